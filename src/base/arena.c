@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Memory freed all at once: chunks in a list, bump allocation within the newest. */
+#include "base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MIN_BYTES (64u << 10)
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t used, cap;
+	_Alignas(16) char data[];
+};
+
+void arena_init(struct arena *a, size_t limit_bytes)
+{
+	*a = (struct arena){.limit_bytes = limit_bytes};
+}
+
+void arena_finish(struct arena *a)
+{
+	struct arena_chunk *c = a->head;
+
+	while (c) {
+		struct arena_chunk *next = c->next;
+
+		free(c);
+		c = next;
+	}
+	*a = (struct arena){.limit_bytes = a->limit_bytes};
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+	struct arena_chunk *c = a->head;
+	size_t need = (bytes + 15) & ~(size_t)15;
+
+	if (need < bytes || (a->limit_bytes && need > a->limit_bytes - a->used_bytes))
+		return NULL;
+	if (!c || c->cap - c->used < need) {
+		/* Doubling keeps the number of chunks small for large modules. */
+		size_t cap = c ? MIN(c->cap * 2, (size_t)8 << 20) : CHUNK_MIN_BYTES;
+
+		cap = MAX(cap, need);
+		c = malloc(sizeof(*c) + cap);
+		if (!c)
+			return NULL;
+		c->next = a->head;
+		c->used = 0;
+		c->cap = cap;
+		a->head = c;
+	}
+	a->used_bytes += need;
+	c->used += need;
+	return c->data + c->used - need;
+}
+
+void *arena_zalloc(struct arena *a, size_t bytes)
+{
+	void *p = arena_alloc(a, bytes);
+
+	return p ? memset(p, 0, bytes) : NULL;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t len)
+{
+	char *p = len == SIZE_MAX ? NULL : arena_alloc(a, len + 1);
+
+	if (!p)
+		return NULL;
+	memcpy(p, s, len);
+	p[len] = 0;
+	return p;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	char *p = NULL;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	if (n >= 0)
+		p = arena_alloc(a, (size_t)n + 1);
+	if (p)
+		vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	va_end(ap);
+	return p;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What every layer stands on: memory regions, growing arrays, interned strings, hashes.
+ * Nothing here does I/O, logs or exits. Allocation failure: arena and vector functions return NULL
+ * (or -ENOMEM) and leave their object as it was, so a library caller can give up cleanly. */
+#ifndef HEDDLE_BASE_H
+#define HEDDLE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_LEN(a)          (sizeof(a) / sizeof((a)[0]))
+#define CONTAINER_OF(p, t, m) ((t *)((char *)(p)-offsetof(t, m)))
+#define MIN(a, b)             ((a) < (b) ? (a) : (b))
+#define MAX(a, b)             ((a) > (b) ? (a) : (b))
+#define HD_PRINTF(f, a)       __attribute__((format(printf, f, a)))
+
+static inline uint64_t round_up(uint64_t n, uint64_t multiple)
+{
+	return multiple ? (n + multiple - 1) / multiple * multiple : n;
+}
+
+/* ---- arena: memory freed all at once. Not thread safe. ---- */
+struct arena {
+	struct arena_chunk *head;
+	size_t limit_bytes; /* 0: none. Past it allocations fail: bounds what hostile input can take
+			     */
+	size_t used_bytes;
+};
+void arena_init(struct arena *a, size_t limit_bytes);
+void arena_finish(struct arena *a);
+void *arena_alloc(struct arena *a, size_t bytes); /* 16-byte aligned, not zeroed; NULL: none left */
+void *arena_zalloc(struct arena *a, size_t bytes);               /* zeroed */
+char *arena_strndup(struct arena *a, const char *s, size_t len); /* adds a NUL */
+char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
+#define ARENA_NEW(a, type)      ((type *)arena_zalloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (size_t)(n)))
+
+/* ---- vector: VEC(int) v = {0}; VEC_PUSH(&v, 3); v.len; v.at[0]; VEC_FREE(&v). ---- */
+#define VEC(type)                \
+	struct {                 \
+		type *at;        \
+		size_t len, cap; \
+	}
+/* Makes room for one more; false when out of memory. */
+bool vec_grow(void **at, size_t *cap, size_t len, size_t elem_bytes);
+#define VEC_PUSH(v, ...)                                                    \
+	(vec_grow((void **)&(v)->at, &(v)->cap, (v)->len, sizeof(*(v)->at)) \
+			? ((v)->at[(v)->len++] = (__VA_ARGS__), true)       \
+			: false)
+#define VEC_FREE(v) vec_free((void **)&(v)->at, &(v)->len, &(v)->cap)
+void vec_free(void **at, size_t *len, size_t *cap);
+
+/* ---- strbuf: a growing byte buffer, always NUL-terminated once written. ---- */
+struct strbuf {
+	char *at;
+	size_t len, cap;
+	bool failed; /* out of memory: contents are cut, later writes ignored */
+};
+void strbuf_add(struct strbuf *b, const char *s, size_t len);
+void strbuf_puts(struct strbuf *b, const char *s);
+void strbuf_printf(struct strbuf *b, const char *fmt, ...) HD_PRINTF(2, 3);
+void strbuf_finish(struct strbuf *b); /* frees, and leaves it empty */
+
+/* ---- interned strings: equal text, equal pointer. Strings live as long as the table. ---- */
+struct strtab {
+	struct arena *arena;
+	struct str_slot *slots;
+	size_t len, cap;
+};
+void strtab_init(struct strtab *t, struct arena *a);
+void strtab_finish(struct strtab *t);
+const char *strtab_intern(struct strtab *t, const char *s, size_t len); /* NULL: out of memory */
+
+/* ---- hashes ---- */
+uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);  /* for tables; not for files */
+void sha256(const void *p, size_t len, uint8_t ret_digest[32]); /* FIPS 180-4; for cache keys */
+void hex_encode(const uint8_t *p, size_t len, char *ret_text /* 2*len+1 */);
+
+#endif

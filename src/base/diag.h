@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Diagnostics: what is wrong, where, and what to do. Front ends collect them and go on; only the
+ * command line prints. A list holds at most DIAG_MAX entries (further ones are counted). */
+#ifndef HEDDLE_DIAG_H
+#define HEDDLE_DIAG_H
+
+#include "base.h"
+
+enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR };
+#define DIAG_MAX 100
+
+struct diag {
+	enum diag_level level;
+	uint32_t line, col; /* from 1; 0: the whole file */
+	uint32_t span;      /* characters to underline, at least 1 */
+	const char *message;
+	const char *hint; /* what to do, or NULL */
+};
+
+struct diag_list {
+	struct arena *arena;
+	const char *file; /* as shown */
+	const char *text; /* the source, for the line shown; may be NULL */
+	size_t text_len;
+	struct diag at[DIAG_MAX];
+	unsigned len, errors, dropped;
+};
+
+void diag_init(
+	struct diag_list *d, struct arena *a, const char *file, const char *text, size_t len);
+void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
+	uint32_t span, const char *fmt, ...) HD_PRINTF(6, 7);
+void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3); /* for the last one */
+/* file:line:col: error: message / source line / caret / hint, for every entry, in order. */
+void diag_render(const struct diag_list *d, struct strbuf *out);
+
+/* Where libraries say what no return value can. Default: nowhere. Thread safe. */
+typedef void log_fn(void *user, enum diag_level level, const char *message);
+void log_set(log_fn *fn, void *user);
+void log_printf(enum diag_level level, const char *fmt, ...) HD_PRINTF(2, 3);
+
+#endif

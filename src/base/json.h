@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A streaming JSON writer (RFC 8259). Commas and indentation are its own affair; strings are
+ * escaped, invalid UTF-8 becomes U+FFFD, non-finite numbers become null. */
+#ifndef HEDDLE_JSON_H
+#define HEDDLE_JSON_H
+
+#include "base.h"
+
+struct json {
+	struct strbuf *out;
+	unsigned depth;
+	uint64_t has_items; /* one bit a level */
+};
+
+void json_init(struct json *j, struct strbuf *out);
+/* key is NULL inside arrays and at the top. */
+void json_object(struct json *j, const char *key);
+void json_array(struct json *j, const char *key);
+void json_end(struct json *j, char close /* '}' or ']' */);
+void json_str(struct json *j, const char *key, const char *value); /* NULL value: null */
+void json_int(struct json *j, const char *key, int64_t value);
+void json_uint(struct json *j, const char *key, uint64_t value);
+void json_num(struct json *j, const char *key, double value);
+void json_bool(struct json *j, const char *key, bool value);
+
+#endif
