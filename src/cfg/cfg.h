@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Control flow and data flow of one function. Everything lives in the arena given. A graph
+ * describes the body as it was when built: build it anew after a change. */
+#ifndef HEDDLE_CFG_H
+#define HEDDLE_CFG_H
+
+#include "ptx/ptx.h"
+
+#define CFG_NONE UINT32_MAX
+
+struct cfg_block {
+	uint32_t first, end; /* statements [first, end) of the body */
+	uint32_t n_succ, n_pred;
+	uint32_t *succ, *pred; /* block numbers; the function's end is block cfg->exit */
+	uint32_t idom, ipdom;  /* CFG_NONE: none, or not reachable */
+	uint32_t order;        /* reverse postorder; CFG_NONE: unreachable */
+	uint32_t loop_header;  /* innermost natural loop's header; CFG_NONE: in none */
+	bool ends_predicated;  /* last instruction is a guarded branch or exit: falls through too */
+};
+
+struct cfg {
+	const struct ptx_func *f;
+	uint32_t n; /* blocks; 0 is the entry, n - 1 a virtual exit without statements */
+	uint32_t exit;
+	struct cfg_block *at;
+	uint32_t *block_of; /* for each statement */
+	bool has_indirect;  /* brx without a target list that could be found: edges are missing */
+	bool irreducible;
+};
+
+int cfg_build(struct arena *a, const struct ptx_func *f, struct cfg **ret);
+bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b);
+bool cfg_postdominates(const struct cfg *g, uint32_t a, uint32_t b);
+bool cfg_reaches(
+	const struct cfg *g, uint32_t from_stmt, uint32_t to_stmt); /* to_stmt can run after */
+
+/* ---- liveness: bit sets over dense register numbers, one per block ---- */
+struct cfg_liveness {
+	uint32_t words;                       /* 64-bit words a set */
+	uint64_t *live_in, *live_out;         /* n * words */
+	uint32_t max_live_b32, max_live_pred; /* peak demand; 64-bit registers count twice */
+};
+int cfg_liveness(struct arena *a, const struct cfg *g, struct cfg_liveness **ret);
+
+/* ---- uniformity: does a value, or control, differ between threads? ---- */
+enum cfg_uniform {
+	CFG_DIVERGENT = 0,
+	CFG_WARP_UNIFORM = 1,  /* same in all threads of a warp */
+	CFG_BLOCK_UNIFORM = 2, /* same in all threads of a block */
+};
+struct cfg_uniformity {
+	uint8_t *reg; /* for each register: meet over its definitions and the control they are under
+		       */
+	uint8_t *block; /* for each block: threads that reach it do so all together, or some may not
+			 */
+};
+int cfg_uniformity(struct arena *a, const struct cfg *g, struct cfg_uniformity **ret);
+
+/* ---- demand ---- */
+struct cfg_demand {
+	uint64_t static_shared_bytes; /* with alignment, callees included */
+	bool dynamic_shared;
+	uint32_t max_ntid; /* from .maxntid/.reqntid; 0: none */
+};
+void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
+
+#endif

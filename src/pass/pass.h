@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Passes: PTX module in, PTX module out. Each is one file and one row of the table (pass.c).
+ * A pass either transforms a kernel or leaves the module as it was and says why. */
+#ifndef HEDDLE_PASS_H
+#define HEDDLE_PASS_H
+
+#include "pass/control.h"
+#include "ptx/ptx.h"
+
+/* How a kernel can be steered (design: tiers), as far as its code decides. */
+enum pass_tier { PASS_MANAGED, PASS_GUARD, PASS_HELD };
+
+struct pass_verdict {
+	enum pass_tier tier;
+	const char *reason; /* why not a better tier; NULL for managed. In the module's arena */
+	uint32_t line, col; /* of the statement that decided; 0: none */
+};
+
+/* What a host must know to launch a transformed kernel. */
+struct pass_kernel_info {
+	enum pass_tier tier;
+	uint32_t arg_offset;  /* of struct ctl_args in the parameter buffer */
+	uint32_t param_bytes; /* of the whole buffer, ctl_args included */
+	uint32_t n_params;    /* the kernel's own */
+	uint32_t added_static_shared_bytes;
+	bool rising_order; /* a block may wait for a lower one: chunk 1, nothing pulled ahead, and
+			      plain when the whole grid fits the device at once */
+	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
+};
+
+/* Reads only. f must be an entry of m. */
+void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret);
+
+/* Rewrites entry `name` of m into its preemptible form, in place, under the same name, with
+ * struct ctl_args appended (FLEP, section 4.1, figure 4 (c), on the design's control block).
+ * Managed kernels become a worker loop; guard kernels look at the quota on entry.
+ * Returns 0; -ENOTSUP with verdict->reason when it must run untouched; -EINVAL with diags (a bug).
+ */
+int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
+	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
+
+/* Parameter layout of an entry as the driver passes it. offsets may be NULL. */
+int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *ret_offsets,
+	uint32_t *ret_sizes, uint32_t max);
+
+/* ---- virtualize: a kernel's body as code that runs one virtual block ----
+ * What tied the body to the hardware launch becomes what the caller names. Text operands are PTX
+ * operands valid at the place where the body is put (registers of f, usually). */
+struct pass_virtual {
+	const char *ctaid[3], *nctaid[3]; /* 32-bit registers or constants; NULL: leave as it is */
+	const char *tid_first;            /* first thread of the worker that belongs; NULL: 0 */
+	const char *ntid[3];              /* NULL: the hardware's */
+	int barrier_id;                   /* -1: as it is; else bar 0 becomes this one … */
+	const char *barrier_threads;      /* … with this count; NULL: all */
+	const char *shared_base;   /* 32-bit offset register; NULL: shared memory as declared */
+	struct ptx_sym *end_label; /* where every way out of the body leads */
+};
+/* Rewrites f->body in place (callees that need it are cloned). */
+int pass_virtualize(struct ptx_module *m, struct ptx_func *f, const struct pass_virtual *v,
+	struct diag_list *diags, struct pass_verdict *ret_verdict);
+
+struct pass_row {
+	const char *name;
+	int (*run)(struct ptx_module *m, const char *entry, struct diag_list *diags,
+		struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
+	const char *requires, *preserves;
+};
+extern const struct pass_row pass_table[];
+extern const unsigned pass_table_len;
+
+#endif
