@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A streaming JSON writer (RFC 8259): two spaces a level, a newline behind the outermost value. */
+#include "json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_init(struct json *j, struct strbuf *out)
+{
+	*j = (struct json){.out = out};
+}
+
+static void indent(struct json *j)
+{
+	strbuf_puts(j->out, "\n");
+	for (unsigned i = 0; i < j->depth; i++)
+		strbuf_puts(j->out, "  ");
+}
+
+/* Length of the valid UTF-8 sequence at s, 0 if there is none (RFC 3629: no surrogates, no
+ * overlong forms, nothing past U+10FFFF). The text ends in a NUL, which no tail byte equals. */
+static unsigned utf8_len(const unsigned char *s)
+{
+	unsigned n;
+
+	if (s[0] < 0x80)
+		return 1;
+	n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	for (unsigned i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void quoted(struct strbuf *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	strbuf_puts(out, "\"");
+	while (*s) {
+		unsigned n = utf8_len(s);
+
+		if (n == 0) {
+			strbuf_puts(out, "\xef\xbf\xbd");
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			strbuf_printf(out, "\\%c", *s);
+		} else if (*s == '\n') {
+			strbuf_puts(out, "\\n");
+		} else if (*s == '\t') {
+			strbuf_puts(out, "\\t");
+		} else if (*s < 0x20) {
+			strbuf_printf(out, "\\u%04x", *s);
+		} else {
+			strbuf_add(out, (const char *)s, n);
+		}
+		s += n;
+	}
+	strbuf_puts(out, "\"");
+}
+
+/* What stands before every value: comma, line break, key. */
+static void lead(struct json *j, const char *key)
+{
+	uint64_t bit = (uint64_t)1 << (j->depth & 63);
+
+	if (j->depth) {
+		if (j->has_items & bit)
+			strbuf_puts(j->out, ",");
+		j->has_items |= bit;
+		indent(j);
+	}
+	if (key) {
+		quoted(j->out, key);
+		strbuf_puts(j->out, ": ");
+	}
+}
+
+static void trail(struct json *j)
+{
+	if (!j->depth)
+		strbuf_puts(j->out, "\n");
+}
+
+static void open_level(struct json *j, const char *key, const char *bracket)
+{
+	lead(j, key);
+	strbuf_puts(j->out, bracket);
+	j->depth++;
+	j->has_items &= ~((uint64_t)1 << (j->depth & 63));
+}
+
+void json_object(struct json *j, const char *key)
+{
+	open_level(j, key, "{");
+}
+
+void json_array(struct json *j, const char *key)
+{
+	open_level(j, key, "[");
+}
+
+void json_end(struct json *j, char close)
+{
+	bool any = j->has_items >> (j->depth & 63) & 1;
+
+	j->depth--;
+	if (any)
+		indent(j);
+	strbuf_add(j->out, &close, 1);
+	trail(j);
+}
+
+void json_str(struct json *j, const char *key, const char *value)
+{
+	lead(j, key);
+	if (value)
+		quoted(j->out, value);
+	else
+		strbuf_puts(j->out, "null");
+	trail(j);
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+	lead(j, key);
+	strbuf_printf(j->out, "%lld", (long long)value);
+	trail(j);
+}
+
+void json_uint(struct json *j, const char *key, uint64_t value)
+{
+	lead(j, key);
+	strbuf_printf(j->out, "%llu", (unsigned long long)value);
+	trail(j);
+}
+
+void json_num(struct json *j, const char *key, double value)
+{
+	char text[40];
+
+	lead(j, key);
+	if (isfinite(value)) {
+		/* The shortest of four that reads back equal; a locale's decimal comma is no JSON.
+		 */
+		for (int digits = 6; digits <= 17; digits += digits == 6 ? 9 : 1) {
+			snprintf(text, sizeof(text), "%.*g", digits, value);
+			if (strtod(text, NULL) == value)
+				break;
+		}
+		for (char *p = text; *p; p++)
+			if (*p == ',')
+				*p = '.';
+		strbuf_puts(j->out, text);
+	} else {
+		strbuf_puts(j->out, "null");
+	}
+	trail(j);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	lead(j, key);
+	strbuf_puts(j->out, value ? "true" : "false");
+	trail(j);
+}

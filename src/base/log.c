@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The log callback: where libraries say what no return value can. Silent until one is set. */
+#include "diag.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Function and user pointer change together, so both are read under the lock; the call itself runs
+ * outside it, so that a callback may log or replace itself. */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static log_fn *log_current;
+static void *log_user;
+
+void log_set(log_fn *fn, void *user)
+{
+	pthread_mutex_lock(&log_lock);
+	log_current = fn;
+	log_user = user;
+	pthread_mutex_unlock(&log_lock);
+}
+
+void log_printf(enum diag_level level, const char *fmt, ...)
+{
+	char line[1024];
+	log_fn *fn;
+	void *user;
+	va_list ap;
+
+	pthread_mutex_lock(&log_lock);
+	fn = log_current;
+	user = log_user;
+	pthread_mutex_unlock(&log_lock);
+	if (!fn)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	fn(user, level, line);
+}
