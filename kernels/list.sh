@@ -19,6 +19,8 @@ for ptx; do
 	name=${name%%.*}
 	source=$source_root/kernels/$name.cu
 	[ -f "$source" ] || source=$source_root/kernels/forms/$name.cu
+	# Names hold no blanks.
+	# shellcheck disable=SC2013
 	for kernel in $(sed -n 's/.*\.entry[[:space:]]*\([A-Za-z0-9_$]*\).*/\1/p' "$ptx"); do
 		sed -n "s/^[ *\/]*exec: $kernel \(--.*\)/\1/p" "$source" | {
 			found=

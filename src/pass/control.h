@@ -5,30 +5,36 @@
  * Three structures: arguments by value (one appended parameter), a block in device memory that
  * resets itself, and a slot of host memory that one relay warp reads and workers report into.
  * Layouts are fixed: the preempt pass emits them as offsets, and processes of different builds
- * share struct ctl_host through the daemon. Bump CTL_VERSION with any change.
- *
- * Life of a launch, device side (thread 0 of a block does all this; "leader"):
- *  enter: store total and host into the block; old = atom.add(state, 1). If old's generation is not
- *    args.gen the launch is already over (a late helper): atom.add(state, -1) with the exit rule.
- *  relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1): its first warp
- *    alone reads host->seq; on a change it reads host->quota, writes block->quota, stores
- * applied_seq and reports progress. Leaves when ticket >= total or all quotas are 0: sets relay to
- * 0, then looks at seq once more and tries to become relay again if it changed (so that a word
- * written while it was leaving is not lost). A block 0 that loses the CAS is a worker. worker:
- * claims the lowest free bit of ranks[%smid]; at each ticket: q = quota[%smid]; leaves when rank >=
- * q; else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all of it;
- * then barrier, fence, atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made
- * while the present one runs. If yield_every != 0 and the claim reaches or crosses a multiple of
- * it, the leader sets every quota to 0 after claiming. exit: gives the rank back, last_exit_ns =
- * max(%globaltimer); old = atom.add(state, -1); who brought the count to 0: if finished == total,
- * CAS state from {gen, 0} to {gen + 1, 0}; the winner resets ticket, finished, ranks, quotas (to
- * CTL_NO_QUOTA), relay, total, reports done to the host slot, fences at system scope and sets gate
- * = gen + 1. If not finished: reports drained. Host side: generations on one block rise by one a
- * launch; the stream waits for gate >= gen + 1. */
+ * share struct ctl_host through the daemon. Bump CTL_VERSION with any change. */
 #ifndef HEDDLE_CONTROL_H
 #define HEDDLE_CONTROL_H
 
 #include <stdint.h>
+
+/* Life of a launch, device side (thread 0 of a block, the leader, does all this).
+ *
+ * enter: store total and host into the block; old = atom.add(state, 1). If old's generation is not
+ *   args.gen the launch is already over (a late helper): atom.add(state, -1) with the exit rule.
+ *
+ * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). Its first warp
+ *   alone reads host->seq; on a change it reads host->quota, writes block->quota,
+ *   stores applied_seq and reports progress. It leaves when ticket >= total or all quotas are 0:
+ *   sets relay to 0, then looks at seq once more and tries to become relay again if it changed (so
+ *   that a word written while it was leaving is not lost). A block 0 that loses is a worker.
+ *
+ * worker: claims the lowest free bit of ranks[%smid]. At each ticket: q = quota[%smid]; leaves when
+ *   rank >= q; else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all
+ *   of it; then barrier, fence, atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim
+ *   is made while the present one runs. If yield_every != 0 and the claim reaches or crosses a
+ *   multiple of it, the leader sets every quota to 0 after claiming.
+ *
+ * exit: gives the rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1). Who
+ *   brought the count to 0: if finished == total, CAS state from {gen, 0} to {gen + 1, 0}; the
+ *   winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA), relay, total, reports done
+ *   to the host slot, fences at system scope and sets gate = gen + 1. If not finished: reports
+ *   drained.
+ *
+ * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. */
 
 #define CTL_VERSION  1
 #define CTL_MAX_SMS  256
@@ -68,7 +74,7 @@ struct ctl_block {
 	uint32_t relay;        /* 1: a warp reads the host's word */
 	uint32_t applied_seq;  /* ctl_host.seq last applied */
 	uint32_t gate;         /* generation the next launch may have; streams wait on it */
-	uint32_t pad2[21];
+	uint32_t pad2[19];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };
@@ -92,7 +98,7 @@ struct ctl_host {
 	uint64_t pad2[8];
 };
 
-_Static_assert(sizeof(struct ctl_args) == 64, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_args) == 72, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 

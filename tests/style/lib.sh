@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+# shellcheck shell=sh
+#
+# What the style tests share. Each is called with the tree's root, walks the files that belong to
+# the project, prints every violation as FILE:LINE: what, and fails when it printed any.
+cd "${1:?usage: CHECK ROOT}" || exit 1
+
+# files PATTERN…: the project's own files, by git where there is git, else by name.
+files() {
+	if [ -e .git ] && git ls-files >/dev/null 2>&1; then
+		git ls-files -co --exclude-standard -- "$@" | sort -u | while read -r f; do
+			[ ! -f "$f" ] || echo "$f"
+		done
+	else
+		for pattern; do
+			find . -name .git -prune -o -path './build*' -prune -o -path ./dist -prune \
+				-o -type f -name "$pattern" -print
+		done | sed 's|^\./||' | sort -u
+	fi
+}
+
+# Reads violations on stdin; the verdict of the whole test.
+verdict() {
+	awk '{ print } END { if (NR) { print NR " violations"; exit 1 } }'
+}

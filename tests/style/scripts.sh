@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# No script has anything that shellcheck would object to. (SC2016: awk programs stand in quotes.)
+. "$(dirname "$0")/lib.sh"
+command -v shellcheck >/dev/null || {
+	echo "skipped: no shellcheck"
+	exit 77
+}
+files '*.sh' run .ci/run | xargs -r shellcheck -x -e SC1091,SC2016 -f gcc | verdict

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Every style check must be able to fail: each gets a small tree that is right and then one that is
+# wrong in a way that it exists to find.
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+status=0
+
+fresh() {
+	rm -rf "$tmp/t"
+	mkdir -p "$tmp/t/src/base" "$tmp/t/src/ptx"
+	cp "$here/../../.clang-format" "$tmp/t/"
+	cat >"$tmp/t/src/base/a.h" <<-'EOF'
+		/* SPDX-License-Identifier: Apache-2.0
+		 * Copyright 2026 The heddle authors */
+
+		/* Says what it is for. */
+		int a(void);
+	EOF
+	{
+		cat "$tmp/t/src/base/a.h"
+		printf '#include "base/a.h"\n\nint a(void)\n{\n\treturn 1;\n}\n'
+	} >"$tmp/t/src/ptx/b.c"
+	sed -i '/^int a(void);$/d' "$tmp/t/src/ptx/b.c"
+	printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n#\necho ok\n' >"$tmp/t/x.sh"
+}
+
+# expect STATUS CHECK WHAT
+expect() {
+	sh "$here/$2.sh" "$tmp/t" >"$tmp/out" 2>&1
+	got=$?
+	[ $got = 77 ] && return
+	if [ $got != "$1" ]; then
+		echo "$2: $3: exit status $got, expected $1"
+		cat "$tmp/out"
+		status=1
+	fi
+}
+
+fresh
+for check in layers sizes format heads scripts; do
+	expect 0 $check "a tree that is right"
+done
+
+echo '#include "ptx/b.h"' >>"$tmp/t/src/base/a.h"
+echo >"$tmp/t/src/ptx/b.h"
+expect 1 layers "an arrow that runs upwards"
+fresh
+echo '#include "base/none.h"' >>"$tmp/t/src/ptx/b.c"
+expect 1 layers "a header that does not exist"
+fresh
+mkdir "$tmp/t/src/misc"
+expect 1 layers "a folder that is no layer"
+
+fresh
+{
+	printf '\nint f(void)\n{\n'
+	yes '	a();' | head -n 98
+	printf '}\n'
+} >>"$tmp/t/src/ptx/b.c"
+expect 1 sizes "a function of 101 lines"
+sed -i '$d' "$tmp/t/src/ptx/b.c"
+sed -i '$d' "$tmp/t/src/ptx/b.c"
+echo '}' >>"$tmp/t/src/ptx/b.c"
+expect 0 sizes "a function of 100 lines"
+fresh
+yes '/* */' | head -n 151 >>"$tmp/t/src/base/a.h"
+expect 1 sizes "a header too long"
+fresh
+yes '/* */' | head -n 901 >>"$tmp/t/src/ptx/b.c"
+expect 1 sizes "a file too long"
+fresh
+yes '' | head -n 151 >"$tmp/t/README.md"
+expect 1 sizes "a README too long"
+
+fresh
+printf 'int   b;\n' >>"$tmp/t/src/ptx/b.c"
+expect 1 format "a file that is not formatted"
+
+fresh
+sed -i 1d "$tmp/t/src/ptx/b.c"
+expect 1 heads "a C file without a licence"
+fresh
+sed -i 4d "$tmp/t/src/base/a.h"
+expect 1 heads "a header that does not say what it is for"
+fresh
+sed -i 2d "$tmp/t/x.sh"
+expect 1 heads "a script without a licence"
+
+fresh
+# shellcheck disable=SC2016
+echo 'rm $1' >>"$tmp/t/x.sh"
+expect 1 scripts "an unquoted variable"
+exit $status

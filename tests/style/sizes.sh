@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Ceilings on lines. A function is what stands between a "{" and the next "}" in column 0, with the
+# lines of its head; clang-format guarantees that shape. The medians are over src/ and looked at
+# once the tree is large enough to have one.
+. "$(dirname "$0")/lib.sh"
+
+# The interpreter's dispatch function is the one that may be longer.
+exempt='^src/dev/cpu/.*: dispatch'
+
+{
+	files '*.c' '*.h' '*.cu' '*.cuh' | xargs -r awk -v exempt="$exempt" '
+	function file_end() {
+		limit = name ~ /\.h$/ ? 150 : 900
+		if (name ~ /src\/ptx\/(ops|ptx)\.h/) # to be split
+			limit = 200
+		if (lines > limit)
+			print name ":" lines ": file of " lines " lines, at most " limit
+		if (name ~ /^src\/.*\.c$/)
+			cfile[++nc] = lines
+	}
+	function percentile(a, n, p,   i, j, t) {
+		for (i = 2; i <= n; i++) {
+			t = a[i]
+			for (j = i - 1; j > 0 && a[j] > t; j--)
+				a[j + 1] = a[j]
+			a[j + 1] = t
+		}
+		return a[int((n - 1) * p) + 1]
+	}
+	FNR == 1 {
+		if (name != "")
+			file_end()
+		name = FILENAME
+		head = 1
+		open = 0
+	}
+	{ lines = FNR }
+	# A head starts behind a blank line, a preprocessor line or the end of something else.
+	!open && (/^$/ || /^#/ || /^}/ || /;$/ || /\*\/$/) { head = FNR + 1 }
+	!open && /^{/ { open = FNR }
+	open && /^}/ {
+		n = FNR - head + 1
+		where = name ":" head ": function of "
+		if (n > 100 && (name ": " fn) !~ exempt)
+			print where n " lines, at most 100: " fn
+		if (name ~ /^src\/.*\.c$/)
+			func_lines[++nf] = n
+		open = 0
+		head = FNR + 1
+	}
+	!open && /^[a-zA-Z].*\(/ { fn = $0; sub(/\(.*/, "", fn); sub(/.*[ *]/, "", fn) }
+	END {
+		if (name != "")
+			file_end()
+		if (nc >= 20 && (m = percentile(cfile, nc, 0.5)) > 300)
+			print "src:1: median .c file of " m " lines, at most 300"
+		if (nf >= 200 && (m = percentile(func_lines, nf, 0.5)) > 15)
+			print "src:1: median function of " m " lines, at most 15"
+		if (nf >= 200 && (m = percentile(func_lines, nf, 0.9)) > 50)
+			print "src:1: 90th percentile of functions " m " lines, at most 50"
+	}'
+	while read -r file limit; do
+		[ ! -f "$file" ] || awk -v f="$file" -v limit="$limit" '
+			END { if (NR > limit) print f ":" NR ": " NR " lines, at most " limit }' "$file"
+	done <<-EOF
+		meson.build 200
+		README.md 150
+		HACKING.md 250
+		.clang-format 30
+	EOF
+	files '*.c' '*.h' '*.cu' '*.cuh' '*.sh' run | xargs -r awk '
+		length > 140 && !/exec: / { print FILENAME ":" FNR ": line of " length " bytes" }'
+} | verdict
