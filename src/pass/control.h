@@ -9,6 +9,7 @@
 #ifndef HEDDLE_CONTROL_H
 #define HEDDLE_CONTROL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Life of a launch, device side (thread 0 of a block, the leader, does all this).
@@ -74,7 +75,7 @@ struct ctl_block {
 	uint32_t relay;        /* 1: a warp reads the host's word */
 	uint32_t applied_seq;  /* ctl_host.seq last applied */
 	uint32_t gate;         /* generation the next launch may have; streams wait on it */
-	uint32_t pad2[19];
+	uint32_t pad2[21];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };
@@ -98,7 +99,7 @@ struct ctl_host {
 	uint64_t pad2[8];
 };
 
-_Static_assert(sizeof(struct ctl_args) == 72, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_args) == 64, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The page that a tenant, the daemon and the tenant's GPU work share: one sealed memfd a tenant,
+ * made by the daemon, handed over with WELCOME, registered with the driver by the shim so that
+ * relays read it. It keeps the uncontended path free of system calls: the tenant fills a slot and,
+ * only while `watch` is set, kicks the daemon's eventfd.
+ *
+ * Every field has one writer, named beside it. The daemon trusts nothing that it reads here: it
+ * bounds every value and copies before it checks. Words are accessed with C11 atomics
+ * (__atomic builtins); a slot's fields are published by storing `state` with release. */
+#ifndef HEDDLE_PAGE_H
+#define HEDDLE_PAGE_H
+
+#include "pass/control.h"
+
+#define WIRE_PAGE_MAGIC   0x6864706cu
+#define WIRE_PAGE_VERSION 1u
+#define WIRE_SLOTS        256u
+
+enum wire_slot_state {
+	WIRE_SLOT_FREE = 0,
+	WIRE_SLOT_SUBMITTED =
+		1, /* launched or queued in its stream; host.arrived says when it begins */
+	WIRE_SLOT_CLOSED = 2, /* the tenant is done with it: the daemon forgets it, sets it FREE */
+};
+
+/* One managed launch. */
+struct wire_slot {
+	struct ctl_host host; /* daemon writes seq, quota (the shim, once the daemon is gone); GPU
+				 the rest */
+	/* tenant */
+	uint32_t state;     /* also daemon: CLOSED -> FREE */
+	uint32_t gen;       /* ctl_args.gen */
+	uint64_t id;        /* of the launch in this tenant, rising */
+	uint64_t kernel;    /* hash of the kernel's code; equal kernels, equal hash */
+	uint64_t total;     /* blocks */
+	uint64_t submit_ns; /* CLOCK_MONOTONIC of the program's call */
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes;   /* a block, static and dynamic */
+	uint32_t regs;           /* a thread */
+	uint32_t workers_per_sm; /* how many the launch keeps on an SM at most */
+	uint32_t launches;       /* worker launches made for it so far: 1 the original; + resumes */
+	uint32_t priority;       /* of the stream within the tenant: 0 default, higher first */
+	uint32_t tier;           /* enum pass_tier: managed or guard */
+	char name[64];           /* kernel's, cut, NUL-terminated */
+	/* daemon */
+	uint32_t granted; /* 1: may run; 0: held or preempted. A change 0 -> 1 asks the tenant for
+			     new workers once host.drained_seq says that the old ones are gone */
+	uint32_t preemptions; /* so far, of this launch */
+	uint32_t pad[24];
+};
+
+struct wire_page {
+	uint32_t magic, version, bytes, n_slots; /* daemon, before the hand-over */
+	uint32_t tenant, priority, weight, pad0;
+	uint32_t pad1[24];
+	/* daemon -> tenant */
+	uint32_t watch; /* 1: kick on every submit and at each change of opaque work */
+	uint32_t hold;  /* 1: the tenant is held: managed launches start with all quotas 0, opaque
+			   ones wait  in the launch call on this word (futex) */
+	uint32_t seq;   /* rises with each change for the tenant (futex): hold, granted */
+	uint32_t alive_ms; /* CLOCK_MONOTONIC ms of the daemon's last loop, at least every 200 ms
+			      while a tenant is held or preempted */
+	uint32_t opaque_limit; /* opaque launches that may be in flight; 0: no bound */
+	uint32_t pad2[27];
+	/* tenant -> daemon */
+	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
+				    */
+	uint32_t opaque_completed; /* as far as known; only kept current while watch is set */
+	uint32_t opaque_waiting; /* threads now waiting in a launch because of hold or the limit */
+	uint32_t managed_native; /* launches that went plain for want of a slot, channel or image */
+	uint64_t last_submit_ns;
+	uint32_t pad3[26];
+	struct wire_slot slots[WIRE_SLOTS];
+};
+
+_Static_assert(sizeof(struct wire_slot) % 128 == 0, "slots start on lines of their own");
+_Static_assert(offsetof(struct wire_page, slots) % 128 == 0, "slots start on lines of their own");
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The wire between tenants, tools and heddled: SOCK_SEQPACKET, one message a packet, fixed layouts,
+ * native byte order (one machine). Who is at the other end is told by SO_PEERCRED, never by a
+ * message. Every message is checked by wire_check before use: type, exact size, NUL-terminated
+ * strings. */
+#ifndef HEDDLE_WIRE_H
+#define HEDDLE_WIRE_H
+
+#include "base/base.h"
+#include "wire/page.h"
+
+#define WIRE_PROTOCOL   1u
+#define WIRE_MAX_BYTES  4096u
+#define WIRE_SOCKET_ENV "HEDDLE_SOCKET"
+
+enum wire_type {
+	WIRE_HELLO = 1, /* tenant -> daemon, first message */
+	WIRE_WELCOME, /* daemon -> tenant, with fds: page memfd, daemon's eventfd, tenant's eventfd
+		       */
+	WIRE_REFUSED, /* daemon -> anyone: why; the sender closes */
+	WIRE_LIST,    /* tool -> daemon: ps, top */
+	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
+	WIRE_STATUS,  /* tool -> daemon, and back with the figures */
+	WIRE_END,     /* daemon -> tool: the answer is complete */
+};
+
+struct wire_head {
+	uint32_t type, bytes, protocol, pad;
+};
+struct wire_hello {
+	struct wire_head head;
+	int32_t priority; /* as asked: 0 low, 1 normal, 2 high; any number of levels below 1000 */
+	uint32_t weight;  /* as asked, 1 to 1000 */
+	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
+	uint32_t is_cpu_device;
+	char device[64]; /* UUID text: tenants of one device compete */
+	char name[64];   /* program */
+	char group[32];  /* --class */
+};
+struct wire_welcome {
+	struct wire_head head;
+	uint32_t tenant, page_bytes;
+	int32_t priority; /* as granted */
+	uint32_t weight;
+	uint32_t mps;            /* 1: tenants run at the same time */
+	uint32_t min_managed_ns; /* kernels shorter than this are not worth managing */
+	char mps_pipe[108];
+};
+struct wire_refused {
+	struct wire_head head;
+	int32_t error; /* errno */
+	char why[236];
+};
+struct wire_row {
+	struct wire_head head;
+	uint32_t kind; /* 0 tenant, 1 launch */
+	uint32_t tenant, pid, uid;
+	int32_t priority;
+	uint32_t weight, state; /* enum wire_row_state */
+	uint32_t preemptions, launches;
+	uint64_t id, total, finished, waited_ns, ran_ns, predicted_ns, remaining_ns, memory_bytes;
+	char name[64], group[32], device[64];
+};
+enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE_HELD };
+struct wire_status {
+	struct wire_head head;
+	uint32_t pid, uptime_s, tenants, launches;
+	uint64_t grants, preemptions, refused, bad_messages, decisions;
+	uint64_t handover_p50_ns, handover_p99_ns; /* store -> drained, of the last 1,000 */
+	char policy[32], version[32], socket[108], mps[32];
+};
+
+/* Returns 0, or -EBADMSG / -EPROTO (another protocol version). Untrusted bytes in. */
+int wire_check(const void *msg, size_t bytes);
+void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes);
+/* One packet, whole or not at all. fds (sent with SCM_RIGHTS) may be NULL. Negative errno. */
+int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds);
+/* Received fds are close-on-exec and owned by the caller; surplus ones are closed. Returns bytes, 0
+ * at end of file, negative errno. */
+int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds);
+/* Where the daemon listens: HEDDLE_SOCKET, /run/heddle/heddled.sock if present, else
+ * $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
+int wire_socket_path(char *ret_path, size_t max, bool for_listening);
+int wire_connect(const char *path, int timeout_ms); /* the socket, or negative errno */
+
+#endif
