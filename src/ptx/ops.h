@@ -78,93 +78,20 @@ enum ptx_insn_flag {
 	PTX_F_GRID = 1 << 12, /* whole-grid or cluster meaning: griddepcontrol, barrier.cluster … */
 	PTX_F_NO_DEST = 1 << 13,     /* first operand is not written */
 	PTX_F_SIDE_EFFECT = 1 << 14, /* must stay even if its result is unused */
-	PTX_F_UNKNOWN = 1 << 15, /* not in the table, or in a form the table does not describe */
+	PTX_F_UNKNOWN = 1 << 15,   /* not in the table, or in a form the table does not describe */
+	PTX_F_READS_CC = 1 << 16,  /* addc, subc, madc: the carry flag is one more operand */
+	PTX_F_WRITES_CC = 1 << 17, /* .cc */
 };
 
 struct ptx_op_info {
-	const char *name;  /* "ld" */
+	const char *name;  /* "ld", "bar_warp": as in the enum */
 	const char *shape; /* operands: 'd' written, 's' read, 'b' both, 'a' address, 'l' label,
 			      'c' call tuple, 'x' other; lower-case '?' after one: optional */
 	uint32_t flags;
 };
 extern const struct ptx_op_info ptx_ops[PTX_OP_COUNT];
 
-enum ptx_cmp {
-	PTX_CMP_NONE,
-	PTX_EQ,
-	PTX_NE,
-	PTX_LT,
-	PTX_LE,
-	PTX_GT,
-	PTX_GE,
-	PTX_LO,
-	PTX_LS,
-	PTX_HI,
-	PTX_HS,
-	PTX_EQU,
-	PTX_NEU,
-	PTX_LTU,
-	PTX_LEU,
-	PTX_GTU,
-	PTX_GEU,
-	PTX_NUM,
-	PTX_NAN,
-};
-
-struct ptx_mnem {
-	const char *text; /* whole, interned */
-	enum ptx_op op;
-	uint32_t flags;  /* enum ptx_insn_flag */
-	uint8_t type[4]; /* base types in the order written: cvt.f32.s32 is {F32, S32} */
-	uint8_t n_types;
-	uint8_t vec;   /* 1, 2, 4, 8 */
-	uint8_t space; /* enum ptx_space; ::cta and the like are in mods */
-	uint8_t cmp;   /* enum ptx_cmp */
-	uint8_t n_mods;
-	const char *mods[12]; /* every part after the op name, interned, in order, types included */
-};
-/* Whether a part ("rn", "ftz", "wide", "sync") was written. Compares text. */
-bool ptx_has_mod(const struct ptx_mnem *mn, const char *mod);
-
-enum ptx_special {
-	PTX_SR_UNKNOWN,
-	PTX_SR_TID_X,
-	PTX_SR_TID_Y,
-	PTX_SR_TID_Z,
-	PTX_SR_TID, /* bare: the vector form */
-	PTX_SR_NTID_X,
-	PTX_SR_NTID_Y,
-	PTX_SR_NTID_Z,
-	PTX_SR_NTID,
-	PTX_SR_CTAID_X,
-	PTX_SR_CTAID_Y,
-	PTX_SR_CTAID_Z,
-	PTX_SR_CTAID,
-	PTX_SR_NCTAID_X,
-	PTX_SR_NCTAID_Y,
-	PTX_SR_NCTAID_Z,
-	PTX_SR_NCTAID,
-	PTX_SR_LANEID,
-	PTX_SR_WARPID,
-	PTX_SR_NWARPID,
-	PTX_SR_SMID,
-	PTX_SR_NSMID,
-	PTX_SR_GRIDID,
-	PTX_SR_CLOCK,
-	PTX_SR_CLOCK_HI,
-	PTX_SR_CLOCK64,
-	PTX_SR_GLOBALTIMER,
-	PTX_SR_GLOBALTIMER_LO,
-	PTX_SR_GLOBALTIMER_HI,
-	PTX_SR_LANEMASK_EQ,
-	PTX_SR_LANEMASK_LT,
-	PTX_SR_LANEMASK_LE,
-	PTX_SR_LANEMASK_GT,
-	PTX_SR_LANEMASK_GE,
-	PTX_SR_DYNAMIC_SMEM,
-	PTX_SR_TOTAL_SMEM,
-	PTX_SR_ENVREG,
-	PTX_SR_COUNT
-};
+#include "ptx/mnem.h"
+#include "ptx/special.h"
 
 #endif

@@ -25,7 +25,9 @@ enum ptx_sym_kind {
 };
 
 struct ptx_sym {
-	const char *name; /* interned; for a register family its prefix ("%r") */
+	const char *name; /* interned; for a register family its prefix ("%r"). Renaming a symbol
+			     renames it wherever it is printed; keep name_len right */
+	uint32_t name_len;
 	enum ptx_sym_kind kind;
 	enum ptx_space space; /* of a VAR or PARAM; .reg parameters of device functions: PTX_REG */
 	struct ptx_type type; /* element type, vector width */
@@ -33,12 +35,19 @@ struct ptx_sym {
 	uint32_t first_reg;   /* REG: dense index of the (first) register in its function */
 	uint32_t align;       /* bytes; 0: none written */
 	uint64_t bytes;       /* VAR, PARAM: size; 0 for an unsized .extern array */
-	uint32_t line;
+	uint32_t line, col;
 	uint16_t linkage; /* PTX_EXTERN, PTX_VISIBLE, PTX_WEAK, PTX_COMMON bits */
 	bool is_array;
-	const char *decl;      /* VAR, PARAM: declaration as written, without linkage and ';' */
-	const char *init;      /* initialiser text after '=', or NULL */
-	struct ptx_func *func; /* FUNC: the definition or first declaration */
+	bool placed;             /* LABEL, PROTO: stands in a body */
+	const char *decl;        /* VAR, PARAM: declaration as written, without linkage and ';' */
+	uint32_t name_at;        /* where the name stands in decl; 0: decl is printed as it is */
+	uint32_t decl_name_len;  /* its length there, which renaming does not change */
+	const char *init;        /* initialiser text after '=', or NULL */
+	struct ptx_func *func;   /* FUNC: the definition or first declaration */
+	struct ptx_opd *targets; /* PROTO: operands of .branchtargets and .calltargets, else NULL */
+	uint32_t n_targets;
+	uint32_t scope;       /* the parser's: which scope it was declared in */
+	struct ptx_sym *link; /* the parser's: a label found to be an outer scope's */
 };
 enum { PTX_EXTERN = 1, PTX_VISIBLE = 2, PTX_WEAK = 4, PTX_COMMON = 8 };
 
@@ -59,9 +68,9 @@ enum ptx_opd_kind {
 
 struct ptx_opd {
 	uint8_t kind;     /* enum ptx_opd_kind */
-	uint8_t negated;  /* '!' or '-' was written in front */
+	uint8_t negated;  /* '!' or '-' when written in front of a register, else 0 */
 	uint8_t selector; /* component or sub-word after a register: 0, or 'x','y','z','w' …
-			     PTX_SEL_* */
+			     PTX_SEL_*; PTX_SEL_TEXT: its text is in name */
 	uint8_t has_value;
 	uint32_t n; /* list members */
 	union {
@@ -71,7 +80,17 @@ struct ptx_opd {
 	};
 	const char *name; /* text as written (IMM, FLOAT, SPECIAL, SYM, TEXT); ADDR: offset's text
 			     or NULL */
-	uint64_t value;
+	uint64_t value;   /* SYM with has_value: "name + value" */
+};
+
+enum ptx_selector {
+	PTX_SEL_B0 = 1,
+	PTX_SEL_B1,
+	PTX_SEL_B2,
+	PTX_SEL_B3,
+	PTX_SEL_H0,
+	PTX_SEL_H1,
+	PTX_SEL_TEXT, /* "b7654", "h10" */
 };
 
 enum ptx_stmt_kind {
@@ -80,7 +99,8 @@ enum ptx_stmt_kind {
 	PTX_DECL,      /* sym: .reg, .local, .shared, .param or .global declared in a body */
 	PTX_OPEN,      /* { */
 	PTX_CLOSE,     /* } */
-	PTX_DIRECTIVE, /* .loc, .pragma, .callprototype … : text, verbatim; sym for PTX_SYM_PROTO */
+	PTX_DIRECTIVE, /* .loc, .pragma, .callprototype … : text, verbatim; sym for PTX_SYM_PROTO,
+			  else NULL */
 };
 
 struct ptx_stmt {
@@ -116,6 +136,8 @@ struct ptx_func {
 	VEC(struct ptx_sym *) params;
 	VEC(const char *) directives; /* ".maxntid 256, 1, 1" …, verbatim, in order */
 	VEC(struct ptx_reg) regs;     /* dense register table; grows as passes declare more */
+	VEC(struct ptx_sym *) syms;   /* all that its outermost scope declares, parameters first */
+	const char *attributes;       /* ".attribute(…)" before the name, or NULL */
 	ptx_body body;                /* without the outer braces */
 	uint32_t line, end_line;
 };
@@ -142,6 +164,7 @@ struct ptx_module {
 	VEC(struct ptx_item) items;
 	struct ptx_scope *globals; /* symbols at module level */
 	struct ptx_mnem_tab *mnems;
+	unsigned fresh; /* for names that passes ask for */
 };
 
 /* Reads text (need not be NUL-terminated). Errors go to diags, and parsing goes on at the next

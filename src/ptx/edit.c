@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Looking up, visiting, and new code from text. Between two calls of ptx_append for one function
+ * its outermost scope stays open in the name table, so that a pass made of many snippets pays for
+ * it once; a brace that a snippet leaves open stays open for the next. */
+#include "ptx/parse.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The name if the module has it; lookups must not add any. */
+static struct ptx_name *name_if_known(const struct ptx_module *m, const char *name)
+{
+	const struct ptx_scope *sc = m->globals;
+	size_t len = strlen(name);
+	struct ptx_name *n;
+	uint32_t hash;
+	char small[256], *padded = small;
+
+	if (len + 8 > sizeof(small) && !(padded = malloc(len + 8)))
+		return NULL;
+	memcpy(padded, name, len);
+	memset(padded + len, 0, 8);
+	hash = ptx_hash(padded, len);
+	if (padded != small)
+		free(padded);
+	for (size_t at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
+		if (n->hash == hash && n->len == len && !memcmp(n->text, name, len))
+			return n;
+	return NULL;
+}
+
+struct ptx_sym *ptx_find_global(const struct ptx_module *m, const char *name)
+{
+	struct ptx_name *n = name_if_known(m, name);
+
+	return n ? n->global : NULL;
+}
+
+struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
+{
+	struct ptx_sym *sym = ptx_find_global(m, name);
+
+	return sym && sym->kind == PTX_SYM_FUNC ? sym->func : NULL;
+}
+
+const char *ptx_intern(struct ptx_module *m, const char *name)
+{
+	return strtab_intern(&m->names, name, strlen(name));
+}
+
+const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size_t size)
+{
+	const struct ptx_reg *r = reg < f->regs.len ? &f->regs.at[reg] : NULL;
+
+	if (!r)
+		snprintf(buf, size, "%%bad%u", reg);
+	else if (r->sym->count)
+		snprintf(buf, size, "%s%u", r->sym->name, r->number);
+	else
+		snprintf(buf, size, "%s", r->sym->name);
+	return buf;
+}
+
+/* ---- defs and uses ---- */
+struct visit {
+	ptx_reg_fn *fn;
+	void *user;
+};
+
+static void visit_one(const struct visit *v, const struct ptx_opd *o, int role)
+{
+	switch (o->kind) {
+	case PTX_OPD_REG:
+		/* A component or a sub-word that is written leaves the rest as it was. */
+		if (role & PTX_DEF && o->selector)
+			role |= PTX_USE;
+		v->fn(v->user, o->reg, (enum ptx_role)role, o);
+		break;
+	case PTX_OPD_ADDR:
+		for (uint32_t i = 0; i < o->n; i++)
+			visit_one(v, &o->list[i], PTX_USE);
+		break;
+	case PTX_OPD_VECTOR:
+	case PTX_OPD_TUPLE:
+	case PTX_OPD_PAIR:
+		for (uint32_t i = 0; i < o->n; i++)
+			visit_one(v, &o->list[i], role);
+		break;
+	default:
+		break;
+	}
+}
+
+void ptx_visit_regs(const struct ptx_func *f, const struct ptx_stmt *s, ptx_reg_fn *fn, void *user)
+{
+	struct visit v = {fn, user};
+	const char *shape;
+
+	if (s->kind != PTX_INSN)
+		return;
+	if (s->guard != PTX_NO_REG)
+		fn(user, s->guard, PTX_USE, NULL);
+	shape = s->mn->shape;
+	for (unsigned i = 0; i < s->n; i++) {
+		int role = PTX_USE;
+
+		if (s->mn->op == PTX_OP_call)
+			role = i == 0 && s->opd[0].kind == PTX_OPD_TUPLE ? PTX_DEF : PTX_USE;
+		else if (s->mn->op == PTX_OP_RAW)
+			role = i == 0 ? PTX_USE | PTX_DEF : PTX_USE;
+		else if (*shape == 'd')
+			role = PTX_DEF;
+		else if (*shape == 'b')
+			role = PTX_USE | PTX_DEF;
+		visit_one(&v, &s->opd[i], role);
+		if (*shape && *++shape == '?')
+			shape++;
+	}
+}
+
+static void visit_opd(struct ptx_opd *o, ptx_opd_fn *fn, void *user)
+{
+	fn(user, o);
+	if (o->kind < PTX_OPD_ADDR || o->kind > PTX_OPD_PAIR)
+		return;
+	for (uint32_t i = 0; i < o->n; i++)
+		visit_opd(&o->list[i], fn, user);
+}
+
+void ptx_visit_opds(struct ptx_stmt *s, ptx_opd_fn *fn, void *user)
+{
+	if (s->kind != PTX_INSN)
+		return;
+	for (unsigned i = 0; i < s->n; i++)
+		visit_opd(&s->opd[i], fn, user);
+}
+
+/* ---- new code ---- */
+static const char *snippet_line(const char *text, uint32_t line, int *ret_len)
+{
+	while (line-- > 1 && strchr(text, '\n'))
+		text = strchr(text, '\n') + 1;
+	*ret_len = (int)strcspn(text, "\n");
+	return text;
+}
+
+static void report(struct diag_list *to, const struct diag_list *from, const char *text)
+{
+	for (unsigned i = 0; to && i < from->len; i++) {
+		int len;
+		const char *line = snippet_line(text, from->at[i].line, &len);
+
+		diag_add(to, from->at[i].level, 0, 0, 1, "in generated code \"%.*s\": %s", len,
+			line, from->at[i].message);
+	}
+}
+
+/* Parses text, NUL-padded, into body; or a parameter when body is NULL. */
+static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *body,
+	struct diag_list *diags, const char *text, struct ptx_sym **ret_param)
+{
+	struct ptx_parser *p = calloc(1, sizeof(*p));
+	struct diag_list *own = calloc(1, sizeof(*own));
+	struct arena scratch;
+	int r = -ENOMEM;
+
+	arena_init(&scratch, 0);
+	if (!p || !own)
+		goto out;
+	r = ptx_bind_func(m, f);
+	if (r < 0)
+		goto out;
+	diag_init(own, &scratch, "snippet", text, strlen(text));
+	ptx_parser_init(p, m, own, text, strlen(text));
+	p->f = f;
+	p->body = body;
+	p->is_snippet = true;
+	p->depth = (unsigned)m->globals->marks.len - 1;
+	if (setjmp(p->escape) == 0) {
+		if (body) {
+			ptx_parse_body(p);
+			ptx_resolve_labels(p, false);
+		} else {
+			p->param = ptx_parse_param(p, PTX_SYM_PARAM);
+		}
+	}
+	r = p->error ? p->error : own->errors ? -EINVAL : 0;
+	report(diags, own, text);
+	ptx_parser_finish(p);
+	if (r == 0 && ret_param)
+		*ret_param = p->param;
+out:
+	arena_finish(&scratch);
+	free(own);
+	free(p);
+	return r;
+}
+
+int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct diag_list *diags,
+	const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int r, n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -EINVAL;
+	text = calloc(1, (size_t)n + 16);
+	if (!text)
+		return -ENOMEM;
+	va_start(ap, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	r = parse_snippet(m, f, body, diags, text, NULL);
+	free(text);
+	return r;
+}
+
+/* A name that begins with prefix and is not in use in this module. */
+static struct ptx_name *fresh_name(struct ptx_module *m, const char *prefix, const char *hint)
+{
+	char buf[160];
+
+	for (;;) {
+		struct ptx_name *n;
+		int len = snprintf(buf, 128, "%s%.80s_%u", prefix, hint ? hint : "t", m->fresh++);
+
+		memset(buf + len, 0, 16);
+		if (name_if_known(m, buf))
+			continue;
+		n = ptx_name_get(m, buf, (size_t)len);
+		return n;
+	}
+}
+
+/* Adds a symbol of f's outermost scope. */
+static int add_symbol(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym)
+{
+	if (!VEC_PUSH(&f->syms, sym))
+		return -ENOMEM;
+	return m->globals->bound == f ? ptx_bind_outermost(m, sym) : 0;
+}
+
+uint32_t ptx_new_reg(struct ptx_module *m, struct ptx_func *f, ptx_body *body, const char *type,
+	const char *name_hint)
+{
+	struct ptx_name *n = fresh_name(m, "%hd_", name_hint);
+	struct ptx_sym *sym = n ? ptx_sym_new(m, PTX_SYM_REG, n) : NULL;
+	struct ptx_stmt st = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = sym};
+
+	if (!sym)
+		return PTX_NO_REG;
+	sym->space = PTX_REG;
+	sym->type.base = ptx_type_from_name(type, strlen(type));
+	if (ptx_declare_regs(m, f, sym) < 0 || add_symbol(m, f, sym) < 0 || !VEC_PUSH(body, st))
+		return PTX_NO_REG;
+	return sym->first_reg;
+}
+
+struct ptx_sym *ptx_new_label(struct ptx_module *m, struct ptx_func *f, const char *name_hint)
+{
+	struct ptx_name *n = fresh_name(m, "$hd_", name_hint);
+	struct ptx_sym *sym = n ? ptx_sym_new(m, PTX_SYM_LABEL, n) : NULL;
+
+	if (!sym || add_symbol(m, f, sym) < 0)
+		return NULL;
+	return sym;
+}
+
+struct ptx_sym *ptx_add_param(
+	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, const char *decl)
+{
+	struct ptx_sym *sym = NULL;
+	size_t len = strlen(decl);
+	char *text = calloc(1, len + 16);
+	int r;
+
+	if (!text)
+		return NULL;
+	memcpy(text, decl, len);
+	r = parse_snippet(m, f, NULL, diags, text, &sym);
+	free(text);
+	if (r < 0 || !sym || !VEC_PUSH(&f->params, sym))
+		return NULL;
+	return sym;
+}

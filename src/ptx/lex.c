@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Character classes and everything between tokens. The lexer proper is spread over the parser,
+ * which reads characters: PTX needs no token that is not known by its first one. */
+#include "ptx/lex.h"
+
+#include <string.h>
+
+#define LETTER CH_ID | CH_START | CH_MNEM
+#define DIGIT  CH_ID | CH_DIGIT | CH_MNEM
+
+const uint8_t ptx_char[256] = {
+	['a' ... 'z'] = LETTER,
+	['A' ... 'Z'] = LETTER,
+	['_'] = LETTER,
+	['$'] = LETTER,
+	['%'] = CH_START,
+	['0' ... '9'] = DIGIT,
+	['.'] = CH_MNEM,
+	['\n'] = CH_GAP,
+	['\r'] = CH_GAP,
+	['\v'] = CH_GAP,
+	['\f'] = CH_GAP,
+	['/'] = CH_GAP,
+	['#'] = CH_GAP,
+};
+
+static const char *line_end(struct ptx_parser *p, const char *s)
+{
+	const char *nl = memchr(s, '\n', (size_t)(p->end - s));
+
+	return nl ? nl : p->end;
+}
+
+/* Past a block comment; one that never ends takes the rest of the text. */
+static void skip_block(struct ptx_parser *p)
+{
+	const char *from = p->s;
+
+	for (p->s += 2; p->s < p->end; p->s++) {
+		if (p->s[0] == '*' && p->s[1] == '/') {
+			p->s += 2;
+			return;
+		}
+		if (*p->s == '\n') {
+			p->line++;
+			p->line_start = p->s + 1;
+		}
+	}
+	ptx_error(p, from, 2, "this comment has no end");
+}
+
+/* Lines that a C preprocessor left behind (# 12 "file.cu") count as comments. */
+static bool at_hash_line(const struct ptx_parser *p)
+{
+	for (const char *s = p->line_start; s < p->s; s++)
+		if (*s != ' ' && *s != '\t')
+			return false;
+	return true;
+}
+
+void ptx_skip_slow(struct ptx_parser *p)
+{
+	for (;;) {
+		switch (*p->s) {
+		case '\n':
+			p->line++;
+			p->line_start = p->s + 1;
+			/* fallthrough */
+		case ' ':
+		case '\t':
+		case '\r':
+		case '\v':
+		case '\f':
+			p->s++;
+			break;
+		case '/':
+			if (p->s[1] == '/')
+				p->s = line_end(p, p->s);
+			else if (p->s[1] == '*')
+				skip_block(p);
+			else
+				return;
+			break;
+		case '#':
+			if (!at_hash_line(p))
+				return;
+			p->s = line_end(p, p->s);
+			break;
+		default:
+			return;
+		}
+	}
+}
+
+bool ptx_word_is(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(s, word, n) && !ch_is(s[n], CH_ID);
+}
+
+/* Past one string, gap or character of text that is not looked into; counts lines. */
+void ptx_step(struct ptx_parser *p)
+{
+	if (*p->s == '"') {
+		for (p->s++; p->s < p->end && *p->s != '"' && *p->s != '\n'; p->s++)
+			if (*p->s == '\\' && p->s[1] != '\n' && p->s + 1 < p->end)
+				p->s++;
+		if (*p->s == '"')
+			p->s++;
+		return;
+	}
+	if (ch_is(*p->s, CH_GAP)) {
+		const char *before = p->s;
+
+		ptx_skip_slow(p);
+		if (p->s != before)
+			return;
+	}
+	if (p->s < p->end)
+		p->s++;
+}
+
+/* Copies text with each comment and each run of white space made one blank, or one line break where
+ * it held one. */
+const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
+{
+	struct ptx_parser q = {.m = p->m, .diags = NULL, .s = from, .end = to, .line_start = from};
+	char *out = arena_alloc(&p->m->arena, (size_t)(to - from) + 1);
+	size_t n = 0;
+
+	if (!out)
+		ptx_give_up(p, 0);
+	while (q.s < to) {
+		const char *at = q.s;
+		uint32_t line = q.line;
+
+		if (*at == ' ' || *at == '\t' || ch_is(*at, CH_GAP)) {
+			ptx_skip_slow(&q);
+			if (q.s > to)
+				break;
+			if (q.s != at) {
+				if (n && q.s < to)
+					out[n++] = q.line != line ? '\n' : ' ';
+				continue;
+			}
+		}
+		ptx_step(&q);
+		if (q.s > to)
+			q.s = to;
+		memcpy(out + n, at, (size_t)(q.s - at));
+		n += (size_t)(q.s - at);
+	}
+	out[n] = 0;
+	return out;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Takes mnemonics apart. Runs once per distinct mnemonic of a module, so it compares strings and
+ * does not hurry. What the table of operations says of an op is refined here by the parts that
+ * follow it: ".volatile", ".sync", "bar.red". */
+#include "ptx/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Short names for ops.def. */
+enum {
+	RD = PTX_F_READS_MEM,
+	WR = PTX_F_WRITES_MEM,
+	ATOMIC = PTX_F_ATOMIC | PTX_F_VOLATILE | PTX_F_SIDE_EFFECT,
+	VOLAT = PTX_F_VOLATILE,
+	FENCE = PTX_F_FENCE,
+	ASYNC = PTX_F_ASYNC,
+	GRID = PTX_F_GRID,
+	SIDE = PTX_F_SIDE_EFFECT,
+	CONV = PTX_F_CONVERGENT,
+	WSYNC = PTX_F_WARP_SYNC,
+	BARRIER = PTX_F_BARRIER,
+	BRANCH = PTX_F_BRANCH,
+	EXIT = PTX_F_EXIT,
+	CALL = PTX_F_CALL,
+};
+
+const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
+	{"", "", PTX_F_UNKNOWN | PTX_F_SIDE_EFFECT},
+#define OP(name, shape, flags) {#name, shape, flags},
+#include "ptx/ops.def"
+#undef OP
+};
+
+struct type_name {
+	char name[8];
+	uint8_t type;
+};
+static const struct type_name type_names[] = {{"u8", PTX_U8}, {"u16", PTX_U16}, {"u32", PTX_U32},
+	{"u64", PTX_U64}, {"s8", PTX_S8}, {"s16", PTX_S16}, {"s32", PTX_S32}, {"s64", PTX_S64},
+	{"b8", PTX_B8}, {"b16", PTX_B16}, {"b32", PTX_B32}, {"b64", PTX_B64}, {"b128", PTX_B128},
+	{"f16", PTX_F16}, {"f16x2", PTX_F16X2}, {"bf16", PTX_BF16}, {"bf16x2", PTX_BF16X2},
+	{"tf32", PTX_TF32}, {"f32", PTX_F32}, {"f64", PTX_F64}, {"pred", PTX_PRED}};
+
+static const char *const other_types[] = {"e4m3", "e5m2", "e4m3x2", "e5m2x2", "e4m3x4", "e5m2x4",
+	"e2m1", "e2m3", "e3m2", "e2m1x2", "e2m3x2", "e3m2x2", "e2m1x4", "e2m3x4", "e3m2x4", "ue4m3",
+	"ue8m0", "ue8m0x2", "u16x2", "s16x2", "u8x4", "s8x4", "f32x2", "b1", "b4", "s4", "u4", "b6",
+	"u2", "s2", "texref", "samplerref", "surfref", "f8x4", "u24", "s24"};
+
+uint8_t ptx_type_from_name(const char *s, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(type_names); i++)
+		if (strlen(type_names[i].name) == len && !memcmp(type_names[i].name, s, len))
+			return type_names[i].type;
+	for (size_t i = 0; i < ARRAY_LEN(other_types); i++)
+		if (strlen(other_types[i]) == len && !memcmp(other_types[i], s, len))
+			return PTX_OTHER_TYPE;
+	return PTX_NOTYPE;
+}
+
+unsigned ptx_type_bytes(uint8_t base)
+{
+	static const uint8_t bytes[] = {[PTX_U8] = 1,
+		[PTX_U16] = 2,
+		[PTX_U32] = 4,
+		[PTX_U64] = 8,
+		[PTX_S8] = 1,
+		[PTX_S16] = 2,
+		[PTX_S32] = 4,
+		[PTX_S64] = 8,
+		[PTX_B8] = 1,
+		[PTX_B16] = 2,
+		[PTX_B32] = 4,
+		[PTX_B64] = 8,
+		[PTX_B128] = 16,
+		[PTX_F16] = 2,
+		[PTX_F16X2] = 4,
+		[PTX_BF16] = 2,
+		[PTX_BF16X2] = 4,
+		[PTX_TF32] = 4,
+		[PTX_F32] = 4,
+		[PTX_F64] = 8};
+
+	return base < ARRAY_LEN(bytes) ? bytes[base] : 0;
+}
+
+/* Length of a part up to "::". */
+static size_t stem_len(const char *part)
+{
+	const char *colon = strstr(part, "::");
+
+	return colon ? (size_t)(colon - part) : strlen(part);
+}
+
+static bool stem_is(const char *part, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(part, word, n) && (part[n] == 0 || part[n] == ':');
+}
+
+/* How many leading parts of a mnemonic an operation's name covers; 0: another operation. */
+static unsigned match_op(const char *name, const char *first, const struct ptx_mnem *mn)
+{
+	const char *part = first;
+	unsigned parts = 0;
+
+	for (;;) {
+		size_t n = stem_len(part);
+
+		if (strncmp(name, part, n) != 0)
+			return 0;
+		name += n;
+		parts++;
+		if (*name == 0)
+			return parts;
+		if (*name++ != '_' || parts > mn->n_mods)
+			return 0;
+		part = mn->mods[parts - 1];
+	}
+}
+
+static enum ptx_op find_op(const char *first, const struct ptx_mnem *mn)
+{
+	unsigned best = 0;
+	enum ptx_op op = PTX_OP_RAW;
+
+	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
+		unsigned n = match_op(ptx_ops[i].name, first, mn);
+
+		if (n > best) {
+			best = n;
+			op = (enum ptx_op)i;
+		}
+	}
+	return op;
+}
+
+static uint8_t space_from_part(const char *part)
+{
+	static const struct {
+		const char *name;
+		uint8_t space;
+	} spaces[] = {{"global", PTX_GLOBAL}, {"shared", PTX_SHARED}, {"local", PTX_LOCAL},
+		{"const", PTX_CONST}, {"param", PTX_PARAM}};
+
+	for (size_t i = 0; i < ARRAY_LEN(spaces); i++)
+		if (stem_is(part, spaces[i].name))
+			return spaces[i].space;
+	return PTX_GENERIC;
+}
+
+static uint8_t cmp_from_part(const char *part)
+{
+	static const char *const names[] = {"", "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls",
+		"hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+
+	for (unsigned i = 1; i < ARRAY_LEN(names); i++)
+		if (!strcmp(part, names[i]))
+			return (uint8_t)i;
+	return PTX_CMP_NONE;
+}
+
+static bool op_compares(unsigned op)
+{
+	return op == PTX_OP_set || op == PTX_OP_setp || op == PTX_OP_vset || op == PTX_OP_vset2 ||
+	       op == PTX_OP_vset4;
+}
+
+static void note_part(struct ptx_mnem *mn, const char *part)
+{
+	uint8_t type = ptx_type_from_name(part, strlen(part));
+	uint8_t space = space_from_part(part);
+
+	if (type != PTX_NOTYPE && mn->n_types < ARRAY_LEN(mn->type))
+		mn->type[mn->n_types++] = type;
+	else if (space != PTX_GENERIC && mn->space == PTX_GENERIC)
+		mn->space = space;
+	else if (part[0] == 'v' && part[1] >= '2' && part[1] <= '8' && part[2] == 0)
+		mn->vec = (uint8_t)(part[1] - '0');
+	else if (op_compares(mn->op) && mn->cmp == PTX_CMP_NONE)
+		mn->cmp = cmp_from_part(part);
+}
+
+/* What a part adds to the flags of its op. */
+static uint32_t part_flags(unsigned op, const char *part)
+{
+	static const char *const ordered[] = {
+		"volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"};
+	bool block_barrier = op == PTX_OP_bar || op == PTX_OP_barrier;
+	uint32_t memory = ptx_ops[op].flags & (RD | WR);
+
+	if (stem_is(part, "sync") && !block_barrier && op != PTX_OP_fence)
+		return CONV | WSYNC;
+	if (!strcmp(part, "aligned"))
+		return CONV;
+	if (!strcmp(part, "cc"))
+		return PTX_F_WRITES_CC;
+	if (stem_is(part, "multicast"))
+		return GRID;
+	for (size_t i = 0; memory && i < ARRAY_LEN(ordered); i++)
+		if (!strcmp(part, ordered[i]))
+			return VOLAT | SIDE;
+	return 0;
+}
+
+static void refine(struct ptx_mnem *mn)
+{
+	mn->shape = ptx_ops[mn->op].shape;
+	mn->flags = ptx_ops[mn->op].flags;
+	for (unsigned i = 0; i < mn->n_mods; i++) {
+		note_part(mn, mn->mods[i]);
+		mn->flags |= part_flags(mn->op, mn->mods[i]);
+	}
+	switch (mn->op) {
+	case PTX_OP_bar:
+	case PTX_OP_barrier:
+		if (ptx_has_mod(mn, "red"))
+			mn->shape = "dss?s";
+		break;
+	case PTX_OP_addc:
+	case PTX_OP_subc:
+	case PTX_OP_madc:
+		mn->flags |= PTX_F_READS_CC;
+		break;
+	case PTX_OP_tex:
+	case PTX_OP_tld4:
+	case PTX_OP_txq:
+	case PTX_OP_suld:
+	case PTX_OP_sust:
+	case PTX_OP_sured:
+	case PTX_OP_suq:
+		mn->space = PTX_TEX;
+		break;
+	case PTX_OP_ld:
+		/* Data that another thread may change while it is read must stay where it is. */
+		if (mn->flags & PTX_F_VOLATILE)
+			mn->flags |= SIDE;
+		break;
+	default:
+		break;
+	}
+	if (mn->op != PTX_OP_RAW && mn->shape[0] != 'd' && mn->shape[0] != 'b')
+		mn->flags |= PTX_F_NO_DEST;
+}
+
+bool ptx_has_mod(const struct ptx_mnem *mn, const char *mod)
+{
+	for (unsigned i = 0; i < mn->n_mods; i++)
+		if (!strcmp(mn->mods[i], mod))
+			return true;
+	return false;
+}
+
+/* Splits at single dots; each part is a string of its own in the module's table. */
+static int split(struct ptx_module *m, struct ptx_mnem *mn, const char **ret_first)
+{
+	const char *s = mn->text, *end = s + mn->text_len;
+	const char *first = NULL;
+
+	while (s < end) {
+		const char *dot = memchr(s, '.', (size_t)(end - s));
+		const char *stop = dot ? dot : end;
+		const char *part = strtab_intern(&m->names, s, (size_t)(stop - s));
+
+		if (!part)
+			return -1;
+		if (!first)
+			first = part;
+		else if (mn->n_mods < ARRAY_LEN(mn->mods))
+			mn->mods[mn->n_mods++] = part;
+		s = stop + 1;
+	}
+	*ret_first = first ? first : "";
+	return 0;
+}
+
+struct ptx_mnem *ptx_make_mnem(struct ptx_module *m, const char *text, size_t len, bool raw)
+{
+	struct ptx_mnem *mn = ARENA_NEW(&m->arena, struct ptx_mnem);
+	const char *first;
+
+	if (!mn)
+		return NULL;
+	mn->text = text;
+	mn->text_len = (uint32_t)len;
+	mn->vec = 1;
+	if (split(m, mn, &first) < 0)
+		return NULL;
+	mn->op = raw ? PTX_OP_RAW : find_op(first, mn);
+	refine(mn);
+	return mn;
+}
+
+static int mnems_grow(struct ptx_mnem_tab *t)
+{
+	size_t cap = t->cap * 2;
+	struct ptx_mnem_slot *slots = calloc(cap, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	for (size_t i = 0; i < t->cap; i++) {
+		size_t at = t->slots[i].hash & (cap - 1);
+
+		if (!t->slots[i].mn)
+			continue;
+		while (slots[at].mn)
+			at = (at + 1) & (cap - 1);
+		slots[at] = t->slots[i];
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->cap = cap;
+	return 0;
+}
+
+const struct ptx_mnem *ptx_mnem_for(struct ptx_module *m, const char *s, size_t len, bool raw)
+{
+	struct ptx_mnem_tab *t = m->mnems;
+	uint32_t hash = ptx_hash(s, len) + raw;
+	struct ptx_mnem_slot *slot;
+	const char *text;
+	size_t at;
+
+	for (at = hash & (t->cap - 1); (slot = &t->slots[at])->mn; at = (at + 1) & (t->cap - 1))
+		if (slot->hash == hash && slot->mn->text_len == len && slot->raw == raw &&
+			!memcmp(slot->mn->text, s, len))
+			return slot->mn;
+	if (t->len * 2 >= t->cap) {
+		if (mnems_grow(t) < 0)
+			return NULL;
+		return ptx_mnem_for(m, s, len, raw);
+	}
+	text = strtab_intern(&m->names, s, len);
+	if (!text)
+		return NULL;
+	slot->mn = ptx_make_mnem(m, text, len, raw);
+	if (!slot->mn)
+		return NULL;
+	slot->hash = hash;
+	slot->raw = raw;
+	t->len++;
+	return slot->mn;
+}
+
+const struct ptx_mnem *ptx_get_mnem(struct ptx_module *m, const char *text)
+{
+	size_t len = strlen(text);
+	char *padded = arena_alloc(&m->arena, len + 16);
+
+	if (!padded)
+		return NULL;
+	memcpy(padded, text, len + 1);
+	return ptx_mnem_for(m, padded, len, false);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The name table and the scopes. See parse.h for the idea.
+ * A label may be used before it is placed, and whether an outer scope's or an inner one's is meant
+ * shows only when the inner scope closes: until then the name is bound to a symbol without a
+ * place, which closing hands to the scope outside (ptx_scope_close). */
+#include "ptx/parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t ptx_hash(const char *s, size_t len)
+{
+	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
+
+	for (; len >= 8; len -= 8, s += 8) {
+		memcpy(&w, s, 8);
+		h = (h ^ w) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	memcpy(&w, s, 8);
+	if (len)
+		h ^= w << (64 - 8 * len);
+	h *= 0xc4ceb9fe1a85ec53u;
+	return (uint32_t)(h >> 32);
+}
+
+int ptx_names_init(struct ptx_module *m)
+{
+	struct ptx_scope *sc = ARENA_NEW(&m->arena, struct ptx_scope);
+	struct ptx_mnem_tab *tab = ARENA_NEW(&m->arena, struct ptx_mnem_tab);
+
+	if (!sc || !tab)
+		return -ENOMEM;
+	m->globals = sc;
+	m->mnems = tab;
+	sc->cap = 1024;
+	tab->cap = 256;
+	sc->slots = calloc(sc->cap, sizeof(*sc->slots));
+	tab->slots = calloc(tab->cap, sizeof(*tab->slots));
+	return sc->slots && tab->slots ? 0 : -ENOMEM;
+}
+
+void ptx_names_free(struct ptx_module *m)
+{
+	struct ptx_scope *sc = m->globals;
+
+	if (sc) {
+		VEC_FREE(&sc->undo);
+		VEC_FREE(&sc->marks);
+		VEC_FREE(&sc->ids);
+		VEC_FREE(&sc->fixups);
+		free(sc->slots);
+	}
+	if (m->mnems)
+		free(m->mnems->slots);
+}
+
+static int names_grow(struct ptx_scope *sc)
+{
+	size_t cap = sc->cap * 2;
+	struct ptx_name **slots = calloc(cap, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < sc->cap; i++) {
+		struct ptx_name *n = sc->slots[i];
+		size_t at;
+
+		if (!n)
+			continue;
+		for (at = n->hash & (cap - 1); slots[at]; at = (at + 1) & (cap - 1))
+			;
+		slots[at] = n;
+	}
+	free(sc->slots);
+	sc->slots = slots;
+	sc->cap = cap;
+	return 0;
+}
+
+struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
+{
+	struct ptx_scope *sc = m->globals;
+	uint32_t hash = ptx_hash(s, len);
+	struct ptx_name *n;
+	size_t at;
+
+	for (at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
+		if (n->hash == hash && n->len == len && !memcmp(n->text, s, len))
+			return n;
+	if (sc->len * 2 >= sc->cap) {
+		if (names_grow(sc) < 0)
+			return NULL;
+		for (at = hash & (sc->cap - 1); sc->slots[at]; at = (at + 1) & (sc->cap - 1))
+			;
+	}
+	n = ARENA_NEW(&m->arena, struct ptx_name);
+	if (!n || !(n->text = strtab_intern(&m->names, s, len)))
+		return NULL;
+	n->len = (uint32_t)len;
+	n->hash = hash;
+	sc->slots[at] = n;
+	sc->len++;
+	return n;
+}
+
+struct ptx_sym *ptx_sym_new(struct ptx_module *m, enum ptx_sym_kind kind, const struct ptx_name *n)
+{
+	struct ptx_sym *sym = ARENA_NEW(&m->arena, struct ptx_sym);
+
+	if (!sym)
+		return NULL;
+	sym->kind = kind;
+	sym->name = n->text;
+	sym->name_len = n->len;
+	sym->type.vec = 1;
+	return sym;
+}
+
+/* ---- scopes ---- */
+uint32_t ptx_scope_id(const struct ptx_scope *sc)
+{
+	return sc->ids.len ? sc->ids.at[sc->ids.len - 1] : 0;
+}
+
+int ptx_scope_open(struct ptx_scope *sc)
+{
+	if (!VEC_PUSH(&sc->marks, sc->undo.len))
+		return -ENOMEM;
+	if (!VEC_PUSH(&sc->ids, ++sc->last_id)) {
+		sc->marks.len--;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool is_open_label(const struct ptx_sym *sym)
+{
+	return sym && sym->kind == PTX_SYM_LABEL && !sym->placed;
+}
+
+int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f)
+{
+	size_t mark, keep;
+	bool outermost = sc->marks.len == 1;
+	int r = 0;
+
+	if (!sc->marks.len)
+		return -EINVAL;
+	mark = keep = sc->marks.at[--sc->marks.len];
+	sc->ids.len--;
+	for (size_t i = mark; i < sc->undo.len; i++) {
+		struct ptx_undo u = sc->undo.at[i];
+		struct ptx_sym *sym = u.name->local;
+
+		if (u.family) {
+			u.name->family = u.hidden;
+			continue;
+		}
+		u.name->local = u.hidden;
+		if (outermost || !is_open_label(sym))
+			continue;
+		if (u.hidden && u.hidden->scope == ptx_scope_id(sc)) {
+			if (u.hidden->kind == PTX_SYM_LABEL)
+				sym->link = u.hidden;
+			continue;
+		}
+		/* Not placed here: it is the outer scope's from now on. */
+		u.name->local = sym;
+		sym->scope = ptx_scope_id(sc);
+		sc->undo.at[keep++] = u;
+		if (sc->marks.len == 1 && f && !VEC_PUSH(&f->syms, sym))
+			r = -ENOMEM;
+	}
+	sc->undo.len = keep;
+	return r;
+}
+
+int ptx_bind(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym)
+{
+	uint32_t id = ptx_scope_id(sc);
+
+	if (n->local && n->local->scope == id)
+		return -EEXIST;
+	if (!VEC_PUSH(&sc->undo, (struct ptx_undo){n, n->local, false}))
+		return -ENOMEM;
+	sym->scope = id;
+	n->local = sym;
+	return 0;
+}
+
+int ptx_bind_family(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym)
+{
+	uint32_t id = ptx_scope_id(sc);
+	char last = n->text[n->len - 1];
+
+	if (n->family && n->family->scope == id)
+		return -EEXIST;
+	if (!VEC_PUSH(&sc->undo, (struct ptx_undo){n, n->family, true}))
+		return -ENOMEM;
+	sym->scope = id;
+	n->family = sym;
+	if (n->text[0] != '%')
+		sc->plain_families = true;
+	if (last >= '0' && last <= '9')
+		sc->digit_families = true;
+	return 0;
+}
+
+/* ---- registers ---- */
+int ptx_declare_regs(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym)
+{
+	size_t n = sym->count ? sym->count : 1;
+
+	if (n > UINT32_MAX - 1 - f->regs.len)
+		return -E2BIG;
+	sym->first_reg = (uint32_t)f->regs.len;
+	for (size_t i = 0; i < n; i++)
+		if (!VEC_PUSH(&f->regs, (struct ptx_reg){sym, (uint32_t)i}))
+			return -ENOMEM;
+	return 0;
+}
+
+static size_t stem_len(const char *s, size_t len)
+{
+	while (len && s[len - 1] >= '0' && s[len - 1] <= '9')
+		len--;
+	return len;
+}
+
+int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym)
+{
+	struct ptx_name *stem;
+	size_t len;
+
+	if (sym->count)
+		return ptx_bind_family(m->globals, n, sym);
+	len = stem_len(n->text, n->len);
+	if (len && len < n->len) {
+		stem = ptx_name_get(m, n->text, len);
+		if (!stem)
+			return -ENOMEM;
+		stem->has_singles = true;
+	}
+	return ptx_bind(m->globals, n, sym);
+}
+
+/* The number written in digits, if it is in its canonical form and below 2^30. */
+static bool read_index(const char *s, size_t len, uint32_t *ret)
+{
+	uint32_t v = 0;
+
+	if (!len || len > 9 || (len > 1 && s[0] == '0'))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		v = v * 10 + (uint32_t)(s[i] - '0');
+	*ret = v;
+	return true;
+}
+
+static const struct ptx_sym *family_at(
+	struct ptx_name *n, const char *digits, size_t len, uint32_t *ret_number)
+{
+	if (n && n->family && read_index(digits, len, ret_number) && *ret_number < n->family->count)
+		return n->family;
+	return NULL;
+}
+
+static struct ptx_name *prefix_name(struct ptx_module *m, const char *s, size_t len)
+{
+	struct ptx_scope *sc = m->globals;
+	struct ptx_prefix_slot *slot;
+	uint64_t key;
+
+	if (len > 7)
+		return ptx_name_get(m, s, len);
+	memcpy(&key, s, 8);
+	key = (key << (64 - 8 * len)) | len;
+	slot = &sc->prefixes[(key * 0x9e3779b97f4a7c15u) >> 58];
+	if (slot->key != key) {
+		slot->key = key;
+		slot->name = ptx_name_get(m, s, len);
+		if (!slot->name)
+			slot->key = 0;
+	}
+	return slot->name;
+}
+
+bool ptx_find_reg(struct ptx_module *m, const char *s, size_t len, uint32_t *ret_reg)
+{
+	size_t stem = stem_len(s, len);
+	const struct ptx_sym *best = NULL, *sym;
+	struct ptx_name *n = NULL;
+	uint32_t number, best_number = 0;
+	bool family = s[0] == '%' || m->globals->plain_families;
+
+	for (size_t cut = stem; family && cut && cut < len; cut++) {
+		n = prefix_name(m, s, cut);
+		sym = family_at(n, s + cut, len - cut, &number);
+		if (sym && (!best || sym->scope > best->scope)) {
+			best = sym;
+			best_number = number;
+		}
+		if (!m->globals->digit_families)
+			break;
+	}
+	if (!best || n->has_singles || m->globals->digit_families) {
+		n = ptx_name_get(m, s, len);
+		sym = n ? n->local : NULL;
+		if (sym && (!best || sym->scope > best->scope)) {
+			if (sym->kind != PTX_SYM_REG &&
+				!(sym->kind == PTX_SYM_PARAM && sym->space == PTX_REG))
+				return false;
+			best = sym;
+			best_number = 0;
+		}
+	}
+	if (best)
+		*ret_reg = best->first_reg + best_number;
+	return best != NULL;
+}
+
+/* ---- a function's outermost scope, opened again for new code ---- */
+void ptx_unbind_func(struct ptx_module *m)
+{
+	while (m->globals->marks.len)
+		ptx_scope_close(m->globals, NULL);
+	m->globals->bound = NULL;
+	m->globals->fixups.len = 0;
+}
+
+int ptx_bind_again(struct ptx_module *m, struct ptx_sym *sym)
+{
+	struct ptx_name *n = ptx_name_get(m, sym->name, sym->name_len);
+	int r;
+
+	if (!n)
+		return -ENOMEM;
+	if (sym->kind == PTX_SYM_REG)
+		r = ptx_bind_reg(m, n, sym);
+	else
+		r = ptx_bind(m->globals, n, sym);
+	return r == -EEXIST ? 0 : r;
+}
+
+/* Binds a name that nothing has yet in the outermost scope, below those that are open. */
+int ptx_bind_outermost(struct ptx_module *m, struct ptx_sym *sym)
+{
+	struct ptx_scope *sc = m->globals;
+	struct ptx_undo u;
+	uint32_t id;
+	int r = ptx_bind_again(m, sym);
+
+	if (r < 0 || sc->marks.len < 2)
+		return r;
+	id = sc->ids.at[0];
+	sym->scope = id;
+	u = sc->undo.at[sc->undo.len - 1];
+	memmove(&sc->undo.at[sc->marks.at[1] + 1], &sc->undo.at[sc->marks.at[1]],
+		(sc->undo.len - 1 - sc->marks.at[1]) * sizeof(u));
+	sc->undo.at[sc->marks.at[1]] = u;
+	for (size_t i = 1; i < sc->marks.len; i++)
+		sc->marks.at[i]++;
+	return 0;
+}
+
+int ptx_bind_func(struct ptx_module *m, struct ptx_func *f)
+{
+	int r;
+
+	if (m->globals->bound == f)
+		return 0;
+	ptx_unbind_func(m);
+	r = ptx_scope_open(m->globals);
+	for (size_t i = 0; r == 0 && i < f->syms.len; i++)
+		r = ptx_bind_again(m, f->syms.at[i]);
+	if (r < 0)
+		ptx_unbind_func(m);
+	else
+		m->globals->bound = f;
+	return r;
+}

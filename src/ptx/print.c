@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The printer. It writes through a window on the stack, so that most characters cost one store;
+ * the window goes to the caller's buffer when it is full. */
+#include "ptx/ptx.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WINDOW_BYTES 8192
+#define SLACK_BYTES  64 /* room that put_char and short numbers may use without asking */
+
+struct out {
+	char *p, *end; /* end: SLACK_BYTES before the window's end */
+	struct strbuf *buf;
+	char window[WINDOW_BYTES];
+};
+
+static void out_init(struct out *o, struct strbuf *buf)
+{
+	o->p = o->window;
+	o->end = o->window + WINDOW_BYTES - SLACK_BYTES;
+	o->buf = buf;
+}
+
+static void flush(struct out *o)
+{
+	strbuf_add(o->buf, o->window, (size_t)(o->p - o->window));
+	o->p = o->window;
+}
+
+static inline void room(struct out *o)
+{
+	if (o->p >= o->end)
+		flush(o);
+}
+
+static inline void put_char(struct out *o, char c)
+{
+	*o->p++ = c;
+}
+
+static void put(struct out *o, const char *s, size_t len)
+{
+	if (len >= (size_t)(o->end - o->p) || o->p >= o->end) {
+		flush(o);
+		if (len >= WINDOW_BYTES - SLACK_BYTES) {
+			strbuf_add(o->buf, s, len);
+			return;
+		}
+	}
+	memcpy(o->p, s, len);
+	o->p += len;
+}
+
+static void put_str(struct out *o, const char *s)
+{
+	put(o, s, strlen(s));
+}
+
+static void put_uint(struct out *o, uint64_t v)
+{
+	char digits[20];
+	size_t n = 0;
+
+	room(o);
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*o->p++ = digits[--n];
+}
+
+static void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg)
+{
+	const struct ptx_reg *r;
+
+	if (reg >= f->regs.len) {
+		put_str(o, "%bad");
+		return;
+	}
+	r = &f->regs.at[reg];
+	put(o, r->sym->name, r->sym->name_len);
+	if (r->sym->count)
+		put_uint(o, r->number);
+}
+
+static void put_selector(struct out *o, const struct ptx_opd *opd)
+{
+	static const char *const parts[] = {[PTX_SEL_B0] = "b0",
+		[PTX_SEL_B1] = "b1",
+		[PTX_SEL_B2] = "b2",
+		[PTX_SEL_B3] = "b3",
+		[PTX_SEL_H0] = "h0",
+		[PTX_SEL_H1] = "h1"};
+
+	room(o);
+	put_char(o, '.');
+	if (opd->selector == PTX_SEL_TEXT)
+		put_str(o, opd->name);
+	else if (opd->selector < PTX_SEL_TEXT)
+		put_str(o, parts[opd->selector]);
+	else
+		put_char(o, (char)opd->selector);
+}
+
+static void put_opd(struct out *o, const struct ptx_func *f, const struct ptx_opd *opd);
+
+static void put_list(
+	struct out *o, const struct ptx_func *f, const struct ptx_opd *list, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		room(o);
+		if (i) {
+			put_char(o, ',');
+			put_char(o, ' ');
+		}
+		put_opd(o, f, &list[i]);
+	}
+}
+
+static void put_address(struct out *o, const struct ptx_func *f, const struct ptx_opd *opd)
+{
+	put_char(o, '[');
+	if (opd->n)
+		put_opd(o, f, &opd->list[0]);
+	if (opd->name || opd->has_value) {
+		room(o);
+		put_char(o, '+');
+		if (opd->name)
+			put_str(o, opd->name);
+		else
+			put_uint(o, opd->value);
+	}
+	if (opd->n > 1) {
+		room(o);
+		put_char(o, ',');
+		put_char(o, ' ');
+		put_list(o, f, opd->list + 1, opd->n - 1);
+	}
+	room(o);
+	put_char(o, ']');
+}
+
+static void put_symbol(struct out *o, const struct ptx_opd *opd)
+{
+	if (opd->sym)
+		put(o, opd->sym->name, opd->sym->name_len);
+	else
+		put_str(o, opd->name);
+	if (!opd->has_value)
+		return;
+	room(o);
+	put_char(o, '+');
+	if ((int64_t)opd->value < 0) {
+		put_char(o, '-');
+		put_uint(o, -opd->value);
+	} else {
+		put_uint(o, opd->value);
+	}
+}
+
+static void put_opd(struct out *o, const struct ptx_func *f, const struct ptx_opd *opd)
+{
+	room(o);
+	switch (opd->kind) {
+	case PTX_OPD_REG:
+		if (opd->negated)
+			put_char(o, (char)opd->negated);
+		put_reg(o, f, opd->reg);
+		if (opd->selector)
+			put_selector(o, opd);
+		break;
+	case PTX_OPD_SYM:
+		put_symbol(o, opd);
+		break;
+	case PTX_OPD_ADDR:
+		put_address(o, f, opd);
+		break;
+	case PTX_OPD_VECTOR:
+	case PTX_OPD_TUPLE:
+		put_char(o, opd->kind == PTX_OPD_VECTOR ? '{' : '(');
+		put_list(o, f, opd->list, opd->n);
+		room(o);
+		put_char(o, opd->kind == PTX_OPD_VECTOR ? '}' : ')');
+		break;
+	case PTX_OPD_PAIR:
+		put_opd(o, f, &opd->list[0]);
+		room(o);
+		put_char(o, '|');
+		put_opd(o, f, &opd->list[1]);
+		break;
+	case PTX_OPD_SINK:
+		put_char(o, '_');
+		break;
+	default:
+		if (opd->negated)
+			put_char(o, (char)opd->negated);
+		if (opd->name)
+			put_str(o, opd->name);
+		else
+			put_uint(o, opd->value);
+		break;
+	}
+}
+
+static void put_insn(struct out *o, const struct ptx_func *f, const struct ptx_stmt *s)
+{
+	put_char(o, '\t');
+	if (s->guard != PTX_NO_REG) {
+		put_char(o, '@');
+		if (s->guard_negated)
+			put_char(o, '!');
+		put_reg(o, f, s->guard);
+		room(o);
+		put_char(o, ' ');
+	}
+	put(o, s->mn->text, s->mn->text_len);
+	room(o);
+	if (s->n) {
+		put_char(o, ' ');
+		put_list(o, f, s->opd, s->n);
+	} else if (s->text) {
+		put_char(o, ' ');
+		put_str(o, s->text);
+	}
+	room(o);
+	put_char(o, ';');
+}
+
+static void put_linkage(struct out *o, unsigned linkage)
+{
+	if (linkage & PTX_EXTERN)
+		put_str(o, ".extern ");
+	if (linkage & PTX_VISIBLE)
+		put_str(o, ".visible ");
+	if (linkage & PTX_WEAK)
+		put_str(o, ".weak ");
+	if (linkage & PTX_COMMON)
+		put_str(o, ".common ");
+}
+
+/* The declaration with the symbol's present name at its place. */
+static void put_decl(struct out *o, const struct ptx_sym *sym)
+{
+	const char *s = sym->decl;
+
+	if (!sym->name_at) {
+		put_str(o, s);
+		return;
+	}
+	put(o, s, sym->name_at);
+	put(o, sym->name, sym->name_len);
+	put_str(o, s + sym->name_at + sym->decl_name_len);
+}
+
+static const char *type_text(unsigned type)
+{
+	static const char *const names[] = {[PTX_U8] = "u8",
+		[PTX_U16] = "u16",
+		[PTX_U32] = "u32",
+		[PTX_U64] = "u64",
+		[PTX_S8] = "s8",
+		[PTX_S16] = "s16",
+		[PTX_S32] = "s32",
+		[PTX_S64] = "s64",
+		[PTX_B8] = "b8",
+		[PTX_B16] = "b16",
+		[PTX_B32] = "b32",
+		[PTX_B64] = "b64",
+		[PTX_B128] = "b128",
+		[PTX_F16] = "f16",
+		[PTX_F16X2] = "f16x2",
+		[PTX_BF16] = "bf16",
+		[PTX_BF16X2] = "bf16x2",
+		[PTX_TF32] = "tf32",
+		[PTX_F32] = "f32",
+		[PTX_F64] = "f64",
+		[PTX_PRED] = "pred"};
+
+	return type < ARRAY_LEN(names) && names[type] ? names[type] : "b32";
+}
+
+static void put_reg_decl(struct out *o, const struct ptx_sym *sym)
+{
+	put_str(o, ".reg .");
+	if (sym->type.vec > 1) {
+		put_char(o, 'v');
+		put_uint(o, sym->type.vec);
+		put_str(o, " .");
+	}
+	put_str(o, type_text(sym->type.base));
+	put_char(o, ' ');
+	put(o, sym->name, sym->name_len);
+	if (sym->count) {
+		room(o);
+		put_char(o, '<');
+		put_uint(o, sym->count);
+		put_char(o, '>');
+	}
+}
+
+static void put_var(struct out *o, const struct ptx_sym *sym)
+{
+	put_linkage(o, sym->linkage);
+	if (sym->decl)
+		put_decl(o, sym);
+	else
+		put_reg_decl(o, sym);
+	if (sym->init) {
+		put_str(o, " = ");
+		put_str(o, sym->init);
+	}
+	room(o);
+	put_char(o, ';');
+}
+
+static void put_directive(struct out *o, const struct ptx_func *f, const struct ptx_stmt *s)
+{
+	if (!s->sym) {
+		put_char(o, '\t');
+		put_str(o, s->text);
+		return;
+	}
+	put(o, s->sym->name, s->sym->name_len);
+	put_str(o, ": ");
+	put_str(o, s->text);
+	if (!s->sym->targets)
+		return;
+	room(o);
+	put_char(o, ' ');
+	put_list(o, f, s->sym->targets, s->sym->n_targets);
+	room(o);
+	put_char(o, ';');
+}
+
+static void put_stmt(struct out *o, const struct ptx_func *f, const struct ptx_stmt *s)
+{
+	room(o);
+	switch (s->kind) {
+	case PTX_INSN:
+		put_insn(o, f, s);
+		break;
+	case PTX_LABEL:
+		put(o, s->sym->name, s->sym->name_len);
+		room(o);
+		put_char(o, ':');
+		break;
+	case PTX_DECL:
+		put_char(o, '\t');
+		put_var(o, s->sym);
+		break;
+	case PTX_OPEN:
+	case PTX_CLOSE:
+		put_char(o, '\t');
+		put_char(o, s->kind == PTX_OPEN ? '{' : '}');
+		break;
+	case PTX_DIRECTIVE:
+		put_directive(o, f, s);
+		break;
+	}
+	room(o);
+	put_char(o, '\n');
+}
+
+static void put_params(struct out *o, struct ptx_sym *const *at, size_t n)
+{
+	put_char(o, '(');
+	for (size_t i = 0; i < n; i++) {
+		put_str(o, i ? ",\n\t" : "\n\t");
+		put_decl(o, at[i]);
+	}
+	put_str(o, n ? "\n)" : ")");
+}
+
+static void put_func(struct out *o, const struct ptx_func *f)
+{
+	put_linkage(o, f->linkage);
+	put_str(o, f->is_entry ? ".entry " : ".func ");
+	if (f->attributes) {
+		put_str(o, f->attributes);
+		put_char(o, ' ');
+	}
+	if (f->rets.len) {
+		put_params(o, f->rets.at, f->rets.len);
+		put_char(o, ' ');
+	}
+	put(o, f->sym->name, f->sym->name_len);
+	room(o);
+	put_params(o, f->params.at, f->params.len);
+	for (size_t i = 0; i < f->directives.len; i++) {
+		room(o);
+		put_char(o, '\n');
+		put_str(o, f->directives.at[i]);
+	}
+	room(o);
+	if (!f->has_body) {
+		put_str(o, ";\n");
+		return;
+	}
+	put_str(o, "\n{\n");
+	for (size_t i = 0; i < f->body.len; i++)
+		put_stmt(o, f, &f->body.at[i]);
+	put_str(o, "}\n");
+}
+
+void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct strbuf *out)
+{
+	struct out o;
+
+	out_init(&o, out);
+	put_stmt(&o, f, s);
+	flush(&o);
+}
+
+void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
+{
+	struct out o;
+
+	out_init(&o, out);
+	put_func(&o, f);
+	flush(&o);
+}
+
+void ptx_print(const struct ptx_module *m, struct strbuf *out)
+{
+	struct out o;
+
+	out_init(&o, out);
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		room(&o);
+		switch (it->kind) {
+		case PTX_ITEM_TEXT:
+			put_str(&o, it->text);
+			break;
+		case PTX_ITEM_VAR:
+			put_var(&o, it->sym);
+			break;
+		case PTX_ITEM_FUNC:
+			put_func(&o, it->func);
+			break;
+		}
+		room(&o);
+		put_char(&o, '\n');
+	}
+	flush(&o);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Names of the special registers. Looked up once per distinct name of a module. */
+#include "ptx/special.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define TRIPLE(name, sr)                                                           \
+	{"%" name ".x", sr##_X}, {"%" name ".y", sr##_Y}, {"%" name ".z", sr##_Z}, \
+	{                                                                          \
+		"%" name, sr                                                       \
+	}
+
+static const struct {
+	const char *name;
+	enum ptx_special sr;
+} exact[] = {TRIPLE("tid", PTX_SR_TID), TRIPLE("ntid", PTX_SR_NTID), TRIPLE("ctaid", PTX_SR_CTAID),
+	TRIPLE("nctaid", PTX_SR_NCTAID), {"%laneid", PTX_SR_LANEID}, {"%warpid", PTX_SR_WARPID},
+	{"%nwarpid", PTX_SR_NWARPID}, {"%smid", PTX_SR_SMID}, {"%nsmid", PTX_SR_NSMID},
+	{"%gridid", PTX_SR_GRIDID}, {"%clock", PTX_SR_CLOCK}, {"%clock_hi", PTX_SR_CLOCK_HI},
+	{"%clock64", PTX_SR_CLOCK64}, {"%globaltimer", PTX_SR_GLOBALTIMER},
+	{"%globaltimer_lo", PTX_SR_GLOBALTIMER_LO}, {"%globaltimer_hi", PTX_SR_GLOBALTIMER_HI},
+	{"%lanemask_eq", PTX_SR_LANEMASK_EQ}, {"%lanemask_lt", PTX_SR_LANEMASK_LT},
+	{"%lanemask_le", PTX_SR_LANEMASK_LE}, {"%lanemask_gt", PTX_SR_LANEMASK_GT},
+	{"%lanemask_ge", PTX_SR_LANEMASK_GE}, {"%dynamic_smem_size", PTX_SR_DYNAMIC_SMEM},
+	{"%total_smem_size", PTX_SR_TOTAL_SMEM}, {"%tid.w", PTX_SR_OTHER},
+	{"%ntid.w", PTX_SR_OTHER}, {"%ctaid.w", PTX_SR_OTHER}, {"%nctaid.w", PTX_SR_OTHER}};
+
+/* Families that no pass asks for by number: any suffix of digits or a component may follow. */
+static const char *const other[] = {"%is_explicit_cluster", "%clusterid", "%nclusterid",
+	"%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank", "%cluster_nctarank", "%pm",
+	"%aggr_smem_size", "%current_graph_exec", "%reserved_smem_offset_begin",
+	"%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_"};
+
+static bool is_suffix(const char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && s[i] >= '0' && s[i] <= '9')
+		i++;
+	if (len - i == 3 && !memcmp(s + i, "_64", 3))
+		return i > 0;
+	if (len - i == 2 && s[i] == '.')
+		return s[i + 1] >= 'w' && s[i + 1] <= 'z';
+	return i == len;
+}
+
+enum ptx_special ptx_special_from_name(const char *name, size_t len)
+{
+	size_t n = strlen("%envreg");
+
+	for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+		if (strlen(exact[i].name) == len && !memcmp(exact[i].name, name, len))
+			return exact[i].sr;
+	if (len > n && !memcmp(name, "%envreg", n) && is_suffix(name + n, len - n))
+		return PTX_SR_ENVREG;
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		n = strlen(other[i]);
+		if (len >= n && !memcmp(name, other[i], n) && is_suffix(name + n, len - n))
+			return PTX_SR_OTHER;
+	}
+	return PTX_SR_UNKNOWN;
+}
