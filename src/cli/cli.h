@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The command line's frame. A verb is one file, cmd_NAME.c, that defines
+ *   const struct cli_verb cli_verb_NAME
+ * and one name in the list of this folder's meson.build. From these rows come parsing, -h, usage
+ * errors, man page synopsis and completions: nothing about an option is written twice.
+ * A verb's run function returns the exit status: CLI_OK, CLI_FAILED, CLI_USAGE, or what the program
+ * that it ran returned. It writes its result to c->out, which the frame prints; errors go through
+ * cli_error and cli_usage. */
+#ifndef HEDDLE_CLI_H
+#define HEDDLE_CLI_H
+
+#include "base/base.h"
+#include "base/diag.h"
+#include "base/json.h"
+
+enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct cli_option {
+	char letter;       /* 0: long form only */
+	const char *name;  /* NULL ends the list */
+	const char *value; /* NULL: a flag. "a|b|c": one of these words, checked by the frame. FILE
+			      and DIR complete as such. Anything else is shown as it is */
+	const char *help;
+};
+
+enum cli_verb_flags {
+	CLI_OPERANDS_LAST = 1, /* options end at the first operand, which is a program or a spec */
+};
+
+#define CLI_OPTIONS_MAX 24
+
+struct cli;
+struct cli_verb {
+	const char *name;                 /* "exec", "ptx check" */
+	const char *operands;             /* as shown: "FILE...", "-- PROG [ARG...]"; "" for none */
+	const char *summary;              /* one line, without a full stop */
+	const char *details;              /* for -h and the man page; NULL: nothing to add */
+	const struct cli_option *options; /* NULL: only --json and -h, which every verb has */
+	int min_operands, max_operands;   /* max -1: any number */
+	unsigned flags;
+	int (*run)(struct cli *c);
+};
+
+/* One call of one verb. */
+struct cli {
+	const struct cli_verb *verb;
+	char **operands; /* NULL-terminated */
+	int n_operands;
+	bool json;
+	struct strbuf out; /* the result, on its way to standard output */
+	const char *values[CLI_OPTIONS_MAX];
+	bool given[CLI_OPTIONS_MAX];
+};
+
+/* The table, in the order in which help lists it. */
+extern const struct cli_verb *const cli_verbs[];
+extern const unsigned cli_verbs_len;
+
+/* ---- for verbs ---- */
+bool cli_has(const struct cli *c, const char *option);
+const char *cli_value(const struct cli *c, const char *option); /* NULL: not given */
+/* 0, ret untouched when the option is absent; CLI_USAGE, said, when it is no number in range.
+ * Decimal or 0x, with an optional k, m or g for powers of 1024. */
+int cli_number(const struct cli *c, const char *option, uint64_t min, uint64_t max, uint64_t *ret);
+/* The same for any text; what names it in the error. */
+int cli_parse_number(const struct cli *c, const char *what, const char *text, uint64_t min,
+	uint64_t max, uint64_t *ret);
+
+/* "heddle VERB: error: what and where", then what to do (hint may be NULL). Returns CLI_FAILED. */
+int cli_error(const struct cli *c, const char *hint, const char *fmt, ...) HD_PRINTF(3, 4);
+void cli_warn(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
+/* The same for a wrong command line, with the verb's usage. Returns CLI_USAGE. */
+int cli_usage(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Diagnostics with source line and caret, on standard error. */
+void cli_show_diags(const struct diag_list *d);
+
+/* A whole file, or standard input for "-"; the caller frees. Returns 0, or CLI_FAILED, said. */
+int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len);
+/* Opens the JSON object every --json starts with: schema and command. json_end(j, '}') closes it.
+ */
+void cli_json_open(struct cli *c, struct json *j, unsigned schema);
+
+/* What belongs to the installation: "lib/heddle/shim/libcuda.so.1" next to bin/ where heddle is
+ * installed or unpacked, or build_path ("src/shim/libcuda.so.1") in a build folder. The caller
+ * frees. 0 or -ENOENT. */
+int cli_find_part(const char *installed_path, const char *build_path, char **ret_path);
+
+/* ---- the frame ---- */
+/* Fills c from argv (what stands behind the verb). 0, or CLI_USAGE, said; -1: help was asked for.
+ */
+int cli_parse(struct cli *c, int argc, char **argv);
+/* The i-th option, the common ones behind the verb's own; NULL past the last. */
+const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i);
+void cli_synopsis(const struct cli_verb *v, struct strbuf *out);
+void cli_help_verb(const struct cli_verb *v, struct strbuf *out);
+void cli_help_all(const char *group, struct strbuf *out);  /* group: "ptx", or NULL for all */
+void cli_man(struct strbuf *out);                          /* scdoc */
+int cli_completion(const char *shell, struct strbuf *out); /* 0 or -EINVAL */
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Help, usage and the man page's list of verbs, all from the table. Plain ASCII, 80 columns where
+ * the texts allow it. */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void cli_synopsis(const struct cli_verb *v, struct strbuf *out)
+{
+	const struct cli_option *o;
+
+	strbuf_printf(out, "heddle %s", v->name);
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
+		if (strcmp(o->name, "help") == 0)
+			continue;
+		if (o->letter)
+			strbuf_printf(out, " [-%c", o->letter);
+		else
+			strbuf_printf(out, " [--%s", o->name);
+		if (o->value)
+			strbuf_printf(out, " %s", o->value);
+		strbuf_puts(out, "]");
+	}
+	if (v->operands[0])
+		strbuf_printf(out, " %s", v->operands);
+}
+
+static void option_head(const struct cli_option *o, struct strbuf *out)
+{
+	if (o->letter)
+		strbuf_printf(out, "-%c, ", o->letter);
+	strbuf_printf(out, "--%s", o->name);
+	if (o->value)
+		strbuf_printf(out, " %s", o->value);
+}
+
+void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
+{
+	const struct cli_option *o;
+
+	strbuf_puts(out, "usage: ");
+	cli_synopsis(v, out);
+	strbuf_printf(out, "\n\n%c%s.\n", toupper(v->summary[0]), v->summary + 1);
+	if (v->details)
+		strbuf_printf(out, "\n%s\n", v->details);
+	strbuf_puts(out, "\n");
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
+		size_t start = out->len, used;
+
+		strbuf_puts(out, o->letter ? "  " : "      ");
+		option_head(o, out);
+		used = out->len - start;
+		if (used > 30)
+			strbuf_printf(out, "\n%*s%s\n", 32, "", o->help);
+		else
+			strbuf_printf(out, "%*s%s\n", (int)(32 - used), "", o->help);
+	}
+}
+
+void cli_help_all(const char *group, struct strbuf *out)
+{
+	size_t len = group ? strlen(group) : 0;
+
+	strbuf_printf(out, "usage: heddle %s%sVERB ...\n", group ? group : "", group ? " " : "");
+	if (!group)
+		strbuf_puts(out, "\nMany CUDA kernels and programs share one GPU well.\n");
+	strbuf_puts(out, "\n");
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		const struct cli_verb *v = cli_verbs[i];
+
+		if (!group || (strncmp(v->name, group, len) == 0 && v->name[len] == ' '))
+			strbuf_printf(out, "  heddle %-16s %s\n", v->name, v->summary);
+	}
+	strbuf_puts(out, "\nheddle VERB -h says more about one.\n");
+}
+
+/* Text for scdoc: its markup characters lose their meaning. */
+static void man_text(const char *text, struct strbuf *out)
+{
+	for (const char *p = text; *p; p++) {
+		if (strchr("*_\\#[]<", *p) || (*p == '-' && p == text))
+			strbuf_puts(out, "\\");
+		strbuf_add(out, p, 1);
+	}
+}
+
+/* A word or two in bold, a synopsis' operands as they are. */
+static void man_option(const struct cli_option *o, struct strbuf *out)
+{
+	if (o->letter)
+		strbuf_printf(out, "*-%c*, ", o->letter);
+	strbuf_printf(out, "*--%s*", o->name);
+	if (o->value) {
+		strbuf_puts(out, " ");
+		man_text(o->value, out);
+	}
+}
+
+void cli_man(struct strbuf *out)
+{
+	for (unsigned n = 0; n < cli_verbs_len; n++) {
+		const struct cli_verb *v = cli_verbs[n];
+		struct strbuf synopsis = {0};
+		const struct cli_option *o;
+
+		cli_synopsis(v, &synopsis);
+		strbuf_printf(out, "## heddle %s\n\n", v->name);
+		man_text(synopsis.at ? synopsis.at : "", out);
+		strbuf_puts(out, "\n\n");
+		strbuf_printf(out, "%c", toupper(v->summary[0]));
+		man_text(v->summary + 1, out);
+		strbuf_puts(out, ".\n\n");
+		if (v->details) {
+			/* As it stands in -h: its line breaks and columns mean something. */
+			strbuf_puts(out, "```\n");
+			strbuf_puts(out, v->details);
+			strbuf_puts(out, "\n```\n\n");
+		}
+		for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
+			if (strcmp(o->name, "help") == 0 || strcmp(o->name, "json") == 0)
+				continue;
+			man_option(o, out);
+			strbuf_puts(out, "\n\t");
+			man_text(o->help, out);
+			strbuf_puts(out, "\n\n");
+		}
+		strbuf_finish(&synopsis);
+	}
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The heddle command: finds the verb, parses, runs it, prints what it wrote. The one place that
+ * turns results into an exit status. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB(id) extern const struct cli_verb cli_verb_##id;
+#include "verbs.def"
+#undef VERB
+
+const struct cli_verb *const cli_verbs[] = {
+#define VERB(id) &cli_verb_##id,
+#include "verbs.def"
+#undef VERB
+};
+const unsigned cli_verbs_len = ARRAY_LEN(cli_verbs);
+
+static void log_to_stderr(void *user, enum diag_level level, const char *message)
+{
+	static const char *const names[] = {"note", "warning", "error"};
+
+	fprintf(stderr, "heddle: %s: %s\n", names[level], message);
+}
+
+/* Finds the verb whose words argv starts with; ret_words says how many they are. */
+static const struct cli_verb *find_verb(int argc, char **argv, int *ret_words)
+{
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		const char *name = cli_verbs[i]->name, *blank = strchr(name, ' ');
+		size_t first = blank ? (size_t)(blank - name) : strlen(name);
+
+		if (strlen(argv[0]) != first || memcmp(argv[0], name, first) != 0)
+			continue;
+		if (blank && (argc < 2 || strcmp(argv[1], blank + 1) != 0))
+			continue;
+		*ret_words = blank ? 2 : 1;
+		return cli_verbs[i];
+	}
+	return NULL;
+}
+
+static bool is_group(const char *word)
+{
+	size_t len = strlen(word);
+
+	for (unsigned i = 0; i < cli_verbs_len; i++)
+		if (strncmp(cli_verbs[i]->name, word, len) == 0 && cli_verbs[i]->name[len] == ' ')
+			return true;
+	return false;
+}
+
+/* Prints the buffer. A full disk or a closed pipe is a failure like any other. */
+static int flush_out(struct strbuf *out, int status)
+{
+	bool bad = out->failed || (out->len && fwrite(out->at, 1, out->len, stdout) != out->len);
+
+	if (fflush(stdout) != 0)
+		bad = true;
+	if (bad && errno != EPIPE)
+		fprintf(stderr, "heddle: error: cannot write to standard output: %s\n",
+			out->failed ? strerror(ENOMEM) : strerror(errno));
+	strbuf_finish(out);
+	return bad && status == CLI_OK ? CLI_FAILED : status;
+}
+
+static int run_verb(const struct cli_verb *v, int argc, char **argv)
+{
+	struct cli c = {.verb = v};
+	int r;
+
+	c.operands = calloc((size_t)argc + 1, sizeof(*c.operands));
+	if (!c.operands)
+		return cli_error(&c, NULL, "out of memory");
+	r = cli_parse(&c, argc, argv);
+	if (r < 0) {
+		cli_help_verb(v, &c.out);
+		r = CLI_OK;
+	} else if (r == 0) {
+		r = v->run(&c);
+	}
+	free(c.operands);
+	return flush_out(&c.out, r);
+}
+
+/* The words that are no verbs: what a shell or the build asks for. -1: none of them. */
+static int run_word(int argc, char **argv)
+{
+	struct strbuf out = {0};
+	int status = CLI_OK;
+
+	if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0) {
+		cli_help_all(NULL, &out);
+	} else if (strcmp(argv[0], "--print-man") == 0) {
+		cli_man(&out);
+	} else if (strcmp(argv[0], "--print-completion") == 0) {
+		if (argc != 2 || cli_completion(argv[1], &out) < 0) {
+			fputs("usage: heddle --print-completion bash|zsh|fish\n", stderr);
+			status = CLI_USAGE;
+		}
+	} else if (is_group(argv[0])) {
+		bool asked =
+			argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
+
+		cli_help_all(argv[0], &out);
+		if (!asked) {
+			fprintf(stderr, "heddle %s: error: %s%s%s\n%s", argv[0],
+				argc > 1 ? "no such verb: '" : "a verb is missing",
+				argc > 1 ? argv[1] : "", argc > 1 ? "'" : "", out.at ? out.at : "");
+			strbuf_finish(&out);
+			status = CLI_USAGE;
+		}
+	} else {
+		return -1;
+	}
+	return flush_out(&out, status);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_verb *v;
+	int words = 0, r;
+
+	log_set(log_to_stderr, NULL);
+	if (argc < 2) {
+		struct strbuf out = {0};
+
+		cli_help_all(NULL, &out);
+		fputs(out.at ? out.at : "", stderr);
+		strbuf_finish(&out);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0)
+		argv[1] += 2;
+	v = find_verb(argc - 1, argv + 1, &words);
+	if (v)
+		return run_verb(v, argc - 1 - words, argv + 1 + words);
+	r = run_word(argc - 1, argv + 1);
+	if (r >= 0)
+		return r;
+	fprintf(stderr, "heddle: error: no such verb: '%s'\n  hint: heddle -h lists them\n",
+		argv[1]);
+	return CLI_USAGE;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A verb's words into its struct cli, checked against its row of the table. Options may stand
+ * anywhere before "--"; given twice, the last one counts; no abbreviations, so that a later option
+ * cannot change what a script means. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_option common[] = {
+	{0, "json", NULL, "print the result as JSON"},
+	{'h', "help", NULL, "print this help"},
+};
+
+const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i)
+{
+	unsigned own = 0;
+
+	while (v->options && v->options[own].name)
+		own++;
+	if (i < own)
+		return &v->options[i];
+	return i - own < ARRAY_LEN(common) ? &common[i - own] : NULL;
+}
+
+static int option_by_name(const struct cli_verb *v, const char *name, size_t len)
+{
+	const struct cli_option *o;
+
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++)
+		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+			return (int)i;
+	return -1;
+}
+
+static int option_by_letter(const struct cli_verb *v, char letter)
+{
+	const struct cli_option *o;
+
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++)
+		if (o->letter == letter)
+			return (int)i;
+	return -1;
+}
+
+bool cli_has(const struct cli *c, const char *option)
+{
+	int i = option_by_name(c->verb, option, strlen(option));
+
+	return i >= 0 && c->given[i];
+}
+
+const char *cli_value(const struct cli *c, const char *option)
+{
+	int i = option_by_name(c->verb, option, strlen(option));
+
+	return i >= 0 ? c->values[i] : NULL;
+}
+
+/* Whether value is one of the words "a|b|c". */
+static bool is_one_of(const char *words, const char *value)
+{
+	size_t len = strlen(value);
+
+	for (const char *w = words; w; w = strchr(w, '|')) {
+		w += *w == '|';
+		if (strncmp(w, value, len) == 0 && (w[len] == '|' || w[len] == 0))
+			return len > 0;
+	}
+	return false;
+}
+
+static int option_set(struct cli *c, int i, const char *value)
+{
+	const struct cli_option *o = cli_option_at(c->verb, (unsigned)i);
+
+	if (o->value && strchr(o->value, '|') && !is_one_of(o->value, value))
+		return cli_usage(c, "--%s: '%s' is not one of %s", o->name, value, o->value);
+	c->given[i] = true;
+	c->values[i] = value;
+	return 0;
+}
+
+/* "--name", "--name=value", "--name value": sets the option; *next is the argument behind it. */
+static int parse_long(struct cli *c, char **argv, int argc, int *next)
+{
+	const char *name = argv[*next - 1] + 2, *eq = strchr(name, '=');
+	int i = option_by_name(c->verb, name, eq ? (size_t)(eq - name) : strlen(name));
+	const struct cli_option *o;
+
+	if (i < 0)
+		return cli_usage(c, "no such option: '%s'", argv[*next - 1]);
+	o = cli_option_at(c->verb, (unsigned)i);
+	if (!o->value)
+		return eq ? cli_usage(c, "--%s takes no value", o->name) : option_set(c, i, NULL);
+	if (eq)
+		return option_set(c, i, eq + 1);
+	if (*next == argc)
+		return cli_usage(c, "--%s: %s is missing", o->name, o->value);
+	return option_set(c, i, argv[(*next)++]);
+}
+
+/* "-abc", "-xVALUE", "-x VALUE". */
+static int parse_letters(struct cli *c, char **argv, int argc, int *next)
+{
+	for (const char *p = argv[*next - 1] + 1; *p; p++) {
+		int i = option_by_letter(c->verb, *p), r;
+		const struct cli_option *o;
+
+		if (i < 0)
+			return cli_usage(c, "no such option: '-%c'", *p);
+		o = cli_option_at(c->verb, (unsigned)i);
+		if (o->value) {
+			if (p[1])
+				return option_set(c, i, p + 1);
+			if (*next == argc)
+				return cli_usage(c, "-%c: %s is missing", *p, o->value);
+			return option_set(c, i, argv[(*next)++]);
+		}
+		r = option_set(c, i, NULL);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int cli_parse(struct cli *c, int argc, char **argv)
+{
+	const struct cli_verb *v = c->verb;
+	bool options = true;
+	int next = 0, r;
+
+	while (next < argc) {
+		char *arg = argv[next++];
+
+		r = 0;
+		if (options && strcmp(arg, "--") == 0) {
+			options = false;
+		} else if (options && strncmp(arg, "--", 2) == 0) {
+			r = parse_long(c, argv, argc, &next);
+		} else if (options && arg[0] == '-' && arg[1]) {
+			r = parse_letters(c, argv, argc, &next);
+		} else {
+			c->operands[c->n_operands++] = arg;
+			if (v->flags & CLI_OPERANDS_LAST)
+				options = false;
+		}
+		if (r)
+			return r;
+		if (cli_has(c, "help"))
+			return -1;
+	}
+	c->json = cli_has(c, "json");
+	if (c->n_operands < v->min_operands)
+		return cli_usage(c, "something is missing");
+	if (v->max_operands >= 0 && c->n_operands > v->max_operands)
+		return cli_usage(c, "unexpected: '%s'", c->operands[v->max_operands]);
+	return 0;
+}
+
+int cli_parse_number(const struct cli *c, const char *what, const char *text, uint64_t min,
+	uint64_t max, uint64_t *ret)
+{
+	static const char units[] = "kmg";
+	unsigned long long v;
+	const char *unit;
+	unsigned shift = 0;
+	char *end;
+
+	errno = 0;
+	v = strtoull(text, &end, text[0] == '0' && (text[1] | 32) == 'x' ? 16 : 10);
+	unit = *end ? strchr(units, *end | 32) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+	}
+	if (text[0] < '0' || text[0] > '9' || *end)
+		return cli_usage(c, "%s: '%s' is not a number", what, text);
+	if (errno || v > UINT64_MAX >> shift || v << shift < min || v << shift > max)
+		return cli_usage(c, "%s: %s is not between %llu and %llu", what, text,
+			(unsigned long long)min, (unsigned long long)max);
+	*ret = v << shift;
+	return 0;
+}
+
+int cli_number(const struct cli *c, const char *option, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	const char *text = cli_value(c, option);
+	char what[64] = "--";
+
+	if (!text)
+		return 0;
+	strncat(what, option, sizeof(what) - 3);
+	return cli_parse_number(c, what, text, min, max, ret);
+}

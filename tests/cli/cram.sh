@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Runs one cram file, NAME.t: commands, and what they must print. In it heddle is on the PATH, $SRC is
+# the source tree, $BUILD the build folder, and the working folder an empty one. With BLESS=1 the
+# file is rewritten to what was printed.
+# usage: cram.sh SOURCE-ROOT BUILD-ROOT FILE.t
+set -eu
+SRC=$1
+BUILD=$2
+test=$3
+tool=$(command -v cram3 || command -v cram) || {
+	echo "skipped: no cram"
+	exit 77
+}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+export SRC BUILD LC_ALL=C.UTF-8 PATH="$BUILD:$PATH"
+if [ "${BLESS-}" ]; then
+	exec "$tool" -E --shell=/bin/sh -i -y "$test"
+fi
+# A copy, for cram leaves what differs beside the file.
+cp "$test" "$tmp/"
+"$tool" -E --shell=/bin/sh "$tmp/$(basename "$test")"

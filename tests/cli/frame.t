@@ -1,0 +1,89 @@
+The frame: verbs, help, options, errors. What each verb does is in its own file.
+
+No verb, a wrong one, a group without its second word:
+
+  $ heddle 2>err; echo $?
+  2
+  $ head -n 1 err
+  usage: heddle VERB ...
+  $ heddle weave
+  heddle: error: no such verb: 'weave'
+    hint: heddle -h lists them
+  [2]
+
+Help goes to standard output and succeeds:
+
+  $ heddle -h | head -n 1
+  usage: heddle VERB ...
+  $ heddle --help | grep -c '^  heddle version '
+  1
+  $ heddle version -h
+  usage: heddle version [--json]
+  
+  Print the version.
+  
+        --json                    print the result as JSON
+    -h, --help                    print this help
+  $ heddle help version | head -n 1
+  usage: heddle version [--json]
+  $ heddle help nonsense
+  heddle help: error: no such verb: 'nonsense'
+    hint: heddle help lists them
+  [1]
+
+Every verb has help, a summary without a full stop, and --json:
+
+  $ heddle help | sed -n 's/^  heddle \(.*[^ ]\)  *[^ ].*$/\1/p' | wc -l | grep -qv '^0$'
+  $ heddle --print-man | sed -n 's/^## heddle //p' | while read -r verb; do
+  >   heddle $verb -h >help || echo "$verb: no help"
+  >   grep -q -- --json help || echo "$verb: no --json"
+  >   grep -q '\.\.$' help && echo "$verb: summary ends in a full stop"
+  > done
+  [1]
+
+Wrong options and operands:
+
+  $ heddle version --frob
+  heddle version: error: no such option: '--frob'
+  usage: heddle version [--json]
+    hint: heddle version -h says more
+  [2]
+  $ heddle version -x 2>&1 | head -n 1
+  heddle version: error: no such option: '-x'
+  $ heddle version --json=yes 2>&1 | head -n 1
+  heddle version: error: --json takes no value
+  $ heddle version extra 2>&1 | head -n 1
+  heddle version: error: unexpected: 'extra'
+  $ heddle version -- --json 2>&1 | head -n 1
+  heddle version: error: unexpected: '--json'
+
+JSON that another reader takes:
+
+  $ heddle version --json | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["schema"], d["command"])'
+  1 version
+
+Output that cannot be written is a failure:
+
+  $ heddle help >/dev/full
+  heddle: error: cannot write to standard output: No space left on device
+  [1]
+
+Completions that the shells take, for what the table holds:
+
+  $ for s in bash zsh fish; do heddle --print-completion $s >c.$s || echo $s; done
+  $ heddle --print-completion tcsh
+  usage: heddle --print-completion bash|zsh|fish
+  [2]
+  $ bash -n c.bash
+  $ cat >try.bash <<'EOF'
+  > . ./c.bash
+  > COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+  > _heddle
+  > echo "${COMPREPLY[@]}"
+  > EOF
+  $ bash try.bash heddle ver
+  version
+  $ bash try.bash heddle version --
+  --json --help
+  $ if command -v zsh >/dev/null; then zsh -n c.zsh; fi
+  $ if command -v fish >/dev/null; then fish -n c.fish; fi
