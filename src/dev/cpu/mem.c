@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Allocations of the virtual GPU: a sorted table under a lock. Kernels run without the lock, on
+ * ranges that they looked up; freeing bumps the generation, which makes them look again. Memory
+ * comes zeroed, so that a run is the same every time. The newest freed ranges are remembered, for
+ * reports only. */
+#include "mem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGNMENT   256
+#define MMAP_BYTES  (128u << 10)
+#define FREED_COUNT 64
+
+struct alloc {
+	uint64_t base, bytes;
+	bool is_host, is_const;
+};
+
+struct vgpu_mem {
+	_Atomic uint64_t generation; /* first: vgpu_mem_generation */
+	pthread_rwlock_t lock;
+	VEC(struct alloc) allocs; /* sorted by base */
+	uint64_t limit_bytes, used_bytes;
+	struct alloc freed[FREED_COUNT];
+	unsigned n_freed;
+};
+
+int vgpu_mem_create(uint64_t limit_bytes, struct vgpu_mem **ret)
+{
+	struct vgpu_mem *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->limit_bytes = limit_bytes;
+	atomic_init(&m->generation, 1);
+	if (pthread_rwlock_init(&m->lock, NULL)) {
+		free(m);
+		return -ENOMEM;
+	}
+	*ret = m;
+	return 0;
+}
+
+static void *storage_new(uint64_t bytes)
+{
+	void *p;
+
+	if (bytes >= MMAP_BYTES) {
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		return p == MAP_FAILED ? NULL : p;
+	}
+	p = aligned_alloc(ALIGNMENT, round_up(bytes, ALIGNMENT));
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+static void storage_free(const struct alloc *a)
+{
+	if (a->is_host)
+		return;
+	if (a->bytes >= MMAP_BYTES)
+		munmap((void *)(uintptr_t)a->base, a->bytes);
+	else
+		free((void *)(uintptr_t)a->base);
+}
+
+void vgpu_mem_destroy(struct vgpu_mem *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->allocs.len; i++)
+		storage_free(&m->allocs.at[i]);
+	VEC_FREE(&m->allocs);
+	pthread_rwlock_destroy(&m->lock);
+	free(m);
+}
+
+/* Index of the first allocation above addr. */
+static size_t upper(const struct vgpu_mem *m, uint64_t addr)
+{
+	size_t lo = 0, hi = m->allocs.len;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (m->allocs.at[mid].base <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int insert(struct vgpu_mem *m, struct alloc a)
+{
+	size_t i = upper(m, a.base);
+
+	if (i && a.base - m->allocs.at[i - 1].base < m->allocs.at[i - 1].bytes)
+		return -EEXIST;
+	if (i < m->allocs.len && m->allocs.at[i].base - a.base < a.bytes)
+		return -EEXIST;
+	if (!VEC_PUSH(&m->allocs, a))
+		return -ENOMEM;
+	memmove(m->allocs.at + i + 1, m->allocs.at + i,
+		(m->allocs.len - 1 - i) * sizeof(*m->allocs.at));
+	m->allocs.at[i] = a;
+	return 0;
+}
+
+static int alloc(struct vgpu_mem *m, uint64_t bytes, bool is_const, uint64_t *ret_addr)
+{
+	struct alloc a = {.bytes = bytes, .is_const = is_const};
+	void *p;
+	int r;
+
+	if (!bytes)
+		return -EINVAL;
+	pthread_rwlock_wrlock(&m->lock);
+	if (bytes > m->limit_bytes || m->used_bytes > m->limit_bytes - bytes) {
+		pthread_rwlock_unlock(&m->lock);
+		return -ENOMEM;
+	}
+	p = storage_new(bytes);
+	a.base = (uint64_t)(uintptr_t)p;
+	r = p ? insert(m, a) : -ENOMEM;
+	if (!r)
+		m->used_bytes += bytes;
+	pthread_rwlock_unlock(&m->lock);
+	if (r && p)
+		storage_free(&a);
+	if (!r)
+		*ret_addr = a.base;
+	return r;
+}
+
+int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
+{
+	return alloc(m, bytes, false, ret_addr);
+}
+
+int vgpu_mem_alloc_const(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
+{
+	return alloc(m, bytes, true, ret_addr);
+}
+
+static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
+{
+	struct alloc a = {0};
+	size_t i;
+
+	pthread_rwlock_wrlock(&m->lock);
+	i = upper(m, addr);
+	if (i-- && m->allocs.at[i].base == addr && m->allocs.at[i].is_host == is_host) {
+		a = m->allocs.at[i];
+		memmove(m->allocs.at + i, m->allocs.at + i + 1,
+			(m->allocs.len - 1 - i) * sizeof(*m->allocs.at));
+		m->allocs.len--;
+		if (!is_host)
+			m->used_bytes -= a.bytes;
+		m->freed[m->n_freed++ % FREED_COUNT] = a;
+		atomic_fetch_add(&m->generation, 1);
+	}
+	pthread_rwlock_unlock(&m->lock);
+	if (!a.base)
+		return -ENOENT;
+	storage_free(&a);
+	return 0;
+}
+
+int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr)
+{
+	return take_out(m, addr, false);
+}
+
+int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes)
+{
+	struct alloc a = {.base = (uint64_t)(uintptr_t)p, .bytes = bytes, .is_host = true};
+	int r;
+
+	if (!p || !bytes)
+		return -EINVAL;
+	pthread_rwlock_wrlock(&m->lock);
+	r = insert(m, a);
+	pthread_rwlock_unlock(&m->lock);
+	return r;
+}
+
+int vgpu_mem_remove_host(struct vgpu_mem *m, void *p)
+{
+	return take_out(m, (uint64_t)(uintptr_t)p, true);
+}
+
+static bool find(struct vgpu_mem *m, uint64_t addr, struct alloc *ret)
+{
+	bool found;
+	size_t i;
+
+	pthread_rwlock_rdlock(&m->lock);
+	i = upper(m, addr);
+	found = i && addr - m->allocs.at[i - 1].base < m->allocs.at[i - 1].bytes;
+	if (found)
+		*ret = m->allocs.at[i - 1];
+	pthread_rwlock_unlock(&m->lock);
+	return found;
+}
+
+bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
+	bool *ret_is_host)
+{
+	struct alloc a;
+
+	if (!find(m, addr, &a))
+		return false;
+	*ret_base = a.base;
+	*ret_bytes = a.bytes;
+	*ret_is_host = a.is_host;
+	return true;
+}
+
+bool vgpu_mem_range(struct vgpu_mem *m, uint64_t addr, struct vgpu_range *ret)
+{
+	uint64_t generation = vgpu_mem_generation(m);
+	struct alloc a;
+
+	if (!find(m, addr, &a))
+		return false;
+	*ret = (struct vgpu_range){a.base, a.base + a.bytes, generation, a.is_const};
+	return true;
+}
+
+bool vgpu_mem_below(
+	struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes, bool *ret_freed)
+{
+	bool found = false;
+	size_t i;
+
+	pthread_rwlock_rdlock(&m->lock);
+	for (unsigned k = 0; k < MIN(m->n_freed, FREED_COUNT) && !found; k++) {
+		const struct alloc *f = &m->freed[(m->n_freed - 1 - k) % FREED_COUNT];
+
+		if (addr - f->base < f->bytes) {
+			*ret_base = f->base;
+			*ret_bytes = f->bytes;
+			*ret_freed = found = true;
+		}
+	}
+	i = upper(m, addr);
+	if (!found && i) {
+		*ret_base = m->allocs.at[i - 1].base;
+		*ret_bytes = m->allocs.at[i - 1].bytes;
+		*ret_freed = false;
+		found = true;
+	}
+	pthread_rwlock_unlock(&m->lock);
+	return found;
+}
+
+uint64_t vgpu_mem_used(const struct vgpu_mem *m)
+{
+	return m->used_bytes;
+}

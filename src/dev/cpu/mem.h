@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Memory as the executing core sees it: ranges with exact bounds. A range that was looked up may be
+ * used without looking again while the generation stays the same. */
+#ifndef HEDDLE_VGPU_MEM_H
+#define HEDDLE_VGPU_MEM_H
+
+#include "vgpu.h"
+
+#include <stdatomic.h>
+
+struct vgpu_range {
+	uint64_t base, end; /* [base, end) may be accessed */
+	uint64_t generation;
+	bool read_only;
+};
+
+/* The present generation: grows whenever memory goes away. */
+static inline uint64_t vgpu_mem_generation(const struct vgpu_mem *m)
+{
+	return atomic_load_explicit((const _Atomic uint64_t *)m, memory_order_acquire);
+}
+
+/* The range that holds addr, or false, and then the nearest range below (bytes 0: none), for the
+ * report. Thread safe. */
+bool vgpu_mem_range(struct vgpu_mem *m, uint64_t addr, struct vgpu_range *ret);
+bool vgpu_mem_below(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
+	bool *ret_freed);
+/* Storage of a module's .const variables: kernels may only read it. */
+int vgpu_mem_alloc_const(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
+
+#endif
