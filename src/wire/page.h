@@ -45,10 +45,13 @@ struct wire_slot {
 	uint32_t tier;           /* enum pass_tier: managed or guard */
 	char name[64];           /* kernel's, cut, NUL-terminated */
 	/* daemon */
-	uint32_t granted; /* 1: may run; 0: held or preempted. A change 0 -> 1 asks the tenant for
-			     new workers once host.drained_seq says that the old ones are gone */
+	uint32_t granted; /* 1: may run; 0: held or preempted. Levels, not edges: while it is 1 and
+			     the launch is not done, each rise of host.drains that the tenant has
+			     not answered yet wants one more round of workers */
 	uint32_t preemptions; /* so far, of this launch */
-	uint32_t pad[24];
+	uint32_t grow; /* rises when SMs are given back to a launch that still runs: each rise wants
+			  one more round of workers too (those that find no room leave at once) */
+	uint32_t pad[23];
 };
 
 struct wire_page {

@@ -75,6 +75,7 @@ struct wire_status {
 /* Returns 0, or -EBADMSG / -EPROTO (another protocol version). Untrusted bytes in. */
 int wire_check(const void *msg, size_t bytes);
 void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes);
+#define WIRE_MAX_FDS 8u
 /* One packet, whole or not at all. fds (sent with SCM_RIGHTS) may be NULL. Negative errno. */
 int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds);
 /* Received fds are close-on-exec and owned by the caller; surplus ones are closed. Returns bytes, 0
@@ -83,6 +84,13 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 /* Where the daemon listens: HEDDLE_SOCKET, /run/heddle/heddled.sock if present, else
  * $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
-int wire_connect(const char *path, int timeout_ms); /* the socket, or negative errno */
+/* The socket, or negative errno. Later sends and receives on it give up after the timeout too. */
+int wire_connect(const char *path, int timeout_ms);
+
+/* The daemon makes a page: sealed against resizing, head filled in, all else 0. */
+int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd);
+/* The tenant maps it (-EPROTO: not such a page); fd may be closed afterwards. */
+int wire_page_map(int fd, struct wire_page **ret);
+void wire_page_unmap(struct wire_page *p);
 
 #endif

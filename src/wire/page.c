@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The shared page as a sealed memfd. The seals let either side map it without fear that the other
+ * shrinks it under its feet. */
+#include "wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static size_t page_bytes(void)
+{
+	return round_up(sizeof(struct wire_page), (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd)
+{
+	size_t bytes = page_bytes();
+	struct wire_page *p = MAP_FAILED;
+	int fd, r;
+
+	fd = memfd_create("heddle-tenant", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)bytes) == 0 &&
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	p->magic = WIRE_PAGE_MAGIC;
+	p->version = WIRE_PAGE_VERSION;
+	p->bytes = (uint32_t)bytes;
+	p->n_slots = WIRE_SLOTS;
+	p->tenant = tenant;
+	*ret = p;
+	*ret_fd = fd;
+	return 0;
+}
+
+int wire_page_map(int fd, struct wire_page **ret)
+{
+	struct wire_page *p;
+	struct stat st;
+	int seals, r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || (size_t)st.st_size != page_bytes())
+		return -EPROTO;
+	p = mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		r = -errno;
+		return r;
+	}
+	if (p->magic != WIRE_PAGE_MAGIC || p->version != WIRE_PAGE_VERSION ||
+		p->n_slots != WIRE_SLOTS) {
+		wire_page_unmap(p);
+		return -EPROTO;
+	}
+	*ret = p;
+	return 0;
+}
+
+void wire_page_unmap(struct wire_page *p)
+{
+	if (p)
+		munmap(p, page_bytes());
+}

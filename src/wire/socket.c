@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Where the daemon is to be found. The folder under /tmp is anybody's to make first, so it counts
+ * only when it belongs to this user and nobody else may write to it. */
+#include "wire.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SYSTEM_DIR "/run/heddle"
+#define NAME       "heddled.sock"
+
+static int is_ours(const char *dir)
+{
+	struct stat st;
+
+	if (lstat(dir, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EPERM;
+}
+
+static int fits(int n, size_t max)
+{
+	return n < 0 || (size_t)n >= max ? -ENAMETOOLONG : 0;
+}
+
+static int in_private_dir(char *ret_path, size_t max, const char *dir, bool for_listening)
+{
+	int r;
+
+	if (for_listening && mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	r = is_ours(dir);
+	/* No such folder: no daemon; the path says where one would be. */
+	if (r < 0 && (for_listening || r != -ENOENT))
+		return r;
+	return fits(snprintf(ret_path, max, "%s/" NAME, dir), max);
+}
+
+int wire_socket_path(char *ret_path, size_t max, bool for_listening)
+{
+	const char *env = getenv(WIRE_SOCKET_ENV), *runtime = getenv("XDG_RUNTIME_DIR");
+	char dir[96];
+
+	if (env && *env)
+		return fits(snprintf(ret_path, max, "%s", env), max);
+	if (for_listening ? access(SYSTEM_DIR, W_OK) == 0 : access(SYSTEM_DIR "/" NAME, F_OK) == 0)
+		return fits(snprintf(ret_path, max, SYSTEM_DIR "/" NAME), max);
+	if (runtime && *runtime == '/') {
+		if (fits(snprintf(dir, sizeof(dir), "%s/heddle", runtime), sizeof(dir)) < 0)
+			return -ENAMETOOLONG;
+		return in_private_dir(ret_path, max, dir, for_listening);
+	}
+	snprintf(dir, sizeof(dir), "/tmp/heddle-%lu", (unsigned long)geteuid());
+	return in_private_dir(ret_path, max, dir, for_listening);
+}
+
+int wire_connect(const char *path, int timeout_ms)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct timeval tv = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+	int fd, r;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* The send timeout bounds connecting as well. */
+	if (timeout_ms > 0 && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ||
+				      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0))
+		goto fail;
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
+		goto fail;
+	return fd;
+fail:
+	r = -errno;
+	close(fd);
+	return r;
+}

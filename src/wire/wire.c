@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Messages: checking, sending, receiving. Whatever arrives is untrusted: wire_check looks at
+ * nothing past the bytes received, and a receiver never keeps a descriptor that it did not ask for.
+ */
+#include "wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct text {
+	uint16_t at, bytes;
+};
+
+#define TEXT(type, field)                                                        \
+	{                                                                        \
+		offsetof(struct type, field), sizeof(((struct type *)0)->field), \
+	}
+
+static const struct layout {
+	size_t bytes;
+	struct text texts[4];
+} layouts[] = {
+	[WIRE_HELLO] = {sizeof(struct wire_hello),
+		{TEXT(wire_hello, device), TEXT(wire_hello, name), TEXT(wire_hello, group)}},
+	[WIRE_WELCOME] = {sizeof(struct wire_welcome), {TEXT(wire_welcome, mps_pipe)}},
+	[WIRE_REFUSED] = {sizeof(struct wire_refused), {TEXT(wire_refused, why)}},
+	[WIRE_LIST] = {sizeof(struct wire_head)},
+	[WIRE_ROW] = {sizeof(struct wire_row),
+		{TEXT(wire_row, name), TEXT(wire_row, group), TEXT(wire_row, device)}},
+	[WIRE_STATUS] = {sizeof(struct wire_status),
+		{TEXT(wire_status, policy), TEXT(wire_status, version), TEXT(wire_status, socket),
+			TEXT(wire_status, mps)}},
+	[WIRE_END] = {sizeof(struct wire_head)},
+};
+
+static bool hello_in_range(const struct wire_hello *h)
+{
+	return h->priority >= 0 && h->priority < 1000 && h->weight >= 1 && h->weight <= 1000 &&
+	       h->n_sms >= 1 && h->n_sms <= CTL_MAX_SMS && h->is_cpu_device <= 1;
+}
+
+int wire_check(const void *msg, size_t bytes)
+{
+	struct wire_head head;
+	const struct layout *l;
+
+	if (bytes < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, msg, sizeof(head));
+	/* First the version: another one may give the rest another meaning. */
+	if (head.protocol != WIRE_PROTOCOL)
+		return -EPROTO;
+	if (head.type == 0 || head.type >= ARRAY_LEN(layouts) || head.bytes != bytes)
+		return -EBADMSG;
+	l = &layouts[head.type];
+	if (bytes != l->bytes)
+		return -EBADMSG;
+	for (size_t i = 0; i < ARRAY_LEN(l->texts) && l->texts[i].bytes; i++) {
+		if (!memchr((const char *)msg + l->texts[i].at, 0, l->texts[i].bytes))
+			return -EBADMSG;
+	}
+	if (head.type == WIRE_HELLO) {
+		struct wire_hello h;
+
+		memcpy(&h, msg, sizeof(h));
+		return hello_in_range(&h) ? 0 : -EBADMSG;
+	}
+	return 0;
+}
+
+void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes)
+{
+	*h = (struct wire_head){.type = type, .bytes = (uint32_t)bytes, .protocol = WIRE_PROTOCOL};
+}
+
+int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int) * WIRE_MAX_FDS)];
+	} control = {0};
+	struct wire_head head;
+	struct iovec iov;
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	ssize_t n;
+
+	memcpy(&head, msg, sizeof(head));
+	if (n_fds > WIRE_MAX_FDS || head.bytes < sizeof(head) || head.bytes > WIRE_MAX_BYTES)
+		return -EINVAL;
+	iov = (struct iovec){.iov_base = (void *)msg, .iov_len = head.bytes};
+	if (fds && n_fds) {
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int) * n_fds);
+		memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n_fds);
+	}
+	do
+		n = sendmsg(sock, &m, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == head.bytes ? 0 : -EMSGSIZE;
+}
+
+/* Hands over up to max descriptors and closes the others. */
+static unsigned take_fds(struct msghdr *m, int *ret_fds, unsigned max)
+{
+	unsigned kept = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (ret_fds && kept < max)
+				ret_fds[kept++] = fd;
+			else
+				close(fd);
+		}
+	}
+	return kept;
+}
+
+int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds)
+{
+	/* Room for more than anybody may send, so that a flood is seen and closed; what exceeds
+	 * even this the system drops. */
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int) * 4 * WIRE_MAX_FDS)];
+	} control;
+	struct iovec iov = {.iov_base = msg, .iov_len = max};
+	struct msghdr m = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	unsigned n_fds;
+	ssize_t n;
+
+	do
+		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (m.msg_flags & MSG_TRUNC) {
+		take_fds(&m, NULL, 0);
+		return -EMSGSIZE;
+	}
+	n_fds = take_fds(&m, ret_fds, max_fds);
+	if (ret_n_fds)
+		*ret_n_fds = n_fds;
+	return (int)n;
+}
