@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the example programs share. A program says how to make its inputs, its launch and its
+ * expected output (build), and whether an output is right (check). The rest is common: options, the
+ * loop of timed launches, a common start with other programs, output. A device is reached through
+ * the functions exd_*, of which there are two implementations: driver.c and rt/runtime.cu.
+ * Nothing in these programs knows of heddle. Host memory is freed when the process ends. */
+#ifndef HEDDLE_EXAMPLES_COMMON_H
+#define HEDDLE_EXAMPLES_COMMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EX_BUFFERS 8
+#define EX_ARGS    16
+#define EX_PARAMS  6
+
+/* One row of sizes.def. p: see there. */
+struct ex_size {
+	const char *program, *device_class, *size;
+	double target_us; /* how long the kernel is meant to take on that class of device; 0: open
+			   */
+	uint32_t p[EX_PARAMS];
+};
+
+struct ex_buffer {
+	void *host; /* input, or where the output is copied to */
+	size_t bytes;
+	bool out;
+};
+
+struct ex_arg {
+	bool is_buffer;
+	union {
+		uint32_t word; /* or the bits of a float */
+		unsigned buffer;
+	};
+};
+
+/* One problem: inputs in host memory, the launch, the expected output. */
+struct ex_work {
+	const struct ex_size *size;
+	double scale;
+	uint64_t seed;
+	uint32_t grid[3], block;
+	struct ex_buffer buffer[EX_BUFFERS];
+	unsigned buffers;
+	struct ex_arg arg[EX_ARGS];
+	unsigned args;
+	void *expected[2];
+};
+
+struct ex_verdict {
+	uint64_t wrong; /* elements */
+	uint64_t first_wrong;
+	double got, want; /* of that one */
+	double max_error; /* relative, where a bound is allowed */
+};
+
+struct example {
+	const char *name, *kernel;
+	void (*build)(struct ex_work *w);
+	void (*check)(const struct ex_work *w, struct ex_verdict *v);
+};
+extern const struct example ex_program; /* defined once in each program */
+
+struct ex_options {
+	const char *size, *device_class, *barrier, *ptx, *toolchain, *role, *check;
+	double scale, delay_us, for_ms;
+	uint64_t seed, start_at_ns;
+	unsigned repeat, parties, device;
+	bool json, library, calibrate, list_sizes;
+};
+
+/* ---- sizes.def ---- */
+const struct ex_size *ex_sizes(size_t *ret_count);
+const struct ex_size *ex_find_size(const char *program, const char *device_class, const char *size);
+
+/* ---- for build ---- */
+void *ex_alloc(size_t bytes); /* never NULL: the program ends instead */
+unsigned ex_add_buffer(struct ex_work *w, size_t bytes, bool out); /* index; appended as argument */
+void ex_add_u32(struct ex_work *w, uint32_t v);
+void ex_add_f32(struct ex_work *w, float v);
+/* Multiplies the work by w->scale: by the batches, with those of one block kept whole; where there
+ * are too few of them, by n; where a single row of blocks runs them all, by their number a block.
+ */
+void ex_apply_scale(const struct ex_work *w, uint32_t *n, uint32_t *batches, uint32_t *per_block);
+uint64_t ex_random(uint64_t seed, uint64_t i); /* the i-th of a sequence: any order, any thread */
+float ex_unit(uint64_t seed, uint64_t i);      /* in [0, 1) */
+int ex_small_int(uint64_t seed, uint64_t i);   /* -8 to 8 */
+uint32_t ex_div_up(uint64_t n, uint64_t by);
+/* Calls f(context, from, to) for parts of [0, count) on all CPUs, and returns when all are done. */
+void ex_parallel(
+	uint64_t count, void (*f)(void *context, uint64_t from, uint64_t to), void *context);
+
+/* ---- for check ---- */
+void ex_check_words(struct ex_verdict *v, const void *got, const void *want, uint64_t count);
+/* Each value within bound * max(|want|, floor) of what is wanted. */
+void ex_check_bound(struct ex_verdict *v, const float *got, const float *want, uint64_t count,
+	double bound, double floor);
+
+/* ---- a device; errors are printed there and end in -1 ---- */
+int exd_open(const struct ex_options *o, const char *ptx, const char *kernel);
+const char *exd_name(void);
+int exd_multiprocessors(void);
+int exd_upload(const struct ex_work *w); /* allocates too; frees what an earlier one left */
+int exd_reset(const struct ex_work *w);  /* fills the outputs with 0xff bytes */
+int exd_launch(const struct ex_work *w); /* between two events; does not wait */
+int exd_started(void);                   /* 1: the stream has come to the launch; 0: not yet */
+int exd_wait(void);
+int exd_kernel_ns(double *ret_ns);
+int exd_download(const struct ex_work *w);
+void exd_close(void);
+
+/* ---- time, command line ---- */
+uint64_t ex_now_ns(void); /* CLOCK_MONOTONIC */
+void ex_sleep_until(uint64_t at_ns);
+int ex_parse(int argc, char **argv, struct ex_options *ret_options); /* 0, or an exit status + 1 */
+void ex_find_ptx(const struct ex_options *o, const char *name, char *ret_path, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

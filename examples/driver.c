@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The device of the example programs through the CUDA driver API: primary context, one stream, one
+ * kernel out of a module (or, with --library, a library), two events. */
+#include "common.h"
+#include "cuda_min.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct {
+	CUdevice device;
+	CUcontext context;
+	CUmodule module;
+	CUlibrary library;
+	CUfunction function;
+	CUstream stream;
+	CUevent start, end;
+	CUdeviceptr memory[EX_BUFFERS];
+	unsigned buffers;
+	char name[128];
+} d;
+
+static int failed(CUresult r, const char *what)
+{
+	if (r == CUDA_SUCCESS)
+		return 0;
+	const char *name = NULL;
+	if (cuGetErrorName(r, &name) != CUDA_SUCCESS || !name)
+		name = "unknown error";
+	fprintf(stderr, "%s: %s: %s (%d)\n", ex_program.name, what, name, r);
+	return -1;
+}
+#define TRY(call)                          \
+	do {                               \
+		if (failed((call), #call)) \
+			return -1;         \
+	} while (0)
+
+/* The whole file, with a NUL behind it; NULL: says so on stderr. */
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	char *text = NULL;
+	if (f && fseek(f, 0, SEEK_END) == 0) {
+		long size = ftell(f);
+		rewind(f);
+		text = size < 0 ? NULL : calloc(1, (size_t)size + 1);
+		if (text && fread(text, 1, (size_t)size, f) != (size_t)size) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (f)
+		fclose(f);
+	if (!text)
+		fprintf(stderr, "%s: cannot read %s\n", ex_program.name, path);
+	return text;
+}
+
+static int load(const char *path, const char *kernel, bool as_library)
+{
+	if (!as_library) {
+		if (failed(cuModuleLoad(&d.module, path), path))
+			return -1;
+		TRY(cuModuleGetFunction(&d.function, d.module, kernel));
+		return 0;
+	}
+	char *text = read_file(path);
+	if (!text)
+		return -1;
+	int r = failed(cuLibraryLoadData(&d.library, text, NULL, NULL, 0, NULL, NULL, 0), path);
+	free(text);
+	CUkernel k;
+	if (r)
+		return -1;
+	TRY(cuLibraryGetKernel(&k, d.library, kernel));
+	d.function = (CUfunction)k; /* as cuLaunchKernel allows */
+	return 0;
+}
+
+int exd_open(const struct ex_options *o, const char *ptx, const char *kernel)
+{
+	TRY(cuInit(0));
+	TRY(cuDeviceGet(&d.device, (int)o->device));
+	TRY(cuDeviceGetName(d.name, sizeof(d.name), d.device));
+	TRY(cuDevicePrimaryCtxRetain(&d.context, d.device));
+	TRY(cuCtxSetCurrent(d.context));
+	if (load(ptx, kernel, o->library))
+		return -1;
+	TRY(cuStreamCreate(&d.stream, CU_STREAM_NON_BLOCKING));
+	TRY(cuEventCreate(&d.start, 0));
+	TRY(cuEventCreate(&d.end, 0));
+	return 0;
+}
+
+const char *exd_name(void)
+{
+	return d.name;
+}
+
+int exd_multiprocessors(void)
+{
+	int n = 1;
+	cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d.device);
+	return n;
+}
+
+static void free_memory(void)
+{
+	while (d.buffers > 0)
+		cuMemFree_v2(d.memory[--d.buffers]);
+}
+
+int exd_upload(const struct ex_work *w)
+{
+	free_memory();
+	for (unsigned k = 0; k < w->buffers; k++) {
+		TRY(cuMemAlloc_v2(&d.memory[k], w->buffer[k].bytes));
+		d.buffers++;
+		if (!w->buffer[k].out)
+			TRY(cuMemcpyHtoD_v2(d.memory[k], w->buffer[k].host, w->buffer[k].bytes));
+	}
+	return 0;
+}
+
+int exd_reset(const struct ex_work *w)
+{
+	for (unsigned k = 0; k < w->buffers; k++)
+		if (w->buffer[k].out)
+			TRY(cuMemsetD8Async(d.memory[k], 0xff, w->buffer[k].bytes, d.stream));
+	TRY(cuStreamSynchronize(d.stream));
+	return 0;
+}
+
+int exd_launch(const struct ex_work *w)
+{
+	uint32_t word[EX_ARGS];
+	void *param[EX_ARGS];
+	for (unsigned k = 0; k < w->args; k++) {
+		word[k] = w->arg[k].word;
+		param[k] = w->arg[k].is_buffer ? (void *)&d.memory[w->arg[k].buffer] : &word[k];
+	}
+	TRY(cuEventRecord(d.start, d.stream));
+	TRY(cuLaunchKernel(d.function, w->grid[0], w->grid[1], w->grid[2], w->block, 1, 1, 0,
+		d.stream, param, NULL));
+	TRY(cuEventRecord(d.end, d.stream));
+	return 0;
+}
+
+int exd_started(void)
+{
+	CUresult r = cuEventQuery(d.start);
+	if (r == CUDA_ERROR_NOT_READY)
+		return 0;
+	return failed(r, "cuEventQuery") ? -1 : 1;
+}
+
+int exd_wait(void)
+{
+	TRY(cuStreamSynchronize(d.stream));
+	return 0;
+}
+
+int exd_kernel_ns(double *ret_ns)
+{
+	float ms;
+	TRY(cuEventElapsedTime(&ms, d.start, d.end));
+	*ret_ns = ms * 1.0e6;
+	return 0;
+}
+
+int exd_download(const struct ex_work *w)
+{
+	for (unsigned k = 0; k < w->buffers; k++)
+		if (w->buffer[k].out)
+			TRY(cuMemcpyDtoH_v2(w->buffer[k].host, d.memory[k], w->buffer[k].bytes));
+	return 0;
+}
+
+void exd_close(void)
+{
+	free_memory();
+	if (d.end)
+		cuEventDestroy_v2(d.end);
+	if (d.start)
+		cuEventDestroy_v2(d.start);
+	if (d.stream)
+		cuStreamDestroy_v2(d.stream);
+	if (d.module)
+		cuModuleUnload(d.module);
+	if (d.library)
+		cuLibraryUnload(d.library);
+	if (d.context)
+		cuDevicePrimaryCtxRelease_v2(d.device);
+}

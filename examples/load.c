@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How many rounds a block needs for its time is measured at the start, with the device to itself:
+ * as many blocks as are going to be on it at once. Start these programs before whatever disturbs
+ * them. */
+#include "load.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBE_ROUNDS  20000
+#define THREADS_AN_SM 2048
+
+static int complain(const char *program, const struct load_option *options)
+{
+	fprintf(stderr, "usage: %s [--json] [--ptx FILE] [--toolchain nvcc|clang]\n", program);
+	for (; options->name; options++)
+		fprintf(stderr, "  %s N  %s (%g)\n", options->name, options->help, *options->value);
+	return 3;
+}
+
+int load_parse(int argc, char **argv, const struct load_option *options, struct ex_options *o)
+{
+	for (int k = 1; k < argc; k++) {
+		const char *value = k + 1 < argc ? argv[k + 1] : NULL;
+		if (!strcmp(argv[k], "--json")) {
+			o->json = true;
+			continue;
+		}
+		const struct load_option *opt = options;
+		while (opt->name && strcmp(opt->name, argv[k]))
+			opt++;
+		char *end = NULL;
+		if (value && !strcmp(argv[k], "--ptx"))
+			o->ptx = value;
+		else if (value && !strcmp(argv[k], "--toolchain"))
+			o->toolchain = value;
+		else if (!value || !opt->name || (*opt->value = strtod(value, &end)) < 0.0 ||
+			 end == value || *end)
+			return complain(argv[0], options);
+		k++;
+	}
+	return 0;
+}
+
+static int time_once(const struct ex_work *w, double *ret_ns)
+{
+	return exd_launch(w) || exd_wait() || exd_kernel_ns(ret_ns) ? -1 : 0;
+}
+
+int load_open(const struct ex_options *o, uint32_t blocks, uint32_t threads, double block_us,
+	struct ex_work *ret_work)
+{
+	struct ex_work w = {.grid = {1, 1, 1}, .block = threads};
+	char ptx[PATH_MAX];
+	double one_ns, many_ns;
+	ex_find_ptx(o, "burn", ptx, sizeof(ptx));
+	if (exd_open(o, ptx, "burn"))
+		return -1;
+	uint32_t fit = (uint32_t)exd_multiprocessors() * (THREADS_AN_SM / threads);
+	blocks = blocks ? blocks : 4 * fit;
+	ex_add_buffer(&w, (size_t)blocks * threads * sizeof(float), true);
+	ex_add_u32(&w, 1);
+	if (exd_upload(&w))
+		return -1;
+	w.grid[0] = blocks < fit ? blocks : fit;
+	for (int warm = 0; warm < 2; warm++) { /* what does not depend on the rounds drops out */
+		w.arg[1].word = 1;
+		if (time_once(&w, &one_ns))
+			return -1;
+		w.arg[1].word = PROBE_ROUNDS;
+		if (time_once(&w, &many_ns))
+			return -1;
+	}
+	double rounds =
+		block_us * 1000.0 * PROBE_ROUNDS / (many_ns > one_ns ? many_ns - one_ns : 1.0);
+	w.arg[1].word = rounds < 1.0 ? 1 : rounds > 4.0e9 ? 4000000000u : (uint32_t)rounds;
+	w.grid[0] = blocks;
+	*ret_work = w;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+void load_report(const struct ex_options *o, double *us, size_t count, double kernel_us)
+{
+	if (count == 0)
+		return;
+	qsort(us, count, sizeof(us[0]), by_value);
+	double p50 = us[count / 2], p99 = us[(count * 99 + 99) / 100 - 1], max = us[count - 1];
+	printf(o->json ? "{\"schema\":1,\"program\":\"%s\",\"count\":%zu,\"p50_us\":%.1f,"
+			 "\"p99_us\":%.1f,\"max_us\":%.1f,\"kernel_us\":%.1f}\n"
+		       : "%s: %zu launches, turnaround %.1f us median, %.1f p99, %.1f max; "
+			 "last kernel %.1f us\n",
+		ex_program.name, count, p50, p99, max, kernel_us);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Loads of chosen lengths from the kernel burn, for the two programs that measure latency. */
+#ifndef HEDDLE_EXAMPLES_LOAD_H
+#define HEDDLE_EXAMPLES_LOAD_H
+
+#include "common.h"
+
+struct load_option {
+	const char *name, *help;
+	double *value;
+};
+
+/* Options that take a number, and --json, --ptx, --toolchain; 0, or an exit status + 1. */
+int load_parse(int argc, char **argv, const struct load_option *options, struct ex_options *o);
+/* Opens the device, and a launch of `blocks` blocks (0: four times what fits) that take `block_us`
+ * each while the device is full of them (or alone on it, if they do not fill it). */
+int load_open(const struct ex_options *o, uint32_t blocks, uint32_t threads, double block_us,
+	struct ex_work *ret_work);
+/* Prints count, median, 99th percentile and maximum of turnarounds; sorts them. */
+void load_report(const struct ex_options *o, double *us, size_t count, double kernel_us);
+
+#endif

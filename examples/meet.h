@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A common start for programs in separate processes: a small shared file with a barrier, and a word
+ * in which the first to launch tells that its kernel has started. A file of zeros, or none, is a
+ * fresh one; it can be used again once every party has left in good order. Waiting never lasts
+ * longer than a minute. */
+#ifndef HEDDLE_EXAMPLES_MEET_H
+#define HEDDLE_EXAMPLES_MEET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct meet;
+
+int meet_open(const char *path, unsigned parties, struct meet **ret_meet); /* negative errno */
+void meet_close(struct meet *m);
+int meet_all(struct meet *m); /* until every party is here; -ETIMEDOUT, -ECANCELED */
+void meet_tell_started(struct meet *m, uint64_t now_ns);
+int meet_await_started(struct meet *m, bool spin, uint64_t *ret_ns);
+void meet_cancel(struct meet *m); /* the others stop waiting, with -ECANCELED */
+
+#endif
