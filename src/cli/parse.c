@@ -155,7 +155,7 @@ int cli_parse(struct cli *c, int argc, char **argv)
 	}
 	c->json = cli_has(c, "json");
 	if (c->n_operands < v->min_operands)
-		return cli_usage(c, "something is missing");
+		return cli_usage(c, "what is missing: %s", v->operands);
 	if (v->max_operands >= 0 && c->n_operands > v->max_operands)
 		return cli_usage(c, "unexpected: '%s'", c->operands[v->max_operands]);
 	return 0;

@@ -10,6 +10,10 @@ No verb, a wrong one, a group without its second word:
   heddle: error: no such verb: 'weave'
     hint: heddle -h lists them
   [2]
+  $ heddle ptx 2>&1 | head -n 1
+  heddle ptx: error: a verb is missing
+  $ heddle ptx frobnicate 2>&1 | head -n 1
+  heddle ptx: error: no such verb: 'frobnicate'
 
 Help goes to standard output and succeeds:
 
@@ -37,7 +41,7 @@ Every verb has help, a summary without a full stop, and --json:
   $ heddle --print-man | sed -n 's/^## heddle //p' | while read -r verb; do
   >   heddle $verb -h >help || echo "$verb: no help"
   >   grep -q -- --json help || echo "$verb: no --json"
-  >   grep -q '\.\.$' help && echo "$verb: summary ends in a full stop"
+  >   grep -q '^[A-Z].*\.\.$' help && echo "$verb: summary ends in a full stop"
   > done
   [1]
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle ptx print: what the front end understood, written out again. Assembles to what the input
+ * assembles to; nothing is printed for a file with errors. */
+#include "cli/ptx_file.h"
+
+static int print_file(struct cli *c, const char *path, struct json *j)
+{
+	struct strbuf text = {0};
+	struct cli_ptx f;
+	int r;
+
+	r = cli_ptx_open(c, path, &f);
+	if (r == 0)
+		cli_show_diags(&f.diags);
+	if (r == 0 && !f.diags.errors)
+		ptx_print(f.module, &text);
+	if (r == 0 && c->json) {
+		json_object(j, NULL);
+		json_str(j, "file", f.path);
+		cli_ptx_json_diags(j, &f.diags);
+		json_str(j, "text", f.diags.errors ? NULL : text.at);
+		json_end(j, '}');
+	} else if (r == 0 && text.len) {
+		strbuf_add(&c->out, text.at, text.len);
+	}
+	if (text.failed)
+		r = cli_error(c, NULL, "%s: out of memory", f.path);
+	if (r == 0 && f.diags.errors)
+		r = CLI_FAILED;
+	strbuf_finish(&text);
+	cli_ptx_close(&f);
+	return r;
+}
+
+static int run(struct cli *c)
+{
+	struct json j;
+	int status = CLI_OK;
+
+	if (c->json) {
+		cli_json_open(c, &j, 1);
+		json_array(&j, "files");
+	}
+	for (int i = 0; i < c->n_operands; i++) {
+		int r = print_file(c, c->operands[i], &j);
+
+		status = status ? status : r;
+	}
+	if (c->json) {
+		json_end(&j, ']');
+		json_end(&j, '}');
+	}
+	return status;
+}
+
+const struct cli_verb cli_verb_ptx_print = {
+	.name = "ptx print",
+	.operands = "FILE...",
+	.summary = "parse PTX and print it again",
+	.details = "What is printed assembles to the same binary as what was read. A file with "
+		   "errors\n"
+		   "is not printed; its errors go to standard error, and the exit status is 1.",
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = run,
+};
