@@ -82,6 +82,14 @@ static int run_round(const struct ex_options *o, const struct ex_work *w, struct
 	return 0;
 }
 
+static void print_wrong(const struct ex_verdict *v)
+{
+	if (v->wrong)
+		fprintf(stderr, "%s: %llu wrong, first at %llu: %.9g, should be %.9g\n",
+			ex_program.name, (unsigned long long)v->wrong,
+			(unsigned long long)v->first_wrong, v->got, v->want);
+}
+
 static void print_round(const struct ex_options *o, unsigned k, const struct round *r)
 {
 	const struct ex_verdict *v = &r->verdict;
@@ -100,10 +108,7 @@ static void print_round(const struct ex_options *o, unsigned k, const struct rou
 			o->size, k, (double)(r->done_ns - r->launch_ns) / 1000.0,
 			r->kernel_ns / 1000.0, result);
 	}
-	if (v->wrong)
-		fprintf(stderr, "%s: %llu wrong, first at %llu: %.9g, should be %.9g\n",
-			ex_program.name, (unsigned long long)v->wrong,
-			(unsigned long long)v->first_wrong, v->got, v->want);
+	print_wrong(v);
 	fflush(stdout);
 }
 
@@ -117,13 +122,21 @@ static int run_rounds(const struct ex_options *o, const struct ex_work *w, struc
 		ex_sleep_until(o->start_at_ns);
 	for (; o->for_ms > 0.0 ? ex_now_ns() < end : k < o->repeat; k++) {
 		struct round r;
-		bool last = o->for_ms <= 0.0 && k + 1 == o->repeat;
-		bool check = !strcmp(o->check, "each") || (!strcmp(o->check, "last") && last);
+		bool check = !strcmp(o->check, "each");
 		if (run_round(o, w, m, spin, check, &r))
 			return -1;
 		print_round(o, k, &r);
 		checked += check;
 		wrong += r.verdict.wrong > 0;
+	}
+	if (!strcmp(o->check, "last") && k > 0) {
+		struct round r = {.checked = true};
+		if (exd_download(w))
+			return -1;
+		ex_program.check(w, &r.verdict);
+		checked = 1;
+		wrong = r.verdict.wrong > 0;
+		print_wrong(&r.verdict);
 	}
 	*ret_rounds = k;
 	*ret_checked = checked;

@@ -17,7 +17,7 @@ static const char usage[] =
 	"  --size large|small|trivial  problem size (small)\n"
 	"  --scale F            multiply the work by F\n"
 	"  --repeat N           launches, each checked (1)\n"
-	"  --for-ms MS          go on until so much time has passed\n"
+	"  --for-ms MS          go on until so much time has passed (not with --barrier)\n"
 	"  --seed S             of the inputs (1)\n"
 	"  --check each|last|none  which results are compared with the host's (each)\n"
 	"  --json               one JSON object a line\n"
@@ -189,7 +189,7 @@ int ex_parse(int argc, char **argv, struct ex_options *ret_options)
 			return 3;
 		}
 	}
-	if (optind < argc) {
+	if (optind < argc || (o.barrier && o.for_ms > 0.0)) { /* parties must agree on the rounds */
 		fprintf(stderr, usage, argv[0]);
 		return 3;
 	}

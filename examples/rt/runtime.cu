@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The device of the example programs through the CUDA runtime API: the counterpart of driver.c,
+ * with the kernel compiled into the program. --ptx, --toolchain and --library have no meaning here.
+ */
+#include "runtime.h"
+
+#include <cstdio>
+
+static struct {
+	cudaStream_t stream;
+	cudaEvent_t start, end;
+	void *memory[EX_BUFFERS];
+	unsigned buffers;
+	cudaDeviceProp properties;
+} d;
+
+static int failed(cudaError_t r, const char *what)
+{
+	if (r == cudaSuccess)
+		return 0;
+	fprintf(stderr, "%s: %s: %s\n", ex_program.name, what, cudaGetErrorName(r));
+	return -1;
+}
+#define TRY(call)                          \
+	do {                               \
+		if (failed((call), #call)) \
+			return -1;         \
+	} while (0)
+
+int exd_open(const struct ex_options *o, const char *, const char *)
+{
+	TRY(cudaSetDevice((int)o->device));
+	TRY(cudaGetDeviceProperties(&d.properties, (int)o->device));
+	TRY(cudaStreamCreateWithFlags(&d.stream, cudaStreamNonBlocking));
+	TRY(cudaEventCreate(&d.start));
+	TRY(cudaEventCreate(&d.end));
+	return 0;
+}
+
+const char *exd_name(void)
+{
+	return d.properties.name;
+}
+
+int exd_multiprocessors(void)
+{
+	return d.properties.multiProcessorCount;
+}
+
+static void free_memory(void)
+{
+	while (d.buffers > 0)
+		cudaFree(d.memory[--d.buffers]);
+}
+
+int exd_upload(const struct ex_work *w)
+{
+	free_memory();
+	for (unsigned k = 0; k < w->buffers; k++) {
+		const struct ex_buffer *b = &w->buffer[k];
+		TRY(cudaMalloc(&d.memory[k], b->bytes));
+		d.buffers++;
+		if (!b->out)
+			TRY(cudaMemcpy(d.memory[k], b->host, b->bytes, cudaMemcpyHostToDevice));
+	}
+	return 0;
+}
+
+int exd_reset(const struct ex_work *w)
+{
+	for (unsigned k = 0; k < w->buffers; k++)
+		if (w->buffer[k].out)
+			TRY(cudaMemsetAsync(d.memory[k], 0xff, w->buffer[k].bytes, d.stream));
+	TRY(cudaStreamSynchronize(d.stream));
+	return 0;
+}
+
+int exd_launch(const struct ex_work *w)
+{
+	struct rt_call c = {
+		dim3(w->grid[0], w->grid[1], w->grid[2]), dim3(w->block), d.stream, d.memory, w};
+	TRY(cudaEventRecord(d.start, d.stream));
+	rt_launch(c);
+	TRY(cudaGetLastError());
+	TRY(cudaEventRecord(d.end, d.stream));
+	return 0;
+}
+
+int exd_started(void)
+{
+	cudaError_t r = cudaEventQuery(d.start);
+	if (r == cudaErrorNotReady)
+		return 0;
+	return failed(r, "cudaEventQuery") ? -1 : 1;
+}
+
+int exd_wait(void)
+{
+	TRY(cudaStreamSynchronize(d.stream));
+	return 0;
+}
+
+int exd_kernel_ns(double *ret_ns)
+{
+	float ms;
+	TRY(cudaEventElapsedTime(&ms, d.start, d.end));
+	*ret_ns = ms * 1.0e6;
+	return 0;
+}
+
+int exd_download(const struct ex_work *w)
+{
+	for (unsigned k = 0; k < w->buffers; k++) {
+		const struct ex_buffer *b = &w->buffer[k];
+		if (b->out)
+			TRY(cudaMemcpy(b->host, d.memory[k], b->bytes, cudaMemcpyDeviceToHost));
+	}
+	return 0;
+}
+
+void exd_close(void)
+{
+	free_memory();
+	if (d.end)
+		cudaEventDestroy(d.end);
+	if (d.start)
+		cudaEventDestroy(d.start);
+	if (d.stream)
+		cudaStreamDestroy(d.stream);
+}
