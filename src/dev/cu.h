@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The CUDA driver API in prototypes of our own: types, values, and struct cu_api, a driver as a
+ * table of functions (filled by dev_open). Programs that link a libcuda.so.1 include cu_link.h
+ * instead. */
+#ifndef HEDDLE_CU_H
+#define HEDDLE_CU_H
+
+#include "cu_types.h"
+
+enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 };
+
+/* Functions that the driver lacks are NULL. */
+struct cu_api {
+	void *handle; /* of dlopen */
+#define CU_FN(name, symbol, since, flags, params, args) CUresult(*name) params;
+#include "cu_api.def"
+#undef CU_FN
+};
+
+/* "CUDA_ERROR_INVALID_VALUE", "invalid argument"; NULL for values that are no result code. */
+const char *cu_result_name(CUresult r);
+const char *cu_result_text(CUresult r);
+
+/* A row of cu_api.def at run time. */
+struct cu_fn {
+	const char *symbol;
+	unsigned since, flags; /* enum cu_fn_flags */
+	size_t offset;         /* of its pointer in struct cu_api */
+};
+extern const struct cu_fn cu_fns[];
+extern const unsigned cu_n_fns;
+
+#endif

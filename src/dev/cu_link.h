@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* For programs that link a libcuda.so.1 as any driver-API program does (examples, tests): the
+ * functions by their API names, bound to the symbols that the driver exports. */
+#ifndef HEDDLE_CU_LINK_H
+#define HEDDLE_CU_LINK_H
+
+#include "cu_types.h"
+
+enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 };
+
+#define CU_FN(name, symbol, since, flags, params, args) CUresult name params __asm__(#symbol);
+#include "cu_api.def"
+#undef CU_FN
+
+#endif

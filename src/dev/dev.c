@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Finds and loads drivers. All kinds share one file name, libcuda.so.1, so that a library path set
+ * for the shim or the virtual GPU also captures a plain dlopen: the markers tell them apart, and
+ * the system's own is then looked for in the folders where systems keep it. */
+#include "dev/dev.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const system_paths[] = {
+	"libcuda.so.1",
+#if defined(__aarch64__)
+	"/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+#else
+	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+#endif
+	"/usr/lib64/libcuda.so.1",
+	"/usr/lib/libcuda.so.1",
+	"/usr/lib/wsl/lib/libcuda.so.1",
+	"/usr/local/nvidia/lib64/libcuda.so.1",
+	"/run/opengl-driver/lib/libcuda.so.1",
+};
+
+/* Where the virtual GPU lies, seen from the program's folder or one of those above it. */
+static const char *const cpu_places[] = {"lib/heddle/cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1"};
+
+static int fill(void *handle, struct cu_api *ret)
+{
+	struct cu_api api = {.handle = handle};
+
+	if (!dlsym(handle, "cuInit"))
+		return -ELIBBAD;
+	for (unsigned i = 0; i < cu_n_fns; i++) {
+		void *p = dlsym(handle, cu_fns[i].symbol);
+		memcpy((char *)&api + cu_fns[i].offset, &p, sizeof(p));
+	}
+	*ret = api;
+	return 0;
+}
+
+static int open_file(const char *path, bool foreign_only, struct cu_api *ret)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return -ENOENT;
+	int r = -ENOENT;
+	if (!foreign_only || (!dlsym(handle, DEV_SHIM_MARKER) && !dlsym(handle, DEV_CPU_MARKER)))
+		r = fill(handle, ret);
+	if (r)
+		dlclose(handle);
+	return r;
+}
+
+static int open_cuda(struct cu_api *ret)
+{
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++) {
+		r = open_file(system_paths[i], true, ret);
+		if (r != -ENOENT)
+			break;
+	}
+	return r;
+}
+
+static int open_cpu(struct cu_api *ret)
+{
+	const char *given = getenv("HEDDLE_CPU_LIB");
+	char dir[PATH_MAX], path[PATH_MAX + 64];
+
+	if (given && *given)
+		return open_file(given, false, ret);
+	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
+	if (n <= 0)
+		return -ENOENT;
+	dir[n] = 0;
+	for (int up = 0; up < 4; up++) {
+		char *slash = strrchr(dir, '/');
+		if (!slash)
+			break;
+		*slash = 0;
+		for (size_t i = 0; i < sizeof(cpu_places) / sizeof(cpu_places[0]); i++) {
+			snprintf(path, sizeof(path), "%s/%s", dir, cpu_places[i]);
+			if (access(path, R_OK) == 0)
+				return open_file(path, false, ret);
+		}
+	}
+	return -ENOENT;
+}
+
+static bool has_device(const struct cu_api *api)
+{
+	int n = 0;
+
+	return api->cuInit && api->cuDeviceGetCount && api->cuInit(0) == CUDA_SUCCESS &&
+	       api->cuDeviceGetCount(&n) == CUDA_SUCCESS && n > 0;
+}
+
+int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret)
+{
+	if (path)
+		return open_file(path, false, ret);
+	if (kind == DEV_CPU)
+		return open_cpu(ret);
+	if (kind == DEV_CUDA)
+		return open_cuda(ret);
+	struct cu_api api;
+	if (open_cuda(&api) == 0) {
+		if (has_device(&api)) {
+			*ret = api;
+			return 0;
+		}
+		dev_close(&api);
+	}
+	return open_cpu(ret);
+}
+
+enum dev_kind dev_kind_of(const struct cu_api *api)
+{
+	return dlsym(api->handle, DEV_CPU_MARKER) ? DEV_CPU : DEV_CUDA;
+}
+
+void dev_close(struct cu_api *api)
+{
+	if (api->handle)
+		dlclose(api->handle);
+	memset(api, 0, sizeof(*api));
+}
+
+bool dev_kind_parse(const char *text, enum dev_kind *ret)
+{
+	static const char *const names[] = {
+		[DEV_AUTO] = "auto", [DEV_CPU] = "cpu", [DEV_CUDA] = "cuda"};
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(text, names[i])) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Opening a device: a CUDA driver as a table of functions. Two devices exist: the system's driver,
+ * and the virtual GPU (cpu/), which is a libcuda.so.1 of ours. */
+#ifndef HEDDLE_DEV_H
+#define HEDDLE_DEV_H
+
+#include <stdbool.h>
+
+#include "dev/cu.h"
+
+enum dev_kind {
+	DEV_AUTO, /* the GPU if the system's driver has one, else the virtual GPU */
+	DEV_CPU,
+	DEV_CUDA,
+};
+
+/* Symbols by which a libcuda.so.1 of ours is told from the vendor's. */
+#define DEV_SHIM_MARKER "heddle_shim_marker"
+#define DEV_CPU_MARKER  "heddle_cpu_marker"
+
+/* Loads a driver (RTLD_LOCAL) and fills *ret; path: this very file, NULL: where the kind is found
+ * (cpu: HEDDLE_CPU_LIB, then beside the program and in its build tree; cuda: the system's, never
+ * one that carries a marker of ours). Calls no function of it, except that AUTO asks it for the
+ * number of devices. -ENOENT: no such library; -ELIBBAD: not a driver. Thread safe. */
+int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
+/* Which of the two it is: DEV_CPU or DEV_CUDA. */
+enum dev_kind dev_kind_of(const struct cu_api *api);
+/* The handle stays loaded until all that was opened is closed. */
+void dev_close(struct cu_api *api);
+
+/* "cpu", "cuda", "auto"; false: none of these. */
+bool dev_kind_parse(const char *text, enum dev_kind *ret);
+
+#endif
