@@ -6,6 +6,7 @@
  * follow it: ".volatile", ".sync", "bar.red". */
 #include "ptx/parse.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,6 +293,32 @@ struct ptx_mnem *ptx_make_mnem(struct ptx_module *m, const char *text, size_t le
 	mn->op = raw ? PTX_OP_RAW : find_op(first, mn);
 	refine(mn);
 	return mn;
+}
+
+struct ptx_mnem_slot {
+	const struct ptx_mnem *mn;
+	uint32_t hash;
+	bool raw; /* the same text, for a statement kept as text */
+};
+struct ptx_mnem_tab {
+	struct ptx_mnem_slot *slots;
+	size_t len, cap;
+};
+
+int ptx_mnems_init(struct ptx_module *m)
+{
+	m->mnems = ARENA_NEW(&m->arena, struct ptx_mnem_tab);
+	if (!m->mnems)
+		return -ENOMEM;
+	m->mnems->cap = 256;
+	m->mnems->slots = calloc(m->mnems->cap, sizeof(*m->mnems->slots));
+	return m->mnems->slots ? 0 : -ENOMEM;
+}
+
+void ptx_mnems_free(struct ptx_module *m)
+{
+	if (m->mnems)
+		free(m->mnems->slots);
 }
 
 static int mnems_grow(struct ptx_mnem_tab *t)

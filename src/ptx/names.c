@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The name table and the scopes. See parse.h for the idea.
+/* The name table and the scopes. See names.h for the idea.
  * A label may be used before it is placed, and whether an outer scope's or an inner one's is meant
  * shows only when the inner scope closes: until then the name is bound to a symbol without a
  * place, which closing hands to the scope outside (ptx_scope_close). */
-#include "ptx/parse.h"
+#include "ptx/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,17 +30,13 @@ uint32_t ptx_hash(const char *s, size_t len)
 int ptx_names_init(struct ptx_module *m)
 {
 	struct ptx_scope *sc = ARENA_NEW(&m->arena, struct ptx_scope);
-	struct ptx_mnem_tab *tab = ARENA_NEW(&m->arena, struct ptx_mnem_tab);
 
-	if (!sc || !tab)
+	if (!sc)
 		return -ENOMEM;
 	m->globals = sc;
-	m->mnems = tab;
 	sc->cap = 1024;
-	tab->cap = 256;
 	sc->slots = calloc(sc->cap, sizeof(*sc->slots));
-	tab->slots = calloc(tab->cap, sizeof(*tab->slots));
-	return sc->slots && tab->slots ? 0 : -ENOMEM;
+	return sc->slots ? 0 : -ENOMEM;
 }
 
 void ptx_names_free(struct ptx_module *m)
@@ -54,8 +50,6 @@ void ptx_names_free(struct ptx_module *m)
 		VEC_FREE(&sc->fixups);
 		free(sc->slots);
 	}
-	if (m->mnems)
-		free(m->mnems->slots);
 }
 
 static int names_grow(struct ptx_scope *sc)
@@ -104,6 +98,22 @@ struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
 	n->hash = hash;
 	sc->slots[at] = n;
 	sc->len++;
+	return n;
+}
+
+struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name)
+{
+	size_t len = strlen(name);
+	char small[256], *padded = small;
+	struct ptx_name *n;
+
+	if (len + 8 > sizeof(small) && !(padded = malloc(len + 8)))
+		return NULL;
+	memcpy(padded, name, len);
+	memset(padded + len, 0, 8);
+	n = ptx_name_get(m, padded, len);
+	if (padded != small)
+		free(padded);
 	return n;
 }
 
@@ -202,6 +212,7 @@ int ptx_bind_family(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sy
 	if (!VEC_PUSH(&sc->undo, (struct ptx_undo){n, n->family, true}))
 		return -ENOMEM;
 	sym->scope = id;
+	sym->link = n->family;
 	n->family = sym;
 	if (n->text[0] != '%')
 		sc->plain_families = true;
@@ -261,12 +272,17 @@ static bool read_index(const char *s, size_t len, uint32_t *ret)
 	return true;
 }
 
+/* A smaller family hides only as many registers of an outer one as it has. */
 static const struct ptx_sym *family_at(
-	struct ptx_name *n, const char *digits, size_t len, uint32_t *ret_number)
+	const struct ptx_name *n, const char *digits, size_t len, uint32_t *ret_number)
 {
-	if (n && n->family && read_index(digits, len, ret_number) && *ret_number < n->family->count)
-		return n->family;
-	return NULL;
+	const struct ptx_sym *family = n ? n->family : NULL;
+
+	if (!family || !read_index(digits, len, ret_number))
+		return NULL;
+	while (family && *ret_number >= family->count)
+		family = family->link;
+	return family;
 }
 
 static struct ptx_name *prefix_name(struct ptx_module *m, const char *s, size_t len)
@@ -334,7 +350,7 @@ void ptx_unbind_func(struct ptx_module *m)
 
 int ptx_bind_again(struct ptx_module *m, struct ptx_sym *sym)
 {
-	struct ptx_name *n = ptx_name_get(m, sym->name, sym->name_len);
+	struct ptx_name *n = ptx_name_from(m, sym->name);
 	int r;
 
 	if (!n)

@@ -130,9 +130,10 @@ static const char *past_list(struct ptx_parser *p)
 			return end;
 		end = p->s;
 		ptx_skip(p);
-		if (*p->s != ',')
+		if (*p->s == ',')
+			end = ++p->s;
+		else if (*p->s != '"')
 			return end;
-		end = ++p->s;
 	}
 }
 
@@ -330,6 +331,7 @@ void ptx_module_free(struct ptx_module *m)
 			free_func(m->items.at[i].func);
 	VEC_FREE(&m->items);
 	ptx_names_free(m);
+	ptx_mnems_free(m);
 	strtab_finish(&m->names);
 	/* The module itself lies in its arena. */
 	arena = m->arena;
@@ -350,7 +352,7 @@ int ptx_module_new(size_t limit_bytes, struct ptx_module **ret)
 	m->arena = arena;
 	m->address_bits = 32;
 	strtab_init(&m->names, &m->arena);
-	if (ptx_names_init(m) < 0) {
+	if (ptx_names_init(m) < 0 || ptx_mnems_init(m) < 0) {
 		ptx_module_free(m);
 		return -ENOMEM;
 	}

@@ -135,6 +135,7 @@ static bool header(struct ptx_parser *p)
 		return false;
 	if (!name(p))
 		return false;
+	f->no_param_list = *p->s != '(';
 	if (*p->s == '(' && !params(p, PTX_SYM_PARAM, false))
 		return false;
 	while (*p->s == '.')

@@ -2,7 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* The printer. It writes through a window on the stack, so that most characters cost one store;
- * the window goes to the caller's buffer when it is full. */
+ * the window goes to the caller's buffer when it is full.
+ *
+ * A module that nobody changed is printed with every statement on the line that it came from:
+ * ptxas puts line numbers into the names of shared variables and into debug sections. Statements
+ * that a pass added have no line; from there on everything simply follows. */
 #include "ptx/ptx.h"
 
 #include <stdio.h>
@@ -14,6 +18,9 @@
 struct out {
 	char *p, *end; /* end: SLACK_BYTES before the window's end */
 	struct strbuf *buf;
+	uint32_t line;   /* of what is written next, from 1 */
+	bool keep_lines; /* in this function, or at module level */
+	bool at_start;   /* what comes next needs nothing in front */
 	char window[WINDOW_BYTES];
 };
 
@@ -22,6 +29,9 @@ static void out_init(struct out *o, struct strbuf *buf)
 	o->p = o->window;
 	o->end = o->window + WINDOW_BYTES - SLACK_BYTES;
 	o->buf = buf;
+	o->line = 1;
+	o->keep_lines = false;
+	o->at_start = true;
 }
 
 static void flush(struct out *o)
@@ -57,6 +67,41 @@ static void put(struct out *o, const char *s, size_t len)
 static void put_str(struct out *o, const char *s)
 {
 	put(o, s, strlen(s));
+}
+
+/* Text that may hold line breaks. */
+static void put_text(struct out *o, const char *s)
+{
+	size_t len = strlen(s);
+
+	for (const char *nl = s; (nl = memchr(nl, '\n', len - (size_t)(nl - s))); nl++)
+		o->line++;
+	put(o, s, len);
+}
+
+static void newline(struct out *o)
+{
+	room(o);
+	put_char(o, '\n');
+	o->line++;
+}
+
+/* Begins something that stood in this line (0: in none) of the source. */
+static inline void begin_line(struct out *o, uint32_t line, bool indent)
+{
+	if (line == o->line && o->keep_lines) {
+		room(o);
+		if (!o->at_start)
+			put_char(o, ' ');
+	} else {
+		if (!o->at_start)
+			newline(o);
+		while (o->keep_lines && o->line < line)
+			newline(o);
+		if (indent)
+			put_char(o, '\t');
+	}
+	o->at_start = false;
 }
 
 static void put_uint(struct out *o, uint64_t v)
@@ -207,7 +252,6 @@ static void put_opd(struct out *o, const struct ptx_func *f, const struct ptx_op
 
 static void put_insn(struct out *o, const struct ptx_func *f, const struct ptx_stmt *s)
 {
-	put_char(o, '\t');
 	if (s->guard != PTX_NO_REG) {
 		put_char(o, '@');
 		if (s->guard_negated)
@@ -223,7 +267,7 @@ static void put_insn(struct out *o, const struct ptx_func *f, const struct ptx_s
 		put_list(o, f, s->opd, s->n);
 	} else if (s->text) {
 		put_char(o, ' ');
-		put_str(o, s->text);
+		put_text(o, s->text);
 	}
 	room(o);
 	put_char(o, ';');
@@ -247,12 +291,12 @@ static void put_decl(struct out *o, const struct ptx_sym *sym)
 	const char *s = sym->decl;
 
 	if (!sym->name_at) {
-		put_str(o, s);
+		put_text(o, s);
 		return;
 	}
 	put(o, s, sym->name_at);
 	put(o, sym->name, sym->name_len);
-	put_str(o, s + sym->name_at + sym->decl_name_len);
+	put_text(o, s + sym->name_at + sym->decl_name_len);
 }
 
 static const char *type_text(unsigned type)
@@ -310,7 +354,7 @@ static void put_var(struct out *o, const struct ptx_sym *sym)
 		put_reg_decl(o, sym);
 	if (sym->init) {
 		put_str(o, " = ");
-		put_str(o, sym->init);
+		put_text(o, sym->init);
 	}
 	room(o);
 	put_char(o, ';');
@@ -319,13 +363,12 @@ static void put_var(struct out *o, const struct ptx_sym *sym)
 static void put_directive(struct out *o, const struct ptx_func *f, const struct ptx_stmt *s)
 {
 	if (!s->sym) {
-		put_char(o, '\t');
-		put_str(o, s->text);
+		put_text(o, s->text);
 		return;
 	}
 	put(o, s->sym->name, s->sym->name_len);
 	put_str(o, ": ");
-	put_str(o, s->text);
+	put_text(o, s->text);
 	if (!s->sym->targets)
 		return;
 	room(o);
@@ -348,61 +391,99 @@ static void put_stmt(struct out *o, const struct ptx_func *f, const struct ptx_s
 		put_char(o, ':');
 		break;
 	case PTX_DECL:
-		put_char(o, '\t');
 		put_var(o, s->sym);
 		break;
 	case PTX_OPEN:
 	case PTX_CLOSE:
-		put_char(o, '\t');
 		put_char(o, s->kind == PTX_OPEN ? '{' : '}');
 		break;
 	case PTX_DIRECTIVE:
 		put_directive(o, f, s);
 		break;
 	}
-	room(o);
-	put_char(o, '\n');
 }
 
 static void put_params(struct out *o, struct ptx_sym *const *at, size_t n)
 {
 	put_char(o, '(');
 	for (size_t i = 0; i < n; i++) {
-		put_str(o, i ? ",\n\t" : "\n\t");
+		room(o);
+		if (i)
+			put_char(o, ',');
+		o->at_start = i == 0 && o->keep_lines && at[i]->line == o->line;
+		begin_line(o, at[i]->line, true);
 		put_decl(o, at[i]);
 	}
-	put_str(o, n ? "\n)" : ")");
+	room(o);
+	put_char(o, ')');
+}
+
+/* Line breaks in front of the directives and the brace, as far as the lines allow: everything must
+ * stand by line `last`. */
+static void put_head_end(struct out *o, const struct ptx_func *f, uint32_t last)
+{
+	size_t left = f->directives.len + (f->has_body ? 2 : 0);
+
+	for (size_t i = 0; i <= f->directives.len; i++, left--) {
+		if (i == f->directives.len && !f->has_body)
+			break;
+		room(o);
+		if (!o->keep_lines || (o->line < last && last - o->line >= left))
+			newline(o);
+		else
+			put_char(o, ' ');
+		if (i < f->directives.len)
+			put_text(o, f->directives.at[i]);
+	}
+	room(o);
+	put_char(o, f->has_body ? '{' : ';');
+}
+
+static bool is_indented(const struct ptx_stmt *s)
+{
+	return s->kind != PTX_LABEL && !(s->kind == PTX_DIRECTIVE && s->sym);
+}
+
+static bool has_lines(const struct ptx_func *f)
+{
+	if (!f->line)
+		return false;
+	for (size_t i = 0; i < f->body.len; i++)
+		if (!f->body.at[i].line)
+			return false;
+	return true;
 }
 
 static void put_func(struct out *o, const struct ptx_func *f)
 {
+	uint32_t last = f->body.len ? f->body.at[0].line : f->end_line;
+
 	put_linkage(o, f->linkage);
 	put_str(o, f->is_entry ? ".entry " : ".func ");
 	if (f->attributes) {
-		put_str(o, f->attributes);
+		put_text(o, f->attributes);
 		put_char(o, ' ');
 	}
 	if (f->rets.len) {
 		put_params(o, f->rets.at, f->rets.len);
+		room(o);
 		put_char(o, ' ');
 	}
 	put(o, f->sym->name, f->sym->name_len);
 	room(o);
-	put_params(o, f->params.at, f->params.len);
-	for (size_t i = 0; i < f->directives.len; i++) {
-		room(o);
-		put_char(o, '\n');
-		put_str(o, f->directives.at[i]);
-	}
-	room(o);
-	if (!f->has_body) {
-		put_str(o, ";\n");
+	if (f->params.len || !f->no_param_list)
+		put_params(o, f->params.at, f->params.len);
+	put_head_end(o, f, last);
+	if (!f->has_body)
 		return;
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		begin_line(o, s->line, is_indented(s));
+		put_stmt(o, f, s);
 	}
-	put_str(o, "\n{\n");
-	for (size_t i = 0; i < f->body.len; i++)
-		put_stmt(o, f, &f->body.at[i]);
-	put_str(o, "}\n");
+	begin_line(o, f->end_line, false);
+	put_char(o, '}');
 }
 
 void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct strbuf *out)
@@ -410,7 +491,10 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct s
 	struct out o;
 
 	out_init(&o, out);
+	if (is_indented(s))
+		put_char(&o, '\t');
 	put_stmt(&o, f, s);
+	newline(&o);
 	flush(&o);
 }
 
@@ -420,7 +504,25 @@ void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct
 
 	out_init(&o, out);
 	put_func(&o, f);
+	newline(&o);
 	flush(&o);
+}
+
+static void put_item(struct out *o, const struct ptx_item *it)
+{
+	o->keep_lines = it->kind == PTX_ITEM_FUNC ? has_lines(it->func) : true;
+	begin_line(o, it->line, false);
+	switch (it->kind) {
+	case PTX_ITEM_TEXT:
+		put_text(o, it->text);
+		break;
+	case PTX_ITEM_VAR:
+		put_var(o, it->sym);
+		break;
+	case PTX_ITEM_FUNC:
+		put_func(o, it->func);
+		break;
+	}
 }
 
 void ptx_print(const struct ptx_module *m, struct strbuf *out)
@@ -428,23 +530,8 @@ void ptx_print(const struct ptx_module *m, struct strbuf *out)
 	struct out o;
 
 	out_init(&o, out);
-	for (size_t i = 0; i < m->items.len; i++) {
-		const struct ptx_item *it = &m->items.at[i];
-
-		room(&o);
-		switch (it->kind) {
-		case PTX_ITEM_TEXT:
-			put_str(&o, it->text);
-			break;
-		case PTX_ITEM_VAR:
-			put_var(&o, it->sym);
-			break;
-		case PTX_ITEM_FUNC:
-			put_func(&o, it->func);
-			break;
-		}
-		room(&o);
-		put_char(&o, '\n');
-	}
+	for (size_t i = 0; i < m->items.len; i++)
+		put_item(&o, &m->items.at[i]);
+	newline(&o);
 	flush(&o);
 }

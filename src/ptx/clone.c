@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Copies of statements and functions. A copied function keeps the numbers of its registers, so
+ * operands need no translation but for the symbols that they name: those of the original function
+ * become the copy's, global ones stay. */
+#include "ptx/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Original symbol to copy: open addressing, a power of two, at most half full. */
+struct sym_map {
+	struct {
+		const struct ptx_sym *from;
+		struct ptx_sym *to;
+	} * at;
+	size_t len, cap;
+};
+
+static size_t map_slot(const struct sym_map *map, const struct ptx_sym *from)
+{
+	size_t i = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u >> 20 & (map->cap - 1);
+
+	while (map->at[i].from && map->at[i].from != from)
+		i = (i + 1) & (map->cap - 1);
+	return i;
+}
+
+static int map_grow(struct sym_map *map)
+{
+	struct sym_map bigger = {.cap = map->cap ? map->cap * 2 : 64};
+
+	bigger.at = calloc(bigger.cap, sizeof(*bigger.at));
+	if (!bigger.at)
+		return -ENOMEM;
+	for (size_t i = 0; i < map->cap; i++)
+		if (map->at[i].from)
+			bigger.at[map_slot(&bigger, map->at[i].from)] = map->at[i];
+	bigger.len = map->len;
+	free(map->at);
+	*map = bigger;
+	return 0;
+}
+
+/* The copy of a symbol of the function, made when it is first met. */
+static struct ptx_sym *map_copy(
+	struct ptx_module *m, struct sym_map *map, const struct ptx_sym *from)
+{
+	size_t i;
+
+	if (map->len * 2 >= map->cap && map_grow(map) < 0)
+		return NULL;
+	i = map_slot(map, from);
+	if (!map->at[i].from) {
+		struct ptx_sym *to = ARENA_NEW(&m->arena, struct ptx_sym);
+
+		if (!to)
+			return NULL;
+		*to = *from;
+		map->at[i].from = from;
+		map->at[i].to = to;
+		map->len++;
+	}
+	return map->at[i].to;
+}
+
+static bool is_list(const struct ptx_opd *o)
+{
+	return o->kind >= PTX_OPD_ADDR && o->kind <= PTX_OPD_PAIR;
+}
+
+/* map may be NULL: symbols stay. */
+static struct ptx_opd *copy_opds(
+	struct ptx_module *m, const struct sym_map *map, const struct ptx_opd *from, size_t n)
+{
+	struct ptx_opd *to = arena_alloc(&m->arena, n * sizeof(*to));
+
+	if (!to)
+		return NULL;
+	memcpy(to, from, n * sizeof(*to));
+	for (size_t i = 0; i < n; i++) {
+		if (is_list(&to[i]) && to[i].n) {
+			to[i].list = copy_opds(m, map, from[i].list, from[i].n);
+			if (!to[i].list)
+				return NULL;
+		} else if (map && map->cap && to[i].kind == PTX_OPD_SYM && to[i].sym) {
+			size_t slot = map_slot(map, to[i].sym);
+
+			if (map->at[slot].from)
+				to[i].sym = map->at[slot].to;
+		}
+	}
+	return to;
+}
+
+struct ptx_stmt ptx_copy_stmt(struct ptx_module *m, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = *s;
+
+	if (s->kind == PTX_INSN && s->n) {
+		copy.opd = copy_opds(m, NULL, s->opd, s->n);
+		if (!copy.opd)
+			copy.n = 0;
+	}
+	return copy;
+}
+
+static bool has_symbol(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_LABEL || s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && s->sym);
+}
+
+/* First the symbols: an operand may name a label that comes later. */
+static int copy_symbols(
+	struct ptx_module *m, struct sym_map *map, const struct ptx_func *f, struct ptx_func *to)
+{
+	for (size_t i = 0; i < f->syms.len; i++) {
+		struct ptx_sym *sym = map_copy(m, map, f->syms.at[i]);
+
+		if (!sym || !VEC_PUSH(&to->syms, sym))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < f->rets.len; i++) {
+		struct ptx_sym *sym = map_copy(m, map, f->rets.at[i]);
+
+		if (!sym || !VEC_PUSH(&to->rets, sym))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < f->params.len; i++) {
+		struct ptx_sym *sym = map_copy(m, map, f->params.at[i]);
+
+		if (!sym || !VEC_PUSH(&to->params, sym))
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < f->body.len; i++)
+		if (has_symbol(&f->body.at[i]) && !map_copy(m, map, f->body.at[i].sym))
+			return -ENOMEM;
+	for (size_t i = 0; i < f->regs.len; i++) {
+		struct ptx_reg r = f->regs.at[i];
+
+		r.sym = map_copy(m, map, r.sym);
+		if (!r.sym || !VEC_PUSH(&to->regs, r))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int copy_body(
+	struct ptx_module *m, struct sym_map *map, const struct ptx_func *f, struct ptx_func *to)
+{
+	for (size_t i = 0; i < f->body.len; i++) {
+		struct ptx_stmt s = f->body.at[i];
+
+		if (has_symbol(&s)) {
+			s.sym = map_copy(m, map, s.sym);
+			if (s.sym->targets)
+				s.sym->targets =
+					copy_opds(m, map, s.sym->targets, s.sym->n_targets);
+		} else if (s.kind == PTX_INSN && s.n) {
+			s.opd = copy_opds(m, map, s.opd, s.n);
+			if (!s.opd)
+				return -ENOMEM;
+		}
+		if (!VEC_PUSH(&to->body, s))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int insert_item(struct ptx_module *m, struct ptx_func *f, const struct ptx_func *before)
+{
+	struct ptx_item it = {PTX_ITEM_FUNC, f->line, {.func = f}};
+	size_t at = m->items.len;
+
+	for (size_t i = 0; before && i < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func == before)
+			at = MIN(at, i);
+	if (!VEC_PUSH(&m->items, it))
+		return -ENOMEM;
+	memmove(&m->items.at[at + 1], &m->items.at[at], (m->items.len - 1 - at) * sizeof(it));
+	m->items.at[at] = it;
+	return 0;
+}
+
+struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, const char *name,
+	const struct ptx_func *before)
+{
+	struct ptx_name *n = ptx_name_from(m, name);
+	struct ptx_func *to = ARENA_NEW(&m->arena, struct ptx_func);
+	struct ptx_sym *sym = n ? ptx_sym_new(m, PTX_SYM_FUNC, n) : NULL;
+	struct sym_map map = {0};
+	int r;
+
+	if (!to || !sym || (n->global && n->global->kind == PTX_SYM_FUNC))
+		return NULL;
+	sym->func = to;
+	sym->line = f->line;
+	to->sym = sym;
+	to->is_entry = f->is_entry;
+	to->has_body = f->has_body;
+	to->is_noreturn = f->is_noreturn;
+	/* Nobody outside calls a specialised function. */
+	to->linkage = sym->linkage = f->is_entry ? f->linkage : 0;
+	to->no_param_list = f->no_param_list;
+	to->attributes = f->attributes;
+	to->line = f->line;
+	to->end_line = f->end_line;
+	r = insert_item(m, to, before);
+	if (r < 0)
+		return NULL;
+	r = copy_symbols(m, &map, f, to);
+	for (size_t i = 0; r == 0 && i < f->directives.len; i++)
+		if (!VEC_PUSH(&to->directives, f->directives.at[i]))
+			r = -ENOMEM;
+	if (r == 0)
+		r = copy_body(m, &map, f, to);
+	free(map.at);
+	if (r < 0)
+		return NULL;
+	n->global = sym;
+	return to;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* One kernel and what it reaches, as a module of its own. What is kept is printed and parsed again:
+ * the new module shares nothing with the old one. Debug sections stay behind (they describe the
+ * whole file), and with them the parts of .loc that name them. */
+#include "ptx/lex.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reach {
+	const struct ptx_module *m;
+	VEC(const struct ptx_sym *) todo; /* everything reached, in order of discovery */
+	struct ptx_sym **seen;            /* the same as a set */
+	size_t cap;
+	bool locs, failed;
+};
+
+static size_t seen_slot(const struct reach *r, const struct ptx_sym *sym)
+{
+	size_t i = ((uintptr_t)sym >> 4) * 0x9e3779b97f4a7c15u >> 20 & (r->cap - 1);
+
+	while (r->seen[i] && r->seen[i] != sym)
+		i = (i + 1) & (r->cap - 1);
+	return i;
+}
+
+static bool is_reached(const struct reach *r, const struct ptx_sym *sym)
+{
+	return r->cap && r->seen[seen_slot(r, sym)];
+}
+
+static void reach(struct reach *r, const struct ptx_sym *sym)
+{
+	if (r->todo.len * 2 >= r->cap) {
+		struct reach bigger = {.cap = r->cap ? r->cap * 2 : 64};
+
+		bigger.seen = calloc(bigger.cap, sizeof(*bigger.seen));
+		if (!bigger.seen) {
+			r->failed = true;
+			return;
+		}
+		for (size_t i = 0; i < r->todo.len; i++)
+			bigger.seen[seen_slot(&bigger, r->todo.at[i])] =
+				(struct ptx_sym *)r->todo.at[i];
+		free(r->seen);
+		r->seen = bigger.seen;
+		r->cap = bigger.cap;
+	}
+	if (is_reached(r, sym))
+		return;
+	r->seen[seen_slot(r, sym)] = (struct ptx_sym *)sym;
+	if (!VEC_PUSH(&r->todo, sym))
+		r->failed = true;
+}
+
+/* Whatever a text names that the module has. */
+static void reach_text(struct reach *r, const char *s)
+{
+	char name[512];
+
+	while (*s) {
+		const char *e = ptx_ident_end(s);
+		const struct ptx_sym *sym;
+
+		if (e == s) {
+			/* A number's letters are no name. */
+			while (ch_is(*s, CH_DIGIT) || (e != s && ch_is(*s, CH_ID)))
+				e = ++s;
+			if (e != s)
+				continue;
+			s += e == s;
+			continue;
+		}
+		if ((size_t)(e - s) < sizeof(name)) {
+			memcpy(name, s, (size_t)(e - s));
+			name[e - s] = 0;
+			sym = ptx_find_global(r->m, name);
+			if (sym)
+				reach(r, sym);
+		}
+		s = e;
+	}
+}
+
+static void reach_opds(struct reach *r, const struct ptx_opd *o, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (o[i].kind >= PTX_OPD_ADDR && o[i].kind <= PTX_OPD_PAIR)
+			reach_opds(r, o[i].list, o[i].n);
+		else if (o[i].kind == PTX_OPD_SYM && o[i].sym &&
+			 ptx_find_global(r->m, o[i].sym->name) == o[i].sym)
+			reach(r, o[i].sym);
+	}
+}
+
+static void reach_func(struct reach *r, const struct ptx_func *f)
+{
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if (s->kind == PTX_INSN && s->n)
+			reach_opds(r, s->opd, s->n);
+		else if (s->kind == PTX_INSN && s->text)
+			reach_text(r, s->text);
+		else if (s->kind == PTX_DECL && s->sym->init)
+			reach_text(r, s->sym->init);
+		else if (s->kind == PTX_DIRECTIVE && s->sym)
+			reach_opds(r, s->sym->targets, s->sym->n_targets);
+		else if (s->kind == PTX_DIRECTIVE && ptx_word_is(s->text, ".loc"))
+			r->locs = true;
+	}
+}
+
+/* ".alias a, b": where a is reached, b is. */
+static void reach_aliases(struct reach *r, const struct ptx_sym *sym)
+{
+	for (size_t i = 0; i < r->m->items.len; i++) {
+		const struct ptx_item *it = &r->m->items.at[i];
+		const char *s;
+
+		if (it->kind != PTX_ITEM_TEXT || !ptx_word_is(it->text, ".alias"))
+			continue;
+		for (s = it->text + strlen(".alias"); *s == ' ' || *s == '\n'; s++)
+			;
+		if (ptx_word_is(s, sym->name))
+			reach_text(r, s);
+	}
+}
+
+static bool keep_text(const struct reach *r, const char *text)
+{
+	if (ptx_word_is(text, ".section") || text[0] == '@')
+		return false;
+	if (ptx_word_is(text, ".file"))
+		return r->locs;
+	if (ptx_word_is(text, ".alias")) {
+		for (size_t i = 0; i < r->todo.len; i++) {
+			const char *s = strstr(text, r->todo.at[i]->name);
+
+			if (s && (s[-1] == ' ' || s[-1] == '\n') &&
+				ptx_word_is(s, r->todo.at[i]->name))
+				return true;
+		}
+		return false;
+	}
+	return true;
+}
+
+/* .global and .const become declarations when their storage is the original module's. */
+static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbuf *out)
+{
+	struct ptx_sym copy = *sym;
+	struct ptx_stmt s = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = &copy};
+
+	if (!keep_storage && (sym->space == PTX_GLOBAL || sym->space == PTX_CONST)) {
+		copy.linkage = PTX_EXTERN;
+		copy.init = NULL;
+	}
+	ptx_print_stmt(NULL, &s, out);
+}
+
+static void print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
+{
+	struct strbuf b = {0};
+	const char *s, *name;
+
+	ptx_print_func(m, f, &b);
+	if (b.failed)
+		out->failed = true;
+	for (s = b.at; s && (name = strstr(s, ", function_name")); s = name + strcspn(name, "\n"))
+		strbuf_add(out, s, (size_t)(name - s));
+	if (s)
+		strbuf_puts(out, s);
+	strbuf_finish(&b);
+}
+
+static void print_kept(const struct reach *r, bool keep_storage, struct strbuf *out)
+{
+	for (size_t i = 0; i < r->m->items.len; i++) {
+		const struct ptx_item *it = &r->m->items.at[i];
+
+		if (it->kind == PTX_ITEM_TEXT && keep_text(r, it->text)) {
+			strbuf_puts(out, it->text);
+			strbuf_puts(out, "\n");
+		} else if (it->kind == PTX_ITEM_VAR && is_reached(r, it->sym)) {
+			print_var(it->sym, keep_storage, out);
+		} else if (it->kind == PTX_ITEM_FUNC && is_reached(r, it->func->sym)) {
+			print_func(r->m, it->func, out);
+		}
+	}
+}
+
+int ptx_extract(
+	const struct ptx_module *m, const char *entry, bool keep_storage, struct ptx_module **ret)
+{
+	const struct ptx_func *f = ptx_find_func(m, entry);
+	struct reach r = {.m = m};
+	struct strbuf text = {0};
+	struct diag_list *diags = calloc(1, sizeof(*diags));
+	struct arena scratch;
+	int err = -ENOMEM;
+
+	arena_init(&scratch, 0);
+	if (!f || !f->has_body) {
+		err = -ENOENT;
+	} else if (diags) {
+		reach(&r, f->sym);
+		for (size_t i = 0; i < r.todo.len; i++) {
+			const struct ptx_sym *sym = r.todo.at[i];
+
+			reach_aliases(&r, sym);
+			if (sym->kind == PTX_SYM_FUNC && sym->func)
+				reach_func(&r, sym->func);
+			else if (sym->init)
+				reach_text(&r, sym->init);
+		}
+		print_kept(&r, keep_storage, &text);
+		diag_init(diags, &scratch, entry, text.at, text.len);
+		if (!r.failed && !text.failed)
+			err = ptx_parse(text.at, text.len, 0, diags, ret);
+	}
+	arena_finish(&scratch);
+	free(diags);
+	free(r.seen);
+	VEC_FREE(&r.todo);
+	strbuf_finish(&text);
+	return err;
+}
