@@ -4,7 +4,7 @@
 /* The device of the example programs through the CUDA driver API: primary context, one stream, one
  * kernel out of a module (or, with --library, a library), two events. */
 #include "common.h"
-#include "cuda_min.h"
+#include "dev/cu_link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,17 +110,17 @@ int exd_multiprocessors(void)
 static void free_memory(void)
 {
 	while (d.buffers > 0)
-		cuMemFree_v2(d.memory[--d.buffers]);
+		cuMemFree(d.memory[--d.buffers]);
 }
 
 int exd_upload(const struct ex_work *w)
 {
 	free_memory();
 	for (unsigned k = 0; k < w->buffers; k++) {
-		TRY(cuMemAlloc_v2(&d.memory[k], w->buffer[k].bytes));
+		TRY(cuMemAlloc(&d.memory[k], w->buffer[k].bytes));
 		d.buffers++;
 		if (!w->buffer[k].out)
-			TRY(cuMemcpyHtoD_v2(d.memory[k], w->buffer[k].host, w->buffer[k].bytes));
+			TRY(cuMemcpyHtoD(d.memory[k], w->buffer[k].host, w->buffer[k].bytes));
 	}
 	return 0;
 }
@@ -166,7 +166,7 @@ int exd_wait(void)
 int exd_kernel_ns(double *ret_ns)
 {
 	float ms;
-	TRY(cuEventElapsedTime(&ms, d.start, d.end));
+	TRY(cuEventElapsedTime_v1(&ms, d.start, d.end));
 	*ret_ns = ms * 1.0e6;
 	return 0;
 }
@@ -175,7 +175,7 @@ int exd_download(const struct ex_work *w)
 {
 	for (unsigned k = 0; k < w->buffers; k++)
 		if (w->buffer[k].out)
-			TRY(cuMemcpyDtoH_v2(w->buffer[k].host, d.memory[k], w->buffer[k].bytes));
+			TRY(cuMemcpyDtoH(w->buffer[k].host, d.memory[k], w->buffer[k].bytes));
 	return 0;
 }
 
@@ -183,15 +183,15 @@ void exd_close(void)
 {
 	free_memory();
 	if (d.end)
-		cuEventDestroy_v2(d.end);
+		cuEventDestroy(d.end);
 	if (d.start)
-		cuEventDestroy_v2(d.start);
+		cuEventDestroy(d.start);
 	if (d.stream)
-		cuStreamDestroy_v2(d.stream);
+		cuStreamDestroy(d.stream);
 	if (d.module)
 		cuModuleUnload(d.module);
 	if (d.library)
 		cuLibraryUnload(d.library);
 	if (d.context)
-		cuDevicePrimaryCtxRelease_v2(d.device);
+		cuDevicePrimaryCtxRelease(d.device);
 }

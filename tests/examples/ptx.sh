@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: ptx.sh LIST
+# Every kernel that should be in the PTX is, no call in it is left open but those that the driver
+# resolves, and ptxas takes it (where there is one).
+set -u
+list=$1
+build=$(dirname "$list")/..
+[ -s "$list" ] || {
+	echo "skipped: no compiler for kernels"
+	exit 77
+}
+bad=0
+complain() {
+	echo "$*"
+	bad=1
+}
+cut -f 1,3 "$list" | sort -u | {
+	while read -r file toolchain; do
+		ptx=$build/$file
+		open=$(grep -A1 '^[.]extern [.]func' "$ptx" | grep -o '\b[a-z_A-Z0-9]*$' |
+			grep -vE '^(vprintf|__assertfail|)$')
+		[ -z "$open" ] || complain "$file: unresolved: $open"
+		arch=$(sed -n 's/^[.]target \(sm_[0-9]*a*\).*/\1/p' "$ptx")
+		[ "$arch" = sm_70 ] && arch=sm_75 # the oldest that ptxas 13 knows
+		if command -v ptxas >/dev/null; then
+			ptxas -arch="$arch" "$ptx" -o /dev/null || complain "$file: not assembled"
+		fi
+	done
+	exit $bad
+} || bad=1
+for toolchain in $(cut -f 3 "$list" | sort -u); do
+	for kernel in va nn pf pl md spmv mm cfd burn er_shuffle lookback bar_producer async_copy; do
+		cut -f 2,3 "$list" | grep -qx "$kernel	$toolchain" ||
+			complain "$toolchain: no kernel $kernel"
+	done
+done
+command -v ptxas >/dev/null || echo "(not assembled: no ptxas)"
+exit $bad
