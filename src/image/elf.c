@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The little of ELF that is needed: sections by name, the architecture and the kernels of a cubin.
+ * 64-bit little-endian only. Every offset comes from outside and is checked before use. */
+#include "image/image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel, not a device function */
+
+struct sections {
+	struct image_bytes elf;
+	uint64_t at;
+	unsigned n, size;
+	struct image_bytes names;
+};
+
+static bool slice(struct image_bytes b, uint64_t at, uint64_t len, struct image_bytes *ret)
+{
+	if (at > b.len || len > b.len - at)
+		return false;
+	*ret = (struct image_bytes){b.at + at, (size_t)len};
+	return true;
+}
+
+static bool section(const struct sections *s, unsigned i, Elf64_Shdr *ret)
+{
+	struct image_bytes row;
+
+	if (i >= s->n || !slice(s->elf, s->at + (uint64_t)i * s->size, sizeof(*ret), &row))
+		return false;
+	memcpy(ret, row.at, sizeof(*ret));
+	return true;
+}
+
+/* NUL-terminated string at `at` of a string table; NULL: runs out. */
+static const char *string_at(struct image_bytes table, uint64_t at)
+{
+	if (at >= table.len || !memchr(table.at + at, 0, table.len - at))
+		return NULL;
+	return (const char *)table.at + at;
+}
+
+static int sections_open(struct image_bytes elf, struct sections *s)
+{
+	Elf64_Ehdr h;
+	Elf64_Shdr names;
+
+	if (elf.len < sizeof(h))
+		return -EBADMSG;
+	memcpy(&h, elf.at, sizeof(h));
+	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+		h.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -EBADMSG;
+	if (h.e_shnum && (h.e_shentsize < sizeof(Elf64_Shdr) || h.e_shoff > elf.len))
+		return -EBADMSG;
+	*s = (struct sections){elf, h.e_shoff, h.e_shnum, h.e_shentsize, {0}};
+	if (section(s, h.e_shstrndx, &names))
+		slice(elf, names.sh_offset, names.sh_size, &s->names);
+	return 0;
+}
+
+int image_elf_sections(struct image_bytes elf, const char *name, image_section_fn *fn, void *user)
+{
+	struct sections s;
+	Elf64_Shdr h;
+	unsigned i;
+	int r = sections_open(elf, &s);
+
+	for (i = 0; r == 0 && section(&s, i, &h); i++) {
+		const char *own = string_at(s.names, h.sh_name);
+		struct image_bytes b;
+
+		if (!own || strcmp(own, name) || h.sh_type == SHT_NOBITS)
+			continue;
+		r = slice(elf, h.sh_offset, h.sh_size, &b) ? fn(user, b) : -EBADMSG;
+	}
+	return r;
+}
+
+int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_variant)
+{
+	Elf64_Ehdr h;
+
+	if (cubin.len < sizeof(h))
+		return -EBADMSG;
+	memcpy(&h, cubin.at, sizeof(h));
+	/* CUDA 13 moved the architecture from the low byte of the flags to the second. */
+	*ret_arch = h.e_ident[EI_OSABI] == 0x41 ? h.e_flags >> 8 & 0xffff : h.e_flags & 0xff;
+	*ret_variant = h.e_ident[EI_OSABI] != 0x41 && h.e_flags & 0x800 ? 'a' : 0;
+	return 0;
+}
+
+int image_elf_kernels(struct image_bytes cubin, image_name_fn *fn, void *user)
+{
+	struct sections s;
+	Elf64_Shdr h;
+	unsigned i;
+	int r = sections_open(cubin, &s);
+
+	for (i = 0; r == 0 && section(&s, i, &h); i++) {
+		struct image_bytes syms, strings = {0};
+		Elf64_Shdr link;
+		size_t at;
+
+		if (h.sh_type != SHT_SYMTAB || !slice(cubin, h.sh_offset, h.sh_size, &syms))
+			continue;
+		if (!section(&s, h.sh_link, &link) ||
+			!slice(cubin, link.sh_offset, link.sh_size, &strings))
+			continue;
+		for (at = 0; r == 0 && syms.len - at >= sizeof(Elf64_Sym);
+			at += sizeof(Elf64_Sym)) {
+			const char *name;
+			Elf64_Sym sym;
+
+			memcpy(&sym, syms.at + at, sizeof(sym));
+			if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC ||
+				!(sym.st_other & STO_CUDA_ENTRY))
+				continue;
+			name = string_at(strings, sym.st_name);
+			if (name)
+				r = fn(user, name, strlen(name));
+		}
+	}
+	return r;
+}
