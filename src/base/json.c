@@ -99,12 +99,12 @@ static void open_level(struct json *j, const char *key, const char *bracket)
 	j->has_items &= ~((uint64_t)1 << (j->depth & 63));
 }
 
-void json_object(struct json *j, const char *key)
+void json_begin_object(struct json *j, const char *key)
 {
 	open_level(j, key, "{");
 }
 
-void json_array(struct json *j, const char *key)
+void json_begin_array(struct json *j, const char *key)
 {
 	open_level(j, key, "[");
 }

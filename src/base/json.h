@@ -16,8 +16,8 @@ struct json {
 
 void json_init(struct json *j, struct strbuf *out);
 /* key is NULL inside arrays and at the top. */
-void json_object(struct json *j, const char *key);
-void json_array(struct json *j, const char *key);
+void json_begin_object(struct json *j, const char *key);
+void json_begin_array(struct json *j, const char *key);
 void json_end(struct json *j, char close /* '}' or ']' */);
 void json_str(struct json *j, const char *key, const char *value); /* NULL value: null */
 void json_int(struct json *j, const char *key, int64_t value);

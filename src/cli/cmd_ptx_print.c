@@ -17,7 +17,7 @@ static int print_file(struct cli *c, const char *path, struct json *j)
 	if (r == 0 && !f.diags.errors)
 		ptx_print(f.module, &text);
 	if (r == 0 && c->json) {
-		json_object(j, NULL);
+		json_begin_object(j, NULL);
 		json_str(j, "file", f.path);
 		cli_ptx_json_diags(j, &f.diags);
 		json_str(j, "text", f.diags.errors ? NULL : text.at);
@@ -41,7 +41,7 @@ static int run(struct cli *c)
 
 	if (c->json) {
 		cli_json_open(c, &j, 1);
-		json_array(&j, "files");
+		json_begin_array(&j, "files");
 	}
 	for (int i = 0; i < c->n_operands; i++) {
 		int r = print_file(c, c->operands[i], &j);

@@ -35,11 +35,11 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 {
 	static const char *const levels[] = {"note", "warning", "error"};
 
-	json_array(j, "diagnostics");
+	json_begin_array(j, "diagnostics");
 	for (unsigned i = 0; i < d->len; i++) {
 		const struct diag *e = &d->at[i];
 
-		json_object(j, NULL);
+		json_begin_object(j, NULL);
 		json_str(j, "level", levels[e->level]);
 		json_uint(j, "line", e->line);
 		json_uint(j, "column", e->col);

@@ -97,7 +97,7 @@ int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t
 void cli_json_open(struct cli *c, struct json *j, unsigned schema)
 {
 	json_init(j, &c->out);
-	json_object(j, NULL);
+	json_begin_object(j, NULL);
 	json_uint(j, "schema", schema);
 	json_str(j, "command", c->verb->name);
 }

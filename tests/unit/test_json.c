@@ -14,16 +14,16 @@ static void document(void **state)
 	struct json j;
 
 	json_init(&j, &b);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_int(&j, "schema", 1);
-	json_array(&j, "pairs");
-	json_object(&j, NULL);
+	json_begin_array(&j, "pairs");
+	json_begin_object(&j, NULL);
 	json_str(&j, "low", "va");
 	json_bool(&j, "verified", true);
 	json_end(&j, '}');
 	json_num(&j, NULL, 0.1);
 	json_end(&j, ']');
-	json_array(&j, "none");
+	json_begin_array(&j, "none");
 	json_end(&j, ']');
 	json_str(&j, "last", NULL);
 	json_end(&j, '}');
