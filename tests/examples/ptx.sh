@@ -31,11 +31,11 @@ cut -f 1,3 "$list" | sort -u | {
 	done
 	exit $bad
 } || bad=1
-for toolchain in $(cut -f 3 "$list" | sort -u); do
-	for kernel in va nn pf pl md spmv mm cfd burn er_shuffle lookback bar_producer async_copy; do
-		cut -f 2,3 "$list" | grep -qx "$kernel	$toolchain" ||
-			complain "$toolchain: no kernel $kernel"
-	done
+for kernel in va nn pf pl md spmv mm cfd burn er_shuffle lookback bar_producer async_copy; do
+	lacking=$(cut -f 3 "$list" | sort -u | while read -r toolchain; do
+		cut -f 2,3 "$list" | grep -qx "$kernel	$toolchain" || echo "$toolchain"
+	done)
+	[ -z "$lacking" ] || complain "no kernel $kernel from $lacking"
 done
 command -v ptxas >/dev/null || echo "(not assembled: no ptxas)"
 exit $bad
