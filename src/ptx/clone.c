@@ -206,6 +206,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	to->no_param_list = f->no_param_list;
 	to->attributes = f->attributes;
 	to->line = f->line;
+	to->body_line = f->body_line;
 	to->end_line = f->end_line;
 	r = insert_item(m, to, before);
 	if (r < 0)

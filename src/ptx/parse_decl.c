@@ -233,34 +233,6 @@ static void bind_variable(
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* ".local .b32 x<3>": x0, x1, x2 share the declaration. */
-static void bind_var_family(
-	struct ptx_parser *p, const struct ptx_sym *family, uint64_t count, const char *at)
-{
-	if (count > MAX_VAR_FAMILY) {
-		ptx_error(p, at, family->name_len, "too many variables in one declaration");
-		return;
-	}
-	for (uint64_t i = 0; i < count; i++) {
-		struct strbuf b = {0};
-		struct ptx_name *n;
-		struct ptx_sym *sym;
-
-		strbuf_printf(&b, "%s%llu%c%c%c%c%c%c%c%c", family->name, (unsigned long long)i, 0,
-			0, 0, 0, 0, 0, 0, 0);
-		n = b.failed ? NULL : ptx_name_get(p->m, b.at, strlen(b.at));
-		strbuf_finish(&b);
-		sym = n ? ptx_sym_new(p->m, family->kind, n) : NULL;
-		if (!sym)
-			ptx_give_up(p, 0);
-		sym->space = family->space;
-		sym->type = family->type;
-		sym->align = family->align;
-		sym->bytes = family->bytes;
-		bind_variable(p, sym, n, at);
-	}
-}
-
 /* Text of "= …" up to the ',' or ';' that ends it. */
 static const char *initialiser(struct ptx_parser *p)
 {
@@ -291,6 +263,31 @@ static void emit_item(struct ptx_parser *p, struct ptx_sym *sym)
 		ptx_emit(p, st);
 	else if (!VEC_PUSH(&p->m->items, (struct ptx_item){PTX_ITEM_VAR, sym->line, {.sym = sym}}))
 		ptx_give_up(p, -ENOMEM);
+}
+
+/* ".local .b32 x<3>" declares x0, x1 and x2; so does what is kept. */
+static void var_family(struct ptx_parser *p, const struct ptx_sym *family, const struct spec *sp,
+	const char *spec_end, uint64_t count, const char *at)
+{
+	if (count > MAX_VAR_FAMILY) {
+		ptx_error(p, at, family->name_len, "too many variables in one declaration");
+		return;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		char *name = arena_printf(&p->m->arena, "%s%u", family->name, (unsigned)i);
+		struct ptx_name *n = name ? ptx_name_from(p->m, name) : NULL;
+		struct ptx_sym *sym = n ? ptx_sym_new(p->m, family->kind, n) : NULL;
+
+		if (!sym)
+			ptx_give_up(p, 0);
+		set_size(sym, sp, 1);
+		sym->line = family->line;
+		sym->col = family->col;
+		sym->linkage = family->linkage;
+		keep_decl(p, sym, sp, spec_end, at, at);
+		bind_variable(p, sym, n, at);
+		emit_item(p, sym);
+	}
 }
 
 static bool declarator(
@@ -330,7 +327,8 @@ static bool declarator(
 		else
 			keep_decl(p, sym, sp, spec_end, e, p->s);
 	} else if (count) {
-		bind_var_family(p, sym, count, at);
+		var_family(p, sym, sp, spec_end, count, at);
+		return true;
 	} else {
 		bind_variable(p, sym, n, at);
 	}

@@ -158,6 +158,7 @@ static void read_body(struct ptx_parser *p, const char *open)
 	else
 		f->sym->func = f;
 	f->has_body = true;
+	f->body_line = p->line;
 	p->s++;
 	p->body = &f->body;
 	p->depth = 0;

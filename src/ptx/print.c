@@ -418,23 +418,21 @@ static void put_params(struct out *o, struct ptx_sym *const *at, size_t n)
 	put_char(o, ')');
 }
 
-/* Line breaks in front of the directives and the brace, as far as the lines allow: everything must
- * stand by line `last`. */
-static void put_head_end(struct out *o, const struct ptx_func *f, uint32_t last)
+/* Each directive in a line of its own, as far as the lines up to the brace allow. */
+static void put_head_end(struct out *o, const struct ptx_func *f)
 {
-	size_t left = f->directives.len + (f->has_body ? 2 : 0);
+	size_t n = f->directives.len;
 
-	for (size_t i = 0; i <= f->directives.len; i++, left--) {
-		if (i == f->directives.len && !f->has_body)
-			break;
+	for (size_t i = 0; i < n; i++) {
 		room(o);
-		if (!o->keep_lines || (o->line < last && last - o->line >= left))
+		if (!o->keep_lines || (size_t)f->body_line >= o->line + n - i)
 			newline(o);
 		else
 			put_char(o, ' ');
-		if (i < f->directives.len)
-			put_text(o, f->directives.at[i]);
+		put_text(o, f->directives.at[i]);
 	}
+	if (f->has_body)
+		begin_line(o, f->body_line, false);
 	room(o);
 	put_char(o, f->has_body ? '{' : ';');
 }
@@ -456,8 +454,6 @@ static bool has_lines(const struct ptx_func *f)
 
 static void put_func(struct out *o, const struct ptx_func *f)
 {
-	uint32_t last = f->body.len ? f->body.at[0].line : f->end_line;
-
 	put_linkage(o, f->linkage);
 	put_str(o, f->is_entry ? ".entry " : ".func ");
 	if (f->attributes) {
@@ -473,7 +469,7 @@ static void put_func(struct out *o, const struct ptx_func *f)
 	room(o);
 	if (f->params.len || !f->no_param_list)
 		put_params(o, f->params.at, f->params.len);
-	put_head_end(o, f, last);
+	put_head_end(o, f);
 	if (!f->has_body)
 		return;
 	for (size_t i = 0; i < f->body.len; i++) {

@@ -62,7 +62,7 @@ struct ptx_func {
 	VEC(struct ptx_sym *) syms;   /* all that its outermost scope declares, parameters first */
 	const char *attributes;       /* ".attribute(…)" before the name, or NULL */
 	ptx_body body;                /* without the outer braces */
-	uint32_t line, end_line;
+	uint32_t line, body_line, end_line; /* body_line: of the opening brace */
 };
 
 enum ptx_item_kind { PTX_ITEM_TEXT, PTX_ITEM_VAR, PTX_ITEM_FUNC };
