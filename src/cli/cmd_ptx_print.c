@@ -5,17 +5,31 @@
  * assembles to; nothing is printed for a file with errors. */
 #include "cli/ptx_file.h"
 
+#include <errno.h>
+#include <string.h>
+
 static int print_file(struct cli *c, const char *path, struct json *j)
 {
+	const char *kernel = cli_value(c, "kernel");
+	struct ptx_module *part = NULL;
 	struct strbuf text = {0};
 	struct cli_ptx f;
 	int r;
 
 	r = cli_ptx_open(c, path, &f);
+	if (r == 0 && !f.diags.errors && kernel) {
+		int err = ptx_extract(f.module, kernel, true, &part);
+
+		if (err == -ENOENT)
+			r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
+				f.path, kernel);
+		else if (err < 0)
+			r = cli_error(c, NULL, "%s: %s", f.path, strerror(-err));
+	}
 	if (r == 0)
 		cli_show_diags(&f.diags);
 	if (r == 0 && !f.diags.errors)
-		ptx_print(f.module, &text);
+		ptx_print(part ? part : f.module, &text);
 	if (r == 0 && c->json) {
 		json_begin_object(j, NULL);
 		json_str(j, "file", f.path);
@@ -30,6 +44,8 @@ static int print_file(struct cli *c, const char *path, struct json *j)
 	if (r == 0 && f.diags.errors)
 		r = CLI_FAILED;
 	strbuf_finish(&text);
+	if (part)
+		ptx_module_free(part);
 	cli_ptx_close(&f);
 	return r;
 }
@@ -55,6 +71,11 @@ static int run(struct cli *c)
 	return status;
 }
 
+static const struct cli_option options[] = {
+	{'k', "kernel", "NAME", "only this kernel and what it needs"},
+	{0},
+};
+
 const struct cli_verb cli_verb_ptx_print = {
 	.name = "ptx print",
 	.operands = "FILE...",
@@ -62,6 +83,7 @@ const struct cli_verb cli_verb_ptx_print = {
 	.details = "What is printed assembles to the same binary as what was read. A file with "
 		   "errors\n"
 		   "is not printed; its errors go to standard error, and the exit status is 1.",
+	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
 	.run = run,

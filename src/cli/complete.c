@@ -64,11 +64,11 @@ static void bash_case(const struct cli_verb *v, struct strbuf *out)
 		if (strchr(o->value, '|')) {
 			strbuf_puts(out, "COMPREPLY=($(compgen -W '");
 			words(o->value, out);
-			strbuf_puts(out, "' -- \"$cur\"))");
+			strbuf_puts(out, "' -- \"$cur\")); ");
 		} else if (completes_files(o->value)) {
-			strbuf_puts(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
+			strbuf_puts(out, "COMPREPLY=($(compgen -f -- \"$cur\")); ");
 		}
-		strbuf_puts(out, "; return ;;\n");
+		strbuf_puts(out, "return ;;\n");
 	}
 	strbuf_puts(out, "\t\tesac\n\t\toptions='");
 	for (unsigned i = 0; (o = cli_option_at(v, i)); i++)

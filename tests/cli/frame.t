@@ -89,5 +89,11 @@ Completions that the shells take, for what the table holds:
   version
   $ bash try.bash heddle version --
   --json --help
+  $ bash try.bash heddle ptx pr
+  print
+  $ bash try.bash heddle ptx print --k
+  --kernel
+  $ mkdir ptx-files; bash try.bash heddle ptx print ptx-f
+  ptx-files
   $ if command -v zsh >/dev/null; then zsh -n c.zsh; fi
   $ if command -v fish >/dev/null; then fish -n c.fish; fi

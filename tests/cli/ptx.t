@@ -27,12 +27,19 @@ heddle ptx print: what was read, written out again; errors with caret.
   1
   $ grep -c '^bad.ptx:10:.*error' err
   1
+  $ sed 's/entry k(/entry other(/' ok.ptx | tail -n +4 | cat ok.ptx - >two.ptx
+  $ heddle ptx print -k other two.ptx | grep entry
+  .visible .entry other(
+  $ heddle ptx print --kernel=third two.ptx
+  heddle ptx print: error: two.ptx: no kernel 'third'
+    hint: heddle ptx check lists the kernels
+  [1]
   $ heddle ptx print none.ptx
   heddle ptx print: error: none.ptx: No such file or directory
   [1]
   $ heddle ptx print
   heddle ptx print: error: what is missing: FILE...
-  usage: heddle ptx print [--json] FILE...
+  usage: heddle ptx print [-k NAME] [--json] FILE...
     hint: heddle ptx print -h says more
   [2]
   $ heddle ptx print --json ok.ptx bad.ptx 2>err | python3 -c '
