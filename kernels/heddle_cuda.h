@@ -17,15 +17,15 @@ typedef unsigned long long u64;
 
 #ifdef __clang__
 
-#define __global__           __attribute__((global))
-#define __device__           __attribute__((device))
-#define __shared__           __attribute__((shared))
-#define __constant__         __attribute__((constant))
-#define __noinline__         __attribute__((noinline))
-#define __forceinline__      inline __attribute__((always_inline))
-#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
-#define __align__(n)         __attribute__((aligned(n)))
-#define HD                   static __device__ __forceinline__
+#define __global__             __attribute__((global))
+#define __device__             __attribute__((device))
+#define __shared__             __attribute__((shared))
+#define __constant__           __attribute__((constant))
+#define __noinline__           __attribute__((noinline))
+#define __forceinline__        inline __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __align__(n)           __attribute__((aligned(n)))
+#define HD                     static __device__ __forceinline__
 
 /* Special registers: objects whose members read the register. Nothing is ever stored in them. */
 #define HD_SREG(type, reg)                                       \

@@ -54,21 +54,19 @@ KERNEL atomic_cas(u32 *word, u64 *wide)
 
 KERNEL atomic_inline(u32 *word, u64 *wide)
 {
-	u32 i = blockIdx.x * blockDim.x + threadIdx.x, old;
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x;
 	asm volatile("red.global.add.u32 [%0], %1;" ::"l"(word), "r"(i) : "memory");
-	asm volatile("atom.acq_rel.gpu.global.max.s32 %0, [%1], %2;"
-		     : "=r"(old)
-		     : "l"(word + 1), "r"(i)
+	asm volatile("{\n\t.reg .s32 old;\n\t"
+		     "atom.acq_rel.gpu.global.max.s32 old, [%0], %1;\n\t}" ::"l"(word + 1),
+		     "r"(i)
 		     : "memory");
 	asm volatile("red.relaxed.gpu.global.or.b32 [%0+8], %1;" ::"l"(word), "r"(1u << (i & 31))
 		     : "memory");
-	u64 wide_old;
-	asm volatile("atom.global.sys.add.u64 %0, [%1], %2;"
-		     : "=l"(wide_old)
-		     : "l"(wide), "l"((u64)i)
+	asm volatile("{\n\t.reg .u64 old;\n\t"
+		     "atom.global.sys.add.u64 old, [%0], %1;\n\t}" ::"l"(wide),
+		     "l"((u64)i)
 		     : "memory");
 	asm volatile("red.global.add.u64 [%0], 3;" ::"l"(wide) : "memory");
-	asm volatile("atom.global.dec.u32 %0, [%1], 4;" : "=r"(old) : "l"(word + 3) : "memory");
-	(void)old;
-	(void)wide_old;
+	asm volatile("{\n\t.reg .u32 old;\n\tatom.global.dec.u32 old, [%0], 4;\n\t}" ::"l"(word + 3)
+		     : "memory");
 }
