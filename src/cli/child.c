@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Children of a verb. A pipe each, poll over all of them; SIGCHLD is left alone. */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Never returns. */
+static void become(
+	char *const argv[], char *const env[], const char *err_path, int out_fd, pid_t parent)
+{
+	int fd;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(125); /* it was gone before the line above */
+	dup2(out_fd, STDOUT_FILENO);
+	if (err_path) {
+		fd = open(err_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			dup2(fd, STDERR_FILENO);
+	}
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		dup2(fd, STDIN_FILENO);
+	for (; env && *env; env++) {
+		if (strchr(*env, '='))
+			putenv(*env);
+		else
+			unsetenv(*env);
+	}
+	execvp(argv[0], argv);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret)
+{
+	pid_t pid, parent = getpid();
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		become(argv, env, err_path, fds[1], parent);
+	close(fds[1]);
+	if (pid < 0) {
+		int e = errno;
+
+		close(fds[0]);
+		return -e;
+	}
+	*ret = (struct child){.pid = pid, .fd = fds[0]};
+	return 0;
+}
+
+/* Takes what is there; closes at the end. */
+static void drain(struct child *c)
+{
+	char buf[16384];
+	ssize_t n = read(c->fd, buf, sizeof(buf));
+
+	if (n > 0) {
+		strbuf_add(&c->out, buf, (size_t)n);
+	} else if (n == 0 || errno != EINTR) {
+		close(c->fd);
+		c->fd = -1;
+	}
+}
+
+static void reap(struct child *c)
+{
+	while (c->pid > 0 && waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
+		;
+	c->pid = 0;
+}
+
+int child_wait(struct child *children, unsigned n, int timeout_ms)
+{
+	int64_t end = now_ms() + timeout_ms;
+
+	for (;;) {
+		struct pollfd p[16];
+		unsigned index[16], open_fds = 0;
+		int64_t left = end - now_ms();
+
+		for (unsigned i = 0; i < n && open_fds < ARRAY_LEN(p); i++) {
+			if (children[i].fd < 0)
+				continue;
+			index[open_fds] = i;
+			p[open_fds++] = (struct pollfd){.fd = children[i].fd, .events = POLLIN};
+		}
+		if (open_fds == 0)
+			break;
+		if (left <= 0) {
+			for (unsigned i = 0; i < n; i++)
+				if (children[i].pid > 0)
+					kill(children[i].pid, SIGKILL);
+			for (unsigned i = 0; i < n; i++)
+				reap(&children[i]);
+			return -ETIMEDOUT;
+		}
+		if (poll(p, open_fds, (int)MIN(left, 1000)) > 0)
+			for (unsigned i = 0; i < open_fds; i++)
+				if (p[i].revents)
+					drain(&children[index[i]]);
+	}
+	for (unsigned i = 0; i < n; i++)
+		reap(&children[i]);
+	return 0;
+}
+
+void child_stop(struct child *c)
+{
+	if (c->pid <= 0)
+		return;
+	kill(c->pid, SIGTERM);
+	for (int i = 0; i < 100; i++) {
+		if (waitpid(c->pid, &c->status, WNOHANG) != 0) {
+			c->pid = 0;
+			return;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	}
+	kill(c->pid, SIGKILL);
+	reap(c);
+}
+
+void child_finish(struct child *c)
+{
+	child_stop(c);
+	if (c->fd > 0)
+		close(c->fd);
+	strbuf_finish(&c->out);
+	*c = (struct child){.fd = -1};
+}
+
+const char *child_status_text(const struct child *c, char *buf, size_t size)
+{
+	if (WIFSIGNALED(c->status))
+		snprintf(buf, size, "killed by %s", strsignal(WTERMSIG(c->status)));
+	else
+		snprintf(buf, size, "exit status %d", WEXITSTATUS(c->status));
+	return buf;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench preempt: FLEP's tables on this device. 28 pairs of a long program of low priority
+ * and a short one of high priority (section 6.3.1, figure 8), the cost of the preemptible form
+ * alone (section 6.5, figure 17), and spatial against temporal preemption (section 6.4, figure 15).
+ * Every arrangement runs in the same call, every result is compared with the host's. */
+#include "cli/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cli_option options[] = {
+	{0, "quick", NULL, "a few pairs and rounds"},
+	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "part", "all|pairs|overhead|spatial", "which tables (all)"},
+	{0, "rounds", "N", "launches of each program in each arrangement (10)"},
+	{0, "programs", "driver|runtime", "example programs on which CUDA API (driver)"},
+	{0},
+};
+
+static const char *const programs[] = {"cfd", "nn", "pf", "pl", "md", "spmv", "mm", "va"};
+#define PROGRAMS ARRAY_LEN(programs)
+#define LOWS     4 /* the first four run the large input (FLEP, section 6.3.1) */
+#define PAIRS    (LOWS * (PROGRAMS - 1))
+
+#define ARRANGEMENTS 6
+struct bench {
+	struct cli *c;
+	struct arena arena;
+	enum dev_kind device;
+	char device_name[128];
+	bool quick, runtime;
+	unsigned rounds, failures;
+	struct json *j;                                /* NULL: text */
+	double large_ns[PROGRAMS], small_ns[PROGRAMS]; /* turnaround alone, unmanaged; 0: not yet */
+};
+
+static void progress(
+	const struct bench *b, const char *arrangement, const char *low, const char *high)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%s%s%s%s%s", arrangement, low ? ": " : "", low ? low : "",
+			high ? " + " : "", high ? high : "");
+}
+
+static struct stage_run make_run(const struct bench *b, const char *low, const char *high)
+{
+	return (struct stage_run){.low = {low, "large", 0},
+		.high = {high, "small", 0},
+		.rounds = b->rounds,
+		.runtime = b->runtime,
+		.check = "each",
+		.timeout_ms = b->device == DEV_CPU ? 300000 : 60000};
+}
+
+static int choose_device(struct bench *b)
+{
+	const char *want = cli_value(b->c, "device");
+	enum dev_kind kind = DEV_AUTO;
+	struct cu_api cu;
+	CUdevice device;
+
+	if (want)
+		dev_kind_parse(want, &kind);
+	if (dev_open(kind, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
+		cu.cuDeviceGetName(b->device_name, sizeof(b->device_name), device))
+		return cli_error(b->c, "heddle doctor says what this machine has", "no device");
+	b->device = dev_kind_of(&cu);
+	return CLI_OK;
+}
+
+/* ---- figure 8: pairs ---- */
+
+/* A pair that fails is said and counted; the others go on. */
+static void try_run(
+	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret)
+{
+	if (stage_run(s, &b->arena, run, ret) != CLI_OK)
+		b->failures++;
+}
+
+static int measure_alone(struct bench *b)
+{
+	struct stage_spec spec = {.name = "alone", .device = b->device};
+	struct stage stage;
+	int r = stage_open(b->c, &spec, &stage);
+
+	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
+		struct stage_run large = make_run(b, programs[i], NULL);
+		struct stage_run small = make_run(b, NULL, programs[i]);
+		struct stage_result res = {0};
+
+		progress(b, "alone", programs[i], NULL);
+		if (i < LOWS || !b->quick)
+			try_run(b, &stage, &large, &res);
+		b->large_ns[i] = res.low_ns;
+		try_run(b, &stage, &small, &res);
+		b->small_ns[i] = res.high_ns;
+	}
+	if (r == CLI_OK)
+		stage_close(&stage);
+	return r;
+}
+
+struct pair {
+	unsigned low, high;
+	struct stage_result by[ARRANGEMENTS];
+};
+
+static unsigned list_pairs(const struct bench *b, struct pair *pairs)
+{
+	unsigned n = 0;
+
+	for (unsigned low = 0; low < LOWS; low++)
+		for (unsigned high = 0; high < PROGRAMS; high++)
+			if (high != low && (!b->quick || high == (low + 5) % PROGRAMS))
+				pairs[n++] = (struct pair){.low = low, .high = high};
+	return n;
+}
+
+static unsigned list_arrangements(const struct bench *b, struct stage_spec *specs)
+{
+	static const struct stage_spec gpu[] = {
+		{.name = "MPS", .mps = true},
+		{.name = "MPS prio", .mps = true, .mps_priorities = true},
+		{.name = "sliced"},
+		{.name = "heddle", .managed = true},
+		{.name = "heddle MPS", .managed = true, .mps = true},
+	};
+	static const struct stage_spec cpu[] = {
+		{.name = "unmanaged"},
+		{.name = "heddle", .managed = true},
+	};
+	const struct stage_spec *from = b->device == DEV_CPU ? cpu : gpu;
+	unsigned n = b->device == DEV_CPU ? ARRAY_LEN(cpu) : ARRAY_LEN(gpu);
+
+	for (unsigned i = 0; i < n; i++) {
+		specs[i] = from[i];
+		specs[i].device = b->device;
+	}
+	return n;
+}
+
+static void json_pair(
+	struct bench *b, const struct pair *p, const struct stage_spec *specs, unsigned n)
+{
+	double low = b->large_ns[p->low], high = b->small_ns[p->high];
+
+	json_begin_object(b->j, NULL);
+	json_str(b->j, "low", programs[p->low]);
+	json_str(b->j, "high", programs[p->high]);
+	json_num(b->j, "low_alone_us", low / 1e3);
+	json_num(b->j, "high_alone_us", high / 1e3);
+	json_num(b->j, "ideal", 1 + low / high);
+	json_begin_array(b->j, "arrangements");
+	for (unsigned k = 0; k < n; k++) {
+		const struct stage_result *r = &p->by[k];
+		struct figures f = figures_of(r, low, high);
+
+		if (!r->high_ns)
+			continue;
+		json_begin_object(b->j, NULL);
+		json_str(b->j, "name", specs[k].name);
+		json_num(b->j, "high_us", r->high_ns / 1e3);
+		json_num(b->j, "low_us", r->low_ns / 1e3);
+		json_num(b->j, "high_speedup", p->by[0].high_ns / r->high_ns);
+		json_num(b->j, "antt", f.antt);
+		json_num(b->j, "stp", f.stp);
+		json_num(b->j, "stp_makespan", f.stp_makespan);
+		json_uint(b->j, "preemptions", r->preemptions);
+		json_uint(b->j, "checked", r->checked);
+		json_uint(b->j, "wrong", r->wrong);
+		json_end(b->j, '}');
+	}
+	json_end(b->j, ']');
+	json_end(b->j, '}');
+}
+
+static void text_pair(struct bench *b, const struct pair *p, unsigned n)
+{
+	struct strbuf *o = &b->c->out;
+	double low = b->large_ns[p->low], high = b->small_ns[p->high];
+
+	strbuf_printf(o, "%-4s %-4s %6.1f", programs[p->low], programs[p->high], 1 + low / high);
+	for (unsigned k = 0; k < n; k++)
+		if (p->by[k].high_ns)
+			strbuf_printf(o, "  %9.0f (%5.1fx)", p->by[k].high_ns / 1e3,
+				p->by[0].high_ns / p->by[k].high_ns);
+		else
+			strbuf_printf(o, "  %18s", "failed");
+	strbuf_puts(o, "\n");
+}
+
+/* Mean and best speedup, mean ANTT and STP of each arrangement over the pairs that all ran. */
+static void summary(struct bench *b, const struct pair *pairs, unsigned n_pairs,
+	const struct stage_spec *specs, unsigned n)
+{
+	double ideal = 0;
+
+	for (unsigned i = 0; i < n_pairs; i++)
+		ideal += (1 + b->large_ns[pairs[i].low] / b->small_ns[pairs[i].high]) / n_pairs;
+	if (b->j)
+		json_begin_array(b->j, "summary");
+	else
+		strbuf_printf(&b->c->out, "\nideal speedup in the mean: %.1f\n", ideal);
+	for (unsigned k = 0; k < n; k++) {
+		double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;
+		unsigned m = 0, preemptions = 0;
+
+		for (unsigned i = 0; i < n_pairs; i++) {
+			const struct pair *p = &pairs[i];
+			const struct stage_result *r = &p->by[k];
+			struct figures f;
+			double speedup;
+
+			if (!r->high_ns || !p->by[0].high_ns)
+				continue;
+			f = figures_of(r, b->large_ns[p->low], b->small_ns[p->high]);
+			speedup = p->by[0].high_ns / r->high_ns;
+			sum += speedup;
+			best = MAX(best, speedup);
+			worst = MIN(worst, speedup);
+			antt += f.antt;
+			stp += f.stp;
+			makespan += f.stp_makespan;
+			preemptions += r->preemptions;
+			m++;
+		}
+		if (b->j && m) {
+			json_begin_object(b->j, NULL);
+			json_str(b->j, "name", specs[k].name);
+			json_uint(b->j, "pairs", m);
+			json_num(b->j, "speedup_mean", sum / m);
+			json_num(b->j, "speedup_best", best);
+			json_num(b->j, "speedup_worst", worst);
+			json_num(b->j, "ideal_mean", ideal);
+			json_num(b->j, "antt_mean", antt / m);
+			json_num(b->j, "stp_mean", stp / m);
+			json_num(b->j, "stp_makespan_mean", makespan / m);
+			json_uint(b->j, "preemptions", preemptions);
+			json_end(b->j, '}');
+		} else if (m) {
+			strbuf_printf(&b->c->out,
+				"%-10s  speedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, "
+				"STP %.2f (makespan %.2f); %u preemptions; %u pairs\n",
+				specs[k].name, sum / m, best, worst, antt / m, stp / m,
+				makespan / m, preemptions, m);
+		}
+	}
+	if (b->j)
+		json_end(b->j, ']');
+}
+
+static int bench_pairs(struct bench *b)
+{
+	struct pair *pairs = ARENA_ARRAY(&b->arena, struct pair, PAIRS);
+	struct stage_spec specs[ARRANGEMENTS];
+	unsigned n_pairs, n = list_arrangements(b, specs);
+	int r = pairs ? measure_alone(b) : CLI_FAILED;
+
+	n_pairs = list_pairs(b, pairs);
+	for (unsigned k = 0; r == CLI_OK && k < n; k++) {
+		struct stage stage;
+
+		if (stage_open(b->c, &specs[k], &stage) != CLI_OK) {
+			b->failures++;
+			continue;
+		}
+		for (unsigned i = 0; i < n_pairs; i++) {
+			struct stage_run run =
+				make_run(b, programs[pairs[i].low], programs[pairs[i].high]);
+
+			progress(b, specs[k].name, run.low.name, run.high.name);
+			try_run(b, &stage, &run, &pairs[i].by[k]);
+		}
+		stage_close(&stage);
+	}
+	if (r != CLI_OK)
+		return r;
+	if (b->j) {
+		json_begin_array(b->j, "pairs");
+	} else {
+		strbuf_puts(&b->c->out,
+			"turnaround of the high-priority program, us (speedup over the "
+			"first arrangement)\nlow  high  ideal");
+		for (unsigned k = 0; k < n; k++)
+			strbuf_printf(&b->c->out, "  %18s", specs[k].name);
+		strbuf_puts(&b->c->out, "\n");
+	}
+	for (unsigned i = 0; i < n_pairs; i++) {
+		if (b->j)
+			json_pair(b, &pairs[i], specs, n);
+		else
+			text_pair(b, &pairs[i], n);
+	}
+	if (b->j)
+		json_end(b->j, ']');
+	summary(b, pairs, n_pairs, specs, n);
+	return CLI_OK;
+}
+
+/* ---- figure 17: the cost of the form alone ---- */
+
+#define PASSES 3
+
+static void overhead_of(
+	struct bench *b, struct stage stages[2], unsigned i, double ret_ns[2], double ret_spread[2])
+{
+	double ns[2][PASSES];
+
+	for (unsigned pass = 0; pass < PASSES; pass++)
+		for (unsigned k = 0; k < 2; k++) {
+			struct stage_run run = make_run(b, programs[i], NULL);
+			struct stage_result res = {0};
+
+			progress(b, stages[k].spec.name, programs[i], NULL);
+			try_run(b, &stages[k], &run, &res);
+			ns[k][pass] = res.low_kernel_ns;
+		}
+	for (unsigned k = 0; k < 2; k++) {
+		ret_ns[k] = stage_median(ns[k], PASSES);
+		ret_spread[k] = ret_ns[k] ? (ns[k][PASSES - 1] - ns[k][0]) / ret_ns[k] : 0;
+	}
+}
+
+static int bench_overhead(struct bench *b)
+{
+	struct stage_spec specs[2] = {{.name = "plain", .device = b->device},
+		{.name = "preemptible", .device = b->device, .managed = true}};
+	struct stage stages[2];
+	double logs = 0, worst = 0;
+	unsigned n = 0;
+	int r = stage_open(b->c, &specs[0], &stages[0]);
+
+	if (r != CLI_OK)
+		return r;
+	r = stage_open(b->c, &specs[1], &stages[1]);
+	if (b->j)
+		json_begin_array(b->j, "overhead");
+	else
+		strbuf_puts(&b->c->out,
+			"\nkernel alone, us      plain  preemptible  ratio  (spreads)\n");
+	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
+		double ns[2], spread[2];
+
+		overhead_of(b, stages, i, ns, spread);
+		if (!ns[0] || !ns[1])
+			continue;
+		logs += log(ns[1] / ns[0]);
+		worst = MAX(worst, ns[1] / ns[0]);
+		n++;
+		if (b->j) {
+			json_begin_object(b->j, NULL);
+			json_str(b->j, "program", programs[i]);
+			json_num(b->j, "plain_us", ns[0] / 1e3);
+			json_num(b->j, "preemptible_us", ns[1] / 1e3);
+			json_num(b->j, "ratio", ns[1] / ns[0]);
+			json_end(b->j, '}');
+		} else {
+			strbuf_printf(&b->c->out, "%-16s %10.1f %12.1f  %.4f  (%.1f %%, %.1f %%)\n",
+				programs[i], ns[0] / 1e3, ns[1] / 1e3, ns[1] / ns[0],
+				spread[0] * 100, spread[1] * 100);
+		}
+	}
+	if (b->j) {
+		json_end(b->j, ']');
+		json_num(b->j, "overhead_geomean", n ? exp(logs / n) - 1 : 0);
+		json_num(b->j, "overhead_worst", worst - 1);
+	} else {
+		strbuf_printf(&b->c->out, "geometric mean %+.2f %%, worst %+.2f %%\n",
+			n ? (exp(logs / n) - 1) * 100 : 0.0, (worst - 1) * 100);
+	}
+	stage_close(&stages[0]);
+	if (r == CLI_OK)
+		stage_close(&stages[1]);
+	return r;
+}
+
+/* ---- figure 15: spatial against temporal ---- */
+
+static int bench_spatial(struct bench *b)
+{
+	bool mps = b->device !=
+		   DEV_CPU; /* without it tenants take turns: all preemption is temporal */
+	struct stage_spec specs[3] = {{.name = "original", .device = b->device, .mps = mps},
+		{.name = "temporal",
+			.device = b->device,
+			.managed = true,
+			.mps = mps,
+			.option = "--temporal"},
+		{.name = "spatial", .device = b->device, .managed = true, .mps = mps}};
+	double *total = ARENA_ARRAY(&b->arena, double, 3 * PROGRAMS * PROGRAMS);
+	double sums[3] = {0};
+	unsigned n = 0;
+
+	if (!total)
+		return cli_error(b->c, NULL, "out of memory");
+	for (unsigned k = 0; k < 3; k++) {
+		struct stage stage;
+
+		if (stage_open(b->c, &specs[k], &stage) != CLI_OK)
+			return CLI_FAILED;
+		for (unsigned i = 0; i < LOWS * PROGRAMS; i++) {
+			unsigned low = i / PROGRAMS, high = i % PROGRAMS;
+			struct stage_run run = make_run(b, programs[low], programs[high]);
+			struct stage_result res = {0};
+
+			if (low == high || (b->quick && high != (low + 5) % PROGRAMS))
+				continue;
+			run.high.size = "trivial";
+			progress(b, specs[k].name, run.low.name, run.high.name);
+			try_run(b, &stage, &run, &res);
+			total[k * PROGRAMS * PROGRAMS + i] = res.makespan_ns;
+		}
+		stage_close(&stage);
+	}
+	for (unsigned i = 0; i < PROGRAMS * PROGRAMS; i++) {
+		const double *t = total + i;
+		const unsigned step = PROGRAMS * PROGRAMS;
+
+		if (!t[0] || !t[step] || !t[2 * step])
+			continue;
+		for (unsigned k = 1; k < 3; k++)
+			sums[k] += (t[k * step] - t[0]) / t[0];
+		n++;
+	}
+	if (b->j) {
+		json_num(b->j, "temporal_overhead_mean", n ? sums[1] / n : 0);
+		json_num(b->j, "spatial_overhead_mean", n ? sums[2] / n : 0);
+		json_uint(b->j, "spatial_pairs", n);
+	} else {
+		strbuf_printf(&b->c->out,
+			"\npreemption overhead with a trivial high-priority kernel, %u pairs, "
+			"(T - T_original) / T_original: temporal %+.2f %%, spatial %+.2f %%\n",
+			n, n ? sums[1] / n * 100 : 0.0, n ? sums[2] / n * 100 : 0.0);
+	}
+	return CLI_OK;
+}
+
+static bool wants(const struct bench *b, const char *part)
+{
+	const char *given = cli_value(b->c, "part");
+
+	return !given || !strcmp(given, "all") || !strcmp(given, part);
+}
+
+static int run(struct cli *c)
+{
+	struct bench b = {.c = c, .quick = cli_has(c, "quick")};
+	const char *api = cli_value(c, "programs");
+	uint64_t rounds = 0;
+	struct json j;
+	int r = cli_number(c, "rounds", 1, 1000, &rounds);
+
+	b.runtime = api && !strcmp(api, "runtime");
+	arena_init(&b.arena, 0);
+	if (r == CLI_OK)
+		r = choose_device(&b);
+	b.rounds = rounds ? (unsigned)rounds : b.quick ? 2 : 10;
+	if (r == CLI_OK && c->json) {
+		cli_json_open(c, &j, 1);
+		json_str(&j, "device", b.device_name);
+		json_uint(&j, "rounds", b.rounds);
+		json_str(&j, "programs", b.runtime ? "runtime" : "driver");
+		b.j = &j;
+	} else if (r == CLI_OK) {
+		strbuf_printf(&c->out, "device: %s; %u rounds each, medians; %s API\n\n",
+			b.device_name, b.rounds, b.runtime ? "runtime" : "driver");
+	}
+	if (r == CLI_OK && wants(&b, "overhead"))
+		r = bench_overhead(&b);
+	if (r == CLI_OK && wants(&b, "pairs"))
+		r = bench_pairs(&b);
+	if (r == CLI_OK && wants(&b, "spatial"))
+		r = bench_spatial(&b);
+	if (r == CLI_OK && b.j) {
+		json_uint(b.j, "failures", b.failures);
+		json_end(b.j, '}');
+	}
+	progress(&b, "", NULL, NULL);
+	arena_finish(&b.arena);
+	return r == CLI_OK && b.failures ? CLI_FAILED : r;
+}
+
+const struct cli_verb cli_verb_bench_preempt = {
+	.name = "bench preempt",
+	.operands = "",
+	.summary = "FLEP's tables on this device, every result verified",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle demo: the main job on this machine. Two programs that know nothing of heddle, one long and
+ * of low priority, one short and of high priority, alone, together as they are, and together under
+ * heddle, in one run; every result compared with the host's. */
+#include "cli/figures.h"
+#include "cli/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cli_option options[] = {
+	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "rounds", "N", "launches of each program in each arrangement"},
+	{0, "svg", "FILE", "where the timeline goes (heddle-demo.svg)"},
+	{0, "mps", "on|off", "GPU: under MPS, both unmanaged and managed (off)"},
+	{0},
+};
+
+static const char *const pairs[][2] = {{"cfd", "spmv"}, {"nn", "mm"}};
+#define PAIRS ARRAY_LEN(pairs)
+
+struct demo {
+	struct cli *c;
+	struct arena arena;
+	enum dev_kind device;
+	char device_name[128];
+	bool mps;
+	unsigned rounds;
+	struct stage_result alone_low[PAIRS], alone_high[PAIRS], unmanaged[PAIRS], managed[PAIRS];
+};
+
+static void progress(const struct demo *d, const char *what, const char *low, const char *high)
+{
+	if (!d->c->json && isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%s: %s%s%s", what, low ? low : "",
+			low && high ? " + " : "", high ? high : "");
+}
+
+static int choose_device(struct demo *d)
+{
+	const char *want = cli_value(d->c, "device");
+	enum dev_kind kind = !want || !strcmp(want, "auto") ? DEV_AUTO
+			     : !strcmp(want, "cpu")         ? DEV_CPU
+							    : DEV_CUDA;
+	struct cu_api cu;
+	CUdevice device;
+
+	if (dev_open(kind, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
+		cu.cuDeviceGetName(d->device_name, sizeof(d->device_name), device))
+		return cli_error(d->c, "heddle doctor says what this machine has", "no device");
+	d->device = strstr(d->device_name, "irtual") ? DEV_CPU : DEV_CUDA;
+	return CLI_OK;
+}
+
+static struct stage_run make_run(const struct demo *d, const char *low, const char *high)
+{
+	return (struct stage_run){.low = {low, "large", 0},
+		.high = {high, "small", 0},
+		.rounds = d->rounds,
+		.delay_us = d->device == DEV_CPU ? 100000 : 500,
+		.check = "each",
+		.timeout_ms = 120000};
+}
+
+static int run_unmanaged(struct demo *d)
+{
+	struct stage_spec spec = {.name = "unmanaged", .device = d->device, .mps = d->mps};
+	struct stage stage;
+	int r = stage_open(d->c, &spec, &stage);
+
+	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
+		const char *low = pairs[i][0], *high = pairs[i][1];
+		struct stage_run run = make_run(d, low, NULL);
+
+		progress(d, "alone", low, NULL);
+		r = stage_run(&stage, &d->arena, &run, &d->alone_low[i]);
+		run = make_run(d, NULL, high);
+		progress(d, "alone", NULL, high);
+		if (r == CLI_OK)
+			r = stage_run(&stage, &d->arena, &run, &d->alone_high[i]);
+		run = make_run(d, low, high);
+		progress(d, "together, as they are", low, high);
+		if (r == CLI_OK)
+			r = stage_run(&stage, &d->arena, &run, &d->unmanaged[i]);
+	}
+	stage_close(&stage);
+	return r;
+}
+
+static int run_managed(struct demo *d)
+{
+	struct stage_spec spec = {
+		.name = "heddle", .device = d->device, .managed = true, .mps = d->mps};
+	struct stage stage;
+	int r = stage_open(d->c, &spec, &stage);
+
+	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
+		struct stage_run run = make_run(d, pairs[i][0], pairs[i][1]);
+
+		progress(d, "together, under heddle", pairs[i][0], pairs[i][1]);
+		r = stage_run(&stage, &d->arena, &run, &d->managed[i]);
+	}
+	stage_close(&stage);
+	progress(d, "", NULL, NULL);
+	return r;
+}
+
+/* ---- what is shown ---- */
+
+static bool verified(const struct demo *d, unsigned i)
+{
+	const struct stage_result *all[] = {
+		&d->alone_low[i], &d->alone_high[i], &d->unmanaged[i], &d->managed[i]};
+
+	for (unsigned k = 0; k < ARRAY_LEN(all); k++)
+		if (all[k]->wrong || !all[k]->checked)
+			return false;
+	return true;
+}
+
+static struct figures figures(const struct demo *d, unsigned i, const struct stage_result *together)
+{
+	return figures_of(together, d->alone_low[i].low_ns, d->alone_high[i].high_ns);
+}
+
+static void show_table(struct demo *d, const char *svg)
+{
+	struct strbuf *o = &d->c->out;
+
+	strbuf_printf(o,
+		"device: %s; %u rounds; medians; turnaround from the launch call to "
+		"completion\n\n",
+		d->device_name, d->rounds);
+	strbuf_puts(o, "                    alone   as it is    heddle\n");
+	for (unsigned i = 0; i < PAIRS; i++) {
+		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
+		struct figures fu = figures(d, i, u), fm = figures(d, i, m);
+		unsigned n = MIN(m->preemptions, 100000u);
+
+		strbuf_printf(o, "%-5s high %8.2f ms %8.2f ms %8.2f ms   %.1f times faster\n",
+			pairs[i][1], d->alone_high[i].high_ns / 1e6, u->high_ns / 1e6,
+			m->high_ns / 1e6, u->high_ns / m->high_ns);
+		strbuf_printf(o, "%-5s low  %8.2f ms %8.2f ms %8.2f ms\n", pairs[i][0],
+			d->alone_low[i].low_ns / 1e6, u->low_ns / 1e6, m->low_ns / 1e6);
+		strbuf_printf(
+			o, "      ANTT            %11.2f %11.2f   (1 at best)\n", fu.antt, fm.antt);
+		strbuf_printf(
+			o, "      STP             %11.2f %11.2f   (2 at best)\n", fu.stp, fm.stp);
+		strbuf_printf(o, "      preemptions %u, latency %.1f us median; results %s\n\n", n,
+			stage_median(m->handover_ns, MIN(n, m->handovers)) / 1e3,
+			verified(d, i) ? "all correct" : "NOT ALL CORRECT");
+	}
+	strbuf_printf(o, "timeline: %s\n", svg);
+}
+
+static void show_json(struct demo *d, const char *svg)
+{
+	struct json j;
+
+	cli_json_open(d->c, &j, 1);
+	json_str(&j, "device", d->device_name);
+	json_bool(&j, "mps", d->mps);
+	json_uint(&j, "rounds", d->rounds);
+	json_str(&j, "timeline", svg);
+	json_begin_array(&j, "pairs");
+	for (unsigned i = 0; i < PAIRS; i++) {
+		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
+		struct figures fu = figures(d, i, u), fm = figures(d, i, m);
+
+		json_begin_object(&j, NULL);
+		json_str(&j, "low", pairs[i][0]);
+		json_str(&j, "high", pairs[i][1]);
+		json_num(&j, "high_speedup", u->high_ns / m->high_ns);
+		json_num(&j, "antt", fm.antt);
+		json_num(&j, "stp", fm.stp);
+		json_num(&j, "stp_makespan", fm.stp_makespan);
+		json_num(&j, "antt_unmanaged", fu.antt);
+		json_num(&j, "stp_unmanaged", fu.stp);
+		json_uint(&j, "preemptions", m->preemptions);
+		json_num(&j, "preemption_latency_us",
+			stage_median(m->handover_ns, m->handovers) / 1e3);
+		json_bool(&j, "verified", verified(d, i));
+		json_num(&j, "low_alone_ms", d->alone_low[i].low_ns / 1e6);
+		json_num(&j, "high_alone_ms", d->alone_high[i].high_ns / 1e6);
+		json_num(&j, "low_unmanaged_ms", u->low_ns / 1e6);
+		json_num(&j, "high_unmanaged_ms", u->high_ns / 1e6);
+		json_num(&j, "low_ms", m->low_ns / 1e6);
+		json_num(&j, "high_ms", m->high_ns / 1e6);
+		json_end(&j, '}');
+	}
+	json_end(&j, ']');
+	json_end(&j, '}');
+}
+
+static int write_svg(struct demo *d, const char *path)
+{
+	struct timeline t = {.low = pairs[0][0],
+		.high = pairs[0][1],
+		.device = d->device_name,
+		.unmanaged = &d->unmanaged[0],
+		.managed = &d->managed[0]};
+	struct strbuf svg = {0};
+	FILE *f = fopen(path, "w");
+	bool ok;
+
+	if (!f)
+		return cli_error(
+			d->c, "--svg FILE puts it elsewhere", "%s: %s", path, strerror(errno));
+	timeline_svg(&t, &svg);
+	ok = !svg.failed && fwrite(svg.at, 1, svg.len, f) == svg.len;
+	strbuf_finish(&svg);
+	if (fclose(f) || !ok)
+		return cli_error(d->c, NULL, "%s: %s", path, strerror(errno));
+	return CLI_OK;
+}
+
+static int run(struct cli *c)
+{
+	const char *svg = cli_value(c, "svg");
+	struct demo d = {.c = c};
+	uint64_t rounds = 0;
+	int r = cli_number(c, "rounds", 1, 1000, &rounds);
+
+	svg = svg ? svg : "heddle-demo.svg";
+	d.mps = cli_value(c, "mps") && !strcmp(cli_value(c, "mps"), "on");
+	arena_init(&d.arena, 0);
+	if (r == CLI_OK)
+		r = choose_device(&d);
+	d.rounds = rounds ? (unsigned)rounds : d.device == DEV_CPU ? 2 : 10;
+	if (r == CLI_OK)
+		r = run_unmanaged(&d);
+	if (r == CLI_OK)
+		r = run_managed(&d);
+	if (r == CLI_OK)
+		r = write_svg(&d, svg);
+	if (r == CLI_OK && c->json)
+		show_json(&d, svg);
+	else if (r == CLI_OK)
+		show_table(&d, svg);
+	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++)
+		if (!verified(&d, i))
+			r = CLI_FAILED;
+	arena_finish(&d.arena);
+	return r;
+}
+
+const struct cli_verb cli_verb_demo = {
+	.name = "demo",
+	.operands = "",
+	.summary = "two programs on this machine, one preempts the other",
+	.details = "Runs two pairs of example programs alone, together as they are, and together "
+		   "under heddle; compares every result with the host's; prints turnarounds, "
+		   "ANTT and STP, and draws a timeline.",
+	.options = options,
+	.run = run,
+};

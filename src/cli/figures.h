@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What is computed of co-running programs. Eyerman and Eeckhout 2008: ANTT is the mean of
+ * turnaround over turnaround alone (lower is better, 1 at best), STP the sum of the inverse ratios
+ * (higher is better, the number of programs at best). stp_makespan is the seeds' meaning: time one
+ * after another over time until all are done. */
+#ifndef HEDDLE_FIGURES_H
+#define HEDDLE_FIGURES_H
+
+#include "cli/stage.h"
+
+struct figures {
+	double antt, stp, stp_makespan;
+};
+
+static inline struct figures figures_of(
+	const struct stage_result *together, double low_alone_ns, double high_alone_ns)
+{
+	double low = together->low_ns / low_alone_ns, high = together->high_ns / high_alone_ns;
+
+	return (struct figures){
+		.antt = (low + high) / 2,
+		.stp = 1 / low + 1 / high,
+		.stp_makespan = (low_alone_ns + high_alone_ns) / together->makespan_ns,
+	};
+}
+
+#endif

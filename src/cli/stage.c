@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Starting and ending an arrangement: a folder, a daemon or none. Nothing is shared with daemons
+ * that the user runs: socket, MPS pipes and the virtual GPU's name are this stage's own. */
+#include "cli/stage.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wire/wire.h"
+
+static void nap_ms(unsigned ms)
+{
+	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
+		NULL);
+}
+
+static void remove_folder(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char child[512];
+		struct stat st;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if ((size_t)snprintf(child, sizeof(child), "%s/%s", path, e->d_name) >=
+			sizeof(child))
+			continue;
+		if (!lstat(child, &st) && S_ISDIR(st.st_mode))
+			remove_folder(child);
+		else
+			unlink(child);
+	}
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+/* ---- MPS, for the unmanaged baseline (heddled starts its own) ---- */
+
+static void mps_env(const struct stage *s, char env[2][128])
+{
+	snprintf(env[0], 128, "CUDA_MPS_PIPE_DIRECTORY=%s/mps", s->dir);
+	snprintf(env[1], 128, "CUDA_MPS_LOG_DIRECTORY=%s/mps-log", s->dir);
+}
+
+static int mps_command(struct stage *s, char *const argv[])
+{
+	char vars[2][128];
+	char *env[] = {vars[0], vars[1], NULL};
+	char err[128];
+	struct child mps;
+	int r;
+
+	mps_env(s, vars);
+	snprintf(err, sizeof(err), "%s/mps.err", s->dir);
+	r = child_start(argv, env, err, &mps);
+	if (r == 0)
+		r = child_wait(&mps, 1, 20000);
+	if (r == 0 && mps.status)
+		r = -EIO;
+	child_finish(&mps);
+	return r;
+}
+
+static int mps_start(struct stage *s)
+{
+	char path[128];
+	char *argv[] = {"nvidia-cuda-mps-control", "-d", NULL};
+
+	snprintf(path, sizeof(path), "%s/mps", s->dir);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/mps-log", s->dir);
+	mkdir(path, 0700);
+	if (mps_command(s, argv))
+		return cli_error(s->c, "is another MPS daemon running, or the tool missing?",
+			"nvidia-cuda-mps-control did not start");
+	s->mps_running = true;
+	return CLI_OK;
+}
+
+static void mps_stop(struct stage *s)
+{
+	char *argv[] = {"sh", "-c", "echo quit | nvidia-cuda-mps-control", NULL};
+
+	if (s->mps_running)
+		mps_command(s, argv);
+	s->mps_running = false;
+}
+
+/* ---- heddled ---- */
+
+static int await_socket(struct stage *s, const char *path)
+{
+	for (int i = 0; i < 2000; i++) {
+		int fd = wire_connect(path, 100);
+
+		if (fd >= 0) {
+			close(fd);
+			return CLI_OK;
+		}
+		if (s->daemon.pid > 0 && kill(s->daemon.pid, 0))
+			break;
+		nap_ms(5);
+	}
+	return cli_error(s->c, NULL, "heddled did not start (%s/heddled.err)", s->dir);
+}
+
+static int heddled_start(struct stage *s)
+{
+	char socket[108], events[128], err[128];
+	char *argv[16];
+	unsigned n = 0;
+	int r;
+
+	snprintf(socket, sizeof(socket), "%s/heddled.sock", s->dir);
+	snprintf(events, sizeof(events), "%s/events", s->dir);
+	snprintf(err, sizeof(err), "%s/heddled.err", s->dir);
+	argv[n++] = s->heddled;
+	argv[n++] = "--socket";
+	argv[n++] = socket;
+	argv[n++] = "--events";
+	argv[n++] = events;
+	argv[n++] = "--policy";
+	argv[n++] = (char *)(s->spec.policy ? s->spec.policy : "hpf");
+	argv[n++] = "--mps";
+	argv[n++] = s->spec.mps ? "on" : "off";
+	if (s->spec.option)
+		argv[n++] = (char *)s->spec.option;
+	argv[n] = NULL;
+	r = child_start(argv, NULL, err, &s->daemon);
+	if (r)
+		return cli_error(s->c, NULL, "%s: %s", s->heddled, strerror(-r));
+	return await_socket(s, socket);
+}
+
+static int find_parts(struct stage *s)
+{
+	char *lib = NULL, *slash;
+
+	if (s->spec.managed && (cli_find_part("bin/heddle", "heddle", &s->heddle) ||
+				       cli_find_part("bin/heddled", "heddled", &s->heddled)))
+		return cli_error(
+			s->c, "build or install heddle as a whole", "heddled was not found");
+	if (s->spec.device == DEV_CPU) {
+		if (cli_find_part("lib/heddle/cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1", &lib))
+			return cli_error(
+				s->c, NULL, "the virtual GPU's libcuda.so.1 was not found");
+		slash = strrchr(lib, '/');
+		*slash = 0;
+		s->cpu_folder = lib;
+	}
+	return CLI_OK;
+}
+
+int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret)
+{
+	struct stage s = {.c = c, .spec = *spec, .daemon = {.fd = -1}};
+	int r;
+
+	snprintf(s.dir, sizeof(s.dir), "/tmp/heddle-stage-XXXXXX");
+	if (!mkdtemp(s.dir))
+		return cli_error(c, NULL, "%s: %s", s.dir, strerror(errno));
+	r = find_parts(&s);
+	if (r == CLI_OK && spec->managed)
+		r = heddled_start(&s);
+	else if (r == CLI_OK && spec->mps)
+		r = mps_start(&s);
+	if (r == CLI_OK)
+		*ret = s;
+	else
+		stage_close(&s);
+	return r;
+}
+
+void stage_close(struct stage *s)
+{
+	child_finish(&s->daemon);
+	mps_stop(s);
+	if (*s->dir)
+		remove_folder(s->dir);
+	free(s->heddle);
+	free(s->heddled);
+	free(s->cpu_folder);
+	*s = (struct stage){.daemon = {.fd = -1}};
+}

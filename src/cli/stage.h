@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* An arrangement in which programs share a device: as they are, under MPS, or under heddle; and
+ * pairs of the example programs run in it. heddle demo and heddle bench preempt compare such
+ * arrangements. A stage owns a temporary folder and the daemons that it started; stage_close leaves
+ * nothing. */
+#ifndef HEDDLE_STAGE_H
+#define HEDDLE_STAGE_H
+
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "dev/dev.h"
+
+struct stage_spec {
+	const char *name;     /* as shown: "unmanaged", "MPS", "heddle" */
+	enum dev_kind device; /* DEV_CPU or DEV_CUDA */
+	bool managed;         /* under heddle; else as the programs are */
+	bool mps;
+	bool mps_priorities; /* the vendor's client priorities, unmanaged */
+	const char *policy;  /* heddled's; NULL: hpf */
+	const char *option;  /* one more option for heddled; NULL: none */
+};
+
+struct stage {
+	struct cli *c;
+	struct stage_spec spec;
+	char dir[64];
+	struct child daemon;
+	bool mps_running;
+	char *heddle, *heddled,
+		*cpu_folder; /* cpu_folder: where the virtual GPU's libcuda.so.1 is */
+};
+
+/* A program of the examples. */
+struct stage_program {
+	const char *name, *size;
+	double scale; /* 0: 1 */
+};
+
+struct stage_round {
+	uint64_t low_launch_ns, low_done_ns, high_launch_ns, high_done_ns; /* CLOCK_MONOTONIC */
+};
+
+struct stage_result {
+	unsigned rounds;
+	struct stage_round *at; /* in the arena given */
+	double low_ns, high_ns; /* median turnaround; 0: took no part */
+	double low_kernel_ns, high_kernel_ns;
+	double makespan_ns; /* median */
+	uint64_t low_blocks;
+	unsigned checked, wrong;
+	/* managed: from the daemon's events */
+	unsigned preemptions;
+	double *handover_ns; /* store -> last worker's exit, in the order in which they came */
+	unsigned handovers;
+	char *events; /* the daemon's event lines of this pair, or NULL */
+};
+
+struct stage_run {
+	struct stage_program low, high; /* name NULL: this one does not take part */
+	unsigned rounds;
+	double delay_us;   /* from the start of low's kernel to high's launch */
+	bool runtime;      /* the programs built on the runtime API */
+	const char *check; /* "each", "last" or "none" */
+	int timeout_ms;
+	bool equal; /* both tenants get priority normal */
+};
+
+/* Says what is wrong through c; CLI_OK or CLI_FAILED. */
+int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret);
+void stage_close(struct stage *s);
+int stage_run(
+	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
+
+double stage_median(double *values, unsigned n); /* sorts them; 0 when n is 0 */
+double stage_percentile(const double *sorted, unsigned n, double p);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The timeline's geometry and the spans in it. Bars run from the launch call to completion as the
+ * program saw them; where a program waited for the device the bar is hollow. In the managed panel
+ * the low program's waiting comes from the daemon's events (drained to granted again); in the
+ * unmanaged one the high program is taken to wait for all but its own kernel time. */
+#include "cli/timeline.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 860.0
+#define LEFT  150.0
+#define RIGHT 24.0
+#define BAR   26.0
+#define SPANS 256
+
+struct span {
+	double from_ns, to_ns; /* from the panel's origin */
+	bool waiting;
+};
+
+struct row {
+	const char *label, *color;
+	struct span at[SPANS];
+	unsigned n;
+};
+
+static void add_span(struct row *r, double from, double to, bool waiting)
+{
+	if (r->n < SPANS && to > from)
+		r->at[r->n++] = (struct span){from, to, waiting};
+}
+
+/* Cuts the running time [from, to) at every stretch in which the launch was off the device. */
+static void add_with_gaps(
+	struct row *r, const char *events, uint64_t origin, uint64_t from, uint64_t to)
+{
+	double at = (double)(from - origin), off = -1;
+
+	for (const char *line = events; line && *line;) {
+		const char *end = strchr(line, '\n');
+		json_t *o = end ? json_loadb(line, (size_t)(end - line), 0, NULL) : NULL;
+		const char *what = json_string_value(json_object_get(o, "event"));
+		json_int_t t = json_integer_value(json_object_get(o, "t_ns"));
+
+		if (what && t >= (json_int_t)from && t <= (json_int_t)to) {
+			if (!strcmp(what, "drained") && off < 0) {
+				off = (double)((uint64_t)t - origin);
+				add_span(r, at, off, false);
+			} else if (!strcmp(what, "grant") && off >= 0) {
+				at = (double)((uint64_t)t - origin);
+				add_span(r, off, at, true);
+				off = -1;
+			}
+		}
+		json_decref(o);
+		line = end ? end + 1 : NULL;
+	}
+	if (off < 0)
+		add_span(r, at, (double)(to - origin), false);
+	else
+		add_span(r, off, (double)(to - origin), true);
+}
+
+static double panel_rows(
+	const struct timeline *t, const struct stage_result *res, bool managed, struct row rows[2])
+{
+	const struct stage_round *r = &res->at[MIN(t->round, res->rounds - 1)];
+	uint64_t origin = MIN(r->low_launch_ns, r->high_launch_ns);
+	double launch = (double)(r->high_launch_ns - origin),
+	       done = (double)(r->high_done_ns - origin);
+	double start = MAX(launch, done - res->high_kernel_ns);
+
+	rows[0] = (struct row){.label = t->high, .color = "#d9480f"};
+	rows[1] = (struct row){.label = t->low, .color = "#1971c2"};
+	add_span(&rows[0], launch, start, true);
+	add_span(&rows[0], start, done, false);
+	if (managed)
+		add_with_gaps(&rows[1], res->events, origin, r->low_launch_ns, r->low_done_ns);
+	else
+		add_span(&rows[1], (double)(r->low_launch_ns - origin),
+			(double)(r->low_done_ns - origin), false);
+	return (double)(MAX(r->low_done_ns, r->high_done_ns) - origin);
+}
+
+static void draw_panel(
+	struct strbuf *out, const char *title, struct row rows[2], double y, double scale)
+{
+	strbuf_printf(out, "<text x='12' y='%.0f' font-weight='bold'>%s</text>\n", y - 10, title);
+	for (unsigned i = 0; i < 2; i++, y += BAR + 8) {
+		strbuf_printf(out, "<text x='%.0f' y='%.1f' text-anchor='end'>%s</text>\n",
+			LEFT - 10, y + BAR * 0.68, rows[i].label);
+		for (unsigned k = 0; k < rows[i].n; k++) {
+			const struct span *s = &rows[i].at[k];
+
+			strbuf_printf(out,
+				"<rect x='%.2f' y='%.1f' width='%.2f' height='%.0f' fill='%s' "
+				"fill-opacity='%s' stroke='%s'%s/>\n",
+				LEFT + s->from_ns * scale, y,
+				MAX((s->to_ns - s->from_ns) * scale, 0.5), BAR, rows[i].color,
+				s->waiting ? "0.08" : "0.85", rows[i].color,
+				s->waiting ? " stroke-dasharray='3 3'" : "");
+		}
+	}
+}
+
+static void draw_axis(struct strbuf *out, double y, double span_ns, double scale)
+{
+	double step = 1e3;
+
+	while (span_ns / step > 10)
+		step *= span_ns / step > 50 ? 10 : span_ns / step > 20 ? 5 : 2;
+	strbuf_printf(
+		out, "<path d='M%.0f %.0fH%.0f' stroke='#868e96'/>\n", LEFT, y, WIDTH - RIGHT);
+	for (double t = 0; t <= span_ns; t += step)
+		strbuf_printf(out,
+			"<path d='M%.1f %.0fv5' stroke='#868e96'/><text x='%.1f' y='%.0f' "
+			"text-anchor='middle' font-size='11'>%g ms</text>\n",
+			LEFT + t * scale, y, LEFT + t * scale, y + 18, t / 1e6);
+}
+
+void timeline_svg(const struct timeline *t, struct strbuf *out)
+{
+	struct row above[2], below[2];
+	double a = panel_rows(t, t->unmanaged, false, above);
+	double b = panel_rows(t, t->managed, true, below);
+	double span = MAX(MAX(a, b), 1), scale = (WIDTH - LEFT - RIGHT) / span;
+
+	strbuf_printf(out,
+		"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f 290' "
+		"font-family='sans-serif' font-size='13' fill='#868e96'>\n"
+		"<title>%s (high) beside %s (low) on %s</title>\n",
+		WIDTH, t->high, t->low, t->device);
+	draw_panel(out, "as it is", above, 34, scale);
+	draw_panel(out, "under heddle", below, 144, scale);
+	draw_axis(out, 224, span, scale);
+	strbuf_puts(out,
+		"<text x='150' y='272' font-size='11'>solid: has the device; dashed: waits "
+		"(high priority above, low below, from launch call to completion)"
+		"</text>\n</svg>\n");
+}
