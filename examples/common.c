@@ -43,9 +43,10 @@ static int common_start(const struct ex_options *o, struct meet *m, bool spin)
 	return r;
 }
 
-/* Launches and waits. Where others start by this kernel's start, looks for it. */
-static int launch_and_wait(
-	const struct ex_options *o, const struct ex_work *w, struct meet *m, struct round *r)
+/* Launches and waits. Where others start by this kernel's start, looks for it: all the time, or (on
+ * a device that is these very CPUs) now and then. */
+static int launch_and_wait(const struct ex_options *o, const struct ex_work *w, struct meet *m,
+	bool spin, struct round *r)
 {
 	r->launch_ns = ex_now_ns();
 	if (exd_launch(w))
@@ -53,7 +54,8 @@ static int launch_and_wait(
 	if (m && !strcmp(o->role, "low")) {
 		int started;
 		while ((started = exd_started()) == 0)
-			;
+			if (!spin)
+				ex_sleep_until(ex_now_ns() + 200000);
 		if (started < 0)
 			return -1;
 		r->started_ns = ex_now_ns();
@@ -69,7 +71,7 @@ static int run_round(const struct ex_options *o, const struct ex_work *w, struct
 	bool check, struct round *ret_round)
 {
 	struct round r = {.checked = check};
-	if (exd_reset(w) || common_start(o, m, spin) || launch_and_wait(o, w, m, &r))
+	if (exd_reset(w) || common_start(o, m, spin) || launch_and_wait(o, w, m, spin, &r))
 		return -1;
 	if (m && meet_all(m)) /* nobody's comparing disturbs a kernel that still runs */
 		return -1;

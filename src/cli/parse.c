@@ -65,10 +65,12 @@ static bool is_one_of(const char *words, const char *value)
 {
 	size_t len = strlen(value);
 
+	if (!len || strchr(value, '|'))
+		return false;
 	for (const char *w = words; w; w = strchr(w, '|')) {
 		w += *w == '|';
 		if (strncmp(w, value, len) == 0 && (w[len] == '|' || w[len] == 0))
-			return len > 0;
+			return true;
 	}
 	return false;
 }

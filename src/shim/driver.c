@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The real driver: found and loaded at the first call that needs it, never from a constructor.
+ * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or one in an unusual place); otherwise the
+ * first libcuda.so.1 of the system that carries no marker of ours. */
+#include "shim/shim.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct cu_api cu;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool loaded;
+
+/* The generated stubs: a word each, and their names, one behind the other. */
+extern _Atomic(void *) shim_table[];
+extern const char shim_names[];
+extern const unsigned shim_n_names;
+void *shim_resolve(unsigned index);
+
+/* By this symbol others tell us from the driver. */
+SHIM_API const int heddle_shim_marker = 1;
+
+static void load(void)
+{
+	const char *path = getenv("HEDDLE_DRIVER_LIB");
+	struct cu_api api;
+
+	/* Streams that wait for preempted launches hold hardware channels: have as many as can be.
+	 * The driver reads this when it starts. */
+	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+	if (dev_open(DEV_CUDA, path && *path ? path : NULL, &api) < 0)
+		return;
+	if (dlsym(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
+		dev_close(&api);
+		return;
+	}
+	cu = api;
+	loaded = true;
+}
+
+const struct cu_api *shim_driver(void)
+{
+	pthread_once(&once, load);
+	return loaded ? &cu : NULL;
+}
+
+void *shim_real(const char *symbol)
+{
+	return shim_driver() ? dlsym(cu.handle, symbol) : NULL;
+}
+
+CUresult shim_lacking(void)
+{
+	return loaded ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE;
+}
+
+void *shim_resolve(unsigned index)
+{
+	const char *name = shim_names;
+	void *fn;
+
+	for (unsigned i = 0; i < index; i++)
+		name += strlen(name) + 1;
+	fn = shim_real(name);
+	if (!fn)
+		fn = (void *)shim_lacking;
+	atomic_store_explicit(&shim_table[index], fn, memory_order_relaxed);
+	return fn;
+}
+
+void shim_warn(const char *why)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	char line[256];
+	int n;
+
+	if (atomic_flag_test_and_set(&said))
+		return;
+	n = snprintf(line, sizeof(line), "heddle: %s; running natively\n", why);
+	if (write(STDERR_FILENO, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
+		return; /* nowhere to say it */
+}

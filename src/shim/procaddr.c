@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* cuGetProcAddress: the real driver decides which form of a function a version and the
+ * per-thread-stream flag mean, and whether it has it at all; where we handle that very form, the
+ * program gets ours instead. */
+#include "shim/shim.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PER_THREAD_STREAM 2 /* of cuGetProcAddress's flags */
+
+#define SHIM_FN(symbol) extern SHIM_API CUresult symbol();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include "shim/handled.def"
+#pragma GCC diagnostic pop
+#undef SHIM_FN
+
+static struct handled {
+	const char *symbol;
+	void *ours, *real;
+} handled[] = {
+#define SHIM_FN(symbol) {#symbol, (void *)symbol, NULL},
+#include "shim/handled.def"
+#undef SHIM_FN
+};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void find_real(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(handled); i++)
+		handled[i].real = shim_real(handled[i].symbol);
+}
+
+/* Does a symbol (cuMemFree_v2) belong to a name as cuGetProcAddress takes it (cuMemFree)? */
+static bool is_form_of(const char *symbol, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(symbol, name, n))
+		return false;
+	symbol += n;
+	return !*symbol || (symbol[0] == '_' && symbol[1] == 'v' && symbol[2] >= '1' &&
+				   symbol[2] <= '9' && !symbol[3]);
+}
+
+/* By the table of the API: the newest form that the version has. NULL: not a function we know. */
+static const char *form_for(const char *name, int version, uint64_t flags, char *buf, size_t size)
+{
+	const struct cu_fn *best = NULL;
+	bool per_thread = flags & PER_THREAD_STREAM;
+
+	for (unsigned i = 0; i < cu_n_fns; i++) {
+		const struct cu_fn *f = &cu_fns[i];
+
+		if (is_form_of(f->symbol, name) && (int)f->since <= version &&
+			(!best || f->since > best->since))
+			best = f;
+	}
+	if (!best)
+		return NULL;
+	snprintf(buf, size, "%s%s", best->symbol,
+		!per_thread || !best->flags ? ""
+		: best->flags & CU_PTSZ     ? "_ptsz"
+					    : "_ptds");
+	return buf;
+}
+
+void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
+{
+	char buf[128];
+	const char *form;
+
+	pthread_once(&once, find_real);
+	/* What it returns is usually what it exports: then there is nothing to guess. */
+	for (size_t i = 0; i < ARRAY_LEN(handled); i++) {
+		if (handled[i].real == fn)
+			return handled[i].ours;
+	}
+	form = form_for(name, version, flags, buf, sizeof(buf));
+	for (size_t i = 0; form && i < ARRAY_LEN(handled); i++) {
+		if (handled[i].real && !strcmp(handled[i].symbol, form))
+			return handled[i].ours;
+	}
+	return fn;
+}
+
+SHIM_API CUresult cuGetProcAddress(const char *symbol, void **fn, int version, uint64_t flags);
+CUresult cuGetProcAddress(const char *symbol, void **fn, int version, uint64_t flags)
+{
+	CUresult r;
+
+	SHIM_NEED(cuGetProcAddress_v1);
+	r = cu.cuGetProcAddress_v1(symbol, fn, version, flags);
+	if (r == CUDA_SUCCESS && fn && *fn)
+		*fn = shim_ours(symbol, *fn, version, flags);
+	return r;
+}
+
+SHIM_API CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, uint64_t flags,
+	CUdriverProcAddressQueryResult *status);
+CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, uint64_t flags,
+	CUdriverProcAddressQueryResult *status)
+{
+	CUresult r;
+
+	SHIM_NEED(cuGetProcAddress);
+	r = cu.cuGetProcAddress(symbol, fn, version, flags, status);
+	if (r == CUDA_SUCCESS && fn && *fn)
+		*fn = shim_ours(symbol, *fn, version, flags);
+	return r;
+}

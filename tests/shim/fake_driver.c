@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A driver of a few functions that only report what reached them, for the tests of the jumps. */
+#include "dev/cu.h"
+
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+
+API CUresult cuInit(unsigned int flags);
+CUresult cuInit(unsigned int flags)
+{
+	return flags == 77 ? CUDA_ERROR_STUB_LIBRARY : CUDA_SUCCESS;
+}
+
+/* Eight arguments: six in registers, two on the stack. The sum tells one from the other. */
+API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
+	const char *name, unsigned int n, CUjit_option *options, void **values);
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
+	const char *name, unsigned int n, CUjit_option *options, void **values)
+{
+	uint64_t sum = (uintptr_t)state + 10 * (uint64_t)type + 100 * (uintptr_t)data +
+		       1000 * size + 10000 * (uintptr_t)name + 100000 * (uint64_t)n +
+		       1000000 * (uintptr_t)options + 10000000 * (uintptr_t)values;
+
+	return (CUresult)sum;
+}
+
+/* A floating-point argument, as cuTexRefSetMipmapLevelBias has. */
+API CUresult cuTexRefSetMipmapLevelBias(void *ref, float bias);
+CUresult cuTexRefSetMipmapLevelBias(void *ref, float bias)
+{
+	return (CUresult)(bias * 4);
+}
+
+API CUresult cuLaunchKernel(void);
+CUresult cuLaunchKernel(void)
+{
+	return CUDA_SUCCESS;
+}
+API CUresult cuLaunchKernel_ptsz(void);
+CUresult cuLaunchKernel_ptsz(void)
+{
+	return CUDA_SUCCESS;
+}
+static CUresult inner_free(void)
+{
+	return CUDA_SUCCESS;
+}
+API CUresult cuMemFree_v2(void);
+CUresult cuMemFree_v2(void)
+{
+	return inner_free();
+}
+
+API CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, uint64_t flags,
+	CUdriverProcAddressQueryResult *status);
+CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, uint64_t flags,
+	CUdriverProcAddressQueryResult *status)
+{
+	*fn = NULL;
+	if (!strcmp(symbol, "cuLaunchKernel"))
+		*fn = flags & 2 ? (void *)cuLaunchKernel_ptsz : (void *)cuLaunchKernel;
+	else if (!strcmp(symbol, "cuMemFree")) /* not the address that is exported */
+		*fn = (void *)inner_free;
+	else if (!strcmp(symbol, "cuInit"))
+		*fn = (void *)cuInit;
+	else
+		return CUDA_ERROR_NOT_FOUND;
+	return CUDA_SUCCESS;
+}
