@@ -33,10 +33,11 @@ enum cli_verb_flags {
 
 struct cli;
 struct cli_verb {
-	const char *name;                 /* "exec", "ptx check" */
-	const char *operands;             /* as shown: "FILE...", "-- PROG [ARG...]"; "" for none */
-	const char *summary;              /* one line, without a full stop */
-	const char *details;              /* for -h and the man page; NULL: nothing to add */
+	const char *name;     /* "exec", "ptx check" */
+	const char *operands; /* as shown: "FILE...", "-- PROG [ARG...]"; "" for none */
+	const char *summary;  /* one line, without a full stop */
+	const char *details;  /* for -h and the man page, which break its lines; NULL: nothing */
+	const char *json;     /* the keys of --json's object, the same way */
 	const struct cli_option *options; /* NULL: only --json and -h, which every verb has */
 	int min_operands, max_operands;   /* max -1: any number */
 	unsigned flags;

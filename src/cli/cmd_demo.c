@@ -255,6 +255,14 @@ const struct cli_verb cli_verb_demo = {
 	.details = "Runs two pairs of example programs alone, together as they are, and together "
 		   "under heddle; compares every result with the host's; prints turnarounds, "
 		   "ANTT and STP, and draws a timeline.",
+	.json = "device, mps, rounds, timeline (the picture's file), and pairs, an array of "
+		"low, high "
+		"(programs), high_speedup (unmanaged over managed turnaround of the high one), "
+		"antt, stp, "
+		"stp_makespan (managed), antt_unmanaged, stp_unmanaged, preemptions, "
+		"preemption_latency_us, verified (every result was right), and turnarounds: "
+		"low_alone_ms, high_alone_ms, low_unmanaged_ms, high_unmanaged_ms, low_ms, "
+		"high_ms.",
 	.options = options,
 	.run = run,
 };

@@ -6,40 +6,70 @@
 
 #include <string.h>
 
+/* Whether the verb is the one named, or of the group named. */
+static bool selected(const struct cli_verb *v, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !len || (strncmp(v->name, name, len) == 0 && (!v->name[len] || v->name[len] == ' '));
+}
+
+static void print_json(struct cli *c, const char *name)
+{
+	struct json j;
+
+	cli_json_open(c, &j, 1);
+	json_begin_array(&j, "verbs");
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		struct strbuf synopsis = {0};
+
+		if (!selected(cli_verbs[i], name))
+			continue;
+		cli_synopsis(cli_verbs[i], &synopsis);
+		json_begin_object(&j, NULL);
+		json_str(&j, "name", cli_verbs[i]->name);
+		json_str(&j, "summary", cli_verbs[i]->summary);
+		json_str(&j, "synopsis", synopsis.at);
+		json_end(&j, '}');
+		strbuf_finish(&synopsis);
+	}
+	json_end(&j, ']');
+	json_end(&j, '}');
+}
+
 static int run(struct cli *c)
 {
+	const struct cli_verb *one = NULL;
 	struct strbuf name = {0};
-	bool group = false;
-	size_t len;
+	unsigned n = 0;
 
-	if (!c->n_operands) {
-		cli_help_all(NULL, &c->out);
-		return CLI_OK;
-	}
-	strbuf_printf(&name, "%s%s%s", c->operands[0], c->n_operands > 1 ? " " : "",
-		c->n_operands > 1 ? c->operands[1] : "");
-	len = name.len;
-	for (unsigned i = 0; !name.failed && i < cli_verbs_len; i++) {
-		const struct cli_verb *v = cli_verbs[i];
-
-		if (strcmp(v->name, name.at) == 0) {
-			cli_help_verb(v, &c->out);
-			strbuf_finish(&name);
-			return CLI_OK;
+	strbuf_puts(&name, c->n_operands ? c->operands[0] : "");
+	for (int i = 1; i < c->n_operands; i++)
+		strbuf_printf(&name, " %s", c->operands[i]);
+	if (name.failed)
+		return cli_error(c, NULL, "out of memory");
+	for (unsigned i = 0; i < cli_verbs_len; i++)
+		if (selected(cli_verbs[i], name.at)) {
+			one = cli_verbs[i];
+			n++;
 		}
-		group |= strncmp(v->name, name.at, len) == 0 && v->name[len] == ' ';
-	}
+	if (!n)
+		cli_error(c, "heddle help lists them", "no such verb: '%s'", name.at);
+	else if (c->json)
+		print_json(c, name.at);
+	else if (n == 1 && strcmp(one->name, name.at) == 0)
+		cli_help_verb(one, &c->out);
+	else
+		cli_help_all(name.len ? c->operands[0] : NULL, &c->out);
 	strbuf_finish(&name);
-	if (!group)
-		return cli_error(c, "heddle help lists them", "no such verb: '%s'", c->operands[0]);
-	cli_help_all(c->operands[0], &c->out);
-	return CLI_OK;
+	return n ? CLI_OK : CLI_FAILED;
 }
 
 const struct cli_verb cli_verb_help = {
 	.name = "help",
 	.operands = "[VERB]",
 	.summary = "list the verbs, or say more about one",
+	.json = "verbs, an array of name, summary, synopsis.",
 	.max_operands = 2,
 	.run = run,
 };

@@ -81,8 +81,12 @@ const struct cli_verb cli_verb_ptx_print = {
 	.operands = "FILE...",
 	.summary = "parse PTX and print it again",
 	.details = "What is printed assembles to the same binary as what was read. A file with "
-		   "errors\n"
+		   "errors "
 		   "is not printed; its errors go to standard error, and the exit status is 1.",
+	.json = "files, an array of file, text (null when it has errors), and diagnostics: "
+		"level "
+		"(note, warning, error), line and column from 1 (0: the whole file), message, "
+		"hint.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

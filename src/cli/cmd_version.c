@@ -22,5 +22,6 @@ const struct cli_verb cli_verb_version = {
 	.name = "version",
 	.operands = "",
 	.summary = "print the version",
+	.json = "version.",
 	.run = run,
 };

@@ -37,6 +37,25 @@ static void option_head(const struct cli_option *o, struct strbuf *out)
 		strbuf_printf(out, " %s", o->value);
 }
 
+/* Text with lines broken at 80 columns, from the second one on behind an indent. Lines that fit,
+ * and so columns, stay as they are. */
+static void wrapped(const char *text, unsigned indent, struct strbuf *out)
+{
+	size_t room = 80 - indent;
+
+	for (bool first = true; *text; first = false) {
+		size_t len = strcspn(text, "\n"), cut = len;
+
+		if (len > room) {
+			for (cut = room; cut && text[cut] != ' '; cut--)
+				;
+			cut = cut ? cut : len;
+		}
+		strbuf_printf(out, "%*s%.*s\n", first ? 0 : (int)indent, "", (int)cut, text);
+		text += cut + (text[cut] != 0);
+	}
+}
+
 void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 {
 	const struct cli_option *o;
@@ -44,8 +63,10 @@ void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 	strbuf_puts(out, "usage: ");
 	cli_synopsis(v, out);
 	strbuf_printf(out, "\n\n%c%s.\n", toupper(v->summary[0]), v->summary + 1);
-	if (v->details)
-		strbuf_printf(out, "\n%s\n", v->details);
+	if (v->details) {
+		strbuf_puts(out, "\n");
+		wrapped(v->details, 0, out);
+	}
 	strbuf_puts(out, "\n");
 	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
 		size_t start = out->len, used;
@@ -54,9 +75,18 @@ void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 		option_head(o, out);
 		used = out->len - start;
 		if (used > 30)
-			strbuf_printf(out, "\n%*s%s\n", 32, "", o->help);
+			strbuf_printf(out, "\n%*s", 32, "");
 		else
-			strbuf_printf(out, "%*s%s\n", (int)(32 - used), "", o->help);
+			strbuf_printf(out, "%*s", (int)(32 - used), "");
+		wrapped(o->help, 32, out);
+	}
+	if (v->json) {
+		struct strbuf text = {0};
+
+		strbuf_printf(&text, "JSON: %s", v->json);
+		strbuf_puts(out, "\n");
+		wrapped(text.at ? text.at : "", 0, out);
+		strbuf_finish(&text);
 	}
 }
 
@@ -116,8 +146,8 @@ void cli_man(struct strbuf *out)
 		if (v->details) {
 			/* As it stands in -h: its line breaks and columns mean something. */
 			strbuf_puts(out, "```\n");
-			strbuf_puts(out, v->details);
-			strbuf_puts(out, "\n```\n\n");
+			wrapped(v->details, 0, out);
+			strbuf_puts(out, "```\n\n");
 		}
 		for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
 			if (strcmp(o->name, "help") == 0 || strcmp(o->name, "json") == 0)
@@ -125,6 +155,11 @@ void cli_man(struct strbuf *out)
 			man_option(o, out);
 			strbuf_puts(out, "\n\t");
 			man_text(o->help, out);
+			strbuf_puts(out, "\n\n");
+		}
+		if (v->json) {
+			strbuf_puts(out, "*--json*\n\t");
+			man_text(v->json, out);
 			strbuf_puts(out, "\n\n");
 		}
 		strbuf_finish(&synopsis);

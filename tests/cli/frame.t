@@ -28,6 +28,8 @@ Help goes to standard output and succeeds:
   
         --json                    print the result as JSON
     -h, --help                    print this help
+  
+  JSON: version.
   $ heddle help version | head -n 1
   usage: heddle version [--json]
   $ heddle help nonsense
@@ -35,15 +37,21 @@ Help goes to standard output and succeeds:
     hint: heddle help lists them
   [1]
 
-Every verb has help, a summary without a full stop, and --json:
+Every verb has help, a summary without a full stop, and --json with its keys:
 
-  $ heddle help | sed -n 's/^  heddle \(.*[^ ]\)  *[^ ].*$/\1/p' | wc -l | grep -qv '^0$'
-  $ heddle --print-man | sed -n 's/^## heddle //p' | while read -r verb; do
+  $ heddle help --json | python3 -c '
+  > import json, sys
+  > for verb in json.load(sys.stdin)["verbs"]: print(verb["name"])' >verbs
+  $ while read -r verb; do
   >   heddle $verb -h >help || echo "$verb: no help"
-  >   grep -q -- --json help || echo "$verb: no --json"
+  >   grep -q '^ *--json' help || echo "$verb: no --json"
+  >   grep -q '^JSON: ' help || echo "$verb: keys not documented"
   >   grep -q '^[A-Z].*\.\.$' help && echo "$verb: summary ends in a full stop"
-  > done
-  [1]
+  >   awk -v v="$verb" 'NR > 1 && length > 80 { print v ": line too long: " $0 }' help
+  > done <verbs
+  $ heddle --print-man | sed -n 's/^## heddle //p' | cmp - verbs
+  $ heddle help version --json | grep -c '"name"'
+  1
 
 Wrong options and operands:
 

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Every environment variable that the source names is in heddle-environment(7) and the other way
+# round, and there are at most 12.
+. "$(dirname "$0")/lib.sh"
+page=man/heddle-environment.7.scd
+{
+	files '*.c' '*.h' '*.def' | grep -E '^(src|include)/' |
+		xargs -r grep -Hno '"HEDDLE_[A-Z0-9_]*[="]' | awk -F'"' -v page="$page" '
+	BEGIN {
+		while ((getline line < page) > 0)
+			while (match(line, /\*HEDDLE_[A-Z0-9_]*\*/)) {
+				listed[substr(line, RSTART + 1, RLENGTH - 2)] = 1
+				line = substr(line, RSTART + RLENGTH)
+			}
+	}
+	{ sub(/=$/, "", $2) }
+	$2 == "HEDDLE_VERSION" { next }
+	!($2 in used) {
+		used[$2] = 1
+		if (++n == 13)
+			print $1 " the 13th environment variable: " $2
+		if (!($2 in listed))
+			print $1 " not in " page ": " $2
+	}
+	END {
+		for (v in listed)
+			if (!(v in used))
+				print page ":1: nothing reads " v
+	}'
+} | verdict
