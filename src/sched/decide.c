@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Decisions: gathers what competes, asks the policy, picks the SMs, and tells what differs from
+ * before. What holds whatever the policy says:
+ * - a launch that was told to leave gets nothing back before its last worker has left;
+ * - of a tenant's launches compete those that have arrived; while none has, the oldest submitted
+ *   one counts as about to, for a while (no worker of it can say that it is there as long as
+ *   others fill the device);
+ * - those behind follow what their tenant's best one got. */
+#include "engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
+{
+	uint64_t left = l->k.total - l->k.finished;
+	uint64_t n = left / l->k.workers_per_sm + (left % l->k.workers_per_sm != 0);
+
+	n = MIN(n, s->o.n_sms) + s->o.extra_sms;
+	return (uint32_t)(n < 1 ? 1 : MIN(n, s->o.n_sms));
+}
+
+static bool add_kernel(struct sched *s, struct sched_kernel *k)
+{
+	k->lane = SCHED_NO_LANE;
+	k->want_sms = 0;
+	return VEC_PUSH(&s->view, k);
+}
+
+/* ---- who competes ---- */
+
+/* The oldest launch, while none has arrived. */
+static struct sched_launch *arriving(const struct sched_tenant *t)
+{
+	for (struct sched_launch *l = t->first; l; l = l->next) {
+		if (l->arrived)
+			return NULL;
+	}
+	return t->late ? NULL : t->first;
+}
+
+static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	struct sched_launch *head = arriving(t);
+	uint32_t top = 0;
+	bool busy = t->opaque_active || head;
+
+	t->best = NULL;
+	for (struct sched_launch *l = t->first; l; l = l->next) {
+		if (l->arrived)
+			top = MAX(top, l->stream_priority);
+	}
+	for (struct sched_launch *l = t->first; l; l = l->next) {
+		bool active = l->arrived || l == head;
+
+		sched_account(l, now_ns);
+		l->active = active;
+		if (!active)
+			continue;
+		busy = true;
+		l->k.depth = l == head ? 0 : top - l->stream_priority;
+		l->k.running = l->told && !l->draining && sms_any(&l->allowed);
+		l->k.need_sms = need_sms(s, l);
+		if (!add_kernel(s, &l->k))
+			return false;
+	}
+	if (t->opaque_active && !add_kernel(s, &t->opaque))
+		return false;
+	if (busy && !t->busy && t->idle_since_ns && t->worked) {
+		uint64_t gap = now_ns - t->idle_since_ns;
+
+		/* One long pause is soon forgotten: the mean moves by a quarter, and no sample
+		 * counts more than four times what matters. */
+		gap = MIN(gap, 4 * s->o.linger_max_ns);
+		t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
+		t->gaps += t->gaps < 1000;
+	} else if (!busy && t->busy) {
+		t->idle_since_ns = now_ns;
+	}
+	t->busy = busy;
+	t->worked |= busy;
+	return true;
+}
+
+/* Resuming the lower ones pays when the tenant stays away longer than taking the device from them
+ * again would cost. Whoever comes back sooner as a rule is waited for, twice its usual pause at
+ * most; whoever does not, is not waited for at all. So pauses that could have been used are at most
+ * as long as what using them would have cost. */
+static bool gather_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t bounce = 0, until;
+
+	if (t->busy || !t->worked || t->gaps < 2 || t->gap_ns > s->o.linger_max_ns ||
+		now_ns >= t->idle_since_ns + s->o.linger_max_ns)
+		return true;
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_kernel *k = s->view.at[i];
+
+		if (k->kind == SCHED_MANAGED && k->priority < t->priority)
+			bounce = MAX(bounce, 2 * k->cost_ns);
+	}
+	bounce = MIN(bounce, s->o.linger_max_ns);
+	until = t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
+	if (t->gap_ns > bounce || now_ns >= until)
+		return true;
+	if (t->linger_until_ns != until) {
+		t->linger_until_ns = until;
+		s->stats.lingers++;
+	}
+	t->linger.need_sms = MAX(sms_count(&t->linger_sms), 1);
+	s->deadline_ns = MIN(s->deadline_ns, until);
+	return add_kernel(s, &t->linger);
+}
+
+static int gather(struct sched *s, uint64_t now_ns)
+{
+	s->view.len = 0;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!gather_tenant(s, t, now_ns))
+			return -ENOMEM;
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!gather_linger(s, t, now_ns))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- which SMs ---- */
+
+static struct sched_launch *launch_of(struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
+}
+
+static int by_lane(const void *pa, const void *pb)
+{
+	const struct sched_kernel *a = *(struct sched_kernel *const *)pa;
+	const struct sched_kernel *b = *(struct sched_kernel *const *)pb;
+
+	return a->lane < b->lane ? -1 : a->lane > b->lane;
+}
+
+/* Up to want SMs of avail: those held before, then those that nobody uses, then the lowest. */
+static struct sms pick(
+	const struct sms *avail, const struct sms *before, const struct sms *used, uint32_t want)
+{
+	struct sms got = {0};
+	uint32_t n = 0;
+
+	for (unsigned pass = 0; pass < 3 && n < want; pass++) {
+		for (uint32_t sm = 0; sm < CTL_MAX_SMS && n < want; sm++) {
+			if (!sms_has(avail, sm) || sms_has(&got, sm) ||
+				(pass == 0 && !sms_has(before, sm)) ||
+				(pass == 1 && sms_has(used, sm)))
+				continue;
+			sms_add(&got, sm);
+			n++;
+		}
+	}
+	return got;
+}
+
+/* While a tenant's submitted launch does not arrive, others leave one SM free on which its first
+ * worker can say that it does. */
+static void find_doors(struct sched *s)
+{
+	s->door[0] = s->door[1] = NULL;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!t->late || !t->first)
+			continue;
+		if (!s->door[0] || t->priority > s->door[0]->priority) {
+			s->door[1] = s->door[0];
+			s->door[0] = t;
+		} else if (!s->door[1] || t->priority > s->door[1]->priority) {
+			s->door[1] = t;
+		}
+	}
+}
+
+static void leave_door(const struct sched *s, const struct sched_launch *l, struct sms *allowed)
+{
+	const struct sched_tenant *t = s->door[s->door[0] == l->tenant];
+
+	if (t && t->priority >= l->tenant->priority && s->o.simultaneous && s->o.n_sms > 1)
+		sms_remove(allowed, s->o.n_sms - 1);
+}
+
+/* One lane, members [from, to) of the view. Returns what it reserves. */
+static struct sms place_lane(
+	struct sched *s, size_t from, size_t to, struct sms avail, const struct sms *used)
+{
+	struct sms before = {0}, reserved;
+	uint64_t want = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct sched_kernel *k = s->view.at[i];
+		struct sched_launch *l = launch_of(k);
+		struct sched_tenant *t = CONTAINER_OF(k, struct sched_tenant, linger);
+
+		want += k->want_sms;
+		if (l)
+			before = sms_plus(before, &l->reserved);
+		else if (k->kind == SCHED_LINGER)
+			before = sms_plus(before, &t->linger_sms);
+	}
+	/* What is reserved stays so while the lane lasts: blocks that finish do not make it
+	 * narrower with each decision. */
+	want = MAX(want, sms_count(&before));
+	reserved = pick(&avail, &before, used, (uint32_t)MIN(want, s->o.n_sms));
+	for (size_t i = from; i < to; i++) {
+		struct sched_launch *l = launch_of(s->view.at[i]);
+
+		if (!l)
+			continue;
+		l->next_allowed = avail;
+		l->reserved = reserved;
+		leave_door(s, l, &l->next_allowed);
+		if (!l->tenant->best)
+			l->tenant->best = l;
+	}
+	return reserved;
+}
+
+static void place(struct sched *s, int hold_below)
+{
+	struct sms avail = s->all, used = {0};
+	size_t to;
+
+	find_doors(s);
+	for (size_t i = 0; i < s->view.len; i++) {
+		struct sched_launch *l = launch_of(s->view.at[i]);
+
+		if (!l)
+			continue;
+		l->next_allowed = (struct sms){0};
+		if (l->k.running)
+			used = sms_plus(used, &l->allowed);
+		if (l->k.lane == SCHED_NO_LANE)
+			l->reserved = (struct sms){0};
+	}
+	qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_lane);
+	for (size_t i = 0; i < s->view.len && s->view.at[i]->lane != SCHED_NO_LANE; i = to) {
+		struct sms reserved;
+
+		for (to = i; to < s->view.len && s->view.at[to]->lane == s->view.at[i]->lane;)
+			to++;
+		reserved = place_lane(s, i, to, avail, &used);
+		avail = sms_minus(avail, &reserved);
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		bool competes = false, held = t->priority < hold_below;
+
+		for (struct sched_launch *l = t->first; l; l = l->next)
+			competes |= l->active;
+		for (struct sched_launch *l = t->first; l; l = l->next) {
+			if (l->active)
+				continue;
+			l->next_allowed = t->best ? t->best->next_allowed : (struct sms){0};
+			if (!competes && !held)
+				l->next_allowed = s->all;
+			else if (!competes && s->o.simultaneous)
+				l->next_allowed = avail;
+			leave_door(s, l, &l->next_allowed);
+		}
+	}
+}
+
+/* ---- what is told ---- */
+
+static bool act(struct sched *s, enum sched_action_type type, bool first, struct sched_tenant *t,
+	struct sched_launch *l)
+{
+	struct sched_action a = {type, first, t, l, l ? sms_count(&l->next_allowed) : 0};
+
+	return VEC_PUSH(&s->actions, a);
+}
+
+static int by_urgency(const void *pa, const void *pb)
+{
+	const struct sched_action *a = pa, *b = pb;
+	bool ra = a->launch && a->launch->arrived, rb = b->launch && b->launch->arrived;
+
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	return ra == rb ? 0 : ra ? -1 : 1;
+}
+
+static bool tell_launch(struct sched *s, struct sched_launch *l)
+{
+	struct sms lost = sms_minus(l->allowed, &l->next_allowed);
+	struct sms gained = sms_minus(l->next_allowed, &l->allowed);
+	enum sched_action_type type;
+
+	if (l->draining && sms_any(&l->next_allowed))
+		return true; /* again when it has drained */
+	if (l->told && !sms_any(&lost) && !sms_any(&gained))
+		return true;
+	if (!sms_any(&l->next_allowed))
+		type = SCHED_PREEMPT;
+	else if (!sms_any(&l->allowed))
+		type = SCHED_GRANT;
+	else
+		type = sms_any(&gained) ? SCHED_GROW : SCHED_SHRINK;
+	return act(s, type, !l->told, l->tenant, l);
+}
+
+static void commit(
+	struct sched *s, struct sched_launch *l, const struct sched_action *a, uint64_t now_ns)
+{
+	bool ran = l->told && l->arrived && sms_any(&l->allowed);
+
+	if (a->type == SCHED_PREEMPT && ran) {
+		l->draining = true;
+		l->preempt_ns = now_ns;
+		l->preemptions++;
+		s->stats.preemptions++;
+	} else if (a->type == SCHED_PREEMPT) {
+		/* Arrived before the first word: it may have begun. */
+		l->draining = l->draining || (l->arrived && !l->told);
+	} else if (a->type == SCHED_SHRINK && ran) {
+		l->preemptions++;
+		s->stats.shrinks++;
+	} else if (a->type == SCHED_GRANT) {
+		s->stats.grants++;
+	}
+	if (a->type == SCHED_PREEMPT)
+		l->grace_ns = 0;
+	l->told = true;
+	l->allowed = l->next_allowed;
+}
+
+static int tell(struct sched *s, uint64_t now_ns, int hold_below)
+{
+	size_t from = s->actions.len;
+
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		bool held = t->priority < hold_below;
+
+		for (struct sched_launch *l = t->first; l; l = l->next) {
+			if (!tell_launch(s, l))
+				goto nomem;
+		}
+		if (held != t->held && !act(s, held ? SCHED_HOLD : SCHED_RELEASE, false, t, NULL))
+			goto nomem;
+	}
+	qsort(s->actions.at + from, s->actions.len - from, sizeof(s->actions.at[0]), by_urgency);
+	for (size_t i = from; i < s->actions.len; i++) {
+		struct sched_action *a = &s->actions.at[i];
+
+		if (a->launch) {
+			commit(s, a->launch, a, now_ns);
+			continue;
+		}
+		a->tenant->held = a->type == SCHED_HOLD;
+		s->stats.holds += a->tenant->held;
+	}
+	return 0;
+nomem:
+	s->actions.len = from;
+	return -ENOMEM;
+}
+
+/* ---- the time ---- */
+
+/* Submitted launches that were let go and still do not arrive lose their claim. Returns whether
+ * one did just now. */
+static bool check_grace(struct sched *s, uint64_t now_ns)
+{
+	bool expired = false, draining = false, others = s->tenants && s->tenants->next;
+
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		for (struct sched_launch *l = t->first; l; l = l->next)
+			draining |= l->draining;
+	}
+	for (struct sched_tenant *t = s->tenants; t && others && !draining; t = t->next) {
+		struct sched_launch *l = arriving(t);
+
+		if (!l || !l->told || !sms_any(&l->allowed))
+			continue;
+		l->grace_ns = l->grace_ns ? l->grace_ns : now_ns + s->o.grace_ns;
+		if (now_ns >= l->grace_ns) {
+			t->late = expired = true;
+			s->stats.late++;
+		} else {
+			s->deadline_ns = MIN(s->deadline_ns, l->grace_ns);
+		}
+	}
+	return expired;
+}
+
+static void look_for_contention(struct sched *s)
+{
+	s->contended = false;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		s->contended |= t->held;
+		for (struct sched_launch *l = t->first; l; l = l->next)
+			s->contended |= l->draining || sms_count(&l->allowed) < s->o.n_sms;
+	}
+}
+
+static int decide_once(struct sched *s, uint64_t now_ns)
+{
+	struct sched_view v = {.n_sms = s->o.n_sms,
+		.simultaneous = s->o.simultaneous,
+		.spatial = s->o.spatial,
+		.within_srt = s->o.within_srt,
+		.hold_below = INT_MIN};
+	int r;
+
+	s->deadline_ns = UINT64_MAX;
+	r = gather(s, now_ns);
+	if (r < 0)
+		return r;
+	v.at = s->view.at;
+	v.len = s->view.len;
+	s->policy->decide(&v);
+	place(s, v.hold_below);
+	return tell(s, now_ns, v.hold_below);
+}
+
+int sched_decide(struct sched *s, uint64_t now_ns)
+{
+	int r = 0;
+
+	if (!s->dirty && now_ns < s->deadline_ns)
+		return 0;
+	if (s->next_action == s->actions.len)
+		s->next_action = s->actions.len = 0;
+	s->stats.decisions++;
+	do
+		r = decide_once(s, now_ns);
+	while (r == 0 && check_grace(s, now_ns));
+	s->dirty = r < 0;
+	if (r == 0)
+		look_for_contention(s);
+	return r;
+}
+
+bool sched_next(struct sched *s, struct sched_action *ret)
+{
+	while (s->next_action < s->actions.len) {
+		const struct sched_action *a = &s->actions.at[s->next_action++];
+
+		if (!a->tenant)
+			continue; /* gone meanwhile */
+		*ret = *a;
+		return true;
+	}
+	return false;
+}
+
+uint64_t sched_deadline(const struct sched *s)
+{
+	return s->dirty ? 0 : s->deadline_ns;
+}

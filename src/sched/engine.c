@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Events: what tenants and launches did. Each only changes the books (FLEP, section 5.1: predicted,
+ * waited and remaining time, brought up to date at arrival, preemption and finish) and marks that
+ * there is something to decide. */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void set_default(uint64_t *v, uint64_t d)
+{
+	*v = *v ? *v : d;
+}
+
+static void set_default32(uint32_t *v, uint32_t d)
+{
+	*v = *v ? *v : d;
+}
+
+int sched_create(
+	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret)
+{
+	struct sched *s;
+
+	if (o->n_sms == 0 || o->n_sms > CTL_MAX_SMS || !policy)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->profile = calloc(1, sizeof(*s->profile));
+	if (!s->profile) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->o = *o;
+	s->policy = policy;
+	s->deadline_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < o->n_sms; i++)
+		sms_add(&s->all, i);
+	set_default32(&s->o.threads_per_sm, 2048);
+	set_default32(&s->o.blocks_per_sm, 32);
+	set_default32(&s->o.regs_per_sm, 65536);
+	set_default32(&s->o.shared_per_sm, 228 << 10);
+	set_default32(&s->o.max_launches, 256);
+	set_default(&s->o.linger_max_ns, 1000000);
+	set_default(&s->o.grace_ns, 2000000);
+	set_default(&s->o.cost_ns, 100000);
+	set_default(&s->o.resume_ns, 20000);
+	*ret = s;
+	return 0;
+}
+
+void sched_destroy(struct sched *s)
+{
+	if (!s)
+		return;
+	while (s->tenants)
+		sched_leave(s, 0, s->tenants);
+	VEC_FREE(&s->view);
+	VEC_FREE(&s->actions);
+	free(s->profile);
+	free(s);
+}
+
+int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
+	void *user, struct sched_tenant **ret)
+{
+	struct sched_tenant *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->id = tenant;
+	t->priority = priority;
+	t->weight = weight;
+	t->user = user;
+	t->idle_since_ns = now_ns;
+	t->opaque = t->linger = (struct sched_kernel){
+		.tenant = tenant,
+		.priority = priority,
+		.weight = weight,
+		.remaining_ns = SCHED_UNKNOWN,
+		.predicted_ns = SCHED_UNKNOWN,
+		.need_sms = s->o.n_sms,
+	};
+	t->opaque.kind = SCHED_OPAQUE;
+	t->linger.kind = SCHED_LINGER;
+	t->next = s->tenants;
+	if (t->next)
+		t->next->prev = t;
+	s->tenants = t;
+	s->stats.tenants++;
+	s->dirty = true;
+	*ret = t;
+	return 0;
+}
+
+static void drop_launch(struct sched *s, struct sched_launch *l)
+{
+	struct sched_tenant *t = l->tenant;
+
+	*(l->prev ? &l->prev->next : &t->first) = l->next;
+	*(l->next ? &l->next->prev : &t->last) = l->prev;
+	t->n_launches--;
+	s->stats.launches--;
+	/* Nobody shall act on a handle that is gone. */
+	for (size_t i = s->next_action; i < s->actions.len; i++) {
+		if (s->actions.at[i].launch == l)
+			s->actions.at[i].tenant = NULL;
+	}
+	free(l);
+}
+
+void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
+{
+	(void)now_ns;
+	while (t->first)
+		drop_launch(s, t->first);
+	for (size_t i = s->next_action; i < s->actions.len; i++) {
+		if (s->actions.at[i].tenant == t)
+			s->actions.at[i].tenant = NULL;
+	}
+	*(t->prev ? &t->prev->next : &s->tenants) = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	s->stats.tenants--;
+	s->dirty = true;
+	free(t);
+}
+
+static uint32_t clamp_workers(uint64_t n)
+{
+	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
+}
+
+/* How many blocks an SM holds at once. */
+static uint32_t workers_per_sm(const struct sched_options *o, const struct sched_launch_info *i)
+{
+	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
+
+	if (i->workers_per_sm)
+		return clamp_workers(i->workers_per_sm);
+	if (i->threads)
+		n = MIN(n, o->threads_per_sm / i->threads);
+	if (regs)
+		n = MIN(n, o->regs_per_sm / regs);
+	if (i->shared_bytes)
+		n = MIN(n, o->shared_per_sm / i->shared_bytes);
+	return clamp_workers(n);
+}
+
+static void insert(struct sched_tenant *t, struct sched_launch *l)
+{
+	struct sched_launch *after = t->last;
+
+	while (after && after->k.id > l->k.id)
+		after = after->prev;
+	l->prev = after;
+	l->next = after ? after->next : t->first;
+	*(l->next ? &l->next->prev : &t->last) = l;
+	*(after ? &after->next : &t->first) = l;
+	t->n_launches++;
+}
+
+int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
+	const struct sched_launch_info *info, struct sched_launch **ret)
+{
+	struct sched_launch *l;
+
+	if (info->total == 0)
+		return -EINVAL;
+	if (t->n_launches >= s->o.max_launches)
+		return -ENOSPC;
+	for (l = t->last; l && l->k.id >= info->id; l = l->prev) {
+		if (l->k.id == info->id)
+			return -EEXIST;
+	}
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->tenant = t;
+	l->user = info->user;
+	l->device_sms = s->o.n_sms;
+	l->shared_bytes = info->shared_bytes;
+	l->stream_priority = info->stream_priority;
+	l->submit_ns = l->since_ns = now_ns;
+	l->k = (struct sched_kernel){
+		.kind = SCHED_MANAGED,
+		.tenant = t->id,
+		.id = info->id,
+		.order = s->order++,
+		.priority = t->priority,
+		.weight = t->weight,
+		.kernel = info->kernel,
+		.total = info->total,
+		.threads = info->threads,
+		.workers_per_sm = workers_per_sm(&s->o, info),
+		.predicted_ns = profile_predict(
+			s->profile, info->kernel, info->total, info->threads, info->shared_bytes),
+		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
+	};
+	l->k.remaining_ns = l->k.predicted_ns;
+	if (info->running) {
+		l->told = l->arrived = true;
+		l->allowed = l->reserved = s->all;
+	}
+	insert(t, l);
+	s->stats.launches++;
+	s->dirty = true;
+	*ret = l;
+	return 0;
+}
+
+static uint64_t remaining(const struct sched_launch *l)
+{
+	uint64_t left = l->k.total - l->k.finished;
+	double ns;
+
+	/* From finished blocks, not from elapsed time. */
+	if (l->k.predicted_ns != SCHED_UNKNOWN)
+		ns = (double)l->k.predicted_ns * (double)left / (double)l->k.total;
+	else if (l->k.finished)
+		ns = (double)l->ran_ns * (double)left / (double)l->k.finished;
+	else
+		return SCHED_UNKNOWN;
+	return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
+}
+
+/* In time on the whole device: what passed on half of the SMs that it could use counts half. */
+static uint64_t ran(const struct sched_launch *l, uint64_t passed)
+{
+	uint64_t can_use = (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
+	uint32_t has = sms_count(&l->allowed);
+
+	if (l->draining || has >= MIN(can_use, l->device_sms))
+		return passed;
+	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
+}
+
+void sched_account(struct sched_launch *l, uint64_t now_ns)
+{
+	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
+
+	if (l->arrived && (l->draining || sms_any(&l->allowed)))
+		l->ran_ns += ran(l, passed);
+	else if (l->active || l->arrived)
+		l->k.waited_ns += passed;
+	l->since_ns = MAX(l->since_ns, now_ns);
+	l->k.remaining_ns = remaining(l);
+}
+
+void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (l->arrived)
+		return;
+	sched_account(l, now_ns);
+	l->arrived = true;
+	l->tenant->late = false;
+	/* It was told to wait before it came: its workers meet that and leave. */
+	l->draining = l->told && !sms_any(&l->allowed);
+	s->dirty = true;
+}
+
+void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
+{
+	(void)s;
+	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
+}
+
+void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	sched_account(l, now_ns);
+	if (!l->draining)
+		return;
+	l->draining = false;
+	s->dirty = true;
+	if (!l->preempt_ns)
+		return;
+	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
+	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
+	l->preempt_ns = 0;
+}
+
+void sched_end(
+	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
+{
+	sched_account(l, now_ns);
+	if (completed) {
+		profile_learn(s->profile, l->k.kernel, l->k.total, l->k.threads, l->shared_bytes,
+			ran_ns && !l->preemptions ? ran_ns : l->ran_ns);
+		/* A completed launch proves that its tenant's streams move. */
+		l->tenant->late = false;
+	}
+	l->tenant->linger_sms = l->reserved;
+	drop_launch(s, l);
+	s->dirty = true;
+}
+
+void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active)
+{
+	(void)now_ns;
+	if (t->opaque_active == active)
+		return;
+	t->opaque_active = active;
+	if (!active)
+		t->linger_sms = s->all;
+	s->dirty = true;
+}
+
+void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
+{
+	profile_learn(
+		s->profile, info->kernel, info->total, info->threads, info->shared_bytes, ran_ns);
+}
+
+void *sched_tenant_user(const struct sched_tenant *t)
+{
+	return t->user;
+}
+
+void *sched_launch_user(const struct sched_launch *l)
+{
+	return l->user;
+}
+
+void sched_quotas(
+	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
+{
+	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
+		ret_quota[i] = i < s->o.n_sms && sms_has(&l->allowed, i) ? CTL_NO_QUOTA : 0;
+}
+
+void sched_launch_state(
+	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
+{
+	struct sched_launch now = *l; /* looking changes nothing */
+
+	(void)s;
+	sched_account(&now, now_ns);
+	*ret = (struct sched_info){
+		.state = l->draining             ? SCHED_DRAINING
+			 : !sms_any(&l->allowed) ? SCHED_WAITING
+			 : l->arrived            ? SCHED_RUNNING
+						 : SCHED_SUBMITTED,
+		.arrived = l->arrived,
+		.preemptions = l->preemptions,
+		.n_sms = sms_count(&l->allowed),
+		.predicted_ns = now.k.predicted_ns,
+		.waited_ns = now.k.waited_ns,
+		.remaining_ns = now.k.remaining_ns,
+		.ran_ns = now.ran_ns,
+		.cost_ns = now.k.cost_ns,
+		.finished = now.k.finished,
+	};
+}
+
+void sched_stats(const struct sched *s, struct sched_stats *ret)
+{
+	*ret = s->stats;
+}
+
+bool sched_contended(const struct sched *s)
+{
+	return s->contended;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The engine's own state, shared by engine.c (events) and decide.c (decisions). */
+#ifndef HEDDLE_SCHED_ENGINE_H
+#define HEDDLE_SCHED_ENGINE_H
+
+#include "profile.h"
+#include "sched.h"
+
+#define SM_WORDS (CTL_MAX_SMS / 64)
+struct sms {
+	uint64_t w[SM_WORDS];
+};
+
+struct sched_launch {
+	struct sched_kernel k;            /* as the policy sees it */
+	struct sched_launch *prev, *next; /* of its tenant, in the order of ids */
+	struct sched_tenant *tenant;
+	void *user;
+	uint32_t shared_bytes, stream_priority, device_sms;
+	bool arrived;
+	bool told;     /* the first decision has been */
+	bool draining; /* told to leave while it ran; not yet gone */
+	bool active;   /* in the present view */
+	struct sms allowed, reserved, next_allowed;
+	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
+	uint64_t preempt_ns, ran_ns, grace_ns;
+	uint32_t preemptions;
+};
+
+struct sched_tenant {
+	struct sched_tenant *prev, *next;
+	struct sched_launch *first, *last;
+	struct sched_kernel opaque, linger; /* pseudo launches */
+	void *user;
+	uint32_t id, weight, n_launches;
+	int priority;
+	bool opaque_active, held;
+	bool busy, worked; /* has work now; ever had */
+	bool late;         /* what it submitted did not arrive in time: counts again when it does */
+	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
+	uint32_t gaps;
+	uint64_t linger_until_ns;
+	struct sms linger_sms;           /* what its work had reserved last */
+	const struct sched_launch *best; /* in the present decision: of the lowest lane */
+};
+
+struct sched {
+	struct sched_options o;
+	const struct sched_policy *policy;
+	struct sched_tenant *tenants;
+	struct profile *profile;
+	struct sched_stats stats;
+	uint64_t order, deadline_ns;
+	struct sms all;
+	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
+	bool dirty, contended;
+	VEC(struct sched_kernel *) view;
+	VEC(struct sched_action) actions;
+	size_t next_action;
+};
+
+static inline bool sms_any(const struct sms *s)
+{
+	for (unsigned i = 0; i < SM_WORDS; i++) {
+		if (s->w[i])
+			return true;
+	}
+	return false;
+}
+
+static inline uint32_t sms_count(const struct sms *s)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < SM_WORDS; i++)
+		n += (uint32_t)__builtin_popcountll(s->w[i]);
+	return n;
+}
+
+static inline bool sms_has(const struct sms *s, uint32_t sm)
+{
+	return s->w[sm / 64] >> sm % 64 & 1;
+}
+
+static inline void sms_add(struct sms *s, uint32_t sm)
+{
+	s->w[sm / 64] |= 1ull << sm % 64;
+}
+
+static inline void sms_remove(struct sms *s, uint32_t sm)
+{
+	s->w[sm / 64] &= ~(1ull << sm % 64);
+}
+
+/* What is in a and not in b. */
+static inline struct sms sms_minus(struct sms a, const struct sms *b)
+{
+	for (unsigned i = 0; i < SM_WORDS; i++)
+		a.w[i] &= ~b->w[i];
+	return a;
+}
+
+static inline struct sms sms_plus(struct sms a, const struct sms *b)
+{
+	for (unsigned i = 0; i < SM_WORDS; i++)
+		a.w[i] |= b->w[i];
+	return a;
+}
+
+/* Brings waited, ran and remaining up to now. */
+void sched_account(struct sched_launch *l, uint64_t now_ns);
+
+#endif

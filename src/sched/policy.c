@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The table of policies. */
+#include "policy.h"
+
+#include <string.h>
+
+static const struct sched_policy *const policies[] = {&sched_policy_none, &sched_policy_hpf};
+
+const struct sched_policy *sched_policy_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		if (strcmp(policies[i]->name, name) == 0)
+			return policies[i];
+	}
+	return NULL;
+}

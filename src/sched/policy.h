@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The seam between the engine and its policies. A policy sees kernels with their figures, and
+ * answers for each kernel in which lane it runs; it knows no tenants' processes, no time and no
+ * device. The engine asks after every burst of events, picks the SMs, and tells the difference to
+ * what holds now. policy_none.c is the template. */
+#ifndef HEDDLE_SCHED_POLICY_H
+#define HEDDLE_SCHED_POLICY_H
+
+#include "base/base.h"
+
+#define SCHED_UNKNOWN UINT64_MAX /* a time that nobody can tell yet */
+#define SCHED_NO_LANE UINT32_MAX
+
+enum sched_kind {
+	SCHED_MANAGED, /* a launch that can be steered */
+	SCHED_OPAQUE,  /* a tenant's work that cannot: it takes the whole device while it lasts */
+	SCHED_LINGER,  /* nothing now, but the tenant is expected back before it pays to go on */
+};
+
+struct sched_kernel {
+	/* The question. */
+	enum sched_kind kind;
+	uint32_t tenant;
+	uint64_t id;    /* of the launch in its tenant */
+	uint64_t order; /* of arrival: smaller came first */
+	int priority;   /* the tenant's: larger goes first */
+	uint32_t depth; /* how far its stream ranks below the highest active one of its tenant */
+	uint32_t weight;
+	uint64_t kernel; /* hash of the code */
+	uint64_t total, finished;
+	uint32_t threads, workers_per_sm;
+	uint32_t need_sms; /* as many as its unfinished blocks can use, and what was asked for more
+			    */
+	bool running;      /* has SMs now */
+	uint64_t predicted_ns, waited_ns, remaining_ns; /* T_e, T_w, T_r, or SCHED_UNKNOWN */
+	uint64_t cost_ns;                               /* of preempting it */
+	/* The answer. Kernels of one lane share their SMs; a lane may use every SM that no lane of
+	 * a smaller number has reserved. */
+	uint32_t lane;     /* SCHED_NO_LANE: must not run */
+	uint32_t want_sms; /* to be reserved for it */
+};
+
+struct sched_view {
+	uint32_t n_sms;
+	bool simultaneous; /* tenants may run side by side; else all lanes belong to one tenant */
+	bool spatial;      /* a lane may leave SMs to the next one */
+	bool within_srt;   /* launches of one tenant compete by remaining time too */
+	struct sched_kernel **at; /* the policy may sort it; lane is SCHED_NO_LANE beforehand */
+	size_t len;
+	/* Answer: tenants of a priority below this one start nothing (new launches begin with no
+	 * SMs, opaque ones wait). INT_MIN: nobody is held. */
+	int hold_below;
+};
+
+struct sched_policy {
+	const char *name;
+	void (*decide)(struct sched_view *v);
+};
+
+extern const struct sched_policy sched_policy_none;
+extern const struct sched_policy sched_policy_hpf;
+const struct sched_policy *sched_policy_find(const char *name); /* NULL: no such */
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Durations per kernel and shape, as a mean that turns into a moving one after eight launches; and
+ * per kernel and block shape the time of one block, which answers for grids never launched before.
+ * Both live in one table under different keys. */
+#include "profile.h"
+
+#include "policy.h"
+
+#define LEARN_EIGHTHS 8u
+
+static uint64_t key_of(uint64_t kernel, uint64_t total, uint32_t threads, uint32_t shared)
+{
+	uint64_t parts[4] = {kernel, total, threads, shared};
+	uint64_t h = hash_bytes(parts, sizeof(parts), 0x73686170);
+
+	return h ? h : 1;
+}
+
+static struct profile_shape *find_shape(struct profile *p, uint64_t key, bool make)
+{
+	struct profile_shape *set = p->shapes[key % PROFILE_SETS], *oldest = set;
+
+	for (unsigned i = 0; i < PROFILE_WAYS; i++) {
+		if (set[i].key == key) {
+			set[i].used = ++p->clock;
+			return &set[i];
+		}
+		if (set[i].used < oldest->used)
+			oldest = &set[i];
+	}
+	if (!make)
+		return NULL;
+	*oldest = (struct profile_shape){.key = key, .used = ++p->clock};
+	return oldest;
+}
+
+static void average(struct profile_shape *s, uint64_t sample)
+{
+	int64_t away = (int64_t)sample - (int64_t)s->mean_ns;
+
+	if (s->n < LEARN_EIGHTHS)
+		s->n++;
+	s->mean_ns = (uint64_t)((int64_t)s->mean_ns + away / (int64_t)s->n);
+}
+
+/* A thousandth of a nanosecond keeps short blocks of large grids apart. */
+static uint64_t per_block(uint64_t ran_ns, uint64_t total)
+{
+	return ran_ns / total > UINT64_MAX / 2000
+		       ? ran_ns / total * 1000
+		       : (uint64_t)((double)ran_ns * 1000 / (double)total);
+}
+
+uint64_t profile_predict(
+	struct profile *p, uint64_t kernel, uint64_t total, uint32_t threads, uint32_t shared)
+{
+	const struct profile_shape *s =
+		find_shape(p, key_of(kernel, total, threads, shared), false);
+	double ns;
+
+	if (s)
+		return s->mean_ns;
+	s = find_shape(p, key_of(kernel, 0, threads, shared), false);
+	if (!s)
+		return SCHED_UNKNOWN;
+	ns = (double)s->mean_ns * (double)total / 1000;
+	return ns < 1e15 ? (uint64_t)ns : (uint64_t)1e15;
+}
+
+void profile_learn(struct profile *p, uint64_t kernel, uint64_t total, uint32_t threads,
+	uint32_t shared, uint64_t ran_ns)
+{
+	/* Longer than eleven days is a wrong clock. */
+	if (total == 0 || ran_ns == 0 || ran_ns > (uint64_t)1e15)
+		return;
+	average(find_shape(p, key_of(kernel, total, threads, shared), true), ran_ns);
+	average(find_shape(p, key_of(kernel, 0, threads, shared), true), per_block(ran_ns, total));
+}
+
+static struct profile_cost *find_cost(struct profile *p, uint64_t kernel, bool make)
+{
+	uint64_t key = key_of(kernel, 0, 0, 0);
+	struct profile_cost *set = p->costs[key % ARRAY_LEN(p->costs)], *oldest = set;
+
+	for (unsigned i = 0; i < PROFILE_WAYS; i++) {
+		if (set[i].key == key) {
+			set[i].used = ++p->clock;
+			return &set[i];
+		}
+		if (set[i].used < oldest->used)
+			oldest = &set[i];
+	}
+	if (!make)
+		return NULL;
+	*oldest = (struct profile_cost){.key = key, .used = ++p->clock};
+	return oldest;
+}
+
+uint64_t profile_cost_of(struct profile *p, uint64_t kernel, uint64_t otherwise)
+{
+	const struct profile_cost *c = find_cost(p, kernel, false);
+
+	return c && c->n ? c->sum_ns / c->n : otherwise;
+}
+
+void profile_learn_cost(struct profile *p, uint64_t kernel, uint64_t cost_ns)
+{
+	struct profile_cost *c = find_cost(p, kernel, true);
+	uint32_t ns = (uint32_t)MIN(cost_ns, UINT32_MAX);
+
+	c->sum_ns += ns;
+	c->sum_ns -= c->ns[c->next];
+	c->ns[c->next] = ns;
+	c->next = (c->next + 1) % PROFILE_SAMPLES;
+	if (c->n < PROFILE_SAMPLES)
+		c->n++;
+}

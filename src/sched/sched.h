@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The engine that decides who runs: events in, decisions out. It has no clock (every event brings
+ * its time, which never falls), no I/O, no threads. Events only take note; sched_decide asks the
+ * policy once for all that has happened, and sched_next hands out what is to be done. One engine a
+ * device. Handles of launches and tenants die with sched_end and sched_leave. */
+#ifndef HEDDLE_SCHED_H
+#define HEDDLE_SCHED_H
+
+#include "pass/control.h"
+#include "policy.h"
+
+struct sched;
+struct sched_tenant;
+struct sched_launch;
+
+/* Zero means the default named. */
+struct sched_options {
+	uint32_t n_sms;                                                     /* 1 to CTL_MAX_SMS */
+	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm; /* 2048, 32, 65536, 228
+									       KiB */
+	bool simultaneous, spatial, within_srt;                             /* struct sched_view */
+	uint32_t extra_sms;     /* given up beyond what a waiting kernel needs */
+	uint64_t linger_max_ns; /* longest wait for a tenant that is expected back: 1 ms */
+	uint64_t grace_ns;      /* how long a submitted launch counts as about to arrive: 2 ms */
+	uint64_t cost_ns;       /* of a preemption, while none has been seen: 100 us */
+	uint64_t resume_ns;     /* what the way back adds to it: 20 us */
+	uint32_t max_launches;  /* a tenant: 256 */
+};
+
+struct sched_launch_info {
+	uint64_t id, kernel, total;
+	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
+	uint32_t workers_per_sm;              /* 0: from the resources above */
+	uint32_t stream_priority;
+	bool running; /* seen only now, and on every SM already */
+	void *user;
+};
+
+int sched_create(
+	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret);
+void sched_destroy(struct sched *s);
+
+/* ---- events ---- */
+int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
+	void *user, struct sched_tenant **ret);
+void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t);
+/* The program called; -EEXIST, -ENOSPC, -EINVAL (no blocks), -ENOMEM. The first
+ * decision for it is always told, unless it ran already. */
+int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
+	const struct sched_launch_info *info, struct sched_launch **ret);
+void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* its stream's turn */
+void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
+void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
+/* Over, and the handle with it. completed: every block ran; ran_ns: as the device measured it, or
+ * 0. A launch given up (completed false) teaches nothing. */
+void sched_end(
+	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns);
+/* Opaque work of a tenant now in flight, or waiting to be let go. */
+void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active);
+/* A launch seen only after it was over: teaches its duration. */
+void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
+
+/* ---- decisions ---- */
+/* In this order, so that what others wait for is told first. */
+enum sched_action_type {
+	SCHED_PREEMPT, /* the launch gives up all SMs */
+	SCHED_SHRINK,  /* some */
+	SCHED_GRANT,   /* from none to some */
+	SCHED_GROW,    /* gets more (and may lose some) */
+	SCHED_HOLD,    /* the tenant starts nothing */
+	SCHED_RELEASE,
+};
+
+struct sched_action {
+	enum sched_action_type type;
+	bool first; /* the first word on this launch */
+	struct sched_tenant *tenant;
+	struct sched_launch *launch; /* NULL for HOLD and RELEASE */
+	uint32_t n_sms;              /* that the launch may use now */
+};
+
+int sched_decide(struct sched *s, uint64_t now_ns); /* 0; -ENOMEM: nothing decided, ask again */
+bool sched_next(struct sched *s, struct sched_action *ret);
+/* When sched_decide must be called though nothing happens; UINT64_MAX: never. */
+uint64_t sched_deadline(const struct sched *s);
+
+/* ---- looking ---- */
+void *sched_tenant_user(const struct sched_tenant *t);
+void *sched_launch_user(const struct sched_launch *l);
+void sched_quotas(const struct sched *s, const struct sched_launch *l,
+	uint8_t ret_quota[CTL_MAX_SMS]); /* SMs that the device does not have: 0 */
+
+enum sched_state { SCHED_SUBMITTED, SCHED_RUNNING, SCHED_DRAINING, SCHED_WAITING };
+struct sched_info {
+	enum sched_state state;
+	bool arrived;
+	uint32_t preemptions, n_sms;
+	uint64_t predicted_ns, waited_ns, remaining_ns, ran_ns, cost_ns, finished;
+};
+void sched_launch_state(
+	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret);
+
+struct sched_stats {
+	uint64_t decisions, grants, preemptions, shrinks, holds, lingers, late;
+	uint32_t tenants, launches;
+};
+void sched_stats(const struct sched *s, struct sched_stats *ret);
+/* Somebody is held, drains or waits while another runs: pages must be watched closely. */
+bool sched_contended(const struct sched *s);
+
+#endif
