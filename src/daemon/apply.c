@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Telling: the engine's decisions become words in tenants' pages. Stores first, system calls
+ * after all stores, since somebody waits for the former. */
+#include "daemon.h"
+
+#include <string.h>
+
+static void store(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+static void store_quotas(struct hd *d, struct hd_slot *s, struct wire_slot *w)
+{
+	uint8_t quota[CTL_MAX_SMS];
+
+	sched_quotas(s->tenant->device->sched, s->launch, quota);
+	memcpy(w->host.quota, quota, sizeof(quota));
+	s->store_ns = d->io.now_ns(d->io.user);
+	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
+	store(&w->host.seq, ++s->seq);
+}
+
+static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool first)
+{
+	store(&w->granted, 0);
+	/* What met nothing but zeros from its start gets no new word, so that leaving then counts
+	 * as the answer to this. */
+	if (!s->zero) {
+		store_quotas(d, s, w);
+		s->zero = true;
+		s->preempt_seq = s->seq;
+		if (s->arrived && !s->draining) {
+			s->draining = true;
+			s->tenant->device->draining++;
+		}
+	}
+	if (first)
+		return;
+	store(&w->preemptions, ++s->preemptions);
+	s->tenant->preemptions++;
+}
+
+static void apply_launch(struct hd *d, const struct sched_action *a)
+{
+	static const char *const names[] = {"preempt", "shrink", "grant", "grow"};
+	struct hd_slot *s = sched_launch_user(a->launch);
+	struct hd_tenant *t = s->tenant;
+	struct wire_slot *w = &t->page->slots[s - t->slots];
+
+	switch (a->type) {
+	case SCHED_PREEMPT:
+		give_up(d, s, w, a->first);
+		break;
+	case SCHED_SHRINK:
+		store_quotas(d, s, w);
+		store(&w->preemptions, ++s->preemptions);
+		t->preemptions++;
+		break;
+	case SCHED_GRANT:
+		store_quotas(d, s, w);
+		s->zero = false;
+		store(&w->granted, 1);
+		break;
+	default:
+		store_quotas(d, s, w);
+		s->zero = false;
+		store(&w->grow, ++s->grow);
+		store(&w->granted, 1);
+	}
+	hd_event_launch(
+		d, a->first && a->type == SCHED_PREEMPT ? "wait" : names[a->type], s, a->n_sms);
+}
+
+static void apply_tenant(struct hd *d, const struct sched_action *a)
+{
+	struct hd_tenant *t = sched_tenant_user(a->tenant);
+
+	t->hold = a->type == SCHED_HOLD;
+	store(&t->page->opaque_limit, t->hold ? 1 : t->opaque_limit);
+	store(&t->page->hold, t->hold);
+	hd_event_tenant(d, t->hold ? "hold" : "release", t);
+}
+
+void hd_apply(struct hd *d, struct hd_device *dev)
+{
+	struct sched_action a;
+	bool any = false;
+
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+		t->seq = 0;
+	while (sched_next(dev->sched, &a)) {
+		struct hd_tenant *t = sched_tenant_user(a.tenant);
+
+		any = true;
+		/* 1: changed; 2: and it has something to do; 4: somebody may sleep on hold */
+		t->seq |= 1 | (a.type == SCHED_GRANT || a.type == SCHED_GROW ? 2 : 0) |
+			  (a.type == SCHED_RELEASE ? 6 : 0);
+		if (a.launch)
+			apply_launch(d, &a);
+		else
+			apply_tenant(d, &a);
+	}
+	if (!any)
+		return;
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		if (!t->seq)
+			continue;
+		__atomic_fetch_add(&t->page->seq, 1, __ATOMIC_RELEASE);
+		if (t->seq & 2)
+			d->io.wake(d->io.user, t, t->seq & 4);
+	}
+}
+
+/* Tenants tell of each launch only while there is somebody to share with. */
+void hd_watch(struct hd *d, struct hd_device *dev)
+{
+	bool shared = dev->n_tenants > 1;
+
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		t->opaque_limit = shared ? d->config.opaque_limit : 0;
+		store(&t->page->opaque_limit, t->hold ? 1 : t->opaque_limit);
+		if (t->watch == shared)
+			continue;
+		t->watch = shared;
+		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		/* What it submitted just before it saw the word, and all that came earlier. */
+		hd_scan_tenant(d, t, true);
+	}
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Connections: who is there, what they ask, what they get. A connection that sends something
+ * malformed or out of order is refused with a reason and closed. A tenant is gone when its socket
+ * or its process is. */
+#include "server.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_GROUPS 256
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void conn_free(struct server *s, struct conn *c)
+{
+	if (c->tenant)
+		hd_tenant_remove(s->hd, c->tenant);
+	wire_page_unmap(c->page);
+	close_fd(c->socket.fd);
+	close_fd(c->kick.fd);
+	close_fd(c->pid.fd);
+	close_fd(c->tenant_event);
+	*(c->prev ? &c->prev->next : &s->conns) = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	s->n_conns--;
+	strbuf_finish(&c->out);
+	free(c);
+}
+
+void conn_kill(struct conn *c)
+{
+	c->dead = true;
+}
+
+void conn_reap(struct server *s)
+{
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->dead)
+			conn_free(s, c);
+	}
+}
+
+static int peer(int fd, struct ucred *ret)
+{
+	socklen_t len = sizeof(*ret);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) < 0 ? -errno : 0;
+}
+
+void conn_accept(struct server *s)
+{
+	int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct conn *c;
+
+	if (fd < 0)
+		return;
+	c = s->n_conns < SERVER_CONNS ? calloc(1, sizeof(*c)) : NULL;
+	if (!c || peer(fd, &c->cred) < 0) {
+		free(c);
+		close(fd);
+		return;
+	}
+	c->kick.fd = c->pid.fd = c->tenant_event = -1;
+	c->socket.conn = c->kick.conn = c->pid.conn = c;
+	c->next = s->conns;
+	if (c->next)
+		c->next->prev = c;
+	s->conns = c;
+	s->n_conns++;
+	c->socket.fd = fd;
+	if (loop_watch(s, &c->socket, WATCH_CONN, fd, EPOLLIN) < 0)
+		conn_kill(c);
+}
+
+/* ---- sending ---- */
+
+void conn_writable(struct server *s, struct conn *c)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &c->socket};
+
+	while (c->out_at < c->out.len) {
+		struct wire_head head;
+		int r = wire_send(c->socket.fd, c->out.at + c->out_at, NULL, 0);
+
+		if (r == -EAGAIN) {
+			ev.events |= EPOLLOUT;
+			break;
+		}
+		if (r < 0) {
+			conn_kill(c);
+			return;
+		}
+		memcpy(&head, c->out.at + c->out_at, sizeof(head));
+		c->out_at += head.bytes;
+	}
+	if (c->out_at == c->out.len) {
+		strbuf_finish(&c->out);
+		c->out_at = 0;
+		if (c->closing)
+			conn_kill(c);
+	}
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->socket.fd, &ev);
+}
+
+static void refuse(struct server *s, struct conn *c, int error, const char *why)
+{
+	struct wire_refused m = {.error = -error};
+
+	wire_head_init(&m.head, WIRE_REFUSED, sizeof(m));
+	snprintf(m.why, sizeof(m.why), "%s", why);
+	s->hd->refused++;
+	hd_log("refused pid %d, uid %u: %s", (int)c->cred.pid, (unsigned)c->cred.uid, why);
+	wire_send(c->socket.fd, &m, NULL, 0);
+	conn_kill(c);
+}
+
+/* ---- tenants ---- */
+
+static size_t peer_groups(int fd, gid_t *ret, size_t max)
+{
+	socklen_t len = (socklen_t)(max * sizeof(gid_t));
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, ret, &len) < 0 ? 0 : len / sizeof(gid_t);
+}
+
+static int welcome(struct server *s, struct conn *c, int page_fd)
+{
+	const struct hd_config *cf = s->config;
+	struct wire_welcome m = {
+		.tenant = c->tenant->id,
+		.page_bytes = c->page->bytes,
+		.priority = c->tenant->priority,
+		.weight = c->tenant->weight,
+		.mps = cf->mps,
+		.min_managed_ns = (uint32_t)MIN(cf->min_managed_ns, UINT32_MAX),
+	};
+	int fds[3] = {page_fd, c->kick.fd, c->tenant_event};
+
+	wire_head_init(&m.head, WIRE_WELCOME, sizeof(m));
+	snprintf(m.mps_pipe, sizeof(m.mps_pipe), "%s", cf->mps ? cf->mps_pipe : "");
+	return wire_send(c->socket.fd, &m, fds, 3);
+}
+
+/* Edge-triggered and never read: a kick costs the daemon no system call of its own. */
+static int watch_tenant(struct server *s, struct conn *c)
+{
+	int kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), pid, r;
+
+	if (kick < 0)
+		return -errno;
+	r = loop_watch(s, &c->kick, WATCH_KICK, kick, EPOLLIN | EPOLLET);
+	if (r < 0)
+		return r;
+	c->tenant_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->tenant_event < 0)
+		return -errno;
+	/* A child that inherited the socket would keep it open: the process itself counts. From
+	 * another namespace the pid is 0 and the socket alone has to do. */
+	pid = c->cred.pid > 0 ? (int)syscall(SYS_pidfd_open, c->cred.pid, 0) : -1;
+	if (pid >= 0)
+		return loop_watch(s, &c->pid, WATCH_PID, pid, EPOLLIN);
+	return c->cred.pid > 0 && errno == ESRCH ? -ESRCH : 0;
+}
+
+static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
+{
+	gid_t groups[MAX_GROUPS];
+	size_t n = peer_groups(c->socket.fd, groups, MAX_GROUPS);
+	int priority = h->priority, page_fd = -1, r;
+	uint32_t weight = h->weight;
+
+	hd_rights(s->config, &c->cred, groups, n, &priority, &weight);
+	r = wire_page_create(0, &c->page, &page_fd);
+	if (r == 0)
+		r = watch_tenant(s, c);
+	if (r == 0)
+		r = hd_tenant_add(s->hd, &c->cred, h, priority, weight, c->page, c, &c->tenant);
+	if (r == 0)
+		r = welcome(s, c, page_fd);
+	if (page_fd >= 0)
+		close(page_fd);
+	if (r == -EUSERS || r == -ENOSPC)
+		refuse(s, c, r, "too many tenants");
+	else if (r < 0)
+		refuse(s, c, r, strerror(-r));
+	else if (priority != h->priority || weight != h->weight)
+		hd_log("pid %d, uid %u asked for priority %d, weight %u: granted %d, %u",
+			(int)c->cred.pid, (unsigned)c->cred.uid, h->priority, h->weight, priority,
+			weight);
+}
+
+void conn_wake(void *server, struct hd_tenant *t, bool hold)
+{
+	struct conn *c = t->user;
+	uint64_t one = 1;
+	ssize_t n;
+
+	(void)server;
+	syscall(SYS_futex, &t->page->seq, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	if (hold)
+		syscall(SYS_futex, &t->page->hold, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	n = write(c->tenant_event, &one, sizeof(one));
+	(void)n; /* full: it is readable already */
+}
+
+/* ---- receiving ---- */
+
+static void bad_message(struct server *s, struct conn *c, int r)
+{
+	s->hd->bad_messages++;
+	if (r == -EPROTO) {
+		char why[128];
+
+		snprintf(why, sizeof(why),
+			"another protocol version: this heddled speaks version %u", WIRE_PROTOCOL);
+		refuse(s, c, -EPROTO, why);
+	} else {
+		refuse(s, c, -EBADMSG, "malformed message");
+	}
+}
+
+static void message(struct server *s, struct conn *c, const void *msg)
+{
+	struct wire_status status;
+	struct wire_head head;
+
+	memcpy(&head, msg, sizeof(head));
+	switch (head.type) {
+	case WIRE_HELLO:
+		if (c->tenant)
+			break;
+		hello(s, c, msg);
+		return;
+	case WIRE_LIST:
+		if (c->out.len)
+			break; /* the last answer first */
+		hd_list(s->hd, &c->out);
+		conn_writable(s, c);
+		return;
+	default:
+		break;
+	}
+	/* A question is a status message with nothing in it. */
+	if (head.type == WIRE_STATUS && c->out.len == 0) {
+		hd_status(s->hd, &status);
+		strbuf_add(&c->out, (const char *)&status, sizeof(status));
+		conn_writable(s, c);
+		return;
+	}
+	s->hd->bad_messages++;
+	refuse(s, c, -EBADMSG, "message out of order");
+}
+
+void conn_readable(struct server *s, struct conn *c)
+{
+	_Alignas(8) char msg[WIRE_MAX_BYTES];
+
+	/* A few at a time, so that nobody keeps the others waiting. */
+	for (unsigned i = 0; i < 8 && !c->dead; i++) {
+		int n = wire_recv(c->socket.fd, msg, sizeof(msg), NULL, 0, NULL), r;
+
+		if (n == -EAGAIN)
+			return;
+		if (n == -EMSGSIZE) {
+			bad_message(s, c, -EBADMSG);
+			return;
+		}
+		if (n <= 0) {
+			conn_kill(c);
+			return;
+		}
+		r = wire_check(msg, (size_t)n);
+		if (r < 0)
+			bad_message(s, c, r);
+		else
+			message(s, c, msg);
+	}
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Tenants and devices, and one turn of the crank. How often pages are looked at follows from what
+ * there is to wait for: a launch on its way out, closely; one that others wait for, by how long it
+ * may still take; nothing contended, not at all. */
+#include "daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES   64u
+#define TICK_MIN_NS   50000ull
+#define TICK_MAX_NS   500000ull
+#define TICK_CPU_NS   200000ull /* the virtual GPU is slower, and shares these processors */
+#define ALIVE_TICK_NS 100000000ull
+
+int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret)
+{
+	struct hd *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	d->config = *c;
+	d->io = *io;
+	d->started_ns = io->now_ns(io->user);
+	d->next_id = 1;
+	if (c->events[0]) {
+		r = hd_events_open(c->events, &d->events);
+		if (r < 0) {
+			free(d);
+			return r;
+		}
+	}
+	*ret = d;
+	return 0;
+}
+
+void hd_destroy(struct hd *d)
+{
+	if (!d)
+		return;
+	while (d->devices)
+		hd_tenant_remove(d, d->devices->tenants);
+	hd_events_close(d->events);
+	free(d);
+}
+
+static int find_device(struct hd *d, const struct wire_hello *h, struct hd_device **ret)
+{
+	struct sched_options o = {
+		.n_sms = h->n_sms,
+		.threads_per_sm = h->threads_per_sm,
+		.blocks_per_sm = h->blocks_per_sm,
+		.regs_per_sm = h->regs_per_sm,
+		.shared_per_sm = h->shared_per_sm,
+		.simultaneous = d->config.mps || h->is_cpu_device,
+		.spatial = !d->config.temporal,
+		.within_srt = d->config.within_srt,
+		.extra_sms = d->config.extra_sms,
+		.linger_max_ns = d->config.linger_max_ns,
+		.grace_ns = d->config.grace_ns,
+	};
+	struct hd_device *dev;
+	unsigned n = 0;
+	int r;
+
+	for (dev = d->devices; dev; dev = dev->next, n++) {
+		if (strcmp(dev->name, h->device) == 0 && dev->n_sms == h->n_sms &&
+			dev->is_cpu == !!h->is_cpu_device) {
+			*ret = dev;
+			return 0;
+		}
+	}
+	if (n >= MAX_DEVICES)
+		return -ENOSPC;
+	if (h->is_cpu_device) {
+		/* Everything there takes longer, arriving included. */
+		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
+		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
+	}
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return -ENOMEM;
+	r = sched_create(&o, d->config.policy, &dev->sched);
+	if (r < 0) {
+		free(dev);
+		return r;
+	}
+	memcpy(dev->name, h->device, sizeof(dev->name));
+	dev->n_sms = h->n_sms;
+	dev->is_cpu = h->is_cpu_device;
+	dev->next = d->devices;
+	d->devices = dev;
+	*ret = dev;
+	return 0;
+}
+
+static void drop_device(struct hd *d, struct hd_device *dev)
+{
+	struct sched_stats st;
+
+	for (struct hd_device **p = &d->devices; *p; p = &(*p)->next) {
+		if (*p == dev) {
+			*p = dev->next;
+			break;
+		}
+	}
+	sched_stats(dev->sched, &st);
+	d->ended_decisions += st.decisions;
+	d->ended_grants += st.grants;
+	d->ended_preemptions += st.preemptions + st.shrinks;
+	sched_destroy(dev->sched);
+	free(dev);
+}
+
+int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
+	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret)
+{
+	struct hd_device *dev;
+	struct hd_tenant *t;
+	int r;
+
+	if (d->n_tenants >= d->config.max_tenants)
+		return -EUSERS;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	r = find_device(d, hello, &dev);
+	if (r < 0)
+		goto fail;
+	t->hello = *hello;
+	t->cred = *cred;
+	t->id = d->next_id;
+	t->priority = priority;
+	t->weight = weight;
+	t->page = page;
+	t->user = user;
+	t->device = dev;
+	t->joined_ns = d->io.now_ns(d->io.user);
+	r = sched_join(dev->sched, t->joined_ns, t->id, priority, weight, t, &t->sched);
+	if (r < 0) {
+		if (!dev->tenants)
+			drop_device(d, dev);
+		goto fail;
+	}
+	d->next_id++;
+	d->n_tenants++;
+	t->next = dev->tenants;
+	if (t->next)
+		t->next->prev = t;
+	dev->tenants = t;
+	dev->n_tenants++;
+	page->tenant = t->id;
+	page->priority = (uint32_t)priority;
+	page->weight = weight;
+	hd_event_tenant(d, "join", t);
+	hd_watch(d, dev);
+	*ret = t;
+	return 0;
+fail:
+	free(t);
+	return r;
+}
+
+void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
+{
+	struct hd_device *dev = t->device;
+	uint64_t now = d->io.now_ns(d->io.user);
+
+	hd_event_tenant(d, "leave", t);
+	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
+		if (t->slots[i].draining)
+			dev->draining--;
+	}
+	sched_leave(dev->sched, now, t->sched);
+	*(t->prev ? &t->prev->next : &dev->tenants) = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	dev->n_tenants--;
+	d->n_tenants--;
+	free(t);
+	if (!dev->tenants)
+		drop_device(d, dev);
+	else
+		hd_watch(d, dev);
+}
+
+void hd_kicked(struct hd *d, struct hd_tenant *t)
+{
+	hd_scan_tenant(d, t, true);
+}
+
+/* Tenants that are held or preempted take the daemon for dead when this stands still. */
+static void say_alive(struct hd *d, uint64_t now)
+{
+	uint32_t ms = (uint32_t)(now / 1000000);
+
+	d->last_alive_ns = now;
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+			__atomic_store_n(&t->page->alive_ms, ms, __ATOMIC_RELAXED);
+	}
+}
+
+/* How long until somebody who is waited for may be through. */
+static uint64_t tick_of(struct hd_device *dev, uint64_t now)
+{
+	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
+
+	if (dev->draining)
+		return floor;
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		for (uint32_t i = 0; t->n_known && i < t->high_slot; i++) {
+			struct sched_info info;
+
+			if (!t->slots[i].launch)
+				continue;
+			sched_launch_state(dev->sched, now, t->slots[i].launch, &info);
+			if (info.state == SCHED_RUNNING || info.state == SCHED_SUBMITTED)
+				least = MIN(least, info.remaining_ns);
+		}
+	}
+	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
+}
+
+static uint64_t run_device(struct hd *d, struct hd_device *dev)
+{
+	uint64_t now, next = UINT64_MAX, deadline;
+
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		if (t->n_known || t->opaque_active)
+			hd_scan_tenant(d, t, false);
+	}
+	now = d->io.now_ns(d->io.user);
+	if (sched_decide(dev->sched, now) < 0)
+		return TICK_MAX_NS;
+	hd_apply(d, dev);
+	deadline = sched_deadline(dev->sched);
+	if (deadline != UINT64_MAX)
+		next = deadline > now ? deadline - now : 0;
+	if (sched_contended(dev->sched))
+		next = MIN(next, tick_of(dev, now));
+	return next;
+}
+
+uint64_t hd_run(struct hd *d)
+{
+	uint64_t next = UINT64_MAX, now;
+	bool contended = false;
+
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		next = MIN(next, run_device(d, dev));
+		contended |= sched_contended(dev->sched);
+	}
+	now = d->io.now_ns(d->io.user);
+	if (contended && now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
+		say_alive(d, now);
+	return contended ? MIN(next, ALIVE_TICK_NS) : next;
+}
+
+bool hd_in_handover(const struct hd *d)
+{
+	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		if (dev->draining && !dev->is_cpu)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddled's core: tenants, their pages, one scheduling engine a device. It knows neither sockets
+ * nor clocks: the time and the waking of tenants come through struct hd_io, so that a test drives
+ * it in virtual time. Everything in a page that the tenant may write is copied once, bounded, and
+ * only then used. One thread. */
+#ifndef HEDDLE_DAEMON_H
+#define HEDDLE_DAEMON_H
+
+#include "sched/sched.h"
+#include "wire/wire.h"
+
+#include <sys/socket.h>
+
+#define HD_HANDOVERS 1000u
+
+struct hd_config {
+	const struct sched_policy *policy;
+	bool mps, temporal, within_srt;
+	uint32_t extra_sms, opaque_limit, max_tenants;
+	uint64_t min_managed_ns, linger_max_ns, grace_ns;
+	char socket[108], group[64], privileged_group[64], mps_pipe[108];
+	char events[4096];
+};
+
+struct hd_tenant;
+struct hd_io {
+	uint64_t (*now_ns)(void *user);
+	/* Something changed for the tenant; hold: its hold word fell to 0. */
+	void (*wake)(void *user, struct hd_tenant *t, bool hold);
+	void *user;
+};
+
+struct hd_slot {
+	struct sched_launch *launch; /* NULL: nothing known in this slot */
+	struct hd_tenant *tenant;
+	uint64_t id, total, kernel, submit_ns, store_ns;
+	uint32_t gen, seq, drains, preempt_seq, grow, preemptions, tier;
+	uint32_t threads, shared_bytes;
+	bool arrived, zero; /* zero: its quotas are all 0 now */
+	bool draining;
+	char name[64];
+};
+
+struct hd_device;
+struct hd_tenant {
+	struct hd_tenant *prev, *next; /* of its device */
+	struct hd_device *device;
+	struct sched_tenant *sched;
+	struct wire_page *page;
+	struct wire_hello hello;
+	struct ucred cred;
+	void *user;
+	uint32_t id, weight, watch, hold, seq, opaque_limit;
+	int priority;
+	bool opaque_active;
+	uint32_t n_known, high_slot; /* slots known; 1 + the highest ever used */
+	uint64_t launches, preemptions, joined_ns;
+	struct hd_slot slots[WIRE_SLOTS];
+};
+
+struct hd_device {
+	struct hd_device *next;
+	struct sched *sched;
+	struct hd_tenant *tenants;
+	uint32_t n_tenants, n_sms;
+	bool is_cpu;
+	uint64_t draining; /* launches told to leave and not gone */
+	char name[64];
+};
+
+struct hd {
+	struct hd_config config;
+	struct hd_io io;
+	struct hd_device *devices;
+	struct hd_events *events; /* NULL: not asked for */
+	uint32_t n_tenants, next_id;
+	uint64_t started_ns, refused, bad_messages;
+	uint64_t last_alive_ns;
+	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
+	uint32_t handover_ns[HD_HANDOVERS];
+	uint64_t n_handovers;
+};
+
+/* ---- core.c ---- */
+int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
+void hd_destroy(struct hd *d);
+/* The page stays the caller's, and must outlive the tenant. granted: after rights.c. */
+int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
+	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
+void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
+/* The tenant kicked: looks at its whole page. Decisions follow with hd_run. */
+void hd_kicked(struct hd *d, struct hd_tenant *t);
+/* Looks at what is known to be under way, decides, tells. Returns how long nothing needs to be
+ * looked at, in ns; UINT64_MAX: until something happens. */
+uint64_t hd_run(struct hd *d);
+/* A launch is on its way out, so that looking without sleeping may pay. */
+bool hd_in_handover(const struct hd *d);
+
+/* ---- pages.c ---- */
+void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
+void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
+/* ---- apply.c ---- */
+void hd_apply(struct hd *d, struct hd_device *dev);
+void hd_watch(struct hd *d, struct hd_device *dev);
+
+/* ---- rows.c: answers to tools, as packets one after another in out ---- */
+void hd_list(struct hd *d, struct strbuf *out);
+void hd_status(struct hd *d, struct wire_status *ret);
+
+/* ---- events.c: the log in JSON lines (doc/events.md) ---- */
+int hd_events_open(const char *path, struct hd_events **ret);
+void hd_events_close(struct hd_events *e);
+void hd_events_flush(struct hd_events *e); /* off the path of decisions */
+void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
+void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
+
+/* ---- rights.c ---- */
+/* Lowers what the peer may not have. groups: its supplementary ones. */
+void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
+	size_t n_groups, int *io_priority, uint32_t *io_weight);
+
+/* ---- log.c ---- */
+void hd_log(const char *fmt, ...) HD_PRINTF(1, 2); /* one line on standard error */
+
+#endif

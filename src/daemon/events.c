@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The event log, one JSON object a line (doc/events.md). On the path of decisions an event is only
+ * copied; lines are made and written once all has been told. A file that cannot be written (a full
+ * disk) ends the log, with one line said, and nothing else. */
+#include "base/json.h"
+#include "daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EVENTS_SCHEMA 1
+#define KEEP_RECORDS  4096u
+
+struct record {
+	uint64_t t_ns;
+	const char *what; /* a literal */
+	bool of_launch;
+	/* tenant */
+	uint32_t tenant, weight;
+	int pid, priority;
+	char group[32], device[64];
+	/* launch */
+	uint64_t launch, total, submit_ns, store_ns;
+	uint32_t sms, preemptions, seq, drained_seq;
+	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
+	struct sched_info info;
+	char name[64]; /* of the program, or of the kernel */
+};
+
+struct hd_events {
+	int fd;
+	VEC(struct record) records;
+	struct strbuf out;
+};
+
+int hd_events_open(const char *path, struct hd_events **ret)
+{
+	struct hd_events *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0640);
+	if (e->fd < 0) {
+		r = -errno;
+		free(e);
+		return r;
+	}
+	strbuf_printf(&e->out, "{\"schema\": %d, \"log\": \"heddled-events\"}\n", EVENTS_SCHEMA);
+	*ret = e;
+	return 0;
+}
+
+static void tenant_fields(struct json *j, const struct record *r)
+{
+	json_int(j, "pid", r->pid);
+	json_str(j, "name", r->name);
+	json_int(j, "priority", r->priority);
+	json_uint(j, "weight", r->weight);
+	json_str(j, "group", r->group);
+	json_str(j, "device", r->device);
+}
+
+static void launch_fields(struct json *j, const struct record *r)
+{
+	json_uint(j, "launch", r->launch);
+	json_str(j, "kernel", r->name);
+	json_uint(j, "total", r->total);
+	json_uint(j, "finished", r->info.finished);
+	json_uint(j, "sms", r->sms);
+	json_uint(j, "preemptions", r->preemptions);
+	json_uint(j, "seq", r->seq);
+	json_uint(j, "submit_ns", r->submit_ns);
+	json_uint(j, "store_ns", r->store_ns);
+	if (r->info.predicted_ns != SCHED_UNKNOWN)
+		json_uint(j, "predicted_ns", r->info.predicted_ns);
+	if (r->info.remaining_ns != SCHED_UNKNOWN)
+		json_uint(j, "remaining_ns", r->info.remaining_ns);
+	json_uint(j, "waited_ns", r->info.waited_ns);
+	json_uint(j, "ran_ns", r->info.ran_ns);
+	json_uint(j, "cost_ns", r->info.cost_ns);
+	json_uint(j, "drained_seq", r->drained_seq);
+	json_uint(j, "device_arrived_ns", r->arrived_ns);
+	json_uint(j, "device_seen_ns", r->seen_ns);
+	json_uint(j, "device_drained_ns", r->drained_ns);
+	json_uint(j, "device_done_ns", r->done_ns);
+}
+
+/* The writer breaks lines and indents; here a line must be one. (Inside strings newlines are
+ * escaped already.) */
+static void add_line(struct strbuf *out, const struct strbuf *text)
+{
+	for (size_t i = 0; i < text->len; i++) {
+		if (text->at[i] != '\n') {
+			strbuf_add(out, &text->at[i], 1);
+			continue;
+		}
+		while (i + 1 < text->len && (text->at[i + 1] == ' ' || text->at[i + 1] == '\t'))
+			i++;
+		if (out->len && out->at[out->len - 1] == ',')
+			strbuf_add(out, " ", 1);
+	}
+	strbuf_add(out, "\n", 1);
+}
+
+static void format(struct strbuf *out, const struct record *r)
+{
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text);
+	json_object(&j, NULL);
+	json_uint(&j, "t_ns", r->t_ns);
+	json_str(&j, "event", r->what);
+	json_uint(&j, "tenant", r->tenant);
+	if (r->of_launch)
+		launch_fields(&j, r);
+	else
+		tenant_fields(&j, r);
+	json_end(&j, '}');
+	add_line(out, &text);
+	strbuf_finish(&text);
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			errno = done ? errno : ENOSPC;
+			return false;
+		}
+		p += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+void hd_events_flush(struct hd_events *e)
+{
+	if (!e || e->fd < 0 || (e->records.len == 0 && e->out.len == 0))
+		return;
+	for (size_t i = 0; i < e->records.len; i++)
+		format(&e->out, &e->records.at[i]);
+	e->records.len = 0;
+	if (!write_all(e->fd, e->out.at, e->out.len)) {
+		hd_log("the event log ends here: %s", strerror(errno));
+		close(e->fd);
+		e->fd = -1;
+	}
+	strbuf_finish(&e->out);
+}
+
+void hd_events_close(struct hd_events *e)
+{
+	if (!e)
+		return;
+	hd_events_flush(e);
+	if (e->fd >= 0)
+		close(e->fd);
+	strbuf_finish(&e->out);
+	VEC_FREE(&e->records);
+	free(e);
+}
+
+static void add(struct hd_events *e, const struct record *r)
+{
+	if (e->records.len >= KEEP_RECORDS)
+		hd_events_flush(e);
+	VEC_PUSH(&e->records, *r);
+}
+
+void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t)
+{
+	struct record r = {.what = what};
+
+	if (!d->events || d->events->fd < 0)
+		return;
+	r.t_ns = d->io.now_ns(d->io.user);
+	r.tenant = t->id;
+	r.pid = t->cred.pid;
+	r.priority = t->priority;
+	r.weight = t->weight;
+	memcpy(r.name, t->hello.name, sizeof(r.name));
+	memcpy(r.group, t->hello.group, sizeof(r.group));
+	memcpy(r.device, t->device->name, sizeof(r.device));
+	add(d->events, &r);
+}
+
+void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms)
+{
+	const struct hd_tenant *t = s->tenant;
+	const struct ctl_host *h = &t->page->slots[s - t->slots].host;
+	struct record r = {.what = what, .of_launch = true};
+
+	if (!d->events || d->events->fd < 0)
+		return;
+	r.t_ns = d->io.now_ns(d->io.user);
+	r.tenant = t->id;
+	r.launch = s->id;
+	r.total = s->total;
+	r.submit_ns = s->submit_ns;
+	r.store_ns = s->store_ns;
+	r.sms = n_sms;
+	r.preemptions = s->preemptions;
+	r.seq = s->seq;
+	r.drained_seq = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
+	r.arrived_ns = __atomic_load_n(&h->arrived_ns, __ATOMIC_RELAXED);
+	r.seen_ns = __atomic_load_n(&h->seen_ns, __ATOMIC_RELAXED);
+	r.drained_ns = __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED);
+	r.done_ns = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
+	memcpy(r.name, s->name, sizeof(r.name));
+	sched_launch_state(t->device->sched, r.t_ns, s->launch, &r.info);
+	add(d->events, &r);
+}

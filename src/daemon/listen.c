@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The socket: from the service manager, or our own. A lock file beside it tells a running daemon
+ * from the socket that a dead one left behind, and is held for life. */
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LISTEN_FDS_START 3
+
+void notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	size_t len = path ? strlen(path) : 0;
+	int fd;
+
+	if (len == 0 || len >= sizeof(a.sun_path) || (path[0] != '/' && path[0] != '@'))
+		return;
+	memcpy(a.sun_path, path, len);
+	if (path[0] == '@')
+		a.sun_path[0] = 0;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&a,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+	close(fd);
+}
+
+/* The socket that the service manager opened, or -1. */
+static int activated_fd(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+	int type = 0, listening = 0;
+	socklen_t len = sizeof(type);
+
+	if (!pid || !fds || strtol(pid, NULL, 10) != getpid() || strtol(fds, NULL, 10) < 1)
+		return -1;
+	if (getsockopt(LISTEN_FDS_START, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
+		getsockopt(LISTEN_FDS_START, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 ||
+		type != SOCK_SEQPACKET || !listening)
+		return -1;
+	fcntl(LISTEN_FDS_START, F_SETFD, FD_CLOEXEC);
+	fcntl(LISTEN_FDS_START, F_SETFL, O_NONBLOCK);
+	return LISTEN_FDS_START;
+}
+
+static int take_lock(struct server *s, pid_t *ret_pid)
+{
+	char path[sizeof(s->config->socket) + 8], text[32] = "";
+	int fd, r;
+
+	snprintf(path, sizeof(path), "%s.lock", s->config->socket);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		r = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+		if (read(fd, text, sizeof(text) - 1) > 0)
+			*ret_pid = (pid_t)strtol(text, NULL, 10);
+		close(fd);
+		return r;
+	}
+	snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	if (ftruncate(fd, 0) < 0 || write(fd, text, strlen(text)) < 0)
+		hd_log("%s: %s", path, strerror(errno));
+	s->lock = fd;
+	return 0;
+}
+
+/* Group heddle's where there is one, else the owner's alone. */
+static int give_rights(const struct hd_config *c)
+{
+	const struct group *g = c->group[0] ? getgrnam(c->group) : NULL;
+
+	if (g && chown(c->socket, (uid_t)-1, g->gr_gid) == 0)
+		return chmod(c->socket, 0660) < 0 ? -errno : 0;
+	if (g)
+		hd_log("cannot give %s to group %s: it is for this user alone", c->socket,
+			c->group);
+	return 0;
+}
+
+int listen_open(struct server *s, pid_t *ret_pid)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd = activated_fd(), r;
+	mode_t mask;
+
+	s->lock = -1;
+	if (fd >= 0) {
+		s->activated = true;
+		return loop_watch(s, &s->listener, WATCH_LISTENER, fd, EPOLLIN);
+	}
+	if (strlen(s->config->socket) >= sizeof(a.sun_path))
+		return -ENAMETOOLONG;
+	r = take_lock(s, ret_pid);
+	if (r < 0)
+		return r;
+	memcpy(a.sun_path, s->config->socket, strlen(s->config->socket));
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	/* With the lock in hand, what lies there is a dead daemon's. */
+	unlink(s->config->socket);
+	mask = umask(0177);
+	r = bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
+	umask(mask);
+	if (r == 0)
+		r = give_rights(s->config);
+	if (r == 0 && listen(fd, 128) < 0)
+		r = -errno;
+	if (r == 0)
+		r = loop_watch(s, &s->listener, WATCH_LISTENER, fd, EPOLLIN);
+	if (r < 0)
+		close(fd);
+	return r;
+}
+
+void listen_close(struct server *s)
+{
+	close(s->listener.fd);
+	if (!s->activated)
+		unlink(s->config->socket);
+	if (s->lock >= 0)
+		close(s->lock); /* the file stays: removing it would race with the next daemon */
+}

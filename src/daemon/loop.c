@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The loop: sleeps in epoll until a kick, a message, a signal or the timer, then turns the crank.
+ * Where there are processors to spare it looks on for a few microseconds after an event, since a
+ * hand-over is shorter than a sleep. */
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SPIN_NS    50000ull
+#define MAX_EVENTS 64
+
+int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = w};
+
+	w->kind = kind;
+	w->fd = fd;
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static void read_signal(struct server *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		int status;
+
+		if (info.ssi_signo != SIGCHLD) {
+			s->stop = true;
+			continue;
+		}
+		while (waitpid(-1, &status, WNOHANG) > 0) {
+			if (!s->mps || (pid_t)info.ssi_pid != s->mps)
+				continue;
+			hd_log("the MPS control daemon ended: tenants that come now take turns");
+			s->mps = 0;
+			s->config->mps = s->hd->config.mps = false;
+		}
+	}
+}
+
+static void handle(struct server *s, const struct epoll_event *ev)
+{
+	struct watch *w = ev->data.ptr;
+	uint64_t n;
+
+	switch (w->kind) {
+	case WATCH_LISTENER:
+		conn_accept(s);
+		break;
+	case WATCH_SIGNAL:
+		read_signal(s);
+		break;
+	case WATCH_TIMER:
+		if (read(w->fd, &n, sizeof(n)) < 0)
+			break;
+		break;
+	case WATCH_KICK:
+		if (w->conn->tenant && !w->conn->dead)
+			hd_kicked(s->hd, w->conn->tenant);
+		break;
+	case WATCH_PID:
+		conn_kill(w->conn);
+		break;
+	case WATCH_CONN:
+		if (w->conn->dead)
+			break;
+		if (ev->events & EPOLLIN)
+			conn_readable(s, w->conn);
+		else if (ev->events & (EPOLLHUP | EPOLLERR))
+			conn_kill(w->conn);
+		if (ev->events & EPOLLOUT && !w->conn->dead)
+			conn_writable(s, w->conn);
+	}
+}
+
+static void arm(struct server *s, uint64_t ns)
+{
+	struct itimerspec t = {0};
+
+	if (ns != UINT64_MAX) {
+		ns = ns ? ns : 1;
+		t.it_value.tv_sec = (time_t)(ns / 1000000000);
+		t.it_value.tv_nsec = (long)(ns % 1000000000);
+	}
+	timerfd_settime(s->timer.fd, 0, &t, NULL);
+}
+
+static uint64_t turn(struct server *s, const struct epoll_event *ev, int n)
+{
+	uint64_t next;
+
+	for (int i = 0; i < n; i++)
+		handle(s, &ev[i]);
+	conn_reap(s);
+	next = hd_run(s->hd);
+	return next;
+}
+
+static uint64_t spin(struct server *s, uint64_t next)
+{
+	const struct hd_io *io = &s->hd->io;
+	uint64_t end = io->now_ns(io->user) + SPIN_NS;
+
+	while (s->may_spin && hd_in_handover(s->hd) && io->now_ns(io->user) < end) {
+		struct epoll_event ev[MAX_EVENTS];
+		int n = epoll_wait(s->epoll, ev, MAX_EVENTS, 0);
+
+		next = turn(s, ev, n < 0 ? 0 : n);
+	}
+	return next;
+}
+
+static int open_fds(struct server *s)
+{
+	sigset_t set;
+	int fd, r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	r = fd < 0 ? -errno : loop_watch(s, &s->signal, WATCH_SIGNAL, fd, EPOLLIN);
+	if (r < 0)
+		return r;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return fd < 0 ? -errno : loop_watch(s, &s->timer, WATCH_TIMER, fd, EPOLLIN);
+}
+
+int loop_run(struct server *s)
+{
+	uint64_t armed = UINT64_MAX;
+	int r = open_fds(s);
+
+	if (r < 0)
+		return r;
+	while (!s->stop) {
+		struct epoll_event ev[MAX_EVENTS];
+		int n = epoll_wait(s->epoll, ev, MAX_EVENTS, -1);
+		uint64_t next;
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		next = spin(s, turn(s, ev, n < 0 ? 0 : n));
+		hd_events_flush(s->hd->events);
+		if (next != UINT64_MAX || armed != UINT64_MAX)
+			arm(s, next);
+		armed = next;
+	}
+	return 0;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Reading tenants' pages: what the slots say becomes events of the engine. A tenant may write
+ * anything at any time, so each word is read once, what was published with a slot is copied once,
+ * and nothing that comes back is used as an index or a size without a bound. */
+#include "daemon.h"
+
+#include <string.h>
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static uint64_t load64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static void copy_name(char ret_name[64], const char *from)
+{
+	for (unsigned i = 0; i < 63; i++) {
+		char c = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+
+		ret_name[i] = c;
+		if (!c)
+			return;
+	}
+	ret_name[63] = 0;
+}
+
+static uint64_t product(const uint32_t dim[3], uint64_t max)
+{
+	uint64_t n = 1;
+
+	for (unsigned i = 0; i < 3; i++) {
+		n *= dim[i];
+		if (n > max)
+			return max;
+	}
+	return n;
+}
+
+/* What was published with the launch. */
+static void copy_info(const struct wire_slot *w, struct sched_launch_info *ret)
+{
+	uint32_t block[3];
+
+	memcpy(block, w->block, sizeof(block));
+	*ret = (struct sched_launch_info){
+		.id = load64(&w->id),
+		.kernel = load64(&w->kernel),
+		.total = MIN(load64(&w->total), UINT64_MAX / 4),
+		.threads = (uint32_t)product(block, 1024),
+		.regs = MIN(load(&w->regs), 255),
+		.shared_bytes = MIN(load(&w->shared_bytes), 1 << 20),
+		.workers_per_sm = MIN(load(&w->workers_per_sm), 32),
+		.stream_priority = MIN(load(&w->priority), 15),
+	};
+	if (ret->threads == 0)
+		ret->threads = 1;
+}
+
+void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
+{
+	struct hd_tenant *t = s->tenant;
+	struct wire_slot *w = &t->page->slots[s - t->slots];
+	uint64_t ran = 0;
+
+	if (completed) {
+		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
+
+		ran = from && to > from ? to - from : 0;
+		hd_event_launch(d, "finish", s, 0);
+	} else {
+		hd_event_launch(d, "drop", s, 0);
+	}
+	if (s->draining)
+		t->device->draining--;
+	sched_end(t->device->sched, d->io.now_ns(d->io.user), s->launch, completed, ran);
+	memset(s, 0, sizeof(*s));
+	t->n_known--;
+}
+
+static void saw_drained(struct hd *d, struct hd_slot *s, uint64_t now)
+{
+	struct hd_device *dev = s->tenant->device;
+
+	if (s->draining) {
+		s->draining = false;
+		dev->draining--;
+		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
+			(uint32_t)MIN(now - s->store_ns, UINT32_MAX);
+	}
+	hd_event_launch(d, "drained", s, 0);
+	sched_drained(dev->sched, now, s->launch);
+}
+
+/* The device's reports of a known launch. False when it is over. */
+static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
+{
+	struct sched *sched = s->tenant->device->sched;
+	uint64_t now = d->io.now_ns(d->io.user);
+	uint32_t drains;
+
+	if (load(&w->host.done) == s->gen + 1) {
+		hd_slot_forget(d, s, true);
+		return false;
+	}
+	drains = load(&w->host.drains);
+	if (!s->arrived) {
+		if (load(&w->host.arrived) != s->gen + 1)
+			return true;
+		s->arrived = true;
+		sched_arrive(sched, now, s->launch);
+		hd_event_launch(d, "arrive", s, 0);
+	}
+	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
+	if (drains != s->drains) {
+		s->drains = drains;
+		/* One that was told before, and has been answered since, says nothing. */
+		if ((int32_t)(load(&w->host.drained_seq) - s->preempt_seq) >= 0)
+			saw_drained(d, s, now);
+		if (!s->zero)
+			d->io.wake(d->io.user, s->tenant, false);
+	}
+	return true;
+}
+
+static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
+{
+	struct wire_slot *w = &t->page->slots[i];
+	struct hd_slot *s = &t->slots[i];
+	struct sched_launch_info info;
+	uint8_t first;
+
+	copy_info(w, &info);
+	*s = (struct hd_slot){
+		.tenant = t,
+		.id = info.id,
+		.total = info.total,
+		.kernel = info.kernel,
+		.threads = info.threads,
+		.shared_bytes = info.shared_bytes,
+		.submit_ns = load64(&w->submit_ns),
+		.gen = load(&w->gen),
+		.seq = load(&w->host.seq),
+		.preempt_seq = load(&w->host.seq),
+		.tier = load(&w->tier),
+	};
+	copy_name(s->name, w->name);
+	first = __atomic_load_n(&w->host.quota[0], __ATOMIC_RELAXED);
+	s->zero = first == 0;
+	s->arrived = load(&w->host.arrived) == s->gen + 1;
+	info.user = s;
+	info.running = s->arrived && !s->zero;
+	__atomic_store_n(&w->preemptions, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
+	if (sched_submit(t->device->sched, d->io.now_ns(d->io.user), t->sched, &info, &s->launch) <
+		0) {
+		/* Nonsense (no blocks, an id twice): it runs unmanaged. */
+		s->launch = NULL;
+		return;
+	}
+	t->n_known++;
+	t->launches++;
+	t->high_slot = MAX(t->high_slot, i + 1);
+	hd_event_launch(d, "submit", s, 0);
+	if (s->arrived) {
+		sched_arrive(t->device->sched, d->io.now_ns(d->io.user), s->launch);
+		hd_event_launch(d, "arrive", s, 0);
+	}
+	look(d, s, w);
+}
+
+static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
+{
+	struct wire_slot *w = &t->page->slots[i];
+	struct hd_slot *s = &t->slots[i];
+	uint32_t expected = WIRE_SLOT_CLOSED;
+
+	if (s->launch) {
+		hd_slot_forget(d, s, load(&w->host.done) == s->gen + 1);
+	} else if (load(&w->host.done) == load(&w->gen) + 1 && load(&w->host.drains) == 0) {
+		/* Came and went while nobody looked: still tells how long it took. */
+		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
+		struct sched_launch_info info;
+
+		copy_info(w, &info);
+		if (from && to > from)
+			sched_learn(t->device->sched, &info, to - from);
+		t->launches++;
+	}
+	__atomic_store_n(&w->granted, 0, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(
+		&w->state, &expected, WIRE_SLOT_FREE, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void look_at_slot(struct hd *d, struct hd_tenant *t, uint32_t i)
+{
+	struct wire_slot *w = &t->page->slots[i];
+	struct hd_slot *s = &t->slots[i];
+	uint32_t state = load(&w->state);
+
+	/* The slot was given up and taken again since. */
+	if (s->launch && (state == WIRE_SLOT_FREE || load64(&w->id) != s->id))
+		hd_slot_forget(d, s, false);
+	if (state == WIRE_SLOT_CLOSED)
+		closed(d, t, i);
+	else if (state == WIRE_SLOT_SUBMITTED && s->launch)
+		look(d, s, w);
+	else if (state == WIRE_SLOT_SUBMITTED && load(&w->host.done) != load(&w->gen) + 1)
+		submitted(d, t, i);
+}
+
+static void look_at_opaque(struct hd *d, struct hd_tenant *t)
+{
+	uint32_t flying = load(&t->page->opaque_submitted) - load(&t->page->opaque_completed);
+	bool active = (flying && flying < 1u << 31) || load(&t->page->opaque_waiting);
+
+	if (active == t->opaque_active)
+		return;
+	t->opaque_active = active;
+	sched_opaque(t->device->sched, d->io.now_ns(d->io.user), t->sched, active);
+	hd_event_tenant(d, active ? "opaque" : "opaque-end", t);
+}
+
+void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
+{
+	look_at_opaque(d, t);
+	for (uint32_t i = 0; i < (whole ? WIRE_SLOTS : t->high_slot); i++) {
+		if (whole || t->slots[i].launch)
+			look_at_slot(d, t, i);
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Who may have what. Who the peer is comes from the kernel (SO_PEERCRED, SO_PEERGROUPS), never from
+ * a message. High priority and weight take from others, so they are for the daemon's owner, root,
+ * and one group that the configuration names; everybody else is granted normal. */
+#include "daemon.h"
+
+#include <grp.h>
+#include <unistd.h>
+
+#define PRIORITY_NORMAL 1
+
+static bool in_group(const char *name, const struct ucred *peer, const gid_t *groups, size_t n)
+{
+	const struct group *g = name[0] ? getgrnam(name) : NULL;
+
+	if (!g)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (groups[i] == g->gr_gid)
+			return true;
+	}
+	return peer->gid == g->gr_gid;
+}
+
+void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
+	size_t n_groups, int *io_priority, uint32_t *io_weight)
+{
+	if (*io_priority <= PRIORITY_NORMAL && *io_weight <= 1)
+		return;
+	if (peer->uid == 0 || peer->uid == geteuid() ||
+		in_group(c->privileged_group, peer, groups, n_groups))
+		return;
+	*io_priority = MIN(*io_priority, PRIORITY_NORMAL);
+	*io_weight = 1;
+}

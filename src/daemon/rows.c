@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What tools see: tenants, launches, figures. */
+#include "daemon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_ROWS 8192u
+
+static void add(struct strbuf *out, const void *msg, size_t bytes)
+{
+	strbuf_add(out, msg, bytes);
+}
+
+static enum wire_row_state state_of(const struct sched_info *i)
+{
+	switch (i->state) {
+	case SCHED_RUNNING:
+		return WIRE_RUNNING;
+	case SCHED_DRAINING:
+		return WIRE_PREEMPTED;
+	case SCHED_WAITING:
+		return i->preemptions ? WIRE_PREEMPTED : WIRE_HELD;
+	default:
+		return WIRE_QUEUED;
+	}
+}
+
+static void fill_common(struct wire_row *r, const struct hd_tenant *t)
+{
+	wire_head_init(&r->head, WIRE_ROW, sizeof(*r));
+	r->tenant = t->id;
+	r->pid = (uint32_t)t->cred.pid;
+	r->uid = t->cred.uid;
+	r->priority = t->priority;
+	r->weight = t->weight;
+	memcpy(r->group, t->hello.group, sizeof(r->group));
+	memcpy(r->device, t->hello.device, sizeof(r->device));
+}
+
+static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out)
+{
+	struct wire_row r = {.kind = 1, .id = s->id, .total = s->total};
+	struct sched_info i;
+
+	sched_launch_state(s->tenant->device->sched, d->io.now_ns(d->io.user), s->launch, &i);
+	fill_common(&r, s->tenant);
+	r.state = state_of(&i);
+	r.preemptions = s->preemptions;
+	r.launches = 1;
+	r.finished = i.finished;
+	r.waited_ns = i.waited_ns;
+	r.ran_ns = i.ran_ns;
+	r.predicted_ns = i.predicted_ns;
+	r.remaining_ns = i.remaining_ns;
+	memcpy(r.name, s->name, sizeof(r.name));
+	add(out, &r, sizeof(r));
+}
+
+static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, size_t *io_rows)
+{
+	struct wire_row r = {.kind = 0, .id = t->id, .state = WIRE_IDLE};
+
+	fill_common(&r, t);
+	r.preemptions = (uint32_t)MIN(t->preemptions, UINT32_MAX);
+	r.launches = (uint32_t)MIN(t->launches, UINT32_MAX);
+	memcpy(r.name, t->hello.name, sizeof(r.name));
+	if (t->opaque_active)
+		r.state = WIRE_RUNNING;
+	for (uint32_t i = 0; i < t->high_slot; i++) {
+		struct sched_info info;
+
+		if (!t->slots[i].launch)
+			continue;
+		sched_launch_state(
+			t->device->sched, d->io.now_ns(d->io.user), t->slots[i].launch, &info);
+		/* The one that says most: running, preempted, held, queued. */
+		if (r.state != WIRE_RUNNING &&
+			(r.state == WIRE_IDLE || state_of(&info) != WIRE_QUEUED))
+			r.state = state_of(&info);
+		r.ran_ns += info.ran_ns;
+		r.waited_ns += info.waited_ns;
+	}
+	if (t->hold && r.state == WIRE_IDLE)
+		r.state = WIRE_HELD;
+	add(out, &r, sizeof(r));
+	++*io_rows;
+	for (uint32_t i = 0; i < t->high_slot && *io_rows < MAX_ROWS; i++) {
+		if (!t->slots[i].launch)
+			continue;
+		add_launch(d, &t->slots[i], out);
+		++*io_rows;
+	}
+}
+
+void hd_list(struct hd *d, struct strbuf *out)
+{
+	struct wire_head end;
+	size_t rows = 0;
+
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		for (struct hd_tenant *t = dev->tenants; t && rows < MAX_ROWS; t = t->next) {
+			hd_scan_tenant(d, t, true);
+			add_tenant(d, t, out, &rows);
+		}
+	}
+	wire_head_init(&end, WIRE_END, sizeof(end));
+	add(out, &end, sizeof(end));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+void hd_status(struct hd *d, struct wire_status *ret)
+{
+	uint32_t n = (uint32_t)MIN(d->n_handovers, HD_HANDOVERS), sorted[HD_HANDOVERS];
+	struct wire_status s = {
+		.pid = (uint32_t)getpid(),
+		.uptime_s = (uint32_t)((d->io.now_ns(d->io.user) - d->started_ns) / 1000000000),
+		.tenants = d->n_tenants,
+		.grants = d->ended_grants,
+		.preemptions = d->ended_preemptions,
+		.decisions = d->ended_decisions,
+		.refused = d->refused,
+		.bad_messages = d->bad_messages,
+	};
+
+	wire_head_init(&s.head, WIRE_STATUS, sizeof(s));
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		struct sched_stats st;
+
+		sched_stats(dev->sched, &st);
+		s.launches += st.launches;
+		s.grants += st.grants;
+		s.preemptions += st.preemptions + st.shrinks;
+		s.decisions += st.decisions;
+	}
+	if (n) {
+		memcpy(sorted, d->handover_ns, n * sizeof(sorted[0]));
+		qsort(sorted, n, sizeof(sorted[0]), by_value);
+		s.handover_p50_ns = sorted[n / 2];
+		s.handover_p99_ns = sorted[MIN(n - 1, n * 99 / 100)];
+	}
+	snprintf(s.policy, sizeof(s.policy), "%s", d->config.policy->name);
+	snprintf(s.version, sizeof(s.version), "%s", HEDDLE_VERSION);
+	snprintf(s.socket, sizeof(s.socket), "%s", d->config.socket);
+	snprintf(s.mps, sizeof(s.mps), "%s", d->config.mps ? "on" : "off");
+	*ret = s;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddled's outside: the socket, connections, the loop that waits. */
+#ifndef HEDDLE_DAEMON_SERVER_H
+#define HEDDLE_DAEMON_SERVER_H
+
+#include "daemon.h"
+
+#define SERVER_CONNS 4096u
+
+/* What an epoll event is about: the first member of whatever its pointer leads to. */
+enum watch_kind { WATCH_LISTENER, WATCH_SIGNAL, WATCH_TIMER, WATCH_CONN, WATCH_KICK, WATCH_PID };
+
+struct watch {
+	enum watch_kind kind;
+	int fd;
+	struct conn *conn;
+};
+
+struct conn {
+	struct conn *prev, *next;
+	struct watch socket, kick, pid;
+	int tenant_event; /* written to wake the tenant; -1: none */
+	struct hd_tenant *tenant;
+	struct wire_page *page;
+	struct ucred cred;
+	struct strbuf out; /* packets that wait for the socket to take them */
+	size_t out_at;
+	bool closing, dead;
+};
+
+struct server {
+	struct hd *hd;
+	struct hd_config *config;
+	struct watch listener, signal, timer;
+	struct conn *conns;
+	uint32_t n_conns;
+	int epoll, lock;
+	bool activated; /* the socket is the service manager's: not ours to remove */
+	bool stop, may_spin;
+	pid_t mps;
+};
+
+/* ---- conn.c ---- */
+void conn_accept(struct server *s);
+void conn_readable(struct server *s, struct conn *c);
+void conn_writable(struct server *s, struct conn *c);
+void conn_kill(struct conn *c); /* marks; conn_reap frees, once no event can name it */
+void conn_reap(struct server *s);
+void conn_wake(void *server, struct hd_tenant *t, bool hold);
+/* ---- listen.c ---- */
+/* 0; -EADDRINUSE: another one runs (ret_pid, 0 if it does not say). */
+int listen_open(struct server *s, pid_t *ret_pid);
+void listen_close(struct server *s);
+void notify(const char *state); /* sd_notify; nothing when no manager listens */
+/* ---- loop.c ---- */
+int loop_run(struct server *s);
+int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
+/* ---- mps.c ---- */
+/* Starts an MPS control daemon of our own; config->mps falls to false when that fails. */
+void mps_start(struct server *s);
+void mps_stop(struct server *s);
+/* ---- config.c ---- */
+void config_defaults(struct hd_config *c);
+/* root: "" or a folder that stands for /, for tests. 0, or -EINVAL, said. */
+int config_read(struct hd_config *c, const char *root);
+/* One key as in the files; -EINVAL, -ENOENT. */
+int config_set(struct hd_config *c, const char *key, const char *value);
+
+#endif
