@@ -171,11 +171,13 @@ static int read_drop_ins(struct hd_config *c, const char *root)
 			    : i[1] >= n[1] ? -1
 					   : strcmp(at[0][i[0]]->d_name, at[1][i[1]]->d_name);
 		size_t k = order > 0;
-		char file[2 * PATH_MAX];
+		char *file = NULL;
 
-		snprintf(file, sizeof(file), "%s/%s", path[k], at[k][i[k]]->d_name);
+		if (asprintf(&file, "%s/%s", path[k], at[k][i[k]]->d_name) < 0)
+			return -ENOMEM;
 		if (read_one(c, file) < 0)
 			status = -EINVAL;
+		free(file);
 		i[k]++;
 		if (order == 0)
 			i[1]++; /* hidden by its namesake */

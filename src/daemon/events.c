@@ -114,7 +114,7 @@ static void format(struct strbuf *out, const struct record *r)
 	struct json j;
 
 	json_init(&j, &text);
-	json_object(&j, NULL);
+	json_begin_object(&j, NULL);
 	json_uint(&j, "t_ns", r->t_ns);
 	json_str(&j, "event", r->what);
 	json_uint(&j, "tenant", r->tenant);
