@@ -56,7 +56,13 @@ struct cfg_uniformity {
 	uint8_t *block; /* for each block: threads that reach it do so all together, or some may not
 			 */
 };
-int cfg_uniformity(struct arena *a, const struct cfg *g, struct cfg_uniformity **ret);
+/* blocks_1d: the caller knows that blocks have only an x extent, so that warps are tid.x / 32.
+ * (.reqntid says so by itself; .maxntid bounds only the product.) */
+int cfg_uniformity(
+	struct arena *a, const struct cfg *g, bool blocks_1d, struct cfg_uniformity **ret);
+/* Marks in seen (g->n bytes) the blocks from a branch up to where its ways meet again, and returns
+ * their number; stack holds g->n. */
+uint32_t cfg_influence(const struct cfg *g, uint32_t branch, uint32_t *stack, uint8_t *seen);
 
 /* ---- demand ---- */
 struct cfg_demand {
@@ -65,5 +71,13 @@ struct cfg_demand {
 	uint32_t max_ntid; /* from .maxntid/.reqntid; 0: none */
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
+bool cfg_block_bound(const struct ptx_func *f, uint32_t dims[3]); /* .maxntid or .reqntid */
+bool cfg_blocks_1d(const struct ptx_func *f);                     /* .reqntid N, 1, 1 */
+
+/* The graph as text, one line a block and one a register that is not the same in a whole block;
+ * u and l may be NULL. */
+struct cfg_uniformity;
+void cfg_dump(const struct cfg *g, const struct cfg_uniformity *u, const struct cfg_liveness *l,
+	struct strbuf *out);
 
 #endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Which values, and which blocks, are the same for all threads of a warp or block. Starts from
+ * "all uniform" and lowers to a fixed point, so what stays is proved.
+ *
+ * A register gets the meet over its definitions: operands, guard, and the block that holds it. A
+ * block gets the meet over the branches whose two ways may lead to it or past it: everything
+ * between a branch and its post-dominator. A loop that threads leave at different times taints
+ * itself that way, round its back edge; what threads left early by an exit taints all that
+ * follows. */
+#include "cfg/cfg_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+	const struct cfg *g;
+	struct cfg_uniformity *u;
+	bool blocks_1d;
+	uint8_t *n_defs; /* of each register, at most 2 */
+	uint8_t *is_tid; /* exactly %tid.x */
+	uint32_t *stack;
+	uint8_t *seen;
+	bool changed;
+};
+
+static uint8_t special_level(const struct ptx_opd *o)
+{
+	switch (o->value) {
+	case PTX_SR_NTID_X:
+	case PTX_SR_NTID_Y:
+	case PTX_SR_NTID_Z:
+	case PTX_SR_NTID:
+	case PTX_SR_CTAID_X:
+	case PTX_SR_CTAID_Y:
+	case PTX_SR_CTAID_Z:
+	case PTX_SR_CTAID:
+	case PTX_SR_NCTAID_X:
+	case PTX_SR_NCTAID_Y:
+	case PTX_SR_NCTAID_Z:
+	case PTX_SR_NCTAID:
+	case PTX_SR_NWARPID:
+	case PTX_SR_NSMID:
+	case PTX_SR_GRIDID:
+	case PTX_SR_DYNAMIC_SMEM:
+	case PTX_SR_TOTAL_SMEM:
+	case PTX_SR_ENVREG:
+		return CFG_BLOCK_UNIFORM;
+	default:
+		return CFG_DIVERGENT;
+	}
+}
+
+static uint8_t operand_level(const struct work *w, const struct ptx_opd *o)
+{
+	uint8_t level = CFG_BLOCK_UNIFORM;
+
+	switch (o->kind) {
+	case PTX_OPD_REG:
+		return w->u->reg[o->reg];
+	case PTX_OPD_SPECIAL:
+		return special_level(o);
+	case PTX_OPD_SYM:
+		/* Each thread has its own copy, at an address that need not differ. */
+		return o->sym && o->sym->space == PTX_LOCAL ? CFG_DIVERGENT : level;
+	case PTX_OPD_TEXT:
+		return CFG_DIVERGENT;
+	case PTX_OPD_ADDR:
+	case PTX_OPD_VECTOR:
+	case PTX_OPD_TUPLE:
+	case PTX_OPD_PAIR:
+		for (uint32_t i = 0; i < o->n; i++)
+			level = MIN(level, operand_level(w, &o->list[i]));
+		return level;
+	default:
+		return level;
+	}
+}
+
+/* Meet over what is read: operands behind the first, which is written. */
+static uint8_t sources_level(const struct work *w, const struct ptx_stmt *s)
+{
+	uint8_t level = CFG_BLOCK_UNIFORM;
+
+	for (unsigned i = 1; i < s->n; i++)
+		level = MIN(level, operand_level(w, &s->opd[i]));
+	if (s->n && (s->mn->shape[0] == 'b' || s->opd[0].selector))
+		level = MIN(level, operand_level(w, &s->opd[0]));
+	return level;
+}
+
+static bool is_imm(const struct ptx_stmt *s, unsigned i, uint64_t value)
+{
+	return i < s->n && s->opd[i].kind == PTX_OPD_IMM && s->opd[i].has_value &&
+	       (uint32_t)s->opd[i].value == (uint32_t)value;
+}
+
+/* Operations between the lanes of a warp give all of them the same result when all take part. */
+static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
+{
+	bool all = is_imm(s, s->n - 1u, UINT32_MAX);
+
+	if (!all)
+		return CFG_DIVERGENT;
+	switch (s->mn->op) {
+	case PTX_OP_vote:
+	case PTX_OP_redux:
+		return CFG_WARP_UNIFORM;
+	case PTX_OP_shfl: /* the whole warp reads one lane */
+		return s->opd[0].kind == PTX_OPD_REG && ptx_has_mod(s->mn, "idx") &&
+				       is_imm(s, 3, 31) && s->opd[2].kind == PTX_OPD_IMM
+			       ? CFG_WARP_UNIFORM
+			       : CFG_DIVERGENT;
+	default:
+		return CFG_DIVERGENT;
+	}
+}
+
+static bool reads_tid(const struct work *w, const struct ptx_opd *o)
+{
+	return (o->kind == PTX_OPD_REG && w->is_tid[o->reg]) ||
+	       (o->kind == PTX_OPD_SPECIAL && o->value == PTX_SR_TID_X);
+}
+
+/* In a one-dimensional block the warps are tid / 32: some functions of tid are the same in a warp.
+ */
+static bool is_warp_number(const struct work *w, const struct ptx_stmt *s)
+{
+	uint64_t v;
+
+	if (!w->blocks_1d || s->n != 3 || !reads_tid(w, &s->opd[1]) ||
+		s->opd[2].kind != PTX_OPD_IMM || !s->opd[2].has_value)
+		return false;
+	v = s->opd[2].value;
+	switch (s->mn->op) {
+	case PTX_OP_shr:
+		return v >= 5;
+	case PTX_OP_div:
+		return v && v % 32 == 0;
+	case PTX_OP_and:
+		return (v & 31) == 0;
+	case PTX_OP_setp:
+		if (s->opd[0].kind != PTX_OPD_REG)
+			return false;
+		if (s->mn->cmp == PTX_LT || s->mn->cmp == PTX_GE || s->mn->cmp == PTX_LO ||
+			s->mn->cmp == PTX_HS)
+			return v % 32 == 0;
+		if (s->mn->cmp == PTX_GT || s->mn->cmp == PTX_LE || s->mn->cmp == PTX_HI ||
+			s->mn->cmp == PTX_LS)
+			return (v + 1) % 32 == 0;
+		return false;
+	default:
+		return false;
+	}
+}
+
+static uint8_t load_level(const struct work *w, const struct ptx_stmt *s)
+{
+	if (s->mn->flags & PTX_F_VOLATILE)
+		return CFG_DIVERGENT;
+	if (s->mn->space == PTX_CONST || (s->mn->space == PTX_PARAM && w->g->f->is_entry))
+		return sources_level(w, s);
+	return CFG_DIVERGENT;
+}
+
+static uint8_t result_level(const struct work *w, const struct ptx_stmt *s)
+{
+	const struct ptx_mnem *mn = s->mn;
+
+	if (mn->flags & (PTX_F_UNKNOWN | PTX_F_CALL | PTX_F_ATOMIC | PTX_F_READS_CC))
+		return CFG_DIVERGENT;
+	if (mn->op == PTX_OP_bar || mn->op == PTX_OP_barrier) /* a reduction over the block */
+		return s->n == 3 ? CFG_BLOCK_UNIFORM : CFG_DIVERGENT;
+	if (mn->op == PTX_OP_ld)
+		return load_level(w, s);
+	if (mn->flags & (PTX_F_READS_MEM | PTX_F_ASYNC | PTX_F_GRID))
+		return CFG_DIVERGENT;
+	if (mn->op == PTX_OP_activemask || mn->op == PTX_OP_fns)
+		return CFG_DIVERGENT;
+	if (mn->flags & PTX_F_WARP_SYNC)
+		return warp_op_level(w, s);
+	if (is_warp_number(w, s))
+		return CFG_WARP_UNIFORM;
+	return sources_level(w, s);
+}
+
+struct lowering {
+	struct work *w;
+	uint8_t level;
+};
+
+static void lower_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct lowering *l = user;
+
+	if ((role & PTX_DEF) && l->w->u->reg[reg] > l->level) {
+		l->w->u->reg[reg] = l->level;
+		l->w->changed = true;
+	}
+}
+
+static void visit_block(struct work *w, uint32_t b)
+{
+	const struct cfg_block *blk = &w->g->at[b];
+
+	for (uint32_t i = blk->first; i < blk->end; i++) {
+		const struct ptx_stmt *s = &w->g->f->body.at[i];
+		struct lowering l = {w, w->u->block[b]};
+
+		if (s->kind != PTX_INSN)
+			continue;
+		l.level = MIN(l.level, result_level(w, s));
+		if (s->guard != PTX_NO_REG)
+			l.level = MIN(l.level, w->u->reg[s->guard]);
+		ptx_visit_regs(w->g->f, s, lower_reg, &l);
+	}
+}
+
+/* How alike threads choose at the end of a block; uniform when there is no choice. */
+static uint8_t choice_level(const struct work *w, uint32_t b)
+{
+	const struct cfg_block *blk = &w->g->at[b];
+	const struct ptx_stmt *s = blk->end > blk->first ? &w->g->f->body.at[blk->end - 1] : NULL;
+	uint8_t level = CFG_BLOCK_UNIFORM;
+
+	if (!s || s->kind != PTX_INSN || blk->n_succ < 2)
+		return level;
+	if (s->guard != PTX_NO_REG)
+		level = w->u->reg[s->guard];
+	if (s->mn->op == PTX_OP_brx)
+		level = MIN(level, s->n ? operand_level(w, &s->opd[0]) : CFG_DIVERGENT);
+	return level;
+}
+
+/* Everything from a branch up to where its ways meet again. */
+uint32_t cfg_influence(const struct cfg *g, uint32_t branch, uint32_t *stack, uint8_t *seen)
+{
+	uint32_t depth = 0, n = 0, stop = g->at[branch].ipdom;
+
+	memset(seen, 0, g->n);
+	for (uint32_t i = 0; i < g->at[branch].n_succ; i++) {
+		uint32_t s = g->at[branch].succ[i];
+
+		if (s != stop && s != g->exit && !seen[s]) {
+			seen[s] = 1;
+			stack[depth++] = s;
+		}
+	}
+	while (depth) {
+		const struct cfg_block *b = &g->at[stack[--depth]];
+
+		n++;
+		for (uint32_t i = 0; i < b->n_succ; i++)
+			if (b->succ[i] != stop && b->succ[i] != g->exit && !seen[b->succ[i]]) {
+				seen[b->succ[i]] = 1;
+				stack[depth++] = b->succ[i];
+			}
+	}
+	return n;
+}
+
+static void spread(struct work *w, uint32_t branch, uint8_t level)
+{
+	cfg_influence(w->g, branch, w->stack, w->seen);
+	for (uint32_t b = 0; b < w->g->n; b++)
+		if (w->seen[b] && w->u->block[b] > level) {
+			w->u->block[b] = level;
+			w->changed = true;
+		}
+}
+
+static void count_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct work *w = user;
+
+	if ((role & PTX_DEF) && w->n_defs[reg] < 2)
+		w->n_defs[reg]++;
+}
+
+/* mov %r, %tid.x, and copies and widenings of it. */
+static void find_tid(struct work *w)
+{
+	const struct ptx_func *f = w->g->f;
+	bool changed = true;
+
+	for (size_t i = 0; i < f->body.len; i++)
+		ptx_visit_regs(f, &f->body.at[i], count_def, w);
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < f->body.len; i++) {
+			const struct ptx_stmt *s = &f->body.at[i];
+
+			if (s->kind != PTX_INSN || s->guard != PTX_NO_REG || s->n != 2 ||
+				(s->mn->op != PTX_OP_mov && s->mn->op != PTX_OP_cvt) ||
+				s->opd[0].kind != PTX_OPD_REG || s->opd[0].selector ||
+				w->n_defs[s->opd[0].reg] != 1 || w->is_tid[s->opd[0].reg] ||
+				!reads_tid(w, &s->opd[1]) || s->opd[1].negated)
+				continue;
+			if (s->mn->op == PTX_OP_cvt && s->mn->type[0] != PTX_U64 &&
+				s->mn->type[0] != PTX_S64 && s->mn->type[0] != PTX_U32)
+				continue;
+			w->is_tid[s->opd[0].reg] = 1;
+			changed = true;
+		}
+	}
+}
+
+static void solve(struct work *w, uint8_t *spread_level)
+{
+	const struct cfg *g = w->g;
+
+	do {
+		w->changed = false;
+		for (uint32_t b = 0; b < g->n; b++)
+			visit_block(w, b);
+		for (uint32_t b = 0; b < g->n; b++) {
+			uint8_t level = choice_level(w, b);
+
+			if (level < spread_level[b]) {
+				spread_level[b] = level;
+				spread(w, b, level);
+				w->changed = true;
+			}
+		}
+	} while (w->changed);
+}
+
+int cfg_uniformity(
+	struct arena *a, const struct cfg *g, bool blocks_1d, struct cfg_uniformity **ret)
+{
+	size_t regs = g->f->regs.len;
+	struct work w = {.g = g, .u = ARENA_NEW(a, struct cfg_uniformity)};
+	uint8_t *spread_level = calloc(g->n, 1);
+	int r = -ENOMEM;
+
+	w.blocks_1d = blocks_1d || cfg_blocks_1d(g->f);
+	w.n_defs = calloc(regs + 1, 1);
+	w.is_tid = calloc(regs + 1, 1);
+	w.stack = calloc(g->n, sizeof(*w.stack));
+	w.seen = calloc(g->n, 1);
+	if (!w.u || !spread_level || !w.n_defs || !w.is_tid || !w.stack || !w.seen)
+		goto out;
+	w.u->reg = arena_alloc(a, regs + 1);
+	w.u->block = arena_alloc(a, g->n);
+	if (!w.u->reg || !w.u->block)
+		goto out;
+	memset(w.u->reg, CFG_BLOCK_UNIFORM, regs + 1);
+	memset(w.u->block, CFG_BLOCK_UNIFORM, g->n);
+	memset(spread_level, CFG_BLOCK_UNIFORM, g->n);
+	find_tid(&w);
+	solve(&w, spread_level);
+	*ret = w.u;
+	r = 0;
+out:
+	free(spread_level);
+	free(w.n_defs);
+	free(w.is_tid);
+	free(w.stack);
+	free(w.seen);
+	return r;
+}
