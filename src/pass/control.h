@@ -14,38 +14,61 @@
 
 /* Life of a launch, device side (thread 0 of a block, the leader, does all this).
  *
- * enter: store total and host into the block; old = atom.add(state, 1). If old's generation is not
- *   args.gen the launch is already over (a late helper): atom.add(state, -1) with the exit rule.
+ * enter: old = atom.add(state, 1). While one is counted the generation cannot change. If old's
+ *   generation is not args.gen the launch is already over (a late helper): nothing but the exit
+ *   rule. Else total and host are stored into the block. Who found nobody and total still 0 reports
+ *   arrived.
  *
  * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). Its first warp
- *   alone reads host->seq; on a change it reads host->quota, writes block->quota,
- *   stores applied_seq and reports progress. It leaves when ticket >= total or all quotas are 0:
- *   sets relay to 0, then looks at seq once more and tries to become relay again if it changed (so
- *   that a word written while it was leaving is not lost). A block 0 that loses is a worker.
+ *   alone reads host->seq; at first, and on each change, it reads host->quota, writes
+ *   block->quota, then applied_seq, and reports progress (now and then without a change, too). It
+ *   leaves when ticket >= total or all quotas are 0: sets relay to 0, then looks at seq once more
+ *   and tries to become relay again if it changed (so that a word written while it was leaving is
+ *   not lost). A block 0 that loses is a worker.
  *
- * worker: claims the lowest free bit of ranks[%smid]. At each ticket: q = quota[%smid]; leaves when
- *   rank >= q; else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all
- *   of it; then barrier, fence, atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim
- *   is made while the present one runs. If yield_every != 0 and the claim reaches or crosses a
- *   multiple of it, the leader sets every quota to 0 after claiming.
+ * worker: with CTL_WAIT_WORD, waits until applied_seq has reached args.seq in this generation. At
+ *   each claim: q = quota[%smid]; 0: leaves. 1 to 31: needs a rank, the lowest free bit of
+ *   ranks[%smid], taken when first needed; leaves when rank >= q. Else t = atom.add(ticket, chunk),
+ *   leaves when t >= total; runs what it claimed, all of it; then a barrier and
+ *   atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when the present one
+ *   begins, except near the end of the grid (where the shrunk claim is one block). If
+ *   yield_every != 0 and the claim reaches or crosses a multiple of it, the leader sets every quota
+ *   to 0 after claiming.
  *
- * exit: gives the rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1). Who
- *   brought the count to 0: if finished == total, CAS state from {gen, 0} to {gen + 1, 0}; the
- *   winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA), relay, total, reports done
- *   to the host slot, fences at system scope and sets gate = gen + 1. If not finished: reports
- *   drained.
+ * exit: after a barrier of its block, a fence: what the worker wrote is released before it is gone.
+ *   Gives its rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1).
  *
- * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. */
+ * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total:
+ *   reports drained. Else CAS state from {gen, 0} to {gen + 1, 1}: being counted in the next
+ *   generation keeps late helpers from counting to 0 meanwhile. The winner resets ticket, finished,
+ *   ranks, quotas (to CTL_NO_QUOTA), relay, total, host, applied_seq (to 0), takes itself off the
+ *   count, reports done to the host slot, fences at system scope and sets gate = gen + 1.
+ *
+ * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits, no use of state. A
+ *   block that finds quota[%smid] 0 leaves without a ticket. Launched as (total - ticket) blocks in
+ *   x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the closer (entry
+ *   CTL_CLOSER, one thread, same args): when ticket >= total it does the exit rule's completion,
+ *   else it reports drained. To continue, the host launches the two again (same gen). Never two
+ *   guard grids of one generation at once.
+ *
+ * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. The
+ * host's first word has seq 1, and a seq is never 0. After quotas were raised, workers are launched
+ * again (CTL_WAIT_WORD with the seq that raised them: else they may meet the old quotas and leave
+ * again; needs a relay in this or an earlier launch of the generation). Workers too many leave by
+ * themselves: a grid of workers may be as large as the device holds. A relay may be left alone
+ * (present == 1) when workers left on quotas that were raised meanwhile: launch workers. */
 
-#define CTL_VERSION  1
+#define CTL_VERSION  2
 #define CTL_MAX_SMS  256
-#define CTL_NO_QUOTA 255u      /* no block count per SM reaches it */
-#define CTL_PARAM    "hd_args" /* name of the appended parameter */
+#define CTL_NO_QUOTA 255u        /* no block count per SM reaches it */
+#define CTL_PARAM    "hd_args"   /* name of the appended parameter */
+#define CTL_CLOSER   "hd_closer" /* entry behind guard grids: pass_closer_ptx */
 
 enum ctl_flags {
 	CTL_RELAY = 1,      /* block 0 tries to become the relay */
 	CTL_PULL_AHEAD = 2, /* claim the next chunk while this one runs */
 	CTL_GUARD = 4,      /* guard form: one hardware block, one ticket, real exits */
+	CTL_WAIT_WORD = 8,  /* look at no quota before the host's word args.seq is applied */
 };
 
 /* By value, 8-byte aligned, behind the kernel's own parameters. */
@@ -61,21 +84,25 @@ struct ctl_args {
 				 choose 2^shrink >= 2 x workers; 0: never shrink */
 	uint32_t yield_every; /* tickets after which all quotas drop to 0; 0: never */
 	uint64_t user;        /* for passes built on this one; 0 */
+	uint32_t seq;         /* CTL_WAIT_WORD: the word to wait for, not 0 */
+	uint32_t pad;
 };
 
 /* Device memory, 128-byte aligned. Zeroed once when allocated, quotas set to CTL_NO_QUOTA. */
 struct ctl_block {
 	uint64_t ticket; /* next block to hand out; may pass total */
 	uint64_t pad0[15];
-	uint64_t finished; /* blocks whose effects are visible device-wide */
+	uint64_t finished; /* blocks that have run; exact, and their effects visible, once state's
+			      count is 0 */
 	uint64_t pad1[15];
 	uint64_t state;        /* generation << 32 | workers (and relay) present */
 	uint64_t total, host;  /* of the present generation */
 	uint64_t last_exit_ns; /* %globaltimer */
 	uint32_t relay;        /* 1: a warp reads the host's word */
-	uint32_t applied_seq;  /* ctl_host.seq last applied */
+	uint32_t applied_seq;  /* ctl_host.seq last applied in this generation; 0: none */
 	uint32_t gate;         /* generation the next launch may have; streams wait on it */
-	uint32_t pad2[21];
+	uint32_t drains;       /* of the present generation */
+	uint32_t pad2[20];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };
@@ -96,10 +123,11 @@ struct ctl_host {
 	uint32_t drains;      /* how often that happened in this launch */
 	uint64_t ticket, finished;
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns; /* %globaltimer; seen: last seq change */
-	uint64_t pad2[8];
+	uint32_t present; /* workers and relay there at the relay's last report */
+	uint32_t pad2[15];
 };
 
-_Static_assert(sizeof(struct ctl_args) == 64, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_args) == 72, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 

@@ -28,6 +28,7 @@ struct pass_kernel_info {
 	bool rising_order; /* a block may wait for a lower one: chunk 1, nothing pulled ahead, and
 			      plain when the whole grid fits the device at once */
 	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
+	bool one_dimensional; /* right only when blocks have no y and z extent; others run plain */
 };
 
 /* Reads only. f must be an entry of m. */
@@ -40,6 +41,9 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
  */
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
+
+/* A module with the entry CTL_CLOSER, which a host launches behind each guard grid (control.h). */
+const char *pass_closer_ptx(void);
 
 /* Parameter layout of an entry as the driver passes it. offsets may be NULL. */
 int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *ret_offsets,

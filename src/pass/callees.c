@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The functions that a kernel reaches, and what each reads or does, closed over calls. A call
+ * through a pointer may reach every function of the module whose address is taken. */
+#include "pass/private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool pass_object(struct ptx_module *m, struct pass_facts *facts, enum pass_tier tier,
+	const struct ptx_stmt *s, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (facts->verdict.tier >= tier)
+		return false;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	facts->verdict.tier = tier;
+	facts->verdict.reason = arena_strndup(&m->arena, text, strlen(text));
+	facts->verdict.line = s ? s->line : 0;
+	facts->verdict.col = s ? s->col : 0;
+	return false;
+}
+
+const struct pass_callee *pass_callee_of(const struct pass_facts *facts, const struct ptx_func *f)
+{
+	for (size_t i = 0; i < facts->callees.len; i++)
+		if (facts->callees.at[i].f == f)
+			return &facts->callees.at[i];
+	return NULL;
+}
+
+const struct ptx_func *pass_call_target(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		if (s->opd[i].kind == PTX_OPD_REG)
+			return NULL;
+		if (s->opd[i].kind == PTX_OPD_SYM && s->opd[i].sym &&
+			s->opd[i].sym->kind == PTX_SYM_FUNC)
+			return s->opd[i].sym->func;
+	}
+	return NULL;
+}
+
+/* The function's definition, where the call names a declaration ahead of it. */
+static const struct ptx_func *definition(const struct ptx_module *m, const struct ptx_func *f)
+{
+	const struct ptx_func *body = f ? ptx_find_func(m, f->sym->name) : NULL;
+
+	return body && body->has_body ? body : f;
+}
+
+static int add_callee(
+	struct pass_facts *facts, const struct ptx_func *f, const struct ptx_stmt *pointer)
+{
+	struct pass_callee c = {.f = f, .pointer = pointer};
+
+	if (!f || !f->has_body)
+		return 0;
+	for (size_t i = 0; i < facts->callees.len; i++)
+		if (facts->callees.at[i].f == f) {
+			if (!facts->callees.at[i].pointer)
+				facts->callees.at[i].pointer = pointer;
+			return 0;
+		}
+	return VEC_PUSH(&facts->callees, c) ? 0 : -ENOMEM;
+}
+
+struct taken {
+	struct ptx_module *m;
+	struct pass_facts *facts;
+	const struct ptx_stmt *pointer;
+	int error;
+};
+
+static void take_address(void *user, struct ptx_opd *o)
+{
+	struct taken *t = user;
+
+	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC && !t->error)
+		t->error = add_callee(t->facts, definition(t->m, o->sym->func), t->pointer);
+}
+
+/* Whatever a pointer may lead to: functions named outside calls, or in initialisers. */
+static int add_indirect(
+	struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *pointer)
+{
+	struct taken t = {m, facts, pointer, 0};
+
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind == PTX_ITEM_VAR && it->sym->init) {
+			for (size_t k = 0; k < m->items.len && !t.error; k++) {
+				const struct ptx_item *fn = &m->items.at[k];
+
+				if (fn->kind == PTX_ITEM_FUNC && fn->func->has_body &&
+					!fn->func->is_entry &&
+					strstr(it->sym->init, fn->func->sym->name))
+					t.error = add_callee(facts, fn->func, pointer);
+			}
+		} else if (it->kind == PTX_ITEM_FUNC) {
+			for (size_t k = 0; k < it->func->body.len && !t.error; k++) {
+				struct ptx_stmt s = it->func->body.at[k];
+
+				if (s.kind == PTX_INSN && s.mn->op != PTX_OP_call)
+					ptx_visit_opds(&s, take_address, &t);
+			}
+		}
+	}
+	return t.error;
+}
+
+static bool is_known_external(const char *name)
+{
+	static const char *const known[] = {"vprintf", "__assertfail", "malloc", "free"};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(name, known[i]))
+			return true;
+	return false;
+}
+
+static int visit_call(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
+{
+	const struct ptx_func *f = definition(m, pass_call_target(s));
+
+	if (!f)
+		return add_indirect(m, facts, s);
+	if (f->has_body)
+		return add_callee(facts, f, NULL);
+	if (!is_known_external(f->sym->name))
+		pass_object(
+			m, facts, PASS_HELD, s, "calls %s, whose code is not here", f->sym->name);
+	return 0;
+}
+
+struct reading {
+	struct pass_callee *c;
+};
+
+static void note_special(void *user, struct ptx_opd *o)
+{
+	struct pass_callee *c = ((struct reading *)user)->c;
+
+	if (o->kind != PTX_OPD_SPECIAL)
+		return;
+	for (int d = 0; d < 3; d++) {
+		if (o->value == (uint64_t)(PTX_SR_CTAID_X + d) || o->value == PTX_SR_CTAID)
+			c->reads_ctaid[d] = true;
+		if (o->value == (uint64_t)(PTX_SR_NCTAID_X + d) || o->value == PTX_SR_NCTAID)
+			c->reads_nctaid[d] = true;
+	}
+}
+
+static void note_stmt(struct pass_callee *c, struct ptx_stmt s)
+{
+	struct reading rd = {c};
+
+	if (s.kind != PTX_INSN)
+		return;
+	c->barriers |= (s.mn->flags & PTX_F_BARRIER) != 0;
+	c->warp_ops |= (s.mn->flags & PTX_F_WARP_SYNC) != 0;
+	c->observes |= (s.mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
+	ptx_visit_opds(&s, note_special, &rd);
+}
+
+static bool merge(struct pass_callee *to, const struct pass_callee *from)
+{
+	struct pass_callee old = *to;
+
+	for (int d = 0; d < 3; d++) {
+		to->reads_ctaid[d] |= from->reads_ctaid[d];
+		to->reads_nctaid[d] |= from->reads_nctaid[d];
+	}
+	to->barriers |= from->barriers;
+	to->warp_ops |= from->warp_ops;
+	to->observes |= from->observes;
+	return memcmp(&old, to, sizeof(old)) != 0;
+}
+
+/* What a callee does its callers do. */
+static void close_over_calls(struct ptx_module *m, struct pass_facts *facts)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < facts->callees.len; i++) {
+			struct pass_callee *c = &facts->callees.at[i];
+
+			for (size_t k = 0; k < c->f->body.len; k++) {
+				const struct ptx_stmt *s = &c->f->body.at[k];
+				const struct pass_callee *to;
+
+				if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
+					continue;
+				to = pass_callee_of(facts, definition(m, pass_call_target(s)));
+				if (to)
+					changed |= merge(c, to);
+			}
+		}
+	}
+}
+
+static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
+{
+	for (size_t i = 0; i < facts->callees.len; i++) {
+		const struct pass_callee *c = &facts->callees.at[i];
+		bool ids = false;
+
+		for (int d = 0; d < 3; d++)
+			ids |= c->reads_ctaid[d] | c->reads_nctaid[d];
+		if (c->pointer && ids)
+			pass_object(m, facts, PASS_HELD, c->pointer,
+				"calls through a pointer, which may lead to %s, and that reads "
+				"block "
+				"ids",
+				c->f->sym->name);
+		if (c->pointer && c->barriers)
+			pass_object(m, facts, PASS_HELD, c->pointer,
+				"calls through a pointer, which may lead to %s, and that has a "
+				"barrier",
+				c->f->sym->name);
+	}
+}
+
+int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
+{
+	int r = add_callee(facts, f, NULL);
+
+	for (size_t i = 0; r == 0 && i < facts->callees.len; i++) {
+		const struct ptx_func *at = facts->callees.at[i].f;
+
+		for (size_t k = 0; r == 0 && k < at->body.len; k++) {
+			note_stmt(&facts->callees.at[i], at->body.at[k]);
+			if (at->body.at[k].kind == PTX_INSN && at->body.at[k].mn->op == PTX_OP_call)
+				r = visit_call(m, facts, &at->body.at[k]);
+		}
+	}
+	if (r == 0)
+		close_over_calls(m, facts);
+	if (r == 0)
+		object_to_pointers(m, facts);
+	return r;
+}

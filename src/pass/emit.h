@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Offsets of the control block as text, for emitted code. Checked against the structures in
+ * emit_worker.c. */
+#ifndef HEDDLE_PASS_EMIT_H
+#define HEDDLE_PASS_EMIT_H
+
+/* struct ctl_args */
+#define A_BLOCK  "[hd_args]"
+#define A_HOST   "[hd_args+8]"
+#define A_TOTAL  "[hd_args+16]"
+#define A_GRID_X "[hd_args+24]"
+#define A_GRID_Y "[hd_args+28]"
+#define A_GRID_Z "[hd_args+32]"
+#define A_GEN    "[hd_args+36]"
+#define A_CHUNK  "[hd_args+40]"
+#define A_FLAGS  "[hd_args+44]"
+#define A_SHRINK "[hd_args+48]"
+#define A_YIELD  "[hd_args+52]"
+#define A_SEQ    "[hd_args+64]"
+
+/* struct ctl_block, behind a register that holds its address */
+#define B_TICKET   "+0]"
+#define B_FINISHED "+128]"
+#define B_STATE    "+256]"
+#define B_TOTAL    "+264]"
+#define B_HOST     "+272]"
+#define B_EXIT_NS  "+280]"
+#define B_RELAY    "+288]"
+#define B_SEQ      "+292]"
+#define B_GATE     "+296]"
+#define B_DRAINS   "+300]"
+#define B_QUOTA    "+384]"
+#define B_RANKS    "+1408]"
+
+/* struct ctl_host */
+#define H_SEQ         "+0]"
+#define H_QUOTA       "+128]"
+#define H_ARRIVED     "+384]"
+#define H_DONE        "+388]"
+#define H_DRAINED_SEQ "+392]"
+#define H_DRAINS      "+396]"
+#define H_TICKET      "+400]"
+#define H_FINISHED    "+408]"
+#define H_ARRIVED_NS  "+416]"
+#define H_SEEN_NS     "+424]"
+#define H_DRAINED_NS  "+432]"
+#define H_DONE_NS     "+440]"
+#define H_PRESENT     "+448]"
+
+/* The slot in shared memory: two claims {x, y, z, blocks} of 16 bytes, and the leader's notes. */
+#define S_LAST   "[hd_slot+32]" /* ticket claimed last; 64 bits in S_LAST64 for the largest grids */
+#define S_CLAIM  "[hd_slot+36]" /* blocks asked for with the claim under way */
+#define S_RANK   "[hd_slot+40]" /* rank + 1; 0: none */
+#define S_SM     "[hd_slot+44]" /* where the rank is */
+#define S_LAST64 "[hd_slot+48]"
+
+/* What a slot's block count says besides: */
+#define SLOT_LEAVE "0"
+#define SLOT_RELAY "-1"
+/* What the leader's claim register says instead of a ticket: */
+#define CLAIM_NONE  "-2" /* nothing claimed yet */
+#define CLAIM_LEAVE "-1"
+/* Grids from this size on use 64-bit tickets, claimed one after another. */
+#define TICKETS_32 "0xf0000000"
+
+/* %hd_p0: this thread is not the leader. */
+#define NOT_LEADER                         \
+	"mov.u32 %hd_r0, %tid.x;\n"        \
+	"mov.u32 %hd_r1, %tid.y;\n"        \
+	"mov.u32 %hd_r2, %tid.z;\n"        \
+	"or.b32 %hd_r0, %hd_r0, %hd_r1;\n" \
+	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
+	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
+#define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
+/* %hd_d1 = &block->quota[%smid] less the array's offset; %hd_r1 = %smid. */
+#define SM_ADDRESS                          \
+	"mov.u32 %hd_r1, %smid;\n"          \
+	"min.u32 %hd_r1, %hd_r1, 255;\n"    \
+	"mul.wide.u32 %hd_d1, %hd_r1, 4;\n" \
+	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
+
+#endif

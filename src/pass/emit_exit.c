@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What a launch begins and ends with (control.h: relay, the host's word, exit, exit rule), and the
+ * closer, which ends a launch of guard grids. */
+#include "pass/emit.h"
+#include "pass/private.h"
+
+/* Block 0 may become the relay; others may have to wait for the host's first word. */
+void pass_emit_first_steps(struct pass_writer *w)
+{
+	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+		    "and.b32 %hd_r2, %hd_r1, 1;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_relay;\n"
+		    "mov.u32 %hd_r2, %ctaid.x;\n"
+		    "mov.u32 %hd_r3, %ctaid.y;\n"
+		    "or.b32 %hd_r2, %hd_r2, %hd_r3;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_relay;\n"
+		    "mov.u32 %hd_r3, 1;\n"
+		    "atom.global.cas.b32 %hd_r2, [%hd_d0" B_RELAY ", 0, %hd_r3;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_relay;\n"
+		    "mov.u32 %hd_k, " SLOT_RELAY ";\n"
+		    "bra $hd_store;\n"
+		    "$hd_no_relay:\n"
+		    "and.b32 %hd_r2, %hd_r1, 8;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_word;\n"
+		    "ld.param.u32 %hd_r2, " A_SEQ ";\n"
+		    "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+		    "$hd_word:\n"
+		    "ld.volatile.global.u32 %hd_r3, [%hd_d0" B_SEQ ";\n"
+		    "sub.s32 %hd_r4, %hd_r3, %hd_r2;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n"
+		    "setp.ge.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
+		    "@%hd_p1 bra $hd_no_word;\n"
+		    "ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"
+		    "setp.ge.u64 %hd_p1, %hd_d3, %hd_d2;\n"
+		    "@%hd_p1 bra $hd_no_word;\n"
+		    "nanosleep.u32 100;\n"
+		    "bra $hd_word;\n"
+		    "$hd_no_word:\n");
+}
+
+/* The leader takes itself off; %hd_d0 is the block's address. */
+static const char gone[] = "$hd_gone:\n"
+			   "membar.gl;\n"
+			   "ld.shared.u32 %hd_r1, " S_RANK ";\n"
+			   "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+			   "@%hd_p1 bra $hd_no_rank;\n"
+			   "sub.u32 %hd_r1, %hd_r1, 1;\n"
+			   "mov.u32 %hd_r2, 1;\n"
+			   "shl.b32 %hd_r2, %hd_r2, %hd_r1;\n"
+			   "not.b32 %hd_r2, %hd_r2;\n"
+			   "ld.shared.u32 %hd_r1, " S_SM ";\n"
+			   "mul.wide.u32 %hd_d1, %hd_r1, 4;\n"
+			   "add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
+			   "atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
+			   "$hd_no_rank:\n"
+			   "mov.u64 %hd_d1, %globaltimer;\n"
+			   "red.global.max.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n"
+			   "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"
+			   "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
+			   "setp.ne.u32 %hd_p1, %hd_r1, 1;\n"
+			   "@%hd_p1 bra $hd_ret;\n"
+			   "membar.gl;\n"
+			   "ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"
+			   "ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"
+			   "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_HOST ";\n"
+			   "setp.eq.u64 %hd_p1, %hd_d2, 0;\n"
+			   "@%hd_p1 bra $hd_ret;\n"
+			   "setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"
+			   "@%hd_p1 bra $hd_drained;\n"
+			   "mov.u32 %hd_r3, 0;\n"
+			   "mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"
+			   "add.u32 %hd_r2, %hd_r2, 1;\n"
+			   "mov.u32 %hd_r3, 1;\n"
+			   "mov.b64 %hd_d6, {%hd_r3, %hd_r2};\n"
+			   "atom.global.cas.b64 %hd_d7, [%hd_d0" B_STATE ", %hd_d5, %hd_d6;\n"
+			   "setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"
+			   "@%hd_p1 bra $hd_ret;\n";
+
+/* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
+#define COMPLETE                                                                   \
+	"mov.u64 %hd_d1, 0;\n"                                                     \
+	"mov.u32 %hd_r3, 0;\n"                                                     \
+	"st.volatile.global.u64 [%hd_d0" B_TICKET ", %hd_d1;\n"                    \
+	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n"                  \
+	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d1;\n"                     \
+	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d1;\n"                      \
+	"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r3;\n"                     \
+	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r3;\n"                       \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                    \
+	"mov.u32 %hd_r4, 255;\n"                                                   \
+	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
+	"mov.u32 %hd_r5, 0;\n"                                                     \
+	"$hd_reset:\n"                                                             \
+	"st.global.v4.u32 [%hd_d5" B_QUOTA ", {%hd_r4, %hd_r4, %hd_r4, %hd_r4};\n" \
+	"st.global.v4.u32 [%hd_d5" B_RANKS ", {%hd_r3, %hd_r3, %hd_r3, %hd_r3};\n" \
+	"add.u64 %hd_d5, %hd_d5, 16;\n"                                            \
+	"add.u32 %hd_r5, %hd_r5, 1;\n"                                             \
+	"setp.lt.u32 %hd_p1, %hd_r5, 64;\n"                                        \
+	"@%hd_p1 bra $hd_reset;\n"                                                 \
+	"membar.gl;\n"                                                             \
+	"@%hd_p2 bra $hd_report;\n" /* the closer does not count itself */         \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"                    \
+	"$hd_report:\n"                                                            \
+	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                         \
+	"@%hd_p1 bra $hd_silent;\n"                                                \
+	"mov.u64 %hd_d5, %globaltimer;\n"                                          \
+	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d2;\n"                    \
+	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d2;\n"                  \
+	"st.volatile.global.u64 [%hd_d4" H_DONE_NS ", %hd_d5;\n"                   \
+	"$hd_silent:\n"                                                            \
+	"membar.sys;\n"                                                            \
+	"@!%hd_p1 st.volatile.global.u32 [%hd_d4" H_DONE ", %hd_r2;\n"             \
+	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                      \
+	"bra $hd_ret;\n"
+
+/* %hd_d0 block, %hd_d3 finished, %hd_d4 host. */
+#define DRAINED                                                      \
+	"$hd_drained:\n"                                             \
+	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_DRAINS ";\n"      \
+	"add.u32 %hd_r3, %hd_r3, 1;\n"                               \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"      \
+	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                           \
+	"@%hd_p1 bra $hd_ret;\n"                                     \
+	"ld.volatile.global.u64 %hd_d5, [%hd_d0" B_TICKET ";\n"      \
+	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_SEQ ";\n"         \
+	"mov.u64 %hd_d6, %globaltimer;\n"                            \
+	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d5;\n"      \
+	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d3;\n"    \
+	"st.volatile.global.u64 [%hd_d4" H_DRAINED_NS ", %hd_d6;\n"  \
+	"st.volatile.global.u32 [%hd_d4" H_DRAINED_SEQ ", %hd_r4;\n" \
+	"membar.sys;\n"                                              \
+	"st.volatile.global.u32 [%hd_d4" H_DRAINS ", %hd_r3;\n"      \
+	"bra $hd_ret;\n"
+
+void pass_emit_exit(struct pass_writer *w)
+{
+	pass_put(w, gone);
+	pass_put(w, "setp.ne.u32 %hd_p2, %hd_r3, %hd_r3;\n"); /* false */
+	pass_put(w, COMPLETE);
+	pass_put(w, DRAINED);
+}
+
+/* ---- the relay: the first warp of the block that won, all lanes together ---- */
+/* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls,
+ * %hd_p3: no quota is above 0; %hd_d3 host. */
+static const char relay_begin[] =
+	"$hd_relay:\n"
+	"mov.u32 %hd_r0, %tid.z;\n"
+	"mov.u32 %hd_r1, %ntid.y;\n"
+	"mov.u32 %hd_r2, %tid.y;\n"
+	"mad.lo.u32 %hd_r0, %hd_r0, %hd_r1, %hd_r2;\n"
+	"mov.u32 %hd_r2, %ntid.x;\n"
+	"mov.u32 %hd_r3, %tid.x;\n"
+	"mad.lo.u32 %hd_r6, %hd_r0, %hd_r2, %hd_r3;\n"
+	"setp.gt.u32 %hd_p1, %hd_r6, 31;\n"
+	"@%hd_p1 bra $hd_ret;\n"
+	"mov.u32 %hd_r0, %ntid.z;\n"
+	"mul.lo.u32 %hd_r1, %hd_r1, %hd_r2;\n"
+	"mul.lo.u32 %hd_r7, %hd_r0, %hd_r1;\n"
+	"min.u32 %hd_r7, %hd_r7, 32;\n"
+	"mov.u32 %hd_r0, 32;\n"
+	"sub.u32 %hd_r0, %hd_r0, %hd_r7;\n"
+	"mov.u32 %hd_r8, -1;\n"
+	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n" BLOCK_ADDRESS "ld.param.u64 %hd_d3, " A_HOST ";\n"
+	"mov.u32 %hd_r9, 0;\n" /* no word is 0: the first poll applies it */
+	"mov.u32 %hd_r10, 0;\n"
+	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n";
+
+static const char relay_apply[] =
+	"$hd_poll:\n"
+	"ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
+	"shfl.sync.idx.b32 %hd_r0, %hd_r0, 0, 31, %hd_r8;\n"
+	"setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
+	"@%hd_p1 bra $hd_look;\n"
+	"membar.sys;\n"
+	"mov.u32 %hd_r9, %hd_r0;\n"
+	"mov.u32 %hd_r5, 0;\n" /* all quotas, or'ed */
+	"mov.u32 %hd_r4, %hd_r6;\n"
+	"$hd_copy:\n"
+	"setp.gt.u32 %hd_p1, %hd_r4, 63;\n"
+	"@%hd_p1 bra $hd_copied;\n"
+	"mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
+	"add.u64 %hd_d1, %hd_d3, %hd_d1;\n"
+	"ld.volatile.global.u32 %hd_r0, [%hd_d1" H_QUOTA ";\n" /* four bytes */
+	"or.b32 %hd_r5, %hd_r5, %hd_r0;\n"
+	"mul.wide.u32 %hd_d1, %hd_r4, 16;\n"
+	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
+	"and.b32 %hd_r1, %hd_r0, 255;\n"
+	"bfe.u32 %hd_r2, %hd_r0, 8, 8;\n"
+	"bfe.u32 %hd_r3, %hd_r0, 16, 8;\n"
+	"shr.u32 %hd_r0, %hd_r0, 24;\n"
+	"st.volatile.global.v4.u32 [%hd_d1" B_QUOTA ", {%hd_r1, %hd_r2, %hd_r3, %hd_r0};\n"
+	"add.u32 %hd_r4, %hd_r4, %hd_r7;\n"
+	"bra $hd_copy;\n"
+	"$hd_copied:\n"
+	"membar.gl;\n"
+	"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+	"bar.warp.sync %hd_r8;\n"
+	"vote.sync.any.pred %hd_p1, %hd_p1, %hd_r8;\n"
+	"not.pred %hd_p3, %hd_p1;\n"
+	"mov.u32 %hd_r10, 0;\n"
+	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
+	"@%hd_p0 bra $hd_look;\n"
+	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r9;\n"
+	"mov.u64 %hd_d1, %globaltimer;\n"
+	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
+	"$hd_look:\n"
+	"bar.warp.sync %hd_r8;\n";
+
+/* Lane 0 reports on the first poll after a change and on every 64th; it decides for all. */
+static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
+				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
+				 "@%hd_p0 bra $hd_decided;\n"
+				 "ld.volatile.global.u64 %hd_d1, [%hd_d0" B_TICKET ";\n"
+				 "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+				 "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n"
+				 "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
+				 "selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
+				 "and.b32 %hd_r0, %hd_r10, 63;\n"
+				 "add.u32 %hd_r10, %hd_r10, 1;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+				 "@%hd_p1 bra $hd_decided;\n"
+				 "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_FINISHED ";\n"
+				 "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
+				 "st.volatile.global.u64 [%hd_d3" H_TICKET ", %hd_d1;\n"
+				 "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
+				 "st.volatile.global.u32 [%hd_d3" H_PRESENT ", %hd_r0;\n"
+				 "$hd_decided:\n"
+				 "bar.warp.sync %hd_r8;\n"
+				 "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+				 "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
+				 "@%hd_p1 bra $hd_poll;\n";
+
+/* Leaves; but a word that was written meanwhile must not be lost. */
+static const char relay_end[] = "mov.u32 %hd_r5, 0;\n"
+				"@%hd_p0 bra $hd_looked;\n"
+				"mov.u32 %hd_r0, 0;\n"
+				"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r0;\n"
+				"membar.sys;\n"
+				"ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
+				"setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
+				"@%hd_p1 bra $hd_looked;\n"
+				"mov.u32 %hd_r1, 1;\n"
+				"atom.global.cas.b32 %hd_r0, [%hd_d0" B_RELAY ", 0, %hd_r1;\n"
+				"setp.eq.u32 %hd_p1, %hd_r0, 0;\n"
+				"selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
+				"$hd_looked:\n"
+				"bar.warp.sync %hd_r8;\n"
+				"shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+				"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+				"@%hd_p1 bra $hd_poll;\n"
+				"@%hd_p0 bra $hd_ret;\n";
+
+void pass_emit_relay(struct pass_writer *w, bool guard)
+{
+	pass_put(w, relay_begin);
+	pass_put(w, relay_apply);
+	pass_put(w, relay_look);
+	pass_put(w, relay_end);
+	pass_put(w, guard ? "bra $hd_ret;\n" : "bra $hd_gone;\n");
+}
+
+/* ---- the closer ---- */
+#define CLOSER_HEAD                                                       \
+	".version 6.0\n.target sm_70\n.address_size 64\n"                 \
+	".visible .entry hd_closer(.param .align 8 .b8 hd_args[72])\n{\n" \
+	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
+
+#define CLOSE                                                     \
+	BLOCK_ADDRESS                                             \
+	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \
+	"ld.param.u64 %hd_d2, " A_TOTAL ";\n"                     \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"   \
+	"mov.u64 %hd_d1, %globaltimer;\n"                         \
+	"st.volatile.global.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n"  \
+	"min.u64 %hd_d3, %hd_d3, %hd_d2;\n"                       \
+	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d3;\n" \
+	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                   \
+	"@%hd_p1 bra $hd_drained;\n"                              \
+	"ld.param.u32 %hd_r2, " A_GEN ";\n"                       \
+	"add.u32 %hd_r2, %hd_r2, 1;\n"                            \
+	"mov.u32 %hd_r3, 0;\n"                                    \
+	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                     \
+	"st.volatile.global.u64 [%hd_d0" B_STATE ", %hd_d5;\n"    \
+	"setp.eq.u32 %hd_p2, %hd_r3, %hd_r3;\n"
+
+const char *pass_closer_ptx(void)
+{
+	return CLOSER_HEAD CLOSE COMPLETE DRAINED "$hd_ret:\nret;\n}\n";
+}

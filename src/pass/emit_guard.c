@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The guard form (control.h): the leader looks at the quota and takes one ticket, the block's
+ * threads get the ids behind one barrier, and the body runs as it was written, exits and all.
+ *
+ * A kernel whose static shared memory leaves no room for a slot lends its own: nothing is in it
+ * yet, and a second barrier keeps the body from writing before all have read. */
+#include "pass/emit.h"
+#include "pass/private.h"
+
+static const char take_ticket[] =
+	SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
+		   "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+		   "@%hd_p1 bra $hd_store;\n"
+		   "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
+		   "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+		   "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+		   "@%hd_p1 bra $hd_store;\n"
+		   "setp.ne.u64 %hd_p1, %hd_d4, 0;\n"
+		   "@%hd_p1 bra $hd_claimed;\n"
+		   "ld.param.u64 %hd_d3, " A_HOST ";\n"
+		   "setp.eq.u64 %hd_p1, %hd_d3, 0;\n"
+		   "@%hd_p1 bra $hd_claimed;\n"
+		   "mov.u64 %hd_d2, %globaltimer;\n"
+		   "st.volatile.global.u64 [%hd_d3" H_ARRIVED_NS ", %hd_d2;\n"
+		   "membar.sys;\n"
+		   "ld.param.u32 %hd_r3, " A_GEN ";\n"
+		   "add.u32 %hd_r3, %hd_r3, 1;\n"
+		   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r3;\n"
+		   "$hd_claimed:\n"
+		   "mov.u32 %hd_k, 1;\n"
+		   "mov.u32 %hd_r6, 1;\n"
+		   "cvt.u32.u64 %hd_r4, %hd_d4;\n"
+		   "mov.u32 %hd_x, %hd_r4;\n";
+
+static void emit_slot_address(struct pass_writer *w, struct ptx_sym *overlay)
+{
+	if (!overlay) {
+		pass_put(w, "mov.u32 %hd_s, hd_slot;\n");
+		return;
+	}
+	pass_put(w, "mov.u32 %hd_s, 0;\n");
+	pass_last(w)->opd[1] =
+		(struct ptx_opd){.kind = PTX_OPD_SYM, .sym = overlay, .name = overlay->name};
+}
+
+void pass_emit_guard_head(
+	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay)
+{
+	const bool *reads = facts->callees.at[0].reads_ctaid;
+
+	if (!overlay)
+		pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
+	pass_emit_regs(w);
+	emit_slot_address(w, overlay);
+	pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_sync;\n" BLOCK_ADDRESS "mov.u32 %hd_k, " SLOT_LEAVE
+			       ";\n");
+	pass_emit_first_steps(w);
+	pass_put(w, take_ticket);
+	pass_emit_ids(w, reads);
+	pass_put(w, "$hd_store:\n"
+		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
+		    "bra $hd_sync;\n");
+	pass_emit_wide_ids(w, reads);
+	pass_put(w, "$hd_sync:\n"
+		    "barrier.sync 0;\n"
+		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"
+		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+		    "@%hd_p1 bra $hd_leave;\n");
+	if (overlay)
+		pass_put(w, "barrier.sync 0;\n");
+}
+
+void pass_emit_guard_tail(struct pass_writer *w)
+{
+	pass_put(w, "ret;\n"
+		    "$hd_leave:\n"
+		    "setp.ne.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
+		    "@%hd_p1 bra $hd_ret;\n");
+	pass_emit_relay(w, true);
+	pass_put(w, "$hd_ret:\nret;\n");
+}

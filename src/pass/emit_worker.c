@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The worker around a virtual block (control.h: worker). In the order in which it runs:
+ *
+ *   enter    the leader joins the launch, and claims
+ *   $hd_sync barrier: the claim stands in the slot; the leader counts what was run before it, and
+ *            with CTL_PULL_AHEAD claims the next chunk
+ *   $hd_more ids of the chunk's next block, from the slot
+ *   body
+ *   $hd_end  more of this chunk? Else the leader writes what it claimed to the other slot
+ *
+ * Few values of ours live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
+ * ticket under way, %hd_t; all else is read again from shared memory and parameters. One barrier a
+ * chunk, and one a block only where the body's use of shared memory asks for it. */
+#include "pass/emit.h"
+#include "pass/private.h"
+
+_Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
+_Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
+_Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
+_Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
+_Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
+_Static_assert(offsetof(struct ctl_host, present) == 448, "H_PRESENT");
+
+static const char regs[] = ".reg .pred %hd_p<4>; .reg .pred %hd_more;\n"
+			   ".reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
+			   ".reg .b32 %hd_s; .reg .b32 %hd_t;\n"
+			   ".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_k;\n";
+
+void pass_emit_regs(struct pass_writer *w)
+{
+	pass_put(w, regs);
+	pass_virtual_regs(w);
+}
+
+/* ---- entering ---- */
+static const char enter[] = NOT_LEADER
+	"setp.ne.u32 %hd_more, %hd_r0, %hd_r0;\n" /* false */
+	"mov.u32 %hd_s, 16;\n"                    /* the first claim comes to slot 0 */
+	"mov.u32 %hd_t, " CLAIM_NONE ";\n"
+	"@%hd_p0 bra $hd_sync;\n"
+	"mov.u32 %hd_r0, 0;\n"
+	"st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n" BLOCK_ADDRESS
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
+	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
+	"ld.param.u32 %hd_r3, " A_GEN ";\n"
+	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
+	"@%hd_p1 bra $hd_sync;\n" /* too late: the slot says leave */
+	"ld.param.u64 %hd_d3, " A_HOST ";\n"
+	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+	"@%hd_p1 bra $hd_entered;\n"
+	"setp.eq.u64 %hd_p1, %hd_d3, 0;\n"
+	"@%hd_p1 bra $hd_entered;\n"
+	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"
+	"setp.ne.u64 %hd_p1, %hd_d2, 0;\n"
+	"@%hd_p1 bra $hd_entered;\n"
+	"mov.u64 %hd_d4, %globaltimer;\n"
+	"st.volatile.global.u64 [%hd_d3" H_ARRIVED_NS ", %hd_d4;\n"
+	"membar.sys;\n"
+	"add.u32 %hd_r3, %hd_r3, 1;\n"
+	"st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r3;\n"
+	"$hd_entered:\n"
+	"ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
+	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
+
+/* ---- at the barrier ---- */
+static const char take_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
+				"xor.b32 %hd_s, %hd_s, 16;\n"
+				"mov.u32 %hd_r0, hd_slot;\n"
+				"add.u32 %hd_r0, %hd_r0, %hd_s;\n"
+				"ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n";
+
+static const char count_finished[] = NOT_LEADER
+	"@%hd_p0 bra $hd_ready;\n"
+	"xor.b32 %hd_r1, %hd_s, 16;\n"
+	"mov.u32 %hd_r2, hd_slot;\n"
+	"add.u32 %hd_r1, %hd_r1, %hd_r2;\n"
+	"ld.shared.u32 %hd_r2, [%hd_r1+12];\n" BLOCK_ADDRESS "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+	"@%hd_p1 bra $hd_counted;\n"
+	"cvt.u64.u32 %hd_d1, %hd_r2;\n"
+	"red.global.add.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n"
+	"$hd_counted:\n";
+
+static const char leave_or_run[] = "$hd_ready:\n"
+				   "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+				   "@%hd_p1 bra $hd_leave;\n"
+				   "bra $hd_body;\n";
+
+/* ---- claiming ---- */
+/* Goes to $hd_no_<site> when the quota bids the worker leave. */
+static void emit_quota(struct pass_writer *w, const char *site)
+{
+	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
+			       "setp.eq.u32 %hd_p1, %hd_r2, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
+	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
+	pass_put(w, "ld.shared.u32 %hd_r3, " S_RANK ";\n"
+		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_ranked_%s;\n", site);
+	pass_emit(w, "$hd_rank_%s:\n", site);
+	pass_put(w, "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_RANKS ";\n"
+		    "not.b32 %hd_r3, %hd_r3;\n"
+		    "neg.s32 %hd_r4, %hd_r3;\n"
+		    "and.b32 %hd_r4, %hd_r3, %hd_r4;\n" /* lowest free bit */
+		    "setp.eq.u32 %hd_p1, %hd_r4, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
+	pass_put(w, "atom.global.or.b32 %hd_r3, [%hd_d1" B_RANKS ", %hd_r4;\n"
+		    "and.b32 %hd_r3, %hd_r3, %hd_r4;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_rank_%s;\n", site);
+	pass_put(w, "bfind.u32 %hd_r3, %hd_r4;\n"
+		    "add.u32 %hd_r3, %hd_r3, 1;\n"
+		    "st.shared.u32 " S_RANK ", %hd_r3;\n"
+		    "st.shared.u32 " S_SM ", %hd_r1;\n");
+	pass_emit(w, "$hd_ranked_%s:\n", site);
+	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r3, %hd_r2;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
+}
+
+/* %hd_r5 = what is left of the grid, shrunk; %hd_r6 = blocks to ask for. */
+static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
+				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
+				 "ld.param.u32 %hd_r4, " A_SHRINK ";\n"
+				 "shr.u32 %hd_r5, %hd_r5, %hd_r4;\n"
+				 "ld.param.u32 %hd_r6, " A_CHUNK ";\n"
+				 "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+				 "max.u32 %hd_r6, %hd_r6, 1;\n";
+
+static const char claim_ticket[] = "st.shared.u32 " S_CLAIM ", %hd_r6;\n"
+				   "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", %hd_r6;\n";
+
+static const char if_ahead[] = "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+			       "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+			       "and.b32 %hd_r1, %hd_r1, 2;\n"
+			       "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+			       "@%hd_p1 bra $hd_ready;\n"
+			       "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+			       "@%hd_p1 bra $hd_ready;\n"
+			       "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+			       "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+			       "@%hd_p1 bra $hd_ready;\n";
+
+static void emit_pull_ahead(struct pass_writer *w)
+{
+	pass_put(w, if_ahead);
+	pass_put(w, claim_size);
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
+		    "@%hd_p1 bra $hd_ready;\n"
+		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	emit_quota(w, "ahead");
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_ahead:\n");
+}
+
+static const char take[] = "$hd_take:\n" BLOCK_ADDRESS "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
+			   "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+			   "setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
+			   "@%hd_p1 bra $hd_store;\n"
+			   "mov.u32 %hd_r4, %hd_t;\n"
+			   "st.shared.u32 " S_LAST ", %hd_t;\n"
+			   "ld.shared.u32 %hd_r6, " S_CLAIM ";\n"
+			   "sub.u32 %hd_r5, %hd_r5, %hd_t;\n"
+			   "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+			   "mov.u32 %hd_k, %hd_r6;\n"
+			   "mov.u32 %hd_x, %hd_t;\n"
+			   "$hd_claimed:\n";
+
+/* Grids of nearly 2^32 blocks and more: everything in 64 bits, and a division by shifting, which
+ * needs no registers to speak of (emit_ids.c). */
+static const char claim_wide[] = "ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
+				 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+				 "sub.u64 %hd_d2, %hd_d3, %hd_d2;\n"
+				 "ld.param.u32 %hd_r4, " A_SHRINK ";\n"
+				 "shr.u64 %hd_d2, %hd_d2, %hd_r4;\n"
+				 "ld.param.u32 %hd_r6, " A_CHUNK ";\n"
+				 "cvt.u64.u32 %hd_d4, %hd_r6;\n"
+				 "min.u64 %hd_d2, %hd_d2, %hd_d4;\n"
+				 "max.u64 %hd_d2, %hd_d2, 1;\n"
+				 "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", %hd_d2;\n"
+				 "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
+				 "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+				 "@%hd_p1 bra $hd_store;\n"
+				 "st.shared.u64 " S_LAST64 ", %hd_d4;\n"
+				 "sub.u64 %hd_d3, %hd_d3, %hd_d4;\n"
+				 "min.u64 %hd_d2, %hd_d2, %hd_d3;\n"
+				 "cvt.u32.u64 %hd_r6, %hd_d2;\n"
+				 "mov.u32 %hd_k, %hd_r6;\n";
+
+static const char store_slot[] = "$hd_store:\n"
+				 "and.b32 %hd_r0, %hd_s, 16;\n"
+				 "xor.b32 %hd_r0, %hd_r0, 16;\n"
+				 "mov.u32 %hd_r1, hd_slot;\n"
+				 "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+				 "st.shared.v4.u32 [%hd_r0], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
+				 "bra $hd_sync;\n";
+
+/* ---- ids of the chunk's later blocks ---- */
+static void emit_more(struct pass_writer *w, const bool *reads)
+{
+	pass_put(w, "$hd_more:\n");
+	if (reads[0] || reads[1] || reads[2]) {
+		pass_put(w, "and.b32 %hd_r0, %hd_s, 16;\n"
+			    "mov.u32 %hd_r1, hd_slot;\n"
+			    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n"
+			    "shr.u32 %hd_r0, %hd_s, 5;\n"
+			    "add.u32 %hd_x, %hd_x, %hd_r0;\n"
+			    "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+			    "$hd_carry:\n"
+			    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n"
+			    "@%hd_p1 bra $hd_body;\n"
+			    "sub.u32 %hd_x, %hd_x, %hd_r1;\n");
+		if (reads[1] || reads[2])
+			pass_put(w, "add.u32 %hd_y, %hd_y, 1;\n"
+				    "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
+				    "setp.lt.u32 %hd_p1, %hd_y, %hd_r2;\n"
+				    "@%hd_p1 bra $hd_carry;\n"
+				    "mov.u32 %hd_y, 0;\n"
+				    "add.u32 %hd_z, %hd_z, 1;\n");
+		pass_put(w, "bra $hd_carry;\n");
+	}
+	pass_put(w, "$hd_body:\n");
+}
+
+/* Whether a barrier must stand between two blocks of a chunk. The protocol of PASS_BAR_ACTIVE ends
+ * with one by itself. */
+static bool parts_blocks(const struct pass_facts *facts)
+{
+	return facts->uses_shared && facts->barriers == PASS_BAR_NONE;
+}
+
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)
+{
+	const bool *reads = facts->callees.at[0].reads_ctaid;
+
+	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
+	pass_emit_regs(w);
+	pass_put(w, enter);
+	pass_emit_first_steps(w);
+	pass_put(w, "bra $hd_claim;\n");
+	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
+	if (parts_blocks(facts))
+		pass_put(w, "@%hd_more bra $hd_more;\n");
+	pass_put(w, take_slot);
+	pass_put(w, count_finished);
+	if (!facts->rising_order)
+		emit_pull_ahead(w);
+	else
+		pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n");
+	pass_put(w, leave_or_run);
+	emit_more(w, reads);
+	if (facts->barriers != PASS_BAR_NONE)
+		pass_put(w, "setp.eq.u32 %hd_pt, %hd_s, %hd_s;\n"); /* true */
+}
+
+/* Threads that are done answer the others' barriers, until all are done. */
+static void emit_protocol_end(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->barriers == PASS_BAR_ACTIVE)
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_s, %hd_s;\n"
+			    "$hd_done:\n"
+			    "barrier.red.or.pred %hd_pa, 0, %hd_p1;\n"
+			    "@%hd_pa bra $hd_done;\n");
+	if (facts->barriers == PASS_BAR_ACTIVE_RED)
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_s, %hd_s;\n"
+			    "$hd_done:\n"
+			    "barrier.red.popc.u32 %hd_ra, 0, %hd_p1;\n"
+			    "setp.eq.u32 %hd_pa, %hd_ra, 0;\n"
+			    "@%hd_pa bra $hd_all_done;\n"
+			    "barrier.red.popc.u32 %hd_rb, 0, %hd_p1;\n"
+			    "bra $hd_done;\n"
+			    "$hd_all_done:\n");
+}
+
+static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
+{
+	const bool *reads = facts->callees.at[0].reads_ctaid;
+
+	pass_put(w, "$hd_claim:\n" BLOCK_ADDRESS "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	emit_quota(w, "now");
+	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+		    "@%hd_p1 bra $hd_wide;\n");
+	pass_put(w, claim_size);
+	if (facts->rising_order)
+		pass_put(w, "mov.u32 %hd_r6, 1;\n");
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_now:\n");
+	pass_put(w, take);
+	pass_emit_ids(w, reads);
+	pass_put(w, store_slot);
+	pass_put(w, "$hd_wide:\n");
+	pass_put(w, claim_wide);
+	pass_put(w, "cvt.u32.u64 %hd_r4, %hd_d4;\nbra $hd_claimed;\n");
+	pass_emit_wide_ids(w, reads);
+}
+
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->cp_async)
+		pass_put(w, "cp.async.wait_all;\n");
+	emit_protocol_end(w, facts);
+	pass_put(w, "and.b32 %hd_r0, %hd_s, 16;\n"
+		    "mov.u32 %hd_r1, hd_slot;\n"
+		    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+		    "ld.shared.u32 %hd_r1, [%hd_r0+12];\n"
+		    "add.u32 %hd_s, %hd_s, 32;\n"
+		    "shr.u32 %hd_r0, %hd_s, 5;\n"
+		    "setp.lt.u32 %hd_more, %hd_r0, %hd_r1;\n");
+	pass_emit(w, "@%%hd_more bra %s;\n", parts_blocks(facts) ? "$hd_sync" : "$hd_more");
+	pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_sync;\n"
+			       "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+			       "@%hd_p1 bra $hd_take;\n");
+	emit_claim(w, facts);
+	pass_put(w, "$hd_leave:\n"
+		    "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
+		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_ADDRESS);
+	pass_emit_exit(w);
+	pass_emit_relay(w, false);
+	pass_put(w, "$hd_ret:\nret;\n");
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The preemptible form of a kernel: virtualize, and around that the worker or the guard
+ * (FLEP, section 4.1, figure 4 (c); the protocol is control.h's).
+ * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
+#include "pass/private.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static void fill_info(struct ptx_module *m, const struct ptx_func *f,
+	const struct pass_facts *facts, struct pass_kernel_info *ret)
+{
+	uint32_t bytes = 0;
+
+	pass_param_layout(f, &bytes, NULL, NULL, 0);
+	*ret = (struct pass_kernel_info){
+		.tier = facts->verdict.tier,
+		.arg_offset = (uint32_t)round_up(bytes, 8),
+		.n_params = (uint32_t)f->params.len,
+		.rising_order = facts->rising_order,
+		.one_dimensional = facts->verdict.tier == PASS_MANAGED && facts->one_dimensional,
+		.block_local = !facts->uses_shared && !facts->has_barriers,
+		.added_static_shared_bytes = PASS_SLOT_BYTES,
+	};
+	ret->param_bytes = ret->arg_offset + (uint32_t)sizeof(struct ctl_args);
+}
+
+/* Shared memory of the kernel's own that may hold the slot before the body runs. */
+static struct ptx_sym *find_overlay(const struct pass_facts *facts)
+{
+	const struct ptx_func *f = facts->callees.at[0].f;
+
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if (s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR &&
+			s->sym->space == PTX_SHARED && s->sym->bytes >= 16)
+			return s->sym;
+	}
+	return NULL;
+}
+
+static void write_managed(struct pass_writer *w, struct pass_facts *facts)
+{
+	struct pass_virtual v = {
+		.ctaid = {"%hd_x", "%hd_y", "%hd_z"},
+		.nctaid = {"[hd_args+24]", "[hd_args+28]", "[hd_args+32]"},
+		.barrier_id = -1,
+		.end_label = ptx_new_label(w->m, w->f, "end"),
+	};
+
+	if (!v.end_label) {
+		w->error = -ENOMEM;
+		return;
+	}
+	pass_emit_worker_head(w, facts);
+	pass_virtual_body(w, w->f, facts, &v);
+	pass_emit(w, "%s:", v.end_label->name);
+	pass_emit_worker_tail(w, facts);
+}
+
+static void write_guard(struct pass_writer *w, struct pass_facts *facts, struct ptx_sym *overlay)
+{
+	struct pass_virtual v = {
+		.ctaid = {"%hd_x", "%hd_y", "%hd_z"},
+		.nctaid = {"[hd_args+24]", "[hd_args+28]", "[hd_args+32]"},
+		.barrier_id = -1,
+	};
+
+	if (overlay) {
+		struct ptx_stmt decl = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = overlay};
+
+		pass_copy(w, &decl);
+		facts->moved = overlay;
+	}
+	pass_emit_guard_head(w, facts, overlay);
+	pass_virtual_body(w, w->f, facts, &v);
+	pass_emit_guard_tail(w);
+}
+
+static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
+	struct pass_facts *facts, struct ptx_sym *overlay)
+{
+	struct pass_writer w = {.m = m, .f = f, .diags = diags};
+	char decl[64];
+
+	snprintf(decl, sizeof(decl), ".param .align 8 .b8 %s[%zu]", CTL_PARAM,
+		sizeof(struct ctl_args));
+	if (!ptx_add_param(m, f, diags, decl))
+		return -EINVAL;
+	if (facts->verdict.tier == PASS_MANAGED)
+		write_managed(&w, facts);
+	else
+		write_guard(&w, facts, overlay);
+	if (w.error == 0) {
+		VEC_FREE(&f->body);
+		f->body = w.out;
+	} else {
+		VEC_FREE(&w.out);
+	}
+	return w.error;
+}
+
+int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
+	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
+{
+	struct ptx_func *f = ptx_find_func(m, name);
+	struct pass_kernel_info info;
+	struct ptx_sym *overlay = NULL;
+	struct pass_facts facts;
+	int r;
+
+	if (!f || !f->is_entry || !f->has_body)
+		return -ENOENT;
+	r = pass_facts_find(m, f, &facts);
+	if (r < 0)
+		goto out;
+	fill_info(m, f, &facts, &info);
+	if (facts.demand.static_shared_bytes + PASS_SLOT_BYTES > PASS_SHARED_LIMIT) {
+		overlay = find_overlay(&facts);
+		info.added_static_shared_bytes = 0;
+		if (!overlay)
+			pass_object(m, &facts, PASS_HELD, NULL,
+				"no static shared memory of its own to lend");
+	}
+	*ret_verdict = facts.verdict;
+	if (facts.verdict.tier == PASS_HELD) {
+		r = -ENOTSUP;
+		goto out;
+	}
+	r = rewrite(m, f, diags, &facts, overlay);
+	if (r == 0 && ptx_validate(m, diags) > 0)
+		r = -EINVAL;
+	if (r == 0 && ret_info)
+		*ret_info = info;
+out:
+	pass_facts_finish(&facts);
+	return r;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the files of this folder share: what was found out about a kernel, and a writer of code. */
+#ifndef HEDDLE_PASS_PRIVATE_H
+#define HEDDLE_PASS_PRIVATE_H
+
+#include "cfg/cfg.h"
+#include "pass/pass.h"
+
+#define PASS_SLOT_BYTES   64    /* of shared memory that the emitted code takes */
+#define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry */
+
+/* A function that the kernel reaches by calls; the kernel itself is the first. */
+struct pass_callee {
+	const struct ptx_func *f;
+	struct ptx_func *clone;
+	const struct ptx_stmt *pointer;       /* the call through a pointer that may lead here */
+	bool reads_ctaid[3], reads_nctaid[3]; /* it or what it calls */
+	bool barriers, warp_ops;              /* likewise */
+	bool observes;                        /* volatile loads or atomics, likewise */
+};
+
+/* How the kernel's plain barriers look once threads that are done stay alive. */
+enum pass_barriers {
+	PASS_BAR_NONE,       /* none, or all threads meet at each: nothing to do */
+	PASS_BAR_ACTIVE,     /* each becomes "is anybody still active" */
+	PASS_BAR_ACTIVE_RED, /* the same in two steps, since there are reductions */
+};
+
+struct pass_facts {
+	struct arena arena;
+	VEC(struct pass_callee) callees;
+	struct cfg *g;
+	struct cfg_uniformity *u;
+	struct cfg_demand demand;
+	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
+	const struct ptx_sym *moved; /* declared ahead of the body */
+	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
+	enum pass_barriers barriers;
+	struct pass_verdict verdict;
+};
+/* Everything that the passes want to know of entry f; facts_finish also when it fails. */
+int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
+void pass_facts_finish(struct pass_facts *facts);
+
+/* callees.c */
+const struct ptx_func *pass_call_target(const struct ptx_stmt *s); /* NULL: through a pointer */
+int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
+/* Lowers the verdict; the first of the worst kind stays. Always false. */
+bool pass_object(struct ptx_module *m, struct pass_facts *facts, enum pass_tier tier,
+	const struct ptx_stmt *s, const char *fmt, ...) HD_PRINTF(5, 6);
+const struct pass_callee *pass_callee_of(const struct pass_facts *facts, const struct ptx_func *f);
+
+/* rising.c: a loop of one of the functions waits for memory that another block may write. */
+int pass_find_rising(struct pass_facts *facts);
+/* warps.c: tier by barriers and warp operations under divergent control. */
+int pass_check_sync(struct ptx_module *m, struct pass_facts *facts);
+bool pass_is_plain_barrier(const struct ptx_stmt *s); /* number 0, no count, not arrive */
+
+/* Writes a new body. Errors stick. */
+struct pass_writer {
+	struct ptx_module *m;
+	struct ptx_func *f;
+	ptx_body out;
+	struct diag_list *diags;
+	int error;
+};
+void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
+void pass_put(struct pass_writer *w, const char *text); /* no format */
+void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
+struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last; NULL on error */
+
+/* virtualize.c: appends f's body, changed, to w. */
+void pass_virtual_regs(struct pass_writer *w);
+int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
+	const struct pass_virtual *v);
+
+/* emit_*.c: pieces of the worker and of the guard form. */
+void pass_emit_regs(struct pass_writer *w);
+void pass_emit_first_steps(struct pass_writer *w);
+void pass_emit_ids(struct pass_writer *w, const bool *reads);
+void pass_emit_wide_ids(struct pass_writer *w, const bool *reads);
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts);
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts);
+void pass_emit_guard_head(
+	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay);
+void pass_emit_guard_tail(struct pass_writer *w);
+void pass_emit_exit(struct pass_writer *w);
+void pass_emit_relay(struct pass_writer *w, bool guard);
+
+#endif

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Turns a body into code that runs one virtual block: block ids come from where the caller says,
+ * every way out leads to one label, barriers stand in the form that may be reached by lanes apart,
+ * and callees that read ids get them as parameters.
+ *
+ * Registers that the emitted code uses are declared by pass_virtual_regs, outermost, ahead of the
+ * body. Special registers are legal only as the source of mov and cvt, so replacing them is
+ * local. */
+#include "pass/private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct virt {
+	struct pass_writer *w;
+	struct pass_facts *facts;
+	const struct pass_virtual *v;
+	enum pass_barriers barriers;
+	bool is_entry;
+};
+
+void pass_virtual_regs(struct pass_writer *w)
+{
+	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
+		    ".reg .pred %hd_pt; .reg .pred %hd_pa;");
+}
+
+/* Gives everything written since `from` the guard of s. */
+static void guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s)
+{
+	for (size_t i = from; w->error == 0 && i < w->out.len; i++) {
+		struct ptx_stmt *to = &w->out.at[i];
+
+		if (to->kind != PTX_INSN)
+			continue;
+		to->guard = s->guard;
+		to->guard_negated = s->guard_negated;
+		to->line = s->line;
+		to->col = s->col;
+	}
+}
+
+/* Text that stands for a special register now, or NULL: it stays. */
+static const char *replacement(const struct pass_virtual *v, uint64_t special)
+{
+	switch (special) {
+	case PTX_SR_CTAID_X:
+	case PTX_SR_CTAID_Y:
+	case PTX_SR_CTAID_Z:
+		return v->ctaid[special - PTX_SR_CTAID_X];
+	case PTX_SR_NCTAID_X:
+	case PTX_SR_NCTAID_Y:
+	case PTX_SR_NCTAID_Z:
+		return v->nctaid[special - PTX_SR_NCTAID_X];
+	case PTX_SR_NTID_X:
+	case PTX_SR_NTID_Y:
+	case PTX_SR_NTID_Z:
+		return v->ntid[special - PTX_SR_NTID_X];
+	default:
+		return NULL;
+	}
+}
+
+/* Writes dest = text, of 16 or 32 bits. */
+static void write_id(struct virt *x, const struct ptx_opd *dest, bool narrow, const char *text)
+{
+	if (text[0] == '[') {
+		pass_emit(x->w, "ld.param.u32 %%hd_n, %s;", text);
+		if (!narrow) {
+			pass_last(x->w)->opd[0] = *dest;
+			return;
+		}
+		text = "%hd_n";
+	}
+	if (narrow)
+		pass_emit(x->w, "cvt.u16.u32 %%hd_h, %s;", text);
+	else
+		pass_emit(x->w, "mov.u32 %%hd_n, %s;", text);
+	pass_last(x->w)->opd[0] = *dest;
+}
+
+static bool is_narrow(const struct ptx_stmt *s)
+{
+	return s->mn->n_types && ptx_type_bytes(s->mn->type[0]) == 2;
+}
+
+/* mov.v4.u32 {a, b, c, d}, %ctaid: the fourth is 0. */
+static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
+{
+	uint64_t first;
+	size_t from = x->w->out.len;
+
+	if (s->mn->op != PTX_OP_mov || s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL ||
+		s->opd[0].kind != PTX_OPD_VECTOR)
+		return false;
+	first = s->opd[1].value == PTX_SR_CTAID    ? PTX_SR_CTAID_X
+		: s->opd[1].value == PTX_SR_NCTAID ? PTX_SR_NCTAID_X
+		: s->opd[1].value == PTX_SR_NTID   ? PTX_SR_NTID_X
+						   : 0;
+	if (!first || !replacement(x->v, first))
+		return false;
+	for (uint32_t i = 0; i < s->opd[0].n; i++)
+		if (s->opd[0].list[i].kind == PTX_OPD_REG)
+			write_id(x, &s->opd[0].list[i], is_narrow(s),
+				i < 3 ? replacement(x->v, first + i) : "0");
+	guard_since(x->w, from, s);
+	return true;
+}
+
+static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
+{
+	const char *text;
+	size_t from = x->w->out.len;
+	struct ptx_stmt copy;
+
+	if (virtual_vector(x, s))
+		return true;
+	if (s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL ||
+		!(text = replacement(x->v, s->opd[1].value)))
+		return false;
+	if (s->mn->op == PTX_OP_mov) {
+		write_id(x, &s->opd[0], is_narrow(s), text);
+	} else { /* cvt: the source becomes a register */
+		copy = ptx_copy_stmt(x->w->m, s);
+		pass_emit(x->w, text[0] == '[' ? "ld.param.u32 %%hd_n, %s;" : "mov.u32 %%hd_n, %s;",
+			text);
+		copy.opd[1] = pass_last(x->w)->opd[0];
+		pass_copy(x->w, &copy);
+	}
+	guard_since(x->w, from, s);
+	return true;
+}
+
+/* ---- barriers ---- */
+/* bar.sync -> barrier.sync, and nothing ".aligned". */
+static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_mnem *mn)
+{
+	char text[128];
+	size_t n = (size_t)snprintf(text, sizeof(text), "barrier");
+
+	for (unsigned i = 0; i < mn->n_mods; i++)
+		if (strcmp(mn->mods[i], "aligned") != 0 && n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, ".%s", mn->mods[i]);
+	return n < sizeof(text) ? ptx_get_mnem(m, text) : NULL;
+}
+
+static void plain_barrier(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+
+	copy.mn = apart_form(x->w->m, s->mn);
+	if (!copy.mn)
+		x->w->error = -ENOMEM;
+	else
+		pass_copy(x->w, &copy);
+}
+
+/* Two barriers for each of the body's: how many are active, then what the body asks of them. */
+static void counted_pair(struct virt *x, const struct ptx_stmt *s)
+{
+	struct pass_writer *w = x->w;
+	bool red = ptx_has_mod(s->mn, "red");
+
+	pass_put(w, "barrier.red.popc.u32 %hd_ra, 0, %hd_pt;");
+	pass_put(w, "barrier.red.popc.u32 %hd_rb, 0, %hd_pt;");
+	if (!red)
+		return;
+	pass_last(w)->opd[2] = s->opd[s->n - 1];
+	if (ptx_has_mod(s->mn, "popc"))
+		pass_put(w, "mov.u32 %hd_n, %hd_rb;");
+	else if (ptx_has_mod(s->mn, "and"))
+		pass_put(w, "setp.eq.u32 %hd_pa, %hd_ra, %hd_rb;");
+	else
+		pass_put(w, "setp.ne.u32 %hd_pa, %hd_rb, 0;");
+	pass_last(w)->opd[0] = s->opd[0];
+}
+
+static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
+{
+	size_t from = x->w->out.len;
+
+	if (!x->v->end_label && x->is_entry) {
+		pass_copy(x->w, s); /* control flow is as it was */
+		return;
+	}
+	if (x->barriers == PASS_BAR_NONE || !pass_is_plain_barrier(s)) {
+		plain_barrier(x, s);
+		return;
+	}
+	if (x->barriers == PASS_BAR_ACTIVE)
+		pass_put(x->w, "barrier.red.or.pred %hd_pa, 0, %hd_pt;");
+	else
+		counted_pair(x, s);
+	guard_since(x->w, from, s);
+}
+
+/* ---- calls ---- */
+static const char dims[] = "xyz";
+
+static bool needs_ids(const struct pass_callee *c)
+{
+	bool any = false;
+
+	for (int d = 0; d < 3; d++)
+		any |= c->reads_ctaid[d] | c->reads_nctaid[d];
+	return any;
+}
+
+/* Appends one argument: a .param of its own, filled from text. */
+static struct ptx_opd one_argument(struct virt *x, const char *text)
+{
+	unsigned number = x->w->m->fresh++;
+	const char *reg = text;
+	struct ptx_opd o;
+
+	if (text[0] == '[') {
+		pass_emit(x->w, "ld.param.u32 %%hd_n, %s;", text);
+		reg = "%hd_n";
+	}
+	pass_emit(x->w, ".param .b32 hd_a%u;\nst.param.b32 [hd_a%u], %s;", number, number, reg);
+	o = pass_last(x->w)->opd[0];
+	return o.kind == PTX_OPD_ADDR ? o.list[0] : o;
+}
+
+static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
+{
+	const struct ptx_func *to = pass_call_target(s);
+	const struct pass_callee *c = to ? pass_callee_of(x->facts, to) : NULL;
+	struct ptx_opd more[6], *opd, *list;
+	unsigned n = 0, at = 0, n_opd;
+	struct ptx_stmt copy;
+
+	if (!c || !c->clone)
+		return false;
+	for (int d = 0; d < 3; d++)
+		if (c->reads_ctaid[d])
+			more[n++] = one_argument(x, x->v->ctaid[d]);
+	for (int d = 0; d < 3; d++)
+		if (c->reads_nctaid[d])
+			more[n++] = one_argument(x, x->v->nctaid[d]);
+	copy = ptx_copy_stmt(x->w->m, s);
+	while (at < copy.n && copy.opd[at].kind != PTX_OPD_SYM)
+		at++;
+	n_opd = MAX(copy.n, at + 2);
+	opd = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, n_opd);
+	list = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, n + 256);
+	if (!opd || !list || at == copy.n)
+		goto fail;
+	memcpy(opd, copy.opd, copy.n * sizeof(*opd));
+	opd[at].sym = c->clone->sym;
+	opd[at].name = c->clone->sym->name;
+	if (copy.n == at + 1)
+		opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_TUPLE};
+	if (opd[at + 1].kind != PTX_OPD_TUPLE || opd[at + 1].n > 250)
+		goto fail;
+	memcpy(list, opd[at + 1].list, opd[at + 1].n * sizeof(*list));
+	memcpy(list + opd[at + 1].n, more, n * sizeof(*list));
+	opd[at + 1].list = list;
+	opd[at + 1].n += n;
+	copy.opd = opd;
+	copy.n = (uint8_t)n_opd;
+	pass_copy(x->w, &copy);
+	return true;
+fail:
+	x->w->error = -EINVAL;
+	return true;
+}
+
+/* ---- the body ---- */
+static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
+{
+	size_t from = x->w->out.len;
+
+	pass_emit(x->w, "bra %s;", x->v->end_label->name);
+	guard_since(x->w, from, s);
+}
+
+static void virtual_stmt(struct virt *x, const struct ptx_stmt *s)
+{
+	if (s->kind != PTX_INSN) {
+		if (s->kind != PTX_DECL || s->sym != x->facts->moved)
+			pass_copy(x->w, s);
+		return;
+	}
+	if (x->is_entry && x->v->end_label && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
+		virtual_exit(x, s);
+	else if (s->mn->flags & PTX_F_BARRIER)
+		virtual_barrier(x, s);
+	else if (s->mn->op == PTX_OP_call && virtual_call(x, s))
+		return;
+	else if (!virtual_id(x, s))
+		pass_copy(x->w, s);
+}
+
+/* A `ret` that nothing follows need not jump. */
+static size_t without_last_ret(const struct ptx_func *f)
+{
+	size_t n = f->body.len;
+	const struct ptx_stmt *s;
+
+	if (n == 0)
+		return 0;
+	s = &f->body.at[n - 1];
+	return s->kind == PTX_INSN && s->mn->op == PTX_OP_ret && s->guard == PTX_NO_REG ? n - 1 : n;
+}
+
+static int virtual_callees(struct pass_writer *w, struct pass_facts *facts);
+
+int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
+	const struct pass_virtual *v)
+{
+	struct virt x = {w, facts, v, facts->barriers, true};
+	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
+
+	w->error = w->error ? w->error : virtual_callees(w, facts);
+	for (size_t i = 0; i < n && w->error == 0; i++)
+		virtual_stmt(&x, &f->body.at[i]);
+	return w->error;
+}
+
+/* ---- callees that read ids: a copy each, with parameters more ---- */
+static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_callee *c)
+{
+	char text[64];
+
+	for (int d = 0; d < 6; d++) {
+		bool reads = d < 3 ? c->reads_ctaid[d] : c->reads_nctaid[d - 3];
+
+		if (!reads)
+			continue;
+		snprintf(text, sizeof(text), ".param .b32 hd_%c%c", d < 3 ? 'c' : 'g', dims[d % 3]);
+		if (!ptx_add_param(w->m, f, w->diags, text))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int virtual_callee(
+	struct pass_writer *outer, struct pass_facts *facts, struct pass_callee *c)
+{
+	static const struct pass_virtual from_params = {
+		.ctaid = {"%hd_cx", "%hd_cy", "%hd_cz"},
+		.nctaid = {"%hd_gx", "%hd_gy", "%hd_gz"},
+		.barrier_id = -1,
+	};
+	struct pass_writer w = {.m = outer->m, .f = c->clone, .diags = outer->diags};
+	struct virt x = {&w, facts, &from_params, PASS_BAR_NONE, false};
+
+	pass_virtual_regs(&w);
+	for (int d = 0; d < 6; d++) {
+		bool reads = d < 3 ? c->reads_ctaid[d] : c->reads_nctaid[d - 3];
+		char kind = d < 3 ? 'c' : 'g';
+
+		if (reads)
+			pass_emit(&w, ".reg .b32 %%hd_%c%c;\nld.param.u32 %%hd_%c%c, [hd_%c%c];",
+				kind, dims[d % 3], kind, dims[d % 3], kind, dims[d % 3]);
+	}
+	for (size_t i = 0; i < c->clone->body.len && w.error == 0; i++)
+		virtual_stmt(&x, &c->clone->body.at[i]);
+	if (w.error == 0) {
+		VEC_FREE(&c->clone->body);
+		c->clone->body = w.out;
+	}
+	return w.error;
+}
+
+/* Copies may call each other in any order: each is declared ahead of all. */
+static int declare_clone(struct ptx_module *m, const struct ptx_func *clone, size_t at)
+{
+	struct ptx_func *f = ARENA_NEW(&m->arena, struct ptx_func);
+	struct ptx_item it = {PTX_ITEM_FUNC, clone->line, {.func = f}};
+
+	if (!f || !VEC_PUSH(&m->items, it))
+		return -ENOMEM;
+	memmove(&m->items.at[at + 1], &m->items.at[at], (m->items.len - 1 - at) * sizeof(it));
+	m->items.at[at] = it;
+	f->sym = clone->sym;
+	f->line = clone->line;
+	f->is_noreturn = clone->is_noreturn;
+	f->no_param_list = clone->no_param_list && clone->params.len == 0;
+	for (size_t i = 0; i < clone->rets.len; i++)
+		if (!VEC_PUSH(&f->rets, clone->rets.at[i]))
+			return -ENOMEM;
+	for (size_t i = 0; i < clone->params.len; i++)
+		if (!VEC_PUSH(&f->params, clone->params.at[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static size_t first_clone(const struct ptx_module *m, const struct pass_facts *facts)
+{
+	for (size_t i = 0; i < m->items.len; i++)
+		for (size_t k = 1; k < facts->callees.len; k++)
+			if (m->items.at[i].kind == PTX_ITEM_FUNC && facts->callees.at[k].clone &&
+				m->items.at[i].func == facts->callees.at[k].clone)
+				return i;
+	return m->items.len;
+}
+
+static int virtual_callees(struct pass_writer *w, struct pass_facts *facts)
+{
+	size_t at;
+	int r = 0;
+
+	/* Copies first: they may call each other. */
+	for (size_t i = 0; r == 0 && i < w->m->items.len; i++) {
+		const struct ptx_item *it = &w->m->items.at[i];
+		struct pass_callee *c = NULL;
+		char name[512];
+
+		for (size_t k = 1; it->kind == PTX_ITEM_FUNC && k < facts->callees.len; k++)
+			if (facts->callees.at[k].f == it->func && !facts->callees.at[k].clone)
+				c = &facts->callees.at[k];
+		if (!c || !needs_ids(c))
+			continue;
+		snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
+		c->clone = ptx_clone_func(w->m, c->f, name, w->f);
+		if (!c->clone)
+			return -ENOMEM;
+		c->clone->no_param_list = false;
+		r = add_id_params(w, c->clone, c);
+	}
+	at = first_clone(w->m, facts);
+	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
+		if (facts->callees.at[k].clone)
+			r = declare_clone(w->m, facts->callees.at[k].clone, at);
+	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
+		if (facts->callees.at[k].clone)
+			r = virtual_callee(w, facts, &facts->callees.at[k]);
+	return r;
+}

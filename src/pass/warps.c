@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Threads that are done ahead of others. In a worker they stay alive, so whatever on hardware does
+ * not wait for exited threads must be answered for:
+ *
+ * A plain barrier 0 that not all threads of a block reach together: those that are done keep
+ * answering, until nobody is active (PASS_BAR_ACTIVE). Other barriers with that trait, and those
+ * whose state might outlive the block: guard.
+ *
+ * A warp operation that lanes may skip: it is at risk when the lanes that skip it can run to the
+ * end without meeting an operation that makes them wait for all others first. On hardware they
+ * would be gone; here it would wait for them for ever. */
+#include "pass/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sync_check {
+	struct ptx_module *m;
+	struct pass_facts *facts;
+	const struct cfg *g;
+	const struct cfg_uniformity *u;
+	bool in_callee;
+	uint32_t *stack;
+	uint8_t *seen, *reach;
+	uint16_t ids;        /* barriers named with a constant */
+	bool counted_0, red; /* barrier 0 with a count; a reduction on a plain barrier 0 */
+	bool apart;          /* a plain barrier 0 that not all threads reach together */
+};
+
+static bool is_barrier(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && (s->mn->flags & PTX_F_BARRIER);
+}
+
+struct barrier {
+	bool red, arrive, counted, in_register;
+	uint64_t id;
+};
+
+static struct barrier read_barrier(const struct ptx_stmt *s)
+{
+	struct barrier b = {0};
+	unsigned first;
+
+	b.red = ptx_has_mod(s->mn, "red");
+	b.arrive = ptx_has_mod(s->mn, "arrive");
+	first = b.red ? 1 : 0;
+	b.counted = s->n > first + 1u + (b.red ? 1u : 0u);
+	if (s->n > first) {
+		b.in_register = s->opd[first].kind != PTX_OPD_IMM || !s->opd[first].has_value;
+		b.id = s->opd[first].value & 15;
+	}
+	return b;
+}
+
+bool pass_is_plain_barrier(const struct ptx_stmt *s)
+{
+	struct barrier b;
+
+	if (!is_barrier(s))
+		return false;
+	b = read_barrier(s);
+	return !b.arrive && !b.counted && !b.in_register && b.id == 0;
+}
+
+static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_t level)
+{
+	struct barrier b = read_barrier(s);
+	bool together = level == CFG_BLOCK_UNIFORM;
+
+	if (b.in_register) {
+		pass_object(c->m, c->facts, PASS_GUARD, s,
+			"the barrier's number is in a register: none is known to be free");
+		return;
+	}
+	c->ids |= (uint16_t)(1u << b.id);
+	if (b.arrive)
+		pass_object(c->m, c->facts, PASS_GUARD, s,
+			"%s may leave a barrier half full at the block's end", s->mn->text);
+	if (b.counted) {
+		c->counted_0 |= b.id == 0;
+		return;
+	}
+	if (b.id == 0)
+		c->red |= b.red;
+	if (together && !c->in_callee)
+		return;
+	if (c->in_callee && !together)
+		pass_object(c->m, c->facts, PASS_GUARD, s,
+			"a barrier in a function that not all threads may reach");
+	else if (!together && b.id != 0)
+		pass_object(c->m, c->facts, PASS_GUARD, s,
+			"barrier %u may be reached when threads have left", (unsigned)b.id);
+	else if (!together)
+		c->apart = true;
+}
+
+/* Whoever runs this waits for all threads of its warp that have not left. */
+static bool waits_for_warp(const struct ptx_stmt *s)
+{
+	const struct ptx_opd *mask;
+
+	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG)
+		return false;
+	if (pass_is_plain_barrier(s))
+		return true;
+	if (!(s->mn->flags & PTX_F_WARP_SYNC) || s->n == 0)
+		return false;
+	mask = &s->opd[s->n - 1];
+	return mask->kind == PTX_OPD_IMM && mask->has_value && (uint32_t)mask->value == UINT32_MAX;
+}
+
+static bool block_waits(const struct cfg *g, uint32_t b)
+{
+	for (uint32_t i = g->at[b].first; i < g->at[b].end; i++)
+		if (waits_for_warp(&g->f->body.at[i]))
+			return true;
+	return false;
+}
+
+/* Whether the end can be reached from here without waiting. CFG_NONE: it can. */
+static bool runs_out(struct sync_check *c, uint32_t from)
+{
+	uint32_t depth = 0;
+
+	if (from == CFG_NONE || from == c->g->exit)
+		return true;
+	memset(c->reach, 0, c->g->n);
+	c->reach[from] = 1;
+	c->stack[depth++] = from;
+	while (depth) {
+		const struct cfg_block *b = &c->g->at[c->stack[--depth]];
+
+		if (block_waits(c->g, (uint32_t)(b - c->g->at)))
+			continue;
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			if (b->succ[i] == c->g->exit)
+				return true;
+			if (!c->reach[b->succ[i]]) {
+				c->reach[b->succ[i]] = 1;
+				c->stack[depth++] = b->succ[i];
+			}
+		}
+	}
+	return false;
+}
+
+static bool lanes_part(const struct sync_check *c, uint32_t b)
+{
+	const struct cfg_block *blk = &c->g->at[b];
+	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
+
+	if (!s || s->kind != PTX_INSN || blk->n_succ < 2)
+		return false;
+	if (s->guard != PTX_NO_REG && c->u->reg[s->guard] < CFG_WARP_UNIFORM)
+		return true;
+	return s->mn->op == PTX_OP_brx;
+}
+
+static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
+{
+	const struct ptx_func *to;
+	const struct pass_callee *callee;
+
+	if (s->kind != PTX_INSN)
+		return false;
+	if (s->mn->flags & PTX_F_WARP_SYNC)
+		return true;
+	if (s->mn->op != PTX_OP_call || !(to = pass_call_target(s)))
+		return false;
+	to = ptx_find_func(c->m, to->sym->name);
+	callee = to ? pass_callee_of(c->facts, to) : NULL;
+	return callee && callee->warp_ops;
+}
+
+static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t b)
+{
+	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++)
+		if (holds_warp_op(c, &c->g->f->body.at[i]))
+			return &c->g->f->body.at[i];
+	return NULL;
+}
+
+/* The first warp operation at risk, or NULL. */
+static const struct ptx_stmt *find_risk(struct sync_check *c)
+{
+	for (uint32_t d = 0; d < c->g->n; d++) {
+		if (!lanes_part(c, d) || !runs_out(c, c->g->at[d].ipdom))
+			continue;
+		cfg_influence(c->g, d, c->stack, c->seen);
+		for (uint32_t b = 0; b < c->g->n; b++) {
+			const struct ptx_stmt *s;
+
+			if (c->seen[b] && c->u->block[b] < CFG_WARP_UNIFORM &&
+				(s = first_warp_op(c, b)))
+				return s;
+		}
+	}
+	return NULL;
+}
+
+/* A barrier in a callee is reached as its call is; its own code is looked at apart. */
+static bool call_has_barrier(struct sync_check *c, const struct ptx_stmt *s)
+{
+	const struct ptx_func *to;
+	const struct pass_callee *callee;
+
+	if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call || !(to = pass_call_target(s)))
+		return false;
+	to = ptx_find_func(c->m, to->sym->name);
+	callee = to ? pass_callee_of(c->facts, to) : NULL;
+	return callee && callee->barriers;
+}
+
+static void check_barriers(struct sync_check *c)
+{
+	for (uint32_t b = 0; b < c->g->n; b++)
+		for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++) {
+			const struct ptx_stmt *s = &c->g->f->body.at[i];
+			uint8_t level = c->u->block[b];
+
+			if (s->kind == PTX_INSN && s->guard != PTX_NO_REG)
+				level = MIN(level, c->u->reg[s->guard]);
+			if (is_barrier(s))
+				check_barrier(c, s, level);
+			else if (call_has_barrier(c, s) && level != CFG_BLOCK_UNIFORM)
+				pass_object(c->m, c->facts, PASS_GUARD, s,
+					"a call of a function with a barrier that not all threads "
+					"may "
+					"reach");
+		}
+}
+
+static void choose_barriers(struct sync_check *c)
+{
+	struct pass_facts *facts = c->facts;
+
+	if (c->apart) {
+		facts->barriers = c->red ? PASS_BAR_ACTIVE_RED : PASS_BAR_ACTIVE;
+		if (c->counted_0)
+			pass_object(c->m, facts, PASS_GUARD, NULL,
+				"barrier 0 both with a count and when threads have left");
+		for (size_t i = 1; i < facts->callees.len; i++)
+			if (facts->callees.at[i].barriers)
+				pass_object(c->m, facts, PASS_GUARD, NULL,
+					"barriers in a function, and when threads have left");
+		return;
+	}
+	/* Plain use of barrier 0 by all threads leaves it free between blocks. */
+	if (!c->counted_0)
+		return;
+	for (uint8_t id = 15; id > 0; id--)
+		if (!(c->ids & (1u << id))) {
+			facts->own_barrier = id;
+			return;
+		}
+	pass_object(c->m, facts, PASS_GUARD, NULL, "all 16 barriers are in use");
+}
+
+static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
+{
+	struct pass_facts *facts = c->facts;
+	struct cfg_uniformity *u, *u1;
+	const struct ptx_stmt *risk;
+	int r = cfg_uniformity(&facts->arena, g, false, &u);
+
+	if (r < 0)
+		return r;
+	c->g = g;
+	c->u = u;
+	c->in_callee = in_callee;
+	c->stack = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
+	c->seen = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
+	c->reach = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
+	if (!c->stack || !c->seen || !c->reach)
+		return -ENOMEM;
+	if (!in_callee)
+		facts->u = u;
+	check_barriers(c);
+	if (!find_risk(c))
+		return 0;
+	r = cfg_uniformity(&facts->arena, g, true, &u1);
+	if (r < 0)
+		return r;
+	c->u = u1;
+	risk = find_risk(c);
+	if (!risk)
+		facts->one_dimensional = true;
+	else
+		pass_object(c->m, facts, PASS_GUARD, risk,
+			"%s may be reached when lanes of its warp have left", risk->mn->text);
+	return 0;
+}
+
+int pass_check_sync(struct ptx_module *m, struct pass_facts *facts)
+{
+	struct sync_check c = {.m = m, .facts = facts};
+	int r = check_func(&c, facts->g, false);
+
+	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
+		struct cfg *g;
+
+		if (!facts->callees.at[i].barriers && !facts->callees.at[i].warp_ops)
+			continue;
+		r = cfg_build(&facts->arena, facts->callees.at[i].f, &g);
+		if (r == 0)
+			r = check_func(&c, g, true);
+	}
+	if (r == 0)
+		choose_barriers(&c);
+	return r;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Writing a new body: text, copies, and the statement written last, so that a template can be given
+ * operands that have no unambiguous name. The first error stays and makes the rest do nothing. */
+#include "pass/private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void pass_put(struct pass_writer *w, const char *text)
+{
+	if (w->error == 0)
+		w->error = ptx_append(w->m, w->f, &w->out, w->diags, "%s", text);
+}
+
+void pass_emit(struct pass_writer *w, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		w->error = w->error ? w->error : -ENOMEM;
+		return;
+	}
+	pass_put(w, text);
+	free(text);
+}
+
+void pass_copy(struct pass_writer *w, const struct ptx_stmt *s)
+{
+	if (w->error == 0 && !VEC_PUSH(&w->out, *s))
+		w->error = -ENOMEM;
+}
+
+struct ptx_stmt *pass_last(struct pass_writer *w)
+{
+	static struct ptx_opd no_opd[8];
+	static struct ptx_stmt none = {.n = 8, .opd = no_opd};
+
+	if (w->error == 0 && w->out.len == 0)
+		w->error = -EINVAL;
+	return w->error ? &none : &w->out.at[w->out.len - 1];
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* preempt_tool classify FILE...        one line a kernel: name, tier, traits, reason
+ * preempt_tool print FILE              the module with every kernel preemptible
+ * preempt_tool closer                  the closer's module
+ * What the tests of this folder compare. Exit status 1: a pass failed where it must not. */
+#include "pass/pass.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const tier_names[] = {"managed", "guard", "held"};
+
+static char *read_file(const char *path, size_t *ret_len)
+{
+	FILE *f = fopen(path, "rb");
+	char *text = NULL;
+	size_t len = 0, cap = 0, n;
+
+	if (!f)
+		return NULL;
+	do {
+		if (cap - len < 65536) {
+			cap = cap * 2 + 65536;
+			text = realloc(text, cap);
+			if (!text)
+				abort();
+		}
+		n = fread(text + len, 1, cap - len, f);
+		len += n;
+	} while (n);
+	fclose(f);
+	*ret_len = len;
+	return text;
+}
+
+static void print_kernel(
+	const char *name, const struct pass_verdict *v, const struct pass_kernel_info *info)
+{
+	printf("%s: %s", name, tier_names[v->tier]);
+	if (info) {
+		printf(info->rising_order ? " rising" : "");
+		printf(info->block_local ? " local" : "");
+		printf(info->one_dimensional ? " 1d" : "");
+	}
+	if (v->reason)
+		printf(": %s", v->reason);
+	printf("\n");
+}
+
+/* All kernels of a module, each in turn, in place. */
+static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < m->items.len; i++) {
+		struct ptx_item it = m->items.at[i]; /* the vector grows */
+		struct pass_verdict before, v = {0};
+		struct pass_kernel_info info;
+		int r;
+
+		if (it.kind != PTX_ITEM_FUNC || !it.func->is_entry || !it.func->has_body)
+			continue;
+		pass_classify(m, it.func, &before);
+		r = pass_preempt(m, it.func->sym->name, diags, &v, &info);
+		if (r < 0 && r != -ENOTSUP) {
+			fprintf(stderr, "%s: %s\n", it.func->sym->name, strerror(-r));
+			failed = 1;
+			break;
+		}
+		if (verbose)
+			print_kernel(it.func->sym->name, &v, r == 0 ? &info : NULL);
+		/* Clones were put in front. */
+		while (i < m->items.len && m->items.at[i].func != it.func)
+			i++;
+	}
+	return failed;
+}
+
+static int run(const char *mode, const char *path)
+{
+	struct diag_list *diags = calloc(1, sizeof(*diags));
+	struct strbuf out = {0};
+	struct ptx_module *m;
+	struct arena a;
+	size_t len = 0;
+	char *text = read_file(path, &len);
+	int failed;
+
+	if (!text || !diags) {
+		fprintf(stderr, "%s: %s\n", path, strerror(errno));
+		return 1;
+	}
+	arena_init(&a, 0);
+	diag_init(diags, &a, path, text, len);
+	if (ptx_parse(text, len, 0, diags, &m) < 0)
+		return 1;
+	failed = transform(m, diags, !strcmp(mode, "classify"));
+	if (!strcmp(mode, "print"))
+		ptx_print(m, &out);
+	if (out.at)
+		fwrite(out.at, 1, out.len, stdout);
+	strbuf_finish(&out);
+	if (diags->errors)
+		diag_render(diags, &out);
+	if (out.at)
+		fwrite(out.at, 1, out.len, stderr);
+	failed |= diags->errors > 0;
+	strbuf_finish(&out);
+	ptx_module_free(m);
+	arena_finish(&a);
+	free(diags);
+	free(text);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	if (argc == 2 && !strcmp(argv[1], "closer"))
+		return fputs(pass_closer_ptx(), stdout) < 0;
+	if (argc < 3) {
+		fprintf(stderr, "usage: preempt_tool classify|print FILE...\n");
+		return 2;
+	}
+	for (int i = 2; i < argc; i++)
+		failed |= run(argv[1], argv[i]);
+	return failed;
+}
