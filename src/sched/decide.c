@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
 {
@@ -49,9 +50,13 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 	bool busy = t->opaque_active || head;
 
 	t->best = NULL;
+	t->submitted_priority = -1;
 	for (struct sched_launch *l = t->first; l; l = l->next) {
 		if (l->arrived)
 			top = MAX(top, l->stream_priority);
+		else
+			t->submitted_priority =
+				MAX(t->submitted_priority, (int64_t)l->stream_priority);
 	}
 	for (struct sched_launch *l = t->first; l; l = l->next) {
 		bool active = l->arrived || l == head;
@@ -144,24 +149,66 @@ static int by_lane(const void *pa, const void *pb)
 	return a->lane < b->lane ? -1 : a->lane > b->lane;
 }
 
-/* Up to want SMs of avail: those held before, then those that nobody uses, then the lowest. */
-static struct sms pick(
-	const struct sms *avail, const struct sms *before, const struct sms *used, uint32_t want)
+struct claims {
+	uint32_t lane[CTL_MAX_SMS]; /* the lowest that had it reserved so far */
+	struct sms used;
+};
+
+struct choice {
+	uint64_t key;
+	uint32_t sm;
+};
+
+static int by_key(const void *pa, const void *pb)
 {
+	const struct choice *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->sm < b->sm ? -1 : 1;
+}
+
+/* Up to want SMs of avail, those first that it disturbs least to take: the lane's own, then those
+ * that nobody uses, then those of the lanes that come last. */
+static struct sms pick(
+	const struct sms *avail, const struct sms *own, const struct claims *c, uint32_t want)
+{
+	struct choice at[CTL_MAX_SMS];
 	struct sms got = {0};
 	uint32_t n = 0;
 
-	for (unsigned pass = 0; pass < 3 && n < want; pass++) {
-		for (uint32_t sm = 0; sm < CTL_MAX_SMS && n < want; sm++) {
-			if (!sms_has(avail, sm) || sms_has(&got, sm) ||
-				(pass == 0 && !sms_has(before, sm)) ||
-				(pass == 1 && sms_has(used, sm)))
-				continue;
-			sms_add(&got, sm);
-			n++;
+	if (want >= sms_count(avail))
+		return *avail;
+	for (uint32_t sm = 0; sm < CTL_MAX_SMS; sm++) {
+		if (!sms_has(avail, sm))
+			continue;
+		at[n++] = (struct choice){sms_has(own, sm) ? 0
+					  : !sms_has(&c->used, sm)
+						  ? 1
+						  : 2ull + SCHED_NO_LANE - c->lane[sm],
+			sm};
+	}
+	qsort(at, n, sizeof(at[0]), by_key);
+	for (uint32_t i = 0; i < want; i++)
+		sms_add(&got, at[i].sm);
+	return got;
+}
+
+static void find_claims(const struct sched *s, struct claims *ret)
+{
+	memset(ret->lane, 0xff, sizeof(ret->lane));
+	ret->used = (struct sms){0};
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_launch *l = launch_of(s->view.at[i]);
+
+		if (!l || !l->k.running)
+			continue;
+		ret->used = sms_plus(ret->used, &l->allowed);
+		for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
+			if (sms_has(&l->reserved, sm))
+				ret->lane[sm] = MIN(ret->lane[sm], l->k.lane);
 		}
 	}
-	return got;
 }
 
 /* While a tenant's submitted launch does not arrive, others leave one SM free on which its first
@@ -184,14 +231,18 @@ static void find_doors(struct sched *s)
 static void leave_door(const struct sched *s, const struct sched_launch *l, struct sms *allowed)
 {
 	const struct sched_tenant *t = s->door[s->door[0] == l->tenant];
+	bool for_other = t && t->priority >= l->tenant->priority && s->o.simultaneous;
+	/* Its own tenant's more urgent stream: no worker of that comes in either. */
+	bool for_own = l->tenant->submitted_priority > (int64_t)l->stream_priority ||
+		       (s->o.within_srt && l->arrived && l->tenant->submitted_priority >= 0);
 
-	if (t && t->priority >= l->tenant->priority && s->o.simultaneous && s->o.n_sms > 1)
+	if ((for_other || for_own) && s->o.n_sms > 1)
 		sms_remove(allowed, s->o.n_sms - 1);
 }
 
 /* One lane, members [from, to) of the view. Returns what it reserves. */
 static struct sms place_lane(
-	struct sched *s, size_t from, size_t to, struct sms avail, const struct sms *used)
+	struct sched *s, size_t from, size_t to, struct sms avail, const struct claims *claims)
 {
 	struct sms before = {0}, reserved;
 	uint64_t want = 0;
@@ -210,7 +261,7 @@ static struct sms place_lane(
 	/* What is reserved stays so while the lane lasts: blocks that finish do not make it
 	 * narrower with each decision. */
 	want = MAX(want, sms_count(&before));
-	reserved = pick(&avail, &before, used, (uint32_t)MIN(want, s->o.n_sms));
+	reserved = pick(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
 	for (size_t i = from; i < to; i++) {
 		struct sched_launch *l = launch_of(s->view.at[i]);
 
@@ -219,36 +270,39 @@ static struct sms place_lane(
 		l->next_allowed = avail;
 		l->reserved = reserved;
 		leave_door(s, l, &l->next_allowed);
-		if (!l->tenant->best)
+		if (!l->tenant->best) {
 			l->tenant->best = l;
+			l->tenant->best_avail = avail;
+		}
 	}
 	return reserved;
 }
 
 static void place(struct sched *s, int hold_below)
 {
-	struct sms avail = s->all, used = {0};
+	struct sms avail = s->all;
+	struct claims claims;
 	size_t to;
 
 	find_doors(s);
+	find_claims(s, &claims);
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = launch_of(s->view.at[i]);
 
 		if (!l)
 			continue;
 		l->next_allowed = (struct sms){0};
-		if (l->k.running)
-			used = sms_plus(used, &l->allowed);
 		if (l->k.lane == SCHED_NO_LANE)
 			l->reserved = (struct sms){0};
 	}
-	qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_lane);
+	if (s->view.len > 1)
+		qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_lane);
 	for (size_t i = 0; i < s->view.len && s->view.at[i]->lane != SCHED_NO_LANE; i = to) {
 		struct sms reserved;
 
 		for (to = i; to < s->view.len && s->view.at[to]->lane == s->view.at[i]->lane;)
 			to++;
-		reserved = place_lane(s, i, to, avail, &used);
+		reserved = place_lane(s, i, to, avail, &claims);
 		avail = sms_minus(avail, &reserved);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -259,7 +313,7 @@ static void place(struct sched *s, int hold_below)
 		for (struct sched_launch *l = t->first; l; l = l->next) {
 			if (l->active)
 				continue;
-			l->next_allowed = t->best ? t->best->next_allowed : (struct sms){0};
+			l->next_allowed = t->best ? t->best_avail : (struct sms){0};
 			if (!competes && !held)
 				l->next_allowed = s->all;
 			else if (!competes && s->o.simultaneous)
@@ -347,7 +401,9 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 		if (held != t->held && !act(s, held ? SCHED_HOLD : SCHED_RELEASE, false, t, NULL))
 			goto nomem;
 	}
-	qsort(s->actions.at + from, s->actions.len - from, sizeof(s->actions.at[0]), by_urgency);
+	if (s->actions.len - from > 1)
+		qsort(s->actions.at + from, s->actions.len - from, sizeof(s->actions.at[0]),
+			by_urgency);
 	for (size_t i = from; i < s->actions.len; i++) {
 		struct sched_action *a = &s->actions.at[i];
 
@@ -366,11 +422,11 @@ nomem:
 
 /* ---- the time ---- */
 
-/* Submitted launches that were let go and still do not arrive lose their claim. Returns whether
- * one did just now. */
-static bool check_grace(struct sched *s, uint64_t now_ns)
+/* Submitted launches that were let go and still do not arrive lose their claim. Nobody's time runs
+ * while somebody is still on the way out. */
+static void check_grace(struct sched *s, uint64_t now_ns)
 {
-	bool expired = false, draining = false, others = s->tenants && s->tenants->next;
+	bool draining = false, others = s->tenants && s->tenants->next;
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		for (struct sched_launch *l = t->first; l; l = l->next)
@@ -383,13 +439,12 @@ static bool check_grace(struct sched *s, uint64_t now_ns)
 			continue;
 		l->grace_ns = l->grace_ns ? l->grace_ns : now_ns + s->o.grace_ns;
 		if (now_ns >= l->grace_ns) {
-			t->late = expired = true;
+			t->late = true;
 			s->stats.late++;
 		} else {
 			s->deadline_ns = MIN(s->deadline_ns, l->grace_ns);
 		}
 	}
-	return expired;
 }
 
 static void look_for_contention(struct sched *s)
@@ -411,6 +466,7 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 		.hold_below = INT_MIN};
 	int r;
 
+	check_grace(s, now_ns);
 	s->deadline_ns = UINT64_MAX;
 	r = gather(s, now_ns);
 	if (r < 0)
@@ -426,18 +482,18 @@ int sched_decide(struct sched *s, uint64_t now_ns)
 {
 	int r = 0;
 
-	if (!s->dirty && now_ns < s->deadline_ns)
+	/* What has been decided must be told before more is. */
+	if ((!s->dirty && now_ns < s->deadline_ns) || s->next_action < s->actions.len)
 		return 0;
-	if (s->next_action == s->actions.len)
-		s->next_action = s->actions.len = 0;
+	s->next_action = s->actions.len = 0;
 	s->stats.decisions++;
-	do
-		r = decide_once(s, now_ns);
-	while (r == 0 && check_grace(s, now_ns));
+	r = decide_once(s, now_ns);
 	s->dirty = r < 0;
-	if (r == 0)
-		look_for_contention(s);
-	return r;
+	if (r < 0)
+		return r;
+	check_grace(s, now_ns); /* for those let go just now */
+	look_for_contention(s);
+	return 0;
 }
 
 bool sched_next(struct sched *s, struct sched_action *ret)

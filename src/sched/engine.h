@@ -36,14 +36,17 @@ struct sched_tenant {
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
+	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
 	bool opaque_active, held;
 	bool busy, worked; /* has work now; ever had */
 	bool late;         /* what it submitted did not arrive in time: counts again when it does */
 	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
 	uint32_t gaps;
 	uint64_t linger_until_ns;
-	struct sms linger_sms;           /* what its work had reserved last */
-	const struct sched_launch *best; /* in the present decision: of the lowest lane */
+	struct sms linger_sms; /* what its work had reserved last */
+	/* In the present decision: of the lowest lane, and what that lane may use. */
+	const struct sched_launch *best;
+	struct sms best_avail;
 };
 
 struct sched {

@@ -81,7 +81,8 @@ struct sched_action {
 	uint32_t n_sms;              /* that the launch may use now */
 };
 
-int sched_decide(struct sched *s, uint64_t now_ns); /* 0; -ENOMEM: nothing decided, ask again */
+/* 0; -ENOMEM: nothing decided, ask again. Nor is anything while sched_next has more. */
+int sched_decide(struct sched *s, uint64_t now_ns);
 bool sched_next(struct sched *s, struct sched_action *ret);
 /* When sched_decide must be called though nothing happens; UINT64_MAX: never. */
 uint64_t sched_deadline(const struct sched *s);

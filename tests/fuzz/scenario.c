@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Any order of events, sensible or not, must leave the engine consistent: no crash, bounded lists,
+ * no SMs for a launch that is still on its way out, and under hpf with whole-device preemption no
+ * lower tenant beside a higher one. Two bytes an event. */
+#include "sched/sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TENANTS  5
+#define LAUNCHES 6
+
+struct world {
+	struct sched *s;
+	uint64_t now, next_id;
+	struct sched_tenant *tenant[TENANTS];
+	struct sched_launch *launch[TENANTS][LAUNCHES];
+	bool arrived[TENANTS][LAUNCHES], leaving[TENANTS][LAUNCHES], exclusive;
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void check(struct world *w)
+{
+	int highest = -1;
+
+	for (unsigned t = 0; t < TENANTS; t++) {
+		for (unsigned i = 0; i < LAUNCHES; i++) {
+			struct sched_info info;
+
+			if (!w->launch[t][i])
+				continue;
+			sched_launch_state(w->s, w->now, w->launch[t][i], &info);
+			if (info.state == SCHED_DRAINING && info.n_sms)
+				abort();
+			if (info.finished > 100)
+				abort();
+			if (!w->exclusive || info.n_sms == 0 || !info.arrived)
+				continue;
+			if (highest >= 0 && highest != (int)t % 3)
+				abort();
+			highest = (int)t % 3;
+		}
+	}
+}
+
+static void actions(struct world *w)
+{
+	struct sched_action a;
+	unsigned n = 0;
+
+	while (sched_next(w->s, &a)) {
+		uint8_t quota[CTL_MAX_SMS];
+		unsigned allowed = 0;
+
+		if (++n > 2 * TENANTS * (LAUNCHES + 1))
+			abort();
+		if (!a.launch)
+			continue;
+		sched_quotas(w->s, a.launch, quota);
+		for (unsigned i = 0; i < CTL_MAX_SMS; i++)
+			allowed += quota[i] != 0;
+		if (allowed != a.n_sms || (a.type == SCHED_PREEMPT) != (allowed == 0))
+			abort();
+	}
+}
+
+static void tenant_event(struct world *w, unsigned t, unsigned what)
+{
+	if (w->tenant[t] && what == 0) {
+		sched_leave(w->s, w->now, w->tenant[t]);
+		w->tenant[t] = NULL;
+		memset(w->launch[t], 0, sizeof(w->launch[t]));
+	} else if (!w->tenant[t]) {
+		if (sched_join(w->s, w->now, t, (int)t % 3, 1, NULL, &w->tenant[t]) < 0)
+			abort();
+	} else {
+		sched_opaque(w->s, w->now, w->tenant[t], what & 1);
+	}
+}
+
+static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
+{
+	struct sched_launch **l = &w->launch[t][i];
+	struct sched_launch_info info = {.kernel = i, .total = 1 + what * 12, .threads = 64};
+
+	if (!*l) {
+		info.id = ++w->next_id;
+		info.stream_priority = what & 1;
+		info.running = what == 7;
+		if (sched_submit(w->s, w->now, w->tenant[t], &info, l) < 0)
+			abort();
+		return;
+	}
+	switch (what) {
+	case 0:
+	case 1:
+		sched_arrive(w->s, w->now, *l);
+		break;
+	case 2:
+		sched_progress(w->s, *l, w->now % 200);
+		break;
+	case 3:
+	case 4:
+		sched_drained(w->s, w->now, *l);
+		break;
+	default:
+		sched_end(w->s, w->now, *l, what & 1, what == 5 ? w->now : 0);
+		*l = NULL;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct sched_options o = {.n_sms = 4};
+	struct world w = {0};
+
+	if (len < 1)
+		return 0;
+	o.simultaneous = data[0] & 1;
+	o.spatial = data[0] & 2;
+	o.within_srt = data[0] & 4;
+	o.n_sms = data[0] & 8 ? 256 : 4;
+	w.exclusive = !o.spatial && !(data[0] & 16);
+	if (sched_create(&o, data[0] & 16 ? &sched_policy_none : &sched_policy_hpf, &w.s) < 0)
+		abort();
+	for (size_t i = 1; i + 1 < len && i < 4000; i += 2) {
+		unsigned t = data[i] % TENANTS, what = data[i + 1] & 7;
+
+		w.now += (uint64_t)(data[i + 1] >> 3) * 9000;
+		if (data[i] >= 200 || !w.tenant[t])
+			tenant_event(&w, t, what);
+		else
+			launch_event(&w, t, data[i] / TENANTS % LAUNCHES, what);
+		if (data[i] & 64)
+			continue; /* a burst: decided together */
+		if (sched_decide(w.s, w.now) < 0)
+			abort();
+		actions(&w);
+		check(&w);
+	}
+	sched_destroy(w.s);
+	return 0;
+}
