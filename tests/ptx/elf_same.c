@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sections of memory that begins as zero: sizes without bytes in the file. */
+#define TYPE_GLOBAL (SHT_LOPROC + 7)
+#define TYPE_SHARED (SHT_LOPROC + 10)
+
 struct image {
 	unsigned char *at;
 	size_t len;
@@ -101,7 +105,7 @@ static int same_section(
 		return same_symbols(a, x, b, y);
 	if (x->sh_size != y->sh_size)
 		return 0;
-	return x->sh_type == SHT_NOBITS ||
+	return x->sh_type == SHT_NOBITS || x->sh_type == TYPE_GLOBAL || x->sh_type == TYPE_SHARED ||
 	       !memcmp(a->at + x->sh_offset, b->at + y->sh_offset, x->sh_size);
 }
 
