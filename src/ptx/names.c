@@ -174,7 +174,7 @@ int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f)
 		if (outermost || !is_open_label(sym))
 			continue;
 		if (u.hidden && u.hidden->scope == ptx_scope_id(sc)) {
-			if (u.hidden->kind == PTX_SYM_LABEL)
+			if (u.hidden->kind == PTX_SYM_LABEL || u.hidden->kind == PTX_SYM_PROTO)
 				sym->link = u.hidden;
 			continue;
 		}

@@ -240,6 +240,18 @@ static void note_directive(struct ptx_module *m, const char *text)
 	}
 }
 
+/* Past the brace that closes the one here. */
+static void skip_block(struct ptx_parser *p)
+{
+	unsigned depth = 0;
+
+	do {
+		depth += *p->s == '{';
+		depth -= *p->s == '}';
+		ptx_step(p);
+	} while (depth && p->s < p->end);
+}
+
 static void text_item(struct ptx_parser *p)
 {
 	uint32_t line = p->line;
@@ -260,7 +272,12 @@ static void item(struct ptx_parser *p)
 	unsigned linkage = ptx_parse_linkage(p);
 
 	if (ptx_word_is(p->s, ".entry") || ptx_word_is(p->s, ".func")) {
-		ptx_parse_func(p, linkage, line);
+		if (!ptx_parse_func(p, linkage, line)) {
+			/* Its body goes with it: what the head declares would be missing. */
+			ptx_skip_statement(p);
+			if (*p->s == '{')
+				skip_block(p);
+		}
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
@@ -289,10 +306,12 @@ static void module(struct ptx_parser *p)
 			continue;
 		}
 		ptx_error(p, p->s, 1, "a directive should stand here");
-		if (*p->s != ';' && *p->s != '}')
-			ptx_skip_statement(p);
-		else
+		if (*p->s == '{')
+			skip_block(p);
+		else if (*p->s == ';' || *p->s == '}')
 			p->s++;
+		else
+			ptx_skip_statement(p);
 	}
 }
 

@@ -61,7 +61,7 @@ struct ptx_sym *ptx_label_ref(struct ptx_parser *p, struct ptx_name *n);
 struct ptx_opd *ptx_keep_opds(struct ptx_parser *p, size_t from);
 bool ptx_parse_decl(struct ptx_parser *p, unsigned linkage);
 struct ptx_sym *ptx_parse_param(struct ptx_parser *p, enum ptx_sym_kind kind);
-void ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line);
+bool ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line);
 const char *ptx_directive(struct ptx_parser *p);
 unsigned ptx_parse_linkage(struct ptx_parser *p);
 void ptx_emit(struct ptx_parser *p, struct ptx_stmt st);

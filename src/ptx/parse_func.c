@@ -173,24 +173,24 @@ static void read_body(struct ptx_parser *p, const char *open)
 	f->end_line = p->line;
 }
 
-void ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line)
+bool ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line)
 {
 	struct ptx_func *f = new_func(p, linkage, line);
+	bool ok;
 
 	f->is_entry = ptx_word_is(p->s, ".entry");
 	p->s += f->is_entry ? strlen(".entry") : strlen(".func");
 	p->f = f;
 	if (ptx_scope_open(p->names) < 0)
 		ptx_give_up(p, -ENOMEM);
-	if (!header(p)) {
-		/* Its body is skipped with it: what it declares would be missing anyway. */
+	ok = header(p);
+	if (!ok) {
 		p->m->items.len--;
 		VEC_FREE(&f->rets);
 		VEC_FREE(&f->params);
 		VEC_FREE(&f->directives);
 		VEC_FREE(&f->regs);
 		VEC_FREE(&f->syms);
-		ptx_skip_statement(p);
 	} else if (*p->s == ';') {
 		p->s++;
 		f->end_line = p->line;
@@ -200,4 +200,5 @@ void ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line)
 	ptx_unbind_func(p->m);
 	p->f = NULL;
 	p->body = NULL;
+	return ok;
 }

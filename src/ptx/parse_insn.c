@@ -105,10 +105,13 @@ static void keep_text(struct ptx_parser *p, struct ptx_stmt *st)
 	while (p->s < p->end && *p->s != ';' && *p->s != '\0')
 		ptx_step(p);
 	text = ptx_clean_text(p, from, p->s);
-	if (*p->s == ';')
-		p->s++;
 	st->n = 0;
 	st->text = *text ? text : NULL;
+	p->is_unknown = false;
+	if (*p->s == ';')
+		p->s++;
+	else
+		ptx_error(p, from, 1, "this statement has no end");
 }
 
 /* "ld .global .u32": parts may stand apart. Joined, and p->s behind the last. */

@@ -312,6 +312,7 @@ static bool address(struct ptx_parser *p, struct ptx_opd *o)
 		ptx_error(p, p->s, 1, "an address cannot stand inside another operand");
 		return false;
 	}
+	p->opd_depth++;
 	p->s++;
 	ptx_skip(p);
 	if (ch_is(*p->s, CH_START) && !ptx_word_is(p->s, "WARP_SZ")) {
@@ -324,7 +325,7 @@ static bool address(struct ptx_parser *p, struct ptx_opd *o)
 		return false;
 	}
 	push(p, &item);
-	for (p->opd_depth++;; push(p, &item)) {
+	for (;; push(p, &item)) {
 		ptx_skip(p);
 		if (*p->s == ']')
 			break;

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* New code, copies, extracts, and what validation must catch. */
+#include "unit.h"
+
+#include "fixture.h"
+
+#include <errno.h>
+
+static unsigned validate(struct module *t)
+{
+	t->diags->len = t->diags->errors = 0;
+	return ptx_validate(t->m, t->diags);
+}
+
+static void expect_valid(struct module *t)
+{
+	if (validate(t))
+		no_errors(t);
+}
+
+static void append_code(void **state)
+{
+	struct module t = kernel("mov.u32 %r1, %tid.x;\nL: bra L;\n");
+	ptx_body body = {0};
+	struct ptx_sym *done = ptx_new_label(t.m, t.f, "done");
+	uint32_t fresh = ptx_new_reg(t.m, t.f, &body, "u32", "count");
+	char name[64];
+
+	assert_int_equal(ptx_append(t.m, t.f, &body, t.diags,
+				 ".reg .pred %%hd_p<2>;\nmov.u32 %s, %d;\n"
+				 "setp.eq.u32 %%hd_p1, %%r1, %s;\n@%%hd_p1 bra %s;\n",
+				 ptx_reg_name(t.f, fresh, name, sizeof(name)), 7, name, done->name),
+		0);
+	no_errors(&t);
+	for (size_t i = 0; i < t.f->body.len; i++)
+		assert_true(VEC_PUSH(&body, t.f->body.at[i]));
+	/* Across snippets: names of the one before, a label used first and placed later. */
+	assert_int_equal(
+		ptx_append(t.m, t.f, &body, t.diags, "@!%%hd_p1 bra $hd_late;\n%s:\n", done->name),
+		0);
+	assert_int_equal(
+		ptx_append(t.m, t.f, &body, t.diags, "$hd_late: st.global.u32 [out], %%r1; ret;"),
+		0);
+	VEC_FREE(&t.f->body);
+	t.f->body = body;
+	/* Declarations of the old body come after their first use in this one. */
+	assert_int_not_equal(validate(&t), 0);
+	finish(&t);
+}
+
+static void append_at_end(void **state)
+{
+	struct module t = kernel("mov.u32 %r1, %tid.x;\n");
+	ptx_body *body = &t.f->body;
+	uint32_t r;
+	char name[64];
+
+	assert_int_equal(ptx_append(t.m, t.f, body, t.diags, "{ .reg .u32 x; mov.u32 x, %%r1;"), 0);
+	/* The scope stays open; what is declared now belongs to the function all the same. */
+	r = ptx_new_reg(t.m, t.f, body, "b64", "wide");
+	assert_int_equal(
+		ptx_append(t.m, t.f, body, t.diags, "add.u32 %%r2, x, 1; bra $hd_out; }"), 0);
+	assert_int_equal(ptx_append(t.m, t.f, body, t.diags, "mov.u64 %s, 0; $hd_out: ret;",
+				 ptx_reg_name(t.f, r, name, 64)),
+		0);
+	assert_int_equal(ptx_append(t.m, t.f, body, t.diags, "add.u32 %%r2, x, 1;"), -EINVAL);
+	finish(&t);
+}
+
+static void append_errors(void **state)
+{
+	static const char *const wrong[] = {"add.u32 %r1, %nothere, 1;", "mov.u32 %r1 %r2;",
+		".reg .u32 %r<4>;", "mov.u32 %r1, unknown_name;", "@%q bra x;", "garbage here",
+		"}{;"};
+
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct module t = kernel("ret;");
+		int r = ptx_append(t.m, t.f, &t.f->body, t.diags, "%s", wrong[i]);
+
+		if (r != -EINVAL || !t.diags->errors)
+			fail_msg("%s: %d", wrong[i], r);
+		assert_non_null(strstr(t.diags->at[0].message, "in generated code"));
+		finish(&t);
+	}
+}
+
+static void add_param(void **state)
+{
+	struct module t = kernel("ret;");
+	struct ptx_sym *p = ptx_add_param(t.m, t.f, t.diags, ".param .align 8 .b8 hd_args[64]");
+
+	assert_non_null(p);
+	assert_int_equal(p->bytes, 64);
+	assert_int_equal(p->align, 8);
+	assert_int_equal(t.f->params.len, 2);
+	assert_int_equal(
+		ptx_append(t.m, t.f, &t.f->body, t.diags, "ld.param.u64 %%rd1, [hd_args+56];"), 0);
+	assert_true(prints(&t, ".param .align 8 .b8 hd_args[64]"));
+	assert_null(ptx_add_param(t.m, t.f, t.diags, ".param .b8 hd_args[4]"));
+	expect_valid(&t);
+	finish(&t);
+}
+
+static const char two[] =
+	".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"a.cu\"\n.file 2 \"b.cu\"\n"
+	".extern .func (.param .b32 r) outside(.param .b32 x);\n"
+	".extern .func never(.param .b32 x);\n"
+	".global .u32 used = 5;\n.global .u32 unused;\n.global .u64 ptr = used_too;\n"
+	".global .u64 table[2] = {generic(used), leaf};\n.const .u32 c[2];\n.shared .u32 s[4];\n"
+	".func (.param .b32 r) leaf(.param .b32 x)\n{ .reg .u32 %r<2>; ld.param.u32 %r1, [x];\n"
+	"st.param.b32 [r], %r1; ret; }\n"
+	".func (.param .b32 r) middle(.param .b32 x)\n{ .reg .u32 %r<3>; { .param .b32 a; .param "
+	".b32 b;\n"
+	"ld.global.u32 %r1, [used]; st.param.b32 [a], %r1; call (b), outside, (a); }\n"
+	"st.param.b32 [r], %r1; ret; }\n"
+	".entry one(.param .u64 out)\n{ .reg .u32 %r<5>; .reg .u64 %rd<3>; .reg .pred %p<2>;\n"
+	".loc 1 3 4, function_name $info, inlined_at 1 2 3\n"
+	"mov.u64 %rd1, table; ld.global.u64 %rd1, [%rd1]; ld.const.u32 %r3, [c]; ld.shared.u32 "
+	"%r3, [s];\n"
+	"P: .callprototype (.param .b32 _) _ (.param .b32 _);\nL: { .param .b32 a; .param .b32 b;\n"
+	"st.param.b32 [a], %r3; call (b), middle, (a); call (b), %rd1, (a), P; }\n"
+	"setp.eq.u32 %p1, %r3, 0; { .reg .u32 t; @%p1 bra L; mov.u32 t, %r3; L: bra L; } bra T;\n"
+	"X: .branchtargets T, L;\nT: brx.idx %r3, X; }\n"
+	".entry other() { ret; }\n";
+
+static void clone(void **state)
+{
+	char text[sizeof(two)];
+	struct module t;
+	struct ptx_func *f, *copy;
+	struct strbuf a = {0}, b = {0};
+
+	memcpy(text, two, sizeof(two));
+	memcpy(strstr(text, "used_too"), "used    ", 8);
+	t = parse_ok(text);
+	expect_valid(&t);
+	f = ptx_find_func(t.m, "one");
+	copy = ptx_clone_func(t.m, f, "uno", ptx_find_func(t.m, "other"));
+	assert_non_null(copy);
+	assert_null(ptx_clone_func(t.m, f, "uno", NULL));
+	expect_valid(&t);
+	ptx_print_func(t.m, f, &a);
+	ptx_print_func(t.m, copy, &b);
+	assert_non_null(strstr(b.at, ".entry uno("));
+	memcpy(strstr(b.at, "uno"), "one", 3);
+	assert_string_equal(a.at, b.at);
+	/* Nothing is shared that may change: renaming in the copy leaves the original alone. */
+	for (size_t i = 0; i < copy->body.len; i++) {
+		struct ptx_stmt *s = &copy->body.at[i];
+
+		if (s->kind == PTX_LABEL) {
+			s->sym->name = "renamed";
+			s->sym->name_len = 7;
+		} else if (s->kind == PTX_INSN && s->n) {
+			s->opd[0].kind = PTX_OPD_SINK;
+		}
+	}
+	strbuf_finish(&b);
+	ptx_print_func(t.m, f, &b);
+	assert_string_equal(a.at, b.at);
+	strbuf_finish(&a);
+	strbuf_finish(&b);
+	finish(&t);
+}
+
+static void extract(void **state)
+{
+	char text[sizeof(two)];
+	struct module t, x = {0};
+	struct strbuf out = {0};
+
+	memcpy(text, two, sizeof(two));
+	memcpy(strstr(text, "used_too"), "unused  ", 8);
+	t = parse_ok(text);
+	assert_int_equal(ptx_extract(t.m, "nothing", true, &x.m), -ENOENT);
+	assert_int_equal(ptx_extract(t.m, "one", true, &x.m), 0);
+	ptx_print(x.m, &out);
+	assert_non_null(strstr(out.at, "outside("));
+	assert_non_null(strstr(out.at, "leaf("));
+	assert_non_null(strstr(out.at, "middle("));
+	assert_non_null(strstr(out.at, ".global .u32 used = 5"));
+	assert_non_null(strstr(out.at, ".file 1"));
+	assert_non_null(strstr(out.at, ".loc 1 3 4\n"));
+	assert_null(strstr(out.at, "unused"));
+	assert_null(strstr(out.at, "never"));
+	assert_null(strstr(out.at, "other"));
+	assert_int_equal(x.m->sm, 80);
+	begin(&t, "", 0);
+	assert_int_equal(ptx_validate(x.m, t.diags), 0);
+	ptx_module_free(x.m);
+	strbuf_finish(&out);
+	arena_finish(&t.arena);
+	free(t.diags);
+}
+
+static void extract_without_storage(void **state)
+{
+	char text[sizeof(two)];
+	struct module t, x = {0};
+	struct strbuf out = {0};
+
+	memcpy(text, two, sizeof(two));
+	memcpy(strstr(text, "used_too"), "used    ", 8);
+	t = parse_ok(text);
+	assert_int_equal(ptx_extract(t.m, "one", false, &x.m), 0);
+	ptx_print(x.m, &out);
+	assert_non_null(strstr(out.at, ".extern .global .u32 used;"));
+	assert_non_null(strstr(out.at, ".extern .const .u32 c[2];"));
+	assert_non_null(strstr(out.at, "\n.shared .u32 s[4];"));
+	ptx_module_free(x.m);
+	strbuf_finish(&out);
+	/* A kernel that reaches nothing brings nothing. */
+	assert_int_equal(ptx_extract(t.m, "other", true, &x.m), 0);
+	ptx_print(x.m, &out);
+	assert_null(strstr(out.at, "global"));
+	assert_null(strstr(out.at, ".file"));
+	ptx_module_free(x.m);
+	strbuf_finish(&out);
+	finish(&t);
+}
+
+/* Each breaks one thing in a kernel that is right; every one must be found. */
+static void break_register(struct ptx_func *f)
+{
+	f->body.at[6].opd[0].reg = 5000;
+}
+static void break_guard(struct ptx_func *f)
+{
+	f->body.at[6].guard = f->body.at[6].opd[0].reg;
+}
+static void break_braces(struct ptx_func *f)
+{
+	f->body.at[f->body.len - 2].kind = PTX_CLOSE;
+}
+static void place_twice(struct ptx_func *f)
+{
+	for (size_t i = 0; i < f->body.len; i++)
+		if (f->body.at[i].kind == PTX_LABEL)
+			f->body.at[f->body.len - 1] = f->body.at[i];
+}
+static void lose_label(struct ptx_func *f)
+{
+	for (size_t i = 0; i < f->body.len; i++)
+		if (f->body.at[i].kind == PTX_LABEL)
+			f->body.at[i].kind = PTX_DIRECTIVE, f->body.at[i].sym = NULL,
+			f->body.at[i].text = ".pragma \"x\";";
+}
+static void capture(struct ptx_func *f)
+{
+	/* The inner x takes the outer one's name. */
+	for (size_t i = f->body.len; i--;) {
+		struct ptx_sym *s = f->body.at[i].sym;
+
+		if (f->body.at[i].kind == PTX_DECL && !strcmp(s->name, "x")) {
+			s->name = "y";
+			return;
+		}
+	}
+}
+static void drop_declaration(struct ptx_func *f)
+{
+	f->body.at[4].kind = PTX_OPEN;
+	f->body.at[f->body.len - 1].kind = PTX_CLOSE;
+}
+
+static void validation(void **state)
+{
+	static void (*const breaks[])(struct ptx_func *) = {break_register, break_guard,
+		break_braces, place_twice, lose_label, capture, drop_declaration};
+	const char *code = ".reg .u32 y;\n.pragma \"a\";\nadd.u32 y, %r2, 3;\n"
+			   "{ .reg .u32 x; mov.u32 x, y; mov.u32 y, x; }\nL: bra L;\nret;\nret;";
+
+	for (size_t i = 0; i < ARRAY_LEN(breaks); i++) {
+		struct module t = kernel(code);
+
+		expect_valid(&t);
+		breaks[i](t.f);
+		if (!validate(&t))
+			fail_msg("break %zu is not found", i);
+		finish(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(append_code),
+		cmocka_unit_test(append_at_end),
+		cmocka_unit_test(append_errors),
+		cmocka_unit_test(add_param),
+		cmocka_unit_test(clone),
+		cmocka_unit_test(extract),
+		cmocka_unit_test(extract_without_storage),
+		cmocka_unit_test(validation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
