@@ -265,9 +265,10 @@ static void emit_item(struct ptx_parser *p, struct ptx_sym *sym)
 		ptx_give_up(p, -ENOMEM);
 }
 
-/* ".local .b32 x<3>" declares x0, x1 and x2; so does what is kept. */
+/* ".local .b32 x<3>" declares x0, x1 and x2. The first is printed as the family, the others as
+ * nothing: taken apart they would be laid out differently. */
 static void var_family(struct ptx_parser *p, const struct ptx_sym *family, const struct spec *sp,
-	const char *spec_end, uint64_t count, const char *at)
+	uint64_t count, const char *at)
 {
 	if (count > MAX_VAR_FAMILY) {
 		ptx_error(p, at, family->name_len, "too many variables in one declaration");
@@ -284,7 +285,7 @@ static void var_family(struct ptx_parser *p, const struct ptx_sym *family, const
 		sym->line = family->line;
 		sym->col = family->col;
 		sym->linkage = family->linkage;
-		keep_decl(p, sym, sp, spec_end, at, at);
+		sym->decl = i == 0 ? family->decl : "";
 		bind_variable(p, sym, n, at);
 		emit_item(p, sym);
 	}
@@ -327,7 +328,7 @@ static bool declarator(
 		else
 			keep_decl(p, sym, sp, spec_end, e, p->s);
 	} else if (count) {
-		var_family(p, sym, sp, spec_end, count, at);
+		var_family(p, sym, sp, count, at);
 		return true;
 	} else {
 		bind_variable(p, sym, n, at);

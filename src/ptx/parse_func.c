@@ -46,9 +46,12 @@ static const char *attributes(struct ptx_parser *p)
 
 static bool params(struct ptx_parser *p, enum ptx_sym_kind kind, bool rets)
 {
+	bool more;
+
 	p->s++;
 	ptx_skip(p);
-	while (*p->s != ')') {
+	more = *p->s != ')';
+	while (more) {
 		struct ptx_sym *sym = ptx_parse_param(p, kind);
 
 		if (!sym)
@@ -56,7 +59,8 @@ static bool params(struct ptx_parser *p, enum ptx_sym_kind kind, bool rets)
 		if (!(rets ? VEC_PUSH(&p->f->rets, sym) : VEC_PUSH(&p->f->params, sym)))
 			ptx_give_up(p, -ENOMEM);
 		ptx_skip(p);
-		if (*p->s == ',') {
+		more = *p->s == ',';
+		if (more) {
 			p->s++;
 			ptx_skip(p);
 		} else if (*p->s != ')') {

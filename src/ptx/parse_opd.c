@@ -277,25 +277,30 @@ static bool list(
 {
 	size_t from = p->stack.len;
 	const char *open = p->s++;
+	bool more;
 
 	if (++p->opd_depth > MAX_NESTED_LISTS) {
 		ptx_error(p, open, 1, "lists nested too deeply");
 		return false;
 	}
-	while (!ptx_accept(p, close)) {
+	ptx_skip(p);
+	more = *p->s != close;
+	while (more) {
 		struct ptx_opd item;
 
 		if (!ptx_parse_operand(p, &item, label, false))
 			return false;
 		push(p, &item);
 		ptx_skip(p);
-		if (*p->s == ',') {
+		more = *p->s == ',';
+		if (more) {
 			p->s++;
 		} else if (*p->s != close) {
 			ptx_error(p, p->s, 1, "',' or '%c' should stand here", close);
 			return false;
 		}
 	}
+	p->s++;
 	p->opd_depth--;
 	make_list(p, o, kind, from);
 	return true;

@@ -347,6 +347,8 @@ static void put_reg_decl(struct out *o, const struct ptx_sym *sym)
 
 static void put_var(struct out *o, const struct ptx_sym *sym)
 {
+	if (sym->decl && !*sym->decl)
+		return;
 	put_linkage(o, sym->linkage);
 	if (sym->decl)
 		put_decl(o, sym);

@@ -314,7 +314,7 @@ static void hostile(void **state)
 		{".entry k() { .reg .u32 r; mov.u32 ", "{", 1000000, ";}", 1},
 		{".entry k() { .reg .u32 r; mov.u32 ", "[", 1000000, ";}", 1},
 		{".entry k() { .reg .u32 r; mov.u32 ", "r,", 500000, "r;}", 1},
-		{".entry k() { .reg .u32 r; unknown ", "{", 1000000, ";}", 1},
+		{".entry k() { .reg .u32 r; unknown ", "{", 1000000, ";}", 0},
 		{".entry k() {", ".reg .b32 %%r<4294967295>;", 10, "}", 1},
 		{".entry k() {", "{.reg .b32 %%r<4000000>;}", 1000, "}", 1},
 		{".entry k() {", ".reg .b32 %%r<99999999999999999999999>;", 1, "}", 1},

@@ -5,7 +5,6 @@
 #include "tokens.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,18 +70,6 @@ static void split(token_row *row, const char *s, const char *end)
 	}
 }
 
-/* "x<3>" stands for x0, x1, x2 where it is no register. */
-static struct token member(const struct token *name, size_t number)
-{
-	static char pool[1 << 16];
-	static size_t used;
-	char *s = pool + used % (sizeof(pool) - 256);
-	int len = snprintf(s, 200, "%.*s%zu", (int)MIN(name->len, 150), name->s, number);
-
-	used += (size_t)len + 1;
-	return (struct token){s, (size_t)len, name->line};
-}
-
 /* ".reg .b32 a, b;" at i becomes ".reg .b32 a; .reg .b32 b;". Returns where to go on. */
 static size_t split_decl(token_row *out, const token_row *in, size_t i)
 {
@@ -107,25 +94,16 @@ static size_t split_decl(token_row *out, const token_row *in, size_t i)
 				;
 	}
 	for (from = name; from < end; from = to + 1) {
-		size_t copies = 1;
-
 		for (to = from; to < end && (depth || !is_one_of(&in->at[to], ",")); to++) {
 			depth += is_one_of(&in->at[to], "{[(<");
 			depth -= depth && is_one_of(&in->at[to], "}])>");
 		}
-		if (!is(&in->at[i + 1], "reg") && to - from == 4 &&
-			is_one_of(&in->at[from + 1], "<"))
-			copies = strtoul(in->at[from + 2].s, NULL, 10);
-		for (size_t n = 0; n < copies; n++) {
-			for (size_t k = i; k < name; k++)
-				VEC_PUSH(out, in->at[k]);
-			if (to - from == 4 && copies > 1)
-				VEC_PUSH(out, member(&in->at[from], n));
-			for (size_t k = from; k < to && copies == 1; k++)
-				VEC_PUSH(out, in->at[k]);
-			if (n + 1 < copies || to < end)
-				VEC_PUSH(out, (struct token){";", 1, in->at[from].line});
-		}
+		for (size_t k = i; k < name; k++)
+			VEC_PUSH(out, in->at[k]);
+		for (size_t k = from; k < to; k++)
+			VEC_PUSH(out, in->at[k]);
+		if (to < end)
+			VEC_PUSH(out, (struct token){";", 1, in->at[from].line});
 	}
 	return end;
 }
