@@ -97,7 +97,7 @@ Completions that the shells take, for what the table holds:
   version
   $ bash try.bash heddle version --
   --json --help
-  $ bash try.bash heddle ptx pr
+  $ bash try.bash heddle ptx pri
   print
   $ bash try.bash heddle ptx print --k
   --kernel

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle ptx check: errors of PTX files and, for each kernel, how it can be steered and why not
+ * better. */
+#include "cli/ptx_file.h"
+#include "pass/pass.h"
+
+#include <string.h>
+
+static const char *const tiers[] = {
+	[PASS_MANAGED] = "managed",
+	[PASS_GUARD] = "guard",
+	[PASS_HELD] = "held",
+};
+
+static void say_kernel(
+	struct cli *c, struct json *j, const struct cli_ptx *f, const struct ptx_func *k)
+{
+	struct pass_verdict v = {0};
+
+	pass_classify(f->module, k, &v);
+	if (c->json) {
+		json_begin_object(j, NULL);
+		json_str(j, "name", k->sym->name);
+		json_str(j, "tier", tiers[v.tier]);
+		json_str(j, "reason", v.reason);
+		json_uint(j, "line", v.line ? v.line : k->line);
+		json_uint(j, "column", v.line ? v.col : 0);
+		json_end(j, '}');
+		return;
+	}
+	strbuf_printf(&c->out, "%s:%u: kernel %s: %s", f->path, v.line ? v.line : k->line,
+		k->sym->name, tiers[v.tier]);
+	strbuf_printf(&c->out, v.reason ? ": %s\n" : "\n", v.reason);
+}
+
+static int check_file(struct cli *c, const char *path, struct json *j)
+{
+	struct cli_ptx f;
+	int r;
+
+	r = cli_ptx_open(c, path, &f);
+	if (r) {
+		cli_ptx_close(&f);
+		return r;
+	}
+	if (!f.diags.errors)
+		ptx_validate(f.module, &f.diags);
+	cli_show_diags(&f.diags);
+	if (c->json) {
+		json_begin_object(j, NULL);
+		json_str(j, "file", f.path);
+		json_uint(j, "errors", f.diags.errors);
+		cli_ptx_json_diags(j, &f.diags);
+		json_begin_array(j, "kernels");
+	}
+	/* A module with errors is good for reporting them only. */
+	for (size_t i = 0; !f.diags.errors && i < f.module->items.len; i++) {
+		const struct ptx_item *item = &f.module->items.at[i];
+
+		if (item->kind == PTX_ITEM_FUNC && item->func->is_entry && item->func->has_body)
+			say_kernel(c, j, &f, item->func);
+	}
+	if (c->json) {
+		json_end(j, ']');
+		json_end(j, '}');
+	}
+	r = f.diags.errors ? CLI_FAILED : CLI_OK;
+	cli_ptx_close(&f);
+	return r;
+}
+
+static int run(struct cli *c)
+{
+	struct json j;
+	int status = CLI_OK;
+
+	if (c->json) {
+		cli_json_open(c, &j, 1);
+		json_begin_array(&j, "files");
+	}
+	for (int i = 0; i < c->n_operands; i++) {
+		int r = check_file(c, c->operands[i], &j);
+
+		status = status ? status : r;
+	}
+	if (c->json) {
+		json_end(&j, ']');
+		json_end(&j, '}');
+	}
+	return status;
+}
+
+const struct cli_verb cli_verb_ptx_check = {
+	.name = "ptx check",
+	.operands = "FILE...",
+	.summary = "report errors, and how each kernel can be steered",
+	.details = "managed  preempted between two blocks, resized: workers pull blocks\n"
+		   "guard    preempted between two blocks: each hardware block looks before it "
+		   "starts\n"
+		   "held     runs untouched, waits at its launch while its program is held\n"
+		   "\n"
+		   "Errors go to standard error with their source line; the exit status is 1 when "
+		   "a file "
+		   "has any.",
+	.json = "files, an array of file, errors, diagnostics (level, line, column, message, "
+		"hint), and "
+		"kernels: name, tier, reason (null for managed), line and column of what decided.",
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = run,
+};

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle ptx preempt: kernels in preemptible form, as PTX. What cannot be transformed is left as it
+ * was, with the reason on standard error; a kernel asked for by name must be transformable. */
+#include "cli/ptx_file.h"
+#include "pass/pass.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const tiers[] = {
+	[PASS_MANAGED] = "managed",
+	[PASS_GUARD] = "guard",
+	[PASS_HELD] = "held",
+};
+
+static void json_kernel(struct json *j, const char *name, int err, const struct pass_verdict *v,
+	const struct pass_kernel_info *info)
+{
+	json_begin_object(j, NULL);
+	json_str(j, "name", name);
+	json_str(j, "tier", tiers[v->tier]);
+	json_str(j, "reason", v->reason);
+	json_bool(j, "transformed", err == 0);
+	if (err == 0) {
+		json_uint(j, "arguments_offset", info->arg_offset);
+		json_uint(j, "parameter_bytes", info->param_bytes);
+		json_uint(j, "added_shared_bytes", info->added_static_shared_bytes);
+		json_bool(j, "rising_order", info->rising_order);
+	}
+	json_end(j, '}');
+}
+
+/* One kernel of the module, in place. Returns CLI_OK or CLI_FAILED, said. */
+static int transform(struct cli *c, struct json *j, struct cli_ptx *f, const char *name)
+{
+	struct pass_kernel_info info = {0};
+	struct pass_verdict v = {0};
+	int err = pass_preempt(f->module, name, &f->diags, &v, &info);
+
+	if (err == -ENOTSUP) {
+		if (cli_has(c, "kernel"))
+			return cli_error(c, NULL, "%s: kernel '%s' cannot be preempted: %s",
+				f->path, name, v.reason ? v.reason : "no reason known");
+		diag_add(&f->diags, DIAG_WARNING, v.line, v.col, 1,
+			"kernel '%s' is left as it was: %s", name,
+			v.reason ? v.reason : "no reason known");
+	} else if (err < 0) {
+		return cli_error(c, "this is a bug: please report it with the file",
+			"%s: kernel '%s': %s", f->path, name, strerror(-err));
+	}
+	if (c->json)
+		json_kernel(j, name, err, &v, &info);
+	return CLI_OK;
+}
+
+/* The names first: a pass moves the module's items. */
+static int transform_all(struct cli *c, struct json *j, struct cli_ptx *f)
+{
+	const char *only = cli_value(c, "kernel");
+	VEC(const char *) names = {0};
+	int r = CLI_OK;
+
+	for (size_t i = 0; i < f->module->items.len; i++) {
+		const struct ptx_item *item = &f->module->items.at[i];
+
+		if (item->kind != PTX_ITEM_FUNC || !item->func->is_entry || !item->func->has_body)
+			continue;
+		if (only && strcmp(only, item->func->sym->name) != 0)
+			continue;
+		if (!VEC_PUSH(&names, item->func->sym->name))
+			r = cli_error(c, NULL, "out of memory");
+	}
+	if (only && !names.len)
+		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
+			f->path, only);
+	for (size_t i = 0; r == CLI_OK && i < names.len; i++)
+		r = transform(c, j, f, names.at[i]);
+	VEC_FREE(&names);
+	return r;
+}
+
+static int run(struct cli *c)
+{
+	const char *last = cli_value(c, "dump-after");
+	struct strbuf text = {0};
+	struct cli_ptx f;
+	struct json j;
+	int r;
+
+	if (c->json) {
+		cli_json_open(c, &j, 1);
+		json_begin_array(&j, "kernels");
+	}
+	r = cli_ptx_open(c, c->operands[0], &f);
+	if (r == CLI_OK && !f.diags.errors && (!last || strcmp(last, "parse") != 0))
+		r = transform_all(c, &j, &f);
+	cli_show_diags(&f.diags);
+	if (f.diags.errors)
+		r = CLI_FAILED;
+	if (r == CLI_OK)
+		ptx_print(f.module, &text);
+	if (text.failed)
+		r = cli_error(c, NULL, "out of memory");
+	if (c->json) {
+		json_end(&j, ']');
+		json_str(&j, "text", r == CLI_OK ? text.at : NULL);
+		json_end(&j, '}');
+	} else if (r == CLI_OK) {
+		strbuf_add(&c->out, text.at, text.len);
+	}
+	strbuf_finish(&text);
+	cli_ptx_close(&f);
+	return r;
+}
+
+static const struct cli_option options[] = {
+	{'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed"},
+	{0, "dump-after", "parse|preempt", "print the module as it is after this pass"},
+	{0},
+};
+
+const struct cli_verb cli_verb_ptx_preempt = {
+	.name = "ptx preempt",
+	.operands = "FILE",
+	.summary = "rewrite kernels into their preemptible form",
+	.details = "Kernels keep their names and parameters; one parameter is appended, hd_args, "
+		   "whose "
+		   "layout is struct ctl_args of src/pass/control.h. What cannot be transformed is "
+		   "left "
+		   "as it was, with a warning.",
+	.json = "kernels, an array of name, tier (managed, guard, held), reason (null for "
+		"managed), transformed, "
+		"and for those arguments_offset, parameter_bytes, added_shared_bytes, "
+		"rising_order; text.",
+	.options = options,
+	.min_operands = 1,
+	.max_operands = 1,
+	.run = run,
+};
