@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Modules: the parsed PTX, its kernels, its variables. Kernels are decoded when first asked for. */
+#include "code.h"
+
+#include "cfg/cfg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- handlers by name ---- */
+
+#define TABLES(isa)                                                                  \
+	extern const struct vop_entry vgpu_vec_int_##isa[], vgpu_vec_float_##isa[],  \
+		vgpu_vec_approx_##isa[], vgpu_vec_cmp_##isa[], vgpu_vec_cvt_##isa[], \
+		vgpu_vec_half_##isa[], vgpu_vec_mem_##isa[];                         \
+	static const struct vop_entry *const tables_##isa[] = {vgpu_vec_int_##isa,   \
+		vgpu_vec_float_##isa, vgpu_vec_approx_##isa, vgpu_vec_cmp_##isa,     \
+		vgpu_vec_cvt_##isa, vgpu_vec_half_##isa, vgpu_vec_mem_##isa, NULL};
+TABLES(base)
+#ifdef VGPU_HAVE_V3
+TABLES(v3)
+TABLES(v4)
+#endif
+
+#define KEYS 4096
+static struct vop_entry keys[KEYS];
+static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
+
+static void fill_keys(void)
+{
+	const struct vop_entry *const *t = tables_base;
+
+#ifdef VGPU_HAVE_V3
+	const char *wish = getenv("HEDDLE_VGPU_ISA");
+
+	if (__builtin_cpu_supports("x86-64-v3") && !(wish && !strcmp(wish, "base")))
+		t = __builtin_cpu_supports("x86-64-v4") && !(wish && !strcmp(wish, "v3"))
+			    ? tables_v4
+			    : tables_v3;
+#endif
+	for (; *t; t++) {
+		for (const struct vop_entry *e = *t; e->key; e++) {
+			uint64_t h = hash_bytes(e->key, strlen(e->key), 0);
+
+			while (keys[h % KEYS].key)
+				h++;
+			keys[h % KEYS] = *e;
+		}
+	}
+}
+
+vop_fn *vgpu_vec_find(const char *key)
+{
+	uint64_t h = hash_bytes(key, strlen(key), 0);
+
+	pthread_once(&keys_once, fill_keys);
+	for (; keys[h % KEYS].key; h++)
+		if (!strcmp(keys[h % KEYS].key, key))
+			return keys[h % KEYS].fn;
+	return NULL;
+}
+
+/* ---- what a kernel looks like from outside ---- */
+
+static int lay_params(struct vgpu_kernel *k, struct arena *a)
+{
+	const struct ptx_func *f = k->ptx;
+	uint32_t n = (uint32_t)f->params.len, *offset, *size;
+	uint64_t end = 0;
+
+	offset = ARENA_ARRAY(a, uint32_t, n + 1);
+	size = ARENA_ARRAY(a, uint32_t, n + 1);
+	if (!offset || !size)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ptx_sym *p = f->params.at[i];
+		uint32_t align = p->align ? p->align : MAX(ptx_type_bytes(p->type.base), 1u);
+
+		end = round_up(end, align);
+		if (end + p->bytes > 65536)
+			return -E2BIG;
+		offset[i] = (uint32_t)end;
+		size[i] = (uint32_t)p->bytes;
+		end += p->bytes;
+	}
+	k->info.n_params = n;
+	k->info.param_bytes = (uint32_t)end;
+	k->info.param_offset = offset;
+	k->info.param_size = size;
+	return 0;
+}
+
+static uint32_t threads_limit(const struct ptx_func *f)
+{
+	uint64_t n = 1024;
+
+	for (size_t i = 0; i < f->directives.len; i++) {
+		const char *s = f->directives.at[i];
+		char *e;
+
+		if (strncmp(s, ".maxntid", 8) && strncmp(s, ".reqntid", 8))
+			continue;
+		n = 1;
+		for (s += 8; *s;) {
+			unsigned long v = strtoul(s, &e, 10);
+
+			if (e == s)
+				break;
+			n *= MIN(MAX(v, 1ul), 1024ul);
+			s = e;
+			while (*s == ',' || *s == ' ' || *s == '\t')
+				s++;
+		}
+	}
+	return (uint32_t)MIN(n, 1024u);
+}
+
+/* A guess until the kernel's liveness is known: compilers keep about a third of what they name. */
+static uint32_t guess_registers(const struct ptx_func *f)
+{
+	uint64_t words = 0;
+
+	for (size_t i = 0; i < f->regs.len; i++) {
+		uint8_t t = f->regs.at[i].sym->type.base;
+
+		words += t == PTX_PRED ? 0 : MAX(ptx_type_bytes(t) / 4, 1u);
+	}
+	words = round_up(10 + words / 3, 8);
+	return (uint32_t)MIN(MAX(words, 16u), 255u);
+}
+
+static int prepare_info(struct vgpu_kernel *k)
+{
+	struct ptx_module *m = k->mod->ptx;
+	uint64_t consts = 0;
+
+	k->info.name = k->ptx->sym->name;
+	k->info.ptx_version = m->version;
+	k->info.max_threads = threads_limit(k->ptx);
+	k->info.regs_per_thread = guess_registers(k->ptx);
+	for (size_t i = 0; i < k->mod->globals.len; i++)
+		if (k->mod->globals.at[i].sym->space == PTX_CONST)
+			consts += k->mod->globals.at[i].bytes;
+	k->info.const_bytes = (uint32_t)consts;
+	return lay_params(k, &m->arena);
+}
+
+int vgpu_program_of(const struct vgpu_kernel *ck, struct vprogram **ret)
+{
+	struct vgpu_kernel *k = (struct vgpu_kernel *)ck;
+	int error;
+
+	pthread_mutex_lock(&k->lock);
+	if (!k->program && !k->error)
+		k->error = vgpu_decode(k, &k->program);
+	if (k->program) {
+		k->info.static_shared_bytes = k->program->static_shared_bytes;
+		k->info.local_bytes = k->program->funcs[0].local_bytes;
+	}
+	error = k->error;
+	*ret = k->program;
+	pthread_mutex_unlock(&k->lock);
+	return error;
+}
+
+void vgpu_kernel_info(const struct vgpu_kernel *k, struct vgpu_kernel_info *ret)
+{
+	struct vprogram *p;
+
+	vgpu_program_of(k, &p);
+	*ret = k->info;
+}
+
+/* ---- modules ---- */
+
+struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym)
+{
+	struct vglobal *named = NULL;
+
+	for (size_t i = 0; i < mod->globals.len; i++) {
+		if (mod->globals.at[i].sym == sym)
+			return &mod->globals.at[i];
+		if (mod->globals.at[i].sym->name == sym->name && sym->linkage & PTX_EXTERN)
+			named = &mod->globals.at[i];
+	}
+	return named;
+}
+
+uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f)
+{
+	for (size_t i = 0; i < mod->funcs.len; i++)
+		if (mod->funcs.at[i] == f || mod->funcs.at[i]->sym->name == f->sym->name)
+			return VGPU_FUNC_BASE + 16 * (i + 1);
+	return 0;
+}
+
+static int add_global(struct vgpu_module *mod, struct ptx_sym *sym)
+{
+	struct vglobal g = {.sym = sym, .bytes = sym->bytes};
+	int r;
+
+	if (sym->space != PTX_GLOBAL && sym->space != PTX_CONST)
+		return 0;
+	if (sym->linkage & PTX_EXTERN && !sym->init)
+		return 0;
+	if (g.bytes > (1ull << 32))
+		return -E2BIG;
+	r = sym->space == PTX_CONST ? vgpu_mem_alloc_const(mod->mem, MAX(g.bytes, 1u), &g.addr)
+				    : vgpu_mem_alloc(mod->mem, MAX(g.bytes, 1u), &g.addr);
+	if (r)
+		return r;
+	if (!VEC_PUSH(&mod->globals, g)) {
+		vgpu_mem_free(mod->mem, g.addr);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int collect(struct vgpu_module *mod)
+{
+	const struct ptx_module *m = mod->ptx;
+	int r = 0;
+
+	for (size_t i = 0; i < m->items.len && !r; i++) {
+		struct ptx_func *f =
+			m->items.at[i].kind == PTX_ITEM_FUNC ? m->items.at[i].func : NULL;
+
+		if (m->items.at[i].kind == PTX_ITEM_VAR)
+			r = add_global(mod, m->items.at[i].sym);
+		if (!f || !f->has_body)
+			continue;
+		if (!VEC_PUSH(&mod->funcs, f))
+			return -ENOMEM;
+		mod->n_kernels += f->is_entry;
+		/* Variables of the module may be declared inside functions too. */
+		for (size_t s = 0; s < f->body.len && !r; s++)
+			if (f->body.at[s].kind == PTX_DECL &&
+				f->body.at[s].sym->kind == PTX_SYM_VAR)
+				r = add_global(mod, f->body.at[s].sym);
+	}
+	return r;
+}
+
+static int make_kernels(struct vgpu_module *mod)
+{
+	unsigned n = 0;
+
+	mod->kernels = calloc(mod->n_kernels + 1u, sizeof(*mod->kernels));
+	if (!mod->kernels)
+		return -ENOMEM;
+	for (size_t i = 0; i < mod->funcs.len; i++) {
+		struct vgpu_kernel *k = &mod->kernels[n];
+		int r;
+
+		if (!mod->funcs.at[i]->is_entry)
+			continue;
+		n++;
+		k->mod = mod;
+		k->ptx = mod->funcs.at[i];
+		pthread_mutex_init(&k->lock, NULL);
+		r = prepare_info(k);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
+	struct vgpu_module **ret)
+{
+	struct vgpu_module *mod = calloc(1, sizeof(*mod));
+	int r;
+
+	if (!mod)
+		return -ENOMEM;
+	mod->mem = m;
+	mod->text = malloc(len + 1);
+	mod->text_len = len;
+	if (!mod->text) {
+		free(mod);
+		return -ENOMEM;
+	}
+	memcpy(mod->text, ptx, len);
+	mod->text[len] = 0;
+	r = ptx_parse(mod->text, len, 0, diags, &mod->ptx);
+	if (!r && diags->errors)
+		r = -EINVAL;
+	if (!r)
+		r = collect(mod);
+	if (!r)
+		r = vgpu_init_globals(mod, diags);
+	if (!r)
+		r = make_kernels(mod);
+	if (r) {
+		vgpu_module_free(mod);
+		return r;
+	}
+	*ret = mod;
+	return 0;
+}
+
+void vgpu_module_free(struct vgpu_module *mod)
+{
+	if (!mod)
+		return;
+	for (unsigned i = 0; mod->kernels && i < mod->n_kernels; i++) {
+		vgpu_program_free(mod->kernels[i].program);
+		pthread_mutex_destroy(&mod->kernels[i].lock);
+	}
+	free(mod->kernels);
+	for (size_t i = 0; i < mod->globals.len; i++)
+		vgpu_mem_free(mod->mem, mod->globals.at[i].addr);
+	VEC_FREE(&mod->globals);
+	VEC_FREE(&mod->funcs);
+	if (mod->ptx)
+		ptx_module_free(mod->ptx);
+	free(mod->text);
+	free(mod);
+}
+
+struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name)
+{
+	for (unsigned i = 0; i < mod->n_kernels; i++)
+		if (!strcmp(mod->kernels[i].info.name, name))
+			return &mod->kernels[i];
+	return NULL;
+}
+
+unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max)
+{
+	for (unsigned i = 0; i < mod->n_kernels && i < max; i++)
+		ret_at[i] = &mod->kernels[i];
+	return mod->n_kernels;
+}
+
+int vgpu_module_global(
+	struct vgpu_module *mod, const char *name, uint64_t *ret_addr, uint64_t *ret_bytes)
+{
+	for (size_t i = 0; i < mod->globals.len; i++) {
+		if (strcmp(mod->globals.at[i].sym->name, name))
+			continue;
+		*ret_addr = mod->globals.at[i].addr;
+		*ret_bytes = mod->globals.at[i].bytes;
+		return 0;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Decoded code. Each kernel has a program of its own: its body and every function that it can
+ * reach, with shared memory laid out for this kernel. An instruction holds the function that
+ * executes it, chosen by operation, type and host; operands are byte offsets of 32 lanes that lie
+ * side by side, in the frame's registers or (lowest bit set) in the function's constants. Lanes of
+ * up to 32 bits have 4 bytes, wider ones 8 (128 bits: two registers). A predicate is one word, a
+ * bit a lane. Decoded code never changes and may be run by many threads at once. */
+#ifndef HEDDLE_VGPU_CODE_H
+#define HEDDLE_VGPU_CODE_H
+
+#include "mem.h"
+#include "ptx/ptx.h"
+
+#include <pthread.h>
+
+struct vx;
+struct vinsn;
+typedef const struct vinsn *vop_fn(struct vx *x, const struct vinsn *in);
+
+enum vinsn_flag {
+	VI_FTZ = 1,
+	VI_SAT = 2,
+	VI_SIGNED = 4,  /* loads: sign-extend */
+	VI_ADDR32 = 8,  /* the address register holds 32 bits */
+	VI_WIDE = 16,   /* destination lanes have 8 bytes */
+	VI_STRONG = 32, /* volatile, relaxed, acquire, release: one access a lane, as written */
+	VI_ACQUIRE = 64,
+	VI_RELEASE = 128,
+	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
+	VI_UNALIGNED = 512,
+	VI_FRAME = 1024, /* the address counts from the frame's local memory */
+};
+
+struct vinsn {
+	vop_fn *fn;
+	uint32_t d, a, b, c;       /* operands */
+	uint32_t guard, guard_xor; /* mask = active & (predicate ^ xor) */
+	uint16_t flags;
+	uint8_t cost;                 /* virtual cycles to issue */
+	uint8_t round;                /* enum vround */
+	uint8_t size, vec, space, op; /* memory: bytes an element, elements, enum ptx_space; op:
+					 handler's own */
+	union {
+		uint64_t imm; /* address offset, mask, … */
+		const struct vinsn *target;
+	};
+	uint32_t x; /* index of further operands (func->ext), of the range cache, of a call */
+	uint32_t line;
+};
+
+enum vround { VR_RN, VR_RZ, VR_RM, VR_RP, VR_RNA };
+
+struct vcopy { /* an argument or result passed by a call */
+	uint32_t bytes;
+	uint32_t from, to; /* register offsets, or offsets in the local area */
+	bool from_reg, to_reg;
+};
+struct vcall {
+	struct vfunc *callee; /* NULL: indirect */
+	const char *name;     /* of a function without a body */
+	vop_fn *builtin;
+	uint32_t n_args, n_rets;
+	struct vcopy *args, *rets; /* args' `to` and rets' `from` for an indirect call: as the
+				      callee numbers them */
+};
+
+struct vformal {
+	uint32_t at, bytes;
+	bool is_reg;
+};
+
+struct vfunc {
+	const struct ptx_func *ptx;
+	const char *name;
+	uint32_t index;
+	struct vinsn *code;
+	uint32_t n_code;
+	uint32_t reg_bytes, const_bytes, local_bytes; /* local: a lane's, 16-byte multiple */
+	uint8_t *consts;
+	uint32_t *ext;
+	struct vcall *calls;
+	const struct vinsn **targets; /* brx */
+	struct vformal *params, *rets;
+	uint32_t n_params, n_rets;
+};
+
+struct vprogram {
+	struct arena arena;
+	struct vfunc *funcs; /* [0] is the kernel */
+	uint32_t n_funcs;
+	uint32_t n_ranges; /* range caches that a block needs */
+	uint32_t static_shared_bytes;
+};
+
+struct vgpu_kernel {
+	struct vgpu_module *mod;
+	struct ptx_func *ptx;
+	struct vgpu_kernel_info info;
+	pthread_mutex_t lock; /* guards program and error while they are made */
+	struct vprogram *program;
+	int error;
+};
+
+struct vglobal {
+	struct ptx_sym *sym;
+	uint64_t addr, bytes;
+};
+
+struct vgpu_module {
+	struct vgpu_mem *mem;
+	struct ptx_module *ptx;
+	char *text;
+	size_t text_len;
+	struct vgpu_kernel *kernels;
+	unsigned n_kernels;
+	VEC(struct vglobal) globals;
+	VEC(struct ptx_func *) funcs; /* a function's address: VGPU_FUNC_BASE + 16 * its index */
+};
+
+/* Windows of the generic address space, above every host address. */
+#define VGPU_SHARED_BASE 0x0001000000000000ull
+#define VGPU_LOCAL_BASE  0x0001000100000000ull
+#define VGPU_PARAM_BASE  0x0001000200000000ull
+#define VGPU_FUNC_BASE   0x0001000300000000ull
+#define VGPU_WINDOW      0x100000000ull
+
+int vgpu_program_of(const struct vgpu_kernel *k, struct vprogram **ret);
+int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret);
+void vgpu_program_free(struct vprogram *p);
+struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym);
+uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f);
+int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags);
+/* Orders basic blocks so that each comes before what control reaches from it and loops stay
+ * together: succ lists block numbers, ret_order gets n of them, the entry first. */
+int vgpu_order_blocks(uint32_t n, const uint32_t *first_succ, const uint32_t *succ, struct arena *a,
+	uint32_t *ret_order);
+
+/* Handlers by name: "add.u32". A table for each kind of host; NULL where the name is unknown. */
+struct vop_entry {
+	const char *key;
+	vop_fn *fn;
+};
+vop_fn *vgpu_vec_find(const char *key);
+
+#endif

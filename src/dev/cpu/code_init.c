@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Initialisers of module variables: numbers, nested braces, addresses of variables and functions,
+ * generic(), sums, and byte-selecting masks such as 0xFF(name). */
+#include "code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct init {
+	struct vgpu_module *mod;
+	const char *s, *end;
+	uint8_t *to;
+	uint64_t left; /* bytes */
+	unsigned elem;
+	uint8_t type;
+	unsigned depth;
+};
+
+static void skip(struct init *t)
+{
+	while (t->s < t->end) {
+		if (strchr(" \t\r\n", *t->s)) {
+			t->s++;
+		} else if (t->s[0] == '/' && t->s + 1 < t->end && t->s[1] == '/') {
+			while (t->s < t->end && *t->s != '\n')
+				t->s++;
+		} else if (t->s[0] == '/' && t->s + 1 < t->end && t->s[1] == '*') {
+			const char *e = strstr(t->s + 2, "*/");
+
+			t->s = e ? e + 2 : t->end;
+		} else {
+			break;
+		}
+	}
+}
+
+static bool accept(struct init *t, char c)
+{
+	skip(t);
+	if (t->s >= t->end || *t->s != c)
+		return false;
+	t->s++;
+	return true;
+}
+
+static bool is_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || c == '%' || c == '.';
+}
+
+static int address_of(struct init *t, const char *name, size_t len, uint64_t *ret)
+{
+	struct vgpu_module *mod = t->mod;
+
+	for (size_t i = 0; i < mod->globals.len; i++) {
+		const char *n = mod->globals.at[i].sym->name;
+
+		if (strlen(n) == len && !memcmp(n, name, len)) {
+			*ret = mod->globals.at[i].addr;
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < mod->funcs.len; i++) {
+		const char *n = mod->funcs.at[i]->sym->name;
+
+		if (strlen(n) == len && !memcmp(n, name, len)) {
+			*ret = vgpu_func_addr(mod, mod->funcs.at[i]);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int number(struct init *t, uint64_t *ret)
+{
+	bool is_float = t->type == PTX_F32 || t->type == PTX_F64;
+	char text[64], *e;
+	size_t n = 0;
+	double d;
+	float f;
+
+	while (t->s + n < t->end && n < sizeof(text) - 1 &&
+		(is_name(t->s[n]) || ((t->s[n] == '-' || t->s[n] == '+') && n &&
+					     strchr("eE", t->s[n - 1]) && text[1] != 'x')))
+		text[n] = t->s[n], n++;
+	text[n] = 0;
+	t->s += n;
+	if (text[0] == '0' && strchr("fFdD", text[1]) && text[1]) {
+		uint64_t bits = strtoull(text + 2, &e, 16);
+
+		if ((text[1] | 32) == 'f' && t->type == PTX_F64) {
+			memcpy(&f, &bits, 4);
+			d = (double)f;
+			memcpy(&bits, &d, 8);
+		} else if ((text[1] | 32) == 'd' && t->type == PTX_F32) {
+			memcpy(&d, &bits, 8);
+			f = (float)d;
+			bits = 0;
+			memcpy(&bits, &f, 4);
+		}
+		*ret = bits;
+		return *e ? -EINVAL : 0;
+	}
+	if (is_float && (strpbrk(text, ".") || (strpbrk(text, "eE") && text[1] != 'x'))) {
+		d = strtod(text, &e);
+		f = (float)d;
+		*ret = 0;
+		memcpy(ret, t->type == PTX_F32 ? (void *)&f : (void *)&d,
+			t->type == PTX_F32 ? 4 : 8);
+		return *e ? -EINVAL : 0;
+	}
+	if (text[0] == '0' && (text[1] | 32) == 'b')
+		*ret = strtoull(text + 2, &e, 2);
+	else
+		*ret = strtoull(text, &e, 0);
+	if (*e == 'U' || *e == 'u')
+		e++;
+	if (is_float) {
+		d = (double)*ret;
+		f = (float)d;
+		*ret = 0;
+		memcpy(ret, t->type == PTX_F32 ? (void *)&f : (void *)&d,
+			t->type == PTX_F32 ? 4 : 8);
+	}
+	return *e || e == text ? -EINVAL : 0;
+}
+
+static int value(struct init *t, uint64_t *ret);
+
+static int term(struct init *t, uint64_t *ret)
+{
+	const char *from;
+	uint64_t v;
+	int r;
+
+	skip(t);
+	if (t->s >= t->end || ++t->depth > 64)
+		return -EINVAL;
+	if (accept(t, '-')) {
+		r = term(t, &v);
+		if (t->type == PTX_F32)
+			v ^= 1u << 31;
+		else if (t->type == PTX_F64)
+			v ^= 1ull << 63;
+		else
+			v = 0 - v;
+		*ret = v;
+	} else if (accept(t, '~')) {
+		r = term(t, &v);
+		*ret = ~v;
+	} else if (accept(t, '(')) {
+		r = value(t, ret);
+		if (!r && !accept(t, ')'))
+			r = -EINVAL;
+	} else if ((*t->s >= '0' && *t->s <= '9') || *t->s == '.') {
+		r = number(t, &v);
+		/* 0xFF00(name): the bytes under the mask, moved down. */
+		if (!r && v && accept(t, '(')) {
+			r = value(t, ret);
+			*ret = (*ret & v) >> (__builtin_ctzll(v) & ~7);
+			if (!r && !accept(t, ')'))
+				r = -EINVAL;
+		} else {
+			*ret = v;
+		}
+	} else {
+		for (from = t->s; t->s < t->end && is_name(*t->s);)
+			t->s++;
+		if (t->s - from == 7 && !memcmp(from, "generic", 7) && accept(t, '(')) {
+			r = value(t, ret);
+			if (!r && !accept(t, ')'))
+				r = -EINVAL;
+		} else {
+			r = t->s == from ? -EINVAL
+					 : address_of(t, from, (size_t)(t->s - from), ret);
+		}
+	}
+	t->depth--;
+	return r;
+}
+
+static int value(struct init *t, uint64_t *ret)
+{
+	int r = term(t, ret);
+	uint64_t v;
+
+	while (!r) {
+		if (accept(t, '+')) {
+			r = term(t, &v);
+			*ret += v;
+		} else if (accept(t, '-')) {
+			r = term(t, &v);
+			*ret -= v;
+		} else {
+			break;
+		}
+	}
+	return r;
+}
+
+static int list(struct init *t)
+{
+	uint64_t v;
+	int r;
+
+	if (!accept(t, '{')) {
+		r = value(t, &v);
+		if (r)
+			return r;
+		if (t->left < t->elem)
+			return -E2BIG;
+		memcpy(t->to, &v, t->elem);
+		t->to += t->elem;
+		t->left -= t->elem;
+		return 0;
+	}
+	if (++t->depth > 64)
+		return -EINVAL;
+	while (!accept(t, '}')) {
+		uint8_t *from = t->to;
+
+		skip(t);
+		r = list(t);
+		if (r)
+			return r;
+		(void)from;
+		if (!accept(t, ',')) {
+			if (!accept(t, '}'))
+				return -EINVAL;
+			break;
+		}
+	}
+	t->depth--;
+	return 0;
+}
+
+int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags)
+{
+	for (size_t i = 0; i < mod->globals.len; i++) {
+		struct vglobal *g = &mod->globals.at[i];
+		struct init t = {.mod = mod, .s = g->sym->init, .type = g->sym->type.base};
+		int r;
+
+		if (!t.s)
+			continue;
+		t.end = t.s + strlen(t.s);
+		t.to = (uint8_t *)(uintptr_t)g->addr;
+		t.left = g->bytes;
+		t.elem = ptx_type_bytes(t.type);
+		if (t.elem > 8 || !t.elem)
+			r = -EINVAL;
+		else
+			r = list(&t);
+		if (!r)
+			continue;
+		diag_add(diags, DIAG_ERROR, g->sym->line, g->sym->col, 1,
+			"the initialiser of %.100s cannot be read", g->sym->name);
+		return -EINVAL;
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The decoder's state while it works on one function. A step that runs out of memory sets
+ * d->error and returns harmless values; a form that the interpreter does not know becomes an
+ * instruction that faults when it is reached. */
+#ifndef HEDDLE_VGPU_DECODE_H
+#define HEDDLE_VGPU_DECODE_H
+
+#include "exec_ctl.h"
+
+struct vslot { /* where a variable of the program lies */
+	const struct ptx_sym *sym;
+	uint64_t at;
+	struct vslot *next;
+};
+#define SLOT_BUCKETS 256
+struct vslots {
+	struct vslot *bucket[SLOT_BUCKETS];
+};
+
+struct dec {
+	struct vgpu_kernel *k;
+	struct vprogram *p;
+	struct arena *a; /* the program's */
+	struct vfunc *fn;
+	const struct ptx_func *f;
+	const struct ptx_stmt *s;
+	bool is_entry;
+	uint32_t *reg_at;     /* offset of each PTX register */
+	struct vslots shared; /* of the whole program */
+	struct vslots local;  /* frame variables and formals; kernel: parameters too */
+	struct vslots labels; /* label -> block */
+	struct vslots consts; /* by value: sym is the value's low bits */
+	VEC(struct vinsn) code;
+	VEC(uint32_t) ext;
+	VEC(struct vcall) calls;
+	VEC(uint32_t) targets; /* block numbers until the end */
+	struct strbuf const_data;
+	uint32_t reg_bytes, local_bytes;
+	uint32_t guard, guard_xor, cc;
+	uint32_t *block_at; /* instruction index of each block */
+	uint32_t extra_shared;
+	int error;
+};
+
+/* ---- decode_opd.c ---- */
+bool vslot_put(struct dec *d, struct vslots *t, const void *key, uint64_t at);
+bool vslot_get(const struct vslots *t, const void *key, uint64_t *ret);
+uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* a lane's bytes, 4 or 8 (16: two) */
+uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
+unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
+unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
+/* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
+uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
+uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
+uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
+/* The address of a variable: a constant, or one relative to the frame. */
+bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool *ret_frame);
+
+/* ---- decode.c ---- */
+struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
+struct vinsn *dec_unknown(struct dec *d);
+uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
+struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
+uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
+
+/* Each returns false for a form it does not know. */
+bool dec_alu(struct dec *d);
+bool dec_cvt(struct dec *d);
+bool dec_mov(struct dec *d);
+bool dec_mem(struct dec *d);
+bool dec_atom(struct dec *d);
+bool dec_async(struct dec *d);
+bool dec_sync(struct dec *d);
+bool dec_bar(struct dec *d);
+bool dec_call(struct dec *d);
+bool dec_brx(struct dec *d);
+
+#endif

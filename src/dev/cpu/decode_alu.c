@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Arithmetic. Most instructions become a key, their mnemonic brought to the form in which handlers
+ * are named ("mad.lo.s32" is mad_lo_u32, as both mean the same), and one emitted handler. */
+#include "decode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const type_text[] = {[PTX_U8] = "u8",
+	[PTX_U16] = "u16",
+	[PTX_U32] = "u32",
+	[PTX_U64] = "u64",
+	[PTX_S8] = "s8",
+	[PTX_S16] = "s16",
+	[PTX_S32] = "s32",
+	[PTX_S64] = "s64",
+	[PTX_B8] = "b8",
+	[PTX_B16] = "b16",
+	[PTX_B32] = "b32",
+	[PTX_B64] = "b64",
+	[PTX_B128] = "b128",
+	[PTX_F16] = "f16",
+	[PTX_F16X2] = "f16x2",
+	[PTX_BF16] = "bf16",
+	[PTX_BF16X2] = "bf16x2",
+	[PTX_TF32] = "tf32",
+	[PTX_F32] = "f32",
+	[PTX_F64] = "f64",
+	[PTX_PRED] = "pred",
+	[PTX_OTHER_TYPE] = "other"};
+
+static uint8_t as_unsigned(uint8_t t)
+{
+	switch (ptx_type_bytes(t)) {
+	case 1:
+	case 2:
+		return PTX_U16;
+	case 4:
+		return PTX_U32;
+	default:
+		return PTX_U64;
+	}
+}
+
+static uint8_t as_bits(uint8_t t)
+{
+	return t == PTX_PRED ? PTX_PRED : ptx_type_bytes(t) == 8 ? PTX_B64 : PTX_B32;
+}
+
+static bool is_float(uint8_t t)
+{
+	return t == PTX_F32 || t == PTX_F64;
+}
+
+static bool is_half(uint8_t t)
+{
+	return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
+}
+
+/* Parts that become flags. */
+static bool note_mod(struct vinsn *in, const char *mod)
+{
+	static const struct {
+		const char *name;
+		uint8_t round;
+	} rounds[] = {{"rn", VR_RN}, {"rni", VR_RN}, {"rz", VR_RZ}, {"rzi", VR_RZ}, {"rm", VR_RM},
+		{"rmi", VR_RM}, {"rp", VR_RP}, {"rpi", VR_RP}, {"rna", VR_RNA}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rounds); i++) {
+		if (!strcmp(mod, rounds[i].name)) {
+			in->round = rounds[i].round;
+			return true;
+		}
+	}
+	if (!strcmp(mod, "ftz"))
+		in->flags |= VI_FTZ;
+	else if (!strcmp(mod, "sat"))
+		in->flags |= VI_SAT;
+	else if (strcmp(mod, "approx") && strcmp(mod, "full"))
+		return false;
+	return true;
+}
+
+struct key {
+	char text[80];
+	size_t len;
+};
+
+static void key_add(struct key *k, const char *part)
+{
+	int n = snprintf(
+		k->text + k->len, sizeof(k->text) - k->len, "%s%s", k->len ? "_" : "", part);
+
+	k->len = MIN(k->len + (size_t)MAX(n, 0), sizeof(k->text) - 1);
+}
+
+/* Virtual cycles to issue: a warp of 32 lanes on 32 lanes' worth of units is 1. */
+static unsigned cost_of(const struct ptx_mnem *mn, uint8_t type)
+{
+	switch (mn->op) {
+	case PTX_OP_ex2:
+	case PTX_OP_lg2:
+	case PTX_OP_sin:
+	case PTX_OP_cos:
+	case PTX_OP_rcp:
+	case PTX_OP_sqrt:
+	case PTX_OP_rsqrt:
+	case PTX_OP_tanh:
+		return type == PTX_F64 ? 16 : 4;
+	case PTX_OP_div:
+	case PTX_OP_rem:
+		return ptx_type_bytes(type) == 8 ? 24 : 10;
+	case PTX_OP_cvt:
+	case PTX_OP_popc:
+		return 2;
+	default:
+		return type == PTX_F64 || (ptx_type_bytes(type) == 8 && mn->op == PTX_OP_mul) ? 2
+											      : 1;
+	}
+}
+
+static void set_operands(struct vinsn *in, uint32_t dst, const uint32_t *src, unsigned n)
+{
+	in->d = dst;
+	in->a = n > 0 ? src[0] : 0;
+	in->b = n > 1 ? src[1] : 0;
+	in->c = n > 2 ? src[2] : 0;
+	in->x = n > 3 ? src[3] : VX_NONE;
+}
+
+/* ---- how each operation reads its operands ---- */
+
+enum { SIGNLESS = 1, BITS = 2 };
+struct shape {
+	enum ptx_op op;
+	uint8_t n; /* sources */
+	uint8_t kind;
+};
+static const struct shape shapes[] = {{PTX_OP_abs, 1, 0}, {PTX_OP_add, 2, SIGNLESS},
+	{PTX_OP_and, 2, BITS}, {PTX_OP_bfe, 3, 0}, {PTX_OP_bfi, 4, BITS}, {PTX_OP_bfind, 1, 0},
+	{PTX_OP_bmsk, 2, BITS}, {PTX_OP_brev, 1, BITS}, {PTX_OP_clz, 1, BITS}, {PTX_OP_cnot, 1, 0},
+	{PTX_OP_copysign, 2, 0}, {PTX_OP_cos, 1, 0}, {PTX_OP_div, 2, 0}, {PTX_OP_dp2a, 3, 0},
+	{PTX_OP_dp4a, 3, 0}, {PTX_OP_ex2, 1, 0}, {PTX_OP_fma, 3, 0}, {PTX_OP_lg2, 1, 0},
+	{PTX_OP_mad24, 3, 0}, {PTX_OP_max, 2, 0}, {PTX_OP_min, 2, 0}, {PTX_OP_mul24, 2, 0},
+	{PTX_OP_neg, 1, SIGNLESS}, {PTX_OP_not, 1, BITS}, {PTX_OP_or, 2, BITS},
+	{PTX_OP_popc, 1, BITS}, {PTX_OP_prmt, 3, 0}, {PTX_OP_rcp, 1, 0}, {PTX_OP_rem, 2, 0},
+	{PTX_OP_rsqrt, 1, 0}, {PTX_OP_sad, 3, 0}, {PTX_OP_shf, 3, 0}, {PTX_OP_sin, 1, 0},
+	{PTX_OP_sqrt, 1, 0}, {PTX_OP_sub, 2, SIGNLESS}, {PTX_OP_szext, 2, 0}, {PTX_OP_tanh, 1, 0},
+	{PTX_OP_xor, 2, BITS}, {PTX_OP_shl, 2, 0}, {PTX_OP_shr, 2, 0}, {PTX_OP_mul, 2, 0},
+	{PTX_OP_mad, 3, 0}};
+
+/* The type as which source number i is read. */
+static uint8_t source_type(const struct ptx_mnem *mn, unsigned i)
+{
+	uint8_t t = mn->type[0];
+
+	switch (mn->op) {
+	case PTX_OP_bfe:
+		return i ? PTX_U32 : t;
+	case PTX_OP_bfi:
+		return i > 1 ? PTX_U32 : t;
+	case PTX_OP_shl:
+	case PTX_OP_shr:
+	case PTX_OP_bmsk:
+	case PTX_OP_szext:
+		return i ? PTX_U32 : t;
+	case PTX_OP_mad:
+		if (i == 2 && ptx_has_mod(mn, "wide"))
+			return ptx_type_bytes(t) == 4 ? PTX_U64 : PTX_U32;
+		return t;
+	case PTX_OP_dp2a:
+	case PTX_OP_dp4a:
+		return PTX_U32;
+	default:
+		return t;
+	}
+}
+
+static uint8_t dest_type(const struct ptx_mnem *mn)
+{
+	uint8_t t = mn->type[0];
+
+	switch (mn->op) {
+	case PTX_OP_popc:
+	case PTX_OP_clz:
+	case PTX_OP_bfind:
+	case PTX_OP_dp2a:
+	case PTX_OP_dp4a:
+		return PTX_U32;
+	default:
+		if (ptx_has_mod(mn, "wide"))
+			return ptx_type_bytes(t) == 4 ? PTX_U64 : PTX_U32;
+		return t;
+	}
+}
+
+/* Integer types by the operation: those for which the sign does not matter share a handler. */
+static uint8_t key_type(const struct ptx_mnem *mn, const struct shape *sh, uint8_t t)
+{
+	if (is_float(t) || is_half(t) || t == PTX_PRED)
+		return t;
+	if (sh->kind == BITS)
+		return as_bits(t);
+	if (sh->kind == SIGNLESS)
+		return as_unsigned(t);
+	if ((mn->op == PTX_OP_mul || mn->op == PTX_OP_mad) && ptx_has_mod(mn, "lo"))
+		return as_unsigned(t);
+	if (mn->op == PTX_OP_shl)
+		return ptx_type_bytes(t) == 2 ? PTX_B16 : as_bits(t);
+	if (mn->op == PTX_OP_shr && t >= PTX_B8 && t <= PTX_B64)
+		return as_unsigned(t);
+	return t;
+}
+
+static bool is_type_mod(const char *mod)
+{
+	for (size_t i = 1; i < ARRAY_LEN(type_text); i++)
+		if (type_text[i] && !strcmp(type_text[i], mod))
+			return true;
+	return false;
+}
+
+static void make_key(
+	struct key *k, struct vinsn *in, const struct ptx_mnem *mn, const struct shape *sh)
+{
+	unsigned t = 0;
+
+	k->len = 0;
+	key_add(k, ptx_ops[mn->op].name);
+	for (unsigned i = 0; i < mn->n_mods; i++) {
+		if (t < mn->n_types && is_type_mod(mn->mods[i]))
+			key_add(k, type_text[key_type(mn, sh, mn->type[t++])]);
+		else if (!strcmp(mn->mods[i], "NaN"))
+			key_add(k, "nan");
+		else if (strcmp(mn->mods[i], "abs") && strcmp(mn->mods[i], "cc") &&
+			 !note_mod(in, mn->mods[i]))
+			key_add(k, mn->mods[i]);
+	}
+}
+
+/* d = fn(sources), by key. */
+static bool emit_key(struct dec *d, const struct shape *sh)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	struct vinsn note = {0}, *in;
+	uint32_t src[4], dst;
+	struct key k;
+	vop_fn *fn;
+
+	if (!mn->n_types)
+		return false;
+	make_key(&k, &note, mn, sh);
+	if (note.flags & VI_SAT && mn->type[0] == PTX_S32 &&
+		(mn->op == PTX_OP_add || mn->op == PTX_OP_sub || mn->op == PTX_OP_mad))
+		snprintf(k.text, sizeof(k.text), "%s",
+			mn->op == PTX_OP_add   ? "addsat_s32"
+			: mn->op == PTX_OP_sub ? "subsat_s32"
+					       : "mad_hisat_s32");
+	if ((mn->op == PTX_OP_min || mn->op == PTX_OP_max) && d->s->n == 4)
+		snprintf(k.text, sizeof(k.text), "%s3_f32", ptx_ops[mn->op].name);
+	if (mn->op == PTX_OP_mad && is_float(mn->type[0]))
+		snprintf(k.text, sizeof(k.text), "fma_%s", type_text[mn->type[0]]);
+	fn = vgpu_vec_find(k.text);
+	if (!fn || d->s->n < sh->n + 1u || d->s->n > 5)
+		return false;
+	for (unsigned i = 0; i + 1 < d->s->n; i++) {
+		src[i] = dec_src(d, &d->s->opd[i + 1], source_type(mn, i));
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], dest_type(mn));
+	if (dst == VX_NONE)
+		return false;
+	in = dec_emit(d, fn, cost_of(mn, mn->type[0]));
+	in->flags |= note.flags;
+	in->round = note.round;
+	set_operands(in, dst, src, d->s->n - 1u);
+	return true;
+}
+
+/* ---- the odd ones ---- */
+
+static bool emit_pred_logic(struct dec *d)
+{
+	struct key k = {.len = 0};
+	uint32_t src[4] = {0}, dst;
+	bool neg[2] = {false, false};
+	struct vinsn *in;
+	vop_fn *fn;
+
+	key_add(&k, ptx_ops[d->s->mn->op].name);
+	key_add(&k, "pred");
+	fn = vgpu_vec_find(k.text);
+	if (!fn || d->s->n < 2 || d->s->n > 3)
+		return false;
+	for (unsigned i = 0; i + 1 < d->s->n; i++) {
+		src[i] = dec_pred(d, &d->s->opd[i + 1], &neg[i]);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], PTX_PRED);
+	if (dst == VX_NONE)
+		return false;
+	in = dec_emit(d, fn, 1);
+	set_operands(in, dst, src, 2);
+	in->op = (uint8_t)(neg[0] | neg[1] << 1);
+	return true;
+}
+
+/* add.cc and its kin; mad.cc is a product and then a sum. */
+static bool emit_carry(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	bool mad = mn->op == PTX_OP_mad || mn->op == PTX_OP_madc;
+	bool sub = mn->op == PTX_OP_sub || mn->op == PTX_OP_subc;
+	bool reads = mn->flags & PTX_F_READS_CC, writes = mn->flags & PTX_F_WRITES_CC;
+	uint8_t t = mn->type[0];
+	uint32_t src[4] = {0}, dst, product;
+	struct vinsn *in;
+
+	if (d->s->n != (mad ? 4 : 3) || (ptx_type_bytes(t) != 4 && ptx_type_bytes(t) != 8))
+		return false;
+	for (unsigned i = 0; i + 1 < d->s->n; i++) {
+		src[i] = dec_src(d, &d->s->opd[i + 1], t);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], t);
+	if (dst == VX_NONE)
+		return false;
+	if (mad) {
+		struct key k = {.len = 0};
+		bool hi = ptx_has_mod(mn, "hi");
+
+		key_add(&k, hi ? "mul_hi" : "mul_lo");
+		key_add(&k, type_text[hi ? t : as_unsigned(t)]);
+		if (!vgpu_vec_find(k.text))
+			return false;
+		in = dec_emit(d, vgpu_vec_find(k.text), 1);
+		product = dec_new_reg(d, dec_lane_bytes(t));
+		set_operands(in, product, src, 2);
+		in->flags |= VI_PSEUDO;
+		src[0] = product;
+		src[1] = src[2];
+	}
+	in = dec_emit(d, vgpu_vec_find(ptx_type_bytes(t) == 8 ? "carry_u64" : "carry_u32"), 1);
+	set_operands(in, dst, src, 2);
+	in->x = d->cc;
+	in->op = (uint8_t)((reads ? 1 : 0) | (writes ? 2 : 0) | (sub ? 4 : 0));
+	return true;
+}
+
+static bool emit_lop3(struct dec *d)
+{
+	uint32_t src[4] = {0}, dst;
+	struct vinsn *in;
+
+	if (d->s->n != 5 || !d->s->opd[4].has_value || d->s->mn->type[0] != PTX_B32)
+		return false;
+	for (unsigned i = 0; i < 3; i++) {
+		src[i] = dec_src(d, &d->s->opd[i + 1], PTX_B32);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], PTX_B32);
+	if (dst == VX_NONE)
+		return false;
+	in = dec_emit(d, vgpu_vec_find("lop3_b32"), 1);
+	set_operands(in, dst, src, 3);
+	in->imm = d->s->opd[4].value & 0xff;
+	return true;
+}
+
+static const char *const cmp_text[] = {"", "eq", "ne", "lt", "le", "gt", "ge", "lt", "le", "gt",
+	"ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+
+static unsigned combine_op(const struct ptx_mnem *mn)
+{
+	return ptx_has_mod(mn, "and")   ? 1
+	       : ptx_has_mod(mn, "or")  ? 2
+	       : ptx_has_mod(mn, "xor") ? 3
+					: 0;
+}
+
+/* Both operands flushed, when the comparison says so. */
+static void flush_sources(struct dec *d, uint32_t src[2])
+{
+	struct vinsn *in = dec_emit(d, vgpu_vec_find("flush_ab"), 0);
+	uint32_t a = dec_new_reg(d, 4), b = dec_new_reg(d, 4);
+
+	in->flags |= VI_PSEUDO;
+	in->a = src[0];
+	in->b = src[1];
+	in->d = src[0] = a;
+	in->c = src[1] = b;
+}
+
+static bool emit_compare(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	bool is_set = mn->op == PTX_OP_set, neg = false;
+	uint8_t t = mn->type[is_set ? 1 : 0], kt = t;
+	const struct ptx_opd *o = d->s->opd, *first = &o[0];
+	unsigned combine = combine_op(mn);
+	uint32_t src[4] = {0}, dst, q = VX_NONE, c = 0;
+	struct key k = {.len = 0};
+	struct vinsn *in;
+
+	if (mn->cmp == PTX_CMP_NONE || mn->n_types < (is_set ? 2 : 1) ||
+		d->s->n != (combine ? 4 : 3))
+		return false;
+	if (t >= PTX_B16 && t <= PTX_B64)
+		kt = as_unsigned(t);
+	key_add(&k, is_set ? "set" : "setp");
+	key_add(&k, cmp_text[mn->cmp]);
+	key_add(&k, type_text[kt]);
+	if (!vgpu_vec_find(k.text))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		src[i] = dec_src(d, &o[i + 1], t);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	if (combine)
+		c = dec_pred(d, &o[3], &neg);
+	if (!is_set && first->kind == PTX_OPD_PAIR && first->n == 2) {
+		q = first->list[1].kind == PTX_OPD_SINK ? VX_NONE
+							: dec_dst(d, &first->list[1], PTX_PRED);
+		first = &first->list[0];
+	}
+	dst = dec_dst(d, first, is_set ? mn->type[0] : PTX_PRED);
+	if (dst == VX_NONE || c == VX_NONE)
+		return false;
+	if (t == PTX_F32 && ptx_has_mod(mn, "ftz"))
+		flush_sources(d, src);
+	in = dec_emit(d, vgpu_vec_find(k.text), 1);
+	set_operands(in, dst, src, 2);
+	in->c = c;
+	in->x = q;
+	in->op = (uint8_t)(combine | (neg ? 4 : 0));
+	in->vec = is_set && mn->type[0] == PTX_F32;
+	return true;
+}
+
+static bool emit_select(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	bool slct = mn->op == PTX_OP_slct, neg = false;
+	uint8_t t = mn->type[0];
+	uint32_t src[4] = {0}, dst;
+	struct key k = {.len = 0};
+	struct vinsn *in;
+
+	if (d->s->n != 4 || !mn->n_types || (slct && mn->n_types != 2))
+		return false;
+	src[0] = dec_src(d, &d->s->opd[1], t);
+	src[1] = dec_src(d, &d->s->opd[2], t);
+	src[2] = slct ? dec_src(d, &d->s->opd[3], mn->type[1]) : dec_pred(d, &d->s->opd[3], &neg);
+	dst = dec_dst(d, &d->s->opd[0], t);
+	key_add(&k, slct ? "slct" : "selp");
+	key_add(&k, type_text[as_bits(t)]);
+	if (slct)
+		key_add(&k, type_text[mn->type[1]]);
+	if (!vgpu_vec_find(k.text) || src[0] == VX_NONE || src[1] == VX_NONE || src[2] == VX_NONE ||
+		dst == VX_NONE)
+		return false;
+	in = dec_emit(d, vgpu_vec_find(k.text), 1);
+	set_operands(in, dst, src, 3);
+	in->op = (uint8_t)(neg ? 4 : slct && ptx_has_mod(mn, "ftz") ? 1 : 0);
+	return true;
+}
+
+static bool emit_testp(struct dec *d)
+{
+	static const struct {
+		const char *name;
+		uint8_t classes;
+	} all[] = {{"finite", 4 | 8 | 16}, {"infinite", 1}, {"number", 1 | 4 | 8 | 16},
+		{"notanumber", 2}, {"normal", 4}, {"subnormal", 8}};
+	const struct ptx_mnem *mn = d->s->mn;
+	uint8_t classes = 0;
+	struct vinsn *in;
+	uint32_t a, dst;
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (ptx_has_mod(mn, all[i].name))
+			classes = all[i].classes;
+	if (!classes || d->s->n != 2 || !is_float(mn->type[0]))
+		return false;
+	a = dec_src(d, &d->s->opd[1], mn->type[0]);
+	dst = dec_dst(d, &d->s->opd[0], PTX_PRED);
+	if (a == VX_NONE || dst == VX_NONE)
+		return false;
+	in = dec_emit(d, vgpu_vec_find(mn->type[0] == PTX_F64 ? "testp_f64" : "testp_f32"), 1);
+	in->a = a;
+	in->d = dst;
+	in->size = classes;
+	return true;
+}
+
+static bool emit_fns(struct dec *d)
+{
+	uint32_t src[4] = {0}, dst;
+
+	if (d->s->n != 4)
+		return false;
+	for (unsigned i = 0; i < 3; i++) {
+		src[i] = dec_src(d, &d->s->opd[i + 1], PTX_B32);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], PTX_B32);
+	if (dst == VX_NONE)
+		return false;
+	set_operands(dec_emit(d, vop_fns, 8), dst, src, 3);
+	return true;
+}
+
+bool dec_alu(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+
+	if (mn->flags & (PTX_F_READS_CC | PTX_F_WRITES_CC))
+		return emit_carry(d);
+	switch (mn->op) {
+	case PTX_OP_lop3:
+		return emit_lop3(d);
+	case PTX_OP_set:
+	case PTX_OP_setp:
+		return emit_compare(d);
+	case PTX_OP_selp:
+	case PTX_OP_slct:
+		return emit_select(d);
+	case PTX_OP_testp:
+		return emit_testp(d);
+	case PTX_OP_fns:
+		return emit_fns(d);
+	default:
+		break;
+	}
+	if (mn->n_types && mn->type[0] == PTX_PRED &&
+		(mn->op == PTX_OP_and || mn->op == PTX_OP_or || mn->op == PTX_OP_xor ||
+			mn->op == PTX_OP_not))
+		return emit_pred_logic(d);
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+		if (shapes[i].op == mn->op)
+			return emit_key(d, &shapes[i]);
+	return false;
+}
+
+/* ---- cvt ---- */
+
+bool dec_cvt(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	struct vinsn note = {0}, *in;
+	uint8_t to = mn->type[0], from = mn->type[1];
+	bool to_int, from_int, integral = false, pair;
+	struct key k = {.len = 0};
+	uint32_t src[4] = {0}, dst;
+
+	if (mn->n_types < 2 || d->s->n < 2)
+		return false;
+	for (unsigned i = 0; i < mn->n_mods; i++) {
+		size_t n = strlen(mn->mods[i]);
+
+		integral |= note_mod(&note, mn->mods[i]) && n == 3 && mn->mods[i][2] == 'i';
+	}
+	to = to >= PTX_B8 && to <= PTX_B64 ? as_unsigned(to) : to;
+	to_int = to >= PTX_U8 && to <= PTX_S64;
+	from_int = from >= PTX_U8 && from <= PTX_S64;
+	if (to == PTX_S32 && from_int && !(note.flags & VI_SAT))
+		to = PTX_U32;
+	if (to == PTX_S64 && from_int && !(note.flags & VI_SAT))
+		to = PTX_U64;
+	if (from_int && to_int && from == PTX_U64 && to == PTX_U64)
+		note.flags &= (uint16_t)~VI_SAT;
+	key_add(&k, to_int && from_int && note.flags & VI_SAT ? "cvtsat"
+		    : integral || (to_int && !from_int)       ? "cvti"
+							      : "cvt");
+	if (ptx_has_mod(mn, "relu"))
+		key_add(&k, "relu");
+	key_add(&k, type_text[to]);
+	key_add(&k, type_text[from]);
+	pair = d->s->n == 3 && (to == PTX_F16X2 || to == PTX_BF16X2);
+	if (!vgpu_vec_find(k.text) || (d->s->n != 2 && !pair))
+		return false;
+	for (unsigned i = 0; i + 1 < d->s->n; i++) {
+		src[i] = dec_src(d, &d->s->opd[i + 1], from);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], to);
+	if (dst == VX_NONE)
+		return false;
+	/* A 64-bit source register read as a narrower type, or a wide destination of one. */
+	if (d->s->opd[1].kind == PTX_OPD_REG && dec_lane_bytes(from) == 4 &&
+		dec_reg_lane_bytes(d, d->s->opd[1].reg) == 8) {
+		in = dec_emit(d, vgpu_vec_find("cvt_u32_u64"), 0);
+		in->flags |= VI_PSEUDO;
+		in->a = src[0];
+		in->d = src[0] = dec_new_reg(d, 4);
+	}
+	in = dec_emit(d, vgpu_vec_find(k.text), 2);
+	set_operands(in, dst, src, d->s->n - 1u);
+	in->flags |= note.flags;
+	in->round = note.round;
+	if (d->s->opd[0].kind == PTX_OPD_REG && dec_lane_bytes(to) == 4 &&
+		dec_reg_lane_bytes(d, d->s->opd[0].reg) == 8) {
+		uint32_t tmp = dec_new_reg(d, 4);
+
+		in->d = tmp;
+		in = dec_emit(d,
+			vgpu_vec_find(
+				to >= PTX_S8 && to <= PTX_S64 ? "cvt_u64_s32" : "cvt_u64_u32"),
+			0);
+		in->flags |= VI_PSEUDO;
+		in->a = tmp;
+		in->d = dst;
+	}
+	return true;
+}
+
+/* ---- mov ---- */
+
+static bool mov_vector(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	const struct ptx_opd *o = d->s->opd;
+	bool pack = o[1].kind == PTX_OPD_VECTOR;
+	const struct ptx_opd *list = pack ? &o[1] : &o[0];
+	unsigned total = ptx_type_bytes(mn->type[0]);
+	uint32_t part[8], wide;
+	uint8_t pt;
+	struct vinsn *in;
+
+	if (list->n < 2 || list->n > 8 || !total || total % list->n)
+		return false;
+	if (total / list->n > 8)
+		return false;
+	pt = total / list->n == 8 ? PTX_B64 : PTX_B32;
+	for (uint32_t i = 0; i < list->n; i++) {
+		if (!pack && list->list[i].kind == PTX_OPD_SINK)
+			part[i] = VX_NONE;
+		else
+			part[i] = pack ? dec_src(d, &list->list[i], pt)
+				       : dec_dst(d, &list->list[i], pt);
+		if (part[i] == VX_NONE && list->list[i].kind != PTX_OPD_SINK)
+			return false;
+	}
+	wide = pack ? dec_dst(d, &o[0], mn->type[0]) : dec_src(d, &o[1], mn->type[0]);
+	if (wide == VX_NONE)
+		return false;
+	in = dec_emit(d, pack ? vop_pack : vop_unpack, 1);
+	in->a = in->d = wide;
+	in->size = (uint8_t)(total / list->n);
+	in->vec = (uint8_t)list->n;
+	in->x = dec_ext(d, part, list->n);
+	return true;
+}
+
+/* mov.v4.u32 {a, b, c, d}, %tid and between vector registers. */
+static bool mov_special_vector(struct dec *d)
+{
+	const struct ptx_opd *o = d->s->opd;
+	unsigned base;
+
+	if (o[0].kind != PTX_OPD_VECTOR || o[1].kind != PTX_OPD_SPECIAL)
+		return false;
+	switch (o[1].value) {
+	case PTX_SR_TID:
+	case PTX_SR_NTID:
+	case PTX_SR_CTAID:
+	case PTX_SR_NCTAID:
+		base = (unsigned)o[1].value - 3;
+		break;
+	default:
+		return false;
+	}
+	for (uint32_t i = 0; i < o[0].n; i++) {
+		uint32_t dst = dec_dst(d, &o[0].list[i], PTX_U32);
+		struct vinsn *in;
+
+		if (dst == VX_NONE)
+			return false;
+		in = dec_emit(d, i < 3 ? vop_special : vgpu_vec_find("mov_b32"), 1);
+		in->op = (uint8_t)(base + i);
+		in->a = dec_const(d, 0, 4);
+		in->d = dst;
+	}
+	return true;
+}
+
+static bool mov_special(struct dec *d, uint32_t dst)
+{
+	const struct ptx_opd *o = &d->s->opd[1];
+	struct vinsn *in;
+
+	if (o->value == PTX_SR_UNKNOWN || o->value >= PTX_SR_COUNT || o->value == PTX_SR_TID ||
+		o->value == PTX_SR_NTID || o->value == PTX_SR_CTAID || o->value == PTX_SR_NCTAID)
+		return false;
+	in = dec_emit(d, vop_special, 2);
+	in->op = (uint8_t)o->value;
+	in->d = dst;
+	in->flags |= ptx_type_bytes(d->s->mn->type[0]) == 8 ? VI_WIDE : 0;
+	return true;
+}
+
+bool dec_mov(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	const struct ptx_opd *o = d->s->opd;
+	uint32_t dst, src;
+	struct vinsn *in;
+
+	if (d->s->n != 2 || !mn->n_types)
+		return false;
+	if (mn->vec > 1)
+		return mov_special_vector(d);
+	if (mn->type[0] == PTX_PRED)
+		return emit_pred_logic(d);
+	if (o[0].kind == PTX_OPD_VECTOR || o[1].kind == PTX_OPD_VECTOR)
+		return mov_vector(d);
+	dst = dec_dst(d, &o[0], mn->type[0]);
+	if (dst == VX_NONE)
+		return false;
+	if (o[1].kind == PTX_OPD_SPECIAL)
+		return mov_special(d, dst);
+	src = dec_src(d, &o[1], mn->type[0]);
+	if (src == VX_NONE)
+		return false;
+	in = dec_emit(d, vgpu_vec_find(ptx_type_bytes(mn->type[0]) > 4 ? "mov_b64" : "mov_b32"), 1);
+	in->a = src;
+	in->d = dst;
+	if (ptx_type_bytes(mn->type[0]) == 16) {
+		in = dec_emit(d, vgpu_vec_find("mov_b64"), 0);
+		in->flags |= VI_PSEUDO;
+		in->a = src + 8 * LANES;
+		in->d = dst + 8 * LANES;
+	}
+	return true;
+}

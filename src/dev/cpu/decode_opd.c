@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Operands: registers, constants, special registers, addresses of variables. */
+#include "decode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned bucket(const void *key)
+{
+	uint64_t v = (uint64_t)(uintptr_t)key;
+
+	return (unsigned)((v * 0x9e3779b97f4a7c15ull) >> 56) % SLOT_BUCKETS;
+}
+
+bool vslot_put(struct dec *d, struct vslots *t, const void *key, uint64_t at)
+{
+	struct vslot *s = arena_zalloc(d->a, sizeof(*s)), **b = &t->bucket[bucket(key)];
+
+	if (!s) {
+		d->error = -ENOMEM;
+		return false;
+	}
+	s->sym = key;
+	s->at = at;
+	s->next = *b;
+	*b = s;
+	return true;
+}
+
+bool vslot_get(const struct vslots *t, const void *key, uint64_t *ret)
+{
+	for (const struct vslot *s = t->bucket[bucket(key)]; s; s = s->next) {
+		if (s->sym == key) {
+			*ret = s->at;
+			return true;
+		}
+	}
+	return false;
+}
+
+uint32_t dec_new_reg(struct dec *d, unsigned bytes)
+{
+	uint32_t at = d->reg_bytes;
+
+	d->reg_bytes += bytes * LANES;
+	return at;
+}
+
+unsigned dec_lane_bytes(uint8_t type)
+{
+	unsigned n = ptx_type_bytes(type);
+
+	return n <= 4 ? 4 : n;
+}
+
+unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg)
+{
+	return dec_lane_bytes(d->f->regs.at[reg].sym->type.base);
+}
+
+uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes)
+{
+	const void *key = (const void *)(uintptr_t)(value * 2 + (bytes > 4));
+	uint32_t at = (uint32_t)d->const_data.len, v32 = (uint32_t)value;
+	uint64_t known;
+
+	if (bytes <= 4)
+		key = (const void *)(uintptr_t)((uint64_t)v32 * 2);
+	/* The key of a large 64-bit value may be another's: compare. */
+	if (vslot_get(&d->consts, key, &known)) {
+		uint64_t there = 0;
+
+		memcpy(&there, d->const_data.at + known, bytes > 4 ? 8 : 4);
+		if (there == (bytes > 4 ? value : v32))
+			return (uint32_t)known | 1;
+	}
+	for (unsigned i = 0; i < LANES; i++) {
+		if (bytes > 4)
+			strbuf_add(&d->const_data, (const char *)&value, 8);
+		else
+			strbuf_add(&d->const_data, (const char *)&v32, 4);
+	}
+	if (d->const_data.failed)
+		d->error = -ENOMEM;
+	vslot_put(d, &d->consts, key, at);
+	return at | 1;
+}
+
+bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool *ret_frame)
+{
+	struct vglobal *g;
+
+	*ret_frame = false;
+	if (sym->kind == PTX_SYM_FUNC && sym->func) {
+		*ret = vgpu_func_addr(d->k->mod, sym->func);
+		return *ret != 0;
+	}
+	if (sym->kind != PTX_SYM_VAR && sym->kind != PTX_SYM_PARAM)
+		return false;
+	switch (sym->space) {
+	case PTX_SHARED:
+		return vslot_get(&d->shared, sym, ret);
+	case PTX_LOCAL:
+	case PTX_PARAM:
+		*ret_frame = !(d->is_entry && sym->kind == PTX_SYM_PARAM);
+		return vslot_get(&d->local, sym, ret);
+	default:
+		g = vgpu_global_of(d->k->mod, sym);
+		*ret = g ? g->addr : 0;
+		return g != NULL;
+	}
+}
+
+static const struct vinsn *vop_frame_addr(struct vx *x, const struct vinsn *in)
+{
+	uint64_t v = in->imm + x->f->frame->local_start;
+
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		if (in->flags & VI_WIDE)
+			VX_U64(x, in->d)[i] = v;
+		else
+			VX_U32(x, in->d)[i] = (uint32_t)v;
+	}
+	return in + 1;
+}
+
+static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
+{
+	uint64_t at;
+	bool frame;
+	struct vinsn *in;
+
+	if (!o->sym || !dec_sym_addr(d, o->sym, &at, &frame))
+		return VX_NONE;
+	at += o->has_value ? o->value : 0;
+	if (!frame)
+		return dec_const(d, at, bytes);
+	in = dec_emit(d, vop_frame_addr, 0);
+	in->flags |= VI_PSEUDO | (bytes > 4 ? VI_WIDE : 0);
+	in->imm = at;
+	in->d = dec_new_reg(d, bytes);
+	return in->d;
+}
+
+static uint32_t src_special(struct dec *d, const struct ptx_opd *o, unsigned bytes)
+{
+	struct vinsn *in;
+
+	if (o->value == PTX_SR_UNKNOWN || o->value >= PTX_SR_COUNT || o->value == PTX_SR_TID ||
+		o->value == PTX_SR_NTID || o->value == PTX_SR_CTAID || o->value == PTX_SR_NCTAID)
+		return VX_NONE;
+	in = dec_emit(d, vop_special, 0);
+	in->flags |= VI_PSEUDO | (bytes > 4 ? VI_WIDE : 0);
+	in->op = (uint8_t)o->value;
+	in->d = dec_new_reg(d, bytes);
+	return in->d;
+}
+
+static uint64_t float_bits(const struct ptx_opd *o, uint8_t type)
+{
+	bool is32 = o->name &&
+		    (strstr(o->name, "0f") == o->name || strstr(o->name, "0F") == o->name ||
+			    strstr(o->name, "-0f") == o->name || strstr(o->name, "-0F") == o->name);
+	uint64_t v = o->value;
+	double f64;
+	float f32;
+
+	if (is32 && type == PTX_F64) {
+		memcpy(&f32, &v, 4);
+		f64 = (double)f32;
+		memcpy(&v, &f64, 8);
+	} else if (!is32 && type != PTX_F64 && ptx_type_bytes(type) <= 4) {
+		memcpy(&f64, &v, 8);
+		f32 = (float)f64;
+		v = 0;
+		memcpy(&v, &f32, 4);
+	}
+	return v;
+}
+
+uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type)
+{
+	unsigned bytes = dec_lane_bytes(type);
+
+	switch (o->kind) {
+	case PTX_OPD_REG:
+		if (o->negated)
+			return VX_NONE;
+		if (o->selector >= 'w' && o->selector <= 'z' &&
+			d->f->regs.at[o->reg].sym->type.vec > 1)
+			return d->reg_at[o->reg] +
+			       (o->selector == 'w' ? 3u : (uint32_t)(o->selector - 'x')) *
+				       dec_reg_lane_bytes(d, o->reg) * LANES;
+		return o->selector ? VX_NONE : d->reg_at[o->reg];
+	case PTX_OPD_IMM:
+		if (!o->has_value)
+			return VX_NONE;
+		if (type == PTX_PRED)
+			return dec_const(d, o->value ? ~0u : 0, 4);
+		return dec_const(d, o->value, bytes);
+	case PTX_OPD_FLOAT:
+		return dec_const(d, float_bits(o, type), bytes);
+	case PTX_OPD_SPECIAL:
+		return src_special(d, o, bytes);
+	case PTX_OPD_SYM:
+		return src_sym(d, o, bytes);
+	default:
+		return VX_NONE;
+	}
+}
+
+uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type)
+{
+	if (o->kind == PTX_OPD_SINK)
+		return dec_new_reg(d, MAX(dec_lane_bytes(type), 4u));
+	if (o->kind != PTX_OPD_REG || o->negated)
+		return VX_NONE;
+	return dec_src(d, o, type);
+}
+
+uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated)
+{
+	struct ptx_opd plain = *o;
+
+	*ret_negated = o->kind == PTX_OPD_REG && o->negated == '!';
+	if (*ret_negated)
+		plain.negated = 0;
+	return dec_src(d, &plain, PTX_PRED);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Blocks, warps and their fragments. Which fragment runs: the one in the deepest call, and there
+ * the one that is first in the order of the code, so that those behind it can catch up and merge.
+ * When it loops on and on while others could run, one of them gets a slice, the longest waiting
+ * first, so that lanes of one warp may wait for each other. The order in which anything happens
+ * depends on nothing but what is executed and the budgets given. */
+#include "exec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUANTUM 2000 /* warp instructions before the next warp has its turn */
+
+/* ---- frames ---- */
+
+struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
+{
+	struct vframe *f = b->free_frames[fn->index];
+	size_t bytes = sizeof(*f) + 63 + fn->reg_bytes + (size_t)fn->local_bytes * LANES;
+
+	if (f) {
+		b->free_frames[fn->index] = f->parent;
+		return f;
+	}
+	f = calloc(1, bytes);
+	if (!f)
+		return NULL;
+	f->fn = fn;
+	f->regs = (char *)(((uintptr_t)(f + 1) + 63) & ~(uintptr_t)63);
+	f->local = f->regs + fn->reg_bytes;
+	*(uint32_t *)f->regs = ~0u; /* the predicate that is always true */
+	return f;
+}
+
+void vx_frame_free(struct vgpu_block *b, struct vframe *f)
+{
+	f->parent = b->free_frames[f->fn->index];
+	b->free_frames[f->fn->index] = f;
+}
+
+/* ---- fragments ---- */
+
+void vx_load(struct vx *x, struct vfrag *f)
+{
+	x->f = f;
+	x->active = f->mask;
+	x->base[0] = f->frame->regs;
+	x->base[1] = (char *)f->frame->fn->consts - 1;
+	f->ran = ++x->w->turns;
+}
+
+struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc)
+{
+	struct vfrag *n = &x->w->frag[x->w->n++];
+
+	*n = *x->f;
+	n->mask = lanes;
+	n->pc = pc;
+	n->state = VF_READY;
+	x->f->mask &= ~lanes;
+	x->active = x->f->mask;
+	return n;
+}
+
+/* The last fragment moves into the gap. */
+void vx_remove(struct vx *x, struct vfrag *f)
+{
+	struct vwarp *w = x->w;
+	struct vfrag *last = &w->frag[--w->n];
+
+	if (x->f == f)
+		x->f = NULL;
+	else if (x->f == last)
+		x->f = f;
+	if (f != last)
+		*f = *last;
+}
+
+/* Less comes first. */
+static bool before(const struct vfrag *a, const struct vfrag *b)
+{
+	if (a->frame->depth != b->frame->depth)
+		return a->frame->depth > b->frame->depth;
+	if (a->frame->fn != b->frame->fn)
+		return a->frame->fn->index < b->frame->fn->index;
+	return a->pc < b->pc;
+}
+
+const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc)
+{
+	struct vwarp *w = x->w;
+
+	x->f->pc = pc;
+	if (w->spin >= VX_SPIN_LIMIT)
+		return NULL;
+	if (w->slicing)
+		return pc;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == VF_READY && &w->frag[i] != x->f &&
+			before(&w->frag[i], x->f))
+			return NULL;
+	return pc;
+}
+
+/* Merges fragments that wait at one place, after they were let go. */
+void vx_merge_equal(struct vwarp *w, struct vfrag **running)
+{
+	struct vfrag *now = running ? *running : NULL;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		for (uint32_t k = w->n; k-- > i + 1;) {
+			struct vfrag *a = &w->frag[i], *b = &w->frag[k];
+
+			if (a->state || b->state || a->pc != b->pc || a->frame != b->frame ||
+				a == now || b == now)
+				continue;
+			a->mask |= b->mask;
+			*b = w->frag[--w->n];
+			if (now == &w->frag[w->n])
+				*running = now = b;
+			/* The one that moved was looked at already. */
+		}
+	}
+}
+
+static struct vfrag *pick(struct vwarp *w)
+{
+	struct vfrag *best = NULL;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct vfrag *f = &w->frag[i];
+
+		if (f->state != VF_READY)
+			continue;
+		if (!best || (w->slicing == VW_NEXT_SLICE          ? f->ran < best->ran
+				     : w->slicing == VW_SAME_SLICE ? f->ran > best->ran
+								   : before(f, best)))
+			best = f;
+	}
+	return best;
+}
+
+/* ---- running ---- */
+
+/* False: the fragment cannot go on. True: the quantum ended. */
+static bool run_fragment(struct vx *x)
+{
+	const struct vinsn *in = x->f->pc;
+
+	while (in && x->left) {
+		x->mask = x->active & (VX_PRED(x, in->guard) ^ in->guard_xor);
+		if (!(in->flags & VI_PSEUDO)) {
+			x->threads += (uint64_t)__builtin_popcount(x->active);
+			x->left--;
+		}
+		x->cycles += in->cost;
+		in = in->fn(x, in);
+	}
+	if (in)
+		x->f->pc = in;
+	return in != NULL;
+}
+
+/* Until the quantum ends, or nothing in the warp can go on. */
+static void run_warp(struct vx *x, struct vwarp *w)
+{
+	x->w = w;
+	while (x->left && !w->asleep && !x->b->fault.kind) {
+		struct vfrag *f = pick(w);
+		bool more;
+
+		if (!f)
+			return;
+		vx_load(x, f);
+		more = run_fragment(x);
+		if (w->spin >= VX_SPIN_LIMIT && w->n > 1)
+			w->slicing = VW_NEXT_SLICE;
+		else if (w->slicing)
+			w->slicing = more || w->asleep ? VW_SAME_SLICE : VW_IN_ORDER;
+		if (w->spin >= VX_SPIN_LIMIT)
+			w->spin = 0;
+	}
+}
+
+static bool can_run(const struct vwarp *w)
+{
+	if (w->asleep)
+		return false;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == VF_READY)
+			return true;
+	return false;
+}
+
+static void deadlock(struct vgpu_block *b)
+{
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct vwarp *w = &b->warps[k];
+
+		if (!w->n)
+			continue;
+		vx_fault_thread(b, w, (unsigned)__builtin_ctz(w->frag[0].mask), w->frag[0].pc->line,
+			VGPU_FAULT_DEADLOCK,
+			w->frag[0].state == VF_BARRIER
+				? "waits at a barrier that the others can never reach"
+				: "waits for lanes of its warp that can never arrive");
+		return;
+	}
+}
+
+enum vgpu_state vgpu_block_step(
+	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_cycles)
+{
+	struct vx x = {.b = b, .cycles = *io_cycles};
+	uint64_t sleep_ns = UINT64_MAX;
+	uint32_t stuck = 0;
+	bool slept = false;
+
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		b->warps[k].asleep = b->warps[k].progress = false;
+		b->warps[k].polls = 0;
+	}
+	while (budget && b->live_threads && !b->fault.kind && stuck < b->n_warps) {
+		struct vwarp *w = &b->warps[b->turn];
+		uint64_t quantum = MIN(budget, QUANTUM);
+
+		if (can_run(w)) {
+			x.left = quantum;
+			run_warp(&x, w);
+			budget -= quantum - x.left;
+			stuck = 0;
+		} else {
+			stuck++;
+		}
+		b->turn = b->turn + 1 < b->n_warps ? b->turn + 1 : 0;
+	}
+	*io_thread_insns += x.threads;
+	*io_cycles = x.cycles;
+	if (b->fault.kind)
+		return VGPU_FAULT;
+	if (!b->live_threads)
+		return VGPU_DONE;
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		if (!b->warps[k].asleep)
+			continue;
+		slept = true;
+		sleep_ns = MIN(sleep_ns, b->warps[k].sleep_ns);
+	}
+	if (!budget && stuck < b->n_warps)
+		return VGPU_RUNNING;
+	if (slept) {
+		*io_cycles += sleep_ns;
+		return VGPU_IDLE;
+	}
+	deadlock(b);
+	return VGPU_FAULT;
+}
+
+/* ---- blocks ---- */
+
+static uint32_t special_mask(uint32_t threads)
+{
+	return threads >= LANES ? ~0u : (1u << threads) - 1;
+}
+
+void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
+{
+	const struct vgpu_launch *l = b->launch;
+
+	b->index = block_index;
+	b->ctaid[0] = (uint32_t)(block_index % l->grid[0]);
+	b->ctaid[1] = (uint32_t)(block_index / l->grid[0] % l->grid[1]);
+	b->ctaid[2] = (uint32_t)(block_index / l->grid[0] / l->grid[1]);
+	b->live_threads = b->n_threads;
+	b->turn = 0;
+	memset(b->barrier, 0, sizeof(b->barrier));
+	memset(&b->fault, 0, sizeof(b->fault));
+	memset(b->shared, 0, b->shared_bytes);
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct vwarp *w = &b->warps[k];
+		struct vframe *f = b->entry[k];
+
+		for (uint32_t i = 0; i < w->n; i++) {
+			struct vframe *g = w->frag[i].frame, *parent;
+
+			/* Left over after a fault: callees' frames go back. */
+			for (; g != f && g->lanes; g = parent) {
+				parent = g->parent;
+				g->lanes = 0;
+				vx_frame_free(b, g);
+			}
+		}
+		w->live = w->existing;
+		w->n = 1;
+		w->waiting = 0;
+		w->spin = 0;
+		w->slicing = VW_IN_ORDER;
+		w->turns = 0;
+		f->lanes = w->existing;
+		w->frag[0] = (struct vfrag){
+			.mask = w->existing, .pc = f->fn->code, .frame = f, .state = VF_READY};
+	}
+}
+
+static int make_warps(struct vgpu_block *b)
+{
+	const struct vgpu_launch *l = b->launch;
+
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct vwarp *w = &b->warps[k];
+
+		w->index = k;
+		w->existing = special_mask(b->n_threads - k * LANES);
+		for (uint32_t i = 0; i < LANES; i++) {
+			uint32_t t = k * LANES + i;
+
+			w->tid[0][i] = t % l->block[0];
+			w->tid[1][i] = t / l->block[0] % l->block[1];
+			w->tid[2][i] = t / l->block[0] / l->block[1];
+		}
+		b->entry[k] = vx_frame_new(b, &b->program->funcs[0]);
+		if (!b->entry[k])
+			return -ENOMEM;
+		b->entry[k]->parent = NULL;
+	}
+	return 0;
+}
+
+int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_t smid,
+	uint32_t slot, struct vgpu_block **ret)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+	struct vprogram *p;
+	struct vgpu_block *b;
+	int r = vgpu_program_of(l->kernel, &p);
+
+	if (r)
+		return r;
+	if (!threads || l->block[0] > 1024 || l->block[1] > 1024 || l->block[2] > 64 ||
+		threads > 1024 || !l->grid[0] || !l->grid[1] || !l->grid[2] ||
+		l->dynamic_shared_bytes > (16u << 20))
+		return -EINVAL;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->launch = l;
+	b->program = p;
+	b->mem = l->kernel->mod->mem;
+	b->smid = smid;
+	b->slot = slot;
+	b->n_threads = (uint32_t)threads;
+	b->n_warps = (b->n_threads + LANES - 1) / LANES;
+	b->shared_bytes = (uint32_t)round_up(p->static_shared_bytes, 16) + l->dynamic_shared_bytes;
+	b->shared = aligned_alloc(128, round_up(b->shared_bytes + 1u, 128));
+	b->warps = aligned_alloc(64, round_up(b->n_warps * sizeof(*b->warps), 64));
+	b->ranges = calloc(p->n_ranges + 1u, sizeof(*b->ranges));
+	b->free_frames = calloc(p->n_funcs, sizeof(*b->free_frames));
+	b->entry = calloc(b->n_warps, sizeof(*b->entry));
+	if (!b->shared || !b->warps || !b->ranges || !b->free_frames || !b->entry) {
+		vgpu_block_destroy(b);
+		return -ENOMEM;
+	}
+	memset(b->warps, 0, b->n_warps * sizeof(*b->warps));
+	if (make_warps(b)) {
+		vgpu_block_destroy(b);
+		return -ENOMEM;
+	}
+	vgpu_block_reset(b, block_index);
+	*ret = b;
+	return 0;
+}
+
+void vgpu_block_destroy(struct vgpu_block *b)
+{
+	if (!b)
+		return;
+	for (uint32_t k = 0; b->warps && b->entry && k < b->n_warps; k++) {
+		for (uint32_t i = 0; i < b->warps[k].n; i++) {
+			struct vframe *g = b->warps[k].frag[i].frame, *parent;
+
+			for (; g != b->entry[k] && g->lanes; g = parent) {
+				parent = g->parent;
+				g->lanes = 0;
+				vx_frame_free(b, g);
+			}
+		}
+		free(b->entry[k]);
+	}
+	for (uint32_t k = 0; b->free_frames && k < b->program->n_funcs; k++) {
+		struct vframe *f = b->free_frames[k], *next;
+
+		for (; f; f = next) {
+			next = f->parent;
+			free(f);
+		}
+	}
+	free(b->entry);
+	free(b->free_frames);
+	free(b->ranges);
+	free(b->warps);
+	free(b->shared);
+	free(b);
+}
+
+const struct vgpu_fault *vgpu_block_fault(const struct vgpu_block *b)
+{
+	return b->fault.kind ? &b->fault : NULL;
+}

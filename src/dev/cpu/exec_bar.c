@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Block barriers. Arrivals are counted in threads. A barrier without a count waits for all threads
+ * that have not exited; one with a count waits for that many, where a warp that arrives whole
+ * counts for 32 even if the block ends within it. */
+#include "exec_ctl.h"
+
+static uint32_t weight(const struct vwarp *w, uint32_t lanes, bool counted)
+{
+	return counted && lanes == w->existing ? LANES : (uint32_t)__builtin_popcount(lanes);
+}
+
+static uint32_t red_value(const struct vbarrier *bar, const struct vinsn *in)
+{
+	switch (in->op) {
+	case VBAR_POPC:
+		return bar->popc;
+	case VBAR_AND:
+		return bar->and_all ? ~0u : 0;
+	default:
+		return bar->or_any ? ~0u : 0;
+	}
+}
+
+static void store_result(struct vfrag *f, const struct vinsn *in, uint32_t v)
+{
+	uint32_t *d = (uint32_t *)(f->frame->regs + in->d);
+
+	if (in->op == VBAR_POPC) {
+		for (unsigned i = 0; i < LANES; i++)
+			if (f->mask >> i & 1)
+				d[i] = v;
+	} else {
+		*d = (*d & ~f->mask) | (v & f->mask);
+	}
+}
+
+void vx_barrier_check(struct vx *x, unsigned id)
+{
+	struct vgpu_block *b = x->b;
+	struct vbarrier *bar = &b->barrier[id];
+	uint32_t want = bar->expected ? bar->expected : b->live_threads;
+
+	if (bar->arrived < want)
+		return;
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct vwarp *w = &b->warps[k];
+		bool any = false;
+
+		for (uint32_t i = 0; i < w->n; i++) {
+			struct vfrag *f = &w->frag[i];
+
+			if (f->state != VF_BARRIER || f->barrier != id)
+				continue;
+			if (f->pc->op >= VBAR_POPC)
+				store_result(f, f->pc, red_value(bar, f->pc));
+			f->state = VF_READY;
+			f->pc++;
+			any = true;
+		}
+		if (any && w->n > 1)
+			vx_merge_equal(w, w == x->w && x->f ? &x->f : NULL);
+		if (any) {
+			w->progress = true;
+			w->spin = 0;
+		}
+	}
+	*bar = (struct vbarrier){0};
+}
+
+/* All lanes of the mask name one barrier and one count, or the odd ones wait their turn. */
+static bool uniform(struct vx *x, uint32_t off, uint32_t *ret)
+{
+	const uint32_t *v = VX_U32(x, off);
+	unsigned first = (unsigned)__builtin_ctz(x->mask);
+
+	*ret = v[first];
+	for (uint32_t m = x->mask; m; m &= m - 1)
+		if (v[__builtin_ctz(m)] != *ret)
+			return false;
+	return true;
+}
+
+/* Lanes that differ from the first in their id or count become a fragment of their own. */
+static void keep_alike(struct vx *x, const struct vinsn *in, uint32_t id, uint32_t count)
+{
+	const uint32_t *ids = VX_U32(x, in->a);
+	const uint32_t *counts = in->b != VX_NONE ? VX_U32(x, in->b) : NULL;
+	uint32_t other = 0;
+
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		if (ids[i] != id || (counts && counts[i] != count))
+			other |= 1u << i;
+	}
+	vx_split(x, other, in);
+	x->mask &= ~other;
+}
+
+static const struct vinsn *arrive(
+	struct vx *x, const struct vinsn *in, struct vbarrier *bar, unsigned id, uint32_t count)
+{
+	uint32_t lanes = x->mask, p = in->c != VX_NONE ? VX_PRED(x, in->c) : 0;
+
+	if (in->imm)
+		p = ~p;
+	if (!bar->in_use) {
+		*bar = (struct vbarrier){.in_use = true, .expected = count, .and_all = 1};
+	} else if (bar->expected != count) {
+		return vx_fault(x, in, VGPU_FAULT_DEADLOCK, (unsigned)__builtin_ctz(lanes), 0,
+			"barrier %u is waited for by %u threads here and by %u elsewhere", id,
+			count, bar->expected);
+	}
+	bar->arrived += weight(x->w, lanes, count != 0);
+	bar->popc += (uint32_t)__builtin_popcount(lanes & p);
+	bar->and_all &= !(lanes & ~p);
+	bar->or_any |= !!(lanes & p);
+	if (in->op == VBAR_ARRIVE) {
+		vx_barrier_check(x, id);
+		return in + 1;
+	}
+	if (x->active & ~lanes)
+		vx_split(x, x->active & ~lanes, in + 1);
+	x->f->pc = in;
+	x->f->state = VF_BARRIER;
+	x->f->barrier = (uint8_t)id;
+	vx_barrier_check(x, id);
+	return NULL;
+}
+
+const struct vinsn *vop_bar(struct vx *x, const struct vinsn *in)
+{
+	uint32_t id, count = 0;
+	bool alike;
+	unsigned lane;
+
+	if (!x->mask)
+		return in + 1;
+	alike = uniform(x, in->a, &id);
+	if (in->b != VX_NONE)
+		alike &= uniform(x, in->b, &count);
+	if (!alike)
+		keep_alike(x, in, id, count);
+	lane = (unsigned)__builtin_ctz(x->mask);
+	if (id >= VGPU_BARRIERS || count % LANES || (in->b != VX_NONE && !count))
+		return vx_fault(x, in, VGPU_FAULT_INSTRUCTION, lane, 0,
+			"barrier %u with %u threads: ids go to 15, counts are multiples of 32", id,
+			count);
+	return arrive(x, in, &x->b->barrier[id], id, count);
+}

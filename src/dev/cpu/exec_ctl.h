@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Handlers that the decoder names: everything but arithmetic, which it finds by key. */
+#ifndef HEDDLE_VGPU_EXEC_CTL_H
+#define HEDDLE_VGPU_EXEC_CTL_H
+
+#include "exec.h"
+
+/* exec_ctl.c */
+vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vop_ret;
+/* exec_bar.c: a: id, b: count or VX_NONE, c: predicate; d: result; op: enum vbar_op */
+enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };
+vop_fn vop_bar;
+/* exec_sync.c: op: enum vsync_op */
+enum vsync_op {
+	VS_SHFL_IDX,
+	VS_SHFL_UP,
+	VS_SHFL_DOWN,
+	VS_SHFL_BFLY,
+	VS_VOTE_ALL,
+	VS_VOTE_ANY,
+	VS_VOTE_UNI,
+	VS_VOTE_BALLOT,
+	VS_MATCH_ANY,
+	VS_MATCH_ALL,
+	VS_REDUX_ADD,
+	VS_REDUX_MIN_U,
+	VS_REDUX_MAX_U,
+	VS_REDUX_MIN_S,
+	VS_REDUX_MAX_S,
+	VS_REDUX_AND,
+	VS_REDUX_OR,
+	VS_REDUX_XOR,
+	VS_ELECT,
+	VS_WARP_BAR,
+	VS_MATRIX, /* ldmatrix, mma …: in->c says which */
+};
+vop_fn vop_sync, vop_activemask;
+/* exec_misc.c: special registers (op: enum ptx_special), packing, time, fences */
+vop_fn vop_special, vop_nanosleep, vop_fence, vop_nop, vop_pack, vop_unpack, vop_isspacep, vop_cvta,
+	vop_fns, vop_pmevent;
+/* exec_atom.c: op: enum vatom_op */
+enum vatom_op {
+	VA_ADD,
+	VA_MIN,
+	VA_MAX,
+	VA_INC,
+	VA_DEC,
+	VA_AND,
+	VA_OR,
+	VA_XOR,
+	VA_EXCH,
+	VA_CAS,
+};
+vop_fn vop_atom;
+/* exec_async.c: copies at once, barriers in memory */
+vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wait, vop_mbar_expect,
+	vop_mbar_pending;
+/* exec_print.c: functions that the driver provides */
+vop_fn vop_vprintf, vop_assertfail, vop_malloc, vop_free;
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What went wrong, for people: kernel, block, thread, line of the PTX and its text. The first fault
+ * of a block is kept. */
+#include "exec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void source_line(const struct vgpu_module *mod, uint32_t line, char *to, size_t size)
+{
+	const char *s = mod->text, *end = s + mod->text_len, *e;
+	size_t n;
+
+	for (uint32_t k = 1; k < line && s < end; k++) {
+		s = memchr(s, '\n', (size_t)(end - s));
+		s = s ? s + 1 : end;
+	}
+	while (s < end && (*s == ' ' || *s == '\t'))
+		s++;
+	e = s < end ? memchr(s, '\n', (size_t)(end - s)) : NULL;
+	n = (size_t)((e ? e : end) - s);
+	n = MIN(n, size - 1);
+	memcpy(to, s, n);
+	while (n && (to[n - 1] == ' ' || to[n - 1] == '\t' || to[n - 1] == '\r'))
+		n--;
+	to[n] = 0;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)to[i] < ' ')
+			to[i] = ' ';
+}
+
+void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint32_t line,
+	enum vgpu_fault_kind kind, const char *text)
+{
+	struct vgpu_fault *f = &b->fault;
+	const struct vgpu_module *mod = b->launch->kernel->mod;
+
+	if (f->kind)
+		return;
+	f->kind = kind;
+	f->line = line;
+	for (unsigned k = 0; k < 3; k++) {
+		f->block[k] = b->ctaid[k];
+		f->thread[k] = w->tid[k][lane];
+	}
+	source_line(mod, line, f->source, sizeof(f->source));
+	snprintf(f->message, sizeof(f->message),
+		"kernel %.80s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.200s",
+		b->program->funcs[0].name, f->block[0], f->block[1], f->block[2], f->thread[0],
+		f->thread[1], f->thread[2], line, text);
+}
+
+const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fault_kind kind,
+	unsigned lane, uint64_t address, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!x->b->fault.kind)
+		x->b->fault.address = address;
+	vx_fault_thread(x->b, x->w, lane, in->line, kind, text);
+	x->left = 0;
+	if (x->f)
+		x->f->pc = in;
+	return NULL;
+}

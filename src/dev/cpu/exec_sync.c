@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Operations among the lanes of a warp: shuffles, votes, matches, reductions, the warp barrier.
+ * Each waits until every lane that its mask names has come to an operation of the same kind with
+ * the same mask, or has exited. Usually they come together, as one fragment; otherwise those that
+ * came wait, each with its own place and its own registers. */
+#include "exec_ctl.h"
+
+#include <string.h>
+
+/* Operands and results of the lanes, wherever their registers are. */
+struct lanes {
+	uint32_t mask; /* who takes part */
+	uint32_t a[LANES], b[LANES], c[LANES];
+	uint64_t a64[LANES];
+	uint32_t d[LANES];
+	uint32_t pred; /* second or only result */
+	uint32_t p;    /* predicate operand */
+};
+
+static uint32_t shfl_source(
+	const struct vinsn *in, unsigned lane, uint32_t b, uint32_t c, bool *ret_ok)
+{
+	uint32_t seg = c >> 8 & 31, clamp = c & 31, n = b & 31;
+	uint32_t max = (lane & seg) | (clamp & ~seg), min = lane & seg;
+	int j;
+
+	switch (in->op) {
+	case VS_SHFL_UP:
+		j = (int)lane - (int)n;
+		*ret_ok = j >= (int)max;
+		break;
+	case VS_SHFL_DOWN:
+		j = (int)(lane + n);
+		*ret_ok = j <= (int)max;
+		break;
+	case VS_SHFL_BFLY:
+		j = (int)(lane ^ n);
+		*ret_ok = j <= (int)max;
+		break;
+	default:
+		j = (int)(min | (n & ~seg));
+		*ret_ok = j <= (int)max;
+		break;
+	}
+	return *ret_ok ? (uint32_t)j : lane;
+}
+
+static void shfl(const struct vinsn *in, struct lanes *l)
+{
+	for (uint32_t m = l->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		bool ok;
+
+		l->d[i] = l->a[shfl_source(in, i, l->b[i], l->c[i], &ok)];
+		l->pred |= (uint32_t)ok << i;
+	}
+}
+
+static uint32_t reduce(const struct vinsn *in, const struct lanes *l)
+{
+	uint32_t r = l->a[__builtin_ctz(l->mask)];
+
+	for (uint32_t m = l->mask & (l->mask - 1); m; m &= m - 1) {
+		uint32_t v = l->a[__builtin_ctz(m)];
+
+		switch (in->op) {
+		case VS_REDUX_ADD:
+			r += v;
+			break;
+		case VS_REDUX_MIN_U:
+			r = MIN(r, v);
+			break;
+		case VS_REDUX_MAX_U:
+			r = MAX(r, v);
+			break;
+		case VS_REDUX_MIN_S:
+			r = (int32_t)r < (int32_t)v ? r : v;
+			break;
+		case VS_REDUX_MAX_S:
+			r = (int32_t)r > (int32_t)v ? r : v;
+			break;
+		case VS_REDUX_AND:
+			r &= v;
+			break;
+		case VS_REDUX_OR:
+			r |= v;
+			break;
+		default:
+			r ^= v;
+			break;
+		}
+	}
+	return r;
+}
+
+static void match(const struct vinsn *in, struct lanes *l)
+{
+	uint64_t first = l->a64[__builtin_ctz(l->mask)];
+	bool all = true;
+
+	for (uint32_t m = l->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		l->d[i] = 0;
+		for (uint32_t k = l->mask; k; k &= k - 1)
+			if (l->a64[__builtin_ctz(k)] == l->a64[i])
+				l->d[i] |= k & -k;
+		all &= l->a64[i] == first;
+	}
+	if (in->op != VS_MATCH_ALL)
+		return;
+	l->pred = all ? l->mask : 0;
+	for (unsigned i = 0; i < LANES; i++)
+		l->d[i] = all ? l->mask : 0;
+}
+
+static void vote(const struct vinsn *in, struct lanes *l)
+{
+	uint32_t yes = l->p & l->mask;
+	bool r = in->op == VS_VOTE_ALL   ? yes == l->mask
+		 : in->op == VS_VOTE_ANY ? yes != 0
+					 : yes == l->mask || !yes;
+
+	l->pred = r ? l->mask : 0;
+	for (unsigned i = 0; i < LANES; i++)
+		l->d[i] = yes; /* ballot */
+}
+
+static void compute(const struct vinsn *in, struct lanes *l)
+{
+	uint32_t r;
+
+	switch (in->op) {
+	case VS_SHFL_IDX:
+	case VS_SHFL_UP:
+	case VS_SHFL_DOWN:
+	case VS_SHFL_BFLY:
+		shfl(in, l);
+		break;
+	case VS_VOTE_ALL:
+	case VS_VOTE_ANY:
+	case VS_VOTE_UNI:
+	case VS_VOTE_BALLOT:
+		vote(in, l);
+		break;
+	case VS_MATCH_ANY:
+	case VS_MATCH_ALL:
+		match(in, l);
+		break;
+	case VS_ELECT:
+		r = (uint32_t)__builtin_ctz(l->mask);
+		l->pred = 1u << r;
+		for (unsigned i = 0; i < LANES; i++)
+			l->d[i] = r;
+		break;
+	case VS_WARP_BAR:
+		break;
+	default:
+		r = reduce(in, l);
+		for (unsigned i = 0; i < LANES; i++)
+			l->d[i] = r;
+		break;
+	}
+}
+
+static char *at(const struct vframe *f, uint32_t off)
+{
+	return (off & 1 ? (char *)f->fn->consts - 1 : f->regs) + off;
+}
+
+/* in->vec: bits of the a operand in eights; in->size: 1 if d is a predicate. */
+static void gather(const struct vfrag *f, const struct vinsn *in, uint32_t mask, struct lanes *l)
+{
+	bool vote = in->op >= VS_VOTE_ALL && in->op <= VS_VOTE_BALLOT;
+	uint32_t p = 0;
+
+	if (vote)
+		p = *(uint32_t *)at(f->frame, in->a) ^ (in->round ? ~0u : 0);
+	l->p |= p & mask;
+	l->mask |= mask;
+	if (vote || in->op == VS_WARP_BAR || in->op == VS_ELECT)
+		return;
+	for (uint32_t m = mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		if (in->vec == 8)
+			l->a64[i] = ((uint64_t *)at(f->frame, in->a))[i];
+		else
+			l->a64[i] = l->a[i] = ((uint32_t *)at(f->frame, in->a))[i];
+		if (in->op <= VS_SHFL_BFLY) {
+			l->b[i] = ((uint32_t *)at(f->frame, in->b))[i];
+			l->c[i] = ((uint32_t *)at(f->frame, in->c))[i];
+		}
+	}
+}
+
+/* in->x: the second destination, a predicate, or VX_NONE. */
+static void scatter(
+	const struct vfrag *f, const struct vinsn *in, uint32_t mask, const struct lanes *l)
+{
+	uint32_t *d = (uint32_t *)(f->frame->regs + in->d);
+
+	if (in->op == VS_WARP_BAR)
+		return;
+	if (in->d == VX_NONE) {
+		/* only the predicate is wanted */
+	} else if (in->size) {
+		*d = (*d & ~mask) | (l->pred & mask);
+	} else {
+		for (unsigned i = 0; i < LANES; i++)
+			d[i] = mask >> i & 1 ? l->d[i] : d[i];
+	}
+	if (in->x != VX_NONE) {
+		d = (uint32_t *)(f->frame->regs + in->x);
+		*d = (*d & ~mask) | (l->pred & mask);
+	}
+}
+
+/* Which lanes the operation waits for, as this lane says. */
+static uint32_t member_mask(const struct vfrag *f, const struct vinsn *in, unsigned lane)
+{
+	return ((uint32_t *)at(f->frame, (uint32_t)in->imm))[lane];
+}
+
+static bool same_kind(const struct vinsn *a, const struct vinsn *b)
+{
+	return a == b || (a->fn == b->fn && a->op == b->op && a->vec == b->vec);
+}
+
+/* Lets go whoever waits for nobody any more. */
+void vx_sync_check(struct vx *x, struct vwarp *w)
+{
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (uint32_t i = 0; i < w->n && !again; i++) {
+			struct vfrag *f = &w->frag[i];
+			const struct vinsn *in = f->pc;
+			uint32_t want, have = 0;
+			struct lanes l;
+
+			if (f->state != VF_SYNC)
+				continue;
+			want = member_mask(f, in, (unsigned)__builtin_ctz(f->mask));
+			for (uint32_t k = 0; k < w->n; k++)
+				if (w->frag[k].state == VF_SYNC && same_kind(w->frag[k].pc, in) &&
+					member_mask(&w->frag[k], w->frag[k].pc,
+						(unsigned)__builtin_ctz(w->frag[k].mask)) == want)
+					have |= w->frag[k].mask;
+			if (want & w->live & ~have)
+				continue;
+			memset(&l, 0, sizeof(l));
+			for (uint32_t k = 0; k < w->n; k++)
+				if (w->frag[k].mask & have)
+					gather(&w->frag[k], w->frag[k].pc, w->frag[k].mask, &l);
+			compute(in, &l);
+			for (uint32_t k = 0; k < w->n; k++) {
+				struct vfrag *g = &w->frag[k];
+
+				if (!(g->mask & have))
+					continue;
+				scatter(g, g->pc, g->mask, &l);
+				g->state = VF_READY;
+				g->pc++;
+				w->waiting--;
+			}
+			w->spin = 0;
+			vx_merge_equal(w, x->f ? &x->f : NULL);
+			again = true;
+		}
+	}
+}
+
+/* The fragment's lanes do not satisfy each other: each group with one mask waits by itself. */
+static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
+{
+	struct vwarp *w = x->w;
+	uint32_t left = x->mask;
+
+	if (x->active & ~left)
+		vx_split(x, x->active & ~left, in + 1);
+	x->f->pc = in;
+	for (;;) {
+		uint32_t first = member_mask(x->f, in, (unsigned)__builtin_ctz(left)), same = 0;
+		struct vfrag *f = x->f;
+
+		for (uint32_t m = left; m; m &= m - 1)
+			if (member_mask(x->f, in, (unsigned)__builtin_ctz(m)) == first)
+				same |= m & -m;
+		left &= ~same;
+		if (left)
+			f = vx_split(x, same, in);
+		f->state = VF_SYNC;
+		w->waiting++;
+		if (!left)
+			break;
+	}
+	x->f = NULL;
+	vx_sync_check(x, w);
+	return NULL;
+}
+
+/* Lanes with one mask that are all here: in one go. */
+const struct vinsn *vop_sync(struct vx *x, const struct vinsn *in)
+{
+	const uint32_t *member = VX_U32(x, (uint32_t)in->imm);
+	uint32_t mask = x->mask, want;
+	struct lanes l;
+
+	if (!mask)
+		return in + 1;
+	want = member[__builtin_ctz(mask)];
+	for (uint32_t m = mask; m && !((uint32_t)in->imm & 1); m &= m - 1)
+		if (member[__builtin_ctz(m)] != want)
+			return wait_for_others(x, in);
+	if (want & x->w->live & ~mask)
+		return wait_for_others(x, in);
+	if (in->op == VS_WARP_BAR)
+		return in + 1;
+	l.mask = l.pred = l.p = 0;
+	if (in->op <= VS_SHFL_BFLY && mask != ~0u)
+		memset(l.a, 0, sizeof(l.a));
+	gather(x->f, in, mask, &l);
+	compute(in, &l);
+	scatter(x->f, in, mask, &l);
+	return in + 1;
+}
+
+const struct vinsn *vop_activemask(struct vx *x, const struct vinsn *in)
+{
+	uint32_t *d = VX_U32(x, in->d), m = x->mask;
+
+	for (unsigned i = 0; i < LANES; i++)
+		d[i] = m >> i & 1 ? m : d[i];
+	return in + 1;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Conversions among integers, f32 and f64. Integers narrower than 32 bits are stored extended by
+ * their own sign. Float to integer clamps, and NaN gives 0; to an integer is rounded first, by
+ * in->round. Narrow floats are in vec_half.c. */
+#include "vec.h"
+
+/* ---- integer to integer: source type, destination type and storage ---- */
+#define INT_TO(X, S, T)                   \
+	X(cvt_u8_##T, u32, S, T, (u8)a)   \
+	X(cvt_s8_##T, u32, S, T, (s8)a)   \
+	X(cvt_u16_##T, u32, S, T, (u16)a) \
+	X(cvt_s16_##T, u32, S, T, (s16)a) \
+	X(cvt_u32_##T, u32, S, T, (u32)a) \
+	X(cvt_u64_##T, u64, S, T, (s64)a)
+#define INTS(X)                                                                        \
+	INT_TO(X, u32, u8)                                                             \
+	INT_TO(X, u32, s8) INT_TO(X, u32, u16) INT_TO(X, u32, s16) INT_TO(X, u32, u32) \
+		INT_TO(X, u32, s32) INT_TO(X, u64, u64) INT_TO(X, u64, s64)
+INTS(VOP1)
+
+/* Saturating: every source fits in 128 bits' worth of compare on s64 or u64. */
+#define CLAMP_S(a, lo, hi) ((s64)(a) < (lo) ? (lo) : (s64)(a) > (hi) ? (hi) : (s64)(a))
+#define CLAMP_U(a, lo, hi) ((u64)(a) > (u64)(hi) ? (s64)(hi) : (s64)(a))
+#define SAT_TO(X, S, T, CLAMP)                                              \
+	X(cvtsat_u8_##T, u32, S, T, CLAMP(a, 0, 0xff))                      \
+	X(cvtsat_s8_##T, u32, S, T, CLAMP(a, -0x80, 0x7f))                  \
+	X(cvtsat_u16_##T, u32, S, T, CLAMP(a, 0, 0xffff))                   \
+	X(cvtsat_s16_##T, u32, S, T, CLAMP(a, -0x8000, 0x7fff))             \
+	X(cvtsat_u32_##T, u32, S, T, CLAMP(a, 0, 0xffffffffll))             \
+	X(cvtsat_s32_##T, u32, S, T, CLAMP(a, -0x80000000ll, 0x7fffffffll)) \
+	X(cvtsat_s64_##T, u64, S, T, CLAMP(a, INT64_MIN, INT64_MAX))        \
+	X(cvtsat_u64_##T, u64, S, T, CLAMP(a, 0, INT64_MAX))
+#define SATS(X)                                                                               \
+	SAT_TO(X, u32, u8, CLAMP_U)                                                           \
+	SAT_TO(X, u32, s8, CLAMP_S) SAT_TO(X, u32, u16, CLAMP_U) SAT_TO(X, u32, s16, CLAMP_S) \
+		SAT_TO(X, u32, u32, CLAMP_U) SAT_TO(X, u32, s32, CLAMP_S)                     \
+			SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
+SATS(VOP1)
+
+/* ---- integer to float ---- */
+#define ROUNDED(name, D, S, T, expr)                                               \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const S *pa = ALIGN(VX_PTR(x, in->a));                             \
+		D *pd = ALIGN(VX_PTR(x, in->d));                                   \
+		u32 m = x->mask;                                                   \
+		bool fz = in->flags & VI_FTZ, st = in->flags & VI_SAT;             \
+                                                                                   \
+		(void)fz, (void)st;                                                \
+		round_begin(in);                                                   \
+		EACH                                                               \
+		{                                                                  \
+			T a = (T)pa[i];                                            \
+			D r = (D)(expr);                                           \
+			pd[i] = BIT(m) ? r : pd[i];                                \
+		}                                                                  \
+		round_end(in);                                                     \
+		return in + 1;                                                     \
+	}
+INLINE f32 out32(f32 r, bool fz, bool st)
+{
+	r = fz ? flush32(r) : r;
+	return st ? sat32(r) : r;
+}
+#define TO_F32(X, S, T) X(cvt_f32_##T, f32, S, T, out32((f32)a, fz, st))
+#define TO_F64(X, S, T) X(cvt_f64_##T, f64, S, T, st ? sat64((f64)a) : (f64)a)
+#define FROM_INTS(X, TO)                                                               \
+	TO(X, u32, u8)                                                                 \
+	TO(X, u32, s8) TO(X, u32, u16) TO(X, u32, s16) TO(X, u32, u32) TO(X, u32, s32) \
+		TO(X, u64, s64)
+FROM_INTS(ROUNDED, TO_F32)
+FROM_INTS(ROUNDED, TO_F64)
+
+/* u64 by halves where the sign bit is set, in whichever direction is being rounded: the lowest bit
+ * lost is kept by or. */
+INLINE f32 u64_to_f32(u64 a)
+{
+	return a >> 63 ? (f32)(s64)(a >> 1 | (a & 1)) * 2.0f : (f32)(s64)a;
+}
+INLINE f64 u64_to_f64(u64 a)
+{
+	return a >> 63 ? (f64)(s64)(a >> 1 | (a & 1)) * 2.0 : (f64)(s64)a;
+}
+ROUNDED(cvt_f32_u64, f32, u64, u64, out32(u64_to_f32(a), fz, st))
+ROUNDED(cvt_f64_u64, f64, u64, u64, st ? sat64(u64_to_f64(a)) : u64_to_f64(a))
+
+/* ---- float to float ---- */
+INLINE f64 integral(f64 a, unsigned round)
+{
+	f64 t = __builtin_trunc(a), f;
+
+	switch (round) {
+	case VR_RZ:
+		return t;
+	case VR_RM:
+		return __builtin_floor(a);
+	case VR_RP:
+		return __builtin_ceil(a);
+	case VR_RNA:
+		f = __builtin_fabs(a - t);
+		return f >= 0.5 ? t + __builtin_copysign(1.0, a) : t;
+	default:
+		/* Adding and taking away 2^52 rounds to nearest even; larger ones are whole. */
+		f = __builtin_fabs(a);
+		f = f < 0x1p52 ? (f + 0x1p52) - 0x1p52 : f;
+		return __builtin_copysign(f, a);
+	}
+}
+#define PLAIN(name, D, S, expr)                                                      \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)   \
+	{                                                                            \
+		const S *pa = ALIGN(VX_PTR(x, in->a));                               \
+		D *pd = ALIGN(VX_PTR(x, in->d));                                     \
+		u32 m = x->mask;                                                     \
+		bool fz = in->flags & VI_FTZ, st = in->flags & VI_SAT;               \
+		unsigned round = in->round;                                          \
+                                                                                     \
+		(void)round;                                                         \
+		for (int i = 0; i < LANES; i++) {                                    \
+			S a = fz && sizeof(S) == 4 ? (S)flush32((f32)pa[i]) : pa[i]; \
+			D r = (D)(expr);                                             \
+			if (sizeof(r) == 4)                                          \
+				r = (D)out32(canon32((f32)r), fz, st);               \
+			else                                                         \
+				r = (D)(st ? sat64((f64)r) : canon64((f64)r));       \
+			pd[i] = BIT(m) ? r : pd[i];                                  \
+		}                                                                    \
+		return in + 1;                                                       \
+	}
+PLAIN(cvt_f32_f32, f32, f32, a)
+PLAIN(cvt_f64_f64, f64, f64, a)
+PLAIN(cvt_f64_f32, f64, f32, a)
+PLAIN(cvti_f32_f32, f32, f32, integral(a, round))
+PLAIN(cvti_f64_f64, f64, f64, integral(a, round))
+ROUNDED(cvt_f32_f64, f32, f64, f64, out32(canon32((f32)a), fz, st))
+
+/* ---- float to integer ---- */
+#define FTOI_LOOP(D, S, mode, conv)                                                \
+	EACH                                                                       \
+	{                                                                          \
+		f64 a = (f64)(fz && sizeof(S) == 4 ? flush32((f32)pa[i]) : pa[i]); \
+		f64 v = integral(a, mode);                                         \
+		D r = (D)(conv);                                                   \
+		pd[i] = BIT(m) ? r : pd[i];                                        \
+	}
+#define FTOI(name, D, S, conv)                                                     \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const S *pa = ALIGN(VX_PTR(x, in->a));                             \
+		D *pd = ALIGN(VX_PTR(x, in->d));                                   \
+		u32 m = x->mask;                                                   \
+		bool fz = in->flags & VI_FTZ;                                      \
+                                                                                   \
+		if (in->round == VR_RZ)                                            \
+			FTOI_LOOP(D, S, VR_RZ, conv)                               \
+		else if (in->round == VR_RN)                                       \
+			FTOI_LOOP(D, S, VR_RN, conv)                               \
+		else                                                               \
+			FTOI_LOOP(D, S, in->round, conv)                           \
+		return in + 1;                                                     \
+	}
+/* v is whole or NaN; comparisons put the limits in place of what does not fit. */
+#define FIT(v, lo, hi, T) (v != v ? 0 : v <= (lo) ? (T)(lo) : v >= (hi) ? (T)(hi) : (T)v)
+INLINE u64 fit_u64(f64 v)
+{
+	if (!(v > 0.0))
+		return 0;
+	if (v >= 0x1p64)
+		return UINT64_MAX;
+	return v >= 0x1p63 ? (u64)(s64)(v - 0x1p63) | 1ull << 63 : (u64)(s64)v;
+}
+INLINE s64 fit_s64(f64 v)
+{
+	if (v != v)
+		return 0;
+	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (s64)v;
+}
+#define FROM_FLOAT(X, T)                                                  \
+	X(cvti_u8_##T, u32, T, FIT(v, 0.0, 255.0, s32))                   \
+	X(cvti_s8_##T, u32, T, FIT(v, -128.0, 127.0, s32))                \
+	X(cvti_u16_##T, u32, T, FIT(v, 0.0, 65535.0, s32))                \
+	X(cvti_s16_##T, u32, T, FIT(v, -32768.0, 32767.0, s32))           \
+	X(cvti_u32_##T, u32, T, FIT(v, 0.0, 4294967295.0, s64))           \
+	X(cvti_s32_##T, u32, T, FIT(v, -2147483648.0, 2147483647.0, s32)) \
+	X(cvti_u64_##T, u64, T, fit_u64(v))                               \
+	X(cvti_s64_##T, u64, T, fit_s64(v))
+FROM_FLOAT(FTOI, f32)
+FROM_FLOAT(FTOI, f64)
+
+VEC_TABLE(vgpu_vec_cvt) = {INTS(VOP_ENTRY) SATS(VOP_ENTRY) FROM_INTS(VOP_ENTRY, TO_F32) FROM_INTS(
+	VOP_ENTRY, TO_F64) FROM_FLOAT(VOP_ENTRY, f32) FROM_FLOAT(VOP_ENTRY, f64)
+		VOP_ENTRY(cvt_f32_u64) VOP_ENTRY(cvt_f64_u64) VOP_ENTRY(cvt_f32_f32)
+			VOP_ENTRY(cvt_f64_f64) VOP_ENTRY(cvt_f64_f32) VOP_ENTRY(cvti_f32_f32)
+				VOP_ENTRY(cvti_f64_f64) VOP_ENTRY(cvt_f32_f64){NULL, NULL}};

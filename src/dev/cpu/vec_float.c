@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Floating-point arithmetic on 32 lanes: IEEE results in the rounding that the instruction names,
+ * with one rounding for fma; .ftz flushes operands and results, .sat clamps to [0, 1]. NaNs that
+ * come out are the hardware's. */
+#include "vec.h"
+
+/* fz, st: constants within each copy of the loop. */
+#define F32_LOOP(LOADS, fz, st, expr)                       \
+	do {                                                \
+		if (m == ~0u)                               \
+			EACH                                \
+			{                                   \
+				LOADS(fz);                  \
+				F32_OUT(fz, st, expr);      \
+				pd[i] = r;                  \
+			}                                   \
+		else                                        \
+			EACH                                \
+			{                                   \
+				LOADS(fz);                  \
+				F32_OUT(fz, st, expr);      \
+				pd[i] = BIT(m) ? r : pd[i]; \
+			}                                   \
+	} while (0)
+#define F32_OUT(fz, st, expr)      \
+	f32 r = canon32(expr);     \
+	r = (fz) ? flush32(r) : r; \
+	r = (st) ? sat32(r) : r
+#define F32_IN(p, fz) ((fz) ? flush32(p[i]) : p[i])
+#define F32_1(fz)     f32 a = F32_IN(pa, fz)
+#define F32_2(fz)     f32 a = F32_IN(pa, fz), b = F32_IN(pb, fz)
+#define F32_3(fz)     f32 a = F32_IN(pa, fz), b = F32_IN(pb, fz), c = F32_IN(pc, fz)
+
+#define F32_OP(name, LOADS, expr)                                                  \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const f32 *pa = ALIGN(VX_PTR(x, in->a));                           \
+		const f32 *pb = ALIGN(VX_PTR(x, in->b));                           \
+		const f32 *pc = ALIGN(VX_PTR(x, in->c));                           \
+		f32 *pd = ALIGN(VX_PTR(x, in->d));                                 \
+		u32 m = x->mask;                                                   \
+                                                                                   \
+		(void)pb, (void)pc;                                                \
+		round_begin(in);                                                   \
+		switch (in->flags & (VI_FTZ | VI_SAT)) {                           \
+		case 0:                                                            \
+			F32_LOOP(LOADS, false, false, expr);                       \
+			break;                                                     \
+		case VI_FTZ:                                                       \
+			F32_LOOP(LOADS, true, false, expr);                        \
+			break;                                                     \
+		case VI_SAT:                                                       \
+			F32_LOOP(LOADS, false, true, expr);                        \
+			break;                                                     \
+		default:                                                           \
+			F32_LOOP(LOADS, true, true, expr);                         \
+			break;                                                     \
+		}                                                                  \
+		round_end(in);                                                     \
+		return in + 1;                                                     \
+	}
+
+#define F64_OP(name, LOADS, expr)                                                  \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const f64 *pa = ALIGN(VX_PTR(x, in->a));                           \
+		const f64 *pb = ALIGN(VX_PTR(x, in->b));                           \
+		const f64 *pc = ALIGN(VX_PTR(x, in->c));                           \
+		f64 *pd = ALIGN(VX_PTR(x, in->d));                                 \
+		u32 m = x->mask;                                                   \
+                                                                                   \
+		(void)pb, (void)pc;                                                \
+		round_begin(in);                                                   \
+		EACH                                                               \
+		{                                                                  \
+			LOADS(false);                                              \
+			f64 r = canon64(expr);                                     \
+			r = in->flags & VI_SAT ? sat64(r) : r;                     \
+			pd[i] = BIT(m) ? r : pd[i];                                \
+		}                                                                  \
+		round_end(in);                                                     \
+		return in + 1;                                                     \
+	}
+#define F64_1(fz) f64 a = pa[i]
+#define F64_2(fz) f64 a = pa[i], b = pb[i]
+#define F64_3(fz) f64 a = pa[i], b = pb[i], c = pc[i]
+
+/* The number where one operand is NaN; -0 is less than +0. */
+INLINE f32 min_f32(f32 a, f32 b)
+{
+	f32 r = a < b ? a : b < a ? b : bits_f32(f32_bits(a) | f32_bits(b));
+	return a != a ? b : b != b ? a : r;
+}
+INLINE f32 max_f32(f32 a, f32 b)
+{
+	f32 r = a > b ? a : b > a ? b : bits_f32(f32_bits(a) & f32_bits(b));
+	return a != a ? b : b != b ? a : r;
+}
+INLINE f64 min_f64(f64 a, f64 b)
+{
+	f64 r = a < b ? a : b < a ? b : bits_f64(f64_bits(a) | f64_bits(b));
+	return a != a ? b : b != b ? a : r;
+}
+INLINE f64 max_f64(f64 a, f64 b)
+{
+	f64 r = a > b ? a : b > a ? b : bits_f64(f64_bits(a) & f64_bits(b));
+	return a != a ? b : b != b ? a : r;
+}
+INLINE f32 nan_if(f32 r, f32 a, f32 b)
+{
+	return a != a || b != b ? bits_f32(0x7fffffffu) : r;
+}
+INLINE f32 xorsign(f32 r, f32 a, f32 b)
+{
+	return bits_f32((f32_bits(r) & 0x7fffffffu) | ((f32_bits(a) ^ f32_bits(b)) & 0x80000000u));
+}
+INLINE f32 abs_f32(f32 a)
+{
+	return bits_f32(f32_bits(a) & 0x7fffffffu);
+}
+
+#define OPS32(X)                                                                  \
+	X(add_f32, F32_2, a + b)                                                  \
+	X(sub_f32, F32_2, a - b)                                                  \
+	X(mul_f32, F32_2, a *b)                                                   \
+	X(fma_f32, F32_3, __builtin_fmaf(a, b, c))                                \
+	X(div_f32, F32_2, a / b)                                                  \
+	X(rcp_f32, F32_1, 1.0f / a)                                               \
+	X(sqrt_f32, F32_1, __builtin_sqrtf(a))                                    \
+	X(rsqrt_f32, F32_1, (f32)(1.0 / __builtin_sqrt((f64)a)))                  \
+	X(neg_f32, F32_1, bits_f32(f32_bits(a) ^ 0x80000000u))                    \
+	X(abs_f32, F32_1, bits_f32(f32_bits(a) & 0x7fffffffu))                    \
+	X(min_f32, F32_2, min_f32(a, b))                                          \
+	X(max_f32, F32_2, max_f32(a, b))                                          \
+	X(min_nan_f32, F32_2, nan_if(min_f32(a, b), a, b))                        \
+	X(max_nan_f32, F32_2, nan_if(max_f32(a, b), a, b))                        \
+	X(min_xorsign_f32, F32_2, xorsign(min_f32(abs_f32(a), abs_f32(b)), a, b)) \
+	X(max_xorsign_f32, F32_2, xorsign(max_f32(abs_f32(a), abs_f32(b)), a, b)) \
+	X(min_nan_xorsign_f32, F32_2,                                             \
+		nan_if(xorsign(min_f32(abs_f32(a), abs_f32(b)), a, b), a, b))     \
+	X(max_nan_xorsign_f32, F32_2,                                             \
+		nan_if(xorsign(max_f32(abs_f32(a), abs_f32(b)), a, b), a, b))     \
+	X(min3_f32, F32_3, min_f32(min_f32(a, b), c))                             \
+	X(max3_f32, F32_3, max_f32(max_f32(a, b), c))
+
+#define OPS64(X)                                                 \
+	X(add_f64, F64_2, a + b)                                 \
+	X(sub_f64, F64_2, a - b)                                 \
+	X(mul_f64, F64_2, a *b)                                  \
+	X(fma_f64, F64_3, __builtin_fma(a, b, c))                \
+	X(div_f64, F64_2, a / b)                                 \
+	X(rcp_f64, F64_1, 1.0 / a)                               \
+	X(sqrt_f64, F64_1, __builtin_sqrt(a))                    \
+	X(rsqrt_f64, F64_1, 1.0 / __builtin_sqrt(a))             \
+	X(neg_f64, F64_1, bits_f64(f64_bits(a) ^ (1ull << 63)))  \
+	X(abs_f64, F64_1, bits_f64(f64_bits(a) & ~(1ull << 63))) \
+	X(min_f64, F64_2, min_f64(a, b))                         \
+	X(max_f64, F64_2, max_f64(a, b))
+
+OPS32(F32_OP)
+OPS64(F64_OP)
+
+/* a's sign on b. */
+VOP2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))
+VOP2(copysign_f64, u64, u64, u64, (a & 1ull << 63) | (b & ~(1ull << 63)))
+
+VEC_TABLE(vgpu_vec_float) = {OPS32(VOP_ENTRY) OPS64(VOP_ENTRY) VOP_ENTRY(copysign_f32)
+		VOP_ENTRY(copysign_f64){NULL, NULL}};

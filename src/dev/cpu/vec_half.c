@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Arithmetic and conversions of f16, bf16 and their pairs. Each operation is done once in double
+ * precision and rounded once; the sum of an fma is first made odd where it was inexact, so that
+ * the second rounding cannot err. */
+#include "vec.h"
+
+#include "half.h"
+
+/* a * b + c, exact or with the lowest bit set. The product is exact in a double. */
+INLINE f64 fma_odd(f64 a, f64 b, f64 c)
+{
+	f64 p = a * b, s = p + c, t = s - p, err;
+	u64 u;
+
+	err = (p - (s - t)) + (c - t);
+	u = f64_bits(s);
+	if (err != 0.0 && !(u & 1) && s - s == 0.0) {
+		/* Towards zero first, then odd. */
+		bool away = (err < 0.0) == (s > 0.0);
+		u = away ? u - 1 : u;
+		u |= 1;
+		s = bits_f64(u);
+	}
+	return s;
+}
+
+INLINE f64 relu(f64 v)
+{
+	return v > 0.0 || v != v ? v : 0.0;
+}
+
+INLINE u32 one(const struct vinsn *in, f64 v, struct half_format f)
+{
+	u32 r;
+
+	if (in->flags & VI_SAT)
+		v = sat64(v);
+	r = half_bits(v, f, in->round, false);
+	if (in->flags & VI_FTZ && !(r >> f.frac_bits & ((1u << f.exp_bits) - 1)))
+		r &= 1u << (f.exp_bits + f.frac_bits);
+	return r;
+}
+
+INLINE f64 in_half(const struct vinsn *in, u32 h, struct half_format f)
+{
+	if (in->flags & VI_FTZ && !(h >> f.frac_bits & ((1u << f.exp_bits) - 1)))
+		h &= 1u << (f.exp_bits + f.frac_bits);
+	return (f64)half_to_f32(h, f);
+}
+
+INLINE f64 min_num(f64 a, f64 b, bool nan)
+{
+	if (a != a || b != b)
+		return nan ? NAN : a != a ? b : a;
+	return a < b || (a == b && __builtin_signbit(a)) ? a : b;
+}
+INLINE f64 max_num(f64 a, f64 b, bool nan)
+{
+	if (a != a || b != b)
+		return nan ? NAN : a != a ? b : a;
+	return a > b || (a == b && !__builtin_signbit(a)) ? a : b;
+}
+
+#define HALF_OP(name, FORMAT, PARTS, expr)                                         \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const u32 *pa = VX_PTR(x, in->a), *pb = VX_PTR(x, in->b);          \
+		const u32 *pc = VX_PTR(x, in->c);                                  \
+		u32 *pd = VX_PTR(x, in->d), m = x->mask;                           \
+                                                                                   \
+		for (int i = 0; i < LANES; i++) {                                  \
+			u32 r = 0;                                                 \
+			if (!BIT(m))                                               \
+				continue;                                          \
+			for (int k = 0; k < (PARTS)*16; k += 16) {                 \
+				f64 a = in_half(in, pa[i] >> k & 0xffff, FORMAT);  \
+				f64 b = in_half(in, pb[i] >> k & 0xffff, FORMAT);  \
+				f64 c = in_half(in, pc[i] >> k & 0xffff, FORMAT);  \
+				(void)b, (void)c;                                  \
+				r |= one(in, expr, FORMAT) << k;                   \
+			}                                                          \
+			pd[i] = r;                                                 \
+		}                                                                  \
+		return in + 1;                                                     \
+	}
+
+#define OPS(X, T, F, N)                               \
+	X(add_##T, F, N, a + b)                       \
+	X(sub_##T, F, N, a - b)                       \
+	X(mul_##T, F, N, a *b)                        \
+	X(fma_##T, F, N, fma_odd(a, b, c))            \
+	X(fma_relu_##T, F, N, relu(fma_odd(a, b, c))) \
+	X(neg_##T, F, N, -a)                          \
+	X(abs_##T, F, N, __builtin_fabs(a))           \
+	X(min_##T, F, N, min_num(a, b, false))        \
+	X(max_##T, F, N, max_num(a, b, false))        \
+	X(min_nan_##T, F, N, min_num(a, b, true))     \
+	X(max_nan_##T, F, N, max_num(a, b, true))
+#define ALL(X)                   \
+	OPS(X, f16, HALF_F16, 1) \
+	OPS(X, bf16, HALF_BF16, 1) OPS(X, f16x2, HALF_F16, 2) OPS(X, bf16x2, HALF_BF16, 2)
+ALL(HALF_OP)
+
+/* ---- comparisons: as setp of f32 on widened operands ---- */
+#define WIDEN(name, FORMAT)                                                           \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)    \
+	{                                                                             \
+		const u32 *pa = VX_PTR(x, in->a);                                     \
+		f32 *pd = VX_PTR(x, in->d);                                           \
+		u32 m = x->mask;                                                      \
+                                                                                      \
+		for (int i = 0; i < LANES; i++)                                       \
+			pd[i] = BIT(m) ? half_to_f32(pa[i] & 0xffff, FORMAT) : pd[i]; \
+		return in + 1;                                                        \
+	}
+WIDEN(cvt_f32_f16, HALF_F16)
+WIDEN(cvt_f32_bf16, HALF_BF16)
+
+/* ---- from wider floats and integers, and back ---- */
+#define NARROW(name, S, FORMAT, expr)                                              \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const S *pa = VX_PTR(x, in->a), *pb = VX_PTR(x, in->b);            \
+		u32 *pd = VX_PTR(x, in->d), m = x->mask;                           \
+                                                                                   \
+		(void)pb;                                                          \
+		for (int i = 0; i < LANES; i++)                                    \
+			if (BIT(m))                                                \
+				pd[i] = (u32)(expr);                               \
+		return in + 1;                                                     \
+	}
+#define PAIR(v, w, F) (one(in, (f64)(v), F) << 16 | one(in, (f64)(w), F))
+#define CVTS(X)                                                                              \
+	X(cvt_f16_f32, f32, HALF_F16, one(in, pa[i], HALF_F16))                              \
+	X(cvt_f16_f64, f64, HALF_F16, one(in, pa[i], HALF_F16))                              \
+	X(cvt_bf16_f32, f32, HALF_BF16, one(in, pa[i], HALF_BF16))                           \
+	X(cvt_bf16_f64, f64, HALF_BF16, one(in, pa[i], HALF_BF16))                           \
+	X(cvt_relu_f16_f32, f32, HALF_F16, one(in, relu(pa[i]), HALF_F16))                   \
+	X(cvt_relu_bf16_f32, f32, HALF_BF16, one(in, relu(pa[i]), HALF_BF16))                \
+	X(cvt_f16x2_f32, f32, HALF_F16, PAIR(pa[i], pb[i], HALF_F16))                        \
+	X(cvt_bf16x2_f32, f32, HALF_BF16, PAIR(pa[i], pb[i], HALF_BF16))                     \
+	X(cvt_relu_f16x2_f32, f32, HALF_F16, PAIR(relu(pa[i]), relu(pb[i]), HALF_F16))       \
+	X(cvt_relu_bf16x2_f32, f32, HALF_BF16, PAIR(relu(pa[i]), relu(pb[i]), HALF_BF16))    \
+	X(cvt_tf32_f32, f32, HALF_TF32, half_bits(pa[i], HALF_TF32, in->round, false) << 13) \
+	X(cvt_f16_u16, u32, HALF_F16, one(in, (u16)pa[i], HALF_F16))                         \
+	X(cvt_f16_s16, u32, HALF_F16, one(in, (s16)pa[i], HALF_F16))                         \
+	X(cvt_f16_u32, u32, HALF_F16, one(in, pa[i], HALF_F16))                              \
+	X(cvt_f16_s32, u32, HALF_F16, one(in, (s32)pa[i], HALF_F16))                         \
+	X(cvt_f16_u8, u32, HALF_F16, one(in, (u8)pa[i], HALF_F16))                           \
+	X(cvt_f16_s8, u32, HALF_F16, one(in, (s8)pa[i], HALF_F16))                           \
+	X(cvt_f16_f16, u32, HALF_F16, one(in, in_half(in, pa[i] & 0xffff, HALF_F16), HALF_F16))
+CVTS(NARROW)
+
+VEC_TABLE(vgpu_vec_half) = {
+	ALL(VOP_ENTRY) CVTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16) VOP_ENTRY(cvt_f32_bf16){NULL, NULL}};
