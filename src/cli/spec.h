@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* KERNELSPEC: one kernel, its launch shape and its arguments, as words of the command line.
+ *   FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...
+ *   ARG: TYPE:VALUE            a scalar (i32:5, f32:0.5), passed by value
+ *        hex:0a0b...           raw bytes by value, for structures
+ *        TYPE[N]:INIT          a buffer in device memory, its address is passed; INIT one of
+ *                              zero, iota, const(V), rand(SEED), @FILE
+ *        ...>FILE              the buffer is written there as raw bytes after the kernel;
+ *                              >- prints one value a line
+ * rand: integers over their whole range, floating point in [0, 1); element i depends on SEED and i
+ * alone, so equal specs give equal data on every machine. */
+#ifndef HEDDLE_SPEC_H
+#define HEDDLE_SPEC_H
+
+#include "base/base.h"
+
+struct spec_arg {
+	const char *text; /* as written */
+	const struct spec_type *type;
+	bool is_buffer;
+	uint64_t count; /* elements of a buffer */
+	uint64_t bytes; /* of the buffer, or of the value */
+	uint8_t *value; /* scalar: its bytes */
+	enum { SPEC_ZERO, SPEC_IOTA, SPEC_CONST, SPEC_RAND, SPEC_FILE } init;
+	uint64_t seed;
+	uint8_t element[8];             /* const(V) */
+	const char *in_path, *out_path; /* out_path "-": standard output */
+};
+
+struct spec {
+	struct arena *arena;
+	const char *file, *kernel;
+	uint32_t grid[3], block[3], shared_bytes;
+	struct spec_arg *args;
+	unsigned n_args;
+};
+
+#define SPEC_MAX_BYTES (16ull << 30) /* one buffer */
+
+/* "4", "4,2" or "4,2,1": every part at least 1. 0 or -EINVAL. */
+int spec_parse_dims(const char *text, uint32_t ret[3]);
+/* 0; -EINVAL with one sentence in err; -ENOMEM. */
+int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
+/* Fills `bytes` bytes at out with the buffer's initial contents. -EIO, -EINVAL with err. */
+int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err);
+/* One value a line. */
+void spec_print(const struct spec_arg *arg, const void *data, struct strbuf *out);
+
+#endif
