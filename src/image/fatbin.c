@@ -321,13 +321,15 @@ struct picking {
 	struct image_pick *out;
 };
 
-static bool ptx_fits(const struct picking *p, const struct image_entry *e)
+bool image_usable(const struct image_entry *e, uint32_t cc)
 {
+	if (e->packing == IMAGE_PACKED_OLD)
+		return false;
 	if (e->variant == 'a')
-		return e->arch == p->cc;
+		return e->arch == cc;
 	if (e->variant == 'f')
-		return e->arch <= p->cc && e->arch / 10 == p->cc / 10;
-	return e->arch <= p->cc;
+		return e->arch <= cc && e->arch / 10 == cc / 10;
+	return e->arch <= cc;
 }
 
 static bool sass_fits(const struct picking *p, const struct image_entry *e)
@@ -352,7 +354,7 @@ static int consider(void *user, const struct image_entry *e)
 	p->out->n_ptx++;
 	if (e->packing == IMAGE_PACKED_OLD)
 		p->out->n_unusable++;
-	else if (ptx_fits(p, e) && e->arch >= p->best.arch)
+	else if (image_usable(e, p->cc) && e->arch >= p->best.arch)
 		p->best = *e;
 	return 0;
 }

@@ -71,6 +71,8 @@ struct image_pick {
  * one. 0 also when nothing fits. Errors as image_walk and image_unpack. */
 int image_pick(struct image_bytes image, uint32_t cc, size_t max_bytes, struct image_pick *ret);
 void image_pick_finish(struct image_pick *p);
+/* The rule for one PTX entry: could the driver compile it for cc, and we unpack it? */
+bool image_usable(const struct image_entry *e, uint32_t cc);
 
 /* Calls fn with the name of each kernel in a cubin (sections .text.NAME with an entry symbol). */
 typedef int image_name_fn(void *user, const char *name, size_t len);

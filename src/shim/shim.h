@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "dev/dev.h"
+#include "wire/wire.h"
 
 #define SHIM_API __attribute__((visibility("default")))
 
@@ -35,5 +36,60 @@ void *shim_ours(const char *name, void *fn, int version, uint64_t flags);
 
 /* One line on standard error, once in the life of the process. */
 void shim_warn(const char *why);
+
+/* ---- the daemon (hello.c) ---- */
+enum shim_mode {
+	SHIM_UNKNOWN, /* nobody has asked for the daemon yet */
+	SHIM_NATIVE,  /* there is none, or no longer: everything is passed on */
+	SHIM_ON,
+};
+struct shim {
+	_Atomic int mode;
+	_Atomic bool dead; /* the daemon died: what is preempted is ours to resume */
+	struct wire_page *page;
+	int sock, kick_fd, wake_fd; /* the daemon's eventfd; ours */
+	struct wire_welcome welcome;
+	/* The one context whose launches are managed. */
+	CUcontext ctx;
+	bool is_primary;
+	CUdevice dev;
+	uint32_t cc, n_sms;
+	CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
+	CUstream helper;
+	int low_priority; /* for streams of a tenant of low priority */
+	bool is_low;
+	unsigned connections;
+	_Atomic unsigned captures;          /* stream captures begun and not ended */
+	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
+};
+extern struct shim shim;
+
+/* Asks for the daemon, once a context is current. Afterwards mode is not SHIM_UNKNOWN, unless there
+ * is no context yet. */
+void shim_start(void);
+static inline bool shim_on(void)
+{
+	int mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(mode == SHIM_UNKNOWN, 0)) {
+		shim_start();
+		mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
+	}
+	return mode == SHIM_ON;
+}
+/* Could there be a daemon: false only once it is known that there is none. */
+static inline bool shim_maybe(void)
+{
+	return __atomic_load_n((int *)&shim.mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
+}
+void shim_kick(void); /* the daemon is to look at the page */
+uint64_t shim_now_ns(void);
+/* Driver calls of ours: the shim's context current, and no capture of the program's disturbed. */
+struct shim_inside {
+	CUstreamCaptureMode mode;
+	bool pushed, exchanged;
+};
+CUresult shim_enter(struct shim_inside *in);
+void shim_leave(struct shim_inside *in);
 
 #endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The shim's thread in a tenant: resumes preempted launches when they are granted, follows
+ * unmanaged work while the daemon watches, and takes over within a second when the daemon is gone:
+ * every quota up, what stopped is launched again, and from then on the program runs natively. */
+#include "shim/managed.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#define IDLE_NS     200000000u
+#define FOLLOW_NS   50000u
+#define STALE_MS    900
+#define WATCHING_NS 20000000u
+
+void agent_poke(void)
+{
+	uint64_t one = 1;
+
+	if (write(shim.wake_fd, &one, sizeof(one)) < 0)
+		return; /* full is as good as rung */
+}
+
+/* Somebody waits for the daemon's next word. */
+static bool waiting_for_daemon(void)
+{
+	return __atomic_load_n(&shim.page->hold, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE) ||
+	       managed_any_preempted();
+}
+
+static bool daemon_gone(const struct pollfd *sock)
+{
+	uint32_t alive = __atomic_load_n(&shim.page->alive_ms, __ATOMIC_ACQUIRE);
+	uint32_t now = (uint32_t)(shim_now_ns() / 1000000);
+	char byte;
+	ssize_t n;
+
+	if (sock->revents & (POLLHUP | POLLERR | POLLNVAL))
+		return true;
+	if (sock->revents & POLLIN) {
+		n = read(shim.sock, &byte, 1);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return true;
+	}
+	/* Alive but stuck. */
+	return alive && now - alive > STALE_MS && now - alive < 1u << 31 && waiting_for_daemon();
+}
+
+static void take_over(void)
+{
+	atomic_store(&shim.dead, true);
+	atomic_store(&shim.mode, SHIM_NATIVE);
+	managed_take_over();
+	opaque_wake();
+	shim_warn("heddled is gone");
+}
+
+static uint64_t next_look(uint64_t resume, bool pending)
+{
+	uint64_t ns = IDLE_NS;
+
+	if (pending)
+		ns = FOLLOW_NS;
+	else if (__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+		ns = WATCHING_NS;
+	if (atomic_load(&shim.dead))
+		ns = MIN(ns, 1000000u);
+	return MIN(ns, resume);
+}
+
+static void *thread(void *unused)
+{
+	uint64_t resume = UINT64_MAX;
+	bool pending = false;
+
+	for (;;) {
+		struct pollfd fds[2] = {{.fd = shim.wake_fd, .events = POLLIN},
+			{.fd = shim.sock, .events = POLLIN}};
+		uint64_t ns = next_look(resume, pending), count;
+		struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+		bool dead = atomic_load(&shim.dead);
+
+		if (ppoll(fds, dead ? 1 : 2, &t, NULL) < 0 && errno != EINTR)
+			return NULL;
+		if (fds[0].revents & POLLIN && read(shim.wake_fd, &count, sizeof(count)) < 0)
+			count = 0;
+		if (!dead && daemon_gone(&fds[1]))
+			take_over();
+		resume = managed_resume();
+		pending = opaque_follow();
+		if (atomic_load(&shim.dead) && !managed_outstanding())
+			return NULL;
+	}
+}
+
+int agent_start(void)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t t;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&t, &attr, thread, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -r;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Fences. Some driver calls hold a lock of the driver while they wait for the GPU; if what they
+ * wait for is a preempted launch, the launch that would resume it stands before that lock for ever.
+ * So the shim waits first, without any lock, and while such a call is under way new launches are
+ * not managed. */
+#include "shim/managed.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#define LOAD_WAITS_NS 2000000000u
+
+static _Atomic unsigned active;
+
+bool fence_active(void)
+{
+	return atomic_load(&active) != 0;
+}
+
+/* A context with an error completes nothing any more. */
+static bool context_broken(void)
+{
+	struct shim_inside in;
+	CUresult r;
+
+	if (shim_enter(&in) != CUDA_SUCCESS)
+		return true;
+	r = cu.cuStreamQuery(shim.helper);
+	shim_leave(&in);
+	return r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY;
+}
+
+void fence_begin(enum fence_kind kind)
+{
+	uint64_t began = 0;
+
+	atomic_fetch_add(&active, 1);
+	for (unsigned round = 0; managed_outstanding(); round++) {
+		managed_reap();
+		if (!managed_outstanding())
+			break;
+		if (!began)
+			began = shim_now_ns();
+		if (kind == FENCE_LOADS && !managed_any_preempted() &&
+			shim_now_ns() - began > LOAD_WAITS_NS)
+			break;
+		if (round % 256 == 255 && context_broken()) {
+			managed_forget();
+			break;
+		}
+		agent_poke();
+		nanosleep(&(struct timespec){.tv_nsec = round < 20 ? 20000 : 500000}, NULL);
+	}
+	if (began)
+		atomic_fetch_add(kind == FENCE_WAITS ? &shim.waits : &shim.load_waits, 1);
+}
+
+void fence_end(void)
+{
+	atomic_fetch_sub(&active, 1);
+}
+
+/* ---- calls that are fenced and otherwise passed on ---- */
+
+/* FENCED_name marks a row of the API's table. */
+#define FENCED_cuMemFree             ~, 1
+#define FENCED_cuMemFreeHost         ~, 1
+#define FENCED_cuMemHostUnregister   ~, 1
+#define FENCED_cuMemPoolTrimTo       ~, 1
+#define FENCED_cuMemPoolDestroy      ~, 1
+#define FENCED_cuIpcCloseMemHandle   ~, 1
+#define FENCED_cuGraphExecDestroy    ~, 1
+#define FENCED_cuFuncLoad            ~, 2
+#define FENCED_cuModuleGetGlobal     ~, 2
+#define FENCED_cuLibraryGetGlobal    ~, 2
+#define FENCED_cuLibraryGetManaged   ~, 2
+#define FENCED_cuCtxSetLimit         ~, 1
+#define FENCED_cuGraphInstantiate    ~, 2
+#define FENCED_cuGraphInstantiate_v2 ~, 2
+
+#define SECOND(a, b, ...) b
+#define IS(...)           SECOND(__VA_ARGS__, 0, ~)
+#define JOIN_(a, b)       a##b
+#define JOIN(a, b)        JOIN_(a, b)
+#define EMIT_0(...)
+#define EMIT_1(...) WRAP(FENCE_WAITS, __VA_ARGS__)
+#define EMIT_2(...) WRAP(FENCE_LOADS, __VA_ARGS__)
+#define WRAP(kind, name, symbol, params, args) \
+	SHIM_API CUresult symbol params;       \
+	CUresult symbol params                 \
+	{                                      \
+		CUresult r;                    \
+		SHIM_NEED(name);               \
+		fence_begin(kind);             \
+		r = cu.name args;              \
+		fence_end();                   \
+		return r;                      \
+	}
+#define CU_FN(name, symbol, since, flags, params, args) \
+	JOIN(EMIT_, IS(FENCED_##name))(name, symbol, params, args)
+#include "dev/cu_api.def"
+#undef CU_FN
+
+/* Calls that are in no table of ours: a handle, or an address and a size. */
+#define UNLISTED(name, params, types, args)                                     \
+	SHIM_API CUresult name params;                                          \
+	CUresult name params                                                    \
+	{                                                                       \
+		static CUresult(*real) types;                                   \
+		CUresult(*fn) types = __atomic_load_n(&real, __ATOMIC_RELAXED); \
+		CUresult r;                                                     \
+		if (!fn) {                                                      \
+			fn = (CUresult(*) types)shim_real(#name);               \
+			__atomic_store_n(&real, fn, __ATOMIC_RELAXED);          \
+		}                                                               \
+		if (!fn)                                                        \
+			return shim_lacking();                                  \
+		fence_begin(FENCE_WAITS);                                       \
+		r = fn args;                                                    \
+		fence_end();                                                    \
+		return r;                                                       \
+	}
+UNLISTED(cuArrayDestroy, (void *array), (void *), (array))
+UNLISTED(cuMipmappedArrayDestroy, (void *array), (void *), (array))
+UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at, bytes))
+UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
+UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
+
+/* The end of a context is the end of managing its launches. */
+static void context_ends(CUcontext ctx)
+{
+	if (ctx && ctx == shim.ctx) {
+		managed_forget();
+		shim.ctx = NULL;
+	}
+}
+
+SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+	CUresult r;
+
+	SHIM_NEED(cuCtxDestroy);
+	if (ctx == shim.ctx)
+		fence_begin(FENCE_WAITS);
+	r = cu.cuCtxDestroy(ctx);
+	if (ctx == shim.ctx)
+		fence_end();
+	if (r == CUDA_SUCCESS)
+		context_ends(ctx);
+	return r;
+}
+
+static bool primary_ended(CUdevice dev)
+{
+	unsigned flags;
+	int is_active = 1;
+
+	return dev == shim.dev && shim.is_primary && cu.cuDevicePrimaryCtxGetState &&
+	       cu.cuDevicePrimaryCtxGetState(dev, &flags, &is_active) == CUDA_SUCCESS && !is_active;
+}
+
+SHIM_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev);
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+	CUresult r;
+
+	SHIM_NEED(cuDevicePrimaryCtxReset);
+	fence_begin(FENCE_WAITS);
+	r = cu.cuDevicePrimaryCtxReset(dev);
+	fence_end();
+	if (r == CUDA_SUCCESS && primary_ended(dev))
+		context_ends(shim.ctx);
+	return r;
+}
+
+SHIM_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+	CUresult r;
+
+	SHIM_NEED(cuDevicePrimaryCtxRelease);
+	fence_begin(FENCE_WAITS);
+	r = cu.cuDevicePrimaryCtxRelease(dev);
+	fence_end();
+	if (r == CUDA_SUCCESS && primary_ended(dev))
+		context_ends(shim.ctx);
+	return r;
+}

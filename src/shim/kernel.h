@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the shim knows of loaded code: the PTX of modules and libraries, kernels, and their
+ * preemptible forms. A kernel's record lives as long as the process; its PTX goes with the module.
+ */
+#ifndef HEDDLE_SHIM_KERNEL_H
+#define HEDDLE_SHIM_KERNEL_H
+
+#include "image/image.h"
+#include "pass/pass.h"
+#include "shim/map.h"
+#include "shim/shim.h"
+
+/* PTX of one module, shared by those who need it. */
+struct code {
+	_Atomic unsigned refs;
+	struct image_entry entry; /* its bytes are a copy, still packed */
+	uint8_t digest[32];
+};
+
+enum kernel_state {
+	KERNEL_PLAIN, /* no PTX, refused, or unloaded: passed on */
+	KERNEL_NEW,   /* has PTX, nobody has launched it yet */
+	KERNEL_BUSY,  /* being rewritten in the background */
+	KERNEL_READY, /* form is there */
+};
+
+#define KERNEL_SHAPES 8
+/* A preemptible form, loaded in the shim's context. */
+struct form {
+	CUmodule mod;
+	CUfunction fn;
+	struct pass_kernel_info info;
+	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
+	uint32_t regs, static_shared, max_threads;
+	pthread_mutex_t lock;
+	struct form_shape {                       /* launches of one block size and shared memory */
+		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
+		uint64_t block_ns;                /* measured, a block's; 0: not yet */
+		uint64_t grid_ns;                 /* a launch of total_seen blocks */
+		uint64_t total_seen;
+		uint32_t skipped; /* launches since the last measured one */
+	} shape[KERNEL_SHAPES];
+	unsigned n_shapes;
+};
+
+#define KERNEL_ATTRIBUTES 20
+struct kernel {
+	void *handle; /* CUfunction or CUkernel */
+	void *owner;  /* CUmodule or CUlibrary */
+	bool in_library;
+	char *name;
+	uint64_t hash;
+	struct code *code; /* under kernel_lock */
+	_Atomic int state;
+	_Atomic bool loaded; /* launched before: its code is on the device */
+	struct form *form;   /* valid when KERNEL_READY */
+	const char *why;     /* plain although it has PTX */
+	/* What the program set, to be set on the form too. */
+	bool attr_set[KERNEL_ATTRIBUTES], cache_set;
+	int attr[KERNEL_ATTRIBUTES];
+	CUfunc_cache cache;
+};
+extern pthread_mutex_t kernel_lock; /* code, state changes, attributes */
+extern pthread_cond_t kernel_done;  /* a kernel has left KERNEL_BUSY */
+
+/* A module or library was loaded from these bytes: keeps its PTX, if it has any. */
+void kernel_module_loaded(void *handle, bool library, struct image_bytes image);
+void kernel_module_of_library(void *module, void *library);
+void kernel_module_unloaded(void *handle);
+/* A handle of a kernel of that module became known. */
+void kernel_known(void *handle, void *owner, bool in_library, const char *name);
+/* Another handle of the same kernel (cuKernelGetFunction). */
+void kernel_also(void *handle, void *known);
+/* The record of a launched handle; made on first sight. NULL: out of memory. */
+struct kernel *kernel_of(void *handle);
+/* The preemptible form, or NULL. The first launch waits for it, at most 2 s. */
+struct form *kernel_form(struct kernel *k);
+/* cuFuncSetAttribute and its kin, after the driver agreed. */
+void kernel_attribute(void *handle, int attr, int value);
+void kernel_cache_config(void *handle, CUfunc_cache config);
+
+void code_put(struct code *c);
+/* Makes k's form: parse, rewrite, compile, load. In the background thread. 0 or negative errno with
+ * *ret_why. (rewrite.c) */
+int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
+void rewrite_unload(struct form *f);
+CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
+/* References to the original module's variables become their addresses. (globals.c) */
+int globals_bake(
+	struct ptx_module *m, const struct kernel *k, unsigned *ret_baked, struct diag_list *diags);
+
+/* Rewritten kernels on disk (cache.c). Never an error: a miss is a miss. */
+bool cache_get(const uint8_t key[32], struct strbuf *ret);
+void cache_put(const uint8_t key[32], const void *data, size_t len);
+
+#endif

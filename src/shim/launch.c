@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Launches: managed where possible, otherwise passed on and counted. Both meanings of the default
+ * stream come here with the stream resolved. */
+#include "shim/managed.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+CUresult launch_as_is(const struct launch *l)
+{
+	if (l->config) {
+		CUlaunchConfig c = *l->config;
+
+		c.hStream = l->stream;
+		return cu.cuLaunchKernelEx(&c, l->fn, l->params, l->extra);
+	}
+	return cu.cuLaunchKernel(l->fn, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+		l->block[1], l->block[2], l->shared, l->stream, l->params, l->extra);
+}
+
+static CUresult launch_opaque(const struct launch *l, struct kernel *k)
+{
+	struct stream *s = stream_of(l->stream);
+	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed), counted;
+	CUresult r;
+
+	opaque_begin(s, &counted);
+	/* Its code may be loaded by this launch, which locks. */
+	if (first)
+		fence_begin(FENCE_LOADS);
+	r = launch_as_is(l);
+	if (first)
+		fence_end();
+	if (first && r == CUDA_SUCCESS)
+		atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
+	if (s)
+		opaque_end(s, counted, r);
+	return r;
+}
+
+static CUresult launch(const struct launch *l, bool manageable)
+{
+	struct kernel *k;
+	struct form *f;
+	CUresult r;
+
+	if (!shim_on())
+		return launch_as_is(l);
+	k = kernel_of(l->fn);
+	f = k && manageable ? kernel_form(k) : NULL;
+	if (f && managed_launch(l, k, f, &r))
+		return r;
+	return launch_opaque(l, k);
+}
+
+static CUstream resolve(CUstream s, bool per_thread)
+{
+	if (s)
+		return s;
+	return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+/* Attributes that mean the same for a grid of workers. */
+static bool attributes_allow(const CUlaunchConfig *c)
+{
+	for (unsigned i = 0; i < c->numAttrs; i++) {
+		const CUlaunchAttributeValue *v = &c->attrs[i].value;
+
+		switch (c->attrs[i].id) {
+		case CU_LAUNCH_ATTRIBUTE_IGNORE:
+		case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+		case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+			break;
+		case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+			if (v->cooperative)
+				return false;
+			break;
+		case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+			if (v->clusterDim.x > 1 || v->clusterDim.y > 1 || v->clusterDim.z > 1)
+				return false;
+			break;
+		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+			if (v->programmaticStreamSerializationAllowed)
+				return false;
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+static CUresult launch_kernel(CUfunction fn, const unsigned grid[3], const unsigned block[3],
+	unsigned shared, CUstream stream, void **params, void **extra)
+{
+	struct launch l = {fn, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared,
+		stream, params, extra, NULL};
+
+	SHIM_NEED(cuLaunchKernel);
+	return launch(&l, true);
+}
+
+static CUresult launch_kernel_ex(
+	const CUlaunchConfig *c, CUfunction fn, void **params, void **extra, bool per_thread)
+{
+	struct launch l = {fn, .params = params, .extra = extra, .config = c};
+
+	SHIM_NEED(cuLaunchKernelEx);
+	if (!c)
+		return cu.cuLaunchKernelEx(c, fn, params, extra);
+	memcpy(l.grid, &c->gridDimX, sizeof(l.grid));
+	memcpy(l.block, &c->blockDimX, sizeof(l.block));
+	l.shared = c->sharedMemBytes;
+	l.stream = resolve(c->hStream, per_thread);
+	return launch(&l, attributes_allow(c));
+}
+
+static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const unsigned block[3],
+	unsigned shared, CUstream stream, void **params)
+{
+	struct stream *s = NULL;
+	bool counted = false;
+	CUresult r;
+
+	SHIM_NEED(cuLaunchCooperativeKernel);
+	if (shim_on()) {
+		s = stream_of(stream);
+		opaque_begin(s, &counted);
+	}
+	fence_begin(FENCE_LOADS);
+	r = cu.cuLaunchCooperativeKernel(fn, grid[0], grid[1], grid[2], block[0], block[1],
+		block[2], shared, stream, params);
+	fence_end();
+	if (s)
+		opaque_end(s, counted, r);
+	return r;
+}
+
+static CUresult launch_graph(CUgraphExec exec, CUstream stream)
+{
+	struct stream *s = NULL;
+	bool counted = false;
+	CUresult r;
+
+	SHIM_NEED(cuGraphLaunch);
+	if (shim_on()) {
+		s = stream_of(stream);
+		opaque_begin(s, &counted);
+	}
+	r = cu.cuGraphLaunch(exec, stream);
+	if (s)
+		opaque_end(s, counted, r);
+	return r;
+}
+
+/* Both meanings of the default stream. */
+#define TWICE(name, params, call_legacy, call_own) \
+	SHIM_API CUresult name params;             \
+	CUresult name params                       \
+	{                                          \
+		return call_legacy;                \
+	}                                          \
+	SHIM_API CUresult name##_ptsz params;      \
+	CUresult name##_ptsz params                \
+	{                                          \
+		return call_own;                   \
+	}
+#define DIM(a, b, c) ((const unsigned[3]){a, b, c})
+
+TWICE(cuLaunchKernel,
+	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+		unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
+		void **params, void **extra),
+	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, false), params,
+		extra),
+	launch_kernel(
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, true), params, extra))
+TWICE(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction fn, void **params, void **extra),
+	launch_kernel_ex(config, fn, params, extra, false),
+	launch_kernel_ex(config, fn, params, extra, true))
+TWICE(cuLaunchCooperativeKernel,
+	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+		unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
+		void **params),
+	launch_cooperative(
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, false), params),
+	launch_cooperative(
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, true), params))
+TWICE(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
+	launch_graph(exec, resolve(stream, false)), launch_graph(exec, resolve(stream, true)))

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Loading code: the driver loads it as it is; the shim keeps a copy of the PTX, and knows which
+ * handle is which kernel. Loading locks inside the driver, so it is fenced. */
+#include "shim/managed.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the pointer leads to, and what its wrapper lists besides, is looked at. */
+static void loaded(void *handle, bool library, const void *image)
+{
+	struct image_bytes b;
+	unsigned n;
+
+	if (!shim_maybe())
+		return;
+	shim_on(); /* which device it is decides which PTX is taken */
+	if (image_span(image, &b, &n) == 0)
+		kernel_module_loaded(handle, library, b);
+}
+
+static void loaded_file(void *handle, bool library, const char *path)
+{
+	struct image_bytes b;
+	struct stat st;
+	void *p = MAP_FAILED;
+	int fd;
+
+	if (!shim_maybe())
+		return;
+	shim_on();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return;
+	b = (struct image_bytes){p, (size_t)st.st_size};
+	kernel_module_loaded(handle, library, b);
+	munmap(p, (size_t)st.st_size);
+}
+
+SHIM_API CUresult cuModuleLoad(CUmodule *mod, const char *path);
+CUresult cuModuleLoad(CUmodule *mod, const char *path)
+{
+	CUresult r;
+
+	SHIM_NEED(cuModuleLoad);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuModuleLoad(mod, path);
+	fence_end();
+	if (r == CUDA_SUCCESS)
+		loaded_file(*mod, false, path);
+	return r;
+}
+
+SHIM_API CUresult cuModuleLoadData(CUmodule *mod, const void *image);
+CUresult cuModuleLoadData(CUmodule *mod, const void *image)
+{
+	CUresult r;
+
+	SHIM_NEED(cuModuleLoadData);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuModuleLoadData(mod, image);
+	fence_end();
+	if (r == CUDA_SUCCESS)
+		loaded(*mod, false, image);
+	return r;
+}
+
+SHIM_API CUresult cuModuleLoadDataEx(
+	CUmodule *mod, const void *image, unsigned int n, CUjit_option *options, void **values);
+CUresult cuModuleLoadDataEx(
+	CUmodule *mod, const void *image, unsigned int n, CUjit_option *options, void **values)
+{
+	CUresult r;
+
+	SHIM_NEED(cuModuleLoadDataEx);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuModuleLoadDataEx(mod, image, n, options, values);
+	fence_end();
+	if (r == CUDA_SUCCESS)
+		loaded(*mod, false, image);
+	return r;
+}
+
+SHIM_API CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image);
+CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image)
+{
+	CUresult r;
+
+	SHIM_NEED(cuModuleLoadFatBinary);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuModuleLoadFatBinary(mod, image);
+	fence_end();
+	if (r == CUDA_SUCCESS)
+		loaded(*mod, false, image);
+	return r;
+}
+
+SHIM_API CUresult cuModuleUnload(CUmodule mod);
+CUresult cuModuleUnload(CUmodule mod)
+{
+	CUresult r;
+
+	SHIM_NEED(cuModuleUnload);
+	fence_begin(FENCE_WAITS);
+	if (shim_maybe())
+		kernel_module_unloaded(mod);
+	r = cu.cuModuleUnload(mod);
+	fence_end();
+	return r;
+}
+
+SHIM_API CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *jit,
+	void **jit_values, unsigned int n_jit, CUlibraryOption *options, void **values,
+	unsigned int n);
+CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *jit, void **jit_values,
+	unsigned int n_jit, CUlibraryOption *options, void **values, unsigned int n)
+{
+	CUresult r;
+
+	SHIM_NEED(cuLibraryLoadData);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuLibraryLoadData(lib, code, jit, jit_values, n_jit, options, values, n);
+	fence_end();
+	if (r == CUDA_SUCCESS)
+		loaded(*lib, true, code);
+	return r;
+}
+
+SHIM_API CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *path, CUjit_option *jit,
+	void **jit_values, unsigned int n_jit, CUlibraryOption *options, void **values,
+	unsigned int n);
+CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *path, CUjit_option *jit,
+	void **jit_values, unsigned int n_jit, CUlibraryOption *options, void **values,
+	unsigned int n)
+{
+	CUresult r;
+
+	SHIM_NEED(cuLibraryLoadFromFile);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuLibraryLoadFromFile(lib, path, jit, jit_values, n_jit, options, values, n);
+	fence_end();
+	if (r == CUDA_SUCCESS)
+		loaded_file(*lib, true, path);
+	return r;
+}
+
+SHIM_API CUresult cuLibraryUnload(CUlibrary lib);
+CUresult cuLibraryUnload(CUlibrary lib)
+{
+	CUmodule mod = NULL;
+	CUresult r;
+
+	SHIM_NEED(cuLibraryUnload);
+	fence_begin(FENCE_WAITS);
+	if (shim_maybe()) {
+		if (cu.cuLibraryGetModule && cu.cuLibraryGetModule(&mod, lib) == CUDA_SUCCESS)
+			kernel_module_unloaded(mod);
+		kernel_module_unloaded(lib);
+	}
+	r = cu.cuLibraryUnload(lib);
+	fence_end();
+	return r;
+}
+
+/* ---- handles ---- */
+
+SHIM_API CUresult cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name);
+CUresult cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
+{
+	CUresult r;
+
+	SHIM_NEED(cuModuleGetFunction);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuModuleGetFunction(fn, mod, name);
+	fence_end();
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_known(*fn, mod, false, name);
+	return r;
+}
+
+SHIM_API CUresult cuModuleEnumerateFunctions(CUfunction *fns, unsigned int n, CUmodule mod);
+CUresult cuModuleEnumerateFunctions(CUfunction *fns, unsigned int n, CUmodule mod)
+{
+	const char *name;
+	CUresult r;
+
+	SHIM_NEED(cuModuleEnumerateFunctions);
+	r = cu.cuModuleEnumerateFunctions(fns, n, mod);
+	for (unsigned i = 0; r == CUDA_SUCCESS && shim_maybe() && cu.cuFuncGetName && i < n; i++) {
+		if (cu.cuFuncGetName(&name, fns[i]) == CUDA_SUCCESS)
+			kernel_known(fns[i], mod, false, name);
+	}
+	return r;
+}
+
+SHIM_API CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary lib, const char *name);
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary lib, const char *name)
+{
+	CUresult r;
+
+	SHIM_NEED(cuLibraryGetKernel);
+	r = cu.cuLibraryGetKernel(kernel, lib, name);
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_known(*kernel, lib, true, name);
+	return r;
+}
+
+SHIM_API CUresult cuLibraryEnumerateKernels(CUkernel *list, unsigned int n, CUlibrary lib);
+CUresult cuLibraryEnumerateKernels(CUkernel *list, unsigned int n, CUlibrary lib)
+{
+	const char *name;
+	CUresult r;
+
+	SHIM_NEED(cuLibraryEnumerateKernels);
+	r = cu.cuLibraryEnumerateKernels(list, n, lib);
+	for (unsigned i = 0; r == CUDA_SUCCESS && shim_maybe() && cu.cuKernelGetName && i < n;
+		i++) {
+		if (cu.cuKernelGetName(&name, list[i]) == CUDA_SUCCESS)
+			kernel_known(list[i], lib, true, name);
+	}
+	return r;
+}
+
+SHIM_API CUresult cuLibraryGetModule(CUmodule *mod, CUlibrary lib);
+CUresult cuLibraryGetModule(CUmodule *mod, CUlibrary lib)
+{
+	CUresult r;
+
+	SHIM_NEED(cuLibraryGetModule);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuLibraryGetModule(mod, lib);
+	fence_end();
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_module_of_library(*mod, lib);
+	return r;
+}
+
+SHIM_API CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel);
+CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
+{
+	CUresult r;
+
+	SHIM_NEED(cuKernelGetFunction);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuKernelGetFunction(fn, kernel);
+	fence_end();
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_also(*fn, kernel);
+	return r;
+}
+
+/* ---- attributes ---- */
+
+SHIM_API CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value);
+CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
+{
+	CUresult r;
+
+	SHIM_NEED(cuFuncSetAttribute);
+	fence_begin(FENCE_LOADS);
+	r = cu.cuFuncSetAttribute(fn, attr, value);
+	fence_end();
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_attribute(fn, attr, value);
+	return r;
+}
+
+SHIM_API CUresult cuKernelSetAttribute(
+	CUfunction_attribute attr, int value, CUkernel kernel, CUdevice dev);
+CUresult cuKernelSetAttribute(CUfunction_attribute attr, int value, CUkernel kernel, CUdevice dev)
+{
+	CUresult r;
+
+	SHIM_NEED(cuKernelSetAttribute);
+	r = cu.cuKernelSetAttribute(attr, value, kernel, dev);
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_attribute(kernel, attr, value);
+	return r;
+}
+
+SHIM_API CUresult cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config);
+CUresult cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
+{
+	CUresult r;
+
+	SHIM_NEED(cuFuncSetCacheConfig);
+	r = cu.cuFuncSetCacheConfig(fn, config);
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_cache_config(fn, config);
+	return r;
+}
+
+SHIM_API CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
+{
+	CUresult r;
+
+	SHIM_NEED(cuKernelSetCacheConfig);
+	r = cu.cuKernelSetCacheConfig(kernel, config, dev);
+	if (r == CUDA_SUCCESS && shim_maybe())
+		kernel_cache_config(kernel, config);
+	return r;
+}

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Managed launches (FLEP, sections 4.1 and 5: what its runtime does at a launch and at a resume). A
+ * stream has a control block and a generation; a launch takes a slot of the shared page, appends
+ * struct ctl_args to the kernel's parameters, launches as many workers as the device holds, and
+ * has the stream wait for the gate behind them. The page and the control block carry everything
+ * else: no lock of the shim is ever held while it waits. */
+#include "shim/managed.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_BLOCKS     64
+#define LATENCY_NS      4000 /* what one claim of a worker may take */
+#define MAX_CHUNK       16
+#define REMEASURE_EVERY 64
+#define KICK_AFTER      64 /* closed slots that wait for the daemon to free them */
+#define ALONE_NS        1000000
+/* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
+#define SETTLES_NS 20000000u
+#define SOON_NS    200000u
+#define LATER_NS   5000000u
+
+/* A launch, beside its slot in the page. */
+struct managed {
+	bool used, resuming, launched; /* under the lock */
+	struct form *form;
+	struct form_shape *shape;
+	struct stream *stream;
+	uint64_t id, total, submit_ns, resumed_ns;
+	struct ctl_args args;
+	uint32_t block[3], shared, workers, drains, grow, rounds;
+	bool guard, lone; /* lone: only the relay was there at the last look */
+	uint8_t *params;
+	size_t params_cap;
+};
+
+static struct managed launches[WIRE_SLOTS];
+static uint16_t active[WIRE_SLOTS];
+static unsigned n_active, cursor, closed;
+static uint64_t last_id;
+static _Atomic unsigned outstanding;
+static _Atomic uint64_t oldest = UINT64_MAX;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+	CUdeviceptr at;
+	uint32_t gen;
+} pool[1024];
+static unsigned pool_len;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+
+unsigned managed_outstanding(void)
+{
+	return atomic_load(&outstanding);
+}
+
+uint64_t managed_oldest(void)
+{
+	return atomic_load(&oldest);
+}
+
+/* ---- control blocks ---- */
+
+static int pool_fill(void)
+{
+	size_t bytes = round_up(sizeof(struct ctl_block), 256);
+	uint8_t *image = calloc(POOL_BLOCKS, bytes);
+	CUdeviceptr at = 0;
+	struct shim_inside in;
+	CUresult r;
+
+	if (!image)
+		return -ENOMEM;
+	for (unsigned i = 0; i < POOL_BLOCKS; i++) {
+		struct ctl_block *b = (struct ctl_block *)(image + i * bytes);
+
+		for (unsigned sm = 0; sm < CTL_MAX_SMS; sm++)
+			b->quota[sm] = CTL_NO_QUOTA;
+	}
+	r = shim_enter(&in);
+	if (r == CUDA_SUCCESS)
+		r = cu.cuMemAlloc(&at, POOL_BLOCKS * bytes);
+	/* On the helper stream: the legacy one might wait for the program's work. */
+	if (r == CUDA_SUCCESS)
+		r = cu.cuMemcpyHtoDAsync(at, image, POOL_BLOCKS * bytes, shim.helper);
+	if (r == CUDA_SUCCESS)
+		r = cu.cuStreamSynchronize(shim.helper);
+	shim_leave(&in);
+	free(image);
+	if (r != CUDA_SUCCESS)
+		return -EIO;
+	for (unsigned i = 0; i < POOL_BLOCKS && pool_len < ARRAY_LEN(pool); i++) {
+		pool[pool_len].at = at + i * bytes;
+		pool[pool_len++].gen = 0;
+	}
+	return 0;
+}
+
+int managed_init(void)
+{
+	int least = 0, greatest = 0;
+
+	if (!cu.cuStreamCreateWithPriority || !cu.cuMemcpyHtoDAsync || !cu.cuStreamSynchronize ||
+		!cu.cuOccupancyMaxActiveBlocksPerMultiprocessor)
+		return -ENOTSUP;
+	if (cu.cuCtxGetStreamPriorityRange)
+		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
+	if (cu.cuStreamCreateWithPriority(&shim.helper, CU_STREAM_NON_BLOCKING,
+		    shim.is_low ? least : greatest) != CUDA_SUCCESS)
+		return -EIO;
+	if (pool_fill() < 0)
+		return -EIO;
+	/* Satisfied at once; tells whether streams can wait for a word at all. */
+	if (cu.cuStreamWaitValue32(shim.helper, pool[0].at + offsetof(struct ctl_block, gate), 0,
+		    CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
+		return -ENOTSUP;
+	return cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS ? 0 : -EIO;
+}
+
+static bool give_block(struct stream *s)
+{
+	bool ok;
+
+	if (s->ctl)
+		return true;
+	pthread_mutex_lock(&pool_lock);
+	ok = pool_len > 0 || pool_fill() == 0;
+	if (ok) {
+		s->ctl = pool[--pool_len].at;
+		s->gen = pool[pool_len].gen;
+	}
+	pthread_mutex_unlock(&pool_lock);
+	return ok;
+}
+
+/* A destroyed stream's block can be used again once its last launch is over: late helpers of it
+ * see another generation and leave. */
+static void take_block(struct stream *s)
+{
+	pthread_mutex_lock(&pool_lock);
+	if (s->ctl && pool_len < ARRAY_LEN(pool)) {
+		pool[pool_len].at = s->ctl;
+		pool[pool_len++].gen = s->gen;
+	}
+	s->ctl = 0;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+void managed_stream_destroyed(struct stream *s)
+{
+	pthread_mutex_lock(&lock);
+	s->destroyed = true;
+	if (!atomic_load(&s->outstanding))
+		take_block(s);
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- slots ---- */
+
+static struct wire_slot *slot_of(const struct managed *m)
+{
+	return &shim.page->slots[m - launches];
+}
+
+static bool is_done(const struct managed *m)
+{
+	return __atomic_load_n(&slot_of(m)->host.done, __ATOMIC_ACQUIRE) == m->args.gen + 1;
+}
+
+/* How long it took, for the next launch of this shape. Only what was never preempted tells. */
+static void learn(struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+	uint64_t from = h->arrived_ns, to = h->done_ns;
+	struct form_shape *s = m->shape;
+
+	if (m->guard || h->drains || m->rounds || !from || to <= from)
+		return;
+	pthread_mutex_lock(&m->form->lock);
+	s->grid_ns = to - from;
+	s->total_seen = m->total;
+	s->block_ns = MAX((to - from) * MIN(m->workers, m->total) / m->total, (uint64_t)1);
+	s->skipped = 0;
+	pthread_mutex_unlock(&m->form->lock);
+}
+
+/* Under the lock. */
+static void release(unsigned at)
+{
+	struct managed *m = &launches[active[at]];
+
+	__atomic_store_n(&slot_of(m)->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
+	m->used = false;
+	active[at] = active[--n_active];
+	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
+		take_block(m->stream);
+	if (m->id == atomic_load(&oldest)) {
+		uint64_t least = UINT64_MAX;
+
+		for (unsigned i = 0; i < n_active; i++)
+			least = MIN(least, launches[active[i]].id);
+		atomic_store(&oldest, least);
+	}
+	atomic_fetch_sub(&outstanding, 1);
+	closed++;
+}
+
+static void reap(unsigned at_most)
+{
+	unsigned at;
+
+	for (at = 0; at < n_active && at_most; at_most--) {
+		struct managed *m = &launches[active[at]];
+
+		if (!m->resuming && is_done(m)) {
+			learn(m);
+			release(at);
+		} else {
+			at++;
+		}
+	}
+}
+
+void managed_reap(void)
+{
+	pthread_mutex_lock(&lock);
+	reap(UINT32_MAX);
+	pthread_mutex_unlock(&lock);
+}
+
+static struct managed *take_slot(struct stream *s)
+{
+	struct managed *m = NULL;
+	bool kick;
+
+	pthread_mutex_lock(&lock);
+	reap(4);
+	for (unsigned i = 0; i < WIRE_SLOTS && !m; i++) {
+		unsigned at = (cursor + i) % WIRE_SLOTS;
+
+		if (!launches[at].used && __atomic_load_n(&shim.page->slots[at].state,
+						  __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE) {
+			m = &launches[at];
+			cursor = at + 1;
+		}
+	}
+	if (m) {
+		m->used = true;
+		m->resuming = m->launched = false;
+		m->stream = s;
+		m->id = ++last_id;
+		active[n_active++] = (uint16_t)(m - launches);
+		if (atomic_load(&oldest) == UINT64_MAX)
+			atomic_store(&oldest, m->id);
+		atomic_fetch_add(&s->outstanding, 1);
+		atomic_store(&s->waits_for, m->id);
+		atomic_fetch_add(&outstanding, 1);
+	} else {
+		reap(UINT32_MAX);
+	}
+	kick = !m || closed >= KICK_AFTER;
+	if (kick)
+		closed = 0;
+	pthread_mutex_unlock(&lock);
+	if (kick)
+		shim_kick();
+	return m;
+}
+
+static void drop_slot(struct managed *m)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < n_active; i++) {
+		if (&launches[active[i]] == m) {
+			release(i);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- parameters ---- */
+
+static bool copy_params(struct managed *m, const struct launch *l)
+{
+	const struct form *f = m->form;
+	size_t n = f->info.param_bytes, given = f->info.arg_offset;
+
+	if (m->params_cap < n) {
+		uint8_t *p = realloc(m->params, n);
+
+		if (!p)
+			return false;
+		m->params = p;
+		m->params_cap = n;
+	}
+	if (l->params) {
+		for (uint32_t i = 0; i < f->info.n_params; i++)
+			memcpy(m->params + f->offsets[i], l->params[i], f->sizes[i]);
+		return true;
+	}
+	if (!l->extra)
+		return f->info.n_params == 0;
+	for (void **e = l->extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
+		if (*e == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			given = MIN(given, *(size_t *)e[1]);
+	}
+	memset(m->params, 0, n);
+	for (void **e = l->extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
+		if (*e == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			memcpy(m->params, e[1], given);
+	}
+	return true;
+}
+
+/* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */
+static CUresult fire(
+	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config)
+{
+	size_t bytes = m->form->info.param_bytes;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, m->params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&bytes, CU_LAUNCH_PARAM_END};
+
+	memcpy(m->params + m->form->info.arg_offset, &m->args, sizeof(m->args));
+	if (config) {
+		CUlaunchConfig c = *config;
+
+		c.gridDimX = (unsigned)blocks;
+		c.gridDimY = c.gridDimZ = 1;
+		c.hStream = stream;
+		return cu.cuLaunchKernelEx(&c, m->form->fn, NULL, extra);
+	}
+	return cu.cuLaunchKernel(m->form->fn, (unsigned)blocks, 1, 1, m->block[0], m->block[1],
+		m->block[2], m->shared, stream, NULL, extra);
+}
+
+/* Behind a grid of the guard form: closes it, or says that it drained. */
+static CUresult fire_closer(struct managed *m, CUstream stream)
+{
+	void *params[] = {&m->args};
+
+	if (!m->guard)
+		return CUDA_SUCCESS;
+	return cu.cuLaunchKernel(rewrite_closer(), 1, 1, 1, 1, 1, 1, 0, stream, params, NULL);
+}
+
+/* ---- shapes ---- */
+
+static struct form_shape *shape_of(struct form *f, const struct launch *l)
+{
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+	struct form_shape *s = NULL;
+	int n = 0;
+
+	for (unsigned i = 0; i < f->n_shapes && !s; i++) {
+		if (f->shape[i].threads == threads && f->shape[i].shared == l->shared)
+			s = &f->shape[i];
+	}
+	if (s)
+		return s;
+	/* A kernel of many shapes: the last place is used over and over. */
+	if (f->n_shapes < KERNEL_SHAPES)
+		f->n_shapes++;
+	s = &f->shape[f->n_shapes - 1];
+	*s = (struct form_shape){.threads = threads, .shared = l->shared};
+	if (threads <= f->max_threads &&
+		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+			&n, f->fn, (int)threads, l->shared) == CUDA_SUCCESS &&
+		n > 0)
+		s->per_sm = (uint32_t)MIN(n, 31);
+	return s;
+}
+
+struct plan {
+	struct form_shape *shape;
+	uint32_t per_sm, workers, chunk, flags, shrink;
+};
+
+/* Whether and how to manage a launch of this shape. */
+static bool plan(struct form *f, const struct launch *l, uint64_t total, struct plan *p)
+{
+	bool guard = f->info.tier == PASS_GUARD, ok;
+	struct form_shape *s;
+	uint64_t fits, block_ns;
+
+	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
+	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
+		return false;
+	pthread_mutex_lock(&f->lock);
+	s = p->shape = shape_of(f, l);
+	p->per_sm = s->per_sm;
+	block_ns = s->block_ns;
+	ok = s->per_sm > 0;
+	/* Too short to be worth it, unless its length was last looked at long ago. */
+	if (ok && s->total_seen &&
+		s->grid_ns * 1.0 * total / s->total_seen < shim.welcome.min_managed_ns)
+		ok = s->skipped++ >= REMEASURE_EVERY;
+	pthread_mutex_unlock(&f->lock);
+	fits = (uint64_t)p->per_sm * shim.n_sms;
+	/* Blocks that may wait for each other, and could natively all be there at once. */
+	if (!ok || (f->info.rising_order && total <= fits) || fits < 2 ||
+		(guard && total > INT32_MAX - 1))
+		return false;
+	p->workers = (uint32_t)MIN(total, fits - 1);
+	if (guard || f->info.rising_order || !block_ns)
+		return true;
+	p->chunk = (uint32_t)MAX(MIN(LATENCY_NS / block_ns, (uint64_t)MAX_CHUNK), (uint64_t)1);
+	if (p->chunk > 1) {
+		p->flags |= CTL_PULL_AHEAD;
+		while ((uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)
+			p->shrink++;
+	}
+	return true;
+}
+
+/* ---- the launch ---- */
+
+static void fill_slot(struct managed *m, const struct launch *l, const struct kernel *k,
+	const struct plan *p, bool held)
+{
+	struct wire_slot *w = slot_of(m);
+
+	memset(&w->host, 0, sizeof(w->host));
+	memset(w->host.quota, held ? 0 : CTL_NO_QUOTA, sizeof(w->host.quota));
+	w->host.seq = held;
+	w->gen = m->args.gen;
+	w->id = m->id;
+	w->kernel = k->hash;
+	w->total = m->total;
+	w->submit_ns = m->submit_ns;
+	memcpy(w->grid, l->grid, sizeof(w->grid));
+	memcpy(w->block, l->block, sizeof(w->block));
+	w->shared_bytes = l->shared + m->form->static_shared;
+	w->regs = m->form->regs;
+	w->workers_per_sm = p->per_sm;
+	w->launches = 1;
+	w->priority = 0;
+	w->tier = m->form->info.tier;
+	strncpy(w->name, k->name, sizeof(w->name) - 1);
+	w->name[sizeof(w->name) - 1] = 0;
+	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_RELEASE);
+}
+
+static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool held)
+{
+	unsigned index = (unsigned)(m - launches);
+
+	m->shape = p->shape;
+	m->guard = p->flags & CTL_GUARD;
+	m->workers = p->workers;
+	m->lone = false;
+	m->drains = m->grow = m->rounds = 0;
+	/* The daemon counts up from whatever is there. */
+	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
+	m->submit_ns = m->resumed_ns = shim_now_ns();
+	memcpy(m->block, l->block, sizeof(m->block));
+	m->shared = l->shared;
+	m->args = (struct ctl_args){
+		.block = m->stream->ctl,
+		.host = shim.page_dev + offsetof(struct wire_page, slots) +
+			index * sizeof(struct wire_slot) + offsetof(struct wire_slot, host),
+		.total = m->total,
+		.grid = {l->grid[0], l->grid[1], l->grid[2]},
+		.gen = m->stream->gen,
+		.chunk = p->chunk,
+		.flags = p->flags | (held ? CTL_WAIT_WORD : 0),
+		.shrink = p->shrink,
+		.seq = held,
+	};
+}
+
+/* Under the stream's lock. */
+static bool launch_locked(const struct launch *l, struct kernel *k, struct managed *m,
+	const struct plan *p, CUresult *ret)
+{
+	struct stream *s = m->stream;
+	bool held = __atomic_load_n(&shim.page->hold, __ATOMIC_ACQUIRE);
+	uint64_t blocks = m->guard ? m->total + 1 : (uint64_t)p->workers + 1;
+	CUresult r;
+
+	fill(m, l, p, held);
+	if (p->flags & CTL_GUARD)
+		blocks = m->total + 1;
+	if (!copy_params(m, l))
+		return false;
+	fill_slot(m, l, k, p, held);
+	r = fire(m, blocks, l->stream, l->config);
+	if (r != CUDA_SUCCESS)
+		return false; /* the plain launch says it in the program's own terms */
+	r = fire_closer(m, l->stream);
+	if (r == CUDA_SUCCESS)
+		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
+			m->args.gen + 1, CU_STREAM_WAIT_VALUE_GEQ);
+	s->gen++;
+	*ret = r;
+	return true;
+}
+
+bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret)
+{
+	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	struct stream *s;
+	struct managed *m;
+	struct plan p;
+	CUcontext now = NULL;
+	bool ok;
+
+	if (!total || !l->block[0] || !l->block[1] || !l->block[2] || fence_active())
+		return false;
+	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx ||
+		stream_capturing(l->stream))
+		return false;
+	if (!plan(f, l, total, &p))
+		return false;
+	s = stream_of(l->stream);
+	if (!s || !stream_admits(s)) {
+		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	pthread_mutex_lock(&s->lock);
+	m = give_block(s) ? take_slot(s) : NULL;
+	ok = m && !fence_active(); /* asked again, now that we count as outstanding */
+	if (ok) {
+		m->form = f;
+		m->total = total;
+		ok = launch_locked(l, k, m, &p, ret);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!ok) {
+		if (m)
+			drop_slot(m);
+		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	pthread_mutex_lock(&lock);
+	m->launched = true;
+	pthread_mutex_unlock(&lock);
+	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
+	if (__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+		shim_kick();
+	return true;
+}
+
+/* ---- resuming ---- */
+
+static bool is_granted(const struct wire_slot *w)
+{
+	return atomic_load(&shim.dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
+}
+
+/* Does a launch want one more round of workers? */
+static bool wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
+{
+	struct wire_slot *w = slot_of(m);
+	bool lone;
+
+	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
+	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
+	if (*ret_drains != m->drains)
+		return true;
+	if (m->guard)
+		return false; /* never two grids of one generation */
+	if (*ret_grow != m->grow)
+		return true;
+	/* Workers left on quotas that were raised at once: the relay waits alone. */
+	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
+	       __atomic_load_n(&w->host.arrived, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
+	       shim_now_ns() - m->resumed_ns > ALONE_NS;
+	if (lone && m->lone) {
+		m->lone = false;
+		return true;
+	}
+	m->lone = lone;
+	return false;
+}
+
+static void resume(struct managed *m)
+{
+	struct wire_slot *w = slot_of(m);
+	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
+	uint64_t begun = MIN(__atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE), m->total);
+	uint64_t left = m->total - begun;
+	struct shim_inside in;
+
+	m->args.seq = seq;
+	m->args.flags |= seq ? CTL_WAIT_WORD : 0;
+	if (shim_enter(&in) == CUDA_SUCCESS) {
+		fire(m, (m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
+			shim.helper, NULL);
+		fire_closer(m, shim.helper);
+	}
+	shim_leave(&in);
+	m->rounds++;
+	m->resumed_ns = shim_now_ns();
+	__atomic_store_n(&w->launches, 1 + m->rounds, __ATOMIC_RELEASE);
+}
+
+uint64_t managed_resume(void)
+{
+	uint64_t next = UINT64_MAX, now = shim_now_ns();
+
+	pthread_mutex_lock(&lock);
+	reap(UINT32_MAX);
+	for (unsigned i = 0; i < n_active; i++) {
+		struct managed *m = &launches[active[i]];
+		struct wire_slot *w = slot_of(m);
+		uint32_t drains, grow;
+
+		if (!m->launched)
+			continue;
+		/* Only what was given a word of the daemon's can have stopped. */
+		if (__atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) && is_granted(w))
+			next = MIN(next, now - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS);
+		if (!is_granted(w) || !wants_round(m, &drains, &grow))
+			continue;
+		m->drains = drains;
+		m->grow = grow;
+		m->resuming = true;
+		pthread_mutex_unlock(&lock);
+		resume(m);
+		pthread_mutex_lock(&lock);
+		m->resuming = false;
+		next = SOON_NS;
+		i = UINT32_MAX; /* the list may have changed */
+	}
+	pthread_mutex_unlock(&lock);
+	return next;
+}
+
+bool managed_any_preempted(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < n_active && !any; i++) {
+		struct wire_slot *w = slot_of(&launches[active[i]]);
+
+		any = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) != 0 &&
+		      !is_done(&launches[active[i]]);
+	}
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
+void managed_take_over(void)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < n_active; i++) {
+		struct wire_slot *w = slot_of(&launches[active[i]]);
+		uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
+
+		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
+		__atomic_store_n(&w->host.seq, seq + 1 ? seq + 1 : 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void managed_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	shim.page_dev = 0;
+	while (n_active)
+		release(0);
+	atomic_store(&oldest, UINT64_MAX);
+	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&pool_lock);
+	pool_len = 0;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+void managed_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&pool_lock, NULL);
+	n_active = 0;
+	atomic_store(&outstanding, 0);
+	atomic_store(&oldest, UINT64_MAX);
+	pool_len = 0;
+}

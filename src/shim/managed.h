@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Managed launches and what keeps them from standing in anybody's way: streams and the channels
+ * they hold, fences ahead of driver calls that lock, the thread that resumes what was preempted. */
+#ifndef HEDDLE_SHIM_MANAGED_H
+#define HEDDLE_SHIM_MANAGED_H
+
+#include "shim/kernel.h"
+
+/* ---- streams (stream.c) ---- */
+struct stream {
+	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where it was */
+	bool blocking;   /* waits for the legacy default stream, and it for this one */
+	bool destroyed;
+	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */
+	CUdeviceptr ctl;              /* its control block; 0: none yet */
+	uint32_t gen;                 /* that the next launch on it has */
+	_Atomic unsigned outstanding; /* managed launches not known complete */
+	_Atomic uint64_t waits_for;   /* newest managed launch that its present end depends on */
+	_Atomic uint32_t opaque;      /* unmanaged launches */
+};
+struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be touched */
+bool stream_capturing(CUstream handle);
+/* May another launch on s be managed without using up the hardware's channels? */
+bool stream_admits(struct stream *s);
+unsigned stream_blocked(void); /* how many are, or may become, blocked */
+
+/* ---- launches (managed.c) ---- */
+struct launch {
+	CUfunction fn;
+	uint32_t grid[3], block[3], shared;
+	CUstream stream; /* 0 already resolved */
+	void **params, **extra;
+	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
+};
+CUresult launch_as_is(const struct launch *l);
+/* False: not managed, launch it as it is. True: launched, *ret is the result. */
+bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret);
+int managed_init(void); /* control blocks and helper stream; the context is current */
+unsigned managed_outstanding(void);
+uint64_t managed_oldest(void); /* id of the oldest outstanding launch; UINT64_MAX: none */
+void managed_reap(void);       /* notices what has completed */
+/* Resumes what was granted. In how many ns to look again; UINT64_MAX: when woken. */
+uint64_t managed_resume(void);
+bool managed_any_preempted(void);
+void managed_take_over(void); /* the daemon is gone: all quotas up */
+void managed_forget(void);    /* the context is broken or gone: nothing will ever complete */
+void managed_after_fork(void);
+void managed_stream_destroyed(struct stream *s);
+
+/* ---- unmanaged work of a tenant (opaque.c) ---- */
+/* Around a launch that is passed on: waits while the tenant is held. */
+void opaque_begin(struct stream *s, bool *ret_counted);
+void opaque_end(struct stream *s, bool counted, CUresult r);
+bool opaque_follow(void); /* completions, while the daemon watches; true: some pending */
+void opaque_wake(void);   /* those who wait look again */
+
+/* ---- fences (fence.c) ---- */
+enum fence_kind {
+	FENCE_WAITS, /* the driver would wait for the GPU: so do we, as long as it takes */
+	FENCE_LOADS, /* the driver would lock, not wait: for what is preempted, else 2 s at most */
+};
+void fence_begin(enum fence_kind kind);
+void fence_end(void);
+bool fence_active(void);
+
+/* ---- the thread (agent.c) ---- */
+int agent_start(void);
+void agent_poke(void);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* From a kernel's PTX to its preemptible form on the device: unpack, parse, extract, bake, preempt,
+ * print; then load. The printed form is kept on disk, keyed by the module's PTX, the kernel's name,
+ * driver, device, and the passes' version. Kernels that name module variables are not kept: the
+ * addresses in them hold for one load only. The driver keeps what it compiled in a cache of its
+ * own. */
+#include "shim/managed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORM_VERSION 1u /* bump with any change in what the passes make */
+#define PTX_MAX      ((size_t)256 << 20)
+
+static CUfunction closer;
+
+CUfunction rewrite_closer(void)
+{
+	return closer;
+}
+
+/* What the cache holds: this, the offsets, the sizes, the text. */
+struct kept {
+	struct pass_kernel_info info;
+	uint32_t version, n_params;
+};
+
+struct made {
+	struct pass_kernel_info info;
+	uint32_t *offsets, *sizes;
+	struct strbuf text;
+	bool keep; /* good for another load too */
+};
+
+static void made_finish(struct made *m)
+{
+	free(m->offsets);
+	free(m->sizes);
+	strbuf_finish(&m->text);
+}
+
+static void key_of(const struct kernel *k, const struct code *c, uint8_t ret[32])
+{
+	struct strbuf b = {0};
+	int driver = 0;
+
+	if (cu.cuDriverGetVersion)
+		cu.cuDriverGetVersion(&driver);
+	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
+	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%d", k->name, driver, shim.cc, CTL_VERSION,
+		FORM_VERSION, (unsigned)sizeof(struct kept), (int)dev_kind_of(&cu));
+	sha256(b.at, b.len, ret);
+	strbuf_finish(&b);
+}
+
+static bool take_arrays(struct made *m, const uint32_t *offsets, const uint32_t *sizes)
+{
+	size_t n = m->info.n_params * sizeof(uint32_t);
+
+	m->offsets = malloc(n + 1);
+	m->sizes = malloc(n + 1);
+	if (!m->offsets || !m->sizes)
+		return false;
+	if (offsets) {
+		memcpy(m->offsets, offsets, n);
+		memcpy(m->sizes, sizes, n);
+	}
+	return true;
+}
+
+/* Offsets come from a file: they must lie within the buffer that they index. */
+static bool sane(const struct made *m)
+{
+	if (m->info.param_bytes > 65536 || m->info.arg_offset > m->info.param_bytes ||
+		m->info.param_bytes - m->info.arg_offset < sizeof(struct ctl_args))
+		return false;
+	for (uint32_t i = 0; i < m->info.n_params; i++) {
+		if (m->offsets[i] > m->info.arg_offset ||
+			m->sizes[i] > m->info.arg_offset - m->offsets[i])
+			return false;
+	}
+	return true;
+}
+
+static bool from_cache(const uint8_t key[32], struct made *m)
+{
+	struct strbuf b = {0};
+	struct kept head;
+	size_t n;
+	bool ok = false;
+
+	if (cache_get(key, &b) && b.len >= sizeof(head)) {
+		memcpy(&head, b.at, sizeof(head));
+		n = head.info.n_params;
+		if (head.version == FORM_VERSION && n <= 4096 && b.len > sizeof(head) + 8 * n) {
+			const uint32_t *arrays = (const uint32_t *)(b.at + sizeof(head));
+
+			m->info = head.info;
+			ok = take_arrays(m, arrays, arrays + n) && sane(m);
+			strbuf_add(&m->text, b.at + sizeof(head) + 8 * n,
+				b.len - sizeof(head) - 8 * n);
+		}
+	}
+	strbuf_finish(&b);
+	return ok && !m->text.failed;
+}
+
+static void to_cache(const uint8_t key[32], const struct made *m)
+{
+	struct kept head = {.info = m->info, .version = FORM_VERSION};
+	struct strbuf b = {0};
+
+	strbuf_add(&b, (const char *)&head, sizeof(head));
+	strbuf_add(&b, (const char *)m->offsets, 4 * (size_t)m->info.n_params);
+	strbuf_add(&b, (const char *)m->sizes, 4 * (size_t)m->info.n_params);
+	strbuf_add(&b, m->text.at, m->text.len);
+	if (!b.failed)
+		cache_put(key, b.at, b.len);
+	strbuf_finish(&b);
+}
+
+/* Layout of the kernel's own parameters, then the pass. */
+static int transform(struct ptx_module *m, const struct kernel *k, struct diag_list *diags,
+	struct made *out, const char **ret_why)
+{
+	const struct ptx_func *f = ptx_find_func(m, k->name);
+	struct pass_verdict verdict = {0};
+	uint32_t bytes;
+	unsigned baked = 0;
+	int r;
+
+	if (!f || !f->is_entry)
+		return -ENOENT;
+	out->info.n_params = (uint32_t)f->params.len;
+	if (!take_arrays(out, NULL, NULL))
+		return -ENOMEM;
+	r = pass_param_layout(f, &bytes, out->offsets, out->sizes, out->info.n_params);
+	if (r < 0)
+		return r;
+	r = globals_bake(m, k, &baked, diags);
+	if (r < 0) {
+		*ret_why = "module variables that cannot be found";
+		return r;
+	}
+	r = pass_preempt(m, k->name, diags, &verdict, &out->info);
+	if (r < 0) {
+		*ret_why = "its code does not transform";
+		return r;
+	}
+	if (!sane(out))
+		return -EINVAL;
+	ptx_print(m, &out->text);
+	out->keep = !baked;
+	return out->text.failed ? -ENOMEM : 0;
+}
+
+static int make(
+	const struct kernel *k, const struct code *c, struct made *out, const char **ret_why)
+{
+	struct ptx_module *whole = NULL, *one = NULL;
+	struct diag_list *diags = calloc(1, sizeof(*diags));
+	struct arena scratch;
+	size_t len = 0;
+	char *ptx = NULL;
+	int r = diags ? image_unpack(&c->entry, PTX_MAX, &ptx, &len) : -ENOMEM;
+
+	*ret_why = "its PTX cannot be read";
+	if (r < 0) {
+		free(diags);
+		return r;
+	}
+	arena_init(&scratch, 0);
+	diag_init(diags, &scratch, k->name, ptx, len);
+	r = ptx_parse(ptx, len, 0, diags, &whole);
+	if (r == 0 && diags->errors)
+		r = -EINVAL;
+	if (r == 0)
+		r = ptx_extract(whole, k->name, false, &one);
+	if (r == 0)
+		r = transform(one, k, diags, out, ret_why);
+	ptx_module_free(one);
+	ptx_module_free(whole);
+	arena_finish(&scratch);
+	free(diags);
+	free(ptx);
+	return r;
+}
+
+static uint32_t func_attribute(CUfunction fn, CUfunction_attribute which)
+{
+	int v = 0;
+
+	return cu.cuFuncGetAttribute(&v, which, fn) == CUDA_SUCCESS && v > 0 ? (uint32_t)v : 0;
+}
+
+/* On the device for good: a lazily loaded kernel would be loaded by its first launch, which locks.
+ */
+static bool load_text(const char *text, const char *name, CUmodule *ret_mod, CUfunction *ret_fn)
+{
+	CUmodule mod;
+
+	if (cu.cuModuleLoadDataEx(&mod, text, 0, NULL, NULL) != CUDA_SUCCESS)
+		return false;
+	if (cu.cuModuleGetFunction(ret_fn, mod, name) == CUDA_SUCCESS &&
+		(!cu.cuFuncLoad || cu.cuFuncLoad(*ret_fn) == CUDA_SUCCESS)) {
+		*ret_mod = mod;
+		return true;
+	}
+	cu.cuModuleUnload(mod);
+	return false;
+}
+
+static bool load_closer(void)
+{
+	CUmodule mod;
+
+	return closer || load_text(pass_closer_ptx(), CTL_CLOSER, &mod, &closer);
+}
+
+static struct form *load(const struct kernel *k, struct made *m)
+{
+	struct form *f = calloc(1, sizeof(*f));
+	struct shim_inside in;
+	bool ok = false;
+
+	if (!f)
+		return NULL;
+	fence_begin(FENCE_LOADS);
+	if (shim_enter(&in) == CUDA_SUCCESS)
+		ok = load_text(m->text.at, k->name, &f->mod, &f->fn) &&
+		     (m->info.tier != PASS_GUARD || load_closer());
+	if (ok) {
+		f->regs = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		f->static_shared = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		f->max_threads = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	}
+	shim_leave(&in);
+	fence_end();
+	if (!ok) {
+		free(f);
+		return NULL;
+	}
+	f->info = m->info;
+	f->offsets = m->offsets;
+	f->sizes = m->sizes;
+	m->offsets = m->sizes = NULL;
+	pthread_mutex_init(&f->lock, NULL);
+	return f;
+}
+
+int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why)
+{
+	struct made m = {0};
+	struct form *f;
+	uint8_t key[32];
+	int r = 0;
+
+	key_of(k, c, key);
+	if (!from_cache(key, &m)) {
+		made_finish(&m);
+		m = (struct made){0};
+		r = make(k, c, &m, ret_why);
+		if (r == 0 && m.keep)
+			to_cache(key, &m);
+	}
+	if (r == 0) {
+		f = load(k, &m);
+		*ret_why = f ? NULL : "the driver does not load its preemptible form";
+		r = f ? 0 : -ENOEXEC;
+		*ret = f;
+	}
+	made_finish(&m);
+	return r;
+}
+
+void rewrite_unload(struct form *f)
+{
+	struct shim_inside in;
+
+	/* The record of its last launches may still be read: only the code goes. */
+	if (shim.ctx && shim_enter(&in) == CUDA_SUCCESS)
+		cu.cuModuleUnload(f->mod);
+	shim_leave(&in);
+}
