@@ -79,6 +79,13 @@ static void proc_address(void **state)
 	assert_non_null(fake);
 	assert_int_equal(get("cuInit", &fn, 12000, 0, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, dlsym(fake, "cuInit"));
+	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 0, NULL), CUDA_SUCCESS);
+	assert_ptr_equal(fn, sym("cuLaunchKernel"));
+	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 2, NULL), CUDA_SUCCESS);
+	assert_ptr_equal(fn, sym("cuLaunchKernel_ptsz"));
+	/* Its address is not what the fake exports: told by name and version. */
+	assert_int_equal(get("cuMemFree", &fn, 12000, 0, NULL), CUDA_SUCCESS);
+	assert_ptr_equal(fn, sym("cuMemFree_v2"));
 	assert_int_equal(get("cuNothing", &fn, 12000, 0, NULL), CUDA_ERROR_NOT_FOUND);
 	assert_null(fn);
 }

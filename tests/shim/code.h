@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* PTX of the test program, as text: made for no compiler, so that it is there without one. */
+#ifndef HEDDLE_TESTS_SHIM_CODE_H
+#define HEDDLE_TESTS_SHIM_CODE_H
+
+#define PTX_HEAD ".version 7.0\n.target sm_70\n.address_size 64\n"
+
+/* mix(in, out, n, loops): out[i] = hash(in[i], blockIdx). Threads past n return early. */
+#define PTX_MIX(name)                                                                \
+	".visible .entry " name "(.param .u64 in, .param .u64 out, .param .u32 n,\n" \
+	"	.param .u32 loops)\n{\n"                                                   \
+	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<6>;\n	.reg .pred %p<3>;\n"               \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"   \
+	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	ld.param.u32 %r5, [n];\n"                 \
+	"	setp.ge.u32 %p1, %r4, %r5;\n	@%p1 bra DONE;\n"                             \
+	"	ld.param.u64 %rd1, [in];\n	cvta.to.global.u64 %rd1, %rd1;\n"               \
+	"	ld.param.u64 %rd2, [out];\n	cvta.to.global.u64 %rd2, %rd2;\n"              \
+	"	mul.wide.u32 %rd3, %r4, 4;\n	add.s64 %rd1, %rd1, %rd3;\n"                  \
+	"	add.s64 %rd2, %rd2, %rd3;\n	ld.global.u32 %r6, [%rd1];\n"                  \
+	"	ld.param.u32 %r7, [loops];\n"                                              \
+	"LOOP:\n	setp.eq.u32 %p2, %r7, 0;\n	@%p2 bra OUT;\n"                         \
+	"	mad.lo.u32 %r6, %r6, 1664525, 1013904223;\n	shr.u32 %r8, %r6, 7;\n"        \
+	"	xor.b32 %r6, %r6, %r8;\n	sub.u32 %r7, %r7, 1;\n	bra LOOP;\n"               \
+	"OUT:\n	add.u32 %r6, %r6, %r1;\n	st.global.u32 [%rd2], %r6;\n"               \
+	"DONE:\n	ret;\n}\n"
+
+/* sum(in, out): each block's 128 values, through shared memory and barriers. */
+#define PTX_SUM                                                                       \
+	".visible .entry sum(.param .u64 in, .param .u64 out)\n{\n"                   \
+	"	.shared .align 4 .b8 part[512];\n"                                          \
+	"	.reg .b32 %r<16>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"                \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"    \
+	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n"                                           \
+	"	ld.param.u64 %rd1, [in];\n	cvta.to.global.u64 %rd1, %rd1;\n"                \
+	"	mul.wide.u32 %rd3, %r4, 4;\n	add.s64 %rd1, %rd1, %rd3;\n"                   \
+	"	ld.global.u32 %r6, [%rd1];\n	shl.b32 %r7, %r3, 2;\n	mov.u32 %r8, part;\n"   \
+	"	add.u32 %r7, %r7, %r8;\n	st.shared.u32 [%r7], %r6;\n	mov.u32 %r9, "         \
+	"64;\n"                                                                       \
+	"AGAIN:\n	bar.sync 0;\n	setp.ge.u32 %p1, %r3, %r9;\n	@%p1 bra SKIP;\n"        \
+	"	shl.b32 %r10, %r9, 2;\n	add.u32 %r10, %r10, %r7;\n"                         \
+	"	ld.shared.u32 %r11, [%r10];\n	ld.shared.u32 %r12, [%r7];\n"                 \
+	"	add.u32 %r12, %r12, %r11;\n	st.shared.u32 [%r7], %r12;\n"                   \
+	"SKIP:\n	shr.u32 %r9, %r9, 1;\n	setp.ne.u32 %p2, %r9, 0;\n	@%p2 bra AGAIN;\n" \
+	"	setp.ne.u32 %p3, %r3, 0;\n	@%p3 bra DONE;\n	ld.shared.u32 %r13, "           \
+	"[part];\n"                                                                   \
+	"	ld.param.u64 %rd4, [out];\n	cvta.to.global.u64 %rd4, %rd4;\n"               \
+	"	mul.wide.u32 %rd5, %r1, 4;\n	add.s64 %rd4, %rd4, %rd5;\n"                   \
+	"	st.global.u32 [%rd4], %r13;\n"                                              \
+	"DONE:\n	ret;\n}\n"
+
+/* early(in, out, n): an early return that is not uniform before a full-mask shuffle: guard tier. */
+#define PTX_EARLY                                                                    \
+	".visible .entry early(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n" \
+	"	.reg .b32 %r<16>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"               \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"   \
+	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	ld.param.u32 %r5, [n];\n"                 \
+	"	setp.ge.u32 %p1, %r4, %r5;\n	@%p1 ret;\n"                                  \
+	"	ld.param.u64 %rd1, [in];\n	cvta.to.global.u64 %rd1, %rd1;\n"               \
+	"	ld.param.u64 %rd2, [out];\n	cvta.to.global.u64 %rd2, %rd2;\n"              \
+	"	mul.wide.u32 %rd3, %r4, 4;\n	add.s64 %rd1, %rd1, %rd3;\n"                  \
+	"	add.s64 %rd2, %rd2, %rd3;\n	ld.global.u32 %r6, [%rd1];\n"                  \
+	"	shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n	add.u32 %r6, %r6, %r7;\n"        \
+	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
+
+/* count(out): module variables: a counter, a table of constants, an initialised word. */
+#define PTX_COUNT                                                                    \
+	".visible .global .align 4 .u32 counter;\n.global .align 4 .u32 step = 3;\n" \
+	".visible .const .align 4 .b32 table[4] = {5, 6, 7, 8};\n"                   \
+	".visible .entry count(.param .u64 out)\n{\n"                                \
+	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<8>;\n"                                   \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"   \
+	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	and.b32 %r5, %r4, 3;\n"                   \
+	"	mul.wide.u32 %rd1, %r5, 4;\n	mov.u64 %rd2, table;\n	add.s64 %rd1, %rd1, "  \
+	"%rd2;\n"                                                                    \
+	"	ld.const.u32 %r6, [%rd1];\n	ld.const.u32 %r7, [table+4];\n"                \
+	"	ld.global.u32 %r8, [step];\n	add.u32 %r6, %r6, %r7;\n	add.u32 %r6, "       \
+	"%r6, %r8;\n"                                                                \
+	"	mov.u64 %rd3, counter;\n	red.global.add.u32 [%rd3], %r8;\n"                \
+	"	ld.param.u64 %rd4, [out];\n	cvta.to.global.u64 %rd4, %rd4;\n"              \
+	"	mul.wide.u32 %rd5, %r4, 4;\n	add.s64 %rd4, %rd4, %rd5;\n"                  \
+	"	st.global.u32 [%rd4], %r6;\n	ret;\n}\n"
+
+#endif

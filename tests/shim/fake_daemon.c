@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* fake_daemon SOCKET MODE [SEED]: welcomes one tenant after another and writes into their pages:
+ *	grant     everything runs, nobody watches
+ *	watch     everything runs, the tenant tells of each launch
+ *	storm     preempts and grants at random, a few thousand times a second
+ *	partial   likewise, a random set of SMs and quotas
+ *	hold      the tenant is held and released every few ms
+ *	suspend   preempts everything it sees, and never grants again
+ *	refuse    refuses
+ *	version   speaks another protocol version
+ *	mute      accepts and says nothing
+ * Prints "ready" once it listens, and on SIGTERM what it did. */
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop;
+static uint64_t preempted, granted, drained, resumed, finished, seen;
+static uint64_t rng = 88172645463325252u;
+
+static void on_term(int sig)
+{
+	stop = 1;
+}
+
+static uint32_t rnd(uint32_t below)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 33) % below;
+}
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static void store(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+struct known {
+	bool known, running;
+	uint64_t id;
+	uint32_t drains, launches;
+};
+
+struct tenant {
+	int sock, kick, wake;
+	struct wire_page *page;
+	struct known slot[WIRE_SLOTS];
+	uint32_t n_sms;
+};
+
+static void wake(struct tenant *t)
+{
+	uint64_t one = 1;
+
+	__atomic_fetch_add(&t->page->seq, 1, __ATOMIC_RELEASE);
+	if (write(t->wake, &one, sizeof(one)) < 0)
+		stop = 1;
+}
+
+static void word(struct tenant *t, struct wire_slot *w, struct known *k, const char *mode)
+{
+	bool run = !k->running;
+
+	if (!strcmp(mode, "suspend"))
+		run = false;
+	if (!strcmp(mode, "partial")) {
+		for (uint32_t sm = 0; sm < CTL_MAX_SMS; sm++)
+			w->host.quota[sm] = (uint8_t)(rnd(2) ? rnd(3) : CTL_NO_QUOTA);
+		w->host.quota[rnd(t->n_sms)] = CTL_NO_QUOTA;
+		run = true;
+		store(&w->grow, load(&w->grow) + 1);
+	} else {
+		memset(w->host.quota, run ? CTL_NO_QUOTA : 0, sizeof(w->host.quota));
+	}
+	store(&w->host.seq, load(&w->host.seq) + 1);
+	k->running = run;
+	if (run) {
+		store(&w->granted, 1);
+		granted++;
+		wake(t);
+	} else {
+		store(&w->granted, 0);
+		w->preemptions++;
+		preempted++;
+	}
+}
+
+static void look(struct tenant *t, unsigned i, const char *mode)
+{
+	struct wire_slot *w = &t->page->slots[i];
+	struct known *k = &t->slot[i];
+	uint32_t state = load(&w->state);
+
+	if (state == WIRE_SLOT_CLOSED) {
+		store(&w->granted, 0);
+		store(&w->state, WIRE_SLOT_FREE);
+		finished += k->known || load(&w->host.done) == w->gen + 1;
+		memset(k, 0, sizeof(*k));
+		return;
+	}
+	if (state != WIRE_SLOT_SUBMITTED)
+		return;
+	if (!k->known || k->id != w->id) {
+		*k = (struct known){.known = true, .id = w->id, .launches = 1};
+		k->running = w->host.quota[0] != 0;
+		store(&w->granted, k->running);
+		seen++;
+	}
+	if (load(&w->host.done) == w->gen + 1)
+		return;
+	if (load(&w->host.drains) != k->drains) {
+		k->drains = load(&w->host.drains);
+		drained++;
+		if (k->running)
+			wake(t);
+	}
+	if (load(&w->launches) != k->launches) {
+		resumed++;
+		k->launches = load(&w->launches);
+	}
+	if (!strcmp(mode, "storm") && rnd(k->running ? 6 : 3) == 0)
+		word(t, w, k, mode);
+	else if (!strcmp(mode, "partial") && rnd(6) == 0)
+		word(t, w, k, mode);
+	else if (!strcmp(mode, "suspend") && k->running)
+		word(t, w, k, mode);
+	else if (!strcmp(mode, "hold") && !load(&t->page->hold) && !k->running)
+		word(t, w, k, mode);
+}
+
+static void serve(struct tenant *t, const char *mode)
+{
+	bool quiet = !strcmp(mode, "grant");
+	unsigned round = 0;
+
+	store(&t->page->watch, !quiet);
+	while (!stop) {
+		struct pollfd p[2] = {{t->kick, POLLIN, 0}, {t->sock, POLLIN, 0}};
+		struct timespec ts = {0, quiet ? 5000000 : 100000};
+		uint64_t n;
+		char byte;
+
+		ppoll(p, 2, &ts, NULL);
+		if (p[0].revents && read(t->kick, &n, sizeof(n)) < 0)
+			break;
+		if (p[1].revents && recv(t->sock, &byte, 1, MSG_DONTWAIT) == 0)
+			break;
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+		store(&t->page->alive_ms, (uint32_t)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000));
+		if (!strcmp(mode, "hold") && round++ % 50 == 0) {
+			store(&t->page->hold, !load(&t->page->hold));
+			wake(t);
+		}
+		for (unsigned i = 0; i < WIRE_SLOTS; i++)
+			look(t, i, mode);
+	}
+}
+
+static void greet(int conn, const char *mode)
+{
+	struct tenant t = {.sock = conn};
+	char buf[WIRE_MAX_BYTES];
+	struct wire_hello *h = (struct wire_hello *)buf;
+	struct wire_welcome w = {.tenant = 1};
+	struct wire_refused no = {.error = EPERM, .why = "told to"};
+	unsigned n_fds;
+	int fd, r;
+
+	r = wire_recv(conn, buf, sizeof(buf), NULL, 0, &n_fds);
+	if (r <= 0 || wire_check(buf, (size_t)r) < 0 || h->head.type != WIRE_HELLO)
+		return;
+	t.n_sms = h->n_sms;
+	if (!strcmp(mode, "refuse")) {
+		wire_head_init(&no.head, WIRE_REFUSED, sizeof(no));
+		wire_send(conn, &no, NULL, 0);
+		return;
+	}
+	if (!strcmp(mode, "mute")) {
+		while (!stop)
+			pause();
+		return;
+	}
+	if (wire_page_create(1, &t.page, &fd) < 0)
+		return;
+	t.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wire_head_init(&w.head, WIRE_WELCOME, sizeof(w));
+	w.page_bytes = t.page->bytes;
+	w.priority = h->priority;
+	w.weight = h->weight;
+	if (getenv("FAKE_MIN_NS"))
+		w.min_managed_ns = (uint32_t)atoi(getenv("FAKE_MIN_NS"));
+	if (!strcmp(mode, "version"))
+		w.head.protocol++;
+	if (wire_send(conn, &w, (int[]){fd, t.kick, t.wake}, 3) >= 0)
+		serve(&t, mode);
+	printf("native %u opaque %u of %u\n", t.page->managed_native, t.page->opaque_completed,
+		t.page->opaque_submitted);
+	fflush(stdout);
+	close(fd);
+	close(t.kick);
+	close(t.wake);
+	wire_page_unmap(t.page);
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), conn;
+	struct sigaction sa = {.sa_handler = on_term};
+
+	if (argc < 3)
+		return 2;
+	if (argc > 3)
+		rng ^= strtoull(argv[3], NULL, 0) * 0x9e3779b97f4a7c15u;
+	sigaction(SIGTERM, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", argv[1]);
+	unlink(argv[1]);
+	if (bind(s, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(s, 8) < 0) {
+		perror(argv[1]);
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (!stop && (conn = accept(s, NULL, NULL)) >= 0) {
+		greet(conn, argv[2]);
+		close(conn);
+		if (!strcmp(argv[2], "suspend"))
+			break;
+	}
+	printf("seen %llu finished %llu preempted %llu granted %llu drained %llu resumed %llu\n",
+		(unsigned long long)seen, (unsigned long long)finished,
+		(unsigned long long)preempted, (unsigned long long)granted,
+		(unsigned long long)drained, (unsigned long long)resumed);
+	unlink(argv[1]);
+	return 0;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A program of the driver API that knows nothing of heddle: prog SCENARIO [ROUNDS] [BLOCKS]
+ * [LOOPS]. Prints result codes and digests of what it computed: the same text whoever runs it. */
+#include "code.h"
+#include "dev/cu_link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS 128
+#define STREAMS 40
+
+static unsigned rounds = 4, blocks = 64, loops = 200;
+static unsigned n; /* elements */
+static CUcontext ctx;
+static CUmodule mod;
+static CUfunction mix, sum, early, count;
+
+static void check(CUresult r, const char *what)
+{
+	if (r != CUDA_SUCCESS) {
+		printf("%s: %d\n", what, (int)r);
+		exit(1);
+	}
+}
+#define DO(call) check(call, #call)
+
+static CUdeviceptr buffer(unsigned words, unsigned seed)
+{
+	unsigned *h = malloc(words * 4);
+	CUdeviceptr d;
+
+	for (unsigned i = 0; i < words; i++)
+		h[i] = (seed + i) * 2654435761u;
+	DO(cuMemAlloc(&d, words * 4));
+	DO(cuMemcpyHtoD(d, h, words * 4));
+	free(h);
+	return d;
+}
+
+static void digest(const char *what, CUdeviceptr d, unsigned words)
+{
+	unsigned *h = malloc(words * 4);
+	unsigned long long x = 14695981039346656037ull;
+
+	DO(cuMemcpyDtoH(h, d, words * 4));
+	for (unsigned i = 0; i < words; i++)
+		x = (x ^ h[i]) * 1099511628211ull;
+	printf("%s %016llx\n", what, x);
+	free(h);
+}
+
+static void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s)
+{
+	unsigned n_less = n - 5;
+	void *p[] = {&in, &out, &n_less, &loops};
+
+	DO(cuLaunchKernel(fn, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+}
+
+/* Two buffers, back and forth: each launch needs the one before. */
+static void chain(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	CUstream s;
+
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, s);
+		do_mix(mix, b, a, s);
+	}
+	DO(cuStreamSynchronize(s));
+	digest("chain", a, n);
+	void *p[] = {&a, &b};
+	DO(cuLaunchKernel(sum, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+	DO(cuStreamSynchronize(s));
+	digest("sum", b, blocks);
+	DO(cuStreamDestroy(s));
+	DO(cuMemFree(a));
+	DO(cuMemFree(b));
+}
+
+/* A ring of streams, each waiting for the one before by an event. */
+static void events(void)
+{
+	CUdeviceptr d[4];
+	CUstream s[4];
+	CUevent e[4];
+
+	for (int i = 0; i < 4; i++) {
+		d[i] = buffer(n, (unsigned)i);
+		DO(cuStreamCreate(&s[i], i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+		DO(cuEventCreate(&e[i], CU_EVENT_DISABLE_TIMING));
+	}
+	for (unsigned i = 0; i < rounds * 4; i++) {
+		unsigned me = i % 4, before = (i + 3) % 4;
+
+		if (i)
+			DO(cuStreamWaitEvent(s[me], e[before], 0));
+		do_mix(mix, d[before], d[me], s[me]);
+		DO(cuEventRecord(e[me], s[me]));
+	}
+	DO(cuEventSynchronize(e[(rounds * 4 - 1) % 4]));
+	for (int i = 0; i < 4; i++)
+		digest("events", d[i], n);
+	DO(cuCtxSynchronize());
+}
+
+/* The legacy default stream between blocking streams; the thread's own beside them. */
+static void defaults(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3), d = buffer(n, 4);
+	CUstream s, t;
+
+	DO(cuStreamCreate(&s, CU_STREAM_DEFAULT));
+	DO(cuStreamCreate(&t, CU_STREAM_DEFAULT));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, s);
+		do_mix(mix, b, c, NULL); /* after s */
+		do_mix(mix, c, a, t);    /* after the default stream */
+		do_mix(mix, a, b, CU_STREAM_LEGACY);
+		do_mix(mix, b, a, s);
+		do_mix(mix, d, d, CU_STREAM_PER_THREAD);
+		DO(cuMemsetD32Async(c, i, n / 2, CU_STREAM_LEGACY));
+	}
+	digest("defaults", a, n); /* a synchronous copy waits for all of them */
+	digest("defaults", b, n);
+	digest("defaults", c, n);
+	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	digest("own", d, n);
+}
+
+static void many(unsigned flags)
+{
+	CUdeviceptr d[STREAMS], o[STREAMS];
+	CUstream s[STREAMS];
+	CUevent e;
+
+	for (int i = 0; i < STREAMS; i++) {
+		d[i] = buffer(n, (unsigned)i);
+		o[i] = buffer(n, 0);
+		DO(cuStreamCreate(&s[i], flags));
+	}
+	DO(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	for (unsigned r = 0; r < rounds; r++) {
+		for (int i = 0; i < STREAMS; i++) {
+			do_mix(mix, d[i], o[i], s[i]);
+			do_mix(mix, o[i], d[i], s[i]);
+		}
+		/* All wait for the first. */
+		DO(cuEventRecord(e, s[0]));
+		for (int i = 1; i < STREAMS; i++)
+			DO(cuStreamWaitEvent(s[i], e, 0));
+	}
+	DO(cuCtxSynchronize());
+	for (int i = 0; i < STREAMS; i++)
+		digest("many", d[i], n);
+	for (int i = 0; i < STREAMS; i++)
+		DO(cuStreamDestroy(s[i]));
+}
+
+/* Captured launches must not be managed; what runs beside may be. */
+static void capture(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
+	CUgraphExec exec;
+	CUgraph graph;
+	CUstream s, t;
+
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	DO(cuStreamCreate(&t, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, c, c, t);
+		DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+		do_mix(mix, a, b, s);
+		do_mix(mix, c, c, t);
+		do_mix(mix, b, a, s);
+		DO(cuStreamEndCapture(s, &graph));
+		DO(cuGraphInstantiate(&exec, graph, 0));
+		DO(cuGraphLaunch(exec, s));
+		do_mix(mix, a, b, s);
+		DO(cuGraphLaunch(exec, s));
+		DO(cuStreamSynchronize(s));
+		DO(cuGraphExecDestroy(exec));
+		DO(cuGraphDestroy(graph));
+	}
+	DO(cuCtxSynchronize());
+	digest("capture", a, n);
+	digest("beside", c, n);
+}
+
+/* Frees and loads while launches are under way, and first launches of what was just loaded. */
+static void locks(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	char ptx[8192];
+	CUstream s;
+
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		CUdeviceptr tmp;
+		CUfunction fresh;
+		CUmodule m;
+
+		do_mix(mix, a, b, s);
+		DO(cuMemAlloc(&tmp, 4096));
+		snprintf(ptx, sizeof(ptx), "%s// %u\n%s", PTX_HEAD, i, PTX_MIX("fresh"));
+		DO(cuModuleLoadData(&m, ptx));
+		DO(cuModuleGetFunction(&fresh, m, "fresh"));
+		do_mix(mix, b, a, s);
+		do_mix(fresh, a, b, s);
+		do_mix(fresh, b, a, NULL);
+		DO(cuMemFree(tmp));
+		DO(cuStreamSynchronize(s));
+		DO(cuModuleUnload(m));
+	}
+	DO(cuCtxSynchronize());
+	digest("locks", a, n);
+	digest("locks", b, n);
+}
+
+static void guard(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	unsigned less = n - 37;
+	CUstream s;
+
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		void *p[] = {&a, &b, &less}, *q[] = {&b, &a, &less};
+
+		DO(cuLaunchKernel(early, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+		do_mix(mix, b, b, s);
+		DO(cuLaunchKernel(early, blocks, 1, 1, THREADS, 1, 1, 0, s, q, NULL));
+	}
+	DO(cuStreamSynchronize(s));
+	digest("guard", a, n);
+	digest("guard", b, n);
+}
+
+static void globals(void)
+{
+	CUdeviceptr a = buffer(n, 1), at;
+	unsigned value = 11;
+	size_t bytes;
+	CUstream s;
+
+	DO(cuModuleGetGlobal(&at, &bytes, mod, "table"));
+	printf("table %zu\n", bytes);
+	DO(cuMemcpyHtoD(at, &value, 4));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		void *p[] = {&a};
+
+		DO(cuLaunchKernel(count, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+	}
+	DO(cuStreamSynchronize(s));
+	DO(cuModuleGetGlobal(&at, &bytes, mod, "counter"));
+	DO(cuMemcpyDtoH(&value, at, 4));
+	printf("counter %u of %u\n", value, rounds * n * 3);
+	digest("globals", a, n);
+}
+
+/* Parameters by buffer, launches by configuration. */
+static void params(void)
+{
+	struct {
+		CUdeviceptr in, out;
+		unsigned n, loops;
+	} p = {buffer(n, 1), buffer(n, 2), n, loops};
+	size_t bytes = sizeof(p);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &p, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+		CU_LAUNCH_PARAM_END};
+	void *list[] = {&p.out, &p.in, &p.n, &p.loops};
+	CUlaunchConfig c = {blocks, 1, 1, THREADS, 1, 1, 0, NULL, NULL, 0};
+
+	for (unsigned i = 0; i < rounds; i++) {
+		DO(cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 0, NULL, NULL, extra));
+		DO(cuLaunchKernelEx(&c, mix, list, NULL));
+	}
+	digest("params", p.in, n);
+}
+
+/* Errors are the driver's own, whoever launches. */
+static void errors(void)
+{
+	CUdeviceptr a = buffer(n, 1), bad = 0x10;
+	void *p[] = {&bad, &a, &n, &loops};
+
+	printf("%d\n", cuLaunchKernel(mix, 0, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
+	printf("%d\n", cuLaunchKernel(mix, 1, 1, 1, 4096, 1, 1, 0, NULL, p, NULL));
+	printf("%d\n", cuLaunchKernel(mix, 1, 1, 1, 32, 1, 1, 1 << 30, NULL, p, NULL));
+	printf("%d\n", cuModuleLoadData(&(CUmodule){NULL}, "no ptx"));
+	printf("%d\n", cuModuleGetFunction(&(CUfunction){NULL}, mod, "nothing"));
+	do_mix(mix, a, a, NULL);
+	printf("%d\n", cuCtxSynchronize());
+	printf("%d\n", cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
+	printf("%d\n", cuCtxSynchronize());
+	printf("%d\n", cuMemFree(a));
+	printf("%d\n", cuCtxSynchronize());
+}
+
+/* A child of fork that uses the GPU anew, from a parent that has not begun. */
+static int forked(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid)
+		return waitpid(pid, &status, 0) == pid ? status : 1;
+	return -1;
+}
+
+static void load(void)
+{
+	static const char ptx[] = PTX_HEAD PTX_MIX("mix") PTX_SUM PTX_EARLY PTX_COUNT;
+	CUdevice dev;
+
+	DO(cuInit(0));
+	DO(cuDeviceGet(&dev, 0));
+	DO(cuDevicePrimaryCtxRetain(&ctx, dev));
+	DO(cuCtxSetCurrent(ctx));
+	DO(cuModuleLoadData(&mod, ptx));
+	DO(cuModuleGetFunction(&mix, mod, "mix"));
+	DO(cuModuleGetFunction(&sum, mod, "sum"));
+	DO(cuModuleGetFunction(&early, mod, "early"));
+	DO(cuModuleGetFunction(&count, mod, "count"));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} scenarios[] = {{"chain", chain}, {"events", events}, {"defaults", defaults},
+		{"capture", capture}, {"locks", locks}, {"guard", guard}, {"globals", globals},
+		{"params", params}, {"errors", errors}};
+	const char *what = argc > 1 ? argv[1] : "";
+	struct timespec t0, t1;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 2)
+		rounds = (unsigned)atoi(argv[2]);
+	if (argc > 3)
+		blocks = (unsigned)atoi(argv[3]);
+	if (argc > 4)
+		loops = (unsigned)atoi(argv[4]);
+	n = blocks * THREADS;
+	if (!strcmp(what, "fork")) {
+		int status = forked();
+
+		if (status >= 0)
+			return status != 0;
+		what = "chain";
+	}
+	load();
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	if (!strcmp(what, "many"))
+		many(CU_STREAM_NON_BLOCKING);
+	if (!strcmp(what, "many-blocking"))
+		many(CU_STREAM_DEFAULT);
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (!strcmp(what, scenarios[i].name) || !strcmp(what, "all"))
+			scenarios[i].run();
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	if (getenv("PROG_TIME"))
+		fprintf(stderr, "%s %.1f ms\n", what,
+			(t1.tv_sec - t0.tv_sec) * 1e3 + (t1.tv_nsec - t0.tv_nsec) / 1e6);
+	return 0;
+}
