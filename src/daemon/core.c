@@ -153,6 +153,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 		t->next->prev = t;
 	dev->tenants = t;
 	dev->n_tenants++;
+	page->alive_ms = (uint32_t)(t->joined_ns / 1000000);
 	page->tenant = t->id;
 	page->priority = (uint32_t)priority;
 	page->weight = weight;
@@ -246,19 +247,31 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 	return next;
 }
 
+/* Somebody there waits for a word of ours. */
+static bool is_waited_for(const struct hd_device *dev)
+{
+	if (sched_contended(dev->sched))
+		return true;
+	for (const struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		if (__atomic_load_n(&t->page->opaque_waiting, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
 uint64_t hd_run(struct hd *d)
 {
-	uint64_t next = UINT64_MAX, now;
-	bool contended = false;
+	uint64_t next = UINT64_MAX, now = d->io.now_ns(d->io.user);
+	bool waited_for = false;
 
+	/* Before anybody is held, so that nobody meets a hold beside an old sign of life. */
+	if (now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
+		say_alive(d, now);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		next = MIN(next, run_device(d, dev));
-		contended |= sched_contended(dev->sched);
+		waited_for |= is_waited_for(dev);
 	}
-	now = d->io.now_ns(d->io.user);
-	if (contended && now - d->last_alive_ns >= ALIVE_TICK_NS / 2)
-		say_alive(d, now);
-	return contended ? MIN(next, ALIVE_TICK_NS) : next;
+	return waited_for ? MIN(next, ALIVE_TICK_NS) : next;
 }
 
 bool hd_in_handover(const struct hd *d)

@@ -28,6 +28,7 @@ struct record {
 	uint64_t launch, total, submit_ns, store_ns;
 	uint32_t sms, preemptions, seq, drained_seq;
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
+	uint64_t handover_ns;
 	struct sched_info info;
 	char name[64]; /* of the program, or of the kernel */
 };
@@ -84,6 +85,8 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "waited_ns", r->info.waited_ns);
 	json_uint(j, "ran_ns", r->info.ran_ns);
 	json_uint(j, "cost_ns", r->info.cost_ns);
+	if (r->handover_ns)
+		json_uint(j, "handover_ns", r->handover_ns);
 	json_uint(j, "drained_seq", r->drained_seq);
 	json_uint(j, "device_arrived_ns", r->arrived_ns);
 	json_uint(j, "device_seen_ns", r->seen_ns);
@@ -212,6 +215,7 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.sms = n_sms;
 	r.preemptions = s->preemptions;
 	r.seq = s->seq;
+	r.handover_ns = s->handover_ns;
 	r.drained_seq = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
 	r.arrived_ns = __atomic_load_n(&h->arrived_ns, __ATOMIC_RELAXED);
 	r.seen_ns = __atomic_load_n(&h->seen_ns, __ATOMIC_RELAXED);

@@ -17,12 +17,13 @@
 #include <unistd.h>
 
 static const char usage_text[] =
-	"usage: heddled [--policy none|hpf] [--mps on|off] [--socket PATH] [--events FILE]\n"
-	"               [--set KEY=VALUE]... [--foreground]\n"
+	"usage: heddled [--policy none|hpf] [--mps on|off] [--socket PATH] [--temporal]\n"
+	"               [--events FILE] [--set KEY=VALUE]... [--foreground]\n"
 	"  --policy NAME     hpf: the highest waiting priority runs, the shortest among equals;\n"
 	"                    none: everything is granted\n"
 	"  --mps on|off      own an MPS control daemon (default off)\n"
 	"  --socket PATH     where to listen\n"
+	"  --temporal        preempt whole devices only, never some SMs\n"
 	"  --events FILE     log every event and decision as JSON lines\n"
 	"  --set KEY=VALUE   any key of heddled.conf\n"
 	"  --config-root DIR read the configuration below DIR\n"
@@ -58,12 +59,23 @@ static int set_pair(struct hd_config *c, const char *pair)
 	return config_set(c, key, eq + 1);
 }
 
-enum { OPT_POLICY = 256, OPT_MPS, OPT_SOCKET, OPT_EVENTS, OPT_SET, OPT_ROOT, OPT_FG, OPT_VERSION };
+enum {
+	OPT_POLICY = 256,
+	OPT_MPS,
+	OPT_SOCKET,
+	OPT_EVENTS,
+	OPT_SET,
+	OPT_ROOT,
+	OPT_TEMPORAL,
+	OPT_FG,
+	OPT_VERSION
+};
 static const struct option options[] = {
 	{"policy", required_argument, NULL, OPT_POLICY},
 	{"mps", required_argument, NULL, OPT_MPS},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"events", required_argument, NULL, OPT_EVENTS},
+	{"temporal", no_argument, NULL, OPT_TEMPORAL},
 	{"set", required_argument, NULL, OPT_SET},
 	{"config-root", required_argument, NULL, OPT_ROOT},
 	{"foreground", no_argument, NULL, OPT_FG},
@@ -107,6 +119,9 @@ static int parse(struct hd_config *c, int argc, char **argv)
 			r = strlen(optarg) < sizeof(c->events) ? 0 : -EINVAL;
 			if (r == 0)
 				strcpy(c->events, optarg);
+			break;
+		case OPT_TEMPORAL:
+			c->temporal = true;
 			break;
 		case OPT_ROOT:
 		case OPT_FG:

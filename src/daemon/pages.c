@@ -90,10 +90,12 @@ static void saw_drained(struct hd *d, struct hd_slot *s, uint64_t now)
 	if (s->draining) {
 		s->draining = false;
 		dev->draining--;
+		s->handover_ns = now - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
-			(uint32_t)MIN(now - s->store_ns, UINT32_MAX);
+			(uint32_t)MIN(s->handover_ns, UINT32_MAX);
 	}
 	hd_event_launch(d, "drained", s, 0);
+	s->handover_ns = 0;
 	sched_drained(dev->sched, now, s->launch);
 }
 

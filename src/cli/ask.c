@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Asking heddled. */
+#include "cli/ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define TIMEOUT_MS 2000
+
+int ask_path(const char *socket, char *ret, size_t max)
+{
+	if (!socket)
+		return wire_socket_path(ret, max, false);
+	return snprintf(ret, max, "%s", socket) < (int)max ? 0 : -ENAMETOOLONG;
+}
+
+static int ask(const char *socket, const void *question)
+{
+	char path[108];
+	int fd = ask_path(socket, path, sizeof(path)), r;
+
+	if (fd < 0)
+		return fd;
+	fd = wire_connect(path, TIMEOUT_MS);
+	if (fd < 0)
+		return fd;
+	r = wire_send(fd, question, NULL, 0);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+/* One checked message. Its type, or negative errno. */
+static int answer(int fd, void *msg)
+{
+	struct wire_head head;
+	int n = wire_recv(fd, msg, WIRE_MAX_BYTES, NULL, 0, NULL), r;
+
+	if (n <= 0)
+		return n == 0 ? -ECONNRESET : n == -EAGAIN ? -ETIMEDOUT : n;
+	r = wire_check(msg, (size_t)n);
+	if (r < 0)
+		return r;
+	memcpy(&head, msg, sizeof(head));
+	return head.type == WIRE_REFUSED ? -EACCES : (int)head.type;
+}
+
+int ask_status(const char *socket, struct wire_status *ret)
+{
+	_Alignas(8) char msg[WIRE_MAX_BYTES];
+	struct wire_status q = {0};
+	int fd, r;
+
+	wire_head_init(&q.head, WIRE_STATUS, sizeof(q));
+	fd = ask(socket, &q);
+	if (fd < 0)
+		return fd;
+	r = answer(fd, msg);
+	close(fd);
+	if (r < 0)
+		return r;
+	if (r != WIRE_STATUS)
+		return -EBADMSG;
+	memcpy(ret, msg, sizeof(*ret));
+	return 0;
+}
+
+int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user)
+{
+	_Alignas(8) char msg[WIRE_MAX_BYTES];
+	struct wire_head q;
+	int fd, r;
+
+	wire_head_init(&q, WIRE_LIST, sizeof(q));
+	fd = ask(socket, &q);
+	if (fd < 0)
+		return fd;
+	while ((r = answer(fd, msg)) == WIRE_ROW)
+		fn(user, (const struct wire_row *)(void *)msg);
+	close(fd);
+	if (r < 0)
+		return r;
+	return r == WIRE_END ? 0 : -EBADMSG;
+}
+
+int ask_failed(const struct cli *c, const char *socket, int error)
+{
+	char path[108] = "";
+
+	ask_path(socket, path, sizeof(path));
+	switch (error) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return cli_error(c, "start it: heddled", "no heddled listens on %s", path);
+	case -EPROTO:
+		return cli_error(c, "heddle and heddled must come from the same release",
+			"the heddled at %s speaks another protocol version", path);
+	case -EACCES:
+		return cli_error(c, "who may: the daemon's user and the members of its group",
+			"%s: not permitted", path);
+	default:
+		return cli_error(c, NULL, "%s: %s", path, strerror(-error));
+	}
+}
+
+const char *ask_priority_name(int priority, char *buf, size_t size)
+{
+	static const char *const names[] = {"low", "normal", "high"};
+
+	if (priority >= 0 && priority < 3)
+		return names[priority];
+	snprintf(buf, size, "%d", priority);
+	return buf;
+}

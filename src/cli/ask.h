@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Asking heddled: one question, one answer. */
+#ifndef HEDDLE_CLI_ASK_H
+#define HEDDLE_CLI_ASK_H
+
+#include "wire/wire.h"
+
+struct cli;
+
+/* socket: as given on the command line; NULL: where it is looked for. All return 0 or negative
+ * errno: -ENOENT or -ECONNREFUSED no daemon, -EPROTO another version, -EACCES not ours. */
+int ask_path(const char *socket, char *ret, size_t max);
+int ask_status(const char *socket, struct wire_status *ret);
+/* Calls fn for each row, in order. */
+int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
+/* Says why asking failed; CLI_FAILED. */
+int ask_failed(const struct cli *c, const char *socket, int error);
+const char *ask_priority_name(int priority, char *buf, size_t size);
+
+#endif

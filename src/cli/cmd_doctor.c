@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle doctor: what this machine supports, and what can be done for a program: one finding a
+ * line. Looks only; with a program, that is not run. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "cli/program.h"
+#include "dev/dev.h"
+#include "pass/pass.h"
+
+#define MAX_PTX_BYTES (64u << 20)
+
+enum level { OK, NOTE, BAD };
+static const char *const level_names[] = {"ok", "note", "bad"};
+static const char *const tier_names[] = {"managed", "guard", "held"};
+
+struct doctor {
+	struct cli *c;
+	struct json j;
+	unsigned bad, kernels, tiers[3], elf_only;
+	uint32_t cc;
+};
+
+static void HD_PRINTF(4, 5)
+	say(struct doctor *d, enum level level, const char *what, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	d->bad += level == BAD;
+	if (!d->c->json) {
+		strbuf_printf(&d->c->out, "%-4s  %-12s %s\n", level_names[level], what, text);
+		return;
+	}
+	json_begin_object(&d->j, NULL);
+	json_str(&d->j, "level", level_names[level]);
+	json_str(&d->j, "what", what);
+	json_str(&d->j, "text", text);
+	json_end(&d->j, '}');
+}
+
+/* ---- the machine ---- */
+
+static int attribute(const struct cu_api *cu, CUdevice_attribute a, CUdevice dev)
+{
+	int v = 0;
+
+	return cu->cuDeviceGetAttribute && cu->cuDeviceGetAttribute(&v, a, dev) == CUDA_SUCCESS ? v
+												: 0;
+}
+
+static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
+{
+	int n = 0, version = 0;
+	char name[128] = "?";
+	struct cu_api cu;
+	CUdevice dev;
+
+	if (dev_open(kind, NULL, &cu) < 0) {
+		say(d, NOTE, what, "%s",
+			kind == DEV_CPU ? "the virtual GPU's libcuda.so.1 was not found"
+					: "no NVIDIA driver: programs run on the virtual GPU");
+		return;
+	}
+	if (!cu.cuInit || cu.cuInit(0) != CUDA_SUCCESS || !cu.cuDeviceGetCount ||
+		cu.cuDeviceGetCount(&n) != CUDA_SUCCESS || n == 0 ||
+		cu.cuDeviceGet(&dev, 0) != CUDA_SUCCESS) {
+		say(d, NOTE, what, "a driver without a device");
+		dev_close(&cu);
+		return;
+	}
+	if (cu.cuDriverGetVersion)
+		cu.cuDriverGetVersion(&version);
+	if (cu.cuDeviceGetName)
+		cu.cuDeviceGetName(name, sizeof(name), dev);
+	d->cc = (uint32_t)(attribute(&cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev) * 10 +
+			   attribute(&cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
+	say(d, OK, what, "%d x %s, sm_%u, %d SMs, driver API %d.%d", n, name, d->cc,
+		attribute(&cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
+		version % 1000 / 10);
+	dev_close(&cu);
+}
+
+static void check_shim(struct doctor *d)
+{
+	char *lib = NULL;
+
+	if (cli_find_part("lib/heddle/shim/libcuda.so.1", "src/shim/libcuda.so.1", &lib) < 0)
+		say(d, BAD, "shim", "libcuda.so.1 was not found: install heddle as a whole");
+	else
+		say(d, OK, "shim", "%s", lib);
+	free(lib);
+}
+
+static void check_daemon(struct doctor *d)
+{
+	const char *socket = cli_value(d->c, "socket");
+	struct wire_status s;
+	char path[108] = "";
+	struct stat st;
+	int r = ask_status(socket, &s);
+
+	ask_path(socket, path, sizeof(path));
+	if (r == -EPROTO)
+		say(d, BAD, "daemon", "%s: speaks another protocol version", path);
+	else if (r == -EACCES)
+		say(d, BAD, "daemon", "%s: not permitted", path);
+	else if (r < 0)
+		say(d, NOTE, "daemon", "%s: none (%s): programs run natively", path, strerror(-r));
+	if (r < 0)
+		return;
+	say(d, OK, "daemon", "heddled %s on %s, policy %s", s.version, s.socket, s.policy);
+	if (strcmp(s.mps, "on") == 0)
+		say(d, OK, "MPS", "on: a fault of one tenant reaches all");
+	else
+		say(d, OK, "MPS", "off: tenants take turns");
+	if (geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid()))
+		say(d, OK, "priorities", "high, normal, low, and weights");
+	else
+		say(d, NOTE, "priorities",
+			"normal and low, unless heddled's privileged_group has "
+			"this user");
+}
+
+static void check_cache(struct doctor *d)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char dir[4096];
+
+	if (xdg && *xdg == '/')
+		snprintf(dir, sizeof(dir), "%s", xdg);
+	else if (home && *home)
+		snprintf(dir, sizeof(dir), "%s/.cache", home);
+	else {
+		say(d, NOTE, "cache", "no home folder: kernels are rewritten in every process");
+		return;
+	}
+	/* It is made when it is needed: what counts is the nearest folder that exists. */
+	for (char *slash; access(dir, F_OK) < 0 && (slash = strrchr(dir, '/')) && slash != dir;)
+		*slash = 0;
+	if (access(dir, W_OK) == 0)
+		say(d, OK, "cache", "%s can be written", dir);
+	else
+		say(d, NOTE, "cache", "%s: %s: kernels are rewritten in every process", dir,
+			strerror(errno));
+}
+
+/* ---- a program ---- */
+
+static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, const char *why)
+{
+	d->kernels++;
+	d->tiers[tier]++;
+	if (!d->c->json) {
+		strbuf_printf(&d->c->out, "      %-8s %s%s%s\n", tier_names[tier], name,
+			why ? ": " : "", why ? why : "");
+		return;
+	}
+	json_begin_object(&d->j, NULL);
+	json_str(&d->j, "name", name);
+	json_str(&d->j, "tier", tier_names[tier]);
+	json_str(&d->j, "reason", why);
+	json_end(&d->j, '}');
+}
+
+static void classify(struct doctor *d, const char *text, size_t len)
+{
+	struct ptx_module *m = NULL;
+	struct diag_list diags;
+	struct arena a;
+
+	arena_init(&a, 0);
+	diag_init(&diags, &a, "PTX", text, len);
+	if (ptx_parse(text, len, 1u << 30, &diags, &m) == 0) {
+		for (size_t i = 0; i < m->items.len; i++) {
+			const struct ptx_item *item = &m->items.at[i];
+			struct pass_verdict v = {0};
+
+			if (item->kind != PTX_ITEM_FUNC || !item->func->is_entry ||
+				!item->func->has_body)
+				continue;
+			pass_classify(m, item->func, &v);
+			say_kernel(d, item->func->sym->name, v.tier, v.reason);
+		}
+	}
+	if (m)
+		ptx_module_free(m);
+	arena_finish(&a);
+}
+
+struct best {
+	uint32_t limit, arch; /* of the PTX that the device would be given */
+	bool any_ptx, any_elf;
+};
+
+static int find_best(void *user, const struct image_entry *e)
+{
+	struct best *b = user;
+
+	b->any_elf |= e->kind == IMAGE_ELF;
+	if (e->kind != IMAGE_PTX)
+		return 0;
+	b->any_ptx = true;
+	if (e->arch <= b->limit && e->arch > b->arch && (!e->variant || e->arch == b->limit))
+		b->arch = e->arch;
+	return 0;
+}
+
+static int classify_entry(void *user, const struct image_entry *e)
+{
+	struct doctor *d = user;
+	size_t len;
+	char *text;
+
+	if (e->kind != IMAGE_PTX || e->arch != d->cc)
+		return 0;
+	if (image_unpack(e, MAX_PTX_BYTES, &text, &len) < 0)
+		return 0;
+	classify(d, text, len);
+	free(text);
+	return 0;
+}
+
+static int say_elf_kernel(void *user, const char *name, size_t len)
+{
+	struct doctor *d = user;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%.*s", (int)MIN(len, 200), name);
+	say_kernel(d, text, PASS_HELD, "no PTX");
+	return 0;
+}
+
+static int list_elf_entry(void *user, const struct image_entry *e)
+{
+	size_t len;
+	char *cubin;
+
+	if (e->kind != IMAGE_ELF || image_unpack(e, MAX_PTX_BYTES, &cubin, &len) < 0)
+		return 0;
+	image_elf_kernels((struct image_bytes){(const uint8_t *)cubin, len}, say_elf_kernel, user);
+	free(cubin);
+	return 0;
+}
+
+static void check_kernels(struct doctor *d, const struct program *p)
+{
+	struct best b = {.limit = d->cc ? d->cc : 999};
+
+	if (d->c->json) {
+		json_end(&d->j, ']');
+		json_begin_array(&d->j, "kernels");
+	}
+	image_walk(p->file, find_best, &b);
+	d->cc = b.arch;
+	if (b.arch)
+		image_walk(p->file, classify_entry, d);
+	else if (b.any_elf)
+		image_walk(p->file, list_elf_entry, d);
+	if (!d->c->json && d->kernels)
+		strbuf_printf(&d->c->out, "      %u kernels: %u managed, %u guard, %u held\n",
+			d->kernels, d->tiers[0], d->tiers[1], d->tiers[2]);
+	else if (!d->c->json)
+		strbuf_puts(&d->c->out, "      no kernels in the file itself: libraries that it "
+					"loads may hold some\n");
+}
+
+static void check_program(struct doctor *d, const char *name)
+{
+	struct program p;
+	int r = program_open(name, &p);
+
+	if (r < 0) {
+		say(d, BAD, "program", "%s: %s", name, strerror(-r));
+		return;
+	}
+	if (!p.is_elf64)
+		say(d, NOTE, "program", "%s: no 64-bit executable; what it starts is looked at",
+			p.path);
+	else if (!p.is_dynamic)
+		say(d, BAD, "program", "%s: statically linked: no library can be put in front",
+			p.path);
+	else if (p.is_setuid)
+		say(d, BAD, "program", "%s: setuid or setgid: LD_LIBRARY_PATH does not count",
+			p.path);
+	else if (p.has_rpath && p.needs_libcuda)
+		say(d, NOTE, "program", "%s: has an RPATH, which goes before LD_LIBRARY_PATH",
+			p.path);
+	else
+		say(d, OK, "program", "%s: %s", p.path,
+			p.needs_libcuda       ? "linked with libcuda.so.1"
+			: p.needs_libcudart   ? "linked with the shared CUDA runtime"
+			: p.has_static_cudart ? "with the CUDA runtime inside"
+			: p.names_libcuda     ? "loads libcuda.so.1 by itself"
+					      : "names no libcuda.so.1: its libraries may");
+	check_kernels(d, &p);
+	program_close(&p);
+}
+
+static int run(struct cli *c)
+{
+	struct doctor d = {.c = c};
+
+	if (c->json) {
+		cli_json_open(c, &d.j, 1);
+		json_begin_array(&d.j, "findings");
+	}
+	check_device(&d, "virtual GPU", DEV_CPU);
+	check_device(&d, "GPU", DEV_CUDA);
+	check_shim(&d);
+	check_daemon(&d);
+	check_cache(&d);
+	if (c->n_operands)
+		check_program(&d, c->operands[0]);
+	if (c->json) {
+		json_end(&d.j, ']');
+		json_uint(&d.j, "bad", d.bad);
+		json_end(&d.j, '}');
+	}
+	return d.bad ? CLI_FAILED : CLI_OK;
+}
+
+static const struct cli_option options[] = {
+	{0, "socket", "PATH", "the daemon's socket"},
+	{0},
+};
+
+const struct cli_verb cli_verb_doctor = {
+	.name = "doctor",
+	.operands = "[-- PROG [ARG...]]",
+	.summary = "what this machine, or a program, supports",
+	.details =
+		"One finding a line: ok, note (works, less well), bad (does not; exit status 1). "
+		"With "
+		"a program: how it comes to the driver, and for each kernel in its file how it can "
+		"be steered and why not better. The program is not run.",
+	.json = "findings, an array of level (ok, note, bad), what, text; with a program that can "
+		"be read kernels, an array of name, tier (managed, guard, held) and reason (null "
+		"for "
+		"managed); bad, the number of such findings.",
+	.options = options,
+	.max_operands = -1,
+	.flags = CLI_OPERANDS_LAST,
+	.run = run,
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle status: the daemon and its figures. */
+#include <inttypes.h>
+
+#include "cli/ask.h"
+#include "cli/cli.h"
+
+static void add_text(struct strbuf *out, const struct wire_status *s)
+{
+	strbuf_printf(out, "heddled %s, pid %u, up %u s, on %s\n", s->version, s->pid, s->uptime_s,
+		s->socket);
+	strbuf_printf(out, "policy %s, MPS %s\n", s->policy, s->mps);
+	strbuf_printf(out, "%u tenants, %u launches\n", s->tenants, s->launches);
+	strbuf_printf(out,
+		"%" PRIu64 " decisions, %" PRIu64 " grants, %" PRIu64 " preemptions, %" PRIu64
+		" refused, %" PRIu64 " bad messages\n",
+		s->decisions, s->grants, s->preemptions, s->refused, s->bad_messages);
+	if (s->handover_p50_ns)
+		strbuf_printf(out, "hand-over: median %.1f us, 99th percentile %.1f us\n",
+			(double)s->handover_p50_ns / 1e3, (double)s->handover_p99_ns / 1e3);
+}
+
+static void add_json(struct cli *c, const struct wire_status *s)
+{
+	struct json j;
+
+	cli_json_open(c, &j, 1);
+	json_str(&j, "version", s->version);
+	json_uint(&j, "pid", s->pid);
+	json_uint(&j, "uptime_s", s->uptime_s);
+	json_str(&j, "socket", s->socket);
+	json_str(&j, "policy", s->policy);
+	json_str(&j, "mps", s->mps);
+	json_uint(&j, "tenants", s->tenants);
+	json_uint(&j, "launches", s->launches);
+	json_uint(&j, "decisions", s->decisions);
+	json_uint(&j, "grants", s->grants);
+	json_uint(&j, "preemptions", s->preemptions);
+	json_uint(&j, "refused", s->refused);
+	json_uint(&j, "bad_messages", s->bad_messages);
+	json_uint(&j, "handover_p50_ns", s->handover_p50_ns);
+	json_uint(&j, "handover_p99_ns", s->handover_p99_ns);
+	json_end(&j, '}');
+}
+
+static int run(struct cli *c)
+{
+	const char *socket = cli_value(c, "socket");
+	struct wire_status s;
+	int r = ask_status(socket, &s);
+
+	if (r < 0)
+		return ask_failed(c, socket, r);
+	if (c->json)
+		add_json(c, &s);
+	else
+		add_text(&c->out, &s);
+	return CLI_OK;
+}
+
+static const struct cli_option options[] = {
+	{0, "socket", "PATH", "the daemon's socket"},
+	{0},
+};
+
+const struct cli_verb cli_verb_status = {
+	.name = "status",
+	.operands = "",
+	.summary = "show the daemon and its figures",
+	.details = "The hand-over is the time from the daemon's word to a running launch until its "
+		   "last "
+		   "worker has left, over the last thousand preemptions.",
+	.json = "version, pid, uptime_s, socket, policy, mps (on, off), tenants, launches, "
+		"decisions, grants, preemptions, refused, bad_messages, handover_p50_ns and "
+		"handover_p99_ns (0: none yet).",
+	.options = options,
+	.run = run,
+};
