@@ -418,7 +418,7 @@ static void dec_insn(struct dec *d)
 		known = true;
 		break;
 	default:
-		known = dec_alu(d) || dec_mem(d) || dec_sync(d) || dec_bar(d);
+		known = dec_alu(d) || dec_mem(d) || dec_sync(d) || dec_bar(d) || dec_async(d);
 		break;
 	}
 	if (!known)

@@ -73,6 +73,8 @@ bool dec_mem(struct dec *d);
 bool dec_atom(struct dec *d);
 bool dec_async(struct dec *d);
 bool dec_sync(struct dec *d);
+/* Base register, offset and width of an address: into to->a, imm, flags. */
+bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to);
 bool dec_bar(struct dec *d);
 bool dec_call(struct dec *d);
 bool dec_brx(struct dec *d);

@@ -661,13 +661,34 @@ static bool mov_vector(struct dec *d)
 	return true;
 }
 
-/* mov.v4.u32 {a, b, c, d}, %tid and between vector registers. */
+/* The elements of {a, b, c, d}, or of a register declared as a vector. */
+static bool vector_parts(struct dec *d, const struct ptx_opd *o, uint32_t part[4], uint32_t *ret_n)
+{
+	*ret_n = d->s->mn->vec;
+	if (*ret_n > 4)
+		return false;
+	for (uint32_t i = 0; i < *ret_n; i++) {
+		if (o->kind == PTX_OPD_VECTOR && o->n == *ret_n)
+			part[i] = dec_dst(d, &o->list[i], d->s->mn->type[0]);
+		else if (o->kind == PTX_OPD_REG && !o->selector &&
+			 d->f->regs.at[o->reg].sym->type.vec == *ret_n)
+			part[i] = d->reg_at[o->reg] + i * dec_reg_lane_bytes(d, o->reg) * LANES;
+		else
+			return false;
+		if (part[i] == VX_NONE)
+			return false;
+	}
+	return true;
+}
+
+/* mov.v4.u32 {a, b, c, d}, %tid */
 static bool mov_special_vector(struct dec *d)
 {
 	const struct ptx_opd *o = d->s->opd;
+	uint32_t part[4], n;
 	unsigned base;
 
-	if (o[0].kind != PTX_OPD_VECTOR || o[1].kind != PTX_OPD_SPECIAL)
+	if (o[1].kind != PTX_OPD_SPECIAL || !vector_parts(d, &o[0], part, &n))
 		return false;
 	switch (o[1].value) {
 	case PTX_SR_TID:
@@ -679,16 +700,13 @@ static bool mov_special_vector(struct dec *d)
 	default:
 		return false;
 	}
-	for (uint32_t i = 0; i < o[0].n; i++) {
-		uint32_t dst = dec_dst(d, &o[0].list[i], PTX_U32);
+	for (uint32_t i = 0; i < n; i++) {
 		struct vinsn *in;
 
-		if (dst == VX_NONE)
-			return false;
 		in = dec_emit(d, i < 3 ? vop_special : vgpu_vec_find("mov_b32"), 1);
 		in->op = (uint8_t)(base + i);
 		in->a = dec_const(d, 0, 4);
-		in->d = dst;
+		in->d = part[i];
 	}
 	return true;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Base register, offset and kind of an address operand. */
-static bool dec_addr(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
+bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
 	const struct ptx_opd *base;
 	uint64_t at;
@@ -159,7 +159,7 @@ static bool dec_access(struct dec *d, bool is_load)
 		to.flags |= VI_ACQUIRE;
 	if (ptx_has_mod(mn, "release"))
 		to.flags |= VI_RELEASE;
-	if (!dec_addr(d, addr, &to) || !dec_data(d, &o[is_load ? 0 : 1], &to, is_load))
+	if (!dec_address(d, addr, &to) || !dec_data(d, &o[is_load ? 0 : 1], &to, is_load))
 		return false;
 	to.cost = (uint8_t)(access_cost(to.space) + to.vec);
 	if (!is_load || !dec_ld_param(d, &to, addr))
@@ -208,7 +208,7 @@ bool dec_atom(struct dec *d)
 	to.round = t;
 	to.op = (uint8_t)op;
 	to.space = real_space(d, &o[k]);
-	if (!dec_addr(d, &o[k], &to))
+	if (!dec_address(d, &o[k], &to))
 		return false;
 	if (!red && o[0].kind != PTX_OPD_SINK)
 		to.d = dec_dst(d, &o[0], t);

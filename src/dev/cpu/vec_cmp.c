@@ -88,11 +88,11 @@ INLINE const struct vinsn *put_words(struct vx *x, const struct vinsn *in, u32 r
 	X(geu_##T, T, T, !(a < b))          \
 	X(num_##T, T, T, a == a && b == b)  \
 	X(nan_##T, T, T, a != a || b != b)
-#define ALL(X)                                                                             \
-	SIX(X, u32, u16)                                                                   \
-	SIX(X, u32, s16)                                                                   \
-	SIX(X, u32, u32) SIX(X, u32, s32) SIX(X, u64, u64) SIX(X, u64, s64) FLOATS(X, f32) \
-		FLOATS(X, f64)
+#define ALL(X)           \
+	SIX(X, u32, u16) \
+	SIX(X, u32, s16) \
+	SIX(X, u32, u32) \
+	SIX(X, u32, s32) SIX(X, u64, u64) SIX(X, u64, s64) FLOATS(X, f32) FLOATS(X, f64)
 ALL(COMPARE)
 
 /* f32 with .ftz: flushed copies are compared. */

@@ -17,8 +17,9 @@
 #define INTS(X)                                                                         \
 	INT_TO(X, u32, u8)                                                              \
 	INT_TO(X, u32, s8)                                                              \
-	INT_TO(X, u32, u16) INT_TO(X, u32, s16) INT_TO(X, u32, u32) INT_TO(X, u32, s32) \
-		INT_TO(X, u64, u64) INT_TO(X, u64, s64)
+	INT_TO(X, u32, u16)                                                             \
+	INT_TO(X, u32, s16) INT_TO(X, u32, u32) INT_TO(X, u32, s32) INT_TO(X, u64, u64) \
+		INT_TO(X, u64, s64)
 INTS(VOP1)
 
 /* Saturating: every source fits in 128 bits' worth of compare on s64 or u64. */
@@ -36,9 +37,9 @@ INTS(VOP1)
 #define SATS(X)                                                                                \
 	SAT_TO(X, u32, u8, CLAMP_U)                                                            \
 	SAT_TO(X, u32, s8, CLAMP_S)                                                            \
-	SAT_TO(X, u32, u16, CLAMP_U) SAT_TO(X, u32, s16, CLAMP_S) SAT_TO(X, u32, u32, CLAMP_U) \
-		SAT_TO(X, u32, s32, CLAMP_S) SAT_TO(X, u64, u64, CLAMP_U)                      \
-			SAT_TO(X, u64, s64, CLAMP_S)
+	SAT_TO(X, u32, u16, CLAMP_U)                                                           \
+	SAT_TO(X, u32, s16, CLAMP_S) SAT_TO(X, u32, u32, CLAMP_U) SAT_TO(X, u32, s32, CLAMP_S) \
+		SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
 SATS(VOP1)
 
 /* ---- integer to float ---- */

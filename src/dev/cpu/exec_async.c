@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Asynchronous copies, which are done at once (a copy may complete whenever it likes, so groups
+ * have nothing to wait for), and barriers that live in shared memory. Such a barrier is one word
+ * of 64 bits, opaque to programs: ours holds pending and expected arrivals (20 bits each), pending
+ * bytes (23, biased) and, on top, the parity of the present phase. */
+#include "exec_ctl.h"
+
+#include <string.h>
+
+#define COUNT_MASK 0xfffffull
+#define TX_BIAS    (1ull << 21)
+#define TX_MASK    0x7fffffull
+#define PHASE      (1ull << 63)
+
+/* a: where to, b: where from (global), c: bytes to read or VX_NONE, the rest is zeroed; vec: how
+ * many are written; x and x + 1: range caches. */
+const struct vinsn *vop_cp_async(struct vx *x, const struct vinsn *in)
+{
+	struct vinsn from = *in;
+	void *to_p[LANES], *from_p[LANES];
+
+	if (!x->mask)
+		return in + 1;
+	from.a = in->b;
+	from.imm = 0;
+	from.space = PTX_GLOBAL;
+	from.flags = 0;
+	from.x = in->x + 1;
+	if (!vx_addresses(x, in, in->vec, true, to_p))
+		return NULL;
+	if (in->c == VX_NONE && !vx_addresses(x, &from, in->vec, false, from_p))
+		return NULL;
+	x->w->progress = true;
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		uint32_t n = in->vec;
+
+		if (in->c != VX_NONE) {
+			n = MIN(VX_U32(x, in->c)[i], n);
+			from.flags = VI_UNALIGNED;
+			from_p[i] = n ? vx_resolve(x, &from, i, VX_U64(x, in->b)[i], n, false)
+				      : to_p[i];
+			if (!from_p[i])
+				return NULL;
+		}
+		if (n)
+			memmove(to_p[i], from_p[i], n);
+		memset((char *)to_p[i] + n, 0, in->vec - n);
+	}
+	return in + 1;
+}
+
+static uint64_t word(uint64_t expected, uint64_t pending, uint64_t tx, uint64_t phase)
+{
+	return phase | (tx & TX_MASK) << 40 | (expected & COUNT_MASK) << 20 |
+	       (pending & COUNT_MASK);
+}
+
+static uint64_t pending_of(uint64_t w)
+{
+	return w & COUNT_MASK;
+}
+
+static uint64_t expected_of(uint64_t w)
+{
+	return w >> 20 & COUNT_MASK;
+}
+
+static uint64_t tx_of(uint64_t w)
+{
+	return w >> 40 & TX_MASK;
+}
+
+/* The next phase begins when nothing is awaited any more. */
+static uint64_t settle(uint64_t w)
+{
+	if (pending_of(w) || tx_of(w) != TX_BIAS)
+		return w;
+	return word(expected_of(w), expected_of(w), TX_BIAS, (w ^ PHASE) & PHASE);
+}
+
+const struct vinsn *vop_mbar_init(struct vx *x, const struct vinsn *in)
+{
+	void *p[LANES];
+
+	if (!x->mask)
+		return in + 1;
+	if (!vx_addresses(x, in, 8, true, p))
+		return NULL;
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		uint64_t n = VX_U32(x, in->b)[i];
+
+		*(uint64_t *)p[i] = word(n, n, TX_BIAS, 0);
+	}
+	x->w->progress = true;
+	return in + 1;
+}
+
+const struct vinsn *vop_mbar_inval(struct vx *x, const struct vinsn *in)
+{
+	void *p[LANES];
+
+	if (!x->mask)
+		return in + 1;
+	if (!vx_addresses(x, in, 8, true, p))
+		return NULL;
+	for (uint32_t m = x->mask; m; m &= m - 1)
+		*(uint64_t *)p[__builtin_ctz(m)] = 0;
+	return in + 1;
+}
+
+/* b: how many arrive; op 1: they also drop out for good; op 2: b is bytes expected first. */
+const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
+{
+	void *p[LANES];
+
+	if (!x->mask)
+		return in + 1;
+	if (!vx_addresses(x, in, 8, true, p))
+		return NULL;
+	x->w->progress = true;
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		uint64_t w = *(uint64_t *)p[i], n = VX_U32(x, in->b)[i], tx = tx_of(w);
+		uint64_t arrive = in->op & 2 ? 1 : n;
+
+		if (in->d != VX_NONE)
+			VX_U64(x, in->d)[i] = w;
+		if (in->op & 2)
+			tx += n;
+		if (arrive > pending_of(w))
+			return vx_fault(x, in, VGPU_FAULT_TRAP, i, 0,
+				"%u threads arrive at a barrier in memory that awaits %u",
+				(unsigned)arrive, (unsigned)pending_of(w));
+		*(uint64_t *)p[i] = settle(word(expected_of(w) - (in->op & 1 ? arrive : 0),
+			pending_of(w) - arrive, tx, w & PHASE));
+	}
+	return in + 1;
+}
+
+/* b: bytes, expected (op 0) or done (op 1). */
+const struct vinsn *vop_mbar_expect(struct vx *x, const struct vinsn *in)
+{
+	void *p[LANES];
+
+	if (!x->mask)
+		return in + 1;
+	if (!vx_addresses(x, in, 8, true, p))
+		return NULL;
+	x->w->progress = true;
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		uint64_t w = *(uint64_t *)p[i], n = VX_U32(x, in->b)[i];
+
+		*(uint64_t *)p[i] = settle(word(expected_of(w), pending_of(w),
+			in->op ? tx_of(w) - n : tx_of(w) + n, w & PHASE));
+	}
+	return in + 1;
+}
+
+/* d: predicate; b: the state that arrive gave, or (op 1) a parity. */
+const struct vinsn *vop_mbar_wait(struct vx *x, const struct vinsn *in)
+{
+	uint32_t m = x->mask, done = 0;
+	uint64_t hash = (uint64_t)(uintptr_t)in;
+	void *p[LANES];
+
+	if (!m)
+		return in + 1;
+	if (!vx_addresses(x, in, 8, false, p))
+		return NULL;
+	for (uint32_t k = m; k; k &= k - 1) {
+		unsigned i = (unsigned)__builtin_ctz(k);
+		uint64_t w = *(uint64_t *)p[i], old;
+
+		old = in->op ? (uint64_t)(VX_U32(x, in->b)[i] & 1) << 63 : VX_U64(x, in->b)[i];
+		done |= (uint32_t)((w ^ old) >> 63) << i;
+		hash = (hash ^ w) * 0x9e3779b97f4a7c15ull;
+	}
+	VX_PRED(x, in->d) = (VX_PRED(x, in->d) & ~m) | done;
+	if (done != m)
+		vx_poll(x, hash);
+	return in + 1;
+}
+
+const struct vinsn *vop_mbar_pending(struct vx *x, const struct vinsn *in)
+{
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		VX_U32(x, in->d)[i] = (uint32_t)pending_of(VX_U64(x, in->a)[i]);
+	}
+	return in + 1;
+}
