@@ -9,8 +9,6 @@
 
 #include "cu_types.h"
 
-enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 };
-
 /* Functions that the driver lacks are NULL. */
 struct cu_api {
 	void *handle; /* of dlopen */

@@ -8,10 +8,11 @@
 
 #include "cu_types.h"
 
-enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 };
-
+/* Also for the library that defines them. */
+#pragma GCC visibility push(default)
 #define CU_FN(name, symbol, since, flags, params, args) CUresult name params __asm__(#symbol);
 #include "cu_api.def"
 #undef CU_FN
+#pragma GCC visibility pop
 
 #endif

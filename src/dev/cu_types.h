@@ -11,6 +11,8 @@
 
 #include "cu_enums.h"
 
+enum cu_fn_flags { CU_PTSZ = 1, CU_PTDS = 2 }; /* of cu_api.def */
+
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;

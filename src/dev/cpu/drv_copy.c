@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Copies and sets. Addresses on the device's side are checked when the call is made. Pageable host
+ * memory behaves as on a GPU: a source is read before the call returns, a destination is written
+ * before it returns. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "drv_func.h"
+#include "drv_graph.h"
+
+/* What a side of a copy is said to be. */
+enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY };
+
+/* First and last byte of a box; false: it does not fit in the address space. */
+static bool extent(
+	size_t width, size_t height, size_t depth, size_t pitch, size_t plane, uint64_t *ret)
+{
+	uint64_t rows, planes, sum;
+
+	if (__builtin_mul_overflow((uint64_t)(height - 1), (uint64_t)pitch, &rows) ||
+		__builtin_mul_overflow((uint64_t)(depth - 1), (uint64_t)plane, &planes) ||
+		__builtin_add_overflow(rows, planes, &sum) ||
+		__builtin_add_overflow(sum, (uint64_t)width, &sum))
+		return false;
+	*ret = sum;
+	return true;
+}
+
+static bool known(uint64_t addr)
+{
+	uint64_t base, bytes;
+	bool host;
+
+	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
+}
+
+static bool side_ok(enum side side, uint64_t addr, uint64_t bytes)
+{
+	if (side == SIDE_HOST || (side == SIDE_ANY && !known(addr)))
+		return addr != 0;
+	return drv_in_range(addr, bytes);
+}
+
+static bool copy_ok(const struct drv_copy *c, enum side dst, enum side src)
+{
+	uint64_t d, s;
+
+	return extent(c->width, c->height, c->depth, c->dst_pitch, c->dst_plane, &d) &&
+	       extent(c->width, c->height, c->depth, c->src_pitch, c->src_plane, &s) &&
+	       side_ok(dst, c->dst, d) && side_ok(src, c->src, s);
+}
+
+/* The pageable source, as it is now. */
+static CUresult stage(struct drv_copy *c)
+{
+	struct drv_copy in = *c;
+	size_t bytes;
+
+	if (__builtin_mul_overflow(c->width, c->height, &bytes) ||
+		__builtin_mul_overflow(bytes, c->depth, &bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	void *p = malloc(bytes);
+	if (!p)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	in.dst = (uint64_t)(uintptr_t)p;
+	in.dst_pitch = c->width;
+	in.dst_plane = c->width * c->height;
+	drv_copy_run(&in);
+	c->src = in.dst;
+	c->src_pitch = in.dst_pitch;
+	c->src_plane = in.dst_plane;
+	c->staged = p;
+	return CUDA_SUCCESS;
+}
+
+static CUresult submit_copy(
+	struct drv_ctx *c, struct drv_stream *s, const struct drv_copy *copy, bool sync)
+{
+	CUresult r = capture_implicit(s);
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	if (sync) {
+		r = s->capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : capture_unsafe(c);
+		if (r != CUDA_SUCCESS)
+			return capture_invalidate(s, r);
+	}
+	struct drv_op *op = drv_op_new(OP_COPY, s);
+	if (!op)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	op->copy = *copy;
+	if (sync)
+		return drv_do(s, op);
+	bool src_pageable = !known(copy->src), dst_pageable = !known(copy->dst);
+	if (s->capture)
+		return drv_submit(s, op);
+	if (dst_pageable)
+		return drv_do(s, op);
+	if (src_pageable) {
+		r = stage(&op->copy);
+		if (r != CUDA_SUCCESS) {
+			drv_op_free(op);
+			return r;
+		}
+	}
+	return drv_submit(s, op);
+}
+
+/* The end of every copying call. */
+static CUresult copy_call(
+	CUstream stream, const struct drv_copy *copy, enum side dst, enum side src, bool sync)
+{
+	DRV_ENTER(c);
+	struct drv_stream *s = drv_stream_of(c, stream);
+	CUresult r = CUDA_SUCCESS;
+
+	if (!s)
+		r = CUDA_ERROR_INVALID_HANDLE;
+	else if (copy->width && copy->height && copy->depth)
+		r = copy_ok(copy, dst, src) ? submit_copy(c, s, copy, sync)
+					    : CUDA_ERROR_INVALID_VALUE;
+	drv_leave(r);
+	if (sync)
+		drv_ctx_flush_print(c);
+	return r;
+}
+
+static CUresult plain(CUstream stream, uint64_t dst, uint64_t src, size_t bytes, enum side dst_side,
+	enum side src_side, bool sync)
+{
+	struct drv_copy c = {.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1};
+
+	return copy_call(stream, &c, dst_side, src_side, sync);
+}
+
+/* ---- one row ---- */
+
+CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	return plain(NULL, dst, src, bytes, SIDE_ANY, SIDE_ANY, true);
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t bytes)
+{
+	return plain(NULL, dst, (uint64_t)(uintptr_t)src, bytes, SIDE_DEVICE, SIDE_HOST, true);
+}
+
+CUresult cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t bytes)
+{
+	return plain(NULL, (uint64_t)(uintptr_t)dst, src, bytes, SIDE_HOST, SIDE_DEVICE, true);
+}
+
+CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	return plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
+}
+
+CUresult cuMemcpyPeer(
+	CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t bytes)
+{
+	return plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return plain(stream, dst, src, bytes, SIDE_ANY, SIDE_ANY, false);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream)
+{
+	return plain(stream, dst, (uint64_t)(uintptr_t)src, bytes, SIDE_DEVICE, SIDE_HOST, false);
+}
+
+CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return plain(stream, (uint64_t)(uintptr_t)dst, src, bytes, SIDE_HOST, SIDE_DEVICE, false);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream)
+{
+	return plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+	size_t bytes, CUstream stream)
+{
+	return plain(stream, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, false);
+}
+
+/* ---- boxes ---- */
+
+static CUresult side_of(
+	CUmemorytype type, const void *host, CUdeviceptr device, enum side *ret, uint64_t *ret_base)
+{
+	switch ((int)type) {
+	case CU_MEMORYTYPE_HOST:
+		*ret = SIDE_HOST;
+		*ret_base = (uint64_t)(uintptr_t)host;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_DEVICE:
+		*ret = SIDE_DEVICE;
+		*ret_base = device;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_UNIFIED:
+		*ret = SIDE_ANY;
+		*ret_base = device;
+		return CUDA_SUCCESS;
+	case CU_MEMORYTYPE_ARRAY:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *dst, enum side *src)
+{
+	uint64_t s, d;
+	CUresult r = side_of(m->srcMemoryType, m->srcHost, m->srcDevice, src, &s);
+
+	if (r == CUDA_SUCCESS)
+		r = side_of(m->dstMemoryType, m->dstHost, m->dstDevice, dst, &d);
+	if (r != CUDA_SUCCESS)
+		return r;
+	/* 0: rows, or planes, are next to each other. */
+	size_t sp = m->srcPitch ? m->srcPitch : m->WidthInBytes;
+	size_t dp = m->dstPitch ? m->dstPitch : m->WidthInBytes;
+	size_t splane = sp * (m->srcHeight ? m->srcHeight : m->Height);
+	size_t dplane = dp * (m->dstHeight ? m->dstHeight : m->Height);
+	if (m->Height > 1 && (sp < m->WidthInBytes || dp < m->WidthInBytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret = (struct drv_copy){
+		.src = s + m->srcXInBytes + m->srcY * sp + m->srcZ * splane,
+		.dst = d + m->dstXInBytes + m->dstY * dp + m->dstZ * dplane,
+		.src_pitch = sp,
+		.dst_pitch = dp,
+		.src_plane = splane,
+		.dst_plane = dplane,
+		.width = m->WidthInBytes,
+		.height = m->Height,
+		.depth = m->Depth,
+	};
+	return CUDA_SUCCESS;
+}
+
+static CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D *m)
+{
+	return (CUDA_MEMCPY3D){
+		.srcXInBytes = m->srcXInBytes,
+		.srcY = m->srcY,
+		.srcMemoryType = m->srcMemoryType,
+		.srcHost = m->srcHost,
+		.srcDevice = m->srcDevice,
+		.srcPitch = m->srcPitch,
+		.dstXInBytes = m->dstXInBytes,
+		.dstY = m->dstY,
+		.dstMemoryType = m->dstMemoryType,
+		.dstHost = m->dstHost,
+		.dstDevice = m->dstDevice,
+		.dstPitch = m->dstPitch,
+		.WidthInBytes = m->WidthInBytes,
+		.Height = m->Height,
+		.Depth = 1,
+	};
+}
+
+static CUresult box_call(CUstream stream, const CUDA_MEMCPY3D *m, bool sync)
+{
+	struct drv_copy c;
+	enum side dst, src;
+	CUresult r = m ? box_of(m, &c, &dst, &src) : CUDA_ERROR_INVALID_VALUE;
+
+	return r == CUDA_SUCCESS ? copy_call(stream, &c, dst, src, sync) : r;
+}
+
+static CUresult rect_call(CUstream stream, const CUDA_MEMCPY2D *m, bool sync)
+{
+	if (!m)
+		return CUDA_ERROR_INVALID_VALUE;
+	CUDA_MEMCPY3D wide = widen(m);
+	return box_call(stream, &wide, sync);
+}
+
+CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret)
+{
+	enum side dst, src;
+	CUresult r = box_of(from, ret, &dst, &src);
+
+	if (r == CUDA_SUCCESS && ret->width && ret->height && ret->depth && !copy_ok(ret, dst, src))
+		r = CUDA_ERROR_INVALID_VALUE;
+	return r;
+}
+
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D *copy)
+{
+	return rect_call(NULL, copy, true);
+}
+
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *copy)
+{
+	return rect_call(NULL, copy, true);
+}
+
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D *copy)
+{
+	return box_call(NULL, copy, true);
+}
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+	return rect_call(stream, copy, false);
+}
+
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+	return box_call(stream, copy, false);
+}
+
+/* ---- sets ---- */
+
+bool drv_set_ok(const struct drv_set *s)
+{
+	uint64_t bytes, row;
+
+	return s->dst % s->element == 0 && (s->height <= 1 || s->pitch % s->element == 0) &&
+	       !__builtin_mul_overflow((uint64_t)s->width, (uint64_t)s->element, &row) &&
+	       (s->height <= 1 || s->pitch >= row) &&
+	       extent(row, s->height, 1, s->pitch, 0, &bytes) && drv_in_range(s->dst, bytes);
+}
+
+/* Sets of device memory do not wait, even without Async; those of host memory do. */
+static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_t value,
+	unsigned element, size_t width, size_t height, bool sync)
+{
+	struct drv_set set = {dst, pitch, width, height, value, element};
+	DRV_ENTER(c);
+	struct drv_stream *s = drv_stream_of(c, stream);
+
+	if (!s)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	if (!width || !height)
+		return drv_leave(CUDA_SUCCESS);
+	if (!drv_set_ok(&set))
+		return drv_leave(CUDA_ERROR_INVALID_VALUE);
+	CUresult r = capture_implicit(s);
+	if (r == CUDA_SUCCESS && sync)
+		r = s->capture ? capture_invalidate(s, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+			       : capture_unsafe(c);
+	struct drv_op *op = r == CUDA_SUCCESS ? drv_op_new(OP_SET, s) : NULL;
+	if (!op)
+		return drv_leave(r == CUDA_SUCCESS ? CUDA_ERROR_OUT_OF_MEMORY : r);
+	op->set = set;
+	struct drv_alloc *a = drv_alloc_of(dst);
+	bool host = a && a->kind != ALLOC_DEVICE;
+	return drv_leave(sync && host ? drv_do(s, op) : drv_submit(s, op));
+}
+
+CUresult cuMemsetD8(CUdeviceptr dst, unsigned char value, size_t n)
+{
+	return set_call(NULL, dst, 0, value, 1, n, 1, true);
+}
+
+CUresult cuMemsetD16(CUdeviceptr dst, unsigned short value, size_t n)
+{
+	return set_call(NULL, dst, 0, value, 2, n, 1, true);
+}
+
+CUresult cuMemsetD32(CUdeviceptr dst, unsigned int value, size_t n)
+{
+	return set_call(NULL, dst, 0, value, 4, n, 1, true);
+}
+
+CUresult cuMemsetD2D8(
+	CUdeviceptr dst, size_t pitch, unsigned char value, size_t width, size_t height)
+{
+	return set_call(NULL, dst, pitch, value, 1, width, height, true);
+}
+
+CUresult cuMemsetD2D16(
+	CUdeviceptr dst, size_t pitch, unsigned short value, size_t width, size_t height)
+{
+	return set_call(NULL, dst, pitch, value, 2, width, height, true);
+}
+
+CUresult cuMemsetD2D32(
+	CUdeviceptr dst, size_t pitch, unsigned int value, size_t width, size_t height)
+{
+	return set_call(NULL, dst, pitch, value, 4, width, height, true);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream)
+{
+	return set_call(stream, dst, 0, value, 1, n, 1, false);
+}
+
+CUresult cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream)
+{
+	return set_call(stream, dst, 0, value, 2, n, 1, false);
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr dst, unsigned int value, size_t n, CUstream stream)
+{
+	return set_call(stream, dst, 0, value, 4, n, 1, false);
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width,
+	size_t height, CUstream stream)
+{
+	return set_call(stream, dst, pitch, value, 1, width, height, false);
+}
+
+CUresult cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch, unsigned short value, size_t width,
+	size_t height, CUstream stream)
+{
+	return set_call(stream, dst, pitch, value, 2, width, height, false);
+}
+
+CUresult cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned int value, size_t width,
+	size_t height, CUstream stream)
+{
+	return set_call(stream, dst, pitch, value, 4, width, height, false);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The calling thread's stack of contexts. */
+#ifndef HEDDLE_VGPU_DRV_CTX_H
+#define HEDDLE_VGPU_DRV_CTX_H
+
+#include "drv.h"
+
+/* The thread's current context; CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_CONTEXT_IS_DESTROYED. */
+CUresult drv_ctx_current(struct drv_ctx **ret);
+struct drv_ctx *drv_ctx_of(CUcontext h); /* NULL: no such context, or one that is not in use */
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The one device, and what it says of itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drv.h"
+
+#define DEVICE_NAME "heddle virtual GPU"
+#define PCI_ID      "0000:7D:00.0"
+
+CUresult cuDriverGetVersion(int *version)
+{
+	if (!version)
+		return CUDA_ERROR_INVALID_VALUE;
+	*version = CU_CUDA_VERSION;
+	return CUDA_SUCCESS;
+}
+
+/* The head of every call about a device. */
+static CUresult check(const void *ret, CUdevice dev)
+{
+	CUresult r = drv_enter_init();
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	drv_leave(r);
+	if (!ret)
+		return CUDA_ERROR_INVALID_VALUE;
+	return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGet(CUdevice *dev, int ordinal)
+{
+	CUresult r = check(dev, ordinal);
+
+	if (r == CUDA_SUCCESS)
+		*dev = 0;
+	return r;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+	CUresult r = check(count, 0);
+
+	if (r == CUDA_SUCCESS)
+		*count = 1;
+	return r;
+}
+
+CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+	CUresult r = len > 0 ? check(name, dev) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS)
+		snprintf(name, (size_t)len, "%s", DEVICE_NAME);
+	return r;
+}
+
+/* Of the instance: the same for all processes that share it. */
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+	CUresult r = check(uuid, dev);
+
+	if (r == CUDA_SUCCESS) {
+		uint64_t h = hash_bytes(drv.config.name, strlen(drv.config.name), 1);
+		memcpy(uuid->bytes, "heddle\0\1", 8);
+		memcpy(uuid->bytes + 8, &h, 8);
+	}
+	return r;
+}
+
+CUresult cuDeviceGetUuid_v1(CUuuid *uuid, CUdevice dev)
+{
+	return cuDeviceGetUuid(uuid, dev);
+}
+
+CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)
+{
+	CUresult r = check(luid, dev);
+	return r == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : r;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice dev)
+{
+	CUresult r = check(bytes, dev);
+
+	if (r == CUDA_SUCCESS)
+		*bytes = drv.config.memory_bytes;
+	return r;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attr, CUdevice dev)
+{
+	CUresult r = check(value, dev);
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	if (attr <= 0 || attr > 512)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)attr) {
+#define ATTR(name, v)                    \
+	case CU_DEVICE_ATTRIBUTE_##name: \
+		*value = v;              \
+		break;
+#include "drv_attr.def"
+#undef ATTR
+	default:
+		*value = 0;
+		break;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
+{
+	CUresult r = check(prop, dev);
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	*prop = (CUdevprop){
+		.maxThreadsPerBlock = 1024,
+		.maxThreadsDim = {1024, 1024, 64},
+		.maxGridSize = {2147483647, 65535, 65535},
+		.sharedMemPerBlock = 49152,
+		.totalConstantMemory = 65536,
+		.SIMDWidth = 32,
+		.memPitch = 2147483647,
+		.regsPerBlock = (int)drv.config.regs,
+		.clockRate = 1000000,
+		.textureAlign = 512,
+	};
+	return r;
+}
+
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
+{
+	CUresult r = minor ? check(major, dev) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS) {
+		*major = 9;
+		*minor = 0;
+	}
+	return r;
+}
+
+CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
+{
+	CUresult r = len > (int)strlen(PCI_ID) ? check(id, dev) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS)
+		snprintf(id, (size_t)len, "%s", PCI_ID);
+	return r;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
+{
+	unsigned domain = 0, bus = 0, device = 0, fn = 0;
+	CUresult r = id ? check(dev, 0) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &device, &fn) < 3) {
+		domain = 0;
+		if (sscanf(id, "%x:%x.%x", &bus, &device, &fn) < 2)
+			return CUDA_ERROR_INVALID_VALUE;
+	}
+	if (domain || bus != 0x7d || device || fn)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*dev = 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
+{
+	CUresult r = check(can, dev);
+
+	if (r == CUDA_SUCCESS && peer != 0)
+		r = CUDA_ERROR_INVALID_DEVICE;
+	if (r == CUDA_SUCCESS)
+		*can = 0;
+	return r;
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevice src, CUdevice dst)
+{
+	CUresult r = check(value, src);
+	/* A device is no peer of itself. */
+	return r == CUDA_SUCCESS ? CUDA_ERROR_INVALID_DEVICE : r;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type, CUdevice dev)
+{
+	CUresult r = check(supported, dev);
+
+	if (r == CUDA_SUCCESS)
+		*supported = 0;
+	return r;
+}
+
+/* Graphs allocate nothing. */
+CUresult cuDeviceGetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value)
+{
+	CUresult r = check(value, dev);
+
+	if (r == CUDA_SUCCESS)
+		*(uint64_t *)value = 0;
+	return r;
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice dev, CUgraphMem_attribute attr, void *value)
+{
+	return check(value, dev);
+}
+
+CUresult cuDeviceGraphMemTrim(CUdevice dev)
+{
+	return check(&dev, dev);
+}
+
+CUresult cuFlushGPUDirectRDMAWrites(
+	CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuProfilerStart(void)
+{
+	DRV_ENTER(c);
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuProfilerStop(void)
+{
+	DRV_ENTER(c);
+	return drv_leave(CUDA_SUCCESS);
+}

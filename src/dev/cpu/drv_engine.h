@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What does the ops' work when it is not a kernel's: a thread for large copies that also looks at
+ * values that streams wait for, a thread for host functions; in serial mode the thread that waits,
+ * in virtual time. Wants drv.lock held. */
+#ifndef HEDDLE_VGPU_DRV_ENGINE_H
+#define HEDDLE_VGPU_DRV_ENGINE_H
+
+#include "drv_queue.h"
+
+void drv_engine_copy(struct drv_op *op);  /* OP_COPY, OP_SET: done now or later */
+void drv_engine_host(struct drv_op *op);  /* OP_HOST, OP_CALLBACK */
+void drv_engine_wake(void);               /* something changed: look at waiting values */
+void drv_engine_wait(void);               /* a host thread waits for drv.changed */
+void drv_engine_spend(struct drv_op *op); /* serial mode: the time that a copy takes passes */
+
+/* drv_launch.c */
+void drv_kernel_start(struct drv_op *op);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Private tables that the CUDA runtime asks a driver for. */
+#include <string.h>
+
+#include "drv.h"
+
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+	if (!table || !id)
+		return CUDA_ERROR_INVALID_VALUE;
+	return CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Doors between the files of the driver API that need no header of their own. drv.lock held. */
+#ifndef HEDDLE_VGPU_DRV_FUNC_H
+#define HEDDLE_VGPU_DRV_FUNC_H
+
+#include "drv_queue.h"
+
+/* A launch that has been checked, with its own copy of the parameters, in no stream yet. */
+CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
+	void **extra, struct drv_op **ret);
+CUresult drv_launch_params(struct drv_launch *l, void **params, void **extra);
+CUresult drv_event_record(CUevent event, struct drv_stream *s);
+
+/* From the API's structures, checked. */
+CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
+CUresult drv_copy_of_2d(const CUDA_MEMCPY2D *from, struct drv_copy *ret);
+bool drv_set_ok(const struct drv_set *s);
+CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, uint64_t value,
+	unsigned flags, bool wide);
+
+/* The thread's default stream while it is in a call of the per-thread kind (drv_ptsz.c). */
+extern _Thread_local int drv_per_thread;
+struct drv_stream *drv_per_thread_stream(struct drv_ctx *c);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Graphs: nodes are op templates with the nodes they come after; an executable graph is a copy of
+ * them; a launch is one op of a stream that ends when every node's op has ended. Capture makes
+ * nodes of what is submitted to streams. Wants drv.lock held. */
+#ifndef HEDDLE_VGPU_DRV_GRAPH_H
+#define HEDDLE_VGPU_DRV_GRAPH_H
+
+#include "drv_queue.h"
+
+struct graph_node {
+	struct obj obj;
+	struct drv_graph *graph;
+	struct drv_op *op; /* template; its stream is NULL */
+	VEC(struct graph_node *) deps;
+	unsigned index, mark;
+};
+
+struct drv_graph {
+	struct obj obj;
+	VEC(struct graph_node *) nodes;
+};
+
+struct exec_node {
+	struct drv_op *op;
+	unsigned n_deps, n_next;
+	unsigned *next; /* those that come after it */
+};
+
+/* Shared by the handle and by launches in flight. */
+struct graph_exec {
+	struct obj obj;
+	unsigned refs, n;
+	struct exec_node *nodes;
+	struct graph_node **of; /* for updates: the node each one was made of */
+	uint64_t flags;
+};
+
+/* One launch. */
+struct graph_run {
+	struct graph_exec *exec;
+	struct drv_op *op; /* the stream's */
+	unsigned left, *waiting_for;
+	VEC(struct drv_op *) held; /* nodes whose own condition is not met yet */
+	VEC(struct drv_op *) running;
+	struct graph_run *next;
+};
+
+struct capture {
+	struct drv_graph *graph;
+	bool own_graph; /* made for it, not given (cuStreamBeginCaptureToGraph) */
+	struct drv_stream *origin;
+	pthread_t thread;
+	CUstreamCaptureMode mode;
+	uint64_t id;
+	bool invalidated;
+	VEC(struct drv_stream *) streams;
+	struct capture *next;
+};
+
+struct drv_graph *graph_new(struct drv_ctx *c);
+void graph_destroy(struct drv_graph *g);
+/* Takes op over. NULL: out of memory, or a dependency of another graph. */
+struct graph_node *graph_add(
+	struct drv_graph *g, struct drv_op *op, struct graph_node *const *deps, size_t n_deps);
+struct drv_op *graph_op_copy(const struct drv_op *op);
+struct graph_exec *graph_instantiate(struct drv_graph *g);
+void graph_exec_unref(struct graph_exec *e);
+void graph_start(struct drv_op *op);
+void graph_node_done(struct graph_run *run, unsigned node);
+bool graph_kick(void); /* held nodes whose condition is met; true: some started */
+bool graph_waits_for_value(void);
+void graph_cancel(struct drv_ctx *c);
+
+CUresult capture_op(struct drv_stream *s, struct drv_op *op);
+CUresult capture_begin(struct drv_stream *s, CUstreamCaptureMode mode, struct drv_graph *g,
+	struct graph_node *const *deps, size_t n_deps);
+CUresult capture_set_deps(
+	struct drv_stream *s, struct graph_node *const *deps, size_t n, bool replace);
+CUresult capture_end(struct drv_stream *s, struct drv_graph **ret);
+void capture_leave(struct drv_stream *s); /* a stream goes while it is captured */
+/* Events in captures. */
+CUresult capture_record(struct drv_stream *s, struct drv_event *e);
+CUresult capture_wait(struct drv_stream *s, struct drv_event *e);
+/* A call that may not be made while this thread, or in global mode any thread, captures: spoils
+ * the captures and says so. */
+CUresult capture_unsafe(struct drv_ctx *c);
+/* Work in the legacy stream, while a blocking stream is captured. */
+CUresult capture_implicit(struct drv_stream *s);
+CUresult capture_invalidate(struct drv_stream *s, CUresult why);
+
+struct drv_event {
+	struct obj obj;
+	unsigned flags;
+	struct drv_record *record; /* the latest; NULL: never recorded */
+	struct capture *capture;   /* recorded in it … */
+	uint64_t capture_id;
+	VEC(struct graph_node *) deps; /* … behind these */
+};
+
+#endif

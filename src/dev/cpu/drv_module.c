@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Modules and libraries. A library has one module, which every context shares; it lives until it is
+ * unloaded. Code is decoded without the lock. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drv_ctx.h"
+#include "drv_graph.h"
+#include "image/image.h"
+
+#define MAX_PTX_BYTES ((size_t)512 << 20)
+#define DEVICE_CC     90
+
+/* ---- from an image to PTX ---- */
+
+static CUresult result_of_image(int e)
+{
+	return e == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE;
+}
+
+CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
+{
+	struct image_bytes bytes;
+	struct image_pick pick;
+	unsigned more = 0;
+	int r = image_span(image, &bytes, &more);
+
+	if (r)
+		return result_of_image(r);
+	if (image_is_ptx(bytes)) {
+		char *copy = malloc(bytes.len + 1);
+		if (!copy)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		memcpy(copy, bytes.at, bytes.len);
+		copy[bytes.len] = 0;
+		*ret_ptx = copy;
+		*ret_len = bytes.len;
+		return CUDA_SUCCESS;
+	}
+	for (unsigned i = 0;; i++) {
+		r = image_pick(bytes, DEVICE_CC, MAX_PTX_BYTES, &pick);
+		if (r)
+			return result_of_image(r);
+		if (pick.ptx) {
+			*ret_ptx = pick.ptx; /* taken over */
+			*ret_len = pick.ptx_len;
+			return CUDA_SUCCESS;
+		}
+		image_pick_finish(&pick);
+		if (i >= more || image_prelinked(image, i, &bytes) != 0)
+			return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	}
+}
+
+/* ---- JIT options: only the logs mean anything here ---- */
+
+struct jit_log {
+	char *error, *info;
+	unsigned error_bytes, info_bytes;
+	void **error_size, **info_size; /* where the length written goes */
+};
+
+static CUresult jit_options(
+	unsigned n, const CUjit_option *options, void **values, struct jit_log *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (n && (!options || !values))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < n; i++) {
+		switch ((int)options[i]) {
+		case CU_JIT_ERROR_LOG_BUFFER:
+			ret->error = values[i];
+			break;
+		case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+			ret->error_bytes = (unsigned)(uintptr_t)values[i];
+			ret->error_size = &values[i];
+			break;
+		case CU_JIT_INFO_LOG_BUFFER:
+			ret->info = values[i];
+			break;
+		case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+			ret->info_bytes = (unsigned)(uintptr_t)values[i];
+			ret->info_size = &values[i];
+			break;
+		default:
+			break;
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+static void fill(char *buf, unsigned bytes, void **size, const char *text, size_t len)
+{
+	size_t n = bytes ? MIN(len, bytes - 1) : 0;
+
+	if (buf && bytes) {
+		memcpy(buf, text, n);
+		buf[n] = 0;
+	}
+	if (size)
+		*size = (void *)(uintptr_t)(buf ? n : 0);
+}
+
+static CUresult decode(const void *image, struct jit_log *log, struct vgpu_module **ret)
+{
+	char *ptx;
+	size_t len;
+	CUresult r = drv_code_of(image, &ptx, &len);
+
+	if (r != CUDA_SUCCESS) {
+		fill(log->error, log->error_bytes, log->error_size, "", 0);
+		return r;
+	}
+	struct arena arena;
+	struct diag_list *diags = malloc(sizeof(*diags));
+	struct strbuf text = {0};
+	arena_init(&arena, (size_t)64 << 20);
+	int e = -ENOMEM;
+	if (diags) {
+		diag_init(diags, &arena, "ptx", ptx, len);
+		e = vgpu_module_load(drv.mem, ptx, len, diags, ret);
+		diag_render(diags, &text);
+	}
+	fill(e ? log->error : log->info, e ? log->error_bytes : log->info_bytes,
+		e ? log->error_size : log->info_size, text.at ? text.at : "", text.len);
+	fill(e ? log->info : log->error, e ? log->info_bytes : log->error_bytes,
+		e ? log->info_size : log->error_size, "", 0);
+	strbuf_finish(&text);
+	arena_finish(&arena);
+	free(diags);
+	free(ptx);
+	if (e == 0)
+		return CUDA_SUCCESS;
+	return e == -EINVAL ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* ---- modules as objects ---- */
+
+void drv_module_destroy(struct drv_module *m)
+{
+	for (unsigned i = 0; i < m->n_funcs; i++) {
+		struct drv_func *f = m->funcs[i];
+		drv_obj_remove_at(&f->kernel, &f->kernel);
+		drv_obj_remove(&f->obj);
+		free(f->old_params);
+		free(f);
+	}
+	free(m->funcs);
+	drv_obj_remove(&m->obj);
+	vgpu_module_free(m->code);
+	free(m);
+}
+
+static struct drv_func *func_new(struct drv_module *m, struct vgpu_kernel *k)
+{
+	struct drv_func *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->module = m;
+	f->code = k;
+	vgpu_kernel_info(k, &f->info);
+	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
+	f->carveout = -1;
+	drv_obj_add(&f->obj, OBJ_FUNC, NULL);
+	f->obj.ctx = m->obj.ctx;
+	f->kernel.kind = OBJ_KERNEL;
+	drv_obj_add_at(&f->kernel, &f->kernel);
+	return f;
+}
+
+static CUresult module_new(struct drv_ctx *c, struct vgpu_module *code, struct drv_module **ret)
+{
+	struct drv_module *m = calloc(1, sizeof(*m));
+	unsigned n = vgpu_module_kernels(code, NULL, 0);
+	struct vgpu_kernel **at = calloc(n + 1, sizeof(*at));
+
+	if (m)
+		m->funcs = calloc(n + 1, sizeof(*m->funcs));
+	if (!m || !at || !m->funcs) {
+		if (m)
+			free(m->funcs);
+		free(m);
+		free(at);
+		vgpu_module_free(code);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	m->code = code;
+	drv_obj_add(&m->obj, OBJ_MODULE, c);
+	vgpu_module_kernels(code, at, n);
+	for (unsigned i = 0; i < n; i++) {
+		struct drv_func *f = func_new(m, at[i]);
+		if (!f) {
+			free(at);
+			drv_module_destroy(m);
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		}
+		m->funcs[m->n_funcs++] = f;
+	}
+	free(at);
+	*ret = m;
+	return CUDA_SUCCESS;
+}
+
+static struct drv_func *find(const struct drv_module *m, const char *name)
+{
+	for (unsigned i = 0; i < m->n_funcs; i++)
+		if (!strcmp(m->funcs[i]->info.name, name))
+			return m->funcs[i];
+	return NULL;
+}
+
+struct drv_func *drv_func_of(const void *handle)
+{
+	struct drv_func *f = drv_get(handle, OBJ_FUNC);
+	struct obj *k = f ? NULL : drv_get(handle, OBJ_KERNEL);
+
+	return k ? CONTAINER_OF(k, struct drv_func, kernel) : f;
+}
+
+/* ---- cuModule* ---- */
+
+CUresult cuModuleLoadDataEx(
+	CUmodule *mod, const void *image, unsigned int n, CUjit_option *options, void **values)
+{
+	struct jit_log log;
+	struct vgpu_module *code;
+	struct drv_module *m;
+	DRV_ENTER(c);
+	uint64_t ctx_id = c->id;
+	CUresult r =
+		mod && image ? jit_options(n, options, values, &log) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS)
+		r = capture_unsafe(c);
+	drv_leave(r);
+	if (r == CUDA_SUCCESS)
+		r = decode(image, &log, &code);
+	if (r != CUDA_SUCCESS)
+		return r;
+	r = drv_enter(&c);
+	if (r == CUDA_SUCCESS && c->id != ctx_id)
+		r = drv_leave(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	if (r != CUDA_SUCCESS) {
+		vgpu_module_free(code);
+		return r;
+	}
+	r = module_new(c, code, &m);
+	if (r == CUDA_SUCCESS)
+		*mod = (CUmodule)m;
+	return drv_leave(r);
+}
+
+CUresult cuModuleLoadData(CUmodule *mod, const void *image)
+{
+	return cuModuleLoadDataEx(mod, image, 0, NULL, NULL);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image)
+{
+	return cuModuleLoadDataEx(mod, image, 0, NULL, NULL);
+}
+
+static CUresult read_file(const char *path, char **ret)
+{
+	FILE *f = fopen(path, "rbe");
+	size_t len = 0, cap = 0;
+	char *buf = NULL;
+
+	if (!f)
+		return CUDA_ERROR_FILE_NOT_FOUND;
+	for (;;) {
+		if (len + 65536 > cap) {
+			cap = cap ? cap * 2 : 1 << 17;
+			char *more = cap <= MAX_PTX_BYTES ? realloc(buf, cap) : NULL;
+			if (!more) {
+				free(buf);
+				fclose(f);
+				return CUDA_ERROR_OUT_OF_MEMORY;
+			}
+			buf = more;
+		}
+		size_t n = fread(buf + len, 1, cap - len - 64, f);
+		len += n;
+		if (!n)
+			break;
+	}
+	fclose(f);
+	memset(buf + len, 0, 64); /* PTX ends at a NUL; headers may be read whole */
+	*ret = buf;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoad(CUmodule *mod, const char *file)
+{
+	char *image;
+	CUresult r = mod && file ? read_file(file, &image) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS) {
+		r = cuModuleLoadData(mod, image);
+		free(image);
+	}
+	return r;
+}
+
+CUresult cuModuleUnload(CUmodule mod)
+{
+	DRV_ENTER(c);
+	struct drv_module *m = drv_get(mod, OBJ_MODULE);
+
+	if (!m || m->library)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	CUresult r = drv_wait_ctx(c);
+	if (drv_get(mod, OBJ_MODULE) == m)
+		drv_module_destroy(m);
+	return drv_leave(r);
+}
+
+CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+	if (!mode)
+		return CUDA_ERROR_INVALID_VALUE;
+	*mode = CU_MODULE_EAGER_LOADING;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *fn, CUmodule mod, const char *name)
+{
+	DRV_ENTER(c);
+	struct drv_module *m = drv_get(mod, OBJ_MODULE);
+
+	if (!fn || !name)
+		return drv_leave(CUDA_ERROR_INVALID_VALUE);
+	if (!m)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	struct drv_func *f = find(m, name);
+	if (f)
+		*fn = (CUfunction)&f->obj;
+	return drv_leave(f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
+}
+
+CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
+{
+	DRV_ENTER(c);
+	struct drv_module *m = drv_get(mod, OBJ_MODULE);
+
+	if (!count || !m)
+		return drv_leave(m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+	*count = m->n_funcs;
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction *fns, unsigned int n, CUmodule mod)
+{
+	DRV_ENTER(c);
+	struct drv_module *m = drv_get(mod, OBJ_MODULE);
+
+	if (!fns || !m)
+		return drv_leave(m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+	for (unsigned i = 0; i < n && i < m->n_funcs; i++)
+		fns[i] = (CUfunction)&m->funcs[i]->obj;
+	return drv_leave(CUDA_SUCCESS);
+}
+
+static CUresult global(
+	const struct drv_module *m, const char *name, CUdeviceptr *ptr, size_t *bytes)
+{
+	uint64_t addr, len;
+
+	if (vgpu_module_global(m->code, name, &addr, &len) != 0)
+		return CUDA_ERROR_NOT_FOUND;
+	if (ptr)
+		*ptr = addr;
+	if (bytes)
+		*bytes = len;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const char *name)
+{
+	DRV_ENTER(c);
+	struct drv_module *m = drv_get(mod, OBJ_MODULE);
+
+	if (!m)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	return drv_leave(
+		name && (ptr || bytes) ? global(m, name, ptr, bytes) : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* ---- cuLibrary* ---- */
+
+void drv_library_destroy(struct drv_library *l)
+{
+	drv_module_destroy(l->module);
+	drv_obj_remove(&l->obj);
+	free(l);
+}
+
+CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option *jit,
+	void **jit_values, unsigned int n_jit, CUlibraryOption *options, void **values,
+	unsigned int n)
+{
+	struct jit_log log;
+	struct vgpu_module *code;
+	DRV_ENTER_INIT();
+	drv_leave(CUDA_SUCCESS);
+	CUresult r = lib && code_image && (!n || (options && values))
+			     ? jit_options(n_jit, jit, jit_values, &log)
+			     : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS)
+		r = decode(code_image, &log, &code);
+	if (r != CUDA_SUCCESS)
+		return r;
+	struct drv_library *l = calloc(1, sizeof(*l));
+	r = l ? drv_enter_init() : CUDA_ERROR_OUT_OF_MEMORY;
+	if (r != CUDA_SUCCESS) {
+		vgpu_module_free(code);
+		free(l);
+		return r;
+	}
+	r = module_new(NULL, code, &l->module);
+	if (r != CUDA_SUCCESS) {
+		free(l);
+		return drv_leave(r);
+	}
+	l->module->library = l;
+	drv_obj_add(&l->obj, OBJ_LIBRARY, NULL);
+	*lib = (CUlibrary)l;
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *file, CUjit_option *jit,
+	void **jit_values, unsigned int n_jit, CUlibraryOption *options, void **values,
+	unsigned int n)
+{
+	char *image;
+	CUresult r = lib && file ? read_file(file, &image) : CUDA_ERROR_INVALID_VALUE;
+
+	if (r == CUDA_SUCCESS) {
+		r = cuLibraryLoadData(lib, image, jit, jit_values, n_jit, options, values, n);
+		free(image);
+	}
+	return r;
+}
+
+CUresult cuLibraryUnload(CUlibrary lib)
+{
+	DRV_ENTER_INIT();
+	struct drv_library *l = drv_get(lib, OBJ_LIBRARY);
+
+	if (!l)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	for (unsigned i = 0; i < drv.n_contexts; i++)
+		drv_wait_ctx(drv.contexts[i]);
+	if (drv_get(lib, OBJ_LIBRARY) == l)
+		drv_library_destroy(l);
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary lib, const char *name)
+{
+	DRV_ENTER_INIT();
+	struct drv_library *l = drv_get(lib, OBJ_LIBRARY);
+
+	if (!kernel || !name)
+		return drv_leave(CUDA_ERROR_INVALID_VALUE);
+	if (!l)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	struct drv_func *f = find(l->module, name);
+	if (f)
+		*kernel = (CUkernel)&f->kernel;
+	return drv_leave(f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
+}
+
+CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
+{
+	DRV_ENTER_INIT();
+	struct drv_library *l = drv_get(lib, OBJ_LIBRARY);
+
+	if (!count || !l)
+		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+	*count = l->module->n_funcs;
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int n, CUlibrary lib)
+{
+	DRV_ENTER_INIT();
+	struct drv_library *l = drv_get(lib, OBJ_LIBRARY);
+
+	if (!kernels || !l)
+		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+	for (unsigned i = 0; i < n && i < l->module->n_funcs; i++)
+		kernels[i] = (CUkernel)&l->module->funcs[i]->kernel;
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryGetModule(CUmodule *mod, CUlibrary lib)
+{
+	DRV_ENTER(c);
+	struct drv_library *l = drv_get(lib, OBJ_LIBRARY);
+
+	if (!mod || !l)
+		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+	*mod = (CUmodule)l->module;
+	return drv_leave(CUDA_SUCCESS);
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)
+{
+	DRV_ENTER(c);
+	struct drv_library *l = drv_get(lib, OBJ_LIBRARY);
+
+	if (!l)
+		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
+	return drv_leave(name && (ptr || bytes) ? global(l->module, name, ptr, bytes)
+						: CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)
+{
+	return cuLibraryGetGlobal(ptr, bytes, lib, name);
+}
+
+CUresult cuLibraryGetUnifiedFunction(void **fn, CUlibrary lib, const char *symbol)
+{
+	return CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Streams and what is in them. An op starts when it is the first of its stream and whatever the
+ * legacy stream's rule or its own condition wants has happened; host functions, large copies and
+ * kernels end later, the rest at once. Graph nodes are ops without a stream. Everything here wants
+ * drv.lock held. */
+#ifndef HEDDLE_VGPU_DRV_QUEUE_H
+#define HEDDLE_VGPU_DRV_QUEUE_H
+
+#include "drv.h"
+
+#define DRV_GREATEST_PRIORITY (-5) /* the API: lower is more urgent; 0 is the least */
+
+/* One recording of an event: shared by the event, the op that makes it, and ops that wait for it.
+ */
+struct drv_record {
+	unsigned refs;
+	bool done;
+	uint64_t time_ns;
+};
+
+enum op_kind {
+	OP_KERNEL,
+	OP_COPY,
+	OP_SET,
+	OP_HOST,
+	OP_CALLBACK,
+	OP_RECORD,
+	OP_WAIT_EVENT,
+	OP_WAIT_VALUE,
+	OP_WRITE_VALUE,
+	OP_FREE,
+	OP_GRAPH,
+	OP_EMPTY,
+};
+
+/* Rows of bytes, planes of rows; a plain copy has one row. Addresses are the host's. */
+struct drv_copy {
+	uint64_t dst, src;
+	size_t dst_pitch, src_pitch, dst_plane, src_plane, width, height, depth;
+	void *staged; /* freed with the op */
+};
+struct drv_set {
+	uint64_t dst;
+	size_t pitch, width, height; /* width in elements */
+	uint32_t value;
+	unsigned element; /* bytes */
+};
+struct drv_launch {
+	struct drv_func *func;
+	uint32_t grid[3], block[3], shared;
+	bool cooperative;
+	int priority;
+	void *params; /* owned */
+};
+struct drv_value {
+	uint64_t addr, value;
+	unsigned flags;
+	bool wide;
+};
+
+struct drv_op {
+	enum op_kind kind;
+	struct drv_ctx *ctx;
+	struct drv_stream *stream; /* NULL: a graph's node */
+	struct drv_op *next, *engine_next;
+	uint64_t seq, due_ns; /* due: serial mode, the virtual time of its end */
+	bool started, done;
+	bool by_caller; /* the thread that waits for it does it and frees it */
+	struct graph_run *graph_run;
+	unsigned node;
+	union {
+		struct {
+			struct drv_launch launch;
+			struct vgpu_run *run;
+		};
+		struct drv_copy copy;
+		struct drv_set set;
+		struct {
+			CUhostFn host_fn;
+			CUstreamCallback callback;
+			void *user;
+		};
+		struct {
+			struct drv_record *record;
+			struct drv_event *event; /* a graph's record or wait; not held */
+		};
+		struct drv_value value;
+		struct drv_alloc *alloc;
+		struct graph_exec *exec;
+	};
+};
+
+struct drv_stream {
+	struct obj obj;
+	unsigned flags;
+	int priority; /* the API's: lower is more urgent */
+	uint64_t id;
+	bool legacy, destroyed, is_active;
+	struct drv_op *head, *tail;
+	struct drv_stream *next_active;
+	uint64_t last_ns; /* end of the last op */
+	struct capture *capture;
+	struct graph_node **deps; /* of the capture: what the next node comes after */
+	unsigned n_deps;
+	CUsynchronizationPolicy sync_policy;
+};
+
+struct drv_op *drv_op_new(enum op_kind kind, struct drv_stream *s);
+void drv_op_free(struct drv_op *op);
+/* Appends (or, while s is captured, makes a node of it) and takes it over. */
+CUresult drv_submit(struct drv_stream *s, struct drv_op *op);
+/* Appends, waits until its turn has come, does it in this thread and frees it. */
+CUresult drv_do(struct drv_stream *s, struct drv_op *op);
+void drv_start(struct drv_op *op);    /* its turn has come */
+void drv_complete(struct drv_op *op); /* it has ended */
+void drv_kick(void);                  /* starts whatever can start */
+uint64_t drv_last_seq(void);
+
+/* Host waits; let go of the lock. The result is the context's sticky error. */
+CUresult drv_wait_stream(struct drv_stream *s);
+CUresult drv_wait_ctx(struct drv_ctx *c);
+CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r);
+bool drv_stream_idle(const struct drv_stream *s, uint64_t up_to_seq);
+void drv_poll(void); /* serial mode: a query lets virtual time pass */
+/* The context failed: everything in it ends without being done. */
+void drv_fail(struct drv_ctx *c, CUresult error);
+
+struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priority);
+void drv_stream_release(struct drv_stream *s);
+/* 0, 1 and 2 are the default streams; NULL: invalid, or of another context. */
+struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
+void drv_record_unref(struct drv_record *r);
+bool drv_value_met(const struct drv_value *v);
+void drv_copy_run(const struct drv_copy *c);
+void drv_set_run(const struct drv_set *s);
+uint64_t drv_now_ns(void);
+
+#endif

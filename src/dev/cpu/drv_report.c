@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Says why a kernel failed, where HEDDLE_VGPU's report= wants it: stderr unless told otherwise,
+ * since a virtual GPU's users look for just this, and a program's own output says only a number. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drv.h"
+
+void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error)
+{
+	char line[1024];
+	int n, fd = STDERR_FILENO;
+
+	if (!strcmp(drv.config.report, "none"))
+		return;
+	if (f)
+		n = snprintf(line, sizeof(line), "virtual GPU: %s%s%s\n", f->message,
+			f->source[0] ? ": " : "", f->source);
+	else
+		n = snprintf(line, sizeof(line), "virtual GPU: %s: no memory for its blocks (%s)\n",
+			kernel, strerror(-error));
+	if (n <= 0)
+		return;
+	n = (int)MIN((size_t)n, sizeof(line) - 1);
+	if (strcmp(drv.config.report, "stderr")) {
+		fd = open(drv.config.report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return;
+	}
+	ssize_t done = write(fd, line, (size_t)n);
+	(void)done; /* nowhere to say that it could not be said */
+	if (fd != STDERR_FILENO)
+		close(fd);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the threaded and the serial way of stepping blocks share. */
+#ifndef HEDDLE_VGPU_SM_TASK_H
+#define HEDDLE_VGPU_SM_TASK_H
+
+#include "sm_pool.h"
+
+/* One block slot of one SM, as this process uses it. Keeps its last block object for the next block
+ * of the same run. */
+struct vgpu_task {
+	struct vgpu_run *run; /* whose block it is, or was */
+	struct vgpu_block *block;
+	struct vgpu_task *next;   /* in a list of tasks */
+	struct vgpu_task *cached; /* in the run's list */
+	uint64_t index;           /* of the block */
+	uint64_t due_ns;          /* idle: look again then */
+	uint32_t backoff_ns;
+	uint16_t sm, slot;
+	bool linked; /* in the run's list */
+	bool fresh;  /* the block has to be made or reset before the next step */
+};
+
+struct task_list {
+	struct vgpu_task *first, *last;
+	unsigned n;
+};
+
+struct vgpu_pool {
+	struct sm *sm;
+	struct sm_config config;
+	pthread_mutex_t *big;
+	pthread_mutex_t lock; /* everything below; taken inside big */
+	struct vgpu_task *tasks;
+	struct task_list ready, idle;
+	struct vgpu_run *pending; /* not in the shared queue yet, in order */
+	struct vgpu_run *ended;   /* done is still to be called */
+	uint64_t unplaced;        /* runs that may have blocks to place */
+	pthread_t *threads;
+	unsigned n_threads;
+	bool stop;
+	/* serial */
+	uint64_t now_ns, clock_ns[SM_MAX_SMS];
+	struct task_list on_sm[SM_MAX_SMS];
+	unsigned idle_streak;
+};
+
+void task_push(struct task_list *l, struct vgpu_task *t);
+struct vgpu_task *task_pop(struct task_list *l);
+
+/* All with the pool's lock held. */
+void pool_retry(struct vgpu_pool *p); /* pending runs into the shared queue */
+bool pool_take(struct vgpu_pool *p,
+	void (*put)(struct vgpu_pool *p, struct vgpu_task *t)); /* newly placed blocks */
+/* The task's block is over: its slot is free. */
+void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
+void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
+void pool_stop_run(struct vgpu_pool *p, struct vgpu_run *r);
+struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
+
+/* Without it: one step of the task's block. */
+enum vgpu_state task_step(struct vgpu_task *t, uint64_t budget, uint64_t *io_cycles);
+
+void *pool_worker(void *arg);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A worker thread: takes the resident blocks in turn, sleeps when there is nothing to step. Blocks
+ * that only wait (in a nanosleep, or spinning on a value) are looked at now and then, so that a
+ * waiting kernel costs next to nothing. */
+#include "sm_task.h"
+
+#include <errno.h>
+
+/* Warp instructions a turn: long enough for the caches, short enough that blocks that wait for each
+ * other get on. */
+#define BUDGET         2000
+#define BACKOFF_MIN_NS 20000
+#define BACKOFF_MAX_NS 500000
+#define LOOK_AGAIN_NS  20000000 /* blocks to place: whoever has the slots may have died */
+
+static void put_ready(struct vgpu_pool *p, struct vgpu_task *t)
+{
+	task_push(&p->ready, t);
+}
+
+/* Idle tasks that are due become ready; returns when the next one is. */
+static uint64_t wake_idle(struct vgpu_pool *p)
+{
+	struct task_list keep = {0};
+	uint64_t next = UINT64_MAX;
+
+	if (!p->idle.n)
+		return next;
+	uint64_t now = vgpu_pool_now_ns(p);
+	for (struct vgpu_task *t; (t = task_pop(&p->idle)) != NULL;) {
+		if (t->due_ns <= now || t->run->cancelled) {
+			task_push(&p->ready, t);
+		} else {
+			next = MIN(next, t->due_ns);
+			task_push(&keep, t);
+		}
+	}
+	p->idle = keep;
+	return next;
+}
+
+static void after_step(struct vgpu_pool *p, struct vgpu_task *t, enum vgpu_state state)
+{
+	switch (state) {
+	case VGPU_DONE:
+		pool_end_block(p, t);
+		break;
+	case VGPU_FAULT:
+		pool_fault(p, t, -ENOMEM);
+		break;
+	case VGPU_IDLE:
+		t->backoff_ns =
+			t->backoff_ns ? MIN(t->backoff_ns * 2, BACKOFF_MAX_NS) : BACKOFF_MIN_NS;
+		t->due_ns = vgpu_pool_now_ns(p) + t->backoff_ns;
+		task_push(&p->idle, t);
+		break;
+	case VGPU_RUNNING:
+		t->backoff_ns = 0;
+		task_push(&p->ready, t);
+		break;
+	}
+}
+
+static void tell_ended(struct vgpu_pool *p)
+{
+	for (;;) {
+		pthread_mutex_lock(p->big);
+		pthread_mutex_lock(&p->lock);
+		struct vgpu_run *r = pool_pop_ended(p);
+		pthread_mutex_unlock(&p->lock);
+		if (r)
+			r->done(r);
+		pthread_mutex_unlock(p->big);
+		if (!r)
+			return;
+	}
+}
+
+static void rest(struct vgpu_pool *p, uint32_t word, uint64_t due, bool unplaced)
+{
+	uint64_t timeout = UINT64_MAX;
+
+	if (due != UINT64_MAX) {
+		uint64_t now = vgpu_pool_now_ns(p);
+		timeout = due > now ? due - now : 1;
+	}
+	if (unplaced)
+		timeout = MIN(timeout, LOOK_AGAIN_NS);
+	sm_sleep(p->sm, word, timeout);
+}
+
+void *pool_worker(void *arg)
+{
+	struct vgpu_pool *p = arg;
+	struct vgpu_task *t = NULL;
+	enum vgpu_state state = VGPU_RUNNING;
+
+	for (;;) {
+		uint32_t word = sm_word(p->sm);
+		pthread_mutex_lock(&p->lock);
+		if (t)
+			after_step(p, t, state);
+		if (p->pending)
+			pool_retry(p);
+		pool_take(p, put_ready);
+		uint64_t due = wake_idle(p);
+		bool ended = p->ended != NULL, unplaced = p->unplaced != 0, stop = p->stop;
+		t = stop || ended ? NULL : task_pop(&p->ready);
+		if (t && t->run->cancelled) {
+			pool_end_block(p, t);
+			t = NULL;
+			ended = true; /* look again */
+		}
+		pthread_mutex_unlock(&p->lock);
+		if (stop)
+			return NULL;
+		if (ended)
+			tell_ended(p);
+		else if (!t)
+			rest(p, word, due, unplaced);
+		if (t) {
+			uint64_t cycles = 0;
+			state = task_step(t, BUDGET, &cycles);
+		}
+	}
+}
