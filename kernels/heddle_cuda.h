@@ -73,26 +73,31 @@ struct __align__(16) uint4
 	u32 x, y, z, w;
 };
 
-/* ---- barriers and fences (__syncthreads itself is a builtin of clang) ---- */
-HD int __syncthreads_count(int p)
-{
-	return __nvvm_bar0_popc(p);
-}
-HD int __syncthreads_and(int p)
-{
-	return __nvvm_bar0_and(p);
-}
-HD int __syncthreads_or(int p)
-{
-	return __nvvm_bar0_or(p);
-}
+/* ---- barriers and fences ----
+ * In assembly: clang up to 15 believes that its own barrier and fence builtins leave shared
+ * variables alone whose address is not taken, and moves loads across them. */
+#define __syncthreads() asm volatile("bar.sync 0;" ::: "memory")
+#define HD_BAR_RED(name, op, ret)                                                        \
+	HD int name(int p)                                                               \
+	{                                                                                \
+		int r;                                                                   \
+		asm volatile("{\n\t.reg .pred p, q;\n\tsetp.ne.s32 p, %1, 0;\n\t" op ret \
+			     : "=r"(r)                                                   \
+			     : "r"(p)                                                    \
+			     : "memory");                                                \
+		return r;                                                                \
+	}
+HD_BAR_RED(__syncthreads_count, "bar.red.popc.u32 %0, 0, p;", "\n\t}")
+HD_BAR_RED(__syncthreads_and, "bar.red.and.pred q, 0, p;", "\n\tselp.s32 %0, 1, 0, q;\n\t}")
+HD_BAR_RED(__syncthreads_or, "bar.red.or.pred q, 0, p;", "\n\tselp.s32 %0, 1, 0, q;\n\t}")
+#undef HD_BAR_RED
 HD void __threadfence()
 {
-	__nvvm_membar_gl();
+	asm volatile("membar.gl;" ::: "memory");
 }
 HD void __threadfence_block()
 {
-	__nvvm_membar_cta();
+	asm volatile("membar.cta;" ::: "memory");
 }
 
 /* ---- output: calls that the driver resolves ---- */

@@ -19,13 +19,9 @@
 		return builtin(a);  \
 	}
 
-HD_OP2(__fadd_rn, float, __nvvm_add_rn_f)
-HD_OP2(__fmul_rn, float, __nvvm_mul_rn_f)
 HD_OP2(__fdiv_rn, float, __nvvm_div_rn_f)
 HD_OP1(__fsqrt_rn, float, __nvvm_sqrt_rn_f)
 HD_OP1(__frcp_rn, float, __nvvm_rcp_rn_f)
-HD_OP2(__dadd_rn, double, __nvvm_add_rn_d)
-HD_OP2(__dmul_rn, double, __nvvm_mul_rn_d)
 HD_OP1(sqrtf, float, __nvvm_sqrt_rn_f)
 HD_OP1(sqrt, double, __nvvm_sqrt_rn_d)
 HD_OP1(rsqrtf, float, __nvvm_rsqrt_approx_f)
@@ -38,6 +34,20 @@ HD_OP1(__cosf, float, __nvvm_cos_approx_f)
 HD_OP1(__log2f, float, __nvvm_lg2_approx_f)
 HD_OP1(exp2f, float, __nvvm_ex2_approx_f)
 HD_OP2(__fdividef, float, __nvvm_div_approx_f)
+
+/* In assembly: clang forgets the rounding of its own builtins for these, and fuses them. */
+#define HD_RN(name, type, op, reg)                                    \
+	HD type name(type a, type b)                                  \
+	{                                                             \
+		type r;                                               \
+		asm(op " %0, %1, %2;" : "=" reg(r) : reg(a), reg(b)); \
+		return r;                                             \
+	}
+HD_RN(__fadd_rn, float, "add.rn.f32", "f")
+HD_RN(__fmul_rn, float, "mul.rn.f32", "f")
+HD_RN(__dadd_rn, double, "add.rn.f64", "d")
+HD_RN(__dmul_rn, double, "mul.rn.f64", "d")
+#undef HD_RN
 
 HD float fmaf(float a, float b, float c)
 {

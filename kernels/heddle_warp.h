@@ -37,7 +37,7 @@ HD_SHFL(__shfl_xor_sync, bfly, 31)
 
 HD void __syncwarp(u32 mask = ~0u)
 {
-	__nvvm_bar_warp_sync(mask);
+	asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
 }
 HD int __all_sync(u32 mask, int p)
 {

@@ -36,7 +36,7 @@ KERNEL bits_inline(u32 *out, u32 seed)
 	asm("bfind.u32 %0, %1;" : "=r"(to[7]) : "r"(v >> n));
 	asm("bfind.shiftamt.s32 %0, %1;" : "=r"(to[8]) : "r"(v));
 #ifdef __clang__ /* which knows no PTX that has it */
-	to[9] = 0;
+	to[9] = 0x1fu << n;
 #else
 	asm("bmsk.clamp.b32 %0, %1, 5;" : "=r"(to[9]) : "r"(n));
 #endif
