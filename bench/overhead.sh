@@ -8,7 +8,11 @@ set -eu
 cd "$(dirname "$0")/.."
 size=${1:-small}
 scale=${2:-1}
-[ $# -gt 2 ] && shift 2 || set -- va nn pf pl md spmv mm cfd
+if [ $# -gt 2 ]; then
+	shift 2
+else
+	set -- va nn pf pl md spmv mm cfd
+fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 flags="-O2 -std=gnu11 -D_GNU_SOURCE -fno-strict-aliasing -w -Isrc -Iinclude"

@@ -15,14 +15,17 @@ struct module {
 	struct ptx_module *m;
 	struct ptx_func *f; /* of kernel(): k */
 	struct diag_list *diags;
-	struct arena arena;
+	struct arena *arena; /* apart, for the module moves and the diagnostics point here */
 };
 
 static inline void begin(struct module *t, const char *text, size_t len)
 {
-	*t = (struct module){.diags = calloc(1, sizeof(*t->diags))};
-	arena_init(&t->arena, 0);
-	diag_init(t->diags, &t->arena, "test", text, len);
+	*t = (struct module){
+		.diags = calloc(1, sizeof(*t->diags)), .arena = malloc(sizeof(*t->arena))};
+	assert_non_null(t->diags);
+	assert_non_null(t->arena);
+	arena_init(t->arena, 0);
+	diag_init(t->diags, t->arena, "test", text, len);
 }
 
 static inline int try_parse(struct module *t, const char *text, size_t len)
@@ -34,7 +37,8 @@ static inline int try_parse(struct module *t, const char *text, size_t len)
 static inline void finish(struct module *t)
 {
 	ptx_module_free(t->m);
-	arena_finish(&t->arena);
+	arena_finish(t->arena);
+	free(t->arena);
 	free(t->diags);
 }
 

@@ -69,8 +69,7 @@ if [ -n "$full" ]; then
 		for arch in sm_75 sm_80 sm_86 sm_89 sm_90 sm_90a; do
 			for option in -O3 -G -lineinfo -use_fast_math -maxrregcount=32 -rdc=true; do
 				sources="$root/kernels/*.cu $root/kernels/forms/*.cu $mine/*.cu"
-				sources=$(echo $sources)
-				with_nvcc $arch $option
+				with_nvcc "$arch" "$option"
 				check
 			done
 		done
@@ -79,7 +78,7 @@ if [ -n "$full" ]; then
 		for arch in sm_70 sm_75 sm_80 sm_86; do
 			for option in -O0 -O1 -O2 -O3; do
 				sources=$(echo "$root"/kernels/*.cu "$root"/kernels/forms/*.cu "$mine/asm.cu")
-				with_clang $arch $option
+				with_clang "$arch" "$option"
 				check
 			done
 		done

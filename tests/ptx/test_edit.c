@@ -191,7 +191,8 @@ static void extract(void **state)
 	assert_int_equal(ptx_validate(x.m, t.diags), 0);
 	ptx_module_free(x.m);
 	strbuf_finish(&out);
-	arena_finish(&t.arena);
+	arena_finish(t.arena);
+	free(t.arena);
 	free(t.diags);
 }
 

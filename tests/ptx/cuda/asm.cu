@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// Copyright 2026 The heddle authors
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
 
-// Inline assembly as libraries write it: scopes with registers and labels of their own, many of the
-// same name, some nested, some duplicated by unrolling and inlining. For nvcc and for clang.
+/* Inline assembly as libraries write it: scopes with registers and labels of their own, many of the
+ * same name, some nested, some duplicated by unrolling and inlining. For nvcc and for clang. */
 #include "../../../kernels/heddle_cuda.h"
 
 static __device__ __forceinline__ u32 lop(u32 a, u32 b)
@@ -55,13 +55,15 @@ KERNEL asm_forms(u32 *out, float *f, u64 *w)
 		     : "=f"(x), "=f"(y), "=f"(z), "=f"(q)
 		     : "l"(f + 4));
 	asm volatile("vadd.u32.u32.u32.sat %0, %1.b0, %2.h1;" : "=r"(a) : "r"(a), "r"(b));
-	asm volatile("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(b) : "r"(a), "r"(b), "r"(s));
+	asm volatile("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;"
+		     : "=r"(b)
+		     : "r"(a), "r"(b), "r"(s));
 	asm volatile("add.cc.u32 %0, %0, %1; addc.u32 %1, %1, 0;" : "+r"(a), "+r"(b));
 	asm volatile("st.volatile.global.u32 [%0], %1;" ::"l"(out + s), "r"(a) : "memory");
 	asm volatile("{ .reg .pred p; .reg .pred q; setp.lt.u32 p|q, %0, WARP_SZ; "
 		     "@p st.global.u32 [%1+4], %2; @q st.global.u32 [%1+4*2], 0x1F; }" ::"r"(a),
-		"l"(out), "r"(b)
-		: "memory");
+		     "l"(out), "r"(b)
+		     : "memory");
 	asm volatile("prefetch.global.L2 [%0];" ::"l"(f));
 	asm volatile("red.global.add.f32 [%0], 0f3F800000;" ::"l"(f));
 	asm volatile("atom.global.cas.b32 %0, [%1], %2, (1+2)*3;" : "=r"(a) : "l"(out), "r"(lane));

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-// Copyright 2026 The heddle authors
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
 
-// Control flow and data that only nvcc's own headers give: calls through pointers, recursion,
-// virtual functions, switches, printf, assert, textures, surfaces, managed and constant data,
-// dynamic stack, half precision, cooperative groups.
+/* Control flow and data that only nvcc's own headers give: calls through pointers, recursion,
+ * virtual functions, switches, printf, assert, textures, surfaces, managed and constant data,
+ * dynamic stack, half precision, cooperative groups. */
 #include <assert.h>
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
@@ -85,13 +85,25 @@ extern "C" __global__ void switches(int *out, const float *in, int n)
 	for (int k = 0; k < 16; k++)
 		local[k] = i * k;
 	switch (n) {
-	case 0: v = 5; break;
-	case 1: v = local[i & 15]; break;
-	case 2: v = i * 3; break;
-	case 3: v = __popc(i); break;
-	case 4: __trap();
-	case 7: v = __ffs(i) + local[(i + 3) & 15]; break;
-	default: v = -1;
+	case 0:
+		v = 5;
+		break;
+	case 1:
+		v = local[i & 15];
+		break;
+	case 2:
+		v = i * 3;
+		break;
+	case 3:
+		v = __popc(i);
+		break;
+	case 4:
+		__trap();
+	case 7:
+		v = __ffs(i) + local[(i + 3) & 15];
+		break;
+	default:
+		v = -1;
 	}
 	dynamic[i] = v;
 	fixed[i & 7][i % 9] = in[i] * weights[i % 3];
@@ -114,7 +126,7 @@ extern "C" __global__ void textures(cudaTextureObject_t t, cudaSurfaceObject_t s
 {
 	float4 v = tex2D<float4>(t, threadIdx.x * 0.5f, 2.0f);
 	float g = tex2DLod<float>(t, 1.0f, 2.0f, 1.0f) + tex3D<float>(t, 1, 2, 3) +
-		tex2Dgather<float4>(t, 1, 2, 0).x;
+		  tex2Dgather<float4>(t, 1, 2, 0).x;
 
 	surf2Dwrite(v, s, (int)threadIdx.x * 16, 3, cudaBoundaryModeClamp);
 	out[threadIdx.x] = v.x + g + surf1Dread<float>(s, 4);

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Copyright 2026 The heddle authors
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
 
-// Matrix and asynchronous instructions, as far as the target has them.
+/* Matrix and asynchronous instructions, as far as the target has them. */
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_pipeline.h>
@@ -67,7 +67,8 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) hopper(float *out, unsigned
 	asm volatile("{\n.reg .pred P1;\nLAB_WAIT:\n"
 		     "mbarrier.try_wait.parity.shared::cta.b64 P1, [%0], 1;\n@P1 bra DONE;\n"
 		     "bra LAB_WAIT;\nDONE:\n}" ::"r"(s));
-	asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;");
+	asm volatile(
+		"barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;");
 	asm volatile("griddepcontrol.wait;");
 	out[threadIdx.x] = x + y + z + w;
 }
