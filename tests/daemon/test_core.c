@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The daemon's core in virtual time: pages written by a tenant that the test plays, device reports
+ * that the test makes up, and what the daemon stores in answer. */
+#include "unit.h"
+
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+
+static uint64_t now;
+static unsigned wakes, hold_wakes;
+
+static uint64_t fake_now(void *user)
+{
+	return now;
+}
+
+static void fake_wake(void *user, struct hd_tenant *t, bool hold)
+{
+	wakes++;
+	hold_wakes += hold;
+}
+
+static struct hd *make(void (*change)(struct hd_config *c))
+{
+	struct hd_config c = {.policy = &sched_policy_hpf, .opaque_limit = 4, .max_tenants = 8};
+	struct hd_io io = {fake_now, fake_wake, NULL};
+	struct hd *d;
+
+	now = 1000 * MS;
+	wakes = hold_wakes = 0;
+	if (change)
+		change(&c);
+	assert_int_equal(hd_create(&c, &io, &d), 0);
+	return d;
+}
+
+struct fake {
+	struct hd_tenant *t;
+	struct wire_page *page;
+	uint64_t next_id;
+};
+
+static struct fake join(struct hd *d, int priority, bool cpu)
+{
+	struct wire_hello h = {.priority = priority, .weight = 1, .n_sms = 4, .is_cpu_device = cpu};
+	struct ucred cred = {.pid = 1, .uid = 2, .gid = 3};
+	struct fake f = {.next_id = 1};
+	int fd;
+
+	strcpy(h.device, "GPU-0");
+	strcpy(h.name, "fake");
+	assert_int_equal(wire_page_create(0, &f.page, &fd), 0);
+	close(fd);
+	assert_int_equal(hd_tenant_add(d, &cred, &h, priority, 1, f.page, NULL, &f.t), 0);
+	return f;
+}
+
+static void leave(struct hd *d, struct fake *f)
+{
+	hd_tenant_remove(d, f->t);
+	wire_page_unmap(f->page);
+	f->t = NULL;
+}
+
+/* As the shim does: begins held when the tenant is. */
+static struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t total)
+{
+	struct wire_slot *w = &f->page->slots[slot];
+
+	memset(w, 0, sizeof(*w));
+	w->host.seq = f->page->hold;
+	memset(w->host.quota, f->page->hold ? 0 : CTL_NO_QUOTA, sizeof(w->host.quota));
+	w->gen = 40 + slot;
+	w->id = f->next_id++;
+	w->kernel = 99;
+	w->total = total;
+	w->block[0] = w->block[1] = w->block[2] = 1;
+	w->workers_per_sm = 2;
+	strcpy(w->name, "kernel");
+	w->state = WIRE_SLOT_SUBMITTED;
+	if (f->page->watch)
+		hd_kicked(d, f->t);
+	return w;
+}
+
+static void arrive(struct wire_slot *w)
+{
+	w->host.arrived_ns = now;
+	w->host.arrived = w->gen + 1;
+}
+
+static void drain(struct wire_slot *w)
+{
+	w->host.drained_seq = w->host.seq;
+	w->host.drains++;
+}
+
+static void finish(struct wire_slot *w)
+{
+	w->host.finished = w->total;
+	w->host.done_ns = now;
+	w->host.done = w->gen + 1;
+}
+
+static unsigned allowed(const struct wire_slot *w)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		n += w->host.quota[i] != 0;
+	return n;
+}
+
+static void preempts_and_resumes(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high;
+	struct wire_slot *l, *h;
+	uint32_t seq;
+
+	assert_int_equal(low.page->watch, 0); /* alone: no kicks */
+	l = submit(d, &low, 0, 800);
+	assert_int_equal(hd_run(d), UINT64_MAX);
+	arrive(l);
+	high = join(d, 2, false);
+	assert_int_equal(low.page->watch, 1);
+	assert_int_equal(high.page->watch, 1);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	seq = l->host.seq;
+	now += MS;
+	l->host.finished = 100;
+	h = submit(d, &high, 5, 400);
+	assert_true(hd_run(d) < MS);
+	assert_int_equal(allowed(l), 0);
+	assert_int_equal(l->host.seq, seq + 1);
+	assert_int_equal(l->host.store_ns, now);
+	assert_int_equal(l->granted, 0);
+	assert_int_equal(l->preemptions, 1);
+	assert_int_equal(allowed(h), 4);
+	assert_int_equal(low.page->hold, 1);
+	assert_int_equal(high.page->hold, 0);
+	assert_true(hd_in_handover(d));
+	now += 30000;
+	drain(l);
+	arrive(h);
+	hd_run(d);
+	assert_false(hd_in_handover(d));
+	assert_int_equal(d->n_handovers, 1);
+	assert_int_equal(d->handover_ns[0], 30000);
+	now += MS;
+	wakes = hold_wakes = 0;
+	finish(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(low.page->hold, 0);
+	assert_int_equal(wakes, 1);
+	assert_int_equal(hold_wakes, 1);
+	/* Its slot comes back once the tenant is done with it. */
+	h->state = WIRE_SLOT_CLOSED;
+	hd_kicked(d, high.t);
+	assert_int_equal(h->state, WIRE_SLOT_FREE);
+	leave(d, &high);
+	assert_int_equal(low.page->watch, 0);
+	assert_int_equal(hd_run(d), UINT64_MAX);
+	leave(d, &low);
+	assert_null(d->devices);
+	hd_destroy(d);
+}
+
+/* Launched while held, drained before anybody looked: the grant finds it so. */
+static void held_at_start(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *h = submit(d, &high, 0, 400), *l;
+	uint32_t seq;
+
+	hd_run(d);
+	arrive(h);
+	hd_run(d);
+	assert_int_equal(low.page->hold, 1);
+	l = submit(d, &low, 3, 80);
+	assert_int_equal(l->host.seq, 1);
+	seq = l->host.seq;
+	hd_run(d);
+	/* What meets zeros already is not told again: its leaving answers the tenant's own word. */
+	assert_int_equal(l->host.seq, seq);
+	assert_int_equal(l->preemptions, 0);
+	arrive(l);
+	drain(l);
+	hd_run(d);
+	finish(h);
+	wakes = 0;
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(wakes, 1);
+	/* Late workers of the first round that drain again wake the tenant again. */
+	l->host.drains++;
+	hd_run(d);
+	assert_int_equal(wakes, 2);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
+static void opaque_holds(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *l = submit(d, &low, 0, 800);
+
+	hd_run(d);
+	arrive(l);
+	hd_run(d);
+	high.page->opaque_submitted = 3;
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(allowed(l), 0);
+	assert_int_equal(low.page->hold, 1);
+	assert_int_equal(low.page->opaque_limit, 1);
+	now += 50000;
+	drain(l);
+	hd_run(d);
+	high.page->opaque_completed = 3;
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(low.page->hold, 0);
+	/* Nonsense (more completed than submitted) counts as nothing. */
+	high.page->opaque_completed = 9;
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(low.page->hold, 0);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+/* Whoever is held or preempted sees the daemon live; nobody else costs it anything. */
+static void signs_of_life(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *h;
+
+	assert_int_equal(hd_run(d), UINT64_MAX);
+	now += 60000 * MS;
+	h = submit(d, &high, 0, 400);
+	hd_run(d);
+	arrive(h);
+	/* Never a hold beside an old sign of life. */
+	assert_int_equal(low.page->hold, 1);
+	assert_int_equal(low.page->alive_ms, (uint32_t)(now / MS));
+	for (int i = 0; i < 2000; i++) {
+		uint64_t next = hd_run(d);
+
+		assert_true(next <= 100 * MS);
+		now += next ? next : 1000;
+		assert_true((uint32_t)(now / MS) - low.page->alive_ms < 200);
+	}
+	/* Waiting for the bound on opaque work is waiting too. */
+	finish(h);
+	hd_run(d);
+	low.page->opaque_waiting = 1;
+	hd_kicked(d, low.t);
+	assert_true(hd_run(d) <= 100 * MS);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+static void spatial_gives_back(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	uint32_t grow;
+
+	hd_run(d);
+	arrive(l);
+	hd_run(d);
+	h = submit(d, &high, 1, 3); /* 2 workers an SM: 2 SMs */
+	hd_run(d);
+	assert_int_equal(allowed(l), 2);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(allowed(h), 4);
+	grow = l->grow;
+	arrive(h);
+	hd_run(d);
+	finish(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(l->grow, grow + 1);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
+/* A launch that came and went while nobody looked teaches its duration. */
+static void learns_from_closed(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b;
+	struct wire_slot *w = submit(d, &a, 0, 100);
+	struct sched_info info;
+
+	w->host.arrived_ns = 5000;
+	w->host.done_ns = 5000 + 3 * MS;
+	w->host.done = w->gen + 1;
+	w->host.arrived = w->gen + 1;
+	w->state = WIRE_SLOT_CLOSED;
+	b = join(d, 1, false);
+	assert_int_equal(w->state, WIRE_SLOT_FREE);
+	submit(d, &a, 0, 100);
+	sched_launch_state(a.t->device->sched, now, a.t->slots[0].launch, &info);
+	assert_int_equal(info.predicted_ns, 3 * MS);
+	leave(d, &b);
+	leave(d, &a);
+	hd_destroy(d);
+}
+
+static uint32_t random_word(void)
+{
+	static uint64_t x = 88172645463325252ull;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (uint32_t)x;
+}
+
+/* A page of nonsense that changes between any two looks: no crash, nothing of it in other pages. */
+static void hostile_page(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake bad = join(d, 1, false), good = join(d, 1, false);
+	struct wire_slot *g = submit(d, &good, 0, 100);
+	struct strbuf out = {0};
+
+	hd_run(d);
+	for (int round = 0; round < 400; round++) {
+		for (unsigned i = 0; i < 2000; i++) {
+			size_t words = sizeof(struct wire_page) / 4 - 4;
+			uint32_t v = random_word() % 4 ? random_word() % 3 : random_word();
+
+			((uint32_t *)bad.page)[4 + random_word() % words] = v;
+		}
+		for (unsigned i = 0; i < WIRE_SLOTS; i++)
+			bad.page->slots[i].state = random_word() % 4;
+		now += 100000;
+		hd_kicked(d, bad.t);
+		hd_run(d);
+		if (round % 50 == 0) {
+			hd_list(d, &out);
+			for (size_t at = 0; at < out.len;) {
+				struct wire_head head;
+
+				memcpy(&head, out.at + at, sizeof(head));
+				assert_int_equal(wire_check(out.at + at, head.bytes), 0);
+				at += head.bytes;
+			}
+			strbuf_finish(&out);
+		}
+	}
+	assert_int_equal(g->id, 1);
+	assert_int_equal(good.page->n_slots, WIRE_SLOTS);
+	leave(d, &bad);
+	/* The good one has the device to itself again. */
+	for (int i = 0; i < 50 && allowed(g) != 4; i++) {
+		now += 5 * MS;
+		arrive(g);
+		hd_run(d);
+		drain(g);
+	}
+	assert_int_equal(allowed(g), 4);
+	leave(d, &good);
+	hd_destroy(d);
+}
+
+static void limits_and_devices(void **state)
+{
+	struct hd *d = make(NULL);
+	struct wire_hello h = {.weight = 1, .n_sms = 4};
+	struct ucred cred = {0};
+	struct fake f[8];
+	struct hd_tenant *t;
+	struct wire_status s;
+
+	for (int i = 0; i < 8; i++)
+		f[i] = join(d, 1, i % 2);
+	assert_int_equal(hd_tenant_add(d, &cred, &h, 1, 1, f[0].page, NULL, &t), -EUSERS);
+	hd_status(d, &s);
+	assert_int_equal(wire_check(&s, sizeof(s)), 0);
+	assert_int_equal(s.tenants, 8);
+	assert_non_null(d->devices->next); /* the virtual GPU is another one */
+	assert_null(d->devices->next->next);
+	for (int i = 0; i < 8; i++)
+		leave(d, &f[i]);
+	hd_destroy(d);
+}
+
+static void rights(void **state)
+{
+	struct hd_config c = {0};
+	struct ucred own = {.uid = geteuid()}, other = {.uid = geteuid() + 12345, .gid = 12345};
+	gid_t root_group = 0;
+	uint32_t weight = 7;
+	int priority = 2;
+
+	hd_rights(&c, &own, NULL, 0, &priority, &weight);
+	assert_int_equal(priority, 2);
+	assert_int_equal(weight, 7);
+	hd_rights(&c, &other, NULL, 0, &priority, &weight);
+	assert_int_equal(priority, 1);
+	assert_int_equal(weight, 1);
+	priority = 0;
+	hd_rights(&c, &other, NULL, 0, &priority, &weight);
+	assert_int_equal(priority, 0);
+	strcpy(c.privileged_group, "root");
+	priority = 2;
+	weight = 3;
+	hd_rights(&c, &other, &root_group, 1, &priority, &weight);
+	assert_int_equal(priority, 2);
+	assert_int_equal(weight, 3);
+	strcpy(c.privileged_group, "no-such-group");
+	hd_rights(&c, &other, &root_group, 1, &priority, &weight);
+	assert_int_equal(priority, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(preempts_and_resumes),
+		cmocka_unit_test(held_at_start),
+		cmocka_unit_test(opaque_holds),
+		cmocka_unit_test(signs_of_life),
+		cmocka_unit_test(spatial_gives_back),
+		cmocka_unit_test(learns_from_closed),
+		cmocka_unit_test(hostile_page),
+		cmocka_unit_test(limits_and_devices),
+		cmocka_unit_test(rights),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
