@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddled as it runs: protocol, hand-over, deaths, a second user, a second instance, a full disk.
+ */
+#include "unit.h"
+
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void serves(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+	struct tenant a = tenant_join(&d, 2);
+	struct wire_status s;
+	struct stat st;
+
+	assert_int_equal(a.welcome.priority, 2);
+	assert_int_equal(a.page->tenant, a.welcome.tenant);
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_int_equal(s.tenants, 1);
+	assert_int_equal(s.pid, d.pid);
+	assert_string_equal(s.policy, "hpf");
+	assert_string_equal(s.mps, "off");
+	assert_int_equal(stat(d.socket, &st), 0);
+	assert_int_equal(st.st_mode & 0007, 0);
+	tenant_leave(&a);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(access(d.socket, F_OK), -1);
+	daemon_remove(&d);
+}
+
+/* Sends bytes as they are. The answer's type, 0 for none. */
+static int answer_to(
+	const struct daemon *d, const void *msg, size_t bytes, struct wire_refused *why)
+{
+	int sock = wire_connect(d->socket, 3000), r;
+
+	assert_true(sock >= 0);
+	assert_int_equal(send(sock, msg, bytes, 0), bytes);
+	r = wire_recv(sock, why, sizeof(*why), NULL, 0, NULL);
+	if (r > 0)
+		r = wire_check(why, (size_t)r) == 0 ? (int)why->head.type : -1;
+	close(sock);
+	return r;
+}
+
+static void refuses(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+	struct wire_hello h = tenant_hello(1);
+	struct wire_welcome w = {0};
+	struct wire_refused why;
+	struct wire_status s;
+	char big[5000] = {0};
+	struct tenant t;
+
+	h.head.protocol = WIRE_PROTOCOL + 1;
+	assert_int_equal(answer_to(&d, &h, sizeof(h), &why), WIRE_REFUSED);
+	assert_int_equal(why.error, EPROTO);
+	assert_non_null(strstr(why.why, "version"));
+	h = tenant_hello(1);
+	assert_int_equal(answer_to(&d, &h, sizeof(h) - 1, &why), WIRE_REFUSED);
+	assert_int_equal(why.error, EBADMSG);
+	h.n_sms = 0;
+	assert_int_equal(answer_to(&d, &h, sizeof(h), &why), WIRE_REFUSED);
+	assert_int_equal(answer_to(&d, big, sizeof(big), &why), WIRE_REFUSED);
+	assert_int_equal(answer_to(&d, "x", 1, &why), WIRE_REFUSED);
+	wire_head_init(&w.head, WIRE_WELCOME, sizeof(w));
+	assert_int_equal(answer_to(&d, &w, sizeof(w), &why), WIRE_REFUSED);
+	/* A second hello ends the tenant. */
+	t = tenant_join(&d, 1);
+	h = tenant_hello(1);
+	assert_int_equal(wire_send(t.sock, &h, NULL, 0), 0);
+	assert_int_equal(wire_recv(t.sock, &why, sizeof(why), NULL, 0, NULL), sizeof(why));
+	assert_int_equal(why.head.type, WIRE_REFUSED);
+	tenant_leave(&t);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_int_equal(s.bad_messages, 7);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static void floods(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+	unsigned before = fds_of(d.pid);
+	struct wire_hello h = tenant_hello(1);
+	struct tenant t[200];
+	int fds[WIRE_MAX_FDS];
+
+	for (unsigned i = 0; i < WIRE_MAX_FDS; i++)
+		fds[i] = 0;
+	for (int i = 0; i < 100; i++) {
+		int sock = wire_connect(d.socket, 3000);
+
+		wire_send(sock, &h, fds, WIRE_MAX_FDS);
+		close(sock);
+	}
+	assert_true(status_await_tenants(&d, 0));
+	/* Kicks without end, from tenants that come and go. */
+	for (int i = 0; i < 200; i++) {
+		t[i] = tenant_join(&d, i % 3);
+		for (int k = 0; k < 50; k++)
+			tenant_kick(&t[i]);
+		tenant_submit(&t[i], 0, 100);
+	}
+	for (int i = 0; i < 200; i++)
+		tenant_leave(&t[i]);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(fds_of(d.pid), before);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static void hands_over(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+	struct tenant low = tenant_join(&d, 0), high = tenant_join(&d, 2);
+	struct wire_slot *l = tenant_submit(&low, 0, 800), *h;
+	uint64_t best = UINT64_MAX, eight;
+	struct wire_status s;
+
+	device_arrive(l);
+	tenant_kick(&low);
+	for (int i = 0; i < 50; i++) {
+		uint64_t took;
+
+		assert_true(slot_await(l, 4));
+		h = tenant_submit(&high, 0, 400);
+		while (__atomic_load_n(&l->granted, __ATOMIC_ACQUIRE) || slot_allowed(l))
+			assert_true(now_ns() - h->submit_ns < 5000000000ull);
+		took = now_ns() - h->submit_ns;
+		best = MIN(best, took);
+		device_drain(l);
+		device_arrive(h);
+		device_finish(h);
+		__atomic_store_n(&h->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
+		tenant_kick(&high);
+		assert_true(word_await(&h->state, WIRE_SLOT_FREE));
+	}
+	printf("kick to store: best of 50 %.1f us\n", (double)best / 1e3);
+	assert_true(slot_await(l, 4));
+	/* Whoever waits on the tenant's event is woken. */
+	assert_int_equal(read(low.event, &eight, sizeof(eight)), sizeof(eight));
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_true(s.preemptions >= 40);
+	assert_true(s.handover_p50_ns > 0);
+	tenant_leave(&low);
+	tenant_leave(&high);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+enum die_in { SUBMITTED, RUNNING, DRAINING, SUSPENDED, HELD, OPAQUE, INHERITED, STATES };
+
+/* A process that brings itself into a state and stays there. */
+static pid_t victim(const struct daemon *d, enum die_in what, int ready)
+{
+	pid_t pid = fork();
+	struct wire_slot *w;
+	struct tenant t;
+
+	if (pid)
+		return pid;
+	for (int fd = 3; fd < 256; fd++) { /* the test's own tenants are none of its */
+		if (fd != ready)
+			close(fd);
+	}
+	t = tenant_join(d, what == DRAINING || what == SUSPENDED || what == HELD ? 0 : 2);
+	if (what == OPAQUE) {
+		t.page->opaque_submitted = 1;
+		tenant_kick(&t);
+	} else {
+		w = tenant_submit(&t, 0, 400);
+		if (what != SUBMITTED)
+			device_arrive(w);
+		tenant_kick(&t);
+		if (what == DRAINING || what == SUSPENDED || what == HELD)
+			slot_await(w, 0);
+		if (what == SUSPENDED || what == HELD)
+			device_drain(w);
+		tenant_kick(&t);
+	}
+	if (what == INHERITED && fork() == 0)
+		what = STATES; /* keeps the socket open for a while */
+	if (write(ready, "x", 1) < 0)
+		_exit(1);
+	if (what == STATES)
+		alarm(10);
+	for (;;)
+		pause();
+}
+
+/* Whatever state a tenant is in when it is killed: the other goes on, within a second. */
+static void deaths(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+
+	for (int what = 0; what < STATES; what++) {
+		bool first = what != DRAINING && what != SUSPENDED && what != HELD;
+		struct tenant other = tenant_join(&d, 1);
+		struct wire_slot *w = NULL;
+		int ends[2], status;
+		uint64_t killed;
+		char x;
+		pid_t pid;
+
+		assert_int_equal(pipe(ends), 0);
+		if (!first) {
+			w = tenant_submit(&other, 0, 400);
+			device_arrive(w);
+			tenant_kick(&other);
+		}
+		pid = victim(&d, (enum die_in)what, ends[1]);
+		assert_int_equal(read(ends[0], &x, 1), 1);
+		if (first) {
+			w = tenant_submit(&other, 0, 400);
+			assert_true(slot_await(w, 0));
+			device_arrive(w);
+			device_drain(w);
+		}
+		kill(pid, SIGKILL);
+		killed = now_ns();
+		waitpid(pid, &status, 0);
+		assert_true(status_await_tenants(&d, 1));
+		assert_true(slot_await(w, 4));
+		assert_int_equal(w->granted, 1);
+		assert_true(now_ns() - killed < 1000000000ull);
+		assert_true(word_await(&other.page->watch, 0));
+		assert_int_equal(other.page->hold, 0);
+		tenant_leave(&other);
+		assert_true(status_await_tenants(&d, 0));
+		close(ends[0]);
+		close(ends[1]);
+	}
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static void second_instance(void **state)
+{
+	struct daemon d = daemon_start(NULL), again;
+	char text[512] = "";
+	int ends[2], status;
+	struct tenant t;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = daemon_spawn(d.socket, NULL, ends[1]);
+	close(ends[1]);
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_true(read(ends[0], text, sizeof(text) - 1) > 0);
+	assert_non_null(strstr(text, "another heddled"));
+	close(ends[0]);
+	t = tenant_join(&d, 1); /* the first one is as it was */
+	tenant_leave(&t);
+	/* What a killed one left behind is in nobody's way. */
+	daemon_kill(&d);
+	assert_int_equal(access(d.socket, F_OK), 0);
+	again = daemon_in(d.dir, NULL);
+	t = tenant_join(&again, 1);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&again), 0);
+	daemon_remove(&d);
+}
+
+/* In a child of another user: what it is granted, or negative errno. */
+static int as_nobody(const struct daemon *d, int priority)
+{
+	struct wire_hello h = tenant_hello(priority);
+	struct tenant t;
+	int ends[2], r, status;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		r = setgroups(0, NULL) || setgid(65534) || setuid(65534)
+			    ? -EINVAL
+			    : tenant_hello_send(d->socket, &h, &t);
+		if (r == WIRE_WELCOME)
+			r = t.welcome.priority;
+		if (write(ends[1], &r, sizeof(r)) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	assert_int_equal(read(ends[0], &r, sizeof(r)), sizeof(r));
+	waitpid(pid, &status, 0);
+	close(ends[0]);
+	close(ends[1]);
+	return r;
+}
+
+static void second_user(void **state)
+{
+	char *args[] = {"--set", "privileged_group=nogroup", NULL};
+	struct daemon d;
+
+	if (geteuid() != 0)
+		skip();
+	d = daemon_start(NULL);
+	chmod(d.dir, 0755);
+	assert_int_equal(as_nobody(&d, 2), -EACCES);
+	/* Where the rights of the socket let others in, they are granted normal. */
+	chmod(d.socket, 0666);
+	assert_int_equal(as_nobody(&d, 2), 1);
+	assert_int_equal(as_nobody(&d, 0), 0);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+	if (!getgrnam("nogroup") || getgrnam("nogroup")->gr_gid != 65534)
+		return;
+	d = daemon_start(args);
+	chmod(d.dir, 0755);
+	chmod(d.socket, 0666);
+	assert_int_equal(as_nobody(&d, 2), 2);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static void full_disk(void **state)
+{
+	char *args[] = {"--events", "/dev/full", NULL};
+	struct daemon d = daemon_start(args);
+	struct tenant t;
+
+	for (int i = 0; i < 20; i++) {
+		t = tenant_join(&d, 1);
+		tenant_submit(&t, 0, 100);
+		tenant_leave(&t);
+	}
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static void event_log(void **state)
+{
+	char dir[] = "/tmp/heddled-test-XXXXXX", path[64], line[4096];
+	char *args[] = {"--events", path, NULL};
+	unsigned seen = 0, lines = 0;
+	struct daemon d;
+	struct tenant a, b;
+	struct wire_slot *w;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/events", dir);
+	d = daemon_in(dir, args);
+	a = tenant_join(&d, 0);
+	b = tenant_join(&d, 2);
+	w = tenant_submit(&a, 0, 100);
+	device_arrive(w);
+	tenant_kick(&a);
+	assert_true(slot_await(w, 4));
+	tenant_submit(&b, 0, 100);
+	assert_true(slot_await(w, 0));
+	device_drain(w);
+	tenant_leave(&b);
+	assert_true(slot_await(w, 4));
+	tenant_leave(&a);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(daemon_stop(&d), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	for (; fgets(line, sizeof(line), f); lines++) {
+		static const char *const names[] = {"\"join\"", "\"submit\"", "\"arrive\"",
+			"\"preempt\"", "\"grant\"", "\"leave\"", "\"hold\"", "\"release\""};
+
+		assert_int_equal(line[0], '{');
+		assert_string_equal(line + strlen(line) - 2, "}\n");
+		for (unsigned i = 0; i < ARRAY_LEN(names); i++)
+			seen |= strstr(line, names[i]) ? 1u << i : 0;
+	}
+	fclose(f);
+	assert_int_equal(seen, 0xff);
+	assert_true(lines >= 10);
+	daemon_remove(&d);
+}
+
+static void activation(void **state)
+{
+	char dir[] = "/tmp/heddled-test-XXXXXX", path[108], note[108], text[256] = "";
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct daemon d = {0};
+	struct tenant t;
+	int sock, notes;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/activated", dir);
+	snprintf(note, sizeof(note), "%s/notify", dir);
+	sock = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	strcpy(a.sun_path, path);
+	assert_int_equal(bind(sock, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(sock, 8), 0);
+	notes = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	strcpy(a.sun_path, note);
+	assert_int_equal(bind(notes, (struct sockaddr *)&a, sizeof(a)), 0);
+	d.pid = fork();
+	if (d.pid == 0) {
+		char pid[16];
+
+		snprintf(pid, sizeof(pid), "%d", (int)getpid());
+		setenv("LISTEN_PID", pid, 1);
+		setenv("LISTEN_FDS", "1", 1);
+		setenv("NOTIFY_SOCKET", note, 1);
+		dup2(sock, 3);
+		execl(heddled_path, heddled_path, "--socket", path, (char *)NULL);
+		_exit(127);
+	}
+	close(sock);
+	assert_true(recv(notes, text, sizeof(text) - 1, 0) > 0);
+	assert_non_null(strstr(text, "READY=1"));
+	strcpy(d.socket, path);
+	strcpy(d.dir, dir);
+	t = tenant_join(&d, 1);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(access(path, F_OK), 0); /* the service manager's, not ours to remove */
+	close(notes);
+	daemon_remove(&d);
+}
+
+/* A control program that only makes its pipe, and ends at "quit" as the real one does. */
+static const char fake_control[] =
+	"#!/bin/sh\n"
+	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
+	"if [ \"$1\" = -f ]; then\n"
+	"	mkfifo \"$p/control\"; : >\"$p/../started\"\n"
+	"	read -r word <\"$p/control\"; echo \"$word\" >\"$p/../ended\"; rm \"$p/control\"\n"
+	"else\n"
+	"	read -r word; echo \"$word\" >\"$p/control\"\n"
+	"fi\n";
+
+static void mps(void **state)
+{
+	char dir[] = "/tmp/heddled-test-XXXXXX", path[4096], *old = strdup(getenv("PATH"));
+	char *args[] = {"--mps", "on", NULL};
+	struct wire_status s;
+	struct daemon d;
+	struct tenant t;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	setenv("PATH", "/nonexistent", 1);
+	d = daemon_in(dir, args);
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_string_equal(s.mps, "off"); /* not installed: it goes on without */
+	assert_int_equal(daemon_stop(&d), 0);
+	snprintf(path, sizeof(path), "%s:%s", dir, old);
+	setenv("PATH", path, 1);
+	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control", dir);
+	f = fopen(path, "w");
+	fputs(fake_control, f);
+	fclose(f);
+	chmod(path, 0755);
+	d = daemon_in(dir, args);
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_string_equal(s.mps, "on");
+	t = tenant_join(&d, 1);
+	assert_int_equal(t.welcome.mps, 1);
+	snprintf(path, sizeof(path), "%s/mps-pipe", dir);
+	assert_string_equal(t.welcome.mps_pipe, path);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&d), 0);
+	snprintf(path, sizeof(path), "%s/ended", dir);
+	assert_int_equal(access(path, F_OK), 0);
+	setenv("PATH", old, 1);
+	free(old);
+	daemon_remove(&d);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(serves),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(floods),
+		cmocka_unit_test(hands_over),
+		cmocka_unit_test(deaths),
+		cmocka_unit_test(second_instance),
+		cmocka_unit_test(second_user),
+		cmocka_unit_test(full_disk),
+		cmocka_unit_test(event_log),
+		cmocka_unit_test(activation),
+		cmocka_unit_test(mps),
+	};
+
+	if (argc < 2)
+		return 1;
+	heddled_path = argv[1];
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
