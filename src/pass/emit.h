@@ -62,6 +62,7 @@
 /* What the leader's claim register says instead of a ticket: */
 #define CLAIM_NONE  "-2" /* nothing claimed yet */
 #define CLAIM_LEAVE "-1"
+#define CLAIM_RELAY "-3"
 /* Grids from this size on use 64-bit tickets, claimed one after another. */
 #define TICKETS_32 "0xf0000000"
 

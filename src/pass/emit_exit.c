@@ -7,7 +7,7 @@
 #include "pass/private.h"
 
 /* Block 0 may become the relay; others may have to wait for the host's first word. */
-void pass_emit_first_steps(struct pass_writer *w)
+void pass_emit_first_steps(struct pass_writer *w, const char *relay_to)
 {
 	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 		    "and.b32 %hd_r2, %hd_r1, 1;\n"
@@ -23,14 +23,16 @@ void pass_emit_first_steps(struct pass_writer *w)
 		    "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
 		    "@%hd_p1 bra $hd_no_relay;\n"
 		    "mov.u32 %hd_k, " SLOT_RELAY ";\n"
-		    "bra $hd_store;\n"
-		    "$hd_no_relay:\n"
+		    "mov.u32 %hd_t, " CLAIM_RELAY ";\n");
+	pass_emit(w, "bra %s;\n", relay_to);
+	pass_put(w, "$hd_no_relay:\n"
 		    "and.b32 %hd_r2, %hd_r1, 8;\n"
 		    "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
 		    "@%hd_p1 bra $hd_no_word;\n"
 		    "ld.param.u32 %hd_r2, " A_SEQ ";\n"
 		    "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
 		    "$hd_word:\n"
+		    ".pragma \"nounroll\";\n"
 		    "ld.volatile.global.u32 %hd_r3, [%hd_d0" B_SEQ ";\n"
 		    "sub.s32 %hd_r4, %hd_r3, %hd_r2;\n"
 		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n"
@@ -97,6 +99,7 @@ static const char gone[] = "$hd_gone:\n"
 	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
 	"mov.u32 %hd_r5, 0;\n"                                                     \
 	"$hd_reset:\n"                                                             \
+	".pragma \"nounroll\";\n"                                                  \
 	"st.global.v4.u32 [%hd_d5" B_QUOTA ", {%hd_r4, %hd_r4, %hd_r4, %hd_r4};\n" \
 	"st.global.v4.u32 [%hd_d5" B_RANKS ", {%hd_r3, %hd_r3, %hd_r3, %hd_r3};\n" \
 	"add.u64 %hd_d5, %hd_d5, 16;\n"                                            \
@@ -146,7 +149,10 @@ void pass_emit_exit(struct pass_writer *w)
 	pass_put(w, DRAINED);
 }
 
-/* ---- the relay: the first warp of the block that won, all lanes together ---- */
+/* ---- the relay: the first warp of the block that won, all lanes together ----
+ * Lanes meet at vote and shfl; a bar.warp.sync in here would make the assembler take every warp of
+ * the kernel for divergent. Each lane's fence stands ahead of the vote, and the store that
+ * publishes the word behind it. */
 /* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls,
  * %hd_p3: no quota is above 0; %hd_d3 host. */
 static const char relay_begin[] =
@@ -174,6 +180,7 @@ static const char relay_begin[] =
 
 static const char relay_apply[] =
 	"$hd_poll:\n"
+	".pragma \"nounroll\";\n"
 	"ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
 	"shfl.sync.idx.b32 %hd_r0, %hd_r0, 0, 31, %hd_r8;\n"
 	"setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
@@ -183,6 +190,7 @@ static const char relay_apply[] =
 	"mov.u32 %hd_r5, 0;\n" /* all quotas, or'ed */
 	"mov.u32 %hd_r4, %hd_r6;\n"
 	"$hd_copy:\n"
+	".pragma \"nounroll\";\n"
 	"setp.gt.u32 %hd_p1, %hd_r4, 63;\n"
 	"@%hd_p1 bra $hd_copied;\n"
 	"mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
@@ -201,7 +209,6 @@ static const char relay_apply[] =
 	"$hd_copied:\n"
 	"membar.gl;\n"
 	"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
-	"bar.warp.sync %hd_r8;\n"
 	"vote.sync.any.pred %hd_p1, %hd_p1, %hd_r8;\n"
 	"not.pred %hd_p3, %hd_p1;\n"
 	"mov.u32 %hd_r10, 0;\n"
@@ -210,8 +217,7 @@ static const char relay_apply[] =
 	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r9;\n"
 	"mov.u64 %hd_d1, %globaltimer;\n"
 	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
-	"$hd_look:\n"
-	"bar.warp.sync %hd_r8;\n";
+	"$hd_look:\n";
 
 /* Lane 0 reports on the first poll after a change and on every 64th; it decides for all. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
@@ -232,7 +238,6 @@ static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
 				 "st.volatile.global.u32 [%hd_d3" H_PRESENT ", %hd_r0;\n"
 				 "$hd_decided:\n"
-				 "bar.warp.sync %hd_r8;\n"
 				 "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
 				 "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
 				 "@%hd_p1 bra $hd_poll;\n";
@@ -251,7 +256,6 @@ static const char relay_end[] = "mov.u32 %hd_r5, 0;\n"
 				"setp.eq.u32 %hd_p1, %hd_r0, 0;\n"
 				"selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
 				"$hd_looked:\n"
-				"bar.warp.sync %hd_r8;\n"
 				"shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
 				"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
 				"@%hd_p1 bra $hd_poll;\n"

@@ -3,12 +3,16 @@
 
 /* The worker around a virtual block (control.h: worker). In the order in which it runs:
  *
- *   enter    the leader joins the launch, and claims
- *   $hd_sync barrier: the claim stands in the slot; the leader counts what was run before it, and
- *            with CTL_PULL_AHEAD claims the next chunk
- *   $hd_more ids of the chunk's next block, from the slot
+ *   enter     the leader joins the launch
+ *   $hd_top   the leader claims, or takes what it has claimed ahead, and puts it into the slot
+ *   $hd_sync  barrier; nothing claimed: leave. The leader counts what was run before, and with
+ *             CTL_PULL_AHEAD claims the next chunk
+ *   $hd_next  ids of the chunk's next block, from the slot
  *   body
- *   $hd_end  more of this chunk? Else the leader writes what it claimed to the other slot
+ *   $hd_end   more of this chunk: $hd_next, else $hd_top
+ *
+ * Two loops, each entered at its head alone: that is what lets the assembler see that whole warps
+ * go round them together, and keep what is uniform in uniform registers.
  *
  * Few values of ours live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
  * ticket under way, %hd_t; all else is read again from shared memory and parameters. One barrier a
@@ -23,7 +27,7 @@ _Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
 _Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
 _Static_assert(offsetof(struct ctl_host, present) == 448, "H_PRESENT");
 
-static const char regs[] = ".reg .pred %hd_p<4>; .reg .pred %hd_more;\n"
+static const char regs[] = ".reg .pred %hd_p<4>;\n"
 			   ".reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 			   ".reg .b32 %hd_s; .reg .b32 %hd_t;\n"
 			   ".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_k;\n";
@@ -36,10 +40,9 @@ void pass_emit_regs(struct pass_writer *w)
 
 /* ---- entering ---- */
 static const char enter[] = NOT_LEADER
-	"setp.ne.u32 %hd_more, %hd_r0, %hd_r0;\n" /* false */
-	"mov.u32 %hd_s, 16;\n"                    /* the first claim comes to slot 0 */
+	"mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
 	"mov.u32 %hd_t, " CLAIM_NONE ";\n"
-	"@%hd_p0 bra $hd_sync;\n"
+	"@%hd_p0 bra $hd_begin;\n"
 	"mov.u32 %hd_r0, 0;\n"
 	"st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
 	"st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
@@ -49,7 +52,8 @@ static const char enter[] = NOT_LEADER
 	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
 	"ld.param.u32 %hd_r3, " A_GEN ";\n"
 	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
-	"@%hd_p1 bra $hd_sync;\n" /* too late: the slot says leave */
+	"@%hd_p1 mov.u32 %hd_t, " CLAIM_LEAVE ";\n" /* too late */
+	"@%hd_p1 bra $hd_begin;\n"
 	"ld.param.u64 %hd_d3, " A_HOST ";\n"
 	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
 	"@%hd_p1 bra $hd_entered;\n"
@@ -69,30 +73,43 @@ static const char enter[] = NOT_LEADER
 	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
 
 /* ---- at the barrier ---- */
-static const char take_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
-				"xor.b32 %hd_s, %hd_s, 16;\n"
-				"mov.u32 %hd_r0, hd_slot;\n"
-				"add.u32 %hd_r0, %hd_r0, %hd_s;\n"
-				"ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n";
+static const char take_slot[] =
+	"and.b32 %hd_s, %hd_s, 16;\n"
+	"xor.b32 %hd_s, %hd_s, 16;\n"
+	"mov.u32 %hd_r0, hd_slot;\n"
+	"add.u32 %hd_r0, %hd_r0, %hd_s;\n"
+	"ld.shared.u32 %hd_k, [%hd_r0+12];\n"
+	"setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+	"@%hd_p1 bra $hd_leave;\n" NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_ADDRESS;
 
-static const char count_finished[] = NOT_LEADER
-	"@%hd_p0 bra $hd_ready;\n"
-	"xor.b32 %hd_r1, %hd_s, 16;\n"
-	"mov.u32 %hd_r2, hd_slot;\n"
-	"add.u32 %hd_r1, %hd_r1, %hd_r2;\n"
-	"ld.shared.u32 %hd_r2, [%hd_r1+12];\n" BLOCK_ADDRESS "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
-	"@%hd_p1 bra $hd_counted;\n"
-	"cvt.u64.u32 %hd_d1, %hd_r2;\n"
-	"red.global.add.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n"
-	"$hd_counted:\n";
-
-static const char leave_or_run[] = "$hd_ready:\n"
-				   "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
-				   "@%hd_p1 bra $hd_leave;\n"
-				   "bra $hd_body;\n";
+/* Adds the blocks of the slot before this one to the finished ones. */
+static const char count_finished[] = "xor.b32 %hd_r1, %hd_s, 16;\n"
+				     "mov.u32 %hd_r2, hd_slot;\n"
+				     "add.u32 %hd_r1, %hd_r1, %hd_r2;\n"
+				     "ld.shared.u32 %hd_r2, [%hd_r1+12];\n"
+				     "cvt.u64.u32 %hd_d1, %hd_r2;\n"
+				     "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+				     "@%hd_p1 red.global.add.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n";
 
 /* ---- claiming ---- */
-/* Goes to $hd_no_<site> when the quota bids the worker leave. */
+/* One try at the lowest bit that is free in %hd_r3; %hd_r3 becomes what was there, rank + 1 goes to
+ * %hd_r4. */
+static void emit_rank_try(struct pass_writer *w, const char *site)
+{
+	pass_put(w, "not.b32 %hd_r4, %hd_r3;\n"
+		    "neg.s32 %hd_r5, %hd_r4;\n"
+		    "and.b32 %hd_r5, %hd_r4, %hd_r5;\n"
+		    "atom.global.or.b32 %hd_r3, [%hd_d1" B_RANKS ", %hd_r5;\n"
+		    "bfind.u32 %hd_r4, %hd_r5;\n"
+		    "add.u32 %hd_r4, %hd_r4, 1;\n"
+		    "and.b32 %hd_r5, %hd_r3, %hd_r5;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r5, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_got_%s;\n", site);
+}
+
+/* Goes to $hd_no_<site> when the quota bids the worker leave. Who loses three races for a rank goes
+ * on and tries again at its next claim: a loop here would make the assembler take the whole worker
+ * for divergent. Uses %hd_r1 to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
@@ -100,26 +117,17 @@ static void emit_quota(struct pass_writer *w, const char *site)
 	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
 	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
-	pass_put(w, "ld.shared.u32 %hd_r3, " S_RANK ";\n"
-		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n");
+	pass_put(w, "ld.shared.u32 %hd_r4, " S_RANK ";\n"
+		    "setp.ne.u32 %hd_p1, %hd_r4, 0;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_ranked_%s;\n", site);
-	pass_emit(w, "$hd_rank_%s:\n", site);
-	pass_put(w, "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_RANKS ";\n"
-		    "not.b32 %hd_r3, %hd_r3;\n"
-		    "neg.s32 %hd_r4, %hd_r3;\n"
-		    "and.b32 %hd_r4, %hd_r3, %hd_r4;\n" /* lowest free bit */
-		    "setp.eq.u32 %hd_p1, %hd_r4, 0;\n");
-	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
-	pass_put(w, "atom.global.or.b32 %hd_r3, [%hd_d1" B_RANKS ", %hd_r4;\n"
-		    "and.b32 %hd_r3, %hd_r3, %hd_r4;\n"
-		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n");
-	pass_emit(w, "@%%hd_p1 bra $hd_rank_%s;\n", site);
-	pass_put(w, "bfind.u32 %hd_r3, %hd_r4;\n"
-		    "add.u32 %hd_r3, %hd_r3, 1;\n"
-		    "st.shared.u32 " S_RANK ", %hd_r3;\n"
+	pass_put(w, "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_RANKS ";\n");
+	for (int i = 0; i < 3; i++)
+		emit_rank_try(w, site);
+	pass_emit(w, "bra $hd_may_%s;\n$hd_got_%s:\n", site, site);
+	pass_put(w, "st.shared.u32 " S_RANK ", %hd_r4;\n"
 		    "st.shared.u32 " S_SM ", %hd_r1;\n");
 	pass_emit(w, "$hd_ranked_%s:\n", site);
-	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r3, %hd_r2;\n");
+	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r4, %hd_r2;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
@@ -140,37 +148,37 @@ static const char if_ahead[] = "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 			       "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 			       "and.b32 %hd_r1, %hd_r1, 2;\n"
 			       "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
-			       "@%hd_p1 bra $hd_ready;\n"
-			       "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
-			       "@%hd_p1 bra $hd_ready;\n"
+			       "@%hd_p1 bra $hd_next;\n"
 			       "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 			       "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
-			       "@%hd_p1 bra $hd_ready;\n";
+			       "@%hd_p1 bra $hd_next;\n";
 
 static void emit_pull_ahead(struct pass_writer *w)
 {
 	pass_put(w, if_ahead);
 	pass_put(w, claim_size);
 	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
-		    "@%hd_p1 bra $hd_ready;\n"
+		    "@%hd_p1 bra $hd_next;\n"
 		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, "ahead");
+	emit_quota(w, "ahead"); /* leaves %hd_r6 alone */
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_ahead:\n");
 }
 
-static const char take[] = "$hd_take:\n" BLOCK_ADDRESS "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
-			   "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
-			   "setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
-			   "@%hd_p1 bra $hd_store;\n"
-			   "mov.u32 %hd_r4, %hd_t;\n"
-			   "st.shared.u32 " S_LAST ", %hd_t;\n"
-			   "ld.shared.u32 %hd_r6, " S_CLAIM ";\n"
-			   "sub.u32 %hd_r5, %hd_r5, %hd_t;\n"
-			   "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
-			   "mov.u32 %hd_k, %hd_r6;\n"
-			   "mov.u32 %hd_x, %hd_t;\n"
-			   "$hd_claimed:\n";
+static const char take[] =
+	"$hd_take:\n" BLOCK_ADDRESS "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
+	"selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n"
+	"ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+	"setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
+	"@%hd_p1 bra $hd_store;\n"
+	"mov.u32 %hd_r4, %hd_t;\n"
+	"st.shared.u32 " S_LAST ", %hd_t;\n"
+	"ld.shared.u32 %hd_r6, " S_CLAIM ";\n"
+	"sub.u32 %hd_r5, %hd_r5, %hd_t;\n"
+	"min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+	"mov.u32 %hd_k, %hd_r6;\n"
+	"mov.u32 %hd_x, %hd_t;\n"
+	"$hd_claimed:\n";
 
 /* Grids of nearly 2^32 blocks and more: everything in 64 bits, and a division by shifting, which
  * needs no registers to speak of (emit_ids.c). */
@@ -201,32 +209,31 @@ static const char store_slot[] = "$hd_store:\n"
 				 "st.shared.v4.u32 [%hd_r0], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
 				 "bra $hd_sync;\n";
 
-/* ---- ids of the chunk's later blocks ---- */
-static void emit_more(struct pass_writer *w, const bool *reads)
+/* ---- ids of the chunk's next block ---- */
+static void emit_next(struct pass_writer *w, const bool *reads)
 {
-	pass_put(w, "$hd_more:\n");
-	if (reads[0] || reads[1] || reads[2]) {
-		pass_put(w, "and.b32 %hd_r0, %hd_s, 16;\n"
-			    "mov.u32 %hd_r1, hd_slot;\n"
-			    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-			    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n"
-			    "shr.u32 %hd_r0, %hd_s, 5;\n"
-			    "add.u32 %hd_x, %hd_x, %hd_r0;\n"
-			    "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
-			    "$hd_carry:\n"
-			    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n"
-			    "@%hd_p1 bra $hd_body;\n"
-			    "sub.u32 %hd_x, %hd_x, %hd_r1;\n");
-		if (reads[1] || reads[2])
-			pass_put(w, "add.u32 %hd_y, %hd_y, 1;\n"
-				    "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
-				    "setp.lt.u32 %hd_p1, %hd_y, %hd_r2;\n"
-				    "@%hd_p1 bra $hd_carry;\n"
-				    "mov.u32 %hd_y, 0;\n"
-				    "add.u32 %hd_z, %hd_z, 1;\n");
-		pass_put(w, "bra $hd_carry;\n");
-	}
-	pass_put(w, "$hd_body:\n");
+	pass_put(w, "$hd_next:\n");
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "and.b32 %hd_r0, %hd_s, 16;\n"
+		    "mov.u32 %hd_r1, hd_slot;\n"
+		    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n"
+		    "shr.u32 %hd_r0, %hd_s, 5;\n"
+		    "add.u32 %hd_x, %hd_x, %hd_r0;\n"
+		    "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+		    "$hd_carry:\n"
+		    ".pragma \"nounroll\";\n"
+		    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n"
+		    "@%hd_p1 bra $hd_body;\n"
+		    "sub.u32 %hd_x, %hd_x, %hd_r1;\n");
+	if (reads[1] || reads[2])
+		pass_put(w, "add.u32 %hd_y, %hd_y, 1;\n"
+			    "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
+			    "setp.ge.u32 %hd_p1, %hd_y, %hd_r2;\n"
+			    "@%hd_p1 mov.u32 %hd_y, 0;\n"
+			    "@%hd_p1 add.u32 %hd_z, %hd_z, 1;\n");
+	pass_put(w, "bra $hd_carry;\n$hd_body:\n");
 }
 
 /* Whether a barrier must stand between two blocks of a chunk. The protocol of PASS_BAR_ACTIVE ends
@@ -234,30 +241,6 @@ static void emit_more(struct pass_writer *w, const bool *reads)
 static bool parts_blocks(const struct pass_facts *facts)
 {
 	return facts->uses_shared && facts->barriers == PASS_BAR_NONE;
-}
-
-void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)
-{
-	const bool *reads = facts->callees.at[0].reads_ctaid;
-
-	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
-	pass_emit_regs(w);
-	pass_put(w, enter);
-	pass_emit_first_steps(w);
-	pass_put(w, "bra $hd_claim;\n");
-	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
-	if (parts_blocks(facts))
-		pass_put(w, "@%hd_more bra $hd_more;\n");
-	pass_put(w, take_slot);
-	pass_put(w, count_finished);
-	if (!facts->rising_order)
-		emit_pull_ahead(w);
-	else
-		pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n");
-	pass_put(w, leave_or_run);
-	emit_more(w, reads);
-	if (facts->barriers != PASS_BAR_NONE)
-		pass_put(w, "setp.eq.u32 %hd_pt, %hd_s, %hd_s;\n"); /* true */
 }
 
 /* Threads that are done answer the others' barriers, until all are done. */
@@ -283,7 +266,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 {
 	const bool *reads = facts->callees.at[0].reads_ctaid;
 
-	pass_put(w, "$hd_claim:\n" BLOCK_ADDRESS "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	pass_put(w, BLOCK_ADDRESS "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
 	emit_quota(w, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
@@ -302,26 +285,51 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_emit_wide_ids(w, reads);
 }
 
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
+	pass_emit_regs(w);
+	pass_put(w, enter);
+	pass_emit_first_steps(w, "$hd_begin");
+	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n" /* whole warps from here on */
+		    "$hd_top:\n" NOT_LEADER "@%hd_p0 bra $hd_sync;\n"
+		    "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+		    "@%hd_p1 bra $hd_take;\n");
+	emit_claim(w, facts);
+	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
+	pass_put(w, take_slot);
+	pass_put(w, count_finished);
+	if (!facts->rising_order)
+		emit_pull_ahead(w);
+	else
+		pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n");
+	emit_next(w, facts->callees.at[0].reads_ctaid);
+	if (facts->barriers != PASS_BAR_NONE)
+		pass_put(w, "setp.eq.u32 %hd_pt, %hd_s, %hd_s;\n"); /* true */
+}
+
+static const char if_more[] = "and.b32 %hd_r0, %hd_s, 16;\n"
+			      "mov.u32 %hd_r1, hd_slot;\n"
+			      "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			      "ld.shared.u32 %hd_r1, [%hd_r0+12];\n"
+			      "add.u32 %hd_s, %hd_s, 32;\n"
+			      "shr.u32 %hd_r0, %hd_s, 5;\n"
+			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_r1;\n"
+			      "@%hd_p1 bra $hd_top;\n";
+
 void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
 {
 	if (facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
 	emit_protocol_end(w, facts);
-	pass_put(w, "and.b32 %hd_r0, %hd_s, 16;\n"
-		    "mov.u32 %hd_r1, hd_slot;\n"
-		    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-		    "ld.shared.u32 %hd_r1, [%hd_r0+12];\n"
-		    "add.u32 %hd_s, %hd_s, 32;\n"
-		    "shr.u32 %hd_r0, %hd_s, 5;\n"
-		    "setp.lt.u32 %hd_more, %hd_r0, %hd_r1;\n");
-	pass_emit(w, "@%%hd_more bra %s;\n", parts_blocks(facts) ? "$hd_sync" : "$hd_more");
-	pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_sync;\n"
-			       "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
-			       "@%hd_p1 bra $hd_take;\n");
-	emit_claim(w, facts);
-	pass_put(w, "$hd_leave:\n"
+	pass_put(w, if_more);
+	if (parts_blocks(facts))
+		pass_emit(w, "barrier.sync %u;\n", facts->own_barrier);
+	pass_put(w, "bra $hd_next;\n"
+		    "$hd_leave:\n"
 		    "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
 		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_ADDRESS);
+	pass_put(w, count_finished);
 	pass_emit_exit(w);
 	pass_emit_relay(w, false);
 	pass_put(w, "$hd_ret:\nret;\n");

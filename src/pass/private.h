@@ -78,7 +78,7 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 
 /* emit_*.c: pieces of the worker and of the guard form. */
 void pass_emit_regs(struct pass_writer *w);
-void pass_emit_first_steps(struct pass_writer *w);
+void pass_emit_first_steps(struct pass_writer *w, const char *relay_to);
 void pass_emit_ids(struct pass_writer *w, const bool *reads);
 void pass_emit_wide_ids(struct pass_writer *w, const bool *reads);
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts);
