@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: programs.sh LIST EXAMPLES LIBCUDA
+# Every example program, with every compiler's kernel, gives right results on the virtual GPU; a pair
+# starts together; wrong use and a missing kernel end in the right status.
+set -u
+list=$1
+examples=$2
+[ -s "$list" ] || {
+	echo "skipped: no compiler for kernels"
+	exit 77
+}
+LD_LIBRARY_PATH=$(dirname "$3")
+HEDDLE_VGPU=examples-$$
+export LD_LIBRARY_PATH HEDDLE_VGPU
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+complain() {
+	echo "$*"
+	cat "$tmp/out"
+	bad=1
+}
+# expect STATUS PROGRAM ARG…
+expect() {
+	want=$1
+	program=$2
+	shift 2
+	timeout 60 "$examples/$program" "$@" >"$tmp/out" 2>&1
+	got=$?
+	[ $got = "$want" ] || complain "$program $*: status $got, expected $want"
+}
+toolchains=$(cut -f 3 "$list" | sort -u)
+for program in va nn pf pl md spmv mm cfd; do
+	for toolchain in $toolchains; do
+		expect 0 "$program" --size trivial --repeat 2 --toolchain "$toolchain"
+		grep -q "pass: 2 of 2 checked" "$tmp/out" || complain "$program: no verdict"
+	done
+done
+expect 0 va --size trivial --library --json --check last --seed 7
+grep -q '"verdict":"pass"' "$tmp/out" || complain "va --json: no verdict"
+expect 2 va --size huge
+expect 1 va --ptx /nonexistent.ptx
+
+timeout 60 "$examples/md" --size small --repeat 3 --barrier "$tmp/meet" --role low --json >"$tmp/low" &
+expect 0 mm --size trivial --repeat 3 --barrier "$tmp/meet" --role high --delay-us 100 --json
+cp "$tmp/out" "$tmp/high"
+wait $! || complain "md, role low, failed"
+# The high one launches behind the low one's start, in every round.
+awk -F '[:,]' '
+	/"round":/ {
+		for (k = 1; k < NF; k++) {
+			if ($k ~ /"launch_ns"/) launch[FILENAME, n[FILENAME] + 0] = $(k + 1)
+			if ($k ~ /"started_ns"/) started[FILENAME, n[FILENAME] + 0] = $(k + 1)
+		}
+		n[FILENAME]++
+	}
+	END {
+		low = ARGV[1]; high = ARGV[2]
+		if (n[low] != 3 || n[high] != 3) exit 1
+		for (k = 0; k < 3; k++)
+			if (launch[high, k] < started[low, k] + 100000) exit 1
+	}' "$tmp/low" "$tmp/high" || { cat "$tmp/low"; complain "the pair did not start together"; }
+exit $bad
