@@ -202,7 +202,8 @@ static int write_svg(struct demo *d, const char *path)
 		.high = pairs[0][1],
 		.device = d->device_name,
 		.unmanaged = &d->unmanaged[0],
-		.managed = &d->managed[0]};
+		.managed = &d->managed[0],
+		.high_alone_ns = d->alone_high[0].high_ns};
 	struct strbuf svg = {0};
 	FILE *f = fopen(path, "w");
 	bool ok;

@@ -226,8 +226,9 @@ static void count_preemptions(struct arena *a, struct stage_result *res)
 		what = json_string_value(json_object_get(o, "event"));
 		if (what && !strcmp(what, "preempt"))
 			res->preemptions++;
-		if (what && !strcmp(what, "drained") && get_u64(o, "handover_ns") && n < max)
-			res->handover_ns[n++] = (double)get_u64(o, "handover_ns");
+		if (what && !strcmp(what, "drained") && get_u64(o, "store_ns") && n < max)
+			res->handover_ns[n++] =
+				(double)(get_u64(o, "t_ns") - get_u64(o, "store_ns"));
 		json_decref(o);
 	}
 	res->handovers = n;

@@ -4,7 +4,7 @@
 /* The timeline's geometry and the spans in it. Bars run from the launch call to completion as the
  * program saw them; where a program waited for the device the bar is hollow. In the managed panel
  * the low program's waiting comes from the daemon's events (drained to granted again); in the
- * unmanaged one the high program is taken to wait for all but its own kernel time. */
+ * unmanaged one the high program is taken to wait for all but the time that it takes alone. */
 #include "cli/timeline.h"
 
 #include <jansson.h>
@@ -72,7 +72,7 @@ static double panel_rows(
 	uint64_t origin = MIN(r->low_launch_ns, r->high_launch_ns);
 	double launch = (double)(r->high_launch_ns - origin),
 	       done = (double)(r->high_done_ns - origin);
-	double start = MAX(launch, done - res->high_kernel_ns);
+	double start = MAX(launch, done - t->high_alone_ns);
 
 	rows[0] = (struct row){.label = t->high, .color = "#d9480f"};
 	rows[1] = (struct row){.label = t->low, .color = "#1971c2"};

@@ -38,6 +38,8 @@ static bool waiting_for_daemon(void)
 static bool daemon_gone(const struct pollfd *sock)
 {
 	uint32_t alive = __atomic_load_n(&shim.page->alive_ms, __ATOMIC_ACQUIRE);
+	static uint32_t waiting_since; /* ms; an idle daemon says nothing, so its silence counts
+					  from here */
 	uint32_t now = (uint32_t)(shim_now_ns() / 1000000);
 	char byte;
 	ssize_t n;
@@ -50,7 +52,14 @@ static bool daemon_gone(const struct pollfd *sock)
 			return true;
 	}
 	/* Alive but stuck. */
-	return alive && now - alive > STALE_MS && now - alive < 1u << 31 && waiting_for_daemon();
+	if (!waiting_for_daemon()) {
+		waiting_since = 0;
+		return false;
+	}
+	if (!waiting_since)
+		waiting_since = now ? now : 1;
+	return alive && now - waiting_since > STALE_MS && now - alive > STALE_MS &&
+	       now - alive < 1u << 31;
 }
 
 static void take_over(void)

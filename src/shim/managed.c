@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define POOL_BLOCKS     64
-#define LATENCY_NS      4000 /* what one claim of a worker may take */
+#define LATENCY_NS      16000 /* what one claim of a worker may take */
 #define MAX_CHUNK       16
 #define REMEASURE_EVERY 64
 #define KICK_AFTER      64 /* closed slots that wait for the daemon to free them */
