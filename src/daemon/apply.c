@@ -23,16 +23,29 @@ static void store_quotas(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	store(&w->host.seq, ++s->seq);
 }
 
+/* A tenant that was granted its launch again but has launched no workers since will not, now that
+ * the grant is withdrawn. (If it is just about to: those meet zeros, leave, and count as a drain
+ * that nobody waits for.) */
+static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
+{
+	return s->empty && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) == s->rounds;
+}
+
 static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool first)
 {
+	bool absent;
+
 	store(&w->granted, 0);
+	absent = is_absent(s, w);
+	if (absent)
+		sched_absent(s->tenant->device->sched, s->launch);
 	/* What met nothing but zeros from its start gets no new word, so that leaving then counts
 	 * as the answer to this. */
 	if (!s->zero) {
 		store_quotas(d, s, w);
 		s->zero = true;
 		s->preempt_seq = s->seq;
-		if (s->arrived && !s->draining) {
+		if (s->arrived && !s->draining && !absent) {
 			s->draining = true;
 			s->tenant->device->draining++;
 		}
@@ -125,6 +138,7 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		if (t->watch == shared)
 			continue;
 		t->watch = shared;
+		dev->unwatched_ns = d->io.now_ns(d->io.user);
 		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		/* What it submitted just before it saw the word, and all that came earlier. */

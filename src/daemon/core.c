@@ -15,6 +15,7 @@
 #define TICK_MAX_NS   500000ull
 #define TICK_CPU_NS   200000ull /* the virtual GPU is slower, and shares these processors */
 #define ALIVE_TICK_NS 100000000ull
+#define LOOK_AGAIN_NS 1000000000ull
 
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret)
 {
@@ -227,9 +228,21 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 
+/* A launch that began held, just before its tenant was released and told not to kick, is found by
+ * looking a few times more (a tenant that keeps to page.h kicks for it, too). */
+static uint64_t look_again(struct hd *d, struct hd_device *dev)
+{
+	uint64_t since = d->io.now_ns(d->io.user) - dev->unwatched_ns;
+
+	if (dev->n_tenants != 1 || !dev->unwatched_ns || since > LOOK_AGAIN_NS)
+		return UINT64_MAX;
+	hd_scan_tenant(d, dev->tenants, true);
+	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
+}
+
 static uint64_t run_device(struct hd *d, struct hd_device *dev)
 {
-	uint64_t now, next = UINT64_MAX, deadline;
+	uint64_t now, next = look_again(d, dev), deadline;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		if (t->n_known || t->opaque_active)
@@ -241,7 +254,7 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 	hd_apply(d, dev);
 	deadline = sched_deadline(dev->sched);
 	if (deadline != UINT64_MAX)
-		next = deadline > now ? deadline - now : 0;
+		next = MIN(next, deadline > now ? deadline - now : 0);
 	if (sched_contended(dev->sched))
 		next = MIN(next, tick_of(dev, now));
 	return next;

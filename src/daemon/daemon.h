@@ -41,6 +41,8 @@ struct hd_slot {
 	uint32_t threads, shared_bytes;
 	bool arrived, zero; /* zero: its quotas are all 0 now */
 	bool draining;
+	bool empty;      /* all workers of its first `rounds` launches have left */
+	uint32_t rounds; /* wire_slot.launches at that time */
 	char name[64];
 };
 
@@ -67,7 +69,8 @@ struct hd_device {
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
 	bool is_cpu;
-	uint64_t draining; /* launches told to leave and not gone */
+	uint64_t unwatched_ns; /* when tenants were last told not to kick */
+	uint64_t draining;     /* launches told to leave and not gone */
 	char name[64];
 };
 

@@ -121,6 +121,8 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
 	if (drains != s->drains) {
 		s->drains = drains;
+		s->empty = true;
+		s->rounds = load(&w->launches);
 		/* One that was told before, and has been answered since, says nothing. */
 		if ((int32_t)(load(&w->host.drained_seq) - s->preempt_seq) >= 0)
 			saw_drained(d, s, now);

@@ -282,6 +282,15 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	l->preempt_ns = 0;
 }
 
+void sched_absent(struct sched *s, struct sched_launch *l)
+{
+	if (!l->draining)
+		return;
+	l->draining = false;
+	l->preempt_ns = 0;
+	s->dirty = true;
+}
+
 void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
 {

@@ -53,6 +53,8 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* its stream's turn */
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
+/* Told to leave, but nobody of it was there: no drain will be seen. */
+void sched_absent(struct sched *s, struct sched_launch *l);
 /* Over, and the handle with it. completed: every block ran; ran_ns: as the device measured it, or
  * 0. A launch given up (completed false) teaches nothing. */
 void sched_end(

@@ -59,10 +59,12 @@ struct wire_page {
 	uint32_t tenant, priority, weight, pad0;
 	uint32_t pad1[24];
 	/* daemon -> tenant */
-	uint32_t watch; /* 1: kick on every submit and at each change of opaque work */
-	uint32_t hold;  /* 1: the tenant is held: managed launches start with all quotas 0, opaque
-			   ones wait  in the launch call on this word (futex) */
-	uint32_t seq;   /* rises with each change for the tenant (futex): hold, granted */
+	/* 1: kick on every submit and at each change of opaque work. Look after publishing the
+	 * slot. A launch that begins held kicks in any case: the release may be on its way. */
+	uint32_t watch;
+	uint32_t hold; /* 1: the tenant is held: managed launches start with all quotas 0, opaque
+			  ones wait  in the launch call on this word (futex) */
+	uint32_t seq;  /* rises with each change for the tenant (futex): hold, granted */
 	uint32_t alive_ms; /* CLOCK_MONOTONIC ms of the daemon's last loop, at least every 200 ms
 			      while a tenant is held or preempted */
 	uint32_t opaque_limit; /* opaque launches that may be in flight; 0: no bound */

@@ -171,6 +171,8 @@ static void preempts_and_resumes(void **state)
 	assert_int_equal(h->state, WIRE_SLOT_FREE);
 	leave(d, &high);
 	assert_int_equal(low.page->watch, 0);
+	assert_true(hd_run(d) < 100 * MS); /* for what came just before */
+	now += 2000 * MS;
 	assert_int_equal(hd_run(d), UINT64_MAX);
 	leave(d, &low);
 	assert_null(d->devices);
@@ -209,6 +211,64 @@ static void held_at_start(void **state)
 	l->host.drains++;
 	hd_run(d);
 	assert_int_equal(wakes, 2);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
+/* Granted, and withdrawn before the tenant launched anything: nobody will drain. And a launch that
+ * had drained before it was first seen. */
+static void withdrawn(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *h = submit(d, &high, 0, 400), *l;
+
+	hd_run(d);
+	arrive(h);
+	hd_run(d);
+	l = submit(d, &low, 3, 80);
+	l->launches = 1;
+	arrive(l);
+	drain(l);
+	hd_run(d);
+	hd_run(d);
+	for (int i = 0; i < 3; i++) {
+		finish(h);
+		now += MS;
+		hd_run(d);
+		hd_run(d);
+		assert_int_equal(l->granted, 1);
+		h->state = WIRE_SLOT_CLOSED;
+		hd_kicked(d, high.t);
+		now += MS;
+		h = submit(d, &high, 0, 400);
+		hd_run(d);
+		assert_int_equal(l->granted, 0);
+		arrive(h);
+		hd_run(d);
+	}
+	/* With workers there it is waited for. */
+	finish(h);
+	now += MS;
+	hd_run(d);
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	l->launches = 2;
+	h->state = WIRE_SLOT_CLOSED;
+	hd_kicked(d, high.t);
+	h = submit(d, &high, 0, 400);
+	hd_run(d);
+	arrive(h);
+	hd_run(d);
+	finish(h);
+	hd_run(d);
+	hd_run(d);
+	assert_int_equal(l->granted, 0);
+	drain(l);
+	hd_run(d);
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
 	leave(d, &low);
 	leave(d, &high);
 	hd_destroy(d);
@@ -443,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(preempts_and_resumes),
 		cmocka_unit_test(held_at_start),
+		cmocka_unit_test(withdrawn),
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),

@@ -505,6 +505,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 1;
 	heddled_path = argv[1];
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,8 +103,10 @@ static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
 		sched_progress(w->s, *l, w->now % 200);
 		break;
 	case 3:
-	case 4:
 		sched_drained(w->s, w->now, *l);
+		break;
+	case 4:
+		sched_absent(w->s, *l);
 		break;
 	default:
 		sched_end(w->s, w->now, *l, what & 1, what == 5 ? w->now : 0);

@@ -159,6 +159,14 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 
 	if (e->l->done || e->l->tenant->gone)
 		return;
+	if (e->l->answering && e->value) {
+		e->l->answering = false;
+		/* Withdrawn meanwhile: the answer stays owed. */
+		if (!e->l->granted) {
+			e->l->answered = e->l->drains - 1;
+			return;
+		}
+	}
 	if (!VEC_PUSH(&s->rounds, r))
 		abort();
 	place(s);
@@ -176,11 +184,12 @@ static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
 /* What the tenant owes: one round of workers for each time that all had left. */
 static void answer(struct sim *s, struct sim_launch *l)
 {
-	struct sim_event e = {.fn = launch_workers, .l = l};
+	struct sim_event e = {.fn = launch_workers, .l = l, .value = 1};
 
-	if (!l->granted || l->done || l->drains == l->answered)
+	if (!l->granted || l->done || l->drains == l->answered || l->answering)
 		return;
 	l->answered = l->drains;
+	l->answering = true;
 	e.n = allowed_workers(s, l);
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
@@ -213,6 +222,8 @@ static void apply(struct sim *s, const struct sched_action *a)
 	if (a->type == SCHED_PREEMPT && !a->first)
 		e.l->preemptions++;
 	e.l->granted = a->type != SCHED_PREEMPT;
+	if (a->type == SCHED_PREEMPT && e.l->drains && e.l->present == 0)
+		sched_absent(s->sched, a->launch);
 	if (e.l->present == 0)
 		memcpy(e.l->quota, e.quota, sizeof(e.quota)); /* in place before any worker */
 	else

@@ -26,7 +26,7 @@ struct sim_launch {
 	uint64_t gap_ns;
 	uint64_t submit_ns, done_ns, ticket, finished, said;
 	uint32_t present, drains, answered, preemptions;
-	bool started, arrived, done, granted;
+	bool started, arrived, done, granted, answering;
 	uint8_t quota[CTL_MAX_SMS], on_sm[CTL_MAX_SMS], used_sm[CTL_MAX_SMS];
 };
 
