@@ -243,6 +243,8 @@ static void refine(struct ptx_mnem *mn)
 	default:
 		break;
 	}
+	for (const char *p = mn->shape; *p; p++)
+		mn->n_needed += *p != '?' && p[1] != '?';
 	if (mn->op != PTX_OP_RAW && mn->shape[0] != 'd' && mn->shape[0] != 'b')
 		mn->flags |= PTX_F_NO_DEST;
 }

@@ -41,9 +41,10 @@ struct ptx_mnem {
 	enum ptx_op op;
 	uint8_t type[4]; /* base types in the order written: cvt.f32.s32 is {F32, S32} */
 	uint8_t n_types;
-	uint8_t vec;   /* 1, 2, 4, 8 */
-	uint8_t space; /* enum ptx_space; ::cta and the like are in mods */
-	uint8_t cmp;   /* enum ptx_cmp */
+	uint8_t vec;      /* 1, 2, 4, 8 */
+	uint8_t space;    /* enum ptx_space; ::cta and the like are in mods */
+	uint8_t cmp;      /* enum ptx_cmp */
+	uint8_t n_needed; /* operands at least */
 	uint8_t n_mods;
 	const char *mods[16]; /* every part after the first one, interned, in order, types included
 				 ("bar.warp.sync": warp, sync) */

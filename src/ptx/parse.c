@@ -182,10 +182,14 @@ static const char *past_unknown(struct ptx_parser *p, bool section)
 		if (*p->s == '}' && --depth == 0)
 			return ++p->s;
 		if (depth == 0 && !section && (*p->s == '\n' || *p->s == '/')) {
+			const char *before = p->s;
+			uint32_t line = p->line;
+
 			ptx_skip(p);
-			if (*p->s == '.' || *p->s == '@' || p->s >= p->end)
+			if (p->s >= p->end || (p->line != line && (*p->s == '.' || *p->s == '@')))
 				return end;
-			continue;
+			if (p->s != before)
+				continue;
 		}
 		ptx_step(p);
 		if (depth || !ch_is(p->s[-1], CH_GAP))

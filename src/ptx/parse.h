@@ -53,7 +53,8 @@ int ptx_module_new(size_t limit_bytes, struct ptx_module **ret);
 void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_list *diags,
 	const char *text, size_t len);
 void ptx_parser_finish(struct ptx_parser *p);
-void ptx_parse_body(struct ptx_parser *p); /* to the closing brace, or a snippet's end */
+/* To the closing brace, or a snippet's end; whether there was a brace. */
+bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);
 bool ptx_parse_insn(struct ptx_parser *p, const char *mnem, size_t len, struct ptx_stmt *st);
 bool ptx_parse_operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple);

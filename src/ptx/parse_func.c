@@ -166,8 +166,7 @@ static void read_body(struct ptx_parser *p, const char *open)
 	p->s++;
 	p->body = &f->body;
 	p->depth = 0;
-	ptx_parse_body(p);
-	if (p->s >= p->end && (p->s == open + 1 || p->s[-1] != '}' || p->depth))
+	if (!ptx_parse_body(p) && p->diags)
 		diag_add(p->diags, DIAG_ERROR, open_line, open_col, 1,
 			"the body of %.200s has no end", f->sym->name);
 	while (p->names->marks.len > 1)

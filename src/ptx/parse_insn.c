@@ -89,6 +89,10 @@ static bool operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx
 			return false;
 		}
 	}
+	if (n < mn->n_needed) {
+		ptx_error(p, p->s, 1, "%.100s takes %d operands or more", mn->text, mn->n_needed);
+		return false;
+	}
 	p->s++;
 	st->n = (uint8_t)n;
 	st->opd = ptx_keep_opds(p, 0);
@@ -110,8 +114,8 @@ static void keep_text(struct ptx_parser *p, struct ptx_stmt *st)
 	p->is_unknown = false;
 	if (*p->s == ';')
 		p->s++;
-	else
-		ptx_error(p, from, 1, "this statement has no end");
+	else if (p->diags)
+		diag_add(p->diags, DIAG_ERROR, st->line, st->col, 1, "this statement has no end");
 }
 
 /* "ld .global .u32": parts may stand apart. Joined, and p->s behind the last. */
@@ -184,6 +188,11 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 	}
 	if (!ptx_find_reg(p->m, p->s, (size_t)(e - p->s), &st->guard)) {
 		ptx_error(p, p->s, (size_t)(e - p->s), "predicate %.*s is not declared",
+			(int)MIN(e - p->s, 200), p->s);
+		return false;
+	}
+	if (p->f->regs.at[st->guard].sym->type.base != PTX_PRED) {
+		ptx_error(p, p->s, (size_t)(e - p->s), "%.*s is no predicate",
 			(int)MIN(e - p->s, 200), p->s);
 		return false;
 	}
@@ -291,23 +300,33 @@ static void brace(struct ptx_parser *p, bool open)
 	ptx_emit(p, st);
 }
 
-static void directive(struct ptx_parser *p)
+/* False at the head of another function: this one's end is missing. */
+static bool directive(struct ptx_parser *p)
 {
 	static const char *const spaces[] = {
 		".reg", ".local", ".shared", ".param", ".global", ".const", ".tex"};
 	struct ptx_stmt st = stmt_at(p, PTX_DIRECTIVE, p->s);
+	const char *from = p->s, *line_start = p->line_start;
+	uint32_t line = p->line;
 	unsigned linkage = ptx_parse_linkage(p);
 
+	if (ptx_word_is(p->s, ".entry") || ptx_word_is(p->s, ".func")) {
+		p->s = from;
+		p->line = line;
+		p->line_start = line_start;
+		return false;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
 		if (ptx_word_is(p->s, spaces[i])) {
 			if (!ptx_parse_decl(p, linkage))
 				ptx_skip_statement(p);
-			return;
+			return true;
 		}
 	}
 	st.text = ptx_directive(p);
 	if (st.text)
 		ptx_emit(p, st);
+	return true;
 }
 
 /* An instruction or a label; a guard may stand in front. */
@@ -349,7 +368,7 @@ static void instruction(struct ptx_parser *p)
 		ptx_emit(p, st);
 }
 
-void ptx_parse_body(struct ptx_parser *p)
+bool ptx_parse_body(struct ptx_parser *p)
 {
 	for (;;) {
 		ptx_skip(p);
@@ -360,16 +379,21 @@ void ptx_parse_body(struct ptx_parser *p)
 		case '}':
 			if (p->depth == 0 && !p->is_snippet) {
 				p->s++;
-				return;
+				return true;
 			}
 			brace(p, false);
 			break;
 		case '.':
-			directive(p);
+			if (directive(p))
+				break;
+			if (!p->is_snippet)
+				return false;
+			ptx_error(p, p->s, 1, "a function cannot stand in another");
+			p->s = p->end;
 			break;
 		case '\0':
 			if (p->s >= p->end)
-				return;
+				return false;
 			/* fallthrough */
 		default:
 			if (ch_is(*p->s, CH_START) || *p->s == '@') {

@@ -98,11 +98,7 @@ static void check_opds(struct check *c, const struct ptx_opd *o, size_t n)
 
 static void check_insn(struct check *c, const struct ptx_stmt *s)
 {
-	unsigned need = 0;
-
-	for (const char *p = s->mn->shape; *p; p++)
-		need += *p != '?' && p[1] != '?';
-	if (s->n < need)
+	if (s->n < s->mn->n_needed)
 		complain(c, "too few operands:", s->mn->text);
 	if (s->guard != PTX_NO_REG)
 		check_reg(c, s->guard, true);
