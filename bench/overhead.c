@@ -27,7 +27,10 @@ static void try_at(CUresult r, int line)
 }
 #define TRY(call) try_at((call), __LINE__)
 
+#define FORMS 3 /* claiming ahead; not; not, and with no more registers than the plain form */
+
 struct variant {
+	unsigned form;
 	uint32_t chunk;
 	bool ahead, relay;
 	float ms[ROUNDS];
@@ -36,7 +39,7 @@ struct variant {
 static struct {
 	struct ex_work w;
 	CUdeviceptr memory[EX_BUFFERS];
-	CUfunction plain, managed;
+	CUfunction plain, managed[FORMS];
 	struct pass_kernel_info info;
 	struct dev_shape shape;
 	unsigned char params[4096];
@@ -45,7 +48,7 @@ static struct {
 	CUevent start, end;
 	CUdeviceptr block, host;
 	struct ctl_host *page;
-	uint32_t gen, workers, per_sm, n_sms;
+	uint32_t plain_bytes, gen, workers[FORMS], per_sm[FORMS], n_sms;
 } s;
 
 static char *read_file(const char *path, size_t *ret_len)
@@ -72,38 +75,69 @@ static CUfunction load(const char *ptx)
 	return fn;
 }
 
-/* Loads both forms, and lays out the parameters. */
-static void load_forms(const char *path)
+static CUfunction load_form(char *text, size_t len, const struct pass_options *options)
 {
 	static struct diag_list diags;
 	struct strbuf out = {0};
 	struct ptx_module *m;
-	struct pass_verdict v;
+	struct pass_verdict v = {0};
 	struct arena a;
-	uint32_t bytes, offset[EX_ARGS], size[EX_ARGS];
-	size_t len;
-	char *text = read_file(path, &len);
+	CUfunction fn;
 
 	arena_init(&a, 0);
-	diag_init(&diags, &a, path, text, len);
-	s.plain = load(text);
+	diag_init(&diags, &a, "kernel", text, len);
+	if (ptx_parse(text, len, 0, &diags, &m) < 0 ||
+		pass_preempt_with(m, ex_program.kernel, options, &diags, &v, &s.info) < 0) {
+		fprintf(stderr, "%s: %s\n", ex_program.name, v.reason ? v.reason : "not rewritten");
+		exit(1);
+	}
+	ptx_print(m, &out);
+	fn = load(out.at);
+	strbuf_finish(&out);
+	ptx_module_free(m);
+	arena_finish(&a);
+	return fn;
+}
+
+static void fill_params(char *text, size_t len)
+{
+	static struct diag_list diags;
+	uint32_t bytes, offset[EX_ARGS], size[EX_ARGS];
+	struct ptx_module *m;
+	struct arena a;
+
+	arena_init(&a, 0);
+	diag_init(&diags, &a, "kernel", text, len);
 	if (ptx_parse(text, len, 0, &diags, &m) < 0)
 		exit(1);
 	pass_param_layout(ptx_find_func(m, ex_program.kernel), &bytes, offset, size, EX_ARGS);
+	s.plain_bytes = bytes;
 	for (unsigned k = 0; k < s.w.args; k++) {
 		if (s.w.arg[k].is_buffer)
 			memcpy(s.params + offset[k], &s.memory[s.w.arg[k].buffer], 8);
 		else
 			memcpy(s.params + offset[k], &s.w.arg[k].word, 4);
 	}
-	if (pass_preempt(m, ex_program.kernel, &diags, &v, &s.info) < 0) {
-		fprintf(stderr, "%s: %s\n", path, v.reason ? v.reason : "not rewritten");
-		exit(1);
-	}
-	ptx_print(m, &out);
-	s.managed = load(out.at);
-	strbuf_finish(&out);
 	ptx_module_free(m);
+	arena_finish(&a);
+}
+
+/* Loads all forms, and lays out the parameters. */
+static void load_forms(const char *path)
+{
+	struct pass_options options = {0};
+	size_t len;
+	char *text = read_file(path, &len);
+	int registers;
+
+	s.plain = load(text);
+	TRY(cu.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, s.plain));
+	fill_params(text, len);
+	s.managed[0] = load_form(text, len, &options);
+	options.no_pull_ahead = true;
+	s.managed[1] = load_form(text, len, &options);
+	options.max_registers = ((uint32_t)registers + 7) / 8 * 8;
+	s.managed[2] = load_form(text, len, &options);
 	free(text);
 }
 
@@ -185,16 +219,16 @@ static float run_once(const struct variant *v)
 
 	TRY(cu.cuEventRecord(s.start, s.stream));
 	if (v->chunk == 0) {
-		launch(s.plain, s.w.grid, s.info.arg_offset);
+		launch(s.plain, s.w.grid, s.plain_bytes);
 	} else {
 		struct dev_steering st = {.chunk = v->chunk, .pull_ahead = v->ahead};
-		uint32_t grid[3] = {s.workers, 1, 1};
+		uint32_t grid[3] = {s.workers[v->form], 1, 1};
 		struct ctl_args args;
 
-		dev_fill_args(&s.shape, &s.info, s.block, v->relay ? s.host : 0, s.gen, s.workers,
-			&st, &args);
+		dev_fill_args(&s.shape, &s.info, s.block, v->relay ? s.host : 0, s.gen,
+			s.workers[v->form], &st, &args);
 		memcpy(s.params + s.info.arg_offset, &args, sizeof(args));
-		launch(s.managed, grid, s.info.param_bytes);
+		launch(s.managed[v->form], grid, s.info.param_bytes);
 		s.gen++;
 		TRY(cu.cuStreamWaitValue32(
 			s.stream, s.block + offsetof(struct ctl_block, gate), s.gen, 0));
@@ -214,12 +248,16 @@ static int by_size(const void *a, const void *b)
 
 static void print_registers(void)
 {
-	int plain, managed;
+	int n;
 
-	TRY(cu.cuFuncGetAttribute(&plain, CU_FUNC_ATTRIBUTE_NUM_REGS, s.plain));
-	TRY(cu.cuFuncGetAttribute(&managed, CU_FUNC_ATTRIBUTE_NUM_REGS, s.managed));
-	printf("%s: grid %ux%ux%u of %u, %d -> %d registers, %u workers per SM\n", ex_program.name,
-		s.w.grid[0], s.w.grid[1], s.w.grid[2], s.w.block, plain, managed, s.per_sm);
+	TRY(cu.cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, s.plain));
+	printf("%s: grid %ux%ux%u of %u, %d registers", ex_program.name, s.w.grid[0], s.w.grid[1],
+		s.w.grid[2], s.w.block, n);
+	for (unsigned k = 0; k < FORMS; k++) {
+		TRY(cu.cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, s.managed[k]));
+		printf(" -> %d (%u per SM)", n, s.per_sm[k]);
+	}
+	printf("\n");
 }
 
 /* Yields now and then, and is resumed: the result must be the same. */
@@ -231,16 +269,17 @@ static void check_yields(void)
 	struct dev_managed_stats stats;
 
 	reset_outputs();
-	TRY(dev_managed_run(
-		&cu, s.managed, NULL, &s.info, &s.shape, s.params, &st, s.block, &s.gen, &stats));
+	TRY(dev_managed_run(&cu, s.managed[0], NULL, &s.info, &s.shape, s.params, &st, s.block,
+		&s.gen, &stats));
 	printf("  yields: %u launches, %s\n", stats.launches,
 		compare_outputs() ? "WRONG" : "right");
 }
 
 int main(int argc, char **argv)
 {
-	static struct variant v[] = {{0}, {1}, {1, true}, {2, true}, {4, true}, {8, true},
-		{1, true, true}, {4, true, true}};
+	static struct variant v[] = {{0}, {0, 1, true}, {0, 4, true}, {0, 8, true}, {0, 16, true},
+		{1, 1}, {1, 4}, {1, 8}, {1, 16}, {2, 1}, {2, 4}, {2, 8}, {2, 16}, {2, 32},
+		{0, 8, true, true}, {2, 8, false, true}};
 	const char *size = argc > 2 ? argv[2] : "small";
 
 	if (argc < 2) {
@@ -257,7 +296,8 @@ int main(int argc, char **argv)
 	upload();
 	load_forms(argv[1]);
 	s.shape = (struct dev_shape){{s.w.grid[0], s.w.grid[1], s.w.grid[2]}, {s.w.block, 1, 1}, 0};
-	TRY(dev_workers(&cu, s.managed, &s.shape, s.n_sms, &s.per_sm, &s.workers));
+	for (unsigned k = 0; k < FORMS; k++)
+		TRY(dev_workers(&cu, s.managed[k], &s.shape, s.n_sms, &s.per_sm[k], &s.workers[k]));
 	print_registers();
 	for (int round = -1; round < ROUNDS; round++)
 		for (size_t k = 0; k < ARRAY_LEN(v); k++) {
@@ -269,9 +309,9 @@ int main(int argc, char **argv)
 		}
 	for (size_t k = 0; k < ARRAY_LEN(v); k++) {
 		qsort(v[k].ms, ROUNDS, sizeof(float), by_size);
-		printf("  chunk %u%s%s: %.4f ms (%.4f to %.4f) %+.2f %%\n", v[k].chunk,
-			v[k].ahead ? " ahead" : "", v[k].relay ? " relay" : "", v[k].ms[ROUNDS / 2],
-			v[k].ms[0], v[k].ms[ROUNDS - 1],
+		printf("  form %u chunk %u%s%s: %.4f ms (%.4f to %.4f) %+.2f %%\n", v[k].form,
+			v[k].chunk, v[k].ahead ? " ahead" : "", v[k].relay ? " relay" : "",
+			v[k].ms[ROUNDS / 2], v[k].ms[0], v[k].ms[ROUNDS - 1],
 			100.0 * (v[k].ms[ROUNDS / 2] / v[0].ms[ROUNDS / 2] - 1.0));
 	}
 	check_yields();

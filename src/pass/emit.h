@@ -50,11 +50,12 @@
 #define H_PRESENT     "+448]"
 
 /* The slot in shared memory: two claims {x, y, z, blocks} of 16 bytes, and the leader's notes. */
-#define S_LAST   "[hd_slot+32]" /* ticket claimed last; 64 bits in S_LAST64 for the largest grids */
-#define S_CLAIM  "[hd_slot+36]" /* blocks asked for with the claim under way */
-#define S_RANK   "[hd_slot+40]" /* rank + 1; 0: none */
-#define S_SM     "[hd_slot+44]" /* where the rank is */
-#define S_LAST64 "[hd_slot+48]"
+#define S_LAST    "[hd_slot+32]" /* ticket claimed last; 64 bits in S_LAST64 for the largest grids */
+#define S_CLAIM   "[hd_slot+36]" /* blocks asked for with the claim under way */
+#define S_RANK    "[hd_slot+40]" /* rank + 1; 0: none */
+#define S_SM      "[hd_slot+44]" /* where the rank is */
+#define S_LAST64  "[hd_slot+48]"
+#define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be instead: CLAIM_*; 0: a claim */
 
 /* What a slot's block count says besides: */
 #define SLOT_LEAVE "0"

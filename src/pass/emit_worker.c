@@ -52,8 +52,8 @@ static const char enter[] = NOT_LEADER
 	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
 	"ld.param.u32 %hd_r3, " A_GEN ";\n"
 	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
-	"@%hd_p1 mov.u32 %hd_t, " CLAIM_LEAVE ";\n" /* too late */
-	"@%hd_p1 bra $hd_begin;\n"
+	"mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
+	"@%hd_p1 bra $hd_special;\n" /* too late */
 	"ld.param.u64 %hd_d3, " A_HOST ";\n"
 	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
 	"@%hd_p1 bra $hd_entered;\n"
@@ -290,19 +290,25 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
 	pass_emit_regs(w);
 	pass_put(w, enter);
-	pass_emit_first_steps(w, "$hd_begin");
+	pass_emit_first_steps(w, "$hd_special");
+	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+		    "bra $hd_begin;\n"
+		    "$hd_special:\n"
+		    "st.shared.u32 " S_SPECIAL ", %hd_t;\n");
 	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n" /* whole warps from here on */
-		    "$hd_top:\n" NOT_LEADER "@%hd_p0 bra $hd_sync;\n"
-		    "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+		    "$hd_top:\n" NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
+	if (facts->pull_ahead)
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+			    "@%hd_p1 bra $hd_take;\n");
+	pass_put(w, "ld.shared.u32 %hd_t, " S_SPECIAL ";\n"
+		    "setp.ne.u32 %hd_p1, %hd_t, 0;\n"
 		    "@%hd_p1 bra $hd_take;\n");
 	emit_claim(w, facts);
 	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
 	pass_put(w, take_slot);
 	pass_put(w, count_finished);
-	if (!facts->rising_order)
+	if (facts->pull_ahead)
 		emit_pull_ahead(w);
-	else
-		pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n");
 	emit_next(w, facts->callees.at[0].reads_ctaid);
 	if (facts->barriers != PASS_BAR_NONE)
 		pass_put(w, "setp.eq.u32 %hd_pt, %hd_s, %hd_s;\n"); /* true */

@@ -42,6 +42,16 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
 
+/* The same with choices that only a host that has compiled the plain form can make well. */
+struct pass_options {
+	bool no_pull_ahead;     /* CTL_PULL_AHEAD will do nothing; one register less */
+	uint32_t max_registers; /* a bound for the assembler (.maxnreg); 0: none. For keeping as
+				   many blocks on an SM as the plain form has */
+};
+int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,
+	struct diag_list *diags, struct pass_verdict *ret_verdict,
+	struct pass_kernel_info *ret_info);
+
 /* A module with the entry CTL_CLOSER, which a host launches behind each guard grid (control.h). */
 const char *pass_closer_ptx(void);
 

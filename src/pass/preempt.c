@@ -103,8 +103,37 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 	return w.error;
 }
 
+/* Replaces a bound that is there only by a lower one. */
+static int bound_registers(struct ptx_module *m, struct ptx_func *f, uint32_t max)
+{
+	char text[32];
+
+	for (size_t i = 0; i < f->directives.len; i++) {
+		unsigned old;
+
+		if (sscanf(f->directives.at[i], ".maxnreg %u", &old) != 1)
+			continue;
+		if (old <= max)
+			return 0;
+		snprintf(text, sizeof(text), ".maxnreg %u", max);
+		f->directives.at[i] = ptx_intern(m, text);
+		return f->directives.at[i] ? 0 : -ENOMEM;
+	}
+	snprintf(text, sizeof(text), ".maxnreg %u", max);
+	return VEC_PUSH(&f->directives, ptx_intern(m, text)) ? 0 : -ENOMEM;
+}
+
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
+{
+	static const struct pass_options none;
+
+	return pass_preempt_with(m, name, &none, diags, ret_verdict, ret_info);
+}
+
+int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,
+	struct diag_list *diags, struct pass_verdict *ret_verdict,
+	struct pass_kernel_info *ret_info)
 {
 	struct ptx_func *f = ptx_find_func(m, name);
 	struct pass_kernel_info info;
@@ -130,7 +159,10 @@ int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags
 		r = -ENOTSUP;
 		goto out;
 	}
+	facts.pull_ahead = !options->no_pull_ahead && !facts.rising_order;
 	r = rewrite(m, f, diags, &facts, overlay);
+	if (r == 0 && options->max_registers)
+		r = bound_registers(m, f, options->max_registers);
 	if (r == 0 && ptx_validate(m, diags) > 0)
 		r = -EINVAL;
 	if (r == 0 && ret_info)

@@ -35,6 +35,7 @@ struct pass_facts {
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
+	bool pull_ahead;             /* to be emitted */
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
 	enum pass_barriers barriers;

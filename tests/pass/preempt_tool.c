@@ -3,6 +3,7 @@
 
 /* preempt_tool classify FILE...        one line a kernel: name, tier, traits, reason
  * preempt_tool print FILE              the module with every kernel preemptible
+ * preempt_tool lean FILE               the same without claiming ahead
  * preempt_tool closer                  the closer's module
  * What the tests of this folder compare. Exit status 1: a pass failed where it must not. */
 #include "pass/pass.h"
@@ -52,6 +53,8 @@ static void print_kernel(
 }
 
 /* All kernels of a module, each in turn, in place. */
+static struct pass_options options;
+
 static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose)
 {
 	int failed = 0;
@@ -65,7 +68,7 @@ static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose
 		if (it.kind != PTX_ITEM_FUNC || !it.func->is_entry || !it.func->has_body)
 			continue;
 		pass_classify(m, it.func, &before);
-		r = pass_preempt(m, it.func->sym->name, diags, &v, &info);
+		r = pass_preempt_with(m, it.func->sym->name, &options, diags, &v, &info);
 		if (r < 0 && r != -ENOTSUP) {
 			fprintf(stderr, "%s: %s\n", it.func->sym->name, strerror(-r));
 			failed = 1;
@@ -99,7 +102,7 @@ static int run(const char *mode, const char *path)
 	if (ptx_parse(text, len, 0, diags, &m) < 0)
 		return 1;
 	failed = transform(m, diags, !strcmp(mode, "classify"));
-	if (!strcmp(mode, "print"))
+	if (strcmp(mode, "classify") != 0)
 		ptx_print(m, &out);
 	if (out.at)
 		fwrite(out.at, 1, out.len, stdout);
@@ -124,9 +127,10 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "closer"))
 		return fputs(pass_closer_ptx(), stdout) < 0;
 	if (argc < 3) {
-		fprintf(stderr, "usage: preempt_tool classify|print FILE...\n");
+		fprintf(stderr, "usage: preempt_tool classify|print|lean FILE...\n");
 		return 2;
 	}
+	options.no_pull_ahead = !strcmp(argv[1], "lean");
 	for (int i = 2; i < argc; i++)
 		failed |= run(argv[1], argv[i]);
 	return failed;
