@@ -22,7 +22,6 @@
 TABLES(base)
 #ifdef VGPU_HAVE_V3
 TABLES(v3)
-TABLES(v4)
 #endif
 
 #define KEYS 4096
@@ -37,9 +36,7 @@ static void fill_keys(void)
 	const char *wish = getenv("HEDDLE_VGPU_ISA");
 
 	if (__builtin_cpu_supports("x86-64-v3") && !(wish && !strcmp(wish, "base")))
-		t = __builtin_cpu_supports("x86-64-v4") && !(wish && !strcmp(wish, "v3"))
-			    ? tables_v4
-			    : tables_v3;
+		t = tables_v3;
 #endif
 	for (; *t; t++) {
 		for (const struct vop_entry *e = *t; e->key; e++) {
