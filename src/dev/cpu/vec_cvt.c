@@ -51,13 +51,13 @@ INTS(ONE_LOOP)
 	X(cvtsat_s32_##T, u32, S, T, CLAMP(a, -0x80000000ll, 0x7fffffffll)) \
 	X(cvtsat_s64_##T, u64, S, T, CLAMP(a, INT64_MIN, INT64_MAX))        \
 	X(cvtsat_u64_##T, u64, S, T, CLAMP(a, 0, INT64_MAX))
-#define SATS(X)                                                                                \
-	SAT_TO(X, u32, u8, CLAMP_U)                                                            \
-	SAT_TO(X, u32, s8, CLAMP_S)                                                            \
-	SAT_TO(X, u32, u16, CLAMP_U)                                                           \
-	SAT_TO(X, u32, s16, CLAMP_S)                                                           \
-	SAT_TO(X, u32, u32, CLAMP_U) SAT_TO(X, u32, s32, CLAMP_S) SAT_TO(X, u64, u64, CLAMP_U) \
-		SAT_TO(X, u64, s64, CLAMP_S)
+#define SATS(X)                      \
+	SAT_TO(X, u32, u8, CLAMP_U)  \
+	SAT_TO(X, u32, s8, CLAMP_S)  \
+	SAT_TO(X, u32, u16, CLAMP_U) \
+	SAT_TO(X, u32, s16, CLAMP_S) \
+	SAT_TO(X, u32, u32, CLAMP_U) \
+	SAT_TO(X, u32, s32, CLAMP_S) SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
 SATS(ONE_LOOP)
 
 /* ---- integer to float ---- */
