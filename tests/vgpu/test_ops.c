@@ -6,6 +6,7 @@
  * partial mask; registers and immediate operands. */
 #include "unit.h"
 
+#include "dev/cpu/code.h"
 #include "grid.h"
 
 #include <fenv.h>
@@ -562,9 +563,11 @@ static void every_row(void **state)
 	assert_int_equal(bad, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(every_row)};
 
+	if (argc > 1 && !strcmp(argv[1], "plain"))
+		vgpu_vec_plain();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,24 +22,26 @@
 TABLES(base)
 #ifdef VGPU_HAVE_V3
 TABLES(v3)
-TABLES(v4)
 #endif
 
 #define KEYS 4096
 static struct vop_entry keys[KEYS];
 static pthread_once_t keys_once = PTHREAD_ONCE_INIT;
 
+static bool plain_only;
+
+void vgpu_vec_plain(void)
+{
+	plain_only = true;
+}
+
 static void fill_keys(void)
 {
 	const struct vop_entry *const *t = tables_base;
 
 #ifdef VGPU_HAVE_V3
-	const char *wish = getenv("HEDDLE_VGPU_ISA");
-
-	if (__builtin_cpu_supports("x86-64-v3") && !(wish && !strcmp(wish, "base")))
-		t = __builtin_cpu_supports("x86-64-v4") && !(wish && !strcmp(wish, "v3"))
-			    ? tables_v4
-			    : tables_v3;
+	if (__builtin_cpu_supports("x86-64-v3") && !plain_only)
+		t = tables_v3;
 #endif
 	for (; *t; t++) {
 		for (const struct vop_entry *e = *t; e->key; e++) {
@@ -118,18 +120,20 @@ static uint32_t threads_limit(const struct ptx_func *f)
 	return (uint32_t)MIN(n, 1024u);
 }
 
-/* A guess until the kernel's liveness is known: compilers keep about a third of what they name. */
-static uint32_t guess_registers(const struct ptx_func *f)
+/* What the body keeps alive at once, and some for addresses and temporaries. Functions so large
+ * that this would take long get the most there is. */
+static uint32_t estimate_registers(const struct ptx_func *f)
 {
-	uint64_t words = 0;
+	struct cfg_liveness *l;
+	struct arena a;
+	struct cfg *g;
+	uint64_t n = 255;
 
-	for (size_t i = 0; i < f->regs.len; i++) {
-		uint8_t t = f->regs.at[i].sym->type.base;
-
-		words += t == PTX_PRED ? 0 : MAX(ptx_type_bytes(t) / 4, 1u);
-	}
-	words = round_up(10 + words / 3, 8);
-	return (uint32_t)MIN(MAX(words, 16u), 255u);
+	arena_init(&a, 256u << 20);
+	if (f->body.len < 100000 && !cfg_build(&a, f, &g) && !cfg_liveness(&a, g, &l))
+		n = round_up(l->max_live_b32 + 6u, 8);
+	arena_finish(&a);
+	return (uint32_t)MIN(MAX(n, 16u), 255u);
 }
 
 static int prepare_info(struct vgpu_kernel *k)
@@ -140,7 +144,7 @@ static int prepare_info(struct vgpu_kernel *k)
 	k->info.name = k->ptx->sym->name;
 	k->info.ptx_version = m->version;
 	k->info.max_threads = threads_limit(k->ptx);
-	k->info.regs_per_thread = guess_registers(k->ptx);
+	k->info.regs_per_thread = estimate_registers(k->ptx);
 	for (size_t i = 0; i < k->mod->globals.len; i++)
 		if (k->mod->globals.at[i].sym->space == PTX_CONST)
 			consts += k->mod->globals.at[i].bytes;

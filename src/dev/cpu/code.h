@@ -30,6 +30,7 @@ enum vinsn_flag {
 	VI_RELEASE = 128,
 	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
 	VI_UNALIGNED = 512,
+	VI_TABLE = 2048,
 	VI_FRAME = 1024, /* the address counts from the frame's local memory */
 };
 
@@ -48,6 +49,7 @@ struct vinsn {
 	};
 	uint32_t x; /* index of further operands (func->ext), of the range cache, of a call */
 	uint32_t line;
+	uint32_t table; /* VI_TABLE: index in func->ext */
 };
 
 enum vround { VR_RN, VR_RZ, VR_RM, VR_RP, VR_RNA };
@@ -143,5 +145,6 @@ struct vop_entry {
 	vop_fn *fn;
 };
 vop_fn *vgpu_vec_find(const char *key);
+void vgpu_vec_plain(void); /* tests: no wider vectors than every host has; before any module */
 
 #endif

@@ -266,9 +266,18 @@ static bool dec_shfl(struct dec *d)
 	to.a = dec_src(d, &o[1], PTX_B32);
 	to.b = dec_src(d, &o[2], PTX_B32);
 	to.c = dec_src(d, &o[3], PTX_B32);
-	if (to.a == VX_NONE || to.b == VX_NONE || to.c == VX_NONE)
+	if (to.a == VX_NONE || to.b == VX_NONE || to.c == VX_NONE || !emit_sync(d, &to, &o[4]) ||
+		!d->code.len)
 		return false;
-	return emit_sync(d, &to, &o[4]);
+	if (o[2].kind == PTX_OPD_IMM && o[3].kind == PTX_OPD_IMM && o[4].kind == PTX_OPD_IMM &&
+		(uint32_t)o[4].value == ~0u) {
+		uint32_t table[LANES + 1];
+
+		vx_shfl_table(to.op, (uint32_t)o[2].value, (uint32_t)o[3].value, table);
+		d->code.at[d->code.len - 1].table = dec_ext(d, table, LANES + 1);
+		d->code.at[d->code.len - 1].flags |= VI_TABLE;
+	}
+	return true;
 }
 
 static bool dec_vote(struct dec *d)

@@ -229,8 +229,9 @@ enum vgpu_state vgpu_block_step(
 
 		if (can_run(w)) {
 			x.left = quantum;
+			x.unused = 0;
 			run_warp(&x, w);
-			budget -= quantum - x.left;
+			budget -= quantum - x.left - x.unused;
 			stuck = 0;
 		} else {
 			stuck++;

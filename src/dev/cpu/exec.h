@@ -96,6 +96,7 @@ struct vx {
 	struct vwarp *w;
 	struct vfrag *f;
 	uint64_t left;    /* warp instructions until the quantum ends */
+	uint64_t unused;  /* given away by warps that wait */
 	uint64_t threads; /* executed by threads */
 	uint64_t cycles;
 };

@@ -37,6 +37,8 @@ enum vsync_op {
 	VS_MATRIX, /* ldmatrix, mma …: in->c says which */
 };
 vop_fn vop_sync, vop_activemask;
+/* Who reads from whom, then the mask of lanes in range. */
+void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1]);
 /* exec_misc.c: special registers (op: enum ptx_special), packing, time, fences */
 vop_fn vop_special, vop_nanosleep, vop_fence, vop_nop, vop_pack, vop_unpack, vop_isspacep, vop_cvta,
 	vop_fns, vop_pmevent;

@@ -121,6 +121,13 @@ const struct vinsn *vop_special(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
+/* Ends the warp's quantum; what it did not use is not counted as used. */
+static void vx_yield(struct vx *x)
+{
+	x->unused += x->left;
+	x->left = 0;
+}
+
 /* Gives the warp's turn away when it keeps seeing what it saw before. Whatever it stores, takes
  * part in or finds changed is progress. */
 void vx_poll(struct vx *x, uint64_t hash)
@@ -135,7 +142,7 @@ void vx_poll(struct vx *x, uint64_t hash)
 				w->polls = 0;
 				w->asleep = true;
 				w->sleep_ns = VX_POLL_CYCLES;
-				x->left = 0;
+				vx_yield(x);
 			} else if (w->polls >= VX_POLLS) {
 				w->polls = 0;
 				w->progress = false;
@@ -157,7 +164,7 @@ const struct vinsn *vop_nanosleep(struct vx *x, const struct vinsn *in)
 	x->w->asleep = true;
 	if (x->w->n > 1)
 		x->w->spin += VX_SPIN_POLL;
-	x->left = 0;
+	vx_yield(x);
 	return in + 1;
 }
 

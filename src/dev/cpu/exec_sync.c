@@ -303,6 +303,37 @@ static const struct vinsn *wait_for_others(struct vx *x, const struct vinsn *in)
 	return NULL;
 }
 
+/* The whole warp, and constants say who reads from whom: the table has 32 lanes and then a mask of
+ * those whose source is in range. */
+static const struct vinsn *shfl_table(struct vx *x, const struct vinsn *in)
+{
+	const uint32_t *a = VX_U32(x, in->a), *table = x->f->frame->fn->ext + in->table;
+	uint32_t *d, r[LANES];
+
+	for (unsigned i = 0; i < LANES; i++)
+		r[i] = a[table[i]];
+	if (in->d != VX_NONE) {
+		d = VX_U32(x, in->d);
+		memcpy(d, r, sizeof(r));
+	}
+	if (in->x != VX_NONE)
+		VX_PRED(x, in->x) = table[LANES];
+	return in + 1;
+}
+
+void vx_shfl_table(unsigned op, uint32_t b, uint32_t c, uint32_t ret[LANES + 1])
+{
+	const struct vinsn in = {.op = (uint8_t)op};
+
+	ret[LANES] = 0;
+	for (unsigned i = 0; i < LANES; i++) {
+		bool ok;
+
+		ret[i] = shfl_source(&in, i, b, c, &ok);
+		ret[LANES] |= (uint32_t)ok << i;
+	}
+}
+
 /* Lanes with one mask that are all here: in one go. */
 const struct vinsn *vop_sync(struct vx *x, const struct vinsn *in)
 {
@@ -312,6 +343,8 @@ const struct vinsn *vop_sync(struct vx *x, const struct vinsn *in)
 
 	if (!mask)
 		return in + 1;
+	if (in->flags & VI_TABLE && mask == ~0u)
+		return shfl_table(x, in);
 	want = member[__builtin_ctz(mask)];
 	for (uint32_t m = mask; m && !((uint32_t)in->imm & 1); m &= m - 1)
 		if (member[__builtin_ctz(m)] != want)

@@ -6,6 +6,23 @@
  * in->round. Narrow floats are in vec_half.c. */
 #include "vec.h"
 
+/* One loop for full and partial masks: there are many of these, and few are run often. */
+#define ONE_LOOP(name, D, S, T, expr)                                              \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const S *pa = ALIGN(VX_PTR(x, in->a));                             \
+		D *pd = ALIGN(VX_PTR(x, in->d));                                   \
+		u32 m = x->mask;                                                   \
+                                                                                   \
+		EACH                                                               \
+		{                                                                  \
+			T a = (T)pa[i];                                            \
+			D r = (D)(expr);                                           \
+			pd[i] = BIT(m) ? r : pd[i];                                \
+		}                                                                  \
+		return in + 1;                                                     \
+	}
+
 /* ---- integer to integer: source type, destination type and storage ---- */
 #define INT_TO(X, S, T)                   \
 	X(cvt_u8_##T, u32, S, T, (u8)a)   \
@@ -20,7 +37,7 @@
 	INT_TO(X, u32, u16) \
 	INT_TO(X, u32, s16) \
 	INT_TO(X, u32, u32) INT_TO(X, u32, s32) INT_TO(X, u64, u64) INT_TO(X, u64, s64)
-INTS(VOP1)
+INTS(ONE_LOOP)
 
 /* Saturating: every source fits in 128 bits' worth of compare on s64 or u64. */
 #define CLAMP_S(a, lo, hi) ((s64)(a) < (lo) ? (lo) : (s64)(a) > (hi) ? (hi) : (s64)(a))
@@ -41,7 +58,7 @@ INTS(VOP1)
 	SAT_TO(X, u32, s16, CLAMP_S) \
 	SAT_TO(X, u32, u32, CLAMP_U) \
 	SAT_TO(X, u32, s32, CLAMP_S) SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
-SATS(VOP1)
+SATS(ONE_LOOP)
 
 /* ---- integer to float ---- */
 #define ROUNDED(name, D, S, T, expr)                                               \
