@@ -35,7 +35,6 @@ struct obj {
 	struct obj *prev, *next; /* the context's objects */
 };
 
-#define CTX_LIMITS 16
 struct drv_event;
 struct drv_ctx {
 	struct obj obj;
@@ -47,7 +46,7 @@ struct drv_ctx {
 	CUresult error; /* sticky: a fault's code, which everything returns from then on */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
-	size_t limit[CTX_LIMITS];
+	size_t limit[16];                   /* by CUlimit */
 	struct drv_stream *legacy, *active; /* active: streams with work */
 	struct strbuf printed;              /* of kernels; written at the next synchronisation */
 	pthread_mutex_t print_lock;
@@ -137,7 +136,6 @@ void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
 void drv_module_destroy(struct drv_module *m);
-void drv_library_destroy(struct drv_library *l);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
 /* drv_mem.c */
 struct drv_alloc *drv_alloc_of(uint64_t addr);

@@ -393,7 +393,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const 
 
 /* ---- cuLibrary* ---- */
 
-void drv_library_destroy(struct drv_library *l)
+static void library_destroy(struct drv_library *l)
 {
 	drv_module_destroy(l->module);
 	drv_obj_remove(&l->obj);
@@ -458,7 +458,7 @@ CUresult cuLibraryUnload(CUlibrary lib)
 	for (unsigned i = 0; i < drv.n_contexts; i++)
 		drv_wait_ctx(drv.contexts[i]);
 	if (drv_get(lib, OBJ_LIBRARY) == l)
-		drv_library_destroy(l);
+		library_destroy(l);
 	return drv_leave(CUDA_SUCCESS);
 }
 

@@ -153,6 +153,7 @@ void sm_close(struct sm *s)
 	sm_lock(s->t);
 	if (s->me != SM_NONE)
 		sm_forget_proc(s->t, s->me);
+	sm_reap(s->t); /* the dead do not count */
 	for (unsigned i = 0; i < SM_MAX_PROCS; i++)
 		if (atomic_load(&s->t->proc[i].pid))
 			last = false;

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The virtual GPU's driver, call by call: what it says of itself, names, entry points, code,
+ * memory, occupancy; and that misuse gives error codes. */
+#include "drv.h"
+
+#include <dlfcn.h>
+
+static int setup(void **state)
+{
+	static struct drv_test t;
+	int n;
+
+	/* Before cuInit nothing works, and nothing crashes. */
+	assert_int_equal(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_NOT_INITIALIZED);
+	assert_int_equal(cuInit(1), CUDA_ERROR_INVALID_VALUE);
+	unsetenv("HEDDLE_VGPU");
+	drv_begin(&t, "workers=1,sms=4,memory=64M");
+	*state = &t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	drv_end(*state);
+	return 0;
+}
+
+static void device(void **state)
+{
+	char name[100], id[20];
+	int v;
+	CUdevice d;
+	CUuuid a;
+
+	(void)state;
+	OK(cuDriverGetVersion(&v));
+	assert_true(v >= 12000);
+	OK(cuDeviceGetCount(&v));
+	assert_int_equal(v, 1);
+	OK(cuDeviceGet(&d, 0));
+	assert_int_equal(cuDeviceGet(&d, 1), CUDA_ERROR_INVALID_DEVICE);
+	OK(cuDeviceGetName(name, sizeof(name), 0));
+	assert_non_null(strstr(name, "virtual"));
+	OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+	assert_int_equal(v, 4);
+	OK(cuDeviceGetAttribute(&v, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+	assert_int_equal(v, 9);
+	OK(cuDeviceGetPCIBusId(id, sizeof(id), 0));
+	OK(cuDeviceGetByPCIBusId(&d, id));
+	assert_int_equal(cuDeviceGetByPCIBusId(&d, "0000:01:00.0"), CUDA_ERROR_INVALID_DEVICE);
+	OK(cuDeviceGetUuid(&a, 0));
+	assert_int_equal(cuDeviceGetAttribute(NULL, 1, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuDeviceGetAttribute(&v, 100000, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void names(void **state)
+{
+	const char *s;
+
+	(void)state;
+	OK(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &s));
+	assert_string_equal(s, "CUDA_ERROR_ILLEGAL_ADDRESS");
+	OK(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &s));
+	assert_string_equal(s, "out of memory");
+	assert_int_equal(cuGetErrorName(12345, &s), CUDA_ERROR_INVALID_VALUE);
+	assert_null(s);
+}
+
+static void *proc(const char *name, int version, uint64_t flags, int *ret_status)
+{
+	void *fn = &fn;
+	CUdriverProcAddressQueryResult status;
+
+	OK(cuGetProcAddress(name, &fn, version, flags, &status));
+	*ret_status = (int)status;
+	return fn;
+}
+
+static void entry_points(void **state)
+{
+	int status;
+	void *self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+
+	(void)state;
+	assert_non_null(self);
+	assert_ptr_equal(proc("cuMemAlloc", 12000, 0, &status), dlsym(self, "cuMemAlloc_v2"));
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
+	assert_ptr_equal(proc("cuCtxCreate", 11000, 0, &status), dlsym(self, "cuCtxCreate_v2"));
+	assert_ptr_equal(proc("cuCtxCreate", 11040, 0, &status), dlsym(self, "cuCtxCreate_v3"));
+	assert_ptr_equal(proc("cuCtxCreate", 13000, 0, &status), dlsym(self, "cuCtxCreate_v4"));
+	assert_ptr_equal(
+		proc("cuGetProcAddress", 12000, 0, &status), dlsym(self, "cuGetProcAddress_v2"));
+	assert_ptr_equal(proc("cuLaunchKernel", 12000, 0, &status), dlsym(self, "cuLaunchKernel"));
+	assert_ptr_equal(proc("cuLaunchKernel", 12000,
+				 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status),
+		dlsym(self, "cuLaunchKernel_ptsz"));
+	assert_ptr_equal(
+		proc("cuMemcpyHtoD", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status),
+		dlsym(self, "cuMemcpyHtoD_v2_ptds"));
+	assert_null(proc("cuLibraryLoadData", 11000, 0, &status));
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+	assert_null(proc("cuNoSuchThing", 12000, 0, &status));
+	assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+	void *fn;
+	assert_int_equal(cuGetProcAddress_v1("cuNoSuchThing", &fn, 12000, 0), CUDA_ERROR_NOT_FOUND);
+	assert_int_equal(cuGetProcAddress(NULL, &fn, 12000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+	dlclose(self);
+}
+
+static void code(void **state)
+{
+	struct drv_test *t = *state;
+	char log[2000] = "untouched";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)sizeof(log)};
+	CUmodule mod;
+	CUlibrary lib;
+	CUkernel k;
+	CUfunction fn;
+	CUdeviceptr p;
+	size_t bytes, offset;
+	unsigned n;
+
+	assert_int_equal(cuModuleLoadDataEx(&mod,
+				 ".version 7.0\n.target sm_70\n.address_size 64\n"
+				 ".visible .entry k()\n{\n  mov.u32 %nothing, 1;\n}\n",
+				 2, options, values),
+		CUDA_ERROR_INVALID_PTX);
+	assert_non_null(strstr(log, "%nothing"));
+	assert_int_equal(cuModuleLoadData(&mod, "no code at all"), CUDA_ERROR_INVALID_IMAGE);
+	assert_int_equal(cuModuleLoadData(&mod, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuModuleLoad(&mod, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
+	assert_int_equal(cuModuleGetFunction(&fn, t->mod, "none"), CUDA_ERROR_NOT_FOUND);
+	OK(cuModuleGetGlobal(&p, &bytes, t->mod, "shared_word"));
+	assert_int_equal(bytes, 4);
+	assert_int_equal(drv_read(p), 7);
+	OK(cuLibraryLoadData(&lib, drv_ptx, NULL, NULL, 0, NULL, NULL, 0));
+	OK(cuLibraryGetKernel(&k, lib, "add"));
+	OK(cuLibraryGetKernelCount(&n, lib));
+	assert_int_equal(n, 8);
+	OK(cuKernelGetParamInfo(k, 2, &offset, &bytes));
+	assert_int_equal(offset, 12);
+	assert_int_equal(bytes, 4);
+	assert_int_equal(cuKernelGetParamInfo(k, 3, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+	/* A CUkernel is as good as a CUfunction for a launch. */
+	CUdeviceptr word = drv_words(100);
+	uint32_t count = 100, by = 3;
+	void *params[] = {&word, &count, &by};
+	OK(cuLaunchKernel((CUfunction)k, 4, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	struct {
+		CUdeviceptr p;
+		uint32_t n, k;
+	} packed = {word, count, by};
+	bytes = sizeof(packed);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&bytes, CU_LAUNCH_PARAM_END};
+	OK(cuKernelGetFunction(&fn, k));
+	OK(cuLaunchKernel(fn, 4, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
+	assert_int_equal(drv_read(word + 99 * 4), 6);
+	OK(cuLibraryUnload(lib));
+	assert_int_equal(cuLibraryUnload(lib), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuLaunchKernel((CUfunction)k, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL),
+		CUDA_ERROR_INVALID_HANDLE);
+}
+
+/* A fat binary as a compiler writes it: wrapper, container, one plain PTX entry. */
+static void fat_binary(void **state)
+{
+	size_t len = strlen(drv_ptx) + 1, padded = (len + 7) & ~(size_t)7;
+	uint8_t *box = calloc(1, 16 + 64 + padded);
+	struct {
+		uint32_t magic, version;
+		const void *at, *more;
+	} wrapper = {0x466243b1, 1, box, NULL};
+	CUmodule mod;
+	CUfunction fn;
+
+	(void)state;
+	*(uint32_t *)(box + 0) = 0xba55ed50;
+	*(uint16_t *)(box + 4) = 1;
+	*(uint16_t *)(box + 6) = 16;
+	*(uint64_t *)(box + 8) = 64 + padded;
+	*(uint16_t *)(box + 16) = 1; /* PTX */
+	*(uint16_t *)(box + 18) = 0x101;
+	*(uint32_t *)(box + 20) = 64; /* header */
+	*(uint64_t *)(box + 24) = padded;
+	*(uint32_t *)(box + 16 + 28) = 70; /* architecture */
+	*(uint32_t *)(box + 16 + 32) = 64; /* bits */
+	memcpy(box + 80, drv_ptx, len);
+	OK(cuModuleLoadData(&mod, &wrapper));
+	OK(cuModuleGetFunction(&fn, mod, "note"));
+	OK(cuModuleUnload(mod));
+	OK(cuModuleLoadFatBinary(&mod, box));
+	OK(cuModuleUnload(mod));
+	*(uint32_t *)(box + 16 + 28) = 100; /* for a newer device only */
+	assert_int_equal(cuModuleLoadData(&mod, &wrapper), CUDA_ERROR_NO_BINARY_FOR_GPU);
+	free(box);
+}
+
+static void memory(void **state)
+{
+	CUdeviceptr p, base;
+	size_t pitch, bytes, before, after;
+	uint8_t in[6] = {1, 2, 3, 4, 5, 6}, out[6] = {0};
+
+	(void)state;
+	OK(cuMemGetInfo(&before, NULL));
+	OK(cuMemAllocPitch(&p, &pitch, 3, 2, 4));
+	OK(cuMemGetInfo(&after, &bytes));
+	assert_int_equal(bytes, 64 << 20);
+	assert_int_equal(before - after, pitch * 2);
+	CUDA_MEMCPY2D m = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = in,
+		.srcPitch = 3,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = p,
+		.dstPitch = pitch,
+		.WidthInBytes = 3,
+		.Height = 2};
+	OK(cuMemcpy2D(&m));
+	CUDA_MEMCPY2D back = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = p,
+		.srcPitch = pitch,
+		.dstMemoryType = CU_MEMORYTYPE_HOST,
+		.dstHost = out,
+		.dstPitch = 3,
+		.WidthInBytes = 3,
+		.Height = 2};
+	OK(cuMemcpy2D(&back));
+	assert_memory_equal(in, out, 6);
+	OK(cuMemGetAddressRange(&base, &bytes, p + pitch));
+	assert_int_equal(base, p);
+	OK(cuMemsetD2D8(p, pitch, 0xab, 2, 2));
+	OK(cuMemcpyDtoH(out, p + pitch, 3));
+	assert_int_equal(out[1], 0xab);
+	assert_int_equal(out[2], 6);
+	assert_int_equal(cuMemcpyDtoH(out, p + pitch * 2 - 1, 2), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemcpyHtoD(1234, in, 2), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemsetD32(p, 0, pitch), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemFree(p + 8), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemFree(p));
+	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemFree(0));
+	OK(cuMemGetInfo(&after, NULL));
+	assert_int_equal(before, after);
+	assert_int_equal(cuMemAlloc(&p, (size_t)65 << 20), CUDA_ERROR_OUT_OF_MEMORY);
+	OK(cuMemAllocAsync(&p, 64, NULL));
+	OK(cuMemFreeAsync(p, NULL));
+	assert_int_equal(cuMemFreeAsync(p, NULL), CUDA_ERROR_INVALID_VALUE);
+	OK(cuCtxSynchronize());
+	OK(cuMemGetInfo(&after, NULL));
+	assert_int_equal(before, after);
+}
+
+static void host_memory(void **state)
+{
+	static uint32_t words[1024];
+	CUdeviceptr p;
+	unsigned type, flags;
+	void *h;
+
+	(void)state;
+	OK(cuMemHostRegister(words, sizeof(words), CU_MEMHOSTREGISTER_DEVICEMAP));
+	assert_int_equal(cuMemHostRegister(words, sizeof(words), 0),
+		CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+	OK(cuMemHostGetDevicePointer(&p, words, 0));
+	OK(cuMemsetD32(p, 5, 1024));
+	assert_int_equal(words[1023], 5);
+	OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+	assert_int_equal(type, CU_MEMORYTYPE_HOST);
+	OK(cuMemHostUnregister(words));
+	assert_int_equal(cuMemHostUnregister(words), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+	assert_int_equal(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p),
+		CUDA_ERROR_INVALID_VALUE);
+	OK(cuMemHostAlloc(&h, 100, CU_MEMHOSTALLOC_PORTABLE));
+	OK(cuMemHostGetFlags(&flags, h));
+	assert_true(flags & CU_MEMHOSTALLOC_PORTABLE);
+	OK(cuMemFreeHost(h));
+	OK(cuMemAllocManaged(&p, 4, CU_MEM_ATTACH_GLOBAL));
+	*(uint32_t *)(uintptr_t)p = 77;
+	assert_int_equal(drv_read(p), 77);
+	OK(cuMemFree(p));
+}
+
+static void occupancy(void **state)
+{
+	struct drv_test *t = *state;
+	int blocks, grid, threads, regs, v;
+	CUfunction add = drv_fn(t, "add"), big = drv_fn(t, "big");
+
+	OK(cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, add));
+	assert_true(regs >= 8 && regs <= 32);
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 1024, 0));
+	assert_int_equal(blocks, 2);
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 0));
+	assert_int_equal(blocks, 32);
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, big, 32, 0));
+	assert_int_equal(blocks, 5); /* 41 KB of 228 each */
+	OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, add, NULL, 0, 0));
+	assert_int_equal(threads, 1024);
+	assert_int_equal(grid, 8);
+	OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, big));
+	assert_int_equal(v, 40960);
+	CUdeviceptr p = drv_words(1);
+	void *params[] = {&p};
+	assert_int_equal(cuLaunchKernel(big, 1, 1, 1, 32, 1, 1, 16384, NULL, params, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	OK(cuFuncSetAttribute(big, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 16384));
+	OK(cuLaunchKernel(big, 1, 1, 1, 32, 1, 1, 16384, NULL, params, NULL));
+	OK(cuCtxSynchronize());
+	/* A cooperative grid has to fit at once. */
+	assert_int_equal(cuLaunchCooperativeKernel(big, 4 * 5 + 1, 1, 1, 32, 1, 1, 0, NULL, params),
+		CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+	OK(cuLaunchCooperativeKernel(big, 4 * 5, 1, 1, 32, 1, 1, 0, NULL, params));
+	OK(cuCtxSynchronize());
+}
+
+static void misuse(void **state)
+{
+	struct drv_test *t = *state;
+	CUfunction add = drv_fn(t, "add");
+	CUdeviceptr p = 0;
+	uint32_t n = 0;
+	void *params[] = {&p, &n, &n}, *hole[] = {&p, NULL, &n};
+	CUstream stray = (CUstream)0x123450;
+	CUevent event;
+	CUcontext ctx;
+
+	assert_int_equal(cuLaunchKernel(add, 0, 1, 1, 32, 1, 1, 0, NULL, params, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuLaunchKernel(add, 1, 1, 1, 1025, 1, 1, 0, NULL, params, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuLaunchKernel(add, 1, 65536, 1, 32, 1, 1, 0, NULL, params, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, NULL, hole, NULL),
+		CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuLaunchKernel(add, 1, 1, 1, 32, 1, 1, 0, stray, params, NULL),
+		CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuLaunchKernel(NULL, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL),
+		CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(
+		cuLaunchKernel((CUfunction)t->mod, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL),
+		CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuLaunchKernelEx(NULL, add, params, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuStreamSynchronize(stray), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuStreamDestroy(NULL), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuStreamCreate(NULL, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuEventCreate(&event, 99), CUDA_ERROR_INVALID_VALUE);
+	OK(cuEventCreate(&event, 0));
+	OK(cuEventDestroy(event));
+	assert_int_equal(cuEventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuEventRecord(event, NULL), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuModuleUnload((CUmodule)add), CUDA_ERROR_INVALID_HANDLE);
+	assert_int_equal(cuCtxSetCurrent((CUcontext)0x10), CUDA_ERROR_INVALID_CONTEXT);
+	/* Contexts as a stack. */
+	OK(cuCtxPushCurrent(t->ctx));
+	OK(cuCtxPopCurrent(&ctx));
+	assert_ptr_equal(ctx, t->ctx);
+	OK(cuCtxSetCurrent(NULL));
+	assert_int_equal(cuMemAlloc(&p, 4), CUDA_ERROR_INVALID_CONTEXT);
+	assert_int_equal(cuCtxPopCurrent(&ctx), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuCtxCreate(&ctx, 0, 0));
+	OK(cuMemAlloc(&p, 4));
+	OK(cuCtxDestroy(ctx));
+	assert_int_equal(cuCtxPushCurrent(ctx), CUDA_ERROR_INVALID_CONTEXT);
+	OK(cuCtxSetCurrent(t->ctx));
+	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE); /* went with its context */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(device),
+		cmocka_unit_test(names),
+		cmocka_unit_test(entry_points),
+		cmocka_unit_test(code),
+		cmocka_unit_test(fat_binary),
+		cmocka_unit_test(memory),
+		cmocka_unit_test(host_memory),
+		cmocka_unit_test(occupancy),
+		cmocka_unit_test(misuse),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

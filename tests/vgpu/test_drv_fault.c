@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernels that fail on the virtual GPU: the right result, which then sticks to the context; the
+ * report; pending work ends; resetting the primary context makes the device usable again. */
+#include "drv.h"
+
+static char report[100];
+
+static int setup(void **state)
+{
+	static struct drv_test t;
+	char options[150];
+
+	snprintf(report, sizeof(report), "/tmp/heddle-test-report-%d", (int)getpid());
+	unlink(report);
+	snprintf(options, sizeof(options), "workers=2,report=%s", report);
+	drv_begin(&t, options);
+	*state = &t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	drv_end(*state);
+	unlink(report);
+	return 0;
+}
+
+static void expect_report(const char *kernel, const char *source)
+{
+	char line[1200] = "";
+	FILE *f = fopen(report, "r");
+
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	assert_non_null(strstr(line, kernel));
+	assert_non_null(strstr(line, source));
+	unlink(report);
+}
+
+static void recover(struct drv_test *t)
+{
+	OK(cuDevicePrimaryCtxReset(0));
+	OK(cuModuleLoadData(&t->mod, drv_ptx));
+	CUdeviceptr out = drv_words(1);
+	OK(drv_busy(t, NULL, 4, 32, 10, out));
+	OK(cuCtxSynchronize());
+	assert_int_equal(drv_read(out), 4);
+	OK(cuMemFree(out));
+}
+
+static void expect_fault(
+	struct drv_test *t, const char *kernel, CUdeviceptr p, CUresult want, const char *source)
+{
+	CUstream s;
+	CUevent e;
+	void *params[] = {&p};
+	uint32_t word;
+	CUdeviceptr ok = drv_words(1);
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&e, 0));
+	OK(cuLaunchKernel(drv_fn(t, kernel), 2, 1, 1, 32, 1, 1, 0, s,
+		strcmp(kernel, "trapped") ? params : NULL, NULL));
+	CUresult recorded = cuEventRecord(e, s); /* the fault may have come already */
+	assert_true(recorded == CUDA_SUCCESS || recorded == want);
+	assert_int_equal(cuStreamSynchronize(s), want);
+	assert_int_equal(cuCtxSynchronize(), want);
+	assert_int_equal(cuMemcpyDtoH(&word, ok, 4), want);
+	assert_int_equal(cuMemAlloc(&ok, 4), want);
+	assert_int_equal(cuEventQuery(e), want);
+	assert_int_equal(cuStreamQuery(s), want);
+	expect_report(kernel, source);
+	recover(t);
+	assert_int_equal(cuStreamQuery(s), CUDA_ERROR_INVALID_HANDLE);
+}
+
+static void address(void **state)
+{
+	expect_fault(*state, "bad", 0x10, CUDA_ERROR_ILLEGAL_ADDRESS, "st.global.u32");
+}
+
+static void past_the_end(void **state)
+{
+	CUdeviceptr p = drv_words(3);
+
+	expect_fault(*state, "bad", p + 12, CUDA_ERROR_ILLEGAL_ADDRESS, "st.global.u32");
+}
+
+static void misaligned(void **state)
+{
+	CUdeviceptr p = drv_words(4);
+
+	expect_fault(*state, "bad", p + 2, CUDA_ERROR_MISALIGNED_ADDRESS, "st.global.u32");
+}
+
+static void trap(void **state)
+{
+	expect_fault(*state, "trapped", 0, CUDA_ERROR_LAUNCH_FAILED, "trap");
+}
+
+/* A fault ends what spins and what is held, and everybody who waits learns of it. */
+static void others_end(void **state)
+{
+	struct drv_test *t = *state;
+	uint32_t *gate = drv_mapped(1);
+	CUdeviceptr g = (CUdeviceptr)(uintptr_t)gate, nowhere = 64;
+	void *spin[] = {&g}, *bad[] = {&nowhere};
+	CUstream a, b, c;
+
+	OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&c, CU_STREAM_NON_BLOCKING));
+	OK(cuLaunchKernel(drv_fn(t, "spin"), 2, 1, 1, 32, 1, 1, 0, a, spin, NULL));
+	OK(cuStreamWaitValue32(b, g, 1, CU_STREAM_WAIT_VALUE_EQ));
+	OK(cuLaunchKernel(drv_fn(t, "bad"), 1, 1, 1, 32, 1, 1, 0, c, bad, NULL));
+	assert_int_equal(cuStreamSynchronize(a), CUDA_ERROR_ILLEGAL_ADDRESS);
+	assert_int_equal(cuStreamSynchronize(b), CUDA_ERROR_ILLEGAL_ADDRESS);
+	unlink(report);
+	recover(t);
+}
+
+/* A context of one's own dies alone: the primary one goes on. */
+static void other_context(void **state)
+{
+	struct drv_test *t = *state;
+	CUcontext own;
+	CUmodule mod;
+	CUfunction fn;
+	CUdeviceptr nowhere = 64;
+	void *params[] = {&nowhere};
+
+	OK(cuCtxCreate(&own, 0, 0));
+	OK(cuModuleLoadData(&mod, drv_ptx));
+	OK(cuModuleGetFunction(&fn, mod, "bad"));
+	OK(cuLaunchKernel(fn, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+	OK(cuCtxDestroy(own));
+	CUdeviceptr out = drv_words(1);
+	OK(drv_busy(t, NULL, 1, 32, 1, out));
+	OK(cuCtxSynchronize());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(address),
+		cmocka_unit_test(past_the_end),
+		cmocka_unit_test(misaligned),
+		cmocka_unit_test(trap),
+		cmocka_unit_test(others_end),
+		cmocka_unit_test(other_context),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Stream capture and graphs on the virtual GPU, and what a capture forbids. */
+#include "drv.h"
+
+static int setup(void **state)
+{
+	static struct drv_test t;
+
+	drv_begin(&t, "workers=2");
+	*state = &t;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	drv_end(*state);
+	return 0;
+}
+
+static void count_up(void *user)
+{
+	__atomic_fetch_add((int *)user, 1, __ATOMIC_SEQ_CST);
+}
+
+/* A fork and a join by events, a copy, a set, a host function; launched twice. */
+static void capture(void **state)
+{
+	struct drv_test *t = *state;
+	CUdeviceptr log = drv_words(16), word = drv_words(2);
+	CUstream a, b;
+	CUevent fork_event, join;
+	CUgraph graph;
+	CUgraphExec exec;
+	CUstreamCaptureStatus status;
+	size_t n = 0;
+	int count = 0;
+	uint32_t got[9];
+
+	OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	OK(cuEventCreate(&fork_event, 0));
+	OK(cuEventCreate(&join, 0));
+	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(drv_note(t, a, log, 1));
+	OK(cuEventRecord(fork_event, a));
+	OK(cuStreamWaitEvent(b, fork_event, 0));
+	OK(cuStreamIsCapturing(b, &status));
+	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	OK(drv_note(t, b, log, 2));
+	OK(cuMemsetD32Async(word, 9, 1, b));
+	OK(cuEventRecord(join, b));
+	OK(cuLaunchHostFunc(a, count_up, &count));
+	OK(cuStreamWaitEvent(a, join, 0));
+	OK(cuMemcpyDtoDAsync(word + 4, word, 4, a));
+	OK(drv_note(t, a, log, 3));
+	OK(cuStreamEndCapture(a, &graph));
+	OK(cuGraphGetNodes(graph, NULL, &n));
+	assert_int_equal(n, 6);
+	OK(cuGraphInstantiate(&exec, graph, 0));
+	OK(cuGraphDestroy(graph));
+	assert_int_equal(drv_read(log), 0); /* nothing has run yet */
+	OK(cuGraphLaunch(exec, a));
+	OK(cuGraphLaunch(exec, a));
+	OK(cuStreamSynchronize(a));
+	OK(cuMemcpyDtoH(got, log, sizeof(got)));
+	assert_int_equal(got[0], 6);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(got[1 + i], 1 + i % 3);
+	assert_int_equal(count, 2);
+	assert_int_equal(drv_read(word + 4), 9);
+	OK(cuGraphExecDestroy(exec));
+	OK(cuStreamDestroy(a));
+	OK(cuStreamDestroy(b));
+}
+
+static void forbidden(void **state)
+{
+	struct drv_test *t = *state;
+	CUstream a, b;
+	CUevent e;
+	CUgraph graph;
+	CUdeviceptr p, log = drv_words(4);
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+	OK(cuStreamCreate(&a, 0));
+	OK(cuStreamCreate(&b, 0));
+	OK(cuEventCreate(&e, 0));
+	/* In relaxed mode of the thread, memory may be allocated; in global mode not. */
+	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	OK(cuThreadExchangeStreamCaptureMode(&mode));
+	OK(cuMemAlloc(&p, 4));
+	OK(cuThreadExchangeStreamCaptureMode(&mode));
+	assert_int_equal(cuMemAlloc(&p, 4), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	assert_null(graph);
+	OK(cuMemFree(p));
+	/* The legacy stream would have to wait for the capture. */
+	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+	assert_int_equal(drv_note(t, NULL, log, 1), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	/* Waiting for what is only captured. */
+	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+	assert_int_equal(cuStreamSynchronize(a), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	/* A stream that was forked off and has not come back. */
+	OK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(cuEventRecord(e, a));
+	OK(cuStreamWaitEvent(b, e, 0));
+	OK(drv_note(t, b, log, 1));
+	assert_int_equal(cuEventQuery(e), CUDA_ERROR_CAPTURED_EVENT);
+	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_ILLEGAL_STATE);
+	assert_int_equal(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
+		CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	OK(cuStreamDestroy(a));
+	OK(cuStreamDestroy(b));
+}
+
+static void by_hand(void **state)
+{
+	struct drv_test *t = *state;
+	CUdeviceptr log = drv_words(8);
+	uint32_t id = 1, got[4];
+	void *params[] = {&log, &id};
+	CUDA_KERNEL_NODE_PARAMS p = {.func = drv_fn(t, "note"),
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.kernelParams = params};
+	CUgraph graph;
+	CUgraphNode first, second;
+	CUgraphExec exec;
+
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode(&first, graph, NULL, 0, &p));
+	id = 2;
+	OK(cuGraphAddKernelNode(&second, graph, &first, 1, &p));
+	OK(cuGraphInstantiate(&exec, graph, 0));
+	id = 7;
+	OK(cuGraphExecKernelNodeSetParams(exec, second, &p));
+	OK(cuGraphLaunch(exec, NULL));
+	OK(cuMemcpyDtoH(got, log, 12));
+	assert_int_equal(got[1], 1);
+	assert_int_equal(got[2], 7);
+	/* A circle is no graph. */
+	OK(cuGraphAddDependencies(graph, &second, &first, 1));
+	CUgraphExec none;
+	assert_int_equal(cuGraphInstantiate(&none, graph, 0), CUDA_ERROR_INVALID_VALUE);
+	OK(cuGraphDestroy(graph));
+	assert_int_equal(cuGraphDestroy(graph), CUDA_ERROR_INVALID_VALUE);
+	OK(cuGraphExecDestroy(exec));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(capture),
+		cmocka_unit_test(forbidden),
+		cmocka_unit_test(by_hand),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The table of SM slots: who gets a slot when, and what happens when a process dies, at rest or in
+ * the middle of a change. Several "processes" are real ones where death matters. */
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dev/cpu/sm_table.h"
+
+static struct sm_config config_of(const char *what)
+{
+	struct sm_config c;
+	char text[200];
+
+	snprintf(text, sizeof(text), "test-sm-%d,%s", (int)getpid(), what);
+	assert_int_equal(sm_config_parse(text, &c), 0);
+	return c;
+}
+
+static struct sm *open_sm(const struct sm_config *c)
+{
+	struct sm_config copy = *c;
+	struct sm *s = NULL;
+
+	assert_int_equal(sm_open(&copy, &s), 0);
+	return s;
+}
+
+static uint32_t launch(struct sm *s, uint32_t threads, uint64_t n, int priority, uint64_t user)
+{
+	struct sm_demand d = sm_demand_of(threads, 32, 0);
+	uint32_t id;
+
+	assert_int_equal(sm_launch(s, &d, n, priority, false, user, &id), 0);
+	return id;
+}
+
+static void parse(void **state)
+{
+	struct sm_config c;
+
+	(void)state;
+	assert_int_equal(sm_config_parse(NULL, &c), 0);
+	assert_int_equal(c.n_sms, 8);
+	assert_int_equal(sm_config_parse("me,serial,sms=3,memory=2M,workers=1,report=none", &c), 0);
+	assert_string_equal(c.name, "me");
+	assert_true(c.serial);
+	assert_int_equal(c.n_sms, 3);
+	assert_int_equal(c.memory_bytes, 2 << 20);
+	assert_int_equal(c.workers, 1);
+	assert_string_equal(c.report, "none");
+	static const char *const wrong[] = {"sms=0", "sms=145", "sms=1x", "sms=-1", "foo=1", "a/b",
+		"a,b", "memory=99999999999999999999", "report="};
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_int_equal(sm_config_parse(wrong[i], &c), -EINVAL);
+}
+
+static void occupancy(void **state)
+{
+	struct sm_config c;
+
+	(void)state;
+	sm_config_parse(NULL, &c);
+	static const struct {
+		uint32_t threads, regs, shared, blocks;
+	} rows[] = {
+		{1024, 32, 0, 2},
+		{1024, 64, 0, 1},
+		{1024, 65, 0, 0}, /* 72 registers: more than a block can have */
+		{256, 32, 0, 8},
+		{32, 16, 0, 32},
+		{33, 16, 0, 32},
+		{128, 255, 0, 2},
+		{256, 32, 48 * 1024, 4},
+		{256, 32, 227 * 1024, 1},
+		{256, 32, 228 * 1024, 0},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sm_demand d = sm_demand_of(rows[i].threads, rows[i].regs, rows[i].shared);
+		assert_int_equal(sm_blocks_per_sm(&c, &d), rows[i].blocks);
+	}
+}
+
+/* First come, first served; leftovers only when the first has nothing left to place. */
+static void order(void **state)
+{
+	struct sm_config c = config_of("sms=2");
+	struct sm *s = open_sm(&c);
+	struct sm_block b[64];
+
+	(void)state;
+	launch(s, 1024, 5, 0, 1); /* 4 fit */
+	launch(s, 32, 3, 0, 2);
+	assert_int_equal(sm_take(s, b, 64), 4);
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_int_equal(b[i].user, 1);
+		assert_int_equal(b[i].index, i);
+	}
+	/* A grid spreads over the SMs. */
+	assert_int_not_equal(b[0].sm, b[1].sm);
+	sm_release(s, b[0].sm, b[0].slot);
+	struct sm_block next[64];
+	assert_int_equal(sm_take(s, next, 64), 1);
+	assert_int_equal(next[0].user, 1);
+	assert_int_equal(next[0].index, 4);
+	/* The first is placed, but there is no room. */
+	sm_release(s, b[1].sm, b[1].slot);
+	assert_int_equal(sm_take(s, next, 64), 3);
+	assert_int_equal(next[2].user, 2);
+	sm_close(s);
+}
+
+static void urgent(void **state)
+{
+	struct sm_config c = config_of("sms=1");
+	struct sm *s = open_sm(&c);
+	struct sm_block b[8];
+
+	(void)state;
+	launch(s, 1024, 2, 0, 1);
+	launch(s, 1024, 1, 0, 2);
+	launch(s, 1024, 1, 5, 3);
+	uint32_t dropped = launch(s, 1024, 7, 9, 4);
+	assert_int_equal(sm_cancel(s, dropped), 7);
+	assert_int_equal(sm_take(s, b, 8), 2);
+	sm_release(s, b[0].sm, b[0].slot);
+	assert_int_equal(sm_take(s, b, 8), 1);
+	assert_int_equal(b[0].user, 3);
+	sm_close(s);
+}
+
+/* A cooperative launch comes whole, and holds up what stands behind it. */
+static void together(void **state)
+{
+	struct sm_config c = config_of("sms=2");
+	struct sm *s = open_sm(&c);
+	struct sm_demand d = sm_demand_of(1024, 32, 0);
+	struct sm_block b[8];
+	uint32_t id;
+
+	(void)state;
+	launch(s, 1024, 1, 0, 1);
+	assert_int_equal(sm_launch(s, &d, 4, 0, true, 2, &id), 0);
+	launch(s, 32, 1, 0, 3);
+	assert_int_equal(sm_take(s, b, 8), 1);
+	sm_release(s, b[0].sm, b[0].slot);
+	assert_int_equal(sm_take(s, b, 8), 4);
+	assert_int_equal(b[3].user, 2);
+	sm_release(s, b[3].sm, b[3].slot);
+	assert_int_equal(sm_take(s, b, 8), 1);
+	assert_int_equal(b[0].user, 3);
+	assert_int_equal(sm_launch(s, &d, 0, 0, false, 2, &id), -EINVAL);
+	d.threads = 4096;
+	assert_int_equal(sm_launch(s, &d, 1, 0, false, 2, &id), -EINVAL);
+	sm_close(s);
+}
+
+/* In the child: takes everything, and waits to be killed; with the lock held if asked to. */
+static pid_t hog(const struct sm_config *c, bool in_the_middle)
+{
+	int ready[2];
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct sm *s = open_sm(c);
+		struct sm_block b[8];
+		launch(s, 1024, 100, 0, 7);
+		sm_take(s, b, 2);
+		sm_memory_take(s, 1 << 20);
+		if (in_the_middle) {
+			sm_lock(s->t);
+			/* Half a placement: the slot is taken, the rest does not know. */
+			struct sm_slot *slot = &s->t->slot[5];
+			slot->launch = 0;
+			slot->block = 77;
+			slot->proc = s->me;
+			s->t->n_queued = 999;
+			s->t->unit[0].free_slots = 0;
+		}
+		(void)!write(ready[1], "", 1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void death(const char *what, bool in_the_middle)
+{
+	struct sm_config c = config_of(what);
+	pid_t pid = hog(&c, in_the_middle);
+	struct sm_block b[8];
+	uint32_t mine, all;
+
+	if (in_the_middle)
+		kill(pid, SIGKILL); /* nobody else could do anything meanwhile */
+	struct sm *s = open_sm(&c);
+	launch(s, 1024, 2, 0, 1);
+	if (!in_the_middle) {
+		assert_int_equal(sm_take(s, b, 8), 0);
+		assert_int_equal(sm_memory_used(s), 1 << 20);
+		kill(pid, SIGKILL);
+	}
+	/* Not waited for: its remains hold nothing either. */
+	for (int i = 0; i < 500 && !sm_has_grants(s); i++)
+		sm_sleep(s, sm_word(s), 20000000);
+	assert_int_equal(sm_take(s, b, 8), 2);
+	assert_int_equal(b[0].user, 1);
+	sm_resident(s, &mine, &all);
+	assert_int_equal(mine, 2);
+	assert_int_equal(all, 2);
+	assert_int_equal(sm_memory_used(s), 0);
+	waitpid(pid, NULL, 0);
+	sm_close(s);
+	char path[200];
+	snprintf(path, sizeof(path), "/dev/shm/heddle-vgpu-%u-%s", (unsigned)geteuid(), c.name);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void killed(void **state)
+{
+	(void)state;
+	death("sms=1", false);
+}
+
+static void killed_with_lock(void **state)
+{
+	(void)state;
+	death("sms=1", true);
+}
+
+/* Two processes: what one gives back goes to the other, who is woken. */
+static void shared(void **state)
+{
+	struct sm_config c = config_of("sms=1");
+	struct sm *s = open_sm(&c);
+	struct sm_block b[8];
+
+	(void)state;
+	launch(s, 1024, 2, 0, 1);
+	assert_int_equal(sm_take(s, b, 8), 2);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct sm *child = open_sm(&c);
+		struct sm_block mine[8];
+		launch(child, 1024, 1, 0, 9);
+		bool early = sm_has_grants(child);
+		for (;;) {
+			uint32_t word = sm_word(child);
+			if (sm_has_grants(child))
+				break;
+			sm_sleep(child, word, UINT64_MAX);
+		}
+		unsigned n = sm_take(child, mine, 8);
+		_exit(!early && n == 1 && mine[0].user == 9 ? 0 : 1);
+	}
+	while (s->t->n_queued == 0)
+		usleep(1000);
+	sm_release(s, b[0].sm, b[0].slot);
+	int status;
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	sm_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parse),
+		cmocka_unit_test(occupancy),
+		cmocka_unit_test(order),
+		cmocka_unit_test(urgent),
+		cmocka_unit_test(together),
+		cmocka_unit_test(killed),
+		cmocka_unit_test(killed_with_lock),
+		cmocka_unit_test(shared),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
