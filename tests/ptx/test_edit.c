@@ -187,6 +187,7 @@ static void extract(void **state)
 	assert_null(strstr(out.at, "never"));
 	assert_null(strstr(out.at, "other"));
 	assert_int_equal(x.m->sm, 80);
+	finish(&t);
 	begin(&t, "", 0);
 	assert_int_equal(ptx_validate(x.m, t.diags), 0);
 	ptx_module_free(x.m);

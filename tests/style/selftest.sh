@@ -25,6 +25,9 @@ fresh() {
 		printf '#include "base/a.h"\n\nint a(void)\n{\n\treturn 1;\n}\n'
 	} >"$tmp/t/src/ptx/b.c"
 	sed -i '/^int a(void);$/d' "$tmp/t/src/ptx/b.c"
+	printf '\nconst char *v[] = {"HEDDLE_A", "HEDDLE_B="};\n' >>"$tmp/t/src/ptx/b.c"
+	mkdir -p "$tmp/t/man"
+	echo '*HEDDLE_A*, *HEDDLE_B*' >"$tmp/t/man/heddle-environment.7.scd"
 	printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n#\necho ok\n' >"$tmp/t/x.sh"
 }
 
@@ -41,7 +44,7 @@ expect() {
 }
 
 fresh
-for check in layers sizes format heads scripts; do
+for check in layers sizes format heads scripts environment; do
 	expect 0 $check "a tree that is right"
 done
 
@@ -89,6 +92,13 @@ expect 1 heads "a header that does not say what it is for"
 fresh
 sed -i 2d "$tmp/t/x.sh"
 expect 1 heads "a script without a licence"
+
+fresh
+echo 'const char *w = "HEDDLE_C";' >>"$tmp/t/src/ptx/b.c"
+expect 1 environment "a variable that the page does not name"
+fresh
+sed -i '/HEDDLE_/d' "$tmp/t/src/ptx/b.c"
+expect 1 environment "a variable that nothing reads"
 
 fresh
 # shellcheck disable=SC2016

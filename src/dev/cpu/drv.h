@@ -26,7 +26,7 @@ enum obj_kind {
 	OBJ_NODE,
 	OBJ_EXEC,
 	OBJ_POOL,
-	OBJ_LINK,
+	OBJ_LINK
 };
 /* First in every object. */
 struct obj {
@@ -48,9 +48,8 @@ struct drv_ctx {
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
 	size_t limit[CTX_LIMITS];
-	struct drv_stream *legacy;
-	struct drv_stream *active; /* streams with work */
-	struct strbuf printed;     /* of kernels; written at the next synchronisation */
+	struct drv_stream *legacy, *active; /* active: streams with work */
+	struct strbuf printed;              /* of kernels; written at the next synchronisation */
 	pthread_mutex_t print_lock;
 };
 
@@ -145,8 +144,8 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
 struct drv_alloc *drv_alloc_of(uint64_t addr);
 bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
 void drv_alloc_destroy(struct drv_alloc *a);
-void drv_event_destroy(struct drv_event *e); /* drv_event.c */
-/* drv_report.c */
+/* drv_event.c, drv_report.c */
+void drv_event_destroy(struct drv_event *e);
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);
 
 #endif

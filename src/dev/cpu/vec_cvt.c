@@ -14,12 +14,12 @@
 	X(cvt_s16_##T, u32, S, T, (s16)a) \
 	X(cvt_u32_##T, u32, S, T, (u32)a) \
 	X(cvt_u64_##T, u64, S, T, (s64)a)
-#define INTS(X)                                                                         \
-	INT_TO(X, u32, u8)                                                              \
-	INT_TO(X, u32, s8)                                                              \
-	INT_TO(X, u32, u16)                                                             \
-	INT_TO(X, u32, s16) INT_TO(X, u32, u32) INT_TO(X, u32, s32) INT_TO(X, u64, u64) \
-		INT_TO(X, u64, s64)
+#define INTS(X)             \
+	INT_TO(X, u32, u8)  \
+	INT_TO(X, u32, s8)  \
+	INT_TO(X, u32, u16) \
+	INT_TO(X, u32, s16) \
+	INT_TO(X, u32, u32) INT_TO(X, u32, s32) INT_TO(X, u64, u64) INT_TO(X, u64, s64)
 INTS(VOP1)
 
 /* Saturating: every source fits in 128 bits' worth of compare on s64 or u64. */
@@ -34,12 +34,13 @@ INTS(VOP1)
 	X(cvtsat_s32_##T, u32, S, T, CLAMP(a, -0x80000000ll, 0x7fffffffll)) \
 	X(cvtsat_s64_##T, u64, S, T, CLAMP(a, INT64_MIN, INT64_MAX))        \
 	X(cvtsat_u64_##T, u64, S, T, CLAMP(a, 0, INT64_MAX))
-#define SATS(X)                                                                                \
-	SAT_TO(X, u32, u8, CLAMP_U)                                                            \
-	SAT_TO(X, u32, s8, CLAMP_S)                                                            \
-	SAT_TO(X, u32, u16, CLAMP_U)                                                           \
-	SAT_TO(X, u32, s16, CLAMP_S) SAT_TO(X, u32, u32, CLAMP_U) SAT_TO(X, u32, s32, CLAMP_S) \
-		SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
+#define SATS(X)                      \
+	SAT_TO(X, u32, u8, CLAMP_U)  \
+	SAT_TO(X, u32, s8, CLAMP_S)  \
+	SAT_TO(X, u32, u16, CLAMP_U) \
+	SAT_TO(X, u32, s16, CLAMP_S) \
+	SAT_TO(X, u32, u32, CLAMP_U) \
+	SAT_TO(X, u32, s32, CLAMP_S) SAT_TO(X, u64, u64, CLAMP_U) SAT_TO(X, u64, s64, CLAMP_S)
 SATS(VOP1)
 
 /* ---- integer to float ---- */
