@@ -152,6 +152,9 @@ const struct cli_verb cli_verb_exec = {
 		   "or TYPE[N]:INIT for a buffer, INIT one of zero, iota, const(V), rand(SEED), "
 		   "@FILE. A buffer with >FILE appended is written there as raw bytes after the "
 		   "kernel; >- prints one value a line.",
+	.json = "device, kernel, form (plain, preempt), ms; and in the preemptible form tier, "
+		"reason, blocks, "
+		"workers, launches.",
 	.options = options,
 	.min_operands = 2,
 	.max_operands = -1,

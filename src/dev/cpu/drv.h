@@ -134,8 +134,7 @@ CUresult drv_leave(CUresult r);
 /* drv_ctx.c */
 struct drv_ctx *drv_ctx_new(unsigned flags);
 void drv_ctx_destroy(struct drv_ctx *c);
-void drv_ctx_flush_print(struct drv_ctx *c); /* without the lock */
-/* drv_module.c */
+void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
 void drv_module_destroy(struct drv_module *m);
 void drv_library_destroy(struct drv_library *l);
