@@ -562,14 +562,15 @@ static bool wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_g
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
 	if (*ret_drains != m->drains)
 		return true;
-	if (m->guard)
-		return false; /* never two grids of one generation */
+	/* Never two grids of one guarded generation; and no worker before the stream has come to
+	 * the launch: those would not wait for what is ahead of it. */
+	if (m->guard || __atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
+		return false;
 	if (*ret_grow != m->grow)
 		return true;
 	/* Workers left on quotas that were raised at once: the relay waits alone. */
 	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
-	       __atomic_load_n(&w->host.arrived, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
 	       shim_now_ns() - m->resumed_ns > ALONE_NS;
 	if (lone && m->lone) {

@@ -62,6 +62,8 @@ enum fence_kind {
 	FENCE_LOADS, /* the driver would lock, not wait: for what is preempted, else 2 s at most */
 };
 void fence_begin(enum fence_kind kind);
+/* Ahead of a copy to pageable memory, which would wait for the stream with a lock held. */
+void fence_copy_begin(CUstream stream);
 void fence_end(void);
 bool fence_active(void);
 

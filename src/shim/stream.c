@@ -13,7 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#define SPARE_CHANNELS 3 /* the helper's, and what the driver takes for itself */
+#define WAITER_NS      2000000000u /* a kernel that no daemon stopped, and yet does not end */
+#define SPARE_CHANNELS 3           /* the helper's, and what the driver takes for itself */
 
 static struct map streams = MAP_INIT, events = MAP_INIT;
 static _Atomic unsigned n_blocking = 1, n_free; /* the legacy stream always is */
@@ -135,17 +136,22 @@ bool stream_admits(struct stream *s)
 }
 
 /* A stream is about to wait for an event behind managed work. Past the limit the call waits here
- * until enough has completed: it would hold the last channel. */
+ * until enough has completed: the stream would hold the last channel, and what is preempted while
+ * it does could never be resumed. */
 static void admit_waiter(struct stream *s, uint64_t id)
 {
-	uint64_t before = atomic_load(&s->waits_for);
+	uint64_t before = atomic_load(&s->waits_for), began = 0;
 
 	while (before < id && !atomic_compare_exchange_weak(&s->waits_for, &before, id))
 		;
 	if (atomic_load(&n_blocking) + atomic_load(&n_free) <= channels())
 		return;
-	while (stream_blocked() > channels() + 1 && managed_any_preempted()) {
-		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+	while (stream_blocked() > channels() + 1) {
+		if (!began)
+			began = shim_now_ns();
+		if (!managed_any_preempted() && shim_now_ns() - began > WAITER_NS)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 		managed_reap();
 	}
 }
