@@ -32,7 +32,7 @@ struct managed {
 	struct stream *stream;
 	uint64_t id, total, submit_ns, resumed_ns;
 	struct ctl_args args;
-	uint32_t block[3], shared, workers, drains, grow, rounds;
+	uint32_t block[3], shared, workers, drains, grow, rounds, lone_rounds;
 	bool guard, lone; /* lone: only the relay was there at the last look */
 	uint8_t *params;
 	size_t params_cap;
@@ -453,7 +453,7 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->guard = p->flags & CTL_GUARD;
 	m->workers = p->workers;
 	m->lone = false;
-	m->drains = m->grow = m->rounds = 0;
+	m->drains = m->rounds = m->lone_rounds = 0;
 	/* The daemon counts up from whatever is there. */
 	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
@@ -568,13 +568,15 @@ static bool wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_g
 		return false;
 	if (*ret_grow != m->grow)
 		return true;
-	/* Workers left on quotas that were raised at once: the relay waits alone. */
+	/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems
+	 * while the last round has not begun: patience doubles. */
 	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
 	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
-	       shim_now_ns() - m->resumed_ns > ALONE_NS;
+	       shim_now_ns() - m->resumed_ns > (uint64_t)ALONE_NS << MIN(m->lone_rounds, 10u);
 	if (lone && m->lone) {
 		m->lone = false;
+		m->lone_rounds++;
 		return true;
 	}
 	m->lone = lone;
