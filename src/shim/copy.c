@@ -74,6 +74,7 @@ static bool pageable_3d(const CUDA_MEMCPY3D *c)
 		SHIM_NEED(name);                                                  \
 		if (!stream)                                                      \
 			stream = own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;   \
+		stream_touch(stream);                                             \
 		BODY(cu.name, stream, (waits) && !stream_capturing(stream), args) \
 	}
 #define ASYNC(name, symbol, params, waits, args)             \
@@ -105,3 +106,18 @@ ASYNC(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream 
 	pageable_2d(copy), (copy, stream))
 ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
 	pageable_3d(copy), (copy, stream))
+/* Never waited for, but they put work on streams. */
+ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
+	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), false,
+	(dst, src, bytes, stream))
+ASYNC(cuMemsetD8Async, cuMemsetD8Async,
+	(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream), false,
+	(dst, value, n, stream))
+ASYNC(cuMemsetD16Async, cuMemsetD16Async,
+	(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream), false,
+	(dst, value, n, stream))
+ASYNC(cuMemsetD32Async, cuMemsetD32Async,
+	(CUdeviceptr dst, unsigned int value, size_t n, CUstream stream), false,
+	(dst, value, n, stream))
+ASYNC(cuLaunchHostFunc, cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user), false,
+	(stream, fn, user))

@@ -43,7 +43,6 @@ static uint16_t active[WIRE_SLOTS];
 static unsigned n_active, cursor, closed;
 static uint64_t last_id;
 static _Atomic unsigned outstanding;
-static _Atomic uint64_t oldest = UINT64_MAX;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -56,11 +55,6 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 unsigned managed_outstanding(void)
 {
 	return atomic_load(&outstanding);
-}
-
-uint64_t managed_oldest(void)
-{
-	return atomic_load(&oldest);
 }
 
 /* ---- control blocks ---- */
@@ -198,13 +192,6 @@ static void release(unsigned at)
 	active[at] = active[--n_active];
 	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
 		take_block(m->stream);
-	if (m->id == atomic_load(&oldest)) {
-		uint64_t least = UINT64_MAX;
-
-		for (unsigned i = 0; i < n_active; i++)
-			least = MIN(least, launches[active[i]].id);
-		atomic_store(&oldest, least);
-	}
 	atomic_fetch_sub(&outstanding, 1);
 	closed++;
 }
@@ -254,10 +241,7 @@ static struct managed *take_slot(struct stream *s)
 		m->stream = s;
 		m->id = ++last_id;
 		active[n_active++] = (uint16_t)(m - launches);
-		if (atomic_load(&oldest) == UINT64_MAX)
-			atomic_store(&oldest, m->id);
 		atomic_fetch_add(&s->outstanding, 1);
-		atomic_store(&s->waits_for, m->id);
 		atomic_fetch_add(&outstanding, 1);
 	} else {
 		reap(UINT32_MAX);
@@ -670,7 +654,6 @@ void managed_forget(void)
 	shim.page_dev = 0;
 	while (n_active)
 		release(0);
-	atomic_store(&oldest, UINT64_MAX);
 	pthread_mutex_unlock(&lock);
 	pthread_mutex_lock(&pool_lock);
 	pool_len = 0;
@@ -683,6 +666,5 @@ void managed_after_fork(void)
 	pthread_mutex_init(&pool_lock, NULL);
 	n_active = 0;
 	atomic_store(&outstanding, 0);
-	atomic_store(&oldest, UINT64_MAX);
 	pool_len = 0;
 }
