@@ -44,8 +44,9 @@
  *   ranks, quotas (to CTL_NO_QUOTA), relay, total, host, applied_seq (to 0), takes itself off the
  *   count, reports done to the host slot, fences at system scope and sets gate = gen + 1.
  *
- * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits, no use of state. A
- *   block that finds quota[%smid] 0 leaves without a ticket. Launched as (total - ticket) blocks in
+ * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
+ *   quota[%smid] 0 leaves without a ticket and counts in state, so that the relay knows when all
+ *   blocks of the grid have come and gone: the closer sets the count back. Launched as (total - ticket) blocks in
  *   x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the closer (entry
  *   CTL_CLOSER, one thread, same args): when ticket >= total it does the exit rule's completion,
  *   else it reports drained. To continue, the host launches the two again (same gen). Never two

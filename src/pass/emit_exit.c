@@ -224,23 +224,31 @@ static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
 				 "ld.volatile.global.u64 %hd_d1, [%hd_d0" B_TICKET ";\n"
-				 "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
-				 "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n"
-				 "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
-				 "selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
-				 "and.b32 %hd_r0, %hd_r10, 63;\n"
-				 "add.u32 %hd_r10, %hd_r10, 1;\n"
-				 "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
-				 "@%hd_p1 bra $hd_decided;\n"
-				 "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_FINISHED ";\n"
-				 "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
-				 "st.volatile.global.u64 [%hd_d3" H_TICKET ", %hd_d1;\n"
-				 "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
-				 "st.volatile.global.u32 [%hd_d3" H_PRESENT ", %hd_r0;\n"
-				 "$hd_decided:\n"
-				 "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
-				 "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
-				 "@%hd_p1 bra $hd_poll;\n";
+				 "ld.param.u64 %hd_d2, " A_TOTAL ";\n";
+
+static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
+
+/* Of a guarded grid each block has taken a ticket, or has left without one: nobody is to come. */
+static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
+				       "cvt.u64.u32 %hd_d4, %hd_r0;\n"
+				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
+				       "setp.ge.u64 %hd_p1, %hd_d4, %hd_d2;\n";
+
+static const char relay_decide[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
+				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
+				   "and.b32 %hd_r0, %hd_r10, 63;\n"
+				   "add.u32 %hd_r10, %hd_r10, 1;\n"
+				   "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+				   "@%hd_p1 bra $hd_decided;\n"
+				   "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_FINISHED ";\n"
+				   "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
+				   "st.volatile.global.u64 [%hd_d3" H_TICKET ", %hd_d1;\n"
+				   "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
+				   "st.volatile.global.u32 [%hd_d3" H_PRESENT ", %hd_r0;\n"
+				   "$hd_decided:\n"
+				   "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+				   "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
+				   "@%hd_p1 bra $hd_poll;\n";
 
 /* Leaves; but a word that was written meanwhile must not be lost. */
 static const char relay_end[] = "mov.u32 %hd_r5, 0;\n"
@@ -266,6 +274,8 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	pass_put(w, relay_begin);
 	pass_put(w, relay_apply);
 	pass_put(w, relay_look);
+	pass_put(w, guard ? relay_all_passed : relay_all_claimed);
+	pass_put(w, relay_decide);
 	pass_put(w, relay_end);
 	pass_put(w, guard ? "bra $hd_ret;\n" : "bra $hd_gone;\n");
 }
@@ -285,9 +295,12 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	"st.volatile.global.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n"  \
 	"min.u64 %hd_d3, %hd_d3, %hd_d2;\n"                       \
 	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d3;\n" \
+	"ld.param.u32 %hd_r2, " A_GEN ";\n"                       \
+	"mov.u32 %hd_r3, 0;\n"                                    \
+	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                     \
+	"st.volatile.global.u64 [%hd_d0" B_STATE ", %hd_d5;\n"    \
 	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                   \
 	"@%hd_p1 bra $hd_drained;\n"                              \
-	"ld.param.u32 %hd_r2, " A_GEN ";\n"                       \
 	"add.u32 %hd_r2, %hd_r2, 1;\n"                            \
 	"mov.u32 %hd_r3, 0;\n"                                    \
 	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                     \

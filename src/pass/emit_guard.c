@@ -12,7 +12,7 @@
 static const char take_ticket[] =
 	SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
 		   "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
-		   "@%hd_p1 bra $hd_store;\n"
+		   "@%hd_p1 bra $hd_pass;\n"
 		   "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
 		   "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
 		   "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
@@ -59,7 +59,11 @@ void pass_emit_guard_head(
 	pass_emit_first_steps(w, "$hd_store");
 	pass_put(w, take_ticket);
 	pass_emit_ids(w, reads);
-	pass_put(w, "$hd_store:\n"
+	pass_put(w, "bra $hd_store;\n"
+		    "$hd_pass:\n"
+		    "mov.u64 %hd_d4, 1;\n"
+		    "red.global.add.u64 [%hd_d0" B_STATE ", %hd_d4;\n"
+		    "$hd_store:\n"
 		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
 		    "bra $hd_sync;\n");
 	pass_emit_wide_ids(w, reads);

@@ -32,11 +32,29 @@ static bool context_broken(void)
 	return r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY;
 }
 
+/* Waiting in the driver, where it locks nothing: the context, or one stream. */
+static void synchronise(CUstream stream, bool whole)
+{
+	struct shim_inside in;
+
+	if (atomic_load(&shim.captures))
+		return; /* it would end the capture: polling has to do */
+	if (shim_enter(&in) == CUDA_SUCCESS) {
+		if (whole)
+			cu.cuCtxSynchronize();
+		else
+			cu.cuStreamSynchronize(stream);
+	}
+	shim_leave(&in);
+}
+
 void fence_begin(enum fence_kind kind)
 {
 	uint64_t began = 0;
 
 	atomic_fetch_add(&active, 1);
+	if (kind == FENCE_WAITS && managed_outstanding())
+		synchronise(NULL, true);
 	for (unsigned round = 0; managed_outstanding(); round++) {
 		managed_reap();
 		if (!managed_outstanding())
@@ -50,11 +68,19 @@ void fence_begin(enum fence_kind kind)
 			managed_forget();
 			break;
 		}
-		agent_poke();
-		nanosleep(&(struct timespec){.tv_nsec = round < 20 ? 20000 : 500000}, NULL);
+		if (round == 0)
+			agent_poke();
+		nanosleep(&(struct timespec){.tv_nsec = round < 100 ? 20000 : 500000}, NULL);
 	}
 	if (began)
 		atomic_fetch_add(kind == FENCE_WAITS ? &shim.waits : &shim.load_waits, 1);
+}
+
+void fence_copy_begin(CUstream stream)
+{
+	atomic_fetch_add(&active, 1);
+	if (managed_outstanding())
+		synchronise(stream, false);
 }
 
 void fence_end(void)

@@ -32,7 +32,7 @@ struct managed {
 	struct stream *stream;
 	uint64_t id, total, submit_ns, resumed_ns;
 	struct ctl_args args;
-	uint32_t block[3], shared, workers, drains, grow, rounds;
+	uint32_t block[3], shared, workers, drains, grow, rounds, lone_rounds;
 	bool guard, lone; /* lone: only the relay was there at the last look */
 	uint8_t *params;
 	size_t params_cap;
@@ -43,7 +43,6 @@ static uint16_t active[WIRE_SLOTS];
 static unsigned n_active, cursor, closed;
 static uint64_t last_id;
 static _Atomic unsigned outstanding;
-static _Atomic uint64_t oldest = UINT64_MAX;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -56,11 +55,6 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 unsigned managed_outstanding(void)
 {
 	return atomic_load(&outstanding);
-}
-
-uint64_t managed_oldest(void)
-{
-	return atomic_load(&oldest);
 }
 
 /* ---- control blocks ---- */
@@ -198,13 +192,6 @@ static void release(unsigned at)
 	active[at] = active[--n_active];
 	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
 		take_block(m->stream);
-	if (m->id == atomic_load(&oldest)) {
-		uint64_t least = UINT64_MAX;
-
-		for (unsigned i = 0; i < n_active; i++)
-			least = MIN(least, launches[active[i]].id);
-		atomic_store(&oldest, least);
-	}
 	atomic_fetch_sub(&outstanding, 1);
 	closed++;
 }
@@ -254,10 +241,7 @@ static struct managed *take_slot(struct stream *s)
 		m->stream = s;
 		m->id = ++last_id;
 		active[n_active++] = (uint16_t)(m - launches);
-		if (atomic_load(&oldest) == UINT64_MAX)
-			atomic_store(&oldest, m->id);
 		atomic_fetch_add(&s->outstanding, 1);
-		atomic_store(&s->waits_for, m->id);
 		atomic_fetch_add(&outstanding, 1);
 	} else {
 		reap(UINT32_MAX);
@@ -453,7 +437,7 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->guard = p->flags & CTL_GUARD;
 	m->workers = p->workers;
 	m->lone = false;
-	m->drains = m->grow = m->rounds = 0;
+	m->drains = m->rounds = m->lone_rounds = 0;
 	/* The daemon counts up from whatever is there. */
 	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
@@ -562,18 +546,21 @@ static bool wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_g
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
 	if (*ret_drains != m->drains)
 		return true;
-	if (m->guard)
-		return false; /* never two grids of one generation */
+	/* Never two grids of one guarded generation; and no worker before the stream has come to
+	 * the launch: those would not wait for what is ahead of it. */
+	if (m->guard || __atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
+		return false;
 	if (*ret_grow != m->grow)
 		return true;
-	/* Workers left on quotas that were raised at once: the relay waits alone. */
+	/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems
+	 * while the last round has not begun: patience doubles. */
 	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
-	       __atomic_load_n(&w->host.arrived, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
-	       shim_now_ns() - m->resumed_ns > ALONE_NS;
+	       shim_now_ns() - m->resumed_ns > (uint64_t)ALONE_NS << MIN(m->lone_rounds, 10u);
 	if (lone && m->lone) {
 		m->lone = false;
+		m->lone_rounds++;
 		return true;
 	}
 	m->lone = lone;
@@ -667,7 +654,6 @@ void managed_forget(void)
 	shim.page_dev = 0;
 	while (n_active)
 		release(0);
-	atomic_store(&oldest, UINT64_MAX);
 	pthread_mutex_unlock(&lock);
 	pthread_mutex_lock(&pool_lock);
 	pool_len = 0;
@@ -680,6 +666,5 @@ void managed_after_fork(void)
 	pthread_mutex_init(&pool_lock, NULL);
 	n_active = 0;
 	atomic_store(&outstanding, 0);
-	atomic_store(&oldest, UINT64_MAX);
 	pool_len = 0;
 }

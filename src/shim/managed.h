@@ -11,20 +11,20 @@
 /* ---- streams (stream.c) ---- */
 struct stream {
 	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where it was */
-	bool blocking;   /* waits for the legacy default stream, and it for this one */
 	bool destroyed;
+	_Atomic bool used;            /* had work of any kind that we know of */
 	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
 	uint32_t gen;                 /* that the next launch on it has */
 	_Atomic unsigned outstanding; /* managed launches not known complete */
-	_Atomic uint64_t waits_for;   /* newest managed launch that its present end depends on */
 	_Atomic uint32_t opaque;      /* unmanaged launches */
 };
 struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be touched */
 bool stream_capturing(CUstream handle);
-/* May another launch on s be managed without using up the hardware's channels? */
+/* May launches be managed, without using up the hardware's channels? Counts s as used. */
 bool stream_admits(struct stream *s);
-unsigned stream_blocked(void); /* how many are, or may become, blocked */
+void stream_use(struct stream *s);  /* something is about to be put on it */
+void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
 
 /* ---- launches (managed.c) ---- */
 struct launch {
@@ -39,8 +39,7 @@ CUresult launch_as_is(const struct launch *l);
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret);
 int managed_init(void); /* control blocks and helper stream; the context is current */
 unsigned managed_outstanding(void);
-uint64_t managed_oldest(void); /* id of the oldest outstanding launch; UINT64_MAX: none */
-void managed_reap(void);       /* notices what has completed */
+void managed_reap(void); /* notices what has completed */
 /* Resumes what was granted. In how many ns to look again; UINT64_MAX: when woken. */
 uint64_t managed_resume(void);
 bool managed_any_preempted(void);
@@ -62,6 +61,8 @@ enum fence_kind {
 	FENCE_LOADS, /* the driver would lock, not wait: for what is preempted, else 2 s at most */
 };
 void fence_begin(enum fence_kind kind);
+/* Ahead of a copy to pageable memory, which would wait for the stream with a lock held. */
+void fence_copy_begin(CUstream stream);
 void fence_end(void);
 bool fence_active(void);
 

@@ -114,6 +114,7 @@ void opaque_begin(struct stream *s, bool *ret_counted)
 	/* Captured work runs when its graph does. */
 	if (!s || stream_capturing(s->handle))
 		return;
+	stream_use(s);
 	if (__builtin_expect(must_wait(), 0))
 		wait_turn();
 	__atomic_fetch_add(&p->opaque_submitted, 1, __ATOMIC_RELAXED);

@@ -8,12 +8,14 @@
  * own. */
 #include "shim/managed.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define FORM_VERSION 1u /* bump with any change in what the passes make */
+#define FORM_VERSION 1u /* of struct kept */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static CUfunction closer;
@@ -43,6 +45,18 @@ static void made_finish(struct made *m)
 	strbuf_finish(&m->text);
 }
 
+/* Another build of the shim may have other passes: its file stands for them. */
+static void add_own_file(struct strbuf *b)
+{
+	struct stat st;
+	Dl_info own;
+
+	if (!dladdr((void *)rewrite_kernel, &own) || stat(own.dli_fname, &st) < 0)
+		return;
+	strbuf_printf(b, "|%lld|%lld|%ld", (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+		st.st_mtim.tv_nsec);
+}
+
 static void key_of(const struct kernel *k, const struct code *c, uint8_t ret[32])
 {
 	struct strbuf b = {0};
@@ -53,6 +67,7 @@ static void key_of(const struct kernel *k, const struct code *c, uint8_t ret[32]
 	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
 	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%d", k->name, driver, shim.cc, CTL_VERSION,
 		FORM_VERSION, (unsigned)sizeof(struct kept), (int)dev_kind_of(&cu));
+	add_own_file(&b);
 	sha256(b.at, b.len, ret);
 	strbuf_finish(&b);
 }

@@ -1,57 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Streams and events, as far as managed launches need them. A stream that waits for a preempted
- * launch holds a hardware channel until that is resumed, and so does each stream that waits for its
- * events; the launch that resumes it needs a channel too. So we count, erring on the side of too
- * many: streams that synchronise with the legacy default stream count together as soon as one of
- * them may wait. */
+/* Streams, as far as managed launches need them. A stream that waits for a preempted launch holds a
+ * hardware channel until that is resumed, and so does each one that waits for its events; once more
+ * streams have work than there are channels they share, and the launch that is to resume it may
+ * find itself behind a stream that waits. So streams count from their first use, whatever it is,
+ * and once more of them are in use than there are channels, nothing is managed any more. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define SPARE_CHANNELS 3 /* the helper's, and what the driver takes for itself */
 
-static struct map streams = MAP_INIT, events = MAP_INIT;
-static _Atomic unsigned n_blocking = 1, n_free; /* the legacy stream always is */
-static __thread struct stream *own;             /* this thread's default stream */
+static struct map streams = MAP_INIT;
+static _Atomic unsigned n_used;
+static __thread struct stream *own; /* this thread's default stream */
 
-static struct stream *new_stream(CUstream handle, bool blocking)
+static struct stream *new_stream(CUstream handle)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->handle = handle;
-	s->blocking = blocking;
 	pthread_mutex_init(&s->lock, NULL);
-	if (handle != CU_STREAM_LEGACY)
-		atomic_fetch_add(blocking ? &n_blocking : &n_free, 1);
 	return s;
 }
 
 struct stream *stream_of(CUstream handle)
 {
 	struct stream *s;
-	unsigned flags = 0;
 
 	if (handle == CU_STREAM_PER_THREAD) {
 		if (!own)
-			own = new_stream(handle, true);
-		/* The handle means another stream in each thread: listed under its record. */
-		if (own && !map_get(&streams, own))
-			map_put(&streams, own, own);
+			own = new_stream(handle);
 		return own;
 	}
 	s = map_get(&streams, handle);
 	if (s)
 		return s;
-	if (handle != CU_STREAM_LEGACY && cu.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS)
-		return NULL;
-	s = new_stream(handle, !(flags & CU_STREAM_NON_BLOCKING));
+	s = new_stream(handle);
 	if (s && !map_put(&streams, handle, s)) {
 		free(s);
 		return NULL;
@@ -73,46 +62,6 @@ bool stream_capturing(CUstream handle)
 
 /* ---- counting ---- */
 
-struct count {
-	uint64_t oldest;
-	unsigned blocked;
-	bool group; /* one of those that synchronise with the legacy stream */
-};
-
-static bool may_block(const struct stream *s, uint64_t oldest)
-{
-	return atomic_load(&s->outstanding) || atomic_load(&s->waits_for) >= oldest;
-}
-
-static void count_one(void *user, const void *key, void *value)
-{
-	struct count *c = user;
-	struct stream *s = value;
-
-	if (!may_block(s, c->oldest))
-		return;
-	if (s->blocking)
-		c->group = true;
-	else
-		c->blocked++;
-}
-
-static struct count count_blocked(void)
-{
-	struct count c = {.oldest = managed_oldest()};
-
-	if (c.oldest != UINT64_MAX)
-		map_each(&streams, count_one, &c);
-	if (c.group)
-		c.blocked += atomic_load(&n_blocking);
-	return c;
-}
-
-unsigned stream_blocked(void)
-{
-	return count_blocked().blocked;
-}
-
 static unsigned channels(void)
 {
 	return shim.connections > SPARE_CHANNELS ? shim.connections - SPARE_CHANNELS : 0;
@@ -120,34 +69,19 @@ static unsigned channels(void)
 
 bool stream_admits(struct stream *s)
 {
-	struct count c;
-	unsigned more;
-
-	/* So few streams that all of them may wait. */
-	if (atomic_load(&n_blocking) + atomic_load(&n_free) <= channels())
-		return true;
-	c = count_blocked();
-	if (may_block(s, c.oldest) || (s->blocking && c.group))
-		return c.blocked <= channels();
-	more = s->blocking ? atomic_load(&n_blocking) : 1;
-	/* A quarter stays free for streams that will wait for events of these. */
-	return c.blocked + more <= channels() * 3 / 4;
+	stream_use(s);
+	return atomic_load_explicit(&n_used, memory_order_relaxed) <= channels();
 }
 
-/* A stream is about to wait for an event behind managed work. Past the limit the call waits here
- * until enough has completed: it would hold the last channel. */
-static void admit_waiter(struct stream *s, uint64_t id)
+void stream_use(struct stream *s)
 {
-	uint64_t before = atomic_load(&s->waits_for);
-
-	while (before < id && !atomic_compare_exchange_weak(&s->waits_for, &before, id))
-		;
-	if (atomic_load(&n_blocking) + atomic_load(&n_free) <= channels())
+	if (atomic_load_explicit(&s->used, memory_order_relaxed) || atomic_exchange(&s->used, true))
 		return;
-	while (stream_blocked() > channels() + 1 && managed_any_preempted()) {
-		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-		managed_reap();
-	}
+	if (atomic_fetch_add(&n_used, 1) + 1 <= channels())
+		return;
+	/* One too many: what is managed ends before the stream has any work. */
+	fence_begin(FENCE_LOADS);
+	fence_end();
 }
 
 /* ---- what the program calls ---- */
@@ -159,13 +93,13 @@ static CUstream resolve(CUstream s, bool per_thread)
 	return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-static void created(CUresult r, CUstream *stream, unsigned flags)
+static void created(CUresult r, CUstream *stream)
 {
 	struct stream *s;
 
 	if (r != CUDA_SUCCESS || !shim_maybe())
 		return;
-	s = new_stream(*stream, !(flags & CU_STREAM_NON_BLOCKING));
+	s = new_stream(*stream);
 	if (s)
 		map_put(&streams, *stream, s);
 }
@@ -181,7 +115,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 		r = cu.cuStreamCreateWithPriority(stream, flags, shim.low_priority);
 	else
 		r = cu.cuStreamCreate(stream, flags);
-	created(r, stream, flags);
+	created(r, stream);
 	return r;
 }
 
@@ -193,7 +127,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	SHIM_NEED(cuStreamCreateWithPriority);
 	r = cu.cuStreamCreateWithPriority(
 		stream, flags, shim.is_low ? shim.low_priority : priority);
-	created(r, stream, flags);
+	created(r, stream);
 	return r;
 }
 
@@ -214,60 +148,39 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 		map_put(&streams, stream, s);
 		return r;
 	}
-	atomic_fetch_sub(s->blocking ? &n_blocking : &n_free, 1);
+	if (atomic_load(&s->used))
+		atomic_fetch_sub(&n_used, 1);
 	managed_stream_destroyed(s);
 	return r;
 }
 
-/* What an event stands for: the newest managed launch ahead of it. A number, kept as a pointer. */
-static void recorded(CUevent event, CUstream stream)
+/* Events put work on streams too: one that waits is as good as one that launches. */
+void stream_touch(CUstream stream)
 {
-	struct stream *s;
-	uint64_t id = 0;
+	struct stream *s = shim_on() ? stream_of(stream) : NULL;
 
-	if (!shim_on())
-		return;
-	if (managed_outstanding()) {
-		s = stream_of(stream);
-		if (s && may_block(s, managed_oldest()))
-			id = atomic_load(&s->waits_for);
-	}
-	if (id || map_get(&events, event))
-		map_put(&events, event, (void *)(uintptr_t)id);
+	if (s)
+		stream_use(s);
 }
 
 static CUresult event_record(CUevent event, CUstream stream)
 {
-	CUresult r;
-
 	SHIM_NEED(cuEventRecord);
-	r = cu.cuEventRecord(event, stream);
-	if (r == CUDA_SUCCESS)
-		recorded(event, stream);
-	return r;
+	stream_touch(stream);
+	return cu.cuEventRecord(event, stream);
 }
 
 static CUresult event_record_flags(CUevent event, CUstream stream, unsigned flags)
 {
-	CUresult r;
-
 	SHIM_NEED(cuEventRecordWithFlags);
-	r = cu.cuEventRecordWithFlags(event, stream, flags);
-	if (r == CUDA_SUCCESS)
-		recorded(event, stream);
-	return r;
+	stream_touch(stream);
+	return cu.cuEventRecordWithFlags(event, stream, flags);
 }
 
 static CUresult wait_event(CUstream stream, CUevent event, unsigned flags)
 {
 	SHIM_NEED(cuStreamWaitEvent);
-	if (shim_on() && managed_outstanding() && !stream_capturing(stream)) {
-		uint64_t id = (uintptr_t)map_get(&events, event);
-		struct stream *s = id >= managed_oldest() && id ? stream_of(stream) : NULL;
-
-		if (s)
-			admit_waiter(s, id);
-	}
+	stream_touch(stream);
 	return cu.cuStreamWaitEvent(stream, event, flags);
 }
 

@@ -57,6 +57,7 @@ struct known {
 	bool known, running;
 	uint64_t id;
 	uint32_t drains, launches;
+	uint64_t until_ns; /* of the next word */
 };
 
 struct tenant {
@@ -65,6 +66,14 @@ struct tenant {
 	struct known slot[WIRE_SLOTS];
 	uint32_t n_sms;
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 static void wake(struct tenant *t)
 {
@@ -92,6 +101,8 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 	store(&w->host.seq, load(&w->host.seq) + 1);
 	k->running = run;
+	/* It must get on: more time to run than a round of workers needs to begin. */
+	k->until_ns = now_ns() + rnd(run ? 6000000 : 1000000);
 	if (run) {
 		store(&w->granted, 1);
 		granted++;
@@ -136,9 +147,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		resumed++;
 		k->launches = load(&w->launches);
 	}
-	if (!strcmp(mode, "storm") && rnd(k->running ? 6 : 3) == 0)
-		word(t, w, k, mode);
-	else if (!strcmp(mode, "partial") && rnd(6) == 0)
+	if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
 		word(t, w, k, mode);
 	else if (!strcmp(mode, "suspend") && k->running)
 		word(t, w, k, mode);

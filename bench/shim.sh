@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# shim.sh BUILD [DRIVER]: what a launch costs through the shim, managed and not, against the driver
+# itself in the same run. DRIVER: the system's libcuda.so.1 or, by default, the virtual GPU's (whose
+# own launches cost so much that only a GPU's figures mean something).
+set -eu
+build=$1
+driver=${2:-$build/src/dev/cpu/libcuda.so.1}
+dir=$(mktemp -d)
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" FAKE_MIN_NS=0
+"$build/tests/shim/fake_daemon" "$dir/sock" grant >"$dir/log" &
+daemon=$!
+trap 'kill $daemon; rm -rf "$dir"' EXIT
+sleep 0.3
+"$build/bench/bench_shim" "$build/src/shim/libcuda.so.1" "$driver"

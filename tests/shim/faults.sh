@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# What goes wrong around the shim never goes wrong in the program: no daemon, one that refuses, that
+# speaks another version, that dies while everything is preempted; a cache that is corrupt, cut,
+# read-only or not to be made. One line is said, and the results are the same.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+
+one_line() { # TEXT
+	if [ "$(wc -l <"$dir/err")" -ne 1 ] || ! grep -q "$1" "$dir/err"; then
+		fail "expected one line: $1"
+	fi
+}
+silent() {
+	[ ! -s "$dir/err" ] || fail "expected no line"
+}
+
+same chain && one_line 'heddled cannot be reached'
+start refuse && same chain && one_line 'heddled refused' && stop
+start version && same chain && one_line 'another protocol version' && stop
+start mute && same chain && one_line 'heddled cannot be reached' && stop
+
+# Killed while all is suspended: resumed natively within a second.
+plain chain 8 100 300 >"$dir/plain"
+start suspend
+shim chain 8 100 300 >"$dir/out" 2>"$dir/err" &
+prog=$!
+sleep 2
+kill -0 $prog || fail "it was to be suspended"
+kill -9 "$daemon"
+before=$(date +%s%N)
+wait $prog || fail "status $? after the daemon's death"
+after=$(date +%s%N)
+cmp "$dir/plain" "$dir/out" || fail "results differ after the daemon's death"
+one_line 'heddled is gone'
+daemon=
+echo "resumed and done $(((after - before) / 1000000)) ms after the daemon's death"
+[ $(((after - before) / 1000000)) -lt 5000 ] || fail "too late"
+
+# Killed itself while all is suspended: nothing is left that a next one would trip over.
+start suspend
+HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" chain 8 100 300 >"$dir/out" 2>&1 &
+prog=$!
+sleep 1
+kill -9 $prog || fail "it was to be suspended"
+wait $prog 2>/dev/null || true
+stop
+start grant
+same chain && silent
+stop
+
+# The cache.
+start storm
+same chain && silent
+ls "$dir"/cache/heddle/* >/dev/null || fail "nothing was kept"
+n=$(find "$dir/cache/heddle" -type f | wc -l)
+same chain && silent
+[ "$(find "$dir/cache/heddle" -type f | wc -l)" -eq "$n" ] || fail "kept twice"
+for f in "$dir"/cache/heddle/*; do
+	printf 'XXXX' | dd of="$f" bs=1 seek=200 conv=notrunc 2>/dev/null
+done
+same chain && silent
+for f in "$dir"/cache/heddle/*; do
+	head -c 100 "$f" >"$dir/cut" && cp "$dir/cut" "$f"
+done
+same chain && silent
+rm -rf "$dir/cache"
+: >"$dir/cache" # a file where the folder should be
+same chain && silent
+XDG_CACHE_HOME=/dev/full same chain && silent
+stop

@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# For the tests of the shim on the virtual GPU. Sourced with PROG, DAEMON, SHIM and CPU naming the
+# program, the scripted daemon and the two libraries. Every test has a virtual GPU of its own.
+# shellcheck disable=SC2153
+: "$PROG" "$DAEMON" "$SHIM" "$CPU"
+dir=$(mktemp -d)
+daemon=
+trap 'stop; rm -rf "$dir"' EXIT
+export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" HEDDLE_SOCKET="$dir/sock"
+export HEDDLE_VGPU="name=shim-$$"
+unset LD_LIBRARY_PATH HEDDLE_DRIVER_LIB HEDDLE_PRIORITY HEDDLE_WEIGHT HEDDLE_CLASS
+
+fail() {
+	echo "$*"
+	head -20 "$dir"/err 2>/dev/null
+	exit 1
+}
+
+start() { # MODE [SEED]: the scripted daemon
+	"$DAEMON" "$dir/sock" "$@" >"$dir/daemon" 2>&1 &
+	daemon=$!
+	i=0
+	until grep -q ready "$dir/daemon"; do
+		i=$((i + 1))
+		[ $i -lt 200 ] || fail "the daemon does not start"
+		sleep 0.05
+	done
+}
+
+stop() {
+	[ -z "$daemon" ] || { kill "$daemon"; wait "$daemon"; } 2>/dev/null || true
+	daemon=
+}
+
+plain() { # ARG...: without the shim
+	LD_LIBRARY_PATH=$(dirname "$CPU") timeout 60 "$PROG" "$@"
+}
+
+shim() { # ARG...: through it
+	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 60 "$PROG" "$@"
+}
+
+same() { # ARG...: both print the same and end well
+	plain "$@" >"$dir/plain" 2>"$dir/err" || fail "plain $*: status $?"
+	shim "$@" >"$dir/out" 2>"$dir/err" || fail "shim $*: status $?"
+	cmp -s "$dir/plain" "$dir/out" || { diff "$dir/plain" "$dir/out"; fail "$*: results differ"; }
+}

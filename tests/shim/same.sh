@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# same.sh MODE MIN SCENARIO…: every scenario of the program gives the same text natively and under a
+# daemon that preempts, shrinks or holds in that way, at least MIN times in all.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+mode=$1 min=$2
+shift 2
+start "$mode" 3
+for scenario; do
+	same "$scenario" 4 24 30
+done
+# Long enough to be stopped many times.
+[ "$min" -eq 0 ] || same chain 20 120 100
+kill "$daemon"
+wait "$daemon" || true
+daemon=
+cat "$dir/daemon"
+words=$(sed -n 's/.*preempted \([0-9]*\) granted \([0-9]*\).*/\1 \2/p' "$dir/daemon")
+[ $((${words% *} + ${words#* })) -ge "$min" ] || fail "only $words preemptions and grants"
+seen=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")
+[ "$mode" = grant ] || [ "$seen" -gt 10 ] || fail "only $seen managed launches"
