@@ -153,6 +153,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.seq = load(&w->host.seq),
 		.preempt_seq = load(&w->host.seq),
 		.tier = load(&w->tier),
+		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);
 	first = __atomic_load_n(&w->host.quota[0], __ATOMIC_RELAXED);
