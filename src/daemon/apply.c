@@ -73,6 +73,10 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		t->preemptions++;
 		break;
 	case SCHED_GRANT:
+		/* Unless all are known to have left, some workers may have met the zeros and left
+		 * while others stay: then nothing drains, and too few would go on. */
+		if (s->zero && !is_absent(s, w))
+			store(&w->grow, ++s->grow);
 		store_quotas(d, s, w);
 		s->zero = false;
 		store(&w->granted, 1);

@@ -72,6 +72,7 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 
 		ran = from && to > from ? to - from : 0;
+		sched_progress(t->device->sched, s->launch, s->total);
 		hd_event_launch(d, "finish", s, 0);
 	} else {
 		hd_event_launch(d, "drop", s, 0);
@@ -152,6 +153,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.seq = load(&w->host.seq),
 		.preempt_seq = load(&w->host.seq),
 		.tier = load(&w->tier),
+		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);
 	first = __atomic_load_n(&w->host.quota[0], __ATOMIC_RELAXED);

@@ -524,7 +524,9 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	m->launched = true;
 	pthread_mutex_unlock(&lock);
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
-	if (__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+	/* One that begins held kicks in any case: it may have been released meanwhile, and nobody
+	 * would look. */
+	if (m->args.seq || __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
 		shim_kick();
 	return true;
 }

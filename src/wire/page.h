@@ -49,8 +49,9 @@ struct wire_slot {
 			     the launch is not done, each rise of host.drains that the tenant has
 			     not answered yet wants one more round of workers */
 	uint32_t preemptions; /* so far, of this launch */
-	uint32_t grow; /* rises when SMs are given back to a launch that still runs: each rise wants
-			  one more round of workers too (those that find no room leave at once) */
+	uint32_t grow; /* rises, from launch to launch, when SMs are given back to a launch of which
+			  workers may still be there: once it has arrived, each rise wants one more
+			  round of workers too (those that find no room leave at once) */
 	uint32_t pad[23];
 };
 

@@ -274,6 +274,30 @@ static void withdrawn(void **state)
 	hd_destroy(d);
 }
 
+/* Released before its stream came to it: some of its workers may have met zeros, others not. */
+static void released_before_arrival(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *h = submit(d, &high, 0, 400), *l;
+	uint32_t grow;
+
+	hd_run(d);
+	arrive(h);
+	hd_run(d);
+	l = submit(d, &low, 3, 80);
+	l->launches = 1;
+	hd_run(d);
+	grow = l->grow;
+	finish(h);
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(l->grow, grow + 1);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
 static void opaque_holds(void **state)
 {
 	struct hd *d = make(NULL);
@@ -504,6 +528,7 @@ int main(void)
 		cmocka_unit_test(preempts_and_resumes),
 		cmocka_unit_test(held_at_start),
 		cmocka_unit_test(withdrawn),
+		cmocka_unit_test(released_before_arrival),
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),

@@ -1,0 +1,57 @@
+heddle ps and status, without a daemon and with one.
+
+  $ export HEDDLE_SOCKET=$PWD/sock
+  $ heddle ps 2>&1 | sed "s|$PWD|DIR|"
+  heddle ps: error: no heddled listens on DIR/sock
+    hint: start it: heddled
+  $ heddle status 2>/dev/null
+  [1]
+  $ heddled --config-root /nonexistent --policy none 2>log & echo $! >pid
+  $ for i in $(seq 200); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
+  $ heddle ps
+  no tenants
+  $ heddle ps --json
+  {
+    "schema": 1,
+    "command": "ps",
+    "tenants": []
+  }
+  $ heddle status | sed -n 2,3p
+  policy none, MPS off
+  0 tenants, 0 launches
+  $ heddle status --json | grep -E '"(schema|policy|mps|tenants)"'
+    "schema": 1,
+    "policy": "none",
+    "mps": "off",
+    "tenants": 0,
+  $ heddle doctor | grep -c '^ok    daemon'
+  1
+  $ kill $(cat pid); wait; test -e sock
+  [1]
+
+Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
+
+  $ mkdir -p root/etc/heddle/heddled.conf.d root/usr/lib/heddle/heddled.conf.d
+  $ printf '[heddled]\npolicy = none\n' > root/usr/lib/heddle/heddled.conf
+  $ printf '[heddled]\npolicy = sometimes\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root 2>&1 | sed 's/^heddled: //'
+  root/etc/heddle/heddled.conf: policy: cannot be 'sometimes'
+  $ printf '[heddled]\nwarp = 9\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root
+  heddled: root/etc/heddle/heddled.conf: [heddled] warp: unknown, ignored
+  heddled: cannot listen on /nonexistent/a: No such file or directory
+  [1]
+  $ printf '[heddled]\nsocket = /nonexistent/b\n' > root/usr/lib/heddle/heddled.conf.d/50-b.conf
+  $ printf '[heddled]\nsocket = /nonexistent/c\n' > root/etc/heddle/heddled.conf.d/60-c.conf
+  $ heddled --config-root root 2>&1 | tail -n 1
+  heddled: cannot listen on /nonexistent/c: No such file or directory
+  $ mv root/etc/heddle/heddled.conf.d/60-c.conf root/etc/heddle/heddled.conf.d/50-b.conf
+  $ printf '[heddled]\nsocket = /nonexistent/d\n' > root/usr/lib/heddle/heddled.conf.d/50-b.conf
+  $ heddled --config-root root 2>&1 | tail -n 1
+  heddled: cannot listen on /nonexistent/c: No such file or directory
+  $ heddled --config-root root --socket /nonexistent/e 2>&1 | tail -n 1
+  heddled: cannot listen on /nonexistent/e: No such file or directory
+  $ heddled --policy fair 2>&1 | head -n 1
+  heddled: not a valid value: fair
+  $ heddled --policy fair >/dev/null 2>&1
+  [2]

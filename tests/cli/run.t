@@ -1,0 +1,52 @@
+heddle run becomes the program: its status, its output, its signals.
+
+  $ export HEDDLE_SOCKET=$PWD/none
+  $ heddle run -- sh -c 'echo out; exit 7'
+  out
+  [7]
+  $ heddle run sh -c 'exit 125'
+  [125]
+  $ heddle run -- sh -c 'kill -9 $$' 2>/dev/null || echo $?
+  137
+  $ echo in | heddle run -- cat
+  in
+
+What fails before the program begins, as env(1) says it:
+
+  $ heddle run -- ./nowhere
+  heddle run: error: ./nowhere: No such file or directory
+  [127]
+  $ heddle run -- no-such-program-anywhere
+  heddle run: error: no-such-program-anywhere: No such file or directory
+  [127]
+  $ : > plain; heddle run -- ./plain
+  heddle run: error: ./plain: Permission denied
+  [126]
+  $ heddle run -- .
+  heddle run: error: .: Permission denied
+  [126]
+  $ HEDDLE_DEVICE=tape heddle run -- true
+  heddle run: error: no such device
+    hint: HEDDLE_DEVICE is cpu, cuda or auto
+  [125]
+  $ heddle run 2>&1 | head -n 1
+  heddle run: error: what is missing: -- PROG [ARG...]
+
+What the program finds in its environment:
+
+  $ heddle run --device cuda -p low -w 3 --class night --socket /a/b -- sh -c 'echo $HEDDLE_PRIORITY $HEDDLE_WEIGHT $HEDDLE_CLASS $HEDDLE_DEVICE $HEDDLE_SOCKET $CUDA_DEVICE_MAX_CONNECTIONS'
+  low 3 night cuda /a/b 32
+  $ LD_LIBRARY_PATH=/x heddle run --device cuda -- sh -c 'echo ${LD_LIBRARY_PATH#$BUILD}'
+  /src/shim:/x
+  $ CUDA_DEVICE_MAX_CONNECTIONS=4 heddle run --device cuda -- sh -c 'echo $CUDA_DEVICE_MAX_CONNECTIONS'
+  4
+  $ heddle run --device cpu -- sh -c 'echo ${HEDDLE_DRIVER_LIB##*/}'
+  libcuda.so.1
+
+Numbers and names out of range:
+
+  $ heddle run -w 0 -- true 2>/dev/null; echo $?
+  125
+  $ heddle run --class 12345678901234567890123456789012 -- true
+  heddle run: error: a class has at most 31 characters
+  [125]

@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: e2e.sh BUILD pair|daemon-killed|kills [N]
+# Unmodified example programs under heddle run and heddled, on the virtual GPU:
+#   pair           a program of low priority is preempted by one of high priority; both correct
+#   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
+#   kills          N times, one of several programs is killed somewhere; the others stay correct
+set -eu
+build=$1
+what=$2
+heddle=$build/heddle
+for part in heddled heddle examples/mm examples/va src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+	[ -x "$build/$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+dir=$(mktemp -d)
+daemon=
+HEDDLE_VGPU=name=e2e-$$
+HEDDLE_SOCKET=$dir/sock
+XDG_CACHE_HOME=$dir/cache
+export HEDDLE_VGPU HEDDLE_SOCKET XDG_CACHE_HOME
+
+end() {
+	status=$?
+	# shellcheck disable=SC2086
+	kill -9 $daemon ${low:-} ${high:-} 2>/dev/null || :
+	[ "$status" = 0 ] || tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
+	rm -rf "$dir"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+# await SECONDS COMMAND…: until the command succeeds.
+await() {
+	tries=$(($1 * 50))
+	shift
+	until "$@" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+start_daemon() {
+	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
+		--events "$dir/events" 2>"$dir/daemon.log" &
+	daemon=$!
+	await 10 "$heddle" status >"$dir/status" || fail "heddled does not come up"
+}
+
+# run PRIORITY NAME PROGRAM ARG…: in the background; its id in $started.
+run() {
+	priority=$1
+	name=$2
+	program=$3
+	shift 3
+	"$heddle" run --device cpu -p "$priority" -- "$build/examples/$program" "$@" --json \
+		>"$dir/$name.out" 2>"$dir/$name.err" &
+	started=$!
+}
+
+passed() {
+	grep -q '"verdict":"pass"' "$dir/$1.out"
+}
+
+has_event() {
+	grep -q "\"event\": \"$1\"" "$dir/events"
+}
+
+pair() {
+	start_daemon
+	run low low mm --size large --repeat 2
+	low=$started
+	# Its kernels have been rewritten once the first round is over.
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high va --size small --repeat 5
+	high=$started
+	wait "$high" || fail "the high program: $?"
+	wait "$low" || fail "the low program: $?"
+	low='' high=''
+	passed low || fail "wrong result under preemption"
+	passed high || fail "wrong result of the preempting program"
+	await 5 has_event preempt || fail "nothing was preempted"
+	await 5 has_event drained || fail "nothing has drained"
+	"$heddle" status
+	! grep -q . "$dir/low.err" || fail "the low program warned"
+}
+
+gone() {
+	grep -q 'heddled is gone' "$dir/low.err"
+}
+
+daemon_killed() {
+	start_daemon
+	run low low mm --size large --repeat 2
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high mm --size large --repeat 2
+	high=$started
+	await 60 has_event drained || fail "nothing is suspended"
+	kill -9 "$daemon"
+	await 1 gone || fail "the suspended tenant does not notice within a second"
+	daemon=
+	wait "$high" || fail "the high program: $?"
+	wait "$low" || fail "the low program: $?"
+	low='' high=''
+	passed low || fail "wrong result of the suspended program"
+	passed high || fail "wrong result of the other"
+}
+
+no_tenants() {
+	[ "$("$heddle" ps)" = "no tenants" ]
+}
+
+# A number below $1, from a sequence that the seed decides.
+random() {
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	value=$((seed / 65536 % $1))
+}
+
+kills() {
+	start_daemon
+	seed=${SEED:-$$}
+	echo "seed $seed"
+	n=0
+	while [ "$n" -lt "$1" ]; do
+		n=$((n + 1))
+		pids=
+		for name in a b c; do
+			random 3
+			case $value in 0) p=low ;; 1) p=normal ;; *) p=high ;; esac
+			random 2
+			[ "$value" = 0 ] && program=va || program=mm
+			run "$p" "$name" "$program" --size small --repeat 3
+			pids="$pids $started"
+		done
+		random 30
+		sleep "0.$((10 + value))"
+		random 3
+		i=0
+		for pid in $pids; do
+			[ "$i" = "$value" ] && { kill -9 "$pid" 2>/dev/null || :; }
+			i=$((i + 1))
+		done
+		i=0
+		for pid in $pids; do
+			name=$(echo abc | cut -c$((i + 1)))
+			if ! wait "$pid" 2>/dev/null && [ "$i" != "$value" ]; then
+				fail "round $n: the surviving program $name"
+			fi
+			[ "$i" = "$value" ] || passed "$name" || fail "round $n: $name is wrong"
+			i=$((i + 1))
+		done
+		await 5 no_tenants || fail "round $n: a dead tenant is left"
+	done
+	kill -0 "$daemon" || fail "heddled died"
+	"$heddle" status
+}
+
+case $what in
+pair) pair ;;
+daemon-killed) daemon_killed ;;
+kills) kills "${3:-20}" ;;
+*) exit 2 ;;
+esac
+echo passed
