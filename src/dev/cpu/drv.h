@@ -130,7 +130,6 @@ CUresult drv_leave(CUresult r);
 			return enter_result;              \
 	} while (0)
 
-/* drv_ctx.c */
 struct drv_ctx *drv_ctx_new(unsigned flags);
 void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
@@ -143,6 +142,7 @@ bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
 void drv_alloc_destroy(struct drv_alloc *a);
 /* drv_event.c, drv_report.c */
 void drv_event_destroy(struct drv_event *e);
+void drv_report(const char *fmt, ...) HD_PRINTF(1, 2);
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);
 
 #endif

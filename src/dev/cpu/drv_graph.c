@@ -69,7 +69,7 @@ struct drv_op *graph_op_copy(const struct drv_op *op)
 	*copy = *op;
 	copy->next = copy->engine_next = NULL;
 	if (op->kind == OP_KERNEL) {
-		size_t bytes = op->launch.func->info.param_bytes + 16;
+		size_t bytes = op->launch.param_bytes + 16;
 		copy->launch.params = malloc(bytes);
 		if (!copy->launch.params) {
 			free(copy);

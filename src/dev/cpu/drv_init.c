@@ -169,9 +169,14 @@ static CUresult init_device(void)
 
 	if (drv.sm) /* a child after fork */
 		return CUDA_ERROR_NOT_INITIALIZED;
-	sm_config_parse(getenv("HEDDLE_VGPU"), &drv.config);
-	if (sm_open(&drv.config, &drv.sm) != 0)
+	const char *options = getenv("HEDDLE_VGPU");
+	if (sm_config_parse(options, &drv.config) != 0)
+		drv_report("virtual GPU: not all of HEDDLE_VGPU=%s is understood\n", options);
+	int r = sm_open(&drv.config, &drv.sm);
+	if (r) {
+		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-r));
 		return CUDA_ERROR_OPERATING_SYSTEM;
+	}
 	if (vgpu_mem_create(drv.config.memory_bytes, &drv.mem) != 0 ||
 		vgpu_pool_create(&drv.config, drv.sm, &drv.lock, &drv.pool) != 0) {
 		sm_close(drv.sm);

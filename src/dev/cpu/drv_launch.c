@@ -75,10 +75,13 @@ static uint64_t serial_timer(void *user)
 void drv_kernel_start(struct drv_op *op)
 {
 	const struct drv_launch *l = &op->launch;
-	struct kernel_run *k = calloc(1, sizeof(*k));
+	/* A graph may have outlived its kernel's module. */
+	bool gone = !drv_get(l->func, OBJ_FUNC);
+	struct kernel_run *k = gone ? NULL : calloc(1, sizeof(*k));
 
 	if (!k) {
-		drv_fail(op->ctx, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+		drv_fail(op->ctx,
+			gone ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 		drv_complete(op);
 		return;
 	}
@@ -163,6 +166,7 @@ CUresult drv_launch_params(struct drv_launch *l, void **params, void **extra)
 
 	if (params && extra)
 		return CUDA_ERROR_INVALID_VALUE;
+	l->param_bytes = info->param_bytes;
 	l->params = calloc(1, info->param_bytes + 16);
 	if (!l->params)
 		return CUDA_ERROR_OUT_OF_MEMORY;

@@ -167,10 +167,10 @@ void drv_complete(struct drv_op *op)
 	unsigned node = op->node;
 	if (s)
 		pop(s);
+	if (run)
+		graph_node_done(run, node); /* looks at the op */
 	if (!keep)
 		drv_op_free(op);
-	if (run)
-		graph_node_done(run, node);
 	pthread_cond_broadcast(&drv.changed);
 }
 

@@ -52,6 +52,7 @@ struct drv_launch {
 	uint32_t grid[3], block[3], shared;
 	bool cooperative;
 	int priority;
+	uint32_t param_bytes;
 	void *params; /* owned */
 };
 struct drv_value {

@@ -4,25 +4,24 @@
 /* Says why a kernel failed, where HEDDLE_VGPU's report= wants it: stderr unless told otherwise,
  * since a virtual GPU's users look for just this, and a program's own output says only a number. */
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "drv.h"
 
-void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error)
+void drv_report(const char *fmt, ...)
 {
 	char line[1024];
-	int n, fd = STDERR_FILENO;
+	int fd = STDERR_FILENO;
+	va_list ap;
 
 	if (!strcmp(drv.config.report, "none"))
 		return;
-	if (f)
-		n = snprintf(line, sizeof(line), "virtual GPU: %s%s%s\n", f->message,
-			f->source[0] ? ": " : "", f->source);
-	else
-		n = snprintf(line, sizeof(line), "virtual GPU: %s: no memory for its blocks (%s)\n",
-			kernel, strerror(-error));
+	va_start(ap, fmt);
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
 	if (n <= 0)
 		return;
 	n = (int)MIN((size_t)n, sizeof(line) - 1);
@@ -35,4 +34,14 @@ void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error)
 	(void)done; /* nowhere to say that it could not be said */
 	if (fd != STDERR_FILENO)
 		close(fd);
+}
+
+void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error)
+{
+	if (f)
+		drv_report(
+			"virtual GPU: %s%s%s\n", f->message, f->source[0] ? ": " : "", f->source);
+	else
+		drv_report("virtual GPU: %s: no memory for its blocks (%s)\n", kernel,
+			strerror(-error));
 }
