@@ -74,6 +74,8 @@ INLINE enum shape look_shared(struct vx *x, const struct vinsn *in, u64 bytes, u
 	return look(tmp, 0, 0, x->b->shared_bytes - bytes, bytes, MIN(bytes, 16) - 1);
 }
 
+#define HOST(at) ((char *)(uintptr_t)(at))
+
 /* ---- moving the data ---- */
 
 /* One element at p to lane i of the register at off. */
@@ -173,35 +175,35 @@ RACY static const struct vinsn *store_lanes(struct vx *x, const struct vinsn *in
 }
 
 /* All lanes load 4 bytes (or 8) into registers as wide. base: where the space begins. */
-#define LOAD(T)                                                                                 \
-	INLINE void load_##T(                                                                   \
-		struct vx *x, u32 off, enum shape s, const char *base, const u64 *a, u64 shift) \
-	{                                                                                       \
-		T *d = ALIGN(VX_PTR(x, off));                                                   \
-		const char *p = base + a[0] + shift;                                            \
-                                                                                                \
-		if (s == SHAPE_LINE) {                                                          \
-			memcpy(d, p, LANES * sizeof(T));                                        \
-		} else if (s == SHAPE_SAME) {                                                   \
-			T v = *(const T *)p;                                                    \
-			EACH d[i] = v;                                                          \
-		} else {                                                                        \
-			T v[LANES];                                                             \
-			for (int i = 0; i < LANES; i++)                                         \
-				v[i] = *(const T *)(base + a[i] + shift);                       \
-			memcpy(d, v, sizeof(v));                                                \
-		}                                                                               \
-	}                                                                                       \
-	INLINE void store_##T(                                                                  \
-		struct vx *x, u32 off, enum shape s, char *base, const u64 *a, u64 shift)       \
-	{                                                                                       \
-		const T *d = ALIGN(VX_PTR(x, off));                                             \
-                                                                                                \
-		if (s == SHAPE_LINE)                                                            \
-			memcpy(base + a[0] + shift, d, LANES * sizeof(T));                      \
-		else                                                                            \
-			for (int i = 0; i < LANES; i++)                                         \
-				*(T *)(base + a[i] + shift) = d[i];                             \
+#define LOAD(T)                                                                         \
+	INLINE void load_##T(                                                           \
+		struct vx *x, u32 off, enum shape s, u64 base, const u64 *a, u64 shift) \
+	{                                                                               \
+		T *d = ALIGN(VX_PTR(x, off));                                           \
+		const char *p = HOST(base + a[0] + shift);                              \
+                                                                                        \
+		if (s == SHAPE_LINE) {                                                  \
+			memcpy(d, p, LANES * sizeof(T));                                \
+		} else if (s == SHAPE_SAME) {                                           \
+			T v = *(const T *)p;                                            \
+			EACH d[i] = v;                                                  \
+		} else {                                                                \
+			T v[LANES];                                                     \
+			for (int i = 0; i < LANES; i++)                                 \
+				v[i] = *(const T *)HOST(base + a[i] + shift);           \
+			memcpy(d, v, sizeof(v));                                        \
+		}                                                                       \
+	}                                                                               \
+	INLINE void store_##T(                                                          \
+		struct vx *x, u32 off, enum shape s, u64 base, const u64 *a, u64 shift) \
+	{                                                                               \
+		const T *d = ALIGN(VX_PTR(x, off));                                     \
+                                                                                        \
+		if (s == SHAPE_LINE)                                                    \
+			memcpy(HOST(base + a[0] + shift), d, LANES * sizeof(T));        \
+		else                                                                    \
+			for (int i = 0; i < LANES; i++)                                 \
+				*(T *)HOST(base + a[i] + shift) = d[i];                 \
 	}
 LOAD(u32)
 LOAD(u64)
@@ -211,7 +213,7 @@ LOAD(u64)
 	{                                                                                         \
 		u64 tmp[LANES] __attribute__((aligned(64))), shift = 0;                           \
 		const u64 *a = tmp;                                                               \
-		char *base = NULL;                                                                \
+		u64 base = 0;                                                                     \
 		enum shape s;                                                                     \
                                                                                                   \
 		if (x->mask != ~0u)                                                               \
@@ -226,7 +228,7 @@ LOAD(u64)
 	{                                                                                         \
 		u64 tmp[LANES] __attribute__((aligned(64))), shift = 0;                           \
 		const u64 *a = tmp;                                                               \
-		char *base = NULL;                                                                \
+		u64 base = 0;                                                                     \
 		enum shape s;                                                                     \
                                                                                                   \
 		if (x->mask != ~0u)                                                               \
@@ -239,7 +241,7 @@ LOAD(u64)
 		return in + 1;                                                                    \
 	}
 #define IN_RANGE(bytes)  (a = VX_PTR(x, in->a), look_range(x, in, bytes, &shift))
-#define IN_SHARED(bytes) (base = x->b->shared, look_shared(x, in, bytes, tmp))
+#define IN_SHARED(bytes) (base = (u64)(uintptr_t)x->b->shared, look_shared(x, in, bytes, tmp))
 ACCESS(u32, global, IN_RANGE)
 ACCESS(u64, global, IN_RANGE)
 ACCESS(u32, shared, IN_SHARED)
@@ -251,12 +253,12 @@ ACCESS(u64, shared, IN_SHARED)
 	{                                                                                         \
 		u64 tmp[LANES] __attribute__((aligned(64))), shift = 0;                           \
 		const u64 *a = tmp;                                                               \
-		char *base = NULL;                                                                \
+		u64 base = 0;                                                                     \
 		const char *p[LANES];                                                             \
                                                                                                   \
 		if (x->mask != ~0u || SHAPE((u64)in->size * in->vec) == SHAPE_BAD)                \
 			return load_lanes(x, in);                                                 \
-		EACH p[i] = base + a[i] + shift;                                                  \
+		EACH p[i] = HOST(base + a[i] + shift);                                            \
 		load_any(x, in, p);                                                               \
 		return in + 1;                                                                    \
 	}                                                                                         \
@@ -264,7 +266,7 @@ ACCESS(u64, shared, IN_SHARED)
 	{                                                                                         \
 		u64 tmp[LANES] __attribute__((aligned(64))), shift = 0;                           \
 		const u64 *a = tmp;                                                               \
-		char *base = NULL;                                                                \
+		u64 base = 0;                                                                     \
                                                                                                   \
 		if (x->mask != ~0u || SHAPE((u64)in->size * in->vec) == SHAPE_BAD)                \
 			return store_lanes(x, in);                                                \
@@ -273,7 +275,7 @@ ACCESS(u64, shared, IN_SHARED)
 			u32 off = reg_of(x, in, k);                                               \
                                                                                                   \
 			for (unsigned i = 0; i < LANES; i++)                                      \
-				get(x, in, off, i, base + a[i] + shift + k * in->size);           \
+				get(x, in, off, i, HOST(base + a[i] + shift + k * in->size));     \
 		}                                                                                 \
 		return in + 1;                                                                    \
 	}
