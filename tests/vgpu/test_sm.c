@@ -174,7 +174,7 @@ static pid_t hog(const struct sm_config *c, bool in_the_middle)
 	if (pid == 0) {
 		struct sm *s = open_sm(c);
 		struct sm_block b[8];
-		launch(s, 1024, 100, 0, 7);
+		launch(s, 1024, in_the_middle ? 1 : 100, 0, 7);
 		sm_take(s, b, 2);
 		sm_memory_take(s, 1 << 20);
 		if (in_the_middle) {
@@ -182,7 +182,7 @@ static pid_t hog(const struct sm_config *c, bool in_the_middle)
 			/* Half a placement: the slot is taken, the rest does not know. */
 			struct sm_slot *slot = &s->t->slot[5];
 			slot->launch = 0;
-			slot->block = 77;
+			slot->block = 1;
 			slot->proc = s->me;
 			s->t->n_queued = 999;
 			s->t->unit[0].free_slots = 0;
