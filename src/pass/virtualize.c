@@ -87,14 +87,14 @@ static bool is_narrow(const struct ptx_stmt *s)
 	return s->mn->n_types && ptx_type_bytes(s->mn->type[0]) == 2;
 }
 
-/* mov.v4.u32 {a, b, c, d}, %ctaid: the fourth is 0. */
+/* mov.v4.u32 {a, b, c, d}, %ctaid, or one vector register: the fourth is 0. */
 static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 {
-	uint64_t first;
 	size_t from = x->w->out.len;
+	uint64_t first;
+	bool list;
 
-	if (s->mn->op != PTX_OP_mov || s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL ||
-		s->opd[0].kind != PTX_OPD_VECTOR)
+	if (s->mn->op != PTX_OP_mov || s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL)
 		return false;
 	first = s->opd[1].value == PTX_SR_CTAID    ? PTX_SR_CTAID_X
 		: s->opd[1].value == PTX_SR_NCTAID ? PTX_SR_NCTAID_X
@@ -102,10 +102,15 @@ static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 						   : 0;
 	if (!first || !replacement(x->v, first))
 		return false;
-	for (uint32_t i = 0; i < s->opd[0].n; i++)
-		if (s->opd[0].list[i].kind == PTX_OPD_REG)
-			write_id(x, &s->opd[0].list[i], is_narrow(s),
-				i < 3 ? replacement(x->v, first + i) : "0");
+	list = s->opd[0].kind == PTX_OPD_VECTOR;
+	for (uint32_t i = 0; i < (list ? s->opd[0].n : 4); i++) {
+		struct ptx_opd to = list ? s->opd[0].list[i] : s->opd[0];
+
+		if (!list)
+			to.selector = (uint8_t) "xyzw"[i];
+		if (to.kind == PTX_OPD_REG)
+			write_id(x, &to, is_narrow(s), i < 3 ? replacement(x->v, first + i) : "0");
+	}
 	guard_since(x->w, from, s);
 	return true;
 }
