@@ -46,11 +46,11 @@
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
  *   quota[%smid] 0 leaves without a ticket and counts in state, so that the relay knows when all
- *   blocks of the grid have come and gone: the closer sets the count back. Launched as (total - ticket) blocks in
- *   x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the closer (entry
- *   CTL_CLOSER, one thread, same args): when ticket >= total it does the exit rule's completion,
- *   else it reports drained. To continue, the host launches the two again (same gen). Never two
- *   guard grids of one generation at once.
+ *   blocks of the grid have come and gone: the closer sets the count back. Launched as (total -
+ * ticket) blocks in x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the
+ * closer (entry CTL_CLOSER, one thread, same args): when ticket >= total it does the exit rule's
+ * completion, else it reports drained. To continue, the host launches the two again (same gen).
+ * Never two guard grids of one generation at once.
  *
  * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. The
  * host's first word has seq 1, and a seq is never 0. After quotas were raised, workers are launched
