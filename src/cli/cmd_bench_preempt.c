@@ -17,6 +17,7 @@ static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
 	{0, "part", "all|pairs|overhead|spatial", "which tables (all)"},
 	{0, "rounds", "N", "launches of each program in each arrangement (10)"},
+	{0, "check", "each|last", "which results are compared with the host's (each)"},
 	{0, "programs", "driver|runtime", "example programs on which CUDA API (driver)"},
 	{0},
 };
@@ -46,13 +47,23 @@ static void progress(
 			high ? " + " : "", high ? high : "");
 }
 
+/* Rows are shown as they come: the whole takes minutes. */
+static void emit(struct bench *b)
+{
+	if (b->j || b->c->out.failed)
+		return;
+	fwrite(b->c->out.at, 1, b->c->out.len, stdout);
+	fflush(stdout);
+	b->c->out.len = 0;
+}
+
 static struct stage_run make_run(const struct bench *b, const char *low, const char *high)
 {
 	return (struct stage_run){.low = {low, "large", 0},
 		.high = {high, "small", 0},
 		.rounds = b->rounds,
 		.runtime = b->runtime,
-		.check = "each",
+		.check = cli_value(b->c, "check"),
 		.timeout_ms = b->device == DEV_CPU ? 300000 : 60000};
 }
 
@@ -275,6 +286,12 @@ static int bench_pairs(struct bench *b)
 
 			progress(b, specs[k].name, run.low.name, run.high.name);
 			try_run(b, &stage, &run, &pairs[i].by[k]);
+			if (!b->j && pairs[i].by[k].high_ns) {
+				strbuf_printf(&b->c->out, "# %s: %s beside %s: %.0f us\n",
+					specs[k].name, run.high.name, run.low.name,
+					pairs[i].by[k].high_ns / 1e3);
+				emit(b);
+			}
 		}
 		stage_close(&stage);
 	}
@@ -304,7 +321,7 @@ static int bench_pairs(struct bench *b)
 
 /* ---- figure 17: the cost of the form alone ---- */
 
-#define PASSES 3
+#define PASSES 2
 
 static void overhead_of(
 	struct bench *b, struct stage stages[2], unsigned i, double ret_ns[2], double ret_spread[2])
@@ -363,6 +380,7 @@ static int bench_overhead(struct bench *b)
 			strbuf_printf(&b->c->out, "%-16s %10.1f %12.1f  %.4f  (%.1f %%, %.1f %%)\n",
 				programs[i], ns[0] / 1e3, ns[1] / 1e3, ns[1] / ns[0],
 				spread[0] * 100, spread[1] * 100);
+			emit(b);
 		}
 	}
 	if (b->j) {

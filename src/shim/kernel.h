@@ -27,18 +27,19 @@ enum kernel_state {
 };
 
 #define KERNEL_SHAPES 8
+#define KERNEL_CHUNKS 6
 /* A preemptible form, loaded in the shim's context. */
 struct form {
 	CUmodule mod;
 	CUfunction fn;
 	struct pass_kernel_info info;
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
-	uint32_t regs, static_shared, max_threads;
+	uint32_t regs, static_shared, local, max_threads;
 	pthread_mutex_t lock;
 	struct form_shape {                       /* launches of one block size and shared memory */
 		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
-		uint64_t block_ns;                /* measured, a block's; 0: not yet */
-		uint64_t grid_ns;                 /* a launch of total_seen blocks */
+		double pace[KERNEL_CHUNKS]; /* ns a block at 2^i blocks a claim; 0: not tried */
+		uint64_t grid_ns;           /* a launch of total_seen blocks */
 		uint64_t total_seen;
 		uint32_t skipped; /* launches since the last measured one */
 	} shape[KERNEL_SHAPES];

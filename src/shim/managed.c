@@ -15,7 +15,6 @@
 
 #define POOL_BLOCKS     64
 #define LATENCY_NS      16000 /* what one claim of a worker may take */
-#define MAX_CHUNK       16
 #define REMEASURE_EVERY 64
 #define KICK_AFTER      64 /* closed slots that wait for the daemon to free them */
 #define ALONE_NS        1000000
@@ -165,6 +164,35 @@ static bool is_done(const struct managed *m)
 	return __atomic_load_n(&slot_of(m)->host.done, __ATOMIC_ACQUIRE) == m->args.gen + 1;
 }
 
+/* The pace of claims of this size: the best seen, forgotten slowly, so that one disturbed launch
+ * does not decide. */
+static void learn_pace(struct form_shape *s, const struct managed *m, double pace)
+{
+	unsigned i = (unsigned)__builtin_ctz(m->args.chunk);
+
+	if (i < KERNEL_CHUNKS)
+		s->pace[i] = s->pace[i] > 0 ? MIN(pace, s->pace[i] * 1.02) : pace;
+}
+
+/* Blocks a claim, as a power of two: sizes whose claims stay under LATENCY_NS are tried one after
+ * the other, then the smallest is taken that is as fast as the fastest. */
+static uint32_t choose_chunk(const struct form_shape *s, uint64_t workers)
+{
+	double best = s->pace[0];
+	unsigned tried = 1;
+
+	if (best <= 0)
+		return 1;
+	for (; tried < KERNEL_CHUNKS && s->pace[tried] > 0; tried++)
+		best = MIN(best, s->pace[tried]);
+	if (tried < KERNEL_CHUNKS && best * (double)workers * (double)(1u << tried) <= LATENCY_NS)
+		return 1u << tried;
+	for (unsigned i = 0; i < tried; i++)
+		if (s->pace[i] <= best * 1.005)
+			return 1u << i;
+	return 1;
+}
+
 /* How long it took, for the next launch of this shape. Only what was never preempted tells. */
 static void learn(struct managed *m)
 {
@@ -177,7 +205,7 @@ static void learn(struct managed *m)
 	pthread_mutex_lock(&m->form->lock);
 	s->grid_ns = to - from;
 	s->total_seen = m->total;
-	s->block_ns = MAX((to - from) * MIN(m->workers, m->total) / m->total, (uint64_t)1);
+	learn_pace(s, m, (double)(to - from) / (double)m->total);
 	s->skipped = 0;
 	pthread_mutex_unlock(&m->form->lock);
 }
@@ -369,7 +397,7 @@ static bool plan(struct form *f, const struct launch *l, uint64_t total, struct 
 {
 	bool guard = f->info.tier == PASS_GUARD, ok;
 	struct form_shape *s;
-	uint64_t fits, block_ns;
+	uint64_t fits;
 
 	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
 	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
@@ -377,27 +405,22 @@ static bool plan(struct form *f, const struct launch *l, uint64_t total, struct 
 	pthread_mutex_lock(&f->lock);
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
-	block_ns = s->block_ns;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
 	if (ok && s->total_seen &&
 		s->grid_ns * 1.0 * total / s->total_seen < shim.welcome.min_managed_ns)
 		ok = s->skipped++ >= REMEASURE_EVERY;
-	pthread_mutex_unlock(&f->lock);
 	fits = (uint64_t)p->per_sm * shim.n_sms;
+	if (ok && !guard && !f->info.rising_order)
+		p->chunk = choose_chunk(s, MIN(total, fits));
+	pthread_mutex_unlock(&f->lock);
 	/* Blocks that may wait for each other, and could natively all be there at once. */
 	if (!ok || (f->info.rising_order && total <= fits) || fits < 2 ||
 		(guard && total > INT32_MAX - 1))
 		return false;
 	p->workers = (uint32_t)MIN(total, fits - 1);
-	if (guard || f->info.rising_order || !block_ns)
-		return true;
-	p->chunk = (uint32_t)MAX(MIN(LATENCY_NS / block_ns, (uint64_t)MAX_CHUNK), (uint64_t)1);
-	if (p->chunk > 1) {
-		p->flags |= CTL_PULL_AHEAD;
-		while ((uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)
-			p->shrink++;
-	}
+	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)
+		p->shrink++;
 	return true;
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 1u /* of struct kept */
+#define FORM_VERSION 2u /* of struct kept */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static CUfunction closer;
@@ -57,7 +57,7 @@ static void add_own_file(struct strbuf *b)
 		st.st_mtim.tv_nsec);
 }
 
-static void key_of(const struct kernel *k, const struct code *c, uint8_t ret[32])
+static void key_of(const struct kernel *k, const struct code *c, uint32_t bound, uint8_t ret[32])
 {
 	struct strbuf b = {0};
 	int driver = 0;
@@ -65,7 +65,7 @@ static void key_of(const struct kernel *k, const struct code *c, uint8_t ret[32]
 	if (cu.cuDriverGetVersion)
 		cu.cuDriverGetVersion(&driver);
 	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
-	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%d", k->name, driver, shim.cc, CTL_VERSION,
+	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d", k->name, driver, shim.cc, bound, CTL_VERSION,
 		FORM_VERSION, (unsigned)sizeof(struct kept), (int)dev_kind_of(&cu));
 	add_own_file(&b);
 	sha256(b.at, b.len, ret);
@@ -139,9 +139,12 @@ static void to_cache(const uint8_t key[32], const struct made *m)
 }
 
 /* Layout of the kernel's own parameters, then the pass. */
-static int transform(struct ptx_module *m, const struct kernel *k, struct diag_list *diags,
-	struct made *out, const char **ret_why)
+static int transform(struct ptx_module *m, const struct kernel *k, uint32_t bound,
+	struct diag_list *diags, struct made *out, const char **ret_why)
 {
+	/* Pulling ahead costs a register and gains nothing on the kernels measured
+	 * (doc/results.md). */
+	const struct pass_options options = {.no_pull_ahead = true, .max_registers = bound};
 	const struct ptx_func *f = ptx_find_func(m, k->name);
 	struct pass_verdict verdict = {0};
 	uint32_t bytes;
@@ -161,7 +164,7 @@ static int transform(struct ptx_module *m, const struct kernel *k, struct diag_l
 		*ret_why = "module variables that cannot be found";
 		return r;
 	}
-	r = pass_preempt(m, k->name, diags, &verdict, &out->info);
+	r = pass_preempt_with(m, k->name, &options, diags, &verdict, &out->info);
 	if (r < 0) {
 		*ret_why = "its code does not transform";
 		return r;
@@ -173,8 +176,8 @@ static int transform(struct ptx_module *m, const struct kernel *k, struct diag_l
 	return out->text.failed ? -ENOMEM : 0;
 }
 
-static int make(
-	const struct kernel *k, const struct code *c, struct made *out, const char **ret_why)
+static int make(const struct kernel *k, const struct code *c, uint32_t bound, struct made *out,
+	const char **ret_why)
 {
 	struct ptx_module *whole = NULL, *one = NULL;
 	struct diag_list *diags = calloc(1, sizeof(*diags));
@@ -196,7 +199,7 @@ static int make(
 	if (r == 0)
 		r = ptx_extract(whole, k->name, false, &one);
 	if (r == 0)
-		r = transform(one, k, diags, out, ret_why);
+		r = transform(one, k, bound, diags, out, ret_why);
 	ptx_module_free(one);
 	ptx_module_free(whole);
 	arena_finish(&scratch);
@@ -251,6 +254,7 @@ static struct form *load(const struct kernel *k, struct made *m)
 	if (ok) {
 		f->regs = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
 		f->static_shared = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		f->local = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 		f->max_threads = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 	}
 	shim_leave(&in);
@@ -267,18 +271,20 @@ static struct form *load(const struct kernel *k, struct made *m)
 	return f;
 }
 
-int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why)
+/* From the cache or made anew, and loaded. bound: registers a thread, 0: as the assembler likes. */
+static int obtain(const struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
+	const char **ret_why)
 {
 	struct made m = {0};
 	struct form *f;
 	uint8_t key[32];
 	int r = 0;
 
-	key_of(k, c, key);
+	key_of(k, c, bound, key);
 	if (!from_cache(key, &m)) {
 		made_finish(&m);
 		m = (struct made){0};
-		r = make(k, c, &m, ret_why);
+		r = make(k, c, bound, &m, ret_why);
 		if (r == 0 && m.keep)
 			to_cache(key, &m);
 	}
@@ -289,6 +295,62 @@ int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const ch
 		*ret = f;
 	}
 	made_finish(&m);
+	return r;
+}
+
+/* Registers of the kernel as it is; 0: not known. */
+static uint32_t plain_registers(const struct kernel *k)
+{
+	CUfunction fn = k->handle;
+	struct shim_inside in;
+	uint32_t regs = 0;
+
+	fence_begin(FENCE_LOADS);
+	if (shim_enter(&in) == CUDA_SUCCESS &&
+		(!k->in_library || (cu.cuKernelGetFunction &&
+					   cu.cuKernelGetFunction(&fn, k->handle) == CUDA_SUCCESS)))
+		regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
+	shim_leave(&in);
+	fence_end();
+	return regs;
+}
+
+static void form_free(struct form *f)
+{
+	rewrite_unload(f);
+	free(f->offsets);
+	free(f->sizes);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+/* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM. The same
+ * form within the kernel's own registers is better, as long as nothing is spilled for it. */
+static struct form *bounded(const struct kernel *k, const struct code *c, struct form *f)
+{
+	const uint32_t step = 8; /* registers are given out in eights a thread */
+	uint32_t plain = dev_kind_of(&cu) == DEV_CPU ? 0 : plain_registers(k);
+	uint32_t bound = (uint32_t)round_up(plain, step);
+	struct form *other = NULL;
+	const char *why;
+
+	if (!plain || round_up(f->regs, step) <= bound || obtain(k, c, bound, &other, &why) < 0)
+		return f;
+	if (other->local <= f->local && other->regs <= bound) {
+		form_free(f);
+		return other;
+	}
+	form_free(other);
+	return f;
+}
+
+int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why)
+{
+	struct form *f;
+	int r = obtain(k, c, 0, &f, ret_why);
+
+	if (r == 0)
+		*ret = bounded(k, c, f);
 	return r;
 }
 
