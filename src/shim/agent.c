@@ -98,8 +98,9 @@ static void *thread(void *unused)
 
 		if (ppoll(fds, dead ? 1 : 2, &t, NULL) < 0 && errno != EINTR)
 			return NULL;
-		if (fds[0].revents & POLLIN && read(shim.wake_fd, &count, sizeof(count)) < 0)
-			count = 0;
+		if (fds[0].revents & POLLIN && read(shim.wake_fd, &count, sizeof(count)) > 0 &&
+			__atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE))
+			opaque_wake(); /* the daemon may not have */
 		if (!dead && daemon_gone(&fds[1]))
 			take_over();
 		resume = managed_resume();

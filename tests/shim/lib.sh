@@ -1,6 +1,6 @@
-# shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
+# shellcheck shell=sh
 #
 # For the tests of the shim on the virtual GPU. Sourced with PROG, DAEMON, SHIM and CPU naming the
 # program, the scripted daemon and the two libraries. Every test has a virtual GPU of its own.
@@ -10,7 +10,7 @@ dir=$(mktemp -d)
 daemon=
 trap 'stop; rm -rf "$dir"' EXIT
 export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" HEDDLE_SOCKET="$dir/sock"
-export HEDDLE_VGPU="name=shim-$$"
+export HEDDLE_VGPU="shim-$$"
 unset LD_LIBRARY_PATH HEDDLE_DRIVER_LIB HEDDLE_PRIORITY HEDDLE_WEIGHT HEDDLE_CLASS
 
 fail() {

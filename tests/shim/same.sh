@@ -22,4 +22,4 @@ cat "$dir/daemon"
 words=$(sed -n 's/.*preempted \([0-9]*\) granted \([0-9]*\).*/\1 \2/p' "$dir/daemon")
 [ $((${words% *} + ${words#* })) -ge "$min" ] || fail "only $words preemptions and grants"
 seen=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")
-[ "$mode" = grant ] || [ "$seen" -gt 10 ] || fail "only $seen managed launches"
+[ "$mode" = grant ] || [ "$min" -gt 0 ] || [ "$seen" -gt 10 ] || fail "only $seen managed launches"
