@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,14 +194,15 @@ static uint32_t choose_chunk(const struct form_shape *s, uint64_t workers)
 	return 1;
 }
 
-/* How long it took, for the next launch of this shape. Only what was never preempted tells. */
+/* How long it took, for the next launch of this shape. Only what was never held or preempted
+ * tells. */
 static void learn(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
 	uint64_t from = h->arrived_ns, to = h->done_ns;
 	struct form_shape *s = m->shape;
 
-	if (m->guard || h->drains || m->rounds || !from || to <= from)
+	if (m->guard || slot_of(m)->preemptions || m->args.seq || !from || to <= from)
 		return;
 	pthread_mutex_lock(&m->form->lock);
 	s->grid_ns = to - from;
@@ -253,7 +255,6 @@ static struct managed *take_slot(struct stream *s)
 	bool kick;
 
 	pthread_mutex_lock(&lock);
-	reap(4);
 	for (unsigned i = 0; i < WIRE_SLOTS && !m; i++) {
 		unsigned at = (cursor + i) % WIRE_SLOTS;
 
@@ -521,6 +522,10 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx ||
 		stream_capturing(l->stream))
 		return false;
+	/* What has ended teaches how to launch this one. */
+	pthread_mutex_lock(&lock);
+	reap(4);
+	pthread_mutex_unlock(&lock);
 	if (!plan(f, l, total, &p))
 		return false;
 	s = stream_of(l->stream);
