@@ -19,7 +19,7 @@ for part in heddled heddle examples/mm examples/va src/shim/libcuda.so.1 src/dev
 done
 dir=$(mktemp -d)
 daemon=
-HEDDLE_VGPU=name=e2e-$$
+HEDDLE_VGPU=e2e-$$
 HEDDLE_SOCKET=$dir/sock
 XDG_CACHE_HOME=$dir/cache
 export HEDDLE_VGPU HEDDLE_SOCKET XDG_CACHE_HOME
