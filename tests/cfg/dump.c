@@ -88,5 +88,10 @@ int main(int argc, char **argv)
 			printf(MARK "%s\n", line);
 		return 1;
 	}
+	strbuf_finish(&got);
+	strbuf_finish(&want);
+	ptx_module_free(m);
+	arena_finish(&a);
+	free(text);
 	return 0;
 }
