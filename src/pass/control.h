@@ -16,15 +16,14 @@
  *
  * enter: old = atom.add(state, 1). While one is counted the generation cannot change. If old's
  *   generation is not args.gen the launch is already over (a late helper): nothing but the exit
- *   rule. Else total and host are stored into the block. Who found nobody and total still 0 reports
- *   arrived.
+ *   rule. Else total and host are stored into the block.
  *
  * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). Its first warp
- *   alone reads host->seq; at first, and on each change, it reads host->quota, writes
- *   block->quota, then applied_seq, and reports progress (now and then without a change, too). It
- *   leaves when ticket >= total or all quotas are 0: sets relay to 0, then looks at seq once more
- *   and tries to become relay again if it changed (so that a word written while it was leaving is
- *   not lost). A block 0 that loses is a worker.
+ *   alone reads host->seq. A generation's first relay reports arrived. At first, and on each
+ * change, it reads host->quota, writes block->quota, then applied_seq, and reports progress (now
+ * and then without a change, too). It leaves when ticket >= total or all quotas are 0: sets relay
+ * to 0, then looks at seq once more and tries to become relay again if it changed (so that a word
+ *   written while it was leaving is not lost). A block 0 that loses is a worker.
  *
  * worker: with CTL_WAIT_WORD, waits until applied_seq has reached args.seq in this generation. At
  *   each claim: q = quota[%smid]; 0: leaves. 1 to 31: needs a rank, the lowest free bit of
@@ -118,7 +117,7 @@ struct ctl_host {
 	uint32_t pad1[28];
 	uint8_t quota[CTL_MAX_SMS]; /* workers per SM; CTL_NO_QUOTA: no bound */
 	/* device -> host; gen-valued fields say which launch they speak of. */
-	uint32_t arrived;     /* gen + 1, once the first relay or worker ran */
+	uint32_t arrived;     /* gen + 1, once the first relay ran */
 	uint32_t done;        /* gen + 1, when every block has finished and all workers left */
 	uint32_t drained_seq; /* applied_seq when the last worker left with blocks unfinished */
 	uint32_t drains;      /* how often that happened in this launch */

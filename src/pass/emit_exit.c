@@ -176,7 +176,21 @@ static const char relay_begin[] =
 	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n" BLOCK_ADDRESS "ld.param.u64 %hd_d3, " A_HOST ";\n"
 	"mov.u32 %hd_r9, 0;\n" /* no word is 0: the first poll applies it */
 	"mov.u32 %hd_r10, 0;\n"
-	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n";
+	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
+	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
+	"@%hd_p0 bra $hd_poll;\n";
+
+/* The generation's first relay says that the launch has arrived. Workers cannot tell by what they
+ * find in the block whether they are the first: others write it while they look. */
+static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
+				   "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_ARRIVED ";\n"
+				   "ld.param.u32 %hd_r1, " A_GEN ";\n"
+				   "add.u32 %hd_r1, %hd_r1, 1;\n"
+				   "setp.eq.u32 %hd_p1, %hd_r0, %hd_r1;\n"
+				   "@%hd_p1 bra $hd_poll;\n"
+				   "st.volatile.global.u64 [%hd_d3" H_ARRIVED_NS ", %hd_d1;\n"
+				   "membar.sys;\n"
+				   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r1;\n";
 
 static const char relay_apply[] =
 	"$hd_poll:\n"
@@ -272,6 +286,7 @@ static const char relay_end[] = "mov.u32 %hd_r5, 0;\n"
 void pass_emit_relay(struct pass_writer *w, bool guard)
 {
 	pass_put(w, relay_begin);
+	pass_put(w, relay_arrive);
 	pass_put(w, relay_apply);
 	pass_put(w, relay_look);
 	pass_put(w, guard ? relay_all_passed : relay_all_claimed);

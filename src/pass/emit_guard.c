@@ -9,30 +9,17 @@
 #include "pass/emit.h"
 #include "pass/private.h"
 
-static const char take_ticket[] =
-	SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
-		   "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
-		   "@%hd_p1 bra $hd_pass;\n"
-		   "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
-		   "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
-		   "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
-		   "@%hd_p1 bra $hd_store;\n"
-		   "setp.ne.u64 %hd_p1, %hd_d4, 0;\n"
-		   "@%hd_p1 bra $hd_claimed;\n"
-		   "ld.param.u64 %hd_d3, " A_HOST ";\n"
-		   "setp.eq.u64 %hd_p1, %hd_d3, 0;\n"
-		   "@%hd_p1 bra $hd_claimed;\n"
-		   "mov.u64 %hd_d2, %globaltimer;\n"
-		   "st.volatile.global.u64 [%hd_d3" H_ARRIVED_NS ", %hd_d2;\n"
-		   "membar.sys;\n"
-		   "ld.param.u32 %hd_r3, " A_GEN ";\n"
-		   "add.u32 %hd_r3, %hd_r3, 1;\n"
-		   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r3;\n"
-		   "$hd_claimed:\n"
-		   "mov.u32 %hd_k, 1;\n"
-		   "mov.u32 %hd_r6, 1;\n"
-		   "cvt.u32.u64 %hd_r4, %hd_d4;\n"
-		   "mov.u32 %hd_x, %hd_r4;\n";
+static const char take_ticket[] = SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
+					     "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+					     "@%hd_p1 bra $hd_pass;\n"
+					     "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
+					     "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+					     "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+					     "@%hd_p1 bra $hd_store;\n"
+					     "mov.u32 %hd_k, 1;\n"
+					     "mov.u32 %hd_r6, 1;\n"
+					     "cvt.u32.u64 %hd_r4, %hd_d4;\n"
+					     "mov.u32 %hd_x, %hd_r4;\n";
 
 static void emit_slot_address(struct pass_writer *w, struct ptx_sym *overlay)
 {
