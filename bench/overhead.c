@@ -279,7 +279,8 @@ int main(int argc, char **argv)
 {
 	static struct variant v[] = {{0}, {0, 1, true}, {0, 4, true}, {0, 8, true}, {0, 16, true},
 		{1, 1}, {1, 4}, {1, 8}, {1, 16}, {2, 1}, {2, 4}, {2, 8}, {2, 16}, {2, 32},
-		{0, 8, true, true}, {2, 8, false, true}};
+		{0, 8, true, true}, {2, 1, false, true}, {2, 2, false, true}, {2, 4, false, true},
+		{2, 8, false, true}};
 	const char *size = argc > 2 ? argv[2] : "small";
 
 	if (argc < 2) {

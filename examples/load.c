@@ -16,7 +16,8 @@
 
 static int complain(const char *program, const struct load_option *options)
 {
-	fprintf(stderr, "usage: %s [--json] [--ptx FILE] [--toolchain nvcc|clang]\n", program);
+	fprintf(stderr, "usage: %s [--json] [--ptx FILE] [--toolchain nvcc|clang] [--log FILE]\n",
+		program);
 	for (; options->name; options++)
 		fprintf(stderr, "  %s N  %s (%g)\n", options->name, options->help, *options->value);
 	return 3;
@@ -38,6 +39,8 @@ int load_parse(int argc, char **argv, const struct load_option *options, struct 
 			o->ptx = value;
 		else if (value && !strcmp(argv[k], "--toolchain"))
 			o->toolchain = value;
+		else if (value && !strcmp(argv[k], "--log"))
+			o->log = value;
 		else if (!value || !opt->name || (*opt->value = strtod(value, &end)) < 0.0 ||
 			 end == value || *end)
 			return complain(argv[0], options);
@@ -87,6 +90,20 @@ static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
+}
+
+void load_log(const struct ex_options *o, const uint64_t *start_ns, const double *us, size_t count)
+{
+	FILE *f = o->log ? fopen(o->log, "w") : NULL;
+
+	if (!f) {
+		if (o->log)
+			perror(o->log);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		fprintf(f, "%llu %.1f\n", (unsigned long long)start_ns[i], us[i]);
+	fclose(f);
 }
 
 void load_report(const struct ex_options *o, double *us, size_t count, double kernel_us)

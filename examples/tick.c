@@ -41,20 +41,23 @@ int main(int argc, char **argv)
 		      : "tick: ready\n");
 	fflush(stdout);
 	double *us = ex_alloc((size_t)count * sizeof(*us));
+	uint64_t *at = ex_alloc((size_t)count * sizeof(*at));
 	uint64_t next = ex_now_ns() + (uint64_t)(wait_ms * 1.0e6);
 	for (size_t k = 0; k < (size_t)count; k++) {
 		ex_sleep_until(next);
-		uint64_t start = ex_now_ns();
+		at[k] = ex_now_ns();
 		if (exd_launch(&w) || exd_wait())
 			return 1;
-		us[k] = (double)(ex_now_ns() - start) / 1000.0;
+		us[k] = (double)(ex_now_ns() - at[k]) / 1000.0;
 		next += (uint64_t)(every_us * 1000.0);
 		if (next < ex_now_ns())
 			next = ex_now_ns();
 	}
 	if (exd_kernel_ns(&kernel_ns))
 		return 1;
+	load_log(&o, at, us, (size_t)count);
 	load_report(&o, us, (size_t)count, kernel_ns / 1000.0);
+	free(at);
 	free(us);
 	exd_close();
 	return 0;

@@ -24,6 +24,7 @@ void config_defaults(struct hd_config *c)
 		.opaque_limit = 4,
 		.max_tenants = 1024,
 		.min_managed_ns = 100000,
+		.spin_ns = HD_SPIN_AUTO,
 		.group = "heddle",
 	};
 }
@@ -96,6 +97,12 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 		return set_number(&c->min_managed_ns, value, 4000000, 1000);
 	if (strcmp(key, "linger_max_us") == 0)
 		return set_number(&c->linger_max_ns, value, 1000000, 1000);
+	if (strcmp(key, "spin_us") == 0 && strcmp(value, "auto") == 0) {
+		c->spin_ns = HD_SPIN_AUTO;
+		return 0;
+	}
+	if (strcmp(key, "spin_us") == 0)
+		return set_number(&c->spin_ns, value, 10000000, 1000);
 	if (strcmp(key, "grace_us") == 0)
 		return set_number(&c->grace_ns, value, 10000000, 1000);
 	if (strcmp(key, "socket") == 0)

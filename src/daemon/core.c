@@ -295,3 +295,14 @@ bool hd_in_handover(const struct hd *d)
 	}
 	return false;
 }
+
+bool hd_may_preempt(const struct hd *d)
+{
+	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		for (const struct hd_tenant *t = dev->tenants; t && !dev->is_cpu; t = t->next) {
+			if (t->priority != dev->tenants->priority)
+				return true;
+		}
+	}
+	return false;
+}

@@ -14,12 +14,15 @@
 #include <sys/socket.h>
 
 #define HD_HANDOVERS 1000u
+#define HD_SPIN_AUTO UINT64_MAX
 
 struct hd_config {
 	const struct sched_policy *policy;
 	bool mps, temporal, within_srt;
 	uint32_t extra_sms, opaque_limit, max_tenants;
 	uint64_t min_managed_ns, linger_max_ns, grace_ns;
+	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;
+			     HD_SPIN_AUTO: where waking turns out to be slow */
 	char socket[108], group[64], privileged_group[64], mps_pipe[108];
 	char events[4096];
 };
@@ -101,6 +104,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t);
 uint64_t hd_run(struct hd *d);
 /* A launch is on its way out, so that looking without sleeping may pay. */
 bool hd_in_handover(const struct hd *d);
+/* Tenants of different priorities share a device: the next launch of one may preempt the other. */
+bool hd_may_preempt(const struct hd *d);
 
 /* ---- pages.c ---- */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);

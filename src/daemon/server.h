@@ -39,6 +39,8 @@ struct server {
 	int epoll, lock;
 	bool activated; /* the socket is the service manager's: not ours to remove */
 	bool stop, may_spin;
+	uint64_t event_ns; /* when somebody last had something to say */
+	uint64_t wake_ns;  /* from a tenant's kick to this process awake: the longest of late */
 	pid_t mps;
 };
 

@@ -29,6 +29,7 @@ void shim_kick(void)
 {
 	uint64_t one = 1;
 
+	__atomic_store_n(&shim.page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
 	if (write(shim.kick_fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
 }

@@ -41,7 +41,8 @@ struct form {
 		double pace[KERNEL_CHUNKS]; /* ns a block at 2^i blocks a claim; 0: not tried */
 		uint64_t grid_ns;           /* a launch of total_seen blocks */
 		uint64_t total_seen;
-		uint32_t skipped; /* launches since the last measured one */
+		uint32_t skipped;  /* launches since the last measured one */
+		uint32_t patience; /* how many to skip while it keeps being too short */
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;
 };

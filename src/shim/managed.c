@@ -14,11 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POOL_BLOCKS     64
-#define LATENCY_NS      16000 /* what one claim of a worker may take */
-#define REMEASURE_EVERY 64
-#define KICK_AFTER      64 /* closed slots that wait for the daemon to free them */
-#define ALONE_NS        1000000
+#define POOL_BLOCKS 64
+#define LATENCY_NS  30000 /* what one claim of a worker may take */
+/* Launches of a kernel that was too short until it is measured again; doubles each time. */
+#define REMEASURE_MIN 64
+#define REMEASURE_MAX 8192
+#define WORTH         1.01 /* how much slower the smaller claim may be: it is the quicker to leave */
+#define SPELL_NS      1000000
+#define KICK_AFTER    64 /* closed slots that wait for the daemon to free them */
+#define ALONE_NS      1000000
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
@@ -189,9 +193,16 @@ static uint32_t choose_chunk(const struct form_shape *s, uint64_t workers)
 	if (tried < KERNEL_CHUNKS && best * (double)workers * (double)(1u << tried) <= LATENCY_NS)
 		return 1u << tried;
 	for (unsigned i = 0; i < tried; i++)
-		if (s->pace[i] <= best * 1.005)
+		if (s->pace[i] <= best * WORTH)
 			return 1u << i;
 	return 1;
+}
+
+/* Not worth managing, as far as is known. */
+static bool is_short(const struct form_shape *s, uint64_t total)
+{
+	return s->total_seen && (double)s->grid_ns * (double)total / (double)s->total_seen <
+					(double)shim.welcome.min_managed_ns;
 }
 
 /* How long it took, for the next launch of this shape. Only what was never held or preempted
@@ -209,6 +220,25 @@ static void learn(struct managed *m)
 	s->total_seen = m->total;
 	learn_pace(s, m, (double)(to - from) / (double)m->total);
 	s->skipped = 0;
+	if (is_short(s, m->total))
+		s->patience = MIN(MAX(s->patience * 2, REMEASURE_MIN), REMEASURE_MAX);
+	else
+		s->patience = 0;
+	pthread_mutex_unlock(&m->form->lock);
+}
+
+/* Launches that never end undisturbed teach by what they did until they were first preempted. Short
+ * spells would mostly show how long leaving takes. */
+static void learn_spell(struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+	uint64_t from = h->arrived_ns, to = h->drained_ns, ran = h->finished;
+
+	if (m->guard || m->drains || m->args.seq || slot_of(m)->preemptions != 1 || !from || !ran ||
+		to < from + SPELL_NS)
+		return;
+	pthread_mutex_lock(&m->form->lock);
+	learn_pace(m->shape, m, (double)(to - from) / (double)ran);
 	pthread_mutex_unlock(&m->form->lock);
 }
 
@@ -408,9 +438,8 @@ static bool plan(struct form *f, const struct launch *l, uint64_t total, struct 
 	p->per_sm = s->per_sm;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && s->total_seen &&
-		s->grid_ns * 1.0 * total / s->total_seen < shim.welcome.min_managed_ns)
-		ok = s->skipped++ >= REMEASURE_EVERY;
+	if (ok && is_short(s, total))
+		ok = s->skipped++ >= MAX(s->patience, REMEASURE_MIN);
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
 		p->chunk = choose_chunk(s, MIN(total, fits));
@@ -636,6 +665,8 @@ uint64_t managed_resume(void)
 			next = MIN(next, now - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS);
 		if (!is_granted(w) || !wants_round(m, &drains, &grow))
 			continue;
+		if (drains == 1)
+			learn_spell(m);
 		m->drains = drains;
 		m->grow = grow;
 		m->resuming = true;

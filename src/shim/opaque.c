@@ -117,8 +117,11 @@ void opaque_begin(struct stream *s, bool *ret_counted)
 	stream_use(s);
 	if (__builtin_expect(must_wait(), 0))
 		wait_turn();
-	__atomic_fetch_add(&p->opaque_submitted, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&p->opaque_submitted, 1, __ATOMIC_RELEASE);
 	*ret_counted = true;
+	/* Told ahead of the launch: the hand-over goes on while the driver is at work. */
+	if (__atomic_load_n(&p->watch, __ATOMIC_ACQUIRE))
+		shim_kick();
 }
 
 void opaque_end(struct stream *s, bool counted, CUresult r)
@@ -136,13 +139,11 @@ void opaque_end(struct stream *s, bool counted, CUresult r)
 	if (watched) {
 		bool ok;
 
-		__atomic_store_n(&p->last_submit_ns, shim_now_ns(), __ATOMIC_RELAXED);
 		pthread_mutex_lock(&lock);
 		ok = follow(s->handle, 1);
 		pthread_mutex_unlock(&lock);
 		if (!ok)
 			watched = false;
-		shim_kick();
 		agent_poke();
 	}
 	if (!watched) {

@@ -76,7 +76,7 @@ struct wire_page {
 	uint32_t opaque_completed; /* as far as known; only kept current while watch is set */
 	uint32_t opaque_waiting; /* threads now waiting in a launch because of hold or the limit */
 	uint32_t managed_native; /* launches that went plain for want of a slot, channel or image */
-	uint64_t last_submit_ns;
+	uint64_t kick_ns;        /* CLOCK_MONOTONIC of the last kick */
 	uint32_t pad3[26];
 	struct wire_slot slots[WIRE_SLOTS];
 };
