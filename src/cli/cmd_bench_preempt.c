@@ -403,13 +403,18 @@ static int bench_spatial(struct bench *b)
 {
 	bool mps = b->device !=
 		   DEV_CPU; /* without it tenants take turns: all preemption is temporal */
+	/* Trivial kernels are so short that they would not be managed. */
 	struct stage_spec specs[3] = {{.name = "original", .device = b->device, .mps = mps},
 		{.name = "temporal",
 			.device = b->device,
 			.managed = true,
 			.mps = mps,
-			.option = "--temporal"},
-		{.name = "spatial", .device = b->device, .managed = true, .mps = mps}};
+			.options = {"--set", "min_managed_us=1", "--temporal"}},
+		{.name = "spatial",
+			.device = b->device,
+			.managed = true,
+			.mps = mps,
+			.options = {"--set", "min_managed_us=1"}}};
 	double *total = ARENA_ARRAY(&b->arena, double, 3 * PROGRAMS * PROGRAMS);
 	double sums[3] = {0};
 	unsigned n = 0;

@@ -138,8 +138,8 @@ static int heddled_start(struct stage *s)
 	argv[n++] = (char *)(s->spec.policy ? s->spec.policy : "hpf");
 	argv[n++] = "--mps";
 	argv[n++] = s->spec.mps ? "on" : "off";
-	if (s->spec.option)
-		argv[n++] = (char *)s->spec.option;
+	for (unsigned i = 0; i < ARRAY_LEN(s->spec.options) && s->spec.options[i]; i++)
+		argv[n++] = (char *)s->spec.options[i];
 	argv[n] = NULL;
 	r = child_start(argv, NULL, err, &s->daemon);
 	if (r)

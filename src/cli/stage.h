@@ -17,9 +17,9 @@ struct stage_spec {
 	enum dev_kind device; /* DEV_CPU or DEV_CUDA */
 	bool managed;         /* under heddle; else as the programs are */
 	bool mps;
-	bool mps_priorities; /* the vendor's client priorities, unmanaged */
-	const char *policy;  /* heddled's; NULL: hpf */
-	const char *option;  /* one more option for heddled; NULL: none */
+	bool mps_priorities;    /* the vendor's client priorities, unmanaged */
+	const char *policy;     /* heddled's; NULL: hpf */
+	const char *options[4]; /* more of heddled's; NULL ends them */
 };
 
 struct stage {

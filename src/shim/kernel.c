@@ -233,7 +233,7 @@ struct kernel *kernel_of(void *handle)
 
 /* ---- forms ---- */
 
-static void apply(struct kernel *k, struct form *f)
+static void apply(struct kernel *k, const struct form *f)
 {
 	for (int i = 0; i < KERNEL_ATTRIBUTES; i++) {
 		if (k->attr_set[i] && cu.cuFuncSetAttribute(f->fn, (CUfunction_attribute)i,
@@ -266,7 +266,8 @@ static void make_form(struct kernel *k)
 		struct shim_inside in;
 
 		shim_enter(&in);
-		apply(k, f);
+		for (const struct form *g = f; g; g = g->other)
+			apply(k, g);
 		shim_leave(&in);
 	}
 	pthread_cond_broadcast(&kernel_done);
@@ -340,6 +341,11 @@ struct form *kernel_form(struct kernel *k)
 	return state == KERNEL_READY ? k->form : NULL;
 }
 
+static struct form *ready_form(struct kernel *k)
+{
+	return atomic_load(&k->state) == KERNEL_READY ? k->form : NULL;
+}
+
 void kernel_attribute(void *handle, int attr, int value)
 {
 	struct kernel *k = kernel_of(handle);
@@ -349,13 +355,12 @@ void kernel_attribute(void *handle, int attr, int value)
 	pthread_mutex_lock(&kernel_lock);
 	k->attr_set[attr] = true;
 	k->attr[attr] = value;
-	if (atomic_load(&k->state) == KERNEL_READY) {
-		if (cu.cuFuncSetAttribute(k->form->fn, (CUfunction_attribute)attr, value) !=
-			CUDA_SUCCESS)
+	for (struct form *f = ready_form(k); f; f = f->other) {
+		if (cu.cuFuncSetAttribute(f->fn, (CUfunction_attribute)attr, value) != CUDA_SUCCESS)
 			atomic_store(&k->state, KERNEL_PLAIN);
-		pthread_mutex_lock(&k->form->lock);
-		k->form->n_shapes = 0;
-		pthread_mutex_unlock(&k->form->lock);
+		pthread_mutex_lock(&f->lock);
+		f->n_shapes = 0;
+		pthread_mutex_unlock(&f->lock);
 	}
 	pthread_mutex_unlock(&kernel_lock);
 }
@@ -369,7 +374,7 @@ void kernel_cache_config(void *handle, CUfunc_cache config)
 	pthread_mutex_lock(&kernel_lock);
 	k->cache_set = true;
 	k->cache = config;
-	if (atomic_load(&k->state) == KERNEL_READY)
-		cu.cuFuncSetCacheConfig(k->form->fn, config);
+	for (struct form *f = ready_form(k); f; f = f->other)
+		cu.cuFuncSetCacheConfig(f->fn, config);
 	pthread_mutex_unlock(&kernel_lock);
 }

@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "pass/pass.h"
 #include "shim/map.h"
+#include "shim/pace.h"
 #include "shim/shim.h"
 
 /* PTX of one module, shared by those who need it. */
@@ -27,9 +28,10 @@ enum kernel_state {
 };
 
 #define KERNEL_SHAPES 8
-#define KERNEL_CHUNKS 6
 /* A preemptible form, loaded in the shim's context. */
 struct form {
+	struct form *other; /* the same within fewer registers, so that more blocks fit on an SM,
+			       with some of them spilled: which is faster is measured; or NULL */
 	CUmodule mod;
 	CUfunction fn;
 	struct pass_kernel_info info;
@@ -38,11 +40,7 @@ struct form {
 	pthread_mutex_t lock;
 	struct form_shape {                       /* launches of one block size and shared memory */
 		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
-		double pace[KERNEL_CHUNKS]; /* ns a block at 2^i blocks a claim; 0: not tried */
-		uint64_t grid_ns;           /* a launch of total_seen blocks */
-		uint64_t total_seen;
-		uint32_t skipped;  /* launches since the last measured one */
-		uint32_t patience; /* how many to skip while it keeps being too short */
+		struct pace pace;
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;
 };
@@ -87,7 +85,7 @@ void code_put(struct code *c);
 /* Makes k's form: parse, rewrite, compile, load. In the background thread. 0 or negative errno with
  * *ret_why. (rewrite.c) */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
-void rewrite_unload(struct form *f);
+void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
 /* References to the original module's variables become their addresses. (globals.c) */
 int globals_bake(

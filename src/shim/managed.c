@@ -16,13 +16,9 @@
 
 #define POOL_BLOCKS 64
 #define LATENCY_NS  30000 /* what one claim of a worker may take */
-/* Launches of a kernel that was too short until it is measured again; doubles each time. */
-#define REMEASURE_MIN 64
-#define REMEASURE_MAX 8192
-#define WORTH         1.01 /* how much slower the smaller claim may be: it is the quicker to leave */
-#define SPELL_NS      1000000
-#define KICK_AFTER    64 /* closed slots that wait for the daemon to free them */
-#define ALONE_NS      1000000
+#define SPELL_NS    1000000
+#define KICK_AFTER  64 /* closed slots that wait for the daemon to free them */
+#define ALONE_NS    1000000
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
@@ -169,61 +165,18 @@ static bool is_done(const struct managed *m)
 	return __atomic_load_n(&slot_of(m)->host.done, __ATOMIC_ACQUIRE) == m->args.gen + 1;
 }
 
-/* The pace of claims of this size: the best seen, forgotten slowly, so that one disturbed launch
- * does not decide. */
-static void learn_pace(struct form_shape *s, const struct managed *m, double pace)
-{
-	unsigned i = (unsigned)__builtin_ctz(m->args.chunk);
-
-	if (i < KERNEL_CHUNKS)
-		s->pace[i] = s->pace[i] > 0 ? MIN(pace, s->pace[i] * 1.02) : pace;
-}
-
-/* Blocks a claim, as a power of two: sizes whose claims stay under LATENCY_NS are tried one after
- * the other, then the smallest is taken that is as fast as the fastest. */
-static uint32_t choose_chunk(const struct form_shape *s, uint64_t workers)
-{
-	double best = s->pace[0];
-	unsigned tried = 1;
-
-	if (best <= 0)
-		return 1;
-	for (; tried < KERNEL_CHUNKS && s->pace[tried] > 0; tried++)
-		best = MIN(best, s->pace[tried]);
-	if (tried < KERNEL_CHUNKS && best * (double)workers * (double)(1u << tried) <= LATENCY_NS)
-		return 1u << tried;
-	for (unsigned i = 0; i < tried; i++)
-		if (s->pace[i] <= best * WORTH)
-			return 1u << i;
-	return 1;
-}
-
-/* Not worth managing, as far as is known. */
-static bool is_short(const struct form_shape *s, uint64_t total)
-{
-	return s->total_seen && (double)s->grid_ns * (double)total / (double)s->total_seen <
-					(double)shim.welcome.min_managed_ns;
-}
-
 /* How long it took, for the next launch of this shape. Only what was never held or preempted
  * tells. */
 static void learn(struct managed *m)
 {
 	const struct ctl_host *h = &slot_of(m)->host;
 	uint64_t from = h->arrived_ns, to = h->done_ns;
-	struct form_shape *s = m->shape;
 
 	if (m->guard || slot_of(m)->preemptions || m->args.seq || !from || to <= from)
 		return;
 	pthread_mutex_lock(&m->form->lock);
-	s->grid_ns = to - from;
-	s->total_seen = m->total;
-	learn_pace(s, m, (double)(to - from) / (double)m->total);
-	s->skipped = 0;
-	if (is_short(s, m->total))
-		s->patience = MIN(MAX(s->patience * 2, REMEASURE_MIN), REMEASURE_MAX);
-	else
-		s->patience = 0;
+	pace_learn(
+		&m->shape->pace, m->args.chunk, to - from, m->total, shim.welcome.min_managed_ns);
 	pthread_mutex_unlock(&m->form->lock);
 }
 
@@ -238,7 +191,7 @@ static void learn_spell(struct managed *m)
 		to < from + SPELL_NS)
 		return;
 	pthread_mutex_lock(&m->form->lock);
-	learn_pace(m->shape, m, (double)(to - from) / (double)ran);
+	pace_learn_spell(&m->shape->pace, m->args.chunk, to - from, ran);
 	pthread_mutex_unlock(&m->form->lock);
 }
 
@@ -418,6 +371,29 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	return s;
 }
 
+/* A kernel may have two forms (rewrite.c); measured launches choose between them. */
+static struct form *pick_form(struct form *f, const struct launch *l, uint64_t total)
+{
+	struct pace pace[2];
+	uint64_t workers[2];
+
+	if (!f->other)
+		return f;
+	for (unsigned i = 0; i < 2; i++) {
+		struct form *g = i ? f->other : f;
+		struct form_shape *s;
+
+		pthread_mutex_lock(&g->lock);
+		s = shape_of(g, l);
+		pace[i] = s->pace;
+		workers[i] = MIN(total, (uint64_t)s->per_sm * shim.n_sms);
+		pthread_mutex_unlock(&g->lock);
+	}
+	return workers[1] && pace_prefers_second(&pace[0], workers[0], &pace[1], workers[1])
+		       ? f->other
+		       : f;
+}
+
 struct plan {
 	struct form_shape *shape;
 	uint32_t per_sm, workers, chunk, flags, shrink;
@@ -429,6 +405,7 @@ static bool plan(struct form *f, const struct launch *l, uint64_t total, struct 
 	bool guard = f->info.tier == PASS_GUARD, ok;
 	struct form_shape *s;
 	uint64_t fits;
+	bool settled;
 
 	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
 	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
@@ -438,11 +415,11 @@ static bool plan(struct form *f, const struct launch *l, uint64_t total, struct 
 	p->per_sm = s->per_sm;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && is_short(s, total))
-		ok = s->skipped++ >= MAX(s->patience, REMEASURE_MIN);
+	if (ok && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
+		ok = pace_remeasures(&s->pace);
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
-		p->chunk = choose_chunk(s, MIN(total, fits));
+		p->chunk = pace_chunk(&s->pace, MIN(total, fits), &settled);
 	pthread_mutex_unlock(&f->lock);
 	/* Blocks that may wait for each other, and could natively all be there at once. */
 	if (!ok || (f->info.rising_order && total <= fits) || fits < 2 ||
@@ -555,6 +532,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	pthread_mutex_lock(&lock);
 	reap(4);
 	pthread_mutex_unlock(&lock);
+	f = pick_form(f, l, total);
 	if (!plan(f, l, total, &p))
 		return false;
 	s = stream_of(l->stream);

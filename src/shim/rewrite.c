@@ -325,7 +325,8 @@ static void form_free(struct form *f)
 }
 
 /* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM. The same
- * form within the kernel's own registers is better, as long as nothing is spilled for it. */
+ * form within the kernel's own registers is better when nothing is spilled for it. Else it depends
+ * on what is spilled: both are kept. */
 static struct form *bounded(const struct kernel *k, const struct code *c, struct form *f)
 {
 	const uint32_t step = 8; /* registers are given out in eights a thread */
@@ -336,11 +337,15 @@ static struct form *bounded(const struct kernel *k, const struct code *c, struct
 
 	if (!plain || round_up(f->regs, step) <= bound || obtain(k, c, bound, &other, &why) < 0)
 		return f;
-	if (other->local <= f->local && other->regs <= bound) {
+	if (other->regs > bound) {
+		form_free(other);
+		return f;
+	}
+	if (other->local <= f->local) {
 		form_free(f);
 		return other;
 	}
-	form_free(other);
+	f->other = other;
 	return f;
 }
 
@@ -359,7 +364,10 @@ void rewrite_unload(struct form *f)
 	struct shim_inside in;
 
 	/* The record of its last launches may still be read: only the code goes. */
-	if (shim.ctx && shim_enter(&in) == CUDA_SUCCESS)
+	if (shim.ctx && shim_enter(&in) == CUDA_SUCCESS) {
 		cu.cuModuleUnload(f->mod);
+		if (f->other)
+			cu.cuModuleUnload(f->other->mod);
+	}
 	shim_leave(&in);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What is known of a form's speed, for launches of one block size and shared memory, and what
+ * follows from it: how many blocks a claim, which of two forms, whether to manage at all. Pure: no
+ * locks, no clock, no driver. */
+#ifndef HEDDLE_SHIM_PACE_H
+#define HEDDLE_SHIM_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PACE_CHUNKS 6
+struct pace {
+	double ns[PACE_CHUNKS]; /* a block of the grid, at 2^i blocks a claim; 0: not tried */
+	uint64_t grid_ns;       /* a launch of total_seen blocks */
+	uint64_t total_seen;
+	uint32_t launches; /* that taught something */
+	uint32_t skipped;  /* launches since the last measured one */
+	uint32_t patience; /* how many to skip while it keeps being too short */
+};
+
+/* A launch of `total` blocks took so long, undisturbed. min_ns: shorter ones are not managed. */
+void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total, uint64_t min_ns);
+/* The first `ran` blocks of a launch took so long. */
+void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t ran);
+/* Blocks a claim for `workers` workers. *ret_settled: it is known to be best; else it is a try. */
+uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled);
+/* Whether to launch the second form of a kernel rather than the first: while it is tried, and when
+ * it is the faster. */
+bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
+	const struct pace *second, uint64_t second_workers);
+/* Not worth managing, as far as is known. */
+bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);
+/* A short one comes: whether it is time to measure it again. */
+bool pace_remeasures(struct pace *p);
+
+#endif

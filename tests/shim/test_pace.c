@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Claims and forms, chosen by what launches took: every test is a made-up device that says how long
+ * a block takes at each size of a claim, and looks at what the launches settle on. */
+#include "shim/pace.h"
+#include "unit.h"
+
+#define MIN_NS 100000
+
+/* ns a block of the grid, at 1, 2, 4 … blocks a claim. */
+struct device {
+	double ns[PACE_CHUNKS];
+	uint64_t workers, total;
+};
+
+static uint32_t launch(const struct device *d, struct pace *p, bool *ret_settled)
+{
+	uint32_t chunk = pace_chunk(p, d->workers, ret_settled);
+
+	pace_learn(p, chunk, (uint64_t)(d->ns[__builtin_ctz(chunk)] * (double)d->total), d->total,
+		MIN_NS);
+	return chunk;
+}
+
+static uint32_t settle(const struct device *d, unsigned *ret_launches)
+{
+	struct pace p = {0};
+	bool settled = false;
+	uint32_t chunk = 0;
+
+	for (*ret_launches = 0; *ret_launches < 20 && !settled; ++*ret_launches)
+		chunk = launch(d, &p, &settled);
+	assert_true(settled);
+	return chunk;
+}
+
+static void short_blocks_take_large_claims(void **state)
+{
+	const struct device d = {{2, 1.5, 1.2, 1.1, 1.05, 1.0}, 1000, 1000000};
+	unsigned launches;
+
+	/* 16 blocks of 1.05 us are 17 us, 32 are 32. */
+	assert_int_equal(settle(&d, &launches), 16);
+	assert_int_equal(launches, 6);
+}
+
+static void long_blocks_are_claimed_one_by_one(void **state)
+{
+	const struct device d = {{20, 10, 5, 2, 1, 1}, 1000, 1000000};
+	unsigned launches;
+
+	assert_int_equal(settle(&d, &launches), 1);
+	assert_int_equal(launches, 2);
+}
+
+static void small_gains_are_not_worth_it(void **state)
+{
+	const struct device d = {{5, 4, 3.99, 3.98, 3.97, 3.96}, 1000, 1000000};
+	unsigned launches;
+
+	assert_int_equal(settle(&d, &launches), 2);
+}
+
+/* One launch that something disturbed is made good by later ones. */
+static void disturbance_is_forgotten(void **state)
+{
+	const struct device d = {{5, 4, 3, 3.4, 3.4, 3.4}, 1000, 1000000};
+	struct pace p = {0};
+	bool settled;
+
+	launch(&d, &p, &settled);
+	launch(&d, &p, &settled);
+	assert_int_equal(pace_chunk(&p, d.workers, &settled), 4);
+	pace_learn(&p, 4, (uint64_t)(3.5 * (double)d.total), d.total, MIN_NS);
+	for (unsigned i = 0; i < 200; i++)
+		launch(&d, &p, &settled);
+	assert_int_equal(launch(&d, &p, &settled), 4);
+}
+
+static void spells_teach_too(void **state)
+{
+	struct pace p = {0};
+	bool settled;
+
+	pace_learn_spell(&p, 1, 1000000, 1000000);
+	assert_int_equal(pace_chunk(&p, 1000, &settled), 2);
+	assert_false(settled);
+	assert_false(pace_is_short(&p, 10, MIN_NS)); /* of the grid's length it says nothing */
+}
+
+static void second_form(
+	const struct device *one, const struct device *two, bool second_wins, unsigned at_most)
+{
+	struct pace p[2] = {{{0}}};
+	unsigned tries = 0;
+	bool settled;
+
+	for (unsigned i = 0; i < 40; i++) {
+		bool second = pace_prefers_second(&p[0], one->workers, &p[1], two->workers);
+
+		tries += second;
+		launch(second ? two : one, &p[second], &settled);
+	}
+	assert_int_equal(
+		pace_prefers_second(&p[0], one->workers, &p[1], two->workers), second_wins);
+	if (!second_wins)
+		assert_in_range(tries, 1, at_most);
+}
+
+static void the_faster_form_wins(void **state)
+{
+	const struct device fast = {{12, 11, 11, 11, 11, 11}, 1000, 100000};
+	const struct device slow = {{13, 12, 12, 12, 12, 12}, 800, 100000};
+	const struct device awful = {{24, 23, 22, 21, 20, 19}, 1000, 100000};
+
+	second_form(&slow, &fast, true, 0);
+	second_form(&fast, &slow, false, 2);
+	second_form(&fast, &awful, false, 1);
+}
+
+static void short_grids_are_measured_less_and_less(void **state)
+{
+	struct pace p = {0};
+	unsigned measured = 0;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		if (pace_is_short(&p, 100, MIN_NS) && !pace_remeasures(&p))
+			continue;
+		pace_learn(&p, 1, 20000, 100, MIN_NS);
+		measured++;
+	}
+	assert_in_range(measured, 8, 10);
+	pace_learn(&p, 1, 200000, 100, MIN_NS);
+	assert_false(pace_is_short(&p, 100, MIN_NS));
+	assert_true(pace_is_short(&p, 40, MIN_NS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(short_blocks_take_large_claims),
+		cmocka_unit_test(long_blocks_are_claimed_one_by_one),
+		cmocka_unit_test(small_gains_are_not_worth_it),
+		cmocka_unit_test(disturbance_is_forgotten),
+		cmocka_unit_test(spells_teach_too),
+		cmocka_unit_test(the_faster_form_wins),
+		cmocka_unit_test(short_grids_are_measured_less_and_less),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
