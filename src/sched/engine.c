@@ -203,7 +203,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	l->k.remaining_ns = l->k.predicted_ns;
 	if (info->running) {
 		l->told = l->arrived = true;
-		l->allowed = l->reserved = s->all;
+		l->allowed = s->all; /* what it needs of that is reserved as for any other */
 	}
 	insert(t, l);
 	s->stats.launches++;

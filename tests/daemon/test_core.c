@@ -391,6 +391,33 @@ static void spatial_gives_back(void **state)
 	hd_destroy(d);
 }
 
+/* One that was there before anybody looked takes no more of the device than others would. */
+static void spatial_seen_late(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+
+	hd_run(d);
+	arrive(l);
+	hd_run(d);
+	high.page->watch = 0; /* no kick yet */
+	h = submit(d, &high, 1, 3);
+	high.page->watch = 1;
+	arrive(h);
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(allowed(h), 4);
+	assert_int_equal(allowed(l), 2);
+	assert_int_equal(l->preemptions, 1);
+	finish(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 /* A launch that came and went while nobody looked teaches its duration. */
 static void learns_from_closed(void **state)
 {
@@ -532,6 +559,7 @@ int main(void)
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),
+		cmocka_unit_test(spatial_seen_late),
 		cmocka_unit_test(learns_from_closed),
 		cmocka_unit_test(hostile_page),
 		cmocka_unit_test(limits_and_devices),
