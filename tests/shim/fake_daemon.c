@@ -58,6 +58,7 @@ struct known {
 	uint64_t id;
 	uint32_t drains, launches;
 	uint64_t until_ns; /* of the next word */
+	uint64_t finished, patience;
 };
 
 struct tenant {
@@ -101,8 +102,13 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 	store(&w->host.seq, load(&w->host.seq) + 1);
 	k->running = run;
-	/* It must get on: more time to run than a round of workers needs to begin. */
-	k->until_ns = now_ns() + rnd(run ? 6000000 : 1000000);
+	/* It must get on: more time to run than a round of workers needs to begin, and the more the
+	 * longer it stands still (a machine that is busy with other things). */
+	if (!run) {
+		k->patience = w->host.finished == k->finished ? MIN(k->patience + 1, 6) : 0;
+		k->finished = w->host.finished;
+	}
+	k->until_ns = now_ns() + rnd(run ? 6000000 << k->patience : 1000000);
 	if (run) {
 		store(&w->granted, 1);
 		granted++;
