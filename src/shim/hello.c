@@ -174,6 +174,7 @@ static void prepare_device(void)
 	if (cu.cuCtxGetStreamPriorityRange)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
 	shim.low_priority = least;
+	shim.top_priority = greatest;
 	shim.is_low = shim.welcome.priority <= 0;
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
 		!cu.cuStreamWaitValue32 || !shim.n_sms)

@@ -397,6 +397,7 @@ static struct form *pick_form(struct form *f, const struct launch *l, uint64_t t
 struct plan {
 	struct form_shape *shape;
 	uint32_t per_sm, workers, chunk, flags, shrink;
+	uint32_t rank; /* among the launches of the program: higher goes first */
 };
 
 /* Whether and how to manage a launch of this shape. */
@@ -433,6 +434,22 @@ static bool plan(struct form *f, const struct launch *l, uint64_t total, struct 
 
 /* ---- the launch ---- */
 
+/* How far a launch goes before others of its program: what its stream, or it itself, asks for. One
+ * that may wait for other work must not keep that from running: it asks for nothing. */
+static uint32_t rank_of(const struct launch *l, const struct stream *s, const struct form *f)
+{
+	const CUlaunchConfig *c = l->config;
+	int priority = s->priority;
+
+	for (unsigned i = 0; c && i < c->numAttrs; i++) {
+		if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+			priority = c->attrs[i].value.priority;
+	}
+	if (f->info.rising_order)
+		return 0;
+	return (uint32_t)-MIN(MAX(priority, shim.top_priority), 0);
+}
+
 static void fill_slot(struct managed *m, const struct launch *l, const struct kernel *k,
 	const struct plan *p, bool held)
 {
@@ -452,7 +469,7 @@ static void fill_slot(struct managed *m, const struct launch *l, const struct ke
 	w->regs = m->form->regs;
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
-	w->priority = 0;
+	w->priority = p->rank;
 	w->tier = m->form->info.tier;
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
@@ -514,6 +531,17 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 	return true;
 }
 
+/* Has the program launched anything that ranks lower? */
+static bool goes_first(uint32_t rank)
+{
+	static _Atomic uint32_t lowest = UINT32_MAX;
+	uint32_t seen = atomic_load_explicit(&lowest, memory_order_relaxed);
+
+	while (rank < seen && !atomic_compare_exchange_weak(&lowest, &seen, rank))
+		;
+	return rank > seen;
+}
+
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret)
 {
 	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
@@ -540,6 +568,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
 		return false;
 	}
+	p.rank = rank_of(l, s, f);
 	pthread_mutex_lock(&s->lock);
 	m = give_block(s) ? take_slot(s) : NULL;
 	ok = m && !fence_active(); /* asked again, now that we count as outstanding */
@@ -560,8 +589,9 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	pthread_mutex_unlock(&lock);
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
 	/* One that begins held kicks in any case: it may have been released meanwhile, and nobody
-	 * would look. */
-	if (m->args.seq || __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+	 * would look. So does one that goes before others of its program. */
+	if (m->args.seq || goes_first(p.rank) ||
+		__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
 		shim_kick();
 	return true;
 }

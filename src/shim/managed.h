@@ -11,6 +11,7 @@
 /* ---- streams (stream.c) ---- */
 struct stream {
 	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where it was */
+	int priority;    /* the program's; smaller goes first, as CUDA has it */
 	bool destroyed;
 	_Atomic bool used;            /* had work of any kind that we know of */
 	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */

@@ -58,6 +58,7 @@ struct shim {
 	CUstream helper;
 	int low_priority; /* for streams of a tenant of low priority */
 	bool is_low;
+	int top_priority; /* the most urgent that the device knows: 0 or less */
 	unsigned connections;
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */

@@ -93,15 +93,17 @@ static CUstream resolve(CUstream s, bool per_thread)
 	return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-static void created(CUresult r, CUstream *stream)
+static void created(CUresult r, CUstream *stream, int priority)
 {
 	struct stream *s;
 
 	if (r != CUDA_SUCCESS || !shim_maybe())
 		return;
 	s = new_stream(*stream);
-	if (s)
-		map_put(&streams, *stream, s);
+	if (!s)
+		return;
+	s->priority = priority;
+	map_put(&streams, *stream, s);
 }
 
 SHIM_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
@@ -115,7 +117,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 		r = cu.cuStreamCreateWithPriority(stream, flags, shim.low_priority);
 	else
 		r = cu.cuStreamCreate(stream, flags);
-	created(r, stream);
+	created(r, stream, 0);
 	return r;
 }
 
@@ -127,7 +129,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	SHIM_NEED(cuStreamCreateWithPriority);
 	r = cu.cuStreamCreateWithPriority(
 		stream, flags, shim.is_low ? shim.low_priority : priority);
-	created(r, stream);
+	created(r, stream, priority);
 	return r;
 }
 

@@ -61,7 +61,8 @@ struct wire_page {
 	uint32_t pad1[24];
 	/* daemon -> tenant */
 	/* 1: kick on every submit and at each change of opaque work. Look after publishing the
-	 * slot. A launch that begins held kicks in any case: the release may be on its way. */
+	 * slot. A launch that begins held kicks in any case: the release may be on its way; so
+	 * does one of a higher priority than others of its program. */
 	uint32_t watch;
 	uint32_t hold; /* 1: the tenant is held: managed launches start with all quotas 0, opaque
 			  ones wait  in the launch call on this word (futex) */

@@ -225,6 +225,32 @@ static void locks(void)
 	digest("locks", c, n);
 }
 
+/* A stream that goes first, beside one that has long work; the latter's is not lost. */
+static void ranks(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
+	unsigned all = blocks, few = blocks / 8 + 1;
+	int least, greatest;
+	CUstream back, front;
+
+	DO(cuCtxGetStreamPriorityRange(&least, &greatest));
+	DO(cuStreamCreateWithPriority(&back, CU_STREAM_NON_BLOCKING, least));
+	DO(cuStreamCreateWithPriority(&front, CU_STREAM_NON_BLOCKING, greatest - 3));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, back);
+		do_mix(mix, b, a, back);
+		blocks = few;
+		for (int k = 0; k < 8; k++) {
+			do_mix(mix, c, c, front);
+			DO(cuStreamSynchronize(front));
+		}
+		blocks = all;
+	}
+	DO(cuCtxSynchronize());
+	digest("back", a, n);
+	digest("front", c, n);
+}
+
 static void guard(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
@@ -339,8 +365,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} scenarios[] = {{"chain", chain}, {"events", events}, {"defaults", defaults},
-		{"capture", capture}, {"locks", locks}, {"guard", guard}, {"globals", globals},
-		{"params", params}, {"errors", errors}};
+		{"capture", capture}, {"locks", locks}, {"ranks", ranks}, {"guard", guard},
+		{"globals", globals}, {"params", params}, {"errors", errors}};
 	const char *what = argc > 1 ? argv[1] : "";
 	struct timespec t0, t1;
 
