@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|daemon-killed|kills [N]
+# usage: e2e.sh BUILD pair|spatial|streams|deaths|daemon-killed|kills [N]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
+#   spatial        what a small kernel of high priority cannot use stays with the low one
+#   streams        of one program's two streams, the one of higher priority goes first
+#   deaths         a tenant is killed while it runs, waits, is suspended; the others go on
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
 #   kills          N times, one of several programs is killed somewhere; the others stay correct
 set -eu
 build=$1
 what=$2
 heddle=$build/heddle
-for part in heddled heddle examples/mm examples/va src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+for part in heddled heddle examples/mm examples/va tests/shim/shim_prog \
+	src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
 	[ -x "$build/$part" ] || {
 		echo "skipped: no $part"
 		exit 77
@@ -50,9 +54,9 @@ await() {
 	done
 }
 
-start_daemon() {
+start_daemon() { # OPTION...
 	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
-		--events "$dir/events" 2>"$dir/daemon.log" &
+		--events "$dir/events" "$@" 2>"$dir/daemon.log" &
 	daemon=$!
 	await 10 "$heddle" status >"$dir/status" || fail "heddled does not come up"
 }
@@ -64,6 +68,17 @@ run() {
 	program=$3
 	shift 3
 	"$heddle" run --device cpu -p "$priority" -- "$build/examples/$program" "$@" --json \
+		>"$dir/$name.out" 2>"$dir/$name.err" &
+	started=$!
+}
+
+# run_plain PRIORITY NAME ARG…: the shim's test program, which prints digests of its results.
+run_plain() {
+	priority=$1
+	name=$2
+	shift 2
+	LD_LIBRARY_PATH=$build/src/dev/cpu "$build/tests/shim/shim_prog" "$@" >"$dir/$name.want"
+	"$heddle" run --device cpu -p "$priority" -- "$build/tests/shim/shim_prog" "$@" \
 		>"$dir/$name.out" 2>"$dir/$name.err" &
 	started=$!
 }
@@ -93,6 +108,103 @@ pair() {
 	await 5 has_event drained || fail "nothing has drained"
 	"$heddle" status
 	! grep -q . "$dir/low.err" || fail "the low program warned"
+}
+
+# sms TENANT EVENT…: of each such event, how many SMs it leaves the tenant's launch.
+sms() {
+	tenant=$1
+	shift
+	for event; do
+		sed -n "s/.*\"event\": \"$event\", \"tenant\": $tenant,.*\"sms\": \([0-9]*\),.*/\1/p" \
+			"$dir/events"
+	done
+}
+
+# The virtual GPU has 8 SMs of 2048 threads: 40 blocks of 128 threads can use 3 of them.
+spatial() {
+	start_daemon
+	run low low mm --size large --repeat 3
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run_plain high high chain 8 40 400
+	high=$started
+	wait "$high" || fail "the high program: $?"
+	wait "$low" || fail "the low program: $?"
+	low='' high=''
+	cmp "$dir/high.want" "$dir/high.out" || fail "wrong result of the preempting program"
+	passed low || fail "wrong result of the program that gave up SMs"
+	await 5 has_event finish
+	sms 1 shrink grow preempt | sort | uniq -c >"$dir/sms"
+	cat "$dir/sms"
+	[ "$(awk '{ print $2 }' "$dir/sms" | sort -n | head -n 1)" = 5 ] ||
+		fail "the low program was to keep 5 of 8 SMs"
+}
+
+# Launches 1 and 2 are on the lower stream; the next 8 must not wait for the end of launch 1.
+streams() {
+	start_daemon --temporal
+	run_plain normal ranks ranks 1 800 2000
+	low=$started
+	wait "$low" || fail "the program: $?"
+	low=
+	cmp "$dir/ranks.want" "$dir/ranks.out" || fail "wrong result"
+	await 5 has_event leave
+	sms 1 preempt | grep -qx 0 || fail "the lower stream was not preempted"
+	grep '"event": "finish"' "$dir/events" | grep -o '"launch": [0-9]*' >"$dir/order"
+	[ "$(head -n 1 "$dir/order")" = '"launch": 3' ] || fail "the lower stream went first"
+}
+
+in_state() { # PID STATE...
+	pid=$1
+	shift
+	state=$("$heddle" ps | awk -v pid="$pid" '$2 == pid { print $5 }')
+	for wanted; do
+		[ "$state" != "$wanted" ] || return 0
+	done
+	return 1
+}
+
+kill_one() { # PID
+	kill -9 "$1"
+	wait "$1" 2>/dev/null || :
+}
+
+# A tenant dies in each of the states: what the other computes stays right, and it ends.
+deaths() {
+	start_daemon --temporal
+	run low low mm --size large --repeat 50
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high mm --size large --repeat 2
+	high=$started
+	await 60 in_state "$low" preempted || fail "nothing is suspended"
+	kill_one "$low"
+	wait "$high" || fail "beside one killed while suspended: $?"
+	passed high || fail "beside one killed while suspended: wrong result"
+
+	run high high mm --size large --repeat 2
+	high=$started
+	await 60 in_state "$high" running || fail "the high program does not begin"
+	run low low mm --size large --repeat 50
+	low=$started
+	await 60 in_state "$low" held queued preempted || fail "nobody waits"
+	kill_one "$low"
+	wait "$high" || fail "beside one killed while waiting: $?"
+	passed high || fail "beside one killed while waiting: wrong result"
+
+	run low low mm --size large --repeat 3
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high mm --size large --repeat 50
+	high=$started
+	await 60 in_state "$low" preempted || fail "nothing is suspended"
+	await 60 in_state "$high" running || fail "the high program does not run"
+	kill_one "$high"
+	wait "$low" || fail "preempted by one killed while running: $?"
+	passed low || fail "preempted by one killed while running: wrong result"
+	low='' high=''
+	await 5 no_tenants || fail "a dead tenant is left"
+	kill -0 "$daemon" || fail "heddled died"
 }
 
 gone() {
@@ -168,6 +280,9 @@ kills() {
 
 case $what in
 pair) pair ;;
+spatial) spatial ;;
+streams) streams ;;
+deaths) deaths ;;
 daemon-killed) daemon_killed ;;
 kills) kills "${3:-20}" ;;
 *) exit 2 ;;
