@@ -1,0 +1,214 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: hw.sh WHERE programs|pair|daemon-killed|kills [N] [on|off]
+# What e2e.sh shows on the virtual GPU, on this machine's: WHERE is a build folder or what ./run
+# dist made; without a GPU, skipped. on|off: with MPS or without.
+#   programs       all eight on both APIs, as they are and under heddle, results checked
+#   pair           a running program is preempted by another; both correct
+#   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
+#   kills          N times, one of six running programs is killed somewhere; the others stay correct
+set -eu
+where=$1
+what=$2
+count=${3:-20}
+mps=${4:-off}
+heddle=$where/bin/heddle
+examples=$where/lib/heddle/examples
+[ -x "$heddle" ] || {
+	heddle=$where/heddle
+	examples=$where/examples
+}
+if [ ! -e /dev/nvidiactl ] || [ ! -x "$examples/va" ]; then
+	echo "skipped: no NVIDIA GPU, or no compiler for kernels"
+	exit 77
+fi
+dir=$(mktemp -d)
+daemon='' pids=''
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+
+end() {
+	status=$?
+	# shellcheck disable=SC2086
+	kill -9 $pids 2>/dev/null || :
+	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
+	[ "$status" = 0 ] || tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
+	rm -rf "$dir"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+# await SECONDS COMMAND…: until the command succeeds.
+await() {
+	tries=$(($1 * 50))
+	shift
+	until "$@" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+start_daemon() {
+	"$(dirname "$heddle")/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
+		--mps "$mps" --events "$dir/events" 2>"$dir/daemon.log" &
+	daemon=$!
+	await 20 "$heddle" status >"$dir/status" || fail "heddled does not come up"
+}
+
+# run PRIORITY NAME PROGRAM ARG…: in the background; its id in $started.
+run() {
+	priority=$1
+	name=$2
+	program=$3
+	shift 3
+	"$heddle" run --device cuda -p "$priority" -- "$examples/$program" "$@" --json \
+		>"$dir/$name.out" 2>"$dir/$name.err" &
+	started=$!
+}
+
+passed() {
+	grep -q '"verdict":"pass"' "$dir/$1.out"
+}
+
+has_event() {
+	grep -q "\"event\": \"$1\"" "$dir/events"
+}
+
+programs() {
+	start_daemon
+	for api in . rt; do
+		for program in va nn pf pl md spmv mm cfd; do
+			[ -x "$examples/$api/$program" ] || continue
+			"$examples/$api/$program" --size small --repeat 3 --check last --json \
+				>"$dir/plain.out" 2>&1 || fail "$api/$program as it is"
+			run high heddle "$api/$program" --size small --repeat 3 --check last
+			wait "$started" || fail "$api/$program under heddle: $?"
+			passed plain || fail "$api/$program as it is: wrong"
+			passed heddle || fail "$api/$program under heddle: wrong"
+			! grep -q . "$dir/heddle.err" || fail "$api/$program warned"
+			echo "$api/$program: correct"
+		done
+	done
+}
+
+pair() {
+	start_daemon
+	[ -x "$examples/rt/nn" ] && api=rt || api=.
+	run low low "$api/nn" --size large --repeat 200 --check last
+	pids=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high "$api/va" --size small --repeat 20 --check last
+	wait "$started" || fail "the high program: $?"
+	wait "$pids" || fail "the low program: $?"
+	pids=
+	passed low || fail "wrong result under preemption"
+	passed high || fail "wrong result of the preempting program"
+	await 5 has_event preempt || fail "nothing was preempted"
+	"$heddle" status
+}
+
+gone() {
+	grep -q 'heddled is gone' "$dir/low.err"
+}
+
+# The high program's grid is long enough to be met while the low one is suspended.
+daemon_killed() {
+	start_daemon
+	run low low nn --size large --repeat 1200 --check last
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high nn --size large --scale 3 --repeat 10 --check last
+	high=$started
+	pids="$low $high"
+	await 60 has_event drained || fail "nothing is suspended"
+	kill -9 "$daemon"
+	await 1 gone || fail "the suspended tenant does not notice within a second"
+	daemon=
+	wait "$high" || fail "the high program: $?"
+	wait "$low" || fail "the low program: $?"
+	pids=
+	passed low || fail "wrong result of the suspended program"
+	passed high || fail "wrong result of the other"
+}
+
+# A number below $1, from a sequence that the seed decides.
+random() {
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	value=$((seed / 65536 % $1))
+}
+
+# Not ended: neither gone nor waiting to be waited for.
+runs() {
+	[ -r "/proc/$1/stat" ] && ! grep -q ') Z ' "/proc/$1/stat"
+}
+
+# begin SLOT: any program at any priority.
+begin() {
+	random 3
+	case $value in 0) p=low ;; 1) p=normal ;; *) p=high ;; esac
+	random 4
+	case $value in 0) program=va ;; 1) program=mm ;; 2) program=spmv ;; *) program=cfd ;; esac
+	random 100
+	run "$p" "slot$1" "$program" --size small --repeat $((20 + value * 3)) --check last
+	eval "pid$1=$started"
+}
+
+# After its end: one that was not killed is right.
+judge() {
+	pid=
+	eval "pid=\$pid$1"
+	if wait "$pid" && passed "slot$1"; then
+		survivors=$((survivors + 1))
+	else
+		wrong=$((wrong + 1))
+		echo "round $n: a survivor: $(tail -n 1 "$dir/slot$1.err" "$dir/slot$1.out")"
+	fi
+}
+
+kills() {
+	start_daemon
+	seed=${SEED:-$$}
+	echo "seed $seed, MPS $mps"
+	n=0 survivors=0 wrong=0 slots='1 2 3 4 5 6'
+	for slot in $slots; do begin "$slot"; done
+	while [ "$n" -lt "$count" ]; do
+		random 60
+		sleep "0.$((30 + value))"
+		for slot in $slots; do
+			eval "pid=\$pid$slot"
+			runs "$pid" && continue
+			judge "$slot"
+			begin "$slot"
+		done
+		random 6
+		slot=$((value + 1))
+		eval "pid=\$pid$slot"
+		runs "$pid" || continue
+		kill -9 "$pid" 2>/dev/null || continue
+		wait "$pid" 2>/dev/null || :
+		n=$((n + 1))
+		begin "$slot"
+	done
+	for slot in $slots; do judge "$slot"; done
+	echo "$n kills, $survivors survivors correct, $wrong not"
+	kill -0 "$daemon" || fail "heddled died"
+	await 5 "$heddle" ps >"$dir/ps"
+	[ "$(cat "$dir/ps")" = "no tenants" ] || fail "a dead tenant is left"
+	[ "$wrong" = 0 ] || [ "$mps" = on ] || fail "survivors were disturbed"
+}
+
+case $what in
+programs) programs ;;
+pair) pair ;;
+daemon-killed) daemon_killed ;;
+kills) kills ;;
+*) exit 2 ;;
+esac
+echo passed
