@@ -53,7 +53,7 @@ void pass_emit_guard_head(
 		    "$hd_store:\n"
 		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
 		    "bra $hd_sync;\n");
-	pass_emit_wide_ids(w, reads);
+	pass_emit_wide_ids(w, reads, NULL);
 	pass_put(w, "$hd_sync:\n"
 		    "barrier.sync 0;\n"
 		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"

@@ -59,9 +59,8 @@ void pass_emit_ids(struct pass_writer *w, const bool *reads)
 	divide(w, reads);
 }
 
-/* Leaves column and row number where the short way has them. */
-static const char divide_wide[] = "$hd_wide_ids:\n"
-				  "ld.param.u32 %hd_r5, " A_GRID_X ";\n"
+/* Ticket %hd_d4; leaves column and row number where the short way has them. */
+static const char divide_wide[] = "ld.param.u32 %hd_r5, " A_GRID_X ";\n"
 				  "cvt.u64.u32 %hd_d3, %hd_r5;\n"
 				  "mov.u64 %hd_d2, 0;\n"
 				  "mov.u32 %hd_r5, 64;\n"
@@ -85,8 +84,12 @@ static const char divide_wide[] = "$hd_wide_ids:\n"
 				  "mov.u32 %hd_z, 0;\n"
 				  "bra $hd_rows;\n";
 
-void pass_emit_wide_ids(struct pass_writer *w, const bool *reads)
+void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket)
 {
-	if (reads[0] || reads[1] || reads[2])
-		pass_put(w, divide_wide);
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "$hd_wide_ids:\n");
+	if (ticket)
+		pass_emit(w, "ld.shared.u64 %%hd_d4, %s;\n", ticket);
+	pass_put(w, divide_wide);
 }

@@ -152,9 +152,12 @@ static void emit_pull_ahead(struct pass_writer *w)
 	pass_put(w, "$hd_no_ahead:\n");
 }
 
+/* Lest what is stored on every way live on from the block before, through its body. */
+#define NO_IDS "mov.u32 %hd_x, 0;\nmov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
+
 static const char take[] =
 	"$hd_take:\n" BLOCK_ADDRESS "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
-	"selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n"
+	"selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n" NO_IDS
 	"ld.param.u32 %hd_r5, " A_TOTAL ";\n"
 	"setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
 	"@%hd_p1 bra $hd_store;\n"
@@ -179,7 +182,7 @@ static const char claim_wide[] = "ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
 				 "min.u64 %hd_d2, %hd_d2, %hd_d4;\n"
 				 "max.u64 %hd_d2, %hd_d2, 1;\n"
 				 "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", %hd_d2;\n"
-				 "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
+				 "mov.u32 %hd_k, " SLOT_LEAVE ";\n" NO_IDS
 				 "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
 				 "@%hd_p1 bra $hd_store;\n"
 				 "st.shared.u64 " S_LAST64 ", %hd_d4;\n"
@@ -269,7 +272,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, "$hd_wide:\n");
 	pass_put(w, claim_wide);
 	pass_put(w, "cvt.u32.u64 %hd_r4, %hd_d4;\nbra $hd_claimed;\n");
-	pass_emit_wide_ids(w, reads);
+	pass_emit_wide_ids(w, reads, S_LAST64);
 }
 
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)

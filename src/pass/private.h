@@ -81,7 +81,8 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 void pass_emit_regs(struct pass_writer *w);
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to);
 void pass_emit_ids(struct pass_writer *w, const bool *reads);
-void pass_emit_wide_ids(struct pass_writer *w, const bool *reads);
+/* ticket: where it is in shared memory; NULL: in %hd_d4. */
+void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts);
 void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts);
 void pass_emit_guard_head(

@@ -4,9 +4,12 @@
 /* preempt_tool classify FILE...        one line a kernel: name, tier, traits, reason
  * preempt_tool print FILE              the module with every kernel preemptible
  * preempt_tool lean FILE               the same without claiming ahead
+ * preempt_tool live FILE               registers of the worker that live across each body
  * preempt_tool closer                  the closer's module
  * What the tests of this folder compare. Exit status 1: a pass failed where it must not. */
+#include "cfg/cfg.h"
 #include "pass/pass.h"
+#include "ptx/edit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,6 +86,39 @@ static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose
 	return failed;
 }
 
+/* Registers that live from a block's end to the next one's beginning: what the body pays for being
+ * in a loop. */
+static void print_live(struct arena *a, const struct ptx_func *f)
+{
+	struct cfg_liveness *l;
+	struct cfg *g;
+
+	if (cfg_build(a, f, &g) < 0 || cfg_liveness(a, g, &l) < 0)
+		abort();
+	for (uint32_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+		const uint64_t *in;
+		char name[64];
+
+		if (s->kind != PTX_LABEL || strncmp(s->sym->name, "$hd_end", 7) != 0)
+			continue;
+		in = l->live_in + (size_t)g->block_of[i] * l->words;
+		printf("%s:", f->sym->name);
+		for (uint32_t r = 0; r < f->regs.len; r++)
+			if (in[r / 64] >> (r % 64) & 1)
+				printf(" %s", ptx_reg_name(f, r, name, sizeof(name)));
+		printf("\n");
+	}
+}
+
+static void print_all_live(struct arena *a, const struct ptx_module *m)
+{
+	for (size_t i = 0; i < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func->is_entry &&
+			m->items.at[i].func->has_body)
+			print_live(a, m->items.at[i].func);
+}
+
 static int run(const char *mode, const char *path)
 {
 	struct diag_list *diags = calloc(1, sizeof(*diags));
@@ -102,7 +138,9 @@ static int run(const char *mode, const char *path)
 	if (ptx_parse(text, len, 0, diags, &m) < 0)
 		return 1;
 	failed = transform(m, diags, !strcmp(mode, "classify"));
-	if (strcmp(mode, "classify") != 0)
+	if (!strcmp(mode, "live"))
+		print_all_live(&a, m);
+	else if (strcmp(mode, "classify") != 0)
 		ptx_print(m, &out);
 	if (out.at)
 		fwrite(out.at, 1, out.len, stdout);
@@ -127,10 +165,10 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "closer"))
 		return fputs(pass_closer_ptx(), stdout) < 0;
 	if (argc < 3) {
-		fprintf(stderr, "usage: preempt_tool classify|print|lean FILE...\n");
+		fprintf(stderr, "usage: preempt_tool classify|print|lean|live FILE...\n");
 		return 2;
 	}
-	options.no_pull_ahead = !strcmp(argv[1], "lean");
+	options.no_pull_ahead = !strcmp(argv[1], "lean") || !strcmp(argv[1], "live");
 	for (int i = 2; i < argc; i++)
 		failed |= run(argv[1], argv[i]);
 	return failed;
