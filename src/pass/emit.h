@@ -50,11 +50,12 @@
 #define H_PRESENT     "+448]"
 
 /* The slot in shared memory: two claims {x, y, z, blocks} of 16 bytes, and the leader's notes. */
-#define S_LAST    "[hd_slot+32]" /* ticket claimed last; 64 bits in S_LAST64 for the largest grids */
+#define S_LAST    "[hd_slot+32]" /* ticket claimed last */
 #define S_CLAIM   "[hd_slot+36]" /* blocks asked for with the claim under way */
 #define S_RANK    "[hd_slot+40]" /* rank + 1; 0: none */
 #define S_SM      "[hd_slot+44]" /* where the rank is */
-#define S_LAST64  "[hd_slot+48]"
+#define S_LAST64  "[hd_slot+32]" /* the ticket for the largest grids, which need no S_CLAIM */
+#define S_BLOCK   "[hd_slot+48]" /* address of struct ctl_block */
 #define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be instead: CLAIM_*; 0: a claim */
 
 /* What a slot's block count says besides: */
@@ -76,6 +77,9 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
+/* Behind the first barrier of a worker. Volatile: the assembler must not know that it is the same
+ * value each time, or it keeps address and offset in registers, through every body. */
+#define BLOCK_AGAIN "ld.volatile.shared.u64 %hd_d0, " S_BLOCK ";\n"
 /* %hd_d1 = &block->quota[%smid] less the array's offset; %hd_r1 = %smid. */
 #define SM_ADDRESS                          \
 	"mov.u32 %hd_r1, %smid;\n"          \

@@ -156,7 +156,6 @@ void pass_emit_exit(struct pass_writer *w)
 /* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls,
  * %hd_p3: no quota is above 0; %hd_d3 host. */
 static const char relay_begin[] =
-	"$hd_relay:\n"
 	"mov.u32 %hd_r0, %tid.z;\n"
 	"mov.u32 %hd_r1, %ntid.y;\n"
 	"mov.u32 %hd_r2, %tid.y;\n"
@@ -173,7 +172,8 @@ static const char relay_begin[] =
 	"mov.u32 %hd_r0, 32;\n"
 	"sub.u32 %hd_r0, %hd_r0, %hd_r7;\n"
 	"mov.u32 %hd_r8, -1;\n"
-	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n" BLOCK_ADDRESS "ld.param.u64 %hd_d3, " A_HOST ";\n"
+	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n"
+	"ld.param.u64 %hd_d3, " A_HOST ";\n"
 	"mov.u32 %hd_r9, 0;\n" /* no word is 0: the first poll applies it */
 	"mov.u32 %hd_r10, 0;\n"
 	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
@@ -285,6 +285,8 @@ static const char relay_end[] = "mov.u32 %hd_r5, 0;\n"
 
 void pass_emit_relay(struct pass_writer *w, bool guard)
 {
+	pass_put(w, "$hd_relay:\n");
+	pass_put(w, guard ? BLOCK_ADDRESS : BLOCK_AGAIN);
 	pass_put(w, relay_begin);
 	pass_put(w, relay_arrive);
 	pass_put(w, relay_apply);

@@ -48,6 +48,7 @@ static const char enter[] = NOT_LEADER
 	"st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
 	"st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
 	"st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n" BLOCK_ADDRESS
+	"st.shared.u64 " S_BLOCK ", %hd_d0;\n"
 	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
 	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
 	"ld.param.u32 %hd_r3, " A_GEN ";\n"
@@ -67,7 +68,7 @@ static const char take_slot[] =
 	"add.u32 %hd_r0, %hd_r0, %hd_s;\n"
 	"ld.shared.u32 %hd_k, [%hd_r0+12];\n"
 	"setp.lt.s32 %hd_p1, %hd_k, 1;\n"
-	"@%hd_p1 bra $hd_leave;\n" NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_ADDRESS;
+	"@%hd_p1 bra $hd_leave;\n" NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN;
 
 /* Adds the blocks of the slot before this one to the finished ones. */
 static const char count_finished[] = "xor.b32 %hd_r1, %hd_s, 16;\n"
@@ -155,41 +156,40 @@ static void emit_pull_ahead(struct pass_writer *w)
 /* Lest what is stored on every way live on from the block before, through its body. */
 #define NO_IDS "mov.u32 %hd_x, 0;\nmov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
 
-static const char take[] =
-	"$hd_take:\n" BLOCK_ADDRESS "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
-	"selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n" NO_IDS
-	"ld.param.u32 %hd_r5, " A_TOTAL ";\n"
-	"setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
-	"@%hd_p1 bra $hd_store;\n"
-	"mov.u32 %hd_r4, %hd_t;\n"
-	"st.shared.u32 " S_LAST ", %hd_t;\n"
-	"ld.shared.u32 %hd_r6, " S_CLAIM ";\n"
-	"sub.u32 %hd_r5, %hd_r5, %hd_t;\n"
-	"min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
-	"mov.u32 %hd_k, %hd_r6;\n"
-	"mov.u32 %hd_x, %hd_t;\n"
-	"$hd_claimed:\n";
+static const char take[] = "$hd_take:\n" BLOCK_AGAIN "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
+			   "selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n" NO_IDS
+			   "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+			   "setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
+			   "@%hd_p1 bra $hd_store;\n"
+			   "mov.u32 %hd_r4, %hd_t;\n"
+			   "st.shared.u32 " S_LAST ", %hd_t;\n"
+			   "ld.shared.u32 %hd_r6, " S_CLAIM ";\n"
+			   "sub.u32 %hd_r5, %hd_r5, %hd_t;\n"
+			   "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+			   "mov.u32 %hd_k, %hd_r6;\n"
+			   "mov.u32 %hd_x, %hd_t;\n"
+			   "$hd_claimed:\n";
 
 /* Grids of nearly 2^32 blocks and more: everything in 64 bits, and a division by shifting, which
  * needs no registers to speak of (emit_ids.c). */
-static const char claim_wide[] = "ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
-				 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
-				 "sub.u64 %hd_d2, %hd_d3, %hd_d2;\n"
-				 "ld.param.u32 %hd_r4, " A_SHRINK ";\n"
-				 "shr.u64 %hd_d2, %hd_d2, %hd_r4;\n"
-				 "ld.param.u32 %hd_r6, " A_CHUNK ";\n"
-				 "cvt.u64.u32 %hd_d4, %hd_r6;\n"
-				 "min.u64 %hd_d2, %hd_d2, %hd_d4;\n"
-				 "max.u64 %hd_d2, %hd_d2, 1;\n"
-				 "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", %hd_d2;\n"
-				 "mov.u32 %hd_k, " SLOT_LEAVE ";\n" NO_IDS
-				 "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
-				 "@%hd_p1 bra $hd_store;\n"
-				 "st.shared.u64 " S_LAST64 ", %hd_d4;\n"
-				 "sub.u64 %hd_d3, %hd_d3, %hd_d4;\n"
-				 "min.u64 %hd_d2, %hd_d2, %hd_d3;\n"
-				 "cvt.u32.u64 %hd_r6, %hd_d2;\n"
-				 "mov.u32 %hd_k, %hd_r6;\n";
+static const char claim_wide[] =
+	"ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
+	"ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+	"sub.u64 %hd_d2, %hd_d3, %hd_d2;\n"
+	"ld.param.u32 %hd_r4, " A_SHRINK ";\n"
+	"shr.u64 %hd_d2, %hd_d2, %hd_r4;\n"
+	"ld.param.u32 %hd_r6, " A_CHUNK ";\n"
+	"cvt.u64.u32 %hd_d4, %hd_r6;\n"
+	"min.u64 %hd_d2, %hd_d2, %hd_d4;\n"
+	"max.u64 %hd_d2, %hd_d2, 1;\n"
+	"atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", %hd_d2;\n"
+	"mov.u32 %hd_k, " SLOT_LEAVE ";\n" NO_IDS "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+	"@%hd_p1 bra $hd_store;\n"
+	"st.shared.u64 " S_LAST64 ", %hd_d4;\n"
+	"sub.u64 %hd_d3, %hd_d3, %hd_d4;\n"
+	"min.u64 %hd_d2, %hd_d2, %hd_d3;\n"
+	"cvt.u32.u64 %hd_r6, %hd_d2;\n"
+	"mov.u32 %hd_k, %hd_r6;\n";
 
 static const char store_slot[] = "$hd_store:\n"
 				 "and.b32 %hd_r0, %hd_s, 16;\n"
@@ -256,7 +256,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 {
 	const bool *reads = facts->callees.at[0].reads_ctaid;
 
-	pass_put(w, BLOCK_ADDRESS "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	pass_put(w, BLOCK_AGAIN "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
 	emit_quota(w, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
@@ -324,7 +324,7 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 	pass_put(w, "bra $hd_next;\n"
 		    "$hd_leave:\n"
 		    "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
-		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_ADDRESS);
+		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_AGAIN);
 	pass_put(w, count_finished);
 	pass_emit_exit(w);
 	pass_emit_relay(w, false);

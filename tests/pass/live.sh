@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: live.sh TOOL PTX...
+# What the worker keeps in registers from a block's end to the next one's beginning lives through the
+# whole body, and may cost a kernel a block on each SM. One register is all that it may keep; a
+# value that is read on a way on which nothing wrote it lives on unseen.
+set -eu
+tool=$1
+shift
+kernels=0
+failed=0
+for ptx; do
+	lines=$("$tool" live "$ptx")
+	[ -n "$lines" ] || continue
+	kernels=$((kernels + $(echo "$lines" | wc -l)))
+	if echo "$lines" | grep '%hd_' | grep -Ev '^[^%]* %hd_s$'; then
+		echo "in $ptx"
+		failed=1
+	fi
+done
+echo "$kernels kernels"
+[ $failed -eq 0 ] && [ "$kernels" -gt 0 ]
