@@ -112,8 +112,13 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		struct hd_tenant *t = sched_tenant_user(a.tenant);
 
 		any = true;
-		/* 1: changed; 2: and it has something to do; 4: somebody may sleep on hold */
-		t->seq |= 1 | (a.type == SCHED_GRANT || a.type == SCHED_GROW ? 2 : 0) |
+		/* 1: changed; 2: and it has something to do, or to look out for; 4: somebody may
+		 * sleep on hold */
+		t->seq |= 1 |
+			  (a.type == SCHED_GRANT || a.type == SCHED_GROW ||
+						  (a.type == SCHED_PREEMPT && d->slow_wake)
+					  ? 2
+					  : 0) |
 			  (a.type == SCHED_RELEASE ? 6 : 0);
 		if (a.launch)
 			apply_launch(d, &a);

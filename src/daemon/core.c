@@ -202,8 +202,11 @@ static void say_alive(struct hd *d, uint64_t now)
 
 	d->last_alive_ns = now;
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
-		for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+		for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 			__atomic_store_n(&t->page->alive_ms, ms, __ATOMIC_RELAXED);
+			__atomic_store_n(&t->page->slow_wake, d->slow_wake && !dev->is_cpu,
+				__ATOMIC_RELAXED);
+		}
 	}
 }
 

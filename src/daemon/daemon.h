@@ -85,6 +85,7 @@ struct hd {
 	uint32_t n_tenants, next_id;
 	uint64_t started_ns, refused, bad_messages;
 	uint64_t last_alive_ns;
+	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
 	uint32_t handover_ns[HD_HANDOVERS];
 	uint64_t n_handovers;

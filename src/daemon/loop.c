@@ -67,6 +67,7 @@ static void note_event(struct server *s, const struct conn *c, bool slept)
 	s->event_ns = now;
 	if (slept)
 		s->wake_ns = MAX(took, s->wake_ns - s->wake_ns / 64);
+	s->hd->slow_wake = s->may_spin && s->config->spin_ns && s->wake_ns > SLOW_WAKE_NS;
 }
 
 static void handle(struct server *s, const struct epoll_event *ev, bool slept)

@@ -16,6 +16,7 @@
 
 #define IDLE_NS     200000000u
 #define FOLLOW_NS   50000u
+#define LOOK_ON_NS  3000000u
 #define STALE_MS    900
 #define WATCHING_NS 20000000u
 
@@ -84,15 +85,30 @@ static uint64_t next_look(uint64_t resume, bool pending)
 	return MIN(ns, resume);
 }
 
+/* Waits for the daemon's next word (page->seq to leave `seq`) without sleeping. True: it came. */
+static bool look_on(uint32_t seq)
+{
+	uint64_t end;
+
+	if (!__atomic_load_n(&shim.page->slow_wake, __ATOMIC_ACQUIRE) || !managed_any_waiting())
+		return false;
+	for (end = shim_now_ns() + LOOK_ON_NS; shim_now_ns() < end && !atomic_load(&shim.dead);) {
+		if (__atomic_load_n(&shim.page->seq, __ATOMIC_ACQUIRE) != seq)
+			return true;
+	}
+	return false;
+}
+
 static void *thread(void *unused)
 {
 	uint64_t resume = UINT64_MAX;
-	bool pending = false;
+	bool pending = false, told = false;
 
 	for (;;) {
 		struct pollfd fds[2] = {{.fd = shim.wake_fd, .events = POLLIN},
 			{.fd = shim.sock, .events = POLLIN}};
-		uint64_t ns = next_look(resume, pending), count;
+		uint32_t seq = __atomic_load_n(&shim.page->seq, __ATOMIC_ACQUIRE);
+		uint64_t ns = told ? 0 : next_look(resume, pending), count;
 		struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 		bool dead = atomic_load(&shim.dead);
 
@@ -105,6 +121,7 @@ static void *thread(void *unused)
 			take_over();
 		resume = managed_resume();
 		pending = opaque_follow();
+		told = !pending && look_on(seq);
 		if (atomic_load(&shim.dead) && !managed_outstanding())
 			return NULL;
 	}

@@ -704,6 +704,21 @@ bool managed_any_preempted(void)
 	return any;
 }
 
+bool managed_any_waiting(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < n_active && !any; i++) {
+		struct managed *m = &launches[active[i]];
+
+		any = m->launched && __atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) &&
+		      !is_granted(slot_of(m)) && !is_done(m);
+	}
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
 void managed_take_over(void)
 {
 	pthread_mutex_lock(&lock);

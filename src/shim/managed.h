@@ -44,6 +44,8 @@ void managed_reap(void); /* notices what has completed */
 /* Resumes what was granted. In how many ns to look again; UINT64_MAX: when woken. */
 uint64_t managed_resume(void);
 bool managed_any_preempted(void);
+/* Some launch is not granted: the daemon's next word may resume it. */
+bool managed_any_waiting(void);
 void managed_take_over(void); /* the daemon is gone: all quotas up */
 void managed_forget(void);    /* the context is broken or gone: nothing will ever complete */
 void managed_after_fork(void);

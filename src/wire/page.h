@@ -70,7 +70,9 @@ struct wire_page {
 	uint32_t alive_ms; /* CLOCK_MONOTONIC ms of the daemon's last loop, at least every 200 ms
 			      while a tenant is held or preempted */
 	uint32_t opaque_limit; /* opaque launches that may be in flight; 0: no bound */
-	uint32_t pad2[27];
+	uint32_t slow_wake;    /* 1: waking a sleeping thread takes as long as a hand-over: while a
+				  launch waits to be granted, look on for a while */
+	uint32_t pad2[26];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
