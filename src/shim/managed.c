@@ -31,6 +31,8 @@ struct managed {
 	struct form_shape *shape;
 	struct stream *stream;
 	uint64_t id, total, submit_ns, resumed_ns;
+	uint64_t resumed_at;  /* blocks that had finished when it was last resumed */
+	uint32_t preemptions; /* and the daemon's account of them at that time */
 	struct ctl_args args;
 	uint32_t block[3], shared, workers, drains, grow, rounds, lone_rounds;
 	bool guard, lone; /* lone: only the relay was there at the last look */
@@ -165,33 +167,36 @@ static bool is_done(const struct managed *m)
 	return __atomic_load_n(&slot_of(m)->host.done, __ATOMIC_ACQUIRE) == m->args.gen + 1;
 }
 
-/* How long it took, for the next launch of this shape. Only what was never held or preempted
- * tells. */
-static void learn(struct managed *m)
+static bool unbounded(const struct ctl_host *h)
 {
-	const struct ctl_host *h = &slot_of(m)->host;
-	uint64_t from = h->arrived_ns, to = h->done_ns;
-
-	if (m->guard || slot_of(m)->preemptions || m->args.seq || !from || to <= from)
-		return;
-	pthread_mutex_lock(&m->form->lock);
-	pace_learn(
-		&m->shape->pace, m->args.chunk, to - from, m->total, shim.welcome.min_managed_ns);
-	pthread_mutex_unlock(&m->form->lock);
+	for (unsigned i = 0; i < shim.n_sms; i++) {
+		if (h->quota[i] != CTL_NO_QUOTA)
+			return false;
+	}
+	return true;
 }
 
-/* Launches that never end undisturbed teach by what they did until they were first preempted. Short
- * spells would mostly show how long leaving takes. */
-static void learn_spell(struct managed *m)
+/* How long it took, for the next launch of this shape: the whole launch, or what came after the
+ * last resume (of launches that are preempted each time, all that there is). Only what ran
+ * undisturbed tells, and of a part only a long one: resuming takes time of its own. */
+static void learn(struct managed *m)
 {
-	const struct ctl_host *h = &slot_of(m)->host;
-	uint64_t from = h->arrived_ns, to = h->drained_ns, ran = h->finished;
+	const struct wire_slot *w = slot_of(m);
+	const struct ctl_host *h = &w->host;
+	bool whole = !m->args.seq;
+	uint64_t from = whole ? h->arrived_ns : h->seen_ns, to = h->done_ns;
 
-	if (m->guard || m->drains || m->args.seq || slot_of(m)->preemptions != 1 || !from || !ran ||
-		to < from + SPELL_NS)
+	if (m->guard || !from || to <= from || w->preemptions != m->preemptions || !unbounded(h))
+		return;
+	if (!whole && (h->seq != m->args.seq || to - from < SPELL_NS || m->resumed_at >= m->total))
 		return;
 	pthread_mutex_lock(&m->form->lock);
-	pace_learn_spell(&m->shape->pace, m->args.chunk, to - from, ran);
+	if (whole)
+		pace_learn(&m->shape->pace, m->args.chunk, to - from, m->total,
+			shim.welcome.min_managed_ns);
+	else
+		pace_learn_spell(
+			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
 	pthread_mutex_unlock(&m->form->lock);
 }
 
@@ -485,6 +490,8 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->workers = p->workers;
 	m->lone = false;
 	m->drains = m->rounds = m->lone_rounds = 0;
+	m->resumed_at = 0;
+	m->preemptions = 0;
 	/* The daemon counts up from whatever is there. */
 	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
@@ -642,6 +649,8 @@ static void resume(struct managed *m)
 	uint64_t left = m->total - begun;
 	struct shim_inside in;
 
+	m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
+	m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
 	m->args.seq = seq;
 	m->args.flags |= seq ? CTL_WAIT_WORD : 0;
 	if (shim_enter(&in) == CUDA_SUCCESS) {
@@ -673,8 +682,6 @@ uint64_t managed_resume(void)
 			next = MIN(next, now - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS);
 		if (!is_granted(w) || !wants_round(m, &drains, &grow))
 			continue;
-		if (drains == 1)
-			learn_spell(m);
 		m->drains = drains;
 		m->grow = grow;
 		m->resuming = true;
