@@ -13,6 +13,8 @@
 // exec: er_predicated --grid 4 --block 64 i32[256]:iota i32[256]:zero u32:200
 // exec: er_exit --grid 4 --block 64 i32[256]:iota i32[256]:zero u32:200
 // exec: er_exit_callee --grid 4 --block 64 i32[256]:iota i32[256]:zero u32:200
+// exec: er_parting --grid 4,3 --block 50 i32[600]:iota i32[600]:zero u32:183 u32:5
+// exec: er_parting --grid 3,3 --block 10,9 i32[900]:iota i32[900]:zero u32:251 u32:6
 #include "../heddle_warp.h"
 
 /* Lanes past n are gone when the rest of their warp shuffles with the full mask. */
@@ -117,4 +119,33 @@ KERNEL er_exit_callee(const int *in, int *out, u32 n)
 	leave_past(i, n);
 	__syncthreads();
 	out[i] = in[i] + 3;
+}
+
+/* Some lanes of a warp leave, others loop, and call what has scopes and labels of its own. Warps of
+ * any fullness. */
+static __device__ u32 er_collatz(u32 v)
+{
+	u32 n = 0, odd;
+	for (; v > 1 && n < 40; n++) {
+		asm("{\n\t.reg .pred p;\n\tand.b32 %0, %1, 1;\n\tsetp.ne.u32 p, %0, 0;\n\t"
+		    "@p bra ODD;\n\tshr.u32 %0, %1, 1;\n\tbra DONE;\n"
+		    "ODD:\n\tmad.lo.u32 %0, %1, 3, 1;\n"
+		    "DONE:\n\t}"
+			: "=&r"(odd)
+			: "r"(v));
+		v = odd;
+	}
+	return n;
+}
+
+KERNEL er_parting(const int *in, int *out, u32 n, u32 rounds)
+{
+	u32 per_row = gridDim.x * blockDim.x * blockDim.y;
+	u32 i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	u32 at = blockIdx.y * per_row + i, sum = 0;
+	for (u32 k = 0; k < rounds; k++)
+		sum += er_collatz((u32)in[at] + k);
+	out[at] = (int)sum;
 }

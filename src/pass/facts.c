@@ -159,6 +159,7 @@ int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_
 		r = pass_check_sync(m, facts);
 	if (r == 0)
 		r = pass_find_rising(facts);
+	facts->parting = r == 0 ? pass_find_parting(facts) : PASS_NO_PARTING;
 	return r;
 }
 

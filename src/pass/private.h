@@ -36,6 +36,7 @@ struct pass_facts {
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
 	bool pull_ahead;             /* to be emitted */
+	size_t parting;              /* statement at which early lanes leave; PASS_NO_PARTING */
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
 	enum pass_barriers barriers;
@@ -71,6 +72,19 @@ void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* no format */
 void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
 struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last; NULL on error */
+
+/* together.c: the early return behind which the body is written twice, for warps that all stay and
+ * for others; and labels of the second copy. */
+#define PASS_NO_PARTING SIZE_MAX
+struct pass_twin {
+	const struct ptx_sym *from;
+	struct ptx_sym *to;
+};
+typedef VEC(struct pass_twin) pass_twins;
+size_t pass_find_parting(const struct pass_facts *facts);
+int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from, pass_twins *t);
+struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym); /* NULL: none */
+struct ptx_stmt pass_twin_stmt(struct ptx_module *m, pass_twins *t, const struct ptx_stmt *s);
 
 /* virtualize.c: appends f's body, changed, to w. */
 void pass_virtual_regs(struct pass_writer *w);

@@ -25,7 +25,7 @@ struct virt {
 void pass_virtual_regs(struct pass_writer *w)
 {
 	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
-		    ".reg .pred %hd_pt; .reg .pred %hd_pa;");
+		    ".reg .pred %hd_pt; .reg .pred %hd_pa; .reg .pred %hd_pv;");
 }
 
 /* Gives everything written since `from` the guard of s. */
@@ -312,6 +312,46 @@ static size_t without_last_ret(const struct ptx_func *f)
 	return s->kind == PTX_INSN && s->mn->op == PTX_OP_ret && s->guard == PTX_NO_REG ? n - 1 : n;
 }
 
+/* Warps of which some lanes leave go on in the second copy. */
+static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_opd *leaves;
+
+	pass_put(x->w, "vote.sync.any.pred %hd_pv, %hd_pt, -1;");
+	leaves = &pass_last(x->w)->opd[1];
+	leaves->reg = s->guard;
+	leaves->negated = s->guard_negated ? '!' : 0;
+	pass_put(x->w, "@%hd_pv bra $hd_parted;");
+}
+
+/* The rest once more, as it was, its labels renamed. What is declared at its outermost level is
+ * declared already. */
+static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
+{
+	pass_twins twins = {0};
+	unsigned depth = 0;
+	int r = pass_twins_find(x->w, f, x->facts->parting, &twins);
+
+	x->w->error = x->w->error ? x->w->error : r;
+	pass_emit(x->w, "bra %s;\n$hd_parted:\n", x->v->end_label->name);
+	for (size_t i = x->facts->parting; i < n && x->w->error == 0; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+		struct ptx_stmt copy;
+
+		depth += s->kind == PTX_OPEN;
+		depth -= s->kind == PTX_CLOSE;
+		if (s->kind == PTX_DECL && depth == 0)
+			continue;
+		if (s->kind == PTX_LABEL) {
+			pass_emit(x->w, "%s:\n", pass_twin_of(&twins, s->sym)->name);
+			continue;
+		}
+		copy = s->kind == PTX_INSN ? pass_twin_stmt(x->w->m, &twins, s) : *s;
+		virtual_stmt(x, &copy);
+	}
+	VEC_FREE(&twins);
+}
+
 static int virtual_callees(struct pass_writer *w, struct pass_facts *facts);
 
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
@@ -319,10 +359,16 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 {
 	struct virt x = {w, facts, v, facts->barriers, true};
 	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
+	bool twice = v->end_label && facts->parting != PASS_NO_PARTING;
 
 	w->error = w->error ? w->error : virtual_callees(w, facts);
 	for (size_t i = 0; i < n && w->error == 0; i++)
-		virtual_stmt(&x, &f->body.at[i]);
+		if (twice && i == facts->parting)
+			vote_to_stay(&x, &f->body.at[i]);
+		else
+			virtual_stmt(&x, &f->body.at[i]);
+	if (twice)
+		virtual_twin(&x, f, n);
 	return w->error;
 }
 
