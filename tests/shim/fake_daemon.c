@@ -11,6 +11,11 @@
  *	refuse    refuses
  *	version   speaks another protocol version
  *	mute      accepts and says nothing
+ *	garbage   answers with bytes of no message, big with more than any message may have
+ *	order     answers with a message that is not its turn
+ *	nofds     welcomes without the page, badpage with a page of another size
+ *	shut      ends the conversation at once
+ *	chatter   welcomes, and says garbage from then on
  * Prints "ready" once it listens, and on SIGTERM what it did. */
 #include "wire/wire.h"
 
@@ -21,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -161,6 +167,34 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		word(t, w, k, mode);
 }
 
+/* Answers that are none. False: mode is not one of them. */
+static bool answer_badly(int conn, const char *mode, struct wire_welcome *w)
+{
+	struct wire_status s = {.tenants = 1};
+	static char big[4 * WIRE_MAX_BYTES];
+	int fds[3];
+
+	if (!strcmp(mode, "garbage") || !strcmp(mode, "big")) {
+		memset(big, 0x5a, sizeof(big));
+		send(conn, big, *mode == 'b' ? sizeof(big) : 100, 0);
+	} else if (!strcmp(mode, "order")) {
+		wire_head_init(&s.head, WIRE_STATUS, sizeof(s));
+		wire_send(conn, &s, NULL, 0);
+	} else if (!strcmp(mode, "nofds")) {
+		wire_send(conn, w, NULL, 0);
+	} else if (!strcmp(mode, "badpage")) {
+		for (int i = 0; i < 3; i++)
+			fds[i] = memfd_create("page", 0);
+		if (ftruncate(fds[0], 4096) == 0)
+			wire_send(conn, w, fds, 3);
+		for (int i = 0; i < 3; i++)
+			close(fds[i]);
+	} else {
+		return !strcmp(mode, "shut");
+	}
+	return true;
+}
+
 static void serve(struct tenant *t, const char *mode)
 {
 	bool quiet = !strcmp(mode, "grant");
@@ -180,6 +214,8 @@ static void serve(struct tenant *t, const char *mode)
 			break;
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 		store(&t->page->alive_ms, (uint32_t)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000));
+		if (!strcmp(mode, "chatter"))
+			send(t->sock, "chatter", 7, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (!strcmp(mode, "hold") && round++ % 50 == 0) {
 			store(&t->page->hold, !load(&t->page->hold));
 			wake(t);
@@ -213,11 +249,11 @@ static void greet(int conn, const char *mode)
 			pause();
 		return;
 	}
-	if (wire_page_create(1, &t.page, &fd) < 0)
+	wire_head_init(&w.head, WIRE_WELCOME, sizeof(w));
+	if (answer_badly(conn, mode, &w) || wire_page_create(1, &t.page, &fd) < 0)
 		return;
 	t.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	wire_head_init(&w.head, WIRE_WELCOME, sizeof(w));
 	w.page_bytes = t.page->bytes;
 	w.priority = h->priority;
 	w.weight = h->weight;

@@ -22,6 +22,12 @@ same chain && one_line 'heddled cannot be reached'
 start refuse && same chain && one_line 'heddled refused' && stop
 start version && same chain && one_line 'another protocol version' && stop
 start mute && same chain && one_line 'heddled cannot be reached' && stop
+# Answers that are no welcome: natively, with one line. What is said later is not listened to.
+for mode in garbage big order nofds badpage; do
+	start $mode && same chain && one_line 'running natively' && stop
+done
+start shut && same chain && one_line 'running natively' && stop
+start chatter && same chain 4 24 30 && silent && stop
 
 # Killed while all is suspended: resumed natively within a second.
 plain chain 8 100 300 >"$dir/plain"
@@ -37,8 +43,25 @@ after=$(date +%s%N)
 cmp "$dir/plain" "$dir/out" || fail "results differ after the daemon's death"
 one_line 'heddled is gone'
 daemon=
-echo "resumed and done $(((after - before) / 1000000)) ms after the daemon's death"
+echo "killed: resumed and done $(((after - before) / 1000000)) ms after the daemon's death"
 [ $(((after - before) / 1000000)) -lt 5000 ] || fail "too late"
+
+# Stopped, not dead, while all is suspended: that is as good as dead.
+start suspend
+shim chain 8 100 300 >"$dir/out" 2>"$dir/err" &
+prog=$!
+sleep 1
+kill -0 $prog || fail "it was to be suspended"
+kill -STOP "$daemon"
+before=$(date +%s%N)
+wait $prog || fail "status $? after the daemon stood still"
+after=$(date +%s%N)
+cmp "$dir/plain" "$dir/out" || fail "results differ after the daemon stood still"
+one_line 'heddled is gone'
+kill -KILL "$daemon"
+daemon=
+echo "stopped: resumed and done after $(((after - before) / 1000000)) ms"
+[ $(((after - before) / 1000000)) -lt 10000 ] || fail "too late"
 
 # Killed itself while all is suspended: nothing is left that a next one would trip over.
 start suspend
@@ -71,4 +94,32 @@ rm -rf "$dir/cache"
 : >"$dir/cache" # a file where the folder should be
 same chain && silent
 XDG_CACHE_HOME=/dev/full same chain && silent
+# No file may become longer than 2 KiB: no image is kept, and the program does not end of that. The
+# virtual GPU's own file is there already, another program has made it.
+rm -f "$dir/cache"
+(
+	LD_LIBRARY_PATH=$(dirname "$CPU")
+	export LD_LIBRARY_PATH
+	exec "$PROG" chain 1000 100 100 >"$dir/holder"
+) &
+holder=$!
+sleep 0.5
+# shellcheck disable=SC3045
+(ulimit -f 4 && same chain && silent)
+[ -z "$(ls "$dir/cache/heddle")" ] || fail "something was kept"
+kill -KILL $holder
+wait $holder 2>/dev/null || true
+rm -rf "$dir/cache"
+mkdir -p "$dir/cache/heddle"
+chmod 500 "$dir/cache/heddle"
+if [ "$(id -u)" != 0 ]; then
+	same chain && silent
+elif unshare -m true 2>/dev/null; then
+	# Root may write anywhere but where nobody can: a full disk, a read-only one.
+	for options in size=4k ro; do
+		WRAP="mount -t tmpfs -o $options none $dir/cache/heddle" same chain && silent
+	done
+else
+	echo "(no full and no read-only disk: nothing can be mounted here)"
+fi
 stop

@@ -42,7 +42,12 @@ plain() { # ARG...: without the shim
 }
 
 shim() { # ARG...: through it
-	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 60 "$PROG" "$@"
+	if [ -n "${WRAP:-}" ]; then # a command that is run before, in a mount namespace of its own
+		set -- unshare -m sh -c "$WRAP"' && exec "$@"' sh "$PROG" "$@"
+	else
+		set -- "$PROG" "$@"
+	fi
+	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 60 "$@"
 }
 
 same() { # ARG...: both print the same and end well
