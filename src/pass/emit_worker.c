@@ -15,8 +15,10 @@
  * go round them together, and keep what is uniform in uniform registers.
  *
  * Few values of ours live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
- * ticket under way, %hd_t; all else is read again from shared memory and parameters. One barrier a
- * chunk, and one a block only where the body's use of shared memory asks for it. */
+ * ticket under way, %hd_t; all else is read again from shared memory and parameters. Without shared
+ * memory and barriers in the body warps go through a chunk each at its own pace: there reading
+ * again would show, and the chunk's first block and length stay in registers. One barrier a chunk,
+ * and one a block only where the body's use of shared memory asks for it. */
 #include "pass/emit.h"
 #include "pass/private.h"
 
@@ -27,10 +29,12 @@ _Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
 _Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
 _Static_assert(offsetof(struct ctl_host, present) == 448, "H_PRESENT");
 
-static const char regs[] = ".reg .pred %hd_p<4>;\n"
-			   ".reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
-			   ".reg .b32 %hd_s; .reg .b32 %hd_t;\n"
-			   ".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_k;\n";
+static const char regs[] =
+	".reg .pred %hd_p<4>;\n"
+	".reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
+	".reg .b32 %hd_s; .reg .b32 %hd_t;\n"
+	".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_k;\n"
+	".reg .b32 %hd_bx; .reg .b32 %hd_by; .reg .b32 %hd_bz; .reg .b32 %hd_bk;\n";
 
 void pass_emit_regs(struct pass_writer *w)
 {
@@ -61,14 +65,30 @@ static const char enter[] = NOT_LEADER
 	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
 
 /* ---- at the barrier ---- */
-static const char take_slot[] =
-	"and.b32 %hd_s, %hd_s, 16;\n"
-	"xor.b32 %hd_s, %hd_s, 16;\n"
-	"mov.u32 %hd_r0, hd_slot;\n"
-	"add.u32 %hd_r0, %hd_r0, %hd_s;\n"
-	"ld.shared.u32 %hd_k, [%hd_r0+12];\n"
+static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
+				"xor.b32 %hd_s, %hd_s, 16;\n"
+				"mov.u32 %hd_r0, hd_slot;\n"
+				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
+
+static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_bk}, [%hd_r0];\n"
+				"mov.u32 %hd_k, %hd_bk;\n";
+
+static const char unless_leaving[] =
 	"setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 	"@%hd_p1 bra $hd_leave;\n" NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN;
+
+/* Whether a chunk's first block and length stay in registers. */
+static bool keeps_slot(const struct pass_facts *facts)
+{
+	return !facts->uses_shared && !facts->has_barriers;
+}
+
+static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_put(w, find_slot);
+	pass_put(w, keeps_slot(facts) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	pass_put(w, unless_leaving);
+}
 
 /* Adds the blocks of the slot before this one to the finished ones. */
 static const char count_finished[] = "xor.b32 %hd_r1, %hd_s, 16;\n"
@@ -200,16 +220,24 @@ static const char store_slot[] = "$hd_store:\n"
 				 "bra $hd_sync;\n";
 
 /* ---- ids of the chunk's next block ---- */
-static void emit_next(struct pass_writer *w, const bool *reads)
+static const char first_kept[] = "mov.u32 %hd_x, %hd_bx;\n"
+				 "mov.u32 %hd_y, %hd_by;\n"
+				 "mov.u32 %hd_z, %hd_bz;\n";
+
+static const char first_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
+				    "mov.u32 %hd_r1, hd_slot;\n"
+				    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+				    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n";
+
+static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 {
+	const bool *reads = facts->callees.at[0].reads_ctaid;
+
 	pass_put(w, "$hd_next:\n");
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
-	pass_put(w, "and.b32 %hd_r0, %hd_s, 16;\n"
-		    "mov.u32 %hd_r1, hd_slot;\n"
-		    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n"
-		    "shr.u32 %hd_r0, %hd_s, 5;\n"
+	pass_put(w, keeps_slot(facts) ? first_kept : first_of_slot);
+	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n"
 		    "add.u32 %hd_x, %hd_x, %hd_r0;\n"
 		    "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 		    "$hd_carry:\n"
@@ -295,22 +323,24 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 		    "@%hd_p1 bra $hd_take;\n");
 	emit_claim(w, facts);
 	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
-	pass_put(w, take_slot);
+	emit_take_slot(w, facts);
 	pass_put(w, count_finished);
 	if (facts->pull_ahead)
 		emit_pull_ahead(w);
-	emit_next(w, facts->callees.at[0].reads_ctaid);
+	emit_next(w, facts);
 	if (facts->barriers != PASS_BAR_NONE)
 		pass_put(w, "setp.eq.u32 %hd_pt, %hd_s, %hd_s;\n"); /* true */
 }
 
-static const char if_more[] = "and.b32 %hd_r0, %hd_s, 16;\n"
-			      "mov.u32 %hd_r1, hd_slot;\n"
-			      "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-			      "ld.shared.u32 %hd_r1, [%hd_r0+12];\n"
-			      "add.u32 %hd_s, %hd_s, 32;\n"
+/* Blocks of the chunk, in %hd_bk. */
+static const char length_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
+				     "mov.u32 %hd_r1, hd_slot;\n"
+				     "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+				     "ld.shared.u32 %hd_bk, [%hd_r0+12];\n";
+
+static const char if_more[] = "add.u32 %hd_s, %hd_s, 32;\n"
 			      "shr.u32 %hd_r0, %hd_s, 5;\n"
-			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_r1;\n"
+			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_bk;\n"
 			      "@%hd_p1 bra $hd_top;\n";
 
 void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
@@ -318,6 +348,8 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 	if (facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
 	emit_protocol_end(w, facts);
+	if (!keeps_slot(facts))
+		pass_put(w, length_of_slot);
 	pass_put(w, if_more);
 	if (parts_blocks(facts))
 		pass_emit(w, "barrier.sync %u;\n", facts->own_barrier);
