@@ -76,6 +76,8 @@ void ptx_skip_slow(struct ptx_parser *p)
 			p->s++;
 			break;
 		case '/':
+			if (p->s >= p->end) /* of a piece of the text */
+				return;
 			if (p->s[1] == '/')
 				p->s = line_end(p, p->s);
 			else if (p->s[1] == '*')
@@ -84,7 +86,7 @@ void ptx_skip_slow(struct ptx_parser *p)
 				return;
 			break;
 		case '#':
-			if (!at_hash_line(p))
+			if (p->s >= p->end || !at_hash_line(p))
 				return;
 			p->s = line_end(p, p->s);
 			break;
