@@ -64,6 +64,14 @@
 	"	shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n	add.u32 %r6, %r6, %r7;\n"        \
 	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
 
+/* traps(): the block in the middle of a grid does. */
+#define PTX_TRAP                                                            \
+	".visible .entry traps()\n{\n"                                      \
+	"	.reg .b32 %r<4>;\n	.reg .pred %p<2>;\n"                           \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %nctaid.x;\n	shr.u32 %r2, " \
+	"%r2, 1;\n"                                                         \
+	"	setp.eq.u32 %p1, %r1, %r2;\n	@%p1 trap;\n	ret;\n}\n"
+
 /* count(out): module variables: a counter, a table of constants, an initialised word. */
 #define PTX_COUNT                                                                    \
 	".visible .global .align 4 .u32 counter;\n.global .align 4 .u32 step = 3;\n" \

@@ -332,6 +332,98 @@ static void errors(void)
 	printf("%d\n", cuCtxSynchronize());
 }
 
+/* A trap ends the context as it does natively. */
+static void trap(void)
+{
+	CUdeviceptr a = buffer(n, 1);
+	CUfunction fn;
+	CUmodule m;
+	CUstream s;
+
+	DO(cuModuleLoadData(&m, PTX_HEAD PTX_TRAP));
+	DO(cuModuleGetFunction(&fn, m, "traps"));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++)
+		do_mix(mix, a, a, s);
+	DO(cuStreamSynchronize(s));
+	DO(cuLaunchKernel(fn, blocks, 1, 1, THREADS, 1, 1, 0, s, NULL, NULL));
+	printf("%d\n", cuStreamSynchronize(s));
+	printf("%d\n", cuCtxSynchronize());
+	printf("%d\n", cuMemFree(a));
+}
+
+/* Code that is none, or broken, or cut: the driver's own answer. */
+static void images(void)
+{
+	static const char *const texts[] = {"", "no ptx", PTX_HEAD, PTX_HEAD ".visible .entry k(",
+		PTX_HEAD ".visible .entry k()\n{\n	mov.u32 %r1, ;\n	ret;\n}\n",
+		PTX_HEAD ".visible .entry k()\n{\n	frob.u32 %r1, %r2;\n	ret;\n}\n",
+		PTX_HEAD ".visible .entry k()\n{\n	bra NOWHERE;\n}\n",
+		".version 99.0\n.target sm_70\n.address_size 64\n"};
+	/* Headers of fat binaries and ELF files with nothing, or nonsense, behind them. */
+	static const uint32_t fat[][16] = {{0xba55ed50, 0x100001, 0, 0},
+		{0xba55ed50, 0x100001, 8, 0, 0x01010002, 0x40, 0xffffffff, 0xffffffff},
+		{0xba55ed50, 0x100001, 48, 0, 0x01010001, 0xfffffff0, 8, 0},
+		{0x464c457f, 0x33010102, 7, 0, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}};
+	CUmodule m;
+	CUlibrary lib;
+	unsigned i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		printf("text %u: %d %d\n", i, cuModuleLoadData(&m, texts[i]),
+			cuLibraryLoadData(&lib, texts[i], NULL, NULL, 0, NULL, NULL, 0));
+	for (i = 0; i < sizeof(fat) / sizeof(fat[0]); i++)
+		printf("binary %u: %d %d\n", i, cuModuleLoadData(&m, fat[i]),
+			cuLibraryLoadData(&lib, fat[i], NULL, NULL, 0, NULL, NULL, 0));
+	chain();
+}
+
+/* Kernels that cannot be managed, between such as can. */
+static void held(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	unsigned n_less = n - 5;
+	void *p[] = {&b, &a, &n_less, &loops};
+	CUfunction old;
+	CUmodule m;
+	CUstream s;
+
+	DO(cuModuleLoadData(&m, ".version 5.0\n.target sm_60\n.address_size 64\n" PTX_MIX("old")));
+	DO(cuModuleGetFunction(&old, m, "old"));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, s);
+		do_mix(old, b, a, s);
+		do_mix(mix, a, b, s);
+		DO(cuLaunchCooperativeKernel(mix, 8, 1, 1, THREADS, 1, 1, 0, s, p));
+	}
+	DO(cuStreamSynchronize(s));
+	digest("held", a, n);
+	digest("held", b, n);
+}
+
+/* What is compiled for default streams of threads finds its entry points in this way. */
+static void own(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	unsigned n_less = n - 5;
+	void *p[] = {&a, &b, &n_less, &loops}, *q[] = {&b, &a, &n_less, &loops}, *fn = NULL;
+	CUdriverProcAddressQueryResult found;
+	CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+		unsigned, CUstream, void **, void **);
+
+	DO(cuGetProcAddress("cuLaunchKernel", &fn, 7000,
+		CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &found));
+	memcpy(&launch, &fn, sizeof(fn));
+	for (unsigned i = 0; i < rounds; i++) {
+		DO(launch(mix, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
+		DO(launch(mix, blocks, 1, 1, THREADS, 1, 1, 0, CU_STREAM_PER_THREAD, q, NULL));
+	}
+	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	digest("own", a, n);
+	digest("own", b, n);
+}
+
 /* A child of fork that uses the GPU anew, from a parent that has not begun. */
 static int forked(void)
 {
@@ -366,7 +458,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} scenarios[] = {{"chain", chain}, {"events", events}, {"defaults", defaults},
 		{"capture", capture}, {"locks", locks}, {"ranks", ranks}, {"guard", guard},
-		{"globals", globals}, {"params", params}, {"errors", errors}};
+		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
+		{"images", images}, {"held", held}, {"own", own}};
 	const char *what = argc > 1 ? argv[1] : "";
 	struct timespec t0, t1;
 
