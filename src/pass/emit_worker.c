@@ -34,7 +34,8 @@ static const char regs[] =
 	".reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 	".reg .b32 %hd_s; .reg .b32 %hd_t;\n"
 	".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_k;\n"
-	".reg .b32 %hd_bx; .reg .b32 %hd_by; .reg .b32 %hd_bz; .reg .b32 %hd_bk;\n";
+	".reg .b32 %hd_bx; .reg .b32 %hd_by; .reg .b32 %hd_bz; .reg .b32 %hd_bk;\n"
+	".reg .pred %hd_pr;\n";
 
 void pass_emit_regs(struct pass_writer *w)
 {
@@ -71,7 +72,10 @@ static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
 				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
 static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_bk}, [%hd_r0];\n"
-				"mov.u32 %hd_k, %hd_bk;\n";
+				"mov.u32 %hd_k, %hd_bk;\n"
+				"ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+				"add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
+				"setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n"; /* in one row */
 
 static const char unless_leaving[] =
 	"setp.lt.s32 %hd_p1, %hd_k, 1;\n"
@@ -238,8 +242,10 @@ static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 		return;
 	pass_put(w, keeps_slot(facts) ? first_kept : first_of_slot);
 	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n"
-		    "add.u32 %hd_x, %hd_x, %hd_r0;\n"
-		    "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+		    "add.u32 %hd_x, %hd_x, %hd_r0;\n");
+	if (keeps_slot(facts))
+		pass_put(w, "@%hd_pr bra $hd_body;\n");
+	pass_put(w, "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 		    "$hd_carry:\n"
 		    ".pragma \"nounroll\";\n"
 		    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n"

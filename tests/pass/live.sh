@@ -16,7 +16,7 @@ for ptx; do
 	lines=$("$tool" live "$ptx")
 	[ -n "$lines" ] || continue
 	kernels=$((kernels + $(echo "$lines" | wc -l)))
-	if echo "$lines" | grep '%hd_' | grep -Ev '^[^%]* %hd_s( %hd_bx %hd_by %hd_bz)?( %hd_bk)?$'; then
+	if echo "$lines" | grep '%hd_' | grep -Ev '^[^%]* %hd_s( %hd_bx %hd_by %hd_bz)?( %hd_bk)?( %hd_pr)?$'; then
 		echo "in $ptx"
 		failed=1
 	fi
