@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: bench/h200.sh DIST [TABLE...]
+# Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
+# TABLE: overhead, pairs, spatial, handover, calls, kills (all, some
+# twenty minutes); calls needs BUILD, a build folder.
+set -eu
+dist=$1
+shift
+[ $# -gt 0 ] || set -- overhead pairs spatial handover calls kills
+here=$(dirname "$0")
+bench() {
+	"$dist/bin/heddle" bench preempt --device cuda --check last "$@" 2>/dev/null
+}
+for table; do
+	echo "== $table"
+	case $table in
+	overhead) bench --part overhead --rounds 24 ;;
+	pairs) bench --part pairs --rounds 10 ;;
+	spatial) bench --part spatial --rounds 6 ;;
+	handover) sh "$here/handover.sh" "$dist" ;;
+	calls)
+		driver=$(ldconfig -p | sed -n 's/.*libcuda.so.1 .*x86-64.*=> //p' | head -n 1)
+		for _ in 1 2 3 4 5; do sh "$here/shim.sh" "${BUILD:-build}" "$driver"; done
+		;;
+	kills)
+		sh "$here/../tests/hw/hw.sh" "$dist" kills 200 off
+		sh "$here/../tests/hw/hw.sh" "$dist" kills 200 on || :
+		;;
+	*) exit 2 ;;
+	esac
+done
