@@ -19,6 +19,7 @@
 #define SPELL_NS    1000000
 #define KICK_AFTER  64 /* closed slots that wait for the daemon to free them */
 #define ALONE_NS    1000000
+#define ROUNDS      3 /* rounds of workers under way at once; each has a stream of its own */
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
@@ -35,7 +36,9 @@ struct managed {
 	uint32_t preemptions; /* and the daemon's account of them at that time */
 	struct ctl_args args;
 	uint32_t block[3], shared, workers, drains, grow, rounds, lone_rounds;
-	bool guard, lone; /* lone: only the relay was there at the last look */
+	uint64_t ticket;           /* at the last round, */
+	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
+	bool guard, lone;          /* lone: only the relay was there at the last look */
 	uint8_t *params;
 	size_t params_cap;
 };
@@ -45,6 +48,7 @@ static uint16_t active[WIRE_SLOTS];
 static unsigned n_active, cursor, closed;
 static uint64_t last_id;
 static _Atomic unsigned outstanding;
+static CUstream helpers[ROUNDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -105,9 +109,16 @@ int managed_init(void)
 		return -ENOTSUP;
 	if (cu.cuCtxGetStreamPriorityRange)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
-	if (cu.cuStreamCreateWithPriority(&shim.helper, CU_STREAM_NON_BLOCKING,
-		    shim.is_low ? least : greatest) != CUDA_SUCCESS)
+	if (shim.is_low)
+		greatest = least;
+	if (cu.cuStreamCreateWithPriority(&shim.helper, CU_STREAM_NON_BLOCKING, greatest) !=
+		CUDA_SUCCESS)
 		return -EIO;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (cu.cuStreamCreateWithPriority(&helpers[i], CU_STREAM_NON_BLOCKING, greatest) !=
+			CUDA_SUCCESS)
+			return -EIO;
+	}
 	if (pool_fill() < 0)
 		return -EIO;
 	/* Satisfied at once; tells whether streams can wait for a word at all. */
@@ -489,8 +500,8 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->guard = p->flags & CTL_GUARD;
 	m->workers = p->workers;
 	m->lone = false;
-	m->drains = m->rounds = m->lone_rounds = 0;
-	m->resumed_at = 0;
+	m->drains = m->rounds = m->lone_rounds = m->seq = m->idle_rounds = 0;
+	m->ticket = m->resumed_at = 0;
 	m->preemptions = 0;
 	/* The daemon counts up from whatever is there. */
 	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
@@ -610,87 +621,143 @@ static bool is_granted(const struct wire_slot *w)
 	return atomic_load(&shim.dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
 }
 
-/* Does a launch want one more round of workers? */
-static bool wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
+/* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
+static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
 	struct wire_slot *w = slot_of(m);
+	uint64_t now = shim_now_ns(), since = now - m->resumed_ns, rest;
 	bool lone;
 
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
-	if (*ret_drains != m->drains)
-		return true;
-	/* Never two grids of one guarded generation; and no worker before the stream has come to
-	 * the launch: those would not wait for what is ahead of it. */
-	if (m->guard || __atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
-		return false;
+	/* No worker before the stream has come to the launch: it would not wait for what is ahead
+	 * of it. */
+	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
+		return UINT64_MAX;
+	if (*ret_drains != m->drains) {
+		/* Blocks that come one after another each find themselves the last and report it,
+		 * and so do those that come too late: rounds that changed nothing get rarer. */
+		rest = (uint64_t)SOON_NS << MIN(m->idle_rounds, 8u);
+		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
+	}
+	/* Never two grids of one guarded generation. */
+	if (m->guard)
+		return UINT64_MAX;
 	if (*ret_grow != m->grow)
-		return true;
+		return 0;
 	/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems
 	 * while the last round has not begun: patience doubles. */
 	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
 	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
-	       shim_now_ns() - m->resumed_ns > (uint64_t)ALONE_NS << MIN(m->lone_rounds, 10u);
+	       since > (uint64_t)ALONE_NS << MIN(m->lone_rounds, 10u);
 	if (lone && m->lone) {
 		m->lone = false;
 		m->lone_rounds++;
-		return true;
+		return 0;
 	}
 	m->lone = lone;
-	return false;
+	return UINT64_MAX;
 }
 
-static void resume(struct managed *m)
+/* A helper stream on which no round is under way: one behind another would not begin before the
+ * relay of that has left. NULL: there is none now. */
+static CUstream idle_helper(void)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (cu.cuStreamQuery(helpers[i]) != CUDA_ERROR_NOT_READY)
+			return helpers[i];
+	}
+	return NULL;
+}
+
+/* Whether the rounds so far got the launch on, as far as it was reported. */
+static void judge_rounds(struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+	uint64_t ticket = __atomic_load_n(&h->ticket, __ATOMIC_ACQUIRE);
+	uint32_t seq = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
+
+	if (ticket == m->ticket && seq == m->seq)
+		m->idle_rounds++;
+	else
+		m->idle_rounds = 0;
+	m->ticket = ticket;
+	m->seq = seq;
+}
+
+/* False: there is no stream for a round now. */
+static bool resume(struct managed *m)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
 	uint64_t begun = MIN(__atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE), m->total);
 	uint64_t left = m->total - begun;
 	struct shim_inside in;
+	CUstream on = NULL;
 
-	m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
-	m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
-	m->args.seq = seq;
-	m->args.flags |= seq ? CTL_WAIT_WORD : 0;
-	if (shim_enter(&in) == CUDA_SUCCESS) {
+	if (shim_enter(&in) == CUDA_SUCCESS && (on = idle_helper())) {
+		m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
+		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
+		m->args.seq = seq;
+		m->args.flags |= seq ? CTL_WAIT_WORD : 0;
 		fire(m, (m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
-			shim.helper, NULL);
-		fire_closer(m, shim.helper);
+			on, NULL);
+		fire_closer(m, on);
 	}
 	shim_leave(&in);
+	if (!on)
+		return false;
+	judge_rounds(m);
 	m->rounds++;
 	m->resumed_ns = shim_now_ns();
 	__atomic_store_n(&w->launches, 1 + m->rounds, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* One launch's turn, under the lock, which is let go meanwhile if *ret_next is SOON_NS. */
+static bool look_after(struct managed *m, uint64_t *ret_next)
+{
+	struct wire_slot *w = slot_of(m);
+	uint32_t drains, grow;
+	uint64_t wait;
+	bool fired;
+
+	*ret_next = UINT64_MAX;
+	if (!m->launched || !is_granted(w))
+		return false;
+	/* Only what was given a word of the daemon's can have stopped. */
+	if (__atomic_load_n(&w->host.seq, __ATOMIC_RELAXED))
+		*ret_next = shim_now_ns() - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS;
+	wait = wants_round(m, &drains, &grow);
+	if (wait) {
+		*ret_next = MIN(*ret_next, wait);
+		return false;
+	}
+	*ret_next = SOON_NS;
+	m->resuming = true;
+	pthread_mutex_unlock(&lock);
+	fired = resume(m);
+	pthread_mutex_lock(&lock);
+	m->resuming = false;
+	if (fired) {
+		m->drains = drains;
+		m->grow = grow;
+	}
+	return fired;
 }
 
 uint64_t managed_resume(void)
 {
-	uint64_t next = UINT64_MAX, now = shim_now_ns();
+	uint64_t next = UINT64_MAX, at;
 
 	pthread_mutex_lock(&lock);
 	reap(UINT32_MAX);
 	for (unsigned i = 0; i < n_active; i++) {
-		struct managed *m = &launches[active[i]];
-		struct wire_slot *w = slot_of(m);
-		uint32_t drains, grow;
-
-		if (!m->launched)
-			continue;
-		/* Only what was given a word of the daemon's can have stopped. */
-		if (__atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) && is_granted(w))
-			next = MIN(next, now - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS);
-		if (!is_granted(w) || !wants_round(m, &drains, &grow))
-			continue;
-		m->drains = drains;
-		m->grow = grow;
-		m->resuming = true;
-		pthread_mutex_unlock(&lock);
-		resume(m);
-		pthread_mutex_lock(&lock);
-		m->resuming = false;
-		next = SOON_NS;
-		i = UINT32_MAX; /* the list may have changed */
+		/* Afterwards the list may have changed. */
+		if (look_after(&launches[active[i]], &at))
+			i = UINT32_MAX;
+		next = MIN(next, at);
 	}
 	pthread_mutex_unlock(&lock);
 	return next;

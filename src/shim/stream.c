@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SPARE_CHANNELS 3 /* the helper's, and what the driver takes for itself */
+#define SPARE_CHANNELS 6 /* four of our own (managed.c), and what the driver takes for itself */
 
 static struct map streams = MAP_INIT;
 static _Atomic unsigned n_used;
