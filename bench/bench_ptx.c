@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: bench_ptx [-m MIB] FILE.ptx…
- * Parse and print, in megabytes of PTX text a second of one core: each file by itself (many small
- * modules), and one large module a file, in which each function stands many times under new names.
- * Medians of several rounds. */
+ * Parse and print, in megabytes of PTX text a second of processor time (and, last, of wall time,
+ * with the freeing of the module): all files in turn as they are, and with -m one module of so many
+ * MiB a file, which is the file's text repeated with new names for functions and labels.
+ * Medians of several rounds, smallest and largest behind them. */
 #include "ptx/ptx.h"
 
 #include <stdio.h>
@@ -19,11 +20,11 @@ struct text {
 	size_t len;
 };
 
-static double now(void)
+static double now(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -71,61 +72,108 @@ static struct ptx_module *parse(const struct text *t)
 	return m;
 }
 
-/* The module's text with clones of its functions until it has about so many bytes. */
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$';
+}
+
+/* Names that are new in each function of a real module: functions', their parameters', labels. */
+static bool is_distinct(const struct ptx_module *m, const char *s, size_t len)
+{
+	if (len > 3 && (!memcmp(s, "$L_", 3) || !memcmp(s, "LBB", 3)))
+		return true;
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_func *f = m->items.at[i].func;
+
+		if (m->items.at[i].kind == PTX_ITEM_FUNC && f->has_body &&
+			f->sym->name_len <= len && !memcmp(f->sym->name, s, f->sym->name_len))
+			return true;
+	}
+	return false;
+}
+
+/* The text again and again, as its compiler wrote it, with a number behind those names. */
 static struct text enlarge(const struct text *t, size_t bytes)
 {
 	struct ptx_module *m = parse(t);
-	size_t n = m->items.len, copies = bytes / t->len;
 	struct strbuf out = {0};
+	const char *end = t->at + t->len;
 
-	for (size_t k = 0; k < copies; k++) {
-		for (size_t i = 0; i < n; i++) {
-			const struct ptx_func *f = m->items.at[i].func;
-			char name[512];
+	for (unsigned k = 0; out.len < bytes; k++) {
+		const char *from = t->at, *s = from, *e;
 
-			if (m->items.at[i].kind != PTX_ITEM_FUNC || !f->has_body)
+		for (; s < end; s = e) {
+			for (e = s + 1; is_word(*s) && e < end && is_word(*e); e++)
+				;
+			if (!is_word(*s) || (s > t->at && (s[-1] == '%' || s[-1] == '.')) ||
+				!is_distinct(m, s, (size_t)(e - s)))
 				continue;
-			snprintf(name, sizeof(name), "%.400s_copy%zu", f->sym->name, k);
-			ptx_clone_func(m, f, name, NULL);
+			strbuf_add(&out, from, (size_t)(e - from));
+			strbuf_printf(&out, "_%u", k);
+			from = e;
 		}
+		strbuf_add(&out, from, (size_t)(end - from));
 	}
-	ptx_print(m, &out);
 	ptx_module_free(m);
 	return (struct text){out.at, out.len};
 }
 
+struct figure {
+	double s[ROUNDS];
+};
+
+/* MB/s: the median, and how far it spread. */
+static void show(const char *what, struct figure *f, double mb)
+{
+	qsort(f->s, ROUNDS, sizeof(double), by_value);
+	printf("  %s %4.0f (%.0f-%.0f)", what, mb / f->s[ROUNDS / 2], mb / f->s[ROUNDS - 1],
+		mb / f->s[0]);
+}
+
 static void measure(const char *what, const struct text *texts, size_t n, size_t repeat)
 {
-	double parse_s[ROUNDS], print_s[ROUNDS], both_s[ROUNDS], mb = 0;
+	struct figure parse_s = {0}, print_s = {0}, both_s = {0}, wall_s = {0};
+	double mb = 0;
 
 	for (size_t i = 0; i < n; i++)
 		mb += (double)texts[i].len * (double)repeat * 1e-6;
 	for (int r = 0; r < ROUNDS; r++) {
-		parse_s[r] = print_s[r] = 0;
+		double wall = now(CLOCK_MONOTONIC);
+
 		for (size_t k = 0; k < repeat * n; k++) {
 			struct strbuf out = {0};
-			double a = now(), b;
+			double a = now(CLOCK_PROCESS_CPUTIME_ID), b;
 			struct ptx_module *m = parse(&texts[k % n]);
 
-			b = now();
-			parse_s[r] += b - a;
+			b = now(CLOCK_PROCESS_CPUTIME_ID);
+			parse_s.s[r] += b - a;
 			ptx_print(m, &out);
-			print_s[r] += now() - b;
+			print_s.s[r] += now(CLOCK_PROCESS_CPUTIME_ID) - b;
 			ptx_module_free(m);
 			strbuf_finish(&out);
 		}
-		both_s[r] = parse_s[r] + print_s[r];
+		wall_s.s[r] = now(CLOCK_MONOTONIC) - wall;
+		both_s.s[r] = parse_s.s[r] + print_s.s[r];
 	}
-	qsort(parse_s, ROUNDS, sizeof(double), by_value);
-	qsort(print_s, ROUNDS, sizeof(double), by_value);
-	qsort(both_s, ROUNDS, sizeof(double), by_value);
-	printf("%-32s %8.2f MB  parse %6.0f  print %6.0f  both %6.0f MB/s\n", what, mb,
-		mb / parse_s[ROUNDS / 2], mb / print_s[ROUNDS / 2], mb / both_s[ROUNDS / 2]);
+	printf("%-28s %6.2f MB", what, mb);
+	show("parse", &parse_s, mb);
+	show("print", &print_s, mb);
+	show("both", &both_s, mb);
+	show("wall", &wall_s, mb);
+	printf("\n");
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 int main(int argc, char **argv)
 {
-	size_t mib = 16, n = 0, total = 0;
+	size_t mib = 0, n = 0, total = 0;
 	struct text *texts = calloc((size_t)argc, sizeof(*texts));
 	int i = 1;
 
@@ -134,23 +182,24 @@ int main(int argc, char **argv)
 		i = 3;
 	}
 	for (; i < argc && texts; i++) {
-		texts[n] = read_file(argv[i]);
-		if (!texts[n].len)
+		struct text t = read_file(argv[i]);
+
+		if (!t.len)
 			continue;
-		total += texts[n].len;
-		n++;
+		if (mib) {
+			struct text large = enlarge(&t, mib << 20);
+
+			measure(base_name(argv[i]), &large, 1, 1);
+			free(large.at);
+		}
+		total += t.len;
+		texts[n++] = t;
 	}
 	if (!n) {
 		fprintf(stderr, "bench_ptx: no PTX files\n");
 		return 77;
 	}
-	measure("the files as they are", texts, n, (4u << 20) / total + 1);
-	for (size_t k = 0; k < n && k < 4; k++) {
-		struct text large = enlarge(&texts[k], mib << 20);
-
-		measure("one large module", &large, 1, 1);
-		free(large.at);
-	}
+	measure("the files as they are", texts, n, (8u << 20) / total + 1);
 	for (size_t k = 0; k < n; k++)
 		free(texts[k].at);
 	free(texts);

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define CHUNK_MIN_BYTES (64u << 10)
+#define CHUNK_MAX_BYTES ((size_t)8 << 20)
 
 struct arena_chunk {
 	struct arena_chunk *next;
-	size_t used, cap;
+	size_t cap;
 	_Alignas(16) char data[];
 };
 
@@ -35,29 +36,27 @@ void arena_finish(struct arena *a)
 	*a = (struct arena){.limit_bytes = a->limit_bytes};
 }
 
-void *arena_alloc(struct arena *a, size_t bytes)
+void *arena_alloc_chunk(struct arena *a, size_t bytes)
 {
-	struct arena_chunk *c = a->head;
-	size_t need = (bytes + 15) & ~(size_t)15;
+	size_t need = MAX((bytes + 15) & ~(size_t)15, 16), cap;
+	size_t allowed = a->limit_bytes ? a->limit_bytes - a->used_bytes : SIZE_MAX;
+	struct arena_chunk *c;
 
-	if (need < bytes || (a->limit_bytes && need > a->limit_bytes - a->used_bytes))
+	if (bytes > SIZE_MAX - CHUNK_MIN_BYTES || need > allowed)
 		return NULL;
-	if (!c || c->cap - c->used < need) {
-		/* Doubling keeps the number of chunks small for large modules. */
-		size_t cap = c ? MIN(c->cap * 2, (size_t)8 << 20) : CHUNK_MIN_BYTES;
-
-		cap = MAX(cap, need);
-		c = malloc(sizeof(*c) + cap);
-		if (!c)
-			return NULL;
-		c->next = a->head;
-		c->used = 0;
-		c->cap = cap;
-		a->head = c;
-	}
+	/* Doubling keeps the number of chunks small for large modules. */
+	cap = a->head ? MIN(a->head->cap * 2, CHUNK_MAX_BYTES) : CHUNK_MIN_BYTES;
+	cap = MAX(cap, need);
+	c = malloc(sizeof(*c) + cap);
+	if (!c)
+		return NULL;
+	c->next = a->head;
+	c->cap = cap;
+	a->head = c;
 	a->used_bytes += need;
-	c->used += need;
-	return c->data + c->used - need;
+	a->next = c->data + need;
+	a->left_bytes = MIN(cap, allowed) - need;
+	return c->data;
 }
 
 void *arena_zalloc(struct arena *a, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What every layer stands on: memory regions, growing arrays, interned strings, hashes.
+/* What every layer stands on: memory regions, growing arrays, byte buffers, hashes.
  * Nothing here does I/O, logs or exits. Allocation failure: arena and vector functions return NULL
  * (or -ENOMEM) and leave their object as it was, so a library caller can give up cleanly. */
 #ifndef HEDDLE_BASE_H
@@ -25,13 +25,29 @@ static inline uint64_t round_up(uint64_t n, uint64_t multiple)
 /* ---- arena: memory freed all at once. Not thread safe. ---- */
 struct arena {
 	struct arena_chunk *head;
+	char *next;         /* free part of the newest chunk, as far as the limit allows */
+	size_t left_bytes;  /* … its length */
 	size_t limit_bytes; /* 0: none. Past it allocations fail: bounds what hostile input can take
 			     */
 	size_t used_bytes;
 };
 void arena_init(struct arena *a, size_t limit_bytes);
 void arena_finish(struct arena *a);
-void *arena_alloc(struct arena *a, size_t bytes); /* 16-byte aligned, not zeroed; NULL: none left */
+void *arena_alloc_chunk(struct arena *a, size_t bytes); /* arena_alloc in a chunk of its own */
+/* 16-byte aligned, not zeroed; NULL: none left. */
+static inline void *arena_alloc(struct arena *a, size_t bytes)
+{
+	size_t need = (bytes + 15) & ~(size_t)15;
+	char *p = a->next;
+
+	/* 0 and what overflowed to 0 go the long way too. */
+	if (need - 1 >= a->left_bytes)
+		return arena_alloc_chunk(a, bytes);
+	a->next += need;
+	a->left_bytes -= need;
+	a->used_bytes += need;
+	return p;
+}
 void *arena_zalloc(struct arena *a, size_t bytes);               /* zeroed */
 char *arena_strndup(struct arena *a, const char *s, size_t len); /* adds a NUL */
 char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
@@ -46,9 +62,9 @@ char *arena_printf(struct arena *a, const char *fmt, ...) HD_PRINTF(2, 3);
 	}
 /* Makes room for one more; false when out of memory. */
 bool vec_grow(void **at, size_t *cap, size_t len, size_t elem_bytes);
-#define VEC_PUSH(v, ...)                                                    \
-	(vec_grow((void **)&(v)->at, &(v)->cap, (v)->len, sizeof(*(v)->at)) \
-			? ((v)->at[(v)->len++] = (__VA_ARGS__), true)       \
+#define VEC_PUSH(v, ...)                                                                           \
+	((v)->len < (v)->cap || vec_grow((void **)&(v)->at, &(v)->cap, (v)->len, sizeof(*(v)->at)) \
+			? ((v)->at[(v)->len++] = (__VA_ARGS__), true)                              \
 			: false)
 #define VEC_FREE(v) vec_free((void **)&(v)->at, &(v)->len, &(v)->cap)
 void vec_free(void **at, size_t *len, size_t *cap);
@@ -63,16 +79,6 @@ void strbuf_add(struct strbuf *b, const char *s, size_t len);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) HD_PRINTF(2, 3);
 void strbuf_finish(struct strbuf *b); /* frees, and leaves it empty */
-
-/* ---- interned strings: equal text, equal pointer. Strings live as long as the table. ---- */
-struct strtab {
-	struct arena *arena;
-	struct str_slot *slots;
-	size_t len, cap;
-};
-void strtab_init(struct strtab *t, struct arena *a);
-void strtab_finish(struct strtab *t);
-const char *strtab_intern(struct strtab *t, const char *s, size_t len); /* NULL: out of memory */
 
 /* ---- hashes ---- */
 uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);  /* for tables; not for files */

@@ -50,7 +50,9 @@ struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
 
 const char *ptx_intern(struct ptx_module *m, const char *name)
 {
-	return strtab_intern(&m->names, name, strlen(name));
+	struct ptx_name *n = ptx_name_from(m, name);
+
+	return n ? n->text : NULL;
 }
 
 const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size_t size)

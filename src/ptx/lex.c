@@ -7,17 +7,27 @@
 
 #include <string.h>
 
-#define LETTER CH_ID | CH_START | CH_MNEM
-#define DIGIT  CH_ID | CH_DIGIT | CH_MNEM
+#define LETTER CH_ID | CH_START | CH_MNEM | CH_PLAIN
+#define DIGIT  CH_ID | CH_DIGIT | CH_MNEM | CH_PLAIN
 
 const uint8_t ptx_char[256] = {
 	['a' ... 'z'] = LETTER,
 	['A' ... 'Z'] = LETTER,
 	['_'] = LETTER,
 	['$'] = LETTER,
-	['%'] = CH_START,
+	['%'] = CH_START | CH_PLAIN,
 	['0' ... '9'] = DIGIT,
-	['.'] = CH_MNEM,
+	['.'] = CH_MNEM | CH_PLAIN,
+	[','] = CH_END | CH_PLAIN,
+	['+'] = CH_PLAIN,
+	['-'] = CH_PLAIN,
+	[':'] = CH_PLAIN,
+	['='] = CH_PLAIN,
+	['@'] = CH_PLAIN,
+	[';'] = CH_END,
+	[']'] = CH_END,
+	['}'] = CH_END,
+	[')'] = CH_END,
 	['\n'] = CH_GAP,
 	['\r'] = CH_GAP,
 	['\v'] = CH_GAP,
@@ -96,14 +106,6 @@ void ptx_skip_slow(struct ptx_parser *p)
 	}
 }
 
-bool ptx_word_is(const char *s, const char *word)
-{
-	size_t n = strlen(word);
-
-	return !strncmp(s, word, n) && !ch_is(s[n], CH_ID);
-}
-
-/* Past one string, gap or character of text that is not looked into; counts lines. */
 void ptx_step(struct ptx_parser *p)
 {
 	if (*p->s == '"') {
@@ -138,6 +140,11 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 	while (q.s < to) {
 		const char *at = q.s;
 		uint32_t line = q.line;
+
+		if (ch_is(*at, CH_PLAIN)) {
+			out[n++] = *q.s++;
+			continue;
+		}
 
 		if (*at == ' ' || *at == '\t' || ch_is(*at, CH_GAP)) {
 			ptx_skip_slow(&q);

@@ -35,6 +35,7 @@ const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
 #undef OP
 };
 
+/* Padded with zeros, so that eight bytes are compared at once. */
 struct type_name {
 	char name[8];
 	uint8_t type;
@@ -45,18 +46,28 @@ static const struct type_name type_names[] = {{"u8", PTX_U8}, {"u16", PTX_U16}, 
 	{"f16", PTX_F16}, {"f16x2", PTX_F16X2}, {"bf16", PTX_BF16}, {"bf16x2", PTX_BF16X2},
 	{"tf32", PTX_TF32}, {"f32", PTX_F32}, {"f64", PTX_F64}, {"pred", PTX_PRED}};
 
-static const char *const other_types[] = {"e4m3", "e5m2", "e4m3x2", "e5m2x2", "e4m3x4", "e5m2x4",
+/* Handles are longer than eight characters. */
+static const char *const handle_types[] = {"samplerref", "texref", "surfref"};
+static const char other_types[][8] = {"e4m3", "e5m2", "e4m3x2", "e5m2x2", "e4m3x4", "e5m2x4",
 	"e2m1", "e2m3", "e3m2", "e2m1x2", "e2m3x2", "e3m2x2", "e2m1x4", "e2m3x4", "e3m2x4", "ue4m3",
 	"ue8m0", "ue8m0x2", "u16x2", "s16x2", "u8x4", "s8x4", "f32x2", "b1", "b4", "s4", "u4", "b6",
-	"u2", "s2", "texref", "samplerref", "surfref", "f8x4", "u24", "s24"};
+	"u2", "s2", "f8x4", "u24", "s24"};
 
 uint8_t ptx_type_from_name(const char *s, size_t len)
 {
+	char key[8] = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(handle_types); i++)
+		if (strlen(handle_types[i]) == len && !memcmp(handle_types[i], s, len))
+			return PTX_OTHER_TYPE;
+	if (len >= sizeof(key))
+		return PTX_NOTYPE;
+	memcpy(key, s, len);
 	for (size_t i = 0; i < ARRAY_LEN(type_names); i++)
-		if (strlen(type_names[i].name) == len && !memcmp(type_names[i].name, s, len))
+		if (!memcmp(type_names[i].name, key, sizeof(key)))
 			return type_names[i].type;
 	for (size_t i = 0; i < ARRAY_LEN(other_types); i++)
-		if (strlen(other_types[i]) == len && !memcmp(other_types[i], s, len))
+		if (!memcmp(other_types[i], key, sizeof(key)))
 			return PTX_OTHER_TYPE;
 	return PTX_NOTYPE;
 }
@@ -90,9 +101,11 @@ unsigned ptx_type_bytes(uint8_t base)
 /* Length of a part up to "::". */
 static size_t stem_len(const char *part)
 {
-	const char *colon = strstr(part, "::");
+	const char *s = part;
 
-	return colon ? (size_t)(colon - part) : strlen(part);
+	while (*s && !(s[0] == ':' && s[1] == ':'))
+		s++;
+	return (size_t)(s - part);
 }
 
 static bool stem_is(const char *part, const char *word)
@@ -129,8 +142,11 @@ static enum ptx_op find_op(const char *first, const struct ptx_mnem *mn)
 	enum ptx_op op = PTX_OP_RAW;
 
 	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
-		unsigned n = match_op(ptx_ops[i].name, first, mn);
+		unsigned n;
 
+		if (ptx_ops[i].name[0] != first[0])
+			continue;
+		n = match_op(ptx_ops[i].name, first, mn);
 		if (n > best) {
 			best = n;
 			op = (enum ptx_op)i;
@@ -257,121 +273,53 @@ bool ptx_has_mod(const struct ptx_mnem *mn, const char *mod)
 	return false;
 }
 
-/* Splits at single dots; each part is a string of its own in the module's table. */
-static int split(struct ptx_module *m, struct ptx_mnem *mn, const char **ret_first)
+/* Splits at single dots; each part is a name of the module's. */
+static int split(struct ptx_module *m, struct ptx_mnem *mn, const char *s, const char **ret_first)
 {
-	const char *s = mn->text, *end = s + mn->text_len;
-	const char *first = NULL;
+	const char *end = s + mn->text_len;
 
+	*ret_first = "";
 	while (s < end) {
 		const char *dot = memchr(s, '.', (size_t)(end - s));
 		const char *stop = dot ? dot : end;
-		const char *part = strtab_intern(&m->names, s, (size_t)(stop - s));
+		const struct ptx_name *part = ptx_name_get(m, s, (size_t)(stop - s));
 
 		if (!part)
-			return -1;
-		if (!first)
-			first = part;
+			return -ENOMEM;
+		if (!**ret_first)
+			*ret_first = part->text;
 		else if (mn->n_mods < ARRAY_LEN(mn->mods))
-			mn->mods[mn->n_mods++] = part;
+			mn->mods[mn->n_mods++] = part->text;
 		s = stop + 1;
 	}
-	*ret_first = first ? first : "";
 	return 0;
 }
 
-struct ptx_mnem *ptx_make_mnem(struct ptx_module *m, const char *text, size_t len, bool raw)
+static const struct ptx_mnem *make_mnem(
+	struct ptx_module *m, const struct ptx_name *n, const char *s)
 {
 	struct ptx_mnem *mn = ARENA_NEW(&m->arena, struct ptx_mnem);
 	const char *first;
 
 	if (!mn)
 		return NULL;
-	mn->text = text;
-	mn->text_len = (uint32_t)len;
+	mn->text = n->text;
+	mn->text_len = n->len;
 	mn->vec = 1;
-	if (split(m, mn, &first) < 0)
+	if (split(m, mn, s, &first) < 0)
 		return NULL;
-	mn->op = raw ? PTX_OP_RAW : find_op(first, mn);
+	mn->op = find_op(first, mn);
 	refine(mn);
 	return mn;
 }
 
-struct ptx_mnem_slot {
-	const struct ptx_mnem *mn;
-	uint32_t hash;
-	bool raw; /* the same text, for a statement kept as text */
-};
-struct ptx_mnem_tab {
-	struct ptx_mnem_slot *slots;
-	size_t len, cap;
-};
-
-int ptx_mnems_init(struct ptx_module *m)
+const struct ptx_mnem *ptx_mnem_for(struct ptx_module *m, const char *s, size_t len)
 {
-	m->mnems = ARENA_NEW(&m->arena, struct ptx_mnem_tab);
-	if (!m->mnems)
-		return -ENOMEM;
-	m->mnems->cap = 256;
-	m->mnems->slots = calloc(m->mnems->cap, sizeof(*m->mnems->slots));
-	return m->mnems->slots ? 0 : -ENOMEM;
-}
+	struct ptx_name *n = ptx_name_get(m, s, len);
 
-void ptx_mnems_free(struct ptx_module *m)
-{
-	if (m->mnems)
-		free(m->mnems->slots);
-}
-
-static int mnems_grow(struct ptx_mnem_tab *t)
-{
-	size_t cap = t->cap * 2;
-	struct ptx_mnem_slot *slots = calloc(cap, sizeof(*slots));
-
-	if (!slots)
-		return -1;
-	for (size_t i = 0; i < t->cap; i++) {
-		size_t at = t->slots[i].hash & (cap - 1);
-
-		if (!t->slots[i].mn)
-			continue;
-		while (slots[at].mn)
-			at = (at + 1) & (cap - 1);
-		slots[at] = t->slots[i];
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->cap = cap;
-	return 0;
-}
-
-const struct ptx_mnem *ptx_mnem_for(struct ptx_module *m, const char *s, size_t len, bool raw)
-{
-	struct ptx_mnem_tab *t = m->mnems;
-	uint32_t hash = ptx_hash(s, len) + raw;
-	struct ptx_mnem_slot *slot;
-	const char *text;
-	size_t at;
-
-	for (at = hash & (t->cap - 1); (slot = &t->slots[at])->mn; at = (at + 1) & (t->cap - 1))
-		if (slot->hash == hash && slot->mn->text_len == len && slot->raw == raw &&
-			!memcmp(slot->mn->text, s, len))
-			return slot->mn;
-	if (t->len * 2 >= t->cap) {
-		if (mnems_grow(t) < 0)
-			return NULL;
-		return ptx_mnem_for(m, s, len, raw);
-	}
-	text = strtab_intern(&m->names, s, len);
-	if (!text)
-		return NULL;
-	slot->mn = ptx_make_mnem(m, text, len, raw);
-	if (!slot->mn)
-		return NULL;
-	slot->hash = hash;
-	slot->raw = raw;
-	t->len++;
-	return slot->mn;
+	if (n && !n->mnem)
+		n->mnem = make_mnem(m, n, s);
+	return n ? n->mnem : NULL;
 }
 
 const struct ptx_mnem *ptx_get_mnem(struct ptx_module *m, const char *text)
@@ -382,5 +330,5 @@ const struct ptx_mnem *ptx_get_mnem(struct ptx_module *m, const char *text)
 	if (!padded)
 		return NULL;
 	memcpy(padded, text, len + 1);
-	return ptx_mnem_for(m, padded, len, false);
+	return ptx_mnem_for(m, padded, len);
 }

@@ -11,22 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t ptx_hash(const char *s, size_t len)
-{
-	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
-
-	for (; len >= 8; len -= 8, s += 8) {
-		memcpy(&w, s, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdu;
-		h ^= h >> 32;
-	}
-	memcpy(&w, s, 8);
-	if (len)
-		h ^= w << (64 - 8 * len);
-	h *= 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(h >> 32);
-}
-
 int ptx_names_init(struct ptx_module *m)
 {
 	struct ptx_scope *sc = ARENA_NEW(&m->arena, struct ptx_scope);
@@ -83,7 +67,7 @@ struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
 	size_t at;
 
 	for (at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
-		if (n->hash == hash && n->len == len && !memcmp(n->text, s, len))
+		if (n->hash == hash && n->len == len && ptx_same_text(n->text, s, len))
 			return n;
 	if (sc->len * 2 >= sc->cap) {
 		if (names_grow(sc) < 0)
@@ -91,9 +75,12 @@ struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
 		for (at = hash & (sc->cap - 1); sc->slots[at]; at = (at + 1) & (sc->cap - 1))
 			;
 	}
-	n = ARENA_NEW(&m->arena, struct ptx_name);
-	if (!n || !(n->text = strtab_intern(&m->names, s, len)))
+	n = arena_alloc(&m->arena, sizeof(*n) + len + 1);
+	if (!n)
 		return NULL;
+	memset(n, 0, sizeof(*n));
+	memcpy(n->text, s, len);
+	n->text[len] = 0;
 	n->len = (uint32_t)len;
 	n->hash = hash;
 	sc->slots[at] = n;
@@ -289,13 +276,12 @@ static struct ptx_name *prefix_name(struct ptx_module *m, const char *s, size_t 
 {
 	struct ptx_scope *sc = m->globals;
 	struct ptx_prefix_slot *slot;
-	uint64_t key;
+	uint32_t key = 0;
 
-	if (len > 7)
+	if (len > sizeof(key))
 		return ptx_name_get(m, s, len);
-	memcpy(&key, s, 8);
-	key = (key << (64 - 8 * len)) | len;
-	slot = &sc->prefixes[(key * 0x9e3779b97f4a7c15u) >> 58];
+	memcpy(&key, s, len);
+	slot = &sc->prefixes[ptx_prefix_slot(key)];
 	if (slot->key != key) {
 		slot->key = key;
 		slot->name = ptx_name_get(m, s, len);

@@ -4,18 +4,19 @@
 /* The name table with its scopes, shared by the parser, by passes that add code, and by the
  * checker.
  *
- * One hash lookup an identifier: every distinct text of a module (names, numbers, register
- * prefixes) has one struct ptx_name, which holds what the text means right now. Opening a scope
+ * One hash lookup an identifier: every distinct text of a module (names, numbers, mnemonics and
+ * their parts) has one struct ptx_name, which holds what the text means right now. Opening a scope
  * marks the undo log, closing it restores what the scope's declarations hid. */
 #ifndef HEDDLE_PTX_NAMES_H
 #define HEDDLE_PTX_NAMES_H
 
 #include "ptx/ptx.h"
 
+#include <string.h>
+
 enum ptx_number_kind { PTX_NUM_UNREAD, PTX_NUM_NONE, PTX_NUM_INT, PTX_NUM_FLOAT };
 
 struct ptx_name {
-	const char *text; /* interned in the module's table */
 	uint32_t len, hash;
 	struct ptx_sym *local;  /* innermost meaning inside the function being read */
 	struct ptx_sym *global; /* meaning at module level */
@@ -24,6 +25,8 @@ struct ptx_name {
 	uint8_t number;         /* enum ptx_number_kind; value is read once per distinct text */
 	uint8_t special;        /* enum ptx_special + 1; 0: not looked up yet */
 	uint64_t value;
+	const struct ptx_mnem *mnem; /* the mnemonic of this text, once it was asked for */
+	char text[];                 /* interned: the only copy in this module */
 };
 
 struct ptx_undo {
@@ -32,11 +35,15 @@ struct ptx_undo {
 	bool family;
 };
 
-/* Prefixes of register families are few and short: found by their bytes. */
+/* Prefixes of register families are few and short: "%r" and "%rd" are found by their bytes. */
 struct ptx_prefix_slot {
-	uint64_t key;
+	uint32_t key;
 	struct ptx_name *name;
 };
+static inline unsigned ptx_prefix_slot(uint32_t key)
+{
+	return (key * 0x9e3779b1u) >> 26;
+}
 
 struct ptx_scope {
 	struct ptx_name **slots;
@@ -54,7 +61,37 @@ struct ptx_scope {
 
 int ptx_names_init(struct ptx_module *m);
 void ptx_names_free(struct ptx_module *m);
-uint32_t ptx_hash(const char *s, size_t len); /* eight bytes behind s + len must be readable */
+/* Of both functions' texts eight bytes behind the end must be readable, as they are in the
+ * parser's copy and in what the module's arena holds. */
+static inline uint32_t ptx_hash(const char *s, size_t len)
+{
+	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
+
+	for (; len >= 8; len -= 8, s += 8) {
+		memcpy(&w, s, 8);
+		h = (h ^ w) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	memcpy(&w, s, 8);
+	if (len)
+		h ^= w << (64 - 8 * len);
+	h *= 0xc4ceb9fe1a85ec53u;
+	return (uint32_t)(h >> 32);
+}
+static inline bool ptx_same_text(const char *a, const char *b, size_t len)
+{
+	uint64_t x, y;
+
+	for (; len >= 8; len -= 8, a += 8, b += 8) {
+		memcpy(&x, a, 8);
+		memcpy(&y, b, 8);
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a, 8);
+	memcpy(&y, b, 8);
+	return len == 0 || (x ^ y) << (64 - 8 * len) == 0;
+}
 /* NULL: out of memory. */
 struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len);
 struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* needs no padding */

@@ -191,7 +191,11 @@ static const char *past_unknown(struct ptx_parser *p, bool section)
 			if (p->s != before)
 				continue;
 		}
-		ptx_step(p);
+		if (ch_is(*p->s, CH_PLAIN))
+			while (ch_is(*p->s, CH_PLAIN) || *p->s == ' ')
+				p->s++;
+		else
+			ptx_step(p);
 		if (depth || !ch_is(p->s[-1], CH_GAP))
 			end = p->s;
 	}
@@ -354,8 +358,6 @@ void ptx_module_free(struct ptx_module *m)
 			free_func(m->items.at[i].func);
 	VEC_FREE(&m->items);
 	ptx_names_free(m);
-	ptx_mnems_free(m);
-	strtab_finish(&m->names);
 	/* The module itself lies in its arena. */
 	arena = m->arena;
 	arena_finish(&arena);
@@ -374,8 +376,7 @@ int ptx_module_new(size_t limit_bytes, struct ptx_module **ret)
 	}
 	m->arena = arena;
 	m->address_bits = 32;
-	strtab_init(&m->names, &m->arena);
-	if (ptx_names_init(m) < 0 || ptx_mnems_init(m) < 0) {
+	if (ptx_names_init(m) < 0) {
 		ptx_module_free(m);
 		return -ENOMEM;
 	}

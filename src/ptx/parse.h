@@ -35,11 +35,9 @@ struct ptx_parser {
 };
 
 /* mnem.c */
-int ptx_mnems_init(struct ptx_module *m);
-void ptx_mnems_free(struct ptx_module *m);
 uint8_t ptx_type_from_name(const char *s, size_t len);
-struct ptx_mnem *ptx_make_mnem(struct ptx_module *m, const char *text, size_t len, bool raw);
-const struct ptx_mnem *ptx_mnem_for(struct ptx_module *m, const char *s, size_t len, bool raw);
+/* Eight bytes behind s + len must be readable. NULL: out of memory. */
+const struct ptx_mnem *ptx_mnem_for(struct ptx_module *m, const char *s, size_t len);
 
 /* parse*.c */
 _Noreturn void ptx_give_up(struct ptx_parser *p, int error);

@@ -151,7 +151,7 @@ bool ptx_parse_insn(struct ptx_parser *p, const char *mnem, size_t len, struct p
 	ptx_skip(p);
 	if (*p->s == '.')
 		mnem = join_parts(p, mnem, &len);
-	mn = ptx_mnem_for(p->m, mnem, len, false);
+	mn = ptx_mnem_for(p->m, mnem, len);
 	if (!mn)
 		ptx_give_up(p, 0);
 	st->mn = mn;
@@ -173,7 +173,7 @@ bool ptx_parse_insn(struct ptx_parser *p, const char *mnem, size_t len, struct p
 
 static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 {
-	const char *from = p->s++, *e;
+	const char *from = p->s++, *at, *e;
 
 	ptx_skip(p);
 	if (*p->s == '!') {
@@ -181,19 +181,21 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 		p->s++;
 		ptx_skip(p);
 	}
-	e = ptx_ident_end(p->s);
-	if (e == p->s) {
+	at = p->s;
+	e = ptx_ident_end(at);
+	if (e == at) {
 		ptx_error(p, from, 1, "a predicate should follow '@'");
 		return false;
 	}
-	if (!ptx_find_reg(p->m, p->s, (size_t)(e - p->s), &st->guard)) {
-		ptx_error(p, p->s, (size_t)(e - p->s), "predicate %.*s is not declared",
-			(int)MIN(e - p->s, 200), p->s);
+	if (!ptx_family_reg(p, &st->guard) &&
+		!ptx_find_reg(p->m, at, (size_t)(e - at), &st->guard)) {
+		ptx_error(p, at, (size_t)(e - at), "predicate %.*s is not declared",
+			(int)MIN(e - at, 200), at);
 		return false;
 	}
 	if (p->f->regs.at[st->guard].sym->type.base != PTX_PRED) {
-		ptx_error(p, p->s, (size_t)(e - p->s), "%.*s is no predicate",
-			(int)MIN(e - p->s, 200), p->s);
+		ptx_error(
+			p, at, (size_t)(e - at), "%.*s is no predicate", (int)MIN(e - at, 200), at);
 		return false;
 	}
 	p->s = e;

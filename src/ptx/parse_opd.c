@@ -149,13 +149,24 @@ static void read_number(struct ptx_name *n)
 /* A number by itself ends where a delimiter stands; everything else is an expression. */
 static bool number(struct ptx_parser *p, struct ptx_opd *o)
 {
-	const char *from = p->s, *e = from + (*from == '-');
+	const char *from = p->s, *e = from;
 	struct ptx_name *n;
 
+	/* Plain decimal digits need no text: they print as they were. */
+	for (o->value = 0; ch_is(*e, CH_DIGIT) && e - from < 18; e++)
+		o->value = o->value * 10 + (uint64_t)(*e - '0');
+	if (ch_is(*e, CH_END) && e > from && (*from != '0' || e == from + 1)) {
+		o->kind = PTX_OPD_IMM;
+		o->has_value = 1;
+		p->s = e;
+		return true;
+	}
+	o->value = 0;
+	e = from + (*from == '-');
 	while (ch_is(*e, CH_MNEM) || ((*e == '-' || *e == '+') && (e[-1] == 'e' || e[-1] == 'E') &&
 					     e > from && from[1] != 'x' && from[1] != 'X'))
 		e++;
-	if (e > from + (*from == '-') && strchr(",;]})", *e) && *e) {
+	if (e > from + (*from == '-') && ch_is(*e, CH_END)) {
 		n = ptx_name_at(p, from, (size_t)(e - from));
 		if (n->number == PTX_NUM_UNREAD)
 			read_number(n);
@@ -321,8 +332,12 @@ static bool address(struct ptx_parser *p, struct ptx_opd *o)
 	p->s++;
 	ptx_skip(p);
 	if (ch_is(*p->s, CH_START) && !ptx_word_is(p->s, "WARP_SZ")) {
-		if (!identifier(p, &item, false, true))
+		if (*p->s == '%' && ptx_family_reg(p, &item.reg)) {
+			if (*p->s == '.' && !components(p, &item))
+				return false;
+		} else if (!identifier(p, &item, false, true)) {
 			return false;
+		}
 		ptx_skip(p);
 		if ((*p->s == '+' || *p->s == '-') && !offset(p, o, &text))
 			return false;
@@ -403,8 +418,14 @@ bool ptx_parse_operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool
 
 	memset(o, 0, sizeof(*o));
 	ptx_skip(p);
-	if (!single(p, o, label, tuple))
+	if (*p->s == '%' && ptx_family_reg(p, &o->reg)) {
+		if (ch_is(*p->s, CH_END))
+			return true;
+		if (*p->s == '.' && !components(p, o))
+			return false;
+	} else if (!single(p, o, label, tuple)) {
 		return false;
+	}
 	ptx_skip(p);
 	if (*p->s != '|')
 		return true;

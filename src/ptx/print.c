@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define WINDOW_BYTES 8192
-#define SLACK_BYTES  64 /* room that put_char and short numbers may use without asking */
+#define SHORT_BYTES  32  /* names up to here are copied in place */
+#define SLACK_BYTES  128 /* room that put_char, numbers and short names use without asking */
 
 struct out {
 	char *p, *end; /* end: SLACK_BYTES before the window's end */
@@ -51,7 +52,26 @@ static inline void put_char(struct out *o, char c)
 	*o->p++ = c;
 }
 
-static void put(struct out *o, const char *s, size_t len)
+/* Up to SHORT_BYTES, by two copies of fixed size that may overlap. */
+static inline void copy_short(char *to, const char *s, size_t len)
+{
+	if (len >= 16) {
+		memcpy(to, s, 16);
+		memcpy(to + len - 16, s + len - 16, 16);
+	} else if (len >= 8) {
+		memcpy(to, s, 8);
+		memcpy(to + len - 8, s + len - 8, 8);
+	} else if (len >= 4) {
+		memcpy(to, s, 4);
+		memcpy(to + len - 4, s + len - 4, 4);
+	} else if (len) {
+		to[0] = s[0];
+		to[len / 2] = s[len / 2];
+		to[len - 1] = s[len - 1];
+	}
+}
+
+static void put_long(struct out *o, const char *s, size_t len)
 {
 	if (len >= (size_t)(o->end - o->p) || o->p >= o->end) {
 		flush(o);
@@ -61,6 +81,36 @@ static void put(struct out *o, const char *s, size_t len)
 		}
 	}
 	memcpy(o->p, s, len);
+	o->p += len;
+}
+
+/* Interned text may be read up to the next multiple of eight characters (names.h). */
+static inline void put_name(struct out *o, const char *s, size_t len)
+{
+	char *p;
+
+	if (len > SHORT_BYTES) {
+		put_long(o, s, len);
+		return;
+	}
+	room(o);
+	p = o->p;
+	o->p += len;
+	do {
+		memcpy(p, s, 8);
+		p += 8;
+		s += 8;
+	} while (p < o->p);
+}
+
+static inline void put(struct out *o, const char *s, size_t len)
+{
+	if (len > SHORT_BYTES) {
+		put_long(o, s, len);
+		return;
+	}
+	room(o);
+	copy_short(o->p, s, len);
 	o->p += len;
 }
 
@@ -117,7 +167,29 @@ static void put_uint(struct out *o, uint64_t v)
 		*o->p++ = digits[--n];
 }
 
-static void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg)
+/* "00" to "99". */
+#define TENS(t) t "0" t "1" t "2" t "3" t "4" t "5" t "6" t "7" t "8" t "9"
+static const char two_digits[] = TENS("0") TENS("1") TENS("2") TENS("3") TENS("4") TENS("5")
+	TENS("6") TENS("7") TENS("8") TENS("9");
+
+/* Most numbers are small. */
+static inline void put_small(struct out *o, uint64_t v)
+{
+	if (v < 10) {
+		put_char(o, (char)('0' + v));
+	} else if (v < 100) {
+		memcpy(o->p, two_digits + 2 * v, 2);
+		o->p += 2;
+	} else if (v < 1000) {
+		put_char(o, (char)('0' + v / 100));
+		memcpy(o->p, two_digits + 2 * (v % 100), 2);
+		o->p += 2;
+	} else {
+		put_uint(o, v);
+	}
+}
+
+static inline void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg)
 {
 	const struct ptx_reg *r;
 
@@ -126,9 +198,9 @@ static void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg)
 		return;
 	}
 	r = &f->regs.at[reg];
-	put(o, r->sym->name, r->sym->name_len);
+	put_name(o, r->sym->name, r->sym->name_len);
 	if (r->sym->count)
-		put_uint(o, r->number);
+		put_small(o, r->number);
 }
 
 static void put_selector(struct out *o, const struct ptx_opd *opd)
@@ -161,7 +233,10 @@ static void put_list(
 			put_char(o, ',');
 			put_char(o, ' ');
 		}
-		put_opd(o, f, &list[i]);
+		if (list[i].kind == PTX_OPD_REG && !list[i].negated && !list[i].selector)
+			put_reg(o, f, list[i].reg);
+		else
+			put_opd(o, f, &list[i]);
 	}
 }
 
@@ -191,7 +266,7 @@ static void put_address(struct out *o, const struct ptx_func *f, const struct pt
 static void put_symbol(struct out *o, const struct ptx_opd *opd)
 {
 	if (opd->sym)
-		put(o, opd->sym->name, opd->sym->name_len);
+		put_name(o, opd->sym->name, opd->sym->name_len);
 	else
 		put_str(o, opd->name);
 	if (!opd->has_value)
@@ -260,7 +335,7 @@ static void put_insn(struct out *o, const struct ptx_func *f, const struct ptx_s
 		room(o);
 		put_char(o, ' ');
 	}
-	put(o, s->mn->text, s->mn->text_len);
+	put_name(o, s->mn->text, s->mn->text_len);
 	room(o);
 	if (s->n) {
 		put_char(o, ' ');
@@ -388,7 +463,7 @@ static void put_stmt(struct out *o, const struct ptx_func *f, const struct ptx_s
 		put_insn(o, f, s);
 		break;
 	case PTX_LABEL:
-		put(o, s->sym->name, s->sym->name_len);
+		put_name(o, s->sym->name, s->sym->name_len);
 		room(o);
 		put_char(o, ':');
 		break;

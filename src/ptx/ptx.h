@@ -79,15 +79,13 @@ struct ptx_item {
 
 struct ptx_module {
 	struct arena arena;
-	struct strtab names;
 	unsigned version;      /* 90 for 9.0 */
 	const char *target;    /* "sm_90a, texmode_independent" as written */
 	unsigned sm;           /* 90; suffix letters are in target */
 	unsigned address_bits; /* 64 (32 is parsed, and refused by passes) */
 	VEC(struct ptx_item) items;
-	struct ptx_scope *globals; /* symbols at module level */
-	struct ptx_mnem_tab *mnems;
-	unsigned fresh; /* for names that passes ask for */
+	struct ptx_scope *globals; /* the table of names, and what they mean */
+	unsigned fresh;            /* for names that passes ask for */
 };
 
 /* Reads text (need not be NUL-terminated). Errors go to diags, and parsing goes on at the next

@@ -49,9 +49,10 @@ struct ptx_sym {
 enum { PTX_EXTERN = 1, PTX_VISIBLE = 2, PTX_WEAK = 4, PTX_COMMON = 8 };
 
 enum ptx_opd_kind {
-	PTX_OPD_REG,   /* reg: dense index */
-	PTX_OPD_IMM,   /* integer constant or constant expression; value when it could be folded */
-	PTX_OPD_FLOAT, /* 0f…, 0d…, decimal; value holds the bits (f32 in the low half) */
+	PTX_OPD_REG,     /* reg: dense index */
+	PTX_OPD_IMM,     /* integer constant or constant expression; value when it could be folded;
+			    without name the value in decimal digits */
+	PTX_OPD_FLOAT,   /* 0f…, 0d…, decimal; value holds the bits (f32 in the low half) */
 	PTX_OPD_SPECIAL, /* %tid.x …: name, with special's number in value (enum ptx_special) */
 	PTX_OPD_SYM, /* variable, parameter, function or label by name (sym may be NULL: unknown) */
 	PTX_OPD_ADDR,   /* [base + offset]: list[0] is the base (REG, SYM or IMM), value the offset;

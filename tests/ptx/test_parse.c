@@ -162,6 +162,69 @@ static void operands(void **state)
 	finish(&t);
 }
 
+/* Numbers have their value and print as they were written. */
+static void numbers(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} rows[] = {{"0", 0}, {"7", 7}, {"99", 99}, {"100", 100}, {"999", 999}, {"1000", 1000},
+		{"007", 7}, {"010", 8}, {"0x1F", 31}, {"0b101", 5}, {"5U", 5}, {"-1", UINT64_MAX},
+		{"-0", 0}, {"123456789012345678", 123456789012345678},
+		{"1234567890123456789", 1234567890123456789}, {"18446744073709551615", UINT64_MAX}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char code[200];
+		struct module t;
+
+		snprintf(code, sizeof(code),
+			"mov.u64 %%rd1, %s;\nld.global.u32 %%r1, [%%rd1+%s];\n"
+			"mov.b64 {%%r1, %%r2}, {%s, %s};\n",
+			rows[i].text, rows[i].text, rows[i].text, rows[i].text);
+		t = kernel(code);
+		if (insn(&t, 0)->opd[1].value != rows[i].value ||
+			insn(&t, 1)->opd[1].value != rows[i].value)
+			fail_msg("%s: %llu", rows[i].text,
+				(unsigned long long)insn(&t, 0)->opd[1].value);
+		for (char *line = strtok(code, "\n"); line; line = strtok(NULL, "\n"))
+			if (!prints(&t, line))
+				fail_msg("not printed: %s", line);
+		finish(&t);
+	}
+}
+
+/* Prefixes of any length, with digits, that hide each other; single registers beside families. */
+static void register_names(void **state)
+{
+	struct module t = kernel(".reg .b32 %long_prefix<12>, %r1_<4>, %abc<2>, plain<3>, %r77;\n"
+				 "add.u32 %long_prefix11, %r1_3, %abc1;\n"
+				 "add.u32 plain2, %r77, %r7;\n"
+				 "{ .reg .b32 %r1<5>;\nadd.u32 %r14, %r4, %r1; }\n");
+	const struct ptx_opd *o;
+	struct module bad;
+
+	assert_true(prints(&t, "add.u32 %long_prefix11, %r1_3, %abc1;"));
+	assert_true(prints(&t, "add.u32 plain2, %r77, %r7;"));
+	assert_true(prints(&t, "add.u32 %r14, %r4, %r1;"));
+	o = insn(&t, 2)->opd;
+	assert_int_equal(func(&t)->regs.at[o[0].reg].number, 4);
+	assert_string_equal(func(&t)->regs.at[o[0].reg].sym->name, "%r1");
+	assert_string_equal(func(&t)->regs.at[o[2].reg].sym->name, "%r");
+	assert_int_equal(func(&t)->regs.at[o[2].reg].number, 1);
+	finish(&t);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const wrong[] = {"%r9", "%r01", "%r1x", "%r4294967297"};
+		char text[200];
+
+		snprintf(text, sizeof(text), ".entry k() { .reg .b32 %%r<9>; mov.u32 %%r1, %s; }",
+			wrong[i]);
+		assert_int_equal(try_parse(&bad, text, strlen(text)), 0);
+		if (bad.diags->errors != 1)
+			fail_msg("%s is taken", wrong[i]);
+		finish(&bad);
+	}
+}
+
 struct roles {
 	char text[256];
 	const struct ptx_func *f;
@@ -398,6 +461,8 @@ int main(void)
 		cmocka_unit_test(mnemonics),
 		cmocka_unit_test(mnemonic_parts),
 		cmocka_unit_test(operands),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(register_names),
 		cmocka_unit_test(defs_and_uses),
 		cmocka_unit_test(call_roles),
 		cmocka_unit_test(scopes),

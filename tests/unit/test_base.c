@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* base: arenas, vectors, string buffers, interned strings, hashes. */
+/* base: arenas, vectors, string buffers, hashes. */
 #include "unit.h"
 
 #include "base/base.h"
@@ -82,42 +82,6 @@ static void string_buffers(void **state)
 	strbuf_finish(&b);
 	assert_null(b.at);
 	assert_false(b.failed);
-}
-
-static void interning(void **state)
-{
-	struct arena a;
-	struct strtab t;
-	const char *seen[3000], *p;
-	char text[16];
-
-	arena_init(&a, 0);
-	strtab_init(&t, &a);
-	p = strtab_intern(&t, "", 0);
-	assert_string_equal(p, "");
-	for (int i = 0; i < 3000; i++) {
-		snprintf(text, sizeof(text), "%%r%d", i);
-		seen[i] = strtab_intern(&t, text, strlen(text));
-		assert_string_equal(seen[i], text);
-	}
-	for (int i = 0; i < 3000; i++) {
-		snprintf(text, sizeof(text), "%%r%dz", i);
-		assert_ptr_equal(strtab_intern(&t, text, strlen(text) - 1), seen[i]);
-	}
-	assert_int_equal(t.len, 3001);
-	assert_ptr_not_equal(strtab_intern(&t, "a\0b", 3), strtab_intern(&t, "a\0c", 3));
-	strtab_finish(&t);
-	arena_finish(&a);
-
-	/* Out of memory: NULL, and the table stays usable. */
-	arena_init(&a, 32);
-	strtab_init(&t, &a);
-	p = strtab_intern(&t, "one", 3);
-	assert_non_null(strtab_intern(&t, "two", 3));
-	assert_null(strtab_intern(&t, "three", 5));
-	assert_ptr_equal(strtab_intern(&t, "one", 3), p);
-	strtab_finish(&t);
-	arena_finish(&a);
 }
 
 static int by_value(const void *a, const void *b)
@@ -202,7 +166,6 @@ int main(void)
 		cmocka_unit_test(arena_limits),
 		cmocka_unit_test(vectors),
 		cmocka_unit_test(string_buffers),
-		cmocka_unit_test(interning),
 		cmocka_unit_test(hash_differs),
 		cmocka_unit_test(sha_vectors),
 	};
