@@ -6,6 +6,7 @@
 #include "code.h"
 #include "dev/cu_link.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,24 +403,44 @@ static void held(void)
 	digest("held", b, n);
 }
 
-/* What is compiled for default streams of threads finds its entry points in this way. */
+/* Holds its thread's default stream, which the legacy one would wait for. */
+static void *hold_own_stream(void *flag)
+{
+	DO(cuCtxSetCurrent(ctx));
+	DO(cuStreamWaitValue32(
+		CU_STREAM_PER_THREAD, (CUdeviceptr)(uintptr_t)flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+	return NULL;
+}
+
+/* What is compiled for default streams of threads finds its entry points in this way. What it puts
+ * there waits for no other thread. */
 static void own(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
 	unsigned n_less = n - 5;
 	void *p[] = {&a, &b, &n_less, &loops}, *q[] = {&b, &a, &n_less, &loops}, *fn = NULL;
 	CUdriverProcAddressQueryResult found;
+	unsigned seen[256], *flag;
+	pthread_t other;
 	CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
 		unsigned, CUstream, void **, void **);
 
 	DO(cuGetProcAddress("cuLaunchKernel", &fn, 7000,
 		CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &found));
 	memcpy(&launch, &fn, sizeof(fn));
+	DO(cuMemHostAlloc((void **)&flag, 4, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+	*flag = 0;
+	if (pthread_create(&other, NULL, hold_own_stream, flag) || pthread_join(other, NULL))
+		exit(1);
 	for (unsigned i = 0; i < rounds; i++) {
 		DO(launch(mix, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
 		DO(launch(mix, blocks, 1, 1, THREADS, 1, 1, 0, CU_STREAM_PER_THREAD, q, NULL));
 	}
+	DO(cuMemcpyDtoHAsync(seen, a, sizeof(seen), CU_STREAM_PER_THREAD));
 	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	printf("%08x %08x\n", seen[0], seen[255]);
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	DO(cuCtxSynchronize());
 	digest("own", a, n);
 	digest("own", b, n);
 }
