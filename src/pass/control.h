@@ -44,12 +44,13 @@
  *   count, reports done to the host slot, fences at system scope and sets gate = gen + 1.
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
- *   quota[%smid] 0 leaves without a ticket and counts in state, so that the relay knows when all
- *   blocks of the grid have come and gone: the closer sets the count back. Launched as (total -
+ *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all
+ *   blocks of the grid have come and gone: the closer sets that back. None of them is counted in
+ *   state, where late helpers of the launch before may still come and go. Launched as (total -
  * ticket) blocks in x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the
- * closer (entry CTL_CLOSER, one thread, same args): when ticket >= total it does the exit rule's
- * completion, else it reports drained. To continue, the host launches the two again (same gen).
- * Never two guard grids of one generation at once.
+ * closer (entry CTL_CLOSER, one thread, same args): when ticket >= total it enters, with all blocks
+ * finished, and exits; else it reports drained. To continue, the host launches the two again (same
+ * gen). Never two guard grids of one generation at once.
  *
  * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. The
  * host's first word has seq 1, and a seq is never 0. After quotas were raised, workers are launched
@@ -58,7 +59,7 @@
  * themselves: a grid of workers may be as large as the device holds. A relay may be left alone
  * (present == 1) when workers left on quotas that were raised meanwhile: launch workers. */
 
-#define CTL_VERSION  2
+#define CTL_VERSION  3
 #define CTL_MAX_SMS  256
 #define CTL_NO_QUOTA 255u        /* no block count per SM reaches it */
 #define CTL_PARAM    "hd_args"   /* name of the appended parameter */
@@ -102,7 +103,8 @@ struct ctl_block {
 	uint32_t applied_seq;  /* ctl_host.seq last applied in this generation; 0: none */
 	uint32_t gate;         /* generation the next launch may have; streams wait on it */
 	uint32_t drains;       /* of the present generation */
-	uint32_t pad2[20];
+	uint32_t passed;       /* blocks of a guard grid that left without a ticket */
+	uint32_t pad2[19];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };

@@ -31,6 +31,7 @@
 #define B_SEQ      "+292]"
 #define B_GATE     "+296]"
 #define B_DRAINS   "+300]"
+#define B_PASSED   "+304]"
 #define B_QUOTA    "+384]"
 #define B_RANKS    "+1408]"
 

@@ -46,6 +46,29 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to)
 		    "$hd_no_word:\n");
 }
 
+/* Takes one off the count. Who brings it to 0 goes on to complete, or to $hd_drained. */
+#define LEAVE                                                               \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"             \
+	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"                               \
+	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                                  \
+	"@%hd_p1 bra $hd_ret;\n"                                            \
+	"membar.gl;\n"                                                      \
+	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"              \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"           \
+	"ld.volatile.global.u64 %hd_d4, [%hd_d0" B_HOST ";\n"               \
+	"setp.eq.u64 %hd_p1, %hd_d2, 0;\n"                                  \
+	"@%hd_p1 bra $hd_ret;\n"                                            \
+	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                             \
+	"@%hd_p1 bra $hd_drained;\n"                                        \
+	"mov.u32 %hd_r3, 0;\n"                                              \
+	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                               \
+	"add.u32 %hd_r2, %hd_r2, 1;\n"                                      \
+	"mov.u32 %hd_r3, 1;\n"                                              \
+	"mov.b64 %hd_d6, {%hd_r3, %hd_r2};\n"                               \
+	"atom.global.cas.b64 %hd_d7, [%hd_d0" B_STATE ", %hd_d5, %hd_d6;\n" \
+	"setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"                             \
+	"@%hd_p1 bra $hd_ret;\n"
+
 /* The leader takes itself off; %hd_d0 is the block's address. */
 static const char gone[] = "$hd_gone:\n"
 			   "membar.gl;\n"
@@ -62,27 +85,7 @@ static const char gone[] = "$hd_gone:\n"
 			   "atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
 			   "$hd_no_rank:\n"
 			   "mov.u64 %hd_d1, %globaltimer;\n"
-			   "red.global.max.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n"
-			   "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"
-			   "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
-			   "setp.ne.u32 %hd_p1, %hd_r1, 1;\n"
-			   "@%hd_p1 bra $hd_ret;\n"
-			   "membar.gl;\n"
-			   "ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"
-			   "ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"
-			   "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_HOST ";\n"
-			   "setp.eq.u64 %hd_p1, %hd_d2, 0;\n"
-			   "@%hd_p1 bra $hd_ret;\n"
-			   "setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"
-			   "@%hd_p1 bra $hd_drained;\n"
-			   "mov.u32 %hd_r3, 0;\n"
-			   "mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"
-			   "add.u32 %hd_r2, %hd_r2, 1;\n"
-			   "mov.u32 %hd_r3, 1;\n"
-			   "mov.b64 %hd_d6, {%hd_r3, %hd_r2};\n"
-			   "atom.global.cas.b64 %hd_d7, [%hd_d0" B_STATE ", %hd_d5, %hd_d6;\n"
-			   "setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"
-			   "@%hd_p1 bra $hd_ret;\n";
+			   "red.global.max.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n" LEAVE;
 
 /* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
 #define COMPLETE                                                                   \
@@ -107,9 +110,7 @@ static const char gone[] = "$hd_gone:\n"
 	"setp.lt.u32 %hd_p1, %hd_r5, 64;\n"                                        \
 	"@%hd_p1 bra $hd_reset;\n"                                                 \
 	"membar.gl;\n"                                                             \
-	"@%hd_p2 bra $hd_report;\n" /* the closer does not count itself */         \
 	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"                    \
-	"$hd_report:\n"                                                            \
 	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                         \
 	"@%hd_p1 bra $hd_silent;\n"                                                \
 	"mov.u64 %hd_d5, %globaltimer;\n"                                          \
@@ -144,7 +145,6 @@ static const char gone[] = "$hd_gone:\n"
 void pass_emit_exit(struct pass_writer *w)
 {
 	pass_put(w, gone);
-	pass_put(w, "setp.ne.u32 %hd_p2, %hd_r3, %hd_r3;\n"); /* false */
 	pass_put(w, COMPLETE);
 	pass_put(w, DRAINED);
 }
@@ -243,7 +243,7 @@ static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
 
 /* Of a guarded grid each block has taken a ticket, or has left without one: nobody is to come. */
-static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
+static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_PASSED ";\n"
 				       "cvt.u64.u32 %hd_d4, %hd_r0;\n"
 				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
 				       "setp.ge.u64 %hd_p1, %hd_d4, %hd_d2;\n";
@@ -303,6 +303,8 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	".visible .entry hd_closer(.param .align 8 .b8 hd_args[72])\n{\n" \
 	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 
+/* It enters only to end the launch: what is counted then may be a late helper of the launch before,
+ * and the last one of them to leave completes. */
 #define CLOSE                                                     \
 	BLOCK_ADDRESS                                             \
 	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \
@@ -310,21 +312,18 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"   \
 	"mov.u64 %hd_d1, %globaltimer;\n"                         \
 	"st.volatile.global.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n"  \
+	"mov.u32 %hd_r2, 0;\n"                                    \
+	"st.volatile.global.u32 [%hd_d0" B_PASSED ", %hd_r2;\n"   \
 	"min.u64 %hd_d3, %hd_d3, %hd_d2;\n"                       \
 	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d3;\n" \
-	"ld.param.u32 %hd_r2, " A_GEN ";\n"                       \
-	"mov.u32 %hd_r3, 0;\n"                                    \
-	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                     \
-	"st.volatile.global.u64 [%hd_d0" B_STATE ", %hd_d5;\n"    \
 	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                   \
 	"@%hd_p1 bra $hd_drained;\n"                              \
-	"add.u32 %hd_r2, %hd_r2, 1;\n"                            \
-	"mov.u32 %hd_r3, 0;\n"                                    \
-	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                     \
-	"st.volatile.global.u64 [%hd_d0" B_STATE ", %hd_d5;\n"    \
-	"setp.eq.u32 %hd_p2, %hd_r3, %hd_r3;\n"
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"    \
+	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d4;\n"     \
+	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"    \
+	"membar.gl;\n"
 
 const char *pass_closer_ptx(void)
 {
-	return CLOSER_HEAD CLOSE COMPLETE DRAINED "$hd_ret:\nret;\n}\n";
+	return CLOSER_HEAD CLOSE LEAVE COMPLETE DRAINED "$hd_ret:\nret;\n}\n";
 }

@@ -48,8 +48,8 @@ void pass_emit_guard_head(
 	pass_emit_ids(w, reads);
 	pass_put(w, "bra $hd_store;\n"
 		    "$hd_pass:\n"
-		    "mov.u64 %hd_d4, 1;\n"
-		    "red.global.add.u64 [%hd_d0" B_STATE ", %hd_d4;\n"
+		    "mov.u32 %hd_r2, 1;\n"
+		    "red.global.add.u32 [%hd_d0" B_PASSED ", %hd_r2;\n"
 		    "$hd_store:\n"
 		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
 		    "bra $hd_sync;\n");
