@@ -106,6 +106,50 @@ static void killed(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* The survivor's threads went to sleep before the other came and took everything. */
+static void sleeper(int ready, int victim)
+{
+	struct drv_test t;
+	pid_t pid;
+
+	drv_begin(&t, NULL);
+	CUdeviceptr out = drv_words(1);
+	OK(drv_busy(&t, NULL, 3, 64, 20, out));
+	OK(cuCtxSynchronize());
+	usleep(100000);
+	(void)!write(ready, "", 1);
+	assert_int_equal(read(victim, &pid, sizeof(pid)), sizeof(pid));
+	OK(drv_busy(&t, NULL, 3, 64, 20, out));
+	usleep(100000);
+	kill(pid, SIGKILL);
+	alarm(10);
+	OK(cuCtxSynchronize());
+	assert_int_equal(drv_read(out), 6);
+	drv_end(&t);
+	exit(0);
+}
+
+static void killed_meanwhile(void **state)
+{
+	volatile uint32_t *flag;
+	int ready[2], victim[2], status;
+	char byte;
+
+	(void)state;
+	share();
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(victim), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		sleeper(ready[1], victim[0]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	pid_t hog = start_hog(&flag);
+	assert_int_equal(write(victim[1], &hog, sizeof(hog)), sizeof(hog));
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	waitpid(hog, NULL, 0);
+}
+
 /* Many short lives: whoever survives has the right result. */
 static void kills(void **state)
 {
@@ -143,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(contend),
 		cmocka_unit_test(killed),
+		cmocka_unit_test(killed_meanwhile),
 		cmocka_unit_test(kills),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

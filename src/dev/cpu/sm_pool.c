@@ -277,6 +277,10 @@ void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r)
 	r->start_ns = vgpu_pool_now_ns(p);
 	run_append(&p->pending, r);
 	pool_retry(p);
+	/* Threads that sleep until something is placed sleep for ever if those who have the slots
+	 * die: from now on one has to look. */
+	if (!p->config.serial && !sm_has_grants(p->sm))
+		sm_wake(p->sm, 1);
 	pthread_mutex_unlock(&p->lock);
 }
 
