@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # Every kernel of a list, plain and in its preemptible form, on the same data: the memory of each
-# buffer must be the same to the last bit.
+# buffer must be the same to the last bit, and so must what the kernel prints, but for the order.
 #   same.sh HEDDLE LIST DEVICE [FILTER]
 # LIST: kernels/list.txt of a build (its paths are relative to the folder above). FILTER: an extended
 # regular expression; only lines that match. VARIANTS: one set of options a line (below).
@@ -47,6 +47,11 @@ run_form() {
 		>"$out.out" 2>"$out.err"
 }
 
+# printed FILE: what the kernel printed, in an order of its own; the report stands behind it.
+printed() {
+	sed '/^{$/,$d' "$1" | sort
+}
+
 # number KEY FILE: of a form's report.
 number() {
 	sed -n "s/.*\"$1\": \([0-9]*\),*\$/\1/p" "$2"
@@ -66,13 +71,15 @@ check_line() {
 			continue
 		fi
 		verdict=ok
+		printed "$work/$id.plain.out" >"$work/$id.plain.text"
+		printed "$work/$id.form.out" | cmp -s - "$work/$id.plain.text" || verdict=FAIL
 		if ! grep -qx "$kernel" "$here/unordered.txt"; then
 			for f in "$work/$id.plain".[0-9]*; do
 				cmp -s "$f" "$work/$id.form.${f##*.}" || verdict=FAIL
 			done
 		fi
 		why=
-		[ $verdict = ok ] || why=": buffers differ"
+		[ $verdict = ok ] || why=": buffers or texts differ"
 		tier=$(sed -n 's/.*"tier": "\([a-z]*\)".*/\1/p' "$work/$id.form.out")
 		echo "$verdict $name ($tier, $(number launches "$work/$id.form.out") launches)$why"
 	done

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# unknown.sh HEDDLE: what the virtual GPU cannot execute ends the launch with an error that names the
+# instruction and its line; it is never passed over.
+set -eu
+heddle=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT INT TERM
+n=0 bad=0
+while IFS= read -r instruction; do
+	n=$((n + 1))
+	cat >"$dir/k.ptx" <<-END
+		.version 8.0
+		.target sm_90
+		.address_size 64
+		.visible .entry k(.param .u64 out)
+		{
+			.reg .b32 %r<12>; .reg .b64 %rd<6>; .reg .f32 %f<12>; .reg .pred %p<2>;
+			.shared .align 16 .b8 sh[256];
+			ld.param.u64 %rd1, [out];
+			mov.u64 %rd2, sh;
+			$instruction
+			st.global.u32 [%rd1], %r1;
+			ret;
+		}
+	END
+	status=0
+	"$heddle" exec --device cpu "$dir/k.ptx" k --grid 1 --block 32 'u32[64]:zero' \
+		>"$dir/out" 2>"$dir/err" || status=$?
+	if [ "$status" -ne 1 ] || ! grep -q CUDA_ERROR_ILLEGAL_INSTRUCTION "$dir/err" ||
+		! grep -qF "PTX line 10: this instruction is not known to the virtual GPU: $instruction" \
+			"$dir/err"; then
+		echo "status $status: $instruction"
+		cat "$dir/err"
+		bad=$((bad + 1))
+	fi
+done <<-'END'
+	mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r3}, {%f1,%f2,%f3,%f4};
+	ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd2];
+	stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd2], {%r1};
+	wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd2];
+	wgmma.fence.sync.aligned;
+	setmaxnreg.inc.sync.aligned.u32 40;
+	tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}];
+	suld.b.1d.b32.trap %r1, [%rd1, {%r2}];
+	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd2], [%rd1], 16, [%rd2];
+	cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd2], [%rd1, {%r1}], [%rd2];
+	red.async.relaxed.cluster.global.add.u32 [%rd1], %r1;
+	multimem.ld_reduce.global.add.u32 %r1, [%rd1];
+	barrier.cluster.arrive;
+	mapa.u64 %rd3, %rd2, 0;
+	griddepcontrol.wait;
+	frobnicate.u32 %r1, %r2;
+END
+echo "$n instructions, $bad not refused as they should be"
+[ "$bad" -eq 0 ]
