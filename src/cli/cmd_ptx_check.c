@@ -8,12 +8,6 @@
 
 #include <string.h>
 
-static const char *const tiers[] = {
-	[PASS_MANAGED] = "managed",
-	[PASS_GUARD] = "guard",
-	[PASS_HELD] = "held",
-};
-
 static void say_kernel(
 	struct cli *c, struct json *j, const struct cli_ptx *f, const struct ptx_func *k)
 {
@@ -23,7 +17,7 @@ static void say_kernel(
 	if (c->json) {
 		json_begin_object(j, NULL);
 		json_str(j, "name", k->sym->name);
-		json_str(j, "tier", tiers[v.tier]);
+		json_str(j, "tier", pass_tier_name(v.tier));
 		json_str(j, "reason", v.reason);
 		json_uint(j, "line", v.line ? v.line : k->line);
 		json_uint(j, "column", v.line ? v.col : 0);
@@ -31,7 +25,7 @@ static void say_kernel(
 		return;
 	}
 	strbuf_printf(&c->out, "%s:%u: kernel %s: %s", f->path, v.line ? v.line : k->line,
-		k->sym->name, tiers[v.tier]);
+		k->sym->name, pass_tier_name(v.tier));
 	strbuf_printf(&c->out, v.reason ? ": %s\n" : "\n", v.reason);
 }
 
@@ -73,23 +67,7 @@ static int check_file(struct cli *c, const char *path, struct json *j)
 
 static int run(struct cli *c)
 {
-	struct json j;
-	int status = CLI_OK;
-
-	if (c->json) {
-		cli_json_open(c, &j, 1);
-		json_begin_array(&j, "files");
-	}
-	for (int i = 0; i < c->n_operands; i++) {
-		int r = check_file(c, c->operands[i], &j);
-
-		status = status ? status : r;
-	}
-	if (c->json) {
-		json_end(&j, ']');
-		json_end(&j, '}');
-	}
-	return status;
+	return cli_ptx_each(c, check_file);
 }
 
 const struct cli_verb cli_verb_ptx_check = {

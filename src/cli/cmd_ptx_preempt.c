@@ -9,18 +9,12 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const tiers[] = {
-	[PASS_MANAGED] = "managed",
-	[PASS_GUARD] = "guard",
-	[PASS_HELD] = "held",
-};
-
 static void json_kernel(struct json *j, const char *name, int err, const struct pass_verdict *v,
 	const struct pass_kernel_info *info)
 {
 	json_begin_object(j, NULL);
 	json_str(j, "name", name);
-	json_str(j, "tier", tiers[v->tier]);
+	json_str(j, "tier", pass_tier_name(v->tier));
 	json_str(j, "reason", v->reason);
 	json_bool(j, "transformed", err == 0);
 	if (err == 0) {
@@ -37,8 +31,14 @@ static int transform(struct cli *c, struct json *j, struct cli_ptx *f, const cha
 {
 	struct pass_kernel_info info = {0};
 	struct pass_verdict v = {0};
-	int err = pass_preempt(f->module, name, &f->diags, &v, &info);
+	const char *last = cli_value(c, "dump-after");
+	int err = 0;
 
+	for (unsigned i = 0; err == 0 && i < pass_table_len; i++) {
+		err = pass_table[i].run(f->module, name, &f->diags, &v, &info);
+		if (last && strcmp(last, pass_table[i].name) == 0)
+			break;
+	}
 	if (err == -ENOTSUP) {
 		if (cli_has(c, "kernel"))
 			return cli_error(c, NULL, "%s: kernel '%s' cannot be preempted: %s",

@@ -52,23 +52,7 @@ static int print_file(struct cli *c, const char *path, struct json *j)
 
 static int run(struct cli *c)
 {
-	struct json j;
-	int status = CLI_OK;
-
-	if (c->json) {
-		cli_json_open(c, &j, 1);
-		json_begin_array(&j, "files");
-	}
-	for (int i = 0; i < c->n_operands; i++) {
-		int r = print_file(c, c->operands[i], &j);
-
-		status = status ? status : r;
-	}
-	if (c->json) {
-		json_end(&j, ']');
-		json_end(&j, '}');
-	}
-	return status;
+	return cli_ptx_each(c, print_file);
 }
 
 static const struct cli_option options[] = {

@@ -50,3 +50,24 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 	}
 	json_end(j, ']');
 }
+
+int cli_ptx_each(struct cli *c, cli_ptx_file_fn *fn)
+{
+	struct json j;
+	int status = CLI_OK;
+
+	if (c->json) {
+		cli_json_open(c, &j, 1);
+		json_begin_array(&j, "files");
+	}
+	for (int i = 0; i < c->n_operands; i++) {
+		int r = fn(c, c->operands[i], &j);
+
+		status = status ? status : r;
+	}
+	if (c->json) {
+		json_end(&j, ']');
+		json_end(&j, '}');
+	}
+	return status;
+}

@@ -21,6 +21,10 @@ struct cli_ptx {
  * cli_ptx_close frees it. */
 int cli_ptx_open(struct cli *c, const char *path, struct cli_ptx *ret);
 void cli_ptx_close(struct cli_ptx *f);
+/* The run function of a verb over files: fn for each operand, in the JSON array "files". Returns
+ * the first status that is not 0. */
+typedef int cli_ptx_file_fn(struct cli *c, const char *path, struct json *j);
+int cli_ptx_each(struct cli *c, cli_ptx_file_fn *fn);
 /* Key "diagnostics": an array of level, line, column, message, hint. */
 void cli_ptx_json_diags(struct json *j, const struct diag_list *d);
 

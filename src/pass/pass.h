@@ -11,6 +11,7 @@
 
 /* How a kernel can be steered (design: tiers), as far as its code decides. */
 enum pass_tier { PASS_MANAGED, PASS_GUARD, PASS_HELD };
+const char *pass_tier_name(enum pass_tier tier); /* "managed" … */
 
 struct pass_verdict {
 	enum pass_tier tier;
@@ -59,22 +60,8 @@ const char *pass_closer_ptx(void);
 int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *ret_offsets,
 	uint32_t *ret_sizes, uint32_t max);
 
-/* ---- virtualize: a kernel's body as code that runs one virtual block ----
- * What tied the body to the hardware launch becomes what the caller names. Text operands are PTX
- * operands valid at the place where the body is put (registers of f, usually). */
-struct pass_virtual {
-	const char *ctaid[3], *nctaid[3]; /* 32-bit registers or constants; NULL: leave as it is */
-	const char *tid_first;            /* first thread of the worker that belongs; NULL: 0 */
-	const char *ntid[3];              /* NULL: the hardware's */
-	int barrier_id;                   /* -1: as it is; else bar 0 becomes this one … */
-	const char *barrier_threads;      /* … with this count; NULL: all */
-	const char *shared_base;   /* 32-bit offset register; NULL: shared memory as declared */
-	struct ptx_sym *end_label; /* where every way out of the body leads */
-};
-/* Rewrites f->body in place (callees that need it are cloned). */
-int pass_virtualize(struct ptx_module *m, struct ptx_func *f, const struct pass_virtual *v,
-	struct diag_list *diags, struct pass_verdict *ret_verdict);
-
+/* The passes that a command line can run one after the other. Each run ends with ptx_validate.
+ * (virtualize, on which they stand, is no row: it needs its caller's operands; private.h.) */
 struct pass_row {
 	const char *name;
 	int (*run)(struct ptx_module *m, const char *entry, struct diag_list *diags,

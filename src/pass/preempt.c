@@ -47,7 +47,6 @@ static void write_managed(struct pass_writer *w, struct pass_facts *facts)
 	struct pass_virtual v = {
 		.ctaid = {"%hd_x", "%hd_y", "%hd_z"},
 		.nctaid = {"[hd_args+24]", "[hd_args+28]", "[hd_args+32]"},
-		.barrier_id = -1,
 		.end_label = ptx_new_label(w->m, w->f, "end"),
 	};
 
@@ -66,7 +65,6 @@ static void write_guard(struct pass_writer *w, struct pass_facts *facts, struct 
 	struct pass_virtual v = {
 		.ctaid = {"%hd_x", "%hd_y", "%hd_z"},
 		.nctaid = {"[hd_args+24]", "[hd_args+28]", "[hd_args+32]"},
-		.barrier_id = -1,
 	};
 
 	if (overlay) {

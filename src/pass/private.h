@@ -86,7 +86,13 @@ int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from
 struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym); /* NULL: none */
 struct ptx_stmt pass_twin_stmt(struct ptx_module *m, pass_twins *t, const struct ptx_stmt *s);
 
-/* virtualize.c: appends f's body, changed, to w. */
+/* virtualize.c: a kernel's body as code that runs one virtual block. What tied it to the hardware
+ * launch becomes PTX operands that are valid where the body is put. */
+struct pass_virtual {
+	const char *ctaid[3], *nctaid[3]; /* 32-bit registers, constants or [addresses] */
+	struct ptx_sym *end_label;        /* where every way out leads; NULL: real exits stay */
+};
+/* Appends f's body, changed, to w. */
 void pass_virtual_regs(struct pass_writer *w);
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v);

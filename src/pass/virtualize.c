@@ -55,10 +55,6 @@ static const char *replacement(const struct pass_virtual *v, uint64_t special)
 	case PTX_SR_NCTAID_Y:
 	case PTX_SR_NCTAID_Z:
 		return v->nctaid[special - PTX_SR_NCTAID_X];
-	case PTX_SR_NTID_X:
-	case PTX_SR_NTID_Y:
-	case PTX_SR_NTID_Z:
-		return v->ntid[special - PTX_SR_NTID_X];
 	default:
 		return NULL;
 	}
@@ -395,7 +391,6 @@ static int virtual_callee(
 	static const struct pass_virtual from_params = {
 		.ctaid = {"%hd_cx", "%hd_cy", "%hd_cz"},
 		.nctaid = {"%hd_gx", "%hd_gy", "%hd_gz"},
-		.barrier_id = -1,
 	};
 	struct pass_writer w = {.m = outer->m, .f = c->clone, .diags = outer->diags};
 	struct virt x = {&w, facts, &from_params, PASS_BAR_NONE, false};

@@ -208,9 +208,6 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	to->line = f->line;
 	to->body_line = f->body_line;
 	to->end_line = f->end_line;
-	r = insert_item(m, to, before);
-	if (r < 0)
-		return NULL;
 	r = copy_symbols(m, &map, f, to);
 	for (size_t i = 0; r == 0 && i < f->directives.len; i++)
 		if (!VEC_PUSH(&to->directives, f->directives.at[i]))
@@ -218,8 +215,12 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	if (r == 0)
 		r = copy_body(m, &map, f, to);
 	free(map.at);
-	if (r < 0)
+	if (r == 0)
+		r = insert_item(m, to, before);
+	if (r < 0) {
+		ptx_func_finish(to);
 		return NULL;
+	}
 	n->global = sym;
 	return to;
 }

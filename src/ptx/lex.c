@@ -72,7 +72,8 @@ static bool at_hash_line(const struct ptx_parser *p)
 
 void ptx_skip_slow(struct ptx_parser *p)
 {
-	for (;;) {
+	/* A piece of text that is being cleaned may end in front of a comment. */
+	while (p->s < p->end) {
 		switch (*p->s) {
 		case '\n':
 			p->line++;
@@ -141,6 +142,13 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 		const char *at = q.s;
 		uint32_t line = q.line;
 
+		if (*at == 0) {
+			/* It would end the copy, and what follows would be lost unsaid. */
+			if (p->diags)
+				diag_add(p->diags, DIAG_ERROR, p->line, 0, 1,
+					"a zero byte stands in this text");
+			break;
+		}
 		if (ch_is(*at, CH_PLAIN)) {
 			out[n++] = *q.s++;
 			continue;

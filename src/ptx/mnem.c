@@ -35,16 +35,33 @@ const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
 #undef OP
 };
 
-/* Padded with zeros, so that eight bytes are compared at once. */
-struct type_name {
-	char name[8];
-	uint8_t type;
-};
-static const struct type_name type_names[] = {{"u8", PTX_U8}, {"u16", PTX_U16}, {"u32", PTX_U32},
-	{"u64", PTX_U64}, {"s8", PTX_S8}, {"s16", PTX_S16}, {"s32", PTX_S32}, {"s64", PTX_S64},
-	{"b8", PTX_B8}, {"b16", PTX_B16}, {"b32", PTX_B32}, {"b64", PTX_B64}, {"b128", PTX_B128},
-	{"f16", PTX_F16}, {"f16x2", PTX_F16X2}, {"bf16", PTX_BF16}, {"bf16x2", PTX_BF16X2},
-	{"tf32", PTX_TF32}, {"f32", PTX_F32}, {"f64", PTX_F64}, {"pred", PTX_PRED}};
+/* By enum ptx_base_type; padded with zeros, so that eight bytes are compared at once. */
+static const char type_names[PTX_OTHER_TYPE][8] = {[PTX_U8] = "u8",
+	[PTX_U16] = "u16",
+	[PTX_U32] = "u32",
+	[PTX_U64] = "u64",
+	[PTX_S8] = "s8",
+	[PTX_S16] = "s16",
+	[PTX_S32] = "s32",
+	[PTX_S64] = "s64",
+	[PTX_B8] = "b8",
+	[PTX_B16] = "b16",
+	[PTX_B32] = "b32",
+	[PTX_B64] = "b64",
+	[PTX_B128] = "b128",
+	[PTX_F16] = "f16",
+	[PTX_F16X2] = "f16x2",
+	[PTX_BF16] = "bf16",
+	[PTX_BF16X2] = "bf16x2",
+	[PTX_TF32] = "tf32",
+	[PTX_F32] = "f32",
+	[PTX_F64] = "f64",
+	[PTX_PRED] = "pred"};
+
+const char *ptx_type_name(unsigned base)
+{
+	return base < ARRAY_LEN(type_names) ? type_names[base] : "";
+}
 
 /* Handles are longer than eight characters. */
 static const char *const handle_types[] = {"samplerref", "texref", "surfref"};
@@ -63,9 +80,9 @@ uint8_t ptx_type_from_name(const char *s, size_t len)
 	if (len >= sizeof(key))
 		return PTX_NOTYPE;
 	memcpy(key, s, len);
-	for (size_t i = 0; i < ARRAY_LEN(type_names); i++)
-		if (!memcmp(type_names[i].name, key, sizeof(key)))
-			return type_names[i].type;
+	for (size_t i = PTX_NOTYPE + 1; i < ARRAY_LEN(type_names); i++)
+		if (!memcmp(type_names[i], key, sizeof(key)))
+			return (uint8_t)i;
 	for (size_t i = 0; i < ARRAY_LEN(other_types); i++)
 		if (!memcmp(other_types[i], key, sizeof(key)))
 			return PTX_OTHER_TYPE;

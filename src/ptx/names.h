@@ -59,6 +59,7 @@ struct ptx_scope {
 	bool digit_families; /* a family whose prefix ends in a digit exists: try all splits */
 };
 
+void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the rest is the arena's */
 int ptx_names_init(struct ptx_module *m);
 void ptx_names_free(struct ptx_module *m);
 /* Of both functions' texts eight bytes behind the end must be readable, as they are in the

@@ -46,7 +46,8 @@ struct ptx_type {
 	uint8_t base; /* enum ptx_base_type */
 	uint8_t vec;  /* 1, 2, 4 (8 on new targets) */
 };
-unsigned ptx_type_bytes(uint8_t base); /* 0 for predicates and others */
+unsigned ptx_type_bytes(uint8_t base);    /* 0 for predicates and others */
+const char *ptx_type_name(unsigned base); /* "u32"; "" for none and others */
 
 enum ptx_space {
 	PTX_GENERIC,

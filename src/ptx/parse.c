@@ -337,7 +337,7 @@ void ptx_parser_finish(struct ptx_parser *p)
 	VEC_FREE(&p->stack);
 }
 
-static void free_func(struct ptx_func *f)
+void ptx_func_finish(struct ptx_func *f)
 {
 	VEC_FREE(&f->rets);
 	VEC_FREE(&f->params);
@@ -355,7 +355,7 @@ void ptx_module_free(struct ptx_module *m)
 		return;
 	for (size_t i = 0; i < m->items.len; i++)
 		if (m->items.at[i].kind == PTX_ITEM_FUNC)
-			free_func(m->items.at[i].func);
+			ptx_func_finish(m->items.at[i].func);
 	VEC_FREE(&m->items);
 	ptx_names_free(m);
 	/* The module itself lies in its arena. */

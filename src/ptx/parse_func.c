@@ -189,11 +189,7 @@ bool ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line)
 	ok = header(p);
 	if (!ok) {
 		p->m->items.len--;
-		VEC_FREE(&f->rets);
-		VEC_FREE(&f->params);
-		VEC_FREE(&f->directives);
-		VEC_FREE(&f->regs);
-		VEC_FREE(&f->syms);
+		ptx_func_finish(f);
 	} else if (*p->s == ';') {
 		p->s++;
 		f->end_line = p->line;

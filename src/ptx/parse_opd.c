@@ -232,6 +232,9 @@ static bool symbol(struct ptx_parser *p, struct ptx_opd *o, struct ptx_name *n, 
 		return true;
 	}
 	o->sym = n->local ? n->local : n->global;
+	/* Whether an unknown operation means a label, and which scope's, nobody knows. */
+	if (p->is_unknown && o->sym && o->sym->kind == PTX_SYM_LABEL)
+		o->sym = NULL;
 	if (!o->sym && ptx_word_is(n->text, "WARP_SZ"))
 		return expression(p, o, from);
 	if (!o->sym && !p->is_unknown) {

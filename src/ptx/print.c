@@ -120,13 +120,16 @@ static void put_str(struct out *o, const char *s)
 }
 
 /* Text that may hold line breaks. */
-static void put_text(struct out *o, const char *s)
+static void put_lines(struct out *o, const char *s, size_t len)
 {
-	size_t len = strlen(s);
-
 	for (const char *nl = s; (nl = memchr(nl, '\n', len - (size_t)(nl - s))); nl++)
 		o->line++;
 	put(o, s, len);
+}
+
+static void put_text(struct out *o, const char *s)
+{
+	put_lines(o, s, strlen(s));
 }
 
 static void newline(struct out *o)
@@ -369,36 +372,9 @@ static void put_decl(struct out *o, const struct ptx_sym *sym)
 		put_text(o, s);
 		return;
 	}
-	put(o, s, sym->name_at);
+	put_lines(o, s, sym->name_at);
 	put(o, sym->name, sym->name_len);
 	put_text(o, s + sym->name_at + sym->decl_name_len);
-}
-
-static const char *type_text(unsigned type)
-{
-	static const char *const names[] = {[PTX_U8] = "u8",
-		[PTX_U16] = "u16",
-		[PTX_U32] = "u32",
-		[PTX_U64] = "u64",
-		[PTX_S8] = "s8",
-		[PTX_S16] = "s16",
-		[PTX_S32] = "s32",
-		[PTX_S64] = "s64",
-		[PTX_B8] = "b8",
-		[PTX_B16] = "b16",
-		[PTX_B32] = "b32",
-		[PTX_B64] = "b64",
-		[PTX_B128] = "b128",
-		[PTX_F16] = "f16",
-		[PTX_F16X2] = "f16x2",
-		[PTX_BF16] = "bf16",
-		[PTX_BF16X2] = "bf16x2",
-		[PTX_TF32] = "tf32",
-		[PTX_F32] = "f32",
-		[PTX_F64] = "f64",
-		[PTX_PRED] = "pred"};
-
-	return type < ARRAY_LEN(names) && names[type] ? names[type] : "b32";
 }
 
 static void put_reg_decl(struct out *o, const struct ptx_sym *sym)
@@ -409,7 +385,8 @@ static void put_reg_decl(struct out *o, const struct ptx_sym *sym)
 		put_uint(o, sym->type.vec);
 		put_str(o, " .");
 	}
-	put_str(o, type_text(sym->type.base));
+	/* Registers of other types keep their declaration as text. */
+	put_str(o, ptx_type_name(sym->type.base));
 	put_char(o, ' ');
 	put(o, sym->name, sym->name_len);
 	if (sym->count) {

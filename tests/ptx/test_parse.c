@@ -455,6 +455,20 @@ static void zero_bytes_and_cut_texts(void **state)
 	}
 }
 
+/* Texts that are kept: what cannot be kept is said, and a comment may stand where one ends. */
+static void kept_texts(void **state)
+{
+	static const char zero[] = ".global .u32 x[2] = { 1, \0 2 };\n";
+	static const char comment[] = ".ver\n\t(a), // more\n.target sm_80\n";
+	struct module t;
+
+	assert_int_equal(try_parse(&t, zero, sizeof(zero) - 1), 0);
+	assert_int_equal(t.diags->errors, 1);
+	finish(&t);
+	assert_int_equal(try_parse(&t, comment, sizeof(comment) - 1), 0);
+	finish(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +484,7 @@ int main(void)
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(zero_bytes_and_cut_texts),
+		cmocka_unit_test(kept_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

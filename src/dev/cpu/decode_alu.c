@@ -8,29 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const type_text[] = {[PTX_U8] = "u8",
-	[PTX_U16] = "u16",
-	[PTX_U32] = "u32",
-	[PTX_U64] = "u64",
-	[PTX_S8] = "s8",
-	[PTX_S16] = "s16",
-	[PTX_S32] = "s32",
-	[PTX_S64] = "s64",
-	[PTX_B8] = "b8",
-	[PTX_B16] = "b16",
-	[PTX_B32] = "b32",
-	[PTX_B64] = "b64",
-	[PTX_B128] = "b128",
-	[PTX_F16] = "f16",
-	[PTX_F16X2] = "f16x2",
-	[PTX_BF16] = "bf16",
-	[PTX_BF16X2] = "bf16x2",
-	[PTX_TF32] = "tf32",
-	[PTX_F32] = "f32",
-	[PTX_F64] = "f64",
-	[PTX_PRED] = "pred",
-	[PTX_OTHER_TYPE] = "other"};
-
 static uint8_t as_unsigned(uint8_t t)
 {
 	switch (ptx_type_bytes(t)) {
@@ -216,8 +193,8 @@ static uint8_t key_type(const struct ptx_mnem *mn, const struct shape *sh, uint8
 
 static bool is_type_mod(const char *mod)
 {
-	for (size_t i = 1; i < ARRAY_LEN(type_text); i++)
-		if (type_text[i] && !strcmp(type_text[i], mod))
+	for (unsigned i = PTX_NOTYPE + 1; i < PTX_OTHER_TYPE; i++)
+		if (!strcmp(ptx_type_name(i), mod))
 			return true;
 	return false;
 }
@@ -231,7 +208,7 @@ static void make_key(
 	key_add(k, ptx_ops[mn->op].name);
 	for (unsigned i = 0; i < mn->n_mods; i++) {
 		if (t < mn->n_types && is_type_mod(mn->mods[i]))
-			key_add(k, type_text[key_type(mn, sh, mn->type[t++])]);
+			key_add(k, ptx_type_name(key_type(mn, sh, mn->type[t++])));
 		else if (!strcmp(mn->mods[i], "NaN"))
 			key_add(k, "nan");
 		else if (strcmp(mn->mods[i], "abs") && strcmp(mn->mods[i], "cc") &&
@@ -261,7 +238,7 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 	if ((mn->op == PTX_OP_min || mn->op == PTX_OP_max) && d->s->n == 4)
 		snprintf(k.text, sizeof(k.text), "%s3_f32", ptx_ops[mn->op].name);
 	if (mn->op == PTX_OP_mad && is_float(mn->type[0]))
-		snprintf(k.text, sizeof(k.text), "fma_%s", type_text[mn->type[0]]);
+		snprintf(k.text, sizeof(k.text), "fma_%s", ptx_type_name(mn->type[0]));
 	fn = vgpu_vec_find(k.text);
 	if (!fn || d->s->n < sh->n + 1u || d->s->n > 5)
 		return false;
@@ -335,7 +312,7 @@ static bool emit_carry(struct dec *d)
 		bool hi = ptx_has_mod(mn, "hi");
 
 		key_add(&k, hi ? "mul_hi" : "mul_lo");
-		key_add(&k, type_text[hi ? t : as_unsigned(t)]);
+		key_add(&k, ptx_type_name(hi ? t : as_unsigned(t)));
 		if (!vgpu_vec_find(k.text))
 			return false;
 		in = dec_emit(d, vgpu_vec_find(k.text), 1);
@@ -415,7 +392,7 @@ static bool emit_compare(struct dec *d)
 		kt = as_unsigned(t);
 	key_add(&k, is_set ? "set" : "setp");
 	key_add(&k, cmp_text[mn->cmp]);
-	key_add(&k, type_text[kt]);
+	key_add(&k, ptx_type_name(kt));
 	if (!vgpu_vec_find(k.text))
 		return false;
 	for (unsigned i = 0; i < 2; i++) {
@@ -460,9 +437,9 @@ static bool emit_select(struct dec *d)
 	src[2] = slct ? dec_src(d, &d->s->opd[3], mn->type[1]) : dec_pred(d, &d->s->opd[3], &neg);
 	dst = dec_dst(d, &d->s->opd[0], t);
 	key_add(&k, slct ? "slct" : "selp");
-	key_add(&k, type_text[as_bits(t)]);
+	key_add(&k, ptx_type_name(as_bits(t)));
 	if (slct)
-		key_add(&k, type_text[mn->type[1]]);
+		key_add(&k, ptx_type_name(mn->type[1]));
 	if (!vgpu_vec_find(k.text) || src[0] == VX_NONE || src[1] == VX_NONE || src[2] == VX_NONE ||
 		dst == VX_NONE)
 		return false;
@@ -582,8 +559,8 @@ bool dec_cvt(struct dec *d)
 							      : "cvt");
 	if (ptx_has_mod(mn, "relu"))
 		key_add(&k, "relu");
-	key_add(&k, type_text[to]);
-	key_add(&k, type_text[from]);
+	key_add(&k, ptx_type_name(to));
+	key_add(&k, ptx_type_name(from));
 	pair = d->s->n == 3 && (to == PTX_F16X2 || to == PTX_BF16X2);
 	if (!vgpu_vec_find(k.text) || (d->s->n != 2 && !pair))
 		return false;
