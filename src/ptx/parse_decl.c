@@ -170,6 +170,9 @@ static void keep_decl(struct ptx_parser *p, struct ptx_sym *sym, const struct sp
 
 	while (n && (head[n - 1] == ' ' || head[n - 1] == '\n'))
 		n--;
+	/* Printing begins with the head, which may stand in lines above the name's. */
+	for (size_t i = 0; i < n; i++)
+		sym->line -= head[i] == '\n';
 	sym->decl = arena_printf(&p->m->arena, "%.*s %s%s", (int)n, head, sym->name, tail);
 	sym->name_at = (uint32_t)n + 1;
 	sym->decl_name_len = sym->name_len;
