@@ -544,6 +544,9 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 	if (r == CUDA_SUCCESS)
 		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
 			m->args.gen + 1, CU_STREAM_WAIT_VALUE_GEQ);
+	/* The kernel may have failed already: as natively, that is the next call's to say. */
+	if (r != CUDA_SUCCESS && cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == r)
+		r = CUDA_SUCCESS;
 	s->gen++;
 	*ret = r;
 	return true;

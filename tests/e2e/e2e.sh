@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|spatial|streams|deaths|daemon-killed|kills [N]
+# usage: e2e.sh BUILD pair|spatial|streams|faults|deaths|daemon-killed|kills [N]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
 #   spatial        what a small kernel of high priority cannot use stays with the low one
 #   streams        of one program's two streams, the one of higher priority goes first
+#   faults         a bad pointer and a trap give the same errors as without heddle
 #   deaths         a tenant is killed while it runs, waits, is suspended; the others go on
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
 #   kills          N times, one of several programs is killed somewhere; the others stay correct
@@ -154,6 +155,23 @@ streams() {
 	[ "$(head -n 1 "$dir/order")" = '"launch": 3' ] || fail "the lower stream went first"
 }
 
+# Each program beside one of high priority, and its results against those without heddle.
+faults() {
+	start_daemon
+	run high high va --size small --repeat 30
+	high=$started
+	run_plain low errors errors
+	wait "$started" || fail "a program with a fault: $?"
+	cmp "$dir/errors.want" "$dir/errors.out" || fail "a bad pointer: another error"
+	run_plain low trap trap
+	wait "$started" || fail "a program with a fault: $?"
+	cmp "$dir/trap.want" "$dir/trap.out" || fail "a trap: another error"
+	grep -q '"event": "finish", "tenant": [^1]' "$dir/events" || fail "nothing was managed"
+	wait "$high" || fail "the program beside them: $?"
+	passed high || fail "the program beside them is wrong"
+	high=
+}
+
 in_state() { # PID STATE...
 	pid=$1
 	shift
@@ -282,6 +300,7 @@ case $what in
 pair) pair ;;
 spatial) spatial ;;
 streams) streams ;;
+faults) faults ;;
 deaths) deaths ;;
 daemon-killed) daemon_killed ;;
 kills) kills "${3:-20}" ;;
