@@ -232,7 +232,8 @@ static void reap(unsigned at_most)
 	for (at = 0; at < n_active && at_most; at_most--) {
 		struct managed *m = &launches[active[at]];
 
-		if (!m->resuming && is_done(m)) {
+		/* Until it is launched, what its slot says is of the launch before. */
+		if (m->launched && !m->resuming && is_done(m)) {
 			learn(m);
 			release(at);
 		} else {
@@ -563,6 +564,16 @@ static bool goes_first(uint32_t rank)
 	return rank > seen;
 }
 
+/* The daemon is gone: nobody else writes words. Under the lock. */
+static void raise_all(struct managed *m)
+{
+	struct wire_slot *w = slot_of(m);
+	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
+
+	memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
+	__atomic_store_n(&w->host.seq, seq + 1 ? seq + 1 : 1, __ATOMIC_RELEASE);
+}
+
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret)
 {
 	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
@@ -607,6 +618,9 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	}
 	pthread_mutex_lock(&lock);
 	m->launched = true;
+	/* Filled while the daemon was found dead: it may begin held, and was passed over. */
+	if (atomic_load(&shim.dead))
+		raise_all(m);
 	pthread_mutex_unlock(&lock);
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
 	/* One that begins held kicks in any case: it may have been released meanwhile, and nobody
@@ -772,10 +786,10 @@ bool managed_any_preempted(void)
 
 	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < n_active && !any; i++) {
-		struct wire_slot *w = slot_of(&launches[active[i]]);
+		struct managed *m = &launches[active[i]];
 
-		any = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) != 0 &&
-		      !is_done(&launches[active[i]]);
+		any = m->launched &&
+		      __atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) != 0 && !is_done(m);
 	}
 	pthread_mutex_unlock(&lock);
 	return any;
@@ -800,11 +814,8 @@ void managed_take_over(void)
 {
 	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < n_active; i++) {
-		struct wire_slot *w = slot_of(&launches[active[i]]);
-		uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
-
-		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
-		__atomic_store_n(&w->host.seq, seq + 1 ? seq + 1 : 1, __ATOMIC_RELEASE);
+		if (launches[active[i]].launched)
+			raise_all(&launches[active[i]]);
 	}
 	pthread_mutex_unlock(&lock);
 }
