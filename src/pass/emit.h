@@ -58,6 +58,7 @@
 #define S_LAST64  "[hd_slot+32]" /* the ticket for the largest grids, which need no S_CLAIM */
 #define S_BLOCK   "[hd_slot+48]" /* address of struct ctl_block */
 #define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be instead: CLAIM_*; 0: a claim */
+#define S_TURN    "[hd_slot+60]" /* warps that have come for the next claim; the last sets it to 0 */
 
 /* What a slot's block count says besides: */
 #define SLOT_LEAVE "0"

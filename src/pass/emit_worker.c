@@ -78,14 +78,19 @@ static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_b
 				"add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
 				"setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n"; /* in one row */
 
-static const char unless_leaving[] =
-	"setp.lt.s32 %hd_p1, %hd_k, 1;\n"
-	"@%hd_p1 bra $hd_leave;\n" NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN;
+static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+				     "@%hd_p1 bra $hd_leave;\n";
 
 /* Whether a chunk's first block and length stay in registers. */
 static bool keeps_slot(const struct pass_facts *facts)
 {
 	return !facts->uses_shared && !facts->has_barriers;
+}
+
+/* Whether the first warp that is through with a chunk claims the next one. */
+static bool first_claims(const struct pass_facts *facts)
+{
+	return keeps_slot(facts) && !facts->pull_ahead;
 }
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
@@ -291,7 +296,10 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 {
 	const bool *reads = facts->callees.at[0].reads_ctaid;
 
-	pass_put(w, BLOCK_AGAIN "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	pass_put(w, BLOCK_AGAIN);
+	if (first_claims(facts))
+		pass_put(w, count_finished);
+	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
 	emit_quota(w, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
@@ -310,6 +318,22 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_emit_wide_ids(w, reads, S_LAST64);
 }
 
+/* One lane of each warp takes a number; the first claims. */
+static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
+			       "mov.u32 %hd_r0, %laneid;\n"
+			       "setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
+			       "@%hd_p0 bra $hd_sync;\n"
+			       "mov.u32 %hd_r0, %ntid.x;\n"
+			       "mov.u32 %hd_r1, %ntid.y;\n"
+			       "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			       "mov.u32 %hd_r1, %ntid.z;\n"
+			       "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			       "sub.u32 %hd_r0, %hd_r0, 1;\n"
+			       "shr.u32 %hd_r0, %hd_r0, 5;\n"
+			       "atom.shared.inc.u32 %hd_r0, " S_TURN ", %hd_r0;\n"
+			       "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+			       "@%hd_p1 bra $hd_sync;\n";
+
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)
 {
 	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
@@ -320,8 +344,11 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 		    "bra $hd_begin;\n"
 		    "$hd_special:\n"
 		    "st.shared.u32 " S_SPECIAL ", %hd_t;\n");
-	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n" /* whole warps from here on */
-		    "$hd_top:\n" NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
+	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n"); /* whole warps from here on */
+	if (first_claims(facts))
+		pass_emit(w, "barrier.sync %u;\n$hd_top:\n", facts->own_barrier);
+	pass_put(w,
+		first_claims(facts) ? if_first : "$hd_top:\n" NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
 	if (facts->pull_ahead)
 		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
 			    "@%hd_p1 bra $hd_take;\n");
@@ -331,7 +358,10 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	emit_claim(w, facts);
 	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
 	emit_take_slot(w, facts);
-	pass_put(w, count_finished);
+	if (!first_claims(facts)) {
+		pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN);
+		pass_put(w, count_finished);
+	}
 	if (facts->pull_ahead)
 		emit_pull_ahead(w);
 	emit_next(w, facts);

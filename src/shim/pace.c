@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches are the experiments: sizes of a claim that keep a worker under LATENCY_NS are tried one
- * after the other, at one launch each, first of the one form and then of the other. Whatever is not
- * faster than what is known stops its line of tries. */
+/* Launches are the experiments: sizes of a claim that a worker ends within CLAIM_NS are tried one
+ * after the other, at one launch each, first of the one form and then of the other, as long as they
+ * are not much slower. */
 #include "shim/pace.h"
 
 #include "base/base.h"
 
-#define LATENCY_NS 30000 /* what one claim of a worker may take */
-#define WORTH      1.01  /* how much slower the smaller claim may be: it is the quicker to leave */
-#define HOPELESS   1.25  /* a form so much slower is not tried further */
-#define FORGETS    1.02  /* the best seen counts, forgotten slowly */
+#define CLAIM_NS 56000   /* what one claim of several blocks may take */
+#define PRICE    0.00045 /* of a claim's length, a us: preempting waits for it */
+#define HOPELESS 1.25    /* what is so much slower is not tried further */
+#define FORGETS  1.02    /* the best seen counts, forgotten slowly */
 /* Launches until another size than the best is tried again. */
-#define RETRY_EVERY 64
+#define RETRY_EVERY 256
 /* Launches of a kernel that was too short until it is measured again; doubles each time. */
 #define REMEASURE_MIN 64
 #define REMEASURE_MAX 8192
@@ -68,22 +68,36 @@ static unsigned retry(const struct pace *p, unsigned best, unsigned tried)
 	return up && best + 1 < tried ? best + 1 : !up && best > 0 ? best - 1 : best;
 }
 
+static double claim_ns(double ns, uint64_t workers, unsigned i)
+{
+	return ns * (double)workers * (double)(1u << i);
+}
+
+/* What a block costs, all told. */
+static double cost(const struct pace *p, uint64_t workers, unsigned i)
+{
+	return p->ns[i] * (1 + PRICE * claim_ns(p->ns[i], workers, i) / 1000);
+}
+
 uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled)
 {
 	double best = best_of(p);
-	unsigned tried = 0, i = 0;
+	unsigned tried = 0, at = 0;
 
 	while (tried < PACE_CHUNKS && p->ns[tried] > 0)
 		tried++;
-	*ret_settled = tried == PACE_CHUNKS ||
-		       (tried && best * (double)workers * (double)(1u << tried) > LATENCY_NS);
+	*ret_settled =
+		tried == PACE_CHUNKS || (tried && (claim_ns(best, workers, tried) > CLAIM_NS ||
+							  p->ns[tried - 1] > best * HOPELESS));
 	if (!*ret_settled)
 		return 1u << tried;
-	while (p->ns[i] > best * WORTH)
-		i++;
+	for (unsigned i = 1; i < tried; i++) {
+		if (cost(p, workers, i) < cost(p, workers, at))
+			at = i;
+	}
 	if (p->launches % RETRY_EVERY == RETRY_EVERY - 1)
-		i = retry(p, i, tried);
-	return 1u << i;
+		at = retry(p, at, tried);
+	return 1u << at;
 }
 
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,

@@ -40,18 +40,24 @@ static void short_blocks_take_large_claims(void **state)
 	const struct device d = {{2, 1.5, 1.2, 1.1, 1.05, 1.0}, 1000, 1000000};
 	unsigned launches;
 
-	/* 16 blocks of 1.05 us are 17 us, 32 are 32. */
-	assert_int_equal(settle(&d, &launches), 16);
-	assert_int_equal(launches, 6);
+	assert_int_equal(settle(&d, &launches), 32);
+	assert_int_equal(launches, 7);
 }
 
 static void long_blocks_are_claimed_one_by_one(void **state)
 {
-	const struct device d = {{20, 10, 5, 2, 1, 1}, 1000, 1000000};
+	const struct device forty_us = {{40, 10, 5, 2, 1, 1}, 1000, 1000000};
+	const struct device twenty_us = {{20, 19.9, 5, 2, 1, 1}, 1000, 1000000};
+	const struct device worse = {{5, 6.5, 1, 1, 1, 1}, 1000, 1000000};
 	unsigned launches;
 
-	assert_int_equal(settle(&d, &launches), 1);
+	assert_int_equal(settle(&forty_us, &launches), 1);
 	assert_int_equal(launches, 2);
+	/* Half a percent is not worth 20 us more until it has left. */
+	assert_int_equal(settle(&twenty_us, &launches), 1);
+	assert_int_equal(launches, 3);
+	assert_int_equal(settle(&worse, &launches), 1);
+	assert_int_equal(launches, 3);
 }
 
 static void small_gains_are_not_worth_it(void **state)
@@ -73,7 +79,7 @@ static void disturbance_is_forgotten(void **state)
 	launch(&d, &p, &settled);
 	assert_int_equal(pace_chunk(&p, d.workers, &settled), 4);
 	pace_learn(&p, 4, (uint64_t)(3.5 * (double)d.total), d.total, MIN_NS);
-	for (unsigned i = 0; i < 200; i++)
+	for (unsigned i = 0; i < 2000; i++)
 		launch(&d, &p, &settled);
 	assert_int_equal(launch(&d, &p, &settled), 4);
 }
@@ -115,7 +121,7 @@ static void the_faster_form_wins(void **state)
 	const struct device awful = {{24, 23, 22, 21, 20, 19}, 1000, 100000};
 
 	second_form(&slow, &fast, true, 0);
-	second_form(&fast, &slow, false, 2);
+	second_form(&fast, &slow, false, 3);
 	second_form(&fast, &awful, false, 1);
 }
 
