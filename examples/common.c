@@ -203,6 +203,7 @@ static int run(const struct ex_options *o, const char *device_class)
 		fprintf(stderr, "%s: %s: %s\n", ex_program.name, o->barrier, strerror(-r));
 		return 1;
 	}
+	ex_reference_folder(o->reference);
 	ex_program.build(&w);
 	r = exd_upload(&w);
 	if (r == 0)

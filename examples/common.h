@@ -54,6 +54,7 @@ struct ex_work {
 	struct ex_arg arg[EX_ARGS];
 	unsigned args;
 	void *expected[2];
+	size_t expected_bytes[2]; /* set ahead of ex_reference */
 };
 
 struct ex_verdict {
@@ -71,7 +72,8 @@ struct example {
 extern const struct example ex_program; /* defined once in each program */
 
 struct ex_options {
-	const char *size, *device_class, *barrier, *ptx, *toolchain, *role, *check, *log;
+	const char *size, *device_class, *barrier, *ptx, *toolchain, *role, *check, *log,
+		*reference;
 	double scale, delay_us, for_ms;
 	uint64_t seed, start_at_ns;
 	unsigned repeat, parties, device;
@@ -98,6 +100,11 @@ uint32_t ex_div_up(uint64_t n, uint64_t by);
 /* Calls f(context, from, to) for parts of [0, count) on all CPUs, and returns when all are done. */
 void ex_parallel(
 	uint64_t count, void (*f)(void *context, uint64_t from, uint64_t to), void *context);
+/* The same, for f that only fills w->expected. With a folder for references (--reference), what an
+ * earlier run of the same problem left there is taken instead. */
+void ex_reference(
+	struct ex_work *w, uint64_t count, void (*f)(void *, uint64_t, uint64_t), void *context);
+void ex_reference_folder(const char *path);
 
 /* ---- for check ---- */
 void ex_check_words(struct ex_verdict *v, const void *got, const void *want, uint64_t count);

@@ -20,6 +20,7 @@ static const char usage[] =
 	"  --for-ms MS          go on until so much time has passed (not with --barrier)\n"
 	"  --seed S             of the inputs (1)\n"
 	"  --check each|last|none  which results are compared with the host's (each)\n"
+	"  --reference DIR      keep the host's results there, and take those of earlier runs\n"
 	"  --json               one JSON object a line\n"
 	"  --ptx FILE           kernel to load (../kernels/nvcc or clang beside the program)\n"
 	"  --toolchain nvcc|clang  whose PTX\n"
@@ -41,6 +42,7 @@ enum {
 	OPT_FOR_MS,
 	OPT_SEED,
 	OPT_CHECK,
+	OPT_REFERENCE,
 	OPT_JSON,
 	OPT_PTX,
 	OPT_TOOLCHAIN,
@@ -62,6 +64,7 @@ static const struct option options[] = {
 	{"for-ms", required_argument, NULL, OPT_FOR_MS},
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"check", required_argument, NULL, OPT_CHECK},
+	{"reference", required_argument, NULL, OPT_REFERENCE},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"ptx", required_argument, NULL, OPT_PTX},
 	{"toolchain", required_argument, NULL, OPT_TOOLCHAIN},
@@ -136,6 +139,9 @@ static bool take_option(int opt, const char *v, struct ex_options *o)
 		return parse_u64(v, UINT64_MAX, &o->seed);
 	case OPT_CHECK:
 		return parse_choice(v, "each|last|none", &o->check);
+	case OPT_REFERENCE:
+		o->reference = v;
+		return true;
 	case OPT_JSON:
 		return o->json = true;
 	case OPT_PTX:

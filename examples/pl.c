@@ -113,7 +113,9 @@ static void build(struct ex_work *w)
 	w->expected[1] = ex_alloc(sums);
 	struct problem p = {w->buffer[0].host, px, py, w->buffer[shape].host, w->expected[0],
 		w->expected[1], n, width, height, points, w->grid[0], scale};
-	ex_parallel((uint64_t)frames * w->grid[0], weigh, &p);
+	w->expected_bytes[0] = weights;
+	w->expected_bytes[1] = sums;
+	ex_reference(w, (uint64_t)frames * w->grid[0], weigh, &p);
 }
 
 static void check(const struct ex_work *w, struct ex_verdict *v)

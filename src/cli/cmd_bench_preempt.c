@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ struct bench {
 	bool quick, runtime;
 	unsigned rounds, failures;
 	struct json *j;                                /* NULL: text */
+	char reference[64];                            /* folder; empty: none */
 	double large_ns[PROGRAMS], small_ns[PROGRAMS]; /* turnaround alone, unmanaged; 0: not yet */
 };
 
@@ -64,6 +66,7 @@ static struct stage_run make_run(const struct bench *b, const char *low, const c
 		.rounds = b->rounds,
 		.runtime = b->runtime,
 		.check = cli_value(b->c, "check"),
+		.reference = b->reference[0] ? b->reference : NULL,
 		.timeout_ms = b->device == DEV_CPU ? 300000 : 60000};
 }
 
@@ -480,6 +483,9 @@ static int run(struct cli *c)
 
 	b.runtime = api && !strcmp(api, "runtime");
 	arena_init(&b.arena, 0);
+	strcpy(b.reference, "/tmp/heddle-reference-XXXXXX");
+	if (!mkdtemp(b.reference))
+		b.reference[0] = 0;
 	if (r == CLI_OK)
 		r = choose_device(&b);
 	b.rounds = rounds ? (unsigned)rounds : b.quick ? 2 : 10;
@@ -504,6 +510,8 @@ static int run(struct cli *c)
 		json_end(b.j, '}');
 	}
 	progress(&b, "", NULL, NULL);
+	if (b.reference[0])
+		stage_remove_folder(b.reference);
 	arena_finish(&b.arena);
 	return r == CLI_OK && b.failures ? CLI_FAILED : r;
 }

@@ -110,6 +110,10 @@ static int make_command(struct stage *s, const struct stage_run *run, bool high,
 	arg(k, "--json");
 	arg(k, "--check");
 	arg(k, run->check ? run->check : "each");
+	if (run->reference) {
+		arg(k, "--reference");
+		arg(k, run->reference);
+	}
 	if (run->low.name && run->high.name) {
 		arg(k, "--role");
 		arg(k, high ? "high" : "low");

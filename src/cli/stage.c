@@ -25,7 +25,7 @@ static void nap_ms(unsigned ms)
 		NULL);
 }
 
-static void remove_folder(const char *path)
+void stage_remove_folder(const char *path)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;
@@ -40,7 +40,7 @@ static void remove_folder(const char *path)
 			sizeof(child))
 			continue;
 		if (!lstat(child, &st) && S_ISDIR(st.st_mode))
-			remove_folder(child);
+			stage_remove_folder(child);
 		else
 			unlink(child);
 	}
@@ -191,7 +191,7 @@ void stage_close(struct stage *s)
 	child_finish(&s->daemon);
 	mps_stop(s);
 	if (*s->dir)
-		remove_folder(s->dir);
+		stage_remove_folder(s->dir);
 	free(s->heddle);
 	free(s->heddled);
 	free(s->cpu_folder);

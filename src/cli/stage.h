@@ -58,6 +58,7 @@ struct stage_result {
 };
 
 struct stage_run {
+	const char *reference; /* folder where programs keep the host's results; NULL: nowhere */
 	struct stage_program low, high; /* name NULL: this one does not take part */
 	unsigned rounds;
 	double delay_us;   /* from the start of low's kernel to high's launch */
@@ -74,6 +75,8 @@ int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
 double stage_median(double *values, unsigned n); /* sorts them; 0 when n is 0 */
+/* A folder with all that is in it. */
+void stage_remove_folder(const char *path);
 double stage_percentile(const double *sorted, unsigned n, double p);
 
 #endif
