@@ -27,7 +27,7 @@ bool stream_admits(struct stream *s);
 void stream_use(struct stream *s);  /* something is about to be put on it */
 void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
 
-/* ---- launches (managed.c) ---- */
+/* ---- launches (managed.c, launches.c, resume.c) ---- */
 struct launch {
 	CUfunction fn;
 	uint32_t grid[3], block[3], shared;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The pool of control blocks. They are allocated many at a time, and never freed: a block keeps its
+ * generation while nobody has it, so that late helpers of its last launch find themselves late. */
+#include "shim/ctlpool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define POOL_BLOCKS 64
+
+static struct {
+	CUdeviceptr at;
+	uint32_t gen;
+} pool[1024];
+static unsigned pool_len;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int pool_fill(void)
+{
+	size_t bytes = round_up(sizeof(struct ctl_block), 256);
+	uint8_t *image = calloc(POOL_BLOCKS, bytes);
+	CUdeviceptr at = 0;
+	struct shim_inside in;
+	CUresult r;
+
+	if (!image)
+		return -ENOMEM;
+	for (unsigned i = 0; i < POOL_BLOCKS; i++) {
+		struct ctl_block *b = (struct ctl_block *)(image + i * bytes);
+
+		for (unsigned sm = 0; sm < CTL_MAX_SMS; sm++)
+			b->quota[sm] = CTL_NO_QUOTA;
+	}
+	r = shim_enter(&in);
+	if (r == CUDA_SUCCESS)
+		r = cu.cuMemAlloc(&at, POOL_BLOCKS * bytes);
+	/* On the helper stream: the legacy one might wait for the program's work. */
+	if (r == CUDA_SUCCESS)
+		r = cu.cuMemcpyHtoDAsync(at, image, POOL_BLOCKS * bytes, shim.helper);
+	if (r == CUDA_SUCCESS)
+		r = cu.cuStreamSynchronize(shim.helper);
+	shim_leave(&in);
+	free(image);
+	if (r != CUDA_SUCCESS)
+		return -EIO;
+	for (unsigned i = 0; i < POOL_BLOCKS && pool_len < ARRAY_LEN(pool); i++) {
+		pool[pool_len].at = at + i * bytes;
+		pool[pool_len++].gen = 0;
+	}
+	return 0;
+}
+
+int ctlpool_init(void)
+{
+	if (pool_fill() < 0)
+		return -EIO;
+	/* Satisfied at once; tells whether streams can wait for a word at all. */
+	if (cu.cuStreamWaitValue32(shim.helper, pool[0].at + offsetof(struct ctl_block, gate), 0,
+		    CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
+		return -ENOTSUP;
+	return cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS ? 0 : -EIO;
+}
+
+bool ctlpool_give(struct stream *s)
+{
+	bool ok;
+
+	if (s->ctl)
+		return true;
+	pthread_mutex_lock(&pool_lock);
+	ok = pool_len > 0 || pool_fill() == 0;
+	if (ok) {
+		s->ctl = pool[--pool_len].at;
+		s->gen = pool[pool_len].gen;
+	}
+	pthread_mutex_unlock(&pool_lock);
+	return ok;
+}
+
+/* A destroyed stream's block can be used again once its last launch is over: late helpers of it
+ * see another generation and leave. */
+void ctlpool_take_back(struct stream *s)
+{
+	pthread_mutex_lock(&pool_lock);
+	if (s->ctl && pool_len < ARRAY_LEN(pool)) {
+		pool[pool_len].at = s->ctl;
+		pool[pool_len++].gen = s->gen;
+	}
+	s->ctl = 0;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+void ctlpool_forget(void)
+{
+	pthread_mutex_lock(&pool_lock);
+	pool_len = 0;
+	pthread_mutex_unlock(&pool_lock);
+}
+
+void ctlpool_after_fork(void)
+{
+	pthread_mutex_init(&pool_lock, NULL);
+	pool_len = 0;
+}

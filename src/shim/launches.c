@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Which managed launches there are. A launch takes a slot of the shared page, and gives it up when
+ * its end is noticed: at the next launch, in the thread, or where somebody waits. What it took is
+ * learnt then. */
+#include "shim/launches.h"
+
+#include "shim/ctlpool.h"
+
+#define SPELL_NS   1000000
+#define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
+
+struct launches launches = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static unsigned cursor, closed;
+static uint64_t last_id;
+static _Atomic unsigned outstanding;
+
+unsigned managed_outstanding(void)
+{
+	return atomic_load(&outstanding);
+}
+
+static bool unbounded(const struct ctl_host *h)
+{
+	for (unsigned i = 0; i < shim.n_sms; i++) {
+		if (__atomic_load_n(&h->quota[i], __ATOMIC_RELAXED) != CTL_NO_QUOTA)
+			return false;
+	}
+	return true;
+}
+
+/* How long it took, for the next launch of this shape: the whole launch, or what came after the
+ * last resume (of launches that are preempted each time, all that there is). Only what ran
+ * undisturbed tells, and of a part only a long one: resuming takes time of its own. */
+static void learn(struct managed *m)
+{
+	const struct wire_slot *w = slot_of(m);
+	const struct ctl_host *h = &w->host;
+	bool whole = !m->args.seq;
+	uint64_t from = __atomic_load_n(whole ? &h->arrived_ns : &h->seen_ns, __ATOMIC_RELAXED);
+	uint64_t to = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
+
+	if (m->guard || !from || to <= from ||
+		__atomic_load_n(&w->preemptions, __ATOMIC_RELAXED) != m->preemptions ||
+		!unbounded(h))
+		return;
+	if (!whole && (__atomic_load_n(&h->seq, __ATOMIC_RELAXED) != m->args.seq ||
+			      to - from < SPELL_NS || m->resumed_at >= m->total))
+		return;
+	pthread_mutex_lock(&m->form->lock);
+	if (whole)
+		pace_learn(&m->shape->pace, m->args.chunk, to - from, m->total,
+			shim.welcome.min_managed_ns);
+	else
+		pace_learn_spell(
+			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
+	pthread_mutex_unlock(&m->form->lock);
+}
+
+/* Under the lock. */
+static void release(unsigned at)
+{
+	struct managed *m = &launches.at[launches.active[at]];
+
+	__atomic_store_n(&slot_of(m)->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
+	m->used = false;
+	launches.active[at] = launches.active[--launches.n_active];
+	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
+		ctlpool_take_back(m->stream);
+	atomic_fetch_sub(&outstanding, 1);
+	closed++;
+}
+
+void launches_reap(unsigned at_most)
+{
+	unsigned at;
+
+	for (at = 0; at < launches.n_active && at_most; at_most--) {
+		struct managed *m = &launches.at[launches.active[at]];
+
+		/* Until it is launched, what its slot says is of the launch before. */
+		if (m->launched && !m->resuming && is_done(m)) {
+			learn(m);
+			release(at);
+		} else {
+			at++;
+		}
+	}
+}
+
+void managed_reap(void)
+{
+	pthread_mutex_lock(&launches.lock);
+	launches_reap(UINT32_MAX);
+	pthread_mutex_unlock(&launches.lock);
+}
+
+struct managed *launches_take(struct stream *s)
+{
+	struct managed *m = NULL;
+	bool kick;
+
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < WIRE_SLOTS && !m; i++) {
+		unsigned at = (cursor + i) % WIRE_SLOTS;
+
+		if (!launches.at[at].used && __atomic_load_n(&shim.page->slots[at].state,
+						     __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE) {
+			m = &launches.at[at];
+			cursor = at + 1;
+		}
+	}
+	if (m) {
+		m->used = true;
+		m->resuming = m->launched = false;
+		m->stream = s;
+		m->id = ++last_id;
+		launches.active[launches.n_active++] = (uint16_t)(m - launches.at);
+		atomic_fetch_add(&s->outstanding, 1);
+		atomic_fetch_add(&outstanding, 1);
+	} else {
+		launches_reap(UINT32_MAX);
+	}
+	kick = !m || closed >= KICK_AFTER;
+	if (kick)
+		closed = 0;
+	pthread_mutex_unlock(&launches.lock);
+	if (kick)
+		shim_kick();
+	return m;
+}
+
+void launches_drop(struct managed *m)
+{
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active; i++) {
+		if (&launches.at[launches.active[i]] == m) {
+			release(i);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&launches.lock);
+}
+
+void managed_stream_destroyed(struct stream *s)
+{
+	pthread_mutex_lock(&launches.lock);
+	s->destroyed = true;
+	if (!atomic_load(&s->outstanding))
+		ctlpool_take_back(s);
+	pthread_mutex_unlock(&launches.lock);
+}
+
+bool managed_any_preempted(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active && !any; i++) {
+		struct managed *m = &launches.at[launches.active[i]];
+
+		any = m->launched &&
+		      __atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) != 0 && !is_done(m);
+	}
+	pthread_mutex_unlock(&launches.lock);
+	return any;
+}
+
+bool managed_any_waiting(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active && !any; i++) {
+		struct managed *m = &launches.at[launches.active[i]];
+
+		any = m->launched && __atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) &&
+		      !is_granted(slot_of(m)) && !is_done(m);
+	}
+	pthread_mutex_unlock(&launches.lock);
+	return any;
+}
+
+void managed_forget(void)
+{
+	pthread_mutex_lock(&launches.lock);
+	shim.page_dev = 0;
+	while (launches.n_active)
+		release(0);
+	pthread_mutex_unlock(&launches.lock);
+	ctlpool_forget();
+}
+
+void managed_after_fork(void)
+{
+	pthread_mutex_init(&launches.lock, NULL);
+	launches.n_active = 0;
+	atomic_store(&outstanding, 0);
+	ctlpool_after_fork();
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Managed launches under way, beside their slots in the page: what the shim knows of each. The lock
+ * guards which there are and what is said to be under it. Between times a launch that is being
+ * filled (not launched yet) belongs to who took its slot, one that is resuming to who resumes it.
+ */
+#ifndef HEDDLE_SHIM_LAUNCHES_H
+#define HEDDLE_SHIM_LAUNCHES_H
+
+#include <stdatomic.h>
+
+#include "shim/managed.h"
+
+/* A launch, beside its slot in the page. */
+struct managed {
+	bool used, resuming, launched; /* under the lock */
+	struct form *form;
+	struct form_shape *shape;
+	struct stream *stream;
+	uint64_t id, total, submit_ns, resumed_ns;
+	uint64_t resumed_at;  /* blocks that had finished when it was last resumed */
+	uint32_t preemptions; /* and the daemon's account of them at that time */
+	struct ctl_args args;
+	uint32_t block[3], shared, workers, drains, grow, rounds, lone_rounds;
+	uint64_t ticket;           /* at the last round, */
+	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
+	bool guard, lone;          /* lone: only the relay was there at the last look */
+	uint8_t *params;
+	size_t params_cap;
+};
+
+extern struct launches {
+	pthread_mutex_t lock;
+	struct managed at[WIRE_SLOTS];
+	uint16_t active[WIRE_SLOTS]; /* which of them are used, in no order */
+	unsigned n_active;
+} launches;
+
+static inline struct wire_slot *slot_of(const struct managed *m)
+{
+	return &shim.page->slots[m - launches.at];
+}
+
+static inline bool is_done(const struct managed *m)
+{
+	return __atomic_load_n(&slot_of(m)->host.done, __ATOMIC_ACQUIRE) == m->args.gen + 1;
+}
+
+static inline bool is_granted(const struct wire_slot *w)
+{
+	return atomic_load(&shim.dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
+}
+
+/* ---- slots (launches.c) ---- */
+struct managed *launches_take(struct stream *s); /* NULL: all are taken */
+void launches_drop(struct managed *m);           /* it was not launched after all */
+void launches_reap(unsigned at_most);            /* looks at so many; under the lock */
+
+/* ---- its grids (managed.c) ---- */
+/* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */
+CUresult managed_fire(
+	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config);
+/* Behind a grid of the guard form: closes it, or says that it drained. */
+CUresult managed_fire_closer(struct managed *m, CUstream stream);
+
+/* ---- more of them (resume.c) ---- */
+int resume_init(int priority); /* the streams of the rounds; the context is current */
+/* The daemon is gone: nobody else writes words. Under the lock. */
+void managed_raise_all(struct managed *m);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Whether and how a launch is managed. What is known of a form is kept by the shape of its launches
+ * (threads and shared memory of a block): how many blocks an SM holds, and how long they take. */
+#include "shim/plan.h"
+
+static struct form_shape *shape_of(struct form *f, const struct launch *l)
+{
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+	struct form_shape *s = NULL;
+	int n = 0;
+
+	for (unsigned i = 0; i < f->n_shapes && !s; i++) {
+		if (f->shape[i].threads == threads && f->shape[i].shared == l->shared)
+			s = &f->shape[i];
+	}
+	if (s)
+		return s;
+	/* A kernel of many shapes: the last place is used over and over. */
+	if (f->n_shapes < KERNEL_SHAPES)
+		f->n_shapes++;
+	s = &f->shape[f->n_shapes - 1];
+	*s = (struct form_shape){.threads = threads, .shared = l->shared};
+	if (threads <= f->max_threads &&
+		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+			&n, f->fn, (int)threads, l->shared) == CUDA_SUCCESS &&
+		n > 0)
+		s->per_sm = (uint32_t)MIN(n, 31);
+	return s;
+}
+
+struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
+{
+	struct pace pace[2];
+	uint64_t workers[2];
+
+	if (!f->other)
+		return f;
+	for (unsigned i = 0; i < 2; i++) {
+		struct form *g = i ? f->other : f;
+		struct form_shape *s;
+
+		pthread_mutex_lock(&g->lock);
+		s = shape_of(g, l);
+		pace[i] = s->pace;
+		workers[i] = MIN(total, (uint64_t)s->per_sm * shim.n_sms);
+		pthread_mutex_unlock(&g->lock);
+	}
+	return workers[1] && pace_prefers_second(&pace[0], workers[0], &pace[1], workers[1])
+		       ? f->other
+		       : f;
+}
+
+bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p)
+{
+	bool guard = f->info.tier == PASS_GUARD, ok;
+	struct form_shape *s;
+	uint64_t fits;
+	bool settled;
+
+	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
+	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
+		return false;
+	pthread_mutex_lock(&f->lock);
+	s = p->shape = shape_of(f, l);
+	p->per_sm = s->per_sm;
+	ok = s->per_sm > 0;
+	/* Too short to be worth it, unless its length was last looked at long ago. */
+	if (ok && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
+		ok = pace_remeasures(&s->pace);
+	fits = (uint64_t)p->per_sm * shim.n_sms;
+	if (ok && !guard && !f->info.rising_order)
+		p->chunk = pace_chunk(&s->pace, MIN(total, fits), &settled);
+	pthread_mutex_unlock(&f->lock);
+	/* Blocks that may wait for each other, and could natively all be there at once. */
+	if (!ok || (f->info.rising_order && total <= fits) || fits < 2 ||
+		(guard && total > INT32_MAX - 1))
+		return false;
+	p->workers = (uint32_t)MIN(total, fits - 1);
+	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)
+		p->shrink++;
+	return true;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Whether and how a launch is managed: its form, its workers, what they claim at a time. */
+#ifndef HEDDLE_SHIM_PLAN_H
+#define HEDDLE_SHIM_PLAN_H
+
+#include "shim/managed.h"
+
+struct plan {
+	struct form_shape *shape;
+	uint32_t per_sm, workers, chunk, flags, shrink;
+	uint32_t rank; /* among the launches of the program: higher goes first */
+};
+
+/* A kernel may have two forms (rewrite.c); measured launches choose between them. */
+struct form *plan_form(struct form *f, const struct launch *l, uint64_t total);
+/* False: a launch of this shape is not managed. All but the rank. */
+bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Resuming managed launches (FLEP, section 5): a launch that was preempted, and is granted again,
+ * wants one more round of workers. A few rounds are under way at once, each on a stream of the
+ * shim's own, and never one behind another. */
+#include "shim/launches.h"
+
+#include <errno.h>
+
+#define ALONE_NS 1000000
+#define ROUNDS   3 /* rounds of workers under way at once; each has a stream of its own */
+/* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
+#define SETTLES_NS 20000000u
+#define SOON_NS    200000u
+#define LATER_NS   5000000u
+
+static CUstream helpers[ROUNDS];
+
+int resume_init(int priority)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (cu.cuStreamCreateWithPriority(&helpers[i], CU_STREAM_NON_BLOCKING, priority) !=
+			CUDA_SUCCESS)
+			return -EIO;
+	}
+	return 0;
+}
+
+/* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
+static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
+{
+	struct wire_slot *w = slot_of(m);
+	uint64_t now = shim_now_ns(), since = now - m->resumed_ns, rest;
+	bool lone;
+
+	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
+	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
+	/* No worker before the stream has come to the launch: it would not wait for what is ahead
+	 * of it. */
+	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
+		return UINT64_MAX;
+	if (*ret_drains != m->drains) {
+		/* Blocks that come one after another each find themselves the last and report it,
+		 * and so do those that come too late: rounds that changed nothing get rarer. */
+		rest = (uint64_t)SOON_NS << MIN(m->idle_rounds, 8u);
+		return m->idle_rounds < 2 || since >= rest ? 0 : rest - since;
+	}
+	/* Never two grids of one guarded generation. */
+	if (m->guard)
+		return UINT64_MAX;
+	if (*ret_grow != m->grow)
+		return 0;
+	/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems
+	 * while the last round has not begun: patience doubles. */
+	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
+	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
+	       since > (uint64_t)ALONE_NS << MIN(m->lone_rounds, 10u);
+	if (lone && m->lone) {
+		m->lone = false;
+		m->lone_rounds++;
+		return 0;
+	}
+	m->lone = lone;
+	return UINT64_MAX;
+}
+
+/* A helper stream on which no round is under way: one behind another would not begin before the
+ * relay of that has left. NULL: there is none now. */
+static CUstream idle_helper(void)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (cu.cuStreamQuery(helpers[i]) != CUDA_ERROR_NOT_READY)
+			return helpers[i];
+	}
+	return NULL;
+}
+
+/* Whether the rounds so far got the launch on, as far as it was reported. */
+static void judge_rounds(struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+	uint64_t ticket = __atomic_load_n(&h->ticket, __ATOMIC_ACQUIRE);
+	uint32_t seq = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
+
+	if (ticket == m->ticket && seq == m->seq)
+		m->idle_rounds++;
+	else
+		m->idle_rounds = 0;
+	m->ticket = ticket;
+	m->seq = seq;
+}
+
+/* False: there is no stream for a round now. */
+static bool resume(struct managed *m)
+{
+	struct wire_slot *w = slot_of(m);
+	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
+	uint64_t begun = MIN(__atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE), m->total);
+	uint64_t left = m->total - begun;
+	struct shim_inside in;
+	CUstream on = NULL;
+
+	if (shim_enter(&in) == CUDA_SUCCESS && (on = idle_helper())) {
+		m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
+		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
+		m->args.seq = seq;
+		m->args.flags |= seq ? CTL_WAIT_WORD : 0;
+		managed_fire(m,
+			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
+			on, NULL);
+		managed_fire_closer(m, on);
+	}
+	shim_leave(&in);
+	if (!on)
+		return false;
+	judge_rounds(m);
+	m->rounds++;
+	m->resumed_ns = shim_now_ns();
+	__atomic_store_n(&w->launches, 1 + m->rounds, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* One launch's turn, under the lock, which is let go meanwhile if *ret_next is SOON_NS. */
+static bool look_after(struct managed *m, uint64_t *ret_next)
+{
+	struct wire_slot *w = slot_of(m);
+	uint32_t drains, grow;
+	uint64_t wait;
+	bool fired;
+
+	*ret_next = UINT64_MAX;
+	if (!m->launched || !is_granted(w))
+		return false;
+	/* Only what was given a word of the daemon's can have stopped. */
+	if (__atomic_load_n(&w->host.seq, __ATOMIC_RELAXED))
+		*ret_next = shim_now_ns() - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS;
+	wait = wants_round(m, &drains, &grow);
+	if (wait) {
+		*ret_next = MIN(*ret_next, wait);
+		return false;
+	}
+	*ret_next = SOON_NS;
+	m->resuming = true;
+	pthread_mutex_unlock(&launches.lock);
+	fired = resume(m);
+	pthread_mutex_lock(&launches.lock);
+	m->resuming = false;
+	if (fired) {
+		m->drains = drains;
+		m->grow = grow;
+	}
+	return fired;
+}
+
+uint64_t managed_resume(void)
+{
+	uint64_t next = UINT64_MAX, at;
+
+	pthread_mutex_lock(&launches.lock);
+	launches_reap(UINT32_MAX);
+	for (unsigned i = 0; i < launches.n_active; i++) {
+		/* Afterwards the list may have changed. */
+		if (look_after(&launches.at[launches.active[i]], &at))
+			i = UINT32_MAX;
+		next = MIN(next, at);
+	}
+	pthread_mutex_unlock(&launches.lock);
+	return next;
+}
+
+void managed_raise_all(struct managed *m)
+{
+	struct wire_slot *w = slot_of(m);
+	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; i < CTL_MAX_SMS; i++)
+		__atomic_store_n(&w->host.quota[i], CTL_NO_QUOTA, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->host.seq, seq + 1 ? seq + 1 : 1, __ATOMIC_RELEASE);
+}
+
+void managed_take_over(void)
+{
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active; i++) {
+		if (launches.at[launches.active[i]].launched)
+			managed_raise_all(&launches.at[launches.active[i]]);
+	}
+	pthread_mutex_unlock(&launches.lock);
+}
