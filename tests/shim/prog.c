@@ -430,6 +430,9 @@ static void own(void)
 	memcpy(&launch, &fn, sizeof(fn));
 	DO(cuMemHostAlloc((void **)&flag, 4, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
 	*flag = 0;
+	/* A kernel's first launch loads it, and that waits for every stream of the context. */
+	DO(launch(mix, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
+	DO(cuCtxSynchronize());
 	if (pthread_create(&other, NULL, hold_own_stream, flag) || pthread_join(other, NULL))
 		exit(1);
 	for (unsigned i = 0; i < rounds; i++) {
