@@ -177,16 +177,13 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 {
 	struct stream *s = m->stream;
 	bool held = __atomic_load_n(&shim.page->hold, __ATOMIC_ACQUIRE);
-	uint64_t blocks = m->guard ? m->total + 1 : (uint64_t)p->workers + 1;
 	CUresult r;
 
 	fill(m, l, p, held);
-	if (p->flags & CTL_GUARD)
-		blocks = m->total + 1;
 	if (!copy_params(m, l))
 		return false;
 	fill_slot(m, l, k, p, held);
-	r = managed_fire(m, blocks, l->stream, l->config);
+	r = managed_fire(m, (m->guard ? m->total : p->workers) + 1, l->stream, l->config);
 	if (r != CUDA_SUCCESS)
 		return false; /* the plain launch says it in the program's own terms */
 	r = managed_fire_closer(m, l->stream);
