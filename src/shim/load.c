@@ -12,15 +12,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Is PTX kept at all? Which device it is decides which PTX is taken. */
+static bool wanted(void)
+{
+	if (!shim_maybe())
+		return false;
+	shim_on();
+	return true;
+}
+
 /* What the pointer leads to, and what its wrapper lists besides, is looked at. */
 static void loaded(void *handle, bool library, const void *image)
 {
 	struct image_bytes b;
 	unsigned n;
 
-	if (!shim_maybe())
+	if (!wanted())
 		return;
-	shim_on(); /* which device it is decides which PTX is taken */
 	if (image_span(image, &b, &n) == 0)
 		kernel_module_loaded(handle, library, b);
 }
@@ -32,9 +40,8 @@ static void loaded_file(void *handle, bool library, const char *path)
 	void *p = MAP_FAILED;
 	int fd;
 
-	if (!shim_maybe())
+	if (!wanted())
 		return;
-	shim_on();
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -48,32 +55,30 @@ static void loaded_file(void *handle, bool library, const char *path)
 	munmap(p, (size_t)st.st_size);
 }
 
+/* The body of a function that loads: the driver's, fenced, and what is done once that succeeded. */
+#define FENCED_LOAD(fn, args, then)              \
+	do {                                     \
+		CUresult load_result;            \
+                                                 \
+		SHIM_NEED(fn);                   \
+		fence_begin(FENCE_LOADS);        \
+		load_result = cu.fn args;        \
+		fence_end();                     \
+		if (load_result == CUDA_SUCCESS) \
+			then;                    \
+		return load_result;              \
+	} while (0)
+
 SHIM_API CUresult cuModuleLoad(CUmodule *mod, const char *path);
 CUresult cuModuleLoad(CUmodule *mod, const char *path)
 {
-	CUresult r;
-
-	SHIM_NEED(cuModuleLoad);
-	fence_begin(FENCE_LOADS);
-	r = cu.cuModuleLoad(mod, path);
-	fence_end();
-	if (r == CUDA_SUCCESS)
-		loaded_file(*mod, false, path);
-	return r;
+	FENCED_LOAD(cuModuleLoad, (mod, path), loaded_file(*mod, false, path));
 }
 
 SHIM_API CUresult cuModuleLoadData(CUmodule *mod, const void *image);
 CUresult cuModuleLoadData(CUmodule *mod, const void *image)
 {
-	CUresult r;
-
-	SHIM_NEED(cuModuleLoadData);
-	fence_begin(FENCE_LOADS);
-	r = cu.cuModuleLoadData(mod, image);
-	fence_end();
-	if (r == CUDA_SUCCESS)
-		loaded(*mod, false, image);
-	return r;
+	FENCED_LOAD(cuModuleLoadData, (mod, image), loaded(*mod, false, image));
 }
 
 SHIM_API CUresult cuModuleLoadDataEx(
@@ -81,29 +86,14 @@ SHIM_API CUresult cuModuleLoadDataEx(
 CUresult cuModuleLoadDataEx(
 	CUmodule *mod, const void *image, unsigned int n, CUjit_option *options, void **values)
 {
-	CUresult r;
-
-	SHIM_NEED(cuModuleLoadDataEx);
-	fence_begin(FENCE_LOADS);
-	r = cu.cuModuleLoadDataEx(mod, image, n, options, values);
-	fence_end();
-	if (r == CUDA_SUCCESS)
-		loaded(*mod, false, image);
-	return r;
+	FENCED_LOAD(
+		cuModuleLoadDataEx, (mod, image, n, options, values), loaded(*mod, false, image));
 }
 
 SHIM_API CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image);
 CUresult cuModuleLoadFatBinary(CUmodule *mod, const void *image)
 {
-	CUresult r;
-
-	SHIM_NEED(cuModuleLoadFatBinary);
-	fence_begin(FENCE_LOADS);
-	r = cu.cuModuleLoadFatBinary(mod, image);
-	fence_end();
-	if (r == CUDA_SUCCESS)
-		loaded(*mod, false, image);
-	return r;
+	FENCED_LOAD(cuModuleLoadFatBinary, (mod, image), loaded(*mod, false, image));
 }
 
 SHIM_API CUresult cuModuleUnload(CUmodule mod);
@@ -126,15 +116,8 @@ SHIM_API CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_opti
 CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *jit, void **jit_values,
 	unsigned int n_jit, CUlibraryOption *options, void **values, unsigned int n)
 {
-	CUresult r;
-
-	SHIM_NEED(cuLibraryLoadData);
-	fence_begin(FENCE_LOADS);
-	r = cu.cuLibraryLoadData(lib, code, jit, jit_values, n_jit, options, values, n);
-	fence_end();
-	if (r == CUDA_SUCCESS)
-		loaded(*lib, true, code);
-	return r;
+	FENCED_LOAD(cuLibraryLoadData, (lib, code, jit, jit_values, n_jit, options, values, n),
+		loaded(*lib, true, code));
 }
 
 SHIM_API CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *path, CUjit_option *jit,
@@ -144,15 +127,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *path, CUjit_option *j
 	void **jit_values, unsigned int n_jit, CUlibraryOption *options, void **values,
 	unsigned int n)
 {
-	CUresult r;
-
-	SHIM_NEED(cuLibraryLoadFromFile);
-	fence_begin(FENCE_LOADS);
-	r = cu.cuLibraryLoadFromFile(lib, path, jit, jit_values, n_jit, options, values, n);
-	fence_end();
-	if (r == CUDA_SUCCESS)
-		loaded_file(*lib, true, path);
-	return r;
+	FENCED_LOAD(cuLibraryLoadFromFile, (lib, path, jit, jit_values, n_jit, options, values, n),
+		loaded_file(*lib, true, path));
 }
 
 SHIM_API CUresult cuLibraryUnload(CUlibrary lib);
