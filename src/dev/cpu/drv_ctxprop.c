@@ -6,29 +6,34 @@
 #include "drv_func.h"
 #include "drv_graph.h"
 
-CUresult cuCtxGetDevice(CUdevice *dev)
+/* What ctx names; NULL: the current one. */
+static CUresult named_or_current(CUcontext ctx, struct drv_ctx **ret)
+{
+	struct drv_ctx *c;
+
+	if (!ctx)
+		return drv_ctx_current(ret);
+	c = drv_ctx_of(ctx);
+	if (!c)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*ret = c;
+	return CUDA_SUCCESS;
+}
+
+/* Of a context that has failed, too. */
+CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
 {
 	struct drv_ctx *c;
 	DRV_ENTER_INIT();
-	CUresult r = dev ? drv_ctx_current(&c) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r = dev ? named_or_current(ctx, &c) : CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*dev = c->dev;
 	return drv_leave(r);
 }
 
-CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext ctx)
+CUresult cuCtxGetDevice(CUdevice *dev)
 {
-	DRV_ENTER_INIT();
-	struct drv_ctx *c = NULL;
-	CUresult r = dev ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-
-	if (r == CUDA_SUCCESS && !ctx)
-		r = drv_ctx_current(&c);
-	else if (r == CUDA_SUCCESS && !(c = drv_ctx_of(ctx)))
-		r = CUDA_ERROR_INVALID_CONTEXT;
-	if (r == CUDA_SUCCESS)
-		*dev = c->dev;
-	return drv_leave(r);
+	return cuCtxGetDevice_v2(dev, NULL);
 }
 
 CUresult cuCtxGetFlags(unsigned int *flags)
@@ -48,14 +53,9 @@ CUresult cuCtxSetFlags(unsigned int flags)
 
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {
+	struct drv_ctx *c;
 	DRV_ENTER_INIT();
-	struct drv_ctx *c = NULL;
-	CUresult r = id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-
-	if (r == CUDA_SUCCESS && !ctx)
-		r = drv_ctx_current(&c);
-	else if (r == CUDA_SUCCESS && !(c = drv_ctx_of(ctx)))
-		r = CUDA_ERROR_INVALID_CONTEXT;
+	CUresult r = id ? named_or_current(ctx, &c) : CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*id = c->id;
 	return drv_leave(r);
@@ -80,14 +80,9 @@ CUresult cuCtxSynchronize(void)
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
+	struct drv_ctx *c;
 	DRV_ENTER_INIT();
-	struct drv_ctx *c = NULL;
-	CUresult r = CUDA_SUCCESS;
-
-	if (!ctx)
-		r = drv_ctx_current(&c);
-	else if (!(c = drv_ctx_of(ctx)))
-		r = CUDA_ERROR_INVALID_CONTEXT;
+	CUresult r = named_or_current(ctx, &c);
 	if (r == CUDA_SUCCESS)
 		r = c->error;
 	return r == CUDA_SUCCESS ? synchronize(c) : drv_leave(r);
@@ -154,14 +149,9 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
+	struct drv_ctx *c;
 	DRV_ENTER_INIT();
-	struct drv_ctx *c = NULL;
-	CUresult r = version ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-
-	if (r == CUDA_SUCCESS && !ctx)
-		r = drv_ctx_current(&c);
-	else if (r == CUDA_SUCCESS && !(c = drv_ctx_of(ctx)))
-		r = CUDA_ERROR_INVALID_CONTEXT;
+	CUresult r = version ? named_or_current(ctx, &c) : CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
 		*version = c->api_version;
 	return drv_leave(r);

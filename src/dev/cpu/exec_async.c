@@ -81,13 +81,22 @@ static uint64_t settle(uint64_t w)
 	return word(expected_of(w), expected_of(w), TX_BIAS, (w ^ PHASE) & PHASE);
 }
 
+/* Where the active lanes' barriers are, about to be changed. False: a fault. */
+static bool barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANES])
+{
+	if (!x->mask)
+		return true;
+	if (!vx_addresses(x, in, 8, true, ret_p))
+		return false;
+	x->w->progress = true;
+	return true;
+}
+
 const struct vinsn *vop_mbar_init(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
 
-	if (!x->mask)
-		return in + 1;
-	if (!vx_addresses(x, in, 8, true, p))
+	if (!barriers(x, in, p))
 		return NULL;
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
@@ -95,7 +104,6 @@ const struct vinsn *vop_mbar_init(struct vx *x, const struct vinsn *in)
 
 		*(uint64_t *)p[i] = word(n, n, TX_BIAS, 0);
 	}
-	x->w->progress = true;
 	return in + 1;
 }
 
@@ -117,11 +125,8 @@ const struct vinsn *vop_mbar_arrive(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
 
-	if (!x->mask)
-		return in + 1;
-	if (!vx_addresses(x, in, 8, true, p))
+	if (!barriers(x, in, p))
 		return NULL;
-	x->w->progress = true;
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 		uint64_t w = *(uint64_t *)p[i], n = VX_U32(x, in->b)[i], tx = tx_of(w);
@@ -146,11 +151,8 @@ const struct vinsn *vop_mbar_expect(struct vx *x, const struct vinsn *in)
 {
 	void *p[LANES];
 
-	if (!x->mask)
-		return in + 1;
-	if (!vx_addresses(x, in, 8, true, p))
+	if (!barriers(x, in, p))
 		return NULL;
-	x->w->progress = true;
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 		uint64_t w = *(uint64_t *)p[i], n = VX_U32(x, in->b)[i];
