@@ -22,56 +22,10 @@ for part in heddled heddle examples/mm examples/va tests/shim/shim_prog \
 		exit 77
 	}
 done
-dir=$(mktemp -d)
-daemon=
-HEDDLE_VGPU=e2e-$$
-HEDDLE_SOCKET=$dir/sock
-XDG_CACHE_HOME=$dir/cache
-export HEDDLE_VGPU HEDDLE_SOCKET XDG_CACHE_HOME
-
-end() {
-	status=$?
-	# shellcheck disable=SC2086
-	kill -9 $daemon ${low:-} ${high:-} 2>/dev/null || :
-	[ "$status" = 0 ] || tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
-	rm -rf "$dir"
-}
-trap end EXIT
-trap 'exit 1' INT TERM
-
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
-
-# await SECONDS COMMAND…: until the command succeeds.
-await() {
-	tries=$(($1 * 50))
-	shift
-	until "$@" 2>/dev/null; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
-		sleep 0.02
-	done
-}
-
-start_daemon() { # OPTION...
-	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
-		--events "$dir/events" "$@" 2>"$dir/daemon.log" &
-	daemon=$!
-	await 10 "$heddle" status >"$dir/status" || fail "heddled does not come up"
-}
-
-# run PRIORITY NAME PROGRAM ARG…: in the background; its id in $started.
-run() {
-	priority=$1
-	name=$2
-	program=$3
-	shift 3
-	"$heddle" run --device cpu -p "$priority" -- "$build/examples/$program" "$@" --json \
-		>"$dir/$name.out" 2>"$dir/$name.err" &
-	started=$!
-}
+heddled=$build/heddled examples=$build/examples device=cpu
+export HEDDLE_VGPU="e2e-$$"
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # run_plain PRIORITY NAME ARG…: the shim's test program, which prints digests of its results.
 run_plain() {
@@ -82,14 +36,6 @@ run_plain() {
 	"$heddle" run --device cpu -p "$priority" -- "$build/tests/shim/shim_prog" "$@" \
 		>"$dir/$name.out" 2>"$dir/$name.err" &
 	started=$!
-}
-
-passed() {
-	grep -q '"verdict":"pass"' "$dir/$1.out"
-}
-
-has_event() {
-	grep -q "\"event\": \"$1\"" "$dir/events"
 }
 
 pair() {
@@ -225,10 +171,6 @@ deaths() {
 	kill -0 "$daemon" || fail "heddled died"
 }
 
-gone() {
-	grep -q 'heddled is gone' "$dir/low.err"
-}
-
 daemon_killed() {
 	start_daemon
 	run low low mm --size large --repeat 2
@@ -249,12 +191,6 @@ daemon_killed() {
 
 no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
-}
-
-# A number below $1, from a sequence that the seed decides.
-random() {
-	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	value=$((seed / 65536 % $1))
 }
 
 kills() {

@@ -24,65 +24,12 @@ if [ ! -e /dev/nvidiactl ] || [ ! -x "$examples/va" ]; then
 	echo "skipped: no NVIDIA GPU, or no compiler for kernels"
 	exit 77
 fi
-dir=$(mktemp -d)
-daemon='' pids=''
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
-
-end() {
-	status=$?
-	# shellcheck disable=SC2086
-	kill -9 $pids 2>/dev/null || :
-	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
-	[ "$status" = 0 ] || tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
-	rm -rf "$dir"
-}
-trap end EXIT
-trap 'exit 1' INT TERM
-
-fail() {
-	echo "FAILED: $*"
-	exit 1
-}
-
-# await SECONDS COMMAND…: until the command succeeds.
-await() {
-	tries=$(($1 * 50))
-	shift
-	until "$@" 2>/dev/null; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || return 1
-		sleep 0.02
-	done
-}
-
-start_daemon() {
-	"$(dirname "$heddle")/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
-		--mps "$mps" --events "$dir/events" 2>"$dir/daemon.log" &
-	daemon=$!
-	await 20 "$heddle" status >"$dir/status" || fail "heddled does not come up"
-}
-
-# run PRIORITY NAME PROGRAM ARG…: in the background; its id in $started.
-run() {
-	priority=$1
-	name=$2
-	program=$3
-	shift 3
-	"$heddle" run --device cuda -p "$priority" -- "$examples/$program" "$@" --json \
-		>"$dir/$name.out" 2>"$dir/$name.err" &
-	started=$!
-}
-
-passed() {
-	grep -q '"verdict":"pass"' "$dir/$1.out"
-}
-
-has_event() {
-	grep -q "\"event\": \"$1\"" "$dir/events"
-}
+heddled=$(dirname "$heddle")/heddled device=cuda
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
 
 programs() {
-	start_daemon
+	start_daemon --mps "$mps"
 	for api in . rt; do
 		for program in va nn pf pl md spmv mm cfd; do
 			[ -x "$examples/$api/$program" ] || continue
@@ -99,7 +46,7 @@ programs() {
 }
 
 pair() {
-	start_daemon
+	start_daemon --mps "$mps"
 	[ -x "$examples/rt/nn" ] && api=rt || api=.
 	run low low "$api/nn" --size large --repeat 200 --check last
 	pids=$started
@@ -114,13 +61,9 @@ pair() {
 	"$heddle" status
 }
 
-gone() {
-	grep -q 'heddled is gone' "$dir/low.err"
-}
-
 # The high program's grid is long enough to be met while the low one is suspended.
 daemon_killed() {
-	start_daemon
+	start_daemon --mps "$mps"
 	run low low nn --size large --repeat 1200 --check last
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
@@ -136,12 +79,6 @@ daemon_killed() {
 	pids=
 	passed low || fail "wrong result of the suspended program"
 	passed high || fail "wrong result of the other"
-}
-
-# A number below $1, from a sequence that the seed decides.
-random() {
-	seed=$(((seed * 1103515245 + 12345) % 2147483648))
-	value=$((seed / 65536 % $1))
 }
 
 # Not ended: neither gone nor waiting to be waited for.
@@ -173,7 +110,7 @@ judge() {
 }
 
 kills() {
-	start_daemon
+	start_daemon --mps "$mps"
 	seed=${SEED:-$$}
 	echo "seed $seed, MPS $mps"
 	n=0 survivors=0 wrong=0 slots='1 2 3 4 5 6'

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+# shellcheck shell=sh
+#
+# For the tests that run real programs under heddle run and heddled. Sourced with $heddle, $heddled,
+# $examples (a folder) and $device (cpu or cuda) set; makes $dir, with all output, and a socket and
+# cache of its own. What is in $daemon and $pids is killed at the end.
+# shellcheck disable=SC2154
+: "$heddle" "$heddled" "$examples" "$device"
+dir=$(mktemp -d)
+daemon='' pids=''
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+
+# heddled first asked to end: it may own an MPS daemon.
+end() {
+	status=$?
+	# shellcheck disable=SC2086
+	kill -9 $pids ${low:-} ${high:-} 2>/dev/null || :
+	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
+	[ "$status" = 0 ] || tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
+	rm -rf "$dir"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+# await SECONDS COMMAND…: until the command succeeds.
+await() {
+	tries=$(($1 * 50))
+	shift
+	until "$@" 2>/dev/null; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+start_daemon() { # OPTION...
+	"$heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --events "$dir/events" \
+		"$@" 2>"$dir/daemon.log" &
+	daemon=$!
+	await 20 "$heddle" status >"$dir/status" || fail "heddled does not come up"
+}
+
+# run PRIORITY NAME PROGRAM ARG…: in the background; its id in $started.
+run() {
+	priority=$1
+	name=$2
+	program=$3
+	shift 3
+	"$heddle" run --device "$device" -p "$priority" -- "$examples/$program" "$@" --json \
+		>"$dir/$name.out" 2>"$dir/$name.err" &
+	# shellcheck disable=SC2034
+	started=$!
+}
+
+passed() {
+	grep -q '"verdict":"pass"' "$dir/$1.out"
+}
+
+has_event() {
+	grep -q "\"event\": \"$1\"" "$dir/events"
+}
+
+gone() {
+	grep -q 'heddled is gone' "$dir/low.err"
+}
+
+# A number below $1, from a sequence that $seed decides, in $value.
+random() {
+	seed=$(((seed * 1103515245 + 12345) % 2147483648))
+	# shellcheck disable=SC2034
+	value=$((seed / 65536 % $1))
+}
