@@ -3,8 +3,8 @@
 
 /* The device of the example programs through the CUDA driver API: primary context, one stream, one
  * kernel out of a module (or, with --library, a library), two events. */
-#include "common.h"
 #include "dev/cu_link.h"
+#include "device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +32,6 @@ static int failed(CUresult r, const char *what)
 	fprintf(stderr, "%s: %s: %s (%d)\n", ex_program.name, what, name, r);
 	return -1;
 }
-#define TRY(call)                          \
-	do {                               \
-		if (failed((call), #call)) \
-			return -1;         \
-	} while (0)
 
 /* The whole file, with a NUL behind it; NULL: says so on stderr. */
 static char *read_file(const char *path)
@@ -113,24 +108,28 @@ static void free_memory(void)
 		cuMemFree(d.memory[--d.buffers]);
 }
 
-int exd_upload(const struct ex_work *w)
+static int allocate(unsigned k, size_t bytes)
 {
-	free_memory();
-	for (unsigned k = 0; k < w->buffers; k++) {
-		TRY(cuMemAlloc(&d.memory[k], w->buffer[k].bytes));
-		d.buffers++;
-		if (!w->buffer[k].out)
-			TRY(cuMemcpyHtoD(d.memory[k], w->buffer[k].host, w->buffer[k].bytes));
-	}
+	TRY(cuMemAlloc(&d.memory[k], bytes));
+	d.buffers++;
 	return 0;
 }
 
-int exd_reset(const struct ex_work *w)
+static int copy_in(unsigned k, const struct ex_buffer *b)
 {
-	for (unsigned k = 0; k < w->buffers; k++)
-		if (w->buffer[k].out)
-			TRY(cuMemsetD8Async(d.memory[k], 0xff, w->buffer[k].bytes, d.stream));
-	TRY(cuStreamSynchronize(d.stream));
+	TRY(cuMemcpyHtoD(d.memory[k], b->host, b->bytes));
+	return 0;
+}
+
+static int copy_out(unsigned k, const struct ex_buffer *b)
+{
+	TRY(cuMemcpyDtoH(b->host, d.memory[k], b->bytes));
+	return 0;
+}
+
+static int clear(unsigned k, size_t bytes)
+{
+	TRY(cuMemsetD8Async(d.memory[k], 0xff, bytes, d.stream));
 	return 0;
 }
 
@@ -168,14 +167,6 @@ int exd_kernel_ns(double *ret_ns)
 	float ms;
 	TRY(cuEventElapsedTime_v1(&ms, d.start, d.end));
 	*ret_ns = ms * 1.0e6;
-	return 0;
-}
-
-int exd_download(const struct ex_work *w)
-{
-	for (unsigned k = 0; k < w->buffers; k++)
-		if (w->buffer[k].out)
-			TRY(cuMemcpyDtoH(w->buffer[k].host, d.memory[k], w->buffer[k].bytes));
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 /* The device of the example programs through the CUDA runtime API: the counterpart of driver.c,
  * with the kernel compiled into the program. --ptx, --toolchain and --library have no meaning here.
  */
+#include "../device.h"
 #include "runtime.h"
 
 #include <cstdio>
@@ -23,11 +24,6 @@ static int failed(cudaError_t r, const char *what)
 	fprintf(stderr, "%s: %s: %s\n", ex_program.name, what, cudaGetErrorName(r));
 	return -1;
 }
-#define TRY(call)                          \
-	do {                               \
-		if (failed((call), #call)) \
-			return -1;         \
-	} while (0)
 
 int exd_open(const struct ex_options *o, const char *, const char *)
 {
@@ -55,25 +51,28 @@ static void free_memory(void)
 		cudaFree(d.memory[--d.buffers]);
 }
 
-int exd_upload(const struct ex_work *w)
+static int allocate(unsigned k, size_t bytes)
 {
-	free_memory();
-	for (unsigned k = 0; k < w->buffers; k++) {
-		const struct ex_buffer *b = &w->buffer[k];
-		TRY(cudaMalloc(&d.memory[k], b->bytes));
-		d.buffers++;
-		if (!b->out)
-			TRY(cudaMemcpy(d.memory[k], b->host, b->bytes, cudaMemcpyHostToDevice));
-	}
+	TRY(cudaMalloc(&d.memory[k], bytes));
+	d.buffers++;
 	return 0;
 }
 
-int exd_reset(const struct ex_work *w)
+static int copy_in(unsigned k, const struct ex_buffer *b)
 {
-	for (unsigned k = 0; k < w->buffers; k++)
-		if (w->buffer[k].out)
-			TRY(cudaMemsetAsync(d.memory[k], 0xff, w->buffer[k].bytes, d.stream));
-	TRY(cudaStreamSynchronize(d.stream));
+	TRY(cudaMemcpy(d.memory[k], b->host, b->bytes, cudaMemcpyHostToDevice));
+	return 0;
+}
+
+static int copy_out(unsigned k, const struct ex_buffer *b)
+{
+	TRY(cudaMemcpy(b->host, d.memory[k], b->bytes, cudaMemcpyDeviceToHost));
+	return 0;
+}
+
+static int clear(unsigned k, size_t bytes)
+{
+	TRY(cudaMemsetAsync(d.memory[k], 0xff, bytes, d.stream));
 	return 0;
 }
 
@@ -107,16 +106,6 @@ int exd_kernel_ns(double *ret_ns)
 	float ms;
 	TRY(cudaEventElapsedTime(&ms, d.start, d.end));
 	*ret_ns = ms * 1.0e6;
-	return 0;
-}
-
-int exd_download(const struct ex_work *w)
-{
-	for (unsigned k = 0; k < w->buffers; k++) {
-		const struct ex_buffer *b = &w->buffer[k];
-		if (b->out)
-			TRY(cudaMemcpy(b->host, d.memory[k], b->bytes, cudaMemcpyDeviceToHost));
-	}
 	return 0;
 }
 
