@@ -257,7 +257,8 @@ static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
 		opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_TUPLE};
 	if (opd[at + 1].kind != PTX_OPD_TUPLE || opd[at + 1].n > 250)
 		goto fail;
-	memcpy(list, opd[at + 1].list, opd[at + 1].n * sizeof(*list));
+	if (opd[at + 1].n) /* a call without arguments has no list */
+		memcpy(list, opd[at + 1].list, opd[at + 1].n * sizeof(*list));
 	memcpy(list + opd[at + 1].n, more, n * sizeof(*list));
 	opd[at + 1].list = list;
 	opd[at + 1].n += n;
