@@ -33,7 +33,7 @@ static bool waiting_for_daemon(void)
 {
 	return __atomic_load_n(&shim.page->hold, __ATOMIC_ACQUIRE) ||
 	       __atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE) ||
-	       managed_any_preempted();
+	       managed_any_waiting();
 }
 
 static bool daemon_gone(const struct pollfd *sock)
