@@ -216,7 +216,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	struct managed *m;
 	struct plan p;
 	CUcontext now = NULL;
-	bool ok;
+	bool ok, began_held;
 
 	if (!total || !l->block[0] || !l->block[1] || !l->block[2] || fence_active())
 		return false;
@@ -251,6 +251,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
 		return false;
 	}
+	began_held = m->args.seq != 0; /* once it is launched, that is the agent's to change */
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
 	/* Filled while the daemon was found dead: it may begin held, and was passed over. */
@@ -260,7 +261,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
 	/* One that begins held kicks in any case: it may have been released meanwhile, and nobody
 	 * would look. So does one that goes before others of its program. */
-	if (m->args.seq || goes_first(p.rank) ||
+	if (began_held || goes_first(p.rank) ||
 		__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
 		shim_kick();
 	return true;

@@ -21,7 +21,7 @@ static struct {
 	CUevent event;
 	uint32_t launches; /* that are complete when it is */
 } followed[FOLLOWED];
-static unsigned n_followed;
+static _Atomic unsigned n_followed; /* changes under the lock */
 static CUevent spare[FOLLOWED];
 static unsigned n_spare;
 static _Atomic uint32_t unfollowed;   /* launches that no event stands for yet */
