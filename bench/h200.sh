@@ -4,8 +4,8 @@
 #
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
-# TABLE: overhead, pairs, spatial, handover, calls, kills (all, some
-# twenty minutes); calls needs BUILD, a build folder.
+# TABLE: overhead, pairs, spatial, handover, calls, kills (all, some twenty minutes). calls needs
+# BUILD, a build folder.
 set -eu
 dist=$1
 shift

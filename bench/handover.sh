@@ -22,7 +22,7 @@ tick() { # NAME COMMAND...
 	shift
 	"$@" "$examples/tick" --count "$count" --wait-ms 500 --log "$out/log.$name" >"$out/tick.$name" 2>&1 ||
 		echo "tick: exit $?" >>"$out/tick.$name"
-	printf '%-14s' "$name"
+	printf '%-16s' "$name"
 	tail -n 1 "$out/tick.$name"
 }
 

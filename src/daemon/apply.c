@@ -116,7 +116,7 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		 * sleep on hold */
 		t->seq |= 1 |
 			  (a.type == SCHED_GRANT || a.type == SCHED_GROW ||
-						  (a.type == SCHED_PREEMPT && d->slow_wake)
+						  (a.type == SCHED_PREEMPT && hd_look_out(d, dev))
 					  ? 2
 					  : 0) |
 			  (a.type == SCHED_RELEASE ? 6 : 0);

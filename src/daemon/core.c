@@ -195,6 +195,11 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	hd_scan_tenant(d, t, true);
 }
 
+bool hd_look_out(const struct hd *d, const struct hd_device *dev)
+{
+	return d->slow_wake && !dev->is_cpu; /* there the processors are the device */
+}
+
 /* Tenants that are held or preempted take the daemon for dead when this stands still. */
 static void say_alive(struct hd *d, uint64_t now)
 {
@@ -204,8 +209,8 @@ static void say_alive(struct hd *d, uint64_t now)
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 			__atomic_store_n(&t->page->alive_ms, ms, __ATOMIC_RELAXED);
-			__atomic_store_n(&t->page->slow_wake, d->slow_wake && !dev->is_cpu,
-				__ATOMIC_RELAXED);
+			__atomic_store_n(
+				&t->page->slow_wake, hd_look_out(d, dev), __ATOMIC_RELAXED);
 		}
 	}
 }

@@ -105,6 +105,8 @@ void hd_kicked(struct hd *d, struct hd_tenant *t);
 uint64_t hd_run(struct hd *d);
 /* A launch is on its way out, so that looking without sleeping may pay. */
 bool hd_in_handover(const struct hd *d);
+/* Tenants of this device had better look out for a grant than sleep. */
+bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 /* Tenants of different priorities share a device: the next launch of one may preempt the other. */
 bool hd_may_preempt(const struct hd *d);
 

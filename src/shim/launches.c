@@ -152,34 +152,31 @@ void managed_stream_destroyed(struct stream *s)
 	pthread_mutex_unlock(&launches.lock);
 }
 
-bool managed_any_preempted(void)
+/* Some launch has had a word of the daemon's and is not done; ungranted: and may not run now. */
+static bool any_steered(bool ungranted)
 {
 	bool any = false;
 
 	pthread_mutex_lock(&launches.lock);
 	for (unsigned i = 0; i < launches.n_active && !any; i++) {
 		struct managed *m = &launches.at[launches.active[i]];
+		const struct wire_slot *w = slot_of(m);
 
-		any = m->launched &&
-		      __atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) != 0 && !is_done(m);
+		any = m->launched && __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) &&
+		      !(ungranted && is_granted(w)) && !is_done(m);
 	}
 	pthread_mutex_unlock(&launches.lock);
 	return any;
 }
 
+bool managed_any_preempted(void)
+{
+	return any_steered(false);
+}
+
 bool managed_any_waiting(void)
 {
-	bool any = false;
-
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active && !any; i++) {
-		struct managed *m = &launches.at[launches.active[i]];
-
-		any = m->launched && __atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) &&
-		      !is_granted(slot_of(m)) && !is_done(m);
-	}
-	pthread_mutex_unlock(&launches.lock);
-	return any;
+	return any_steered(true);
 }
 
 void managed_forget(void)

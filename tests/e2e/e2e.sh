@@ -174,20 +174,7 @@ deaths() {
 
 daemon_killed() {
 	start_daemon
-	run low low mm --size large --repeat 2
-	low=$started
-	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm --size large --repeat 2
-	high=$started
-	await 60 has_event drained || fail "nothing is suspended"
-	kill -9 "$daemon"
-	await 1 gone || fail "the suspended tenant does not notice within a second"
-	daemon=
-	wait "$high" || fail "the high program: $?"
-	wait "$low" || fail "the low program: $?"
-	low='' high=''
-	passed low || fail "wrong result of the suspended program"
-	passed high || fail "wrong result of the other"
+	daemon_dies "mm --size large --repeat 2" "mm --size large --repeat 2"
 }
 
 no_tenants() {

@@ -76,3 +76,23 @@ random() {
 	# shellcheck disable=SC2034
 	value=$((seed / 65536 % $1))
 }
+
+# daemon_dies LOW HIGH: programs with their arguments. heddled is killed once the low one is
+# suspended; that goes on within a second, and both end well. The daemon is started before.
+# shellcheck disable=SC2086
+daemon_dies() {
+	run low low $1
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high $2
+	high=$started
+	await 60 has_event drained || fail "nothing is suspended"
+	kill -9 "$daemon"
+	await 1 gone || fail "the suspended tenant does not notice within a second"
+	daemon=
+	wait "$high" || fail "the high program: $?"
+	wait "$low" || fail "the low program: $?"
+	low='' high=''
+	passed low || fail "wrong result of the suspended program"
+	passed high || fail "wrong result of the other"
+}

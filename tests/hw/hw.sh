@@ -64,21 +64,8 @@ pair() {
 # The high program's grid is long enough to be met while the low one is suspended.
 daemon_killed() {
 	start_daemon --mps "$mps"
-	run low low nn --size large --repeat 1200 --check last
-	low=$started
-	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high nn --size large --scale 3 --repeat 10 --check last
-	high=$started
-	pids="$low $high"
-	await 60 has_event drained || fail "nothing is suspended"
-	kill -9 "$daemon"
-	await 1 gone || fail "the suspended tenant does not notice within a second"
-	daemon=
-	wait "$high" || fail "the high program: $?"
-	wait "$low" || fail "the low program: $?"
-	pids=
-	passed low || fail "wrong result of the suspended program"
-	passed high || fail "wrong result of the other"
+	daemon_dies "nn --size large --repeat 1200 --check last" \
+		"nn --size large --scale 3 --repeat 10 --check last"
 }
 
 # Not ended: neither gone nor waiting to be waited for.

@@ -131,3 +131,18 @@ double drv_seconds(void)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
+
+int drv_setup(void **state)
+{
+	static struct drv_test t;
+
+	drv_begin(&t, "workers=2");
+	*state = &t;
+	return 0;
+}
+
+int drv_teardown(void **state)
+{
+	drv_end(*state);
+	return 0;
+}

@@ -33,6 +33,9 @@ struct drv_test {
 /* options: appended to HEDDLE_VGPU behind a name of this process's own. */
 void drv_begin(struct drv_test *t, const char *options);
 void drv_end(struct drv_test *t);
+/* Of a test group: *state is a struct drv_test, of two workers. */
+int drv_setup(void **state);
+int drv_teardown(void **state);
 CUfunction drv_fn(struct drv_test *t, const char *name);
 
 /* Device memory with n zeroed words; mapped: pinned host memory, address equal on both sides. */

@@ -4,21 +4,6 @@
 /* Stream capture and graphs on the virtual GPU, and what a capture forbids. */
 #include "drv.h"
 
-static int setup(void **state)
-{
-	static struct drv_test t;
-
-	drv_begin(&t, "workers=2");
-	*state = &t;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	drv_end(*state);
-	return 0;
-}
-
 static void count_up(void *user)
 {
 	__atomic_fetch_add((int *)user, 1, __ATOMIC_SEQ_CST);
@@ -163,5 +148,5 @@ int main(void)
 		cmocka_unit_test(forbidden),
 		cmocka_unit_test(by_hand),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, drv_setup, drv_teardown);
 }

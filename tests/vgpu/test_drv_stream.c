@@ -14,21 +14,6 @@ CUresult launch_ptsz(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigne
 CUresult sync_ptsz(CUstream) __asm__("cuStreamSynchronize_ptsz");
 CUresult query_ptsz(CUstream) __asm__("cuStreamQuery_ptsz");
 
-static int setup(void **state)
-{
-	static struct drv_test t;
-
-	drv_begin(&t, "workers=2");
-	*state = &t;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	drv_end(*state);
-	return 0;
-}
-
 static void read_log(CUdeviceptr log, uint32_t *ret, size_t n)
 {
 	OK(cuMemcpyDtoH(ret, log, (n + 1) * 4));
@@ -355,5 +340,5 @@ int main(void)
 		cmocka_unit_test(pageable),
 		cmocka_unit_test(many_streams),
 	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, drv_setup, drv_teardown);
 }

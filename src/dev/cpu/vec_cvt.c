@@ -6,22 +6,29 @@
  * in->round. Narrow floats are in vec_half.c. */
 #include "vec.h"
 
-/* One loop for full and partial masks: there are many of these, and few are run often. */
-#define ONE_LOOP(name, D, S, T, expr)                                              \
+/* One loop for full and partial masks: there are many of these, and few are run often. begin and
+ * end stand around it. */
+#define LOOP(name, D, S, T, expr, begin, end)                                      \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
 		const S *pa = ALIGN(VX_PTR(x, in->a));                             \
 		D *pd = ALIGN(VX_PTR(x, in->d));                                   \
 		u32 m = x->mask;                                                   \
+		bool fz = in->flags & VI_FTZ, st = in->flags & VI_SAT;             \
                                                                                    \
+		(void)fz, (void)st;                                                \
+		begin;                                                             \
 		EACH                                                               \
 		{                                                                  \
 			T a = (T)pa[i];                                            \
 			D r = (D)(expr);                                           \
 			pd[i] = BIT(m) ? r : pd[i];                                \
 		}                                                                  \
+		end;                                                               \
 		return in + 1;                                                     \
 	}
+#define ONE_LOOP(name, D, S, T, expr) LOOP(name, D, S, T, expr, (void)0, (void)0)
+#define ROUNDED(name, D, S, T, expr)  LOOP(name, D, S, T, expr, round_begin(in), round_end(in))
 
 /* ---- integer to integer: source type, destination type and storage ---- */
 #define INT_TO(X, S, T)                   \
@@ -61,25 +68,6 @@ INTS(ONE_LOOP)
 SATS(ONE_LOOP)
 
 /* ---- integer to float ---- */
-#define ROUNDED(name, D, S, T, expr)                                               \
-	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
-	{                                                                          \
-		const S *pa = ALIGN(VX_PTR(x, in->a));                             \
-		D *pd = ALIGN(VX_PTR(x, in->d));                                   \
-		u32 m = x->mask;                                                   \
-		bool fz = in->flags & VI_FTZ, st = in->flags & VI_SAT;             \
-                                                                                   \
-		(void)fz, (void)st;                                                \
-		round_begin(in);                                                   \
-		EACH                                                               \
-		{                                                                  \
-			T a = (T)pa[i];                                            \
-			D r = (D)(expr);                                           \
-			pd[i] = BIT(m) ? r : pd[i];                                \
-		}                                                                  \
-		round_end(in);                                                     \
-		return in + 1;                                                     \
-	}
 INLINE f32 out32(f32 r, bool fz, bool st)
 {
 	r = fz ? flush32(r) : r;
