@@ -40,7 +40,7 @@ static void die(const char *what)
 
 pid_t daemon_spawn(const char *socket, char *const args[], int stderr_fd)
 {
-	char *argv[24] = {(char *)heddled_path, "--config-root", "/nonexistent"};
+	char *argv[24] = {(char *)heddled_path, "--config-root", CONFIG_ROOT};
 	int n = 3;
 	pid_t pid;
 
@@ -227,8 +227,14 @@ void device_arrive(struct wire_slot *w)
 	__atomic_store_n(&w->host.arrived, w->gen + 1, __ATOMIC_RELEASE);
 }
 
-void device_drain(struct wire_slot *w)
+void device_drain(const struct daemon *d, struct wire_slot *w)
 {
+	struct wire_status s;
+
+	/* The device acts on quotas once their seq is there. The daemon, whose turn stored both,
+	 * has ended it when it answers. */
+	if (status_of(d, &s) < 0)
+		die("no status");
 	__atomic_store_n(&w->host.drained_seq, w->host.seq, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&w->host.drains, 1, __ATOMIC_RELEASE);
 }

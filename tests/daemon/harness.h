@@ -40,10 +40,11 @@ void tenant_leave(struct tenant *t);
 struct wire_slot *tenant_submit(struct tenant *t, unsigned slot, uint64_t total);
 void tenant_kick(struct tenant *t);
 void device_arrive(struct wire_slot *w);
-void device_drain(struct wire_slot *w);
+/* The workers of w, whose quotas were seen to be zero, have left. */
+void device_drain(const struct daemon *d, struct wire_slot *w);
 void device_finish(struct wire_slot *w);
 unsigned slot_allowed(struct wire_slot *w); /* SMs */
-/* Until the slot may use n SMs; false after 2 s. */
+/* Until the slot may use n SMs; false after 5 s. */
 bool slot_await(struct wire_slot *w, unsigned n);
 bool word_await(uint32_t *word, uint32_t value);
 int status_of(const struct daemon *d, struct wire_status *ret);
