@@ -18,6 +18,38 @@
 
 extern char **environ;
 
+static volatile sig_atomic_t caught, told; /* the signal; how many there were */
+
+static void on_signal(int sig)
+{
+	caught = sig;
+	told = told + 1;
+}
+
+void child_catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction sa = {.sa_handler = on_signal}, old;
+
+	sigemptyset(&sa.sa_mask);
+	for (unsigned i = 0; i < ARRAY_LEN(signals); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler == SIG_DFL)
+			sigaction(signals[i], &sa, NULL);
+}
+
+bool child_interrupted(void)
+{
+	return caught;
+}
+
+void child_end_if_interrupted(void)
+{
+	if (!caught)
+		return;
+	signal(caught, SIG_DFL);
+	raise(caught);
+}
+
 static int64_t now_ms(void)
 {
 	struct timespec t;
@@ -96,9 +128,19 @@ static void reap(struct child *c)
 	c->pid = 0;
 }
 
+static void kill_all(struct child *children, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (children[i].pid > 0)
+			kill(children[i].pid, SIGKILL);
+	for (unsigned i = 0; i < n; i++)
+		reap(&children[i]);
+}
+
 int child_wait(struct child *children, unsigned n, int timeout_ms)
 {
 	int64_t end = now_ms() + timeout_ms;
+	static sig_atomic_t heeded; /* so many signals */
 
 	for (;;) {
 		struct pollfd p[16];
@@ -113,13 +155,10 @@ int child_wait(struct child *children, unsigned n, int timeout_ms)
 		}
 		if (open_fds == 0)
 			break;
-		if (left <= 0) {
-			for (unsigned i = 0; i < n; i++)
-				if (children[i].pid > 0)
-					kill(children[i].pid, SIGKILL);
-			for (unsigned i = 0; i < n; i++)
-				reap(&children[i]);
-			return -ETIMEDOUT;
+		if (left <= 0 || heeded != told) {
+			heeded = told;
+			kill_all(children, n);
+			return left <= 0 ? -ETIMEDOUT : -EINTR;
 		}
 		if (poll(p, open_fds, (int)MIN(left, 1000)) > 0)
 			for (unsigned i = 0; i < open_fds; i++)

@@ -21,8 +21,15 @@ struct child {
  * NULL. err_path: where its standard error goes; NULL: ours. The child dies when this process does.
  * Negative errno. */
 int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret);
-/* Collects until every child has closed its output and ended. -ETIMEDOUT after timeout_ms: those
- * left are killed and reaped. */
+/* From now on SIGINT, SIGTERM and SIGHUP end this process only at child_end_if_interrupted, so that
+ * what it started and wrote can be cleared away; each cuts one child_wait short. What was ignored
+ * stays ignored. */
+void child_catch_signals(void);
+bool child_interrupted(void);
+/* Ends this process by the signal that was caught, if one was. */
+void child_end_if_interrupted(void);
+/* Collects until every child has closed its output and ended. -ETIMEDOUT after timeout_ms, -EINTR
+ * by a signal: those left are killed and reaped. */
 int child_wait(struct child *children, unsigned n, int timeout_ms);
 /* SIGTERM, a second's patience, SIGKILL. */
 void child_stop(struct child *c);

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,30 +69,15 @@ static struct stage_run make_run(const struct bench *b, const char *low, const c
 		.timeout_ms = b->device == DEV_CPU ? 300000 : 60000};
 }
 
-static int choose_device(struct bench *b)
-{
-	const char *want = cli_value(b->c, "device");
-	enum dev_kind kind = DEV_AUTO;
-	struct cu_api cu;
-	CUdevice device;
-
-	if (want)
-		dev_kind_parse(want, &kind);
-	if (dev_open(kind, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
-		cu.cuDeviceGetName(b->device_name, sizeof(b->device_name), device))
-		return cli_error(b->c, "heddle doctor says what this machine has", "no device");
-	b->device = dev_kind_of(&cu);
-	return CLI_OK;
-}
-
 /* ---- figure 8: pairs ---- */
 
-/* A pair that fails is said and counted; the others go on. */
-static void try_run(
+/* A pair that fails is said and counted; the others go on. CLI_FAILED: nothing shall go on. */
+static int try_run(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret)
 {
 	if (stage_run(s, &b->arena, run, ret) != CLI_OK)
 		b->failures++;
+	return child_interrupted() ? CLI_FAILED : CLI_OK;
 }
 
 static int measure_alone(struct bench *b)
@@ -102,6 +86,8 @@ static int measure_alone(struct bench *b)
 	struct stage stage;
 	int r = stage_open(b->c, &spec, &stage);
 
+	if (r != CLI_OK)
+		return r;
 	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
 		struct stage_run large = make_run(b, programs[i], NULL);
 		struct stage_run small = make_run(b, NULL, programs[i]);
@@ -109,13 +95,13 @@ static int measure_alone(struct bench *b)
 
 		progress(b, "alone", programs[i], NULL);
 		if (i < LOWS || !b->quick)
-			try_run(b, &stage, &large, &res);
+			r = try_run(b, &stage, &large, &res);
 		b->large_ns[i] = res.low_ns;
-		try_run(b, &stage, &small, &res);
+		if (r == CLI_OK)
+			r = try_run(b, &stage, &small, &res);
 		b->small_ns[i] = res.high_ns;
 	}
-	if (r == CLI_OK)
-		stage_close(&stage);
+	stage_close(&stage);
 	return r;
 }
 
@@ -283,12 +269,12 @@ static int bench_pairs(struct bench *b)
 			b->failures++;
 			continue;
 		}
-		for (unsigned i = 0; i < n_pairs; i++) {
+		for (unsigned i = 0; r == CLI_OK && i < n_pairs; i++) {
 			struct stage_run run =
 				make_run(b, programs[pairs[i].low], programs[pairs[i].high]);
 
 			progress(b, specs[k].name, run.low.name, run.high.name);
-			try_run(b, &stage, &run, &pairs[i].by[k]);
+			r = try_run(b, &stage, &run, &pairs[i].by[k]);
 			if (!b->j && pairs[i].by[k].high_ns) {
 				strbuf_printf(&b->c->out, "# %s: %s beside %s: %.0f us\n",
 					specs[k].name, run.high.name, run.low.name,
@@ -326,7 +312,7 @@ static int bench_pairs(struct bench *b)
 
 #define PASSES 2
 
-static void overhead_of(
+static int overhead_of(
 	struct bench *b, struct stage stages[2], unsigned i, double ret_ns[2], double ret_spread[2])
 {
 	double ns[2][PASSES];
@@ -337,13 +323,15 @@ static void overhead_of(
 			struct stage_result res = {0};
 
 			progress(b, stages[k].spec.name, programs[i], NULL);
-			try_run(b, &stages[k], &run, &res);
+			if (try_run(b, &stages[k], &run, &res) != CLI_OK)
+				return CLI_FAILED;
 			ns[k][pass] = res.low_kernel_ns;
 		}
 	for (unsigned k = 0; k < 2; k++) {
 		ret_ns[k] = stage_median(ns[k], PASSES);
 		ret_spread[k] = ret_ns[k] ? (ns[k][PASSES - 1] - ns[k][0]) / ret_ns[k] : 0;
 	}
+	return CLI_OK;
 }
 
 static int bench_overhead(struct bench *b)
@@ -358,6 +346,8 @@ static int bench_overhead(struct bench *b)
 	if (r != CLI_OK)
 		return r;
 	r = stage_open(b->c, &specs[1], &stages[1]);
+	if (r != CLI_OK)
+		goto out;
 	if (b->j)
 		json_begin_array(b->j, "overhead");
 	else
@@ -366,8 +356,8 @@ static int bench_overhead(struct bench *b)
 	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
 		double ns[2], spread[2];
 
-		overhead_of(b, stages, i, ns, spread);
-		if (!ns[0] || !ns[1])
+		r = overhead_of(b, stages, i, ns, spread);
+		if (r != CLI_OK || !ns[0] || !ns[1])
 			continue;
 		logs += log(ns[1] / ns[0]);
 		worst = MAX(worst, ns[1] / ns[0]);
@@ -394,9 +384,9 @@ static int bench_overhead(struct bench *b)
 		strbuf_printf(&b->c->out, "geometric mean %+.2f %%, worst %+.2f %%\n",
 			n ? (exp(logs / n) - 1) * 100 : 0.0, (worst - 1) * 100);
 	}
+	stage_close(&stages[1]);
+out:
 	stage_close(&stages[0]);
-	if (r == CLI_OK)
-		stage_close(&stages[1]);
 	return r;
 }
 
@@ -421,15 +411,16 @@ static int bench_spatial(struct bench *b)
 	double *total = ARENA_ARRAY(&b->arena, double, 3 * PROGRAMS * PROGRAMS);
 	double sums[3] = {0};
 	unsigned n = 0;
+	int r = CLI_OK;
 
 	if (!total)
 		return cli_error(b->c, NULL, "out of memory");
-	for (unsigned k = 0; k < 3; k++) {
+	for (unsigned k = 0; r == CLI_OK && k < 3; k++) {
 		struct stage stage;
 
 		if (stage_open(b->c, &specs[k], &stage) != CLI_OK)
 			return CLI_FAILED;
-		for (unsigned i = 0; i < LOWS * PROGRAMS; i++) {
+		for (unsigned i = 0; r == CLI_OK && i < LOWS * PROGRAMS; i++) {
 			unsigned low = i / PROGRAMS, high = i % PROGRAMS;
 			struct stage_run run = make_run(b, programs[low], programs[high]);
 			struct stage_result res = {0};
@@ -438,11 +429,13 @@ static int bench_spatial(struct bench *b)
 				continue;
 			run.high.size = "trivial";
 			progress(b, specs[k].name, run.low.name, run.high.name);
-			try_run(b, &stage, &run, &res);
+			r = try_run(b, &stage, &run, &res);
 			total[k * PROGRAMS * PROGRAMS + i] = res.makespan_ns;
 		}
 		stage_close(&stage);
 	}
+	if (r != CLI_OK)
+		return r;
 	for (unsigned i = 0; i < PROGRAMS * PROGRAMS; i++) {
 		const double *t = total + i;
 		const unsigned step = PROGRAMS * PROGRAMS;
@@ -483,11 +476,10 @@ static int run(struct cli *c)
 
 	b.runtime = api && !strcmp(api, "runtime");
 	arena_init(&b.arena, 0);
-	strcpy(b.reference, "/tmp/heddle-reference-XXXXXX");
-	if (!mkdtemp(b.reference))
-		b.reference[0] = 0;
+	child_catch_signals();
+	stage_make_folder("reference", b.reference);
 	if (r == CLI_OK)
-		r = choose_device(&b);
+		r = stage_device(c, cli_value(c, "device"), &b.device, b.device_name);
 	b.rounds = rounds ? (unsigned)rounds : b.quick ? 2 : 10;
 	if (r == CLI_OK && c->json) {
 		cli_json_open(c, &j, 1);

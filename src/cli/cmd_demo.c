@@ -40,22 +40,6 @@ static void progress(const struct demo *d, const char *what, const char *low, co
 			low && high ? " + " : "", high ? high : "");
 }
 
-static int choose_device(struct demo *d)
-{
-	const char *want = cli_value(d->c, "device");
-	enum dev_kind kind = !want || !strcmp(want, "auto") ? DEV_AUTO
-			     : !strcmp(want, "cpu")         ? DEV_CPU
-							    : DEV_CUDA;
-	struct cu_api cu;
-	CUdevice device;
-
-	if (dev_open(kind, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
-		cu.cuDeviceGetName(d->device_name, sizeof(d->device_name), device))
-		return cli_error(d->c, "heddle doctor says what this machine has", "no device");
-	d->device = strstr(d->device_name, "irtual") ? DEV_CPU : DEV_CUDA;
-	return CLI_OK;
-}
-
 static struct stage_run make_run(const struct demo *d, const char *low, const char *high)
 {
 	return (struct stage_run){.low = {low, "large", 0},
@@ -72,6 +56,8 @@ static int run_unmanaged(struct demo *d)
 	struct stage stage;
 	int r = stage_open(d->c, &spec, &stage);
 
+	if (r != CLI_OK)
+		return r;
 	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
 		const char *low = pairs[i][0], *high = pairs[i][1];
 		struct stage_run run = make_run(d, low, NULL);
@@ -98,6 +84,8 @@ static int run_managed(struct demo *d)
 	struct stage stage;
 	int r = stage_open(d->c, &spec, &stage);
 
+	if (r != CLI_OK)
+		return r;
 	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
 		struct stage_run run = make_run(d, pairs[i][0], pairs[i][1]);
 
@@ -230,7 +218,7 @@ static int run(struct cli *c)
 	d.mps = cli_value(c, "mps") && !strcmp(cli_value(c, "mps"), "on");
 	arena_init(&d.arena, 0);
 	if (r == CLI_OK)
-		r = choose_device(&d);
+		r = stage_device(c, cli_value(c, "device"), &d.device, d.device_name);
 	d.rounds = rounds ? (unsigned)rounds : d.device == DEV_CPU ? 2 : 10;
 	if (r == CLI_OK)
 		r = run_unmanaged(&d);

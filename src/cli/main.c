@@ -3,6 +3,7 @@
 
 /* The heddle command: finds the verb, parses, runs it, prints what it wrote. The one place that
  * turns results into an exit status. */
+#include "cli/child.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -86,7 +87,9 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 		r = v->run(&c);
 	}
 	free(c.operands);
-	return flush_out(&c.out, r);
+	r = flush_out(&c.out, r);
+	child_end_if_interrupted();
+	return r;
 }
 
 /* The words that are no verbs: what a shell or the build asks for. -1: none of them. */

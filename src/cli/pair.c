@@ -297,8 +297,10 @@ int stage_run(
 			r = cli_error(s->c, NULL, "%s: %s", command[i].program, strerror(-e));
 		free(command[i].program);
 	}
-	e = child_wait(child, 2, run->timeout_ms);
-	if (r == CLI_OK && e)
+	e = r == CLI_OK ? child_wait(child, 2, run->timeout_ms) : 0;
+	if (e == -EINTR)
+		r = CLI_FAILED; /* whoever sent the signal knows why */
+	else if (e)
 		r = cli_error(s->c, NULL, "%s beside %s (%s) did not end within %d s",
 			part[1] ? run->high.name : "nothing", part[0] ? run->low.name : "nothing",
 			s->spec.name, run->timeout_ms / 1000);

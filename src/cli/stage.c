@@ -25,6 +25,35 @@ static void nap_ms(unsigned ms)
 		NULL);
 }
 
+int stage_device(struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128])
+{
+	enum dev_kind kind = DEV_AUTO;
+	struct cu_api cu;
+	CUdevice device;
+
+	if (want && !dev_kind_parse(want, &kind))
+		return cli_usage(c, "--device is auto, cpu or cuda, not '%s'", want);
+	if (dev_open(kind, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
+		cu.cuDeviceGetName(ret_name, 128, device))
+		return cli_error(c, "heddle doctor says what this machine has", "no device");
+	*ret = dev_kind_of(&cu);
+	return CLI_OK;
+}
+
+int stage_make_folder(const char *kind, char ret_path[64])
+{
+	const char *at = getenv("TMPDIR");
+	char path[64];
+
+	/* A socket's path is short. */
+	if (!at || snprintf(path, 64, "%s/heddle-%s-XXXXXX", at, kind) >= 64)
+		snprintf(path, 64, "/tmp/heddle-%s-XXXXXX", kind);
+	if (!mkdtemp(path))
+		return -errno;
+	memcpy(ret_path, path, sizeof(path));
+	return 0;
+}
+
 void stage_remove_folder(const char *path)
 {
 	DIR *d = opendir(path);
@@ -171,9 +200,11 @@ int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret)
 	struct stage s = {.c = c, .spec = *spec, .daemon = {.fd = -1}};
 	int r;
 
-	snprintf(s.dir, sizeof(s.dir), "/tmp/heddle-stage-XXXXXX");
-	if (!mkdtemp(s.dir))
-		return cli_error(c, NULL, "%s: %s", s.dir, strerror(errno));
+	child_catch_signals();
+	r = stage_make_folder("stage", s.dir);
+	if (r < 0)
+		return cli_error(
+			c, "TMPDIR says where else", "a temporary folder: %s", strerror(-r));
 	r = find_parts(&s);
 	if (r == CLI_OK && spec->managed)
 		r = heddled_start(&s);

@@ -68,13 +68,18 @@ struct stage_run {
 	bool equal; /* both tenants get priority normal */
 };
 
-/* Says what is wrong through c; CLI_OK or CLI_FAILED. */
+/* Which device --device names (NULL: auto), and what it calls itself. Says what is wrong through c;
+ * CLI_OK or CLI_FAILED, as all below. */
+int stage_device(struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128]);
+/* Closes what it began when it fails. Signals end this process only once all is closed. */
 int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret);
 void stage_close(struct stage *s);
 int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
 double stage_median(double *values, unsigned n); /* sorts them; 0 when n is 0 */
+/* A new folder in $TMPDIR or /tmp; 0 or negative errno. */
+int stage_make_folder(const char *kind, char ret_path[64]);
 /* A folder with all that is in it. */
 void stage_remove_folder(const char *path);
 double stage_percentile(const double *sorted, unsigned n, double p);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|spatial|streams|faults|deaths|daemon-killed|kills [N]
+# usage: e2e.sh BUILD pair|spatial|streams|faults|deaths|daemon-killed|interrupted|kills [N]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
 #   spatial        what a small kernel of high priority cannot use stays with the low one
@@ -10,6 +10,7 @@
 #   faults         a bad pointer and a trap give the same errors as without heddle
 #   deaths         a tenant is killed while it runs, waits, is suspended; the others go on
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
+#   interrupted    a bench that is told to end leaves no process and no file
 #   kills          N times, one of several programs is killed somewhere; the others stay correct
 set -eu
 build=$1
@@ -177,6 +178,27 @@ daemon_killed() {
 	daemon_dies "mm --size large --repeat 2" "mm --size large --repeat 2"
 }
 
+# processes PATH: those whose command lines name it, but for the grep that looks.
+processes() {
+	grep -sla -- "[/]${1#/}" /proc/[0-9]*/cmdline
+}
+
+interrupted() {
+	mkdir "$dir/tmp"
+	TMPDIR=$dir/tmp "$heddle" bench preempt --device cpu --part overhead >"$dir/low.out" 2>&1 &
+	low=$!
+	await 20 processes "$dir/tmp/heddle-stage-.*/heddled.sock" >"$dir/found" || fail "no heddled"
+	await 20 processes "$examples/cfd" >"$dir/found" || fail "no program"
+	kill "$low"
+	status=0
+	wait "$low" || status=$?
+	low=
+	[ "$status" = 143 ] || fail "status $status"
+	[ -z "$(ls -A "$dir/tmp")" ] || fail "files are left"
+	! processes "$dir/tmp" || fail "heddled is left"
+	! processes "$examples/cfd" || fail "a program is left"
+}
+
 no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
 }
@@ -227,6 +249,7 @@ streams) streams ;;
 faults) faults ;;
 deaths) deaths ;;
 daemon-killed) daemon_killed ;;
+interrupted) interrupted ;;
 kills) kills "${3:-20}" ;;
 *) exit 2 ;;
 esac
