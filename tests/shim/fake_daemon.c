@@ -8,6 +8,8 @@
  *	partial   likewise, a random set of SMs and quotas
  *	hold      the tenant is held and released every few ms
  *	suspend   preempts everything it sees, and never grants again
+ *	back      takes one SM after another from a large launch and gives it back, waiting each
+ *		  time until all are full of workers again
  *	refuse    refuses
  *	version   speaks another protocol version
  *	mute      accepts and says nothing
@@ -33,7 +35,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
-static uint64_t preempted, granted, drained, resumed, finished, seen;
+static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -65,6 +67,7 @@ struct known {
 	uint32_t drains, launches;
 	uint64_t until_ns; /* of the next word */
 	uint64_t finished, patience;
+	bool taken; /* back: an SM is */
 };
 
 struct tenant {
@@ -126,6 +129,32 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 }
 
+/* Each word waits for what the one before was to bring about: one SM without workers, for a while
+ * in which those that wait for room come and leave too; all full again. */
+static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct known *k)
+{
+	uint32_t full = t->n_sms * w->workers_per_sm, present = load(&w->host.present);
+
+	if (w->total < 4 * full || load(&w->host.arrived) != w->gen + 1)
+		return;
+	if (!k->taken && present == full) {
+		returned = given;
+		w->host.quota[given % t->n_sms] = 0;
+		store(&w->host.seq, load(&w->host.seq) + 1);
+		w->preemptions++;
+		k->taken = true;
+	} else if (k->taken && present > full - w->workers_per_sm + 1) { /* the relay stays */
+		k->until_ns = now_ns() + 20000000;
+	} else if (k->taken && now_ns() >= k->until_ns) {
+		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
+		store(&w->host.seq, load(&w->host.seq) + 1);
+		store(&w->grow, load(&w->grow) + 1);
+		wake(t);
+		given++;
+		k->taken = false;
+	}
+}
+
 static void look(struct tenant *t, unsigned i, const char *mode)
 {
 	struct wire_slot *w = &t->page->slots[i];
@@ -159,7 +188,9 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		resumed++;
 		k->launches = load(&w->launches);
 	}
-	if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
+	if (!strcmp(mode, "back"))
+		take_and_give_back(t, w, k);
+	else if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
 		word(t, w, k, mode);
 	else if (!strcmp(mode, "suspend") && k->running)
 		word(t, w, k, mode);
@@ -302,6 +333,8 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
+	printf("given back %llu in use again %llu\n", (unsigned long long)given,
+		(unsigned long long)returned);
 	unlink(argv[1]);
 	return 0;
 }

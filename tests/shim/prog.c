@@ -87,6 +87,24 @@ static void chain(void)
 	DO(cuMemFree(b));
 }
 
+/* One launch, of few blocks at a time; then as many streams as there may be. */
+static void lengthy(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	void *p[] = {&a, &b, &n, &loops};
+	CUstream s[25];
+
+	DO(cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 32 << 10, NULL, p, NULL));
+	DO(cuCtxSynchronize());
+	digest("lengthy", b, n);
+	for (int i = 0; i < 25; i++) {
+		DO(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+		DO(cuLaunchKernel(mix, 8, 1, 1, THREADS, 1, 1, 0, s[i], p, NULL));
+	}
+	DO(cuCtxSynchronize());
+	digest("streams", b, n);
+}
+
 /* A ring of streams, each waiting for the one before by an event. */
 static void events(void)
 {
@@ -480,10 +498,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} scenarios[] = {{"chain", chain}, {"events", events}, {"defaults", defaults},
-		{"capture", capture}, {"locks", locks}, {"ranks", ranks}, {"guard", guard},
-		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
-		{"images", images}, {"held", held}, {"own", own}};
+	} scenarios[] = {{"chain", chain}, {"lengthy", lengthy}, {"events", events},
+		{"defaults", defaults}, {"capture", capture}, {"locks", locks}, {"ranks", ranks},
+		{"guard", guard}, {"globals", globals}, {"params", params}, {"errors", errors},
+		{"trap", trap}, {"images", images}, {"held", held}, {"own", own}};
 	const char *what = argc > 1 ? argv[1] : "";
 	struct timespec t0, t1;
 
