@@ -9,8 +9,6 @@ set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 min=$1
-# As under heddle run.
-export CUDA_DEVICE_MAX_CONNECTIONS=32
 start back
 same lengthy 1 100 30 # its form is in the cache from here on
 same lengthy 1 20000 300

@@ -25,7 +25,7 @@ start() { # MODE [SEED]: the scripted daemon
 	"$DAEMON" "$dir/sock" "$@" >"$dir/daemon" 2>&1 &
 	daemon=$!
 	i=0
-	until grep -q ready "$dir/daemon"; do
+	until grep -qs ready "$dir/daemon"; do
 		i=$((i + 1))
 		[ $i -lt 200 ] || fail "the daemon does not start"
 		sleep 0.05
