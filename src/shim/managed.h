@@ -49,8 +49,10 @@ bool managed_any_preempted(void);
 /* Some launch is not granted: the daemon's next word may resume it. */
 bool managed_any_waiting(void);
 void resume_return_channels(void); /* stream_give_back for those that are not used any more */
-void managed_take_over(void);      /* the daemon is gone: all quotas up */
-void managed_forget(void);         /* the context is broken or gone: nothing will ever complete */
+/* The context may end, and nothing is outstanding: no stream of it is asked any more. */
+void resume_leave_channels(void);
+void managed_take_over(void); /* the daemon is gone: all quotas up */
+void managed_forget(void);    /* the context is broken or gone: nothing will ever complete */
 void managed_after_fork(void);
 void managed_stream_destroyed(struct stream *s);
 

@@ -46,6 +46,11 @@ int resume_init(int priority)
 	return 0;
 }
 
+void resume_after_fork(void)
+{
+	pthread_mutex_init(&helpers.lock, NULL);
+}
+
 /* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
@@ -90,11 +95,11 @@ static bool is_idle(unsigned helper)
 	return cu.cuStreamQuery(helpers.at[helper]) != CUDA_ERROR_NOT_READY;
 }
 
-/* Under the lock, with the context current. */
-static void return_idle(void)
+/* Under the lock, with the context current unless all are returned. */
+static void return_idle(bool all)
 {
 	for (unsigned i = ROUNDS; i < helpers.n; i++) {
-		if (!helpers.borrowed[i] || !is_idle(i))
+		if (!helpers.borrowed[i] || !(all || is_idle(i)))
 			continue;
 		helpers.borrowed[i] = false;
 		atomic_fetch_sub(&helpers.n_borrowed, 1);
@@ -110,8 +115,15 @@ void resume_return_channels(void)
 		return;
 	pthread_mutex_lock(&helpers.lock);
 	shim_enter(&in);
-	return_idle();
+	return_idle(false);
 	shim_leave(&in);
+	pthread_mutex_unlock(&helpers.lock);
+}
+
+void resume_leave_channels(void)
+{
+	pthread_mutex_lock(&helpers.lock);
+	return_idle(true);
 	pthread_mutex_unlock(&helpers.lock);
 }
 
@@ -120,7 +132,7 @@ static CUstream borrowed_helper(void)
 {
 	unsigned i = ROUNDS;
 
-	return_idle();
+	return_idle(false);
 	while (i < helpers.n && helpers.borrowed[i])
 		i++;
 	if (i == ROUNDS + MORE || !stream_borrow())

@@ -11,7 +11,7 @@ set -eu
 min=$1
 start back
 same lengthy 1 100 30 # its form is in the cache from here on
-same lengthy 1 20000 300
+same lengthy 1 10000 300
 kill "$daemon"
 wait "$daemon" || true
 daemon=

@@ -56,6 +56,11 @@ static uint32_t load(const uint32_t *p)
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
+static uint64_t load64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
 static void store(uint32_t *p, uint32_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
@@ -129,8 +134,8 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 }
 
-/* Each word waits for what the one before was to bring about: one SM without workers, for a while
- * in which those that wait for room come and leave too; all full again. */
+/* Each word waits for what the one before was to bring about: one SM without workers, for as long
+ * as those that wait for room need to come and leave too; all full again. */
 static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct known *k)
 {
 	uint32_t full = t->n_sms * w->workers_per_sm, present = load(&w->host.present);
@@ -144,8 +149,8 @@ static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct kno
 		w->preemptions++;
 		k->taken = true;
 	} else if (k->taken && present > full - w->workers_per_sm + 1) { /* the relay stays */
-		k->until_ns = now_ns() + 20000000;
-	} else if (k->taken && now_ns() >= k->until_ns) {
+		k->finished = load64(&w->host.finished);
+	} else if (k->taken && load64(&w->host.finished) >= k->finished + 100) {
 		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
 		store(&w->host.seq, load(&w->host.seq) + 1);
 		store(&w->grow, load(&w->grow) + 1);
