@@ -5,6 +5,7 @@
  * unmanaged work while the daemon watches, and takes over within a second when the daemon is gone:
  * every quota up, what stopped is launched again, and from then on the program runs natively. */
 #include "shim/managed.h"
+#include "shim/silence.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +18,6 @@
 #define IDLE_NS     200000000u
 #define FOLLOW_NS   50000u
 #define LOOK_ON_NS  3000000u
-#define STALE_MS    900
 #define WATCHING_NS 20000000u
 
 void agent_poke(void)
@@ -38,10 +38,7 @@ static bool waiting_for_daemon(void)
 
 static bool daemon_gone(const struct pollfd *sock)
 {
-	uint32_t alive = __atomic_load_n(&shim.page->alive_ms, __ATOMIC_ACQUIRE);
-	static uint32_t waiting_since; /* ms; an idle daemon says nothing, so its silence counts
-					  from here */
-	uint32_t now = (uint32_t)(shim_now_ns() / 1000000);
+	static struct silence silence;
 	char byte;
 	ssize_t n;
 
@@ -52,15 +49,8 @@ static bool daemon_gone(const struct pollfd *sock)
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return true;
 	}
-	/* Alive but stuck. */
-	if (!waiting_for_daemon()) {
-		waiting_since = 0;
-		return false;
-	}
-	if (!waiting_since)
-		waiting_since = now ? now : 1;
-	return alive && now - waiting_since > STALE_MS && now - alive > STALE_MS &&
-	       now - alive < 1u << 31;
+	return silence_too_long(&silence, __atomic_load_n(&shim.page->alive_ms, __ATOMIC_ACQUIRE),
+		(uint32_t)(shim_now_ns() / 1000000), waiting_for_daemon());
 }
 
 static void take_over(void)
