@@ -97,7 +97,7 @@ static void spinning_host(void **state)
 	drv_begin(&t, NULL);
 	volatile uint32_t *log = drv_mapped(8);
 	OK(drv_note(&t, NULL, (CUdeviceptr)(uintptr_t)log, 5));
-	double give_up = drv_seconds() + 20;
+	double give_up = drv_seconds() + 60;
 	while (!__atomic_load_n(&log[0], __ATOMIC_ACQUIRE) && drv_seconds() < give_up)
 		usleep(1000);
 	assert_int_equal(log[0], 1);

@@ -14,10 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INLINE_BYTES    32768 /* copies up to this are done at once, by whoever starts them */
-#define LOOK_MIN_NS     20000
-#define LOOK_MAX_NS     200000
-#define SERIAL_PATIENCE 1 /* seconds without a call after which serial mode goes on alone */
+#define INLINE_BYTES 32768 /* copies up to this are done at once, by whoever starts them */
+#define LOOK_MIN_NS  20000
+#define LOOK_MAX_NS  200000
+/* Naps without a call after which serial mode goes on alone: a second, of time in which this
+ * process runs. */
+#define SERIAL_NAPS   20
+#define SERIAL_NAP_NS 50000000
 
 static struct op_list {
 	struct drv_op *first;
@@ -239,15 +242,22 @@ static void nap_unlocked(void)
 static void *serial_thread(void *arg)
 {
 	uint64_t seen = 0;
+	unsigned naps = 0;
 
 	pthread_mutex_lock(&drv.lock);
 	for (;;) {
 		if (!work_left()) {
 			pthread_cond_wait(&copy_cond, &drv.lock);
+			naps = 0;
 			continue;
 		}
+		naps = seen == activity ? naps + 1 : 0;
 		seen = activity;
-		sleep_on(&host_cond, SERIAL_PATIENCE * 1000000000ull);
+		if (naps < SERIAL_NAPS) {
+			sleep_on(&host_cond, SERIAL_NAP_NS);
+			continue;
+		}
+		naps = 0;
 		while (seen == activity && work_left()) {
 			if (!serial_step())
 				nap_unlocked();
