@@ -11,7 +11,7 @@
 
 #include "cli/cli.h"
 
-#define TIMEOUT_MS 2000
+#define TIMEOUT_MS 5000
 
 int ask_path(const char *socket, char *ret, size_t max)
 {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define CONTROL       "nvidia-cuda-mps-control"
-#define START_WAIT_MS 3000
+#define START_WAIT_MS 10000
 #define QUIT_WAIT_MS  5000
 
 static int make_dirs(struct hd_config *c, char *ret_log, size_t max)

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define WELCOME_MS 5000 /* a daemon may have to wait for its turn on a busy machine */
+
 struct shim shim = {.sock = -1, .kick_fd = -1, .wake_fd = -1};
 
 uint64_t shim_now_ns(void)
@@ -137,7 +139,7 @@ static int greet(const struct wire_hello *hello)
 	r = wire_socket_path(path, sizeof(path), false);
 	if (r < 0)
 		return r;
-	sock = wire_connect(path, 2000);
+	sock = wire_connect(path, WELCOME_MS);
 	if (sock < 0)
 		return sock;
 	r = wire_send(sock, hello, NULL, 0);
