@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NAP_MS     50
 #define PATIENCE_S 60
 
 struct page {
@@ -58,15 +59,17 @@ void meet_close(struct meet *m)
 	free(m);
 }
 
-/* Sleeps until *word is no longer `old`. */
+/* Sleeps until *word is no longer `old`. In naps: a cancellation that comes just before the sleep
+ * changes no word that the kernel compares. */
 static int await(struct page *p, _Atomic uint32_t *word, uint32_t old)
 {
-	struct timespec limit = {PATIENCE_S, 0};
+	struct timespec nap = {0, NAP_MS * 1000000};
+	unsigned naps = 0;
 	while (atomic_load(word) == old) {
 		if (atomic_load(&p->cancelled))
 			return -ECANCELED;
-		if (syscall(SYS_futex, word, FUTEX_WAIT, old, &limit, NULL, 0) &&
-			errno == ETIMEDOUT)
+		if (syscall(SYS_futex, word, FUTEX_WAIT, old, &nap, NULL, 0) &&
+			errno == ETIMEDOUT && ++naps == PATIENCE_S * 1000 / NAP_MS)
 			return -ETIMEDOUT;
 	}
 	return 0;
