@@ -163,12 +163,6 @@ static void context_ends(CUcontext ctx)
 	}
 }
 
-static void context_may_end(void)
-{
-	fence_begin(FENCE_WAITS);
-	resume_leave_channels();
-}
-
 SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
@@ -176,7 +170,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 
 	SHIM_NEED(cuCtxDestroy);
 	if (ctx == shim.ctx)
-		context_may_end();
+		fence_begin(FENCE_WAITS);
 	r = cu.cuCtxDestroy(ctx);
 	if (ctx == shim.ctx)
 		fence_end();
@@ -200,7 +194,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxReset);
-	context_may_end();
+	fence_begin(FENCE_WAITS);
 	r = cu.cuDevicePrimaryCtxReset(dev);
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))
@@ -214,7 +208,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxRelease);
-	context_may_end();
+	fence_begin(FENCE_WAITS);
 	r = cu.cuDevicePrimaryCtxRelease(dev);
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))

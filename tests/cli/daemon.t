@@ -7,7 +7,7 @@ heddle ps and status, without a daemon and with one.
   $ heddle status 2>/dev/null
   [1]
   $ heddled --config-root /nonexistent --policy none 2>log & echo $! >pid
-  $ for i in $(seq 200); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
+  $ for i in $(seq 1000); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
   $ heddle ps
   no tenants
   $ heddle ps --json

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT_NS 5000000000ull
+#define CONNECT_MS 30000
 
 const char *heddled_path;
 
@@ -73,7 +73,7 @@ struct daemon daemon_in(const char *dir, char *const args[])
 	snprintf(d.socket, sizeof(d.socket), "%s/sock", dir);
 	d.pid = daemon_spawn(d.socket, args, -1);
 	while (fd < 0 && now_ns() < end) {
-		fd = wire_connect(d.socket, 1000);
+		fd = wire_connect(d.socket, CONNECT_MS);
 		nap();
 	}
 	if (fd < 0)
@@ -151,7 +151,7 @@ int tenant_hello_send(const char *socket, const struct wire_hello *h, struct ten
 	int fds[3], r;
 	unsigned n = 0;
 
-	*ret = (struct tenant){.sock = wire_connect(socket, 3000), .next_id = 1};
+	*ret = (struct tenant){.sock = wire_connect(socket, CONNECT_MS), .next_id = 1};
 	if (ret->sock < 0)
 		return ret->sock;
 	r = wire_send(ret->sock, h, NULL, 0);
@@ -282,7 +282,7 @@ bool word_await(uint32_t *word, uint32_t value)
 
 int status_of(const struct daemon *d, struct wire_status *ret)
 {
-	int sock = wire_connect(d->socket, 3000), r;
+	int sock = wire_connect(d->socket, CONNECT_MS), r;
 
 	if (sock < 0)
 		return sock;

@@ -12,6 +12,9 @@
 
 extern const char *heddled_path; /* argv[1] of the test */
 
+/* What is waited for comes; how soon is the machine's affair (two cores, a sanitizer, others). */
+#define LIMIT_NS 30000000000ull
+
 struct daemon {
 	pid_t pid;
 	char dir[64], socket[108];
@@ -44,7 +47,7 @@ void device_arrive(struct wire_slot *w);
 void device_drain(const struct daemon *d, struct wire_slot *w);
 void device_finish(struct wire_slot *w);
 unsigned slot_allowed(struct wire_slot *w); /* SMs */
-/* Until the slot may use n SMs; false after 5 s. */
+/* Until the slot may use n SMs; false after the limit. */
 bool slot_await(struct wire_slot *w, unsigned n);
 bool word_await(uint32_t *word, uint32_t value);
 int status_of(const struct daemon *d, struct wire_status *ret);

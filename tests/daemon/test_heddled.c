@@ -47,7 +47,7 @@ static void serves(void **state)
 static int answer_to(
 	const struct daemon *d, const void *msg, size_t bytes, struct wire_refused *why)
 {
-	int sock = wire_connect(d->socket, 3000), r;
+	int sock = wire_connect(d->socket, 30000), r;
 
 	assert_true(sock >= 0);
 	assert_int_equal(send(sock, msg, bytes, 0), bytes);
@@ -106,7 +106,7 @@ static void floods(void **state)
 	for (unsigned i = 0; i < WIRE_MAX_FDS; i++)
 		fds[i] = 0;
 	for (int i = 0; i < 100; i++) {
-		int sock = wire_connect(d.socket, 3000);
+		int sock = wire_connect(d.socket, 30000);
 
 		wire_send(sock, &h, fds, WIRE_MAX_FDS);
 		close(sock);
@@ -123,7 +123,7 @@ static void floods(void **state)
 		tenant_leave(&t[i]);
 	assert_true(status_await_tenants(&d, 0));
 	/* Connections that asked for the status may be on their way out, at either count. */
-	for (int i = 0; i < 300 && fds_of(d.pid) > before + 3; i++)
+	for (int i = 0; i < 3000 && fds_of(d.pid) > before + 3; i++)
 		usleep(10000);
 	assert_true(fds_of(d.pid) <= before + 3); /* a leak would leave hundreds */
 	assert_int_equal(daemon_stop(&d), 0);
@@ -146,7 +146,7 @@ static void hands_over(void **state)
 		assert_true(slot_await(l, 4));
 		h = tenant_submit(&high, 0, 400);
 		while (__atomic_load_n(&l->granted, __ATOMIC_ACQUIRE) || slot_allowed(l))
-			assert_true(now_ns() - h->submit_ns < 5000000000ull);
+			assert_true(now_ns() - h->submit_ns < LIMIT_NS);
 		took = now_ns() - h->submit_ns;
 		best = MIN(best, took);
 		device_drain(&d, l);
@@ -168,6 +168,9 @@ static void hands_over(void **state)
 	assert_int_equal(daemon_stop(&d), 0);
 	daemon_remove(&d);
 }
+
+/* Half the grace in etc/heddle/heddled.conf. */
+#define GOES_ON_NS 5000000000ull
 
 enum die_in { SUBMITTED, RUNNING, DRAINING, SUSPENDED, HELD, OPAQUE, INHERITED, STATES };
 
@@ -204,7 +207,7 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 	if (write(ready, "x", 1) < 0)
 		_exit(1);
 	if (what == STATES) {
-		alarm(10);
+		alarm(2 * GOES_ON_NS / 1000000000);
 		close(1); /* whoever reads the test's output does not wait for this one */
 		close(2);
 	}
@@ -212,7 +215,8 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 		pause();
 }
 
-/* Whatever state a tenant is in when it is killed: the other goes on, within a second. */
+/* Whatever state a tenant is in when it is killed: the other goes on because of that, long before
+ * its grace, or the life of a child that kept its socket, ends. (An idle machine: within a ms.) */
 static void deaths(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -245,10 +249,10 @@ static void deaths(void **state)
 		waitpid(pid, &status, 0);
 		assert_true(status_await_tenants(&d, 1));
 		assert_true(slot_await(w, 4));
-		assert_int_equal(w->granted, 1);
-		assert_true(now_ns() - killed < 1000000000ull);
+		assert_true(word_await(&w->granted, 1)); /* stored behind the quotas */
 		assert_true(word_await(&other.page->watch, 0));
-		assert_int_equal(other.page->hold, 0);
+		assert_true(word_await(&other.page->hold, 0));
+		assert_true(now_ns() - killed < GOES_ON_NS);
 		tenant_leave(&other);
 		assert_true(status_await_tenants(&d, 0));
 		close(ends[0]);

@@ -53,8 +53,8 @@ pair() {
 	low='' high=''
 	passed low || fail "wrong result under preemption"
 	passed high || fail "wrong result of the preempting program"
-	await 5 has_event preempt || fail "nothing was preempted"
-	await 5 has_event drained || fail "nothing has drained"
+	await 60 has_event preempt || fail "nothing was preempted"
+	await 60 has_event drained || fail "nothing has drained"
 	"$heddle" status
 	! grep -q . "$dir/low.err" || fail "the low program warned"
 }
@@ -82,7 +82,7 @@ spatial() {
 	low='' high=''
 	cmp "$dir/high.want" "$dir/high.out" || fail "wrong result of the preempting program"
 	passed low || fail "wrong result of the program that gave up SMs"
-	await 5 has_event finish
+	await 60 has_event finish
 	sms 1 shrink grow preempt | sort | uniq -c >"$dir/sms"
 	cat "$dir/sms"
 	[ "$(awk '{ print $2 }' "$dir/sms" | sort -n | head -n 1)" = 5 ] ||
@@ -97,7 +97,7 @@ streams() {
 	wait "$low" || fail "the program: $?"
 	low=
 	cmp "$dir/ranks.want" "$dir/ranks.out" || fail "wrong result"
-	await 5 has_event leave
+	await 60 has_event leave
 	sms 1 preempt | grep -qx 0 || fail "the lower stream was not preempted"
 	grep '"event": "finish"' "$dir/events" | grep -o '"launch": [0-9]*' >"$dir/order"
 	[ "$(head -n 1 "$dir/order")" = '"launch": 3' ] || fail "the lower stream went first"
@@ -169,7 +169,7 @@ deaths() {
 	wait "$low" || fail "preempted by one killed while running: $?"
 	passed low || fail "preempted by one killed while running: wrong result"
 	low='' high=''
-	await 5 no_tenants || fail "a dead tenant is left"
+	await 60 no_tenants || fail "a dead tenant is left"
 	kill -0 "$daemon" || fail "heddled died"
 }
 
@@ -236,7 +236,7 @@ kills() {
 			[ "$i" = "$value" ] || passed "$name" || fail "round $n: $name is wrong"
 			i=$((i + 1))
 		done
-		await 5 no_tenants || fail "round $n: a dead tenant is left"
+		await 60 no_tenants || fail "round $n: a dead tenant is left"
 	done
 	kill -0 "$daemon" || fail "heddled died"
 	"$heddle" status

@@ -19,7 +19,7 @@ XDG_CACHE_HOME=$dir/cache
 export HEDDLE_SOCKET XDG_CACHE_HOME
 "$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" 2>"$dir/log" &
 daemon=$!
-for _ in $(seq 200); do
+for _ in $(seq 600); do
 	"$build/heddle" status >/dev/null 2>&1 && break
 	sleep 0.05
 done

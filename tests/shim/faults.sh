@@ -17,6 +17,10 @@ one_line() { # TEXT
 silent() {
 	[ ! -s "$dir/err" ] || fail "expected no line"
 }
+suspended() { # waits until $prog is, by the daemon that was started last
+	await "nothing is suspended" grep -q suspended "$dir/daemon"
+	kill -0 "$prog" || fail "it was to be suspended"
+}
 
 same chain && one_line 'heddled cannot be reached'
 start refuse && same chain && one_line 'heddled refused' && stop
@@ -29,13 +33,12 @@ done
 start shut && same chain && one_line 'running natively' && stop
 start chatter && same chain 4 24 30 && silent && stop
 
-# Killed while all is suspended: resumed natively within a second.
+# Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
 plain chain 8 100 300 >"$dir/plain"
 start suspend
 shim chain 8 100 300 >"$dir/out" 2>"$dir/err" &
 prog=$!
-sleep 2
-kill -0 $prog || fail "it was to be suspended"
+suspended
 kill -9 "$daemon"
 before=$(date +%s%N)
 wait $prog || fail "status $? after the daemon's death"
@@ -44,14 +47,13 @@ cmp "$dir/plain" "$dir/out" || fail "results differ after the daemon's death"
 one_line 'heddled is gone'
 daemon=
 echo "killed: resumed and done $(((after - before) / 1000000)) ms after the daemon's death"
-[ $(((after - before) / 1000000)) -lt 5000 ] || fail "too late"
+[ $(((after - before) / 1000000)) -lt 20000 ] || fail "too late"
 
 # Stopped, not dead, while all is suspended: that is as good as dead.
 start suspend
 shim chain 8 100 300 >"$dir/out" 2>"$dir/err" &
 prog=$!
-sleep 1
-kill -0 $prog || fail "it was to be suspended"
+suspended
 kill -STOP "$daemon"
 before=$(date +%s%N)
 wait $prog || fail "status $? after the daemon stood still"
@@ -61,14 +63,14 @@ one_line 'heddled is gone'
 kill -KILL "$daemon"
 daemon=
 echo "stopped: resumed and done after $(((after - before) / 1000000)) ms"
-[ $(((after - before) / 1000000)) -lt 10000 ] || fail "too late"
+[ $(((after - before) / 1000000)) -lt 20000 ] || fail "too late"
 
 # Killed itself while all is suspended: nothing is left that a next one would trip over.
 start suspend
 HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" chain 8 100 300 >"$dir/out" 2>&1 &
 prog=$!
-sleep 1
-kill -9 $prog || fail "it was to be suspended"
+suspended
+kill -9 $prog
 wait $prog 2>/dev/null || true
 stop
 start grant
@@ -103,7 +105,7 @@ rm -f "$dir/cache"
 	exec "$PROG" chain 1000 100 100 >"$dir/holder"
 ) &
 holder=$!
-sleep 0.5
+await "the virtual GPU has no file" test -s "/dev/shm/heddle-vgpu-$(id -u)-$HEDDLE_VGPU"
 # shellcheck disable=SC3045
 (ulimit -f 4 && same chain && silent)
 [ -z "$(ls "$dir/cache/heddle")" ] || fail "something was kept"

@@ -21,15 +21,22 @@ fail() {
 	exit 1
 }
 
-start() { # MODE [SEED]: the scripted daemon
-	"$DAEMON" "$dir/sock" "$@" >"$dir/daemon" 2>&1 &
-	daemon=$!
+await() { # WHAT COMMAND...: until the command succeeds
+	what=$1
 	i=0
-	until grep -qs ready "$dir/daemon"; do
+	shift
+	until "$@" 2>/dev/null; do
 		i=$((i + 1))
-		[ $i -lt 200 ] || fail "the daemon does not start"
+		[ $i -lt 1200 ] || fail "$what"
 		sleep 0.05
 	done
+}
+
+start() { # MODE [SEED]: the scripted daemon
+	rm -f "$dir/daemon" # the last one said that it was ready, too
+	"$DAEMON" "$dir/sock" "$@" >"$dir/daemon" 2>&1 &
+	daemon=$!
+	await "the daemon does not start" grep -q ready "$dir/daemon"
 }
 
 stop() {
@@ -38,7 +45,7 @@ stop() {
 }
 
 plain() { # ARG...: without the shim
-	LD_LIBRARY_PATH=$(dirname "$CPU") timeout 60 "$PROG" "$@"
+	LD_LIBRARY_PATH=$(dirname "$CPU") timeout 200 "$PROG" "$@"
 }
 
 shim() { # ARG...: through it
@@ -47,7 +54,7 @@ shim() { # ARG...: through it
 	else
 		set -- "$PROG" "$@"
 	fi
-	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 60 "$@"
+	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") timeout 200 "$@"
 }
 
 same() { # ARG...: both print the same and end well

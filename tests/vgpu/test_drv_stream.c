@@ -253,14 +253,22 @@ static void host_functions(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* All slots are taken by blocks that spin; of what waits, the urgent stream's kernel runs first
- * although it came last. */
+/* A block that takes half an SM notes an id. */
+static CUresult note_large(struct drv_test *t, CUstream s, CUdeviceptr log, uint32_t id)
+{
+	void *params[] = {&log, &id};
+
+	return cuLaunchKernel(drv_fn(t, "note"), 1, 1, 1, 1024, 1, 1, 0, s, params, NULL);
+}
+
+/* All slots are taken by blocks that spin. One of them ends: of the two kernels that wait, each as
+ * large as what it leaves, the urgent stream's runs first although it came last. */
 static void priorities(void **state)
 {
 	struct drv_test *t = *state;
-	uint32_t *gate = drv_mapped(1);
-	CUdeviceptr log = drv_words(80), g = (CUdeviceptr)(uintptr_t)gate;
-	void *params[] = {&g};
+	uint32_t *gate = drv_mapped(2);
+	CUdeviceptr log = drv_words(80), one = (CUdeviceptr)(uintptr_t)gate, rest = one + 4;
+	void *params[] = {&one}, *rest_params[] = {&rest};
 	uint32_t got[3];
 	CUstream fill, low, high;
 	int least, greatest, n_sms;
@@ -274,15 +282,22 @@ static void priorities(void **state)
 	int p;
 	OK(cuStreamGetPriority(high, &p));
 	assert_int_equal(p, greatest);
-	OK(cuLaunchKernel(drv_fn(t, "spin"), 2 * (unsigned)n_sms + 1, 1, 1, 1024, 1, 1, 0, fill,
-		params, NULL));
-	OK(drv_note(t, low, log, 1));
-	OK(drv_note(t, high, log, 2));
+	OK(cuLaunchKernel(drv_fn(t, "spin"), 2 * (unsigned)n_sms - 1, 1, 1, 1024, 1, 1, 0, fill,
+		rest_params, NULL));
+	CUstream ends;
+	OK(cuStreamCreateWithPriority(&ends, CU_STREAM_NON_BLOCKING, least));
+	OK(cuLaunchKernel(drv_fn(t, "spin"), 1, 1, 1, 1024, 1, 1, 0, ends, params, NULL));
+	OK(note_large(t, low, log, 1));
+	OK(note_large(t, high, log, 2));
 	assert_int_equal(cuStreamQuery(high), CUDA_ERROR_NOT_READY);
-	__atomic_store_n(gate, 1, __ATOMIC_RELEASE);
-	OK(cuCtxSynchronize());
+	__atomic_store_n(&gate[0], 1, __ATOMIC_RELEASE);
+	OK(cuStreamSynchronize(low));
+	OK(cuStreamSynchronize(high));
 	read_log(log, got, 2);
 	assert_int_equal(got[1], 2);
+	__atomic_store_n(&gate[1], 1, __ATOMIC_RELEASE);
+	OK(cuCtxSynchronize());
+	OK(cuStreamDestroy(ends));
 	OK(cuStreamDestroy(fill));
 	OK(cuStreamDestroy(low));
 	OK(cuStreamDestroy(high));
