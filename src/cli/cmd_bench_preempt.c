@@ -512,13 +512,14 @@ const struct cli_verb cli_verb_bench_preempt = {
 	.name = "bench preempt",
 	.operands = "",
 	.summary = "FLEP's tables on this device, every result verified",
-	.json = "pairs, an array of low, high, low_alone_us, high_alone_us, ideal, and "
-		"arrangements "
-		"(name, high_us, low_us, high_speedup, antt, stp, stp_makespan, preemptions, "
-		"checked, "
-		"wrong); summary over the pairs, by arrangement; overhead (program, plain_us, "
-		"preemptible_us, ratio), overhead_geomean, overhead_worst; temporal_overhead_mean, "
-		"spatial_overhead_mean, spatial_pairs.",
+	.json = "device, rounds, programs (driver, runtime), failures; pairs, an array of low, "
+		"high, low_alone_us, high_alone_us, ideal (the speedup if the high one never "
+		"waited), and arrangements (name, high_us, low_us, high_speedup, antt, stp, "
+		"stp_makespan, preemptions, checked, wrong); summary, an array of name, pairs, "
+		"speedup_mean, speedup_best, speedup_worst, ideal_mean, antt_mean, stp_mean, "
+		"stp_makespan_mean, preemptions, by arrangement over the pairs that ran; overhead, "
+		"an array of program, plain_us, preemptible_us, ratio; overhead_geomean, "
+		"overhead_worst; temporal_overhead_mean, spatial_overhead_mean, spatial_pairs.",
 	.options = options,
 	.run = run,
 };

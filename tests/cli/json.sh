@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: json.sh BUILD verbs|demo|bench
+# Every verb's --json is JSON, and each of its keys is in the verb's help. verbs: those that are
+# quick; demo, bench: these, on the virtual GPU, whose results are looked at, too.
+set -eu
+build=$1
+what=$2
+heddle=$build/heddle
+dir=$(mktemp -d)
+daemon='' tenant=''
+end() {
+	status=$?
+	# shellcheck disable=SC2086
+	kill $tenant $daemon 2>/dev/null || :
+	wait
+	rm -rf "$dir"
+	exit "$status"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="json-$$" XDG_CACHE_HOME="$dir" TMPDIR="$dir"
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+# check STATUS VERB ARG…: runs heddle VERB ARG… --json; VERB may be two words.
+# shellcheck disable=SC2086
+check() {
+	want=$1
+	verb=$2
+	shift 2
+	got=0
+	"$heddle" $verb --json "$@" >"$dir/json" 2>"$dir/err" || got=$?
+	[ "$got" = "$want" ] || fail "heddle $verb: status $got, not $want: $(cat "$dir/err")"
+	python3 -m json.tool "$dir/json" >/dev/null || fail "heddle $verb: not JSON"
+	"$heddle" $verb -h | sed -n '/^JSON:/,$p' | tr -c 'a-z0-9_' '\n' | sort -u >"$dir/documented"
+	grep -o '"[a-z0-9_]*":' "$dir/json" | tr -d '":' | sort -u |
+		grep -vx 'schema\|command' >"$dir/keys"
+	comm -23 "$dir/keys" "$dir/documented" >"$dir/unknown"
+	[ ! -s "$dir/unknown" ] || fail "heddle $verb -h does not say: $(tr '\n' ' ' <"$dir/unknown")"
+	echo "heddle $verb: $(grep -c . "$dir/keys") keys"
+}
+
+verbs() {
+	cat >"$dir/k.ptx" <<'END'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry put(.param .u64 p)
+{
+	.reg .b64 %rd<4>;
+	.reg .b32 %r<6>;
+	ld.param.u64 %rd1, [p];
+	mov.u32 %r1, %tid.x;
+	mov.u32 %r2, %ctaid.x;
+	mov.u32 %r3, %ntid.x;
+	mad.lo.u32 %r4, %r2, %r3, %r1;
+	mul.wide.u32 %rd2, %r4, 4;
+	add.u64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r4;
+	ret;
+}
+.visible .entry odd()
+{
+	.reg .b32 %r<3>;
+	frob.s32 %r1, %r2;
+	ret;
+}
+END
+	sed 's/mul.wide.u32 %rd2,/& [/' "$dir/k.ptx" >"$dir/bad.ptx"
+	check 0 version
+	check 0 help
+	check 0 "ptx check" "$dir/k.ptx"
+	check 1 "ptx check" "$dir/bad.ptx"
+	check 0 "ptx print" "$dir/k.ptx"
+	check 1 "ptx print" "$dir/bad.ptx"
+	check 0 "ptx preempt" "$dir/k.ptx"
+	check 0 exec --device cpu --grid 4 --block 32 "$dir/k.ptx" put "u32[128]:zero"
+	check 0 exec --device cpu --grid 4 --block 32 --as preempt "$dir/k.ptx" put "u32[128]:zero"
+	check 0 doctor
+	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" 2>"$dir/log" &
+	daemon=$!
+	n=0
+	until "$heddle" status >/dev/null 2>&1; do
+		n=$((n + 1))
+		[ "$n" -lt 500 ] || fail "no heddled"
+		sleep 0.02
+	done
+	check 0 status
+	check 0 ps
+	[ -x "$build/examples/mm" ] || return 0
+	check 0 doctor -- "$build/examples/mm"
+	"$heddle" run --device cpu -- "$build/examples/mm" --size large --repeat 1000 >/dev/null 2>&1 &
+	tenant=$!
+	n=0
+	until check 0 ps >"$dir/said" && grep -q '"blocks"' "$dir/json"; do
+		n=$((n + 1))
+		[ "$n" -lt 500 ] || fail "heddle ps never shows a launch"
+		sleep 0.02
+	done
+	tail -n 1 "$dir/said"
+}
+
+need_programs() {
+	[ -x "$build/examples/mm" ] || {
+		echo "skipped: no example programs"
+		exit 77
+	}
+}
+
+demo() {
+	need_programs
+	check 0 demo --device cpu --rounds 1 --svg "$dir/demo.svg"
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/demo.svg"
+	[ "$(grep -c '"verified": true' "$dir/json")" = 2 ] || fail "not all verified"
+	! grep '"preemptions": 0,' "$dir/json" || fail "nothing was preempted"
+}
+
+bench() {
+	need_programs
+	check 0 "bench preempt" --device cpu --quick --rounds 1
+	! grep '"wrong": [1-9]' "$dir/json" || fail "wrong results"
+	grep -q '"failures": 0' "$dir/json" || fail "failures"
+}
+
+"$what"
