@@ -163,6 +163,12 @@ static void context_ends(CUcontext ctx)
 	}
 }
 
+static void context_may_end(void)
+{
+	fence_begin(FENCE_WAITS);
+	resume_leave_channels();
+}
+
 SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
@@ -170,7 +176,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 
 	SHIM_NEED(cuCtxDestroy);
 	if (ctx == shim.ctx)
-		fence_begin(FENCE_WAITS);
+		context_may_end();
 	r = cu.cuCtxDestroy(ctx);
 	if (ctx == shim.ctx)
 		fence_end();
@@ -194,7 +200,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxReset);
-	fence_begin(FENCE_WAITS);
+	context_may_end();
 	r = cu.cuDevicePrimaryCtxReset(dev);
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))
@@ -208,7 +214,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxRelease);
-	fence_begin(FENCE_WAITS);
+	context_may_end();
 	r = cu.cuDevicePrimaryCtxRelease(dev);
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))

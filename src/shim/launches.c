@@ -194,5 +194,6 @@ void managed_after_fork(void)
 	pthread_mutex_init(&launches.lock, NULL);
 	launches.n_active = 0;
 	atomic_store(&outstanding, 0);
+	resume_after_fork();
 	ctlpool_after_fork();
 }

@@ -26,6 +26,8 @@ bool stream_capturing(CUstream handle);
 bool stream_admits(struct stream *s);
 void stream_use(struct stream *s);  /* something is about to be put on it */
 void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
+bool stream_borrow(void);           /* a channel for a stream of the shim's; false: all are used */
+void stream_give_back(void);
 
 /* ---- launches (managed.c, launches.c, resume.c) ---- */
 struct launch {
@@ -46,6 +48,9 @@ uint64_t managed_resume(void);
 bool managed_any_preempted(void);
 /* Some launch is not granted: the daemon's next word may resume it. */
 bool managed_any_waiting(void);
+void resume_return_channels(void); /* stream_give_back for those that are not used any more */
+/* The context may end, and nothing is outstanding: no stream of it is asked any more. */
+void resume_leave_channels(void);
 void managed_take_over(void); /* the daemon is gone: all quotas up */
 void managed_forget(void);    /* the context is broken or gone: nothing will ever complete */
 void managed_after_fork(void);

@@ -2,29 +2,53 @@
  * Copyright 2026 The heddle authors */
 
 /* Resuming managed launches (FLEP, section 5): a launch that was preempted, and is granted again,
- * wants one more round of workers. A few rounds are under way at once, each on a stream of the
- * shim's own, and never one behind another. */
+ * wants one more round of workers; so does one that is given back some SMs. Each round has a stream
+ * of the shim's own, never one behind another: a round lasts until its last worker leaves, which is
+ * the end of the launch if its SMs are not taken again. A few streams are always there. Launches
+ * that come by their SMs piece by piece, and many that were preempted together, need more: those
+ * use hardware channels that the program's streams leave free, for as long as the round lasts. */
 #include "shim/launches.h"
 
 #include <errno.h>
 
 #define ALONE_NS 1000000
-#define ROUNDS   3 /* rounds of workers under way at once; each has a stream of its own */
+#define ROUNDS   3  /* streams that are always there; stream.c keeps channels for them */
+#define MORE     12 /* and at most so many more */
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
 #define LATER_NS   5000000u
 
-static CUstream helpers[ROUNDS];
+/* The streams of the rounds. */
+static struct {
+	pthread_mutex_t lock;
+	CUstream at[ROUNDS + MORE];
+	bool borrowed[ROUNDS + MORE]; /* counts as a stream of the program's */
+	unsigned n;
+	_Atomic unsigned n_borrowed;
+	int priority;
+} helpers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool add_helper(void)
+{
+	return cu.cuStreamCreateWithPriority(&helpers.at[helpers.n], CU_STREAM_NON_BLOCKING,
+		       helpers.priority) == CUDA_SUCCESS &&
+	       ++helpers.n;
+}
 
 int resume_init(int priority)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		if (cu.cuStreamCreateWithPriority(&helpers[i], CU_STREAM_NON_BLOCKING, priority) !=
-			CUDA_SUCCESS)
+	helpers.priority = priority;
+	while (helpers.n < ROUNDS) {
+		if (!add_helper())
 			return -EIO;
 	}
 	return 0;
+}
+
+void resume_after_fork(void)
+{
+	pthread_mutex_init(&helpers.lock, NULL);
 }
 
 /* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
@@ -66,15 +90,72 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 	return UINT64_MAX;
 }
 
+static bool is_idle(unsigned helper)
+{
+	return cu.cuStreamQuery(helpers.at[helper]) != CUDA_ERROR_NOT_READY;
+}
+
+/* Under the lock, with the context current unless all are returned. */
+static void return_idle(bool all)
+{
+	for (unsigned i = ROUNDS; i < helpers.n; i++) {
+		if (!helpers.borrowed[i] || !(all || is_idle(i)))
+			continue;
+		helpers.borrowed[i] = false;
+		atomic_fetch_sub(&helpers.n_borrowed, 1);
+		stream_give_back();
+	}
+}
+
+void resume_return_channels(void)
+{
+	struct shim_inside in;
+
+	if (!atomic_load(&helpers.n_borrowed))
+		return;
+	pthread_mutex_lock(&helpers.lock);
+	shim_enter(&in);
+	return_idle(false);
+	shim_leave(&in);
+	pthread_mutex_unlock(&helpers.lock);
+}
+
+void resume_leave_channels(void)
+{
+	pthread_mutex_lock(&helpers.lock);
+	return_idle(true);
+	pthread_mutex_unlock(&helpers.lock);
+}
+
+/* One on a channel that the program does not use. */
+static CUstream borrowed_helper(void)
+{
+	unsigned i = ROUNDS;
+
+	return_idle(false);
+	while (i < helpers.n && helpers.borrowed[i])
+		i++;
+	if (i == ROUNDS + MORE || !stream_borrow())
+		return NULL;
+	if (i == helpers.n && !add_helper()) {
+		stream_give_back();
+		return NULL;
+	}
+	helpers.borrowed[i] = true;
+	atomic_fetch_add(&helpers.n_borrowed, 1);
+	return helpers.at[i];
+}
+
 /* A helper stream on which no round is under way: one behind another would not begin before the
- * relay of that has left. NULL: there is none now. */
-static CUstream idle_helper(void)
+ * workers of that have left. NULL: there is none now. Under the lock, until the round is launched.
+ */
+static CUstream idle_helper(bool may_borrow)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		if (cu.cuStreamQuery(helpers[i]) != CUDA_ERROR_NOT_READY)
-			return helpers[i];
+		if (is_idle(i))
+			return helpers.at[i];
 	}
-	return NULL;
+	return may_borrow ? borrowed_helper() : NULL;
 }
 
 /* Whether the rounds so far got the launch on, as far as it was reported. */
@@ -93,7 +174,7 @@ static void judge_rounds(struct managed *m)
 }
 
 /* False: there is no stream for a round now. */
-static bool resume(struct managed *m)
+static bool resume(struct managed *m, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
@@ -102,7 +183,8 @@ static bool resume(struct managed *m)
 	struct shim_inside in;
 	CUstream on = NULL;
 
-	if (shim_enter(&in) == CUDA_SUCCESS && (on = idle_helper())) {
+	pthread_mutex_lock(&helpers.lock);
+	if (shim_enter(&in) == CUDA_SUCCESS && (on = idle_helper(may_borrow))) {
 		m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
 		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
 		m->args.seq = seq;
@@ -113,6 +195,7 @@ static bool resume(struct managed *m)
 		managed_fire_closer(m, on);
 	}
 	shim_leave(&in);
+	pthread_mutex_unlock(&helpers.lock);
 	if (!on)
 		return false;
 	judge_rounds(m);
@@ -128,7 +211,7 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	struct wire_slot *w = slot_of(m);
 	uint32_t drains, grow;
 	uint64_t wait;
-	bool fired;
+	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
 	if (!m->launched || !is_granted(w))
@@ -142,9 +225,11 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 		return false;
 	}
 	*ret_next = SOON_NS;
+	/* Words are few; reports of drains that get nothing on may be many. */
+	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
 	pthread_mutex_unlock(&launches.lock);
-	fired = resume(m);
+	fired = resume(m, may_borrow);
 	pthread_mutex_lock(&launches.lock);
 	m->resuming = false;
 	if (fired) {
@@ -167,7 +252,8 @@ uint64_t managed_resume(void)
 		next = MIN(next, at);
 	}
 	pthread_mutex_unlock(&launches.lock);
-	return next;
+	resume_return_channels();
+	return atomic_load(&helpers.n_borrowed) ? MIN(next, LATER_NS) : next;
 }
 
 void managed_raise_all(struct managed *m)

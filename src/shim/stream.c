@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SPARE_CHANNELS 6 /* four of our own (managed.c), and what the driver takes for itself */
+#define SPARE_CHANNELS 6 /* four of our own (resume.c), and what the driver takes for itself */
 
 static struct map streams = MAP_INIT;
 static _Atomic unsigned n_used;
@@ -79,9 +79,28 @@ void stream_use(struct stream *s)
 		return;
 	if (atomic_fetch_add(&n_used, 1) + 1 <= channels())
 		return;
+	resume_return_channels();
+	if (atomic_load(&n_used) <= channels())
+		return;
 	/* One too many: what is managed ends before the stream has any work. */
 	fence_begin(FENCE_LOADS);
 	fence_end();
+}
+
+bool stream_borrow(void)
+{
+	unsigned n = atomic_load(&n_used);
+
+	while (n < channels()) {
+		if (atomic_compare_exchange_weak(&n_used, &n, n + 1))
+			return true;
+	}
+	return false;
+}
+
+void stream_give_back(void)
+{
+	atomic_fetch_sub(&n_used, 1);
 }
 
 /* ---- what the program calls ---- */

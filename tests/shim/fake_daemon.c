@@ -7,12 +7,18 @@
  *	storm     preempts and grants at random, a few thousand times a second
  *	partial   likewise, a random set of SMs and quotas
  *	hold      the tenant is held and released every few ms
- *	suspend   preempts everything it sees, and never grants again; says "suspended" when the
- *first of it has left refuse    refuses version   speaks another protocol version mute      accepts
- *and says nothing garbage   answers with bytes of no message, big with more than any message may
- *have order     answers with a message that is not its turn nofds     welcomes without the page,
- *badpage with a page of another size shut      ends the conversation at once chatter   welcomes,
- *and says garbage from then on Prints "ready" once it listens, and on SIGTERM what it did. */
+ *	suspend   preempts everything, never grants; says "suspended" once a launch has left
+ *	back      takes one SM after another from a large launch and gives it back, waiting each
+ *		  time until all are full of workers again
+ *	refuse    refuses
+ *	version   speaks another protocol version
+ *	mute      accepts and says nothing
+ *	garbage   answers with bytes of no message, big with more than any message may have
+ *	order     answers with a message that is not its turn
+ *	nofds     welcomes without the page, badpage with a page of another size
+ *	shut      ends the conversation at once
+ *	chatter   welcomes, and says garbage from then on
+ * Prints "ready" once it listens, and on SIGTERM what it did. */
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -29,7 +35,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
-static uint64_t preempted, granted, drained, resumed, finished, seen;
+static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -50,6 +56,11 @@ static uint32_t load(const uint32_t *p)
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
+static uint64_t load64(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
 static void store(uint32_t *p, uint32_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
@@ -61,6 +72,7 @@ struct known {
 	uint32_t drains, launches;
 	uint64_t until_ns; /* of the next word */
 	uint64_t finished, patience;
+	bool taken; /* back: an SM is */
 };
 
 struct tenant {
@@ -122,6 +134,32 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 }
 
+/* Each word waits for what the one before was to bring about: one SM without workers, for as long
+ * as those that wait for room need to come and leave too; all full again. */
+static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct known *k)
+{
+	uint32_t full = t->n_sms * w->workers_per_sm, present = load(&w->host.present);
+
+	if (w->total < 4 * full || load(&w->host.arrived) != w->gen + 1)
+		return;
+	if (!k->taken && present == full) {
+		returned = given;
+		w->host.quota[given % t->n_sms] = 0;
+		store(&w->host.seq, load(&w->host.seq) + 1);
+		w->preemptions++;
+		k->taken = true;
+	} else if (k->taken && present > full - w->workers_per_sm + 1) { /* the relay stays */
+		k->finished = load64(&w->host.finished);
+	} else if (k->taken && load64(&w->host.finished) >= k->finished + 100) {
+		memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
+		store(&w->host.seq, load(&w->host.seq) + 1);
+		store(&w->grow, load(&w->grow) + 1);
+		wake(t);
+		given++;
+		k->taken = false;
+	}
+}
+
 static void look(struct tenant *t, unsigned i, const char *mode)
 {
 	struct wire_slot *w = &t->page->slots[i];
@@ -158,7 +196,9 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		resumed++;
 		k->launches = load(&w->launches);
 	}
-	if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
+	if (!strcmp(mode, "back"))
+		take_and_give_back(t, w, k);
+	else if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
 		word(t, w, k, mode);
 	else if (!strcmp(mode, "suspend") && k->running)
 		word(t, w, k, mode);
@@ -301,6 +341,8 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
+	printf("given back %llu in use again %llu\n", (unsigned long long)given,
+		(unsigned long long)returned);
 	unlink(argv[1]);
 	return 0;
 }

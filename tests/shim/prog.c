@@ -7,6 +7,7 @@
 #include "dev/cu_link.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,24 @@ static void chain(void)
 	DO(cuStreamDestroy(s));
 	DO(cuMemFree(a));
 	DO(cuMemFree(b));
+}
+
+/* One launch, of few blocks at a time; then as many streams as there may be. */
+static void lengthy(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	void *p[] = {&a, &b, &n, &loops};
+	CUstream s[25];
+
+	DO(cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 32 << 10, NULL, p, NULL));
+	DO(cuCtxSynchronize());
+	digest("lengthy", b, n);
+	for (int i = 0; i < 25; i++) {
+		DO(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
+		DO(cuLaunchKernel(mix, 8, 1, 1, THREADS, 1, 1, 0, s[i], p, NULL));
+	}
+	DO(cuCtxSynchronize());
+	digest("streams", b, n);
 }
 
 /* A ring of streams, each waiting for the one before by an event. */
@@ -353,6 +372,27 @@ static void trap(void)
 	printf("%d\n", cuMemFree(a));
 }
 
+/* Guarded launches in every slot of the page, then one that is not, of nearly as many blocks as a
+ * grid may have in one dimension: a grid of one block each, and one more, cannot be launched. It
+ * traps soon. */
+static void reused(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	void *p[] = {&a, &b, &n};
+	CUfunction fn;
+	CUmodule m;
+
+	DO(cuModuleLoadData(&m, PTX_HEAD PTX_TRAP));
+	DO(cuModuleGetFunction(&fn, m, "traps"));
+	for (unsigned i = 0; i < 300; i++) {
+		DO(cuLaunchKernel(early, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
+		DO(cuCtxSynchronize());
+	}
+	digest("reused", b, n);
+	printf("%d\n", cuLaunchKernel(fn, 65535, 32769, 1, THREADS, 1, 1, 0, NULL, NULL, NULL));
+	printf("%d\n", cuCtxSynchronize());
+}
+
 /* Code that is none, or broken, or cut: the driver's own answer. */
 static void images(void)
 {
@@ -475,15 +515,39 @@ static void load(void)
 	DO(cuModuleGetFunction(&count, mod, "count"));
 }
 
-int main(int argc, char **argv)
+static void many_streams(void)
+{
+	many(CU_STREAM_NON_BLOCKING);
+}
+
+static void many_blocking(void)
+{
+	many(CU_STREAM_DEFAULT);
+}
+
+/* False: there is no such scenario. */
+static bool run(const char *what)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} scenarios[] = {{"chain", chain}, {"events", events}, {"defaults", defaults},
+	} scenarios[] = {{"chain", chain}, {"lengthy", lengthy}, {"events", events},
+		{"defaults", defaults}, {"many", many_streams}, {"many-blocking", many_blocking},
 		{"capture", capture}, {"locks", locks}, {"ranks", ranks}, {"guard", guard},
 		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
-		{"images", images}, {"held", held}, {"own", own}};
+		{"reused", reused}, {"images", images}, {"held", held}, {"own", own}};
+
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (!strcmp(what, scenarios[i].name)) {
+			scenarios[i].run();
+			return true;
+		}
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
 	const char *what = argc > 1 ? argv[1] : "";
 	struct timespec t0, t1;
 
@@ -504,14 +568,8 @@ int main(int argc, char **argv)
 	}
 	load();
 	clock_gettime(CLOCK_MONOTONIC, &t0);
-	if (!strcmp(what, "many"))
-		many(CU_STREAM_NON_BLOCKING);
-	if (!strcmp(what, "many-blocking"))
-		many(CU_STREAM_DEFAULT);
-	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
-		if (!strcmp(what, scenarios[i].name) || !strcmp(what, "all"))
-			scenarios[i].run();
-	}
+	if (!run(what))
+		return 2;
 	clock_gettime(CLOCK_MONOTONIC, &t1);
 	if (getenv("PROG_TIME"))
 		fprintf(stderr, "%s %.1f ms\n", what,

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# back.sh MIN: one launch loses one SM after another and is given each back; all are in use again
+# each time, at least MIN times before it ends, and its results are right. SMs that stay idle once
+# would end this: the next one is taken only when all are full.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+min=$1
+start back
+same lengthy 1 100 30 # its form is in the cache from here on
+same lengthy 1 10000 300
+kill "$daemon"
+wait "$daemon" || true
+daemon=
+cat "$dir/daemon"
+again=$(sed -n 's/.*in use again \([0-9]*\).*/\1/p' "$dir/daemon")
+! grep -q 'native [1-9]' "$dir/daemon" || fail "channels are still taken"
+[ "$again" -ge "$min" ] || fail "all SMs were in use again only $again times"
