@@ -4,12 +4,12 @@
 #
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
-# TABLE: overhead, pairs, spatial, handover, calls, kills (all, some twenty minutes). calls needs
-# BUILD, a build folder.
+# TABLE: demo, overhead, pairs, spatial, handover, calls, kills (all, some twenty minutes). calls
+# needs BUILD, a build folder.
 set -eu
 dist=$1
 shift
-[ $# -gt 0 ] || set -- overhead pairs spatial handover calls kills
+[ $# -gt 0 ] || set -- demo overhead pairs spatial handover calls kills
 here=$(dirname "$0")
 bench() {
 	"$dist/bin/heddle" bench preempt --device cuda --check last "$@" 2>/dev/null
@@ -17,6 +17,7 @@ bench() {
 for table; do
 	echo "== $table"
 	case $table in
+	demo) "$dist/bin/heddle" demo --device cuda --svg "${SVG:-heddle-demo.svg}" ;;
 	overhead) bench --part overhead --rounds 24 ;;
 	pairs) bench --part pairs --rounds 10 ;;
 	spatial) bench --part spatial --rounds 6 ;;
