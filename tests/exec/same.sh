@@ -73,6 +73,7 @@ check_line() {
 		verdict=ok
 		printed "$work/$id.plain.out" >"$work/$id.plain.text"
 		printed "$work/$id.form.out" | cmp -s - "$work/$id.plain.text" || verdict=FAIL
+		[ "$kernel" != print_some ] || [ -s "$work/$id.plain.text" ] || verdict=FAIL
 		if ! grep -qx "$kernel" "$here/unordered.txt"; then
 			for f in "$work/$id.plain".[0-9]*; do
 				cmp -s "$f" "$work/$id.form.${f##*.}" || verdict=FAIL

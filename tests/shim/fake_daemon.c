@@ -7,6 +7,7 @@
  *	storm     preempts and grants at random, a few thousand times a second
  *	partial   likewise, a random set of SMs and quotas
  *	hold      the tenant is held and released every few ms
+ *	turn      the tenant is held until one of its unmanaged launches waits for its turn
  *	suspend   preempts everything, never grants; says "suspended" once a launch has left
  *	back      takes one SM after another from a large launch and gives it back, waiting each
  *		  time until all are full of workers again
@@ -35,7 +36,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
-static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned;
+static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -202,7 +203,8 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		word(t, w, k, mode);
 	else if (!strcmp(mode, "suspend") && k->running)
 		word(t, w, k, mode);
-	else if (!strcmp(mode, "hold") && !load(&t->page->hold) && !k->running)
+	else if ((!strcmp(mode, "hold") || !strcmp(mode, "turn")) && !load(&t->page->hold) &&
+		 !k->running)
 		word(t, w, k, mode);
 }
 
@@ -259,6 +261,12 @@ static void serve(struct tenant *t, const char *mode)
 			store(&t->page->hold, !load(&t->page->hold));
 			wake(t);
 		}
+		if (!strcmp(mode, "turn") && load(&t->page->hold) &&
+			load(&t->page->opaque_waiting)) {
+			waited++;
+			store(&t->page->hold, 0);
+			wake(t);
+		}
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
 			look(t, i, mode);
 	}
@@ -298,6 +306,7 @@ static void greet(int conn, const char *mode)
 	w.weight = h->weight;
 	if (getenv("FAKE_MIN_NS"))
 		w.min_managed_ns = (uint32_t)atoi(getenv("FAKE_MIN_NS"));
+	store(&t.page->hold, !strcmp(mode, "turn"));
 	if (!strcmp(mode, "version"))
 		w.head.protocol++;
 	if (wire_send(conn, &w, (int[]){fd, t.kick, t.wake}, 3) >= 0)
@@ -341,8 +350,8 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
-	printf("given back %llu in use again %llu\n", (unsigned long long)given,
-		(unsigned long long)returned);
+	printf("given back %llu in use again %llu waited %llu\n", (unsigned long long)given,
+		(unsigned long long)returned, (unsigned long long)waited);
 	unlink(argv[1]);
 	return 0;
 }

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# plain.sh SCENARIO N: N of its launches are not managed, since no pass takes their kernels or they
+# are cooperative: they are counted, and wait while their program is held. All others are managed.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+scenario=$1 n=$2 mode=turn
+[ "$n" -gt 0 ] || mode=watch
+start watch
+same "$scenario" 4 24 30 # its forms are in the cache from here on
+stop
+start $mode
+same "$scenario" 4 24 30
+kill "$daemon"
+wait "$daemon" || true
+daemon=
+cat "$dir/daemon"
+grep -q "^native 0 opaque [0-9]* of $n\$" "$dir/daemon" || fail "$n launches were to be unmanaged"
+grep -q 'waited 1$' "$dir/daemon" || [ $mode = watch ] || fail "the unmanaged launches did not wait"
