@@ -138,7 +138,8 @@ static void fill_slot(struct managed *m, const struct launch *l, const struct ke
 	w->tier = m->form->info.tier;
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
-	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_RELEASE);
+	/* Ahead of looking at the watch, as the daemon sets that ahead of looking here. */
+	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
 }
 
 static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool held)
@@ -262,7 +263,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	/* One that begins held kicks in any case: it may have been released meanwhile, and nobody
 	 * would look. So does one that goes before others of its program. */
 	if (began_held || goes_first(p.rank) ||
-		__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+		__atomic_load_n(&shim.page->watch, __ATOMIC_SEQ_CST))
 		shim_kick();
 	return true;
 }

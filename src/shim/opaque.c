@@ -117,10 +117,10 @@ void opaque_begin(struct stream *s, bool *ret_counted)
 	stream_use(s);
 	if (__builtin_expect(must_wait(), 0))
 		wait_turn();
-	__atomic_fetch_add(&p->opaque_submitted, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
 	*ret_counted = true;
 	/* Told ahead of the launch: the hand-over goes on while the driver is at work. */
-	if (__atomic_load_n(&p->watch, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&p->watch, __ATOMIC_SEQ_CST))
 		shim_kick();
 }
 

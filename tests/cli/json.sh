@@ -88,7 +88,7 @@ END
 	n=0
 	until "$heddle" status >/dev/null 2>&1; do
 		n=$((n + 1))
-		[ "$n" -lt 500 ] || fail "no heddled"
+		[ "$n" -lt 3000 ] || fail "no heddled"
 		sleep 0.02
 	done
 	check 0 status
@@ -100,7 +100,7 @@ END
 	n=0
 	until check 0 ps >"$dir/said" && grep -q '"blocks"' "$dir/json"; do
 		n=$((n + 1))
-		[ "$n" -lt 500 ] || fail "heddle ps never shows a launch"
+		[ "$n" -lt 3000 ] || fail "heddle ps never shows a launch"
 		sleep 0.02
 	done
 	tail -n 1 "$dir/said"
