@@ -44,7 +44,6 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	if (!s->zero) {
 		store_quotas(d, s, w);
 		s->zero = true;
-		s->preempt_seq = s->seq;
 		if (s->arrived && !s->draining && !absent) {
 			s->draining = true;
 			s->tenant->device->draining++;

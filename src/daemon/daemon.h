@@ -40,7 +40,7 @@ struct hd_slot {
 	struct hd_tenant *tenant;
 	uint64_t id, total, kernel, submit_ns, store_ns;
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
-	uint32_t gen, seq, drains, preempt_seq, grow, preemptions, tier;
+	uint32_t gen, seq, drains, grow, preemptions, tier;
 	uint32_t threads, shared_bytes;
 	bool arrived, zero; /* zero: its quotas are all 0 now */
 	bool draining;

@@ -121,12 +121,15 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	}
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
 	if (drains != s->drains) {
+		uint32_t rounds = load(&w->launches);
+
 		s->drains = drains;
-		s->empty = true;
-		s->rounds = load(&w->launches);
-		/* One that was told before, and has been answered since, says nothing. */
-		if ((int32_t)(load(&w->host.drained_seq) - s->preempt_seq) >= 0)
+		/* A round that waits for a later word has not left with the others. */
+		if ((int32_t)(load(&w->host.drained_seq) - load(&w->round_seq)) >= 0) {
+			s->empty = true;
+			s->rounds = rounds;
 			saw_drained(d, s, now);
+		}
 		if (!s->zero)
 			d->io.wake(d->io.user, s->tenant, false);
 	}
@@ -151,7 +154,6 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.submit_ns = load64(&w->submit_ns),
 		.gen = load(&w->gen),
 		.seq = load(&w->host.seq),
-		.preempt_seq = load(&w->host.seq),
 		.tier = load(&w->tier),
 		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};

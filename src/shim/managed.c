@@ -134,6 +134,7 @@ static void fill_slot(struct managed *m, const struct launch *l, const struct ke
 	w->regs = m->form->regs;
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
+	w->round_seq = held;
 	w->priority = p->rank;
 	w->tier = m->form->info.tier;
 	strncpy(w->name, k->name, sizeof(w->name) - 1);

@@ -11,9 +11,10 @@
 
 #include <errno.h>
 
-#define ALONE_NS 1000000
-#define ROUNDS   3  /* streams that are always there; stream.c keeps channels for them */
-#define MORE     12 /* and at most so many more */
+#define ALONE_NS 1000000  /* a relay that is alone for so long has lost its workers, */
+#define BEGUN_NS 32000000 /* or waits for such as cannot have left */
+#define ROUNDS   3        /* streams that are always there; stream.c keeps channels for them */
+#define MORE     12       /* and at most so many more */
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
@@ -51,6 +52,45 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers.lock, NULL);
 }
 
+/* The last round waits for a later word than those had been told who left: it comes after them. Not
+ * asked any more once there is a newer word. */
+static bool is_answered(const struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+	uint32_t left_at = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
+
+	return m->rounds && !m->guard && (int32_t)(left_at - m->args.seq) < 0 &&
+	       __atomic_load_n(&h->seq, __ATOMIC_ACQUIRE) == m->args.seq;
+}
+
+/* The last round was launched for the word that holds, and no SM is to be left: whoever came of it
+ * is still there. */
+static bool cannot_have_left(const struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+
+	if (!m->rounds || __atomic_load_n(&h->seq, __ATOMIC_ACQUIRE) != m->args.seq)
+		return false;
+	for (unsigned i = 0; i < shim.n_sms; i++) {
+		if (!__atomic_load_n(&h->quota[i], __ATOMIC_RELAXED))
+			return false;
+	}
+	return true;
+}
+
+/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems while the
+ * last round has not begun: patience doubles. */
+static bool is_lone(const struct managed *m, uint64_t since)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+
+	return __atomic_load_n(&h->seq, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&h->present, __ATOMIC_ACQUIRE) == 1 &&
+	       __atomic_load_n(&h->ticket, __ATOMIC_RELAXED) < m->total &&
+	       since > (cannot_have_left(m) ? (uint64_t)BEGUN_NS : ALONE_NS)
+			       << MIN(m->lone_rounds, 10u);
+}
+
 /* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
@@ -64,6 +104,8 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 	 * of it. */
 	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
 		return UINT64_MAX;
+	if (*ret_drains != m->drains && is_answered(m))
+		m->drains = *ret_drains;
 	if (*ret_drains != m->drains) {
 		/* Blocks that come one after another each find themselves the last and report it,
 		 * and so do those that come too late: rounds that changed nothing get rarer. */
@@ -75,12 +117,7 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 		return UINT64_MAX;
 	if (*ret_grow != m->grow)
 		return 0;
-	/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems
-	 * while the last round has not begun: patience doubles. */
-	lone = __atomic_load_n(&w->host.seq, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) == 1 &&
-	       __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED) < m->total &&
-	       since > (uint64_t)ALONE_NS << MIN(m->lone_rounds, 10u);
+	lone = is_lone(m, since);
 	if (lone && m->lone) {
 		m->lone = false;
 		m->lone_rounds++;
@@ -201,6 +238,7 @@ static bool resume(struct managed *m, bool may_borrow)
 	judge_rounds(m);
 	m->rounds++;
 	m->resumed_ns = shim_now_ns();
+	__atomic_store_n(&w->round_seq, m->args.seq, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->launches, 1 + m->rounds, __ATOMIC_RELEASE);
 	return true;
 }

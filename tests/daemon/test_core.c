@@ -274,6 +274,101 @@ static void withdrawn(void **state)
 	hd_destroy(d);
 }
 
+/* A launch that began held, and was granted before anybody saw it arrive. It met its first word,
+ * and all of it left. */
+static struct wire_slot *granted_late(struct hd *d, struct fake *low, struct fake *high)
+{
+	struct wire_slot *h = submit(d, high, 0, 400), *l;
+
+	hd_run(d);
+	arrive(h);
+	hd_run(d);
+	l = submit(d, low, 3, 80);
+	l->round_seq = l->host.seq;
+	l->launches = 1;
+	hd_run(d);
+	finish(h);
+	now += MS;
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	h->state = WIRE_SLOT_CLOSED;
+	hd_kicked(d, high->t);
+	arrive(l);
+	hd_run(d);
+	return l;
+}
+
+static void answer(struct wire_slot *w)
+{
+	w->round_seq = w->host.seq;
+	w->launches++;
+}
+
+static void report_late(struct wire_slot *w)
+{
+	w->host.drained_seq = 1;
+	w->host.drains++;
+}
+
+/* The other one comes and goes; while it is there the launch is not granted. */
+static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, bool reported)
+{
+	struct wire_slot *h;
+
+	now += MS;
+	h = submit(d, high, 0, 400);
+	hd_run(d);
+	assert_int_equal(l->granted, 0);
+	if (!reported)
+		report_late(l);
+	arrive(h);
+	hd_run(d);
+	finish(h);
+	for (int i = 0; i < 3; i++) {
+		now += MS;
+		hd_run(d);
+	}
+}
+
+/* Workers that were launched for the grant are waited for, whenever the report comes. */
+static void drained_late(void **state)
+{
+	for (int reported = 0; reported < 2; reported++) {
+		struct hd *d = make(NULL);
+		struct fake low = join(d, 0, false), high = join(d, 2, false);
+		struct wire_slot *l = granted_late(d, &low, &high);
+
+		answer(l);
+		if (reported) {
+			report_late(l);
+			hd_run(d);
+		}
+		preempt_late(d, &high, l, reported);
+		assert_int_equal(l->granted, 0);
+		drain(l);
+		hd_run(d);
+		hd_run(d);
+		assert_int_equal(l->granted, 1);
+		leave(d, &low);
+		leave(d, &high);
+		hd_destroy(d);
+	}
+}
+
+/* If there are none, the report says that nobody is there, though the word is an old one. */
+static void drained_late_unanswered(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *l = granted_late(d, &low, &high);
+
+	preempt_late(d, &high, l, false);
+	assert_int_equal(l->granted, 1);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
 /* Released before its stream came to it: some of its workers may have met zeros, others not. */
 static void released_before_arrival(void **state)
 {
@@ -555,6 +650,8 @@ int main(void)
 		cmocka_unit_test(preempts_and_resumes),
 		cmocka_unit_test(held_at_start),
 		cmocka_unit_test(withdrawn),
+		cmocka_unit_test(drained_late),
+		cmocka_unit_test(drained_late_unanswered),
 		cmocka_unit_test(released_before_arrival),
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),

@@ -8,6 +8,8 @@
  *	partial   likewise, a random set of SMs and quotas
  *	hold      the tenant is held and released every few ms
  *	turn      the tenant is held until one of its unmanaged launches waits for its turn
+ *	early     the tenant is held; each launch is granted as soon as it has arrived, with one
+ *		  more round, before the workers that it began with can all have left
  *	suspend   preempts everything, never grants; says "suspended" once a launch has left
  *	back      takes one SM after another from a large launch and gives it back, waiting each
  *		  time until all are full of workers again
@@ -36,7 +38,8 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
-static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited;
+static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
+	early;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -135,6 +138,20 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 	}
 }
 
+static void grant_early(struct tenant *t, struct wire_slot *w, struct known *k)
+{
+	if (k->running || load(&w->host.arrived) != w->gen + 1)
+		return;
+	early += load(&w->host.drains) == 0;
+	store(&w->grow, load(&w->grow) + 1);
+	memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
+	store(&w->host.seq, load(&w->host.seq) + 1);
+	store(&w->granted, 1);
+	granted++;
+	k->running = true;
+	wake(t);
+}
+
 /* Each word waits for what the one before was to bring about: one SM without workers, for as long
  * as those that wait for room need to come and leave too; all full again. */
 static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct known *k)
@@ -170,6 +187,8 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 	if (state == WIRE_SLOT_CLOSED) {
 		store(&w->granted, 0);
 		store(&w->state, WIRE_SLOT_FREE);
+		if (k->known && k->id == w->id)
+			resumed += load(&w->launches) - k->launches;
 		finished += k->known || load(&w->host.done) == w->gen + 1;
 		memset(k, 0, sizeof(*k));
 		return;
@@ -194,10 +213,12 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 			wake(t);
 	}
 	if (load(&w->launches) != k->launches) {
-		resumed++;
+		resumed += load(&w->launches) - k->launches;
 		k->launches = load(&w->launches);
 	}
-	if (!strcmp(mode, "back"))
+	if (!strcmp(mode, "early"))
+		grant_early(t, w, k);
+	else if (!strcmp(mode, "back"))
 		take_and_give_back(t, w, k);
 	else if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
 		word(t, w, k, mode);
@@ -306,7 +327,7 @@ static void greet(int conn, const char *mode)
 	w.weight = h->weight;
 	if (getenv("FAKE_MIN_NS"))
 		w.min_managed_ns = (uint32_t)atoi(getenv("FAKE_MIN_NS"));
-	store(&t.page->hold, !strcmp(mode, "turn"));
+	store(&t.page->hold, !strcmp(mode, "turn") || !strcmp(mode, "early"));
 	if (!strcmp(mode, "version"))
 		w.head.protocol++;
 	if (wire_send(conn, &w, (int[]){fd, t.kick, t.wake}, 3) >= 0)
@@ -350,8 +371,9 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
-	printf("given back %llu in use again %llu waited %llu\n", (unsigned long long)given,
-		(unsigned long long)returned, (unsigned long long)waited);
+	printf("given back %llu in use again %llu waited %llu early %llu\n",
+		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
+		(unsigned long long)early);
 	unlink(argv[1]);
 	return 0;
 }

@@ -19,4 +19,4 @@ wait "$daemon" || true
 daemon=
 cat "$dir/daemon"
 grep -q "^native 0 opaque [0-9]* of $n\$" "$dir/daemon" || fail "$n launches were to be unmanaged"
-grep -q 'waited 1$' "$dir/daemon" || [ $mode = watch ] || fail "the unmanaged launches did not wait"
+grep -q 'waited 1 ' "$dir/daemon" || [ $mode = watch ] || fail "the unmanaged launches did not wait"

@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Launches that begin held, and are granted while their workers leave: each gets the one round of
+# workers that the grant asks for, and not one more for each report of those who leave.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+start grant
+same chain 20 300 100 # its forms are in the cache from here on
+stop
+start early
+same chain 20 300 100
+kill "$daemon"
+wait "$daemon" || true
+daemon=
+cat "$dir/daemon"
+number() {
+	sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" "$dir/daemon" | tail -n 1
+}
+[ "$(number granted)" -ge 40 ] || fail "the launches were not granted one by one"
+[ "$(number early)" -gt 0 ] || { echo "skipped: all had left by then"; exit 77; }
+# A round that has not begun after a long time, on a machine that is busy, gets a second one.
+[ "$(number resumed)" -le $(($(number granted) * 3 / 2)) ] || fail "more rounds than grants"
