@@ -43,13 +43,24 @@ run_form() {
 		esac
 		set -- "$@" "$word"
 	done
-	timeout 120 "$heddle" exec --json --device "$device" "$root/$file" "$kernel" "$@" \
+	timeout 600 "$heddle" exec --json --device "$device" "$root/$file" "$kernel" "$@" \
 		>"$out.out" 2>"$out.err"
 }
 
 # printed FILE: what the kernel printed, in an order of its own; the report stands behind it.
 printed() {
 	sed '/^{$/,$d' "$1" | sort
+}
+
+# seldom OPTIONS WORDS: the options, with fewer yields where a grid of thousands of blocks would be
+# launched again thousands of times.
+seldom() {
+	grid=$(echo "$2" | sed -n 's/.*--grid \([0-9,]*\).*/\1/p' | tr , '*')
+	every=$(echo "$1" | sed -n 's/.*--yield-every \([0-9]*\).*/\1/p')
+	if [ -n "$every" ]; then
+		every=$((every * (1 + ${grid:-1} / 1000)))
+	fi
+	echo "$1" | sed "s/--yield-every [0-9]*/--yield-every $every/"
 }
 
 # number KEY FILE: of a form's report.
@@ -65,6 +76,7 @@ check_line() {
 		return 0
 	fi
 	echo "$variants" | while IFS= read -r options; do
+		options=$(seldom "$options" "$words")
 		name="$file $kernel $options [$words]"
 		if ! run_form "$work/$id.form" "$file" "$kernel" "$words" "--as preempt $options"; then
 			echo "FAIL $name: $(head -n 2 "$work/$id.form.err" | tr '\n' ' ')"
