@@ -244,6 +244,7 @@ static struct form *load(const struct kernel *k, struct made *m)
 	struct form *f = calloc(1, sizeof(*f));
 	struct shim_inside in;
 	bool ok = false;
+	uint32_t most;
 
 	if (!f)
 		return NULL;
@@ -256,6 +257,12 @@ static struct form *load(const struct kernel *k, struct made *m)
 		f->static_shared = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
 		f->local = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 		f->max_threads = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+		/* What the form adds does not keep it from a launch that the kernel may have. */
+		most = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+		if (most)
+			cu.cuFuncSetAttribute(f->fn,
+				CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				(int)(most + m->info.added_static_shared_bytes));
 	}
 	shim_leave(&in);
 	fence_end();

@@ -88,14 +88,15 @@ static void chain(void)
 	DO(cuMemFree(b));
 }
 
-/* One launch, of few blocks at a time; then as many streams as there may be. */
+/* One launch, with all the shared memory that needs no asking, so of few blocks at a time; then as
+ * many streams as there may be. */
 static void lengthy(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
 	void *p[] = {&a, &b, &n, &loops};
 	CUstream s[25];
 
-	DO(cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 32 << 10, NULL, p, NULL));
+	DO(cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 48 << 10, NULL, p, NULL));
 	DO(cuCtxSynchronize());
 	digest("lengthy", b, n);
 	for (int i = 0; i < 25; i++) {
