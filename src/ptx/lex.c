@@ -107,14 +107,35 @@ void ptx_skip_slow(struct ptx_parser *p)
 	}
 }
 
+struct ptx_name *ptx_scan_name(struct ptx_parser *p, const char *s, const char **ret_end)
+{
+	struct ptx_name *n;
+	const char *at = s;
+	uint64_t hash = 0, w, ends;
+	size_t len;
+
+	for (; !(ends = ptx_eight_ends(w = ptx_eight(at))); at += 8)
+		hash = ptx_hash_eight(hash, w);
+	len = (size_t)(at - s) + PTX_FIRST(ends);
+	n = ptx_name_hashed(p->m, s, len, ptx_hash_end(hash, w, PTX_BELOW(ends), len));
+	if (!n)
+		ptx_give_up(p, 0);
+	*ret_end = s + len;
+	return n;
+}
+
 void ptx_step(struct ptx_parser *p)
 {
 	if (*p->s == '"') {
+		const char *from = p->s;
+
 		for (p->s++; p->s < p->end && *p->s != '"' && *p->s != '\n'; p->s++)
 			if (*p->s == '\\' && p->s[1] != '\n' && p->s + 1 < p->end)
 				p->s++;
 		if (*p->s == '"')
 			p->s++;
+		else
+			ptx_error(p, from, 1, "this string has no end");
 		return;
 	}
 	if (ch_is(*p->s, CH_GAP)) {
@@ -128,6 +149,34 @@ void ptx_step(struct ptx_parser *p)
 		p->s++;
 }
 
+static bool is_gap(char c)
+{
+	return c == ' ' || c == '\t' || ch_is(c, CH_GAP);
+}
+
+/* Copies up to a string, a comment, a zero byte, or white space that is not one character between
+ * others; returns the end of what was copied. */
+static const char *clean_run(const char *s, const char *to, char *out, size_t *ret_n)
+{
+	size_t n = *ret_n;
+
+	for (; s < to; s++) {
+		if (ch_is(*s, CH_PLAIN)) {
+			out[n++] = *s;
+		} else if (*s == ' ' || *s == '\t' || *s == '\n') {
+			if (n == 0 || s + 1 >= to || is_gap(s[1]))
+				break;
+			out[n++] = *s == '\n' ? '\n' : ' ';
+		} else if (*s == 0 || *s == '"' || ch_is(*s, CH_GAP)) {
+			break;
+		} else {
+			out[n++] = *s;
+		}
+	}
+	*ret_n = n;
+	return s;
+}
+
 /* Copies text with each comment and each run of white space made one blank, or one line break where
  * it held one. */
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
@@ -139,9 +188,12 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 	if (!out)
 		ptx_give_up(p, 0);
 	while (q.s < to) {
-		const char *at = q.s;
+		const char *at = clean_run(q.s, to, out, &n);
 		uint32_t line = q.line;
 
+		q.s = at;
+		if (at >= to)
+			break;
 		if (*at == 0) {
 			/* It would end the copy, and what follows would be lost unsaid. */
 			if (p->diags)
@@ -149,12 +201,7 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 					"a zero byte stands in this text");
 			break;
 		}
-		if (ch_is(*at, CH_PLAIN)) {
-			out[n++] = *q.s++;
-			continue;
-		}
-
-		if (*at == ' ' || *at == '\t' || ch_is(*at, CH_GAP)) {
+		if (is_gap(*at)) {
 			ptx_skip_slow(&q);
 			if (q.s > to)
 				break;

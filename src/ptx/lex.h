@@ -31,9 +31,32 @@ void ptx_skip_slow(struct ptx_parser *p);
 /* White space and comments; counts lines. */
 static inline void ptx_skip(struct ptx_parser *p)
 {
-	while (*p->s == ' ' || *p->s == '\t')
-		p->s++;
-	if (ch_is(*p->s, CH_GAP))
+	const char *s = p->s;
+
+	while (*s == ' ' || *s == '\t')
+		s++;
+	p->s = s;
+	if (ch_is(*s, CH_GAP))
+		ptx_skip_slow(p);
+}
+
+/* The same where line breaks are what one expects. */
+static inline void ptx_skip_lines(struct ptx_parser *p)
+{
+	const char *s = p->s;
+
+	for (;;) {
+		if (*s == '\n') {
+			p->line++;
+			p->line_start = ++s;
+		} else if (*s == '\t' || *s == ' ') {
+			s++;
+		} else {
+			break;
+		}
+	}
+	p->s = s;
+	if (ch_is(*s, CH_GAP))
 		ptx_skip_slow(p);
 }
 
@@ -59,43 +82,56 @@ static inline bool ptx_accept(struct ptx_parser *p, char c)
 /* Whether a word (directive without its dot, keyword) stands at s. */
 static inline bool ptx_word_is(const char *s, const char *word)
 {
-	size_t n;
-
-	/* Nearly every comparison ends with the second character. */
-	if (s[0] != word[0] || s[1] != word[1])
-		return false;
-	n = strlen(word);
-	return !strncmp(s, word, n) && !ch_is(s[n], CH_ID);
+	for (; *word; s++, word++)
+		if (*s != *word)
+			return false;
+	return !ch_is(*s, CH_ID);
 }
 
-/* The register "%r12" at p->s when it is one of a family, as nearly all are; p->s then stands
- * behind it. False does not say that there is none: ptx_find_reg knows. */
-static inline bool ptx_family_reg(struct ptx_parser *p, uint32_t *ret_reg)
+/* The register at s when it is one of a family, "%r12", or a single one with a short name that
+ * holds no digits, "%SP", as nearly all are; returns its end. NULL does not say that there is none:
+ * ptx_find_reg knows. */
+static inline const char *ptx_family_reg(
+	const struct ptx_scope *sc, const char *s, uint32_t *ret_reg)
 {
-	const struct ptx_scope *sc = p->names;
 	const struct ptx_prefix_slot *slot;
-	const struct ptx_sym *family;
-	const char *s = p->s, *digits;
-	uint32_t key, number = 0;
+	const struct ptx_sym *sym;
+	uint64_t w = ptx_eight(s), other;
+	uint32_t number;
+	unsigned digits;
 
-	/* A prefix of two or three characters. */
-	memcpy(&key, s, 4);
-	digits = s + (ch_is(s[2], CH_DIGIT) ? 2 : 3);
-	key &= digits == s + 2 ? 0xffff : 0xffffff;
-	slot = &sc->prefixes[ptx_prefix_slot(key)];
-	if (slot->key != key)
-		return false;
-	for (s = digits; (unsigned char)(*s - '0') < 10; s++)
-		number = number * 10 + (uint32_t)(*s - '0');
-	if (s == digits || s - digits > 9 || (*digits == '0' && s - digits > 1) || ch_is(*s, CH_ID))
-		return false;
-	family = slot->name->family;
-	if (!family || number >= family->count || slot->name->has_singles || sc->digit_families)
-		return false;
-	p->s = s;
-	*ret_reg = family->first_reg + number;
-	return true;
+	/* All that may stand in a prefix behind the '%', '$' aside, has 0x40 set; digits do not. */
+	other = (~w & 0x4040404040404000u) | (uint64_t)1 << 62;
+	s += PTX_FIRST(other);
+	w &= ((uint64_t)1 << 8 * PTX_FIRST(other)) - 1;
+	slot = &sc->prefixes[ptx_prefix_slot(w)];
+	if (slot->key != w)
+		return NULL;
+	w = ptx_eight(s);
+	other = ptx_eight_nondigits(w);
+	if (!other)
+		return NULL;
+	digits = PTX_FIRST(other);
+	if (ch_is(s[digits], CH_ID))
+		return NULL;
+	if (!digits) {
+		sym = slot->name->local;
+		if (!sym || sym->kind != PTX_SYM_REG || sym->count)
+			return NULL;
+		*ret_reg = sym->first_reg;
+		return s;
+	}
+	number = ptx_eight_value(w, digits);
+	sym = slot->name->family;
+	if (!sym || number >= sym->count || (*s == '0' && digits > 1) || slot->name->has_singles ||
+		sc->digit_families)
+		return NULL;
+	*ret_reg = sym->first_reg + number;
+	return s + digits;
 }
+
+/* The name at s, which begins like an identifier or a number and not with '%', and its end. */
+struct ptx_name *ptx_scan_name(struct ptx_parser *p, const char *s, const char **ret_end);
 /* Past one string, gap or character of text that is not looked into; counts lines. */
 void ptx_step(struct ptx_parser *p);
 

@@ -127,9 +127,17 @@ static size_t stem_len(const char *part)
 
 static bool stem_is(const char *part, const char *word)
 {
-	size_t n = strlen(word);
+	size_t n;
 
+	if (part[0] != word[0])
+		return false;
+	n = strlen(word);
 	return !strncmp(part, word, n) && (part[n] == 0 || part[n] == ':');
+}
+
+static bool part_is(const char *part, const char *word)
+{
+	return part[0] == word[0] && !strcmp(part, word);
 }
 
 /* How many leading parts of a mnemonic an operation's name covers; 0: another operation. */
@@ -153,17 +161,30 @@ static unsigned match_op(const char *name, const char *first, const struct ptx_m
 	}
 }
 
-static enum ptx_op find_op(const char *first, const struct ptx_mnem *mn)
+static unsigned op_bucket(const char *name)
+{
+	return (unsigned)(name[0] * 5 + name[1]) % PTX_OP_BUCKETS;
+}
+
+void ptx_ops_init(struct ptx_scope *sc)
+{
+	_Static_assert(PTX_OP_COUNT <= UINT8_MAX, "operations are numbered in bytes");
+	for (unsigned i = PTX_OP_COUNT - 1; i > 0; i--) {
+		unsigned b = op_bucket(ptx_ops[i].name);
+
+		sc->op_next[i] = sc->op_first[b];
+		sc->op_first[b] = (uint8_t)i;
+	}
+}
+
+static enum ptx_op find_op(const struct ptx_scope *sc, const char *first, const struct ptx_mnem *mn)
 {
 	unsigned best = 0;
 	enum ptx_op op = PTX_OP_RAW;
 
-	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
-		unsigned n;
+	for (unsigned i = *first ? sc->op_first[op_bucket(first)] : 0; i; i = sc->op_next[i]) {
+		unsigned n = match_op(ptx_ops[i].name, first, mn);
 
-		if (ptx_ops[i].name[0] != first[0])
-			continue;
-		n = match_op(ptx_ops[i].name, first, mn);
 		if (n > best) {
 			best = n;
 			op = (enum ptx_op)i;
@@ -192,7 +213,7 @@ static uint8_t cmp_from_part(const char *part)
 		"hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 
 	for (unsigned i = 1; i < ARRAY_LEN(names); i++)
-		if (!strcmp(part, names[i]))
+		if (part_is(part, names[i]))
 			return (uint8_t)i;
 	return PTX_CMP_NONE;
 }
@@ -203,9 +224,19 @@ static bool op_compares(unsigned op)
 	       op == PTX_OP_vset4;
 }
 
+/* Parts are names of the module's (split), which remember which type they are. */
+static uint8_t type_from_part(const char *part)
+{
+	struct ptx_name *n = CONTAINER_OF(part, struct ptx_name, text);
+
+	if (!n->type)
+		n->type = (uint8_t)(1 + ptx_type_from_name(part, n->len));
+	return n->type - 1;
+}
+
 static void note_part(struct ptx_mnem *mn, const char *part)
 {
-	uint8_t type = ptx_type_from_name(part, strlen(part));
+	uint8_t type = type_from_part(part);
 	uint8_t space = space_from_part(part);
 
 	if (type != PTX_NOTYPE && mn->n_types < ARRAY_LEN(mn->type))
@@ -228,14 +259,14 @@ static uint32_t part_flags(unsigned op, const char *part)
 
 	if (stem_is(part, "sync") && !block_barrier && op != PTX_OP_fence)
 		return CONV | WSYNC;
-	if (!strcmp(part, "aligned"))
+	if (part_is(part, "aligned"))
 		return CONV;
-	if (!strcmp(part, "cc"))
+	if (part_is(part, "cc"))
 		return PTX_F_WRITES_CC;
 	if (stem_is(part, "multicast"))
 		return GRID;
 	for (size_t i = 0; memory && i < ARRAY_LEN(ordered); i++)
-		if (!strcmp(part, ordered[i]))
+		if (part_is(part, ordered[i]))
 			return VOLAT | SIDE;
 	return 0;
 }
@@ -325,7 +356,7 @@ static const struct ptx_mnem *make_mnem(
 	mn->vec = 1;
 	if (split(m, mn, s, &first) < 0)
 		return NULL;
-	mn->op = find_op(first, mn);
+	mn->op = find_op(m->globals, first, mn);
 	refine(mn);
 	return mn;
 }

@@ -18,6 +18,7 @@ int ptx_names_init(struct ptx_module *m)
 	if (!sc)
 		return -ENOMEM;
 	m->globals = sc;
+	ptx_ops_init(sc);
 	sc->cap = 1024;
 	sc->slots = calloc(sc->cap, sizeof(*sc->slots));
 	return sc->slots ? 0 : -ENOMEM;
@@ -59,10 +60,9 @@ static int names_grow(struct ptx_scope *sc)
 	return 0;
 }
 
-struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
+struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len, uint32_t hash)
 {
 	struct ptx_scope *sc = m->globals;
-	uint32_t hash = ptx_hash(s, len);
 	struct ptx_name *n;
 	size_t at;
 
@@ -215,10 +215,13 @@ int ptx_declare_regs(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *s
 
 	if (n > UINT32_MAX - 1 - f->regs.len)
 		return -E2BIG;
+	while (f->regs.cap < f->regs.len + n)
+		if (!vec_grow((void **)&f->regs.at, &f->regs.cap, f->regs.cap,
+			    sizeof(struct ptx_reg)))
+			return -ENOMEM;
 	sym->first_reg = (uint32_t)f->regs.len;
 	for (size_t i = 0; i < n; i++)
-		if (!VEC_PUSH(&f->regs, (struct ptx_reg){sym, (uint32_t)i}))
-			return -ENOMEM;
+		f->regs.at[f->regs.len++] = (struct ptx_reg){sym, (uint32_t)i};
 	return 0;
 }
 
@@ -229,6 +232,25 @@ static size_t stem_len(const char *s, size_t len)
 	return len;
 }
 
+static struct ptx_name *prefix_name(struct ptx_module *m, const char *s, size_t len)
+{
+	struct ptx_scope *sc = m->globals;
+	struct ptx_prefix_slot *slot;
+	uint64_t key = 0;
+
+	if (len > PTX_PREFIX_MAX)
+		return ptx_name_get(m, s, len);
+	memcpy(&key, s, len);
+	slot = &sc->prefixes[ptx_prefix_slot(key)];
+	if (slot->key != key) {
+		slot->key = key;
+		slot->name = ptx_name_get(m, s, len);
+		if (!slot->name)
+			slot->key = 0;
+	}
+	return slot->name;
+}
+
 int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym)
 {
 	struct ptx_name *stem;
@@ -236,6 +258,8 @@ int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym)
 
 	if (sym->count)
 		return ptx_bind_family(m->globals, n, sym);
+	if (n->text[0] == '%' && n->len <= PTX_PREFIX_MAX && !prefix_name(m, n->text, n->len))
+		return -ENOMEM;
 	len = stem_len(n->text, n->len);
 	if (len && len < n->len) {
 		stem = ptx_name_get(m, n->text, len);
@@ -270,25 +294,6 @@ static const struct ptx_sym *family_at(
 	while (family && *ret_number >= family->count)
 		family = family->link;
 	return family;
-}
-
-static struct ptx_name *prefix_name(struct ptx_module *m, const char *s, size_t len)
-{
-	struct ptx_scope *sc = m->globals;
-	struct ptx_prefix_slot *slot;
-	uint32_t key = 0;
-
-	if (len > sizeof(key))
-		return ptx_name_get(m, s, len);
-	memcpy(&key, s, len);
-	slot = &sc->prefixes[ptx_prefix_slot(key)];
-	if (slot->key != key) {
-		slot->key = key;
-		slot->name = ptx_name_get(m, s, len);
-		if (!slot->name)
-			slot->key = 0;
-	}
-	return slot->name;
 }
 
 bool ptx_find_reg(struct ptx_module *m, const char *s, size_t len, uint32_t *ret_reg)

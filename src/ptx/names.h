@@ -10,9 +10,8 @@
 #ifndef HEDDLE_PTX_NAMES_H
 #define HEDDLE_PTX_NAMES_H
 
+#include "ptx/eight.h"
 #include "ptx/ptx.h"
-
-#include <string.h>
 
 enum ptx_number_kind { PTX_NUM_UNREAD, PTX_NUM_NONE, PTX_NUM_INT, PTX_NUM_FLOAT };
 
@@ -24,6 +23,7 @@ struct ptx_name {
 	bool has_singles;       /* a single register was named so plus digits: look twice */
 	uint8_t number;         /* enum ptx_number_kind; value is read once per distinct text */
 	uint8_t special;        /* enum ptx_special + 1; 0: not looked up yet */
+	uint8_t type;           /* as a mnemonic's part: enum ptx_base_type + 1; 0: the same */
 	uint64_t value;
 	const struct ptx_mnem *mnem; /* the mnemonic of this text, once it was asked for */
 	char text[];                 /* interned: the only copy in this module */
@@ -35,15 +35,30 @@ struct ptx_undo {
 	bool family;
 };
 
-/* Prefixes of register families are few and short: "%r" and "%rd" are found by their bytes. */
+/* Prefixes of register families and single registers without digits are few and short: "%rd" and
+ * "%SP" are found by their characters, which are the key. */
 struct ptx_prefix_slot {
-	uint32_t key;
+	uint64_t key;
 	struct ptx_name *name;
 };
-static inline unsigned ptx_prefix_slot(uint32_t key)
+#define PTX_PREFIX_MAX 7
+static inline unsigned ptx_prefix_slot(uint64_t key)
 {
-	return (key * 0x9e3779b1u) >> 26;
+	return (unsigned)(key * 0x9e3779b97f4a7c15u >> 58);
 }
+
+/* So are the mnemonics met so far, as far as the table of operations has them. */
+struct ptx_mnem_slot {
+	uint64_t key[2];
+	const struct ptx_mnem *mnem;
+};
+#define PTX_MNEM_MAX 16
+static inline unsigned ptx_mnem_slot(const uint64_t key[2])
+{
+	return (unsigned)((key[0] ^ key[1] * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u >> 56);
+}
+
+#define PTX_OP_BUCKETS 64
 
 struct ptx_scope {
 	struct ptx_name **slots;
@@ -55,46 +70,53 @@ struct ptx_scope {
 	VEC(struct ptx_opd *) fixups; /* operands that name labels not placed yet */
 	struct ptx_func *bound;       /* whose outermost scope is open */
 	struct ptx_prefix_slot prefixes[64];
+	struct ptx_mnem_slot mnems[256];
+	uint8_t op_first[PTX_OP_BUCKETS]; /* operations by how they begin: the first one's number */
+	uint8_t op_next[PTX_OP_COUNT];    /* … and the next one's, 0: none */
+	struct ptx_opd *opds;             /* where the next statement's operands will stay */
+	size_t opds_left;
 	bool plain_families; /* a family without '%' exists: try every identifier */
 	bool digit_families; /* a family whose prefix ends in a digit exists: try all splits */
 };
 
 void ptx_func_finish(struct ptx_func *f); /* frees its vectors; the rest is the arena's */
 int ptx_names_init(struct ptx_module *m);
+void ptx_ops_init(struct ptx_scope *sc); /* mnem.c */
 void ptx_names_free(struct ptx_module *m);
-/* Of both functions' texts eight bytes behind the end must be readable, as they are in the
+/* Of these functions' texts eight bytes behind the end must be readable, as they are in the
  * parser's copy and in what the module's arena holds. */
+static inline uint64_t ptx_hash_eight(uint64_t h, uint64_t w)
+{
+	h = (h ^ w) * 0xff51afd7ed558ccdu;
+	return h ^ h >> 32;
+}
+/* The last 0 to 7 characters are in w, below `below`. */
+static inline uint32_t ptx_hash_end(uint64_t h, uint64_t w, uint64_t below, size_t len)
+{
+	return (uint32_t)(((h ^ (w & below)) + len) * 0xc4ceb9fe1a85ec53u >> 32);
+}
 static inline uint32_t ptx_hash(const char *s, size_t len)
 {
-	uint64_t h = len * 0x9e3779b97f4a7c15u, w;
+	uint64_t h = 0;
+	size_t left = len;
 
-	for (; len >= 8; len -= 8, s += 8) {
-		memcpy(&w, s, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdu;
-		h ^= h >> 32;
-	}
-	memcpy(&w, s, 8);
-	if (len)
-		h ^= w << (64 - 8 * len);
-	h *= 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(h >> 32);
+	for (; left >= 8; left -= 8, s += 8)
+		h = ptx_hash_eight(h, ptx_eight(s));
+	return ptx_hash_end(h, ptx_eight(s), ((uint64_t)1 << 8 * left) - 1, len);
 }
 static inline bool ptx_same_text(const char *a, const char *b, size_t len)
 {
-	uint64_t x, y;
-
-	for (; len >= 8; len -= 8, a += 8, b += 8) {
-		memcpy(&x, a, 8);
-		memcpy(&y, b, 8);
-		if (x != y)
+	for (; len >= 8; len -= 8, a += 8, b += 8)
+		if (ptx_eight(a) != ptx_eight(b))
 			return false;
-	}
-	memcpy(&x, a, 8);
-	memcpy(&y, b, 8);
-	return len == 0 || (x ^ y) << (64 - 8 * len) == 0;
+	return len == 0 || (ptx_eight(a) ^ ptx_eight(b)) << (64 - 8 * len) == 0;
 }
 /* NULL: out of memory. */
-struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len);
+struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len, uint32_t hash);
+static inline struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s, size_t len)
+{
+	return ptx_name_hashed(m, s, len, ptx_hash(s, len));
+}
 struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* needs no padding */
 struct ptx_sym *ptx_sym_new(struct ptx_module *m, enum ptx_sym_kind kind, const struct ptx_name *n);
 int ptx_scope_open(struct ptx_scope *sc);

@@ -164,6 +164,21 @@ static const char *past_loc(struct ptx_parser *p)
 	}
 }
 
+static void past_plain(struct ptx_parser *p, bool lines)
+{
+	const char *s = p->s;
+
+	for (;;) {
+		while (ch_is(*s, CH_PLAIN) || *s == ' ')
+			s++;
+		if (!lines || *s != '\n')
+			break;
+		p->line++;
+		p->line_start = ++s;
+	}
+	p->s = s;
+}
+
 /* A block in braces, or up to ';'. A directive with neither ends with its line. */
 static const char *past_unknown(struct ptx_parser *p, bool section)
 {
@@ -192,8 +207,7 @@ static const char *past_unknown(struct ptx_parser *p, bool section)
 				continue;
 		}
 		if (ch_is(*p->s, CH_PLAIN))
-			while (ch_is(*p->s, CH_PLAIN) || *p->s == ' ')
-				p->s++;
+			past_plain(p, depth > 0);
 		else
 			ptx_step(p);
 		if (depth || !ch_is(p->s[-1], CH_GAP))
@@ -235,8 +249,9 @@ static void note_directive(struct ptx_module *m, const char *text)
 	unsigned major, minor;
 	const char *arch;
 
-	if (sscanf(text, ".version %u . %u", &major, &minor) == 2) {
-		m->version = major * 10 + minor;
+	if (ptx_word_is(text, ".version")) {
+		if (sscanf(text, ".version %u . %u", &major, &minor) == 2)
+			m->version = major * 10 + minor;
 	} else if (ptx_word_is(text, ".target")) {
 		for (text += 7; *text == ' ' || *text == '\n'; text++)
 			;
@@ -389,6 +404,7 @@ int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list
 {
 	struct ptx_parser *p;
 	struct ptx_module *m;
+	struct arena scratch;
 	char *copy;
 	int r;
 
@@ -399,20 +415,21 @@ int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list
 	r = ptx_module_new(limit_bytes, &m);
 	if (r < 0)
 		return r;
-	copy = malloc(len + 16);
+	arena_init(&scratch, 0);
+	copy = arena_alloc(&scratch, len + PTX_PADDING);
 	p = ARENA_NEW(&m->arena, struct ptx_parser);
 	if (!copy || !p) {
-		free(copy);
+		arena_finish(&scratch);
 		ptx_module_free(m);
 		return -ENOMEM;
 	}
 	memcpy(copy, text, len);
-	memset(copy + len, 0, 16);
+	memset(copy + len, 0, PTX_PADDING);
 	ptx_parser_init(p, m, diags, copy, len);
 	if (setjmp(p->escape) == 0)
 		module(p);
 	ptx_parser_finish(p);
-	free(copy);
+	arena_finish(&scratch);
 	r = p->error;
 	if (r < 0)
 		ptx_module_free(m);

@@ -12,12 +12,13 @@
 #define PTX_MAX_DEPTH    200        /* nested scopes; deeper ones are an error, and keep no names */
 #define PTX_MAX_FAMILY   (1u << 22) /* registers in one declaration */
 #define PTX_MAX_OPERANDS 64         /* of one instruction, at the top level */
+#define PTX_PADDING      16         /* bytes that may be read behind a text's end */
 
 struct ptx_parser {
 	struct ptx_module *m;
 	struct ptx_scope *names;
 	struct diag_list *diags;
-	const char *s, *end; /* *end is 0, and eight more bytes may be read */
+	const char *s, *end; /* *end is 0, and PTX_PADDING more bytes may be read */
 	const char *line_start;
 	uint32_t line;
 	struct ptx_func *f;
@@ -54,10 +55,10 @@ void ptx_parser_finish(struct ptx_parser *p);
 /* To the closing brace, or a snippet's end; whether there was a brace. */
 bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);
-bool ptx_parse_insn(struct ptx_parser *p, const char *mnem, size_t len, struct ptx_stmt *st);
-bool ptx_parse_operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple);
+/* An instruction's operands and its ';'. */
+bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx_stmt *st);
+bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels);
 struct ptx_sym *ptx_label_ref(struct ptx_parser *p, struct ptx_name *n);
-struct ptx_opd *ptx_keep_opds(struct ptx_parser *p, size_t from);
 bool ptx_parse_decl(struct ptx_parser *p, unsigned linkage);
 struct ptx_sym *ptx_parse_param(struct ptx_parser *p, enum ptx_sym_kind kind);
 bool ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line);

@@ -167,17 +167,23 @@ static void keep_decl(struct ptx_parser *p, struct ptx_sym *sym, const struct sp
 	const char *head = ptx_clean_text(p, sp->from, spec_end);
 	const char *tail = ptx_clean_text(p, name_end, end);
 	size_t n = strlen(head);
+	char *decl;
 
 	while (n && (head[n - 1] == ' ' || head[n - 1] == '\n'))
 		n--;
 	/* Printing begins with the head, which may stand in lines above the name's. */
 	for (size_t i = 0; i < n; i++)
 		sym->line -= head[i] == '\n';
-	sym->decl = arena_printf(&p->m->arena, "%.*s %s%s", (int)n, head, sym->name, tail);
+	decl = arena_alloc(&p->m->arena, n + sym->name_len + strlen(tail) + 2);
+	if (!decl)
+		ptx_give_up(p, 0);
+	memcpy(decl, head, n);
+	decl[n] = ' ';
+	memcpy(decl + n + 1, sym->name, sym->name_len);
+	strcpy(decl + n + 1 + sym->name_len, tail);
+	sym->decl = decl;
 	sym->name_at = (uint32_t)n + 1;
 	sym->decl_name_len = sym->name_len;
-	if (!sym->decl)
-		ptx_give_up(p, 0);
 }
 
 static void set_size(struct ptx_sym *sym, const struct spec *sp, uint64_t elements)

@@ -8,97 +8,47 @@
 #include <errno.h>
 #include <string.h>
 
-void ptx_emit(struct ptx_parser *p, struct ptx_stmt st)
+/* Where the next statement will stand; keep_stmt makes it part of the body. */
+static inline struct ptx_stmt *next_stmt(struct ptx_parser *p)
 {
-	size_t n = p->body->len;
+	ptx_body *body = p->body;
 
-	if (n >= 4096 && (n & (n - 1)) == 0)
-		ptx_check_memory(p, n * 2 * sizeof(st));
-	if (p->is_snippet)
-		st.line = st.col = 0;
-	if (!VEC_PUSH(p->body, st))
-		ptx_give_up(p, -ENOMEM);
-}
-
-static struct ptx_stmt stmt_at(struct ptx_parser *p, enum ptx_stmt_kind kind, const char *at)
-{
-	return (struct ptx_stmt){.kind = (uint8_t)kind,
-		.guard = PTX_NO_REG,
-		.line = p->line,
-		.col = (uint32_t)(at - p->line_start) + 1};
-}
-
-/* Labels used before they are placed, inside a nested scope, may turn out to be another scope's. */
-static void note_fixups(struct ptx_parser *p, struct ptx_opd *opd, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct ptx_opd *o = &opd[i];
-
-		if (o->kind >= PTX_OPD_ADDR && o->kind <= PTX_OPD_PAIR)
-			note_fixups(p, o->list, o->n);
-		else if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_LABEL &&
-			 !o->sym->placed && !VEC_PUSH(&p->names->fixups, o))
+	if (body->len == body->cap) {
+		if (body->len >= 4096)
+			ptx_check_memory(p, body->len * 2 * sizeof(*body->at));
+		if (!vec_grow((void **)&body->at, &body->cap, body->len, sizeof(*body->at)))
 			ptx_give_up(p, -ENOMEM);
 	}
+	return &body->at[body->len];
 }
 
-/* In a call: what stands behind the target and is no tuple names a prototype. */
-static bool wants_label(const struct ptx_mnem *mn, const struct ptx_opd *first, size_t i)
+static inline void keep_stmt(struct ptx_parser *p, struct ptx_stmt *st)
 {
-	switch (mn->op) {
-	case PTX_OP_bra:
-		return true;
-	case PTX_OP_brx:
-		return i == 1;
-	case PTX_OP_call:
-		return i > (first->kind == PTX_OPD_TUPLE ? 1u : 0u);
-	default:
-		return false;
-	}
+	if (p->is_snippet)
+		st->line = st->col = 0;
+	p->body->len++;
 }
 
-static bool operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx_stmt *st)
+void ptx_emit(struct ptx_parser *p, struct ptx_stmt st)
 {
-	bool call = mn->op == PTX_OP_call;
-	size_t n = 0;
+	struct ptx_stmt *at = next_stmt(p);
 
-	p->stack.len = 0;
-	p->opd_depth = 0;
-	p->label_pending = false;
-	ptx_skip(p);
-	if (*p->s != ';') {
-		for (;; p->s++) {
-			struct ptx_opd o;
-			bool label = n && wants_label(mn, p->stack.at, n);
+	*at = st;
+	keep_stmt(p, at);
+}
 
-			if (!ptx_parse_operand(p, &o, label || mn->op == PTX_OP_bra, call))
-				return false;
-			if (n == PTX_MAX_OPERANDS) {
-				ptx_error(p, p->s, 1, "too many operands");
-				return false;
-			}
-			if (!VEC_PUSH(&p->stack, o))
-				ptx_give_up(p, -ENOMEM);
-			n++;
-			ptx_skip(p);
-			if (*p->s != ',')
-				break;
-		}
-		if (*p->s != ';') {
-			ptx_error(p, p->s, 1, "',' or ';' should stand here");
-			return false;
-		}
-	}
-	if (n < mn->n_needed) {
-		ptx_error(p, p->s, 1, "%.100s takes %d operands or more", mn->text, mn->n_needed);
-		return false;
-	}
-	p->s++;
-	st->n = (uint8_t)n;
-	st->opd = ptx_keep_opds(p, 0);
-	if (p->label_pending)
-		note_fixups(p, st->opd, n);
-	return true;
+/* One field after the other: a copy of a struct just written waits for all of its writes. */
+static inline void begin_stmt(
+	struct ptx_parser *p, struct ptx_stmt *st, enum ptx_stmt_kind kind, const char *at)
+{
+	st->kind = (uint8_t)kind;
+	st->guard_negated = 0;
+	st->n = 0;
+	st->guard = PTX_NO_REG;
+	st->line = p->line;
+	st->col = (uint32_t)(at - p->line_start) + 1;
+	st->mn = NULL;
+	st->opd = NULL;
 }
 
 /* The rest of the statement as text. */
@@ -142,7 +92,45 @@ static const char *join_parts(struct ptx_parser *p, const char *mnem, size_t *le
 	return text;
 }
 
-bool ptx_parse_insn(struct ptx_parser *p, const char *mnem, size_t len, struct ptx_stmt *st)
+/* Puts a mnemonic where known_mnem finds it. */
+static void remember(struct ptx_scope *sc, const struct ptx_mnem *mn)
+{
+	uint64_t key[2] = {0, 0};
+
+	if (mn->text_len > sizeof(key))
+		return;
+	memcpy(key, mn->text, mn->text_len);
+	sc->mnems[ptx_mnem_slot(key)] = (struct ptx_mnem_slot){{key[0], key[1]}, mn};
+}
+
+/* The mnemonic at p->s when it was met before, as nearly all were, and a blank stands behind it;
+ * p->s is then in front of the operands. NULL does not say that there is none. */
+static inline const struct ptx_mnem *known_mnem(struct ptx_parser *p)
+{
+	const char *s = p->s;
+	uint64_t key[2] = {ptx_eight(s), ptx_eight(s + 8)};
+	uint64_t gap = ptx_eight_gaps(key[0]), second = ptx_eight_gaps(key[1]);
+	const struct ptx_mnem_slot *slot;
+
+	if (!(gap | second))
+		return NULL;
+	s += gap ? PTX_FIRST(gap) : 8 + PTX_FIRST(second);
+	key[0] &= PTX_BELOW(gap);
+	key[1] &= gap ? 0 : PTX_BELOW(second);
+	slot = &p->names->mnems[ptx_mnem_slot(key)];
+	if (slot->key[0] != key[0] || slot->key[1] != key[1])
+		return NULL;
+	while (*s == ' ' || *s == '\t')
+		s++;
+	/* A label of that name, a mnemonic in pieces, a comment. */
+	if (*s == ':' || *s == '.' || ch_is(*s, CH_GAP))
+		return NULL;
+	p->s = s;
+	return slot->mnem;
+}
+
+/* An instruction whose mnemonic is new, or for which there is no fast way. */
+static bool new_insn(struct ptx_parser *p, const char *mnem, size_t len, struct ptx_stmt *st)
 {
 	const struct ptx_mnem *mn;
 	const char *from, *line_start;
@@ -155,13 +143,15 @@ bool ptx_parse_insn(struct ptx_parser *p, const char *mnem, size_t len, struct p
 	if (!mn)
 		ptx_give_up(p, 0);
 	st->mn = mn;
-	if (mn->op != PTX_OP_RAW)
-		return operands(p, mn, st);
+	if (mn->op != PTX_OP_RAW) {
+		remember(p->names, mn);
+		return ptx_parse_operands(p, mn, st);
+	}
 	from = p->s;
 	line = p->line;
 	line_start = p->line_start;
 	p->is_unknown = true;
-	if (!operands(p, mn, st)) {
+	if (!ptx_parse_operands(p, mn, st)) {
 		p->s = from;
 		p->line = line;
 		p->line_start = line_start;
@@ -187,7 +177,7 @@ static bool guard(struct ptx_parser *p, struct ptx_stmt *st)
 		ptx_error(p, from, 1, "a predicate should follow '@'");
 		return false;
 	}
-	if (!ptx_family_reg(p, &st->guard) &&
+	if (!ptx_family_reg(p->names, at, &st->guard) &&
 		!ptx_find_reg(p->m, at, (size_t)(e - at), &st->guard)) {
 		ptx_error(p, at, (size_t)(e - at), "predicate %.*s is not declared",
 			(int)MIN(e - at, 200), at);
@@ -218,44 +208,14 @@ static struct ptx_sym *place_label(struct ptx_parser *p, const char *s, size_t l
 	return sym;
 }
 
-/* The names in ".branchtargets a, b;". */
-static void read_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
-{
-	p->stack.len = 0;
-	p->label_pending = false;
-	while (*p->s != ';') {
-		struct ptx_opd o;
-
-		if (!ptx_parse_operand(p, &o, labels, false)) {
-			ptx_skip_statement(p);
-			return;
-		}
-		if (!VEC_PUSH(&p->stack, o))
-			ptx_give_up(p, -ENOMEM);
-		ptx_skip(p);
-		if (*p->s == ',') {
-			p->s++;
-			ptx_skip(p);
-		} else if (*p->s != ';') {
-			ptx_error(p, p->s, 1, "',' or ';' should stand here");
-			ptx_skip_statement(p);
-			return;
-		}
-	}
-	p->s++;
-	sym->n_targets = (uint32_t)p->stack.len;
-	sym->targets = ptx_keep_opds(p, 0);
-	if (p->label_pending)
-		note_fixups(p, sym->targets, sym->n_targets);
-}
-
 /* A label, or a prototype, which is a label in front of a directive. */
 static void label(struct ptx_parser *p, const char *s, size_t len)
 {
-	struct ptx_stmt st = stmt_at(p, PTX_LABEL, s);
 	struct ptx_sym *sym = NULL;
+	struct ptx_stmt st;
 	bool targets;
 
+	begin_stmt(p, &st, PTX_LABEL, s);
 	if (memchr(s, '.', len))
 		ptx_error(p, s, len, "a label cannot hold a dot");
 	else
@@ -274,7 +234,8 @@ static void label(struct ptx_parser *p, const char *s, size_t len)
 		sym->kind = PTX_SYM_PROTO;
 		p->s += strlen(st.text);
 		ptx_skip(p);
-		read_targets(p, sym, labels);
+		if (!ptx_parse_targets(p, sym, labels))
+			ptx_skip_statement(p);
 	} else if (ptx_word_is(p->s, ".callprototype")) {
 		st.kind = PTX_DIRECTIVE;
 		sym->kind = PTX_SYM_PROTO;
@@ -285,8 +246,9 @@ static void label(struct ptx_parser *p, const char *s, size_t len)
 
 static void brace(struct ptx_parser *p, bool open)
 {
-	struct ptx_stmt st = stmt_at(p, open ? PTX_OPEN : PTX_CLOSE, p->s);
+	struct ptx_stmt st;
 
+	begin_stmt(p, &st, open ? PTX_OPEN : PTX_CLOSE, p->s);
 	if (open) {
 		if (p->depth == PTX_MAX_DEPTH)
 			ptx_error(p, p->s, 1, "scopes are nested more than %d deep", PTX_MAX_DEPTH);
@@ -307,11 +269,13 @@ static bool directive(struct ptx_parser *p)
 {
 	static const char *const spaces[] = {
 		".reg", ".local", ".shared", ".param", ".global", ".const", ".tex"};
-	struct ptx_stmt st = stmt_at(p, PTX_DIRECTIVE, p->s);
 	const char *from = p->s, *line_start = p->line_start;
 	uint32_t line = p->line;
-	unsigned linkage = ptx_parse_linkage(p);
+	struct ptx_stmt st;
+	unsigned linkage;
 
+	begin_stmt(p, &st, PTX_DIRECTIVE, from);
+	linkage = ptx_parse_linkage(p);
 	if (ptx_word_is(p->s, ".entry") || ptx_word_is(p->s, ".func")) {
 		p->s = from;
 		p->line = line;
@@ -331,17 +295,11 @@ static bool directive(struct ptx_parser *p)
 	return true;
 }
 
-/* An instruction or a label; a guard may stand in front. */
-static void instruction(struct ptx_parser *p)
+/* A label, or an instruction that known_mnem does not know. */
+static bool label_or_insn(struct ptx_parser *p, struct ptx_stmt *st)
 {
-	struct ptx_stmt st = stmt_at(p, PTX_INSN, p->s);
-	const char *from, *e;
+	const char *from = p->s, *e = from;
 
-	if (*p->s == '@' && !guard(p, &st)) {
-		ptx_skip_statement(p);
-		return;
-	}
-	from = e = p->s;
 	if (*e == '%')
 		e++;
 	for (;;) {
@@ -353,28 +311,57 @@ static void instruction(struct ptx_parser *p)
 	}
 	if (e == from || ch_is(*from, CH_DIGIT) || *from == '.') {
 		ptx_error(p, from, 1, "an instruction should stand here");
-		ptx_skip_statement(p);
-		return;
+		return false;
 	}
 	p->s = e;
-	if (st.guard == PTX_NO_REG) {
+	if (st->guard == PTX_NO_REG) {
 		ptx_skip(p);
 		if (*p->s == ':') {
 			label(p, from, (size_t)(e - from));
-			return;
+			return true;
 		}
 	}
-	if (!ptx_parse_insn(p, from, (size_t)(e - from), &st))
+	if (!new_insn(p, from, (size_t)(e - from), st))
+		return false;
+	keep_stmt(p, st);
+	return true;
+}
+
+/* An instruction or a label; a guard may stand in front. */
+static void instruction(struct ptx_parser *p)
+{
+	struct ptx_stmt *st = next_stmt(p);
+	const struct ptx_mnem *mn;
+
+	begin_stmt(p, st, PTX_INSN, p->s);
+	if (*p->s == '@' && !guard(p, st)) {
 		ptx_skip_statement(p);
-	else
-		ptx_emit(p, st);
+		return;
+	}
+	mn = known_mnem(p);
+	if (!mn) {
+		if (!label_or_insn(p, st))
+			ptx_skip_statement(p);
+	} else if (ptx_parse_operands(p, mn, st)) {
+		st->mn = mn;
+		keep_stmt(p, st);
+	} else {
+		ptx_skip_statement(p);
+	}
 }
 
 bool ptx_parse_body(struct ptx_parser *p)
 {
 	for (;;) {
-		ptx_skip(p);
+		ptx_skip_lines(p);
+		if (ch_is(*p->s, CH_START)) {
+			instruction(p);
+			continue;
+		}
 		switch (*p->s) {
+		case '@':
+			instruction(p);
+			break;
 		case '{':
 			brace(p, true);
 			break;
@@ -398,10 +385,6 @@ bool ptx_parse_body(struct ptx_parser *p)
 				return false;
 			/* fallthrough */
 		default:
-			if (ch_is(*p->s, CH_START) || *p->s == '@') {
-				instruction(p);
-				break;
-			}
 			ptx_error(p, p->s, 1, "a statement cannot begin with this");
 			p->s++;
 			ptx_skip_statement(p);

@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Operands. A list (vector, tuple, address, pair) is gathered on the parser's stack and then copied
- * to the arena in one piece. In an instruction that the table does not know, names without a
- * declaration are kept as text; elsewhere they are errors. */
+/* Operands. Those of a statement are written where they stay; a list among them (vector, tuple,
+ * pair) is gathered on the parser's stack and then copied to the arena in one piece. In an
+ * instruction that the table does not know, names without a declaration are kept as text; elsewhere
+ * they are errors. */
 #include "ptx/lex.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define MAX_NESTED_LISTS 4
+#define OPD_BLOCK        256 /* more than a statement may have */
 
-struct ptx_opd *ptx_keep_opds(struct ptx_parser *p, size_t from)
+static bool operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple);
+
+static struct ptx_opd *new_opds(struct ptx_parser *p, size_t n)
+{
+	struct ptx_opd *at = arena_alloc(&p->m->arena, n * sizeof(*at));
+
+	if (!at)
+		ptx_give_up(p, 0);
+	return at;
+}
+
+/* What stands on the stack from there on, in its final place. */
+static struct ptx_opd *keep_opds(struct ptx_parser *p, size_t from)
 {
 	size_t n = p->stack.len - from;
 	struct ptx_opd *at;
@@ -19,11 +33,25 @@ struct ptx_opd *ptx_keep_opds(struct ptx_parser *p, size_t from)
 	p->stack.len = from;
 	if (!n)
 		return NULL;
-	at = arena_alloc(&p->m->arena, n * sizeof(*at));
-	if (!at)
-		ptx_give_up(p, 0);
+	at = new_opds(p, n);
 	memcpy(at, p->stack.at + from, n * sizeof(*at));
 	return at;
+}
+
+/* Where operand n of the statement in hand will stay, behind those before it. */
+static inline struct ptx_opd *next_opd(struct ptx_parser *p, size_t n)
+{
+	struct ptx_scope *sc = p->names;
+	struct ptx_opd *block;
+
+	if (n < sc->opds_left)
+		return sc->opds + n;
+	block = new_opds(p, OPD_BLOCK);
+	if (n)
+		memcpy(block, sc->opds, n * sizeof(*block));
+	sc->opds = block;
+	sc->opds_left = OPD_BLOCK;
+	return block + n;
 }
 
 static void push(struct ptx_parser *p, const struct ptx_opd *o)
@@ -37,7 +65,7 @@ static void make_list(struct ptx_parser *p, struct ptx_opd *o, enum ptx_opd_kind
 {
 	o->kind = (uint8_t)kind;
 	o->n = (uint32_t)(p->stack.len - from);
-	o->list = ptx_keep_opds(p, from);
+	o->list = keep_opds(p, from);
 }
 
 struct ptx_sym *ptx_label_ref(struct ptx_parser *p, struct ptx_name *n)
@@ -146,12 +174,49 @@ static void read_number(struct ptx_name *n)
 		n->value ^= 1ull << 63;
 }
 
+/* A few decimal digits in front of a delimiter, as most numbers are: such need no text. */
+static inline bool small_number(struct ptx_parser *p, struct ptx_opd *o)
+{
+	uint64_t w = ptx_eight(p->s), other = ptx_eight_nondigits(w);
+	unsigned n = other ? PTX_FIRST(other) : 0;
+
+	if (!n || !ch_is(p->s[n], CH_END) || (*p->s == '0' && n > 1))
+		return false;
+	o->value = ptx_eight_value(w, n);
+	o->has_value = 1;
+	p->s += n;
+	return true;
+}
+
+static bool named_number(struct ptx_parser *p, struct ptx_opd *o, struct ptx_name *n, const char *e)
+{
+	if (n->number == PTX_NUM_UNREAD)
+		read_number(n);
+	if (n->number == PTX_NUM_NONE)
+		return false;
+	o->kind = n->number == PTX_NUM_INT ? PTX_OPD_IMM : PTX_OPD_FLOAT;
+	o->has_value = 1;
+	o->value = n->value;
+	o->name = n->text;
+	p->s = e;
+	return true;
+}
+
 /* A number by itself ends where a delimiter stands; everything else is an expression. */
 static bool number(struct ptx_parser *p, struct ptx_opd *o)
 {
 	const char *from = p->s, *e = from;
 	struct ptx_name *n;
 
+	o->kind = PTX_OPD_IMM;
+	if (small_number(p, o))
+		return true;
+	if (*from == '0') {
+		n = ptx_scan_name(p, from, &e);
+		if (ch_is(*e, CH_END) && named_number(p, o, n, e))
+			return true;
+		e = from;
+	}
 	/* Plain decimal digits need no text: they print as they were. */
 	for (o->value = 0; ch_is(*e, CH_DIGIT) && e - from < 18; e++)
 		o->value = o->value * 10 + (uint64_t)(*e - '0');
@@ -168,16 +233,8 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 		e++;
 	if (e > from + (*from == '-') && ch_is(*e, CH_END)) {
 		n = ptx_name_at(p, from, (size_t)(e - from));
-		if (n->number == PTX_NUM_UNREAD)
-			read_number(n);
-		if (n->number != PTX_NUM_NONE) {
-			o->kind = n->number == PTX_NUM_INT ? PTX_OPD_IMM : PTX_OPD_FLOAT;
-			o->has_value = 1;
-			o->value = n->value;
-			o->name = n->text;
-			p->s = e;
+		if (named_number(p, o, n, e))
 			return true;
-		}
 	}
 	/* A float with a gap behind it. */
 	if (*e == ' ' || ch_is(*e, CH_GAP)) {
@@ -187,13 +244,7 @@ static bool number(struct ptx_parser *p, struct ptx_opd *o)
 		if (ptx_read_number(from + minus, (size_t)(e - from) - minus, &v) ==
 			PTX_NUM_FLOAT) {
 			n = ptx_name_at(p, from, (size_t)(e - from));
-			read_number(n);
-			o->kind = PTX_OPD_FLOAT;
-			o->has_value = 1;
-			o->value = n->value;
-			o->name = n->text;
-			p->s = e;
-			return true;
+			return named_number(p, o, n, e);
 		}
 	}
 	return expression(p, o, from);
@@ -204,8 +255,12 @@ static bool offset(struct ptx_parser *p, struct ptx_opd *o, const char **ret_tex
 {
 	struct ptx_opd value = {0};
 
-	if (*p->s == '+')
+	*ret_text = NULL;
+	if (*p->s == '+') {
 		p->s++;
+		if (small_number(p, o))
+			return true;
+	}
 	ptx_skip(p);
 	if (!number(p, &value))
 		return false;
@@ -249,39 +304,43 @@ static bool symbol(struct ptx_parser *p, struct ptx_opd *o, struct ptx_name *n, 
 	return true;
 }
 
+static bool register_opd(struct ptx_parser *p, struct ptx_opd *o, uint32_t reg)
+{
+	o->reg = reg;
+	return *p->s != '.' || components(p, o);
+}
+
 static bool identifier(struct ptx_parser *p, struct ptx_opd *o, bool label, bool in_address)
 {
-	const char *from = p->s, *e = ptx_ident_end(from);
+	const char *from = p->s, *e;
+	const struct ptx_sym *sym;
 	struct ptx_name *n;
 
-	if (*from == '_' && e == from + 1) {
-		p->s = e;
+	if (*from == '_' && !ch_is(from[1], CH_ID)) {
+		p->s++;
 		o->kind = PTX_OPD_SINK;
 		return true;
 	}
 	if (*from == '%' || p->names->plain_families) {
+		e = ptx_ident_end(from);
 		if (ptx_find_reg(p->m, from, (size_t)(e - from), &o->reg)) {
 			p->s = e;
-			return *e != '.' || components(p, o);
+			return register_opd(p, o, o->reg);
 		}
-		if (*from == '%' && !label) {
-			/* A register, or a name of the function or module that begins so. */
-			n = ptx_name_at(p, from, (size_t)(e - from));
-			p->s = e;
-			if (n->local || n->global)
-				return symbol(p, o, n, from, label, in_address);
-			return special(p, o, from);
-		}
+		n = ptx_name_at(p, from, (size_t)(e - from));
+	} else {
+		n = ptx_scan_name(p, from, &e);
 	}
-	n = ptx_name_at(p, from, (size_t)(e - from));
 	p->s = e;
-	if (!label && n->local && n->local->kind == PTX_SYM_REG && !n->local->count) {
-		o->reg = n->local->first_reg;
-		return *e != '.' || components(p, o);
-	}
-	if (!label && n->local && n->local->kind == PTX_SYM_PARAM && n->local->space == PTX_REG) {
-		o->reg = n->local->first_reg;
-		return *e != '.' || components(p, o);
+	sym = n->local;
+	if (*from == '%' && !label) {
+		/* A register, or a name of the function or module that begins so. */
+		if (!sym && !n->global)
+			return special(p, o, from);
+	} else if (!label && sym &&
+		   ((sym->kind == PTX_SYM_REG && !sym->count) ||
+			   (sym->kind == PTX_SYM_PARAM && sym->space == PTX_REG))) {
+		return register_opd(p, o, sym->first_reg);
 	}
 	return symbol(p, o, n, from, label, in_address);
 }
@@ -302,7 +361,7 @@ static bool list(
 	while (more) {
 		struct ptx_opd item;
 
-		if (!ptx_parse_operand(p, &item, label, false))
+		if (!operand(p, &item, label, false))
 			return false;
 		push(p, &item);
 		ptx_skip(p);
@@ -324,8 +383,8 @@ static bool list(
 static bool address(struct ptx_parser *p, struct ptx_opd *o)
 {
 	size_t from = p->stack.len;
-	struct ptx_opd item = {0};
-	const char *text = NULL;
+	struct ptx_opd *base, item;
+	const char *text = NULL, *e;
 
 	if (p->opd_depth) {
 		ptx_error(p, p->s, 1, "an address cannot stand inside another operand");
@@ -334,20 +393,34 @@ static bool address(struct ptx_parser *p, struct ptx_opd *o)
 	p->opd_depth++;
 	p->s++;
 	ptx_skip(p);
+	base = new_opds(p, 1);
+	*base = (struct ptx_opd){0};
 	if (ch_is(*p->s, CH_START) && !ptx_word_is(p->s, "WARP_SZ")) {
-		if (*p->s == '%' && ptx_family_reg(p, &item.reg)) {
-			if (*p->s == '.' && !components(p, &item))
+		e = *p->s == '%' ? ptx_family_reg(p->names, p->s, &base->reg) : NULL;
+		if (e) {
+			p->s = e;
+			if (*e == '.' && !components(p, base))
 				return false;
-		} else if (!identifier(p, &item, false, true)) {
+		} else if (!identifier(p, base, false, true)) {
 			return false;
 		}
 		ptx_skip(p);
 		if ((*p->s == '+' || *p->s == '-') && !offset(p, o, &text))
 			return false;
-	} else if (!ptx_parse_operand(p, &item, false, false)) {
+	} else if (!operand(p, base, false, false)) {
 		return false;
 	}
-	push(p, &item);
+	ptx_skip(p);
+	if (*p->s == ']') {
+		p->s++;
+		p->opd_depth--;
+		o->kind = PTX_OPD_ADDR;
+		o->n = 1;
+		o->list = base;
+		o->name = text;
+		return true;
+	}
+	push(p, base);
 	for (;; push(p, &item)) {
 		ptx_skip(p);
 		if (*p->s == ']')
@@ -356,7 +429,7 @@ static bool address(struct ptx_parser *p, struct ptx_opd *o)
 			ptx_error(p, p->s - 1, 1, "',' or ']' should stand here");
 			return false;
 		}
-		if (!ptx_parse_operand(p, &item, false, false))
+		if (!operand(p, &item, false, false))
 			return false;
 	}
 	p->opd_depth--;
@@ -415,31 +488,164 @@ static bool single(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tup
 	}
 }
 
-bool ptx_parse_operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple)
+/* "a|b", at the bar. */
+static bool pair(struct ptx_parser *p, struct ptx_opd *o)
 {
-	struct ptx_opd second;
+	struct ptx_opd second = {0};
 
-	memset(o, 0, sizeof(*o));
-	ptx_skip(p);
-	if (*p->s == '%' && ptx_family_reg(p, &o->reg)) {
-		if (ch_is(*p->s, CH_END))
-			return true;
-		if (*p->s == '.' && !components(p, o))
-			return false;
-	} else if (!single(p, o, label, tuple)) {
-		return false;
-	}
-	ptx_skip(p);
-	if (*p->s != '|')
-		return true;
 	p->s++;
 	ptx_skip(p);
-	memset(&second, 0, sizeof(second));
 	if (!single(p, &second, false, false))
 		return false;
 	push(p, o);
 	push(p, &second);
-	memset(o, 0, sizeof(*o));
+	*o = (struct ptx_opd){0};
 	make_list(p, o, PTX_OPD_PAIR, p->stack.len - 2);
+	return true;
+}
+
+static bool operand(struct ptx_parser *p, struct ptx_opd *o, bool label, bool tuple)
+{
+	const char *e;
+
+	*o = (struct ptx_opd){0};
+	ptx_skip(p);
+	e = *p->s == '%' ? ptx_family_reg(p->names, p->s, &o->reg) : NULL;
+	if (e && ch_is(*e, CH_END)) {
+		p->s = e;
+		return true;
+	}
+	if (!single(p, o, label, tuple))
+		return false;
+	ptx_skip(p);
+	return *p->s != '|' || pair(p, o);
+}
+
+/* Labels used before they are placed, inside a nested scope, may turn out to be another scope's. */
+static void note_fixups(struct ptx_parser *p, struct ptx_opd *opd, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ptx_opd *o = &opd[i];
+
+		if (o->kind >= PTX_OPD_ADDR && o->kind <= PTX_OPD_PAIR)
+			note_fixups(p, o->list, o->n);
+		else if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_LABEL &&
+			 !o->sym->placed && !VEC_PUSH(&p->names->fixups, o))
+			ptx_give_up(p, -ENOMEM);
+	}
+}
+
+/* In a call: what stands behind the target and is no tuple names a prototype. */
+static bool wants_label(const struct ptx_mnem *mn, const struct ptx_opd *first, int i)
+{
+	switch (mn->op) {
+	case PTX_OP_bra:
+		return true;
+	case PTX_OP_brx:
+		return i == 1;
+	case PTX_OP_call:
+		return i > (i && first->kind == PTX_OPD_TUPLE ? 1 : 0);
+	default:
+		return false;
+	}
+}
+
+/* Those of an instruction, to the end behind the last; their number, or -1 after an error. Plain
+ * registers are most of them, addresses most of the rest: these take the short way. */
+static int operands(struct ptx_parser *p, const struct ptx_mnem *mn)
+{
+	struct ptx_scope *sc = p->names;
+	bool labels = mn->flags & (PTX_F_BRANCH | PTX_F_CALL), call = mn->op == PTX_OP_call, ok;
+	const char *s = p->s, *e;
+
+	for (int n = 0; n < PTX_MAX_OPERANDS;) {
+		struct ptx_opd *o = next_opd(p, (size_t)n);
+
+		*o = (struct ptx_opd){0};
+		while (*s == ' ')
+			s++;
+		e = *s == '%' ? ptx_family_reg(sc, s, &o->reg) : NULL;
+		if (!e || (*e != ',' && *e != ';')) {
+			p->s = s;
+			if (*s == '[')
+				ok = address(p, o);
+			else
+				ok = operand(p, o, labels && wants_label(mn, sc->opds, n), call);
+			if (!ok)
+				return -1;
+			ptx_skip(p);
+			e = p->s;
+		}
+		n++;
+		s = e + 1;
+		if (*e != ',') {
+			p->s = e;
+			return n;
+		}
+	}
+	p->s = s;
+	ptx_error(p, s, 1, "too many operands");
+	return -1;
+}
+
+bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx_stmt *st)
+{
+	struct ptx_scope *sc = p->names;
+	int n = 0;
+
+	p->stack.len = 0;
+	p->opd_depth = 0;
+	p->label_pending = false;
+	ptx_skip(p);
+	if (*p->s != ';') {
+		n = operands(p, mn);
+		if (n < 0)
+			return false;
+		if (*p->s != ';') {
+			ptx_error(p, p->s, 1, "',' or ';' should stand here");
+			return false;
+		}
+	}
+	if (n < mn->n_needed) {
+		ptx_error(p, p->s, 1, "%.100s takes %d operands or more", mn->text, mn->n_needed);
+		return false;
+	}
+	p->s++;
+	st->n = (uint8_t)n;
+	if (n) {
+		st->opd = sc->opds;
+		sc->opds += n;
+		sc->opds_left -= (size_t)n;
+	}
+	if (p->label_pending)
+		note_fixups(p, st->opd, (size_t)n);
+	return true;
+}
+
+/* The names in ".branchtargets a, b;". */
+bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
+{
+	p->stack.len = 0;
+	p->label_pending = false;
+	while (*p->s != ';') {
+		struct ptx_opd o;
+
+		if (!operand(p, &o, labels, false))
+			return false;
+		push(p, &o);
+		ptx_skip(p);
+		if (*p->s == ',') {
+			p->s++;
+			ptx_skip(p);
+		} else if (*p->s != ';') {
+			ptx_error(p, p->s, 1, "',' or ';' should stand here");
+			return false;
+		}
+	}
+	p->s++;
+	sym->n_targets = (uint32_t)p->stack.len;
+	sym->targets = keep_opds(p, 0);
+	if (p->label_pending)
+		note_fixups(p, sym->targets, sym->n_targets);
 	return true;
 }

@@ -157,39 +157,40 @@ static inline void begin_line(struct out *o, uint32_t line, bool indent)
 	o->at_start = false;
 }
 
+/* "000" to "999". */
+#define TENS(t) t "0" t "1" t "2" t "3" t "4" t "5" t "6" t "7" t "8" t "9"
+#define HUNDREDS(t) \
+	TENS(t "0") \
+	TENS(t "1") \
+	TENS(t "2") \
+	TENS(t "3") TENS(t "4") TENS(t "5") TENS(t "6") TENS(t "7") TENS(t "8") TENS(t "9")
+static const char three_digits[] = HUNDREDS("0") HUNDREDS("1") HUNDREDS("2") HUNDREDS("3")
+	HUNDREDS("4") HUNDREDS("5") HUNDREDS("6") HUNDREDS("7") HUNDREDS("8") HUNDREDS("9");
+
+/* Below a thousand at p, where four bytes may be written; returns the place behind. */
+static inline char *small_at(char *p, uint32_t v)
+{
+	unsigned skip = (v < 10) + (v < 100);
+
+	memcpy(p, three_digits + 3 * v + skip, 4);
+	return p + 3 - skip;
+}
+
 static void put_uint(struct out *o, uint64_t v)
 {
 	char digits[20];
 	size_t n = 0;
 
 	room(o);
+	if (v < 1000) {
+		o->p = small_at(o->p, (uint32_t)v);
+		return;
+	}
 	do
 		digits[n++] = (char)('0' + v % 10);
 	while (v /= 10);
 	while (n)
 		*o->p++ = digits[--n];
-}
-
-/* "00" to "99". */
-#define TENS(t) t "0" t "1" t "2" t "3" t "4" t "5" t "6" t "7" t "8" t "9"
-static const char two_digits[] = TENS("0") TENS("1") TENS("2") TENS("3") TENS("4") TENS("5")
-	TENS("6") TENS("7") TENS("8") TENS("9");
-
-/* Most numbers are small. */
-static inline void put_small(struct out *o, uint64_t v)
-{
-	if (v < 10) {
-		put_char(o, (char)('0' + v));
-	} else if (v < 100) {
-		memcpy(o->p, two_digits + 2 * v, 2);
-		o->p += 2;
-	} else if (v < 1000) {
-		put_char(o, (char)('0' + v / 100));
-		memcpy(o->p, two_digits + 2 * (v % 100), 2);
-		o->p += 2;
-	} else {
-		put_uint(o, v);
-	}
 }
 
 static inline void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg)
@@ -203,7 +204,25 @@ static inline void put_reg(struct out *o, const struct ptx_func *f, uint32_t reg
 	r = &f->regs.at[reg];
 	put_name(o, r->sym->name, r->sym->name_len);
 	if (r->sym->count)
-		put_small(o, r->number);
+		put_uint(o, r->number);
+}
+
+/* A register written plainly, which nearly all operands are, at p, with as much room as a short
+ * name and a number need; NULL: it is something else. */
+static inline char *plain_reg_at(char *p, const struct ptx_func *f, const struct ptx_opd *opd)
+{
+	const struct ptx_sym *sym;
+	const struct ptx_reg *r;
+
+	if (opd->kind != PTX_OPD_REG || opd->negated || opd->selector || opd->reg >= f->regs.len)
+		return NULL;
+	r = &f->regs.at[opd->reg];
+	sym = r->sym;
+	if (sym->name_len > 8 || r->number > 999)
+		return NULL;
+	memcpy(p, sym->name, 8);
+	p += sym->name_len;
+	return sym->count ? small_at(p, r->number) : p;
 }
 
 static void put_selector(struct out *o, const struct ptx_opd *opd)
@@ -231,23 +250,31 @@ static void put_list(
 	struct out *o, const struct ptx_func *f, const struct ptx_opd *list, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
+		char *p, *next;
+
 		room(o);
+		p = o->p;
 		if (i) {
-			put_char(o, ',');
-			put_char(o, ' ');
+			memcpy(p, ", ", 2);
+			p += 2;
 		}
-		if (list[i].kind == PTX_OPD_REG && !list[i].negated && !list[i].selector)
-			put_reg(o, f, list[i].reg);
-		else
+		next = plain_reg_at(p, f, &list[i]);
+		o->p = next ? next : p;
+		if (!next)
 			put_opd(o, f, &list[i]);
 	}
 }
 
 static void put_address(struct out *o, const struct ptx_func *f, const struct ptx_opd *opd)
 {
+	char *next;
+
 	put_char(o, '[');
-	if (opd->n)
-		put_opd(o, f, &opd->list[0]);
+	next = opd->n ? plain_reg_at(o->p, f, opd->list) : NULL;
+	if (next)
+		o->p = next;
+	else if (opd->n)
+		put_opd(o, f, opd->list);
 	if (opd->name || opd->has_value) {
 		room(o);
 		put_char(o, '+');
@@ -472,18 +499,32 @@ static void put_params(struct out *o, struct ptx_sym *const *at, size_t n)
 	put_char(o, ')');
 }
 
+static size_t count_breaks(const char *s)
+{
+	size_t n = 0;
+
+	for (; (s = strchr(s, '\n')); s++)
+		n++;
+	return n;
+}
+
 /* Each directive in a line of its own, as far as the lines up to the brace allow. */
 static void put_head_end(struct out *o, const struct ptx_func *f)
 {
-	size_t n = f->directives.len;
+	size_t n = f->directives.len, lines = n;
 
+	for (size_t i = 0; i < n; i++)
+		lines += count_breaks(f->directives.at[i]);
 	for (size_t i = 0; i < n; i++) {
+		const char *text = f->directives.at[i];
+
 		room(o);
-		if (!o->keep_lines || (size_t)f->body_line >= o->line + n - i)
+		if (!o->keep_lines || (size_t)f->body_line >= o->line + lines)
 			newline(o);
 		else
 			put_char(o, ' ');
-		put_text(o, f->directives.at[i]);
+		put_text(o, text);
+		lines -= 1 + count_breaks(text);
 	}
 	if (f->has_body)
 		begin_line(o, f->body_line, false);

@@ -6,6 +6,9 @@
 
 #include "fixture.h"
 
+#include "ptx/eight.h"
+
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -469,9 +472,89 @@ static void kept_texts(void **state)
 	finish(&t);
 }
 
+/* Every answer about eight characters at once against what one character at a time says. */
+static void eight_characters(void **state)
+{
+	static const char some[] = "az09AZ_$@[`{/:%. \t\n;,\x80\xff\x5f\x24";
+	uint64_t random = 1;
+
+	for (unsigned round = 0; round < 20000; round++) {
+		unsigned gap = 8, other = 8;
+		uint64_t w, ends, m;
+		char s[9] = {0};
+
+		for (unsigned i = 0; i < 8; i++) {
+			unsigned char c;
+
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			c = (unsigned char)(random >> 56);
+			if (random >> 40 & 1)
+				c = (unsigned char)some[c % sizeof(some)];
+			else if (round & 1)
+				c = (unsigned char)('0' + c % 11);
+			s[i] = (char)c;
+			gap = c <= ' ' && gap == 8 ? i : gap;
+			other = (c < '0' || c > '9') && other == 8 ? i : other;
+		}
+		w = ptx_eight(s);
+		ends = ptx_eight_ends(w);
+		for (unsigned i = 0; i < 8; i++)
+			assert_int_equal(ends >> (8 * i) & 0xff,
+				strchr("_$", s[i]) && s[i]                 ? 0
+				: s[i] > 0 && isalnum((unsigned char)s[i]) ? 0
+									   : 0x80);
+		m = ptx_eight_gaps(w);
+		assert_int_equal(m ? PTX_FIRST(m) : 8, gap);
+		m = ptx_eight_nondigits(w);
+		assert_int_equal(m ? PTX_FIRST(m) : 8, other);
+		if (other)
+			assert_int_equal(ptx_eight_value(w, other),
+				strtoul(s, NULL, 10) * (strtoul(s, NULL, 10) < 100000000));
+	}
+}
+
+/* Registers found by their characters, and those that must not be. */
+static void short_register_names(void **state)
+{
+	static const char text[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+				   ".entry k() { .reg .b64 %SP, %SPL, %longer_than_seven;\n"
+				   ".reg .b32 %r<3>, %r1_, %r$1; .reg .b64 %rd<2>;\n"
+				   "mov.b64 %SP, %SPL; mov.b64 %longer_than_seven, %SP;\n"
+				   "{ .reg .b64 %SP; mov.b64 %SP, %rd1; } mov.b64 %SP, %rd0;\n"
+				   "mov.b32 %r1, %r2; mov.b32 %r1_, %r$1; ret; }";
+	static const char *const names[][2] = {{"%SP", "%SPL"}, {"%longer_than_seven", "%SP"},
+		{"%SP", "%rd1"}, {"%SP", "%rd0"}, {"%r1", "%r2"}, {"%r1_", "%r$1"}};
+	struct module t = parse_ok(text);
+	const struct ptx_func *f = ptx_find_func(t.m, "k");
+	uint32_t sp[4];
+	char buf[128];
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->body.len && n < ARRAY_LEN(names); i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if (s->kind != PTX_INSN)
+			continue;
+		for (unsigned k = 0; k < 2; k++)
+			assert_string_equal(
+				ptx_reg_name(f, s->opd[k].reg, buf, sizeof(buf)), names[n][k]);
+		if (n < ARRAY_LEN(sp))
+			sp[n] = s->opd[n == 1].reg;
+		n++;
+	}
+	assert_int_equal(n, ARRAY_LEN(names));
+	/* The inner scope's is another register, and gone behind it. */
+	assert_int_equal(sp[0], sp[1]);
+	assert_int_not_equal(sp[0], sp[2]);
+	assert_int_equal(sp[0], sp[3]);
+	finish(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(eight_characters),
+		cmocka_unit_test(short_register_names),
 		cmocka_unit_test(mnemonics),
 		cmocka_unit_test(mnemonic_parts),
 		cmocka_unit_test(operands),

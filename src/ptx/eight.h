@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Eight characters of a text at once, as a number whose lowest byte is the first of them
+ * (little-endian machines only). Answers about single characters are masks with 0x80 in their
+ * bytes; only the lowest of these is exact where a function says so, and PTX_FIRST takes that one.
+ * Whoever calls vouches that eight characters may be read. */
+#ifndef HEDDLE_PTX_EIGHT_H
+#define HEDDLE_PTX_EIGHT_H
+
+#include <stdint.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "texts are read as little-endian words");
+
+#define PTX_EACH(byte) (0x0101010101010101u * (uint64_t)(byte))
+/* Index of the first character that a mask, not 0, names; and ones in all bytes below it. */
+#define PTX_FIRST(mask) ((unsigned)__builtin_ctzll(mask) >> 3)
+#define PTX_BELOW(mask) ((((mask) & -(mask)) >> 7) - 1)
+
+static inline uint64_t ptx_eight(const char *s)
+{
+	uint64_t w;
+
+	memcpy(&w, s, 8);
+	return w;
+}
+
+/* Blanks and control characters; the lowest is exact. */
+static inline uint64_t ptx_eight_gaps(uint64_t w)
+{
+	return (w - PTX_EACH(0x21)) & ~w & PTX_EACH(0x80);
+}
+
+/* What cannot stand within an identifier: all but letters, digits, '_' and '$'. */
+static inline uint64_t ptx_eight_ends(uint64_t w)
+{
+	uint64_t c = w & PTX_EACH(0x7f), small = c | PTX_EACH(0x20);
+	uint64_t letter = (small + PTX_EACH(0x80 - 'a')) & ~(small + PTX_EACH(0x7f - 'z'));
+	uint64_t digit = (c + PTX_EACH(0x80 - '0')) & ~(c + PTX_EACH(0x7f - '9'));
+	uint64_t neither =
+		((c ^ PTX_EACH('_')) + PTX_EACH(0x7f)) & ((c ^ PTX_EACH('$')) + PTX_EACH(0x7f));
+
+	return (~(letter | digit | ~neither) | w) & PTX_EACH(0x80);
+}
+
+/* All but digits; the lowest is exact. */
+static inline uint64_t ptx_eight_nondigits(uint64_t w)
+{
+	uint64_t d = w ^ PTX_EACH('0');
+
+	return ((d + PTX_EACH(0x7f - 9)) | d) & PTX_EACH(0x80);
+}
+
+/* Value of the first n (1 to 8) characters, which are decimal digits. */
+static inline uint32_t ptx_eight_value(uint64_t w, unsigned n)
+{
+	w = (w ^ PTX_EACH('0')) << (64 - 8 * n);
+	w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffu;
+	w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffu;
+	return (uint32_t)(w * 10000 + (w >> 32));
+}
+
+#endif
