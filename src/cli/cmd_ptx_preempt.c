@@ -115,9 +115,10 @@ static int run(struct cli *c)
 	return r;
 }
 
+#define OR_NAME(name, ...) "|" #name
 static const struct cli_option options[] = {
 	{'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed"},
-	{0, "dump-after", "parse|preempt", "print the module as it is after this pass"},
+	{0, "dump-after", "parse" PASS_ROWS(OR_NAME), "print the module as it is after this pass"},
 	{0},
 };
 

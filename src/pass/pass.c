@@ -4,9 +4,8 @@
 /* The passes, in the order in which a command line shows them. */
 #include "pass/pass.h"
 
-const struct pass_row pass_table[] = {
-	{"preempt", pass_preempt, "an entry with a body", "name, parameters, module variables"},
-};
+#define ROW(name, requires, preserves) {#name, pass_##name, requires, preserves},
+const struct pass_row pass_table[] = {PASS_ROWS(ROW)};
 const unsigned pass_table_len = ARRAY_LEN(pass_table);
 
 const char *pass_tier_name(enum pass_tier tier)

@@ -62,6 +62,7 @@ int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *r
 
 /* The passes that a command line can run one after the other. Each run ends with ptx_validate.
  * (virtualize, on which they stand, is no row: it needs its caller's operands; private.h.) */
+#define PASS_ROWS(ROW) ROW(preempt, "an entry with a body", "name, parameters, module variables")
 struct pass_row {
 	const char *name;
 	int (*run)(struct ptx_module *m, const char *entry, struct diag_list *diags,
