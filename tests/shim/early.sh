@@ -8,10 +8,10 @@ set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 start grant
-same chain 20 300 100 # its forms are in the cache from here on
+same chain 10 140 20 # its forms are in the cache from here on
 stop
 start early
-same chain 20 300 100
+same chain 10 140 20
 kill "$daemon"
 wait "$daemon" || true
 daemon=
@@ -19,7 +19,8 @@ cat "$dir/daemon"
 number() {
 	sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" "$dir/daemon" | tail -n 1
 }
-[ "$(number granted)" -ge 40 ] || fail "the launches were not granted one by one"
+[ "$(number granted)" -ge 20 ] || fail "the launches were not granted one by one"
 [ "$(number early)" -gt 0 ] || { echo "skipped: all had left by then"; exit 77; }
-# A round that has not begun after a long time, on a machine that is busy, gets a second one.
-[ "$(number resumed)" -le $(($(number granted) * 3 / 2)) ] || fail "more rounds than grants"
+# A round that has not begun after a long time, on a machine that is busy, gets a second one. With one
+# for each report there were three for a grant.
+[ "$(number resumed)" -le $(($(number granted) * 2)) ] || fail "more rounds than grants"
