@@ -67,6 +67,7 @@ int wire_connect(const char *path, int timeout_ms)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct timeval tv = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+	uint64_t since = 0;
 	int fd, r;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
@@ -79,9 +80,11 @@ int wire_connect(const char *path, int timeout_ms)
 	if (timeout_ms > 0 && (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0 ||
 				      setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)) < 0))
 		goto fail;
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
-		goto fail;
-	return fd;
+	/* A signal may end the wait for room in the daemon's queue. */
+	do {
+		if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0)
+			return fd;
+	} while (errno == EINTR && wire_may_go_on(fd, SO_SNDTIMEO, &since));
 fail:
 	r = -errno;
 	close(fd);

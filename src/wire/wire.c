@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 struct text {
@@ -77,6 +79,26 @@ void wire_head_init(struct wire_head *h, enum wire_type type, size_t bytes)
 	*h = (struct wire_head){.type = type, .bytes = (uint32_t)bytes, .protocol = WIRE_PROTOCOL};
 }
 
+bool wire_may_go_on(int sock, int option, uint64_t *io_since_ms)
+{
+	struct timeval tv = {0};
+	socklen_t len = sizeof(tv);
+	struct timespec now;
+	uint64_t ms, limit;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (!*io_since_ms)
+		*io_since_ms = ms;
+	if (getsockopt(sock, SOL_SOCKET, option, &tv, &len) < 0)
+		return false;
+	limit = (uint64_t)tv.tv_sec * 1000 + (uint64_t)tv.tv_usec / 1000;
+	if (!limit || ms - *io_since_ms < limit)
+		return true;
+	errno = EAGAIN;
+	return false;
+}
+
 int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds)
 {
 	union {
@@ -86,6 +108,7 @@ int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds)
 	struct wire_head head;
 	struct iovec iov;
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	uint64_t since = 0;
 	ssize_t n;
 
 	memcpy(&head, msg, sizeof(head));
@@ -102,7 +125,7 @@ int wire_send(int sock, const void *msg, const int *fds, unsigned n_fds)
 	}
 	do
 		n = sendmsg(sock, &m, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && errno == EINTR && wire_may_go_on(sock, SO_SNDTIMEO, &since));
 	if (n < 0)
 		return -errno;
 	return (size_t)n == head.bytes ? 0 : -EMSGSIZE;
@@ -145,12 +168,13 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control)};
+	uint64_t since = 0;
 	unsigned n_fds;
 	ssize_t n;
 
 	do
 		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && errno == EINTR && wire_may_go_on(sock, SO_RCVTIMEO, &since));
 	if (n < 0)
 		return -errno;
 	if (m.msg_flags & MSG_TRUNC) {

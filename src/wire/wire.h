@@ -86,6 +86,10 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
 /* The socket, or negative errno. Later sends and receives on it give up after the timeout too. */
 int wire_connect(const char *path, int timeout_ms);
+/* After EINTR, for SO_RCVTIMEO or SO_SNDTIMEO: true until the socket's timeout, which the system
+ * begins anew with each call, has passed since the first signal (*io_since_ms, 0 before); then
+ * errno is EAGAIN. */
+bool wire_may_go_on(int sock, int option, uint64_t *io_since_ms);
 
 /* The daemon makes a page: sealed against resizing, head filled in, all else 0. */
 int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd);

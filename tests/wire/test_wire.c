@@ -9,12 +9,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static unsigned open_fds(void)
@@ -121,6 +123,30 @@ static void oversized(void **state)
 	close(sock[1]);
 	assert_int_equal(wire_send(sock[0], h, NULL, 0), -EPIPE);
 	close(sock[0]);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* Nobody answers, and signals come faster than the socket's timeout: it ends all the same. */
+static void interrupted(void **state)
+{
+	struct sigaction act = {.sa_handler = on_alarm}, old;
+	struct itimerval often = {{0, 20000}, {0, 20000}}, never = {0};
+	struct timeval limit = {0, 200000};
+	char msg[WIRE_MAX_BYTES];
+	int sock[2];
+
+	pair(sock);
+	assert_int_equal(setsockopt(sock[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
+	assert_int_equal(sigaction(SIGALRM, &act, &old), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	assert_int_equal(wire_recv(sock[0], msg, sizeof(msg), NULL, 0, NULL), -EAGAIN);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &old, NULL), 0);
+	close(sock[0]);
+	close(sock[1]);
 }
 
 static void malformed(void **state)
@@ -234,6 +260,7 @@ int main(void)
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(descriptor_floods),
 		cmocka_unit_test(oversized),
+		cmocka_unit_test(interrupted),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(pages),
 		cmocka_unit_test(socket_paths),
