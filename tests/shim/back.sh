@@ -11,11 +11,8 @@ set -eu
 min=$1
 start back
 same lengthy 1 100 30 # its form is in the cache from here on
-same lengthy 1 10000 300
-kill "$daemon"
-wait "$daemon" || true
-daemon=
-cat "$dir/daemon"
+stop
+managed back lengthy 1 10000 300
 again=$(sed -n 's/.*in use again \([0-9]*\).*/\1/p' "$dir/daemon")
 ! grep -q 'native [1-9]' "$dir/daemon" || fail "launches went plain"
 [ "$again" -ge "$min" ] || fail "all SMs were in use again only $again times"

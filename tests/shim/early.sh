@@ -10,12 +10,7 @@ set -eu
 start grant
 same chain 10 140 20 # its forms are in the cache from here on
 stop
-start early
-same chain 10 140 20
-kill "$daemon"
-wait "$daemon" || true
-daemon=
-cat "$dir/daemon"
+managed early chain 10 140 20
 number() {
 	sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" "$dir/daemon" | tail -n 1
 }

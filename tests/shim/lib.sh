@@ -44,6 +44,21 @@ stop() {
 	daemon=
 }
 
+# managed MODE SCENARIO...: same under a daemon of its own, whose report is in $dir/daemon afterwards;
+# again, up to five times, if more launches than $unmanaged (or 0) went plain: they do where there was no processor to make their
+# forms, or to read them from the cache, within the 2 s for which a first launch waits.
+managed() {
+	mode=$1
+	shift
+	for _ in 1 2 3 4 5; do
+		start "$mode"
+		same "$@"
+		stop
+		cat "$dir/daemon"
+		! grep -q "^native 0 opaque [0-9]* of ${unmanaged:-0}\$" "$dir/daemon" || break
+	done
+}
+
 plain() { # ARG...: without the shim
 	LD_LIBRARY_PATH=$(dirname "$CPU") timeout 200 "$PROG" "$@"
 }

@@ -12,11 +12,7 @@ scenario=$1 n=$2 mode=turn
 start watch
 same "$scenario" 4 24 30 # its forms are in the cache from here on
 stop
-start $mode
-same "$scenario" 4 24 30
-kill "$daemon"
-wait "$daemon" || true
-daemon=
-cat "$dir/daemon"
+unmanaged="$n"
+managed "$mode" "$scenario" 4 24 30
 grep -q "^native 0 opaque [0-9]* of $n\$" "$dir/daemon" || fail "$n launches were to be unmanaged"
-grep -q 'waited 1 ' "$dir/daemon" || [ $mode = watch ] || fail "the unmanaged launches did not wait"
+grep -q 'waited 1 ' "$dir/daemon" || [ "$mode" = watch ] || fail "the unmanaged launches did not wait"

@@ -10,11 +10,6 @@ set -eu
 start watch
 same reused 1 8 1 # its forms are in the cache from here on
 stop
-start watch
-same reused 1 8 1
-kill "$daemon"
-wait "$daemon" || true
-daemon=
-cat "$dir/daemon"
+managed watch reused 1 8 1
 # One could not be launched in its form if it were launched as the one before was.
 grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"
