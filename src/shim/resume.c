@@ -210,15 +210,17 @@ static void judge_rounds(struct managed *m)
 	m->seq = seq;
 }
 
-/* False: there is no stream for a round now. */
+/* False: there is no stream for a round now, or the driver did not take it. */
 static bool resume(struct managed *m, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
 	uint64_t begun = MIN(__atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE), m->total);
 	uint64_t left = m->total - begun;
+	uint32_t last = m->args.seq;
+	CUresult r = CUDA_ERROR_NOT_READY;
 	struct shim_inside in;
-	CUstream on = NULL;
+	CUstream on;
 
 	pthread_mutex_lock(&helpers.lock);
 	if (shim_enter(&in) == CUDA_SUCCESS && (on = idle_helper(may_borrow))) {
@@ -226,14 +228,17 @@ static bool resume(struct managed *m, bool may_borrow)
 		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
 		m->args.seq = seq;
 		m->args.flags |= seq ? CTL_WAIT_WORD : 0;
-		managed_fire(m,
+		r = managed_fire(m,
 			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
 			on, NULL);
-		managed_fire_closer(m, on);
+		if (r == CUDA_SUCCESS)
+			managed_fire_closer(m, on);
+		else
+			m->args.seq = last;
 	}
 	shim_leave(&in);
 	pthread_mutex_unlock(&helpers.lock);
-	if (!on)
+	if (r != CUDA_SUCCESS)
 		return false;
 	judge_rounds(m);
 	m->rounds++;
