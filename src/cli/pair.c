@@ -28,11 +28,6 @@ double stage_median(double *values, unsigned n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-double stage_percentile(const double *sorted, unsigned n, double p)
-{
-	return n ? sorted[(unsigned)((n - 1) * p / 100 + 0.5)] : 0;
-}
-
 /* ---- command lines ---- */
 
 struct command {

@@ -82,6 +82,5 @@ double stage_median(double *values, unsigned n); /* sorts them; 0 when n is 0 */
 int stage_make_folder(const char *kind, char ret_path[64]);
 /* A folder with all that is in it. */
 void stage_remove_folder(const char *path);
-double stage_percentile(const double *sorted, unsigned n, double p);
 
 #endif

@@ -52,7 +52,6 @@ struct ptx_mnem_slot {
 	uint64_t key[2];
 	const struct ptx_mnem *mnem;
 };
-#define PTX_MNEM_MAX 16
 static inline unsigned ptx_mnem_slot(const uint64_t key[2])
 {
 	return (unsigned)((key[0] ^ key[1] * 0xff51afd7ed558ccdu) * 0x9e3779b97f4a7c15u >> 56);
