@@ -4,8 +4,9 @@
 #
 # usage: bench/handover.sh DIST [OUT]
 # A 20 us kernel every millisecond beside long grids of 20 us blocks, in each arrangement, and the
-# hand-over beyond the residual (bench/stamps.c), on this machine's GPU. DIST: what ./run dist
-# made. Event logs and the programs' reports stay in OUT.
+# hand-over beyond the residual (bench/stamps.c), on this machine's GPU. The rounds that make 20 us
+# are found once, on the idle device, and are the same for all. DIST: what ./run dist made. Event
+# logs and the programs' reports stay in OUT.
 set -eu
 dist=$1
 out=${2:-$(mktemp -d)}
@@ -20,14 +21,22 @@ trap 'rm -rf "$dir"' EXIT
 tick() { # NAME COMMAND...
 	name=$1
 	shift
-	"$@" "$examples/tick" --count "$count" --wait-ms 500 --log "$out/log.$name" >"$out/tick.$name" 2>&1 ||
-		echo "tick: exit $?" >>"$out/tick.$name"
-	printf '%-16s' "$name"
+	"$@" timeout 100 "$examples/tick" --rounds "$tick_rounds" --count "$count" --wait-ms 500 \
+		--log "$out/log.$name" >"$out/tick.$name" 2>&1 || echo "tick: exit $?" >>"$out/tick.$name"
+	printf '%-18s' "$name"
 	tail -n 1 "$out/tick.$name"
 }
 
+# rounds PROGRAM ARG...: of its blocks
+rounds() {
+	program=$1
+	shift
+	"$examples/$program" "$@" >"$out/rounds"
+	sed -n 's/.*ready, \([0-9]*\) rounds.*/\1/p' "$out/rounds"
+}
+
 low() { # COMMAND...
-	"$@" "$examples/longgrid" --block-us 20 --blocks 100000 --for-ms "$ms" >"$out/low" 2>&1 &
+	"$@" "$examples/longgrid" --rounds "$low_rounds" --blocks 100000 --for-ms "$ms" >"$out/low" 2>&1 &
 	low=$!
 	until grep -q ready "$out/low"; do sleep 0.05; done
 	sleep 0.3
@@ -54,10 +63,29 @@ daemon_ends() {
 	unset HEDDLE_SOCKET
 }
 
+# The vendor's MPS, as it is and with its client priorities.
+vendor() {
+	export CUDA_MPS_PIPE_DIRECTORY="$dir/mps" CUDA_MPS_LOG_DIRECTORY="$dir/mps-log"
+	mkdir "$dir/mps" "$dir/mps-log"
+	nvidia-cuda-mps-control -d
+	tick alone-vendor-mps
+	low
+	tick vendor-mps
+	low_ends
+	low env CUDA_MPS_CLIENT_PRIORITY=1
+	tick vendor-mps-prio
+	low_ends
+	echo quit | nvidia-cuda-mps-control
+	unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
+tick_rounds=$(rounds tick --kernel-us 20 --count 1)
+low_rounds=$(rounds longgrid --block-us 20 --for-ms 1)
 tick alone
 low
 tick sliced
 low_ends
+case " ${MPS:-off on} " in *" on "*) vendor ;; esac
 for mps in ${MPS:-off on}; do
 	daemon "$mps"
 	tick "alone-mps-$mps" "$heddle" run -p high --

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* How many rounds a block needs for its time is measured at the start, with the device to itself:
- * as many blocks as are going to be on it at once. Start these programs before whatever disturbs
- * them. */
+ * as many blocks as are going to be on it at once. Beside whatever disturbs that, give the rounds
+ * which an undisturbed run found. */
 #include "load.h"
 
 #include <limits.h>
@@ -54,12 +54,29 @@ static int time_once(const struct ex_work *w, double *ret_ns)
 	return exd_launch(w) || exd_wait() || exd_kernel_ns(ret_ns) ? -1 : 0;
 }
 
+/* Rounds that take block_us; w's grid is as many blocks as are on the device at once. */
+static int measure_rounds(struct ex_work *w, double block_us, double *ret_rounds)
+{
+	double one_ns, many_ns;
+
+	for (int warm = 0; warm < 2; warm++) { /* what does not depend on the rounds drops out */
+		w->arg[1].word = 1;
+		if (time_once(w, &one_ns))
+			return -1;
+		w->arg[1].word = PROBE_ROUNDS;
+		if (time_once(w, &many_ns))
+			return -1;
+	}
+	*ret_rounds =
+		block_us * 1000.0 * PROBE_ROUNDS / (many_ns > one_ns ? many_ns - one_ns : 1.0);
+	return 0;
+}
+
 int load_open(const struct ex_options *o, uint32_t blocks, uint32_t threads, double block_us,
-	struct ex_work *ret_work)
+	double *rounds, struct ex_work *ret_work)
 {
 	struct ex_work w = {.grid = {1, 1, 1}, .block = threads};
 	char ptx[PATH_MAX];
-	double one_ns, many_ns;
 	ex_find_ptx(o, "burn", ptx, sizeof(ptx));
 	if (exd_open(o, ptx, "burn"))
 		return -1;
@@ -70,20 +87,21 @@ int load_open(const struct ex_options *o, uint32_t blocks, uint32_t threads, dou
 	if (exd_upload(&w))
 		return -1;
 	w.grid[0] = blocks < fit ? blocks : fit;
-	for (int warm = 0; warm < 2; warm++) { /* what does not depend on the rounds drops out */
-		w.arg[1].word = 1;
-		if (time_once(&w, &one_ns))
-			return -1;
-		w.arg[1].word = PROBE_ROUNDS;
-		if (time_once(&w, &many_ns))
-			return -1;
-	}
-	double rounds =
-		block_us * 1000.0 * PROBE_ROUNDS / (many_ns > one_ns ? many_ns - one_ns : 1.0);
-	w.arg[1].word = rounds < 1.0 ? 1 : rounds > 4.0e9 ? 4000000000u : (uint32_t)rounds;
+	if (*rounds < 1 && measure_rounds(&w, block_us, rounds))
+		return -1;
+	w.arg[1].word = *rounds < 1.0 ? 1 : *rounds > 4.0e9 ? 4000000000u : (uint32_t)*rounds;
+	*rounds = w.arg[1].word;
 	w.grid[0] = blocks;
 	*ret_work = w;
 	return 0;
+}
+
+void load_ready(const struct ex_options *o, double rounds)
+{
+	printf(o->json ? "{\"schema\":1,\"program\":\"%s\",\"state\":\"ready\",\"rounds\":%.0f}\n"
+		       : "%s: ready, %.0f rounds a block\n",
+		ex_program.name, rounds);
+	fflush(stdout);
 }
 
 static int by_value(const void *a, const void *b)

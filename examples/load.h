@@ -14,10 +14,13 @@ struct load_option {
 
 /* Options that take a number, and --json, --ptx, --toolchain, --log; 0, or an exit status + 1. */
 int load_parse(int argc, char **argv, const struct load_option *options, struct ex_options *o);
-/* Opens the device, and a launch of `blocks` blocks (0: four times what fits) that take `block_us`
- * each while the device is full of them (or alone on it, if they do not fill it). */
+/* Opens the device, and a launch of `blocks` blocks (0: four times what fits) of *rounds rounds
+ * each. Where that is 0, as many (set then) as take `block_us` while the device is full of such
+ * blocks (or alone on it, if they do not fill it). */
 int load_open(const struct ex_options *o, uint32_t blocks, uint32_t threads, double block_us,
-	struct ex_work *ret_work);
+	double *rounds, struct ex_work *ret_work);
+/* Says that the load is about to begin, and of how many rounds. */
+void load_ready(const struct ex_options *o, double rounds);
 /* With --log: a line for each, start (CLOCK_MONOTONIC, ns) and turnaround; ahead of load_report. */
 void load_log(const struct ex_options *o, const uint64_t *start_ns, const double *us, size_t count);
 /* Prints count, median, 99th percentile and maximum of turnarounds; sorts them. */

@@ -12,11 +12,13 @@ const struct example ex_program = {"longgrid", "burn", NULL, NULL};
 
 int main(int argc, char **argv)
 {
-	double blocks = 0, threads = 256, block_us = 1000, for_ms = 1000, kernel_ns = 0;
+	double blocks = 0, threads = 256, block_us = 1000, for_ms = 1000, rounds = 0;
+	double kernel_ns = 0;
 	const struct load_option options[] = {
 		{"--blocks", "in a grid; 0: four times what fits", &blocks},
 		{"--threads", "in a block", &threads},
 		{"--block-us", "length of a block when the device is full", &block_us},
+		{"--rounds", "in its place; 0: found by measuring, on an idle device", &rounds},
 		{"--for-ms", "how long to go on", &for_ms},
 		{NULL, NULL, NULL},
 	};
@@ -25,11 +27,9 @@ int main(int argc, char **argv)
 	int r = load_parse(argc, argv, options, &o);
 	if (r || threads < 1 || threads > 1024)
 		return r ? r - 1 : 2;
-	if (load_open(&o, (uint32_t)blocks, (uint32_t)threads, block_us, &w))
+	if (load_open(&o, (uint32_t)blocks, (uint32_t)threads, block_us, &rounds, &w))
 		return 1;
-	printf(o.json ? "{\"schema\":1,\"program\":\"longgrid\",\"state\":\"ready\"}\n"
-		      : "longgrid: ready\n");
-	fflush(stdout);
+	load_ready(&o, rounds);
 	size_t count = 0, cap = 1 << 16;
 	double *us = ex_alloc(cap * sizeof(*us));
 	uint64_t end = ex_now_ns() + (uint64_t)(for_ms * 1.0e6);

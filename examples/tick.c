@@ -13,11 +13,12 @@ const struct example ex_program = {"tick", "burn", NULL, NULL};
 int main(int argc, char **argv)
 {
 	double blocks = 0, threads = 128, kernel_us = 20, every_us = 1000, count = 1000;
-	double wait_ms = 0, kernel_ns = 0;
+	double wait_ms = 0, rounds = 0, kernel_ns = 0;
 	const struct load_option options[] = {
 		{"--blocks", "in a grid; 0: one an SM", &blocks},
 		{"--threads", "in a block", &threads},
 		{"--kernel-us", "length of the kernel", &kernel_us},
+		{"--rounds", "in its place; 0: found by measuring, on an idle device", &rounds},
 		{"--every-us", "time from one launch to the next", &every_us},
 		{"--count", "how many launches", &count},
 		{"--wait-ms", "after measuring the kernel, ahead of the first launch", &wait_ms},
@@ -29,7 +30,8 @@ int main(int argc, char **argv)
 	if (r || threads < 1 || threads > 1024 || count < 1 || count > 1e7)
 		return r ? r - 1 : 2;
 	/* One block is enough to measure with: more of them run beside it. */
-	if (load_open(&o, blocks > 0 ? (uint32_t)blocks : 1, (uint32_t)threads, kernel_us, &w))
+	if (load_open(&o, blocks > 0 ? (uint32_t)blocks : 1, (uint32_t)threads, kernel_us, &rounds,
+		    &w))
 		return 1;
 	if (blocks <= 0) {
 		w.grid[0] = (uint32_t)exd_multiprocessors();
@@ -37,9 +39,7 @@ int main(int argc, char **argv)
 		if (exd_upload(&w))
 			return 1;
 	}
-	printf(o.json ? "{\"schema\":1,\"program\":\"tick\",\"state\":\"ready\"}\n"
-		      : "tick: ready\n");
-	fflush(stdout);
+	load_ready(&o, rounds);
 	double *us = ex_alloc((size_t)count * sizeof(*us));
 	uint64_t *at = ex_alloc((size_t)count * sizeof(*at));
 	uint64_t next = ex_now_ns() + (uint64_t)(wait_ms * 1.0e6);

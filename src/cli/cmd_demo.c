@@ -29,6 +29,7 @@ struct demo {
 	enum dev_kind device;
 	char device_name[128];
 	bool mps;
+	char reference[64]; /* folder of the host's results, each made once; empty: none */
 	unsigned rounds;
 	struct stage_result alone_low[PAIRS], alone_high[PAIRS], unmanaged[PAIRS], managed[PAIRS];
 };
@@ -45,6 +46,7 @@ static struct stage_run make_run(const struct demo *d, const char *low, const ch
 	return (struct stage_run){.low = {low, "large", 0},
 		.high = {high, "small", 0},
 		.rounds = d->rounds,
+		.reference = d->reference[0] ? d->reference : NULL,
 		.delay_us = d->device == DEV_CPU ? 100000 : 500,
 		.check = "each",
 		.timeout_ms = 120000};
@@ -220,6 +222,9 @@ static int run(struct cli *c)
 	if (r == CLI_OK)
 		r = stage_device(c, cli_value(c, "device"), &d.device, d.device_name);
 	d.rounds = rounds ? (unsigned)rounds : d.device == DEV_CPU ? 2 : 10;
+	child_catch_signals();
+	if (r == CLI_OK)
+		stage_make_folder("reference", d.reference);
 	if (r == CLI_OK)
 		r = run_unmanaged(&d);
 	if (r == CLI_OK)
@@ -233,6 +238,8 @@ static int run(struct cli *c)
 	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++)
 		if (!verified(&d, i))
 			r = CLI_FAILED;
+	if (d.reference[0])
+		stage_remove_folder(d.reference);
 	arena_finish(&d.arena);
 	return r;
 }

@@ -4,18 +4,21 @@
 /* The timeline's geometry and the spans in it. Bars run from the launch call to completion as the
  * program saw them; where a program waited for the device the bar is hollow. In the managed panel
  * the low program's waiting comes from the daemon's events (drained to granted again); in the
- * unmanaged one the high program is taken to wait for all but the time that it takes alone. */
+ * unmanaged one the high program is taken to wait for all but the time that it takes alone. Of the
+ * rounds each panel shows a typical one. */
 #include "cli/timeline.h"
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 860.0
-#define LEFT  150.0
-#define RIGHT 24.0
-#define BAR   26.0
-#define SPANS 256
+#define WIDTH      860.0
+#define LEFT       150.0
+#define RIGHT      24.0
+#define BAR        26.0
+#define SPANS      256
+#define MAX_ROUNDS 1000
 
 struct span {
 	double from_ns, to_ns; /* from the panel's origin */
@@ -34,30 +37,82 @@ static void add_span(struct row *r, double from, double to, bool waiting)
 		r->at[r->n++] = (struct span){from, to, waiting};
 }
 
+enum event { EVENT_NONE, EVENT_DRAINED, EVENT_GRANT, EVENT_OTHER };
+
+/* The event at *at, and *at past it; EVENT_NONE after the last. */
+static enum event next_event(const char **at, uint64_t *ret_t_ns)
+{
+	const char *end = *at ? strchr(*at, '\n') : NULL, *what;
+	enum event e = EVENT_OTHER;
+	json_t *o;
+
+	if (!end)
+		return EVENT_NONE;
+	o = json_loadb(*at, (size_t)(end - *at), 0, NULL);
+	what = json_string_value(json_object_get(o, "event"));
+	*ret_t_ns = (uint64_t)json_integer_value(json_object_get(o, "t_ns"));
+	if (what && !strcmp(what, "drained"))
+		e = EVENT_DRAINED;
+	else if (what && !strcmp(what, "grant"))
+		e = EVENT_GRANT;
+	json_decref(o);
+	*at = end + 1;
+	return e;
+}
+
+static int by_turnaround(const void *a, const void *b)
+{
+	const struct stage_round *x = *(const struct stage_round *const *)a,
+				 *y = *(const struct stage_round *const *)b;
+	uint64_t tx = x->high_done_ns - x->high_launch_ns, ty = y->high_done_ns - y->high_launch_ns;
+
+	return (tx > ty) - (tx < ty);
+}
+
+/* The median by the high program's turnaround: of those with a preemption, if there are any (the
+ * first round may be over before the low program's kernel has its other form). */
+static const struct stage_round *typical_round(const struct stage_result *res)
+{
+	const struct stage_round *at[MAX_ROUNDS];
+	unsigned rounds = MIN(res->rounds, MAX_ROUNDS), n = 0;
+	const char *events = res->events;
+	bool preempted[MAX_ROUNDS] = {false};
+	uint64_t t = 0;
+	enum event e;
+
+	while ((e = next_event(&events, &t)))
+		for (unsigned i = 0; e == EVENT_DRAINED && i < rounds; i++)
+			if (t >= res->at[i].low_launch_ns && t <= res->at[i].low_done_ns)
+				preempted[i] = true;
+	for (unsigned i = 0; i < rounds; i++)
+		if (preempted[i])
+			at[n++] = &res->at[i];
+	for (unsigned i = 0; !n && i < rounds; i++)
+		at[i] = &res->at[i];
+	n = n ? n : rounds;
+	qsort(at, n, sizeof(at[0]), by_turnaround);
+	return at[n / 2];
+}
+
 /* Cuts the running time [from, to) at every stretch in which the launch was off the device. */
 static void add_with_gaps(
 	struct row *r, const char *events, uint64_t origin, uint64_t from, uint64_t to)
 {
 	double at = (double)(from - origin), off = -1;
+	uint64_t t = 0;
+	enum event e;
 
-	for (const char *line = events; line && *line;) {
-		const char *end = strchr(line, '\n');
-		json_t *o = end ? json_loadb(line, (size_t)(end - line), 0, NULL) : NULL;
-		const char *what = json_string_value(json_object_get(o, "event"));
-		json_int_t t = json_integer_value(json_object_get(o, "t_ns"));
-
-		if (what && t >= (json_int_t)from && t <= (json_int_t)to) {
-			if (!strcmp(what, "drained") && off < 0) {
-				off = (double)((uint64_t)t - origin);
-				add_span(r, at, off, false);
-			} else if (!strcmp(what, "grant") && off >= 0) {
-				at = (double)((uint64_t)t - origin);
-				add_span(r, off, at, true);
-				off = -1;
-			}
+	while ((e = next_event(&events, &t))) {
+		if (t < from || t > to)
+			continue;
+		if (e == EVENT_DRAINED && off < 0) {
+			off = (double)(t - origin);
+			add_span(r, at, off, false);
+		} else if (e == EVENT_GRANT && off >= 0) {
+			at = (double)(t - origin);
+			add_span(r, off, at, true);
+			off = -1;
 		}
-		json_decref(o);
-		line = end ? end + 1 : NULL;
 	}
 	if (off < 0)
 		add_span(r, at, (double)(to - origin), false);
@@ -68,7 +123,7 @@ static void add_with_gaps(
 static double panel_rows(
 	const struct timeline *t, const struct stage_result *res, bool managed, struct row rows[2])
 {
-	const struct stage_round *r = &res->at[MIN(t->round, res->rounds - 1)];
+	const struct stage_round *r = typical_round(res);
 	uint64_t origin = MIN(r->low_launch_ns, r->high_launch_ns);
 	double launch = (double)(r->high_launch_ns - origin),
 	       done = (double)(r->high_done_ns - origin);

@@ -13,7 +13,6 @@ struct timeline {
 	const struct stage_result *unmanaged, *managed;
 	double high_alone_ns; /* how long the high one takes alone: the rest of its bar is waiting
 			       */
-	unsigned round;       /* which round of each is drawn */
 };
 void timeline_svg(const struct timeline *t, struct strbuf *out);
 

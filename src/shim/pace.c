@@ -8,7 +8,10 @@
 
 #include "base/base.h"
 
-#define CLAIM_NS 56000   /* what one claim of several blocks may take */
+#define CLAIM_NS 56000 /* what one claim of several blocks may take */
+/* So long a block is claimed by itself: that costs less than 2 % of it, and two would double what
+ * whoever preempts it has to wait. */
+#define BLOCK_NS 14000
 #define PRICE    0.00045 /* of a claim's length, a us: preempting waits for it */
 #define HOPELESS 1.25    /* what is so much slower is not tried further */
 #define FORGETS  1.02    /* the best seen counts, forgotten slowly */
@@ -73,6 +76,13 @@ static double claim_ns(double ns, uint64_t workers, unsigned i)
 	return ns * (double)workers * (double)(1u << i);
 }
 
+/* Claims of 2^i blocks, where 2^(i-1) have been tried. */
+static bool worth_trying(const struct pace *p, uint64_t workers, double best, unsigned i)
+{
+	return claim_ns(p->ns[0], workers, 0) < BLOCK_NS &&
+	       claim_ns(best, workers, i) <= CLAIM_NS && p->ns[i - 1] <= best * HOPELESS;
+}
+
 /* What a block costs, all told. */
 static double cost(const struct pace *p, uint64_t workers, unsigned i)
 {
@@ -86,11 +96,11 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled)
 
 	while (tried < PACE_CHUNKS && p->ns[tried] > 0)
 		tried++;
-	*ret_settled =
-		tried == PACE_CHUNKS || (tried && (claim_ns(best, workers, tried) > CLAIM_NS ||
-							  p->ns[tried - 1] > best * HOPELESS));
+	*ret_settled = tried == PACE_CHUNKS || (tried && !worth_trying(p, workers, best, tried));
 	if (!*ret_settled)
 		return 1u << tried;
+	if (claim_ns(p->ns[0], workers, 0) >= BLOCK_NS)
+		return 1;
 	for (unsigned i = 1; i < tried; i++) {
 		if (cost(p, workers, i) < cost(p, workers, at))
 			at = i;

@@ -47,15 +47,18 @@ static void short_blocks_take_large_claims(void **state)
 static void long_blocks_are_claimed_one_by_one(void **state)
 {
 	const struct device forty_us = {{40, 10, 5, 2, 1, 1}, 1000, 1000000};
-	const struct device twenty_us = {{20, 19.9, 5, 2, 1, 1}, 1000, 1000000};
+	const struct device fifteen_us = {{15, 14, 5, 2, 1, 1}, 1000, 1000000};
+	const struct device thirteen_us = {{13, 12.95, 12.95, 5, 2, 1}, 1000, 1000000};
 	const struct device worse = {{5, 6.5, 1, 1, 1, 1}, 1000, 1000000};
 	unsigned launches;
 
 	assert_int_equal(settle(&forty_us, &launches), 1);
 	assert_int_equal(launches, 2);
-	/* Half a percent is not worth 20 us more until it has left. */
-	assert_int_equal(settle(&twenty_us, &launches), 1);
-	assert_int_equal(launches, 3);
+	assert_int_equal(settle(&fifteen_us, &launches), 1);
+	assert_int_equal(launches, 2);
+	/* Half a percent is not worth 13 us more until it has left. */
+	assert_int_equal(settle(&thirteen_us, &launches), 1);
+	assert_int_equal(launches, 4);
 	assert_int_equal(settle(&worse, &launches), 1);
 	assert_int_equal(launches, 3);
 }
