@@ -255,6 +255,7 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		if (t->n_known || t->opaque_active)
 			hd_scan_tenant(d, t, false);
+		hd_look_at_pin(d, t);
 	}
 	now = d->io.now_ns(d->io.user);
 	if (sched_decide(dev->sched, now) < 0)

@@ -58,7 +58,7 @@ struct hd_tenant {
 	struct wire_hello hello;
 	struct ucred cred;
 	void *user;
-	uint32_t id, weight, watch, hold, seq, opaque_limit;
+	uint32_t id, weight, watch, hold, seq, opaque_limit, pin;
 	int priority;
 	bool opaque_active;
 	uint32_t n_known, high_slot; /* slots known; 1 + the highest ever used */
@@ -111,6 +111,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 bool hd_may_preempt(const struct hd *d);
 
 /* ---- pages.c ---- */
+/* Ahead of each decision: what was asked before it holds in it. */
+void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
 /* ---- apply.c ---- */

@@ -234,6 +234,18 @@ static void look_at_opaque(struct hd *d, struct hd_tenant *t)
 	hd_event_tenant(d, active ? "opaque" : "opaque-end", t);
 }
 
+void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
+{
+	uint32_t pin = load(&t->page->pin);
+
+	if (pin == t->pin)
+		return;
+	t->pin = pin;
+	sched_pin(t->device->sched, t->sched, pin & 1);
+	hd_event_tenant(d, pin & 1 ? "pin" : "unpin", t);
+	__atomic_store_n(&t->page->pinned, pin, __ATOMIC_RELEASE);
+}
+
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
 	look_at_opaque(d, t);

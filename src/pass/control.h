@@ -38,10 +38,11 @@
  *   Gives its rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1).
  *
  * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total:
- *   reports drained. Else CAS state from {gen, 0} to {gen + 1, 1}: being counted in the next
- *   generation keeps late helpers from counting to 0 meanwhile. The winner resets ticket, finished,
- *   ranks, quotas (to CTL_NO_QUOTA), relay, total, host, applied_seq (to 0), takes itself off the
- *   count, reports done to the host slot, fences at system scope and sets gate = gen + 1.
+ *   counts in drains and reports drained, until what it reported is the latest. Else CAS state from
+ * {gen, 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from counting
+ * to 0 meanwhile. The winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA), relay,
+ * total, host, applied_seq (to 0), takes itself off the count, reports done to the host slot,
+ * fences at system scope and sets gate = gen + 1.
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
  *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all
@@ -59,7 +60,7 @@
  * themselves: a grid of workers may be as large as the device holds. A relay may be left alone
  * (present == 1) when workers left on quotas that were raised meanwhile: launch workers. */
 
-#define CTL_VERSION  3
+#define CTL_VERSION  4
 #define CTL_MAX_SMS  256
 #define CTL_NO_QUOTA 255u        /* no block count per SM reaches it */
 #define CTL_PARAM    "hd_args"   /* name of the appended parameter */
@@ -104,7 +105,8 @@ struct ctl_block {
 	uint32_t gate;         /* generation the next launch may have; streams wait on it */
 	uint32_t drains;       /* of the present generation */
 	uint32_t passed;       /* blocks of a guard grid that left without a ticket */
-	uint32_t pad2[19];
+	uint32_t drained_seq;  /* the greatest applied_seq at which the generation drained */
+	uint32_t pad2[18];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };

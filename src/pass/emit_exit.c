@@ -97,6 +97,7 @@ static const char gone[] = "$hd_gone:\n"
 	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d1;\n"                      \
 	"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r3;\n"                     \
 	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r3;\n"                       \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r3;\n"               \
 	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                    \
 	"mov.u32 %hd_r4, 255;\n"                                                   \
 	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
@@ -123,16 +124,25 @@ static const char gone[] = "$hd_gone:\n"
 	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                      \
 	"bra $hd_ret;\n"
 
-/* %hd_d0 block, %hd_d3 finished, %hd_d4 host. */
+/* %hd_d0 block, %hd_d4 host. Two may be in here, if a round of workers came and went while the last
+ * of those before it was on its way: whoever stores last has looked again, and found nothing newer
+ * than what it stored. */
 #define DRAINED                                                      \
 	"$hd_drained:\n"                                             \
-	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_DRAINS ";\n"      \
-	"add.u32 %hd_r3, %hd_r3, 1;\n"                               \
-	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"      \
+	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_SEQ ";\n"         \
+	"red.global.max.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r4;\n"     \
+	"membar.gl;\n"                                               \
+	"mov.u32 %hd_r3, 1;\n"                                       \
+	"red.global.add.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"          \
 	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                           \
 	"@%hd_p1 bra $hd_ret;\n"                                     \
+	"$hd_tell:\n"                                                \
+	".pragma \"nounroll\";\n"                                    \
+	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_DRAINS ";\n"      \
+	"membar.gl;\n"                                               \
+	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_DRAINED_SEQ ";\n" \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"    \
 	"ld.volatile.global.u64 %hd_d5, [%hd_d0" B_TICKET ";\n"      \
-	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_SEQ ";\n"         \
 	"mov.u64 %hd_d6, %globaltimer;\n"                            \
 	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d5;\n"      \
 	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d3;\n"    \
@@ -140,6 +150,10 @@ static const char gone[] = "$hd_gone:\n"
 	"st.volatile.global.u32 [%hd_d4" H_DRAINED_SEQ ", %hd_r4;\n" \
 	"membar.sys;\n"                                              \
 	"st.volatile.global.u32 [%hd_d4" H_DRAINS ", %hd_r3;\n"      \
+	"membar.sys;\n"                                              \
+	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_DRAINS ";\n"      \
+	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r3;\n"                      \
+	"@%hd_p1 bra $hd_tell;\n"                                    \
 	"bra $hd_ret;\n"
 
 void pass_emit_exit(struct pass_writer *w)

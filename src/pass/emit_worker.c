@@ -25,6 +25,7 @@
 _Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
 _Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
 _Static_assert(offsetof(struct ctl_block, passed) == 304, "B_PASSED");
+_Static_assert(offsetof(struct ctl_block, drained_seq) == 308, "B_DRAINED_SEQ");
 _Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
 _Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
 _Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");

@@ -323,6 +323,21 @@ static void place(struct sched *s, int hold_below)
 	}
 }
 
+/* Others may be given the same SMs: until the pin is gone, they share them as they would without
+ * us.
+ */
+static void keep_pinned(struct sched *s)
+{
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		for (struct sched_launch *l = t->pinned ? t->first : NULL; l; l = l->next) {
+			if (!l->told)
+				l->next_allowed = s->all;
+			else if (sms_any(&l->allowed))
+				l->next_allowed = l->allowed;
+		}
+	}
+}
+
 /* ---- what is told ---- */
 
 static bool act(struct sched *s, enum sched_action_type type, bool first, struct sched_tenant *t,
@@ -475,6 +490,7 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 	v.len = s->view.len;
 	s->policy->decide(&v);
 	place(s, v.hold_below);
+	keep_pinned(s);
 	return tell(s, now_ns, v.hold_below);
 }
 

@@ -306,6 +306,12 @@ void sched_end(
 	s->dirty = true;
 }
 
+void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned)
+{
+	s->dirty |= t->pinned != pinned;
+	t->pinned = pinned;
+}
+
 void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active)
 {
 	(void)now_ns;

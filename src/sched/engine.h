@@ -40,6 +40,7 @@ struct sched_tenant {
 	bool opaque_active, held;
 	bool busy, worked; /* has work now; ever had */
 	bool late;         /* what it submitted did not arrive in time: counts again when it does */
+	bool pinned;       /* nothing is taken from its launches */
 	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
 	uint32_t gaps;
 	uint64_t linger_until_ns;

@@ -48,6 +48,48 @@ static void synchronise(CUstream stream, bool whole)
 	shim_leave(&in);
 }
 
+static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool pinned;
+
+/* Under the lock. */
+static void set_pin(bool on)
+{
+	if (atomic_load(&pinned) == on)
+		return;
+	atomic_store(&pinned, on);
+	__atomic_fetch_add(&shim.page->pin, 1, __ATOMIC_SEQ_CST);
+	shim_kick();
+}
+
+/* What runs has never been preempted, and will not be before the last fenced call is over. False:
+ * not yet. */
+static bool all_pinned(void)
+{
+	struct wire_page *p = shim.page;
+	bool ok;
+
+	if (managed_any_preempted())
+		return false;
+	pthread_mutex_lock(&pin_lock);
+	set_pin(true);
+	ok = __atomic_load_n(&p->pinned, __ATOMIC_ACQUIRE) ==
+	     __atomic_load_n(&p->pin, __ATOMIC_RELAXED);
+	if (ok && managed_any_preempted()) { /* just before */
+		set_pin(false);
+		ok = false;
+	}
+	pthread_mutex_unlock(&pin_lock);
+	return ok || atomic_load(&shim.dead);
+}
+
+static void unpin(void)
+{
+	pthread_mutex_lock(&pin_lock);
+	if (!atomic_load(&active))
+		set_pin(false);
+	pthread_mutex_unlock(&pin_lock);
+}
+
 void fence_begin(enum fence_kind kind)
 {
 	uint64_t began = 0;
@@ -61,8 +103,8 @@ void fence_begin(enum fence_kind kind)
 			break;
 		if (!began)
 			began = shim_now_ns();
-		if (kind == FENCE_LOADS && !managed_any_preempted() &&
-			shim_now_ns() - began > LOAD_WAITS_NS)
+		/* Loading need not wait for what runs, and that may wait for what is loaded. */
+		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS && all_pinned())
 			break;
 		if (round % 256 == 255 && context_broken()) {
 			managed_forget();
@@ -85,7 +127,8 @@ void fence_copy_begin(CUstream stream)
 
 void fence_end(void)
 {
-	atomic_fetch_sub(&active, 1);
+	if (atomic_fetch_sub(&active, 1) == 1 && atomic_load(&pinned))
+		unpin();
 }
 
 /* ---- calls that are fenced and otherwise passed on ---- */

@@ -15,7 +15,7 @@
 #include "pass/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 1u
+#define WIRE_PAGE_VERSION 2u
 #define WIRE_SLOTS        256u
 
 enum wire_slot_state {
@@ -75,7 +75,8 @@ struct wire_page {
 	uint32_t opaque_limit; /* opaque launches that may be in flight; 0: no bound */
 	uint32_t slow_wake;    /* 1: waking a sleeping thread takes as long as a hand-over: while a
 				  launch waits to be granted, look on for a while */
-	uint32_t pad2[26];
+	uint32_t pinned;       /* the value of pin that holds now */
+	uint32_t pad2[25];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
@@ -83,7 +84,10 @@ struct wire_page {
 	uint32_t opaque_waiting; /* threads now waiting in a launch because of hold or the limit */
 	uint32_t managed_native; /* launches that went plain for want of a slot, channel or image */
 	uint64_t kick_ns;        /* CLOCK_MONOTONIC of the last kick */
-	uint32_t pad3[26];
+	uint32_t pin; /* rises; odd: a driver call waits for the launches that run, under a lock
+			 that resuming one would need: none of them is preempted. Kick after each
+			 change, and wait for pinned */
+	uint32_t pad3[25];
 	struct wire_slot slots[WIRE_SLOTS];
 };
 

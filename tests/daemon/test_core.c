@@ -179,6 +179,53 @@ static void preempts_and_resumes(void **state)
 	hd_destroy(d);
 }
 
+/* What was pinned before a decision keeps its SMs in it, and the tenant is told that it may rely on
+ * that. */
+static void pinned(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high;
+	struct wire_slot *l, *h;
+
+	l = submit(d, &low, 0, 800);
+	hd_run(d);
+	arrive(l);
+	low.page->pin = 1;
+	hd_kicked(d, low.t); /* alone, and not watched */
+	hd_run(d);
+	assert_int_equal(low.page->pinned, 1);
+	high = join(d, 2, false);
+	hd_run(d);
+	h = submit(d, &high, 5, 400);
+	arrive(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(l->preemptions, 0);
+	assert_int_equal(allowed(h), 4);
+	now += MS;
+	low.page->pin = 2;
+	hd_run(d);
+	assert_int_equal(low.page->pinned, 2);
+	assert_int_equal(allowed(l), 0);
+	assert_int_equal(l->granted, 0);
+	/* It holds from the next time on again. */
+	low.page->pin = 3;
+	hd_run(d);
+	assert_int_equal(low.page->pinned, 3);
+	assert_int_equal(allowed(l), 0);
+	drain(l);
+	finish(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	h = submit(d, &high, 6, 400);
+	arrive(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 /* Launched while held, drained before anybody looked: the grant finds it so. */
 static void held_at_start(void **state)
 {
@@ -648,6 +695,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(preempts_and_resumes),
+		cmocka_unit_test(pinned),
 		cmocka_unit_test(held_at_start),
 		cmocka_unit_test(withdrawn),
 		cmocka_unit_test(drained_late),

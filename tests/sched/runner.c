@@ -183,6 +183,9 @@ static void do_at(struct scenario *sc, char **w, unsigned n)
 		do_launch(sc, at, t, w + 3, n - 3);
 	else if (strcmp(w[1], "opaque") == 0)
 		do_opaque(sc, at, t, w + 3, n - 3);
+	else if (strcmp(w[1], "pin") == 0 || strcmp(w[1], "unpin") == 0)
+		sim_at(&sc->sim, at,
+			(struct sim_event){.fn = sim_pin, .tenant = t, .n = w[1][0] == 'p'});
 	else if (strcmp(w[1], "leave") == 0)
 		sim_at(&sc->sim, at, (struct sim_event){.fn = sim_leave, .tenant = t});
 	else

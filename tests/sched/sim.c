@@ -488,6 +488,15 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 	decide(s);
 }
 
+void sim_pin(struct sim *s, const struct sim_event *e)
+{
+	if (e->tenant->gone)
+		return;
+	say(s, "%s %s", e->tenant->name, e->n ? "pins what it runs" : "unpins");
+	sched_pin(s->sched, e->tenant->handle, e->n != 0);
+	decide(s);
+}
+
 static void tick(struct sim *s, const struct sim_event *e)
 {
 	(void)e;

@@ -8,11 +8,11 @@
  *	partial   likewise, a random set of SMs and quotas
  *	hold      the tenant is held and released every few ms
  *	turn      the tenant is held until one of its unmanaged launches waits for its turn
- *	early     the tenant is held; each launch is granted as soon as it has arrived, with one
- *		  more round, before the workers that it began with can all have left
+ *	early     held; each launch is granted, with one more round, as soon as it has arrived
  *	suspend   preempts everything, never grants; says "suspended" once a launch has left
  *	back      takes one SM after another from a large launch and gives it back, waiting each
  *		  time until all are full of workers again
+ *	pin       preempts what runs longer than loading waits, unless that is pinned
  *	refuse    refuses
  *	version   speaks another protocol version
  *	mute      accepts and says nothing
@@ -39,7 +39,7 @@
 
 static volatile sig_atomic_t stop;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
-	early;
+	early, pins;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -178,6 +178,33 @@ static void take_and_give_back(struct tenant *t, struct wire_slot *w, struct kno
 	}
 }
 
+/* Late: loading is to wait for it. */
+static void answer_pin(struct tenant *t)
+{
+	static uint64_t since_ns;
+	uint32_t pin = load(&t->page->pin);
+
+	if (pin == load(&t->page->pinned))
+		return;
+	if (!since_ns)
+		since_ns = now_ns();
+	if (now_ns() - since_ns < 300000000 && pin % 2)
+		return;
+	since_ns = 0;
+	pins += pin % 2;
+	store(&t->page->pinned, pin);
+}
+
+static void preempt_unpinned(struct tenant *t, struct wire_slot *w, struct known *k)
+{
+	if (!k->until_ns)
+		k->until_ns = now_ns() + (k->running ? 2400000000u : 100000000u);
+	if (now_ns() < k->until_ns || (k->running && load(&t->page->pinned) % 2))
+		return;
+	word(t, w, k, "storm");
+	k->until_ns = 0;
+}
+
 static void look(struct tenant *t, unsigned i, const char *mode)
 {
 	struct wire_slot *w = &t->page->slots[i];
@@ -220,6 +247,8 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		grant_early(t, w, k);
 	else if (!strcmp(mode, "back"))
 		take_and_give_back(t, w, k);
+	else if (!strcmp(mode, "pin"))
+		preempt_unpinned(t, w, k);
 	else if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
 		word(t, w, k, mode);
 	else if (!strcmp(mode, "suspend") && k->running)
@@ -288,6 +317,7 @@ static void serve(struct tenant *t, const char *mode)
 			store(&t->page->hold, 0);
 			wake(t);
 		}
+		answer_pin(t);
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
 			look(t, i, mode);
 	}
@@ -371,9 +401,9 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
-	printf("given back %llu in use again %llu waited %llu early %llu\n",
+	printf("given back %llu in use again %llu waited %llu early %llu pins %llu\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
-		(unsigned long long)early);
+		(unsigned long long)early, (unsigned long long)pins);
 	unlink(argv[1]);
 	return 0;
 }

@@ -246,6 +246,34 @@ static void locks(void)
 	digest("locks", c, n);
 }
 
+/* Code is loaded, and runs for the first time, beside a launch that may last. */
+static void loads(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), c = buffer(n, 3);
+	struct timespec t0, t1;
+	CUfunction fresh;
+	CUmodule m;
+	CUstream s, other;
+	double loaded, took;
+
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	DO(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	do_mix(mix, a, b, s);
+	loops = 30;
+	DO(cuModuleLoadData(&m, PTX_HEAD PTX_MIX("fresh")));
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	loaded = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
+	DO(cuModuleGetFunction(&fresh, m, "fresh"));
+	do_mix(fresh, a, c, other);
+	DO(cuCtxSynchronize());
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	took = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
+	fprintf(stderr, "loads: %.0f ms of %.0f ms\n", loaded * 1000, took * 1000);
+	digest("loads", b, n);
+	digest("loads", c, n);
+}
+
 /* A stream that goes first, beside one that has long work; the latter's is not lost. */
 static void ranks(void)
 {
@@ -545,9 +573,10 @@ static bool run(const char *what)
 		void (*run)(void);
 	} scenarios[] = {{"chain", chain}, {"lengthy", lengthy}, {"events", events},
 		{"defaults", defaults}, {"many", many_streams}, {"many-blocking", many_blocking},
-		{"capture", capture}, {"locks", locks}, {"ranks", ranks}, {"guard", guard},
-		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
-		{"reused", reused}, {"images", images}, {"held", held}, {"own", own}};
+		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
+		{"guard", guard}, {"globals", globals}, {"params", params}, {"errors", errors},
+		{"trap", trap}, {"reused", reused}, {"images", images}, {"held", held},
+		{"own", own}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
