@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The timeline of made-up rounds: which of them is drawn, and that a preemption can be seen. */
+#include "cli/timeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define MS  1000000ull
+#define ALL 5
+
+/* Rounds of 100 ms, the high program's turnaround in each; a launch call of the low one at 0, of
+ * the high one 10 ms later. */
+static struct stage_result made(struct stage_round at[ALL], const unsigned high_ms[ALL])
+{
+	for (unsigned i = 0; i < ALL; i++) {
+		uint64_t t = (1000 + 100 * i) * MS;
+
+		at[i] = (struct stage_round){
+			t, t + 60 * MS, t + 10 * MS, t + (10 + high_ms[i]) * MS};
+	}
+	return (struct stage_result){.rounds = ALL, .at = at};
+}
+
+static char *draw(const struct stage_result *unmanaged, const struct stage_result *managed)
+{
+	struct timeline t = {.low = "low",
+		.high = "high",
+		.device = "device",
+		.unmanaged = unmanaged,
+		.managed = managed,
+		.high_alone_ns = 5 * MS};
+	struct strbuf b = {0};
+	char *text;
+
+	timeline_svg(&t, &b);
+	assert_false(b.failed);
+	text = strndup(b.at, b.len);
+	strbuf_finish(&b);
+	return text;
+}
+
+static unsigned count(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+static char event_line[2][128];
+static char *events(unsigned round, const char *tail)
+{
+	static char text[512];
+	uint64_t t = (1000 + 100 * round) * MS;
+
+	snprintf(event_line[0], 128, "{\"t_ns\": %llu, \"event\": \"drained\"}\n",
+		(unsigned long long)(t + 12 * MS));
+	snprintf(event_line[1], 128, "{\"t_ns\": %llu, \"event\": \"grant\"}\n",
+		(unsigned long long)(t + 20 * MS));
+	snprintf(text, sizeof(text), "%s%s%s", event_line[0], event_line[1], tail);
+	return text;
+}
+
+/* Where nothing was preempted, the median: its high bar ends 30 ms after the origin. */
+static void median_of_all(void **state)
+{
+	struct stage_round at[ALL];
+	struct stage_result r = made(at, (const unsigned[]){90, 20, 10, 15, 80});
+	char *svg = draw(&r, &r);
+
+	/* 60 ms is the whole width of 686: 10 to 25 ms waiting, to 30 ms running. */
+	assert_int_equal(count(svg, "<rect x='264.33' y='34.0' width='171.50'"), 1);
+	assert_int_equal(count(svg, "<rect x='435.83' y='34.0' width='57.17'"), 1);
+	assert_int_equal(count(svg, "stroke-dasharray"), 2);
+	free(svg);
+}
+
+/* One that was preempted goes before, though it is no median; the low bar shows it. */
+static void one_with_a_preemption(void **state)
+{
+	struct stage_round at[ALL], other[ALL];
+	struct stage_result u = made(at, (const unsigned[]){20, 20, 20, 20, 20});
+	struct stage_result m = made(other, (const unsigned[]){90, 20, 10, 15, 80});
+	char *svg;
+
+	m.events = events(2, "");
+	svg = draw(&u, &m);
+	/* Low: running to 12 ms, waiting to 20, running to 60. High: 10 to 15 to 20 ms. */
+	assert_int_equal(count(svg, "<rect x='150.00' y='178.0' width='137.20'"), 1);
+	assert_int_equal(count(svg, "<rect x='287.20' y='178.0' width='91.47'"), 1);
+	assert_int_equal(count(svg, "<rect x='378.67' y='178.0' width='457.33'"), 1);
+	assert_int_equal(count(svg, "<rect x='264.33' y='144.0' width='57.17'"), 1);
+	free(svg);
+}
+
+/* Lines that are no events, or cut off, are passed over. */
+static void strange_events(void **state)
+{
+	struct stage_round at[ALL];
+	struct stage_result r = made(at, (const unsigned[]){20, 20, 20, 20, 20});
+	char *svg;
+
+	r.events = events(4, "what\n{\"event\": 3}\n{}\n[\"drained\"]\n{\"t_ns\": 1, \"eve");
+	svg = draw(&r, &r);
+	assert_int_equal(count(svg, "y='178.0'"), 3);
+	free(svg);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(median_of_all),
+		cmocka_unit_test(one_with_a_preemption),
+		cmocka_unit_test(strange_events),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
