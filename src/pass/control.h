@@ -38,11 +38,11 @@
  *   Gives its rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1).
  *
  * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total:
- *   counts in drains and reports drained, until what it reported is the latest. Else CAS state from
- * {gen, 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from counting
- * to 0 meanwhile. The winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA), relay,
- * total, host, applied_seq (to 0), takes itself off the count, reports done to the host slot,
- * fences at system scope and sets gate = gen + 1.
+ *   counts in drains and reports drained, until what it reported is the latest. Else CAS state
+ *   from {gen, 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from
+ *   counting to 0 meanwhile. The winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA),
+ *   relay, total, host, applied_seq, drains (to 0), takes itself off the count, reports done to
+ *   the host slot, fences at system scope and sets gate = gen + 1.
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
  *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all

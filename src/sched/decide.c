@@ -323,9 +323,7 @@ static void place(struct sched *s, int hold_below)
 	}
 }
 
-/* Others may be given the same SMs: until the pin is gone, they share them as they would without
- * us.
- */
+/* Others may be given the same SMs, and share them as they would without us. */
 static void keep_pinned(struct sched *s)
 {
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
