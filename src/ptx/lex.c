@@ -177,6 +177,19 @@ static const char *clean_run(const char *s, const char *to, char *out, size_t *r
 	return s;
 }
 
+/* It would end the copy, and what follows would be lost unsaid. The parser is past it. */
+static void refuse_zero(struct ptx_parser *p, const char *at)
+{
+	uint32_t line = p->line;
+
+	for (const char *s = at; s < p->s; s++)
+		line -= *s == '\n';
+	if (p->diags)
+		diag_add(p->diags, DIAG_ERROR, line,
+			line == p->line ? (uint32_t)(at - p->line_start) + 1 : 0, 1,
+			"a zero byte stands in this text");
+}
+
 /* Copies text with each comment and each run of white space made one blank, or one line break where
  * it held one. */
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
@@ -188,19 +201,12 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 	if (!out)
 		ptx_give_up(p, 0);
 	while (q.s < to) {
-		const char *at = clean_run(q.s, to, out, &n);
+		const char *at = clean_run(q.s, to, out, &n), *zero;
 		uint32_t line = q.line;
 
 		q.s = at;
 		if (at >= to)
 			break;
-		if (*at == 0) {
-			/* It would end the copy, and what follows would be lost unsaid. */
-			if (p->diags)
-				diag_add(p->diags, DIAG_ERROR, p->line, 0, 1,
-					"a zero byte stands in this text");
-			break;
-		}
 		if (is_gap(*at)) {
 			ptx_skip_slow(&q);
 			if (q.s > to)
@@ -211,9 +217,15 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 				continue;
 			}
 		}
-		ptx_step(&q);
+		if (*at)
+			ptx_step(&q);
 		if (q.s > to)
 			q.s = to;
+		zero = *at ? memchr(at, 0, (size_t)(q.s - at)) : at;
+		if (zero) {
+			refuse_zero(p, zero);
+			break;
+		}
 		memcpy(out + n, at, (size_t)(q.s - at));
 		n += (size_t)(q.s - at);
 	}
