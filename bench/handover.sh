@@ -16,7 +16,15 @@ count=${COUNT:-2000}
 ms=$((count + 6000))
 mkdir -p "$out"
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+low='' daemon='' mps_runs=''
+ends() {
+	[ -z "$low" ] || low_ends
+	[ -z "$daemon" ] || daemon_ends
+	[ -z "$mps_runs" ] || vendor_ends
+	rm -rf "$dir"
+}
+trap ends EXIT
+trap 'exit 1' INT TERM
 
 tick() { # NAME COMMAND...
 	name=$1
@@ -45,6 +53,7 @@ low() { # COMMAND...
 low_ends() {
 	kill "$low" 2>/dev/null || :
 	wait "$low" 2>/dev/null || :
+	low=''
 }
 
 daemon() { # MPS
@@ -59,6 +68,7 @@ daemon() { # MPS
 daemon_ends() {
 	kill "$daemon"
 	wait "$daemon" || :
+	daemon=''
 	rm -f "$dir/sock"
 	unset HEDDLE_SOCKET
 }
@@ -68,6 +78,7 @@ vendor() {
 	export CUDA_MPS_PIPE_DIRECTORY="$dir/mps" CUDA_MPS_LOG_DIRECTORY="$dir/mps-log"
 	mkdir "$dir/mps" "$dir/mps-log"
 	nvidia-cuda-mps-control -d
+	mps_runs=1
 	tick alone-vendor-mps
 	low
 	tick vendor-mps
@@ -75,7 +86,12 @@ vendor() {
 	low env CUDA_MPS_CLIENT_PRIORITY=1
 	tick vendor-mps-prio
 	low_ends
-	echo quit | nvidia-cuda-mps-control
+	vendor_ends
+}
+
+vendor_ends() {
+	echo quit | nvidia-cuda-mps-control || :
+	mps_runs=''
 	unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
@@ -100,6 +116,7 @@ for mps in ${MPS:-off on}; do
 	sleep 1.5
 	tick "stamps-mps-$mps" "$heddle" run -p high --
 	wait "$low" || :
+	low=''
 	cat "$out/stamps.$mps"
 	daemon_ends
 done

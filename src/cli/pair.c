@@ -210,25 +210,17 @@ static long events_size(const struct stage *s, char *path, size_t size)
 static void count_preemptions(struct arena *a, struct stage_result *res)
 {
 	unsigned max = 1, n = 0;
+	const char *at = res->events;
+	struct stage_event e;
 
 	for (const char *p = res->events; (p = strstr(p, "\"drained\"")); p++)
 		max++;
 	res->handover_ns = ARENA_ARRAY(a, double, max);
-	for (char *line = res->events; line && *line; line = strchr(line, '\n') + 1) {
-		char *end = strchr(line, '\n');
-		json_t *o;
-		const char *what;
-
-		if (!end)
-			break;
-		o = json_loadb(line, (size_t)(end - line), 0, NULL);
-		what = json_string_value(json_object_get(o, "event"));
-		if (what && !strcmp(what, "preempt"))
+	while (stage_next_event(&at, &e)) {
+		if (!strcmp(e.what, "preempt"))
 			res->preemptions++;
-		if (what && !strcmp(what, "drained") && get_u64(o, "store_ns") && n < max)
-			res->handover_ns[n++] =
-				(double)(get_u64(o, "t_ns") - get_u64(o, "store_ns"));
-		json_decref(o);
+		if (!strcmp(e.what, "drained") && e.store_ns && n < max)
+			res->handover_ns[n++] = (double)(e.t_ns - e.store_ns);
 	}
 	res->handovers = n;
 }

@@ -77,6 +77,14 @@ void stage_close(struct stage *s);
 int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
+/* Of stage_result.events; in what, "" for a line that is none. */
+struct stage_event {
+	char what[16];
+	uint64_t t_ns, store_ns;
+};
+/* The event at *at, and *at past it; false after the last. */
+bool stage_next_event(const char **at, struct stage_event *ret);
+
 double stage_median(double *values, unsigned n); /* sorts them; 0 when n is 0 */
 /* A new folder in $TMPDIR or /tmp; 0 or negative errno. */
 int stage_make_folder(const char *kind, char ret_path[64]);

@@ -8,7 +8,6 @@
  * rounds each panel shows a typical one. */
 #include "cli/timeline.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,29 +36,6 @@ static void add_span(struct row *r, double from, double to, bool waiting)
 		r->at[r->n++] = (struct span){from, to, waiting};
 }
 
-enum event { EVENT_NONE, EVENT_DRAINED, EVENT_GRANT, EVENT_OTHER };
-
-/* The event at *at, and *at past it; EVENT_NONE after the last. */
-static enum event next_event(const char **at, uint64_t *ret_t_ns)
-{
-	const char *end = *at ? strchr(*at, '\n') : NULL, *what;
-	enum event e = EVENT_OTHER;
-	json_t *o;
-
-	if (!end)
-		return EVENT_NONE;
-	o = json_loadb(*at, (size_t)(end - *at), 0, NULL);
-	what = json_string_value(json_object_get(o, "event"));
-	*ret_t_ns = (uint64_t)json_integer_value(json_object_get(o, "t_ns"));
-	if (what && !strcmp(what, "drained"))
-		e = EVENT_DRAINED;
-	else if (what && !strcmp(what, "grant"))
-		e = EVENT_GRANT;
-	json_decref(o);
-	*at = end + 1;
-	return e;
-}
-
 static int by_turnaround(const void *a, const void *b)
 {
 	const struct stage_round *x = *(const struct stage_round *const *)a,
@@ -77,12 +53,11 @@ static const struct stage_round *typical_round(const struct stage_result *res)
 	unsigned rounds = MIN(res->rounds, MAX_ROUNDS), n = 0;
 	const char *events = res->events;
 	bool preempted[MAX_ROUNDS] = {false};
-	uint64_t t = 0;
-	enum event e;
+	struct stage_event e;
 
-	while ((e = next_event(&events, &t)))
-		for (unsigned i = 0; e == EVENT_DRAINED && i < rounds; i++)
-			if (t >= res->at[i].low_launch_ns && t <= res->at[i].low_done_ns)
+	while (stage_next_event(&events, &e))
+		for (unsigned i = 0; !strcmp(e.what, "drained") && i < rounds; i++)
+			if (e.t_ns >= res->at[i].low_launch_ns && e.t_ns <= res->at[i].low_done_ns)
 				preempted[i] = true;
 	for (unsigned i = 0; i < rounds; i++)
 		if (preempted[i])
@@ -99,17 +74,16 @@ static void add_with_gaps(
 	struct row *r, const char *events, uint64_t origin, uint64_t from, uint64_t to)
 {
 	double at = (double)(from - origin), off = -1;
-	uint64_t t = 0;
-	enum event e;
+	struct stage_event e;
 
-	while ((e = next_event(&events, &t))) {
-		if (t < from || t > to)
+	while (stage_next_event(&events, &e)) {
+		if (e.t_ns < from || e.t_ns > to)
 			continue;
-		if (e == EVENT_DRAINED && off < 0) {
-			off = (double)(t - origin);
+		if (!strcmp(e.what, "drained") && off < 0) {
+			off = (double)(e.t_ns - origin);
 			add_span(r, at, off, false);
-		} else if (e == EVENT_GRANT && off >= 0) {
-			at = (double)(t - origin);
+		} else if (!strcmp(e.what, "grant") && off >= 0) {
+			at = (double)(e.t_ns - origin);
 			add_span(r, off, at, true);
 			off = -1;
 		}

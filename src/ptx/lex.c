@@ -217,11 +217,10 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 				continue;
 			}
 		}
-		if (*at)
-			ptx_step(&q);
+		ptx_step(&q);
 		if (q.s > to)
 			q.s = to;
-		zero = *at ? memchr(at, 0, (size_t)(q.s - at)) : at;
+		zero = memchr(at, 0, (size_t)(q.s - at));
 		if (zero) {
 			refuse_zero(p, zero);
 			break;

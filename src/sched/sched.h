@@ -61,7 +61,7 @@ void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns);
 /* Opaque work of a tenant now in flight, or waiting to be let go. */
 void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active);
-/* Launches of a pinned tenant keep all that they have. What it is told otherwise goes on. */
+/* Nothing is taken from launches of a pinned tenant; what was taken before is not given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
 /* A launch seen only after it was over: teaches its duration. */
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);

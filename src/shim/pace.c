@@ -76,13 +76,6 @@ static double claim_ns(double ns, uint64_t workers, unsigned i)
 	return ns * (double)workers * (double)(1u << i);
 }
 
-/* Claims of 2^i blocks, where 2^(i-1) have been tried. */
-static bool worth_trying(const struct pace *p, uint64_t workers, double best, unsigned i)
-{
-	return claim_ns(p->ns[0], workers, 0) < BLOCK_NS &&
-	       claim_ns(best, workers, i) <= CLAIM_NS && p->ns[i - 1] <= best * HOPELESS;
-}
-
 /* What a block costs, all told. */
 static double cost(const struct pace *p, uint64_t workers, unsigned i)
 {
@@ -96,11 +89,15 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled)
 
 	while (tried < PACE_CHUNKS && p->ns[tried] > 0)
 		tried++;
-	*ret_settled = tried == PACE_CHUNKS || (tried && !worth_trying(p, workers, best, tried));
+	if (claim_ns(p->ns[0], workers, 0) >= BLOCK_NS) {
+		*ret_settled = true;
+		return 1;
+	}
+	*ret_settled =
+		tried == PACE_CHUNKS || (tried && (claim_ns(best, workers, tried) > CLAIM_NS ||
+							  p->ns[tried - 1] > best * HOPELESS));
 	if (!*ret_settled)
 		return 1u << tried;
-	if (claim_ns(p->ns[0], workers, 0) >= BLOCK_NS)
-		return 1;
 	for (unsigned i = 1; i < tried; i++) {
 		if (cost(p, workers, i) < cost(p, workers, at))
 			at = i;

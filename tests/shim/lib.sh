@@ -45,8 +45,9 @@ stop() {
 }
 
 # managed MODE SCENARIO...: same under a daemon of its own, whose report is in $dir/daemon afterwards;
-# again, up to five times, if more launches than $unmanaged (or 0) went plain: they do where there was no processor to make their
-# forms, or to read them from the cache, within the 2 s for which a first launch waits.
+# again, up to five times, if more launches than $unmanaged (or 0) went plain: they do where there was
+# no processor to make their forms, or to read them from the cache, within the 2 s for which a first
+# launch waits.
 managed() {
 	mode=$1
 	shift
