@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hw.sh WHERE programs|pair|daemon-killed|kills [N] [on|off]
+# usage: hw.sh WHERE forms|programs|pair|daemon-killed|kills [N] [on|off]
 # What e2e.sh shows on the virtual GPU, on this machine's: WHERE is a build folder or what ./run
 # dist made; without a GPU, skipped. on|off: with MPS or without.
+#   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
+#                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each
 #   programs       all eight on both APIs, as they are and under heddle, results checked
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
@@ -27,6 +29,17 @@ fi
 heddled=$(dirname "$heddle")/heddled device=cuda
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
+
+forms() {
+	list=$where/lib/heddle/kernels/list.txt
+	[ -f "$list" ] || list=$where/kernels/list.txt
+	# Few workers: grids this small would all be claimed at once.
+	export VARIANTS="${VARIANTS:---yield-every 1 --workers 2
+--yield-every 5 --workers 3 --chunk 2
+--chunk 2}"
+	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/same.sh" "$heddle" "$list" cuda \
+		"${FILTER:-.}"
+}
 
 programs() {
 	start_daemon --mps "$mps"
@@ -129,6 +142,7 @@ kills() {
 }
 
 case $what in
+forms) forms ;;
 programs) programs ;;
 pair) pair ;;
 daemon-killed) daemon_killed ;;
