@@ -87,7 +87,7 @@ struct ctl_args {
 	uint32_t yield_every; /* tickets after which all quotas drop to 0; 0: never */
 	uint64_t user;        /* for passes built on this one; 0 */
 	uint32_t seq;         /* CTL_WAIT_WORD: the word to wait for, not 0 */
-	uint32_t pad;
+	uint32_t never;       /* 0, which the assembler must not know (tails.c) */
 };
 
 /* Device memory, 128-byte aligned. Zeroed once when allocated, quotas set to CTL_NO_QUOTA. */

@@ -19,6 +19,7 @@
 #define A_SHRINK "[hd_args+48]"
 #define A_YIELD  "[hd_args+52]"
 #define A_SEQ    "[hd_args+64]"
+#define A_NEVER  "[hd_args+68]"
 
 /* struct ctl_block, behind a register that holds its address */
 #define B_TICKET      "+0]"
@@ -60,6 +61,10 @@
 #define S_BLOCK   "[hd_slot+48]" /* address of struct ctl_block */
 #define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be instead: CLAIM_*; 0: a claim */
 #define S_TURN    "[hd_slot+60]" /* warps that have come for the next claim; the last sets it to 0 */
+
+/* hd_rounds: two counts of threads that are done, by a round's parity, and four words of
+ * reductions, behind a register that holds the word's place among them (rounds.c). */
+#define R_WORDS "+16]"
 
 /* What a slot's block count says besides: */
 #define SLOT_LEAVE "0"

@@ -23,6 +23,7 @@
 #include "pass/private.h"
 
 _Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
+_Static_assert(offsetof(struct ctl_args, never) == 68, "A_NEVER");
 _Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
 _Static_assert(offsetof(struct ctl_block, passed) == 304, "B_PASSED");
 _Static_assert(offsetof(struct ctl_block, drained_seq) == 308, "B_DRAINED_SEQ");
@@ -46,26 +47,27 @@ void pass_emit_regs(struct pass_writer *w)
 }
 
 /* ---- entering ---- */
-static const char enter[] = NOT_LEADER
-	"mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
-	"mov.u32 %hd_t, " CLAIM_NONE ";\n"
-	"@%hd_p0 bra $hd_begin;\n"
-	"mov.u32 %hd_r0, 0;\n"
-	"st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-	"st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-	"st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-	"st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n" BLOCK_ADDRESS
-	"st.shared.u64 " S_BLOCK ", %hd_d0;\n"
-	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
-	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
-	"ld.param.u32 %hd_r3, " A_GEN ";\n"
-	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
-	"mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
-	"@%hd_p1 bra $hd_special;\n" /* too late */
-	"ld.param.u64 %hd_d3, " A_HOST ";\n"
-	"ld.param.u64 %hd_d2, " A_TOTAL ";\n"
-	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
-	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
+static const char enter[] =
+	NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
+		   "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+		   "@%hd_p0 bra $hd_begin;\n"
+		   "mov.u32 %hd_r0, 0;\n"
+		   "st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+		   "st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+		   "st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+		   "st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n";
+
+static const char join[] = BLOCK_ADDRESS "st.shared.u64 " S_BLOCK ", %hd_d0;\n"
+					 "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
+					 "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
+					 "ld.param.u32 %hd_r3, " A_GEN ";\n"
+					 "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
+					 "mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
+					 "@%hd_p1 bra $hd_special;\n" /* too late */
+					 "ld.param.u64 %hd_d3, " A_HOST ";\n"
+					 "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+					 "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
+					 "st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
 
 /* ---- at the barrier ---- */
 static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
@@ -267,30 +269,10 @@ static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, "bra $hd_carry;\n$hd_body:\n");
 }
 
-/* Whether a barrier must stand between two blocks of a chunk. The protocol of PASS_BAR_ACTIVE ends
- * with one by itself. */
+/* Whether a barrier must stand between two blocks of a chunk. Rounds end with one by themselves. */
 static bool parts_blocks(const struct pass_facts *facts)
 {
 	return facts->uses_shared && facts->barriers == PASS_BAR_NONE;
-}
-
-/* Threads that are done answer the others' barriers, until all are done. */
-static void emit_protocol_end(struct pass_writer *w, const struct pass_facts *facts)
-{
-	if (facts->barriers == PASS_BAR_ACTIVE)
-		pass_put(w, "setp.ne.u32 %hd_p1, %hd_s, %hd_s;\n"
-			    "$hd_done:\n"
-			    "barrier.red.or.pred %hd_pa, 0, %hd_p1;\n"
-			    "@%hd_pa bra $hd_done;\n");
-	if (facts->barriers == PASS_BAR_ACTIVE_RED)
-		pass_put(w, "setp.ne.u32 %hd_p1, %hd_s, %hd_s;\n"
-			    "$hd_done:\n"
-			    "barrier.red.popc.u32 %hd_ra, 0, %hd_p1;\n"
-			    "setp.eq.u32 %hd_pa, %hd_ra, 0;\n"
-			    "@%hd_pa bra $hd_all_done;\n"
-			    "barrier.red.popc.u32 %hd_rb, 0, %hd_p1;\n"
-			    "bra $hd_done;\n"
-			    "$hd_all_done:\n");
 }
 
 static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
@@ -339,7 +321,10 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 {
 	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
 	pass_emit_regs(w);
+	pass_rounds_declare(w, facts);
 	pass_put(w, enter);
+	pass_rounds_clear(w, facts);
+	pass_put(w, join);
 	pass_emit_first_steps(w, "$hd_special");
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "bra $hd_begin;\n"
@@ -366,8 +351,6 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	if (facts->pull_ahead)
 		emit_pull_ahead(w);
 	emit_next(w, facts);
-	if (facts->barriers != PASS_BAR_NONE)
-		pass_put(w, "setp.eq.u32 %hd_pt, %hd_s, %hd_s;\n"); /* true */
 }
 
 /* Blocks of the chunk, in %hd_bk. */
@@ -383,9 +366,12 @@ static const char if_more[] = "add.u32 %hd_s, %hd_s, 32;\n"
 
 void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
 {
-	if (facts->cp_async)
+	if (facts->barriers != PASS_BAR_NONE) {
+		pass_round_answer(w, facts);
+		pass_put(w, "$hd_joined:\n");
+	} else if (facts->cp_async) {
 		pass_put(w, "cp.async.wait_all;\n");
-	emit_protocol_end(w, facts);
+	}
 	if (!keeps_slot(facts))
 		pass_put(w, length_of_slot);
 	pass_put(w, if_more);

@@ -149,14 +149,15 @@ int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_
 	check_funcs(m, facts);
 	cfg_demand(m, f, &facts->demand);
 	facts->uses_shared |= facts->demand.static_shared_bytes || facts->demand.dynamic_shared;
-	if (facts->demand.static_shared_bytes + PASS_SLOT_BYTES > PASS_SHARED_LIMIT)
-		pass_object(m, facts, PASS_GUARD, NULL,
-			"%llu bytes of static shared memory leave "
-			"no room",
-			(unsigned long long)facts->demand.static_shared_bytes);
 	r = cfg_build(&facts->arena, f, &facts->g);
 	if (r == 0)
 		r = pass_check_sync(m, facts);
+	if (r == 0)
+		r = pass_find_tails(m, facts);
+	if (facts->demand.static_shared_bytes + pass_worker_bytes(facts) > PASS_SHARED_LIMIT)
+		pass_object(m, facts, PASS_GUARD, NULL,
+			"%llu bytes of static shared memory leave no room",
+			(unsigned long long)facts->demand.static_shared_bytes);
 	if (r == 0)
 		r = pass_find_rising(facts);
 	facts->parting = r == 0 ? pass_find_parting(facts) : PASS_NO_PARTING;
@@ -166,6 +167,7 @@ int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_
 void pass_facts_finish(struct pass_facts *facts)
 {
 	VEC_FREE(&facts->callees);
+	VEC_FREE(&facts->tails);
 	arena_finish(&facts->arena);
 }
 

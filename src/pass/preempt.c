@@ -22,7 +22,9 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 		.rising_order = facts->rising_order,
 		.one_dimensional = facts->verdict.tier == PASS_MANAGED && facts->one_dimensional,
 		.block_local = !facts->uses_shared && !facts->has_barriers,
-		.added_static_shared_bytes = PASS_SLOT_BYTES,
+		.added_static_shared_bytes = facts->verdict.tier == PASS_MANAGED
+						     ? pass_worker_bytes(facts)
+						     : PASS_SLOT_BYTES,
 	};
 	ret->param_bytes = ret->arg_offset + (uint32_t)sizeof(struct ctl_args);
 }
@@ -145,7 +147,7 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	if (r < 0)
 		goto out;
 	fill_info(m, f, &facts, &info);
-	if (facts.demand.static_shared_bytes + PASS_SLOT_BYTES > PASS_SHARED_LIMIT) {
+	if (facts.demand.static_shared_bytes + info.added_static_shared_bytes > PASS_SHARED_LIMIT) {
 		overlay = find_overlay(&facts);
 		info.added_static_shared_bytes = 0;
 		if (!overlay)

@@ -9,6 +9,7 @@
 #include "pass/pass.h"
 
 #define PASS_SLOT_BYTES   64    /* of shared memory that the emitted code takes */
+#define PASS_ROUNDS_BYTES 32    /* and more where barriers are rounds */
 #define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry */
 
 /* A function that the kernel reaches by calls; the kernel itself is the first. */
@@ -24,8 +25,17 @@ struct pass_callee {
 /* How the kernel's plain barriers look once threads that are done stay alive. */
 enum pass_barriers {
 	PASS_BAR_NONE,       /* none, or all threads meet at each: nothing to do */
-	PASS_BAR_ACTIVE,     /* each becomes "is anybody still active" */
-	PASS_BAR_ACTIVE_RED, /* the same in two steps, since there are reductions */
+	PASS_BAR_ACTIVE,     /* each becomes a round (rounds.c) */
+	PASS_BAR_ACTIVE_RED, /* the same, and there are reductions */
+};
+
+/* A way from code that may still meet a round to code that cannot (tails.c). */
+struct pass_tail {
+	size_t at;             /* the branch, or exit */
+	uint32_t to;           /* block where it begins; the graph's exit: nothing is left to do */
+	bool falls;            /* who does not take the branch goes there */
+	uint8_t *in;           /* for each block: belongs to it */
+	struct ptx_sym *label; /* once the branch is written */
 };
 
 struct pass_facts {
@@ -40,8 +50,14 @@ struct pass_facts {
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
 	enum pass_barriers barriers;
+	VEC(struct pass_tail) tails;
 	struct pass_verdict verdict;
 };
+/* Static shared memory that the worker adds. */
+static inline uint32_t pass_worker_bytes(const struct pass_facts *facts)
+{
+	return PASS_SLOT_BYTES + (facts->barriers == PASS_BAR_NONE ? 0 : PASS_ROUNDS_BYTES);
+}
 /* Everything that the passes want to know of entry f; facts_finish also when it fails. */
 int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 void pass_facts_finish(struct pass_facts *facts);
@@ -81,6 +97,7 @@ struct pass_twin {
 	struct ptx_sym *to;
 };
 typedef VEC(struct pass_twin) pass_twins;
+bool pass_stands_once(const struct ptx_stmt *s); /* cannot be written twice */
 size_t pass_find_parting(const struct pass_facts *facts);
 int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from, pass_twins *t);
 struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym); /* NULL: none */
@@ -96,6 +113,23 @@ struct pass_virtual {
 void pass_virtual_regs(struct pass_writer *w);
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v);
+
+/* rounds.c: barriers that not all threads reach. */
+void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts);
+void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts);
+void pass_round_barrier(
+	struct pass_writer *w, const struct pass_facts *facts, const struct ptx_stmt *s);
+void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts);
+
+/* tails.c: ways from code that may still meet such a barrier to code that cannot. */
+typedef void pass_put_fn(void *user, const struct ptx_stmt *s, struct ptx_sym *end);
+int pass_find_tails(struct ptx_module *m, struct pass_facts *facts);
+void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts);
+struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i); /* NULL: none */
+void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s);
+/* Behind the body; put writes one statement, whose ways out lead to end. */
+void pass_tails_write(
+	struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user);
 
 /* emit_*.c: pieces of the worker and of the guard form. */
 void pass_emit_regs(struct pass_writer *w);

@@ -40,7 +40,7 @@ static bool returns(const struct ptx_func *f, const struct ptx_stmt *s)
 }
 
 /* What cannot be written twice: lists of labels that other statements name. */
-static bool stands_once(const struct ptx_stmt *s)
+bool pass_stands_once(const struct ptx_stmt *s)
 {
 	if (s->kind == PTX_DIRECTIVE)
 		return s->sym != NULL;
@@ -52,7 +52,7 @@ static bool can_be_twice(const struct ptx_func *f, size_t from)
 	if (f->body.len - from > TWICE_MAX)
 		return false;
 	for (size_t i = from; i < f->body.len; i++)
-		if (stands_once(&f->body.at[i]))
+		if (pass_stands_once(&f->body.at[i]))
 			return false;
 	return true;
 }

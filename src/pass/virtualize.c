@@ -18,7 +18,6 @@ struct virt {
 	struct pass_writer *w;
 	struct pass_facts *facts;
 	const struct pass_virtual *v;
-	enum pass_barriers barriers;
 	bool is_entry;
 };
 
@@ -159,26 +158,6 @@ static void plain_barrier(struct virt *x, const struct ptx_stmt *s)
 		pass_copy(x->w, &copy);
 }
 
-/* Two barriers for each of the body's: how many are active, then what the body asks of them. */
-static void counted_pair(struct virt *x, const struct ptx_stmt *s)
-{
-	struct pass_writer *w = x->w;
-	bool red = ptx_has_mod(s->mn, "red");
-
-	pass_put(w, "barrier.red.popc.u32 %hd_ra, 0, %hd_pt;");
-	pass_put(w, "barrier.red.popc.u32 %hd_rb, 0, %hd_pt;");
-	if (!red)
-		return;
-	pass_last(w)->opd[2] = s->opd[s->n - 1];
-	if (ptx_has_mod(s->mn, "popc"))
-		pass_put(w, "mov.u32 %hd_n, %hd_rb;");
-	else if (ptx_has_mod(s->mn, "and"))
-		pass_put(w, "setp.eq.u32 %hd_pa, %hd_ra, %hd_rb;");
-	else
-		pass_put(w, "setp.ne.u32 %hd_pa, %hd_rb, 0;");
-	pass_last(w)->opd[0] = s->opd[0];
-}
-
 static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
@@ -187,14 +166,11 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 		pass_copy(x->w, s); /* control flow is as it was */
 		return;
 	}
-	if (x->barriers == PASS_BAR_NONE || !pass_is_plain_barrier(s)) {
+	if (!x->is_entry || x->facts->barriers == PASS_BAR_NONE || !pass_is_plain_barrier(s)) {
 		plain_barrier(x, s);
 		return;
 	}
-	if (x->barriers == PASS_BAR_ACTIVE)
-		pass_put(x->w, "barrier.red.or.pred %hd_pa, 0, %hd_pt;");
-	else
-		counted_pair(x, s);
+	pass_round_barrier(x->w, x->facts, s);
 	guard_since(x->w, from, s);
 }
 
@@ -349,23 +325,44 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 	VEC_FREE(&twins);
 }
 
+static void put_in_tail(void *user, const struct ptx_stmt *s, struct ptx_sym *end)
+{
+	struct virt x = *(struct virt *)user;
+	struct pass_virtual v = *x.v;
+
+	v.end_label = end;
+	x.v = &v;
+	virtual_stmt(&x, s);
+}
+
 static int virtual_callees(struct pass_writer *w, struct pass_facts *facts);
 
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v)
 {
-	struct virt x = {w, facts, v, facts->barriers, true};
+	struct virt x = {w, facts, v, true};
 	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
 	bool twice = v->end_label && facts->parting != PASS_NO_PARTING;
 
 	w->error = w->error ? w->error : virtual_callees(w, facts);
-	for (size_t i = 0; i < n && w->error == 0; i++)
-		if (twice && i == facts->parting)
+	if (v->end_label)
+		pass_tails_begin(w, facts);
+	for (size_t i = 0; i < n && w->error == 0; i++) {
+		struct pass_tail *tail = v->end_label ? pass_tail_at(facts, i) : NULL;
+
+		if (tail)
+			pass_tail_branch(w, tail, &f->body.at[i]);
+		else if (twice && i == facts->parting)
 			vote_to_stay(&x, &f->body.at[i]);
 		else
 			virtual_stmt(&x, &f->body.at[i]);
+	}
 	if (twice)
 		virtual_twin(&x, f, n);
+	if (v->end_label && facts->tails.len) {
+		pass_emit(w, "bra %s;\n", v->end_label->name);
+		pass_tails_write(w, facts, put_in_tail, &x);
+	}
 	return w->error;
 }
 
@@ -394,7 +391,7 @@ static int virtual_callee(
 		.nctaid = {"%hd_gx", "%hd_gy", "%hd_gz"},
 	};
 	struct pass_writer w = {.m = outer->m, .f = c->clone, .diags = outer->diags};
-	struct virt x = {&w, facts, &from_params, PASS_BAR_NONE, false};
+	struct virt x = {&w, facts, &from_params, false};
 
 	pass_virtual_regs(&w);
 	for (int d = 0; d < 6; d++) {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Block barriers that not all threads reach, in a worker. On hardware a barrier does not wait for
+ * threads that have left; in a worker they live on, so they keep answering the barriers of the
+ * others until all are done.
+ *
+ * Rounds. Each barrier of a block is a round, numbered from the worker's start (%hd_w, the same in
+ * all threads at the same barrier). A thread that is done adds itself to the count of the round
+ * that it reaches next, of two counts by the round's parity, and answers rounds until the two
+ * together say that everybody is done (%hd_g: threads times blocks so far). Behind round k, the
+ * count of k's parity holds what was added for rounds up to k: who is done later adds for k + 1 at
+ * the earliest, and for k + 2 not before all have reached k + 1. The other count may be ahead by
+ * k + 1, so its value of one round ago is kept, which was exact then. So all that are done see the
+ * same sum, and leave behind the same round.
+ *
+ * Reductions are counted in shared memory too, in one of four words by the round's number; each
+ * round clears the word of the round before it. Only barriers without a result are left: where the
+ * lanes of a warp stand at several barriers, the code of one of them is run for all lanes
+ * (WARPSYNC.COLLECTIVE), and a result goes to that one's register in all of them.
+ *
+ * Ways out: tails.c. */
+#include "pass/emit.h"
+#include "pass/private.h"
+
+/* ---- in the body ---- */
+/* Behind a round: the word of the round before is free. Uses %hd_n. */
+static const char clear_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
+				 "and.b32 %hd_n, %hd_n, 3;\n"
+				 "shl.b32 %hd_n, %hd_n, 2;\n"
+				 "mov.u32 %hd_rb, hd_rounds;\n"
+				 "add.u32 %hd_n, %hd_n, %hd_rb;\n"
+				 "mov.u32 %hd_rb, 0;\n"
+				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
+
+/* A round of a kernel that has reductions, without one. */
+static void put_round(struct pass_writer *w, enum pass_barriers barriers)
+{
+	pass_put(w, "barrier.sync 0;\nadd.u32 %hd_w, %hd_w, 1;\n");
+	if (barriers == PASS_BAR_ACTIVE_RED)
+		pass_put(w, clear_word);
+}
+
+void pass_round_barrier(
+	struct pass_writer *w, const struct pass_facts *facts, const struct ptx_stmt *s)
+{
+	bool all = ptx_has_mod(s->mn, "and");
+	struct ptx_opd *own;
+
+	if (!ptx_has_mod(s->mn, "red")) {
+		put_round(w, facts->barriers);
+		return;
+	}
+	/* "All are true" is "none is false". */
+	pass_put(w, all ? "selp.u32 %hd_n, 0, 1, %hd_pt;\n" : "selp.u32 %hd_n, 1, 0, %hd_pt;\n");
+	own = &pass_last(w)->opd[3];
+	own->reg = s->opd[s->n - 1].reg;
+	if (s->opd[s->n - 1].negated) {
+		struct ptx_opd one = pass_last(w)->opd[1];
+
+		pass_last(w)->opd[1] = pass_last(w)->opd[2];
+		pass_last(w)->opd[2] = one;
+	}
+	pass_put(w, "and.b32 %hd_ra, %hd_w, 3;\n"
+		    "shl.b32 %hd_ra, %hd_ra, 2;\n"
+		    "mov.u32 %hd_rb, hd_rounds;\n"
+		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
+		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n"
+		    "barrier.sync 0;\n"
+		    "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
+		    "add.u32 %hd_w, %hd_w, 1;\n");
+	pass_put(w, clear_word);
+	if (ptx_has_mod(s->mn, "popc"))
+		pass_put(w, "mov.u32 %hd_n, %hd_ra;\n");
+	else
+		pass_put(w, all ? "setp.eq.u32 %hd_pa, %hd_ra, 0;\n"
+				: "setp.ne.u32 %hd_pa, %hd_ra, 0;\n");
+	pass_last(w)->opd[0] = s->opd[0];
+}
+
+/* ---- around it ---- */
+void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->barriers == PASS_BAR_NONE)
+		return;
+	pass_emit(w, ".shared .align 16 .b8 hd_rounds[%d];\n", PASS_ROUNDS_BYTES);
+	pass_put(w, ".reg .b32 %hd_w; .reg .b32 %hd_g;\n"
+		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, 0;\n");
+}
+
+/* The leader's, ahead of the worker's first barrier; %hd_r0 is 0. */
+void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->barriers != PASS_BAR_NONE)
+		pass_put(w, "st.shared.v4.u32 [hd_rounds], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+			    "st.shared.v4.u32 [hd_rounds+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n");
+}
+
+/* %hd_r0 the count of the next round's parity, %hd_r1 the other's address, then its value. */
+static const char count_me[] = "mov.u32 %hd_r0, %ntid.x;\n"
+			       "mov.u32 %hd_r1, %ntid.y;\n"
+			       "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			       "mov.u32 %hd_r1, %ntid.z;\n"
+			       "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n"
+			       "and.b32 %hd_r0, %hd_w, 1;\n"
+			       "shl.b32 %hd_r0, %hd_r0, 2;\n"
+			       "mov.u32 %hd_r1, hd_rounds;\n"
+			       "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			       "xor.b32 %hd_r1, %hd_r0, 4;\n"
+			       "ld.volatile.shared.u32 %hd_r1, [%hd_r1];\n"
+			       "mov.u32 %hd_r2, 1;\n"
+			       "red.shared.add.u32 [%hd_r0], %hd_r2;\n";
+
+static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0];\n"
+				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
+				     "mov.u32 %hd_r1, %hd_r2;\n"
+				     "xor.b32 %hd_r0, %hd_r0, 4;\n"
+				     "setp.ne.u32 %hd_p1, %hd_r3, %hd_g;\n";
+
+void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts)
+{
+	unsigned site = w->m->fresh++;
+
+	if (facts->cp_async)
+		pass_put(w, "cp.async.wait_all;\n");
+	pass_put(w, count_me);
+	pass_emit(w, "$hd_answer%u:\n.pragma \"nounroll\";\n", site);
+	put_round(w, facts->barriers);
+	pass_put(w, until_all_done);
+	pass_emit(w, "@%%hd_p1 bra $hd_answer%u;\n", site);
+}

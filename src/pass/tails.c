@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Ways out of a body whose barriers are rounds (rounds.c).
+ *
+ * The assembler makes lanes that parted wait for each other where their ways meet again (BSSY and
+ * BSYNC in the machine code). All ways out of a body lead to one end, so lanes that are done would
+ * wait there for others of their warp, which wait for them at a barrier. On hardware they would
+ * have left.
+ *
+ * So wherever a branch leads from code that may still meet a barrier to code that cannot, what
+ * follows is written once more for that branch alone, a tail, and the tail ends in answering rounds
+ * of its own. The ways meet behind all that. That alone does not keep the assembler from having
+ * lanes wait at a tail: it does so where a loop has one exit, with an early way past for the rest
+ * (BREAK). Hence two ways more that are never taken, which the assembler cannot know, since they
+ * hang on a parameter: from the branch to a place behind its tail, so that the tail is not where
+ * all must pass; and from the body's beginning into each tail, so that no part of the body is what
+ * all come from. The first stands in the branch itself: a block of its own would be one more place
+ * to wait at. Each was seen to be needed in the machine code; tests/pass/parting.sh looks at it,
+ * and tests/hw/hw.sh forms runs the kernels. */
+#include "pass/emit.h"
+#include "pass/private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TAILS_MAX      64   /* tails of one kernel */
+#define STATEMENTS_MAX 8192 /* and their statements */
+
+struct search {
+	struct ptx_module *m;
+	struct pass_facts *facts;
+	const struct cfg *g;
+	uint8_t *holds, *ahead; /* blocks that hold a barrier, or may meet one behind their end */
+	uint32_t *depth;        /* open braces at each statement */
+};
+
+static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
+{
+	const struct ptx_func *to;
+	const struct pass_callee *callee;
+
+	if (s->kind != PTX_INSN)
+		return false;
+	if (s->mn->flags & PTX_F_BARRIER)
+		return true;
+	if (s->mn->op != PTX_OP_call)
+		return false;
+	to = pass_call_target(s);
+	to = to ? ptx_find_func(c->m, to->sym->name) : NULL;
+	callee = to ? pass_callee_of(c->facts, to) : NULL;
+	return !callee || callee->barriers;
+}
+
+static void find_barriers(struct search *c)
+{
+	bool changed = true;
+
+	for (uint32_t i = 0; i < c->g->f->body.len; i++)
+		if (meets_barrier(c, &c->g->f->body.at[i]))
+			c->holds[c->g->block_of[i]] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = c->g->n; b-- > 0;)
+			for (uint32_t i = 0; i < c->g->at[b].n_succ && !c->ahead[b]; i++) {
+				uint32_t to = c->g->at[b].succ[i];
+
+				c->ahead[b] = c->holds[to] || c->ahead[to];
+				changed |= c->ahead[b];
+			}
+	}
+}
+
+static bool is_tail(const struct search *c, uint32_t b)
+{
+	return !c->holds[b] && !c->ahead[b];
+}
+
+/* Where a guarded branch, or exit, goes when it is taken. */
+static uint32_t target_of(const struct cfg *g, const struct ptx_stmt *s)
+{
+	if (s->mn->op != PTX_OP_bra || s->n == 0 || s->opd[0].kind != PTX_OPD_SYM)
+		return g->exit;
+	for (uint32_t i = 0; i < g->f->body.len; i++)
+		if (g->f->body.at[i].kind == PTX_LABEL && g->f->body.at[i].sym == s->opd[0].sym)
+			return g->block_of[i];
+	return g->exit;
+}
+
+/* Marks what a tail from block `to` consists of; returns its statements. */
+static uint32_t mark_tail(const struct cfg *g, uint32_t to, uint8_t *in)
+{
+	uint32_t n = 0;
+	bool changed = true;
+
+	memset(in, 0, g->n);
+	in[to] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = 0; b < g->n; b++)
+			for (uint32_t i = 0; in[b] && i < g->at[b].n_succ; i++)
+				if (!in[g->at[b].succ[i]])
+					in[g->at[b].succ[i]] = changed = true;
+	}
+	in[g->exit] = 0;
+	for (uint32_t b = 0; b < g->n; b++)
+		n += in[b] ? g->at[b].end - g->at[b].first : 0;
+	return n;
+}
+
+/* Nobody can jump into a scope. */
+static bool can_be_copied(const struct search *c, uint32_t to, const uint8_t *in)
+{
+	const struct cfg *g = c->g;
+
+	if (to != g->exit && c->depth[g->at[to].first])
+		return false;
+	for (uint32_t b = 0; b < g->n; b++)
+		for (uint32_t i = g->at[b].first; in[b] && i < g->at[b].end; i++)
+			if (pass_stands_once(&g->f->body.at[i]))
+				return false;
+	return true;
+}
+
+static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint32_t *n)
+{
+	struct pass_facts *facts = c->facts;
+	uint32_t at = c->g->at[b].end - 1;
+	struct pass_tail t = {.at = at, .to = to, .falls = falls};
+
+	t.in = arena_zalloc(&facts->arena, c->g->n);
+	if (!t.in)
+		return -ENOMEM;
+	*n += mark_tail(c->g, to, t.in);
+	if (!can_be_copied(c, to, t.in))
+		pass_object(c->m, facts, PASS_GUARD, &c->g->f->body.at[at],
+			"what follows a way past barriers cannot be written twice");
+	if (facts->tails.len == TAILS_MAX || *n > STATEMENTS_MAX)
+		pass_object(c->m, facts, PASS_GUARD, &c->g->f->body.at[at],
+			"too many ways lead past barriers");
+	return facts->tails.len < TAILS_MAX && !VEC_PUSH(&facts->tails, t) ? -ENOMEM : 0;
+}
+
+static int search_block(struct search *c, uint32_t b, uint32_t *n)
+{
+	const struct cfg_block *blk = &c->g->at[b];
+	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
+	uint32_t to;
+
+	if (!c->ahead[b] || blk->n_succ < 2 || !s || s->kind != PTX_INSN)
+		return 0;
+	if (s->mn->op == PTX_OP_brx) {
+		for (uint32_t i = 0; i < blk->n_succ; i++)
+			if (is_tail(c, blk->succ[i]))
+				pass_object(c->m, c->facts, PASS_GUARD, s,
+					"one of several ways of a jump leads past barriers");
+		return 0;
+	}
+	if (s->guard == PTX_NO_REG)
+		return 0;
+	to = target_of(c->g, s);
+	if (is_tail(c, to))
+		return add_tail(c, b, to, false, n);
+	for (uint32_t i = 0; i < blk->n_succ; i++)
+		if (is_tail(c, blk->succ[i]))
+			return add_tail(c, b, blk->succ[i], true, n);
+	return 0;
+}
+
+int pass_find_tails(struct ptx_module *m, struct pass_facts *facts)
+{
+	const struct cfg *g = facts->g;
+	struct search c = {.m = m, .facts = facts, .g = g};
+	uint32_t n = 0, depth = 0;
+	int r = 0;
+
+	if (facts->barriers == PASS_BAR_NONE)
+		return 0;
+	c.holds = arena_zalloc(&facts->arena, g->n);
+	c.ahead = arena_zalloc(&facts->arena, g->n);
+	c.depth = ARENA_ARRAY(&facts->arena, uint32_t, g->f->body.len + 1);
+	if (!c.holds || !c.ahead || !c.depth)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->f->body.len; i++) {
+		c.depth[i] = depth;
+		depth += g->f->body.at[i].kind == PTX_OPEN;
+		depth -= g->f->body.at[i].kind == PTX_CLOSE;
+	}
+	find_barriers(&c);
+	for (uint32_t b = 0; r == 0 && b < g->n; b++)
+		if (g->at[b].order != CFG_NONE)
+			r = search_block(&c, b, &n);
+	return r;
+}
+
+/* ---- writing ---- */
+struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i)
+{
+	for (size_t k = 0; k < facts->tails.len; k++)
+		if (facts->tails.at[k].at == i)
+			return &facts->tails.at[k];
+	return NULL;
+}
+
+/* What the assembler must not remove, on ways that are never taken. */
+#define NEVER "nanosleep.u32 77;\n"
+
+/* Ahead of the body: the ways into the tails. */
+void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->tails.len)
+		pass_put(w, "ld.param.u32 %hd_n, " A_NEVER ";\n"
+			    "setp.ne.u32 %hd_pa, %hd_n, 0;\n"
+			    "@%hd_pa bra $hd_never;\n");
+}
+
+/* %hd_pt stands for the branch's own predicate. */
+static const char never_too[] = "ld.param.u32 %hd_n, " A_NEVER ";\n"
+				"setp.ne.and.u32 %hd_pa, %hd_n, 0, %hd_pt;\n";
+
+void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s)
+{
+	bool negated = s->guard_negated != t->falls;
+	struct ptx_stmt rest;
+
+	t->label = ptx_new_label(w->m, w->f, "tail");
+	if (!t->label) {
+		w->error = -ENOMEM;
+		return;
+	}
+	pass_put(w, never_too);
+	pass_last(w)->opd[3].reg = s->guard;
+	pass_last(w)->opd[3].negated = negated ? '!' : 0;
+	pass_emit(w, "@%%hd_pa bra %s_never;\n", t->label->name);
+	pass_emit(w, "bra %s;\n", t->label->name);
+	pass_last(w)->guard = s->guard;
+	pass_last(w)->guard_negated = negated;
+	if (!t->falls)
+		return;
+	rest = ptx_copy_stmt(w->m, s); /* all who are still here take it */
+	rest.guard = PTX_NO_REG;
+	rest.guard_negated = false;
+	pass_copy(w, &rest);
+}
+
+struct copying {
+	struct pass_writer *w;
+	const struct cfg *g;
+	const struct pass_tail *t;
+	pass_twins twins;
+	struct ptx_sym *end;
+	pass_put_fn *put;
+	void *user;
+};
+
+static int name_labels(struct copying *c)
+{
+	const struct ptx_func *f = c->g->f;
+
+	for (size_t i = 0; i < f->body.len; i++) {
+		struct pass_twin twin = {f->body.at[i].sym, NULL};
+
+		if (f->body.at[i].kind != PTX_LABEL || !c->t->in[c->g->block_of[i]])
+			continue;
+		twin.to = ptx_new_label(c->w->m, c->w->f, "tail");
+		if (!twin.to || !VEC_PUSH(&c->twins, twin))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool scope_is_used(const struct copying *c, size_t open)
+{
+	const struct ptx_func *f = c->g->f;
+	unsigned depth = 0;
+
+	for (size_t i = open; i < f->body.len; i++) {
+		depth += f->body.at[i].kind == PTX_OPEN;
+		depth -= f->body.at[i].kind == PTX_CLOSE;
+		if (depth == 0)
+			return false;
+		if (f->body.at[i].kind == PTX_INSN && c->t->in[c->g->block_of[i]])
+			return true;
+	}
+	return false;
+}
+
+/* Where the tail begins, if that is not what is written first. */
+static void enter(struct copying *c)
+{
+	uint32_t first = 0;
+
+	while (first < c->g->n && !c->t->in[first])
+		first++;
+	if (first == c->t->to || c->t->to == c->g->exit)
+		return;
+	for (uint32_t i = c->g->at[c->t->to].first; i < c->g->at[c->t->to].end; i++)
+		if (c->g->f->body.at[i].kind == PTX_LABEL) {
+			pass_emit(c->w, "bra %s;\n",
+				pass_twin_of(&c->twins, c->g->f->body.at[i].sym)->name);
+			return;
+		}
+	c->w->error = -EINVAL; /* nothing but a label leads backwards */
+}
+
+/* Block by block as they stand, so that what falls through goes on falling through. */
+static void copy_body(struct copying *c)
+{
+	const struct ptx_func *f = c->g->f;
+	unsigned depth = 0, skipped = 0; /* skipped: the depth at which an unused scope opened */
+
+	for (size_t i = 0; i < f->body.len && c->w->error == 0; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+		struct ptx_stmt copy = *s;
+
+		if (s->kind == PTX_OPEN && !skipped && !scope_is_used(c, i))
+			skipped = depth + 1;
+		depth += s->kind == PTX_OPEN;
+		if (s->kind == PTX_OPEN || s->kind == PTX_CLOSE || s->kind == PTX_DECL) {
+			if (!skipped && depth)
+				pass_copy(c->w, s);
+		} else if (s->kind == PTX_LABEL && c->t->in[c->g->block_of[i]]) {
+			pass_emit(c->w, "%s:\n", pass_twin_of(&c->twins, s->sym)->name);
+		} else if (c->t->in[c->g->block_of[i]]) {
+			if (s->kind == PTX_INSN)
+				copy = pass_twin_stmt(c->w->m, &c->twins, s);
+			c->put(c->user, &copy, c->end);
+		}
+		if (s->kind == PTX_CLOSE) {
+			skipped = skipped == depth ? 0 : skipped;
+			depth--;
+		}
+	}
+}
+
+void pass_tails_write(struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user)
+{
+	for (size_t k = 0; k < facts->tails.len && w->error == 0; k++) {
+		struct copying c = {w, facts->g, &facts->tails.at[k], {0}, NULL, put, user};
+
+		pass_emit(w, "%s:\n", c.t->label->name);
+		w->error = w->error ? w->error : name_labels(&c);
+		c.end = ptx_new_label(w->m, w->f, "gone");
+		w->error = w->error || c.end ? w->error : -ENOMEM;
+		if (w->error == 0)
+			enter(&c);
+		copy_body(&c);
+		VEC_FREE(&c.twins);
+		if (w->error == 0)
+			pass_emit(w, "%s:\n", c.end->name);
+		pass_round_answer(w, facts);
+		pass_emit(w, "bra $hd_joined;\n%s_never:\n" NEVER "bra $hd_joined;\n",
+			c.t->label->name);
+	}
+	if (facts->tails.len)
+		pass_put(w, "$hd_never:\n" NEVER);
+	for (size_t k = 0; k < facts->tails.len && w->error == 0; k++)
+		pass_emit(w, "setp.eq.u32 %%hd_pa, %%hd_n, %zu;\n@%%hd_pa bra %s;\n", k + 1,
+			facts->tails.at[k].label->name);
+	if (facts->tails.len)
+		pass_put(w, "bra $hd_joined;\n");
+}

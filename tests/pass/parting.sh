@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: parting.sh TOOL HERE PTX...
+# What the assembler makes of kernels whose lanes leave ahead of a barrier (src/pass/tails.c): no
+# lane that is done may be made to wait for lanes of its warp that are at a barrier. Needs ptxas and
+# nvdisasm (or NVDISASM).
+set -eu
+tool=$1
+here=$2
+shift 2
+ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
+nvdisasm=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}
+if [ ! -x "$ptxas" ] || [ ! -x "$nvdisasm" ]; then
+	echo "skipped: no ptxas, or no nvdisasm"
+	exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+: >"$work/found"
+for ptx; do
+	"$tool" lean "$ptx" >"$work/form.ptx" 2>/dev/null
+	# shellcheck disable=SC2086
+	for arch in ${ARCHS:-sm_80 sm_90}; do
+		"$ptxas" -arch=$arch -o "$work/cubin" "$work/form.ptx" 2>/dev/null || continue
+		"$nvdisasm" -c "$work/cubin" | awk -f "$here/sass.awk" | sed "s#^#$arch $(basename "$(dirname "$ptx")") #" \
+			>>"$work/found"
+	done
+done
+loops=$(awk '/answering loops/ { n += $5 } END { print n + 0 }' "$work/found")
+# In these, lanes wait for each other within the body, as in the plain kernel: in both branches of a
+# choice there are as many barriers; or whole warps leave between two loops.
+grep -vE 'answering loops| (pt_either|pt_nested|er_loop) ' "$work/found" || :
+bad=$(grep -cvE 'answering loops| (pt_either|pt_nested|er_loop) ' "$work/found" || :)
+echo "$loops answering loops, $bad places at which lanes wait too early"
+[ "$bad" -eq 0 ] && [ "$loops" -gt 20 ]
