@@ -22,7 +22,8 @@ static const char *const kinds[] = {[VGPU_FAULT_ADDRESS] = "address",
 	[VGPU_FAULT_ASSERT] = "assert",
 	[VGPU_FAULT_INSTRUCTION] = "instruction",
 	[VGPU_FAULT_DEADLOCK] = "deadlock",
-	[VGPU_FAULT_STACK] = "stack"};
+	[VGPU_FAULT_STACK] = "stack",
+	[VGPU_FAULT_PC] = "pc"};
 
 struct run {
 	const char *file, *text; /* the run line and what follows it, up to the next */

@@ -96,6 +96,43 @@ static void misaligned(void **state)
 	expect_fault(*state, "bad", p + 2, CUDA_ERROR_MISALIGNED_ADDRESS, "st.global.u32");
 }
 
+static const char code_ptx[] =
+	".version 7.0\n.target sm_70\n.address_size 64\n"
+	".func (.param .b32 r) answer()\n{\n	st.param.b32 [r], 42;\n	ret;\n}\n"
+	".visible .entry take(.param .u64 p)\n{\n	.reg .b64 %d<2>;\n"
+	"	ld.param.u64 %d0, [p];\n	mov.u64 %d1, answer;\n	st.global.u64 [%d0], %d1;\n"
+	"	ret;\n}\n"
+	".visible .entry call(.param .u64 p, .param .u64 out)\n{\n"
+	"	.reg .b32 %r<1>;\n	.reg .b64 %d<3>;\n"
+	"proto: .callprototype (.param .b32 _) _ ();\n	.param .b32 r;\n"
+	"	ld.param.u64 %d0, [p];\n	ld.global.u64 %d1, [%d0];\n"
+	"	call (r), %d1, (), proto;\n	ld.param.b32 %r0, [r];\n"
+	"	ld.param.u64 %d2, [out];\n	st.global.u32 [%d2], %r0;\n	ret;\n}\n";
+
+/* What a kernel stores another of its module may call, and no other module: a function has an
+ * address for each, though the text is the same. */
+static void code_address(void **state)
+{
+	struct drv_test *t = *state;
+	CUdeviceptr p = drv_words(4), out = p + 8;
+	void *params[] = {&p, &out};
+	CUfunction take, call, other;
+	CUmodule mod, twin;
+
+	OK(cuModuleLoadData(&mod, code_ptx));
+	OK(cuModuleLoadData(&twin, code_ptx));
+	OK(cuModuleGetFunction(&take, mod, "take"));
+	OK(cuModuleGetFunction(&call, mod, "call"));
+	OK(cuModuleGetFunction(&other, twin, "call"));
+	OK(cuLaunchKernel(take, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	OK(cuLaunchKernel(call, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	assert_int_equal(drv_read(out), 42);
+	OK(cuLaunchKernel(other, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_INVALID_PC);
+	expect_report("call", "call (r), %d1");
+	recover(t);
+}
+
 static void trap(void **state)
 {
 	expect_fault(*state, "trapped", 0, CUDA_ERROR_LAUNCH_FAILED, "trap");
@@ -150,6 +187,7 @@ int main(void)
 		cmocka_unit_test(past_the_end),
 		cmocka_unit_test(misaligned),
 		cmocka_unit_test(trap),
+		cmocka_unit_test(code_address),
 		cmocka_unit_test(others_end),
 		cmocka_unit_test(other_context),
 	};

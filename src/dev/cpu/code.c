@@ -7,6 +7,7 @@
 #include "cfg/cfg.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,7 +198,7 @@ uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f)
 {
 	for (size_t i = 0; i < mod->funcs.len; i++)
 		if (mod->funcs.at[i] == f || mod->funcs.at[i]->sym->name == f->sym->name)
-			return VGPU_FUNC_BASE + 16 * (i + 1);
+			return mod->func_base + 16 * i;
 	return 0;
 }
 
@@ -248,6 +249,14 @@ static int collect(struct vgpu_module *mod)
 	return r;
 }
 
+/* Addresses are never given out again: those of code that is gone stay wrong. */
+static void place_funcs(struct vgpu_module *mod)
+{
+	static _Atomic uint64_t next = VGPU_FUNC_BASE;
+
+	mod->func_base = atomic_fetch_add(&next, 16 * (mod->funcs.len + 1)) + 16;
+}
+
 static int make_kernels(struct vgpu_module *mod)
 {
 	unsigned n = 0;
@@ -294,6 +303,7 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 		r = -EINVAL;
 	if (!r)
 		r = collect(mod);
+	place_funcs(mod);
 	if (!r)
 		r = vgpu_init_globals(mod, diags);
 	if (!r)

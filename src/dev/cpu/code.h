@@ -114,11 +114,11 @@ struct vgpu_module {
 	struct vgpu_mem *mem;
 	struct ptx_module *ptx;
 	char *text;
-	size_t text_len;
+	uint64_t text_len, func_base; /* no other module has a function's address of this one */
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
 	VEC(struct vglobal) globals;
-	VEC(struct ptx_func *) funcs; /* a function's address: VGPU_FUNC_BASE + 16 * its index */
+	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
 };
 
 /* Windows of the generic address space, above every host address. */

@@ -36,6 +36,8 @@ static CUresult result_of(const struct vgpu_run *r)
 		return CUDA_ERROR_LAUNCH_TIMEOUT;
 	case VGPU_FAULT_STACK:
 		return CUDA_ERROR_HARDWARE_STACK_ERROR;
+	case VGPU_FAULT_PC:
+		return CUDA_ERROR_INVALID_PC;
 	}
 	return CUDA_ERROR_LAUNCH_FAILED;
 }

@@ -166,7 +166,7 @@ static void copy_lane(struct vframe *from, uint32_t at, bool from_reg, struct vf
 	}
 }
 
-/* What a function's address is in this program. */
+/* The function of this program's module that has the address; NULL: there is none. */
 static const struct vfunc *func_at(struct vx *x, uint64_t addr)
 {
 	const struct vprogram *p = x->b->program;
@@ -231,8 +231,9 @@ const struct vinsn *vop_call(struct vx *x, const struct vinsn *in)
 	first = (unsigned)__builtin_ctz(lanes);
 	fn = func_at(x, addr[first]);
 	if (!fn)
-		return vx_fault(x, in, VGPU_FAULT_ADDRESS, first, addr[first],
-			"call of 0x%llx, which is no function", (unsigned long long)addr[first]);
+		return vx_fault(x, in, VGPU_FAULT_PC, first, addr[first],
+			"call of 0x%llx, which is no function of its module",
+			(unsigned long long)addr[first]);
 	for (uint32_t l = lanes; l; l &= l - 1)
 		if (addr[__builtin_ctz(l)] == addr[first])
 			same |= l & -l;

@@ -73,6 +73,7 @@ enum vgpu_fault_kind {
 	VGPU_FAULT_INSTRUCTION, /* CUDA_ERROR_ILLEGAL_INSTRUCTION: unknown to the interpreter */
 	VGPU_FAULT_DEADLOCK,    /* no warp of the block can ever go on: CUDA_ERROR_LAUNCH_TIMEOUT */
 	VGPU_FAULT_STACK,       /* call depth or local memory exhausted */
+	VGPU_FAULT_PC, /* called what is no function of its module: CUDA_ERROR_INVALID_PC */
 };
 struct vgpu_fault {
 	enum vgpu_fault_kind kind;
