@@ -6,7 +6,7 @@
  * driver tells it. .const variables are reached through their global addresses, since constant
  * banks belong to a module. What cannot be found this way (textures, unknown shapes) refuses the
  * kernel. */
-#include "shim/kernel.h"
+#include "shim/managed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -148,20 +148,48 @@ static int bake_func(struct bake *b, struct ptx_func *f)
 	return 0;
 }
 
+static bool has_variables(const struct bake *b)
+{
+	for (size_t i = 0; i < b->m->items.len; i++) {
+		const struct ptx_item *it = &b->m->items.at[i];
+
+		if (it->kind == PTX_ITEM_VAR && is_baked(b, it->sym))
+			return true;
+	}
+	return false;
+}
+
+/* The driver tells addresses in the current context, and may load the module for that. */
+static int bake_all(struct bake *b)
+{
+	struct shim_inside in;
+	int r = 0;
+
+	fence_begin(FENCE_LOADS);
+	shim_enter(&in);
+	for (size_t i = 0; i < b->m->items.len && r == 0; i++) {
+		struct ptx_item *it = &b->m->items.at[i];
+
+		if (it->kind == PTX_ITEM_FUNC && it->func->has_body)
+			r = bake_func(b, it->func);
+	}
+	shim_leave(&in);
+	fence_end();
+	VEC_FREE(&b->vars);
+	return r;
+}
+
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, unsigned *ret_baked, struct diag_list *diags)
 {
 	struct bake b = {.m = m, .k = k, .diags = diags};
 	size_t kept = 0;
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; i < m->items.len && r == 0; i++) {
-		struct ptx_item *it = &m->items.at[i];
-
-		if (it->kind == PTX_ITEM_FUNC && it->func->has_body)
-			r = bake_func(&b, it->func);
-	}
-	VEC_FREE(&b.vars);
+	*ret_baked = 0;
+	if (!has_variables(&b))
+		return 0;
+	r = bake_all(&b);
 	if (r < 0)
 		return r;
 	/* Declarations of what is named no longer. */
