@@ -102,6 +102,9 @@ HD void __threadfence_block()
 
 /* ---- output: calls that the driver resolves ---- */
 extern "C" __device__ int printf(const char *, ...);
+typedef __SIZE_TYPE__ size_t;
+extern "C" __device__ void *malloc(size_t);
+extern "C" __device__ void free(void *);
 extern "C" __device__ __attribute__((noreturn)) void __assertfail(
 	const char *message, const char *file, u32 line, const char *function, u64 char_size);
 #define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __func__, 1))

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The functions that a kernel reaches, and what each reads or does, closed over calls. A call
- * through a pointer may reach every function of the module whose address is taken. */
+ * through a pointer may reach every function whose address one of them takes: a kernel that calls
+ * others is left as it is (pointers.c). */
 #include "pass/private.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ const struct ptx_func *pass_call_target(const struct ptx_stmt *s)
 }
 
 /* The function's definition, where the call names a declaration ahead of it. */
-static const struct ptx_func *definition(const struct ptx_module *m, const struct ptx_func *f)
+const struct ptx_func *pass_definition(const struct ptx_module *m, const struct ptx_func *f)
 {
 	const struct ptx_func *body = f ? ptx_find_func(m, f->sym->name) : NULL;
 
@@ -57,16 +58,16 @@ static const struct ptx_func *definition(const struct ptx_module *m, const struc
 }
 
 static int add_callee(
-	struct pass_facts *facts, const struct ptx_func *f, const struct ptx_stmt *pointer)
+	struct pass_facts *facts, const struct ptx_func *f, const struct ptx_stmt *taken)
 {
-	struct pass_callee c = {.f = f, .pointer = pointer};
+	struct pass_callee c = {.f = f, .taken = taken};
 
 	if (!f || !f->has_body)
 		return 0;
 	for (size_t i = 0; i < facts->callees.len; i++)
 		if (facts->callees.at[i].f == f) {
-			if (!facts->callees.at[i].pointer)
-				facts->callees.at[i].pointer = pointer;
+			if (!facts->callees.at[i].taken)
+				facts->callees.at[i].taken = taken;
 			return 0;
 		}
 	return VEC_PUSH(&facts->callees, c) ? 0 : -ENOMEM;
@@ -75,7 +76,7 @@ static int add_callee(
 struct taken {
 	struct ptx_module *m;
 	struct pass_facts *facts;
-	const struct ptx_stmt *pointer;
+	const struct ptx_stmt *s;
 	int error;
 };
 
@@ -83,38 +84,10 @@ static void take_address(void *user, struct ptx_opd *o)
 {
 	struct taken *t = user;
 
-	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC && !t->error)
-		t->error = add_callee(t->facts, definition(t->m, o->sym->func), t->pointer);
-}
-
-/* Whatever a pointer may lead to: functions named outside calls, or in initialisers. */
-static int add_indirect(
-	struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *pointer)
-{
-	struct taken t = {m, facts, pointer, 0};
-
-	for (size_t i = 0; i < m->items.len; i++) {
-		const struct ptx_item *it = &m->items.at[i];
-
-		if (it->kind == PTX_ITEM_VAR && it->sym->init) {
-			for (size_t k = 0; k < m->items.len && !t.error; k++) {
-				const struct ptx_item *fn = &m->items.at[k];
-
-				if (fn->kind == PTX_ITEM_FUNC && fn->func->has_body &&
-					!fn->func->is_entry &&
-					strstr(it->sym->init, fn->func->sym->name))
-					t.error = add_callee(facts, fn->func, pointer);
-			}
-		} else if (it->kind == PTX_ITEM_FUNC) {
-			for (size_t k = 0; k < it->func->body.len && !t.error; k++) {
-				struct ptx_stmt s = it->func->body.at[k];
-
-				if (s.kind == PTX_INSN && s.mn->op != PTX_OP_call)
-					ptx_visit_opds(&s, take_address, &t);
-			}
-		}
-	}
-	return t.error;
+	if (o->kind != PTX_OPD_SYM || !o->sym || o->sym->kind != PTX_SYM_FUNC || t->error)
+		return;
+	t->facts->takes_code = true;
+	t->error = add_callee(t->facts, pass_definition(t->m, o->sym->func), t->s);
 }
 
 static bool is_known_external(const char *name)
@@ -129,10 +102,12 @@ static bool is_known_external(const char *name)
 
 static int visit_call(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
 {
-	const struct ptx_func *f = definition(m, pass_call_target(s));
+	const struct ptx_func *f = pass_definition(m, pass_call_target(s));
 
+	if (!f && !facts->calls_pointer)
+		facts->calls_pointer = s;
 	if (!f)
-		return add_indirect(m, facts, s);
+		return 0;
 	if (f->has_body)
 		return add_callee(facts, f, NULL);
 	if (!is_known_external(f->sym->name))
@@ -185,6 +160,18 @@ static bool merge(struct pass_callee *to, const struct pass_callee *from)
 	return memcmp(&old, to, sizeof(old)) != 0;
 }
 
+static bool merge_called(struct ptx_module *m, const struct pass_facts *facts,
+	struct pass_callee *c, const struct ptx_stmt *s)
+{
+	const struct ptx_func *f = pass_definition(m, pass_call_target(s));
+	bool changed = false;
+
+	for (size_t i = 0; i < facts->callees.len; i++)
+		if (f ? facts->callees.at[i].f == f : facts->callees.at[i].taken != NULL)
+			changed |= merge(c, &facts->callees.at[i]);
+	return changed;
+}
+
 /* What a callee does its callers do. */
 static void close_over_calls(struct ptx_module *m, struct pass_facts *facts)
 {
@@ -197,13 +184,9 @@ static void close_over_calls(struct ptx_module *m, struct pass_facts *facts)
 
 			for (size_t k = 0; k < c->f->body.len; k++) {
 				const struct ptx_stmt *s = &c->f->body.at[k];
-				const struct pass_callee *to;
 
-				if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
-					continue;
-				to = pass_callee_of(facts, definition(m, pass_call_target(s)));
-				if (to)
-					changed |= merge(c, to);
+				if (s->kind == PTX_INSN && s->mn->op == PTX_OP_call)
+					changed |= merge_called(m, facts, c, s);
 			}
 		}
 	}
@@ -211,24 +194,42 @@ static void close_over_calls(struct ptx_module *m, struct pass_facts *facts)
 
 static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
 {
-	for (size_t i = 0; i < facts->callees.len; i++) {
+	for (size_t i = 0; facts->calls_pointer && i < facts->callees.len; i++) {
 		const struct pass_callee *c = &facts->callees.at[i];
 		bool ids = false;
 
 		for (int d = 0; d < 3; d++)
 			ids |= c->reads_ctaid[d] | c->reads_nctaid[d];
-		if (c->pointer && ids)
-			pass_object(m, facts, PASS_HELD, c->pointer,
+		if (c->taken && ids)
+			pass_object(m, facts, PASS_HELD, facts->calls_pointer,
 				"calls through a pointer, which may lead to %s, and that reads "
 				"block "
 				"ids",
 				c->f->sym->name);
-		if (c->pointer && c->barriers)
-			pass_object(m, facts, PASS_HELD, c->pointer,
+		if (c->taken && c->barriers)
+			pass_object(m, facts, PASS_HELD, facts->calls_pointer,
 				"calls through a pointer, which may lead to %s, and that has a "
 				"barrier",
 				c->f->sym->name);
 	}
+}
+
+/* What one statement of a callee calls or takes the address of. */
+static int visit_stmt(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
+{
+	struct taken t = {m, facts, s, 0};
+	struct ptx_stmt copy = *s;
+
+	if (s->kind != PTX_INSN)
+		return 0;
+	if (s->mn->op != PTX_OP_call) {
+		ptx_visit_opds(&copy, take_address, &t);
+		return t.error;
+	}
+	for (unsigned i = 0; i < s->n; i++)
+		for (uint32_t k = 0; s->opd[i].kind == PTX_OPD_TUPLE && k < s->opd[i].n; k++)
+			take_address(&t, &s->opd[i].list[k]);
+	return t.error ? t.error : visit_call(m, facts, s);
 }
 
 int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
@@ -240,10 +241,11 @@ int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pas
 
 		for (size_t k = 0; r == 0 && k < at->body.len; k++) {
 			note_stmt(&facts->callees.at[i], at->body.at[k]);
-			if (at->body.at[k].kind == PTX_INSN && at->body.at[k].mn->op == PTX_OP_call)
-				r = visit_call(m, facts, &at->body.at[k]);
+			r = visit_stmt(m, facts, &at->body.at[k]);
 		}
 	}
+	if (r == 0)
+		r = pass_check_pointers(m, facts);
 	if (r == 0)
 		close_over_calls(m, facts);
 	if (r == 0)

@@ -16,7 +16,7 @@
 struct pass_callee {
 	const struct ptx_func *f;
 	struct ptx_func *clone;
-	const struct ptx_stmt *pointer;       /* the call through a pointer that may lead here */
+	const struct ptx_stmt *taken;         /* takes its address; NULL: nobody does */
 	bool reads_ctaid[3], reads_nctaid[3]; /* it or what it calls */
 	bool barriers, warp_ops;              /* likewise */
 	bool observes;                        /* volatile loads or atomics, likewise */
@@ -41,6 +41,8 @@ struct pass_tail {
 struct pass_facts {
 	struct arena arena;
 	VEC(struct pass_callee) callees;
+	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
+	bool takes_code;                      /* some address of a function is taken */
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
@@ -64,11 +66,15 @@ void pass_facts_finish(struct pass_facts *facts);
 
 /* callees.c */
 const struct ptx_func *pass_call_target(const struct ptx_stmt *s); /* NULL: through a pointer */
+/* The function's definition, where f is a declaration ahead of it. */
+const struct ptx_func *pass_definition(const struct ptx_module *m, const struct ptx_func *f);
 int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 /* Lowers the verdict; the first of the worst kind stays. Always false. */
 bool pass_object(struct ptx_module *m, struct pass_facts *facts, enum pass_tier tier,
 	const struct ptx_stmt *s, const char *fmt, ...) HD_PRINTF(5, 6);
 const struct pass_callee *pass_callee_of(const struct pass_facts *facts, const struct ptx_func *f);
+/* pointers.c: holds a kernel that may give addresses of functions to others, or get them. */
+int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts);
 
 /* rising.c: a loop of one of the functions waits for memory that another block may write. */
 int pass_find_rising(struct pass_facts *facts);

@@ -160,6 +160,15 @@ static bool lanes_part(const struct sync_check *c, uint32_t b)
 	return s->mn->op == PTX_OP_brx;
 }
 
+/* Does anything that a pointer may lead to? */
+static bool pointers_hold_warp_ops(const struct pass_facts *facts)
+{
+	for (size_t i = 0; i < facts->callees.len; i++)
+		if (facts->callees.at[i].taken && facts->callees.at[i].warp_ops)
+			return true;
+	return false;
+}
+
 static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
 {
 	const struct ptx_func *to;
@@ -169,8 +178,11 @@ static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
 		return false;
 	if (s->mn->flags & PTX_F_WARP_SYNC)
 		return true;
-	if (s->mn->op != PTX_OP_call || !(to = pass_call_target(s)))
+	if (s->mn->op != PTX_OP_call)
 		return false;
+	to = pass_call_target(s);
+	if (!to)
+		return pointers_hold_warp_ops(c->facts);
 	to = ptx_find_func(c->m, to->sym->name);
 	callee = to ? pass_callee_of(c->facts, to) : NULL;
 	return callee && callee->warp_ops;

@@ -487,6 +487,30 @@ static void held(void)
 	digest("held", b, n);
 }
 
+/* Addresses of code that one kernel stores, or the host reads, and another calls. */
+static void code(void)
+{
+	static const char *const names[] = {"make", "take", "use", "within", "within"};
+	CUdeviceptr objects = buffer(6 * n, 1), out = buffer(n, 2), chosen, f;
+	void *p[] = {&objects, &out, &f}, *q[] = {&out};
+	CUfunction fn[5];
+	size_t bytes;
+	CUmodule m;
+	CUstream s;
+
+	DO(cuModuleLoadData(&m, PTX_HEAD PTX_CODE));
+	for (int i = 0; i < 5; i++)
+		DO(cuModuleGetFunction(&fn[i], m, names[i]));
+	DO(cuModuleGetGlobal(&chosen, &bytes, m, "chosen"));
+	DO(cuMemcpyDtoH(&f, chosen, bytes));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 5 * rounds; i++)
+		DO(cuLaunchKernel(
+			fn[i % 5], blocks, 1, 1, THREADS, 1, 1, 0, s, i % 5 < 3 ? p : q, NULL));
+	DO(cuStreamSynchronize(s));
+	digest("code", out, n);
+}
+
 /* Holds its thread's default stream, which the legacy one would wait for. */
 static void *hold_own_stream(void *flag)
 {
@@ -580,7 +604,7 @@ static bool run(const char *what)
 		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
 		{"guard", guard}, {"globals", globals}, {"params", params}, {"errors", errors},
 		{"trap", trap}, {"reused", reused}, {"images", images}, {"held", held},
-		{"own", own}};
+		{"code", code}, {"own", own}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
