@@ -149,13 +149,18 @@ static bool keep_text(const struct reach *r, const char *text)
 	return true;
 }
 
+static bool has_storage(const struct ptx_sym *sym)
+{
+	return sym->space == PTX_GLOBAL || sym->space == PTX_CONST;
+}
+
 /* .global and .const become declarations when their storage is the original module's. */
 static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbuf *out)
 {
 	struct ptx_sym copy = *sym;
 	struct ptx_stmt s = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = &copy};
 
-	if (!keep_storage && (sym->space == PTX_GLOBAL || sym->space == PTX_CONST)) {
+	if (!keep_storage && has_storage(sym)) {
 		copy.linkage = PTX_EXTERN;
 		copy.init = NULL;
 	}
@@ -214,7 +219,7 @@ int ptx_extract(
 			reach_aliases(&r, sym);
 			if (sym->kind == PTX_SYM_FUNC && sym->func)
 				reach_func(&r, sym->func);
-			else if (sym->init)
+			else if (sym->init && (keep_storage || !has_storage(sym)))
 				reach_text(&r, sym->init);
 		}
 		print_kept(&r, keep_storage, &text);

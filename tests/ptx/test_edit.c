@@ -223,6 +223,30 @@ static void extract_without_storage(void **state)
 	finish(&t);
 }
 
+/* A table whose storage stays elsewhere does not bring the functions that it names. */
+static void extract_table(void **state)
+{
+	static const char text[] =
+		".version 7.0\n.target sm_80\n.address_size 64\n"
+		".func virtual()\n{\n	ret;\n}\n"
+		".global .u64 vtable[1] = {virtual};\n.global .u64 to_it = vtable;\n"
+		".entry one()\n{\n	.reg .b64 %d;\n	mov.b64 %d, to_it;\n	ret;\n}\n";
+	struct module t = parse_ok(text), x = {0};
+
+	for (int keep = 0; keep < 2; keep++) {
+		struct strbuf out = {0};
+
+		assert_int_equal(ptx_extract(t.m, "one", keep, &x.m), 0);
+		ptx_print(x.m, &out);
+		assert_int_equal(strstr(out.at, "virtual") != NULL, keep);
+		assert_int_equal(strstr(out.at, "vtable") != NULL, keep);
+		assert_non_null(strstr(out.at, "to_it"));
+		ptx_module_free(x.m);
+		strbuf_finish(&out);
+	}
+	finish(&t);
+}
+
 /* Each breaks one thing in a kernel that is right; every one must be found. */
 static void break_register(struct ptx_func *f)
 {
@@ -295,6 +319,7 @@ int main(void)
 		cmocka_unit_test(clone),
 		cmocka_unit_test(extract),
 		cmocka_unit_test(extract_without_storage),
+		cmocka_unit_test(extract_table),
 		cmocka_unit_test(validation),
 	};
 
