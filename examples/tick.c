@@ -2,33 +2,137 @@
  * Copyright 2026 The heddle authors */
 
 /* A tenant with a short kernel every so often, which wants each to be done soon. Turnaround runs
- * from just before the launch call until the host knows that the kernel is done. */
+ * from just before the launch call until the host knows that the kernel is done. As the disturber
+ * of a row of other programs it goes on until it is told to end (SIGTERM), and at each SIGUSR1
+ * reports what has been since the last. */
 #include "load.h"
 
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LOG_LIMIT ((size_t)1 << 20) /* turnarounds until a report, when there is no --count */
+
 const struct example ex_program = {"tick", "burn", NULL, NULL};
+
+static volatile sig_atomic_t report_wanted, end_wanted;
+
+static void on_signal(int number)
+{
+	if (number == SIGUSR1)
+		report_wanted = 1;
+	else
+		end_wanted = 1;
+}
+
+static void listen_to_signals(void)
+{
+	struct sigaction a = {.sa_handler = on_signal};
+
+	sigaction(SIGUSR1, &a, NULL);
+	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGINT, &a, NULL);
+}
+
+/* What a thread of burn writes, in every block the same; and room for what the device wrote. */
+static float *expect(struct ex_work *w)
+{
+	float *row = ex_alloc(w->block * sizeof(*row));
+
+	for (uint32_t i = 0; i < w->block; i++) {
+		row[i] = (float)i;
+		for (uint32_t k = 0; k < w->arg[1].word; k++)
+			row[i] = fmaf(row[i], 0.999f, 1.0f);
+	}
+	w->buffer[0].host = ex_alloc(w->buffer[0].bytes);
+	return row;
+}
+
+/* 0, or a negative number when the device failed. Adds to *wrong. */
+static int compare(const struct ex_work *w, const float *row, size_t *wrong)
+{
+	struct ex_verdict v = {0};
+
+	if (exd_download(w))
+		return -1;
+	for (uint32_t b = 0; b < w->grid[0]; b++)
+		ex_check_words(
+			&v, (const float *)w->buffer[0].host + (size_t)b * w->block, row, w->block);
+	*wrong += v.wrong > 0;
+	return exd_reset(w);
+}
+
+static int report(const struct ex_options *o, double *us, size_t count, size_t wrong)
+{
+	double kernel_ns = 0;
+
+	if (count > 0 && exd_kernel_ns(&kernel_ns))
+		return -1;
+	load_report(o, us, count, kernel_ns / 1000.0);
+	if (wrong)
+		fprintf(stderr, "tick: %zu of %zu results WRONG\n", wrong, count);
+	fflush(stdout);
+	return 0;
+}
+
+/* The launches, `count` or (0) until told to end; exit status. */
+static int run(const struct ex_options *o, struct ex_work *w, size_t count, double every_us,
+	double wait_ms, bool check)
+{
+	size_t limit = count ? count : LOG_LIMIT, k = 0, wrong = 0, all_wrong = 0;
+	double *us = ex_alloc(limit * sizeof(*us));
+	uint64_t *at = ex_alloc(limit * sizeof(*at));
+	uint64_t next = ex_now_ns() + (uint64_t)(wait_ms * 1.0e6);
+	const float *row = check ? expect(w) : NULL;
+
+	if (check && exd_reset(w))
+		return 1;
+	while (!end_wanted && (!count || k < count)) {
+		ex_sleep_until(next);
+		at[k] = ex_now_ns();
+		if (exd_launch(w) || exd_wait())
+			return 1;
+		us[k] = (double)(ex_now_ns() - at[k]) / 1000.0;
+		k++;
+		if (check && compare(w, row, &wrong))
+			return 1;
+		if (!count && (report_wanted || k == limit)) {
+			report_wanted = 0;
+			if (report(o, us, k, wrong))
+				return 1;
+			all_wrong += wrong;
+			k = wrong = 0;
+		}
+		next += (uint64_t)(every_us * 1000.0);
+		if (next < ex_now_ns())
+			next = ex_now_ns();
+	}
+	load_log(o, at, us, k);
+	return report(o, us, k, wrong) || all_wrong + wrong > 0;
+}
 
 int main(int argc, char **argv)
 {
 	double blocks = 0, threads = 128, kernel_us = 20, every_us = 1000, count = 1000;
-	double wait_ms = 0, rounds = 0, kernel_ns = 0;
+	double wait_ms = 0, rounds = 0, check = 0;
 	const struct load_option options[] = {
 		{"--blocks", "in a grid; 0: one an SM", &blocks},
 		{"--threads", "in a block", &threads},
 		{"--kernel-us", "length of the kernel", &kernel_us},
 		{"--rounds", "in its place; 0: found by measuring, on an idle device", &rounds},
 		{"--every-us", "time from one launch to the next", &every_us},
-		{"--count", "how many launches", &count},
+		{"--count", "how many launches; 0: until told to end", &count},
 		{"--wait-ms", "after measuring the kernel, ahead of the first launch", &wait_ms},
+		{"--check", "1: every result is compared with the host's", &check},
 		{NULL, NULL, NULL},
 	};
 	struct ex_options o = {0};
 	struct ex_work w;
 	int r = load_parse(argc, argv, options, &o);
-	if (r || threads < 1 || threads > 1024 || count < 1 || count > 1e7)
+	if (r || threads < 1 || threads > 1024 || count > 1e7)
 		return r ? r - 1 : 2;
+	listen_to_signals();
 	/* One block is enough to measure with: more of them run beside it. */
 	if (load_open(&o, blocks > 0 ? (uint32_t)blocks : 1, (uint32_t)threads, kernel_us, &rounds,
 		    &w))
@@ -40,25 +144,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	load_ready(&o, rounds);
-	double *us = ex_alloc((size_t)count * sizeof(*us));
-	uint64_t *at = ex_alloc((size_t)count * sizeof(*at));
-	uint64_t next = ex_now_ns() + (uint64_t)(wait_ms * 1.0e6);
-	for (size_t k = 0; k < (size_t)count; k++) {
-		ex_sleep_until(next);
-		at[k] = ex_now_ns();
-		if (exd_launch(&w) || exd_wait())
-			return 1;
-		us[k] = (double)(ex_now_ns() - at[k]) / 1000.0;
-		next += (uint64_t)(every_us * 1000.0);
-		if (next < ex_now_ns())
-			next = ex_now_ns();
-	}
-	if (exd_kernel_ns(&kernel_ns))
-		return 1;
-	load_log(&o, at, us, (size_t)count);
-	load_report(&o, us, (size_t)count, kernel_ns / 1000.0);
-	free(at);
-	free(us);
+	r = run(&o, &w, count >= 1 ? (size_t)count : 0, every_us, wait_ms, check > 0);
 	exd_close();
-	return 0;
+	return r;
 }

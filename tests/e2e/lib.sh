@@ -4,7 +4,8 @@
 #
 # For the tests that run real programs under heddle run and heddled. Sourced with $heddle, $heddled,
 # $examples (a folder) and $device (cpu or cuda) set; makes $dir, with all output, and a socket and
-# cache of its own. What is in $daemon and $pids is killed at the end.
+# cache of its own. What is in $daemon and $pids is killed at the end, and after a failure the last
+# lines of what all wrote are shown, unless $told says that the script has told what was wrong.
 # shellcheck disable=SC2154
 : "$heddle" "$heddled" "$examples" "$device"
 dir=$(mktemp -d)
@@ -17,7 +18,8 @@ end() {
 	# shellcheck disable=SC2086
 	kill -9 $pids ${low:-} ${high:-} 2>/dev/null || :
 	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
-	[ "$status" = 0 ] || tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
+	[ "$status" = 0 ] || [ -n "${told:-}" ] ||
+		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
 	rm -rf "$dir"
 }
 trap end EXIT

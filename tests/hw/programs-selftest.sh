@@ -1,0 +1,113 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# programs-selftest.sh BUILD: programs.sh gives every one of its verdicts, on the virtual GPU, to
+# programs that behave otherwise under heddle than without.
+set -eu
+build=$1
+for part in heddled heddle examples/mm examples/tick src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+	[ -x "$build/$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+
+# program NAME: a script of standard input.
+program() {
+	mkdir -p "$dir/programs/$1"
+	{
+		echo '#!/bin/sh'
+		cat
+	} >"$dir/programs/$1/$1"
+	chmod +x "$dir/programs/$1/$1"
+}
+
+# A real one, preempted on the way; its times are filtered away, its argument comes from a file.
+program right <<-EOF
+	[ ! -e data ] || exec "$build/examples/mm" --size large --repeat 3 --check last --json --seed "\$@"
+EOF
+echo 7 >"$dir/programs/right/args"
+: >"$dir/programs/right/data"
+echo '/"round"/d; s/"(blocks|max_error)":[^,]*//' >"$dir/programs/right/filter"
+echo '/^at /d' >"$dir/programs/filter"
+
+# shellcheck disable=SC2016
+under='[ -z "${HEDDLE_PRIORITY:-}" ]'
+program varying <<-EOF
+	echo "at \$\$"
+	echo \$\$
+EOF
+program only-filtered <<-EOF
+	echo "at \$\$"
+	$under || echo 'heddle: a warning' >&2
+EOF
+program other-output <<-EOF
+	$under && echo 1 || echo 2
+EOF
+program other-errors <<-EOF
+	$under || echo wrong >&2
+EOF
+program other-file <<-EOF
+	mkdir folder
+	$under && echo 1 >folder/out || echo 2 >folder/out
+EOF
+program other-status <<-EOF
+	$under
+EOF
+program endless <<-EOF
+	$under || exec sleep 1000
+EOF
+echo 2 >"$dir/programs/endless/limit"
+program broken <<-EOF
+	exit 3
+EOF
+mkdir "$dir/programs/nothing"
+
+status=0
+TSV=$dir/table KEEP=$dir/kept DEVICE=cpu \
+	sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out" 2>&1 || status=$?
+cat "$dir/out"
+[ "$status" = 1 ] || {
+	echo "FAILED: status $status"
+	exit 1
+}
+cut -f 1,2 "$dir/table" | tr '\t' ' ' >"$dir/got"
+cat >"$dir/want" <<-EOF
+	program verdict
+	broken unusable
+	endless hang
+	only-filtered same
+	other-errors differs
+	other-file differs
+	other-output differs
+	other-status fails
+	right same
+	varying varies
+EOF
+diff "$dir/want" "$dir/got"
+bad=0
+check() { # WHAT COMMAND...
+	what=$1
+	shift
+	"$@" >/dev/null || {
+		echo "FAILED: $what"
+		bad=1
+	}
+}
+check 'not counted' grep -qx '3 differs, 1 fails, 1 hang, 2 same, 1 unusable, 1 varies' "$dir/out"
+check 'what differs is not told' grep -q '^other-output.*< 1|---|> 2|' "$dir/out"
+check 'the warning is not told' grep -q '^only-filtered.*heddle: a warning' "$dir/table"
+check 'what differs is not kept' grep -qx 2 "$dir/kept/other-output.cold"
+check 'the disturber did not run, or nothing was preempted' awk -F '\t' \
+	'$1 == "right" { for (k = 3; k <= 12; k++) ok += $k > 0; ok += $13 + $14 > 0 }
+	END { exit ok != 11 }' "$dir/table"
+
+TSV=$dir/table PART=2/3 DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" \
+	'o*' broken >"$dir/out" 2>&1 || status=$?
+check 'not the second third' [ "$(sed 1d "$dir/table" | cut -f 1 | tr '\n' ' ')" = \
+	'only-filtered other-output ' ]
+exit $bad

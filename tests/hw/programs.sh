@@ -1,0 +1,329 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: programs.sh WHERE DIR [PATTERN...]
+# Programs from elsewhere, beside one that disturbs them, give what they give without heddle. WHERE is
+# a build folder or what ./run dist made; DIR holds a folder NAME for each program, with
+#   NAME    what is executed, in an empty folder in which the other files here are found by their names
+#   args    its arguments, in one line
+#   limit   how many seconds it may run (else 20 times what it takes alone, and 10 more)
+#   filter  a sed -E script that removes from its output what is not a result: times, addresses
+# and a filter for all, DIR/filter. What is compared is the exit status, the output and the files that
+# it makes. PATTERN: which of them (a shell pattern); PART=2/3 in the environment: the second third.
+#
+# Each runs alone, then natively beside the disturber, then twice (forms not cached, cached) under
+# heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
+# high priority, and checks each result. All kernels are managed (min_managed_us=1), without MPS.
+#   same      as natively
+#   varies    it differs, and so do native runs from each other: exit status alone was judged
+#   differs, fails, hang   other output; another exit status; not done in its time
+#   unusable  natively it fails or does not end: nothing can be said
+# TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at. DEVICE=cpu:
+# the virtual GPU. A line at the end counts; exit status 1 if any differs, fails or hangs.
+set -eu
+where=$(cd "$1" && pwd)
+programs=$(cd "$2" && pwd)
+shift 2
+[ $# -gt 0 ] || set -- '*'
+heddle=$where/bin/heddle
+examples=$where/lib/heddle/examples
+[ -x "$heddle" ] || {
+	heddle=$where/heddle
+	examples=$where/examples
+}
+device=${DEVICE:-cuda}
+if [ ! -x "$examples/tick" ] || { [ "$device" = cuda ] && [ ! -e /dev/nvidiactl ]; }; then
+	echo "skipped: no NVIDIA GPU, or no compiler for kernels"
+	exit 77
+fi
+heddled=$(dirname "$heddle")/heddled
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+tsv=${TSV:-/dev/null}
+every_us=2000 base_s=10 native_library=
+if [ "$device" = cpu ]; then # its processors are the device: ten times slower, and shared
+	every_us=20000 base_s=60
+	native_library=$where/src/dev/cpu
+	export HEDDLE_VGPU="programs-$$"
+fi
+
+# ---- one run of one program ----
+
+now_ms() {
+	echo $(($(date +%s%N) / 1000000))
+}
+
+# The program $name in a folder of its own; what it gave to $dir/$name.$1, its exit status to .status,
+# how long it took to .ms. $2...: what it runs under.
+execute() {
+	out=$dir/$name.$1
+	shift
+	rm -rf "$dir/scratch"
+	mkdir "$dir/scratch"
+	ln -s "$programs/$name"/* "$dir/scratch/"
+	# shellcheck disable=SC2046
+	set -- "$@" "./$name" $(cat "$programs/$name/args" 2>/dev/null || :)
+	began=$(now_ms)
+	status=0
+	(cd "$dir/scratch" && exec timeout -k 2 "$limit_s" "$@" </dev/null >"$out.raw" 2>"$out.err") ||
+		status=$?
+	echo $(($(now_ms) - began)) >"$out.ms"
+	echo "$status" >"$out.status"
+	grep '^heddle: ' "$out.err" >"$out.warned" || :
+	{
+		cat "$out.raw"
+		grep -v '^heddle: ' "$out.err" || :
+		cd "$dir/scratch"
+		find . -type f | LC_ALL=C sort | while read -r file; do
+			echo "$file $(cksum <"$file")"
+		done
+	} | filter_output >"$out"
+	rm -f "$out.raw" "$out.err"
+}
+
+filter_output() {
+	set --
+	for script in "$programs/filter" "$programs/$name/filter"; do
+		[ ! -f "$script" ] || set -- "$@" -f "$script"
+	done
+	if [ $# -gt 0 ]; then LC_ALL=C sed -E "$@"; else cat; fi
+}
+
+execute_natively() { # RUN
+	if [ -n "$native_library" ]; then
+		execute "$1" env LD_LIBRARY_PATH="$native_library"
+	else
+		execute "$1"
+	fi
+}
+
+of() { # RUN WHAT: of the program $name
+	cat "$dir/$name.$1.$2"
+}
+
+ended() { # RUN: in its time
+	case $(of "$1" status) in 124 | 137) return 1 ;; esac
+}
+
+equal() { # RUN RUN
+	cmp -s "$dir/$name.$1" "$dir/$name.$2"
+}
+
+seconds() { # RUN
+	if [ -f "$dir/$name.$1.ms" ]; then
+		of "$1" ms | awk '{ printf "%.2f", $1 / 1000 }'
+	else
+		echo -
+	fi
+}
+
+# ---- the disturber ----
+
+start_tick() { # what it runs under...
+	"$@" "$examples/tick" --rounds "$rounds" --every-us "$every_us" --count 0 --check 1 --json \
+		>"$dir/tick.out" 2>"$dir/tick.err" &
+	tick=$!
+	pids=$tick
+	await 60 grep -q '"ready"' "$dir/tick.out" || fail "the disturber does not begin"
+}
+
+# Its exit status says whether all results were right.
+stop_tick() {
+	pids=
+	kill "$tick" 2>/dev/null || :
+	wait "$tick" || {
+		cat "$dir/tick.err"
+		disturbed=$((disturbed + 1))
+	}
+}
+
+reports() {
+	grep -c '"count"' "$dir/tick.out" || :
+}
+
+more_reports() {
+	[ "$(reports)" -gt "$1" ]
+}
+
+# report [RUN]: of the launches since the last; "p50 p99" in microseconds to the run's .tick.
+report() {
+	seen=$(reports)
+	latency='- -'
+	if kill -USR1 "$tick" 2>/dev/null && await 60 more_reports "$seen"; then
+		latency=$(tail -n 1 "$dir/tick.out" |
+			sed -E 's/.*"p50_us":([0-9.]+),"p99_us":([0-9.]+).*/\1 \2/')
+	fi
+	[ $# = 0 ] || echo "$latency" >"$dir/$name.$1.tick"
+}
+
+latency() { # RUN
+	if [ -f "$dir/$name.$1.tick" ]; then of "$1" tick; else echo '- -'; fi
+}
+
+# ---- heddled ----
+
+start_under_heddle() {
+	start_daemon --mps off --set min_managed_us=1
+	start_tick "$heddle" run --device "$device" -p high --
+}
+
+stop_under_heddle() {
+	stop_tick
+	kill "$daemon" 2>/dev/null || :
+	wait "$daemon" || disturbed=$((disturbed + 1))
+	daemon=
+}
+
+tick_alone() {
+	[ "$("$heddle" ps --json | grep -o '"tenant":' | wc -l)" = 1 ]
+}
+
+# Under heddle; the preemptions of it to .preempted. What it leaves behind must be gone, or all begins
+# anew.
+execute_under_heddle() { # RUN
+	before=$(wc -c <"$dir/events")
+	report
+	execute "$1" "$heddle" run --device "$device" -p low --
+	report "$1"
+	await 10 tick_alone || {
+		note="$note; remained a tenant"
+		"$heddle" ps
+		stop_under_heddle
+		start_under_heddle
+		before=0
+	}
+	tail -c "+$((before + 1))" "$dir/events" | grep -cE '"event": "(preempt|shrink)"' \
+		>"$dir/$name.$1.preempted" || :
+}
+
+# ---- verdicts ----
+
+# Natively: what its results are, and whether they are always the same.
+judge_natively() {
+	if [ "$(of alone status)" != 0 ] || [ "$(of beside status)" != 0 ]; then
+		verdict=unusable
+		note="natively exit status $(of alone status), $(of beside status)"
+	elif ! equal alone beside; then
+		verdict=varies
+	fi
+}
+
+# Two native runs more, before a difference is heddle's.
+does_vary() {
+	for again in again1 again2; do
+		execute_natively "$again"
+		equal alone "$again" || return 0
+	done
+	return 1
+}
+
+judge_under_heddle() { # RUN
+	[ ! -s "$dir/$name.$1.warned" ] || note="$note; $(head -n 1 "$dir/$name.$1.warned")"
+	if ! ended "$1"; then
+		verdict=hang
+	elif [ "$(of "$1" status)" != 0 ]; then
+		verdict=fails
+		note="$note; $1: exit status $(of "$1" status)"
+	elif [ "$verdict" = same ] && ! equal alone "$1"; then
+		if does_vary; then verdict=varies; else verdict=differs; fi
+		[ "$verdict" = varies ] || note="$note; $1: $(diff "$dir/$name.alone" "$dir/$name.$1" |
+			sed -n 2,5p | cut -c 1-60 | tr '\t\n' ' |')"
+	fi
+}
+
+preempted() { # RUN
+	if [ -f "$dir/$name.$1.preempted" ]; then of "$1" preempted; else echo -; fi
+}
+
+row() {
+	note=${note#; }
+	# shellcheck disable=SC2046
+	set -- "$name" "$verdict" "$(seconds alone)" "$(seconds beside)" "$(seconds cold)" \
+		"$(seconds warm)" $(latency beside) $(latency cold) $(latency warm) \
+		"$(preempted cold)" "$(preempted warm)"
+	printf '%-26s %-8s %7s %7s %7s %7s %8s %8s %8s %8s %8s %8s %6s %6s' "$@"
+	echo "  $note"
+	(
+		IFS='	'
+		echo "$*	$note" >>"$tsv"
+	)
+	[ -z "${KEEP:-}" ] || [ "$verdict" = same ] || {
+		mkdir -p "$KEEP"
+		cp "$dir/$name".* "$KEEP/"
+	}
+	rm -rf "$dir/$name".*
+}
+
+heading() {
+	set -- program verdict alone_s beside_s cold_s warm_s p50_us p99_us cold_p50_us cold_p99_us \
+		warm_p50_us warm_p99_us cold_preempted warm_preempted note
+	(
+		IFS='	'
+		echo "$*" >"$tsv"
+	)
+	printf '%-26s %-8s %7s %7s %7s %7s  %-17s %-17s %-17s %s\n' '' '' alone beside cold warm \
+		'p50 p99 natively' 'cold' 'warm: us' 'preempted'
+}
+
+# ---- all of them ----
+
+names=
+part=${PART:-1/1}
+n=0
+for folder in "$programs"/*/; do
+	name=$(basename "$folder")
+	[ -x "$folder/$name" ] || continue
+	for pattern; do
+		# shellcheck disable=SC2254
+		case $name in
+		$pattern)
+			[ $((n % ${part#*/} + 1)) != "${part%/*}" ] || names="$names $name"
+			n=$((n + 1))
+			break
+			;;
+		esac
+	done
+done
+[ -n "$names" ] || fail "no such program"
+
+disturbed=0 limit_s=60
+rounds=$(LD_LIBRARY_PATH=$native_library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+	"$examples/tick" --kernel-us 30 --count 1 --json | sed -n 's/.*"rounds":\([0-9]*\).*/\1/p')
+[ -n "$rounds" ] || fail "the disturber does not run"
+for name in $names; do
+	execute_natively alone
+done
+start_tick env LD_LIBRARY_PATH="$native_library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+report
+for name in $names; do
+	report
+	execute_natively beside
+	report beside
+done
+stop_tick
+
+start_under_heddle
+heading
+bad=0 counts=
+for name in $names; do
+	verdict=same note=
+	judge_natively
+	limit_s=$(($(of alone ms) / 50 + base_s))
+	[ ! -f "$programs/$name/limit" ] || limit_s=$(cat "$programs/$name/limit")
+	for under in cold warm; do
+		case $verdict in unusable | hang | fails) break ;; esac
+		execute_under_heddle "$under"
+		judge_under_heddle "$under"
+	done
+	case $verdict in differs | hang | fails) bad=1 ;; esac
+	counts="$counts $verdict"
+	row
+done
+stop_under_heddle
+echo "$counts" | tr ' ' '\n' | sort | uniq -c |
+	awk 'NF == 2 { printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
+[ "$disturbed" = 0 ] || fail "the disturber had wrong results, or heddled or it failed: $disturbed times"
+# shellcheck disable=SC2034
+told=1 # in the table
+[ "$bad" = 0 ]
