@@ -42,9 +42,12 @@ program varying <<-EOF
 	echo \$\$
 EOF
 program only-filtered <<-EOF
+	$under && echo 1 || echo 2
 	echo "at \$\$"
+	$under && echo 2 || echo 1
 	$under || echo 'heddle: a warning' >&2
 EOF
+: >"$dir/programs/only-filtered/unordered"
 program other-output <<-EOF
 	$under && echo 1 || echo 2
 EOF

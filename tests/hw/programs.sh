@@ -5,10 +5,11 @@
 # usage: programs.sh WHERE DIR [PATTERN...]
 # Programs from elsewhere, beside one that disturbs them, give what they give without heddle. WHERE is
 # a build folder or what ./run dist made; DIR holds a folder NAME for each program, with
-#   NAME    what is executed, in an empty folder in which the other files here are found by their names
+#   NAME    what is executed, in a copy of the folder
 #   args    its arguments, in one line
 #   limit   how many seconds it may run (else 20 times what it takes alone, and 10 more)
 #   filter  a sed -E script that removes from its output what is not a result: times, addresses
+#   unordered  if it is there, the order of the output's lines is not a result either
 # and a filter for all, DIR/filter. What is compared is the exit status, the output and the files that
 # it makes. PATTERN: which of them (a shell pattern); PART=2/3 in the environment: the second third.
 #
@@ -54,14 +55,13 @@ now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# The program $name in a folder of its own; what it gave to $dir/$name.$1, its exit status to .status,
+# The program $name in a copy of its folder; what it gave to $dir/$name.$1, its exit status to .status,
 # how long it took to .ms. $2...: what it runs under.
 execute() {
 	out=$dir/$name.$1
 	shift
 	rm -rf "$dir/scratch"
-	mkdir "$dir/scratch"
-	ln -s "$programs/$name"/* "$dir/scratch/"
+	cp -R "$programs/$name" "$dir/scratch"
 	# shellcheck disable=SC2046
 	set -- "$@" "./$name" $(cat "$programs/$name/args" 2>/dev/null || :)
 	began=$(now_ms)
@@ -76,9 +76,10 @@ execute() {
 		grep -v '^heddle: ' "$out.err" || :
 		cd "$dir/scratch"
 		find . -type f | LC_ALL=C sort | while read -r file; do
-			echo "$file $(cksum <"$file")"
+			cmp -s "$file" "$programs/$name/$file" || echo "$file $(cksum <"$file")"
 		done
 	} | filter_output >"$out"
+	[ ! -e "$programs/$name/unordered" ] || LC_ALL=C sort -o "$out" "$out"
 	rm -f "$out.raw" "$out.err"
 }
 
