@@ -10,8 +10,9 @@
 #   limit   how many seconds it may run (else 20 times what it takes alone, and 10 more)
 #   filter  a sed -E script that removes from its output what is not a result: times, addresses
 #   unordered  if it is there, the order of the output's lines is not a result either
-# and a filter for all, DIR/filter. What is compared is the exit status, the output and the files that
-# it makes. PATTERN: which of them (a shell pattern); PART=2/3 in the environment: the second third.
+# and a filter for all, DIR/filter, which is applied last. What is compared is the exit status, the
+# output and the files that it makes. PATTERN: which of them (a shell pattern); PART=2/3 in the
+# environment: the second third of these.
 #
 # Each runs alone, then natively beside the disturber, then twice (forms not cached, cached) under
 # heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
@@ -85,7 +86,7 @@ execute() {
 
 filter_output() {
 	set --
-	for script in "$programs/filter" "$programs/$name/filter"; do
+	for script in "$programs/$name/filter" "$programs/filter"; do
 		[ ! -f "$script" ] || set -- "$@" -f "$script"
 	done
 	if [ $# -gt 0 ]; then LC_ALL=C sed -E "$@"; else cat; fi
