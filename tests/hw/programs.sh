@@ -22,7 +22,7 @@
 #   differs, fails, hang   other output; another exit status; not done in its time
 #   unusable  natively it fails or does not end: nothing can be said
 # TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at. DEVICE=cpu:
-# the virtual GPU. A line at the end counts; exit status 1 if any differs, fails or hangs.
+# the virtual GPU. Lines at the end: medians, and counts; exit status 1 if any differs, fails or hangs.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
@@ -42,7 +42,8 @@ fi
 heddled=$(dirname "$heddle")/heddled
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
-tsv=${TSV:-/dev/null}
+export CUDA_CACHE_PATH="$dir/cuda-cache"
+tsv=${TSV:-$dir/table}
 every_us=2000 base_s=10 native_library=
 if [ "$device" = cpu ]; then # its processors are the device: ten times slower, and shared
 	every_us=20000 base_s=60
@@ -181,6 +182,16 @@ tick_alone() {
 	[ "$("$heddle" ps --json | grep -o '"tenant":' | wc -l)" = 1 ]
 }
 
+what_is_wrong() {
+	if ! kill -0 "$daemon" 2>/dev/null; then
+		echo "heddled ended"
+	elif ! kill -0 "$tick" 2>/dev/null; then
+		echo "the disturber ended"
+	else
+		echo "its tenant remained"
+	fi
+}
+
 # Under heddle; the preemptions of it to .preempted. What it leaves behind must be gone, or all begins
 # anew.
 execute_under_heddle() { # RUN
@@ -188,9 +199,8 @@ execute_under_heddle() { # RUN
 	report
 	execute "$1" "$heddle" run --device "$device" -p low --
 	report "$1"
-	await 10 tick_alone || {
-		note="$note; remained a tenant"
-		"$heddle" ps
+	await 30 tick_alone || {
+		note="$note; $1: $(what_is_wrong)"
 		stop_under_heddle
 		start_under_heddle
 		before=0
@@ -268,6 +278,15 @@ heading() {
 		'p50 p99 natively' 'cold' 'warm: us' 'preempted'
 }
 
+# Of each column of numbers in the table.
+medians() {
+	for column in 3 4 5 6 7 8 9 10 11 12 13 14; do
+		printf '%s ' "$(sed -n 1p "$tsv" | cut -f "$column")"
+		sed 1d "$tsv" | cut -f "$column" | grep '^[0-9]' | sort -n |
+			awk '{ v[NR] = $1 } END { printf "%s; ", NR ? v[int((NR + 1) / 2)] : "-" }'
+	done
+}
+
 # ---- all of them ----
 
 names=
@@ -323,6 +342,7 @@ for name in $names; do
 	row
 done
 stop_under_heddle
+echo "median: $(medians)"
 echo "$counts" | tr ' ' '\n' | sort | uniq -c |
 	awk 'NF == 2 { printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
 [ "$disturbed" = 0 ] || fail "the disturber had wrong results, or heddled or it failed: $disturbed times"
