@@ -6,7 +6,8 @@
 # programs that behave otherwise under heddle than without.
 set -eu
 build=$1
-for part in heddled heddle examples/mm examples/tick src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+for part in heddled heddle examples/mm examples/tick \
+	src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
 	[ -x "$build/$part" ] || {
 		echo "skipped: no $part"
 		exit 77
@@ -69,6 +70,9 @@ program broken <<-EOF
 	exit 3
 EOF
 mkdir "$dir/programs/nothing"
+for name in broken right varying other-file; do
+	printf '%s\tsuite\ta/b\tc0ffee\n' "$name"
+done >"$dir/programs/LIST"
 
 status=0
 TSV=$dir/table KEEP=$dir/kept DEVICE=cpu \
@@ -102,8 +106,11 @@ check() { # WHAT COMMAND...
 	}
 }
 check 'not counted' grep -qx '3 differs, 1 fails, 1 hang, 2 same, 1 unusable, 1 varies' "$dir/out"
+check 'not counted by suites' grep -qxF \
+	'| suite (a/b, c0ffee) | 4 | 1 | 1 | 1 | 0 | 0 | 1 |' "$dir/out"
 check 'what differs is not told' grep -q '^other-output.*< 1|---|> 2|' "$dir/out"
 check 'the warning is not told' grep -q '^only-filtered.*heddle: a warning' "$dir/table"
+check 'not told that nothing is printed' grep -q '^other-status.*nothing to compare' "$dir/table"
 check 'what differs is not kept' grep -qx 2 "$dir/kept/other-output.cold"
 check 'the disturber did not run, or nothing was preempted' awk -F '\t' \
 	'$1 == "right" { for (k = 3; k <= 12; k++) ok += $k > 0; ok += $13 + $14 > 0 }

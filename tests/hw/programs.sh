@@ -3,14 +3,15 @@
 # Copyright 2026 The heddle authors
 #
 # usage: programs.sh WHERE DIR [PATTERN...]
-# Programs from elsewhere, beside one that disturbs them, give what they give without heddle. WHERE is
-# a build folder or what ./run dist made; DIR holds a folder NAME for each program, with
+# Programs from elsewhere, beside one that disturbs them, give what they give without heddle. WHERE
+# is a build folder or what ./run dist made; DIR holds a folder NAME for each program, with
 #   NAME    what is executed, in a copy of the folder
 #   args    its arguments, in one line
 #   limit   how many seconds it may run (else 20 times what it takes alone, and 10 more)
 #   filter  a sed -E script that removes from its output what is not a result: times, addresses
 #   unordered  if it is there, the order of the output's lines is not a result either
-# and a filter for all, DIR/filter, which is applied last. What is compared is the exit status, the
+# a filter for all, DIR/filter, which is applied last, and DIR/LIST, where they are from: lines of
+# name, suite, repository, commit, with tabs between. What is compared is the exit status, the
 # output and the files that it makes. PATTERN: which of them (a shell pattern); PART=2/3 in the
 # environment: the second third of these.
 #
@@ -21,8 +22,9 @@
 #   varies    it differs, and so do native runs from each other: exit status alone was judged
 #   differs, fails, hang   other output; another exit status; not done in its time
 #   unusable  natively it fails or does not end: nothing can be said
-# TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at. DEVICE=cpu:
-# the virtual GPU. Lines at the end: medians, and counts; exit status 1 if any differs, fails or hangs.
+# TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at;
+# DEVICE=cpu: the virtual GPU. Lines at the end: suites, medians, counts; exit status 1 if any differs,
+# fails or hangs.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
@@ -57,8 +59,8 @@ now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# The program $name in a copy of its folder; what it gave to $dir/$name.$1, its exit status to .status,
-# how long it took to .ms. $2...: what it runs under.
+# The program $name in a copy of its folder; what it gave to $dir/$name.$1, its exit status to
+# .status, how long it took to .ms. $2...: what it runs under.
 execute() {
 	out=$dir/$name.$1
 	shift
@@ -192,8 +194,8 @@ what_is_wrong() {
 	fi
 }
 
-# Under heddle; the preemptions of it to .preempted. What it leaves behind must be gone, or all begins
-# anew.
+# Under heddle; the preemptions of it to .preempted. What it leaves behind must be gone, or all
+# begins anew.
 execute_under_heddle() { # RUN
 	before=$(wc -c <"$dir/events")
 	report
@@ -231,6 +233,7 @@ does_vary() {
 }
 
 judge_under_heddle() { # RUN
+	[ -s "$dir/$name.alone" ] || note="nothing to compare but its exit status"
 	[ ! -s "$dir/$name.$1.warned" ] || note="$note; $(head -n 1 "$dir/$name.$1.warned")"
 	if ! ended "$1"; then
 		verdict=hang
@@ -285,6 +288,19 @@ medians() {
 		sed 1d "$tsv" | cut -f "$column" | grep '^[0-9]' | sort -n |
 			awk '{ v[NR] = $1 } END { printf "%s; ", NR ? v[int((NR + 1) / 2)] : "-" }'
 	done
+}
+
+# By suites, for doc/results.md.
+suites() {
+	awk -F '\t' -v verdicts='same varies differs fails hang unusable' '
+		BEGIN { n = split(verdicts, v, " "); head = "| suite (repository, commit) | programs |"
+			for (k = 1; k <= n; k++) { head = head " " v[k] " |"; line = line " --- |" }
+			print head "\n| --- | --- |" line }
+		NR == FNR { suite[$1] = $2 " (" $3 ", " $4 ")"; next }
+		FNR > 1 { s = $1 in suite ? suite[$1] : "others"; if (!all[s]++) order[++m] = s; count[s, $2]++ }
+		END { for (i = 1; i <= m; i++) { s = order[i]; row = "| " s " | " all[s] " |"
+			for (k = 1; k <= n; k++) row = row " " count[s, v[k]] + 0 " |"
+			print row } }' "$programs/LIST" "$tsv"
 }
 
 # ---- all of them ----
@@ -342,10 +358,11 @@ for name in $names; do
 	row
 done
 stop_under_heddle
+[ ! -f "$programs/LIST" ] || suites
 echo "median: $(medians)"
 echo "$counts" | tr ' ' '\n' | sort | uniq -c |
 	awk 'NF == 2 { printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
-[ "$disturbed" = 0 ] || fail "the disturber had wrong results, or heddled or it failed: $disturbed times"
+[ "$disturbed" = 0 ] || fail "wrong results of the disturber, or it or heddled failed: $disturbed"
 # shellcheck disable=SC2034
 told=1 # in the table
 [ "$bad" = 0 ]
