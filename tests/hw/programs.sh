@@ -23,8 +23,8 @@
 #   differs, fails, hang   other output; another exit status; not done in its time
 #   unusable  natively it fails or does not end: nothing can be said
 # TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at;
-# DEVICE=cpu: the virtual GPU. Lines at the end: suites, medians, counts; exit status 1 if any differs,
-# fails or hangs.
+# DEVICE=cpu: the virtual GPU. Lines at the end: suites, medians, counts; exit status 1 if any
+# differs, fails or hangs.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
