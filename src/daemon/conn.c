@@ -19,21 +19,16 @@
 
 #define MAX_GROUPS 256
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 static void conn_free(struct server *s, struct conn *c)
 {
 	if (c->tenant)
 		hd_tenant_remove(s->hd, c->tenant);
 	wire_page_unmap(c->page);
-	close_fd(c->socket.fd);
-	close_fd(c->kick.fd);
-	close_fd(c->pid.fd);
-	close_fd(c->tenant_event);
+	loop_unwatch(s, &c->socket);
+	loop_unwatch(s, &c->kick);
+	loop_unwatch(s, &c->pid);
+	if (c->tenant_event >= 0)
+		close(c->tenant_event); /* never watched */
 	*(c->prev ? &c->prev->next : &s->conns) = c->next;
 	if (c->next)
 		c->next->prev = c->prev;

@@ -123,16 +123,16 @@ int listen_open(struct server *s, pid_t *ret_pid)
 		r = give_rights(s->config);
 	if (r == 0 && listen(fd, 128) < 0)
 		r = -errno;
-	if (r == 0)
-		r = loop_watch(s, &s->listener, WATCH_LISTENER, fd, EPOLLIN);
-	if (r < 0)
+	if (r < 0) {
 		close(fd);
-	return r;
+		return r;
+	}
+	return loop_watch(s, &s->listener, WATCH_LISTENER, fd, EPOLLIN);
 }
 
 void listen_close(struct server *s)
 {
-	close(s->listener.fd);
+	loop_unwatch(s, &s->listener);
 	if (!s->activated)
 		unlink(s->config->socket);
 	if (s->lock >= 0)

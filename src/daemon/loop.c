@@ -32,6 +32,17 @@ int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
+/* Closing alone ends no watch while somebody else has the same open file: a tenant its kick, the
+ * service manager the listener, a child between fork and exec any. */
+void loop_unwatch(struct server *s, struct watch *w)
+{
+	if (w->fd < 0)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	close(w->fd);
+	w->fd = -1;
+}
+
 static void read_signal(struct server *s)
 {
 	struct signalfd_siginfo info;

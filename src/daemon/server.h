@@ -58,7 +58,10 @@ void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; nothing when no manager listens */
 /* ---- loop.c ---- */
 int loop_run(struct server *s);
+/* The descriptor is the watch's from then on, also when this fails. */
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
+/* Before w may be freed. Closes the descriptor; nothing when there is none (-1). */
+void loop_unwatch(struct server *s, struct watch *w);
 /* ---- mps.c ---- */
 /* Starts an MPS control daemon of our own; config->mps falls to false when that fails. */
 void mps_start(struct server *s);

@@ -20,6 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define ROUND 5
+
+static void store(uint32_t *word, uint32_t v)
+{
+	__atomic_store_n(word, v, __ATOMIC_RELEASE);
+}
+
 static void serves(void **state)
 {
 	struct daemon d = daemon_start(NULL);
@@ -126,6 +133,52 @@ static void floods(void **state)
 	for (int i = 0; i < 3000 && fds_of(d.pid) > before + 3; i++)
 		usleep(10000);
 	assert_true(fds_of(d.pid) <= before + 3); /* a leak would leave hundreds */
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+/* A tenant keeps its end of what it was handed for as long as it likes, and writes to it when its
+ * connection is long gone: neither dead memory is looked at, nor whoever came to lie there. */
+static void kicks_after_leaving(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+	struct tenant old[ROUND], new[ROUND], other = tenant_join(&d, 1);
+	struct wire_slot *w = &other.page->slots[3];
+	int kept[ROUND][2];
+
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < ROUND; i++) {
+			old[i] = tenant_join(&d, 1);
+			kept[i][0] = dup(old[i].kick);
+			kept[i][1] = dup(old[i].event);
+		}
+		for (int i = 0; i < ROUND; i++)
+			tenant_leave(&old[i]);
+		assert_true(status_await_tenants(&d, 1));
+		for (int i = 0; i < ROUND; i++)
+			new[i] = tenant_join(&d, 1);
+		/* What only a kick of their own makes the daemon see. */
+		for (int i = 0; i < ROUND; i++)
+			store(&new[i].page->slots[3].state, WIRE_SLOT_CLOSED);
+		for (int i = 0; i < ROUND; i++) {
+			assert_int_equal(write(kept[i][0], &(uint64_t){1}, 8), 8);
+			assert_int_equal(write(kept[i][1], &(uint64_t){1}, 8), 8);
+		}
+		/* The loop hears of events in their order. */
+		store(&w->state, WIRE_SLOT_CLOSED);
+		tenant_kick(&other);
+		assert_true(word_await(&w->state, WIRE_SLOT_FREE));
+		for (int i = 0; i < ROUND; i++) {
+			assert_int_equal(new[i].page->slots[3].state, WIRE_SLOT_CLOSED);
+			tenant_kick(&new[i]);
+			assert_true(word_await(&new[i].page->slots[3].state, WIRE_SLOT_FREE));
+			tenant_leave(&new[i]);
+			close(kept[i][0]);
+			close(kept[i][1]);
+		}
+		assert_true(status_await_tenants(&d, 1));
+	}
+	tenant_leave(&other);
 	assert_int_equal(daemon_stop(&d), 0);
 	daemon_remove(&d);
 }
@@ -502,6 +555,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(serves),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(floods),
+		cmocka_unit_test(kicks_after_leaving),
 		cmocka_unit_test(hands_over),
 		cmocka_unit_test(deaths),
 		cmocka_unit_test(second_instance),
