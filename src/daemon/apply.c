@@ -31,6 +31,19 @@ static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 	return s->empty && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) == s->rounds;
 }
 
+/* How many of it there are says when those that lost their SMs have left. A launch that does not
+ * fill what it keeps (near its end) shows nothing. */
+static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t n_sms)
+{
+	uint32_t may_stay = n_sms * s->workers_per_sm + 1; /* the relay stays wherever it is */
+
+	if (s->workers_per_sm && __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) > may_stay)
+		s->shrinking = may_stay;
+	store_quotas(d, s, w);
+	store(&w->preemptions, ++s->preemptions);
+	s->tenant->preemptions++;
+}
+
 static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool first)
 {
 	bool absent;
@@ -62,14 +75,13 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
 
+	s->shrinking = 0;
 	switch (a->type) {
 	case SCHED_PREEMPT:
 		give_up(d, s, w, a->first);
 		break;
 	case SCHED_SHRINK:
-		store_quotas(d, s, w);
-		store(&w->preemptions, ++s->preemptions);
-		t->preemptions++;
+		shrink(d, s, w, a->n_sms);
 		break;
 	case SCHED_GRANT:
 		/* Unless all are known to have left, some workers may have met the zeros and left

@@ -228,6 +228,8 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 
 			if (!t->slots[i].launch)
 				continue;
+			if (t->slots[i].shrinking)
+				return floor;
 			sched_launch_state(dev->sched, now, t->slots[i].launch, &info);
 			if (info.state == SCHED_RUNNING || info.state == SCHED_SUBMITTED)
 				least = MIN(least, info.remaining_ns);

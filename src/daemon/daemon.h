@@ -41,7 +41,8 @@ struct hd_slot {
 	uint64_t id, total, kernel, submit_ns, store_ns;
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
 	uint32_t gen, seq, drains, grow, preemptions, tier;
-	uint32_t threads, shared_bytes;
+	uint32_t threads, shared_bytes, workers_per_sm;
+	uint32_t shrinking; /* told to leave some SMs: this many may stay; 0: nothing to wait for */
 	bool arrived, zero; /* zero: its quotas are all 0 now */
 	bool draining;
 	bool empty;      /* all workers of its first `rounds` launches have left */

@@ -120,6 +120,10 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		hd_event_launch(d, "arrive", s, 0);
 	}
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
+	if (s->shrinking && load(&w->host.present) <= s->shrinking) {
+		s->shrinking = 0;
+		sched_shrunk(sched, now, s->launch);
+	}
 	if (drains != s->drains) {
 		uint32_t rounds = load(&w->launches);
 
@@ -151,6 +155,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.kernel = info.kernel,
 		.threads = info.threads,
 		.shared_bytes = info.shared_bytes,
+		.workers_per_sm = info.workers_per_sm,
 		.submit_ns = load64(&w->submit_ns),
 		.gen = load(&w->gen),
 		.seq = load(&w->host.seq),

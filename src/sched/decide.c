@@ -389,11 +389,14 @@ static void commit(
 		/* Arrived before the first word: it may have begun. */
 		l->draining = l->draining || (l->arrived && !l->told);
 	} else if (a->type == SCHED_SHRINK && ran) {
+		l->preempt_ns = now_ns;
 		l->preemptions++;
 		s->stats.shrinks++;
 	} else if (a->type == SCHED_GRANT) {
 		s->stats.grants++;
 	}
+	if (a->type == SCHED_GROW)
+		l->preempt_ns = 0; /* given back before it had left */
 	if (a->type == SCHED_PREEMPT)
 		l->grace_ns = 0;
 	l->told = true;

@@ -268,6 +268,16 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
 }
 
+/* What others wait for when they are given its SMs, and what it takes to be back on them. */
+static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (!l->preempt_ns)
+		return;
+	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
+	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
+	l->preempt_ns = 0;
+}
+
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_account(l, now_ns);
@@ -275,11 +285,13 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 		return;
 	l->draining = false;
 	s->dirty = true;
-	if (!l->preempt_ns)
-		return;
-	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
-	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
-	l->preempt_ns = 0;
+	learn_cost(s, now_ns, l);
+}
+
+void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (!l->draining)
+		learn_cost(s, now_ns, l);
 }
 
 void sched_absent(struct sched *s, struct sched_launch *l)

@@ -25,7 +25,8 @@ struct sched_launch {
 	bool active;   /* in the present view */
 	struct sms allowed, reserved, next_allowed;
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
-	uint64_t preempt_ns, ran_ns, grace_ns;
+	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
+	uint64_t ran_ns, grace_ns;
 	uint32_t preemptions;
 };
 

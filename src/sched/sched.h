@@ -53,6 +53,9 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* its stream's turn */
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
+/* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
+ * says so: then the shrink teaches no cost. */
+void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* Told to leave, but nobody of it was there: no drain will be seen. */
 void sched_absent(struct sched *s, struct sched_launch *l);
 /* Over, and the handle with it. completed: every block ran; ran_ns: as the device measured it, or

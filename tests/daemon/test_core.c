@@ -533,6 +533,50 @@ static void spatial_gives_back(void **state)
 	hd_destroy(d);
 }
 
+/* What the relay says of workers that are there tells when those of the SMs given up have left, and
+ * that is a preemption's cost, too. */
+static void spatial_cost(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	uint64_t expected[] = {40000 + 20000, (40000 + 20000 + 90000 + 20000) / 2};
+	struct sched_info info;
+
+	hd_run(d);
+	arrive(l);
+	hd_run(d);
+	for (int i = 0; i < 3; i++) {
+		l->host.present = i < 2 ? 8 : 4; /* at the end: fewer than there is room for */
+		h = submit(d, &high, 1, 3);
+		now += 10 * MS;
+		hd_run(d);
+		assert_int_equal(allowed(l), 2);
+		now += i ? 80000 : 30000;
+		l->host.present = 6;
+		assert_true(hd_run(d) <= 200000 || i == 2); /* awaited closely */
+		now += 10000;
+		l->host.present = 5; /* two an SM, and the relay */
+		hd_run(d);
+		now += MS;
+		l->host.present = 4;
+		hd_run(d);
+		sched_launch_state(low.t->device->sched, now, low.t->slots[0].launch, &info);
+		assert_int_equal(info.cost_ns, expected[MIN(i, 1)]);
+		arrive(h);
+		hd_run(d);
+		finish(h);
+		h->state = WIRE_SLOT_CLOSED;
+		hd_kicked(d, high.t);
+		now += 50 * MS;
+		hd_run(d);
+		assert_int_equal(allowed(l), 4);
+	}
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 /* One that was there before anybody looked takes no more of the device than others would. */
 static void spatial_seen_late(void **state)
 {
@@ -704,6 +748,7 @@ int main(void)
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),
+		cmocka_unit_test(spatial_cost),
 		cmocka_unit_test(spatial_seen_late),
 		cmocka_unit_test(learns_from_closed),
 		cmocka_unit_test(hostile_page),

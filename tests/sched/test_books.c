@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The engine's books: what a preemption costs (FLEP, section 4.2), how long a launch waited, ran
+ * and has left (section 5.1), to the nanosecond. The scenarios show what is decided from them. */
+#include "unit.h"
+
+#include "sched/sched.h"
+
+#define US     1000ull
+#define MS     1000000ull
+#define RESUME (20 * US) /* the engine's default */
+
+struct fixture {
+	struct sched *s;
+	struct sched_tenant *low, *high;
+	uint64_t now, next_id;
+};
+
+static void tell(struct fixture *f)
+{
+	struct sched_action a;
+
+	assert_int_equal(sched_decide(f->s, f->now), 0);
+	while (sched_next(f->s, &a))
+		;
+}
+
+static struct fixture begin(bool spatial)
+{
+	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = spatial};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+
+	assert_int_equal(sched_create(&o, &sched_policy_hpf, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.low), 0);
+	assert_int_equal(sched_join(f.s, f.now, 2, 2, 1, NULL, &f.high), 0);
+	tell(&f);
+	return f;
+}
+
+/* Two workers an SM. */
+static struct sched_launch *submit(
+	struct fixture *f, struct sched_tenant *t, uint64_t kernel, uint64_t blocks)
+{
+	struct sched_launch_info i = {.id = f->next_id++,
+		.kernel = kernel,
+		.total = blocks,
+		.threads = 256,
+		.workers_per_sm = 2};
+	struct sched_launch *l = NULL;
+
+	assert_int_equal(sched_submit(f->s, f->now, t, &i, &l), 0);
+	tell(f);
+	return l;
+}
+
+static struct sched_launch *launch(
+	struct fixture *f, struct sched_tenant *t, uint64_t kernel, uint64_t blocks)
+{
+	struct sched_launch *l = submit(f, t, kernel, blocks);
+
+	sched_arrive(f->s, f->now, l);
+	tell(f);
+	return l;
+}
+
+static void drained(struct fixture *f, struct sched_launch *l)
+{
+	sched_drained(f->s, f->now, l);
+	tell(f);
+}
+
+static void end(struct fixture *f, struct sched_launch *l)
+{
+	sched_end(f->s, f->now, l, true, 0);
+	tell(f);
+}
+
+static struct sched_info look(const struct fixture *f, const struct sched_launch *l)
+{
+	struct sched_info i;
+
+	sched_launch_state(f->s, f->now, l, &i);
+	return i;
+}
+
+/* The high one takes the device; after so long the low one has left, and has it back 1 ms later. */
+static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t leaves_ns)
+{
+	struct sched_launch *h = submit(f, f->high, 9, 400);
+
+	assert_int_equal(look(f, victim).state, SCHED_DRAINING);
+	f->now += leaves_ns;
+	drained(f, victim);
+	sched_arrive(f->s, f->now, h);
+	tell(f);
+	f->now += MS;
+	end(f, h);
+	/* Its tenant is waited for, if it came back soon before. */
+	f->now += 20 * MS;
+	tell(f);
+	assert_int_equal(look(f, victim).state, SCHED_RUNNING);
+}
+
+static void cost_is_learnt(void **state)
+{
+	struct fixture f = begin(false);
+	struct sched_launch *l = launch(&f, f.low, 1, 800), *other;
+
+	assert_int_equal(look(&f, l).cost_ns, 100 * US); /* none seen */
+	f.now += MS;
+	preempt(&f, l, 70 * US);
+	assert_int_equal(look(&f, l).cost_ns, 70 * US + RESUME);
+	preempt(&f, l, 130 * US);
+	assert_int_equal(look(&f, l).cost_ns, 100 * US + RESUME);
+	/* The kernel's, not the launch's; and no other kernel's. */
+	other = submit(&f, f.low, 2, 800);
+	assert_int_equal(look(&f, other).cost_ns, 100 * US);
+	sched_end(f.s, f.now, other, false, 0);
+	sched_end(f.s, f.now, l, false, 0);
+	l = launch(&f, f.low, 1, 300);
+	assert_int_equal(look(&f, l).cost_ns, 100 * US + RESUME);
+	sched_destroy(f.s);
+}
+
+static void cost_is_of_fifty(void **state)
+{
+	struct fixture f = begin(false);
+	struct sched_launch *l = launch(&f, f.low, 1, 800);
+	uint64_t sum = 0;
+
+	for (uint64_t i = 1; i <= 75; i++) {
+		preempt(&f, l, i * i * US);
+		sum += i * i * US + RESUME;
+		if (i > 50)
+			sum -= (i - 50) * (i - 50) * US + RESUME;
+		assert_int_equal(look(&f, l).cost_ns, sum / (i < 50 ? i : 50));
+		assert_int_equal(look(&f, l).preemptions, i);
+	}
+	sched_destroy(f.s);
+}
+
+/* A launch that nobody had told to leave teaches nothing by draining, nor does one that was not
+ * there when it was told. */
+static void cost_of_none(void **state)
+{
+	struct fixture f = begin(false);
+	struct sched_launch *h = launch(&f, f.high, 9, 400), *l = launch(&f, f.low, 1, 800);
+
+	assert_int_equal(look(&f, l).state, SCHED_DRAINING); /* began held */
+	f.now += 30 * US;
+	drained(&f, l);
+	assert_int_equal(look(&f, l).cost_ns, 100 * US);
+	end(&f, h);
+	f.now += 20 * MS;
+	tell(&f);
+	h = submit(&f, f.high, 9, 400);
+	assert_int_equal(look(&f, l).state, SCHED_DRAINING);
+	sched_absent(f.s, l);
+	f.now += 40 * US;
+	drained(&f, l);
+	assert_int_equal(look(&f, l).cost_ns, 100 * US);
+	sched_destroy(f.s);
+}
+
+/* Giving up some SMs is a preemption, too: it costs what those who get them wait. */
+static void cost_of_shrinking(void **state)
+{
+	struct fixture f = begin(true);
+	struct sched_launch *l = launch(&f, f.low, 1, 800), *h = launch(&f, f.high, 9, 2);
+
+	assert_int_equal(look(&f, l).n_sms, 3);
+	f.now += 35 * US;
+	sched_shrunk(f.s, f.now, l);
+	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
+	f.now += US;
+	sched_shrunk(f.s, f.now, l); /* no second answer to one word */
+	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
+	end(&f, h);
+	f.now += 20 * MS;
+	tell(&f);
+	assert_int_equal(look(&f, l).n_sms, 4);
+	/* Given back before anybody had left. */
+	h = launch(&f, f.high, 9, 2);
+	assert_int_equal(look(&f, l).n_sms, 3);
+	end(&f, h);
+	f.now += 20 * MS;
+	tell(&f);
+	assert_int_equal(look(&f, l).n_sms, 4);
+	sched_shrunk(f.s, f.now, l);
+	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
+	/* Some, then all: one preemption, answered by the last worker. */
+	h = launch(&f, f.high, 9, 2);
+	f.now += 500 * US;
+	launch(&f, f.high, 8, 400);
+	assert_int_equal(look(&f, l).state, SCHED_DRAINING);
+	sched_shrunk(f.s, f.now, l);
+	f.now += 65 * US;
+	drained(&f, l);
+	assert_int_equal(look(&f, l).cost_ns, 50 * US + RESUME);
+	sched_destroy(f.s);
+}
+
+/* T_w grows while a launch is active and not on the device, T_r and what it ran only while it is.
+ */
+static void waited(void **state)
+{
+	struct fixture f = begin(false);
+	struct sched_launch *h = launch(&f, f.high, 9, 400), *l = launch(&f, f.low, 1, 800);
+
+	drained(&f, l); /* its workers met zeros */
+	f.now += 3 * MS;
+	assert_int_equal(look(&f, l).waited_ns, 3 * MS);
+	assert_int_equal(look(&f, l).ran_ns, 0);
+	end(&f, h);
+	f.now += 2 * MS;
+	assert_int_equal(look(&f, l).waited_ns, 3 * MS);
+	assert_int_equal(look(&f, l).ran_ns, 2 * MS);
+	/* On its way out it still runs; then it waits. */
+	h = submit(&f, f.high, 9, 400);
+	f.now += 100 * US;
+	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
+	drained(&f, l);
+	sched_arrive(f.s, f.now, h);
+	tell(&f);
+	f.now += 5 * MS;
+	assert_int_equal(look(&f, l).waited_ns, 8 * MS);
+	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
+	/* Nobody but its tenant's own stream keeps a submitted one back. */
+	assert_int_equal(look(&f, h).waited_ns, 100 * US);
+	assert_int_equal(look(&f, h).ran_ns, 5 * MS);
+	sched_destroy(f.s);
+}
+
+/* Time on half of the SMs that a launch could use counts half, and is learnt so; one that has all
+ * that it can use runs in full. */
+static void ran_on_some(void **state)
+{
+	struct fixture f = begin(true);
+	struct sched_launch *l = launch(&f, f.low, 1, 800), *h, *small;
+
+	f.now += MS;
+	h = launch(&f, f.high, 9, 6); /* 3 SMs */
+	assert_int_equal(look(&f, l).n_sms, 1);
+	f.now += 8 * MS;
+	assert_int_equal(look(&f, l).ran_ns, MS + 8 * MS / 4);
+	assert_int_equal(look(&f, h).ran_ns, 8 * MS);
+	/* Unknown till now: from what it ran, by finished blocks. */
+	sched_progress(f.s, l, 200);
+	assert_int_equal(look(&f, l).remaining_ns, 3 * (MS + 8 * MS / 4));
+	end(&f, h);
+	f.now += 20 * MS; /* alone again, at the latest by now */
+	tell(&f);
+	f.now += 20 * MS;
+	assert_int_equal(look(&f, l).n_sms, 4);
+	{
+		uint64_t ran = look(&f, l).ran_ns;
+
+		sched_progress(f.s, l, 800);
+		sched_end(f.s, f.now, l, true, 77); /* the device's span has others' time in it */
+		tell(&f);
+		l = submit(&f, f.low, 1, 800);
+		assert_int_equal(look(&f, l).predicted_ns, ran);
+		sched_end(f.s, f.now, l, false, 0);
+	}
+	h = launch(&f, f.high, 9, 6);
+	small = launch(&f, f.low, 2, 2);
+	assert_int_equal(look(&f, small).n_sms, 1);
+	f.now += 4 * MS;
+	assert_int_equal(look(&f, small).ran_ns, 4 * MS);
+	sched_destroy(f.s);
+}
+
+/* Remaining time follows finished blocks, whatever time says; predicted never changes. */
+static void remaining(void **state)
+{
+	struct fixture f = begin(false);
+	struct sched_launch *l = launch(&f, f.low, 1, 800);
+
+	assert_true(look(&f, l).remaining_ns == SCHED_UNKNOWN);
+	f.now += 8 * MS;
+	sched_progress(f.s, l, 800);
+	end(&f, l);
+	l = launch(&f, f.low, 1, 800);
+	assert_int_equal(look(&f, l).predicted_ns, 8 * MS);
+	f.now += 20 * MS;
+	assert_int_equal(look(&f, l).remaining_ns, 8 * MS);
+	sched_progress(f.s, l, 600);
+	assert_int_equal(look(&f, l).remaining_ns, 2 * MS);
+	assert_int_equal(look(&f, l).predicted_ns, 8 * MS);
+	sched_destroy(f.s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cost_is_learnt),
+		cmocka_unit_test(cost_is_of_fifty),
+		cmocka_unit_test(cost_of_none),
+		cmocka_unit_test(cost_of_shrinking),
+		cmocka_unit_test(waited),
+		cmocka_unit_test(ran_on_some),
+		cmocka_unit_test(remaining),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
