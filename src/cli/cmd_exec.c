@@ -6,6 +6,7 @@
 #include "cli/job.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
@@ -20,6 +21,7 @@ static const struct cli_option options[] = {
 	{0, "chunk", "N", "preemptible form: blocks a worker takes at a time"},
 	{0, "pull-ahead", NULL, "preemptible form: take the next blocks while these run"},
 	{0, "workers", "N", "preemptible form: workers per SM at most"},
+	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
 	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
 	{0},
 };
@@ -65,7 +67,7 @@ static int read_spec(struct cli *c, struct spec *s)
 static int read_options(struct cli *c, struct job_options *o)
 {
 	const char *device = cli_value(c, "device"), *as = cli_value(c, "as");
-	uint64_t yield = 0, chunk = 1, workers = 0, repeat = 1;
+	uint64_t yield = 0, chunk = 1, workers = 0, repeat = 1, first = 0;
 	int r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 
 	if (r == CLI_OK)
@@ -74,6 +76,8 @@ static int read_options(struct cli *c, struct job_options *o)
 		r = cli_number(c, "workers", 1, 64, &workers);
 	if (r == CLI_OK)
 		r = cli_number(c, "repeat", 1, 100000, &repeat);
+	if (r == CLI_OK)
+		r = cli_number(c, "first", 0, UINT64_MAX, &first);
 	if (r != CLI_OK)
 		return r;
 	*o = (struct job_options){
@@ -85,12 +89,18 @@ static int read_options(struct cli *c, struct job_options *o)
 		.steering = {.chunk = (uint32_t)chunk,
 			.pull_ahead = cli_has(c, "pull-ahead"),
 			.yield_every = (uint32_t)yield,
-			.workers_per_sm = (uint32_t)workers},
+			.workers_per_sm = (uint32_t)workers,
+			.first = first},
 	};
-	if (!o->preempt && (yield || chunk > 1 || workers || o->steering.pull_ahead))
-		return cli_usage(c, "--yield-every, --chunk, --pull-ahead and --workers need "
-				    "--as preempt");
+	if (!o->preempt && (yield || chunk > 1 || workers || first || o->steering.pull_ahead))
+		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers and --first "
+				    "need --as preempt");
 	return CLI_OK;
+}
+
+static uint64_t blocks(const struct spec *s)
+{
+	return (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
 }
 
 static const char *tier_name(enum pass_tier tier)
@@ -136,6 +146,8 @@ static int run(struct cli *c)
 	r = read_spec(c, &spec);
 	if (r == CLI_OK)
 		r = read_options(c, &o);
+	if (r == CLI_OK && o.steering.first && o.steering.first >= blocks(&spec))
+		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks", blocks(&spec));
 	if (r == CLI_OK)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)

@@ -144,6 +144,10 @@ static int prepare_module(struct job *j)
 	r = check_args(j, f); /* against the program's own parameters, before ours is added */
 	if (r == CLI_OK && j->o->preempt)
 		r = transform(j);
+	if (r == CLI_OK && j->o->steering.first && !j->managed)
+		r = cli_error(j->c, j->verdict.reason,
+			"kernel '%s' has no preemptible form: it cannot begin at block %" PRIu64,
+			j->spec->kernel, j->o->steering.first);
 	if (r != CLI_OK)
 		return r;
 	if (j->managed)

@@ -84,6 +84,17 @@ CUresult dev_control_create(const struct cu_api *cu, CUdeviceptr *ret_block)
 	return r;
 }
 
+/* The block is idle: as if a launch of this generation had run so much and been preempted. */
+static CUresult begin_at(const struct cu_api *cu, CUdeviceptr block, uint64_t first)
+{
+	CUresult r =
+		cu->cuMemcpyHtoD(block + offsetof(struct ctl_block, ticket), &first, sizeof(first));
+
+	return r != CUDA_SUCCESS ? r
+				 : cu->cuMemcpyHtoD(block + offsetof(struct ctl_block, finished),
+					   &first, sizeof(first));
+}
+
 static CUresult launch(const struct cu_api *cu, CUfunction fn, uint32_t blocks,
 	const struct dev_shape *shape, void *params, size_t bytes)
 {
@@ -141,6 +152,12 @@ CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction clos
 	dev_fill_args(shape, info, block, 0, *io_gen, workers, s, &args);
 	memcpy((char *)params + info->arg_offset, &args, sizeof(args));
 	stats.workers = workers;
+	if (s->first) {
+		state.ticket = s->first;
+		r = begin_at(cu, block, s->first);
+		if (r != CUDA_SUCCESS)
+			return r;
+	}
 	for (;;) {
 		uint64_t before = state.ticket;
 
