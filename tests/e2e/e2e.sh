@@ -3,6 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # usage: e2e.sh BUILD pair|spatial|streams|faults|deaths|daemon-killed|interrupted|kills [N]
+#        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
 #   spatial        what a small kernel of high priority cannot use stays with the low one
@@ -11,6 +12,8 @@
 #   deaths         a tenant is killed while it runs, waits, is suspended; the others go on
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
 #   interrupted    a bench that is told to end leaves no process and no file
+#   often          a program is preempted N times, wholly or spatially, by programs of ROUNDS launches
+#                  each; every result is right
 #   kills          N times, one of several programs is killed somewhere; the others stay correct
 set -eu
 build=$1
@@ -199,6 +202,15 @@ interrupted() {
 	! processes "$examples/cfd" || fail "a program is left"
 }
 
+# In each temporal word all 8 SMs are given up, in each spatial one some of them.
+often_preempted() { # TIMES temporal|spatial ROUNDS
+	start_daemon --set preempt="$2" --set min_managed_us=1 --set linger_max_us=1
+	tick="--every-us 3000 --rounds 10"
+	[ "$2" = temporal ] || tick="$tick --blocks 16 --threads 256"
+	often "$1" "$tick" "nn --size large --repeat $3"
+	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
+}
+
 no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
 }
@@ -251,6 +263,7 @@ deaths) deaths ;;
 daemon-killed) daemon_killed ;;
 interrupted) interrupted ;;
 kills) kills "${3:-20}" ;;
+often) often_preempted "${3:-200}" "${4:-temporal}" "${5:-1}" ;;
 *) exit 2 ;;
 esac
 echo passed

@@ -72,6 +72,34 @@ gone() {
 	grep -q 'heddled is gone' "$dir/low.err"
 }
 
+# Words to the launches of all tenants but the first: to leave all SMs, or some.
+preemptions() {
+	grep -E '"event": "(preempt|shrink)"' "$dir/events" | grep -vc '"tenant": 1,' || :
+}
+
+# often TIMES TICK LOW: programs with their arguments. A short kernel of high priority every so often,
+# beside a program of low priority, again until that was preempted so many times: each result of it
+# is compared with the host's. The daemon is started before.
+# shellcheck disable=SC2086
+often() {
+	run high tick tick $2 --count 10000000
+	pids=$started
+	await 60 grep -q ready "$dir/tick.out" || fail "the disturber does not begin"
+	programs=0
+	while [ "$(preemptions)" -lt "$1" ]; do
+		before=$(preemptions)
+		run low low $3 --check each --reference "$dir"
+		low=$started
+		wait "$low" || fail "the low program, after $(preemptions) preemptions: $?"
+		low=
+		passed low || fail "wrong result after $(preemptions) preemptions"
+		programs=$((programs + 1))
+		await 10 test "$(preemptions)" -gt "$before" || fail "it is not preempted"
+	done
+	kill -0 "$pids" || fail "the disturber ended"
+	echo "$(preemptions) preemptions of $programs programs, results correct"
+}
+
 # A number below $1, from a sequence that $seed decides, in $value.
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))
