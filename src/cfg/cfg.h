@@ -31,6 +31,9 @@ struct cfg {
 };
 
 int cfg_build(struct arena *a, const struct ptx_func *f, struct cfg **ret);
+/* After succ and pred of blocks were changed: their order and dominators anew; loops stay as found.
+ */
+int cfg_relink(struct cfg *g);
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b);
 bool cfg_postdominates(const struct cfg *g, uint32_t a, uint32_t b);
 bool cfg_reaches(

@@ -86,6 +86,22 @@ int cfg_find_dominators(struct cfg *g, const struct cfg_order *post)
 	return r;
 }
 
+int cfg_relink(struct cfg *g)
+{
+	struct cfg_order post;
+	int r = cfg_walk(g, 0, false, &post);
+
+	if (r)
+		return r;
+	for (uint32_t b = 0; b < g->n; b++)
+		g->at[b].order = CFG_NONE;
+	for (uint32_t i = 0; i < post.n; i++)
+		g->at[post.at[i]].order = post.n - 1 - i;
+	r = cfg_find_dominators(g, &post);
+	free(post.at);
+	return r;
+}
+
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b)
 {
 	while (b != a && b != CFG_NONE)

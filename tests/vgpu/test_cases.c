@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: test_cases FILE.ptx…
+/* usage: test_cases [--converge=none|postdom|joins] FILE.ptx…
  * Each file says in comments what its kernels do:
  *   // run: KERNEL --grid X --block X [--shared N] ARG…      (arguments as for `heddle exec`)
  *   // expect N: V V*COUNT …    the first elements of buffer argument N, as decimal or 0x…
  *   // fault: KIND TEXT         the run ends so, and TEXT is part of the message or the source line
+ *   // fault WAY: KIND TEXT     only with this --converge
+ *   // endless WAY: yes         with this one it comes to no end, and no fault says so
  *   // print: TEXT              part of what it prints
  *   // idle: yes                at least one step gave its turn away
  * Every run is done in steps of 1, 7, 1000 and very many instructions, with one outcome. */
@@ -34,6 +36,10 @@ struct run {
 };
 
 static int failures;
+static const char *way = "none"; /* --converge */
+
+#define MAX_STEPS     3000000
+#define ENDLESS_STEPS 2000
 
 static void complain(const struct run *r, const char *what, const char *more)
 {
@@ -124,13 +130,28 @@ static void check_expect(struct run *r, const struct grid_spec *s, char *line)
 	}
 }
 
+static bool is_endless(const struct run *r)
+{
+	char key[32], line[32];
+
+	snprintf(key, sizeof(key), "endless %s: ", way);
+	return find_line(r->text, r->text + r->len, key, line, sizeof(line)) != NULL;
+}
+
 static void check_outcome(
 	struct run *r, int error, const struct grid_result *g, const struct grid_spec *s)
 {
 	const char *end = r->text + r->len, *at = r->text;
-	char line[4000], *text;
+	char line[4000], fault[32], *text;
 
-	if (find_line(r->text, end, "fault: ", line, sizeof(line))) {
+	snprintf(fault, sizeof(fault), "fault %s: ", way);
+	if (is_endless(r)) {
+		if (error != -ETIMEDOUT)
+			complain(r, "it came to an end", NULL);
+		return;
+	}
+	if (find_line(r->text, end, fault, line, sizeof(line)) ||
+		find_line(r->text, end, "fault: ", line, sizeof(line))) {
 		text = strchr(line, ' ');
 		if (text)
 			*text++ = 0;
@@ -180,7 +201,7 @@ static void run_once(struct run *r, struct vgpu_mem *m, struct vgpu_module *mod,
 	if (grid_pack(l.kernel, s.args, s.n_args, params, sizeof(params))) {
 		complain(r, "the arguments do not fit the kernel", line);
 	} else {
-		error = vgpu_run_grid(&l, budget, 3000000, &g);
+		error = vgpu_run_grid(&l, budget, is_endless(r) ? ENDLESS_STEPS : MAX_STEPS, &g);
 		check_outcome(r, error, &g, &s);
 	}
 	strbuf_finish(&r->printed);
@@ -208,7 +229,8 @@ static unsigned run_all(
 		for (const char *s = text; s < at; s++)
 			r.line += *s == '\n';
 		for (size_t k = 0; k < ARRAY_LEN(budgets) && !failures; k++)
-			run_once(&r, m, mod, line, budgets[k]);
+			if (budgets[k] >= 1000 || !is_endless(&r))
+				run_once(&r, m, mod, line, budgets[k]);
 		next = next ? at : NULL;
 	}
 	return n;
@@ -253,7 +275,19 @@ static void run_file(const char *file)
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		run_file(argv[i]);
+	static const char *const ways[] = {
+		[VC_NONE] = "none", [VC_POSTDOM] = "postdom", [VC_JOINS] = "joins"};
+	static const char option[] = "--converge=";
+
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i], option, strlen(option))) {
+			run_file(argv[i]);
+			continue;
+		}
+		way = argv[i] + strlen(option);
+		for (unsigned k = 0; k < ARRAY_LEN(ways); k++)
+			if (!strcmp(way, ways[k]))
+				vgpu_set_converge((enum vgpu_converge)k);
+	}
 	return failures || argc < 2;
 }

@@ -281,6 +281,13 @@ static int make_kernels(struct vgpu_module *mod)
 	return 0;
 }
 
+static enum vgpu_converge converge_how;
+
+void vgpu_set_converge(enum vgpu_converge how)
+{
+	converge_how = how;
+}
+
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret)
 {
@@ -290,6 +297,7 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 	if (!mod)
 		return -ENOMEM;
 	mod->mem = m;
+	mod->converge = converge_how;
 	mod->text = malloc(len + 1);
 	mod->text_len = len;
 	if (!mod->text) {

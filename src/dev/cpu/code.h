@@ -49,7 +49,7 @@ struct vinsn {
 	};
 	uint32_t x; /* index of further operands (func->ext), of the range cache, of a call */
 	uint32_t line;
-	uint32_t table; /* VI_TABLE: index in func->ext */
+	uint32_t table; /* VI_TABLE: index in func->ext; branches: in func->waits */
 };
 
 enum vround { VR_RN, VR_RZ, VR_RM, VR_RP, VR_RNA };
@@ -83,7 +83,7 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	const struct vinsn **targets; /* brx */
+	const struct vinsn **targets, **waits; /* brx; where lanes that part wait, then NULL */
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;
 };
@@ -117,6 +117,7 @@ struct vgpu_module {
 	uint64_t text_len, func_base; /* no other module has a function's address of this one */
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
+	enum vgpu_converge converge;
 	VEC(struct vglobal) globals;
 	VEC(struct ptx_func *) funcs; /* a function's address: func_base + 16 * its index */
 };
@@ -134,8 +135,7 @@ void vgpu_program_free(struct vprogram *p);
 struct vglobal *vgpu_global_of(struct vgpu_module *mod, const struct ptx_sym *sym);
 uint64_t vgpu_func_addr(const struct vgpu_module *mod, const struct ptx_func *f);
 int vgpu_init_globals(struct vgpu_module *mod, struct diag_list *diags);
-/* Orders basic blocks so that each comes before what control reaches from it and loops stay
- * together: succ lists block numbers, ret_order gets n of them, the entry first. */
+/* order.c: succ lists block numbers, ret_order gets all n of them, the entry first. */
 int vgpu_order_blocks(uint32_t n, const uint32_t *first_succ, const uint32_t *succ, struct arena *a,
 	uint32_t *ret_order);
 

@@ -40,6 +40,21 @@ uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n)
 	return from;
 }
 
+bool dec_waits(struct dec *d, uint32_t *ret)
+{
+	const struct converge_lists *l = &d->conv.parts;
+
+	if (!d->conv.n || l->first[d->block] == l->first[d->block + 1])
+		return false;
+	*ret = (uint32_t)d->waits.len;
+	for (uint32_t i = l->first[d->block]; i < l->first[d->block + 1]; i++)
+		if (!VEC_PUSH(&d->waits, l->at[i]))
+			d->error = -ENOMEM;
+	if (!VEC_PUSH(&d->waits, VX_NONE))
+		d->error = -ENOMEM;
+	return true;
+}
+
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f)
 {
 	for (uint32_t i = 0; i < d->p->n_funcs; i++)
@@ -280,7 +295,7 @@ static struct block *find_blocks(struct dec *d, uint32_t *ret_n)
 {
 	const ptx_body *body = &d->f->body;
 	struct block *b;
-	uint32_t n = 1;
+	uint32_t n = 2;
 
 	for (size_t i = 0; i < body->len; i++)
 		n += body->at[i].kind == PTX_LABEL || ends_block(&body->at[i]);
@@ -305,8 +320,22 @@ static struct block *find_blocks(struct dec *d, uint32_t *ret_n)
 		}
 	}
 	b[n].end = (uint32_t)body->len;
+	/* Where lanes wait for each other, the function's end is a block of its own. */
+	if (d->conv.n && b[n].end > b[n].first) {
+		n++;
+		b[n].first = b[n].end = (uint32_t)body->len;
+	}
+	if (d->conv.n != n + 1)
+		d->conv.n = 0;
 	*ret_n = n + 1;
 	return b;
+}
+
+static void find_converge(struct dec *d)
+{
+	if (d->how == VC_NONE || d->error)
+		return;
+	d->error = vgpu_find_converge(d->a, d->f, d->how == VC_JOINS, &d->conv);
 }
 
 /* The labels that a branch may go to. */
@@ -376,6 +405,22 @@ static uint32_t *order_blocks(struct dec *d, struct block *b, uint32_t n)
 
 /* ---- statements ---- */
 
+static bool dec_bra(struct dec *d, uint32_t block)
+{
+	uint32_t waits;
+	struct vinsn *in;
+
+	if (block == VX_NONE)
+		return false;
+	in = dec_emit(d, vop_bra, 1);
+	in->x = block;
+	if (d->guard && dec_waits(d, &waits)) {
+		in->fn = vop_part_bra;
+		in->table = waits;
+	}
+	return true;
+}
+
 static void dec_insn(struct dec *d)
 {
 	bool known;
@@ -393,20 +438,17 @@ static void dec_insn(struct dec *d)
 	case PTX_OP_brx:
 		known = dec_brx(d);
 		break;
-	case PTX_OP_bra: {
-		struct vinsn *in = dec_emit(d, vop_bra, 1);
-
-		in->x = d->s->n == 1 && d->s->opd[0].kind == PTX_OPD_SYM
-				? dec_block_of(d, d->s->opd[0].sym)
-				: VX_NONE;
-		known = in->x != VX_NONE;
-		if (!known)
-			d->code.len--;
+	case PTX_OP_bra:
+		known = dec_bra(d, d->s->n == 1 && d->s->opd[0].kind == PTX_OPD_SYM
+					   ? dec_block_of(d, d->s->opd[0].sym)
+					   : VX_NONE);
 		break;
-	}
 	case PTX_OP_ret:
-		dec_emit(d, vop_ret, 1);
 		known = true;
+		if (d->conv.n && !d->is_entry)
+			dec_bra(d, d->conv.n - 1);
+		else
+			dec_emit(d, vop_ret, 1);
 		break;
 	case PTX_OP_exit:
 		dec_emit(d, vop_exit, 1);
@@ -425,13 +467,32 @@ static void dec_insn(struct dec *d)
 		dec_unknown(d);
 }
 
+/* What lanes do that come to a block where some may be waited for. */
+static void dec_meet(struct dec *d)
+{
+	const struct converge_lists *l = &d->conv.leaves;
+	struct vinsn *in;
+
+	for (uint32_t i = l->first[d->block]; i < l->first[d->block + 1]; i++) {
+		in = dec_emit(d, vop_leave, 0);
+		in->flags = VI_PSEUDO;
+		in->x = l->at[i];
+	}
+	d->meet_at[d->block] = (uint32_t)d->code.len;
+	if (d->conv.meets[d->block])
+		dec_emit(d, vop_meet, 0)->flags = VI_PSEUDO;
+}
+
 static void dec_block(struct dec *d, const struct block *b, uint32_t number)
 {
+	d->block = number;
 	d->block_at[number] = (uint32_t)d->code.len;
 	d->s = b->first < d->f->body.len ? &d->f->body.at[b->first] : NULL;
 	d->guard = d->guard_xor = 0;
 	if (b->is_join)
 		dec_emit(d, vop_join, 0)->flags = VI_PSEUDO;
+	if (d->conv.n)
+		dec_meet(d);
 	for (uint32_t i = b->first; i < b->end && !d->error; i++) {
 		d->s = &d->f->body.at[i];
 		if (d->s->kind != PTX_INSN)
@@ -446,14 +507,17 @@ static void dec_block(struct dec *d, const struct block *b, uint32_t number)
 static void dec_body(struct dec *d)
 {
 	uint32_t n, *order, *place_in;
-	struct block *b = find_blocks(d, &n);
+	struct block *b;
 
+	find_converge(d);
+	b = d->error ? NULL : find_blocks(d, &n);
 	if (!b)
 		return;
 	order = order_blocks(d, b, n);
 	d->block_at = ARENA_ARRAY(d->a, uint32_t, n + 1);
+	d->meet_at = ARENA_ARRAY(d->a, uint32_t, n + 1);
 	place_in = ARENA_ARRAY(d->a, uint32_t, n + 1);
-	if (d->error || !d->block_at || !place_in) {
+	if (d->error || !d->block_at || !d->meet_at || !place_in) {
 		d->error = d->error ? d->error : -ENOMEM;
 		return;
 	}
@@ -499,8 +563,9 @@ static void finish(struct dec *d)
 	fn->ext = arena_alloc(d->a, (d->ext.len + 1) * sizeof(*fn->ext));
 	fn->calls = arena_alloc(d->a, (d->calls.len + 1) * sizeof(*fn->calls));
 	fn->targets = arena_alloc(d->a, (d->targets.len + 1) * sizeof(*fn->targets));
+	fn->waits = arena_alloc(d->a, (d->waits.len + 1) * sizeof(*fn->waits));
 	fn->consts = arena_alloc(d->a, d->const_data.len + 64);
-	if (!fn->code || !fn->ext || !fn->calls || !fn->targets || !fn->consts) {
+	if (!fn->code || !fn->ext || !fn->calls || !fn->targets || !fn->waits || !fn->consts) {
 		d->error = -ENOMEM;
 		return;
 	}
@@ -514,10 +579,15 @@ static void finish(struct dec *d)
 	if (d->const_data.len)
 		memcpy(fn->consts, d->const_data.at, d->const_data.len);
 	for (uint32_t i = 0; i < fn->n_code; i++)
-		if (fn->code[i].fn == vop_bra)
+		if (fn->code[i].fn == vop_bra || fn->code[i].fn == vop_part_bra)
 			fn->code[i].target = fn->code + d->block_at[fn->code[i].x];
+		else if (fn->code[i].fn == vop_leave)
+			fn->code[i].target = fn->code + d->meet_at[fn->code[i].x];
 	for (size_t i = 0; i < d->targets.len; i++)
 		fn->targets[i] = fn->code + d->block_at[d->targets.at[i]];
+	for (size_t i = 0; i < d->waits.len; i++)
+		fn->waits[i] =
+			d->waits.at[i] == VX_NONE ? NULL : fn->code + d->meet_at[d->waits.at[i]];
 	fn->const_bytes = (uint32_t)d->const_data.len;
 	fn->reg_bytes = (uint32_t)round_up(d->reg_bytes, 64);
 	fn->local_bytes = (uint32_t)round_up(d->local_bytes, 16);
@@ -551,6 +621,7 @@ static int dec_functions(struct dec *base)
 		VEC_FREE(&d->ext);
 		VEC_FREE(&d->calls);
 		VEC_FREE(&d->targets);
+		VEC_FREE(&d->waits);
 		strbuf_finish(&d->const_data);
 	}
 	free(all);
@@ -569,6 +640,7 @@ int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret)
 	if (p && d) {
 		reach_all(&r, k->ptx);
 		d->k = k;
+		d->how = k->mod->converge;
 		d->p = p;
 		d->a = &p->arena;
 		p->n_funcs = (uint32_t)r.funcs.len;

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_VGPU_DECODE_H
 #define HEDDLE_VGPU_DECODE_H
 
+#include "converge.h"
 #include "exec_ctl.h"
 
 struct vslot { /* where a variable of the program lies */
@@ -23,6 +24,7 @@ struct dec {
 	struct vgpu_kernel *k;
 	struct vprogram *p;
 	struct arena *a; /* the program's */
+	enum vgpu_converge how;
 	struct vfunc *fn;
 	const struct ptx_func *f;
 	const struct ptx_stmt *s;
@@ -36,10 +38,14 @@ struct dec {
 	VEC(uint32_t) ext;
 	VEC(struct vcall) calls;
 	VEC(uint32_t) targets; /* block numbers until the end */
+	VEC(uint32_t) waits;   /* lists of block numbers, VX_NONE behind each */
+	struct converge conv;  /* n 0: lanes do not wait where they meet */
+	uint32_t block;        /* that is decoded */
 	struct strbuf const_data;
 	uint32_t reg_bytes, local_bytes;
 	uint32_t guard, guard_xor, cc;
 	uint32_t *block_at; /* instruction index of each block */
+	uint32_t *meet_at;  /* of its vop_meet */
 	uint32_t extra_shared;
 	int error;
 };
@@ -62,6 +68,8 @@ bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool 
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
 struct vinsn *dec_unknown(struct dec *d);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
+/* Lanes that part at the end of this block wait somewhere: index of the list. */
+bool dec_waits(struct dec *d, uint32_t *ret);
 struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
 

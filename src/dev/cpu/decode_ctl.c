@@ -104,14 +104,14 @@ bool dec_call(struct dec *d)
 	}
 	if (!dec_arguments(d, &c, rets, args, decl))
 		return false;
-	in = dec_emit(d, c.builtin ? c.builtin : vop_call, 4);
+	in = dec_emit(d, c.builtin ? c.builtin : d->conv.n ? vop_part_call : vop_call, 4);
 	in->a = a;
 	in->x = (uint32_t)d->calls.len;
 	if (!VEC_PUSH(&d->calls, c))
 		d->error = -ENOMEM;
 	if (!c.builtin) {
 		d->guard = d->guard_xor = 0;
-		dec_emit(d, vop_join, 0)->flags = VI_PSEUDO;
+		dec_emit(d, d->conv.n ? vop_meet : vop_join, 0)->flags = VI_PSEUDO;
 	}
 	return true;
 }
@@ -145,6 +145,8 @@ bool dec_brx(struct dec *d)
 			d->error = -ENOMEM;
 	}
 	in = dec_emit(d, vop_brx, 4);
+	if (dec_waits(d, &in->table))
+		in->fn = vop_part_brx;
 	in->a = a;
 	in->imm = n;
 	in->x = from;

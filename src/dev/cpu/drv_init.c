@@ -11,6 +11,7 @@
 
 #include "drv_ctx.h"
 #include "drv_graph.h"
+#include "vgpu.h"
 
 struct drv_state drv = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -172,6 +173,7 @@ static CUresult init_device(void)
 	const char *options = getenv("HEDDLE_VGPU");
 	if (sm_config_parse(options, &drv.config) != 0)
 		drv_report("virtual GPU: not all of HEDDLE_VGPU=%s is understood\n", options);
+	vgpu_set_converge(drv.config.converge);
 	int r = sm_open(&drv.config, &drv.sm);
 	if (r) {
 		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-r));

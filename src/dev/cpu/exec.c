@@ -9,6 +9,7 @@
 #include "exec.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,8 +196,35 @@ static bool can_run(const struct vwarp *w)
 	return false;
 }
 
+/* Lanes wait where they meet again, and what the others wait for needs them. */
+static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
+{
+	const struct vfrag *held = NULL, *other = NULL;
+	char text[160];
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == VF_CONVERGE)
+			held = &w->frag[i];
+		else
+			other = &w->frag[i];
+	if (!held || !other)
+		return false;
+	snprintf(text, sizeof(text),
+		"lanes 0x%08x wait here for lanes 0x%08x of their warp, which wait at %s in line "
+		"%u",
+		held->mask, other->mask,
+		other->state == VF_BARRIER ? "a barrier" : "an operation of the warp",
+		other->pc->line);
+	vx_fault_thread(b, w, (unsigned)__builtin_ctz(held->mask), held->pc->line,
+		VGPU_FAULT_DEADLOCK, text);
+	return true;
+}
+
 static void deadlock(struct vgpu_block *b)
 {
+	for (uint32_t k = 0; k < b->n_warps; k++)
+		if (converge_deadlock(b, &b->warps[k]))
+			return;
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct vwarp *w = &b->warps[k];
 
@@ -296,7 +324,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		}
 		w->live = w->existing;
 		w->n = 1;
-		w->waiting = 0;
+		w->waiting = w->n_conv = 0;
 		w->spin = 0;
 		w->slicing = VW_IN_ORDER;
 		w->turns = 0;
@@ -360,11 +388,12 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 	b->ranges = calloc(p->n_ranges + 1u, sizeof(*b->ranges));
 	b->free_frames = calloc(p->n_funcs, sizeof(*b->free_frames));
 	b->entry = calloc(b->n_warps, sizeof(*b->entry));
+	if (b->warps)
+		memset(b->warps, 0, b->n_warps * sizeof(*b->warps));
 	if (!b->shared || !b->warps || !b->ranges || !b->free_frames || !b->entry) {
 		vgpu_block_destroy(b);
 		return -ENOMEM;
 	}
-	memset(b->warps, 0, b->n_warps * sizeof(*b->warps));
 	if (make_warps(b)) {
 		vgpu_block_destroy(b);
 		return -ENOMEM;
@@ -389,6 +418,7 @@ void vgpu_block_destroy(struct vgpu_block *b)
 			}
 		}
 		free(b->entry[k]);
+		free(b->warps[k].conv);
 	}
 	for (uint32_t k = 0; b->free_frames && k < b->program->n_funcs; k++) {
 		struct vframe *f = b->free_frames[k], *next;

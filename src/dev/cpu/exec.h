@@ -31,8 +31,9 @@ struct vframe {
 
 enum vfrag_state {
 	VF_READY,
-	VF_BARRIER, /* at a block barrier */
-	VF_SYNC,    /* at an operation that waits for other lanes of the warp */
+	VF_BARRIER,  /* at a block barrier */
+	VF_SYNC,     /* at an operation that waits for other lanes of the warp */
+	VF_CONVERGE, /* where lanes that parted meet again */
 };
 
 struct vfrag {
@@ -43,6 +44,13 @@ struct vfrag {
 	uint64_t ran; /* when it last ran, in turns of the warp */
 };
 
+/* Lanes that parted, and where they wait for each other. */
+struct vconv {
+	const struct vinsn *at;
+	const struct vframe *frame;
+	uint32_t mask; /* less those that have exited or went elsewhere */
+};
+
 enum vwarp_turn {
 	VW_IN_ORDER,   /* the fragment that is first in the code runs */
 	VW_NEXT_SLICE, /* the one that waits longest, whatever its place */
@@ -51,15 +59,15 @@ enum vwarp_turn {
 
 struct vwarp {
 	uint32_t index, existing, live;
-	uint32_t n;       /* fragments */
-	uint32_t waiting; /* of them, in VF_SYNC */
-	bool asleep;      /* gave the rest of this step away */
+	uint32_t n, waiting; /* fragments; those in VF_SYNC */
+	bool asleep;         /* gave the rest of this step away */
 	bool polled, progress;
-	uint8_t slicing; /* enum vwarp_turn */
-	uint32_t spin;   /* grows while the same fragments loop */
-	uint32_t polls;
+	uint8_t slicing;      /* enum vwarp_turn */
+	uint32_t spin, polls; /* spin grows while the same fragments loop */
 	uint64_t poll_hash[4];
 	uint64_t turns, sleep_ns;
+	struct vconv *conv; /* malloc'ed */
+	uint32_t n_conv, cap_conv;
 	struct vfrag frag[LANES];
 	uint32_t tid[3][LANES];
 };
@@ -127,6 +135,10 @@ void vx_exit_lanes(struct vx *x, uint32_t lanes);
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
 void vx_poll(struct vx *x, uint64_t hash); /* a strong load or a failed atomic saw this */
+
+/* ---- exec_conv.c: lanes that will not come to at (NULL: anywhere; they have exited) ---- */
+void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
+	const struct vframe *frame);
 
 /* ---- exec_addr.c: where a lane's access goes; NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,

@@ -93,6 +93,9 @@ void vx_exit_lanes(struct vx *x, uint32_t lanes)
 	w->spin = 0;
 	w->progress = true;
 	x->b->live_threads -= (uint32_t)__builtin_popcount(lanes);
+	/* Before any frame goes: frames are used again. */
+	for (uint32_t i = 0; i < w->n_conv; i++)
+		w->conv[i].mask &= ~lanes;
 	for (struct vframe *f = x->f->frame, *parent; f->parent; f = parent) {
 		parent = f->parent;
 		f->lanes &= ~lanes;
@@ -108,6 +111,8 @@ void vx_exit_lanes(struct vx *x, uint32_t lanes)
 	x->active = x->f->mask;
 	if (!x->f->mask)
 		vx_remove(x, x->f);
+	if (w->n_conv)
+		vx_conv_drop(x, w, 0, NULL, NULL);
 	if (w->waiting)
 		vx_sync_check(x, w);
 	for (unsigned id = 0; id < VGPU_BARRIERS; id++)
@@ -259,8 +264,12 @@ static void leave(struct vx *x, struct vfrag *f)
 	from->lanes &= ~f->mask;
 	f->frame = to;
 	f->pc = from->call + 1;
-	if (!from->lanes)
-		vx_frame_free(x->b, from);
+	if (from->lanes)
+		return;
+	for (uint32_t i = x->w->n_conv; i-- > 0;)
+		if (x->w->conv[i].frame == from)
+			x->w->conv[i] = x->w->conv[--x->w->n_conv];
+	vx_frame_free(x->b, from);
 }
 
 const struct vinsn *vop_ret(struct vx *x, const struct vinsn *in)

@@ -9,6 +9,8 @@
 
 /* exec_ctl.c */
 vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vop_ret;
+/* exec_conv.c: table: index in func->waits (branches); target: a vop_meet (vop_leave) */
+vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_leave, vop_meet;
 /* exec_bar.c: a: id, b: count or VX_NONE, c: predicate; d: result; op: enum vbar_op */
 enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };
 vop_fn vop_bar;

@@ -26,6 +26,7 @@ struct sm_config {
 	uint32_t threads, blocks, regs, shared_bytes; /* an SM */
 	uint64_t memory_bytes;
 	uint32_t workers; /* threads that step this process's blocks */
+	uint8_t converge; /* enum vgpu_converge */
 	bool serial;      /* one thread, virtual clock, an instance of its own */
 	char report[200]; /* where faults are told: "stderr", "none" or a file */
 };

@@ -4,6 +4,7 @@
 /* What the virtual GPU consists of: defaults scaled down from sm_90, changed by HEDDLE_VGPU; and
  * the arithmetic of what a block takes of an SM. */
 #include "sm.h"
+#include "vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -73,6 +74,20 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 	return true;
 }
 
+static bool set_converge(struct sm_config *c, const char *value)
+{
+	static const char *const names[] = {
+		[VC_NONE] = "none", [VC_POSTDOM] = "postdom", [VC_JOINS] = "joins"};
+
+	for (uint8_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(names[i], value))
+			continue;
+		c->converge = i;
+		return true;
+	}
+	return false;
+}
+
 static bool set_word(struct sm_config *c, char *word)
 {
 	char *value = strchr(word, '=');
@@ -83,6 +98,8 @@ static bool set_word(struct sm_config *c, char *word)
 			snprintf(c->report, sizeof(c->report), "%s", value);
 			return true;
 		}
+		if (!strcmp(word, "converge"))
+			return set_converge(c, value);
 		return set_number(c, word, value);
 	}
 	if (!strcmp(word, "serial")) {

@@ -34,6 +34,13 @@ struct vgpu_kernel;
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret);
 void vgpu_module_free(struct vgpu_module *mod);
+/* Where lanes of a warp that part wait for each other, as ptxas makes them wait (converge.c). */
+enum vgpu_converge {
+	VC_NONE,    /* lanes wait for each other only where the PTX says so */
+	VC_POSTDOM, /* and where all ways from the branch that parted them meet again */
+	VC_JOINS,   /* and wherever some of these ways meet: ptxas often adds such places */
+};
+void vgpu_set_converge(enum vgpu_converge how); /* of modules that are loaded from now on */
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name);
 unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max);
 int vgpu_module_global(

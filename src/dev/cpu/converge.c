@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Where ptxas makes the lanes of a warp wait for each other. The hardware has convergence barriers:
+ * BSSY B, L notes the lanes that pass it; at L, BSYNC B holds each of them until all that were
+ * noted have come or exited; BREAK B takes a lane out that goes elsewhere. A lane that stands at a
+ * BSYNC does not come to a block barrier. */
+#include "converge.h"
+
+#include "cfg/cfg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The rule, read in the SASS (ptxas 13.0, sm_90; the control flow graphs are those of
+ * tests/vgpu/cases/converge.ptx and answer.ptx, and some fifty more):
+ * 1. A branch has its BSSY ahead of it and its BSYNC where all its ways meet again, its immediate
+ *    post-dominator. Branches that share it share the barrier. A loop's BSSY stands before the
+ *    loop. Spinning on an atomic makes no difference: `while (atomicCAS(l, 0, 1));` is "BSSY B0, L;
+ *    loop: YIELD; ATOMG.CAS; @P0 BRA loop; BSYNC B0; L:", so a lane that has the lock waits for
+ *    those that want it; with the critical section inside the loop the lock works. Branches on
+ *    kernel parameters have a BSSY too; those without one (loops on a value that all lanes load
+ *    from one address) part nobody.
+ * 2. Ways that end the thread do not count. An early return has no BSYNC; lanes that went round it
+ *    meet as if it were not there, and do not wait for those that exit once these have. This holds
+ *    also for ways that do something before they exit: of `if (a) goto out; …; if (b) goto out; …;
+ *    return; out: …; return;`, the label out has the BSYNC.
+ * 3. A function's lanes meet before its one RET; a call through a pointer has a BSSY ahead of it
+ *    and a BSYNC behind it.
+ * 4. Where only some ways meet (the target of two branches that is no post-dominator: shared code
+ *    of two early exits, the end of a loop's body that has a `continue` and a `break`), there is
+ *    often a barrier of its own, noted at the nearest common dominator of the ways that meet, with
+ *    a BREAK on each way that goes past. When ptxas makes one and when not is not known; of two
+ *    such places whose ways cross it makes one at most.
+ *
+ * VC_POSTDOM is 1 to 3, VC_JOINS adds 4 at every such place: it may hold lanes where ptxas does
+ * not. Of a loop with two exits into different code that ends the thread, ptxas chose one for a
+ * barrier, or none; here neither has one.
+ *
+ * Only believed: that a BSYNC never lets lanes go for another reason, locks and chains within a
+ * warp included: none was run on hardware. A warp of which some lanes stand at a BSYNC and the
+ * others at a block barrier is a deadlock here. On the H200 the old shapes of answer.ptx showed all
+ * three: a hang (old_barrier), wrong counts (old_count) and, with a single barrier, the right
+ * result; in the SASS the barrier of a parted warp is WARPSYNC.COLLECTIVE.ALL, which seems to take
+ * lanes along with whatever their registers hold. */
+
+struct pair {
+	uint32_t block, at;
+};
+typedef VEC(struct pair) pairs;
+
+struct finder {
+	const struct ptx_func *f;
+	struct cfg *g;
+	uint8_t *seen; /* scratch, of each block */
+	uint8_t *reached;
+	uint32_t *stack;
+	pairs parts, leaves, dropped;
+	bool failed;
+};
+
+/* ---- edges without the ends of threads ---- */
+
+static const struct ptx_stmt *last_of(const struct finder *w, uint32_t b)
+{
+	const struct cfg_block *blk = &w->g->at[b];
+
+	return blk->end > blk->first ? &w->f->body.at[blk->end - 1] : NULL;
+}
+
+/* Whether leaving the function here ends the thread. */
+static bool ends_thread(const struct finder *w, uint32_t b)
+{
+	const struct ptx_stmt *s = last_of(w, b);
+
+	if (w->f->is_entry)
+		return true;
+	return s && s->kind == PTX_INSN && s->mn->flags & PTX_F_EXIT && s->mn->op != PTX_OP_ret;
+}
+
+/* Nothing but the end of the thread. */
+static bool only_ends(const struct finder *w, uint32_t b)
+{
+	const struct cfg_block *blk = &w->g->at[b];
+
+	if (b == w->g->exit)
+		return w->f->is_entry;
+	if (!ends_thread(w, b) || blk->n_succ != 1 || blk->succ[0] != w->g->exit)
+		return false;
+	for (uint32_t i = blk->first; i + 1 < blk->end; i++)
+		if (w->f->body.at[i].kind == PTX_INSN)
+			return false;
+	return true;
+}
+
+static void remove_from(uint32_t *at, uint32_t *n, uint32_t value)
+{
+	for (uint32_t i = 0; i < *n; i++) {
+		if (at[i] != value)
+			continue;
+		at[i] = at[--*n];
+		return;
+	}
+}
+
+static void remove_edge(struct cfg *g, uint32_t from, uint32_t to)
+{
+	remove_from(g->at[from].succ, &g->at[from].n_succ, to);
+	remove_from(g->at[to].pred, &g->at[to].n_pred, from);
+}
+
+static void add(struct finder *w, pairs *to, uint32_t block, uint32_t at)
+{
+	struct pair p = {block, at};
+
+	if (!VEC_PUSH(to, p))
+		w->failed = true;
+}
+
+/* Blocks from which no way leads to the end any more get back those that did. */
+static void restore_exits(struct finder *w)
+{
+	struct cfg *g = w->g;
+	uint32_t depth = 0;
+
+	memset(w->seen, 0, g->n);
+	w->seen[g->exit] = 1;
+	w->stack[depth++] = g->exit;
+	while (depth) {
+		const struct cfg_block *b = &g->at[w->stack[--depth]];
+
+		for (uint32_t i = 0; i < b->n_pred; i++) {
+			if (w->seen[b->pred[i]])
+				continue;
+			w->seen[b->pred[i]] = 1;
+			w->stack[depth++] = b->pred[i];
+		}
+	}
+	for (size_t i = 0; i < w->dropped.len; i++) {
+		uint32_t from = w->dropped.at[i].block, to = w->dropped.at[i].at;
+
+		if (w->seen[from])
+			continue;
+		g->at[from].succ[g->at[from].n_succ++] = to;
+		g->at[to].pred[g->at[to].n_pred++] = from;
+	}
+}
+
+/* A kernel's last ways out stay, or it would have no end to look back from. */
+static int drop_exits(struct finder *w)
+{
+	struct cfg *g = w->g;
+
+	for (uint32_t b = 0; b < g->exit; b++)
+		w->seen[b] = only_ends(w, b);
+	w->seen[g->exit] = 1;
+	for (uint32_t b = 0; b < g->exit; b++) {
+		uint32_t stay = 0;
+
+		for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+			stay += !w->seen[g->at[b].succ[i]];
+		for (uint32_t i = g->at[b].n_succ; i-- > 0;) {
+			uint32_t s = g->at[b].succ[i];
+
+			if (s == g->exit ? ends_thread(w, b) && (stay || !w->f->is_entry)
+					 : w->seen[s] && stay) {
+				remove_edge(g, b, s);
+				add(w, &w->dropped, b, s);
+			}
+		}
+	}
+	if (w->f->is_entry)
+		restore_exits(w);
+	return w->failed ? -ENOMEM : cfg_relink(g);
+}
+
+/* ---- where all ways meet ---- */
+
+/* Counts, for each block, from how many of the starts it is reached without passing `not`. */
+static void count_ways(struct finder *w, const uint32_t *start, uint32_t n, uint32_t not_past)
+{
+	const struct cfg *g = w->g;
+
+	memset(w->reached, 0, g->n);
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t depth = 0;
+
+		memset(w->seen, 0, g->n);
+		if (start[k] != not_past && start[k] != g->exit) {
+			w->seen[start[k]] = 1;
+			w->stack[depth++] = start[k];
+		}
+		while (depth) {
+			const struct cfg_block *b = &g->at[w->stack[--depth]];
+
+			w->reached[b - g->at] += w->reached[b - g->at] < 2;
+			for (uint32_t i = 0; i < b->n_succ; i++) {
+				uint32_t s = b->succ[i];
+
+				if (s == not_past || s == g->exit || w->seen[s])
+					continue;
+				w->seen[s] = 1;
+				w->stack[depth++] = s;
+			}
+		}
+	}
+}
+
+/* Where the ways that do not end the thread meet, when no block is on all ways. */
+static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
+{
+	const struct cfg *g = w->g;
+	uint32_t entry = CFG_NONE;
+
+	count_ways(w, g->at[branch].succ, g->at[branch].n_succ, branch);
+	for (uint32_t b = 0; b < g->n; b++) {
+		bool enters = false;
+
+		if (w->reached[b] < 2)
+			continue;
+		for (uint32_t i = 0; i < g->at[b].n_pred; i++) {
+			uint32_t p = g->at[b].pred[i];
+
+			enters |= p == branch || w->reached[p] == 1;
+		}
+		if (!enters)
+			continue;
+		if (entry != CFG_NONE)
+			return CFG_NONE;
+		entry = b;
+	}
+	return entry;
+}
+
+static void find_postdoms(struct finder *w)
+{
+	const struct cfg *g = w->g;
+
+	for (uint32_t b = 0; b < g->exit; b++) {
+		uint32_t at = g->at[b].ipdom;
+
+		if (g->at[b].n_succ < 2 || g->at[b].order == CFG_NONE)
+			continue;
+		if (at == g->exit && w->f->is_entry)
+			at = meet_before_exit(w, b);
+		if (at == CFG_NONE || only_ends(w, at))
+			continue;
+		add(w, &w->parts, b, at);
+		g->at[b].loop_header = at; /* no use for loops here: remembers what was chosen */
+	}
+}
+
+/* ---- where some ways meet ---- */
+
+static uint32_t common_dominator(const struct cfg *g, uint32_t a, uint32_t b)
+{
+	while (a != CFG_NONE && !cfg_dominates(g, a, b))
+		a = g->at[a].idom;
+	return a;
+}
+
+/* The branch whose ways meet in `join`, CFG_NONE if fewer than two do. */
+static uint32_t head_of(const struct cfg *g, uint32_t join)
+{
+	uint32_t head = CFG_NONE, n = 0;
+
+	for (uint32_t i = 0; i < g->at[join].n_pred; i++) {
+		uint32_t p = g->at[join].pred[i];
+
+		if (g->at[p].order == CFG_NONE || cfg_dominates(g, join, p))
+			continue;
+		head = n++ ? common_dominator(g, head, p) : p;
+	}
+	return n > 1 ? head : CFG_NONE;
+}
+
+/* Marks in seen what lies between head and join. */
+static void mark_between(struct finder *w, uint32_t head, uint32_t join)
+{
+	const struct cfg *g = w->g;
+	uint32_t depth = 0, at = join;
+
+	memset(w->seen, 0, g->n);
+	w->seen[head] = 1;
+	for (;;) {
+		for (uint32_t i = 0; i < g->at[at].n_pred; i++) {
+			uint32_t p = g->at[at].pred[i];
+
+			if (p == join || w->seen[p] || g->at[p].order == CFG_NONE ||
+				!cfg_dominates(g, head, p) || cfg_dominates(g, join, p))
+				continue;
+			w->seen[p] = 1;
+			w->stack[depth++] = p;
+		}
+		if (!depth)
+			break;
+		at = w->stack[--depth];
+	}
+}
+
+/* Whether lanes come from the join back into what lies ahead of it, other than by its head: a loop
+ * that is entered at several places. Two such joins would wait for each other. */
+static bool comes_back(struct finder *w, uint32_t head, uint32_t join)
+{
+	const struct cfg *g = w->g;
+	uint32_t depth = 0;
+
+	memset(w->reached, 0, g->n);
+	w->reached[head] = w->reached[join] = 1;
+	w->stack[depth++] = join;
+	while (depth) {
+		const struct cfg_block *b = &g->at[w->stack[--depth]];
+
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			uint32_t s = b->succ[i];
+
+			if (w->reached[s])
+				continue;
+			if (w->seen[s])
+				return true;
+			w->reached[s] = 1;
+			w->stack[depth++] = s;
+		}
+	}
+	return false;
+}
+
+static void find_joins(struct finder *w)
+{
+	const struct cfg *g = w->g;
+
+	for (uint32_t d = 0; d < g->exit && !w->failed; d++) {
+		uint32_t head = g->at[d].n_pred > 1 ? head_of(g, d) : CFG_NONE;
+
+		if (head == CFG_NONE || g->at[head].n_succ < 2 || g->at[head].loop_header == d ||
+			only_ends(w, d))
+			continue;
+		mark_between(w, head, d);
+		if (comes_back(w, head, d))
+			continue;
+		for (uint32_t b = 0; b < g->exit; b++) {
+			if (!w->seen[b])
+				continue;
+			if (g->at[b].n_succ > 1)
+				add(w, &w->parts, b, d);
+			for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
+				uint32_t s = g->at[b].succ[i];
+
+				if (s == head || (s != d && !w->seen[s]))
+					add(w, &w->leaves, s, d);
+			}
+		}
+	}
+}
+
+/* ---- lists ---- */
+
+static int by_block(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	return x->at < y->at ? -1 : x->at != y->at;
+}
+
+static bool make_lists(struct arena *a, pairs *from, uint32_t n, struct converge_lists *ret)
+{
+	uint32_t len = 0;
+
+	ret->first = ARENA_ARRAY(a, uint32_t, n + 1);
+	ret->at = ARENA_ARRAY(a, uint32_t, from->len + 1);
+	if (!ret->first || !ret->at)
+		return false;
+	if (from->len)
+		qsort(from->at, from->len, sizeof(*from->at), by_block);
+	for (uint32_t b = 0, i = 0; b < n; b++) {
+		ret->first[b] = len;
+		for (; i < from->len && from->at[i].block == b; i++)
+			if (len == ret->first[b] || ret->at[len - 1] != from->at[i].at)
+				ret->at[len++] = from->at[i].at;
+	}
+	ret->first[n] = len;
+	return true;
+}
+
+static int fill(struct arena *a, struct finder *w, struct converge *ret)
+{
+	uint32_t n = w->g->n;
+
+	ret->n = n;
+	ret->meets = arena_zalloc(a, n);
+	if (!ret->meets || !make_lists(a, &w->parts, n, &ret->parts) ||
+		!make_lists(a, &w->leaves, n, &ret->leaves))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < ret->parts.first[n]; i++)
+		ret->meets[ret->parts.at[i]] = 1;
+	return 0;
+}
+
+int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret)
+{
+	struct finder w = {.f = f};
+	int r = cfg_build(a, f, &w.g);
+
+	if (r)
+		return r;
+	for (uint32_t b = 0; b < w.g->n; b++)
+		w.g->at[b].loop_header = CFG_NONE;
+	w.seen = calloc(w.g->n, 1);
+	w.reached = calloc(w.g->n, 1);
+	w.stack = calloc(w.g->n, sizeof(*w.stack));
+	r = w.seen && w.reached && w.stack ? drop_exits(&w) : -ENOMEM;
+	if (!r) {
+		find_postdoms(&w);
+		if (joins)
+			find_joins(&w);
+		r = w.failed ? -ENOMEM : fill(a, &w, ret);
+	}
+	VEC_FREE(&w.parts);
+	VEC_FREE(&w.leaves);
+	VEC_FREE(&w.dropped);
+	free(w.stack);
+	free(w.reached);
+	free(w.seen);
+	return r;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Lanes that wait for each other where the ways on which they parted meet (converge.c says where).
+ * When a branch parts a fragment, its lanes are noted, once, for each place that the branch names;
+ * lanes that come to such a place wait for the rest of all notes that name them there. */
+#include "exec_ctl.h"
+
+#include <stdlib.h>
+
+/* Lanes that have come to a place and wait there. */
+static uint32_t waiting_at(const struct vwarp *w, const struct vconv *c)
+{
+	uint32_t lanes = 0;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == VF_CONVERGE && w->frag[i].pc == c->at &&
+			w->frag[i].frame == c->frame)
+			lanes |= w->frag[i].mask;
+	return lanes;
+}
+
+static uint32_t held_at(const struct vwarp *w, const struct vinsn *at, const struct vframe *frame)
+{
+	uint32_t lanes = 0;
+
+	for (uint32_t i = 0; i < w->n_conv; i++)
+		if (w->conv[i].at == at && w->conv[i].frame == frame)
+			lanes |= w->conv[i].mask;
+	return lanes;
+}
+
+/* Lets go whoever waits for nobody any more. */
+static void check(struct vx *x, struct vwarp *w)
+{
+	bool any = false;
+
+	for (uint32_t i = w->n_conv; i-- > 0;)
+		if (!(w->conv[i].mask & ~waiting_at(w, &w->conv[i])))
+			w->conv[i] = w->conv[--w->n_conv];
+	for (uint32_t i = 0, n = w->n; i < n; i++) {
+		struct vfrag *f = &w->frag[i];
+		uint32_t held;
+
+		if (f->state != VF_CONVERGE)
+			continue;
+		held = held_at(w, f->pc, f->frame) & f->mask;
+		if (held == f->mask)
+			continue;
+		any = true;
+		if (held) {
+			w->frag[w->n] = *f;
+			w->frag[w->n++].mask = held;
+			f->mask &= ~held;
+		}
+		f->state = VF_READY;
+	}
+	if (!any)
+		return;
+	w->spin = 0;
+	w->progress = true;
+	vx_merge_equal(w, x->f ? &x->f : NULL);
+}
+
+void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
+	const struct vframe *frame)
+{
+	for (uint32_t i = 0; i < w->n_conv; i++)
+		if (!at || (w->conv[i].at == at && w->conv[i].frame == frame))
+			w->conv[i].mask &= ~lanes;
+	check(x, w);
+}
+
+static bool note(struct vx *x, const struct vinsn *at)
+{
+	struct vwarp *w = x->w;
+
+	for (uint32_t i = 0; i < w->n_conv; i++)
+		if (w->conv[i].at == at && w->conv[i].frame == x->f->frame &&
+			!(x->active & ~w->conv[i].mask))
+			return true;
+	if (w->n_conv == w->cap_conv) {
+		uint32_t cap = w->cap_conv ? w->cap_conv * 2 : 16;
+		struct vconv *more = realloc(w->conv, cap * sizeof(*more));
+
+		if (!more)
+			return false;
+		w->conv = more;
+		w->cap_conv = cap;
+	}
+	w->conv[w->n_conv++] = (struct vconv){at, x->f->frame, x->active};
+	return true;
+}
+
+static const struct vinsn *no_memory(struct vx *x, const struct vinsn *in)
+{
+	return vx_fault(x, in, VGPU_FAULT_STACK, (unsigned)__builtin_ctz(x->active), 0,
+		"no memory for lanes that wait for each other");
+}
+
+/* in->table: where lanes that part here will wait. */
+static bool note_all(struct vx *x, const struct vinsn *in)
+{
+	const struct vinsn *const *at = x->f->frame->fn->waits + in->table;
+
+	for (; *at; at++)
+		if (!note(x, *at))
+			return false;
+	return true;
+}
+
+const struct vinsn *vop_part_bra(struct vx *x, const struct vinsn *in)
+{
+	if (x->mask && x->mask != x->active && !note_all(x, in))
+		return no_memory(x, in);
+	return vop_bra(x, in);
+}
+
+const struct vinsn *vop_part_brx(struct vx *x, const struct vinsn *in)
+{
+	const uint32_t *index = VX_PTR(x, in->a);
+	bool parts = x->mask != x->active;
+
+	for (uint32_t m = x->mask; m; m &= m - 1)
+		parts |= index[__builtin_ctz(m)] != index[__builtin_ctz(x->mask)];
+	if (x->mask && parts && !note_all(x, in))
+		return no_memory(x, in);
+	return vop_brx(x, in);
+}
+
+/* Lanes that call different functions, or none, meet behind the call. */
+const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
+{
+	const struct vcall *c = &x->f->frame->fn->calls[in->x];
+	const uint64_t *addr = VX_PTR(x, in->a);
+	bool parts = x->mask != x->active;
+
+	for (uint32_t m = c->callee ? 0 : x->mask; m; m &= m - 1)
+		parts |= addr[__builtin_ctz(m)] != addr[__builtin_ctz(x->mask)];
+	if (x->mask && parts && !note(x, in + 1))
+		return no_memory(x, in);
+	return vop_call(x, in);
+}
+
+/* Lanes that come here will not come to in->target any more. */
+const struct vinsn *vop_leave(struct vx *x, const struct vinsn *in)
+{
+	if (x->w->n_conv)
+		vx_conv_drop(x, x->w, x->active, in->target, x->f->frame);
+	return in + 1;
+}
+
+const struct vinsn *vop_meet(struct vx *x, const struct vinsn *in)
+{
+	struct vwarp *w = x->w;
+
+	if (!w->n_conv || !(held_at(w, in, x->f->frame) & x->active))
+		return vop_join(x, in);
+	x->f->pc = in;
+	x->f->state = VF_CONVERGE;
+	x->f = NULL;
+	check(x, w);
+	return NULL;
+}
