@@ -28,15 +28,21 @@
  *    return; out: …; return;`, the label out has the BSYNC.
  * 3. A function's lanes meet before its one RET; a call through a pointer has a BSSY ahead of it
  *    and a BSYNC behind it.
- * 4. Where only some ways meet (the target of two branches that is no post-dominator: shared code
+ * 4. A branch on which an aligned barrier (bar.sync) depends directly is taken to be uniform: no
+ *    BSSY for it. A barrier that need not be aligned counts as aligned when it is the only one of
+ *    the function that can run after a branch. If other branches meet at the same place, their BSSY
+ *    stands at that place's immediate dominator and so holds lanes that part there all the same.
+ * 5. Where only some ways meet (the target of two branches that is no post-dominator: shared code
  *    of two early exits, the end of a loop's body that has a `continue` and a `break`), there is
  *    often a barrier of its own, noted at the nearest common dominator of the ways that meet, with
  *    a BREAK on each way that goes past. When ptxas makes one and when not is not known; of two
  *    such places whose ways cross it makes one at most.
+ * 6. A loop that ends with the branch that goes round again has its BSYNC where that branch goes
+ *    otherwise, and a BREAK on its other exits; if the last branch is unconditional, it has not.
  *
- * VC_POSTDOM is 1 to 3, VC_JOINS adds 4 at every such place: it may hold lanes where ptxas does
- * not. Of a loop with two exits into different code that ends the thread, ptxas chose one for a
- * barrier, or none; here neither has one.
+ * VC_POSTDOM is 1 to 4. VC_JOINS adds 5 and 6 at every such place: it may hold lanes where ptxas
+ * does not. Of a loop with two exits into different code that ends the thread, ptxas chose one for
+ * a barrier, or none; here neither has one. Callees' barriers make no call uniform.
  *
  * Only believed: that a BSYNC never lets lanes go for another reason, locks and chains within a
  * warp included: none was run on hardware. A warp of which some lanes stand at a BSYNC and the
@@ -56,6 +62,9 @@ struct finder {
 	uint8_t *seen; /* scratch, of each block */
 	uint8_t *reached;
 	uint32_t *stack;
+	uint8_t *uniform; /* branches that are taken not to part anybody */
+	uint32_t *meet;   /* of each branch: where all its ways meet */
+	uint8_t *is_meet;
 	pairs parts, leaves, dropped;
 	bool failed;
 };
@@ -233,6 +242,11 @@ static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 	return entry;
 }
 
+static bool parts(const struct finder *w, uint32_t b)
+{
+	return w->g->at[b].n_succ > 1 && w->g->at[b].order != CFG_NONE;
+}
+
 static void find_postdoms(struct finder *w)
 {
 	const struct cfg *g = w->g;
@@ -240,15 +254,121 @@ static void find_postdoms(struct finder *w)
 	for (uint32_t b = 0; b < g->exit; b++) {
 		uint32_t at = g->at[b].ipdom;
 
-		if (g->at[b].n_succ < 2 || g->at[b].order == CFG_NONE)
+		if (!parts(w, b) || w->uniform[b])
 			continue;
 		if (at == g->exit && w->f->is_entry)
 			at = meet_before_exit(w, b);
 		if (at == CFG_NONE || only_ends(w, at))
 			continue;
 		add(w, &w->parts, b, at);
-		g->at[b].loop_header = at; /* no use for loops here: remembers what was chosen */
+		w->meet[b] = at;
+		w->is_meet[at] = 1;
 	}
+	/* Lanes that part all the same at a branch that is taken to be uniform. */
+	for (uint32_t b = 0; b < g->exit; b++) {
+		uint32_t at = w->uniform[b] ? g->at[b].ipdom : CFG_NONE;
+
+		while (at != CFG_NONE && !w->is_meet[at])
+			at = g->at[at].ipdom;
+		if (at != CFG_NONE && cfg_dominates(g, g->at[at].idom, b))
+			add(w, &w->parts, b, at);
+	}
+}
+
+/* ---- branches that are taken to be uniform ---- */
+
+/* 0: no block barrier, 1: one for which lanes may come from anywhere, 2: an aligned one. */
+static int barrier_kind(const struct finder *w, uint32_t b)
+{
+	int kind = 0;
+
+	for (uint32_t i = w->g->at[b].first; i < w->g->at[b].end; i++) {
+		const struct ptx_stmt *s = &w->f->body.at[i];
+
+		if (s->kind != PTX_INSN || (s->mn->op != PTX_OP_bar && s->mn->op != PTX_OP_barrier))
+			continue;
+		if (s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned"))
+			return 2;
+		kind = 1;
+	}
+	return kind;
+}
+
+static uint32_t barriers_in(const struct finder *w, uint32_t b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = w->g->at[b].first; i < w->g->at[b].end; i++)
+		n += w->f->body.at[i].kind == PTX_INSN && w->f->body.at[i].mn->op == PTX_OP_barrier;
+	return n;
+}
+
+static uint32_t push_succ(struct finder *w, uint32_t b, uint32_t depth)
+{
+	for (uint32_t i = 0; i < w->g->at[b].n_succ; i++) {
+		uint32_t s = w->g->at[b].succ[i];
+
+		if (w->seen[s])
+			continue;
+		w->seen[s] = 1;
+		w->stack[depth++] = s;
+	}
+	return depth;
+}
+
+/* Marks in seen what can run after lanes have parted. */
+static void mark_after_branches(struct finder *w)
+{
+	uint32_t depth = 0;
+
+	memset(w->seen, 0, w->g->n);
+	for (uint32_t b = 0; b < w->g->exit; b++)
+		if (parts(w, b))
+			depth = push_succ(w, b, depth);
+	while (depth) {
+		depth--;
+		depth = push_succ(w, w->stack[depth], depth);
+	}
+}
+
+/* Branches on which the barrier of this block depends, without others between. */
+static void take_uniform(struct finder *w, uint32_t barrier)
+{
+	const struct cfg *g = w->g;
+
+	for (uint32_t b = 0; b < g->exit; b++) {
+		bool some = false, all = true;
+
+		if (!parts(w, b))
+			continue;
+		for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
+			bool leads = cfg_postdominates(g, barrier, g->at[b].succ[i]);
+
+			some |= leads;
+			all &= leads;
+		}
+		w->uniform[b] |= some && !all;
+	}
+}
+
+static void find_uniform(struct finder *w)
+{
+	const struct cfg *g = w->g;
+	uint32_t single = CFG_NONE, n = 0;
+
+	mark_after_branches(w);
+	for (uint32_t b = 0; b < g->exit; b++) {
+		int kind = g->at[b].order == CFG_NONE ? 0 : barrier_kind(w, b);
+
+		if (kind == 2) {
+			take_uniform(w, b);
+		} else if (kind == 1 && w->seen[b]) {
+			single = b;
+			n += barriers_in(w, b);
+		}
+	}
+	if (n == 1)
+		take_uniform(w, single);
 }
 
 /* ---- where some ways meet ---- */
@@ -275,11 +395,11 @@ static uint32_t head_of(const struct cfg *g, uint32_t join)
 	return n > 1 ? head : CFG_NONE;
 }
 
-/* Marks in seen what lies between head and join. */
-static void mark_between(struct finder *w, uint32_t head, uint32_t join)
+/* Marks in seen what lies between head and at, but nothing behind join. */
+static void mark_between(struct finder *w, uint32_t head, uint32_t at, uint32_t join)
 {
 	const struct cfg *g = w->g;
-	uint32_t depth = 0, at = join;
+	uint32_t depth = 0;
 
 	memset(w->seen, 0, g->n);
 	w->seen[head] = 1;
@@ -288,7 +408,8 @@ static void mark_between(struct finder *w, uint32_t head, uint32_t join)
 			uint32_t p = g->at[at].pred[i];
 
 			if (p == join || w->seen[p] || g->at[p].order == CFG_NONE ||
-				!cfg_dominates(g, head, p) || cfg_dominates(g, join, p))
+				!cfg_dominates(g, head, p) ||
+				(join != CFG_NONE && cfg_dominates(g, join, p)))
 				continue;
 			w->seen[p] = 1;
 			w->stack[depth++] = p;
@@ -333,16 +454,15 @@ static void find_joins(struct finder *w)
 	for (uint32_t d = 0; d < g->exit && !w->failed; d++) {
 		uint32_t head = g->at[d].n_pred > 1 ? head_of(g, d) : CFG_NONE;
 
-		if (head == CFG_NONE || g->at[head].n_succ < 2 || g->at[head].loop_header == d ||
-			only_ends(w, d))
+		if (head == CFG_NONE || !parts(w, head) || w->meet[head] == d || only_ends(w, d))
 			continue;
-		mark_between(w, head, d);
+		mark_between(w, head, d, d);
 		if (comes_back(w, head, d))
 			continue;
 		for (uint32_t b = 0; b < g->exit; b++) {
 			if (!w->seen[b])
 				continue;
-			if (g->at[b].n_succ > 1)
+			if (parts(w, b) && !w->uniform[b])
 				add(w, &w->parts, b, d);
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
 				uint32_t s = g->at[b].succ[i];
@@ -350,6 +470,59 @@ static void find_joins(struct finder *w)
 				if (s == head || (s != d && !w->seen[s]))
 					add(w, &w->leaves, s, d);
 			}
+		}
+	}
+}
+
+/* ---- the last exit of a loop ---- */
+
+/* The header of the loop that this branch alone closes, CFG_NONE: of none. */
+static uint32_t closes(const struct cfg *g, uint32_t b, uint32_t *ret_exit)
+{
+	for (uint32_t i = 0; g->at[b].n_succ == 2 && i < 2; i++) {
+		uint32_t header = g->at[b].succ[i], latches = 0;
+
+		if (!cfg_dominates(g, header, b))
+			continue;
+		for (uint32_t k = 0; k < g->at[header].n_pred; k++)
+			latches += cfg_dominates(g, header, g->at[header].pred[k]);
+		*ret_exit = g->at[b].succ[1 - i];
+		return latches == 1 ? header : CFG_NONE;
+	}
+	return CFG_NONE;
+}
+
+/* Whether lanes come to a block for the first time from this one only. */
+static bool only_from(const struct cfg *g, uint32_t block, uint32_t from)
+{
+	for (uint32_t i = 0; i < g->at[block].n_pred; i++)
+		if (g->at[block].pred[i] != from && !cfg_dominates(g, block, g->at[block].pred[i]))
+			return false;
+	return true;
+}
+
+static void find_loop_exits(struct finder *w)
+{
+	const struct cfg *g = w->g;
+
+	for (uint32_t y = 0; y < g->exit; y++) {
+		uint32_t out, header;
+
+		if (!parts(w, y) || w->uniform[y] || g->at[y].ipdom == g->exit)
+			continue;
+		header = closes(g, y, &out);
+		if (header == CFG_NONE || out == w->meet[y] || !only_from(g, out, y))
+			continue;
+		mark_between(w, header, y, CFG_NONE);
+		w->seen[y] = 1;
+		for (uint32_t b = 0; b < g->exit; b++) {
+			if (!w->seen[b])
+				continue;
+			if (parts(w, b) && !w->uniform[b])
+				add(w, &w->parts, b, out);
+			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+				if (g->at[b].succ[i] != out && !w->seen[g->at[b].succ[i]])
+					add(w, &w->leaves, g->at[b].succ[i], out);
 		}
 	}
 }
@@ -406,16 +579,23 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 
 	if (r)
 		return r;
-	for (uint32_t b = 0; b < w.g->n; b++)
-		w.g->at[b].loop_header = CFG_NONE;
+	w.uniform = arena_zalloc(a, w.g->n);
+	w.is_meet = arena_zalloc(a, w.g->n);
+	w.meet = ARENA_ARRAY(a, uint32_t, w.g->n);
+	if (!w.uniform || !w.is_meet || !w.meet)
+		return -ENOMEM;
+	memset(w.meet, 0xff, w.g->n * sizeof(*w.meet)); /* CFG_NONE */
 	w.seen = calloc(w.g->n, 1);
 	w.reached = calloc(w.g->n, 1);
 	w.stack = calloc(w.g->n, sizeof(*w.stack));
 	r = w.seen && w.reached && w.stack ? drop_exits(&w) : -ENOMEM;
 	if (!r) {
+		find_uniform(&w);
 		find_postdoms(&w);
-		if (joins)
+		if (joins) {
 			find_joins(&w);
+			find_loop_exits(&w);
+		}
 		r = w.failed ? -ENOMEM : fill(a, &w, ret);
 	}
 	VEC_FREE(&w.parts);
