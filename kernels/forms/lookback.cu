@@ -4,8 +4,8 @@
 /* Prefix sums in one launch: every block publishes its sum, then looks back over the blocks before
  * it. It spins until a lower block has spoken, so blocks must start in rising order and must never
  * be held while a later one waits for them. Status words: value << 2 | state. */
-// exec: lookback --grid 40 --block 64 u32[2560]:const(3) u32[2560]:zero u64[40]:zero
-// exec: lookback_ticket --grid 40 --block 64 u32[2560]:const(5) u32[2560]:zero u64[40]:zero u32[1]:zero
+// exec: lookback --grid 300 --block 64 u32[19200]:const(3) u32[19200]:zero u64[300]:zero
+// exec: lookback_ticket --grid 300 --block 64 u32[19200]:const(5) u32[19200]:zero u64[300]:zero u32[1]:zero
 #include "../heddle_warp.h"
 
 #define NOTHING 0ull

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Blocks that wait for lower blocks, with volatile loads and with acquire and release. */
-// exec: spin_volatile --grid 12 --block 32 u32[12]:zero u32[12]:zero
-// exec: spin_acquire --grid 12 --block 32 u32[12]:zero u32[12]:zero
-// exec: spin_lock --grid 8 --block 64 u32[1]:zero u32[1]:zero
+/* Blocks that wait for lower blocks, with volatile loads and with acquire and release. More of them
+ * than the virtual GPU holds at once: those that it holds are never stopped midway. */
+// exec: spin_volatile --grid 300 --block 32 u32[300]:zero u32[300]:zero
+// exec: spin_acquire --grid 300 --block 32 u32[300]:zero u32[300]:zero
+// exec: spin_lock --grid 300 --block 64 u32[1]:zero u32[1]:zero
 #include "../heddle_warp.h"
 
 KERNEL spin_volatile(volatile u32 *flag, u32 *out)

@@ -37,6 +37,9 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 		.shrink = chunk > 1 ? log2_ceil(2 * (uint64_t)workers) : 0,
 		.yield_every = s->yield_every,
 	};
+	/* Its blocks may all wait for each other: none may leave before the last has begun. */
+	if (info->rising_order && ret->total <= workers)
+		ret->yield_every = 0;
 	if (host)
 		ret->flags |= CTL_RELAY;
 	if (s->pull_ahead && !info->rising_order)

@@ -90,10 +90,12 @@ static bool keeps_slot(const struct pass_facts *facts)
 	return !facts->uses_shared && !facts->has_barriers;
 }
 
-/* Whether the first warp that is through with a chunk claims the next one. */
+/* Whether the first warp that is through with a chunk claims the next one. Not where blocks may
+ * wait for each other: a block that is claimed begins at once, and does not stand behind one that
+ * waits for it. */
 static bool first_claims(const struct pass_facts *facts)
 {
-	return keeps_slot(facts) && !facts->pull_ahead;
+	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order;
 }
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
@@ -333,8 +335,12 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n"); /* whole warps from here on */
 	if (first_claims(facts))
 		pass_emit(w, "barrier.sync %u;\n$hd_top:\n", facts->own_barrier);
-	pass_put(w,
-		first_claims(facts) ? if_first : "$hd_top:\n" NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
+	else
+		pass_put(w, "$hd_top:\n");
+	/* All of a block that others may wait for is over before its worker claims another. */
+	if (facts->rising_order)
+		pass_emit(w, "barrier.sync %u;\n", facts->own_barrier);
+	pass_put(w, first_claims(facts) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
 	if (facts->pull_ahead)
 		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
 			    "@%hd_p1 bra $hd_take;\n");

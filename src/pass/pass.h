@@ -26,8 +26,10 @@ struct pass_kernel_info {
 	uint32_t param_bytes; /* of the whole buffer, ctl_args included */
 	uint32_t n_params;    /* the kernel's own */
 	uint32_t added_static_shared_bytes;
-	bool rising_order; /* a block may wait for a lower one: chunk 1, nothing pulled ahead, and
-			      plain when the whole grid fits the device at once */
+	bool rising_order; /* a block may wait for others. For lower ones: chunk 1, nothing pulled
+			      ahead. For any, as far as one can tell: a grid that fits the device
+			      at once is there at once, or not at all: no relay takes a place, no
+			      quota holds before every block is claimed */
 	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
 	bool one_dimensional; /* right only when blocks have no y and z extent; others run plain */
 };

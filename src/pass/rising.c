@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Finds kernels whose blocks may wait for lower blocks: a loop that goes round without changing
+/* Finds kernels whose blocks may wait for other blocks: a loop that goes round without changing
  * anything but what it reads from memory, and leaves on what it has read.
  *
  * For each way out of each natural loop: the slice of its predicate within the loop. A register of
@@ -9,7 +9,12 @@
  * is halved) makes progress where it is written. If the slice holds a load or an atomic on global
  * or generic memory, and the loop can go round through that way out without making progress, it
  * waits. A bound loaded ahead of the loop is not in it, one loaded within is compared with
- * something that makes progress: ordinary loops are not found. */
+ * something that makes progress: ordinary loops are not found.
+ *
+ * The slice is taken twice. By data alone; and with what decides whether its writes happen at all
+ * (a counter that moves only when a flag has been seen: the load is in no operand of it). In the
+ * second a constant that is written is progress as well, where it is the only value that the loop
+ * gives its register: "found = true" is what such a loop does instead of going round again. */
 #include "pass/private.h"
 
 #include <errno.h>
@@ -20,17 +25,31 @@ struct def {
 	uint32_t reg, stmt;
 };
 
+/* The choice at the end of block `by` decides whether `block` runs. */
+struct control {
+	uint32_t block, by;
+};
+
 struct search {
 	struct pass_facts *facts;
 	const struct cfg *g;
 	struct def *defs; /* sorted by register */
 	size_t n_defs, cap_defs;
-	uint8_t *in_loop;          /* per block */
-	uint8_t *in_slice, *state; /* per register */
-	uint32_t *stack;           /* registers or blocks */
-	uint8_t *progress, *seen;  /* per block */
+	uint8_t *in_loop;                   /* per block */
+	uint8_t *in_slice, *state, *copies; /* per register */
+	uint32_t *stack;                    /* registers or blocks */
+	uint8_t *progress, *seen;           /* per block */
+	uint8_t *decided; /* per block: what decides that it runs is in the slice */
 	VEC(uint32_t) slice;
+	VEC(struct control) controls; /* sorted by block */
+	struct arena arena;
+	struct cfg_liveness *live; /* once there is a loop that asks for it */
+	uint32_t header;
+	bool by_control; /* the slice is taken with control dependence */
 	bool loads, observes;
+	bool by_shared;  /* it holds a load of shared memory: all stores to that belong to it, */
+	bool via_shared; /* and are in it by now: what they depend on counts if volatile or atomic
+			  */
 	uint32_t stmt;
 	int error;
 };
@@ -86,9 +105,18 @@ static void add_use(void *user, uint32_t reg, enum ptx_role role, const struct p
 		add_to_slice(user, reg);
 }
 
+/* Drawing a number that nobody had: each time another one. */
+static bool draws_number(const struct ptx_stmt *st)
+{
+	return st->mn->op == PTX_OP_atom && ptx_has_mod(st->mn, "add") && st->n > 2 &&
+	       st->opd[2].kind == PTX_OPD_IMM && st->opd[2].has_value &&
+	       (int64_t)st->opd[2].value > 0;
+}
+
 static void note_load(struct search *s, const struct ptx_stmt *st)
 {
 	uint32_t flags = st->mn->flags;
+	bool observes;
 
 	if (st->mn->op == PTX_OP_call) {
 		const struct ptx_func *f = pass_call_target(st);
@@ -98,11 +126,15 @@ static void note_load(struct search *s, const struct ptx_stmt *st)
 			s->loads = s->observes = true;
 		return;
 	}
+	if (st->mn->space == PTX_SHARED && flags & (PTX_F_READS_MEM | PTX_F_ATOMIC))
+		s->by_shared = true;
 	if (!(flags & (PTX_F_READS_MEM | PTX_F_ATOMIC)) ||
-		(st->mn->space != PTX_GENERIC && st->mn->space != PTX_GLOBAL))
+		(st->mn->space != PTX_GENERIC && st->mn->space != PTX_GLOBAL) ||
+		(s->via_shared && draws_number(st)))
 		return;
-	s->loads = true;
-	s->observes |= (flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
+	observes = (flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
+	s->loads |= observes || !s->via_shared;
+	s->observes |= observes;
 }
 
 static void clear_slice(struct search *s)
@@ -110,26 +142,142 @@ static void clear_slice(struct search *s)
 	for (size_t i = 0; i < s->slice.len; i++)
 		s->in_slice[s->slice.at[i]] = 0;
 	s->slice.len = 0;
-	s->loads = s->observes = false;
+	s->loads = s->observes = s->by_shared = s->via_shared = false;
+}
+
+static int by_block(const void *a, const void *b)
+{
+	const struct control *x = a, *y = b;
+
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	return x->by < y->by ? -1 : x->by != y->by;
+}
+
+/* Which choices decide that a block runs: for each edge, those blocks behind it that do not stand
+ * behind all edges of its branch. */
+static void find_controls(struct search *s)
+{
+	const struct cfg *g = s->g;
+
+	for (uint32_t by = 0; by < g->n; by++) {
+		const struct cfg_block *from = &g->at[by];
+
+		if (from->n_succ < 2 || from->order == CFG_NONE)
+			continue;
+		for (uint32_t i = 0; i < from->n_succ; i++) {
+			for (uint32_t b = from->succ[i]; b != CFG_NONE && b != from->ipdom;
+				b = g->at[b].ipdom) {
+				struct control c = {b, by};
+
+				if (!VEC_PUSH(&s->controls, c)) {
+					s->error = -ENOMEM;
+					return;
+				}
+			}
+		}
+	}
+	if (s->controls.len)
+		qsort(s->controls.at, s->controls.len, sizeof(s->controls.at[0]), by_block);
+}
+
+static size_t first_control(const struct search *s, uint32_t block)
+{
+	size_t lo = 0, hi = s->controls.len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->controls.at[mid].block < block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What decides, within the loop, that a block runs. */
+static void add_control(struct search *s, uint32_t block)
+{
+	uint32_t depth = 0;
+
+	if (!s->by_control || s->decided[block])
+		return;
+	s->decided[block] = 1;
+	s->stack[depth++] = block;
+	while (depth && !s->error) {
+		uint32_t b = s->stack[--depth];
+
+		for (size_t i = first_control(s, b);
+			i < s->controls.len && s->controls.at[i].block == b; i++) {
+			uint32_t by = s->controls.at[i].by;
+
+			if (!s->in_loop[by])
+				continue;
+			ptx_visit_regs(
+				s->g->f, &s->g->f->body.at[s->g->at[by].end - 1], add_use, s);
+			if (!s->decided[by]) {
+				s->decided[by] = 1;
+				s->stack[depth++] = by;
+			}
+		}
+	}
+}
+
+static void add_stmt(struct search *s, uint32_t at)
+{
+	const struct ptx_stmt *st = &s->g->f->body.at[at];
+
+	note_load(s, st);
+	ptx_visit_regs(s->g->f, st, add_use, s);
+	add_control(s, s->g->block_of[at]);
+}
+
+/* What the loop's threads tell each other: a flag that one of them sets. */
+static void add_shared_stores(struct search *s)
+{
+	for (uint32_t b = 0; b < s->g->n; b++) {
+		if (!s->in_loop[b])
+			continue;
+		for (uint32_t at = s->g->at[b].first; at < s->g->at[b].end; at++) {
+			const struct ptx_stmt *st = &s->g->f->body.at[at];
+
+			if (st->kind == PTX_INSN && st->mn->space == PTX_SHARED &&
+				st->mn->flags & PTX_F_WRITES_MEM)
+				add_stmt(s, at);
+		}
+	}
 }
 
 /* Everything within the loop that the choice at a block's end depends on. */
-static void find_slice(struct search *s, const struct ptx_stmt *branch)
+static void find_slice(struct search *s, uint32_t block)
 {
 	clear_slice(s);
-	ptx_visit_regs(s->g->f, branch, add_use, s);
+	memset(s->decided, 0, s->g->n);
+	ptx_visit_regs(s->g->f, &s->g->f->body.at[s->g->at[block].end - 1], add_use, s);
+	add_control(s, block);
 	for (size_t i = 0; i < s->slice.len && !s->error; i++) {
 		uint32_t reg = s->slice.at[i];
 
 		for (size_t d = first_def(s, reg); d < s->n_defs && s->defs[d].reg == reg; d++) {
-			uint32_t at = s->defs[d].stmt;
-
-			if (!s->in_loop[s->g->block_of[at]])
-				continue;
-			note_load(s, &s->g->f->body.at[at]);
-			ptx_visit_regs(s->g->f, &s->g->f->body.at[at], add_use, s);
+			if (s->in_loop[s->g->block_of[s->defs[d].stmt]])
+				add_stmt(s, s->defs[d].stmt);
+		}
+		if (s->by_control && s->by_shared && !s->via_shared) {
+			s->via_shared = true;
+			add_shared_stores(s);
 		}
 	}
+}
+
+/* Whether the loop goes round with the register's value: others are made anew each time, even if
+ * from a value that goes round. */
+static bool is_carried(struct search *s, uint32_t reg)
+{
+	if (!s->live && !s->error)
+		s->error = cfg_liveness(&s->arena, s->g, &s->live);
+	return s->live &&
+	       s->live->live_in[(size_t)s->header * s->live->words + reg / 64] >> reg % 64 & 1;
 }
 
 struct reach {
@@ -170,26 +318,104 @@ static bool depends_on_itself(struct search *s, uint32_t reg)
 	return r.hit;
 }
 
+static void note_use(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	bool *uses = user;
+
+	*uses |= (role & PTX_USE) != 0;
+}
+
+/* The loop writes one constant to it, and nothing else. */
+static bool is_set_once(const struct search *s, uint32_t reg)
+{
+	unsigned n = 0;
+	bool uses = false;
+
+	for (size_t d = first_def(s, reg); d < s->n_defs && s->defs[d].reg == reg; d++) {
+		const struct ptx_stmt *st = &s->g->f->body.at[s->defs[d].stmt];
+
+		if (!s->in_loop[s->g->block_of[s->defs[d].stmt]])
+			continue;
+		n++;
+		uses |= st->mn->op != PTX_OP_mov;
+		ptx_visit_regs(s->g->f, st, note_use, &uses);
+	}
+	return n == 1 && !uses;
+}
+
+/* A write of what another register of the set holds; or such as may be one, where others decide. */
+static bool is_copy(const struct search *s, const struct ptx_stmt *st)
+{
+	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
+		     : s->observes && st->mn->op == PTX_OP_selp ? 3
+								: 0;
+
+	for (unsigned i = 1; i < MIN(n, st->n); i++) {
+		if (st->opd[i].kind == PTX_OPD_REG && s->copies[st->opd[i].reg])
+			return true;
+	}
+	return false;
+}
+
+/* Marks what may hold the value with which the register went round. */
+static void find_copies(struct search *s, uint32_t carried)
+{
+	bool more = true;
+
+	for (size_t i = 0; i < s->slice.len; i++)
+		s->copies[s->slice.at[i]] = 0;
+	s->copies[carried] = 1;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < s->slice.len; i++) {
+			uint32_t reg = s->slice.at[i];
+
+			for (size_t d = first_def(s, reg);
+				d < s->n_defs && s->defs[d].reg == reg && !s->copies[reg]; d++) {
+				if (s->in_loop[s->g->block_of[s->defs[d].stmt]] &&
+					is_copy(s, &s->g->f->body.at[s->defs[d].stmt]))
+					s->copies[reg] = more = true;
+			}
+		}
+	}
+}
+
+/* Marks where the value that goes round in the register becomes another. */
+static bool mark_changes(struct search *s, uint32_t carried)
+{
+	bool any = false;
+
+	find_copies(s, carried);
+	for (size_t i = 0; i < s->slice.len; i++) {
+		uint32_t reg = s->slice.at[i];
+
+		for (size_t d = first_def(s, reg);
+			s->copies[reg] && d < s->n_defs && s->defs[d].reg == reg; d++) {
+			uint32_t at = s->defs[d].stmt;
+			const struct ptx_stmt *st = &s->g->f->body.at[at];
+
+			if (!s->in_loop[s->g->block_of[at]] || st->guard != PTX_NO_REG ||
+				is_copy(s, st))
+				continue;
+			s->progress[s->g->block_of[at]] = 1;
+			any = true;
+		}
+	}
+	return any;
+}
+
 /* Marks the blocks that make progress; a guarded write may not happen. Returns whether any does. */
 static bool mark_progress(struct search *s)
 {
 	bool any = false;
 
 	memset(s->progress, 0, s->g->n);
-	for (size_t i = 0; i < s->slice.len; i++) {
+	for (size_t i = 0; i < s->slice.len && !s->error; i++) {
 		uint32_t reg = s->slice.at[i];
 
-		if (!depends_on_itself(s, reg))
-			continue;
-		for (size_t d = first_def(s, reg); d < s->n_defs && s->defs[d].reg == reg; d++) {
-			uint32_t at = s->defs[d].stmt;
-
-			if (!s->in_loop[s->g->block_of[at]] ||
-				s->g->f->body.at[at].guard != PTX_NO_REG)
-				continue;
-			s->progress[s->g->block_of[at]] = 1;
-			any = true;
-		}
+		if (is_carried(s, reg) &&
+			(depends_on_itself(s, reg) || (s->by_control && is_set_once(s, reg))))
+			any |= mark_changes(s, reg);
 	}
 	return any;
 }
@@ -220,43 +446,42 @@ static bool goes_round(struct search *s, uint32_t block)
 	return false;
 }
 
-static const struct ptx_stmt *way_out(const struct search *s, uint32_t b)
+static bool is_way_out(const struct search *s, uint32_t b)
 {
 	const struct cfg_block *blk = &s->g->at[b];
 
 	if (!s->in_loop[b] || blk->n_succ < 2)
-		return NULL;
+		return false;
 	for (uint32_t i = 0; i < blk->n_succ; i++)
 		if (!s->in_loop[blk->succ[i]])
-			return &s->g->f->body.at[blk->end - 1];
-	return NULL;
+			return true;
+	return false;
 }
 
 /* Another way out is sure to be taken at last. */
 static bool is_bounded(struct search *s)
 {
+	s->by_control = false;
 	for (uint32_t b = 0; b < s->g->n && !s->error; b++) {
-		const struct ptx_stmt *branch = way_out(s, b);
-
-		if (!branch)
+		if (!is_way_out(s, b))
 			continue;
-		find_slice(s, branch);
-		if (!s->loads && mark_progress(s))
+		find_slice(s, b);
+		if (!s->loads && mark_progress(s) && !goes_round(s, b))
 			return true;
 	}
 	return false;
 }
 
-static bool loop_waits(struct search *s)
+static bool loop_waits(struct search *s, bool by_control)
 {
 	bool plain = false;
 
-	for (uint32_t b = 0; b < s->g->n && !s->error; b++) {
-		const struct ptx_stmt *branch = way_out(s, b);
+	s->by_control = by_control;
 
-		if (!branch)
+	for (uint32_t b = 0; b < s->g->n && !s->error; b++) {
+		if (!is_way_out(s, b))
 			continue;
-		find_slice(s, branch);
+		find_slice(s, b);
 		if (!s->loads)
 			continue;
 		mark_progress(s);
@@ -278,6 +503,7 @@ static bool find_loop(struct search *s, uint32_t header)
 	if (g->at[header].order == CFG_NONE)
 		return false;
 	memset(s->in_loop, 0, g->n);
+	s->header = header;
 	for (uint32_t i = 0; i < g->at[header].n_pred; i++) {
 		uint32_t latch = g->at[header].pred[i];
 
@@ -307,28 +533,38 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	size_t regs = g->f->regs.len;
 	bool found = g->irreducible && observes;
 
+	arena_init(&s.arena, 0);
 	s.in_loop = calloc(g->n, 1);
 	s.progress = calloc(g->n, 1);
 	s.seen = calloc(g->n, 1);
+	s.decided = calloc(g->n, 1);
 	s.in_slice = calloc(regs + 1, 1);
 	s.state = calloc(regs + 1, 1);
+	s.copies = calloc(regs + 1, 1);
 	s.stack = calloc(MAX((size_t)g->n, regs) + 1, sizeof(*s.stack));
-	if (!s.in_loop || !s.progress || !s.seen || !s.in_slice || !s.state || !s.stack)
+	if (!s.in_loop || !s.progress || !s.seen || !s.decided || !s.in_slice || !s.state ||
+		!s.stack)
 		s.error = -ENOMEM;
 	for (s.stmt = 0; s.stmt < g->f->body.len && !s.error; s.stmt++)
 		ptx_visit_regs(g->f, &g->f->body.at[s.stmt], note_def, &s);
 	if (s.n_defs)
 		qsort(s.defs, s.n_defs, sizeof(*s.defs), by_reg);
+	if (!s.error)
+		find_controls(&s);
 	for (uint32_t b = 0; b < g->n && !found && !s.error; b++)
-		found = find_loop(&s, b) && loop_waits(&s);
+		found = find_loop(&s, b) && (loop_waits(&s, false) || loop_waits(&s, true));
 	facts->rising_order |= found;
+	arena_finish(&s.arena);
 	VEC_FREE(&s.slice);
+	VEC_FREE(&s.controls);
 	free(s.defs);
 	free(s.in_loop);
 	free(s.progress);
 	free(s.seen);
+	free(s.decided);
 	free(s.in_slice);
 	free(s.state);
+	free(s.copies);
 	free(s.stack);
 	return s.error;
 }

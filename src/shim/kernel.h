@@ -40,6 +40,8 @@ struct form {
 	pthread_mutex_t lock;
 	struct form_shape {                       /* launches of one block size and shared memory */
 		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
+		uint32_t as_it_is; /* blocks of the program's own kernel on an SM; only known of
+				      such as wait for each other (rising_order) */
 		struct pace pace;
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;

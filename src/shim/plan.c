@@ -27,7 +27,18 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 			&n, f->fn, (int)threads, l->shared) == CUDA_SUCCESS &&
 		n > 0)
 		s->per_sm = (uint32_t)MIN(n, 31);
+	if (f->info.rising_order && cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+					    &n, l->fn, (int)threads, l->shared) == CUDA_SUCCESS)
+		s->as_it_is = (uint32_t)n;
 	return s;
+}
+
+/* Blocks that may wait for each other, and natively are all there at once. Workers may be fewer,
+ * one place is the relay's, and a quota may send some away before the rest have begun: as it is
+ * such a grid either starts whole or, at launch, is held. */
+static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
+{
+	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim.n_sms;
 }
 
 struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
@@ -54,7 +65,7 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 
 bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p)
 {
-	bool guard = f->info.tier == PASS_GUARD, ok;
+	bool guard = f->info.tier == PASS_GUARD, ok, whole;
 	struct form_shape *s;
 	uint64_t fits;
 	bool settled;
@@ -72,10 +83,9 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
 		p->chunk = pace_chunk(&s->pace, MIN(total, fits), &settled);
+	whole = must_start_whole(f, s, total);
 	pthread_mutex_unlock(&f->lock);
-	/* Blocks that may wait for each other, and could natively all be there at once. */
-	if (!ok || (f->info.rising_order && total <= fits) || fits < 2 ||
-		(guard && total > INT32_MAX - 1))
+	if (!ok || whole || fits < 2 || (guard && total > INT32_MAX - 1))
 		return false;
 	p->workers = (uint32_t)MIN(total, fits - 1);
 	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)

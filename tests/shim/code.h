@@ -64,6 +64,29 @@
 	"	shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n	add.u32 %r6, %r6, %r7;\n"        \
 	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
 
+/* meet(count, out, rounds): a barrier of the whole grid, whose round moves on only when it opens.
+ */
+#define PTX_MEET                                                                         \
+	".visible .entry meet(.param .u64 count, .param .u64 out, .param .u32 rounds)\n" \
+	"{\n"                                                                            \
+	"	.reg .b32 %r<16>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"                   \
+	"	mov.u32 %r1, %tid.x;\n	setp.ne.u32 %p1, %r1, 0;\n	@%p1 ret;\n"                 \
+	"	mov.u32 %r2, %ctaid.x;\n	mov.u32 %r3, %nctaid.x;\n	ld.param.u32 "              \
+	"%r4, "                                                                          \
+	"[rounds];\n"                                                                    \
+	"	ld.param.u64 %rd1, [count];\n	ld.param.u64 %rd2, [out];\n"                     \
+	"	mov.u32 %r5, 0;\n	mov.u32 %r6, %r2;\n	atom.global.add.u32 %r7, [%rd1], "       \
+	"1;\n"                                                                           \
+	"AGAIN:\n	setp.ge.u32 %p2, %r5, %r4;\n	@%p2 bra OUT;\n"                          \
+	"	ld.volatile.global.u32 %r8, [%rd1];\n	add.u32 %r9, %r5, 1;\n"                  \
+	"	mul.lo.u32 %r10, %r9, %r3;\n	setp.lt.u32 %p3, %r8, %r10;\n	@%p3 bra "          \
+	"AGAIN;\n"                                                                       \
+	"	add.u32 %r5, %r5, 1;\n	mad.lo.u32 %r6, %r6, 1664525, 1013904223;\n"            \
+	"	setp.ge.u32 %p2, %r5, %r4;\n	@%p2 bra OUT;\n"                                  \
+	"	atom.global.add.u32 %r7, [%rd1], 1;\n	bra AGAIN;\n"                            \
+	"OUT:\n	mul.wide.u32 %rd3, %r2, 4;\n	add.u64 %rd2, %rd2, %rd3;\n"                \
+	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
+
 /* traps(): the block in the middle of a grid does. */
 #define PTX_TRAP                                                            \
 	".visible .entry traps()\n{\n"                                      \

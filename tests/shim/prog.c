@@ -323,6 +323,43 @@ static void guard(void)
 	digest("guard", b, n);
 }
 
+/* As many blocks as the device holds at once, all waiting for each other; once more with so much
+ * shared memory that one byte more would leave room for fewer. */
+static void meet(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), at = buffer(1, 0), out;
+	unsigned shared[2] = {0, 20 << 10}, turns = 3, fit[2];
+	int n_sms, per_sm[2], same;
+	CUfunction fn;
+	CUmodule m;
+	CUstream s;
+
+	DO(cuModuleLoadData(&m, PTX_HEAD PTX_MEET));
+	DO(cuModuleGetFunction(&fn, m, "meet"));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	DO(cuDeviceGetAttribute(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+	for (int i = 0; i < 2; i++) {
+		DO(cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm[i], fn, 32, shared[i]));
+		for (same = per_sm[i]; i && same == per_sm[i]; shared[i] += 16)
+			DO(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+				&same, fn, 32, shared[i] + 16));
+		shared[i] -= i ? 16 : 0;
+		fit[i] = (unsigned)(n_sms * per_sm[i]);
+	}
+	out = buffer(fit[0], 3);
+	for (unsigned i = 0; i < 2 * rounds; i++) {
+		void *p[] = {&at, &out, &turns};
+
+		do_mix(mix, a, b, s);
+		DO(cuMemsetD32Async(at, 0, 1, s));
+		DO(cuLaunchKernel(fn, fit[i % 2], 1, 1, 32, 1, 1, shared[i % 2], s, p, NULL));
+		do_mix(mix, b, a, s);
+	}
+	DO(cuStreamSynchronize(s));
+	digest("meet", out, fit[0]);
+	digest("meet", a, n);
+}
+
 static void globals(void)
 {
 	CUdeviceptr a = buffer(n, 1), at;
@@ -602,9 +639,9 @@ static bool run(const char *what)
 	} scenarios[] = {{"chain", chain}, {"lengthy", lengthy}, {"events", events},
 		{"defaults", defaults}, {"many", many_streams}, {"many-blocking", many_blocking},
 		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
-		{"guard", guard}, {"globals", globals}, {"params", params}, {"errors", errors},
-		{"trap", trap}, {"reused", reused}, {"images", images}, {"held", held},
-		{"code", code}, {"own", own}};
+		{"guard", guard}, {"meet", meet}, {"globals", globals}, {"params", params},
+		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
+		{"held", held}, {"code", code}, {"own", own}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
