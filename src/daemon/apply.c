@@ -12,8 +12,9 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-static void store_quotas(struct hd *d, struct hd_slot *s, struct wire_slot *w)
+void hd_store_quotas(struct hd *d, struct hd_slot *s)
 {
+	struct wire_slot *w = &s->tenant->page->slots[s - s->tenant->slots];
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
@@ -39,7 +40,7 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 
 	if (s->workers_per_sm && __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) > may_stay)
 		s->shrinking = may_stay;
-	store_quotas(d, s, w);
+	hd_store_quotas(d, s);
 	store(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
 }
@@ -55,7 +56,7 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	/* What met nothing but zeros from its start gets no new word, so that leaving then counts
 	 * as the answer to this. */
 	if (!s->zero) {
-		store_quotas(d, s, w);
+		hd_store_quotas(d, s);
 		s->zero = true;
 		if (s->arrived && !s->draining && !absent) {
 			s->draining = true;
@@ -70,7 +71,7 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 
 static void apply_launch(struct hd *d, const struct sched_action *a)
 {
-	static const char *const names[] = {"preempt", "shrink", "grant", "grow"};
+	static const char *const names[] = {"begin", "preempt", "shrink", "grant", "grow"};
 	struct hd_slot *s = sched_launch_user(a->launch);
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
@@ -86,20 +87,35 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 	case SCHED_GRANT:
 		/* Unless all are known to have left, some workers may have met the zeros and left
 		 * while others stay: then nothing drains, and too few would go on. */
-		if (s->zero && !is_absent(s, w))
+		if ((s->zero && !is_absent(s, w)) || s->unsure)
 			store(&w->grow, ++s->grow);
-		store_quotas(d, s, w);
+		hd_store_quotas(d, s);
 		s->zero = false;
 		store(&w->granted, 1);
 		break;
 	default:
-		store_quotas(d, s, w);
+		hd_store_quotas(d, s);
 		s->zero = false;
 		store(&w->grow, ++s->grow);
 		store(&w->granted, 1);
 	}
+	s->unsure = false;
 	hd_event_launch(
 		d, a->first && a->type == SCHED_PREEMPT ? "wait" : names[a->type], s, a->n_sms);
+}
+
+/* One word for all launches that are still to come. */
+static void apply_begin(struct hd *d, struct hd_tenant *t, uint32_t n_sms)
+{
+	struct ctl_tenant *b = &t->page->begin;
+	uint8_t quota[CTL_MAX_SMS];
+
+	sched_begin_quotas(t->device->sched, t->sched, quota);
+	memcpy(b->quota, quota, sizeof(quota));
+	t->begin_zero = n_sms == 0;
+	t->begin = n_sms == t->device->n_sms ? 0 : ++t->begins ? t->begins : ++t->begins;
+	store(&b->seq, t->begin);
+	hd_event_tenant(d, "begin", t);
 }
 
 static void apply_tenant(struct hd *d, const struct sched_action *a)
@@ -131,7 +147,9 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 					  ? 2
 					  : 0) |
 			  (a.type == SCHED_RELEASE ? 6 : 0);
-		if (a.launch)
+		if (a.type == SCHED_BEGIN)
+			apply_begin(d, t, a.n_sms);
+		else if (a.launch)
 			apply_launch(d, &a);
 		else
 			apply_tenant(d, &a);

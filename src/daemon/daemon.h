@@ -44,6 +44,7 @@ struct hd_slot {
 	uint32_t threads, shared_bytes, workers_per_sm;
 	uint32_t shrinking; /* told to leave some SMs: this many may stay; 0: nothing to wait for */
 	bool arrived, zero; /* zero: its quotas are all 0 now */
+	bool unsure;        /* it began with an old word of its tenant's */
 	bool draining;
 	bool empty;      /* all workers of its first `rounds` launches have left */
 	uint32_t rounds; /* wire_slot.launches at that time */
@@ -60,6 +61,8 @@ struct hd_tenant {
 	struct ucred cred;
 	void *user;
 	uint32_t id, weight, watch, hold, seq, opaque_limit, pin;
+	uint32_t begin, begins; /* page->begin.seq, and how many there were */
+	bool begin_zero;        /* it says 0 for all SMs */
 	int priority;
 	bool opaque_active;
 	uint32_t n_known, high_slot; /* slots known; 1 + the highest ever used */
@@ -118,6 +121,7 @@ void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
+void hd_store_quotas(struct hd *d, struct hd_slot *s); /* a word for a launch */
 void hd_watch(struct hd *d, struct hd_device *dev);
 
 /* ---- rows.c: answers to tools, as packets one after another in out ---- */

@@ -100,6 +100,23 @@ static void saw_drained(struct hd *d, struct hd_slot *s, uint64_t now)
 	sched_drained(dev->sched, now, s->launch);
 }
 
+/* It says with which word of its tenant's it began. */
+static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
+{
+	struct hd_tenant *t = s->tenant;
+	uint32_t began = load(&w->host.began);
+	enum sched_began how = !began              ? SCHED_BEGAN_FREE
+			       : began == t->begin ? SCHED_BEGAN_TOLD
+						   : SCHED_BEGAN_UNKNOWN;
+
+	s->arrived = true;
+	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
+	s->unsure = how == SCHED_BEGAN_UNKNOWN;
+	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
+	sched_arrive(t->device->sched, d->io.now_ns(d->io.user), s->launch, how);
+	hd_event_launch(d, "arrive", s, 0);
+}
+
 /* The device's reports of a known launch. False when it is over. */
 static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
@@ -115,9 +132,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	if (!s->arrived) {
 		if (load(&w->host.arrived) != s->gen + 1)
 			return true;
-		s->arrived = true;
-		sched_arrive(sched, now, s->launch);
-		hd_event_launch(d, "arrive", s, 0);
+		arrived(d, s, w);
 	}
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
 	if (s->shrinking && load(&w->host.present) <= s->shrinking) {
@@ -134,6 +149,9 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			s->rounds = rounds;
 			saw_drained(d, s, now);
 		}
+		/* All of it left on what its tenant was told: rounds answer words of its own. */
+		if (!s->zero && !s->seq)
+			hd_store_quotas(d, s);
 		if (!s->zero)
 			d->io.wake(d->io.user, s->tenant, false);
 	}
@@ -145,7 +163,6 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	struct wire_slot *w = &t->page->slots[i];
 	struct hd_slot *s = &t->slots[i];
 	struct sched_launch_info info;
-	uint8_t first;
 
 	copy_info(w, &info);
 	*s = (struct hd_slot){
@@ -163,13 +180,9 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);
-	first = __atomic_load_n(&w->host.quota[0], __ATOMIC_RELAXED);
-	s->zero = first == 0;
-	s->arrived = load(&w->host.arrived) == s->gen + 1;
 	info.user = s;
-	info.running = s->arrived && !s->zero;
 	__atomic_store_n(&w->preemptions, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->granted, 1, __ATOMIC_RELEASE);
 	if (sched_submit(t->device->sched, d->io.now_ns(d->io.user), t->sched, &info, &s->launch) <
 		0) {
 		/* Nonsense (no blocks, an id twice): it runs unmanaged. */
@@ -180,10 +193,6 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	t->launches++;
 	t->high_slot = MAX(t->high_slot, i + 1);
 	hd_event_launch(d, "submit", s, 0);
-	if (s->arrived) {
-		sched_arrive(t->device->sched, d->io.now_ns(d->io.user), s->launch);
-		hd_event_launch(d, "arrive", s, 0);
-	}
 	look(d, s, w);
 }
 

@@ -9,8 +9,7 @@
 #ifndef HEDDLE_CONTROL_H
 #define HEDDLE_CONTROL_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "pass/words.h"
 
 /* Life of a launch, device side (thread 0 of a block, the leader, does all this).
  *
@@ -19,20 +18,27 @@
  *   rule. Else total and host are stored into the block.
  *
  * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). Its first warp
- *   alone reads host->seq. A generation's first relay reports arrived. At first, and on each
- * change, it reads host->quota, writes block->quota, then applied_seq, and reports progress (now
- * and then without a change, too). It leaves when ticket >= total or all quotas are 0: sets relay
- * to 0, then looks at seq once more and tries to become relay again if it changed (so that a word
- *   written while it was leaving is not lost). A block 0 that loses is a worker.
+ *   alone reads host->seq, and once, at its start, tenant->seq. As long as the launch has no word
+ *   of its own (host->seq is 0) it obeys the tenant's, if that is not 0. A generation's first relay
+ *   reports arrived, with the tenant's word that it obeys (began). At first, and on each change, it
+ *   reads the quotas, writes block->quota, narrow, applied_seq (0 for the tenant's word) and begun,
+ *   and reports progress (now and then without a change, too). Without any word: begun alone. It
+ * leaves when ticket >= total or all quotas are 0: sets relay to 0, then looks at seq once more and
+ * tries to become relay again if it changed (so that a word written while it was leaving is not
+ * lost). A block 0 that loses is a worker.
  *
- * worker: with CTL_WAIT_WORD, waits until applied_seq has reached args.seq in this generation. At
- *   each claim: q = quota[%smid]; 0: leaves. 1 to 31: needs a rank, the lowest free bit of
- *   ranks[%smid], taken when first needed; leaves when rank >= q. Else t = atom.add(ticket, chunk),
- *   leaves when t >= total; runs what it claimed, all of it; then a barrier and
- *   atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when the present one
- *   begins, except near the end of the grid (where the shrunk claim is one block). If
- *   yield_every != 0 and the claim reaches or crosses a multiple of it, the leader sets every quota
- *   to 0 after claiming.
+ * worker: with CTL_WAIT_WORD, waits until applied_seq has reached args.seq in this generation, or
+ *   if that is 0, until begun. If applied_seq is past args.seq by then, its first claim looks at no
+ *   quota: whoever was launched for a word does something, however soon that is taken back. So does
+ *   everybody wait for begun who found CTL_NARROW in state when entering: the launch before ended
+ *   while it had less than the device, and what followed it in the queue would otherwise run on
+ *   past a word that came a little too late for it. At each claim: q = quota[%smid]; 0: leaves. 1
+ * to 31: needs a rank, the lowest free bit of ranks[%smid], taken when first needed; leaves when
+ * rank >= q. Else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all of
+ * it; then a barrier and atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made
+ * when the present one begins, except near the end of the grid (where the shrunk claim is one
+ * block). If yield_every != 0 and the claim reaches or crosses a multiple of it, the leader sets
+ * every quota to 0 after claiming.
  *
  * exit: after a barrier of its block, a fence: what the worker wrote is released before it is gone.
  *   Gives its rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1).
@@ -40,9 +46,10 @@
  * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total:
  *   counts in drains and reports drained, until what it reported is the latest. Else CAS state
  *   from {gen, 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from
- *   counting to 0 meanwhile. The winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA),
- *   relay, total, host, applied_seq, drains (to 0), takes itself off the count, reports done to
- *   the host slot, fences at system scope and sets gate = gen + 1.
+ *   counting to 0 meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished,
+ *   ranks, quotas (to CTL_NO_QUOTA), relay, total, host, applied_seq, drains, narrow, begun (to 0),
+ *   takes itself off the count, reports done to the host slot, fences at system scope and sets
+ *   gate = gen + 1.
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
  *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all
@@ -51,26 +58,28 @@
  * ticket) blocks in x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the
  * closer (entry CTL_CLOSER, one thread, same args): when ticket >= total it enters, with all blocks
  * finished, and exits; else it reports drained. To continue, the host launches the two again (same
- * gen). Never two guard grids of one generation at once.
+ * gen). Never two guard grids of one generation at once. CTL_NARROW and the claim that looks at no
+ * quota are workers' alone.
  *
  * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. The
- * host's first word has seq 1, and a seq is never 0. After quotas were raised, workers are launched
- * again (CTL_WAIT_WORD with the seq that raised them: else they may meet the old quotas and leave
- * again; needs a relay in this or an earlier launch of the generation). Workers too many leave by
- * themselves: a grid of workers may be as large as the device holds. A relay may be left alone
- * (present == 1) when workers left on quotas that were raised meanwhile: launch workers. */
+ * host's first word has seq 1, and a seq is never 0. A launch gets none before it has arrived: what
+ * is queued costs nothing, and begins with its tenant's word. After quotas were raised, workers are
+ * launched again (CTL_WAIT_WORD with the seq that raised them: else they may meet the old quotas
+ * and leave again; needs a relay in this or an earlier launch of the generation). Workers too many
+ * leave by themselves: a grid of workers may be as large as the device holds. A relay may be left
+ * alone (present == 1) when workers left on quotas that were raised meanwhile: launch workers. */
 
-#define CTL_VERSION  4
-#define CTL_MAX_SMS  256
-#define CTL_NO_QUOTA 255u        /* no block count per SM reaches it */
-#define CTL_PARAM    "hd_args"   /* name of the appended parameter */
-#define CTL_CLOSER   "hd_closer" /* entry behind guard grids: pass_closer_ptx */
+#define CTL_VERSION 5
+#define CTL_NARROW  (1u << 31)
+#define CTL_PARAM   "hd_args"   /* name of the appended parameter */
+#define CTL_CLOSER  "hd_closer" /* entry behind guard grids: pass_closer_ptx */
 
 enum ctl_flags {
 	CTL_RELAY = 1,      /* block 0 tries to become the relay */
 	CTL_PULL_AHEAD = 2, /* claim the next chunk while this one runs */
 	CTL_GUARD = 4,      /* guard form: one hardware block, one ticket, real exits */
-	CTL_WAIT_WORD = 8,  /* look at no quota before the host's word args.seq is applied */
+	CTL_WAIT_WORD = 8,  /* look at no quota before the host's word args.seq is applied; seq 0:
+			       before the relay has looked for a word at all */
 };
 
 /* By value, 8-byte aligned, behind the kernel's own parameters. */
@@ -85,8 +94,8 @@ struct ctl_args {
 	uint32_t shrink;      /* claims are at most (total - last ticket) >> shrink, at least 1;
 				 choose 2^shrink >= 2 x workers; 0: never shrink */
 	uint32_t yield_every; /* tickets after which all quotas drop to 0; 0: never */
-	uint64_t user;        /* for passes built on this one; 0 */
-	uint32_t seq;         /* CTL_WAIT_WORD: the word to wait for, not 0 */
+	uint64_t tenant;      /* struct ctl_tenant as the device sees it; 0: none */
+	uint32_t seq;         /* CTL_WAIT_WORD: the word to wait for; 0: whatever is read first */
 	uint32_t never;       /* 0, which the assembler must not know (tails.c) */
 };
 
@@ -97,7 +106,7 @@ struct ctl_block {
 	uint64_t finished; /* blocks that have run; exact, and their effects visible, once state's
 			      count is 0 */
 	uint64_t pad1[15];
-	uint64_t state;        /* generation << 32 | workers (and relay) present */
+	uint64_t state;        /* generation << 32 | CTL_NARROW | workers (and relay) present */
 	uint64_t total, host;  /* of the present generation */
 	uint64_t last_exit_ns; /* %globaltimer */
 	uint32_t relay;        /* 1: a warp reads the host's word */
@@ -106,33 +115,14 @@ struct ctl_block {
 	uint32_t drains;       /* of the present generation */
 	uint32_t passed;       /* blocks of a guard grid that left without a ticket */
 	uint32_t drained_seq;  /* the greatest applied_seq at which the generation drained */
-	uint32_t pad2[18];
+	uint32_t narrow;       /* 1: some quota of the last word is less than CTL_NO_QUOTA */
+	uint32_t begun;        /* 1: this generation's first word, if there is any, is applied */
+	uint32_t pad2[16];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };
 
-/* Pinned host memory shared by tenant, daemon and device; 128-byte aligned. Each side writes only
- * its own lines. */
-struct ctl_host {
-	/* host -> device. Write quota, then seq (release). */
-	uint32_t seq;
-	uint32_t pad0;
-	uint64_t store_ns; /* CLOCK_MONOTONIC of the last store, for measuring */
-	uint32_t pad1[28];
-	uint8_t quota[CTL_MAX_SMS]; /* workers per SM; CTL_NO_QUOTA: no bound */
-	/* device -> host; gen-valued fields say which launch they speak of. */
-	uint32_t arrived;     /* gen + 1, once the first relay ran */
-	uint32_t done;        /* gen + 1, when every block has finished and all workers left */
-	uint32_t drained_seq; /* applied_seq when the last worker left with blocks unfinished */
-	uint32_t drains;      /* how often that happened in this launch */
-	uint64_t ticket, finished;
-	uint64_t arrived_ns, seen_ns, drained_ns, done_ns; /* %globaltimer; seen: last seq change */
-	uint32_t present; /* workers and relay there at the relay's last report */
-	uint32_t pad2[15];
-};
-
 _Static_assert(sizeof(struct ctl_args) == 72, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
-_Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 
 #endif

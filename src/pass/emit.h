@@ -18,6 +18,7 @@
 #define A_FLAGS  "[hd_args+44]"
 #define A_SHRINK "[hd_args+48]"
 #define A_YIELD  "[hd_args+52]"
+#define A_TENANT "[hd_args+56]"
 #define A_SEQ    "[hd_args+64]"
 #define A_NEVER  "[hd_args+68]"
 
@@ -34,6 +35,8 @@
 #define B_DRAINS      "+300]"
 #define B_PASSED      "+304]"
 #define B_DRAINED_SEQ "+308]"
+#define B_NARROW      "+312]"
+#define B_BEGUN       "+316]"
 #define B_QUOTA       "+384]"
 #define B_RANKS       "+1408]"
 
@@ -51,6 +54,10 @@
 #define H_DRAINED_NS  "+432]"
 #define H_DONE_NS     "+440]"
 #define H_PRESENT     "+448]"
+#define H_BEGAN       "+452]"
+
+/* struct ctl_tenant: its quotas stand where those of struct ctl_host do */
+#define T_SEQ "+0]"
 
 /* The slot in shared memory: two claims {x, y, z, blocks} of 16 bytes, and the leader's notes. */
 #define S_LAST    "[hd_slot+32]" /* ticket claimed last */
@@ -59,7 +66,7 @@
 #define S_SM      "[hd_slot+44]" /* where the rank is */
 #define S_LAST64  "[hd_slot+32]" /* the ticket for the largest grids, which need no S_CLAIM */
 #define S_BLOCK   "[hd_slot+48]" /* address of struct ctl_block */
-#define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be instead: CLAIM_*; 0: a claim */
+#define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be: CLAIM_*; 0: like any other */
 #define S_TURN    "[hd_slot+60]" /* warps that have come for the next claim; the last sets it to 0 */
 
 /* hd_rounds: two counts of threads that are done, by a round's parity, and four words of
@@ -73,6 +80,10 @@
 #define CLAIM_NONE  "-2" /* nothing claimed yet */
 #define CLAIM_LEAVE "-1"
 #define CLAIM_RELAY "-3"
+#define CLAIM_ONCE  "-4" /* the first claim asks no quota */
+/* In the count of struct ctl_block's state: CTL_NARROW, and what is left. */
+#define STATE_NARROW "0x80000000"
+#define STATE_COUNT  "0x7fffffff"
 /* Grids from this size on use 64-bit tickets, claimed one after another. */
 #define TICKETS_32 "0xf0000000"
 

@@ -6,8 +6,8 @@
 #include "pass/emit.h"
 #include "pass/private.h"
 
-/* Block 0 may become the relay; others may have to wait for the host's first word. */
-void pass_emit_first_steps(struct pass_writer *w, const char *relay_to)
+/* Block 0 may become the relay; others may have to wait for what it reads first. */
+void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker)
 {
 	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 		    "and.b32 %hd_r2, %hd_r1, 1;\n"
@@ -26,30 +26,45 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to)
 		    "mov.u32 %hd_t, " CLAIM_RELAY ";\n");
 	pass_emit(w, "bra %s;\n", relay_to);
 	pass_put(w, "$hd_no_relay:\n"
-		    "and.b32 %hd_r2, %hd_r1, 8;\n"
-		    "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+		    "bfe.u32 %hd_r2, %hd_r1, 3, 1;\n");
+	if (worker)
+		pass_put(w, "or.b32 %hd_r2, %hd_r2, %hd_r9;\n");
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
 		    "@%hd_p1 bra $hd_no_word;\n"
 		    "ld.param.u32 %hd_r2, " A_SEQ ";\n"
 		    "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+		    "setp.eq.u32 %hd_p2, %hd_r2, 0;\n"
 		    "$hd_word:\n"
 		    ".pragma \"nounroll\";\n"
 		    "ld.volatile.global.u32 %hd_r3, [%hd_d0" B_SEQ ";\n"
+		    "ld.volatile.global.u32 %hd_r5, [%hd_d0" B_BEGUN ";\n"
 		    "sub.s32 %hd_r4, %hd_r3, %hd_r2;\n"
 		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n"
 		    "setp.ge.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
-		    "@%hd_p1 bra $hd_no_word;\n"
+		    "setp.ne.and.u32 %hd_p3, %hd_r5, 0, %hd_p2;\n"
+		    "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
+		    "@%hd_p1 bra $hd_told;\n"
 		    "ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d3, %hd_d2;\n"
 		    "@%hd_p1 bra $hd_no_word;\n"
 		    "nanosleep.u32 100;\n"
 		    "bra $hd_word;\n"
-		    "$hd_no_word:\n");
+		    "$hd_told:\n");
+	/* Its word has been overtaken before it came: it claims once, whatever holds now. */
+	if (worker)
+		pass_put(w, "setp.gt.s32 %hd_p1, %hd_r4, 0;\n"
+			    "and.pred %hd_p1, %hd_p1, !%hd_p2;\n"
+			    "mov.u32 %hd_t, " CLAIM_ONCE ";\n"
+			    "@%hd_p1 bra $hd_special;\n");
+	pass_put(w, "$hd_no_word:\n");
 }
 
 /* Takes one off the count. Who brings it to 0 goes on to complete, or to $hd_drained. */
 #define LEAVE                                                               \
 	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"             \
 	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"                               \
+	"and.b32 %hd_r8, %hd_r1, " STATE_NARROW ";\n"                       \
+	"and.b32 %hd_r1, %hd_r1, " STATE_COUNT ";\n"                        \
 	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                                  \
 	"@%hd_p1 bra $hd_ret;\n"                                            \
 	"membar.gl;\n"                                                      \
@@ -60,10 +75,11 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to)
 	"@%hd_p1 bra $hd_ret;\n"                                            \
 	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                             \
 	"@%hd_p1 bra $hd_drained;\n"                                        \
-	"mov.u32 %hd_r3, 0;\n"                                              \
-	"mov.b64 %hd_d5, {%hd_r3, %hd_r2};\n"                               \
+	"mov.b64 %hd_d5, {%hd_r8, %hd_r2};\n"                               \
 	"add.u32 %hd_r2, %hd_r2, 1;\n"                                      \
-	"mov.u32 %hd_r3, 1;\n"                                              \
+	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_NARROW ";\n"             \
+	"shl.b32 %hd_r3, %hd_r3, 31;\n"                                     \
+	"or.b32 %hd_r3, %hd_r3, 1;\n"                                       \
 	"mov.b64 %hd_d6, {%hd_r3, %hd_r2};\n"                               \
 	"atom.global.cas.b64 %hd_d7, [%hd_d0" B_STATE ", %hd_d5, %hd_d6;\n" \
 	"setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"                             \
@@ -99,6 +115,8 @@ static const char gone[] = "$hd_gone:\n"
 	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r3;\n"                       \
 	"st.volatile.global.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r3;\n"               \
 	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                    \
+	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r3;\n"                    \
+	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r3;\n"                     \
 	"mov.u32 %hd_r4, 255;\n"                                                   \
 	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
 	"mov.u32 %hd_r5, 0;\n"                                                     \
@@ -167,8 +185,9 @@ void pass_emit_exit(struct pass_writer *w)
  * Lanes meet at vote and shfl; a bar.warp.sync in here would make the assembler take every warp of
  * the kernel for divergent. Each lane's fence stands ahead of the vote, and the store that
  * publishes the word behind it. */
-/* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls,
- * %hd_p3: no quota is above 0; %hd_d3 host. */
+/* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls, %hd_r11 the
+ * tenant's word that it begins with; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d7 whose quotas
+ * are to be applied. */
 static const char relay_begin[] =
 	"mov.u32 %hd_r0, %tid.z;\n"
 	"mov.u32 %hd_r1, %ntid.y;\n"
@@ -192,7 +211,17 @@ static const char relay_begin[] =
 	"mov.u32 %hd_r10, 0;\n"
 	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
 	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
-	"@%hd_p0 bra $hd_poll;\n";
+	"ld.volatile.global.u32 %hd_r5, [%hd_d3" H_SEQ ";\n"
+	"mov.u32 %hd_r11, 0;\n"
+	"ld.param.u64 %hd_d7, " A_TENANT ";\n"
+	"setp.eq.u64 %hd_p1, %hd_d7, 0;\n"
+	"@%hd_p1 bra $hd_alone;\n"
+	"ld.volatile.global.u32 %hd_r11, [%hd_d7" T_SEQ ";\n"
+	"$hd_alone:\n"
+	"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+	"selp.u32 %hd_r11, 0, %hd_r11, %hd_p1;\n"
+	"shfl.sync.idx.b32 %hd_r11, %hd_r11, 0, 31, %hd_r8;\n"
+	"@%hd_p0 bra $hd_arrived;\n";
 
 /* The generation's first relay says that the launch has arrived. Workers cannot tell by what they
  * find in the block whether they are the first: others write it while they look. */
@@ -201,10 +230,23 @@ static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
 				   "ld.param.u32 %hd_r1, " A_GEN ";\n"
 				   "add.u32 %hd_r1, %hd_r1, 1;\n"
 				   "setp.eq.u32 %hd_p1, %hd_r0, %hd_r1;\n"
-				   "@%hd_p1 bra $hd_poll;\n"
+				   "@%hd_p1 bra $hd_arrived;\n"
+				   "st.volatile.global.u32 [%hd_d3" H_BEGAN ", %hd_r11;\n"
 				   "st.volatile.global.u64 [%hd_d3" H_ARRIVED_NS ", %hd_d1;\n"
 				   "membar.sys;\n"
-				   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r1;\n";
+				   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r1;\n"
+				   "$hd_arrived:\n";
+
+/* A word of the launch's own goes before the tenant's, which is looked at once. */
+static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r11, 0;\n"
+				 "@%hd_p1 bra $hd_apply;\n"
+				 "@%hd_p0 bra $hd_poll;\n"
+				 "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
+				 "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+				 "@%hd_p1 bra $hd_poll;\n"
+				 "mov.u32 %hd_r0, 1;\n"
+				 "st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r0;\n";
 
 static const char relay_apply[] =
 	"$hd_poll:\n"
@@ -213,18 +255,22 @@ static const char relay_apply[] =
 	"shfl.sync.idx.b32 %hd_r0, %hd_r0, 0, 31, %hd_r8;\n"
 	"setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
 	"@%hd_p1 bra $hd_look;\n"
+	"mov.u64 %hd_d7, %hd_d3;\n"
+	"$hd_apply:\n"
 	"membar.sys;\n"
 	"mov.u32 %hd_r9, %hd_r0;\n"
-	"mov.u32 %hd_r5, 0;\n" /* all quotas, or'ed */
+	"mov.u32 %hd_r5, 0;\n"   /* all quotas, or'ed */
+	"mov.u32 %hd_r11, -1;\n" /* and and'ed */
 	"mov.u32 %hd_r4, %hd_r6;\n"
 	"$hd_copy:\n"
 	".pragma \"nounroll\";\n"
 	"setp.gt.u32 %hd_p1, %hd_r4, 63;\n"
 	"@%hd_p1 bra $hd_copied;\n"
 	"mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
-	"add.u64 %hd_d1, %hd_d3, %hd_d1;\n"
+	"add.u64 %hd_d1, %hd_d7, %hd_d1;\n"
 	"ld.volatile.global.u32 %hd_r0, [%hd_d1" H_QUOTA ";\n" /* four bytes */
 	"or.b32 %hd_r5, %hd_r5, %hd_r0;\n"
+	"and.b32 %hd_r11, %hd_r11, %hd_r0;\n"
 	"mul.wide.u32 %hd_d1, %hd_r4, 16;\n"
 	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
 	"and.b32 %hd_r1, %hd_r0, 255;\n"
@@ -239,10 +285,16 @@ static const char relay_apply[] =
 	"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
 	"vote.sync.any.pred %hd_p1, %hd_p1, %hd_r8;\n"
 	"not.pred %hd_p3, %hd_p1;\n"
+	"setp.ne.u32 %hd_p1, %hd_r11, -1;\n"
+	"vote.sync.any.pred %hd_p1, %hd_p1, %hd_r8;\n"
 	"mov.u32 %hd_r10, 0;\n"
 	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 	"@%hd_p0 bra $hd_look;\n"
+	"selp.u32 %hd_r0, 1, 0, %hd_p1;\n"
+	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r0;\n"
 	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r9;\n"
+	"mov.u32 %hd_r0, 1;\n"
+	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r0;\n"
 	"mov.u64 %hd_d1, %globaltimer;\n"
 	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
 	"$hd_look:\n";
@@ -270,6 +322,7 @@ static const char relay_decide[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "@%hd_p1 bra $hd_decided;\n"
 				   "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_FINISHED ";\n"
 				   "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
+				   "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
 				   "st.volatile.global.u64 [%hd_d3" H_TICKET ", %hd_d1;\n"
 				   "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
 				   "st.volatile.global.u32 [%hd_d3" H_PRESENT ", %hd_r0;\n"
@@ -303,6 +356,7 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	pass_put(w, guard ? BLOCK_ADDRESS : BLOCK_AGAIN);
 	pass_put(w, relay_begin);
 	pass_put(w, relay_arrive);
+	pass_put(w, relay_obey);
 	pass_put(w, relay_apply);
 	pass_put(w, relay_look);
 	pass_put(w, guard ? relay_all_passed : relay_all_claimed);

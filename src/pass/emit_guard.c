@@ -43,7 +43,7 @@ void pass_emit_guard_head(
 	emit_slot_address(w, overlay);
 	pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_sync;\n" BLOCK_ADDRESS "mov.u32 %hd_k, " SLOT_LEAVE
 			       ";\n");
-	pass_emit_first_steps(w, "$hd_store");
+	pass_emit_first_steps(w, "$hd_store", false);
 	pass_put(w, take_ticket);
 	pass_emit_ids(w, reads);
 	pass_put(w, "bra $hd_store;\n"

@@ -27,6 +27,12 @@ _Static_assert(offsetof(struct ctl_args, never) == 68, "A_NEVER");
 _Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
 _Static_assert(offsetof(struct ctl_block, passed) == 304, "B_PASSED");
 _Static_assert(offsetof(struct ctl_block, drained_seq) == 308, "B_DRAINED_SEQ");
+_Static_assert(offsetof(struct ctl_args, tenant) == 56, "A_TENANT");
+_Static_assert(offsetof(struct ctl_block, narrow) == 312, "B_NARROW");
+_Static_assert(offsetof(struct ctl_block, begun) == 316, "B_BEGUN");
+_Static_assert(offsetof(struct ctl_host, began) == 452, "H_BEGAN");
+_Static_assert(offsetof(struct ctl_tenant, seq) == 0, "T_SEQ");
+_Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");
 _Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
 _Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
 _Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
@@ -57,17 +63,19 @@ static const char enter[] =
 		   "st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
 		   "st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n";
 
-static const char join[] = BLOCK_ADDRESS "st.shared.u64 " S_BLOCK ", %hd_d0;\n"
-					 "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
-					 "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
-					 "ld.param.u32 %hd_r3, " A_GEN ";\n"
-					 "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
-					 "mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
-					 "@%hd_p1 bra $hd_special;\n" /* too late */
-					 "ld.param.u64 %hd_d3, " A_HOST ";\n"
-					 "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
-					 "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
-					 "st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
+static const char join[] =
+	BLOCK_ADDRESS "st.shared.u64 " S_BLOCK ", %hd_d0;\n"
+		      "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
+		      "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
+		      "shr.u32 %hd_r9, %hd_r1, 31;\n" /* CTL_NARROW, for the first steps */
+		      "ld.param.u32 %hd_r3, " A_GEN ";\n"
+		      "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
+		      "mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
+		      "@%hd_p1 bra $hd_special;\n" /* too late */
+		      "ld.param.u64 %hd_d3, " A_HOST ";\n"
+		      "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+		      "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
+		      "st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
 
 /* ---- at the barrier ---- */
 static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
@@ -303,6 +311,13 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_emit_wide_ids(w, reads, S_LAST64);
 }
 
+/* Off the way of all other claims. */
+static const char first_claim[] = "$hd_first:\n"
+				  "setp.ne.s32 %hd_p1, %hd_t, " CLAIM_ONCE ";\n"
+				  "@%hd_p1 bra $hd_take;\n" BLOCK_AGAIN "mov.u32 %hd_r1, 0;\n"
+				  "st.shared.u32 " S_SPECIAL ", %hd_r1;\n"
+				  "bra $hd_may_now;\n";
+
 /* One lane of each warp takes a number; the first claims. */
 static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
 			       "mov.u32 %hd_r0, %laneid;\n"
@@ -327,7 +342,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	pass_put(w, enter);
 	pass_rounds_clear(w, facts);
 	pass_put(w, join);
-	pass_emit_first_steps(w, "$hd_special");
+	pass_emit_first_steps(w, "$hd_special", true);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "bra $hd_begin;\n"
 		    "$hd_special:\n"
@@ -346,8 +361,9 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 			    "@%hd_p1 bra $hd_take;\n");
 	pass_put(w, "ld.shared.u32 %hd_t, " S_SPECIAL ";\n"
 		    "setp.ne.u32 %hd_p1, %hd_t, 0;\n"
-		    "@%hd_p1 bra $hd_take;\n");
+		    "@%hd_p1 bra $hd_first;\n");
 	emit_claim(w, facts);
+	pass_put(w, first_claim);
 	pass_emit(w, "$hd_sync:\nbarrier.sync %u;\n", facts->own_barrier);
 	emit_take_slot(w, facts);
 	if (!first_claims(facts)) {

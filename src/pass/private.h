@@ -139,7 +139,8 @@ void pass_tails_write(
 
 /* emit_*.c: pieces of the worker and of the guard form. */
 void pass_emit_regs(struct pass_writer *w);
-void pass_emit_first_steps(struct pass_writer *w, const char *relay_to);
+/* worker: it is counted in state, whose narrow bit it left in %hd_r9. */
+void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
 void pass_emit_ids(struct pass_writer *w, const bool *reads);
 /* ticket: where it is in shared memory; NULL: in %hd_d4. */
 void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);

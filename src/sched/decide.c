@@ -240,6 +240,24 @@ static void leave_door(const struct sched *s, const struct sched_launch *l, stru
 		sms_remove(allowed, s->o.n_sms - 1);
 }
 
+/* What launches begin with that arrive after this decision: what the tenant's best one has, and all
+ * that is left over where it has none. */
+static void place_begin(struct sched *s, struct sched_tenant *t, bool held, struct sms left)
+{
+	const struct sched_tenant *door = s->door[s->door[0] == t];
+	bool competes = false;
+
+	for (const struct sched_launch *l = t->first; l; l = l->next)
+		competes |= l->active;
+	t->next_begin = t->best ? t->best_avail : (struct sms){0};
+	if (t->pinned || (!competes && !held))
+		t->next_begin = s->all;
+	else if (!competes && s->o.simultaneous)
+		t->next_begin = left;
+	if (door && door->priority >= t->priority && s->o.simultaneous && s->o.n_sms > 1)
+		sms_remove(&t->next_begin, s->o.n_sms - 1);
+}
+
 /* One lane, members [from, to) of the view. Returns what it reserves. */
 static struct sms place_lane(
 	struct sched *s, size_t from, size_t to, struct sms avail, const struct claims *claims)
@@ -306,19 +324,10 @@ static void place(struct sched *s, int hold_below)
 		avail = sms_minus(avail, &reserved);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		bool competes = false, held = t->priority < hold_below;
-
-		for (struct sched_launch *l = t->first; l; l = l->next)
-			competes |= l->active;
+		place_begin(s, t, t->priority < hold_below, avail);
 		for (struct sched_launch *l = t->first; l; l = l->next) {
-			if (l->active)
-				continue;
-			l->next_allowed = t->best ? t->best_avail : (struct sms){0};
-			if (!competes && !held)
-				l->next_allowed = s->all;
-			else if (!competes && s->o.simultaneous)
-				l->next_allowed = avail;
-			leave_door(s, l, &l->next_allowed);
+			if (!l->active)
+				l->next_allowed = t->next_begin;
 		}
 	}
 }
@@ -362,6 +371,9 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	struct sms gained = sms_minus(l->next_allowed, &l->allowed);
 	enum sched_action_type type;
 
+	/* What has not arrived costs no word: it begins with its tenant's. */
+	if (!l->arrived)
+		return true;
 	if (l->draining && sms_any(&l->next_allowed))
 		return true; /* again when it has drained */
 	if (l->told && !sms_any(&lost) && !sms_any(&gained))
@@ -403,6 +415,29 @@ static void commit(
 	l->allowed = l->next_allowed;
 }
 
+/* Those that are not told: what they will begin with, as far as is known. */
+static void commit_quietly(struct sched_tenant *t)
+{
+	for (struct sched_launch *l = t->first; l; l = l->next) {
+		if (l->arrived)
+			continue;
+		if (!sms_any(&l->next_allowed))
+			l->grace_ns = 0;
+		l->told = true;
+		l->allowed = l->next_allowed;
+	}
+}
+
+static bool tell_begin(struct sched *s, struct sched_tenant *t)
+{
+	struct sched_action a = {
+		.type = SCHED_BEGIN, .tenant = t, .n_sms = sms_count(&t->next_begin)};
+
+	if (memcmp(&t->begin, &t->next_begin, sizeof(t->begin)) == 0)
+		return true;
+	return VEC_PUSH(&s->actions, a);
+}
+
 static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 {
 	size_t from = s->actions.len;
@@ -410,6 +445,8 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		bool held = t->priority < hold_below;
 
+		if (!tell_begin(s, t))
+			goto nomem;
 		for (struct sched_launch *l = t->first; l; l = l->next) {
 			if (!tell_launch(s, l))
 				goto nomem;
@@ -425,10 +462,14 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 
 		if (a->launch) {
 			commit(s, a->launch, a, now_ns);
-			continue;
+		} else if (a->type != SCHED_BEGIN) {
+			a->tenant->held = a->type == SCHED_HOLD;
+			s->stats.holds += a->tenant->held;
 		}
-		a->tenant->held = a->type == SCHED_HOLD;
-		s->stats.holds += a->tenant->held;
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->begin = t->next_begin;
+		commit_quietly(t);
 	}
 	return 0;
 nomem:
@@ -467,7 +508,7 @@ static void look_for_contention(struct sched *s)
 {
 	s->contended = false;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		s->contended |= t->held;
+		s->contended |= t->held || sms_count(&t->begin) < s->o.n_sms;
 		for (struct sched_launch *l = t->first; l; l = l->next)
 			s->contended |= l->draining || sms_count(&l->allowed) < s->o.n_sms;
 	}

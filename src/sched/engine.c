@@ -84,6 +84,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 		.predicted_ns = SCHED_UNKNOWN,
 		.need_sms = s->o.n_sms,
 	};
+	t->begin = s->all;
 	t->opaque.kind = SCHED_OPAQUE;
 	t->linger.kind = SCHED_LINGER;
 	t->next = s->tenants;
@@ -201,10 +202,6 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
 	};
 	l->k.remaining_ns = l->k.predicted_ns;
-	if (info->running) {
-		l->told = l->arrived = true;
-		l->allowed = s->all; /* what it needs of that is reserved as for any other */
-	}
 	insert(t, l);
 	s->stats.launches++;
 	s->dirty = true;
@@ -250,14 +247,19 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 	l->k.remaining_ns = remaining(l);
 }
 
-void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
 {
 	if (l->arrived)
 		return;
 	sched_account(l, now_ns);
 	l->arrived = true;
 	l->tenant->late = false;
-	/* It was told to wait before it came: its workers meet that and leave. */
+	/* What was decided for it meanwhile is told now, where it is something else. */
+	l->told = began != SCHED_BEGAN_UNKNOWN;
+	l->allowed = began == SCHED_BEGAN_FREE   ? s->all
+		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
+						 : (struct sms){0};
+	/* Its workers meet that and leave. */
 	l->draining = l->told && !sms_any(&l->allowed);
 	s->dirty = true;
 }
@@ -351,11 +353,24 @@ void *sched_launch_user(const struct sched_launch *l)
 	return l->user;
 }
 
+static void quotas_of(const struct sched *s, const struct sms *sms, uint8_t ret_quota[CTL_MAX_SMS])
+{
+	bool all = sms_count(sms) == s->o.n_sms;
+
+	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
+		ret_quota[i] = (i < s->o.n_sms ? sms_has(sms, i) : all) ? CTL_NO_QUOTA : 0;
+}
+
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		ret_quota[i] = i < s->o.n_sms && sms_has(&l->allowed, i) ? CTL_NO_QUOTA : 0;
+	quotas_of(s, &l->allowed, ret_quota);
+}
+
+void sched_begin_quotas(
+	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
+{
+	quotas_of(s, &t->begin, ret_quota);
 }
 
 void sched_launch_state(

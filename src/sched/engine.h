@@ -20,7 +20,7 @@ struct sched_launch {
 	void *user;
 	uint32_t shared_bytes, stream_priority, device_sms;
 	bool arrived;
-	bool told;     /* the first decision has been */
+	bool told;     /* what it may use is known to it, or will be when it arrives */
 	bool draining; /* told to leave while it ran; not yet gone */
 	bool active;   /* in the present view */
 	struct sms allowed, reserved, next_allowed;
@@ -45,7 +45,8 @@ struct sched_tenant {
 	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
 	uint32_t gaps;
 	uint64_t linger_until_ns;
-	struct sms linger_sms; /* what its work had reserved last */
+	struct sms linger_sms;        /* what its work had reserved last */
+	struct sms begin, next_begin; /* what its launches begin with */
 	/* In the present decision: of the lowest lane, and what that lane may use. */
 	const struct sched_launch *best;
 	struct sms best_avail;

@@ -34,7 +34,6 @@ struct sched_launch_info {
 	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: from the resources above */
 	uint32_t stream_priority;
-	bool running; /* seen only now, and on every SM already */
 	void *user;
 };
 
@@ -46,11 +45,17 @@ void sched_destroy(struct sched *s);
 int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
 	void *user, struct sched_tenant **ret);
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t);
-/* The program called; -EEXIST, -ENOSPC, -EINVAL (no blocks), -ENOMEM. The first
- * decision for it is always told, unless it ran already. */
+/* The program called; -EEXIST, -ENOSPC, -EINVAL (no blocks), -ENOMEM. Nothing is told of it before
+ * it arrives: it begins with what its tenant was told last (SCHED_BEGIN). */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	const struct sched_launch_info *info, struct sched_launch **ret);
-void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* its stream's turn */
+/* Its stream's turn. With what did it begin? */
+enum sched_began {
+	SCHED_BEGAN_FREE,    /* with every SM */
+	SCHED_BEGAN_TOLD,    /* with what SCHED_BEGIN told last */
+	SCHED_BEGAN_UNKNOWN, /* with what an earlier one told: it needs a word in any case */
+};
+void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began);
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
@@ -72,6 +77,7 @@ void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t
 /* ---- decisions ---- */
 /* In this order, so that what others wait for is told first. */
 enum sched_action_type {
+	SCHED_BEGIN,   /* what the tenant's launches begin with that arrive from now on */
 	SCHED_PREEMPT, /* the launch gives up all SMs */
 	SCHED_SHRINK,  /* some */
 	SCHED_GRANT,   /* from none to some */
@@ -84,8 +90,8 @@ struct sched_action {
 	enum sched_action_type type;
 	bool first; /* the first word on this launch */
 	struct sched_tenant *tenant;
-	struct sched_launch *launch; /* NULL for HOLD and RELEASE */
-	uint32_t n_sms;              /* that the launch may use now */
+	struct sched_launch *launch; /* NULL for BEGIN, HOLD and RELEASE */
+	uint32_t n_sms;              /* that the launch, or one that begins, may use now */
 };
 
 /* 0; -ENOMEM: nothing decided, ask again. Nor is anything while sched_next has more. */
@@ -97,8 +103,12 @@ uint64_t sched_deadline(const struct sched *s);
 /* ---- looking ---- */
 void *sched_tenant_user(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
-void sched_quotas(const struct sched *s, const struct sched_launch *l,
-	uint8_t ret_quota[CTL_MAX_SMS]); /* SMs that the device does not have: 0 */
+/* SMs that the device does not have: 0, unless it is all others. */
+void sched_quotas(
+	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
+/* What SCHED_BEGIN told. */
+void sched_begin_quotas(
+	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS]);
 
 enum sched_state { SCHED_SUBMITTED, SCHED_RUNNING, SCHED_DRAINING, SCHED_WAITING };
 struct sched_info {

@@ -8,11 +8,15 @@
 
 #include "shim/ctlpool.h"
 
+#include <time.h>
+
 #define SPELL_NS   1000000
 #define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
+#define ENDLESS_NS 20000000u
 
 struct launches launches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static unsigned cursor, closed;
+static _Atomic unsigned ended;
 static uint64_t last_id;
 static _Atomic unsigned outstanding;
 
@@ -41,7 +45,8 @@ static void learn(struct managed *m)
 	uint64_t from = __atomic_load_n(whole ? &h->arrived_ns : &h->seen_ns, __ATOMIC_RELAXED);
 	uint64_t to = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
 
-	if (m->guard || !from || to <= from ||
+	if (m->guard || !from || (whole && __atomic_load_n(&h->began, __ATOMIC_RELAXED)) ||
+		to <= from ||
 		__atomic_load_n(&w->preemptions, __ATOMIC_RELAXED) != m->preemptions ||
 		!unbounded(h))
 		return;
@@ -69,6 +74,7 @@ static void release(unsigned at)
 	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
 		ctlpool_take_back(m->stream);
 	atomic_fetch_sub(&outstanding, 1);
+	atomic_fetch_add(&ended, 1);
 	closed++;
 }
 
@@ -131,6 +137,41 @@ struct managed *launches_take(struct stream *s)
 	return m;
 }
 
+static bool has_room(void)
+{
+	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
+		if (!launches.at[i].used && __atomic_load_n(&shim.page->slots[i].state,
+						    __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE)
+			return true;
+	}
+	return false;
+}
+
+/* A program that is so far ahead waits natively, too, when the driver's own queue is full. What
+ * went past the slots instead could be neither stopped nor told apart, hundreds of launches at a
+ * time. But it may be ahead of something that only it can bring about: then on, as it is. */
+bool launches_await_room(void)
+{
+	unsigned seen = atomic_load(&ended), now;
+	uint64_t since = shim_now_ns();
+	bool room;
+
+	do {
+		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+		pthread_mutex_lock(&launches.lock);
+		launches_reap(UINT32_MAX);
+		room = has_room();
+		pthread_mutex_unlock(&launches.lock);
+		now = atomic_load(&ended);
+		if (now != seen || managed_any_waiting())
+			since = shim_now_ns();
+		if (now != seen)
+			shim_kick(); /* the daemon is to free it */
+		seen = now;
+	} while (!room && shim_now_ns() - since < ENDLESS_NS && !atomic_load(&shim.dead));
+	return room;
+}
+
 void launches_drop(struct managed *m)
 {
 	pthread_mutex_lock(&launches.lock);
@@ -152,17 +193,20 @@ void managed_stream_destroyed(struct stream *s)
 	pthread_mutex_unlock(&launches.lock);
 }
 
-/* Some launch has had a word of the daemon's and is not done; ungranted: and may not run now. */
+/* Some launch has had a word of the daemon's, or is about to, and is not done; ungranted: and may
+ * not run now. */
 static bool any_steered(bool ungranted)
 {
-	bool any = false;
+	bool any = false, begin = __atomic_load_n(&shim.page->begin.seq, __ATOMIC_ACQUIRE);
 
 	pthread_mutex_lock(&launches.lock);
 	for (unsigned i = 0; i < launches.n_active && !any; i++) {
 		struct managed *m = &launches.at[launches.active[i]];
 		const struct wire_slot *w = slot_of(m);
 
-		any = m->launched && __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) &&
+		any = m->launched &&
+		      (begin || __atomic_load_n(&w->host.began, __ATOMIC_ACQUIRE) ||
+			      __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE)) &&
 		      !(ungranted && is_granted(w)) && !is_done(m);
 	}
 	pthread_mutex_unlock(&launches.lock);

@@ -55,7 +55,9 @@ static inline bool is_granted(const struct wire_slot *w)
 /* ---- slots (launches.c) ---- */
 struct managed *launches_take(struct stream *s); /* NULL: all are taken */
 void launches_drop(struct managed *m);           /* it was not launched after all */
-void launches_reap(unsigned at_most);            /* looks at so many; under the lock */
+/* After that: waits for one to end. False: nothing ends for a while, though it may run. */
+bool launches_await_room(void);
+void launches_reap(unsigned at_most); /* looks at so many; under the lock */
 
 /* ---- its grids (managed.c) ---- */
 /* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */

@@ -115,14 +115,13 @@ static uint32_t rank_of(const struct launch *l, const struct stream *s, const st
 	return (uint32_t)-MIN(MAX(priority, shim.top_priority), 0);
 }
 
-static void fill_slot(struct managed *m, const struct launch *l, const struct kernel *k,
-	const struct plan *p, bool held)
+static void fill_slot(
+	struct managed *m, const struct launch *l, const struct kernel *k, const struct plan *p)
 {
 	struct wire_slot *w = slot_of(m);
 
 	memset(&w->host, 0, sizeof(w->host));
-	memset(w->host.quota, held ? 0 : CTL_NO_QUOTA, sizeof(w->host.quota));
-	w->host.seq = held;
+	memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
 	w->gen = m->args.gen;
 	w->id = m->id;
 	w->kernel = k->hash;
@@ -134,7 +133,7 @@ static void fill_slot(struct managed *m, const struct launch *l, const struct ke
 	w->regs = m->form->regs;
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
-	w->round_seq = held;
+	w->round_seq = 0;
 	w->priority = p->rank;
 	w->tier = m->form->info.tier;
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
@@ -143,7 +142,7 @@ static void fill_slot(struct managed *m, const struct launch *l, const struct ke
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
 }
 
-static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool held)
+static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool told)
 {
 	unsigned index = (unsigned)(m - launches.at);
 
@@ -167,9 +166,9 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 		.grid = {l->grid[0], l->grid[1], l->grid[2]},
 		.gen = m->stream->gen,
 		.chunk = p->chunk,
-		.flags = p->flags | (held ? CTL_WAIT_WORD : 0),
+		.flags = p->flags | (told ? CTL_WAIT_WORD : 0),
 		.shrink = p->shrink,
-		.seq = held,
+		.tenant = shim.page_dev + offsetof(struct wire_page, begin),
 	};
 }
 
@@ -178,13 +177,14 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 	const struct plan *p, CUresult *ret)
 {
 	struct stream *s = m->stream;
-	bool held = __atomic_load_n(&shim.page->hold, __ATOMIC_ACQUIRE);
+	/* Then no worker claims anything before it is known what holds. */
+	bool told = __atomic_load_n(&shim.page->begin.seq, __ATOMIC_ACQUIRE);
 	CUresult r;
 
-	fill(m, l, p, held);
+	fill(m, l, p, told);
 	if (!copy_params(m, l))
 		return false;
-	fill_slot(m, l, k, p, held);
+	fill_slot(m, l, k, p);
 	r = managed_fire(m, (m->guard ? m->total : p->workers) + 1, l->stream, l->config);
 	if (r != CUDA_SUCCESS)
 		return false; /* the plain launch says it in the program's own terms */
@@ -211,6 +211,20 @@ static bool goes_first(uint32_t rank)
 	return rank > seen;
 }
 
+/* Under the stream's lock, which is let go while there is none to be had. */
+static struct managed *take_slot(struct stream *s)
+{
+	struct managed *m = NULL;
+	bool ok = true;
+
+	while (ok && ctlpool_give(s) && !(m = launches_take(s))) {
+		pthread_mutex_unlock(&s->lock);
+		ok = launches_await_room();
+		pthread_mutex_lock(&s->lock);
+	}
+	return m;
+}
+
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret)
 {
 	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
@@ -218,7 +232,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	struct managed *m;
 	struct plan p;
 	CUcontext now = NULL;
-	bool ok, began_held;
+	bool ok, was_told;
 
 	if (!total || !l->block[0] || !l->block[1] || !l->block[2] || fence_active())
 		return false;
@@ -239,7 +253,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	}
 	p.rank = rank_of(l, s, f);
 	pthread_mutex_lock(&s->lock);
-	m = ctlpool_give(s) ? launches_take(s) : NULL;
+	m = take_slot(s);
 	ok = m && !fence_active(); /* asked again, now that we count as outstanding */
 	if (ok) {
 		m->form = f;
@@ -253,18 +267,17 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	began_held = m->args.seq != 0; /* once it is launched, that is the agent's to change */
+	was_told = m->args.flags & CTL_WAIT_WORD; /* once launched, that is the agent's to change */
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
-	/* Filled while the daemon was found dead: it may begin held, and was passed over. */
+	/* Filled while the daemon was found dead: it was passed over. */
 	if (atomic_load(&shim.dead))
 		managed_raise_all(m);
 	pthread_mutex_unlock(&launches.lock);
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
-	/* One that begins held kicks in any case: it may have been released meanwhile, and nobody
+	/* One that may not begin kicks in any case: it may have been released meanwhile, and nobody
 	 * would look. So does one that goes before others of its program. */
-	if (began_held || goes_first(p.rank) ||
-		__atomic_load_n(&shim.page->watch, __ATOMIC_SEQ_CST))
+	if (was_told || goes_first(p.rank) || __atomic_load_n(&shim.page->watch, __ATOMIC_SEQ_CST))
 		shim_kick();
 	return true;
 }

@@ -101,8 +101,10 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
 	/* No worker before the stream has come to the launch: it would not wait for what is ahead
-	 * of it. */
-	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
+	 * of it. And none for what the tenant was told: that holds until the launch is told more.
+	 */
+	if (!__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) ||
+		__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
 		return UINT64_MAX;
 	if (*ret_drains != m->drains && is_answered(m))
 		m->drains = *ret_drains;
@@ -311,6 +313,7 @@ void managed_raise_all(struct managed *m)
 
 void managed_take_over(void)
 {
+	__atomic_store_n(&shim.page->begin.seq, 0, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&launches.lock);
 	for (unsigned i = 0; i < launches.n_active; i++) {
 		if (launches.at[launches.active[i]].launched)

@@ -15,7 +15,7 @@
 #include "pass/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 2u
+#define WIRE_PAGE_VERSION 3u
 #define WIRE_SLOTS        256u
 
 enum wire_slot_state {
@@ -46,8 +46,9 @@ struct wire_slot {
 	char name[64];           /* kernel's, cut, NUL-terminated */
 	/* daemon */
 	uint32_t granted; /* 1: may run; 0: held or preempted. Levels, not edges: while it is 1 and
-			     the launch is not done, each rise of host.drains that the tenant has
-			     not answered yet wants one more round of workers */
+			     the launch has a word of its own and is not done, each rise of
+			     host.drains that the tenant has not answered yet wants one more round
+			     of workers */
 	uint32_t preemptions; /* so far, of this launch */
 	uint32_t grow; /* rises, from launch to launch, when SMs are given back to a launch of which
 			  workers may still be there: once it has arrived, each rise wants one more
@@ -64,12 +65,12 @@ struct wire_page {
 	uint32_t pad1[24];
 	/* daemon -> tenant */
 	/* 1: kick on every submit and at each change of opaque work. Look after publishing the
-	 * slot. A launch that begins held kicks in any case: the release may be on its way; so
-	 * does one of a higher priority than others of its program. */
+	 * slot. A launch made while `begin` is set kicks in any case: that may be about to
+	 * change; so does one of a higher priority than others of its program. */
 	uint32_t watch;
-	uint32_t hold; /* 1: the tenant is held: managed launches start with all quotas 0, opaque
-			  ones wait  in the launch call on this word (futex) */
-	uint32_t seq;  /* rises with each change for the tenant (futex): hold, granted */
+	uint32_t hold;     /* 1: the tenant is held: opaque launches wait in the launch call on this
+			      word (futex), managed ones begin with what `begin` says */
+	uint32_t seq;      /* rises with each change for the tenant (futex): hold, granted */
 	uint32_t alive_ms; /* CLOCK_MONOTONIC ms of the daemon's last loop, at least every 200 ms
 			      while a tenant is held or preempted */
 	uint32_t opaque_limit; /* opaque launches that may be in flight; 0: no bound */
@@ -88,6 +89,9 @@ struct wire_page {
 			 that resuming one would need: none of them is preempted. Kick after each
 			 change, and wait for pinned */
 	uint32_t pad3[25];
+	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
+	 * that have no word of their own, ctl_host.seq 0 */
+	struct ctl_tenant begin;
 	struct wire_slot slots[WIRE_SLOTS];
 };
 

@@ -202,11 +202,9 @@ void tenant_kick(struct tenant *t)
 struct wire_slot *tenant_submit(struct tenant *t, unsigned slot, uint64_t total)
 {
 	struct wire_slot *w = &t->page->slots[slot];
-	uint32_t hold = __atomic_load_n(&t->page->hold, __ATOMIC_ACQUIRE);
 
 	memset(w, 0, offsetof(struct wire_slot, granted));
-	w->host.seq = hold;
-	memset(w->host.quota, hold ? 0 : CTL_NO_QUOTA, sizeof(w->host.quota));
+	memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
 	w->gen = 7;
 	w->id = t->next_id++;
 	w->kernel = 99;
@@ -221,8 +219,9 @@ struct wire_slot *tenant_submit(struct tenant *t, unsigned slot, uint64_t total)
 	return w;
 }
 
-void device_arrive(struct wire_slot *w)
+void device_arrive(const struct tenant *t, struct wire_slot *w)
 {
+	w->host.began = __atomic_load_n(&t->page->begin.seq, __ATOMIC_ACQUIRE);
 	w->host.arrived_ns = now_ns();
 	__atomic_store_n(&w->host.arrived, w->gen + 1, __ATOMIC_RELEASE);
 }

@@ -42,7 +42,7 @@ struct tenant tenant_join(const struct daemon *d, int priority);
 void tenant_leave(struct tenant *t);
 struct wire_slot *tenant_submit(struct tenant *t, unsigned slot, uint64_t total);
 void tenant_kick(struct tenant *t);
-void device_arrive(struct wire_slot *w);
+void device_arrive(const struct tenant *t, struct wire_slot *w);
 /* The workers of w, whose quotas were seen to be zero, have left. */
 void device_drain(const struct daemon *d, struct wire_slot *w);
 void device_finish(struct wire_slot *w);

@@ -70,14 +70,13 @@ static void leave(struct hd *d, struct fake *f)
 	f->t = NULL;
 }
 
-/* As the shim does: begins held when the tenant is. */
+/* As the shim does. */
 static struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t total)
 {
 	struct wire_slot *w = &f->page->slots[slot];
 
 	memset(w, 0, sizeof(*w));
-	w->host.seq = f->page->hold;
-	memset(w->host.quota, f->page->hold ? 0 : CTL_NO_QUOTA, sizeof(w->host.quota));
+	memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
 	w->gen = 40 + slot;
 	w->id = f->next_id++;
 	w->kernel = 99;
@@ -91,8 +90,10 @@ static struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uin
 	return w;
 }
 
-static void arrive(struct wire_slot *w)
+/* As its relay does. */
+static void arrive(const struct wire_page *page, struct wire_slot *w)
 {
+	w->host.began = w->host.seq ? 0 : page->begin.seq;
 	w->host.arrived_ns = now;
 	w->host.arrived = w->gen + 1;
 }
@@ -129,7 +130,7 @@ static void preempts_and_resumes(void **state)
 	assert_int_equal(low.page->watch, 0); /* alone: no kicks */
 	l = submit(d, &low, 0, 800);
 	assert_int_equal(hd_run(d), UINT64_MAX);
-	arrive(l);
+	arrive(low.page, l);
 	high = join(d, 2, false);
 	assert_int_equal(low.page->watch, 1);
 	assert_int_equal(high.page->watch, 1);
@@ -151,7 +152,7 @@ static void preempts_and_resumes(void **state)
 	assert_true(hd_in_handover(d));
 	now += 30000;
 	drain(l);
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
 	assert_false(hd_in_handover(d));
 	assert_int_equal(d->n_handovers, 1);
@@ -189,7 +190,7 @@ static void pinned(void **state)
 
 	l = submit(d, &low, 0, 800);
 	hd_run(d);
-	arrive(l);
+	arrive(low.page, l);
 	low.page->pin = 1;
 	hd_kicked(d, low.t); /* alone, and not watched */
 	hd_run(d);
@@ -197,7 +198,7 @@ static void pinned(void **state)
 	high = join(d, 2, false);
 	hd_run(d);
 	h = submit(d, &high, 5, 400);
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(l->preemptions, 0);
@@ -218,7 +219,7 @@ static void pinned(void **state)
 	hd_run(d);
 	assert_int_equal(allowed(l), 4);
 	h = submit(d, &high, 6, 400);
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
 	assert_int_equal(allowed(l), 4);
 	leave(d, &high);
@@ -226,38 +227,124 @@ static void pinned(void **state)
 	hd_destroy(d);
 }
 
-/* Launched while held, drained before anybody looked: the grant finds it so. */
+/* What arrives while its tenant is held has read so, and left: no word is needed for that. One is
+ * needed to grant it. */
 static void held_at_start(void **state)
 {
 	struct hd *d = make(NULL);
 	struct fake low = join(d, 0, false), high = join(d, 2, false);
-	struct wire_slot *h = submit(d, &high, 0, 400), *l;
-	uint32_t seq;
+	struct wire_slot *h, *l, *next;
 
+	h = submit(d, &high, 0, 400);
 	hd_run(d);
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
+	assert_int_equal(h->host.seq, 0); /* nobody was there, so it has all SMs */
 	assert_int_equal(low.page->hold, 1);
+	assert_int_not_equal(low.page->begin.seq, 0);
+	assert_int_equal(low.page->begin.quota[0], 0);
+	assert_int_equal(high.page->begin.seq, 0);
 	l = submit(d, &low, 3, 80);
-	assert_int_equal(l->host.seq, 1);
-	seq = l->host.seq;
+	next = submit(d, &low, 4, 80);
 	hd_run(d);
-	/* What meets zeros already is not told again: its leaving answers the tenant's own word. */
-	assert_int_equal(l->host.seq, seq);
-	assert_int_equal(l->preemptions, 0);
-	arrive(l);
+	assert_int_equal(l->granted, 1); /* as far as anybody knows */
+	arrive(low.page, l);
 	drain(l);
 	hd_run(d);
+	assert_int_equal(l->host.seq, 0);
+	assert_int_equal(l->granted, 0);
+	assert_int_equal(l->preemptions, 0);
 	finish(h);
 	wakes = 0;
 	hd_run(d);
+	assert_int_equal(l->host.seq, 1);
 	assert_int_equal(l->granted, 1);
 	assert_int_equal(allowed(l), 4);
+	assert_int_equal(low.page->begin.seq, 0);
+	assert_int_equal(next->host.seq, 0); /* it has not arrived */
 	assert_int_equal(wakes, 1);
 	/* Late workers of the first round that drain again wake the tenant again. */
 	l->host.drains++;
 	hd_run(d);
 	assert_int_equal(wakes, 2);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
+/* A hundred launches behind the one that runs: a preemption and a grant are one word each. */
+static void queue_costs_nothing(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *l[100], *h;
+	uint32_t words = 0;
+
+	for (unsigned i = 0; i < 100; i++)
+		l[i] = submit(d, &low, i, 80);
+	hd_run(d);
+	arrive(low.page, l[0]);
+	hd_run(d);
+	for (int i = 0; i < 10; i++) {
+		now += 2 * MS;
+		h = submit(d, &high, 0, 400);
+		hd_run(d);
+		drain(l[0]);
+		arrive(high.page, h);
+		hd_run(d);
+		finish(h);
+		hd_run(d);
+		h->state = WIRE_SLOT_CLOSED;
+		hd_kicked(d, high.t);
+		assert_int_equal(l[0]->granted, 1);
+	}
+	for (unsigned i = 0; i < 100; i++)
+		words += l[i]->host.seq;
+	assert_int_equal(words, 20);
+	/* Neither does what ends at the word's heels, and leaves the next one to meet it. */
+	h = submit(d, &high, 0, 400);
+	hd_run(d);
+	finish(l[0]);
+	arrive(low.page, l[1]);
+	drain(l[1]);
+	arrive(high.page, h);
+	hd_run(d);
+	assert_int_equal(l[1]->host.seq, 0);
+	finish(h);
+	hd_run(d);
+	assert_int_equal(l[1]->host.seq, 1);
+	assert_int_equal(l[1]->granted, 1);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
+/* It read what held before: it gets a word in any case, and workers if some may have left. */
+static void began_with_old_word(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *h = submit(d, &high, 0, 400), *l;
+	uint32_t grow, old;
+
+	hd_run(d);
+	arrive(high.page, h);
+	hd_run(d);
+	l = submit(d, &low, 3, 80);
+	l->launches = 1;
+	hd_run(d);
+	grow = l->grow;
+	old = low.page->begin.seq;
+	finish(h);
+	hd_run(d);
+	assert_int_equal(low.page->begin.seq, 0);
+	arrive(low.page, l);
+	l->host.began = old;
+	hd_run(d);
+	assert_int_equal(l->host.seq, 1);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(l->grow, grow + 1);
 	leave(d, &low);
 	leave(d, &high);
 	hd_destroy(d);
@@ -272,11 +359,11 @@ static void withdrawn(void **state)
 	struct wire_slot *h = submit(d, &high, 0, 400), *l;
 
 	hd_run(d);
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
 	l = submit(d, &low, 3, 80);
 	l->launches = 1;
-	arrive(l);
+	arrive(low.page, l);
 	drain(l);
 	hd_run(d);
 	hd_run(d);
@@ -292,7 +379,7 @@ static void withdrawn(void **state)
 		h = submit(d, &high, 0, 400);
 		hd_run(d);
 		assert_int_equal(l->granted, 0);
-		arrive(h);
+		arrive(high.page, h);
 		hd_run(d);
 	}
 	/* With workers there it is waited for. */
@@ -306,7 +393,7 @@ static void withdrawn(void **state)
 	hd_kicked(d, high.t);
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
 	finish(h);
 	hd_run(d);
@@ -321,27 +408,30 @@ static void withdrawn(void **state)
 	hd_destroy(d);
 }
 
-/* A launch that began held, and was granted before anybody saw it arrive. It met its first word,
- * and all of it left. */
+/* A launch that began with what its tenant had been told before, and got its own first word when it
+ * was seen to have arrived. It met the former, and all of it left. */
 static struct wire_slot *granted_late(struct hd *d, struct fake *low, struct fake *high)
 {
 	struct wire_slot *h = submit(d, high, 0, 400), *l;
+	uint32_t old;
 
 	hd_run(d);
-	arrive(h);
+	arrive(high->page, h);
 	hd_run(d);
 	l = submit(d, low, 3, 80);
-	l->round_seq = l->host.seq;
 	l->launches = 1;
 	hd_run(d);
+	old = low->page->begin.seq;
 	finish(h);
 	now += MS;
 	hd_run(d);
-	assert_int_equal(l->granted, 1);
 	h->state = WIRE_SLOT_CLOSED;
 	hd_kicked(d, high->t);
-	arrive(l);
+	arrive(low->page, l);
+	l->host.began = old;
 	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	assert_int_equal(l->host.seq, 1);
 	return l;
 }
 
@@ -353,7 +443,7 @@ static void answer(struct wire_slot *w)
 
 static void report_late(struct wire_slot *w)
 {
-	w->host.drained_seq = 1;
+	w->host.drained_seq = 0;
 	w->host.drains++;
 }
 
@@ -368,7 +458,7 @@ static void preempt_late(struct hd *d, struct fake *high, struct wire_slot *l, b
 	assert_int_equal(l->granted, 0);
 	if (!reported)
 		report_late(l);
-	arrive(h);
+	arrive(high->page, h);
 	hd_run(d);
 	finish(h);
 	for (int i = 0; i < 3; i++) {
@@ -416,30 +506,6 @@ static void drained_late_unanswered(void **state)
 	hd_destroy(d);
 }
 
-/* Released before its stream came to it: some of its workers may have met zeros, others not. */
-static void released_before_arrival(void **state)
-{
-	struct hd *d = make(NULL);
-	struct fake low = join(d, 0, false), high = join(d, 2, false);
-	struct wire_slot *h = submit(d, &high, 0, 400), *l;
-	uint32_t grow;
-
-	hd_run(d);
-	arrive(h);
-	hd_run(d);
-	l = submit(d, &low, 3, 80);
-	l->launches = 1;
-	hd_run(d);
-	grow = l->grow;
-	finish(h);
-	hd_run(d);
-	assert_int_equal(l->granted, 1);
-	assert_int_equal(l->grow, grow + 1);
-	leave(d, &low);
-	leave(d, &high);
-	hd_destroy(d);
-}
-
 static void opaque_holds(void **state)
 {
 	struct hd *d = make(NULL);
@@ -447,7 +513,7 @@ static void opaque_holds(void **state)
 	struct wire_slot *l = submit(d, &low, 0, 800);
 
 	hd_run(d);
-	arrive(l);
+	arrive(low.page, l);
 	hd_run(d);
 	high.page->opaque_submitted = 3;
 	hd_kicked(d, high.t);
@@ -484,7 +550,7 @@ static void signs_of_life(void **state)
 	now += 60000 * MS;
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
-	arrive(h);
+	arrive(high.page, h);
 	/* Never a hold beside an old sign of life. */
 	assert_int_equal(low.page->hold, 1);
 	assert_int_equal(low.page->alive_ms, (uint32_t)(now / MS));
@@ -514,7 +580,7 @@ static void spatial_gives_back(void **state)
 	uint32_t grow;
 
 	hd_run(d);
-	arrive(l);
+	arrive(low.page, l);
 	hd_run(d);
 	h = submit(d, &high, 1, 3); /* 2 workers an SM: 2 SMs */
 	hd_run(d);
@@ -522,7 +588,7 @@ static void spatial_gives_back(void **state)
 	assert_int_equal(l->granted, 1);
 	assert_int_equal(allowed(h), 4);
 	grow = l->grow;
-	arrive(h);
+	arrive(high.page, h);
 	hd_run(d);
 	finish(h);
 	hd_run(d);
@@ -544,11 +610,12 @@ static void spatial_cost(void **state)
 	struct sched_info info;
 
 	hd_run(d);
-	arrive(l);
+	arrive(low.page, l);
 	hd_run(d);
 	for (int i = 0; i < 3; i++) {
 		l->host.present = i < 2 ? 8 : 4; /* at the end: fewer than there is room for */
 		h = submit(d, &high, 1, 3);
+		arrive(high.page, h);
 		now += 10 * MS;
 		hd_run(d);
 		assert_int_equal(allowed(l), 2);
@@ -563,8 +630,6 @@ static void spatial_cost(void **state)
 		hd_run(d);
 		sched_launch_state(low.t->device->sched, now, low.t->slots[0].launch, &info);
 		assert_int_equal(info.cost_ns, expected[MIN(i, 1)]);
-		arrive(h);
-		hd_run(d);
 		finish(h);
 		h->state = WIRE_SLOT_CLOSED;
 		hd_kicked(d, high.t);
@@ -585,12 +650,12 @@ static void spatial_seen_late(void **state)
 	struct wire_slot *l = submit(d, &low, 0, 800), *h;
 
 	hd_run(d);
-	arrive(l);
+	arrive(low.page, l);
 	hd_run(d);
 	high.page->watch = 0; /* no kick yet */
 	h = submit(d, &high, 1, 3);
 	high.page->watch = 1;
-	arrive(h);
+	arrive(high.page, h);
 	hd_kicked(d, high.t);
 	hd_run(d);
 	assert_int_equal(allowed(h), 4);
@@ -676,7 +741,7 @@ static void hostile_page(void **state)
 	/* The good one has the device to itself again. */
 	for (int i = 0; i < 50 && allowed(g) != 4; i++) {
 		now += 5 * MS;
-		arrive(g);
+		arrive(good.page, g);
 		hd_run(d);
 		drain(g);
 	}
@@ -744,7 +809,8 @@ int main(void)
 		cmocka_unit_test(withdrawn),
 		cmocka_unit_test(drained_late),
 		cmocka_unit_test(drained_late_unanswered),
-		cmocka_unit_test(released_before_arrival),
+		cmocka_unit_test(queue_costs_nothing),
+		cmocka_unit_test(began_with_old_word),
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),

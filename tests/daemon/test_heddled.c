@@ -191,7 +191,7 @@ static void hands_over(void **state)
 	uint64_t best = UINT64_MAX, eight;
 	struct wire_status s;
 
-	device_arrive(l);
+	device_arrive(&low, l);
 	tenant_kick(&low);
 	for (int i = 0; i < 50; i++) {
 		uint64_t took;
@@ -203,7 +203,7 @@ static void hands_over(void **state)
 		took = now_ns() - h->submit_ns;
 		best = MIN(best, took);
 		device_drain(&d, l);
-		device_arrive(h);
+		device_arrive(&high, h);
 		device_finish(h);
 		__atomic_store_n(&h->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
 		tenant_kick(&high);
@@ -247,10 +247,10 @@ static pid_t victim(const struct daemon *d, enum die_in what, int ready)
 	} else {
 		w = tenant_submit(&t, 0, 400);
 		if (what != SUBMITTED)
-			device_arrive(w);
+			device_arrive(&t, w);
 		tenant_kick(&t);
 		if (what == DRAINING || what == SUSPENDED || what == HELD)
-			slot_await(w, 0);
+			word_await(&w->granted, 0);
 		if (what == SUSPENDED || what == HELD)
 			device_drain(d, w);
 		tenant_kick(&t);
@@ -286,15 +286,18 @@ static void deaths(void **state)
 		assert_int_equal(pipe(ends), 0);
 		if (!first) {
 			w = tenant_submit(&other, 0, 400);
-			device_arrive(w);
+			device_arrive(&other, w);
 			tenant_kick(&other);
 		}
 		pid = victim(&d, (enum die_in)what, ends[1]);
 		assert_int_equal(read(ends[0], &x, 1), 1);
 		if (first) {
 			w = tenant_submit(&other, 0, 400);
-			assert_true(slot_await(w, 0));
-			device_arrive(w);
+			while (!__atomic_load_n(&other.page->begin.seq, __ATOMIC_ACQUIRE))
+				usleep(1000);
+			device_arrive(&other, w);
+			tenant_kick(&other);
+			assert_true(word_await(&w->granted, 0));
 			device_drain(&d, w);
 		}
 		kill(pid, SIGKILL);
@@ -429,7 +432,7 @@ static void event_log(void **state)
 	a = tenant_join(&d, 0);
 	b = tenant_join(&d, 2);
 	w = tenant_submit(&a, 0, 100);
-	device_arrive(w);
+	device_arrive(&a, w);
 	tenant_kick(&a);
 	assert_true(slot_await(w, 4));
 	tenant_submit(&b, 0, 100);

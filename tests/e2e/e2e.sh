@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|spatial|streams|faults|deaths|daemon-killed|interrupted|kills [N]
+# usage: e2e.sh BUILD pair|spatial|streams|queue|faults|deaths|daemon-killed|interrupted|kills [N]
 #        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
 #   spatial        what a small kernel of high priority cannot use stays with the low one
 #   streams        of one program's two streams, the one of higher priority goes first
+#   queue          hundreds of queued launches cost no words but for the one that runs
 #   faults         a bad pointer and a trap give the same errors as without heddle
 #   deaths         a tenant is killed while it runs, waits, is suspended; the others go on
 #   daemon-killed  heddled dies while a tenant is suspended: the tenant goes on within a second
@@ -104,6 +105,40 @@ streams() {
 	sms 1 preempt | grep -qx 0 || fail "the lower stream was not preempted"
 	grep '"event": "finish"' "$dir/events" | grep -o '"launch": [0-9]*' >"$dir/order"
 	[ "$(head -n 1 "$dir/order")" = '"launch": 3' ] || fail "the lower stream went first"
+}
+
+# words EVENT…: how many there were.
+words() {
+	grep -cE "\"event\": \"($(echo "$@" | tr ' ' '|'))\"" "$dir/events" || :
+}
+
+# Whatever the machine does, a launch of the high program takes the device from at most one of the
+# low program's, and gives it back; one more may have arrived meanwhile.
+queue() {
+	start_daemon --temporal --set min_managed_us=1
+	mkfifo "$dir/end"
+	exec 9<>"$dir/end"
+	"$heddle" run --device cpu -p high -- "$build/bench/queue" high --rounds 100 \
+		--every-us 30000 <"$dir/end" >"$dir/high.out" 2>"$dir/high.err" &
+	high=$!
+	await 60 grep -q ready "$dir/high.out" || fail "the high program does not begin"
+	"$heddle" run --device cpu -p low -- "$build/bench/queue" low --rounds 150 --launches 240 \
+		--waves 3 >"$dir/low.out" 2>"$dir/low.err" &
+	low=$!
+	wait "$low" || fail "the low program: $?"
+	echo >&9
+	wait "$high" || fail "the high program: $?"
+	low='' high=''
+	await 60 test "$(words leave)" = 2
+	cat "$dir/low.out" "$dir/high.out"
+	n=$(sed -n 's/^high \([0-9]*\) .*/\1/p' "$dir/high.out")
+	told=$(words wait preempt shrink grant grow)
+	echo "$n launches of the high program, $told words, $(words begin) to tenants"
+	grep -q right "$dir/low.out" || fail "wrong result under preemption"
+	! grep -q . "$dir/low.err" || fail "the low program warned"
+	[ "$(words preempt)" -ge 10 ] || fail "too few were preempted"
+	[ "$told" -le $((4 * n)) ] || fail "more than four words a launch"
+	[ "$(words begin)" -le $((2 * n + 4)) ] || fail "more than two words to tenants a launch"
 }
 
 # Each program beside one of high priority, and its results against those without heddle.
@@ -258,6 +293,7 @@ case $what in
 pair) pair ;;
 spatial) spatial ;;
 streams) streams ;;
+queue) queue ;;
 faults) faults ;;
 deaths) deaths ;;
 daemon-killed) daemon_killed ;;

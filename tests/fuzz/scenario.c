@@ -15,6 +15,7 @@
 struct world {
 	struct sched *s;
 	uint64_t now, next_id;
+	uint32_t n_sms;
 	struct sched_tenant *tenant[TENANTS];
 	struct sched_launch *launch[TENANTS][LAUNCHES];
 	bool arrived[TENANTS][LAUNCHES], leaving[TENANTS][LAUNCHES], exclusive;
@@ -60,7 +61,7 @@ static void actions(struct world *w)
 		if (!a.launch)
 			continue;
 		sched_quotas(w->s, a.launch, quota);
-		for (unsigned i = 0; i < CTL_MAX_SMS; i++)
+		for (unsigned i = 0; i < w->n_sms; i++)
 			allowed += quota[i] != 0;
 		if (allowed != a.n_sms || (a.type == SCHED_PREEMPT) != (allowed == 0))
 			abort();
@@ -89,7 +90,6 @@ static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
 	if (!*l) {
 		info.id = ++w->next_id;
 		info.stream_priority = what & 1;
-		info.running = what == 7;
 		if (sched_submit(w->s, w->now, w->tenant[t], &info, l) < 0)
 			abort();
 		return;
@@ -97,7 +97,7 @@ static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
 	switch (what) {
 	case 0:
 	case 1:
-		sched_arrive(w->s, w->now, *l);
+		sched_arrive(w->s, w->now, *l, (enum sched_began)(w->now % 3));
 		break;
 	case 2:
 		sched_progress(w->s, *l, w->now % 200);
@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	o.simultaneous = data[0] & 1;
 	o.spatial = data[0] & 2;
 	o.within_srt = data[0] & 4;
-	o.n_sms = data[0] & 8 ? 256 : 4;
+	o.n_sms = w.n_sms = data[0] & 8 ? 256 : 4;
 	w.exclusive = !o.spatial && !(data[0] & 16);
 	if (sched_create(&o, data[0] & 16 ? &sched_policy_none : &sched_policy_hpf, &w.s) < 0)
 		abort();

@@ -244,6 +244,7 @@ static bool holds(struct scenario *sc, char **w, unsigned n)
 					: strcmp(w[2], "shrinks") == 0   ? st.shrinks
 					: strcmp(w[2], "lingers") == 0   ? st.lingers
 					: strcmp(w[2], "late") == 0      ? st.late
+					: strcmp(w[2], "words") == 0     ? sc->sim.words
 									 : UINT64_MAX),
 			w[3], atof(w[4]));
 	}

@@ -204,16 +204,24 @@ static void quotas_arrive(struct sim *s, const struct sim_event *e)
 static void apply(struct sim *s, const struct sched_action *a)
 {
 	static const char *const names[] = {
-		"preempt", "shrink", "grant", "grow", "hold", "release"};
+		"begin", "preempt", "shrink", "grant", "grow", "hold", "release"};
 	struct sim_tenant *t = sched_tenant_user(a->tenant);
 	struct sim_event e = {.fn = quotas_arrive};
 	char sms[128];
 
+	if (a->type == SCHED_BEGIN) {
+		sched_begin_quotas(s->sched, t->handle, t->begin);
+		t->n_begin = a->n_sms;
+		sim_sms_text(t->begin, s->o.n_sms, sms, sizeof(sms));
+		say(s, "  -> begin %s: SMs %s", t->name, sms);
+		return;
+	}
 	if (!a->launch) {
 		t->hold = a->type == SCHED_HOLD;
 		say(s, "  -> %s %s", names[a->type], t->name);
 		return;
 	}
+	s->words++;
 	e.l = sched_launch_user(a->launch);
 	sched_quotas(s->sched, a->launch, e.quota);
 	sim_sms_text(e.quota, s->o.n_sms, sms, sizeof(sms));
@@ -352,7 +360,10 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 	if (!l->arrived) {
 		l->arrived = true;
 		say(s, "%s %s arrives", l->tenant->name, l->name);
-		sched_arrive(s->sched, s->now, l->handle);
+		memcpy(l->quota, l->tenant->begin, sizeof(l->quota));
+		l->granted = l->tenant->n_begin > 0;
+		sched_arrive(s->sched, s->now, l->handle,
+			l->tenant->n_begin == s->o.n_sms ? SCHED_BEGAN_FREE : SCHED_BEGAN_TOLD);
 		decide(s);
 	}
 	run_worker(s, l, sm);
@@ -426,6 +437,8 @@ void sim_join(struct sim *s, const struct sim_event *e)
 		abort();
 	if (sched_join(s->sched, s->now, e->n, t->priority, 1, t, &t->handle) < 0)
 		abort();
+	memset(t->begin, CTL_NO_QUOTA, sizeof(t->begin));
+	t->n_begin = s->o.n_sms;
 	decide(s);
 }
 
@@ -450,8 +463,6 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 	say(s, "%s %s submitted", t->name, l->name);
 	l->id = info.id;
 	l->submit_ns = s->now;
-	l->granted = !t->hold;
-	memset(l->quota, t->hold ? 0 : CTL_NO_QUOTA, sizeof(l->quota));
 	if (sched_submit(s->sched, s->now, t->handle, &info, &l->handle) < 0)
 		abort();
 	if (stream_is_free(s, l))

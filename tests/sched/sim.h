@@ -36,6 +36,8 @@ struct sim_tenant {
 	char name[32];
 	int priority;
 	bool hold, gone;
+	uint8_t begin[CTL_MAX_SMS]; /* what its launches begin with */
+	uint32_t n_begin;           /* SMs of that */
 	uint64_t next_id;
 };
 
@@ -65,6 +67,7 @@ struct sim {
 	VEC(struct sim_round) rounds;
 	uint32_t free[CTL_MAX_SMS];
 	struct strbuf trace;
+	uint32_t words; /* told of launches */
 	char error[200];
 };
 

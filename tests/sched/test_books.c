@@ -59,7 +59,7 @@ static struct sched_launch *launch(
 {
 	struct sched_launch *l = submit(f, t, kernel, blocks);
 
-	sched_arrive(f->s, f->now, l);
+	sched_arrive(f->s, f->now, l, SCHED_BEGAN_TOLD);
 	tell(f);
 	return l;
 }
@@ -92,7 +92,7 @@ static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t lea
 	assert_int_equal(look(f, victim).state, SCHED_DRAINING);
 	f->now += leaves_ns;
 	drained(f, victim);
-	sched_arrive(f->s, f->now, h);
+	sched_arrive(f->s, f->now, h, SCHED_BEGAN_TOLD);
 	tell(f);
 	f->now += MS;
 	end(f, h);
@@ -221,7 +221,7 @@ static void waited(void **state)
 	f.now += 100 * US;
 	assert_int_equal(look(&f, l).ran_ns, 2 * MS + 100 * US);
 	drained(&f, l);
-	sched_arrive(f.s, f.now, h);
+	sched_arrive(f.s, f.now, h, SCHED_BEGAN_TOLD);
 	tell(&f);
 	f.now += 5 * MS;
 	assert_int_equal(look(&f, l).waited_ns, 8 * MS);

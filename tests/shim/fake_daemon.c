@@ -71,7 +71,7 @@ static void store(uint32_t *p, uint32_t v)
 }
 
 struct known {
-	bool known, running;
+	bool known, arrived, running;
 	uint64_t id;
 	uint32_t drains, launches;
 	uint64_t until_ns; /* of the next word */
@@ -140,7 +140,7 @@ static void word(struct tenant *t, struct wire_slot *w, struct known *k, const c
 
 static void grant_early(struct tenant *t, struct wire_slot *w, struct known *k)
 {
-	if (k->running || load(&w->host.arrived) != w->gen + 1)
+	if (k->running)
 		return;
 	early += load(&w->host.drains) == 0;
 	store(&w->grow, load(&w->grow) + 1);
@@ -224,12 +224,18 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		return;
 	if (!k->known || k->id != w->id) {
 		*k = (struct known){.known = true, .id = w->id, .launches = 1};
-		k->running = w->host.quota[0] != 0;
-		store(&w->granted, k->running);
+		store(&w->granted, 1);
 		seen++;
 	}
 	if (load(&w->host.done) == w->gen + 1)
 		return;
+	if (!k->arrived) {
+		if (load(&w->host.arrived) != w->gen + 1)
+			return; /* costs no word */
+		k->arrived = true;
+		k->running = !load(&w->host.began);
+		store(&w->granted, k->running);
+	}
 	if (load(&w->host.drains) != k->drains) {
 		k->drains = load(&w->host.drains);
 		if (!drained++ && !strcmp(mode, "suspend")) {
@@ -286,6 +292,15 @@ static bool answer_badly(int conn, const char *mode, struct wire_welcome *w)
 	return true;
 }
 
+/* What its launches begin with. */
+static void begin(struct tenant *t, bool held)
+{
+	static uint32_t seq;
+
+	memset(t->page->begin.quota, held ? 0 : CTL_NO_QUOTA, sizeof(t->page->begin.quota));
+	store(&t->page->begin.seq, held ? ++seq : 0);
+}
+
 static void serve(struct tenant *t, const char *mode)
 {
 	bool quiet = !strcmp(mode, "grant");
@@ -308,12 +323,14 @@ static void serve(struct tenant *t, const char *mode)
 		if (!strcmp(mode, "chatter"))
 			send(t->sock, "chatter", 7, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (!strcmp(mode, "hold") && round++ % 50 == 0) {
+			begin(t, !load(&t->page->hold));
 			store(&t->page->hold, !load(&t->page->hold));
 			wake(t);
 		}
 		if (!strcmp(mode, "turn") && load(&t->page->hold) &&
 			load(&t->page->opaque_waiting)) {
 			waited++;
+			begin(t, false);
 			store(&t->page->hold, 0);
 			wake(t);
 		}
@@ -358,6 +375,7 @@ static void greet(int conn, const char *mode)
 	if (getenv("FAKE_MIN_NS"))
 		w.min_managed_ns = (uint32_t)atoi(getenv("FAKE_MIN_NS"));
 	store(&t.page->hold, !strcmp(mode, "turn") || !strcmp(mode, "early"));
+	begin(&t, load(&t.page->hold));
 	if (!strcmp(mode, "version"))
 		w.head.protocol++;
 	if (wire_send(conn, &w, (int[]){fd, t.kick, t.wake}, 3) >= 0)
