@@ -7,11 +7,13 @@
 #include "load.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PROBE_ROUNDS  20000
+#define PROBES        4
 #define THREADS_AN_SM 2048
 
 static int complain(const char *program, const struct load_option *options)
@@ -54,21 +56,28 @@ static int time_once(const struct ex_work *w, double *ret_ns)
 	return exd_launch(w) || exd_wait() || exd_kernel_ns(ret_ns) ? -1 : 0;
 }
 
-/* Rounds that take block_us; w's grid is as many blocks as are on the device at once. */
+/* Rounds that take block_us; w's grid is as many blocks as are on the device at once. What disturbs
+ * a launch only makes it longer, so the shortest of several counts. */
 static int measure_rounds(struct ex_work *w, double block_us, double *ret_rounds)
 {
-	double one_ns, many_ns;
+	double one_ns = HUGE_VAL, many_ns = HUGE_VAL, ns;
 
-	for (int warm = 0; warm < 2; warm++) { /* what does not depend on the rounds drops out */
+	for (int k = 0; k < PROBES; k++) { /* what does not depend on the rounds drops out */
 		w->arg[1].word = 1;
-		if (time_once(w, &one_ns))
+		if (time_once(w, &ns))
 			return -1;
+		one_ns = fmin(one_ns, ns);
 		w->arg[1].word = PROBE_ROUNDS;
-		if (time_once(w, &many_ns))
+		if (time_once(w, &ns))
 			return -1;
+		many_ns = fmin(many_ns, ns);
 	}
-	*ret_rounds =
-		block_us * 1000.0 * PROBE_ROUNDS / (many_ns > one_ns ? many_ns - one_ns : 1.0);
+	if (many_ns <= one_ns) {
+		fprintf(stderr, "%s: the device is too disturbed to measure a round\n",
+			ex_program.name);
+		return -1;
+	}
+	*ret_rounds = block_us * 1000.0 * PROBE_ROUNDS / (many_ns - one_ns);
 	return 0;
 }
 
