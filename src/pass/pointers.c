@@ -18,6 +18,7 @@
 #include <string.h>
 
 enum { TAKEN = 1, ELSE = 2 };
+#define MAX_ROUNDS 64 /* over all statements; each follows any number of moves in their order */
 
 struct flow {
 	struct ptx_module *m;
@@ -355,7 +356,7 @@ static void object_to_results(struct flow *w)
 
 int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts)
 {
-	struct flow w = {.m = m, .facts = facts};
+	struct flow w = {.m = m, .facts = facts, .changed = true};
 	int r;
 
 	if (!facts->takes_code && !facts->calls_pointer)
@@ -363,10 +364,12 @@ int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts)
 	r = collect(&w);
 	if (r == 0) {
 		begin(&w);
-		do
+		for (unsigned i = 0; i < MAX_ROUNDS && w.changed; i++)
 			look_at_all(&w);
-		while (w.changed);
 		w.objecting = true;
+		if (w.changed)
+			pass_object(m, facts, PASS_HELD, NULL,
+				"moves addresses of functions too often to follow them");
 		look_at_all(&w);
 		object_to_results(&w);
 	}
