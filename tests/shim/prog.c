@@ -278,6 +278,30 @@ static void loads(void)
 	digest("loads", c, n);
 }
 
+/* The same of a library, by either handle of the kernel. */
+static void library_globals(CUdeviceptr a, CUstream s)
+{
+	CUdeviceptr at;
+	unsigned value;
+	size_t bytes;
+	CUlibrary lib;
+	CUkernel kernel;
+	CUfunction fn;
+	void *p[] = {&a};
+
+	DO(cuLibraryLoadData(&lib, PTX_HEAD PTX_COUNT, NULL, NULL, 0, NULL, NULL, 0));
+	DO(cuLibraryGetKernel(&kernel, lib, "count"));
+	DO(cuKernelGetFunction(&fn, kernel));
+	DO(cuLaunchKernel((CUfunction)kernel, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+	DO(cuLaunchKernel(fn, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+	DO(cuStreamSynchronize(s));
+	DO(cuLibraryGetGlobal(&at, &bytes, lib, "counter"));
+	DO(cuMemcpyDtoH(&value, at, 4));
+	printf("counter %u of %u\n", value, 2 * n * 3);
+	digest("library", a, n);
+	DO(cuLibraryUnload(lib));
+}
+
 /* A stream that goes first, beside one that has long work; the latter's is not lost. */
 static void ranks(void)
 {
@@ -381,6 +405,7 @@ static void globals(void)
 	DO(cuMemcpyDtoH(&value, at, 4));
 	printf("counter %u of %u\n", value, rounds * n * 3);
 	digest("globals", a, n);
+	library_globals(a, s);
 }
 
 /* Parameters by buffer, launches by configuration. */
