@@ -22,6 +22,7 @@ struct bake {
 	/* of the function at hand */
 	VEC(struct baked {
 		const struct ptx_sym *sym;
+		uint64_t offset;
 		uint32_t reg;
 	})
 	vars;
@@ -49,24 +50,26 @@ static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
 	       ptx_find_global(b->m, sym->name) == sym;
 }
 
-/* The register that holds sym's address in this function; PTX_NO_REG: none to be had. */
-static uint32_t register_for(struct bake *b, const struct ptx_sym *sym)
+/* The register that holds sym's address, and offset bytes, in this function; PTX_NO_REG: none to be
+ * had. */
+static uint32_t register_for(struct bake *b, const struct ptx_sym *sym, uint64_t offset)
 {
 	char name[128];
 	CUdeviceptr at;
 	uint32_t reg;
 
 	for (size_t i = 0; i < b->vars.len; i++) {
-		if (b->vars.at[i].sym == sym)
+		if (b->vars.at[i].sym == sym && b->vars.at[i].offset == offset)
 			return b->vars.at[i].reg;
 	}
 	if (!address_of(b, sym->name, &at))
 		return PTX_NO_REG;
 	reg = ptx_new_reg(b->m, b->f, &b->head, "b64", "hd_var");
-	if (reg == PTX_NO_REG || ptx_append(b->m, b->f, &b->head, b->diags, "mov.b64 %s, 0x%llx;",
-					 ptx_reg_name(b->f, reg, name, sizeof(name)), at) < 0)
+	if (reg == PTX_NO_REG ||
+		ptx_append(b->m, b->f, &b->head, b->diags, "mov.b64 %s, 0x%llx;",
+			ptx_reg_name(b->f, reg, name, sizeof(name)), at + offset) < 0)
 		return PTX_NO_REG;
-	if (!VEC_PUSH(&b->vars, (struct baked){sym, reg}))
+	if (!VEC_PUSH(&b->vars, (struct baked){sym, offset, reg}))
 		return PTX_NO_REG;
 	b->baked++;
 	return reg;
@@ -79,7 +82,7 @@ static void replace(void *user, struct ptx_opd *o)
 
 	if (o->kind != PTX_OPD_SYM || !is_baked(b, o->sym))
 		return;
-	reg = register_for(b, o->sym);
+	reg = register_for(b, o->sym, o->has_value ? o->value : 0);
 	if (reg == PTX_NO_REG || o->negated) {
 		b->refused = true;
 		return;
@@ -176,6 +179,7 @@ static int bake_all(struct bake *b)
 	shim_leave(&in);
 	fence_end();
 	VEC_FREE(&b->vars);
+	VEC_FREE(&b->head);
 	return r;
 }
 

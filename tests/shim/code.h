@@ -105,7 +105,9 @@
 	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	and.b32 %r5, %r4, 3;\n"                   \
 	"	mul.wide.u32 %rd1, %r5, 4;\n	mov.u64 %rd2, table;\n	add.s64 %rd1, %rd1, "  \
 	"%rd2;\n"                                                                    \
-	"	ld.const.u32 %r6, [%rd1];\n	ld.const.u32 %r7, [table+4];\n"                \
+	"	ld.const.u32 %r6, [%rd1];\n	mov.u64 %rd6, table+4;\n	ld.const.u32 "        \
+	"%r7, "                                                                      \
+	"[%rd6];\n"                                                                  \
 	"	ld.global.u32 %r8, [step];\n	add.u32 %r6, %r6, %r7;\n	add.u32 %r6, "       \
 	"%r6, %r8;\n"                                                                \
 	"	mov.u64 %rd3, counter;\n	red.global.add.u32 [%rd3], %r8;\n"                \
