@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: e2e.sh BUILD pair|spatial|streams|queue|faults|deaths|daemon-killed|interrupted|kills [N]
+# usage: e2e.sh BUILD pair|spatial|smid|streams|queue|faults|deaths|daemon-killed|interrupted|kills [N]
 #        e2e.sh BUILD often [N [temporal|spatial [ROUNDS]]]
 # Unmodified example programs under heddle run and heddled, on the virtual GPU:
 #   pair           a program of low priority is preempted by one of high priority; both correct
 #   spatial        what a small kernel of high priority cannot use stays with the low one
+#   smid           by the blocks' own word: the high one has just the SMs that it needs, and the
+#                  low one goes on on all others; so do three programs side by side
 #   streams        of one program's two streams, the one of higher priority goes first
 #   queue          hundreds of queued launches cost no words but for the one that runs
 #   faults         a bad pointer and a trap give the same errors as without heddle
@@ -21,16 +23,18 @@ build=$1
 what=$2
 heddle=$build/heddle
 for part in heddled heddle examples/mm examples/va tests/shim/shim_prog \
+	bench/where \
 	src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
 	[ -x "$build/$part" ] || {
 		echo "skipped: no $part"
 		exit 77
 	}
 done
-heddled=$build/heddled examples=$build/examples device=cpu
+heddled=$build/heddled examples=$build/examples bench=$build/bench device=cpu
+here=$(dirname "$0")
 export HEDDLE_VGPU="e2e-$$"
 # shellcheck source=tests/e2e/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "$here/lib.sh"
 
 # run_plain PRIORITY NAME ARG…: the shim's test program, which prints digests of its results.
 run_plain() {
@@ -246,6 +250,13 @@ often_preempted() { # TIMES temporal|spatial ROUNDS
 	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
 }
 
+# Nobody counts as late, however slow the machine: SMs would change hands once more.
+smid() {
+	start_daemon --set min_managed_us=1 --set grace_us=10000000
+	smids 50000 160 150000 3
+	smids 60000 160 600000 2 3
+}
+
 no_tenants() {
 	[ "$("$heddle" ps)" = "no tenants" ]
 }
@@ -299,6 +310,7 @@ deaths) deaths ;;
 daemon-killed) daemon_killed ;;
 interrupted) interrupted ;;
 kills) kills "${3:-20}" ;;
+smid) smid ;;
 often) often_preempted "${3:-200}" "${4:-temporal}" "${5:-1}" ;;
 *) exit 2 ;;
 esac

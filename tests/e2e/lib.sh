@@ -100,6 +100,52 @@ often() {
 	echo "$(preemptions) preemptions of $programs programs, results correct"
 }
 
+# where_begins PRIORITY NAME ARG…: bench/where of the folder $bench; its id in $started.
+where_begins() {
+	priority=$1
+	name=$2
+	shift 2
+	rm -f "$dir/$name.out" # an earlier one's
+	# shellcheck disable=SC2154
+	"$heddle" run --device "$device" -p "$priority" -- "$bench/where" --out "$dir/$name.where" \
+		"$@" >"$dir/$name.out" 2>"$dir/$name.err" &
+	started=$!
+	await 60 grep -q ready "$dir/$name.out" || fail "$name does not begin"
+}
+
+# smids BLOCKS LOOPS HIGH_LOOPS NEED [NEED]: a program of low priority whose blocks take half an SM
+# each (and so does its relay, which stays where it is), beside one of high priority that needs so
+# many SMs, eight times, or beside that one and one of normal priority, each once. By %smid of all of
+# them: who had which SMs (where.awk). The daemon is started before.
+smids() {
+	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2"
+	low=$started
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/low.out")
+	loops=$3
+	shift 3
+	[ $# -gt 1 ] && count=1 || count=8
+	# Four blocks an SM, of which the relays take up to three places for a while; two blocks an SM,
+	# which find no room where the others are.
+	where_begins high high --blocks $(($1 * 4 - 3)) --shared 49152 --loops "$loops" \
+		--count "$count" --every-ms 30
+	pids=$started
+	files="$dir/low.where $dir/high.where"
+	if [ $# -gt 1 ]; then
+		where_begins normal normal --blocks $(($2 * 2 - 1)) --shared 98304 --loops $((loops / 2))
+		pids="$pids $started"
+		files="$files $dir/normal.where"
+	fi
+	for pid in $pids; do
+		wait "$pid" || fail "a program that got SMs: $?"
+	done
+	pids=
+	wait "$low" || fail "the program that gave up SMs: $?"
+	low=
+	# shellcheck disable=SC2086
+	awk -v n="$sms" -v need="$1,${2-}" -v least=$((count > 1 ? 3 : 2)) -f "$here/where.awk" $files ||
+		fail "SMs: see above"
+}
+
 # A number below $1, from a sequence that $seed decides, in $value.
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A tenant whose blocks write down when they ran and on which SM, by the device's clock and its
+ * %smid: several of them side by side, under heddle run, show who had which SMs
+ * (tests/e2e/where.awk). A line for each block: launch, block, SM, start and end in ns (by a clock
+ * that all tenants share, modulo eleven days). Fails unless each block ran exactly once.
+ *
+ * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--count N]
+ * [--every-ms N] */
+#include "dev/cu_link.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
+
+/* where(out, loops): {start, end, SM, times run} of 24 bytes a block. */
+static const char ptx[] =
+	".version 7.0\n.target sm_70\n.address_size 64\n"
+	".visible .entry where(.param .u64 out, .param .u32 loops)\n{\n"
+	"	.reg .pred %p;\n	.reg .b32 %n, %t, %sm;\n	.reg .b64 %start, %end, "
+	"%at, %o;\n"
+	"	.reg .f32 %f;\n"
+	"	mov.u64 %start, %globaltimer;\n"
+	"	ld.param.u32 %n, [loops];\n"
+	"	mov.f32 %f, 0f3F800000;\n"
+	"again:\n"
+	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"
+	"	sub.u32 %n, %n, 1;\n"
+	"	setp.ne.u32 %p, %n, 0;\n"
+	"	@%p bra again;\n"
+	"	setp.eq.f32 %p, %f, 0f00000000;\n" /* never: but the loop has to stay */
+	"	@%p trap;\n"
+	"	bar.sync 0;\n"
+	"	mov.u64 %end, %globaltimer;\n"
+	"	mov.u32 %t, %tid.x;\n"
+	"	setp.ne.u32 %p, %t, 0;\n"
+	"	@%p bra done;\n"
+	"	mov.u32 %sm, %smid;\n"
+	"	mov.u32 %t, %ctaid.x;\n"
+	"	ld.param.u64 %at, [out];\n"
+	"	mul.wide.u32 %o, %t, 24;\n"
+	"	add.u64 %at, %at, %o;\n"
+	"	st.global.u64 [%at], %start;\n"
+	"	st.global.u64 [%at+8], %end;\n"
+	"	st.global.u32 [%at+16], %sm;\n"
+	"	red.global.add.u32 [%at+20], 1;\n"
+	"done:\n	ret;\n}\n";
+
+struct stay {
+	uint64_t start, end;
+	uint32_t sm, times;
+};
+
+static void must(CUresult r, const char *what)
+{
+	const char *name = "?";
+
+	if (r == CUDA_SUCCESS)
+		return;
+	cuGetErrorName(r, &name);
+	fprintf(stderr, "where: %s: %s\n", what, name);
+	exit(1);
+}
+
+struct settings {
+	unsigned blocks, threads, shared, loops, count, every_ms;
+	const char *out;
+};
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: where --out FILE [--blocks N] [--threads N] [--shared "
+			"BYTES] [--loops N] [--count N] [--every-ms N]\n");
+	exit(2);
+}
+
+static void parse(int argc, char **argv, struct settings *s)
+{
+	const struct {
+		const char *name;
+		unsigned *number;
+	} options[] = {
+		{"--blocks", &s->blocks},
+		{"--threads", &s->threads},
+		{"--shared", &s->shared},
+		{"--loops", &s->loops},
+		{"--count", &s->count},
+		{"--every-ms", &s->every_ms},
+	};
+	size_t n = sizeof(options) / sizeof(options[0]);
+
+	for (int i = 1; i < argc; i += 2) {
+		size_t k = 0;
+
+		while (k < n && strcmp(options[k].name, argv[i]))
+			k++;
+		if (i + 1 == argc || (k == n && strcmp(argv[i], "--out")))
+			usage();
+		if (k == n)
+			s->out = argv[i + 1];
+		else
+			*options[k].number = (unsigned)strtoul(argv[i + 1], NULL, 10);
+	}
+	if (!s->out || !s->threads || !s->loops)
+		usage();
+}
+
+/* False when a block did not run, or not once. */
+static bool write_down(FILE *f, unsigned launch, const struct stay *at, unsigned blocks)
+{
+	bool ok = true;
+
+	for (unsigned i = 0; i < blocks; i++) {
+		ok = ok && at[i].times == 1 && at[i].end >= at[i].start;
+		fprintf(f, "%u %u %u %llu %llu\n", launch, i, at[i].sm,
+			(unsigned long long)(at[i].start % CLOCK_WRAP),
+			(unsigned long long)(at[i].end % CLOCK_WRAP));
+	}
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = {
+		.blocks = 64, .threads = 128, .loops = 1000, .count = 1, .every_ms = 0};
+	CUdevice device;
+	CUcontext ctx;
+	CUmodule module;
+	CUfunction fn;
+	CUdeviceptr out;
+	int n_sms;
+	struct stay *at;
+	size_t bytes;
+	bool ok = true;
+	FILE *f;
+
+	parse(argc, argv, &s);
+	must(cuInit(0), "cuInit");
+	must(cuDeviceGet(&device, 0), "device");
+	must(cuDevicePrimaryCtxRetain(&ctx, device), "context");
+	must(cuCtxSetCurrent(ctx), "context");
+	must(cuModuleLoadData(&module, ptx), "module");
+	must(cuModuleGetFunction(&fn, module, "where"), "kernel");
+	if (s.shared > 48 << 10)
+		must(cuFuncSetAttribute(
+			     fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)s.shared),
+			"shared memory");
+	bytes = (size_t)s.blocks * sizeof(*at);
+	at = malloc(bytes + 1);
+	f = fopen(s.out, "w");
+	if (!s.blocks || !at || !f) {
+		fprintf(stderr, "where: no blocks, no memory, or no file %s\n", s.out);
+		return 1;
+	}
+	must(cuMemAlloc(&out, bytes), "memory");
+	must(cuDeviceGetAttribute(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+		"number of SMs");
+	printf("ready, %d SMs\n", n_sms);
+	fflush(stdout);
+	for (unsigned i = 0; i < s.count; i++) {
+		struct timespec pause = {s.every_ms / 1000, (long)(s.every_ms % 1000) * 1000000};
+		void *args[] = {&out, &s.loops};
+
+		must(cuMemsetD8(out, 0, bytes), "memset");
+		must(cuLaunchKernel(
+			     fn, s.blocks, 1, 1, s.threads, 1, 1, s.shared, NULL, args, NULL),
+			"launch");
+		must(cuCtxSynchronize(), "kernel");
+		must(cuMemcpyDtoH(at, out, bytes), "copy");
+		ok = write_down(f, i, at, s.blocks) && ok;
+		if (s.every_ms)
+			nanosleep(&pause, NULL);
+	}
+	must(cuMemFree(out), "free");
+	free(at);
+	if (fclose(f) || !ok) {
+		fprintf(stderr, "where: %s\n", ok ? "cannot write" : "blocks ran not once");
+		return 1;
+	}
+	return 0;
+}

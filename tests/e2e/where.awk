@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: awk -v n=SMS -v need=SMS[,SMS] [-v least=LAUNCHES] -f where.awk LOW HIGH [HIGH]
+# What bench/where wrote of a program that gave up SMs (two blocks of it fill one), and of one or two
+# that got them, each as many as `need` says. Of each high launch within low's, and of two at once as
+# of one, from when it is on the last of its SMs until it ends:
+#   it has just as many SMs as it needs, and shares none;
+#   no block of low begins on them, but for one that was claimed ahead of the word (the other worker
+#   of that SM has left, or there were no room);
+#   blocks of low begin on every other SM (of launches in which as many as ten an SM could).
+# Prints what it saw; fails if too little was to be seen.
+BEGIN { least = least ? least : 3; split(need, needs, ","); files = 0 }
+FNR == 1 { files++ }
+files == 1 {
+	low_sm[++lows] = $3; low_start[lows] = $4
+	if (lows == 1 || $4 < low_first) low_first = $4
+	if ($5 > low_last) low_last = $5
+	next
+}
+{
+	k = files SUBSEP $1
+	if (!(k in first)) { keys[++launches] = k; need_of[k] = needs[files - 1]; first[k] = $4 }
+	if ($4 < first[k]) first[k] = $4
+	if ($5 > last[k]) last[k] = $5
+	if (!((k, $3) in on)) { on[k, $3] = $4; count[k]++ }
+	if ($4 < on[k, $3]) on[k, $3] = $4
+	if (on[k, $3] > settled[k]) settled[k] = on[k, $3] # blocks are written in the order of their numbers
+}
+function bad(text) { print "FAIL " text; failed = 1 }
+# What low did while k, and other unless it is "", had their SMs.
+function judge(k, other,   j, sm, from, to, taken, during, keeps, kept, began) {
+	from = settled[k] > settled[other] ? settled[k] : settled[other]
+	to = other == "" || last[k] < last[other] ? last[k] : last[other]
+	taken = need_of[k] + need_of[other]
+	for (j = 1; j <= lows; j++)
+		during += low_start[j] > from && low_start[j] < to
+	# Over before all its workers had come, on a machine that is busy otherwise.
+	if (during < 10 * n) { brief++; return }
+	if (other == "") alone++; else together++
+	if (count[k] + count[other] != taken)
+		bad("on " count[k] + count[other] " SMs, and needs " taken)
+	for (sm = 0; sm < n; sm++)
+		if ((k, sm) in on && (other, sm) in on) bad("SM " sm " is two programs'")
+	for (j = 1; j <= lows; j++) {
+		sm = low_sm[j]
+		if (low_start[j] <= from || low_start[j] >= to) continue
+		if ((k, sm) in on || (other, sm) in on) { late++; began[sm]++ }
+		else if (!(sm in kept)) { kept[sm] = 1; keeps++ }
+	}
+	for (sm in began)
+		if (began[sm] > 1) bad(began[sm] " blocks of low begin on SM " sm ", which it gave up")
+	if (keeps != n - taken) bad("low goes on on " keeps + 0 " of " n " SMs; others need " taken)
+}
+END {
+	for (i = 1; i <= launches; i++) {
+		k = keys[i]; other = ""
+		if (low_first > first[k] || low_last < last[k]) { elsewhere++; continue }
+		for (j = 1; j <= launches; j++)
+			if (j != i && first[keys[j]] < last[k] && first[k] < last[keys[j]]) other = keys[j]
+		judge(k, other)
+	}
+	printf "%d launches alone beside low, %d beside each other; %d too brief, %d without low; ", alone,
+		together, brief, elsewhere
+	printf "%d blocks claimed ahead\n", late
+	if ((files > 2 ? together : alone) < least) bad("too few")
+	exit failed
+}

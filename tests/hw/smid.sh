@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: smid.sh WHERE
+# Who had which SMs in spatial preemption on this machine's GPU, under MPS, by the %smid that blocks
+# write down: ../e2e/where.awk says what must hold. WHERE is a build folder or what ./run dist made.
+set -eu
+where=$1
+heddle=$where/bin/heddle
+bench=$where/lib/heddle/bench
+[ -x "$heddle" ] || {
+	heddle=$where/heddle
+	bench=$where/bench
+}
+if [ ! -e /dev/nvidiactl ] || ! command -v nvidia-cuda-mps-control >/dev/null; then
+	echo "skipped: no NVIDIA GPU, or no MPS"
+	exit 77
+fi
+here=$(dirname "$0")/../e2e
+heddled=$(dirname "$heddle")/heddled examples=$bench device=cuda
+# shellcheck source=tests/e2e/lib.sh
+. "$here/lib.sh"
+
+# Blocks of the low program take about a millisecond, some seconds in all; launches of the high one
+# some tens of milliseconds, and of two beside each other a second or more.
+start_daemon --mps on --set min_managed_us=1 --set grace_us=1000000
+smids 1500000 100000 2000000 40
+smids 2500000 100000 100000000 20 50
+echo passed
