@@ -4,12 +4,12 @@
 #
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
-# TABLE: demo, overhead, pairs, spatial, handover, calls, kills (all, some twenty minutes). calls
+# TABLE: demo, overhead, pairs, spatial, extra, handover, calls, kills (all, half an hour). calls
 # needs BUILD, a build folder.
 set -eu
 dist=$1
 shift
-[ $# -gt 0 ] || set -- demo overhead pairs spatial handover calls kills
+[ $# -gt 0 ] || set -- demo overhead pairs spatial extra handover calls kills
 here=$(dirname "$0")
 bench() {
 	"$dist/bin/heddle" bench preempt --device cuda --check last "$@" 2>/dev/null
@@ -20,7 +20,8 @@ for table; do
 	demo) "$dist/bin/heddle" demo --device cuda --svg "${SVG:-heddle-demo.svg}" ;;
 	overhead) bench --part overhead --rounds 24 ;;
 	pairs) bench --part pairs --rounds 10 ;;
-	spatial) bench --part spatial --rounds 6 ;;
+	spatial) bench --part spatial --rounds 10 ;;
+	extra) bench --part extra --rounds 10 ;;
 	handover) sh "$here/handover.sh" "$dist" ;;
 	calls)
 		driver=$(ldconfig -p | sed -n 's/.*libcuda.so.1 .*x86-64.*=> //p' | head -n 1)

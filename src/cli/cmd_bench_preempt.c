@@ -3,8 +3,9 @@
 
 /* heddle bench preempt: FLEP's tables on this device. 28 pairs of a long program of low priority
  * and a short one of high priority (section 6.3.1, figure 8), the cost of the preemptible form
- * alone (section 6.5, figure 17), and spatial against temporal preemption (section 6.4, figure 15).
+ * alone (section 6.5, figure 17), and what is in bench_spatial.c (section 6.4, figures 15 and 16).
  * Every arrangement runs in the same call, every result is compared with the host's. */
+#include "cli/bench.h"
 #include "cli/figures.h"
 
 #include <math.h>
@@ -15,32 +16,23 @@
 static const struct cli_option options[] = {
 	{0, "quick", NULL, "a few pairs and rounds"},
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
-	{0, "part", "all|pairs|overhead|spatial", "which tables (all)"},
+	{0, "part", "all|pairs|overhead|spatial|extra", "which tables (all)"},
 	{0, "rounds", "N", "launches of each program in each arrangement (10)"},
+	{0, "budget-s", "N", "spatial: as many pairs and rounds as fit into about so many seconds"},
 	{0, "check", "each|last", "which results are compared with the host's (each)"},
 	{0, "programs", "driver|runtime", "example programs on which CUDA API (driver)"},
 	{0},
 };
 
-static const char *const programs[] = {"cfd", "nn", "pf", "pl", "md", "spmv", "mm", "va"};
-#define PROGRAMS ARRAY_LEN(programs)
-#define LOWS     4 /* the first four run the large input (FLEP, section 6.3.1) */
-#define PAIRS    (LOWS * (PROGRAMS - 1))
+#define LOWS  4 /* the first four run the large input (FLEP, section 6.3.1) */
+#define PAIRS (LOWS * (PROGRAMS - 1))
 
 #define ARRANGEMENTS 6
-struct bench {
-	struct cli *c;
-	struct arena arena;
-	enum dev_kind device;
-	char device_name[128];
-	bool quick, runtime;
-	unsigned rounds, failures;
-	struct json *j;                                /* NULL: text */
-	char reference[64];                            /* folder; empty: none */
-	double large_ns[PROGRAMS], small_ns[PROGRAMS]; /* turnaround alone, unmanaged; 0: not yet */
-};
 
-static void progress(
+const char *const bench_programs[] = {"cfd", "nn", "pf", "pl", "md", "spmv", "mm", "va"};
+_Static_assert(ARRAY_LEN(bench_programs) == PROGRAMS, "PROGRAMS counts them");
+
+void bench_progress(
 	const struct bench *b, const char *arrangement, const char *low, const char *high)
 {
 	if (isatty(STDERR_FILENO))
@@ -48,8 +40,7 @@ static void progress(
 			high ? " + " : "", high ? high : "");
 }
 
-/* Rows are shown as they come: the whole takes minutes. */
-static void emit(struct bench *b)
+void bench_emit(struct bench *b)
 {
 	if (b->j || b->c->out.failed)
 		return;
@@ -58,7 +49,7 @@ static void emit(struct bench *b)
 	b->c->out.len = 0;
 }
 
-static struct stage_run make_run(const struct bench *b, const char *low, const char *high)
+struct stage_run bench_run(const struct bench *b, const char *low, const char *high)
 {
 	return (struct stage_run){.low = {low, "large", 0},
 		.high = {high, "small", 0},
@@ -71,8 +62,7 @@ static struct stage_run make_run(const struct bench *b, const char *low, const c
 
 /* ---- figure 8: pairs ---- */
 
-/* A pair that fails is said and counted; the others go on. CLI_FAILED: nothing shall go on. */
-static int try_run(
+int bench_try(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret)
 {
 	if (stage_run(s, &b->arena, run, ret) != CLI_OK)
@@ -89,16 +79,16 @@ static int measure_alone(struct bench *b)
 	if (r != CLI_OK)
 		return r;
 	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
-		struct stage_run large = make_run(b, programs[i], NULL);
-		struct stage_run small = make_run(b, NULL, programs[i]);
+		struct stage_run large = bench_run(b, bench_programs[i], NULL);
+		struct stage_run small = bench_run(b, NULL, bench_programs[i]);
 		struct stage_result res = {0};
 
-		progress(b, "alone", programs[i], NULL);
+		bench_progress(b, "alone", bench_programs[i], NULL);
 		if (i < LOWS || !b->quick)
-			r = try_run(b, &stage, &large, &res);
+			r = bench_try(b, &stage, &large, &res);
 		b->large_ns[i] = res.low_ns;
 		if (r == CLI_OK)
-			r = try_run(b, &stage, &small, &res);
+			r = bench_try(b, &stage, &small, &res);
 		b->small_ns[i] = res.high_ns;
 	}
 	stage_close(&stage);
@@ -150,8 +140,8 @@ static void json_pair(
 	double low = b->large_ns[p->low], high = b->small_ns[p->high];
 
 	json_begin_object(b->j, NULL);
-	json_str(b->j, "low", programs[p->low]);
-	json_str(b->j, "high", programs[p->high]);
+	json_str(b->j, "low", bench_programs[p->low]);
+	json_str(b->j, "high", bench_programs[p->high]);
 	json_num(b->j, "low_alone_us", low / 1e3);
 	json_num(b->j, "high_alone_us", high / 1e3);
 	json_num(b->j, "ideal", 1 + low / high);
@@ -184,7 +174,8 @@ static void text_pair(struct bench *b, const struct pair *p, unsigned n)
 	struct strbuf *o = &b->c->out;
 	double low = b->large_ns[p->low], high = b->small_ns[p->high];
 
-	strbuf_printf(o, "%-4s %-4s %6.1f", programs[p->low], programs[p->high], 1 + low / high);
+	strbuf_printf(o, "%-4s %-4s %6.1f", bench_programs[p->low], bench_programs[p->high],
+		1 + low / high);
 	for (unsigned k = 0; k < n; k++)
 		if (p->by[k].high_ns)
 			strbuf_printf(o, "  %9.0f (%5.1fx)", p->by[k].high_ns / 1e3,
@@ -270,16 +261,16 @@ static int bench_pairs(struct bench *b)
 			continue;
 		}
 		for (unsigned i = 0; r == CLI_OK && i < n_pairs; i++) {
-			struct stage_run run =
-				make_run(b, programs[pairs[i].low], programs[pairs[i].high]);
+			struct stage_run run = bench_run(
+				b, bench_programs[pairs[i].low], bench_programs[pairs[i].high]);
 
-			progress(b, specs[k].name, run.low.name, run.high.name);
-			r = try_run(b, &stage, &run, &pairs[i].by[k]);
+			bench_progress(b, specs[k].name, run.low.name, run.high.name);
+			r = bench_try(b, &stage, &run, &pairs[i].by[k]);
 			if (!b->j && pairs[i].by[k].high_ns) {
 				strbuf_printf(&b->c->out, "# %s: %s beside %s: %.0f us\n",
 					specs[k].name, run.high.name, run.low.name,
 					pairs[i].by[k].high_ns / 1e3);
-				emit(b);
+				bench_emit(b);
 			}
 		}
 		stage_close(&stage);
@@ -319,11 +310,11 @@ static int overhead_of(
 
 	for (unsigned pass = 0; pass < PASSES; pass++)
 		for (unsigned k = 0; k < 2; k++) {
-			struct stage_run run = make_run(b, programs[i], NULL);
+			struct stage_run run = bench_run(b, bench_programs[i], NULL);
 			struct stage_result res = {0};
 
-			progress(b, stages[k].spec.name, programs[i], NULL);
-			if (try_run(b, &stages[k], &run, &res) != CLI_OK)
+			bench_progress(b, stages[k].spec.name, bench_programs[i], NULL);
+			if (bench_try(b, &stages[k], &run, &res) != CLI_OK)
 				return CLI_FAILED;
 			ns[k][pass] = res.low_kernel_ns;
 		}
@@ -364,16 +355,16 @@ static int bench_overhead(struct bench *b)
 		n++;
 		if (b->j) {
 			json_begin_object(b->j, NULL);
-			json_str(b->j, "program", programs[i]);
+			json_str(b->j, "program", bench_programs[i]);
 			json_num(b->j, "plain_us", ns[0] / 1e3);
 			json_num(b->j, "preemptible_us", ns[1] / 1e3);
 			json_num(b->j, "ratio", ns[1] / ns[0]);
 			json_end(b->j, '}');
 		} else {
 			strbuf_printf(&b->c->out, "%-16s %10.1f %12.1f  %.4f  (%.1f %%, %.1f %%)\n",
-				programs[i], ns[0] / 1e3, ns[1] / 1e3, ns[1] / ns[0],
+				bench_programs[i], ns[0] / 1e3, ns[1] / 1e3, ns[1] / ns[0],
 				spread[0] * 100, spread[1] * 100);
-			emit(b);
+			bench_emit(b);
 		}
 	}
 	if (b->j) {
@@ -388,75 +379,6 @@ static int bench_overhead(struct bench *b)
 out:
 	stage_close(&stages[0]);
 	return r;
-}
-
-/* ---- figure 15: spatial against temporal ---- */
-
-static int bench_spatial(struct bench *b)
-{
-	bool mps = b->device !=
-		   DEV_CPU; /* without it tenants take turns: all preemption is temporal */
-	/* Trivial kernels are so short that they would not be managed. */
-	struct stage_spec specs[3] = {{.name = "original", .device = b->device, .mps = mps},
-		{.name = "temporal",
-			.device = b->device,
-			.managed = true,
-			.mps = mps,
-			.options = {"--set", "min_managed_us=1", "--temporal"}},
-		{.name = "spatial",
-			.device = b->device,
-			.managed = true,
-			.mps = mps,
-			.options = {"--set", "min_managed_us=1"}}};
-	double *total = ARENA_ARRAY(&b->arena, double, 3 * PROGRAMS * PROGRAMS);
-	double sums[3] = {0};
-	unsigned n = 0;
-	int r = CLI_OK;
-
-	if (!total)
-		return cli_error(b->c, NULL, "out of memory");
-	for (unsigned k = 0; r == CLI_OK && k < 3; k++) {
-		struct stage stage;
-
-		if (stage_open(b->c, &specs[k], &stage) != CLI_OK)
-			return CLI_FAILED;
-		for (unsigned i = 0; r == CLI_OK && i < LOWS * PROGRAMS; i++) {
-			unsigned low = i / PROGRAMS, high = i % PROGRAMS;
-			struct stage_run run = make_run(b, programs[low], programs[high]);
-			struct stage_result res = {0};
-
-			if (low == high || (b->quick && high != (low + 5) % PROGRAMS))
-				continue;
-			run.high.size = "trivial";
-			progress(b, specs[k].name, run.low.name, run.high.name);
-			r = try_run(b, &stage, &run, &res);
-			total[k * PROGRAMS * PROGRAMS + i] = res.makespan_ns;
-		}
-		stage_close(&stage);
-	}
-	if (r != CLI_OK)
-		return r;
-	for (unsigned i = 0; i < PROGRAMS * PROGRAMS; i++) {
-		const double *t = total + i;
-		const unsigned step = PROGRAMS * PROGRAMS;
-
-		if (!t[0] || !t[step] || !t[2 * step])
-			continue;
-		for (unsigned k = 1; k < 3; k++)
-			sums[k] += (t[k * step] - t[0]) / t[0];
-		n++;
-	}
-	if (b->j) {
-		json_num(b->j, "temporal_overhead_mean", n ? sums[1] / n : 0);
-		json_num(b->j, "spatial_overhead_mean", n ? sums[2] / n : 0);
-		json_uint(b->j, "spatial_pairs", n);
-	} else {
-		strbuf_printf(&b->c->out,
-			"\npreemption overhead with a trivial high-priority kernel, %u pairs, "
-			"(T - T_original) / T_original: temporal %+.2f %%, spatial %+.2f %%\n",
-			n, n ? sums[1] / n * 100 : 0.0, n ? sums[2] / n * 100 : 0.0);
-	}
-	return CLI_OK;
 }
 
 static bool wants(const struct bench *b, const char *part)
@@ -474,6 +396,8 @@ static int run(struct cli *c)
 	struct json j;
 	int r = cli_number(c, "rounds", 1, 1000, &rounds);
 
+	if (r == CLI_OK)
+		r = cli_number(c, "budget-s", 1, 100000, &b.budget_s);
 	b.runtime = api && !strcmp(api, "runtime");
 	arena_init(&b.arena, 0);
 	child_catch_signals();
@@ -497,11 +421,13 @@ static int run(struct cli *c)
 		r = bench_pairs(&b);
 	if (r == CLI_OK && wants(&b, "spatial"))
 		r = bench_spatial(&b);
+	if (r == CLI_OK && wants(&b, "extra"))
+		r = bench_extra(&b);
 	if (r == CLI_OK && b.j) {
 		json_uint(b.j, "failures", b.failures);
 		json_end(b.j, '}');
 	}
-	progress(&b, "", NULL, NULL);
+	bench_progress(&b, "", NULL, NULL);
 	if (b.reference[0])
 		stage_remove_folder(b.reference);
 	arena_finish(&b.arena);
@@ -519,7 +445,15 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"speedup_mean, speedup_best, speedup_worst, ideal_mean, antt_mean, stp_mean, "
 		"stp_makespan_mean, preemptions, by arrangement over the pairs that ran; overhead, "
 		"an array of program, plain_us, preemptible_us, ratio; overhead_geomean, "
-		"overhead_worst; temporal_overhead_mean, spatial_overhead_mean, spatial_pairs.",
+		"overhead_worst; spatial, an array of low, pairs, temporal_overhead, "
+		"spatial_overhead, temporal_lost_us, spatial_lost_us (a preemption), by program of "
+		"low priority; temporal and spatial, each with overhead_mean, lost_us (a "
+		"preemption, the mean of the pairs), lost_us_low and lost_us_high (its 95 % "
+		"confidence interval), preemptions; spatial_pairs, spatial_rounds, "
+		"spatial_reduction, spatial_reduction_low, spatial_reduction_high; extra, an array "
+		"of low, high, low_alone_us, high_alone_us, and steps (extra_sms, high_us, low_us, "
+		"high_speedup over the first step, high_slowdown and low_slowdown over alone, "
+		"preemptions, checked, wrong).",
 	.options = options,
 	.run = run,
 };

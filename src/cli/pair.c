@@ -219,6 +219,8 @@ static void count_preemptions(struct arena *a, struct stage_result *res)
 	while (stage_next_event(&at, &e)) {
 		if (!strcmp(e.what, "preempt"))
 			res->preemptions++;
+		if (!strcmp(e.what, "shrink"))
+			res->shrinks++;
 		if (!strcmp(e.what, "drained") && e.store_ns && n < max)
 			res->handover_ns[n++] = (double)(e.t_ns - e.store_ns);
 	}

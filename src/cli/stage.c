@@ -151,7 +151,7 @@ static int await_socket(struct stage *s, const char *path)
 static int heddled_start(struct stage *s)
 {
 	char socket[108], events[128], err[128];
-	char *argv[16];
+	char *argv[24];
 	unsigned n = 0;
 	int r;
 

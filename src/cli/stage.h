@@ -19,7 +19,7 @@ struct stage_spec {
 	bool mps;
 	bool mps_priorities;    /* the vendor's client priorities, unmanaged */
 	const char *policy;     /* heddled's; NULL: hpf */
-	const char *options[4]; /* more of heddled's; NULL ends them */
+	const char *options[8]; /* more of heddled's; NULL ends them */
 };
 
 struct stage {
@@ -51,7 +51,7 @@ struct stage_result {
 	uint64_t low_blocks;
 	unsigned checked, wrong;
 	/* managed: from the daemon's events */
-	unsigned preemptions;
+	unsigned preemptions, shrinks; /* of all SMs, of some */
 	double *handover_ns; /* store -> last worker's exit, in the order in which they came */
 	unsigned handovers;
 	char *events; /* the daemon's event lines of this pair, or NULL */

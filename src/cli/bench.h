@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench preempt: what its parts share. Each part measures, and writes its table as text or
+ * its keys into the object that is open. */
+#ifndef HEDDLE_BENCH_H
+#define HEDDLE_BENCH_H
+
+#include "base/json.h"
+#include "cli/stage.h"
+
+#define PROGRAMS 8
+extern const char *const bench_programs[PROGRAMS]; /* of FLEP's table 1 */
+
+struct bench {
+	struct cli *c;
+	struct arena arena;
+	enum dev_kind device;
+	char device_name[128];
+	bool quick, runtime;
+	unsigned rounds, failures;
+	uint64_t budget_s;                             /* 0: as long as it takes */
+	struct json *j;                                /* NULL: text */
+	char reference[64];                            /* folder; empty: none */
+	double large_ns[PROGRAMS], small_ns[PROGRAMS]; /* turnaround alone, unmanaged; 0: not yet */
+};
+
+/* One line on a terminal. */
+void bench_progress(
+	const struct bench *b, const char *arrangement, const char *low, const char *high);
+/* Rows are shown as they come: the whole takes minutes. */
+void bench_emit(struct bench *b);
+/* The large input of low beside the small one of high; either may be NULL. */
+struct stage_run bench_run(const struct bench *b, const char *low, const char *high);
+/* A pair that fails is said and counted; the others go on. CLI_FAILED: nothing shall go on. */
+int bench_try(
+	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret);
+
+/* ---- bench_spatial.c ---- */
+int bench_spatial(struct bench *b);
+int bench_extra(struct bench *b);
+
+#endif

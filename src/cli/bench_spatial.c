@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Spatial preemption (FLEP, section 6.4). Figure 15: every program on its large input beside every
+ * other on its trivial one at high priority, preempted wholly and in part, against the two left to
+ * the device: what is lost, of the time until both are through, and in microseconds a preemption
+ * with a confidence interval. Figure 16: what the high one gains, and the low one loses, when more
+ * SMs are given up than are needed. */
+#include "cli/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
+#define MAX_PASSES 16
+#define RESAMPLES  2000
+#define QUICK_LOWS 4
+
+enum { ORIGINAL, TEMPORAL, SPATIAL, FORMS };
+
+struct samples {
+	double *ns; /* until both were through, a round each */
+	unsigned n, preemptions;
+};
+
+struct spatial_pair {
+	unsigned low, high;
+	struct samples of[FORMS];
+};
+
+struct spatial {
+	struct bench *b;
+	struct spatial_pair pair[MAX_PAIRS];
+	unsigned n_pairs, n_run; /* the first of them take part */
+	double *scratch;         /* as many as a pair has samples */
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- measuring ---- */
+
+/* Each program of low priority comes early: a budget may end the list anywhere. */
+static int list_pairs(struct spatial *sp, struct bench *b)
+{
+	size_t max = (size_t)b->rounds * MAX_PASSES;
+
+	sp->b = b;
+	sp->scratch = ARENA_ARRAY(&b->arena, double, max);
+	for (unsigned d = 1; d < PROGRAMS; d++) {
+		for (unsigned low = 0; low < (b->quick ? QUICK_LOWS : PROGRAMS); low++) {
+			struct spatial_pair *p = &sp->pair[sp->n_pairs++];
+
+			*p = (struct spatial_pair){.low = low, .high = (low + 5 * d) % PROGRAMS};
+			for (unsigned k = 0; k < FORMS; k++) {
+				p->of[k].ns = ARENA_ARRAY(&b->arena, double, max);
+				if (!p->of[k].ns || !sp->scratch)
+					return cli_error(b->c, NULL, "out of memory");
+			}
+		}
+		if (b->quick)
+			break;
+	}
+	sp->n_run = sp->n_pairs;
+	return CLI_OK;
+}
+
+static void add_rounds(struct samples *to, const struct stage_result *res)
+{
+	for (unsigned i = 0; i < res->rounds; i++) {
+		const struct stage_round *r = &res->at[i];
+		uint64_t end = MAX(r->low_done_ns, r->high_done_ns);
+
+		to->ns[to->n++] = (double)(end - MIN(r->low_launch_ns, r->high_launch_ns));
+	}
+	to->preemptions += res->preemptions + res->shrinks;
+}
+
+static int run_pair(struct spatial *sp, struct stage *stage, struct spatial_pair *p, unsigned form)
+{
+	struct bench *b = sp->b;
+	struct stage_run run = bench_run(b, bench_programs[p->low], bench_programs[p->high]);
+	struct stage_result res = {0};
+	int r;
+
+	run.high.size = "trivial";
+	bench_progress(b, stage->spec.name, run.low.name, run.high.name);
+	r = bench_try(b, stage, &run, &res);
+	if (r == CLI_OK && res.rounds && res.low_ns > 0)
+		add_rounds(&p->of[form], &res);
+	return r;
+}
+
+/* stop_at: where the first form of the first pass ends the list; 0: nowhere. */
+static int run_form(
+	struct spatial *sp, const struct stage_spec *spec, unsigned form, double stop_at)
+{
+	struct stage stage;
+	int r = stage_open(sp->b->c, spec, &stage);
+
+	if (r != CLI_OK)
+		return r;
+	for (unsigned i = 0; r == CLI_OK && i < sp->n_run; i++) {
+		r = run_pair(sp, &stage, &sp->pair[i], form);
+		if (stop_at > 0 && now_s() > stop_at)
+			sp->n_run = i + 1;
+	}
+	stage_close(&stage);
+	return r;
+}
+
+/* In a budget, passes to and fro, so that what drifts meanwhile does not fall on one form. */
+static int measure(struct spatial *sp)
+{
+	/* Without MPS tenants take turns: all preemption would be temporal. Trivial kernels are so
+	 * short that they would not be managed. */
+	bool mps = sp->b->device != DEV_CPU;
+	struct stage_spec spec[FORMS] = {{.name = "original"},
+		{.name = "temporal",
+			.managed = true,
+			.options = {"--set", "min_managed_us=1", "--temporal"}},
+		{.name = "spatial", .managed = true, .options = {"--set", "min_managed_us=1"}}};
+	double began = now_s(), budget = (double)sp->b->budget_s;
+	int r = CLI_OK;
+
+	for (unsigned pass = 0; r == CLI_OK && pass < MAX_PASSES; pass++) {
+		double from = now_s();
+
+		for (unsigned i = 0; r == CLI_OK && i < FORMS; i++) {
+			unsigned form = pass % 2 ? FORMS - 1 - i : i;
+			bool first = pass == 0 && i == 0 && budget > 0;
+
+			spec[form].device = sp->b->device;
+			spec[form].mps = mps;
+			r = run_form(sp, &spec[form], form, first ? began + budget / FORMS : 0);
+		}
+		if (now_s() - began + (now_s() - from) > budget)
+			break;
+	}
+	return r;
+}
+
+/* ---- what was lost ---- */
+
+struct lost {
+	double overhead[FORMS],
+		us[FORMS]; /* means of pairs: of the original's time; a preemption */
+	double us_low[FORMS], us_high[FORMS];
+	double reduction, reduction_low, reduction_high;
+	unsigned pairs, rounds, preemptions[FORMS];
+};
+
+static bool counts(const struct spatial_pair *p)
+{
+	return p->of[ORIGINAL].n && p->of[TEMPORAL].preemptions && p->of[SPATIAL].preemptions;
+}
+
+/* A number below n, from a sequence that is always the same. */
+static unsigned draw(uint64_t *state, unsigned n)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned)((*state >> 33) % n);
+}
+
+/* state: NULL for the samples as they are, else drawn from them. */
+static double median_of(struct spatial *sp, const struct samples *s, uint64_t *state)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		sp->scratch[i] = s->ns[state ? draw(state, s->n) : i];
+	return stage_median(sp->scratch, s->n);
+}
+
+/* Means over the pairs of one program of low priority, or of all (PROGRAMS). */
+static unsigned mean_lost(struct spatial *sp, unsigned low, uint64_t *state,
+	double ret_overhead[FORMS], double ret_us[FORMS])
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < FORMS; k++)
+		ret_overhead[k] = ret_us[k] = 0;
+	for (unsigned i = 0; i < sp->n_run; i++) {
+		const struct spatial_pair *p = &sp->pair[i];
+		double original;
+
+		if (!counts(p) || (low < PROGRAMS && p->low != low))
+			continue;
+		original = median_of(sp, &p->of[ORIGINAL], state);
+		for (unsigned k = TEMPORAL; k < FORMS; k++) {
+			const struct samples *s = &p->of[k];
+			double more = median_of(sp, s, state) - original;
+
+			ret_overhead[k] += more / original;
+			ret_us[k] += more * s->n / s->preemptions / 1e3;
+		}
+		n++;
+	}
+	for (unsigned k = 0; n && k < FORMS; k++) {
+		ret_overhead[k] /= n;
+		ret_us[k] /= n;
+	}
+	return n;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void interval(double *values, double *ret_low, double *ret_high)
+{
+	qsort(values, RESAMPLES, sizeof(*values), by_value);
+	*ret_low = values[RESAMPLES * 25 / 1000];
+	*ret_high = values[RESAMPLES * 975 / 1000 - 1];
+}
+
+/* Confidence by resampling the rounds of each pair (bootstrap, percentiles). */
+static int sum_up(struct spatial *sp, struct lost *ret)
+{
+	double *us[FORMS], *reduction, overhead[FORMS], mean[FORMS];
+	uint64_t state = 1;
+
+	*ret = (struct lost){0};
+	ret->pairs = mean_lost(sp, PROGRAMS, NULL, ret->overhead, ret->us);
+	ret->reduction = ret->us[TEMPORAL] ? 1 - ret->us[SPATIAL] / ret->us[TEMPORAL] : 0;
+	reduction = ARENA_ARRAY(&sp->b->arena, double, RESAMPLES);
+	for (unsigned k = TEMPORAL; k < FORMS; k++)
+		us[k] = ARENA_ARRAY(&sp->b->arena, double, RESAMPLES);
+	if (!reduction || !us[TEMPORAL] || !us[SPATIAL])
+		return cli_error(sp->b->c, NULL, "out of memory");
+	for (unsigned i = 0; i < RESAMPLES; i++) {
+		mean_lost(sp, PROGRAMS, &state, overhead, mean);
+		us[TEMPORAL][i] = mean[TEMPORAL];
+		us[SPATIAL][i] = mean[SPATIAL];
+		reduction[i] = mean[TEMPORAL] ? 1 - mean[SPATIAL] / mean[TEMPORAL] : 0;
+	}
+	for (unsigned k = TEMPORAL; k < FORMS; k++)
+		interval(us[k], &ret->us_low[k], &ret->us_high[k]);
+	interval(reduction, &ret->reduction_low, &ret->reduction_high);
+	for (unsigned i = 0; i < sp->n_run; i++) {
+		if (!counts(&sp->pair[i]))
+			continue;
+		ret->rounds += sp->pair[i].of[SPATIAL].n;
+		for (unsigned k = TEMPORAL; k < FORMS; k++)
+			ret->preemptions[k] += sp->pair[i].of[k].preemptions;
+	}
+	return CLI_OK;
+}
+
+static void show_lows(struct spatial *sp)
+{
+	struct bench *b = sp->b;
+
+	if (b->j)
+		json_begin_array(b->j, "spatial");
+	else
+		strbuf_puts(&b->c->out,
+			"\npreemption overhead, (T - T_original) / T_original, and us lost a "
+			"preemption\nbeside a trivial high-priority kernel      temporal"
+			"              spatial\n");
+	for (unsigned low = 0; low < PROGRAMS; low++) {
+		double overhead[FORMS], us[FORMS];
+		unsigned n = mean_lost(sp, low, NULL, overhead, us);
+
+		if (n && b->j) {
+			json_begin_object(b->j, NULL);
+			json_str(b->j, "low", bench_programs[low]);
+			json_uint(b->j, "pairs", n);
+			json_num(b->j, "temporal_overhead", overhead[TEMPORAL]);
+			json_num(b->j, "spatial_overhead", overhead[SPATIAL]);
+			json_num(b->j, "temporal_lost_us", us[TEMPORAL]);
+			json_num(b->j, "spatial_lost_us", us[SPATIAL]);
+			json_end(b->j, '}');
+		} else if (n) {
+			strbuf_printf(&b->c->out,
+				"%-5s %u pairs                  %+8.2f %% %9.1f us  %+8.2f %% "
+				"%9.1f "
+				"us\n",
+				bench_programs[low], n, overhead[TEMPORAL] * 100, us[TEMPORAL],
+				overhead[SPATIAL] * 100, us[SPATIAL]);
+		}
+	}
+	if (b->j)
+		json_end(b->j, ']');
+}
+
+static void show_lost(struct bench *b, const struct lost *l)
+{
+	static const char *const name[FORMS] = {"original", "temporal", "spatial"};
+	static const char *const key[FORMS] = {"", "temporal_total", "spatial_total"};
+
+	for (unsigned k = TEMPORAL; k < FORMS; k++) {
+		if (b->j) {
+			json_begin_object(b->j, key[k]);
+			json_num(b->j, "overhead_mean", l->overhead[k]);
+			json_num(b->j, "lost_us", l->us[k]);
+			json_num(b->j, "lost_us_low", l->us_low[k]);
+			json_num(b->j, "lost_us_high", l->us_high[k]);
+			json_uint(b->j, "preemptions", l->preemptions[k]);
+			json_end(b->j, '}');
+		} else {
+			strbuf_printf(&b->c->out,
+				"%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), "
+				"%u "
+				"preemptions\n",
+				name[k], l->overhead[k] * 100, l->us[k], l->us_low[k],
+				l->us_high[k], l->preemptions[k]);
+		}
+	}
+	if (b->j) {
+		json_uint(b->j, "spatial_pairs", l->pairs);
+		json_uint(b->j, "spatial_rounds", l->rounds);
+		json_num(b->j, "spatial_reduction", l->reduction);
+		json_num(b->j, "spatial_reduction_low", l->reduction_low);
+		json_num(b->j, "spatial_reduction_high", l->reduction_high);
+	} else {
+		strbuf_printf(&b->c->out,
+			"spatial loses %.1f %% less (95 %%: %.1f to %.1f), %u pairs, %u rounds "
+			"each way\n",
+			l->reduction * 100, l->reduction_low * 100, l->reduction_high * 100,
+			l->pairs, l->rounds);
+	}
+}
+
+int bench_spatial(struct bench *b)
+{
+	struct spatial *sp = arena_zalloc(&b->arena, sizeof(*sp));
+	struct lost lost = {0};
+	int r = sp ? list_pairs(sp, b) : cli_error(b->c, NULL, "out of memory");
+
+	if (r == CLI_OK)
+		r = measure(sp);
+	if (r == CLI_OK)
+		r = sum_up(sp, &lost);
+	if (r != CLI_OK)
+		return r;
+	show_lows(sp);
+	show_lost(b, &lost);
+	bench_emit(b);
+	return CLI_OK;
+}
+
+/* ---- figure 16: more SMs than needed ---- */
+
+#define STEPS       6
+#define EXTRA_PAIRS 4
+
+struct extra_pair {
+	unsigned low, high;
+	double low_alone_ns, high_alone_ns;
+	struct stage_result step[STEPS];
+};
+
+static int count_sms(struct bench *b, unsigned *ret)
+{
+	struct cu_api cu;
+	CUdevice device;
+	int n;
+
+	if (dev_open(b->device, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
+		cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
+		return cli_error(b->c, NULL, "no device");
+	*ret = (unsigned)n;
+	return CLI_OK;
+}
+
+static int extra_alone(struct bench *b, struct extra_pair *pairs, unsigned n)
+{
+	struct stage_spec spec = {
+		.name = "alone", .device = b->device, .mps = b->device != DEV_CPU};
+	struct stage stage;
+	int r = stage_open(b->c, &spec, &stage);
+
+	if (r != CLI_OK)
+		return r;
+	for (unsigned i = 0; r == CLI_OK && i < n; i++) {
+		struct stage_run low = bench_run(b, bench_programs[pairs[i].low], NULL);
+		struct stage_run high = bench_run(b, NULL, bench_programs[pairs[i].high]);
+		struct stage_result res = {0};
+
+		high.high.size = "trivial";
+		bench_progress(b, spec.name, low.low.name, high.high.name);
+		r = bench_try(b, &stage, &low, &res);
+		pairs[i].low_alone_ns = res.low_ns;
+		if (r == CLI_OK)
+			r = bench_try(b, &stage, &high, &res);
+		pairs[i].high_alone_ns = res.high_ns;
+	}
+	stage_close(&stage);
+	return r;
+}
+
+static int extra_step(
+	struct bench *b, struct extra_pair *pairs, unsigned n, unsigned step, unsigned sms)
+{
+	char text[32];
+	struct stage_spec spec = {.name = text,
+		.device = b->device,
+		.managed = true,
+		.mps = b->device != DEV_CPU,
+		.options = {"--set", "min_managed_us=1", "--set", text}};
+	struct stage stage;
+	int r;
+
+	snprintf(text, sizeof(text), "extra_sms=%u", sms);
+	r = stage_open(b->c, &spec, &stage);
+	if (r != CLI_OK)
+		return r;
+	for (unsigned i = 0; r == CLI_OK && i < n; i++) {
+		struct stage_run run =
+			bench_run(b, bench_programs[pairs[i].low], bench_programs[pairs[i].high]);
+
+		run.high.size = "trivial";
+		bench_progress(b, text, run.low.name, run.high.name);
+		r = bench_try(b, &stage, &run, &pairs[i].step[step]);
+	}
+	stage_close(&stage);
+	return r;
+}
+
+static void show_step(struct bench *b, const struct extra_pair *p, unsigned step, unsigned sms)
+{
+	const struct stage_result *r = &p->step[step];
+	double speedup = r->high_ns ? p->step[0].high_ns / r->high_ns : 0;
+	double high = p->high_alone_ns ? r->high_ns / p->high_alone_ns : 0;
+	double low = p->low_alone_ns ? r->low_ns / p->low_alone_ns : 0;
+
+	if (!r->high_ns)
+		return;
+	if (b->j) {
+		json_begin_object(b->j, NULL);
+		json_uint(b->j, "extra_sms", sms);
+		json_num(b->j, "high_us", r->high_ns / 1e3);
+		json_num(b->j, "low_us", r->low_ns / 1e3);
+		json_num(b->j, "high_speedup", speedup);
+		json_num(b->j, "high_slowdown", high);
+		json_num(b->j, "low_slowdown", low);
+		json_uint(b->j, "preemptions", r->preemptions + r->shrinks);
+		json_uint(b->j, "checked", r->checked);
+		json_uint(b->j, "wrong", r->wrong);
+		json_end(b->j, '}');
+		return;
+	}
+	strbuf_printf(&b->c->out, "%-4s %-4s %5u %11.1f %8.2fx %8.2fx %12.1f %8.3fx %6u\n",
+		bench_programs[p->low], bench_programs[p->high], sms, r->high_ns / 1e3, speedup,
+		high, r->low_ns / 1e3, low, r->preemptions + r->shrinks);
+}
+
+static void show_extra(struct bench *b, const struct extra_pair *pairs, unsigned n,
+	const unsigned *sms, unsigned steps)
+{
+	if (b->j)
+		json_begin_array(b->j, "extra");
+	else
+		strbuf_puts(&b->c->out,
+			"\nSMs given up beyond what a trivial high-priority kernel needs: its "
+			"turnaround, speedup\nover none, and both programs' times over alone\n"
+			"low  high extra     high us  speedup    alone       low us    alone  "
+			"preempted\n");
+	for (unsigned i = 0; i < n; i++) {
+		if (b->j) {
+			json_begin_object(b->j, NULL);
+			json_str(b->j, "low", bench_programs[pairs[i].low]);
+			json_str(b->j, "high", bench_programs[pairs[i].high]);
+			json_num(b->j, "low_alone_us", pairs[i].low_alone_ns / 1e3);
+			json_num(b->j, "high_alone_us", pairs[i].high_alone_ns / 1e3);
+			json_begin_array(b->j, "steps");
+		}
+		for (unsigned k = 0; k < steps; k++)
+			show_step(b, &pairs[i], k, sms[k]);
+		if (b->j) {
+			json_end(b->j, ']');
+			json_end(b->j, '}');
+		}
+	}
+	if (b->j)
+		json_end(b->j, ']');
+}
+
+int bench_extra(struct bench *b)
+{
+	/* The paper's high ones, nn and md, beside cfd and pl. */
+	struct extra_pair pairs[EXTRA_PAIRS] = {{3, 1}, {3, 4}, {0, 1}, {0, 4}};
+	unsigned n = b->quick ? 1 : EXTRA_PAIRS, steps = b->quick ? 2 : STEPS, all = 0;
+	unsigned sms[STEPS] = {0};
+	int r = count_sms(b, &all);
+
+	/* To the whole device, however many are needed. */
+	for (unsigned k = 1; k < steps; k++)
+		sms[k] = MAX(all >> (steps - 1 - k), 1u);
+	if (r == CLI_OK)
+		r = extra_alone(b, pairs, n);
+	for (unsigned k = 0; r == CLI_OK && k < steps; k++)
+		r = extra_step(b, pairs, n, k, sms[k]);
+	if (r != CLI_OK)
+		return r;
+	show_extra(b, pairs, n, sms, steps);
+	bench_emit(b);
+	return CLI_OK;
+}
