@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "dev/cpu/sm_table.h"
+#include "dev/cpu/vgpu.h"
 
 static struct sm_config config_of(const char *what)
 {
@@ -57,8 +58,14 @@ static void parse(void **state)
 	assert_int_equal(c.memory_bytes, 2 << 20);
 	assert_int_equal(c.workers, 1);
 	assert_string_equal(c.report, "none");
-	static const char *const wrong[] = {"sms=0", "sms=145", "sms=1x", "sms=-1", "foo=1", "a/b",
-		"a,b", "memory=99999999999999999999", "report="};
+	assert_int_equal(c.converge, VC_NONE);
+	assert_int_equal(sm_config_parse("converge=postdom", &c), 0);
+	assert_int_equal(c.converge, VC_POSTDOM);
+	assert_int_equal(sm_config_parse("converge=joins,serial", &c), 0);
+	assert_int_equal(c.converge, VC_JOINS);
+	static const char *const wrong[] = {"converge=", "converge=on", "sms=0", "sms=145",
+		"sms=1x", "sms=-1", "foo=1", "a/b", "a,b", "memory=99999999999999999999",
+		"report="};
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
 		assert_int_equal(sm_config_parse(wrong[i], &c), -EINVAL);
 }

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: lanes.sh HEDDLE [DEVICE] [FILE.ptx…]
+# Whether lanes of a warp wait for each other on DEVICE (cuda) as the virtual GPU's converge= modes
+# say. Every "// run:" line of the files (converge, answer and diverge.ptx of tests/vgpu/cases) is
+# run there with a limit of LIMIT seconds, and its buffers compared with those of the virtual GPU
+# without the modes. A run without "fault WAY:" or "endless WAY:" lines must end with the same
+# buffers: else the modes, or the virtual GPU, are wrong. Of the others it says what they do; where
+# a line for postdom stands a hang is expected, where there is one for joins only it is likely.
+set -eu
+heddle=$1
+shift
+device=${1:-cuda}
+[ $# -eq 0 ] || shift
+cases=$(cd "$(dirname "$0")/../vgpu/cases" && pwd)
+[ $# -gt 0 ] || set -- "$cases/converge.ptx" "$cases/answer.ptx" "$cases/diverge.ptx"
+if [ "$device" = cuda ] && [ ! -e /dev/nvidiactl ]; then
+	echo "skipped: no NVIDIA GPU"
+	exit 77
+fi
+limit=${LIMIT:-10}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT INT TERM
+
+# run_on DEVICE OUT FILE WORDS: buffers go to OUT.0, OUT.1 …; exit status 124: past the limit.
+run_on() {
+	on=$1 out=$2 file=$3
+	set -f
+	# shellcheck disable=SC2086
+	set -- $4
+	set +f
+	n=0
+	for word; do
+		shift
+		case $word in
+		*\[*\]:*)
+			word="$word>$out.$n"
+			n=$((n + 1))
+			;;
+		esac
+		set -- "$@" "$word"
+	done
+	timeout "$limit" "$heddle" exec --device "$on" "$file" "$@" >"$out.out" 2>"$out.err"
+}
+
+# expected FILE: "WORDS<tab>WAYS" for each run, WAYS being those in which it comes to no end.
+expected() {
+	awk '/^\/\/ run: / {
+		if (words)
+			print words "\t" ways
+		words = substr($0, 9)
+		ways = ""
+	}
+	/^\/\/ (fault|endless) (postdom|joins):/ {
+		sub(":", "", $3)
+		ways = ways " " $3
+	}
+	/^\/\/ fault: / { words = "" }
+	END {
+		if (words)
+			print words "\t" ways
+	}' "$1"
+}
+
+tab=$(printf '\t')
+bad=0
+for file; do
+	expected "$file" >"$dir/list"
+	while IFS=$tab read -r words ways; do
+		rm -f "$dir"/want.* "$dir"/got.*
+		HEDDLE_VGPU=converge=none run_on cpu "$dir/want" "$file" "$words" </dev/null || {
+			echo "FAIL ${words%% *}: not even on the virtual GPU"
+			bad=$((bad + 1))
+			continue
+		}
+		status=0
+		run_on "$device" "$dir/got" "$file" "$words" </dev/null || status=$?
+		verdict=right
+		if [ "$status" -eq 124 ]; then
+			verdict=hangs
+		elif [ "$status" -ne 0 ]; then
+			verdict="fails ($(tail -n 1 "$dir/got.err"))"
+		else
+			for f in "$dir"/want.[0-9]*; do
+				cmp -s "$f" "$dir/got.${f##*.}" || verdict=differs
+			done
+		fi
+		echo "${ways:+[no end in$ways] }$words: $verdict"
+		if [ -z "$ways" ] && [ "$verdict" != right ]; then
+			bad=$((bad + 1))
+		fi
+	done <"$dir/list"
+done
+echo "$bad runs that must end do not, or not rightly"
+[ "$bad" -eq 0 ]
