@@ -59,135 +59,35 @@ typedef VEC(struct pair) pairs;
 struct finder {
 	const struct ptx_func *f;
 	struct cfg *g;
-	uint8_t *seen; /* scratch, of each block */
+	uint32_t *header_of; /* of blocks behind the exit */
+	uint8_t *seen;       /* scratch, of each block */
 	uint8_t *reached;
 	uint32_t *stack;
 	uint8_t *uniform; /* branches that are taken not to part anybody */
 	uint32_t *meet;   /* of each branch: where all its ways meet */
 	uint8_t *is_meet;
-	pairs parts, leaves, dropped;
+	pairs parts, leaves;
 	bool failed;
 };
 
-/* ---- edges without the ends of threads ---- */
-
-static const struct ptx_stmt *last_of(const struct finder *w, uint32_t b)
+/* The block where lanes wait that is meant: those that go round a loop wait at its header. */
+static uint32_t real(const struct finder *w, uint32_t b)
 {
-	const struct cfg_block *blk = &w->g->at[b];
-
-	return blk->end > blk->first ? &w->f->body.at[blk->end - 1] : NULL;
-}
-
-/* Whether leaving the function here ends the thread. */
-static bool ends_thread(const struct finder *w, uint32_t b)
-{
-	const struct ptx_stmt *s = last_of(w, b);
-
-	if (w->f->is_entry)
-		return true;
-	return s && s->kind == PTX_INSN && s->mn->flags & PTX_F_EXIT && s->mn->op != PTX_OP_ret;
-}
-
-/* Nothing but the end of the thread. */
-static bool only_ends(const struct finder *w, uint32_t b)
-{
-	const struct cfg_block *blk = &w->g->at[b];
-
-	if (b == w->g->exit)
-		return w->f->is_entry;
-	if (!ends_thread(w, b) || blk->n_succ != 1 || blk->succ[0] != w->g->exit)
-		return false;
-	for (uint32_t i = blk->first; i + 1 < blk->end; i++)
-		if (w->f->body.at[i].kind == PTX_INSN)
-			return false;
-	return true;
-}
-
-static void remove_from(uint32_t *at, uint32_t *n, uint32_t value)
-{
-	for (uint32_t i = 0; i < *n; i++) {
-		if (at[i] != value)
-			continue;
-		at[i] = at[--*n];
-		return;
-	}
-}
-
-static void remove_edge(struct cfg *g, uint32_t from, uint32_t to)
-{
-	remove_from(g->at[from].succ, &g->at[from].n_succ, to);
-	remove_from(g->at[to].pred, &g->at[to].n_pred, from);
+	return b > w->g->exit ? w->header_of[b] : b;
 }
 
 static void add(struct finder *w, pairs *to, uint32_t block, uint32_t at)
 {
-	struct pair p = {block, at};
+	struct pair p = {real(w, block), real(w, at)};
 
 	if (!VEC_PUSH(to, p))
 		w->failed = true;
 }
 
-/* Blocks from which no way leads to the end any more get back those that did. */
-static void restore_exits(struct finder *w)
-{
-	struct cfg *g = w->g;
-	uint32_t depth = 0;
-
-	memset(w->seen, 0, g->n);
-	w->seen[g->exit] = 1;
-	w->stack[depth++] = g->exit;
-	while (depth) {
-		const struct cfg_block *b = &g->at[w->stack[--depth]];
-
-		for (uint32_t i = 0; i < b->n_pred; i++) {
-			if (w->seen[b->pred[i]])
-				continue;
-			w->seen[b->pred[i]] = 1;
-			w->stack[depth++] = b->pred[i];
-		}
-	}
-	for (size_t i = 0; i < w->dropped.len; i++) {
-		uint32_t from = w->dropped.at[i].block, to = w->dropped.at[i].at;
-
-		if (w->seen[from])
-			continue;
-		g->at[from].succ[g->at[from].n_succ++] = to;
-		g->at[to].pred[g->at[to].n_pred++] = from;
-	}
-}
-
-/* A kernel's last ways out stay, or it would have no end to look back from. */
-static int drop_exits(struct finder *w)
-{
-	struct cfg *g = w->g;
-
-	for (uint32_t b = 0; b < g->exit; b++)
-		w->seen[b] = only_ends(w, b);
-	w->seen[g->exit] = 1;
-	for (uint32_t b = 0; b < g->exit; b++) {
-		uint32_t stay = 0;
-
-		for (uint32_t i = 0; i < g->at[b].n_succ; i++)
-			stay += !w->seen[g->at[b].succ[i]];
-		for (uint32_t i = g->at[b].n_succ; i-- > 0;) {
-			uint32_t s = g->at[b].succ[i];
-
-			if (s == g->exit ? ends_thread(w, b) && (stay || !w->f->is_entry)
-					 : w->seen[s] && stay) {
-				remove_edge(g, b, s);
-				add(w, &w->dropped, b, s);
-			}
-		}
-	}
-	if (w->f->is_entry)
-		restore_exits(w);
-	return w->failed ? -ENOMEM : cfg_relink(g);
-}
-
 /* ---- where all ways meet ---- */
 
-/* Counts, for each block, from how many of the starts it is reached without passing `not`. */
-static void count_ways(struct finder *w, const uint32_t *start, uint32_t n, uint32_t not_past)
+/* Counts, for each block, from how many of the starts it is reached in this round of any loop. */
+static void count_ways(struct finder *w, const uint32_t *start, uint32_t n)
 {
 	const struct cfg *g = w->g;
 
@@ -196,7 +96,7 @@ static void count_ways(struct finder *w, const uint32_t *start, uint32_t n, uint
 		uint32_t depth = 0;
 
 		memset(w->seen, 0, g->n);
-		if (start[k] != not_past && start[k] != g->exit) {
+		if (start[k] < g->exit) {
 			w->seen[start[k]] = 1;
 			w->stack[depth++] = start[k];
 		}
@@ -207,7 +107,7 @@ static void count_ways(struct finder *w, const uint32_t *start, uint32_t n, uint
 			for (uint32_t i = 0; i < b->n_succ; i++) {
 				uint32_t s = b->succ[i];
 
-				if (s == not_past || s == g->exit || w->seen[s])
+				if (s >= g->exit || w->seen[s])
 					continue;
 				w->seen[s] = 1;
 				w->stack[depth++] = s;
@@ -222,7 +122,7 @@ static uint32_t meet_before_exit(struct finder *w, uint32_t branch)
 	const struct cfg *g = w->g;
 	uint32_t entry = CFG_NONE;
 
-	count_ways(w, g->at[branch].succ, g->at[branch].n_succ, branch);
+	count_ways(w, g->at[branch].succ, g->at[branch].n_succ);
 	for (uint32_t b = 0; b < g->n; b++) {
 		bool enters = false;
 
@@ -258,7 +158,7 @@ static void find_postdoms(struct finder *w)
 			continue;
 		if (at == g->exit && w->f->is_entry)
 			at = meet_before_exit(w, b);
-		if (at == CFG_NONE || only_ends(w, at))
+		if (at == CFG_NONE || vgpu_only_ends(w->g, at))
 			continue;
 		add(w, &w->parts, b, at);
 		w->meet[b] = at;
@@ -306,7 +206,7 @@ static uint32_t barriers_in(const struct finder *w, uint32_t b)
 static uint32_t push_succ(struct finder *w, uint32_t b, uint32_t depth)
 {
 	for (uint32_t i = 0; i < w->g->at[b].n_succ; i++) {
-		uint32_t s = w->g->at[b].succ[i];
+		uint32_t s = real(w, w->g->at[b].succ[i]);
 
 		if (w->seen[s])
 			continue;
@@ -342,7 +242,7 @@ static void take_uniform(struct finder *w, uint32_t barrier)
 		if (!parts(w, b))
 			continue;
 		for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
-			bool leads = cfg_postdominates(g, barrier, g->at[b].succ[i]);
+			bool leads = cfg_postdominates(g, barrier, real(w, g->at[b].succ[i]));
 
 			some |= leads;
 			all &= leads;
@@ -388,7 +288,7 @@ static uint32_t head_of(const struct cfg *g, uint32_t join)
 	for (uint32_t i = 0; i < g->at[join].n_pred; i++) {
 		uint32_t p = g->at[join].pred[i];
 
-		if (g->at[p].order == CFG_NONE || cfg_dominates(g, join, p))
+		if (g->at[p].order == CFG_NONE || p > g->exit || cfg_dominates(g, join, p))
 			continue;
 		head = n++ ? common_dominator(g, head, p) : p;
 	}
@@ -451,10 +351,11 @@ static void find_joins(struct finder *w)
 {
 	const struct cfg *g = w->g;
 
-	for (uint32_t d = 0; d < g->exit && !w->failed; d++) {
-		uint32_t head = g->at[d].n_pred > 1 ? head_of(g, d) : CFG_NONE;
+	for (uint32_t d = 0; d < g->n && !w->failed; d++) {
+		uint32_t head = g->at[d].n_pred > 1 && d != g->exit ? head_of(g, d) : CFG_NONE;
 
-		if (head == CFG_NONE || !parts(w, head) || w->meet[head] == d || only_ends(w, d))
+		if (head == CFG_NONE || !parts(w, head) || w->meet[head] == d ||
+			vgpu_only_ends(w->g, d))
 			continue;
 		mark_between(w, head, d, d);
 		if (comes_back(w, head, d))
@@ -467,7 +368,7 @@ static void find_joins(struct finder *w)
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
 				uint32_t s = g->at[b].succ[i];
 
-				if (s == head || (s != d && !w->seen[s]))
+				if (s != d && !w->seen[s])
 					add(w, &w->leaves, s, d);
 			}
 		}
@@ -476,27 +377,27 @@ static void find_joins(struct finder *w)
 
 /* ---- the last exit of a loop ---- */
 
-/* The header of the loop that this branch alone closes, CFG_NONE: of none. */
-static uint32_t closes(const struct cfg *g, uint32_t b, uint32_t *ret_exit)
+/* What stands for the way back of the loop that this branch alone closes, CFG_NONE: of none. */
+static uint32_t closes(const struct cfg *g, uint32_t b, uint32_t *ret_out)
 {
 	for (uint32_t i = 0; g->at[b].n_succ == 2 && i < 2; i++) {
-		uint32_t header = g->at[b].succ[i], latches = 0;
+		uint32_t latch = g->at[b].succ[i], n = 0;
 
-		if (!cfg_dominates(g, header, b))
+		if (latch <= g->exit)
 			continue;
-		for (uint32_t k = 0; k < g->at[header].n_pred; k++)
-			latches += cfg_dominates(g, header, g->at[header].pred[k]);
-		*ret_exit = g->at[b].succ[1 - i];
-		return latches == 1 ? header : CFG_NONE;
+		for (uint32_t k = 0; k < g->at[latch].n_pred; k++)
+			n += g->at[latch].pred[k] < g->exit;
+		*ret_out = g->at[b].succ[1 - i];
+		return n == 1 ? latch : CFG_NONE;
 	}
 	return CFG_NONE;
 }
 
-/* Whether lanes come to a block for the first time from this one only. */
+/* Whether lanes come to a block from this one only. */
 static bool only_from(const struct cfg *g, uint32_t block, uint32_t from)
 {
 	for (uint32_t i = 0; i < g->at[block].n_pred; i++)
-		if (g->at[block].pred[i] != from && !cfg_dominates(g, block, g->at[block].pred[i]))
+		if (g->at[block].pred[i] != from && g->at[block].pred[i] < g->exit)
 			return false;
 	return true;
 }
@@ -506,22 +407,23 @@ static void find_loop_exits(struct finder *w)
 	const struct cfg *g = w->g;
 
 	for (uint32_t y = 0; y < g->exit; y++) {
-		uint32_t out, header;
+		uint32_t out, latch;
 
 		if (!parts(w, y) || w->uniform[y] || g->at[y].ipdom == g->exit)
 			continue;
-		header = closes(g, y, &out);
-		if (header == CFG_NONE || out == w->meet[y] || !only_from(g, out, y))
+		latch = closes(g, y, &out);
+		if (latch == CFG_NONE || out >= g->exit || out == w->meet[y] ||
+			!only_from(g, out, y))
 			continue;
-		mark_between(w, header, y, CFG_NONE);
-		w->seen[y] = 1;
+		mark_between(w, w->header_of[latch], y, CFG_NONE);
+		w->seen[y] = w->seen[latch] = w->seen[out] = 1;
 		for (uint32_t b = 0; b < g->exit; b++) {
-			if (!w->seen[b])
+			if (!w->seen[b] || b == out)
 				continue;
 			if (parts(w, b) && !w->uniform[b])
 				add(w, &w->parts, b, out);
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
-				if (g->at[b].succ[i] != out && !w->seen[g->at[b].succ[i]])
+				if (!w->seen[g->at[b].succ[i]])
 					add(w, &w->leaves, g->at[b].succ[i], out);
 		}
 	}
@@ -560,7 +462,7 @@ static bool make_lists(struct arena *a, pairs *from, uint32_t n, struct converge
 
 static int fill(struct arena *a, struct finder *w, struct converge *ret)
 {
-	uint32_t n = w->g->n;
+	uint32_t n = w->g->exit + 1;
 
 	ret->n = n;
 	ret->meets = arena_zalloc(a, n);
@@ -575,7 +477,7 @@ static int fill(struct arena *a, struct finder *w, struct converge *ret)
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret)
 {
 	struct finder w = {.f = f};
-	int r = cfg_build(a, f, &w.g);
+	int r = vgpu_converge_graph(a, f, &w.g, &w.header_of);
 
 	if (r)
 		return r;
@@ -588,7 +490,7 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 	w.seen = calloc(w.g->n, 1);
 	w.reached = calloc(w.g->n, 1);
 	w.stack = calloc(w.g->n, sizeof(*w.stack));
-	r = w.seen && w.reached && w.stack ? drop_exits(&w) : -ENOMEM;
+	r = w.seen && w.reached && w.stack ? 0 : -ENOMEM;
 	if (!r) {
 		find_uniform(&w);
 		find_postdoms(&w);
@@ -600,7 +502,6 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 	}
 	VEC_FREE(&w.parts);
 	VEC_FREE(&w.leaves);
-	VEC_FREE(&w.dropped);
 	free(w.stack);
 	free(w.reached);
 	free(w.seen);

@@ -22,4 +22,12 @@ struct converge {
 };
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);
 
+/* ---- converge_graph.c ---- */
+struct cfg;
+/* Blocks behind the exit stand for ways back to the header given. */
+int vgpu_converge_graph(
+	struct arena *a, const struct ptx_func *f, struct cfg **ret, uint32_t **ret_header_of);
+bool vgpu_only_ends(
+	const struct cfg *g, uint32_t b); /* the block does nothing but end the thread */
+
 #endif
