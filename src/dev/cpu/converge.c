@@ -37,12 +37,18 @@
  *    often a barrier of its own, noted at the nearest common dominator of the ways that meet, with
  *    a BREAK on each way that goes past. When ptxas makes one and when not is not known; of two
  *    such places whose ways cross it makes one at most.
+ *    Of a loop's way back only this counts: all its branches back come to one place, where lanes
+ *    that go round meet. What they come to in a later round is no place to wait.
  * 6. A loop that ends with the branch that goes round again has its BSYNC where that branch goes
  *    otherwise, and a BREAK on its other exits; if the last branch is unconditional, it has not.
  *
  * VC_POSTDOM is 1 to 4. VC_JOINS adds 5 and 6 at every such place: it may hold lanes where ptxas
  * does not. Of a loop with two exits into different code that ends the thread, ptxas chose one for
  * a barrier, or none; here neither has one. Callees' barriers make no call uniform.
+ *
+ * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten VC_JOINS
+ * names every block that has a BSYNC and VC_POSTDOM none that has not. The rest: loops that are
+ * entered at several places or have no end, and pieces of code that each end the thread.
  *
  * Only believed: that a BSYNC never lets lanes go for another reason, locks and chains within a
  * warp included: none was run on hardware. A warp of which some lanes stand at a BSYNC and the
