@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+#include "farm.h"
+#include "rng.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOGETHER 50 /* consecutive seeds that run with the same virtual GPU */
+
+/* A process and its part of the seeds. */
+struct worker {
+	struct run_progress progress; /* written by the process */
+	pid_t pid;
+	uint32_t next, end; /* what it has not begun, as far as is known */
+	uint32_t beat;      /* when last looked at */
+	double since;
+};
+
+struct farm {
+	const struct farm_options *o;
+	const struct gen_program *given; /* one program instead of seeds */
+	struct run_result *results;      /* shared with the processes */
+	struct worker *workers;
+	uint32_t handed_out;
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Most run on one thread and a clock of its own, which is quick; some as programs find it. The
+ * number of SMs decides how many workers a grid gets. */
+static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
+{
+	struct rng r = {seed / TOGETHER};
+	unsigned sms = 1 + rng_below(&r, 6);
+	char text[256];
+
+	if (rng_percent(&r, 80))
+		snprintf(text, sizeof(text), "serial,report=none,sms=%u%s%s", sms, o->mode ? "," : "",
+			o->mode ? o->mode : "");
+	else
+		snprintf(text, sizeof(text), "gen%d,workers=2,report=none,sms=%u%s%s", (int)getpid(), sms,
+			o->mode ? "," : "", o->mode ? o->mode : "");
+	setenv("HEDDLE_VGPU", text, 1);
+}
+
+/* ---- in the process ---- */
+static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
+{
+	if (f->given ? gen_copy(f->given, ret) : gen_build(f->o->first + at, ret))
+		_exit(1);
+}
+
+/* Returns its exit status: 0 if it came to its end. */
+static int work(const struct farm *f, struct worker *w)
+{
+	struct strbuf why = {0};
+	struct run_device d;
+	bool usable = true;
+
+	set_virtual_gpu(f->o, f->given ? f->given->seed : f->o->first + w->next);
+	if (run_open(f->o->device, &d))
+		return 2;
+	d.progress = &w->progress;
+	for (uint32_t at = w->next; usable && at < w->end; at += f->o->batch) {
+		unsigned n = MIN(f->o->batch, w->end - at);
+		struct gen_program *p = calloc(n, sizeof(*p));
+
+		for (unsigned i = 0; i < n; i++)
+			build(f, at + i, &p[i]);
+		usable = run_programs(&d, p, n, at, &f->results[at], &why);
+		for (unsigned i = 0; i < n; i++)
+			gen_free(&p[i]);
+		free(p);
+	}
+	if (why.len && !f->o->quiet)
+		usable &= write(STDOUT_FILENO, why.at, why.len) == (ssize_t)why.len;
+	strbuf_finish(&why);
+	return 0;
+}
+
+static int start(struct farm *f, struct worker *w)
+{
+	w->progress = (struct run_progress){.at = w->next, .phase = RUN_COMPILES};
+	w->beat = 0;
+	w->since = now_s();
+	fflush(stdout);
+	w->pid = fork();
+	if (w->pid == 0)
+		_exit(work(f, w));
+	return w->pid < 0 ? -EAGAIN : 0;
+}
+
+/* ---- outside ---- */
+/* The process is gone: the first program without a result is the one that it was at. */
+static void ended(struct farm *f, struct worker *w, int status, bool killed)
+{
+	uint32_t at = w->next;
+
+	while (at < w->end && f->results[at].verdict != RUN_NONE)
+		at++;
+	w->pid = 0;
+	w->next = at;
+	if (at == w->end)
+		return;
+	if (at != w->progress.at && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return; /* it gave up behind a failure: another one goes on */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !killed)
+		return;
+	f->results[at].verdict = !killed                         ? RUN_LOST
+				 : w->progress.phase == RUN_FORM ? RUN_HANGS
+				 : w->progress.phase == RUN_PLAIN
+					 ? RUN_INVALID
+					 : RUN_REFUSED;
+	if (!f->o->quiet)
+		printf("seed %llu: %s\n", (unsigned long long)(f->o->first + at),
+			killed ? w->progress.phase == RUN_FORM	  ? "the preemptible form hangs"
+				 : w->progress.phase == RUN_PLAIN ? "the plain form hangs"
+								  : "compiling it hangs"
+			       : "the process died");
+	w->next = at + 1;
+}
+
+static void look_after(struct farm *f, struct worker *w)
+{
+	bool killed = false;
+	int status;
+	pid_t r = waitpid(w->pid, &status, WNOHANG);
+
+	if (r == 0 && w->progress.beat != w->beat) {
+		w->beat = w->progress.beat;
+		w->since = now_s();
+	} else if (r == 0 && now_s() - w->since > f->o->limit_s) {
+		kill(w->pid, SIGKILL);
+		killed = true;
+		r = waitpid(w->pid, &status, 0);
+	}
+	if (r != 0)
+		ended(f, w, status, killed);
+}
+
+/* Gives it something to do; false: there is nothing left. */
+static bool employ(struct farm *f, struct worker *w)
+{
+	uint64_t first;
+
+	if (w->next == w->end) {
+		if (f->handed_out == f->o->count)
+			return false;
+		w->next = f->handed_out;
+		/* Ends of ranges are multiples, so that a seed always meets the same virtual GPU. */
+		first = f->o->first + w->next;
+		w->end = (uint32_t)MIN((uint64_t)f->o->count,
+			w->next + f->o->range - first % f->o->range);
+		f->handed_out = w->end;
+	}
+	return start(f, w) == 0;
+}
+
+static int farm(struct farm *f)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	unsigned busy;
+
+	do {
+		busy = 0;
+		for (unsigned i = 0; i < f->o->jobs; i++) {
+			struct worker *w = &f->workers[i];
+
+			if (w->pid > 0)
+				look_after(f, w);
+			busy += w->pid > 0 || employ(f, w);
+		}
+		nanosleep(&pause, NULL);
+	} while (busy);
+	return f->handed_out == f->o->count ? 0 : -EAGAIN;
+}
+
+static int run(const struct farm_options *o, const struct gen_program *given, struct run_result *ret)
+{
+	struct farm f = {.o = o, .given = given};
+	int r = -ENOMEM;
+
+	f.results = shared(sizeof(*ret) * o->count + 1);
+	f.workers = shared(sizeof(*f.workers) * o->jobs);
+	if (f.results && f.workers)
+		r = farm(&f);
+	if (r == 0)
+		memcpy(ret, f.results, sizeof(*ret) * o->count);
+	if (f.results)
+		munmap(f.results, sizeof(*ret) * o->count + 1);
+	if (f.workers)
+		munmap(f.workers, sizeof(*f.workers) * o->jobs);
+	return r;
+}
+
+int farm_run(const struct farm_options *o, struct run_result *ret)
+{
+	return run(o, NULL, ret);
+}
+
+enum run_verdict farm_try(const struct farm_options *o, const struct gen_program *p)
+{
+	struct farm_options one = *o;
+	struct run_result ret;
+
+	one.count = one.jobs = one.batch = 1;
+	return run(&one, p, &ret) == 0 ? (enum run_verdict)ret.verdict : RUN_LOST;
+}

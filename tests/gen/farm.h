@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Runs programs in processes of their own, several at once: one that hangs is ended, and the next
+ * goes on with the program behind it. */
+#ifndef HEDDLE_GEN_FARM_H
+#define HEDDLE_GEN_FARM_H
+
+#include "run.h"
+
+struct farm_options {
+	enum dev_kind device;
+	uint64_t first;
+	unsigned count, jobs, batch; /* programs; processes; programs a module */
+	unsigned range;              /* programs a process, at most */
+	unsigned limit_s;            /* for one step of one program */
+	const char *mode;            /* of the virtual GPU: goes into HEDDLE_VGPU as it is */
+	bool quiet;                  /* does not say why */
+};
+
+/* Results in the order of seeds. -ENOMEM, -EAGAIN. */
+int farm_run(const struct farm_options *o, struct run_result *ret);
+/* One program, for which seeds do not matter. */
+enum run_verdict farm_try(const struct farm_options *o, const struct gen_program *p);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Random programs, plain against preemptible:
+ *	gen [--device cpu|cuda] [--first SEED] [--count N] …
+ * Says what was run, and of each program that is not the same why; writes the smallest program with
+ * the same failure. Exit status 0: all were the same. */
+#include "farm.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct option long_options[] = {
+	{"device", required_argument, NULL, 'd'}, /* cpu, cuda */
+	{"first", required_argument, NULL, 's'},
+	{"count", required_argument, NULL, 'n'},
+	{"jobs", required_argument, NULL, 'j'},
+	{"batch", required_argument, NULL, 'b'}, /* programs a module */
+	{"range", required_argument, NULL, 'r'}, /* programs a process */
+	{"limit", required_argument, NULL, 'l'}, /* seconds without progress */
+	{"mode", required_argument, NULL, 'm'},  /* more words for HEDDLE_VGPU */
+	{"print", no_argument, NULL, 'p'},       /* the programs' text instead */
+	{"form", no_argument, NULL, 'f'},        /* with --print: preemptible */
+	{0},
+};
+
+struct request {
+	struct farm_options farm;
+	bool print, form;
+};
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
+			"[--batch N] [--range N] [--limit SECONDS] [--mode WORDS] [--print [--form]]\n");
+	return 2;
+}
+
+static bool number(const char *text, unsigned *ret)
+{
+	char *end;
+	unsigned long v = strtoul(text, &end, 10);
+
+	*ret = (unsigned)v;
+	return *text && !*end && v > 0 && v <= UINT32_MAX / 2;
+}
+
+static int read_options(int argc, char **argv, struct request *ret)
+{
+	struct farm_options *o = &ret->farm;
+	bool ok = true;
+	int c;
+
+	while (ok && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		switch (c) {
+		case 'd': ok = dev_kind_parse(optarg, &o->device); break;
+		case 's': o->first = strtoull(optarg, NULL, 10); break;
+		case 'n': ok = number(optarg, &o->count); break;
+		case 'j': ok = number(optarg, &o->jobs); break;
+		case 'b': ok = number(optarg, &o->batch); break;
+		case 'r': ok = number(optarg, &o->range); break;
+		case 'l': ok = number(optarg, &o->limit_s); break;
+		case 'm': o->mode = *optarg ? optarg : NULL; break;
+		case 'p': ret->print = true; break;
+		case 'f': ret->form = true; break;
+		default: ok = false;
+		}
+	return ok && optind == argc ? 0 : usage();
+}
+
+static int print(const struct request *q)
+{
+	struct strbuf out = {0};
+	struct gen_program p;
+	int r = 0;
+
+	if (!q->form)
+		strbuf_puts(&out, gen_head);
+	for (unsigned i = 0; r == 0 && i < q->farm.count; i++) {
+		r = gen_build(q->farm.first + i, &p);
+		if (r)
+			break;
+		if (q->form)
+			r = run_form_text(&p, &out);
+		else
+			gen_text(&p, &out);
+		gen_free(&p);
+	}
+	if (r == 0)
+		fputs(out.at, stdout);
+	strbuf_finish(&out);
+	return r ? 1 : 0;
+}
+
+static int report(const struct farm_options *o, const struct run_result *results, double seconds)
+{
+	unsigned verdicts[RUN_LOST + 1] = {0}, tiers[3] = {0}, again = 0, bad = 0;
+
+	for (unsigned i = 0; i < o->count; i++) {
+		verdicts[results[i].verdict]++;
+		tiers[results[i].tier]++;
+		again += results[i].again > 0;
+		bad += results[i].verdict != RUN_SAME && results[i].verdict != RUN_HELD;
+	}
+	printf("%u programs from seed %llu in %.1f s:", o->count, (unsigned long long)o->first, seconds);
+	for (int v = 0; v <= RUN_LOST; v++)
+		if (verdicts[v])
+			printf(" %u %s,", verdicts[v], run_verdict_names[v]);
+	printf(" %u managed, %u guard, %u held; %u stopped and resumed\n", tiers[PASS_MANAGED],
+		tiers[PASS_GUARD], tiers[PASS_HELD], again);
+	return bad ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct request q = {.farm = {.device = DEV_CPU, .first = 1, .count = 100, .batch = 1,
+				    .range = 50, .limit_s = 60}};
+	struct timespec from, to;
+	struct run_result *results;
+	int r;
+
+	q.farm.jobs = (unsigned)MAX(1, MIN(64, sysconf(_SC_NPROCESSORS_ONLN)));
+	r = read_options(argc, argv, &q);
+	if (r)
+		return r;
+	if (q.print)
+		return print(&q);
+	results = calloc(q.farm.count, sizeof(*results));
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	r = results ? farm_run(&q.farm, results) : -ENOMEM;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (r)
+		fprintf(stderr, "gen: %s\n", strerror(-r));
+	else
+		r = report(&q.farm, results, (double)(to.tv_sec - from.tv_sec) +
+						     1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+	free(results);
+	return r ? 1 : 0;
+}

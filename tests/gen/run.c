@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+#include "run.h"
+#include "rng.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const run_verdict_names[] = {"not run", "same", "held", "DIFFERS", "FAILS", "HANGS",
+	"invalid", "refused", "lost"};
+
+#define OUT_WORDS   (4096 * GEN_OWN_WORDS)
+#define COUNT_WORDS 4 /* of the module variable that is written */
+#define PACK_BYTES  32
+#define PARAM_BYTES 256
+
+/* All memory that a program may have written. */
+struct memory {
+	uint32_t out[OUT_WORDS], sum[GEN_SUM_WORDS], count[COUNT_WORDS];
+};
+
+struct batch {
+	struct run_device *d;
+	const struct gen_program *p;
+	unsigned n, first;
+	struct pass_verdict *verdict;
+	struct pass_kernel_info *info;
+	struct strbuf plain_text, form_text;
+	CUmodule plain, form;
+	struct strbuf *why;
+};
+
+static void beat(struct batch *b, unsigned i, enum run_phase phase)
+{
+	volatile struct run_progress *at = b->d->progress;
+
+	if (!at)
+		return;
+	at->at = b->first + i;
+	at->phase = phase;
+	at->beat++;
+}
+
+static bool tell(struct batch *b, unsigned i, const char *what, CUresult r)
+{
+	const char *name = cu_result_name(r);
+
+	strbuf_printf(b->why, "seed %llu: %s: %s\n", (unsigned long long)b->p[i].seed, what,
+		name ? name : "?");
+	return false;
+}
+
+int run_open(enum dev_kind kind, struct run_device *ret)
+{
+	struct run_device d = {0};
+	CUdevice device;
+	CUcontext ctx;
+	CUmodule closer;
+
+	if (dev_open(kind, NULL, &d.cu))
+		return -ENODEV;
+	if (d.cu.cuInit(0) || d.cu.cuDeviceGet(&device, 0) ||
+		d.cu.cuDevicePrimaryCtxRetain(&ctx, device) || d.cu.cuCtxSetCurrent(ctx))
+		return -ENODEV;
+	if (d.cu.cuMemAlloc(&d.in, 4 * GEN_IN_WORDS + 1024) ||
+		d.cu.cuMemAlloc(&d.out, 4 * OUT_WORDS) ||
+		d.cu.cuMemAlloc(&d.sum, 4 * GEN_SUM_WORDS) ||
+		dev_control_create(&d.cu, &d.control) ||
+		d.cu.cuModuleLoadData(&closer, pass_closer_ptx()) ||
+		d.cu.cuModuleGetFunction(&d.closer, closer, CTL_CLOSER))
+		return -ENODEV;
+	*ret = d;
+	return 0;
+}
+
+/* ---- one run ---- */
+static bool fill(struct batch *b, unsigned i, CUmodule m)
+{
+	struct cu_api *cu = &b->d->cu;
+	const struct gen_program *p = &b->p[i];
+	struct rng r = {p->seed};
+	uint32_t in[GEN_IN_WORDS + 256], sum[GEN_SUM_WORDS];
+	char name[GEN_NAME_BYTES];
+	CUdeviceptr count;
+	size_t bytes;
+
+	for (unsigned k = 0; k < ARRAY_LEN(in); k++)
+		in[k] = (uint32_t)rng_next(&r);
+	for (unsigned k = 0; k < GEN_SUM_WORDS; k++)
+		sum[k] = k;
+	if (cu->cuMemcpyHtoD(b->d->in, in, sizeof(in)) ||
+		cu->cuMemcpyHtoD(b->d->sum, sum, sizeof(sum)) ||
+		cu->cuMemsetD32(b->d->out, 7, (size_t)gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS))
+		return false;
+	snprintf(name, sizeof(name), "cnt_%llu", (unsigned long long)p->seed);
+	return !(p->features & GEN_MODULE) ||
+	       (!cu->cuModuleGetGlobal(&count, &bytes, m, name) &&
+		       !cu->cuMemsetD32(count, 0, COUNT_WORDS));
+}
+
+static bool read_back(struct batch *b, unsigned i, CUmodule m, struct memory *ret)
+{
+	struct cu_api *cu = &b->d->cu;
+	const struct gen_program *p = &b->p[i];
+	char name[GEN_NAME_BYTES];
+	CUdeviceptr count;
+	size_t bytes;
+
+	memset(ret->count, 0, sizeof(ret->count));
+	snprintf(name, sizeof(name), "cnt_%llu", (unsigned long long)p->seed);
+	return !cu->cuMemcpyDtoH(ret->out, b->d->out,
+		       (size_t)gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS * 4) &&
+	       !cu->cuMemcpyDtoH(ret->sum, b->d->sum, sizeof(ret->sum)) &&
+	       (!(p->features & GEN_MODULE) ||
+		       (!cu->cuModuleGetGlobal(&count, &bytes, m, name) &&
+			       !cu->cuMemcpyDtoH(ret->count, count, sizeof(ret->count))));
+}
+
+static uint32_t set_params(struct batch *b, const struct gen_program *p, uint8_t *params)
+{
+	struct rng r = {~p->seed};
+	uint32_t n = (uint32_t)rng_next(&r);
+
+	memcpy(params, &b->d->in, 8);
+	memcpy(params + 8, &b->d->out, 8);
+	memcpy(params + 16, &b->d->sum, 8);
+	memcpy(params + 24, &n, 4);
+	for (unsigned k = 0; k < PACK_BYTES; k++)
+		params[28 + k] = (uint8_t)rng_next(&r);
+	return 28 + PACK_BYTES;
+}
+
+static CUresult run_plain(struct batch *b, unsigned i, CUfunction fn)
+{
+	const struct gen_program *p = &b->p[i];
+	uint8_t params[PARAM_BYTES];
+	size_t bytes = set_params(b, p, params);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&bytes, CU_LAUNCH_PARAM_END};
+	CUresult r = b->d->cu.cuLaunchKernel(fn, p->grid[0], p->grid[1], p->grid[2], p->block[0],
+		p->block[1], p->block[2], gen_dynamic_bytes(p), NULL, NULL, extra);
+
+	return r != CUDA_SUCCESS ? r : b->d->cu.cuCtxSynchronize();
+}
+
+static CUresult run_form(struct batch *b, unsigned i, CUfunction fn, const struct gen_steering *s,
+	struct dev_managed_stats *ret)
+{
+	const struct gen_program *p = &b->p[i];
+	struct dev_shape shape = {.shared_bytes = gen_dynamic_bytes(p)};
+	struct dev_steering steering = {s->chunk, s->pull_ahead, s->yield_every, s->workers};
+	uint8_t params[PARAM_BYTES];
+
+	set_params(b, p, params);
+	memcpy(shape.grid, p->grid, sizeof(shape.grid));
+	memcpy(shape.block, p->block, sizeof(shape.block));
+	return dev_managed_run(&b->d->cu, fn,
+		b->info[i].tier == PASS_GUARD ? b->d->closer : NULL, &b->info[i], &shape, params,
+		&steering, b->d->control, &b->d->gen, ret);
+}
+
+static bool compare(struct batch *b, unsigned i, unsigned variant, const struct memory *plain,
+	const struct memory *form)
+{
+	const struct gen_program *p = &b->p[i];
+	const struct gen_steering *s = &p->steering[variant];
+	size_t words = (size_t)gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS, at;
+	const uint32_t *a = plain->out, *z = form->out;
+	const char *what = "a thread's word";
+
+	for (at = 0; at < words && a[at] == z[at]; at++)
+		;
+	if (at == words) {
+		if (!memcmp(plain->sum, form->sum, sizeof(plain->sum)) &&
+			!memcmp(plain->count, form->count, sizeof(plain->count)))
+			return true;
+		what = "a total";
+		a = plain->sum;
+		z = form->sum;
+		for (at = 0; at < GEN_SUM_WORDS - 1 && a[at] == z[at]; at++)
+			;
+	}
+	strbuf_printf(b->why,
+		"seed %llu: differs (%s, yield %u, chunk %u%s, workers %u): %s, number %zu (block %zu, "
+		"thread %zu, word %zu): plain %08x, form %08x\n",
+		(unsigned long long)p->seed, pass_tier_name(b->info[i].tier), s->yield_every, s->chunk,
+		s->pull_ahead ? ", pull ahead" : "", s->workers, what, at,
+		at / GEN_OWN_WORDS / gen_threads(p), at / GEN_OWN_WORDS % gen_threads(p),
+		at % GEN_OWN_WORDS, a[at], z[at]);
+	return false;
+}
+
+/* ---- one program ---- */
+static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction form,
+	const struct memory *plain, struct memory *mem, struct run_result *ret)
+{
+	const struct gen_program *p = &b->p[i];
+
+	for (unsigned v = 0; v < GEN_VARIANTS; v++) {
+		struct dev_managed_stats stats;
+		CUresult r;
+
+		beat(b, i, RUN_FORM);
+		if (!fill(b, i, b->form))
+			return RUN_LOST;
+		r = run_form(b, i, form, &p->steering[v], &stats);
+		if (r != CUDA_SUCCESS) {
+			tell(b, i, "the preemptible form fails", r);
+			return RUN_FAILS;
+		}
+		ret->again += (uint16_t)(stats.launches - 1);
+		if (!read_back(b, i, b->form, mem))
+			return RUN_LOST;
+		if (!compare(b, i, v, plain, mem))
+			return RUN_DIFFERS;
+	}
+	return RUN_SAME;
+}
+
+static enum run_verdict run_program(struct batch *b, unsigned i, struct run_result *ret)
+{
+	static struct memory plain, form;
+	const struct gen_program *p = &b->p[i];
+	char name[GEN_NAME_BYTES];
+	CUfunction fn;
+	CUresult r;
+
+	gen_kernel_name(p, name);
+	beat(b, i, RUN_PLAIN);
+	ret->tier = (uint8_t)b->verdict[i].tier;
+	r = b->d->cu.cuModuleGetFunction(&fn, b->plain, name);
+	if (r == CUDA_SUCCESS && !fill(b, i, b->plain))
+		return RUN_LOST;
+	if (r == CUDA_SUCCESS)
+		r = run_plain(b, i, fn);
+	if (r != CUDA_SUCCESS) {
+		tell(b, i, "the plain form fails", r);
+		return RUN_INVALID;
+	}
+	if (!read_back(b, i, b->plain, &plain))
+		return RUN_LOST;
+	if (b->verdict[i].tier == PASS_HELD ||
+		(b->info[i].one_dimensional && (p->block[1] > 1 || p->block[2] > 1)))
+		return RUN_HELD;
+	beat(b, i, RUN_FORM);
+	r = b->d->cu.cuModuleGetFunction(&fn, b->form, name);
+	if (r != CUDA_SUCCESS) {
+		tell(b, i, "the preemptible form is not there", r);
+		return RUN_REFUSED;
+	}
+	return run_variants(b, i, fn, &plain, &form, ret);
+}
+
+/* ---- modules ---- */
+static int make_forms(const struct gen_program *p, unsigned n, const struct strbuf *plain,
+	struct pass_verdict *verdict, struct pass_kernel_info *info, struct strbuf *ret,
+	struct strbuf *why)
+{
+	struct diag_list diags;
+	struct ptx_module *m = NULL;
+	struct arena arena;
+	int r;
+
+	arena_init(&arena, 0);
+	diag_init(&diags, &arena, "generated", plain->at, plain->len);
+	r = ptx_parse(plain->at, plain->len, 0, &diags, &m);
+	if (r == 0 && diags.errors)
+		r = -EINVAL;
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		char name[GEN_NAME_BYTES];
+
+		gen_kernel_name(&p[i], name);
+		r = pass_preempt(m, name, &diags, &verdict[i], &info[i]);
+		verdict[i].reason = NULL;
+		r = r == -ENOTSUP ? 0 : r;
+	}
+	if (r == 0)
+		ptx_print(m, ret);
+	else if (why)
+		diag_render(&diags, why);
+	ptx_module_free(m);
+	arena_finish(&arena);
+	return r;
+}
+
+int run_form_text(const struct gen_program *p, struct strbuf *out)
+{
+	struct strbuf plain = {0};
+	struct pass_verdict verdict;
+	struct pass_kernel_info info;
+	int r;
+
+	strbuf_puts(&plain, gen_head);
+	gen_text(p, &plain);
+	r = make_forms(p, 1, &plain, &verdict, &info, out, NULL);
+	strbuf_finish(&plain);
+	return r;
+}
+
+static CUresult load(struct batch *b, const char *text, CUmodule *ret)
+{
+	char log[2048] = "";
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
+	CUresult r = b->d->cu.cuModuleLoadDataEx(ret, text, ARRAY_LEN(options), options, values);
+
+	if (r != CUDA_SUCCESS)
+		strbuf_printf(b->why, "%.*s\n", (int)sizeof(log), log);
+	return r;
+}
+
+static enum run_verdict load_both(struct batch *b)
+{
+	CUresult r;
+
+	strbuf_puts(&b->plain_text, gen_head);
+	for (unsigned i = 0; i < b->n; i++)
+		gen_text(&b->p[i], &b->plain_text);
+	r = load(b, b->plain_text.at, &b->plain);
+	if (r != CUDA_SUCCESS) {
+		tell(b, 0, "the plain module is refused", r);
+		return RUN_INVALID;
+	}
+	if (make_forms(b->p, b->n, &b->plain_text, b->verdict, b->info, &b->form_text, b->why)) {
+		tell(b, 0, "the pass fails", CUDA_ERROR_UNKNOWN);
+		return RUN_REFUSED;
+	}
+	r = load(b, b->form_text.at, &b->form);
+	if (r != CUDA_SUCCESS) {
+		tell(b, 0, "the preemptible module is refused", r);
+		return RUN_REFUSED;
+	}
+	return RUN_SAME;
+}
+
+bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n, unsigned first,
+	struct run_result *ret, struct strbuf *why)
+{
+	struct batch b = {.d = d, .p = p, .n = n, .first = first, .why = why};
+	size_t told = why->len;
+	enum run_verdict v;
+	bool usable = true;
+
+	b.verdict = calloc(n, sizeof(*b.verdict));
+	b.info = calloc(n, sizeof(*b.info));
+	beat(&b, 0, RUN_COMPILES);
+	v = load_both(&b);
+	if (v != RUN_SAME && n > 1) { /* whose fault it is */
+		why->len = told;
+		for (unsigned i = 0; i < n && usable; i++)
+			usable = run_programs(d, p + i, 1, first + i, ret + i, why);
+	} else if (v != RUN_SAME) {
+		ret->verdict = (uint8_t)v;
+	}
+	for (unsigned i = 0; i < n && v == RUN_SAME && usable; i++) {
+		ret[i].verdict = (uint8_t)run_program(&b, i, &ret[i]);
+		usable = ret[i].verdict <= RUN_DIFFERS;
+	}
+	if (b.plain)
+		d->cu.cuModuleUnload(b.plain);
+	if (b.form)
+		d->cu.cuModuleUnload(b.form);
+	strbuf_finish(&b.plain_text);
+	strbuf_finish(&b.form_text);
+	free(b.verdict);
+	free(b.info);
+	return usable;
+}
