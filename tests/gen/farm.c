@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 
 /* A process and its part of the seeds. */
 struct worker {
-	struct run_progress progress; /* written by the process */
+	struct run_progress *progress; /* shared: written by the process */
 	pid_t pid;
 	uint32_t next, end; /* what it has not begun, as far as is known */
 	uint32_t beat;      /* when last looked at */
@@ -82,7 +83,7 @@ static int work(const struct farm *f, struct worker *w)
 	set_virtual_gpu(f->o, f->given ? f->given->seed : f->o->first + w->next);
 	if (run_open(f->o->device, &d))
 		return 2;
-	d.progress = &w->progress;
+	d.progress = w->progress;
 	for (uint32_t at = w->next; usable && at < w->end; at += f->o->batch) {
 		unsigned n = MIN(f->o->batch, w->end - at);
 		struct gen_program *p = calloc(n, sizeof(*p));
@@ -102,13 +103,15 @@ static int work(const struct farm *f, struct worker *w)
 
 static int start(struct farm *f, struct worker *w)
 {
-	w->progress = (struct run_progress){.at = w->next, .phase = RUN_COMPILES};
+	*w->progress = (struct run_progress){.at = w->next, .phase = RUN_COMPILES};
 	w->beat = 0;
 	w->since = now_s();
 	fflush(stdout);
 	w->pid = fork();
-	if (w->pid == 0)
+	if (w->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would look after it */
 		_exit(work(f, w));
+	}
 	return w->pid < 0 ? -EAGAIN : 0;
 }
 
@@ -124,19 +127,19 @@ static void ended(struct farm *f, struct worker *w, int status, bool killed)
 	w->next = at;
 	if (at == w->end)
 		return;
-	if (at != w->progress.at && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (at != w->progress->at && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return; /* it gave up behind a failure: another one goes on */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !killed)
 		return;
 	f->results[at].verdict = !killed                         ? RUN_LOST
-				 : w->progress.phase == RUN_FORM ? RUN_HANGS
-				 : w->progress.phase == RUN_PLAIN
+				 : w->progress->phase == RUN_FORM ? RUN_HANGS
+				 : w->progress->phase == RUN_PLAIN
 					 ? RUN_INVALID
 					 : RUN_REFUSED;
 	if (!f->o->quiet)
 		printf("seed %llu: %s\n", (unsigned long long)(f->o->first + at),
-			killed ? w->progress.phase == RUN_FORM	  ? "the preemptible form hangs"
-				 : w->progress.phase == RUN_PLAIN ? "the plain form hangs"
+			killed ? w->progress->phase == RUN_FORM	  ? "the preemptible form hangs"
+				 : w->progress->phase == RUN_PLAIN ? "the plain form hangs"
 								  : "compiling it hangs"
 			       : "the process died");
 	w->next = at + 1;
@@ -148,8 +151,8 @@ static void look_after(struct farm *f, struct worker *w)
 	int status;
 	pid_t r = waitpid(w->pid, &status, WNOHANG);
 
-	if (r == 0 && w->progress.beat != w->beat) {
-		w->beat = w->progress.beat;
+	if (r == 0 && w->progress->beat != w->beat) {
+		w->beat = w->progress->beat;
 		w->since = now_s();
 	} else if (r == 0 && now_s() - w->since > f->o->limit_s) {
 		kill(w->pid, SIGKILL);
@@ -200,18 +203,24 @@ static int farm(struct farm *f)
 static int run(const struct farm_options *o, const struct gen_program *given, struct run_result *ret)
 {
 	struct farm f = {.o = o, .given = given};
+	struct run_progress *progress;
 	int r = -ENOMEM;
 
-	f.results = shared(sizeof(*ret) * o->count + 1);
-	f.workers = shared(sizeof(*f.workers) * o->jobs);
-	if (f.results && f.workers)
+	f.results = shared(sizeof(*ret) * o->count);
+	progress = shared(sizeof(*progress) * o->jobs);
+	f.workers = calloc(o->jobs, sizeof(*f.workers));
+	if (f.results && f.workers && progress) {
+		for (unsigned i = 0; i < o->jobs; i++)
+			f.workers[i].progress = &progress[i];
 		r = farm(&f);
+	}
 	if (r == 0)
 		memcpy(ret, f.results, sizeof(*ret) * o->count);
 	if (f.results)
-		munmap(f.results, sizeof(*ret) * o->count + 1);
-	if (f.workers)
-		munmap(f.workers, sizeof(*f.workers) * o->jobs);
+		munmap(f.results, sizeof(*ret) * o->count);
+	if (progress)
+		munmap(progress, sizeof(*progress) * o->jobs);
+	free(f.workers);
 	return r;
 }
 
