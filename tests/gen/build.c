@@ -280,7 +280,7 @@ static void choose_features(struct build *b)
 		{GEN_LOCAL, 25},
 		{GEN_MODULE, 35},
 		{GEN_ASYNC, 20},
-		{GEN_GUARD, 8},
+		{GEN_GUARD, 5},
 		{GEN_FLOAT, 35},
 		{GEN_NAMED, 25},
 	};
@@ -290,6 +290,9 @@ static void choose_features(struct build *b)
 		f |= percent(b, chances[i].percent) ? chances[i].feature : 0;
 	if (percent(b, 15)) /* warps on their own */
 		f &= ~(uint32_t)(GEN_SHARED | GEN_BARRIERS);
+	/* The two together keep most kernels from being managed. */
+	if ((f & GEN_RETURNS) && (f & GEN_WARP_OPS) && percent(b, 60))
+		f &= ~(uint32_t)(percent(b, 50) ? GEN_RETURNS : GEN_WARP_OPS);
 	if (!(f & GEN_SHARED))
 		f &= ~(uint32_t)GEN_ASYNC;
 	if (!(f & GEN_BARRIERS))

@@ -5,7 +5,7 @@
  *	gen [--device cpu|cuda] [--first SEED] [--count N] …
  * Says what was run, and of each program that is not the same why; writes the smallest program with
  * the same failure. Exit status 0: all were the same. */
-#include "farm.h"
+#include "shrink.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -24,6 +24,8 @@ static const struct option long_options[] = {
 	{"range", required_argument, NULL, 'r'}, /* programs a process */
 	{"limit", required_argument, NULL, 'l'}, /* seconds without progress */
 	{"mode", required_argument, NULL, 'm'},  /* more words for HEDDLE_VGPU */
+	{"shrink", required_argument, NULL, 't'}, /* runs spent on making a failure smaller; 0: none */
+	{"keep", required_argument, NULL, 'k'},   /* folder for what fails; default: here */
 	{"print", no_argument, NULL, 'p'},       /* the programs' text instead */
 	{"form", no_argument, NULL, 'f'},        /* with --print: preemptible */
 	{0},
@@ -31,13 +33,15 @@ static const struct option long_options[] = {
 
 struct request {
 	struct farm_options farm;
+	const char *keep;
+	unsigned tries;
 	bool print, form;
 };
 
 static int usage(void)
 {
 	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
-			"[--batch N] [--range N] [--limit SECONDS] [--mode WORDS] [--print [--form]]\n");
+			"[--batch N] [--range N] [--limit SECONDS] [--mode WORDS] [--shrink TRIES] [--keep DIR] [--print [--form]]\n");
 	return 2;
 }
 
@@ -47,7 +51,7 @@ static bool number(const char *text, unsigned *ret)
 	unsigned long v = strtoul(text, &end, 10);
 
 	*ret = (unsigned)v;
-	return *text && !*end && v > 0 && v <= UINT32_MAX / 2;
+	return *text && !*end && v <= UINT32_MAX / 2;
 }
 
 static int read_options(int argc, char **argv, struct request *ret)
@@ -56,6 +60,8 @@ static int read_options(int argc, char **argv, struct request *ret)
 	bool ok = true;
 	int c;
 
+	ret->tries = 600;
+	ret->keep = ".";
 	while (ok && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		switch (c) {
 		case 'd': ok = dev_kind_parse(optarg, &o->device); break;
@@ -66,10 +72,13 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'r': ok = number(optarg, &o->range); break;
 		case 'l': ok = number(optarg, &o->limit_s); break;
 		case 'm': o->mode = *optarg ? optarg : NULL; break;
+		case 't': ok = number(optarg, &ret->tries); break;
+		case 'k': ret->keep = optarg; break;
 		case 'p': ret->print = true; break;
 		case 'f': ret->form = true; break;
 		default: ok = false;
 		}
+	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s;
 	return ok && optind == argc ? 0 : usage();
 }
 
@@ -116,6 +125,35 @@ static int report(const struct farm_options *o, const struct run_result *results
 	return bad ? 1 : 0;
 }
 
+/* The first failure, made smaller. */
+static int shrink_first(const struct request *q, const struct run_result *results)
+{
+	struct strbuf text = {0}, path = {0};
+	enum run_verdict verdict;
+	struct gen_program p;
+	unsigned i = 0, used;
+	FILE *f;
+
+	while (i < q->farm.count && results[i].verdict <= RUN_HELD)
+		i++;
+	if (i == q->farm.count || q->tries == 0 || gen_build(q->farm.first + i, &p))
+		return 1;
+	verdict = (enum run_verdict)results[i].verdict;
+	used = shrink(&q->farm, &p, verdict, q->tries);
+	shrink_write(&p, verdict, &text);
+	strbuf_printf(&path, "%s/gen-%llu.ptx", q->keep, (unsigned long long)p.seed);
+	f = fopen(path.at, "w");
+	if (f && fwrite(text.at, 1, text.len, f) == text.len && fclose(f) == 0)
+		printf("seed %llu, smaller after %u runs: %s\n", (unsigned long long)p.seed, used,
+			path.at);
+	else
+		fprintf(stderr, "gen: %s: %s\n", path.at, strerror(errno));
+	gen_free(&p);
+	strbuf_finish(&text);
+	strbuf_finish(&path);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	struct request q = {.farm = {.device = DEV_CPU, .first = 1, .count = 100, .batch = 1,
@@ -139,6 +177,8 @@ int main(int argc, char **argv)
 	else
 		r = report(&q.farm, results, (double)(to.tv_sec - from.tv_sec) +
 						     1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+	if (r == 1)
+		r = shrink_first(&q, results);
 	free(results);
 	return r ? 1 : 0;
 }
