@@ -305,9 +305,9 @@ static void split_into(struct build *b, uint32_t n, uint32_t ret[3])
 	ret[0] = n;
 	ret[1] = ret[2] = 1;
 	for (int d = 1; d < 3; d++) {
-		uint32_t by = between(b, 1, 4);
+		uint32_t by = between(b, 2, 5);
 
-		if (percent(b, 40) && ret[0] % by == 0) {
+		if (percent(b, 50) && ret[0] % by == 0) {
 			ret[0] /= by;
 			ret[d] = by;
 		}
@@ -327,8 +327,10 @@ static void choose_shape(struct build *b)
 	uint32_t threads = sizes[rng_below(&b->r, ARRAY_LEN(sizes))];
 	uint32_t most = MAX(1u, MIN(60u, 2500 / threads));
 
+	if (threads <= 64 && percent(b, 30)) /* enough for claims of several blocks */
+		most = 64;
 	split_into(b, threads, b->p->block);
-	split_into(b, between(b, 1, most), b->p->grid);
+	split_into(b, between(b, most > 60 ? 40 : 1, most), b->p->grid);
 	b->p->bounds = (uint8_t)(percent(b, 20) ? between(b, 1, 2) : 0);
 }
 
@@ -355,7 +357,7 @@ static void choose_arrays(struct build *b)
 	p->array[GEN_SUM].align = percent(b, 60) ? 4 : 32;
 	p->array[GEN_FILL].align = 1u << rng_below(&b->r, 2);
 	p->fill = percent(b, 60) ? 0 : percent(b, 75) ? between(b, 1, 300) : GEN_FILL_UP;
-	p->spare = between(b, 0, 96);
+	p->spare = between(b, 0, 50);
 	if (p->fill == GEN_FILL_UP)
 		for (int i = 0; i < GEN_ROLES; i++)
 			if (p->array[i].place == GEN_DYNAMIC)
@@ -369,7 +371,7 @@ void gen_lay_out(struct gen_program *p)
 	p->array[GEN_OWN].bytes = 16 * n;
 	p->array[GEN_XCH].bytes = p->xch_bytes * n;
 	p->array[GEN_SUM].bytes = 16;
-	others = (uint32_t)(round_up(16 * n, 16) + round_up(p->xch_bytes * n, 16) + 64);
+	others = 16 * n + p->xch_bytes * n + 16 + 46; /* and what alignment may take */
 	p->array[GEN_FILL].bytes = p->fill == GEN_FILL_UP ? STATIC_MAX - others - p->spare
 				   : p->fill              ? n + p->fill
 							  : 0;
@@ -398,9 +400,10 @@ static void choose_steering(struct build *b)
 {
 	for (int i = 0; i < GEN_VARIANTS; i++)
 		b->p->steering[i] = (struct gen_steering){
-			.yield_every = percent(b, 75) ? between(b, 1, 9) : 0,
-			.chunk = percent(b, 50) ? between(b, 2, 6) : 1,
-			.workers = percent(b, 40) ? between(b, 1, 3) : 0,
+			.yield_every = percent(b, 75) ? between(b, 1, i ? 30 : 9) : 0,
+			.chunk = percent(b, i ? 80 : 30) ? between(b, 2, 8) : 1,
+			.workers = percent(b, i ? 80 : 20) ? between(b, 1, 2) : 0,
+			.quota = percent(b, 15) ? between(b, 1, 3) : 0,
 			.pull_ahead = percent(b, 40),
 		};
 }
@@ -422,6 +425,23 @@ static void build_functions(struct build *b)
 	b->left = false;
 }
 
+/* What stands last. */
+static void build_last(struct build *b, gen_list *body)
+{
+	struct gen_node n = {.kind = GEN_LAST, .level = GEN_BLOCK, .seed = rng_next(&b->r)};
+
+	for (size_t i = 0; i < body->len; i++)
+		if (body->at[i].kind == GEN_PARTED)
+			return;
+	if (!has(b, GEN_SHARED | GEN_BARRIERS) || !percent(b, 40))
+		return;
+	n.index = has(b, GEN_NAMED) && !b->left && gen_threads(b->p) >= 32
+			  ? (uint16_t)between(b, 0, gen_threads(b->p) / 32)
+			  : 0;
+	if (!VEC_PUSH(body, n))
+		b->failed = true;
+}
+
 int gen_build(uint64_t seed, struct gen_program *ret)
 {
 	struct gen_program p = {.seed = seed};
@@ -439,6 +459,7 @@ int gen_build(uint64_t seed, struct gen_program *ret)
 	b.func = GEN_FUNCS;
 	b.budget = BUDGET;
 	list(&b, at, 26, &p.body);
+	build_last(&b, &p.body);
 	if (b.failed) {
 		gen_free(&p);
 		return -ENOMEM;

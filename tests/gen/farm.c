@@ -31,7 +31,7 @@ struct farm {
 	const struct gen_program *given; /* one program instead of seeds */
 	struct run_result *results;      /* shared with the processes */
 	struct worker *workers;
-	uint32_t handed_out;
+	uint32_t handed_out, failures;
 };
 
 static double now_s(void)
@@ -54,7 +54,7 @@ static void *shared(size_t bytes)
 static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
 {
 	struct rng r = {seed / TOGETHER};
-	unsigned sms = 1 + rng_below(&r, 6);
+	unsigned sms = rng_percent(&r, 35) ? 1 : 1 + rng_below(&r, 6);
 	char text[256];
 
 	if (rng_percent(&r, 80))
@@ -121,16 +121,15 @@ static void ended(struct farm *f, struct worker *w, int status, bool killed)
 {
 	uint32_t at = w->next;
 
-	while (at < w->end && f->results[at].verdict != RUN_NONE)
-		at++;
+	for (; at < w->end && f->results[at].verdict != RUN_NONE; at++)
+		f->failures += f->results[at].verdict > RUN_HELD;
 	w->pid = 0;
 	w->next = at;
 	if (at == w->end)
 		return;
-	if (at != w->progress->at && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (!killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return; /* it gave up behind a failure: another one goes on */
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !killed)
-		return;
+	f->failures++;
 	f->results[at].verdict = !killed                         ? RUN_LOST
 				 : w->progress->phase == RUN_FORM ? RUN_HANGS
 				 : w->progress->phase == RUN_PLAIN
@@ -168,6 +167,8 @@ static bool employ(struct farm *f, struct worker *w)
 {
 	uint64_t first;
 
+	if (f->failures >= f->o->enough)
+		return false;
 	if (w->next == w->end) {
 		if (f->handed_out == f->o->count)
 			return false;
@@ -197,7 +198,7 @@ static int farm(struct farm *f)
 		}
 		nanosleep(&pause, NULL);
 	} while (busy);
-	return f->handed_out == f->o->count ? 0 : -EAGAIN;
+	return f->handed_out == f->o->count || f->failures ? 0 : -EAGAIN;
 }
 
 static int run(const struct farm_options *o, const struct gen_program *given, struct run_result *ret)
@@ -234,6 +235,6 @@ enum run_verdict farm_try(const struct farm_options *o, const struct gen_program
 	struct farm_options one = *o;
 	struct run_result ret;
 
-	one.count = one.jobs = one.batch = 1;
+	one.count = one.jobs = one.batch = one.enough = 1;
 	return run(&one, p, &ret) == 0 ? (enum run_verdict)ret.verdict : RUN_LOST;
 }

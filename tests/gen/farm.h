@@ -15,6 +15,7 @@ struct farm_options {
 	unsigned range;              /* programs a process, at most */
 	unsigned limit_s;            /* for one step of one program */
 	const char *mode;            /* of the virtual GPU: goes into HEDDLE_VGPU as it is */
+	unsigned enough;             /* failures after which no more is begun */
 	bool quiet;                  /* does not say why */
 };
 

@@ -24,6 +24,7 @@ enum gen_kind {
 	GEN_SPLIT,  /* kids or other, with a barrier at the end of each */
 	GEN_GATHER, /* kids, which add to words of shared memory; then all read them */
 	GEN_SUBSET, /* the first `index` warps: kids, with a barrier of their own */
+	GEN_LAST,   /* threads read what others have put into shared memory, and no barrier follows */
 	GEN_PARTED, /* a loop that holds a barrier, and that lanes leave one by one */
 };
 
@@ -71,6 +72,7 @@ struct gen_array { /* of shared memory */
 
 struct gen_steering {
 	uint32_t yield_every, chunk, workers;
+	uint32_t quota; /* workers an SM, until all are stopped once; 0: none */
 	bool pull_ahead;
 };
 

@@ -26,6 +26,7 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, 'm'},  /* more words for HEDDLE_VGPU */
 	{"shrink", required_argument, NULL, 't'}, /* runs spent on making a failure smaller; 0: none */
 	{"keep", required_argument, NULL, 'k'},   /* folder for what fails; default: here */
+	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
 	{"print", no_argument, NULL, 'p'},       /* the programs' text instead */
 	{"form", no_argument, NULL, 'f'},        /* with --print: preemptible */
 	{0},
@@ -41,7 +42,7 @@ struct request {
 static int usage(void)
 {
 	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
-			"[--batch N] [--range N] [--limit SECONDS] [--mode WORDS] [--shrink TRIES] [--keep DIR] [--print [--form]]\n");
+			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode WORDS] [--shrink TRIES] [--keep DIR] [--print [--form]]\n");
 	return 2;
 }
 
@@ -73,12 +74,13 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'l': ok = number(optarg, &o->limit_s); break;
 		case 'm': o->mode = *optarg ? optarg : NULL; break;
 		case 't': ok = number(optarg, &ret->tries); break;
+		case 'e': ok = number(optarg, &o->enough); break;
 		case 'k': ret->keep = optarg; break;
 		case 'p': ret->print = true; break;
 		case 'f': ret->form = true; break;
 		default: ok = false;
 		}
-	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s;
+	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s && o->enough;
 	return ok && optind == argc ? 0 : usage();
 }
 
@@ -112,9 +114,9 @@ static int report(const struct farm_options *o, const struct run_result *results
 
 	for (unsigned i = 0; i < o->count; i++) {
 		verdicts[results[i].verdict]++;
-		tiers[results[i].tier]++;
+		tiers[results[i].tier] += results[i].verdict != RUN_NONE;
 		again += results[i].again > 0;
-		bad += results[i].verdict != RUN_SAME && results[i].verdict != RUN_HELD;
+		bad += results[i].verdict > RUN_HELD;
 	}
 	printf("%u programs from seed %llu in %.1f s:", o->count, (unsigned long long)o->first, seconds);
 	for (int v = 0; v <= RUN_LOST; v++)
@@ -122,7 +124,7 @@ static int report(const struct farm_options *o, const struct run_result *results
 			printf(" %u %s,", verdicts[v], run_verdict_names[v]);
 	printf(" %u managed, %u guard, %u held; %u stopped and resumed\n", tiers[PASS_MANAGED],
 		tiers[PASS_GUARD], tiers[PASS_HELD], again);
-	return bad ? 1 : 0;
+	return bad || verdicts[RUN_NONE] ? 1 : 0;
 }
 
 /* The first failure, made smaller. */
@@ -157,7 +159,7 @@ static int shrink_first(const struct request *q, const struct run_result *result
 int main(int argc, char **argv)
 {
 	struct request q = {.farm = {.device = DEV_CPU, .first = 1, .count = 100, .batch = 1,
-				    .range = 50, .limit_s = 60}};
+				    .range = 50, .limit_s = 60, .enough = 50}};
 	struct timespec from, to;
 	struct run_result *results;
 	int r;

@@ -154,6 +154,9 @@ static CUresult run_form(struct batch *b, unsigned i, CUfunction fn, const struc
 	struct dev_steering steering = {s->chunk, s->pull_ahead, s->yield_every, s->workers};
 	uint8_t params[PARAM_BYTES];
 
+	if (s->quota && b->d->cu.cuMemsetD32(b->d->control + offsetof(struct ctl_block, quota),
+				s->quota, CTL_MAX_SMS))
+		return CUDA_ERROR_UNKNOWN;
 	set_params(b, p, params);
 	memcpy(shape.grid, p->grid, sizeof(shape.grid));
 	memcpy(shape.block, p->block, sizeof(shape.block));
@@ -184,13 +187,25 @@ static bool compare(struct batch *b, unsigned i, unsigned variant, const struct 
 			;
 	}
 	strbuf_printf(b->why,
-		"seed %llu: differs (%s, yield %u, chunk %u%s, workers %u): %s, number %zu (block %zu, "
+		"seed %llu: differs (%s, yield %u, chunk %u%s, workers %u, quota %u): %s, number %zu (block %zu, "
 		"thread %zu, word %zu): plain %08x, form %08x\n",
 		(unsigned long long)p->seed, pass_tier_name(b->info[i].tier), s->yield_every, s->chunk,
-		s->pull_ahead ? ", pull ahead" : "", s->workers, what, at,
+		s->pull_ahead ? ", pull ahead" : "", s->workers, s->quota, what, at,
 		at / GEN_OWN_WORDS / gen_threads(p), at / GEN_OWN_WORDS % gen_threads(p),
 		at % GEN_OWN_WORDS, a[at], z[at]);
 	return false;
+}
+
+static void tell_fails(struct batch *b, unsigned i, unsigned variant, CUresult r)
+{
+	const struct gen_steering *s = &b->p[i].steering[variant];
+	char what[160];
+
+	snprintf(what, sizeof(what),
+		"the preemptible form fails (%s, yield %u, chunk %u%s, workers %u, quota %u)",
+		pass_tier_name(b->info[i].tier), s->yield_every, s->chunk,
+		s->pull_ahead ? ", pull ahead" : "", s->workers, s->quota);
+	tell(b, i, what, r);
 }
 
 /* ---- one program ---- */
@@ -208,7 +223,7 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 			return RUN_LOST;
 		r = run_form(b, i, form, &p->steering[v], &stats);
 		if (r != CUDA_SUCCESS) {
-			tell(b, i, "the preemptible form fails", r);
+			tell_fails(b, i, v, r);
 			return RUN_FAILS;
 		}
 		ret->again += (uint16_t)(stats.launches - 1);

@@ -202,6 +202,7 @@ static void plain_steering(struct gen_program *p, unsigned arg)
 		v->chunk = arg == 1 ? 1 : v->chunk;
 		v->workers = arg == 2 ? 0 : v->workers;
 		v->yield_every = arg == 3 ? 0 : v->yield_every;
+		v->quota = arg == 4 ? 0 : v->quota;
 	}
 }
 
@@ -228,7 +229,7 @@ static uint64_t weight(const struct gen_program *p)
 
 	for (int i = 0; i < GEN_VARIANTS; i++)
 		w += p->steering[i].pull_ahead + p->steering[i].chunk + p->steering[i].workers +
-		     p->steering[i].yield_every;
+		     p->steering[i].yield_every + p->steering[i].quota;
 	for (int i = 0; i < GEN_ROLES; i++)
 		w += p->array[i].place != GEN_STATIC;
 	return w + (p->fill != 0) + p->bounds + p->finale + p->features;
@@ -243,7 +244,7 @@ static bool simplify(struct shrinking *s)
 		{halve, 8},
 		{less_by_one, 8},
 		{one_variant, GEN_VARIANTS},
-		{plain_steering, 4},
+		{plain_steering, 5},
 		{without_feature, 12},
 		{simple_arrays, GEN_ROLES + 2},
 	};

@@ -268,6 +268,7 @@ static void write_subset(struct gen_text *t, const struct gen_node *n)
 
 	if (lanes > gen_threads(t->p) / 32 * 32)
 		return;
+	gen_barrier(t); /* the subset before this may still be at the same barrier */
 	strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes, id, id);
 	write_list(t, &n->kids);
 	strbuf_printf(&t->body, "mad.lo.u32 %%t0, %%lin, %u, %%sxch;\nst.shared.%s [%%t0], ",
@@ -279,6 +280,38 @@ static void write_subset(struct gen_text *t, const struct gen_node *n)
 		bar, lanes, 1 + rng_below(&t->r, lanes), lanes, t->p->xch_bytes, type);
 	gen_expand(t, wide ? "$D, [%t0];" : "$V, [%t0];");
 	strbuf_printf(&t->body, "bar.sync %u, %u;\n", bar, lanes);
+	gen_fold(t);
+	strbuf_printf(&t->body, "end_%u:\n", id);
+}
+
+/* Warps go through this at their own pace, so that the first of them are in the next block long
+ * before the last. index: so many warps alone, who meet at barrier 0; 0: all. */
+static void write_last(struct gen_text *t, const struct gen_node *n)
+{
+	static const char *const types[] = {"u8", "u16", "", "u32"};
+	unsigned id = ++t->ids, bytes = t->p->xch_bytes, threads = gen_threads(t->p);
+	unsigned lanes = n->index ? n->index * 32u : threads;
+	const char *type = bytes == 8 ? "u64" : types[bytes - 1];
+
+	if (lanes > threads)
+		return;
+	strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes, id, id);
+	strbuf_printf(&t->body, "mad.lo.u32 %%t0, %%lin, %u, %%sxch;\nst.shared.%s [%%t0], ", bytes, type);
+	gen_expand(t, bytes == 8 ? "$d;" : "$v;");
+	if (n->index)
+		strbuf_printf(&t->body, "bar.sync 0, %u;\n", lanes);
+	else
+		gen_barrier(t);
+	strbuf_printf(&t->body,
+		"shr.u32 %%c%u, %%lin, 5;\nmul.lo.u32 %%c%u, %%c%u, %u;\nloop_%u:\n"
+		"setp.eq.u32 %%p%u, %%c%u, 0;\n@%%p%u bra out_%u;\n"
+		"mad.lo.u32 %%acc, %%acc, 5, 1;\nsub.u32 %%c%u, %%c%u, 1;\nbra loop_%u;\nout_%u:\n",
+		id, id, id, 1 + rng_below(&t->r, 60), id, id, id, id, id, id, id, id, id);
+	strbuf_printf(&t->body,
+		"add.u32 %%t0, %%lin, %u;\nrem.u32 %%t0, %%t0, %u;\n"
+		"mad.lo.u32 %%t0, %%t0, %u, %%sxch;\nld.shared.%s ",
+		1 + rng_below(&t->r, lanes), lanes, bytes, type);
+	gen_expand(t, bytes == 8 ? "$D, [%t0];" : "$V, [%t0];");
 	gen_fold(t);
 	strbuf_printf(&t->body, "end_%u:\n", id);
 }
@@ -323,6 +356,7 @@ static void write_node(struct gen_text *t, const struct gen_node *n)
 	case GEN_SPLIT: write_split(t, n); break;
 	case GEN_GATHER: write_gather(t, n); break;
 	case GEN_SUBSET: write_subset(t, n); break;
+	case GEN_LAST: write_last(t, n); break;
 	case GEN_PARTED: write_parted(t, n); break;
 	}
 	t->r = outer;
