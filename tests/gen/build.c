@@ -283,6 +283,7 @@ static void choose_features(struct build *b)
 		{GEN_GUARD, 5},
 		{GEN_FLOAT, 35},
 		{GEN_NAMED, 25},
+		{GEN_FOUND, 40},
 	};
 	uint32_t f = 0;
 
@@ -295,6 +296,8 @@ static void choose_features(struct build *b)
 		f &= ~(uint32_t)(percent(b, 50) ? GEN_RETURNS : GEN_WARP_OPS);
 	if (!(f & GEN_SHARED))
 		f &= ~(uint32_t)GEN_ASYNC;
+	if ((f & GEN_RETURNS) && percent(b, 60))
+		f &= ~(uint32_t)GEN_NAMED;
 	if (!(f & GEN_BARRIERS))
 		f &= ~(uint32_t)GEN_NAMED;
 	b->p->features = f;
@@ -433,7 +436,7 @@ static void build_last(struct build *b, gen_list *body)
 	for (size_t i = 0; i < body->len; i++)
 		if (body->at[i].kind == GEN_PARTED)
 			return;
-	if (!has(b, GEN_SHARED | GEN_BARRIERS) || !percent(b, 40))
+	if (!has(b, GEN_SHARED | GEN_BARRIERS) || !percent(b, 70))
 		return;
 	n.index = has(b, GEN_NAMED) && !b->left && gen_threads(b->p) >= 32
 			  ? (uint16_t)between(b, 0, gen_threads(b->p) / 32)

@@ -53,6 +53,7 @@ enum gen_feature {
 	GEN_GUARD = 512,  /* a call that is never made and keeps the kernel from being managed */
 	GEN_FLOAT = 1024,
 	GEN_NAMED = 2048, /* numbered and counted barriers */
+	GEN_FOUND = 4096, /* what the block decides on may come from memory and reductions */
 };
 
 enum gen_place { GEN_STATIC, GEN_OF_MODULE, GEN_DYNAMIC };

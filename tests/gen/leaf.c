@@ -20,6 +20,7 @@
 #define ASYNC               GEN_ASYNC
 #define FLOAT               GEN_FLOAT
 #define NAMED               GEN_NAMED
+#define FOUND               GEN_FOUND
 const struct gen_leaf gen_leaves[] = {
 #include "leaves.def"
 };
@@ -107,6 +108,7 @@ static void mark(struct gen_text *t, char c)
 	switch (c) {
 	case 'V': made(t, c, GEN_REGS_V); break;
 	case 'U': made(t, c, GEN_REGS_U); break;
+	case 'Y': mark(t, t->p->features & GEN_FOUND ? 'U' : 'V'); break;
 	case 'W': made(t, c, GEN_REGS_W); break;
 	case 'D': made(t, c, GEN_REGS_D); break;
 	case 'F': made(t, c, GEN_REGS_F); break;
@@ -215,7 +217,7 @@ static void broadcast(struct gen_text *t)
 		rng_below(&t->r, gen_threads(t->p)));
 	gen_expand(t, "$v;");
 	gen_barrier(t);
-	gen_expand(t, "ld.shared.u32 $U, [%ssum+8];");
+	gen_expand(t, "ld.shared.u32 $Y, [%ssum+8];");
 	gen_barrier(t);
 }
 

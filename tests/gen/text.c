@@ -238,7 +238,7 @@ static void write_split(struct gen_text *t, const struct gen_node *n)
 	}
 	strbuf_printf(&t->body, "end_%u:\n", id);
 	if (red)
-		gen_expand(t, "mov.u32 $U, %t5;");
+		gen_expand(t, "mov.u32 $Y, %t5;");
 	gen_fold(t);
 }
 
@@ -252,7 +252,7 @@ static void write_gather(struct gen_text *t, const struct gen_node *n)
 	strbuf_printf(&t->body, "setp.ne.u32 %%p%u, %%lin, %u;\n@%%p%u ", id, rng_below(&t->r, 64), id);
 	gen_expand(t, "red.shared.$(add.u32|xor.b32|add.u32|max.u32) [%ssum], $v;");
 	gen_barrier(t);
-	gen_expand(t, rng_percent(&t->r, 50) ? "ld.shared.u32 $U, [%ssum];"
+	gen_expand(t, rng_percent(&t->r, 50) ? "ld.shared.u32 $Y, [%ssum];"
 					     : "ld.shared.u32 $V, [%ssum];");
 	gen_barrier(t);
 	gen_fold(t);
@@ -284,6 +284,23 @@ static void write_subset(struct gen_text *t, const struct gen_node *n)
 	strbuf_printf(&t->body, "end_%u:\n", id);
 }
 
+/* The first warps, or the last, or none, take their time. */
+static void linger(struct gen_text *t, unsigned id, unsigned threads)
+{
+	unsigned which = rng_below(&t->r, 3);
+
+	if (which == 0)
+		return;
+	strbuf_printf(&t->body, "shr.u32 %%c%u, %%lin, 5;\n", id);
+	if (which == 1)
+		strbuf_printf(&t->body, "sub.u32 %%c%u, %u, %%c%u;\n", id, (threads - 1) / 32, id);
+	strbuf_printf(&t->body,
+		"mul.lo.u32 %%c%u, %%c%u, %u;\nloop_%u:\n"
+		"setp.eq.u32 %%p%u, %%c%u, 0;\n@%%p%u bra out_%u;\n"
+		"mad.lo.u32 %%acc, %%acc, 5, 1;\nsub.u32 %%c%u, %%c%u, 1;\nbra loop_%u;\nout_%u:\n",
+		id, id, 1 + rng_below(&t->r, 100), id, id, id, id, id, id, id, id, id);
+}
+
 /* Warps go through this at their own pace, so that the first of them are in the next block long
  * before the last. index: so many warps alone, who meet at barrier 0; 0: all. */
 static void write_last(struct gen_text *t, const struct gen_node *n)
@@ -295,18 +312,16 @@ static void write_last(struct gen_text *t, const struct gen_node *n)
 
 	if (lanes > threads)
 		return;
-	strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes, id, id);
+	if (lanes < threads)
+		strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes,
+			id, id);
 	strbuf_printf(&t->body, "mad.lo.u32 %%t0, %%lin, %u, %%sxch;\nst.shared.%s [%%t0], ", bytes, type);
 	gen_expand(t, bytes == 8 ? "$d;" : "$v;");
 	if (n->index)
 		strbuf_printf(&t->body, "bar.sync 0, %u;\n", lanes);
 	else
 		gen_barrier(t);
-	strbuf_printf(&t->body,
-		"shr.u32 %%c%u, %%lin, 5;\nmul.lo.u32 %%c%u, %%c%u, %u;\nloop_%u:\n"
-		"setp.eq.u32 %%p%u, %%c%u, 0;\n@%%p%u bra out_%u;\n"
-		"mad.lo.u32 %%acc, %%acc, 5, 1;\nsub.u32 %%c%u, %%c%u, 1;\nbra loop_%u;\nout_%u:\n",
-		id, id, id, 1 + rng_below(&t->r, 60), id, id, id, id, id, id, id, id, id);
+	linger(t, id, threads);
 	strbuf_printf(&t->body,
 		"add.u32 %%t0, %%lin, %u;\nrem.u32 %%t0, %%t0, %u;\n"
 		"mad.lo.u32 %%t0, %%t0, %u, %%sxch;\nld.shared.%s ",
