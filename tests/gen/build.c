@@ -325,8 +325,8 @@ static void split_into(struct build *b, uint32_t n, uint32_t ret[3])
 
 static void choose_shape(struct build *b)
 {
-	static const uint16_t sizes[] = {1, 7, 20, 31, 32, 32, 33, 48, 64, 64, 64, 65, 80, 96, 96, 100,
-		128, 128, 160, 192, 255, 256, 384, 500, 512};
+	static const uint16_t sizes[] = {1, 7, 20, 31, 32, 32, 33, 48, 64, 64, 64, 65, 80, 96, 96,
+		100, 128, 128, 160, 192, 255, 256, 384, 500, 512};
 	uint32_t threads = sizes[rng_below(&b->r, ARRAY_LEN(sizes))];
 	uint32_t most = MAX(1u, MIN(60u, 2500 / threads));
 
@@ -416,7 +416,8 @@ static void build_functions(struct build *b)
 {
 	for (b->func = 0; b->func < GEN_FUNCS; b->func++) {
 		bool lanes = percent(b, 60);
-		struct place at = {.level = lanes ? GEN_LANE : GEN_BLOCK, .masked = true, .weight = 2};
+		struct place at = {
+			.level = lanes ? GEN_LANE : GEN_BLOCK, .masked = true, .weight = 2};
 
 		b->func_of_lanes[b->func] = lanes;
 		b->left = true;

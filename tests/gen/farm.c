@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Processes for farm.h. What they write for their parent is in shared memory; who is looked after
+ * is the parent's alone. */
 #include "farm.h"
 #include "rng.h"
 
@@ -58,11 +60,11 @@ static void set_virtual_gpu(const struct farm_options *o, uint64_t seed)
 	char text[256];
 
 	if (rng_percent(&r, 80))
-		snprintf(text, sizeof(text), "serial,report=none,sms=%u%s%s", sms, o->mode ? "," : "",
-			o->mode ? o->mode : "");
-	else
-		snprintf(text, sizeof(text), "gen%d,workers=2,report=none,sms=%u%s%s", (int)getpid(), sms,
+		snprintf(text, sizeof(text), "serial,report=none,sms=%u%s%s", sms,
 			o->mode ? "," : "", o->mode ? o->mode : "");
+	else
+		snprintf(text, sizeof(text), "gen%d,workers=2,report=none,sms=%u%s%s",
+			(int)getpid(), sms, o->mode ? "," : "", o->mode ? o->mode : "");
 	setenv("HEDDLE_VGPU", text, 1);
 }
 
@@ -84,6 +86,7 @@ static int work(const struct farm *f, struct worker *w)
 	if (run_open(f->o->device, &d))
 		return 2;
 	d.progress = w->progress;
+	d.pretend = f->o->pretend;
 	for (uint32_t at = w->next; usable && at < w->end; at += f->o->batch) {
 		unsigned n = MIN(f->o->batch, w->end - at);
 		struct gen_program *p = calloc(n, sizeof(*p));
@@ -130,16 +133,15 @@ static void ended(struct farm *f, struct worker *w, int status, bool killed)
 	if (!killed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return; /* it gave up behind a failure: another one goes on */
 	f->failures++;
-	f->results[at].verdict = !killed                         ? RUN_LOST
-				 : w->progress->phase == RUN_FORM ? RUN_HANGS
-				 : w->progress->phase == RUN_PLAIN
-					 ? RUN_INVALID
-					 : RUN_REFUSED;
+	f->results[at].verdict = !killed                           ? RUN_LOST
+				 : w->progress->phase == RUN_FORM  ? RUN_HANGS
+				 : w->progress->phase == RUN_PLAIN ? RUN_INVALID
+								   : RUN_REFUSED;
 	if (!f->o->quiet)
 		printf("seed %llu: %s\n", (unsigned long long)(f->o->first + at),
-			killed ? w->progress->phase == RUN_FORM	  ? "the preemptible form hangs"
+			killed ? w->progress->phase == RUN_FORM    ? "the preemptible form hangs"
 				 : w->progress->phase == RUN_PLAIN ? "the plain form hangs"
-								  : "compiling it hangs"
+								   : "compiling it hangs"
 			       : "the process died");
 	w->next = at + 1;
 }
@@ -173,10 +175,11 @@ static bool employ(struct farm *f, struct worker *w)
 		if (f->handed_out == f->o->count)
 			return false;
 		w->next = f->handed_out;
-		/* Ends of ranges are multiples, so that a seed always meets the same virtual GPU. */
+		/* Ends of ranges are multiples, so that a seed always meets the same virtual GPU.
+		 */
 		first = f->o->first + w->next;
-		w->end = (uint32_t)MIN((uint64_t)f->o->count,
-			w->next + f->o->range - first % f->o->range);
+		w->end = (uint32_t)MIN(
+			(uint64_t)f->o->count, w->next + f->o->range - first % f->o->range);
 		f->handed_out = w->end;
 	}
 	return start(f, w) == 0;
@@ -201,7 +204,8 @@ static int farm(struct farm *f)
 	return f->handed_out == f->o->count || f->failures ? 0 : -EAGAIN;
 }
 
-static int run(const struct farm_options *o, const struct gen_program *given, struct run_result *ret)
+static int run(
+	const struct farm_options *o, const struct gen_program *given, struct run_result *ret)
 {
 	struct farm f = {.o = o, .given = given};
 	struct run_progress *progress;

@@ -16,6 +16,7 @@ struct farm_options {
 	unsigned limit_s;            /* for one step of one program */
 	const char *mode;            /* of the virtual GPU: goes into HEDDLE_VGPU as it is */
 	unsigned enough;             /* failures after which no more is begun */
+	const char *pretend;         /* run.h */
 	bool quiet;                  /* does not say why */
 };
 

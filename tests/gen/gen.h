@@ -24,7 +24,7 @@ enum gen_kind {
 	GEN_SPLIT,  /* kids or other, with a barrier at the end of each */
 	GEN_GATHER, /* kids, which add to words of shared memory; then all read them */
 	GEN_SUBSET, /* the first `index` warps: kids, with a barrier of their own */
-	GEN_LAST,   /* threads read what others have put into shared memory, and no barrier follows */
+	GEN_LAST, /* threads read what others have put into shared memory, and no barrier follows */
 	GEN_PARTED, /* a loop that holds a barrier, and that lanes leave one by one */
 };
 
@@ -84,9 +84,10 @@ struct gen_program {
 	uint32_t xch_bytes; /* of one thread's element of GEN_XCH */
 	struct gen_array array[GEN_ROLES];
 	uint8_t order[GEN_ROLES]; /* in which the arrays are declared */
-	uint32_t fill, spare;     /* bytes of GEN_FILL beyond one a thread; GEN_FILL_UP: all but spare */
-	uint8_t finale;           /* how the kernel ends */
-	uint8_t bounds;           /* .maxntid, .reqntid or none */
+	uint32_t fill,
+		spare;  /* bytes of GEN_FILL beyond one a thread; GEN_FILL_UP: all but spare */
+	uint8_t finale; /* how the kernel ends */
+	uint8_t bounds; /* .maxntid, .reqntid or none */
 	gen_list body;
 	gen_list func[GEN_FUNCS];
 	uint8_t func_exits; /* bit i: exit within function i */

@@ -75,7 +75,8 @@ static void special(struct gen_text *t, bool narrow)
 	if (!narrow && rng_percent(&t->r, 15))
 		strbuf_puts(&t->body, rng_percent(&t->r, 60) ? "%laneid" : "%lanemask_lt");
 	else
-		strbuf_printf(&t->body, "%%%s.%c", ids[rng_below(&t->r, 4)], "xyz"[rng_below(&t->r, 3)]);
+		strbuf_printf(
+			&t->body, "%%%s.%c", ids[rng_below(&t->r, 4)], "xyz"[rng_below(&t->r, 3)]);
 }
 
 /* text stands behind "$("; writes one alternative and returns what stands behind the ")". */
@@ -106,32 +107,84 @@ static void mark(struct gen_text *t, char c)
 	struct rng *r = &t->r;
 
 	switch (c) {
-	case 'V': made(t, c, GEN_REGS_V); break;
-	case 'U': made(t, c, GEN_REGS_U); break;
-	case 'Y': mark(t, t->p->features & GEN_FOUND ? 'U' : 'V'); break;
-	case 'W': made(t, c, GEN_REGS_W); break;
-	case 'D': made(t, c, GEN_REGS_D); break;
-	case 'F': made(t, c, GEN_REGS_F); break;
-	case 'G': made(t, c, GEN_REGS_G); break;
-	case 'H': made(t, c, GEN_REGS_H); break;
-	case 'v': varying(t); break;
-	case 'u': pool(t, "u", GEN_REGS_U); break;
-	case 'w': pool(t, "w", GEN_REGS_W); break;
-	case 'd': pool(t, "d", GEN_REGS_D); break;
-	case 'f': pool(t, "f", GEN_REGS_F); break;
-	case 'g': pool(t, "g", GEN_REGS_G); break;
-	case 'h': pool(t, "h", GEN_REGS_H); break;
-	case 'o': operand(t); break;
-	case 'i': strbuf_printf(&t->body, "%u", rng_below(r, 32)); break;
-	case 'j': strbuf_printf(&t->body, "%u", rng_below(r, 8)); break;
-	case 'k': strbuf_printf(&t->body, "0x%x", (unsigned)rng_next(r)); break;
-	case 'c': compare(t); break;
-	case 's': special(t, false); break;
-	case 'S': special(t, true); break;
-	case 'm': strbuf_puts(&t->body, t->mask); break;
-	case 'n': strbuf_puts(&t->body, t->suffix); break;
-	case 'L': strbuf_printf(&t->body, "%u", t->ids); break;
-	case 'T': strbuf_printf(&t->body, "%u", (gen_threads(t->p) + 31) / 32 * 32); break;
+	case 'V':
+		made(t, c, GEN_REGS_V);
+		break;
+	case 'U':
+		made(t, c, GEN_REGS_U);
+		break;
+	case 'Y':
+		mark(t, t->p->features & GEN_FOUND ? 'U' : 'V');
+		break;
+	case 'W':
+		made(t, c, GEN_REGS_W);
+		break;
+	case 'D':
+		made(t, c, GEN_REGS_D);
+		break;
+	case 'F':
+		made(t, c, GEN_REGS_F);
+		break;
+	case 'G':
+		made(t, c, GEN_REGS_G);
+		break;
+	case 'H':
+		made(t, c, GEN_REGS_H);
+		break;
+	case 'v':
+		varying(t);
+		break;
+	case 'u':
+		pool(t, "u", GEN_REGS_U);
+		break;
+	case 'w':
+		pool(t, "w", GEN_REGS_W);
+		break;
+	case 'd':
+		pool(t, "d", GEN_REGS_D);
+		break;
+	case 'f':
+		pool(t, "f", GEN_REGS_F);
+		break;
+	case 'g':
+		pool(t, "g", GEN_REGS_G);
+		break;
+	case 'h':
+		pool(t, "h", GEN_REGS_H);
+		break;
+	case 'o':
+		operand(t);
+		break;
+	case 'i':
+		strbuf_printf(&t->body, "%u", rng_below(r, 32));
+		break;
+	case 'j':
+		strbuf_printf(&t->body, "%u", rng_below(r, 8));
+		break;
+	case 'k':
+		strbuf_printf(&t->body, "0x%x", (unsigned)rng_next(r));
+		break;
+	case 'c':
+		compare(t);
+		break;
+	case 's':
+		special(t, false);
+		break;
+	case 'S':
+		special(t, true);
+		break;
+	case 'm':
+		strbuf_puts(&t->body, t->mask);
+		break;
+	case 'n':
+		strbuf_puts(&t->body, t->suffix);
+		break;
+	case 'L':
+		strbuf_printf(&t->body, "%u", t->ids);
+		break;
+	case 'T':
+		strbuf_printf(&t->body, "%u", (gen_threads(t->p) + 31) / 32 * 32);
+		break;
 	}
 }
 
@@ -167,8 +220,8 @@ void gen_fold(struct gen_text *t)
 		switch (t->made_kind[i]) {
 		case 'd':
 		case 'g':
-			strbuf_printf(&t->body, "mov.b64 {%%t8, %%t9}, %s;\n%s %%t8;\n%s %%t9;\n", reg,
-				add, add);
+			strbuf_printf(&t->body, "mov.b64 {%%t8, %%t9}, %s;\n%s %%t8;\n%s %%t9;\n",
+				reg, add, add);
 			break;
 		case 'f':
 			strbuf_printf(&t->body, "mov.b32 %%t8, %s;\n%s %%t8;\n", reg, add);
@@ -236,8 +289,8 @@ static void hand_over(struct gen_text *t)
 		type);
 	gen_expand(t, bytes == 8 ? "$d;" : "$v;");
 	gen_expand(t, "$(membar.cta|fence.acq_rel.cta);");
-	strbuf_printf(&t->body, "%s %u, 64;\n",
-		rng_percent(&t->r, 70) ? "bar.arrive" : "bar.sync", id);
+	strbuf_printf(
+		&t->body, "%s %u, 64;\n", rng_percent(&t->r, 70) ? "bar.arrive" : "bar.sync", id);
 	gen_expand(t, "bra handed_$L;\nwaits_$L:");
 	strbuf_printf(&t->body,
 		"bar.sync %u, 64;\nsub.u32 %%t0, %%lin, 32;\n"
@@ -253,14 +306,16 @@ static void cp_async(struct gen_text *t)
 {
 	gen_expand(t, "and.b32 %t0, $v, 127;\nmul.wide.u32 %b0, %t0, 8;\nadd.s64 %b0, %in, %b0;");
 	if (rng_percent(&t->r, 60)) {
-		gen_expand(t, "cp.async.ca.shared.global [%sown], [%b0], $(4|8);\n"
-			      "$(cp.async.commit_group;\ncp.async.wait_group 0|cp.async.wait_all);\n"
-			      "ld.shared.u32 $V, [%sown];");
+		gen_expand(t,
+			"cp.async.ca.shared.global [%sown], [%b0], $(4|8);\n"
+			"$(cp.async.commit_group;\ncp.async.wait_group 0|cp.async.wait_all);\n"
+			"ld.shared.u32 $V, [%sown];");
 		return;
 	}
-	gen_expand(t, "and.b32 %t0, %bid, 1;\nsetp.eq.u32 %q0, %t0, 0;\n@%q0 bra other_$L;\n"
-		      "cp.async.ca.shared.global [%sown+8], [%b0], $(4|8);\nbra same_$L;\nother_$L:\n"
-		      "st.shared.u32 [%sown+8], $v;\nld.shared.u32 $V, [%sown+8];\nsame_$L:");
+	gen_expand(t,
+		"and.b32 %t0, %bid, 1;\nsetp.eq.u32 %q0, %t0, 0;\n@%q0 bra other_$L;\n"
+		"cp.async.ca.shared.global [%sown+8], [%b0], $(4|8);\nbra same_$L;\nother_$L:\n"
+		"st.shared.u32 [%sown+8], $v;\nld.shared.u32 $V, [%sown+8];\nsame_$L:");
 }
 
 /* Lanes that are gone or never were have no value: what would come from them is left alone. */
@@ -286,7 +341,8 @@ static void shuffle(struct gen_text *t)
 		strbuf_printf(&t->body, "%u", by);
 	strbuf_puts(&t->body, mode == 1 ? ", 0, " : ", 31, ");
 	gen_expand(t, rng_percent(&t->r, 70) ? "$m;" : "%t3;");
-	/* Up and down stop at the warp's ends: then the lane's own value comes, and %q0 is false. */
+	/* Up and down stop at the warp's ends: then the lane's own value comes, and %q0 is false.
+	 */
 	gen_expand(t, "and.pred %q1, %q1, %q0;\nselp.b32 $V, %t5, %t4, %q1;");
 }
 

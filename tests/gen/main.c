@@ -24,11 +24,13 @@ static const struct option long_options[] = {
 	{"range", required_argument, NULL, 'r'}, /* programs a process */
 	{"limit", required_argument, NULL, 'l'}, /* seconds without progress */
 	{"mode", required_argument, NULL, 'm'},  /* more words for HEDDLE_VGPU */
-	{"shrink", required_argument, NULL, 't'}, /* runs spent on making a failure smaller; 0: none */
-	{"keep", required_argument, NULL, 'k'},   /* folder for what fails; default: here */
-	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
-	{"print", no_argument, NULL, 'p'},       /* the programs' text instead */
-	{"form", no_argument, NULL, 'f'},        /* with --print: preemptible */
+	{"shrink", required_argument, NULL,
+		't'}, /* runs spent on making a failure smaller; 0: none */
+	{"keep", required_argument, NULL, 'k'},    /* folder for what fails; default: here */
+	{"enough", required_argument, NULL, 'e'},  /* failures after which it stops */
+	{"pretend", required_argument, NULL, 'x'}, /* run.h */
+	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
+	{"form", no_argument, NULL, 'f'},          /* with --print: preemptible */
 	{0},
 };
 
@@ -42,7 +44,8 @@ struct request {
 static int usage(void)
 {
 	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
-			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode WORDS] [--shrink TRIES] [--keep DIR] [--print [--form]]\n");
+			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
+			"WORDS] [--shrink TRIES] [--keep DIR] [--print [--form]]\n");
 	return 2;
 }
 
@@ -65,20 +68,50 @@ static int read_options(int argc, char **argv, struct request *ret)
 	ret->keep = ".";
 	while (ok && (c = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		switch (c) {
-		case 'd': ok = dev_kind_parse(optarg, &o->device); break;
-		case 's': o->first = strtoull(optarg, NULL, 10); break;
-		case 'n': ok = number(optarg, &o->count); break;
-		case 'j': ok = number(optarg, &o->jobs); break;
-		case 'b': ok = number(optarg, &o->batch); break;
-		case 'r': ok = number(optarg, &o->range); break;
-		case 'l': ok = number(optarg, &o->limit_s); break;
-		case 'm': o->mode = *optarg ? optarg : NULL; break;
-		case 't': ok = number(optarg, &ret->tries); break;
-		case 'e': ok = number(optarg, &o->enough); break;
-		case 'k': ret->keep = optarg; break;
-		case 'p': ret->print = true; break;
-		case 'f': ret->form = true; break;
-		default: ok = false;
+		case 'd':
+			ok = dev_kind_parse(optarg, &o->device);
+			break;
+		case 's':
+			o->first = strtoull(optarg, NULL, 10);
+			break;
+		case 'n':
+			ok = number(optarg, &o->count);
+			break;
+		case 'j':
+			ok = number(optarg, &o->jobs);
+			break;
+		case 'b':
+			ok = number(optarg, &o->batch);
+			break;
+		case 'r':
+			ok = number(optarg, &o->range);
+			break;
+		case 'l':
+			ok = number(optarg, &o->limit_s);
+			break;
+		case 'm':
+			o->mode = *optarg ? optarg : NULL;
+			break;
+		case 't':
+			ok = number(optarg, &ret->tries);
+			break;
+		case 'e':
+			ok = number(optarg, &o->enough);
+			break;
+		case 'x':
+			o->pretend = optarg;
+			break;
+		case 'k':
+			ret->keep = optarg;
+			break;
+		case 'p':
+			ret->print = true;
+			break;
+		case 'f':
+			ret->form = true;
+			break;
+		default:
+			ok = false;
 		}
 	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s && o->enough;
 	return ok && optind == argc ? 0 : usage();
@@ -86,24 +119,25 @@ static int read_options(int argc, char **argv, struct request *ret)
 
 static int print(const struct request *q)
 {
+	unsigned n = q->farm.count;
+	struct gen_program *p = calloc(n, sizeof(*p));
 	struct strbuf out = {0};
-	struct gen_program p;
-	int r = 0;
+	int r = p ? 0 : -ENOMEM;
 
-	if (!q->form)
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = gen_build(q->farm.first + i, &p[i]);
+	if (r == 0 && q->form) {
+		r = run_form_text(p, n, &out);
+	} else if (r == 0) {
 		strbuf_puts(&out, gen_head);
-	for (unsigned i = 0; r == 0 && i < q->farm.count; i++) {
-		r = gen_build(q->farm.first + i, &p);
-		if (r)
-			break;
-		if (q->form)
-			r = run_form_text(&p, &out);
-		else
-			gen_text(&p, &out);
-		gen_free(&p);
+		for (unsigned i = 0; i < n; i++)
+			gen_text(&p[i], &out);
 	}
-	if (r == 0)
+	if (r == 0 && !out.failed)
 		fputs(out.at, stdout);
+	for (unsigned i = 0; p && i < n; i++)
+		gen_free(&p[i]);
+	free(p);
 	strbuf_finish(&out);
 	return r ? 1 : 0;
 }
@@ -118,7 +152,8 @@ static int report(const struct farm_options *o, const struct run_result *results
 		again += results[i].again > 0;
 		bad += results[i].verdict > RUN_HELD;
 	}
-	printf("%u programs from seed %llu in %.1f s:", o->count, (unsigned long long)o->first, seconds);
+	printf("%u programs from seed %llu in %.1f s:", o->count, (unsigned long long)o->first,
+		seconds);
 	for (int v = 0; v <= RUN_LOST; v++)
 		if (verdicts[v])
 			printf(" %u %s,", verdicts[v], run_verdict_names[v]);
@@ -158,8 +193,13 @@ static int shrink_first(const struct request *q, const struct run_result *result
 
 int main(int argc, char **argv)
 {
-	struct request q = {.farm = {.device = DEV_CPU, .first = 1, .count = 100, .batch = 1,
-				    .range = 50, .limit_s = 60, .enough = 50}};
+	struct request q = {.farm = {.device = DEV_CPU,
+				    .first = 1,
+				    .count = 100,
+				    .batch = 1,
+				    .range = 50,
+				    .limit_s = 60,
+				    .enough = 50}};
 	struct timespec from, to;
 	struct run_result *results;
 	int r;
@@ -177,8 +217,9 @@ int main(int argc, char **argv)
 	if (r)
 		fprintf(stderr, "gen: %s\n", strerror(-r));
 	else
-		r = report(&q.farm, results, (double)(to.tv_sec - from.tv_sec) +
-						     1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+		r = report(&q.farm, results,
+			(double)(to.tv_sec - from.tv_sec) +
+				1e-9 * (double)(to.tv_nsec - from.tv_nsec));
 	if (r == 1)
 		r = shrink_first(&q, results);
 	free(results);

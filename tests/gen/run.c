@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* One module of plain kernels and one of their preemptible forms, both compiled before anything
+ * runs; then each program on the same memory, once plain and once in each variant. */
 #include "run.h"
 #include "rng.h"
 
@@ -8,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-const char *const run_verdict_names[] = {"not run", "same", "held", "DIFFERS", "FAILS", "HANGS",
-	"invalid", "refused", "lost"};
+const char *const run_verdict_names[] = {
+	"not run", "same", "held", "DIFFERS", "FAILS", "HANGS", "invalid", "refused", "lost"};
 
 #define OUT_WORDS   (4096 * GEN_OWN_WORDS)
 #define COUNT_WORDS 4 /* of the module variable that is written */
@@ -93,12 +96,12 @@ static bool fill(struct batch *b, unsigned i, CUmodule m)
 		sum[k] = k;
 	if (cu->cuMemcpyHtoD(b->d->in, in, sizeof(in)) ||
 		cu->cuMemcpyHtoD(b->d->sum, sum, sizeof(sum)) ||
-		cu->cuMemsetD32(b->d->out, 7, (size_t)gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS))
+		cu->cuMemsetD32(
+			b->d->out, 7, (size_t)gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS))
 		return false;
 	snprintf(name, sizeof(name), "cnt_%llu", (unsigned long long)p->seed);
-	return !(p->features & GEN_MODULE) ||
-	       (!cu->cuModuleGetGlobal(&count, &bytes, m, name) &&
-		       !cu->cuMemsetD32(count, 0, COUNT_WORDS));
+	return !(p->features & GEN_MODULE) || (!cu->cuModuleGetGlobal(&count, &bytes, m, name) &&
+						      !cu->cuMemsetD32(count, 0, COUNT_WORDS));
 }
 
 static bool read_back(struct batch *b, unsigned i, CUmodule m, struct memory *ret)
@@ -160,9 +163,8 @@ static CUresult run_form(struct batch *b, unsigned i, CUfunction fn, const struc
 	set_params(b, p, params);
 	memcpy(shape.grid, p->grid, sizeof(shape.grid));
 	memcpy(shape.block, p->block, sizeof(shape.block));
-	return dev_managed_run(&b->d->cu, fn,
-		b->info[i].tier == PASS_GUARD ? b->d->closer : NULL, &b->info[i], &shape, params,
-		&steering, b->d->control, &b->d->gen, ret);
+	return dev_managed_run(&b->d->cu, fn, b->info[i].tier == PASS_GUARD ? b->d->closer : NULL,
+		&b->info[i], &shape, params, &steering, b->d->control, &b->d->gen, ret);
 }
 
 static bool compare(struct batch *b, unsigned i, unsigned variant, const struct memory *plain,
@@ -187,10 +189,11 @@ static bool compare(struct batch *b, unsigned i, unsigned variant, const struct 
 			;
 	}
 	strbuf_printf(b->why,
-		"seed %llu: differs (%s, yield %u, chunk %u%s, workers %u, quota %u): %s, number %zu (block %zu, "
+		"seed %llu: differs (%s, yield %u, chunk %u%s, workers %u, quota %u): %s, number "
+		"%zu (block %zu, "
 		"thread %zu, word %zu): plain %08x, form %08x\n",
-		(unsigned long long)p->seed, pass_tier_name(b->info[i].tier), s->yield_every, s->chunk,
-		s->pull_ahead ? ", pull ahead" : "", s->workers, s->quota, what, at,
+		(unsigned long long)p->seed, pass_tier_name(b->info[i].tier), s->yield_every,
+		s->chunk, s->pull_ahead ? ", pull ahead" : "", s->workers, s->quota, what, at,
 		at / GEN_OWN_WORDS / gen_threads(p), at / GEN_OWN_WORDS % gen_threads(p),
 		at % GEN_OWN_WORDS, a[at], z[at]);
 	return false;
@@ -208,6 +211,21 @@ static void tell_fails(struct batch *b, unsigned i, unsigned variant, CUresult r
 	tell(b, i, what, r);
 }
 
+/* For tests of what stands around this: a failure where there is none. */
+static bool pretends(const struct run_device *d, const struct gen_program *p, const char *what)
+{
+	struct strbuf text = {0};
+	size_t len = strlen(what);
+	bool so;
+
+	if (!d->pretend || strncmp(d->pretend, what, len) || d->pretend[len] != ':')
+		return false;
+	gen_text(p, &text);
+	so = strstr(text.at, d->pretend + len + 1) != NULL;
+	strbuf_finish(&text);
+	return so;
+}
+
 /* ---- one program ---- */
 static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction form,
 	const struct memory *plain, struct memory *mem, struct run_result *ret)
@@ -221,6 +239,8 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 		beat(b, i, RUN_FORM);
 		if (!fill(b, i, b->form))
 			return RUN_LOST;
+		while (pretends(b->d, p, "hangs"))
+			pause();
 		r = run_form(b, i, form, &p->steering[v], &stats);
 		if (r != CUDA_SUCCESS) {
 			tell_fails(b, i, v, r);
@@ -229,6 +249,8 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 		ret->again += (uint16_t)(stats.launches - 1);
 		if (!read_back(b, i, b->form, mem))
 			return RUN_LOST;
+		if (pretends(b->d, p, "differs"))
+			mem->out[0] ^= 1;
 		if (!compare(b, i, v, plain, mem))
 			return RUN_DIFFERS;
 	}
@@ -301,17 +323,21 @@ static int make_forms(const struct gen_program *p, unsigned n, const struct strb
 	return r;
 }
 
-int run_form_text(const struct gen_program *p, struct strbuf *out)
+int run_form_text(const struct gen_program *p, unsigned n, struct strbuf *out)
 {
+	struct pass_verdict *verdict = calloc(n, sizeof(*verdict));
+	struct pass_kernel_info *info = calloc(n, sizeof(*info));
 	struct strbuf plain = {0};
-	struct pass_verdict verdict;
-	struct pass_kernel_info info;
-	int r;
+	int r = -ENOMEM;
 
 	strbuf_puts(&plain, gen_head);
-	gen_text(p, &plain);
-	r = make_forms(p, 1, &plain, &verdict, &info, out, NULL);
+	for (unsigned i = 0; i < n; i++)
+		gen_text(&p[i], &plain);
+	if (verdict && info && !plain.failed)
+		r = make_forms(p, n, &plain, verdict, info, out, NULL);
 	strbuf_finish(&plain);
+	free(verdict);
+	free(info);
 	return r;
 }
 

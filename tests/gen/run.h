@@ -37,6 +37,7 @@ struct run_device {
 	CUfunction closer;
 	uint32_t gen;
 	volatile struct run_progress *progress;
+	const char *pretend; /* "differs:TEXT", "hangs:TEXT": so do programs that hold the text */
 };
 
 struct run_result {
@@ -51,7 +52,7 @@ int run_open(enum dev_kind kind, struct run_device *ret);
  * each program that was not the same. */
 bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n, unsigned first,
 	struct run_result *ret, struct strbuf *why);
-/* The preemptible form as text; -ENOTSUP: held. */
-int run_form_text(const struct gen_program *p, struct strbuf *out);
+/* The module of n programs, each in its preemptible form. */
+int run_form_text(const struct gen_program *p, unsigned n, struct strbuf *out);
 
 #endif

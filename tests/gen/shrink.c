@@ -98,8 +98,8 @@ static bool apply(struct gen_program *p, const struct edit *e)
 		cut(l.at[e->list], e->at, e->n);
 	else if (e->kind == ONCE && l.at[e->list]->at[e->at].trips > 1)
 		l.at[e->list]->at[e->at].trips = 1;
-	else if (e->kind == UNWRAP && (l.at[e->list]->at[e->at].kids.len ||
-					      l.at[e->list]->at[e->at].other.len))
+	else if (e->kind == UNWRAP &&
+		 (l.at[e->list]->at[e->at].kids.len || l.at[e->list]->at[e->at].other.len))
 		unwrap(l.at[e->list], e->at);
 	else
 		ok = false;

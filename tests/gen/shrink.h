@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* Makes a failing program smaller. */
 #ifndef HEDDLE_GEN_SHRINK_H
 #define HEDDLE_GEN_SHRINK_H
 

@@ -171,8 +171,8 @@ static void write_switch(struct gen_text *t, const struct gen_node *n)
 /* In a function: back to the caller with the checksum. */
 static void write_back(struct gen_text *t, unsigned id)
 {
-	strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\nst.param.b32 [r], %%acc;\nret;\nstay_%u:\n", id,
-		id, id);
+	strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\nst.param.b32 [r], %%acc;\nret;\nstay_%u:\n",
+		id, id, id);
 	t->mask = NULL;
 }
 
@@ -194,7 +194,8 @@ static void write_return(struct gen_text *t, const struct gen_node *n)
 		strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\n", id, id);
 		write_arm(t, &n->kids, n->level == GEN_LANE, "%m", id);
 		strbuf_printf(&t->body,
-			"st.global.u32 [%%own], %%acc;\nst.global.u32 [%%own+4], %u;\n%s;\nstay_%u:\n",
+			"st.global.u32 [%%own], %%acc;\nst.global.u32 [%%own+4], "
+			"%u;\n%s;\nstay_%u:\n",
 			id, out, id);
 	} else {
 		strbuf_printf(&t->body, "@%%p%u st.global.u32 [%%own], %%acc;\n@%%p%u %s;\n", id,
@@ -211,7 +212,8 @@ static void write_call(struct gen_text *t, const struct gen_node *n)
 	gen_expand(t, "{\n.param .b32 pa, pm, pc, pr;\n.param .b64 po, pi, ps;\n"
 		      "st.param.b32 [pa], $v;\nst.param.b32 [pc], %acc;\nst.param.b64 [po], %own;\n"
 		      "st.param.b64 [pi], %in;\nst.param.b64 [ps], %sum;");
-	strbuf_printf(&t->body, "st.param.b32 [pm], %s;\ncall%s (pr), f%u%s, (pa, pm, pc, po, pi, ps);\n",
+	strbuf_printf(&t->body,
+		"st.param.b32 [pm], %s;\ncall%s (pr), f%u%s, (pa, pm, pc, po, pi, ps);\n",
 		t->mask ? t->mask : "0", uni ? ".uni" : "", n->index, t->suffix);
 	gen_expand(t, "ld.param.b32 %acc, [pr];\n}\nxor.b32 $V, %acc, $v;");
 	gen_fold(t);
@@ -249,7 +251,8 @@ static void write_gather(struct gen_text *t, const struct gen_node *n)
 	strbuf_puts(&t->body, "red.shared.and.b32 [%ssum], 0;\n");
 	gen_barrier(t);
 	write_list(t, &n->kids);
-	strbuf_printf(&t->body, "setp.ne.u32 %%p%u, %%lin, %u;\n@%%p%u ", id, rng_below(&t->r, 64), id);
+	strbuf_printf(
+		&t->body, "setp.ne.u32 %%p%u, %%lin, %u;\n@%%p%u ", id, rng_below(&t->r, 64), id);
 	gen_expand(t, "red.shared.$(add.u32|xor.b32|add.u32|max.u32) [%ssum], $v;");
 	gen_barrier(t);
 	gen_expand(t, rng_percent(&t->r, 50) ? "ld.shared.u32 $Y, [%ssum];"
@@ -261,15 +264,17 @@ static void write_gather(struct gen_text *t, const struct gen_node *n)
 static void write_subset(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids, lanes = n->index * 32u, bar = 9 + rng_below(&t->r, 3);
-	const char *type = t->p->xch_bytes == 8 ? "u64" : t->p->xch_bytes == 4 ? "u32"
-						  : t->p->xch_bytes == 2       ? "u16"
-									       : "u8";
+	const char *type = t->p->xch_bytes == 8   ? "u64"
+			   : t->p->xch_bytes == 4 ? "u32"
+			   : t->p->xch_bytes == 2 ? "u16"
+						  : "u8";
 	bool wide = t->p->xch_bytes == 8;
 
 	if (lanes > gen_threads(t->p) / 32 * 32)
 		return;
 	gen_barrier(t); /* the subset before this may still be at the same barrier */
-	strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes, id, id);
+	strbuf_printf(
+		&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes, id, id);
 	write_list(t, &n->kids);
 	strbuf_printf(&t->body, "mad.lo.u32 %%t0, %%lin, %u, %%sxch;\nst.shared.%s [%%t0], ",
 		t->p->xch_bytes, type);
@@ -313,9 +318,10 @@ static void write_last(struct gen_text *t, const struct gen_node *n)
 	if (lanes > threads)
 		return;
 	if (lanes < threads)
-		strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id, lanes,
-			id, id);
-	strbuf_printf(&t->body, "mad.lo.u32 %%t0, %%lin, %u, %%sxch;\nst.shared.%s [%%t0], ", bytes, type);
+		strbuf_printf(&t->body, "setp.ge.u32 %%p%u, %%lin, %u;\n@%%p%u bra end_%u;\n", id,
+			lanes, id, id);
+	strbuf_printf(&t->body, "mad.lo.u32 %%t0, %%lin, %u, %%sxch;\nst.shared.%s [%%t0], ", bytes,
+		type);
 	gen_expand(t, bytes == 8 ? "$d;" : "$v;");
 	if (n->index)
 		strbuf_printf(&t->body, "bar.sync 0, %u;\n", lanes);
@@ -345,8 +351,9 @@ static void write_parted(struct gen_text *t, const struct gen_node *n)
 		condition(t, n, id, 4);
 		strbuf_printf(&t->body, "@%%p%u bra away_%u;\n", id, id);
 	}
-	strbuf_printf(&t->body, "bar.sync 0;\nsub.u32 %%c%u, %%c%u, 1;\nsetp.ne.u32 %%p%u, %%c%u, 0;\n"
-				"@%%p%u bra loop_%u;\n",
+	strbuf_printf(&t->body,
+		"bar.sync 0;\nsub.u32 %%c%u, %%c%u, 1;\nsetp.ne.u32 %%p%u, %%c%u, 0;\n"
+		"@%%p%u bra loop_%u;\n",
 		id, id, id, id, id, id);
 	if (two) {
 		strbuf_printf(&t->body, "bra end_%u;\naway_%u:\n", id, id);
@@ -362,17 +369,39 @@ static void write_node(struct gen_text *t, const struct gen_node *n)
 
 	t->r = (struct rng){n->seed};
 	switch (n->kind) {
-	case GEN_LEAF: gen_leaf_text(t, n); break;
-	case GEN_IF: write_if(t, n); break;
-	case GEN_LOOP: write_loop(t, n); break;
-	case GEN_SWITCH: write_switch(t, n); break;
-	case GEN_RETURN: write_return(t, n); break;
-	case GEN_CALL: write_call(t, n); break;
-	case GEN_SPLIT: write_split(t, n); break;
-	case GEN_GATHER: write_gather(t, n); break;
-	case GEN_SUBSET: write_subset(t, n); break;
-	case GEN_LAST: write_last(t, n); break;
-	case GEN_PARTED: write_parted(t, n); break;
+	case GEN_LEAF:
+		gen_leaf_text(t, n);
+		break;
+	case GEN_IF:
+		write_if(t, n);
+		break;
+	case GEN_LOOP:
+		write_loop(t, n);
+		break;
+	case GEN_SWITCH:
+		write_switch(t, n);
+		break;
+	case GEN_RETURN:
+		write_return(t, n);
+		break;
+	case GEN_CALL:
+		write_call(t, n);
+		break;
+	case GEN_SPLIT:
+		write_split(t, n);
+		break;
+	case GEN_GATHER:
+		write_gather(t, n);
+		break;
+	case GEN_SUBSET:
+		write_subset(t, n);
+		break;
+	case GEN_LAST:
+		write_last(t, n);
+		break;
+	case GEN_PARTED:
+		write_parted(t, n);
+		break;
 	}
 	t->r = outer;
 }
@@ -400,7 +429,8 @@ static void declare_registers(const struct gen_text *t, struct strbuf *out)
 		".reg .b32 %%v<%d>;\n.reg .b32 %%u<%d>;\n.reg .b32 %%w<%d>;\n.reg .b64 %%d<%d>;\n"
 		".reg .f32 %%f<9>;\n.reg .f64 %%g<%d>;\n.reg .b16 %%h<%d>;\n.reg .b32 %%t<10>;\n"
 		".reg .pred %%q<4>;\n.reg .b64 %%b<4>;\n"
-		".reg .b32 %%acc, %%lin, %%bid, %%gid, %%arg, %%mask, %%sown, %%sxch, %%ssum, %%sfill;\n"
+		".reg .b32 %%acc, %%lin, %%bid, %%gid, %%arg, %%mask, %%sown, %%sxch, %%ssum, "
+		"%%sfill;\n"
 		".reg .b64 %%in, %%own, %%sum;\n",
 		GEN_REGS_V, GEN_REGS_U, GEN_REGS_W, GEN_REGS_D, GEN_REGS_G, GEN_REGS_H);
 	strbuf_printf(out,
@@ -441,8 +471,8 @@ static void first_values(const struct gen_text *t, struct strbuf *out)
 			if (!uses(t, reg))
 				continue;
 			if (kinds[k].kind[0] == 'w')
-				strbuf_printf(out, "shr.u32 %s, %%lin, 5;\nadd.u32 %s, %s, %u;\n", reg,
-					reg, reg, number & 7);
+				strbuf_printf(out, "shr.u32 %s, %%lin, 5;\nadd.u32 %s, %s, %u;\n",
+					reg, reg, reg, number & 7);
 			else
 				strbuf_printf(out, kinds[k].text, i, number);
 		}
@@ -470,7 +500,8 @@ static void declare_arrays(const struct gen_text *t, enum gen_place place, struc
 			continue;
 		if (place == GEN_DYNAMIC) {
 			if (!dynamic)
-				strbuf_printf(out, ".extern .shared .align 16 .b8 dyn%s[];\n", t->suffix);
+				strbuf_printf(
+					out, ".extern .shared .align 16 .b8 dyn%s[];\n", t->suffix);
 			dynamic = true;
 		} else {
 			strbuf_printf(out, ".shared .align %u .b8 %s%s[%u];\n", a->align,
@@ -489,10 +520,11 @@ static void first_shared(const struct gen_text *t, struct strbuf *out)
 		if (!uses_array(t, (enum gen_role)role))
 			continue;
 		if (a->place == GEN_DYNAMIC)
-			strbuf_printf(out, "mov.u32 %s, dyn%s;\nadd.u32 %s, %s, %u;\n", reg, t->suffix,
-				reg, reg, a->offset);
+			strbuf_printf(out, "mov.u32 %s, dyn%s;\nadd.u32 %s, %s, %u;\n", reg,
+				t->suffix, reg, reg, a->offset);
 		else
-			strbuf_printf(out, "mov.u32 %s, %s%s;\n", reg, array_names[role], t->suffix);
+			strbuf_printf(
+				out, "mov.u32 %s, %s%s;\n", reg, array_names[role], t->suffix);
 		if (role == GEN_OWN)
 			strbuf_puts(out, "mad.lo.u32 %sown, %lin, 16, %sown;\n"
 					 "st.shared.v2.u32 [%sown], {%gid, %gid};\n"
@@ -525,8 +557,9 @@ static void write_function(const struct gen_program *p, unsigned number, struct 
 	declare_registers(&t, out);
 	if (uses(&t, "loc"))
 		strbuf_puts(out, ".local .align 8 .b8 loc[32];\n");
-	strbuf_puts(out, "ld.param.b32 %arg, [a];\nld.param.b32 %mask, [m];\nld.param.b32 %acc, [c];\n"
-			 "ld.param.b64 %own, [o];\nld.param.b64 %in, [i];\nld.param.b64 %sum, [s];\n");
+	strbuf_puts(out,
+		"ld.param.b32 %arg, [a];\nld.param.b32 %mask, [m];\nld.param.b32 %acc, [c];\n"
+		"ld.param.b64 %own, [o];\nld.param.b64 %in, [i];\nld.param.b64 %sum, [s];\n");
 	strbuf_puts(out, find_ids);
 	strbuf_puts(out, "mad.lo.u32 %gid, %bid, 3, %lin;\n");
 	first_values(&t, out);
@@ -559,7 +592,8 @@ static void write_entry(const struct gen_text *t, struct strbuf *out)
 
 	gen_kernel_name(t->p, name);
 	strbuf_printf(out,
-		".visible .entry %s(.param .u64 input%s, .param .u64 result%s, .param .u64 totals%s, "
+		".visible .entry %s(.param .u64 input%s, .param .u64 result%s, .param .u64 "
+		"totals%s, "
 		".param .u32 extra%s, .param .align 4 .b8 pack%s[32])\n",
 		name, t->suffix, t->suffix, t->suffix, t->suffix, t->suffix);
 	if (bounds[t->p->bounds])

@@ -23,10 +23,10 @@ struct gen_text {
 	struct rng r;     /* of the node under way */
 	const char *mask; /* lanes that are here; NULL: not to be known */
 	bool in_func;
-	unsigned ids;       /* given to nodes: loop counters, labels, masks */
-	char suffix[24];    /* of module names */
-	char made[4][16];   /* registers that the leaf wrote */
-	char made_kind[4];  /* as in leaves.def */
+	unsigned ids;      /* given to nodes: loop counters, labels, masks */
+	char suffix[24];   /* of module names */
+	char made[4][16];  /* registers that the leaf wrote */
+	char made_kind[4]; /* as in leaves.def */
 	unsigned n_made;
 };
 

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Whether the vendor's assembler takes what the generator writes, without a warning.
+#   accepted.sh GEN COUNT [--form]
+set -eu
+gen=$1
+count=$2
+form=${3-}
+command -v ptxas >/dev/null || {
+	echo "skipped: no ptxas here"
+	exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+first=1
+while [ "$first" -le "$count" ]; do
+	# shellcheck disable=SC2086
+	"$gen" --print $form --first "$first" --count 50 >"$work/m.ptx"
+	if ! ptxas -arch=sm_90 "$work/m.ptx" -o "$work/m.cubin" >"$work/said" 2>&1 ||
+		[ -s "$work/said" ]; then
+		echo "programs $first and 49 more:"
+		head -n 20 "$work/said"
+		exit 1
+	fi
+	first=$((first + 50))
+done
+echo "$count programs accepted"

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Failures that are none: each is told with its seed, what comes behind it is run, and the first is
+# made as small as it can be.
+#   smaller.sh GEN
+set -eu
+gen=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+
+fail() {
+	echo "FAIL: $*"
+	cat "$work/said"
+	exit 1
+}
+
+# pretend VERDICT WHAT COUNT TRIES: runs, and expects the verdict of each program that holds
+# "popc.b32", and that the others ran.
+pretend() {
+	want=$("$gen" --print --count "$3" | awk '/entry/ { n++ } /popc.b32/ { k[n] = 1 }
+		END { print length(k) }')
+	[ "$want" -gt 0 ] || fail "none of $3 programs holds it"
+	if "$gen" --count "$3" --pretend "$2:popc.b32" --limit 2 --shrink "$4" --keep "$work" \
+		>"$work/said"; then
+		fail "$2 went unnoticed"
+	fi
+	grep -q " $want $1," "$work/said" || fail "not $want times $1"
+	! grep -q 'not run' "$work/said" || fail "programs were left out"
+}
+
+pretend HANGS hangs 30 0
+pretend DIFFERS differs 60 300
+file=$(sed -n 's/.*smaller after.*: //p' "$work/said")
+grep -q popc.b32 "$file" || fail "what made it fail is gone"
+sed '1,/mov.u32 %acc/d; /st.global.u32 \[%own\]/,$d' "$file" >"$work/body"
+[ "$(wc -l <"$work/body")" -le 8 ] || fail "not small: $(cat "$work/body")"
+grep -q 'grid 1,1,1 --block 1,1,1' "$file" || fail "not small in shape"
