@@ -21,7 +21,7 @@ cut -f 1,3 "$list" | sort -u | {
 	while read -r file toolchain; do
 		ptx=$build/$file
 		open=$(grep -A1 '^[.]extern [.]func' "$ptx" | grep -o '\b[a-z_A-Z0-9]*$' |
-			grep -vE '^(vprintf|__assertfail|)$')
+			grep -vE '^(vprintf|__assertfail|malloc|free|)$')
 		[ -z "$open" ] || complain "$file: unresolved: $open"
 		arch=$(sed -n 's/^[.]target \(sm_[0-9]*a*\).*/\1/p' "$ptx")
 		[ "$arch" = sm_70 ] && arch=sm_75 # the oldest that ptxas 13 knows
