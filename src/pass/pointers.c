@@ -169,7 +169,7 @@ static void compare(struct flow *w)
 {
 	const struct ptx_stmt *s = w->s;
 	unsigned bits = s->n < 3 ? 0 : value_of(w, &s->opd[1]) | value_of(w, &s->opd[2]);
-	bool equality = strstr(s->mn->text, ".eq") || strstr(s->mn->text, ".ne");
+	bool equality = s->mn->cmp == PTX_EQ || s->mn->cmp == PTX_NE;
 
 	if (!(bits & TAKEN))
 		other(w);

@@ -90,22 +90,6 @@ static void replace(void *user, struct ptx_opd *o)
 	*o = (struct ptx_opd){.kind = PTX_OPD_REG, .reg = reg};
 }
 
-/* "ld.const.u32" becomes "ld.global.u32". */
-static bool leave_const(struct bake *b, struct ptx_stmt *s)
-{
-	const char *at = strstr(s->mn->text, ".const");
-	struct strbuf text = {0};
-
-	if (!at)
-		return true;
-	strbuf_add(&text, s->mn->text, (size_t)(at - s->mn->text));
-	strbuf_puts(&text, ".global");
-	strbuf_puts(&text, at + strlen(".const"));
-	s->mn = text.failed ? NULL : ptx_get_mnem(b->m, text.at);
-	strbuf_finish(&text);
-	return s->mn != NULL;
-}
-
 static bool mentions(const struct bake *b, const char *text)
 {
 	for (size_t i = 0; text && i < b->m->items.len; i++) {
@@ -134,7 +118,7 @@ static int bake_func(struct bake *b, struct ptx_func *f)
 		if (!s->n)
 			continue;
 		ptx_visit_opds(s, replace, b);
-		if (b->refused || !leave_const(b, s))
+		if (b->refused)
 			return -ENOTSUP;
 	}
 	if (!b->head.len)
@@ -205,5 +189,50 @@ int globals_bake(
 	}
 	m->items.len = kept;
 	*ret_baked = b.baked;
+	return 0;
+}
+
+/* Does a cache operator or hint follow? Its place is not that of ".nc". */
+static bool is_cached(const char *at)
+{
+	static const char *const starts[] = {".ca.", ".cg.", ".cs.", ".cv.", ".lu.", ".L"};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (!strncmp(at, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* "ld.const.u32" becomes "ld.global.nc.u32": it stays a load of what nobody writes meanwhile. */
+static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
+{
+	const char *at = strstr(s->mn->text, ".const");
+	struct strbuf text = {0};
+
+	if (!at)
+		return true;
+	strbuf_add(&text, s->mn->text, (size_t)(at - s->mn->text));
+	at += strlen(".const");
+	strbuf_puts(&text, ".global");
+	if (s->mn->op == PTX_OP_ld && text.len == strlen("ld.global") && !is_cached(at))
+		strbuf_puts(&text, ".nc");
+	strbuf_puts(&text, at);
+	s->mn = text.failed ? NULL : ptx_get_mnem(m, text.at);
+	strbuf_finish(&text);
+	return s->mn != NULL;
+}
+
+int globals_leave_const(struct ptx_module *m)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		struct ptx_item *it = &m->items.at[i];
+
+		for (size_t k = 0; it->kind == PTX_ITEM_FUNC && k < it->func->body.len; k++) {
+			struct ptx_stmt *s = &it->func->body.at[k];
+
+			if (s->kind == PTX_INSN && !leave_const(m, s))
+				return -ENOMEM;
+		}
+	}
 	return 0;
 }

@@ -89,9 +89,12 @@ void code_put(struct code *c);
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
-/* References to the original module's variables become their addresses. (globals.c) */
+/* References to the original module's variables become their addresses. What is at a .const one's
+ * is still read as .const, so that passes know it: globals_leave_const comes behind them.
+ * (globals.c) */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, unsigned *ret_baked, struct diag_list *diags);
+int globals_leave_const(struct ptx_module *m);
 
 /* Rewritten kernels on disk (cache.c). Never an error: a miss is a miss. */
 bool cache_get(const uint8_t key[32], struct strbuf *ret);

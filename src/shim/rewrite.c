@@ -171,6 +171,8 @@ static int transform(struct ptx_module *m, const struct kernel *k, uint32_t boun
 	}
 	if (!sane(out))
 		return -EINVAL;
+	if (baked && globals_leave_const(m) < 0)
+		return -ENOMEM;
 	ptx_print(m, &out->text);
 	out->keep = !baked;
 	return out->text.failed ? -ENOMEM : 0;

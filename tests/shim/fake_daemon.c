@@ -22,6 +22,7 @@
  *	shut      ends the conversation at once
  *	chatter   welcomes, and says garbage from then on
  * Prints "ready" once it listens, and on SIGTERM what it did. */
+#include "pass/pass.h"
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@
 
 static volatile sig_atomic_t stop;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
-	early, pins;
+	early, pins, guards;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -226,6 +227,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		*k = (struct known){.known = true, .id = w->id, .launches = 1};
 		store(&w->granted, 1);
 		seen++;
+		guards += w->tier == PASS_GUARD;
 	}
 	if (load(&w->host.done) == w->gen + 1)
 		return;
@@ -419,9 +421,9 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
-	printf("given back %llu in use again %llu waited %llu early %llu pins %llu\n",
+	printf("given back %llu in use again %llu waited %llu early %llu pins %llu guards %llu\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
-		(unsigned long long)early, (unsigned long long)pins);
+		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards);
 	unlink(argv[1]);
 	return 0;
 }

@@ -5,6 +5,7 @@
  * [LOOPS]. Prints result codes and digests of what it computed: the same text whoever runs it. */
 #include "code.h"
 #include "dev/cu_link.h"
+#include "pointers.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,7 +23,7 @@ static unsigned rounds = 4, blocks = 64, loops = 200;
 static unsigned n; /* elements */
 static CUcontext ctx;
 static CUmodule mod;
-static CUfunction mix, sum, early, count;
+static CUfunction mix, sum, early, count, steady;
 
 static void check(CUresult r, const char *what)
 {
@@ -399,6 +400,7 @@ static void globals(void)
 		void *p[] = {&a};
 
 		DO(cuLaunchKernel(count, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+		DO(cuLaunchKernel(steady, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
 	}
 	DO(cuStreamSynchronize(s));
 	DO(cuModuleGetGlobal(&at, &bytes, mod, "counter"));
@@ -643,6 +645,7 @@ static void load(void)
 	DO(cuModuleGetFunction(&sum, mod, "sum"));
 	DO(cuModuleGetFunction(&early, mod, "early"));
 	DO(cuModuleGetFunction(&count, mod, "count"));
+	DO(cuModuleGetFunction(&steady, mod, "steady"));
 }
 
 static void many_streams(void)
