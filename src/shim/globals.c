@@ -3,8 +3,8 @@
 
 /* Module variables stay one copy: the original module's. A kernel that is rewritten on its own
  * names them no longer; each function that did gets a register with the variable's address, as the
- * driver tells it. .const variables are reached through their global addresses, since constant
- * banks belong to a module. What cannot be found this way (textures, unknown shapes) refuses the
+ * driver tells it. .const variables are read through their global addresses, since constant banks
+ * belong to a module. What cannot be found this way (textures, unknown shapes) refuses the
  * kernel. */
 #include "shim/managed.h"
 
