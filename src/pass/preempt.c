@@ -72,6 +72,8 @@ static void write_guard(struct pass_writer *w, struct pass_facts *facts, struct 
 	if (overlay) {
 		struct ptx_stmt decl = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = overlay};
 
+		/* The slot is stored 16 bytes at a time. */
+		w->error = w->error ? w->error : ptx_raise_align(w->m, overlay, 16);
 		pass_copy(w, &decl);
 		facts->moved = overlay;
 	}

@@ -294,3 +294,28 @@ struct ptx_sym *ptx_add_param(
 		return NULL;
 	return sym;
 }
+
+int ptx_raise_align(struct ptx_module *m, struct ptx_sym *sym, uint32_t align)
+{
+	const char *from = strstr(sym->decl, ".align"), *to;
+	char *decl;
+
+	if (sym->align >= align)
+		return 0;
+	if (from && from < sym->decl + sym->name_at) {
+		to = from + strlen(".align");
+		to += strspn(to, " \t\n");
+		to += strspn(to, "0123456789");
+	} else { /* behind the state space */
+		from = to = sym->decl + strcspn(sym->decl, " \t\n");
+	}
+	decl = arena_printf(&m->arena, "%.*s%s.align %u%s", (int)(from - sym->decl), sym->decl,
+		from == to ? " " : "", align, to);
+	if (!decl)
+		return -ENOMEM;
+	if (sym->name_at)
+		sym->name_at = (uint32_t)(sym->name_at + strlen(decl) - strlen(sym->decl));
+	sym->decl = decl;
+	sym->align = align;
+	return 0;
+}

@@ -126,3 +126,11 @@ A kernel that must be held is left alone, and refused when it is asked for by na
   held.ptx:9: warning: kernel 'k' is left as it was
   $ heddle ptx preempt -k k held.ptx 2>&1 | cut -d: -f 1-4
   heddle ptx preempt: error: held.ptx: kernel 'k' cannot be preempted
+
+A kernel with no room for the slot lends a variable of its own, which is then aligned as the slot is.
+
+  $ sed 's/  .reg .b64 %rd<3>;/  .shared .align 1 .b8 big[49120];\n&/' ok.ptx >full.ptx
+  $ heddle ptx check full.ptx | cut -d: -f 3-4
+   kernel k: guard
+  $ heddle ptx preempt full.ptx 2>err | grep -c '.shared .align 16 .b8 big.49120.;'
+  1

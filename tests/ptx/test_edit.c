@@ -103,6 +103,22 @@ static void add_param(void **state)
 	finish(&t);
 }
 
+static void raise_align(void **state)
+{
+	static const char *const printed[] = {".shared .align 16 .b8 odd[20];",
+		".shared .align 16 .u32 some[5];", ".shared .align 32 .b8 wide[64];"};
+	struct module t = kernel(".shared .align 1 .b8 odd[20];\n.shared .u32 some[5];\n"
+				 ".shared .align 32 .b8 wide[64];\nret;");
+
+	for (size_t i = 0; i < t.f->body.len; i++)
+		if (t.f->body.at[i].kind == PTX_DECL && t.f->body.at[i].sym->space == PTX_SHARED)
+			assert_int_equal(ptx_raise_align(t.m, t.f->body.at[i].sym, 16), 0);
+	for (size_t i = 0; i < ARRAY_LEN(printed); i++)
+		assert_true(prints(&t, printed[i]));
+	expect_valid(&t);
+	finish(&t);
+}
+
 static const char two[] =
 	".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"a.cu\"\n.file 2 \"b.cu\"\n"
 	".extern .func (.param .b32 r) outside(.param .b32 x);\n"
@@ -316,6 +332,7 @@ int main(void)
 		cmocka_unit_test(append_at_end),
 		cmocka_unit_test(append_errors),
 		cmocka_unit_test(add_param),
+		cmocka_unit_test(raise_align),
 		cmocka_unit_test(clone),
 		cmocka_unit_test(extract),
 		cmocka_unit_test(extract_without_storage),
