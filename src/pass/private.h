@@ -7,6 +7,7 @@
 
 #include "cfg/cfg.h"
 #include "pass/pass.h"
+#include "pass/rounds.h"
 
 #define PASS_SLOT_BYTES   64    /* of shared memory that the emitted code takes */
 #define PASS_ROUNDS_BYTES 32    /* and more where barriers are rounds */
@@ -27,15 +28,6 @@ enum pass_barriers {
 	PASS_BAR_NONE,       /* none, or all threads meet at each: nothing to do */
 	PASS_BAR_ACTIVE,     /* each becomes a round (rounds.c) */
 	PASS_BAR_ACTIVE_RED, /* the same, and there are reductions */
-};
-
-/* A way from code that may still meet a round to code that cannot (tails.c). */
-struct pass_tail {
-	size_t at;             /* the branch, or exit */
-	uint32_t to;           /* block where it begins; the graph's exit: nothing is left to do */
-	bool falls;            /* who does not take the branch goes there */
-	uint8_t *in;           /* for each block: belongs to it */
-	struct ptx_sym *label; /* once the branch is written */
 };
 
 struct pass_facts {
@@ -119,23 +111,6 @@ struct pass_virtual {
 void pass_virtual_regs(struct pass_writer *w);
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v);
-
-/* rounds.c: barriers that not all threads reach. */
-void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts);
-void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts);
-void pass_round_barrier(
-	struct pass_writer *w, const struct pass_facts *facts, const struct ptx_stmt *s);
-void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts);
-
-/* tails.c: ways from code that may still meet such a barrier to code that cannot. */
-typedef void pass_put_fn(void *user, const struct ptx_stmt *s, struct ptx_sym *end);
-int pass_find_tails(struct ptx_module *m, struct pass_facts *facts);
-void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts);
-struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i); /* NULL: none */
-void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s);
-/* Behind the body; put writes one statement, whose ways out lead to end. */
-void pass_tails_write(
-	struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user);
 
 /* emit_*.c: pieces of the worker and of the guard form. */
 void pass_emit_regs(struct pass_writer *w);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Barriers that not all threads of a block reach, and ways out ahead of them. */
+#ifndef HEDDLE_PASS_ROUNDS_H
+#define HEDDLE_PASS_ROUNDS_H
+
+#include "ptx/ptx.h"
+
+struct pass_facts;
+struct pass_writer;
+
+/* A way from code that may still meet a round to code that cannot (tails.c). */
+struct pass_tail {
+	size_t at;             /* the branch, or exit */
+	uint32_t to;           /* block where it begins; the graph's exit: nothing is left to do */
+	bool falls;            /* who does not take the branch goes there */
+	uint8_t *in;           /* for each block: belongs to it */
+	struct ptx_sym *label; /* once the branch is written */
+};
+
+/* rounds.c: barriers that not all threads reach. */
+void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts);
+void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts);
+void pass_round_barrier(
+	struct pass_writer *w, const struct pass_facts *facts, const struct ptx_stmt *s);
+void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts);
+
+/* tails.c: ways from code that may still meet such a barrier to code that cannot. */
+typedef void pass_put_fn(void *user, const struct ptx_stmt *s, struct ptx_sym *end);
+int pass_find_tails(struct ptx_module *m, struct pass_facts *facts);
+void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts);
+struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i); /* NULL: none */
+void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s);
+/* Behind the body; put writes one statement, whose ways out lead to end. */
+void pass_tails_write(
+	struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user);
+
+#endif
