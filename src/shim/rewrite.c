@@ -339,7 +339,7 @@ static void form_free(struct form *f)
 static struct form *bounded(const struct kernel *k, const struct code *c, struct form *f)
 {
 	const uint32_t step = 8; /* registers are given out in eights a thread */
-	uint32_t plain = dev_kind_of(&cu) == DEV_CPU ? 0 : plain_registers(k);
+	uint32_t plain = plain_registers(k);
 	uint32_t bound = (uint32_t)round_up(plain, step);
 	struct form *other = NULL;
 	const char *why;

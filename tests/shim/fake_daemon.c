@@ -40,7 +40,7 @@
 
 static volatile sig_atomic_t stop;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
-	early, pins, guards;
+	early, pins, guards, second;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -206,6 +206,25 @@ static void preempt_unpinned(struct tenant *t, struct wire_slot *w, struct known
 	k->until_ns = 0;
 }
 
+/* Launches of a kernel in fewer registers than others of it: in its second form. */
+static void note_form(const struct wire_slot *w)
+{
+	static struct {
+		uint64_t kernel;
+		uint32_t regs;
+	} most[64];
+	unsigned i = 0;
+
+	while (i < 64 && most[i].kernel && most[i].kernel != w->kernel)
+		i++;
+	if (i == 64)
+		return;
+	most[i].kernel = w->kernel;
+	second += w->regs < most[i].regs;
+	if (w->regs > most[i].regs)
+		most[i].regs = w->regs;
+}
+
 static void look(struct tenant *t, unsigned i, const char *mode)
 {
 	struct wire_slot *w = &t->page->slots[i];
@@ -217,6 +236,8 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		store(&w->state, WIRE_SLOT_FREE);
 		if (k->known && k->id == w->id)
 			resumed += load(&w->launches) - k->launches;
+		if (!k->known || k->id != w->id)
+			note_form(w);
 		finished += k->known || load(&w->host.done) == w->gen + 1;
 		memset(k, 0, sizeof(*k));
 		return;
@@ -226,6 +247,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 	if (!k->known || k->id != w->id) {
 		*k = (struct known){.known = true, .id = w->id, .launches = 1};
 		store(&w->granted, 1);
+		note_form(w);
 		seen++;
 		guards += w->tier == PASS_GUARD;
 	}
@@ -421,9 +443,11 @@ int main(int argc, char **argv)
 		(unsigned long long)seen, (unsigned long long)finished,
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
-	printf("given back %llu in use again %llu waited %llu early %llu pins %llu guards %llu\n",
+	printf("given back %llu in use again %llu waited %llu early %llu pins %llu guards %llu "
+	       "second %llu\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
-		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards);
+		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards,
+		(unsigned long long)second);
 	unlink(argv[1]);
 	return 0;
 }

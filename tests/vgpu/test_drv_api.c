@@ -285,6 +285,45 @@ static void host_memory(void **state)
 	OK(cuMemFree(p));
 }
 
+/* What a bound takes away counts as spilled, and more blocks fit. */
+static void register_bound(void **state)
+{
+	static const char form[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+				   ".visible .entry many(.param .u64 p)\n%s{\n"
+				   "	.reg .b32 %%r<64>;\n	.reg .b64 %%d;\n"
+				   "	ld.param.u64 %%d, [p];\n%s	ret;\n}\n";
+	int regs[3], local[3], blocks[3];
+
+	for (int i = 0; i < 3; i++) {
+		static const char *const bound[] = {"", ".maxnreg 32\n", ".maxnreg 200\n"};
+		char body[8192] = "", text[10000];
+		CUmodule mod;
+		CUfunction f;
+
+		for (int k = 0; k < 60; k++)
+			sprintf(body + strlen(body), "	ld.global.u32 %%r%d, [%%d+%d];\n", k,
+				4 * k);
+		for (int k = 0; k < 60; k++)
+			sprintf(body + strlen(body), "	st.global.u32 [%%d+%d], %%r%d;\n", 4 * k,
+				59 - k);
+		snprintf(text, sizeof(text), form, bound[i], body);
+		OK(cuModuleLoadData(&mod, text));
+		OK(cuModuleGetFunction(&f, mod, "many"));
+		OK(cuFuncGetAttribute(&regs[i], CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+		OK(cuFuncGetAttribute(&local[i], CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f));
+		OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks[i], f, 256, 0));
+		OK(cuModuleUnload(mod));
+	}
+	assert_true(regs[0] > 60);
+	assert_int_equal(regs[1], 32);
+	assert_int_equal(regs[2], regs[0]);
+	assert_int_equal(local[0], 0);
+	assert_int_equal(local[1], 4 * (regs[0] - 32));
+	assert_int_equal(local[2], 0);
+	assert_int_equal(blocks[1], 8);
+	assert_true(blocks[0] < 8);
+}
+
 static void occupancy(void **state)
 {
 	struct drv_test *t = *state;
@@ -382,6 +421,7 @@ int main(void)
 		cmocka_unit_test(fat_binary),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(host_memory),
+		cmocka_unit_test(register_bound),
 		cmocka_unit_test(occupancy),
 		cmocka_unit_test(misuse),
 	};

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,15 +138,30 @@ static uint32_t estimate_registers(const struct ptx_func *f)
 	return (uint32_t)MIN(MAX(n, 16u), 255u);
 }
 
+/* UINT32_MAX: none. No assembler does with less than 16. */
+static uint32_t registers_bound(const struct ptx_func *f)
+{
+	uint32_t max, bound = UINT32_MAX;
+
+	for (size_t i = 0; i < f->directives.len; i++) {
+		if (sscanf(f->directives.at[i], ".maxnreg %u", &max) == 1)
+			bound = MAX(max, 16u);
+	}
+	return bound;
+}
+
 static int prepare_info(struct vgpu_kernel *k)
 {
 	struct ptx_module *m = k->mod->ptx;
 	uint64_t consts = 0;
+	uint32_t regs;
 
 	k->info.name = k->ptx->sym->name;
 	k->info.ptx_version = m->version;
 	k->info.max_threads = threads_limit(k->ptx);
-	k->info.regs_per_thread = estimate_registers(k->ptx);
+	regs = estimate_registers(k->ptx);
+	k->info.regs_per_thread = MIN(regs, registers_bound(k->ptx));
+	k->info.spilled_bytes = 4 * (regs - k->info.regs_per_thread);
 	for (size_t i = 0; i < k->mod->globals.len; i++)
 		if (k->mod->globals.at[i].sym->space == PTX_CONST)
 			consts += k->mod->globals.at[i].bytes;
@@ -163,7 +179,7 @@ int vgpu_program_of(const struct vgpu_kernel *ck, struct vprogram **ret)
 		k->error = vgpu_decode(k, &k->program);
 	if (k->program) {
 		k->info.static_shared_bytes = k->program->static_shared_bytes;
-		k->info.local_bytes = k->program->funcs[0].local_bytes;
+		k->info.local_bytes = k->program->funcs[0].local_bytes + k->info.spilled_bytes;
 	}
 	error = k->error;
 	*ret = k->program;

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# forms.sh: a kernel whose preemptible form needs more registers than the kernel itself has a second
+# one within those. Which is faster is tried out in launches, and the second is preempted as well as
+# the first: the same results.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+# With which form the launches go on after the tries is the machine's affair: several times, if need
+# be, until the second was preempted a few times.
+total=0
+for mode in grant storm storm storm storm storm storm; do
+	[ "$total" -lt 10 ] || [ "$mode" = grant ] || break
+	start "$mode" 5
+	for scenario in chain ranks params; do
+		same "$scenario" 24 64 60
+	done
+	stop
+	cat "$dir/daemon"
+	launched=$(sed -n 's/.* second \([0-9]*\)$/\1/p' "$dir/daemon")
+	all=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")
+	[ "$launched" -gt 0 ] || fail "$mode: no launch of a second form"
+	[ "$launched" -lt "$all" ] || fail "$mode: all launches are of second forms"
+	[ "$mode" = grant ] || total=$((total + launched))
+done
+[ "$total" -ge 10 ] || fail "only $total launches of second forms under preemption"
