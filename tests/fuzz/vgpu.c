@@ -3,7 +3,8 @@
 
 /* Any PTX text: loaded, and its kernels run for a bounded number of steps on a small grid with
  * arguments that point to valid memory, to nothing, or are small numbers. Whatever it does, it
- * faults within the virtual GPU or ends; the host's memory stays its own. */
+ * faults within the virtual GPU or ends; the host's memory stays its own. In each way in which
+ * lanes may wait for each other. */
 #include "dev/cpu/vgpu.h"
 
 #include <string.h>
@@ -51,7 +52,7 @@ static void run(const struct vgpu_kernel *k, uint64_t buffer)
 	vgpu_block_destroy(b[1]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+static void run_module(const uint8_t *data, size_t len)
 {
 	static struct diag_list diags;
 	struct vgpu_kernel *kernels[4];
@@ -61,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	uint64_t buffer;
 
 	if (len > (64u << 10) || vgpu_mem_create(16u << 20, &m))
-		return 0;
+		return;
 	arena_init(&a, 0);
 	diag_init(&diags, &a, "input", (const char *)data, len);
 	if (!vgpu_mem_alloc(m, 4096, &buffer) &&
@@ -74,5 +75,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	}
 	vgpu_mem_destroy(m);
 	arena_finish(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	for (int how = VC_NONE; how <= VC_JOINS; how++) {
+		vgpu_set_converge((enum vgpu_converge)how);
+		run_module(data, len);
+	}
 	return 0;
 }
