@@ -194,7 +194,7 @@ static void of_block(struct build *b, const struct place *at, struct gen_node *n
 	}
 }
 
-static void part(struct build *b, struct place *at, struct gen_node *n)
+static void part(struct build *b, const struct place *at, struct gen_node *n)
 {
 	struct place in = within(at, GEN_LANE, 2);
 
@@ -203,8 +203,7 @@ static void part(struct build *b, struct place *at, struct gen_node *n)
 	n->trips = (uint8_t)between(b, 1, 4);
 	b->left = true;
 	list(b, in, 3, &n->kids);
-	at->level = GEN_LANE; /* for all that follows */
-	at->masked = false;
+	b->budget = 0; /* nobody comes past it */
 }
 
 /* Some lanes go back to the caller: who is still here, nobody knows from then on. */

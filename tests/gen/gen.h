@@ -25,7 +25,7 @@ enum gen_kind {
 	GEN_GATHER, /* kids, which add to words of shared memory; then all read them */
 	GEN_SUBSET, /* the first `index` warps: kids, with a barrier of their own */
 	GEN_LAST, /* threads read what others have put into shared memory, and no barrier follows */
-	GEN_PARTED, /* a loop that holds a barrier, and that lanes leave one by one */
+	GEN_PARTED, /* a loop that holds a barrier, from which lanes leave one by one; the last */
 };
 
 struct gen_node;

@@ -18,18 +18,23 @@ void gen_kernel_name(const struct gen_program *p, char name[GEN_NAME_BYTES])
 
 static void write_list(struct gen_text *t, const gen_list *list);
 
-/* Whether a node of the list does something with the lanes that are here. */
-static bool needs_mask(const gen_list *list)
+static bool asks_for_lanes(const gen_list *list)
 {
 	for (size_t i = 0; i < list->len; i++) {
 		const struct gen_node *n = &list->at[i];
 
 		if (n->kind == GEN_LEAF ? gen_leaves[n->index].needs & LEAF_MASK
-					: n->kind == GEN_CALL || needs_mask(&n->kids) ||
-						  needs_mask(&n->other))
+					: n->kind == GEN_CALL || asks_for_lanes(&n->kids) ||
+						  asks_for_lanes(&n->other))
 			return true;
 	}
 	return false;
+}
+
+/* Whether a node of the list does something with the lanes that are here. */
+static bool needs_mask(const struct gen_text *t, const gen_list *list)
+{
+	return (t->p->features & GEN_WARP_OPS) && asks_for_lanes(list);
 }
 
 /* %p<id> = something that those of the level decide alike, true one time in `of` (a power of 2). */
@@ -64,7 +69,7 @@ static void write_arm(
 
 	if (lanes) {
 		snprintf(mask, sizeof(mask), "%s%u", reg, id);
-		t->mask = outer && needs_mask(list) ? mask : NULL;
+		t->mask = outer && needs_mask(t, list) ? mask : NULL;
 	}
 	write_list(t, list);
 	t->mask = outer;
@@ -76,9 +81,9 @@ static void write_if(struct gen_text *t, const struct gen_node *n)
 	bool lanes = n->level == GEN_LANE;
 
 	condition(t, n, id, rng_percent(&t->r, 50) ? 2 : 4);
-	if (lanes && needs_mask(&n->kids))
+	if (lanes && needs_mask(t, &n->kids))
 		narrow(t, "%m", id, "");
-	if (lanes && needs_mask(&n->other))
+	if (lanes && needs_mask(t, &n->other))
 		narrow(t, "%n", id, "!");
 	strbuf_printf(&t->body, "@!%%p%u bra%s else_%u;\n", id,
 		!lanes && rng_percent(&t->r, 30) ? ".uni" : "", id);
@@ -111,7 +116,7 @@ static void write_loop(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
 	const char *outer = t->mask;
-	bool lanes = n->level == GEN_LANE, masked = lanes && outer && needs_mask(&n->kids);
+	bool lanes = n->level == GEN_LANE, masked = lanes && outer && needs_mask(t, &n->kids);
 	bool tested_last = rng_percent(&t->r, 40), breaks = rng_percent(&t->r, 20);
 	char mask[16];
 
@@ -187,9 +192,16 @@ static void write_return(struct gen_text *t, const struct gen_node *n)
 		return;
 	}
 	if (n->index == 2 && !t->in_func) {
-		strbuf_printf(&t->body, "@%%p%u bra end;\n", id);
+		/* Lanes that are to leave must not meet where something is left to do while others
+		 * wait for them at a barrier: there, the hardware makes them wait for the others. */
+		bool work = n->level != GEN_LANE ||
+			    !(t->p->features & (GEN_BARRIERS | GEN_WARP_OPS));
+
+		if (!work)
+			strbuf_printf(&t->body, "@%%p%u st.global.u32 [%%own], %%acc;\n", id);
+		strbuf_printf(&t->body, "@%%p%u bra %s;\n", id, work ? "end" : "gone");
 	} else if (n->index == 1) {
-		if (n->level == GEN_LANE && needs_mask(&n->kids))
+		if (n->level == GEN_LANE && needs_mask(t, &n->kids))
 			narrow(t, "%m", id, "");
 		strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\n", id, id);
 		write_arm(t, &n->kids, n->level == GEN_LANE, "%m", id);
@@ -228,7 +240,7 @@ static void write_split(struct gen_text *t, const struct gen_node *n)
 
 	condition(t, n, id, 2);
 	for (int i = 0; i < 2; i++)
-		if (needs_mask(arms[i]))
+		if (needs_mask(t, arms[i]))
 			narrow(t, i ? "%n" : "%m", id, i ? "!" : "");
 	strbuf_printf(&t->body, "@!%%p%u bra else_%u;\n", id, id);
 	for (int i = 0; i < 2; i++) {
@@ -337,30 +349,27 @@ static void write_last(struct gen_text *t, const struct gen_node *n)
 	strbuf_printf(&t->body, "end_%u:\n", id);
 }
 
-/* Lanes leave at the head of the loop, some in its middle, while others go on to its barrier. */
+/* Lanes leave from the loop, at its end and some in its middle, while others go on to its barrier.
+ * They are gone at once: were there a place where they meet, they would wait there (above). */
 static void write_parted(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
-	bool two = rng_percent(&t->r, 50);
 
 	t->mask = NULL;
 	count_of(t, n, id, true);
 	strbuf_printf(&t->body, "loop_%u:\n", id);
 	write_list(t, &n->kids);
-	if (two) {
+	if (rng_percent(&t->r, 50)) {
 		condition(t, n, id, 4);
-		strbuf_printf(&t->body, "@%%p%u bra away_%u;\n", id, id);
-	}
-	strbuf_printf(&t->body,
-		"bar.sync 0;\nsub.u32 %%c%u, %%c%u, 1;\nsetp.ne.u32 %%p%u, %%c%u, 0;\n"
-		"@%%p%u bra loop_%u;\n",
-		id, id, id, id, id, id);
-	if (two) {
-		strbuf_printf(&t->body, "bra end_%u;\naway_%u:\n", id, id);
+		strbuf_printf(&t->body, "@!%%p%u bra stay_%u;\n", id, id);
 		gen_expand(t, "xor.b32 $V, $v, 77;");
 		gen_fold(t);
-		strbuf_printf(&t->body, "end_%u:\n", id);
+		strbuf_printf(&t->body, "st.global.u32 [%%own], %%acc;\nexit;\nstay_%u:\n", id);
 	}
+	strbuf_printf(&t->body,
+		"bar.sync 0;\nsub.u32 %%c%u, %%c%u, 1;\nsetp.eq.u32 %%p%u, %%c%u, 0;\n"
+		"@%%p%u st.global.u32 [%%own], %%acc;\n@%%p%u %s;\nbra loop_%u;\n",
+		id, id, id, id, id, id, rng_percent(&t->r, 50) ? "ret" : "bra gone", id);
 }
 
 static void write_node(struct gen_text *t, const struct gen_node *n)
@@ -645,6 +654,7 @@ void gen_text(const struct gen_program *p, struct strbuf *out)
 	first_steps(&t, out);
 	strbuf_add(out, t.body.at ? t.body.at : "", t.body.len);
 	strbuf_puts(out, "end:\nst.global.u32 [%own], %acc;\n");
+	strbuf_puts(out, "gone:\n");
 	strbuf_puts(out, finales[p->finale & 3]);
 	strbuf_puts(out, "}\n");
 	out->failed |= t.body.failed;
