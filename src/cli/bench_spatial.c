@@ -7,6 +7,7 @@
  * with a confidence interval. Figure 16: what the high one gains, and the low one loses, when more
  * SMs are given up than are needed. */
 #include "cli/bench.h"
+#include "cli/lost.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,26 +17,12 @@
 
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
-#define RESAMPLES  2000
 #define QUICK_LOWS 4
-
-enum { ORIGINAL, TEMPORAL, SPATIAL, FORMS };
-
-struct samples {
-	double *ns; /* until both were through, a round each */
-	unsigned n, preemptions;
-};
-
-struct spatial_pair {
-	unsigned low, high;
-	struct samples of[FORMS];
-};
 
 struct spatial {
 	struct bench *b;
-	struct spatial_pair pair[MAX_PAIRS];
+	struct lost_pair pair[MAX_PAIRS];
 	unsigned n_pairs, n_run; /* the first of them take part */
-	double *scratch;         /* as many as a pair has samples */
 };
 
 static double now_s(void)
@@ -54,15 +41,14 @@ static int list_pairs(struct spatial *sp, struct bench *b)
 	size_t max = (size_t)b->rounds * MAX_PASSES;
 
 	sp->b = b;
-	sp->scratch = ARENA_ARRAY(&b->arena, double, max);
 	for (unsigned d = 1; d < PROGRAMS; d++) {
 		for (unsigned low = 0; low < (b->quick ? QUICK_LOWS : PROGRAMS); low++) {
-			struct spatial_pair *p = &sp->pair[sp->n_pairs++];
+			struct lost_pair *p = &sp->pair[sp->n_pairs++];
 
-			*p = (struct spatial_pair){.low = low, .high = (low + 5 * d) % PROGRAMS};
-			for (unsigned k = 0; k < FORMS; k++) {
+			*p = (struct lost_pair){.low = low, .high = (low + 5 * d) % PROGRAMS};
+			for (unsigned k = 0; k < LOST_FORMS; k++) {
 				p->of[k].ns = ARENA_ARRAY(&b->arena, double, max);
-				if (!p->of[k].ns || !sp->scratch)
+				if (!p->of[k].ns)
 					return cli_error(b->c, NULL, "out of memory");
 			}
 		}
@@ -73,7 +59,7 @@ static int list_pairs(struct spatial *sp, struct bench *b)
 	return CLI_OK;
 }
 
-static void add_rounds(struct samples *to, const struct stage_result *res)
+static void add_rounds(struct lost_samples *to, const struct stage_result *res)
 {
 	for (unsigned i = 0; i < res->rounds; i++) {
 		const struct stage_round *r = &res->at[i];
@@ -84,7 +70,7 @@ static void add_rounds(struct samples *to, const struct stage_result *res)
 	to->preemptions += res->preemptions + res->shrinks;
 }
 
-static int run_pair(struct spatial *sp, struct stage *stage, struct spatial_pair *p, unsigned form)
+static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p, unsigned form)
 {
 	struct bench *b = sp->b;
 	struct stage_run run = bench_run(b, bench_programs[p->low], bench_programs[p->high]);
@@ -123,7 +109,7 @@ static int measure(struct spatial *sp)
 	/* Without MPS tenants take turns: all preemption would be temporal. Trivial kernels are so
 	 * short that they would not be managed. */
 	bool mps = sp->b->device != DEV_CPU;
-	struct stage_spec spec[FORMS] = {{.name = "original"},
+	struct stage_spec spec[LOST_FORMS] = {{.name = "original"},
 		{.name = "temporal",
 			.managed = true,
 			.options = {"--set", "min_managed_us=1", "--temporal"}},
@@ -134,126 +120,19 @@ static int measure(struct spatial *sp)
 	for (unsigned pass = 0; r == CLI_OK && pass < MAX_PASSES; pass++) {
 		double from = now_s();
 
-		for (unsigned i = 0; r == CLI_OK && i < FORMS; i++) {
-			unsigned form = pass % 2 ? FORMS - 1 - i : i;
+		for (unsigned i = 0; r == CLI_OK && i < LOST_FORMS; i++) {
+			unsigned form = pass % 2 ? LOST_FORMS - 1 - i : i;
 			bool first = pass == 0 && i == 0 && budget > 0;
 
 			spec[form].device = sp->b->device;
 			spec[form].mps = mps;
-			r = run_form(sp, &spec[form], form, first ? began + budget / FORMS : 0);
+			r = run_form(
+				sp, &spec[form], form, first ? began + budget / LOST_FORMS : 0);
 		}
 		if (now_s() - began + (now_s() - from) > budget)
 			break;
 	}
 	return r;
-}
-
-/* ---- what was lost ---- */
-
-struct lost {
-	double overhead[FORMS],
-		us[FORMS]; /* means of pairs: of the original's time; a preemption */
-	double us_low[FORMS], us_high[FORMS];
-	double reduction, reduction_low, reduction_high;
-	unsigned pairs, rounds, preemptions[FORMS];
-};
-
-static bool counts(const struct spatial_pair *p)
-{
-	return p->of[ORIGINAL].n && p->of[TEMPORAL].preemptions && p->of[SPATIAL].preemptions;
-}
-
-/* A number below n, from a sequence that is always the same. */
-static unsigned draw(uint64_t *state, unsigned n)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (unsigned)((*state >> 33) % n);
-}
-
-/* state: NULL for the samples as they are, else drawn from them. */
-static double median_of(struct spatial *sp, const struct samples *s, uint64_t *state)
-{
-	for (unsigned i = 0; i < s->n; i++)
-		sp->scratch[i] = s->ns[state ? draw(state, s->n) : i];
-	return stage_median(sp->scratch, s->n);
-}
-
-/* Means over the pairs of one program of low priority, or of all (PROGRAMS). */
-static unsigned mean_lost(struct spatial *sp, unsigned low, uint64_t *state,
-	double ret_overhead[FORMS], double ret_us[FORMS])
-{
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < FORMS; k++)
-		ret_overhead[k] = ret_us[k] = 0;
-	for (unsigned i = 0; i < sp->n_run; i++) {
-		const struct spatial_pair *p = &sp->pair[i];
-		double original;
-
-		if (!counts(p) || (low < PROGRAMS && p->low != low))
-			continue;
-		original = median_of(sp, &p->of[ORIGINAL], state);
-		for (unsigned k = TEMPORAL; k < FORMS; k++) {
-			const struct samples *s = &p->of[k];
-			double more = median_of(sp, s, state) - original;
-
-			ret_overhead[k] += more / original;
-			ret_us[k] += more * s->n / s->preemptions / 1e3;
-		}
-		n++;
-	}
-	for (unsigned k = 0; n && k < FORMS; k++) {
-		ret_overhead[k] /= n;
-		ret_us[k] /= n;
-	}
-	return n;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void interval(double *values, double *ret_low, double *ret_high)
-{
-	qsort(values, RESAMPLES, sizeof(*values), by_value);
-	*ret_low = values[RESAMPLES * 25 / 1000];
-	*ret_high = values[RESAMPLES * 975 / 1000 - 1];
-}
-
-/* Confidence by resampling the rounds of each pair (bootstrap, percentiles). */
-static int sum_up(struct spatial *sp, struct lost *ret)
-{
-	double *us[FORMS], *reduction, overhead[FORMS], mean[FORMS];
-	uint64_t state = 1;
-
-	*ret = (struct lost){0};
-	ret->pairs = mean_lost(sp, PROGRAMS, NULL, ret->overhead, ret->us);
-	ret->reduction = ret->us[TEMPORAL] ? 1 - ret->us[SPATIAL] / ret->us[TEMPORAL] : 0;
-	reduction = ARENA_ARRAY(&sp->b->arena, double, RESAMPLES);
-	for (unsigned k = TEMPORAL; k < FORMS; k++)
-		us[k] = ARENA_ARRAY(&sp->b->arena, double, RESAMPLES);
-	if (!reduction || !us[TEMPORAL] || !us[SPATIAL])
-		return cli_error(sp->b->c, NULL, "out of memory");
-	for (unsigned i = 0; i < RESAMPLES; i++) {
-		mean_lost(sp, PROGRAMS, &state, overhead, mean);
-		us[TEMPORAL][i] = mean[TEMPORAL];
-		us[SPATIAL][i] = mean[SPATIAL];
-		reduction[i] = mean[TEMPORAL] ? 1 - mean[SPATIAL] / mean[TEMPORAL] : 0;
-	}
-	for (unsigned k = TEMPORAL; k < FORMS; k++)
-		interval(us[k], &ret->us_low[k], &ret->us_high[k]);
-	interval(reduction, &ret->reduction_low, &ret->reduction_high);
-	for (unsigned i = 0; i < sp->n_run; i++) {
-		if (!counts(&sp->pair[i]))
-			continue;
-		ret->rounds += sp->pair[i].of[SPATIAL].n;
-		for (unsigned k = TEMPORAL; k < FORMS; k++)
-			ret->preemptions[k] += sp->pair[i].of[k].preemptions;
-	}
-	return CLI_OK;
 }
 
 static void show_lows(struct spatial *sp)
@@ -268,25 +147,25 @@ static void show_lows(struct spatial *sp)
 			"preemption\nbeside a trivial high-priority kernel      temporal"
 			"              spatial\n");
 	for (unsigned low = 0; low < PROGRAMS; low++) {
-		double overhead[FORMS], us[FORMS];
-		unsigned n = mean_lost(sp, low, NULL, overhead, us);
+		double overhead[LOST_FORMS], us[LOST_FORMS];
+		unsigned n = lost_mean(sp->pair, sp->n_run, (int)low, overhead, us);
 
 		if (n && b->j) {
 			json_begin_object(b->j, NULL);
 			json_str(b->j, "low", bench_programs[low]);
 			json_uint(b->j, "pairs", n);
-			json_num(b->j, "temporal_overhead", overhead[TEMPORAL]);
-			json_num(b->j, "spatial_overhead", overhead[SPATIAL]);
-			json_num(b->j, "temporal_lost_us", us[TEMPORAL]);
-			json_num(b->j, "spatial_lost_us", us[SPATIAL]);
+			json_num(b->j, "temporal_overhead", overhead[LOST_TEMPORAL]);
+			json_num(b->j, "spatial_overhead", overhead[LOST_SPATIAL]);
+			json_num(b->j, "temporal_lost_us", us[LOST_TEMPORAL]);
+			json_num(b->j, "spatial_lost_us", us[LOST_SPATIAL]);
 			json_end(b->j, '}');
 		} else if (n) {
 			strbuf_printf(&b->c->out,
 				"%-5s %u pairs                  %+8.2f %% %9.1f us  %+8.2f %% "
 				"%9.1f "
 				"us\n",
-				bench_programs[low], n, overhead[TEMPORAL] * 100, us[TEMPORAL],
-				overhead[SPATIAL] * 100, us[SPATIAL]);
+				bench_programs[low], n, overhead[LOST_TEMPORAL] * 100,
+				us[LOST_TEMPORAL], overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
 		}
 	}
 	if (b->j)
@@ -295,10 +174,10 @@ static void show_lows(struct spatial *sp)
 
 static void show_lost(struct bench *b, const struct lost *l)
 {
-	static const char *const name[FORMS] = {"original", "temporal", "spatial"};
-	static const char *const key[FORMS] = {"", "temporal_total", "spatial_total"};
+	static const char *const name[LOST_FORMS] = {"original", "temporal", "spatial"};
+	static const char *const key[LOST_FORMS] = {"", "temporal_total", "spatial_total"};
 
-	for (unsigned k = TEMPORAL; k < FORMS; k++) {
+	for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++) {
 		if (b->j) {
 			json_begin_object(b->j, key[k]);
 			json_num(b->j, "overhead_mean", l->overhead[k]);
@@ -339,8 +218,8 @@ int bench_spatial(struct bench *b)
 
 	if (r == CLI_OK)
 		r = measure(sp);
-	if (r == CLI_OK)
-		r = sum_up(sp, &lost);
+	if (r == CLI_OK && lost_sum_up(sp->pair, sp->n_run, &lost))
+		r = cli_error(b->c, NULL, "out of memory");
 	if (r != CLI_OK)
 		return r;
 	show_lows(sp);

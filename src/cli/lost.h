@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What preemption loses (FLEP, sections 6.1 and 6.4), from measured rounds: of a pair of programs,
+ * the time until both are through, preempted wholly or in part, beyond that of the two left to the
+ * device, over how often the one was preempted. Pure: numbers in, numbers out. */
+#ifndef HEDDLE_LOST_H
+#define HEDDLE_LOST_H
+
+#include "base/base.h"
+
+enum { LOST_ORIGINAL, LOST_TEMPORAL, LOST_SPATIAL, LOST_FORMS };
+
+struct lost_samples {
+	double *ns; /* until both were through, a round each */
+	unsigned n, preemptions;
+};
+
+struct lost_pair {
+	unsigned low, high; /* which programs */
+	struct lost_samples of[LOST_FORMS];
+};
+
+struct lost {
+	/* Means of the pairs that were preempted in both ways: overhead of the original's time,
+	 * microseconds a preemption; and the latter's 95 % confidence interval. */
+	double overhead[LOST_FORMS], us[LOST_FORMS], us_low[LOST_FORMS], us_high[LOST_FORMS];
+	double reduction, reduction_low, reduction_high; /* 1 - spatial / temporal, of us */
+	unsigned pairs, rounds, preemptions[LOST_FORMS];
+};
+
+/* Over the pairs of one program of low priority; low < 0: all. How many there are. */
+unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
+	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS]);
+/* 0, -ENOMEM. The same samples give the same intervals. */
+int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret);
+
+#endif
