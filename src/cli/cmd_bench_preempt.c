@@ -447,7 +447,7 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"an array of program, plain_us, preemptible_us, ratio; overhead_geomean, "
 		"overhead_worst; spatial, an array of low, pairs, temporal_overhead, "
 		"spatial_overhead, temporal_lost_us, spatial_lost_us (a preemption), by program of "
-		"low priority; temporal and spatial, each with overhead_mean, lost_us (a "
+		"low priority; temporal_total and spatial_total, each overhead_mean, lost_us (a "
 		"preemption, the mean of the pairs), lost_us_low and lost_us_high (its 95 % "
 		"confidence interval), preemptions; spatial_pairs, spatial_rounds, "
 		"spatial_reduction, spatial_reduction_low, spatial_reduction_high; extra, an array "
