@@ -471,6 +471,20 @@ int gen_build(uint64_t seed, struct gen_program *ret)
 	return 0;
 }
 
+int gen_add_stray(struct gen_program *p)
+{
+	struct rng r = {p->seed ^ 0x57ea};
+	struct gen_node n = {.kind = GEN_STRAY, .level = GEN_BLOCK, .seed = rng_next(&r)};
+	size_t at = rng_below(&r, (uint32_t)p->body.len + 1);
+
+	p->features |= GEN_SHARED;
+	if (!VEC_PUSH(&p->body, n))
+		return -ENOMEM;
+	memmove(&p->body.at[at + 1], &p->body.at[at], (p->body.len - 1 - at) * sizeof(n));
+	p->body.at[at] = n;
+	return 0;
+}
+
 /* ---- trees ---- */
 static void free_list(gen_list *l)
 {

@@ -73,6 +73,8 @@ static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
 {
 	if (f->given ? gen_copy(f->given, ret) : gen_build(f->o->first + at, ret))
 		_exit(1);
+	if (f->o->astray && !f->given && gen_add_stray(ret))
+		_exit(1);
 }
 
 /* Returns its exit status: 0 if it came to its end. */
@@ -86,6 +88,7 @@ static int work(const struct farm *f, struct worker *w)
 	if (run_open(f->o->device, &d))
 		return 2;
 	d.progress = w->progress;
+	d.astray = f->o->astray;
 	d.pretend = f->o->pretend;
 	for (uint32_t at = w->next; usable && at < w->end; at += f->o->batch) {
 		unsigned n = MIN(f->o->batch, w->end - at);

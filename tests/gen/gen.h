@@ -25,6 +25,7 @@ enum gen_kind {
 	GEN_GATHER, /* kids, which add to words of shared memory; then all read them */
 	GEN_SUBSET, /* the first `index` warps: kids, with a barrier of their own */
 	GEN_LAST, /* threads read what others have put into shared memory, and no barrier follows */
+	GEN_STRAY,  /* a store past an array of shared memory, or ahead of it */
 	GEN_PARTED, /* a loop that holds a barrier, from which lanes leave one by one; the last */
 };
 
@@ -106,6 +107,8 @@ static inline uint32_t gen_blocks(const struct gen_program *p)
 
 /* build.c */
 int gen_build(uint64_t seed, struct gen_program *ret);
+/* One more node that goes wrong: a thread that stores outside all arrays of shared memory. */
+int gen_add_stray(struct gen_program *p);
 void gen_free(struct gen_program *p);
 int gen_copy(const struct gen_program *p, struct gen_program *ret);
 /* Sizes and offsets of the arrays, from the block's shape. */

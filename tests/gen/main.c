@@ -26,8 +26,10 @@ static const struct option long_options[] = {
 	{"mode", required_argument, NULL, 'm'},  /* more words for HEDDLE_VGPU */
 	{"shrink", required_argument, NULL,
 		't'}, /* runs spent on making a failure smaller; 0: none */
-	{"keep", required_argument, NULL, 'k'},    /* folder for what fails; default: here */
-	{"enough", required_argument, NULL, 'e'},  /* failures after which it stops */
+	{"keep", required_argument, NULL, 'k'},   /* folder for what fails; default: here */
+	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
+	{"astray", no_argument, NULL,
+		'a'}, /* each stores outside its arrays: it has to end, that is all */
 	{"pretend", required_argument, NULL, 'x'}, /* run.h */
 	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
 	{"form", no_argument, NULL, 'f'},          /* with --print: preemptible */
@@ -45,7 +47,7 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
 			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
-			"WORDS] [--shrink TRIES] [--keep DIR] [--print [--form]]\n");
+			"WORDS] [--shrink TRIES] [--keep DIR] [--astray] [--print [--form]]\n");
 	return 2;
 }
 
@@ -98,6 +100,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'e':
 			ok = number(optarg, &o->enough);
 			break;
+		case 'a':
+			o->astray = true;
+			break;
 		case 'x':
 			o->pretend = optarg;
 			break;
@@ -117,6 +122,13 @@ static int read_options(int argc, char **argv, struct request *ret)
 	return ok && optind == argc ? 0 : usage();
 }
 
+static int build(const struct farm_options *o, uint64_t seed, struct gen_program *ret)
+{
+	int r = gen_build(seed, ret);
+
+	return r == 0 && o->astray ? gen_add_stray(ret) : r;
+}
+
 static int print(const struct request *q)
 {
 	unsigned n = q->farm.count;
@@ -125,7 +137,7 @@ static int print(const struct request *q)
 	int r = p ? 0 : -ENOMEM;
 
 	for (unsigned i = 0; r == 0 && i < n; i++)
-		r = gen_build(q->farm.first + i, &p[i]);
+		r = build(&q->farm, q->farm.first + i, &p[i]);
 	if (r == 0 && q->form) {
 		r = run_form_text(p, n, &out);
 	} else if (r == 0) {
@@ -173,7 +185,7 @@ static int shrink_first(const struct request *q, const struct run_result *result
 
 	while (i < q->farm.count && results[i].verdict <= RUN_HELD)
 		i++;
-	if (i == q->farm.count || q->tries == 0 || gen_build(q->farm.first + i, &p))
+	if (i == q->farm.count || q->tries == 0 || build(&q->farm, q->farm.first + i, &p))
 		return 1;
 	verdict = (enum run_verdict)results[i].verdict;
 	used = shrink(&q->farm, &p, verdict, q->tries);

@@ -12,6 +12,7 @@
 enum run_verdict {
 	RUN_NONE,    /* not run */
 	RUN_SAME,    /* in every variant */
+	RUN_TOLD,    /* of a program that goes astray: it ended in an error */
 	RUN_HELD,    /* the pass leaves it as it is: nothing to compare */
 	RUN_DIFFERS, /* memory */
 	RUN_FAILS,   /* only the preemptible form ends in an error */
@@ -37,6 +38,7 @@ struct run_device {
 	CUfunction closer;
 	uint32_t gen;
 	volatile struct run_progress *progress;
+	bool astray;         /* programs have a fault: only that they end is of interest */
 	const char *pretend; /* "differs:TEXT", "hangs:TEXT": so do programs that hold the text */
 };
 

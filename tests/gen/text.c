@@ -193,9 +193,10 @@ static void write_return(struct gen_text *t, const struct gen_node *n)
 	}
 	if (n->index == 2 && !t->in_func) {
 		/* Lanes that are to leave must not meet where something is left to do while others
-		 * wait for them at a barrier: there, the hardware makes them wait for the others. */
-		bool work = n->level != GEN_LANE ||
-			    !(t->p->features & (GEN_BARRIERS | GEN_WARP_OPS));
+		 * wait for them at a barrier: there, the hardware makes them wait for the others.
+		 */
+		bool work =
+			n->level != GEN_LANE || !(t->p->features & (GEN_BARRIERS | GEN_WARP_OPS));
 
 		if (!work)
 			strbuf_printf(&t->body, "@%%p%u st.global.u32 [%%own], %%acc;\n", id);
@@ -372,6 +373,24 @@ static void write_parted(struct gen_text *t, const struct gen_node *n)
 		id, id, id, id, id, id, rng_percent(&t->r, 50) ? "ret" : "bra gone", id);
 }
 
+static void write_stray(struct gen_text *t, const struct gen_node *n)
+{
+	const struct gen_array *a = &t->p->array[GEN_OWN];
+	unsigned id = ++t->ids, by = 4 * rng_below(&t->r, 16);
+	static const char *const values[] = {"%lin", "%gid", "-1", "0", "1", "0x7fffffff"};
+	unsigned value = rng_below(&t->r, 6);
+
+	strbuf_printf(&t->body, "setp.eq.u32 %%p%u, %%lin, %u;\n", id,
+		rng_below(&t->r, gen_threads(t->p)));
+	strbuf_puts(&t->body, "mul.lo.u32 %t0, %lin, 16;\nsub.u32 %t0, %sown, %t0;\n");
+	if (rng_percent(&t->r, 70))
+		strbuf_printf(&t->body, "sub.u32 %%t0, %%t0, %u;\n", by + 4);
+	else
+		strbuf_printf(&t->body, "add.u32 %%t0, %%t0, %u;\n", a->bytes + by);
+	strbuf_printf(&t->body, "mov.u32 %%t1, %s;\n@%%p%u st.shared.u32 [%%t0], %%t1;\n",
+		values[value], id);
+}
+
 static void write_node(struct gen_text *t, const struct gen_node *n)
 {
 	struct rng outer = t->r;
@@ -407,6 +426,9 @@ static void write_node(struct gen_text *t, const struct gen_node *n)
 		break;
 	case GEN_LAST:
 		write_last(t, n);
+		break;
+	case GEN_STRAY:
+		write_stray(t, n);
 		break;
 	case GEN_PARTED:
 		write_parted(t, n);
