@@ -29,7 +29,7 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
  * that nobody waits for.) */
 static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 {
-	return s->empty && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) == s->rounds;
+	return s->empty && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
 /* How many of it there are says when those that lost their SMs have left. A launch that does not

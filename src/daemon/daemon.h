@@ -46,8 +46,8 @@ struct hd_slot {
 	bool arrived, zero; /* zero: its quotas are all 0 now */
 	bool unsure;        /* it began with an old word of its tenant's */
 	bool draining;
-	bool empty;      /* all workers of its first `rounds` launches have left */
-	uint32_t rounds; /* wire_slot.launches at that time */
+	bool empty;      /* all who had come have left once, */
+	uint32_t rounds; /* those of so many rounds last */
 	char name[64];
 };
 

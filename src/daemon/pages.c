@@ -140,15 +140,12 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		sched_shrunk(sched, now, s->launch);
 	}
 	if (drains != s->drains) {
-		uint32_t rounds = load(&w->launches);
-
 		s->drains = drains;
-		/* A round that waits for a later word has not left with the others. */
-		if ((int32_t)(load(&w->host.drained_seq) - load(&w->round_seq)) >= 0) {
-			s->empty = true;
-			s->rounds = rounds;
+		s->empty = true;
+		s->rounds = MIN(load(&w->host.rounds), INT32_MAX);
+		/* A round that is still to come has not left with the others. */
+		if (load(&w->launches) <= s->rounds + 1)
 			saw_drained(d, s, now);
-		}
 		/* All of it left on what its tenant was told: rounds answer words of its own. */
 		if (!s->zero && !s->seq)
 			hd_store_quotas(d, s);

@@ -15,41 +15,48 @@
  *
  * enter: old = atom.add(state, 1). While one is counted the generation cannot change. If old's
  *   generation is not args.gen the launch is already over (a late helper): nothing but the exit
- *   rule. Else total and host are stored into the block.
+ *   rule. Else total and host are stored into the block, and rounds = max(args.round).
  *
- * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). Its first warp
- *   alone reads host->seq, and once, at its start, tenant->seq. As long as the launch has no word
- *   of its own (host->seq is 0) it obeys the tenant's, if that is not 0. A generation's first relay
- *   reports arrived, with the tenant's word that it obeys (began). At first, and on each change, it
- *   reads the quotas, writes block->quota, narrow, applied_seq (0 for the tenant's word) and begun,
- *   and reports progress (now and then without a change, too). Without any word: begun alone. It
- * leaves when ticket >= total or all quotas are 0: sets relay to 0, then looks at seq once more and
- * tries to become relay again if it changed (so that a word written while it was leaving is not
- * lost). A block 0 that loses is a worker.
+ * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). A block 0 that
+ *   loses is a worker. Its first warp alone reads host->seq, and
+ *   once, at its start, tenant->seq. As long as the launch has no word of its own (host->seq is 0)
+ *   it obeys the tenant's, if that is not 0. A generation's first relay reports arrived, with the
+ *   tenant's word that it obeys (began). At first, and on each change, it reads the quotas, writes
+ *   block->quota, narrow, applied_seq (0 for the tenant's word) and begun, and reports progress
+ *   (now and then without a change, too, and as it leaves). Without any word: begun alone.
+ *   It leaves when ticket >= total or all quotas are 0: sets relay to 0, then looks at seq once
+ *   more and tries to become relay again if it changed (so that a word written while it was leaving
+ *   is not lost). And when it alone is counted, and some worker has left since it came (gone), or
+ *   it has been alone for some milliseconds: sets relay to 0, then CAS state from what it saw to
+ * one less, and goes on as the last to leave. If that fails somebody has come, and it tries to
+ * become relay again. So no launch waits with a relay and without workers; it says that it has
+ * drained, and the host, if it granted it, launches the next round, with a relay. Workers that come
+ * between (late ones of an earlier round) hear no word until then.
  *
  * worker: with CTL_WAIT_WORD, waits until applied_seq has reached args.seq in this generation, or
  *   if that is 0, until begun. If applied_seq is past args.seq by then, its first claim looks at no
  *   quota: whoever was launched for a word does something, however soon that is taken back. So does
  *   everybody wait for begun who found CTL_NARROW in state when entering: the launch before ended
  *   while it had less than the device, and what followed it in the queue would otherwise run on
- *   past a word that came a little too late for it. At each claim: q = quota[%smid]; 0: leaves. 1
- * to 31: needs a rank, the lowest free bit of ranks[%smid], taken when first needed; leaves when
- * rank >= q. Else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all of
- * it; then a barrier and atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made
- * when the present one begins, except near the end of the grid (where the shrunk claim is one
- * block). If yield_every != 0 and the claim reaches or crosses a multiple of it, the leader sets
- * every quota to 0 after claiming.
+ *   past a word that came a little too late for it.
+ *   At each claim: q = quota[%smid]; 0: leaves. 1 to 31: needs a rank, the lowest free bit of
+ *   ranks[%smid], taken when first needed; leaves when rank >= q. Else t = atom.add(ticket, chunk),
+ *   leaves when t >= total; runs what it claimed, all of it; then a barrier and
+ *   atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when the present one
+ *   begins, except near the end of the grid (where the shrunk claim is one block). If yield_every
+ *   != 0 and the claim reaches or crosses a multiple of it, the leader sets every quota to 0 after
+ *   claiming.
  *
  * exit: after a barrier of its block, a fence: what the worker wrote is released before it is gone.
- *   Gives its rank back, last_exit_ns = max(%globaltimer); old = atom.add(state, -1).
+ *   Gives its rank back, counts in gone; old = atom.add(state, -1).
  *
  * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total:
- *   counts in drains and reports drained, until what it reported is the latest. Else CAS state
- *   from {gen, 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from
- *   counting to 0 meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished,
- *   ranks, quotas (to CTL_NO_QUOTA), relay, total, host, applied_seq, drains, narrow, begun (to 0),
- *   takes itself off the count, reports done to the host slot, fences at system scope and sets
- *   gate = gen + 1.
+ *   counts in drains and reports drained, with rounds, until what it reported is the latest: of
+ *   rounds later than that nobody has come yet. Else CAS state from {gen, 0} to {gen + 1, 1}: being
+ *   counted in the next generation keeps late helpers from counting to 0 meanwhile; with CTL_NARROW
+ *   if narrow is 1. The winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA), relay,
+ *   total, host, applied_seq, drains, narrow, begun, rounds (to 0), takes itself off the count,
+ *   reports done to the host slot, fences at system scope and sets gate = gen + 1.
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
  *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all
@@ -64,12 +71,11 @@
  * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. The
  * host's first word has seq 1, and a seq is never 0. A launch gets none before it has arrived: what
  * is queued costs nothing, and begins with its tenant's word. After quotas were raised, workers are
- * launched again (CTL_WAIT_WORD with the seq that raised them: else they may meet the old quotas
- * and leave again; needs a relay in this or an earlier launch of the generation). Workers too many
- * leave by themselves: a grid of workers may be as large as the device holds. A relay may be left
- * alone (present == 1) when workers left on quotas that were raised meanwhile: launch workers. */
+ * launched again, with CTL_WAIT_WORD, the seq that raised them (else they may meet the old quotas
+ * and leave again) and the next round. Workers too many leave by themselves: a grid of workers may
+ * be as large as the device holds. */
 
-#define CTL_VERSION 5
+#define CTL_VERSION 6
 #define CTL_NARROW  (1u << 31)
 #define CTL_PARAM   "hd_args"   /* name of the appended parameter */
 #define CTL_CLOSER  "hd_closer" /* entry behind guard grids: pass_closer_ptx */
@@ -96,7 +102,9 @@ struct ctl_args {
 	uint32_t yield_every; /* tickets after which all quotas drop to 0; 0: never */
 	uint64_t tenant;      /* struct ctl_tenant as the device sees it; 0: none */
 	uint32_t seq;         /* CTL_WAIT_WORD: the word to wait for; 0: whatever is read first */
+	uint32_t round;       /* 0: the launch itself; 1, 2 ...: workers launched again for it */
 	uint32_t never;       /* 0, which the assembler must not know (tails.c) */
+	uint32_t pad;
 };
 
 /* Device memory, 128-byte aligned. Zeroed once when allocated, quotas set to CTL_NO_QUOTA. */
@@ -106,23 +114,24 @@ struct ctl_block {
 	uint64_t finished; /* blocks that have run; exact, and their effects visible, once state's
 			      count is 0 */
 	uint64_t pad1[15];
-	uint64_t state;        /* generation << 32 | CTL_NARROW | workers (and relay) present */
-	uint64_t total, host;  /* of the present generation */
-	uint64_t last_exit_ns; /* %globaltimer */
-	uint32_t relay;        /* 1: a warp reads the host's word */
-	uint32_t applied_seq;  /* ctl_host.seq last applied in this generation; 0: none */
-	uint32_t gate;         /* generation the next launch may have; streams wait on it */
-	uint32_t drains;       /* of the present generation */
-	uint32_t passed;       /* blocks of a guard grid that left without a ticket */
-	uint32_t drained_seq;  /* the greatest applied_seq at which the generation drained */
-	uint32_t narrow;       /* 1: some quota of the last word is less than CTL_NO_QUOTA */
-	uint32_t begun;        /* 1: this generation's first word, if there is any, is applied */
-	uint32_t pad2[16];
+	uint64_t state;       /* generation << 32 | CTL_NARROW | workers (and relay) present */
+	uint64_t total, host; /* of the present generation */
+	uint64_t gone;        /* workers that have left, of all generations */
+	uint32_t relay;       /* 1: a warp reads the host's word */
+	uint32_t applied_seq; /* ctl_host.seq last applied in this generation; 0: none */
+	uint32_t gate;        /* generation the next launch may have; streams wait on it */
+	uint32_t drains;      /* of the present generation */
+	uint32_t passed;      /* blocks of a guard grid that left without a ticket */
+	uint32_t drained_seq; /* the greatest applied_seq at which the generation drained */
+	uint32_t narrow;      /* 1: some quota of the last word is less than CTL_NO_QUOTA */
+	uint32_t begun;       /* 1: this generation's first word, if there is any, is applied */
+	uint32_t rounds;      /* the greatest args.round of those that came in this generation */
+	uint32_t pad2[15];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };
 
-_Static_assert(sizeof(struct ctl_args) == 72, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_args) == 80, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
 
 #endif

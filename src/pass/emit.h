@@ -20,7 +20,8 @@
 #define A_YIELD  "[hd_args+52]"
 #define A_TENANT "[hd_args+56]"
 #define A_SEQ    "[hd_args+64]"
-#define A_NEVER  "[hd_args+68]"
+#define A_ROUND  "[hd_args+68]"
+#define A_NEVER  "[hd_args+72]"
 
 /* struct ctl_block, behind a register that holds its address */
 #define B_TICKET      "+0]"
@@ -28,7 +29,7 @@
 #define B_STATE       "+256]"
 #define B_TOTAL       "+264]"
 #define B_HOST        "+272]"
-#define B_EXIT_NS     "+280]"
+#define B_GONE        "+280]"
 #define B_RELAY       "+288]"
 #define B_SEQ         "+292]"
 #define B_GATE        "+296]"
@@ -37,6 +38,7 @@
 #define B_DRAINED_SEQ "+308]"
 #define B_NARROW      "+312]"
 #define B_BEGUN       "+316]"
+#define B_ROUNDS      "+320]"
 #define B_QUOTA       "+384]"
 #define B_RANKS       "+1408]"
 
@@ -55,6 +57,7 @@
 #define H_DONE_NS     "+440]"
 #define H_PRESENT     "+448]"
 #define H_BEGAN       "+452]"
+#define H_ROUNDS      "+456]"
 
 /* struct ctl_tenant: its quotas stand where those of struct ctl_host do */
 #define T_SEQ "+0]"

@@ -52,8 +52,8 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 		    "$hd_told:\n");
 	/* Its word has been overtaken before it came: it claims once, whatever holds now. */
 	if (worker)
-		pass_put(w, "setp.gt.s32 %hd_p1, %hd_r4, 0;\n"
-			    "and.pred %hd_p1, %hd_p1, !%hd_p2;\n"
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+			    "setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
 			    "mov.u32 %hd_t, " CLAIM_ONCE ";\n"
 			    "@%hd_p1 bra $hd_special;\n");
 	pass_put(w, "$hd_no_word:\n");
@@ -67,6 +67,7 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"and.b32 %hd_r1, %hd_r1, " STATE_COUNT ";\n"                        \
 	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                                  \
 	"@%hd_p1 bra $hd_ret;\n"                                            \
+	"$hd_last:\n"                                                       \
 	"membar.gl;\n"                                                      \
 	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"              \
 	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"           \
@@ -100,8 +101,8 @@ static const char gone[] = "$hd_gone:\n"
 			   "add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
 			   "atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
 			   "$hd_no_rank:\n"
-			   "mov.u64 %hd_d1, %globaltimer;\n"
-			   "red.global.max.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n" LEAVE;
+			   "mov.u64 %hd_d1, 1;\n"
+			   "red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
 
 /* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
 #define COMPLETE                                                                   \
@@ -117,6 +118,7 @@ static const char gone[] = "$hd_gone:\n"
 	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                    \
 	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r3;\n"                    \
 	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r3;\n"                     \
+	"st.volatile.global.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n"                    \
 	"mov.u32 %hd_r4, 255;\n"                                                   \
 	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
 	"mov.u32 %hd_r5, 0;\n"                                                     \
@@ -165,7 +167,9 @@ static const char gone[] = "$hd_gone:\n"
 	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d5;\n"      \
 	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d3;\n"    \
 	"st.volatile.global.u64 [%hd_d4" H_DRAINED_NS ", %hd_d6;\n"  \
+	"ld.volatile.global.u32 %hd_r5, [%hd_d0" B_ROUNDS ";\n"      \
 	"st.volatile.global.u32 [%hd_d4" H_DRAINED_SEQ ", %hd_r4;\n" \
+	"st.volatile.global.u32 [%hd_d4" H_ROUNDS ", %hd_r5;\n"      \
 	"membar.sys;\n"                                              \
 	"st.volatile.global.u32 [%hd_d4" H_DRAINS ", %hd_r3;\n"      \
 	"membar.sys;\n"                                              \
@@ -186,8 +190,8 @@ void pass_emit_exit(struct pass_writer *w)
  * the kernel for divergent. Each lane's fence stands ahead of the vote, and the store that
  * publishes the word behind it. */
 /* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls, %hd_r11 the
- * tenant's word that it begins with; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d7 whose quotas
- * are to be applied. */
+ * tenant's word that it begins with; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d6 workers gone
+ * before it came, %hd_d7 whose quotas are to be applied. */
 static const char relay_begin[] =
 	"mov.u32 %hd_r0, %tid.z;\n"
 	"mov.u32 %hd_r1, %ntid.y;\n"
@@ -209,6 +213,8 @@ static const char relay_begin[] =
 	"ld.param.u64 %hd_d3, " A_HOST ";\n"
 	"mov.u32 %hd_r9, 0;\n" /* no word is 0: the first poll applies it */
 	"mov.u32 %hd_r10, 0;\n"
+	"ld.volatile.global.u64 %hd_d6, [%hd_d0" B_GONE ";\n"
+	"mov.u64 %hd_d5, 0;\n" /* lest it live on from nowhere */
 	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
 	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 	"ld.volatile.global.u32 %hd_r5, [%hd_d3" H_SEQ ";\n"
@@ -299,11 +305,15 @@ static const char relay_apply[] =
 	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
 	"$hd_look:\n";
 
-/* Lane 0 reports on the first poll after a change and on every 64th; it decides for all. */
+#define PATIENCE "4096" /* polls: some milliseconds */
+
+/* Lane 0 reports on the first poll after a change, on every 64th and as it leaves; it decides for
+ * all. %hd_d1 ticket, %hd_d2 total, %hd_d5 state. */
 static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
 				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
 				 "@%hd_p0 bra $hd_decided;\n"
 				 "ld.volatile.global.u64 %hd_d1, [%hd_d0" B_TICKET ";\n"
+				 "ld.volatile.global.u64 %hd_d5, [%hd_d0" B_STATE ";\n"
 				 "ld.param.u64 %hd_d2, " A_TOTAL ";\n";
 
 static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
@@ -314,14 +324,25 @@ static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" 
 				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
 				       "setp.ge.u64 %hd_p1, %hd_d4, %hd_d2;\n";
 
-static const char relay_decide[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
-				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
-				   "and.b32 %hd_r0, %hd_r10, 63;\n"
+static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
+				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
+
+/* 2: nobody else is there, and somebody has been since it came; or it has been alone for long. */
+static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
+				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
+				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
+				     "setp.ne.u64 %hd_p1, %hd_d4, %hd_d6;\n"
+				     "setp.gt.or.u32 %hd_p1, %hd_r10, " PATIENCE ", %hd_p1;\n"
+				     "setp.eq.and.u32 %hd_p1, %hd_r0, 1, %hd_p1;\n"
+				     "selp.u32 %hd_r5, 2, %hd_r5, %hd_p1;\n";
+
+static const char relay_decide[] = "and.b32 %hd_r0, %hd_r10, 63;\n"
 				   "add.u32 %hd_r10, %hd_r10, 1;\n"
 				   "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+				   "setp.eq.and.u32 %hd_p1, %hd_r5, 0, %hd_p1;\n"
 				   "@%hd_p1 bra $hd_decided;\n"
 				   "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_FINISHED ";\n"
-				   "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_STATE ";\n"
+				   "cvt.u32.u64 %hd_r0, %hd_d5;\n"
 				   "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
 				   "st.volatile.global.u64 [%hd_d3" H_TICKET ", %hd_d1;\n"
 				   "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
@@ -331,24 +352,45 @@ static const char relay_decide[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
 				   "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
 				   "@%hd_p1 bra $hd_poll;\n";
 
-/* Leaves; but a word that was written meanwhile must not be lost. */
-static const char relay_end[] = "mov.u32 %hd_r5, 0;\n"
+static const char relay_end[] = "mov.u32 %hd_r4, %hd_r5;\n"
+				"mov.u32 %hd_r5, 0;\n"
 				"@%hd_p0 bra $hd_looked;\n"
 				"mov.u32 %hd_r0, 0;\n"
 				"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r0;\n"
-				"membar.sys;\n"
-				"ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
-				"setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
+				"membar.sys;\n";
+
+/* Takes itself off in one step with making sure that nobody has come, and goes on as the last one
+ * to leave. */
+static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
+				"@%hd_p1 bra $hd_with_others;\n"
+				"sub.u64 %hd_d1, %hd_d5, 1;\n"
+				"atom.global.cas.b64 %hd_d2, [%hd_d0" B_STATE ", %hd_d5, %hd_d1;\n"
+				"setp.eq.u64 %hd_p1, %hd_d2, %hd_d5;\n"
 				"@%hd_p1 bra $hd_looked;\n"
-				"mov.u32 %hd_r1, 1;\n"
-				"atom.global.cas.b32 %hd_r0, [%hd_d0" B_RELAY ", 0, %hd_r1;\n"
-				"setp.eq.u32 %hd_p1, %hd_r0, 0;\n"
-				"selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
-				"$hd_looked:\n"
-				"shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
-				"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
-				"@%hd_p1 bra $hd_poll;\n"
-				"@%hd_p0 bra $hd_ret;\n";
+				"mov.u32 %hd_r4, 1;\n"
+				"bra $hd_stay;\n"
+				"$hd_with_others:\n";
+
+/* A word that was written meanwhile must not be lost. */
+static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
+				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
+				  "@%hd_p1 bra $hd_looked;\n"
+				  "$hd_stay:\n"
+				  "mov.u32 %hd_r1, 1;\n"
+				  "atom.global.cas.b32 %hd_r0, [%hd_d0" B_RELAY ", 0, %hd_r1;\n"
+				  "setp.eq.u32 %hd_p1, %hd_r0, 0;\n"
+				  "selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
+				  "$hd_looked:\n"
+				  "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+				  "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+				  "@%hd_p1 bra $hd_poll;\n"
+				  "@%hd_p0 bra $hd_ret;\n";
+
+static const char relay_gone[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
+				 "@%hd_p1 bra $hd_gone;\n"
+				 "mov.b64 {%hd_r1, %hd_r2}, %hd_d5;\n"
+				 "and.b32 %hd_r8, %hd_r1, " STATE_NARROW ";\n"
+				 "bra $hd_last;\n";
 
 void pass_emit_relay(struct pass_writer *w, bool guard)
 {
@@ -360,9 +402,15 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	pass_put(w, relay_apply);
 	pass_put(w, relay_look);
 	pass_put(w, guard ? relay_all_passed : relay_all_claimed);
+	pass_put(w, relay_leaves);
+	if (!guard)
+		pass_put(w, relay_is_alone);
 	pass_put(w, relay_decide);
 	pass_put(w, relay_end);
-	pass_put(w, guard ? "bra $hd_ret;\n" : "bra $hd_gone;\n");
+	if (!guard)
+		pass_put(w, relay_off);
+	pass_put(w, relay_again);
+	pass_put(w, guard ? "bra $hd_ret;\n" : relay_gone);
 }
 
 /* ---- the closer ---- */
@@ -377,9 +425,9 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	BLOCK_ADDRESS                                             \
 	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \
 	"ld.param.u64 %hd_d2, " A_TOTAL ";\n"                     \
+	"ld.param.u32 %hd_r3, " A_ROUND ";\n"                     \
+	"red.global.max.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n"       \
 	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"   \
-	"mov.u64 %hd_d1, %globaltimer;\n"                         \
-	"st.volatile.global.u64 [%hd_d0" B_EXIT_NS ", %hd_d1;\n"  \
 	"mov.u32 %hd_r2, 0;\n"                                    \
 	"st.volatile.global.u32 [%hd_d0" B_PASSED ", %hd_r2;\n"   \
 	"min.u64 %hd_d3, %hd_d3, %hd_d2;\n"                       \

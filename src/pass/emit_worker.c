@@ -23,14 +23,18 @@
 #include "pass/private.h"
 
 _Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
-_Static_assert(offsetof(struct ctl_args, never) == 68, "A_NEVER");
+_Static_assert(offsetof(struct ctl_args, never) == 72, "A_NEVER");
 _Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
 _Static_assert(offsetof(struct ctl_block, passed) == 304, "B_PASSED");
 _Static_assert(offsetof(struct ctl_block, drained_seq) == 308, "B_DRAINED_SEQ");
 _Static_assert(offsetof(struct ctl_args, tenant) == 56, "A_TENANT");
+_Static_assert(offsetof(struct ctl_block, gone) == 280, "B_GONE");
 _Static_assert(offsetof(struct ctl_block, narrow) == 312, "B_NARROW");
 _Static_assert(offsetof(struct ctl_block, begun) == 316, "B_BEGUN");
 _Static_assert(offsetof(struct ctl_host, began) == 452, "H_BEGAN");
+_Static_assert(offsetof(struct ctl_host, rounds) == 456, "H_ROUNDS");
+_Static_assert(offsetof(struct ctl_block, rounds) == 320, "B_ROUNDS");
+_Static_assert(offsetof(struct ctl_args, round) == 68, "A_ROUND");
 _Static_assert(offsetof(struct ctl_tenant, seq) == 0, "T_SEQ");
 _Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");
 _Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
@@ -75,7 +79,10 @@ static const char join[] =
 		      "ld.param.u64 %hd_d3, " A_HOST ";\n"
 		      "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
 		      "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
-		      "st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n";
+		      "st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n"
+		      "ld.param.u32 %hd_r3, " A_ROUND ";\n"
+		      "setp.ne.u32 %hd_p1, %hd_r3, 0;\n"
+		      "@%hd_p1 red.global.max.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n";
 
 /* ---- at the barrier ---- */
 static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
@@ -346,7 +353,8 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "bra $hd_begin;\n"
 		    "$hd_special:\n"
-		    "st.shared.u32 " S_SPECIAL ", %hd_t;\n");
+		    "st.shared.u32 " S_SPECIAL ", %hd_t;\n"
+		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
 	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n"); /* whole warps from here on */
 	if (first_claims(facts))
 		pass_emit(w, "barrier.sync %u;\n$hd_top:\n", facts->own_barrier);

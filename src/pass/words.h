@@ -31,7 +31,8 @@ struct ctl_host {
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns; /* %globaltimer; seen: last seq change */
 	uint32_t present; /* workers and relay there at the relay's last report */
 	uint32_t began;   /* ctl_tenant.seq that it began with; 0: with nothing. Ahead of arrived */
-	uint32_t pad2[14];
+	uint32_t rounds; /* of the drain: the greatest ctl_args.round of those that came and went */
+	uint32_t pad2[13];
 };
 
 /* Pinned host memory, too; one a tenant, written by the daemon: what launches begin with that have

@@ -22,10 +22,10 @@ struct managed {
 	uint64_t resumed_at;  /* blocks that had finished when it was last resumed */
 	uint32_t preemptions; /* and the daemon's account of them at that time */
 	struct ctl_args args;
-	uint32_t block[3], shared, workers, drains, grow, rounds, lone_rounds;
+	uint32_t block[3], shared, workers, drains, grow, rounds;
 	uint64_t ticket;           /* at the last round, */
 	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
-	bool guard, lone;          /* lone: only the relay was there at the last look */
+	bool guard;
 	uint8_t *params;
 	size_t params_cap;
 };

@@ -133,7 +133,6 @@ static void fill_slot(
 	w->regs = m->form->regs;
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
-	w->round_seq = 0;
 	w->priority = p->rank;
 	w->tier = m->form->info.tier;
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
@@ -149,8 +148,7 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->shape = p->shape;
 	m->guard = p->flags & CTL_GUARD;
 	m->workers = p->workers;
-	m->lone = false;
-	m->drains = m->rounds = m->lone_rounds = m->seq = m->idle_rounds = 0;
+	m->drains = m->rounds = m->seq = m->idle_rounds = 0;
 	m->ticket = m->resumed_at = 0;
 	m->preemptions = 0;
 	/* The daemon counts up from whatever is there. */

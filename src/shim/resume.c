@@ -11,10 +11,8 @@
 
 #include <errno.h>
 
-#define ALONE_NS 1000000  /* a relay that is alone for so long has lost its workers, */
-#define BEGUN_NS 32000000 /* or waits for such as cannot have left */
-#define ROUNDS   3        /* streams that are always there; stream.c keeps channels for them */
-#define MORE     12       /* and at most so many more */
+#define ROUNDS 3  /* streams that are always there; stream.c keeps channels for them */
+#define MORE   12 /* and at most so many more */
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
 #define SOON_NS    200000u
@@ -52,51 +50,17 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers.lock, NULL);
 }
 
-/* The last round waits for a later word than those had been told who left: it comes after them. Not
- * asked any more once there is a newer word. */
+/* The last round had not come yet when the others were gone. */
 static bool is_answered(const struct managed *m)
 {
-	const struct ctl_host *h = &slot_of(m)->host;
-	uint32_t left_at = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
-
-	return m->rounds && !m->guard && (int32_t)(left_at - m->args.seq) < 0 &&
-	       __atomic_load_n(&h->seq, __ATOMIC_ACQUIRE) == m->args.seq;
-}
-
-/* The last round was launched for the word that holds, and no SM is to be left: whoever came of it
- * is still there. */
-static bool cannot_have_left(const struct managed *m)
-{
-	const struct ctl_host *h = &slot_of(m)->host;
-
-	if (!m->rounds || __atomic_load_n(&h->seq, __ATOMIC_ACQUIRE) != m->args.seq)
-		return false;
-	for (unsigned i = 0; i < shim.n_sms; i++) {
-		if (!__atomic_load_n(&h->quota[i], __ATOMIC_RELAXED))
-			return false;
-	}
-	return true;
-}
-
-/* Workers left on quotas that were raised at once: the relay waits alone. Or so it seems while the
- * last round has not begun: patience doubles. */
-static bool is_lone(const struct managed *m, uint64_t since)
-{
-	const struct ctl_host *h = &slot_of(m)->host;
-
-	return __atomic_load_n(&h->seq, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&h->present, __ATOMIC_ACQUIRE) == 1 &&
-	       __atomic_load_n(&h->ticket, __ATOMIC_RELAXED) < m->total &&
-	       since > (cannot_have_left(m) ? (uint64_t)BEGUN_NS : ALONE_NS)
-			       << MIN(m->lone_rounds, 10u);
+	return __atomic_load_n(&slot_of(m)->host.rounds, __ATOMIC_ACQUIRE) < m->rounds;
 }
 
 /* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
 	struct wire_slot *w = slot_of(m);
-	uint64_t now = shim_now_ns(), since = now - m->resumed_ns, rest;
-	bool lone;
+	uint64_t since = shim_now_ns() - m->resumed_ns, rest;
 
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
@@ -117,16 +81,7 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 	/* Never two grids of one guarded generation. */
 	if (m->guard)
 		return UINT64_MAX;
-	if (*ret_grow != m->grow)
-		return 0;
-	lone = is_lone(m, since);
-	if (lone && m->lone) {
-		m->lone = false;
-		m->lone_rounds++;
-		return 0;
-	}
-	m->lone = lone;
-	return UINT64_MAX;
+	return *ret_grow != m->grow ? 0 : UINT64_MAX;
 }
 
 static bool is_idle(unsigned helper)
@@ -229,6 +184,7 @@ static bool resume(struct managed *m, bool may_borrow)
 		m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
 		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
 		m->args.seq = seq;
+		m->args.round = m->rounds + 1;
 		m->args.flags |= seq ? CTL_WAIT_WORD : 0;
 		r = managed_fire(m,
 			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
@@ -245,7 +201,6 @@ static bool resume(struct managed *m, bool may_borrow)
 	judge_rounds(m);
 	m->rounds++;
 	m->resumed_ns = shim_now_ns();
-	__atomic_store_n(&w->round_seq, m->args.seq, __ATOMIC_RELEASE);
 	__atomic_store_n(&w->launches, 1 + m->rounds, __ATOMIC_RELEASE);
 	return true;
 }

@@ -53,10 +53,7 @@ struct wire_slot {
 	uint32_t grow; /* rises, from launch to launch, when SMs are given back to a launch of which
 			  workers may still be there: once it has arrived, each rise wants one more
 			  round of workers too (those that find no room leave at once) */
-	/* tenant */
-	uint32_t round_seq; /* ctl_args.seq of the last round of workers; written ahead of launches.
-			       A drain at an older word is that of earlier rounds */
-	uint32_t pad[22];
+	uint32_t pad[23];
 };
 
 struct wire_page {

@@ -101,6 +101,7 @@ static void arrive(const struct wire_page *page, struct wire_slot *w)
 static void drain(struct wire_slot *w)
 {
 	w->host.drained_seq = w->host.seq;
+	w->host.rounds = w->launches ? w->launches - 1 : 0;
 	w->host.drains++;
 }
 
@@ -437,13 +438,12 @@ static struct wire_slot *granted_late(struct hd *d, struct fake *low, struct fak
 
 static void answer(struct wire_slot *w)
 {
-	w->round_seq = w->host.seq;
 	w->launches++;
 }
 
 static void report_late(struct wire_slot *w)
 {
-	w->host.drained_seq = 0;
+	w->host.drained_seq = w->host.rounds = 0;
 	w->host.drains++;
 }
 

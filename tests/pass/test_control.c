@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The protocol of control.h, step by step: a rewritten kernel on the virtual GPU, and a host that
+ * writes each word before it launches, so that what must come of it is certain. */
+#include "unit.h"
+
+#include "../shim/code.h"
+#include "dev/cu_link.h"
+#include "pass/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TOTAL   600
+#define THREADS 64
+#define WORKERS 20
+
+static struct {
+	CUfunction fn;
+	CUstream stream;
+	CUdeviceptr in, out, block;
+	struct pass_options options;
+	struct pass_kernel_info info;
+	struct ctl_host *host;
+	struct ctl_tenant *tenant;
+	uint32_t gen;
+} t;
+
+static void ok(CUresult r)
+{
+	assert_int_equal(r, CUDA_SUCCESS);
+}
+
+static void rewrite(struct strbuf *ret)
+{
+	static const char text[] = PTX_HEAD PTX_MIX("mix");
+	struct diag_list *diags = calloc(1, sizeof(*diags));
+	struct pass_verdict v;
+	struct ptx_module *m;
+	struct arena a;
+
+	arena_init(&a, 0);
+	diag_init(diags, &a, "mix", text, sizeof(text) - 1);
+	assert_int_equal(ptx_parse(text, sizeof(text) - 1, 0, diags, &m), 0);
+	assert_int_equal(pass_preempt_with(m, "mix", &t.options, diags, &v, &t.info), 0);
+	assert_int_equal(t.info.tier, PASS_MANAGED);
+	ptx_print(m, ret);
+	ptx_module_free(m);
+	arena_finish(&a);
+	free(diags);
+}
+
+static int begin(void **state)
+{
+	struct strbuf text = {0};
+	CUdevice device;
+	CUmodule module;
+	CUcontext ctx;
+
+	ok(cuInit(0));
+	ok(cuDeviceGet(&device, 0));
+	ok(cuDevicePrimaryCtxRetain(&ctx, device));
+	ok(cuCtxSetCurrent(ctx));
+	rewrite(&text);
+	ok(cuModuleLoadData(&module, text.at));
+	strbuf_finish(&text);
+	ok(cuModuleGetFunction(&t.fn, module, "mix"));
+	ok(cuStreamCreate(&t.stream, CU_STREAM_NON_BLOCKING));
+	ok(cuMemAlloc(&t.in, TOTAL * THREADS * 4));
+	ok(cuMemAlloc(&t.out, TOTAL * THREADS * 4));
+	ok(cuMemsetD32(t.in, 1, TOTAL * THREADS));
+	ok(cuMemAlloc(&t.block, sizeof(struct ctl_block)));
+	ok(cuMemsetD8(t.block, 0, sizeof(struct ctl_block)));
+	ok(cuMemsetD32(t.block + offsetof(struct ctl_block, quota), CTL_NO_QUOTA, CTL_MAX_SMS));
+	ok(cuMemHostAlloc((void **)&t.host, sizeof(*t.host), CU_MEMHOSTALLOC_DEVICEMAP));
+	ok(cuMemHostAlloc((void **)&t.tenant, sizeof(*t.tenant), CU_MEMHOSTALLOC_DEVICEMAP));
+	return 0;
+}
+
+/* A new launch, of which nothing is known yet. */
+static int anew(void **state)
+{
+	memset(t.host, 0, sizeof(*t.host));
+	memset(t.host->quota, CTL_NO_QUOTA, sizeof(t.host->quota));
+	memset(t.tenant, 0, sizeof(*t.tenant));
+	ok(cuMemsetD32(t.out, 0, TOTAL * THREADS));
+	ok(cuCtxSynchronize());
+	return 0;
+}
+
+static void word(uint32_t seq, int quota)
+{
+	memset(t.host->quota, quota, sizeof(t.host->quota));
+	t.host->seq = seq;
+}
+
+/* Workers, of a round; returns when all that came have gone. */
+static void launch(uint32_t flags, uint32_t seq, uint32_t round)
+{
+	uint8_t params[256] = {0};
+	uint32_t n = TOTAL * THREADS, loops = 20;
+	size_t bytes = t.info.param_bytes;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&bytes, CU_LAUNCH_PARAM_END};
+	struct ctl_args args = {.block = t.block,
+		.host = (uint64_t)(uintptr_t)t.host,
+		.tenant = (uint64_t)(uintptr_t)t.tenant,
+		.total = TOTAL,
+		.grid = {TOTAL, 1, 1},
+		.gen = t.gen,
+		.chunk = 1,
+		.flags = CTL_RELAY | flags,
+		.seq = seq,
+		.round = round};
+
+	memcpy(params, &t.in, 8);
+	memcpy(params + 8, &t.out, 8);
+	memcpy(params + 16, &n, 4);
+	memcpy(params + 20, &loops, 4);
+	memcpy(params + t.info.arg_offset, &args, sizeof(args));
+	ok(cuLaunchKernel(t.fn, WORKERS + 1, 1, 1, THREADS, 1, 1, 0, t.stream, NULL, extra));
+	for (int i = 0; i < 6000 && cuStreamQuery(t.stream) == CUDA_ERROR_NOT_READY; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	/* 30 s: somebody stays for ever. */
+	ok(cuStreamQuery(t.stream));
+}
+
+static struct ctl_block block(void)
+{
+	struct ctl_block b;
+
+	ok(cuMemcpyDtoH(&b, t.block, sizeof(b)));
+	return b;
+}
+
+static uint32_t low(uint64_t state)
+{
+	return (uint32_t)state;
+}
+
+/* The launch is over, every block ran; the next one may begin. */
+static void ended(void)
+{
+	uint32_t *out = malloc(TOTAL * THREADS * 4);
+
+	assert_int_equal(t.host->done, t.gen + 1);
+	assert_int_equal(t.host->finished, TOTAL);
+	assert_int_equal(block().gate, t.gen + 1);
+	ok(cuMemcpyDtoH(out, t.out, TOTAL * THREADS * 4));
+	for (unsigned i = 0; i < TOTAL * THREADS; i++)
+		assert_int_not_equal(out[i], 0);
+	free(out);
+	t.gen++;
+}
+
+static void drained(uint32_t seq, uint32_t rounds)
+{
+	assert_int_not_equal(t.host->done, t.gen + 1);
+	assert_true(t.host->drains > 0);
+	assert_int_equal(t.host->drained_seq, seq);
+	assert_int_equal(t.host->rounds, rounds);
+	assert_int_equal(low(block().state) & ~CTL_NARROW, 0);
+}
+
+static void resume(uint32_t seq, uint32_t round)
+{
+	word(seq, CTL_NO_QUOTA);
+	launch(CTL_WAIT_WORD, seq, round);
+	ended();
+}
+
+static void runs(void **state)
+{
+	launch(0, 0, 0);
+	assert_int_equal(t.host->arrived, t.gen + 1);
+	assert_int_equal(t.host->began, 0);
+	ended();
+}
+
+/* A queued launch whose tenant was told to start nothing. */
+static void begins_with_the_tenants_word(void **state)
+{
+	t.tenant->seq = 7;
+	launch(CTL_WAIT_WORD, 0, 0);
+	assert_int_equal(t.host->arrived, t.gen + 1);
+	assert_int_equal(t.host->began, 7);
+	drained(0, 0);
+	assert_int_equal(t.host->finished, 0);
+	resume(1, 1);
+	assert_int_equal(low(block().state), 0);
+}
+
+/* A word of its own goes before that. */
+static void own_word_first(void **state)
+{
+	t.tenant->seq = 8;
+	word(1, CTL_NO_QUOTA);
+	launch(CTL_WAIT_WORD, 0, 0);
+	assert_int_equal(t.host->began, 0);
+	ended();
+}
+
+/* What ends while it has less than the device leaves the next one waiting for its word. */
+static void narrow_goes_on(void **state)
+{
+	word(1, 0);
+	t.host->quota[0] = CTL_NO_QUOTA;
+	t.host->quota[1] = CTL_NO_QUOTA;
+	for (uint32_t round = 0; t.host->done != t.gen + 1 && round < 100; round++)
+		launch(CTL_WAIT_WORD, 1, round);
+	ended();
+	assert_int_equal(low(block().state), CTL_NARROW);
+	anew(state);
+	t.tenant->seq = 9;
+	launch(0, 0, 0);
+	drained(0, 0);
+	assert_int_equal(t.host->ticket, 0);
+	resume(1, 1);
+	assert_int_equal(low(block().state), 0);
+	/* And it does not wait in vain. */
+	anew(state);
+	word(1, 1);
+	launch(CTL_WAIT_WORD, 1, 0);
+	ended();
+	assert_int_equal(low(block().state), CTL_NARROW);
+	anew(state);
+	launch(0, 0, 0);
+	ended();
+	assert_int_equal(low(block().state), 0);
+}
+
+/* Workers that were launched for a word do something, though the next one takes it back. */
+static void overtaken(void **state)
+{
+	uint32_t round = 0;
+
+	for (uint32_t seq = 1; t.host->done != t.gen + 1; seq += 2, round++) {
+		uint64_t before = t.host->finished;
+
+		word(seq + 1, 0);
+		launch(CTL_WAIT_WORD, seq, round);
+		if (t.host->done == t.gen + 1)
+			break;
+		drained(seq + 1, round);
+		assert_int_equal(t.host->finished, before + WORKERS);
+	}
+	assert_int_equal(round, TOTAL / WORKERS - 1);
+	ended();
+	/* On an SM that the word did not give it has nothing to do. */
+	anew(state);
+	word(1, 0);
+	launch(CTL_WAIT_WORD, 1, 0);
+	drained(1, 0);
+	assert_int_equal(t.host->ticket, 0);
+	resume(2, 1);
+}
+
+/* No SM that the device has, but some: all workers leave, and the relay with the last of them. */
+static void relay_leaves_alone(void **state)
+{
+	word(1, 0);
+	t.host->quota[CTL_MAX_SMS - 1] = CTL_NO_QUOTA;
+	launch(CTL_WAIT_WORD, 1, 0);
+	drained(1, 0);
+	assert_int_equal(block().relay, 0);
+	launch(CTL_WAIT_WORD, 1, 1);
+	drained(1, 1);
+	resume(2, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(runs, anew),
+		cmocka_unit_test_setup(begins_with_the_tenants_word, anew),
+		cmocka_unit_test_setup(own_word_first, anew),
+		cmocka_unit_test_setup(narrow_goes_on, anew),
+		cmocka_unit_test_setup(overtaken, anew),
+		cmocka_unit_test_setup(relay_leaves_alone, anew),
+	};
+
+	int r = cmocka_run_group_tests(tests, begin, NULL);
+
+	t.options.no_pull_ahead = true; /* as the shim has it: whoever is first claims */
+	t.gen = 0;
+	return r | cmocka_run_group_tests(tests, begin, NULL);
+}
