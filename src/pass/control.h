@@ -131,7 +131,7 @@ struct ctl_block {
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 };
 
-_Static_assert(sizeof(struct ctl_args) == 80, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_args) == 80, "emitted as offsets; hd_closer has it as a number");
 _Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
 
 #endif

@@ -416,7 +416,7 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 /* ---- the closer ---- */
 #define CLOSER_HEAD                                                       \
 	".version 6.0\n.target sm_70\n.address_size 64\n"                 \
-	".visible .entry hd_closer(.param .align 8 .b8 hd_args[72])\n{\n" \
+	".visible .entry hd_closer(.param .align 8 .b8 hd_args[80])\n{\n" \
 	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
 
 /* It enters only to end the launch: what is counted then may be a late helper of the launch before,

@@ -92,7 +92,7 @@ heddle ptx preempt: the same kernel with one parameter more.
   $ grep -A 3 entry worker.ptx
   .visible .entry k(
   	.param .u64 p,
-  	.param .align 8 .b8 hd_args[72])
+  	.param .align 8 .b8 hd_args[80])
   {
   $ heddle ptx check worker.ptx | grep -c 'kernel k'
   1
