@@ -5,6 +5,10 @@
  * (threads and shared memory of a block): how many blocks an SM holds, and how long they take. */
 #include "shim/plan.h"
 
+#include <stdatomic.h>
+
+#define HIGH 2 /* a priority that has nobody to wait for it */
+
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
 {
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
@@ -63,9 +67,23 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		       : f;
 }
 
+/* Short ones one behind the other are as long as a long one, for a higher tenant that waits. */
+static bool is_queued(const struct launch *l)
+{
+	const struct stream *s;
+
+	if (!__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE) ||
+		shim.welcome.priority >= HIGH || atomic_load(&shim.captures))
+		return false;
+	s = stream_of(l->stream);
+	return s &&
+	       (atomic_load(&s->outstanding) ||
+		       (cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == CUDA_ERROR_NOT_READY));
+}
+
 bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p)
 {
-	bool guard = f->info.tier == PASS_GUARD, ok, whole;
+	bool guard = f->info.tier == PASS_GUARD, queued = is_queued(l), ok, whole;
 	struct form_shape *s;
 	uint64_t fits;
 	bool settled;
@@ -78,7 +96,7 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 	p->per_sm = s->per_sm;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
+	if (ok && !queued && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
 		ok = pace_remeasures(&s->pace);
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
