@@ -83,7 +83,7 @@ struct vfunc {
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
-	const struct vinsn **targets, **waits; /* brx; where lanes that part wait, then NULL */
+	const struct vinsn **targets, **waits; /* brx; where lanes that part wait: NULL, NULL */
 	struct vformal *params, *rets;
 	uint32_t n_params, n_rets;
 };

@@ -43,8 +43,9 @@
  *    otherwise, and a BREAK on its other exits; if the last branch is unconditional, it has not.
  *
  * VC_POSTDOM is 1 to 4. VC_JOINS adds 5 and 6 at every such place: it may hold lanes where ptxas
- * does not. Of a loop with two exits into different code that ends the thread, ptxas chose one for
- * a barrier, or none; here neither has one. Callees' barriers make no call uniform.
+ * does not; lanes that would wait there in a circle are let go. Of a loop with two exits into
+ * different code that ends the thread, ptxas chose one for a barrier, or none; here neither has
+ * one. Callees' barriers make no call uniform.
  *
  * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten VC_JOINS
  * names every block that has a BSYNC and VC_POSTDOM none that has not. The rest: loops that are
@@ -72,7 +73,7 @@ struct finder {
 	uint8_t *uniform; /* branches that are taken not to part anybody */
 	uint32_t *meet;   /* of each branch: where all its ways meet */
 	uint8_t *is_meet;
-	pairs parts, leaves;
+	pairs parts, some, leaves;
 	bool failed;
 };
 
@@ -370,7 +371,7 @@ static void find_joins(struct finder *w)
 			if (!w->seen[b])
 				continue;
 			if (parts(w, b) && !w->uniform[b])
-				add(w, &w->parts, b, d);
+				add(w, &w->some, b, d);
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++) {
 				uint32_t s = g->at[b].succ[i];
 
@@ -427,7 +428,7 @@ static void find_loop_exits(struct finder *w)
 			if (!w->seen[b] || b == out)
 				continue;
 			if (parts(w, b) && !w->uniform[b])
-				add(w, &w->parts, b, out);
+				add(w, &w->some, b, out);
 			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
 				if (!w->seen[g->at[b].succ[i]])
 					add(w, &w->leaves, g->at[b].succ[i], out);
@@ -473,10 +474,13 @@ static int fill(struct arena *a, struct finder *w, struct converge *ret)
 	ret->n = n;
 	ret->meets = arena_zalloc(a, n);
 	if (!ret->meets || !make_lists(a, &w->parts, n, &ret->parts) ||
+		!make_lists(a, &w->some, n, &ret->some) ||
 		!make_lists(a, &w->leaves, n, &ret->leaves))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < ret->parts.first[n]; i++)
 		ret->meets[ret->parts.at[i]] = 1;
+	for (uint32_t i = 0; i < ret->some.first[n]; i++)
+		ret->meets[ret->some.at[i]] = 1;
 	return 0;
 }
 
@@ -507,6 +511,7 @@ int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, st
 		r = w.failed ? -ENOMEM : fill(a, &w, ret);
 	}
 	VEC_FREE(&w.parts);
+	VEC_FREE(&w.some);
 	VEC_FREE(&w.leaves);
 	free(w.stack);
 	free(w.reached);

@@ -18,6 +18,7 @@ struct converge {
 	uint32_t n;
 	uint8_t *meets;               /* of each block: lanes wait in front of it */
 	struct converge_lists parts;  /* where lanes that part at a block's end will wait */
+	struct converge_lists some;   /* the same, where only some of the ways meet */
 	struct converge_lists leaves; /* what lanes that come to a block do not wait for any more */
 };
 int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);

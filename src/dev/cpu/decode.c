@@ -40,18 +40,26 @@ uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n)
 	return from;
 }
 
-bool dec_waits(struct dec *d, uint32_t *ret)
+static void add_waits(struct dec *d, const struct converge_lists *l)
 {
-	const struct converge_lists *l = &d->conv.parts;
-
-	if (!d->conv.n || l->first[d->block] == l->first[d->block + 1])
-		return false;
-	*ret = (uint32_t)d->waits.len;
 	for (uint32_t i = l->first[d->block]; i < l->first[d->block + 1]; i++)
 		if (!VEC_PUSH(&d->waits, l->at[i]))
 			d->error = -ENOMEM;
 	if (!VEC_PUSH(&d->waits, VX_NONE))
 		d->error = -ENOMEM;
+}
+
+bool dec_waits(struct dec *d, uint32_t *ret)
+{
+	const struct converge *c = &d->conv;
+	uint32_t b = d->block;
+
+	if (!c->n || (c->parts.first[b] == c->parts.first[b + 1] &&
+			     c->some.first[b] == c->some.first[b + 1]))
+		return false;
+	*ret = (uint32_t)d->waits.len;
+	add_waits(d, &c->parts);
+	add_waits(d, &c->some);
 	return true;
 }
 

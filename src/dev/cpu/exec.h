@@ -44,11 +44,11 @@ struct vfrag {
 	uint64_t ran; /* when it last ran, in turns of the warp */
 };
 
-/* Lanes that parted, and where they wait for each other. */
-struct vconv {
+struct vconv { /* lanes that parted, and where they wait for each other */
 	const struct vinsn *at;
 	const struct vframe *frame;
 	uint32_t mask; /* less those that have exited or went elsewhere */
+	bool some;     /* only some of the ways meet there */
 };
 
 enum vwarp_turn {

@@ -30,14 +30,43 @@ static uint32_t held_at(const struct vwarp *w, const struct vinsn *at, const str
 	return lanes;
 }
 
+/* Lanes that wait for nobody but each other, at places of which not all can be there: where only
+ * some ways meet. One is given up. */
+static bool break_circle(struct vwarp *w)
+{
+	uint32_t held = 0, fine = 0, before;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == VF_CONVERGE)
+			held |= w->frag[i].mask;
+	do {
+		before = fine;
+		for (uint32_t i = 0; i < w->n_conv; i++) {
+			uint32_t here = waiting_at(w, &w->conv[i]);
+
+			if (w->conv[i].mask & ~here & (~held | fine))
+				fine |= here & w->conv[i].mask;
+		}
+	} while (fine != before);
+	for (uint32_t i = 0; held & ~fine && i < w->n_conv; i++) {
+		if (!w->conv[i].some || !(waiting_at(w, &w->conv[i]) & w->conv[i].mask & ~fine))
+			continue;
+		w->conv[i] = w->conv[--w->n_conv];
+		return true;
+	}
+	return false;
+}
+
 /* Lets go whoever waits for nobody any more. */
 static void check(struct vx *x, struct vwarp *w)
 {
 	bool any = false;
 
-	for (uint32_t i = w->n_conv; i-- > 0;)
-		if (!(w->conv[i].mask & ~waiting_at(w, &w->conv[i])))
-			w->conv[i] = w->conv[--w->n_conv];
+	do {
+		for (uint32_t i = w->n_conv; i-- > 0;)
+			if (!(w->conv[i].mask & ~waiting_at(w, &w->conv[i])))
+				w->conv[i] = w->conv[--w->n_conv];
+	} while (break_circle(w));
 	for (uint32_t i = 0, n = w->n; i < n; i++) {
 		struct vfrag *f = &w->frag[i];
 		uint32_t held;
@@ -71,7 +100,7 @@ void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vi
 	check(x, w);
 }
 
-static bool note(struct vx *x, const struct vinsn *at)
+static bool note(struct vx *x, const struct vinsn *at, bool some)
 {
 	struct vwarp *w = x->w;
 
@@ -88,7 +117,7 @@ static bool note(struct vx *x, const struct vinsn *at)
 		w->conv = more;
 		w->cap_conv = cap;
 	}
-	w->conv[w->n_conv++] = (struct vconv){at, x->f->frame, x->active};
+	w->conv[w->n_conv++] = (struct vconv){at, x->f->frame, x->active, some};
 	return true;
 }
 
@@ -98,15 +127,18 @@ static const struct vinsn *no_memory(struct vx *x, const struct vinsn *in)
 		"no memory for lanes that wait for each other");
 }
 
-/* in->table: where lanes that part here will wait. */
+/* in->table: where lanes that part here will wait: where all ways meet, where some do. */
 static bool note_all(struct vx *x, const struct vinsn *in)
 {
 	const struct vinsn *const *at = x->f->frame->fn->waits + in->table;
 
-	for (; *at; at++)
-		if (!note(x, *at))
+	for (bool some = false;; at++) {
+		if (*at && !note(x, *at, some))
 			return false;
-	return true;
+		if (!*at && some)
+			return true;
+		some |= !*at;
+	}
 }
 
 const struct vinsn *vop_part_bra(struct vx *x, const struct vinsn *in)
@@ -137,7 +169,7 @@ const struct vinsn *vop_part_call(struct vx *x, const struct vinsn *in)
 
 	for (uint32_t m = c->callee ? 0 : x->mask; m; m &= m - 1)
 		parts |= addr[__builtin_ctz(m)] != addr[__builtin_ctz(x->mask)];
-	if (x->mask && parts && !note(x, in + 1))
+	if (x->mask && parts && !note(x, in + 1, false))
 		return no_memory(x, in);
 	return vop_call(x, in);
 }
@@ -153,9 +185,18 @@ const struct vinsn *vop_leave(struct vx *x, const struct vinsn *in)
 const struct vinsn *vop_meet(struct vx *x, const struct vinsn *in)
 {
 	struct vwarp *w = x->w;
+	uint32_t held;
 
-	if (!w->n_conv || !(held_at(w, in, x->f->frame) & x->active))
-		return vop_join(x, in);
+	/* Whoever else has just come here is held or goes on like the running lanes. */
+	vop_join(x, in);
+	held = w->n_conv ? held_at(w, in, x->f->frame) & x->active : 0;
+	if (!held)
+		return in + 1;
+	if (held != x->active) {
+		vx_split(x, held, in)->state = VF_CONVERGE;
+		check(x, w);
+		return in + 1;
+	}
 	x->f->pc = in;
 	x->f->state = VF_CONVERGE;
 	x->f = NULL;
