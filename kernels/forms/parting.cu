@@ -163,7 +163,7 @@ KERNEL pt_nested(const u32 *in, u32 *out)
 		for (u32 b = 0; b < 3; b++) {
 			out[i] = sum;
 			if (a * 3 + b >= life)
-				return;
+				asm volatile("exit;"); /* or the ways out are made one */
 			line[t] += a + b;
 			__syncthreads();
 			sum += line[t ^ 2];

@@ -192,7 +192,7 @@ bool dec_bar(struct dec *d)
 	in->a = to.a;
 	in->b = to.b;
 	in->c = to.c;
-	in->imm = neg;
+	in->imm = neg | (mn->op == PTX_OP_bar || ptx_has_mod(mn, "aligned") ? 2 : 0);
 	return true;
 }
 

@@ -284,6 +284,8 @@ enum vgpu_state vgpu_block_step(
 		*io_cycles += sleep_ns;
 		return VGPU_IDLE;
 	}
+	if (vx_barriers_take_held(&x))
+		return VGPU_RUNNING;
 	deadlock(b);
 	return VGPU_FAULT;
 }

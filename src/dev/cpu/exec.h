@@ -75,7 +75,7 @@ struct vwarp {
 struct vbarrier {
 	uint32_t expected; /* threads; 0: all that have not exited */
 	uint32_t arrived;
-	bool in_use;
+	bool in_use, aligned; /* all who came did so by the aligned form */
 	uint32_t popc, and_all, or_any;
 };
 
@@ -133,6 +133,7 @@ void vx_exit_lanes(struct vx *x, uint32_t lanes);
 
 /* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
 void vx_barrier_check(struct vx *x, unsigned id);
+bool vx_barriers_take_held(struct vx *x); /* nothing else can run */
 void vx_sync_check(struct vx *x, struct vwarp *w);
 void vx_poll(struct vx *x, uint64_t hash); /* a strong load or a failed atomic saw this */
 

@@ -36,14 +36,11 @@ static void store_result(struct vfrag *f, const struct vinsn *in, uint32_t v)
 	}
 }
 
-void vx_barrier_check(struct vx *x, unsigned id)
+static void release(struct vx *x, unsigned id)
 {
 	struct vgpu_block *b = x->b;
 	struct vbarrier *bar = &b->barrier[id];
-	uint32_t want = bar->expected ? bar->expected : b->live_threads;
 
-	if (bar->arrived < want)
-		return;
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct vwarp *w = &b->warps[k];
 		bool any = false;
@@ -67,6 +64,49 @@ void vx_barrier_check(struct vx *x, unsigned id)
 		}
 	}
 	*bar = (struct vbarrier){0};
+}
+
+void vx_barrier_check(struct vx *x, unsigned id)
+{
+	const struct vbarrier *bar = &x->b->barrier[id];
+
+	if (bar->arrived >= (bar->expected ? bar->expected : x->b->live_threads))
+		release(x, id);
+}
+
+static uint32_t lanes_in(const struct vwarp *w, enum vfrag_state state)
+{
+	uint32_t lanes = 0;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == state)
+			lanes |= w->frag[i].mask;
+	return lanes;
+}
+
+/* A warp of which some lanes come to an aligned barrier counts whole: those that are held where
+ * they meet are taken along. (Seen on an H200: clang's pt_nested of kernels/forms, plain, ends
+ * there, with lanes at a BSYNC while the others go through WARPSYNC.ALL and BAR.SYNC.) */
+bool vx_barriers_take_held(struct vx *x)
+{
+	struct vgpu_block *b = x->b;
+	bool any = false;
+
+	for (unsigned id = 0; id < VGPU_BARRIERS; id++) {
+		uint32_t held = 0;
+
+		if (!b->barrier[id].in_use || !b->barrier[id].aligned || b->barrier[id].expected)
+			continue;
+		for (uint32_t k = 0; k < b->n_warps; k++)
+			if (lanes_in(&b->warps[k], VF_BARRIER))
+				held += (uint32_t)__builtin_popcount(
+					lanes_in(&b->warps[k], VF_CONVERGE));
+		if (!held || b->barrier[id].arrived + held < b->live_threads)
+			continue;
+		release(x, id);
+		any = true;
+	}
+	return any;
 }
 
 /* All lanes of the mask name one barrier and one count, or the odd ones wait their turn. */
@@ -104,15 +144,17 @@ static const struct vinsn *arrive(
 {
 	uint32_t lanes = x->mask, p = in->c != VX_NONE ? VX_PRED(x, in->c) : 0;
 
-	if (in->imm)
+	if (in->imm & 1)
 		p = ~p;
 	if (!bar->in_use) {
-		*bar = (struct vbarrier){.in_use = true, .expected = count, .and_all = 1};
+		*bar = (struct vbarrier){
+			.in_use = true, .aligned = true, .expected = count, .and_all = 1};
 	} else if (bar->expected != count) {
 		return vx_fault(x, in, VGPU_FAULT_DEADLOCK, (unsigned)__builtin_ctz(lanes), 0,
 			"barrier %u is waited for by %u threads here and by %u elsewhere", id,
 			count, bar->expected);
 	}
+	bar->aligned &= !!(in->imm & 2);
 	bar->arrived += weight(x->w, lanes, count != 0);
 	bar->popc += (uint32_t)__builtin_popcount(lanes & p);
 	bar->and_all &= !(lanes & ~p);
