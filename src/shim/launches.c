@@ -8,11 +8,13 @@
 
 #include "shim/ctlpool.h"
 
+#include <limits.h>
 #include <time.h>
 
 #define SPELL_NS   1000000
-#define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
-#define ENDLESS_NS 20000000u
+#define KICK_AFTER 64         /* closed slots that wait for the daemon to free them */
+#define ENDLESS_NS 200000000u /* what does not end within it may wait for the program, */
+#define AGAIN_NS   5000000u   /* which is then let on bit by bit */
 
 struct launches launches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static unsigned cursor, closed;
@@ -152,8 +154,10 @@ static bool has_room(void)
  * time. But it may be ahead of something that only it can bring about: then on, as it is. */
 bool launches_await_room(void)
 {
+	static _Atomic unsigned gave_up = UINT_MAX; /* when so many had ended */
 	unsigned seen = atomic_load(&ended), now;
 	uint64_t since = shim_now_ns();
+	uint64_t patience = atomic_load(&gave_up) == seen ? AGAIN_NS : ENDLESS_NS;
 	bool room;
 
 	do {
@@ -168,7 +172,9 @@ bool launches_await_room(void)
 		if (now != seen)
 			shim_kick(); /* the daemon is to free it */
 		seen = now;
-	} while (!room && shim_now_ns() - since < ENDLESS_NS && !atomic_load(&shim.dead));
+	} while (!room && shim_now_ns() - since < patience && !atomic_load(&shim.dead));
+	if (!room)
+		atomic_store(&gave_up, seen);
 	return room;
 }
 
