@@ -51,10 +51,6 @@
  * names every block that has a BSYNC and VC_POSTDOM none that has not. The rest: loops that are
  * entered at several places or have no end, and pieces of code that each end the thread.
  *
- * Compared with the SASS of 400 random graphs of five to eight blocks: in nine of ten VC_JOINS
- * names every block that has a BSYNC and VC_POSTDOM none that has not. The rest: loops that are
- * entered at several places or have no end, and pieces of code that each end the thread.
- *
  * Only believed: that a BSYNC never lets lanes go for another reason, locks and chains within a
  * warp included: none was run on hardware. A warp of which some lanes stand at a BSYNC and the
  * others at a block barrier is a deadlock here. On the H200 the old shapes of answer.ptx showed all
