@@ -96,9 +96,9 @@ heddle ptx preempt: the same kernel with one parameter more.
   {
   $ heddle ptx check worker.ptx | grep -c 'kernel k'
   1
-  $ heddle ptx preempt -k k two.ptx | grep -c hd_args.72
+  $ heddle ptx preempt -k k two.ptx | grep -c hd_args.80
   1
-  $ heddle ptx preempt two.ptx | grep -c hd_args.72
+  $ heddle ptx preempt two.ptx | grep -c hd_args.80
   2
   $ heddle ptx preempt -k none ok.ptx
   heddle ptx preempt: error: ok.ptx: no kernel 'none'
@@ -111,7 +111,7 @@ heddle ptx preempt: the same kernel with one parameter more.
   > import json, sys
   > d = json.load(sys.stdin)
   > print(d["kernels"][0]["tier"], d["kernels"][0]["arguments_offset"], d["kernels"][0]["parameter_bytes"], "hd_args" in d["text"])'
-  guard 8 80 True
+  guard 8 88 True
   $ if command -v ptxas >/dev/null; then ptxas -arch sm_90 -o /dev/null worker.ptx; fi
 
 A kernel that must be held is left alone, and refused when it is asked for by name.

@@ -80,7 +80,7 @@ sms() {
 # The virtual GPU has 8 SMs of 2048 threads: 40 blocks of 128 threads can use 3 of them.
 spatial() {
 	start_daemon
-	run low low mm --size large --repeat 3
+	run low low mm --size large --repeat 12
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
 	run_plain high high chain 8 40 400

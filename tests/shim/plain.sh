@@ -16,5 +16,5 @@ unmanaged="$n"
 managed "$mode" "$scenario" 4 24 30
 grep -q "^native 0 opaque [0-9]* of $n\$" "$dir/daemon" || fail "$n launches were to be unmanaged"
 # Constants are known to be such.
-[ "$scenario" != globals ] || grep -q 'guards 0$' "$dir/daemon" || fail "some were only guarded"
+[ "$scenario" != globals ] || grep -q 'guards 0 ' "$dir/daemon" || fail "some were only guarded"
 grep -q 'waited 1 ' "$dir/daemon" || [ "$mode" = watch ] || fail "the unmanaged launches did not wait"

@@ -6,7 +6,7 @@
  * When it loops on and on while others could run, one of them gets a slice, the longest waiting
  * first, so that lanes of one warp may wait for each other. The order in which anything happens
  * depends on nothing but what is executed and the budgets given. */
-#include "exec.h"
+#include "exec_ctl.h"
 
 #include <errno.h>
 #include <stdio.h>

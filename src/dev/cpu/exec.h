@@ -133,7 +133,6 @@ void vx_exit_lanes(struct vx *x, uint32_t lanes);
 
 /* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
 void vx_barrier_check(struct vx *x, unsigned id);
-bool vx_barriers_take_held(struct vx *x); /* nothing else can run */
 void vx_sync_check(struct vx *x, struct vwarp *w);
 void vx_poll(struct vx *x, uint64_t hash); /* a strong load or a failed atomic saw this */
 

@@ -14,6 +14,7 @@ vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_leave, vop_meet;
 /* exec_bar.c: a: id, b: count or VX_NONE, c: predicate; d: result; op: enum vbar_op */
 enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };
 vop_fn vop_bar;
+bool vx_barriers_take_held(struct vx *x); /* when nothing else can run */
 /* exec_sync.c: op: enum vsync_op */
 enum vsync_op {
 	VS_SHFL_IDX,
