@@ -7,7 +7,17 @@
  * way they cost one load. */
 #include "shim/managed.h"
 
-#define SMALL_BYTES 65536 /* up to this a copy to the device is taken along, not waited for */
+#define SMALL_BYTES 65536 /* up to this a copy to the device is taken along, not waited for, */
+
+/* unless launches may be taken off the device meanwhile: behind them, a few such copies are enough
+ * for the driver to wait for room (seen on an H200: cuMemcpyHtoD spins, a lock held, and the launch
+ * that would resume what is ahead of it waits for that lock). */
+static bool takes_along(size_t bytes)
+{
+	return bytes <= SMALL_BYTES &&
+	       (shim.welcome.priority >= SHIM_HIGH ||
+		       !__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE));
+}
 
 /* Neither registered nor allocated by the driver. Where it cannot say: yes. */
 static bool pageable(const void *host)
@@ -86,7 +96,7 @@ SYNC(cuMemcpy, cuMemcpy, (CUdeviceptr, CUdeviceptr, size_t),
 SYNC(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t),
 	(void *dst, CUdeviceptr src, size_t bytes), true, (dst, src, bytes))
 SYNC(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t),
-	(CUdeviceptr dst, const void *src, size_t bytes), bytes > SMALL_BYTES, (dst, src, bytes))
+	(CUdeviceptr dst, const void *src, size_t bytes), !takes_along(bytes), (dst, src, bytes))
 SYNC(cuMemcpy2D, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *), (const CUDA_MEMCPY2D *copy), true, (copy))
 SYNC(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *),
 	(const CUDA_MEMCPY2D *copy), true, (copy))
@@ -94,14 +104,14 @@ SYNC(cuMemcpy3D, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *), (const CUDA_MEMCPY3D *c
 ASYNC(cuMemcpyAsync, cuMemcpyAsync,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream),
 	pageable((void *)(uintptr_t)dst) ||
-		(bytes > SMALL_BYTES && pageable((void *)(uintptr_t)src)),
+		(!takes_along(bytes) && pageable((void *)(uintptr_t)src)),
 	(dst, src, bytes, stream))
 ASYNC(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,
 	(void *dst, CUdeviceptr src, size_t bytes, CUstream stream), pageable(dst),
 	(dst, src, bytes, stream))
 ASYNC(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,
 	(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream),
-	bytes > SMALL_BYTES && pageable(src), (dst, src, bytes, stream))
+	!takes_along(bytes) && pageable(src), (dst, src, bytes, stream))
 ASYNC(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
 	pageable_2d(copy), (copy, stream))
 ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),

@@ -21,6 +21,11 @@ static unsigned cursor, closed;
 static _Atomic unsigned ended;
 static uint64_t last_id;
 static _Atomic unsigned outstanding;
+/* Parameters of what is under way. The driver keeps those of queued launches in a ring of some
+ * 4 MiB (seen: 121 launches of 32 KiB fill it), and a launch that finds it full waits within the
+ * driver, under a lock that the resume launch needs. */
+#define PARAMETER_BYTES ((size_t)1 << 20)
+static size_t parameter_bytes; /* under the lock */
 
 unsigned managed_outstanding(void)
 {
@@ -72,6 +77,7 @@ static void release(unsigned at)
 
 	__atomic_store_n(&slot_of(m)->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
 	m->used = false;
+	parameter_bytes -= m->bytes;
 	launches.active[at] = launches.active[--launches.n_active];
 	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
 		ctlpool_take_back(m->stream);
@@ -104,13 +110,18 @@ void managed_reap(void)
 	pthread_mutex_unlock(&launches.lock);
 }
 
-struct managed *launches_take(struct stream *s)
+static bool has_bytes(size_t bytes)
+{
+	return !parameter_bytes || parameter_bytes + bytes <= PARAMETER_BYTES;
+}
+
+struct managed *launches_take(struct stream *s, size_t bytes)
 {
 	struct managed *m = NULL;
 	bool kick;
 
 	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < WIRE_SLOTS && !m; i++) {
+	for (unsigned i = 0; i < WIRE_SLOTS && !m && has_bytes(bytes); i++) {
 		unsigned at = (cursor + i) % WIRE_SLOTS;
 
 		if (!launches.at[at].used && __atomic_load_n(&shim.page->slots[at].state,
@@ -121,6 +132,8 @@ struct managed *launches_take(struct stream *s)
 	}
 	if (m) {
 		m->used = true;
+		m->bytes = bytes;
+		parameter_bytes += bytes;
 		m->resuming = m->launched = false;
 		m->stream = s;
 		m->id = ++last_id;
@@ -139,9 +152,9 @@ struct managed *launches_take(struct stream *s)
 	return m;
 }
 
-static bool has_room(void)
+static bool has_room(size_t bytes)
 {
-	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
+	for (unsigned i = 0; i < WIRE_SLOTS && has_bytes(bytes); i++) {
 		if (!launches.at[i].used && __atomic_load_n(&shim.page->slots[i].state,
 						    __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE)
 			return true;
@@ -152,7 +165,7 @@ static bool has_room(void)
 /* A program that is so far ahead waits natively, too, when the driver's own queue is full. What
  * went past the slots instead could be neither stopped nor told apart, hundreds of launches at a
  * time. But it may be ahead of something that only it can bring about: then on, as it is. */
-bool launches_await_room(void)
+bool launches_await_room(size_t bytes)
 {
 	static _Atomic unsigned gave_up = UINT_MAX; /* when so many had ended */
 	unsigned seen = atomic_load(&ended), now;
@@ -164,7 +177,7 @@ bool launches_await_room(void)
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 		pthread_mutex_lock(&launches.lock);
 		launches_reap(UINT32_MAX);
-		room = has_room();
+		room = has_room(bytes);
 		pthread_mutex_unlock(&launches.lock);
 		now = atomic_load(&ended);
 		if (now != seen || managed_any_waiting())

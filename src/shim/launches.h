@@ -28,6 +28,7 @@ struct managed {
 	bool guard;
 	uint8_t *params;
 	size_t params_cap;
+	size_t bytes; /* of parameters that the driver keeps */
 };
 
 extern struct launches {
@@ -53,10 +54,11 @@ static inline bool is_granted(const struct wire_slot *w)
 }
 
 /* ---- slots (launches.c) ---- */
-struct managed *launches_take(struct stream *s); /* NULL: all are taken */
-void launches_drop(struct managed *m);           /* it was not launched after all */
+/* bytes: of its parameters. NULL: there is no room for one more. */
+struct managed *launches_take(struct stream *s, size_t bytes);
+void launches_drop(struct managed *m); /* it was not launched after all */
 /* After that: waits for one to end. False: nothing ends for a while, though it may run. */
-bool launches_await_room(void);
+bool launches_await_room(size_t bytes);
 void launches_reap(unsigned at_most); /* looks at so many; under the lock */
 
 /* ---- its grids (managed.c) ---- */

@@ -210,14 +210,14 @@ static bool goes_first(uint32_t rank)
 }
 
 /* Under the stream's lock, which is let go while there is none to be had. */
-static struct managed *take_slot(struct stream *s)
+static struct managed *take_slot(struct stream *s, size_t bytes)
 {
 	struct managed *m = NULL;
 	bool ok = true;
 
-	while (ok && ctlpool_give(s) && !(m = launches_take(s))) {
+	while (ok && ctlpool_give(s) && !(m = launches_take(s, bytes))) {
 		pthread_mutex_unlock(&s->lock);
-		ok = launches_await_room();
+		ok = launches_await_room(bytes);
 		pthread_mutex_lock(&s->lock);
 	}
 	return m;
@@ -251,7 +251,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	}
 	p.rank = rank_of(l, s, f);
 	pthread_mutex_lock(&s->lock);
-	m = take_slot(s);
+	m = take_slot(s, f->info.param_bytes);
 	ok = m && !fence_active(); /* asked again, now that we count as outstanding */
 	if (ok) {
 		m->form = f;

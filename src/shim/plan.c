@@ -7,8 +7,6 @@
 
 #include <stdatomic.h>
 
-#define HIGH 2 /* a priority that has nobody to wait for it */
-
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
 {
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
@@ -73,7 +71,7 @@ static bool is_queued(const struct launch *l)
 	const struct stream *s;
 
 	if (!__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE) ||
-		shim.welcome.priority >= HIGH || atomic_load(&shim.captures))
+		shim.welcome.priority >= SHIM_HIGH || atomic_load(&shim.captures))
 		return false;
 	s = stream_of(l->stream);
 	return s &&

@@ -15,6 +15,8 @@
 #include "dev/dev.h"
 #include "wire/wire.h"
 
+#define SHIM_HIGH 2 /* a priority that has nobody to wait for it */
+
 #define SHIM_API __attribute__((visibility("default")))
 
 /* ---- the real driver (driver.c) ---- */
