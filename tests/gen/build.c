@@ -485,6 +485,13 @@ int gen_add_stray(struct gen_program *p)
 	return 0;
 }
 
+void gen_scale(struct gen_program *p, unsigned by)
+{
+	p->grid[0] *= by;
+	for (int i = 0; i < GEN_VARIANTS; i++)
+		p->steering[i].yield_every *= by;
+}
+
 /* ---- trees ---- */
 static void free_list(gen_list *l)
 {

@@ -73,8 +73,11 @@ static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
 {
 	if (f->given ? gen_copy(f->given, ret) : gen_build(f->o->first + at, ret))
 		_exit(1);
-	if (f->o->astray && !f->given && gen_add_stray(ret))
+	if (f->given)
+		return;
+	if (f->o->astray && gen_add_stray(ret))
 		_exit(1);
+	gen_scale(ret, f->o->scale);
 }
 
 /* Returns its exit status: 0 if it came to its end. */

@@ -17,6 +17,7 @@ struct farm_options {
 	const char *mode;            /* of the virtual GPU: goes into HEDDLE_VGPU as it is */
 	unsigned enough;             /* failures after which no more is begun */
 	const char *pretend;         /* run.h */
+	unsigned scale;              /* gen_scale */
 	bool astray;                 /* with gen_add_stray; run.h */
 	bool quiet;                  /* does not say why */
 };

@@ -68,8 +68,9 @@ struct gen_array { /* of shared memory */
 #define GEN_FUNCS     3
 #define GEN_VARIANTS  2
 #define GEN_IN_WORDS  256
-#define GEN_OWN_WORDS 8  /* of the output, for each thread */
-#define GEN_SUM_WORDS 32 /* that all threads add to */
+#define GEN_OWN_WORDS 8    /* of the output, for each thread */
+#define GEN_SUM_WORDS 32   /* that all threads add to */
+#define GEN_THREADS   4096 /* of a grid, at most */
 #define GEN_FILL_UP   UINT32_MAX
 
 struct gen_steering {
@@ -109,6 +110,9 @@ static inline uint32_t gen_blocks(const struct gen_program *p)
 int gen_build(uint64_t seed, struct gen_program *ret);
 /* One more node that goes wrong: a thread that stores outside all arrays of shared memory. */
 int gen_add_stray(struct gen_program *p);
+/* A grid so many times as large, for devices on which a small one is claimed at once. */
+#define GEN_MAX_SCALE 32
+void gen_scale(struct gen_program *p, unsigned by);
 void gen_free(struct gen_program *p);
 int gen_copy(const struct gen_program *p, struct gen_program *ret);
 /* Sizes and offsets of the arrays, from the block's shape. */

@@ -30,6 +30,7 @@ static const struct option long_options[] = {
 	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
 	{"astray", no_argument, NULL,
 		'a'}, /* each stores outside its arrays: it has to end, that is all */
+	{"scale", required_argument, NULL, 'g'},   /* grids so many times as large */
 	{"pretend", required_argument, NULL, 'x'}, /* run.h */
 	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
 	{"form", no_argument, NULL, 'f'},          /* with --print: preemptible */
@@ -45,9 +46,10 @@ struct request {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
-			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
-			"WORDS] [--shrink TRIES] [--keep DIR] [--astray] [--print [--form]]\n");
+	fprintf(stderr,
+		"usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
+		"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
+		"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--astray] [--print [--form]]\n");
 	return 2;
 }
 
@@ -100,6 +102,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'e':
 			ok = number(optarg, &o->enough);
 			break;
+		case 'g':
+			ok = number(optarg, &o->scale) && o->scale <= GEN_MAX_SCALE;
+			break;
 		case 'a':
 			o->astray = true;
 			break;
@@ -118,7 +123,7 @@ static int read_options(int argc, char **argv, struct request *ret)
 		default:
 			ok = false;
 		}
-	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s && o->enough;
+	ok &= o->count && o->jobs && o->batch && o->range && o->limit_s && o->enough && o->scale;
 	return ok && optind == argc ? 0 : usage();
 }
 
@@ -126,7 +131,10 @@ static int build(const struct farm_options *o, uint64_t seed, struct gen_program
 {
 	int r = gen_build(seed, ret);
 
-	return r == 0 && o->astray ? gen_add_stray(ret) : r;
+	if (r)
+		return r;
+	gen_scale(ret, o->scale);
+	return o->astray ? gen_add_stray(ret) : 0;
 }
 
 static int print(const struct request *q)
@@ -211,7 +219,8 @@ int main(int argc, char **argv)
 				    .batch = 1,
 				    .range = 50,
 				    .limit_s = 60,
-				    .enough = 50}};
+				    .enough = 50,
+				    .scale = 1}};
 	struct timespec from, to;
 	struct run_result *results;
 	int r;

@@ -15,7 +15,7 @@
 const char *const run_verdict_names[] = {"not run", "same", "told", "held", "DIFFERS", "FAILS",
 	"HANGS", "invalid", "refused", "lost"};
 
-#define OUT_WORDS   (4096 * GEN_OWN_WORDS)
+#define OUT_WORDS   (GEN_THREADS * GEN_MAX_SCALE * GEN_OWN_WORDS)
 #define COUNT_WORDS 4 /* of the module variable that is written */
 #define PACK_BYTES  32
 #define PARAM_BYTES 256

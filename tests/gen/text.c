@@ -373,7 +373,7 @@ static void write_parted(struct gen_text *t, const struct gen_node *n)
 		id, id, id, id, id, id, rng_percent(&t->r, 50) ? "ret" : "bra gone", id);
 }
 
-static void write_stray(struct gen_text *t, const struct gen_node *n)
+static void write_stray(struct gen_text *t)
 {
 	const struct gen_array *a = &t->p->array[GEN_OWN];
 	unsigned id = ++t->ids, by = 4 * rng_below(&t->r, 16);
@@ -428,7 +428,7 @@ static void write_node(struct gen_text *t, const struct gen_node *n)
 		write_last(t, n);
 		break;
 	case GEN_STRAY:
-		write_stray(t, n);
+		write_stray(t);
 		break;
 	case GEN_PARTED:
 		write_parted(t, n);

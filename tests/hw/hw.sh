@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hw.sh WHERE forms|programs|pair|daemon-killed|kills [N] [on|off]
+# usage: hw.sh WHERE forms|random|programs|pair|daemon-killed|kills [N] [on|off]
 # What e2e.sh shows on the virtual GPU, on this machine's: WHERE is a build folder or what ./run
 # dist made; without a GPU, skipped. on|off: with MPS or without.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
 #                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each
+#   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30 a
+#                  module, JOBS (14) processes at a time; one that stands still for LIMIT (30) seconds is
+#                  told and ended, and the next goes on behind it
 #   programs       all eight on both APIs, as they are and under heddle, results checked
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
@@ -39,6 +42,13 @@ forms() {
 --chunk 2}"
 	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/same.sh" "$heddle" "$list" cuda \
 		"${FILTER:-.}"
+}
+
+random_programs() {
+	gen=$where/lib/heddle/tests/gen
+	[ -x "$gen" ] || gen=$where/tests/gen/gen
+	"$gen" --device cuda --first "${SEED:-1}" --count "$1" --jobs "${JOBS:-14}" --batch 30 --range 600 \
+		--scale 16 --limit "${LIMIT:-30}" --enough 40 --shrink 0
 }
 
 programs() {
@@ -143,6 +153,7 @@ kills() {
 
 case $what in
 forms) forms ;;
+random) random_programs "${3:-10000}" ;;
 programs) programs ;;
 pair) pair ;;
 daemon-killed) daemon_killed ;;
