@@ -75,6 +75,7 @@ static void build(const struct farm *f, uint32_t at, struct gen_program *ret)
 		_exit(1);
 	if (f->given)
 		return;
+	ret->features |= f->o->apart ? GEN_APART : 0;
 	if (f->o->astray && gen_add_stray(ret))
 		_exit(1);
 	gen_scale(ret, f->o->scale);

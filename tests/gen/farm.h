@@ -18,6 +18,7 @@ struct farm_options {
 	unsigned enough;             /* failures after which no more is begun */
 	const char *pretend;         /* run.h */
 	unsigned scale;              /* gen_scale */
+	bool apart;                  /* with GEN_APART */
 	bool astray;                 /* with gen_add_stray; run.h */
 	bool quiet;                  /* does not say why */
 };

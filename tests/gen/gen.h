@@ -55,6 +55,8 @@ enum gen_feature {
 	GEN_FLOAT = 1024,
 	GEN_NAMED = 2048, /* numbered and counted barriers */
 	GEN_FOUND = 4096, /* what the block decides on may come from memory and reductions */
+	GEN_APART = 8192, /* results of reductions that lanes of one warp reach at two places: never
+			   * chosen, asked for where they can be had */
 };
 
 enum gen_place { GEN_STATIC, GEN_OF_MODULE, GEN_DYNAMIC };

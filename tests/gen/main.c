@@ -30,6 +30,7 @@ static const struct option long_options[] = {
 	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
 	{"astray", no_argument, NULL,
 		'a'}, /* each stores outside its arrays: it has to end, that is all */
+	{"apart", no_argument, NULL, 'i'},         /* programs with GEN_APART */
 	{"scale", required_argument, NULL, 'g'},   /* grids so many times as large */
 	{"pretend", required_argument, NULL, 'x'}, /* run.h */
 	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
@@ -46,10 +47,10 @@ struct request {
 
 static int usage(void)
 {
-	fprintf(stderr,
-		"usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
-		"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
-		"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--astray] [--print [--form]]\n");
+	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
+			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
+			"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--apart] [--astray] "
+			"[--print [--form]]\n");
 	return 2;
 }
 
@@ -108,6 +109,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'a':
 			o->astray = true;
 			break;
+		case 'i':
+			o->apart = true;
+			break;
 		case 'x':
 			o->pretend = optarg;
 			break;
@@ -133,6 +137,7 @@ static int build(const struct farm_options *o, uint64_t seed, struct gen_program
 
 	if (r)
 		return r;
+	ret->features |= o->apart ? GEN_APART : 0;
 	gen_scale(ret, o->scale);
 	return o->astray ? gen_add_stray(ret) : 0;
 }

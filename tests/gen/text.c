@@ -37,19 +37,29 @@ static bool needs_mask(const struct gen_text *t, const gen_list *list)
 	return (t->p->features & GEN_WARP_OPS) && asks_for_lanes(list);
 }
 
-/* %p<id> = something that those of the level decide alike, true one time in `of` (a power of 2). */
+/* %p<id> = something that those of the level decide alike, true one time in `of` (a power of 2).
+ *
+ * "Is it 1" is asked as "is it, less that bit, 0": where ptxas 13.0 knows by its bits that a value
+ * is 1, it takes a vote on "== 1" to be one on false (sm_90, sm_100; right on sm_80, and in
+ * branches). Lanes that come with the empty mask that this makes are an illegal instruction. */
 static void condition(struct gen_text *t, const struct gen_node *n, unsigned id, unsigned of)
 {
 	static const char *const from[] = {"$v", "$w", "$u"};
+	uint32_t value;
 
 	strbuf_puts(&t->body, "and.b32 %t0, ");
 	gen_put(t, from[n->level]);
 	strbuf_printf(&t->body, ", %u;\n", of - 1);
-	if (of == 2 || rng_percent(&t->r, 60))
-		strbuf_printf(&t->body, "setp.eq.u32 %%p%u, %%t0, %u;\n", id, rng_below(&t->r, of));
-	else
+	if (of == 2 || rng_percent(&t->r, 60)) {
+		value = rng_below(&t->r, of);
+		if (value == 1)
+			strbuf_puts(&t->body, "xor.b32 %t0, %t0, 1;\n");
+		strbuf_printf(
+			&t->body, "setp.eq.u32 %%p%u, %%t0, %u;\n", id, value == 1 ? 0 : value);
+	} else {
 		strbuf_printf(&t->body, "setp.lt.u32 %%p%u, %%t0, %u;\n", id,
 			1 + rng_below(&t->r, MAX(of / 4, 1u)));
+	}
 }
 
 /* The mask of those for whom %p<id> is so, into a register of its own. */
@@ -232,7 +242,10 @@ static void write_call(struct gen_text *t, const struct gen_node *n)
 	gen_fold(t);
 }
 
-/* Every lane comes to one of two barriers. */
+/* Every lane comes to one of two barriers. On hardware the code of one of them is run for all lanes
+ * of a warp, and all results go to the register of that one, which need not be the other's though
+ * both are one register here: so nobody reads them, unless the program is for a device that has
+ * them right. */
 static void write_split(struct gen_text *t, const struct gen_node *n)
 {
 	unsigned id = ++t->ids;
@@ -252,7 +265,7 @@ static void write_split(struct gen_text *t, const struct gen_node *n)
 			strbuf_printf(&t->body, "bra end_%u;\nelse_%u:\n", id, id);
 	}
 	strbuf_printf(&t->body, "end_%u:\n", id);
-	if (red)
+	if (red && (t->p->features & GEN_APART))
 		gen_expand(t, "mov.u32 $Y, %t5;");
 	gen_fold(t);
 }
