@@ -30,15 +30,31 @@ static uint32_t held_at(const struct vwarp *w, const struct vinsn *at, const str
 	return lanes;
 }
 
+/* Gives up one note of lanes that are held and not fine: of a place where only some ways meet, or
+ * (any) of whichever. */
+static bool give_up(struct vwarp *w, uint32_t stuck, bool any)
+{
+	for (uint32_t i = 0; i < w->n_conv; i++) {
+		if (!(any || w->conv[i].some) ||
+			!(waiting_at(w, &w->conv[i]) & w->conv[i].mask & stuck))
+			continue;
+		w->conv[i] = w->conv[--w->n_conv];
+		return true;
+	}
+	return false;
+}
+
 /* Lanes that wait for nobody but each other, at places of which not all can be there: where only
- * some ways meet. One is given up. */
+ * some ways meet, as a rule. One is given up. */
 static bool break_circle(struct vwarp *w)
 {
-	uint32_t held = 0, fine = 0, before;
+	uint32_t held = 0, all = 0, fine = 0, before;
 
-	for (uint32_t i = 0; i < w->n; i++)
+	for (uint32_t i = 0; i < w->n; i++) {
+		all |= w->frag[i].mask;
 		if (w->frag[i].state == VF_CONVERGE)
 			held |= w->frag[i].mask;
+	}
 	do {
 		before = fine;
 		for (uint32_t i = 0; i < w->n_conv; i++) {
@@ -48,13 +64,8 @@ static bool break_circle(struct vwarp *w)
 				fine |= here & w->conv[i].mask;
 		}
 	} while (fine != before);
-	for (uint32_t i = 0; held & ~fine && i < w->n_conv; i++) {
-		if (!w->conv[i].some || !(waiting_at(w, &w->conv[i]) & w->conv[i].mask & ~fine))
-			continue;
-		w->conv[i] = w->conv[--w->n_conv];
-		return true;
-	}
-	return false;
+	return (held & ~fine) &&
+	       (give_up(w, held & ~fine, false) || (held == all && give_up(w, held, true)));
 }
 
 /* Lets go whoever waits for nobody any more. */
