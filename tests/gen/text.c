@@ -461,7 +461,8 @@ static bool uses(const struct gen_text *t, const char *reg)
 {
 	size_t len = strlen(reg);
 
-	for (const char *s = t->body.at; (s = strstr(s, reg)); s += len)
+	/* A program may have no statement at all. */
+	for (const char *s = t->body.at; s && (s = strstr(s, reg)); s += len)
 		if (!isalnum((unsigned char)s[len]) && s[len] != '_')
 			return true;
 	return false;
