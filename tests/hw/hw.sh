@@ -36,7 +36,8 @@ heddled=$(dirname "$heddle")/heddled device=cuda
 forms() {
 	list=$where/lib/heddle/kernels/list.txt
 	[ -f "$list" ] || list=$where/kernels/list.txt
-	# Few workers: grids this small would all be claimed at once.
+	# Workers are counted per SM: on a large GPU grids this small are still claimed at once, few
+	# are stopped and resumed, and the last check of same.sh says so.
 	export VARIANTS="${VARIANTS:---yield-every 1 --workers 2
 --yield-every 5 --workers 3 --chunk 2
 --chunk 2}"
