@@ -7,11 +7,12 @@
  * way they cost one load. */
 #include "shim/managed.h"
 
-#define SMALL_BYTES 65536 /* up to this a copy to the device is taken along, not waited for, */
+#define SMALL_BYTES 65536
 
-/* unless launches may be taken off the device meanwhile: behind them, a few such copies are enough
- * for the driver to wait for room (seen on an H200: cuMemcpyHtoD spins, a lock held, and the launch
- * that would resume what is ahead of it waits for that lock). */
+/* A small copy to the device is taken along, not waited for, unless launches may be taken off the
+ * device meanwhile: behind them, a few such copies are enough for the driver to wait for room (seen
+ * on an H200: cuMemcpyHtoD spins, a lock held, and the launch that would resume what is ahead of it
+ * waits for that lock). */
 static bool takes_along(size_t bytes)
 {
 	return bytes <= SMALL_BYTES &&
