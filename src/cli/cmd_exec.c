@@ -21,6 +21,7 @@ static const struct cli_option options[] = {
 	{0, "chunk", "N", "preemptible form: blocks a worker takes at a time"},
 	{0, "pull-ahead", NULL, "preemptible form: take the next blocks while these run"},
 	{0, "workers", "N", "preemptible form: workers per SM at most"},
+	{0, "all-workers", "N", "preemptible form: workers on all SMs together at most"},
 	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
 	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
 	{0},
@@ -67,13 +68,15 @@ static int read_spec(struct cli *c, struct spec *s)
 static int read_options(struct cli *c, struct job_options *o)
 {
 	const char *device = cli_value(c, "device"), *as = cli_value(c, "as");
-	uint64_t yield = 0, chunk = 1, workers = 0, repeat = 1, first = 0;
+	uint64_t yield = 0, chunk = 1, workers = 0, all = 0, repeat = 1, first = 0;
 	int r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 
 	if (r == CLI_OK)
 		r = cli_number(c, "chunk", 1, 1 << 20, &chunk);
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 1, 64, &workers);
+	if (r == CLI_OK)
+		r = cli_number(c, "all-workers", 1, UINT32_MAX, &all);
 	if (r == CLI_OK)
 		r = cli_number(c, "repeat", 1, 100000, &repeat);
 	if (r == CLI_OK)
@@ -90,11 +93,13 @@ static int read_options(struct cli *c, struct job_options *o)
 			.pull_ahead = cli_has(c, "pull-ahead"),
 			.yield_every = (uint32_t)yield,
 			.workers_per_sm = (uint32_t)workers,
+			.workers = (uint32_t)all,
 			.first = first},
 	};
-	if (!o->preempt && (yield || chunk > 1 || workers || first || o->steering.pull_ahead))
-		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers and --first "
-				    "need --as preempt");
+	if (!o->preempt &&
+		(yield || chunk > 1 || workers || all || first || o->steering.pull_ahead))
+		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers, "
+				    "--all-workers and --first need --as preempt");
 	return CLI_OK;
 }
 

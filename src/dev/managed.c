@@ -130,6 +130,22 @@ static CUresult launch_once(const struct cu_api *cu, CUfunction fn, CUfunction c
 	return r;
 }
 
+/* Of as many workers as fit, those that the steering allows. Blocks that may all wait for each
+ * other, and fit at once, keep their workers. */
+static uint32_t bounded(const struct dev_steering *s, const struct pass_kernel_info *info,
+	uint64_t blocks, uint32_t fit, uint32_t n_sms)
+{
+	uint64_t most = fit;
+
+	if (info->rising_order && blocks <= fit)
+		return fit;
+	if (s->workers_per_sm)
+		most = MIN(most, (uint64_t)s->workers_per_sm * n_sms);
+	if (s->workers)
+		most = MIN(most, s->workers);
+	return (uint32_t)most;
+}
+
 CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction closer,
 	const struct pass_kernel_info *info, const struct dev_shape *shape, void *params,
 	const struct dev_steering *s, CUdeviceptr block, uint32_t *io_gen,
@@ -150,8 +166,7 @@ CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction clos
 		r = dev_workers(cu, fn, shape, (uint32_t)n_sms, &per_sm, &workers);
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (s->workers_per_sm && s->workers_per_sm < per_sm)
-		workers = (uint32_t)MIN(workers, (uint64_t)s->workers_per_sm * (uint32_t)n_sms);
+	workers = bounded(s, info, stats.total, workers, (uint32_t)n_sms);
 	dev_fill_args(shape, info, block, 0, *io_gen, workers, s, &args);
 	memcpy((char *)params + info->arg_offset, &args, sizeof(args));
 	stats.workers = workers;

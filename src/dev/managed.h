@@ -19,6 +19,7 @@ struct dev_steering {
 	bool pull_ahead;
 	uint32_t yield_every;    /* all quotas drop to 0 after so many tickets; 0: never */
 	uint32_t workers_per_sm; /* 0: as many as fit */
+	uint32_t workers;        /* in all; 0: as many as fit */
 	uint64_t first;          /* blocks before this one count as run; less than there are */
 };
 

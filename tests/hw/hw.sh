@@ -36,10 +36,10 @@ heddled=$(dirname "$heddle")/heddled device=cuda
 forms() {
 	list=$where/lib/heddle/kernels/list.txt
 	[ -f "$list" ] || list=$where/kernels/list.txt
-	# Workers are counted per SM: on a large GPU grids this small are still claimed at once, few
-	# are stopped and resumed, and the last check of same.sh says so.
-	export VARIANTS="${VARIANTS:---yield-every 1 --workers 2
---yield-every 5 --workers 3 --chunk 2
+	# Few workers: a large GPU claims grids this small at once, and nothing would be stopped.
+	export VARIANTS="${VARIANTS:---yield-every 1 --all-workers 2
+--yield-every 5 --all-workers 3 --chunk 2
+--yield-every 7 --chunk 2 --pull-ahead --all-workers 1
 --chunk 2}"
 	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/same.sh" "$heddle" "$list" cuda \
 		"${FILTER:-.}"
