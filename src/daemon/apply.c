@@ -39,7 +39,7 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 	uint32_t may_stay = n_sms * s->workers_per_sm + 1; /* the relay stays wherever it is */
 
 	if (s->workers_per_sm && __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) > may_stay)
-		s->shrinking = may_stay;
+		hd_slot_shrinks(s, may_stay);
 	hd_store_quotas(d, s);
 	store(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
@@ -76,7 +76,7 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
 
-	s->shrinking = 0;
+	hd_slot_shrinks(s, 0);
 	switch (a->type) {
 	case SCHED_PREEMPT:
 		give_up(d, s, w, a->first);

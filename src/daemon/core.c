@@ -176,6 +176,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
 		if (t->slots[i].draining)
 			dev->draining--;
+		dev->shrinking -= t->slots[i].shrinking != 0;
 	}
 	sched_leave(dev->sched, now, t->sched);
 	*(t->prev ? &t->prev->next : &dev->tenants) = t->next;
@@ -220,21 +221,9 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
 
-	if (dev->draining)
+	if (dev->draining || dev->shrinking)
 		return floor;
-	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
-		for (uint32_t i = 0; t->n_known && i < t->high_slot; i++) {
-			struct sched_info info;
-
-			if (!t->slots[i].launch)
-				continue;
-			if (t->slots[i].shrinking)
-				return floor;
-			sched_launch_state(dev->sched, now, t->slots[i].launch, &info);
-			if (info.state == SCHED_RUNNING || info.state == SCHED_SUBMITTED)
-				least = MIN(least, info.remaining_ns);
-		}
-	}
+	least = MIN(least, sched_soonest(dev->sched, now));
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
 

@@ -78,6 +78,7 @@ struct hd_device {
 	bool is_cpu;
 	uint64_t unwatched_ns; /* when tenants were last told not to kick */
 	uint64_t draining;     /* launches told to leave and not gone */
+	uint32_t shrinking;    /* launches told to leave some SMs, of which too many are there */
 	char name[64];
 };
 
@@ -115,6 +116,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 bool hd_may_preempt(const struct hd *d);
 
 /* ---- pages.c ---- */
+/* hd_slot.shrinking; 0 ends it. */
+void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay);
 /* Ahead of each decision: what was asked before it holds in it. */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);

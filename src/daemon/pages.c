@@ -62,6 +62,14 @@ static void copy_info(const struct wire_slot *w, struct sched_launch_info *ret)
 		ret->threads = 1;
 }
 
+void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay)
+{
+	struct hd_device *dev = s->tenant->device;
+
+	dev->shrinking += (may_stay != 0) - (s->shrinking != 0);
+	s->shrinking = may_stay;
+}
+
 void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 {
 	struct hd_tenant *t = s->tenant;
@@ -79,6 +87,7 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	}
 	if (s->draining)
 		t->device->draining--;
+	hd_slot_shrinks(s, 0);
 	sched_end(t->device->sched, d->io.now_ns(d->io.user), s->launch, completed, ran);
 	memset(s, 0, sizeof(*s));
 	t->n_known--;
@@ -136,7 +145,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	}
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
 	if (s->shrinking && load(&w->host.present) <= s->shrinking) {
-		s->shrinking = 0;
+		hd_slot_shrinks(s, 0);
 		sched_shrunk(sched, now, s->launch);
 	}
 	if (drains != s->drains) {

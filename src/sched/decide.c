@@ -36,42 +36,65 @@ static bool add_kernel(struct sched *s, struct sched_kernel *k)
 /* The oldest launch, while none has arrived. */
 static struct sched_launch *arriving(const struct sched_tenant *t)
 {
-	for (struct sched_launch *l = t->first; l; l = l->next) {
-		if (l->arrived)
-			return NULL;
+	return t->arrived.first || t->late ? NULL : t->submitted.first;
+}
+
+/* Its time counts from here on, and that of the one before no longer. */
+static void change_head(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	struct sched_launch *head = arriving(t);
+
+	if (t->head == head)
+		return;
+	if (t->head) {
+		sched_account(t->head, now_ns);
+		t->head->active = false;
 	}
-	return t->late ? NULL : t->first;
+	t->head = head;
+	if (head) {
+		head->since_ns = MAX(head->since_ns, now_ns);
+		head->told = head->k.order < s->decided;
+		head->allowed = head->told ? t->begin : (struct sms){0};
+		head->grace_ns = 0;
+	}
+}
+
+static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t depth, uint64_t now_ns)
+{
+	sched_account(l, now_ns);
+	l->active = true;
+	l->k.depth = depth;
+	l->k.running = l->told && !l->draining && sms_any(&l->allowed);
+	l->k.need_sms = need_sms(s, l);
+	return add_kernel(s, &l->k);
+}
+
+static int64_t submitted_priority(const struct sched_tenant *t)
+{
+	int64_t p = SCHED_STREAM_RANKS - 1;
+
+	while (p >= 0 && !t->n_submitted_of[p])
+		p--;
+	return p;
 }
 
 static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
-	struct sched_launch *head = arriving(t);
 	uint32_t top = 0;
-	bool busy = t->opaque_active || head;
+	bool busy;
 
+	change_head(s, t, now_ns);
+	busy = t->opaque_active || t->head || t->arrived.first;
 	t->best = NULL;
-	t->submitted_priority = -1;
-	for (struct sched_launch *l = t->first; l; l = l->next) {
-		if (l->arrived)
-			top = MAX(top, l->stream_priority);
-		else
-			t->submitted_priority =
-				MAX(t->submitted_priority, (int64_t)l->stream_priority);
-	}
-	for (struct sched_launch *l = t->first; l; l = l->next) {
-		bool active = l->arrived || l == head;
-
-		sched_account(l, now_ns);
-		l->active = active;
-		if (!active)
-			continue;
-		busy = true;
-		l->k.depth = l == head ? 0 : top - l->stream_priority;
-		l->k.running = l->told && !l->draining && sms_any(&l->allowed);
-		l->k.need_sms = need_sms(s, l);
-		if (!add_kernel(s, &l->k))
+	t->submitted_priority = submitted_priority(t);
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
+		top = MAX(top, l->stream_priority);
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		if (!gather_launch(s, l, top - l->stream_priority, now_ns))
 			return false;
 	}
+	if (t->head && !gather_launch(s, t->head, 0, now_ns))
+		return false;
 	if (t->opaque_active && !add_kernel(s, &t->opaque))
 		return false;
 	if (busy && !t->busy && t->idle_since_ns && t->worked) {
@@ -217,7 +240,7 @@ static void find_doors(struct sched *s)
 {
 	s->door[0] = s->door[1] = NULL;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (!t->late || !t->first)
+		if (!t->late || (!t->arrived.first && !t->submitted.first))
 			continue;
 		if (!s->door[0] || t->priority > s->door[0]->priority) {
 			s->door[1] = s->door[0];
@@ -245,10 +268,8 @@ static void leave_door(const struct sched *s, const struct sched_launch *l, stru
 static void place_begin(struct sched *s, struct sched_tenant *t, bool held, struct sms left)
 {
 	const struct sched_tenant *door = s->door[s->door[0] == t];
-	bool competes = false;
+	bool competes = t->arrived.first || t->head;
 
-	for (const struct sched_launch *l = t->first; l; l = l->next)
-		competes |= l->active;
 	t->next_begin = t->best ? t->best_avail : (struct sms){0};
 	if (t->pinned || (!competes && !held))
 		t->next_begin = s->all;
@@ -323,25 +344,26 @@ static void place(struct sched *s, int hold_below)
 		reserved = place_lane(s, i, to, avail, &claims);
 		avail = sms_minus(avail, &reserved);
 	}
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+	for (struct sched_tenant *t = s->tenants; t; t = t->next)
 		place_begin(s, t, t->priority < hold_below, avail);
-		for (struct sched_launch *l = t->first; l; l = l->next) {
-			if (!l->active)
-				l->next_allowed = t->next_begin;
-		}
-	}
+}
+
+static void keep(const struct sched *s, struct sched_launch *l)
+{
+	if (!l->told)
+		l->next_allowed = s->all;
+	else if (sms_any(&l->allowed))
+		l->next_allowed = l->allowed;
 }
 
 /* Others may be given the same SMs, and share them as they would without us. */
 static void keep_pinned(struct sched *s)
 {
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		for (struct sched_launch *l = t->pinned ? t->first : NULL; l; l = l->next) {
-			if (!l->told)
-				l->next_allowed = s->all;
-			else if (sms_any(&l->allowed))
-				l->next_allowed = l->allowed;
-		}
+		for (struct sched_launch *l = t->pinned ? t->arrived.first : NULL; l; l = l->next)
+			keep(s, l);
+		if (t->pinned && t->head)
+			keep(s, t->head);
 	}
 }
 
@@ -371,9 +393,6 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 	struct sms gained = sms_minus(l->next_allowed, &l->allowed);
 	enum sched_action_type type;
 
-	/* What has not arrived costs no word: it begins with its tenant's. */
-	if (!l->arrived)
-		return true;
 	if (l->draining && sms_any(&l->next_allowed))
 		return true; /* again when it has drained */
 	if (l->told && !sms_any(&lost) && !sms_any(&gained))
@@ -415,17 +434,13 @@ static void commit(
 	l->allowed = l->next_allowed;
 }
 
-/* Those that are not told: what they will begin with, as far as is known. */
-static void commit_quietly(struct sched_tenant *t)
+/* What has not arrived costs no word: it begins with its tenant's. */
+static void commit_quietly(struct sched_launch *head)
 {
-	for (struct sched_launch *l = t->first; l; l = l->next) {
-		if (l->arrived)
-			continue;
-		if (!sms_any(&l->next_allowed))
-			l->grace_ns = 0;
-		l->told = true;
-		l->allowed = l->next_allowed;
-	}
+	if (!sms_any(&head->next_allowed))
+		head->grace_ns = 0;
+	head->told = true;
+	head->allowed = head->next_allowed;
 }
 
 static bool tell_begin(struct sched *s, struct sched_tenant *t)
@@ -447,7 +462,7 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 
 		if (!tell_begin(s, t))
 			goto nomem;
-		for (struct sched_launch *l = t->first; l; l = l->next) {
+		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
 			if (!tell_launch(s, l))
 				goto nomem;
 		}
@@ -469,8 +484,10 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->begin = t->next_begin;
-		commit_quietly(t);
+		if (t->head)
+			commit_quietly(t->head);
 	}
+	s->decided = s->order;
 	return 0;
 nomem:
 	s->actions.len = from;
@@ -486,7 +503,7 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 	bool draining = false, others = s->tenants && s->tenants->next;
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		for (struct sched_launch *l = t->first; l; l = l->next)
+		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 			draining |= l->draining;
 	}
 	for (struct sched_tenant *t = s->tenants; t && others && !draining; t = t->next) {
@@ -509,8 +526,9 @@ static void look_for_contention(struct sched *s)
 	s->contended = false;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		s->contended |= t->held || sms_count(&t->begin) < s->o.n_sms;
-		for (struct sched_launch *l = t->first; l; l = l->next)
+		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 			s->contended |= l->draining || sms_count(&l->allowed) < s->o.n_sms;
+		s->contended |= t->head && sms_count(&t->head->allowed) < s->o.n_sms;
 	}
 }
 

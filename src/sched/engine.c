@@ -97,12 +97,44 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	return 0;
 }
 
+static struct sched_launches *list_of(struct sched_launch *l)
+{
+	return l->arrived ? &l->tenant->arrived : &l->tenant->submitted;
+}
+
+static void put_in(struct sched_launch *l)
+{
+	struct sched_launches *list = list_of(l);
+	struct sched_launch *after = list->last;
+
+	while (after && after->k.id > l->k.id)
+		after = after->prev;
+	l->prev = after;
+	l->next = after ? after->next : list->first;
+	*(l->next ? &l->next->prev : &list->last) = l;
+	*(after ? &after->next : &list->first) = l;
+	if (!l->arrived)
+		l->tenant->n_submitted_of[l->stream_priority]++;
+}
+
+static void take_out(struct sched_launch *l)
+{
+	struct sched_launches *list = list_of(l);
+
+	*(l->prev ? &l->prev->next : &list->first) = l->next;
+	*(l->next ? &l->next->prev : &list->last) = l->prev;
+	if (l->arrived)
+		return;
+	l->tenant->n_submitted_of[l->stream_priority]--;
+	if (l->tenant->head == l)
+		l->tenant->head = NULL;
+}
+
 static void drop_launch(struct sched *s, struct sched_launch *l)
 {
 	struct sched_tenant *t = l->tenant;
 
-	*(l->prev ? &l->prev->next : &t->first) = l->next;
-	*(l->next ? &l->next->prev : &t->last) = l->prev;
+	take_out(l);
 	t->n_launches--;
 	s->stats.launches--;
 	/* Nobody shall act on a handle that is gone. */
@@ -116,8 +148,8 @@ static void drop_launch(struct sched *s, struct sched_launch *l)
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 {
 	(void)now_ns;
-	while (t->first)
-		drop_launch(s, t->first);
+	while (t->arrived.first || t->submitted.first)
+		drop_launch(s, t->arrived.first ? t->arrived.first : t->submitted.first);
 	for (size_t i = s->next_action; i < s->actions.len; i++) {
 		if (s->actions.at[i].tenant == t)
 			s->actions.at[i].tenant = NULL;
@@ -151,17 +183,13 @@ static uint32_t workers_per_sm(const struct sched_options *o, const struct sched
 	return clamp_workers(n);
 }
 
-static void insert(struct sched_tenant *t, struct sched_launch *l)
+static bool is_known(const struct sched_launches *list, uint64_t id)
 {
-	struct sched_launch *after = t->last;
-
-	while (after && after->k.id > l->k.id)
-		after = after->prev;
-	l->prev = after;
-	l->next = after ? after->next : t->first;
-	*(l->next ? &l->next->prev : &t->last) = l;
-	*(after ? &after->next : &t->first) = l;
-	t->n_launches++;
+	for (const struct sched_launch *l = list->last; l && l->k.id >= id; l = l->prev) {
+		if (l->k.id == id)
+			return true;
+	}
+	return false;
 }
 
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
@@ -173,10 +201,8 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		return -EINVAL;
 	if (t->n_launches >= s->o.max_launches)
 		return -ENOSPC;
-	for (l = t->last; l && l->k.id >= info->id; l = l->prev) {
-		if (l->k.id == info->id)
-			return -EEXIST;
-	}
+	if (is_known(&t->arrived, info->id) || is_known(&t->submitted, info->id))
+		return -EEXIST;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -184,7 +210,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
 	l->shared_bytes = info->shared_bytes;
-	l->stream_priority = info->stream_priority;
+	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
 	l->submit_ns = l->since_ns = now_ns;
 	l->k = (struct sched_kernel){
 		.kind = SCHED_MANAGED,
@@ -202,7 +228,8 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
 	};
 	l->k.remaining_ns = l->k.predicted_ns;
-	insert(t, l);
+	put_in(l);
+	t->n_launches++;
 	s->stats.launches++;
 	s->dirty = true;
 	*ret = l;
@@ -252,7 +279,9 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 	if (l->arrived)
 		return;
 	sched_account(l, now_ns);
+	take_out(l);
 	l->arrived = true;
+	put_in(l);
 	l->tenant->late = false;
 	/* What was decided for it meanwhile is told now, where it is something else. */
 	l->told = began != SCHED_BEGAN_UNKNOWN;
@@ -361,10 +390,15 @@ static void quotas_of(const struct sched *s, const struct sms *sms, uint8_t ret_
 		ret_quota[i] = (i < s->o.n_sms ? sms_has(sms, i) : all) ? CTL_NO_QUOTA : 0;
 }
 
+const struct sms *sched_allowed(const struct sched_launch *l)
+{
+	return l->arrived || l->active ? &l->allowed : &l->tenant->begin;
+}
+
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	quotas_of(s, &l->allowed, ret_quota);
+	quotas_of(s, sched_allowed(l), ret_quota);
 }
 
 void sched_begin_quotas(
@@ -377,17 +411,18 @@ void sched_launch_state(
 	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
 {
 	struct sched_launch now = *l; /* looking changes nothing */
+	const struct sms *allowed = sched_allowed(l);
 
 	(void)s;
 	sched_account(&now, now_ns);
 	*ret = (struct sched_info){
-		.state = l->draining             ? SCHED_DRAINING
-			 : !sms_any(&l->allowed) ? SCHED_WAITING
-			 : l->arrived            ? SCHED_RUNNING
-						 : SCHED_SUBMITTED,
+		.state = l->draining         ? SCHED_DRAINING
+			 : !sms_any(allowed) ? SCHED_WAITING
+			 : l->arrived        ? SCHED_RUNNING
+					     : SCHED_SUBMITTED,
 		.arrived = l->arrived,
 		.preemptions = l->preemptions,
-		.n_sms = sms_count(&l->allowed),
+		.n_sms = sms_count(allowed),
 		.predicted_ns = now.k.predicted_ns,
 		.waited_ns = now.k.waited_ns,
 		.remaining_ns = now.k.remaining_ns,
@@ -400,6 +435,29 @@ void sched_launch_state(
 void sched_stats(const struct sched *s, struct sched_stats *ret)
 {
 	*ret = s->stats;
+}
+
+static uint64_t soonest(uint64_t least, uint64_t now_ns, const struct sched_launch *l)
+{
+	struct sched_launch now = *l;
+
+	if (l->draining || !sms_any(&l->allowed))
+		return least;
+	sched_account(&now, now_ns);
+	return MIN(least, now.k.remaining_ns);
+}
+
+uint64_t sched_soonest(const struct sched *s, uint64_t now_ns)
+{
+	uint64_t least = SCHED_UNKNOWN;
+
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
+			least = soonest(least, now_ns, l);
+		if (t->head)
+			least = soonest(least, now_ns, t->head);
+	}
+	return least;
 }
 
 bool sched_contended(const struct sched *s)

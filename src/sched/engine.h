@@ -8,14 +8,16 @@
 #include "profile.h"
 #include "sched.h"
 
-#define SM_WORDS (CTL_MAX_SMS / 64)
+#define SM_WORDS           (CTL_MAX_SMS / 64)
+#define SCHED_STREAM_RANKS 16
+
 struct sms {
 	uint64_t w[SM_WORDS];
 };
 
 struct sched_launch {
 	struct sched_kernel k;            /* as the policy sees it */
-	struct sched_launch *prev, *next; /* of its tenant, in the order of ids */
+	struct sched_launch *prev, *next; /* in its list */
 	struct sched_tenant *tenant;
 	void *user;
 	uint32_t shared_bytes, stream_priority, device_sms;
@@ -23,17 +25,29 @@ struct sched_launch {
 	bool told;     /* what it may use is known to it, or will be when it arrives */
 	bool draining; /* told to leave while it ran; not yet gone */
 	bool active;   /* in the present view */
-	struct sms allowed, reserved, next_allowed;
+	struct sms
+		allowed; /* of a submitted one that is not its tenant's head: see sched_allowed */
+	struct sms reserved, next_allowed;
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
 	uint32_t preemptions;
 };
 
+/* In the order of ids. */
+struct sched_launches {
+	struct sched_launch *first, *last;
+};
+
 struct sched_tenant {
 	struct sched_tenant *prev, *next;
-	struct sched_launch *first, *last;
-	struct sched_kernel opaque, linger; /* pseudo launches */
+	/* A queue may hold hundreds that have not arrived: only the oldest of them, and that only
+	 * while nothing has arrived, takes part in decisions, which must not cost more for the
+	 * rest. */
+	struct sched_launches arrived, submitted;
+	struct sched_launch *head; /* of submitted, in the present view; or NULL */
+	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
+	struct sched_kernel opaque, linger;          /* pseudo launches */
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
@@ -59,6 +73,7 @@ struct sched {
 	struct profile *profile;
 	struct sched_stats stats;
 	uint64_t order, deadline_ns;
+	uint64_t decided; /* launches of a smaller order were there when it was last decided */
 	struct sms all;
 	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
 	bool dirty, contended;
@@ -117,5 +132,7 @@ static inline struct sms sms_plus(struct sms a, const struct sms *b)
 
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
+/* What it may use; of one that is only submitted: what it would begin with. */
+const struct sms *sched_allowed(const struct sched_launch *l);
 
 #endif

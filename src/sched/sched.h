@@ -33,7 +33,7 @@ struct sched_launch_info {
 	uint64_t id, kernel, total;
 	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: from the resources above */
-	uint32_t stream_priority;
+	uint32_t stream_priority;             /* 15 and all above it are the same */
 	void *user;
 };
 
@@ -119,6 +119,10 @@ struct sched_info {
 };
 void sched_launch_state(
 	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret);
+
+/* How long the launch may still take that will be through first, of those that run or come next;
+ * SCHED_UNKNOWN: nobody can tell. */
+uint64_t sched_soonest(const struct sched *s, uint64_t now_ns);
 
 struct sched_stats {
 	uint64_t decisions, grants, preemptions, shrinks, holds, lingers, late;

@@ -56,7 +56,8 @@ static bool is_answered(const struct managed *m)
 	return __atomic_load_n(&slot_of(m)->host.rounds, __ATOMIC_ACQUIRE) < m->rounds;
 }
 
-/* Does a launch want one more round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
+/* Does a launch that was given a word (what its tenant was told holds until then) want one more
+ * round of workers, and in how many ns? 0: now; UINT64_MAX: no. */
 static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *ret_grow)
 {
 	struct wire_slot *w = slot_of(m);
@@ -65,10 +66,8 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 	*ret_drains = __atomic_load_n(&w->host.drains, __ATOMIC_ACQUIRE);
 	*ret_grow = __atomic_load_n(&w->grow, __ATOMIC_ACQUIRE);
 	/* No worker before the stream has come to the launch: it would not wait for what is ahead
-	 * of it. And none for what the tenant was told: that holds until the launch is told more.
-	 */
-	if (!__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) ||
-		__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
+	 * of it. */
+	if (__atomic_load_n(&w->host.arrived, __ATOMIC_ACQUIRE) != m->args.gen + 1)
 		return UINT64_MAX;
 	if (*ret_drains != m->drains && is_answered(m))
 		m->drains = *ret_drains;
@@ -214,11 +213,11 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
-	if (!m->launched || !is_granted(w))
+	/* Only what was given a word of the daemon's can have stopped. There may be hundreds
+	 * without, and somebody waits for the one with: look at nothing else of those. */
+	if (!m->launched || !__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || !is_granted(w))
 		return false;
-	/* Only what was given a word of the daemon's can have stopped. */
-	if (__atomic_load_n(&w->host.seq, __ATOMIC_RELAXED))
-		*ret_next = shim_now_ns() - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS;
+	*ret_next = shim_now_ns() - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS;
 	wait = wants_round(m, &drains, &grow);
 	if (wait) {
 		*ret_next = MIN(*ret_next, wait);
