@@ -191,8 +191,18 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 		hd_watch(d, dev);
 }
 
+/* Opaque work begins and ends with one word. There may be hundreds of launches to look at, in the
+ * pages of those that it waits for, too: it does not wait for that as well. */
+static void serve_at_once(struct hd *d, struct hd_device *dev)
+{
+	if (sched_decide(dev->sched, d->io.now_ns(d->io.user)) == 0)
+		hd_apply(d, dev);
+}
+
 void hd_kicked(struct hd *d, struct hd_tenant *t)
 {
+	if (hd_look_at_opaque(d, t))
+		serve_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
 }
 
@@ -239,10 +249,22 @@ static uint64_t look_again(struct hd *d, struct hd_device *dev)
 	return since < LOOK_AGAIN_NS / 10 ? LOOK_AGAIN_NS / 100 : LOOK_AGAIN_NS / 4;
 }
 
+/* As it ends, which nobody kicks for. */
+static void look_at_opaque(struct hd *d, struct hd_device *dev)
+{
+	bool changed = false;
+
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+		changed |= t->opaque_active && hd_look_at_opaque(d, t);
+	if (changed)
+		serve_at_once(d, dev);
+}
+
 static uint64_t run_device(struct hd *d, struct hd_device *dev)
 {
 	uint64_t now, next = look_again(d, dev), deadline;
 
+	look_at_opaque(d, dev);
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		if (t->n_known || t->opaque_active)
 			hd_scan_tenant(d, t, false);

@@ -116,6 +116,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 bool hd_may_preempt(const struct hd *d);
 
 /* ---- pages.c ---- */
+/* Whether it has unmanaged work; true if that changed. */
+bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);
 /* hd_slot.shrinking; 0 ends it. */
 void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay);
 /* Ahead of each decision: what was asked before it holds in it. */

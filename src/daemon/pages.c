@@ -242,16 +242,17 @@ static void look_at_slot(struct hd *d, struct hd_tenant *t, uint32_t i)
 		submitted(d, t, i);
 }
 
-static void look_at_opaque(struct hd *d, struct hd_tenant *t)
+bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t flying = load(&t->page->opaque_submitted) - load(&t->page->opaque_completed);
 	bool active = (flying && flying < 1u << 31) || load(&t->page->opaque_waiting);
 
 	if (active == t->opaque_active)
-		return;
+		return false;
 	t->opaque_active = active;
 	sched_opaque(t->device->sched, d->io.now_ns(d->io.user), t->sched, active);
 	hd_event_tenant(d, active ? "opaque" : "opaque-end", t);
+	return true;
 }
 
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
@@ -268,7 +269,7 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
 
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
-	look_at_opaque(d, t);
+	hd_look_at_opaque(d, t);
 	for (uint32_t i = 0; i < (whole ? WIRE_SLOTS : t->high_slot); i++) {
 		if (whole || t->slots[i].launch)
 			look_at_slot(d, t, i);

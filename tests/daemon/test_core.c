@@ -517,8 +517,9 @@ static void opaque_holds(void **state)
 	hd_run(d);
 	high.page->opaque_submitted = 3;
 	hd_kicked(d, high.t);
-	hd_run(d);
+	/* Before anything else is looked at. */
 	assert_int_equal(allowed(l), 0);
+	hd_run(d);
 	assert_int_equal(low.page->hold, 1);
 	assert_int_equal(low.page->opaque_limit, 1);
 	now += 50000;
