@@ -125,4 +125,19 @@
 	"	shfl.sync.bfly.b32 %r6, %r5, 1, 31, -1;\n	add.u32 %r5, %r5, %r6;\n"        \
 	"	st.global.u32 [%rd1], %r5;\n	ret;\n}\n"
 
+/* bulky(bulk, out): out[i] = hash(out[i]) + the block's number + every 128th word of bulk. */
+#define PTX_BULKY                                                                      \
+	".version 8.1\n.target sm_70\n.address_size 64\n"                              \
+	".visible .entry bulky(.param .align 4 .b8 bulk[32000], .param .u64 out)\n{\n" \
+	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<2>;\n"                 \
+	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"     \
+	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	mov.u64 %rd1, bulk;\n"                      \
+	"	mad.wide.u32 %rd1, %r3, 4, %rd1;\n	ld.param.u64 %rd2, [out];\n"              \
+	"	cvta.to.global.u64 %rd2, %rd2;\n	mad.wide.u32 %rd2, %r4, 4, %rd2;\n"         \
+	"	ld.global.u32 %r5, [%rd2];\n	mad.lo.u32 %r5, %r5, 1664525, %r1;\n"           \
+	"LOOP:\n	ld.param.u32 %r6, [%rd1];\n	add.u32 %r5, %r5, %r6;\n"                 \
+	"	add.s64 %rd1, %rd1, 512;\n	add.u32 %r3, %r3, 128;\n"                         \
+	"	setp.lt.u32 %p1, %r3, 8000;\n	@%p1 bra LOOP;\n"                              \
+	"	st.global.u32 [%rd2], %r5;\n	ret;\n}\n"
+
 #endif

@@ -8,6 +8,7 @@
  *	partial   likewise, a random set of SMs and quotas
  *	hold      the tenant is held and released every few ms
  *	turn      the tenant is held until one of its unmanaged launches waits for its turn
+ *	fill      held until a launch of it finds no room; says "filled", and how many it has
  *	early     held; each launch is granted, with one more round, as soon as it has arrived
  *	suspend   preempts everything, never grants; says "suspended" once a launch has left
  *	back      takes one SM after another from a large launch and gives it back, waiting each
@@ -283,8 +284,8 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		word(t, w, k, mode);
 	else if (!strcmp(mode, "suspend") && k->running)
 		word(t, w, k, mode);
-	else if ((!strcmp(mode, "hold") || !strcmp(mode, "turn")) && !load(&t->page->hold) &&
-		 !k->running)
+	else if ((!strcmp(mode, "hold") || !strcmp(mode, "turn") || !strcmp(mode, "fill")) &&
+		 !load(&t->page->hold) && !k->running)
 		word(t, w, k, mode);
 }
 
@@ -325,21 +326,30 @@ static void begin(struct tenant *t, bool held)
 	store(&t->page->begin.seq, held ? ++seq : 0);
 }
 
+static void release(struct tenant *t)
+{
+	begin(t, false);
+	store(&t->page->hold, 0);
+	wake(t);
+}
+
 static void serve(struct tenant *t, const char *mode)
 {
-	bool quiet = !strcmp(mode, "grant");
+	bool quiet = !strcmp(mode, "grant"), fill = !strcmp(mode, "fill");
+	uint64_t kicks = seen;
 	unsigned round = 0;
 
 	store(&t->page->watch, !quiet);
 	while (!stop) {
 		struct pollfd p[2] = {{t->kick, POLLIN, 0}, {t->sock, POLLIN, 0}};
 		struct timespec ts = {0, quiet ? 5000000 : 100000};
-		uint64_t n;
+		uint64_t n = 0;
 		char byte;
 
 		ppoll(p, 2, &ts, NULL);
 		if (p[0].revents && read(t->kick, &n, sizeof(n)) < 0)
 			break;
+		kicks += n;
 		if (p[1].revents && recv(t->sock, &byte, 1, MSG_DONTWAIT) == 0)
 			break;
 		clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -351,16 +361,20 @@ static void serve(struct tenant *t, const char *mode)
 			store(&t->page->hold, !load(&t->page->hold));
 			wake(t);
 		}
-		if (!strcmp(mode, "turn") && load(&t->page->hold) &&
+		if ((fill || !strcmp(mode, "turn")) && load(&t->page->hold) &&
 			load(&t->page->opaque_waiting)) {
 			waited++;
-			begin(t, false);
-			store(&t->page->hold, 0);
-			wake(t);
+			release(t);
 		}
 		answer_pin(t);
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
 			look(t, i, mode);
+		/* Each launch has kicked once, behind its slot; one more did that found none. */
+		if (fill && load(&t->page->hold) && kicks > seen) {
+			printf("filled %llu\n", (unsigned long long)seen);
+			fflush(stdout);
+			release(t);
+		}
 	}
 }
 
@@ -398,7 +412,8 @@ static void greet(int conn, const char *mode)
 	w.weight = h->weight;
 	if (getenv("FAKE_MIN_NS"))
 		w.min_managed_ns = (uint32_t)atoi(getenv("FAKE_MIN_NS"));
-	store(&t.page->hold, !strcmp(mode, "turn") || !strcmp(mode, "early"));
+	store(&t.page->hold,
+		!strcmp(mode, "turn") || !strcmp(mode, "fill") || !strcmp(mode, "early"));
 	begin(&t, load(&t.page->hold));
 	if (!strcmp(mode, "version"))
 		w.head.protocol++;

@@ -430,6 +430,29 @@ static void params(void)
 	digest("params", p.in, n);
 }
 
+/* Far ahead of the device with launches of many bytes of parameters: each has its own. */
+static void bulky(void)
+{
+	static unsigned bulk[8000];
+	const unsigned launches = 16 * rounds, words = sizeof(bulk) / sizeof(bulk[0]);
+	CUdeviceptr out = buffer(n, 1);
+	void *p[] = {bulk, &out};
+	CUfunction fn;
+	CUmodule m;
+	CUstream s;
+
+	DO(cuModuleLoadData(&m, PTX_BULKY));
+	DO(cuModuleGetFunction(&fn, m, "bulky"));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned k = 0; k < launches; k++) {
+		for (unsigned i = 0; i < words; i++)
+			bulk[i] = (k * words + i) * 2654435761u;
+		DO(cuLaunchKernel(fn, blocks, 1, 1, THREADS, 1, 1, 0, s, p, NULL));
+	}
+	DO(cuStreamSynchronize(s));
+	digest("bulky", out, n);
+}
+
 /* Errors are the driver's own, whoever launches. */
 static void errors(void)
 {
@@ -669,7 +692,7 @@ static bool run(const char *what)
 		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
 		{"guard", guard}, {"meet", meet}, {"globals", globals}, {"params", params},
 		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
-		{"held", held}, {"code", code}, {"own", own}};
+		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
