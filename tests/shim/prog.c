@@ -453,6 +453,65 @@ static void bulky(void)
 	digest("bulky", out, n);
 }
 
+/* Copies to the device that read the host's memory before they return, between launches that read
+ * what they write. gate: 0, or the stream waits for that word first, which only the program sets.
+ * Says of how many copies the launches ahead were not over yet when they returned. */
+static void copies_behind(unsigned *gate)
+{
+	/* The last is no small one: a driver may wait for what is ahead of it. */
+	static const size_t sizes[] = {4, 1000, 65536, 65540};
+	static unsigned host[65540 / 4];
+	const unsigned words = sizeof(host) / sizeof(host[0]), kinds = gate ? 3 : 4;
+	CUdeviceptr a = buffer(words + n, 1), out;
+	unsigned ahead = 0, copies = kinds * rounds;
+	CUstream s;
+	CUevent e;
+
+	out = buffer((copies + 1) * n, 2);
+	do_mix(mix, a, out, NULL); /* loads it */
+	DO(cuCtxSynchronize());
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	DO(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+	if (gate)
+		DO(cuStreamWaitValue32(
+			s, (CUdeviceptr)(uintptr_t)gate, 1, CU_STREAM_WAIT_VALUE_EQ));
+	for (unsigned k = 0; k < copies; k++) {
+		do_mix(mix, a, out + (CUdeviceptr)k * n * 4, s);
+		DO(cuEventRecord(e, s));
+		for (unsigned i = 0; i < words; i++)
+			host[i] = (k * words + i) * 2654435761u;
+		if (k / kinds % 2)
+			DO(cuMemcpyAsync(a, (CUdeviceptr)(uintptr_t)host, sizes[k % kinds], s));
+		else
+			DO(cuMemcpyHtoDAsync(a, host, sizes[k % kinds], s));
+		ahead += cuEventQuery(e) == CUDA_ERROR_NOT_READY;
+		memset(host, 0x5a, sizeof(host));
+	}
+	do_mix(mix, a, out + (CUdeviceptr)copies * n * 4, s);
+	if (gate)
+		__atomic_store_n(gate, 1, __ATOMIC_RELEASE);
+	DO(cuStreamSynchronize(s));
+	fprintf(stderr, "copies: %u of %u taken along\n", ahead, copies);
+	digest("copies", a, words);
+	digest("read", out, (copies + 1) * n);
+}
+
+static void copies(void)
+{
+	copies_behind(NULL);
+}
+
+/* Natively, and where nobody has to wait for the program, a small copy does not wait for its
+ * stream. */
+static void gated(void)
+{
+	unsigned *gate;
+
+	DO(cuMemHostAlloc((void **)&gate, 4, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+	*gate = 0;
+	copies_behind(gate);
+}
+
 /* Errors are the driver's own, whoever launches. */
 static void errors(void)
 {
@@ -692,7 +751,8 @@ static bool run(const char *what)
 		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
 		{"guard", guard}, {"meet", meet}, {"globals", globals}, {"params", params},
 		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
-		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}};
+		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
+		{"gated", gated}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
