@@ -29,14 +29,6 @@ bool pass_object(struct ptx_module *m, struct pass_facts *facts, enum pass_tier 
 	return false;
 }
 
-const struct pass_callee *pass_callee_of(const struct pass_facts *facts, const struct ptx_func *f)
-{
-	for (size_t i = 0; i < facts->callees.len; i++)
-		if (facts->callees.at[i].f == f)
-			return &facts->callees.at[i];
-	return NULL;
-}
-
 const struct ptx_func *pass_call_target(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->n; i++) {
@@ -49,12 +41,14 @@ const struct ptx_func *pass_call_target(const struct ptx_stmt *s)
 	return NULL;
 }
 
-/* The function's definition, where the call names a declaration ahead of it. */
-const struct ptx_func *pass_definition(const struct ptx_module *m, const struct ptx_func *f)
+const struct pass_callee *pass_called(const struct pass_facts *facts, const struct ptx_stmt *s)
 {
-	const struct ptx_func *body = f ? ptx_find_func(m, f->sym->name) : NULL;
+	const struct ptx_func *f = pass_call_target(s);
 
-	return body && body->has_body ? body : f;
+	for (size_t i = 0; f && i < facts->callees.len; i++)
+		if (facts->callees.at[i].f == f)
+			return &facts->callees.at[i];
+	return NULL;
 }
 
 static int add_callee(
@@ -74,7 +68,6 @@ static int add_callee(
 }
 
 struct taken {
-	struct ptx_module *m;
 	struct pass_facts *facts;
 	const struct ptx_stmt *s;
 	int error;
@@ -87,7 +80,7 @@ static void take_address(void *user, struct ptx_opd *o)
 	if (o->kind != PTX_OPD_SYM || !o->sym || o->sym->kind != PTX_SYM_FUNC || t->error)
 		return;
 	t->facts->takes_code = true;
-	t->error = add_callee(t->facts, pass_definition(t->m, o->sym->func), t->s);
+	t->error = add_callee(t->facts, o->sym->func, t->s);
 }
 
 static bool is_known_external(const char *name)
@@ -102,7 +95,7 @@ static bool is_known_external(const char *name)
 
 static int visit_call(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
 {
-	const struct ptx_func *f = pass_definition(m, pass_call_target(s));
+	const struct ptx_func *f = pass_call_target(s);
 
 	if (!f && !facts->calls_pointer)
 		facts->calls_pointer = s;
@@ -160,10 +153,10 @@ static bool merge(struct pass_callee *to, const struct pass_callee *from)
 	return memcmp(&old, to, sizeof(old)) != 0;
 }
 
-static bool merge_called(struct ptx_module *m, const struct pass_facts *facts,
-	struct pass_callee *c, const struct ptx_stmt *s)
+static bool merge_called(
+	const struct pass_facts *facts, struct pass_callee *c, const struct ptx_stmt *s)
 {
-	const struct ptx_func *f = pass_definition(m, pass_call_target(s));
+	const struct ptx_func *f = pass_call_target(s);
 	bool changed = false;
 
 	for (size_t i = 0; i < facts->callees.len; i++)
@@ -173,7 +166,7 @@ static bool merge_called(struct ptx_module *m, const struct pass_facts *facts,
 }
 
 /* What a callee does its callers do. */
-static void close_over_calls(struct ptx_module *m, struct pass_facts *facts)
+static void close_over_calls(struct pass_facts *facts)
 {
 	bool changed = true;
 
@@ -186,7 +179,7 @@ static void close_over_calls(struct ptx_module *m, struct pass_facts *facts)
 				const struct ptx_stmt *s = &c->f->body.at[k];
 
 				if (s->kind == PTX_INSN && s->mn->op == PTX_OP_call)
-					changed |= merge_called(m, facts, c, s);
+					changed |= merge_called(facts, c, s);
 			}
 		}
 	}
@@ -217,7 +210,7 @@ static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
 /* What one statement of a callee calls or takes the address of. */
 static int visit_stmt(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
 {
-	struct taken t = {m, facts, s, 0};
+	struct taken t = {facts, s, 0};
 	struct ptx_stmt copy = *s;
 
 	if (s->kind != PTX_INSN)
@@ -247,7 +240,7 @@ int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pas
 	if (r == 0)
 		r = pass_check_pointers(m, facts);
 	if (r == 0)
-		close_over_calls(m, facts);
+		close_over_calls(facts);
 	if (r == 0)
 		object_to_pointers(m, facts);
 	return r;

@@ -239,8 +239,8 @@ static void call(struct flow *w)
 	const struct ptx_opd *rets = at ? &s->opd[0] : &none;
 	const struct ptx_opd *args =
 		s->n > at + 1 && s->opd[at + 1].kind == PTX_OPD_TUPLE ? &s->opd[at + 1] : &none;
-	const struct ptx_func *f = pass_definition(w->m, pass_call_target(s));
-	const struct pass_callee *to = f ? pass_callee_of(w->facts, f) : NULL;
+	const struct ptx_func *f = pass_call_target(s);
+	const struct pass_callee *to = pass_called(w->facts, s);
 
 	for (uint32_t i = 0; i < args->n; i++) {
 		unsigned bits = argument(w, &args->list[i]);

@@ -58,13 +58,12 @@ void pass_facts_finish(struct pass_facts *facts);
 
 /* callees.c */
 const struct ptx_func *pass_call_target(const struct ptx_stmt *s); /* NULL: through a pointer */
-/* The function's definition, where f is a declaration ahead of it. */
-const struct ptx_func *pass_definition(const struct ptx_module *m, const struct ptx_func *f);
 int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 /* Lowers the verdict; the first of the worst kind stays. Always false. */
 bool pass_object(struct ptx_module *m, struct pass_facts *facts, enum pass_tier tier,
 	const struct ptx_stmt *s, const char *fmt, ...) HD_PRINTF(5, 6);
-const struct pass_callee *pass_callee_of(const struct pass_facts *facts, const struct ptx_func *f);
+/* What s calls. NULL: through a pointer, or code that is not here. */
+const struct pass_callee *pass_called(const struct pass_facts *facts, const struct ptx_stmt *s);
 /* pointers.c: holds a kernel that may give addresses of functions to others, or get them. */
 int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts);
 

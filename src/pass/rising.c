@@ -119,8 +119,7 @@ static void note_load(struct search *s, const struct ptx_stmt *st)
 	bool observes;
 
 	if (st->mn->op == PTX_OP_call) {
-		const struct ptx_func *f = pass_call_target(st);
-		const struct pass_callee *c = f ? pass_callee_of(s->facts, f) : NULL;
+		const struct pass_callee *c = pass_called(s->facts, st);
 
 		if (!c || c->observes)
 			s->loads = s->observes = true;

@@ -37,7 +37,6 @@ struct search {
 
 static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
 {
-	const struct ptx_func *to;
 	const struct pass_callee *callee;
 
 	if (s->kind != PTX_INSN)
@@ -46,9 +45,7 @@ static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
 		return true;
 	if (s->mn->op != PTX_OP_call)
 		return false;
-	to = pass_call_target(s);
-	to = to ? ptx_find_func(c->m, to->sym->name) : NULL;
-	callee = to ? pass_callee_of(c->facts, to) : NULL;
+	callee = pass_called(c->facts, s);
 	return !callee || callee->barriers;
 }
 

@@ -204,8 +204,7 @@ static struct ptx_opd one_argument(struct virt *x, const char *text)
 
 static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
 {
-	const struct ptx_func *to = pass_call_target(s);
-	const struct pass_callee *c = to ? pass_callee_of(x->facts, to) : NULL;
+	const struct pass_callee *c = pass_called(x->facts, s);
 	struct ptx_opd more[6], *opd, *list;
 	unsigned n = 0, at = 0, n_opd;
 	struct ptx_stmt copy;

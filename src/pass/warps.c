@@ -171,7 +171,6 @@ static bool pointers_hold_warp_ops(const struct pass_facts *facts)
 
 static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
 {
-	const struct ptx_func *to;
 	const struct pass_callee *callee;
 
 	if (s->kind != PTX_INSN)
@@ -180,11 +179,9 @@ static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
 		return true;
 	if (s->mn->op != PTX_OP_call)
 		return false;
-	to = pass_call_target(s);
-	if (!to)
+	if (!pass_call_target(s))
 		return pointers_hold_warp_ops(c->facts);
-	to = ptx_find_func(c->m, to->sym->name);
-	callee = to ? pass_callee_of(c->facts, to) : NULL;
+	callee = pass_called(c->facts, s);
 	return callee && callee->warp_ops;
 }
 
@@ -217,13 +214,11 @@ static const struct ptx_stmt *find_risk(struct sync_check *c)
 /* A barrier in a callee is reached as its call is; its own code is looked at apart. */
 static bool call_has_barrier(struct sync_check *c, const struct ptx_stmt *s)
 {
-	const struct ptx_func *to;
 	const struct pass_callee *callee;
 
-	if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call || !(to = pass_call_target(s)))
+	if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
 		return false;
-	to = ptx_find_func(c->m, to->sym->name);
-	callee = to ? pass_callee_of(c->facts, to) : NULL;
+	callee = pass_called(c->facts, s);
 	return callee && callee->barriers;
 }
 
