@@ -22,7 +22,6 @@
 #include "pass/private.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define TAILS_MAX      64   /* tails of one kernel */
 #define STATEMENTS_MAX 8192 /* and their statements */
@@ -33,6 +32,7 @@ struct search {
 	const struct cfg *g;
 	uint8_t *holds, *ahead; /* blocks that hold a barrier, or may meet one behind their end */
 	uint32_t *depth;        /* open braces at each statement */
+	uint32_t *stack;        /* of blocks to go on from */
 };
 
 static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
@@ -51,20 +51,24 @@ static bool meets_barrier(const struct search *c, const struct ptx_stmt *s)
 
 static void find_barriers(struct search *c)
 {
-	bool changed = true;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < c->g->f->body.len; i++)
 		if (meets_barrier(c, &c->g->f->body.at[i]))
 			c->holds[c->g->block_of[i]] = 1;
-	while (changed) {
-		changed = false;
-		for (uint32_t b = c->g->n; b-- > 0;)
-			for (uint32_t i = 0; i < c->g->at[b].n_succ && !c->ahead[b]; i++) {
-				uint32_t to = c->g->at[b].succ[i];
+	for (uint32_t b = 0; b < c->g->n; b++)
+		if (c->holds[b])
+			c->stack[n++] = b;
+	while (n) {
+		const struct cfg_block *blk = &c->g->at[c->stack[--n]];
 
-				c->ahead[b] = c->holds[to] || c->ahead[to];
-				changed |= c->ahead[b];
-			}
+		for (uint32_t i = 0; i < blk->n_pred; i++) {
+			uint32_t from = blk->pred[i];
+
+			if (!c->ahead[from] && !c->holds[from])
+				c->stack[n++] = from;
+			c->ahead[from] = 1;
+		}
 	}
 }
 
@@ -73,35 +77,25 @@ static bool is_tail(const struct search *c, uint32_t b)
 	return !c->holds[b] && !c->ahead[b];
 }
 
-/* Where a guarded branch, or exit, goes when it is taken. */
-static uint32_t target_of(const struct cfg *g, const struct ptx_stmt *s)
+/* Marks in `in`, which is zero, what a tail from block `to` consists of; returns its statements. */
+static uint32_t mark_tail(struct search *c, uint32_t to, uint8_t *in)
 {
-	if (s->mn->op != PTX_OP_bra || s->n == 0 || s->opd[0].kind != PTX_OPD_SYM)
-		return g->exit;
-	for (uint32_t i = 0; i < g->f->body.len; i++)
-		if (g->f->body.at[i].kind == PTX_LABEL && g->f->body.at[i].sym == s->opd[0].sym)
-			return g->block_of[i];
-	return g->exit;
-}
+	const struct cfg *g = c->g;
+	uint32_t n = 0, left = 0;
 
-/* Marks what a tail from block `to` consists of; returns its statements. */
-static uint32_t mark_tail(const struct cfg *g, uint32_t to, uint8_t *in)
-{
-	uint32_t n = 0;
-	bool changed = true;
-
-	memset(in, 0, g->n);
 	in[to] = 1;
-	while (changed) {
-		changed = false;
-		for (uint32_t b = 0; b < g->n; b++)
-			for (uint32_t i = 0; in[b] && i < g->at[b].n_succ; i++)
-				if (!in[g->at[b].succ[i]])
-					in[g->at[b].succ[i]] = changed = true;
+	c->stack[left++] = to;
+	while (left) {
+		const struct cfg_block *blk = &g->at[c->stack[--left]];
+
+		n += blk->end - blk->first;
+		for (uint32_t i = 0; i < blk->n_succ; i++)
+			if (!in[blk->succ[i]]) {
+				in[blk->succ[i]] = 1;
+				c->stack[left++] = blk->succ[i];
+			}
 	}
 	in[g->exit] = 0;
-	for (uint32_t b = 0; b < g->n; b++)
-		n += in[b] ? g->at[b].end - g->at[b].first : 0;
 	return n;
 }
 
@@ -125,10 +119,12 @@ static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint3
 	uint32_t at = c->g->at[b].end - 1;
 	struct pass_tail t = {.at = at, .to = to, .falls = falls};
 
+	if (facts->tails.len == TAILS_MAX && facts->verdict.tier >= PASS_GUARD)
+		return 0; /* one more changes nothing */
 	t.in = arena_zalloc(&facts->arena, c->g->n);
 	if (!t.in)
 		return -ENOMEM;
-	*n += mark_tail(c->g, to, t.in);
+	*n += mark_tail(c, to, t.in);
 	if (!can_be_copied(c, to, t.in))
 		pass_object(c->m, facts, PASS_GUARD, &c->g->f->body.at[at],
 			"what follows a way past barriers cannot be written twice");
@@ -142,7 +138,6 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 {
 	const struct cfg_block *blk = &c->g->at[b];
 	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
-	uint32_t to;
 
 	if (!c->ahead[b] || blk->n_succ < 2 || !s || s->kind != PTX_INSN)
 		return 0;
@@ -155,12 +150,9 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 	}
 	if (s->guard == PTX_NO_REG)
 		return 0;
-	to = target_of(c->g, s);
-	if (is_tail(c, to))
-		return add_tail(c, b, to, false, n);
-	for (uint32_t i = 0; i < blk->n_succ; i++)
+	for (uint32_t i = 0; i < blk->n_succ; i++) /* where it leads, then what follows it */
 		if (is_tail(c, blk->succ[i]))
-			return add_tail(c, b, blk->succ[i], true, n);
+			return add_tail(c, b, blk->succ[i], i > 0, n);
 	return 0;
 }
 
@@ -176,7 +168,8 @@ int pass_find_tails(struct ptx_module *m, struct pass_facts *facts)
 	c.holds = arena_zalloc(&facts->arena, g->n);
 	c.ahead = arena_zalloc(&facts->arena, g->n);
 	c.depth = ARENA_ARRAY(&facts->arena, uint32_t, g->f->body.len + 1);
-	if (!c.holds || !c.ahead || !c.depth)
+	c.stack = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
+	if (!c.holds || !c.ahead || !c.depth || !c.stack)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->f->body.len; i++) {
 		c.depth[i] = depth;
