@@ -52,7 +52,7 @@ void pass_round_barrier(
 		return;
 	}
 	/* "All are true" is "none is false". */
-	pass_put(w, all ? "selp.u32 %hd_n, 0, 1, %hd_pt;\n" : "selp.u32 %hd_n, 1, 0, %hd_pt;\n");
+	pass_put(w, all ? "selp.u32 %hd_n, 0, 1, %hd_pa;\n" : "selp.u32 %hd_n, 1, 0, %hd_pa;\n");
 	own = &pass_last(w)->opd[3];
 	own->reg = s->opd[s->n - 1].reg;
 	if (s->opd[s->n - 1].negated) {

@@ -204,9 +204,9 @@ void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts)
 			    "@%hd_pa bra $hd_never;\n");
 }
 
-/* %hd_pt stands for the branch's own predicate. */
+/* The last operand becomes the branch's own predicate. */
 static const char never_too[] = "ld.param.u32 %hd_n, " A_NEVER ";\n"
-				"setp.ne.and.u32 %hd_pa, %hd_n, 0, %hd_pt;\n";
+				"setp.ne.and.u32 %hd_pa, %hd_n, 0, %hd_pa;\n";
 
 void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s)
 {

@@ -24,7 +24,7 @@ struct virt {
 void pass_virtual_regs(struct pass_writer *w)
 {
 	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
-		    ".reg .pred %hd_pt; .reg .pred %hd_pa; .reg .pred %hd_pv;");
+		    ".reg .pred %hd_pa; .reg .pred %hd_pv;");
 }
 
 /* Gives everything written since `from` the guard of s. */
@@ -289,7 +289,7 @@ static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_opd *leaves;
 
-	pass_put(x->w, "vote.sync.any.pred %hd_pv, %hd_pt, -1;");
+	pass_put(x->w, "vote.sync.any.pred %hd_pv, %hd_pv, -1;");
 	leaves = &pass_last(x->w)->opd[1];
 	leaves->reg = s->guard;
 	leaves->negated = s->guard_negated ? '!' : 0;
