@@ -13,7 +13,7 @@
  * --rounds: of the kernel's loop, in place of measuring how many make the time asked for. Each says
  * "ready ROUNDS" before it begins, its kernel loaded and run by then. Then one line of results:
  *"low LAUNCHES SECONDS right|WRONG", "high LAUNCHES P50_US P99_US MAX_US". */
-#include "dev/cu_link.h"
+#include "gpu.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -46,21 +46,10 @@ static const char ptx[] =
 static struct {
 	double launches, block_us, waves, rounds, every_us, kernel_us;
 } opt = {20000, 20, 10, 0, 2000, 30};
-static CUfunction kernel;
+static struct gpu gpu;
 static CUdeviceptr data;
 static CUstream stream;
-static unsigned wave, n_sms; /* blocks that run at once */
-
-static void must(CUresult r, const char *what)
-{
-	const char *name = "?";
-
-	if (r == CUDA_SUCCESS)
-		return;
-	cuGetErrorName(r, &name);
-	fprintf(stderr, "queue: %s: %s\n", what, name);
-	exit(1);
-}
+static unsigned wave; /* blocks that run at once */
 
 static double now_us(void)
 {
@@ -74,7 +63,8 @@ static void launch(unsigned blocks, unsigned rounds, unsigned add)
 {
 	void *args[] = {&data, &rounds, &add};
 
-	must(cuLaunchKernel(kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream, args, NULL), "launch");
+	must(cuLaunchKernel(gpu.kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream, args, NULL),
+		"launch");
 }
 
 static void parse(int argc, char **argv)
@@ -97,26 +87,6 @@ static void parse(int argc, char **argv)
 		}
 		*options[k].to = strtod(argv[++i], NULL);
 	}
-}
-
-static void open_device(void)
-{
-	CUdevice device;
-	CUmodule module;
-	CUcontext ctx;
-	int sms, fit;
-
-	must(cuInit(0), "init");
-	must(cuDeviceGet(&device, 0), "device");
-	must(cuDevicePrimaryCtxRetain(&ctx, device), "context");
-	must(cuCtxSetCurrent(ctx), "context");
-	must(cuModuleLoadData(&module, ptx), "code");
-	must(cuModuleGetFunction(&kernel, module, "link"), "kernel");
-	must(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "SMs");
-	must(cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, THREADS, 0), "occupancy");
-	must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
-	n_sms = (unsigned)sms;
-	wave = (unsigned)(sms * fit);
 }
 
 /* Rounds of the loop that make one wave, or less, last so long on an idle device. */
@@ -228,8 +198,8 @@ static int high(void)
 	struct pollfd in = {.fd = 0, .events = POLLIN};
 	unsigned rounds;
 
-	memory(n_sms);
-	rounds = rounds_for(opt.kernel_us, n_sms);
+	memory(gpu.n_sms);
+	rounds = rounds_for(opt.kernel_us, gpu.n_sms);
 	printf("ready %u\n", rounds);
 	fflush(stdout);
 	for (next = now_us(); n < cap && poll(&in, 1, 0) == 0;) {
@@ -241,7 +211,7 @@ static int high(void)
 		}
 		if (rest > 0)
 			continue;
-		launch(n_sms, rounds, 0);
+		launch(gpu.n_sms, rounds, 0);
 		must(cuStreamSynchronize(stream), "kernel");
 		us[n++] = now_us() - from;
 		next = (next + opt.every_us > now_us() ? next : now_us()) + opt.every_us;
@@ -262,6 +232,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	parse(argc, argv);
-	open_device();
+	gpu_open(&gpu, ptx, NULL, "link");
+	wave = gpu_wave(&gpu, THREADS);
+	must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
 	return argv[1][0] == 'l' ? low() : high();
 }

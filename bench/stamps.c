@@ -13,7 +13,7 @@
  * doc/results.md).
  *
  * Run as: heddle run -p low -- stamps --events FILE ..., beside a high-priority program. */
-#include "dev/cu_link.h"
+#include "gpu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,17 +39,6 @@ struct handover {
 static void die(const char *what)
 {
 	fprintf(stderr, "stamps: %s\n", what);
-	exit(1);
-}
-
-static void must(CUresult r, const char *what)
-{
-	const char *name = "?";
-
-	if (r == CUDA_SUCCESS)
-		return;
-	cuGetErrorName(r, &name);
-	fprintf(stderr, "stamps: %s: %s\n", what, name);
 	exit(1);
 }
 
@@ -98,7 +87,7 @@ static void parse(int argc, char **argv, struct settings *s)
 /* ---- the grids ---- */
 
 struct grids {
-	CUfunction fn;
+	struct gpu gpu;
 	CUdeviceptr times, out;
 	unsigned blocks, threads, rounds;
 };
@@ -108,34 +97,24 @@ static void launch(const struct grids *g, unsigned blocks, unsigned rounds)
 	unsigned clock = 1;
 	void *args[] = {(void *)&g->times, (void *)&g->out, &rounds, &clock};
 
-	must(cuLaunchKernel(g->fn, blocks, 1, 1, g->threads, 1, 1, 0, NULL, args, NULL), "launch");
+	must(cuLaunchKernel(g->gpu.kernel, blocks, 1, 1, g->threads, 1, 1, 0, NULL, args, NULL),
+		"launch");
 	must(cuCtxSynchronize(), "kernel");
 }
 
 static void open_grids(const struct settings *s, struct grids *g)
 {
-	CUdevice device;
-	CUcontext ctx;
-	CUmodule module;
+	unsigned wave;
 	uint64_t t;
-	int sms, fit;
 
-	must(cuInit(0), "init");
-	must(cuDeviceGet(&device, 0), "device");
-	must(cuDevicePrimaryCtxRetain(&ctx, device), "context");
-	must(cuCtxSetCurrent(ctx), "context");
-	must(cuModuleLoad(&module, s->ptx), s->ptx);
-	must(cuModuleGetFunction(&g->fn, module, "stamp"), "kernel stamp");
-	must(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "SMs");
+	gpu_open(&g->gpu, NULL, s->ptx, "stamp");
 	g->threads = (unsigned)s->threads;
 	g->blocks = (unsigned)s->blocks;
-	must(cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, g->fn, (int)g->threads, 0),
-		"occupancy");
+	wave = gpu_wave(&g->gpu, g->threads);
 	must(cuMemAlloc(&g->times, (size_t)g->blocks * sizeof(struct block_time)), "memory");
 	must(cuMemAlloc(&g->out, (size_t)g->blocks * g->threads * sizeof(float)), "memory");
 	for (int warm = 0; warm < 2; warm++) { /* rounds for a block of the wanted length */
-		unsigned blocks =
-			(unsigned)(sms * fit) < g->blocks ? (unsigned)(sms * fit) : g->blocks;
+		unsigned blocks = wave < g->blocks ? wave : g->blocks;
 		double one, many;
 
 		t = now_ns(CLOCK_MONOTONIC);

@@ -8,7 +8,7 @@
  *
  * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--count N]
  * [--every-ms N] */
-#include "dev/cu_link.h"
+#include "gpu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,17 +56,6 @@ struct stay {
 	uint64_t start, end;
 	uint32_t sm, times;
 };
-
-static void must(CUresult r, const char *what)
-{
-	const char *name = "?";
-
-	if (r == CUDA_SUCCESS)
-		return;
-	cuGetErrorName(r, &name);
-	fprintf(stderr, "where: %s: %s\n", what, name);
-	exit(1);
-}
 
 struct settings {
 	unsigned blocks, threads, shared, loops, count, every_ms;
@@ -129,27 +118,18 @@ int main(int argc, char **argv)
 {
 	struct settings s = {
 		.blocks = 64, .threads = 128, .loops = 1000, .count = 1, .every_ms = 0};
-	CUdevice device;
-	CUcontext ctx;
-	CUmodule module;
-	CUfunction fn;
+	struct gpu gpu;
 	CUdeviceptr out;
-	int n_sms;
 	struct stay *at;
 	size_t bytes;
 	bool ok = true;
 	FILE *f;
 
 	parse(argc, argv, &s);
-	must(cuInit(0), "cuInit");
-	must(cuDeviceGet(&device, 0), "device");
-	must(cuDevicePrimaryCtxRetain(&ctx, device), "context");
-	must(cuCtxSetCurrent(ctx), "context");
-	must(cuModuleLoadData(&module, ptx), "module");
-	must(cuModuleGetFunction(&fn, module, "where"), "kernel");
+	gpu_open(&gpu, ptx, NULL, "where");
 	if (s.shared > 48 << 10)
-		must(cuFuncSetAttribute(
-			     fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)s.shared),
+		must(cuFuncSetAttribute(gpu.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+			     (int)s.shared),
 			"shared memory");
 	bytes = (size_t)s.blocks * sizeof(*at);
 	at = malloc(bytes + 1);
@@ -159,17 +139,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	must(cuMemAlloc(&out, bytes), "memory");
-	must(cuDeviceGetAttribute(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-		"number of SMs");
-	printf("ready, %d SMs\n", n_sms);
+	printf("ready, %u SMs\n", gpu.n_sms);
 	fflush(stdout);
 	for (unsigned i = 0; i < s.count; i++) {
 		struct timespec pause = {s.every_ms / 1000, (long)(s.every_ms % 1000) * 1000000};
 		void *args[] = {&out, &s.loops};
 
 		must(cuMemsetD8(out, 0, bytes), "memset");
-		must(cuLaunchKernel(
-			     fn, s.blocks, 1, 1, s.threads, 1, 1, s.shared, NULL, args, NULL),
+		must(cuLaunchKernel(gpu.kernel, s.blocks, 1, 1, s.threads, 1, 1, s.shared, NULL,
+			     args, NULL),
 			"launch");
 		must(cuCtxSynchronize(), "kernel");
 		must(cuMemcpyDtoH(at, out, bytes), "copy");
