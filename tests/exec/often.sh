@@ -19,24 +19,14 @@ only="$*"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 tried=0 bad=0
+limit=60
+
+# shellcheck source=tests/exec/form.sh
+. "$(dirname "$0")/form.sh"
 
 # form OUT PTX KERNEL GRID BLOCK ARGS OPTIONS
 form() {
-	out=$1
-	words=
-	i=0
-	for word in $6; do
-		case $word in
-		*\[*\]:*)
-			word="$word>$out.$i"
-			i=$((i + 1))
-			;;
-		esac
-		words="$words $word"
-	done
-	# shellcheck disable=SC2086
-	timeout 60 "$heddle" exec --json --device "$device" --grid "$4" --block "$5" $7 "$2" "$3" \
-		$words >"$out.report" 2>"$out.err"
+	run_form "$1" "$device" "$2" "$3 $6" "--grid $4 --block $5 $7"
 }
 
 # check FILE KERNEL GRID BLOCK ARG...
@@ -60,7 +50,7 @@ check() {
 		bad=$((bad + 1))
 		return 0
 	fi
-	launches=$(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/form.report")
+	launches=$(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/form.out")
 	why=
 	for f in "$work"/plain.[0-9]*; do
 		cmp -s "$f" "$work/form.${f##*.}" || why="another result"

@@ -27,29 +27,13 @@ variants=${VARIANTS:-"--yield-every 1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 
-# run_form OUT FILE KERNEL WORDS OPTIONS: runs it; buffers go to OUT.0, OUT.1 …
-run_form() {
-	out=$1 file=$2 kernel=$3
-	set -f
-	# shellcheck disable=SC2086
-	set -- $4 $5
-	set +f
-	n=0
-	for word; do
-		shift
-		case $word in
-		*\[*\]:*)
-			word="$word>$out.$n"
-			n=$((n + 1))
-			;;
-		esac
-		set -- "$@" "$word"
-	done
-	status=0
-	timeout -k 5 "${LIMIT:-600}" "$heddle" exec --json --device "$device" "$root/$file" \
-		"$kernel" "$@" >"$out.out" 2>"$out.err" || status=$?
-	[ $status -ne 124 ] && [ $status -ne 137 ] || echo "hangs (${LIMIT:-600} s)" >"$out.err"
-	return $status
+limit=${LIMIT:-600}
+# shellcheck source=tests/exec/form.sh
+. "$here/form.sh"
+
+# form OUT FILE KERNEL WORDS OPTIONS
+form() {
+	run_form "$1" "$device" "$root/$2" "$3 $4" "$5"
 }
 
 # printed FILE: what the kernel printed, in an order of its own; the report stands behind it.
@@ -76,14 +60,14 @@ number() {
 # check_line NUMBER FILE KERNEL TOOLCHAIN WORDS: prints one line for each variant.
 check_line() {
 	id=$1 file=$2 kernel=$3 words=$5
-	if ! run_form "$work/$id.plain" "$file" "$kernel" "$words" ""; then
+	if ! form "$work/$id.plain" "$file" "$kernel" "$words" ""; then
 		echo "FAIL $file $kernel plain: $(head -n 2 "$work/$id.plain.err" | tr '\n' ' ')"
 		return 0
 	fi
 	echo "$variants" | while IFS= read -r options; do
 		options=$(seldom "$options" "$words")
 		name="$file $kernel $options [$words]"
-		if ! run_form "$work/$id.form" "$file" "$kernel" "$words" "--as preempt $options"; then
+		if ! form "$work/$id.form" "$file" "$kernel" "$words" "--as preempt $options"; then
 			echo "FAIL $name: $(head -n 2 "$work/$id.form.err" | tr '\n' ' ')"
 			continue
 		fi
@@ -111,12 +95,12 @@ check_failure() {
 	[ "$device" = cpu ] || sed -i '/^cpu /d' "$work/$id.ways"
 	sed -i 's/^cpu //' "$work/$id.ways"
 	while IFS= read -r words; do
-		run_form "$work/$id.plain" "$file" "$kernel" "$words" "" &&
+		form "$work/$id.plain" "$file" "$kernel" "$words" "" &&
 			echo "FAIL $file $kernel [$words] does not fail"
 		error=$(grep '^heddle exec: error' "$work/$id.plain.err" || :)
 		echo "$variants" | while IFS= read -r options; do
 			name="$file $kernel $options [$words]"
-			if run_form "$work/$id.form" "$file" "$kernel" "$words" \
+			if form "$work/$id.form" "$file" "$kernel" "$words" \
 				"--as preempt $options" ||
 				[ "$(grep '^heddle exec: error' "$work/$id.form.err")" != "$error" ]; then
 				echo "FAIL $name: not $error but $(tail -n 1 "$work/$id.form.err")"

@@ -24,26 +24,8 @@ limit=${LIMIT:-10}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT INT TERM
 
-# run_on DEVICE OUT FILE WORDS: buffers go to OUT.0, OUT.1 …; exit status 124: past the limit.
-run_on() {
-	on=$1 out=$2 file=$3
-	set -f
-	# shellcheck disable=SC2086
-	set -- $4
-	set +f
-	n=0
-	for word; do
-		shift
-		case $word in
-		*\[*\]:*)
-			word="$word>$out.$n"
-			n=$((n + 1))
-			;;
-		esac
-		set -- "$@" "$word"
-	done
-	timeout "$limit" "$heddle" exec --device "$on" "$file" "$@" >"$out.out" 2>"$out.err"
-}
+# shellcheck source=tests/exec/form.sh
+. "$(dirname "$0")/../exec/form.sh"
 
 # expected FILE: "WORDS<tab>WAYS" for each run, WAYS being those in which it comes to no end.
 expected() {
@@ -70,13 +52,13 @@ for file; do
 	expected "$file" >"$dir/list"
 	while IFS=$tab read -r words ways; do
 		rm -f "$dir"/want.* "$dir"/got.*
-		HEDDLE_VGPU=converge=none run_on cpu "$dir/want" "$file" "$words" </dev/null || {
+		HEDDLE_VGPU=converge=none run_form "$dir/want" cpu "$file" "$words" </dev/null || {
 			echo "FAIL ${words%% *}: not even on the virtual GPU"
 			bad=$((bad + 1))
 			continue
 		}
 		status=0
-		run_on "$device" "$dir/got" "$file" "$words" </dev/null || status=$?
+		run_form "$dir/got" "$device" "$file" "$words" </dev/null || status=$?
 		verdict=right
 		if [ "$status" -eq 124 ]; then
 			verdict=hangs

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+# shellcheck shell=sh
+#
+# For scripts that compare what runs of one kernel leave in memory. Sourced; heddle names the program,
+# limit how many seconds a run may take.
+# shellcheck disable=SC2154
+: "$heddle" "$limit"
+
+# run_form OUT DEVICE FILE KERNEL-AND-WORDS [OPTIONS]: runs the kernel; buffers go to OUT.0, OUT.1 …,
+# the report to OUT.out, errors to OUT.err. Status 124: it was ended at the limit.
+run_form() {
+	form_out=$1 form_on=$2 form_file=$3
+	set -f
+	# shellcheck disable=SC2086
+	set -- $4 ${5-}
+	set +f
+	form_n=0
+	for form_word; do
+		shift
+		case $form_word in
+		*\[*\]:*)
+			form_word="$form_word>$form_out.$form_n"
+			form_n=$((form_n + 1))
+			;;
+		esac
+		set -- "$@" "$form_word"
+	done
+	form_status=0
+	timeout -k 5 "$limit" "$heddle" exec --json --device "$form_on" "$form_file" "$@" \
+		>"$form_out.out" 2>"$form_out.err" || form_status=$?
+	case $form_status in
+	124 | 137)
+		echo "hangs ($limit s)" >"$form_out.err"
+		form_status=124
+		;;
+	esac
+	return $form_status
+}
