@@ -76,14 +76,18 @@ static int report(const struct ex_options *o, double *us, size_t count, size_t w
 	return 0;
 }
 
+struct pace {
+	double wait_ms, every_us, pause_us, seed;
+};
+
 /* The launches, `count` or (0) until told to end; exit status. */
-static int run(const struct ex_options *o, struct ex_work *w, size_t count, double every_us,
-	double wait_ms, bool check)
+static int run(const struct ex_options *o, struct ex_work *w, size_t count, const struct pace *pace,
+	bool check)
 {
-	size_t limit = count ? count : LOG_LIMIT, k = 0, wrong = 0, all_wrong = 0;
+	size_t limit = count ? count : LOG_LIMIT, k = 0, n = 0, wrong = 0, all_wrong = 0;
 	double *us = ex_alloc(limit * sizeof(*us));
 	uint64_t *at = ex_alloc(limit * sizeof(*at));
-	uint64_t next = ex_now_ns() + (uint64_t)(wait_ms * 1.0e6);
+	uint64_t next = ex_now_ns() + (uint64_t)(pace->wait_ms * 1.0e6);
 	const float *row = check ? expect(w) : NULL;
 
 	if (check && exd_reset(w))
@@ -104,9 +108,11 @@ static int run(const struct ex_options *o, struct ex_work *w, size_t count, doub
 			all_wrong += wrong;
 			k = wrong = 0;
 		}
-		next += (uint64_t)(every_us * 1000.0);
+		next += (uint64_t)(pace->every_us * 1000.0);
 		if (next < ex_now_ns())
 			next = ex_now_ns();
+		next += (uint64_t)(pace->pause_us * 1000.0 *
+				   (double)ex_unit((uint64_t)pace->seed, n++));
 	}
 	load_log(o, at, us, k);
 	return report(o, us, k, wrong) || all_wrong + wrong > 0;
@@ -114,16 +120,19 @@ static int run(const struct ex_options *o, struct ex_work *w, size_t count, doub
 
 int main(int argc, char **argv)
 {
-	double blocks = 0, threads = 128, kernel_us = 20, every_us = 1000, count = 1000;
-	double wait_ms = 0, rounds = 0, check = 0;
+	double blocks = 0, threads = 128, kernel_us = 20, count = 1000, rounds = 0, check = 0;
+	struct pace pace = {.every_us = 1000, .seed = 1};
 	const struct load_option options[] = {
 		{"--blocks", "in a grid; 0: one an SM", &blocks},
 		{"--threads", "in a block", &threads},
 		{"--kernel-us", "length of the kernel", &kernel_us},
 		{"--rounds", "in its place; 0: found by measuring, on an idle device", &rounds},
-		{"--every-us", "time from one launch to the next", &every_us},
+		{"--every-us", "time from one launch to the next", &pace.every_us},
+		{"--pause-us", "and then a pause, at random, of so much at most", &pace.pause_us},
+		{"--seed", "of the pauses", &pace.seed},
 		{"--count", "how many launches; 0: until told to end", &count},
-		{"--wait-ms", "after measuring the kernel, ahead of the first launch", &wait_ms},
+		{"--wait-ms", "after measuring the kernel, ahead of the first launch",
+			&pace.wait_ms},
 		{"--check", "1: every result is compared with the host's", &check},
 		{NULL, NULL, NULL},
 	};
@@ -144,7 +153,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	load_ready(&o, rounds);
-	r = run(&o, &w, count >= 1 ? (size_t)count : 0, every_us, wait_ms, check > 0);
+	r = run(&o, &w, count >= 1 ? (size_t)count : 0, &pace, check > 0);
 	exd_close();
 	return r;
 }

@@ -4,7 +4,8 @@
 #
 # usage: scenarios.sh WHERE [SCENARIO...]
 # The shim's scenarios (tests/shim/prog.c: streams, captures, module variables, addresses of code …)
-# on this machine's GPU: natively, and under heddle at low priority beside a program of high priority;
+# on this machine's GPU: natively, and under heddle at low priority beside a program of high priority
+# that launches a short kernel, over and over, with pauses in between, of any length up to PAUSE_US;
 # both must print the same. WHERE is a build folder or what ./run dist made; that has no tests, so
 # PROG then names a build folder's tests/shim/shim_prog. DEVICE=cpu: on the virtual GPU. SIZE: rounds,
 # blocks and loops of each, as words.
@@ -12,7 +13,7 @@ set -eu
 where=$1
 shift
 [ $# -gt 0 ] || set -- chain events defaults many many-blocking capture locks ranks guard globals params \
-	errors trap images held code own fork
+	errors trap images held code own fork bulky copies
 heddle=$where/bin/heddle
 examples=$where/lib/heddle/examples
 prog=${PROG:-$where/tests/shim/shim_prog}
@@ -25,7 +26,7 @@ if [ "$device" = cuda ] && [ ! -e /dev/nvidiactl ]; then
 	echo "skipped: no NVIDIA GPU"
 	exit 77
 fi
-if [ ! -x "$examples/va" ] || [ ! -x "$prog" ]; then
+if [ ! -x "$examples/tick" ] || [ ! -x "$prog" ]; then
 	echo "skipped: no compiler for kernels"
 	exit 77
 fi
@@ -41,31 +42,42 @@ plainly() {
 	fi
 }
 
-[ "$device" = cuda ] && size='20 4000 2000' || size='4 24 30'
+# The virtual GPU's disturber shares its processors with the scenario.
+if [ "$device" = cuda ]; then
+	size='20 4000 2000' pause_us=4000 kernel='--kernel-us 30'
+else
+	size='8 48 200' pause_us=5000 kernel='--rounds 100'
+fi
 read -r rounds blocks loops <<END
 ${SIZE:-$size}
 END
 start_daemon --set min_managed_us=1
-run high disturber va --size small --repeat 1000000 --check none
+# shellcheck disable=SC2086
+run high disturber tick $kernel --every-us 100 --pause-us "${PAUSE_US:-$pause_us}" --count 0 --check 1
 pids=$started
-bad=0
+await 60 grep -q '"ready"' "$dir/disturber.out" || fail "the disturber does not begin"
+bad=0 all=0
 for scenario; do
 	set -- "$scenario" "$rounds" "$blocks" "$loops"
 	if ! plainly "$@" >"$dir/plain.out"; then
 		echo "$scenario: fails natively: $(tail -n 1 "$dir/plain.out")"
 		continue
 	fi
-	before=$(grep -c '"event": "preempt"' "$dir/events" || :)
+	before=$(preemptions)
 	status=0
 	timeout 60 "$heddle" run --device "$device" -p low -- "$prog" "$@" >"$dir/$scenario.out" \
 		2>"$dir/$scenario.err" || status=$?
-	after=$(grep -c '"event": "preempt"' "$dir/events" || :)
+	after=$(preemptions)
+	all=$((all + after - before))
 	verdict=same
 	cmp -s "$dir/plain.out" "$dir/$scenario.out" || verdict=DIFFERS
 	[ $status -ne 124 ] || verdict=HANGS
 	[ $verdict = same ] || bad=$((bad + 1))
 	echo "$scenario: $verdict (status $status, $((after - before)) preemptions)"
 done
-kill -0 "$pids" || fail "the disturbing program has ended"
+kill "$pids" || fail "the disturbing program has ended"
+wait "$pids" || fail "the disturbing program: $?"
+pids=
+[ $all -gt 0 ] || fail "nothing was preempted"
 [ $bad -eq 0 ] || fail "$bad scenarios"
 echo passed
