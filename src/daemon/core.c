@@ -195,6 +195,8 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
  * pages of those that it waits for, too: it does not wait for that as well. */
 static void serve_at_once(struct hd *d, struct hd_device *dev)
 {
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+		hd_look_at_pin(d, t);
 	if (sched_decide(dev->sched, d->io.now_ns(d->io.user)) == 0)
 		hd_apply(d, dev);
 }

@@ -103,7 +103,8 @@ void hd_destroy(struct hd *d);
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
-/* The tenant kicked: looks at its whole page. Decisions follow with hd_run. */
+/* The tenant kicked: looks at its whole page. Decisions follow with hd_run; for opaque work, now.
+ */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Looks at what is known to be under way, decides, tells. Returns how long nothing needs to be
  * looked at, in ns; UINT64_MAX: until something happens. */
@@ -116,10 +117,8 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 bool hd_may_preempt(const struct hd *d);
 
 /* ---- pages.c ---- */
-/* Whether it has unmanaged work; true if that changed. */
-bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);
-/* hd_slot.shrinking; 0 ends it. */
-void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay);
+bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);  /* true: changed */
+void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay); /* 0: no longer */
 /* Ahead of each decision: what was asked before it holds in it. */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);

@@ -16,8 +16,7 @@
  *	pin       preempts what runs longer than loading waits, unless that is pinned
  *	refuse    refuses
  *	version   speaks another protocol version
- *	mute      accepts and says nothing
- *	garbage   answers with bytes of no message, big with more than any message may have
+ *	mute      accepts and says nothing; garbage: what is no message; big: too long a one
  *	order     answers with a message that is not its turn
  *	nofds     welcomes without the page, badpage with a page of another size
  *	shut      ends the conversation at once
