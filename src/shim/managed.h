@@ -61,6 +61,7 @@ void managed_stream_destroyed(struct stream *s);
 void opaque_begin(struct stream *s, bool *ret_counted);
 void opaque_end(struct stream *s, bool counted, CUresult r);
 bool opaque_follow(void); /* completions, while the daemon watches; true: some pending */
+void opaque_look(void);   /* the same, at little cost where there is nothing to follow */
 void opaque_wake(void);   /* those who wait look again */
 
 /* ---- fences (fence.c) ---- */

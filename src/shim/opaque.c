@@ -185,6 +185,12 @@ static void catch_up(void)
 		__atomic_fetch_add(&shim.page->opaque_completed, n, __ATOMIC_RELEASE);
 }
 
+void opaque_look(void)
+{
+	if (atomic_load(&n_followed) || atomic_load(&unfollowed))
+		opaque_follow();
+}
+
 bool opaque_follow(void)
 {
 	struct shim_inside in;

@@ -14,9 +14,9 @@
  *	back      takes one SM after another from a large launch and gives it back, waiting each
  *		  time until all are full of workers again
  *	pin       preempts what runs longer than loading waits, unless that is pinned
- *	refuse    refuses
- *	version   speaks another protocol version
- *	mute      accepts and says nothing; garbage: what is no message; big: too long a one
+ *	refuse    refuses, version speaks another protocol version
+ *	mute      accepts and says nothing
+ *	garbage   answers with bytes of no message, big with more than any message may have
  *	order     answers with a message that is not its turn
  *	nofds     welcomes without the page, badpage with a page of another size
  *	shut      ends the conversation at once

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Waiting for the device. Whoever returns from that knows that his work is through, which others
+ * may wait for: it is told now, not when the agent next looks. */
+#include "shim/managed.h"
+
+static CUresult told(CUresult r)
+{
+	if (shim_on() && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+		opaque_look();
+	return r;
+}
+
+SHIM_API CUresult cuStreamSynchronize(CUstream stream);
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	SHIM_NEED(cuStreamSynchronize);
+	return told(cu.cuStreamSynchronize(stream));
+}
+
+SHIM_API CUresult cuStreamSynchronize_ptsz(CUstream stream);
+CUresult cuStreamSynchronize_ptsz(CUstream stream)
+{
+	SHIM_NEED(cuStreamSynchronize);
+	return told(cu.cuStreamSynchronize(stream ? stream : CU_STREAM_PER_THREAD));
+}
+
+SHIM_API CUresult cuEventSynchronize(CUevent event);
+CUresult cuEventSynchronize(CUevent event)
+{
+	SHIM_NEED(cuEventSynchronize);
+	return told(cu.cuEventSynchronize(event));
+}
+
+SHIM_API CUresult cuCtxSynchronize(void);
+CUresult cuCtxSynchronize(void)
+{
+	SHIM_NEED(cuCtxSynchronize);
+	return told(cu.cuCtxSynchronize());
+}
