@@ -8,10 +8,10 @@
 
 #include "base/base.h"
 
-#define CLAIM_NS 56000 /* what one claim of several blocks may take */
+#define CLAIM_NS 24000 /* what one claim of several blocks may take */
 /* So long a block is claimed by itself: that costs less than 2 % of it, and two would double what
  * whoever preempts it has to wait. */
-#define BLOCK_NS 14000
+#define BLOCK_NS (CLAIM_NS / 2)
 #define PRICE    0.00045 /* of a claim's length, a us: preempting waits for it */
 #define HOPELESS 1.25    /* what is so much slower is not tried further */
 #define FORGETS  1.02    /* the best seen counts, forgotten slowly */

@@ -37,7 +37,7 @@ static uint32_t settle(const struct device *d, unsigned *ret_launches)
 
 static void short_blocks_take_large_claims(void **state)
 {
-	const struct device d = {{2, 1.5, 1.2, 1.1, 1.05, 1.0}, 1000, 1000000};
+	const struct device d = {{1, 0.75, 0.6, 0.55, 0.525, 0.5}, 1000, 1000000};
 	unsigned launches;
 
 	assert_int_equal(settle(&d, &launches), 32);
@@ -48,7 +48,7 @@ static void long_blocks_are_claimed_one_by_one(void **state)
 {
 	const struct device forty_us = {{40, 10, 5, 2, 1, 1}, 1000, 1000000};
 	const struct device fifteen_us = {{15, 14, 5, 2, 1, 1}, 1000, 1000000};
-	const struct device thirteen_us = {{13, 12.95, 12.95, 5, 2, 1}, 1000, 1000000};
+	const struct device eleven_us = {{11, 10.95, 5, 2, 1, 1}, 1000, 1000000};
 	const struct device worse = {{5, 6.5, 1, 1, 1, 1}, 1000, 1000000};
 	unsigned launches;
 
@@ -56,9 +56,9 @@ static void long_blocks_are_claimed_one_by_one(void **state)
 	assert_int_equal(launches, 2);
 	assert_int_equal(settle(&fifteen_us, &launches), 1);
 	assert_int_equal(launches, 2);
-	/* Half a percent is not worth 13 us more until it has left. */
-	assert_int_equal(settle(&thirteen_us, &launches), 1);
-	assert_int_equal(launches, 4);
+	/* Half a percent is not worth 11 us more until it has left. */
+	assert_int_equal(settle(&eleven_us, &launches), 1);
+	assert_int_equal(launches, 3);
 	assert_int_equal(settle(&worse, &launches), 1);
 	assert_int_equal(launches, 3);
 }
@@ -119,9 +119,9 @@ static void second_form(
 
 static void the_faster_form_wins(void **state)
 {
-	const struct device fast = {{12, 11, 11, 11, 11, 11}, 1000, 100000};
-	const struct device slow = {{13, 12, 12, 12, 12, 12}, 800, 100000};
-	const struct device awful = {{24, 23, 22, 21, 20, 19}, 1000, 100000};
+	const struct device fast = {{6, 5.5, 5.5, 5.5, 5.5, 5.5}, 1000, 100000};
+	const struct device slow = {{6.5, 6, 6, 6, 6, 6}, 800, 100000};
+	const struct device awful = {{12, 11, 11, 10, 10, 9}, 1000, 100000};
 
 	second_form(&slow, &fast, true, 0);
 	second_form(&fast, &slow, false, 3);
