@@ -158,10 +158,10 @@ static void follow_stream(void *user, const void *key, void *value)
 	struct stream *s = value;
 	bool *ok = user;
 
-	if (!atomic_exchange(&s->opaque, 0) || s->destroyed)
+	if (!atomic_exchange(&s->opaque, 0) || (s->destroyed && s->handle != CU_STREAM_PER_THREAD))
 		return;
-	/* Another thread's default stream has no handle that means it here: it is waited for by the
-	 * legacy stream. */
+	/* Another thread's default stream has no handle that means it here, even while the thread
+	 * lives: it is waited for by the legacy stream. */
 	if (!follow(s->handle == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : s->handle, 0))
 		*ok = false;
 }

@@ -14,7 +14,11 @@
 #define SPARE_CHANNELS 6 /* four of our own (resume.c), and what the driver takes for itself */
 
 static struct map streams = MAP_INIT;
-static _Atomic unsigned n_used;
+static _Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
+/* Streams that are gone while their work may be blocked: they hold their channels until nothing is
+ * managed any more. */
+static _Atomic unsigned n_lingering;
+static pthread_mutex_t lingering_lock = PTHREAD_MUTEX_INITIALIZER; /* of who takes them away */
 static __thread struct stream *own; /* this thread's default stream */
 
 static struct stream *new_stream(CUstream handle)
@@ -28,15 +32,52 @@ static struct stream *new_stream(CUstream handle)
 	return s;
 }
 
+/* The stream is no more; what was put on it may be. */
+static void gone(struct stream *s, bool lingers)
+{
+	if (atomic_load(&s->used) && lingers)
+		atomic_fetch_add(&n_lingering, 1);
+	else if (atomic_load(&s->used))
+		atomic_fetch_sub(&n_used, 1);
+	managed_stream_destroyed(s);
+}
+
+/* The driver may have cleared up after the thread already: it is not asked. */
+static void thread_ends(void *stream)
+{
+	own = NULL;
+	managed_reap();
+	gone(stream, managed_outstanding());
+}
+
+static pthread_key_t own_key;
+static bool has_own_key;
+
+static void make_own_key(void)
+{
+	has_own_key = pthread_key_create(&own_key, thread_ends) == 0;
+}
+
+static struct stream *own_stream(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (own)
+		return own;
+	pthread_once(&once, make_own_key);
+	own = new_stream(CU_STREAM_PER_THREAD);
+	/* Otherwise it stays counted. */
+	if (own && has_own_key)
+		pthread_setspecific(own_key, own);
+	return own;
+}
+
 struct stream *stream_of(CUstream handle)
 {
 	struct stream *s;
 
-	if (handle == CU_STREAM_PER_THREAD) {
-		if (!own)
-			own = new_stream(handle);
-		return own;
-	}
+	if (handle == CU_STREAM_PER_THREAD)
+		return own_stream();
 	s = map_get(&streams, handle);
 	if (s)
 		return s;
@@ -67,10 +108,34 @@ static unsigned channels(void)
 	return shim.connections > SPARE_CHANNELS ? shim.connections - SPARE_CHANNELS : 0;
 }
 
+/* Those that are counted here were blocked, if at all, by launches that were there at the time. */
+static void end_lingering(void)
+{
+	unsigned n;
+
+	managed_reap();
+	pthread_mutex_lock(&lingering_lock);
+	n = atomic_load(&n_lingering);
+	if (n && !managed_outstanding()) {
+		atomic_fetch_sub(&n_lingering, n);
+		atomic_fetch_sub(&n_used, n);
+	}
+	pthread_mutex_unlock(&lingering_lock);
+}
+
+static bool all_fit(void)
+{
+	if (atomic_load_explicit(&n_used, memory_order_relaxed) <= channels())
+		return true;
+	if (atomic_load(&n_lingering))
+		end_lingering();
+	return atomic_load(&n_used) <= channels();
+}
+
 bool stream_admits(struct stream *s)
 {
 	stream_use(s);
-	return atomic_load_explicit(&n_used, memory_order_relaxed) <= channels();
+	return all_fit();
 }
 
 void stream_use(struct stream *s)
@@ -80,7 +145,7 @@ void stream_use(struct stream *s)
 	if (atomic_fetch_add(&n_used, 1) + 1 <= channels())
 		return;
 	resume_return_channels();
-	if (atomic_load(&n_used) <= channels())
+	if (all_fit())
 		return;
 	/* One too many: what is managed ends before the stream has any work. */
 	fence_begin(FENCE_LOADS);
@@ -152,13 +217,32 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	return r;
 }
 
+/* Its work may be behind a launch that is, or will be, preempted. */
+static bool may_be_blocked(CUstream stream)
+{
+	struct shim_inside in;
+	CUresult r = CUDA_ERROR_NOT_READY;
+
+	managed_reap();
+	if (!managed_outstanding())
+		return false;
+	if (atomic_load(&shim.captures)) /* it could not be asked if it were captured */
+		return true;
+	if (shim_enter(&in) == CUDA_SUCCESS)
+		r = cu.cuStreamQuery(stream);
+	shim_leave(&in);
+	return r != CUDA_SUCCESS;
+}
+
 SHIM_API CUresult cuStreamDestroy_v2(CUstream stream);
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
 	struct stream *s = shim_maybe() ? map_get(&streams, stream) : NULL;
+	bool lingers;
 	CUresult r;
 
 	SHIM_NEED(cuStreamDestroy);
+	lingers = s && atomic_load(&s->used) && may_be_blocked(stream);
 	/* Out of sight first: the driver may give the handle away as soon as it is free. */
 	if (s)
 		map_put(&streams, stream, NULL);
@@ -169,9 +253,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 		map_put(&streams, stream, s);
 		return r;
 	}
-	if (atomic_load(&s->used))
-		atomic_fetch_sub(&n_used, 1);
-	managed_stream_destroyed(s);
+	gone(s, lingers);
 	return r;
 }
 

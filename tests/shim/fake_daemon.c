@@ -40,7 +40,7 @@
 
 static volatile sig_atomic_t stop;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
-	early, pins, guards, second;
+	early, pins, guards, second, most;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -85,6 +85,7 @@ struct tenant {
 	struct wire_page *page;
 	struct known slot[WIRE_SLOTS];
 	uint32_t n_sms;
+	uint64_t under_way; /* managed launches, at the last look */
 };
 
 static uint64_t now_ns(void)
@@ -253,6 +254,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 	}
 	if (load(&w->host.done) == w->gen + 1)
 		return;
+	t->under_way++;
 	if (!k->arrived) {
 		if (load(&w->host.arrived) != w->gen + 1)
 			return; /* costs no word */
@@ -366,6 +368,7 @@ static void serve(struct tenant *t, const char *mode)
 			release(t);
 		}
 		answer_pin(t);
+		t->under_way = 0;
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
 			look(t, i, mode);
 		/* Each launch has kicked once, behind its slot; one more did that found none. */
@@ -374,6 +377,7 @@ static void serve(struct tenant *t, const char *mode)
 			fflush(stdout);
 			release(t);
 		}
+		most = MAX(most, t->under_way);
 	}
 }
 
@@ -458,10 +462,11 @@ int main(int argc, char **argv)
 		(unsigned long long)preempted, (unsigned long long)granted,
 		(unsigned long long)drained, (unsigned long long)resumed);
 	printf("given back %llu in use again %llu waited %llu early %llu pins %llu guards %llu "
-	       "second %llu\n",
+	       "second %llu\n"
+	       "at once %llu\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
 		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards,
-		(unsigned long long)second);
+		(unsigned long long)second, (unsigned long long)most);
 	unlink(argv[1]);
 	return 0;
 }

@@ -160,31 +160,78 @@ static void defaults(void)
 
 static void many(unsigned flags)
 {
+	const char *wanted = getenv("PROG_STREAMS");
+	int streams = wanted ? atoi(wanted) : STREAMS;
 	CUdeviceptr d[STREAMS], o[STREAMS];
 	CUstream s[STREAMS];
 	CUevent e;
 
-	for (int i = 0; i < STREAMS; i++) {
+	for (int i = 0; i < streams; i++) {
 		d[i] = buffer(n, (unsigned)i);
 		o[i] = buffer(n, 0);
 		DO(cuStreamCreate(&s[i], flags));
 	}
 	DO(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
 	for (unsigned r = 0; r < rounds; r++) {
-		for (int i = 0; i < STREAMS; i++) {
+		for (int i = 0; i < streams; i++) {
 			do_mix(mix, d[i], o[i], s[i]);
 			do_mix(mix, o[i], d[i], s[i]);
 		}
 		/* All wait for the first. */
 		DO(cuEventRecord(e, s[0]));
-		for (int i = 1; i < STREAMS; i++)
+		for (int i = 1; i < streams; i++)
 			DO(cuStreamWaitEvent(s[i], e, 0));
 	}
 	DO(cuCtxSynchronize());
-	for (int i = 0; i < STREAMS; i++)
+	for (int i = 0; i < streams; i++)
 		digest("many", d[i], n);
-	for (int i = 0; i < STREAMS; i++)
+	for (int i = 0; i < streams; i++)
 		DO(cuStreamDestroy(s[i]));
+}
+
+/* Streams that are destroyed as soon as there is work on them, one behind another. */
+static void brief(void)
+{
+	CUdeviceptr d[STREAMS], o[STREAMS];
+
+	for (int i = 0; i < STREAMS; i++) {
+		d[i] = buffer(n, (unsigned)i);
+		o[i] = buffer(n, 0);
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		CUstream s;
+
+		DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+		do_mix(mix, d[i], o[i], s);
+		DO(cuStreamDestroy(s));
+	}
+	DO(cuCtxSynchronize());
+	for (int i = 0; i < STREAMS; i++)
+		digest("brief", o[i], n);
+}
+
+static void *of_thread(void *buffers)
+{
+	CUdeviceptr *d = buffers;
+
+	DO(cuCtxSetCurrent(ctx));
+	do_mix(mix, d[0], d[1], CU_STREAM_PER_THREAD);
+	do_mix(mix, d[1], d[0], CU_STREAM_PER_THREAD);
+	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	return NULL;
+}
+
+/* Threads, one after another, that each use a default stream of their own. */
+static void threads(void)
+{
+	CUdeviceptr d[2] = {buffer(n, 1), buffer(n, 2)};
+	pthread_t t;
+
+	for (int i = 0; i < STREAMS; i++) {
+		if (pthread_create(&t, NULL, of_thread, d) || pthread_join(t, NULL))
+			exit(1);
+	}
+	digest("threads", d[0], n);
 }
 
 /* Captured launches must not be managed; what runs beside may be. */
@@ -748,10 +795,11 @@ static bool run(const char *what)
 		void (*run)(void);
 	} scenarios[] = {{"chain", chain}, {"lengthy", lengthy}, {"events", events},
 		{"defaults", defaults}, {"many", many_streams}, {"many-blocking", many_blocking},
-		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
-		{"guard", guard}, {"meet", meet}, {"globals", globals}, {"params", params},
-		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
-		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
+		{"brief", brief}, {"threads", threads}, {"capture", capture}, {"locks", locks},
+		{"loads", loads}, {"ranks", ranks}, {"guard", guard}, {"meet", meet},
+		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
+		{"reused", reused}, {"images", images}, {"held", held}, {"code", code},
+		{"own", own}, {"bulky", bulky}, {"copies", copies},
 		{"gated", gated}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {

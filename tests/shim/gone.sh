@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Streams count for as long as they may hold a channel: those of threads that have ended do not, and
+# destroyed ones do until their work is over.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+export CUDA_DEVICE_MAX_CONNECTIONS=10
+
+# Forty threads, one after another: each has all channels to itself.
+managed watch threads 1 24 30
+grep -q '^native 0 ' "$dir/daemon" || fail "streams of threads that have ended count"
+
+# Forty streams, each destroyed while its launch is under way.
+for _ in 1 2 3 4 5; do # a daemon that stands still sees none of them
+	managed watch brief 1 64 400
+	at_once=$(sed -n 's/^at once \([0-9]*\)/\1/p' "$dir/daemon")
+	[ "$at_once" -lt 2 ] || break
+done
+grep -q '^native 0 ' "$dir/daemon" || fail "destroyed streams count for ever"
+[ "$at_once" -ge 2 ] || fail "the launches were to be under way at the same time"
+[ "$at_once" -lt 10 ] || fail "streams that have work held more channels than there are"
