@@ -117,8 +117,7 @@ static int set_environment(const struct cli *c)
 	if ((priority && setenv("HEDDLE_PRIORITY", priority, 1)) ||
 		(cli_has(c, "weight") && setenv("HEDDLE_WEIGHT", number, 1)) ||
 		(group && setenv("HEDDLE_CLASS", group, 1)) ||
-		(socket && setenv(WIRE_SOCKET_ENV, socket, 1)) ||
-		setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0))
+		(socket && setenv(WIRE_SOCKET_ENV, socket, 1)))
 		return OWN_FAILURE;
 	priority = getenv("HEDDLE_PRIORITY");
 	return set_mps(c, priority && strcmp(priority, "low") == 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Rewritten kernels on disk, one file each: $XDG_CACHE_HOME/heddle/KEY, else ~/.cache/heddle/KEY.
- * A file is a header, the digest of what follows, and what follows; anything that does not fit is
- * as good as absent. Files appear by rename, so nobody reads half of one. Whatever fails here only
- * costs time. */
+/* What is kept on disk for the next start (rewritten kernels, how many connections a program
+ * needs), one file each: $XDG_CACHE_HOME/heddle/KEY, else ~/.cache/heddle/KEY. A file is a header,
+ * the digest of what follows, and what follows; anything that does not fit is as good as absent.
+ * Files appear by rename, so nobody reads half of one. Whatever fails here only costs time. */
 #include "shim/kernel.h"
 
 #include <errno.h>

@@ -32,9 +32,7 @@ static void load(void)
 	const char *path = getenv("HEDDLE_DRIVER_LIB");
 	struct cu_api api;
 
-	/* Streams that wait for preempted launches hold hardware channels: have as many as can be.
-	 * The driver reads this when it starts. */
-	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+	connections_init(); /* ahead of the driver, which reads it when it starts */
 	if (dev_open(DEV_CUDA, path && *path ? path : NULL, &api) < 0)
 		return;
 	if (dlsym(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */

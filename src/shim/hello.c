@@ -190,14 +190,6 @@ static void prepare_device(void)
 		shim.page_dev = at;
 }
 
-static unsigned connection_limit(void)
-{
-	const char *s = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-	int n = s ? atoi(s) : 8;
-
-	return (unsigned)(n < 1 ? 8 : MIN(n, 32));
-}
-
 /* Without making a primary context that is not there. */
 static bool is_primary(CUcontext ctx)
 {
@@ -225,7 +217,6 @@ static int start(void)
 	r = greet(&hello);
 	if (r < 0)
 		return r;
-	shim.connections = connection_limit();
 	prepare_device();
 	return agent_start();
 }

@@ -36,6 +36,14 @@ CUresult shim_lacking(void);
 /* Our function for what cuGetProcAddress found: fn itself where we do not handle it. */
 void *shim_ours(const char *name, void *fn, int version, uint64_t flags);
 
+/* ---- the hardware's channels (connections.c) ---- */
+#define CONNECTIONS_MAX 32 /* that the driver makes */
+/* Says to the driver, ahead of its start, how many it is to make, unless the user has. */
+void connections_init(void);
+unsigned connections(void); /* how many there are */
+/* So many would have been needed: the program's next start gets them, as far as there are any. */
+void connections_wanted(unsigned n);
+
 /* One line on standard error, once in the life of the process. */
 void shim_warn(const char *why);
 
@@ -60,8 +68,7 @@ struct shim {
 	CUstream helper;
 	int low_priority; /* for streams of a tenant of low priority */
 	bool is_low;
-	int top_priority; /* the most urgent that the device knows: 0 or less */
-	unsigned connections;
+	int top_priority;                   /* the most urgent that the device knows: 0 or less */
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
 };

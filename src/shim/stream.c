@@ -5,7 +5,8 @@
  * hardware channel until that is resumed, and so does each one that waits for its events; once more
  * streams have work than there are channels they share, and the launch that is to resume it may
  * find itself behind a stream that waits. So streams count from their first use, whatever it is,
- * and once more of them are in use than there are channels, nothing is managed any more. */
+ * and once more of them are in use than there are channels, nothing is managed any more: that is
+ * noted, and the program's next start gets more channels (connections.c). */
 #include "shim/managed.h"
 
 #include <stdatomic.h>
@@ -15,6 +16,7 @@
 
 static struct map streams = MAP_INIT;
 static _Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
+static _Atomic unsigned n_lent; /* to rounds (resume.c) */
 /* Streams that are gone while their work may be blocked: they hold their channels until nothing is
  * managed any more. */
 static _Atomic unsigned n_lingering;
@@ -105,7 +107,7 @@ bool stream_capturing(CUstream handle)
 
 static unsigned channels(void)
 {
-	return shim.connections > SPARE_CHANNELS ? shim.connections - SPARE_CHANNELS : 0;
+	return connections() > SPARE_CHANNELS ? connections() - SPARE_CHANNELS : 0;
 }
 
 /* Those that are counted here were blocked, if at all, by launches that were there at the time. */
@@ -134,8 +136,16 @@ static bool all_fit(void)
 
 bool stream_admits(struct stream *s)
 {
+	int lent, used;
+
 	stream_use(s);
-	return all_fit();
+	if (all_fit())
+		return true;
+	lent = (int)atomic_load(&n_lent); /* first, so that a change makes it less than too many */
+	used = (int)atomic_load(&n_used);
+	if (used > lent)
+		connections_wanted((unsigned)(used - lent) + SPARE_CHANNELS);
+	return false;
 }
 
 void stream_use(struct stream *s)
@@ -156,16 +166,19 @@ bool stream_borrow(void)
 {
 	unsigned n = atomic_load(&n_used);
 
+	atomic_fetch_add(&n_lent, 1);
 	while (n < channels()) {
 		if (atomic_compare_exchange_weak(&n_used, &n, n + 1))
 			return true;
 	}
+	atomic_fetch_sub(&n_lent, 1);
 	return false;
 }
 
 void stream_give_back(void)
 {
 	atomic_fetch_sub(&n_used, 1);
+	atomic_fetch_sub(&n_lent, 1);
 }
 
 /* ---- what the program calls ---- */

@@ -34,8 +34,8 @@ What fails before the program begins, as env(1) says it:
 
 What the program finds in its environment:
 
-  $ heddle run --device cuda -p low -w 3 --class night --socket /a/b -- sh -c 'echo $HEDDLE_PRIORITY $HEDDLE_WEIGHT $HEDDLE_CLASS $HEDDLE_DEVICE $HEDDLE_SOCKET $CUDA_DEVICE_MAX_CONNECTIONS'
-  low 3 night cuda /a/b 32
+  $ heddle run --device cuda -p low -w 3 --class night --socket /a/b -- sh -c 'echo $HEDDLE_PRIORITY $HEDDLE_WEIGHT $HEDDLE_CLASS $HEDDLE_DEVICE $HEDDLE_SOCKET $CUDA_DEVICE_MAX_CONNECTIONS.'
+  low 3 night cuda /a/b .
   $ LD_LIBRARY_PATH=/x heddle run --device cuda -- sh -c 'echo ${LD_LIBRARY_PATH#$BUILD}'
   /src/shim:/x
   $ CUDA_DEVICE_MAX_CONNECTIONS=4 heddle run --device cuda -- sh -c 'echo $CUDA_DEVICE_MAX_CONNECTIONS'

@@ -12,8 +12,8 @@
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- chain events defaults many many-blocking capture locks ranks guard globals params \
-	errors trap images held code own fork bulky copies
+[ $# -gt 0 ] || set -- chain events defaults many many-blocking brief threads capture locks ranks guard globals \
+	params errors trap images held code own fork bulky copies
 heddle=$where/bin/heddle
 examples=$where/lib/heddle/examples
 prog=${PROG:-$where/tests/shim/shim_prog}
@@ -65,7 +65,11 @@ for scenario; do
 	fi
 	before=$(preemptions)
 	status=0
-	timeout 60 "$heddle" run --device "$device" -p low -- "$prog" "$@" >"$dir/$scenario.out" \
+	# Of many streams, many are to be managed.
+	more=
+	[ "${scenario#many}" = "$scenario" ] || more=CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-32}
+	# shellcheck disable=SC2086
+	env $more timeout 60 "$heddle" run --device "$device" -p low -- "$prog" "$@" >"$dir/$scenario.out" \
 		2>"$dir/$scenario.err" || status=$?
 	after=$(preemptions)
 	all=$((all + after - before))

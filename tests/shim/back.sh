@@ -9,6 +9,7 @@ set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 min=$1
+export CUDA_DEVICE_MAX_CONNECTIONS=32 # room for many rounds, and then for many streams
 start back
 same lengthy 1 100 30 # its form is in the cache from here on
 stop

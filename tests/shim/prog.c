@@ -835,6 +835,8 @@ int main(int argc, char **argv)
 	began = now_ms();
 	if (!run(what))
 		return 2;
+	if (getenv("PROG_CONNECTIONS"))
+		fprintf(stderr, "connections %s\n", getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
 	if (getenv("PROG_TIME"))
 		fprintf(stderr, "%s %.1f ms\n", what, now_ms() - began);
 	return 0;

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How many hardware channels ("connections") the driver makes for a context. Each has its price at
+ * the start of every program: with 32 of them a context takes more than half a second longer than
+ * with 8, and who else uses the GPU stands still meanwhile. So there are few, until a program turns
+ * out to have more streams than they allow: that is noted on disk, and its next start gets more.
+ * What the user sets is left as it is, and nothing is noted then. */
+#include "shim/kernel.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VARIABLE "CUDA_DEVICE_MAX_CONNECTIONS"
+/* What the shim set, which children inherit: by this it is told from what the user set. */
+#define OURS "HEDDLE_CONNECTIONS"
+
+#define DEFAULT_CONNECTIONS 10 /* of a program that nothing is noted of; see SPARE_CHANNELS */
+#define DRIVERS_CONNECTIONS 8  /* the driver's, where the variable says nothing */
+
+static unsigned number = DRIVERS_CONNECTIONS;
+static uint8_t program[32];                       /* the key of what is noted of this program */
+static _Atomic unsigned enough = CONNECTIONS_MAX; /* nothing is noted up to so many */
+
+/* What an interpreter runs is what differs from program to program. */
+static bool is_interpreter(const char *path)
+{
+	static const char *const names[] = {
+		"python", "pypy", "julia", "perl", "ruby", "lua", "node"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	}
+	return false;
+}
+
+/* The first argument that is no option, as a path from the root if it names a file. */
+static void add_script(struct strbuf *b)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	char args[4097], *path;
+	const char *arg;
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = read(fd, args, sizeof(args) - 1);
+	close(fd);
+	if (n <= 0)
+		return;
+	args[n] = 0;
+	arg = args;
+	do
+		arg += strlen(arg) + 1;
+	while (arg < args + n && *arg == '-');
+	if (arg >= args + n)
+		return;
+	path = realpath(arg, NULL);
+	strbuf_printf(b, "|%s", path ? path : arg);
+	free(path);
+}
+
+/* False: the program cannot be told from others. */
+static bool key_of_program(uint8_t ret[32])
+{
+	struct strbuf b = {0};
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	bool ok;
+
+	if (n <= 0)
+		return false;
+	path[n] = 0;
+	strbuf_printf(&b, "connections|%s", path);
+	if (is_interpreter(path))
+		add_script(&b);
+	ok = !b.failed;
+	if (ok)
+		sha256(b.at, b.len, ret);
+	strbuf_finish(&b);
+	return ok;
+}
+
+static unsigned noted(const uint8_t key[32])
+{
+	struct strbuf b = {0};
+	uint32_t n = 0;
+
+	if (cache_get(key, &b) && b.len == sizeof(n))
+		memcpy(&n, b.at, sizeof(n));
+	strbuf_finish(&b);
+	return n <= CONNECTIONS_MAX ? n : 0;
+}
+
+static unsigned parsed(const char *s)
+{
+	int n = atoi(s);
+
+	return (unsigned)(n < 1 ? DRIVERS_CONNECTIONS : MIN(n, CONNECTIONS_MAX));
+}
+
+void connections_init(void)
+{
+	const char *given = getenv(VARIABLE), *ours = getenv(OURS);
+	unsigned n = 0;
+	char text[12];
+	bool known;
+
+	if (given && !(ours && !strcmp(given, ours))) {
+		number = parsed(given);
+		return;
+	}
+	known = key_of_program(program);
+	if (known)
+		n = noted(program);
+	n = MAX(n, DEFAULT_CONNECTIONS);
+	snprintf(text, sizeof(text), "%u", n);
+	if (setenv(OURS, text, 1) || setenv(VARIABLE, text, 1))
+		return;
+	number = n;
+	if (known)
+		atomic_store(&enough, n);
+}
+
+unsigned connections(void)
+{
+	return number;
+}
+
+void connections_wanted(unsigned n)
+{
+	unsigned was = atomic_load_explicit(&enough, memory_order_relaxed);
+	uint32_t next;
+
+	if (n <= was || was >= CONNECTIONS_MAX)
+		return;
+	for (next = 8; next < n && next < CONNECTIONS_MAX;)
+		next *= 2;
+	if (atomic_compare_exchange_strong(&enough, &was, next))
+		cache_put(program, &next, sizeof(next));
+}
