@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* More than managed streams hold at once, so that no others are made later, on a stream that has no
+ * channel kept for it, while some may be blocked (stream.c). */
 #define POOL_BLOCKS 64
+_Static_assert(POOL_BLOCKS > CONNECTIONS_MAX, "control blocks for all streams that are managed");
 
 static struct {
 	CUdeviceptr at;

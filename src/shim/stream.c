@@ -6,13 +6,19 @@
  * streams have work than there are channels they share, and the launch that is to resume it may
  * find itself behind a stream that waits. So streams count from their first use, whatever it is,
  * and once more of them are in use than there are channels, nothing is managed any more: that is
- * noted, and the program's next start gets more channels (connections.c). */
+ * noted, and the program's next start gets more channels (connections.c).
+ *
+ * Not all channels are for the program's streams. Three are for the rounds of workers that are
+ * always to be had (ROUNDS in resume.c). One is for the legacy default stream, where copies that
+ * are not counted, and events of ours, may wait for streams that wait. One is for what the driver
+ * has to do by itself, as when it loads code. None is for shim.helper: it has work while nothing is
+ * managed yet, and never again (ctlpool.c). */
 #include "shim/managed.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SPARE_CHANNELS 6 /* four of our own (resume.c), and what the driver takes for itself */
+#define SPARE_CHANNELS 5
 
 static struct map streams = MAP_INIT;
 static _Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
