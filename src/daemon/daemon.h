@@ -35,6 +35,7 @@ struct hd_io {
 	void *user;
 };
 
+enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: nothing known in this slot */
 	struct hd_tenant *tenant;
@@ -65,7 +66,10 @@ struct hd_tenant {
 	bool begin_zero;        /* it says 0 for all SMs */
 	int priority;
 	bool opaque_active;
-	uint32_t n_known, high_slot; /* slots known; 1 + the highest ever used */
+	uint32_t n_known;
+	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
+	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
+	uint64_t looked_ns;        /* when all that is known was last looked at */
 	uint64_t launches, preemptions, joined_ns;
 	struct hd_slot slots[WIRE_SLOTS];
 };
@@ -127,23 +131,19 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* a word for a launch */
 void hd_watch(struct hd *d, struct hd_device *dev);
-
 /* ---- rows.c: answers to tools, as packets one after another in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);
-
 /* ---- events.c: the log in JSON lines (doc/events.md) ---- */
 int hd_events_open(const char *path, struct hd_events **ret);
 void hd_events_close(struct hd_events *e);
 void hd_events_flush(struct hd_events *e); /* off the path of decisions */
 void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
 void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
-
 /* ---- rights.c ---- */
 /* Lowers what the peer may not have. groups: its supplementary ones. */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);
-
 /* ---- log.c ---- */
 void hd_log(const char *fmt, ...) HD_PRINTF(1, 2); /* one line on standard error */
 

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#define NEXT_FEW 8u     /* of a tenant's launches that have not arrived: looked at each time, */
+#define LOOK_NS  40000u /* and the rest of them when so much time has passed */
+
 static uint32_t load(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
@@ -89,6 +92,7 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 		t->device->draining--;
 	hd_slot_shrinks(s, 0);
 	sched_end(t->device->sched, d->io.now_ns(d->io.user), s->launch, completed, ran);
+	t->stage[s - t->slots] = HD_UNKNOWN;
 	memset(s, 0, sizeof(*s));
 	t->n_known--;
 }
@@ -119,6 +123,7 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 						   : SCHED_BEGAN_UNKNOWN;
 
 	s->arrived = true;
+	t->stage[s - t->slots] = HD_ARRIVED;
 	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
 	s->unsure = how == SCHED_BEGAN_UNKNOWN;
 	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
@@ -197,7 +202,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	}
 	t->n_known++;
 	t->launches++;
-	t->high_slot = MAX(t->high_slot, i + 1);
+	t->stage[i] = HD_SUBMITTED;
 	hd_event_launch(d, "submit", s, 0);
 	look(d, s, w);
 }
@@ -267,11 +272,26 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
 	__atomic_store_n(&t->page->pinned, pin, __ATOMIC_RELEASE);
 }
 
+/* In a long queue the next few arrive next (slots are taken in turn): those behind are looked at
+ * now and then only, so that whoever waits for this does not wait for hundreds of them each time.
+ */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
+	uint64_t now = d->io.now_ns(d->io.user);
+	uint32_t few = whole || now - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;
+	uint32_t first = t->next_slot, seen = 0;
+
 	hd_look_at_opaque(d, t);
-	for (uint32_t i = 0; i < (whole ? WIRE_SLOTS : t->high_slot); i++) {
-		if (whole || t->slots[i].launch)
-			look_at_slot(d, t, i);
+	if (few == WIRE_SLOTS)
+		t->looked_ns = now;
+	for (uint32_t k = 0; k < WIRE_SLOTS; k++) {
+		uint32_t i = (first + k) % WIRE_SLOTS;
+		bool queued = t->stage[i] == HD_SUBMITTED;
+
+		if ((!whole && t->stage[i] == HD_UNKNOWN) || (queued && seen == few))
+			continue;
+		if (queued && seen++ == 0)
+			t->next_slot = i;
+		look_at_slot(d, t, i);
 	}
 }

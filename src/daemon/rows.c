@@ -71,7 +71,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	memcpy(r.name, t->hello.name, sizeof(r.name));
 	if (t->opaque_active)
 		r.state = WIRE_RUNNING;
-	for (uint32_t i = 0; i < t->high_slot; i++) {
+	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
 		struct sched_info info;
 
 		if (!t->slots[i].launch)
@@ -89,7 +89,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 		r.state = WIRE_HELD;
 	add(out, &r, sizeof(r));
 	++*io_rows;
-	for (uint32_t i = 0; i < t->high_slot && *io_rows < MAX_ROWS; i++) {
+	for (uint32_t i = 0; i < WIRE_SLOTS && *io_rows < MAX_ROWS; i++) {
 		if (!t->slots[i].launch)
 			continue;
 		add_launch(d, &t->slots[i], out);

@@ -799,8 +799,7 @@ static bool run(const char *what)
 		{"loads", loads}, {"ranks", ranks}, {"guard", guard}, {"meet", meet},
 		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
 		{"reused", reused}, {"images", images}, {"held", held}, {"code", code},
-		{"own", own}, {"bulky", bulky}, {"copies", copies},
-		{"gated", gated}};
+		{"own", own}, {"bulky", bulky}, {"copies", copies}, {"gated", gated}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {
