@@ -62,19 +62,40 @@
 /* struct ctl_tenant: its quotas stand where those of struct ctl_host do */
 #define T_SEQ "+0]"
 
-/* The slot in shared memory: two claims {x, y, z, blocks} of 16 bytes, and the leader's notes. */
-#define S_LAST    "[hd_slot+32]" /* ticket claimed last */
-#define S_CLAIM   "[hd_slot+36]" /* blocks asked for with the claim under way */
-#define S_RANK    "[hd_slot+40]" /* rank + 1; 0: none */
-#define S_SM      "[hd_slot+44]" /* where the rank is */
-#define S_LAST64  "[hd_slot+32]" /* the ticket for the largest grids, which need no S_CLAIM */
-#define S_BLOCK   "[hd_slot+48]" /* address of struct ctl_block */
-#define S_SPECIAL "[hd_slot+56]" /* what the first claim is to be: CLAIM_*; 0: like any other */
-#define S_TURN    "[hd_slot+60]" /* warps that have come for the next claim; the last sets it to 0 */
+/* The slot in shared memory, declared first, so that the assembler puts it ahead of all that the
+ * kernel has: only a store below the first of its arrays comes here, at first to the end of the
+ * slot, where nothing is. 128 bytes: the distances between arrays, and what their addresses can be
+ * divided by, stay as they were.
+ *
+ * Behind the first body anything may stand here. What is used is looked at: a word that nobody of
+ * ours wrote ends the launch in an error (FAIL_IF_P1). Kernels without shared memory of their own
+ * are spared that.
+ *
+ * Two claims {x, y, z, blocks} of 16 bytes, each with a check word, and the leader's notes. */
+#define SLOT_DECL ".shared .align 16 .b8 hd_slot[128];\n"
+#define S_LAST    "[hd_slot+32]" /* ticket claimed last; says only how much to claim */
+#define S_LAST64  "[hd_slot+32]" /* the same for the largest grids */
+#define S_CHECK   "+40]"         /* of a claim, behind a register that holds its address */
+#define S_TURN    "[hd_slot+44]" /* warps that have come for the next claim; the last sets it to 0 */
+#define S_RANK    "[hd_slot+48]" /* SM << 8 | rank + 1, 0: none; and its complement */
+#define S_CLAIM   "[hd_slot+64]" /* blocks asked for with the claim made ahead; complement */
+#define S_SPECIAL "[hd_slot+72]" /* what the first claim is: CLAIM_*, 0: nothing; complement */
 
-/* hd_rounds: two counts of threads that are done, by a round's parity, and four words of
- * reductions, behind a register that holds the word's place among them (rounds.c). */
-#define R_WORDS "+16]"
+/* An access far outside of a block's shared memory. A `trap`, or a way out that stores anything,
+ * makes the assembler take more registers (sm_90: 15 for kernels/mm.cu). */
+#define FAIL_IF_P1 "@%hd_p1 red.shared.add.u32 [hd_slot+8388000], 1;\n"
+
+/* A claim's check word: (x ^ y ^ z) * CHECK_ODD + blocks + CHECK_BASE. */
+#define CHECK_ODD  "0x9e3779b1"
+#define CHECK_BASE "0x5e3da1c7"
+
+/* Rounds (rounds.c), behind a register that holds hd_slot's address and the word's place: two
+ * counts of threads that are done, by a round's parity, and four words of reductions. All count
+ * from ROUND_BASE on. */
+#define R_COUNT      "+80]"
+#define R_WORDS      "+88]"
+#define ROUND_BASE   "0x5a17c0de"
+#define ROUND_BASE_2 "0xb42f81bc"
 
 /* What a slot's block count says besides: */
 #define SLOT_LEAVE "0"
@@ -99,9 +120,13 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
-/* Behind the first barrier of a worker. Volatile: the assembler must not know that it is the same
- * value each time, or it keeps address and offset in registers, through every body. */
-#define BLOCK_AGAIN "ld.volatile.shared.u64 %hd_d0, " S_BLOCK ";\n"
+/* Behind the first barrier of a worker: the assembler must not know that it is the same value each
+ * time, or it keeps address and offset in registers, through every body. Bit 3 of %hd_s is 0, which
+ * it does not find out. Uses %hd_r0. */
+#define BLOCK_AGAIN                   \
+	BLOCK_ADDRESS                 \
+	"and.b32 %hd_r0, %hd_s, 8;\n" \
+	"mad.wide.u32 %hd_d0, %hd_r0, 1, %hd_d0;\n"
 /* %hd_d1 = &block->quota[%smid] less the array's offset; %hd_r1 = %smid. */
 #define SM_ADDRESS                          \
 	"mov.u32 %hd_r1, %smid;\n"          \

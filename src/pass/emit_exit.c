@@ -87,22 +87,25 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"@%hd_p1 bra $hd_ret;\n"
 
 /* The leader takes itself off; %hd_d0 is the block's address. */
-static const char gone[] = "$hd_gone:\n"
-			   "membar.gl;\n"
-			   "ld.shared.u32 %hd_r1, " S_RANK ";\n"
-			   "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
-			   "@%hd_p1 bra $hd_no_rank;\n"
-			   "sub.u32 %hd_r1, %hd_r1, 1;\n"
-			   "mov.u32 %hd_r2, 1;\n"
-			   "shl.b32 %hd_r2, %hd_r2, %hd_r1;\n"
-			   "not.b32 %hd_r2, %hd_r2;\n"
-			   "ld.shared.u32 %hd_r1, " S_SM ";\n"
-			   "mul.wide.u32 %hd_d1, %hd_r1, 4;\n"
-			   "add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
-			   "atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
-			   "$hd_no_rank:\n"
-			   "mov.u64 %hd_d1, 1;\n"
-			   "red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
+static const char gone[] =
+	"$hd_gone:\n"
+	"membar.gl;\n"
+	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_RANK ";\n"
+	"xor.b32 %hd_r2, %hd_r1, %hd_r2;\n"
+	"setp.ne.u32 %hd_p1, %hd_r2, -1;\n" FAIL_IF_P1 "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+	"@%hd_p1 bra $hd_no_rank;\n"
+	"and.b32 %hd_r3, %hd_r1, 255;\n"
+	"sub.u32 %hd_r3, %hd_r3, 1;\n"
+	"mov.u32 %hd_r2, 1;\n"
+	"shl.b32 %hd_r2, %hd_r2, %hd_r3;\n"
+	"not.b32 %hd_r2, %hd_r2;\n"
+	"shr.u32 %hd_r1, %hd_r1, 8;\n"
+	"mul.wide.u32 %hd_d1, %hd_r1, 4;\n"
+	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
+	"atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
+	"$hd_no_rank:\n"
+	"mov.u64 %hd_d1, 1;\n"
+	"red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
 
 /* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
 #define COMPLETE                                                                   \

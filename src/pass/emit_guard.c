@@ -5,7 +5,8 @@
  * threads get the ids behind one barrier, and the body runs as it was written, exits and all.
  *
  * A kernel whose static shared memory leaves no room for a slot lends its own: nothing is in it
- * yet, and a second barrier keeps the body from writing before all have read. */
+ * yet. A second barrier keeps bodies that write to shared memory, theirs or what lies ahead of it,
+ * from doing so before all have read. */
 #include "pass/emit.h"
 #include "pass/private.h"
 
@@ -38,7 +39,7 @@ void pass_emit_guard_head(
 	const bool *reads = facts->callees.at[0].reads_ctaid;
 
 	if (!overlay)
-		pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
+		pass_put(w, SLOT_DECL);
 	pass_emit_regs(w);
 	emit_slot_address(w, overlay);
 	pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_sync;\n" BLOCK_ADDRESS "mov.u32 %hd_k, " SLOT_LEAVE
@@ -59,7 +60,7 @@ void pass_emit_guard_head(
 		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_leave;\n");
-	if (overlay)
+	if (overlay || facts->uses_shared)
 		pass_put(w, "barrier.sync 0;\n");
 }
 

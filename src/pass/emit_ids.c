@@ -84,12 +84,20 @@ static const char divide_wide[] = "ld.param.u32 %hd_r5, " A_GRID_X ";\n"
 				  "mov.u32 %hd_z, 0;\n"
 				  "bra $hd_rows;\n";
 
+/* Its lower half is in %hd_r4. */
+static const char still_the_ticket[] =
+	"cvt.u32.u64 %hd_r5, %hd_d4;\n"
+	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r5;\n" FAIL_IF_P1 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+	"setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n" FAIL_IF_P1;
+
 void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket)
 {
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
 	pass_put(w, "$hd_wide_ids:\n");
-	if (ticket)
+	if (ticket) {
 		pass_emit(w, "ld.shared.u64 %%hd_d4, %s;\n", ticket);
+		pass_put(w, still_the_ticket);
+	}
 	pass_put(w, divide_wide);
 }

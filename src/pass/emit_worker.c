@@ -62,14 +62,16 @@ static const char enter[] =
 		   "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		   "@%hd_p0 bra $hd_begin;\n"
 		   "mov.u32 %hd_r0, 0;\n"
+		   "mov.u32 %hd_r1, -1;\n"
+		   "mov.u32 %hd_r2, " CHECK_BASE ";\n"
 		   "st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
 		   "st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-		   "st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-		   "st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n";
+		   "st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r2, %hd_r0};\n"
+		   "st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r1, %hd_r2, %hd_r0};\n"
+		   "st.shared.v4.u32 [hd_slot+64], {%hd_r0, %hd_r1, %hd_r0, %hd_r1};\n";
 
 static const char join[] =
-	BLOCK_ADDRESS "st.shared.u64 " S_BLOCK ", %hd_d0;\n"
-		      "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
+	BLOCK_ADDRESS "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
 		      "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
 		      "shr.u32 %hd_r9, %hd_r1, 31;\n" /* CTL_NARROW, for the first steps */
 		      "ld.param.u32 %hd_r3, " A_GEN ";\n"
@@ -99,6 +101,16 @@ static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_b
 static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 				     "@%hd_p1 bra $hd_leave;\n";
 
+static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5}, [%hd_r1];\n";
+
+/* Fails unless the claim that was read is as its leader left it. */
+static const char check_claim[] = "xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"
+				  "xor.b32 %hd_r2, %hd_r2, %hd_r4;\n"
+				  "mad.lo.u32 %hd_r2, %hd_r2, " CHECK_ODD ", %hd_r5;\n"
+				  "add.u32 %hd_r2, %hd_r2, " CHECK_BASE ";\n"
+				  "ld.shared.u32 %hd_r3, [%hd_r1" S_CHECK ";\n"
+				  "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n" FAIL_IF_P1;
+
 /* Whether a chunk's first block and length stay in registers. */
 static bool keeps_slot(const struct pass_facts *facts)
 {
@@ -121,13 +133,21 @@ static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts
 }
 
 /* Adds the blocks of the slot before this one to the finished ones. */
-static const char count_finished[] = "xor.b32 %hd_r1, %hd_s, 16;\n"
-				     "mov.u32 %hd_r2, hd_slot;\n"
-				     "add.u32 %hd_r1, %hd_r1, %hd_r2;\n"
-				     "ld.shared.u32 %hd_r2, [%hd_r1+12];\n"
-				     "cvt.u64.u32 %hd_d1, %hd_r2;\n"
-				     "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
-				     "@%hd_p1 red.global.add.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n";
+static void count_finished(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_put(w, "xor.b32 %hd_r1, %hd_s, 16;\n"
+		    "mov.u32 %hd_r2, hd_slot;\n"
+		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
+	if (keeps_slot(facts)) {
+		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
+	} else {
+		pass_put(w, claim_at);
+		pass_put(w, check_claim);
+	}
+	pass_put(w, "cvt.u64.u32 %hd_d1, %hd_r5;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+		    "@%hd_p1 red.global.add.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n");
+}
 
 /* ---- claiming ---- */
 /* One try at the lowest bit that is free in %hd_r3; %hd_r3 becomes what was there, rank + 1 goes to
@@ -148,22 +168,28 @@ static void emit_rank_try(struct pass_writer *w, const char *site)
 /* Goes to $hd_no_<site> when the quota bids the worker leave. Who loses three races for a rank goes
  * on and tries again at its next claim: a loop here would make the assembler take the whole worker
  * for divergent. Uses %hd_r1 to %hd_r5. */
-static void emit_quota(struct pass_writer *w, const char *site)
+static void emit_quota(struct pass_writer *w, const struct pass_facts *facts, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
 			       "setp.eq.u32 %hd_p1, %hd_r2, 0;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
 	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
-	pass_put(w, "ld.shared.u32 %hd_r4, " S_RANK ";\n"
+	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_RANK ";\n");
+	if (!keeps_slot(facts))
+		pass_put(w, "xor.b32 %hd_r5, %hd_r4, %hd_r5;\n"
+			    "setp.ne.u32 %hd_p1, %hd_r5, -1;\n" FAIL_IF_P1);
+	pass_put(w, "and.b32 %hd_r4, %hd_r4, 255;\n"
 		    "setp.ne.u32 %hd_p1, %hd_r4, 0;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_ranked_%s;\n", site);
 	pass_put(w, "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_RANKS ";\n");
 	for (int i = 0; i < 3; i++)
 		emit_rank_try(w, site);
 	pass_emit(w, "bra $hd_may_%s;\n$hd_got_%s:\n", site, site);
-	pass_put(w, "st.shared.u32 " S_RANK ", %hd_r4;\n"
-		    "st.shared.u32 " S_SM ", %hd_r1;\n");
+	pass_put(w, "shl.b32 %hd_r3, %hd_r1, 8;\n"
+		    "or.b32 %hd_r3, %hd_r3, %hd_r4;\n"
+		    "not.b32 %hd_r5, %hd_r3;\n"
+		    "st.shared.v2.u32 " S_RANK ", {%hd_r3, %hd_r5};\n");
 	pass_emit(w, "$hd_ranked_%s:\n", site);
 	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r4, %hd_r2;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
@@ -179,7 +205,8 @@ static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
 				 "max.u32 %hd_r6, %hd_r6, 1;\n";
 
-static const char claim_ticket[] = "st.shared.u32 " S_CLAIM ", %hd_r6;\n"
+static const char claim_ticket[] = "not.b32 %hd_r5, %hd_r6;\n"
+				   "st.shared.v2.u32 " S_CLAIM ", {%hd_r6, %hd_r5};\n"
 				   "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", %hd_r6;\n";
 
 static const char if_ahead[] = "mov.u32 %hd_t, " CLAIM_NONE ";\n"
@@ -191,14 +218,14 @@ static const char if_ahead[] = "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 			       "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
 			       "@%hd_p1 bra $hd_next;\n";
 
-static void emit_pull_ahead(struct pass_writer *w)
+static void emit_pull_ahead(struct pass_writer *w, const struct pass_facts *facts)
 {
 	pass_put(w, if_ahead);
 	pass_put(w, claim_size);
 	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
 		    "@%hd_p1 bra $hd_next;\n"
 		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, "ahead"); /* leaves %hd_r6 alone */
+	emit_quota(w, facts, "ahead"); /* leaves %hd_r6 alone */
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_ahead:\n");
 }
@@ -213,12 +240,17 @@ static const char take[] = "$hd_take:\n" BLOCK_AGAIN "setp.eq.s32 %hd_p1, %hd_t,
 			   "@%hd_p1 bra $hd_store;\n"
 			   "mov.u32 %hd_r4, %hd_t;\n"
 			   "st.shared.u32 " S_LAST ", %hd_t;\n"
-			   "ld.shared.u32 %hd_r6, " S_CLAIM ";\n"
-			   "sub.u32 %hd_r5, %hd_r5, %hd_t;\n"
-			   "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
-			   "mov.u32 %hd_k, %hd_r6;\n"
-			   "mov.u32 %hd_x, %hd_t;\n"
-			   "$hd_claimed:\n";
+			   "ld.shared.v2.u32 {%hd_r6, %hd_r7}, " S_CLAIM ";\n"
+			   "sub.u32 %hd_r5, %hd_r5, %hd_t;\n";
+
+/* Others may still be in a body, or were in one since it was noted. */
+static const char check_size[] = "xor.b32 %hd_r7, %hd_r6, %hd_r7;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r7, -1;\n" FAIL_IF_P1;
+
+static const char taken[] = "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+			    "mov.u32 %hd_k, %hd_r6;\n"
+			    "mov.u32 %hd_x, %hd_t;\n"
+			    "$hd_claimed:\n";
 
 /* Grids of nearly 2^32 blocks and more: everything in 64 bits, and a division by shifting, which
  * needs no registers to speak of (emit_ids.c). */
@@ -246,27 +278,48 @@ static const char store_slot[] = "$hd_store:\n"
 				 "xor.b32 %hd_r0, %hd_r0, 16;\n"
 				 "mov.u32 %hd_r1, hd_slot;\n"
 				 "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-				 "st.shared.v4.u32 [%hd_r0], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
-				 "bra $hd_sync;\n";
+				 "st.shared.v4.u32 [%hd_r0], {%hd_x, %hd_y, %hd_z, %hd_k};\n";
+
+static const char store_check[] = "xor.b32 %hd_r1, %hd_x, %hd_y;\n"
+				  "xor.b32 %hd_r1, %hd_r1, %hd_z;\n"
+				  "mad.lo.u32 %hd_r1, %hd_r1, " CHECK_ODD ", %hd_k;\n"
+				  "add.u32 %hd_r1, %hd_r1, " CHECK_BASE ";\n"
+				  "st.shared.u32 [%hd_r0" S_CHECK ", %hd_r1;\n";
 
 /* ---- ids of the chunk's next block ---- */
 static const char first_kept[] = "mov.u32 %hd_x, %hd_bx;\n"
 				 "mov.u32 %hd_y, %hd_by;\n"
 				 "mov.u32 %hd_z, %hd_bz;\n";
 
-static const char first_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
-				    "mov.u32 %hd_r1, hd_slot;\n"
-				    "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-				    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_r0];\n";
+static const char find_claim[] = "and.b32 %hd_r0, %hd_s, 16;\n"
+				 "mov.u32 %hd_r1, hd_slot;\n"
+				 "add.u32 %hd_r1, %hd_r0, %hd_r1;\n";
+
+static const char first_of_claim[] = "mov.u32 %hd_x, %hd_r2;\n"
+				     "mov.u32 %hd_y, %hd_r3;\n"
+				     "mov.u32 %hd_z, %hd_r4;\n";
+
+/* Where the chunk begins. */
+static void emit_first(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (keeps_slot(facts)) {
+		pass_put(w, first_kept);
+		return;
+	}
+	pass_put(w, find_claim);
+	pass_put(w, claim_at);
+	pass_put(w, first_of_claim);
+	pass_put(w, check_claim);
+}
 
 static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 {
 	const bool *reads = facts->callees.at[0].reads_ctaid;
 
 	pass_put(w, "$hd_next:\n");
+	emit_first(w, facts);
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
-	pass_put(w, keeps_slot(facts) ? first_kept : first_of_slot);
 	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n"
 		    "add.u32 %hd_x, %hd_x, %hd_r0;\n");
 	if (keeps_slot(facts))
@@ -298,9 +351,9 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 
 	pass_put(w, BLOCK_AGAIN);
 	if (first_claims(facts))
-		pass_put(w, count_finished);
+		count_finished(w, facts);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, "now");
+	emit_quota(w, facts, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
 		    "@%hd_p1 bra $hd_wide;\n");
@@ -310,9 +363,15 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_now:\n");
 	pass_put(w, take);
+	if (!keeps_slot(facts))
+		pass_put(w, check_size);
+	pass_put(w, taken);
 	pass_emit_ids(w, reads);
 	pass_put(w, store_slot);
-	pass_put(w, "$hd_wide:\n");
+	if (!keeps_slot(facts))
+		pass_put(w, store_check);
+	pass_put(w, "bra $hd_sync;\n"
+		    "$hd_wide:\n");
 	pass_put(w, claim_wide);
 	pass_put(w, "cvt.u32.u64 %hd_r4, %hd_d4;\nbra $hd_claimed;\n");
 	pass_emit_wide_ids(w, reads, S_LAST64);
@@ -320,6 +379,8 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 
 /* Off the way of all other claims. */
 static const char first_claim[] = "$hd_first:\n"
+				  "xor.b32 %hd_r1, %hd_t, %hd_r1;\n"
+				  "setp.ne.u32 %hd_p1, %hd_r1, -1;\n" FAIL_IF_P1
 				  "setp.ne.s32 %hd_p1, %hd_t, " CLAIM_ONCE ";\n"
 				  "@%hd_p1 bra $hd_take;\n" BLOCK_AGAIN "mov.u32 %hd_r1, 0;\n"
 				  "st.shared.u32 " S_SPECIAL ", %hd_r1;\n"
@@ -343,7 +404,7 @@ static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
 
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)
 {
-	pass_put(w, ".shared .align 16 .b8 hd_slot[64];\n");
+	pass_put(w, SLOT_DECL);
 	pass_emit_regs(w);
 	pass_rounds_declare(w, facts);
 	pass_put(w, enter);
@@ -353,7 +414,8 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "bra $hd_begin;\n"
 		    "$hd_special:\n"
-		    "st.shared.u32 " S_SPECIAL ", %hd_t;\n"
+		    "not.b32 %hd_r1, %hd_t;\n"
+		    "st.shared.v2.u32 " S_SPECIAL ", {%hd_t, %hd_r1};\n"
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
 	pass_put(w, "$hd_begin:\nbar.warp.sync -1;\n"); /* whole warps from here on */
 	if (first_claims(facts))
@@ -367,7 +429,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	if (facts->pull_ahead)
 		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
 			    "@%hd_p1 bra $hd_take;\n");
-	pass_put(w, "ld.shared.u32 %hd_t, " S_SPECIAL ";\n"
+	pass_put(w, "ld.shared.v2.u32 {%hd_t, %hd_r1}, " S_SPECIAL ";\n"
 		    "setp.ne.u32 %hd_p1, %hd_t, 0;\n"
 		    "@%hd_p1 bra $hd_first;\n");
 	emit_claim(w, facts);
@@ -376,14 +438,14 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	emit_take_slot(w, facts);
 	if (!first_claims(facts)) {
 		pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN);
-		pass_put(w, count_finished);
+		count_finished(w, facts);
 	}
 	if (facts->pull_ahead)
-		emit_pull_ahead(w);
+		emit_pull_ahead(w, facts);
 	emit_next(w, facts);
 }
 
-/* Blocks of the chunk, in %hd_bk. */
+/* Blocks of the chunk, in %hd_bk. If it has changed, whoever looks at the claim next sees that. */
 static const char length_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
 				     "mov.u32 %hd_r1, hd_slot;\n"
 				     "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
@@ -408,10 +470,15 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 	if (parts_blocks(facts))
 		pass_emit(w, "barrier.sync %u;\n", facts->own_barrier);
 	pass_put(w, "bra $hd_next;\n"
-		    "$hd_leave:\n"
-		    "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
+		    "$hd_leave:\n");
+	if (!keeps_slot(facts)) {
+		pass_put(w, find_claim);
+		pass_put(w, claim_at);
+		pass_put(w, check_claim);
+	}
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
 		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_AGAIN);
-	pass_put(w, count_finished);
+	count_finished(w, facts);
 	pass_emit_exit(w);
 	pass_emit_relay(w, false);
 	pass_put(w, "$hd_ret:\nret;\n");

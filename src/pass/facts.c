@@ -154,7 +154,7 @@ int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_
 		r = pass_check_sync(m, facts);
 	if (r == 0)
 		r = pass_find_tails(m, facts);
-	if (facts->demand.static_shared_bytes + pass_worker_bytes(facts) > PASS_SHARED_LIMIT)
+	if (facts->demand.static_shared_bytes + PASS_SLOT_BYTES > PASS_SHARED_LIMIT)
 		pass_object(m, facts, PASS_GUARD, NULL,
 			"%llu bytes of static shared memory leave no room",
 			(unsigned long long)facts->demand.static_shared_bytes);

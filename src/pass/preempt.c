@@ -22,9 +22,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 		.rising_order = facts->rising_order,
 		.one_dimensional = facts->verdict.tier == PASS_MANAGED && facts->one_dimensional,
 		.block_local = !facts->uses_shared && !facts->has_barriers,
-		.added_static_shared_bytes = facts->verdict.tier == PASS_MANAGED
-						     ? pass_worker_bytes(facts)
-						     : PASS_SLOT_BYTES,
+		.added_static_shared_bytes = PASS_SLOT_BYTES,
 	};
 	ret->param_bytes = ret->arg_offset + (uint32_t)sizeof(struct ctl_args);
 }

@@ -9,8 +9,7 @@
 #include "pass/pass.h"
 #include "pass/rounds.h"
 
-#define PASS_SLOT_BYTES   64    /* of shared memory that the emitted code takes */
-#define PASS_ROUNDS_BYTES 32    /* and more where barriers are rounds */
+#define PASS_SLOT_BYTES   128   /* of shared memory that the emitted code takes (emit.h) */
 #define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry */
 
 /* A function that the kernel reaches by calls; the kernel itself is the first. */
@@ -47,11 +46,6 @@ struct pass_facts {
 	VEC(struct pass_tail) tails;
 	struct pass_verdict verdict;
 };
-/* Static shared memory that the worker adds. */
-static inline uint32_t pass_worker_bytes(const struct pass_facts *facts)
-{
-	return PASS_SLOT_BYTES + (facts->barriers == PASS_BAR_NONE ? 0 : PASS_ROUNDS_BYTES);
-}
 /* Everything that the passes want to know of entry f; facts_finish also when it fails. */
 int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 void pass_facts_finish(struct pass_facts *facts);

@@ -25,20 +25,28 @@
 
 /* ---- in the body ---- */
 /* Behind a round: the word of the round before is free. Uses %hd_n. */
-static const char clear_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
-				 "and.b32 %hd_n, %hd_n, 3;\n"
-				 "shl.b32 %hd_n, %hd_n, 2;\n"
-				 "mov.u32 %hd_rb, hd_rounds;\n"
-				 "add.u32 %hd_n, %hd_n, %hd_rb;\n"
-				 "mov.u32 %hd_rb, 0;\n"
+static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
+				"and.b32 %hd_n, %hd_n, 3;\n"
+				"shl.b32 %hd_n, %hd_n, 2;\n"
+				"mov.u32 %hd_rb, hd_slot;\n"
+				"add.u32 %hd_n, %hd_n, %hd_rb;\n";
+
+static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
 				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
+
+/* A sum that no block can have is somebody else's: the store that follows has no address. No
+ * predicate, as all of this may get the barrier's own. */
+static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
+				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
 
 /* A round of a kernel that has reductions, without one. */
 static void put_round(struct pass_writer *w, enum pass_barriers barriers)
 {
 	pass_put(w, "barrier.sync 0;\nadd.u32 %hd_w, %hd_w, 1;\n");
-	if (barriers == PASS_BAR_ACTIVE_RED)
+	if (barriers == PASS_BAR_ACTIVE_RED) {
+		pass_put(w, find_word);
 		pass_put(w, clear_word);
+	}
 }
 
 void pass_round_barrier(
@@ -63,12 +71,15 @@ void pass_round_barrier(
 	}
 	pass_put(w, "and.b32 %hd_ra, %hd_w, 3;\n"
 		    "shl.b32 %hd_ra, %hd_ra, 2;\n"
-		    "mov.u32 %hd_rb, hd_rounds;\n"
+		    "mov.u32 %hd_rb, hd_slot;\n"
 		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
 		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n"
 		    "barrier.sync 0;\n"
 		    "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
-		    "add.u32 %hd_w, %hd_w, 1;\n");
+		    "add.u32 %hd_w, %hd_w, 1;\n"
+		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");
+	pass_put(w, find_word);
+	pass_put(w, unless_broken);
 	pass_put(w, clear_word);
 	if (ptx_has_mod(s->mn, "popc"))
 		pass_put(w, "mov.u32 %hd_n, %hd_ra;\n");
@@ -83,17 +94,17 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts)
 {
 	if (facts->barriers == PASS_BAR_NONE)
 		return;
-	pass_emit(w, ".shared .align 16 .b8 hd_rounds[%d];\n", PASS_ROUNDS_BYTES);
 	pass_put(w, ".reg .b32 %hd_w; .reg .b32 %hd_g;\n"
-		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, 0;\n");
+		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, " ROUND_BASE_2 ";\n");
 }
 
-/* The leader's, ahead of the worker's first barrier; %hd_r0 is 0. */
+/* The leader's, ahead of the worker's first barrier. */
 void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts)
 {
 	if (facts->barriers != PASS_BAR_NONE)
-		pass_put(w, "st.shared.v4.u32 [hd_rounds], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-			    "st.shared.v4.u32 [hd_rounds+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n");
+		pass_put(w, "mov.u32 %hd_r0, " ROUND_BASE ";\n"
+			    "st.shared.v4.u32 [hd_slot+80], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
 }
 
 /* %hd_r0 the count of the next round's parity, %hd_r1 the other's address, then its value. */
@@ -104,18 +115,21 @@ static const char count_me[] = "mov.u32 %hd_r0, %ntid.x;\n"
 			       "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n"
 			       "and.b32 %hd_r0, %hd_w, 1;\n"
 			       "shl.b32 %hd_r0, %hd_r0, 2;\n"
-			       "mov.u32 %hd_r1, hd_rounds;\n"
+			       "mov.u32 %hd_r1, hd_slot;\n"
 			       "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
 			       "xor.b32 %hd_r1, %hd_r0, 4;\n"
-			       "ld.volatile.shared.u32 %hd_r1, [%hd_r1];\n"
+			       "ld.volatile.shared.u32 %hd_r1, [%hd_r1" R_COUNT ";\n"
 			       "mov.u32 %hd_r2, 1;\n"
-			       "red.shared.add.u32 [%hd_r0], %hd_r2;\n";
+			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
 
-static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0];\n"
-				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
-				     "mov.u32 %hd_r1, %hd_r2;\n"
-				     "xor.b32 %hd_r0, %hd_r0, 4;\n"
-				     "setp.ne.u32 %hd_p1, %hd_r3, %hd_g;\n";
+/* More to come than a block has threads: somebody else wrote to a count. */
+static const char until_all_done[] =
+	"ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
+	"add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
+	"mov.u32 %hd_r1, %hd_r2;\n"
+	"xor.b32 %hd_r0, %hd_r0, 4;\n"
+	"sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
+	"setp.gt.u32 %hd_p1, %hd_r3, 1024;\n" FAIL_IF_P1 "setp.ne.u32 %hd_p1, %hd_r3, 0;\n";
 
 void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts)
 {
