@@ -471,18 +471,42 @@ int gen_build(uint64_t seed, struct gen_program *ret)
 	return 0;
 }
 
+static bool no_barrier_follows(const struct gen_node *n)
+{
+	return n->kind == GEN_LAST || n->kind == GEN_PARTED;
+}
+
 int gen_add_stray(struct gen_program *p)
 {
 	struct rng r = {p->seed ^ 0x57ea};
 	struct gen_node n = {.kind = GEN_STRAY, .level = GEN_BLOCK, .seed = rng_next(&r)};
 	size_t at = rng_below(&r, (uint32_t)p->body.len + 1);
 
+	n.trips = 1;
+	n.index = p->features & GEN_BARRIERS && rng_percent(&r, 60);
+	if (n.index && at && at == p->body.len && no_barrier_follows(&p->body.at[at - 1]))
+		at--;
 	p->features |= GEN_SHARED;
 	if (!VEC_PUSH(&p->body, n))
 		return -ENOMEM;
 	memmove(&p->body.at[at + 1], &p->body.at[at], (p->body.len - 1 - at) * sizeof(n));
 	p->body.at[at] = n;
 	return 0;
+}
+
+bool gen_stray_defined(const struct gen_program *p)
+{
+	for (size_t i = 0; i < p->body.len; i++)
+		if (p->body.at[i].kind == GEN_STRAY)
+			return p->body.at[i].index;
+	return true; /* it was taken away */
+}
+
+void gen_keep_stray_back(struct gen_program *p)
+{
+	for (size_t i = 0; i < p->body.len; i++)
+		if (p->body.at[i].kind == GEN_STRAY)
+			p->body.at[i].trips = 0;
 }
 
 void gen_scale(struct gen_program *p, unsigned by)

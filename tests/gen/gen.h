@@ -34,8 +34,8 @@ typedef VEC(struct gen_node) gen_list;
 struct gen_node {
 	enum gen_kind kind;
 	enum gen_level level; /* the condition's: who decides alike */
-	uint8_t trips;
-	uint16_t index; /* leaf, function, or warps */
+	uint8_t trips;        /* of GEN_STRAY: 0: it does not store */
+	uint16_t index;       /* leaf, function, warps, or (GEN_STRAY) 1: between barriers */
 	uint64_t seed;
 	gen_list kids, other;
 };
@@ -110,8 +110,13 @@ static inline uint32_t gen_blocks(const struct gen_program *p)
 
 /* build.c */
 int gen_build(uint64_t seed, struct gen_program *ret);
-/* One more node that goes wrong: a thread that stores outside all arrays of shared memory. */
+/* One more node that goes wrong: a thread that stores past an array of shared memory, or ahead of
+ * it. gen_stray_defined: between barriers, so that what it does is the same each time, if it does
+ * not fail. */
 int gen_add_stray(struct gen_program *p);
+bool gen_stray_defined(const struct gen_program *p);
+/* All but the store itself. */
+void gen_keep_stray_back(struct gen_program *p);
 /* A grid so many times as large, for devices on which a small one is claimed at once. */
 #define GEN_MAX_SCALE 32
 void gen_scale(struct gen_program *p, unsigned by);

@@ -29,7 +29,7 @@ static const struct option long_options[] = {
 	{"keep", required_argument, NULL, 'k'},   /* folder for what fails; default: here */
 	{"enough", required_argument, NULL, 'e'}, /* failures after which it stops */
 	{"astray", no_argument, NULL,
-		'a'}, /* each stores outside its arrays: it has to end, that is all */
+		'a'}, /* each stores outside its arrays: it has to go wrong alike */
 	{"apart", no_argument, NULL, 'i'},         /* programs with GEN_APART */
 	{"scale", required_argument, NULL, 'g'},   /* grids so many times as large */
 	{"pretend", required_argument, NULL, 'x'}, /* run.h */

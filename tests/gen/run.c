@@ -56,24 +56,27 @@ static bool tell(struct batch *b, unsigned i, const char *what, CUresult r)
 	return false;
 }
 
-int run_open(enum dev_kind kind, struct run_device *ret)
+static bool open_context(struct run_device *d)
 {
-	struct run_device d = {0};
 	CUdevice device;
 	CUcontext ctx;
 	CUmodule closer;
 
-	if (dev_open(kind, NULL, &d.cu))
-		return -ENODEV;
-	if (d.cu.cuInit(0) || d.cu.cuDeviceGet(&device, 0) ||
-		d.cu.cuDevicePrimaryCtxRetain(&ctx, device) || d.cu.cuCtxSetCurrent(ctx))
-		return -ENODEV;
-	if (d.cu.cuMemAlloc(&d.in, 4 * GEN_IN_WORDS + 1024) ||
-		d.cu.cuMemAlloc(&d.out, 4 * OUT_WORDS) ||
-		d.cu.cuMemAlloc(&d.sum, 4 * GEN_SUM_WORDS) ||
-		dev_control_create(&d.cu, &d.control) ||
-		d.cu.cuModuleLoadData(&closer, pass_closer_ptx()) ||
-		d.cu.cuModuleGetFunction(&d.closer, closer, CTL_CLOSER))
+	d->gen = 0;
+	return !d->cu.cuDeviceGet(&device, 0) && !d->cu.cuDevicePrimaryCtxRetain(&ctx, device) &&
+	       !d->cu.cuCtxSetCurrent(ctx) && !d->cu.cuMemAlloc(&d->in, 4 * GEN_IN_WORDS + 1024) &&
+	       !d->cu.cuMemAlloc(&d->out, 4 * OUT_WORDS) &&
+	       !d->cu.cuMemAlloc(&d->sum, 4 * GEN_SUM_WORDS) &&
+	       !dev_control_create(&d->cu, &d->control) &&
+	       !d->cu.cuModuleLoadData(&closer, pass_closer_ptx()) &&
+	       !d->cu.cuModuleGetFunction(&d->closer, closer, CTL_CLOSER);
+}
+
+int run_open(enum dev_kind kind, struct run_device *ret)
+{
+	struct run_device d = {0};
+
+	if (dev_open(kind, NULL, &d.cu) || d.cu.cuInit(0) || !open_context(&d))
 		return -ENODEV;
 	*ret = d;
 	return 0;
@@ -242,7 +245,7 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 		while (pretends(b->d, p, "hangs"))
 			pause();
 		r = run_form(b, i, form, &p->steering[v], &stats);
-		if (r != CUDA_SUCCESS && b->d->astray)
+		if (r != CUDA_SUCCESS && ret->fails)
 			return RUN_TOLD;
 		if (r != CUDA_SUCCESS) {
 			tell_fails(b, i, v, r);
@@ -253,10 +256,34 @@ static enum run_verdict run_variants(struct batch *b, unsigned i, CUfunction for
 			return RUN_LOST;
 		if (pretends(b->d, p, "differs"))
 			mem->out[0] ^= 1;
-		if (!b->d->astray && !compare(b, i, v, plain, mem))
+		if ((!b->d->astray || ret->fails || gen_stray_defined(p)) &&
+			!compare(b, i, v, plain, mem))
 			return RUN_DIFFERS;
 	}
 	return RUN_SAME;
+}
+
+static bool load_again(struct batch *b, unsigned i);
+
+/* Of a program that fails as it goes astray: what it does but for that. The store met nothing of
+ * the kernel's; its preemptible form may end in an error, too, or has to do the same. */
+static CUresult run_plain_for(struct batch *b, unsigned i, const char *name, bool *ret_fails)
+{
+	CUresult r = CUDA_ERROR_UNKNOWN;
+	CUfunction fn;
+
+	*ret_fails = false;
+	for (int once_more = 0; once_more < 2; once_more++) {
+		r = b->d->cu.cuModuleGetFunction(&fn, b->plain, name);
+		if (r == CUDA_SUCCESS)
+			r = fill(b, i, b->plain) ? run_plain(b, i, fn) : CUDA_ERROR_UNKNOWN;
+		if (r == CUDA_SUCCESS || !b->d->astray || once_more)
+			break;
+		*ret_fails = true;
+		if (!load_again(b, i))
+			break;
+	}
+	return r;
 }
 
 static enum run_verdict run_program(struct batch *b, unsigned i, struct run_result *ret)
@@ -270,11 +297,7 @@ static enum run_verdict run_program(struct batch *b, unsigned i, struct run_resu
 	gen_kernel_name(p, name);
 	beat(b, i, RUN_PLAIN);
 	ret->tier = (uint8_t)b->verdict[i].tier;
-	r = b->d->cu.cuModuleGetFunction(&fn, b->plain, name);
-	if (r == CUDA_SUCCESS && !fill(b, i, b->plain))
-		return RUN_LOST;
-	if (r == CUDA_SUCCESS && !b->d->astray)
-		r = run_plain(b, i, fn);
+	r = run_plain_for(b, i, name, &ret->fails);
 	if (r != CUDA_SUCCESS) {
 		tell(b, i, "the plain form fails", r);
 		return RUN_INVALID;
@@ -377,6 +400,27 @@ static enum run_verdict load_both(struct batch *b)
 		return RUN_REFUSED;
 	}
 	return RUN_SAME;
+}
+
+/* Both modules once more, in a context of its own, as the one before has failed; program i without
+ * its stray store. */
+static bool load_again(struct batch *b, unsigned i)
+{
+	struct gen_program p;
+	CUdevice device;
+	bool ok;
+
+	if (gen_copy(&b->p[i], &p))
+		return false;
+	gen_keep_stray_back(&p);
+	b->plain_text.len = 0;
+	strbuf_puts(&b->plain_text, gen_head);
+	for (unsigned k = 0; k < b->n; k++)
+		gen_text(k == i ? &p : &b->p[k], &b->plain_text);
+	gen_free(&p);
+	ok = !b->d->cu.cuDeviceGet(&device, 0) && !b->d->cu.cuDevicePrimaryCtxReset(device);
+	return ok && open_context(b->d) && !load(b, b->plain_text.at, &b->plain) &&
+	       !load(b, b->form_text.at, &b->form);
 }
 
 bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n, unsigned first,

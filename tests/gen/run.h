@@ -10,10 +10,10 @@
 #include "gen.h"
 
 enum run_verdict {
-	RUN_NONE,    /* not run */
-	RUN_SAME,    /* in every variant */
-	RUN_TOLD,    /* of a program that goes astray: it ended in an error */
-	RUN_HELD,    /* the pass leaves it as it is: nothing to compare */
+	RUN_NONE, /* not run */
+	RUN_SAME, /* in every variant */
+	RUN_TOLD, /* of a program that goes astray: it ended in an error, as the plain form did */
+	RUN_HELD, /* the pass leaves it as it is: nothing to compare */
 	RUN_DIFFERS, /* memory */
 	RUN_FAILS,   /* only the preemptible form ends in an error */
 	RUN_HANGS,   /* the preemptible form does not end */
@@ -38,13 +38,16 @@ struct run_device {
 	CUfunction closer;
 	uint32_t gen;
 	volatile struct run_progress *progress;
-	bool astray;         /* programs have a fault: only that they end is of interest */
+	/* Programs store where they should not: they may end in an error where the plain form does,
+	 * and nothing else may change. */
+	bool astray;
 	const char *pretend; /* "differs:TEXT", "hangs:TEXT": so do programs that hold the text */
 };
 
 struct run_result {
 	uint8_t verdict; /* enum run_verdict */
 	uint8_t tier;    /* enum pass_tier */
+	bool fails;      /* plain, as it goes astray */
 	uint16_t again;  /* launches that went on where another had stopped */
 };
 

@@ -386,10 +386,10 @@ static void write_parted(struct gen_text *t, const struct gen_node *n)
 		id, id, id, id, id, id, rng_percent(&t->r, 50) ? "ret" : "bra gone", id);
 }
 
-static void write_stray(struct gen_text *t)
+static void write_stray(struct gen_text *t, const struct gen_node *n)
 {
 	const struct gen_array *a = &t->p->array[GEN_OWN];
-	unsigned id = ++t->ids, by = 4 * rng_below(&t->r, 16);
+	unsigned id = ++t->ids, by = 4 * rng_below(&t->r, 40);
 	static const char *const values[] = {"%lin", "%gid", "-1", "0", "1", "0x7fffffff"};
 	unsigned value = rng_below(&t->r, 6);
 
@@ -400,8 +400,13 @@ static void write_stray(struct gen_text *t)
 		strbuf_printf(&t->body, "sub.u32 %%t0, %%t0, %u;\n", by + 4);
 	else
 		strbuf_printf(&t->body, "add.u32 %%t0, %%t0, %u;\n", a->bytes + by);
-	strbuf_printf(&t->body, "mov.u32 %%t1, %s;\n@%%p%u st.shared.u32 [%%t0], %%t1;\n",
-		values[value], id);
+	if (n->index)
+		strbuf_puts(&t->body, "bar.sync 0;\n");
+	strbuf_printf(&t->body, "mov.u32 %%t1, %s;\n", values[value]);
+	if (n->trips)
+		strbuf_printf(&t->body, "@%%p%u st.shared.u32 [%%t0], %%t1;\n", id);
+	if (n->index)
+		strbuf_puts(&t->body, "bar.sync 0;\n");
 }
 
 static void write_node(struct gen_text *t, const struct gen_node *n)
@@ -441,7 +446,7 @@ static void write_node(struct gen_text *t, const struct gen_node *n)
 		write_last(t, n);
 		break;
 	case GEN_STRAY:
-		write_stray(t);
+		write_stray(t, n);
 		break;
 	case GEN_PARTED:
 		write_parted(t, n);
