@@ -34,11 +34,12 @@
  * between (late ones of an earlier round) hear no word until then.
  *
  * worker: with CTL_WAIT_WORD, waits until applied_seq has reached args.seq in this generation, or
- *   if that is 0, until begun. If applied_seq is past args.seq by then, its first claim looks at no
- *   quota: whoever was launched for a word does something, however soon that is taken back. So does
- *   everybody wait for begun who found CTL_NARROW in state when entering: the launch before ended
- *   while it had less than the device, and what followed it in the queue would otherwise run on
- *   past a word that came a little too late for it.
+ *   if that is 0, until begun. If applied_seq is past args.seq by then, with CTL_ONCE, the first
+ *   such worker on each SM (once[%smid]) makes its first claim without a look at the quota: a
+ *   launch that all had left gets something done for each word, however soon that is taken back.
+ *   Everybody also waits for begun who found CTL_NARROW in state when entering: the launch before
+ *   ended while it had less than the device, and what followed it in the queue would otherwise run
+ *   on past a word that came a little too late for it.
  *   At each claim: q = quota[%smid]; 0: leaves. 1 to 31: needs a rank, the lowest free bit of
  *   ranks[%smid], taken when first needed; leaves when rank >= q. Else t = atom.add(ticket, chunk),
  *   leaves when t >= total; runs what it claimed, all of it; then a barrier and
@@ -72,10 +73,10 @@
  * host's first word has seq 1, and a seq is never 0. A launch gets none before it has arrived: what
  * is queued costs nothing, and begins with its tenant's word. After quotas were raised, workers are
  * launched again, with CTL_WAIT_WORD, the seq that raised them (else they may meet the old quotas
- * and leave again) and the next round. Workers too many leave by themselves: a grid of workers may
+ * and leave again), CTL_ONCE if nobody was left, and the next round. Workers too many leave by themselves: a grid of workers may
  * be as large as the device holds. */
 
-#define CTL_VERSION 6
+#define CTL_VERSION 7
 #define CTL_NARROW  (1u << 31)
 #define CTL_PARAM   "hd_args"   /* name of the appended parameter */
 #define CTL_CLOSER  "hd_closer" /* entry behind guard grids: pass_closer_ptx */
@@ -86,6 +87,7 @@ enum ctl_flags {
 	CTL_GUARD = 4,      /* guard form: one hardware block, one ticket, real exits */
 	CTL_WAIT_WORD = 8,  /* look at no quota before the host's word args.seq is applied; seq 0:
 			       before the relay has looked for a word at all */
+	CTL_ONCE = 16,      /* one claim an SM though that word is withdrawn by then */
 };
 
 /* By value, 8-byte aligned, behind the kernel's own parameters. */
@@ -129,9 +131,10 @@ struct ctl_block {
 	uint32_t pad2[15];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
+	uint32_t once[CTL_MAX_SMS];  /* generation and word of the last claim for CTL_ONCE there */
 };
 
 _Static_assert(sizeof(struct ctl_args) == 80, "emitted as offsets; hd_closer has it as a number");
-_Static_assert(sizeof(struct ctl_block) == 384 + 8 * CTL_MAX_SMS, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_block) == 384 + 12 * CTL_MAX_SMS, "emitted as offsets");
 
 #endif

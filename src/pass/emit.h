@@ -41,6 +41,7 @@
 #define B_ROUNDS      "+320]"
 #define B_QUOTA       "+384]"
 #define B_RANKS       "+1408]"
+#define B_ONCE        "+2432]"
 
 /* struct ctl_host */
 #define H_SEQ         "+0]"
@@ -85,7 +86,8 @@
  * makes the assembler take more registers (sm_90: 15 for kernels/mm.cu). */
 #define FAIL_IF_P1 "@%hd_p1 red.shared.add.u32 [hd_slot+8388000], 1;\n"
 
-/* A claim's check word: (x ^ y ^ z) * CHECK_ODD + blocks + CHECK_BASE. */
+/* A claim's check word: (x ^ y ^ z) * CHECK_ODD + blocks + CHECK_BASE. (CHECK_ODD also mixes
+ * generation and word, for once[].) */
 #define CHECK_ODD  "0x9e3779b1"
 #define CHECK_BASE "0x5e3da1c7"
 

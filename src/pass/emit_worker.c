@@ -39,6 +39,8 @@ _Static_assert(offsetof(struct ctl_tenant, seq) == 0, "T_SEQ");
 _Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");
 _Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
 _Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
+_Static_assert(offsetof(struct ctl_block, once) == 2432, "B_ONCE");
+_Static_assert(CTL_ONCE == 16, "pass_emit_first_steps");
 _Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
 _Static_assert(offsetof(struct ctl_host, present) == 448, "H_PRESENT");
 

@@ -19,7 +19,7 @@
 /* What the shim set, which children inherit: by this it is told from what the user set. */
 #define OURS "HEDDLE_CONNECTIONS"
 
-#define DEFAULT_CONNECTIONS 10 /* of a program that nothing is noted of; see SPARE_CHANNELS */
+#define DEFAULT_CONNECTIONS 8 /* of a program that nothing is noted of; see SPARE_CHANNELS */
 #define DRIVERS_CONNECTIONS 8  /* the driver's, where the variable says nothing */
 
 static unsigned number = DRIVERS_CONNECTIONS;

@@ -166,8 +166,10 @@ static void judge_rounds(struct managed *m)
 	m->seq = seq;
 }
 
-/* False: there is no stream for a round now, or the driver did not take it. */
-static bool resume(struct managed *m, bool may_borrow)
+/* drained: nobody was left; else others go on, and those that come too late for the word that calls
+ * them (they wait for room, too) need not hold up whoever has the SMs by then. False: there is no
+ * stream for a round now, or the driver did not take it. */
+static bool resume(struct managed *m, bool drained, bool may_borrow)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
@@ -184,7 +186,8 @@ static bool resume(struct managed *m, bool may_borrow)
 		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
 		m->args.seq = seq;
 		m->args.round = m->rounds + 1;
-		m->args.flags |= seq ? CTL_WAIT_WORD : 0;
+		m->args.flags &= ~(uint32_t)CTL_ONCE;
+		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
 		r = managed_fire(m,
 			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
 			on, NULL);
@@ -228,7 +231,7 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
 	pthread_mutex_unlock(&launches.lock);
-	fired = resume(m, may_borrow);
+	fired = resume(m, drains != m->drains, may_borrow);
 	pthread_mutex_lock(&launches.lock);
 	m->resuming = false;
 	if (fired) {

@@ -41,6 +41,8 @@ forms() {
 --yield-every 5 --all-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --all-workers 1
 --chunk 2}"
+	# One stream a process: half of the time that a context takes is for its channels.
+	export CUDA_DEVICE_MAX_CONNECTIONS=1
 	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/same.sh" "$heddle" "$list" cuda \
 		"${FILTER:-.}"
 }

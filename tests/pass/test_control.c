@@ -231,22 +231,33 @@ static void narrow_goes_on(void **state)
 	assert_int_equal(low(block().state), 0);
 }
 
-/* Workers that were launched for a word do something, though the next one takes it back. */
+/* Where nobody was left, workers that were launched for a word do something though the next one
+ * takes it back: one of them on each SM, and for each word again. */
 static void overtaken(void **state)
 {
 	uint32_t round = 0;
+	int sms = 0;
+	CUdevice device;
+
+	ok(cuCtxGetDevice(&device));
+	ok(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+	assert_in_range(sms, 2, WORKERS - 1);
 
 	for (uint32_t seq = 1; t.host->done != t.gen + 1; seq += 2, round++) {
 		uint64_t before = t.host->finished;
 
 		word(seq + 1, 0);
-		launch(CTL_WAIT_WORD, seq, round);
+		launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
 		if (t.host->done == t.gen + 1)
 			break;
 		drained(seq + 1, round);
-		assert_int_equal(t.host->finished, before + WORKERS);
+		assert_int_equal(t.host->finished, before + (uint64_t)sms);
+		/* Late ones of the same word; and others that were there: nothing of that for them. */
+		launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
+		launch(CTL_WAIT_WORD, seq + 1, round);
+		launch(CTL_WAIT_WORD, seq - 1, round);
+		assert_int_equal(t.host->finished, before + (uint64_t)sms);
 	}
-	assert_int_equal(round, TOTAL / WORKERS - 1);
 	ended();
 	/* On an SM that the word did not give it has nothing to do. */
 	anew(state);
