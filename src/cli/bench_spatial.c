@@ -18,6 +18,8 @@
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
 #define QUICK_LOWS 4
+/* Launches in which the shim finds out how a kernel is best launched (src/shim/pace.c). */
+#define SEARCH_ROUNDS 14
 
 struct spatial {
 	struct bench *b;
@@ -59,15 +61,18 @@ static int list_pairs(struct spatial *sp, struct bench *b)
 	return CLI_OK;
 }
 
-static void add_rounds(struct lost_samples *to, const struct stage_result *res)
+static void add_rounds(struct lost_samples *to, const struct stage_result *res, unsigned first)
 {
-	for (unsigned i = 0; i < res->rounds; i++) {
+	unsigned n = res->rounds - first;
+
+	for (unsigned i = first; i < res->rounds; i++) {
 		const struct stage_round *r = &res->at[i];
 		uint64_t end = MAX(r->low_done_ns, r->high_done_ns);
 
 		to->ns[to->n++] = (double)(end - MIN(r->low_launch_ns, r->high_launch_ns));
 	}
-	to->preemptions += res->preemptions + res->shrinks;
+	/* One round is like the other: about as many in each. */
+	to->preemptions += ((res->preemptions + res->shrinks) * n + res->rounds / 2) / res->rounds;
 }
 
 static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p, unsigned form)
@@ -78,10 +83,11 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 	int r;
 
 	run.high.size = "trivial";
+	run.rounds += b->device == DEV_CPU ? 0 : SEARCH_ROUNDS;
 	bench_progress(b, stage->spec.name, run.low.name, run.high.name);
 	r = bench_try(b, stage, &run, &res);
 	if (r == CLI_OK && res.rounds && res.low_ns > 0)
-		add_rounds(&p->of[form], &res);
+		add_rounds(&p->of[form], &res, run.rounds - b->rounds);
 	return r;
 }
 

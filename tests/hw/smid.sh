@@ -26,5 +26,5 @@ heddled=$(dirname "$heddle")/heddled examples=$bench device=cuda
 # some tens of milliseconds, and of two beside each other a second or more.
 start_daemon --mps on --set min_managed_us=1 --set grace_us=1000000
 smids 1500000 100000 2000000 40
-smids 2500000 100000 100000000 20 50
+smids 3000000 100000 250000000 20 50
 echo passed
