@@ -9,17 +9,6 @@
 
 #define SMALL_BYTES 65536
 
-/* A small copy to the device is taken along, not waited for, unless launches may be taken off the
- * device meanwhile: behind them, a few such copies are enough for the driver to wait for room (seen
- * on an H200: cuMemcpyHtoD spins, a lock held, and the launch that would resume what is ahead of it
- * waits for that lock). */
-static bool takes_along(size_t bytes)
-{
-	return bytes <= SMALL_BYTES &&
-	       (shim.welcome.priority >= SHIM_HIGH ||
-		       !__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE));
-}
-
 /* Neither registered nor allocated by the driver. Where it cannot say: yes. */
 static bool pageable(const void *host)
 {
@@ -30,39 +19,112 @@ static bool pageable(const void *host)
 		       (CUdeviceptr)(uintptr_t)host) != CUDA_SUCCESS;
 }
 
-static bool pageable_2d(const CUDA_MEMCPY2D *c)
+static bool on_host(CUdeviceptr at)
 {
-	return c && (c->dstMemoryType == CU_MEMORYTYPE_HOST ? pageable(c->dstHost)
-			    : c->dstMemoryType == CU_MEMORYTYPE_UNIFIED
-				    ? pageable((void *)(uintptr_t)c->dstDevice)
-				    : false);
+	unsigned type = CU_MEMORYTYPE_HOST;
+
+	if (cu.cuPointerGetAttribute &&
+		cu.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) !=
+			CUDA_SUCCESS)
+		type = CU_MEMORYTYPE_HOST;
+	return type == CU_MEMORYTYPE_HOST;
 }
 
-static bool pageable_3d(const CUDA_MEMCPY3D *c)
+/* From pageable memory to the device: a small one is taken along, not waited for. But behind
+ * launches that may be taken off the device meanwhile, a few such copies are enough for the driver
+ * to wait for room (seen on an H200: cuMemcpyHtoD spins, a lock held, and the launch that would
+ * resume what is ahead of it waits for that lock). */
+static enum fence_copy to_device(size_t bytes)
 {
-	return c && (c->dstMemoryType == CU_MEMORYTYPE_HOST ? pageable(c->dstHost)
-			    : c->dstMemoryType == CU_MEMORYTYPE_UNIFIED
-				    ? pageable((void *)(uintptr_t)c->dstDevice)
-				    : false);
+	if (bytes > SMALL_BYTES)
+		return FENCE_COPY_WAITS;
+	return shim.welcome.priority < SHIM_HIGH &&
+			       __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE)
+		       ? FENCE_COPY_MAY
+		       : FENCE_NO_COPY;
 }
 
-#define BODY(fn, where, waits, args)                    \
-	CUresult r;                                     \
-	bool fenced = managed_outstanding() && (waits); \
-	if (fenced)                                     \
-		fence_copy_begin(where);                \
-	r = fn args;                                    \
-	if (fenced)                                     \
-		fence_end();                            \
+/* A synchronous one that is given addresses alone. Within the device it need not be waited for. */
+static enum fence_copy between(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	if (on_host(dst))
+		return FENCE_COPY_WAITS;
+	return on_host(src) && to_device(bytes) == FENCE_COPY_WAITS ? FENCE_COPY_WAITS
+								    : FENCE_COPY_MAY;
+}
+
+static enum fence_copy between_async(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
+{
+	if (pageable((void *)(uintptr_t)dst))
+		return FENCE_COPY_WAITS;
+	return pageable((void *)(uintptr_t)src) ? to_device(bytes) : FENCE_NO_COPY;
+}
+
+/* One side of a copy of several rows. */
+struct side {
+	CUmemorytype type;
+	const void *host;
+	CUdeviceptr device;
+};
+
+static enum fence_copy rows(struct side dst, struct side src, size_t bytes, bool async)
+{
+	const struct side *sides[] = {&dst, &src};
+	bool host[2];
+
+	for (int i = 0; i < 2; i++) {
+		CUdeviceptr at = sides[i]->type == CU_MEMORYTYPE_HOST
+					 ? (CUdeviceptr)(uintptr_t)sides[i]->host
+					 : sides[i]->device;
+
+		host[i] = sides[i]->type == CU_MEMORYTYPE_HOST ||
+			  (sides[i]->type == CU_MEMORYTYPE_UNIFIED && on_host(at));
+		if (async)
+			host[i] = host[i] && pageable((void *)(uintptr_t)at);
+	}
+	if (host[0] || (host[1] && bytes > SMALL_BYTES))
+		return FENCE_COPY_WAITS;
+	if (async)
+		return host[1] ? to_device(bytes) : FENCE_NO_COPY;
+	return FENCE_COPY_MAY;
+}
+
+static enum fence_copy rows_2d(const CUDA_MEMCPY2D *c, bool async)
+{
+	if (!c)
+		return FENCE_NO_COPY;
+	return rows((struct side){c->dstMemoryType, c->dstHost, c->dstDevice},
+		(struct side){c->srcMemoryType, c->srcHost, c->srcDevice},
+		c->WidthInBytes * c->Height, async);
+}
+
+static enum fence_copy rows_3d(const CUDA_MEMCPY3D *c, bool async)
+{
+	if (!c)
+		return FENCE_NO_COPY;
+	return rows((struct side){c->dstMemoryType, c->dstHost, c->dstDevice},
+		(struct side){c->srcMemoryType, c->srcHost, c->srcDevice},
+		c->WidthInBytes * c->Height * c->Depth, async);
+}
+
+/* kind: enum fence_copy. */
+#define BODY(fn, where, kind, args)                                              \
+	CUresult r;                                                              \
+	enum fence_copy fenced = managed_outstanding() ? (kind) : FENCE_NO_COPY; \
+	if (fenced)                                                              \
+		fence_copy_begin(where, fenced);                                 \
+	r = fn args;                                                             \
+	if (fenced)                                                              \
+		fence_end();                                                     \
 	return r;
 
 /* Of the legacy default stream, and of the thread's own: there the driver knows which. */
-#define SYNC(name, symbol, types, params, waits, args)                          \
+#define SYNC(name, symbol, types, params, kind, args)                           \
 	SHIM_API CUresult symbol params;                                        \
 	CUresult symbol params                                                  \
 	{                                                                       \
 		SHIM_NEED(name);                                                \
-		BODY(cu.name, CU_STREAM_LEGACY, waits, args)                    \
+		BODY(cu.name, CU_STREAM_LEGACY, kind, args)                     \
 	}                                                                       \
 	SHIM_API CUresult symbol##_ptds params;                                 \
 	CUresult symbol##_ptds params                                           \
@@ -75,60 +137,61 @@ static bool pageable_3d(const CUDA_MEMCPY3D *c)
 		}                                                               \
 		if (!fn)                                                        \
 			return shim_lacking();                                  \
-		BODY(fn, CU_STREAM_PER_THREAD, waits, args)                     \
+		BODY(fn, CU_STREAM_PER_THREAD, kind, args)                      \
 	}
 
-#define ASYNC_FORM(name, symbol, params, own, waits, args)                        \
-	SHIM_API CUresult symbol params;                                          \
-	CUresult symbol params                                                    \
-	{                                                                         \
-		SHIM_NEED(name);                                                  \
-		if (!stream)                                                      \
-			stream = own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;   \
-		stream_touch(stream);                                             \
-		BODY(cu.name, stream, (waits) && !stream_capturing(stream), args) \
+#define ASYNC_FORM(name, symbol, params, own, kind, args)                                      \
+	SHIM_API CUresult symbol params;                                                       \
+	CUresult symbol params                                                                 \
+	{                                                                                      \
+		SHIM_NEED(name);                                                               \
+		if (!stream)                                                                   \
+			stream = own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;                \
+		stream_touch(stream);                                                          \
+		BODY(cu.name, stream, stream_capturing(stream) ? FENCE_NO_COPY : (kind), args) \
 	}
-#define ASYNC(name, symbol, params, waits, args)             \
-	ASYNC_FORM(name, symbol, params, false, waits, args) \
-	ASYNC_FORM(name, symbol##_ptsz, params, true, waits, args)
+#define ASYNC(name, symbol, params, kind, args)             \
+	ASYNC_FORM(name, symbol, params, false, kind, args) \
+	ASYNC_FORM(name, symbol##_ptsz, params, true, kind, args)
 
 SYNC(cuMemcpy, cuMemcpy, (CUdeviceptr, CUdeviceptr, size_t),
-	(CUdeviceptr dst, CUdeviceptr src, size_t bytes), true, (dst, src, bytes))
+	(CUdeviceptr dst, CUdeviceptr src, size_t bytes), between(dst, src, bytes),
+	(dst, src, bytes))
 SYNC(cuMemcpyDtoH, cuMemcpyDtoH_v2, (void *, CUdeviceptr, size_t),
-	(void *dst, CUdeviceptr src, size_t bytes), true, (dst, src, bytes))
+	(void *dst, CUdeviceptr src, size_t bytes), FENCE_COPY_WAITS, (dst, src, bytes))
 SYNC(cuMemcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr, const void *, size_t),
-	(CUdeviceptr dst, const void *src, size_t bytes), !takes_along(bytes), (dst, src, bytes))
-SYNC(cuMemcpy2D, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *), (const CUDA_MEMCPY2D *copy), true, (copy))
+	(CUdeviceptr dst, const void *src, size_t bytes), to_device(bytes), (dst, src, bytes))
+SYNC(cuMemcpy2D, cuMemcpy2D_v2, (const CUDA_MEMCPY2D *), (const CUDA_MEMCPY2D *copy),
+	rows_2d(copy, false), (copy))
 SYNC(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *),
-	(const CUDA_MEMCPY2D *copy), true, (copy))
-SYNC(cuMemcpy3D, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *), (const CUDA_MEMCPY3D *copy), true, (copy))
+	(const CUDA_MEMCPY2D *copy), rows_2d(copy, false), (copy))
+SYNC(cuMemcpy3D, cuMemcpy3D_v2, (const CUDA_MEMCPY3D *), (const CUDA_MEMCPY3D *copy),
+	rows_3d(copy, false), (copy))
 ASYNC(cuMemcpyAsync, cuMemcpyAsync,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream),
-	pageable((void *)(uintptr_t)dst) ||
-		(!takes_along(bytes) && pageable((void *)(uintptr_t)src)),
-	(dst, src, bytes, stream))
+	between_async(dst, src, bytes), (dst, src, bytes, stream))
 ASYNC(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,
-	(void *dst, CUdeviceptr src, size_t bytes, CUstream stream), pageable(dst),
-	(dst, src, bytes, stream))
+	(void *dst, CUdeviceptr src, size_t bytes, CUstream stream),
+	pageable(dst) ? FENCE_COPY_WAITS : FENCE_NO_COPY, (dst, src, bytes, stream))
 ASYNC(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,
 	(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream),
-	!takes_along(bytes) && pageable(src), (dst, src, bytes, stream))
+	pageable(src) ? to_device(bytes) : FENCE_NO_COPY, (dst, src, bytes, stream))
 ASYNC(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *copy, CUstream stream),
-	pageable_2d(copy), (copy, stream))
+	rows_2d(copy, true), (copy, stream))
 ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream stream),
-	pageable_3d(copy), (copy, stream))
+	rows_3d(copy, true), (copy, stream))
 /* Never waited for, but they put work on streams. */
 ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
-	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), false,
+	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
 ASYNC(cuMemsetD8Async, cuMemsetD8Async,
-	(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream), false,
+	(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream), FENCE_NO_COPY,
 	(dst, value, n, stream))
 ASYNC(cuMemsetD16Async, cuMemsetD16Async,
-	(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream), false,
+	(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream), FENCE_NO_COPY,
 	(dst, value, n, stream))
 ASYNC(cuMemsetD32Async, cuMemsetD32Async,
-	(CUdeviceptr dst, unsigned int value, size_t n, CUstream stream), false,
+	(CUdeviceptr dst, unsigned int value, size_t n, CUstream stream), FENCE_NO_COPY,
 	(dst, value, n, stream))
-ASYNC(cuLaunchHostFunc, cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user), false,
+ASYNC(cuLaunchHostFunc, cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user), FENCE_NO_COPY,
 	(stream, fn, user))

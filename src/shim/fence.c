@@ -5,12 +5,14 @@
  * wait for is a preempted launch, the launch that would resume it stands before that lock for ever.
  * So the shim waits first, without any lock, and while such a call is under way new launches are
  * not managed. */
-#include "shim/managed.h"
+#include "shim/launches.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #define LOAD_WAITS_NS 2000000000u
+#define SPIN_NS       200000u /* as long as the driver would at least */
 
 static _Atomic unsigned active;
 
@@ -61,20 +63,25 @@ static void set_pin(bool on)
 	shim_kick();
 }
 
-/* What runs has never been preempted, and will not be before the last fenced call is over. False:
- * not yet. */
-static bool all_pinned(void)
+static bool none_preempted(void)
+{
+	return !managed_any_preempted();
+}
+
+/* What runs is steady: it needs no launch of ours, and will not before the last fenced call is
+ * over. False: not yet. */
+static bool all_pinned(bool (*steady)(void))
 {
 	struct wire_page *p = shim.page;
 	bool ok;
 
-	if (managed_any_preempted())
+	if (!steady())
 		return false;
 	pthread_mutex_lock(&pin_lock);
 	set_pin(true);
 	ok = __atomic_load_n(&p->pinned, __ATOMIC_ACQUIRE) ==
 	     __atomic_load_n(&p->pin, __ATOMIC_RELAXED);
-	if (ok && managed_any_preempted()) { /* just before */
+	if (ok && !steady()) { /* just before */
 		set_pin(false);
 		ok = false;
 	}
@@ -104,7 +111,8 @@ void fence_begin(enum fence_kind kind)
 		if (!began)
 			began = shim_now_ns();
 		/* Loading need not wait for what runs, and that may wait for what is loaded. */
-		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS && all_pinned())
+		if (kind == FENCE_LOADS && shim_now_ns() - began > LOAD_WAITS_NS &&
+			all_pinned(none_preempted))
 			break;
 		if (round % 256 == 255 && context_broken()) {
 			managed_forget();
@@ -118,10 +126,55 @@ void fence_begin(enum fence_kind kind)
 		atomic_fetch_add(kind == FENCE_WAITS ? &shim.waits : &shim.load_waits, 1);
 }
 
-void fence_copy_begin(CUstream stream)
+/* Nothing is ahead in it, as far as can be asked. */
+static bool is_through(CUstream stream)
+{
+	struct shim_inside in;
+	bool yes;
+
+	if (atomic_load(&shim.captures)) { /* asking for it would end them */
+		managed_reap();
+		return !managed_outstanding() || context_broken();
+	}
+	yes = shim_enter(&in) != CUDA_SUCCESS || cu.cuStreamQuery(stream) != CUDA_ERROR_NOT_READY;
+	shim_leave(&in);
+	return yes;
+}
+
+/* Until nothing managed is ahead, or nothing of it moves: then what it waits for may be the
+ * program's to bring about behind the copy, which natively does not wait. Until the driver is done
+ * with the copy, nothing is taken off the device then. That ends: no new launch is managed
+ * meanwhile. */
+static void await_room(CUstream stream)
+{
+	struct stream *s = stream_of(stream);
+	uint64_t began = shim_now_ns();
+	struct patience p;
+	bool in_vain = false;
+
+	if (!s)
+		return;
+	patience_begin(&p, &s->ended, &s->gave_up);
+	while (!is_through(stream)) {
+		in_vain = in_vain || patience_ends(&p);
+		if (in_vain) {
+			managed_reap();
+			if (!managed_outstanding() || all_pinned(launches_served))
+				break;
+		}
+		if (shim_now_ns() - began < SPIN_NS)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	}
+}
+
+void fence_copy_begin(CUstream stream, enum fence_copy kind)
 {
 	atomic_fetch_add(&active, 1);
-	if (managed_outstanding())
+	if (kind == FENCE_COPY_MAY)
+		await_room(stream);
+	else if (managed_outstanding())
 		synchronise(stream, false);
 }
 

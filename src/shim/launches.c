@@ -8,13 +8,10 @@
 
 #include "shim/ctlpool.h"
 
-#include <limits.h>
 #include <time.h>
 
 #define SPELL_NS   1000000
-#define KICK_AFTER 64         /* closed slots that wait for the daemon to free them */
-#define ENDLESS_NS 200000000u /* what does not end within it may wait for the program, */
-#define AGAIN_NS   5000000u   /* which is then let on bit by bit */
+#define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
 
 struct launches launches = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static unsigned cursor, closed;
@@ -82,6 +79,7 @@ static void release(unsigned at)
 	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
 		ctlpool_take_back(m->stream);
 	atomic_fetch_sub(&outstanding, 1);
+	atomic_fetch_add(&m->stream->ended, 1);
 	atomic_fetch_add(&ended, 1);
 	closed++;
 }
@@ -167,27 +165,22 @@ static bool has_room(size_t bytes)
  * time. But it may be ahead of something that only it can bring about: then on, as it is. */
 bool launches_await_room(size_t bytes)
 {
-	static _Atomic unsigned gave_up = UINT_MAX; /* when so many had ended */
-	unsigned seen = atomic_load(&ended), now;
-	uint64_t since = shim_now_ns();
-	uint64_t patience = atomic_load(&gave_up) == seen ? AGAIN_NS : ENDLESS_NS;
+	static _Atomic unsigned gave_up;
+	unsigned seen = atomic_load(&ended);
+	struct patience p;
 	bool room;
 
+	patience_begin(&p, &ended, &gave_up);
 	do {
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 		pthread_mutex_lock(&launches.lock);
 		launches_reap(UINT32_MAX);
 		room = has_room(bytes);
 		pthread_mutex_unlock(&launches.lock);
-		now = atomic_load(&ended);
-		if (now != seen || managed_any_waiting())
-			since = shim_now_ns();
-		if (now != seen)
+		if (atomic_load(&ended) != seen)
 			shim_kick(); /* the daemon is to free it */
-		seen = now;
-	} while (!room && shim_now_ns() - since < patience && !atomic_load(&shim.dead));
-	if (!room)
-		atomic_store(&gave_up, seen);
+		seen = atomic_load(&ended);
+	} while (!room && !patience_ends(&p) && !atomic_load(&shim.dead));
 	return room;
 }
 

@@ -61,6 +61,19 @@ void launches_drop(struct managed *m); /* it was not launched after all */
 bool launches_await_room(size_t bytes);
 void launches_reap(unsigned at_most); /* looks at so many; under the lock */
 
+/* ---- waiting for them (patience.c) ---- */
+struct patience {
+	const _Atomic unsigned *ended; /* of those that are waited for */
+	_Atomic unsigned *gave_up;     /* when so many, less one, had ended; 0: never */
+	unsigned seen_ended;
+	uint64_t seen_moves, looked_ns, lull_ns;
+};
+/* For a program that natively would go on sooner or later. */
+void patience_begin(struct patience *p, const _Atomic unsigned *ended, _Atomic unsigned *gave_up);
+/* Asked again and again: no launch has moved for so long that what is waited for may be waiting,
+ * too. */
+bool patience_ends(struct patience *p);
+
 /* ---- its grids (managed.c) ---- */
 /* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */
 CUresult managed_fire(
@@ -69,6 +82,8 @@ CUresult managed_fire(
 CUresult managed_fire_closer(struct managed *m, CUstream stream);
 
 /* ---- more of them (resume.c) ---- */
+/* None is held, and each that was has got the rounds of workers that it wanted. */
+bool launches_served(void);
 int resume_init(int priority); /* the streams of the rounds; the context is current */
 void resume_after_fork(void);
 /* The daemon is gone: nobody else writes words. Under the lock. */

@@ -18,6 +18,8 @@ struct stream {
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
 	uint32_t gen;                 /* that the next launch on it has */
 	_Atomic unsigned outstanding; /* managed launches not known complete */
+	_Atomic unsigned ended;       /* and those that were */
+	_Atomic unsigned gave_up;     /* waiting for them (patience.c) */
 	_Atomic uint32_t opaque;      /* unmanaged launches */
 };
 struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be touched */
@@ -70,8 +72,13 @@ enum fence_kind {
 	FENCE_LOADS, /* the driver would lock, not wait: for what is preempted, else 2 s at most */
 };
 void fence_begin(enum fence_kind kind);
-/* Ahead of a copy to pageable memory, which would wait for the stream with a lock held. */
-void fence_copy_begin(CUstream stream);
+enum fence_copy {
+	FENCE_NO_COPY,
+	FENCE_COPY_MAY,   /* the driver may wait, for room, and does not natively: not for ever */
+	FENCE_COPY_WAITS, /* it would wait for the stream: so do we, as long as it takes */
+};
+/* Ahead of a copy that would wait in the driver, with a lock held. */
+void fence_copy_begin(CUstream stream, enum fence_copy kind);
 void fence_end(void);
 bool fence_active(void);
 

@@ -241,6 +241,23 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	return fired;
 }
 
+bool launches_served(void)
+{
+	bool served = !managed_any_waiting();
+	uint32_t drains, grow;
+
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active && served; i++) {
+		struct managed *m = &launches.at[launches.active[i]];
+
+		served = !m->launched ||
+			 !__atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) || is_done(m) ||
+			 (!m->resuming && wants_round(m, &drains, &grow) == UINT64_MAX);
+	}
+	pthread_mutex_unlock(&launches.lock);
+	return served;
+}
+
 uint64_t managed_resume(void)
 {
 	uint64_t next = UINT64_MAX, at;

@@ -3,9 +3,10 @@
 # Copyright 2026 The heddle authors
 #
 # Copies from pageable memory to the device. Where launches may be taken off the device, also small
-# ones wait for what is ahead of them in their stream, outside the driver. Where nobody watches, or to
-# a program of high priority, that does not happen: small ones are taken along, as natively, whatever
-# their stream waits for.
+# ones wait for what is ahead of them in their stream, outside the driver, but not for what is behind
+# something that the program does only after the copy. Where nobody watches, or to a program of high
+# priority, that does not happen: small ones are taken along, as natively, whatever their stream waits
+# for.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -21,6 +22,10 @@ for mode in watch hold storm; do
 	# Were they taken along, so would be 18.
 	along=$(sed -n 's/^copies: \([0-9]*\) of 24 .*/\1/p' "$dir/err")
 	[ "$along" -lt 6 ] || fail "$mode: $along copies did not wait"
+done
+for mode in watch hold storm; do
+	managed "$mode" gated 2 24 30
+	grep -q '^copies: 6 of 6 ' "$dir/err" || fail "$mode: copies waited for what comes after them"
 done
 start watch
 export HEDDLE_PRIORITY=high

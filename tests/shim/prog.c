@@ -548,8 +548,7 @@ static void copies(void)
 	copies_behind(NULL);
 }
 
-/* Natively, and where nobody has to wait for the program, a small copy does not wait for its
- * stream. */
+/* Natively a small copy does not wait for its stream. */
 static void gated(void)
 {
 	unsigned *gate;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How long a thread of the program waits for launches where it would not natively. What was taken
+ * off the device gets on in its turn; but a launch may be behind something that only this thread
+ * brings about once it goes on, and then nothing moves. */
+#include "shim/launches.h"
+
+#define LULL_NS   200000000u /* so long nothing moves; */
+#define AGAIN_NS  5000000u   /* so long where that was in vain, and nothing has ended since */
+#define GLANCE_NS 1000000u   /* a look stands for so much time at most: threads may stand still */
+
+/* How far those under way have got: arrivals and blocks. */
+static uint64_t moves(void)
+{
+	uint64_t n = 0;
+
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active; i++) {
+		const struct managed *m = &launches.at[launches.active[i]];
+		const struct ctl_host *h = &slot_of(m)->host;
+
+		if (m->launched)
+			n += __atomic_load_n(&h->finished, __ATOMIC_ACQUIRE) +
+			     (__atomic_load_n(&h->arrived, __ATOMIC_ACQUIRE) == m->args.gen + 1);
+	}
+	pthread_mutex_unlock(&launches.lock);
+	return n;
+}
+
+void patience_begin(struct patience *p, const _Atomic unsigned *ended, _Atomic unsigned *gave_up)
+{
+	*p = (struct patience){ended, gave_up, atomic_load(ended), moves(), shim_now_ns(), 0};
+}
+
+bool patience_ends(struct patience *p)
+{
+	bool again = atomic_load(p->gave_up) == p->seen_ended + 1;
+	unsigned ended = atomic_load(p->ended);
+	uint64_t now = shim_now_ns(), seen_moves = moves();
+
+	if (ended != p->seen_ended || seen_moves != p->seen_moves)
+		p->lull_ns = 0;
+	else if (!managed_any_waiting()) /* else the clock stands */
+		p->lull_ns += MIN(now - p->looked_ns, GLANCE_NS);
+	p->seen_ended = ended;
+	p->seen_moves = seen_moves;
+	p->looked_ns = now;
+	if (p->lull_ns < (again ? AGAIN_NS : LULL_NS))
+		return false;
+	atomic_store(p->gave_up, ended + 1);
+	return true;
+}
