@@ -187,7 +187,10 @@ static void catch_up(void)
 
 void opaque_look(void)
 {
-	if (atomic_load(&n_followed) || atomic_load(&unfollowed))
+	struct wire_page *p = shim.page;
+
+	if (__atomic_load_n(&p->opaque_submitted, __ATOMIC_ACQUIRE) !=
+		__atomic_load_n(&p->opaque_completed, __ATOMIC_ACQUIRE))
 		opaque_follow();
 }
 
@@ -217,11 +220,11 @@ bool opaque_follow(void)
 	n_followed = kept;
 	pending = n_followed || atomic_load(&unfollowed);
 	shim_leave(&in);
-	pthread_mutex_unlock(&lock);
-	if (done) {
+	/* Under the lock: whoever finds nothing to follow behind it is not ahead of the count. */
+	if (done)
 		__atomic_fetch_add(&shim.page->opaque_completed, done, __ATOMIC_RELEASE);
-		if (__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
-			shim_kick();
-	}
+	pthread_mutex_unlock(&lock);
+	if (done && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+		shim_kick();
 	return pending;
 }
