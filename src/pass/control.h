@@ -73,8 +73,8 @@
  * host's first word has seq 1, and a seq is never 0. A launch gets none before it has arrived: what
  * is queued costs nothing, and begins with its tenant's word. After quotas were raised, workers are
  * launched again, with CTL_WAIT_WORD, the seq that raised them (else they may meet the old quotas
- * and leave again), CTL_ONCE if nobody was left, and the next round. Workers too many leave by themselves: a grid of workers may
- * be as large as the device holds. */
+ * and leave again), CTL_ONCE if nobody was left, and the next round. Workers too many leave by
+ * themselves: a grid of workers may be as large as the device holds. */
 
 #define CTL_VERSION 7
 #define CTL_NARROW  (1u << 31)

@@ -20,7 +20,7 @@
 #define OURS "HEDDLE_CONNECTIONS"
 
 #define DEFAULT_CONNECTIONS 8 /* of a program that nothing is noted of; see SPARE_CHANNELS */
-#define DRIVERS_CONNECTIONS 8  /* the driver's, where the variable says nothing */
+#define DRIVERS_CONNECTIONS 8 /* the driver's, where the variable says nothing */
 
 static unsigned number = DRIVERS_CONNECTIONS;
 static uint8_t program[32];                       /* the key of what is noted of this program */

@@ -252,7 +252,8 @@ static void overtaken(void **state)
 			break;
 		drained(seq + 1, round);
 		assert_int_equal(t.host->finished, before + (uint64_t)sms);
-		/* Late ones of the same word; and others that were there: nothing of that for them. */
+		/* Late ones of the same word; and others that were there: nothing of that for them.
+		 */
 		launch(CTL_WAIT_WORD | CTL_ONCE, seq, round);
 		launch(CTL_WAIT_WORD, seq + 1, round);
 		launch(CTL_WAIT_WORD, seq - 1, round);

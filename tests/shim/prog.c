@@ -5,8 +5,8 @@
  * [LOOPS]. Prints result codes and digests of what it computed: the same text whoever runs it. */
 #include "code.h"
 #include "dev/cu_link.h"
+#include "page_of.h"
 #include "pointers.h"
-#include "wire/page.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -682,23 +682,6 @@ static void held(void)
 	digest("held", b, n);
 }
 
-/* The page that the program shares with a daemon, or NULL. */
-static const struct wire_page *find_page(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	const struct wire_page *page = NULL;
-	unsigned long long from;
-	char line[512];
-
-	while (maps && !page && fgets(line, sizeof(line), maps)) {
-		if (strstr(line, "/memfd:heddle-tenant") && sscanf(line, "%llx-", &from) == 1)
-			page = (const struct wire_page *)(uintptr_t)from;
-	}
-	if (maps)
-		fclose(maps);
-	return page;
-}
-
 static void wait_for_stream(CUstream s, CUevent e)
 {
 	DO(cuStreamSynchronize(s));
@@ -714,8 +697,7 @@ static void wait_for_context(CUstream s, CUevent e)
 	DO(cuCtxSynchronize());
 }
 
-/* Launches that cannot be managed, each waited for, and then known to be over to whoever watches.
- */
+/* Launches that go unmanaged, each waited for, and then known to be over to whoever watches. */
 static void told(void)
 {
 	static const struct {
