@@ -141,7 +141,7 @@ static void fill_slot(
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
 }
 
-static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool waits)
+static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool told)
 {
 	unsigned index = (unsigned)(m - launches.at);
 
@@ -164,19 +164,10 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 		.grid = {l->grid[0], l->grid[1], l->grid[2]},
 		.gen = m->stream->gen,
 		.chunk = p->chunk,
-		.flags = p->flags | (waits ? CTL_WAIT_WORD : 0),
+		.flags = p->flags | (told ? CTL_WAIT_WORD : 0),
 		.shrink = p->shrink,
 		.tenant = shim.page_dev + offsetof(struct wire_page, begin),
 	};
-}
-
-/* Whether it comes behind another launch of its stream. That one's relay leaves when the last block
- * is claimed: a word that comes meanwhile holds for this launch alone, and the claims that it made
- * ahead of that would come on top of the last blocks of the other. */
-static bool is_queued(const struct stream *s)
-{
-	return shim.welcome.priority < SHIM_HIGH && atomic_load(&s->outstanding) > 1 &&
-	       __atomic_load_n(&shim.page->watch, __ATOMIC_RELAXED);
 }
 
 /* Under the stream's lock. */
@@ -184,11 +175,11 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 	const struct plan *p, CUresult *ret)
 {
 	struct stream *s = m->stream;
+	/* Then no worker claims anything before it is known what holds. */
 	bool told = __atomic_load_n(&shim.page->begin.seq, __ATOMIC_ACQUIRE);
 	CUresult r;
 
-	/* Then no worker claims anything before it is known what holds. */
-	fill(m, l, p, told || is_queued(s));
+	fill(m, l, p, told);
 	if (!copy_params(m, l))
 		return false;
 	fill_slot(m, l, k, p);
