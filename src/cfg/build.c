@@ -315,7 +315,7 @@ int cfg_build(struct arena *a, const struct ptx_func *f, struct cfg **ret)
 	if (r == 0) {
 		for (uint32_t i = 0; i < post.n; i++)
 			g->at[post.at[i]].order = post.n - 1 - i;
-		r = cfg_find_dominators(g, &post);
+		r = cfg_find_dominators(g);
 	}
 	if (r == 0)
 		r = find_loops(g, &post);

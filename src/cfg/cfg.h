@@ -15,9 +15,11 @@ struct cfg_block {
 	uint32_t n_succ, n_pred;
 	uint32_t *succ, *pred; /* block numbers; the function's end is block cfg->exit */
 	uint32_t idom, ipdom;  /* CFG_NONE: none, or not reachable */
-	uint32_t order;        /* reverse postorder; CFG_NONE: unreachable */
-	uint32_t loop_header;  /* innermost natural loop's header; CFG_NONE: in none */
-	bool ends_predicated;  /* last instruction is a guarded branch or exit: falls through too */
+	/* In the trees of these: when a walk enters the block, and the last block below it. */
+	uint32_t dom_first, dom_last, pdom_first, pdom_last;
+	uint32_t order;       /* reverse postorder; CFG_NONE: unreachable */
+	uint32_t loop_header; /* innermost natural loop's header; CFG_NONE: in none */
+	bool ends_predicated; /* last instruction is a guarded branch or exit: falls through too */
 };
 
 struct cfg {
@@ -63,9 +65,10 @@ struct cfg_uniformity {
  * (.reqntid says so by itself; .maxntid bounds only the product.) */
 int cfg_uniformity(
 	struct arena *a, const struct cfg *g, bool blocks_1d, struct cfg_uniformity **ret);
-/* Marks in seen (g->n bytes) the blocks from a branch up to where its ways meet again, and returns
- * their number; stack holds g->n. */
-uint32_t cfg_influence(const struct cfg *g, uint32_t branch, uint32_t *stack, uint8_t *seen);
+/* Lists the blocks from a branch up to where its ways meet again, and returns their number; list
+ * and seen hold g->n, and no element of seen is mark yet: those of the list are afterwards. */
+uint32_t cfg_influence(
+	const struct cfg *g, uint32_t branch, uint32_t *list, uint32_t *seen, uint32_t mark);
 
 /* ---- demand ---- */
 struct cfg_demand {

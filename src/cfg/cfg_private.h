@@ -12,7 +12,7 @@ struct cfg_order {
 	uint32_t n;
 };
 int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_order *ret);
-/* Fills idom and ipdom; order is set. */
-int cfg_find_dominators(struct cfg *g, const struct cfg_order *post);
+/* Fills idom and ipdom, and where blocks are in the trees of these. */
+int cfg_find_dominators(struct cfg *g);
 
 #endif

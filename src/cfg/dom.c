@@ -1,89 +1,173 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Dominators and post-dominators, by the iteration of Cooper, Harvey and Kennedy over a postorder.
- * Blocks from which the end cannot be reached (endless loops) have no post-dominator. */
+/* Dominators and post-dominators, by the simple algorithm of Lengauer and Tarjan: blocks by the
+ * number that a depth-first walk enters them with; each one's semidominator, by paths that are
+ * compressed; and from those the dominators. Blocks from which the end cannot be reached (endless
+ * loops) have no post-dominator. */
 #include "cfg/cfg_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* But for number, everything is by the walk's numbers, and is one. */
 struct tree {
-	const uint32_t *number; /* postorder number of a block */
-	uint32_t *parent;       /* the root is its own parent while the tree grows */
+	const struct cfg *g;
+	bool backwards;
+	uint32_t n;       /* blocks that the walk reached */
+	uint32_t *number; /* of a block; CFG_NONE: not reached */
+	uint32_t *block, *parent, *semi, *dom;
+	uint32_t *ancestor, *label; /* the forest of those that are done, with paths compressed */
+	uint32_t *bucket, *next;    /* those that have it as semidominator */
+	uint32_t *stack;
 };
 
-static uint32_t meet(const struct tree *t, uint32_t a, uint32_t b)
+static uint32_t edges(const struct tree *t, uint32_t b, bool from, const uint32_t **ret)
 {
-	while (a != b) {
-		while (t->number[a] < t->number[b])
-			a = t->parent[a];
-		while (t->number[b] < t->number[a])
-			b = t->parent[b];
-	}
-	return a;
+	const struct cfg_block *blk = &t->g->at[b];
+	bool pred = t->backwards != from;
+
+	*ret = pred ? blk->pred : blk->succ;
+	return pred ? blk->n_pred : blk->n_succ;
 }
 
-static bool refine(
-	const struct cfg *g, const struct cfg_order *post, struct tree *t, bool backwards)
+static void enter(struct tree *t, uint32_t b, uint32_t parent)
 {
-	bool changed = false;
+	uint32_t v = t->n++;
 
-	for (uint32_t i = post->n - 1; i-- > 0;) {
-		uint32_t b = post->at[i], best = CFG_NONE;
-		const struct cfg_block *blk = &g->at[b];
-		uint32_t n = backwards ? blk->n_succ : blk->n_pred;
-		const uint32_t *from = backwards ? blk->succ : blk->pred;
+	t->number[b] = v;
+	t->block[v] = b;
+	t->parent[v] = parent;
+	t->semi[v] = t->label[v] = v;
+	t->dom[v] = t->ancestor[v] = t->bucket[v] = t->next[v] = CFG_NONE;
+}
 
-		for (uint32_t k = 0; k < n; k++)
-			if (t->parent[from[k]] != CFG_NONE)
-				best = best == CFG_NONE ? from[k] : meet(t, best, from[k]);
-		if (t->parent[b] != best) {
-			t->parent[b] = best;
-			changed = true;
+/* tried: how many of a block's edges were. */
+static void walk(struct tree *t, uint32_t root, uint32_t *tried)
+{
+	uint32_t v = 0;
+
+	for (uint32_t b = 0; b < t->g->n; b++) {
+		t->number[b] = CFG_NONE;
+		tried[b] = 0;
+	}
+	enter(t, root, CFG_NONE);
+	while (v != CFG_NONE) {
+		const uint32_t *to;
+		uint32_t n = edges(t, t->block[v], false, &to);
+
+		if (tried[v] == n) {
+			v = t->parent[v];
+		} else if (t->number[to[tried[v]++]] == CFG_NONE) {
+			enter(t, to[tried[v] - 1], v);
+			v = t->n - 1;
 		}
 	}
-	return changed;
 }
 
-/* The root's parent is CFG_NONE in the result. */
-static int grow(const struct cfg *g, const struct cfg_order *post, bool backwards, uint32_t *parent)
+/* Of those from v up to the root of its tree, the one of the least semidominator. */
+static uint32_t best_above(struct tree *t, uint32_t v)
 {
-	uint32_t *number = calloc(g->n, sizeof(*number));
-	uint32_t root = post->at[post->n - 1];
-	struct tree t = {number, parent};
+	uint32_t depth = 0;
 
-	if (!number)
+	if (t->ancestor[v] == CFG_NONE)
+		return v;
+	for (uint32_t x = v; t->ancestor[t->ancestor[x]] != CFG_NONE; x = t->ancestor[x])
+		t->stack[depth++] = x;
+	while (depth) {
+		uint32_t x = t->stack[--depth], up = t->ancestor[x];
+
+		if (t->semi[t->label[up]] < t->semi[t->label[x]])
+			t->label[x] = t->label[up];
+		t->ancestor[x] = t->ancestor[up];
+	}
+	return t->label[v];
+}
+
+static void find_dominators(struct tree *t)
+{
+	for (uint32_t v = t->n - 1; v > 0; v--) {
+		uint32_t p = t->parent[v], n;
+		const uint32_t *from;
+
+		n = edges(t, t->block[v], true, &from);
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t u = t->number[from[i]];
+
+			if (u != CFG_NONE)
+				t->semi[v] = MIN(t->semi[v], t->semi[best_above(t, u)]);
+		}
+		t->next[v] = t->bucket[t->semi[v]];
+		t->bucket[t->semi[v]] = v;
+		t->ancestor[v] = p;
+		for (uint32_t x = t->bucket[p]; x != CFG_NONE; x = t->next[x]) {
+			uint32_t u = best_above(t, x);
+
+			t->dom[x] = t->semi[u] < t->semi[x] ? u : p;
+		}
+		t->bucket[p] = CFG_NONE;
+	}
+	for (uint32_t v = 1; v < t->n; v++)
+		if (t->dom[v] != t->semi[v])
+			t->dom[v] = t->dom[t->dom[v]];
+}
+
+/* Numbers the tree of dominators in the order of a walk: those below one have the numbers from its
+ * own, first, to last. below: zero. */
+static void number_tree(const struct tree *t, uint32_t *first, uint32_t *last, uint32_t *below)
+{
+	for (uint32_t v = t->n; v-- > 0;) {
+		below[v]++;
+		if (v)
+			below[t->dom[v]] += below[v];
+	}
+	for (uint32_t v = 0; v < t->n; v++) {
+		uint32_t size = below[v], up = t->dom[v];
+
+		first[v] = v ? first[up] + below[up] : 0;
+		last[v] = first[v] + size - 1;
+		if (v)
+			below[up] += size;
+		below[v] = 1; /* itself; then: what is given away of its numbers */
+	}
+}
+
+/* What is not reached is a tree by itself. */
+static int find_tree(struct cfg *g, uint32_t root, bool backwards)
+{
+	size_t n = g->n;
+	uint32_t *at = calloc(n * 10, sizeof(*at)), alone;
+	struct tree t = {g, backwards, 0, at, at + n, at + 2 * n, at + 3 * n, at + 4 * n,
+		at + 5 * n, at + 6 * n, at + 7 * n, at + 8 * n, at + 9 * n};
+	uint32_t *first = t.ancestor, *last = t.label, *below = t.bucket;
+
+	if (!at)
 		return -ENOMEM;
-	for (uint32_t b = 0; b < g->n; b++)
-		parent[b] = CFG_NONE;
-	for (uint32_t i = 0; i < post->n; i++)
-		number[post->at[i]] = i;
-	parent[root] = root;
-	while (refine(g, post, &t, backwards))
-		;
-	parent[root] = CFG_NONE;
-	free(number);
+	walk(&t, root, t.stack);
+	find_dominators(&t);
+	for (size_t v = 0; v < n; v++)
+		below[v] = 0;
+	number_tree(&t, first, last, below);
+	alone = t.n;
+	for (uint32_t b = 0; b < g->n; b++) {
+		struct cfg_block *blk = &g->at[b];
+		uint32_t v = t.number[b];
+		bool reached = v != CFG_NONE;
+
+		*(backwards ? &blk->ipdom : &blk->idom) =
+			reached && v ? t.block[t.dom[v]] : CFG_NONE;
+		*(backwards ? &blk->pdom_first : &blk->dom_first) = reached ? first[v] : alone;
+		*(backwards ? &blk->pdom_last : &blk->dom_last) = reached ? last[v] : alone++;
+	}
+	free(at);
 	return 0;
 }
 
-int cfg_find_dominators(struct cfg *g, const struct cfg_order *post)
+int cfg_find_dominators(struct cfg *g)
 {
-	uint32_t *parent = calloc(g->n, sizeof(*parent));
-	struct cfg_order back = {0};
-	int r = parent ? grow(g, post, false, parent) : -ENOMEM;
+	int r = find_tree(g, 0, false);
 
-	for (uint32_t b = 0; r == 0 && b < g->n; b++)
-		g->at[b].idom = parent[b];
-	if (r == 0)
-		r = cfg_walk(g, g->exit, true, &back);
-	if (r == 0)
-		r = grow(g, &back, true, parent);
-	for (uint32_t b = 0; r == 0 && b < g->n; b++)
-		g->at[b].ipdom = parent[b];
-	free(back.at);
-	free(parent);
-	return r;
+	return r < 0 ? r : find_tree(g, g->exit, true);
 }
 
 int cfg_relink(struct cfg *g)
@@ -97,21 +181,22 @@ int cfg_relink(struct cfg *g)
 		g->at[b].order = CFG_NONE;
 	for (uint32_t i = 0; i < post.n; i++)
 		g->at[post.at[i]].order = post.n - 1 - i;
-	r = cfg_find_dominators(g, &post);
+	r = cfg_find_dominators(g);
 	free(post.at);
 	return r;
 }
 
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b)
 {
-	while (b != a && b != CFG_NONE)
-		b = g->at[b].idom;
-	return b == a;
+	if (a == CFG_NONE || b == CFG_NONE)
+		return a == CFG_NONE;
+	return g->at[a].dom_first <= g->at[b].dom_first && g->at[b].dom_first <= g->at[a].dom_last;
 }
 
 bool cfg_postdominates(const struct cfg *g, uint32_t a, uint32_t b)
 {
-	while (b != a && b != CFG_NONE)
-		b = g->at[b].ipdom;
-	return b == a;
+	if (a == CFG_NONE || b == CFG_NONE)
+		return a == CFG_NONE;
+	return g->at[a].pdom_first <= g->at[b].pdom_first &&
+	       g->at[b].pdom_first <= g->at[a].pdom_last;
 }

@@ -19,10 +19,10 @@ struct work {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	bool blocks_1d;
-	uint8_t *n_defs; /* of each register, at most 2 */
-	uint8_t *is_tid; /* exactly %tid.x */
-	uint32_t *stack;
-	uint8_t *seen;
+	uint8_t *n_defs;        /* of each register, at most 2 */
+	uint8_t *is_tid;        /* exactly %tid.x */
+	uint32_t *stack, *seen; /* of blocks; their last mark */
+	uint32_t mark;
 	bool changed;
 };
 
@@ -235,40 +235,37 @@ static uint8_t choice_level(const struct work *w, uint32_t b)
 }
 
 /* Everything from a branch up to where its ways meet again. */
-uint32_t cfg_influence(const struct cfg *g, uint32_t branch, uint32_t *stack, uint8_t *seen)
+uint32_t cfg_influence(
+	const struct cfg *g, uint32_t branch, uint32_t *list, uint32_t *seen, uint32_t mark)
 {
-	uint32_t depth = 0, n = 0, stop = g->at[branch].ipdom;
+	uint32_t n = 0, stop = g->at[branch].ipdom;
+	const struct cfg_block *b = &g->at[branch];
 
-	memset(seen, 0, g->n);
-	for (uint32_t i = 0; i < g->at[branch].n_succ; i++) {
-		uint32_t s = g->at[branch].succ[i];
+	for (uint32_t at = 0;; b = &g->at[list[at++]]) {
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			uint32_t s = b->succ[i];
 
-		if (s != stop && s != g->exit && !seen[s]) {
-			seen[s] = 1;
-			stack[depth++] = s;
-		}
-	}
-	while (depth) {
-		const struct cfg_block *b = &g->at[stack[--depth]];
-
-		n++;
-		for (uint32_t i = 0; i < b->n_succ; i++)
-			if (b->succ[i] != stop && b->succ[i] != g->exit && !seen[b->succ[i]]) {
-				seen[b->succ[i]] = 1;
-				stack[depth++] = b->succ[i];
+			if (s != stop && s != g->exit && seen[s] != mark) {
+				seen[s] = mark;
+				list[n++] = s;
 			}
+		}
+		if (at == n)
+			return n;
 	}
-	return n;
 }
 
+/* A block within the influence of a branch influences nothing beyond that: where its level is no
+ * better, what it influences has no better level either. */
 static void spread(struct work *w, uint32_t branch, uint8_t level)
 {
-	cfg_influence(w->g, branch, w->stack, w->seen);
-	for (uint32_t b = 0; b < w->g->n; b++)
-		if (w->seen[b] && w->u->block[b] > level) {
-			w->u->block[b] = level;
-			w->changed = true;
-		}
+	uint32_t n;
+
+	if (w->u->block[branch] <= level)
+		return;
+	n = cfg_influence(w->g, branch, w->stack, w->seen, ++w->mark);
+	for (uint32_t i = 0; i < n; i++)
+		w->u->block[w->stack[i]] = MIN(w->u->block[w->stack[i]], level);
 }
 
 static void count_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
@@ -311,13 +308,15 @@ static void solve(struct work *w, uint8_t *spread_level)
 {
 	const struct cfg *g = w->g;
 
+	/* Whatever the order, the end is the same; in this one the code that is below a branch
+	 * knows of it in the same round. */
 	do {
 		w->changed = false;
-		for (uint32_t b = 0; b < g->n; b++)
-			visit_block(w, b);
 		for (uint32_t b = 0; b < g->n; b++) {
-			uint8_t level = choice_level(w, b);
+			uint8_t level;
 
+			visit_block(w, b);
+			level = choice_level(w, b);
 			if (level < spread_level[b]) {
 				spread_level[b] = level;
 				spread(w, b, level);
@@ -339,7 +338,7 @@ int cfg_uniformity(
 	w.n_defs = calloc(regs + 1, 1);
 	w.is_tid = calloc(regs + 1, 1);
 	w.stack = calloc(g->n, sizeof(*w.stack));
-	w.seen = calloc(g->n, 1);
+	w.seen = calloc(g->n, sizeof(*w.seen));
 	if (!w.u || !spread_level || !w.n_defs || !w.is_tid || !w.stack || !w.seen)
 		goto out;
 	w.u->reg = arena_alloc(a, regs + 1);

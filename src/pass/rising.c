@@ -41,7 +41,9 @@ struct search {
 	uint8_t *progress, *seen;           /* per block */
 	uint8_t *decided; /* per block: what decides that it runs is in the slice */
 	VEC(uint32_t) slice;
+	VEC(uint32_t) loop;           /* its blocks, sorted */
 	VEC(struct control) controls; /* sorted by block */
+	bool has_controls;            /* once there is a loop that asks for them */
 	struct arena arena;
 	struct cfg_liveness *live; /* once there is a loop that asks for it */
 	uint32_t header;
@@ -144,6 +146,13 @@ static void clear_slice(struct search *s)
 	s->loads = s->observes = s->by_shared = s->via_shared = false;
 }
 
+/* Only those of the loop are ever set. */
+static void clear_blocks(const struct search *s, uint8_t *of_blocks)
+{
+	for (size_t i = 0; i < s->loop.len; i++)
+		of_blocks[s->loop.at[i]] = 0;
+}
+
 static int by_block(const void *a, const void *b)
 {
 	const struct control *x = a, *y = b;
@@ -159,6 +168,7 @@ static void find_controls(struct search *s)
 {
 	const struct cfg *g = s->g;
 
+	s->has_controls = true;
 	for (uint32_t by = 0; by < g->n; by++) {
 		const struct cfg_block *from = &g->at[by];
 
@@ -235,9 +245,9 @@ static void add_stmt(struct search *s, uint32_t at)
 /* What the loop's threads tell each other: a flag that one of them sets. */
 static void add_shared_stores(struct search *s)
 {
-	for (uint32_t b = 0; b < s->g->n; b++) {
-		if (!s->in_loop[b])
-			continue;
+	for (size_t i = 0; i < s->loop.len; i++) {
+		uint32_t b = s->loop.at[i];
+
 		for (uint32_t at = s->g->at[b].first; at < s->g->at[b].end; at++) {
 			const struct ptx_stmt *st = &s->g->f->body.at[at];
 
@@ -252,7 +262,7 @@ static void add_shared_stores(struct search *s)
 static void find_slice(struct search *s, uint32_t block)
 {
 	clear_slice(s);
-	memset(s->decided, 0, s->g->n);
+	clear_blocks(s, s->decided);
 	ptx_visit_regs(s->g->f, &s->g->f->body.at[s->g->at[block].end - 1], add_use, s);
 	add_control(s, block);
 	for (size_t i = 0; i < s->slice.len && !s->error; i++) {
@@ -408,7 +418,7 @@ static bool mark_progress(struct search *s)
 {
 	bool any = false;
 
-	memset(s->progress, 0, s->g->n);
+	clear_blocks(s, s->progress);
 	for (size_t i = 0; i < s->slice.len && !s->error; i++) {
 		uint32_t reg = s->slice.at[i];
 
@@ -426,7 +436,7 @@ static bool goes_round(struct search *s, uint32_t block)
 
 	if (s->progress[block])
 		return false;
-	memset(s->seen, 0, s->g->n);
+	clear_blocks(s, s->seen);
 	s->stack[depth++] = block;
 	while (depth) {
 		const struct cfg_block *b = &s->g->at[s->stack[--depth]];
@@ -449,7 +459,7 @@ static bool is_way_out(const struct search *s, uint32_t b)
 {
 	const struct cfg_block *blk = &s->g->at[b];
 
-	if (!s->in_loop[b] || blk->n_succ < 2)
+	if (blk->n_succ < 2)
 		return false;
 	for (uint32_t i = 0; i < blk->n_succ; i++)
 		if (!s->in_loop[blk->succ[i]])
@@ -461,7 +471,9 @@ static bool is_way_out(const struct search *s, uint32_t b)
 static bool is_bounded(struct search *s)
 {
 	s->by_control = false;
-	for (uint32_t b = 0; b < s->g->n && !s->error; b++) {
+	for (size_t i = 0; i < s->loop.len && !s->error; i++) {
+		uint32_t b = s->loop.at[i];
+
 		if (!is_way_out(s, b))
 			continue;
 		find_slice(s, b);
@@ -476,8 +488,11 @@ static bool loop_waits(struct search *s, bool by_control)
 	bool plain = false;
 
 	s->by_control = by_control;
+	if (by_control && !s->has_controls)
+		find_controls(s);
+	for (size_t i = 0; i < s->loop.len && !s->error; i++) {
+		uint32_t b = s->loop.at[i];
 
-	for (uint32_t b = 0; b < s->g->n && !s->error; b++) {
 		if (!is_way_out(s, b))
 			continue;
 		find_slice(s, b);
@@ -493,37 +508,50 @@ static bool loop_waits(struct search *s, bool by_control)
 	return plain && !is_bounded(s);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x != y;
+}
+
+static void add_to_loop(struct search *s, uint32_t block)
+{
+	if (s->in_loop[block] || s->g->at[block].order == CFG_NONE || s->error)
+		return;
+	s->in_loop[block] = 1;
+	if (!VEC_PUSH(&s->loop, block))
+		s->error = -ENOMEM;
+}
+
 /* The natural loop of a header; false when the block is none. */
 static bool find_loop(struct search *s, uint32_t header)
 {
 	const struct cfg *g = s->g;
-	uint32_t depth = 0;
 
+	clear_blocks(s, s->in_loop);
+	s->loop.len = 0;
+	s->header = header;
 	if (g->at[header].order == CFG_NONE)
 		return false;
-	memset(s->in_loop, 0, g->n);
-	s->header = header;
 	for (uint32_t i = 0; i < g->at[header].n_pred; i++) {
 		uint32_t latch = g->at[header].pred[i];
 
 		if (g->at[latch].order == CFG_NONE || !cfg_dominates(g, header, latch))
 			continue;
-		s->in_loop[header] = 1;
-		if (!s->in_loop[latch]) {
-			s->in_loop[latch] = 1;
-			s->stack[depth++] = latch;
-		}
+		add_to_loop(s, header);
+		add_to_loop(s, latch);
 	}
-	while (depth) {
-		const struct cfg_block *b = &g->at[s->stack[--depth]];
+	/* The header comes first, and is what all others are entered by. */
+	for (size_t i = 1; i < s->loop.len && !s->error; i++) {
+		const struct cfg_block *b = &g->at[s->loop.at[i]];
 
-		for (uint32_t i = 0; i < b->n_pred; i++)
-			if (!s->in_loop[b->pred[i]] && g->at[b->pred[i]].order != CFG_NONE) {
-				s->in_loop[b->pred[i]] = 1;
-				s->stack[depth++] = b->pred[i];
-			}
+		for (uint32_t k = 0; k < b->n_pred; k++)
+			add_to_loop(s, b->pred[k]);
 	}
-	return s->in_loop[header];
+	if (s->loop.len)
+		qsort(s->loop.at, s->loop.len, sizeof(s->loop.at[0]), by_number);
+	return s->loop.len > 0;
 }
 
 static int search_func(struct pass_facts *facts, const struct cfg *g, bool observes)
@@ -548,13 +576,12 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 		ptx_visit_regs(g->f, &g->f->body.at[s.stmt], note_def, &s);
 	if (s.n_defs)
 		qsort(s.defs, s.n_defs, sizeof(*s.defs), by_reg);
-	if (!s.error)
-		find_controls(&s);
 	for (uint32_t b = 0; b < g->n && !found && !s.error; b++)
 		found = find_loop(&s, b) && (loop_waits(&s, false) || loop_waits(&s, true));
 	facts->rising_order |= found;
 	arena_finish(&s.arena);
 	VEC_FREE(&s.slice);
+	VEC_FREE(&s.loop);
 	VEC_FREE(&s.controls);
 	free(s.defs);
 	free(s.in_loop);

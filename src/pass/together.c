@@ -27,15 +27,22 @@ static bool leads_out(const struct ptx_func *f, size_t i)
 	return true;
 }
 
-static bool returns(const struct ptx_func *f, const struct ptx_stmt *s)
+/* Whether the last statement of a block ends its thread. */
+static bool returns(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
 {
+	const struct ptx_func *f = g->f;
+
 	if (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit)
 		return true;
 	if (s->mn->op != PTX_OP_bra || s->n != 1 || s->opd[0].kind != PTX_OPD_SYM)
 		return false;
-	for (size_t i = 0; i < f->body.len; i++)
-		if (f->body.at[i].kind == PTX_LABEL && f->body.at[i].sym == s->opd[0].sym)
-			return leads_out(f, i);
+	for (uint32_t k = 0; k < g->at[b].n_succ; k++) {
+		const struct cfg_block *to = &g->at[g->at[b].succ[k]];
+
+		for (uint32_t i = to->first; i < to->end && f->body.at[i].kind != PTX_INSN; i++)
+			if (f->body.at[i].kind == PTX_LABEL && f->body.at[i].sym == s->opd[0].sym)
+				return leads_out(f, i);
+	}
 	return false;
 }
 
@@ -72,7 +79,7 @@ size_t pass_find_parting(const struct pass_facts *facts)
 		depth += s->kind == PTX_OPEN;
 		depth -= s->kind == PTX_CLOSE;
 		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || depth ||
-			facts->u->reg[s->guard] >= CFG_WARP_UNIFORM || !returns(f, s))
+			facts->u->reg[s->guard] >= CFG_WARP_UNIFORM || !returns(g, b, s))
 			continue;
 		/* Whole warps come here, and once. */
 		if (facts->u->block[b] < CFG_WARP_UNIFORM || g->at[b].loop_header != CFG_NONE)

@@ -23,11 +23,12 @@ struct sync_check {
 	const struct cfg *g;
 	const struct cfg_uniformity *u;
 	bool in_callee;
-	uint32_t *stack;
-	uint8_t *seen, *reach;
-	uint16_t ids;        /* barriers named with a constant */
-	bool counted_0, red; /* barrier 0 with a count; a reduction on a plain barrier 0 */
-	bool apart;          /* a plain barrier 0 that not all threads reach together */
+	uint32_t *list, *seen; /* of blocks; their last mark */
+	uint32_t mark, *safe;  /* in the influence of a branch behind which there was no risk */
+	uint8_t *out, *holds;  /* the end can be reached without waiting; with a warp operation */
+	uint16_t ids;          /* barriers named with a constant */
+	bool counted_0, red;   /* barrier 0 with a count; a reduction on a plain barrier 0 */
+	bool apart;            /* a plain barrier 0 that not all threads reach together */
 };
 
 static bool is_barrier(const struct ptx_stmt *s)
@@ -121,31 +122,24 @@ static bool block_waits(const struct cfg *g, uint32_t b)
 	return false;
 }
 
-/* Whether the end can be reached from here without waiting. CFG_NONE: it can. */
-static bool runs_out(struct sync_check *c, uint32_t from)
+/* Marks the blocks from which the end can be reached without waiting. */
+static void find_ways_out(struct sync_check *c)
 {
+	const struct cfg *g = c->g;
 	uint32_t depth = 0;
 
-	if (from == CFG_NONE || from == c->g->exit)
-		return true;
-	memset(c->reach, 0, c->g->n);
-	c->reach[from] = 1;
-	c->stack[depth++] = from;
+	c->out[g->exit] = 1;
+	c->list[depth++] = g->exit;
 	while (depth) {
-		const struct cfg_block *b = &c->g->at[c->stack[--depth]];
+		const struct cfg_block *b = &g->at[c->list[--depth]];
 
-		if (block_waits(c->g, (uint32_t)(b - c->g->at)))
-			continue;
-		for (uint32_t i = 0; i < b->n_succ; i++) {
-			if (b->succ[i] == c->g->exit)
-				return true;
-			if (!c->reach[b->succ[i]]) {
-				c->reach[b->succ[i]] = 1;
-				c->stack[depth++] = b->succ[i];
-			}
+		for (uint32_t i = 0; i < b->n_pred; i++) {
+			if (c->out[b->pred[i]] || block_waits(g, b->pred[i]))
+				continue;
+			c->out[b->pred[i]] = 1;
+			c->list[depth++] = b->pred[i];
 		}
 	}
-	return false;
 }
 
 static bool lanes_part(const struct sync_check *c, uint32_t b)
@@ -193,20 +187,33 @@ static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t b)
 	return NULL;
 }
 
+/* The first block behind a branch with a warp operation that not all lanes reach, or CFG_NONE. */
+static uint32_t first_risk(struct sync_check *c, uint32_t branch)
+{
+	uint32_t n = cfg_influence(c->g, branch, c->list, c->seen, ++c->mark), first = CFG_NONE;
+
+	for (uint32_t i = 0; i < n; i++) {
+		c->safe[c->list[i]] = c->mark;
+		if (c->u->block[c->list[i]] < CFG_WARP_UNIFORM && c->holds[c->list[i]])
+			first = MIN(first, c->list[i]);
+	}
+	return first;
+}
+
 /* The first warp operation at risk, or NULL. */
 static const struct ptx_stmt *find_risk(struct sync_check *c)
 {
-	for (uint32_t d = 0; d < c->g->n; d++) {
-		if (!lanes_part(c, d) || !runs_out(c, c->g->at[d].ipdom))
-			continue;
-		cfg_influence(c->g, d, c->stack, c->seen);
-		for (uint32_t b = 0; b < c->g->n; b++) {
-			const struct ptx_stmt *s;
+	uint32_t from = c->mark;
 
-			if (c->seen[b] && c->u->block[b] < CFG_WARP_UNIFORM &&
-				(s = first_warp_op(c, b)))
-				return s;
-		}
+	for (uint32_t d = 0; d < c->g->n; d++) {
+		uint32_t to = c->g->at[d].ipdom, b;
+
+		/* What a block influences that a branch influences, that branch does, too. */
+		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
+			continue;
+		b = first_risk(c, d);
+		if (b != CFG_NONE)
+			return first_warp_op(c, b);
 	}
 	return NULL;
 }
@@ -279,11 +286,17 @@ static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
 	c->g = g;
 	c->u = u;
 	c->in_callee = in_callee;
-	c->stack = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
-	c->seen = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
-	c->reach = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
-	if (!c->stack || !c->seen || !c->reach)
+	c->mark = 0;
+	c->list = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
+	c->seen = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
+	c->safe = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
+	c->out = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
+	c->holds = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
+	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds)
 		return -ENOMEM;
+	find_ways_out(c);
+	for (uint32_t b = 0; b < g->n; b++)
+		c->holds[b] = first_warp_op(c, b) != NULL;
 	if (!in_callee)
 		facts->u = u;
 	check_barriers(c);
