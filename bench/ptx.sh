@@ -5,7 +5,8 @@
 # usage: bench/ptx.sh BUILD [MIB]
 # How fast PTX is read and written: modules that nvcc and clang make of a template library and of
 # the kernels, each repeated until it has MIB (16) MiB, and all of them as they are. Uses whichever
-# compiler is there.
+# compiler is there. And how long one kernel of BRANCHES (5000 and eight times as many) takes to be
+# looked at and rewritten: about eight times as long.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
@@ -31,3 +32,16 @@ if [ -n "$clang" ]; then
 	done
 fi
 "$build/bench/bench_ptx" -m "$mib" "$dir"/*.ptx
+
+for branches in 5000 40000; do
+	awk -v n="$branches" 'BEGIN {
+		print ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{"
+		print ".reg .pred %p<2>;\n.reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;"
+		for (i = 0; i < n; i++)
+			printf "setp.lt.u32 %%p1, %%r1, %d;\n@%%p1 bra L%d;\nadd.u32 %%r1, %%r1, 7;\nL%d:\n", i, i, i
+		print "ret;\n}"
+	}' >"$dir/branches.ptx"
+	began=$(date +%s%N)
+	"$build/heddle" ptx preempt "$dir/branches.ptx" >"$dir/out"
+	echo "one kernel of $branches branches: $((($(date +%s%N) - began) / 1000000)) ms"
+done

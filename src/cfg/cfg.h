@@ -48,6 +48,11 @@ struct cfg_liveness {
 	uint32_t max_live_b32, max_live_pred; /* peak demand; 64-bit registers count twice */
 };
 int cfg_liveness(struct arena *a, const struct cfg *g, struct cfg_liveness **ret);
+/* The same for single registers and blocks. */
+struct cfg_spans;
+int cfg_spans_find(const struct cfg *g, struct cfg_spans **ret);
+void cfg_spans_free(struct cfg_spans *s);
+bool cfg_live_in(struct cfg_spans *s, uint32_t reg, uint32_t block);
 
 /* ---- uniformity: does a value, or control, differ between threads? ---- */
 enum cfg_uniform {

@@ -44,8 +44,9 @@ struct search {
 	VEC(uint32_t) loop;           /* its blocks, sorted */
 	VEC(struct control) controls; /* sorted by block */
 	bool has_controls;            /* once there is a loop that asks for them */
-	struct arena arena;
-	struct cfg_liveness *live; /* once there is a loop that asks for it */
+	struct cfg_spans *spans;      /* once there is a loop that asks for them */
+	uint32_t *asked;  /* per register: the header for which is_carried was, plus 1 */
+	uint8_t *carried; /* and what it said */
 	uint32_t header;
 	bool by_control; /* the slice is taken with control dependence */
 	bool loads, observes;
@@ -283,10 +284,15 @@ static void find_slice(struct search *s, uint32_t block)
  * from a value that goes round. */
 static bool is_carried(struct search *s, uint32_t reg)
 {
-	if (!s->live && !s->error)
-		s->error = cfg_liveness(&s->arena, s->g, &s->live);
-	return s->live &&
-	       s->live->live_in[(size_t)s->header * s->live->words + reg / 64] >> reg % 64 & 1;
+	if (!s->spans && !s->error)
+		s->error = cfg_spans_find(s->g, &s->spans);
+	if (s->error)
+		return false;
+	if (s->asked[reg] != s->header + 1) {
+		s->asked[reg] = s->header + 1;
+		s->carried[reg] = cfg_live_in(s->spans, reg, s->header);
+	}
+	return s->carried[reg];
 }
 
 struct reach {
@@ -560,17 +566,18 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	size_t regs = g->f->regs.len;
 	bool found = g->irreducible && observes;
 
-	arena_init(&s.arena, 0);
 	s.in_loop = calloc(g->n, 1);
 	s.progress = calloc(g->n, 1);
 	s.seen = calloc(g->n, 1);
 	s.decided = calloc(g->n, 1);
 	s.in_slice = calloc(regs + 1, 1);
 	s.state = calloc(regs + 1, 1);
+	s.asked = calloc(regs + 1, sizeof(*s.asked));
+	s.carried = calloc(regs + 1, 1);
 	s.copies = calloc(regs + 1, 1);
 	s.stack = calloc(MAX((size_t)g->n, regs) + 1, sizeof(*s.stack));
 	if (!s.in_loop || !s.progress || !s.seen || !s.decided || !s.in_slice || !s.state ||
-		!s.stack)
+		!s.copies || !s.asked || !s.carried || !s.stack)
 		s.error = -ENOMEM;
 	for (s.stmt = 0; s.stmt < g->f->body.len && !s.error; s.stmt++)
 		ptx_visit_regs(g->f, &g->f->body.at[s.stmt], note_def, &s);
@@ -579,7 +586,7 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	for (uint32_t b = 0; b < g->n && !found && !s.error; b++)
 		found = find_loop(&s, b) && (loop_waits(&s, false) || loop_waits(&s, true));
 	facts->rising_order |= found;
-	arena_finish(&s.arena);
+	cfg_spans_free(s.spans);
 	VEC_FREE(&s.slice);
 	VEC_FREE(&s.loop);
 	VEC_FREE(&s.controls);
@@ -590,6 +597,8 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	free(s.decided);
 	free(s.in_slice);
 	free(s.state);
+	free(s.asked);
+	free(s.carried);
 	free(s.copies);
 	free(s.stack);
 	return s.error;

@@ -2,14 +2,17 @@
  * Copyright 2026 The heddle authors */
 
 /* Any bytes as PTX: the graph of every function that is read without error holds together. Blocks
- * follow each other without gaps, edges are known at both ends, dominators dominate, and what is
- * live behind a block is what its successors want. */
+ * follow each other without gaps, edges are known at both ends, dominators dominate, as far as the
+ * definition says, what a branch influences nests, and what is live behind a block is what its
+ * successors want, however that is asked. */
 #include "cfg/cfg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LIMIT_BYTES (64u << 20)
+#define FEW_BLOCKS  96
+#define FEW_REGS    256
 #define MAX_BLOCKS  256 /* for what looks at pairs */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -64,6 +67,87 @@ static void check_liveness(const struct cfg *g, const struct cfg_liveness *l)
 	}
 }
 
+/* Marks what can be reached from a block, but through `without`. */
+static void reach(const struct cfg *g, uint32_t from, uint32_t without, bool backwards, bool *seen)
+{
+	uint32_t stack[FEW_BLOCKS], depth = 0;
+
+	memset(seen, 0, g->n * sizeof(*seen));
+	if (from == without)
+		return;
+	seen[from] = true;
+	stack[depth++] = from;
+	while (depth) {
+		const struct cfg_block *k = &g->at[stack[--depth]];
+		uint32_t n = backwards ? k->n_pred : k->n_succ;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t to = (backwards ? k->pred : k->succ)[i];
+
+			if (to != without && !seen[to]) {
+				seen[to] = true;
+				stack[depth++] = to;
+			}
+		}
+	}
+}
+
+/* By the definition: without the one, the other is not reached. */
+static void check_dominators(const struct cfg *g, bool backwards)
+{
+	uint32_t root = backwards ? g->exit : 0;
+	bool all[FEW_BLOCKS], seen[FEW_BLOCKS];
+
+	reach(g, root, CFG_NONE, backwards, all);
+	for (uint32_t a = 0; a < g->n; a++) {
+		reach(g, root, a, backwards, seen);
+		for (uint32_t b = 0; b < g->n; b++) {
+			uint32_t up = backwards ? g->at[b].ipdom : g->at[b].idom;
+			bool says = backwards ? cfg_postdominates(g, a, b) : cfg_dominates(g, a, b);
+			bool is = a == b || (all[a] && all[b] && !seen[b]);
+
+			require(says == is);
+			require(up != CFG_NONE || b == root || !all[b]);
+			require(!is || a == b ||
+				(backwards ? cfg_postdominates(g, a, up)
+					   : cfg_dominates(g, a, up)));
+		}
+	}
+}
+
+/* What a block influences that a branch influences, the branch does. */
+static void check_influence(const struct cfg *g)
+{
+	uint32_t outer[FEW_BLOCKS], inner[FEW_BLOCKS], seen[FEW_BLOCKS] = {0},
+						       mine[FEW_BLOCKS] = {0};
+	uint32_t mark = 0;
+
+	for (uint32_t b = 0; b < g->n; b++) {
+		uint32_t n = cfg_influence(g, b, outer, seen, b + 1);
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t within = cfg_influence(g, outer[i], inner, mine, ++mark);
+
+			for (uint32_t k = 0; k < within; k++)
+				require(seen[inner[k]] == b + 1);
+		}
+	}
+}
+
+static void check_spans(const struct cfg *g, const struct cfg_liveness *l)
+{
+	struct cfg_spans *s;
+
+	if (cfg_spans_find(g, &s) < 0)
+		return;
+	for (uint32_t b = 0; b < g->n; b++) {
+		for (uint32_t reg = 0; reg < g->f->regs.len && g->at[b].order != CFG_NONE; reg++)
+			require(cfg_live_in(s, reg, b) ==
+				(l->live_in[(size_t)b * l->words + reg / 64] >> reg % 64 & 1));
+	}
+	cfg_spans_free(s);
+}
+
 static void look_at(const struct ptx_func *f)
 {
 	struct cfg_liveness *l;
@@ -75,8 +159,15 @@ static void look_at(const struct ptx_func *f)
 	arena_init(&a, LIMIT_BYTES);
 	if (cfg_build(&a, f, &g) == 0 && g->n <= MAX_BLOCKS) {
 		check_graph(g);
+		if (g->n <= FEW_BLOCKS) {
+			check_dominators(g, false);
+			check_dominators(g, true);
+			check_influence(g);
+		}
 		if (cfg_liveness(&a, g, &l) == 0 && cfg_uniformity(&a, g, false, &u) == 0) {
 			check_liveness(g, l);
+			if (g->n <= FEW_BLOCKS && f->regs.len <= FEW_REGS)
+				check_spans(g, l);
 			cfg_dump(g, u, l, &out);
 		}
 	}
