@@ -174,6 +174,7 @@ static CUresult init_device(void)
 	if (sm_config_parse(options, &drv.config) != 0)
 		drv_report("virtual GPU: not all of HEDDLE_VGPU=%s is understood\n", options);
 	vgpu_set_converge(drv.config.converge);
+	vgpu_set_turns(drv.config.turns);
 	int r = sm_open(&drv.config, &drv.sm);
 	if (r) {
 		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-r));

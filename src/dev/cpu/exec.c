@@ -15,6 +15,13 @@
 
 #define QUANTUM 2000 /* warp instructions before the next warp has its turn */
 
+static uint64_t turns_seed;
+
+void vgpu_set_turns(uint64_t seed)
+{
+	turns_seed = seed;
+}
+
 /* ---- frames ---- */
 
 struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
@@ -239,6 +246,28 @@ static void deadlock(struct vgpu_block *b)
 	}
 }
 
+/* splitmix64 */
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* Whose turn it is, among those that can run, and for how long: mostly a few instructions, so that
+ * warps are apart anywhere between two barriers, and now and then many. */
+static uint64_t random_turn(struct vgpu_block *b)
+{
+	uint64_t z = draw(&b->random);
+
+	b->turn = (uint32_t)(z % b->n_warps);
+	for (uint32_t i = 0; i < b->n_warps && !can_run(&b->warps[b->turn]); i++)
+		b->turn = b->turn + 1 < b->n_warps ? b->turn + 1 : 0;
+	return z >> 32 & 31 ? 1 + (z >> 40) % 64 : 1 + (z >> 40) % QUANTUM;
+}
+
 enum vgpu_state vgpu_block_step(
 	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_cycles)
 {
@@ -252,8 +281,8 @@ enum vgpu_state vgpu_block_step(
 		b->warps[k].polls = 0;
 	}
 	while (budget && b->live_threads && !b->fault.kind && stuck < b->n_warps) {
+		uint64_t quantum = MIN(budget, b->random ? random_turn(b) : QUANTUM);
 		struct vwarp *w = &b->warps[b->turn];
-		uint64_t quantum = MIN(budget, QUANTUM);
 
 		if (can_run(w)) {
 			x.left = quantum;
@@ -307,6 +336,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 	b->ctaid[2] = (uint32_t)(block_index / l->grid[0] / l->grid[1]);
 	b->live_threads = b->n_threads;
 	b->turn = 0;
+	b->random = turns_seed ? turns_seed * 0x9e3779b97f4a7c15u + block_index + 1 : 0;
 	memset(b->barrier, 0, sizeof(b->barrier));
 	memset(&b->fault, 0, sizeof(b->fault));
 	memset(b->shared, 0, b->shared_bytes);

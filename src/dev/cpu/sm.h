@@ -28,6 +28,7 @@ struct sm_config {
 	uint32_t workers; /* threads that step this process's blocks */
 	uint8_t converge; /* enum vgpu_converge */
 	bool serial;      /* one thread, virtual clock, an instance of its own */
+	uint64_t turns;   /* vgpu_set_turns */
 	char report[200]; /* where faults are told: "stderr", "none" or a file */
 };
 /* From HEDDLE_VGPU's text (NULL: none): NAME and OPTION[=VALUE] with commas between them. -EINVAL:

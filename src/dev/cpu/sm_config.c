@@ -69,6 +69,8 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 		c->threads = (uint32_t)round_up(v, 32);
 	else if (!strcmp(key, "memory") && parse_number(value, 1 << 20, (uint64_t)1 << 40, &v))
 		c->memory_bytes = v;
+	else if (!strcmp(key, "turns") && parse_number(value, 0, UINT64_MAX, &v))
+		c->turns = v;
 	else
 		return false;
 	return true;

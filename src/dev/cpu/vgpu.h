@@ -41,6 +41,9 @@ enum vgpu_converge {
 	VC_JOINS,   /* and wherever some of these ways meet: ptxas often adds such places */
 };
 void vgpu_set_converge(enum vgpu_converge how); /* of modules that are loaded from now on */
+/* In which order warps of a block have their turns, and how long: at random, from the seed and the
+ * block's number; 0: one after the other. Ahead of all blocks. */
+void vgpu_set_turns(uint64_t seed);
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name);
 unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max);
 int vgpu_module_global(
