@@ -2,13 +2,19 @@
  * Copyright 2026 The heddle authors */
 
 /* Block barriers. Arrivals are counted in threads. A barrier without a count waits for all threads
- * that have not exited; one with a count waits for that many, where a warp that arrives whole
- * counts for 32 even if the block ends within it. */
+ * that have not exited; one with a count waits for that many, where a warp of which all lanes have
+ * arrived, be it in parts, counts for 32 even if the block ends within it, or some have exited. */
 #include "exec_ctl.h"
 
-static uint32_t weight(const struct vwarp *w, uint32_t lanes, bool counted)
+/* Of lanes that arrive, where others of their warp may wait already. */
+static uint32_t weight(const struct vwarp *w, uint32_t lanes, unsigned id, bool counted)
 {
-	return counted && lanes == w->existing ? LANES : (uint32_t)__builtin_popcount(lanes);
+	uint32_t n = (uint32_t)__builtin_popcount(lanes), all = lanes;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->frag[i].state == VF_BARRIER && w->frag[i].barrier == id)
+			all |= w->frag[i].mask;
+	return counted && all == w->live ? n + LANES - (uint32_t)__builtin_popcount(all) : n;
 }
 
 static uint32_t red_value(const struct vbarrier *bar, const struct vinsn *in)
@@ -155,7 +161,7 @@ static const struct vinsn *arrive(
 			count, bar->expected);
 	}
 	bar->aligned &= !!(in->imm & 2);
-	bar->arrived += weight(x->w, lanes, count != 0);
+	bar->arrived += weight(x->w, lanes, id, count != 0);
 	bar->popc += (uint32_t)__builtin_popcount(lanes & p);
 	bar->and_all &= !(lanes & ~p);
 	bar->or_any |= !!(lanes & p);
