@@ -17,8 +17,9 @@
 // exec: pt_red --grid 4 --block 128 u32[512]:rand(10) u32[2048]:zero
 // exec: pt_red_loop --grid 4 --block 96 u32[384]:rand(11) u32[1536]:zero
 // exec: pt_group --grid 4 --block 128 u32[512]:rand(12) u32[512]:zero
+// exec: pt_spin --grid 132 --block 100 u32[1]:zero u32[13200]:zero
 // exec: pt_either --grid 4 --block 64 u32[256]:rand(13) u32[256]:zero
-#include "../heddle_cuda.h"
+#include "../heddle_warp.h"
 
 /* Part of a warp returns, then a loop of barriers: a stencil on a square block. */
 KERNEL pt_square(const int *in, int *out, u32 width, u32 height)
@@ -267,4 +268,31 @@ KERNEL pt_either(const u32 *in, u32 *out)
 	line[t] = v;
 	pt_sync();
 	out[i] = v + line[t ^ 1];
+}
+
+/* Ahead of a barrier the lanes that are left each win a race of all blocks: those that have won
+ * wait for those of their warp that still try, and so do lanes that have returned. */
+KERNEL pt_spin(u32 *count, u32 *out)
+{
+	__shared__ u32 won;
+	u32 t = threadIdx.x, i = blockIdx.x * blockDim.x + t, seen = 0, next;
+	if (t == 0)
+		won = 0;
+	__syncthreads();
+	out[i] = t;
+	if (t % 8 == 3)
+		return;
+	for (;;) {
+		asm volatile("atom.global.cas.b32 %0, [%1], %2, %3;"
+			     : "=r"(next)
+			     : "l"(count), "r"(seen), "r"(seen + 1)
+			     : "memory");
+		if (next == seen)
+			break;
+		seen = next;
+	}
+	__syncthreads();
+	atomicAdd(&won, 1u);
+	__syncthreads();
+	out[i] = t + 1000 * won;
 }
