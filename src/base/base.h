@@ -81,7 +81,9 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...) HD_PRINTF(2, 3);
 void strbuf_finish(struct strbuf *b); /* frees, and leaves it empty */
 
 /* ---- hashes ---- */
-uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);  /* for tables; not for files */
+uint64_t hash_bytes(const void *p, size_t len, uint64_t seed); /* for tables; not for files */
+/* The i-th number of the random sequence of a seed: SplitMix64 (Steele, Lea, Flood 2014). */
+uint64_t random_bits(uint64_t seed, uint64_t i);
 void sha256(const void *p, size_t len, uint8_t ret_digest[32]); /* FIPS 180-4; for cache keys */
 void hex_encode(const uint8_t *p, size_t len, char *ret_text /* 2*len+1 */);
 

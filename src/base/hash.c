@@ -125,6 +125,15 @@ void sha256(const void *data, size_t len, uint8_t ret_digest[32])
 		ret_digest[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
+uint64_t random_bits(uint64_t seed, uint64_t i)
+{
+	uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
 void hex_encode(const uint8_t *p, size_t len, char *ret_text)
 {
 	static const char digits[] = "0123456789abcdef";

@@ -224,16 +224,6 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 	return r;
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014), as a function of the index. */
-static uint64_t random_bits(uint64_t seed, uint64_t i)
-{
-	uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
 static void fill_element(const struct spec_arg *arg, uint64_t i, uint8_t *out)
 {
 	uint64_t bits = arg->init == SPEC_IOTA ? i : random_bits(arg->seed, i);

@@ -58,7 +58,7 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	if (!s->zero) {
 		hd_store_quotas(d, s);
 		s->zero = true;
-		if (s->arrived && !s->draining && !absent) {
+		if (hd_has_arrived(s) && !s->draining && !absent) {
 			s->draining = true;
 			s->tenant->device->draining++;
 		}

@@ -44,7 +44,7 @@ struct hd_slot {
 	uint32_t gen, seq, drains, grow, preemptions, tier;
 	uint32_t threads, shared_bytes, workers_per_sm;
 	uint32_t shrinking; /* told to leave some SMs: this many may stay; 0: nothing to wait for */
-	bool arrived, zero; /* zero: its quotas are all 0 now */
+	bool zero;          /* its quotas are all 0 now */
 	bool unsure;        /* it began with an old word of its tenant's */
 	bool draining;
 	bool empty;      /* all who had come have left once, */
@@ -107,8 +107,7 @@ void hd_destroy(struct hd *d);
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
-/* The tenant kicked: looks at its whole page. Decisions follow with hd_run; for opaque work, now.
- */
+/* The tenant kicked: looks at its whole page. hd_run decides, but on opaque work at once. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Looks at what is known to be under way, decides, tells. Returns how long nothing needs to be
  * looked at, in ns; UINT64_MAX: until something happens. */
@@ -123,6 +122,7 @@ bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);  /* true: changed */
 void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay); /* 0: no longer */
+bool hd_has_arrived(const struct hd_slot *s);
 /* Ahead of each decision: what was asked before it holds in it. */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);

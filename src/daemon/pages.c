@@ -113,6 +113,11 @@ static void saw_drained(struct hd *d, struct hd_slot *s, uint64_t now)
 	sched_drained(dev->sched, now, s->launch);
 }
 
+bool hd_has_arrived(const struct hd_slot *s)
+{
+	return s->tenant->stage[s - s->tenant->slots] == HD_ARRIVED;
+}
+
 /* It says with which word of its tenant's it began. */
 static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
@@ -122,7 +127,6 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
 
-	s->arrived = true;
 	t->stage[s - t->slots] = HD_ARRIVED;
 	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
 	s->unsure = how == SCHED_BEGAN_UNKNOWN;
@@ -143,7 +147,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		return false;
 	}
 	drains = load(&w->host.drains);
-	if (!s->arrived) {
+	if (!hd_has_arrived(s)) {
 		if (load(&w->host.arrived) != s->gen + 1)
 			return true;
 		arrived(d, s, w);

@@ -60,6 +60,17 @@ static void digest(const char *what, CUdeviceptr d, unsigned words)
 	free(h);
 }
 
+/* A kernel of code of its own, which stays loaded. */
+static CUfunction kernel_of(const char *ptx, const char *name)
+{
+	CUfunction fn;
+	CUmodule m;
+
+	DO(cuModuleLoadData(&m, ptx));
+	DO(cuModuleGetFunction(&fn, m, name));
+	return fn;
+}
+
 static void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s)
 {
 	unsigned n_less = n - 5;
@@ -403,12 +414,9 @@ static void meet(void)
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), at = buffer(1, 0), out;
 	unsigned shared[2] = {0, 20 << 10}, turns = 3, fit[2];
 	int n_sms, per_sm[2], same;
-	CUfunction fn;
-	CUmodule m;
+	CUfunction fn = kernel_of(PTX_HEAD PTX_MEET, "meet");
 	CUstream s;
 
-	DO(cuModuleLoadData(&m, PTX_HEAD PTX_MEET));
-	DO(cuModuleGetFunction(&fn, m, "meet"));
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	DO(cuDeviceGetAttribute(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
 	for (int i = 0; i < 2; i++) {
@@ -485,12 +493,9 @@ static void bulky(void)
 	const unsigned launches = 16 * rounds, words = sizeof(bulk) / sizeof(bulk[0]);
 	CUdeviceptr out = buffer(n, 1);
 	void *p[] = {bulk, &out};
-	CUfunction fn;
-	CUmodule m;
+	CUfunction fn = kernel_of(PTX_BULKY, "bulky");
 	CUstream s;
 
-	DO(cuModuleLoadData(&m, PTX_BULKY));
-	DO(cuModuleGetFunction(&fn, m, "bulky"));
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	for (unsigned k = 0; k < launches; k++) {
 		for (unsigned i = 0; i < words; i++)
@@ -582,12 +587,9 @@ static void errors(void)
 static void trap(void)
 {
 	CUdeviceptr a = buffer(n, 1);
-	CUfunction fn;
-	CUmodule m;
+	CUfunction fn = kernel_of(PTX_HEAD PTX_TRAP, "traps");
 	CUstream s;
 
-	DO(cuModuleLoadData(&m, PTX_HEAD PTX_TRAP));
-	DO(cuModuleGetFunction(&fn, m, "traps"));
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	for (unsigned i = 0; i < rounds; i++)
 		do_mix(mix, a, a, s);
@@ -605,11 +607,8 @@ static void reused(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
 	void *p[] = {&a, &b, &n};
-	CUfunction fn;
-	CUmodule m;
+	CUfunction fn = kernel_of(PTX_HEAD PTX_TRAP, "traps");
 
-	DO(cuModuleLoadData(&m, PTX_HEAD PTX_TRAP));
-	DO(cuModuleGetFunction(&fn, m, "traps"));
 	for (unsigned i = 0; i < 300; i++) {
 		DO(cuLaunchKernel(early, blocks, 1, 1, THREADS, 1, 1, 0, NULL, p, NULL));
 		DO(cuCtxSynchronize());
@@ -664,12 +663,9 @@ static void held(void)
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
 	unsigned n_less = n - 5;
 	void *p[] = {&b, &a, &n_less, &loops};
-	CUfunction old;
-	CUmodule m;
+	CUfunction old = kernel_of(PTX_OLD, "old");
 	CUstream s;
 
-	DO(cuModuleLoadData(&m, PTX_OLD));
-	DO(cuModuleGetFunction(&old, m, "old"));
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	for (unsigned i = 0; i < rounds; i++) {
 		do_mix(mix, a, b, s);
@@ -706,15 +702,12 @@ static void told(void)
 	} ways[] = {{"stream", wait_for_stream}, {"event", wait_for_event},
 		{"context", wait_for_context}};
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	CUfunction old = kernel_of(PTX_OLD, "old");
 	const struct wire_page *page = find_page();
 	double began = now_ms();
-	CUfunction old;
-	CUmodule m;
 	CUstream s;
 	CUevent e;
 
-	DO(cuModuleLoadData(&m, PTX_OLD));
-	DO(cuModuleGetFunction(&old, m, "old"));
 	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	DO(cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
 	while (page && !__atomic_load_n(&page->watch, __ATOMIC_ACQUIRE)) {

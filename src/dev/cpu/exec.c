@@ -5,7 +5,7 @@
  * the one that is first in the order of the code, so that those behind it can catch up and merge.
  * When it loops on and on while others could run, one of them gets a slice, the longest waiting
  * first, so that lanes of one warp may wait for each other. The order in which anything happens
- * depends on nothing but what is executed and the budgets given. */
+ * depends on nothing but what is executed, the budgets given, and the seed of vgpu_set_turns. */
 #include "exec_ctl.h"
 
 #include <errno.h>
@@ -246,21 +246,11 @@ static void deadlock(struct vgpu_block *b)
 	}
 }
 
-/* splitmix64 */
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
 /* Whose turn it is, among those that can run, and for how long: mostly a few instructions, so that
  * warps are apart anywhere between two barriers, and now and then many. */
 static uint64_t random_turn(struct vgpu_block *b)
 {
-	uint64_t z = draw(&b->random);
+	uint64_t z = random_bits(b->random, b->n_turns++);
 
 	b->turn = (uint32_t)(z % b->n_warps);
 	for (uint32_t i = 0; i < b->n_warps && !can_run(&b->warps[b->turn]); i++)
@@ -336,7 +326,8 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 	b->ctaid[2] = (uint32_t)(block_index / l->grid[0] / l->grid[1]);
 	b->live_threads = b->n_threads;
 	b->turn = 0;
-	b->random = turns_seed ? turns_seed * 0x9e3779b97f4a7c15u + block_index + 1 : 0;
+	b->random = turns_seed ? random_bits(turns_seed, block_index) | 1 : 0;
+	b->n_turns = 0;
 	memset(b->barrier, 0, sizeof(b->barrier));
 	memset(&b->fault, 0, sizeof(b->fault));
 	memset(b->shared, 0, b->shared_bytes);
