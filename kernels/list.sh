@@ -4,7 +4,7 @@
 #
 # usage: list.sh SOURCE_ROOT BUILD_ROOT PTX...
 # Lists every kernel of the given PTX files, tab separated: file (relative to the build root),
-# kernel, toolchain (nvcc or clang), arguments for `heddle exec` or "-" where the source names none.
+# kernel, toolchain (nvcc, clang, or ptx: by hand), arguments for `heddle exec` or "-" where the source names none.
 # A kernel with several "exec:" lines in its source is listed once for each.
 set -eu
 source_root=$1
@@ -19,6 +19,7 @@ for ptx; do
 	name=${name%%.*}
 	source=$source_root/kernels/$name.cu
 	[ -f "$source" ] || source=$source_root/kernels/forms/$name.cu
+	[ -f "$source" ] || source=$source_root/kernels/forms/$name.ptx
 	# Names hold no blanks.
 	# shellcheck disable=SC2013
 	for kernel in $(sed -n 's/.*\.entry[[:space:]]*\([A-Za-z0-9_$]*\).*/\1/p' "$ptx"); do

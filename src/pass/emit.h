@@ -122,6 +122,12 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
+/* Ahead of every barrier of ours and of the kernel's: whole warps come to it. Where the assembler
+ * cannot tell that they do, it gathers their lanes (WARPSYNC.COLLECTIVE.ALL), and on an H200 a lane
+ * that comes out of a loop of atomics behind the others goes past that alone, a barrier ahead of
+ * those that wait for it there. What this makes of it (the same instruction with a mask) waits. */
+#define WHOLE_WARP "bar.warp.sync -1;\n"
+
 /* Behind the first barrier of a worker: the assembler must not know that it is the same value each
  * time, or it keeps address and offset in registers, through every body. Bit 3 of %hd_s is 0, which
  * it does not find out. Uses %hd_r0. */

@@ -42,7 +42,7 @@ static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 /* A round of a kernel that has reductions, without one. */
 static void put_round(struct pass_writer *w, enum pass_barriers barriers)
 {
-	pass_put(w, "barrier.sync 0;\nadd.u32 %hd_w, %hd_w, 1;\n");
+	pass_put(w, WHOLE_WARP "barrier.sync 0;\nadd.u32 %hd_w, %hd_w, 1;\n");
 	if (barriers == PASS_BAR_ACTIVE_RED) {
 		pass_put(w, find_word);
 		pass_put(w, clear_word);
@@ -73,8 +73,7 @@ void pass_round_barrier(
 		    "shl.b32 %hd_ra, %hd_ra, 2;\n"
 		    "mov.u32 %hd_rb, hd_slot;\n"
 		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
-		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n"
-		    "barrier.sync 0;\n"
+		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n" WHOLE_WARP "barrier.sync 0;\n"
 		    "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"
 		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");

@@ -8,6 +8,7 @@
  * Registers that the emitted code uses are declared by pass_virtual_regs, outermost, ahead of the
  * body. Special registers are legal only as the source of mov and cvt, so replacing them is
  * local. */
+#include "pass/emit.h"
 #include "pass/private.h"
 
 #include <errno.h>
@@ -150,7 +151,10 @@ static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_
 static void plain_barrier(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+	size_t from = x->w->out.len;
 
+	pass_put(x->w, WHOLE_WARP);
+	guard_since(x->w, from, s);
 	copy.mn = apart_form(x->w->m, s->mn);
 	if (!copy.mn)
 		x->w->error = -ENOMEM;

@@ -8,7 +8,7 @@
 set -u
 list=$1
 examples=$2
-[ -s "$list" ] || {
+grep -qv "	ptx	" "$list" || {
 	echo "skipped: no compiler for kernels"
 	exit 77
 }
@@ -32,7 +32,7 @@ expect() {
 	got=$?
 	[ $got = "$want" ] || complain "$program $*: status $got, expected $want"
 }
-toolchains=$(cut -f 3 "$list" | sort -u)
+toolchains=$(cut -f 3 "$list" | sort -u | grep -vx ptx)
 for program in va nn pf pl md spmv mm cfd; do
 	for toolchain in $toolchains; do
 		expect 0 "$program" --size trivial --repeat 2 --toolchain "$toolchain"

@@ -94,6 +94,7 @@ static int work(const struct farm *f, struct worker *w)
 	d.progress = w->progress;
 	d.astray = f->o->astray;
 	d.pretend = f->o->pretend;
+	d.form = f->o->form;
 	for (uint32_t at = w->next; usable && at < w->end; at += f->o->batch) {
 		unsigned n = MIN(f->o->batch, w->end - at);
 		struct gen_program *p = calloc(n, sizeof(*p));

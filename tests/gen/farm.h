@@ -16,7 +16,7 @@ struct farm_options {
 	unsigned limit_s;            /* for one step of one program */
 	const char *mode;            /* of the virtual GPU: goes into HEDDLE_VGPU as it is */
 	unsigned enough;             /* failures after which no more is begun */
-	const char *pretend;         /* run.h */
+	const char *pretend, *form;  /* run.h */
 	unsigned scale;              /* gen_scale */
 	bool apart;                  /* with GEN_APART */
 	bool astray;                 /* with gen_add_stray; run.h */

@@ -33,6 +33,7 @@ static const struct option long_options[] = {
 	{"apart", no_argument, NULL, 'i'},         /* programs with GEN_APART */
 	{"scale", required_argument, NULL, 'g'},   /* grids so many times as large */
 	{"pretend", required_argument, NULL, 'x'}, /* run.h */
+	{"with", required_argument, NULL, 'w'},    /* run.h: form */
 	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
 	{"form", no_argument, NULL, 'f'},          /* with --print: preemptible */
 	{0},
@@ -50,7 +51,7 @@ static int usage(void)
 	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
 			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
 			"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--apart] [--astray] "
-			"[--print [--form]]\n");
+			"[--with FORM] [--print [--form]]\n");
 	return 2;
 }
 
@@ -115,6 +116,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'x':
 			o->pretend = optarg;
 			break;
+		case 'w':
+			o->form = optarg;
+			break;
 		case 'k':
 			ret->keep = optarg;
 			break;
@@ -154,6 +158,8 @@ static int print(const struct request *q)
 	if (r == 0 && q->form) {
 		r = run_form_text(p, n, &out);
 	} else if (r == 0) {
+		if (n == 1)
+			shrink_command(p, &out);
 		strbuf_puts(&out, gen_head);
 		for (unsigned i = 0; i < n; i++)
 			gen_text(&p[i], &out);

@@ -378,6 +378,13 @@ static CUresult load(struct batch *b, const char *text, CUmodule *ret)
 	return r;
 }
 
+static CUresult load_form(struct batch *b)
+{
+	if (b->d->form)
+		return b->d->cu.cuModuleLoad(&b->form, b->d->form);
+	return load(b, b->form_text.at, &b->form);
+}
+
 static enum run_verdict load_both(struct batch *b)
 {
 	CUresult r;
@@ -394,7 +401,7 @@ static enum run_verdict load_both(struct batch *b)
 		tell(b, 0, "the pass fails", CUDA_ERROR_UNKNOWN);
 		return RUN_REFUSED;
 	}
-	r = load(b, b->form_text.at, &b->form);
+	r = load_form(b);
 	if (r != CUDA_SUCCESS) {
 		tell(b, 0, "the preemptible module is refused", r);
 		return RUN_REFUSED;
@@ -419,8 +426,7 @@ static bool load_again(struct batch *b, unsigned i)
 		gen_text(k == i ? &p : &b->p[k], &b->plain_text);
 	gen_free(&p);
 	ok = !b->d->cu.cuDeviceGet(&device, 0) && !b->d->cu.cuDevicePrimaryCtxReset(device);
-	return ok && open_context(b->d) && !load(b, b->plain_text.at, &b->plain) &&
-	       !load(b, b->form_text.at, &b->form);
+	return ok && open_context(b->d) && !load(b, b->plain_text.at, &b->plain) && !load_form(b);
 }
 
 bool run_programs(struct run_device *d, const struct gen_program *p, unsigned n, unsigned first,

@@ -41,6 +41,7 @@ struct run_device {
 	/* Programs store where they should not: they may end in an error where the plain form does,
 	 * and nothing else may change. */
 	bool astray;
+	const char *form;    /* a file: this form (PTX, a cubin) in place of the one that is made */
 	const char *pretend; /* "differs:TEXT", "hangs:TEXT": so do programs that hold the text */
 };
 

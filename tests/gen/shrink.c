@@ -289,14 +289,12 @@ unsigned shrink(const struct farm_options *o, struct gen_program *p, enum run_ve
 	return s.used;
 }
 
-void shrink_write(const struct gen_program *p, enum run_verdict verdict, struct strbuf *out)
+void shrink_command(const struct gen_program *p, struct strbuf *out)
 {
 	const struct gen_steering *s = &p->steering[0];
 	char name[GEN_NAME_BYTES];
 
 	gen_kernel_name(p, name);
-	strbuf_printf(out, "// Made smaller from seed %llu: %s.\n", (unsigned long long)p->seed,
-		run_verdict_names[verdict]);
 	strbuf_printf(out,
 		"// heddle exec --grid %u,%u,%u --block %u,%u,%u --shared %u --as preempt "
 		"--chunk %u%s",
@@ -311,6 +309,14 @@ void shrink_write(const struct gen_program *p, enum run_verdict verdict, struct 
 		name, gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS, GEN_SUM_WORDS);
 	for (int i = 0; i < 32; i++)
 		strbuf_printf(out, "%02x", i * 37 % 251);
-	strbuf_printf(out, "\n%s", gen_head);
+	strbuf_puts(out, "\n");
+}
+
+void shrink_write(const struct gen_program *p, enum run_verdict verdict, struct strbuf *out)
+{
+	strbuf_printf(out, "// Made smaller from seed %llu: %s.\n", (unsigned long long)p->seed,
+		run_verdict_names[verdict]);
+	shrink_command(p, out);
+	strbuf_puts(out, gen_head);
 	gen_text(p, out);
 }

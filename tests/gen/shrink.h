@@ -11,6 +11,8 @@
  * Returns how many it took. */
 unsigned shrink(const struct farm_options *o, struct gen_program *p, enum run_verdict verdict,
 	unsigned tries);
+/* How to run it by hand, as a comment. */
+void shrink_command(const struct gen_program *p, struct strbuf *out);
 /* The program with what is needed to run it by hand, as a PTX file. */
 void shrink_write(const struct gen_program *p, enum run_verdict verdict, struct strbuf *out);
 
