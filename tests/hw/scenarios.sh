@@ -12,7 +12,7 @@
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- chain events defaults many many-blocking brief threads capture locks ranks guard globals \
+[ $# -gt 0 ] || set -- chain events defaults many many-blocking brief threads capture locks ranks guard meet globals \
 	params errors trap images held code own fork bulky copies
 heddle=$where/bin/heddle
 examples=$where/lib/heddle/examples
