@@ -39,3 +39,10 @@ CUresult cuCtxSynchronize(void)
 	SHIM_NEED(cuCtxSynchronize);
 	return told(cu.cuCtxSynchronize());
 }
+
+SHIM_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
+CUresult cuCtxSynchronize_v2(CUcontext ctx)
+{
+	SHIM_NEED(cuCtxSynchronize_v2);
+	return told(cu.cuCtxSynchronize_v2(ctx));
+}

