@@ -4,7 +4,8 @@
 #
 # usage: list.sh SOURCE_ROOT BUILD_ROOT PTX...
 # Lists every kernel of the given PTX files, tab separated: file (relative to the build root),
-# kernel, toolchain (nvcc, clang, or ptx: by hand), arguments for `heddle exec` or "-" where the source names none.
+# kernel, toolchain (nvcc, clang, or ptx: by hand), arguments for `heddle exec` or "-" where the
+# source names none.
 # A kernel with several "exec:" lines in its source is listed once for each.
 set -eu
 source_root=$1

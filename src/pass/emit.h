@@ -122,7 +122,7 @@
 	"or.b32 %hd_r0, %hd_r0, %hd_r2;\n" \
 	"setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
 #define BLOCK_ADDRESS "ld.param.u64 %hd_d0, " A_BLOCK ";\n"
-/* Ahead of every barrier of ours and of the kernel's: whole warps come to it. Where the assembler
+/* Ahead of barriers of ours and of the kernel's to which whole warps come. Where the assembler
  * cannot tell that they do, it gathers their lanes (WARPSYNC.COLLECTIVE.ALL), and on an H200 a lane
  * that comes out of a loop of atomics behind the others goes past that alone, a barrier ahead of
  * those that wait for it there. What this makes of it (the same instruction with a mask) waits. */

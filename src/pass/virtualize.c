@@ -153,8 +153,11 @@ static void plain_barrier(struct virt *x, const struct ptx_stmt *s)
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 	size_t from = x->w->out.len;
 
-	pass_put(x->w, WHOLE_WARP);
-	guard_since(x->w, from, s);
+	/* All threads meet at a plain one. Others that are not aligned may be part of a warp's. */
+	if (pass_is_plain_barrier(s) || s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned")) {
+		pass_put(x->w, WHOLE_WARP);
+		guard_since(x->w, from, s);
+	}
 	copy.mn = apart_form(x->w->m, s->mn);
 	if (!copy.mn)
 		x->w->error = -ENOMEM;
