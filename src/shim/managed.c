@@ -170,6 +170,29 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	};
 }
 
+/* Has the program launched anything that ranks lower? */
+static bool goes_first(uint32_t rank)
+{
+	static _Atomic uint32_t lowest = UINT32_MAX;
+	uint32_t seen = atomic_load_explicit(&lowest, memory_order_relaxed);
+
+	while (rank < seen && !atomic_compare_exchange_weak(&lowest, &seen, rank))
+		;
+	return rank > seen;
+}
+
+/* Tells the daemon of a launch that is in its slot; before the driver makes it, as to make room
+ * takes longer. One that may not begin kicks in any case: it may have been released meanwhile, and
+ * nobody would look. So does one that goes before others of its program. */
+static void tell(const struct managed *m, uint32_t rank)
+{
+	bool first = goes_first(rank);
+
+	if ((m->args.flags & CTL_WAIT_WORD) || first ||
+		__atomic_load_n(&shim.page->watch, __ATOMIC_SEQ_CST))
+		shim_kick();
+}
+
 /* Under the stream's lock. */
 static bool launch_locked(const struct launch *l, struct kernel *k, struct managed *m,
 	const struct plan *p, CUresult *ret)
@@ -183,6 +206,7 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 	if (!copy_params(m, l))
 		return false;
 	fill_slot(m, l, k, p);
+	tell(m, p->rank);
 	r = managed_fire(m, (m->guard ? m->total : p->workers) + 1, l->stream, l->config);
 	if (r != CUDA_SUCCESS)
 		return false; /* the plain launch says it in the program's own terms */
@@ -196,17 +220,6 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 	s->gen++;
 	*ret = r;
 	return true;
-}
-
-/* Has the program launched anything that ranks lower? */
-static bool goes_first(uint32_t rank)
-{
-	static _Atomic uint32_t lowest = UINT32_MAX;
-	uint32_t seen = atomic_load_explicit(&lowest, memory_order_relaxed);
-
-	while (rank < seen && !atomic_compare_exchange_weak(&lowest, &seen, rank))
-		;
-	return rank > seen;
 }
 
 /* Under the stream's lock, which is let go while there is none to be had. */
@@ -230,7 +243,7 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	struct managed *m;
 	struct plan p;
 	CUcontext now = NULL;
-	bool ok, was_told;
+	bool ok;
 
 	if (!total || !l->block[0] || !l->block[1] || !l->block[2] || fence_active())
 		return false;
@@ -265,7 +278,6 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	was_told = m->args.flags & CTL_WAIT_WORD; /* once launched, that is the agent's to change */
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
 	/* Filled while the daemon was found dead: it was passed over. */
@@ -273,9 +285,5 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 		managed_raise_all(m);
 	pthread_mutex_unlock(&launches.lock);
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
-	/* One that may not begin kicks in any case: it may have been released meanwhile, and nobody
-	 * would look. So does one that goes before others of its program. */
-	if (was_told || goes_first(p.rank) || __atomic_load_n(&shim.page->watch, __ATOMIC_SEQ_CST))
-		shim_kick();
 	return true;
 }
