@@ -127,6 +127,10 @@
  * that comes out of a loop of atomics behind the others goes past that alone, a barrier ahead of
  * those that wait for it there. What this makes of it (the same instruction with a mask) waits. */
 #define WHOLE_WARP "bar.warp.sync -1;\n"
+/* The same with a mask that it cannot know, 0 less 1: behind a call of what spins it takes warps
+ * for whole, wrongly, and leaves the other out. Uses %hd_n. */
+#define UNSEEN_WARP \
+	"ld.param.u32 %hd_n, " A_NEVER ";\nsub.u32 %hd_n, %hd_n, 1;\nbar.warp.sync %hd_n;\n"
 
 /* Behind the first barrier of a worker: the assembler must not know that it is the same value each
  * time, or it keeps address and offset in registers, through every body. Bit 3 of %hd_s is 0, which

@@ -55,12 +55,13 @@ void pass_emit_guard_head(
 		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
 		    "bra $hd_sync;\n");
 	pass_emit_wide_ids(w, reads, NULL);
-	pass_put(w, "$hd_sync:\n" WHOLE_WARP "barrier.sync 0;\n"
+	pass_put(w, "$hd_sync:\n"
+		    "bar.sync 0;\n"
 		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_leave;\n");
 	if (overlay || facts->uses_shared)
-		pass_put(w, WHOLE_WARP "barrier.sync 0;\n");
+		pass_put(w, "bar.sync 0;\n");
 }
 
 void pass_emit_guard_tail(struct pass_writer *w)

@@ -341,11 +341,6 @@ static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, "bra $hd_carry;\n$hd_body:\n");
 }
 
-static void put_own_barrier(struct pass_writer *w, const struct pass_facts *facts)
-{
-	pass_emit(w, WHOLE_WARP "barrier.sync %u;\n", facts->own_barrier);
-}
-
 /* Whether a barrier must stand between two blocks of a chunk. Rounds end with one by themselves. */
 static bool parts_blocks(const struct pass_facts *facts)
 {
@@ -426,11 +421,11 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
 	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* from here on */
 	if (first_claims(facts))
-		put_own_barrier(w, facts);
+		pass_own_barrier(w, facts);
 	pass_put(w, "$hd_top:\n");
 	/* All of a block that others may wait for is over before its worker claims another. */
 	if (facts->rising_order)
-		put_own_barrier(w, facts);
+		pass_own_barrier(w, facts);
 	pass_put(w, first_claims(facts) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
 	if (facts->pull_ahead)
 		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
@@ -441,7 +436,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	emit_claim(w, facts);
 	pass_put(w, first_claim);
 	pass_put(w, "$hd_sync:\n");
-	put_own_barrier(w, facts);
+	pass_own_barrier(w, facts);
 	emit_take_slot(w, facts);
 	if (!first_claims(facts)) {
 		pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN);
@@ -475,7 +470,7 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 		pass_put(w, length_of_slot);
 	pass_put(w, if_more);
 	if (parts_blocks(facts))
-		put_own_barrier(w, facts);
+		pass_own_barrier(w, facts);
 	pass_put(w, "bra $hd_next;\n"
 		    "$hd_leave:\n");
 	if (!keeps_slot(facts)) {

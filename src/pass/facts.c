@@ -160,6 +160,7 @@ int pass_facts_find(struct ptx_module *m, const struct ptx_func *f, struct pass_
 			(unsigned long long)facts->demand.static_shared_bytes);
 	if (r == 0)
 		r = pass_find_rising(facts);
+	pass_check_spins(m, facts);
 	facts->parting = r == 0 ? pass_find_parting(facts) : PASS_NO_PARTING;
 	return r;
 }

@@ -34,6 +34,7 @@ struct pass_facts {
 	VEC(struct pass_callee) callees;
 	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
 	bool takes_code;                      /* some address of a function is taken */
+	bool spins, calls_spin;               /* it, or a function, has such a loop (rising.c) */
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
@@ -61,10 +62,12 @@ const struct pass_callee *pass_called(const struct pass_facts *facts, const stru
 /* pointers.c: holds a kernel that may give addresses of functions to others, or get them. */
 int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts);
 
-/* rising.c: a loop of one of the functions waits for memory that another block may write. */
+/* rising.c: a loop of one of the functions waits for memory that another block may write, or spins:
+ * it holds an atomic or volatile access. */
 int pass_find_rising(struct pass_facts *facts);
 /* warps.c: tier by barriers and warp operations under divergent control. */
 int pass_check_sync(struct ptx_module *m, struct pass_facts *facts);
+void pass_check_spins(struct ptx_module *m, struct pass_facts *facts); /* once it is known */
 bool pass_is_plain_barrier(const struct ptx_stmt *s); /* number 0, no count, not arrive */
 
 /* Writes a new body. Errors stick. */

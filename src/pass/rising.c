@@ -514,6 +514,29 @@ static bool loop_waits(struct search *s, bool by_control)
 	return plain && !is_bounded(s);
 }
 
+/* Lanes that have left a loop with an atomic or volatile access may go on while others are in it
+ * (YIELD, in the code of ptxas 13.0): behind it a warp may not be whole (emit.h). */
+static bool loop_spins(const struct search *s)
+{
+	for (size_t i = 0; i < s->loop.len; i++) {
+		const struct cfg_block *b = &s->g->at[s->loop.at[i]];
+
+		for (uint32_t at = b->first; at < b->end; at++) {
+			const struct ptx_stmt *st = &s->g->f->body.at[at];
+			const struct pass_callee *c;
+
+			if (st->kind != PTX_INSN)
+				continue;
+			if (st->mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC))
+				return true;
+			c = st->mn->op == PTX_OP_call ? pass_called(s->facts, st) : NULL;
+			if (st->mn->op == PTX_OP_call && (!c || c->observes))
+				return true;
+		}
+	}
+	return false;
+}
+
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -560,11 +583,13 @@ static bool find_loop(struct search *s, uint32_t header)
 	return s->loop.len > 0;
 }
 
-static int search_func(struct pass_facts *facts, const struct cfg *g, bool observes)
+/* A function spins if it has any loop and, maybe elsewhere, such accesses. */
+static int search_func(struct pass_facts *facts, const struct cfg *g, bool observes, bool is_entry)
 {
 	struct search s = {.facts = facts, .g = g};
 	size_t regs = g->f->regs.len;
 	bool found = g->irreducible && observes;
+	bool spins = found, may_spin = observes && !found;
 
 	s.in_loop = calloc(g->n, 1);
 	s.progress = calloc(g->n, 1);
@@ -583,9 +608,15 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 		ptx_visit_regs(g->f, &g->f->body.at[s.stmt], note_def, &s);
 	if (s.n_defs)
 		qsort(s.defs, s.n_defs, sizeof(*s.defs), by_reg);
-	for (uint32_t b = 0; b < g->n && !found && !s.error; b++)
-		found = find_loop(&s, b) && (loop_waits(&s, false) || loop_waits(&s, true));
+	for (uint32_t b = 0; b < g->n && !(found && !may_spin) && !s.error; b++) {
+		if (!find_loop(&s, b))
+			continue;
+		found = found || loop_waits(&s, false) || loop_waits(&s, true);
+		spins = spins || (may_spin && (!is_entry || loop_spins(&s)));
+		may_spin = may_spin && !spins;
+	}
 	facts->rising_order |= found;
+	*(is_entry ? &facts->spins : &facts->calls_spin) |= spins;
 	cfg_spans_free(s.spans);
 	VEC_FREE(&s.slice);
 	VEC_FREE(&s.loop);
@@ -606,14 +637,16 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 
 int pass_find_rising(struct pass_facts *facts)
 {
-	int r = search_func(facts, facts->g, facts->callees.at[0].observes);
+	int r = search_func(facts, facts->g, facts->callees.at[0].observes, true);
 
 	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
 		struct cfg *g;
 
+		/* In the code of such a function there may be YIELD without a loop. */
+		facts->spins |= facts->callees.at[i].observes;
 		r = cfg_build(&facts->arena, facts->callees.at[i].f, &g);
 		if (r == 0)
-			r = search_func(facts, g, facts->callees.at[i].observes);
+			r = search_func(facts, g, facts->callees.at[i].observes, false);
 	}
 	return r;
 }

@@ -19,7 +19,10 @@ struct pass_tail {
 	struct ptx_sym *label; /* once the branch is written */
 };
 
-/* rounds.c: barriers that not all threads reach. */
+/* rounds.c: barriers to which whole warps come. The lanes of a warp meet ahead of them. */
+void pass_gather(struct pass_writer *w, const struct pass_facts *facts);
+void pass_own_barrier(struct pass_writer *w, const struct pass_facts *facts);
+/* Barriers that not all threads reach. */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts);
 void pass_round_barrier(

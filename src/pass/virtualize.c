@@ -3,7 +3,7 @@
 
 /* Turns a body into code that runs one virtual block: block ids come from where the caller says,
  * every way out leads to one label, barriers stand in the form that may be reached by lanes apart,
- * and callees that read ids get them as parameters.
+ * in callees, too, and callees that read ids get them as parameters.
  *
  * Registers that the emitted code uses are declared by pass_virtual_regs, outermost, ahead of the
  * body. Special registers are legal only as the source of mov and cvt, so replacing them is
@@ -148,16 +148,19 @@ static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_
 	return n < sizeof(text) ? ptx_get_mnem(m, text) : NULL;
 }
 
-static void plain_barrier(struct virt *x, const struct ptx_stmt *s)
+/* One to which whole warps come: all threads meet at a plain one, others are if they say so. */
+static bool takes_whole_warps(const struct ptx_stmt *s)
+{
+	return pass_is_plain_barrier(s) || s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned");
+}
+
+static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 	size_t from = x->w->out.len;
 
-	/* All threads meet at a plain one. Others that are not aligned may be part of a warp's. */
-	if (pass_is_plain_barrier(s) || s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned")) {
-		pass_put(x->w, WHOLE_WARP);
-		guard_since(x->w, from, s);
-	}
+	pass_gather(x->w, x->facts);
+	guard_since(x->w, from, s);
 	copy.mn = apart_form(x->w->m, s->mn);
 	if (!copy.mn)
 		x->w->error = -ENOMEM;
@@ -168,25 +171,26 @@ static void plain_barrier(struct virt *x, const struct ptx_stmt *s)
 static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
+	bool apart = x->is_entry && x->facts->barriers != PASS_BAR_NONE;
 
-	if (!x->v->end_label && x->is_entry) {
-		pass_copy(x->w, s); /* control flow is as it was */
-		return;
+	/* Control flow is as it was, or part of a warp may meet there. */
+	if (x->facts->verdict.tier == PASS_GUARD || !takes_whole_warps(s)) {
+		pass_copy(x->w, s);
+	} else if (!apart || !pass_is_plain_barrier(s)) {
+		whole_barrier(x, s);
+	} else {
+		pass_round_barrier(x->w, x->facts, s);
+		guard_since(x->w, from, s);
 	}
-	if (!x->is_entry || x->facts->barriers == PASS_BAR_NONE || !pass_is_plain_barrier(s)) {
-		plain_barrier(x, s);
-		return;
-	}
-	pass_round_barrier(x->w, x->facts, s);
-	guard_since(x->w, from, s);
 }
 
 /* ---- calls ---- */
 static const char dims[] = "xyz";
 
-static bool needs_ids(const struct pass_callee *c)
+/* Whether a worker calls a copy: for ids, or barriers ahead of which lanes are to meet. */
+static bool needs_copy(const struct pass_facts *facts, const struct pass_callee *c)
 {
-	bool any = false;
+	bool any = c->barriers && facts->spins && facts->verdict.tier == PASS_MANAGED;
 
 	for (int d = 0; d < 3; d++)
 		any |= c->reads_ctaid[d] | c->reads_nctaid[d];
@@ -372,7 +376,7 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 	return w->error;
 }
 
-/* ---- callees that read ids: a copy each, with parameters more ---- */
+/* ---- callees that read ids or have barriers: a copy each, with parameters more ---- */
 static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_callee *c)
 {
 	char text[64];
@@ -464,7 +468,7 @@ static int virtual_callees(struct pass_writer *w, struct pass_facts *facts)
 		for (size_t k = 1; it->kind == PTX_ITEM_FUNC && k < facts->callees.len; k++)
 			if (facts->callees.at[k].f == it->func && !facts->callees.at[k].clone)
 				c = &facts->callees.at[k];
-		if (!c || !needs_ids(c))
+		if (!c || !needs_copy(facts, c))
 			continue;
 		snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
 		c->clone = ptx_clone_func(w->m, c->f, name, w->f);

@@ -333,3 +333,25 @@ int pass_check_sync(struct ptx_module *m, struct pass_facts *facts)
 		choose_barriers(&c);
 	return r;
 }
+
+/* Behind a call of what spins the assembler takes a warp for whole that is not (emit.h). The
+ * worker's own barriers make sure; the kernel's warp operations, and barriers in functions, stay as
+ * they are, and in the guard form they are right where the plain kernel is. */
+void pass_check_spins(struct ptx_module *m, struct pass_facts *facts)
+{
+	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {
+		const struct ptx_func *f = facts->callees.at[i].f;
+
+		for (size_t k = 0; k < f->body.len; k++) {
+			const struct ptx_stmt *s = &f->body.at[k];
+
+			if (s->kind != PTX_INSN)
+				continue;
+			if (s->mn->flags & PTX_F_WARP_SYNC || (i > 0 && is_barrier(s)))
+				pass_object(m, facts, PASS_GUARD, s,
+					"%s, in a kernel that calls a function with a loop of "
+					"atomics",
+					s->mn->text);
+		}
+	}
+}

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: yield.sh TOOL PTX...
+# Kernels in whose code the assembler puts YIELD, which lets lanes go on that wait for others of their
+# warp, are those that the pass takes to spin (src/pass/rising.c): in the worker lanes meet ahead of
+# its barriers. Needs ptxas and nvdisasm (or NVDISASM).
+set -eu
+tool=$1
+shift
+ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
+nvdisasm=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}
+if [ ! -x "$ptxas" ] || [ ! -x "$nvdisasm" ]; then
+	echo "skipped: no ptxas, or no nvdisasm"
+	exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+: >"$work/found"
+for ptx; do
+	"$ptxas" -arch=sm_90 -o "$work/cubin" "$ptx" 2>/dev/null || continue
+	# Code of functions stands behind that of the kernel that calls them.
+	"$nvdisasm" -c "$work/cubin" | awk '
+		/^\.text\./ { kernel = substr($1, 7); sub(/:.*/, "", kernel) }
+		/ YIELD/ && kernel != "" { print "yields " kernel; kernel = "" }' >"$work/yields"
+	"$tool" lean "$ptx" 2>/dev/null | awk '
+		/^(\.visible |\.weak )?\.(entry|func)/ {
+			name = $0
+			sub(/.*\.(entry|func) */, "", name)
+			sub(/[^A-Za-z0-9_$].*/, "", name)
+			ours = 0
+		}
+		{ line = $0; sub(/^[ \t]*/, "", line) }
+		line == "$hd_begin:" { ours = 1; print "worker " name }
+		ours && line ~ /^(@[^ ]* )?bar.warp.sync (-1|%hd_n);/ && last != "$hd_begin:" { print "meets " name }
+		{ last = line }' | sort -u >>"$work/yields"
+	awk -v file="$(basename "$(dirname "$ptx")")/$(basename "$ptx")" '
+		{ is[$1, $2] = 1; if ($1 == "worker") kernels[$2] = 1 }
+		END {
+			for (k in kernels)
+				print file, k, (("yields", k) in is) + 0, (("meets", k) in is) + 0
+		}' "$work/yields" >>"$work/found"
+done
+awk '
+	{ n++; yields += $3; more += !$3 && $4 }
+	$3 && !$4 { print "bad " $1 ": " $2 " has YIELD, and lanes do not meet"; bad++ }
+	END {
+		print n " kernels, " yields " with YIELD, " bad + 0 " of them not known to spin; " more " others are"
+		exit bad > 0 || yields < 5
+	}' "$work/found"
