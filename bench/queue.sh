@@ -57,12 +57,12 @@ beside() {
 	printf '%-12s %s; %s' "$name" "$(tail -n 1 "$out/$name.low")" "$(tail -n 1 "$out/$name.high")"
 }
 
-# under NAME OPTION...: the same under heddle.
-under() {
-	under=$1
+# served NAME OPTION...: beside, under a daemon of its own.
+served() {
+	served=$1
 	shift
 	env -u LD_LIBRARY_PATH "$heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
-		--events "$out/$under.events" "$@" 2>"$out/$under.log" 9>&- &
+		"$@" 2>"$out/$served.log" 9>&- &
 	daemon=$!
 	tries=0
 	until "$heddle" status >/dev/null 2>&1; do
@@ -70,13 +70,26 @@ under() {
 		[ "$tries" -lt 500 ] || { echo "no heddled"; exit 1; }
 		sleep 0.02
 	done
-	beside "$under" "$heddle run --device $device -p high --" "$heddle run --device $device -p low --"
+	beside "$served" "$heddle run --device $device -p high --" "$heddle run --device $device -p low --"
 	kill "$daemon"
 	wait "$daemon" || :
 	daemon=''
-	n=$(tail -n 1 "$out/$under.high" | cut -d' ' -f2)
+}
+
+# under NAME OPTION...: the same under heddle; and a quarter of it once more with an event log, which
+# takes time itself, for the words.
+under() {
+	served "$@"
+	echo
+	which=$1
+	shift
+	all=$launches
+	launches=$((launches / 4))
+	served "$which-log" --events "$out/$which.events" "$@"
+	launches=$all
+	n=$(tail -n 1 "$out/$which-log.high" | cut -d' ' -f2)
 	for events in 'wait|preempt|shrink|grant|grow' begin; do
-		words=$(grep -cE "\"event\": \"($events)\"" "$out/$under.events" || :)
+		words=$(grep -cE "\"event\": \"($events)\"" "$out/$which.events" || :)
 		printf '; %s words' "$(awk "BEGIN { printf \"%.2f\", $words / $n }")"
 	done
 	echo " to launches, to tenants, for each launch of the high program"

@@ -191,8 +191,8 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 		hd_watch(d, dev);
 }
 
-/* Opaque work begins and ends with one word. There may be hundreds of launches to look at, in the
- * pages of those that it waits for, too: it does not wait for that as well. */
+/* There may be hundreds of launches to look at in the pages of those that a new one, or opaque
+ * work, waits for: it does not wait for that as well. */
 static void serve_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
@@ -203,9 +203,13 @@ static void serve_at_once(struct hd *d, struct hd_device *dev)
 
 void hd_kicked(struct hd *d, struct hd_tenant *t)
 {
+	uint64_t before = t->launches;
+
 	if (hd_look_at_opaque(d, t))
 		serve_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
+	if (t->launches != before)
+		serve_at_once(d, t->device);
 }
 
 bool hd_look_out(const struct hd *d, const struct hd_device *dev)

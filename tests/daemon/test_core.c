@@ -615,11 +615,11 @@ static void spatial_cost(void **state)
 	hd_run(d);
 	for (int i = 0; i < 3; i++) {
 		l->host.present = i < 2 ? 8 : 4; /* at the end: fewer than there is room for */
-		h = submit(d, &high, 1, 3);
-		arrive(high.page, h);
 		now += 10 * MS;
+		h = submit(d, &high, 1, 3);
+		assert_int_equal(allowed(l), 2); /* before all else is looked at */
+		arrive(high.page, h);
 		hd_run(d);
-		assert_int_equal(allowed(l), 2);
 		now += i ? 80000 : 30000;
 		l->host.present = 6;
 		assert_true(hd_run(d) <= 200000 || i == 2); /* awaited closely */
