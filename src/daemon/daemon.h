@@ -39,9 +39,9 @@ enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: nothing known in this slot */
 	struct hd_tenant *tenant;
-	uint64_t id, total, kernel, submit_ns, store_ns;
+	uint64_t id, total, kernel, submit_ns, store_ns, counted_ns;
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
-	uint32_t gen, seq, drains, grow, preemptions, tier;
+	uint32_t gen, seq, drains, grow, preemptions, tier, asked; /* for workers, since its word */
 	uint32_t threads, shared_bytes, workers_per_sm;
 	uint32_t shrinking; /* told to leave some SMs: this many may stay; 0: nothing to wait for */
 	bool zero;          /* its quotas are all 0 now */

@@ -5,11 +5,14 @@
  * anything at any time, so each word is read once, what was published with a slot is copied once,
  * and nothing that comes back is used as an index or a size without a bound. */
 #include "daemon.h"
+#include "pass/pass.h"
 
 #include <string.h>
 
-#define NEXT_FEW 8u     /* of a tenant's launches that have not arrived: looked at each time, */
-#define LOOK_NS  40000u /* and the rest of them when so much time has passed */
+#define NEXT_FEW 8u       /* of a tenant's launches that have not arrived: looked at each time, */
+#define LOOK_NS  40000u   /* and the rest of them when so much time has passed */
+#define COUNT_NS 1000000u /* a launch gets so much time until its workers are counted, */
+#define ASK_MAX  4u /* and twice as much each time that more are asked for; so often at most */
 
 static uint32_t load(const uint32_t *p)
 {
@@ -128,11 +131,37 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 						   : SCHED_BEGAN_UNKNOWN;
 
 	t->stage[s - t->slots] = HD_ARRIVED;
+	s->counted_ns = d->io.now_ns(d->io.user);
 	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
 	s->unsure = how == SCHED_BEGAN_UNKNOWN;
 	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
 	sched_arrive(t->device->sched, d->io.now_ns(d->io.user), s->launch, how);
 	hd_event_launch(d, "arrive", s, 0);
+}
+
+/* Workers come where there is room, and leave where they may not be: while those that are to give
+ * up SMs are still busy there, a place that is free on somebody else's eats up the whole grid. Then
+ * the launch wants one more round. (Relays keep a few places.) */
+static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint64_t now)
+{
+	struct hd_device *dev = s->tenant->device;
+	uint64_t left = s->total - MIN(load64(&w->host.ticket), s->total), want;
+	uint32_t present = load(&w->host.present);
+	struct sched_info info;
+
+	if (s->zero || s->tier == PASS_GUARD || s->asked == ASK_MAX ||
+		now - s->counted_ns < (uint64_t)COUNT_NS << s->asked)
+		return;
+	sched_launch_state(dev->sched, now, s->launch, &info);
+	want = MIN((uint64_t)info.n_sms * s->workers_per_sm, present + left);
+	if (info.n_sms >= dev->n_sms || present + 2 + want / 8 >= want)
+		return;
+	if (!s->seq) /* rounds answer words of its own */
+		hd_store_quotas(d, s);
+	s->asked++;
+	s->counted_ns = now;
+	__atomic_store_n(&w->grow, ++s->grow, __ATOMIC_RELEASE);
+	d->io.wake(d->io.user, s->tenant, false);
 }
 
 /* The device's reports of a known launch. False when it is over. */
@@ -157,6 +186,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		hd_slot_shrinks(s, 0);
 		sched_shrunk(sched, now, s->launch);
 	}
+	count_workers(d, s, w, now);
 	if (drains != s->drains) {
 		s->drains = drains;
 		s->empty = true;

@@ -643,6 +643,49 @@ static void spatial_cost(void **state)
 	hd_destroy(d);
 }
 
+/* Runs the daemon for so long, a tick at a time; how often more workers were asked for. */
+static uint32_t asked_within(struct hd *d, const struct wire_slot *w, uint64_t ns)
+{
+	uint32_t grow = w->grow;
+
+	for (uint64_t end = now + ns; now < end; now += MS / 10)
+		hd_run(d);
+	return w->grow - grow;
+}
+
+/* Of a launch that keeps some SMs too few workers came: more are asked for, rarer each time. */
+static void spatial_short(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	unsigned woken;
+
+	hd_run(d);
+	arrive(low.page, l);
+	l->host.present = 1;
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* it has all SMs */
+	h = submit(d, &high, 1, 3);
+	hd_run(d);
+	arrive(high.page, h);
+	assert_int_equal(allowed(l), 2);
+	assert_int_equal(asked_within(d, l, MS * 9 / 10), 0);
+	woken = wakes;
+	assert_int_equal(asked_within(d, l, 2 * MS / 10), 1);
+	assert_int_equal(wakes, woken + 1);
+	l->host.present = 3;
+	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* nearly all */
+	l->host.present = 1;
+	assert_int_equal(asked_within(d, l, MS), 1);
+	l->host.ticket = 799; /* and nothing is left to do for more */
+	assert_int_equal(asked_within(d, l, 100 * MS), 0);
+	l->host.ticket = 700;
+	assert_int_equal(asked_within(d, l, 100 * MS), 2); /* four times in all */
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 /* One that was there before anybody looked takes no more of the device than others would. */
 static void spatial_seen_late(void **state)
 {
@@ -816,6 +859,7 @@ int main(void)
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),
 		cmocka_unit_test(spatial_cost),
+		cmocka_unit_test(spatial_short),
 		cmocka_unit_test(spatial_seen_late),
 		cmocka_unit_test(learns_from_closed),
 		cmocka_unit_test(hostile_page),
