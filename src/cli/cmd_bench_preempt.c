@@ -450,7 +450,8 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"low priority; temporal_total and spatial_total, each overhead_mean, lost_us (a "
 		"preemption, the mean of the pairs), lost_us_low and lost_us_high (its 95 % "
 		"confidence interval), preemptions; spatial_pairs, spatial_rounds, "
-		"spatial_reduction, spatial_reduction_low, spatial_reduction_high; extra, an array "
+		"spatial_reduction, spatial_reduction_low, spatial_reduction_high, "
+		"spatial_overhead_reduction; extra, an array "
 		"of low, high, low_alone_us, high_alone_us, and steps (extra_sms, high_us, low_us, "
 		"high_speedup over the first step, high_slowdown and low_slowdown over alone, "
 		"preemptions, checked, wrong).",

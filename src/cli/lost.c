@@ -41,7 +41,7 @@ static double median_of(const struct lost_samples *s, struct drawing *d)
 
 static bool counts(const struct lost_pair *p)
 {
-	return p->of[LOST_ORIGINAL].n && p->of[LOST_TEMPORAL].preemptions &&
+	return p->of[LOST_ORIGINAL].n && p->of[LOST_KEPT].n && p->of[LOST_TEMPORAL].preemptions &&
 	       p->of[LOST_SPATIAL].preemptions;
 }
 
@@ -54,17 +54,18 @@ static unsigned mean(const struct lost_pair *pairs, unsigned n, int low, struct 
 		ret_overhead[k] = ret_us[k] = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct lost_pair *p = &pairs[i];
-		double original;
+		double original, kept;
 
 		if (!counts(p) || (low >= 0 && p->low != (unsigned)low))
 			continue;
 		original = median_of(&p->of[LOST_ORIGINAL], d);
+		kept = median_of(&p->of[LOST_KEPT], d);
 		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++) {
 			const struct lost_samples *s = &p->of[k];
-			double more = median_of(s, d) - original;
+			double took = median_of(s, d);
 
-			ret_overhead[k] += more / original;
-			ret_us[k] += more * s->n / s->preemptions / 1e3;
+			ret_overhead[k] += (took - original) / original;
+			ret_us[k] += (took - kept) * s->n / s->preemptions / 1e3;
 		}
 		m++;
 	}
@@ -95,9 +96,9 @@ unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 	return m;
 }
 
-static double reduction(const double us[LOST_FORMS])
+static double reduction(const double of[LOST_FORMS])
 {
-	return us[LOST_TEMPORAL] ? 1 - us[LOST_SPATIAL] / us[LOST_TEMPORAL] : 0;
+	return of[LOST_TEMPORAL] ? 1 - of[LOST_SPATIAL] / of[LOST_TEMPORAL] : 0;
 }
 
 static void interval(double *values, double *ret_low, double *ret_high)
@@ -127,7 +128,7 @@ int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret)
 {
 	struct drawing d = {.draws = false, .state = 1, .scratch = scratch_for(pairs, n)};
 	double *room = malloc(sizeof(double) * RESAMPLES * LOST_FORMS);
-	double *values[LOST_FORMS] = {room, room + RESAMPLES, room + 2 * RESAMPLES};
+	double *values[LOST_FORMS] = {room, NULL, room + RESAMPLES, room + 2 * RESAMPLES};
 	struct lost l = {0};
 
 	if (!room || !d.scratch) {
@@ -137,6 +138,7 @@ int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret)
 	}
 	l.pairs = mean(pairs, n, -1, &d, l.overhead, l.us);
 	l.reduction = reduction(l.us);
+	l.overhead_reduction = reduction(l.overhead);
 	d.draws = true;
 	intervals(pairs, n, &d, values, &l);
 	for (unsigned i = 0; i < n; i++) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What preemption loses (FLEP, sections 6.1 and 6.4), from measured rounds: of a pair of programs,
- * the time until both are through, preempted wholly or in part, beyond that of the two left to the
- * device, over how often the one was preempted. Pure: numbers in, numbers out. */
+/* What preemption loses (FLEP, sections 6.1 and 6.4), from measured rounds of a pair of programs,
+ * by the time until both are through, preempted wholly or in part: the overhead, beyond that of the
+ * two left to the device (the paper's); and the loss, beyond that of the same forms never
+ * preempted, over how often the one was. Pure: numbers in, numbers out. */
 #ifndef HEDDLE_LOST_H
 #define HEDDLE_LOST_H
 
 #include "base/base.h"
 
-enum { LOST_ORIGINAL, LOST_TEMPORAL, LOST_SPATIAL, LOST_FORMS };
+enum { LOST_ORIGINAL, LOST_KEPT, LOST_TEMPORAL, LOST_SPATIAL, LOST_FORMS };
 
 struct lost_samples {
 	double *ns; /* until both were through, a round each */
@@ -26,6 +27,7 @@ struct lost {
 	 * microseconds a preemption; and the latter's 95 % confidence interval. */
 	double overhead[LOST_FORMS], us[LOST_FORMS], us_low[LOST_FORMS], us_high[LOST_FORMS];
 	double reduction, reduction_low, reduction_high; /* 1 - spatial / temporal, of us */
+	double overhead_reduction;                       /* of overhead */
 	unsigned pairs, rounds, preemptions[LOST_FORMS];
 };
 

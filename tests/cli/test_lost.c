@@ -15,18 +15,21 @@ struct made {
 	double ns[4][LOST_FORMS][ROUNDS];
 };
 
-/* us a preemption: temporal and spatial; spread: of the rounds, to both sides. */
+/* us a preemption: temporal and spatial; spread: of the rounds, to both sides. Never preempted it
+ * takes as long as as it is. */
 static void make(struct made *m, unsigned i, unsigned low, double original_us, const double us[2],
 	unsigned preemptions_a_round, double spread_us)
 {
 	m->pair[i] = (struct lost_pair){.low = low, .high = 7};
 	for (unsigned k = 0; k < LOST_FORMS; k++) {
-		double at = original_us + (k ? us[k - 1] * preemptions_a_round : 0);
+		bool preempted = k >= LOST_TEMPORAL;
+		double at =
+			original_us + (preempted ? us[k - LOST_TEMPORAL] * preemptions_a_round : 0);
 
 		for (int r = 0; r < ROUNDS; r++)
 			m->ns[i][k][r] = 1e3 * (at + spread_us * (r - ROUNDS / 2) / (ROUNDS / 2));
 		m->pair[i].of[k] = (struct lost_samples){
-			m->ns[i][k], ROUNDS, k ? ROUNDS * preemptions_a_round : 0};
+			m->ns[i][k], ROUNDS, preempted ? ROUNDS * preemptions_a_round : 0};
 	}
 }
 
@@ -66,6 +69,26 @@ static void means(void **state)
 	assert_int_equal(lost_mean(m.pair, 4, 3, overhead, us), 1);
 	near(us[LOST_SPATIAL], 20);
 	assert_int_equal(lost_mean(m.pair, 4, 5, overhead, us), 0);
+}
+
+/* What the form costs by itself is overhead, and no preemption's loss. */
+static void form_is_no_loss(void **state)
+{
+	struct made m;
+	struct lost l;
+
+	make(&m, 0, 0, 10000, (double[]){1100, 1060}, 1, 0);
+	for (int r = 0; r < ROUNDS; r++)
+		m.ns[0][LOST_KEPT][r] += 1e6;
+	assert_int_equal(lost_sum_up(m.pair, 1, &l), 0);
+	near(l.us[LOST_TEMPORAL], 100);
+	near(l.us[LOST_SPATIAL], 60);
+	near(l.reduction, 0.4);
+	near(l.overhead[LOST_TEMPORAL], 0.11);
+	near(l.overhead_reduction, 1 - 1060.0 / 1100);
+	m.pair[0].of[LOST_KEPT].n = 0; /* not measured: not counted */
+	assert_int_equal(lost_sum_up(m.pair, 1, &l), 0);
+	assert_int_equal(l.pairs, 0);
 }
 
 /* Rounds that are all the same leave no doubt; the wider they spread, the wider the interval, which
@@ -148,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(means),
+		cmocka_unit_test(form_is_no_loss),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(coverage),
 		cmocka_unit_test(nothing),
