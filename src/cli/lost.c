@@ -13,15 +13,9 @@
 /* Rounds as they are, or drawn from them. */
 struct drawing {
 	bool draws;
-	uint64_t state;
+	uint64_t drawn;  /* so often */
 	double *scratch; /* as many as a pair has rounds */
 };
-
-static unsigned draw(uint64_t *state, unsigned n)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return (unsigned)((*state >> 33) % n);
-}
 
 static int by_value(const void *a, const void *b)
 {
@@ -33,7 +27,7 @@ static int by_value(const void *a, const void *b)
 static double median_of(const struct lost_samples *s, struct drawing *d)
 {
 	for (unsigned i = 0; i < s->n; i++)
-		d->scratch[i] = s->ns[d->draws ? draw(&d->state, s->n) : i];
+		d->scratch[i] = s->ns[d->draws ? random_bits(1, d->drawn++) % s->n : i];
 	qsort(d->scratch, s->n, sizeof(double), by_value);
 	return s->n % 2 ? d->scratch[s->n / 2]
 			: (d->scratch[s->n / 2 - 1] + d->scratch[s->n / 2]) / 2;
@@ -126,7 +120,7 @@ static void intervals(const struct lost_pair *pairs, unsigned n, struct drawing 
 
 int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret)
 {
-	struct drawing d = {.draws = false, .state = 1, .scratch = scratch_for(pairs, n)};
+	struct drawing d = {.scratch = scratch_for(pairs, n)};
 	double *room = malloc(sizeof(double) * RESAMPLES * LOST_FORMS);
 	double *values[LOST_FORMS] = {room, NULL, room + RESAMPLES, room + 2 * RESAMPLES};
 	struct lost l = {0};

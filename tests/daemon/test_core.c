@@ -320,6 +320,31 @@ static void queue_costs_nothing(void **state)
 	hd_destroy(d);
 }
 
+/* In a long queue the next few are looked at each time, and those behind now and then. */
+static void next_few(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *l[100];
+
+	for (unsigned i = 0; i < 100; i++)
+		l[i] = submit(d, &low, i, 80);
+	now += MS;
+	hd_run(d);
+	now += 10000;
+	arrive(low.page, l[3]);
+	arrive(low.page, l[50]); /* on another stream */
+	hd_run(d);
+	assert_int_equal(low.t->stage[3], HD_ARRIVED);
+	assert_int_equal(low.t->stage[50], HD_SUBMITTED);
+	now += 40000;
+	hd_run(d);
+	assert_int_equal(low.t->stage[50], HD_ARRIVED);
+	leave(d, &low);
+	leave(d, &high);
+	hd_destroy(d);
+}
+
 /* It read what held before: it gets a word in any case, and workers if some may have left. */
 static void began_with_old_word(void **state)
 {
@@ -854,6 +879,7 @@ int main(void)
 		cmocka_unit_test(drained_late),
 		cmocka_unit_test(drained_late_unanswered),
 		cmocka_unit_test(queue_costs_nothing),
+		cmocka_unit_test(next_few),
 		cmocka_unit_test(began_with_old_word),
 		cmocka_unit_test(opaque_holds),
 		cmocka_unit_test(signs_of_life),

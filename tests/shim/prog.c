@@ -102,16 +102,22 @@ static void chain(void)
 	DO(cuMemFree(b));
 }
 
+static CUresult synchronize_newer(void)
+{
+	CUresult (*newer)(CUcontext);
+
+	*(void **)&newer = dlsym(RTLD_DEFAULT, "cuCtxSynchronize_v2");
+	return newer ? newer(NULL) : cuCtxSynchronize();
+}
+
 /* One launch, with all the shared memory that needs no asking, so of few blocks at a time; then as
  * many streams as there may be. */
 static void lengthy(void)
 {
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
 	void *p[] = {&a, &b, &n, &loops};
-	CUresult (*newer)(CUcontext);
 	CUstream s[25];
 
-	*(void **)&newer = dlsym(RTLD_DEFAULT, "cuCtxSynchronize_v2");
 	DO(cuLaunchKernel(mix, blocks, 1, 1, THREADS, 1, 1, 48 << 10, NULL, p, NULL));
 	DO(cuCtxSynchronize());
 	digest("lengthy", b, n);
@@ -119,7 +125,7 @@ static void lengthy(void)
 		DO(cuStreamCreate(&s[i], CU_STREAM_NON_BLOCKING));
 		DO(cuLaunchKernel(mix, 8, 1, 1, THREADS, 1, 1, 0, s[i], p, NULL));
 	}
-	DO(newer ? newer(NULL) : cuCtxSynchronize());
+	DO(synchronize_newer());
 	digest("streams", b, n);
 }
 
@@ -681,29 +687,19 @@ static void held(void)
 	digest("held", b, n);
 }
 
-static void wait_for_stream(CUstream s, CUevent e)
-{
-	DO(cuStreamSynchronize(s));
-}
+static const char *const ways[] = {"stream", "event", "context", "newer"};
 
-static void wait_for_event(CUstream s, CUevent e)
+static void wait_for(size_t way, CUstream s, CUevent e)
 {
-	DO(cuEventSynchronize(e));
-}
-
-static void wait_for_context(CUstream s, CUevent e)
-{
-	DO(cuCtxSynchronize());
+	DO(way == 0        ? cuStreamSynchronize(s)
+		: way == 1 ? cuEventSynchronize(e)
+		: way == 2 ? cuCtxSynchronize()
+			   : synchronize_newer());
 }
 
 /* Launches that go unmanaged, each waited for, and then known to be over to whoever watches. */
 static void told(void)
 {
-	static const struct {
-		const char *what;
-		void (*wait)(CUstream s, CUevent e);
-	} ways[] = {{"stream", wait_for_stream}, {"event", wait_for_event},
-		{"context", wait_for_context}};
 	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
 	CUfunction old = kernel_of(PTX_OLD, "old");
 	const struct wire_page *page = find_page();
@@ -723,12 +719,12 @@ static void told(void)
 		for (unsigned i = 0; i < rounds; i++) {
 			do_mix(old, a, b, s);
 			DO(cuEventRecord(e, s));
-			ways[way].wait(s, e);
+			wait_for(way, s, e);
 			over += !page ||
 				__atomic_load_n(&page->opaque_completed, __ATOMIC_ACQUIRE) ==
 					__atomic_load_n(&page->opaque_submitted, __ATOMIC_RELAXED);
 		}
-		printf("%s: known to be over after %u of %u waits\n", ways[way].what, over, rounds);
+		printf("%s: known to be over after %u of %u waits\n", ways[way], over, rounds);
 	}
 	digest("told", b, n);
 }

@@ -11,4 +11,4 @@ start watch
 same told 200 8 5
 stop
 cat "$dir/daemon"
-grep -q '^native 0 opaque 600 of 600$' "$dir/daemon" || fail "the launches were not 600 unmanaged ones"
+grep -q '^native 0 opaque 800 of 800$' "$dir/daemon" || fail "the launches were not 800 unmanaged ones"
