@@ -26,7 +26,7 @@ struct record {
 	char group[32], device[64];
 	/* launch */
 	uint64_t launch, total, submit_ns, store_ns;
-	uint32_t sms, preemptions, seq, drained_seq;
+	uint32_t sms, preemptions, seq, drained_seq, present, rounds;
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
@@ -76,6 +76,8 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "sms", r->sms);
 	json_uint(j, "preemptions", r->preemptions);
 	json_uint(j, "seq", r->seq);
+	json_uint(j, "present", r->present);
+	json_uint(j, "rounds", r->rounds);
 	json_uint(j, "submit_ns", r->submit_ns);
 	json_uint(j, "store_ns", r->store_ns);
 	if (r->info.predicted_ns != SCHED_UNKNOWN)
@@ -201,7 +203,8 @@ void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t)
 void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms)
 {
 	const struct hd_tenant *t = s->tenant;
-	const struct ctl_host *h = &t->page->slots[s - t->slots].host;
+	const struct wire_slot *w = &t->page->slots[s - t->slots];
+	const struct ctl_host *h = &w->host;
 	struct record r = {.what = what, .of_launch = true};
 
 	if (!d->events || d->events->fd < 0)
@@ -217,6 +220,9 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.seq = s->seq;
 	r.handover_ns = s->handover_ns;
 	r.drained_seq = __atomic_load_n(&h->drained_seq, __ATOMIC_ACQUIRE);
+	r.present = __atomic_load_n(&h->present, __ATOMIC_RELAXED);
+	r.rounds = __atomic_load_n(&w->launches, __ATOMIC_RELAXED);
+	r.rounds -= r.rounds > 0;
 	r.arrived_ns = __atomic_load_n(&h->arrived_ns, __ATOMIC_RELAXED);
 	r.seen_ns = __atomic_load_n(&h->seen_ns, __ATOMIC_RELAXED);
 	r.drained_ns = __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED);

@@ -161,6 +161,7 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, 
 	s->asked++;
 	s->counted_ns = now;
 	__atomic_store_n(&w->grow, ++s->grow, __ATOMIC_RELEASE);
+	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
