@@ -5,7 +5,8 @@
 # For the tests that run real programs under heddle run and heddled. Sourced with $heddle, $heddled,
 # $examples (a folder) and $device (cpu or cuda) set; makes $dir, with all output, and a socket and
 # cache of its own. What is in $daemon and $pids is killed at the end, and after a failure the last
-# lines of what all wrote are shown, unless $told says that the script has told what was wrong.
+# lines of what all wrote are shown, unless $told says that the script has told what was wrong; with
+# KEEP=FOLDER in the environment all of it stays there, and the event log.
 # shellcheck disable=SC2154
 : "$heddle" "$heddled" "$examples" "$device"
 dir=$(mktemp -d)
@@ -20,6 +21,10 @@ end() {
 	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	[ "$status" = 0 ] || [ -n "${told:-}" ] ||
 		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
+	[ "$status" = 0 ] || [ -z "${KEEP:-}" ] || {
+		mkdir -p "$KEEP"
+		cp "$dir"/*.out "$dir"/*.err "$dir"/*.log "$dir"/events "$dir"/[!l]*.where "$KEEP"
+	} 2>/dev/null || :
 	rm -rf "$dir"
 }
 trap end EXIT
