@@ -146,7 +146,7 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, 
 {
 	struct hd_device *dev = s->tenant->device;
 	uint64_t left = s->total - MIN(load64(&w->host.ticket), s->total), want;
-	uint32_t present = load(&w->host.present);
+	uint64_t present = load(&w->host.present);
 	struct sched_info info;
 
 	if (s->zero || s->tier == PASS_GUARD || s->asked == ASK_MAX ||
