@@ -62,8 +62,9 @@ const char *pass_closer_ptx(void);
 int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *ret_offsets,
 	uint32_t *ret_sizes, uint32_t max);
 
-/* The passes that a command line can run one after the other. Each run ends with ptx_validate.
- * (virtualize, on which they stand, is no row: it needs its caller's operands; private.h.) */
+/* The passes that a command line can run one after the other. Each run ends with a look
+ * (ptx_validate_func) at what it wrote. (virtualize, on which they stand, is no row: it needs its
+ * caller's operands; private.h.) */
 #define PASS_ROWS(ROW) ROW(preempt, "an entry with a body", "name, parameters, module variables")
 struct pass_row {
 	const char *name;

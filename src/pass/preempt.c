@@ -123,6 +123,18 @@ static int bound_registers(struct ptx_module *m, struct ptx_func *f, uint32_t ma
 	return VEC_PUSH(&f->directives, ptx_intern(m, text)) ? 0 : -ENOMEM;
 }
 
+/* What was written: the rest of a module of thousands of kernels is as it was. */
+static int validate(const struct ptx_module *m, const struct ptx_func *f,
+	const struct pass_facts *facts, struct diag_list *diags)
+{
+	unsigned errors = ptx_validate_func(m, f, diags);
+
+	for (size_t i = 0; i < facts->callees.len; i++)
+		if (facts->callees.at[i].clone)
+			errors += ptx_validate_func(m, facts->callees.at[i].clone, diags);
+	return errors ? -EINVAL : 0;
+}
+
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
 {
@@ -163,8 +175,8 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	r = rewrite(m, f, diags, &facts, overlay);
 	if (r == 0 && options->max_registers)
 		r = bound_registers(m, f, options->max_registers);
-	if (r == 0 && ptx_validate(m, diags) > 0)
-		r = -EINVAL;
+	if (r == 0)
+		r = validate(m, f, &facts, diags);
 	if (r == 0 && ret_info)
 		*ret_info = info;
 out:

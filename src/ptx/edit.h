@@ -61,5 +61,7 @@ void ptx_visit_opds(struct ptx_stmt *s, ptx_opd_fn *fn, void *user);
 /* Checks what passes rely on: operands in range, labels placed once, registers declared, guards are
  * predicates, braces balanced. Errors to diags; returns their number. */
 unsigned ptx_validate(const struct ptx_module *m, struct diag_list *diags);
+unsigned ptx_validate_func(
+	const struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags);
 
 #endif

@@ -258,19 +258,33 @@ static void check_func(struct check *c, const struct ptx_func *f)
 	ptx_unbind_func(c->m);
 }
 
-unsigned ptx_validate(const struct ptx_module *m, struct diag_list *diags)
+static unsigned finish(struct check *c)
+{
+	if (c->failed) {
+		diag_add(c->diags, DIAG_ERROR, 0, 0, 1, "out of memory");
+		c->errors++;
+	}
+	VEC_FREE(&c->labels);
+	VEC_FREE(&c->first);
+	return c->errors;
+}
+
+unsigned ptx_validate_func(
+	const struct ptx_module *m, const struct ptx_func *f, struct diag_list *diags)
 {
 	/* The name table is scratch space of the module; nothing else in it changes. */
+	struct check c = {.m = (struct ptx_module *)m, .diags = diags};
+
+	check_func(&c, f);
+	return finish(&c);
+}
+
+unsigned ptx_validate(const struct ptx_module *m, struct diag_list *diags)
+{
 	struct check c = {.m = (struct ptx_module *)m, .diags = diags};
 
 	for (size_t i = 0; i < m->items.len && !c.failed; i++)
 		if (m->items.at[i].kind == PTX_ITEM_FUNC)
 			check_func(&c, m->items.at[i].func);
-	if (c.failed) {
-		diag_add(diags, DIAG_ERROR, 0, 0, 1, "out of memory");
-		c.errors++;
-	}
-	VEC_FREE(&c.labels);
-	VEC_FREE(&c.first);
-	return c.errors;
+	return finish(&c);
 }
