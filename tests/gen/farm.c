@@ -242,6 +242,28 @@ int farm_run(const struct farm_options *o, struct run_result *ret)
 	return run(o, NULL, ret);
 }
 
+void farm_judge(const struct farm_options *o, struct run_result *io_results)
+{
+	struct farm_options one = *o;
+
+	one.device = DEV_CPU;
+	one.count = one.jobs = one.batch = one.enough = 1;
+	one.pretend = one.form = NULL;
+	one.quiet = true;
+	for (unsigned i = 0; i < o->count; i++) {
+		struct run_result *is = &io_results[i], should = {0};
+
+		one.first = o->first + i;
+		if (is->verdict <= RUN_NATIVE || (!is->plain && is->verdict != RUN_INVALID) ||
+			farm_run(&one, &should) || !should.plain || is->plain == should.plain)
+			continue;
+		is->verdict = RUN_NATIVE;
+		printf("seed %llu: the plain form %s\n", (unsigned long long)one.first,
+			is->plain ? "gives other than on the virtual GPU"
+				  : "ends on the virtual GPU");
+	}
+}
+
 enum run_verdict farm_try(const struct farm_options *o, const struct gen_program *p)
 {
 	struct farm_options one = *o;

@@ -25,6 +25,9 @@ struct farm_options {
 
 /* Results in the order of seeds. -ENOMEM, -EAGAIN. */
 int farm_run(const struct farm_options *o, struct run_result *ret);
+/* Assemblers have faults, too: of what is not the same, those whose plain form does not end, or
+ * leaves something else than on the virtual GPU, become RUN_NATIVE. */
+void farm_judge(const struct farm_options *o, struct run_result *io_results);
 /* One program, for which seeds do not matter. */
 enum run_verdict farm_try(const struct farm_options *o, const struct gen_program *p);
 

@@ -36,6 +36,7 @@ static const struct option long_options[] = {
 	{"with", required_argument, NULL, 'w'},    /* run.h: form */
 	{"print", no_argument, NULL, 'p'},         /* the programs' text instead */
 	{"form", no_argument, NULL, 'f'},          /* with --print: preemptible */
+	{"judge", no_argument, NULL, 'u'},         /* farm_judge; of a GPU always */
 	{0},
 };
 
@@ -43,7 +44,7 @@ struct request {
 	struct farm_options farm;
 	const char *keep;
 	unsigned tries;
-	bool print, form;
+	bool print, form, judge;
 };
 
 static int usage(void)
@@ -51,7 +52,7 @@ static int usage(void)
 	fprintf(stderr, "usage: gen [--device cpu|cuda] [--first SEED] [--count N] [--jobs N] "
 			"[--batch N] [--range N] [--limit SECONDS] [--enough FAILURES] [--mode "
 			"WORDS] [--shrink TRIES] [--keep DIR] [--scale N] [--apart] [--astray] "
-			"[--with FORM] [--print [--form]]\n");
+			"[--with FORM] [--judge] [--print [--form]]\n");
 	return 2;
 }
 
@@ -128,6 +129,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'f':
 			ret->form = true;
 			break;
+		case 'u':
+			ret->judge = true;
+			break;
 		default:
 			ok = false;
 		}
@@ -181,7 +185,7 @@ static int report(const struct farm_options *o, const struct run_result *results
 		verdicts[results[i].verdict]++;
 		tiers[results[i].tier] += results[i].verdict != RUN_NONE;
 		again += results[i].again > 0;
-		bad += results[i].verdict > RUN_HELD;
+		bad += results[i].verdict > RUN_NATIVE;
 	}
 	printf("%u programs from seed %llu in %.1f s:", o->count, (unsigned long long)o->first,
 		seconds);
@@ -202,7 +206,7 @@ static int shrink_first(const struct request *q, const struct run_result *result
 	unsigned i = 0, used;
 	FILE *f;
 
-	while (i < q->farm.count && results[i].verdict <= RUN_HELD)
+	while (i < q->farm.count && results[i].verdict <= RUN_NATIVE)
 		i++;
 	if (i == q->farm.count || q->tries == 0 || build(&q->farm, q->farm.first + i, &p))
 		return 1;
@@ -246,6 +250,8 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	r = results ? farm_run(&q.farm, results) : -ENOMEM;
 	clock_gettime(CLOCK_MONOTONIC, &to);
+	if (r == 0 && (q.judge || q.farm.device == DEV_CUDA))
+		farm_judge(&q.farm, results);
 	if (r)
 		fprintf(stderr, "gen: %s\n", strerror(-r));
 	else

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const run_verdict_names[] = {"not run", "same", "told", "held", "DIFFERS", "FAILS",
-	"HANGS", "invalid", "refused", "lost"};
+const char *const run_verdict_names[] = {"not run", "same", "told", "held", "wrong natively",
+	"DIFFERS", "FAILS", "HANGS", "invalid", "refused", "lost"};
 
 #define OUT_WORDS   (GEN_THREADS * GEN_MAX_SCALE * GEN_OWN_WORDS)
 #define COUNT_WORDS 4 /* of the module variable that is written */
@@ -286,6 +286,15 @@ static CUresult run_plain_for(struct batch *b, unsigned i, const char *name, boo
 	return r;
 }
 
+static uint64_t hash_memory(const struct gen_program *p, const struct memory *mem)
+{
+	size_t words = (size_t)gen_threads(p) * gen_blocks(p) * GEN_OWN_WORDS;
+	uint64_t h = hash_bytes(mem->out, words * sizeof(mem->out[0]), 1);
+
+	h = hash_bytes(mem->sum, sizeof(mem->sum), h);
+	return hash_bytes(mem->count, sizeof(mem->count), h) | 1;
+}
+
 static enum run_verdict run_program(struct batch *b, unsigned i, struct run_result *ret)
 {
 	static struct memory plain, form;
@@ -304,6 +313,9 @@ static enum run_verdict run_program(struct batch *b, unsigned i, struct run_resu
 	}
 	if (!read_back(b, i, b->plain, &plain))
 		return RUN_LOST;
+	if (pretends(b->d, p, "native"))
+		plain.out[0] ^= 1;
+	ret->plain = hash_memory(p, &plain);
 	if (b->verdict[i].tier == PASS_HELD ||
 		(b->info[i].one_dimensional && (p->block[1] > 1 || p->block[2] > 1)))
 		return RUN_HELD;

@@ -10,10 +10,11 @@
 #include "gen.h"
 
 enum run_verdict {
-	RUN_NONE, /* not run */
-	RUN_SAME, /* in every variant */
-	RUN_TOLD, /* of a program that goes astray: it ended in an error, as the plain form did */
-	RUN_HELD, /* the pass leaves it as it is: nothing to compare */
+	RUN_NONE,   /* not run */
+	RUN_SAME,   /* in every variant */
+	RUN_TOLD,   /* of a program that goes astray: it ended in an error, as the plain form did */
+	RUN_HELD,   /* the pass leaves it as it is: nothing to compare */
+	RUN_NATIVE, /* the plain form is wrong on this device: says nothing (farm_judge) */
 	RUN_DIFFERS, /* memory */
 	RUN_FAILS,   /* only the preemptible form ends in an error */
 	RUN_HANGS,   /* the preemptible form does not end */
@@ -41,8 +42,10 @@ struct run_device {
 	/* Programs store where they should not: they may end in an error where the plain form does,
 	 * and nothing else may change. */
 	bool astray;
-	const char *form;    /* a file: this form (PTX, a cubin) in place of the one that is made */
-	const char *pretend; /* "differs:TEXT", "hangs:TEXT": so do programs that hold the text */
+	const char *form; /* a file: this form (PTX, a cubin) in place of the one that is made */
+	/* "differs:TEXT", "hangs:TEXT": so do the forms of programs that hold the text;
+	 * "native:TEXT": so do the plain ones */
+	const char *pretend;
 };
 
 struct run_result {
@@ -50,6 +53,7 @@ struct run_result {
 	uint8_t tier;    /* enum pass_tier */
 	bool fails;      /* plain, as it goes astray */
 	uint16_t again;  /* launches that went on where another had stopped */
+	uint64_t plain;  /* a hash of what the plain form left; 0: it was not run to its end */
 };
 
 int run_open(enum dev_kind kind, struct run_device *ret);

@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # Failures that are none: each is told with its seed, what comes behind it is run, and the first is
-# made as small as it can be.
+# made as small as it can be. Those of the plain forms are told apart.
 #   smaller.sh GEN
 set -eu
 gen=$1
@@ -22,15 +22,18 @@ pretend() {
 	want=$("$gen" --print --count "$3" | awk '/entry/ { n++ } /popc.b32/ { k[n] = 1 }
 		END { print length(k) }')
 	[ "$want" -gt 0 ] || fail "none of $3 programs holds it"
-	if "$gen" --count "$3" --pretend "$2:popc.b32" --limit 2 --shrink "$4" --keep "$work" \
+	if "$gen" --count "$3" --pretend "$2:popc.b32" --limit 2 --shrink "$4" --keep "$work" --judge \
 		>"$work/said"; then
-		fail "$2 went unnoticed"
+		[ "$2" = native ] || fail "$2 went unnoticed"
+	else
+		[ "$2" != native ] || fail "what is wrong natively counts"
 	fi
 	grep -q " $want $1," "$work/said" || fail "not $want times $1"
 	! grep -q 'not run' "$work/said" || fail "programs were left out"
 }
 
 pretend HANGS hangs 30 0
+pretend 'wrong natively' native 60 0
 pretend DIFFERS differs 60 300
 file=$(sed -n 's/.*smaller after.*: //p' "$work/said")
 grep -q popc.b32 "$file" || fail "what made it fail is gone"
