@@ -18,8 +18,8 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 : >"$work/found"
-for ptx; do
-	"$ptxas" -arch=sm_90 -o "$work/cubin" "$ptx" 2>/dev/null || continue
+# $ptx and its code in $work/cubin: a line for each worker to $work/found.
+look() {
 	# Code of functions stands behind that of the kernel that calls them.
 	"$nvdisasm" -c "$work/cubin" | awk '
 		/^\.text\./ { kernel = substr($1, 7); sub(/:.*/, "", kernel) }
@@ -35,16 +35,24 @@ for ptx; do
 		line == "$hd_begin:" { ours = 1; print "worker " name }
 		ours && line ~ /^(@[^ ]* )?bar.warp.sync (-1|%hd_n);/ && last != "$hd_begin:" { print "meets " name }
 		{ last = line }' | sort -u >>"$work/yields"
-	awk -v file="$(basename "$(dirname "$ptx")")/$(basename "$ptx")" '
+	awk -v file="$arch $(basename "$(dirname "$ptx")")/$(basename "$ptx")" '
 		{ is[$1, $2] = 1; if ($1 == "worker") kernels[$2] = 1 }
 		END {
 			for (k in kernels)
 				print file, k, (("yields", k) in is) + 0, (("meets", k) in is) + 0
 		}' "$work/yields" >>"$work/found"
+}
+
+# shellcheck disable=SC2086
+for arch in ${ARCHS:-sm_80 sm_90}; do
+	for ptx; do
+		"$ptxas" -arch=$arch -o "$work/cubin" "$ptx" 2>/dev/null || continue
+		look
+	done
 done
 awk '
-	{ n++; yields += $3; more += !$3 && $4 }
-	$3 && !$4 { print "bad " $1 ": " $2 " has YIELD, and lanes do not meet"; bad++ }
+	{ n++; yields += $4; more += !$4 && $5 }
+	$4 && !$5 { print "bad " $1 " " $2 ": " $3 " has YIELD, and lanes do not meet"; bad++ }
 	END {
 		print n " kernels, " yields " with YIELD, " bad + 0 " of them not known to spin; " more " others are"
 		exit bad > 0 || yields < 5
