@@ -19,7 +19,7 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
 	memcpy(w->host.quota, quota, sizeof(quota));
-	s->store_ns = s->counted_ns = d->io.now_ns(d->io.user);
+	s->store_ns = s->asked_ns = d->io.now_ns(d->io.user);
 	s->asked = 0;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
 	store(&w->host.seq, ++s->seq);

@@ -39,7 +39,7 @@ enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: nothing known in this slot */
 	struct hd_tenant *tenant;
-	uint64_t id, total, kernel, submit_ns, store_ns, counted_ns;
+	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns;
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
 	uint32_t gen, seq, drains, grow, preemptions, tier, asked; /* for workers, since its word */
 	uint32_t threads, shared_bytes, workers_per_sm;

@@ -11,7 +11,7 @@
 
 #define NEXT_FEW 8u       /* of a tenant's launches that have not arrived: looked at each time, */
 #define LOOK_NS  40000u   /* and the rest of them when so much time has passed */
-#define COUNT_NS 1000000u /* a launch gets so much time until its workers are counted, */
+#define ASK_NS   1000000u /* a launch gets so much time until its workers are counted, */
 #define ASK_MAX  4u /* and twice as much each time that more are asked for; so often at most */
 
 static uint32_t load(const uint32_t *p)
@@ -131,7 +131,7 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 						   : SCHED_BEGAN_UNKNOWN;
 
 	t->stage[s - t->slots] = HD_ARRIVED;
-	s->counted_ns = d->io.now_ns(d->io.user);
+	s->asked_ns = d->io.now_ns(d->io.user);
 	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
 	s->unsure = how == SCHED_BEGAN_UNKNOWN;
 	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
@@ -145,13 +145,14 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint64_t now)
 {
 	struct hd_device *dev = s->tenant->device;
-	uint64_t left = s->total - MIN(load64(&w->host.ticket), s->total), want;
-	uint64_t present = load(&w->host.present);
+	uint64_t left, present, want;
 	struct sched_info info;
 
 	if (s->zero || s->tier == PASS_GUARD || s->asked == ASK_MAX ||
-		now - s->counted_ns < (uint64_t)COUNT_NS << s->asked)
+		now - s->asked_ns < (uint64_t)ASK_NS << s->asked)
 		return;
+	left = s->total - MIN(load64(&w->host.ticket), s->total);
+	present = load(&w->host.present);
 	sched_launch_state(dev->sched, now, s->launch, &info);
 	want = MIN((uint64_t)info.n_sms * s->workers_per_sm, present + left);
 	if (info.n_sms >= dev->n_sms || present + 2 + want / 8 >= want)
@@ -159,7 +160,7 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, 
 	if (!s->seq) /* rounds answer words of its own */
 		hd_store_quotas(d, s);
 	s->asked++;
-	s->counted_ns = now;
+	s->asked_ns = now;
 	__atomic_store_n(&w->grow, ++s->grow, __ATOMIC_RELEASE);
 	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);

@@ -589,7 +589,7 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	struct search s = {.facts = facts, .g = g};
 	size_t regs = g->f->regs.len;
 	bool found = g->irreducible && observes;
-	bool spins = found, may_spin = observes && !found;
+	bool spins = found;
 
 	s.in_loop = calloc(g->n, 1);
 	s.progress = calloc(g->n, 1);
@@ -608,12 +608,11 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 		ptx_visit_regs(g->f, &g->f->body.at[s.stmt], note_def, &s);
 	if (s.n_defs)
 		qsort(s.defs, s.n_defs, sizeof(*s.defs), by_reg);
-	for (uint32_t b = 0; b < g->n && !(found && !may_spin) && !s.error; b++) {
+	for (uint32_t b = 0; b < g->n && !(found && spins == observes) && !s.error; b++) {
 		if (!find_loop(&s, b))
 			continue;
 		found = found || loop_waits(&s, false) || loop_waits(&s, true);
-		spins = spins || (may_spin && (!is_entry || loop_spins(&s)));
-		may_spin = may_spin && !spins;
+		spins = spins || (observes && (!is_entry || loop_spins(&s)));
 	}
 	facts->rising_order |= found;
 	*(is_entry ? &facts->spins : &facts->calls_spin) |= spins;

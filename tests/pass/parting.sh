@@ -10,14 +10,8 @@ set -eu
 tool=$1
 here=$2
 shift 2
-ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
-nvdisasm=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}
-if [ ! -x "$ptxas" ] || [ ! -x "$nvdisasm" ]; then
-	echo "skipped: no ptxas, or no nvdisasm"
-	exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
+# shellcheck source=tests/pass/sass.sh disable=SC2154
+. "$(dirname "$0")/sass.sh"
 : >"$work/found"
 for ptx; do
 	"$tool" lean "$ptx" >"$work/form.ptx" 2>/dev/null

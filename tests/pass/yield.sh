@@ -9,14 +9,8 @@
 set -eu
 tool=$1
 shift
-ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
-nvdisasm=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}
-if [ ! -x "$ptxas" ] || [ ! -x "$nvdisasm" ]; then
-	echo "skipped: no ptxas, or no nvdisasm"
-	exit 77
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
+# shellcheck source=tests/pass/sass.sh disable=SC2154
+. "$(dirname "$0")/sass.sh"
 : >"$work/found"
 # $ptx and its code in $work/cubin: a line for each worker to $work/found.
 look() {
