@@ -698,6 +698,7 @@ static void spatial_short(void **state)
 	woken = wakes;
 	assert_int_equal(asked_within(d, l, 2 * MS / 10), 1);
 	assert_int_equal(wakes, woken + 1);
+	assert_int_equal(asked_within(d, l, MS * 18 / 10), 0);
 	l->host.present = 3;
 	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* nearly all */
 	l->host.present = 1;
