@@ -58,6 +58,7 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 		.regs_per_sm = h->regs_per_sm,
 		.shared_per_sm = h->shared_per_sm,
 		.simultaneous = d->config.mps || h->is_cpu_device,
+		.renumbers = d->config.mps && !h->is_cpu_device,
 		.spatial = !d->config.temporal,
 		.within_srt = d->config.within_srt,
 		.extra_sms = d->config.extra_sms,

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Decisions: gathers what competes, asks the policy, picks the SMs, and tells what differs from
- * before. What holds whatever the policy says:
+ * before. SMs are given away from the last one down, so that what lower lanes may use is mostly the
+ * first so many (engine.h, renumbered). What holds whatever the policy says:
  * - a launch that was told to leave gets nothing back before its last worker has left;
  * - of a tenant's launches compete those that have arrived; while none has, the oldest submitted
  *   one counts as about to, for a while (no worker of it can say that it is there as long as
@@ -15,12 +16,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/* Relays of those that are to make room for it stay where they are: the first blocks of their
+ * grids, which the hardware puts on the last SMs of a device that is empty. In workers of this one.
+ */
+static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
+{
+	uint64_t n = 0;
+
+	if (sms_any(&l->reserved))
+		return 0; /* room was made for it before */
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (t->priority >= l->tenant->priority)
+			continue;
+		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
+			if (sms_any(&o->allowed))
+				n += divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
+		}
+	}
+	return n;
+}
+
 static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
 {
-	uint64_t left = l->k.total - l->k.finished;
-	uint64_t n = left / l->k.workers_per_sm + (left % l->k.workers_per_sm != 0);
+	/* Its own relay takes a place, too. */
+	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(s, l), n;
 
-	n = MIN(n, s->o.n_sms) + s->o.extra_sms;
+	n = MIN(divide_up(places, l->k.workers_per_sm), s->o.n_sms) + s->o.extra_sms;
 	return (uint32_t)(n < 1 ? 1 : MIN(n, s->o.n_sms));
 }
 
@@ -188,11 +214,11 @@ static int by_key(const void *pa, const void *pb)
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
-	return a->sm < b->sm ? -1 : 1;
+	return a->sm > b->sm ? -1 : 1;
 }
 
 /* Up to want SMs of avail, those first that it disturbs least to take: the lane's own, then those
- * that nobody uses, then those of the lanes that come last. */
+ * that nobody uses, then those of the lanes that come last; of equals the last. */
 static struct sms pick(
 	const struct sms *avail, const struct sms *own, const struct claims *c, uint32_t want)
 {
@@ -235,7 +261,9 @@ static void find_claims(const struct sched *s, struct claims *ret)
 }
 
 /* While a tenant's submitted launch does not arrive, others leave one SM free on which its first
- * worker can say that it does. */
+ * worker can say that it does: the one that is given away last. */
+#define DOOR 0u
+
 static void find_doors(struct sched *s)
 {
 	s->door[0] = s->door[1] = NULL;
@@ -260,7 +288,7 @@ static void leave_door(const struct sched *s, const struct sched_launch *l, stru
 		       (s->o.within_srt && l->arrived && l->tenant->submitted_priority >= 0);
 
 	if ((for_other || for_own) && s->o.n_sms > 1)
-		sms_remove(allowed, s->o.n_sms - 1);
+		sms_remove(allowed, DOOR);
 }
 
 /* What launches begin with that arrive after this decision: what the tenant's best one has, and all
@@ -276,7 +304,7 @@ static void place_begin(struct sched *s, struct sched_tenant *t, bool held, stru
 	else if (!competes && s->o.simultaneous)
 		t->next_begin = left;
 	if (door && door->priority >= t->priority && s->o.simultaneous && s->o.n_sms > 1)
-		sms_remove(&t->next_begin, s->o.n_sms - 1);
+		sms_remove(&t->next_begin, DOOR);
 }
 
 /* One lane, members [from, to) of the view. Returns what it reserves. */
@@ -426,6 +454,8 @@ static void commit(
 	} else if (a->type == SCHED_GRANT) {
 		s->stats.grants++;
 	}
+	if (a->type == SCHED_GRANT)
+		sched_number(s, l->tenant);
 	if (a->type == SCHED_GROW)
 		l->preempt_ns = 0; /* given back before it had left */
 	if (a->type == SCHED_PREEMPT)

@@ -274,11 +274,32 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 	l->k.remaining_ns = remaining(l);
 }
 
+static bool is_there(const struct sched_tenant *t)
+{
+	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		if (l->draining || !l->told || sms_any(&l->allowed))
+			return true;
+	}
+	return t->opaque_active;
+}
+
+void sched_number(const struct sched *s, struct sched_tenant *t)
+{
+	bool others = false;
+
+	if (is_there(t))
+		return;
+	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
+		others |= o != t && is_there(o);
+	t->renumbered = others;
+}
+
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
 {
 	if (l->arrived)
 		return;
 	sched_account(l, now_ns);
+	sched_number(s, l->tenant);
 	take_out(l);
 	l->arrived = true;
 	put_in(l);
@@ -382,12 +403,17 @@ void *sched_launch_user(const struct sched_launch *l)
 	return l->user;
 }
 
-static void quotas_of(const struct sched *s, const struct sms *sms, uint8_t ret_quota[CTL_MAX_SMS])
+static void quotas_of(const struct sched *s, const struct sms *sms, bool renumbered,
+	uint8_t ret_quota[CTL_MAX_SMS])
 {
-	bool all = sms_count(sms) == s->o.n_sms;
+	uint32_t count = sms_count(sms);
+	bool all = count == s->o.n_sms;
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		ret_quota[i] = (i < s->o.n_sms ? sms_has(sms, i) : all) ? CTL_NO_QUOTA : 0;
+	for (uint32_t i = 0; i < CTL_MAX_SMS; i++) {
+		bool may = i >= s->o.n_sms ? all : renumbered ? i < count : sms_has(sms, i);
+
+		ret_quota[i] = may ? CTL_NO_QUOTA : 0;
+	}
 }
 
 const struct sms *sched_allowed(const struct sched_launch *l)
@@ -398,13 +424,15 @@ const struct sms *sched_allowed(const struct sched_launch *l)
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	quotas_of(s, sched_allowed(l), ret_quota);
+	quotas_of(s, sched_allowed(l), s->o.renumbers && l->tenant->renumbered, ret_quota);
 }
 
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	quotas_of(s, &t->begin, ret_quota);
+	/* Those that have it from the launch before them are few: by then nothing is left of that.
+	 */
+	quotas_of(s, &t->begin, s->o.renumbers, ret_quota);
 }
 
 void sched_launch_state(

@@ -56,6 +56,11 @@ struct sched_tenant {
 	bool busy, worked; /* has work now; ever had */
 	bool late;         /* what it submitted did not arrive in time: counts again when it does */
 	bool pinned;       /* nothing is taken from its launches */
+	/* Under MPS %smid is no SM's name (seen on an H200): a program that has nothing on the
+	 * device numbers what it comes upon then from 0 on, TPC by TPC, and keeps those numbers
+	 * until nothing of it is left. Whoever began on an empty device has them as they are; for
+	 * one that found others there, which is this, sets of SMs say how many alone. */
+	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
 	uint32_t gaps;
 	uint64_t linger_until_ns;
@@ -132,6 +137,8 @@ static inline struct sms sms_plus(struct sms a, const struct sms *b)
 
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
+/* Something of the tenant's comes to the device: whose numbers it has from then on. */
+void sched_number(const struct sched *s, struct sched_tenant *t);
 /* What it may use; of one that is only submitted: what it would begin with. */
 const struct sms *sched_allowed(const struct sched_launch *l);
 

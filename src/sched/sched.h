@@ -21,7 +21,8 @@ struct sched_options {
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm; /* 2048, 32, 65536, 228
 									       KiB */
 	bool simultaneous, spatial, within_srt;                             /* struct sched_view */
-	uint32_t extra_sms;     /* given up beyond what a waiting kernel needs */
+	bool renumbers;     /* programs number SMs by themselves: struct sched_tenant, renumbered */
+	uint32_t extra_sms; /* given up beyond what a waiting kernel needs */
 	uint64_t linger_max_ns; /* longest wait for a tenant that is expected back: 1 ms */
 	uint64_t grace_ns;      /* how long a submitted launch counts as about to arrive: 2 ms */
 	uint64_t cost_ns;       /* of a preemption, while none has been seen: 100 us */

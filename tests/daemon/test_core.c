@@ -608,7 +608,7 @@ static void spatial_gives_back(void **state)
 	hd_run(d);
 	arrive(low.page, l);
 	hd_run(d);
-	h = submit(d, &high, 1, 3); /* 2 workers an SM: 2 SMs */
+	h = submit(d, &high, 1, 2); /* and two relays, 2 an SM: 2 SMs */
 	hd_run(d);
 	assert_int_equal(allowed(l), 2);
 	assert_int_equal(l->granted, 1);
@@ -641,7 +641,7 @@ static void spatial_cost(void **state)
 	for (int i = 0; i < 3; i++) {
 		l->host.present = i < 2 ? 8 : 4; /* at the end: fewer than there is room for */
 		now += 10 * MS;
-		h = submit(d, &high, 1, 3);
+		h = submit(d, &high, 1, 2);
 		assert_int_equal(allowed(l), 2); /* before all else is looked at */
 		arrive(high.page, h);
 		hd_run(d);
@@ -690,7 +690,7 @@ static void spatial_short(void **state)
 	arrive(low.page, l);
 	l->host.present = 1;
 	assert_int_equal(asked_within(d, l, 100 * MS), 0); /* it has all SMs */
-	h = submit(d, &high, 1, 3);
+	h = submit(d, &high, 1, 2);
 	hd_run(d);
 	arrive(high.page, h);
 	assert_int_equal(allowed(l), 2);
@@ -723,7 +723,7 @@ static void spatial_seen_late(void **state)
 	arrive(low.page, l);
 	hd_run(d);
 	high.page->watch = 0; /* no kick yet */
-	h = submit(d, &high, 1, 3);
+	h = submit(d, &high, 1, 2);
 	high.page->watch = 1;
 	arrive(high.page, h);
 	hd_kicked(d, high.t);

@@ -129,14 +129,14 @@ smids() {
 	loops=$3
 	shift 3
 	[ $# -gt 1 ] && count=1 || count=8
-	# Four blocks an SM, of which the relays take up to three places for a while; two blocks an SM,
-	# which find no room where the others are.
+	# Four blocks an SM, of which its own relay takes one place and the low one's two; two blocks an
+	# SM, of which the relays take one place each, and which find no room where the others are.
 	where_begins high high --blocks $(($1 * 4 - 3)) --shared 49152 --loops "$loops" \
 		--count "$count" --every-ms 30
 	pids=$started
 	files="$dir/low.where $dir/high.where"
 	if [ $# -gt 1 ]; then
-		where_begins normal normal --blocks $(($2 * 2 - 1)) --shared 98304 --loops $((loops / 2))
+		where_begins normal normal --blocks $(($2 * 2 - 2)) --shared 98304 --loops $((loops / 2))
 		pids="$pids $started"
 		files="$files $dir/normal.where"
 	fi
@@ -147,7 +147,8 @@ smids() {
 	wait "$low" || fail "the program that gave up SMs: $?"
 	low=
 	# shellcheck disable=SC2086
-	awk -v n="$sms" -v need="$1,${2-}" -v least=$((count > 1 ? 3 : 2)) -f "$here/where.awk" $files ||
+	awk -v n="$sms" -v need="$1,${2-}" -v least=$((count > 1 ? 3 : 2)) -v own="${own_numbers:-0}" \
+		-f "$here/where.awk" $files ||
 		fail "SMs: see above"
 }
 

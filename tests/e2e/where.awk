@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: awk -v n=SMS -v need=SMS[,SMS] [-v least=LAUNCHES] -f where.awk LOW HIGH [HIGH]
+# usage: awk -v n=SMS -v need=SMS[,SMS] [-v least=LAUNCHES] [-v own=1] -f where.awk LOW HIGH [HIGH]
 # What bench/where wrote of a program that gave up SMs (two blocks of it fill one), and of one or two
 # that got them, each as many as `need` says. Of each high launch within low's, and of two at once as
 # of one, from when it is on the last of its SMs until it ends:
@@ -9,6 +9,9 @@
 #   no block of low begins on them, but for one that was claimed ahead of the word (the other worker
 #   of that SM has left, or there were no room);
 #   blocks of low begin on every other SM (of launches in which as many as ten an SM could).
+# own: the programs number SMs by themselves, as under MPS. Then how many each has is looked at alone
+# (their blocks are such that none finds room beside those of another), and an SM on which one block
+# of low begins has been given up.
 # Prints what it saw; fails if too little was to be seen.
 BEGIN { least = least ? least : 3; split(need, needs, ","); files = 0 }
 FNR == 1 { files++ }
@@ -29,7 +32,7 @@ files == 1 {
 }
 function bad(text) { print "FAIL " text; failed = 1 }
 # What low did while k, and other unless it is "", had their SMs.
-function judge(k, other,   j, sm, from, to, taken, during, keeps, kept, began) {
+function judge(k, other,   j, sm, from, to, taken, during, keeps, began, given_up) {
 	from = settled[k] > settled[other] ? settled[k] : settled[other]
 	to = other == "" || last[k] < last[other] ? last[k] : last[other]
 	taken = need_of[k] + need_of[other]
@@ -40,16 +43,17 @@ function judge(k, other,   j, sm, from, to, taken, during, keeps, kept, began) {
 	if (other == "") alone++; else together++
 	if (count[k] + count[other] != taken)
 		bad("on " count[k] + count[other] " SMs, and needs " taken)
-	for (sm = 0; sm < n; sm++)
+	for (sm = 0; sm < n && !own; sm++)
 		if ((k, sm) in on && (other, sm) in on) bad("SM " sm " is two programs'")
-	for (j = 1; j <= lows; j++) {
-		sm = low_sm[j]
-		if (low_start[j] <= from || low_start[j] >= to) continue
-		if ((k, sm) in on || (other, sm) in on) { late++; began[sm]++ }
-		else if (!(sm in kept)) { kept[sm] = 1; keeps++ }
+	for (j = 1; j <= lows; j++)
+		if (low_start[j] > from && low_start[j] < to) began[low_sm[j]]++
+	for (sm in began) {
+		given_up = own ? began[sm] == 1 : (k, sm) in on || (other, sm) in on
+		if (given_up) late += began[sm]
+		else keeps++
+		if (given_up && began[sm] > 1)
+			bad(began[sm] " blocks of low begin on SM " sm ", which it gave up")
 	}
-	for (sm in began)
-		if (began[sm] > 1) bad(began[sm] " blocks of low begin on SM " sm ", which it gave up")
 	if (keeps != n - taken) bad("low goes on on " keeps + 0 " of " n " SMs; others need " taken)
 }
 END {

@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # usage: smid.sh WHERE
-# Who had which SMs in spatial preemption on this machine's GPU, under MPS, by the %smid that blocks
+# Who had how many SMs in spatial preemption on this machine's GPU, under MPS, by the %smid that blocks
 # write down: ../e2e/where.awk says what must hold. WHERE is a build folder or what ./run dist made.
 set -eu
 where=$1
@@ -21,6 +21,9 @@ here=$(dirname "$0")/../e2e
 heddled=$(dirname "$heddle")/heddled examples=$bench device=cuda
 # shellcheck source=tests/e2e/lib.sh
 . "$here/lib.sh"
+
+# shellcheck disable=SC2034
+own_numbers=1 # under MPS
 
 # Blocks of the low program take about a millisecond, some seconds in all; launches of the high one
 # some tens of milliseconds, and of two beside each other a second or more.

@@ -74,15 +74,18 @@ static uint64_t time_of(
 	return t;
 }
 
-/* device sms=4 mode=simultaneous|turns preempt=spatial|temporal extra=0 linger=1ms grace=2ms ... */
+/* device sms=4 mode=simultaneous|turns preempt=spatial|temporal numbering=own extra=0 linger=1ms
+ * grace=2ms ... */
 static void do_device(struct scenario *sc, char **w, unsigned n)
 {
 	struct sim *s = &sc->sim;
 	const char *mode = value_of(w, n, "mode"), *preempt = value_of(w, n, "preempt");
 	const char *within = value_of(w, n, "within"), *policy = value_of(w, n, "policy");
+	const char *numbering = value_of(w, n, "numbering");
 
 	s->o.n_sms = (uint32_t)number_of(w, n, "sms", s->o.n_sms);
 	s->o.extra_sms = (uint32_t)number_of(w, n, "extra", 0);
+	s->o.renumbers = numbering && strcmp(numbering, "own") == 0;
 	if (mode)
 		s->o.simultaneous = strcmp(mode, "turns") != 0;
 	if (preempt)

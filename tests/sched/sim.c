@@ -299,10 +299,34 @@ static void finish_launch(struct sim *s, struct sim_launch *l)
 	}
 }
 
+static void give_number(struct sim_tenant *t, uint32_t sm)
+{
+	if (!t->number[sm])
+		t->number[sm] = ++t->n_numbers;
+}
+
+/* Who comes with nothing there numbers all SMs that have room for it; others as it comes to them.
+ */
+static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
+{
+	struct sim_tenant *t = l->tenant;
+
+	if (t->present++ == 0) {
+		memset(t->number, 0, sizeof(t->number));
+		t->n_numbers = 0;
+		for (uint32_t i = 0; i < s->o.n_sms; i++) {
+			if (!s->o.renumbers || s->free[i] >= SIM_CAPACITY / l->wps)
+				give_number(t, i);
+		}
+	}
+	give_number(t, sm);
+}
+
 static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	s->free[sm] += SIM_CAPACITY / l->wps;
 	l->on_sm[sm]--;
+	l->tenant->present--;
 	if (--l->present)
 		return;
 	if (l->finished == l->total) {
@@ -323,7 +347,7 @@ static void run_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_event e = {.fn = next_ticket, .l = l, .sm = sm};
 
-	if (l->on_sm[sm] > l->quota[sm] || l->ticket >= l->total) {
+	if (l->on_sm[sm] > l->quota[l->tenant->number[sm] - 1] || l->ticket >= l->total) {
 		worker_exit(s, l, sm);
 		return;
 	}
@@ -341,11 +365,15 @@ static void next_ticket(struct sim *s, const struct sim_event *e)
 	place(s);
 }
 
+/* Of equals the next one round, so that who leaves at once does not come there again while others
+ * are free. */
 static int roomiest(const struct sim *s, uint32_t need)
 {
 	int best = -1;
 
-	for (uint32_t i = 0; i < s->o.n_sms; i++) {
+	for (uint32_t k = 0; k < s->o.n_sms; k++) {
+		uint32_t i = (s->next_sm + k) % s->o.n_sms;
+
 		if (s->free[i] >= need && (best < 0 || s->free[i] > s->free[best]))
 			best = (int)i;
 	}
@@ -354,6 +382,7 @@ static int roomiest(const struct sim *s, uint32_t need)
 
 static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
+	number_sms(s, l, sm);
 	s->free[sm] -= SIM_CAPACITY / l->wps;
 	l->on_sm[sm]++;
 	l->present++;
@@ -395,6 +424,7 @@ static void place(struct sim *s)
 		if (sm < 0)
 			return;
 		s->rounds.at[best].workers--;
+		s->next_sm = (uint32_t)sm + 1;
 		place_worker(s, l, (uint32_t)sm);
 	}
 }

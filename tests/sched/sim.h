@@ -5,6 +5,7 @@
  * dispatched first come, first served (tenants of higher priority first), a worker holds its place
  * on an SM until it meets its quota or runs out of tickets, words reach workers after the relay's
  * delay, tenants answer a grant with new workers after a delay of their own. Streams run in order.
+ * With numbering=own tenants number SMs by themselves, as under MPS (sched/engine.h, renumbered).
  * Everything that happens is one line of a trace. */
 #ifndef HEDDLE_TESTS_SIM_H
 #define HEDDLE_TESTS_SIM_H
@@ -38,6 +39,8 @@ struct sim_tenant {
 	bool hold, gone;
 	uint8_t begin[CTL_MAX_SMS]; /* what its launches begin with */
 	uint32_t n_begin;           /* SMs of that */
+	/* Workers of all its launches; its numbers of SMs plus one, 0: none yet. */
+	uint32_t present, n_numbers, number[CTL_MAX_SMS];
 	uint64_t next_id;
 };
 
@@ -67,7 +70,8 @@ struct sim {
 	VEC(struct sim_round) rounds;
 	uint32_t free[CTL_MAX_SMS];
 	struct strbuf trace;
-	uint32_t words; /* told of launches */
+	uint32_t next_sm; /* where the dispatcher looks first */
+	uint32_t words;   /* told of launches */
 	char error[200];
 };
 

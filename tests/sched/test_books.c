@@ -169,7 +169,7 @@ static void cost_of_shrinking(void **state)
 	struct fixture f = begin(true);
 	struct sched_launch *l = launch(&f, f.low, 1, 800), *h = launch(&f, f.high, 9, 2);
 
-	assert_int_equal(look(&f, l).n_sms, 3);
+	assert_int_equal(look(&f, l).n_sms, 2);
 	f.now += 35 * US;
 	sched_shrunk(f.s, f.now, l);
 	assert_int_equal(look(&f, l).cost_ns, 35 * US + RESUME);
@@ -182,7 +182,7 @@ static void cost_of_shrinking(void **state)
 	assert_int_equal(look(&f, l).n_sms, 4);
 	/* Given back before anybody had left. */
 	h = launch(&f, f.high, 9, 2);
-	assert_int_equal(look(&f, l).n_sms, 3);
+	assert_int_equal(look(&f, l).n_sms, 2);
 	end(&f, h);
 	f.now += 20 * MS;
 	tell(&f);
@@ -240,7 +240,7 @@ static void ran_on_some(void **state)
 	struct sched_launch *l = launch(&f, f.low, 1, 800), *h, *small;
 
 	f.now += MS;
-	h = launch(&f, f.high, 9, 6); /* 3 SMs */
+	h = launch(&f, f.high, 9, 4); /* and two relays: 3 SMs */
 	assert_int_equal(look(&f, l).n_sms, 1);
 	f.now += 8 * MS;
 	assert_int_equal(look(&f, l).ran_ns, MS + 8 * MS / 4);
@@ -263,8 +263,8 @@ static void ran_on_some(void **state)
 		assert_int_equal(look(&f, l).predicted_ns, ran);
 		sched_end(f.s, f.now, l, false, 0);
 	}
-	h = launch(&f, f.high, 9, 6);
-	small = launch(&f, f.low, 2, 2);
+	h = launch(&f, f.high, 9, 5);
+	small = launch(&f, f.low, 2, 1);
 	assert_int_equal(look(&f, small).n_sms, 1);
 	f.now += 4 * MS;
 	assert_int_equal(look(&f, small).ran_ns, 4 * MS);
