@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 16u /* of struct kept and of the code that the pass emits */
+#define FORM_VERSION 17u /* of struct kept and of the code that the pass emits */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static CUfunction closer;

@@ -3,10 +3,11 @@
 # Copyright 2026 The heddle authors
 #
 # usage: whole.sh TOOL PTX...
-# In a kernel that spins (src/pass/rising.c), ahead of each barrier of its worker to which whole warps
-# come the lanes meet, with the barrier's own guard (src/pass/emit.h, WHOLE_WARP, says why); with a
-# mask that the assembler does not know, if it calls what spins. Others are spared that: it costs a
-# fifth of some kernels' time. The names say which is which. Looked at: barriers with a number and no
+# In a kernel that spins (src/pass/rising.c), or with ways past barriers that lanes take alone
+# (tails.c), ahead of each barrier of its worker to which whole warps come the lanes meet, with the
+# barrier's own guard (src/pass/emit.h, WHOLE_WARP, says why); with a mask that the assembler does not
+# know, if it calls what spins. Others are spared that: it costs a fifth of some kernels' time. The
+# names say which is which. Looked at: barriers with a number and no
 # count.
 set -eu
 tool=$1
@@ -23,6 +24,10 @@ for ptx; do
 				print "bad " kernel " of " file ": a mask that is not known at " unseen
 			if (kernel ~ /(^|_)(spin|cas|alone)/ && gathered == 0)
 				print "bad " kernel " of " file " spins, and lanes do not meet"
+			if (kernel ~ /^(pt_|er_(count|barrier))/ && gathered == 0)
+				print "bad " kernel " of " file ": lanes part, and do not meet"
+			if (kernel == "er_uniform" && gathered != 0)
+				print "bad " kernel " of " file ": lanes meet that never part"
 			kernel = ""
 		}
 		/^(\.visible |\.weak )?\.(entry|func)/ {
@@ -49,6 +54,6 @@ done | awk '
 	/^bad/ { bad++; print; next }
 	{ n += $2; met += $3; hidden += $4; kernels++; spins += $3 > 0 }
 	END {
-		print kernels " workers, " spins " that spin; " n " barriers, at " met " lanes meet, at " hidden " unseen"
+		print kernels " workers, " spins " that spin or part; " n " barriers, at " met " lanes meet, at " hidden " unseen"
 		exit bad > 0 || hidden == 0 || spins < 5 || spins == kernels
 	}'
