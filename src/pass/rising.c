@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WAYS_MAX 256 /* out of a loop; one that has more is taken to wait */
+
 struct def {
 	uint32_t reg, stmt;
 };
@@ -489,10 +491,23 @@ static bool is_bounded(struct search *s)
 	return false;
 }
 
+/* What each way out depends on is most of what the one before it does: looking at all of them takes
+ * time by the square. */
+static bool has_too_many_ways(const struct search *s)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < s->loop.len; i++)
+		n += is_way_out(s, s->loop.at[i]);
+	return n > WAYS_MAX;
+}
+
 static bool loop_waits(struct search *s, bool by_control)
 {
 	bool plain = false;
 
+	if (has_too_many_ways(s))
+		return true;
 	s->by_control = by_control;
 	if (by_control && !s->has_controls)
 		find_controls(s);
