@@ -129,7 +129,6 @@ static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint3
 	struct pass_tail t = {.at = at, .to = to, .falls = falls};
 
 	facts->parts |= !is_together(c, b, at);
-
 	if (facts->tails.len == TAILS_MAX && facts->verdict.tier >= PASS_GUARD)
 		return 0; /* one more changes nothing */
 	t.in = arena_zalloc(&facts->arena, c->g->n);

@@ -430,8 +430,8 @@ void sched_quotas(
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	/* Those that have it from the launch before them are few: by then nothing is left of that.
-	 */
+	/* By then nothing is left of the launch before, as a rule (streams side by side: it is),
+	 * and SMs are numbered anew. */
 	quotas_of(s, &t->begin, s->o.renumbers, ret_quota);
 }
 
