@@ -255,6 +255,7 @@ smid() {
 	start_daemon --set min_managed_us=1 --set grace_us=10000000
 	smids 50000 160 150000 3
 	smids 60000 160 600000 2 3
+	later_launches 2000 160 2000000 3
 }
 
 no_tenants() {

@@ -152,6 +152,22 @@ smids() {
 		fail "SMs: see above"
 }
 
+# later_launches BLOCKS LOOPS HIGH_LOOPS NEED: twelve launches of a program of low priority, beside one
+# of high priority that needs so many SMs for long (later.awk). The daemon is started before.
+later_launches() {
+	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --count 12
+	low=$started
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/low.out")
+	where_begins high high --blocks $(($4 * 4 - 3)) --shared 49152 --loops "$3"
+	pids=$started
+	wait "$pids" || fail "the program that got SMs: $?"
+	pids=
+	wait "$low" || fail "the program that gave up SMs: $?"
+	low=
+	awk -v n="$sms" -v need="$4" -f "$here/later.awk" "$dir/low.where" "$dir/high.where" ||
+		fail "SMs: see above"
+}
+
 # A number below $1, from a sequence that $seed decides, in $value.
 random() {
 	seed=$(((seed * 1103515245 + 12345) % 2147483648))

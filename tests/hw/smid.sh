@@ -30,4 +30,5 @@ own_numbers=1 # under MPS
 start_daemon --mps on --set min_managed_us=1 --set grace_us=1000000
 smids 1500000 100000 2000000 40
 smids 3000000 100000 250000000 20 50
+later_launches 60000 100000 250000000 20
 echo passed

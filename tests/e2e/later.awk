@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: awk -v n=SMS -v need=SMS -f later.awk LOW HIGH
+# What bench/where wrote of a program of several launches, and of one launch of another that has so many
+# of the SMs. Each launch of the first that begins and ends while all blocks of the second run has to
+# be on all other SMs, by whatever numbers it knows them. Prints how many were; fails if it is less than two.
+FNR == 1 { files++ }
+files == 1 {
+	if (!($1 in first)) { first[$1] = $4; launches++ }
+	if ($4 < first[$1]) first[$1] = $4
+	if ($5 > last[$1]) last[$1] = $5
+	if (!(($1, $3) in on)) { on[$1, $3] = 1; count[$1]++ }
+	next
+}
+{
+	if ($4 > from) from = $4
+	if (to == "" || $5 < to) to = $5
+}
+END {
+	for (k in first) {
+		if (first[k] < from || last[k] > to) continue
+		seen++
+		if (count[k] != n - need) {
+			print "FAIL launch " k " of low is on " count[k] " of " n " SMs; the other needs " need
+			failed = 1
+		}
+	}
+	print seen + 0 " of " launches " launches of low beside the other"
+	exit failed || seen < 2
+}
