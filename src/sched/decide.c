@@ -31,12 +31,19 @@ static uint64_t relays_below(const struct sched *s, const struct sched_launch *l
 	if (sms_any(&l->reserved))
 		return 0; /* room was made for it before */
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		uint64_t most = 0;
+
 		if (t->priority >= l->tenant->priority)
 			continue;
+		/* One a tenant: its launches follow one another as a rule, and the end of one is
+		 * often seen after the next has come. */
 		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
+			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
+
 			if (sms_any(&o->allowed))
-				n += divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
+				most = MAX(most, relay);
 		}
+		n += most;
 	}
 	return n;
 }

@@ -5,7 +5,7 @@
 # What bench/where wrote of a program that gave up SMs (two blocks of it fill one), and of one or two
 # that got them, each as many as `need` says. Of each high launch within low's, and of two at once as
 # of one, from when it is on the last of its SMs until it ends:
-#   it has just as many SMs as it needs, and shares none;
+#   it has as many SMs as it needs, and shares none;
 #   no block of low begins on them, but for one that was claimed ahead of the word (the other worker
 #   of that SM has left, or there were no room);
 #   blocks of low begin on every other SM (of launches in which as many as ten an SM could).
@@ -41,7 +41,8 @@ function judge(k, other,   j, sm, from, to, taken, during, keeps, began, given_u
 	# Over before all its workers had come, on a machine that is busy otherwise.
 	if (during < 10 * n) { brief++; return }
 	if (other == "") alone++; else together++
-	if (count[k] + count[other] != taken)
+	# Of two blocks an SM, the relay may have one of the SMs to itself.
+	if (count[k] + count[other] > taken || count[k] + count[other] < taken - (other != ""))
 		bad("on " count[k] + count[other] " SMs, and needs " taken)
 	for (sm = 0; sm < n && !own; sm++)
 		if ((k, sm) in on && (other, sm) in on) bad("SM " sm " is two programs'")
