@@ -20,7 +20,7 @@ for table; do
 	demo) "$dist/bin/heddle" demo --device cuda --svg "${SVG:-heddle-demo.svg}" ;;
 	overhead) bench --part overhead --rounds 24 ;;
 	pairs) bench --part pairs --rounds 10 ;;
-	spatial) bench --part spatial --rounds 10 ;;
+	spatial) bench --part spatial --rounds 30 --budget-s 170 ;;
 	extra) bench --part extra --rounds 10 ;;
 	handover) sh "$here/handover.sh" "$dist" ;;
 	queue) sh "$here/queue.sh" "$dist" ;;

@@ -35,7 +35,6 @@ struct pass_facts {
 	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
 	bool takes_code;                      /* some address of a function is taken */
 	bool spins, calls_spin;               /* it, or a function, has such a loop (rising.c) */
-	bool parts; /* lanes of a warp part on a way past barriers (tails.c) */
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;

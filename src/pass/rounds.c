@@ -24,14 +24,15 @@
 #include "pass/private.h"
 
 /* ---- whole warps ---- */
-/* Only in kernels that spin, or have ways past barriers that lanes take alone (of 7,500 random
- * programs without it there one was wrong on an H200): elsewhere the assembler sees that warps are
- * whole, and with this in it it takes all of the kernel for divergent (md is 19 % slower then, pf
- * 20 %). Aligned barriers are no way out: with `bar.sync` here twelve of 10,000 were wrong.
+/* Only in kernels that spin, or have ways past barriers, which lanes may take alone (of 7,500
+ * random programs without it there one was wrong on an H200): elsewhere the assembler sees that
+ * warps are whole, and with this in it it takes all of the kernel for divergent (md is 19 % slower
+ * then, pf 20 %). Aligned barriers are no way out: with `bar.sync` here twelve of 10,000 were
+ * wrong.
  */
 void pass_gather(struct pass_writer *w, const struct pass_facts *facts)
 {
-	if (facts->spins || facts->calls_spin || facts->parts)
+	if (facts->spins || facts->calls_spin || facts->tails.len)
 		pass_put(w, facts->calls_spin ? UNSEEN_WARP : WHOLE_WARP);
 }
 

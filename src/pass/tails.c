@@ -113,22 +113,12 @@ static bool can_be_copied(const struct search *c, uint32_t to, const uint8_t *in
 	return true;
 }
 
-/* Whole warps come to the branch, and go one way. */
-static bool is_together(const struct search *c, uint32_t b, uint32_t at)
-{
-	const struct cfg_uniformity *u = c->facts->u;
-
-	return u->block[b] >= CFG_WARP_UNIFORM &&
-	       u->reg[c->g->f->body.at[at].guard] >= CFG_WARP_UNIFORM;
-}
-
 static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint32_t *n)
 {
 	struct pass_facts *facts = c->facts;
 	uint32_t at = c->g->at[b].end - 1;
 	struct pass_tail t = {.at = at, .to = to, .falls = falls};
 
-	facts->parts |= !is_together(c, b, at);
 	if (facts->tails.len == TAILS_MAX && facts->verdict.tier >= PASS_GUARD)
 		return 0; /* one more changes nothing */
 	t.in = arena_zalloc(&facts->arena, c->g->n);

@@ -53,8 +53,8 @@ static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
 	/* Its own relay takes a place, too. */
 	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(s, l), n;
 
-	n = MIN(divide_up(places, l->k.workers_per_sm), s->o.n_sms) + s->o.extra_sms;
-	return (uint32_t)(n < 1 ? 1 : MIN(n, s->o.n_sms));
+	n = divide_up(places, l->k.workers_per_sm) + s->o.extra_sms;
+	return (uint32_t)MIN(n, s->o.n_sms);
 }
 
 static bool add_kernel(struct sched *s, struct sched_kernel *k)
@@ -460,9 +460,8 @@ static void commit(
 		s->stats.shrinks++;
 	} else if (a->type == SCHED_GRANT) {
 		s->stats.grants++;
-	}
-	if (a->type == SCHED_GRANT)
 		sched_number(s, l->tenant);
+	}
 	if (a->type == SCHED_GROW)
 		l->preempt_ns = 0; /* given back before it had left */
 	if (a->type == SCHED_PREEMPT)

@@ -291,7 +291,7 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 		return;
 	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
 		others |= o != t && is_there(o);
-	t->renumbered = others;
+	t->renumbered = s->o.renumbers && others;
 }
 
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
@@ -424,7 +424,7 @@ const struct sms *sched_allowed(const struct sched_launch *l)
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
 {
-	quotas_of(s, sched_allowed(l), s->o.renumbers && l->tenant->renumbered, ret_quota);
+	quotas_of(s, sched_allowed(l), l->tenant->renumbered, ret_quota);
 }
 
 void sched_begin_quotas(
