@@ -18,11 +18,10 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
-	memcpy(w->host.quota, quota, sizeof(quota));
 	s->store_ns = s->asked_ns = d->io.now_ns(d->io.user);
 	s->asked = 0;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
-	store(&w->host.seq, ++s->seq);
+	ctl_tell(w->host.quota, &w->host.word, ++s->seq, quota);
 }
 
 /* A tenant that was granted its launch again but has launched no workers since will not, now that
@@ -112,10 +111,9 @@ static void apply_begin(struct hd *d, struct hd_tenant *t, uint32_t n_sms)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_begin_quotas(t->device->sched, t->sched, quota);
-	memcpy(b->quota, quota, sizeof(quota));
 	t->begin_zero = n_sms == 0;
 	t->begin = n_sms == t->device->n_sms ? 0 : ++t->begins ? t->begins : ++t->begins;
-	store(&b->seq, t->begin);
+	ctl_tell(b->quota, &b->word, t->begin, quota);
 	hd_event_tenant(d, "begin", t);
 }
 

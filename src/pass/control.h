@@ -18,12 +18,13 @@
  *   rule. Else total and host are stored into the block, and rounds = max(args.round).
  *
  * relay: hardware block 0 of a launch with CTL_RELAY, if it wins CAS(relay, 0, 1). A block 0 that
- *   loses is a worker. Its first warp alone reads host->seq, and
- *   once, at its start, tenant->seq. As long as the launch has no word of its own (host->seq is 0)
- *   it obeys the tenant's, if that is not 0. A generation's first relay reports arrived, with the
- *   tenant's word that it obeys (began). At first, and on each change, it reads the quotas, writes
- *   block->quota, narrow, applied_seq (0 for the tenant's word) and begun, and reports progress
- *   (now and then without a change, too, and as it leaves). Without any word: begun alone.
+ *   loses is a worker. Its first warp alone reads host->word, and once, at its start,
+ *   tenant->word. As long as the launch has no word of its own (host->seq is 0) it obeys the
+ *   tenant's, if that is not 0. Without any word it sets begun at once. A generation's first relay
+ *   reports arrived, with the tenant's word that it obeys (began). At first, and on each change, it
+ *   reads the quotas (unless the word says that they are the same on all SMs), writes block->quota,
+ *   narrow, applied_seq (0 for the tenant's word) and begun, and reports progress (now and then
+ *   without a change, too, and as it leaves).
  *   It leaves when ticket >= total or all quotas are 0: sets relay to 0, then looks at seq once
  *   more and tries to become relay again if it changed (so that a word written while it was leaving
  *   is not lost). And when it alone is counted, and some worker has left since it came (gone), or
@@ -76,7 +77,7 @@
  * and leave again), CTL_ONCE if nobody was left, and the next round. Workers too many leave by
  * themselves: a grid of workers may be as large as the device holds. */
 
-#define CTL_VERSION 7
+#define CTL_VERSION 8
 #define CTL_NARROW  (1u << 31)
 #define CTL_PARAM   "hd_args"   /* name of the appended parameter */
 #define CTL_CLOSER  "hd_closer" /* entry behind guard grids: pass_closer_ptx */

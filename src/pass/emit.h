@@ -44,7 +44,7 @@
 #define B_ONCE        "+2432]"
 
 /* struct ctl_host */
-#define H_SEQ         "+0]"
+#define H_SEQ         "+0]" /* and word */
 #define H_QUOTA       "+128]"
 #define H_ARRIVED     "+384]"
 #define H_DONE        "+388]"
@@ -61,7 +61,7 @@
 #define H_ROUNDS      "+456]"
 
 /* struct ctl_tenant: its quotas stand where those of struct ctl_host do */
-#define T_SEQ "+0]"
+#define T_SEQ "+0]" /* and word */
 
 /* The slot in shared memory, declared first, so that the assembler puts it ahead of all that the
  * kernel has: only a store below the first of its arrays comes here, at first to the end of the

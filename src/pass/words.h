@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define CTL_MAX_SMS  256
 #define CTL_NO_QUOTA 255u /* no block count per SM reaches it */
@@ -15,9 +16,14 @@
 /* Pinned host memory shared by tenant, daemon and device; 128-byte aligned. Each side writes only
  * its own lines. */
 struct ctl_host {
-	/* host -> device. Write quota, then seq (release). */
-	uint32_t seq;
-	uint32_t pad0;
+	/* host -> device; ctl_tell() */
+	union {
+		struct {
+			uint32_t seq;
+			uint32_t same; /* 1 + the quota of all SMs; 0: look at each */
+		};
+		uint64_t word; /* both */
+	};
 	uint64_t store_ns; /* CLOCK_MONOTONIC of the last store, for measuring */
 	uint32_t pad1[28];
 	uint8_t quota[CTL_MAX_SMS]; /* workers per SM; CTL_NO_QUOTA: no bound */
@@ -36,14 +42,34 @@ struct ctl_host {
 };
 
 /* Pinned host memory, too; one a tenant, written by the daemon: what launches begin with that have
- * no word of their own yet. Write quota, then seq (release). */
+ * no word of their own yet; ctl_tell(). */
 struct ctl_tenant {
-	uint32_t seq; /* 0: nothing, all quotas are CTL_NO_QUOTA. Else another one for each word */
-	uint32_t pad[31];
+	union {
+		struct {
+			uint32_t seq;  /* 0: nothing, all quotas are CTL_NO_QUOTA. Else another one
+					  for each word */
+			uint32_t same; /* as in struct ctl_host */
+		};
+		uint64_t word;
+	};
+	uint32_t pad[30];
 	uint8_t quota[CTL_MAX_SMS];
 };
 
 _Static_assert(sizeof(struct ctl_host) == 256 + CTL_MAX_SMS, "emitted as offsets");
 _Static_assert(sizeof(struct ctl_tenant) == 128 + CTL_MAX_SMS, "emitted as offsets");
+
+/* Stores quotas, then (release) the word that the relay reads in one. to, word: of one of the two
+ * above, which nobody else writes meanwhile. */
+static inline void ctl_tell(
+	uint8_t to[CTL_MAX_SMS], uint64_t *word, uint32_t seq, const uint8_t quota[CTL_MAX_SMS])
+{
+	struct ctl_tenant now = {.seq = seq};
+
+	if (!memcmp(quota, quota + 1, CTL_MAX_SMS - 1))
+		now.same = 1 + (uint32_t)quota[0];
+	memcpy(to, quota, CTL_MAX_SMS);
+	__atomic_store_n(word, now.word, __ATOMIC_RELEASE);
+}
 
 #endif

@@ -10,6 +10,7 @@
 #include "shim/launches.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define ROUNDS 3  /* streams that are always there; stream.c keeps channels for them */
 #define MORE   12 /* and at most so many more */
@@ -279,10 +280,10 @@ void managed_raise_all(struct managed *m)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
+	uint8_t all[CTL_MAX_SMS];
 
-	for (unsigned i = 0; i < CTL_MAX_SMS; i++)
-		__atomic_store_n(&w->host.quota[i], CTL_NO_QUOTA, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->host.seq, seq + 1 ? seq + 1 : 1, __ATOMIC_RELEASE);
+	memset(all, CTL_NO_QUOTA, sizeof(all));
+	ctl_tell(w->host.quota, &w->host.word, seq + 1 ? seq + 1 : 1, all);
 }
 
 void managed_take_over(void)

@@ -282,6 +282,48 @@ static void relay_leaves_alone(void **state)
 	resume(2, 2);
 }
 
+/* What is the same on all SMs is said by the word itself, and the quotas are not looked at: one
+ * thread alone would read them for long. */
+static void same_on_all(void **state)
+{
+	uint8_t quota[CTL_MAX_SMS] = {0};
+
+	ctl_tell(t.host->quota, &t.host->word, 1, quota);
+	assert_int_equal(t.host->seq, 1);
+	assert_int_equal(t.host->same, 1);
+	memset(t.host->quota, CTL_NO_QUOTA, sizeof(t.host->quota));
+	launch(CTL_WAIT_WORD, 1, 0);
+	drained(1, 0);
+	assert_int_equal(t.host->ticket, 0);
+	for (unsigned i = 0; i < CTL_MAX_SMS; i++)
+		assert_int_equal(block().quota[i], 0);
+	memset(quota, CTL_NO_QUOTA, sizeof(quota));
+	ctl_tell(t.host->quota, &t.host->word, 2, quota);
+	assert_int_equal(t.host->same, 1 + CTL_NO_QUOTA);
+	memset(t.host->quota, 0, sizeof(t.host->quota));
+	launch(CTL_WAIT_WORD, 2, 1);
+	ended();
+	assert_int_equal(low(block().state), 0); /* nor is that narrow */
+	/* One that differs, and all are. */
+	anew(state);
+	quota[CTL_MAX_SMS - 1] = 1;
+	ctl_tell(t.host->quota, &t.host->word, 1, quota);
+	assert_int_equal(t.host->same, 0);
+	assert_memory_equal(t.host->quota, quota, sizeof(quota));
+	launch(CTL_WAIT_WORD, 1, 0);
+	ended();
+	/* The tenant's as the launch's own. */
+	anew(state);
+	memset(quota, 0, sizeof(quota));
+	ctl_tell(t.tenant->quota, &t.tenant->word, 5, quota);
+	memset(t.tenant->quota, CTL_NO_QUOTA, sizeof(t.tenant->quota));
+	launch(CTL_WAIT_WORD, 0, 0);
+	assert_int_equal(t.host->began, 5);
+	drained(0, 0);
+	assert_int_equal(t.host->ticket, 0);
+	resume(1, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +333,7 @@ int main(void)
 		cmocka_unit_test_setup(narrow_goes_on, anew),
 		cmocka_unit_test_setup(overtaken, anew),
 		cmocka_unit_test_setup(relay_leaves_alone, anew),
+		cmocka_unit_test_setup(same_on_all, anew),
 	};
 
 	int r = cmocka_run_group_tests(tests, begin, NULL);
