@@ -104,6 +104,10 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 	if (!ok || whole || fits < 2 || (guard && total > INT32_MAX - 1))
 		return false;
 	p->workers = (uint32_t)MIN(total, fits - 1);
+	/* All of it is claimed as soon as it is there: a word that came while it was queued has to
+	 * be heard first. */
+	if (queued && total <= p->workers)
+		p->flags |= CTL_WAIT_WORD;
 	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)
 		p->shrink++;
 	return true;
