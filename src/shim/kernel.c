@@ -140,6 +140,7 @@ void kernel_module_unloaded(void *handle)
 	struct module *m = map_get(&modules, handle);
 	VEC(struct form *) gone = {0};
 
+	symbols_forget(handle);
 	if (!m)
 		return;
 	pthread_mutex_lock(&kernel_lock);

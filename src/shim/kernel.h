@@ -96,6 +96,11 @@ int globals_bake(
 	struct ptx_module *m, const struct kernel *k, unsigned *ret_baked, struct diag_list *diags);
 int globals_leave_const(struct ptx_module *m);
 
+/* Addresses of variables that the program asked for are remembered until then. owner: module or
+ * library, NULL: all. (symbols.c) */
+void symbols_forget(const void *owner);
+void symbols_after_fork(void);
+
 /* Files kept for the next start (cache.c). Never an error: a miss is a miss. */
 bool cache_get(const uint8_t key[32], struct strbuf *ret);
 void cache_put(const uint8_t key[32], const void *data, size_t len);

@@ -252,4 +252,5 @@ void managed_after_fork(void)
 	atomic_store(&outstanding, 0);
 	resume_after_fork();
 	ctlpool_after_fork();
+	symbols_after_fork();
 }

@@ -3,6 +3,7 @@
 
 /* A program of the driver API that knows nothing of heddle: prog SCENARIO [ROUNDS] [BLOCKS]
  * [LOOPS]. Prints result codes and digests of what it computed: the same text whoever runs it. */
+#include "prog.h"
 #include "code.h"
 #include "dev/cu_link.h"
 #include "page_of.h"
@@ -18,25 +19,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS 128
 #define STREAMS 40
 
-static unsigned rounds = 4, blocks = 64, loops = 200;
-static unsigned n; /* elements */
+unsigned rounds = 4, blocks = 64, loops = 200;
+unsigned n;
 static CUcontext ctx;
-static CUmodule mod;
-static CUfunction mix, sum, early, count, steady;
+CUmodule mod;
+CUfunction mix;
+static CUfunction sum, early, count, steady;
 
-static void check(CUresult r, const char *what)
+void check(CUresult r, const char *what)
 {
 	if (r != CUDA_SUCCESS) {
 		printf("%s: %d\n", what, (int)r);
 		exit(1);
 	}
 }
-#define DO(call) check(call, #call)
 
-static CUdeviceptr buffer(unsigned words, unsigned seed)
+CUdeviceptr buffer(unsigned words, unsigned seed)
 {
 	unsigned *h = malloc(words * 4);
 	CUdeviceptr d;
@@ -49,7 +49,7 @@ static CUdeviceptr buffer(unsigned words, unsigned seed)
 	return d;
 }
 
-static void digest(const char *what, CUdeviceptr d, unsigned words)
+void digest(const char *what, CUdeviceptr d, unsigned words)
 {
 	unsigned *h = malloc(words * 4);
 	unsigned long long x = 14695981039346656037ull;
@@ -72,7 +72,7 @@ static CUfunction kernel_of(const char *ptx, const char *name)
 	return fn;
 }
 
-static void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s)
+void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s)
 {
 	unsigned n_less = n - 5;
 	void *p[] = {&in, &out, &n_less, &loops};
@@ -849,7 +849,7 @@ static bool run(const char *what)
 		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
 		{"reused", reused}, {"images", images}, {"held", held}, {"code", code},
 		{"own", own}, {"bulky", bulky}, {"copies", copies}, {"gated", gated},
-		{"told", told}};
+		{"told", told}, {"symbols", symbols}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Addresses of module variables. The driver may load code to tell one, which is fenced; but
+ * programs ask for the same one over and over (cudaMemcpyToSymbol at each call), and it stays where
+ * it is as long as its module and context are there. So it is asked for once. */
+#include "shim/managed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct symbol {
+	void *owner; /* CUmodule or CUlibrary */
+	char *name;
+	bool managed; /* memory: cuLibraryGetManaged */
+	CUdeviceptr at;
+	size_t bytes;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static VEC(struct symbol) known; /* of the shim's context */
+
+/* Programs have few. Under the lock. */
+static struct symbol *find(const void *owner, bool managed, const char *name)
+{
+	for (size_t i = 0; i < known.len; i++) {
+		struct symbol *s = &known.at[i];
+
+		if (s->owner == owner && s->managed == managed && !strcmp(s->name, name))
+			return s;
+	}
+	return NULL;
+}
+
+/* A library's variables have an address in each context. */
+static bool in_context(void)
+{
+	CUcontext now = NULL;
+
+	return shim.ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim.ctx;
+}
+
+static bool recall(void *owner, bool managed, const char *name, CUdeviceptr *at, size_t *bytes)
+{
+	const struct symbol *s;
+
+	pthread_mutex_lock(&lock);
+	s = find(owner, managed, name);
+	if (s) {
+		*at = s->at;
+		*bytes = s->bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return s;
+}
+
+static void keep(void *owner, bool managed, const char *name, CUdeviceptr at, size_t bytes)
+{
+	struct symbol s = {owner, strdup(name), managed, at, bytes};
+
+	pthread_mutex_lock(&lock);
+	if (!s.name || find(owner, managed, name) || !VEC_PUSH(&known, s))
+		free(s.name);
+	pthread_mutex_unlock(&lock);
+}
+
+void symbols_forget(const void *owner)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < known.len; i++) {
+		if (!owner || known.at[i].owner == owner)
+			free(known.at[i].name);
+		else
+			known.at[kept++] = known.at[i];
+	}
+	known.len = kept;
+	pthread_mutex_unlock(&lock);
+}
+
+void symbols_after_fork(void)
+{
+	/* Another thread may have been at it. */
+	pthread_mutex_init(&lock, NULL);
+	memset(&known, 0, sizeof(known));
+}
+
+/* One of the driver's three calls. */
+typedef CUresult (*ask_fn)(CUdeviceptr *at, size_t *bytes, void *owner, const char *name);
+
+static CUresult in_module(CUdeviceptr *at, size_t *bytes, void *owner, const char *name)
+{
+	return cu.cuModuleGetGlobal(at, bytes, (CUmodule)owner, name);
+}
+
+static CUresult in_library(CUdeviceptr *at, size_t *bytes, void *owner, const char *name)
+{
+	return cu.cuLibraryGetGlobal(at, bytes, (CUlibrary)owner, name);
+}
+
+static CUresult managed_in_library(CUdeviceptr *at, size_t *bytes, void *owner, const char *name)
+{
+	return cu.cuLibraryGetManaged(at, bytes, (CUlibrary)owner, name);
+}
+
+static CUresult ask_driver(
+	ask_fn ask, CUdeviceptr *ret_at, size_t *ret_bytes, void *owner, const char *name)
+{
+	CUresult r;
+
+	fence_begin(FENCE_LOADS);
+	r = ask(ret_at, ret_bytes, owner, name);
+	fence_end();
+	return r;
+}
+
+static CUresult look_up(
+	ask_fn ask, CUdeviceptr *ret_at, size_t *ret_bytes, void *owner, const char *name)
+{
+	bool managed = ask == managed_in_library;
+	CUdeviceptr at = 0;
+	size_t bytes = 0;
+	CUresult r;
+
+	/* What is wrong with a call is the driver's to say. */
+	if (!name || (!ret_at && !ret_bytes) || !shim_on() || !in_context())
+		return ask_driver(ask, ret_at, ret_bytes, owner, name);
+	if (!recall(owner, managed, name, &at, &bytes)) {
+		r = ask_driver(ask, &at, &bytes, owner, name);
+		if (r != CUDA_SUCCESS)
+			return r;
+		keep(owner, managed, name, at, bytes);
+	}
+	if (ret_at)
+		*ret_at = at;
+	if (ret_bytes)
+		*ret_bytes = bytes;
+	return CUDA_SUCCESS;
+}
+
+SHIM_API CUresult cuModuleGetGlobal_v2(
+	CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name);
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, CUmodule module, const char *name)
+{
+	SHIM_NEED(cuModuleGetGlobal);
+	return look_up(in_module, at, bytes, module, name);
+}
+
+SHIM_API CUresult cuLibraryGetGlobal(
+	CUdeviceptr *at, size_t *bytes, CUlibrary library, const char *name);
+CUresult cuLibraryGetGlobal(CUdeviceptr *at, size_t *bytes, CUlibrary library, const char *name)
+{
+	SHIM_NEED(cuLibraryGetGlobal);
+	return look_up(in_library, at, bytes, library, name);
+}
+
+SHIM_API CUresult cuLibraryGetManaged(
+	CUdeviceptr *at, size_t *bytes, CUlibrary library, const char *name);
+CUresult cuLibraryGetManaged(CUdeviceptr *at, size_t *bytes, CUlibrary library, const char *name)
+{
+	SHIM_NEED(cuLibraryGetManaged);
+	return look_up(managed_in_library, at, bytes, library, name);
+}

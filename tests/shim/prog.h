@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the test program's scenarios share. */
+#ifndef HEDDLE_TESTS_SHIM_PROG_H
+#define HEDDLE_TESTS_SHIM_PROG_H
+
+#include "dev/cu_link.h"
+
+#define THREADS 128
+
+extern unsigned rounds, blocks, loops;
+extern unsigned n; /* elements */
+extern CUmodule mod;
+extern CUfunction mix;
+
+void check(CUresult r, const char *what);
+#define DO(call) check(call, #call)
+CUdeviceptr buffer(unsigned words, unsigned seed);
+void digest(const char *what, CUdeviceptr d, unsigned words);
+void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
+
+void symbols(void); /* prog_symbols.c */
+
+#endif

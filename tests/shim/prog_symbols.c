@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Asking where module variables are, over and over, as cudaMemcpyToSymbol does. */
+#include "code.h"
+#include "prog.h"
+
+#include <stdio.h>
+
+#define TIMES 200 /* of which some have the handle of one that is gone */
+
+/* A module that is loaded again: what it has then is its own, wherever the last one was. */
+static void again(unsigned value)
+{
+	CUdeviceptr at, same;
+	unsigned seen = 1;
+	size_t bytes;
+	CUmodule m;
+
+	DO(cuModuleLoadData(&m, PTX_HEAD PTX_COUNT));
+	DO(cuModuleGetGlobal(&at, &bytes, m, "counter"));
+	DO(cuModuleGetGlobal(&same, NULL, m, "counter"));
+	printf("%zu bytes, %s\n", bytes, at == same ? "where they were" : "elsewhere");
+	DO(cuMemcpyDtoH(&seen, at, 4));
+	DO(cuMemcpyHtoD(at, &value, 4));
+	printf("fresh %u, nothing: %d, nowhere: %d\n", seen,
+		(int)cuModuleGetGlobal(&at, &bytes, m, "nothing"),
+		(int)cuModuleGetGlobal(NULL, NULL, m, "counter"));
+	DO(cuModuleUnload(m));
+	buffer(bytes / 4, value); /* takes its place */
+}
+
+void symbols(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1), at;
+	unsigned at_once = 0;
+	CUstream s;
+
+	for (unsigned i = 0; i < TIMES; i++)
+		again(5 + i);
+	DO(cuModuleGetGlobal(&at, NULL, mod, "counter"));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, s);
+		do_mix(mix, b, a, s);
+		DO(cuModuleGetGlobal(&at, NULL, mod, "counter"));
+		at_once += cuStreamQuery(s) == CUDA_ERROR_NOT_READY;
+	}
+	DO(cuStreamSynchronize(s));
+	fprintf(stderr, "symbols: %u of %u at once\n", at_once, rounds);
+	digest("symbols", a, n);
+}
