@@ -288,6 +288,7 @@ bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t)
 	uint32_t flying = load(&t->page->opaque_submitted) - load(&t->page->opaque_completed);
 	bool active = (flying && flying < 1u << 31) || load(&t->page->opaque_waiting);
 
+	sched_copied(t->sched, load64(&t->page->copied_ns));
 	if (active == t->opaque_active)
 		return false;
 	t->opaque_active = active;

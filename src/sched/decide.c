@@ -111,6 +111,21 @@ static int64_t submitted_priority(const struct sched_tenant *t)
 	return p;
 }
 
+/* Copies are not the engine's to grant; but where tenants take turns each copy that follows a
+ * launch soon, as that of its results does, costs the device two more changes between them (H200:
+ * 140 us each), unless whoever stands below is let wait that long. */
+#define COPY_NS       30000u
+#define COPIES_ENOUGH 2u
+#define COPIES_MAX    8u
+
+static void learn_copies(struct sched_tenant *t)
+{
+	if (t->copied_ns > t->busy_since_ns && t->copied_ns < t->idle_since_ns + COPY_NS)
+		t->copies = MIN(t->copies + 1, COPIES_MAX);
+	else if (t->copies)
+		t->copies--;
+}
+
 static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint32_t top = 0;
@@ -133,6 +148,7 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 	if (busy && !t->busy && t->idle_since_ns && t->worked) {
 		uint64_t gap = now_ns - t->idle_since_ns;
 
+		learn_copies(t);
 		/* One long pause is soon forgotten: the mean moves by a quarter, and no sample
 		 * counts more than four times what matters. */
 		gap = MIN(gap, 4 * s->o.linger_max_ns);
@@ -141,6 +157,8 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 	} else if (!busy && t->busy) {
 		t->idle_since_ns = now_ns;
 	}
+	if (busy && !t->busy)
+		t->busy_since_ns = now_ns;
 	t->busy = busy;
 	t->worked |= busy;
 	return true;
@@ -149,14 +167,13 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 /* Resuming the lower ones pays when the tenant stays away longer than taking the device from them
  * again would cost. Whoever comes back sooner as a rule is waited for, twice its usual pause at
  * most; whoever does not, is not waited for at all. So pauses that could have been used are at most
- * as long as what using them would have cost. */
-static bool gather_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+ * as long as what using them would have cost. 0: not waited for. */
+static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
-	uint64_t bounce = 0, until;
+	uint64_t bounce = 0;
 
-	if (t->busy || !t->worked || t->gaps < 2 || t->gap_ns > s->o.linger_max_ns ||
-		now_ns >= t->idle_since_ns + s->o.linger_max_ns)
-		return true;
+	if (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns)
+		return 0;
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_kernel *k = s->view.at[i];
 
@@ -164,8 +181,28 @@ static bool gather_linger(struct sched *s, struct sched_tenant *t, uint64_t now_
 			bounce = MAX(bounce, 2 * k->cost_ns);
 	}
 	bounce = MIN(bounce, s->o.linger_max_ns);
-	until = t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
-	if (t->gap_ns > bounce || now_ns >= until)
+	return t->gap_ns > bounce ? 0 : t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
+}
+
+static uint64_t copies_until(const struct sched *s, const struct sched_tenant *t)
+{
+	bool lower = false;
+
+	for (size_t i = 0; i < s->view.len; i++)
+		lower |= s->view.at[i]->priority < t->priority;
+	return lower && !s->o.simultaneous && t->copies >= COPIES_ENOUGH
+		       ? t->idle_since_ns + COPY_NS
+		       : 0;
+}
+
+static bool gather_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t until;
+
+	if (t->busy || !t->worked)
+		return true;
+	until = MAX(comes_back_until(s, t), copies_until(s, t));
+	if (now_ns >= until)
 		return true;
 	if (t->linger_until_ns != until) {
 		t->linger_until_ns = until;

@@ -387,6 +387,11 @@ void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool
 	s->dirty = true;
 }
 
+void sched_copied(struct sched_tenant *t, uint64_t at_ns)
+{
+	t->copied_ns = at_ns;
+}
+
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
 {
 	profile_learn(

@@ -104,9 +104,17 @@ static enum fence_copy rows_3d(const CUDA_MEMCPY3D *c, bool async)
 		c->WidthInBytes * c->Height * c->Depth, async);
 }
 
+/* Others hold back for it (decide.c). */
+static void note_copy(void)
+{
+	if (shim_on() && __atomic_load_n(&shim.page->watch, __ATOMIC_RELAXED))
+		__atomic_store_n(&shim.page->copied_ns, shim_now_ns(), __ATOMIC_RELEASE);
+}
+
 /* kind: enum fence_copy. */
 #define BODY(fn, where, kind, args)                                              \
 	CUresult r;                                                              \
+	note_copy();                                                             \
 	enum fence_copy fenced = managed_outstanding() ? (kind) : FENCE_NO_COPY; \
 	if (fenced)                                                              \
 		fence_copy_begin(where, fenced);                                 \

@@ -15,7 +15,7 @@
 #include "pass/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 3u
+#define WIRE_PAGE_VERSION 4u
 #define WIRE_SLOTS        256u
 
 enum wire_slot_state {
@@ -85,7 +85,10 @@ struct wire_page {
 	uint32_t pin; /* rises; odd: a driver call waits for the launches that run, under a lock
 			 that resuming one would need: none of them is preempted. Kick after each
 			 change, and wait for pinned */
-	uint32_t pad3[25];
+	uint32_t pad3;
+	uint64_t copied_ns; /* CLOCK_MONOTONIC of the last copy between host and device; only kept
+			       current while watch is set */
+	uint32_t pad4[22];
 	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
 	 * that have no word of their own, ctl_host.seq 0 */
 	struct ctl_tenant begin;

@@ -154,7 +154,7 @@ static void do_opaque(
 	struct scenario *sc, uint64_t t, struct sim_tenant *tenant, char **w, unsigned n)
 {
 	uint64_t on = time_of(sc, w, n, "on", 1000), gap = time_of(sc, w, n, "gap", 0);
-	uint64_t count = number_of(w, n, "count", 1);
+	uint64_t count = number_of(w, n, "count", 1), copy = time_of(sc, w, n, "copy", 0);
 
 	for (uint64_t i = 0; i < count; i++) {
 		struct sim_event e = {.fn = sim_opaque, .tenant = tenant, .n = 1};
@@ -162,6 +162,9 @@ static void do_opaque(
 		sim_at(&sc->sim, t, e);
 		e.n = 0;
 		sim_at(&sc->sim, t + on, e);
+		e.fn = sim_copied;
+		if (copy) /* so long after it */
+			sim_at(&sc->sim, t + on + copy, e);
 		t += on + gap;
 	}
 }

@@ -529,6 +529,12 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 	decide(s);
 }
 
+void sim_copied(struct sim *s, const struct sim_event *e)
+{
+	if (!e->tenant->gone)
+		sched_copied(e->tenant->handle, s->now);
+}
+
 void sim_pin(struct sim *s, const struct sim_event *e)
 {
 	if (e->tenant->gone)
