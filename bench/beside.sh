@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: bench/beside.sh DIST DIR NAME...
+# Programs from elsewhere (DIR as tests/hw/programs.sh has it), of low priority beside a kernel of
+# 30 us every 2 ms at high priority, no MPS: natively, and under heddle with its defaults and with
+# every kernel managed. Of each the wall time of the whole program, in ms (RUNS of them, 3; under
+# heddle after one that fills the caches), what it says itself of its times (lines with a number
+# that match SAYS), and the other's median and 99th percentile over those runs, in us.
+set -eu
+dist=$(cd "$1" && pwd)
+programs=$(cd "$2" && pwd)
+shift 2
+heddle=$dist/bin/heddle tick=$dist/lib/heddle/examples/tick
+dir=$(mktemp -d)
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+high='' daemon=''
+ends() {
+	# shellcheck disable=SC2086
+	kill $high $daemon 2>/dev/null || :
+	wait
+	rm -rf "$dir"
+}
+trap ends EXIT
+trap 'exit 1' INT TERM
+
+# once OUT NAME RUNS-UNDER...: prints how long it took.
+once() {
+	to=$1 name=$2
+	shift 2
+	from=$(date +%s%N)
+	# shellcheck disable=SC2046
+	(cd "$programs/$name" && exec timeout 60 "$@" "./$name" $(cat args 2>/dev/null || :)) >"$to" 2>&1 ||
+		echo "exit status $?" >>"$to"
+	echo $((($(date +%s%N) - from) / 1000000))
+}
+
+figures() { # of the high program since it was last asked
+	kill -USR1 "$high"
+	sleep 0.2
+	tail -n 1 "$dir/high" | sed 's/.*"p50_us":\([0-9.]*\),"p99_us":\([0-9.]*\).*/p50 \1, p99 \2/'
+}
+
+# beside LABEL RUNS-UNDER...: all programs.
+beside() {
+	label=$1
+	shift
+	for name in $names; do
+		[ "$label" = natively ] || once "$dir/out" "$name" "$@" >/dev/null
+		figures >/dev/null
+		times=
+		for run in $(seq "${RUNS:-3}"); do
+			times="$times $(once "$dir/out.$run" "$name" "$@")"
+		done
+		echo "$name, $label:$times ms; high $(figures) us"
+		grep -hE "${SAYS:-[0-9].*(time|us|ms)|(time|us|ms|FOM).*[0-9]|exit status}" "$dir"/out.[0-9]* |
+			sed 's/^/    /' || :
+	done
+}
+
+start_high() {
+	"$@" "$tick" --kernel-us 30 --every-us 2000 --count 0 --check 1 --json >"$dir/high" 2>&1 &
+	high=$!
+	tries=0
+	until grep -q ready "$dir/high"; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 500 ] || { cat "$dir/high"; exit 1; }
+		sleep 0.02
+	done
+}
+
+stop_high() {
+	kill "$high"
+	wait "$high" || { echo "the high program: exit status $?"; exit 1; }
+	high=
+}
+
+under() { # LABEL OPTION...
+	label=$1
+	shift
+	"$dist/bin/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" "$@" 2>"$dir/log" &
+	daemon=$!
+	until "$heddle" status >/dev/null 2>&1; do sleep 0.02; done
+	start_high "$heddle" run -p high --
+	beside "$label" "$heddle" run -p low --
+	stop_high
+	kill "$daemon"
+	wait "$daemon" || :
+	daemon=
+}
+
+names=$*
+start_high env
+beside natively env
+stop_high
+under defaults
+under managed --set min_managed_us=1
