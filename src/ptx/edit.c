@@ -162,7 +162,8 @@ static void report(struct diag_list *to, const struct diag_list *from, const cha
 	}
 }
 
-/* Parses text, NUL-padded, into body; or a parameter when body is NULL. */
+/* Parses text, NUL-padded, into body; a parameter when body is NULL, a variable of the module when
+ * f is NULL, too. */
 static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *body,
 	struct diag_list *diags, const char *text, struct ptx_sym **ret_param)
 {
@@ -174,7 +175,9 @@ static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *bod
 	arena_init(&scratch, 0);
 	if (!p || !own)
 		goto out;
-	r = ptx_bind_func(m, f);
+	r = f ? ptx_bind_func(m, f) : 0;
+	if (!f)
+		ptx_unbind_func(m);
 	if (r < 0)
 		goto out;
 	diag_init(own, &scratch, "snippet", text, strlen(text));
@@ -182,11 +185,13 @@ static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *bod
 	p->f = f;
 	p->body = body;
 	p->is_snippet = true;
-	p->depth = (unsigned)m->globals->marks.len - 1;
+	p->depth = f ? (unsigned)m->globals->marks.len - 1 : 0;
 	if (setjmp(p->escape) == 0) {
 		if (body) {
 			ptx_parse_body(p);
 			ptx_resolve_labels(p, false);
+		} else if (!f) {
+			ptx_parse_decl(p, ptx_parse_linkage(p));
 		} else {
 			p->param = ptx_parse_param(p, PTX_SYM_PARAM);
 		}
@@ -293,6 +298,31 @@ struct ptx_sym *ptx_add_param(
 	if (r < 0 || !sym || !VEC_PUSH(&f->params, sym))
 		return NULL;
 	return sym;
+}
+
+struct ptx_sym *ptx_add_var(struct ptx_module *m, struct diag_list *diags, const char *decl)
+{
+	size_t len = strlen(decl), n = m->items.len, at = 0;
+	char *text = calloc(1, len + 16);
+	struct ptx_item it;
+	int r;
+
+	if (!text)
+		return NULL;
+	memcpy(text, decl, len);
+	r = parse_snippet(m, NULL, NULL, diags, text, NULL);
+	free(text);
+	if (r < 0 || m->items.len != n + 1) {
+		m->items.len = n;
+		return NULL;
+	}
+	it = m->items.at[n];
+	it.line = 0;
+	while (at < n && m->items.at[at].kind != PTX_ITEM_FUNC)
+		at++;
+	memmove(m->items.at + at + 1, m->items.at + at, (n - at) * sizeof(it));
+	m->items.at[at] = it;
+	return it.sym;
 }
 
 int ptx_raise_align(struct ptx_module *m, struct ptx_sym *sym, uint32_t align)

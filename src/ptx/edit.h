@@ -38,6 +38,9 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 /* Adds a parameter behind the present ones: "`.param .align 8 .b8 name[64]`". */
 struct ptx_sym *ptx_add_param(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, const char *decl);
+/* Adds a variable of the module ahead of its functions: "`.visible .const .b64 name[8];`". NULL:
+ * the name is taken, or the text is wrong. */
+struct ptx_sym *ptx_add_var(struct ptx_module *m, struct diag_list *diags, const char *decl);
 /* At least `align` bytes for a variable; its declaration says so when it is printed. -ENOMEM. */
 int ptx_raise_align(struct ptx_module *m, struct ptx_sym *sym, uint32_t align);
 /* Deep copy of operands, for a statement that goes into a body twice. */

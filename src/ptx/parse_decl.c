@@ -231,8 +231,12 @@ static void bind_variable(
 	int r;
 
 	if (!p->f) {
-		/* A definition behind an .extern declaration takes its place. */
-		n->global = sym;
+		/* A definition behind an .extern declaration takes its place; one that a pass adds
+		 * takes nobody's. */
+		if (p->is_snippet && n->global)
+			declared_twice(p, at, n);
+		else
+			n->global = sym;
 		return;
 	}
 	r = ptx_bind(p->names, n, sym);

@@ -103,6 +103,37 @@ static void add_param(void **state)
 	finish(&t);
 }
 
+static void add_var(void **state)
+{
+	struct module t = kernel("mov.u32 %r1, %tid.x;\n");
+	size_t n = t.f->body.len;
+	struct ptx_sym *v;
+
+	/* A scope that is open for new code is not the variable's. */
+	assert_int_equal(ptx_append(t.m, t.f, &t.f->body, t.diags, "{ .reg .u32 hd_table;"), 0);
+	v = ptx_add_var(t.m, t.diags, ".visible .const .align 8 .b64 hd_table[4];");
+	assert_non_null(v);
+	assert_int_equal(v->bytes, 32);
+	assert_int_equal(v->align, 8);
+	assert_int_equal(v->space, PTX_CONST);
+	assert_ptr_equal(ptx_find_global(t.m, "hd_table"), v);
+	t.f->body.len = n;
+	assert_int_equal(ptx_append(t.m, t.f, &t.f->body, t.diags,
+				 "ld.const.u64 %%rd1, [hd_table+24]; ret;"),
+		0);
+	no_errors(&t);
+	expect_valid(&t);
+	/* Ahead of what names it. */
+	assert_true(prints(&t, ".visible .const .align 8 .b64 hd_table[4];\n.visible .entry k("));
+	assert_true(prints(&t, "ld.const.u64 %rd1, [hd_table+24];"));
+	assert_null(ptx_add_var(t.m, t.diags, ".const .b64 hd_table[2];"));
+	assert_ptr_equal(ptx_find_global(t.m, "hd_table"), v);
+	assert_null(ptx_add_var(t.m, t.diags, ".const .b64 k;"));
+	assert_null(ptx_add_var(t.m, t.diags, ".const .b64 hd_more"));
+	assert_null(ptx_add_var(t.m, t.diags, ".b64 3;"));
+	finish(&t);
+}
+
 static void raise_align(void **state)
 {
 	static const char *const printed[] = {".shared .align 16 .b8 odd[20];",
@@ -332,6 +363,7 @@ int main(void)
 		cmocka_unit_test(append_at_end),
 		cmocka_unit_test(append_errors),
 		cmocka_unit_test(add_param),
+		cmocka_unit_test(add_var),
 		cmocka_unit_test(raise_align),
 		cmocka_unit_test(clone),
 		cmocka_unit_test(extract),
