@@ -2,46 +2,35 @@
  * Copyright 2026 The heddle authors */
 
 /* Module variables stay one copy: the original module's. A kernel that is rewritten on its own
- * names them no longer; each function that did gets a register with the variable's address, as the
- * driver tells it. .const variables are read through their global addresses, since constant banks
- * belong to a module. What cannot be found this way (textures, unknown shapes) refuses the
- * kernel. */
+ * names them no longer; each function that did gets a register with the variable's address, which
+ * it loads from an array of constants of the form's own. That is filled with what the driver tells
+ * of the original once the form is loaded: addresses differ from start to start, and as a part of
+ * the text they would have it compiled anew each time. .const variables are read through their
+ * global addresses, since constant banks belong to a module. What cannot be done this way
+ * (textures, unknown shapes) refuses the kernel. */
 #include "shim/managed.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define ARRAY "hd_vars"
 
 struct bake {
 	struct ptx_module *m;
-	const struct kernel *k;
 	struct diag_list *diags;
 	struct ptx_func *f;
-	unsigned baked;
 	bool refused;
-	/* of the function at hand */
-	VEC(struct baked {
+	VEC(struct baked { /* the array's entries */
 		const struct ptx_sym *sym;
 		uint64_t offset;
+		const struct ptx_func *f; /* in which reg holds it */
 		uint32_t reg;
 	})
 	vars;
-	ptx_body head;
+	ptx_body head; /* of the function at hand */
 };
-
-static bool address_of(const struct bake *b, const char *name, CUdeviceptr *ret)
-{
-	size_t bytes;
-
-	if (!b->k->in_library)
-		return cu.cuModuleGetGlobal(ret, &bytes, (CUmodule)b->k->owner, name) ==
-		       CUDA_SUCCESS;
-	if (cu.cuLibraryGetGlobal &&
-		cu.cuLibraryGetGlobal(ret, &bytes, (CUlibrary)b->k->owner, name) == CUDA_SUCCESS)
-		return true;
-	return cu.cuLibraryGetManaged &&
-	       cu.cuLibraryGetManaged(ret, &bytes, (CUlibrary)b->k->owner, name) == CUDA_SUCCESS;
-}
 
 static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
 {
@@ -50,44 +39,29 @@ static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
 	       ptx_find_global(b->m, sym->name) == sym;
 }
 
-/* The register that holds sym's address, and offset bytes, in this function; PTX_NO_REG: none to be
- * had. */
-static uint32_t register_for(struct bake *b, const struct ptx_sym *sym, uint64_t offset)
+static struct baked *find(const struct bake *b, const struct ptx_opd *o)
 {
-	char name[128];
-	CUdeviceptr at;
-	uint32_t reg;
+	uint64_t offset = o->has_value ? o->value : 0;
 
 	for (size_t i = 0; i < b->vars.len; i++) {
-		if (b->vars.at[i].sym == sym && b->vars.at[i].offset == offset)
-			return b->vars.at[i].reg;
+		if (b->vars.at[i].sym == o->sym && b->vars.at[i].offset == offset)
+			return &b->vars.at[i];
 	}
-	if (!address_of(b, sym->name, &at))
-		return PTX_NO_REG;
-	reg = ptx_new_reg(b->m, b->f, &b->head, "b64", "hd_var");
-	if (reg == PTX_NO_REG ||
-		ptx_append(b->m, b->f, &b->head, b->diags, "mov.b64 %s, 0x%llx;",
-			ptx_reg_name(b->f, reg, name, sizeof(name)), at + offset) < 0)
-		return PTX_NO_REG;
-	if (!VEC_PUSH(&b->vars, (struct baked){sym, offset, reg}))
-		return PTX_NO_REG;
-	b->baked++;
-	return reg;
+	return NULL;
 }
 
-static void replace(void *user, struct ptx_opd *o)
+/* ---- which there are ---- */
+
+static void note(void *user, struct ptx_opd *o)
 {
 	struct bake *b = user;
-	uint32_t reg;
 
 	if (o->kind != PTX_OPD_SYM || !is_baked(b, o->sym))
 		return;
-	reg = register_for(b, o->sym, o->has_value ? o->value : 0);
-	if (reg == PTX_NO_REG || o->negated) {
+	if (o->negated || (!find(b, o) && !VEC_PUSH(&b->vars,
+						  (struct baked){.sym = o->sym,
+							  .offset = o->has_value ? o->value : 0})))
 		b->refused = true;
-		return;
-	}
-	*o = (struct ptx_opd){.kind = PTX_OPD_REG, .reg = reg};
 }
 
 static bool mentions(const struct bake *b, const char *text)
@@ -101,25 +75,71 @@ static bool mentions(const struct bake *b, const char *text)
 	return false;
 }
 
-static int bake_func(struct bake *b, struct ptx_func *f)
+static int note_func(struct bake *b)
 {
-	ptx_body body = {0};
-
-	b->f = f;
-	b->vars.len = 0;
-	memset(&b->head, 0, sizeof(b->head));
-	for (size_t i = 0; i < f->body.len; i++) {
-		struct ptx_stmt *s = &f->body.at[i];
+	for (size_t i = 0; i < b->f->body.len; i++) {
+		struct ptx_stmt *s = &b->f->body.at[i];
 
 		if (s->kind != PTX_INSN)
 			continue;
 		if (!s->n && s->mn->op == PTX_OP_RAW && mentions(b, s->text))
 			return -ENOTSUP;
-		if (!s->n)
-			continue;
-		ptx_visit_opds(s, replace, b);
+		if (s->n)
+			ptx_visit_opds(s, note, b);
 		if (b->refused)
 			return -ENOTSUP;
+		if (b->vars.len > VARS_MAX)
+			return -E2BIG;
+	}
+	return 0;
+}
+
+/* ---- and what names them ---- */
+
+/* The register that holds the address in this function; PTX_NO_REG: none to be had. */
+static uint32_t register_for(struct bake *b, struct baked *v)
+{
+	char name[128];
+	uint32_t reg;
+
+	if (v->f == b->f)
+		return v->reg;
+	reg = ptx_new_reg(b->m, b->f, &b->head, "b64", "var");
+	if (reg == PTX_NO_REG ||
+		ptx_append(b->m, b->f, &b->head, b->diags, "ld.const.b64 %s, [" ARRAY "+%zu];",
+			ptx_reg_name(b->f, reg, name, sizeof(name)),
+			(size_t)(v - b->vars.at) * sizeof(uint64_t)) < 0)
+		return PTX_NO_REG;
+	v->f = b->f;
+	v->reg = reg;
+	return reg;
+}
+
+static void replace(void *user, struct ptx_opd *o)
+{
+	struct bake *b = user;
+	struct baked *v = o->kind == PTX_OPD_SYM ? find(b, o) : NULL;
+	uint32_t reg;
+
+	if (!v)
+		return;
+	reg = register_for(b, v);
+	if (reg == PTX_NO_REG)
+		b->refused = true;
+	else
+		*o = (struct ptx_opd){.kind = PTX_OPD_REG, .reg = reg};
+}
+
+static int bake_func(struct bake *b)
+{
+	struct ptx_func *f = b->f;
+	ptx_body body = {0};
+
+	for (size_t i = 0; i < f->body.len; i++) {
+		if (f->body.at[i].kind == PTX_INSN && f->body.at[i].n)
+			ptx_visit_opds(&f->body.at[i], replace, b);
+		if (b->refused)
+			return -ENOMEM;
 	}
 	if (!b->head.len)
 		return 0;
@@ -127,70 +147,89 @@ static int bake_func(struct bake *b, struct ptx_func *f)
 		VEC_PUSH(&body, b->head.at[i]);
 	for (size_t i = 0; i < f->body.len; i++)
 		VEC_PUSH(&body, f->body.at[i]);
-	if (body.len != b->head.len + f->body.len)
+	if (body.len != b->head.len + f->body.len) {
+		VEC_FREE(&body);
 		return -ENOMEM;
+	}
 	VEC_FREE(&f->body);
-	VEC_FREE(&b->head);
 	memcpy(&f->body, &body, sizeof(body));
+	b->head.len = 0;
 	return 0;
 }
 
-static bool has_variables(const struct bake *b)
+static int each_func(struct bake *b, int (*fn)(struct bake *))
 {
-	for (size_t i = 0; i < b->m->items.len; i++) {
-		const struct ptx_item *it = &b->m->items.at[i];
-
-		if (it->kind == PTX_ITEM_VAR && is_baked(b, it->sym))
-			return true;
-	}
-	return false;
-}
-
-/* The driver tells addresses in the current context, and may load the module for that. */
-static int bake_all(struct bake *b)
-{
-	struct shim_inside in;
 	int r = 0;
 
-	fence_begin(FENCE_LOADS);
-	shim_enter(&in);
 	for (size_t i = 0; i < b->m->items.len && r == 0; i++) {
 		struct ptx_item *it = &b->m->items.at[i];
 
-		if (it->kind == PTX_ITEM_FUNC && it->func->has_body)
-			r = bake_func(b, it->func);
+		if (it->kind != PTX_ITEM_FUNC || !it->func->has_body)
+			continue;
+		b->f = it->func;
+		r = fn(b);
 	}
-	shim_leave(&in);
-	fence_end();
-	VEC_FREE(&b->vars);
-	VEC_FREE(&b->head);
 	return r;
 }
 
-int globals_bake(
-	struct ptx_module *m, const struct kernel *k, unsigned *ret_baked, struct diag_list *diags)
+/* Declarations of what is going to be named no longer; whether there were any. */
+static bool drop_declarations(struct bake *b)
 {
-	struct bake b = {.m = m, .k = k, .diags = diags};
-	size_t kept = 0;
-	int r;
+	struct ptx_module *m = b->m;
+	size_t n = m->items.len, kept = 0;
 
-	*ret_baked = 0;
-	if (!has_variables(&b))
-		return 0;
-	r = bake_all(&b);
-	if (r < 0)
-		return r;
-	/* Declarations of what is named no longer. */
-	for (size_t i = 0; i < m->items.len; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct ptx_item *it = &m->items.at[i];
 
-		if (it->kind != PTX_ITEM_VAR || !is_baked(&b, it->sym))
+		if (it->kind != PTX_ITEM_VAR || !is_baked(b, it->sym))
 			m->items.at[kept++] = *it;
 	}
 	m->items.len = kept;
-	*ret_baked = b.baked;
-	return 0;
+	return kept < n;
 }
+
+static int list(const struct bake *b, struct vars *ret)
+{
+	ret->offsets = malloc(b->vars.len * sizeof(*ret->offsets));
+	if (!ret->offsets)
+		return -ENOMEM;
+	ret->n = (uint32_t)b->vars.len;
+	for (size_t i = 0; i < b->vars.len; i++) {
+		const char *name = b->vars.at[i].sym->name;
+
+		ret->offsets[i] = b->vars.at[i].offset;
+		strbuf_add(&ret->names, name, strlen(name) + 1);
+	}
+	return ret->names.failed ? -ENOMEM : 0;
+}
+
+/* Visible, so that the assembler takes nothing about its contents for granted. */
+static int declare(struct bake *b)
+{
+	char decl[96];
+
+	snprintf(decl, sizeof(decl), ".visible .const .align 8 .b64 " ARRAY "[%zu];", b->vars.len);
+	return ptx_add_var(b->m, b->diags, decl) ? 0 : -EINVAL;
+}
+
+int globals_bake(struct ptx_module *m, struct vars *ret, struct diag_list *diags)
+{
+	struct bake b = {.m = m, .diags = diags};
+	int r = each_func(&b, note_func);
+
+	if (r == 0 && drop_declarations(&b) && b.vars.len) {
+		r = declare(&b);
+		if (r == 0)
+			r = each_func(&b, bake_func);
+		if (r == 0)
+			r = list(&b, ret);
+	}
+	VEC_FREE(&b.vars);
+	VEC_FREE(&b.head);
+	return r;
+}
+
+/* ---- .const ---- */
 
 /* Does a cache operator or hint follow? Its place is not that of ".nc". */
 static bool is_cached(const char *at)
@@ -203,13 +242,28 @@ static bool is_cached(const char *at)
 	return false;
 }
 
+/* The form's own array is named, and is where it is: the program's constants are not named any
+ * more.
+ */
+static bool names_const(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct ptx_opd *o = &s->opd[i];
+
+		if (o->kind == PTX_OPD_ADDR && o->n && o->list[0].kind == PTX_OPD_SYM &&
+			o->list[0].sym && o->list[0].sym->space == PTX_CONST)
+			return true;
+	}
+	return false;
+}
+
 /* "ld.const.u32" becomes "ld.global.nc.u32": it stays a load of what nobody writes meanwhile. */
 static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
 {
 	const char *at = strstr(s->mn->text, ".const");
 	struct strbuf text = {0};
 
-	if (!at)
+	if (!at || names_const(s))
 		return true;
 	strbuf_add(&text, s->mn->text, (size_t)(at - s->mn->text));
 	at += strlen(".const");
@@ -235,4 +289,51 @@ int globals_leave_const(struct ptx_module *m)
 		}
 	}
 	return 0;
+}
+
+/* ---- the form's array, once it is loaded ---- */
+
+static bool address_of(const struct kernel *k, const char *name, CUdeviceptr *ret)
+{
+	size_t bytes;
+
+	if (!k->in_library)
+		return cu.cuModuleGetGlobal(ret, &bytes, (CUmodule)k->owner, name) == CUDA_SUCCESS;
+	if (cu.cuLibraryGetGlobal &&
+		cu.cuLibraryGetGlobal(ret, &bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS)
+		return true;
+	return cu.cuLibraryGetManaged &&
+	       cu.cuLibraryGetManaged(ret, &bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS;
+}
+
+/* The driver tells addresses in the current context, and may load the module for that. */
+uint64_t *globals_find(const struct kernel *k, const struct vars *v)
+{
+	uint64_t *at = malloc(v->n * sizeof(*at));
+	const char *name = v->names.at;
+
+	for (uint32_t i = 0; at && i < v->n; i++) {
+		CUdeviceptr start = 0;
+
+		if (!address_of(k, name, &start)) {
+			free(at);
+			return NULL;
+		}
+		at[i] = start + v->offsets[i];
+		name += strlen(name) + 1;
+	}
+	return at;
+}
+
+bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n)
+{
+	size_t bytes = 0;
+	CUdeviceptr to = 0;
+
+	if (cu.cuModuleGetGlobal(&to, &bytes, form, ARRAY) != CUDA_SUCCESS ||
+		bytes != n * sizeof(*at))
+		return false;
+	/* On the helper stream: the legacy one might wait for the program's work. */
+	return cu.cuMemcpyHtoDAsync(to, at, bytes, shim.helper) == CUDA_SUCCESS &&
+	       cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS;
 }

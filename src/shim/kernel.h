@@ -9,6 +9,7 @@
 
 #include "image/image.h"
 #include "pass/pass.h"
+#include "shim/kept.h"
 #include "shim/map.h"
 #include "shim/pace.h"
 #include "shim/shim.h"
@@ -89,12 +90,16 @@ void code_put(struct code *c);
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
-/* References to the original module's variables become their addresses. What is at a .const one's
- * is still read as .const, so that passes know it: globals_leave_const comes behind them.
- * (globals.c) */
-int globals_bake(
-	struct ptx_module *m, const struct kernel *k, unsigned *ret_baked, struct diag_list *diags);
+
+/* Variables of the original module (globals.c). What names one reads its address from an array of
+ * the form's own. What is at a .const one's is still read as .const, so that passes know it:
+ * globals_leave_const comes behind them. */
+int globals_bake(struct ptx_module *m, struct vars *ret, struct diag_list *diags);
 int globals_leave_const(struct ptx_module *m);
+/* Both within a fence and the shim's context. What the array is to hold; NULL: one of them cannot
+ * be found. And into the array of a form that was loaded. */
+uint64_t *globals_find(const struct kernel *k, const struct vars *v);
+bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n);
 
 /* Addresses of variables that the program asked for are remembered until then. owner: module or
  * library, NULL: all. (symbols.c) */

@@ -3,9 +3,9 @@
 
 /* From a kernel's PTX to its preemptible form on the device: unpack, parse, extract, bake, preempt,
  * print; then load. The printed form is kept on disk, keyed by the module's PTX, the kernel's name,
- * driver, device, and the passes' version. Kernels that name module variables are not kept: the
- * addresses in them hold for one load only. The driver keeps what it compiled in a cache of its
- * own. */
+ * driver, device, and the passes' version. The driver keeps what it compiled in a cache of its own,
+ * keyed by the text: so nothing is in that which is another at the next start. Addresses of module
+ * variables are filled in once it is loaded (globals.c). */
 #include "shim/managed.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 17u /* of struct kept and of the code that the pass emits */
+#define FORM_VERSION 18u /* of what is kept (kept.c) and of the code that the pass emits */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static CUfunction closer;
@@ -23,26 +23,6 @@ static CUfunction closer;
 CUfunction rewrite_closer(void)
 {
 	return closer;
-}
-
-/* What the cache holds: this, the offsets, the sizes, the text. */
-struct kept {
-	struct pass_kernel_info info;
-	uint32_t version, n_params;
-};
-
-struct made {
-	struct pass_kernel_info info;
-	uint32_t *offsets, *sizes;
-	struct strbuf text;
-	bool keep; /* good for another load too */
-};
-
-static void made_finish(struct made *m)
-{
-	free(m->offsets);
-	free(m->sizes);
-	strbuf_finish(&m->text);
 }
 
 /* Another build of the shim may have other passes: its file stands for them. */
@@ -66,115 +46,66 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 		cu.cuDriverGetVersion(&driver);
 	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
 	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d", k->name, driver, shim.cc, bound, CTL_VERSION,
-		FORM_VERSION, (unsigned)sizeof(struct kept), (int)dev_kind_of(&cu));
+		FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info), (int)dev_kind_of(&cu));
 	add_own_file(&b);
 	sha256(b.at, b.len, ret);
 	strbuf_finish(&b);
 }
 
-static bool take_arrays(struct made *m, const uint32_t *offsets, const uint32_t *sizes)
-{
-	size_t n = m->info.n_params * sizeof(uint32_t);
-
-	m->offsets = malloc(n + 1);
-	m->sizes = malloc(n + 1);
-	if (!m->offsets || !m->sizes)
-		return false;
-	if (offsets) {
-		memcpy(m->offsets, offsets, n);
-		memcpy(m->sizes, sizes, n);
-	}
-	return true;
-}
-
-/* Offsets come from a file: they must lie within the buffer that they index. */
-static bool sane(const struct made *m)
-{
-	if (m->info.param_bytes > 65536 || m->info.arg_offset > m->info.param_bytes ||
-		m->info.param_bytes - m->info.arg_offset < sizeof(struct ctl_args))
-		return false;
-	for (uint32_t i = 0; i < m->info.n_params; i++) {
-		if (m->offsets[i] > m->info.arg_offset ||
-			m->sizes[i] > m->info.arg_offset - m->offsets[i])
-			return false;
-	}
-	return true;
-}
-
 static bool from_cache(const uint8_t key[32], struct made *m)
 {
 	struct strbuf b = {0};
-	struct kept head;
-	size_t n;
-	bool ok = false;
+	bool ok = cache_get(key, &b) && kept_read(b.at, b.len, FORM_VERSION, m);
 
-	if (cache_get(key, &b) && b.len >= sizeof(head)) {
-		memcpy(&head, b.at, sizeof(head));
-		n = head.info.n_params;
-		if (head.version == FORM_VERSION && n <= 4096 && b.len > sizeof(head) + 8 * n) {
-			const uint32_t *arrays = (const uint32_t *)(b.at + sizeof(head));
-
-			m->info = head.info;
-			ok = take_arrays(m, arrays, arrays + n) && sane(m);
-			strbuf_add(&m->text, b.at + sizeof(head) + 8 * n,
-				b.len - sizeof(head) - 8 * n);
-		}
-	}
 	strbuf_finish(&b);
-	return ok && !m->text.failed;
+	return ok;
 }
 
 static void to_cache(const uint8_t key[32], const struct made *m)
 {
-	struct kept head = {.info = m->info, .version = FORM_VERSION};
 	struct strbuf b = {0};
 
-	strbuf_add(&b, (const char *)&head, sizeof(head));
-	strbuf_add(&b, (const char *)m->offsets, 4 * (size_t)m->info.n_params);
-	strbuf_add(&b, (const char *)m->sizes, 4 * (size_t)m->info.n_params);
-	strbuf_add(&b, m->text.at, m->text.len);
+	kept_write(m, FORM_VERSION, &b);
 	if (!b.failed)
 		cache_put(key, b.at, b.len);
 	strbuf_finish(&b);
 }
 
 /* Layout of the kernel's own parameters, then the pass. */
-static int transform(struct ptx_module *m, const struct kernel *k, uint32_t bound,
+static int transform(struct ptx_module *m, const char *name, uint32_t bound,
 	struct diag_list *diags, struct made *out, const char **ret_why)
 {
 	/* Pulling ahead costs a register and gains nothing on the kernels measured
 	 * (doc/results.md). */
 	const struct pass_options options = {.no_pull_ahead = true, .max_registers = bound};
-	const struct ptx_func *f = ptx_find_func(m, k->name);
+	const struct ptx_func *f = ptx_find_func(m, name);
 	struct pass_verdict verdict = {0};
 	uint32_t bytes;
-	unsigned baked = 0;
 	int r;
 
 	if (!f || !f->is_entry)
 		return -ENOENT;
 	out->info.n_params = (uint32_t)f->params.len;
-	if (!take_arrays(out, NULL, NULL))
+	if (!made_params(out))
 		return -ENOMEM;
 	r = pass_param_layout(f, &bytes, out->offsets, out->sizes, out->info.n_params);
 	if (r < 0)
 		return r;
-	r = globals_bake(m, k, &baked, diags);
+	r = globals_bake(m, &out->vars, diags);
 	if (r < 0) {
-		*ret_why = "module variables that cannot be found";
+		*ret_why = "module variables that are too many or oddly used";
 		return r;
 	}
-	r = pass_preempt_with(m, k->name, &options, diags, &verdict, &out->info);
+	r = pass_preempt_with(m, name, &options, diags, &verdict, &out->info);
 	if (r < 0) {
 		*ret_why = "its code does not transform";
 		return r;
 	}
-	if (!sane(out))
+	if (!made_sane(out))
 		return -EINVAL;
-	if (baked && globals_leave_const(m) < 0)
+	if (out->vars.n && globals_leave_const(m) < 0)
 		return -ENOMEM;
 	ptx_print(m, &out->text);
-	out->keep = !baked;
 	return out->text.failed ? -ENOMEM : 0;
 }
 
@@ -201,7 +132,7 @@ static int make(const struct kernel *k, const struct code *c, uint32_t bound, st
 	if (r == 0)
 		r = ptx_extract(whole, k->name, false, &one);
 	if (r == 0)
-		r = transform(one, k, bound, diags, out, ret_why);
+		r = transform(one, k->name, bound, diags, out, ret_why);
 	ptx_module_free(one);
 	ptx_module_free(whole);
 	arena_finish(&scratch);
@@ -241,19 +172,43 @@ static bool load_closer(void)
 	return closer || load_text(pass_closer_ptx(), CTL_CLOSER, &mod, &closer);
 }
 
-static struct form *load(const struct kernel *k, struct made *m)
+/* Within a fence and the shim's context. */
+static bool load_code(
+	const struct kernel *k, const struct made *m, struct form *f, const char **ret_why)
+{
+	uint64_t *at = NULL;
+	bool ok = false;
+
+	*ret_why = "module variables that cannot be found";
+	if (m->vars.n && !(at = globals_find(k, &m->vars)))
+		return false;
+	*ret_why = "the driver does not load its preemptible form";
+	if (load_text(m->text.at, k->name, &f->mod, &f->fn)) {
+		ok = m->info.tier != PASS_GUARD || load_closer();
+		if (ok && at) {
+			*ret_why = "addresses of module variables that cannot be stored";
+			ok = globals_fill(f->mod, at, m->vars.n);
+		}
+		if (!ok)
+			cu.cuModuleUnload(f->mod);
+	}
+	free(at);
+	return ok;
+}
+
+static struct form *load(const struct kernel *k, struct made *m, const char **ret_why)
 {
 	struct form *f = calloc(1, sizeof(*f));
 	struct shim_inside in;
 	bool ok = false;
 	uint32_t most;
 
+	*ret_why = "the driver does not load its preemptible form";
 	if (!f)
 		return NULL;
 	fence_begin(FENCE_LOADS);
 	if (shim_enter(&in) == CUDA_SUCCESS)
-		ok = load_text(m->text.at, k->name, &f->mod, &f->fn) &&
-		     (m->info.tier != PASS_GUARD || load_closer());
+		ok = load_code(k, m, f, ret_why);
 	if (ok) {
 		f->regs = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
 		f->static_shared = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
@@ -294,12 +249,13 @@ static int obtain(const struct kernel *k, const struct code *c, uint32_t bound, 
 		made_finish(&m);
 		m = (struct made){0};
 		r = make(k, c, bound, &m, ret_why);
-		if (r == 0 && m.keep)
+		if (r == 0)
 			to_cache(key, &m);
 	}
 	if (r == 0) {
-		f = load(k, &m);
-		*ret_why = f ? NULL : "the driver does not load its preemptible form";
+		f = load(k, &m, ret_why);
+		if (f)
+			*ret_why = NULL;
 		r = f ? 0 : -ENOEXEC;
 		*ret = f;
 	}

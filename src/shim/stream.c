@@ -12,7 +12,8 @@
  * always to be had (ROUNDS in resume.c). One is for the legacy default stream, where copies that
  * are not counted, and events of ours, may wait for streams that wait. One is for what the driver
  * has to do by itself, as when it loads code. None is for shim.helper: it has work while nothing is
- * managed yet, and never again (ctlpool.c). */
+ * managed yet (ctlpool.c), and when a form is loaded (globals.c): within a fence, so while nothing
+ * that is managed waits for a launch of ours. */
 #include "shim/managed.h"
 
 #include <stdatomic.h>

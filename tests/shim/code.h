@@ -95,25 +95,32 @@
 	"%r2, 1;\n"                                                         \
 	"	setp.eq.u32 %p1, %r1, %r2;\n	@%p1 trap;\n	ret;\n}\n"
 
-/* count(out): module variables: a counter, a table of constants, an initialised word. steady(out):
- * a constant says which blocks return, ahead of a shuffle. */
+/* count(out): module variables: a counter, a table of constants, an initialised word; a function
+ * that it calls names some. steady(out): a constant says which blocks return, ahead of a shuffle.
+ */
 #define PTX_COUNT                                                                    \
 	".visible .global .align 4 .u32 counter;\n.global .align 4 .u32 step = 3;\n" \
 	".visible .const .align 4 .b32 table[4] = {5, 6, 7, 8};\n"                   \
+	".func (.param .b32 sum) more(.param .b32 x)\n{\n"                           \
+	"	.reg .b32 %r<8>;\n	.reg .b64 %rd<2>;\n"                                    \
+	"	ld.param.u32 %r1, [x];\n	ld.global.u32 %r2, [step];\n"                     \
+	"	mov.u64 %rd1, table+8;\n	ld.const.u32 %r3, [%rd1];\n"                      \
+	"	mad.lo.u32 %r4, %r1, %r2, %r3;\n	ld.const.u32 %r5, [table+12];\n"          \
+	"	add.u32 %r4, %r4, %r5;\n	st.param.b32 [sum], %r4;\n	ret;\n}\n"             \
 	".visible .entry count(.param .u64 out)\n{\n"                                \
 	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<8>;\n"                                   \
 	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"   \
 	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	and.b32 %r5, %r4, 3;\n"                   \
-	"	mul.wide.u32 %rd1, %r5, 4;\n	mov.u64 %rd2, table;\n	add.s64 %rd1, %rd1, "  \
-	"%rd2;\n"                                                                    \
-	"	ld.const.u32 %r6, [%rd1];\n	mov.u64 %rd6, table+4;\n	ld.const.u32 "        \
-	"%r7, "                                                                      \
-	"[%rd6];\n"                                                                  \
-	"	ld.global.u32 %r8, [step];\n	add.u32 %r6, %r6, %r7;\n	add.u32 %r6, "       \
-	"%r6, %r8;\n"                                                                \
-	"	mov.u64 %rd3, counter;\n	red.global.add.u32 [%rd3], %r8;\n"                \
+	"	mul.wide.u32 %rd1, %r5, 4;\n	mov.u64 %rd2, table;\n"                       \
+	"	add.s64 %rd1, %rd1, %rd2;\n	ld.const.u32 %r6, [%rd1];\n"                   \
+	"	mov.u64 %rd6, table+4;\n	ld.const.u32 %r7, [%rd6];\n"                      \
+	"	ld.global.u32 %r8, [step];\n	add.u32 %r6, %r6, %r7;\n"                     \
+	"	add.u32 %r6, %r6, %r8;\n	mov.u64 %rd3, counter;\n"                         \
+	"	red.global.add.u32 [%rd3], %r8;\n"                                         \
 	"	ld.param.u64 %rd4, [out];\n	cvta.to.global.u64 %rd4, %rd4;\n"              \
 	"	mul.wide.u32 %rd5, %r4, 4;\n	add.s64 %rd4, %rd4, %rd5;\n"                  \
+	"	{\n	.param .b32 x;\n	.param .b32 sum;\n	st.param.b32 [x], %r6;\n"          \
+	"	call (sum), more, (x);\n	ld.param.u32 %r6, [sum];\n	}\n"                   \
 	"	st.global.u32 [%rd4], %r6;\n	ret;\n}\n"                                    \
 	".visible .entry steady(.param .u64 out)\n{\n"                               \
 	"	.reg .b32 %r<12>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<2>;\n"               \

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Any bytes as a form that was kept: what is taken has as many names as it says, every one of them
+ * ends, parameters lie within their buffer, and it is written as it was read. */
+#include "shim/kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION 1 /* that the corpus has */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void check(const struct made *m, size_t len)
+{
+	const char *name = m->vars.names.at, *end = name + m->vars.names.len;
+	struct strbuf b = {0};
+
+	for (uint32_t i = 0; i < m->vars.n; i++) {
+		if (name >= end || !*name)
+			abort();
+		name += strlen(name) + 1;
+	}
+	if (name != end || m->vars.n > VARS_MAX || !made_sane(m) || !m->text.len)
+		abort();
+	kept_write(m, VERSION, &b);
+	if (b.len != len)
+		abort();
+	strbuf_finish(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	/* At its exact size, so that a sanitizer sees a read past the end. */
+	char *exact = malloc(len + !len);
+	struct made m = {0};
+
+	if (!exact)
+		return 0;
+	if (len)
+		memcpy(exact, data, len);
+	if (kept_read(exact, len, VERSION, &m))
+		check(&m, len);
+	made_finish(&m);
+	free(exact);
+	return 0;
+}

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Kernels that name module variables: their forms are kept, and are good for a start in which the
+# variables lie elsewhere. A form whose variables are not there any more is not used.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+
+forms() { # those that are kept, and which files they are: made anew, it would be another file
+	(cd "$dir/cache/heddle" && grep -l hd_vars -- * | xargs ls -i)
+}
+
+# forge FILE SCRIPT: sed on what is behind the header, whose digest is made to fit
+forge() {
+	tail -c +49 "$1" | LC_ALL=C sed "$2" >"$dir/body"
+	[ "$(($(wc -c <"$dir/body") + 48))" -eq "$(wc -c <"$1")" ] || fail "the length is another"
+	{
+		head -c 16 "$1"
+		for byte in $(sha256sum <"$dir/body" | cut -c -64 | sed 's/../& /g'); do
+			# shellcheck disable=SC2059
+			printf "\\$(printf %o "0x$byte")"
+		done
+		cat "$dir/body"
+	} >"$dir/forged"
+	cp "$dir/forged" "$1"
+}
+
+# The same addresses twice are no test.
+export PROG_ADDRESSES=1
+managed watch globals 4 24 30
+grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"
+first=$(forms)
+[ "$(echo "$first" | wc -l)" -ge 3 ] || fail "forms were not kept: $first"
+# The array is read as what it is, and what the program has as constants by its global address.
+texts=$(cat "$dir"/cache/heddle/* | grep -a '\.const\.\|\[hd_vars')
+[ -n "$texts" ] || fail "nothing reads the array"
+! echo "$texts" | grep -av '	ld\.const\.b64 %hd_var_[0-9]*, \[hd_vars+[0-9]*\];$' || fail "in an odd way"
+grep at "$dir/err" >"$dir/at"
+PROG_ADDRESSES=500
+managed watch globals 4 24 30
+grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"
+for var in counter table; do
+	grep -q "^$var at " "$dir/at" || fail "where is $var?"
+	! grep -qxF "$(grep "^$var at" "$dir/at")" "$dir/err" || fail "$var lies where it was"
+done
+[ "$(forms)" = "$first" ] || fail "forms were made anew: $first, then $(forms)"
+
+# A list of variables of which one is not there: plain, as it came.
+(cd "$dir/cache/heddle" && grep -l counter -- *) >"$dir/counting"
+while read -r file; do
+	forge "$dir/cache/heddle/$file" 's/counter/gonegon/'
+done <"$dir/counting"
+changed=$(forms)
+unmanaged=6 # count in the module, and twice in the library
+managed watch globals 4 24 30
+grep -q '^native 0 opaque [0-9]* of 6$' "$dir/daemon" || fail "6 launches were to be plain"
+[ "$(forms)" = "$changed" ] || fail "what the files held was not taken"
+
+# A list that does not end: the form is made anew.
+while read -r file; do
+	forge "$dir/cache/heddle/$file" 's/gonegon\x00/counter_/'
+done <"$dir/counting"
+unmanaged=0
+managed watch globals 4 24 30
+grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "launches went plain"
+[ "$(forms)" != "$changed" ] || fail "the forms were not made anew"
