@@ -19,7 +19,7 @@ void made_finish(struct made *m)
 {
 	free(m->offsets);
 	free(m->sizes);
-	free(m->vars.offsets);
+	free(m->vars.at);
 	strbuf_finish(&m->vars.names);
 	strbuf_finish(&m->text);
 }
@@ -60,7 +60,7 @@ void kept_write(const struct made *m, uint32_t version, struct strbuf *out)
 	strbuf_add(out, (const char *)m->offsets, n);
 	strbuf_add(out, (const char *)m->sizes, n);
 	if (m->vars.n) {
-		strbuf_add(out, (const char *)m->vars.offsets, m->vars.n * sizeof(uint64_t));
+		strbuf_add(out, (const char *)m->vars.at, m->vars.n * sizeof(*m->vars.at));
 		strbuf_add(out, m->vars.names.at, m->vars.names.len);
 	}
 	strbuf_add(out, m->text.at, m->text.len);
@@ -98,13 +98,21 @@ static bool are_names(const char *at, size_t len, uint32_t n)
 
 static bool take_vars(struct rest *r, const struct head *h, struct vars *ret)
 {
+	size_t n = h->n_vars * sizeof(*ret->at);
+
 	if (h->n_vars > VARS_MAX)
 		return false;
 	ret->n = h->n_vars;
-	ret->offsets = malloc(ret->n * sizeof(uint64_t) + 1);
-	if (!ret->offsets || !take(r, ret->offsets, ret->n * sizeof(uint64_t)) ||
-		h->names_len > r->len || !are_names(r->at, h->names_len, ret->n))
+	ret->at = malloc(n + 1);
+	if (!ret->at || !take(r, ret->at, n) || h->names_len > r->len ||
+		!are_names(r->at, h->names_len, ret->n))
 		return false;
+	for (uint32_t i = 0; i < ret->n; i++) {
+		uint64_t align = ret->at[i].align;
+
+		if (!align || align > ALIGN_MAX || align & (align - 1))
+			return false;
+	}
 	strbuf_add(&ret->names, r->at, h->names_len);
 	r->at += h->names_len;
 	r->len -= h->names_len;

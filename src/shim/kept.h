@@ -10,11 +10,14 @@
 #include "pass/pass.h"
 
 /* What the form's array of addresses holds (globals.c): the i-th is that of the i-th variable of
- * the original module, and so many bytes. */
-#define VARS_MAX 4096 /* half of a module's constant bank */
+ * the original module, and so many bytes. The text takes it to be a multiple of align. */
+#define VARS_MAX  4096 /* half of a module's constant bank */
+#define ALIGN_MAX 16u  /* the widest access */
 struct vars {
 	uint32_t n;
-	uint64_t *offsets;
+	struct var {
+		uint64_t offset, align;
+	} * at;
 	struct strbuf names; /* each with a NUL behind it */
 };
 

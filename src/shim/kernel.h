@@ -57,9 +57,11 @@ struct kernel {
 	uint64_t hash;
 	struct code *code; /* under kernel_lock */
 	_Atomic int state;
-	_Atomic bool loaded; /* launched before: its code is on the device */
-	struct form *form;   /* valid when KERNEL_READY */
-	const char *why;     /* plain although it has PTX */
+	_Atomic bool loaded;      /* launched before: its code is on the device */
+	_Atomic uint64_t wave_of; /* shared memory << 32 | threads of a block, of which */
+	_Atomic uint32_t wave;    /* so many fit on the device at once, as it is (gate.c) */
+	struct form *form;        /* valid when KERNEL_READY */
+	const char *why;          /* plain although it has PTX */
 	/* What the program set, to be set on the form too. */
 	bool attr_set[KERNEL_ATTRIBUTES], cache_set;
 	int attr[KERNEL_ATTRIBUTES];
@@ -94,8 +96,11 @@ CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with t
 /* Variables of the original module (globals.c). What names one reads its address from an array of
  * the form's own. What is at a .const one's is still read as .const, so that passes know it:
  * globals_leave_const comes behind them. */
-int globals_bake(struct ptx_module *m, struct vars *ret, struct diag_list *diags);
+int globals_bake(
+	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 int globals_leave_const(struct ptx_module *m);
+/* Are they there, and aligned as the text has it? */
+bool globals_fit(const struct kernel *k, const struct vars *v);
 /* Both within a fence and the shim's context. What the array is to hold; NULL: one of them cannot
  * be found. And into the array of a form that was loaded. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v);

@@ -72,13 +72,13 @@ static void to_cache(const uint8_t key[32], const struct made *m)
 }
 
 /* Layout of the kernel's own parameters, then the pass. */
-static int transform(struct ptx_module *m, const char *name, uint32_t bound,
+static int transform(struct ptx_module *m, const struct kernel *k, uint32_t bound,
 	struct diag_list *diags, struct made *out, const char **ret_why)
 {
 	/* Pulling ahead costs a register and gains nothing on the kernels measured
 	 * (doc/results.md). */
 	const struct pass_options options = {.no_pull_ahead = true, .max_registers = bound};
-	const struct ptx_func *f = ptx_find_func(m, name);
+	const struct ptx_func *f = ptx_find_func(m, k->name);
 	struct pass_verdict verdict = {0};
 	uint32_t bytes;
 	int r;
@@ -91,12 +91,12 @@ static int transform(struct ptx_module *m, const char *name, uint32_t bound,
 	r = pass_param_layout(f, &bytes, out->offsets, out->sizes, out->info.n_params);
 	if (r < 0)
 		return r;
-	r = globals_bake(m, &out->vars, diags);
+	r = globals_bake(m, k, &out->vars, diags);
 	if (r < 0) {
-		*ret_why = "module variables that are too many or oddly used";
+		*ret_why = "module variables that are too many, oddly used or cannot be found";
 		return r;
 	}
-	r = pass_preempt_with(m, name, &options, diags, &verdict, &out->info);
+	r = pass_preempt_with(m, k->name, &options, diags, &verdict, &out->info);
 	if (r < 0) {
 		*ret_why = "its code does not transform";
 		return r;
@@ -132,7 +132,7 @@ static int make(const struct kernel *k, const struct code *c, uint32_t bound, st
 	if (r == 0)
 		r = ptx_extract(whole, k->name, false, &one);
 	if (r == 0)
-		r = transform(one, k->name, bound, diags, out, ret_why);
+		r = transform(one, k, bound, diags, out, ret_why);
 	ptx_module_free(one);
 	ptx_module_free(whole);
 	arena_finish(&scratch);
@@ -245,7 +245,7 @@ static int obtain(const struct kernel *k, const struct code *c, uint32_t bound, 
 	int r = 0;
 
 	key_of(k, c, bound, key);
-	if (!from_cache(key, &m)) {
+	if (!from_cache(key, &m) || !globals_fit(k, &m.vars)) {
 		made_finish(&m);
 		m = (struct made){0};
 		r = make(k, c, bound, &m, ret_why);

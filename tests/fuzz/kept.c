@@ -18,7 +18,7 @@ static void check(const struct made *m, size_t len)
 	struct strbuf b = {0};
 
 	for (uint32_t i = 0; i < m->vars.n; i++) {
-		if (name >= end || !*name)
+		if (name >= end || !*name || __builtin_popcountll(m->vars.at[i].align) != 1)
 			abort();
 		name += strlen(name) + 1;
 	}

@@ -22,9 +22,9 @@ static struct made example(uint32_t n_vars)
 	m.offsets[1] = 8;
 	m.sizes[0] = m.sizes[1] = 8;
 	m.vars.n = n_vars;
-	m.vars.offsets = calloc(n_vars + 1, sizeof(uint64_t));
+	m.vars.at = calloc(n_vars + 1, sizeof(*m.vars.at));
 	for (uint32_t i = 0; i < n_vars; i++) {
-		m.vars.offsets[i] = (uint64_t)i << 40 | 4;
+		m.vars.at[i] = (struct var){(uint64_t)i << 40 | 4, 1u << i % 5};
 		strbuf_add(&m.vars.names, names[i % 3], strlen(names[i % 3]) + 1);
 	}
 	strbuf_puts(&m.text, ".version 8.0");
@@ -80,7 +80,7 @@ static void comes_back(void **state)
 		assert_int_equal(m.vars.n, n);
 		assert_int_equal(m.vars.names.len, was.vars.names.len);
 		if (n) {
-			assert_memory_equal(m.vars.offsets, was.vars.offsets, 8 * n);
+			assert_memory_equal(m.vars.at, was.vars.at, 16 * n);
 			assert_memory_equal(m.vars.names.at, was.vars.names.at, m.vars.names.len);
 		}
 		assert_memory_equal(m.sizes, was.sizes, 8);
