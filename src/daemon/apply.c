@@ -122,6 +122,7 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 	struct hd_tenant *t = sched_tenant_user(a->tenant);
 
 	t->hold = a->type == SCHED_HOLD;
+	hd_let_pass(t);
 	store(&t->page->opaque_limit, t->hold ? 1 : t->opaque_limit);
 	store(&t->page->hold, t->hold);
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
@@ -164,6 +165,16 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 	}
 }
 
+/* Where tenants take turns, and for somebody above. */
+static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
+{
+	bool above = false;
+
+	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next)
+		above |= o->priority > t->priority;
+	return above && !d->config.mps && !d->config.no_gates && !t->device->is_cpu;
+}
+
 /* Tenants tell of each launch only while there is somebody to share with. */
 void hd_watch(struct hd *d, struct hd_device *dev)
 {
@@ -172,6 +183,7 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		t->opaque_limit = shared ? d->config.opaque_limit : 0;
 		store(&t->page->opaque_limit, t->hold ? 1 : t->opaque_limit);
+		store(&t->page->gates, wants_gates(d, t));
 		if (t->watch == shared)
 			continue;
 		t->watch = shared;

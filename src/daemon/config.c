@@ -91,6 +91,8 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 		return set_number32(&c->extra_sms, value, CTL_MAX_SMS);
 	if (strcmp(key, "opaque_limit") == 0)
 		return set_number32(&c->opaque_limit, value, 1u << 20);
+	if (strcmp(key, "gates") == 0)
+		return set_bool(&c->no_gates, value, "off", "on");
 	if (strcmp(key, "max_tenants") == 0)
 		return set_number32(&c->max_tenants, value, SERVER_CONNS);
 	if (strcmp(key, "min_managed_us") == 0)

@@ -159,6 +159,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	page->tenant = t->id;
 	page->priority = (uint32_t)priority;
 	page->weight = weight;
+	hd_let_pass(t);
 	hd_event_tenant(d, "join", t);
 	hd_watch(d, dev);
 	*ret = t;

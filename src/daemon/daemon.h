@@ -18,7 +18,7 @@
 
 struct hd_config {
 	const struct sched_policy *policy;
-	bool mps, temporal, within_srt;
+	bool mps, temporal, within_srt, no_gates;
 	uint32_t extra_sms, opaque_limit, max_tenants;
 	uint64_t min_managed_ns, linger_max_ns, grace_ns;
 	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;
@@ -61,11 +61,11 @@ struct hd_tenant {
 	struct wire_hello hello;
 	struct ucred cred;
 	void *user;
-	uint32_t id, weight, watch, hold, seq, opaque_limit, pin;
+	uint32_t id, weight, watch, hold, seq, opaque_limit, pin, ended;
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
 	bool begin_zero;        /* it says 0 for all SMs */
-	int priority;
 	bool opaque_active;
+	int priority;
 	uint32_t n_known;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
@@ -121,9 +121,10 @@ bool hd_may_preempt(const struct hd *d);
 
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);  /* true: changed */
+void hd_let_pass(struct hd_tenant *t);                      /* what waits in its streams */
 void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay); /* 0: no longer */
 bool hd_has_arrived(const struct hd_slot *s);
-/* Ahead of each decision: what was asked before it holds in it. */
+/* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
@@ -144,7 +145,6 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 /* Lowers what the peer may not have. groups: its supplementary ones. */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);
-/* ---- log.c ---- */
-void hd_log(const char *fmt, ...) HD_PRINTF(1, 2); /* one line on standard error */
+void hd_log(const char *fmt, ...) HD_PRINTF(1, 2); /* log.c: one line on standard error */
 
 #endif

@@ -115,6 +115,7 @@ static int64_t submitted_priority(const struct sched_tenant *t)
  * launch soon, as that of its results does, costs the device two more changes between them (H200:
  * 140 us each), unless whoever stands below is let wait that long. */
 #define COPY_NS       30000u
+#define ALL_COPIES_NS 150000u /* one behind the other, at most */
 #define COPIES_ENOUGH 2u
 #define COPIES_MAX    8u
 
@@ -186,13 +187,14 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 
 static uint64_t copies_until(const struct sched *s, const struct sched_tenant *t)
 {
+	uint64_t from = MAX(t->idle_since_ns, t->last_copy_ns);
 	bool lower = false;
 
 	for (size_t i = 0; i < s->view.len; i++)
 		lower |= s->view.at[i]->priority < t->priority;
-	return lower && !s->o.simultaneous && t->copies >= COPIES_ENOUGH
-		       ? t->idle_since_ns + COPY_NS
-		       : 0;
+	if (!lower || s->o.simultaneous || t->copies < COPIES_ENOUGH)
+		return 0;
+	return MIN(from + COPY_NS, t->idle_since_ns + ALL_COPIES_NS);
 }
 
 static bool gather_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)

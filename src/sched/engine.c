@@ -387,9 +387,10 @@ void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool
 	s->dirty = true;
 }
 
-void sched_copied(struct sched_tenant *t, uint64_t at_ns)
+void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns)
 {
-	t->copied_ns = at_ns;
+	t->copied_ns = first_ns;
+	t->last_copy_ns = last_ns;
 }
 
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)

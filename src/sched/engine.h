@@ -63,7 +63,7 @@ struct sched_tenant {
 	bool renumbered;
 	uint64_t idle_since_ns, gap_ns; /* moving mean of the pauses between its work */
 	uint32_t gaps;
-	uint64_t busy_since_ns, copied_ns;
+	uint64_t busy_since_ns, copied_ns, last_copy_ns;
 	uint32_t copies; /* how sure it is that a copy comes right behind its work */
 	uint64_t linger_until_ns;
 	struct sms linger_sms;        /* what its work had reserved last */

@@ -70,8 +70,9 @@ void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns);
 /* Opaque work of a tenant now in flight, or waiting to be let go. */
 void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active);
-/* When the tenant last called for a copy between host and device. */
-void sched_copied(struct sched_tenant *t, uint64_t at_ns);
+/* When the tenant called for copies between host and device: the first since its last launch, and
+ * the last. */
+void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
 /* Nothing is taken from launches of a pinned tenant; what was taken before is not given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
 /* A launch seen only after it was over: teaches its duration. */

@@ -7,6 +7,8 @@
  * way they cost one load. */
 #include "shim/managed.h"
 
+#include <stdatomic.h>
+
 #define SMALL_BYTES 65536
 
 /* Neither registered nor allocated by the driver. Where it cannot say: yes. */
@@ -104,11 +106,25 @@ static enum fence_copy rows_3d(const CUDA_MEMCPY3D *c, bool async)
 		c->WidthInBytes * c->Height * c->Depth, async);
 }
 
+static _Atomic bool copied; /* since the last launch */
+
+void copies_anew(void)
+{
+	if (atomic_load_explicit(&copied, memory_order_relaxed))
+		atomic_store_explicit(&copied, false, memory_order_relaxed);
+}
+
 /* Others hold back for it (decide.c). */
 static void note_copy(void)
 {
-	if (shim_on() && __atomic_load_n(&shim.page->watch, __ATOMIC_RELAXED))
-		__atomic_store_n(&shim.page->copied_ns, shim_now_ns(), __ATOMIC_RELEASE);
+	uint64_t now;
+
+	if (!shim_on() || !__atomic_load_n(&shim.page->watch, __ATOMIC_RELAXED))
+		return;
+	now = shim_now_ns();
+	__atomic_store_n(&shim.page->last_copy_ns, now, __ATOMIC_RELEASE);
+	if (!atomic_exchange_explicit(&copied, true, memory_order_relaxed))
+		__atomic_store_n(&shim.page->copied_ns, now, __ATOMIC_RELEASE);
 }
 
 /* kind: enum fence_copy. */
@@ -129,6 +145,7 @@ static void note_copy(void)
 	CUresult symbol params                                                  \
 	{                                                                       \
 		SHIM_NEED(name);                                                \
+		sync_done();                                                    \
 		BODY(cu.name, CU_STREAM_LEGACY, kind, args)                     \
 	}                                                                       \
 	SHIM_API CUresult symbol##_ptds params;                                 \
@@ -142,6 +159,7 @@ static void note_copy(void)
 		}                                                               \
 		if (!fn)                                                        \
 			return shim_lacking();                                  \
+		sync_done();                                                    \
 		BODY(fn, CU_STREAM_PER_THREAD, kind, args)                      \
 	}
 

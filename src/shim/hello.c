@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,23 @@ void shim_kick(void)
 	__atomic_store_n(&shim.page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
 	if (write(shim.kick_fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
+}
+
+int shim_thread(void *(*fn)(void *))
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t t;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = pthread_create(&t, &attr, fn, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -r;
 }
 
 CUresult shim_enter(struct shim_inside *in)

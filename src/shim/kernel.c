@@ -7,7 +7,6 @@
 #include "shim/managed.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,24 +290,11 @@ static void *thread(void *unused)
 	return NULL;
 }
 
-/* With every signal blocked, so that the program's handlers run on the program's threads. */
 static bool start_thread(void)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t t;
-	bool ok;
-
-	if (thread_runs)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ok = pthread_create(&t, &attr, thread, NULL) == 0;
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return thread_runs = ok;
+	if (!thread_runs)
+		thread_runs = shim_thread(thread) == 0;
+	return thread_runs;
 }
 
 static void ask(struct kernel *k)

@@ -21,13 +21,15 @@ CUresult launch_as_is(const struct launch *l)
 		l->block[1], l->block[2], l->shared, l->stream, l->params, l->extra);
 }
 
-static CUresult launch_opaque(const struct launch *l, struct kernel *k)
+static CUresult launch_opaque(const struct launch *l, struct kernel *k, bool gated)
 {
 	struct stream *s = stream_of(l->stream);
-	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed), counted;
+	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed), counted = false;
 	CUresult r;
 
-	opaque_begin(s, &counted);
+	gated = gated && gate_begin(s);
+	if (!gated)
+		opaque_begin(s, &counted);
 	/* Its code may be loaded by this launch, which locks. */
 	if (first)
 		fence_begin(FENCE_LOADS);
@@ -36,7 +38,9 @@ static CUresult launch_opaque(const struct launch *l, struct kernel *k)
 		fence_end();
 	if (first && r == CUDA_SUCCESS)
 		atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
-	if (s)
+	if (gated)
+		gate_end(s, r);
+	else if (s)
 		opaque_end(s, counted, r);
 	return r;
 }
@@ -49,11 +53,14 @@ static CUresult launch(const struct launch *l, bool manageable)
 
 	if (!shim_on())
 		return launch_as_is(l);
+	copies_anew();
 	k = kernel_of(l->fn);
+	if (manageable && gate_suits(l, k))
+		return launch_opaque(l, k, true);
 	f = k && manageable ? kernel_form(k) : NULL;
 	if (f && managed_launch(l, k, f, &r))
 		return r;
-	return launch_opaque(l, k);
+	return launch_opaque(l, k, false);
 }
 
 static CUstream resolve(CUstream s, bool per_thread)

@@ -253,4 +253,5 @@ void managed_after_fork(void)
 	resume_after_fork();
 	ctlpool_after_fork();
 	symbols_after_fork();
+	gate_after_fork();
 }

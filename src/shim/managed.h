@@ -20,7 +20,8 @@ struct stream {
 	_Atomic unsigned outstanding; /* managed launches not known complete */
 	_Atomic unsigned ended;       /* and those that were */
 	_Atomic unsigned gave_up;     /* waiting for them (patience.c) */
-	_Atomic uint32_t opaque;      /* unmanaged launches */
+	_Atomic uint32_t opaque;      /* unmanaged launches that no event stands for yet */
+	_Atomic unsigned waits;       /* sync_count() at its last launch, while there are gates */
 };
 struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be touched */
 bool stream_capturing(CUstream handle);
@@ -65,6 +66,18 @@ void opaque_end(struct stream *s, bool counted, CUresult r);
 bool opaque_follow(void); /* completions, while the daemon watches; true: some pending */
 void opaque_look(void);   /* the same, at little cost where there is nothing to follow */
 void opaque_wake(void);   /* those who wait look again */
+/* A launch that the agent follows when it comes to it. True: it may be asleep. */
+bool opaque_follow_later(struct stream *s);
+
+void sync_done(void);      /* the program has waited for the device */
+unsigned sync_count(void); /* how often, from 1 on (sync.c) */
+void copies_anew(void);    /* a launch: what is copied from here on comes behind it (copy.c) */
+
+/* ---- unmanaged launches that a word in their stream holds (gate.c) ---- */
+bool gate_suits(const struct launch *l, struct kernel *k);
+bool gate_begin(struct stream *s); /* ahead of the launch; false: launch it as any other */
+void gate_end(struct stream *s, CUresult r);
+void gate_after_fork(void);
 
 /* ---- fences (fence.c) ---- */
 enum fence_kind {

@@ -124,6 +124,15 @@ void opaque_begin(struct stream *s, bool *ret_counted)
 		shim_kick();
 }
 
+bool opaque_follow_later(struct stream *s)
+{
+	bool first = !atomic_fetch_add(&unfollowed, 1);
+
+	if (!atomic_fetch_add(&s->opaque, 1))
+		map_put(&touched, s, s);
+	return first;
+}
+
 void opaque_end(struct stream *s, bool counted, CUresult r)
 {
 	struct wire_page *p = shim.page;
@@ -146,43 +155,39 @@ void opaque_end(struct stream *s, bool counted, CUresult r)
 			watched = false;
 		agent_poke();
 	}
-	if (!watched) {
-		if (!atomic_exchange_explicit(&s->opaque, 1, memory_order_relaxed))
-			map_put(&touched, s, s);
-		atomic_fetch_add_explicit(&unfollowed, 1, memory_order_relaxed);
-	}
+	if (!watched)
+		opaque_follow_later(s);
 }
 
 static void follow_stream(void *user, const void *key, void *value)
 {
 	struct stream *s = value;
-	bool *ok = user;
-
-	if (!atomic_exchange(&s->opaque, 0) || (s->destroyed && s->handle != CU_STREAM_PER_THREAD))
-		return;
+	uint32_t *lost = user, n = atomic_exchange(&s->opaque, 0);
 	/* Another thread's default stream has no handle that means it here, even while the thread
 	 * lives: it is waited for by the legacy stream. */
-	if (!follow(s->handle == CU_STREAM_PER_THREAD ? CU_STREAM_LEGACY : s->handle, 0))
-		*ok = false;
-}
-
-/* One event on each stream; the last of them completes all launches so far. */
-static void catch_up(void)
-{
-	uint32_t n = atomic_exchange(&unfollowed, 0);
-	bool ok = true;
+	bool own = s->handle == CU_STREAM_PER_THREAD;
 
 	if (!n)
 		return;
-	if (atomic_load(&shim.captures)) {
-		atomic_fetch_add(&unfollowed, n); /* later: an event would join the capture */
+	atomic_fetch_sub(&unfollowed, n);
+	if ((s->destroyed && !own) || !follow(own ? CU_STREAM_LEGACY : s->handle, n))
+		*lost += n;
+}
+
+/* One event on each stream for its launches so far. Those of which none could be had are taken to
+ * end with the others. */
+static void catch_up(void)
+{
+	uint32_t lost = 0;
+
+	/* Later while there are captures, which an event would join. */
+	if (!atomic_load(&unfollowed) || atomic_load(&shim.captures))
 		return;
-	}
-	map_each(&touched, follow_stream, &ok);
-	if (n_followed)
-		followed[n_followed - 1].launches += n;
-	else
-		__atomic_fetch_add(&shim.page->opaque_completed, n, __ATOMIC_RELEASE);
+	map_each(&touched, follow_stream, &lost);
+	if (lost && n_followed)
+		followed[n_followed - 1].launches += lost;
+	else if (lost)
+		__atomic_fetch_add(&shim.page->opaque_completed, lost, __ATOMIC_RELEASE);
 }
 
 void opaque_look(void)
@@ -224,7 +229,8 @@ bool opaque_follow(void)
 	if (done)
 		__atomic_fetch_add(&shim.page->opaque_completed, done, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
-	if (done && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+	/* While there is more of it nothing has changed for the daemon. */
+	if (done && !pending && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
 		shim_kick();
 	return pending;
 }

@@ -94,6 +94,9 @@ static inline bool shim_maybe(void)
 }
 void shim_kick(void); /* the daemon is to look at the page */
 uint64_t shim_now_ns(void);
+/* A detached thread of ours, with every signal blocked, so that the program's handlers run on the
+ * program's threads. 0 or negative errno. */
+int shim_thread(void *(*fn)(void *));
 /* Driver calls of ours: the shim's context current, and no capture of the program's disturbed. */
 struct shim_inside {
 	CUstreamCaptureMode mode;

@@ -5,8 +5,23 @@
  * may wait for: it is told now, not when the agent next looks. */
 #include "shim/managed.h"
 
+#include <stdatomic.h>
+
+static _Atomic unsigned waits = 1;
+
+void sync_done(void)
+{
+	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+}
+
+unsigned sync_count(void)
+{
+	return atomic_load_explicit(&waits, memory_order_relaxed);
+}
+
 static CUresult told(CUresult r)
 {
+	sync_done();
 	if (shim_on() && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
 		opaque_look();
 	return r;

@@ -56,6 +56,9 @@ struct wire_slot {
 	uint32_t pad[23];
 };
 
+/* What is allowed while nobody is held back: so many more than were submitted. */
+#define WIRE_FAR_AHEAD (1u << 30)
+
 struct wire_page {
 	uint32_t magic, version, bytes, n_slots; /* daemon, before the hand-over */
 	uint32_t tenant, priority, weight, pad0;
@@ -74,7 +77,11 @@ struct wire_page {
 	uint32_t slow_wake;    /* 1: waking a sleeping thread takes as long as a hand-over: while a
 				  launch waits to be granted, look on for a while */
 	uint32_t pinned;       /* the value of pin that holds now */
-	uint32_t pad2[25];
+	uint32_t gates;        /* 1: launches may wait in their streams: */
+	uint32_t allowed;      /* opaque launches up to this number (as opaque_submitted counts
+				  them) may begin; streams wait for it. The shim writes it once the
+				  daemon is gone */
+	uint32_t pad2[23];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
@@ -86,9 +93,10 @@ struct wire_page {
 			 that resuming one would need: none of them is preempted. Kick after each
 			 change, and wait for pinned */
 	uint32_t pad3;
-	uint64_t copied_ns; /* CLOCK_MONOTONIC of the last copy between host and device; only kept
-			       current while watch is set */
-	uint32_t pad4[22];
+	/* CLOCK_MONOTONIC of copies between host and device, only kept current while watch is set:
+	 * of the first since the last launch, and of the last. */
+	uint64_t copied_ns, last_copy_ns;
+	uint32_t pad4[20];
 	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
 	 * that have no word of their own, ctl_host.seq 0 */
 	struct ctl_tenant begin;

@@ -532,7 +532,7 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 void sim_copied(struct sim *s, const struct sim_event *e)
 {
 	if (!e->tenant->gone)
-		sched_copied(e->tenant->handle, s->now);
+		sched_copied(e->tenant->handle, s->now, s->now);
 }
 
 void sim_pin(struct sim *s, const struct sim_event *e)

@@ -40,7 +40,7 @@
 
 static volatile sig_atomic_t stop;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
-	early, pins, guards, second, most;
+	early, pins, guards, second, most, gates, held, past;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -334,6 +334,41 @@ static void release(struct tenant *t)
 	wake(t);
 }
 
+/* Opens and closes the gate, 20 ms each: what was under way when it closed has ended soon after,
+ * and then none. For good: it stays closed, and the daemon goes. */
+static void turn_gate(struct tenant *t, bool for_good)
+{
+	static uint64_t since_ns, held_at;
+	struct wire_page *p = t->page;
+	uint32_t ended = load(&p->opaque_completed);
+	uint64_t now = now_ns();
+
+	if (!gates++) {
+		store(&p->allowed, load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
+		store(&p->gates, 1);
+		since_ns = now;
+		return;
+	}
+	if (load(&p->hold) && !held_at && now - since_ns > 10000000)
+		held_at = 1 + (uint64_t)ended;
+	if (now - since_ns < 20000000)
+		return;
+	if (load(&p->hold)) {
+		held += load(&p->opaque_submitted) != ended;
+		past += held_at && 1 + (uint64_t)ended > held_at;
+		store(&p->allowed, load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
+		store(&p->hold, 0);
+		wake(t);
+		since_ns = now;
+	} else if (load(&p->opaque_submitted) != ended) {
+		held_at = 0;
+		store(&p->allowed, ended - WIRE_FAR_AHEAD);
+		store(&p->hold, 1);
+		stop |= for_good;
+		since_ns = now;
+	}
+}
+
 static void serve(struct tenant *t, const char *mode)
 {
 	bool quiet = !strcmp(mode, "grant"), fill = !strcmp(mode, "fill");
@@ -367,6 +402,8 @@ static void serve(struct tenant *t, const char *mode)
 			waited++;
 			release(t);
 		}
+		if (strstr(mode, "gate"))
+			turn_gate(t, !strcmp(mode, "shut-gate"));
 		answer_pin(t);
 		t->under_way = 0;
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
@@ -463,10 +500,12 @@ int main(int argc, char **argv)
 		(unsigned long long)drained, (unsigned long long)resumed);
 	printf("given back %llu in use again %llu waited %llu early %llu pins %llu guards %llu "
 	       "second %llu\n"
-	       "at once %llu\n",
+	       "at once %llu\n"
+	       "held %llu past %llu\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
 		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards,
-		(unsigned long long)second, (unsigned long long)most);
+		(unsigned long long)second, (unsigned long long)most, (unsigned long long)held,
+		(unsigned long long)past);
 	unlink(argv[1]);
 	return 0;
 }

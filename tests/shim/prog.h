@@ -20,6 +20,7 @@ CUdeviceptr buffer(unsigned words, unsigned seed);
 void digest(const char *what, CUdeviceptr d, unsigned words);
 void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
 
-void symbols(void); /* prog_symbols.c */
+void symbols(void); /* prog_calls.c */
+void waits(void);
 
 #endif

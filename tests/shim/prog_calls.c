@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asking where module variables are, over and over, as cudaMemcpyToSymbol does. */
+/* Scenarios of what a program calls between its launches: where module variables are, over and
+ * over, as cudaMemcpyToSymbol does; and whatever waits. */
 #include "code.h"
 #include "prog.h"
 
@@ -49,4 +50,33 @@ void symbols(void)
 	DO(cuStreamSynchronize(s));
 	fprintf(stderr, "symbols: %u of %u at once\n", at_once, rounds);
 	digest("symbols", a, n);
+}
+
+/* One launch at a time. */
+void waits(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	unsigned word = 7;
+	CUstream s[2];
+
+	DO(cuStreamCreate(&s[0], CU_STREAM_NON_BLOCKING));
+	DO(cuStreamCreate(&s[1], CU_STREAM_DEFAULT));
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, s[i % 2]);
+		switch (i % 3) {
+		case 0:
+			DO(cuStreamSynchronize(s[i % 2]));
+			break;
+		case 1:
+			DO(cuCtxSynchronize());
+			break;
+		default:
+			DO(cuCtxSynchronize());
+			DO(cuMemcpyHtoD(b, &word, 4));
+		}
+		do_mix(mix, b, a, NULL);
+		DO(cuMemcpyDtoH(&word, a, 4));
+	}
+	digest("waits", a, n);
+	printf("%08x\n", word);
 }

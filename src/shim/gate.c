@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Launches behind a gate. Where tenants take turns, a launch of which all blocks are there at once
+ * can be stopped ahead of its first block or not at all, and the kernel as it is does that as well
+ * as its preemptible form: its stream waits until the page allows it, by its number among the
+ * tenant's opaque launches. A word for all of them is one store of the daemon's; nobody has to
+ * resume anything, and the hardware goes on with the next in 15 us. The form would cost each such
+ * launch some 7 us and what it is slower.
+ *
+ * Only launches of a program that waits between them: where more are queued behind one that waits
+ * for host memory, the device takes 130 to 160 us longer to change to another tenant (H200, driver
+ * 580; not behind one that waits for its own memory, as a managed launch does). */
+#include "shim/managed.h"
+#include "shim/silence.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+
+/* So far ahead of the device a program is let get, lest a launch wait within the driver, under a
+ * lock, for room in its queue (H200, driver 580: 1,021 commands, or 4 MiB of parameters, of which a
+ * launch has 32 KiB at most). */
+#define AHEAD_MAX 64u
+#define LULL_NS   200000000u
+#define KEEPER_MS 200
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+/* ---- who opens it when the daemon cannot ---- */
+
+/* A thread that never calls the driver: the agent may stand before a lock of whoever waits, in the
+ * driver, for a launch behind the gate. */
+static void *keeper(void *unused)
+{
+	struct silence silence = {0};
+	bool gone = false;
+
+	while (!gone) {
+		struct pollfd fd = {.fd = shim.sock, .events = POLLRDHUP};
+
+		poll(&fd, 1, KEEPER_MS);
+		gone = atomic_load(&shim.dead) ||
+		       (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
+		       silence_too_long(&silence, load(&shim.page->alive_ms),
+			       (uint32_t)(shim_now_ns() / 1000000), load(&shim.page->hold));
+	}
+	/* One that was stuck may close it again. */
+	for (;;) {
+		__atomic_store_n(&shim.page->allowed,
+			load(&shim.page->opaque_submitted) + WIRE_FAR_AHEAD, __ATOMIC_RELEASE);
+		nanosleep(&(struct timespec){.tv_nsec = KEEPER_MS * 1000000}, NULL);
+	}
+	return NULL;
+}
+
+static pthread_mutex_t keeper_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool keeper_runs;
+
+/* False: there is none to be had. */
+static bool has_keeper(void)
+{
+	if (atomic_load_explicit(&keeper_runs, memory_order_acquire))
+		return true;
+	pthread_mutex_lock(&keeper_lock);
+	if (!atomic_load(&keeper_runs))
+		atomic_store(&keeper_runs, shim_thread(keeper) == 0);
+	pthread_mutex_unlock(&keeper_lock);
+	return atomic_load(&keeper_runs);
+}
+
+void gate_after_fork(void)
+{
+	pthread_mutex_init(&keeper_lock, NULL);
+	atomic_store(&keeper_runs, false);
+}
+
+/* ---- which launches ---- */
+
+/* All its blocks find room at once. */
+static bool is_one_wave(const struct launch *l, struct kernel *k)
+{
+	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+	uint64_t key = (uint64_t)l->shared << 32 | threads, fit;
+	bool loads = !atomic_load_explicit(&k->loaded, memory_order_relaxed);
+	CUresult r;
+	int n = 0;
+
+	if (!total || !threads || threads > 1024)
+		return false;
+	/* The shape that was asked for last, and what came of it, in words of their own: it is no
+	 * matter if they are of two shapes for a moment, as either fits some launch. */
+	if (atomic_load_explicit(&k->wave_of, memory_order_acquire) != key) {
+		if (loads)
+			fence_begin(FENCE_LOADS);
+		r = cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+			&n, l->fn, (int)threads, l->shared);
+		if (loads)
+			fence_end();
+		if (r != CUDA_SUCCESS)
+			return false;
+		atomic_store_explicit(
+			&k->wave, (uint32_t)MAX(n, 0) * shim.n_sms, memory_order_relaxed);
+		atomic_store_explicit(&k->wave_of, key, memory_order_release);
+	}
+	fit = atomic_load_explicit(&k->wave, memory_order_relaxed);
+	return total <= fit;
+}
+
+/* The program has waited for the device since the last launch on this stream. */
+static bool is_alone(const struct launch *l)
+{
+	struct stream *s = stream_of(l->stream);
+	unsigned waits = sync_count();
+
+	return s && atomic_exchange(&s->waits, waits) != waits;
+}
+
+bool gate_suits(const struct launch *l, struct kernel *k)
+{
+	CUcontext now = NULL;
+
+	return k && shim.page_dev && load(&shim.page->gates) && load(&shim.page->watch) &&
+	       is_alone(l) && shim.welcome.priority < SHIM_HIGH &&
+	       cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim.ctx &&
+	       !atomic_load(&shim.captures) && is_one_wave(l, k) && has_keeper();
+}
+
+/* ---- and how ---- */
+
+static uint32_t flying(void)
+{
+	uint32_t n = load(&shim.page->opaque_submitted) - load(&shim.page->opaque_completed);
+
+	return n < 1u << 31 ? n : 0;
+}
+
+/* Not for ever: it may be ahead of what only it can bring about. Time in which the gate is closed
+ * does not count. */
+static void await_room(void)
+{
+	uint32_t seen = load(&shim.page->opaque_completed);
+	uint64_t since = shim_now_ns();
+
+	while (flying() >= AHEAD_MAX && !atomic_load(&shim.dead)) {
+		opaque_follow();
+		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+		if (load(&shim.page->opaque_completed) != seen || load(&shim.page->hold)) {
+			seen = load(&shim.page->opaque_completed);
+			since = shim_now_ns();
+		} else if (shim_now_ns() - since > LULL_NS) {
+			break;
+		}
+	}
+}
+
+bool gate_begin(struct stream *s)
+{
+	uint32_t number;
+	CUresult r;
+
+	if (!s)
+		return false;
+	stream_use(s);
+	await_room();
+	number = __atomic_add_fetch(&shim.page->opaque_submitted, 1, __ATOMIC_SEQ_CST);
+	r = cu.cuStreamWaitValue32(s->handle, shim.page_dev + offsetof(struct wire_page, allowed),
+		number, CU_STREAM_WAIT_VALUE_GEQ);
+	if (r != CUDA_SUCCESS)
+		__atomic_fetch_add(&shim.page->opaque_completed, 1, __ATOMIC_RELEASE);
+	else if (load(&shim.page->opaque_completed) == number - 1)
+		shim_kick(); /* the first: else the daemon knows, or is told of the one before */
+	return r == CUDA_SUCCESS;
+}
+
+void gate_end(struct stream *s, CUresult r)
+{
+	/* Only this thread can put an event on its own default stream: one on the legacy stream
+	 * instead would have what comes later wait for all others. */
+	if (r != CUDA_SUCCESS || s->handle == CU_STREAM_PER_THREAD)
+		opaque_end(s, true, r);
+	else if (opaque_follow_later(s))
+		agent_poke();
+}
