@@ -17,7 +17,8 @@
 #
 # Each runs alone, then natively beside the disturber, then twice (forms not cached, cached) under
 # heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
-# high priority, and checks each result. All kernels are managed (min_managed_us=1), without MPS.
+# high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off), without
+# MPS; GATES=on: but for those that a gate suits.
 #   same      as natively
 #   varies    it differs, and so do native runs from each other: exit status alone was judged
 #   differs, fails, hang   other output; another exit status; not done in its time
@@ -169,7 +170,7 @@ latency() { # RUN
 # ---- heddled ----
 
 start_under_heddle() {
-	start_daemon --mps off --set min_managed_us=1
+	start_daemon --mps off --set min_managed_us=1 --set "gates=${GATES:-off}"
 	start_tick "$heddle" run --device "$device" -p high --
 }
 
