@@ -25,7 +25,7 @@ static void again(unsigned value)
 	DO(cuMemcpyDtoH(&seen, at, 4));
 	DO(cuMemcpyHtoD(at, &value, 4));
 	printf("fresh %u, nothing: %d, nowhere: %d\n", seen,
-		(int)cuModuleGetGlobal(&at, &bytes, m, "nothing"),
+		(int)cuModuleGetGlobal(&at, NULL, m, "nothing"),
 		(int)cuModuleGetGlobal(NULL, NULL, m, "counter"));
 	DO(cuModuleUnload(m));
 	buffer(bytes / 4, value); /* takes its place */
