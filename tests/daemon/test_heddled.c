@@ -552,6 +552,47 @@ static void mps(void **state)
 	daemon_remove(&d);
 }
 
+static void gates(void **state)
+{
+	static const char *const wrong[] = {"", "maybe", "1", "ON", "on "};
+	static const struct {
+		const char *value;
+		int gates; /* negative: it is enough that it starts */
+	} right[] = {{"on", 1}, {"off", 0}, {"yes", -1}, {"no", -1}, {"true", -1}, {"false", -1}};
+	char set[32], *args[] = {"--set", set, NULL};
+	struct tenant low, high;
+	struct daemon d;
+	int status;
+	pid_t pid;
+
+	for (unsigned i = 0; i < ARRAY_LEN(wrong); i++) {
+		snprintf(set, sizeof(set), "gates=%s", wrong[i]);
+		pid = daemon_spawn("/nonexistent/sock", args, -1);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 2); /* usage; 1: no such place */
+	}
+	for (unsigned i = 0; i <= ARRAY_LEN(right); i++) {
+		bool given = i < ARRAY_LEN(right);
+
+		if (given)
+			snprintf(set, sizeof(set), "gates=%s", right[i].value);
+		d = daemon_start(given ? args : NULL);
+		low = tenant_join(&d, 0);
+		high = tenant_join(&d, 2);
+		assert_true(word_await(&low.page->watch, 1));
+		if (!given)
+			assert_int_equal(low.page->gates, 1); /* the default */
+		else if (right[i].gates >= 0)
+			assert_int_equal(low.page->gates, right[i].gates);
+		assert_int_equal(high.page->gates, 0);
+		tenant_leave(&low);
+		tenant_leave(&high);
+		assert_int_equal(daemon_stop(&d), 0);
+		daemon_remove(&d);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,6 +608,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(event_log),
 		cmocka_unit_test(activation),
 		cmocka_unit_test(mps),
+		cmocka_unit_test(gates),
 	};
 
 	if (argc < 2)
