@@ -172,7 +172,7 @@ static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 
 	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next)
 		above |= o->priority > t->priority;
-	return above && !d->config.mps && !d->config.no_gates && !t->device->is_cpu;
+	return above && !d->config.mps && d->config.gates && !t->device->is_cpu;
 }
 
 /* Tenants tell of each launch only while there is somebody to share with. */

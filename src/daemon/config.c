@@ -21,6 +21,7 @@ void config_defaults(struct hd_config *c)
 {
 	*c = (struct hd_config){
 		.policy = &sched_policy_hpf,
+		.gates = true,
 		.opaque_limit = 4,
 		.max_tenants = 1024,
 		.min_managed_ns = 100000,
@@ -92,7 +93,7 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 	if (strcmp(key, "opaque_limit") == 0)
 		return set_number32(&c->opaque_limit, value, 1u << 20);
 	if (strcmp(key, "gates") == 0)
-		return set_bool(&c->no_gates, value, "off", "on");
+		return set_bool(&c->gates, value, "on", "off");
 	if (strcmp(key, "max_tenants") == 0)
 		return set_number32(&c->max_tenants, value, SERVER_CONNS);
 	if (strcmp(key, "min_managed_us") == 0)

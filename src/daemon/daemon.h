@@ -18,7 +18,7 @@
 
 struct hd_config {
 	const struct sched_policy *policy;
-	bool mps, temporal, within_srt, no_gates;
+	bool mps, temporal, within_srt, gates;
 	uint32_t extra_sms, opaque_limit, max_tenants;
 	uint64_t min_managed_ns, linger_max_ns, grace_ns;
 	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;

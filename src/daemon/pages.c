@@ -283,15 +283,17 @@ static void look_at_slot(struct hd *d, struct hd_tenant *t, uint32_t i)
 		submitted(d, t, i);
 }
 
-/* None of those that are held back begins; but one does where none has ended since they were the
- * last time: who is let go on for a moment only, over and over, gets on. */
+/* None of those that are held back begins; but one does where some were waiting the last time, too,
+ * and none has ended since: who is let go on for a moment only, over and over, gets on. */
 void hd_let_pass(struct hd_tenant *t)
 {
 	uint32_t ended = load(&t->page->opaque_completed);
-	uint32_t up_to = load(&t->page->opaque_submitted) + WIRE_FAR_AHEAD;
+	uint32_t submitted = load(&t->page->opaque_submitted);
+	uint32_t up_to = submitted + WIRE_FAR_AHEAD;
 
 	if (t->hold) {
-		up_to = ended == t->ended ? ended + 1 : ended - WIRE_FAR_AHEAD;
+		up_to = ended == t->ended && submitted != ended ? ended + 1
+								: ended - WIRE_FAR_AHEAD;
 		t->ended = ended;
 	}
 	__atomic_store_n(&t->page->allowed, up_to, __ATOMIC_RELEASE);
@@ -302,8 +304,8 @@ bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t)
 	uint32_t flying = load(&t->page->opaque_submitted) - load(&t->page->opaque_completed);
 	bool active = (flying && flying < 1u << 31) || load(&t->page->opaque_waiting);
 
-	if (!t->hold &&
-		load(&t->page->allowed) - load(&t->page->opaque_submitted) < WIRE_FAR_AHEAD / 2)
+	if (!t->hold && (int32_t)(load(&t->page->allowed) - load(&t->page->opaque_submitted)) <
+				(int32_t)(WIRE_FAR_AHEAD / 2))
 		hd_let_pass(t);
 	if (active == t->opaque_active)
 		return false;

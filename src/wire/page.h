@@ -69,7 +69,8 @@ struct wire_page {
 	 * change; so does one of a higher priority than others of its program. */
 	uint32_t watch;
 	uint32_t hold;     /* 1: the tenant is held: opaque launches wait in the launch call on this
-			      word (futex), managed ones begin with what `begin` says */
+			      word (futex) or at their gate, managed ones begin with what
+			      `begin` says */
 	uint32_t seq;      /* rises with each change for the tenant (futex): hold, granted */
 	uint32_t alive_ms; /* CLOCK_MONOTONIC ms of the daemon's last loop, at least every 200 ms
 			      while a tenant is held or preempted */

@@ -18,7 +18,7 @@ static void with_mps(struct hd_config *c)
 
 static void without_gates(struct hd_config *c)
 {
-	c->no_gates = true;
+	c->gates = false;
 }
 
 static void for_those_below(void **state)
@@ -191,6 +191,32 @@ static void not_starved(void **state)
 	hd_destroy(d);
 }
 
+/* Who has nothing under way does not starve: what comes while it is held waits. */
+static void nothing_to_starve(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+
+	hold(d, &low, &high);
+	goes_on(d, &low, 0, 1);
+	assert_int_equal(may_pass(&low), 0);
+	release(d, &low, &high);
+	goes_on(d, &low, 1, 4);
+	goes_on(d, &low, 4, 0);
+	for (int round = 0; round < 4; round++) {
+		hold(d, &low, &high);
+		release(d, &low, &high);
+		hold(d, &low, &high);
+		goes_on(d, &low, 0, 1);
+		assert_int_equal(may_pass(&low), 0);
+		release(d, &low, &high);
+		goes_on(d, &low, 1, 0);
+	}
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 static bool far_ahead(const struct fake *f)
 {
 	uint32_t ahead = f->page->allowed - f->page->opaque_submitted;
@@ -232,7 +258,7 @@ static void renewed_for_company(void **state)
 	struct hd *d = make(NULL);
 	struct fake low = join(d, 0, false), high;
 
-	low.page->opaque_submitted = low.page->opaque_completed = WIRE_FAR_AHEAD - 1;
+	low.page->opaque_submitted = low.page->opaque_completed = WIRE_FAR_AHEAD + 5;
 	hd_run(d);
 	assert_int_equal(low.page->allowed, WIRE_FAR_AHEAD);
 	high = join(d, 2, false);
@@ -421,6 +447,7 @@ int main(void)
 		cmocka_unit_test(where_turns_are_taken),
 		cmocka_unit_test(held_back),
 		cmocka_unit_test(not_starved),
+		cmocka_unit_test(nothing_to_starve),
 		cmocka_unit_test(renewed),
 		cmocka_unit_test(renewed_for_company),
 		cmocka_unit_test(not_renewed_while_held),

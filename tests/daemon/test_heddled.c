@@ -557,8 +557,8 @@ static void gates(void **state)
 	static const char *const wrong[] = {"", "maybe", "1", "ON", "on "};
 	static const struct {
 		const char *value;
-		int gates; /* negative: it is enough that it starts */
-	} right[] = {{"on", 1}, {"off", 0}, {"yes", -1}, {"no", -1}, {"true", -1}, {"false", -1}};
+		uint32_t gates;
+	} right[] = {{"on", 1}, {"off", 0}, {"yes", 1}, {"no", 0}, {"true", 1}, {"false", 0}};
 	char set[32], *args[] = {"--set", set, NULL};
 	struct tenant low, high;
 	struct daemon d;
@@ -581,10 +581,7 @@ static void gates(void **state)
 		low = tenant_join(&d, 0);
 		high = tenant_join(&d, 2);
 		assert_true(word_await(&low.page->watch, 1));
-		if (!given)
-			assert_int_equal(low.page->gates, 1); /* the default */
-		else if (right[i].gates >= 0)
-			assert_int_equal(low.page->gates, right[i].gates);
+		assert_int_equal(low.page->gates, given ? right[i].gates : 1);
 		assert_int_equal(high.page->gates, 0);
 		tenant_leave(&low);
 		tenant_leave(&high);
