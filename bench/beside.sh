@@ -5,9 +5,10 @@
 # usage: bench/beside.sh DIST DIR NAME...
 # Programs from elsewhere (DIR as tests/hw/programs.sh has it), of low priority beside a kernel of
 # 30 us every 2 ms at high priority, no MPS: natively, and under heddle with its defaults and with
-# every kernel managed, however short, but for those that a gate suits. Of each the wall time of the whole program, in ms (RUNS of them, 3; under
-# heddle after one that fills the caches), what it says itself of its times (lines with a number
-# that match SAYS), and the other's median and 99th percentile over those runs, in us.
+# every kernel managed, however short, but for those that a gate suits. Of each the wall time of the
+# whole program, in ms (RUNS of them, 3; under heddle after one that fills the caches), what it says
+# itself of its times (lines with a number that match SAYS), and the other's median and 99th
+# percentile over those runs, in us.
 set -eu
 dist=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)

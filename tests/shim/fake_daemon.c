@@ -334,38 +334,36 @@ static void release(struct tenant *t)
 	wake(t);
 }
 
-/* Opens and closes the gate, 20 ms each: what was under way when it closed has ended soon after,
- * and then none. For good: it stays closed, and the daemon goes. */
+/* Opens and closes the gate, 20 ms each. Of a program that waits for each launch one is under way
+ * at most when it closes, and one more had ended and was not counted yet: then none. For good: it
+ * stays closed, and the daemon goes. */
 static void turn_gate(struct tenant *t, bool for_good)
 {
-	static uint64_t since_ns, held_at;
+	static uint64_t since_ns;
+	static uint32_t held_at;
 	struct wire_page *p = t->page;
 	uint32_t ended = load(&p->opaque_completed);
-	uint64_t now = now_ns();
 
 	if (!gates++) {
 		store(&p->allowed, load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
 		store(&p->gates, 1);
-		since_ns = now;
-		return;
+		since_ns = now_ns();
 	}
-	if (load(&p->hold) && !held_at && now - since_ns > 10000000)
-		held_at = 1 + (uint64_t)ended;
-	if (now - since_ns < 20000000)
+	if (now_ns() - since_ns < 20000000)
 		return;
 	if (load(&p->hold)) {
 		held += load(&p->opaque_submitted) != ended;
-		past += held_at && 1 + (uint64_t)ended > held_at;
+		past += ended - held_at > 2;
 		store(&p->allowed, load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
 		store(&p->hold, 0);
 		wake(t);
-		since_ns = now;
+		since_ns = now_ns();
 	} else if (load(&p->opaque_submitted) != ended) {
-		held_at = 0;
 		store(&p->allowed, ended - WIRE_FAR_AHEAD);
 		store(&p->hold, 1);
+		held_at = ended;
 		stop |= for_good;
-		since_ns = now;
+		since_ns = now_ns();
 	}
 }
 

@@ -15,7 +15,7 @@ for scenario in chain defaults guard events many copies own threads capture para
 	sed -n "s/^held/$scenario: held/p" "$dir/daemon"
 done
 start gate
-same waits 300 8 1500
+same waits 100 8 1500
 stop
 cat "$dir/daemon"
 grep -q '^seen 0 ' "$dir/daemon" || fail "some were managed"
