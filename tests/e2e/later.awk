@@ -14,10 +14,15 @@ files == 1 {
 	next
 }
 {
+	if (!($3 in has)) { has[$3] = 1; spread++ }
 	if ($4 > from) from = $4
 	if (to == "" || $5 < to) to = $5
 }
 END {
+	if (spread > need) {
+		print "the other is on " spread " SMs: it came between two launches"
+		exit 3
+	}
 	for (k in first) {
 		if (first[k] < from || last[k] > to) continue
 		seen++

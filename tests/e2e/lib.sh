@@ -23,7 +23,7 @@ end() {
 		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
 	[ "$status" = 0 ] || [ -z "${KEEP:-}" ] || {
 		mkdir -p "$KEEP"
-		cp "$dir"/*.out "$dir"/*.err "$dir"/*.log "$dir"/events "$dir"/[!l]*.where "$KEEP"
+		cp "$dir"/*.out "$dir"/*.err "$dir"/*.log "$dir"/events "$dir"/*.where "$KEEP"
 	} 2>/dev/null || :
 	rm -rf "$dir"
 }
@@ -153,19 +153,25 @@ smids() {
 }
 
 # later_launches BLOCKS LOOPS HIGH_LOOPS NEED: twelve launches of a program of low priority, beside one
-# of high priority that needs so many SMs for long (later.awk). The daemon is started before.
+# of high priority that needs so many SMs for long (later.awk). The daemon is started before. If the
+# high one comes just between two launches it has all SMs to spread over: then once more.
 later_launches() {
-	where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --count 12
-	low=$started
-	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/low.out")
-	where_begins high high --blocks $(($4 * 4 - 3)) --shared 49152 --loops "$3"
-	pids=$started
-	wait "$pids" || fail "the program that got SMs: $?"
-	pids=
-	wait "$low" || fail "the program that gave up SMs: $?"
-	low=
-	awk -v n="$sms" -v need="$4" -f "$here/later.awk" "$dir/low.where" "$dir/high.where" ||
-		fail "SMs: see above"
+	tries=0 status=3
+	while [ "$status" = 3 ] && [ "$tries" -lt 4 ]; do
+		tries=$((tries + 1)) status=0
+		where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --count 12
+		low=$started
+		sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/low.out")
+		where_begins high high --blocks $(($4 * 4 - 3)) --shared 49152 --loops "$3"
+		pids=$started
+		wait "$pids" || fail "the program that got SMs: $?"
+		pids=
+		wait "$low" || fail "the program that gave up SMs: $?"
+		low=
+		awk -v n="$sms" -v need="$4" -f "$here/later.awk" "$dir/low.where" "$dir/high.where" ||
+			status=$?
+	done
+	[ "$status" = 0 ] || fail "SMs: see above"
 }
 
 # A number below $1, from a sequence that $seed decides, in $value.
