@@ -868,7 +868,7 @@ static bool run(const char *what)
 
 int main(int argc, char **argv)
 {
-	const char *what = argc > 1 ? argv[1] : "";
+	const char *what = argc > 1 ? argv[1] : "", *more;
 	double began;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -890,8 +890,9 @@ int main(int argc, char **argv)
 	began = now_ms();
 	if (!run(what))
 		return 2;
+	more = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 	if (getenv("PROG_CONNECTIONS"))
-		fprintf(stderr, "connections %s\n", getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
+		fprintf(stderr, "connections %s\n", more ? more : "unsaid");
 	if (getenv("PROG_TIME"))
 		fprintf(stderr, "%s %.1f ms\n", what, now_ms() - began);
 	return 0;
