@@ -2,16 +2,23 @@
  * Copyright 2026 The heddle authors */
 
 /* usage: bench_ptx [-m MIB] FILE.ptx…
+ *        bench_ptx -c COMMAND ARG…
  * Parse and print, in megabytes of PTX text a second of processor time (and, last, of wall time,
  * with the freeing of the module): all files in turn as they are, and with -m one module of so many
  * MiB a file, which is the file's text repeated with new names for functions and labels.
- * Medians of several rounds, smallest and largest behind them. */
+ * Medians of several rounds, smallest and largest behind them.
+ * -c: what a command takes, with its output thrown away: wall and processor time, and memory. */
 #include "ptx/ptx.h"
+
+#include <fcntl.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROUNDS 7
 
@@ -171,12 +178,41 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
+}
+
+static int measure_command(char **argv)
+{
+	double began = now(CLOCK_MONOTONIC), wall;
+	struct rusage used;
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_WRONLY);
+
+		if (null >= 0 && dup2(null, STDOUT_FILENO) >= 0)
+			execv(argv[0], argv);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &used) < 0)
+		return 1;
+	wall = now(CLOCK_MONOTONIC) - began;
+	printf("%.2f s (%.2f s of processor time), %.2f GB\n", wall,
+		seconds(used.ru_utime) + seconds(used.ru_stime), (double)used.ru_maxrss * 1024e-9);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 int main(int argc, char **argv)
 {
 	size_t mib = 0, n = 0, total = 0;
 	struct text *texts = calloc((size_t)argc, sizeof(*texts));
 	int i = 1;
 
+	if (argc > 2 && !strcmp(argv[1], "-c"))
+		return measure_command(argv + 2);
 	if (argc > 2 && !strcmp(argv[1], "-m")) {
 		mib = strtoul(argv[2], NULL, 10);
 		i = 3;

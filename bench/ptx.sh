@@ -5,8 +5,9 @@
 # usage: bench/ptx.sh BUILD [MIB]
 # How fast PTX is read and written: modules that nvcc and clang make of a template library and of
 # the kernels, each repeated until it has MIB (16) MiB, and all of them as they are. Uses whichever
-# compiler is there. And how long one kernel of BRANCHES (5000 and eight times as many) takes to be
-# looked at and rewritten: about eight times as long.
+# compiler is there. And what it takes to look at and rewrite one kernel of BRANCHES (5000 and twenty
+# times as many: about twenty times as long; aim for the latter: 5 s), and 100 MB in 20,000 kernels (aim: 10 s,
+# 4 GB).
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
@@ -33,7 +34,7 @@ if [ -n "$clang" ]; then
 fi
 "$build/bench/bench_ptx" -m "$mib" "$dir"/*.ptx
 
-for branches in 5000 40000; do
+for branches in 5000 100000; do
 	awk -v n="$branches" 'BEGIN {
 		print ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{"
 		print ".reg .pred %p<2>;\n.reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;"
@@ -41,7 +42,28 @@ for branches in 5000 40000; do
 			printf "setp.lt.u32 %%p1, %%r1, %d;\n@%%p1 bra L%d;\nadd.u32 %%r1, %%r1, 7;\nL%d:\n", i, i, i
 		print "ret;\n}"
 	}' >"$dir/branches.ptx"
-	began=$(date +%s%N)
-	"$build/heddle" ptx preempt "$dir/branches.ptx" >"$dir/out"
-	echo "one kernel of $branches branches: $((($(date +%s%N) - began) / 1000000)) ms"
+	printf 'one kernel of %d branches: ' "$branches"
+	"$build/bench/bench_ptx" -c "$build/heddle" ptx preempt "$dir/branches.ptx"
 done
+
+# A loop over 4 KB of arithmetic behind a guard: what compilers make most often.
+awk -v n=20000 'BEGIN {
+	print ".version 7.0\n.target sm_70\n.address_size 64"
+	for (i = 0; i < 70; i++)
+		body = body sprintf("\tfma.rn.f32 %%f%d, %%f%d, %%f%d, 0f3F800000;\n\tadd.s32 %%r%d, %%r%d, %d;\n",
+			i + 3, i + 2, i + 1, i + 10, i + 9, i)
+	for (k = 0; k < n; k++) {
+		printf ".visible .entry k%d(\n\t.param .u64 k%d_p0,\n\t.param .u32 k%d_p1\n)\n{\n", k, k, k
+		print "\t.reg .pred %p<4>;\n\t.reg .f32 %f<80>;\n\t.reg .b32 %r<90>;\n\t.reg .b64 %rd<6>;"
+		printf "\tld.param.u64 %%rd1, [k%d_p0];\n\tld.param.u32 %%r1, [k%d_p1];\n", k, k
+		print "\tmov.u32 %r2, %ctaid.x;\n\tmov.u32 %r3, %ntid.x;\n\tmov.u32 %r4, %tid.x;"
+		print "\tmad.lo.s32 %r9, %r2, %r3, %r4;\n\tsetp.ge.s32 %p1, %r9, %r1;"
+		printf "\t@%%p1 bra $L%d_2;\n", k
+		print "\tcvta.to.global.u64 %rd2, %rd1;\n\tmul.wide.s32 %rd3, %r9, 4;"
+		print "\tadd.s64 %rd4, %rd2, %rd3;\n\tld.global.f32 %f1, [%rd4];\n\tmov.f32 %f2, %f1;"
+		printf "$L%d_1:\n%s\tst.global.f32 [%%rd4], %%f72;\n", k, body
+		printf "\tsetp.lt.s32 %%p2, %%r79, %%r1;\n\t@%%p2 bra $L%d_1;\n$L%d_2:\n\tret;\n}\n", k, k
+	}
+}' >"$dir/large.ptx"
+printf '20000 kernels, %d MB: ' "$(($(wc -c <"$dir/large.ptx") / 1000000))"
+"$build/bench/bench_ptx" -c "$build/heddle" ptx preempt "$dir/large.ptx"

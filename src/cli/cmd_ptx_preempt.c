@@ -84,7 +84,8 @@ static int transform_all(struct cli *c, struct json *j, struct cli_ptx *f)
 static int run(struct cli *c)
 {
 	const char *last = cli_value(c, "dump-after");
-	struct strbuf text = {0};
+	/* The text of a large module is there once. */
+	struct strbuf quoted = {0}, *text = c->json ? &quoted : &c->out;
 	struct cli_ptx f;
 	struct json j;
 	int r;
@@ -100,17 +101,15 @@ static int run(struct cli *c)
 	if (f.diags.errors)
 		r = CLI_FAILED;
 	if (r == CLI_OK)
-		ptx_print(f.module, &text);
-	if (text.failed)
+		ptx_print(f.module, text);
+	if (text->failed)
 		r = cli_error(c, NULL, "out of memory");
 	if (c->json) {
 		json_end(&j, ']');
-		json_str(&j, "text", r == CLI_OK ? text.at : NULL);
+		json_str(&j, "text", r == CLI_OK ? quoted.at : NULL);
 		json_end(&j, '}');
-	} else if (r == CLI_OK) {
-		strbuf_add(&c->out, text.at, text.len);
 	}
-	strbuf_finish(&text);
+	strbuf_finish(&quoted);
 	cli_ptx_close(&f);
 	return r;
 }

@@ -12,7 +12,8 @@ static int print_file(struct cli *c, const char *path, struct json *j)
 {
 	const char *kernel = cli_value(c, "kernel");
 	struct ptx_module *part = NULL;
-	struct strbuf text = {0};
+	/* The text of a large module is there once. */
+	struct strbuf quoted = {0}, *text = c->json ? &quoted : &c->out;
 	struct cli_ptx f;
 	int r;
 
@@ -29,21 +30,19 @@ static int print_file(struct cli *c, const char *path, struct json *j)
 	if (r == 0)
 		cli_show_diags(&f.diags);
 	if (r == 0 && !f.diags.errors)
-		ptx_print(part ? part : f.module, &text);
+		ptx_print(part ? part : f.module, text);
 	if (r == 0 && c->json) {
 		json_begin_object(j, NULL);
 		json_str(j, "file", f.path);
 		cli_ptx_json_diags(j, &f.diags);
-		json_str(j, "text", f.diags.errors ? NULL : text.at);
+		json_str(j, "text", f.diags.errors ? NULL : quoted.at);
 		json_end(j, '}');
-	} else if (r == 0 && text.len) {
-		strbuf_add(&c->out, text.at, text.len);
 	}
-	if (text.failed)
+	if (text->failed)
 		r = cli_error(c, NULL, "%s: out of memory", f.path);
 	if (r == 0 && f.diags.errors)
 		r = CLI_FAILED;
-	strbuf_finish(&text);
+	strbuf_finish(&quoted);
 	if (part)
 		ptx_module_free(part);
 	cli_ptx_close(&f);
