@@ -211,23 +211,28 @@ out:
 int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct diag_list *diags,
 	const char *fmt, ...)
 {
-	char *text;
+	char shorter[1024], *text = shorter; /* most are */
+	const size_t padding = 16;
 	va_list ap;
 	int r, n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(shorter, sizeof(shorter) - padding, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		return -EINVAL;
-	text = calloc(1, (size_t)n + 16);
-	if (!text)
-		return -ENOMEM;
-	va_start(ap, fmt);
-	vsnprintf(text, (size_t)n + 1, fmt, ap);
-	va_end(ap);
+	if ((size_t)n >= sizeof(shorter) - padding) {
+		text = malloc((size_t)n + padding);
+		if (!text)
+			return -ENOMEM;
+		va_start(ap, fmt);
+		vsnprintf(text, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
+	memset(text + n, 0, padding);
 	r = parse_snippet(m, f, body, diags, text, NULL);
-	free(text);
+	if (text != shorter)
+		free(text);
 	return r;
 }
 
