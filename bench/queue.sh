@@ -19,7 +19,7 @@ heddle=$dist/bin/heddle heddled=$dist/bin/heddled queue=$dist/lib/heddle/bench/q
 [ "$device" = cuda ] || export LD_LIBRARY_PATH="$dist/src/dev/cpu"
 mkdir -p "$out"
 dir=$(mktemp -d)
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" HEDDLE_FORM_WAIT_MS=60000
 high='' daemon=''
 ends() {
 	exec 9>&-

@@ -9,7 +9,7 @@ set -eu
 build=$1
 driver=${2:-$build/src/dev/cpu/libcuda.so.1}
 dir=$(mktemp -d)
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" FAKE_MIN_NS=0
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" FAKE_MIN_NS=0 HEDDLE_FORM_WAIT_MS=60000
 "$build/tests/shim/fake_daemon" "$dir/sock" grant >"$dir/log" &
 daemon=$!
 trap 'kill $daemon; rm -rf "$dir"' EXIT

@@ -61,7 +61,9 @@ static void arrange(
 {
 	if (s->spec.device == DEV_CPU)
 		k->env[k->n_env++] = say(k, "HEDDLE_VGPU=stage%s", strrchr(s->dir, '-'));
+	/* What is measured are the forms, from the first launch on. */
 	if (s->spec.managed) {
+		k->env[k->n_env++] = "HEDDLE_FORM_WAIT_MS=60000";
 		arg(k, s->heddle);
 		arg(k, "run");
 		arg(k, "--socket");

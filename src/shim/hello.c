@@ -138,6 +138,7 @@ static void fill_hello(struct wire_hello *h)
 	if (group)
 		snprintf(h->group, sizeof(h->group), "%.31s", group);
 	shim.n_sms = MIN(h->n_sms, CTL_MAX_SMS);
+	shim.free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
 	shim.cc = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
 		  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }

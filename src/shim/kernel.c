@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#define FIRST_LAUNCH_WAITS_NS 2000000000u
+#define WAITS_MS     20 /* for forms, all launches of a program together */
+#define WAITS_MS_MAX 1000000
 
 struct module {
 	void *handle;
@@ -27,6 +28,7 @@ static struct map modules = MAP_INIT, kernels = MAP_INIT;
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
 static bool thread_runs;
+static uint64_t may_wait_ns; /* launches, from now on, in all */
 
 /* ---- PTX ---- */
 
@@ -149,13 +151,16 @@ void kernel_module_unloaded(void *handle)
 
 		if (map_get(&kernels, k->handle) == k)
 			map_put(&kernels, k->handle, NULL);
-		while (atomic_load(&k->state) == KERNEL_BUSY)
+		/* Its form may be in the making: who ends does not wait for an assembler. */
+		k->gone = true;
+		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);
 		if (atomic_exchange(&k->state, KERNEL_PLAIN) == KERNEL_READY)
 			VEC_PUSH(&gone, k->form);
 		code_put(k->code);
 		k->code = NULL;
 	}
+	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
 	for (size_t i = 0; i < gone.len; i++)
 		rewrite_unload(gone.at[i]);
@@ -244,34 +249,84 @@ static void apply(struct kernel *k, const struct form *f)
 		cu.cuFuncSetCacheConfig(f->fn, k->cache);
 }
 
+bool kernel_hold(struct kernel *k)
+{
+	bool there;
+
+	pthread_mutex_lock(&kernel_lock);
+	there = !k->gone;
+	if (there)
+		k->held++;
+	pthread_mutex_unlock(&kernel_lock);
+	return there;
+}
+
+void kernel_release(struct kernel *k)
+{
+	pthread_mutex_lock(&kernel_lock);
+	k->held--;
+	pthread_cond_broadcast(&kernel_done);
+	pthread_mutex_unlock(&kernel_lock);
+}
+
+/* Under the lock. */
+static void publish(struct kernel *k, struct form *f, const char *why)
+{
+	struct shim_inside in;
+
+	k->form = f;
+	k->why = why;
+	atomic_store(&k->state, f ? KERNEL_READY : KERNEL_PLAIN);
+	if (!f)
+		return;
+	shim_enter(&in);
+	for (const struct form *g = f; g; g = g->other)
+		apply(k, g);
+	shim_leave(&in);
+}
+
 static void make_form(struct kernel *k)
 {
 	struct code *c;
 	struct form *f = NULL;
 	const char *why = NULL;
-	int r = -ENOENT;
+	bool gone;
 
 	pthread_mutex_lock(&kernel_lock);
 	c = k->code;
 	code_get(c);
 	pthread_mutex_unlock(&kernel_lock);
-	if (c)
-		r = rewrite_kernel(k, c, &f, &why);
+	if (c && rewrite_kernel(k, c, &f, &why) < 0)
+		f = NULL;
 	code_put(c);
 	pthread_mutex_lock(&kernel_lock);
-	k->form = f;
-	k->why = why;
-	atomic_store(&k->state, r == 0 ? KERNEL_READY : KERNEL_PLAIN);
-	if (r == 0) {
-		struct shim_inside in;
-
-		shim_enter(&in);
-		for (const struct form *g = f; g; g = g->other)
-			apply(k, g);
-		shim_leave(&in);
-	}
+	gone = k->gone;
+	if (!gone)
+		publish(k, f, why);
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
+	if (gone && f) {
+		fence_begin(FENCE_WAITS);
+		rewrite_unload(f);
+		fence_end();
+	}
+}
+
+/* The one that is missed most, or NULL. Under the lock. */
+static struct kernel *take(void)
+{
+	struct kernel *k;
+	size_t at = 0;
+
+	if (!queue.len)
+		return NULL;
+	for (size_t i = 1; i < queue.len; i++) {
+		if (atomic_load(&queue.at[i]->missed) > atomic_load(&queue.at[at]->missed))
+			at = i;
+	}
+	k = queue.at[at];
+	memmove(queue.at + at, queue.at + at + 1, (--queue.len - at) * sizeof(queue.at[0]));
+	return k;
 }
 
 static void *thread(void *unused)
@@ -280,10 +335,14 @@ static void *thread(void *unused)
 		struct kernel *k;
 
 		pthread_mutex_lock(&kernel_lock);
-		while (queue.len == 0)
+		k = take();
+		if (!k) {
+			pthread_mutex_unlock(&kernel_lock);
+			rewrite_idle();
+			pthread_mutex_lock(&kernel_lock);
+		}
+		while (!k && !(k = take()))
 			pthread_cond_wait(&asked, &kernel_lock);
-		k = queue.at[0];
-		memmove(queue.at, queue.at + 1, --queue.len * sizeof(queue.at[0]));
 		pthread_mutex_unlock(&kernel_lock);
 		make_form(k);
 	}
@@ -292,15 +351,37 @@ static void *thread(void *unused)
 
 static bool start_thread(void)
 {
-	if (!thread_runs)
-		thread_runs = shim_thread(thread) == 0;
+	const char *ms = getenv("HEDDLE_FORM_WAIT_MS");
+
+	if (thread_runs)
+		return true;
+	may_wait_ns =
+		(uint64_t)(ms && *ms ? MAX(MIN(atoi(ms), WAITS_MS_MAX), 0) : WAITS_MS) * 1000000;
+	thread_runs = shim_thread(thread) == 0;
 	return thread_runs;
+}
+
+/* Under the lock, which it lets go of meanwhile. */
+static void await_form(struct kernel *k)
+{
+	uint64_t began = shim_now_ns(), waited;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)(may_wait_ns / 1000000000);
+	until.tv_nsec += (long)(may_wait_ns % 1000000000);
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	while (may_wait_ns && atomic_load(&k->state) == KERNEL_BUSY) {
+		if (pthread_cond_timedwait(&kernel_done, &kernel_lock, &until) == ETIMEDOUT)
+			break;
+	}
+	waited = shim_now_ns() - began;
+	may_wait_ns -= MIN(waited, may_wait_ns);
 }
 
 static void ask(struct kernel *k)
 {
-	struct timespec until;
-
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
 		bool ok = start_thread() && VEC_PUSH(&queue, k);
@@ -308,13 +389,14 @@ static void ask(struct kernel *k)
 		atomic_store(&k->state, ok ? KERNEL_BUSY : KERNEL_PLAIN);
 		pthread_cond_signal(&asked);
 	}
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FIRST_LAUNCH_WAITS_NS / 1000000000;
-	while (atomic_load(&k->state) == KERNEL_BUSY) {
-		if (pthread_cond_timedwait(&kernel_done, &kernel_lock, &until) == ETIMEDOUT)
-			break;
-	}
+	await_form(k);
 	pthread_mutex_unlock(&kernel_lock);
+}
+
+void kernel_missed(struct kernel *k, uint64_t threads)
+{
+	if (atomic_load_explicit(&k->state, memory_order_relaxed) == KERNEL_BUSY)
+		atomic_fetch_add_explicit(&k->missed, threads, memory_order_relaxed);
 }
 
 struct form *kernel_form(struct kernel *k)

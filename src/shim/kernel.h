@@ -62,6 +62,9 @@ struct kernel {
 	_Atomic uint32_t wave;    /* so many fit on the device at once, as it is (gate.c) */
 	struct form *form;        /* valid when KERNEL_READY */
 	const char *why;          /* plain although it has PTX */
+	_Atomic uint64_t missed;  /* threads launched as they are while the form was made */
+	bool gone;                /* unloaded; under kernel_lock, as is: */
+	unsigned held;            /* whoever uses its handles: it is not unloaded meanwhile */
 	/* What the program set, to be set on the form too. */
 	bool attr_set[KERNEL_ATTRIBUTES], cache_set;
 	int attr[KERNEL_ATTRIBUTES];
@@ -80,8 +83,15 @@ void kernel_known(void *handle, void *owner, bool in_library, const char *name);
 void kernel_also(void *handle, void *known);
 /* The record of a launched handle; made on first sight. NULL: out of memory. */
 struct kernel *kernel_of(void *handle);
-/* The preemptible form, or NULL. The first launch waits for it, at most 2 s. */
+/* The preemptible form, or NULL while it is made. Launches wait for forms for 20 ms in all the
+ * program, or as HEDDLE_FORM_WAIT_MS says: so long as those take that are there from an earlier
+ * start. */
 struct form *kernel_form(struct kernel *k);
+/* So many threads went without it: forms that are missed most are made first. */
+void kernel_missed(struct kernel *k, uint64_t threads);
+/* For the thread that makes forms: its handles stay until kernel_release. False: they are gone. */
+bool kernel_hold(struct kernel *k);
+void kernel_release(struct kernel *k);
 /* cuFuncSetAttribute and its kin, after the driver agreed. */
 void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
@@ -90,6 +100,7 @@ void code_put(struct code *c);
 /* Makes k's form: parse, rewrite, compile, load. In the background thread. 0 or negative errno with
  * *ret_why. (rewrite.c) */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
+void rewrite_idle(void);             /* that thread has nothing to do */
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
 

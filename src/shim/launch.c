@@ -60,6 +60,9 @@ static CUresult launch(const struct launch *l, bool manageable)
 	f = k && manageable ? kernel_form(k) : NULL;
 	if (f && managed_launch(l, k, f, &r))
 		return r;
+	if (k)
+		kernel_missed(k, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] *
+					 l->block[1] * l->block[2]);
 	return launch_opaque(l, k, false);
 }
 

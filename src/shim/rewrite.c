@@ -72,7 +72,7 @@ static void to_cache(const uint8_t key[32], const struct made *m)
 }
 
 /* Layout of the kernel's own parameters, then the pass. */
-static int transform(struct ptx_module *m, const struct kernel *k, uint32_t bound,
+static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	struct diag_list *diags, struct made *out, const char **ret_why)
 {
 	/* Pulling ahead costs a register and gains nothing on the kernels measured
@@ -91,7 +91,10 @@ static int transform(struct ptx_module *m, const struct kernel *k, uint32_t boun
 	r = pass_param_layout(f, &bytes, out->offsets, out->sizes, out->info.n_params);
 	if (r < 0)
 		return r;
+	if (!kernel_hold(k))
+		return -ECANCELED;
 	r = globals_bake(m, k, &out->vars, diags);
+	kernel_release(k);
 	if (r < 0) {
 		*ret_why = "module variables that are too many, oddly used or cannot be found";
 		return r;
@@ -109,35 +112,69 @@ static int transform(struct ptx_module *m, const struct kernel *k, uint32_t boun
 	return out->text.failed ? -ENOMEM : 0;
 }
 
-static int make(const struct kernel *k, const struct code *c, uint32_t bound, struct made *out,
-	const char **ret_why)
-{
-	struct ptx_module *whole = NULL, *one = NULL;
-	struct diag_list *diags = calloc(1, sizeof(*diags));
-	struct arena scratch;
-	size_t len = 0;
-	char *ptx = NULL;
-	int r = diags ? image_unpack(&c->entry, PTX_MAX, &ptx, &len) : -ENOMEM;
+/* The module that was parsed last: the next kernel is often of the same one. Of the one thread that
+ * makes forms. */
+static struct {
+	struct ptx_module *module; /* NULL: none */
+	char *text;
+	size_t len;
+	uint8_t digest[32];
+} last;
 
-	*ret_why = "its PTX cannot be read";
-	if (r < 0) {
-		free(diags);
-		return r;
+void rewrite_idle(void)
+{
+	if (!last.module)
+		return;
+	ptx_module_free(last.module);
+	free(last.text);
+	last.module = NULL;
+}
+
+static int parse(const struct code *c, struct diag_list *diags, struct arena *scratch)
+{
+	int r;
+
+	if (last.module && !memcmp(last.digest, c->digest, sizeof(last.digest))) {
+		diag_init(diags, scratch, "", last.text, last.len);
+		return 0;
 	}
-	arena_init(&scratch, 0);
-	diag_init(diags, &scratch, k->name, ptx, len);
-	r = ptx_parse(ptx, len, 0, diags, &whole);
+	rewrite_idle();
+	r = image_unpack(&c->entry, PTX_MAX, &last.text, &last.len);
+	if (r < 0)
+		return r;
+	diag_init(diags, scratch, "", last.text, last.len);
+	r = ptx_parse(last.text, last.len, 0, diags, &last.module);
+	memcpy(last.digest, c->digest, sizeof(last.digest));
 	if (r == 0 && diags->errors)
 		r = -EINVAL;
+	if (r < 0) {
+		ptx_module_free(last.module);
+		free(last.text);
+		last.module = NULL;
+	}
+	return r;
+}
+
+static int make(struct kernel *k, const struct code *c, uint32_t bound, struct made *out,
+	const char **ret_why)
+{
+	struct diag_list *diags = calloc(1, sizeof(*diags));
+	struct ptx_module *one = NULL;
+	struct arena scratch;
+	int r;
+
+	*ret_why = "its PTX cannot be read";
+	if (!diags)
+		return -ENOMEM;
+	arena_init(&scratch, 0);
+	r = parse(c, diags, &scratch);
 	if (r == 0)
-		r = ptx_extract(whole, k->name, false, &one);
+		r = ptx_extract(last.module, k->name, false, &one);
 	if (r == 0)
 		r = transform(one, k, bound, diags, out, ret_why);
 	ptx_module_free(one);
-	ptx_module_free(whole);
 	arena_finish(&scratch);
 	free(diags);
-	free(ptx);
 	return r;
 }
 
@@ -172,15 +209,25 @@ static bool load_closer(void)
 	return closer || load_text(pass_closer_ptx(), CTL_CLOSER, &mod, &closer);
 }
 
+static uint64_t *find_vars(struct kernel *k, const struct vars *v)
+{
+	uint64_t *at = NULL;
+
+	if (kernel_hold(k)) {
+		at = globals_find(k, v);
+		kernel_release(k);
+	}
+	return at;
+}
+
 /* Within a fence and the shim's context. */
-static bool load_code(
-	const struct kernel *k, const struct made *m, struct form *f, const char **ret_why)
+static bool load_code(struct kernel *k, const struct made *m, struct form *f, const char **ret_why)
 {
 	uint64_t *at = NULL;
 	bool ok = false;
 
 	*ret_why = "module variables that cannot be found";
-	if (m->vars.n && !(at = globals_find(k, &m->vars)))
+	if (m->vars.n && !(at = find_vars(k, &m->vars)))
 		return false;
 	*ret_why = "the driver does not load its preemptible form";
 	if (load_text(m->text.at, k->name, &f->mod, &f->fn)) {
@@ -196,7 +243,7 @@ static bool load_code(
 	return ok;
 }
 
-static struct form *load(const struct kernel *k, struct made *m, const char **ret_why)
+static struct form *load(struct kernel *k, struct made *m, const char **ret_why)
 {
 	struct form *f = calloc(1, sizeof(*f));
 	struct shim_inside in;
@@ -235,8 +282,21 @@ static struct form *load(const struct kernel *k, struct made *m, const char **re
 	return f;
 }
 
+static bool vars_fit(struct kernel *k, const struct vars *v)
+{
+	bool fit;
+
+	if (!v->n)
+		return true;
+	if (!kernel_hold(k))
+		return false;
+	fit = globals_fit(k, v);
+	kernel_release(k);
+	return fit;
+}
+
 /* From the cache or made anew, and loaded. bound: registers a thread, 0: as the assembler likes. */
-static int obtain(const struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
+static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
 	const char **ret_why)
 {
 	struct made m = {0};
@@ -245,7 +305,7 @@ static int obtain(const struct kernel *k, const struct code *c, uint32_t bound, 
 	int r = 0;
 
 	key_of(k, c, bound, key);
-	if (!from_cache(key, &m) || !globals_fit(k, &m.vars)) {
+	if (!from_cache(key, &m) || !vars_fit(k, &m.vars)) {
 		made_finish(&m);
 		m = (struct made){0};
 		r = make(k, c, bound, &m, ret_why);
@@ -264,12 +324,14 @@ static int obtain(const struct kernel *k, const struct code *c, uint32_t bound, 
 }
 
 /* Registers of the kernel as it is; 0: not known. */
-static uint32_t plain_registers(const struct kernel *k)
+static uint32_t plain_registers(struct kernel *k)
 {
 	CUfunction fn = k->handle;
 	struct shim_inside in;
 	uint32_t regs = 0;
 
+	if (!kernel_hold(k))
+		return 0;
 	fence_begin(FENCE_LOADS);
 	if (shim_enter(&in) == CUDA_SUCCESS &&
 		(!k->in_library || (cu.cuKernelGetFunction &&
@@ -277,6 +339,7 @@ static uint32_t plain_registers(const struct kernel *k)
 		regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
 	shim_leave(&in);
 	fence_end();
+	kernel_release(k);
 	return regs;
 }
 
@@ -289,17 +352,20 @@ static void form_free(struct form *f)
 	free(f);
 }
 
-/* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM. The same
- * form within the kernel's own registers is better when nothing is spilled for it. Else it depends
- * on what is spilled: both are kept. */
-static struct form *bounded(const struct kernel *k, const struct code *c, struct form *f)
+/* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM, unless
+ * all its threads have as many. The same form within the kernel's own registers is better when
+ * nothing is spilled for it. Else it depends on what is spilled: both are kept. */
+static struct form *bounded(struct kernel *k, const struct code *c, struct form *f)
 {
 	const uint32_t step = 8; /* registers are given out in eights a thread */
-	uint32_t plain = plain_registers(k);
-	uint32_t bound = (uint32_t)round_up(plain, step);
 	struct form *other = NULL;
+	uint32_t plain, bound;
 	const char *why;
 
+	if (round_up(f->regs, step) <= shim.free_regs)
+		return f;
+	plain = plain_registers(k);
+	bound = (uint32_t)round_up(plain, step);
 	if (!plain || round_up(f->regs, step) <= bound || obtain(k, c, bound, &other, &why) < 0)
 		return f;
 	if (other->regs > bound) {

@@ -22,6 +22,7 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="json-$$" XDG_CACHE_HOME="$dir" TMPDIR="$dir"
+export HEDDLE_FORM_WAIT_MS=60000
 
 fail() {
 	echo "FAILED: $*"

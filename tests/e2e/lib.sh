@@ -12,6 +12,7 @@
 dir=$(mktemp -d)
 daemon='' pids=''
 export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
 
 # heddled first asked to end: it may own an MPS daemon.
 end() {

@@ -16,7 +16,7 @@ daemon=
 trap 'kill $daemon 2>/dev/null || :; rm -rf "$dir"' EXIT INT TERM
 HEDDLE_SOCKET=$dir/sock
 XDG_CACHE_HOME=$dir/cache
-export HEDDLE_SOCKET XDG_CACHE_HOME
+export HEDDLE_SOCKET XDG_CACHE_HOME HEDDLE_FORM_WAIT_MS=60000
 "$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" 2>"$dir/log" &
 daemon=$!
 for _ in $(seq 600); do

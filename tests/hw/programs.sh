@@ -18,7 +18,8 @@
 # Each runs alone, then natively beside the disturber, then twice (forms not cached, cached) under
 # heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
 # high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off), without
-# MPS; GATES=on: but for those that a gate suits.
+# MPS, and waited for; GATES=on: but for those that a gate suits; WAIT_MS=20: forms in the making are
+# waited for as long as by default.
 #   same      as natively
 #   varies    it differs, and so do native runs from each other: exit status alone was judged
 #   differs, fails, hang   other output; another exit status; not done in its time
@@ -45,6 +46,7 @@ fi
 heddled=$(dirname "$heddle")/heddled
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
+[ -z "${WAIT_MS:-}" ] || export HEDDLE_FORM_WAIT_MS="$WAIT_MS"
 export CUDA_CACHE_PATH="$dir/cuda-cache"
 tsv=${TSV:-$dir/table}
 every_us=2000 base_s=10 native_library=

@@ -8,6 +8,7 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
+export HEDDLE_VGPU="$HEDDLE_VGPU,registers=32K" # else they have enough for all threads
 # With which form the launches go on after the tries is the machine's affair: several times, if need
 # be, until the second was preempted a few times.
 total=0

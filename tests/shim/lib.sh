@@ -11,6 +11,7 @@ daemon=
 trap 'stop; rm -rf "$dir"' EXIT
 export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" HEDDLE_SOCKET="$dir/sock"
 export HEDDLE_VGPU="shim-$$"
+export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
 # The shim's records of kernels and streams live as long as the process: they are no leaks.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 unset LD_LIBRARY_PATH HEDDLE_DRIVER_LIB HEDDLE_PRIORITY HEDDLE_WEIGHT HEDDLE_CLASS
@@ -46,8 +47,7 @@ stop() {
 
 # managed MODE SCENARIO...: same under a daemon of its own, whose report is in $dir/daemon afterwards;
 # again, up to five times, if more launches than $unmanaged (or 0) went plain: they do where there was
-# no processor to make their forms, or to read them from the cache, within the 2 s for which a first
-# launch waits.
+# no processor to make their forms, or to read them from the cache, while launches waited for them.
 managed() {
 	mode=$1
 	shift

@@ -67,6 +67,8 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 		c->blocks = (uint32_t)v;
 	else if (!strcmp(key, "threads") && parse_number(value, 1024, 2048, &v))
 		c->threads = (uint32_t)round_up(v, 32);
+	else if (!strcmp(key, "registers") && parse_number(value, 4096, 65536, &v))
+		c->regs = (uint32_t)v;
 	else if (!strcmp(key, "memory") && parse_number(value, 1 << 20, (uint64_t)1 << 40, &v))
 		c->memory_bytes = v;
 	else if (!strcmp(key, "turns") && parse_number(value, 0, UINT64_MAX, &v))
