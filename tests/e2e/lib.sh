@@ -155,11 +155,12 @@ smids() {
 
 # later_launches BLOCKS LOOPS HIGH_LOOPS NEED: twelve launches of a program of low priority, beside one
 # of high priority that needs so many SMs for long (later.awk). The daemon is started before. If the
-# high one comes just between two launches it has all SMs to spread over: then once more.
+# high one comes just between two launches, or at the end of one, it has more SMs to spread over: then
+# once more.
 later_launches() {
-	tries=0 status=3
-	while [ "$status" = 3 ] && [ "$tries" -lt 4 ]; do
-		tries=$((tries + 1)) status=0
+	launched=0 status=3
+	while [ "$status" = 3 ] && [ "$launched" -lt 12 ]; do
+		launched=$((launched + 1)) status=0
 		where_begins low low --threads 256 --shared 114688 --blocks "$1" --loops "$2" --count 12
 		low=$started
 		sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/low.out")
