@@ -6,8 +6,9 @@
  * with 8, and who else uses the GPU stands still meanwhile. Even the driver's own number costs more
  * when it is asked for (on an H200 a short program takes 20 to 60 ms longer with 8 asked for than
  * with the same 8 unasked). So nothing is asked for until a program turns out to have more streams
- * than they allow: that is noted on disk, and its next start gets more. What the user sets is left
- * as it is, and nothing is noted then. */
+ * than they allow, when it has run for so long that its start is nothing beside that: this is noted
+ * on disk, and its next start gets more. What the user sets is left as it is, and nothing is noted
+ * then. */
 #include "shim/kernel.h"
 
 #include <fcntl.h>
@@ -21,11 +22,15 @@
 /* What the shim set, which children inherit: by this it is told from what the user set. */
 #define OURS "HEDDLE_CONNECTIONS"
 
+#define AFTER   "HEDDLE_CONNECTIONS_AFTER"
+#define AFTER_S 100 /* then a second at the start is one part in a hundred */
+
 #define DRIVERS_CONNECTIONS 8 /* where the variable says nothing; see SPARE_CHANNELS */
 
 static unsigned number = DRIVERS_CONNECTIONS;
 static uint8_t program[32];                       /* the key of what is noted of this program */
 static _Atomic unsigned enough = CONNECTIONS_MAX; /* nothing is noted up to so many */
+static uint64_t from_ns;                          /* nor is it earlier */
 
 /* What an interpreter runs is what differs from program to program. */
 static bool is_interpreter(const char *path)
@@ -78,7 +83,7 @@ static bool key_of_program(uint8_t ret[32])
 	if (n <= 0)
 		return false;
 	path[n] = 0;
-	strbuf_printf(&b, "connections|%s", path);
+	strbuf_printf(&b, "connections after|%s", path);
 	if (is_interpreter(path))
 		add_script(&b);
 	ok = !b.failed;
@@ -108,7 +113,7 @@ static unsigned parsed(const char *s)
 
 void connections_init(void)
 {
-	const char *given = getenv(VARIABLE), *ours = getenv(OURS);
+	const char *given = getenv(VARIABLE), *ours = getenv(OURS), *after = getenv(AFTER);
 	unsigned n = 0;
 	char text[12];
 	bool known;
@@ -117,6 +122,8 @@ void connections_init(void)
 		number = parsed(given);
 		return;
 	}
+	from_ns = shim_now_ns() +
+		  (uint64_t)(after && *after ? MAX(atoi(after), 0) : AFTER_S) * 1000000000;
 	known = key_of_program(program);
 	if (known)
 		n = noted(program);
@@ -144,7 +151,7 @@ void connections_wanted(unsigned n)
 	unsigned was = atomic_load_explicit(&enough, memory_order_relaxed);
 	uint32_t next;
 
-	if (n <= was || was >= CONNECTIONS_MAX)
+	if (n <= was || was >= CONNECTIONS_MAX || shim_now_ns() < from_ns)
 		return;
 	for (next = 8; next < n && next < CONNECTIONS_MAX;)
 		next *= 2;

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # How many connections the driver is told to make: its own number, of which nothing is said, until a
-# program turns out to need more; that is noted, and its next start has as many as it needs. What the
-# user sets stays.
+# program turns out to need more; that is noted, once it has run for long, and its next start has as
+# many as it needs. What the user sets stays.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -23,8 +23,18 @@ unmanaged_launches() {
 
 few=8 enough=16 # the driver's, and twice as many
 
-# More streams than fit; the next start has room for them.
+# Of a program that has just begun nothing is noted.
 export PROG_STREAMS=$((few - 3))
+for _ in 1 2; do
+	start watch
+	same many 4 24 30
+	stop
+done
+told "$few"
+[ "$(unmanaged_launches)" -gt 0 ] || fail "all launches were managed, of more streams than fit"
+export HEDDLE_CONNECTIONS_AFTER=0
+
+# More streams than fit; the next start has room for them.
 start watch
 same many 4 24 30
 stop
