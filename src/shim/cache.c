@@ -107,15 +107,15 @@ bool cache_get(const uint8_t key[32], struct strbuf *ret)
 	return ok && !ret->failed;
 }
 
-void cache_put(const uint8_t key[32], const void *data, size_t len)
+bool cache_stage(const uint8_t key[32], const void *data, size_t len, struct staged *ret)
 {
 	struct cache_head h = {.magic = CACHE_MAGIC, .bytes = len};
-	char path[4096], tmp[4200], *slash;
+	char *path = ret->path, *slash;
 	int fd;
 	bool ok;
 
-	if (len > CACHE_MAX || !cache_path(key, path, sizeof(path)))
-		return;
+	if (len > CACHE_MAX || !cache_path(key, path, sizeof(ret->path)))
+		return false;
 	slash = strrchr(path, '/');
 	*slash = 0;
 	if (mkdir(path, 0700) < 0 && errno == ENOENT) {
@@ -128,12 +128,34 @@ void cache_put(const uint8_t key[32], const void *data, size_t len)
 	}
 	*slash = '/';
 	sha256(data, len, h.digest);
-	snprintf(tmp, sizeof(tmp), "%s.%d.%llx", path, (int)getpid(),
+	snprintf(ret->tmp, sizeof(ret->tmp), "%s.%d.%llx", path, (int)getpid(),
 		(unsigned long long)shim_now_ns());
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = open(ret->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return;
+		return false;
 	ok = write_all(fd, &h, sizeof(h)) && write_all(fd, data, len);
-	if (close(fd) < 0 || !ok || rename(tmp, path) < 0)
-		unlink(tmp);
+	if (close(fd) < 0 || !ok) {
+		unlink(ret->tmp);
+		return false;
+	}
+	return true;
+}
+
+void cache_unstage(const struct staged *s)
+{
+	unlink(s->tmp);
+}
+
+void cache_commit(const struct staged *s)
+{
+	if (rename(s->tmp, s->path) < 0)
+		unlink(s->tmp);
+}
+
+void cache_put(const uint8_t key[32], const void *data, size_t len)
+{
+	struct staged s;
+
+	if (cache_stage(key, data, len, &s))
+		cache_commit(&s);
 }

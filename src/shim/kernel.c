@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of modules, libraries and kernels, and the thread that makes preemptible forms. A form is
+/* Records of modules, libraries and kernels, and the threads that make preemptible forms. A form is
  * asked for by the first launch, made off the launch path, and used from then on; a launch that
  * finds it in the making goes plain. */
 #include "shim/managed.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define WAITS_MS     20 /* for forms, all launches of a program together */
 #define WAITS_MS_MAX 1000000
+#define AT_WORK_MAX  4  /* threads that make forms, */
+#define THREADS_MAX  32 /* and with those that wait for the assembler */
+#define LESS_URGENT  10 /* than the program's own threads, as nice(1) counts */
+#define IDLE_S       1  /* then threads end, and what was parsed is let go of */
 
 struct module {
 	void *handle;
@@ -27,8 +36,9 @@ pthread_cond_t kernel_done = PTHREAD_COND_INITIALIZER;
 static struct map modules = MAP_INIT, kernels = MAP_INIT;
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
-static bool thread_runs;
-static uint64_t may_wait_ns; /* launches, from now on, in all */
+static unsigned n_threads, n_idle; /* that make forms */
+static sem_t turns;                /* to do so; counts those that may begin */
+static uint64_t may_wait_ns;       /* launches, from now on, in all */
 
 /* ---- PTX ---- */
 
@@ -241,12 +251,12 @@ struct kernel *kernel_of(void *handle)
 static void apply(struct kernel *k, const struct form *f)
 {
 	for (int i = 0; i < KERNEL_ATTRIBUTES; i++) {
-		if (k->attr_set[i] && cu.cuFuncSetAttribute(f->fn, (CUfunction_attribute)i,
+		if (k->attr_set[i] && cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)i,
 					      k->attr[i]) != CUDA_SUCCESS)
 			atomic_store(&k->state, KERNEL_PLAIN);
 	}
 	if (k->cache_set)
-		cu.cuFuncSetCacheConfig(f->fn, k->cache);
+		cu.cuFuncSetCacheConfig(f->on.fn, k->cache);
 }
 
 bool kernel_hold(struct kernel *k)
@@ -329,36 +339,91 @@ static struct kernel *take(void)
 	return k;
 }
 
+/* Under the lock, which it lets go of meanwhile. False: that took a while. */
+static bool await_work(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += IDLE_S;
+	return pthread_cond_timedwait(&asked, &kernel_lock, &until) != ETIMEDOUT;
+}
+
+/* The next one to be made; NULL: there has been none for a while. */
+static struct kernel *next(void)
+{
+	struct kernel *k;
+	bool waits = true, is_last;
+
+	pthread_mutex_lock(&kernel_lock);
+	n_idle++;
+	while (!(k = take()) && waits)
+		waits = await_work();
+	n_idle--;
+	n_threads -= !k;
+	is_last = !n_threads;
+	pthread_mutex_unlock(&kernel_lock);
+	if (is_last)
+		rewrite_idle();
+	return k;
+}
+
+void kernel_turn_begin(void)
+{
+	while (sem_wait(&turns) < 0)
+		;
+}
+
+void kernel_turn_end(void)
+{
+	sem_post(&turns);
+}
+
 static void *thread(void *unused)
 {
-	for (;;) {
-		struct kernel *k;
+	const id_t self = (id_t)syscall(SYS_gettid);
+	struct kernel *k;
 
-		pthread_mutex_lock(&kernel_lock);
-		k = take();
-		if (!k) {
-			pthread_mutex_unlock(&kernel_lock);
-			rewrite_idle();
-			pthread_mutex_lock(&kernel_lock);
-		}
-		while (!k && !(k = take()))
-			pthread_cond_wait(&asked, &kernel_lock);
-		pthread_mutex_unlock(&kernel_lock);
+	setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + LESS_URGENT);
+	while ((k = next())) {
+		kernel_turn_begin();
 		make_form(k);
+		kernel_turn_end();
 	}
 	return NULL;
 }
 
-static bool start_thread(void)
+/* Half of the processors that the program may use, so that it is not slowed. */
+static unsigned most_at_work(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) / 2 : 1;
+
+	return (unsigned)MAX(MIN(n, AT_WORK_MAX), 1);
+}
+
+/* Under the lock, once. */
+static void begin_making(void)
 {
 	const char *ms = getenv("HEDDLE_FORM_WAIT_MS");
+	static bool begun;
 
-	if (thread_runs)
-		return true;
+	if (begun)
+		return;
+	begun = true;
+	sem_init(&turns, 0, most_at_work());
 	may_wait_ns =
 		(uint64_t)(ms && *ms ? MAX(MIN(atoi(ms), WAITS_MS_MAX), 0) : WAITS_MS) * 1000000;
-	thread_runs = shim_thread(thread) == 0;
-	return thread_runs;
+}
+
+/* Under the lock, k being in the queue: for each that waits there a thread. False: there is none.
+ */
+static bool have_threads(void)
+{
+	begin_making();
+	if (queue.len > n_idle && n_threads < THREADS_MAX && shim_thread(thread) == 0)
+		n_threads++;
+	return n_threads > 0;
 }
 
 /* Under the lock, which it lets go of meanwhile. */
@@ -384,8 +449,12 @@ static void ask(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
-		bool ok = start_thread() && VEC_PUSH(&queue, k);
+		bool ok = VEC_PUSH(&queue, k);
 
+		if (ok && !have_threads()) {
+			queue.len--;
+			ok = false;
+		}
 		atomic_store(&k->state, ok ? KERNEL_BUSY : KERNEL_PLAIN);
 		pthread_cond_signal(&asked);
 	}
@@ -425,7 +494,8 @@ void kernel_attribute(void *handle, int attr, int value)
 	k->attr_set[attr] = true;
 	k->attr[attr] = value;
 	for (struct form *f = ready_form(k); f; f = f->other) {
-		if (cu.cuFuncSetAttribute(f->fn, (CUfunction_attribute)attr, value) != CUDA_SUCCESS)
+		if (cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)attr, value) !=
+			CUDA_SUCCESS)
 			atomic_store(&k->state, KERNEL_PLAIN);
 		pthread_mutex_lock(&f->lock);
 		f->n_shapes = 0;
@@ -444,6 +514,6 @@ void kernel_cache_config(void *handle, CUfunc_cache config)
 	k->cache_set = true;
 	k->cache = config;
 	for (struct form *f = ready_form(k); f; f = f->other)
-		cu.cuFuncSetCacheConfig(f->fn, config);
+		cu.cuFuncSetCacheConfig(f->on.fn, config);
 	pthread_mutex_unlock(&kernel_lock);
 }

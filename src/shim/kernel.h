@@ -9,6 +9,7 @@
 
 #include "image/image.h"
 #include "pass/pass.h"
+#include "shim/compile.h"
 #include "shim/kept.h"
 #include "shim/map.h"
 #include "shim/pace.h"
@@ -33,8 +34,7 @@ enum kernel_state {
 struct form {
 	struct form *other; /* the same within fewer registers, so that more blocks fit on an SM,
 			       with some of them spilled: which is faster is measured; or NULL */
-	CUmodule mod;
-	CUfunction fn;
+	struct compiled on;
 	struct pass_kernel_info info;
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	uint32_t regs, static_shared, local, max_threads;
@@ -89,6 +89,10 @@ struct kernel *kernel_of(void *handle);
 struct form *kernel_form(struct kernel *k);
 /* So many threads went without it: forms that are missed most are made first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
+/* For threads that make forms: so many at once as keep half of the processors busy. Who waits for
+ * another process lets others do so meanwhile. */
+void kernel_turn_begin(void);
+void kernel_turn_end(void);
 /* For the thread that makes forms: its handles stay until kernel_release. False: they are gone. */
 bool kernel_hold(struct kernel *k);
 void kernel_release(struct kernel *k);
@@ -97,10 +101,10 @@ void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
 
 void code_put(struct code *c);
-/* Makes k's form: parse, rewrite, compile, load. In the background thread. 0 or negative errno with
- * *ret_why. (rewrite.c) */
+/* Makes k's form: parse, rewrite, compile, load. In any of the threads that do so. 0 or negative
+ * errno with *ret_why. (rewrite.c) */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
-void rewrite_idle(void);             /* that thread has nothing to do */
+void rewrite_idle(void);             /* no form has been in the making for a while */
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
 
@@ -125,5 +129,9 @@ void symbols_after_fork(void);
 /* Files kept for the next start (cache.c). Never an error: a miss is a miss. */
 bool cache_get(const uint8_t key[32], struct strbuf *ret);
 void cache_put(const uint8_t key[32], const void *data, size_t len);
+/* The same in two steps: what is not worth keeping yet. Then one of the other two. */
+bool cache_stage(const uint8_t key[32], const void *data, size_t len, struct staged *ret);
+void cache_commit(const struct staged *s);
+void cache_unstage(const struct staged *s);
 
 #endif

@@ -82,9 +82,9 @@ CUresult managed_fire(
 		c.gridDimX = (unsigned)blocks;
 		c.gridDimY = c.gridDimZ = 1;
 		c.hStream = stream;
-		return cu.cuLaunchKernelEx(&c, m->form->fn, NULL, extra);
+		return cu.cuLaunchKernelEx(&c, m->form->on.fn, NULL, extra);
 	}
-	return cu.cuLaunchKernel(m->form->fn, (unsigned)blocks, 1, 1, m->block[0], m->block[1],
+	return cu.cuLaunchKernel(m->form->on.fn, (unsigned)blocks, 1, 1, m->block[0], m->block[1],
 		m->block[2], m->shared, stream, NULL, extra);
 }
 

@@ -26,7 +26,7 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	*s = (struct form_shape){.threads = threads, .shared = l->shared};
 	if (threads <= f->max_threads &&
 		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-			&n, f->fn, (int)threads, l->shared) == CUDA_SUCCESS &&
+			&n, f->on.fn, (int)threads, l->shared) == CUDA_SUCCESS &&
 		n > 0)
 		s->per_sm = (uint32_t)MIN(n, 31);
 	if (f->info.rising_order && cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(

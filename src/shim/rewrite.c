@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,11 @@
 #define FORM_VERSION 18u /* of what is kept (kept.c) and of the code that the pass emits */
 #define PTX_MAX      ((size_t)256 << 20)
 
-static CUfunction closer;
+static struct compiled closer;
 
 CUfunction rewrite_closer(void)
 {
-	return closer;
+	return closer.fn;
 }
 
 /* Another build of the shim may have other passes: its file stands for them. */
@@ -39,6 +40,7 @@ static void add_own_file(struct strbuf *b)
 
 static void key_of(const struct kernel *k, const struct code *c, uint32_t bound, uint8_t ret[32])
 {
+	static const char *const caches[] = {"CUDA_CACHE_PATH", "CUDA_CACHE_DISABLE"};
 	struct strbuf b = {0};
 	int driver = 0;
 
@@ -47,6 +49,12 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
 	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d", k->name, driver, shim.cc, bound, CTL_VERSION,
 		FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info), (int)dev_kind_of(&cu));
+	/* Which cache of the driver's has it compiled. */
+	for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+		const char *value = getenv(caches[i]);
+
+		strbuf_printf(&b, "|%s", value ? value : "");
+	}
 	add_own_file(&b);
 	sha256(b.at, b.len, ret);
 	strbuf_finish(&b);
@@ -61,13 +69,14 @@ static bool from_cache(const uint8_t key[32], struct made *m)
 	return ok;
 }
 
-static void to_cache(const uint8_t key[32], const struct made *m)
+/* To be kept when it is compiled. Where nothing can be, both paths are empty. */
+static void stage(const uint8_t key[32], const struct made *m, struct staged *ret)
 {
 	struct strbuf b = {0};
 
 	kept_write(m, FORM_VERSION, &b);
-	if (!b.failed)
-		cache_put(key, b.at, b.len);
+	if (b.failed || !cache_stage(key, b.at, b.len, ret))
+		*ret->tmp = *ret->path = 0;
 	strbuf_finish(&b);
 }
 
@@ -112,46 +121,88 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	return out->text.failed ? -ENOMEM : 0;
 }
 
-/* The module that was parsed last: the next kernel is often of the same one. Of the one thread that
- * makes forms. */
-static struct {
-	struct ptx_module *module; /* NULL: none */
+/* A module as it was parsed: read by as many threads as make forms of its kernels. */
+struct parsed {
+	_Atomic unsigned refs;
+	struct ptx_module *module;
 	char *text;
 	size_t len;
 	uint8_t digest[32];
-} last;
+};
+
+static void parsed_put(struct parsed *p)
+{
+	if (!p || atomic_fetch_sub(&p->refs, 1) != 1)
+		return;
+	ptx_module_free(p->module);
+	free(p->text);
+	free(p);
+}
+
+/* The one that was parsed last: the next kernel is often of the same one. */
+static struct parsed *last;
+static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Under the lock. */
+static void set_last(struct parsed *p)
+{
+	parsed_put(last);
+	last = p;
+}
 
 void rewrite_idle(void)
 {
-	if (!last.module)
-		return;
-	ptx_module_free(last.module);
-	free(last.text);
-	last.module = NULL;
+	pthread_mutex_lock(&last_lock);
+	set_last(NULL);
+	pthread_mutex_unlock(&last_lock);
 }
 
-static int parse(const struct code *c, struct diag_list *diags, struct arena *scratch)
+static int parse(
+	const struct code *c, struct diag_list *diags, struct arena *scratch, struct parsed **ret)
 {
+	struct parsed *p = calloc(1, sizeof(*p));
 	int r;
 
-	if (last.module && !memcmp(last.digest, c->digest, sizeof(last.digest))) {
-		diag_init(diags, scratch, "", last.text, last.len);
-		return 0;
+	if (!p)
+		return -ENOMEM;
+	p->refs = 1;
+	memcpy(p->digest, c->digest, sizeof(p->digest));
+	r = image_unpack(&c->entry, PTX_MAX, &p->text, &p->len);
+	if (r == 0) {
+		diag_init(diags, scratch, "", p->text, p->len);
+		r = ptx_parse(p->text, p->len, 0, diags, &p->module);
 	}
-	rewrite_idle();
-	r = image_unpack(&c->entry, PTX_MAX, &last.text, &last.len);
-	if (r < 0)
-		return r;
-	diag_init(diags, scratch, "", last.text, last.len);
-	r = ptx_parse(last.text, last.len, 0, diags, &last.module);
-	memcpy(last.digest, c->digest, sizeof(last.digest));
 	if (r == 0 && diags->errors)
 		r = -EINVAL;
 	if (r < 0) {
-		ptx_module_free(last.module);
-		free(last.text);
-		last.module = NULL;
+		parsed_put(p);
+		return r;
 	}
+	*ret = p;
+	return 0;
+}
+
+/* With a reference for the caller. Whoever wants the same one waits while it is parsed. */
+static int parsed_get(
+	const struct code *c, struct diag_list *diags, struct arena *scratch, struct parsed **ret)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&last_lock);
+	if (last && !memcmp(last->digest, c->digest, sizeof(last->digest))) {
+		diag_init(diags, scratch, "", last->text, last->len);
+	} else {
+		struct parsed *p;
+
+		r = parse(c, diags, scratch, &p);
+		if (r == 0)
+			set_last(p);
+	}
+	if (r == 0) {
+		atomic_fetch_add(&last->refs, 1);
+		*ret = last;
+	}
+	pthread_mutex_unlock(&last_lock);
 	return r;
 }
 
@@ -160,6 +211,7 @@ static int make(struct kernel *k, const struct code *c, uint32_t bound, struct m
 {
 	struct diag_list *diags = calloc(1, sizeof(*diags));
 	struct ptx_module *one = NULL;
+	struct parsed *all = NULL;
 	struct arena scratch;
 	int r;
 
@@ -167,12 +219,13 @@ static int make(struct kernel *k, const struct code *c, uint32_t bound, struct m
 	if (!diags)
 		return -ENOMEM;
 	arena_init(&scratch, 0);
-	r = parse(c, diags, &scratch);
+	r = parsed_get(c, diags, &scratch, &all);
 	if (r == 0)
-		r = ptx_extract(last.module, k->name, false, &one);
+		r = ptx_extract(all->module, k->name, false, &one);
 	if (r == 0)
 		r = transform(one, k, bound, diags, out, ret_why);
 	ptx_module_free(one);
+	parsed_put(all);
 	arena_finish(&scratch);
 	free(diags);
 	return r;
@@ -185,28 +238,27 @@ static uint32_t func_attribute(CUfunction fn, CUfunction_attribute which)
 	return cu.cuFuncGetAttribute(&v, which, fn) == CUDA_SUCCESS && v > 0 ? (uint32_t)v : 0;
 }
 
-/* On the device for good: a lazily loaded kernel would be loaded by its first launch, which locks.
- */
-static bool load_text(const char *text, const char *name, CUmodule *ret_mod, CUfunction *ret_fn)
+/* Once, whichever thread comes first. */
+static bool closer_compiled(bool is_kept)
 {
-	CUmodule mod;
+	static const struct staged none;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const char *text = pass_closer_ptx();
+	struct shim_inside in;
+	bool ok;
 
-	if (cu.cuModuleLoadDataEx(&mod, text, 0, NULL, NULL) != CUDA_SUCCESS)
-		return false;
-	if (cu.cuModuleGetFunction(ret_fn, mod, name) == CUDA_SUCCESS &&
-		(!cu.cuFuncLoad || cu.cuFuncLoad(*ret_fn) == CUDA_SUCCESS)) {
-		*ret_mod = mod;
-		return true;
+	pthread_mutex_lock(&lock);
+	ok = closer.fn || compile(text, strlen(text), is_kept ? NULL : &none, &closer);
+	if (ok && !closer.fn) {
+		fence_begin(FENCE_LOADS);
+		ok = shim_enter(&in) == CUDA_SUCCESS && compile_place(&closer, text, CTL_CLOSER);
+		if (!ok)
+			compile_drop(&closer);
+		shim_leave(&in);
+		fence_end();
 	}
-	cu.cuModuleUnload(mod);
-	return false;
-}
-
-static bool load_closer(void)
-{
-	CUmodule mod;
-
-	return closer || load_text(pass_closer_ptx(), CTL_CLOSER, &mod, &closer);
+	pthread_mutex_unlock(&lock);
+	return ok;
 }
 
 static uint64_t *find_vars(struct kernel *k, const struct vars *v)
@@ -221,63 +273,71 @@ static uint64_t *find_vars(struct kernel *k, const struct vars *v)
 }
 
 /* Within a fence and the shim's context. */
-static bool load_code(struct kernel *k, const struct made *m, struct form *f, const char **ret_why)
+static bool place(struct kernel *k, const struct made *m, struct compiled *on, const char **ret_why)
 {
 	uint64_t *at = NULL;
-	bool ok = false;
+	bool ok;
 
 	*ret_why = "module variables that cannot be found";
 	if (m->vars.n && !(at = find_vars(k, &m->vars)))
 		return false;
 	*ret_why = "the driver does not load its preemptible form";
-	if (load_text(m->text.at, k->name, &f->mod, &f->fn)) {
-		ok = m->info.tier != PASS_GUARD || load_closer();
-		if (ok && at) {
-			*ret_why = "addresses of module variables that cannot be stored";
-			ok = globals_fill(f->mod, at, m->vars.n);
-		}
-		if (!ok)
-			cu.cuModuleUnload(f->mod);
+	ok = compile_place(on, m->text.at, k->name);
+	if (ok && at) {
+		*ret_why = "addresses of module variables that cannot be stored";
+		ok = globals_fill(on->mod, at, m->vars.n);
 	}
 	free(at);
 	return ok;
 }
 
-static struct form *load(struct kernel *k, struct made *m, const char **ret_why)
+static void ask_figures(struct form *f)
+{
+	CUfunction fn = f->on.fn;
+	/* What the form adds does not keep it from a launch that the kernel may have. */
+	uint32_t most = func_attribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+
+	f->regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
+	f->static_shared = func_attribute(fn, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+	f->local = func_attribute(fn, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+	f->max_threads = func_attribute(fn, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	if (most)
+		cu.cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+			(int)(most + f->info.added_static_shared_bytes));
+}
+
+/* s: what is to be kept of it once it is compiled; NULL: that is there. */
+static struct form *load(
+	struct kernel *k, const struct made *m, const struct staged *s, const char **ret_why)
 {
 	struct form *f = calloc(1, sizeof(*f));
 	struct shim_inside in;
-	bool ok = false;
-	uint32_t most;
+	bool ok;
 
 	*ret_why = "the driver does not load its preemptible form";
-	if (!f)
+	if (!f || (m->info.tier == PASS_GUARD && !closer_compiled(!s))) {
+		if (s)
+			cache_unstage(s);
+		free(f);
 		return NULL;
-	fence_begin(FENCE_LOADS);
-	if (shim_enter(&in) == CUDA_SUCCESS)
-		ok = load_code(k, m, f, ret_why);
-	if (ok) {
-		f->regs = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
-		f->static_shared = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-		f->local = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-		f->max_threads = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-		/* What the form adds does not keep it from a launch that the kernel may have. */
-		most = func_attribute(f->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
-		if (most)
-			cu.cuFuncSetAttribute(f->fn,
-				CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-				(int)(most + m->info.added_static_shared_bytes));
 	}
+	if (!compile(m->text.at, m->text.len, s, &f->on)) {
+		free(f);
+		return NULL;
+	}
+	f->info = m->info;
+	fence_begin(FENCE_LOADS);
+	ok = shim_enter(&in) == CUDA_SUCCESS && place(k, m, &f->on, ret_why);
+	if (ok)
+		ask_figures(f);
+	else
+		compile_drop(&f->on);
 	shim_leave(&in);
 	fence_end();
 	if (!ok) {
 		free(f);
 		return NULL;
 	}
-	f->info = m->info;
-	f->offsets = m->offsets;
-	f->sizes = m->sizes;
-	m->offsets = m->sizes = NULL;
 	pthread_mutex_init(&f->lock, NULL);
 	return f;
 }
@@ -295,28 +355,36 @@ static bool vars_fit(struct kernel *k, const struct vars *v)
 	return fit;
 }
 
-/* From the cache or made anew, and loaded. bound: registers a thread, 0: as the assembler likes. */
+/* From the cache or made anew, and loaded. What is in the cache has been compiled. bound: registers
+ * a thread, 0: as the assembler likes. */
 static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
 	const char **ret_why)
 {
 	struct made m = {0};
-	struct form *f;
+	struct form *f = NULL;
+	struct staged s;
 	uint8_t key[32];
+	bool is_kept;
 	int r = 0;
 
 	key_of(k, c, bound, key);
-	if (!from_cache(key, &m) || !vars_fit(k, &m.vars)) {
+	is_kept = from_cache(key, &m) && vars_fit(k, &m.vars);
+	if (!is_kept) {
 		made_finish(&m);
 		m = (struct made){0};
 		r = make(k, c, bound, &m, ret_why);
-		if (r == 0)
-			to_cache(key, &m);
 	}
 	if (r == 0) {
-		f = load(k, &m, ret_why);
-		if (f)
-			*ret_why = NULL;
+		if (!is_kept)
+			stage(key, &m, &s);
+		f = load(k, &m, is_kept ? NULL : &s, ret_why);
 		r = f ? 0 : -ENOEXEC;
+	}
+	if (f) {
+		f->offsets = m.offsets;
+		f->sizes = m.sizes;
+		m.offsets = m.sizes = NULL;
+		*ret_why = NULL;
 		*ret = f;
 	}
 	made_finish(&m);
@@ -396,9 +464,9 @@ void rewrite_unload(struct form *f)
 
 	/* The record of its last launches may still be read: only the code goes. */
 	if (shim.ctx && shim_enter(&in) == CUDA_SUCCESS) {
-		cu.cuModuleUnload(f->mod);
+		compile_drop(&f->on);
 		if (f->other)
-			cu.cuModuleUnload(f->other->mod);
+			compile_drop(&f->other->on);
 	}
 	shim_leave(&in);
 }

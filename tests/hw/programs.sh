@@ -19,7 +19,7 @@
 # heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
 # high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off), without
 # MPS, and waited for; GATES=on: but for those that a gate suits; WAIT_MS=20: forms in the making are
-# waited for as long as by default.
+# waited for as long as by default, and before the last run all that was begun is compiled, and twice so.
 #   same      as natively
 #   varies    it differs, and so do native runs from each other: exit status alone was judged
 #   differs, fails, hang   other output; another exit status; not done in its time
@@ -214,6 +214,19 @@ execute_under_heddle() { # RUN
 		>"$dir/$name.$1.preempted" || :
 }
 
+none_compiles() {
+	! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -q '/heddle-assembler$'
+}
+
+# Forms that the runs so far have begun with, and those that follow from them, are there.
+settle() {
+	for again in 1 2; do
+		await 60 none_compiles || note="$note; it compiles for a minute"
+		execute "settle$again" "$heddle" run --device "$device" -p low --
+	done
+	await 60 none_compiles || note="$note; it compiles for a minute"
+}
+
 # ---- verdicts ----
 
 # Natively: what its results are, and whether they are always the same.
@@ -357,6 +370,7 @@ for name in $names; do
 	[ ! -f "$programs/$name/limit" ] || limit_s=$(cat "$programs/$name/limit")
 	for under in cold warm; do
 		case $verdict in unusable | hang | fails) break ;; esac
+		[ "$under" = cold ] || [ -z "${WAIT_MS:-}" ] || settle
 		execute_under_heddle "$under"
 		judge_under_heddle "$under"
 	done

@@ -2,11 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Scenarios of what a program calls between its launches: where module variables are, over and
- * over, as cudaMemcpyToSymbol does; and whatever waits. */
+ * over, as cudaMemcpyToSymbol does; whatever waits; and what the program sees of other processes.
+ */
 #include "code.h"
 #include "prog.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #define TIMES 200 /* of which some have the handle of one that is gone */
 
@@ -79,4 +84,31 @@ void waits(void)
 	}
 	digest("waits", a, n);
 	printf("%08x\n", word);
+}
+
+static volatile sig_atomic_t ended;
+
+static void on_child(int signal)
+{
+	ended++;
+}
+
+/* Nobody is waited for by mistake, or ends as if the program had started him, while kernels are
+ * launched and others make their forms. */
+void childless(void)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	unsigned children = 0;
+
+	signal(SIGCHLD, on_child);
+	for (unsigned i = 0; i < rounds; i++) {
+		do_mix(mix, a, b, NULL);
+		do_mix(mix, b, a, NULL);
+		DO(cuCtxSynchronize());
+		children += waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD;
+		nanosleep(&nap, NULL);
+	}
+	digest("childless", a, n);
+	printf("%u children, %d ended\n", children, (int)ended);
 }

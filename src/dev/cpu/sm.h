@@ -25,11 +25,12 @@ struct sm_config {
 	uint32_t n_sms;
 	uint32_t threads, blocks, regs, shared_bytes; /* an SM */
 	uint64_t memory_bytes;
-	uint32_t workers; /* threads that step this process's blocks */
-	uint8_t converge; /* enum vgpu_converge */
-	bool serial;      /* one thread, virtual clock, an instance of its own */
-	uint64_t turns;   /* vgpu_set_turns */
-	char report[200]; /* where faults are told: "stderr", "none" or a file */
+	uint32_t workers;     /* threads that step this process's blocks */
+	uint8_t converge;     /* enum vgpu_converge */
+	bool serial;          /* one thread, virtual clock, an instance of its own */
+	uint64_t turns;       /* vgpu_set_turns */
+	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
+	char report[200];     /* where faults are told: "stderr", "none" or a file */
 };
 /* From HEDDLE_VGPU's text (NULL: none): NAME and OPTION[=VALUE] with commas between them. -EINVAL:
  * *ret has the default for what was not understood, and ret->name for the rest. */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A library where the driver has them, else a module; when it comes to the device; and that none of
+ * it is under way when the driver is taken down, at the program's exit: its end waits for what is
+ * compiled here, a millisecond each where the driver has it in its cache. */
+#include "shim/compile.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "shim/managed.h"
+
+/* Whoever ends the program may hold what the driver waits for (a function that the driver calls).
+ */
+#define LONGEST_S 30
+
+/* ---- the program's end ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t none_inside = PTHREAD_COND_INITIALIZER;
+static unsigned n_inside; /* calls of the driver that compile or load; both under the lock */
+static bool ends;
+
+static void at_exit(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += LONGEST_S;
+	pthread_mutex_lock(&lock);
+	ends = true;
+	while (n_inside && pthread_cond_timedwait(&none_inside, &lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&lock);
+}
+
+static bool go_inside(void)
+{
+	bool may;
+
+	pthread_mutex_lock(&lock);
+	may = !ends;
+	n_inside += may;
+	pthread_mutex_unlock(&lock);
+	return may;
+}
+
+static void go_outside(void)
+{
+	pthread_mutex_lock(&lock);
+	n_inside--;
+	pthread_cond_signal(&none_inside);
+	pthread_mutex_unlock(&lock);
+}
+
+static void before_first(void)
+{
+	atexit(at_exit);
+}
+
+/* Functions for the program's end are called last one first. The driver's compiler brings its own
+ * when it is loaded, which must not be behind ours. */
+static void before_first_here(void)
+{
+	dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_LAZY | RTLD_NODELETE);
+	atexit(at_exit);
+}
+
+/* ---- compiling ---- */
+
+static bool has_libraries(void)
+{
+	return cu.cuLibraryLoadData && cu.cuLibraryUnload && cu.cuLibraryGetKernel &&
+	       cu.cuLibraryGetModule && cu.cuKernelGetFunction;
+}
+
+/* Is a library put into contexts as it is loaded (CUDA_MODULE_LOADING=EAGER)? */
+static bool places_at_once(void)
+{
+	CUmoduleLoadingMode mode;
+
+	return !cu.cuModuleGetLoadingMode || cu.cuModuleGetLoadingMode(&mode) != CUDA_SUCCESS ||
+	       mode != CU_MODULE_LAZY_LOADING;
+}
+
+static bool load_library(const char *text, CUlibrary *ret)
+{
+	bool at_once = places_at_once(), ok = false;
+	struct shim_inside in;
+
+	if (at_once)
+		fence_begin(FENCE_LOADS);
+	if (go_inside()) {
+		ok = shim_enter(&in) == CUDA_SUCCESS &&
+		     cu.cuLibraryLoadData(ret, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS;
+		shim_leave(&in);
+		go_outside();
+	}
+	if (at_once)
+		fence_end();
+	return ok;
+}
+
+bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT, once_here = PTHREAD_ONCE_INIT;
+	enum assembled r = ASSEMBLED_NOT;
+	bool ok;
+
+	*ret = (struct compiled){0};
+	pthread_once(&once, before_first);
+	if (s && has_libraries()) {
+		kernel_turn_end();
+		r = assemble(text, len, s);
+		kernel_turn_begin();
+		if (r == ASSEMBLED_NOT)
+			pthread_once(&once_here, before_first_here);
+	}
+	ok = !has_libraries() || (r != ASSEMBLED_WRONG && load_library(text, &ret->lib));
+	if (s && r == ASSEMBLED_NOT && ok)
+		cache_commit(s);
+	else if (s && r != ASSEMBLED)
+		cache_unstage(s);
+	return ok;
+}
+
+static bool function_of_library(struct compiled *c, const char *name)
+{
+	CUkernel kernel;
+
+	return cu.cuLibraryGetKernel(&kernel, c->lib, name) == CUDA_SUCCESS &&
+	       cu.cuLibraryGetModule(&c->mod, c->lib) == CUDA_SUCCESS &&
+	       cu.cuKernelGetFunction(&c->fn, kernel) == CUDA_SUCCESS;
+}
+
+static bool function_of_module(struct compiled *c, const char *text, const char *name)
+{
+	return cu.cuModuleLoadDataEx(&c->mod, text, 0, NULL, NULL) == CUDA_SUCCESS &&
+	       cu.cuModuleGetFunction(&c->fn, c->mod, name) == CUDA_SUCCESS;
+}
+
+bool compile_place(struct compiled *c, const char *text, const char *name)
+{
+	bool ok;
+
+	if (!go_inside())
+		return false;
+	ok = c->lib ? function_of_library(c, name) : function_of_module(c, text, name);
+	ok = ok && (!cu.cuFuncLoad || cu.cuFuncLoad(c->fn) == CUDA_SUCCESS);
+	go_outside();
+	return ok;
+}
+
+void compile_drop(struct compiled *c)
+{
+	if (c->lib)
+		cu.cuLibraryUnload(c->lib);
+	else if (c->mod)
+		cu.cuModuleUnload(c->mod);
+	*c = (struct compiled){0};
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* PTX of the shim's own, compiled and on the device. The driver compiles what a module is loaded
+ * from under a lock of the context: launches wait for that, for seconds if need be. What a library
+ * is loaded from it compiles under none (doc/results.md, "What compiling holds up"), and a library
+ * comes to a device when a kernel of it is asked for. Where it can, another process does it, and
+ * here it is read from the driver's cache (assembler.h). */
+#ifndef HEDDLE_SHIM_COMPILE_H
+#define HEDDLE_SHIM_COMPILE_H
+
+#include "dev/dev.h"
+#include "shim/assembler.h"
+
+struct compiled {
+	CUlibrary lib; /* NULL: the driver has none (before 12.0), mod is a module of its own */
+	CUmodule mod;
+	CUfunction fn;
+};
+/* False: the driver does not take it, or the program ends. s: what is to be kept once it is
+ * compiled, whoever does that; NULL: it is kept, and the driver has it in its cache, as far as is
+ * known. In no fence, as it may take long; in a turn (kernel_turn_begin), but while another process
+ * compiles.
+ */
+bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
+/* Within a fence and the shim's context: kernel `name` of it on the device, for good; a kernel that
+ * is loaded lazily would be loaded by its first launch, which locks. */
+bool compile_place(struct compiled *c, const char *text, const char *name);
+/* What of it is there goes. Within a fence. */
+void compile_drop(struct compiled *c);
+
+#endif
