@@ -4,12 +4,12 @@
 #
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
-# TABLE: demo, overhead, pairs, spatial, extra, handover, queue, calls, kills (all, half an hour). calls
-# needs BUILD, a build folder.
+# TABLE: demo, overhead, pairs, spatial, extra, handover, queue, compiling, calls, kills (all, half an
+# hour). calls needs BUILD, a build folder.
 set -eu
 dist=$1
 shift
-[ $# -gt 0 ] || set -- demo overhead pairs spatial extra handover queue calls kills
+[ $# -gt 0 ] || set -- demo overhead pairs spatial extra handover queue compiling calls kills
 here=$(dirname "$0")
 bench() {
 	"$dist/bin/heddle" bench preempt --device cuda --check last "$@" 2>/dev/null
@@ -24,6 +24,11 @@ for table; do
 	extra) bench --part extra --rounds 10 ;;
 	handover) sh "$here/handover.sh" "$dist" ;;
 	queue) sh "$here/queue.sh" "$dist" ;;
+	compiling)
+		for way in module link library process; do
+			"$dist/lib/heddle/bench/compiling" "$way"
+		done
+		;;
 	calls)
 		driver=$(ldconfig -p | sed -n 's/.*libcuda.so.1 .*x86-64.*=> //p' | head -n 1)
 		for _ in 1 2 3 4 5; do sh "$here/shim.sh" "${BUILD:-build}" "$driver"; done
