@@ -21,7 +21,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t none_inside = PTHREAD_COND_INITIALIZER;
-static unsigned n_inside; /* calls of the driver that compile or load; both under the lock */
+static unsigned n_inside; /* both under the lock */
 static bool ends;
 
 static void at_exit(void)
@@ -37,7 +37,7 @@ static void at_exit(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool go_inside(void)
+bool compile_goes_inside(void)
 {
 	bool may;
 
@@ -48,7 +48,7 @@ static bool go_inside(void)
 	return may;
 }
 
-static void go_outside(void)
+void compile_goes_outside(void)
 {
 	pthread_mutex_lock(&lock);
 	n_inside--;
@@ -93,11 +93,11 @@ static bool load_library(const char *text, CUlibrary *ret)
 
 	if (at_once)
 		fence_begin(FENCE_LOADS);
-	if (go_inside()) {
+	if (compile_goes_inside()) {
 		ok = shim_enter(&in) == CUDA_SUCCESS &&
 		     cu.cuLibraryLoadData(ret, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS;
 		shim_leave(&in);
-		go_outside();
+		compile_goes_outside();
 	}
 	if (at_once)
 		fence_end();
@@ -144,14 +144,9 @@ static bool function_of_module(struct compiled *c, const char *text, const char 
 
 bool compile_place(struct compiled *c, const char *text, const char *name)
 {
-	bool ok;
+	bool ok = c->lib ? function_of_library(c, name) : function_of_module(c, text, name);
 
-	if (!go_inside())
-		return false;
-	ok = c->lib ? function_of_library(c, name) : function_of_module(c, text, name);
-	ok = ok && (!cu.cuFuncLoad || cu.cuFuncLoad(c->fn) == CUDA_SUCCESS);
-	go_outside();
-	return ok;
+	return ok && (!cu.cuFuncLoad || cu.cuFuncLoad(c->fn) == CUDA_SUCCESS);
 }
 
 void compile_drop(struct compiled *c)

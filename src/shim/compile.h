@@ -23,8 +23,12 @@ struct compiled {
  * compiles.
  */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
-/* Within a fence and the shim's context: kernel `name` of it on the device, for good; a kernel that
- * is loaded lazily would be loaded by its first launch, which locks. */
+/* Around calls of the driver by threads that the program's end does not wait for otherwise: while
+ * there are any it waits, as the driver is taken down then. False: that has begun. */
+bool compile_goes_inside(void);
+void compile_goes_outside(void);
+/* Within a fence, the shim's context and the two above: kernel `name` of it on the device, for
+ * good; a kernel that is loaded lazily would be loaded by its first launch, which locks. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
 /* What of it is there goes. Within a fence. */
 void compile_drop(struct compiled *c);

@@ -264,7 +264,7 @@ bool kernel_hold(struct kernel *k)
 	bool there;
 
 	pthread_mutex_lock(&kernel_lock);
-	there = !k->gone;
+	there = !k->gone && compile_goes_inside();
 	if (there)
 		k->held++;
 	pthread_mutex_unlock(&kernel_lock);
@@ -275,6 +275,7 @@ void kernel_release(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	k->held--;
+	compile_goes_outside();
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
 }

@@ -238,6 +238,27 @@ static uint32_t func_attribute(CUfunction fn, CUfunction_attribute which)
 	return cu.cuFuncGetAttribute(&v, which, fn) == CUDA_SUCCESS && v > 0 ? (uint32_t)v : 0;
 }
 
+/* Around calls of the driver that load. False: it is not to be called. */
+static bool loading_begin(struct shim_inside *in)
+{
+	fence_begin(FENCE_LOADS);
+	if (compile_goes_inside()) {
+		if (shim_enter(in) == CUDA_SUCCESS)
+			return true;
+		shim_leave(in);
+		compile_goes_outside();
+	}
+	fence_end();
+	return false;
+}
+
+static void loading_end(struct shim_inside *in)
+{
+	shim_leave(in);
+	compile_goes_outside();
+	fence_end();
+}
+
 /* Once, whichever thread comes first. */
 static bool closer_compiled(bool is_kept)
 {
@@ -250,12 +271,13 @@ static bool closer_compiled(bool is_kept)
 	pthread_mutex_lock(&lock);
 	ok = closer.fn || compile(text, strlen(text), is_kept ? NULL : &none, &closer);
 	if (ok && !closer.fn) {
-		fence_begin(FENCE_LOADS);
-		ok = shim_enter(&in) == CUDA_SUCCESS && compile_place(&closer, text, CTL_CLOSER);
-		if (!ok)
-			compile_drop(&closer);
-		shim_leave(&in);
-		fence_end();
+		ok = loading_begin(&in);
+		if (ok) {
+			ok = compile_place(&closer, text, CTL_CLOSER);
+			if (!ok)
+				compile_drop(&closer);
+			loading_end(&in);
+		}
 	}
 	pthread_mutex_unlock(&lock);
 	return ok;
@@ -326,14 +348,15 @@ static struct form *load(
 		return NULL;
 	}
 	f->info = m->info;
-	fence_begin(FENCE_LOADS);
-	ok = shim_enter(&in) == CUDA_SUCCESS && place(k, m, &f->on, ret_why);
-	if (ok)
-		ask_figures(f);
-	else
-		compile_drop(&f->on);
-	shim_leave(&in);
-	fence_end();
+	ok = loading_begin(&in);
+	if (ok) {
+		ok = place(k, m, &f->on, ret_why);
+		if (ok)
+			ask_figures(f);
+		else
+			compile_drop(&f->on);
+		loading_end(&in);
+	}
 	if (!ok) {
 		free(f);
 		return NULL;
@@ -400,13 +423,13 @@ static uint32_t plain_registers(struct kernel *k)
 
 	if (!kernel_hold(k))
 		return 0;
-	fence_begin(FENCE_LOADS);
-	if (shim_enter(&in) == CUDA_SUCCESS &&
-		(!k->in_library || (cu.cuKernelGetFunction &&
-					   cu.cuKernelGetFunction(&fn, k->handle) == CUDA_SUCCESS)))
-		regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
-	shim_leave(&in);
-	fence_end();
+	if (loading_begin(&in)) {
+		if (!k->in_library ||
+			(cu.cuKernelGetFunction &&
+				cu.cuKernelGetFunction(&fn, k->handle) == CUDA_SUCCESS))
+			regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		loading_end(&in);
+	}
 	kernel_release(k);
 	return regs;
 }
