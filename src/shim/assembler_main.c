@@ -129,7 +129,7 @@ static bool fds_of(struct msghdr *m, struct request *ret)
 	return ok;
 }
 
-/* Both paths, or neither. */
+/* Both paths, from the root, or neither. */
 static void paths_of(const char *at, size_t len, struct staged *ret)
 {
 	size_t first = strnlen(at, len), second;
@@ -138,7 +138,8 @@ static void paths_of(const char *at, size_t len, struct staged *ret)
 	if (first == len || first >= sizeof(ret->tmp))
 		return;
 	second = strnlen(at + first + 1, len - first - 1);
-	if (first + second + 2 != len || second >= sizeof(ret->path) || !first || !second)
+	if (first + second + 2 != len || second >= sizeof(ret->path) || at[0] != '/' ||
+		at[first + 1] != '/')
 		return;
 	memcpy(ret->tmp, at, first);
 	memcpy(ret->path, at + first + 1, second);
