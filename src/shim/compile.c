@@ -15,7 +15,8 @@
 
 /* Whoever ends the program may hold what the driver waits for (a function that the driver calls).
  */
-#define LONGEST_S 30
+#define LONGEST_S   30
+#define COMPILES_NS 50000000u /* reading a library from the cache takes a millisecond or two */
 
 /* ---- the program's end ---- */
 
@@ -88,7 +89,9 @@ static bool places_at_once(void)
 
 static bool load_library(const char *text, CUlibrary *ret)
 {
+	static pthread_once_t once_compiled = PTHREAD_ONCE_INIT;
 	bool at_once = places_at_once(), ok = false;
+	uint64_t began = shim_now_ns();
 	struct shim_inside in;
 
 	if (at_once)
@@ -101,6 +104,9 @@ static bool load_library(const char *text, CUlibrary *ret)
 	}
 	if (at_once)
 		fence_end();
+	/* It was not in the driver's cache any more: the compiler is here now. */
+	if (shim_now_ns() - began > COMPILES_NS)
+		pthread_once(&once_compiled, before_first);
 	return ok;
 }
 
