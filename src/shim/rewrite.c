@@ -268,7 +268,10 @@ static bool closer_compiled(bool is_kept)
 	struct shim_inside in;
 	bool ok;
 
+	/* Who has the lock may wait for a turn: nobody waits for it who has one. */
+	kernel_turn_end();
 	pthread_mutex_lock(&lock);
+	kernel_turn_begin();
 	ok = closer.fn || compile(text, strlen(text), is_kept ? NULL : &none, &closer);
 	if (ok && !closer.fn) {
 		ok = loading_begin(&in);
