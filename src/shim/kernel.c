@@ -303,6 +303,10 @@ static void make_form(struct kernel *k)
 	const char *why = NULL;
 	bool gone;
 
+	if (atomic_load(&k->state) == KERNEL_READY) { /* kernel_remember */
+		rewrite_remember(k->form);
+		return;
+	}
 	pthread_mutex_lock(&kernel_lock);
 	c = k->code;
 	code_get(c);
@@ -446,18 +450,35 @@ static void await_form(struct kernel *k)
 	may_wait_ns -= MIN(waited, may_wait_ns);
 }
 
+/* Under the lock. */
+static bool enqueue(struct kernel *k)
+{
+	if (!VEC_PUSH(&queue, k))
+		return false;
+	if (!have_threads()) {
+		queue.len--;
+		return false;
+	}
+	pthread_cond_signal(&asked);
+	return true;
+}
+
+void kernel_remember(struct kernel *k)
+{
+	pthread_mutex_lock(&kernel_lock);
+	if (atomic_load(&k->state) == KERNEL_READY)
+		enqueue(k);
+	pthread_mutex_unlock(&kernel_lock);
+}
+
 static void ask(struct kernel *k)
 {
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
-		bool ok = VEC_PUSH(&queue, k);
+		/* Only who holds the lock takes it out of the queue. */
+		bool ok = enqueue(k);
 
-		if (ok && !have_threads()) {
-			queue.len--;
-			ok = false;
-		}
 		atomic_store(&k->state, ok ? KERNEL_BUSY : KERNEL_PLAIN);
-		pthread_cond_signal(&asked);
 	}
 	await_form(k);
 	pthread_mutex_unlock(&kernel_lock);

@@ -11,6 +11,7 @@
 #include "pass/pass.h"
 #include "shim/compile.h"
 #include "shim/kept.h"
+#include "shim/known.h"
 #include "shim/map.h"
 #include "shim/pace.h"
 #include "shim/shim.h"
@@ -29,20 +30,27 @@ enum kernel_state {
 	KERNEL_READY, /* form is there */
 };
 
-#define KERNEL_SHAPES 8
+#define KERNEL_SHAPES (KNOWN_MAX / 2)
 /* A preemptible form, loaded in the shim's context. */
 struct form {
 	struct form *other; /* the same within fewer registers, so that more blocks fit on an SM,
 			       with some of them spilled: which is faster is measured; or NULL */
+	struct kernel *kernel;
 	struct compiled on;
 	struct pass_kernel_info info;
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	uint32_t regs, static_shared, local, max_threads;
+	uint32_t which;            /* 1: it is an other, as known.h counts them */
+	const struct known *known; /* from earlier starts, of it and its other */
+	uint32_t n_known;
+	_Atomic uint32_t retried_at;
+	uint8_t known_key[32]; /* under which that is kept; of an other: none */
 	pthread_mutex_t lock;
 	struct form_shape {                       /* launches of one block size and shared memory */
 		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
-		uint32_t as_it_is; /* blocks of the program's own kernel on an SM; only known of
-				      such as wait for each other (rising_order) */
+		uint32_t as_it_is;    /* blocks of the program's own kernel on an SM; only known of
+					 such as wait for each other (rising_order) */
+		uint32_t remember_at; /* launches, for the next start */
 		struct pace pace;
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;
@@ -87,6 +95,8 @@ struct kernel *kernel_of(void *handle);
  * program, or as HEDDLE_FORM_WAIT_MS says: so long as those take that are there from an earlier
  * start. */
 struct form *kernel_form(struct kernel *k);
+/* What launches have taught is to be kept for the next start. */
+void kernel_remember(struct kernel *k);
 /* So many threads went without it: forms that are missed most are made first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
 /* For threads that make forms: so many at once as keep half of the processors busy. Who waits for
@@ -104,7 +114,8 @@ void code_put(struct code *c);
 /* Makes k's form: parse, rewrite, compile, load. In any of the threads that do so. 0 or negative
  * errno with *ret_why. (rewrite.c) */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
-void rewrite_idle(void);             /* no form has been in the making for a while */
+void rewrite_idle(void); /* no form has been in the making for a while */
+void rewrite_remember(const struct form *f);
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
 

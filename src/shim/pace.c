@@ -17,6 +17,8 @@
 #define FORGETS  1.02    /* the best seen counts, forgotten slowly */
 /* Launches until another size than the best is tried again. */
 #define RETRY_EVERY 256
+/* After so many, and twice, four times … as many, the form that seemed slower is tried again. */
+#define RETRY_FORM 64
 /* Launches of a kernel that was too short until it is measured again; doubles each time. */
 #define REMEASURE_MIN 64
 #define REMEASURE_MAX 8192
@@ -105,6 +107,14 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled)
 	if (p->launches % RETRY_EVERY == RETRY_EVERY - 1)
 		at = retry(p, at, tried);
 	return 1u << at;
+}
+
+uint32_t pace_form_retry(const struct pace *first, const struct pace *second)
+{
+	uint32_t n = first->launches + second->launches;
+	bool both = first->ns[0] > 0 && second->ns[0] > 0;
+
+	return both && n >= RETRY_FORM && (n & (n - 1)) == 0 ? n : 0;
 }
 
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,

@@ -30,6 +30,9 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled);
  * it is the faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	const struct pace *second, uint64_t second_workers);
+/* Something may have disturbed the one try of the form that seems slower: 0, or after so many
+ * launches as it is one more launch's turn. */
+uint32_t pace_form_retry(const struct pace *first, const struct pace *second);
 /* Not worth managing, as far as is known. */
 bool pace_is_short(const struct pace *p, uint64_t total, uint64_t min_ns);
 /* A short one comes: whether it is time to measure it again. */

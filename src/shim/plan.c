@@ -7,6 +7,31 @@
 
 #include <stdatomic.h>
 
+#define REMEMBER_AFTER 32 /* launches that begin with what is known */
+#define REMEMBER_NEXT  16 /* times as many launches as the last time */
+
+/* What earlier starts of the program have learned. */
+static void recall(const struct form *f, struct form_shape *s)
+{
+	const struct pace *p = known_find(f->known, f->n_known, f->which, s->threads, s->shared);
+
+	if (!p)
+		return;
+	s->pace = *p;
+	s->remember_at = p->launches + REMEMBER_AFTER;
+}
+
+/* Is it time to keep what this start has learned? When it is known what is best, and seldom then.
+ */
+static bool is_to_remember(struct form_shape *s)
+{
+	if (s->pace.launches < s->remember_at)
+		return false;
+	s->remember_at = (uint32_t)MIN(
+		(uint64_t)MAX(s->pace.launches, REMEMBER_NEXT) * REMEMBER_NEXT, UINT32_MAX);
+	return true;
+}
+
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
 {
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
@@ -24,6 +49,7 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 		f->n_shapes++;
 	s = &f->shape[f->n_shapes - 1];
 	*s = (struct form_shape){.threads = threads, .shared = l->shared};
+	recall(f, s);
 	if (threads <= f->max_threads &&
 		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&n, f->on.fn, (int)threads, l->shared) == CUDA_SUCCESS &&
@@ -47,6 +73,8 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 {
 	struct pace pace[2];
 	uint64_t workers[2];
+	uint32_t retry;
+	bool second;
 
 	if (!f->other)
 		return f;
@@ -60,9 +88,14 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		workers[i] = MIN(total, (uint64_t)s->per_sm * shim.n_sms);
 		pthread_mutex_unlock(&g->lock);
 	}
-	return workers[1] && pace_prefers_second(&pace[0], workers[0], &pace[1], workers[1])
-		       ? f->other
-		       : f;
+	if (!workers[1])
+		return f;
+	second = pace_prefers_second(&pace[0], workers[0], &pace[1], workers[1]);
+	/* Of launches that are queued, which teach nothing until they end, one. */
+	retry = pace_form_retry(&pace[0], &pace[1]);
+	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
+		second = !second;
+	return second ? f->other : f;
 }
 
 /* Short ones one behind the other are as long as a long one, for a higher tenant that waits. */
@@ -83,8 +116,8 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 {
 	bool guard = f->info.tier == PASS_GUARD, queued = is_queued(l), ok, whole;
 	struct form_shape *s;
+	bool settled = false, remember;
 	uint64_t fits;
-	bool settled;
 
 	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
 	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
@@ -94,13 +127,18 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 	p->per_sm = s->per_sm;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && !queued && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
+	if (ok && !queued && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns)) {
 		ok = pace_remeasures(&s->pace);
+		settled = true;
+	}
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
 		p->chunk = pace_chunk(&s->pace, MIN(total, fits), &settled);
 	whole = must_start_whole(f, s, total);
+	remember = settled && is_to_remember(s);
 	pthread_mutex_unlock(&f->lock);
+	if (remember)
+		kernel_remember(f->kernel);
 	if (!ok || whole || fits < 2 || (guard && total > INT32_MAX - 1))
 		return false;
 	p->workers = (uint32_t)MIN(total, fits - 1);

@@ -4,16 +4,36 @@
 #
 # forms.sh: a kernel whose preemptible form needs more registers than the kernel itself has a second
 # one within those. Which is faster is tried out in launches, and the second is preempted as well as
-# the first: the same results.
+# the first: the same results. What was tried is known at the program's next start.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_VGPU="$HEDDLE_VGPU,registers=32K" # else they have enough for all threads
+# launches_of MODE SCENARIO...: how many were of second forms, where there are others beside them.
+launches_of() {
+	start "$1" 5
+	shift
+	same "$@"
+	stop
+	sed -n 's/.* second \([0-9]*\)$/\1/p' "$dir/daemon"
+}
+
+for _ in 1 2 3 4 5; do # what is known is written while the program runs: it may have ended by then
+	rm -rf "$dir/cache"
+	first=$(launches_of grant waits 15 64 60)
+	next=$(launches_of grant waits 15 64 60)
+	[ "$first" -eq 0 ] || [ "$next" -gt 0 ] || break
+done
+echo "launches of second forms at the first start: $first, at the next: $next"
+[ "$first" -gt 0 ] || fail "the second form is not tried"
+[ "$next" -eq 0 ] || fail "it is tried again, in $next launches"
+
 # With which form the launches go on after the tries is the machine's affair: several times, if need
 # be, until the second was preempted a few times.
 total=0
 for mode in grant storm storm storm storm storm storm; do
 	[ "$total" -lt 10 ] || [ "$mode" = grant ] || break
+	rm -rf "$dir/cache"
 	start "$mode" 5
 	for scenario in chain ranks params; do
 		same "$scenario" 24 64 60
