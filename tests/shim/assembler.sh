@@ -4,12 +4,13 @@
 #
 # Compiling takes long: neither launches nor the program's end wait for it, it goes on when the
 # program has ended, another start of the program has its kernels managed at once, and the program
-# sees nobody who does it. Where nobody else can do it, the program's end waits.
+# sees nobody who does it. Where nobody else can do it, the program's end waits. Who makes a form
+# waits for nobody who waits for him: several kernels that need the closer of guard grids at once.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 seconds=3
-export HEDDLE_FORM_WAIT_MS=0 CUDA_CACHE_PATH="$dir/driver"
+export CUDA_CACHE_PATH="$dir/driver"
 mkdir "$CUDA_CACHE_PATH"
 
 compiled() { # how many texts the driver has in its cache
@@ -27,14 +28,24 @@ plain_launches() {
 # took SCENARIO...: how long it ran under the shim, in ms; the same as without.
 took() {
 	from=$(date +%s%N)
-	shim "$@" >"$dir/out" 2>"$dir/err" || fail "$*: status $?"
+	shim "$@" >"$dir/out" 2>"$dir/err" || fail "$*: status $?" >&2
 	to=$(date +%s%N)
-	cmp -s "$dir/plain" "$dir/out" || { diff "$dir/plain" "$dir/out"; fail "$*: results differ"; }
+	cmp -s "$dir/plain" "$dir/out" || fail "$*: results differ" >&2
 	echo $(((to - from) / 1000000))
 }
 
-HEDDLE_VGPU="$HEDDLE_VGPU-quick" plain childless 4 24 30 >"$dir/plain"
-export HEDDLE_VGPU="$HEDDLE_VGPU,assemble=$((seconds * 1000))"
+own_gpu=$HEDDLE_VGPU
+export HEDDLE_FORM_WAIT_MS=8000 HEDDLE_VGPU="$own_gpu-guards,assemble=300"
+start watch
+same guards
+stop
+cat "$dir/daemon"
+[ "$(plain_launches)" = 0 ] || fail "$(plain_launches) launches of guarded kernels waited in vain"
+! grep -q 'guards 0 ' "$dir/daemon" || fail "none was guarded"
+
+export HEDDLE_FORM_WAIT_MS=0
+HEDDLE_VGPU="$own_gpu-quick" plain childless 4 24 30 >"$dir/plain"
+export HEDDLE_VGPU="$own_gpu,assemble=$((seconds * 1000))"
 plain childless 4 24 30 >"$dir/again" # has the program's own compiled
 cmp -s "$dir/plain" "$dir/again" || fail "natively it differs"
 own=$(compiled)

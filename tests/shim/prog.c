@@ -855,7 +855,8 @@ static bool run(const char *what)
 		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
 		{"reused", reused}, {"images", images}, {"held", held}, {"code", code},
 		{"own", own}, {"bulky", bulky}, {"copies", copies}, {"gated", gated},
-		{"told", told}, {"symbols", symbols}, {"waits", waits}, {"childless", childless}};
+		{"told", told}, {"symbols", symbols}, {"waits", waits}, {"childless", childless},
+		{"guards", guards}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

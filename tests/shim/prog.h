@@ -23,5 +23,6 @@ void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
 void symbols(void); /* prog_calls.c */
 void waits(void);
 void childless(void);
+void guards(void);
 
 #endif

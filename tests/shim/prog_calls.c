@@ -2,14 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Scenarios of what a program calls between its launches: where module variables are, over and
- * over, as cudaMemcpyToSymbol does; whatever waits; and what the program sees of other processes.
- */
+ * over, as cudaMemcpyToSymbol does; whatever waits; what the program sees of other processes; and
+ * kernels that several threads launch for the first time at once. */
 #include "code.h"
 #include "prog.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -111,4 +113,49 @@ void childless(void)
 	}
 	digest("childless", a, n);
 	printf("%u children, %d ended\n", children, (int)ended);
+}
+
+#define GUARDS 5 /* more than are made at once anywhere */
+
+struct guarded {
+	pthread_t thread;
+	CUcontext ctx;
+	CUfunction fn;
+	CUdeviceptr in, out;
+};
+
+static void *of_guarded(void *arg)
+{
+	struct guarded *g = arg;
+	void *p[] = {&g->in, &g->out, &n};
+
+	DO(cuCtxSetCurrent(g->ctx));
+	DO(cuLaunchKernel(g->fn, blocks, 1, 1, THREADS, 1, 1, 0, CU_STREAM_PER_THREAD, p, NULL));
+	DO(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+	return NULL;
+}
+
+/* Kernels that can only be guarded, each by a thread of its own. */
+void guards(void)
+{
+	struct guarded g[GUARDS];
+
+	for (int i = 0; i < GUARDS; i++) {
+		char ptx[4096];
+		CUmodule m;
+
+		g[i] = (struct guarded){.in = buffer(n, 1 + (unsigned)i), .out = buffer(n, 9)};
+		snprintf(ptx, sizeof(ptx), "%s// %d\n", PTX_HEAD PTX_EARLY, i);
+		DO(cuModuleLoadData(&m, ptx));
+		DO(cuModuleGetFunction(&g[i].fn, m, "early"));
+		DO(cuCtxGetCurrent(&g[i].ctx));
+	}
+	for (int i = 0; i < GUARDS; i++) {
+		if (pthread_create(&g[i].thread, NULL, of_guarded, &g[i]))
+			exit(1);
+	}
+	for (int i = 0; i < GUARDS; i++) {
+		pthread_join(g[i].thread, NULL);
+		digest("guards", g[i].out, n);
+	}
 }
