@@ -25,6 +25,7 @@ void config_defaults(struct hd_config *c)
 		.opaque_limit = 4,
 		.max_tenants = 1024,
 		.min_managed_ns = 100000,
+		.latency_ns = 24000,
 		.spin_ns = HD_SPIN_AUTO,
 		.group = "heddle",
 	};
@@ -98,6 +99,8 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 		return set_number32(&c->max_tenants, value, SERVER_CONNS);
 	if (strcmp(key, "min_managed_us") == 0)
 		return set_number(&c->min_managed_ns, value, 4000000, 1000);
+	if (strcmp(key, "latency_us") == 0)
+		return set_number(&c->latency_ns, value, 1000000, 1000);
 	if (strcmp(key, "linger_max_us") == 0)
 		return set_number(&c->linger_max_ns, value, 1000000, 1000);
 	if (strcmp(key, "spin_us") == 0 && strcmp(value, "auto") == 0) {

@@ -144,6 +144,7 @@ static int welcome(struct server *s, struct conn *c, int page_fd)
 		.weight = c->tenant->weight,
 		.mps = cf->mps,
 		.min_managed_ns = (uint32_t)MIN(cf->min_managed_ns, UINT32_MAX),
+		.latency_ns = (uint32_t)cf->latency_ns,
 	};
 	int fds[3] = {page_fd, c->kick.fd, c->tenant_event};
 

@@ -20,7 +20,7 @@ struct hd_config {
 	const struct sched_policy *policy;
 	bool mps, temporal, within_srt, gates;
 	uint32_t extra_sms, opaque_limit, max_tenants;
-	uint64_t min_managed_ns, linger_max_ns, grace_ns;
+	uint64_t min_managed_ns, latency_ns, linger_max_ns, grace_ns;
 	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;
 			     HD_SPIN_AUTO: where waking turns out to be slow */
 	char socket[108], group[64], privileged_group[64], mps_pipe[108];

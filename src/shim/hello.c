@@ -5,6 +5,7 @@
  * the way leaves the program running natively. A child of fork starts anew: CUDA does not survive a
  * fork, so a child of a program that had begun is only passed through. */
 #include "shim/managed.h"
+#include "shim/remember.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -265,6 +266,7 @@ static void after_fork(void)
 	shim = (struct shim){.sock = -1, .kick_fd = -1, .wake_fd = -1};
 	shim.mode = begun ? SHIM_NATIVE : SHIM_UNKNOWN;
 	managed_after_fork();
+	remember_after_fork();
 }
 
 void shim_start(void)

@@ -5,6 +5,7 @@
  * asked for by the first launch, made off the launch path, and used from then on; a launch that
  * finds it in the making goes plain. */
 #include "shim/managed.h"
+#include "shim/remember.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -304,7 +305,7 @@ static void make_form(struct kernel *k)
 	bool gone;
 
 	if (atomic_load(&k->state) == KERNEL_READY) { /* kernel_remember */
-		rewrite_remember(k->form);
+		remember_write(k);
 		return;
 	}
 	pthread_mutex_lock(&kernel_lock);
@@ -417,6 +418,7 @@ static void begin_making(void)
 		return;
 	begun = true;
 	sem_init(&turns, 0, most_at_work());
+	remember_at_exit();
 	may_wait_ns =
 		(uint64_t)(ms && *ms ? MAX(MIN(atoi(ms), WAITS_MS_MAX), 0) : WAITS_MS) * 1000000;
 }

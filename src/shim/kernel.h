@@ -48,9 +48,8 @@ struct form {
 	pthread_mutex_t lock;
 	struct form_shape {                       /* launches of one block size and shared memory */
 		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
-		uint32_t as_it_is;    /* blocks of the program's own kernel on an SM; only known of
-					 such as wait for each other (rising_order) */
-		uint32_t remember_at; /* launches, for the next start */
+		uint32_t as_it_is; /* blocks of the program's own kernel on an SM; only known of
+				      such as wait for each other (rising_order) */
 		struct pace pace;
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;
@@ -95,7 +94,7 @@ struct kernel *kernel_of(void *handle);
  * program, or as HEDDLE_FORM_WAIT_MS says: so long as those take that are there from an earlier
  * start. */
 struct form *kernel_form(struct kernel *k);
-/* What launches have taught is to be kept for the next start. */
+/* remember_write for it, by a thread that makes forms. */
 void kernel_remember(struct kernel *k);
 /* So many threads went without it: forms that are missed most are made first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
@@ -114,8 +113,7 @@ void code_put(struct code *c);
 /* Makes k's form: parse, rewrite, compile, load. In any of the threads that do so. 0 or negative
  * errno with *ret_why. (rewrite.c) */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
-void rewrite_idle(void); /* no form has been in the making for a while */
-void rewrite_remember(const struct form *f);
+void rewrite_idle(void);             /* no form has been in the making for a while */
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
 

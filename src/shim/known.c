@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A count, then a row for each shape. Bytes come from a file: whatever would mislead is refused. */
+/* A mark, a count, then a row for each shape. Bytes come from a file: whatever would mislead is
+ * refused. */
 #include "shim/known.h"
 
 #include <math.h>
 #include <string.h>
 
+#define MARK         "hdtaught"
 #define BLOCK_NS_MAX 1e12
+
+struct head {
+	char mark[8];
+	uint32_t n;
+};
 
 struct row {
 	uint32_t form, threads, shared, launches;
@@ -17,7 +24,9 @@ struct row {
 
 void known_write(const struct known *at, uint32_t n, struct strbuf *out)
 {
-	strbuf_add(out, (const char *)&n, sizeof(n));
+	struct head h = {.mark = MARK, .n = n};
+
+	strbuf_add(out, (const char *)&h, sizeof(h));
 	for (uint32_t i = 0; i < n; i++) {
 		struct row r = {.form = at[i].form,
 			.threads = at[i].threads,
@@ -31,33 +40,29 @@ void known_write(const struct known *at, uint32_t n, struct strbuf *out)
 	}
 }
 
-/* Sizes are tried one after the other: none behind the first that was not. */
 static bool is_sane(const struct row *r)
 {
-	bool tried = true;
-
 	for (unsigned i = 0; i < PACE_CHUNKS; i++) {
-		if (!isfinite(r->ns[i]) || r->ns[i] < 0 || r->ns[i] > BLOCK_NS_MAX ||
-			(r->ns[i] > 0 && !tried))
+		if (!isfinite(r->ns[i]) || r->ns[i] < 0 || r->ns[i] > BLOCK_NS_MAX)
 			return false;
-		tried = r->ns[i] > 0;
 	}
 	return r->form <= 1 && r->threads && r->threads <= 1024;
 }
 
 uint32_t known_read(const char *at, size_t len, struct known ret[KNOWN_MAX])
 {
-	uint32_t n = 0;
+	struct head h;
 
-	if (len < sizeof(n))
+	if (len < sizeof(h))
 		return 0;
-	memcpy(&n, at, sizeof(n));
-	if (n > KNOWN_MAX || len != sizeof(n) + n * sizeof(struct row))
+	memcpy(&h, at, sizeof(h));
+	if (memcmp(h.mark, MARK, sizeof(h.mark)) || h.n > KNOWN_MAX ||
+		len != sizeof(h) + h.n * sizeof(struct row))
 		return 0;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < h.n; i++) {
 		struct row r;
 
-		memcpy(&r, at + sizeof(n) + i * sizeof(r), sizeof(r));
+		memcpy(&r, at + sizeof(h) + i * sizeof(r), sizeof(r));
 		if (!is_sane(&r))
 			return 0;
 		ret[i] = (struct known){.form = r.form, .threads = r.threads, .shared = r.shared};
@@ -66,7 +71,7 @@ uint32_t known_read(const char *at, size_t len, struct known ret[KNOWN_MAX])
 		ret[i].pace.grid_ns = r.grid_ns;
 		ret[i].pace.total_seen = r.total_seen;
 	}
-	return n;
+	return h.n;
 }
 
 const struct pace *known_find(

@@ -7,6 +7,7 @@
 #include "shim/launches.h"
 
 #include "shim/ctlpool.h"
+#include "shim/remember.h"
 
 #include <time.h>
 
@@ -46,6 +47,7 @@ static void learn(struct managed *m)
 	const struct wire_slot *w = slot_of(m);
 	const struct ctl_host *h = &w->host;
 	bool whole = !m->args.seq;
+	uint32_t n;
 	uint64_t from = __atomic_load_n(whole ? &h->arrived_ns : &h->seen_ns, __ATOMIC_RELAXED);
 	uint64_t to = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
 
@@ -64,7 +66,10 @@ static void learn(struct managed *m)
 	else
 		pace_learn_spell(
 			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
+	n = m->shape->pace.launches;
 	pthread_mutex_unlock(&m->form->lock);
+	if (!(n & (n - 1))) /* the more is known, the seldomer */
+		remember_taught(m->form->kernel);
 }
 
 /* Under the lock. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Launches are the experiments: sizes of a claim that a worker ends within CLAIM_NS are tried one
- * after the other, at one launch each, first of the one form and then of the other, as long as they
- * are not much slower. */
+/* Launches are the experiments, each with another size of a claim. The first, block by block, tells
+ * which sizes a worker ends within the target. The largest of them is next, and then the neighbours
+ * of whichever is best, until both are slower. Then the same with the other form. */
 #include "shim/pace.h"
 
 #include "base/base.h"
 
-#define CLAIM_NS 24000 /* what one claim of several blocks may take */
-/* So long a block is claimed by itself: that costs less than 2 % of it, and two would double what
- * whoever preempts it has to wait. */
-#define BLOCK_NS (CLAIM_NS / 2)
-#define PRICE    0.00045 /* of a claim's length, a us: preempting waits for it */
-#define HOPELESS 1.25    /* what is so much slower is not tried further */
-#define FORGETS  1.02    /* the best seen counts, forgotten slowly */
+#define TARGET_NS 24000
+/* A block that takes more than this part of the target is claimed by itself: that costs less than 2
+ * % of it, and two would double what whoever preempts it has to wait. */
+#define ALONE    0.5
+#define PRICE    0.0108 /* of a claim as long as the target: preempting waits for it */
+#define HOPELESS 1.25   /* a form that is so much slower is not tried further */
+#define FORGETS  1.02   /* the best seen counts, forgotten slowly */
 /* Launches until another size than the best is tried again. */
 #define RETRY_EVERY 256
 /* After so many, and twice, four times … as many, the form that seemed slower is tried again. */
@@ -56,21 +56,20 @@ void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total
 		p->patience = 0;
 }
 
+static bool is_tried(const struct pace *p, unsigned i)
+{
+	return p->ns[i] > 0;
+}
+
 static double best_of(const struct pace *p)
 {
 	double best = p->ns[0];
 
-	for (unsigned i = 1; i < PACE_CHUNKS && p->ns[i] > 0; i++)
-		best = MIN(best, p->ns[i]);
+	for (unsigned i = 1; i < PACE_CHUNKS; i++) {
+		if (is_tried(p, i))
+			best = MIN(best, p->ns[i]);
+	}
 	return best;
-}
-
-/* A neighbour of the best size, whose one try something may have disturbed. */
-static unsigned retry(const struct pace *p, unsigned best, unsigned tried)
-{
-	bool up = p->launches / RETRY_EVERY % 2;
-
-	return up && best + 1 < tried ? best + 1 : !up && best > 0 ? best - 1 : best;
 }
 
 static double claim_ns(double ns, uint64_t workers, unsigned i)
@@ -79,33 +78,79 @@ static double claim_ns(double ns, uint64_t workers, unsigned i)
 }
 
 /* What a block costs, all told. */
-static double cost(const struct pace *p, uint64_t workers, unsigned i)
+static double cost(const struct pace *p, uint64_t workers, double target, unsigned i)
 {
-	return p->ns[i] * (1 + PRICE * claim_ns(p->ns[i], workers, i) / 1000);
+	return p->ns[i] * (1 + PRICE * claim_ns(p->ns[i], workers, i) / target);
 }
 
-uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled)
+/* Of those that were tried and are within the target. */
+static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
-	double best = best_of(p);
-	unsigned tried = 0, at = 0;
+	unsigned at = 0;
 
-	while (tried < PACE_CHUNKS && p->ns[tried] > 0)
-		tried++;
-	if (claim_ns(p->ns[0], workers, 0) >= BLOCK_NS) {
-		*ret_settled = true;
-		return 1;
-	}
-	*ret_settled =
-		tried == PACE_CHUNKS || (tried && (claim_ns(best, workers, tried) > CLAIM_NS ||
-							  p->ns[tried - 1] > best * HOPELESS));
-	if (!*ret_settled)
-		return 1u << tried;
-	for (unsigned i = 1; i < tried; i++) {
-		if (cost(p, workers, i) < cost(p, workers, at))
+	for (unsigned i = 1; i < PACE_CHUNKS; i++) {
+		if (is_tried(p, i) && claim_ns(p->ns[i], workers, i) <= target &&
+			cost(p, workers, target, i) < cost(p, workers, target, at))
 			at = i;
 	}
+	return at;
+}
+
+/* The largest within the target, as far as single blocks tell. */
+static unsigned largest(const struct pace *p, uint64_t workers, double target)
+{
+	unsigned i = 0;
+
+	while (i + 1 < PACE_CHUNKS && claim_ns(p->ns[0], workers, i + 1) <= target)
+		i++;
+	return i;
+}
+
+static bool only_single(const struct pace *p)
+{
+	for (unsigned i = 1; i < PACE_CHUNKS; i++) {
+		if (is_tried(p, i))
+			return false;
+	}
+	return true;
+}
+
+/* What is worth a try, when `at` is the best so far; PACE_CHUNKS: nothing is. */
+static unsigned to_try(const struct pace *p, uint64_t workers, double target, unsigned at)
+{
+	if (only_single(p))
+		return largest(p, workers, target);
+	if (at + 1 < PACE_CHUNKS && !is_tried(p, at + 1) &&
+		claim_ns(p->ns[at], workers, at + 1) <= target)
+		return at + 1;
+	return at > 0 && !is_tried(p, at - 1) ? at - 1 : PACE_CHUNKS;
+}
+
+/* A neighbour of the best size, whose one try something may have disturbed. */
+static unsigned retry(const struct pace *p, unsigned best)
+{
+	bool up = p->launches / RETRY_EVERY % 2;
+
+	if (up)
+		return best + 1 < PACE_CHUNKS && is_tried(p, best + 1) ? best + 1 : best;
+	return best > 0 && is_tried(p, best - 1) ? best - 1 : best;
+}
+
+uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, bool *ret_settled)
+{
+	double target = (double)(target_ns ? target_ns : TARGET_NS);
+	unsigned at, next;
+
+	*ret_settled = is_tried(p, 0) && claim_ns(p->ns[0], workers, 0) >= target * ALONE;
+	if (*ret_settled || !is_tried(p, 0))
+		return 1;
+	at = best_at(p, workers, target);
+	next = to_try(p, workers, target, at);
+	*ret_settled = next == PACE_CHUNKS;
+	if (!*ret_settled)
+		return 1u << next;
 	if (p->launches % RETRY_EVERY == RETRY_EVERY - 1)
-		at = retry(p, at, tried);
+		at = retry(p, at);
 	return 1u << at;
 }
 
@@ -118,16 +163,16 @@ uint32_t pace_form_retry(const struct pace *first, const struct pace *second)
 }
 
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
-	const struct pace *second, uint64_t second_workers)
+	const struct pace *second, uint64_t second_workers, uint64_t target_ns)
 {
 	double one = best_of(first), two = best_of(second);
 	bool settled;
 
-	pace_chunk(first, first_workers, &settled);
+	pace_chunk(first, first_workers, target_ns, &settled);
 	if (!settled)
 		return false;
 	if (second->ns[0] > first->ns[0] * HOPELESS)
 		return false;
-	pace_chunk(second, second_workers, &settled);
+	pace_chunk(second, second_workers, target_ns, &settled);
 	return !settled || two < one;
 }

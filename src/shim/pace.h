@@ -24,12 +24,14 @@ struct pace {
 void pace_learn(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t total, uint64_t min_ns);
 /* The first `ran` blocks of a launch took so long. */
 void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t ran);
-/* Blocks a claim for `workers` workers. *ret_settled: it is known to be best; else it is a try. */
-uint32_t pace_chunk(const struct pace *p, uint64_t workers, bool *ret_settled);
+/* Blocks a claim for `workers` workers. target_ns: what a claim of several blocks may take at most,
+ * as whoever preempts it has to wait for it (0: what suits most). *ret_settled: it is known to be
+ * best; else it is a try. (FLEP, section 4.1: the amortizing factor, there found offline) */
+uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, bool *ret_settled);
 /* Whether to launch the second form of a kernel rather than the first: while it is tried, and when
  * it is the faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
-	const struct pace *second, uint64_t second_workers);
+	const struct pace *second, uint64_t second_workers, uint64_t target_ns);
 /* Something may have disturbed the one try of the form that seems slower: 0, or after so many
  * launches as it is one more launch's turn. */
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second);

@@ -5,31 +5,17 @@
  * (threads and shared memory of a block): how many blocks an SM holds, and how long they take. */
 #include "shim/plan.h"
 
-#include <stdatomic.h>
+#include "shim/remember.h"
 
-#define REMEMBER_AFTER 32 /* launches that begin with what is known */
-#define REMEMBER_NEXT  16 /* times as many launches as the last time */
+#include <stdatomic.h>
 
 /* What earlier starts of the program have learned. */
 static void recall(const struct form *f, struct form_shape *s)
 {
 	const struct pace *p = known_find(f->known, f->n_known, f->which, s->threads, s->shared);
 
-	if (!p)
-		return;
-	s->pace = *p;
-	s->remember_at = p->launches + REMEMBER_AFTER;
-}
-
-/* Is it time to keep what this start has learned? When it is known what is best, and seldom then.
- */
-static bool is_to_remember(struct form_shape *s)
-{
-	if (s->pace.launches < s->remember_at)
-		return false;
-	s->remember_at = (uint32_t)MIN(
-		(uint64_t)MAX(s->pace.launches, REMEMBER_NEXT) * REMEMBER_NEXT, UINT32_MAX);
-	return true;
+	if (p)
+		s->pace = *p;
 }
 
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
@@ -90,7 +76,8 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 	}
 	if (!workers[1])
 		return f;
-	second = pace_prefers_second(&pace[0], workers[0], &pace[1], workers[1]);
+	second = pace_prefers_second(
+		&pace[0], workers[0], &pace[1], workers[1], shim.welcome.latency_ns);
 	/* Of launches that are queued, which teach nothing until they end, one. */
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
@@ -116,7 +103,7 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 {
 	bool guard = f->info.tier == PASS_GUARD, queued = is_queued(l), ok, whole;
 	struct form_shape *s;
-	bool settled = false, remember;
+	bool settled;
 	uint64_t fits;
 
 	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
@@ -127,18 +114,15 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 	p->per_sm = s->per_sm;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && !queued && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns)) {
+	if (ok && !queued && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
 		ok = pace_remeasures(&s->pace);
-		settled = true;
-	}
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
-		p->chunk = pace_chunk(&s->pace, MIN(total, fits), &settled);
+		p->chunk =
+			pace_chunk(&s->pace, MIN(total, fits), shim.welcome.latency_ns, &settled);
 	whole = must_start_whole(f, s, total);
-	remember = settled && is_to_remember(s);
 	pthread_mutex_unlock(&f->lock);
-	if (remember)
-		kernel_remember(f->kernel);
+	remember_soon();
 	if (!ok || whole || fits < 2 || (guard && total > INT32_MAX - 1))
 		return false;
 	p->workers = (uint32_t)MIN(total, fits - 1);

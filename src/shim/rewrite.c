@@ -7,6 +7,7 @@
  * keyed by the text: so nothing is in that which is another at the next start. Addresses of module
  * variables are filled in once it is loaded (globals.c). */
 #include "shim/managed.h"
+#include "shim/remember.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -474,9 +475,7 @@ static struct form *bounded(struct kernel *k, const struct code *c, struct form 
 	return f;
 }
 
-/* ---- what its launches teach ---- */
-
-/* Of all of a kernel's forms. */
+/* Of what the launches of all of a kernel's forms teach. */
 static void known_key(const struct kernel *k, const struct code *c, uint8_t ret[32])
 {
 	uint8_t forms[32 + 8];
@@ -484,50 +483,6 @@ static void known_key(const struct kernel *k, const struct code *c, uint8_t ret[
 	key_of(k, c, 0, forms);
 	memcpy(forms + 32, "launches", 8);
 	sha256(forms, sizeof(forms), ret);
-}
-
-static void recall(struct form *f)
-{
-	struct strbuf b = {0};
-	struct known *at = calloc(KNOWN_MAX, sizeof(*at));
-
-	if (at && cache_get(f->known_key, &b))
-		f->n_known = known_read(b.at, b.len, at);
-	strbuf_finish(&b);
-	f->known = at;
-	if (f->other) {
-		f->other->known = at;
-		f->other->n_known = f->n_known;
-	}
-}
-
-static uint32_t collect(const struct form *f, struct known *ret)
-{
-	struct form *g = (struct form *)f;
-	uint32_t n = 0;
-
-	pthread_mutex_lock(&g->lock);
-	for (unsigned i = 0; i < g->n_shapes; i++)
-		ret[n++] = (struct known){.form = g->which,
-			.threads = g->shape[i].threads,
-			.shared = g->shape[i].shared,
-			.pace = g->shape[i].pace};
-	pthread_mutex_unlock(&g->lock);
-	return n;
-}
-
-void rewrite_remember(const struct form *f)
-{
-	struct known at[KNOWN_MAX];
-	struct strbuf b = {0};
-	uint32_t n = collect(f, at);
-
-	if (f->other)
-		n += collect(f->other, at + n);
-	known_write(at, n, &b);
-	if (!b.failed)
-		cache_put(f->known_key, b.at, b.len);
-	strbuf_finish(&b);
 }
 
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why)
@@ -544,7 +499,7 @@ int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const ch
 		f->other->kernel = k;
 		f->other->which = 1;
 	}
-	recall(f);
+	remember_recall(f);
 	*ret = f;
 	return 0;
 }

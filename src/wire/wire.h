@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL   1u
+#define WIRE_PROTOCOL   2u
 #define WIRE_MAX_BYTES  4096u
 #define WIRE_SOCKET_ENV "HEDDLE_SOCKET"
 
@@ -46,6 +46,7 @@ struct wire_welcome {
 	uint32_t weight;
 	uint32_t mps;            /* 1: tenants run at the same time */
 	uint32_t min_managed_ns; /* kernels shorter than this are not worth managing */
+	uint32_t latency_ns;     /* what a claim of several blocks may take */
 	char mps_pipe[108];
 };
 struct wire_refused {

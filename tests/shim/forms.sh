@@ -18,15 +18,16 @@ launches_of() {
 	sed -n 's/.* second \([0-9]*\)$/\1/p' "$dir/daemon"
 }
 
-for _ in 1 2 3 4 5; do # what is known is written while the program runs: it may have ended by then
-	rm -rf "$dir/cache"
-	first=$(launches_of grant waits 15 64 60)
-	next=$(launches_of grant waits 15 64 60)
-	[ "$first" -eq 0 ] || [ "$next" -gt 0 ] || break
-done
+first=$(launches_of grant waits 15 64 60)
+next=$(launches_of grant waits 15 64 60)
 echo "launches of second forms at the first start: $first, at the next: $next"
 [ "$first" -gt 0 ] || fail "the second form is not tried"
 [ "$next" -eq 0 ] || fail "it is tried again, in $next launches"
+rm -rf "$dir/cache" # and of a program that launches twice, what both have taught
+start grant
+same waits 1 64 60
+stop
+grep -rl hdtaught "$dir/cache/heddle" >/dev/null || fail "nothing is kept of a brief program"
 
 # With which form the launches go on after the tries is the machine's affair: several times, if need
 # be, until the second was preempted a few times.
@@ -43,7 +44,10 @@ for mode in grant storm storm storm storm storm storm; do
 	launched=$(sed -n 's/.* second \([0-9]*\)$/\1/p' "$dir/daemon")
 	all=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")
 	[ "$launched" -gt 0 ] || fail "$mode: no launch of a second form"
-	[ "$launched" -lt "$all" ] || fail "$mode: all launches are of second forms"
-	[ "$mode" = grant ] || total=$((total + launched))
+	if [ "$mode" = grant ]; then
+		[ "$launched" -lt "$all" ] || fail "all launches are of second forms"
+	else
+		total=$((total + launched))
+	fi
 done
 [ "$total" -ge 10 ] || fail "only $total launches of second forms under preemption"

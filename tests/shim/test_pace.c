@@ -11,12 +11,12 @@
 /* ns a block of the grid, at 1, 2, 4 … blocks a claim. */
 struct device {
 	double ns[PACE_CHUNKS];
-	uint64_t workers, total;
+	uint64_t workers, total, target_ns;
 };
 
 static uint32_t launch(const struct device *d, struct pace *p, bool *ret_settled)
 {
-	uint32_t chunk = pace_chunk(p, d->workers, ret_settled);
+	uint32_t chunk = pace_chunk(p, d->workers, d->target_ns, ret_settled);
 
 	pace_learn(p, chunk, (uint64_t)(d->ns[__builtin_ctz(chunk)] * (double)d->total), d->total,
 		MIN_NS);
@@ -40,8 +40,9 @@ static void short_blocks_take_large_claims(void **state)
 	const struct device d = {{1, 0.75, 0.6, 0.55, 0.525, 0.5}, 1000, 1000000};
 	unsigned launches;
 
+	/* 1, at once the largest, the one below it, and no more. */
 	assert_int_equal(settle(&d, &launches), 32);
-	assert_int_equal(launches, 7);
+	assert_int_equal(launches, 4);
 }
 
 static void long_blocks_are_claimed_one_by_one(void **state)
@@ -49,7 +50,7 @@ static void long_blocks_are_claimed_one_by_one(void **state)
 	const struct device forty_us = {{40, 10, 5, 2, 1, 1}, 1000, 1000000};
 	const struct device fifteen_us = {{15, 14, 5, 2, 1, 1}, 1000, 1000000};
 	const struct device eleven_us = {{11, 10.95, 5, 2, 1, 1}, 1000, 1000000};
-	const struct device worse = {{5, 6.5, 1, 1, 1, 1}, 1000, 1000000};
+	const struct device worse = {{5, 6.5, 7, 7, 7, 7}, 1000, 1000000};
 	unsigned launches;
 
 	assert_int_equal(settle(&forty_us, &launches), 1);
@@ -60,7 +61,37 @@ static void long_blocks_are_claimed_one_by_one(void **state)
 	assert_int_equal(settle(&eleven_us, &launches), 1);
 	assert_int_equal(launches, 3);
 	assert_int_equal(settle(&worse, &launches), 1);
-	assert_int_equal(launches, 3);
+	assert_int_equal(launches, 4);
+}
+
+/* Claims of the size that is settled on are within the target, and cost little more than any. */
+static void the_target_is_kept(void **state)
+{
+	for (double block_us = 1; block_us <= 36; block_us += 0.5) {
+		for (uint64_t target_us = 20; target_us <= 200; target_us += 5) {
+			struct device d = {{0}, 1000, 1000000, target_us * 1000};
+			unsigned launches;
+			uint32_t chunk;
+
+			for (unsigned i = 0; i < PACE_CHUNKS; i++)
+				d.ns[i] = block_us + 0.3 / (1 << i);
+			chunk = settle(&d, &launches);
+			assert_in_range(launches, 2, 7);
+			assert_true(chunk == 1 || (double)chunk * d.ns[__builtin_ctz(chunk)] <=
+							  (double)target_us);
+			assert_true(d.ns[__builtin_ctz(chunk)] < block_us * 1.04);
+		}
+	}
+}
+
+/* The largest that the target allows turned out slow: the sizes below it are climbed one by one. */
+static void a_bad_jump_is_made_good(void **state)
+{
+	const struct device d = {{5, 4.5, 4.2, 6, 6, 6}, 500, 1000000};
+	unsigned launches;
+
+	assert_int_equal(settle(&d, &launches), 4);
+	assert_int_equal(launches, 5);
 }
 
 static void small_gains_are_not_worth_it(void **state)
@@ -79,8 +110,7 @@ static void disturbance_is_forgotten(void **state)
 	bool settled;
 
 	launch(&d, &p, &settled);
-	launch(&d, &p, &settled);
-	assert_int_equal(pace_chunk(&p, d.workers, &settled), 4);
+	assert_int_equal(pace_chunk(&p, d.workers, 0, &settled), 4);
 	pace_learn(&p, 4, (uint64_t)(3.5 * (double)d.total), d.total, MIN_NS);
 	for (unsigned i = 0; i < 2000; i++)
 		launch(&d, &p, &settled);
@@ -93,7 +123,7 @@ static void spells_teach_too(void **state)
 	bool settled;
 
 	pace_learn_spell(&p, 1, 1000000, 1000000);
-	assert_int_equal(pace_chunk(&p, 1000, &settled), 2);
+	assert_int_equal(pace_chunk(&p, 1000, 0, &settled), 16);
 	assert_false(settled);
 	assert_false(pace_is_short(&p, 10, MIN_NS)); /* of the grid's length it says nothing */
 }
@@ -106,13 +136,13 @@ static void second_form(
 	bool settled;
 
 	for (unsigned i = 0; i < 40; i++) {
-		bool second = pace_prefers_second(&p[0], one->workers, &p[1], two->workers);
+		bool second = pace_prefers_second(&p[0], one->workers, &p[1], two->workers, 0);
 
 		tries += second;
 		launch(second ? two : one, &p[second], &settled);
 	}
 	assert_int_equal(
-		pace_prefers_second(&p[0], one->workers, &p[1], two->workers), second_wins);
+		pace_prefers_second(&p[0], one->workers, &p[1], two->workers, 0), second_wins);
 	if (!second_wins)
 		assert_in_range(tries, 1, at_most);
 }
@@ -140,7 +170,7 @@ static void forms_are_tried_again(void **state)
 	launch(&slow, &p[0], &settled);
 	pace_learn(&p[1], 1, 20 * 1000000, 100000, MIN_NS); /* ten times as long */
 	for (unsigned i = 0; i < 1000; i++) {
-		bool one = pace_prefers_second(&p[0], 1000, &p[1], 1000),
+		bool one = pace_prefers_second(&p[0], 1000, &p[1], 1000, 0),
 		     retry = pace_form_retry(&p[0], &p[1]) != 0;
 
 		assert_true(retry || one == (second > 0));
@@ -175,6 +205,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_blocks_take_large_claims),
 		cmocka_unit_test(long_blocks_are_claimed_one_by_one),
+		cmocka_unit_test(the_target_is_kept),
+		cmocka_unit_test(a_bad_jump_is_made_good),
 		cmocka_unit_test(small_gains_are_not_worth_it),
 		cmocka_unit_test(disturbance_is_forgotten),
 		cmocka_unit_test(spells_teach_too),

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: bench/latency.sh DIST
+# What the latency target (latency_us) costs and keeps: grids of blocks of a chosen length, alone
+# natively and under heddle from their second start on, and how long they take to leave for a 20 us
+# kernel of high priority every millisecond. No MPS; BLOCKS and TARGETS, in us; 90 s. DIST: what
+# ./run dist made, or a build folder. WAVE: blocks that fit at once; DEVICE=cpu: to try the script.
+set -eu
+dist=$1
+heddle=$dist/bin/heddle heddled=$dist/bin/heddled examples=$dist/lib/heddle/examples
+[ -x "$heddle" ] || {
+	heddle=$dist/heddle heddled=$dist/heddled examples=$dist/examples
+}
+device=${DEVICE:-cuda}
+count=${COUNT:-1000}
+dir=$(mktemp -d)
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" HEDDLE_FORM_WAIT_MS=60000
+low='' daemon=''
+ends() {
+	# shellcheck disable=SC2086
+	kill $low $daemon 2>/dev/null || :
+	wait
+	rm -rf "$dir"
+}
+trap ends EXIT
+trap 'exit 1' INT TERM
+native=
+[ "$device" = cuda ] || native="env LD_LIBRARY_PATH=$dist/src/dev/cpu"
+
+field() { # NAME FILE: of the last line that has it
+	sed -nE "s/.*\"$1\": ?([0-9.]+).*/\\1/p" "$2" | tail -n 1
+}
+
+# alone FOR-MS RUN-UNDER...: the median of its launches, in us
+alone() {
+	ms=$1
+	shift
+	"$@" "$examples/longgrid" --rounds "$rounds" --blocks "$blocks" --for-ms "$ms" --json >"$dir/out"
+	field p50_us "$dir/out"
+}
+
+echo "block us, target us: launch ms natively, under heddle (ratio); preempted, us to leave p50, p99"
+# shellcheck disable=SC2086
+$native "$examples/tick" --kernel-us 20 --count 1 --json >"$dir/tick"
+tick_rounds=$(field rounds "$dir/tick")
+for block in ${BLOCKS:-1 4 12 36}; do
+	# shellcheck disable=SC2086
+	$native "$examples/longgrid" --block-us "$block" --for-ms 1 --json >"$dir/out"
+	rounds=$(field rounds "$dir/out")
+	blocks=$((20000 * ${WAVE:-1056} / block))
+	# shellcheck disable=SC2086
+	plain=$(alone 1000 $native)
+	for target in ${TARGETS:-20 50 100 200}; do
+		rm -rf "$dir/cache"
+		"$heddled" --mps off --socket "$dir/sock" --set "latency_us=$target" >"$dir/heddled" 2>&1 &
+		daemon=$!
+		until [ -S "$dir/sock" ]; do sleep 0.02; done
+		alone 300 "$heddle" run --device "$device" -p low -- >"$dir/first"
+		managed=$(alone 1000 "$heddle" run --device "$device" -p low --)
+		"$heddle" run --device "$device" -p low -- "$examples/longgrid" --rounds "$rounds" \
+			--blocks "$blocks" --for-ms 60000 >"$dir/low" 2>&1 &
+		low=$!
+		until grep -q ready "$dir/low" 2>/dev/null; do sleep 0.02; done
+		"$heddle" run --device "$device" -p high -- "$examples/tick" --rounds "$tick_rounds" \
+			--count "$count" --wait-ms 100 >"$dir/high" 2>&1
+		"$heddle" status --json >"$dir/status"
+		kill "$low" "$daemon"
+		wait || :
+		low='' daemon=''
+		rm -f "$dir/sock"
+		echo "$block $target $plain $managed $(field preemptions "$dir/status") \
+$(field handover_p50_ns "$dir/status") $(field handover_p99_ns "$dir/status")" |
+			awk '{ printf "%3d %4d: %7.2f %7.2f (%.3f); %5d %6.1f %6.1f\n",
+				$1, $2, $3 / 1000, $4 / 1000, $4 / $3, $5, $6 / 1000, $7 / 1000 }'
+	done
+done
