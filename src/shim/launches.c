@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define SPELL_NS   1000000
+#define OFTEN      16 /* launches that each teach something new */
 #define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
 
 struct launches launches = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -68,7 +69,7 @@ static void learn(struct managed *m)
 			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
 	n = m->shape->pace.launches;
 	pthread_mutex_unlock(&m->form->lock);
-	if (!(n & (n - 1))) /* the more is known, the seldomer */
+	if (n <= OFTEN || !(n & (n - 1))) /* the more is known, the seldomer */
 		remember_taught(m->form->kernel);
 }
 

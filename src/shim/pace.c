@@ -12,6 +12,7 @@
 /* A block that takes more than this part of the target is claimed by itself: that costs less than 2
  * % of it, and two would double what whoever preempts it has to wait. */
 #define ALONE    0.5
+#define MARGIN   0.85   /* of the target is what claims are chosen for: blocks differ */
 #define PRICE    0.0108 /* of a claim as long as the target: preempting waits for it */
 #define HOPELESS 1.25   /* a form that is so much slower is not tried further */
 #define FORGETS  1.02   /* the best seen counts, forgotten slowly */
@@ -83,13 +84,18 @@ static double cost(const struct pace *p, uint64_t workers, double target, unsign
 	return p->ns[i] * (1 + PRICE * claim_ns(p->ns[i], workers, i) / target);
 }
 
+static bool fits(double ns, uint64_t workers, double target, unsigned i)
+{
+	return claim_ns(ns, workers, i) <= target * MARGIN;
+}
+
 /* Of those that were tried and are within the target. */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned at = 0;
 
 	for (unsigned i = 1; i < PACE_CHUNKS; i++) {
-		if (is_tried(p, i) && claim_ns(p->ns[i], workers, i) <= target &&
+		if (is_tried(p, i) && fits(p->ns[i], workers, target, i) &&
 			cost(p, workers, target, i) < cost(p, workers, target, at))
 			at = i;
 	}
@@ -101,7 +107,7 @@ static unsigned largest(const struct pace *p, uint64_t workers, double target)
 {
 	unsigned i = 0;
 
-	while (i + 1 < PACE_CHUNKS && claim_ns(p->ns[0], workers, i + 1) <= target)
+	while (i + 1 < PACE_CHUNKS && fits(p->ns[0], workers, target, i + 1))
 		i++;
 	return i;
 }
@@ -118,10 +124,12 @@ static bool only_single(const struct pace *p)
 /* What is worth a try, when `at` is the best so far; PACE_CHUNKS: nothing is. */
 static unsigned to_try(const struct pace *p, uint64_t workers, double target, unsigned at)
 {
-	if (only_single(p))
-		return largest(p, workers, target);
+	unsigned jump = largest(p, workers, target);
+
+	if (jump > 0 && only_single(p))
+		return jump;
 	if (at + 1 < PACE_CHUNKS && !is_tried(p, at + 1) &&
-		claim_ns(p->ns[at], workers, at + 1) <= target)
+		fits(p->ns[at], workers, target, at + 1))
 		return at + 1;
 	return at > 0 && !is_tried(p, at - 1) ? at - 1 : PACE_CHUNKS;
 }
