@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
+/* The lock of the list is held for a few stores only; the other one while a file is written. */
 #include "shim/remember.h"
 
 #include <stdatomic.h>
