@@ -51,6 +51,7 @@ struct cli {
 	int n_operands;
 	bool json;
 	struct strbuf out; /* the result, on its way to standard output */
+	int out_error;     /* errno of what could not be written */
 	const char *values[CLI_OPTIONS_MAX];
 	bool given[CLI_OPTIONS_MAX];
 };
@@ -77,6 +78,8 @@ int cli_usage(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Diagnostics with source line and caret, on standard error. */
 void cli_show_diags(const struct diag_list *d);
 
+/* Writes and empties c->out; a failure is told at the end. */
+void cli_emit(struct cli *c);
 /* A whole file, or standard input for "-"; the caller frees. Returns 0, or CLI_FAILED, said. */
 int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len);
 /* Opens the JSON object every --json starts with: schema and command. json_end(j, '}') closes it.

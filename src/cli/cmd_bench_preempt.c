@@ -44,9 +44,8 @@ void bench_emit(struct bench *b)
 {
 	if (b->j || b->c->out.failed)
 		return;
-	fwrite(b->c->out.at, 1, b->c->out.len, stdout);
+	cli_emit(b->c);
 	fflush(stdout);
-	b->c->out.len = 0;
 }
 
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high)

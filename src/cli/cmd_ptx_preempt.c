@@ -101,7 +101,7 @@ static int run(struct cli *c)
 	if (f.diags.errors)
 		r = CLI_FAILED;
 	if (r == CLI_OK)
-		ptx_print(f.module, text);
+		cli_ptx_print(c, f.module, text);
 	if (text->failed)
 		r = cli_error(c, NULL, "out of memory");
 	if (c->json) {

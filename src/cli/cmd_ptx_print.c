@@ -30,7 +30,7 @@ static int print_file(struct cli *c, const char *path, struct json *j)
 	if (r == 0)
 		cli_show_diags(&f.diags);
 	if (r == 0 && !f.diags.errors)
-		ptx_print(part ? part : f.module, text);
+		cli_ptx_print(c, part ? part : f.module, text);
 	if (r == 0 && c->json) {
 		json_begin_object(j, NULL);
 		json_str(j, "file", f.path);

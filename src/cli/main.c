@@ -57,18 +57,26 @@ static bool is_group(const char *word)
 	return false;
 }
 
-/* Prints the buffer. A full disk or a closed pipe is a failure like any other. */
-static int flush_out(struct strbuf *out, int status)
+void cli_emit(struct cli *c)
 {
-	bool bad = out->failed || (out->len && fwrite(out->at, 1, out->len, stdout) != out->len);
+	if (c->out.len && !c->out_error && fwrite(c->out.at, 1, c->out.len, stdout) != c->out.len)
+		c->out_error = errno;
+	c->out.len = 0;
+}
 
-	if (fflush(stdout) != 0)
-		bad = true;
-	if (bad && errno != EPIPE)
+/* A full disk or a closed pipe is a failure like any other. */
+static int flush_out(struct cli *c, int status)
+{
+	cli_emit(c);
+	if (fflush(stdout) != 0 && !c->out_error)
+		c->out_error = errno;
+	if (c->out.failed)
+		c->out_error = ENOMEM;
+	if (c->out_error && c->out_error != EPIPE)
 		fprintf(stderr, "heddle: error: cannot write to standard output: %s\n",
-			out->failed ? strerror(ENOMEM) : strerror(errno));
-	strbuf_finish(out);
-	return bad && status == CLI_OK ? CLI_FAILED : status;
+			strerror(c->out_error));
+	strbuf_finish(&c->out);
+	return c->out_error && status == CLI_OK ? CLI_FAILED : status;
 }
 
 static int run_verb(const struct cli_verb *v, int argc, char **argv)
@@ -87,7 +95,7 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 		r = v->run(&c);
 	}
 	free(c.operands);
-	r = flush_out(&c.out, r);
+	r = flush_out(&c, r);
 	child_end_if_interrupted();
 	return r;
 }
@@ -95,15 +103,15 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 /* The words that are no verbs: what a shell or the build asks for. -1: none of them. */
 static int run_word(int argc, char **argv)
 {
-	struct strbuf out = {0};
+	struct cli c = {0};
 	int status = CLI_OK;
 
 	if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0) {
-		cli_help_all(NULL, &out);
+		cli_help_all(NULL, &c.out);
 	} else if (strcmp(argv[0], "--print-man") == 0) {
-		cli_man(&out);
+		cli_man(&c.out);
 	} else if (strcmp(argv[0], "--print-completion") == 0) {
-		if (argc != 2 || cli_completion(argv[1], &out) < 0) {
+		if (argc != 2 || cli_completion(argv[1], &c.out) < 0) {
 			fputs("usage: heddle --print-completion bash|zsh|fish\n", stderr);
 			status = CLI_USAGE;
 		}
@@ -111,18 +119,19 @@ static int run_word(int argc, char **argv)
 		bool asked =
 			argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
 
-		cli_help_all(argv[0], &out);
+		cli_help_all(argv[0], &c.out);
 		if (!asked) {
 			fprintf(stderr, "heddle %s: error: %s%s%s\n%s", argv[0],
 				argc > 1 ? "no such verb: '" : "a verb is missing",
-				argc > 1 ? argv[1] : "", argc > 1 ? "'" : "", out.at ? out.at : "");
-			strbuf_finish(&out);
+				argc > 1 ? argv[1] : "", argc > 1 ? "'" : "",
+				c.out.at ? c.out.at : "");
+			strbuf_finish(&c.out);
 			status = CLI_USAGE;
 		}
 	} else {
 		return -1;
 	}
-	return flush_out(&out, status);
+	return flush_out(&c, status);
 }
 
 int main(int argc, char **argv)

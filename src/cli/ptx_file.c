@@ -23,6 +23,16 @@ int cli_ptx_open(struct cli *c, const char *path, struct cli_ptx *ret)
 	return 0;
 }
 
+static void emit(void *c)
+{
+	cli_emit(c);
+}
+
+void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text)
+{
+	ptx_print_by(m, text, text == &c->out ? emit : NULL, c);
+}
+
 void cli_ptx_close(struct cli_ptx *f)
 {
 	if (f->module)

@@ -21,6 +21,8 @@ struct cli_ptx {
  * cli_ptx_close frees it. */
 int cli_ptx_open(struct cli *c, const char *path, struct cli_ptx *ret);
 void cli_ptx_close(struct cli_ptx *f);
+/* To text, or as it goes to standard output where text is c->out. */
+void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text);
 /* The run function of a verb over files: fn for each operand, in the JSON array "files". Returns
  * the first status that is not 0. */
 typedef int cli_ptx_file_fn(struct cli *c, const char *path, struct json *j);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define EMIT_BYTES   (1u << 18)
 #define WINDOW_BYTES 8192
 #define SHORT_BYTES  32  /* names up to here are copied in place */
 #define SLACK_BYTES  128 /* room that put_char, numbers and short names use without asking */
@@ -616,13 +617,22 @@ static void put_item(struct out *o, const struct ptx_item *it)
 	}
 }
 
-void ptx_print(const struct ptx_module *m, struct strbuf *out)
+void ptx_print_by(
+	const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user), void *user)
 {
 	struct out o;
 
 	out_init(&o, out);
-	for (size_t i = 0; i < m->items.len; i++)
+	for (size_t i = 0; i < m->items.len; i++) {
 		put_item(&o, &m->items.at[i]);
+		if (emit && out->len >= EMIT_BYTES)
+			emit(user);
+	}
 	newline(&o);
 	flush(&o);
+}
+
+void ptx_print(const struct ptx_module *m, struct strbuf *out)
+{
+	ptx_print_by(m, out, NULL, NULL);
 }

@@ -97,6 +97,9 @@ int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list
 void ptx_module_free(struct ptx_module *m);
 
 void ptx_print(const struct ptx_module *m, struct strbuf *out);
+/* The same of a large module: whenever out holds some more, emit is to empty it. */
+void ptx_print_by(
+	const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user), void *user);
 void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out);
 void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct strbuf *out);
 

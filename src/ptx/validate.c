@@ -21,6 +21,8 @@ struct check {
 	VEC(struct ptx_sym *) labels; /* all of them, ordered by scope */
 	VEC(size_t) first;            /* by scope, in order of opening: its first label */
 	size_t scope;                 /* of these, the next to open */
+	VEC(uint32_t) found;          /* by register: `names` when its name was last looked up */
+	uint32_t names;               /* how often what names mean has changed */
 	bool failed;
 };
 
@@ -43,6 +45,9 @@ static void check_reg(struct check *c, uint32_t reg, bool predicate)
 		complain(c, "a register number is out of range", NULL);
 		return;
 	}
+	if (c->found.at[reg] == c->names &&
+		(!predicate || c->f->regs.at[reg].sym->type.base == PTX_PRED))
+		return;
 	memset(name, 0, sizeof(name));
 	ptx_reg_name(c->f, reg, name, 128);
 	if (strlen(name) >= 127)
@@ -53,6 +58,8 @@ static void check_reg(struct check *c, uint32_t reg, bool predicate)
 		complain(c, "another register of this name is meant here:", name);
 	else if (predicate && c->f->regs.at[reg].sym->type.base != PTX_PRED)
 		complain(c, "the guard is no predicate:", name);
+	else
+		c->found.at[reg] = c->names;
 }
 
 static void check_sym(struct check *c, const struct ptx_opd *o)
@@ -110,6 +117,7 @@ static void bind(struct check *c, struct ptx_sym *sym)
 	struct ptx_name *n = ptx_name_from(c->m, sym->name);
 	int r = -ENOMEM;
 
+	c->names++;
 	if (n)
 		r = sym->kind == PTX_SYM_REG ? ptx_bind_reg(c->m, n, sym)
 					     : ptx_bind(c->m->globals, n, sym);
@@ -219,6 +227,7 @@ static void walk(struct check *c)
 				return;
 			}
 			c->depth--;
+			c->names++;
 			ptx_scope_close(c->m->globals, NULL);
 			break;
 		case PTX_DIRECTIVE:
@@ -234,6 +243,17 @@ static void walk(struct check *c)
 		complain(c, "a brace is not closed", NULL);
 }
 
+static bool no_names(struct check *c)
+{
+	c->found.len = 0;
+	while (c->found.len < c->f->regs.len) {
+		if (!VEC_PUSH(&c->found, 0))
+			return false;
+	}
+	c->names = 1;
+	return true;
+}
+
 static void check_func(struct check *c, const struct ptx_func *f)
 {
 	c->f = f;
@@ -242,7 +262,7 @@ static void check_func(struct check *c, const struct ptx_func *f)
 	c->labels.len = c->first.len = 0;
 	if (!f->has_body)
 		return;
-	if (gather_labels(c) < 0) {
+	if (gather_labels(c) < 0 || !no_names(c)) {
 		c->failed = true;
 		return;
 	}
@@ -266,6 +286,7 @@ static unsigned finish(struct check *c)
 	}
 	VEC_FREE(&c->labels);
 	VEC_FREE(&c->first);
+	VEC_FREE(&c->found);
 	return c->errors;
 }
 

@@ -332,6 +332,15 @@ static void capture(struct ptx_func *f)
 		}
 	}
 }
+/* A register is used behind the scope that declares it. */
+static void outlive(struct ptx_func *f)
+{
+	size_t i = f->body.len;
+
+	while (f->body.at[--i].kind != PTX_CLOSE)
+		;
+	f->body.at[f->body.len - 1] = f->body.at[i - 1];
+}
 static void drop_declaration(struct ptx_func *f)
 {
 	f->body.at[4].kind = PTX_OPEN;
@@ -341,9 +350,10 @@ static void drop_declaration(struct ptx_func *f)
 static void validation(void **state)
 {
 	static void (*const breaks[])(struct ptx_func *) = {break_register, break_guard,
-		break_braces, place_twice, lose_label, capture, drop_declaration};
+		break_braces, place_twice, lose_label, capture, outlive, drop_declaration};
 	const char *code = ".reg .u32 y;\n.pragma \"a\";\nadd.u32 y, %r2, 3;\n"
-			   "{ .reg .u32 x; mov.u32 x, y; mov.u32 y, x; }\nL: bra L;\nret;\nret;";
+			   "{ mov.u32 y, 1; .reg .u32 x; mov.u32 x, y; mov.u32 y, x; }\n"
+			   "L: bra L;\nret;\nret;";
 
 	for (size_t i = 0; i < ARRAY_LEN(breaks); i++) {
 		struct module t = kernel(code);

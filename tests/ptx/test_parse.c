@@ -428,6 +428,42 @@ static void hostile(void **state)
 	}
 }
 
+struct pieces {
+	struct strbuf out, all;
+	unsigned n;
+};
+
+static void take_piece(void *user)
+{
+	struct pieces *p = user;
+
+	strbuf_add(&p->all, p->out.at, p->out.len);
+	p->out.len = 0;
+	p->n++;
+}
+
+static void large_ones_are_printed_in_pieces(void **state)
+{
+	struct strbuf b = repeat(".version 8.0\n.target sm_70\n.address_size 64\n",
+		".visible .entry k%d()\n{\n\tret;\n}\n", 50000, "");
+	struct pieces p = {.n = 0};
+	struct strbuf whole = {0};
+	struct module t;
+
+	assert_int_equal(try_parse(&t, b.at, b.len), 0);
+	ptx_print(t.m, &whole);
+	ptx_print_by(t.m, &p.out, take_piece, &p);
+	assert_true(p.n > 3);
+	take_piece(&p);
+	assert_int_equal(p.all.len, whole.len);
+	assert_memory_equal(p.all.at, whole.at, whole.len);
+	strbuf_finish(&p.out);
+	strbuf_finish(&p.all);
+	strbuf_finish(&whole);
+	finish(&t);
+	strbuf_finish(&b);
+}
+
 static void memory_is_bounded(void **state)
 {
 	struct strbuf b = repeat(".entry k() {", "L%d: add.u32 x%d, 1, 2;", 100000, "}");
@@ -565,6 +601,7 @@ int main(void)
 		cmocka_unit_test(scopes),
 		cmocka_unit_test(unknown_is_kept),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(large_ones_are_printed_in_pieces),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(zero_bytes_and_cut_texts),
 		cmocka_unit_test(kept_texts),
