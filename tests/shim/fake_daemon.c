@@ -453,6 +453,10 @@ static void greet(int conn, const char *mode)
 	store(&t.page->hold,
 		!strcmp(mode, "turn") || !strcmp(mode, "fill") || !strcmp(mode, "early"));
 	begin(&t, load(&t.page->hold));
+	/* Ahead of the first launch, however long it takes until this process looks again. */
+	store(&t.page->watch, strcmp(mode, "grant") != 0);
+	store(&t.page->allowed, WIRE_FAR_AHEAD);
+	store(&t.page->gates, strstr(mode, "gate") != NULL);
 	if (!strcmp(mode, "version"))
 		w.head.protocol++;
 	if (wire_send(conn, &w, (int[]){fd, t.kick, t.wake}, 3) >= 0)

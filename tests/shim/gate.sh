@@ -23,10 +23,14 @@ held=$(sed -n 's/^held \([0-9]*\) past 0$/\1/p' "$dir/daemon")
 [ "${held:-0}" -gt 3 ] || fail "the gate was to hold them"
 # More blocks than fit at once: managed as ever. So is a queue.
 for scenario in "waits 6 600 100" "chain 20 8 600"; do
-	start gate
-	# shellcheck disable=SC2086
-	same $scenario
-	stop
+	for _ in 1 2 3 4 5; do # a daemon without a processor sees none of them
+		start gate
+		# shellcheck disable=SC2086
+		same $scenario
+		stop
+		! grep -q '^seen 0 ' "$dir/daemon" || continue
+		break
+	done
 	! grep -q '^seen 0 ' "$dir/daemon" || fail "$scenario: none was managed"
 done
 start shut-gate
