@@ -15,4 +15,16 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 /* Fills idom and ipdom, and where blocks are in the trees of these. */
 int cfg_find_dominators(struct cfg *g);
 
+/* linear.c: integers in registers. */
+struct cfg_linear {
+	bool blocks_1d;
+	uint8_t *number; /* of each register: it holds the thread's number within its block */
+	uint8_t *zeros;  /* bits at the end that are known to be 0 */
+};
+int cfg_linear_find(const struct cfg *g, bool blocks_1d, struct cfg_linear *ret);
+void cfg_linear_finish(struct cfg_linear *l); /* also after a failure */
+bool cfg_is_thread_number(const struct cfg_linear *l, const struct ptx_opd *o);
+unsigned cfg_zeros(const struct cfg_linear *l, const struct ptx_opd *o);
+bool cfg_is_plain_integer(const struct ptx_mnem *mn); /* 32 or 64 bits; the low half of products */
+
 #endif

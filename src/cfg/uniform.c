@@ -18,9 +18,8 @@
 struct work {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
-	bool blocks_1d;
-	uint8_t *n_defs;        /* of each register, at most 2 */
-	uint8_t *is_tid;        /* exactly %tid.x */
+	struct cfg_linear linear;
+	uint8_t *above;         /* of each register: of the bits from 5 on; never below its level */
 	uint32_t *stack, *seen; /* of blocks; their last mark */
 	uint32_t mark;
 	bool changed;
@@ -118,41 +117,109 @@ static uint8_t warp_op_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
-static bool reads_tid(const struct work *w, const struct ptx_opd *o)
+/* Threads of a warp have numbers 32k + lane. So in all of a warp the bits of a number from 5 on are
+ * the same, as are those of its sum with multiples of 32 (all this also modulo 2^32 and 2^64). */
+static uint8_t operand_above(const struct work *w, const struct ptx_opd *o)
 {
-	return (o->kind == PTX_OPD_REG && w->is_tid[o->reg]) ||
-	       (o->kind == PTX_OPD_SPECIAL && o->value == PTX_SR_TID_X);
+	if (cfg_is_thread_number(&w->linear, o))
+		return CFG_WARP_UNIFORM;
+	if (o->kind == PTX_OPD_REG && !o->selector && !o->negated)
+		return w->above[o->reg];
+	return operand_level(w, o);
 }
 
-/* In a one-dimensional block the warps are tid / 32: some functions of tid are the same in a warp.
- */
-static bool is_warp_number(const struct work *w, const struct ptx_stmt *s)
+/* A multiple of 32: what is cut off below bit 5 does not matter to it. Its level, or divergent. */
+static uint8_t whole_warps_level(const struct work *w, const struct ptx_opd *o)
 {
-	uint64_t v;
+	return cfg_zeros(&w->linear, o) >= 5 ? operand_level(w, o) : CFG_DIVERGENT;
+}
 
-	if (!w->blocks_1d || s->n != 3 || !reads_tid(w, &s->opd[1]) ||
-		s->opd[2].kind != PTX_OPD_IMM || !s->opd[2].has_value)
-		return false;
-	v = s->opd[2].value;
+static uint8_t result_above(const struct work *w, const struct ptx_stmt *s)
+{
+	const struct ptx_opd *o = s->opd;
+
+	if (s->n < 2 || s->n != s->mn->n_needed || !cfg_is_plain_integer(s->mn))
+		return CFG_DIVERGENT;
+	switch (s->mn->op) {
+	case PTX_OP_mov:
+	case PTX_OP_cvt:
+		return operand_above(w, &o[1]);
+	case PTX_OP_and:
+	case PTX_OP_or:
+	case PTX_OP_xor:
+		return MIN(operand_above(w, &o[1]), operand_above(w, &o[2]));
+	case PTX_OP_add:
+		return MAX(MIN(operand_above(w, &o[1]), whole_warps_level(w, &o[2])),
+			MIN(whole_warps_level(w, &o[1]), operand_above(w, &o[2])));
+	case PTX_OP_sub:
+		return MIN(operand_above(w, &o[1]), whole_warps_level(w, &o[2]));
+	case PTX_OP_mad:
+		if (cfg_zeros(&w->linear, &o[1]) + cfg_zeros(&w->linear, &o[2]) < 5)
+			return CFG_DIVERGENT;
+		return MIN(MIN(operand_level(w, &o[1]), operand_level(w, &o[2])),
+			operand_above(w, &o[3]));
+	default:
+		return CFG_DIVERGENT;
+	}
+}
+
+static bool is_imm_multiple(const struct ptx_opd *o, uint64_t of)
+{
+	return o->kind == PTX_OPD_IMM && o->has_value && o->value && o->value % of == 0;
+}
+
+/* v < 32k, whatever their sign, is v / 32 < k, rounded down; v <= 32k - 1 is the same. */
+static uint8_t compare_level(const struct work *w, const struct ptx_stmt *s)
+{
+	struct ptx_opd limit = s->opd[2];
+	uint8_t level = MIN(operand_above(w, &s->opd[1]),
+		s->n == 4 ? operand_level(w, &s->opd[3]) : CFG_BLOCK_UNIFORM);
+
+	switch (s->mn->cmp) {
+	case PTX_GT:
+	case PTX_LE:
+	case PTX_HI:
+	case PTX_LS:
+		if (limit.kind != PTX_OPD_IMM)
+			return CFG_DIVERGENT;
+		limit.value++;
+		break;
+	case PTX_LT:
+	case PTX_GE:
+	case PTX_LO:
+	case PTX_HS:
+		break;
+	default:
+		return CFG_DIVERGENT;
+	}
+	return MIN(level, whole_warps_level(w, &limit));
+}
+
+/* The level of results to which only the bits from 5 on matter; divergent of others. */
+static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
+{
+	const struct ptx_opd *o = s->opd;
+
+	if (s->n < 3 || !cfg_is_plain_integer(s->mn))
+		return CFG_DIVERGENT;
 	switch (s->mn->op) {
 	case PTX_OP_shr:
-		return v >= 5;
-	case PTX_OP_div:
-		return v && v % 32 == 0;
+		return o[2].kind == PTX_OPD_IMM && o[2].has_value && o[2].value >= 5
+			       ? operand_above(w, &o[1])
+			       : CFG_DIVERGENT;
+	case PTX_OP_div: /* rounds towards zero: what may be negative is no case of this */
+		if (!is_imm_multiple(&o[2], 32) ||
+			(s->mn->type[0] != PTX_U32 && s->mn->type[0] != PTX_U64 &&
+				!cfg_is_thread_number(&w->linear, &o[1])))
+			return CFG_DIVERGENT;
+		return operand_above(w, &o[1]);
 	case PTX_OP_and:
-		return (v & 31) == 0;
+		return MAX(MIN(operand_above(w, &o[1]), whole_warps_level(w, &o[2])),
+			MIN(whole_warps_level(w, &o[1]), operand_above(w, &o[2])));
 	case PTX_OP_setp:
-		if (s->opd[0].kind != PTX_OPD_REG)
-			return false;
-		if (s->mn->cmp == PTX_LT || s->mn->cmp == PTX_GE || s->mn->cmp == PTX_LO ||
-			s->mn->cmp == PTX_HS)
-			return v % 32 == 0;
-		if (s->mn->cmp == PTX_GT || s->mn->cmp == PTX_LE || s->mn->cmp == PTX_HI ||
-			s->mn->cmp == PTX_LS)
-			return (v + 1) % 32 == 0;
-		return false;
+		return o[0].kind == PTX_OPD_REG ? compare_level(w, s) : CFG_DIVERGENT;
 	default:
-		return false;
+		return CFG_DIVERGENT;
 	}
 }
 
@@ -181,23 +248,25 @@ static uint8_t result_level(const struct work *w, const struct ptx_stmt *s)
 		return CFG_DIVERGENT;
 	if (mn->flags & PTX_F_WARP_SYNC)
 		return warp_op_level(w, s);
-	if (is_warp_number(w, s))
-		return CFG_WARP_UNIFORM;
-	return sources_level(w, s);
+	return MAX(cut_level(w, s), sources_level(w, s));
 }
 
 struct lowering {
 	struct work *w;
-	uint8_t level;
+	uint8_t level, above;
 };
 
 static void lower_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
 {
 	struct lowering *l = user;
+	struct work *w = l->w;
 
-	if ((role & PTX_DEF) && l->w->u->reg[reg] > l->level) {
-		l->w->u->reg[reg] = l->level;
-		l->w->changed = true;
+	if (!(role & PTX_DEF))
+		return;
+	if (w->u->reg[reg] > l->level || w->above[reg] > l->above) {
+		w->u->reg[reg] = MIN(w->u->reg[reg], l->level);
+		w->above[reg] = MIN(w->above[reg], l->above);
+		w->changed = true;
 	}
 }
 
@@ -207,13 +276,15 @@ static void visit_block(struct work *w, uint32_t b)
 
 	for (uint32_t i = blk->first; i < blk->end; i++) {
 		const struct ptx_stmt *s = &w->g->f->body.at[i];
-		struct lowering l = {w, w->u->block[b]};
+		struct lowering l = {.w = w};
+		uint8_t control = w->u->block[b];
 
 		if (s->kind != PTX_INSN)
 			continue;
-		l.level = MIN(l.level, result_level(w, s));
 		if (s->guard != PTX_NO_REG)
-			l.level = MIN(l.level, w->u->reg[s->guard]);
+			control = MIN(control, w->u->reg[s->guard]);
+		l.level = MIN(control, result_level(w, s));
+		l.above = MAX(l.level, MIN(control, result_above(w, s)));
 		ptx_visit_regs(w->g->f, s, lower_reg, &l);
 	}
 }
@@ -268,42 +339,6 @@ static void spread(struct work *w, uint32_t branch, uint8_t level)
 		w->u->block[w->stack[i]] = MIN(w->u->block[w->stack[i]], level);
 }
 
-static void count_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
-{
-	struct work *w = user;
-
-	if ((role & PTX_DEF) && w->n_defs[reg] < 2)
-		w->n_defs[reg]++;
-}
-
-/* mov %r, %tid.x, and copies and widenings of it. */
-static void find_tid(struct work *w)
-{
-	const struct ptx_func *f = w->g->f;
-	bool changed = true;
-
-	for (size_t i = 0; i < f->body.len; i++)
-		ptx_visit_regs(f, &f->body.at[i], count_def, w);
-	while (changed) {
-		changed = false;
-		for (size_t i = 0; i < f->body.len; i++) {
-			const struct ptx_stmt *s = &f->body.at[i];
-
-			if (s->kind != PTX_INSN || s->guard != PTX_NO_REG || s->n != 2 ||
-				(s->mn->op != PTX_OP_mov && s->mn->op != PTX_OP_cvt) ||
-				s->opd[0].kind != PTX_OPD_REG || s->opd[0].selector ||
-				w->n_defs[s->opd[0].reg] != 1 || w->is_tid[s->opd[0].reg] ||
-				!reads_tid(w, &s->opd[1]) || s->opd[1].negated)
-				continue;
-			if (s->mn->op == PTX_OP_cvt && s->mn->type[0] != PTX_U64 &&
-				s->mn->type[0] != PTX_S64 && s->mn->type[0] != PTX_U32)
-				continue;
-			w->is_tid[s->opd[0].reg] = 1;
-			changed = true;
-		}
-	}
-}
-
 static void solve(struct work *w, uint8_t *spread_level)
 {
 	const struct cfg *g = w->g;
@@ -332,30 +367,31 @@ int cfg_uniformity(
 	size_t regs = g->f->regs.len;
 	struct work w = {.g = g, .u = ARENA_NEW(a, struct cfg_uniformity)};
 	uint8_t *spread_level = calloc(g->n, 1);
-	int r = -ENOMEM;
+	int r = cfg_linear_find(g, blocks_1d || cfg_blocks_1d(g->f), &w.linear);
 
-	w.blocks_1d = blocks_1d || cfg_blocks_1d(g->f);
-	w.n_defs = calloc(regs + 1, 1);
-	w.is_tid = calloc(regs + 1, 1);
+	if (r < 0)
+		goto out;
+	r = -ENOMEM;
+	w.above = malloc(regs + 1);
 	w.stack = calloc(g->n, sizeof(*w.stack));
 	w.seen = calloc(g->n, sizeof(*w.seen));
-	if (!w.u || !spread_level || !w.n_defs || !w.is_tid || !w.stack || !w.seen)
+	if (!w.u || !spread_level || !w.above || !w.stack || !w.seen)
 		goto out;
 	w.u->reg = arena_alloc(a, regs + 1);
 	w.u->block = arena_alloc(a, g->n);
 	if (!w.u->reg || !w.u->block)
 		goto out;
 	memset(w.u->reg, CFG_BLOCK_UNIFORM, regs + 1);
+	memset(w.above, CFG_BLOCK_UNIFORM, regs + 1);
 	memset(w.u->block, CFG_BLOCK_UNIFORM, g->n);
 	memset(spread_level, CFG_BLOCK_UNIFORM, g->n);
-	find_tid(&w);
 	solve(&w, spread_level);
 	*ret = w.u;
 	r = 0;
 out:
 	free(spread_level);
-	free(w.n_defs);
-	free(w.is_tid);
+	cfg_linear_finish(&w.linear);
+	free(w.above);
 	free(w.stack);
 	free(w.seen);
 	return r;

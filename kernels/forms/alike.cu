@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What is the same in all of a warp, though no id says so by itself: warps that leave whole. Each
+ * with what looks like it and is not, where lanes leave ahead of an operation of their warp. That
+ * does not wait for them, and a vote counts only those that are there, so all results are defined.
+ */
+// exec: alike_rank --grid 5 --block 8,4,3 u32[480]:rand(1) u32[5]:zero
+// exec: alike_rank --grid 3 --block 64 u32[192]:rand(2) u32[3]:zero
+// exec: alike_rank_wide --grid 3 --block 8,6,2 u32[288]:zero
+// exec: alike_rank_wide --grid 3 --block 5,7,3 u32[315]:zero
+// exec: alike_layer --grid 3 --block 8,6,2 u32[288]:zero
+// exec: alike_turned --grid 3 --block 8,12 u32[288]:zero
+// exec: alike_within --grid 3 --block 8,6,2 u32[288]:zero
+// exec: alike_chunk --grid 5 --block 64 u32[320]:zero u32:7
+// exec: alike_chunk --grid 5 --block 40 u32[320]:zero u32:7
+// exec: alike_chunk_any --grid 5 --block 48 u32[240]:zero u32:5
+#include "../heddle_warp.h"
+
+/* A thread's number in a block of any shape; warps are 32 of them. */
+static __device__ __forceinline__ u32 alike_number(void)
+{
+	return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+
+static __device__ __forceinline__ u32 alike_sum(u32 v)
+{
+	for (u32 step = 16; step; step >>= 1)
+		v += __shfl_xor_sync(~0u, v, step);
+	return v;
+}
+
+/* How many lanes are left. */
+static __device__ __forceinline__ u32 alike_left(void)
+{
+	return __popc(__ballot_sync(~0u, 1));
+}
+
+/* The first warp adds up what all have left it. */
+KERNEL alike_rank(const u32 *in, u32 *out)
+{
+	__shared__ u32 part[32];
+	u32 rank = alike_number(), size = blockDim.x * blockDim.y * blockDim.z;
+	u32 v = alike_sum(in[blockIdx.x * size + rank]);
+	if (rank % 32 == 0)
+		part[rank / 32] = v;
+	__syncthreads();
+	if (rank < 32) {
+		v = alike_sum(rank < size / 32 ? part[rank] : 0);
+		if (rank == 0)
+			out[blockIdx.x] = v;
+	}
+}
+
+/* The same number, multiplied out, in 64 bits. */
+KERNEL alike_rank_wide(u32 *out)
+{
+	u32 size = blockDim.x * blockDim.y * blockDim.z;
+	u64 rank = threadIdx.x + (u64)blockDim.x * threadIdx.y +
+		   (u64)(blockDim.x * blockDim.y) * threadIdx.z;
+	if (rank / 32 == 1)
+		return;
+	out[blockIdx.x * size + rank] = alike_left();
+}
+
+/* Numbers within a layer: 48 to a layer, so some of a warp leave. */
+KERNEL alike_layer(u32 *out)
+{
+	u32 size = blockDim.x * blockDim.y * blockDim.z;
+	if (threadIdx.y * blockDim.x + threadIdx.x >= 32)
+		return;
+	out[blockIdx.x * size + alike_number()] = alike_left();
+}
+
+/* Column after column: nothing that warps are cut by. */
+KERNEL alike_turned(u32 *out)
+{
+	u32 size = blockDim.x * blockDim.y * blockDim.z;
+	if ((threadIdx.z * blockDim.x + threadIdx.x) * blockDim.y + threadIdx.y >= 32)
+		return;
+	out[blockIdx.x * size + alike_number()] = alike_left();
+}
+
+/* The right number, and a limit in the middle of a warp. */
+KERNEL alike_within(u32 *out)
+{
+	u32 size = blockDim.x * blockDim.y * blockDim.z, rank = alike_number();
+	if (rank >= 48)
+		return;
+	out[blockIdx.x * size + rank] = alike_left();
+}
+
+/* Whole warps of a grid in chunks of 64. */
+KERNEL alike_chunk(u32 *out, u32 warps)
+{
+	u32 i = blockIdx.x * 64 + threadIdx.x;
+	if (i / 32 >= warps)
+		return;
+	out[i] = alike_left();
+}
+
+/* Chunks of any size: warp borders of blocks are not those of the grid. */
+KERNEL alike_chunk_any(u32 *out, u32 warps)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i / 32 >= warps)
+		return;
+	out[i] = alike_left();
+}
