@@ -15,6 +15,9 @@
 // exec: alike_chunk --grid 5 --block 64 u32[320]:zero u32:7
 // exec: alike_chunk --grid 5 --block 40 u32[320]:zero u32:7
 // exec: alike_chunk_any --grid 5 --block 48 u32[240]:zero u32:5
+// exec: alike_tile --grid 6 --block 96 u32[48]:rand(3) u32[576]:zero
+// exec: alike_last --grid 6 --block 64 u32[384]:rand(4) u32[1]:zero u32[6]:zero u32[1]:zero
+// exec: alike_line --grid 4 --block 64 u32[256]:rand(5) u32[256]:zero
 #include "../heddle_warp.h"
 
 /* A thread's number in a block of any shape; warps are 32 of them. */
@@ -104,6 +107,59 @@ KERNEL alike_chunk_any(u32 *out, u32 warps)
 {
 	u32 i = blockIdx.x * blockDim.x + threadIdx.x;
 	if (i / 32 >= warps)
+		return;
+	out[i] = alike_left();
+}
+
+/* One thread gets the next piece of work, or none, for all. */
+KERNEL alike_tile(const u32 *in, u32 *out)
+{
+	__shared__ u32 next;
+	u32 sum = 0;
+#pragma unroll 1
+	for (u32 k = 0;; k++) {
+		if (threadIdx.x == 0)
+			next = k < 8 ? in[blockIdx.x * 8 + k] % 4 : 0;
+		__syncthreads();
+		u32 tile = next;
+		if (tile == 0)
+			return;
+		sum += tile * alike_left();
+		out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+		__syncthreads();
+	}
+}
+
+/* The block that is done last adds up what all have left. */
+KERNEL alike_last(const u32 *in, u32 *done, u32 *part, u32 *out)
+{
+	__shared__ u32 line[2];
+	__shared__ bool last;
+	u32 t = threadIdx.x, v = alike_sum(in[blockIdx.x * 64 + t]);
+	if (t % 32 == 0)
+		line[t / 32] = v;
+	__syncthreads();
+	if (t == 0) {
+		part[blockIdx.x] = line[0] + line[1];
+		__threadfence();
+		last = atomicAdd(done, 1u) == gridDim.x - 1;
+	}
+	__syncthreads();
+	if (last) {
+		v = alike_sum(t < gridDim.x ? ((volatile u32 *)part)[t] : 0);
+		if (t == 0)
+			*out = v;
+	}
+}
+
+/* A place of each thread's own: some of a warp leave. */
+KERNEL alike_line(const u32 *in, u32 *out)
+{
+	__shared__ u32 line[64];
+	u32 t = threadIdx.x, i = blockIdx.x * 64 + t;
+	line[t] = in[i] % 3;
+	__syncthreads();
+	if (line[t ^ 1] == 0)
 		return;
 	out[i] = alike_left();
 }

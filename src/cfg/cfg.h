@@ -66,10 +66,15 @@ struct cfg_uniformity {
 	uint8_t *block; /* for each block: threads that reach it do so all together, or some may not
 			 */
 };
-/* blocks_1d: the caller knows that blocks have only an x extent, so that warps are tid.x / 32.
- * (.reqntid says so by itself; .maxntid bounds only the product.) */
+/* What the caller knows, or takes upon itself. */
+enum cfg_assume {
+	CFG_BLOCKS_1D = 1, /* blocks have only an x extent, so that warps are tid.x / 32 (.reqntid
+			      says so by itself; .maxntid bounds only the product) */
+	CFG_NO_RACES = 2,  /* what one thread stores in shared memory no other touches but behind a
+			      barrier or the like */
+};
 int cfg_uniformity(
-	struct arena *a, const struct cfg *g, bool blocks_1d, struct cfg_uniformity **ret);
+	struct arena *a, const struct cfg *g, unsigned assume, struct cfg_uniformity **ret);
 /* Lists the blocks from a branch up to where its ways meet again, and returns their number; list
  * and seen hold g->n, and no element of seen is mark yet: those of the list are afterwards. */
 uint32_t cfg_influence(

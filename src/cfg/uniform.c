@@ -18,6 +18,7 @@
 struct work {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
+	unsigned assume;
 	struct cfg_linear linear;
 	uint8_t *above;         /* of each register: of the bits from 5 on; never below its level */
 	uint32_t *stack, *seen; /* of blocks; their last mark */
@@ -223,11 +224,46 @@ static uint8_t cut_level(const struct work *w, const struct ptx_stmt *s)
 	}
 }
 
+/* All threads of the block meet at it: no count, and not under a guard. */
+static bool is_block_barrier(const struct ptx_stmt *s)
+{
+	unsigned id = ptx_has_mod(s->mn, "red") ? 1 : 0;
+
+	return (s->mn->flags & PTX_F_BARRIER) && s->guard == PTX_NO_REG &&
+	       !ptx_has_mod(s->mn, "arrive") && s->n == 1 + 2 * id &&
+	       s->opd[id].kind == PTX_OPD_IMM && s->opd[id].has_value;
+}
+
+/* A load right behind a block barrier, in a program without races: all that was stored ahead of the
+ * barrier is ordered before it in all threads (PTX ISA, bar: memory ordering), so for all of them
+ * the same store is the last. One that comes behind the barrier may not be seen: nothing between
+ * barrier and load could order it ahead of the load, so a thread that saw it would race. That needs
+ * code of one basic block, in which a thread neither stores nor waits for what others store. */
+static bool follows_barrier(const struct work *w, const struct ptx_stmt *s)
+{
+	const struct ptx_stmt *body = w->g->f->body.at;
+	const struct ptx_stmt *first = &body[w->g->at[w->g->block_of[s - body]].first];
+
+	while (s > first) {
+		s--;
+		if (s->kind != PTX_INSN)
+			continue;
+		if (is_block_barrier(s))
+			return true;
+		if (s->mn->flags & (PTX_F_WRITES_MEM | PTX_F_SIDE_EFFECT))
+			return false;
+	}
+	return false;
+}
+
 static uint8_t load_level(const struct work *w, const struct ptx_stmt *s)
 {
 	if (s->mn->flags & PTX_F_VOLATILE)
 		return CFG_DIVERGENT;
 	if (s->mn->space == PTX_CONST || (s->mn->space == PTX_PARAM && w->g->f->is_entry))
+		return sources_level(w, s);
+	if (s->mn->space == PTX_SHARED && (w->assume & CFG_NO_RACES) &&
+		!ptx_has_mod(s->mn, "shared::cluster") && follows_barrier(w, s))
 		return sources_level(w, s);
 	return CFG_DIVERGENT;
 }
@@ -362,12 +398,13 @@ static void solve(struct work *w, uint8_t *spread_level)
 }
 
 int cfg_uniformity(
-	struct arena *a, const struct cfg *g, bool blocks_1d, struct cfg_uniformity **ret)
+	struct arena *a, const struct cfg *g, unsigned assume, struct cfg_uniformity **ret)
 {
 	size_t regs = g->f->regs.len;
-	struct work w = {.g = g, .u = ARENA_NEW(a, struct cfg_uniformity)};
+	struct work w = {.g = g, .u = ARENA_NEW(a, struct cfg_uniformity), .assume = assume};
+	bool blocks_1d = (assume & CFG_BLOCKS_1D) || cfg_blocks_1d(g->f);
 	uint8_t *spread_level = calloc(g->n, 1);
-	int r = cfg_linear_find(g, blocks_1d || cfg_blocks_1d(g->f), &w.linear);
+	int r = cfg_linear_find(g, blocks_1d, &w.linear);
 
 	if (r < 0)
 		goto out;

@@ -21,7 +21,7 @@ struct sync_check {
 	struct ptx_module *m;
 	struct pass_facts *facts;
 	const struct cfg *g;
-	const struct cfg_uniformity *u;
+	struct cfg_uniformity *u;
 	bool in_callee;
 	uint32_t *list, *seen; /* of blocks; their last mark */
 	uint32_t mark, *safe;  /* in the influence of a branch behind which there was no risk */
@@ -274,45 +274,68 @@ static void choose_barriers(struct sync_check *c)
 	pass_object(c->m, facts, PASS_GUARD, NULL, "all 16 barriers are in use");
 }
 
-static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
+static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
 {
-	struct pass_facts *facts = c->facts;
-	struct cfg_uniformity *u, *u1;
-	const struct ptx_stmt *risk;
-	int r = cfg_uniformity(&facts->arena, g, false, &u);
+	struct arena *a = &c->facts->arena;
 
-	if (r < 0)
-		return r;
 	c->g = g;
-	c->u = u;
 	c->in_callee = in_callee;
 	c->mark = 0;
-	c->list = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
-	c->seen = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
-	c->safe = ARENA_ARRAY(&facts->arena, uint32_t, g->n);
-	c->out = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
-	c->holds = ARENA_ARRAY(&facts->arena, uint8_t, g->n);
+	c->list = ARENA_ARRAY(a, uint32_t, g->n);
+	c->seen = ARENA_ARRAY(a, uint32_t, g->n);
+	c->safe = ARENA_ARRAY(a, uint32_t, g->n);
+	c->out = ARENA_ARRAY(a, uint8_t, g->n);
+	c->holds = ARENA_ARRAY(a, uint8_t, g->n);
 	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds)
 		return -ENOMEM;
 	find_ways_out(c);
 	for (uint32_t b = 0; b < g->n; b++)
 		c->holds[b] = first_warp_op(c, b) != NULL;
-	if (!in_callee)
-		facts->u = u;
-	check_barriers(c);
-	if (!find_risk(c))
-		return 0;
-	r = cfg_uniformity(&facts->arena, g, true, &u1);
-	if (r < 0)
-		return r;
-	c->u = u1;
-	risk = find_risk(c);
-	if (!risk)
-		facts->one_dimensional = true;
-	else
+	return 0;
+}
+
+/* Looks for what makes warp operations safe, the weakest first: nothing; blocks of one dimension,
+ * which the launch shows; a program without races, which is taken on trust, and hence only where
+ * the kernel would else be a guard. */
+static int check_warp_ops(struct sync_check *c)
+{
+	static const unsigned tries[] = {
+		0, CFG_BLOCKS_1D, CFG_NO_RACES, CFG_NO_RACES | CFG_BLOCKS_1D};
+	struct pass_facts *facts = c->facts;
+	const struct ptx_stmt *risk = NULL;
+	struct cfg_uniformity *least = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+		int r = cfg_uniformity(&facts->arena, c->g, tries[i], &c->u);
+
+		if (r < 0)
+			return r;
+		least = least ? least : c->u;
+		risk = find_risk(c);
+		if (!risk) {
+			facts->one_dimensional |= (tries[i] & CFG_BLOCKS_1D) != 0;
+			break;
+		}
+	}
+	if (risk) {
+		c->u = least;
 		pass_object(c->m, facts, PASS_GUARD, risk,
 			"%s may be reached when lanes of its warp have left", risk->mn->text);
+	}
+	if (!c->in_callee)
+		facts->u = least;
 	return 0;
+}
+
+static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
+{
+	int r = prepare(c, g, in_callee);
+
+	if (r == 0)
+		r = check_warp_ops(c);
+	if (r == 0)
+		check_barriers(c);
+	return r;
 }
 
 int pass_check_sync(struct ptx_module *m, struct pass_facts *facts)
