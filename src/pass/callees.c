@@ -134,7 +134,7 @@ static void note_stmt(struct pass_callee *c, struct ptx_stmt s)
 	if (s.kind != PTX_INSN)
 		return;
 	c->barriers |= (s.mn->flags & PTX_F_BARRIER) != 0;
-	c->warp_ops |= (s.mn->flags & PTX_F_WARP_SYNC) != 0;
+	c->warp_ops |= (s.mn->flags & PTX_F_WARP_SYNC) && !pass_needs_whole_warp(&s);
 	c->observes |= (s.mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
 	ptx_visit_opds(&s, note_special, &rd);
 }

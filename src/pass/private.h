@@ -18,7 +18,7 @@ struct pass_callee {
 	struct ptx_func *clone;
 	const struct ptx_stmt *taken;         /* takes its address; NULL: nobody does */
 	bool reads_ctaid[3], reads_nctaid[3]; /* it or what it calls */
-	bool barriers, warp_ops;              /* likewise */
+	bool barriers, warp_ops;              /* likewise; not those that need a whole warp */
 	bool observes;                        /* volatile loads or atomics, likewise */
 };
 
@@ -69,6 +69,7 @@ int pass_find_rising(struct pass_facts *facts);
 int pass_check_sync(struct ptx_module *m, struct pass_facts *facts);
 void pass_check_spins(struct ptx_module *m, struct pass_facts *facts); /* once it is known */
 bool pass_is_plain_barrier(const struct ptx_stmt *s); /* number 0, no count, not arrive */
+bool pass_needs_whole_warp(const struct ptx_stmt *s); /* matrices: no lane can have left */
 
 /* Writes a new body. Errors stick. */
 struct pass_writer {

@@ -99,6 +99,23 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		c->apart = true;
 }
 
+/* PTX ISA, of each of these: all threads of the warp must execute it, and behaviour is undefined if
+ * any of them has exited. So where one runs nobody has left, and all are waited for. */
+bool pass_needs_whole_warp(const struct ptx_stmt *s)
+{
+	switch (s->mn->op) {
+	case PTX_OP_ldmatrix:
+	case PTX_OP_stmatrix:
+	case PTX_OP_mma:
+	case PTX_OP_wmma_load:
+	case PTX_OP_wmma_store:
+	case PTX_OP_wmma_mma:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Whoever runs this waits for all threads of its warp that have not left. */
 static bool waits_for_warp(const struct ptx_stmt *s)
 {
@@ -106,7 +123,7 @@ static bool waits_for_warp(const struct ptx_stmt *s)
 
 	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG)
 		return false;
-	if (pass_is_plain_barrier(s))
+	if (pass_is_plain_barrier(s) || pass_needs_whole_warp(s))
 		return true;
 	if (!(s->mn->flags & PTX_F_WARP_SYNC) || s->n == 0)
 		return false;
@@ -170,7 +187,7 @@ static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
 	if (s->kind != PTX_INSN)
 		return false;
 	if (s->mn->flags & PTX_F_WARP_SYNC)
-		return true;
+		return !pass_needs_whole_warp(s);
 	if (s->mn->op != PTX_OP_call)
 		return false;
 	if (!pass_call_target(s))
