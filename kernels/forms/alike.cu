@@ -18,6 +18,9 @@
 // exec: alike_tile --grid 6 --block 96 u32[48]:rand(3) u32[576]:zero
 // exec: alike_last --grid 6 --block 64 u32[384]:rand(4) u32[1]:zero u32[6]:zero u32[1]:zero
 // exec: alike_line --grid 4 --block 64 u32[256]:rand(5) u32[256]:zero
+// exec: alike_filter --grid 5 --block 64 u32[320]:rand(6) u32[1]:zero u32[320]:zero u32:290
+// exec: alike_groups --grid 5 --block 96 u32[480]:rand(7) u32[8]:zero u32:470
+// exec: alike_early --grid 5 --block 64 u32[320]:rand(8) u32[320]:zero u32:290
 #include "../heddle_warp.h"
 
 /* A thread's number in a block of any shape; warps are 32 of them. */
@@ -162,4 +165,44 @@ KERNEL alike_line(const u32 *in, u32 *out)
 	if (line[t ^ 1] == 0)
 		return;
 	out[i] = alike_left();
+}
+
+/* Those that are left append together: one of them makes room for all. Their mask is made behind
+ * the last way out. */
+KERNEL alike_filter(const u32 *in, u32 *n, u32 *out, u32 size)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= size || in[i] % 3 == 0)
+		return;
+	u32 active = __activemask(), lane = threadIdx.x % 32, first = __ffs(active) - 1, at = 0;
+	if (lane == first)
+		at = atomicAdd(n, (u32)__popc(active));
+	at = __shfl_sync(active, at, first) + __popc(active & ((1u << lane) - 1));
+	out[at] += 1;
+}
+
+/* Those of them with the same key, in turns. */
+KERNEL alike_groups(const u32 *in, u32 *sums, u32 size)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= size)
+		return;
+	for (u32 k = 0; k < 3; k++) {
+		u32 key = in[i] >> (k * 3) & 7, lane = threadIdx.x % 32;
+		if (key == 5)
+			return;
+		u32 same = __match_any_sync(__activemask(), key);
+		u32 odd = __ballot_sync(same, in[i] & 1) & same;
+		if (lane == (u32)__ffs(same) - 1)
+			atomicAdd(&sums[key], (u32)(__popc(same) * 64 + __popc(odd)));
+	}
+}
+
+/* A mask from ahead of the way out: who leaves is in it. */
+KERNEL alike_early(const u32 *in, u32 *out, u32 size)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x, active = __activemask();
+	if (i >= size || in[i] % 3 == 0)
+		return;
+	out[i] = __popc(__ballot_sync(active, 1));
 }

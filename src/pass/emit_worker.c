@@ -467,6 +467,8 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 	} else if (facts->cp_async) {
 		pass_put(w, "cp.async.wait_all;\n");
 	}
+	if (facts->gathers && facts->barriers == PASS_BAR_NONE && !parts_blocks(facts))
+		pass_put(w, WHOLE_WARP);
 	if (!keeps_slot(facts))
 		pass_put(w, length_of_slot);
 	pass_put(w, if_more);

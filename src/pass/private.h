@@ -39,8 +39,9 @@ struct pass_facts {
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;
 	bool uses_shared, has_barriers, cp_async, rising_order, one_dimensional;
-	bool pull_ahead;             /* to be emitted */
-	size_t parting;              /* statement at which early lanes leave; PASS_NO_PARTING */
+	bool gathers;    /* lanes that leave a block wait for those of their warp (masks.c) */
+	bool pull_ahead; /* to be emitted */
+	size_t parting;  /* statement at which early lanes leave; PASS_NO_PARTING */
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
 	enum pass_barriers barriers;
@@ -70,6 +71,13 @@ int pass_check_sync(struct ptx_module *m, struct pass_facts *facts);
 void pass_check_spins(struct ptx_module *m, struct pass_facts *facts); /* once it is known */
 bool pass_is_plain_barrier(const struct ptx_stmt *s); /* number 0, no count, not arrive */
 bool pass_needs_whole_warp(const struct ptx_stmt *s); /* matrices: no lane can have left */
+/* masks.c: of a warp operation whose mask holds no lane that parted at the end of a block, and
+ * left, the block where the mask is from, else CFG_NONE. */
+struct pass_masks;
+int pass_masks_find(struct arena *a, const struct cfg *g, struct pass_masks **ret);
+uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s);
+/* A way from the beginning of a block to that of another, through neither of two. */
+bool pass_way_leads(struct pass_masks *m, uint32_t from, uint32_t to, const uint32_t past[2]);
 
 /* Writes a new body. Errors stick. */
 struct pass_writer {

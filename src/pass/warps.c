@@ -25,10 +25,12 @@ struct sync_check {
 	bool in_callee;
 	uint32_t *list, *seen; /* of blocks; their last mark */
 	uint32_t mark, *safe;  /* in the influence of a branch behind which there was no risk */
-	uint8_t *out, *holds;  /* the end can be reached without waiting; with a warp operation */
-	uint16_t ids;          /* barriers named with a constant */
-	bool counted_0, red;   /* barrier 0 with a count; a reduction on a plain barrier 0 */
-	bool apart;            /* a plain barrier 0 that not all threads reach together */
+	struct pass_masks *masks;
+	bool young; /* a mask that is younger than a parting was what made an operation safe */
+	uint8_t *out, *holds; /* the end can be reached without waiting; with a warp operation */
+	uint16_t ids;         /* barriers named with a constant */
+	bool counted_0, red;  /* barrier 0 with a count; a reduction on a plain barrier 0 */
+	bool apart;           /* a plain barrier 0 that not all threads reach together */
 };
 
 static bool is_barrier(const struct ptx_stmt *s)
@@ -196,11 +198,49 @@ static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
 	return callee && callee->warp_ops;
 }
 
-static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t b)
+static bool has_warp_op(struct sync_check *c, uint32_t b)
 {
 	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++)
 		if (holds_warp_op(c, &c->g->f->body.at[i]))
-			return &c->g->f->body.at[i];
+			return true;
+	return false;
+}
+
+/* Whether lanes that parted and stayed are together at a block where on hardware they are. Those
+ * that leave there exit, and the assembler lets the others meet as if there were no such way; here
+ * they go to the end, and it may have the others meet no earlier. What activemask gives need not be
+ * all that could be there, but programs are seen to count on it. */
+static bool lanes_meet(struct sync_check *c, uint32_t at)
+{
+	const struct cfg *g = c->g;
+
+	for (uint32_t b = 0; b < g->n; b++) {
+		uint32_t past[2] = {b, g->at[b].ipdom}, n = 0;
+
+		if (past[1] == at || !lanes_part(c, b))
+			continue;
+		for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+			n += pass_way_leads(c->masks, g->at[b].succ[i], at, past);
+		if (n > 1)
+			return false;
+	}
+	return true;
+}
+
+/* The first of a block for which lanes matter that left at a branch. */
+static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t branch, uint32_t b)
+{
+	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++) {
+		const struct ptx_stmt *s = &c->g->f->body.at[i];
+		uint32_t from;
+
+		if (!holds_warp_op(c, s))
+			continue;
+		from = pass_young_mask(c->masks, branch, s);
+		if (from == CFG_NONE || !lanes_meet(c, from))
+			return s;
+		c->young = true;
+	}
 	return NULL;
 }
 
@@ -208,12 +248,19 @@ static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t b)
 static uint32_t first_risk(struct sync_check *c, uint32_t branch)
 {
 	uint32_t n = cfg_influence(c->g, branch, c->list, c->seen, ++c->mark), first = CFG_NONE;
+	bool before = c->young;
 
+	c->young = false;
 	for (uint32_t i = 0; i < n; i++) {
-		c->safe[c->list[i]] = c->mark;
-		if (c->u->block[c->list[i]] < CFG_WARP_UNIFORM && c->holds[c->list[i]])
-			first = MIN(first, c->list[i]);
+		uint32_t b = c->list[i];
+
+		if (c->u->block[b] < CFG_WARP_UNIFORM && c->holds[b] && first_warp_op(c, branch, b))
+			first = MIN(first, b);
 	}
+	/* Lanes may part again behind where a mask was made. */
+	for (uint32_t i = 0; i < n && !c->young; i++)
+		c->safe[c->list[i]] = c->mark;
+	c->young |= before;
 	return first;
 }
 
@@ -230,7 +277,7 @@ static const struct ptx_stmt *find_risk(struct sync_check *c)
 			continue;
 		b = first_risk(c, d);
 		if (b != CFG_NONE)
-			return first_warp_op(c, b);
+			return first_warp_op(c, d, b);
 	}
 	return NULL;
 }
@@ -307,8 +354,8 @@ static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
 		return -ENOMEM;
 	find_ways_out(c);
 	for (uint32_t b = 0; b < g->n; b++)
-		c->holds[b] = first_warp_op(c, b) != NULL;
-	return 0;
+		c->holds[b] = has_warp_op(c, b);
+	return pass_masks_find(a, g, &c->masks);
 }
 
 /* Looks for what makes warp operations safe, the weakest first: nothing; blocks of one dimension,
@@ -328,9 +375,11 @@ static int check_warp_ops(struct sync_check *c)
 		if (r < 0)
 			return r;
 		least = least ? least : c->u;
+		c->young = false;
 		risk = find_risk(c);
 		if (!risk) {
 			facts->one_dimensional |= (tries[i] & CFG_BLOCKS_1D) != 0;
+			facts->gathers |= c->young;
 			break;
 		}
 	}

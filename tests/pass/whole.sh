@@ -9,6 +9,7 @@
 # know, if it calls what spins. Others are spared that: it costs a fifth of some kernels' time. The
 # names say which is which. Looked at: barriers with a number and no
 # count.
+# Where masks of the lanes that are there are relied on (masks.c), they meet at the end of each block.
 set -eu
 tool=$1
 shift
@@ -26,6 +27,8 @@ for ptx; do
 				print "bad " kernel " of " file " spins, and lanes do not meet"
 			if (kernel ~ /^(pt_|er_(count|barrier))/ && gathered == 0)
 				print "bad " kernel " of " file ": lanes part, and do not meet"
+			if (kernel ~ /^(mask_|alike_(filter|groups))/ ? ended == 0 : kernel ~ /^(matrix|alike)_/ && ended != 0)
+				print "bad " kernel " of " file ": lanes meet at " ended " ends of a block"
 			if (kernel == "er_uniform" && gathered != 0)
 				print "bad " kernel " of " file ": lanes meet that never part"
 			kernel = ""
@@ -37,7 +40,10 @@ for ptx; do
 			sub(/[^A-Za-z0-9_$].*/, "", name)
 		}
 		{ line = $0; sub(/^[ \t]*/, "", line) }
-		line == "$hd_begin:" { kernel = name; barriers = gathered = unseen = 0 } # of a worker
+		line == "$hd_begin:" { kernel = name; barriers = gathered = unseen = ended = ending = 0 } # of a worker
+		line ~ /^\$hd_end_[0-9]*:$/ { ending = 1 }
+		line ~ /^(@.*)?bra \$hd_(top|next);$/ { ending = 0 }
+		ending && line == "bar.warp.sync -1;" { ended++ }
 		kernel != "" && line ~ /^(@[^ ]* )?bar(rier)?[.]/ && line !~ /bar.warp/ && line ~ /sync [0-9]*;/ {
 			guard = ""
 			if (match(line, /^@[^ ]* /))
