@@ -4,12 +4,12 @@
 #
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
-# TABLE: demo, overhead, pairs, spatial, extra, handover, queue, compiling, calls, kills (all, half an
-# hour). calls needs BUILD, a build folder.
+# TABLE: demo, overhead, pairs, spatial, extra, handover, latency, queue, compiling, calls, kills (all,
+# half an hour). calls needs BUILD, a build folder.
 set -eu
 dist=$1
 shift
-[ $# -gt 0 ] || set -- demo overhead pairs spatial extra handover queue compiling calls kills
+[ $# -gt 0 ] || set -- demo overhead pairs spatial extra handover latency queue compiling calls kills
 here=$(dirname "$0")
 bench() {
 	"$dist/bin/heddle" bench preempt --device cuda --check last "$@" 2>/dev/null
@@ -23,6 +23,7 @@ for table; do
 	spatial) bench --part spatial --rounds 30 --budget-s 170 ;;
 	extra) bench --part extra --rounds 10 ;;
 	handover) sh "$here/handover.sh" "$dist" ;;
+	latency) sh "$here/latency.sh" "$dist" ;;
 	queue) sh "$here/queue.sh" "$dist" ;;
 	compiling)
 		for way in module link library process; do
