@@ -304,7 +304,7 @@ static void make_form(struct kernel *k)
 	const char *why = NULL;
 	bool gone;
 
-	if (atomic_load(&k->state) == KERNEL_READY) { /* kernel_remember */
+	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
 		remember_write(k);
 		return;
 	}
@@ -465,12 +465,14 @@ static bool enqueue(struct kernel *k)
 	return true;
 }
 
-void kernel_remember(struct kernel *k)
+bool kernel_remember(struct kernel *k)
 {
+	bool ok;
+
 	pthread_mutex_lock(&kernel_lock);
-	if (atomic_load(&k->state) == KERNEL_READY)
-		enqueue(k);
+	ok = atomic_load(&k->state) == KERNEL_READY && enqueue(k);
 	pthread_mutex_unlock(&kernel_lock);
+	return ok;
 }
 
 static void ask(struct kernel *k)

@@ -94,8 +94,8 @@ struct kernel *kernel_of(void *handle);
  * program, or as HEDDLE_FORM_WAIT_MS says: so long as those take that are there from an earlier
  * start. */
 struct form *kernel_form(struct kernel *k);
-/* remember_write for it, by a thread that makes forms. */
-void kernel_remember(struct kernel *k);
+/* remember_write for it, by a thread that makes forms. False: its module is gone, or no thread. */
+bool kernel_remember(struct kernel *k);
 /* So many threads went without it: forms that are missed most are made first. */
 void kernel_missed(struct kernel *k, uint64_t threads);
 /* For threads that make forms: so many at once as keep half of the processors busy. Who waits for

@@ -67,8 +67,10 @@ void remember_soon(void)
 {
 	struct kernel *k;
 
-	while (atomic_load_explicit(&n_unasked, memory_order_relaxed) && (k = ask()))
-		kernel_remember(k);
+	while (atomic_load_explicit(&n_unasked, memory_order_relaxed) && (k = ask())) {
+		if (!kernel_remember(k))
+			remember_write(k);
+	}
 }
 
 static uint32_t collect(struct form *f, struct known *ret)

@@ -344,11 +344,8 @@ static void turn_gate(struct tenant *t, bool for_good)
 	struct wire_page *p = t->page;
 	uint32_t ended = load(&p->opaque_completed);
 
-	if (!gates++) {
-		store(&p->allowed, load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
-		store(&p->gates, 1);
+	if (!gates++)
 		since_ns = now_ns();
-	}
 	if (now_ns() - since_ns < 20000000)
 		return;
 	if (load(&p->hold)) {
