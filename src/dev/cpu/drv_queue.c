@@ -10,6 +10,7 @@
 
 #include "drv_engine.h"
 #include "drv_graph.h"
+#include "fence.h"
 
 static uint64_t next_seq = 1;
 
@@ -77,7 +78,7 @@ static bool legacy_allows(const struct drv_op *op)
 	return true;
 }
 
-bool drv_value_met(const struct drv_value *v)
+static bool is_met(const struct drv_value *v)
 {
 	uint64_t now, want = v->value;
 
@@ -98,6 +99,14 @@ bool drv_value_met(const struct drv_value *v)
 	default: /* NOR */
 		return v->wide ? ~(now | want) != 0 : (uint32_t) ~(now | want) != 0;
 	}
+}
+
+bool drv_value_met(const struct drv_value *v)
+{
+	if (!is_met(v))
+		return false;
+	vgpu_fence(__ATOMIC_ACQUIRE); /* what was fenced off from the value is seen behind it */
+	return true;
 }
 
 static bool may_start(const struct drv_op *op)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "fence.h"
+
 static uint64_t timer_ns(const struct vx *x)
 {
 	const struct vgpu_launch *l = x->b->launch;
@@ -168,10 +170,14 @@ const struct vinsn *vop_nanosleep(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
+#if defined(__SANITIZE_THREAD__)
+uint32_t vgpu_fenced;
+#endif
+
 const struct vinsn *vop_fence(struct vx *x, const struct vinsn *in)
 {
 	if (x->mask)
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		vgpu_fence(__ATOMIC_SEQ_CST);
 	return in + 1;
 }
 

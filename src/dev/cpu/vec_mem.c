@@ -4,6 +4,7 @@
 /* Loads and stores. Three ways, fastest first: all 32 lanes side by side in the range that the
  * instruction found last time (one check, one copy); all lanes in that range; lane by lane. Races
  * between kernels' plain accesses are the program's own, so thread checkers do not look here. */
+#include "fence.h"
 #include "vec.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -384,7 +385,7 @@ static const struct vinsn *op_ld_strong(struct vx *x, const struct vinsn *in)
 		}
 	}
 	if (in->flags & VI_ACQUIRE)
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		vgpu_fence(__ATOMIC_ACQUIRE);
 	vx_poll(x, hash);
 	return in + 1;
 }
@@ -398,7 +399,7 @@ static const struct vinsn *op_st_strong(struct vx *x, const struct vinsn *in)
 	if (!vx_addresses(x, in, (u32)in->size * in->vec, true, p))
 		return NULL;
 	if (in->flags & VI_RELEASE)
-		__atomic_thread_fence(__ATOMIC_RELEASE);
+		vgpu_fence(__ATOMIC_RELEASE);
 	x->w->progress = true;
 	for (unsigned k = 0; k < in->vec; k++) {
 		u32 off = reg_of(x, in, k);

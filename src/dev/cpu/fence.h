@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Fences. Thread checkers know none, and take what one puts in order for a race: for them all who
+ * fence go through one word. */
+#ifndef HEDDLE_CPU_FENCE_H
+#define HEDDLE_CPU_FENCE_H
+
+#include "base/base.h"
+
+#if defined(__SANITIZE_THREAD__)
+extern uint32_t vgpu_fenced;
+
+static inline void vgpu_fence(int order)
+{
+	(void)order;
+	__atomic_fetch_add(&vgpu_fenced, 1, __ATOMIC_SEQ_CST);
+}
+#else
+#define vgpu_fence(order) __atomic_thread_fence(order)
+#endif
+
+#endif
