@@ -1,0 +1,178 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: bench/opaque.sh DIST [ARRANGEMENT...]
+# Two unmodified PyTorch programs, of which no kernel can be rewritten: inference (high priority,
+# requests every so often) beside training that fills the GPU (low priority), in each arrangement, one
+# after the other, RUNS times (1): bench/pytorch. Arrangements:
+#   alone                  each by itself, natively
+#   heddle-alone           each by itself under heddle
+#   sliced                 natively, taking turns
+#   mps, mps-priority      the vendor's MPS; with a lower client priority for the training
+#   heddle[:KEY=VALUE...]  under heddle, without MPS, with these settings of heddled
+#   heddle-mps[:...]       the same with MPS
+# Prints a line of each request period and way: arrangement, way, period, requests, p50, p99 and maximum
+# (ms), steps a second meanwhile. PERIODS (ms: 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a
+# folder for what they say). PYTHON: the one that has PyTorch (python3).
+set -eu
+dist=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || set -- alone heddle-alone sliced heddle mps mps-priority heddle-mps
+heddle=$dist/bin/heddle
+python=${PYTHON:-python3}
+out=${OUT:-$(mktemp -d)}
+mkdir -p "$out"
+dir=$(mktemp -d)
+train='' infer='' daemon='' vendor=''
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+
+ends() {
+	for pid in $infer $train; do kill "$pid" 2>/dev/null || :; done
+	for pid in $infer $train; do wait "$pid" 2>/dev/null || :; done
+	infer='' train=''
+}
+
+environment_ends() {
+	if [ -n "$daemon" ]; then
+		kill "$daemon" 2>/dev/null || :
+		wait "$daemon" 2>/dev/null || :
+		daemon=''
+	fi
+	if [ -n "$vendor" ]; then
+		echo quit | nvidia-cuda-mps-control >/dev/null 2>&1 || :
+		vendor=''
+		unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+	fi
+}
+
+trap 'ends; environment_ends; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+
+# await SECONDS COMMAND...
+await() {
+	tries=$(($1 * 20))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+start_vendor() {
+	export CUDA_MPS_PIPE_DIRECTORY="$dir/mps" CUDA_MPS_LOG_DIRECTORY="$dir/mps-log"
+	mkdir -p "$dir/mps" "$dir/mps-log"
+	nvidia-cuda-mps-control -d
+	vendor=1
+}
+
+start_heddled() { # MPS KEY=VALUE,...
+	sets=
+	for set in $(echo "$2" | tr , ' '); do sets="$sets --set $set"; done
+	# shellcheck disable=SC2086
+	"$dist/bin/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --mps "$1" $sets \
+		--events "$out/$name.events" >"$out/$name.heddled" 2>&1 &
+	daemon=$!
+	await 20 "$heddle" status || { cat "$out/$name.heddled"; exit 1; }
+}
+
+# Training under "$@"; ends when told.
+start_training() {
+	rm -f "$dir/steps" # of another arrangement
+	"$@" "$python" "$here/pytorch/training.py" --log "$dir/steps" >"$out/$name.training" 2>&1 &
+	train=$!
+}
+
+training_ready() {
+	await 120 grep -q ready "$out/$name.training" || { tail -n 5 "$out/$name.training"; exit 1; }
+}
+
+steps_between() { # FROM TO, in seconds: steps a second
+	awk -v from="$1" -v to="$2" '$1 >= from && $1 < to { n++ } END { printf "%.2f", n / (to - from) }' \
+		"$dir/steps"
+}
+
+start_inference() {
+	rm -f "$dir/go"
+	"$@" "$python" "$here/pytorch/inference.py" --go "$dir/go" --way "${WAYS:-launches,graph}" \
+		--period-ms "${PERIODS:-5,10,20}" --requests "${REQUESTS:-2000}" >"$out/$name.inference" 2>&1 &
+	infer=$!
+}
+
+# Lines of JSON to the table's.
+table() {
+	while read -r line; do
+		case $line in '{'*) ;; *) continue ;; esac
+		field() { echo "$line" | sed -E "s/.*\"$1\": \"?([^,\"}]*).*/\1/"; }
+		steps=-
+		[ -z "$train" ] || steps=$(steps_between "$(field from_s)" "$(field to_s)")
+		echo "$name $(field way) $(field period_ms) $(field requests) $(field p50_ms)" \
+			"$(field p99_ms) $(field max_ms) $steps"
+	done <"$out/$name.inference"
+}
+
+inference() {
+	await 120 grep -q ready "$out/$name.inference" || { tail -n 5 "$out/$name.inference"; exit 1; }
+	[ -z "$train" ] || training_ready
+	touch "$dir/go"
+	wait "$infer" || echo "$name: inference: exit status $?"
+	infer=''
+	table
+}
+
+both() { # UNDER-HIGH UNDER-LOW...
+	high=$1
+	shift
+	start_training "$@"
+	# shellcheck disable=SC2086
+	start_inference $high
+	inference
+	ends
+}
+
+each_alone() { # PREFIX...
+	start_inference "$@"
+	inference
+	start_training "$@"
+	training_ready
+	sleep 10
+	steps=$(awk 'NR == 5 { from = $1 } END { printf "%.2f", (NR - 5) / ($1 - from) }' "$dir/steps")
+	echo "$name training - - - - - $steps"
+	ends
+}
+
+run=0
+while [ "$run" -lt "${RUNS:-1}" ]; do
+	run=$((run + 1))
+	for name; do
+		settings=${name#*:}
+		[ "$settings" != "$name" ] || settings=
+		case $name in
+		alone) each_alone env ;;
+		heddle-alone)
+			start_heddled off ""
+			each_alone "$heddle" run --
+			;;
+		sliced) both env env ;;
+		mps | mps-priority)
+			start_vendor
+			if [ "$name" = mps ]; then both env env; else both env env CUDA_MPS_CLIENT_PRIORITY=1; fi
+			;;
+		heddle-mps*)
+			start_heddled on "$settings"
+			both "$heddle run -p high --" "$heddle" run -p low --
+			;;
+		heddle*)
+			start_heddled off "$settings"
+			both "$heddle run -p high --" "$heddle" run -p low --
+			;;
+		*)
+			echo "no such arrangement: $name" >&2
+			exit 2
+			;;
+		esac
+		environment_ends
+	done
+done
