@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define EXPECTED_NS 1000000000ull /* so soon whoever had work is expected back */
+
 static void store(uint32_t *p, uint32_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
@@ -123,7 +125,6 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 
 	t->hold = a->type == SCHED_HOLD;
 	hd_let_pass(t);
-	store(&t->page->opaque_limit, t->hold ? 1 : t->opaque_limit);
 	store(&t->page->hold, t->hold);
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
 }
@@ -175,15 +176,72 @@ static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 	return above && !d->config.mps && d->config.gates && !t->device->is_cpu;
 }
 
+static bool has_lower(const struct hd_tenant *t)
+{
+	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
+		if (o->priority < t->priority)
+			return true;
+	}
+	return false;
+}
+
+/* Where somebody waits for its end, or for its time. */
+static void set_follow(struct hd *d, struct hd_tenant *t)
+{
+	uint32_t follow = has_lower(t) || t->page->gates || t->bound_us;
+
+	if (t->follow == follow)
+		return;
+	t->follow = follow;
+	__atomic_store_n(&t->page->follow, follow, __ATOMIC_SEQ_CST);
+	if (follow) /* it finds out what is over of what was launched before */
+		d->io.wake(d->io.user, t, false);
+	hd_look_at_opaque(d, t);
+}
+
+/* When the tenant's time in flight is no longer bounded: so long after somebody above it had work.
+ */
+static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
+{
+	uint64_t until = 0;
+
+	if (!d->config.opaque_ns || d->config.policy == &sched_policy_none)
+		return 0;
+	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
+		if (o->priority > t->priority && o->active_ns)
+			until = MAX(until, o->active_ns + EXPECTED_NS);
+	}
+	return until;
+}
+
+uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+		uint64_t until = bound_until(d, t);
+		uint32_t us = now < until ? (uint32_t)(d->config.opaque_ns / 1000) : 0;
+
+		if (us)
+			next = MIN(next, until - now);
+		if (t->bound_us == us)
+			continue;
+		t->bound_us = us;
+		store(&t->page->bound_us, us);
+		set_follow(d, t);
+		hd_event_tenant(d, us ? "bound" : "unbound", t);
+	}
+	return next;
+}
+
 /* Tenants tell of each launch only while there is somebody to share with. */
 void hd_watch(struct hd *d, struct hd_device *dev)
 {
 	bool shared = dev->n_tenants > 1;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
-		t->opaque_limit = shared ? d->config.opaque_limit : 0;
-		store(&t->page->opaque_limit, t->hold ? 1 : t->opaque_limit);
 		store(&t->page->gates, wants_gates(d, t));
+		set_follow(d, t);
 		if (t->watch == shared)
 			continue;
 		t->watch = shared;

@@ -63,6 +63,9 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 		.within_srt = d->config.within_srt,
 		.extra_sms = d->config.extra_sms,
 		.linger_max_ns = d->config.linger_max_ns,
+		.opaque_ns = d->config.opaque_ns,
+		.opaque_hold_ns = d->config.opaque_hold_ns,
+		.opaque_free = !d->config.opaque_ns,
 		.grace_ns = d->config.grace_ns,
 	};
 	struct hd_device *dev;
@@ -274,11 +277,14 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 
 	look_at_opaque(d, dev);
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
-		if (t->n_known || t->opaque_active)
+		if (t->n_known || t->opaque_active) {
 			hd_scan_tenant(d, t, false);
+			t->active_ns = d->io.now_ns(d->io.user);
+		}
 		hd_look_at_pin(d, t);
 	}
 	now = d->io.now_ns(d->io.user);
+	next = MIN(next, hd_set_bounds(d, dev, now));
 	if (sched_decide(dev->sched, now) < 0)
 		return TICK_MAX_NS;
 	hd_apply(d, dev);

@@ -19,8 +19,8 @@
 struct hd_config {
 	const struct sched_policy *policy;
 	bool mps, temporal, within_srt, gates;
-	uint32_t extra_sms, opaque_limit, max_tenants;
-	uint64_t min_managed_ns, latency_ns, linger_max_ns, grace_ns;
+	uint32_t extra_sms, max_tenants;
+	uint64_t min_managed_ns, latency_ns, opaque_ns, opaque_hold_ns, linger_max_ns, grace_ns;
 	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;
 			     HD_SPIN_AUTO: where waking turns out to be slow */
 	char socket[108], group[64], privileged_group[64], mps_pipe[108];
@@ -61,7 +61,7 @@ struct hd_tenant {
 	struct wire_hello hello;
 	struct ucred cred;
 	void *user;
-	uint32_t id, weight, watch, hold, seq, opaque_limit, pin, ended;
+	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended;
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
@@ -70,7 +70,7 @@ struct hd_tenant {
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
 	uint64_t looked_ns;        /* when all that is known was last looked at */
-	uint64_t launches, preemptions, joined_ns;
+	uint64_t launches, preemptions, joined_ns, active_ns; /* the last: it had work then */
 	struct hd_slot slots[WIRE_SLOTS];
 };
 
@@ -92,8 +92,7 @@ struct hd {
 	struct hd_device *devices;
 	struct hd_events *events; /* NULL: not asked for */
 	uint32_t n_tenants, next_id;
-	uint64_t started_ns, refused, bad_messages;
-	uint64_t last_alive_ns;
+	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
 	uint32_t handover_ns[HD_HANDOVERS];
@@ -118,7 +117,6 @@ bool hd_in_handover(const struct hd *d);
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 /* Tenants of different priorities share a device: the next launch of one may preempt the other. */
 bool hd_may_preempt(const struct hd *d);
-
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);  /* true: changed */
 void hd_let_pass(struct hd_tenant *t);                      /* what waits in its streams */
@@ -132,6 +130,8 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* a word for a launch */
 void hd_watch(struct hd *d, struct hd_device *dev);
+/* Whose opaque work in flight is bounded; in how many ns that changes by itself. */
+uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev, uint64_t now);
 /* ---- rows.c: answers to tools, as packets one after another in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);

@@ -302,7 +302,7 @@ void hd_let_pass(struct hd_tenant *t)
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t)
 {
 	uint32_t flying = load(&t->page->opaque_submitted) - load(&t->page->opaque_completed);
-	bool active = (flying && flying < 1u << 31) || load(&t->page->opaque_waiting);
+	bool active = (t->follow && flying && flying < 1u << 31) || load(&t->page->opaque_waiting);
 
 	if (!t->hold && (int32_t)(load(&t->page->allowed) - load(&t->page->opaque_submitted)) <
 				(int32_t)(WIRE_FAR_AHEAD / 2))
@@ -310,7 +310,8 @@ bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t)
 	if (active == t->opaque_active)
 		return false;
 	t->opaque_active = active;
-	sched_opaque(t->device->sched, d->io.now_ns(d->io.user), t->sched, active);
+	sched_opaque(t->device->sched, d->io.now_ns(d->io.user), t->sched, active,
+		load(&t->page->opaque_waited) == load(&t->page->opaque_submitted));
 	hd_event_tenant(d, active ? "opaque" : "opaque-end", t);
 	return true;
 }

@@ -127,6 +127,24 @@ static void learn_copies(struct sched_tenant *t)
 		t->copies--;
 }
 
+/* Pauses within a burst say nothing of those between bursts. */
+static void came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t gap = now_ns - t->idle_since_ns;
+
+	if (t->continues && gap <= s->o.linger_max_ns)
+		return;
+	t->burst_ns = now_ns;
+	if (!t->idle_since_ns || !t->worked)
+		return;
+	learn_copies(t);
+	/* One long pause is soon forgotten: the mean moves by a quarter, and no sample counts more
+	 * than four times what matters. */
+	gap = MIN(gap, 4 * s->o.linger_max_ns);
+	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
+	t->gaps += t->gaps < 1000;
+}
+
 static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	uint32_t top = 0;
@@ -146,18 +164,10 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 		return false;
 	if (t->opaque_active && !add_kernel(s, &t->opaque))
 		return false;
-	if (busy && !t->busy && t->idle_since_ns && t->worked) {
-		uint64_t gap = now_ns - t->idle_since_ns;
-
-		learn_copies(t);
-		/* One long pause is soon forgotten: the mean moves by a quarter, and no sample
-		 * counts more than four times what matters. */
-		gap = MIN(gap, 4 * s->o.linger_max_ns);
-		t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
-		t->gaps += t->gaps < 1000;
-	} else if (!busy && t->busy) {
+	if (busy && !t->busy)
+		came_back(s, t, now_ns);
+	else if (!busy && t->busy)
 		t->idle_since_ns = now_ns;
-	}
 	if (busy && !t->busy)
 		t->busy_since_ns = now_ns;
 	t->busy = busy;
@@ -168,20 +178,27 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 /* Resuming the lower ones pays when the tenant stays away longer than taking the device from them
  * again would cost. Whoever comes back sooner as a rule is waited for, twice its usual pause at
  * most; whoever does not, is not waited for at all. So pauses that could have been used are at most
- * as long as what using them would have cost. 0: not waited for. */
+ * as long as what using them would have cost. A program that did not wait for the end of its work
+ * is about to launch more. 0: not waited for. */
 static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
 {
 	uint64_t bounce = 0;
 
-	if (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns)
+	if (!t->continues && (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns))
 		return 0;
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_kernel *k = s->view.at[i];
 
-		if (k->kind == SCHED_MANAGED && k->priority < t->priority)
+		if (k->priority >= t->priority)
+			continue;
+		if (k->kind == SCHED_MANAGED)
 			bounce = MAX(bounce, 2 * k->cost_ns);
+		else if (k->kind == SCHED_OPAQUE)
+			bounce = MAX(bounce, s->o.opaque_ns);
 	}
 	bounce = MIN(bounce, s->o.linger_max_ns);
+	if (t->continues)
+		return t->idle_since_ns + bounce;
 	return t->gap_ns > bounce ? 0 : t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
 }
 
@@ -528,6 +545,27 @@ static bool tell_begin(struct sched *s, struct sched_tenant *t)
 	return VEC_PUSH(&s->actions, a);
 }
 
+/* Who stands below this starts no opaque work. */
+static int hold_opaque_below(struct sched *s, uint64_t now_ns, int hold_below)
+{
+	int below = INT_MIN;
+
+	if (s->o.opaque_hold_ns == UINT64_MAX && !s->o.opaque_free)
+		return hold_below;
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		uint64_t until = t->burst_ns + s->o.opaque_hold_ns;
+		bool steered = t->arrived.first || t->head;
+
+		if (steered) {
+			below = MAX(below, t->priority);
+		} else if (!s->o.opaque_free && now_ns < until) {
+			below = MAX(below, t->priority);
+			s->deadline_ns = MIN(s->deadline_ns, until);
+		}
+	}
+	return MIN(below, hold_below);
+}
+
 static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 {
 	size_t from = s->actions.len;
@@ -626,7 +664,7 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 	s->policy->decide(&v);
 	place(s, v.hold_below);
 	keep_pinned(s);
-	return tell(s, now_ns, v.hold_below);
+	return tell(s, now_ns, hold_opaque_below(s, now_ns, v.hold_below));
 }
 
 int sched_decide(struct sched *s, uint64_t now_ns)

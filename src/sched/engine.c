@@ -48,6 +48,7 @@ int sched_create(
 	set_default(&s->o.grace_ns, 2000000);
 	set_default(&s->o.cost_ns, 100000);
 	set_default(&s->o.resume_ns, 20000);
+	set_default(&s->o.opaque_hold_ns, UINT64_MAX);
 	*ret = s;
 	return 0;
 }
@@ -376,14 +377,17 @@ void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned)
 	t->pinned = pinned;
 }
 
-void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active)
+void sched_opaque(
+	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited)
 {
 	(void)now_ns;
 	if (t->opaque_active == active)
 		return;
 	t->opaque_active = active;
-	if (!active)
+	if (!active) {
+		t->continues = !waited;
 		t->linger_sms = s->all;
+	}
 	s->dirty = true;
 }
 

@@ -53,6 +53,8 @@ struct sched_tenant {
 	int priority;
 	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
 	bool opaque_active, held;
+	bool continues; /* its opaque work has come to an end that the program did not wait for */
+	uint64_t burst_ns; /* when its opaque work began that is one burst with what there is now */
 	bool busy, worked; /* has work now; ever had */
 	bool late;         /* what it submitted did not arrive in time: counts again when it does */
 	bool pinned;       /* nothing is taken from its launches */

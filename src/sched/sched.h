@@ -23,11 +23,15 @@ struct sched_options {
 	bool simultaneous, spatial, within_srt;                             /* struct sched_view */
 	bool renumbers;     /* programs number SMs by themselves: struct sched_tenant, renumbered */
 	uint32_t extra_sms; /* given up beyond what a waiting kernel needs */
-	uint64_t linger_max_ns; /* longest wait for a tenant that is expected back: 1 ms */
-	uint64_t grace_ns;      /* how long a submitted launch counts as about to arrive: 2 ms */
-	uint64_t cost_ns;       /* of a preemption, while none has been seen: 100 us */
-	uint64_t resume_ns;     /* what the way back adds to it: 20 us */
-	uint32_t max_launches;  /* a tenant: 256 */
+	uint64_t linger_max_ns;  /* longest wait for a tenant that is expected back: 1 ms */
+	uint64_t grace_ns;       /* how long a submitted launch counts as about to arrive: 2 ms */
+	uint64_t cost_ns;        /* of a preemption, while none has been seen: 100 us */
+	uint64_t resume_ns;      /* what the way back adds to it: 20 us */
+	uint32_t max_launches;   /* a tenant: 256 */
+	uint64_t opaque_ns;      /* what taking the device from opaque work costs: 0 */
+	uint64_t opaque_hold_ns; /* so long a burst of opaque work holds lower opaque work:
+				    UINT64_MAX */
+	bool opaque_free;        /* it does not at all */
 };
 
 struct sched_launch_info {
@@ -68,8 +72,10 @@ void sched_absent(struct sched *s, struct sched_launch *l);
  * 0. A launch given up (completed false) teaches nothing. */
 void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns);
-/* Opaque work of a tenant now in flight, or waiting to be let go. */
-void sched_opaque(struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active);
+/* Opaque work of a tenant now in flight, or waiting to be let go. waited: the program has waited
+ * for its end; otherwise more of it is on its way. */
+void sched_opaque(
+	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited);
 /* When the tenant called for copies between host and device: the first since its last launch, and
  * the last. */
 void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);

@@ -4,7 +4,7 @@
 /* The shim's thread in a tenant: resumes preempted launches when they are granted, follows
  * unmanaged work while the daemon watches, and takes over within a second when the daemon is gone:
  * every quota up, what stopped is launched again, and from then on the program runs natively. */
-#include "shim/managed.h"
+#include "shim/follow.h"
 #include "shim/silence.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static uint64_t next_look(uint64_t resume, bool pending)
 
 	if (pending)
 		ns = FOLLOW_NS;
-	else if (__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
+	else if (__atomic_load_n(&shim.page->follow, __ATOMIC_ACQUIRE))
 		ns = WATCHING_NS;
 	if (atomic_load(&shim.dead))
 		ns = MIN(ns, 1000000u);
@@ -109,7 +109,7 @@ static void *thread(void *unused)
 		if (!dead && daemon_gone(&fds[1]))
 			take_over();
 		resume = managed_resume();
-		pending = opaque_follow();
+		pending = follow_from_agent();
 		told = !pending && look_on(seq);
 		if (atomic_load(&shim.dead) && !managed_outstanding())
 			return NULL;

@@ -11,7 +11,7 @@
  * Only launches of a program that waits between them: where more are queued behind one that waits
  * for host memory, the device takes 130 to 160 us longer to change to another tenant (H200, driver
  * 580; not behind one that waits for its own memory, as a managed launch does). */
-#include "shim/managed.h"
+#include "shim/follow.h"
 #include "shim/silence.h"
 
 #include <poll.h>
@@ -148,7 +148,7 @@ static void await_room(void)
 	uint64_t since = shim_now_ns();
 
 	while (flying() >= AHEAD_MAX && !atomic_load(&shim.dead)) {
-		opaque_follow();
+		follow_look();
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 		if (load(&shim.page->opaque_completed) != seen || load(&shim.page->hold)) {
 			seen = load(&shim.page->opaque_completed);
@@ -180,10 +180,7 @@ bool gate_begin(struct stream *s)
 
 void gate_end(struct stream *s, CUresult r)
 {
-	/* Only this thread can put an event on its own default stream: one on the legacy stream
-	 * instead would have what comes later wait for all others. */
-	if (r != CUDA_SUCCESS || s->handle == CU_STREAM_PER_THREAD)
-		opaque_end(s, true, r);
-	else if (opaque_follow_later(s))
-		agent_poke();
+	struct opaque o = {.counted = true};
+
+	opaque_end(s, &o, r);
 }

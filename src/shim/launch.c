@@ -21,15 +21,28 @@ CUresult launch_as_is(const struct launch *l)
 		l->block[1], l->block[2], l->shared, l->stream, l->params, l->extra);
 }
 
+/* Launches of one kernel with as many threads take about as long. */
+static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t block[3])
+{
+	uint64_t h = (uintptr_t)fn;
+
+	for (unsigned i = 0; i < 3; i++) {
+		h = (h ^ grid[i]) * 0x9e3779b97f4a7c15u;
+		h = (h ^ h >> 32 ^ block[i]) * 0x9e3779b97f4a7c15u;
+	}
+	return h | 1;
+}
+
 static CUresult launch_opaque(const struct launch *l, struct kernel *k, bool gated)
 {
 	struct stream *s = stream_of(l->stream);
-	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed), counted = false;
+	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed);
+	struct opaque o = {0};
 	CUresult r;
 
 	gated = gated && gate_begin(s);
 	if (!gated)
-		opaque_begin(s, &counted);
+		opaque_begin(s, kind_of(l->fn, l->grid, l->block), &o);
 	/* Its code may be loaded by this launch, which locks. */
 	if (first)
 		fence_begin(FENCE_LOADS);
@@ -41,7 +54,7 @@ static CUresult launch_opaque(const struct launch *l, struct kernel *k, bool gat
 	if (gated)
 		gate_end(s, r);
 	else if (s)
-		opaque_end(s, counted, r);
+		opaque_end(s, &o, r);
 	return r;
 }
 
@@ -133,37 +146,37 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	unsigned shared, CUstream stream, void **params)
 {
 	struct stream *s = NULL;
-	bool counted = false;
+	struct opaque o = {0};
 	CUresult r;
 
 	SHIM_NEED(cuLaunchCooperativeKernel);
 	if (shim_on()) {
 		s = stream_of(stream);
-		opaque_begin(s, &counted);
+		opaque_begin(s, kind_of(fn, grid, block), &o);
 	}
 	fence_begin(FENCE_LOADS);
 	r = cu.cuLaunchCooperativeKernel(fn, grid[0], grid[1], grid[2], block[0], block[1],
 		block[2], shared, stream, params);
 	fence_end();
 	if (s)
-		opaque_end(s, counted, r);
+		opaque_end(s, &o, r);
 	return r;
 }
 
 static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 {
 	struct stream *s = NULL;
-	bool counted = false;
+	struct opaque o = {0};
 	CUresult r;
 
 	SHIM_NEED(cuGraphLaunch);
 	if (shim_on()) {
 		s = stream_of(stream);
-		opaque_begin(s, &counted);
+		opaque_begin(s, (uintptr_t)exec | 1, &o);
 	}
 	r = cu.cuGraphLaunch(exec, stream);
 	if (s)
-		opaque_end(s, counted, r);
+		opaque_end(s, &o, r);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #ifndef HEDDLE_SHIM_MANAGED_H
 #define HEDDLE_SHIM_MANAGED_H
 
+#include "shim/cost.h"
 #include "shim/kernel.h"
 
 /* ---- streams (stream.c) ---- */
@@ -20,8 +21,15 @@ struct stream {
 	_Atomic unsigned outstanding; /* managed launches not known complete */
 	_Atomic unsigned ended;       /* and those that were */
 	_Atomic unsigned gave_up;     /* waiting for them (patience.c) */
-	_Atomic uint32_t opaque;      /* unmanaged launches that no event stands for yet */
-	_Atomic unsigned waits;       /* sync_count() at its last launch, while there are gates */
+	/* of follow.c: unmanaged launches that no event stands for yet; and under its lock, those
+	 * of them that count for the bound, when the first was launched, events in flight, and the
+	 * last that passed */
+	_Atomic uint32_t opaque;
+	struct cost_batch batch;
+	uint64_t began_ns;
+	uint32_t events;
+	CUevent passed;
+	_Atomic unsigned waits; /* sync_count() at its last launch, while there are gates */
 };
 struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be touched */
 bool stream_capturing(CUstream handle);
@@ -59,15 +67,16 @@ void managed_forget(void);    /* the context is broken or gone: nothing will eve
 void managed_after_fork(void);
 void managed_stream_destroyed(struct stream *s);
 
-/* ---- unmanaged work of a tenant (opaque.c) ---- */
-/* Around a launch that is passed on: waits while the tenant is held. */
-void opaque_begin(struct stream *s, bool *ret_counted);
-void opaque_end(struct stream *s, bool counted, CUresult r);
-bool opaque_follow(void); /* completions, while the daemon watches; true: some pending */
-void opaque_look(void);   /* the same, at little cost where there is nothing to follow */
-void opaque_wake(void);   /* those who wait look again */
-/* A launch that the agent follows when it comes to it. True: it may be asleep. */
-bool opaque_follow_later(struct stream *s);
+/* ---- unmanaged work of a tenant (opaque.c; when it is over: follow.h) ---- */
+struct opaque {
+	bool counted;
+	uint64_t what; /* a number for the kernel and its grid, or the graph: never 0 */
+	uint32_t us;   /* what it takes, where that counts */
+};
+/* Around a launch that is passed on: waits while the tenant is held, or has enough in flight. */
+void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret);
+void opaque_end(struct stream *s, const struct opaque *o, CUresult r);
+void opaque_wake(void); /* those who wait look again */
 
 void sync_done(void);      /* the program has waited for the device */
 unsigned sync_count(void); /* how often, from 1 on (sync.c) */

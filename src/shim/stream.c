@@ -14,7 +14,7 @@
  * has to do by itself, as when it loads code. None is for shim.helper: it has work while nothing is
  * managed yet (ctlpool.c), and when a form is loaded (globals.c): within a fence, so while nothing
  * that is managed waits for a launch of ours. */
-#include "shim/managed.h"
+#include "shim/follow.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -264,12 +264,15 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	SHIM_NEED(cuStreamDestroy);
 	lingers = s && atomic_load(&s->used) && may_be_blocked(stream);
 	/* Out of sight first: the driver may give the handle away as soon as it is free. */
-	if (s)
+	if (s) {
 		map_put(&streams, stream, NULL);
+		follow_end_of(s, true);
+	}
 	r = cu.cuStreamDestroy(stream);
 	if (!s)
 		return r;
 	if (r != CUDA_SUCCESS) {
+		follow_end_of(s, false);
 		map_put(&streams, stream, s);
 		return r;
 	}
@@ -333,21 +336,21 @@ TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
 static CUresult begun(CUresult r)
 {
 	if (r != CUDA_SUCCESS)
-		atomic_fetch_sub(&shim.captures, 1);
+		follow_capture(-1);
 	return r;
 }
 
 static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCapture);
-	atomic_fetch_add(&shim.captures, 1);
+	follow_capture(1);
 	return begun(cu.cuStreamBeginCapture(stream, mode));
 }
 
 static CUresult begin_capture_v1(CUstream stream)
 {
 	SHIM_NEED(cuStreamBeginCapture_v1);
-	atomic_fetch_add(&shim.captures, 1);
+	follow_capture(1);
 	return begun(cu.cuStreamBeginCapture_v1(stream));
 }
 
@@ -355,7 +358,7 @@ static CUresult begin_capture_graph(CUstream stream, CUgraph graph, const CUgrap
 	const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCaptureToGraph);
-	atomic_fetch_add(&shim.captures, 1);
+	follow_capture(1);
 	return begun(cu.cuStreamBeginCaptureToGraph(stream, graph, deps, edges, n, mode));
 }
 
@@ -368,7 +371,7 @@ static CUresult end_capture(CUstream stream, CUgraph *graph)
 	/* An invalidated capture ends too; one that never was is an error of another kind. */
 	if (r != CUDA_ERROR_ILLEGAL_STATE && r != CUDA_ERROR_INVALID_VALUE &&
 		atomic_load(&shim.captures))
-		atomic_fetch_sub(&shim.captures, 1);
+		follow_capture(-1);
 	return r;
 }
 

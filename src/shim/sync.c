@@ -3,7 +3,7 @@
 
 /* Waiting for the device. Whoever returns from that knows that his work is through, which others
  * may wait for: it is told now, not when the agent next looks. */
-#include "shim/managed.h"
+#include "shim/follow.h"
 
 #include <stdatomic.h>
 
@@ -12,6 +12,10 @@ static _Atomic unsigned waits = 1;
 void sync_done(void)
 {
 	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+	if (shim_on())
+		__atomic_store_n(&shim.page->opaque_waited,
+			__atomic_load_n(&shim.page->opaque_submitted, __ATOMIC_RELAXED),
+			__ATOMIC_RELEASE);
 }
 
 unsigned sync_count(void)
@@ -22,8 +26,8 @@ unsigned sync_count(void)
 static CUresult told(CUresult r)
 {
 	sync_done();
-	if (shim_on() && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE))
-		opaque_look();
+	if (shim_on())
+		follow_waited();
 	return r;
 }
 

@@ -15,7 +15,7 @@
 #include "pass/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 4u
+#define WIRE_PAGE_VERSION 5u
 #define WIRE_SLOTS        256u
 
 enum wire_slot_state {
@@ -64,9 +64,9 @@ struct wire_page {
 	uint32_t tenant, priority, weight, pad0;
 	uint32_t pad1[24];
 	/* daemon -> tenant */
-	/* 1: kick on every submit and at each change of opaque work. Look after publishing the
-	 * slot. A launch made while `begin` is set kicks in any case: that may be about to
-	 * change; so does one of a higher priority than others of its program. */
+	/* 1: kick on every submit. Look after publishing the slot. A launch made while `begin` is
+	 * set kicks in any case: that may be about to change; so does one of a higher priority than
+	 * others of its program. */
 	uint32_t watch;
 	uint32_t hold;     /* 1: the tenant is held: opaque launches wait in the launch call on this
 			      word (futex) or at their gate, managed ones begin with what
@@ -74,26 +74,30 @@ struct wire_page {
 	uint32_t seq;      /* rises with each change for the tenant (futex): hold, granted */
 	uint32_t alive_ms; /* CLOCK_MONOTONIC ms of the daemon's last loop, at least every 200 ms
 			      while a tenant is held or preempted */
-	uint32_t opaque_limit; /* opaque launches that may be in flight; 0: no bound */
-	uint32_t slow_wake;    /* 1: waking a sleeping thread takes as long as a hand-over: while a
-				  launch waits to be granted, look on for a while */
-	uint32_t pinned;       /* the value of pin that holds now */
-	uint32_t gates;        /* 1: launches may wait in their streams: */
-	uint32_t allowed;      /* opaque launches up to this number (as opaque_submitted counts
-				  them) may begin; streams wait for it. The shim writes it once the
-				  daemon is gone */
-	uint32_t pad2[23];
+	uint32_t follow; /* 1: opaque work matters to somebody: kick as it begins and ends, and keep
+			    opaque_completed current */
+	uint32_t slow_wake; /* 1: waking a sleeping thread takes as long as a hand-over: while a
+			       launch waits to be granted, look on for a while */
+	uint32_t pinned;    /* the value of pin that holds now */
+	uint32_t gates;     /* 1: launches may wait in their streams: */
+	uint32_t allowed;   /* opaque launches up to this number (as opaque_submitted counts
+			       them) may begin; streams wait for it. The shim writes it once the
+			       daemon is gone */
+	uint32_t bound_us;  /* opaque launches in flight may take so long in all, as far as their
+			       tenant can tell, beyond which the next one waits in its call (one
+			       may always be in flight); 0: no bound */
+	uint32_t pad2[22];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
-	uint32_t opaque_completed; /* as far as known; only kept current while watch is set */
-	uint32_t opaque_waiting; /* threads now waiting in a launch because of hold or the limit */
+	uint32_t opaque_completed; /* as far as known; only kept current while follow is set */
+	uint32_t opaque_waiting;   /* threads now waiting in a launch because of hold */
 	uint32_t managed_native; /* launches that went plain for want of a slot, channel or image */
 	uint64_t kick_ns;        /* CLOCK_MONOTONIC of the last kick */
 	uint32_t pin; /* rises; odd: a driver call waits for the launches that run, under a lock
 			 that resuming one would need: none of them is preempted. Kick after each
 			 change, and wait for pinned */
-	uint32_t pad3;
+	uint32_t opaque_waited; /* opaque_submitted when the program last waited for the device */
 	/* CLOCK_MONOTONIC of copies between host and device, only kept current while watch is set:
 	 * of the first since the last launch, and of the last. */
 	uint64_t copied_ns, last_copy_ns;

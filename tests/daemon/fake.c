@@ -24,7 +24,7 @@ static void fake_wake(void *user, struct hd_tenant *t, bool hold)
 struct hd *make(void (*change)(struct hd_config *c))
 {
 	struct hd_config c = {
-		.policy = &sched_policy_hpf, .gates = true, .opaque_limit = 4, .max_tenants = 8};
+		.policy = &sched_policy_hpf, .gates = true, .opaque_ns = 1000000, .max_tenants = 8};
 	struct hd_io io = {fake_now, fake_wake, NULL};
 	struct hd *d;
 

@@ -122,7 +122,7 @@ static void hold(struct hd *d, struct fake *low, struct fake *high)
 static void release(struct hd *d, struct fake *low, struct fake *high)
 {
 	now += 50 * US;
-	high->page->opaque_completed = high->page->opaque_submitted;
+	high->page->opaque_completed = high->page->opaque_waited = high->page->opaque_submitted;
 	hd_run(d);
 	assert_int_equal(low->page->hold, 0);
 	assert_int_equal(low->page->allowed, low->page->opaque_submitted + WIRE_FAR_AHEAD);
@@ -393,7 +393,7 @@ static uint64_t released_after(
 	idle = now;
 	if (copies)
 		high->page->copied_ns = high->page->last_copy_ns = now - 5 * US;
-	high->page->opaque_completed = high->page->opaque_submitted;
+	high->page->opaque_completed = high->page->opaque_waited = high->page->opaque_submitted;
 	hd_run(d);
 	for (; low->page->hold && now < idle + MS; now += US) {
 		if (further && now == idle + further)

@@ -80,7 +80,7 @@ static void tenant_event(struct world *w, unsigned t, unsigned what)
 	} else if (what >= 6) { /* its page may say anything */
 		sched_copied(w->tenant[t], what & 1 ? UINT64_MAX - w->now : w->now, w->now);
 	} else {
-		sched_opaque(w->s, w->now, w->tenant[t], what & 1);
+		sched_opaque(w->s, w->now, w->tenant[t], what & 1, what & 2);
 	}
 }
 

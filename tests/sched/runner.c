@@ -75,7 +75,7 @@ static uint64_t time_of(
 }
 
 /* device sms=4 mode=simultaneous|turns preempt=spatial|temporal numbering=own extra=0 linger=1ms
- * grace=2ms ... */
+ * grace=2ms opaque=1ms hold=2ms ... */
 static void do_device(struct scenario *sc, char **w, unsigned n)
 {
 	struct sim *s = &sc->sim;
@@ -94,6 +94,8 @@ static void do_device(struct scenario *sc, char **w, unsigned n)
 	s->o.linger_max_ns = time_of(sc, w, n, "linger", 0);
 	s->o.grace_ns = time_of(sc, w, n, "grace", 0);
 	s->o.cost_ns = time_of(sc, w, n, "cost", 0);
+	s->o.opaque_ns = time_of(sc, w, n, "opaque", 0);
+	s->o.opaque_hold_ns = time_of(sc, w, n, "hold", 0);
 	s->relay_ns = time_of(sc, w, n, "relay", s->relay_ns);
 	s->relaunch_ns = time_of(sc, w, n, "relaunch", s->relaunch_ns);
 	if (policy)
@@ -155,12 +157,14 @@ static void do_opaque(
 {
 	uint64_t on = time_of(sc, w, n, "on", 1000), gap = time_of(sc, w, n, "gap", 0);
 	uint64_t count = number_of(w, n, "count", 1), copy = time_of(sc, w, n, "copy", 0);
+	const char *waited = value_of(w, n, "waited");
+	bool goes_on = waited && strcmp(waited, "no") == 0;
 
 	for (uint64_t i = 0; i < count; i++) {
 		struct sim_event e = {.fn = sim_opaque, .tenant = tenant, .n = 1};
 
 		sim_at(&sc->sim, t, e);
-		e.n = 0;
+		e.n = goes_on && i + 1 < count ? 2 : 0; /* the last is waited for */
 		sim_at(&sc->sim, t + on, e);
 		e.fn = sim_copied;
 		if (copy) /* so long after it */

@@ -524,8 +524,9 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 {
 	if (e->tenant->gone)
 		return;
-	say(s, "%s opaque work %s", e->tenant->name, e->n ? "begins" : "ends");
-	sched_opaque(s->sched, s->now, e->tenant->handle, e->n != 0);
+	say(s, "%s opaque work %s%s", e->tenant->name, e->n & 1 ? "begins" : "ends",
+		e->n & 2 ? ", not waited for" : "");
+	sched_opaque(s->sched, s->now, e->tenant->handle, e->n & 1, !(e->n & 2));
 	decide(s);
 }
 

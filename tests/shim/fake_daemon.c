@@ -10,12 +10,12 @@
  *	turn      the tenant is held until one of its unmanaged launches waits for its turn
  *	fill      held until a launch of it finds no room; says "filled", and how many it has
  *	early     held; each launch is granted, with one more round, as soon as it has arrived
- *	suspend   preempts everything, never grants; says "suspended" once a launch has left
+ *	suspend   preempts all, never grants; says "suspended" once a launch has left
  *	back      takes one SM after another from a large launch and gives it back, waiting each
  *		  time until all are full of workers again
+ *	bound     everything runs; unmanaged work in flight may take 2 ms
  *	pin       preempts what runs longer than loading waits, unless that is pinned
- *	refuse    refuses, version speaks another protocol version
- *	mute      accepts and says nothing
+ *	refuse    refuses, version speaks another protocol version, mute says nothing
  *	garbage   answers with bytes of no message, big with more than any message may have
  *	order     answers with a message that is not its turn
  *	nofds     welcomes without the page, badpage with a page of another size
@@ -41,6 +41,7 @@
 static volatile sig_atomic_t stop;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
 	early, pins, guards, second, most, gates, held, past;
+static uint32_t deepest;
 static uint64_t rng = 88172645463325252u;
 
 static void on_term(int sig)
@@ -371,6 +372,7 @@ static void serve(struct tenant *t, const char *mode)
 	unsigned round = 0;
 
 	store(&t->page->watch, !quiet);
+	store(&t->page->follow, !quiet);
 	while (!stop) {
 		struct pollfd p[2] = {{t->kick, POLLIN, 0}, {t->sock, POLLIN, 0}};
 		struct timespec ts = {0, quiet ? 5000000 : 100000};
@@ -399,6 +401,8 @@ static void serve(struct tenant *t, const char *mode)
 		}
 		if (strstr(mode, "gate"))
 			turn_gate(t, !strcmp(mode, "shut-gate"));
+		deepest = MAX(deepest,
+			load(&t->page->opaque_submitted) - load(&t->page->opaque_completed));
 		answer_pin(t);
 		t->under_way = 0;
 		for (unsigned i = 0; i < WIRE_SLOTS; i++)
@@ -452,6 +456,8 @@ static void greet(int conn, const char *mode)
 	begin(&t, load(&t.page->hold));
 	/* Ahead of the first launch, however long it takes until this process looks again. */
 	store(&t.page->watch, strcmp(mode, "grant") != 0);
+	store(&t.page->follow, strcmp(mode, "grant") != 0);
+	store(&t.page->bound_us, strcmp(mode, "bound") ? 0 : 2000);
 	store(&t.page->allowed, WIRE_FAR_AHEAD);
 	store(&t.page->gates, strstr(mode, "gate") != NULL);
 	if (!strcmp(mode, "version"))
@@ -500,11 +506,12 @@ int main(int argc, char **argv)
 	printf("given back %llu in use again %llu waited %llu early %llu pins %llu guards %llu "
 	       "second %llu\n"
 	       "at once %llu\n"
-	       "held %llu past %llu\n",
+	       "held %llu past %llu\n"
+	       "deep %u\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
 		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards,
 		(unsigned long long)second, (unsigned long long)most, (unsigned long long)held,
-		(unsigned long long)past);
+		(unsigned long long)past, deepest);
 	unlink(argv[1]);
 	return 0;
 }

@@ -666,8 +666,6 @@ static void images(void)
 	chain();
 }
 
-#define PTX_OLD ".version 5.0\n.target sm_60\n.address_size 64\n" PTX_MIX("old")
-
 /* Kernels that cannot be managed, between such as can. */
 static void held(void)
 {
@@ -856,7 +854,7 @@ static bool run(const char *what)
 		{"reused", reused}, {"images", images}, {"held", held}, {"code", code},
 		{"own", own}, {"bulky", bulky}, {"copies", copies}, {"gated", gated},
 		{"told", told}, {"symbols", symbols}, {"waits", waits}, {"childless", childless},
-		{"guards", guards}};
+		{"guards", guards}, {"flood", flood}, {"blocked", blocked}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

@@ -14,6 +14,9 @@ extern unsigned n; /* elements */
 extern CUmodule mod;
 extern CUfunction mix;
 
+/* With code.h: of an architecture that is too old to be made preemptible. */
+#define PTX_OLD ".version 5.0\n.target sm_60\n.address_size 64\n" PTX_MIX("old")
+
 void check(CUresult r, const char *what);
 #define DO(call) check(call, #call)
 CUdeviceptr buffer(unsigned words, unsigned seed);
@@ -24,5 +27,7 @@ void symbols(void); /* prog_calls.c */
 void waits(void);
 void childless(void);
 void guards(void);
+void flood(void);
+void blocked(void);
 
 #endif

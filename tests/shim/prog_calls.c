@@ -159,3 +159,68 @@ void guards(void)
 		digest("guards", g[i].out, n);
 	}
 }
+
+static CUfunction unmanaged(void)
+{
+	CUfunction old;
+	CUmodule m;
+
+	DO(cuModuleLoadData(&m, PTX_OLD));
+	DO(cuModuleGetFunction(&old, m, "old"));
+	return old;
+}
+
+/* Launches that go unmanaged and are not waited for: on several streams, some of which end while
+ * they are under way. */
+void flood(void)
+{
+	CUdeviceptr at[4], out[4];
+	CUfunction old = unmanaged();
+	CUstream s[4] = {NULL, CU_STREAM_PER_THREAD}, brief;
+
+	DO(cuStreamCreate(&s[2], CU_STREAM_NON_BLOCKING));
+	DO(cuStreamCreate(&s[3], CU_STREAM_DEFAULT));
+	for (unsigned k = 0; k < 4; k++) {
+		at[k] = buffer(n, k + 1);
+		out[k] = buffer(n, 9);
+	}
+	for (unsigned i = 0; i < rounds; i++) {
+		unsigned k = i % 8 < 5 ? 2 : i % 4;
+
+		do_mix(old, at[k], out[k], s[k]);
+		do_mix(old, out[k], at[k], s[k]);
+		if (i % 64 != 63)
+			continue;
+		DO(cuStreamCreate(&brief, CU_STREAM_NON_BLOCKING));
+		DO(cuStreamSynchronize(s[0]));
+		do_mix(old, at[0], out[0], brief);
+		DO(cuStreamDestroy(brief));
+		DO(cuCtxSynchronize());
+	}
+	DO(cuCtxSynchronize());
+	for (unsigned k = 0; k < 4; k++)
+		digest("flood", at[k], n);
+	printf("over\n");
+	DO(cuStreamDestroy(s[2]));
+}
+
+/* Launches behind what only their own thread brings about, when it has made them all. */
+void blocked(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2), dev;
+	CUfunction old = unmanaged();
+	unsigned *word;
+	CUstream s;
+
+	DO(cuMemHostAlloc((void **)&word, 4096, 0));
+	DO(cuMemHostGetDevicePointer(&dev, word, 0));
+	DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 3; i++) {
+		DO(cuStreamWaitValue32(s, dev, i + 1, CU_STREAM_WAIT_VALUE_GEQ));
+		for (unsigned k = 0; k < rounds; k++)
+			do_mix(old, k % 2 ? b : a, k % 2 ? a : b, s);
+		__atomic_store_n(word, i + 1, __ATOMIC_RELEASE);
+		DO(cuStreamSynchronize(s));
+	}
+	digest("blocked", b, n);
+}

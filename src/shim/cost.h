@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How long launches that nobody steers take, by what they are: learned from how long several of
+ * them took one behind the other. Not thread-safe. */
+#ifndef HEDDLE_SHIM_COST_H
+#define HEDDLE_SHIM_COST_H
+
+#include <stdint.h>
+
+#define COST_BATCH 8u /* launches at most that are learned from together */
+
+struct cost_batch {
+	uint64_t what[COST_BATCH]; /* a kernel and its grid, or a graph: any number but 0 */
+	uint32_t n;
+	uint32_t us; /* as cost_of said, in sum */
+};
+
+/* Microseconds, 1 at least; of what is not known: unknown_us. */
+uint32_t cost_of(uint64_t what, uint32_t unknown_us);
+/* What it took in all. The times known change in equal proportion; those of which a batch holds one
+ * kind are soon exact. */
+void cost_learn(const struct cost_batch *b, uint32_t unknown_us, double took_us);
+void cost_forget(void);
+
+#endif

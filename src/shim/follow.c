@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* When unmanaged launches are over, for as long as somebody wants to know. The agent asks streams
+ * whether they are through, which costs neither the device nor the program's threads anything.
+ * Where more has to be known than that (a gate lets launches pass by number, a bound on the time in
+ * flight takes some away), an event stands for a stream's launches so far. With a bound the
+ * program's threads record them, each for a part of it, and how long that part took teaches how
+ * long its launches take. */
+#include "shim/follow.h"
+#include "shim/cost.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#define FOLLOWED 1024 /* more in flight than that: the oldest's event is waited for by all */
+#define PART     4u   /* of the bound that an event stands for */
+#define DEEP     512u /* so many in flight, and to put an event behind them might wait for room */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct followed {
+	CUevent event;
+	struct stream *stream;
+	uint32_t launches;       /* that are complete when it is */
+	uint64_t began_ns;       /* when the first of them was launched; */
+	struct cost_batch batch; /* those of them that count for the bound */
+} followed[FOLLOWED];
+static _Atomic unsigned n_followed; /* changes under the lock */
+static CUevent spare[FOLLOWED];
+static unsigned n_spare;
+static _Atomic uint32_t unfollowed;   /* launches that no event stands for yet */
+static struct map touched = MAP_INIT; /* streams that had any of them */
+static _Atomic bool awake;            /* the agent looks again soon without being told */
+
+/* Under the lock: of those launched since there is a bound, and not seen to be over. */
+static uint64_t flying_us;
+static uint32_t flying;
+static uint64_t moved_ns; /* when one was last seen to be over, or the first was launched */
+
+static uint32_t load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static bool wanted(void)
+{
+	return load(&shim.page->follow);
+}
+
+static uint32_t bound_us(void)
+{
+	return load(&shim.page->bound_us);
+}
+
+static CUevent take_event(void)
+{
+	CUevent e = NULL;
+
+	if (n_spare)
+		return spare[--n_spare];
+	return cu.cuEventCreate(&e, 0) == CUDA_SUCCESS ? e : NULL;
+}
+
+static void put_event(CUevent e)
+{
+	if (e && n_spare < FOLLOWED)
+		spare[n_spare++] = e;
+	else if (e)
+		cu.cuEventDestroy(e);
+}
+
+/* ---- under the lock ---- */
+
+/* One event for the stream's n launches so far. */
+static bool follow(struct stream *s, CUstream handle, uint32_t n)
+{
+	struct followed *f = &followed[n_followed];
+
+	if (n_followed == FOLLOWED)
+		return false;
+	f->event = take_event();
+	if (!f->event)
+		return false;
+	if (cu.cuEventRecord(f->event, handle) != CUDA_SUCCESS) {
+		put_event(f->event);
+		return false;
+	}
+	f->stream = s;
+	f->launches = n;
+	f->batch = s->batch;
+	f->began_ns = s->began_ns;
+	s->batch = (struct cost_batch){0};
+	s->events++;
+	n_followed++;
+	return true;
+}
+
+static void no_longer_flying(const struct cost_batch *b)
+{
+	flying -= MIN(flying, b->n);
+	flying_us -= MIN(flying_us, b->us);
+	if (b->n)
+		moved_ns = shim_now_ns();
+}
+
+/* On one stream what is between two events took the time between them, unless the first of it was
+ * launched later. */
+static void learn(const struct followed *f)
+{
+	double us = (double)(shim_now_ns() - f->began_ns) / 1e3;
+	float ms;
+
+	if (!f->batch.n)
+		return;
+	if (f->stream->passed &&
+		cu.cuEventElapsedTime(&ms, f->stream->passed, f->event) == CUDA_SUCCESS)
+		us = MIN(us, (double)ms * 1e3);
+	cost_learn(&f->batch, bound_us() / PART, us);
+}
+
+static void passed(struct followed *f)
+{
+	struct stream *s = f->stream;
+
+	learn(f);
+	no_longer_flying(&f->batch);
+	s->events--;
+	put_event(s->passed);
+	s->passed = s->destroyed ? NULL : f->event;
+	if (s->destroyed)
+		put_event(f->event);
+}
+
+/* All that was launched on it so far is over, or counts as that. */
+static uint32_t let_go(struct stream *s, uint32_t n)
+{
+	atomic_fetch_sub(&s->opaque, n);
+	atomic_fetch_sub(&unfollowed, n);
+	no_longer_flying(&s->batch);
+	s->batch = (struct cost_batch){0};
+	return n;
+}
+
+static bool by_events(void)
+{
+	return bound_us() || load(&shim.page->gates);
+}
+
+static uint32_t in_flight(void)
+{
+	return load(&shim.page->opaque_submitted) - load(&shim.page->opaque_completed);
+}
+
+static void look_at_stream(void *user, const void *key, void *value)
+{
+	struct stream *s = value;
+	uint32_t *done = user, n = atomic_load(&s->opaque);
+	/* Another thread's default stream has no handle that means it here, even while the thread
+	 * lives: it is waited for by the legacy stream. */
+	bool own = s->handle == CU_STREAM_PER_THREAD;
+
+	if (!n)
+		return;
+	/* Any error of the context is an end too. */
+	if ((s->destroyed && !own) || (!own && cu.cuStreamQuery(s->handle) != CUDA_ERROR_NOT_READY))
+		*done += let_go(s, n);
+	else if ((own || (by_events() && !s->events)) && in_flight() < DEEP &&
+		 follow(s, own ? CU_STREAM_LEGACY : s->handle, n)) {
+		atomic_fetch_sub(&s->opaque, n);
+		atomic_fetch_sub(&unfollowed, n);
+	}
+}
+
+/* How many are over that were not known to be. */
+static uint32_t look(void)
+{
+	unsigned kept = 0;
+	uint32_t done = 0;
+
+	/* Later while there are captures, which neither may be asked nor take an event. */
+	if (wanted() && atomic_load(&unfollowed) && !atomic_load(&shim.captures))
+		map_each(&touched, look_at_stream, &done);
+	for (unsigned i = 0; i < n_followed; i++) {
+		/* Any error of the context is an end too. */
+		if (cu.cuEventQuery(followed[i].event) == CUDA_ERROR_NOT_READY) {
+			followed[kept++] = followed[i];
+			continue;
+		}
+		done += followed[i].launches;
+		passed(&followed[i]);
+	}
+	n_followed = kept;
+	/* Under the lock: whoever finds nothing to follow behind it is not ahead of the count. */
+	if (done)
+		__atomic_fetch_add(&shim.page->opaque_completed, done, __ATOMIC_RELEASE);
+	return done;
+}
+
+/* ---- looking ---- */
+
+bool follow_look(void)
+{
+	struct shim_inside in;
+	uint32_t done;
+	bool pending;
+
+	if (!wanted() && !n_followed)
+		return false;
+	pthread_mutex_lock(&lock);
+	shim_enter(&in);
+	done = look();
+	pending = n_followed || (wanted() && atomic_load(&unfollowed));
+	shim_leave(&in);
+	pthread_mutex_unlock(&lock);
+	/* While there is more of it nothing has changed for the daemon. */
+	if (done && !pending && wanted())
+		shim_kick();
+	return pending;
+}
+
+bool follow_from_agent(void)
+{
+	bool pending = follow_look();
+
+	atomic_store(&awake, pending);
+	/* Launched since, by someone who took the agent to be awake. */
+	if (!pending && wanted() && atomic_load(&unfollowed)) {
+		atomic_store(&awake, true);
+		return true;
+	}
+	return pending;
+}
+
+void follow_waited(void)
+{
+	if (wanted() && in_flight())
+		follow_look();
+}
+
+/* ---- launches ---- */
+
+void follow_later(struct stream *s)
+{
+	atomic_fetch_add(&unfollowed, 1);
+	if (!atomic_fetch_add(&s->opaque, 1))
+		map_put(&touched, s, s);
+	if (wanted() && !atomic_load(&awake))
+		agent_poke();
+}
+
+/* Under the lock: what is in flight may still take so long. */
+static uint64_t left_us(void)
+{
+	uint64_t since = (shim_now_ns() - moved_ns) / 1000;
+
+	return flying_us > since ? flying_us - since : 0;
+}
+
+/* A launch that takes longer than the bound is let go when little else is left, so that the device
+ * always has something to do. */
+bool follow_admits(uint64_t what, uint32_t bound, struct opaque *o)
+{
+	uint32_t all = in_flight();
+	uint64_t left;
+	uint32_t us;
+	bool fits;
+
+	pthread_mutex_lock(&lock);
+	if (!all)
+		flying = 0, flying_us = 0;
+	us = cost_of(what, bound / PART);
+	left = left_us();
+	/* What was launched ahead of the bound, however much that is, comes to its end first. */
+	fits = !all || (all <= flying && (left + us <= bound || left <= bound / PART));
+	if (fits) {
+		if (!flying++)
+			moved_ns = shim_now_ns();
+		flying_us += us;
+		o->what = what;
+		o->us = us;
+	}
+	pthread_mutex_unlock(&lock);
+	return fits;
+}
+
+void follow_cancel(const struct opaque *o)
+{
+	struct cost_batch b = {.n = 1, .us = o->us};
+
+	if (!o->us)
+		return;
+	pthread_mutex_lock(&lock);
+	no_longer_flying(&b);
+	pthread_mutex_unlock(&lock);
+}
+
+/* By the thread that launched: its default stream is nobody else's to put events on. */
+void follow_now(struct stream *s, const struct opaque *o)
+{
+	uint32_t n;
+	bool ok = false;
+
+	pthread_mutex_lock(&lock);
+	if (!atomic_fetch_add(&s->opaque, 1))
+		map_put(&touched, s, s);
+	atomic_fetch_add(&unfollowed, 1);
+	if (!s->batch.n)
+		s->began_ns = shim_now_ns();
+	if (o->us && s->batch.n < COST_BATCH)
+		s->batch.what[s->batch.n++] = o->what;
+	s->batch.us += o->us;
+	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us() / PART) {
+		n = atomic_exchange(&s->opaque, 0);
+		ok = follow(s, s->handle, n);
+		if (ok)
+			atomic_fetch_sub(&unfollowed, n);
+		else
+			atomic_fetch_add(&s->opaque, n);
+	}
+	pthread_mutex_unlock(&lock);
+	if (!atomic_load(&awake))
+		agent_poke();
+}
+
+void follow_capture(int more)
+{
+	pthread_mutex_lock(&lock);
+	atomic_fetch_add(&shim.captures, more);
+	pthread_mutex_unlock(&lock);
+}
+
+void follow_end_of(struct stream *s, bool ends)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&lock);
+	n = atomic_load(&s->opaque);
+	/* What is under way on it can be asked for no longer. */
+	if (n && ends && wanted() && in_flight() < DEEP && !atomic_load(&shim.captures) &&
+		follow(s, s->handle, n)) {
+		atomic_fetch_sub(&s->opaque, n);
+		atomic_fetch_sub(&unfollowed, n);
+	}
+	s->destroyed = ends;
+	pthread_mutex_unlock(&lock);
+}

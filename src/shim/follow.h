@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* When unmanaged launches are over, and how much of them is in flight (page.h: follow, bound_us,
+ * opaque_completed). */
+#ifndef HEDDLE_SHIM_FOLLOW_H
+#define HEDDLE_SHIM_FOLLOW_H
+
+#include "shim/managed.h"
+
+/* Completions, while anybody wants to know of them; true: some are pending. */
+bool follow_look(void);
+bool follow_from_agent(void); /* the same by the agent, which looks again soon if so */
+void follow_waited(void);     /* the program has waited for the device: what is over is told now */
+
+/* A launch that the agent is to follow; wakes it if need be. */
+void follow_later(struct stream *s);
+/* One that this thread puts an event behind, if not at once then together with the next. */
+void follow_now(struct stream *s, const struct opaque *o);
+
+/* May `what` be launched, or would too much be in flight? Then it counts, until it is over or was
+ * not launched after all. */
+bool follow_admits(uint64_t what, uint32_t bound_us, struct opaque *ret);
+void follow_cancel(const struct opaque *o);
+
+/* Nobody looks at streams while a capture begins; more: 1, or -1 (it did not). */
+void follow_capture(int more);
+/* The stream is about to be destroyed, or was not after all. */
+void follow_end_of(struct stream *s, bool ends);
+
+#endif

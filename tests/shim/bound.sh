@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Unmanaged work of which so much time's worth may be in flight: the queue stays short, on all kinds of
+# streams, and what waits for something that only a later launch of its thread brings about goes on.
+# Without a bound the queue is as long as the program makes it.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+
+deepest() { # MODE SCENARIO...
+	mode=$1
+	shift
+	start "$mode"
+	same "$@"
+	stop
+	cat "$dir/daemon"
+	grep -q '^seen 0 ' "$dir/daemon" || fail "$mode: some were managed"
+	sed -nE 's/^native 0 opaque ([0-9]+) of ([0-9]+)$/\1 \2/p' "$dir/daemon" | while read -r ended of; do
+		[ "$ended" = "$of" ] || fail "$mode: $ended of $of launches are known to be over"
+	done
+	deep=$(sed -n 's/^deep //p' "$dir/daemon")
+}
+deepest watch flood 200 8 1500
+[ "$deep" -gt 60 ] || fail "the queue was to be long: $deep"
+deepest bound flood 200 8 1500
+[ "$deep" -lt 40 ] || fail "$deep launches were in flight"
+deepest bound blocked 30 8 100
+[ "$deep" -ge 30 ] || fail "all were to be launched behind what blocks them"

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What launches are taken to take. */
+#include "base/base.h"
+#include "shim/cost.h"
+
+#include "unit.h"
+
+#define UNKNOWN 250u
+
+static uint32_t total(const struct cost_batch *b)
+{
+	uint32_t us = 0;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		us += cost_of(b->what[i], UNKNOWN);
+	return us;
+}
+
+static void learn(struct cost_batch b, double took_us)
+{
+	b.us = total(&b);
+	cost_learn(&b, UNKNOWN, took_us);
+}
+
+static void one_kind(void **state)
+{
+	cost_forget();
+	assert_int_equal(cost_of(7, UNKNOWN), UNKNOWN);
+	for (int i = 0; i < 12; i++)
+		learn((struct cost_batch){.what = {7}, .n = 1}, 3000);
+	assert_in_range(cost_of(7, UNKNOWN), 2950, 3050);
+	/* What is much shorter than was thought is known to be after a few. */
+	for (int i = 0; i < 6; i++)
+		learn((struct cost_batch){.what = {8, 8, 8, 8}, .n = 4}, 20);
+	assert_in_range(cost_of(8, UNKNOWN), 3, 12);
+	assert_int_equal(cost_of(0, 0), 1); /* never nothing, of which any number would fit */
+}
+
+/* Two kinds that come together and, now and then, alone are told apart. */
+static void mixed(void **state)
+{
+	cost_forget();
+	for (int i = 0; i < 40; i++) {
+		learn((struct cost_batch){.what = {1, 2, 2, 2}, .n = 4}, 1000 + 3 * 10);
+		if (i % 4 == 0)
+			learn((struct cost_batch){.what = {2, 2}, .n = 2}, 20);
+	}
+	assert_in_range(cost_of(1, UNKNOWN), 850, 1100);
+	assert_in_range(cost_of(2, UNKNOWN), 5, 60);
+}
+
+/* More kinds than there is room for: the newest are known, none is taken for another. */
+static void many(void **state)
+{
+	unsigned known = 0;
+
+	cost_forget();
+	for (uint64_t k = 1; k <= 20000; k++) {
+		for (int i = 0; i < 8; i++)
+			learn((struct cost_batch){.what = {k}, .n = 1}, 40);
+		assert_in_range(cost_of(k, UNKNOWN), 30, 50);
+	}
+	for (uint64_t k = 1; k <= 20000; k++)
+		known += cost_of(k, UNKNOWN) != UNKNOWN;
+	assert_in_range(known, 2000, 4096);
+}
+
+/* An hour, or nothing at all, is believed a little at a time. */
+static void absurd(void **state)
+{
+	cost_forget();
+	learn((struct cost_batch){.what = {5}, .n = 1}, 3.6e9);
+	assert_in_range(cost_of(5, UNKNOWN), UNKNOWN, 5 * UNKNOWN);
+	for (int i = 0; i < 50; i++)
+		learn((struct cost_batch){.what = {5}, .n = 1}, 1e12);
+	assert_true(cost_of(5, UNKNOWN) <= 1000000000);
+	for (int i = 0; i < 100; i++)
+		learn((struct cost_batch){.what = {5}, .n = 1}, 0);
+	assert_int_equal(cost_of(5, UNKNOWN), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_kind),
+		cmocka_unit_test(mixed),
+		cmocka_unit_test(many),
+		cmocka_unit_test(absurd),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
