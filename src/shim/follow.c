@@ -249,12 +249,14 @@ void follow_later(struct stream *s)
 		agent_poke();
 }
 
-/* Under the lock: what is in flight may still take so long. */
+/* Under the lock: what is in flight may still take so long. The first part of it may be nearly
+ * over; but not more than that, as long as it does not pass. */
 static uint64_t left_us(void)
 {
 	uint64_t since = (shim_now_ns() - moved_ns) / 1000;
+	uint64_t gone = MIN(since, n_followed ? followed[0].batch.us : 0);
 
-	return flying_us > since ? flying_us - since : 0;
+	return flying_us > gone ? flying_us - gone : 0;
 }
 
 /* A launch that takes longer than the bound is let go when little else is left, so that the device
@@ -282,6 +284,16 @@ bool follow_admits(uint64_t what, uint32_t bound, struct opaque *o)
 	}
 	pthread_mutex_unlock(&lock);
 	return fits;
+}
+
+uint64_t follow_flying_us(void)
+{
+	uint64_t us;
+
+	pthread_mutex_lock(&lock);
+	us = flying_us;
+	pthread_mutex_unlock(&lock);
+	return us;
 }
 
 void follow_cancel(const struct opaque *o)

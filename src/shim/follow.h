@@ -22,6 +22,7 @@ void follow_now(struct stream *s, const struct opaque *o);
  * not launched after all. */
 bool follow_admits(uint64_t what, uint32_t bound_us, struct opaque *ret);
 void follow_cancel(const struct opaque *o);
+uint64_t follow_flying_us(void); /* what is admitted and not seen to be over takes in all */
 
 /* Nobody looks at streams while a capture begins; more: 1, or -1 (it did not). */
 void follow_capture(int more);

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #define ROOM_NS  20000u
-#define LULL_NS  200000000u /* so long nothing in flight ends; */
-#define AGAIN_NS 2000000u   /* so long where that was in vain, and nothing has ended since */
+#define LULL_NS  200000000u  /* so long nothing in flight ends, */
+#define LONG_NS  1000000000u /* or longer, where it takes so long; */
+#define AGAIN_NS 10000000u   /* so long where that was in vain, and nothing has ended since */
 
 static uint32_t load(const uint32_t *p)
 {
@@ -54,6 +55,13 @@ static void wait_turn(void)
 	__atomic_fetch_sub(&p->opaque_waiting, 1, __ATOMIC_SEQ_CST);
 }
 
+static uint64_t patience_ns(uint32_t gave_up, uint32_t ended)
+{
+	if (gave_up == ended + 1)
+		return AGAIN_NS;
+	return MIN(MAX(LULL_NS, 3000 * follow_flying_us()), LONG_NS);
+}
+
 /* For room. Not for ever: what is in flight may itself wait for this launch. */
 static void wait_room(struct opaque *o)
 {
@@ -71,8 +79,7 @@ static void wait_room(struct opaque *o)
 		if (ended != seen) {
 			seen = ended;
 			since = shim_now_ns();
-		} else if (shim_now_ns() - since >
-			   (atomic_load(&gave_up) == seen + 1 ? AGAIN_NS : LULL_NS)) {
+		} else if (shim_now_ns() - since > patience_ns(atomic_load(&gave_up), seen)) {
 			atomic_store(&gave_up, seen + 1);
 			return;
 		}

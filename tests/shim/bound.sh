@@ -22,9 +22,9 @@ deepest() { # MODE SCENARIO...
 	done
 	deep=$(sed -n 's/^deep //p' "$dir/daemon")
 }
-deepest watch flood 200 8 1500
+deepest watch flood 70 8 400
 [ "$deep" -gt 60 ] || fail "the queue was to be long: $deep"
-deepest bound flood 200 8 1500
+deepest bound flood 70 8 400
 [ "$deep" -lt 40 ] || fail "$deep launches were in flight"
 deepest bound blocked 30 8 100
 [ "$deep" -ge 30 ] || fail "all were to be launched behind what blocks them"
