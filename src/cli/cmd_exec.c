@@ -118,6 +118,12 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 {
 	struct json j;
 
+	if (o->preempt && res->stats.together)
+		cli_warn(c,
+			"kernel '%s': its blocks may wait for each other, so all %" PRIu64
+			" were there at once, whatever --yield-every, --workers and --all-workers "
+			"say",
+			s->kernel, res->stats.total);
 	if (!c->json) {
 		if (o->preempt && res->reason)
 			cli_warn(c, "kernel '%s' is not managed but %s: %s", s->kernel,
@@ -135,6 +141,7 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 		json_uint(&j, "blocks", res->stats.total);
 		json_uint(&j, "workers", res->stats.workers);
 		json_uint(&j, "launches", res->stats.launches);
+		json_bool(&j, "together", res->stats.together);
 	}
 	json_end(&j, '}');
 }
@@ -171,7 +178,8 @@ const struct cli_verb cli_verb_exec = {
 		   "kernel; >- prints one value a line.",
 	.json = "device, kernel, form (plain, preempt), ms; and in the preemptible form tier, "
 		"reason, blocks, "
-		"workers, launches.",
+		"workers, launches, together (workers and turns were left aside, since its "
+		"blocks may wait for each other).",
 	.options = options,
 	.min_operands = 2,
 	.max_operands = -1,

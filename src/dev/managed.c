@@ -170,6 +170,8 @@ CUresult dev_managed_run(const struct cu_api *cu, CUfunction fn, CUfunction clos
 	dev_fill_args(shape, info, block, 0, *io_gen, workers, s, &args);
 	memcpy((char *)params + info->arg_offset, &args, sizeof(args));
 	stats.workers = workers;
+	stats.together = info->rising_order && stats.total <= workers &&
+			 (s->yield_every || s->workers || s->workers_per_sm);
 	if (s->first) {
 		state.ticket = s->first;
 		r = begin_at(cu, block, s->first);

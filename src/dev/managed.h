@@ -28,6 +28,8 @@ struct dev_managed_stats {
 	uint32_t workers;  /* a worker launch */
 	uint32_t launches; /* worker launches: 1 + times resumed */
 	uint64_t total;
+	bool together; /* fewer workers, or turns, were asked for; but its blocks may wait for each
+			  other, and all of them are there at once */
 };
 
 /* Writes the by-value arguments (pass/control.h). block and host are device addresses. */
