@@ -5,7 +5,7 @@
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
 # TABLE: demo, overhead, pairs, spatial, extra, handover, latency, queue, compiling, calls, kills (all,
-# half an hour). calls needs BUILD, a build folder.
+# half an hour). calls needs BUILD, a build folder. And opaque, which needs PyTorch, and a while.
 set -eu
 dist=$1
 shift
@@ -25,6 +25,7 @@ for table; do
 	handover) sh "$here/handover.sh" "$dist" ;;
 	latency) sh "$here/latency.sh" "$dist" ;;
 	queue) sh "$here/queue.sh" "$dist" ;;
+	opaque) sh "$here/opaque.sh" "$dist" ;;
 	compiling)
 		for way in module link library process; do
 			"$dist/lib/heddle/bench/compiling" "$way"
