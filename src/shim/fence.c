@@ -5,6 +5,7 @@
  * wait for is a preempted launch, the launch that would resume it stands before that lock for ever.
  * So the shim waits first, without any lock, and while such a call is under way new launches are
  * not managed. */
+#include "shim/follow.h"
 #include "shim/launches.h"
 
 #include <sched.h>
@@ -255,6 +256,7 @@ UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
 /* The end of a context is the end of managing its launches. */
 static void context_ends(CUcontext ctx)
 {
+	follow_forget();
 	if (ctx && ctx == shim.ctx) {
 		managed_forget();
 		symbols_forget(NULL);
@@ -264,6 +266,7 @@ static void context_ends(CUcontext ctx)
 
 static void context_may_end(void)
 {
+	follow_pause(1);
 	fence_begin(FENCE_WAITS);
 	resume_leave_channels();
 }
@@ -271,16 +274,20 @@ static void context_may_end(void)
 SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
+	bool is_ours = ctx == shim.ctx;
 	CUresult r;
 
 	SHIM_NEED(cuCtxDestroy);
-	if (ctx == shim.ctx)
+	if (is_ours)
 		context_may_end();
+	else
+		follow_pause(1);
 	r = cu.cuCtxDestroy(ctx);
-	if (ctx == shim.ctx)
+	if (is_ours)
 		fence_end();
 	if (r == CUDA_SUCCESS)
 		context_ends(ctx);
+	follow_pause(-1);
 	return r;
 }
 
@@ -304,6 +311,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))
 		context_ends(shim.ctx);
+	follow_pause(-1);
 	return r;
 }
 
@@ -318,5 +326,6 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))
 		context_ends(shim.ctx);
+	follow_pause(-1);
 	return r;
 }

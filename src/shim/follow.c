@@ -32,6 +32,7 @@ static unsigned n_spare;
 static _Atomic uint32_t unfollowed;   /* launches that no event stands for yet */
 static struct map touched = MAP_INIT; /* streams that had any of them */
 static _Atomic bool awake;            /* the agent looks again soon without being told */
+static unsigned paused;               /* under the lock: a context may be on its way out */
 
 /* Under the lock: of those launched since there is a bound, and not seen to be over. */
 static uint64_t flying_us;
@@ -178,6 +179,8 @@ static uint32_t look(void)
 	unsigned kept = 0;
 	uint32_t done = 0;
 
+	if (paused)
+		return 0;
 	/* Later while there are captures, which neither may be asked nor take an event. */
 	if (wanted() && atomic_load(&unfollowed) && !atomic_load(&shim.captures))
 		map_each(&touched, look_at_stream, &done);
@@ -339,6 +342,37 @@ void follow_capture(int more)
 {
 	pthread_mutex_lock(&lock);
 	atomic_fetch_add(&shim.captures, more);
+	pthread_mutex_unlock(&lock);
+}
+
+void follow_pause(int more)
+{
+	pthread_mutex_lock(&lock);
+	paused += (unsigned)more;
+	pthread_mutex_unlock(&lock);
+}
+
+static void forget_stream(void *user, const void *key, void *value)
+{
+	struct stream *s = value;
+
+	atomic_fetch_sub(&unfollowed, atomic_exchange(&s->opaque, 0));
+	s->batch = (struct cost_batch){0};
+	s->events = 0;
+	s->passed = NULL;
+}
+
+/* Its streams' work is over, and events of it are gone: which they are is not known, so all are. */
+void follow_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	map_each(&touched, forget_stream, NULL);
+	n_followed = n_spare = 0;
+	flying = 0;
+	flying_us = 0;
+	if (shim.page)
+		__atomic_store_n(&shim.page->opaque_completed, load(&shim.page->opaque_submitted),
+			__ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -26,6 +26,10 @@ uint64_t follow_flying_us(void); /* what is admitted and not seen to be over tak
 
 /* Nobody looks at streams while a capture begins; more: 1, or -1 (it did not). */
 void follow_capture(int more);
+/* Nobody looks while a context may end; more: 1, then -1. And when one has: nothing is in flight.
+ */
+void follow_pause(int more);
+void follow_forget(void);
 /* The stream is about to be destroyed, or was not after all. */
 void follow_end_of(struct stream *s, bool ends);
 

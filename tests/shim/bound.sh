@@ -26,5 +26,7 @@ deepest watch flood 70 8 400
 [ "$deep" -gt 60 ] || fail "the queue was to be long: $deep"
 deepest bound flood 70 8 400
 [ "$deep" -lt 40 ] || fail "$deep launches were in flight"
+deepest watch contexts 20 8 400
+deepest bound contexts 20 8 400
 deepest bound blocked 30 8 100
 [ "$deep" -ge 30 ] || fail "all were to be launched behind what blocks them"

@@ -29,5 +29,6 @@ void childless(void);
 void guards(void);
 void flood(void);
 void blocked(void);
+void contexts(void);
 
 #endif

@@ -224,3 +224,35 @@ void blocked(void)
 	}
 	digest("blocked", b, n);
 }
+
+/* Contexts of its own that end while launches of theirs are under way, beside one that stays. */
+void contexts(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	CUfunction old = unmanaged();
+	CUcontext own;
+	CUdevice dev;
+	CUstream stays;
+
+	DO(cuCtxGetDevice(&dev));
+	DO(cuStreamCreate(&stays, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < rounds; i++) {
+		CUdeviceptr c, d;
+		CUstream s[3];
+
+		do_mix(old, a, b, stays);
+		DO(cuCtxCreate(&own, 0, dev));
+		c = buffer(n, 3);
+		d = buffer(n, 4);
+		for (unsigned k = 0; k < 3; k++)
+			DO(cuStreamCreate(&s[k], k ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+		for (unsigned k = 0; k < 6; k++)
+			do_mix(unmanaged(), k % 2 ? c : d, k % 2 ? d : c, s[k % 3]);
+		if (i % 2)
+			DO(cuStreamSynchronize(s[1]));
+		DO(cuCtxDestroy(own));
+		do_mix(old, b, a, stays);
+	}
+	DO(cuStreamSynchronize(stays));
+	digest("contexts", a, n);
+}
