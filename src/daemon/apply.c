@@ -188,7 +188,7 @@ static bool has_lower(const struct hd_tenant *t)
 /* Where somebody waits for its end, or for its time. */
 static void set_follow(struct hd *d, struct hd_tenant *t)
 {
-	uint32_t follow = has_lower(t) || t->page->gates || t->bound_us;
+	uint32_t follow = has_lower(t) || wants_gates(d, t) || t->bound_us;
 
 	if (t->follow == follow)
 		return;

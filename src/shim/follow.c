@@ -39,19 +39,14 @@ static uint64_t flying_us;
 static uint32_t flying;
 static uint64_t moved_ns; /* when one was last seen to be over, or the first was launched */
 
-static uint32_t load(const uint32_t *p)
-{
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
 static bool wanted(void)
 {
-	return load(&shim.page->follow);
+	return page_load(&shim.page->follow);
 }
 
 static uint32_t bound_us(void)
 {
-	return load(&shim.page->bound_us);
+	return page_load(&shim.page->bound_us);
 }
 
 static CUevent take_event(void)
@@ -73,19 +68,21 @@ static void put_event(CUevent e)
 
 /* ---- under the lock ---- */
 
-/* One event for the stream's n launches so far. */
-static bool follow(struct stream *s, CUstream handle, uint32_t n)
+/* One event for the stream's launches so far, of which there are some; if none is to be had, they
+ * stay as they are. */
+static void follow(struct stream *s, CUstream handle)
 {
 	struct followed *f = &followed[n_followed];
+	uint32_t n = atomic_load(&s->opaque);
 
 	if (n_followed == FOLLOWED)
-		return false;
+		return;
 	f->event = take_event();
 	if (!f->event)
-		return false;
+		return;
 	if (cu.cuEventRecord(f->event, handle) != CUDA_SUCCESS) {
 		put_event(f->event);
-		return false;
+		return;
 	}
 	f->stream = s;
 	f->launches = n;
@@ -94,7 +91,8 @@ static bool follow(struct stream *s, CUstream handle, uint32_t n)
 	s->batch = (struct cost_batch){0};
 	s->events++;
 	n_followed++;
-	return true;
+	atomic_fetch_sub(&s->opaque, n);
+	atomic_fetch_sub(&unfollowed, n);
 }
 
 static void no_longer_flying(const struct cost_batch *b)
@@ -145,12 +143,12 @@ static uint32_t let_go(struct stream *s, uint32_t n)
 
 static bool by_events(void)
 {
-	return bound_us() || load(&shim.page->gates);
+	return bound_us() || page_load(&shim.page->gates);
 }
 
 static uint32_t in_flight(void)
 {
-	return load(&shim.page->opaque_submitted) - load(&shim.page->opaque_completed);
+	return page_load(&shim.page->opaque_submitted) - page_load(&shim.page->opaque_completed);
 }
 
 static void look_at_stream(void *user, const void *key, void *value)
@@ -166,11 +164,8 @@ static void look_at_stream(void *user, const void *key, void *value)
 	/* Any error of the context is an end too. */
 	if ((s->destroyed && !own) || (!own && cu.cuStreamQuery(s->handle) != CUDA_ERROR_NOT_READY))
 		*done += let_go(s, n);
-	else if ((own || (by_events() && !s->events)) && in_flight() < DEEP &&
-		 follow(s, own ? CU_STREAM_LEGACY : s->handle, n)) {
-		atomic_fetch_sub(&s->opaque, n);
-		atomic_fetch_sub(&unfollowed, n);
-	}
+	else if ((own || (by_events() && !s->events)) && in_flight() < DEEP)
+		follow(s, own ? CU_STREAM_LEGACY : s->handle);
 }
 
 /* How many are over that were not known to be. */
@@ -313,9 +308,6 @@ void follow_cancel(const struct opaque *o)
 /* By the thread that launched: its default stream is nobody else's to put events on. */
 void follow_now(struct stream *s, const struct opaque *o)
 {
-	uint32_t n;
-	bool ok = false;
-
 	pthread_mutex_lock(&lock);
 	if (!atomic_fetch_add(&s->opaque, 1))
 		map_put(&touched, s, s);
@@ -325,14 +317,8 @@ void follow_now(struct stream *s, const struct opaque *o)
 	if (o->us && s->batch.n < COST_BATCH)
 		s->batch.what[s->batch.n++] = o->what;
 	s->batch.us += o->us;
-	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us() / PART) {
-		n = atomic_exchange(&s->opaque, 0);
-		ok = follow(s, s->handle, n);
-		if (ok)
-			atomic_fetch_sub(&unfollowed, n);
-		else
-			atomic_fetch_add(&s->opaque, n);
-	}
+	if (!o->us || s->batch.n == COST_BATCH || s->batch.us >= bound_us() / PART)
+		follow(s, s->handle); /* or later, with the next */
 	pthread_mutex_unlock(&lock);
 	if (!atomic_load(&awake))
 		agent_poke();
@@ -371,23 +357,18 @@ void follow_forget(void)
 	flying = 0;
 	flying_us = 0;
 	if (shim.page)
-		__atomic_store_n(&shim.page->opaque_completed, load(&shim.page->opaque_submitted),
-			__ATOMIC_RELEASE);
+		__atomic_store_n(&shim.page->opaque_completed,
+			page_load(&shim.page->opaque_submitted), __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 }
 
 void follow_end_of(struct stream *s, bool ends)
 {
-	uint32_t n;
-
 	pthread_mutex_lock(&lock);
-	n = atomic_load(&s->opaque);
 	/* What is under way on it can be asked for no longer. */
-	if (n && ends && wanted() && in_flight() < DEEP && !atomic_load(&shim.captures) &&
-		follow(s, s->handle, n)) {
-		atomic_fetch_sub(&s->opaque, n);
-		atomic_fetch_sub(&unfollowed, n);
-	}
+	if (ends && atomic_load(&s->opaque) && wanted() && in_flight() < DEEP &&
+		!atomic_load(&shim.captures))
+		follow(s, s->handle);
 	s->destroyed = ends;
 	pthread_mutex_unlock(&lock);
 }

@@ -26,11 +26,6 @@
 #define LULL_NS   200000000u
 #define KEEPER_MS 200
 
-static uint32_t load(const uint32_t *p)
-{
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
 /* ---- who opens it when the daemon cannot ---- */
 
 /* A thread that never calls the driver: the agent may stand before a lock of whoever waits, in the
@@ -46,13 +41,13 @@ static void *keeper(void *unused)
 		poll(&fd, 1, KEEPER_MS);
 		gone = atomic_load(&shim.dead) ||
 		       (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
-		       silence_too_long(&silence, load(&shim.page->alive_ms),
-			       (uint32_t)(shim_now_ns() / 1000000), load(&shim.page->hold));
+		       silence_too_long(&silence, page_load(&shim.page->alive_ms),
+			       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim.page->hold));
 	}
 	/* One that was stuck may close it again. */
 	for (;;) {
 		__atomic_store_n(&shim.page->allowed,
-			load(&shim.page->opaque_submitted) + WIRE_FAR_AHEAD, __ATOMIC_RELEASE);
+			page_load(&shim.page->opaque_submitted) + WIRE_FAR_AHEAD, __ATOMIC_RELEASE);
 		nanosleep(&(struct timespec){.tv_nsec = KEEPER_MS * 1000000}, NULL);
 	}
 	return NULL;
@@ -125,7 +120,7 @@ bool gate_suits(const struct launch *l, struct kernel *k)
 {
 	CUcontext now = NULL;
 
-	return k && shim.page_dev && load(&shim.page->gates) && load(&shim.page->watch) &&
+	return k && shim.page_dev && page_load(&shim.page->gates) && page_load(&shim.page->watch) &&
 	       is_alone(l) && shim.welcome.priority < SHIM_HIGH &&
 	       cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim.ctx &&
 	       !atomic_load(&shim.captures) && is_one_wave(l, k) && has_keeper();
@@ -135,7 +130,8 @@ bool gate_suits(const struct launch *l, struct kernel *k)
 
 static uint32_t flying(void)
 {
-	uint32_t n = load(&shim.page->opaque_submitted) - load(&shim.page->opaque_completed);
+	uint32_t n =
+		page_load(&shim.page->opaque_submitted) - page_load(&shim.page->opaque_completed);
 
 	return n < 1u << 31 ? n : 0;
 }
@@ -144,14 +140,15 @@ static uint32_t flying(void)
  * does not count. */
 static void await_room(void)
 {
-	uint32_t seen = load(&shim.page->opaque_completed);
+	uint32_t seen = page_load(&shim.page->opaque_completed);
 	uint64_t since = shim_now_ns();
 
 	while (flying() >= AHEAD_MAX && !atomic_load(&shim.dead)) {
 		follow_look();
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-		if (load(&shim.page->opaque_completed) != seen || load(&shim.page->hold)) {
-			seen = load(&shim.page->opaque_completed);
+		if (page_load(&shim.page->opaque_completed) != seen ||
+			page_load(&shim.page->hold)) {
+			seen = page_load(&shim.page->opaque_completed);
 			since = shim_now_ns();
 		} else if (shim_now_ns() - since > LULL_NS) {
 			break;
@@ -173,7 +170,7 @@ bool gate_begin(struct stream *s)
 		number, CU_STREAM_WAIT_VALUE_GEQ);
 	if (r != CUDA_SUCCESS)
 		__atomic_fetch_add(&shim.page->opaque_completed, 1, __ATOMIC_RELEASE);
-	else if (load(&shim.page->opaque_completed) == number - 1)
+	else if (page_load(&shim.page->opaque_completed) == number - 1)
 		shim_kick(); /* the first: else the daemon knows, or is told of the one before */
 	return r == CUDA_SUCCESS;
 }

@@ -17,11 +17,6 @@
 #define LONG_NS  1000000000u /* or longer, where it takes so long; */
 #define AGAIN_NS 10000000u   /* so long where that was in vain, and nothing has ended since */
 
-static uint32_t load(const uint32_t *p)
-{
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
 static void futex_wait(uint32_t *word, uint32_t value)
 {
 	struct timespec t = {.tv_nsec = 50000000};
@@ -36,7 +31,7 @@ void opaque_wake(void)
 
 static bool held(void)
 {
-	return load(&shim.page->hold) && !atomic_load(&shim.dead);
+	return page_load(&shim.page->hold) && !atomic_load(&shim.dead);
 }
 
 static void wait_turn(void)
@@ -46,7 +41,7 @@ static void wait_turn(void)
 	__atomic_fetch_add(&p->opaque_waiting, 1, __ATOMIC_SEQ_CST);
 	shim_kick();
 	for (;;) {
-		uint32_t seq = load(&p->seq);
+		uint32_t seq = page_load(&p->seq);
 
 		if (!held())
 			break;
@@ -66,16 +61,16 @@ static uint64_t patience_ns(uint32_t gave_up, uint32_t ended)
 static void wait_room(struct opaque *o)
 {
 	static _Atomic uint32_t gave_up; /* opaque_completed then, and 1 */
-	uint32_t seen = load(&shim.page->opaque_completed), ended;
-	uint64_t since = shim_now_ns(), bound;
+	uint32_t seen = page_load(&shim.page->opaque_completed), ended, bound;
+	uint64_t since = shim_now_ns();
 
 	while (!held() && !atomic_load(&shim.dead)) {
-		bound = load(&shim.page->bound_us);
-		if (!bound || follow_admits(o->what, (uint32_t)bound, o))
+		bound = page_load(&shim.page->bound_us);
+		if (!bound || follow_admits(o->what, bound, o))
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = ROOM_NS}, NULL);
 		follow_look();
-		ended = load(&shim.page->opaque_completed);
+		ended = page_load(&shim.page->opaque_completed);
 		if (ended != seen) {
 			seen = ended;
 			since = shim_now_ns();
@@ -105,7 +100,7 @@ void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 	if (!s || stream_capturing(s->handle))
 		return;
 	stream_use(s);
-	if (__builtin_expect(load(&p->hold) || load(&p->bound_us), 0))
+	if (__builtin_expect(page_load(&p->hold) || page_load(&p->bound_us), 0))
 		wait_until_allowed(ret);
 	number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
 	ret->counted = true;
@@ -123,7 +118,7 @@ void opaque_end(struct stream *s, const struct opaque *o, CUresult r)
 	if (r != CUDA_SUCCESS) {
 		follow_cancel(o);
 		__atomic_fetch_add(&shim.page->opaque_completed, 1, __ATOMIC_RELEASE);
-	} else if (load(&shim.page->follow) && (o->us || s->handle == CU_STREAM_PER_THREAD)) {
+	} else if (page_load(&shim.page->follow) && (o->us || s->handle == CU_STREAM_PER_THREAD)) {
 		follow_now(s, o);
 	} else {
 		follow_later(s);

@@ -93,6 +93,11 @@ static inline bool shim_maybe(void)
 {
 	return __atomic_load_n((int *)&shim.mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
 }
+/* A word of the page. */
+static inline uint32_t page_load(const uint32_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
 void shim_kick(void); /* the daemon is to look at the page */
 uint64_t shim_now_ns(void);
 /* A detached thread of ours, with every signal blocked, so that the program's handlers run on the
