@@ -9,13 +9,19 @@
 
 static _Atomic unsigned waits = 1;
 
-void sync_done(void)
+/* Ahead of the wait: its end may be seen by others before the program sees it. */
+static void begin(void)
 {
-	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
 	if (shim_on())
 		__atomic_store_n(&shim.page->opaque_waited,
 			__atomic_load_n(&shim.page->opaque_submitted, __ATOMIC_RELAXED),
 			__ATOMIC_RELEASE);
+}
+
+void sync_done(void)
+{
+	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+	begin();
 }
 
 unsigned sync_count(void)
@@ -35,6 +41,7 @@ SHIM_API CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream)
 {
 	SHIM_NEED(cuStreamSynchronize);
+	begin();
 	return told(cu.cuStreamSynchronize(stream));
 }
 
@@ -42,6 +49,7 @@ SHIM_API CUresult cuStreamSynchronize_ptsz(CUstream stream);
 CUresult cuStreamSynchronize_ptsz(CUstream stream)
 {
 	SHIM_NEED(cuStreamSynchronize);
+	begin();
 	return told(cu.cuStreamSynchronize(stream ? stream : CU_STREAM_PER_THREAD));
 }
 
@@ -49,6 +57,7 @@ SHIM_API CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventSynchronize(CUevent event)
 {
 	SHIM_NEED(cuEventSynchronize);
+	begin();
 	return told(cu.cuEventSynchronize(event));
 }
 
@@ -56,6 +65,7 @@ SHIM_API CUresult cuCtxSynchronize(void);
 CUresult cuCtxSynchronize(void)
 {
 	SHIM_NEED(cuCtxSynchronize);
+	begin();
 	return told(cu.cuCtxSynchronize());
 }
 
@@ -63,5 +73,6 @@ SHIM_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {
 	SHIM_NEED(cuCtxSynchronize_v2);
+	begin();
 	return told(cu.cuCtxSynchronize_v2(ctx));
 }

@@ -97,7 +97,7 @@ struct wire_page {
 	uint32_t pin; /* rises; odd: a driver call waits for the launches that run, under a lock
 			 that resuming one would need: none of them is preempted. Kick after each
 			 change, and wait for pinned */
-	uint32_t opaque_waited; /* opaque_submitted when the program last waited for the device */
+	uint32_t opaque_waited; /* opaque_submitted when the program last began to wait */
 	/* CLOCK_MONOTONIC of copies between host and device, only kept current while watch is set:
 	 * of the first since the last launch, and of the last. */
 	uint64_t copied_ns, last_copy_ns;
