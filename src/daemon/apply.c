@@ -67,6 +67,7 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	}
 	if (first)
 		return;
+	hd_bounce_taken(s);
 	store(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
 }
@@ -91,6 +92,7 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		 * while others stay: then nothing drains, and too few would go on. */
 		if ((s->zero && !is_absent(s, w)) || s->unsure)
 			store(&w->grow, ++s->grow);
+		hd_bounce_granted(d, s);
 		hd_store_quotas(d, s);
 		s->zero = false;
 		store(&w->granted, 1);

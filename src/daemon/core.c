@@ -282,6 +282,7 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 			t->active_ns = d->io.now_ns(d->io.user);
 		}
 		hd_look_at_pin(d, t);
+		next = MIN(next, hd_bounce_look(d, t));
 	}
 	now = d->io.now_ns(d->io.user);
 	next = MIN(next, hd_set_bounds(d, dev, now));

@@ -8,6 +8,7 @@
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
+#include "bounce.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
@@ -71,6 +72,7 @@ struct hd_tenant {
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
 	uint64_t looked_ns;        /* when all that is known was last looked at */
 	uint64_t launches, preemptions, joined_ns, active_ns; /* the last: it had work then */
+	struct hd_bounce bounce;
 	struct hd_slot slots[WIRE_SLOTS];
 };
 
@@ -108,8 +110,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
 /* The tenant kicked: looks at its whole page. hd_run decides, but on opaque work at once. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
-/* Looks at what is known to be under way, decides, tells. Returns how long nothing needs to be
- * looked at, in ns; UINT64_MAX: until something happens. */
+/* Looks, decides, tells. In how many ns it wants to look again; UINT64_MAX: when kicked. */
 uint64_t hd_run(struct hd *d);
 /* A launch is on its way out, so that looking without sleeping may pay. */
 bool hd_in_handover(const struct hd *d);
@@ -141,8 +142,7 @@ void hd_events_close(struct hd_events *e);
 void hd_events_flush(struct hd_events *e); /* off the path of decisions */
 void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t);
 void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, uint32_t n_sms);
-/* ---- rights.c ---- */
-/* Lowers what the peer may not have. groups: its supplementary ones. */
+/* ---- rights.c: lowers what the peer may not have. groups: its supplementary ones ---- */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);
 void hd_log(const char *fmt, ...) HD_PRINTF(1, 2); /* log.c: one line on standard error */

@@ -451,10 +451,14 @@ static void keep(const struct sched *s, struct sched_launch *l)
 static void keep_pinned(struct sched *s)
 {
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		for (struct sched_launch *l = t->pinned ? t->arrived.first : NULL; l; l = l->next)
+		if (!t->pinned && !t->kept)
+			continue;
+		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 			keep(s, l);
-		if (t->pinned && t->head)
+		if (t->head)
 			keep(s, t->head);
+		if (t->kept && sms_any(&t->begin))
+			t->next_begin = t->begin;
 	}
 }
 

@@ -377,6 +377,12 @@ void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned)
 	t->pinned = pinned;
 }
 
+void sched_keep(struct sched *s, struct sched_tenant *t, bool kept)
+{
+	s->dirty |= t->kept != kept;
+	t->kept = kept;
+}
+
 void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited)
 {

@@ -57,7 +57,8 @@ struct sched_tenant {
 	uint64_t burst_ns; /* when its opaque work began that is one burst with what there is now */
 	bool busy, worked; /* has work now; ever had */
 	bool late;         /* what it submitted did not arrive in time: counts again when it does */
-	bool pinned;       /* nothing is taken from its launches */
+	bool pinned;       /* nothing is taken from its launches, */
+	bool kept;         /* nor from those that begin now */
 	/* Under MPS %smid is no SM's name (seen on an H200): a program that has nothing on the
 	 * device numbers what it comes upon then from 0 on, TPC by TPC, and keeps those numbers
 	 * until nothing of it is left. Whoever began on an empty device has them as they are; for

@@ -81,6 +81,8 @@ void sched_opaque(
 void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
 /* Nothing is taken from launches of a pinned tenant; what was taken before is not given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);
+/* Likewise, and what it starts begins as it began last. */
+void sched_keep(struct sched *s, struct sched_tenant *t, bool kept);
 /* A launch seen only after it was over: teaches its duration. */
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns);
 

@@ -179,6 +179,7 @@ static void queue_costs_nothing(void **state)
 	hd_run(d);
 	for (int i = 0; i < 10; i++) {
 		now += 2 * MS;
+		l[0]->host.seen_ns = now; /* it is back each time before it is told again */
 		h = submit(d, &high, 0, 400);
 		hd_run(d);
 		drain(l[0]);
