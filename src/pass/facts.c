@@ -67,7 +67,10 @@ static void check_insn(
 
 	if (flags & PTX_F_UNKNOWN)
 		pass_object(m, facts, PASS_HELD, s, "%s is not known", s->mn->text);
-	if (flags & PTX_F_GRID)
+	/* Of a launch that is managed nobody is told to start early, and it follows nobody early
+	 * itself: launches with that attribute are made as they are, and virtualize.c leaves this
+	 * out. */
+	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
 		pass_object(m, facts, PASS_HELD, s, "%s concerns the whole grid or cluster",
 			s->mn->text);
 	if (s->mn->space == PTX_SHARED)

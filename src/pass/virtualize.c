@@ -273,6 +273,8 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *s)
 			pass_copy(x->w, s);
 		return;
 	}
+	if (s->mn->op == PTX_OP_griddepcontrol)
+		return; /* of grids that start before others have ended: facts.c */
 	if (x->is_entry && x->v->end_label && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
 		virtual_exit(x, s);
 	else if (s->mn->flags & PTX_F_BARRIER)

@@ -116,7 +116,7 @@ heddle ptx preempt: the same kernel with one parameter more.
 
 A kernel that must be held is left alone, and refused when it is asked for by name.
 
-  $ sed -e 's/sm_70/sm_90/' -e 's/7.0/8.0/' -e 's/  mov.u32 %r1, %tid.x;/  griddepcontrol.wait;/' ok.ptx >held.ptx
+  $ sed -e 's/sm_70/sm_90/' -e 's/7.0/8.0/' -e 's/  mov.u32 %r1, %tid.x;/  barrier.cluster.arrive;/' ok.ptx >held.ptx
   $ heddle ptx check held.ptx | cut -d: -f 1-4
   held.ptx:9: kernel k: held
   $ heddle ptx preempt held.ptx 2>err | grep -c hd_args

@@ -51,7 +51,7 @@ done <<-'END'
 	multimem.ld_reduce.global.add.u32 %r1, [%rd1];
 	barrier.cluster.arrive;
 	mapa.u64 %rd3, %rd2, 0;
-	griddepcontrol.wait;
+	barrier.cluster.wait;
 	frobnicate.u32 %r1, %r2;
 END
 echo "$n instructions, $bad not refused as they should be"

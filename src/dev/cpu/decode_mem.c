@@ -319,6 +319,7 @@ bool dec_mem(struct dec *d)
 	case PTX_OP_applypriority:
 	case PTX_OP_discard:
 	case PTX_OP_pmevent:
+	case PTX_OP_griddepcontrol: /* grids come one after another here, whatever they ask for */
 		dec_emit(d, vop_nop, 1);
 		return true;
 	case PTX_OP_nanosleep: {
