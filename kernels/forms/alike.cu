@@ -21,6 +21,13 @@
 // exec: alike_filter --grid 5 --block 64 u32[320]:rand(6) u32[1]:zero u32[320]:zero u32:290
 // exec: alike_groups --grid 5 --block 96 u32[480]:rand(7) u32[8]:zero u32:470
 // exec: alike_early --grid 5 --block 64 u32[320]:rand(8) u32[320]:zero u32:290
+// exec: alike_stayers --grid 5 --block 64 u32[320]:rand(9) u32[320]:zero u32:19
+// exec: alike_stayers --grid 5 --block 40 u32[200]:rand(10) u32[200]:zero u32:0
+// exec: alike_stayers_go --grid 5 --block 64 u32[320]:rand(12) u32[320]:zero u32:19
+// exec: alike_stayers_other --grid 5 --block 64 u32[320]:rand(13) u32[320]:zero u32:19
+// exec: alike_stayers_loop --grid 5 --block 64 u32[320]:rand(14) u32[320]:zero u32:19 u32:9
+// exec: alike_stayers_loop --grid 5 --block 40 u32[200]:rand(15) u32[200]:zero u32:27 u32:1
+// exec: alike_stayers_uneven --grid 5 --block 64 u32[320]:rand(16) u32[320]:zero u32:19
 #include "../heddle_warp.h"
 
 /* A thread's number in a block of any shape; warps are 32 of them. */
@@ -205,4 +212,58 @@ KERNEL alike_early(const u32 *in, u32 *out, u32 size)
 	if (i >= size || in[i] % 3 == 0)
 		return;
 	out[i] = __popc(__ballot_sync(active, 1));
+}
+
+/* The operation names those that stay: the ballot is of what the others leave by. */
+KERNEL alike_stayers(const u32 *in, u32 *out, u32 n)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+	u32 stay = __ballot_sync(~0u, lane < n);
+	if (lane < n)
+		out[i] = __shfl_sync(stay, in[i], (lane * 7 + 1) % n) + stay;
+}
+
+/* Some of those that are named leave behind that. */
+KERNEL alike_stayers_go(const u32 *in, u32 *out, u32 n)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+	u32 stay = __ballot_sync(~0u, lane < n);
+	if (lane < n) {
+		if (in[i] % 5 == 0)
+			return;
+		out[i] = __popc(__ballot_sync(stay, in[i] % 2)) ? 1 : 2;
+	}
+}
+
+/* Named are those of another number. */
+KERNEL alike_stayers_other(const u32 *in, u32 *out, u32 n)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+	u32 stay = __ballot_sync(~0u, lane < n + 4);
+	if (lane < n)
+		out[i] = in[i] + (__ballot_sync(stay, 1) & ((1u << n) - 1));
+}
+
+/* They all go round a loop equally often. */
+KERNEL alike_stayers_loop(const u32 *in, u32 *out, u32 n, u32 rounds)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+	u32 stay = __ballot_sync(~0u, lane < n);
+	if (lane >= n)
+		return;
+	u32 v = in[i];
+	for (u32 k = 0; k < rounds; k++)
+		v = v * 5 + __shfl_sync(stay, v, (lane + k) % n);
+	out[i] = v;
+}
+
+/* Not equally often. */
+KERNEL alike_stayers_uneven(const u32 *in, u32 *out, u32 n)
+{
+	u32 i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+	u32 stay = __ballot_sync(~0u, lane < n);
+	if (lane >= n)
+		return;
+	for (u32 k = in[i] % 4; k < 8; k++)
+		out[i] += __popc(__ballot_sync(stay, 1)) ? k : 0;
 }

@@ -19,6 +19,7 @@ struct work {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	unsigned assume;
+	uint32_t but;
 	struct cfg_linear linear;
 	uint8_t *above;         /* of each register: of the bits from 5 on; never below its level */
 	uint32_t *stack, *seen; /* of blocks; their last mark */
@@ -338,7 +339,7 @@ static uint8_t choice_level(const struct work *w, uint32_t b)
 		level = w->u->reg[s->guard];
 	if (s->mn->op == PTX_OP_brx)
 		level = MIN(level, s->n ? operand_level(w, &s->opd[0]) : CFG_DIVERGENT);
-	return level;
+	return b == w->but ? MAX(level, CFG_WARP_UNIFORM) : level;
 }
 
 /* Everything from a branch up to where its ways meet again. */
@@ -397,11 +398,12 @@ static void solve(struct work *w, uint8_t *spread_level)
 	} while (w->changed);
 }
 
-int cfg_uniformity(
-	struct arena *a, const struct cfg *g, unsigned assume, struct cfg_uniformity **ret)
+int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, uint32_t but,
+	struct cfg_uniformity **ret)
 {
 	size_t regs = g->f->regs.len;
-	struct work w = {.g = g, .u = ARENA_NEW(a, struct cfg_uniformity), .assume = assume};
+	struct work w = {
+		.g = g, .u = ARENA_NEW(a, struct cfg_uniformity), .assume = assume, .but = but};
 	bool blocks_1d = (assume & CFG_BLOCKS_1D) || cfg_blocks_1d(g->f);
 	uint8_t *spread_level = calloc(g->n, 1);
 	int r = cfg_linear_find(g, blocks_1d, &w.linear);

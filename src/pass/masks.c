@@ -9,7 +9,10 @@
  * that part at a branch from which every way to the operation comes through the activemask and,
  * behind that, through each step that made the mask from it: then the mask is younger than the
  * parting. In a worker lanes that leave a block wait at its end for the others of their warp
- * (facts->gathers), and so never are in the next block's masks ahead of them. */
+ * (facts->gathers), and so never are in the next block's masks ahead of them.
+ *
+ * Nor does a ballot, made right ahead of a branch, of what leads past the way out: that names those
+ * that stay, however old it is. */
 #include "pass/private.h"
 
 #include <errno.h>
@@ -134,4 +137,155 @@ uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct pt
 		return CFG_NONE;
 	from = young_mask(m, parting, at, &s->opd[s->n - 1], 0);
 	return from == CFG_NONE ? CFG_NONE : m->g->block_of[from];
+}
+
+/* ---- those that stay ---- */
+
+struct search {
+	uint32_t reg;
+	bool found;
+};
+
+static void look_for_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct search *x = user;
+
+	x->found |= (role & PTX_DEF) && reg == x->reg;
+}
+
+/* The last statement of a block ahead of `before` that writes a register; CFG_NONE: none. */
+static uint32_t written_at(const struct pass_masks *m, uint32_t reg, uint32_t before)
+{
+	const struct ptx_func *f = m->g->f;
+	uint32_t first = m->g->at[m->g->block_of[before]].first;
+	struct search x = {.reg = reg};
+
+	for (uint32_t i = before; i > first; i--) {
+		ptx_visit_regs(f, &f->body.at[i - 1], look_for_def, &x);
+		if (x.found)
+			return i - 1;
+	}
+	return CFG_NONE;
+}
+
+/* The integer comparison that is true where another is not. */
+static enum ptx_cmp opposite(enum ptx_cmp cmp)
+{
+	static const enum ptx_cmp of[][2] = {{PTX_EQ, PTX_NE}, {PTX_LT, PTX_GE}, {PTX_LE, PTX_GT},
+		{PTX_LO, PTX_HS}, {PTX_LS, PTX_HI}};
+
+	for (size_t i = 0; i < ARRAY_LEN(of); i++)
+		for (unsigned k = 0; k < 2; k++)
+			if (of[i][k] == cmp)
+				return of[i][1 - k];
+	return PTX_CMP_NONE;
+}
+
+static bool same_operand(const struct pass_masks *m, const struct ptx_opd *a, uint32_t at_a,
+	const struct ptx_opd *b, uint32_t at_b)
+{
+	if (a->kind != b->kind || a->negated != b->negated || a->selector != b->selector)
+		return false;
+	if (a->kind == PTX_OPD_REG)
+		return a->reg == b->reg &&
+		       written_at(m, a->reg, at_a) == written_at(m, b->reg, at_b);
+	return a->kind == PTX_OPD_IMM && a->has_value && b->has_value && a->value == b->value;
+}
+
+/* One plain comparison of integers, without a guard. */
+static bool is_comparison(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && s->mn->op == PTX_OP_setp && s->guard == PTX_NO_REG &&
+	       s->n == 3 && s->opd[0].kind == PTX_OPD_REG && s->mn->n_types == 1 &&
+	       opposite(s->mn->cmp) != PTX_CMP_NONE && s->mn->type[0] >= PTX_U8 &&
+	       s->mn->type[0] <= PTX_B64;
+}
+
+/* Whether two predicates, as they are ahead of two statements of one block, say the same (1), the
+ * opposite (-1), or nobody knows (0). */
+static int relation(
+	const struct pass_masks *m, uint32_t p, uint32_t at_p, uint32_t q, uint32_t at_q)
+{
+	uint32_t dp = written_at(m, p, at_p), dq = written_at(m, q, at_q);
+	const struct ptx_stmt *a, *b;
+
+	if (p == q && dp == dq)
+		return 1;
+	if (dp == CFG_NONE || dq == CFG_NONE)
+		return 0;
+	a = &m->g->f->body.at[dp];
+	b = &m->g->f->body.at[dq];
+	if (!is_comparison(a) || !is_comparison(b) || a->mn->type[0] != b->mn->type[0] ||
+		!same_operand(m, &a->opd[1], dp, &b->opd[1], dq) ||
+		!same_operand(m, &a->opd[2], dp, &b->opd[2], dq))
+		return 0;
+	if (a->mn->cmp == b->mn->cmp)
+		return 1;
+	return opposite(a->mn->cmp) == b->mn->cmp ? -1 : 0;
+}
+
+/* Whether a mask is a ballot in the branch's block, or a part of one, of nobody but those that go
+ * to the branch's target (or past it). */
+static bool names_those(struct pass_masks *m, uint32_t branch, bool to_target,
+	const struct ptx_opd *mask, unsigned steps)
+{
+	const struct ptx_stmt *br = &m->g->f->body.at[branch], *s;
+	const struct ptx_opd *voted;
+	uint32_t def;
+
+	if (steps == STEPS_MAX || mask->kind != PTX_OPD_REG || mask->selector || mask->negated)
+		return false;
+	def = m->def[mask->reg];
+	if (def == CFG_NONE || m->g->block_of[def] != m->g->block_of[branch] || def > branch)
+		return false;
+	s = &m->g->f->body.at[def];
+	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG)
+		return false;
+	if (s->mn->op == PTX_OP_mov || s->mn->op == PTX_OP_and) {
+		for (unsigned i = 1; i < s->n; i++)
+			if (names_those(m, branch, to_target, &s->opd[i], steps + 1))
+				return true;
+		return false;
+	}
+	if (s->mn->op != PTX_OP_vote || !ptx_has_mod(s->mn, "ballot") || s->n != 3)
+		return false;
+	voted = &s->opd[1];
+	if (voted->kind != PTX_OPD_REG)
+		return false;
+	return relation(m, voted->reg, def, br->guard, branch) ==
+	       ((voted->negated != 0) == ((br->guard_negated != 0) == to_target) ? 1 : -1);
+}
+
+static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s)
+{
+	const struct cfg *g = m->g;
+	const struct cfg_block *b = &g->at[parting];
+	uint32_t to = g->block_of[s - g->f->body.at], past[2] = {parting, CFG_NONE}, next;
+	const struct ptx_stmt *br;
+	bool ways[2];
+
+	if (g->has_indirect || !(s->mn->flags & PTX_F_WARP_SYNC) || s->n == 0 || b->n_succ != 2)
+		return false;
+	br = &g->f->body.at[b->end - 1];
+	if (br->kind != PTX_INSN || br->mn->op != PTX_OP_bra || br->guard == PTX_NO_REG)
+		return false;
+	next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
+	if (b->succ[0] == b->succ[1] || (b->succ[0] != next && b->succ[1] != next))
+		return false;
+	for (unsigned i = 0; i < 2; i++)
+		ways[i] = pass_way_leads(m, b->succ[i], to, past);
+	if (to == parting || ways[0] == ways[1])
+		return false;
+	return names_those(m, b->end - 1, b->succ[ways[1]] != next, &s->opd[s->n - 1], 0);
+}
+
+uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s)
+{
+	const struct ptx_opd *mask = s->n ? &s->opd[s->n - 1] : NULL;
+	uint32_t b;
+
+	if (!mask || mask->kind != PTX_OPD_REG || m->def[mask->reg] == CFG_NONE)
+		return CFG_NONE;
+	b = m->g->block_of[m->def[mask->reg]];
+	return of_stayers(m, b, s) ? b : CFG_NONE;
 }

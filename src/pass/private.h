@@ -76,6 +76,9 @@ bool pass_needs_whole_warp(const struct ptx_stmt *s); /* matrices: no lane can h
 struct pass_masks;
 int pass_masks_find(struct arena *a, const struct cfg *g, struct pass_masks **ret);
 uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s);
+/* A block such that its mask holds only lanes that went one way at the end of that, else CFG_NONE.
+ */
+uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s);
 /* A way from the beginning of a block to that of another, through neither of two. */
 bool pass_way_leads(struct pass_masks *m, uint32_t from, uint32_t to, const uint32_t past[2]);
 

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STAYING_MAX 64 /* analyses of a kernel: each takes as long as it is large */
+
 struct sync_check {
 	struct ptx_module *m;
 	struct pass_facts *facts;
@@ -26,7 +28,11 @@ struct sync_check {
 	uint32_t *list, *seen; /* of blocks; their last mark */
 	uint32_t mark, *safe;  /* in the influence of a branch behind which there was no risk */
 	struct pass_masks *masks;
-	bool young; /* a mask that is younger than a parting was what made an operation safe */
+	unsigned assume;                /* what u is found with, */
+	struct cfg_uniformity *staying; /* and this, of those that stay behind */
+	uint32_t stay, n_staying;       /* that block; so many were looked at */
+	bool young; /* a mask that is younger than a parting was what made an operation safe, */
+	bool named; /* or one that names those that stayed at it */
 	uint8_t *out, *holds; /* the end can be reached without waiting; with a warp operation */
 	uint16_t ids;         /* barriers named with a constant */
 	bool counted_0, red;  /* barrier 0 with a count; a reduction on a plain barrier 0 */
@@ -161,16 +167,21 @@ static void find_ways_out(struct sync_check *c)
 	}
 }
 
-static bool lanes_part(const struct sync_check *c, uint32_t b)
+static bool parts(const struct sync_check *c, const struct cfg_uniformity *u, uint32_t b)
 {
 	const struct cfg_block *blk = &c->g->at[b];
 	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
 
 	if (!s || s->kind != PTX_INSN || blk->n_succ < 2)
 		return false;
-	if (s->guard != PTX_NO_REG && c->u->reg[s->guard] < CFG_WARP_UNIFORM)
+	if (s->guard != PTX_NO_REG && u->reg[s->guard] < CFG_WARP_UNIFORM)
 		return true;
 	return s->mn->op == PTX_OP_brx;
+}
+
+static bool lanes_part(const struct sync_check *c, uint32_t b)
+{
+	return parts(c, c->u, b);
 }
 
 /* Does anything that a pointer may lead to? */
@@ -227,6 +238,20 @@ static bool lanes_meet(struct sync_check *c, uint32_t at)
 	return true;
 }
 
+/* Whether those that stay at the end of one block, whose mask it is, all go the same way at the end
+ * of another. */
+static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
+{
+	if (stay == branch)
+		return true;
+	if (c->stay != stay &&
+		(c->n_staying++ == STAYING_MAX ||
+			cfg_uniformity(&c->facts->arena, c->g, c->assume, stay, &c->staying) < 0))
+		return false;
+	c->stay = stay;
+	return !parts(c, c->staying, branch);
+}
+
 /* The first of a block for which lanes matter that left at a branch. */
 static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t branch, uint32_t b)
 {
@@ -236,6 +261,11 @@ static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t branc
 
 		if (!holds_warp_op(c, s))
 			continue;
+		from = pass_mask_of_stayers(c->masks, s);
+		if (from != CFG_NONE && stay_together(c, from, branch)) {
+			c->named = true;
+			continue;
+		}
 		from = pass_young_mask(c->masks, branch, s);
 		if (from == CFG_NONE || !lanes_meet(c, from))
 			return s;
@@ -250,7 +280,7 @@ static uint32_t first_risk(struct sync_check *c, uint32_t branch)
 	uint32_t n = cfg_influence(c->g, branch, c->list, c->seen, ++c->mark), first = CFG_NONE;
 	bool before = c->young;
 
-	c->young = false;
+	c->young = c->named = false;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t b = c->list[i];
 
@@ -258,7 +288,7 @@ static uint32_t first_risk(struct sync_check *c, uint32_t branch)
 			first = MIN(first, b);
 	}
 	/* Lanes may part again behind where a mask was made. */
-	for (uint32_t i = 0; i < n && !c->young; i++)
+	for (uint32_t i = 0; i < n && !c->young && !c->named; i++)
 		c->safe[c->list[i]] = c->mark;
 	c->young |= before;
 	return first;
@@ -370,11 +400,13 @@ static int check_warp_ops(struct sync_check *c)
 	struct cfg_uniformity *least = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
-		int r = cfg_uniformity(&facts->arena, c->g, tries[i], &c->u);
+		int r = cfg_uniformity(&facts->arena, c->g, tries[i], CFG_NONE, &c->u);
 
 		if (r < 0)
 			return r;
 		least = least ? least : c->u;
+		c->assume = tries[i];
+		c->stay = CFG_NONE;
 		c->young = false;
 		risk = find_risk(c);
 		if (!risk) {
