@@ -10,11 +10,13 @@
 #   heddle-alone           each by itself under heddle
 #   sliced                 natively, taking turns
 #   mps, mps-priority      the vendor's MPS; with a lower client priority for the training
+#   mps-share:PERCENT      the vendor's MPS, where the training may use so much of the SMs
 #   heddle[:KEY=VALUE...]  under heddle, without MPS, with these settings of heddled
 #   heddle-mps[:...]       the same with MPS
 # Prints a line of each request period and way: arrangement, way, period, requests, p50, p99 and maximum
 # (ms), steps a second meanwhile. PERIODS (ms: 5,10,20), WAYS (launches,graph), REQUESTS (2000), OUT (a
-# folder for what they say). PYTHON: the one that has PyTorch (python3).
+# folder for what they say). PYTHON: the one that has PyTorch (python3). Of a machine with several GPUs
+# each run may have one (CUDA_VISIBLE_DEVICES). opaque-table.sh says what several runs say together.
 set -eu
 dist=$(cd "$1" && pwd)
 shift
@@ -159,6 +161,10 @@ while [ "$run" -lt "${RUNS:-1}" ]; do
 		mps | mps-priority)
 			start_vendor
 			if [ "$name" = mps ]; then both env env; else both env env CUDA_MPS_CLIENT_PRIORITY=1; fi
+			;;
+		mps-share:*)
+			start_vendor
+			both env env CUDA_MPS_ACTIVE_THREAD_PERCENTAGE="$settings"
 			;;
 		heddle-mps*)
 			start_heddled on "$settings"
