@@ -168,6 +168,11 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 	}
 }
 
+static bool take_turns(const struct hd *d, const struct hd_device *dev)
+{
+	return !d->config.mps && !dev->is_cpu;
+}
+
 /* Where tenants take turns, and for somebody above. */
 static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 {
@@ -175,7 +180,7 @@ static bool wants_gates(const struct hd *d, const struct hd_tenant *t)
 
 	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next)
 		above |= o->priority > t->priority;
-	return above && !d->config.mps && d->config.gates && !t->device->is_cpu;
+	return above && d->config.gates && take_turns(d, t->device);
 }
 
 static bool has_lower(const struct hd_tenant *t)
@@ -202,7 +207,8 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 }
 
 /* When the tenant's time in flight is no longer bounded: so long after somebody above it had work.
- */
+ * Where they take turns, of itself only for the sake of work that can be steered: the device's own
+ * turns do as well for what cannot, and cost the lower one less (doc/results.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;
@@ -210,8 +216,11 @@ static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 	if (!d->config.opaque_ns || d->config.policy == &sched_policy_none)
 		return 0;
 	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
-		if (o->priority > t->priority && o->active_ns)
-			until = MAX(until, o->active_ns + EXPECTED_NS);
+		uint64_t last = d->config.opaque_auto && take_turns(d, t->device) ? o->steered_ns
+										  : o->active_ns;
+
+		if (o->priority > t->priority && last)
+			until = MAX(until, last + EXPECTED_NS);
 	}
 	return until;
 }

@@ -23,6 +23,7 @@ void config_defaults(struct hd_config *c)
 		.policy = &sched_policy_hpf,
 		.gates = true,
 		.opaque_ns = 1000000,
+		.opaque_auto = true,
 		.max_tenants = 1024,
 		.min_managed_ns = 100000,
 		.latency_ns = 24000,
@@ -91,8 +92,10 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 		return set_bool(&c->within_srt, value, "srt", "together");
 	if (strcmp(key, "extra_sms") == 0)
 		return set_number32(&c->extra_sms, value, CTL_MAX_SMS);
-	if (strcmp(key, "opaque_us") == 0)
+	if (strcmp(key, "opaque_us") == 0) {
+		c->opaque_auto = false;
 		return set_number(&c->opaque_ns, value, 10000000, 1000);
+	}
 	if (strcmp(key, "opaque_hold_us") == 0)
 		return set_number(&c->opaque_hold_ns, value, 10000000, 1000);
 	if (strcmp(key, "gates") == 0)

@@ -65,7 +65,8 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 		.linger_max_ns = d->config.linger_max_ns,
 		.opaque_ns = d->config.opaque_ns,
 		.opaque_hold_ns = d->config.opaque_hold_ns,
-		.opaque_free = !d->config.opaque_ns,
+		.opaque_free = !d->config.opaque_ns ||
+			       (d->config.opaque_auto && !d->config.mps && !h->is_cpu_device),
 		.grace_ns = d->config.grace_ns,
 	};
 	struct hd_device *dev;
@@ -280,6 +281,8 @@ static uint64_t run_device(struct hd *d, struct hd_device *dev)
 		if (t->n_known || t->opaque_active) {
 			hd_scan_tenant(d, t, false);
 			t->active_ns = d->io.now_ns(d->io.user);
+			if (t->n_known)
+				t->steered_ns = t->active_ns;
 		}
 		hd_look_at_pin(d, t);
 		next = MIN(next, hd_bounce_look(d, t));

@@ -19,7 +19,7 @@
 
 struct hd_config {
 	const struct sched_policy *policy;
-	bool mps, temporal, within_srt, gates;
+	bool mps, temporal, within_srt, gates, opaque_auto; /* that: where opaque_ns does good */
 	uint32_t extra_sms, max_tenants;
 	uint64_t min_managed_ns, latency_ns, opaque_ns, opaque_hold_ns, linger_max_ns, grace_ns;
 	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;
@@ -62,16 +62,16 @@ struct hd_tenant {
 	struct wire_hello hello;
 	struct ucred cred;
 	void *user;
-	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended;
+	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
 	int priority;
-	uint32_t n_known;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
 	uint64_t looked_ns;        /* when all that is known was last looked at */
-	uint64_t launches, preemptions, joined_ns, active_ns; /* the last: it had work then */
+	uint64_t launches, preemptions, joined_ns;
+	uint64_t active_ns, steered_ns; /* it had work then; such as can be steered */
 	struct hd_bounce bounce;
 	struct hd_slot slots[WIRE_SLOTS];
 };

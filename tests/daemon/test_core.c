@@ -456,95 +456,6 @@ static void opaque_holds(void **state)
 	hd_destroy(d);
 }
 
-static void opaque_work(struct hd *d, struct fake *f, bool begins)
-{
-	if (begins)
-		f->page->opaque_submitted++;
-	else
-		f->page->opaque_completed = f->page->opaque_waited = f->page->opaque_submitted;
-	hd_kicked(d, f->t);
-	hd_run(d);
-}
-
-/* Time in flight is bounded of those who stand below somebody with work, and for a while after. */
-static void bounds(void **state)
-{
-	struct hd *d = make(NULL);
-	struct fake low = join(d, 0, true), equal = join(d, 0, true), high;
-	uint64_t from;
-
-	opaque_work(d, &equal, true);
-	assert_int_equal(low.page->bound_us, 0);
-	assert_int_equal(low.page->follow, 0); /* nobody's matters to anybody */
-	assert_int_equal(equal.page->follow, 0);
-	assert_int_equal(low.page->hold, 0);
-	high = join(d, 2, true);
-	hd_run(d);
-	assert_int_equal(low.page->bound_us, 0);
-	assert_int_equal(high.page->follow, 1);
-	opaque_work(d, &high, true);
-	assert_int_equal(low.page->bound_us, 1000);
-	assert_int_equal(equal.page->bound_us, 1000);
-	assert_int_equal(high.page->bound_us, 0);
-	assert_int_equal(low.page->follow, 1);
-	assert_int_equal(low.page->hold, 1);
-	from = now += 50000;
-	opaque_work(d, &high, false);
-	opaque_work(d, &equal, false);
-	while (now < from + 900 * MS) {
-		uint64_t next = hd_run(d);
-
-		assert_int_equal(low.page->bound_us, 1000);
-		assert_true(next <= from + 1100 * MS - now);
-		now += MAX(next, 1000);
-	}
-	now = from + 1100 * MS;
-	hd_run(d);
-	assert_int_equal(low.page->bound_us, 0);
-	assert_int_equal(low.page->follow, 0);
-	assert_int_equal(hd_run(d), UINT64_MAX);
-	/* As the last one above goes, too. */
-	opaque_work(d, &high, true);
-	assert_int_equal(low.page->bound_us, 1000);
-	leave(d, &high);
-	hd_run(d);
-	assert_int_equal(low.page->bound_us, 0);
-	leave(d, &equal);
-	leave(d, &low);
-	hd_destroy(d);
-}
-
-static void leave_opaque_alone(struct hd_config *c)
-{
-	c->opaque_ns = 0;
-}
-
-/* Work that cannot be steered is left alone, unless somebody above has some that can. */
-static void left_alone(void **state)
-{
-	struct hd *d = make(leave_opaque_alone);
-	struct fake low = join(d, 0, false), high = join(d, 2, false);
-	struct wire_slot *h;
-
-	opaque_work(d, &low, true);
-	opaque_work(d, &high, true);
-	assert_int_equal(low.page->hold, 0);
-	assert_int_equal(low.page->bound_us, 0);
-	h = submit(d, &high, 0, 400);
-	hd_run(d);
-	arrive(high.page, h);
-	hd_run(d);
-	assert_int_equal(low.page->hold, 1);
-	finish(h);
-	hd_run(d);
-	now += 10 * MS;
-	hd_run(d);
-	assert_int_equal(low.page->hold, 0);
-	leave(d, &high);
-	leave(d, &low);
-	hd_destroy(d);
-}
-
 /* Whoever is held or preempted sees the daemon live; nobody else costs it anything. */
 static void signs_of_life(void **state)
 {
@@ -863,8 +774,6 @@ int main(void)
 		cmocka_unit_test(next_few),
 		cmocka_unit_test(began_with_old_word),
 		cmocka_unit_test(opaque_holds),
-		cmocka_unit_test(bounds),
-		cmocka_unit_test(left_alone),
 		cmocka_unit_test(signs_of_life),
 		cmocka_unit_test(spatial_gives_back),
 		cmocka_unit_test(spatial_cost),
