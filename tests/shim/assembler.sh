@@ -35,12 +35,14 @@ took() {
 }
 
 own_gpu=$HEDDLE_VGPU
-export HEDDLE_FORM_WAIT_MS=8000 HEDDLE_VGPU="$own_gpu-guards,assemble=300"
+# Some may go plain, as others' forms are just being loaded; but nobody waits as long as he may.
+export HEDDLE_FORM_WAIT_MS=60000 HEDDLE_VGPU="$own_gpu-guards,assemble=300"
+plain guards >"$dir/plain"
 start watch
-same guards
+ms=$(took guards)
 stop
 cat "$dir/daemon"
-[ "$(plain_launches)" = 0 ] || fail "$(plain_launches) launches of guarded kernels waited in vain"
+[ "$ms" -lt "$HEDDLE_FORM_WAIT_MS" ] || fail "$ms ms: launches of guarded kernels waited in vain"
 ! grep -q 'guards 0 ' "$dir/daemon" || fail "none was guarded"
 
 export HEDDLE_FORM_WAIT_MS=0
