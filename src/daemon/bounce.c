@@ -21,6 +21,14 @@ static uint64_t seen_ns(const struct hd_tenant *t, uint32_t slot)
 	return __atomic_load_n(&t->page->slots[slot].host.seen_ns, __ATOMIC_ACQUIRE);
 }
 
+/* The device has, of what was granted last; or that is over. */
+static bool is_noticed(const struct hd_tenant *t)
+{
+	const struct hd_bounce *b = &t->bounce;
+
+	return t->slots[b->slot].id != b->id || seen_ns(t, b->slot) != b->seen_ns;
+}
+
 void hd_bounce_granted(struct hd *d, struct hd_slot *s)
 {
 	struct hd_tenant *t = s->tenant;
@@ -28,6 +36,8 @@ void hd_bounce_granted(struct hd *d, struct hd_slot *s)
 
 	if (b->kept)
 		return;
+	if (b->granted && is_noticed(t))
+		b->n = 0;
 	b->slot = (uint32_t)(s - t->slots);
 	b->id = s->id;
 	b->seen_ns = seen_ns(t, b->slot);
@@ -49,7 +59,7 @@ void hd_bounce_taken(struct hd_slot *s)
 	if (!b->granted || b->slot != s - t->slots || b->id != s->id)
 		return;
 	b->granted = false;
-	b->n = seen_ns(t, b->slot) == b->seen_ns ? b->n + 1 : 0;
+	b->n = is_noticed(t) ? 0 : b->n + 1;
 }
 
 uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t)
@@ -60,8 +70,7 @@ uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t)
 	if (!b->kept)
 		return UINT64_MAX;
 	now = d->io.now_ns(d->io.user);
-	/* A launch that is over by now has been there, too. */
-	if (!b->noticed && (t->slots[b->slot].id != b->id || seen_ns(t, b->slot) != b->seen_ns)) {
+	if (!b->noticed && is_noticed(t)) {
 		b->noticed = true;
 		b->until_ns = now + HOLDS_NS;
 	}

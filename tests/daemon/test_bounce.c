@@ -132,6 +132,43 @@ static void only_in_a_row(void **state)
 	end();
 }
 
+/* Nor is one whose launch comes to its end. */
+static void not_if_it_ends(void **state)
+{
+	struct wire_slot *l, *h;
+
+	begin();
+	for (int i = 0; i < 6; i++) {
+		l = runs(0);
+		for (int k = 0; k < 4; k++)
+			assert_true(comes_and_goes(l));
+		finish(l);
+		hd_run(d);
+		l->state = WIRE_SLOT_CLOSED;
+		hd_kicked(d, low.t);
+		/* The next one is granted, too: it arrives while the other is there. */
+		h = submit(d, &high, 5, 400);
+		hd_run(d);
+		arrive(high.page, h);
+		l = submit(d, &low, 0, 800);
+		hd_run(d);
+		arrive(low.page, l);
+		hd_run(d);
+		finish(h);
+		hd_run(d);
+		h->state = WIRE_SLOT_CLOSED;
+		hd_kicked(d, high.t);
+		drain(l);
+		hd_run(d);
+		assert_int_equal(allowed(l), 4);
+		finish(l);
+		hd_run(d);
+		l->state = WIRE_SLOT_CLOSED;
+		hd_kicked(d, low.t);
+	}
+	end();
+}
+
 /* What comes behind a launch that ends meanwhile begins as it did, for as long. */
 static void the_next_ones_too(void **state)
 {
@@ -164,6 +201,7 @@ int main(void)
 		cmocka_unit_test(holds_until_it_had_the_device),
 		cmocka_unit_test(not_for_ever),
 		cmocka_unit_test(only_in_a_row),
+		cmocka_unit_test(not_if_it_ends),
 		cmocka_unit_test(the_next_ones_too),
 	};
 
