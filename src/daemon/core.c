@@ -65,8 +65,6 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 		.linger_max_ns = d->config.linger_max_ns,
 		.opaque_ns = d->config.opaque_ns,
 		.opaque_hold_ns = d->config.opaque_hold_ns,
-		.opaque_free = !d->config.opaque_ns ||
-			       (d->config.opaque_auto && !d->config.mps && !h->is_cpu_device),
 		.grace_ns = d->config.grace_ns,
 	};
 	struct hd_device *dev;
@@ -82,6 +80,7 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 	}
 	if (n >= MAX_DEVICES)
 		return -ENOSPC;
+	o.opaque_free = !o.opaque_ns || (d->config.opaque_auto && !o.simultaneous);
 	if (h->is_cpu_device) {
 		/* Everything there takes longer, arriving included. */
 		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;

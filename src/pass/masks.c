@@ -224,47 +224,44 @@ static int relation(
 	return opposite(a->mn->cmp) == b->mn->cmp ? -1 : 0;
 }
 
-/* Whether a mask is a ballot in the branch's block, or a part of one, of nobody but those that go
- * to the branch's target (or past it). */
-static bool names_those(struct pass_masks *m, uint32_t branch, bool to_target,
-	const struct ptx_opd *mask, unsigned steps)
+/* Of a mask that is a ballot in a branch's block, or a part of one: whether it holds none but those
+ * that go to the branch's target (1), or past it (-1). 0: neither is known. */
+static int names_those(
+	struct pass_masks *m, uint32_t branch, const struct ptx_opd *mask, unsigned steps)
 {
 	const struct ptx_stmt *br = &m->g->f->body.at[branch], *s;
-	const struct ptx_opd *voted;
+	int those = 0;
 	uint32_t def;
 
 	if (steps == STEPS_MAX || mask->kind != PTX_OPD_REG || mask->selector || mask->negated)
-		return false;
+		return 0;
 	def = m->def[mask->reg];
 	if (def == CFG_NONE || m->g->block_of[def] != m->g->block_of[branch] || def > branch)
-		return false;
+		return 0;
 	s = &m->g->f->body.at[def];
 	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG)
-		return false;
+		return 0;
 	if (s->mn->op == PTX_OP_mov || s->mn->op == PTX_OP_and) {
-		for (unsigned i = 1; i < s->n; i++)
-			if (names_those(m, branch, to_target, &s->opd[i], steps + 1))
-				return true;
-		return false;
+		for (unsigned i = 1; i < s->n && !those; i++)
+			those = names_those(m, branch, &s->opd[i], steps + 1);
+		return those;
 	}
-	if (s->mn->op != PTX_OP_vote || !ptx_has_mod(s->mn, "ballot") || s->n != 3)
-		return false;
-	voted = &s->opd[1];
-	if (voted->kind != PTX_OPD_REG)
-		return false;
-	return relation(m, voted->reg, def, br->guard, branch) ==
-	       ((voted->negated != 0) == ((br->guard_negated != 0) == to_target) ? 1 : -1);
+	if (s->mn->op != PTX_OP_vote || !ptx_has_mod(s->mn, "ballot") || s->n != 3 ||
+		s->opd[1].kind != PTX_OPD_REG)
+		return 0;
+	those = relation(m, s->opd[1].reg, def, br->guard, branch);
+	return (s->opd[1].negated != 0) == (br->guard_negated != 0) ? those : -those;
 }
 
 static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s)
 {
 	const struct cfg *g = m->g;
 	const struct cfg_block *b = &g->at[parting];
-	uint32_t to = g->block_of[s - g->f->body.at], past[2] = {parting, CFG_NONE}, next;
+	uint32_t to = g->block_of[s - g->f->body.at], past[2] = {parting, CFG_NONE}, next, stay;
 	const struct ptx_stmt *br;
-	bool ways[2];
+	int those;
 
-	if (g->has_indirect || !(s->mn->flags & PTX_F_WARP_SYNC) || s->n == 0 || b->n_succ != 2)
+	if (g->has_indirect || !(s->mn->flags & PTX_F_WARP_SYNC) || b->n_succ != 2 || to == parting)
 		return false;
 	br = &g->f->body.at[b->end - 1];
 	if (br->kind != PTX_INSN || br->mn->op != PTX_OP_bra || br->guard == PTX_NO_REG)
@@ -272,11 +269,12 @@ static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_
 	next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
 	if (b->succ[0] == b->succ[1] || (b->succ[0] != next && b->succ[1] != next))
 		return false;
-	for (unsigned i = 0; i < 2; i++)
-		ways[i] = pass_way_leads(m, b->succ[i], to, past);
-	if (to == parting || ways[0] == ways[1])
+	those = names_those(m, b->end - 1, &s->opd[s->n - 1], 0);
+	if (!those)
 		return false;
-	return names_those(m, b->end - 1, b->succ[ways[1]] != next, &s->opd[s->n - 1], 0);
+	stay = (b->succ[1] == next) == (those < 0);
+	return pass_way_leads(m, b->succ[stay], to, past) &&
+	       !pass_way_leads(m, b->succ[!stay], to, past);
 }
 
 uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s)

@@ -245,9 +245,10 @@ static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
 	if (stay == branch)
 		return true;
 	if (c->stay != stay &&
-		(c->n_staying++ == STAYING_MAX ||
+		(c->n_staying == STAYING_MAX ||
 			cfg_uniformity(&c->facts->arena, c->g, c->assume, stay, &c->staying) < 0))
 		return false;
+	c->n_staying += c->stay != stay;
 	c->stay = stay;
 	return !parts(c, c->staying, branch);
 }
