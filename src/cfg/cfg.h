@@ -73,9 +73,9 @@ enum cfg_assume {
 	CFG_NO_RACES = 2,  /* what one thread stores in shared memory no other touches but behind a
 			      barrier or the like */
 };
-/* but: of a warp's threads at the end of this block only those are looked at that go one way; or
- * CFG_NONE. */
-int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, uint32_t but,
+/* but: of a warp's threads at the end of a block that is set here only those are looked at that go
+ * one way; or NULL. */
+int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	struct cfg_uniformity **ret);
 /* Lists the blocks from a branch up to where its ways meet again, and returns their number; list
  * and seen hold g->n, and no element of seen is mark yet: those of the list are afterwards. */

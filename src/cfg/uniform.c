@@ -19,7 +19,7 @@ struct work {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	unsigned assume;
-	uint32_t but;
+	const bool *but;
 	struct cfg_linear linear;
 	uint8_t *above;         /* of each register: of the bits from 5 on; never below its level */
 	uint32_t *stack, *seen; /* of blocks; their last mark */
@@ -339,7 +339,7 @@ static uint8_t choice_level(const struct work *w, uint32_t b)
 		level = w->u->reg[s->guard];
 	if (s->mn->op == PTX_OP_brx)
 		level = MIN(level, s->n ? operand_level(w, &s->opd[0]) : CFG_DIVERGENT);
-	return b == w->but ? MAX(level, CFG_WARP_UNIFORM) : level;
+	return w->but && w->but[b] ? MAX(level, CFG_WARP_UNIFORM) : level;
 }
 
 /* Everything from a branch up to where its ways meet again. */
@@ -398,7 +398,7 @@ static void solve(struct work *w, uint8_t *spread_level)
 	} while (w->changed);
 }
 
-int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, uint32_t but,
+int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	struct cfg_uniformity **ret)
 {
 	size_t regs = g->f->regs.len;

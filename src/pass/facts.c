@@ -172,6 +172,7 @@ void pass_facts_finish(struct pass_facts *facts)
 {
 	VEC_FREE(&facts->callees);
 	VEC_FREE(&facts->tails);
+	VEC_FREE(&facts->leaves);
 	arena_finish(&facts->arena);
 }
 

@@ -32,6 +32,7 @@ struct pass_kernel_info {
 			      quota holds before every block is claimed */
 	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
 	bool one_dimensional; /* right only when blocks have no y and z extent; others run plain */
+	bool keeps_masks;     /* it takes lanes that have left out of its warp operations' masks */
 };
 
 /* Reads only. f must be an entry of m. */

@@ -21,6 +21,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 		.n_params = (uint32_t)f->params.len,
 		.rising_order = facts->rising_order,
 		.one_dimensional = facts->verdict.tier == PASS_MANAGED && facts->one_dimensional,
+		.keeps_masks = facts->verdict.tier == PASS_MANAGED && facts->leaves.len,
 		.block_local = !facts->uses_shared && !facts->has_barriers,
 		.added_static_shared_bytes = PASS_SLOT_BYTES,
 	};

@@ -22,6 +22,12 @@ struct pass_callee {
 	bool observes;                        /* volatile loads or atomics, likewise */
 };
 
+/* Where lanes leave ahead of operations of their warp that do not wait for them. */
+struct pass_leave {
+	uint32_t at; /* statement: a branch, ret or exit under a guard */
+	bool taken;  /* those leave that take it, else those that do not */
+};
+
 /* How the kernel's plain barriers look once threads that are done stay alive. */
 enum pass_barriers {
 	PASS_BAR_NONE,       /* none, or all threads meet at each: nothing to do */
@@ -46,6 +52,7 @@ struct pass_facts {
 	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;
+	VEC(struct pass_leave) leaves;
 	struct pass_verdict verdict;
 };
 /* Everything that the passes want to know of entry f; facts_finish also when it fails. */

@@ -20,6 +20,7 @@ struct virt {
 	struct pass_facts *facts;
 	const struct pass_virtual *v;
 	bool is_entry;
+	size_t at; /* of the entry's statements, the one in hand */
 };
 
 void pass_virtual_regs(struct pass_writer *w)
@@ -257,6 +258,44 @@ fail:
 	return true;
 }
 
+/* ---- lanes that leave ahead of operations of their warp ---- */
+
+static const struct pass_leave *leave_at(const struct virt *x)
+{
+	for (size_t i = 0; i < x->facts->leaves.len && x->is_entry && x->v->end_label; i++)
+		if (x->facts->leaves.at[i].at == x->at)
+			return &x->facts->leaves.at[i];
+	return NULL;
+}
+
+/* Ahead of a way out, to which all come that are left: who does not take it. */
+static void keep_stayers(struct virt *x, const struct pass_leave *l, const struct ptx_stmt *s)
+{
+	struct ptx_opd *stays;
+
+	pass_put(x->w, "vote.sync.ballot.b32 %hd_here, %hd_pv, %hd_here;");
+	stays = &pass_last(x->w)->opd[1];
+	stays->reg = s->guard;
+	stays->negated = l->taken != (s->guard_negated != 0) ? '!' : 0;
+}
+
+static bool holds_mask(const struct virt *x, const struct ptx_stmt *s)
+{
+	return x->facts->leaves.len && x->is_entry && x->v->end_label &&
+	       (s->mn->flags & PTX_F_WARP_SYNC) && !pass_needs_whole_warp(s);
+}
+
+/* One that waits only for those that have stayed. */
+static void among_stayers(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+
+	pass_put(x->w, "and.b32 %hd_m, %hd_here, %hd_here;");
+	pass_last(x->w)->opd[2] = copy.opd[copy.n - 1];
+	copy.opd[copy.n - 1] = pass_last(x->w)->opd[0];
+	pass_copy(x->w, &copy);
+}
+
 /* ---- the body ---- */
 static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 {
@@ -275,10 +314,14 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *s)
 	}
 	if (s->mn->op == PTX_OP_griddepcontrol)
 		return; /* of grids that start before others have ended: facts.c */
+	if (leave_at(x))
+		keep_stayers(x, leave_at(x), s);
 	if (x->is_entry && x->v->end_label && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
 		virtual_exit(x, s);
 	else if (s->mn->flags & PTX_F_BARRIER)
 		virtual_barrier(x, s);
+	else if (holds_mask(x, s))
+		among_stayers(x, s);
 	else if (s->mn->op == PTX_OP_call && virtual_call(x, s))
 		return;
 	else if (!virtual_id(x, s))
@@ -332,6 +375,7 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 			continue;
 		}
 		copy = s->kind == PTX_INSN ? pass_twin_stmt(x->w->m, &twins, s) : *s;
+		x->at = i;
 		virtual_stmt(x, &copy);
 	}
 	VEC_FREE(&twins);
@@ -352,16 +396,19 @@ static int virtual_callees(struct pass_writer *w, struct pass_facts *facts);
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v)
 {
-	struct virt x = {w, facts, v, true};
+	struct virt x = {w, facts, v, true, 0};
 	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
 	bool twice = v->end_label && facts->parting != PASS_NO_PARTING;
 
 	w->error = w->error ? w->error : virtual_callees(w, facts);
 	if (v->end_label)
 		pass_tails_begin(w, facts);
+	if (v->end_label && facts->leaves.len)
+		pass_put(w, ".reg .b32 %hd_here; .reg .b32 %hd_m;\nmov.u32 %hd_here, -1;");
 	for (size_t i = 0; i < n && w->error == 0; i++) {
 		struct pass_tail *tail = v->end_label ? pass_tail_at(facts, i) : NULL;
 
+		x.at = i;
 		if (tail)
 			pass_tail_branch(w, tail, &f->body.at[i]);
 		else if (twice && i == facts->parting)
@@ -403,7 +450,7 @@ static int virtual_callee(
 		.nctaid = {"%hd_gx", "%hd_gy", "%hd_gz"},
 	};
 	struct pass_writer w = {.m = outer->m, .f = c->clone, .diags = outer->diags};
-	struct virt x = {&w, facts, &from_params, false};
+	struct virt x = {&w, facts, &from_params, false, 0};
 
 	pass_virtual_regs(&w);
 	for (int d = 0; d < 6; d++) {

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define STAYING_MAX 64 /* analyses of a kernel: each takes as long as it is large */
+#define LEAVES_MAX  8  /* ways out that are kept track of */
 
 struct sync_check {
 	struct ptx_module *m;
@@ -31,6 +32,7 @@ struct sync_check {
 	unsigned assume;                /* what u is found with, */
 	struct cfg_uniformity *staying; /* and this, of those that stay behind */
 	uint32_t stay, n_staying;       /* that block; so many were looked at */
+	bool *but;                      /* blocks at whose end masks lose those that leave */
 	bool young; /* a mask that is younger than a parting was what made an operation safe, */
 	bool named; /* or one that names those that stayed at it */
 	uint8_t *out, *holds; /* the end can be reached without waiting; with a warp operation */
@@ -172,7 +174,7 @@ static bool parts(const struct sync_check *c, const struct cfg_uniformity *u, ui
 	const struct cfg_block *blk = &c->g->at[b];
 	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
 
-	if (!s || s->kind != PTX_INSN || blk->n_succ < 2)
+	if (!s || s->kind != PTX_INSN || blk->n_succ < 2 || c->but[b])
 		return false;
 	if (s->guard != PTX_NO_REG && u->reg[s->guard] < CFG_WARP_UNIFORM)
 		return true;
@@ -244,12 +246,18 @@ static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
 {
 	if (stay == branch)
 		return true;
-	if (c->stay != stay &&
-		(c->n_staying == STAYING_MAX ||
-			cfg_uniformity(&c->facts->arena, c->g, c->assume, stay, &c->staying) < 0))
-		return false;
-	c->n_staying += c->stay != stay;
-	c->stay = stay;
+	if (c->stay != stay) {
+		bool before = c->but[stay], ok = c->n_staying < STAYING_MAX;
+
+		c->n_staying++;
+		c->but[stay] = true;
+		ok = ok &&
+		     cfg_uniformity(&c->facts->arena, c->g, c->assume, c->but, &c->staying) == 0;
+		c->but[stay] = before;
+		if (!ok)
+			return false;
+		c->stay = stay;
+	}
 	return !parts(c, c->staying, branch);
 }
 
@@ -295,8 +303,9 @@ static uint32_t first_risk(struct sync_check *c, uint32_t branch)
 	return first;
 }
 
-/* The first warp operation at risk, or NULL. */
-static const struct ptx_stmt *find_risk(struct sync_check *c)
+/* The first warp operation at risk, and at the end of which block lanes part ahead of it; or NULL.
+ */
+static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_branch)
 {
 	uint32_t from = c->mark;
 
@@ -307,6 +316,7 @@ static const struct ptx_stmt *find_risk(struct sync_check *c)
 		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
 			continue;
 		b = first_risk(c, d);
+		*ret_branch = d;
 		if (b != CFG_NONE)
 			return first_warp_op(c, d, b);
 	}
@@ -381,7 +391,8 @@ static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
 	c->safe = ARENA_ARRAY(a, uint32_t, g->n);
 	c->out = ARENA_ARRAY(a, uint8_t, g->n);
 	c->holds = ARENA_ARRAY(a, uint8_t, g->n);
-	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds)
+	c->but = ARENA_ARRAY(a, bool, g->n);
+	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds || !c->but)
 		return -ENOMEM;
 	find_ways_out(c);
 	for (uint32_t b = 0; b < g->n; b++)
@@ -389,9 +400,132 @@ static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
 	return pass_masks_find(a, g, &c->masks);
 }
 
+/* ---- lanes that really leave ---- */
+
+/* What follows holds nothing that other lanes might wait at. */
+static bool leads_out(struct sync_check *c, uint32_t from, uint32_t branch)
+{
+	const struct cfg *g = c->g;
+	uint32_t n = 0;
+
+	c->mark++;
+	c->seen[branch] = c->mark;
+	c->seen[from] = c->mark;
+	c->list[n++] = from;
+	while (n) {
+		const struct cfg_block *b = &g->at[c->list[--n]];
+
+		for (uint32_t i = b->first; i < b->end; i++) {
+			const struct ptx_stmt *s = &g->f->body.at[i];
+
+			if (s->kind == PTX_INSN &&
+				(s->mn->op == PTX_OP_call ||
+					s->mn->flags & (PTX_F_BARRIER | PTX_F_WARP_SYNC)))
+				return false;
+		}
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			if (c->seen[b->succ[i]] == c->mark)
+				continue;
+			c->seen[b->succ[i]] = c->mark;
+			c->list[n++] = b->succ[i];
+		}
+	}
+	return true;
+}
+
+/* Whether all lanes of a warp that are left come to a branch together, and those that take it, or
+ * those that do not, meet nobody any more. */
+static bool is_way_out(struct sync_check *c, uint32_t branch)
+{
+	const struct cfg_block *b = &c->g->at[branch];
+	const struct ptx_stmt *s = &c->g->f->body.at[b->end - 1];
+
+	if (c->u->block[branch] < CFG_WARP_UNIFORM || b->n_succ != 2 || s->guard == PTX_NO_REG)
+		return false;
+	switch (s->mn->op) {
+	case PTX_OP_ret:
+	case PTX_OP_exit:
+		return true;
+	case PTX_OP_bra:
+		return leads_out(c, b->succ[0], branch) != leads_out(c, b->succ[1], branch);
+	default:
+		return false;
+	}
+}
+
+static bool add_leave(struct sync_check *c, uint32_t branch)
+{
+	const struct cfg *g = c->g;
+	const struct cfg_block *b = &g->at[branch];
+	struct pass_leave l = {.at = b->end - 1, .taken = true};
+
+	/* Those that go on to the next statement do not take it. */
+	if (g->f->body.at[l.at].mn->op == PTX_OP_bra && b->end < g->f->body.len)
+		l.taken = !leads_out(c, g->block_of[b->end], branch);
+	return VEC_PUSH(&c->facts->leaves, l);
+}
+
+/* Whether masks can be kept as this wants it: all in sight, and barriers only where all threads of
+ * a block meet. */
+static bool can_keep_masks(struct sync_check *c)
+{
+	const struct cfg *g = c->g;
+
+	for (uint32_t b = 0; b < g->n; b++)
+		for (uint32_t i = g->at[b].first; i < g->at[b].end; i++) {
+			const struct ptx_stmt *s = &g->f->body.at[i];
+
+			if (s->kind != PTX_INSN)
+				continue;
+			if (s->mn->op == PTX_OP_call && holds_warp_op(c, s))
+				return false;
+			if ((is_barrier(s) || call_has_barrier(c, s)) &&
+				(s->guard != PTX_NO_REG || c->u->block[b] != CFG_BLOCK_UNIFORM))
+				return false;
+		}
+	return !c->in_callee && !g->has_indirect;
+}
+
+/* What this gives is to be as if those that left a block were gone: they must not be in the next
+ * one ahead of the others (masks.c). */
+static bool asks_who_is_there(const struct cfg *g)
+{
+	for (size_t i = 0; i < g->f->body.len; i++)
+		if (g->f->body.at[i].kind == PTX_INSN &&
+			g->f->body.at[i].mn->op == PTX_OP_activemask)
+			return true;
+	return false;
+}
+
+/* The ways out behind which masks must not hold those that took them, as they are there still: the
+ * code that runs the kernel keeps who stays (virtualize.c). False: something else is at risk. */
+static bool find_leaves(struct sync_check *c)
+{
+	struct pass_facts *facts = c->facts;
+	uint32_t n = 0, branch;
+	bool ok = true;
+
+	memset(c->but, 0, c->g->n * sizeof(*c->but));
+	for (; ok; n++) {
+		c->stay = CFG_NONE;
+		c->young = false;
+		ok = cfg_uniformity(&facts->arena, c->g, c->assume, c->but, &c->u) == 0;
+		if (ok && !find_risk(c, &branch))
+			break;
+		ok = ok && n < LEAVES_MAX && is_way_out(c, branch);
+		if (ok)
+			c->but[branch] = true;
+	}
+	for (uint32_t b = 0; b < c->g->n && ok; b++)
+		ok = !c->but[b] || add_leave(c, b);
+	memset(c->but, 0, c->g->n * sizeof(*c->but));
+	c->young |= asks_who_is_there(c->g);
+	return ok;
+}
+
 /* Looks for what makes warp operations safe, the weakest first: nothing; blocks of one dimension,
  * which the launch shows; a program without races, which is taken on trust, and hence only where
- * the kernel would else be a guard. */
+ * the kernel would else be a guard. Then the same where those that leave are kept track of. */
 static int check_warp_ops(struct sync_check *c)
 {
 	static const unsigned tries[] = {
@@ -399,24 +533,31 @@ static int check_warp_ops(struct sync_check *c)
 	struct pass_facts *facts = c->facts;
 	const struct ptx_stmt *risk = NULL;
 	struct cfg_uniformity *least = NULL;
+	bool safe = false;
+	uint32_t branch;
 
-	for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
-		int r = cfg_uniformity(&facts->arena, c->g, tries[i], CFG_NONE, &c->u);
-
-		if (r < 0)
-			return r;
-		least = least ? least : c->u;
-		c->assume = tries[i];
+	for (size_t i = 0; i < 2 * ARRAY_LEN(tries) && !safe; i++) {
+		c->assume = tries[i % ARRAY_LEN(tries)];
 		c->stay = CFG_NONE;
 		c->young = false;
-		risk = find_risk(c);
-		if (!risk) {
-			facts->one_dimensional |= (tries[i] & CFG_BLOCKS_1D) != 0;
-			facts->gathers |= c->young;
-			break;
+		if (i < ARRAY_LEN(tries)) {
+			int r = cfg_uniformity(&facts->arena, c->g, c->assume, NULL, &c->u);
+
+			if (r < 0)
+				return r;
+			least = least ? least : c->u;
+			risk = find_risk(c, &branch);
+			safe = !risk;
+		} else {
+			c->u = least;
+			safe = can_keep_masks(c) && find_leaves(c);
+			c->u = least;
 		}
 	}
-	if (risk) {
+	if (safe) {
+		facts->one_dimensional |= (c->assume & CFG_BLOCKS_1D) != 0;
+		facts->gathers |= c->young;
+	} else {
 		c->u = least;
 		pass_object(c->m, facts, PASS_GUARD, risk,
 			"%s may be reached when lanes of its warp have left", risk->mn->text);

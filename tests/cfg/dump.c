@@ -35,7 +35,7 @@ static int dump_func(const struct ptx_module *m, const struct ptx_func *f, struc
 	arena_init(&a, 0);
 	r = cfg_build(&a, f, &g);
 	if (r == 0)
-		r = cfg_uniformity(&a, g, CFG_NO_RACES, CFG_NONE, &u);
+		r = cfg_uniformity(&a, g, CFG_NO_RACES, NULL, &u);
 	if (r == 0)
 		r = cfg_liveness(&a, g, &l);
 	if (r == 0) {

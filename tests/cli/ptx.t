@@ -64,12 +64,12 @@ heddle ptx check: the tier of every kernel, and why it is not a better one.
   >   mov.u32 %r1, %tid.x;
   >   setp.gt.u32 %p1, %r1, 7;
   >   @%p1 exit;
-  >   shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;
+  >   bar.arrive 1, 64;
   >   ret;
   > }
   > EOF
   $ heddle ptx check exit.ptx
-  exit.ptx:11: kernel k: guard: shfl.sync.idx.b32 may be reached when lanes of its warp have left
+  exit.ptx:11: kernel k: guard: bar.arrive may leave a barrier half full at the block's end
   $ heddle ptx check ok.ptx bad.ptx none.ptx 2>err
   ok.ptx:4: kernel k: managed
   [1]

@@ -164,7 +164,7 @@ static void look_at(const struct ptx_func *f)
 			check_dominators(g, true);
 			check_influence(g);
 		}
-		if (cfg_liveness(&a, g, &l) == 0 && cfg_uniformity(&a, g, 0, CFG_NONE, &u) == 0) {
+		if (cfg_liveness(&a, g, &l) == 0 && cfg_uniformity(&a, g, 0, NULL, &u) == 0) {
 			check_liveness(g, l);
 			if (g->n <= FEW_BLOCKS && f->regs.len <= FEW_REGS)
 				check_spans(g, l);

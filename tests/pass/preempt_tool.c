@@ -49,6 +49,7 @@ static void print_kernel(
 		printf(info->rising_order ? " rising" : "");
 		printf(info->block_local ? " local" : "");
 		printf(info->one_dimensional ? " 1d" : "");
+		printf(info->keeps_masks ? " keeps" : "");
 	}
 	if (v->reason)
 		printf(": %s", v->reason);

@@ -27,7 +27,7 @@ for ptx; do
 				print "bad " kernel " of " file " spins, and lanes do not meet"
 			if (kernel ~ /^(pt_|er_(count|barrier))/ && gathered == 0)
 				print "bad " kernel " of " file ": lanes part, and do not meet"
-			if (kernel ~ /^(mask_|alike_(filter|groups))/ ? ended == 0 : kernel ~ /^(matrix|alike)_/ && ended != 0)
+			if (kernel ~ /^(mask_|alike_(early|filter|groups))/ ? ended == 0 : kernel ~ /^(matrix|alike)_/ && ended != 0)
 				print "bad " kernel " of " file ": lanes meet at " ended " ends of a block"
 			if (kernel == "er_uniform" && gathered != 0)
 				print "bad " kernel " of " file ": lanes meet that never part"

@@ -50,22 +50,22 @@
 	"	st.global.u32 [%rd4], %r13;\n"                                              \
 	"DONE:\n	ret;\n}\n"
 
-/* early(in, out, n): an early return that is not uniform before a full-mask shuffle: guard tier. */
+/* early(in, out, n): lanes leave at two places, each only some come to, then a shuffle: guard. */
 #define PTX_EARLY                                                                    \
 	".visible .entry early(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n" \
 	"	.reg .b32 %r<16>;\n	.reg .b64 %rd<8>;\n	.reg .pred %p<4>;\n"               \
 	"	mov.u32 %r1, %ctaid.x;\n	mov.u32 %r2, %ntid.x;\n	mov.u32 %r3, %tid.x;\n"   \
 	"	mad.lo.s32 %r4, %r1, %r2, %r3;\n	ld.param.u32 %r5, [n];\n"                 \
-	"	setp.ge.u32 %p1, %r4, %r5;\n	@%p1 ret;\n"                                  \
-	"	ld.param.u64 %rd1, [in];\n	cvta.to.global.u64 %rd1, %rd1;\n"               \
-	"	ld.param.u64 %rd2, [out];\n	cvta.to.global.u64 %rd2, %rd2;\n"              \
-	"	mul.wide.u32 %rd3, %r4, 4;\n	add.s64 %rd1, %rd1, %rd3;\n"                  \
-	"	add.s64 %rd2, %rd2, %rd3;\n	ld.global.u32 %r6, [%rd1];\n"                  \
+	"	setp.ge.u32 %p1, %r4, %r5;\n	bfe.u32 %r8, %r3, 0, 1;\n"                    \
+	"	setp.eq.u32 %p2, %r8, 0;\n	@%p2 bra E;\n	@%p1 ret;\n	bra S;\n"             \
+	"E:\n	@%p1 ret;\nS:\n"                                                       \
+	"	ld.param.u64 %rd1, [in];\n	ld.param.u64 %rd2, [out];\n"                    \
+	"	mad.wide.u32 %rd1, %r4, 4, %rd1;\n	mad.wide.u32 %rd2, %r4, 4, %rd2;\n"     \
+	"	ld.global.u32 %r6, [%rd1];\n"                                              \
 	"	shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;\n	add.u32 %r6, %r6, %r7;\n"        \
 	"	st.global.u32 [%rd2], %r6;\n	ret;\n}\n"
 
-/* meet(count, out, rounds): a barrier of the whole grid, whose round moves on only when it opens.
- */
+/* meet(count, out, rounds): a barrier of the whole grid; its round moves on only as it opens. */
 #define PTX_MEET                                                                         \
 	".visible .entry meet(.param .u64 count, .param .u64 out, .param .u32 rounds)\n" \
 	"{\n"                                                                            \
