@@ -94,6 +94,21 @@ static void a_bad_jump_is_made_good(void **state)
 	assert_int_equal(launches, 5);
 }
 
+/* What is somewhat past the target is taken where it gains a good deal, and only there. */
+static void what_gains_much_may_stretch_the_target(void **state)
+{
+	/* pf on an H200: plain 6.13 us a block */
+	const struct device pf = {{7.6, 6.63, 6.28, 6, 5.9, 5.8}, 1000, 1000000};
+	const struct device little = {{6.3, 6.2, 6.15, 6.1, 6.1, 6.1}, 1000, 1000000};
+	const struct device too_long = {{7.9, 7.2, 6.6, 6, 5.9, 5.8}, 1000, 1000000};
+	unsigned launches;
+
+	assert_int_equal(settle(&pf, &launches), 4);
+	assert_int_equal(launches, 4);
+	assert_int_equal(settle(&little, &launches), 2);
+	assert_int_equal(settle(&too_long, &launches), 2);
+}
+
 static void small_gains_are_not_worth_it(void **state)
 {
 	const struct device d = {{5, 4, 3.99, 3.98, 3.97, 3.96}, 1000, 1000000};
@@ -207,6 +222,7 @@ int main(void)
 		cmocka_unit_test(long_blocks_are_claimed_one_by_one),
 		cmocka_unit_test(the_target_is_kept),
 		cmocka_unit_test(a_bad_jump_is_made_good),
+		cmocka_unit_test(what_gains_much_may_stretch_the_target),
 		cmocka_unit_test(small_gains_are_not_worth_it),
 		cmocka_unit_test(disturbance_is_forgotten),
 		cmocka_unit_test(spells_teach_too),
