@@ -3,7 +3,8 @@
 
 /* bench_shim SHIM DRIVER: what a launch costs the calling thread, through the driver itself and
  * through the shim in front of it, in one process and in turns: a kernel that the shim does not
- * manage, and one that it does (with a daemon at HEDDLE_SOCKET; else both are passed on). Prints
+ * manage, and one that it does (with a daemon at HEDDLE_SOCKET; else both are passed on); and the
+ * driver's launch with the wait that a managed one has behind it. Prints
  * medians over batches; every result is checked at the end. */
 #include "dev/cu.h"
 #include "tests/shim/code.h"
@@ -70,20 +71,32 @@ static double batch(launch_fn *launch, CUfunction fn, CUstream s, void **params)
 	return (double)t / BATCH;
 }
 
-/* Medians in ns of the driver and of the shim, batch by batch in turn. */
-static void compare(const char *what, CUfunction a, CUfunction b, CUstream s, void **params)
+/* What no managed launch can do without: the driver's own wait behind it, here for what is there.
+ */
+static CUdeviceptr gate;
+
+static CUresult launch_gated(CUfunction fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+	unsigned by, unsigned bz, unsigned shared, CUstream s, void **params, void **extra)
+{
+	DO(real.cuLaunchKernel(fn, gx, gy, gz, bx, by, bz, shared, s, params, extra));
+	return real.cuStreamWaitValue32(s, gate, 0, CU_STREAM_WAIT_VALUE_GEQ);
+}
+
+/* Medians in ns of the driver's launch and of another, batch by batch in turn. */
+static void compare(const char *what, CUfunction a, launch_fn *launch, const char *whose,
+	CUfunction b, CUstream s, void **params)
 {
 	double d[BATCHES], m[BATCHES];
 
 	batch(real.cuLaunchKernel, a, s, params);
-	batch(shim.cuLaunchKernel, b, s, params);
+	batch(launch, b, s, params);
 	for (int i = 0; i < BATCHES; i++) {
 		d[i] = batch(real.cuLaunchKernel, a, s, params);
-		m[i] = batch(shim.cuLaunchKernel, b, s, params);
+		m[i] = batch(launch, b, s, params);
 	}
 	qsort(d, BATCHES, sizeof(d[0]), by_value);
 	qsort(m, BATCHES, sizeof(m[0]), by_value);
-	printf("%s: driver %.0f ns, shim %.0f ns, more %.0f ns\n", what, d[BATCHES / 2],
+	printf("%s: driver %.0f ns, %s %.0f ns, more %.0f ns\n", what, d[BATCHES / 2], whose,
 		m[BATCHES / 2], m[BATCHES / 2] - d[BATCHES / 2]);
 }
 
@@ -116,8 +129,10 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < n; i++)
 		host[i] = i;
 	DO(shim.cuMemcpyHtoD(in, host, sizeof(host)));
-	compare("unmanaged", plain, plain, s, params);
-	compare("managed", plain, managed, s, params);
+	compare("unmanaged", plain, shim.cuLaunchKernel, "shim", plain, s, params);
+	compare("managed", plain, shim.cuLaunchKernel, "shim", managed, s, params);
+	DO(real.cuMemAlloc(&gate, sizeof(unsigned)));
+	compare("of that, the wait behind it", plain, launch_gated, "with it", plain, s, params);
 	DO(shim.cuMemcpyDtoH(host, out, sizeof(host)));
 	for (unsigned i = 0; i < n; i++) {
 		unsigned x = i * 1664525 + 1013904223;
