@@ -129,6 +129,19 @@ static bool func_directive(struct ptx_parser *p)
 	return true;
 }
 
+/* A prototype may do without its ';' (nvopencc): whatever only a module can hold ends it, too. */
+static bool begins_item(const char *s)
+{
+	static const char *const words[] = {".func", ".entry", ".visible", ".extern", ".weak",
+		".common", ".global", ".const", ".shared", ".tex", ".texref", ".samplerref",
+		".surfref", ".file", ".section", ".alias"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (ptx_word_is(s, words[i]))
+			return true;
+	return false;
+}
+
 static bool header(struct ptx_parser *p)
 {
 	struct ptx_func *f = p->f;
@@ -142,10 +155,10 @@ static bool header(struct ptx_parser *p)
 	f->no_param_list = *p->s != '(';
 	if (*p->s == '(' && !params(p, PTX_SYM_PARAM, false))
 		return false;
-	while (*p->s == '.')
+	while (*p->s == '.' && (f->is_entry || !begins_item(p->s)))
 		if (!func_directive(p))
 			return false;
-	if (*p->s != ';' && *p->s != '{') {
+	if (*p->s != ';' && *p->s != '{' && *p->s != '.') {
 		ptx_error(p, p->s, 1, "'{' or ';' should stand here");
 		return false;
 	}
@@ -192,6 +205,8 @@ bool ptx_parse_func(struct ptx_parser *p, unsigned linkage, uint32_t line)
 		ptx_func_finish(f);
 	} else if (*p->s == ';') {
 		p->s++;
+		f->end_line = p->line;
+	} else if (*p->s == '.') {
 		f->end_line = p->line;
 	} else {
 		read_body(p, p->s);
