@@ -23,7 +23,9 @@
 /* add(p, n, k): p[i] += k.   note(log, id): log[1 + log[0]++] = id, once a block.
  * spin(flag): until *flag != 0.   busy(n, out): n steps, then counts its block in *out.
  * stamp(out): {start, end, smid} a block.   bad(p), odd(p), trapped(): fault.
- * big(p): 40 KB of static shared memory.   text(): prints its block's number. */
+ * elapse(out): 20,000 cycles, then counts in *out.   whole(out): meets all blocks of a cooperative
+ * launch, then counts; of another it does nothing.   big(p): 40 KB of static shared memory. text():
+ * prints its block's number. */
 extern const char drv_ptx[];
 
 struct drv_test {

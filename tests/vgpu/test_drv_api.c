@@ -140,7 +140,7 @@ static void code(void **state)
 	OK(cuLibraryLoadData(&lib, drv_ptx, NULL, NULL, 0, NULL, NULL, 0));
 	OK(cuLibraryGetKernel(&k, lib, "add"));
 	OK(cuLibraryGetKernelCount(&n, lib));
-	assert_int_equal(n, 8);
+	assert_int_equal(n, 10);
 	OK(cuKernelGetParamInfo(k, 2, &offset, &bytes));
 	assert_int_equal(offset, 12);
 	assert_int_equal(bytes, 4);
@@ -357,6 +357,35 @@ static void occupancy(void **state)
 	OK(cuCtxSynchronize());
 }
 
+/* A cooperative launch has a workspace in which its blocks meet, each time a clean one. */
+static void whole_grids(void **state)
+{
+	struct drv_test *t = *state;
+	CUfunction whole = drv_fn(t, "whole");
+	CUdeviceptr out = drv_words(1);
+	void *params[] = {&out};
+
+	for (unsigned i = 1; i <= 3; i++) {
+		OK(cuLaunchCooperativeKernel(whole, 20, 1, 1, 1, 1, 1, 0, NULL, params));
+		OK(cuCtxSynchronize());
+		assert_int_equal(drv_read(out), 20 * i);
+	}
+	OK(cuLaunchKernel(whole, 20, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	OK(cuCtxSynchronize());
+	assert_int_equal(drv_read(out), 60);
+}
+
+static void clocks_go_on(void **state)
+{
+	struct drv_test *t = *state;
+	CUdeviceptr out = drv_words(1);
+	void *params[] = {&out};
+
+	OK(cuLaunchKernel(drv_fn(t, "elapse"), 40, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+	OK(cuCtxSynchronize());
+	assert_int_equal(drv_read(out), 40 * 64);
+}
+
 static void misuse(void **state)
 {
 	struct drv_test *t = *state;
@@ -423,6 +452,8 @@ int main(void)
 		cmocka_unit_test(host_memory),
 		cmocka_unit_test(register_bound),
 		cmocka_unit_test(occupancy),
+		cmocka_unit_test(whole_grids),
+		cmocka_unit_test(clocks_go_on),
 		cmocka_unit_test(misuse),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

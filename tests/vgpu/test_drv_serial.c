@@ -104,11 +104,28 @@ static void spinning_host(void **state)
 	drv_end(&t);
 }
 
+static void clocks_go_on(void **state)
+{
+	struct drv_test t;
+	CUdeviceptr out;
+	void *params[] = {&out};
+
+	(void)state;
+	setenv("HEDDLE_VGPU", "serial", 1);
+	drv_begin(&t, NULL);
+	out = drv_words(1);
+	OK(cuLaunchKernel(drv_fn(&t, "elapse"), 40, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
+	OK(cuCtxSynchronize());
+	assert_int_equal(drv_read(out), 40 * 64);
+	drv_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_times),
 		cmocka_unit_test(spinning_host),
+		cmocka_unit_test(clocks_go_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

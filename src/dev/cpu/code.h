@@ -56,8 +56,8 @@ enum vround { VR_RN, VR_RZ, VR_RM, VR_RP, VR_RNA };
 
 struct vcopy { /* an argument or result passed by a call */
 	uint32_t bytes;
-	uint32_t from, to; /* register offsets, or offsets in the local area */
-	bool from_reg, to_reg;
+	uint32_t from, to;              /* register offsets, or offsets in the local area */
+	bool from_reg, to_reg, is_pred; /* is_pred: a bit a lane, in registers */
 };
 struct vcall {
 	struct vfunc *callee; /* NULL: indirect */
@@ -70,7 +70,7 @@ struct vcall {
 
 struct vformal {
 	uint32_t at, bytes;
-	bool is_reg;
+	bool is_reg, is_pred;
 };
 
 struct vfunc {

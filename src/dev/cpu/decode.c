@@ -226,6 +226,7 @@ static void layout_formals(
 
 		if (syms[i]->space == PTX_REG) {
 			v->is_reg = true;
+			v->is_pred = syms[i]->type.base == PTX_PRED;
 			v->at = d->reg_at[syms[i]->first_reg];
 			v->bytes = ptx_type_bytes(syms[i]->type.base);
 			continue;

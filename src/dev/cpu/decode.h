@@ -59,6 +59,9 @@ unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
 /* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
+/* The special register that an operand names, or 0 and a constant; of %envreg its number, too.
+ * False: it is not known. */
+bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);
 uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
 uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
 /* The address of a variable: a constant, or one relative to the frame. */

@@ -230,11 +230,13 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 		return false;
 	make_key(&k, &note, mn, sh);
 	if (note.flags & VI_SAT && mn->type[0] == PTX_S32 &&
-		(mn->op == PTX_OP_add || mn->op == PTX_OP_sub || mn->op == PTX_OP_mad))
+		(mn->op == PTX_OP_add || mn->op == PTX_OP_sub || mn->op == PTX_OP_mad ||
+			mn->op == PTX_OP_mad24))
 		snprintf(k.text, sizeof(k.text), "%s",
 			mn->op == PTX_OP_add   ? "addsat_s32"
 			: mn->op == PTX_OP_sub ? "subsat_s32"
-					       : "mad_hisat_s32");
+			: mn->op == PTX_OP_mad ? "mad_hisat_s32"
+					       : "mad24_hisat_s32");
 	if ((mn->op == PTX_OP_min || mn->op == PTX_OP_max) && d->s->n == 4)
 		snprintf(k.text, sizeof(k.text), "%s3_f32", ptx_ops[mn->op].name);
 	if (mn->op == PTX_OP_mad && is_float(mn->type[0]))
@@ -561,6 +563,8 @@ bool dec_cvt(struct dec *d)
 		key_add(&k, "relu");
 	key_add(&k, ptx_type_name(to));
 	key_add(&k, ptx_type_name(from));
+	if (note.flags & VI_SAT && from == PTX_BF16)
+		return false; /* there is none */
 	pair = d->s->n == 3 && (to == PTX_F16X2 || to == PTX_BF16X2);
 	if (!vgpu_vec_find(k.text) || (d->s->n != 2 && !pair))
 		return false;
@@ -688,19 +692,14 @@ static bool mov_special_vector(struct dec *d)
 	return true;
 }
 
-static bool mov_special(struct dec *d, uint32_t dst)
+static void mov_special(struct dec *d, uint32_t dst, enum ptx_special sr, uint32_t number)
 {
-	const struct ptx_opd *o = &d->s->opd[1];
-	struct vinsn *in;
+	struct vinsn *in = dec_emit(d, vop_special, 2);
 
-	if (o->value == PTX_SR_UNKNOWN || o->value >= PTX_SR_COUNT || o->value == PTX_SR_TID ||
-		o->value == PTX_SR_NTID || o->value == PTX_SR_CTAID || o->value == PTX_SR_NCTAID)
-		return false;
-	in = dec_emit(d, vop_special, 2);
-	in->op = (uint8_t)o->value;
+	in->op = (uint8_t)sr;
+	in->imm = sr == PTX_SR_ENVREG ? number : 0;
 	in->d = dst;
 	in->flags |= ptx_type_bytes(d->s->mn->type[0]) == 8 ? VI_WIDE : 0;
-	return true;
 }
 
 bool dec_mov(struct dec *d)
@@ -708,6 +707,7 @@ bool dec_mov(struct dec *d)
 	const struct ptx_mnem *mn = d->s->mn;
 	const struct ptx_opd *o = d->s->opd;
 	uint32_t dst, src;
+	enum ptx_special sr;
 	struct vinsn *in;
 
 	if (d->s->n != 2 || !mn->n_types)
@@ -721,8 +721,14 @@ bool dec_mov(struct dec *d)
 	dst = dec_dst(d, &o[0], mn->type[0]);
 	if (dst == VX_NONE)
 		return false;
-	if (o[1].kind == PTX_OPD_SPECIAL)
-		return mov_special(d, dst);
+	if (o[1].kind == PTX_OPD_SPECIAL) {
+		if (!dec_special(&o[1], &sr, &src))
+			return false;
+		if (sr) {
+			mov_special(d, dst, sr, src);
+			return true;
+		}
+	}
 	src = dec_src(d, &o[1], mn->type[0]);
 	if (src == VX_NONE)
 		return false;

@@ -9,8 +9,8 @@
 
 /* ---- calls ---- */
 
-static bool dec_copy(struct dec *d, const struct ptx_opd *o, uint32_t bytes, uint32_t *ret_at,
-	bool *ret_reg, uint32_t *ret_bytes)
+static bool dec_copy(struct dec *d, const struct ptx_opd *o, uint8_t type, uint32_t bytes,
+	struct vcopy *c, uint32_t *ret_at, bool *ret_reg)
 {
 	uint64_t at;
 
@@ -19,14 +19,17 @@ static bool dec_copy(struct dec *d, const struct ptx_opd *o, uint32_t bytes, uin
 			return false;
 		*ret_at = (uint32_t)at;
 		*ret_reg = false;
-		*ret_bytes = (uint32_t)MIN(o->sym->bytes, 65536u);
+		c->bytes = (uint32_t)MIN(o->sym->bytes, 65536u);
 		return true;
 	}
 	if (o->kind == PTX_OPD_REG)
+		type = d->f->regs.at[o->reg].sym->type.base;
+	c->is_pred = type == PTX_PRED;
+	if (o->kind == PTX_OPD_REG)
 		bytes = dec_reg_lane_bytes(d, o->reg);
-	*ret_at = dec_src(d, o, bytes > 4 ? PTX_B64 : PTX_B32);
+	*ret_at = dec_src(d, o, c->is_pred ? PTX_PRED : bytes > 4 ? PTX_B64 : PTX_B32);
 	*ret_reg = true;
-	*ret_bytes = bytes;
+	c->bytes = bytes;
 	return *ret_at != VX_NONE;
 }
 
@@ -42,16 +45,15 @@ static bool dec_arguments(struct dec *d, struct vcall *c, const struct ptx_opd *
 		return false;
 	}
 	for (uint32_t i = 0; i < c->n_rets; i++)
-		if (!dec_copy(d, &rets->list[i], 4, &c->rets[i].to, &c->rets[i].to_reg,
-			    &c->rets[i].bytes))
+		if (!dec_copy(d, &rets->list[i], PTX_NOTYPE, 4, &c->rets[i], &c->rets[i].to,
+			    &c->rets[i].to_reg))
 			return false;
 	for (uint32_t i = 0; i < c->n_args; i++) {
-		uint32_t bytes = decl && i < decl->params.len
-					 ? (uint32_t)MIN(decl->params.at[i]->bytes, 16u)
-					 : 4;
+		const struct ptx_sym *p = decl && i < decl->params.len ? decl->params.at[i] : NULL;
 
-		if (!dec_copy(d, &args->list[i], bytes, &c->args[i].from, &c->args[i].from_reg,
-			    &c->args[i].bytes))
+		if (!dec_copy(d, &args->list[i], p ? p->type.base : PTX_NOTYPE,
+			    p ? (uint32_t)MIN(p->bytes, 16u) : 4, &c->args[i], &c->args[i].from,
+			    &c->args[i].from_reg))
 			return false;
 	}
 	return true;

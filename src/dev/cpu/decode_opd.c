@@ -147,16 +147,73 @@ static uint32_t src_sym(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 	return in->d;
 }
 
+/* What has no number of its own. Every block is a cluster of one. */
+static bool unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret_constant)
+{
+	static const struct {
+		const char *name;
+		enum ptx_special sr; /* of .x; none: constant */
+		uint32_t constant;
+	} all[] = {{"%clusterid", PTX_SR_CTAID_X, 0}, {"%nclusterid", PTX_SR_NCTAID_X, 0},
+		{"%cluster_ctaid", 0, 0}, {"%cluster_nctaid", 0, 1}, {"%cluster_ctarank", 0, 0},
+		{"%cluster_nctarank", 0, 1}, {"%tid.w", 0, 0}, {"%ntid.w", 0, 0},
+		{"%ctaid.w", 0, 0}, {"%nctaid.w", 0, 0}};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		size_t n = strlen(all[i].name);
+
+		if (strncmp(name, all[i].name, n) != 0)
+			continue;
+		*ret_constant = all[i].constant;
+		if (!name[n])
+			return !all[i].sr;
+		if (name[n] != '.' || name[n + 1] < 'w' || name[n + 1] > 'z')
+			continue;
+		*ret_sr = name[n + 1] == 'w' ? PTX_SR_UNKNOWN : all[i].sr;
+		if (*ret_sr)
+			*ret_sr += (unsigned)(name[n + 1] - 'x');
+		*ret_constant = name[n + 1] == 'w' ? 0 : all[i].constant;
+		return true;
+	}
+	return false;
+}
+
+bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant)
+{
+	*ret_sr = PTX_SR_UNKNOWN;
+	switch (o->value) {
+	case PTX_SR_UNKNOWN:
+	case PTX_SR_TID:
+	case PTX_SR_NTID:
+	case PTX_SR_CTAID:
+	case PTX_SR_NCTAID:
+		return false;
+	case PTX_SR_ENVREG:
+		*ret_sr = PTX_SR_ENVREG;
+		*ret_constant = o->name ? (uint32_t)strtoul(o->name + 7, NULL, 10) : 0;
+		return o->name != NULL;
+	case PTX_SR_OTHER:
+		return o->name && unnumbered(o->name, ret_sr, ret_constant);
+	default:
+		*ret_sr = (enum ptx_special)o->value;
+		return o->value < PTX_SR_COUNT;
+	}
+}
+
 static uint32_t src_special(struct dec *d, const struct ptx_opd *o, unsigned bytes)
 {
+	enum ptx_special sr;
+	uint32_t constant;
 	struct vinsn *in;
 
-	if (o->value == PTX_SR_UNKNOWN || o->value >= PTX_SR_COUNT || o->value == PTX_SR_TID ||
-		o->value == PTX_SR_NTID || o->value == PTX_SR_CTAID || o->value == PTX_SR_NCTAID)
+	if (!dec_special(o, &sr, &constant))
 		return VX_NONE;
+	if (!sr)
+		return dec_const(d, constant, bytes);
 	in = dec_emit(d, vop_special, 0);
 	in->flags |= VI_PSEUDO | (bytes > 4 ? VI_WIDE : 0);
-	in->op = (uint8_t)o->value;
+	in->op = (uint8_t)sr;
+	in->imm = sr == PTX_SR_ENVREG ? constant : 0;
 	in->d = dec_new_reg(d, bytes);
 	return in->d;
 }

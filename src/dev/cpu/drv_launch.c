@@ -13,6 +13,7 @@
 struct kernel_run {
 	struct vgpu_run run;
 	struct drv_op *op;
+	uint32_t workspace[16]; /* of a cooperative launch: its size, and its barrier */
 };
 
 static CUresult result_of(const struct vgpu_run *r)
@@ -55,6 +56,8 @@ static void kernel_done(struct vgpu_run *r)
 		drv_fail(c, result);
 	}
 	vgpu_run_finish(r);
+	if (r->launch.workspace)
+		vgpu_mem_remove_host(drv.mem, k->workspace);
 	free(k);
 	drv_complete(op);
 	drv_kick();
@@ -110,6 +113,9 @@ void drv_kernel_start(struct drv_op *op)
 	};
 	memcpy(k->run.launch.grid, l->grid, sizeof(l->grid));
 	memcpy(k->run.launch.block, l->block, sizeof(l->block));
+	k->workspace[0] = sizeof(k->workspace);
+	if (l->cooperative && vgpu_mem_add_host(drv.mem, k->workspace, sizeof(k->workspace)) == 0)
+		k->run.launch.workspace = (uint64_t)(uintptr_t)k->workspace;
 	op->run = &k->run;
 	vgpu_pool_submit(drv.pool, &k->run);
 }

@@ -171,6 +171,29 @@ static void copy_lane(struct vframe *from, uint32_t at, bool from_reg, struct vf
 	}
 }
 
+static void copy_pred(
+	struct vframe *from, uint32_t at, struct vframe *to, uint32_t to_at, uint32_t lanes)
+{
+	uint32_t *dst = (uint32_t *)(to->regs + to_at), src;
+
+	memcpy(&src, (at & 1 ? (const char *)from->fn->consts - 1 : from->regs) + at, sizeof(src));
+	*dst = (*dst & ~lanes) | (src & lanes);
+}
+
+/* Whether a call passes what the function has: its kind at least. */
+static bool same_kinds(const struct vcall *c, const struct vfunc *fn)
+{
+	if (fn->n_params < c->n_args || fn->n_rets < c->n_rets)
+		return false;
+	for (uint32_t k = 0; k < c->n_args; k++)
+		if (c->args[k].is_pred != fn->params[k].is_pred)
+			return false;
+	for (uint32_t k = 0; k < c->n_rets; k++)
+		if (c->rets[k].is_pred != fn->rets[k].is_pred)
+			return false;
+	return true;
+}
+
 /* The function of this program's module that has the address; NULL: there is none. */
 static const struct vfunc *func_at(struct vx *x, uint64_t addr)
 {
@@ -188,7 +211,7 @@ static const struct vinsn *enter(struct vx *x, const struct vinsn *in, const str
 {
 	struct vframe *from = x->f->frame, *to;
 
-	if (fn->n_params < c->n_args || fn->n_rets < c->n_rets)
+	if (!same_kinds(c, fn))
 		return vx_fault(x, in, VGPU_FAULT_INSTRUCTION, (unsigned)__builtin_ctz(lanes), 0,
 			"call of %.60s with other parameters than it has", fn->name);
 	to = from->depth < MAX_DEPTH &&
@@ -209,7 +232,9 @@ static const struct vinsn *enter(struct vx *x, const struct vinsn *in, const str
 		const struct vcopy *a = &c->args[k];
 		const struct vformal *p = &fn->params[k];
 
-		for (uint32_t l = lanes; l; l &= l - 1)
+		if (a->is_pred)
+			copy_pred(from, a->from, to, p->at, lanes);
+		for (uint32_t l = a->is_pred ? 0 : lanes; l; l &= l - 1)
 			copy_lane(from, a->from, a->from_reg, to, p->at, p->is_reg,
 				MIN(a->bytes, p->bytes), (unsigned)__builtin_ctz(l));
 	}
@@ -257,7 +282,9 @@ static void leave(struct vx *x, struct vfrag *f)
 		const struct vcopy *r = &c->rets[k];
 		const struct vformal *p = &from->fn->rets[k];
 
-		for (uint32_t l = f->mask; l; l &= l - 1)
+		if (r->is_pred)
+			copy_pred(from, p->at, to, r->to, f->mask);
+		for (uint32_t l = r->is_pred ? 0 : f->mask; l; l &= l - 1)
 			copy_lane(from, p->at, p->is_reg, to, r->to, r->to_reg,
 				MIN(r->bytes, p->bytes), (unsigned)__builtin_ctz(l));
 	}

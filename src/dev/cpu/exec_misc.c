@@ -23,8 +23,9 @@ static uint64_t timer_ns(const struct vx *x)
 }
 
 /* Those that are the same in all lanes. */
-static uint64_t uniform_value(const struct vx *x, unsigned sr)
+static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 {
+	unsigned sr = in->op;
 	const struct vgpu_block *b = x->b;
 	const struct vgpu_launch *l = b->launch;
 
@@ -65,6 +66,10 @@ static uint64_t uniform_value(const struct vx *x, unsigned sr)
 		return l->dynamic_shared_bytes;
 	case PTX_SR_TOTAL_SMEM:
 		return b->shared_bytes;
+	case PTX_SR_ENVREG: /* as cooperative_groups reads them: 1 and 2 are the workspace */
+		return in->imm == 1   ? l->workspace >> 32
+		       : in->imm == 2 ? (uint32_t)l->workspace
+				      : 0;
 	default:
 		return 0;
 	}
@@ -106,7 +111,7 @@ const struct vinsn *vop_special(struct vx *x, const struct vinsn *in)
 
 	if (!m)
 		return in + 1;
-	v = lanes ? 0 : uniform_value(x, in->op);
+	v = lanes ? 0 : uniform_value(x, in);
 	/* A loop that reads the time waits for it. */
 	if (in->op >= PTX_SR_GLOBALTIMER && in->op <= PTX_SR_GLOBALTIMER_HI)
 		vx_poll(x, 0);

@@ -76,9 +76,9 @@ bool vgpu_pool_step(struct vgpu_pool *p)
 		pool_end_block(p, t);
 		return true;
 	}
-	uint64_t cycles = 0;
-	enum vgpu_state state = task_step(t, BUDGET, &cycles);
-	p->clock_ns[sm] += state == VGPU_IDLE ? MAX(cycles, IDLE_CYCLES) : cycles;
+	uint64_t clock = p->clock_ns[sm];
+	enum vgpu_state state = task_step(t, BUDGET, &clock);
+	p->clock_ns[sm] = state == VGPU_IDLE ? MAX(clock, p->clock_ns[sm] + IDLE_CYCLES) : clock;
 	p->now_ns = p->clock_ns[sm];
 	p->idle_streak = state == VGPU_IDLE ? p->idle_streak + 1 : 0;
 	switch (state) {

@@ -121,8 +121,14 @@ void *pool_worker(void *arg)
 		else if (!t)
 			rest(p, word, due, unplaced);
 		if (t) {
-			uint64_t cycles = 0;
-			state = task_step(t, BUDGET, &cycles);
+			/* Others of its SM may be run meanwhile: each goes on from the latest. */
+			uint64_t *at = &p->clock_ns[t->sm], was, clock;
+
+			clock = was = __atomic_load_n(at, __ATOMIC_RELAXED);
+			state = task_step(t, BUDGET, &clock);
+			while (was < clock && !__atomic_compare_exchange_n(at, &was, clock, true,
+						      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+				;
 		}
 	}
 }

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Conversions among integers, f32 and f64. Integers narrower than 32 bits are stored extended by
- * their own sign. Float to integer clamps, and NaN gives 0; to an integer is rounded first, by
- * in->round. Narrow floats are in vec_half.c. */
+ * their own sign. Float to integer clamps; to an integer is rounded first, by in->round. Narrow
+ * floats are in vec_half.c. */
 #include "vec.h"
 
 /* One loop for full and partial masks: there are many of these, and few are run often. begin and
@@ -170,10 +170,16 @@ ROUNDED(cvt_f32_f64, f32, f64, f64, out32(canon32((f32)a), fz, st))
 			FTOI_LOOP(D, S, in->round, conv)                           \
 		return in + 1;                                                     \
 	}
+/* What NaN gives (PTX ISA, cvt): 0 from f32 to 32 bits and fewer, else the destination's highest
+ * bit alone. */
+#define NAN_TO(T, bits) (sizeof(T) == 8 || (bits) == 64 ? 1ull << ((bits)-1) : 0)
 /* v is whole or NaN; comparisons put the limits in place of what does not fit. */
-#define FIT(v, lo, hi, T) (v != v ? 0 : v <= (lo) ? (T)(lo) : v >= (hi) ? (T)(hi) : (T)v)
+#define FIT(v, lo, hi, T, S, bits) \
+	(v != v ? (T)NAN_TO(S, bits) : v <= (lo) ? (T)(lo) : v >= (hi) ? (T)(hi) : (T)v)
 INLINE u64 fit_u64(f64 v)
 {
+	if (v != v)
+		return NAN_TO(u64, 64);
 	if (!(v > 0.0))
 		return 0;
 	if (v >= 0x1p64)
@@ -183,17 +189,17 @@ INLINE u64 fit_u64(f64 v)
 INLINE s64 fit_s64(f64 v)
 {
 	if (v != v)
-		return 0;
+		return INT64_MIN;
 	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (s64)v;
 }
-#define FROM_FLOAT(X, T)                                                  \
-	X(cvti_u8_##T, u32, T, FIT(v, 0.0, 255.0, s32))                   \
-	X(cvti_s8_##T, u32, T, FIT(v, -128.0, 127.0, s32))                \
-	X(cvti_u16_##T, u32, T, FIT(v, 0.0, 65535.0, s32))                \
-	X(cvti_s16_##T, u32, T, FIT(v, -32768.0, 32767.0, s32))           \
-	X(cvti_u32_##T, u32, T, FIT(v, 0.0, 4294967295.0, s64))           \
-	X(cvti_s32_##T, u32, T, FIT(v, -2147483648.0, 2147483647.0, s32)) \
-	X(cvti_u64_##T, u64, T, fit_u64(v))                               \
+#define FROM_FLOAT(X, T)                                                         \
+	X(cvti_u8_##T, u32, T, FIT(v, 0.0, 255.0, s32, T, 8))                    \
+	X(cvti_s8_##T, u32, T, FIT(v, -128.0, 127.0, s8, T, 8))                  \
+	X(cvti_u16_##T, u32, T, FIT(v, 0.0, 65535.0, s32, T, 16))                \
+	X(cvti_s16_##T, u32, T, FIT(v, -32768.0, 32767.0, s16, T, 16))           \
+	X(cvti_u32_##T, u32, T, FIT(v, 0.0, 4294967295.0, s64, T, 32))           \
+	X(cvti_s32_##T, u32, T, FIT(v, -2147483648.0, 2147483647.0, s32, T, 32)) \
+	X(cvti_u64_##T, u64, T, fit_u64(v))                                      \
 	X(cvti_s64_##T, u64, T, fit_s64(v))
 FROM_FLOAT(FTOI, f32)
 FROM_FLOAT(FTOI, f64)

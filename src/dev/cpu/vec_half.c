@@ -50,6 +50,27 @@ INLINE f64 in_half(const struct vinsn *in, u32 h, struct half_format f)
 	return (f64)half_to_f32(h, f);
 }
 
+/* Conversions flush what is f32 alone (PTX ISA, cvt). */
+INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
+{
+	if (in->flags & VI_SAT)
+		v = sat64(v);
+	return half_bits(v, f, in->round, false);
+}
+
+INLINE f64 single(const struct vinsn *in, f32 v)
+{
+	return (f64)(in->flags & VI_FTZ ? flush32(v) : v);
+}
+
+INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
+{
+	f32 v = half_to_f32(h, f);
+
+	v = in->flags & VI_FTZ ? flush32(v) : v;
+	return in->flags & VI_SAT ? sat32(v) : v;
+}
+
 INLINE f64 min_num(f64 a, f64 b, bool nan)
 {
 	if (a != a || b != b)
@@ -103,17 +124,17 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 	OPS(X, bf16, HALF_BF16, 1) OPS(X, f16x2, HALF_F16, 2) OPS(X, bf16x2, HALF_BF16, 2)
 ALL(HALF_OP)
 
-/* ---- comparisons: as setp of f32 on widened operands ---- */
-#define WIDEN(name, FORMAT)                                                           \
-	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)    \
-	{                                                                             \
-		const u32 *pa = VX_PTR(x, in->a);                                     \
-		f32 *pd = VX_PTR(x, in->d);                                           \
-		u32 m = x->mask;                                                      \
-                                                                                      \
-		for (int i = 0; i < LANES; i++)                                       \
-			pd[i] = BIT(m) ? half_to_f32(pa[i] & 0xffff, FORMAT) : pd[i]; \
-		return in + 1;                                                        \
+/* ---- to f32, as comparisons do, too; of bf16 that may be a subnormal, which ftz flushes ---- */
+#define WIDEN(name, FORMAT)                                                        \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const u32 *pa = VX_PTR(x, in->a);                                  \
+		f32 *pd = VX_PTR(x, in->d);                                        \
+		u32 m = x->mask;                                                   \
+                                                                                   \
+		for (int i = 0; i < LANES; i++)                                    \
+			pd[i] = BIT(m) ? wide(in, pa[i] & 0xffff, FORMAT) : pd[i]; \
+		return in + 1;                                                     \
 	}
 WIDEN(cvt_f32_f16, HALF_F16)
 WIDEN(cvt_f32_bf16, HALF_BF16)
@@ -131,25 +152,28 @@ WIDEN(cvt_f32_bf16, HALF_BF16)
 				pd[i] = (u32)(expr);                               \
 		return in + 1;                                                     \
 	}
-#define PAIR(v, w, F) (one(in, (f64)(v), F) << 16 | one(in, (f64)(w), F))
-#define CVTS(X)                                                                              \
-	X(cvt_f16_f32, f32, HALF_F16, one(in, pa[i], HALF_F16))                              \
-	X(cvt_f16_f64, f64, HALF_F16, one(in, pa[i], HALF_F16))                              \
-	X(cvt_bf16_f32, f32, HALF_BF16, one(in, pa[i], HALF_BF16))                           \
-	X(cvt_bf16_f64, f64, HALF_BF16, one(in, pa[i], HALF_BF16))                           \
-	X(cvt_relu_f16_f32, f32, HALF_F16, one(in, relu(pa[i]), HALF_F16))                   \
-	X(cvt_relu_bf16_f32, f32, HALF_BF16, one(in, relu(pa[i]), HALF_BF16))                \
-	X(cvt_f16x2_f32, f32, HALF_F16, PAIR(pa[i], pb[i], HALF_F16))                        \
-	X(cvt_bf16x2_f32, f32, HALF_BF16, PAIR(pa[i], pb[i], HALF_BF16))                     \
-	X(cvt_relu_f16x2_f32, f32, HALF_F16, PAIR(relu(pa[i]), relu(pb[i]), HALF_F16))       \
-	X(cvt_relu_bf16x2_f32, f32, HALF_BF16, PAIR(relu(pa[i]), relu(pb[i]), HALF_BF16))    \
-	X(cvt_tf32_f32, f32, HALF_TF32, half_bits(pa[i], HALF_TF32, in->round, false) << 13) \
-	X(cvt_f16_u16, u32, HALF_F16, one(in, (u16)pa[i], HALF_F16))                         \
-	X(cvt_f16_s16, u32, HALF_F16, one(in, (s16)pa[i], HALF_F16))                         \
-	X(cvt_f16_u32, u32, HALF_F16, one(in, pa[i], HALF_F16))                              \
-	X(cvt_f16_s32, u32, HALF_F16, one(in, (s32)pa[i], HALF_F16))                         \
-	X(cvt_f16_u8, u32, HALF_F16, one(in, (u8)pa[i], HALF_F16))                           \
-	X(cvt_f16_s8, u32, HALF_F16, one(in, (s8)pa[i], HALF_F16))                           \
+#define FROM(v, F)    narrowed(in, single(in, v), F)
+#define FROM_UP(v, F) narrowed(in, relu(single(in, v)), F)
+#define CVTS(X)                                                                                  \
+	X(cvt_f16_f32, f32, HALF_F16, FROM(pa[i], HALF_F16))                                     \
+	X(cvt_f16_f64, f64, HALF_F16, narrowed(in, pa[i], HALF_F16))                             \
+	X(cvt_bf16_f32, f32, HALF_BF16, FROM(pa[i], HALF_BF16))                                  \
+	X(cvt_bf16_f64, f64, HALF_BF16, narrowed(in, pa[i], HALF_BF16))                          \
+	X(cvt_relu_f16_f32, f32, HALF_F16, FROM_UP(pa[i], HALF_F16))                             \
+	X(cvt_relu_bf16_f32, f32, HALF_BF16, FROM_UP(pa[i], HALF_BF16))                          \
+	X(cvt_f16x2_f32, f32, HALF_F16, FROM(pa[i], HALF_F16) << 16 | FROM(pb[i], HALF_F16))     \
+	X(cvt_bf16x2_f32, f32, HALF_BF16, FROM(pa[i], HALF_BF16) << 16 | FROM(pb[i], HALF_BF16)) \
+	X(cvt_relu_f16x2_f32, f32, HALF_F16,                                                     \
+		FROM_UP(pa[i], HALF_F16) << 16 | FROM_UP(pb[i], HALF_F16))                       \
+	X(cvt_relu_bf16x2_f32, f32, HALF_BF16,                                                   \
+		FROM_UP(pa[i], HALF_BF16) << 16 | FROM_UP(pb[i], HALF_BF16))                     \
+	X(cvt_tf32_f32, f32, HALF_TF32, half_bits(pa[i], HALF_TF32, in->round, false) << 13)     \
+	X(cvt_f16_u16, u32, HALF_F16, one(in, (u16)pa[i], HALF_F16))                             \
+	X(cvt_f16_s16, u32, HALF_F16, one(in, (s16)pa[i], HALF_F16))                             \
+	X(cvt_f16_u32, u32, HALF_F16, one(in, pa[i], HALF_F16))                                  \
+	X(cvt_f16_s32, u32, HALF_F16, one(in, (s32)pa[i], HALF_F16))                             \
+	X(cvt_f16_u8, u32, HALF_F16, one(in, (u8)pa[i], HALF_F16))                               \
+	X(cvt_f16_s8, u32, HALF_F16, one(in, (s8)pa[i], HALF_F16))                               \
 	X(cvt_f16_f16, u32, HALF_F16, one(in, in_half(in, pa[i] & 0xffff, HALF_F16), HALF_F16))
 CVTS(NARROW)
 

@@ -250,6 +250,8 @@ DIVIDE_U(u64)
 	X3(mad24_hi_s32, u32, u32, s32,                                                            \
 		(u32)(((s64)((s32)((u32)a << 8) >> 8) * ((s32)((u32)b << 8) >> 8)) >> 16) +        \
 			(u32)c)                                                                    \
+	X3(mad24_hisat_s32, u32, u32, s32,                                                         \
+		sat_s32((((s64)((s32)((u32)a << 8) >> 8) * ((s32)((u32)b << 8) >> 8)) >> 16) + c)) \
 	X3(sad_u16, u32, u32, u16, (u32)(a > b ? a - b : b - a) + c)                               \
 	X3(sad_s16, u32, u32, s16, (u32)(a > b ? a - b : b - a) + (u32)c)                          \
 	X3(sad_u32, u32, u32, u32, (a > b ? a - b : b - a) + c)                                    \
@@ -409,23 +411,26 @@ static const struct vinsn *op_bfi_b64(struct vx *x, const struct vinsn *in)
 }
 
 /* Carry chains: in->x is the carry flag's predicate; in->op says whether it is read and written,
- * and whether b is taken away. Subtraction keeps the borrow. */
-#define CARRY(name, T, WIDER)                                                                \
-	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)           \
-	{                                                                                    \
-		const T *a = VX_PTR(x, in->a), *b = VX_PTR(x, in->b);                        \
-		T *d = VX_PTR(x, in->d);                                                     \
-		u32 m = x->mask, cc = VX_PRED(x, in->x), from = in->op & 1 ? cc : 0, to = 0; \
-                                                                                             \
-		for (int i = 0; i < LANES; i++) {                                            \
-			WIDER r = (in->op & 4) ? (WIDER)a[i] - b[i] - BIT(from)              \
-					       : (WIDER)a[i] + b[i] + BIT(from);             \
-			to |= (u32)(r >> (8 * sizeof(T)) & 1) << i;                          \
-			d[i] = BIT(m) ? (T)r : d[i];                                         \
-		}                                                                            \
-		if (in->op & 2)                                                              \
-			VX_PRED(x, in->x) = (cc & ~m) | (to & m);                            \
-		return in + 1;                                                               \
+ * and whether b is taken away. That adds the complement and one, so that the flag is set where
+ * nothing was borrowed: an addition behind a subtraction sees it so, as in nvcc's division of 128
+ * bits. */
+#define CARRY(name, T, WIDER)                                                      \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const T *a = VX_PTR(x, in->a), *b = VX_PTR(x, in->b);              \
+		T *d = VX_PTR(x, in->d);                                           \
+		u32 m = x->mask, cc = VX_PRED(x, in->x), to = 0;                   \
+		u32 from = in->op & 1 ? cc : in->op & 4 ? ~0u : 0;                 \
+                                                                                   \
+		for (int i = 0; i < LANES; i++) {                                  \
+			T other = in->op & 4 ? (T)~b[i] : b[i];                    \
+			WIDER r = (WIDER)a[i] + other + BIT(from);                 \
+			to |= (u32)(r >> (8 * sizeof(T)) & 1) << i;                \
+			d[i] = BIT(m) ? (T)r : d[i];                               \
+		}                                                                  \
+		if (in->op & 2)                                                    \
+			VX_PRED(x, in->x) = (cc & ~m) | (to & m);                  \
+		return in + 1;                                                     \
 	}
 CARRY(carry_u32, u32, u64)
 CARRY(carry_u64, u64, u128)

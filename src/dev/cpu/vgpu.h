@@ -69,6 +69,7 @@ struct vgpu_launch {
 	uint32_t dynamic_shared_bytes;
 	const void *params; /* the parameter buffer; must outlive the launch */
 	uint64_t grid_id;
+	uint64_t workspace; /* of a grid that waits for itself as a whole: 64 bytes; 0: none */
 	uint32_t n_sms;
 	uint64_t (*timer_ns)(void *user); /* %globaltimer; NULL: CLOCK_REALTIME */
 	void (*print)(
@@ -111,10 +112,10 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index);
 void vgpu_block_destroy(struct vgpu_block *b);
 /* Runs up to `budget` warp instructions round robin over the block's warps. Adds thread
- * instructions executed and virtual cycles spent. Blocks of one SM are stepped in turn by the
- * dispatcher. */
+ * instructions executed; io_clock is its SM's clock, which goes on by the cycles spent. Blocks of
+ * one SM are stepped in turn by the dispatcher. */
 enum vgpu_state vgpu_block_step(
-	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_cycles);
+	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
 const struct vgpu_fault *vgpu_block_fault(const struct vgpu_block *b);
 
 #endif
