@@ -290,6 +290,17 @@ static u64 slow_bf16(u64 a)
 	return kept + (rest > 0x8000 || (rest == 0x8000 && kept & 1));
 }
 
+static u64 slow_bf16_of(u64 a)
+{
+	unsigned top = a ? 63 - (unsigned)__builtin_clzll(a) : 0, shift = top > 7 ? top - 7 : 0;
+	u64 kept = a >> shift, rest = a - (kept << shift), half = shift ? 1ull << (shift - 1) : 1;
+
+	if (!a)
+		return 0;
+	kept = shift ? kept + (rest > half || (rest == half && kept & 1)) : kept << (7 - top);
+	return (127ull + top + (kept >> 8)) << 7 | (kept >> 8 ? 0 : kept & 127);
+}
+
 /* ---- the table ---- */
 
 #define ROW(insn, types, expr)                                         \

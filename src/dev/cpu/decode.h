@@ -59,6 +59,17 @@ unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
 /* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
+/* A comparison: what is compared, where its result goes and (set: what true looks like) how, the
+ * opposite's register or VX_NONE, and a predicate that both are combined with (0: none). */
+struct dec_cmp {
+	uint32_t src[2], dst, inverse, with, yes;
+	unsigned combine;
+	bool negated;
+};
+void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp *c);
+bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
+/* A new register with one half of a pair (0, 1) or a single one (0) as f32. */
+uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
 /* The special register that an operand names, or 0 and a constant; of %envreg its number, too.
  * False: it is not known. */
 bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);

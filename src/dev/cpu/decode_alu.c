@@ -363,6 +363,23 @@ static unsigned combine_op(const struct ptx_mnem *mn)
 					: 0;
 }
 
+void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp *c)
+{
+	struct key k = {.len = 0};
+	uint32_t src[4] = {c->src[0], c->src[1]};
+	struct vinsn *in;
+
+	key_add(&k, is_set ? "set" : "setp");
+	key_add(&k, cmp_text[d->s->mn->cmp]);
+	key_add(&k, ptx_type_name(type));
+	in = dec_emit(d, vgpu_vec_find(k.text), 1);
+	set_operands(in, c->dst, src, 2);
+	in->c = c->with;
+	in->x = c->inverse;
+	in->op = (uint8_t)(c->combine | (c->negated ? 4 : 0));
+	in->imm = c->yes;
+}
+
 /* Both operands flushed, when the comparison says so. */
 static void flush_sources(struct dec *d, uint32_t src[2])
 {
@@ -379,17 +396,21 @@ static void flush_sources(struct dec *d, uint32_t src[2])
 static bool emit_compare(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
-	bool is_set = mn->op == PTX_OP_set, neg = false;
+	bool is_set = mn->op == PTX_OP_set;
 	uint8_t t = mn->type[is_set ? 1 : 0], kt = t;
 	const struct ptx_opd *o = d->s->opd, *first = &o[0];
-	unsigned combine = combine_op(mn);
-	uint32_t src[4] = {0}, dst, q = VX_NONE, c = 0;
+	struct dec_cmp c = {.combine = combine_op(mn), .inverse = VX_NONE};
 	struct key k = {.len = 0};
-	struct vinsn *in;
 
 	if (mn->cmp == PTX_CMP_NONE || mn->n_types < (is_set ? 2 : 1) ||
-		d->s->n != (combine ? 4 : 3))
+		d->s->n != (c.combine ? 4 : 3))
 		return false;
+	if (c.combine)
+		c.with = dec_pred(d, &o[3], &c.negated);
+	if (c.with == VX_NONE)
+		return false;
+	if (is_half(t))
+		return dec_half_compare(d, is_set, t, &c);
 	if (t >= PTX_B16 && t <= PTX_B64)
 		kt = as_unsigned(t);
 	key_add(&k, is_set ? "set" : "setp");
@@ -398,28 +419,22 @@ static bool emit_compare(struct dec *d)
 	if (!vgpu_vec_find(k.text))
 		return false;
 	for (unsigned i = 0; i < 2; i++) {
-		src[i] = dec_src(d, &o[i + 1], t);
-		if (src[i] == VX_NONE)
+		c.src[i] = dec_src(d, &o[i + 1], t);
+		if (c.src[i] == VX_NONE)
 			return false;
 	}
-	if (combine)
-		c = dec_pred(d, &o[3], &neg);
 	if (!is_set && first->kind == PTX_OPD_PAIR && first->n == 2) {
-		q = first->list[1].kind == PTX_OPD_SINK ? VX_NONE
-							: dec_dst(d, &first->list[1], PTX_PRED);
+		if (first->list[1].kind != PTX_OPD_SINK)
+			c.inverse = dec_dst(d, &first->list[1], PTX_PRED);
 		first = &first->list[0];
 	}
-	dst = dec_dst(d, first, is_set ? mn->type[0] : PTX_PRED);
-	if (dst == VX_NONE || c == VX_NONE)
+	c.dst = dec_dst(d, first, is_set ? mn->type[0] : PTX_PRED);
+	if (c.dst == VX_NONE)
 		return false;
 	if (t == PTX_F32 && ptx_has_mod(mn, "ftz"))
-		flush_sources(d, src);
-	in = dec_emit(d, vgpu_vec_find(k.text), 1);
-	set_operands(in, dst, src, 2);
-	in->c = c;
-	in->x = q;
-	in->op = (uint8_t)(combine | (neg ? 4 : 0));
-	in->vec = is_set && mn->type[0] == PTX_F32;
+		flush_sources(d, c.src);
+	c.yes = is_set && mn->type[0] == PTX_F32 ? 0x3f800000u : UINT32_MAX;
+	dec_compare(d, is_set, kt, &c);
 	return true;
 }
 
@@ -531,12 +546,23 @@ bool dec_alu(struct dec *d)
 
 /* ---- cvt ---- */
 
+static void cvt_key(
+	struct key *k, const struct ptx_mnem *mn, const char *how, uint8_t to, uint8_t from)
+{
+	k->len = 0;
+	key_add(k, how);
+	if (ptx_has_mod(mn, "relu"))
+		key_add(k, "relu");
+	key_add(k, ptx_type_name(to));
+	key_add(k, ptx_type_name(from));
+}
+
 bool dec_cvt(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
 	struct vinsn note = {0}, *in;
 	uint8_t to = mn->type[0], from = mn->type[1];
-	bool to_int, from_int, integral = false, pair;
+	bool to_int, from_int, integral = false, pair, widens;
 	struct key k = {.len = 0};
 	uint32_t src[4] = {0}, dst;
 
@@ -556,22 +582,35 @@ bool dec_cvt(struct dec *d)
 		to = PTX_U64;
 	if (from_int && to_int && from == PTX_U64 && to == PTX_U64)
 		note.flags &= (uint16_t)~VI_SAT;
-	key_add(&k, to_int && from_int && note.flags & VI_SAT ? "cvtsat"
-		    : integral || (to_int && !from_int)       ? "cvti"
-							      : "cvt");
-	if (ptx_has_mod(mn, "relu"))
-		key_add(&k, "relu");
-	key_add(&k, ptx_type_name(to));
-	key_add(&k, ptx_type_name(from));
+	cvt_key(&k, mn,
+		to_int && from_int && note.flags & VI_SAT ? "cvtsat"
+		: integral || (to_int && !from_int)       ? "cvti"
+							  : "cvt",
+		to, from);
 	if (note.flags & VI_SAT && from == PTX_BF16)
 		return false; /* there is none */
 	pair = d->s->n == 3 && (to == PTX_F16X2 || to == PTX_BF16X2);
+	/* Of a half what has no handler of its own is made of its f32. */
+	widens = (from == PTX_F16 || from == PTX_BF16) && !vgpu_vec_find(k.text);
+	if (widens)
+		cvt_key(&k, mn, to_int ? "cvti" : "cvt", to, PTX_F32);
 	if (!vgpu_vec_find(k.text) || (d->s->n != 2 && !pair))
 		return false;
 	for (unsigned i = 0; i + 1 < d->s->n; i++) {
 		src[i] = dec_src(d, &d->s->opd[i + 1], from);
 		if (src[i] == VX_NONE)
 			return false;
+	}
+	if (widens) {
+		src[0] = dec_half_widen(d, src[0], from, 0);
+		if (integral && !to_int) {
+			in = dec_emit(d, vgpu_vec_find("cvti_f32_f32"), 0);
+			in->flags |= VI_PSEUDO;
+			in->round = note.round;
+			in->a = src[0];
+			in->d = src[0] = dec_new_reg(d, 4);
+		}
+		from = PTX_F32;
 	}
 	dst = dec_dst(d, &d->s->opd[0], to);
 	if (dst == VX_NONE)
@@ -702,6 +741,34 @@ static void mov_special(struct dec *d, uint32_t dst, enum ptx_special sr, uint32
 	in->flags |= ptx_type_bytes(d->s->mn->type[0]) == 8 ? VI_WIDE : 0;
 }
 
+/* mov.v2.u32 {a, b}, {b, a}: all are read ahead of the first that is written. */
+static bool mov_parts(struct dec *d)
+{
+	const struct ptx_opd *o = d->s->opd;
+	uint32_t to[4], from[4], n, bytes = ptx_type_bytes(d->s->mn->type[0]) > 4 ? 8 : 4;
+	vop_fn *mov = vgpu_vec_find(bytes > 4 ? "mov_b64" : "mov_b32");
+
+	if (!vector_parts(d, &o[0], to, &n))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		if (o[1].kind == PTX_OPD_VECTOR && o[1].n == n)
+			from[i] = dec_src(d, &o[1].list[i], d->s->mn->type[0]);
+		else if (!vector_parts(d, &o[1], from, &n))
+			return false;
+		if (from[i] == VX_NONE)
+			return false;
+	}
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		struct vinsn *in = dec_emit(d, mov, i == 0 ? 1 : 0);
+
+		in->flags |= i ? VI_PSEUDO : 0;
+		in->a = from[i % n];
+		in->d = i < n ? dec_new_reg(d, bytes) : to[i % n];
+		from[i % n] = in->d;
+	}
+	return true;
+}
+
 bool dec_mov(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
@@ -713,7 +780,7 @@ bool dec_mov(struct dec *d)
 	if (d->s->n != 2 || !mn->n_types)
 		return false;
 	if (mn->vec > 1)
-		return mov_special_vector(d);
+		return mov_special_vector(d) || mov_parts(d);
 	if (mn->type[0] == PTX_PRED)
 		return emit_pred_logic(d);
 	if (o[0].kind == PTX_OPD_VECTOR || o[1].kind == PTX_OPD_VECTOR)

@@ -56,6 +56,21 @@ static bool ordered(const struct ptx_mnem *mn)
 	       ptx_has_mod(mn, "acquire") || ptx_has_mod(mn, "release") || ptx_has_mod(mn, "mmio");
 }
 
+/* A register that was declared as a vector: its elements, one behind the other. */
+static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
+{
+	uint32_t n = d->f->regs.at[o->reg].sym->type.vec, part[8];
+
+	if (n > 8 || d->s->mn->vec != n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		part[i] = d->reg_at[o->reg] + i * dec_reg_lane_bytes(d, o->reg) * LANES;
+	to->vec = (uint8_t)n;
+	to->c = dec_ext(d, part, n);
+	to->d = part[0];
+	return true;
+}
+
 /* Registers of the data operand: one in in->d, several in ext. */
 static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, bool is_load)
 {
@@ -74,7 +89,11 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 	}
 	if (to->size > 4)
 		to->flags |= VI_WIDE;
+	if (o->kind == PTX_OPD_REG && !o->selector && d->f->regs.at[o->reg].sym->type.vec > 1)
+		return dec_whole_vector(d, o, to);
 	if (o->kind != PTX_OPD_VECTOR) {
+		if (d->s->mn->vec > 1)
+			return false;
 		to->d = is_load ? dec_dst(d, o, rt) : dec_src(d, o, rt);
 		return to->d != VX_NONE;
 	}

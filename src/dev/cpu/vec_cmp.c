@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Comparisons and selections. setp: d and (in->x) its complement, both combined with predicate c by
- * and, or, xor (in->op: 0 none, 1, 2, 3; 4 more: c negated). set: d gets all ones or 1.0. */
+ * and, or, xor (in->op: 0 none, 1, 2, 3; 4 more: c negated). set: d gets all ones or 1.0. Halves
+ * are compared as f32. */
 #include "vec.h"
 
 INLINE u32 combine(struct vx *x, const struct vinsn *in, u32 r)
@@ -33,10 +34,10 @@ INLINE const struct vinsn *put_preds(struct vx *x, const struct vinsn *in, u32 r
 	return in + 1;
 }
 
-/* set: in->vec says how true looks: 0 all ones, 1 1.0f. */
+/* set: in->imm is what true looks like. */
 INLINE const struct vinsn *put_words(struct vx *x, const struct vinsn *in, u32 r)
 {
-	u32 *d = ALIGN(VX_PTR(x, in->d)), m = x->mask, yes = in->vec ? 0x3f800000u : ~0u;
+	u32 *d = ALIGN(VX_PTR(x, in->d)), m = x->mask, yes = (u32)in->imm;
 
 	r = combine(x, in, r);
 	EACH d[i] = BIT(m) ? (BIT(r) ? yes : 0) : d[i];

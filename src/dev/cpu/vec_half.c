@@ -139,6 +139,37 @@ ALL(HALF_OP)
 WIDEN(cvt_f32_f16, HALF_F16)
 WIDEN(cvt_f32_bf16, HALF_BF16)
 
+/* One of a pair, in->size bits up, or a single one, for what is done in f32: ftz flushes the half.
+ */
+#define PICK(name, FORMAT)                                                            \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in)    \
+	{                                                                             \
+		const u32 *pa = VX_PTR(x, in->a);                                     \
+		f32 *pd = VX_PTR(x, in->d);                                           \
+                                                                                      \
+		for (int i = 0; i < LANES; i++)                                       \
+			pd[i] = (f32)in_half(in, pa[i] >> in->size & 0xffff, FORMAT); \
+		return in + 1;                                                        \
+	}
+PICK(half_f16, HALF_F16)
+PICK(half_bf16, HALF_BF16)
+
+/* Whole numbers of 64 bits as doubles that round to any half as they do: what is lost is kept in
+ * the lowest bit. */
+INLINE f64 odd_u64(u64 a)
+{
+	unsigned more = a >> 53 ? 11 - (unsigned)__builtin_clzll(a) : 0;
+	u64 kept = a >> more;
+
+	kept |= kept << more != a;
+	return (f64)(s64)kept * (f64)(1ull << more);
+}
+
+INLINE f64 odd_s64(s64 a)
+{
+	return a < 0 ? -odd_u64(0 - (u64)a) : odd_u64((u64)a);
+}
+
 /* ---- from wider floats and integers, and back ---- */
 #define NARROW(name, S, FORMAT, expr)                                              \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
@@ -174,8 +205,18 @@ WIDEN(cvt_f32_bf16, HALF_BF16)
 	X(cvt_f16_s32, u32, HALF_F16, one(in, (s32)pa[i], HALF_F16))                             \
 	X(cvt_f16_u8, u32, HALF_F16, one(in, (u8)pa[i], HALF_F16))                               \
 	X(cvt_f16_s8, u32, HALF_F16, one(in, (s8)pa[i], HALF_F16))                               \
+	X(cvt_f16_u64, u64, HALF_F16, one(in, odd_u64(pa[i]), HALF_F16))                         \
+	X(cvt_f16_s64, u64, HALF_F16, one(in, odd_s64((s64)pa[i]), HALF_F16))                    \
+	X(cvt_bf16_u16, u32, HALF_BF16, one(in, (u16)pa[i], HALF_BF16))                          \
+	X(cvt_bf16_s16, u32, HALF_BF16, one(in, (s16)pa[i], HALF_BF16))                          \
+	X(cvt_bf16_u32, u32, HALF_BF16, one(in, pa[i], HALF_BF16))                               \
+	X(cvt_bf16_s32, u32, HALF_BF16, one(in, (s32)pa[i], HALF_BF16))                          \
+	X(cvt_bf16_u8, u32, HALF_BF16, one(in, (u8)pa[i], HALF_BF16))                            \
+	X(cvt_bf16_s8, u32, HALF_BF16, one(in, (s8)pa[i], HALF_BF16))                            \
+	X(cvt_bf16_u64, u64, HALF_BF16, one(in, odd_u64(pa[i]), HALF_BF16))                      \
+	X(cvt_bf16_s64, u64, HALF_BF16, one(in, odd_s64((s64)pa[i]), HALF_BF16))                 \
 	X(cvt_f16_f16, u32, HALF_F16, one(in, in_half(in, pa[i] & 0xffff, HALF_F16), HALF_F16))
 CVTS(NARROW)
 
-VEC_TABLE(vgpu_vec_half) = {
-	ALL(VOP_ENTRY) CVTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16) VOP_ENTRY(cvt_f32_bf16){NULL, NULL}};
+VEC_TABLE(vgpu_vec_half) = {ALL(VOP_ENTRY) CVTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16)
+		VOP_ENTRY(cvt_f32_bf16) VOP_ENTRY(half_f16) VOP_ENTRY(half_bf16){NULL, NULL}};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Comparisons of halves and of pairs of them: in f32, which holds every half. */
+#include "decode.h"
+
+static bool is_pair(uint8_t t)
+{
+	return t == PTX_F16X2 || t == PTX_BF16X2;
+}
+
+static bool is_brain(uint8_t t)
+{
+	return t == PTX_BF16 || t == PTX_BF16X2;
+}
+
+uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half)
+{
+	struct vinsn *in = dec_emit(d, vgpu_vec_find(is_brain(type) ? "half_bf16" : "half_f16"), 0);
+
+	in->flags |= VI_PSEUDO | (ptx_has_mod(d->s->mn, "ftz") ? VI_FTZ : 0);
+	in->size = (uint8_t)(16 * half);
+	in->a = src;
+	in->d = dec_new_reg(d, 4);
+	return in->d;
+}
+
+/* What set gives for true, of one half. */
+static uint32_t true_of(uint8_t type, bool pair)
+{
+	switch (type) {
+	case PTX_F16:
+	case PTX_F16X2:
+		return 0x3c00;
+	case PTX_BF16:
+	case PTX_BF16X2:
+		return 0x3f80;
+	case PTX_U16:
+		return 0xffff;
+	default:
+		return pair ? 0xffff : UINT32_MAX;
+	}
+}
+
+static void both_of(struct dec *d, const char *op, uint32_t a, uint32_t b, uint32_t dst)
+{
+	struct vinsn *in = dec_emit(d, vgpu_vec_find(op), 0);
+
+	in->flags |= VI_PSEUDO;
+	in->a = a;
+	in->b = b;
+	in->d = dst;
+}
+
+/* PTX ISA, setp: of a pair p|q are the two results, where of all else q is the opposite. */
+bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	const struct ptx_opd *o = d->s->opd, *to[2] = {&o[0], NULL};
+	uint32_t src[2], dst[2] = {VX_NONE, VX_NONE}, part[2];
+	unsigned halves = is_pair(type) ? 2 : 1;
+
+	for (unsigned i = 0; i < 2; i++) {
+		src[i] = dec_src(d, &o[i + 1], type);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	if (!is_set && to[0]->kind == PTX_OPD_PAIR && to[0]->n == 2) {
+		to[1] = to[0]->list[1].kind == PTX_OPD_SINK ? NULL : &to[0]->list[1];
+		to[0] = &to[0]->list[0];
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (to[i] && to[i]->kind != PTX_OPD_SINK)
+			dst[i] = dec_dst(d, to[i], is_set ? mn->type[0] : PTX_PRED);
+	if (dst[0] == VX_NONE && (is_set || dst[1] == VX_NONE))
+		return false;
+	/* Not at once where they go: the predicate to combine with may be one of them. */
+	for (unsigned k = 0; k < halves; k++) {
+		for (unsigned i = 0; i < 2; i++)
+			c->src[i] = dec_half_widen(d, src[i], type, k);
+		c->dst = part[k] = dec_new_reg(d, 4);
+		c->inverse = halves == 1 && dst[1] != VX_NONE ? dst[1] : VX_NONE;
+		c->yes = true_of(mn->type[0], halves == 2) << 16 * k;
+		dec_compare(d, is_set, PTX_F32, c);
+	}
+	if (is_set && halves == 2)
+		both_of(d, "or_b32", part[0], part[1], dst[0]);
+	else if (is_set)
+		both_of(d, "mov_b32", part[0], part[0], dst[0]);
+	for (unsigned k = 0; !is_set && k < halves; k++)
+		if (dst[k] != VX_NONE)
+			both_of(d, "mov_pred", part[k], part[k], dst[k]);
+	return true;
+}
