@@ -18,8 +18,9 @@
 # Each runs alone, then natively beside the disturber, then twice (forms not cached, cached) under
 # heddle with low priority; the disturber launches a kernel of 30 us every 2 ms, under heddle with
 # high priority, and checks each result. All kernels are managed (min_managed_us=1, gates=off), without
-# MPS, and waited for; GATES=on: but for those that a gate suits; WAIT_MS=20: forms in the making are
-# waited for as long as by default, and before the last run all that was begun is compiled, and twice so.
+# MPS, and waited for; GATES=on: but for those that a gate suits; DEFAULTS=on: what heddled manages by
+# itself; WAIT_MS=20: forms in the making are waited for as long as by default, and before the last run
+# all that was begun is compiled, and twice so.
 #   same      as natively
 #   varies    it differs, and so do native runs from each other: exit status alone was judged
 #   differs, fails, hang   other output; another exit status; not done in its time
@@ -172,7 +173,11 @@ latency() { # RUN
 # ---- heddled ----
 
 start_under_heddle() {
-	start_daemon --mps off --set min_managed_us=1 --set "gates=${GATES:-off}"
+	if [ -n "${DEFAULTS:-}" ]; then
+		start_daemon --mps off
+	else
+		start_daemon --mps off --set min_managed_us=1 --set "gates=${GATES:-off}"
+	fi
 	start_tick "$heddle" run --device "$device" -p high --
 }
 
