@@ -37,9 +37,10 @@ while IFS= read -r instruction; do
 		bad=$((bad + 1))
 	fi
 done <<-'END'
-	mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r3}, {%f1,%f2,%f3,%f4};
-	ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd2];
-	stmatrix.sync.aligned.m8n8.x1.shared.b16 [%rd2], {%r1};
+	mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
+	mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, {%r1,%r2}, {%r3,%r4}, {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8};
+	mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r1,%r2}, {%r3}, {%r4}, {%r5,%r6};
+	mov.u32 %r1, %reserved_smem_offset_1;
 	wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd2];
 	wgmma.fence.sync.aligned;
 	setmaxnreg.inc.sync.aligned.u32 40;

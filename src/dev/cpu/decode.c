@@ -463,6 +463,12 @@ static void dec_insn(struct dec *d)
 		dec_emit(d, vop_exit, 1);
 		known = true;
 		break;
+	case PTX_OP_ldmatrix:
+	case PTX_OP_stmatrix:
+	case PTX_OP_movmatrix:
+	case PTX_OP_mma:
+		known = dec_matrix(d);
+		break;
 	case PTX_OP_trap:
 	case PTX_OP_brkpt:
 		dec_emit(d, vop_trap, 1);

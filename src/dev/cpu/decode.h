@@ -59,6 +59,9 @@ unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
 /* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
+/* All lanes of the warp come together here. */
+void dec_warp_meets(struct dec *d);
+bool dec_matrix(struct dec *d);
 /* A comparison: what is compared, where its result goes and (set: what true looks like) how, the
  * opposite's register or VX_NONE, and a predicate that both are combined with (0: none). */
 struct dec_cmp {

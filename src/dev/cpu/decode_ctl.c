@@ -253,6 +253,13 @@ static bool emit_sync(struct dec *d, const struct vinsn *to, const struct ptx_op
 	return true;
 }
 
+void dec_warp_meets(struct dec *d)
+{
+	const struct vinsn to = {.op = VS_WARP_BAR, .d = VX_NONE, .x = VX_NONE};
+
+	emit_sync(d, &to, NULL);
+}
+
 static bool dec_shfl(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Matrix operations of a warp: first all its lanes meet, then one instruction works on the
+ * registers of all (exec_matrix.c). */
+#include "decode.h"
+
+#include <string.h>
+
+#include "matrix.h"
+
+#define REGS_MAX 32
+
+/* {a, b}, or one register: appended to list. */
+static bool registers(struct dec *d, const struct ptx_opd *o, uint8_t type, unsigned n,
+	uint32_t *list, unsigned *io_n)
+{
+	const struct ptx_opd *each = o->kind == PTX_OPD_VECTOR ? o->list : o;
+
+	if ((o->kind == PTX_OPD_VECTOR ? o->n : 1u) != n || *io_n + n > REGS_MAX)
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t reg = dec_src(d, &each[i], type);
+
+		if (reg == VX_NONE ||
+			(each[i].kind == PTX_OPD_REG &&
+				dec_reg_lane_bytes(d, each[i].reg) != dec_lane_bytes(type)))
+			return false;
+		list[(*io_n)++] = reg;
+	}
+	return true;
+}
+
+/* ldmatrix and stmatrix. */
+static bool dec_rows(struct dec *d, bool is_load)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	const struct ptx_opd *o = d->s->opd;
+	unsigned num = ptx_has_mod(mn, "x4") ? 4 : ptx_has_mod(mn, "x2") ? 2 : 1, n = 0;
+	struct vinsn to = {0}, *in;
+	uint32_t list[REGS_MAX];
+
+	if (d->s->n != 2 || !ptx_has_mod(mn, "m8n8") || mn->type[mn->n_types - 1] != PTX_B16)
+		return false;
+	to.space = ptx_has_mod(mn, "shared") ? PTX_SHARED : PTX_GENERIC;
+	if (!dec_address(d, &o[is_load], &to) ||
+		!registers(d, &o[!is_load], PTX_B32, num, list, &n))
+		return false;
+	dec_warp_meets(d);
+	in = dec_emit(d, is_load ? vop_ldmatrix : vop_stmatrix, 8);
+	in->a = to.a;
+	in->imm = to.imm;
+	in->flags |= to.flags;
+	in->space = to.space;
+	in->op = ptx_has_mod(mn, "trans") ? VM_TURNED : VM_PLAIN;
+	in->vec = (uint8_t)num;
+	in->x = d->p->n_ranges++;
+	in->table = dec_ext(d, list, n);
+	return true;
+}
+
+static bool dec_movmatrix(struct dec *d)
+{
+	uint32_t dst, src;
+	struct vinsn *in;
+
+	if (d->s->n != 2 || !ptx_has_mod(d->s->mn, "trans"))
+		return false;
+	src = dec_src(d, &d->s->opd[1], PTX_B32);
+	dst = dec_dst(d, &d->s->opd[0], PTX_B32);
+	if (src == VX_NONE || dst == VX_NONE)
+		return false;
+	dec_warp_meets(d);
+	in = dec_emit(d, vop_movmatrix, 4);
+	in->a = src;
+	in->d = dst;
+	return true;
+}
+
+/* Those that the ISA has, as far as the types go with each other and with the shape. */
+static bool is_shape(const struct mma_shape *s, const struct mma_types *t)
+{
+	switch (t->a) {
+	case PTX_F16:
+	case PTX_BF16:
+		return t->b == t->a && s->m == 16 && (s->k == 8 || s->k == 16) &&
+		       (t->d == PTX_F32 || (t->d == PTX_F16 && t->a == PTX_F16));
+	case PTX_TF32:
+		return t->b == t->a && s->m == 16 && (s->k == 4 || s->k == 8) && t->d == PTX_F32;
+	case PTX_F64:
+		return t->b == t->a && t->d == PTX_F64 && (s->m == 8 ? s->k == 4 : s->k <= 16);
+	case PTX_S8:
+	case PTX_U8:
+		return (t->b == PTX_S8 || t->b == PTX_U8) && t->d == PTX_S32 && s->k >= 16;
+	default:
+		return false;
+	}
+}
+
+static bool dec_mma(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	const struct ptx_opd *o = d->s->opd;
+	struct mma_types t;
+	struct mma_counts n;
+	uint32_t list[REGS_MAX];
+	unsigned shape = 0, len = 0;
+	uint8_t word, sum;
+	struct vinsn *in;
+
+	while (mma_shapes[shape].name && !ptx_has_mod(mn, mma_shapes[shape].name))
+		shape++;
+	if (!mma_shapes[shape].name || d->s->n != 4 || mn->n_types != 4 ||
+		mn->type[3] != mn->type[0])
+		return false;
+	t = (struct mma_types){mn->type[0], mn->type[1], mn->type[2]};
+	if (!is_shape(&mma_shapes[shape], &t) || !ptx_has_mod(mn, "row") || !ptx_has_mod(mn, "col"))
+		return false;
+	n = mma_count(&mma_shapes[shape], &t);
+	word = t.a == PTX_F64 ? PTX_B64 : PTX_B32;
+	sum = t.d == PTX_F64 ? PTX_B64 : PTX_B32;
+	if (!registers(d, &o[0], sum, n.c, list, &len) ||
+		!registers(d, &o[1], word, n.a, list, &len) ||
+		!registers(d, &o[2], word, n.b, list, &len) ||
+		!registers(d, &o[3], sum, n.c, list, &len))
+		return false;
+	dec_warp_meets(d);
+	in = dec_emit(d, vop_mma, 16);
+	in->op = (uint8_t)shape;
+	in->flags |= ptx_has_mod(mn, "satfinite") ? VI_SAT : 0;
+	memcpy(&in->imm, &t, sizeof(t));
+	in->table = dec_ext(d, list, len);
+	return true;
+}
+
+bool dec_matrix(struct dec *d)
+{
+	switch (d->s->mn->op) {
+	case PTX_OP_ldmatrix:
+		return dec_rows(d, true);
+	case PTX_OP_stmatrix:
+		return dec_rows(d, false);
+	case PTX_OP_movmatrix:
+		return dec_movmatrix(d);
+	default:
+		return dec_mma(d);
+	}
+}
