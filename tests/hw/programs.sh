@@ -26,7 +26,8 @@
 #   differs, fails, hang   other output; another exit status; not done in its time
 #   unusable  natively it fails or does not end: nothing can be said
 # TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at;
-# DEVICE=cpu: the virtual GPU. Lines at the end: suites, medians, counts; exit status 1 if any
+# DEVICE=cpu: the virtual GPU. The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
+# what a fault of the GPU was. Lines at the end: suites, medians, counts; exit status 1 if any
 # differs, fails or hangs.
 set -eu
 where=$(cd "$1" && pwd)

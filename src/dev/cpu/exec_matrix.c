@@ -8,8 +8,9 @@
  * t + e (of 8 rows: row g, column 4p * r + …), of B in row 4p * r + p * t + e and column g; and of
  * C and D, in 32 bits and more, r in row g + 8 * (r / 2) and column 2t + (r & 1).
  *
- * A sum is made in double, in rising order, and rounded once; of f64 by fused steps. The hardware's
- * own order and precision are not told: within 2^-21 (f32) of the largest of its terms. */
+ * A sum is made in double, in rising order, and rounded once; of f64 by fused steps. In which order
+ * and with how many bits the hardware sums is not told: it may differ in the last bits.
+ */
 #include "exec_ctl.h"
 
 #include <math.h>
