@@ -131,7 +131,9 @@ int main(int argc, char **argv)
 	DO(shim.cuMemcpyHtoD(in, host, sizeof(host)));
 	compare("unmanaged", plain, shim.cuLaunchKernel, "shim", plain, s, params);
 	compare("managed", plain, shim.cuLaunchKernel, "shim", managed, s, params);
-	DO(real.cuMemAlloc(&gate, sizeof(unsigned)));
+	DO(real.cuMemAlloc(&gate, sizeof(host[0])));
+	host[0] = 0;
+	DO(real.cuMemcpyHtoD(gate, host, sizeof(host[0])));
 	compare("of that, the wait behind it", plain, launch_gated, "with it", plain, s, params);
 	DO(shim.cuMemcpyDtoH(host, out, sizeof(host)));
 	for (unsigned i = 0; i < n; i++) {

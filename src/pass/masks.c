@@ -28,6 +28,22 @@ struct pass_masks {
 		mark; /* of blocks; one is pushed once for each edge to it at most */
 };
 
+const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s)
+{
+	switch (s->mn->op) {
+	case PTX_OP_bar_warp:
+	case PTX_OP_elect:
+	case PTX_OP_match:
+	case PTX_OP_redux:
+	case PTX_OP_shfl:
+	case PTX_OP_vote:
+		/* Old code has shuffles and votes among whoever is there. */
+		return s->n && ptx_has_mod(s->mn, "sync") ? &s->opd[s->n - 1] : NULL;
+	default:
+		return NULL;
+	}
+}
+
 static void note_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
 {
 	struct pass_masks *m = user;
@@ -132,10 +148,11 @@ static uint32_t young_mask(struct pass_masks *m, uint32_t parting, uint32_t stmt
 uint32_t pass_young_mask(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s)
 {
 	uint32_t at = (uint32_t)(s - m->g->f->body.at), from;
+	const struct ptx_opd *mask = pass_mask_of(s);
 
-	if (m->g->has_indirect || !(s->mn->flags & PTX_F_WARP_SYNC) || s->n == 0)
+	if (m->g->has_indirect || !mask)
 		return CFG_NONE;
-	from = young_mask(m, parting, at, &s->opd[s->n - 1], 0);
+	from = young_mask(m, parting, at, mask, 0);
 	return from == CFG_NONE ? CFG_NONE : m->g->block_of[from];
 }
 
@@ -253,7 +270,8 @@ static int names_those(
 	return (s->opd[1].negated != 0) == (br->guard_negated != 0) ? those : -those;
 }
 
-static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s)
+static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_stmt *s,
+	const struct ptx_opd *mask)
 {
 	const struct cfg *g = m->g;
 	const struct cfg_block *b = &g->at[parting];
@@ -261,7 +279,7 @@ static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_
 	const struct ptx_stmt *br;
 	int those;
 
-	if (g->has_indirect || !(s->mn->flags & PTX_F_WARP_SYNC) || b->n_succ != 2 || to == parting)
+	if (g->has_indirect || b->n_succ != 2 || to == parting)
 		return false;
 	br = &g->f->body.at[b->end - 1];
 	if (br->kind != PTX_INSN || br->mn->op != PTX_OP_bra || br->guard == PTX_NO_REG)
@@ -269,7 +287,7 @@ static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_
 	next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
 	if (b->succ[0] == b->succ[1] || (b->succ[0] != next && b->succ[1] != next))
 		return false;
-	those = names_those(m, b->end - 1, &s->opd[s->n - 1], 0);
+	those = names_those(m, b->end - 1, mask, 0);
 	if (!those)
 		return false;
 	stay = (b->succ[1] == next) == (those < 0);
@@ -279,11 +297,11 @@ static bool of_stayers(struct pass_masks *m, uint32_t parting, const struct ptx_
 
 uint32_t pass_mask_of_stayers(struct pass_masks *m, const struct ptx_stmt *s)
 {
-	const struct ptx_opd *mask = s->n ? &s->opd[s->n - 1] : NULL;
+	const struct ptx_opd *mask = pass_mask_of(s);
 	uint32_t b;
 
 	if (!mask || mask->kind != PTX_OPD_REG || m->def[mask->reg] == CFG_NONE)
 		return CFG_NONE;
 	b = m->g->block_of[m->def[mask->reg]];
-	return of_stayers(m, b, s) ? b : CFG_NONE;
+	return of_stayers(m, b, s, mask) ? b : CFG_NONE;
 }

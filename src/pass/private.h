@@ -78,7 +78,9 @@ int pass_check_sync(struct ptx_module *m, struct pass_facts *facts);
 void pass_check_spins(struct ptx_module *m, struct pass_facts *facts); /* once it is known */
 bool pass_is_plain_barrier(const struct ptx_stmt *s); /* number 0, no count, not arrive */
 bool pass_needs_whole_warp(const struct ptx_stmt *s); /* matrices: no lane can have left */
-/* masks.c: of a warp operation whose mask holds no lane that parted at the end of a block, and
+/* masks.c: the operand that names whom a warp operation waits for; NULL: none does. */
+const struct ptx_opd *pass_mask_of(const struct ptx_stmt *s);
+/* Of a warp operation whose mask holds no lane that parted at the end of a block, and
  * left, the block where the mask is from, else CFG_NONE. */
 struct pass_masks;
 int pass_masks_find(struct arena *a, const struct cfg *g, struct pass_masks **ret);

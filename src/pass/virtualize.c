@@ -281,8 +281,7 @@ static void keep_stayers(struct virt *x, const struct pass_leave *l, const struc
 
 static bool holds_mask(const struct virt *x, const struct ptx_stmt *s)
 {
-	return x->facts->leaves.len && x->is_entry && x->v->end_label &&
-	       (s->mn->flags & PTX_F_WARP_SYNC) && !pass_needs_whole_warp(s);
+	return x->facts->leaves.len && x->is_entry && x->v->end_label && pass_mask_of(s);
 }
 
 /* One that waits only for those that have stayed. */

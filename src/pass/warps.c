@@ -135,10 +135,9 @@ static bool waits_for_warp(const struct ptx_stmt *s)
 		return false;
 	if (pass_is_plain_barrier(s) || pass_needs_whole_warp(s))
 		return true;
-	if (!(s->mn->flags & PTX_F_WARP_SYNC) || s->n == 0)
-		return false;
-	mask = &s->opd[s->n - 1];
-	return mask->kind == PTX_OPD_IMM && mask->has_value && (uint32_t)mask->value == UINT32_MAX;
+	mask = pass_mask_of(s);
+	return mask && mask->kind == PTX_OPD_IMM && mask->has_value &&
+	       (uint32_t)mask->value == UINT32_MAX;
 }
 
 static bool block_waits(const struct cfg *g, uint32_t b)
@@ -458,15 +457,16 @@ static bool add_leave(struct sync_check *c, uint32_t branch)
 	const struct cfg *g = c->g;
 	const struct cfg_block *b = &g->at[branch];
 	struct pass_leave l = {.at = b->end - 1, .taken = true};
+	uint32_t next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
 
 	/* Those that go on to the next statement do not take it. */
-	if (g->f->body.at[l.at].mn->op == PTX_OP_bra && b->end < g->f->body.len)
-		l.taken = !leads_out(c, g->block_of[b->end], branch);
+	if (g->f->body.at[l.at].mn->op == PTX_OP_bra)
+		l.taken = !leads_out(c, next, branch);
 	return VEC_PUSH(&c->facts->leaves, l);
 }
 
-/* Whether masks can be kept as this wants it: all in sight, and barriers only where all threads of
- * a block meet. */
+/* Whether masks can be kept as this wants it: all in sight and in an operand, and barriers only
+ * where all threads of a block meet. */
 static bool can_keep_masks(struct sync_check *c)
 {
 	const struct cfg *g = c->g;
@@ -477,7 +477,7 @@ static bool can_keep_masks(struct sync_check *c)
 
 			if (s->kind != PTX_INSN)
 				continue;
-			if (s->mn->op == PTX_OP_call && holds_warp_op(c, s))
+			if (holds_warp_op(c, s) && !pass_mask_of(s))
 				return false;
 			if ((is_barrier(s) || call_has_barrier(c, s)) &&
 				(s->guard != PTX_NO_REG || c->u->block[b] != CFG_BLOCK_UNIFORM))

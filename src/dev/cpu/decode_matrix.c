@@ -47,7 +47,8 @@ static bool dec_rows(struct dec *d, bool is_load)
 		!registers(d, &o[!is_load], PTX_B32, num, list, &n))
 		return false;
 	dec_warp_meets(d);
-	in = dec_emit(d, is_load ? vop_ldmatrix : vop_stmatrix, 8);
+	in = dec_emit(d, vop_matrix_rows, 8);
+	in->size = !is_load;
 	in->a = to.a;
 	in->imm = to.imm;
 	in->flags |= to.flags;

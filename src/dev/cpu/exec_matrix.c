@@ -60,53 +60,39 @@ static void place(
 	*ret_col = in->op == VM_TURNED ? row : col;
 }
 
-const struct vinsn *vop_ldmatrix(struct vx *x, const struct vinsn *in)
+const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in)
 {
+	bool store = in->size;
 	void *p[LANES];
 	unsigned row, col;
 
 	if (x->mask != ~0u)
 		return x->mask ? not_whole(x, in) : in + 1;
-	if (!row_addresses(x, in, false, p))
+	if (!row_addresses(x, in, store, p))
 		return NULL;
 	for (unsigned k = 0; k < in->vec; k++) {
-		uint32_t *d = VX_U32(x, registers(x, in)[k]);
+		uint32_t reg = registers(x, in)[k];
 
 		for (unsigned i = 0; i < LANES; i++) {
 			uint16_t v[2];
 
+			if (store)
+				memcpy(v, (const uint32_t *)VX_PTR(x, reg) + i, sizeof(v));
 			for (unsigned e = 0; e < 2; e++) {
-				place(in, i, e, &row, &col);
-				memcpy(&v[e], (const char *)p[8 * k + row] + 2 * col, 2);
-			}
-			d[i] = v[0] | (uint32_t)v[1] << 16;
-		}
-	}
-	return in + 1;
-}
-
-const struct vinsn *vop_stmatrix(struct vx *x, const struct vinsn *in)
-{
-	void *p[LANES];
-	unsigned row, col;
-
-	if (x->mask != ~0u)
-		return x->mask ? not_whole(x, in) : in + 1;
-	if (!row_addresses(x, in, true, p))
-		return NULL;
-	for (unsigned k = 0; k < in->vec; k++) {
-		const uint32_t *a = VX_PTR(x, registers(x, in)[k]);
-
-		for (unsigned i = 0; i < LANES; i++) {
-			for (unsigned e = 0; e < 2; e++) {
-				uint16_t v = (uint16_t)(a[i] >> 16 * e);
+				char *at;
 
 				place(in, i, e, &row, &col);
-				memcpy((char *)p[8 * k + row] + 2 * col, &v, 2);
+				at = (char *)p[8 * k + row] + 2 * col;
+				if (store)
+					memcpy(at, &v[e], 2);
+				else
+					memcpy(&v[e], at, 2);
 			}
+			if (!store)
+				memcpy(VX_U32(x, reg) + i, v, sizeof(v));
 		}
 	}
-	x->w->progress = true;
+	x->w->progress |= store;
 	return in + 1;
 }
 

@@ -39,8 +39,8 @@ static inline struct mma_counts mma_count(const struct mma_shape *s, const struc
 		s->m * 8u / 32u / (t->d == PTX_F16 ? 2u : 1u)};
 }
 
-const struct vinsn *vop_ldmatrix(struct vx *x, const struct vinsn *in);
-const struct vinsn *vop_stmatrix(struct vx *x, const struct vinsn *in);
+/* ldmatrix; in->size: stmatrix. */
+const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in);
 
