@@ -89,8 +89,7 @@ struct cfg_demand {
 	uint32_t max_ntid; /* from .maxntid/.reqntid; 0: none */
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
-bool cfg_block_bound(const struct ptx_func *f, uint32_t dims[3]); /* .maxntid or .reqntid */
-bool cfg_blocks_1d(const struct ptx_func *f);                     /* .reqntid N, 1, 1 */
+bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
 
 /* The graph as text, one line a block and one a register that is not the same in a whole block;
  * u and l may be NULL. */

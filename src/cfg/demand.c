@@ -4,6 +4,7 @@
 /* What a kernel asks of an SM as far as its text says: shared memory of the kernel and of all that
  * it calls, and the bounds on its block. */
 #include "cfg/cfg_private.h"
+#include "ptx/graft.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,50 +55,19 @@ static void visit_operand(void *user, struct ptx_opd *o)
 	}
 }
 
-/* "256, 1, 1" behind a directive's name: missing dimensions are 1. */
-static bool read_dims(const char *directive, const char *name, uint32_t dims[3])
-{
-	size_t len = strlen(name);
-	const char *s = directive + len;
-	char *end;
-
-	if (strncmp(directive, name, len) != 0 || (*s != ' ' && *s != '\t'))
-		return false;
-	for (int i = 0; i < 3; i++) {
-		unsigned long v = strtoul(s, &end, 0);
-
-		dims[i] = end != s ? (uint32_t)v : 1;
-		s = end;
-		while (*s == ',' || *s == ' ' || *s == '\t')
-			s++;
-	}
-	return true;
-}
-
-bool cfg_block_bound(const struct ptx_func *f, uint32_t dims[3])
-{
-	for (size_t i = 0; i < f->directives.len; i++)
-		if (read_dims(f->directives.at[i], ".maxntid", dims) ||
-			read_dims(f->directives.at[i], ".reqntid", dims))
-			return true;
-	return false;
-}
-
 bool cfg_blocks_1d(const struct ptx_func *f)
 {
-	uint32_t dims[3];
+	struct ptx_bounds b;
 
 	/* .maxntid bounds only the product of its three numbers: 256, 1, 1 allows 16 by 16. */
-	for (size_t i = 0; i < f->directives.len; i++)
-		if (read_dims(f->directives.at[i], ".reqntid", dims))
-			return dims[1] <= 1 && dims[2] <= 1;
-	return false;
+	ptx_bounds_get(f, &b);
+	return b.reqntid[0] && b.reqntid[1] <= 1 && b.reqntid[2] <= 1;
 }
 
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret)
 {
 	struct shared_use u = {.m = m, .d = ret};
-	uint32_t dims[3];
+	struct ptx_bounds bounds;
 
 	*ret = (struct cfg_demand){0};
 	add_func(&u, f);
@@ -113,8 +83,8 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 			ptx_visit_opds(&s, visit_operand, &u);
 		}
 	}
-	if (cfg_block_bound(f, dims))
-		ret->max_ntid = dims[0] * dims[1] * dims[2];
+	ptx_bounds_get(f, &bounds);
+	ret->max_ntid = ptx_bounds_threads(&bounds);
 	VEC_FREE(&u.vars);
 	VEC_FREE(&u.funcs);
 }

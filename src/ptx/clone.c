@@ -4,22 +4,13 @@
 /* Copies of statements and functions. A copied function keeps the numbers of its registers, so
  * operands need no translation but for the symbols that they name: those of the original function
  * become the copy's, global ones stay. */
-#include "ptx/names.h"
+#include "ptx/copy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Original symbol to copy: open addressing, a power of two, at most half full. */
-struct sym_map {
-	struct {
-		const struct ptx_sym *from;
-		struct ptx_sym *to;
-	} * at;
-	size_t len, cap;
-};
-
-static size_t map_slot(const struct sym_map *map, const struct ptx_sym *from)
+static size_t map_slot(const struct ptx_map *map, const void *from)
 {
 	size_t i = ((uintptr_t)from >> 4) * 0x9e3779b97f4a7c15u >> 20 & (map->cap - 1);
 
@@ -28,9 +19,9 @@ static size_t map_slot(const struct sym_map *map, const struct ptx_sym *from)
 	return i;
 }
 
-static int map_grow(struct sym_map *map)
+static int map_grow(struct ptx_map *map)
 {
-	struct sym_map bigger = {.cap = map->cap ? map->cap * 2 : 64};
+	struct ptx_map bigger = {.cap = map->cap ? map->cap * 2 : 64};
 
 	bigger.at = calloc(bigger.cap, sizeof(*bigger.at));
 	if (!bigger.at)
@@ -44,26 +35,43 @@ static int map_grow(struct sym_map *map)
 	return 0;
 }
 
-/* The copy of a symbol of the function, made when it is first met. */
-static struct ptx_sym *map_copy(
-	struct ptx_module *m, struct sym_map *map, const struct ptx_sym *from)
+void *ptx_map_get(const struct ptx_map *map, const void *from)
+{
+	return map->cap ? map->at[map_slot(map, from)].to : NULL;
+}
+
+int ptx_map_put(struct ptx_map *map, const void *from, void *to)
 {
 	size_t i;
 
 	if (map->len * 2 >= map->cap && map_grow(map) < 0)
-		return NULL;
+		return -ENOMEM;
 	i = map_slot(map, from);
-	if (!map->at[i].from) {
-		struct ptx_sym *to = ARENA_NEW(&m->arena, struct ptx_sym);
+	map->len += !map->at[i].from;
+	map->at[i].from = from;
+	map->at[i].to = to;
+	return 0;
+}
 
-		if (!to)
-			return NULL;
-		*to = *from;
-		map->at[i].from = from;
-		map->at[i].to = to;
-		map->len++;
-	}
-	return map->at[i].to;
+void ptx_map_free(struct ptx_map *map)
+{
+	free(map->at);
+	*map = (struct ptx_map){0};
+}
+
+/* The copy of a symbol of the function, made when it is first met. */
+static struct ptx_sym *map_copy(
+	struct ptx_module *m, struct ptx_map *map, const struct ptx_sym *from)
+{
+	struct ptx_sym *to = ptx_map_get(map, from);
+
+	if (to)
+		return to;
+	to = ARENA_NEW(&m->arena, struct ptx_sym);
+	if (!to || ptx_map_put(map, from, to) < 0)
+		return NULL;
+	*to = *from;
+	return to;
 }
 
 static bool is_list(const struct ptx_opd *o)
@@ -71,25 +79,26 @@ static bool is_list(const struct ptx_opd *o)
 	return o->kind >= PTX_OPD_ADDR && o->kind <= PTX_OPD_PAIR;
 }
 
-/* map may be NULL: symbols stay. */
-static struct ptx_opd *copy_opds(
-	struct ptx_module *m, const struct sym_map *map, const struct ptx_opd *from, size_t n)
+struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *from, size_t n)
 {
-	struct ptx_opd *to = arena_alloc(&m->arena, n * sizeof(*to));
+	struct ptx_opd *to = arena_alloc(&c->m->arena, n * sizeof(*to));
 
 	if (!to)
 		return NULL;
 	memcpy(to, from, n * sizeof(*to));
 	for (size_t i = 0; i < n; i++) {
-		if (is_list(&to[i]) && to[i].n) {
-			to[i].list = copy_opds(m, map, from[i].list, from[i].n);
-			if (!to[i].list)
-				return NULL;
-		} else if (map && map->cap && to[i].kind == PTX_OPD_SYM && to[i].sym) {
-			size_t slot = map_slot(map, to[i].sym);
+		struct ptx_opd *o = &to[i];
+		void *copy;
 
-			if (map->at[slot].from)
-				to[i].sym = map->at[slot].to;
+		if (o->kind == PTX_OPD_REG && o->reg < c->n_regs) {
+			o->reg += c->first_reg;
+		} else if (is_list(o) && o->n) {
+			o->list = ptx_copy_opds(c, from[i].list, from[i].n);
+			if (!o->list)
+				return NULL;
+		} else if (o->kind == PTX_OPD_SYM && o->sym && c->syms) {
+			copy = ptx_map_get(c->syms, o->sym);
+			o->sym = copy ? copy : o->sym;
 		}
 	}
 	return to;
@@ -100,7 +109,7 @@ struct ptx_stmt ptx_copy_stmt(struct ptx_module *m, const struct ptx_stmt *s)
 	struct ptx_stmt copy = *s;
 
 	if (s->kind == PTX_INSN && s->n) {
-		copy.opd = copy_opds(m, NULL, s->opd, s->n);
+		copy.opd = ptx_copy_opds(&(struct ptx_copy){.m = m}, s->opd, s->n);
 		if (!copy.opd)
 			copy.n = 0;
 	}
@@ -114,7 +123,7 @@ static bool has_symbol(const struct ptx_stmt *s)
 
 /* First the symbols: an operand may name a label that comes later. */
 static int copy_symbols(
-	struct ptx_module *m, struct sym_map *map, const struct ptx_func *f, struct ptx_func *to)
+	struct ptx_module *m, struct ptx_map *map, const struct ptx_func *f, struct ptx_func *to)
 {
 	for (size_t i = 0; i < f->syms.len; i++) {
 		struct ptx_sym *sym = map_copy(m, map, f->syms.at[i]);
@@ -148,8 +157,10 @@ static int copy_symbols(
 }
 
 static int copy_body(
-	struct ptx_module *m, struct sym_map *map, const struct ptx_func *f, struct ptx_func *to)
+	struct ptx_module *m, struct ptx_map *map, const struct ptx_func *f, struct ptx_func *to)
 {
+	const struct ptx_copy c = {.m = m, .syms = map};
+
 	for (size_t i = 0; i < f->body.len; i++) {
 		struct ptx_stmt s = f->body.at[i];
 
@@ -157,9 +168,9 @@ static int copy_body(
 			s.sym = map_copy(m, map, s.sym);
 			if (s.sym->targets)
 				s.sym->targets =
-					copy_opds(m, map, s.sym->targets, s.sym->n_targets);
+					ptx_copy_opds(&c, s.sym->targets, s.sym->n_targets);
 		} else if (s.kind == PTX_INSN && s.n) {
-			s.opd = copy_opds(m, map, s.opd, s.n);
+			s.opd = ptx_copy_opds(&c, s.opd, s.n);
 			if (!s.opd)
 				return -ENOMEM;
 		}
@@ -190,7 +201,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	struct ptx_name *n = ptx_name_from(m, name);
 	struct ptx_func *to = ARENA_NEW(&m->arena, struct ptx_func);
 	struct ptx_sym *sym = n ? ptx_sym_new(m, PTX_SYM_FUNC, n) : NULL;
-	struct sym_map map = {0};
+	struct ptx_map map = {0};
 	int r;
 
 	if (!to || !sym || (n->global && n->global->kind == PTX_SYM_FUNC))
@@ -214,7 +225,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 			r = -ENOMEM;
 	if (r == 0)
 		r = copy_body(m, &map, f, to);
-	free(map.at);
+	ptx_map_free(&map);
 	if (r == 0)
 		r = insert_item(m, to, before);
 	if (r < 0) {

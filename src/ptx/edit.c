@@ -4,7 +4,9 @@
 /* Looking up, visiting, and new code from text. Between two calls of ptx_append for one function
  * its outermost scope stays open in the name table, so that a pass made of many snippets pays for
  * it once; a brace that a snippet leaves open stays open for the next. */
-#include "ptx/parse.h"
+#include "ptx/copy.h"
+#include "ptx/graft.h"
+#include "ptx/lex.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,26 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The name if the module has it; lookups must not add any. */
 static struct ptx_name *name_if_known(const struct ptx_module *m, const char *name)
 {
-	const struct ptx_scope *sc = m->globals;
 	size_t len = strlen(name);
 	struct ptx_name *n;
-	uint32_t hash;
 	char small[256], *padded = small;
 
 	if (len + 8 > sizeof(small) && !(padded = malloc(len + 8)))
 		return NULL;
 	memcpy(padded, name, len);
 	memset(padded + len, 0, 8);
-	hash = ptx_hash(padded, len);
+	n = ptx_name_if_known(m, padded, len);
 	if (padded != small)
 		free(padded);
-	for (size_t at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
-		if (n->hash == hash && n->len == len && !memcmp(n->text, name, len))
-			return n;
-	return NULL;
+	return n;
+}
+
+bool ptx_is_known(const struct ptx_module *m, const char *name)
+{
+	return name_if_known(m, name);
 }
 
 struct ptx_sym *ptx_find_global(const struct ptx_module *m, const char *name)
@@ -253,14 +254,6 @@ static struct ptx_name *fresh_name(struct ptx_module *m, const char *prefix, con
 	}
 }
 
-/* Adds a symbol of f's outermost scope. */
-static int add_symbol(struct ptx_module *m, struct ptx_func *f, struct ptx_sym *sym)
-{
-	if (!VEC_PUSH(&f->syms, sym))
-		return -ENOMEM;
-	return m->globals->bound == f ? ptx_bind_outermost(m, sym) : 0;
-}
-
 uint32_t ptx_new_reg(struct ptx_module *m, struct ptx_func *f, ptx_body *body, const char *type,
 	const char *name_hint)
 {
@@ -272,7 +265,7 @@ uint32_t ptx_new_reg(struct ptx_module *m, struct ptx_func *f, ptx_body *body, c
 		return PTX_NO_REG;
 	sym->space = PTX_REG;
 	sym->type.base = ptx_type_from_name(type, strlen(type));
-	if (ptx_declare_regs(m, f, sym) < 0 || add_symbol(m, f, sym) < 0 || !VEC_PUSH(body, st))
+	if (ptx_declare_regs(m, f, sym) < 0 || ptx_add_symbol(m, f, sym) < 0 || !VEC_PUSH(body, st))
 		return PTX_NO_REG;
 	return sym->first_reg;
 }
@@ -282,7 +275,7 @@ struct ptx_sym *ptx_new_label(struct ptx_module *m, struct ptx_func *f, const ch
 	struct ptx_name *n = fresh_name(m, "$hd_", name_hint);
 	struct ptx_sym *sym = n ? ptx_sym_new(m, PTX_SYM_LABEL, n) : NULL;
 
-	if (!sym || add_symbol(m, f, sym) < 0)
+	if (!sym || ptx_add_symbol(m, f, sym) < 0)
 		return NULL;
 	return sym;
 }
@@ -328,6 +321,106 @@ struct ptx_sym *ptx_add_var(struct ptx_module *m, struct diag_list *diags, const
 	memmove(m->items.at + at + 1, m->items.at + at, (n - at) * sizeof(it));
 	m->items.at[at] = it;
 	return it.sym;
+}
+
+struct ptx_sym *ptx_item_sym(const struct ptx_item *it)
+{
+	if (it->kind == PTX_ITEM_TEXT)
+		return NULL;
+	return it->kind == PTX_ITEM_VAR ? it->sym : it->func->sym;
+}
+
+/* Takes items away again, and what their names have come to mean. */
+static void drop_items(struct ptx_module *m, size_t from)
+{
+	for (size_t i = from; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+		struct ptx_sym *sym = ptx_item_sym(it);
+		struct ptx_name *n = sym ? ptx_name_from(m, sym->name) : NULL;
+
+		if (n && n->global == sym)
+			n->global = NULL;
+		if (sym && sym->kind == PTX_SYM_FUNC)
+			sym->func = NULL;
+		if (it->kind == PTX_ITEM_FUNC)
+			ptx_func_finish(it->func);
+	}
+	m->items.len = from;
+	for (size_t i = 0; i < from; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+		struct ptx_sym *sym = ptx_item_sym(it);
+		struct ptx_name *n = sym ? ptx_name_from(m, sym->name) : NULL;
+
+		if (n && !n->global)
+			n->global = sym;
+		if (it->kind == PTX_ITEM_FUNC && (!sym->func || it->func->has_body))
+			sym->func = it->func;
+	}
+}
+
+/* What a text that is added must not say, since the module has said it. */
+static bool is_header(const struct ptx_item *it)
+{
+	return it->kind == PTX_ITEM_TEXT &&
+	       (ptx_word_is(it->text, ".version") || ptx_word_is(it->text, ".target") ||
+		       ptx_word_is(it->text, ".address_size"));
+}
+
+/* Lines of a text that nobody has would mislead. */
+static void forget_lines(struct ptx_item *it)
+{
+	it->line = 0;
+	if (it->kind != PTX_ITEM_FUNC)
+		return;
+	it->func->line = it->func->body_line = it->func->end_line = 0;
+	for (size_t i = 0; i < it->func->body.len; i++)
+		it->func->body.at[i].line = it->func->body.at[i].col = 0;
+}
+
+int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text, size_t len)
+{
+	struct ptx_parser *p = calloc(1, sizeof(*p));
+	struct diag_list *own = calloc(1, sizeof(*own));
+	char *copy = calloc(1, len + PTX_PADDING);
+	const struct ptx_module before = *m;
+	struct arena scratch;
+	int r = -ENOMEM;
+
+	arena_init(&scratch, 0);
+	if (p && own && copy) {
+		memcpy(copy, text, len);
+		ptx_unbind_func(m);
+		m->globals->knows_tags = false;
+		if (m->arena.limit_bytes)
+			m->arena.limit_bytes += 64 * len;
+		diag_init(own, &scratch, "added", copy, len);
+		ptx_parser_init(p, m, own, copy, len);
+		p->is_added = true;
+		if (setjmp(p->escape) == 0)
+			ptx_parse_items(p);
+		r = p->error;
+		for (size_t i = before.items.len; r == 0 && i < m->items.len; i++)
+			if (is_header(&m->items.at[i]))
+				ptx_error(p, copy, 1, "%s is the module's to say",
+					m->items.at[i].text);
+		r = r ? r : own->errors ? -EINVAL : 0;
+		report(diags, own, copy);
+		ptx_parser_finish(p);
+	}
+	for (size_t i = before.items.len; r == 0 && i < m->items.len; i++)
+		forget_lines(&m->items.at[i]);
+	if (r < 0) {
+		drop_items(m, before.items.len);
+		m->version = before.version;
+		m->target = before.target;
+		m->sm = before.sm;
+		m->address_bits = before.address_bits;
+	}
+	arena_finish(&scratch);
+	free(own);
+	free(p);
+	free(copy);
+	return r;
 }
 
 int ptx_raise_align(struct ptx_module *m, struct ptx_sym *sym, uint32_t align)

@@ -4,6 +4,7 @@
 /* One kernel and what it reaches, as a module of its own. What is kept is printed and parsed again:
  * the new module shares nothing with the old one. Debug sections stay behind (they describe the
  * whole file), and with them the parts of .loc that name them. */
+#include "ptx/copy.h"
 #include "ptx/lex.h"
 
 #include <errno.h>
@@ -56,8 +57,8 @@ static void reach(struct reach *r, const struct ptx_sym *sym)
 		r->failed = true;
 }
 
-/* Whatever a text names that the module has. */
-static void reach_text(struct reach *r, const char *s)
+void ptx_visit_text_globals(
+	const struct ptx_module *m, const char *s, ptx_global_fn *fn, void *user)
 {
 	char name[512];
 
@@ -77,41 +78,59 @@ static void reach_text(struct reach *r, const char *s)
 		if ((size_t)(e - s) < sizeof(name)) {
 			memcpy(name, s, (size_t)(e - s));
 			name[e - s] = 0;
-			sym = ptx_find_global(r->m, name);
+			sym = ptx_find_global(m, name);
 			if (sym)
-				reach(r, sym);
+				fn(user, sym);
 		}
 		s = e;
 	}
 }
 
-static void reach_opds(struct reach *r, const struct ptx_opd *o, size_t n)
+static void visit_opds(const struct ptx_module *m, const struct ptx_opd *o, size_t n,
+	ptx_global_fn *fn, void *user)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (o[i].kind >= PTX_OPD_ADDR && o[i].kind <= PTX_OPD_PAIR)
-			reach_opds(r, o[i].list, o[i].n);
+			visit_opds(m, o[i].list, o[i].n, fn, user);
 		else if (o[i].kind == PTX_OPD_SYM && o[i].sym &&
-			 ptx_find_global(r->m, o[i].sym->name) == o[i].sym)
-			reach(r, o[i].sym);
+			 ptx_find_global(m, o[i].sym->name) == o[i].sym)
+			fn(user, o[i].sym);
 	}
 }
 
-static void reach_func(struct reach *r, const struct ptx_func *f)
+void ptx_visit_globals(
+	const struct ptx_module *m, const struct ptx_func *f, ptx_global_fn *fn, void *user)
 {
 	for (size_t i = 0; i < f->body.len; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];
 
 		if (s->kind == PTX_INSN && s->n)
-			reach_opds(r, s->opd, s->n);
+			visit_opds(m, s->opd, s->n, fn, user);
 		else if (s->kind == PTX_INSN && s->text)
-			reach_text(r, s->text);
+			ptx_visit_text_globals(m, s->text, fn, user);
 		else if (s->kind == PTX_DECL && s->sym->init)
-			reach_text(r, s->sym->init);
+			ptx_visit_text_globals(m, s->sym->init, fn, user);
 		else if (s->kind == PTX_DIRECTIVE && s->sym)
-			reach_opds(r, s->sym->targets, s->sym->n_targets);
-		else if (s->kind == PTX_DIRECTIVE && ptx_word_is(s->text, ".loc"))
-			r->locs = true;
+			visit_opds(m, s->sym->targets, s->sym->n_targets, fn, user);
 	}
+}
+
+static void reach_global(void *user, const struct ptx_sym *sym)
+{
+	reach(user, sym);
+}
+
+static void reach_text(struct reach *r, const char *s)
+{
+	ptx_visit_text_globals(r->m, s, reach_global, r);
+}
+
+static void reach_func(struct reach *r, const struct ptx_func *f)
+{
+	ptx_visit_globals(r->m, f, reach_global, r);
+	for (size_t i = 0; i < f->body.len && !r->locs; i++)
+		r->locs = f->body.at[i].kind == PTX_DIRECTIVE && !f->body.at[i].sym &&
+			  ptx_word_is(f->body.at[i].text, ".loc");
 }
 
 /* ".alias a, b": where a is reached, b is. */

@@ -5,7 +5,7 @@
  *
  * A kernel is brought over with ptx_import, its scopes are resolved with ptx_flatten where a pass
  * wants to move statements, and its statements are put into another function, as often as wanted,
- * with ptx_graft. Names that these make begin with "%hd_", "$hd_" and "hd_" and then letters that
+ * with ptx_graft. Names that these make begin with "%hd_", "$hd_" and "hd_" and then a number that
  * no other graft of the module has. Not thread safe, as everything of a module. */
 #ifndef HEDDLE_PTX_GRAFT_H
 #define HEDDLE_PTX_GRAFT_H
@@ -21,12 +21,12 @@
  * "" names stay. Not renamed, and not doubled, is what both modules share:
  *   .extern functions and variables: one by name, so what two modules call alike but keep apart
  *      (storage that became .extern) must be told apart before; shapes that differ: -ENOTSUP;
- *   .weak functions, when their text is equal and all that they reach is shared, too; one that finds
- *      no namesake keeps its name, so that the next one finds it;
- *   .extern .shared arrays without a size, all of which are one and the same memory (dynamic shared
- *      memory): they become into's first one, with the greater alignment.
+ *   .weak functions, when their text is equal and all that they reach is shared, too; one that
+ * finds no namesake keeps its name, so that the next one finds it; .extern .shared arrays without a
+ * size, all of which are one and the same memory (dynamic shared memory): they become into's first
+ * one, with the greater alignment.
  *
- * Variables and declarations of the callees come ahead of into's first function, so any function of
+ * Variables and declarations of the callees come ahead of into's first body, so any function of
  * into may name them; bodies come last. .version and .target become the greater of both. Debug
  * sections, .file and .loc stay behind.
  *
@@ -40,14 +40,15 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
 /* Makes f a list without inner scopes: declarations come first, at the outermost level, under names
  * of their own where one hid another; everything else stays in its order. Registers keep their
  * numbers. What stays in braces are call sequences: a straight run (no label, no branch, no inner
- * brace) that declares .param variables for its call; they are one unit to whoever moves statements.
- * 0; -EINVAL: braces do not match, or a name is not what it seems; -ENOMEM. f is then as it was. */
+ * brace) that declares .param variables for its call; they are one unit to whoever moves
+ * statements. 0; -EINVAL: braces do not match, or a name would not mean what it meant; -ENOTSUP: a
+ * variable of an unknown type in a scope; both explained in diags; -ENOMEM. f is then as it was. */
 int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags);
 
 /* One copy of a guest's names in a host: registers, labels, prototypes, variables declared in the
- * body (.local, .shared, .param of calls, .const). The guest only lends its statements: it may be the
- * host, and may get another body afterwards, but has to live as long as the graft.
- * Both are m's. Several grafts of one guest are as many sets of registers and of variables. */
+ * body (.local, .shared, .param of calls, .const). The guest only lends its statements: it may be
+ * the host, and may get another body afterwards, but has to live as long as the graft. Both are
+ * m's. Several grafts of one guest are as many sets of registers and of variables. */
 struct ptx_graft;
 
 /* -ENOTSUP, explained in diags: the guest declares a .global variable in its body, which cannot be
@@ -56,9 +57,10 @@ int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_
 	struct diag_list *diags, struct ptx_graft **ret);
 void ptx_graft_free(struct ptx_graft *g);
 
-/* A deep copy in the host's terms, to be put into its body; lines and columns stay the guest's. Of a
- * declaration, a label, a .branchtargets: the host's; put each once. A parameter of the guest that
- * was not mapped stays the guest's, which ptx_validate reports (unless guest and host are one). */
+/* A deep copy in the host's terms, to be put into its body; lines and columns stay the guest's. Of
+ * a declaration, a label, a .branchtargets: the host's; put each once. A parameter of the guest
+ * that was not mapped stays the guest's, which ptx_validate reports (unless guest and host are
+ * one). */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
 /* The same of operands; NULL: out of memory. */
 struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n);
@@ -68,8 +70,7 @@ uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg);
  * was mapped to, or NULL (itself where guest and host are one). */
 struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *guest_sym);
 /* From now on guest_sym (mostly a parameter) is host_sym; ahead of the first statement. */
-void ptx_graft_map(
-	struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym);
+void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym);
 /* Declarations that no statement of the guest makes: of its .reg parameters. Appended to body. */
 int ptx_graft_head(struct ptx_graft *g, ptx_body *body);
 /* 0, or -ENOMEM once a copy or a map has failed; what was copied then is not whole. */
@@ -84,7 +85,7 @@ int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text
 void ptx_print_head(const struct ptx_func *f, const char *name, struct strbuf *out);
 
 /* ---- .maxntid, .reqntid, .minnctapersm, .maxnreg ---- */
-struct ptx_bounds { /* 0: not given */
+struct ptx_bounds {                      /* 0: not given */
 	uint32_t maxntid[3], reqntid[3]; /* dimensions that were left out are 1 */
 	uint32_t minnctapersm, maxnreg;
 };

@@ -88,6 +88,18 @@ struct ptx_name *ptx_name_hashed(struct ptx_module *m, const char *s, size_t len
 	return n;
 }
 
+struct ptx_name *ptx_name_if_known(const struct ptx_module *m, const char *s, size_t len)
+{
+	const struct ptx_scope *sc = m->globals;
+	uint32_t hash = ptx_hash(s, len);
+	struct ptx_name *n;
+
+	for (size_t at = hash & (sc->cap - 1); (n = sc->slots[at]); at = (at + 1) & (sc->cap - 1))
+		if (n->hash == hash && n->len == len && ptx_same_text(n->text, s, len))
+			return n;
+	return NULL;
+}
+
 struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name)
 {
 	size_t len = strlen(name);

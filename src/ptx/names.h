@@ -75,6 +75,7 @@ struct ptx_scope {
 	struct ptx_opd *opds;             /* where the next statement's operands will stay */
 	size_t opds_left;
 	bool plain_families; /* a family without '%' exists: try every identifier */
+	bool knows_tags;     /* the module's `fresh` is past all tags (tag.c) that were read */
 	bool digit_families; /* a family whose prefix ends in a digit exists: try all splits */
 };
 
@@ -117,6 +118,8 @@ static inline struct ptx_name *ptx_name_get(struct ptx_module *m, const char *s,
 	return ptx_name_hashed(m, s, len, ptx_hash(s, len));
 }
 struct ptx_name *ptx_name_from(struct ptx_module *m, const char *name); /* needs no padding */
+/* NULL: the module has no such name; looking it up does not add it. */
+struct ptx_name *ptx_name_if_known(const struct ptx_module *m, const char *s, size_t len);
 struct ptx_sym *ptx_sym_new(struct ptx_module *m, enum ptx_sym_kind kind, const struct ptx_name *n);
 int ptx_scope_open(struct ptx_scope *sc);
 /* Labels of the closed scope that have no place go to the one outside, and to f's symbols when that

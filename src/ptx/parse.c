@@ -318,7 +318,7 @@ static void item(struct ptx_parser *p)
 	text_item(p);
 }
 
-static void module(struct ptx_parser *p)
+void ptx_parse_items(struct ptx_parser *p)
 {
 	for (;;) {
 		ptx_skip(p);
@@ -427,7 +427,7 @@ int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list
 	memset(copy + len, 0, PTX_PADDING);
 	ptx_parser_init(p, m, diags, copy, len);
 	if (setjmp(p->escape) == 0)
-		module(p);
+		ptx_parse_items(p);
 	ptx_parser_finish(p);
 	arena_finish(&scratch);
 	r = p->error;

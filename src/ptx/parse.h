@@ -25,6 +25,7 @@ struct ptx_parser {
 	ptx_body *body;
 	unsigned depth;  /* braces open within the function */
 	bool is_snippet; /* ptx_append: labels may stay open, statements have no line */
+	bool is_added;   /* ptx_add_text: what the module has already keeps its meaning */
 	bool is_unknown; /* the statement's op is not in the table: nothing in it is an error */
 	unsigned opd_depth;
 	bool label_pending;        /* an operand of this statement names a label not placed yet */
@@ -52,6 +53,7 @@ int ptx_module_new(size_t limit_bytes, struct ptx_module **ret);
 void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_list *diags,
 	const char *text, size_t len);
 void ptx_parser_finish(struct ptx_parser *p);
+void ptx_parse_items(struct ptx_parser *p); /* of a module, to the end */
 /* To the closing brace, or a snippet's end; whether there was a brace. */
 bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);

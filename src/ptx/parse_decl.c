@@ -233,7 +233,10 @@ static void bind_variable(
 	if (!p->f) {
 		/* A definition behind an .extern declaration takes its place; one that a pass adds
 		 * takes nobody's. */
-		if (p->is_snippet && n->global)
+		bool add = p->is_snippet ||
+			   (p->is_added && n->global && !(n->global->linkage & PTX_EXTERN));
+
+		if (add && n->global)
 			declared_twice(p, at, n);
 		else
 			n->global = sym;

@@ -7,7 +7,7 @@
  * A module that nobody changed is printed with every statement on the line that it came from:
  * ptxas puts line numbers into the names of shared variables and into debug sections. Statements
  * that a pass added have no line; from there on everything simply follows. */
-#include "ptx/ptx.h"
+#include "ptx/graft.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -548,7 +548,8 @@ static bool has_lines(const struct ptx_func *f)
 	return true;
 }
 
-static void put_func(struct out *o, const struct ptx_func *f)
+static void put_func_name(
+	struct out *o, const struct ptx_func *f, const char *name, size_t name_len)
 {
 	put_linkage(o, f->linkage);
 	put_str(o, f->is_entry ? ".entry " : ".func ");
@@ -561,10 +562,15 @@ static void put_func(struct out *o, const struct ptx_func *f)
 		room(o);
 		put_char(o, ' ');
 	}
-	put(o, f->sym->name, f->sym->name_len);
+	put(o, name, name_len);
 	room(o);
 	if (f->params.len || !f->no_param_list)
 		put_params(o, f->params.at, f->params.len);
+}
+
+static void put_func(struct out *o, const struct ptx_func *f)
+{
+	put_func_name(o, f, f->sym->name, f->sym->name_len);
 	put_head_end(o, f);
 	if (!f->has_body)
 		return;
@@ -597,6 +603,15 @@ void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct
 	out_init(&o, out);
 	put_func(&o, f);
 	newline(&o);
+	flush(&o);
+}
+
+void ptx_print_head(const struct ptx_func *f, const char *name, struct strbuf *out)
+{
+	struct out o;
+
+	out_init(&o, out);
+	put_func_name(&o, f, name, strlen(name));
 	flush(&o);
 }
 

@@ -5,7 +5,7 @@
  * printed, finds the very symbol that the statement points to. So the body is walked with the name
  * table as the parser would fill it, and each register, variable and label is looked up by its
  * printed name. This is what catches a copy that captures another's names. */
-#include "ptx/names.h"
+#include "ptx/copy.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,13 +17,10 @@ struct check {
 	const struct ptx_stmt *s;
 	struct diag_list *diags;
 	unsigned errors;
-	size_t depth;
-	VEC(struct ptx_sym *) labels; /* all of them, ordered by scope */
-	VEC(size_t) first;            /* by scope, in order of opening: its first label */
-	size_t scope;                 /* of these, the next to open */
-	VEC(uint32_t) found;          /* by register: `names` when its name was last looked up */
-	uint32_t names;               /* how often what names mean has changed */
-	bool failed;
+	struct ptx_walk walk;
+	VEC(uint32_t) found; /* by register: `names` when its name was last looked up */
+	uint32_t names;      /* how often what names mean has changed */
+	bool failed, unbalanced;
 };
 
 static void complain(struct check *c, const char *what, const char *name)
@@ -112,135 +109,27 @@ static void check_insn(struct check *c, const struct ptx_stmt *s)
 	check_opds(c, s->opd, s->n);
 }
 
-static void bind(struct check *c, struct ptx_sym *sym)
+static void declared_twice(void *user, const struct ptx_sym *sym)
 {
-	struct ptx_name *n = ptx_name_from(c->m, sym->name);
-	int r = -ENOMEM;
+	complain(user, "declared twice in a scope:", sym->name);
+}
 
-	c->names++;
-	if (n)
-		r = sym->kind == PTX_SYM_REG ? ptx_bind_reg(c->m, n, sym)
-					     : ptx_bind(c->m->globals, n, sym);
-	if (r == -EEXIST)
-		complain(c, "declared twice in a scope:", sym->name);
+static void check_stmt(struct check *c, const struct ptx_stmt *s)
+{
+	int r;
+
+	if (s->kind == PTX_INSN)
+		check_insn(c, s);
+	else if (s->kind == PTX_DIRECTIVE && s->sym)
+		check_opds(c, s->sym->targets, s->sym->n_targets);
+	r = ptx_walk_step(&c->walk, s);
+	if (s->kind == PTX_DECL || s->kind == PTX_OPEN || s->kind == PTX_CLOSE)
+		c->names++;
+	c->unbalanced = r == -EINVAL;
+	if (c->unbalanced)
+		complain(c, "a brace closes nothing", NULL);
 	else if (r < 0)
 		c->failed = true;
-}
-
-static void open_scope(struct check *c)
-{
-	size_t i = c->first.at[c->scope], end = c->labels.len;
-
-	if (++c->scope < c->first.len)
-		end = c->first.at[c->scope];
-	if (ptx_scope_open(c->m->globals) < 0)
-		c->failed = true;
-	for (; i < end; i++)
-		bind(c, c->labels.at[i]);
-}
-
-static bool places(const struct ptx_stmt *s)
-{
-	return s->kind == PTX_LABEL || (s->kind == PTX_DIRECTIVE && s->sym);
-}
-
-static void place_at(struct check *c, size_t scope, struct ptx_sym *label)
-{
-	label->placed = true;
-	c->labels.at[c->first.at[scope]++] = label;
-}
-
-/* Labels are known in all of their scope: gathered by scope before the walk. */
-static int gather_labels(struct check *c)
-{
-	const ptx_body *body = &c->f->body;
-	VEC(size_t) open = {0};
-	size_t scopes = 1, total = 0;
-	int r = -ENOMEM;
-
-	if (!VEC_PUSH(&open, 0) || !VEC_PUSH(&c->first, 0))
-		goto out;
-	/* Count by scope, then turn counts into places. */
-	for (size_t i = 0; i < body->len; i++) {
-		const struct ptx_stmt *s = &body->at[i];
-
-		if (s->kind == PTX_OPEN) {
-			if (!VEC_PUSH(&open, scopes++) || !VEC_PUSH(&c->first, 0))
-				goto out;
-		} else if (s->kind == PTX_CLOSE && open.len > 1) {
-			open.len--;
-		} else if (places(s)) {
-			c->first.at[open.at[open.len - 1]]++;
-			if (!VEC_PUSH(&c->labels, NULL))
-				goto out;
-		}
-	}
-	for (size_t i = 0; i < scopes; i++) {
-		size_t n = c->first.at[i];
-
-		c->first.at[i] = total;
-		total += n;
-	}
-	open.len = 1;
-	scopes = 1;
-	for (size_t i = 0; i < body->len; i++) {
-		const struct ptx_stmt *s = &body->at[i];
-
-		if (s->kind == PTX_OPEN)
-			open.at[open.len++] = scopes++;
-		else if (s->kind == PTX_CLOSE && open.len > 1)
-			open.len--;
-		else if (places(s))
-			place_at(c, open.at[open.len - 1], s->sym);
-	}
-	/* Filling moved every start to its end, which is the next one's start. */
-	memmove(c->first.at + 1, c->first.at, (scopes - 1) * sizeof(*c->first.at));
-	c->first.at[0] = 0;
-	r = 0;
-out:
-	VEC_FREE(&open);
-	return r;
-}
-
-static void walk(struct check *c)
-{
-	const ptx_body *body = &c->f->body;
-
-	for (size_t i = 0; i < body->len && !c->failed; i++) {
-		const struct ptx_stmt *s = c->s = &body->at[i];
-
-		switch (s->kind) {
-		case PTX_INSN:
-			check_insn(c, s);
-			break;
-		case PTX_DECL:
-			if (s->sym->kind != PTX_SYM_REG || s->sym->first_reg < c->f->regs.len)
-				bind(c, s->sym);
-			break;
-		case PTX_OPEN:
-			c->depth++;
-			open_scope(c);
-			break;
-		case PTX_CLOSE:
-			if (c->depth == 0) {
-				complain(c, "a brace closes nothing", NULL);
-				return;
-			}
-			c->depth--;
-			c->names++;
-			ptx_scope_close(c->m->globals, NULL);
-			break;
-		case PTX_DIRECTIVE:
-			if (s->sym)
-				check_opds(c, s->sym->targets, s->sym->n_targets);
-			break;
-		default:
-			break;
-		}
-	}
-	c->s = NULL;
-	if (c->depth)
-		complain(c, "a brace is not closed", NULL);
 }
 
 static bool no_names(struct check *c)
@@ -258,23 +147,20 @@ static void check_func(struct check *c, const struct ptx_func *f)
 {
 	c->f = f;
 	c->s = NULL;
-	c->depth = c->scope = 0;
-	c->labels.len = c->first.len = 0;
+	c->unbalanced = false;
 	if (!f->has_body)
 		return;
-	if (gather_labels(c) < 0 || !no_names(c)) {
+	if (!no_names(c) || ptx_walk_begin(&c->walk, c->m, f) < 0) {
 		c->failed = true;
 		return;
 	}
-	ptx_unbind_func(c->m);
-	open_scope(c);
-	for (size_t i = 0; i < f->rets.len; i++)
-		if (strcmp(f->rets.at[i]->name, "_") != 0)
-			bind(c, f->rets.at[i]);
-	for (size_t i = 0; i < f->params.len; i++)
-		if (strcmp(f->params.at[i]->name, "_") != 0)
-			bind(c, f->params.at[i]);
-	walk(c);
+	for (size_t i = 0; i < f->body.len && !c->failed && !c->unbalanced; i++) {
+		c->s = &f->body.at[i];
+		check_stmt(c, c->s);
+	}
+	c->s = NULL;
+	if (c->walk.depth)
+		complain(c, "a brace is not closed", NULL);
 	ptx_unbind_func(c->m);
 }
 
@@ -284,8 +170,7 @@ static unsigned finish(struct check *c)
 		diag_add(c->diags, DIAG_ERROR, 0, 0, 1, "out of memory");
 		c->errors++;
 	}
-	VEC_FREE(&c->labels);
-	VEC_FREE(&c->first);
+	ptx_walk_end(&c->walk);
 	VEC_FREE(&c->found);
 	return c->errors;
 }
@@ -296,6 +181,9 @@ unsigned ptx_validate_func(
 	/* The name table is scratch space of the module; nothing else in it changes. */
 	struct check c = {.m = (struct ptx_module *)m, .diags = diags};
 
+	c.walk.twice = declared_twice;
+	c.walk.user = &c;
+
 	check_func(&c, f);
 	return finish(&c);
 }
@@ -303,6 +191,9 @@ unsigned ptx_validate_func(
 unsigned ptx_validate(const struct ptx_module *m, struct diag_list *diags)
 {
 	struct check c = {.m = (struct ptx_module *)m, .diags = diags};
+
+	c.walk.twice = declared_twice;
+	c.walk.user = &c;
 
 	for (size_t i = 0; i < m->items.len && !c.failed; i++)
 		if (m->items.at[i].kind == PTX_ITEM_FUNC)

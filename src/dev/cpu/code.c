@@ -5,6 +5,7 @@
 #include "code.h"
 
 #include "cfg/cfg.h"
+#include "ptx/graft.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -99,27 +100,12 @@ static int lay_params(struct vgpu_kernel *k, struct arena *a)
 
 static uint32_t threads_limit(const struct ptx_func *f)
 {
-	uint64_t n = 1024;
+	struct ptx_bounds b;
+	uint32_t n;
 
-	for (size_t i = 0; i < f->directives.len; i++) {
-		const char *s = f->directives.at[i];
-		char *e;
-
-		if (strncmp(s, ".maxntid", 8) && strncmp(s, ".reqntid", 8))
-			continue;
-		n = 1;
-		for (s += 8; *s;) {
-			unsigned long v = strtoul(s, &e, 10);
-
-			if (e == s)
-				break;
-			n *= MIN(MAX(v, 1ul), 1024ul);
-			s = e;
-			while (*s == ',' || *s == ' ' || *s == '\t')
-				s++;
-		}
-	}
-	return (uint32_t)MIN(n, 1024u);
+	ptx_bounds_get(f, &b);
+	n = ptx_bounds_threads(&b);
+	return n ? MIN(n, 1024u) : 1024u;
 }
 
 /* What the body keeps alive at once, and some for addresses and temporaries. Functions so large

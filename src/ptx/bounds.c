@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What a function's directives say of its launches. They are kept as text; here is where it is read
+ * and written. */
+#include "ptx/graft.h"
+#include "ptx/lex.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "256, 1, 1" behind the name; what is missing stays. */
+static void read_numbers(const char *s, uint32_t *at, unsigned n)
+{
+	char *end;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned long v = strtoul(s, &end, 0);
+
+		if (end == s)
+			break;
+		at[i] = (uint32_t)MIN(v, UINT32_MAX);
+		s = end + strspn(end, ", \t\r\n");
+	}
+}
+
+enum { MAXNTID, REQNTID, MINNCTAPERSM, MAXNCTAPERSM, MAXNREG, N_BOUNDS };
+static const char *const names[N_BOUNDS] = {".maxntid", ".reqntid", ".minnctapersm",
+	".maxnctapersm" /* of old, for the one before */, ".maxnreg"};
+
+/* Which of them a directive is; N_BOUNDS: none. */
+static unsigned find_name(const char *directive)
+{
+	unsigned i = 0;
+
+	while (i < N_BOUNDS && !ptx_word_is(directive, names[i]))
+		i++;
+	return i;
+}
+
+void ptx_bounds_get(const struct ptx_func *f, struct ptx_bounds *ret)
+{
+	*ret = (struct ptx_bounds){0};
+	for (size_t i = 0; i < f->directives.len; i++) {
+		unsigned which = find_name(f->directives.at[i]);
+		uint32_t v[3] = {0, 1, 1};
+
+		if (which == N_BOUNDS)
+			continue;
+		read_numbers(f->directives.at[i] + strlen(names[which]), v, 3);
+		if (which == MAXNTID)
+			memcpy(ret->maxntid, v, sizeof(v));
+		else if (which == REQNTID)
+			memcpy(ret->reqntid, v, sizeof(v));
+		else if (which == MAXNREG)
+			ret->maxnreg = v[0];
+		else
+			ret->minnctapersm = v[0];
+	}
+}
+
+uint32_t ptx_bounds_threads(const struct ptx_bounds *b)
+{
+	const uint32_t *d = b->reqntid[0] ? b->reqntid : b->maxntid;
+	uint64_t n = 1;
+
+	for (unsigned i = 0; i < 3; i++)
+		n = MIN(n * d[i], UINT32_MAX);
+	return (uint32_t)n;
+}
+
+static int add_dims(struct ptx_module *m, struct ptx_func *f, const char *name, const uint32_t d[3])
+{
+	const char *text;
+
+	if (!d[0])
+		return 0;
+	text = arena_printf(&m->arena, "%s %u, %u, %u", name, d[0], MAX(d[1], 1u), MAX(d[2], 1u));
+	return text && VEC_PUSH(&f->directives, text) ? 0 : -ENOMEM;
+}
+
+static int add_number(struct ptx_module *m, struct ptx_func *f, const char *name, uint32_t v)
+{
+	const char *text;
+
+	if (!v)
+		return 0;
+	text = arena_printf(&m->arena, "%s %u", name, v);
+	return text && VEC_PUSH(&f->directives, text) ? 0 : -ENOMEM;
+}
+
+int ptx_bounds_set(struct ptx_module *m, struct ptx_func *f, const struct ptx_bounds *b)
+{
+	size_t before = f->directives.len, kept = 0;
+	int r;
+
+	if (b->maxntid[0] && b->reqntid[0])
+		return -EINVAL;
+	r = add_dims(m, f, names[MAXNTID], b->maxntid);
+	if (r == 0)
+		r = add_dims(m, f, names[REQNTID], b->reqntid);
+	if (r == 0)
+		r = add_number(m, f, names[MINNCTAPERSM], b->minnctapersm);
+	if (r == 0)
+		r = add_number(m, f, names[MAXNREG], b->maxnreg);
+	if (r < 0) {
+		f->directives.len = before;
+		return r;
+	}
+	for (size_t i = 0; i < f->directives.len; i++)
+		if (i >= before || find_name(f->directives.at[i]) == N_BOUNDS)
+			f->directives.at[kept++] = f->directives.at[i];
+	f->directives.len = kept;
+	return 0;
+}

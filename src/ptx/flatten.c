@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Inner scopes away: what they declare moves to the function's head, under names that nothing else
+ * has. Inline assembly makes scopes by the thousand, so all is linear: scopes are measured once,
+ * the names of their declarations are chosen, texts are translated while names still mean what they
+ * meant, and then the body is written anew. The checker has the last word; when it objects, all is
+ * undone. */
+#include "ptx/copy.h"
+#include "ptx/graft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A symbol that gets another name, and what it was. */
+struct renaming {
+	struct ptx_sym *sym;
+	struct ptx_sym old;
+	const struct ptx_name *name;
+};
+
+struct flat {
+	struct ptx_module *m;
+	struct ptx_func *f;
+	struct diag_list *diags;
+	VEC(bool) kept; /* by scope, in order of opening: its braces stay */
+	VEC(struct renaming) renamed;
+	struct ptx_map names; /* of symbols: the new ones' texts */
+	struct ptx_map texts; /* of statements of the body: what ptx_rename_stmt made */
+	ptx_body body;
+	VEC(struct ptx_sym *) hoisted; /* from inner scopes */
+	uint32_t tag;
+};
+
+static void complain(struct flat *c, const struct ptx_stmt *s, const char *what, const char *name)
+{
+	diag_add(c->diags, DIAG_ERROR, s ? s->line : c->f->line, s ? s->col : 1, 1,
+		"in %.100s: %s%.200s", c->f->sym->name, what, name);
+}
+
+static bool is_call_param(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR && s->sym->space == PTX_PARAM;
+}
+
+/* Which braces hold a call and nothing else. */
+static int measure_scopes(struct flat *c)
+{
+	const ptx_body *body = &c->f->body;
+	VEC(size_t) open = {0}; /* scopes, by number */
+	VEC(bool) straight = {0};
+	int r = -ENOMEM;
+
+	for (size_t i = 0; i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+		size_t at = open.len ? open.at[open.len - 1] : SIZE_MAX;
+
+		if (s->kind == PTX_OPEN) {
+			if (open.len)
+				straight.at[at] = false;
+			if (!VEC_PUSH(&open, c->kept.len) || !VEC_PUSH(&c->kept, false) ||
+				!VEC_PUSH(&straight, true))
+				goto out;
+		} else if (s->kind == PTX_CLOSE && !open.len) {
+			complain(c, s, "a brace closes nothing", "");
+			r = -EINVAL;
+			goto out;
+		} else if (s->kind == PTX_CLOSE) {
+			c->kept.at[at] = c->kept.at[at] && straight.at[at];
+			open.len--;
+		} else if (open.len) {
+			if (is_call_param(s))
+				c->kept.at[at] = true;
+			if (s->kind == PTX_LABEL ||
+				(s->kind == PTX_INSN && s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT)))
+				straight.at[at] = false;
+		}
+	}
+	r = open.len ? -EINVAL : 0;
+	if (r < 0)
+		complain(c, NULL, "a brace is not closed", "");
+out:
+	VEC_FREE(&open);
+	VEC_FREE(&straight);
+	return r;
+}
+
+/* Declarations stand first already, and nothing in braces but calls. */
+static bool is_flat(const struct flat *c)
+{
+	const ptx_body *body = &c->f->body;
+	bool began = false, inside = false;
+
+	for (size_t i = 0; i < c->kept.len; i++)
+		if (!c->kept.at[i])
+			return false;
+	for (size_t i = 0; i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+
+		if (s->kind == PTX_DECL && began && !(inside && is_call_param(s)))
+			return false;
+		began |= s->kind != PTX_DECL;
+		inside = s->kind == PTX_OPEN || (inside && s->kind != PTX_CLOSE);
+	}
+	return true;
+}
+
+static int rename_sym(struct flat *c, const struct ptx_stmt *s)
+{
+	struct renaming r = {.sym = s->sym, .old = *s->sym};
+
+	r.name = ptx_tagged_name(c->m, c->tag, s->sym);
+	if (!r.name || !VEC_PUSH(&c->renamed, r) ||
+		ptx_map_put(&c->names, s->sym, (void *)r.name->text) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Calls `each` with every statement, its depth, and whether it stands in braces that stay. */
+static int each_stmt(struct flat *c,
+	int (*each)(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept))
+{
+	const ptx_body *body = &c->f->body;
+	size_t depth = 0, scope = 0;
+	bool kept = false; /* such braces hold no others */
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+
+		if (s->kind == PTX_OPEN) {
+			depth++;
+			kept = c->kept.at[scope++];
+		}
+		r = each(c, s, depth, kept);
+		if (s->kind == PTX_CLOSE) {
+			depth--;
+			kept = false;
+		}
+	}
+	return r;
+}
+
+static int choose_name(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
+{
+	if (depth == 0 || (kept && s->kind != PTX_DECL) || (kept && is_call_param(s)))
+		return 0;
+	if (s->kind == PTX_DECL || s->kind == PTX_LABEL || (s->kind == PTX_DIRECTIVE && s->sym))
+		return rename_sym(c, s);
+	return 0;
+}
+
+static const char *new_name(
+	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size)
+{
+	struct flat *c = user;
+	const char *name;
+
+	if (reg != PTX_NO_REG)
+		sym = c->f->regs.at[reg].sym;
+	name = ptx_map_get(&c->names, sym);
+	if (!name || reg == PTX_NO_REG || !sym->count)
+		return name;
+	snprintf(buf, size, "%s%u", name, c->f->regs.at[reg].number);
+	return buf;
+}
+
+static int translate_texts(struct flat *c)
+{
+	const ptx_body *body = &c->f->body;
+	struct ptx_walk walk = {0};
+	size_t first = 0;
+	int r;
+
+	while (first < body->len && !ptx_has_text(&body->at[first]))
+		first++;
+	if (first == body->len)
+		return 0;
+	r = ptx_walk_begin(&walk, c->m, c->f);
+	for (size_t i = 0; r == 0 && i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+
+		if (ptx_has_text(s)) {
+			const void *text = ptx_rename_stmt(c->m, s, new_name, c);
+
+			r = text ? ptx_map_put(&c->texts, s, (void *)text) : -ENOMEM;
+		}
+		if (r == 0)
+			r = ptx_walk_step(&walk, s);
+	}
+	ptx_walk_end(&walk);
+	return r;
+}
+
+static int put_decl(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
+{
+	struct ptx_stmt st = *s;
+
+	if (s->kind != PTX_DECL || (kept && is_call_param(s)))
+		return 0;
+	st.line = st.col = 0;
+	if (!VEC_PUSH(&c->body, st) || (depth && !VEC_PUSH(&c->hoisted, s->sym)))
+		return -ENOMEM;
+	return 0;
+}
+
+static int put_rest(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
+{
+	struct ptx_stmt st = *s;
+	const void *text = ptx_map_get(&c->texts, s);
+
+	if (s->kind == PTX_DECL && !(kept && is_call_param(s)))
+		return 0;
+	if ((s->kind == PTX_OPEN || s->kind == PTX_CLOSE) && !kept)
+		return 0;
+	if (s->kind == PTX_INSN && text) {
+		if (s->n)
+			st.opd = (struct ptx_opd *)text;
+		else
+			st.text = text;
+	}
+	return VEC_PUSH(&c->body, st) ? 0 : -ENOMEM;
+}
+
+/* From here on there is something to undo. */
+static int apply_names(struct flat *c)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->renamed.len; i++) {
+		struct ptx_sym *sym = c->renamed.at[i].sym;
+		const struct ptx_name *n = c->renamed.at[i].name;
+
+		sym->name = n->text;
+		sym->name_len = n->len;
+		if (sym->kind == PTX_SYM_VAR && sym->decl && !sym->name_at)
+			r = ptx_own_decl(c->m, sym);
+		if (r == -ENOTSUP)
+			complain(c, NULL, "the type is not known of the variable ",
+				c->renamed.at[i].old.name);
+	}
+	for (size_t i = 0; r == 0 && i < c->f->body.len; i++) {
+		const struct ptx_stmt *s = &c->f->body.at[i];
+		const char *init = s->kind == PTX_DECL ? ptx_map_get(&c->texts, s) : NULL;
+
+		if (init)
+			s->sym->init = init;
+	}
+	return r;
+}
+
+static void undo(struct flat *c)
+{
+	for (size_t i = c->renamed.len; i-- > 0;)
+		*c->renamed.at[i].sym = c->renamed.at[i].old;
+}
+
+/* The new body in the place of the old one, which c then has. */
+static void swap_body(struct flat *c)
+{
+	ptx_body old = c->f->body;
+
+	c->f->body = c->body;
+	c->body = old;
+}
+
+static int rewrite(struct flat *c)
+{
+	size_t n_syms = c->f->syms.len;
+	int r = each_stmt(c, put_decl);
+
+	if (r == 0)
+		r = each_stmt(c, put_rest);
+	for (size_t i = 0; r == 0 && i < c->hoisted.len; i++)
+		if (!VEC_PUSH(&c->f->syms, c->hoisted.at[i]))
+			r = -ENOMEM;
+	if (r == 0)
+		r = apply_names(c);
+	if (r == 0) {
+		swap_body(c);
+		r = ptx_validate_func(c->m, c->f, c->diags) ? -EINVAL : 0;
+		if (r < 0)
+			swap_body(c);
+	}
+	if (r < 0) {
+		undo(c);
+		c->f->syms.len = n_syms;
+	}
+	return r;
+}
+
+int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags)
+{
+	struct flat c = {.m = m, .f = f, .diags = diags};
+	int r = measure_scopes(&c);
+
+	if (r == 0 && !is_flat(&c)) {
+		ptx_unbind_func(m);
+		c.tag = ptx_new_tag(m);
+		r = each_stmt(&c, choose_name);
+		if (r == 0)
+			r = translate_texts(&c);
+		if (r == 0)
+			r = rewrite(&c);
+	}
+	VEC_FREE(&c.kept);
+	VEC_FREE(&c.renamed);
+	VEC_FREE(&c.body);
+	VEC_FREE(&c.hoisted);
+	ptx_map_free(&c.names);
+	ptx_map_free(&c.texts);
+	return r;
+}

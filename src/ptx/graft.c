@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A guest's names in a host. Registers of the guest are one run of numbers in the host, so a number
+ * is translated by adding; symbols go through a map. Statements that are kept as text are
+ * translated when the graft is made, while it is known what the names in them mean. */
+#include "ptx/graft.h"
+#include "ptx/copy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ptx_graft {
+	struct ptx_module *m;
+	struct ptx_func *host;
+	const struct ptx_func *guest;
+	struct ptx_map syms;
+	struct ptx_map texts; /* a statement's text or operands to those in the host's terms */
+	struct ptx_copy copy;
+	VEC(struct ptx_sym *) undeclared; /* what .reg parameters have become */
+	uint32_t tag;
+	bool names_param; /* a text does */
+	int error;
+};
+
+static void refuse(struct ptx_graft *g, struct diag_list *diags, const struct ptx_stmt *s,
+	const char *why, const char *what)
+{
+	diag_add(diags, DIAG_ERROR, s ? s->line : 0, s ? s->col : 1, 1,
+		"%.200s cannot be put into %.200s: %s%.200s", g->guest->sym->name,
+		g->host->sym->name, why, what);
+}
+
+/* A copy under a name of its own, not yet among the host's symbols. */
+static struct ptx_sym *own_sym(struct ptx_graft *g, const struct ptx_sym *from)
+{
+	const struct ptx_name *n = ptx_tagged_name(g->m, g->tag, from);
+	struct ptx_sym *to = n ? ARENA_NEW(&g->m->arena, struct ptx_sym) : NULL;
+
+	if (!to)
+		return NULL;
+	*to = *from;
+	to->name = n->text;
+	to->name_len = n->len;
+	to->link = NULL;
+	to->scope = 0;
+	return ptx_map_put(&g->syms, from, to) < 0 ? NULL : to;
+}
+
+static int take_regs(struct ptx_graft *g)
+{
+	uint32_t n = (uint32_t)g->guest->regs.len;
+	int r;
+
+	g->copy.n_regs = n;
+	g->copy.first_reg = (uint32_t)g->host->regs.len;
+	for (uint32_t i = 0; i < n;) {
+		const struct ptx_sym *from = g->guest->regs.at[i].sym;
+		struct ptx_sym *to = own_sym(g, from);
+
+		if (!to)
+			return -ENOMEM;
+		if (to->kind == PTX_SYM_PARAM) {
+			to->kind = PTX_SYM_REG;
+			if (!VEC_PUSH(&g->undeclared, to))
+				return -ENOMEM;
+		}
+		/* The guest may be the host, and its registers move. */
+		r = ptx_declare_regs(g->m, g->host, to);
+		if (r == 0)
+			r = ptx_add_symbol(g->m, g->host, to);
+		if (r < 0)
+			return r;
+		i += MAX(from->count, 1);
+	}
+	return 0;
+}
+
+/* Whether there can be another one of it. */
+static bool can_be_two(const struct ptx_sym *sym)
+{
+	return sym->kind != PTX_SYM_VAR || sym->space == PTX_SHARED ||
+	       (sym->space != PTX_GLOBAL && !(sym->linkage & PTX_EXTERN));
+}
+
+static int take_sym(struct ptx_graft *g, struct diag_list *diags, const struct ptx_stmt *s)
+{
+	struct ptx_sym *to;
+	int r = 0;
+
+	if (ptx_map_get(&g->syms, s->sym))
+		return 0;
+	if (!can_be_two(s->sym)) {
+		refuse(g, diags, s, "there is only one of the variable ", s->sym->name);
+		return -ENOTSUP;
+	}
+	to = own_sym(g, s->sym);
+	if (!to)
+		return -ENOMEM;
+	if (to->kind == PTX_SYM_VAR && to->decl && !to->name_at)
+		r = ptx_own_decl(g->m, to);
+	if (r == -ENOTSUP)
+		refuse(g, diags, s, "the type is not known of the variable ", s->sym->name);
+	/* "%r<0>" declares nothing. */
+	if (r == 0 && to->kind != PTX_SYM_REG)
+		r = ptx_add_symbol(g->m, g->host, to);
+	return r;
+}
+
+static int take_symbols(struct ptx_graft *g, struct diag_list *diags)
+{
+	const ptx_body *body = &g->guest->body;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+
+		if (s->kind == PTX_LABEL || s->kind == PTX_DECL ||
+			(s->kind == PTX_DIRECTIVE && s->sym))
+			r = take_sym(g, diags, s);
+	}
+	for (size_t i = 0; r == 0 && i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+		struct ptx_sym *to;
+
+		if (s->kind != PTX_DIRECTIVE || !s->sym || !s->sym->targets)
+			continue;
+		to = ptx_map_get(&g->syms, s->sym);
+		to->targets = ptx_copy_opds(&g->copy, s->sym->targets, s->sym->n_targets);
+		r = to->targets ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+static const char *name_in_host(
+	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size)
+{
+	struct ptx_graft *g = user;
+	const struct ptx_sym *to;
+
+	if (reg != PTX_NO_REG)
+		return ptx_reg_name(g->host, ptx_graft_reg(g, reg), buf, size);
+	to = ptx_map_get(&g->syms, sym);
+	g->names_param |= !to && sym->kind == PTX_SYM_PARAM && g->guest != g->host;
+	return to ? to->name : NULL;
+}
+
+static int take_text(struct ptx_graft *g, const struct ptx_stmt *s)
+{
+	const void *text = ptx_rename_stmt(g->m, s, name_in_host, g);
+	struct ptx_sym *to;
+
+	if (!text)
+		return -ENOMEM;
+	if (s->kind == PTX_DECL) {
+		to = ptx_map_get(&g->syms, s->sym);
+		to->init = text;
+		return 0;
+	}
+	return ptx_map_put(&g->texts, s->opd, (void *)text);
+}
+
+static int take_texts(struct ptx_graft *g, struct diag_list *diags)
+{
+	const ptx_body *body = &g->guest->body;
+	struct ptx_walk walk = {0};
+	size_t first = 0;
+	int r;
+
+	while (first < body->len && !ptx_has_text(&body->at[first]))
+		first++;
+	if (first == body->len)
+		return 0;
+	r = ptx_walk_begin(&walk, g->m, g->guest);
+	for (size_t i = 0; r == 0 && i < body->len; i++) {
+		if (ptx_has_text(&body->at[i]))
+			r = take_text(g, &body->at[i]);
+		if (r == 0 && g->names_param) {
+			refuse(g, diags, &body->at[i],
+				"an instruction that is not known names a parameter", "");
+			r = -ENOTSUP;
+		}
+		if (r == 0)
+			r = ptx_walk_step(&walk, &body->at[i]);
+	}
+	ptx_walk_end(&walk);
+	return r;
+}
+
+int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest,
+	struct diag_list *diags, struct ptx_graft **ret)
+{
+	struct ptx_graft *g = calloc(1, sizeof(*g));
+	int r;
+
+	if (!g)
+		return -ENOMEM;
+	g->m = m;
+	g->host = host;
+	g->guest = guest;
+	g->copy.m = m;
+	g->copy.syms = &g->syms;
+	g->tag = ptx_new_tag(m);
+	r = take_regs(g);
+	if (r == 0)
+		r = take_symbols(g, diags);
+	if (r == 0)
+		r = take_texts(g, diags);
+	if (r < 0)
+		ptx_graft_free(g);
+	else
+		*ret = g;
+	return r;
+}
+
+void ptx_graft_free(struct ptx_graft *g)
+{
+	if (!g)
+		return;
+	ptx_map_free(&g->syms);
+	ptx_map_free(&g->texts);
+	VEC_FREE(&g->undeclared);
+	free(g);
+}
+
+uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg)
+{
+	return guest_reg < g->copy.n_regs ? guest_reg + g->copy.first_reg : guest_reg;
+}
+
+struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
+{
+	struct ptx_opd *to = ptx_copy_opds(&g->copy, opd, n);
+
+	if (!to)
+		g->error = -ENOMEM;
+	return to;
+}
+
+struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s)
+{
+	struct ptx_stmt to = *s;
+	const void *text;
+	struct ptx_sym *sym;
+
+	if (s->kind == PTX_INSN) {
+		to.guard = ptx_graft_reg(g, s->guard);
+		text = ptx_map_get(&g->texts, s->opd);
+		if (s->n)
+			to.opd = ptx_graft_opds(g, text ? text : s->opd, s->n);
+		else if (text)
+			to.text = text;
+		if (!to.opd)
+			to.n = 0;
+	} else if (s->kind == PTX_LABEL || s->kind == PTX_DECL || s->kind == PTX_DIRECTIVE) {
+		sym = s->sym ? ptx_map_get(&g->syms, s->sym) : NULL;
+		to.sym = sym ? sym : s->sym;
+	}
+	return to;
+}
+
+struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *guest_sym)
+{
+	struct ptx_sym *to = ptx_map_get(&g->syms, guest_sym);
+
+	if (!to && (guest_sym->kind != PTX_SYM_PARAM || g->guest == g->host))
+		to = (struct ptx_sym *)guest_sym;
+	return to;
+}
+
+void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym)
+{
+	if (ptx_map_put(&g->syms, guest_sym, host_sym) < 0)
+		g->error = -ENOMEM;
+}
+
+int ptx_graft_head(struct ptx_graft *g, ptx_body *body)
+{
+	for (size_t i = 0; i < g->undeclared.len; i++) {
+		struct ptx_stmt s = {
+			.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = g->undeclared.at[i]};
+
+		if (!VEC_PUSH(body, s))
+			return g->error = -ENOMEM;
+	}
+	return 0;
+}
+
+int ptx_graft_error(const struct ptx_graft *g)
+{
+	return g->error;
+}

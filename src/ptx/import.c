@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A kernel of one module into another. It is extracted first, with what it reaches, so there is a
+ * module that may be changed; in it everything gets its new name, and what the other module has
+ * already is struck out; what is left is printed and read again as part of the other. */
+#include "ptx/copy.h"
+#include "ptx/graft.h"
+#include "ptx/lex.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One function or variable that comes along. */
+struct guest {
+	struct ptx_sym *sym;
+	const struct ptx_sym *shared; /* into's that takes its place, or NULL */
+	const struct ptx_name *name;  /* the new one */
+	bool is_extern;               /* defined elsewhere */
+};
+
+struct import {
+	struct ptx_module *into, *own; /* own: the extract */
+	const char *entry, *prefix;
+	struct diag_list *diags;
+	VEC(struct guest) guests;
+	struct ptx_map by_sym;  /* of own's symbols: their place in guests, from 1 */
+	struct ptx_map by_name; /* of old names' texts: the new names */
+	uint32_t dynamic_align; /* of own's dynamic shared memory */
+	bool all_shared;        /* of what a function reaches */
+};
+
+static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), fmt, a, b);
+	diag_add(im->diags, DIAG_ERROR, 0, 0, 1, "cannot import %.200s: %s", im->entry, text);
+}
+
+static bool is_dynamic_shared(const struct ptx_sym *sym)
+{
+	return sym->kind == PTX_SYM_VAR && sym->space == PTX_SHARED && sym->linkage & PTX_EXTERN &&
+	       sym->bytes == 0;
+}
+
+static struct ptx_sym *global_of(const struct ptx_module *m, const char *name)
+{
+	return ptx_find_global(m, name);
+}
+
+static struct guest *guest_of(const struct import *im, const struct ptx_sym *sym)
+{
+	size_t at = (uintptr_t)ptx_map_get(&im->by_sym, sym);
+
+	return at ? &im->guests.at[at - 1] : NULL;
+}
+
+/* ".alias a, b" defines a. */
+static bool is_alias(const struct ptx_module *m, const struct ptx_sym *sym)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		const char *s = m->items.at[i].text;
+
+		if (m->items.at[i].kind != PTX_ITEM_TEXT || !ptx_word_is(s, ".alias"))
+			continue;
+		s += strlen(".alias");
+		if (ptx_word_is(s + strspn(s, " \t\n"), sym->name))
+			return true;
+	}
+	return false;
+}
+
+/* Declared here and defined here nowhere: the name is what counts. */
+static bool is_extern(const struct import *im, const struct ptx_sym *sym)
+{
+	if (sym->kind == PTX_SYM_FUNC)
+		return !sym->func->has_body && !is_alias(im->own, sym);
+	/* A variable may be declared and then defined: two symbols, one name. */
+	return sym->linkage & PTX_EXTERN && global_of(im->own, sym->name)->linkage & PTX_EXTERN;
+}
+
+static int list_guests(struct import *im)
+{
+	for (size_t i = 0; i < im->own->items.len; i++) {
+		struct guest g = {.sym = ptx_item_sym(&im->own->items.at[i])};
+		int r = 0;
+
+		if (!g.sym || guest_of(im, g.sym))
+			continue;
+		g.is_extern = is_extern(im, g.sym);
+		if (g.sym->kind == PTX_SYM_VAR && g.sym->decl && !g.sym->name_at)
+			r = ptx_own_decl(im->own, g.sym);
+		if (r == -ENOTSUP)
+			complain(im, "the type of its variable %.200s is not known%s", g.sym->name,
+				"");
+		if (r < 0)
+			return r;
+		if (!VEC_PUSH(&im->guests, g) ||
+			ptx_map_put(&im->by_sym, g.sym, (void *)(uintptr_t)im->guests.len) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- do the modules go together ---- */
+static const char *past_arch(const char *target)
+{
+	return target + strcspn(target, ", \t\n");
+}
+
+static const char *arch_of(const struct ptx_module *m)
+{
+	return m->target ? m->target : "";
+}
+
+/* "sm_90a": code for it runs on nothing else. */
+static bool is_specific(const struct ptx_module *m)
+{
+	const char *end = past_arch(arch_of(m));
+
+	return end > arch_of(m) && (end[-1] < '0' || end[-1] > '9');
+}
+
+static bool has_option(const struct ptx_module *m, const char *option)
+{
+	return strstr(past_arch(arch_of(m)), option);
+}
+
+static int check_modules(const struct import *im)
+{
+	static const char *const options[] = {"texmode_independent", "map_f64_to_f32"};
+	const struct ptx_module *a = im->into, *b = im->own;
+	size_t n = (size_t)(past_arch(arch_of(b)) - arch_of(b));
+	bool same = n == (size_t)(past_arch(arch_of(a)) - arch_of(a)) &&
+		    !strncmp(arch_of(a), arch_of(b), n);
+
+	if (a->address_bits != 64 || b->address_bits != 64) {
+		complain(im, "32-bit addresses%s%s", "", "");
+		return -ENOTSUP;
+	}
+	if (!same && (is_specific(b) || (is_specific(a) && b->sm > a->sm))) {
+		complain(im, "it is written for %.40s, what it would go into for %.40s", arch_of(b),
+			arch_of(a));
+		return -ENOTSUP;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (has_option(a, options[i]) != has_option(b, options[i])) {
+			complain(im, "one of the modules alone has %s in its .target%s", options[i],
+				"");
+			return -ENOTSUP;
+		}
+	return 0;
+}
+
+/* ---- what both have ---- */
+static bool same_param(const struct ptx_sym *a, const struct ptx_sym *b)
+{
+	return a->bytes == b->bytes && MAX(a->align, 1) == MAX(b->align, 1) &&
+	       (a->space == PTX_REG) == (b->space == PTX_REG);
+}
+
+static bool same_shape(const struct ptx_sym *a, const struct ptx_sym *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == PTX_SYM_VAR)
+		return a->space == b->space && (a->bytes == b->bytes || !a->bytes || !b->bytes);
+	if (a->func->params.len != b->func->params.len || a->func->rets.len != b->func->rets.len)
+		return false;
+	for (size_t i = 0; i < a->func->params.len; i++)
+		if (!same_param(a->func->params.at[i], b->func->params.at[i]))
+			return false;
+	for (size_t i = 0; i < a->func->rets.len; i++)
+		if (!same_param(a->func->rets.at[i], b->func->rets.at[i]))
+			return false;
+	return true;
+}
+
+static bool is_linked(const struct ptx_sym *sym)
+{
+	return sym->linkage & (PTX_EXTERN | PTX_VISIBLE | PTX_WEAK | PTX_COMMON) ||
+	       (sym->kind == PTX_SYM_FUNC && !sym->func->has_body);
+}
+
+/* An .extern names what another module defines, which may be the one it comes into. */
+static int share_extern(struct import *im, struct guest *g)
+{
+	const struct ptx_sym *there = global_of(im->into, g->sym->name);
+
+	if (!there)
+		return 0;
+	if (!same_shape(g->sym, there) || !is_linked(there)) {
+		complain(im, "its .extern %.200s is something else in the other module%s",
+			g->sym->name, "");
+		return -ENOTSUP;
+	}
+	g->shared = there;
+	return 0;
+}
+
+static struct ptx_sym *dynamic_shared(const struct ptx_module *m)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind == PTX_ITEM_VAR && is_dynamic_shared(it->sym))
+			return it->sym;
+	}
+	return NULL;
+}
+
+/* Unless something within the functions has the name of into's one, too: then own's stays, which is
+ * the same memory under another name. */
+static int share_dynamic(struct import *im)
+{
+	const struct ptx_sym *one = dynamic_shared(im->into), *here;
+
+	if (!one)
+		return 0;
+	here = global_of(im->own, one->name);
+	if (here ? !is_dynamic_shared(here) : ptx_is_known(im->own, one->name))
+		return 0;
+	for (size_t i = 0; i < im->guests.len; i++) {
+		struct guest *g = &im->guests.at[i];
+
+		if (!is_dynamic_shared(g->sym))
+			continue;
+		g->shared = one;
+		im->dynamic_align = MAX(im->dynamic_align, g->sym->align);
+	}
+	return 0;
+}
+
+/* Functions as text without .loc, which stays behind in own. */
+static int print_without_lines(
+	const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
+{
+	struct strbuf all = {0};
+	const char *s, *e;
+
+	ptx_print_func(m, f, &all);
+	for (s = all.at; s && *s; s = e) {
+		e = s + strcspn(s, "\n");
+		e += *e == '\n';
+		if (strncmp(s, "\t.loc", 5) != 0)
+			strbuf_add(out, s, (size_t)(e - s));
+	}
+	if (all.failed)
+		out->failed = true;
+	strbuf_finish(&all);
+	return out->failed ? -ENOMEM : 0;
+}
+
+static int same_text(
+	const struct import *im, const struct ptx_func *a, const struct ptx_func *b, bool *ret_same)
+{
+	struct strbuf x = {0}, y = {0};
+	int r = print_without_lines(im->own, a, &x);
+
+	if (r == 0)
+		r = print_without_lines(im->into, b, &y);
+	if (r == 0)
+		*ret_same = x.len == y.len && !memcmp(x.at, y.at, x.len);
+	strbuf_finish(&x);
+	strbuf_finish(&y);
+	return r;
+}
+
+static void look_at_reached(void *user, const struct ptx_sym *sym)
+{
+	struct import *im = user;
+	const struct guest *g = guest_of(im, sym);
+
+	im->all_shared &= !g || g->shared;
+}
+
+/* First all that look alike, then fewer and fewer, until each reaches only what is shared. */
+static int share_weak(struct import *im)
+{
+	bool again = true;
+
+	for (size_t i = 0; i < im->guests.len; i++) {
+		struct guest *g = &im->guests.at[i];
+		const struct ptx_sym *there = global_of(im->into, g->sym->name);
+		bool same = false;
+		int r;
+
+		if (g->sym->kind != PTX_SYM_FUNC || !(g->sym->linkage & PTX_WEAK) || !there ||
+			there->kind != PTX_SYM_FUNC || !(there->linkage & PTX_WEAK) ||
+			!there->func->has_body || g->sym->func->is_entry)
+			continue;
+		r = same_text(im, g->sym->func, there->func, &same);
+		if (r < 0)
+			return r;
+		g->shared = same ? there : NULL;
+	}
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < im->guests.len; i++) {
+			struct guest *g = &im->guests.at[i];
+
+			if (!g->shared || g->sym->kind != PTX_SYM_FUNC || g->is_extern)
+				continue;
+			im->all_shared = true;
+			ptx_visit_globals(im->own, g->sym->func, look_at_reached, im);
+			again |= !im->all_shared;
+			g->shared = im->all_shared ? g->shared : NULL;
+		}
+	}
+	return 0;
+}
+
+static int find_shared(struct import *im)
+{
+	int r = share_dynamic(im);
+
+	for (size_t i = 0; r == 0 && i < im->guests.len; i++)
+		if (im->guests.at[i].is_extern && !is_dynamic_shared(im->guests.at[i].sym))
+			r = share_extern(im, &im->guests.at[i]);
+	return r == 0 ? share_weak(im) : r;
+}
+
+/* ---- names ---- */
+static bool keeps_name(const struct import *im, const struct guest *g)
+{
+	const struct ptx_sym *sym = g->sym;
+
+	if (sym->kind != PTX_SYM_FUNC)
+		return g->is_extern && !is_dynamic_shared(sym);
+	return g->is_extern ||
+	       (sym->linkage & PTX_WEAK && !sym->func->is_entry && !global_of(im->into, sym->name));
+}
+
+static int choose_name(struct import *im, struct guest *g)
+{
+	const char *old = g->sym->name, *text = old;
+	bool taken;
+
+	if (g->shared)
+		text = g->shared->name;
+	else if (!keeps_name(im, g))
+		text = arena_printf(&im->own->arena, "%s%s", im->prefix, old);
+	if (!text)
+		return -ENOMEM;
+	g->name = ptx_map_get(&im->by_name, old);
+	if (g->name)
+		return 0;
+	/* Within the functions nothing may have it, either: it would be meant there. */
+	taken = strcmp(text, old) != 0 && !g->shared && ptx_is_known(im->own, text);
+	if (taken || (!g->shared && global_of(im->into, text))) {
+		complain(im, "the name %.200s is taken; another prefix would do%s", text, "");
+		return -EEXIST;
+	}
+	g->name = ptx_name_from(im->own, text);
+	return g->name ? ptx_map_put(&im->by_name, old, (void *)g->name) : -ENOMEM;
+}
+
+static const char *name_now(
+	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size)
+{
+	const struct guest *g = reg == PTX_NO_REG ? guest_of(user, sym) : NULL;
+
+	return g ? g->name->text : NULL;
+}
+
+/* Texts of one function's body, while names still mean what they meant. */
+static int rename_texts(struct import *im, struct ptx_func *f)
+{
+	struct ptx_walk walk = {0};
+	size_t first = 0;
+	int r;
+
+	while (first < f->body.len && !ptx_has_text(&f->body.at[first]))
+		first++;
+	if (first == f->body.len)
+		return 0;
+	r = ptx_walk_begin(&walk, im->own, f);
+	for (size_t i = 0; r == 0 && i < f->body.len; i++) {
+		struct ptx_stmt *s = &f->body.at[i];
+		const void *text = s;
+
+		if (ptx_has_text(s))
+			text = ptx_rename_stmt(im->own, s, name_now, im);
+		if (!text)
+			r = -ENOMEM;
+		else if (text != s && s->kind == PTX_DECL)
+			s->sym->init = text;
+		else if (text != s && s->n)
+			s->opd = (struct ptx_opd *)text;
+		else if (text != s)
+			s->text = text;
+		if (r == 0)
+			r = ptx_walk_step(&walk, s);
+	}
+	ptx_walk_end(&walk);
+	return r;
+}
+
+static int rename_item(struct import *im, struct ptx_item *it)
+{
+	const char *text;
+
+	if (it->kind == PTX_ITEM_FUNC)
+		return rename_texts(im, it->func);
+	text = it->kind == PTX_ITEM_VAR ? it->sym->init : it->text;
+	if (!text || (it->kind == PTX_ITEM_TEXT && !ptx_word_is(text, ".alias")))
+		return 0;
+	text = ptx_rename_text(im->own, text, name_now, im);
+	if (it->kind == PTX_ITEM_VAR)
+		it->sym->init = text;
+	else
+		it->text = text;
+	return text ? 0 : -ENOMEM;
+}
+
+static int rename_all(struct import *im)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < im->guests.len; i++)
+		r = choose_name(im, &im->guests.at[i]);
+	for (size_t i = 0; r == 0 && i < im->own->items.len; i++)
+		r = rename_item(im, &im->own->items.at[i]);
+	for (size_t i = 0; r == 0 && i < im->guests.len; i++) {
+		struct guest *g = &im->guests.at[i];
+
+		g->sym->name = g->name->text;
+		g->sym->name_len = g->name->len;
+	}
+	return r;
+}
+
+/* ---- the text that goes over ---- */
+static bool is_line(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_DIRECTIVE && !s->sym && ptx_word_is(s->text, ".loc");
+}
+
+static void drop_lines(struct ptx_func *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->body.len; i++)
+		if (!is_line(&f->body.at[i]))
+			f->body.at[kept++] = f->body.at[i];
+	f->body.len = kept;
+}
+
+/* Nothing takes its place. */
+static bool goes_over(const struct import *im, const struct ptx_sym *sym)
+{
+	return !guest_of(im, sym)->shared;
+}
+
+/* Where the module's first function with a body stands. */
+static size_t first_body(const struct ptx_module *m)
+{
+	size_t at = 0;
+
+	while (at < m->items.len &&
+		(m->items.at[at].kind != PTX_ITEM_FUNC || !m->items.at[at].func->has_body))
+		at++;
+	return at;
+}
+
+static bool is_declared(const struct import *im, const struct ptx_sym *shared)
+{
+	const struct ptx_module *m = im->into;
+
+	for (size_t i = 0, n = first_body(m); i < n; i++)
+		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func->sym == shared)
+			return true;
+	return false;
+}
+
+/* Declarations: of functions first, for a variable's initialiser may name them. Their number. */
+static size_t print_front(const struct import *im, struct strbuf *out)
+{
+	const struct ptx_module *own = im->own;
+	size_t n = 0;
+
+	for (size_t i = 0; i < im->guests.len; i++) {
+		const struct ptx_sym *sym = im->guests.at[i].sym, *shared;
+		struct ptx_func declared;
+
+		shared = im->guests.at[i].shared;
+		if (sym->kind != PTX_SYM_FUNC || sym->func->is_entry ||
+			(shared && is_declared(im, shared)))
+			continue;
+		declared = *sym->func;
+		declared.has_body = false;
+		ptx_print_func(own, &declared, out);
+		n++;
+	}
+	for (size_t i = 0; i < own->items.len; i++) {
+		struct ptx_stmt s = {.kind = PTX_DECL, .guard = PTX_NO_REG};
+
+		if (own->items.at[i].kind != PTX_ITEM_VAR)
+			continue;
+		s.sym = own->items.at[i].sym;
+		if (!goes_over(im, s.sym))
+			continue;
+		ptx_print_stmt(NULL, &s, out);
+		n++;
+	}
+	return n;
+}
+
+static bool has_text(const struct ptx_module *m, const char *text)
+{
+	for (size_t i = 0; i < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_TEXT && !strcmp(m->items.at[i].text, text))
+			return true;
+	return false;
+}
+
+static void print_text(const struct import *im, const char *text, struct strbuf *out)
+{
+	static const char *const stay[] = {
+		".version", ".target", ".address_size", ".file", ".section"};
+
+	for (size_t i = 0; i < ARRAY_LEN(stay); i++)
+		if (ptx_word_is(text, stay[i]))
+			return;
+	if (text[0] == '@' || has_text(im->into, text))
+		return;
+	strbuf_puts(out, text);
+	strbuf_puts(out, "\n");
+}
+
+static void print_back(const struct import *im, struct strbuf *out)
+{
+	for (size_t i = 0; i < im->own->items.len; i++) {
+		const struct ptx_item *it = &im->own->items.at[i];
+
+		if (it->kind == PTX_ITEM_TEXT) {
+			print_text(im, it->text, out);
+		} else if (it->kind == PTX_ITEM_FUNC && it->func->has_body &&
+			   goes_over(im, it->func->sym)) {
+			drop_lines(it->func);
+			ptx_print_func(im->own, it->func, out);
+		}
+	}
+}
+
+/* n items from `from` on come ahead of the module's first body. */
+static int to_front(struct ptx_module *m, size_t from, size_t n)
+{
+	size_t at;
+	struct ptx_item *moved = malloc((n + 1) * sizeof(*moved));
+
+	if (!moved)
+		return -ENOMEM;
+	at = MIN(first_body(m), from);
+	memcpy(moved, m->items.at + from, n * sizeof(*moved));
+	memmove(m->items.at + at + n, m->items.at + at, (from - at) * sizeof(*moved));
+	memcpy(m->items.at + at, moved, n * sizeof(*moved));
+	free(moved);
+	return 0;
+}
+
+static const char *directive(const struct ptx_module *m, const char *word)
+{
+	for (size_t i = 0; i < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_TEXT && ptx_word_is(m->items.at[i].text, word))
+			return m->items.at[i].text;
+	return NULL;
+}
+
+static void set_directive(struct ptx_module *m, const char *word, const char *text)
+{
+	for (size_t i = 0; i < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_TEXT && ptx_word_is(m->items.at[i].text, word))
+			m->items.at[i].text = text;
+}
+
+/* .version and .target of the greater. */
+static int raise_module(struct import *im)
+{
+	const struct ptx_module *own = im->own;
+	struct ptx_module *m = im->into;
+	const char *version = NULL, *target = NULL, *arch = arch_of(own);
+
+	if (own->version > m->version) {
+		version = ptx_intern(m, directive(own, ".version"));
+		if (!version)
+			return -ENOMEM;
+	}
+	if (own->sm > m->sm) {
+		target = arena_printf(&m->arena, ".target %.*s%s", (int)(past_arch(arch) - arch),
+			arch, past_arch(arch_of(m)));
+		if (!target)
+			return -ENOMEM;
+	}
+	if (version) {
+		m->version = own->version;
+		set_directive(m, ".version", version);
+	}
+	if (target) {
+		m->sm = own->sm;
+		m->target = target + strlen(".target ");
+		set_directive(m, ".target", target);
+	}
+	return 0;
+}
+
+static int move_over(struct import *im, struct ptx_func **ret)
+{
+	const char *entry = ptx_find_func(im->own, im->entry)->sym->name;
+	struct ptx_sym *one = dynamic_shared(im->into);
+	size_t n = im->into->items.len, n_front;
+	struct strbuf text = {0};
+	int r = -ENOMEM;
+
+	n_front = print_front(im, &text);
+	print_back(im, &text);
+	if (!text.failed)
+		r = ptx_add_text(im->into, im->diags, text.at, text.len);
+	if (r == 0)
+		r = to_front(im->into, n, n_front);
+	if (r == 0)
+		r = raise_module(im);
+	if (r == 0 && one)
+		r = ptx_raise_align(im->into, one, im->dynamic_align);
+	if (r == 0)
+		*ret = ptx_find_func(im->into, entry);
+	strbuf_finish(&text);
+	return r;
+}
+
+static int extract(struct import *im, const struct ptx_module *from)
+{
+	int r = ptx_extract(from, im->entry, true, &im->own);
+
+	if (r == -ENOENT)
+		complain(im, "there is no such function with a body%s%s", "", "");
+	return r;
+}
+
+int ptx_import(struct ptx_module *into, const struct ptx_module *from, const char *entry,
+	const char *prefix, struct diag_list *diags, struct ptx_func **ret)
+{
+	struct import im = {.into = into, .entry = entry, .prefix = prefix, .diags = diags};
+	int r = extract(&im, from);
+
+	if (r < 0)
+		return r;
+	r = check_modules(&im);
+	if (r == 0)
+		r = list_guests(&im);
+	if (r == 0)
+		r = find_shared(&im);
+	if (r == 0)
+		r = rename_all(&im);
+	if (r == 0)
+		r = move_over(&im, ret);
+	ptx_module_free(im.own);
+	VEC_FREE(&im.guests);
+	ptx_map_free(&im.by_sym);
+	ptx_map_free(&im.by_name);
+	return r;
+}

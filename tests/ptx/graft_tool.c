@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* graft_tool graft FILE           for each kernel k a kernel g_k made of its statements
+ * graft_tool flat FILE            the same of a kernel that was flattened first
+ * graft_tool twice FILE           the same with two copies behind a branch on one more parameter
+ * graft_tool import FILE OTHER    FILE with OTHER's kernels as i_k_k and its own again as s_k_k
+ * Prints the module, which has been validated, and so has what its text is parsed to. */
+#include "ptx/graft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct diag_list *diags;
+
+static char *read_file(const char *path, size_t *ret_len)
+{
+	FILE *f = fopen(path, "rb");
+	char *text = NULL;
+	size_t cap = 0;
+
+	*ret_len = 0;
+	for (size_t n = 1; f && n;) {
+		if (*ret_len + 1 >= cap) {
+			cap = cap ? cap * 2 : 65536;
+			text = realloc(text, cap);
+			if (!text)
+				abort();
+		}
+		n = fread(text + *ret_len, 1, cap - 1 - *ret_len, f);
+		*ret_len += n;
+	}
+	if (!f || fclose(f))
+		return NULL;
+	text[*ret_len] = 0;
+	return text;
+}
+
+static struct ptx_module *parse(const char *text, size_t len)
+{
+	struct ptx_module *m;
+
+	if (ptx_parse(text, len, 0, diags, &m) < 0 || diags->errors)
+		return NULL;
+	return m;
+}
+
+static struct ptx_module *parse_file(const char *path)
+{
+	size_t len;
+	char *text = read_file(path, &len);
+	struct ptx_module *m = text ? parse(text, len) : NULL;
+
+	free(text);
+	return m;
+}
+
+/* An entry with the parameters and bounds of `like`, without statements. */
+static struct ptx_func *new_host(
+	struct ptx_module *m, const struct ptx_func *like, const char *name, bool one_more)
+{
+	struct strbuf text = {0};
+	struct ptx_bounds bounds;
+	struct ptx_func *host;
+	int r;
+
+	ptx_print_head(like, name, &text);
+	strbuf_puts(&text, "\n{\n}\n");
+	r = text.failed ? -ENOMEM : ptx_add_text(m, diags, text.at, text.len);
+	strbuf_finish(&text);
+	if (r < 0)
+		return NULL;
+	host = ptx_find_func(m, name);
+	ptx_bounds_get(like, &bounds);
+	if (ptx_bounds_set(m, host, &bounds) < 0)
+		return NULL;
+	if (one_more && !ptx_add_param(m, host, diags, ".param .u32 which"))
+		return NULL;
+	return host;
+}
+
+static int put_guest(
+	struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest, ptx_body *body)
+{
+	struct ptx_graft *g;
+	int r = ptx_graft_new(m, host, guest, diags, &g);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < guest->params.len; i++)
+		ptx_graft_map(g, guest->params.at[i], host->params.at[i]);
+	r = ptx_graft_head(g, body);
+	for (size_t i = 0; r == 0 && i < guest->body.len; i++)
+		if (!VEC_PUSH(body, ptx_graft_stmt(g, &guest->body.at[i])))
+			r = -ENOMEM;
+	r = r ? r : ptx_graft_error(g);
+	ptx_graft_free(g);
+	return r;
+}
+
+static int graft(struct ptx_module *m, const struct ptx_func *guest, bool twice)
+{
+	char *name = arena_printf(&m->arena, "g_%s", guest->sym->name);
+	struct ptx_func *host = new_host(m, guest, name, twice);
+	ptx_body body = {0};
+	int r = host ? 0 : -EINVAL;
+
+	if (r == 0 && twice)
+		r = ptx_append(m, host, &body, diags,
+			".reg .u32 %%which;\n.reg .pred %%second;\nld.param.u32 %%which, [which];\n"
+			"setp.ne.u32 %%second, %%which, 0;\n@%%second bra $second;\n");
+	if (r == 0)
+		r = put_guest(m, host, guest, &body);
+	if (r == 0 && twice)
+		r = ptx_append(m, host, &body, diags, "ret;\n$second:\n");
+	if (r == 0 && twice)
+		r = put_guest(m, host, guest, &body);
+	if (r == 0)
+		host->body = body;
+	else
+		VEC_FREE(&body);
+	return r;
+}
+
+static bool is_kernel(const struct ptx_item *it)
+{
+	return it->kind == PTX_ITEM_FUNC && it->func->is_entry && it->func->has_body;
+}
+
+static int graft_all(struct ptx_module *m, bool flat, bool twice)
+{
+	size_t n = m->items.len;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (flat && m->items.at[i].kind == PTX_ITEM_FUNC)
+			r = ptx_flatten(m, m->items.at[i].func, diags);
+		if (r == 0 && is_kernel(&m->items.at[i]))
+			r = graft(m, m->items.at[i].func, twice);
+	}
+	return r;
+}
+
+static int import_all(struct ptx_module *into, const struct ptx_module *from, char mark)
+{
+	size_t n = from->items.len;
+	struct ptx_func *f;
+	char prefix[256];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct ptx_item *it = &from->items.at[i];
+
+		if (!is_kernel(it))
+			continue;
+		snprintf(prefix, sizeof(prefix), "%c_%s_", mark, it->func->sym->name);
+		r = ptx_import(into, from, it->func->sym->name, prefix, diags, &f);
+	}
+	return r;
+}
+
+/* Prints m, and checks what its text is parsed to. */
+static int check_print(struct ptx_module *m)
+{
+	struct strbuf out = {0};
+	struct ptx_module *again;
+	int r = ptx_validate(m, diags) ? -EINVAL : 0;
+
+	ptx_print(m, &out);
+	if (r == 0 && !out.failed) {
+		again = parse(out.at, out.len);
+		r = again && !ptx_validate(again, diags) ? 0 : -EINVAL;
+		ptx_module_free(again);
+	}
+	if (out.at)
+		fwrite(out.at, 1, out.len, stdout);
+	strbuf_finish(&out);
+	return r;
+}
+
+static int run(int argc, char **argv)
+{
+	struct ptx_module *m = argc > 2 ? parse_file(argv[2]) : NULL, *other = NULL;
+	int r = -EINVAL;
+
+	if (m && !strcmp(argv[1], "import") && argc == 4) {
+		other = parse_file(argv[3]);
+		r = other ? import_all(m, other, 'i') : -EINVAL;
+		ptx_module_free(other);
+		other = r == 0 ? parse_file(argv[2]) : NULL;
+		if (r == 0)
+			r = other ? import_all(m, other, 's') : -EINVAL;
+		ptx_module_free(other);
+	} else if (m && argc == 3) {
+		r = graft_all(m, !strcmp(argv[1], "flat"), !strcmp(argv[1], "twice"));
+	}
+	if (r == 0)
+		r = check_print(m);
+	ptx_module_free(m);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct arena arena;
+	struct strbuf out = {0};
+	int r;
+
+	arena_init(&arena, 0);
+	diags = calloc(1, sizeof(*diags));
+	if (!diags)
+		return 1;
+	diag_init(diags, &arena, argc > 2 ? argv[2] : "", NULL, 0);
+	r = run(argc, argv);
+	diag_render(diags, &out);
+	if (r < 0)
+		fprintf(stderr, "%s%s\n", out.at ? out.at : "", strerror(-r));
+	strbuf_finish(&out);
+	free(diags);
+	arena_finish(&arena);
+	return r < 0;
+}
