@@ -77,6 +77,11 @@ enum cfg_assume {
  * one way; or NULL. */
 int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	struct cfg_uniformity **ret);
+/* The same where the caller knows of registers what the code does not show (ids that now come from
+ * memory): given has, for each register, the level that its values have at least, whatever writes
+ * them and wherever; CFG_DIVERGENT: nothing is known. */
+int cfg_uniformity_given(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
+	const uint8_t *given, struct cfg_uniformity **ret);
 /* Lists the blocks from a branch up to where its ways meet again, and returns their number; list
  * and seen hold g->n, and no element of seen is mark yet: those of the list are afterwards. */
 uint32_t cfg_influence(

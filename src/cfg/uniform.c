@@ -20,6 +20,7 @@ struct work {
 	struct cfg_uniformity *u;
 	unsigned assume;
 	const bool *but;
+	const uint8_t *given; /* or NULL */
 	struct cfg_linear linear;
 	uint8_t *above;         /* of each register: of the bits from 5 on; never below its level */
 	uint32_t *stack, *seen; /* of blocks; their last mark */
@@ -297,12 +298,14 @@ static void lower_reg(void *user, uint32_t reg, enum ptx_role role, const struct
 {
 	struct lowering *l = user;
 	struct work *w = l->w;
+	uint8_t least = w->given ? w->given[reg] : CFG_DIVERGENT;
+	uint8_t level = MAX(l->level, least), above = MAX(l->above, least);
 
 	if (!(role & PTX_DEF))
 		return;
-	if (w->u->reg[reg] > l->level || w->above[reg] > l->above) {
-		w->u->reg[reg] = MIN(w->u->reg[reg], l->level);
-		w->above[reg] = MIN(w->above[reg], l->above);
+	if (w->u->reg[reg] > level || w->above[reg] > above) {
+		w->u->reg[reg] = MIN(w->u->reg[reg], level);
+		w->above[reg] = MIN(w->above[reg], above);
 		w->changed = true;
 	}
 }
@@ -401,9 +404,18 @@ static void solve(struct work *w, uint8_t *spread_level)
 int cfg_uniformity(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
 	struct cfg_uniformity **ret)
 {
+	return cfg_uniformity_given(a, g, assume, but, NULL, ret);
+}
+
+int cfg_uniformity_given(struct arena *a, const struct cfg *g, unsigned assume, const bool *but,
+	const uint8_t *given, struct cfg_uniformity **ret)
+{
 	size_t regs = g->f->regs.len;
-	struct work w = {
-		.g = g, .u = ARENA_NEW(a, struct cfg_uniformity), .assume = assume, .but = but};
+	struct work w = {.g = g,
+		.u = ARENA_NEW(a, struct cfg_uniformity),
+		.assume = assume,
+		.but = but,
+		.given = given};
 	bool blocks_1d = (assume & CFG_BLOCKS_1D) || cfg_blocks_1d(g->f);
 	uint8_t *spread_level = calloc(g->n, 1);
 	int r = cfg_linear_find(g, blocks_1d, &w.linear);

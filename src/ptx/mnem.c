@@ -26,11 +26,22 @@ enum {
 	BRANCH = PTX_F_BRANCH,
 	EXIT = PTX_F_EXIT,
 	CALL = PTX_F_CALL,
+	ALU = PTX_UNIT_ALU,
+	FMA = PTX_UNIT_FMA,
+	SFU = PTX_UNIT_SFU,
+	DIV = PTX_UNIT_DIV,
+	CVT = PTX_UNIT_CVT,
+	VIDEO = PTX_UNIT_VIDEO,
+	LSU = PTX_UNIT_LSU,
+	TEX = PTX_UNIT_TEX,
+	TENSOR = PTX_UNIT_TENSOR,
+	WARP = PTX_UNIT_WARP,
+	CTL = PTX_UNIT_CTL,
 };
 
 const struct ptx_op_info ptx_ops[PTX_OP_COUNT] = {
-	{"", "", PTX_F_UNKNOWN | PTX_F_SIDE_EFFECT},
-#define OP(name, shape, flags) {#name, shape, flags},
+	{"", "", PTX_UNIT_NONE, PTX_F_UNKNOWN | PTX_F_SIDE_EFFECT},
+#define OP(name, shape, unit, flags) {#name, shape, unit, flags},
 #include "ptx/ops.def"
 #undef OP
 };
@@ -271,6 +282,29 @@ static uint32_t part_flags(unsigned op, const char *part)
 	return 0;
 }
 
+/* Arithmetic on floats goes by their type; moving and selecting them does not. */
+static uint8_t unit_of(const struct ptx_mnem *mn)
+{
+	uint8_t unit = ptx_ops[mn->op].unit;
+
+	if ((unit != PTX_UNIT_ALU && unit != PTX_UNIT_FMA) || !mn->n_types ||
+		mn->op == PTX_OP_mov || mn->op == PTX_OP_selp)
+		return unit;
+	switch (mn->type[mn->n_types - 1]) {
+	case PTX_F16:
+	case PTX_F16X2:
+	case PTX_BF16:
+	case PTX_BF16X2:
+		return PTX_UNIT_HALF;
+	case PTX_F64:
+		return PTX_UNIT_DOUBLE;
+	case PTX_F32:
+		return mn->op == PTX_OP_add || mn->op == PTX_OP_sub ? PTX_UNIT_FMA : unit;
+	default:
+		return unit;
+	}
+}
+
 static void refine(struct ptx_mnem *mn)
 {
 	mn->shape = ptx_ops[mn->op].shape;
@@ -279,6 +313,7 @@ static void refine(struct ptx_mnem *mn)
 		note_part(mn, mn->mods[i]);
 		mn->flags |= part_flags(mn->op, mn->mods[i]);
 	}
+	mn->unit = unit_of(mn);
 	switch (mn->op) {
 	case PTX_OP_bar:
 	case PTX_OP_barrier:

@@ -44,6 +44,7 @@ struct ptx_mnem {
 	uint8_t vec;      /* 1, 2, 4, 8 */
 	uint8_t space;    /* enum ptx_space; ::cta and the like are in mods */
 	uint8_t cmp;      /* enum ptx_cmp */
+	uint8_t unit;     /* enum ptx_unit: what executes this form */
 	uint8_t n_needed; /* operands at least */
 	uint8_t n_mods;
 	const char *mods[16]; /* every part after the first one, interned, in order, types included

@@ -84,10 +84,31 @@ enum ptx_insn_flag {
 	PTX_F_WRITES_CC = 1 << 17, /* .cc */
 };
 
+/* What executes an instruction: pipes of an SM with a rate and a latency of their own. The table
+ * has the one of an op's common form, struct ptx_mnem the one of its types. */
+enum ptx_unit {
+	PTX_UNIT_NONE,   /* not known */
+	PTX_UNIT_ALU,    /* logic, comparisons, sums of integers, moves */
+	PTX_UNIT_FMA,    /* products, sums of floats */
+	PTX_UNIT_HALF,   /* f16, bf16: by type only */
+	PTX_UNIT_DOUBLE, /* f64: by type only */
+	PTX_UNIT_SFU,    /* approximated functions */
+	PTX_UNIT_DIV,    /* no unit but a sequence: quotients, remainders */
+	PTX_UNIT_CVT,    /* conversions, bit counts: a quarter of the rate */
+	PTX_UNIT_VIDEO,  /* no unit but a sequence, on most */
+	PTX_UNIT_LSU,    /* memory, and exchange between lanes through its crossbar */
+	PTX_UNIT_TEX,
+	PTX_UNIT_TENSOR,
+	PTX_UNIT_WARP, /* votes and the like */
+	PTX_UNIT_CTL,  /* branches, barriers */
+	PTX_UNIT_COUNT
+};
+
 struct ptx_op_info {
 	const char *name;  /* "ld", "bar_warp": as in the enum */
 	const char *shape; /* operands: 'd' written, 's' read, 'b' both, 'a' address, 'l' label,
 			      'c' call tuple, 'x' other; lower-case '?' after one: optional */
+	uint8_t unit;      /* enum ptx_unit */
 	uint32_t flags;
 };
 extern const struct ptx_op_info ptx_ops[PTX_OP_COUNT];

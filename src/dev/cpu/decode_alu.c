@@ -76,22 +76,14 @@ static void key_add(struct key *k, const char *part)
 /* Virtual cycles to issue: a warp of 32 lanes on 32 lanes' worth of units is 1. */
 static unsigned cost_of(const struct ptx_mnem *mn, uint8_t type)
 {
-	switch (mn->op) {
-	case PTX_OP_ex2:
-	case PTX_OP_lg2:
-	case PTX_OP_sin:
-	case PTX_OP_cos:
-	case PTX_OP_rcp:
-	case PTX_OP_sqrt:
-	case PTX_OP_rsqrt:
-	case PTX_OP_tanh:
+	switch (ptx_ops[mn->op].unit) {
+	case PTX_UNIT_SFU:
 		return type == PTX_F64 ? 16 : 4;
-	case PTX_OP_div:
-	case PTX_OP_rem:
+	case PTX_UNIT_DIV:
 		return ptx_type_bytes(type) == 8 ? 24 : 10;
-	case PTX_OP_cvt:
-	case PTX_OP_popc:
-		return 2;
+	case PTX_UNIT_CVT:
+		/* The other counts of bits are as cheap as a sum here. */
+		return mn->op == PTX_OP_cvt || mn->op == PTX_OP_popc ? 2 : 1;
 	default:
 		return type == PTX_F64 || (ptx_type_bytes(type) == 8 && mn->op == PTX_OP_mul) ? 2
 											      : 1;

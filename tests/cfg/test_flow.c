@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Chains, against a slow and plain way to find them; graphs that are made; given uniformity. */
+#include "unit.h"
+
+#include "../ptx/fixture.h"
+
+#include "cfg/chains.h"
+#include "cfg/write.h"
+
+#include <errno.h>
+
+/* ---- chains ---- */
+static uint32_t asked;
+static int role_found;
+
+static void find_role(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	if (reg == asked)
+		role_found |= role;
+}
+
+static int role_of(const struct ptx_func *f, uint32_t stmt, uint32_t reg)
+{
+	asked = reg;
+	role_found = 0;
+	ptx_visit_regs(f, &f->body.at[stmt], find_role, NULL);
+	return role_found;
+}
+
+/* Statement by statement from a write: 1 where its value may still be there. */
+static void walk_from(const struct cfg *g, uint32_t stmt, uint32_t reg, uint8_t *reached)
+{
+	const struct ptx_func *f = g->f;
+	const struct cfg_block *b = &g->at[g->block_of[stmt]];
+	uint32_t next[80], n = 0;
+
+	if (stmt + 1 < b->end)
+		next[n++] = stmt + 1;
+	for (uint32_t i = 0; stmt + 1 == b->end && i < b->n_succ; i++)
+		if (b->succ[i] != g->exit)
+			next[n++] = g->at[b->succ[i]].first;
+	for (uint32_t i = 0; i < n; i++) {
+		if (reached[next[i]])
+			continue;
+		reached[next[i]] = 1;
+		if (!(role_of(f, next[i], reg) & PTX_DEF) ||
+			f->body.at[next[i]].guard != PTX_NO_REG)
+			walk_from(g, next[i], reg, reached);
+	}
+}
+
+static bool has_chain(const struct cfg_chains *c, uint32_t def, uint32_t use)
+{
+	bool there = false, back = false;
+
+	for (uint32_t i = c->uses_of[def]; i < c->uses_of[def + 1]; i++)
+		there |= c->uses[i] == use;
+	for (uint32_t i = c->defs_of[use]; i < c->defs_of[use + 1]; i++)
+		back |= c->defs[i] == def;
+	assert_int_equal(there, back);
+	return there;
+}
+
+static void compare_chains(struct module *t)
+{
+	const struct ptx_func *f = t->f;
+	struct arena a;
+	struct cfg *g;
+	struct cfg_chains *c;
+	uint8_t *reached;
+	uint32_t chains = 0;
+
+	arena_init(&a, 0);
+	assert_int_equal(cfg_build(&a, f, &g), 0);
+	assert_int_equal(cfg_chains(&a, g, &c), 0);
+	for (uint32_t s = 0; s < f->body.len; s++)
+		for (uint32_t r = 0; r < f->regs.len; r++) {
+			uint32_t def = cfg_find_def(c, r, s), use = cfg_find_use(c, r, s);
+
+			assert_int_equal(def != CFG_NONE, (role_of(f, s, r) & PTX_DEF) != 0);
+			assert_int_equal(use != CFG_NONE, (role_of(f, s, r) & PTX_USE) != 0);
+		}
+	for (uint32_t d = 0; d < c->n_defs; d++) {
+		uint32_t reg = c->def[d].reg;
+
+		reached = calloc(f->body.len, 1);
+		walk_from(g, c->def[d].stmt, reg, reached);
+		for (uint32_t u = c->uses_of_reg[reg]; u < c->uses_of_reg[reg + 1]; u++) {
+			if (has_chain(c, d, u) != reached[c->use[u].stmt])
+				fail_msg("register %u: statement %u to %u", reg, c->def[d].stmt,
+					c->use[u].stmt);
+			chains += reached[c->use[u].stmt];
+		}
+		free(reached);
+	}
+	assert_int_equal(chains, c->uses_of[c->n_defs]);
+	arena_finish(&a);
+}
+
+static void chains(void **state)
+{
+	static const char *const bodies[] = {
+		"ret;",
+		"mov.u32 %r1, 1;\nmov.u32 %r1, %r1;\nadd.u32 %r1, %r1, %r1;\nret;",
+		"mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nmov.u32 %r2, %r1;\nmov.b32 %r1.x, %r2;\n"
+		"mov.u32 %r3, %r1;\nret;",
+		"mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, %r2;\n@%p1 bra "
+		"L;\n"
+		"mov.u32 %r3, %r1;\n@%p2 bra M;\nmov.u32 %r1, 5;\nbra N;\nM: @!%p1 mov.u32 %r1, "
+		"6;\n"
+		"N: st.global.u32 [%rd1], %r1;\nbra L;",
+		"bra L;\nmov.u32 %r1, 1;\nM: mov.u32 %r2, %r1;\nret;\nL: setp.eq.u32 %p1|%p2, %r1, "
+		"0;\n"
+		"@%p2 bra M;\nmov.u32 %r1, 3;\nbra M;",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		struct module t = kernel(bodies[i]);
+
+		compare_chains(&t);
+		finish(&t);
+	}
+}
+
+/* Bodies drawn at random: a few registers, branches anywhere. */
+static void random_chains(void **state)
+{
+	for (uint64_t seed = 0; seed < 150; seed++) {
+		struct strbuf code = {0};
+		struct module t;
+		uint64_t i = 0;
+
+		for (unsigned k = 0; k < 24; k++) {
+			uint64_t v = random_bits(seed, i++);
+
+			strbuf_printf(&code, "L%u: ", k);
+			if (v & 0x100)
+				strbuf_printf(&code, "@%%p%u ", (unsigned)(v >> 40 & 3));
+			if (v % 3 == 0)
+				strbuf_printf(&code, "bra L%u;\n", (unsigned)(v >> 20) % 24);
+			else if (v % 3 == 1)
+				strbuf_printf(&code, "add.u32 %%r%u, %%r%u, %%r%u;\n",
+					(unsigned)(v >> 16 & 3), (unsigned)(v >> 20 & 3),
+					(unsigned)(v >> 24 & 3));
+			else
+				strbuf_printf(&code, "setp.eq.u32 %%p%u, %%r%u, 0;\n",
+					(unsigned)(v >> 16 & 3), (unsigned)(v >> 20 & 3));
+		}
+		strbuf_puts(&code, "ret;\n");
+		t = kernel(code.at);
+		compare_chains(&t);
+		strbuf_finish(&code);
+		finish(&t);
+	}
+}
+
+/* ---- written graphs ---- */
+static uint32_t add(struct module *t, struct cfg_draft *d, const char *code)
+{
+	uint32_t i = cfg_draft_add(d);
+
+	assert_int_not_equal(i, CFG_NONE);
+	assert_int_equal(ptx_append(t->m, t->f, &d->parts.at[i].stmts, t->diags, "%s", code), 0);
+	return i;
+}
+
+static void end(struct module *t, struct cfg_part *p, const char *code, uint32_t next)
+{
+	ptx_body body = {0};
+
+	p->next = next;
+	if (code) {
+		assert_int_equal(ptx_append(t->m, t->f, &body, t->diags, "%s", code), 0);
+		p->last = body.at[body.len - 1];
+	}
+	VEC_FREE(&body);
+}
+
+/* What is printed of a draft, without the head and the names of new labels made short. */
+static void expect(struct module *t, const struct cfg_draft *d, const char *text)
+{
+	struct ptx_func f = *t->f;
+	struct strbuf out = {0};
+	ptx_body body;
+
+	assert_int_equal(cfg_write(t->m, t->f, d, &body), 0);
+	f.body = body;
+	for (size_t i = 0; i < body.len; i++)
+		ptx_print_stmt(&f, &body.at[i], &out);
+	assert_string_equal(out.at, text);
+	strbuf_finish(&out);
+	VEC_FREE(&body);
+}
+
+static void written(void **state)
+{
+	struct module t = kernel("ret;");
+	struct cfg_draft d = {0};
+	uint32_t a = add(&t, &d, "mov.u32 %r1, 1;"), b = add(&t, &d, "mov.u32 %r1, 2;");
+	uint32_t c = add(&t, &d, "mov.u32 %r1, 3;"), e = add(&t, &d, "");
+	ptx_body body;
+
+	/* A diamond: one way round the branch, one through. */
+	end(&t, &d.parts.at[a], "@%p1 bra $x;", c);
+	assert_true(VEC_PUSH(&d.parts.at[a].to, b));
+	end(&t, &d.parts.at[b], NULL, e);
+	end(&t, &d.parts.at[c], NULL, e);
+	end(&t, &d.parts.at[e], "ret;", CFG_NONE);
+	expect(&t, &d,
+		"\tmov.u32 %r1, 1;\n\t@!%p1 bra $hd_part_0;\n\tmov.u32 %r1, 2;\n\tbra.uni "
+		"$hd_part_1;\n$hd_part_0:\n\tmov.u32 %r1, 3;\n$hd_part_1:\n\tret;\n");
+	/* Neither way is the next part; a guarded end; the end in the middle. */
+	end(&t, &d.parts.at[a], "@%p1 bra.uni $x;", e);
+	d.parts.at[a].to.at[0] = c;
+	end(&t, &d.parts.at[b], NULL, CFG_NONE);
+	end(&t, &d.parts.at[c], "@!%p2 exit;", b);
+	expect(&t, &d,
+		"\tmov.u32 %r1, 1;\n\t@%p1 bra.uni $hd_part_2;\n\tbra.uni "
+		"$hd_part_3;\n$hd_part_4:\n"
+		"\tmov.u32 %r1, 2;\n\tret;\n$hd_part_2:\n\tmov.u32 %r1, 3;\n\t@!%p2 exit;\n"
+		"\tbra.uni $hd_part_4;\n$hd_part_3:\n\tret;\n");
+	/* A table, and a loop of a part without statements. */
+	end(&t, &d.parts.at[a], "brx.idx %r3, $t;", CFG_NONE);
+	assert_true(VEC_PUSH(&d.parts.at[a].to, b) && VEC_PUSH(&d.parts.at[a].to, c));
+	end(&t, &d.parts.at[b], NULL, c);
+	d.parts.at[e].last.mn = NULL;
+	end(&t, &d.parts.at[e], NULL, e);
+	expect(&t, &d,
+		"\tmov.u32 %r1, 1;\n$hd_table_8: .branchtargets $hd_part_5, $hd_part_6, "
+		"$hd_part_5;\n\tbrx.idx %r3, $hd_table_8;\n$hd_part_6:\n\tmov.u32 %r1, 2;\n"
+		"$hd_part_5:\n\tmov.u32 %r1, 3;\n\t@!%p2 exit;\n\tbra.uni $hd_part_6;\n"
+		"$hd_part_7:\n\tbra.uni $hd_part_7;\n");
+	/* What is not the graph that was asked for. */
+	assert_int_equal(ptx_append(t.m, t.f, &d.parts.at[b].stmts, t.diags, "@%%p3 ret;"), 0);
+	assert_int_equal(
+		ptx_append(t.m, t.f, &d.parts.at[b].stmts, t.diags, "mov.u32 %%r5, 2;"), 0);
+	assert_int_equal(cfg_write(t.m, t.f, &d, &body), -EINVAL);
+	d.parts.at[b].stmts.len = 0;
+	d.parts.at[b].next = 77;
+	assert_int_equal(cfg_write(t.m, t.f, &d, &body), -EINVAL);
+	cfg_draft_finish(&d);
+	finish(&t);
+}
+
+static void drafts(void **state)
+{
+	static const struct {
+		const char *code;
+		int error;
+	} cases[] = {
+		{"L: @%p1 bra L;", 0},
+		{"T: .branchtargets L, M;\n@%p1 brx.idx %r1, T;\nL: ret;\nM: bra L;", 0},
+		{"{ .reg .u32 x; bra L; }\nL: ret;", -EINVAL},
+		{"{ { mov.u32 %r1, 1; } }\nret;", -EINVAL},
+		{"{ mov.u32 %r1, 1; }\nret;", 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct module t = kernel(cases[i].code);
+		struct cfg_draft d;
+		struct arena a;
+		struct cfg *g;
+		ptx_body body;
+
+		arena_init(&a, 0);
+		assert_int_equal(cfg_build(&a, t.f, &g), 0);
+		if (cfg_draft_from(g, &d) != cases[i].error)
+			fail_msg("%s", cases[i].code);
+		if (!cases[i].error) {
+			assert_int_equal(d.parts.len, g->exit);
+			assert_int_equal(cfg_write(t.m, t.f, &d, &body), 0);
+			VEC_FREE(&t.f->body);
+			t.f->body = body;
+			if (ptx_validate(t.m, t.diags))
+				no_errors(&t);
+			cfg_draft_finish(&d);
+		}
+		arena_finish(&a);
+		finish(&t);
+	}
+}
+
+/* ---- uniformity ---- */
+static void given(void **state)
+{
+	struct module t = kernel("ld.shared.u32 %r1, [%rd1];\nadd.u32 %r2, %r1, 1;\n"
+				 "setp.lt.u32 %p1, %r2, 7;\n@%p1 bra L;\nmov.u32 %r3, 1;\nL: ret;");
+	uint8_t known[64] = {0};
+	struct cfg_uniformity *u;
+	struct arena a;
+	struct cfg *g;
+	uint32_t r1, p1 = insn(&t, 3)->guard, r3 = insn(&t, 4)->opd[0].reg;
+
+	r1 = insn(&t, 0)->opd[0].reg;
+	arena_init(&a, 0);
+	assert_int_equal(cfg_build(&a, t.f, &g), 0);
+	assert_int_equal(cfg_uniformity_given(&a, g, 0, NULL, known, &u), 0);
+	assert_int_equal(u->reg[p1], CFG_DIVERGENT);
+	assert_int_equal(u->reg[r3], CFG_DIVERGENT);
+	known[r1] = CFG_WARP_UNIFORM;
+	assert_int_equal(cfg_uniformity_given(&a, g, 0, NULL, known, &u), 0);
+	assert_int_equal(u->reg[p1], CFG_WARP_UNIFORM);
+	assert_int_equal(u->block[1], CFG_WARP_UNIFORM);
+	known[r1] = CFG_BLOCK_UNIFORM;
+	assert_int_equal(cfg_uniformity_given(&a, g, 0, NULL, known, &u), 0);
+	assert_int_equal(u->reg[p1], CFG_BLOCK_UNIFORM);
+	assert_int_equal(u->reg[r3], CFG_BLOCK_UNIFORM);
+	assert_int_equal(u->block[1], CFG_BLOCK_UNIFORM);
+	arena_finish(&a);
+	finish(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chains),
+		cmocka_unit_test(random_chains),
+		cmocka_unit_test(written),
+		cmocka_unit_test(drafts),
+		cmocka_unit_test(given),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
