@@ -117,6 +117,26 @@ static int draft_end(
 	return p->next == CFG_NONE ? -ENOTSUP : 0;
 }
 
+static void look_for_label(void *user, struct ptx_opd *o)
+{
+	bool *found = user;
+	const struct ptx_sym *sym = o->kind == PTX_OPD_SYM ? o->sym : NULL;
+
+	if (sym && sym->kind == PTX_SYM_PROTO && sym->n_targets)
+		sym = sym->targets[0].kind == PTX_OPD_SYM ? sym->targets[0].sym : NULL;
+	*found |= sym && sym->kind == PTX_SYM_LABEL;
+}
+
+/* Whatever it does with one: it is no branch that is known. */
+static bool names_label(const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = *s;
+	bool found = false;
+
+	ptx_visit_opds(&copy, look_for_label, &found);
+	return found;
+}
+
 /* A brace pair has to stay within a block, as calls have them. */
 static int draft_block(struct drafting *dr, uint32_t b)
 {
@@ -133,6 +153,8 @@ static int draft_block(struct drafting *dr, uint32_t b)
 		depth -= s->kind == PTX_CLOSE;
 		if (depth > 1)
 			return -EINVAL;
+		if (s->kind == PTX_INSN && !is_leaving(s) && names_label(s))
+			return -ENOTSUP;
 		if (i + 1 == blk->end)
 			r = draft_end(dr, p, s, p->next);
 		else if (s->kind == PTX_DECL && depth == 0)

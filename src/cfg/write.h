@@ -31,7 +31,7 @@ uint32_t cfg_draft_add(struct cfg_draft *d);
 void cfg_draft_finish(struct cfg_draft *d); /* frees, and leaves it empty */
 /* The graph of a function without inner scopes (ptx_flatten) as a draft: part i is block i, but for
  * the last. Statements are copied as they are, not deeply. -ENOTSUP: a brx whose targets are not
- * known; -EINVAL: scopes; -ENOMEM. */
+ * known, or an instruction that names a label and is no known branch; -EINVAL: scopes; -ENOMEM. */
 int cfg_draft_from(const struct cfg *g, struct cfg_draft *d);
 
 /* The body of a draft for f, whose new labels are f's. Control falls through where it can; a

@@ -243,10 +243,16 @@ static int apply_names(struct flat *c)
 	}
 	for (size_t i = 0; r == 0 && i < c->f->body.len; i++) {
 		const struct ptx_stmt *s = &c->f->body.at[i];
-		const char *init = s->kind == PTX_DECL ? ptx_map_get(&c->texts, s) : NULL;
+		void *text = s->kind != PTX_INSN ? ptx_map_get(&c->texts, s) : NULL;
 
-		if (init)
-			s->sym->init = init;
+		if (!text)
+			continue;
+		if (!VEC_PUSH(&c->renamed, (struct renaming){.sym = s->sym, .old = *s->sym}))
+			return -ENOMEM;
+		if (s->kind == PTX_DECL)
+			s->sym->init = text;
+		else
+			s->sym->targets = text;
 	}
 	return r;
 }

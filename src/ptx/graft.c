@@ -158,6 +158,11 @@ static int take_text(struct ptx_graft *g, const struct ptx_stmt *s)
 		to->init = text;
 		return 0;
 	}
+	if (s->kind == PTX_DIRECTIVE) {
+		to = ptx_map_get(&g->syms, s->sym);
+		to->targets = ptx_copy_opds(&g->copy, text, to->n_targets);
+		return to->targets ? 0 : -ENOMEM;
+	}
 	return ptx_map_put(&g->texts, s->opd, (void *)text);
 }
 

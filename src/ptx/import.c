@@ -388,6 +388,8 @@ static int rename_texts(struct import *im, struct ptx_func *f)
 			r = -ENOMEM;
 		else if (text != s && s->kind == PTX_DECL)
 			s->sym->init = text;
+		else if (text != s && s->kind == PTX_DIRECTIVE)
+			s->sym->targets = (struct ptx_opd *)text;
 		else if (text != s && s->n)
 			s->opd = (struct ptx_opd *)text;
 		else if (text != s)

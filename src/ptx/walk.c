@@ -201,6 +201,8 @@ bool ptx_has_text(const struct ptx_stmt *s)
 {
 	if (s->kind == PTX_DECL)
 		return s->sym->init;
+	if (s->kind == PTX_DIRECTIVE && s->sym)
+		return any_text(s->sym->targets, s->sym->n_targets);
 	if (s->kind != PTX_INSN)
 		return false;
 	return s->n ? any_text(s->opd, s->n) : s->text != NULL;
@@ -227,10 +229,17 @@ const void *ptx_rename_stmt(
 	struct ptx_module *m, const struct ptx_stmt *s, ptx_renamed_fn *name_of, void *user)
 {
 	struct texts t = {.m = m, .name_of = name_of, .user = user};
-	struct ptx_stmt copy;
+	struct ptx_stmt copy = {.kind = PTX_INSN};
 
 	if (s->kind == PTX_DECL)
 		return ptx_rename_text(m, s->sym->init, name_of, user);
+	if (s->kind == PTX_DIRECTIVE) {
+		copy.opd = ptx_copy_opds(
+			&(struct ptx_copy){.m = m}, s->sym->targets, s->sym->n_targets);
+		for (uint32_t i = 0; copy.opd && i < s->sym->n_targets; i++)
+			rename_opd(&t, &copy.opd[i]);
+		return t.failed ? NULL : copy.opd;
+	}
 	if (!s->n)
 		return ptx_rename_text(m, s->text, name_of, user);
 	copy = ptx_copy_stmt(m, s);

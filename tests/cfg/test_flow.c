@@ -252,6 +252,7 @@ static void drafts(void **state)
 	} cases[] = {
 		{"L: @%p1 bra L;", 0},
 		{"T: .branchtargets L, M;\n@%p1 brx.idx %r1, T;\nL: ret;\nM: bra L;", 0},
+		{"T: .branchtargets L;\nfrob %r1, T;\nL: ret;", -ENOTSUP},
 		{"{ .reg .u32 x; bra L; }\nL: ret;", -EINVAL},
 		{"{ { mov.u32 %r1, 1; } }\nret;", -EINVAL},
 		{"{ mov.u32 %r1, 1; }\nret;", 0},
