@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Several kernels as one launch (KernelMerge, section 2): workers that take a block of one kernel
+ * after a block of another. Each kernel keeps arguments and a control block of its own (control.h):
+ * its tickets, finished blocks, quotas and gate are what they are when it runs alone, so that
+ * whoever counts or steers it need not know that it is merged. */
+#ifndef HEDDLE_MERGE_H
+#define HEDDLE_MERGE_H
+
+#include "pass/pass.h"
+
+#define CTL_MAX_MERGED  8
+#define CTL_MERGE_ENTRY "hd_merged" /* the entry's name */
+
+/* Which kernel a worker takes its next blocks from. */
+enum ctl_order {
+	/* By turns: a word that all share picks the kernel, its own ticket the block (section 2.2,
+	 * figure 3a). A kernel without tickets left is passed over. */
+	CTL_STEAL,
+	/* Each worker has a kernel, and leaves when that has no tickets left (figure 3b). */
+	CTL_PARTITION,
+	/* The same, by the order in which workers came to their SM: each SM has all kinds. */
+	CTL_MIXED,
+	/* The same, by SM: each kernel has SMs of its own (what section 2.5 wishes for). */
+	CTL_APART,
+};
+enum ctl_merge_flags {
+	CTL_HELP = 1,  /* who has a kernel takes blocks of the others once it has no tickets left */
+	CTL_TIMES = 2, /* struct ctl_turns.of is filled */
+};
+
+/* By value, 8-byte aligned, behind the constituents' struct ctl_args. */
+struct ctl_merge {
+	uint64_t turns; /* struct ctl_turns as the device sees it */
+	uint32_t order; /* enum ctl_order */
+	uint32_t flags;
+	/* Number i belongs to the first kernel k with i modulo upto[n - 1] < upto[k]: i is the
+	 * worker's number times stride, both modulo the workers there are; its number on its SM; or
+	 * the SM. */
+	uint32_t upto[CTL_MAX_MERGED];
+	uint32_t stride; /* CTL_PARTITION: without a common divisor with the number of workers, so
+			    that neighbours differ */
+	uint32_t pad;
+};
+
+/* Device memory, 8-byte aligned; zeroed ahead of each launch, but for began_ns: UINT64_MAX. */
+struct ctl_turns {
+	uint32_t turn; /* claims so far */
+	uint32_t pad;
+	struct ctl_times {
+		uint64_t began_ns, ended_ns; /* %globaltimer: first block claimed, last one run */
+		uint64_t busy_ns;            /* of all workers together, from claim to the next */
+		uint64_t pad;
+	} of[CTL_MAX_MERGED];
+	uint32_t on_sm[CTL_MAX_SMS]; /* workers that have come */
+};
+_Static_assert(sizeof(struct ctl_merge) == 56, "emitted as offsets");
+_Static_assert(offsetof(struct ctl_turns, of) == 8, "emitted as offsets");
+_Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "emitted as offsets");
+
+struct pass_guest {
+	const struct ptx_module *m; /* read only; several guests may be of one module */
+	const char *name;
+	uint32_t block[3];      /* of its launch: part of the form. Its grid is not */
+	uint32_t dynamic_bytes; /* dynamic shared memory of its launch, part of the form, too */
+};
+
+/* How to launch the form: blocks of `block` threads with shared_bytes of dynamic shared memory. */
+struct pass_merged {
+	uint32_t block[3], shared_bytes;
+	uint32_t param_bytes;  /* of the whole buffer */
+	uint32_t merge_offset; /* of struct ctl_merge in it */
+	struct {
+		uint32_t param_offset, own_bytes; /* the kernel's own parameters, as it has them */
+		uint32_t arg_offset;              /* of its struct ctl_args */
+		bool rising_order;                /* pass.h; chunk 1 */
+	} of[CTL_MAX_MERGED];
+};
+
+/* A new module with the entry CTL_MERGE_ENTRY that runs n (1 to CTL_MAX_MERGED) guests; one guest
+ * alone shows what the scheduler costs (section 2.4).
+ * Returns 0; -ENOTSUP with ret_verdict->reason when guest *ret_which cannot be merged; -EINVAL with
+ * diags (a bug); -ENOMEM. */
+int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which);
+
+#endif
