@@ -113,17 +113,23 @@ struct reading {
 	struct pass_callee *c;
 };
 
-static void note_special(void *user, struct ptx_opd *o)
+static bool is_id(const struct ptx_opd *o, int all, int one)
+{
+	return o->value == (uint64_t)all || o->value == (uint64_t)one;
+}
+
+static void note_operand(void *user, struct ptx_opd *o)
 {
 	struct pass_callee *c = ((struct reading *)user)->c;
 
+	c->shared |= o->kind == PTX_OPD_SYM && o->sym && o->sym->space == PTX_SHARED;
 	if (o->kind != PTX_OPD_SPECIAL)
 		return;
 	for (int d = 0; d < 3; d++) {
-		if (o->value == (uint64_t)(PTX_SR_CTAID_X + d) || o->value == PTX_SR_CTAID)
-			c->reads_ctaid[d] = true;
-		if (o->value == (uint64_t)(PTX_SR_NCTAID_X + d) || o->value == PTX_SR_NCTAID)
-			c->reads_nctaid[d] = true;
+		c->reads[PASS_CTAID + d] |= is_id(o, PTX_SR_CTAID, PTX_SR_CTAID_X + d);
+		c->reads[PASS_NCTAID + d] |= is_id(o, PTX_SR_NCTAID, PTX_SR_NCTAID_X + d);
+		c->reads[PASS_TID + d] |= is_id(o, PTX_SR_TID, PTX_SR_TID_X + d);
+		c->reads[PASS_NTID + d] |= is_id(o, PTX_SR_NTID, PTX_SR_NTID_X + d);
 	}
 }
 
@@ -136,20 +142,19 @@ static void note_stmt(struct pass_callee *c, struct ptx_stmt s)
 	c->barriers |= (s.mn->flags & PTX_F_BARRIER) != 0;
 	c->warp_ops |= (s.mn->flags & PTX_F_WARP_SYNC) && !pass_needs_whole_warp(&s);
 	c->observes |= (s.mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
-	ptx_visit_opds(&s, note_special, &rd);
+	ptx_visit_opds(&s, note_operand, &rd);
 }
 
 static bool merge(struct pass_callee *to, const struct pass_callee *from)
 {
 	struct pass_callee old = *to;
 
-	for (int d = 0; d < 3; d++) {
-		to->reads_ctaid[d] |= from->reads_ctaid[d];
-		to->reads_nctaid[d] |= from->reads_nctaid[d];
-	}
+	for (int d = 0; d < PASS_IDS; d++)
+		to->reads[d] |= from->reads[d];
 	to->barriers |= from->barriers;
 	to->warp_ops |= from->warp_ops;
 	to->observes |= from->observes;
+	to->shared |= from->shared;
 	return memcmp(&old, to, sizeof(old)) != 0;
 }
 
@@ -191,8 +196,8 @@ static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
 		const struct pass_callee *c = &facts->callees.at[i];
 		bool ids = false;
 
-		for (int d = 0; d < 3; d++)
-			ids |= c->reads_ctaid[d] | c->reads_nctaid[d];
+		for (int d = PASS_CTAID; d < PASS_TID; d++)
+			ids |= c->reads[d];
 		if (c->taken && ids)
 			pass_object(m, facts, PASS_HELD, facts->calls_pointer,
 				"calls through a pointer, which may lead to %s, and that reads "

@@ -4,7 +4,7 @@
 /* What a launch begins and ends with (control.h: relay, the host's word, exit, exit rule), and the
  * closer, which ends a launch of guard grids. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/worker.h"
 
 /* Block 0 may become the relay; others may have to wait for what it reads first. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker)

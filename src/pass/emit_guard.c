@@ -8,7 +8,7 @@
  * yet. A second barrier keeps bodies that write to shared memory, theirs or what lies ahead of it,
  * from doing so before all have read. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/worker.h"
 
 static const char take_ticket[] = SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
 					     "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
@@ -36,7 +36,7 @@ static void emit_slot_address(struct pass_writer *w, struct ptx_sym *overlay)
 void pass_emit_guard_head(
 	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay)
 {
-	const bool *reads = facts->callees.at[0].reads_ctaid;
+	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
 
 	if (!overlay)
 		pass_put(w, SLOT_DECL);

@@ -5,7 +5,7 @@
  * for. Divisions by 32 bits, none for grids of one dimension. Only ids that the body reads are
  * computed. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/worker.h"
 
 /* Block number %hd_x becomes {x, y, z}. */
 static void divide(struct pass_writer *w, const bool *reads)

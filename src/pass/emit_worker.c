@@ -20,7 +20,7 @@
  * again would show, and the chunk's first block and length stay in registers. One barrier a chunk,
  * and one a block only where the body's use of shared memory asks for it. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/worker.h"
 
 _Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
 _Static_assert(offsetof(struct ctl_args, never) == 72, "A_NEVER");
@@ -63,7 +63,9 @@ void pass_emit_regs(struct pass_writer *w)
 static const char enter[] =
 	NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
 		   "mov.u32 %hd_t, " CLAIM_NONE ";\n"
-		   "@%hd_p0 bra $hd_begin;\n"
+		   "@%hd_p0 bra $hd_begin;\n";
+
+static const char clear_slot[] =
 		   "mov.u32 %hd_r0, 0;\n"
 		   "mov.u32 %hd_r1, -1;\n"
 		   "mov.u32 %hd_r2, " CHECK_BASE ";\n"
@@ -125,21 +127,23 @@ static bool keeps_slot(const struct pass_facts *facts)
  * waits for it. */
 static bool first_claims(const struct pass_facts *facts)
 {
-	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order;
+	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order && !facts->merged;
 }
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
 {
 	pass_put(w, find_slot);
 	pass_put(w, keeps_slot(facts) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
-	pass_put(w, unless_leaving);
+	if (!facts->merged)
+		pass_put(w, unless_leaving);
 }
 
-/* Adds the blocks of the slot before this one to the finished ones. */
+/* Adds the blocks that were run last to the finished ones: of the slot before this one, or of this
+ * one still where another kernel's may follow. */
 static void count_finished(struct pass_writer *w, const struct pass_facts *facts)
 {
-	pass_put(w, "xor.b32 %hd_r1, %hd_s, 16;\n"
-		    "mov.u32 %hd_r2, hd_slot;\n"
+	pass_put(w, facts->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
+	pass_put(w, "mov.u32 %hd_r2, hd_slot;\n"
 		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
 	if (keeps_slot(facts)) {
 		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
@@ -317,7 +321,7 @@ static void emit_first(struct pass_writer *w, const struct pass_facts *facts)
 
 static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 {
-	const bool *reads = facts->callees.at[0].reads_ctaid;
+	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
 
 	pass_put(w, "$hd_next:\n");
 	emit_first(w, facts);
@@ -350,7 +354,7 @@ static bool parts_blocks(const struct pass_facts *facts)
 
 static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 {
-	const bool *reads = facts->callees.at[0].reads_ctaid;
+	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
 
 	pass_put(w, BLOCK_AGAIN);
 	if (first_claims(facts))
@@ -411,6 +415,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 	pass_emit_regs(w);
 	pass_rounds_declare(w, facts);
 	pass_put(w, enter);
+	pass_put(w, clear_slot);
 	pass_rounds_clear(w, facts);
 	pass_put(w, join);
 	pass_emit_first_steps(w, "$hd_special", true);
@@ -459,7 +464,8 @@ static const char if_more[] = "add.u32 %hd_s, %hd_s, 32;\n"
 			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_bk;\n"
 			      "@%hd_p1 bra $hd_top;\n";
 
-void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
+/* The way from a block's end to the next. */
+static void emit_again(struct pass_writer *w, const struct pass_facts *facts)
 {
 	if (facts->barriers != PASS_BAR_NONE) {
 		pass_round_answer(w, facts);
@@ -473,9 +479,14 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 		pass_put(w, length_of_slot);
 	pass_put(w, if_more);
 	if (parts_blocks(facts))
-		pass_own_barrier(w, facts);
-	pass_put(w, "bra $hd_next;\n"
-		    "$hd_leave:\n");
+		pass_among_barrier(w, facts);
+	pass_put(w, "bra $hd_next;\n");
+}
+
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
+{
+	emit_again(w, facts);
+	pass_put(w, "$hd_leave:\n");
 	if (!keeps_slot(facts)) {
 		pass_put(w, find_claim);
 		pass_put(w, claim_at);
@@ -487,4 +498,52 @@ void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts
 	pass_emit_exit(w);
 	pass_emit_relay(w, false);
 	pass_put(w, "$hd_ret:\nret;\n");
+}
+
+/* ---- one of several ---- */
+void pass_part_declare(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_put(w, SLOT_DECL);
+	pass_emit_regs(w);
+	pass_rounds_declare(w, facts);
+	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim comes to slot 0 */
+}
+
+void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_put(w, clear_slot);
+	pass_rounds_clear(w, facts);
+	pass_put(w, join);
+}
+
+void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts)
+{
+	emit_claim(w, facts);
+	pass_put(w, "$hd_sync:\n"
+		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+		    "@%hd_p1 bra $hd_none;\n"
+		    "bra $hd_ok;\n");
+}
+
+void pass_part_count(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_put(w, BLOCK_AGAIN);
+	count_finished(w, facts);
+}
+
+void pass_part_leave(struct pass_writer *w)
+{
+	pass_put(w, BLOCK_AGAIN);
+	pass_emit_exit(w);
+}
+
+void pass_part_take(struct pass_writer *w, const struct pass_facts *facts)
+{
+	emit_take_slot(w, facts);
+	emit_next(w, facts);
+}
+
+void pass_part_again(struct pass_writer *w, const struct pass_facts *facts)
+{
+	emit_again(w, facts);
 }

@@ -4,7 +4,7 @@
 /* The preemptible form of a kernel: virtualize, and around that the worker or the guard
  * (FLEP, section 4.1, figure 4 (c); the protocol is control.h's).
  * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
-#include "pass/private.h"
+#include "pass/worker.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,8 +46,7 @@ static struct ptx_sym *find_overlay(const struct pass_facts *facts)
 static void write_managed(struct pass_writer *w, struct pass_facts *facts)
 {
 	struct pass_virtual v = {
-		.ctaid = {"%hd_x", "%hd_y", "%hd_z"},
-		.nctaid = {"[hd_args+24]", "[hd_args+28]", "[hd_args+32]"},
+		.id = PASS_CLAIMED_IDS,
 		.end_label = ptx_new_label(w->m, w->f, "end"),
 	};
 
@@ -64,8 +63,7 @@ static void write_managed(struct pass_writer *w, struct pass_facts *facts)
 static void write_guard(struct pass_writer *w, struct pass_facts *facts, struct ptx_sym *overlay)
 {
 	struct pass_virtual v = {
-		.ctaid = {"%hd_x", "%hd_y", "%hd_z"},
-		.nctaid = {"[hd_args+24]", "[hd_args+28]", "[hd_args+32]"},
+		.id = PASS_CLAIMED_IDS,
 	};
 
 	if (overlay) {

@@ -12,14 +12,18 @@
 #define PASS_SLOT_BYTES   128   /* of shared memory that the emitted code takes (emit.h) */
 #define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry */
 
+/* What tells a thread where it is: x, y and z of each. */
+enum pass_id { PASS_CTAID = 0, PASS_NCTAID = 3, PASS_TID = 6, PASS_NTID = 9, PASS_IDS = 12 };
+
 /* A function that the kernel reaches by calls; the kernel itself is the first. */
 struct pass_callee {
 	const struct ptx_func *f;
 	struct ptx_func *clone;
-	const struct ptx_stmt *taken;         /* takes its address; NULL: nobody does */
-	bool reads_ctaid[3], reads_nctaid[3]; /* it or what it calls */
-	bool barriers, warp_ops;              /* likewise; not those that need a whole warp */
-	bool observes;                        /* volatile loads or atomics, likewise */
+	const struct ptx_stmt *taken; /* takes its address; NULL: nobody does */
+	bool reads[PASS_IDS];         /* it or what it calls */
+	bool barriers, warp_ops;      /* likewise; not those that need a whole warp */
+	bool observes;                /* volatile loads or atomics, likewise */
+	bool shared;                  /* names variables in shared memory, likewise */
 };
 
 /* Where lanes leave ahead of operations of their warp that do not wait for them. */
@@ -50,6 +54,11 @@ struct pass_facts {
 	size_t parting;  /* statement at which early lanes leave; PASS_NO_PARTING */
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
+	uint16_t barrier_ids;   /* barriers that it names */
+	uint32_t threads;       /* of the block that it is run as, a multiple of 32, where that is less
+				   than the hardware's; 0: all */
+	uint8_t among_barrier;  /* then: own_barrier's counterpart for these */
+	bool merged;            /* its worker runs others, too (merge.c) */
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;
 	VEC(struct pass_leave) leaves;
@@ -117,31 +126,5 @@ size_t pass_find_parting(const struct pass_facts *facts);
 int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from, pass_twins *t);
 struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym); /* NULL: none */
 struct ptx_stmt pass_twin_stmt(struct ptx_module *m, pass_twins *t, const struct ptx_stmt *s);
-
-/* virtualize.c: a kernel's body as code that runs one virtual block. What tied it to the hardware
- * launch becomes PTX operands that are valid where the body is put. */
-struct pass_virtual {
-	const char *ctaid[3], *nctaid[3]; /* 32-bit registers, constants or [addresses] */
-	struct ptx_sym *end_label;        /* where every way out leads; NULL: real exits stay */
-};
-/* Appends f's body, changed, to w. */
-void pass_virtual_regs(struct pass_writer *w);
-int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
-	const struct pass_virtual *v);
-
-/* emit_*.c: pieces of the worker and of the guard form. */
-void pass_emit_regs(struct pass_writer *w);
-/* worker: it is counted in state, whose narrow bit it left in %hd_r9. */
-void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
-void pass_emit_ids(struct pass_writer *w, const bool *reads);
-/* ticket: where it is in shared memory; NULL: in %hd_d4. */
-void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);
-void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts);
-void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts);
-void pass_emit_guard_head(
-	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay);
-void pass_emit_guard_tail(struct pass_writer *w);
-void pass_emit_exit(struct pass_writer *w);
-void pass_emit_relay(struct pass_writer *w, bool guard);
 
 #endif

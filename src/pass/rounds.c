@@ -42,6 +42,25 @@ void pass_own_barrier(struct pass_writer *w, const struct pass_facts *facts)
 	pass_emit(w, "barrier.sync %u;\n", facts->own_barrier);
 }
 
+void pass_among_barrier(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (!facts->threads) {
+		pass_own_barrier(w, facts);
+		return;
+	}
+	pass_gather(w, facts);
+	pass_emit(w, "barrier.sync %u, %u;\n", facts->among_barrier, facts->threads);
+}
+
+/* The kernel's own plain barrier. */
+static void barrier_0(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->threads)
+		pass_emit(w, "barrier.sync 0, %u;\n", facts->threads);
+	else
+		pass_put(w, "barrier.sync 0;\n");
+}
+
 /* ---- in the body ---- */
 /* Behind a round: the word of the round before is free. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
@@ -62,7 +81,8 @@ static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 static void put_round(struct pass_writer *w, const struct pass_facts *facts)
 {
 	pass_gather(w, facts);
-	pass_put(w, "barrier.sync 0;\nadd.u32 %hd_w, %hd_w, 1;\n");
+	barrier_0(w, facts);
+	pass_put(w, "add.u32 %hd_w, %hd_w, 1;\n");
 	if (facts->barriers == PASS_BAR_ACTIVE_RED) {
 		pass_put(w, find_word);
 		pass_put(w, clear_word);
@@ -95,8 +115,8 @@ void pass_round_barrier(
 		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
 		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
 	pass_gather(w, facts); /* %hd_n is free again */
-	pass_put(w, "barrier.sync 0;\n"
-		    "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
+	barrier_0(w, facts);
+	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"
 		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");
 	pass_put(w, find_word);
@@ -128,13 +148,21 @@ void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts)
 			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
 }
 
+/* As many threads more. */
+static void expect_all(struct pass_writer *w, const struct pass_facts *facts)
+{
+	if (facts->threads)
+		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %u;\n", facts->threads);
+	else
+		pass_put(w, "mov.u32 %hd_r0, %ntid.x;\n"
+			    "mov.u32 %hd_r1, %ntid.y;\n"
+			    "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			    "mov.u32 %hd_r1, %ntid.z;\n"
+			    "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n");
+}
+
 /* %hd_r0 the count of the next round's parity, %hd_r1 the other's address, then its value. */
-static const char count_me[] = "mov.u32 %hd_r0, %ntid.x;\n"
-			       "mov.u32 %hd_r1, %ntid.y;\n"
-			       "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-			       "mov.u32 %hd_r1, %ntid.z;\n"
-			       "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n"
-			       "and.b32 %hd_r0, %hd_w, 1;\n"
+static const char count_me[] = "and.b32 %hd_r0, %hd_w, 1;\n"
 			       "shl.b32 %hd_r0, %hd_r0, 2;\n"
 			       "mov.u32 %hd_r1, hd_slot;\n"
 			       "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
@@ -158,6 +186,7 @@ void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts)
 
 	if (facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
+	expect_all(w, facts);
 	pass_put(w, count_me);
 	pass_emit(w, "$hd_answer%u:\n.pragma \"nounroll\";\n", site);
 	put_round(w, facts);

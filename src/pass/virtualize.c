@@ -9,7 +9,7 @@
  * body. Special registers are legal only as the source of mov and cvt, so replacing them is
  * local. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/virtual.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,21 +44,24 @@ static void guard_since(struct pass_writer *w, size_t from, const struct ptx_stm
 	}
 }
 
+/* The special registers of x of each kind; all of a kind at once are those behind z. */
+static const struct {
+	uint64_t x, all;
+	enum pass_id id;
+} kinds[] = {
+	{PTX_SR_CTAID_X, PTX_SR_CTAID, PASS_CTAID},
+	{PTX_SR_NCTAID_X, PTX_SR_NCTAID, PASS_NCTAID},
+	{PTX_SR_TID_X, PTX_SR_TID, PASS_TID},
+	{PTX_SR_NTID_X, PTX_SR_NTID, PASS_NTID},
+};
+
 /* Text that stands for a special register now, or NULL: it stays. */
 static const char *replacement(const struct pass_virtual *v, uint64_t special)
 {
-	switch (special) {
-	case PTX_SR_CTAID_X:
-	case PTX_SR_CTAID_Y:
-	case PTX_SR_CTAID_Z:
-		return v->ctaid[special - PTX_SR_CTAID_X];
-	case PTX_SR_NCTAID_X:
-	case PTX_SR_NCTAID_Y:
-	case PTX_SR_NCTAID_Z:
-		return v->nctaid[special - PTX_SR_NCTAID_X];
-	default:
-		return NULL;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (special >= kinds[i].x && special < kinds[i].x + 3)
+			return v->id[kinds[i].id + (special - kinds[i].x)];
+	return NULL;
 }
 
 /* Writes dest = text, of 16 or 32 bits. */
@@ -88,16 +91,15 @@ static bool is_narrow(const struct ptx_stmt *s)
 static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
-	uint64_t first;
+	uint64_t first = PTX_SR_OTHER;
 	bool list;
 
 	if (s->mn->op != PTX_OP_mov || s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL)
 		return false;
-	first = s->opd[1].value == PTX_SR_CTAID    ? PTX_SR_CTAID_X
-		: s->opd[1].value == PTX_SR_NCTAID ? PTX_SR_NCTAID_X
-		: s->opd[1].value == PTX_SR_NTID   ? PTX_SR_NTID_X
-						   : 0;
-	if (!first || !replacement(x->v, first))
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (s->opd[1].value == kinds[i].all)
+			first = kinds[i].x;
+	if (!replacement(x->v, first))
 		return false;
 	list = s->opd[0].kind == PTX_OPD_VECTOR;
 	for (uint32_t i = 0; i < (list ? s->opd[0].n : 4); i++) {
@@ -137,6 +139,28 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- barriers ---- */
+/* Of fewer threads than the hardware block has, all that come to a barrier are to be counted. */
+static void count_threads(struct virt *x, struct ptx_stmt *s)
+{
+	unsigned at = ptx_has_mod(s->mn, "red") ? 2 : 1;
+	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0;
+	struct ptx_opd *opd;
+
+	if (!x->facts->threads || s->n != at + behind)
+		return; /* it counts them itself */
+	opd = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, s->n + 1u);
+	if (!opd) {
+		x->w->error = -ENOMEM;
+		return;
+	}
+	memcpy(opd, s->opd, at * sizeof(*opd));
+	opd[at] = (struct ptx_opd){
+		.kind = PTX_OPD_IMM, .has_value = 1, .value = x->facts->threads};
+	memcpy(opd + at + 1, s->opd + at, behind * sizeof(*opd));
+	s->opd = opd;
+	s->n++;
+}
+
 /* bar.sync -> barrier.sync, and nothing ".aligned". */
 static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_mnem *mn)
 {
@@ -163,6 +187,7 @@ static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 	pass_gather(x->w, x->facts);
 	guard_since(x->w, from, s);
 	copy.mn = apart_form(x->w->m, s->mn);
+	count_threads(x, &copy);
 	if (!copy.mn)
 		x->w->error = -ENOMEM;
 	else
@@ -176,7 +201,10 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 
 	/* Control flow is as it was, or part of a warp may meet there. */
 	if (x->facts->verdict.tier == PASS_GUARD || !takes_whole_warps(s)) {
-		pass_copy(x->w, s);
+		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+
+		count_threads(x, &copy);
+		pass_copy(x->w, &copy);
 	} else if (!apart || !pass_is_plain_barrier(s)) {
 		whole_barrier(x, s);
 	} else {
@@ -186,16 +214,29 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- calls ---- */
-static const char dims[] = "xyz";
+/* The names of an id in a callee: register and parameter. */
+static const char *const reg_names[] = {"%hd_cx", "%hd_cy", "%hd_cz", "%hd_gx", "%hd_gy", "%hd_gz",
+	"%hd_ix", "%hd_iy", "%hd_iz", "%hd_jx", "%hd_jy", "%hd_jz"};
+_Static_assert(ARRAY_LEN(reg_names) == PASS_IDS, "one for each");
+#define PARAM_NAME(d) (reg_names[d] + 1)
 
-/* Whether a worker calls a copy: for ids, or barriers ahead of which lanes are to meet. */
-static bool needs_copy(const struct pass_facts *facts, const struct pass_callee *c)
+/* Whether a worker calls a copy: for ids, for variables that are elsewhere, or for barriers ahead
+ * of which lanes are to meet, or that are to count them. */
+static bool needs_copy(const struct pass_facts *facts, const struct pass_virtual *v,
+	const struct pass_callee *c)
 {
-	bool any = c->barriers && facts->spins && facts->verdict.tier == PASS_MANAGED;
+	bool any = c->barriers && facts->verdict.tier == PASS_MANAGED &&
+		   (facts->spins || facts->threads);
 
-	for (int d = 0; d < 3; d++)
-		any |= c->reads_ctaid[d] | c->reads_nctaid[d];
-	return any;
+	for (int d = 0; d < PASS_IDS; d++)
+		any |= c->reads[d] && v->id[d];
+	return any || (c->shared && v->shared);
+}
+
+/* A number is one everywhere; the rest is handed down. */
+static bool is_handed_down(const struct pass_virtual *v, const struct pass_callee *c, int d)
+{
+	return c->reads[d] && v->id[d] && (v->id[d][0] < '0' || v->id[d][0] > '9');
 }
 
 /* Appends one argument: a .param of its own, filled from text. */
@@ -217,18 +258,15 @@ static struct ptx_opd one_argument(struct virt *x, const char *text)
 static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
 {
 	const struct pass_callee *c = pass_called(x->facts, s);
-	struct ptx_opd more[6], *opd, *list;
+	struct ptx_opd more[PASS_IDS], *opd, *list;
 	unsigned n = 0, at = 0, n_opd;
 	struct ptx_stmt copy;
 
 	if (!c || !c->clone)
 		return false;
-	for (int d = 0; d < 3; d++)
-		if (c->reads_ctaid[d])
-			more[n++] = one_argument(x, x->v->ctaid[d]);
-	for (int d = 0; d < 3; d++)
-		if (c->reads_nctaid[d])
-			more[n++] = one_argument(x, x->v->nctaid[d]);
+	for (int d = 0; d < PASS_IDS; d++)
+		if (is_handed_down(x->v, c, d))
+			more[n++] = one_argument(x, x->v->id[d]);
 	copy = ptx_copy_stmt(x->w->m, s);
 	while (at < copy.n && copy.opd[at].kind != PTX_OPD_SYM)
 		at++;
@@ -295,6 +333,49 @@ static void among_stayers(struct virt *x, const struct ptx_stmt *s)
 	pass_copy(x->w, &copy);
 }
 
+/* ---- shared memory ---- */
+static const struct pass_move *move_of(const struct virt *x, const struct ptx_sym *sym)
+{
+	for (size_t i = 0; i < x->v->n_moves && x->v->shared; i++)
+		if (x->v->moves[i].from == sym)
+			return &x->v->moves[i];
+	return NULL;
+}
+
+static void move_operand(void *user, struct ptx_opd *o)
+{
+	const struct virt *x = user;
+	bool address = o->kind == PTX_OPD_ADDR && o->n && o->list[0].kind == PTX_OPD_SYM;
+	struct ptx_opd *base = address ? o->list : o;
+	const struct pass_move *move;
+
+	if (base->kind != PTX_OPD_SYM || !base->sym)
+		return;
+	move = move_of(x, base->sym);
+	if (!move)
+		return;
+	if (o->name && address && !o->has_value)
+		x->w->error = -EINVAL; /* an expression that the parser could not read */
+	base->sym = x->v->shared;
+	base->name = base->sym->name;
+	o->value = move->at + (o->has_value ? o->value : 0);
+	o->has_value = 1;
+	if (address)
+		o->name = NULL;
+}
+
+/* The same statement with its variables where they are now. */
+static struct ptx_stmt moved(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = *s;
+
+	if (x->v->shared && s->kind == PTX_INSN) {
+		copy = ptx_copy_stmt(x->w->m, s);
+		ptx_visit_opds(&copy, move_operand, x);
+	}
+	return copy;
+}
+
 /* ---- the body ---- */
 static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 {
@@ -304,10 +385,17 @@ static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 	guard_since(x->w, from, s);
 }
 
-static void virtual_stmt(struct virt *x, const struct ptx_stmt *s)
+static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s)
 {
+	return s->kind == PTX_DECL && (s->sym == x->facts->moved || move_of(x, s->sym));
+}
+
+static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
+{
+	struct ptx_stmt at_home = moved(x, stmt), *s = &at_home;
+
 	if (s->kind != PTX_INSN) {
-		if (s->kind != PTX_DECL || s->sym != x->facts->moved)
+		if (!is_declared_elsewhere(x, s))
 			pass_copy(x->w, s);
 		return;
 	}
@@ -390,7 +478,8 @@ static void put_in_tail(void *user, const struct ptx_stmt *s, struct ptx_sym *en
 	virtual_stmt(&x, s);
 }
 
-static int virtual_callees(struct pass_writer *w, struct pass_facts *facts);
+static int virtual_callees(
+	struct pass_writer *w, struct pass_facts *facts, const struct pass_virtual *v);
 
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v)
@@ -399,7 +488,7 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
 	bool twice = v->end_label && facts->parting != PASS_NO_PARTING;
 
-	w->error = w->error ? w->error : virtual_callees(w, facts);
+	w->error = w->error ? w->error : virtual_callees(w, facts, v);
 	if (v->end_label)
 		pass_tails_begin(w, facts);
 	if (v->end_label && facts->leaves.len)
@@ -425,41 +514,36 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 }
 
 /* ---- callees that read ids or have barriers: a copy each, with parameters more ---- */
-static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_callee *c)
+static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_virtual *v,
+	const struct pass_callee *c)
 {
 	char text[64];
 
-	for (int d = 0; d < 6; d++) {
-		bool reads = d < 3 ? c->reads_ctaid[d] : c->reads_nctaid[d - 3];
-
-		if (!reads)
+	for (int d = 0; d < PASS_IDS; d++) {
+		if (!is_handed_down(v, c, d))
 			continue;
-		snprintf(text, sizeof(text), ".param .b32 hd_%c%c", d < 3 ? 'c' : 'g', dims[d % 3]);
+		snprintf(text, sizeof(text), ".param .b32 %s", PARAM_NAME(d));
 		if (!ptx_add_param(w->m, f, w->diags, text))
 			return -EINVAL;
 	}
 	return 0;
 }
 
-static int virtual_callee(
-	struct pass_writer *outer, struct pass_facts *facts, struct pass_callee *c)
+static int virtual_callee(struct pass_writer *outer, struct pass_facts *facts,
+	const struct pass_virtual *v, struct pass_callee *c)
 {
-	static const struct pass_virtual from_params = {
-		.ctaid = {"%hd_cx", "%hd_cy", "%hd_cz"},
-		.nctaid = {"%hd_gx", "%hd_gy", "%hd_gz"},
-	};
+	struct pass_virtual own = *v;
 	struct pass_writer w = {.m = outer->m, .f = c->clone, .diags = outer->diags};
-	struct virt x = {&w, facts, &from_params, false, 0};
+	struct virt x = {&w, facts, &own, false, 0};
 
+	own.end_label = NULL;
 	pass_virtual_regs(&w);
-	for (int d = 0; d < 6; d++) {
-		bool reads = d < 3 ? c->reads_ctaid[d] : c->reads_nctaid[d - 3];
-		char kind = d < 3 ? 'c' : 'g';
-
-		if (reads)
-			pass_emit(&w, ".reg .b32 %%hd_%c%c;\nld.param.u32 %%hd_%c%c, [hd_%c%c];",
-				kind, dims[d % 3], kind, dims[d % 3], kind, dims[d % 3]);
-	}
+	for (int d = 0; d < PASS_IDS; d++)
+		if (is_handed_down(v, c, d)) {
+			pass_emit(&w, ".reg .b32 %s;\nld.param.u32 %s, [%s];", reg_names[d],
+				reg_names[d], PARAM_NAME(d));
+			own.id[d] = reg_names[d];
+		}
 	for (size_t i = 0; i < c->clone->body.len && w.error == 0; i++)
 		virtual_stmt(&x, &c->clone->body.at[i]);
 	if (w.error == 0) {
@@ -502,7 +586,8 @@ static size_t first_clone(const struct ptx_module *m, const struct pass_facts *f
 	return m->items.len;
 }
 
-static int virtual_callees(struct pass_writer *w, struct pass_facts *facts)
+static int virtual_callees(
+	struct pass_writer *w, struct pass_facts *facts, const struct pass_virtual *v)
 {
 	size_t at;
 	int r = 0;
@@ -516,14 +601,14 @@ static int virtual_callees(struct pass_writer *w, struct pass_facts *facts)
 		for (size_t k = 1; it->kind == PTX_ITEM_FUNC && k < facts->callees.len; k++)
 			if (facts->callees.at[k].f == it->func && !facts->callees.at[k].clone)
 				c = &facts->callees.at[k];
-		if (!c || !needs_copy(facts, c))
+		if (!c || !needs_copy(facts, v, c))
 			continue;
 		snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
 		c->clone = ptx_clone_func(w->m, c->f, name, w->f);
 		if (!c->clone)
 			return -ENOMEM;
 		c->clone->no_param_list = false;
-		r = add_id_params(w, c->clone, c);
+		r = add_id_params(w, c->clone, v, c);
 	}
 	at = first_clone(w->m, facts);
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
@@ -531,6 +616,6 @@ static int virtual_callees(struct pass_writer *w, struct pass_facts *facts)
 			r = declare_clone(w->m, facts->callees.at[k].clone, at);
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
 		if (facts->callees.at[k].clone)
-			r = virtual_callee(w, facts, &facts->callees.at[k]);
+			r = virtual_callee(w, facts, v, &facts->callees.at[k]);
 	return r;
 }

@@ -356,6 +356,7 @@ static void choose_barriers(struct sync_check *c)
 {
 	struct pass_facts *facts = c->facts;
 
+	facts->barrier_ids = c->ids;
 	if (c->apart) {
 		facts->barriers = c->red ? PASS_BAR_ACTIVE_RED : PASS_BAR_ACTIVE;
 		if (c->counted_0)

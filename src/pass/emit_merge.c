@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What stands around the pieces of several workers in one (worker.h). In the order in which it
+ * runs:
+ *
+ *   declare   of each guest; the leader enters each launch and finds the kernel that it is to keep
+ *             to, if it is
+ *   $hd_pick  the leader chooses a kernel and claims blocks of it; where there are none left, or its
+ *             quota bids the worker leave, that kernel is over here, and another is chosen
+ *   $hd_sync  barrier of all threads: which kernel, or none. The leader counts the blocks that were
+ *             run before it, and leaves launches that are over here
+ *   run       the kernel's piece, block by block, back to $hd_pick
+ *
+ * Registers of all threads, of which the body keeps one, %hd_ms:
+ *   %hd_mk    the kernel chosen; the number of kernels: none
+ *   %hd_ms    bit 31: which of the two words at hd_pick is the next; and of the leader: bits 0 to 7
+ *             the kernel whose blocks are to be counted, or NOTHING; bits 8 to 15 kernels that are
+ *             over; bits 16 to 23 launches left
+ * Two words: who comes late to read one may be overtaken by one claim, not by two, since the next
+ * barrier waits for it.
+ *
+ * hd_pick: the two words; the kernel kept to and its complement; %globaltimer when blocks began. */
+#include "pass/emit.h"
+#include "pass/emit_merge.h"
+
+#include <errno.h>
+
+_Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_merge, flags) == 12 &&
+		       offsetof(struct ctl_merge, upto) == 16 &&
+		       offsetof(struct ctl_merge, stride) == 48,
+	"M_...");
+
+#define M_TURNS  "[hd_merge]"
+#define M_ORDER  "[hd_merge+8]"
+#define M_FLAGS  "[hd_merge+12]"
+#define M_STRIDE "[hd_merge+48]"
+#define M_UPTO   16
+
+/* struct ctl_turns, behind a register that holds its address */
+#define T_TURN  "+0]"
+#define T_OF    8
+#define T_ON_SM "+264]"
+
+#define P_KEPT  "[hd_pick+8]"
+#define P_BEGAN "[hd_pick+16]"
+
+#define NOTHING    255
+#define OVER_BIT   8
+#define LEFT_BIT   16
+#define NOT_LEADER_HERE                       \
+	"mov.u32 %hd_mr0, %tid.x;\n"          \
+	"mov.u32 %hd_mr1, %tid.y;\n"          \
+	"mov.u32 %hd_mr2, %tid.z;\n"          \
+	"or.b32 %hd_mr0, %hd_mr0, %hd_mr1;\n" \
+	"or.b32 %hd_mr0, %hd_mr0, %hd_mr2;\n" \
+	"setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n"
+
+static void put_piece(
+	struct merge *x, struct pass_writer *w, unsigned k, enum merge_piece piece)
+{
+	struct merge_guest *g = &x->of[k];
+
+	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
+		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
+
+		pass_copy(w, &s);
+		w->error = w->error ? w->error : ptx_graft_error(g->graft);
+	}
+}
+
+/* Goes on at <label><k> for each k that %hd_mk may be. */
+static void put_switch(struct merge *x, struct pass_writer *w, const char *reg, const char *label)
+{
+	for (unsigned k = 1; k < x->n; k++)
+		pass_emit(w, "setp.eq.u32 %%hd_mp1, %s, %u;\n@%%hd_mp1 bra %s%u;\n", reg, k, label,
+			k);
+	pass_emit(w, "bra %s0;\n", label);
+}
+
+/* %hd_mr6 = 1 if the caller asked for what `bit` means. */
+static void put_flag(struct pass_writer *w, unsigned bit)
+{
+	pass_emit(w, "ld.param.u32 %%hd_mr6, " M_FLAGS ";\nand.b32 %%hd_mr6, %%hd_mr6, %u;\n"
+		     "setp.eq.u32 %%hd_mp2, %%hd_mr6, 0;\n",
+		bit);
+}
+
+/* ---- entering ---- */
+
+/* The first kernel whose bound is above %hd_mr2 modulo the last bound. */
+static void put_kind(struct merge *x, struct pass_writer *w)
+{
+	pass_emit(w, "ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
+		     "rem.u32 %%hd_mr2, %%hd_mr2, %%hd_mr3;\n"
+		     "mov.u32 %%hd_mk, 0;\n",
+		M_UPTO + 4 * (x->n - 1));
+	for (unsigned k = 0; k + 1 < x->n; k++)
+		pass_emit(w, "ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
+			     "setp.ge.u32 %%hd_mp1, %%hd_mr2, %%hd_mr3;\n"
+			     "selp.u32 %%hd_mr3, 1, 0, %%hd_mp1;\n"
+			     "add.u32 %%hd_mk, %%hd_mk, %%hd_mr3;\n",
+			M_UPTO + 4 * k);
+}
+
+static void put_keep(struct merge *x, struct pass_writer *w)
+{
+	pass_emit(w, "ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		     "@%%hd_mp1 bra $hd_begun;\n"
+		     "mov.u32 %%hd_mr2, %%smid;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		     "@%%hd_mp1 bra $hd_kind;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		     "@%%hd_mp1 bra $hd_spread;\n",
+		CTL_STEAL, CTL_APART, CTL_PARTITION);
+	pass_put(w, "ld.param.u64 %hd_md0, " M_TURNS ";\n"
+		    "min.u32 %hd_mr2, %hd_mr2, 255;\n"
+		    "mul.wide.u32 %hd_md1, %hd_mr2, 4;\n"
+		    "add.u64 %hd_md0, %hd_md0, %hd_md1;\n"
+		    "atom.global.add.u32 %hd_mr2, [%hd_md0" T_ON_SM ", 1;\n"
+		    "bra $hd_kind;\n"
+		    "$hd_spread:\n"
+		    "mov.u32 %hd_mr2, %ctaid.x;\n"
+		    "mov.u32 %hd_mr3, %nctaid.x;\n"
+		    "ld.param.u32 %hd_mr4, " M_STRIDE ";\n"
+		    "rem.u32 %hd_mr4, %hd_mr4, %hd_mr3;\n"
+		    "mul.wide.u32 %hd_md0, %hd_mr2, %hd_mr4;\n"
+		    "cvt.u64.u32 %hd_md1, %hd_mr3;\n"
+		    "rem.u64 %hd_md0, %hd_md0, %hd_md1;\n"
+		    "cvt.u32.u64 %hd_mr2, %hd_md0;\n"
+		    "$hd_kind:\n");
+	put_kind(x, w);
+	pass_put(w, "not.b32 %hd_mr3, %hd_mk;\n"
+		    "st.shared.v2.u32 " P_KEPT ", {%hd_mk, %hd_mr3};\n"
+		    "$hd_begun:\n");
+}
+
+static void put_head(struct merge *x, struct pass_writer *w)
+{
+	pass_put(w, ".shared .align 16 .b8 hd_pick[32];\n"
+		    ".reg .b32 %hd_mk; .reg .b32 %hd_ms; .reg .b32 %hd_mr<8>;\n"
+		    ".reg .b64 %hd_md<4>; .reg .pred %hd_mp<4>;\n"
+		    ".reg .b32 %hd_n;\n");
+	for (unsigned k = 0; k < x->n; k++)
+		put_piece(x, w, k, MERGE_DECLARE);
+	pass_emit(w, "mov.u32 %%hd_ms, %d;\n" NOT_LEADER_HERE "@%%hd_mp0 bra $hd_all;\n", NOTHING);
+	for (unsigned k = 0; k < x->n; k++) {
+		put_piece(x, w, k, MERGE_ENTER);
+		pass_emit(w,
+			"bra $hd_in%u;\n%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\n"
+			"$hd_in%u:\n",
+			k, x->of[k].to[MERGE_LATE]->name, 1u << (OVER_BIT + k), k);
+	}
+	put_keep(x, w);
+	pass_put(w, "$hd_all:\n" WHOLE_WARP);
+}
+
+/* ---- choosing ---- */
+static void put_choice(struct merge *x, struct pass_writer *w)
+{
+	unsigned all = (1u << x->n) - 1;
+
+	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
+	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_sync;\n$hd_choose:\n");
+	pass_emit(w, "mov.u32 %%hd_mk, %u;\n"
+		     "and.b32 %%hd_mr5, %%hd_ms, %u;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr5, %u;\n"
+		     "@%%hd_mp1 bra $hd_chosen;\n"
+		     "ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
+		     "setp.ne.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		     "@%%hd_mp1 bra $hd_keep;\n",
+		x->n, all << OVER_BIT, all << OVER_BIT, CTL_STEAL);
+	pass_emit(w, "ld.param.u64 %%hd_md0, " M_TURNS ";\n"
+		     "atom.global.add.u32 %%hd_mk, [%%hd_md0" T_TURN ", 1;\n"
+		     "rem.u32 %%hd_mk, %%hd_mk, %u;\n"
+		     "bra $hd_seek;\n"
+		     "$hd_keep:\n"
+		     "ld.shared.v2.u32 {%%hd_mr2, %%hd_mr3}, " P_KEPT ";\n"
+		     "xor.b32 %%hd_mr3, %%hd_mr2, %%hd_mr3;\n"
+		     "setp.ne.u32 %%hd_mp1, %%hd_mr3, -1;\n"
+		     "@%%hd_mp1 red.shared.add.u32 [hd_pick+8388000], 1;\n",
+		x->n);
+	put_flag(w, CTL_HELP);
+	/* Its own is over: the next one's, if it is to help, else nothing. */
+	pass_emit(w, "add.u32 %%hd_mr4, %%hd_mr2, %u;\n"
+		     "shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
+		     "and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
+		     "setp.ne.and.u32 %%hd_mp1, %%hd_mr4, 0, %%hd_mp2;\n"
+		     "@%%hd_mp1 bra $hd_chosen;\n"
+		     "mov.u32 %%hd_mk, %%hd_mr2;\n"
+		     "$hd_seek:\n"
+		     ".pragma \"nounroll\";\n"
+		     "add.u32 %%hd_mr4, %%hd_mk, %u;\n"
+		     "shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
+		     "and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
+		     "@%%hd_mp1 bra $hd_found;\n"
+		     "add.u32 %%hd_mk, %%hd_mk, 1;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mk, %u;\n"
+		     "@%%hd_mp1 mov.u32 %%hd_mk, 0;\n"
+		     "bra $hd_seek;\n"
+		     "$hd_found:\n",
+		OVER_BIT, OVER_BIT, x->n);
+	put_switch(x, w, "%hd_mk", "$hd_claim");
+	for (unsigned k = 0; k < x->n; k++) {
+		pass_emit(w, "$hd_claim%u:\n", k);
+		put_piece(x, w, k, MERGE_CLAIM);
+		pass_emit(w,
+			"%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\nbra $hd_choose;\n"
+			"%s:\nmov.u32 %%hd_mk, %u;\nbra $hd_chosen;\n",
+			x->of[k].to[MERGE_NONE]->name, 1u << (OVER_BIT + k),
+			x->of[k].to[MERGE_OK]->name, k);
+	}
+}
+
+/* The word's address, by bit 31 of %hd_ms, to %hd_mr0. */
+static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
+				"shl.b32 %hd_mr0, %hd_mr0, 2;\n"
+				"mov.u32 %hd_mr1, hd_pick;\n"
+				"add.u32 %hd_mr0, %hd_mr0, %hd_mr1;\n";
+
+/* ---- at the barrier ---- */
+
+/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
+static void put_barrier(struct merge *x, struct pass_writer *w)
+{
+	bool gathers = false, unseen = false;
+
+	for (unsigned k = 0; k < x->n; k++) {
+		const struct pass_facts *facts = &x->of[k].facts;
+
+		unseen |= facts->calls_spin;
+		gathers |= facts->spins || facts->tails.len;
+	}
+	if (unseen)
+		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
+			    "bar.warp.sync %hd_n;\n");
+	else if (gathers)
+		pass_put(w, WHOLE_WARP);
+	pass_emit(w, "barrier.sync %u;\n", x->barrier);
+}
+
+/* Of kernel %hd_mr2, whose blocks have ended: who reads the clock last is the last. */
+static void put_times(struct pass_writer *w)
+{
+	put_flag(w, CTL_TIMES);
+	pass_emit(w, "@%%hd_mp2 bra $hd_untimed;\n"
+		     "ld.param.u64 %%hd_md0, " M_TURNS ";\n"
+		     "mul.wide.u32 %%hd_md1, %%hd_mr2, %zu;\n"
+		     "add.u64 %%hd_md0, %%hd_md0, %%hd_md1;\n"
+		     "ld.shared.u64 %%hd_md1, " P_BEGAN ";\n"
+		     "mov.u64 %%hd_md2, %%globaltimer;\n"
+		     "red.global.min.u64 [%%hd_md0+%d], %%hd_md1;\n"
+		     "red.global.max.u64 [%%hd_md0+%d], %%hd_md2;\n"
+		     "sub.u64 %%hd_md2, %%hd_md2, %%hd_md1;\n"
+		     "red.global.add.u64 [%%hd_md0+%d], %%hd_md2;\n"
+		     "$hd_untimed:\n",
+		sizeof(struct ctl_times), T_OF, T_OF + 8, T_OF + 16);
+}
+
+static void put_counts(struct merge *x, struct pass_writer *w)
+{
+	pass_emit(w, "and.b32 %%hd_mr2, %%hd_ms, 255;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr2, %d;\n"
+		     "@%%hd_mp1 bra $hd_untimed;\n",
+		NOTHING);
+	put_switch(x, w, "%hd_mr2", "$hd_count");
+	for (unsigned k = 0; k < x->n; k++) {
+		pass_emit(w, "$hd_count%u:\n", k);
+		put_piece(x, w, k, MERGE_COUNT);
+		pass_put(w, k + 1 < x->n ? "bra $hd_counted;\n" : "$hd_counted:\n");
+	}
+	put_times(w);
+}
+
+/* Launches that are over here, or all of them, are left once what was run of them is counted. */
+static void put_leaves(struct merge *x, struct pass_writer *w)
+{
+	unsigned all = (1u << x->n) - 1;
+
+	pass_emit(w, "setp.eq.u32 %%hd_mp3, %%hd_mk, %u;\n"
+		     "shr.u32 %%hd_mr4, %%hd_ms, %d;\n"
+		     "selp.u32 %%hd_mr4, %u, %%hd_mr4, %%hd_mp3;\n"
+		     "shr.u32 %%hd_mr5, %%hd_ms, %d;\n"
+		     "not.b32 %%hd_mr5, %%hd_mr5;\n"
+		     "and.b32 %%hd_mr4, %%hd_mr4, %%hd_mr5;\n"
+		     "and.b32 %%hd_mr4, %%hd_mr4, %u;\n"
+		     "and.b32 %%hd_ms, %%hd_ms, 0xffffff00;\n"
+		     "selp.u32 %%hd_mr5, %d, %%hd_mk, %%hd_mp3;\n"
+		     "or.b32 %%hd_ms, %%hd_ms, %%hd_mr5;\n"
+		     "shl.b32 %%hd_mr5, %%hd_mr4, %d;\n"
+		     "or.b32 %%hd_ms, %%hd_ms, %%hd_mr5;\n"
+		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
+		     "@%%hd_mp1 bra $hd_stay;\n",
+		x->n, OVER_BIT, all, LEFT_BIT, all, NOTHING, LEFT_BIT);
+	for (unsigned k = 0; k < x->n; k++) {
+		pass_emit(w, "and.b32 %%hd_mr5, %%hd_mr4, %u;\n"
+			     "setp.eq.u32 %%hd_mp1, %%hd_mr5, 0;\n"
+			     "@%%hd_mp1 bra %s;\n",
+			1u << k, x->of[k].to[MERGE_LEFT]->name);
+		put_piece(x, w, k, MERGE_LEAVE);
+		pass_emit(w, "%s:\n", x->of[k].to[MERGE_LEFT]->name);
+	}
+	pass_put(w, "$hd_stay:\n");
+	put_flag(w, CTL_TIMES);
+	pass_put(w, "@%hd_mp2 bra $hd_go;\n"
+		    "mov.u64 %hd_md0, %globaltimer;\n"
+		    "st.shared.u64 " P_BEGAN ", %hd_md0;\n");
+}
+
+static void put_sync(struct merge *x, struct pass_writer *w)
+{
+	pass_put(w, "$hd_chosen:\n");
+	pass_put(w, find_word);
+	pass_put(w, "st.shared.u32 [%hd_mr0], %hd_mk;\n"
+		    "$hd_sync:\n");
+	put_barrier(x, w);
+	pass_put(w, find_word);
+	pass_put(w, "ld.shared.u32 %hd_mk, [%hd_mr0];\n"
+		    "xor.b32 %hd_ms, %hd_ms, 0x80000000;\n" NOT_LEADER_HERE
+		    "@%hd_mp0 bra $hd_go;\n");
+	put_counts(x, w);
+	put_leaves(x, w);
+	/* Beyond the number of kernels it is none of ours. */
+	pass_emit(w, "$hd_go:\nsetp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n", x->n);
+}
+
+/* Warps that the block does not have go past it. The vote says to the assembler that they are
+ * whole. */
+static void put_run(struct merge *x, struct pass_writer *w, unsigned k)
+{
+	pass_emit(w, "$hd_run%u:\n", k);
+	if (x->of[k].facts.threads)
+		pass_emit(w,
+			"mov.u32 %%hd_mr0, %%tid.x;\n"
+			"setp.ge.u32 %%hd_mp1, %%hd_mr0, %u;\n"
+			"vote.sync.any.pred %%hd_mp1, %%hd_mp1, -1;\n"
+			"@%%hd_mp1 bra %s;\n",
+			x->of[k].threads, x->of[k].to[MERGE_TOP]->name);
+	put_piece(x, w, k, MERGE_RUN);
+}
+
+/* A label of the host for each way out of the guest's pieces. */
+static int prepare_graft(struct merge *x, unsigned k)
+{
+	static const char *const hints[] = {"late", "ok", "none", "left", "pick"};
+	struct merge_guest *g = &x->of[k];
+	int r = ptx_graft_new(x->m, x->host, g->f, x->diags, &g->graft);
+
+	_Static_assert(ARRAY_LEN(hints) == MERGE_N_EXITS, "one for each");
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < MERGE_N_EXITS; i++) {
+		g->to[i] = i == MERGE_TOP && k > 0 ? x->of[0].to[i]
+						   : ptx_new_label(x->m, x->host, hints[i]);
+		if (!g->to[i])
+			return -ENOMEM;
+		ptx_graft_map(g->graft, g->exits[i], g->to[i]);
+	}
+	ptx_graft_map(g->graft, g->own_args, g->args);
+	for (size_t i = 0; i < g->n_params; i++)
+		ptx_graft_map(g->graft, g->f->params.at[i], g->params.at[i]);
+	return ptx_graft_error(g->graft);
+}
+
+int pass_emit_merged(struct merge *x)
+{
+	struct pass_writer w = {.m = x->m, .f = x->host, .diags = x->diags};
+
+	for (unsigned k = 0; k < x->n && w.error == 0; k++)
+		w.error = prepare_graft(x, k);
+	put_head(x, &w);
+	put_choice(x, &w);
+	put_sync(x, &w);
+	put_switch(x, &w, "%hd_mk", "$hd_run");
+	for (unsigned k = 0; k < x->n; k++)
+		put_run(x, &w, k);
+	pass_put(&w, "$hd_end:\nret;\n");
+	if (w.error) {
+		VEC_FREE(&w.out);
+		return w.error;
+	}
+	VEC_FREE(&x->host->body);
+	x->host->body = w.out;
+	return 0;
+}

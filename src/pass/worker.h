@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The control block's protocol (control.h) around virtual blocks: pieces of the worker, alone or
+ * one of several, and of the guard form. */
+#ifndef HEDDLE_WORKER_H
+#define HEDDLE_WORKER_H
+
+#include "pass/virtual.h"
+
+void pass_emit_regs(struct pass_writer *w);
+/* worker: it is counted in state, whose narrow bit it left in %hd_r9. */
+void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
+void pass_emit_ids(struct pass_writer *w, const bool *reads);
+/* ticket: where it is in shared memory; NULL: in %hd_d4. */
+void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts);
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts);
+void pass_emit_guard_head(
+	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay);
+void pass_emit_guard_tail(struct pass_writer *w);
+void pass_emit_exit(struct pass_writer *w);
+void pass_emit_relay(struct pass_writer *w, bool guard);
+
+/* The pieces of a worker that is one of several in a launch (emit_merge.c has what is around them).
+ * Names that begin with "$hd_" and lead out of a piece are the caller's to place:
+ *   declare   all threads, once; registers and shared memory
+ *   enter     the leader, once: the slot, and joins; $hd_special: the launch is over already
+ *   claim     the leader, into the slot; then $hd_ok or, with nothing to claim, $hd_none
+ *   count     the leader, behind a barrier: the blocks that were run last
+ *   leave     the leader, once, when all it ran is counted: the exit rule; then $hd_ret
+ *   take      all threads, behind a barrier: what was claimed; the body is to follow, one block
+ *   again     behind the body: the next block, or $hd_top */
+void pass_part_declare(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_count(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_leave(struct pass_writer *w);
+void pass_part_take(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_again(struct pass_writer *w, const struct pass_facts *facts);
+
+#endif
