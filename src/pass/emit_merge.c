@@ -144,7 +144,8 @@ static void put_head(struct merge *x, struct pass_writer *w)
 		    ".reg .b32 %hd_n;\n");
 	for (unsigned k = 0; k < x->n; k++)
 		put_piece(x, w, k, MERGE_DECLARE);
-	pass_emit(w, "mov.u32 %%hd_ms, %d;\n" NOT_LEADER_HERE "@%%hd_mp0 bra $hd_all;\n", NOTHING);
+	pass_emit(w, "mov.u32 %%hd_ms, %d;\n", NOTHING);
+	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_all;\n");
 	for (unsigned k = 0; k < x->n; k++) {
 		put_piece(x, w, k, MERGE_ENTER);
 		pass_emit(w,

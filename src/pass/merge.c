@@ -215,7 +215,7 @@ static int choose_barriers(struct merge *x)
 	left = (uint16_t)~used;
 	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
 	left &= (uint16_t)~(1u << x->barrier);
-	if ((own || counts) && (!(uint16_t)~used || (counts && !left))) {
+	if ((own || counts) && (used == UINT16_MAX || (counts && !left))) {
 		pass_object(x->m, &x->of[x->which].facts, PASS_GUARD, NULL,
 			"its barriers and those of the others leave none free");
 		return -ENOTSUP;
@@ -405,25 +405,6 @@ static int make_pieces(struct merge *x, unsigned k, const uint32_t block[3])
 
 /* ---- all of it ---- */
 
-/* Guests are code of the host now. */
-static void drop_guests(struct merge *x)
-{
-	size_t to = 0;
-
-	for (size_t i = 0; i < x->m->items.len; i++) {
-		const struct ptx_item *it = &x->m->items.at[i];
-		bool guest = false;
-
-		for (unsigned k = 0; k < x->n; k++)
-			guest |= it->kind == PTX_ITEM_FUNC && it->func == x->of[k].f;
-		if (guest)
-			ptx_drop_func(x->m, it->func);
-		else
-			x->m->items.at[to++] = *it;
-	}
-	x->m->items.len = to;
-}
-
 static int make(struct merge *x, const struct pass_guest *guests, struct pass_merged *ret)
 {
 	struct ptx_bounds bounds = {0};
@@ -450,7 +431,8 @@ static int make(struct merge *x, const struct pass_guest *guests, struct pass_me
 		r = pass_emit_merged(x);
 	if (r < 0)
 		return r;
-	drop_guests(x);
+	for (unsigned k = 0; k < x->n; k++)
+		ptx_drop_func(x->m, x->of[k].f); /* the host's code now */
 	for (int d = 0; d < 3; d++)
 		bounds.maxntid[d] = ret->block[d];
 	r = ptx_bounds_set(x->m, x->host, &bounds);

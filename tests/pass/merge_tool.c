@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* merge_tool FILE KERNEL X,Y,Z BYTES [FILE KERNEL X,Y,Z BYTES]...
+ * Prints the module that runs these kernels, with blocks of that shape and so much dynamic shared
+ * memory, in one launch. Exit status 2, and why on standard error: one of them cannot be merged. */
+#include "pass/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_file(const char *path, size_t *ret_len)
+{
+	FILE *f = fopen(path, "rb");
+	char *text = malloc(1 << 24);
+
+	if (!f || !text)
+		return NULL;
+	*ret_len = fread(text, 1, 1 << 24, f);
+	fclose(f);
+	return text;
+}
+
+static struct diag_list diags;
+static struct arena arena;
+
+static void fail(const char *what)
+{
+	struct strbuf out = {0};
+
+	diag_render(&diags, &out);
+	fprintf(stderr, "%s%s\n", out.at ? out.at : "", what);
+	exit(1);
+}
+
+static void read_guest(char **argv, struct pass_guest *g)
+{
+	struct ptx_module *m;
+	size_t len;
+	char *text = read_file(argv[0], &len);
+
+	if (!text)
+		fail(argv[0]);
+	diag_init(&diags, &arena, argv[0], text, len);
+	if (ptx_parse(text, len, 0, &diags, &m) || diags.errors)
+		fail("cannot be parsed");
+	g->m = m;
+	g->name = argv[1];
+	if (sscanf(argv[2], "%u,%u,%u", &g->block[0], &g->block[1], &g->block[2]) != 3)
+		fail("a block is X,Y,Z");
+	g->dynamic_bytes = (uint32_t)strtoul(argv[3], NULL, 10);
+}
+
+int main(int argc, char **argv)
+{
+	struct pass_guest guests[CTL_MAX_MERGED];
+	struct pass_verdict verdict;
+	struct pass_merged merged;
+	struct ptx_module *m;
+	struct strbuf out = {0};
+	unsigned n = 0, which = 0;
+	int r;
+
+	arena_init(&arena, 0);
+	for (int i = 1; i + 3 < argc && n < CTL_MAX_MERGED; i += 4)
+		read_guest(argv + i, &guests[n++]);
+	if (n == 0)
+		fail("usage: merge_tool FILE KERNEL X,Y,Z BYTES...");
+	diag_init(&diags, &arena, "merged", NULL, 0);
+	r = pass_merge(guests, n, &diags, &m, &merged, &verdict, &which);
+	if (r == -ENOTSUP) {
+		fprintf(stderr, "%s: %s\n", guests[which].name,
+			verdict.reason ? verdict.reason : "modules that do not go together");
+		return 2;
+	}
+	if (r < 0)
+		fail(strerror(-r));
+	ptx_print(m, &out);
+	fwrite(out.at, 1, out.len, stdout);
+	strbuf_finish(&out);
+	ptx_module_free(m);
+	for (unsigned k = 0; k < n; k++)
+		ptx_module_free((struct ptx_module *)guests[k].m);
+	arena_finish(&arena);
+	return 0;
+}
