@@ -123,6 +123,7 @@ static void note_operand(void *user, struct ptx_opd *o)
 	struct pass_callee *c = ((struct reading *)user)->c;
 
 	c->shared |= o->kind == PTX_OPD_SYM && o->sym && o->sym->space == PTX_SHARED;
+	c->shared |= o->kind == PTX_OPD_SPECIAL && strstr(o->name, "_smem_size");
 	if (o->kind != PTX_OPD_SPECIAL)
 		return;
 	for (int d = 0; d < 3; d++) {

@@ -33,7 +33,7 @@ struct merge_guest {
 	bool found;       /* facts are to be finished */
 	uint32_t threads; /* of its block, a multiple of 32 */
 	VEC(struct pass_move) moves;
-	uint32_t shared_bytes;
+	uint32_t shared_bytes, dynamic_bytes;
 	size_t n_params; /* of its own */
 	uint32_t own_bytes;
 	struct ptx_sym *own_args, *args; /* struct ctl_args as it names them, and the host */

@@ -138,6 +138,7 @@ static int lay_out_guest(struct merge *x, struct merge_guest *g, uint32_t dynami
 			ptx_visit_opds(&s, lay_out_operand, &l);
 		}
 	}
+	g->dynamic_bytes = dynamic_bytes;
 	last.at = (uint32_t)round_up(g->shared_bytes, 16);
 	g->shared_bytes = last.at + dynamic_bytes;
 	if (l.error || !VEC_PUSH(&g->moves, last))
@@ -156,7 +157,7 @@ static void object_to_operand(void *user, struct ptx_opd *o)
 {
 	struct objecting *b = user;
 
-	if (o->kind == PTX_OPD_SPECIAL && strstr(o->name, "_smem_size"))
+	if (o->kind == PTX_OPD_SPECIAL && strstr(o->name, "total_smem_size"))
 		pass_object(b->x->m, &b->g->facts, PASS_GUARD, b->s,
 			"reads %s, which is another where kernels are merged", o->name);
 }
@@ -322,19 +323,21 @@ static void put_tid(struct merge *x, struct pass_writer *w, const uint32_t block
 static void put_body(struct merge *x, struct merge_guest *g, struct pass_writer *w,
 	const uint32_t block[3])
 {
-	char size[3][16];
+	char size[3][16], dynamic[16];
 	struct pass_virtual v = {
 		.id = PASS_CLAIMED_IDS,
 		.end_label = ptx_new_label(x->m, g->f, "end"),
 		.shared = x->pool,
 		.moves = g->moves.at,
 		.n_moves = g->moves.len,
+		.dynamic_bytes = dynamic,
 	};
 
 	if (!v.end_label) {
 		w->error = -ENOMEM;
 		return;
 	}
+	snprintf(dynamic, sizeof(dynamic), "%u", g->dynamic_bytes);
 	for (int d = 0; d < 3 && !x->alike; d++) {
 		static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
 
@@ -405,6 +408,18 @@ static int make_pieces(struct merge *x, unsigned k, const uint32_t block[3])
 
 /* ---- all of it ---- */
 
+/* Behind what it calls. */
+static void come_last(struct ptx_module *m, const struct ptx_func *f)
+{
+	for (size_t i = 0; i + 1 < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func == f) {
+			struct ptx_item next = m->items.at[i + 1];
+
+			m->items.at[i + 1] = m->items.at[i];
+			m->items.at[i] = next;
+		}
+}
+
 static int make(struct merge *x, const struct pass_guest *guests, struct pass_merged *ret)
 {
 	struct ptx_bounds bounds = {0};
@@ -433,6 +448,7 @@ static int make(struct merge *x, const struct pass_guest *guests, struct pass_me
 		return r;
 	for (unsigned k = 0; k < x->n; k++)
 		ptx_drop_func(x->m, x->of[k].f); /* the host's code now */
+	come_last(x->m, x->host);
 	for (int d = 0; d < 3; d++)
 		bounds.maxntid[d] = ret->block[d];
 	r = ptx_bounds_set(x->m, x->host, &bounds);

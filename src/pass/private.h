@@ -23,7 +23,7 @@ struct pass_callee {
 	bool reads[PASS_IDS];         /* it or what it calls */
 	bool barriers, warp_ops;      /* likewise; not those that need a whole warp */
 	bool observes;                /* volatile loads or atomics, likewise */
-	bool shared;                  /* names variables in shared memory, likewise */
+	bool shared; /* names variables in shared memory, or asks for its size, likewise */
 };
 
 /* Where lanes leave ahead of operations of their warp that do not wait for them. */

@@ -17,6 +17,7 @@ struct pass_virtual {
 				      hardware's own */
 	struct ptx_sym *end_label; /* where every way out leads; NULL: real exits stay */
 	struct ptx_sym *shared;    /* where variables in shared memory are; NULL: where they were */
+	const char *dynamic_bytes; /* of it, as its launch asks for; NULL: as the hardware says */
 	const struct pass_move *moves;
 	size_t n_moves;
 };

@@ -64,6 +64,13 @@ static const char *replacement(const struct pass_virtual *v, uint64_t special)
 	return NULL;
 }
 
+static const char *replacement_of(const struct pass_virtual *v, const struct ptx_opd *o)
+{
+	if (o->value == PTX_SR_OTHER && !strcmp(o->name, "%dynamic_smem_size"))
+		return v->dynamic_bytes;
+	return replacement(v, o->value);
+}
+
 /* Writes dest = text, of 16 or 32 bits. */
 static void write_id(struct virt *x, const struct ptx_opd *dest, bool narrow, const char *text)
 {
@@ -123,7 +130,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 	if (virtual_vector(x, s))
 		return true;
 	if (s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL ||
-		!(text = replacement(x->v, s->opd[1].value)))
+		!(text = replacement_of(x->v, &s->opd[1])))
 		return false;
 	if (s->mn->op == PTX_OP_mov) {
 		write_id(x, &s->opd[0], is_narrow(s), text);
