@@ -24,8 +24,6 @@
 #include "pass/emit.h"
 #include "pass/emit_merge.h"
 
-#include <errno.h>
-
 _Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_merge, flags) == 12 &&
 		       offsetof(struct ctl_merge, upto) == 16 &&
 		       offsetof(struct ctl_merge, stride) == 48,
@@ -56,21 +54,8 @@ _Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_mer
 	"or.b32 %hd_mr0, %hd_mr0, %hd_mr2;\n" \
 	"setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n"
 
-static void put_piece(
-	struct merge *x, struct pass_writer *w, unsigned k, enum merge_piece piece)
-{
-	struct merge_guest *g = &x->of[k];
-
-	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
-		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
-
-		pass_copy(w, &s);
-		w->error = w->error ? w->error : ptx_graft_error(g->graft);
-	}
-}
-
 /* Goes on at <label><k> for each k that %hd_mk may be. */
-static void put_switch(struct merge *x, struct pass_writer *w, const char *reg, const char *label)
+static void put_switch(struct guests *x, struct pass_writer *w, const char *reg, const char *label)
 {
 	for (unsigned k = 1; k < x->n; k++)
 		pass_emit(w, "setp.eq.u32 %%hd_mp1, %s, %u;\n@%%hd_mp1 bra %s%u;\n", reg, k, label,
@@ -89,7 +74,7 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 /* ---- entering ---- */
 
 /* The first kernel whose bound is above %hd_mr2 modulo the last bound. */
-static void put_kind(struct merge *x, struct pass_writer *w)
+static void put_kind(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w, "ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
 		     "rem.u32 %%hd_mr2, %%hd_mr2, %%hd_mr3;\n"
@@ -103,7 +88,7 @@ static void put_kind(struct merge *x, struct pass_writer *w)
 			M_UPTO + 4 * k);
 }
 
-static void put_keep(struct merge *x, struct pass_writer *w)
+static void put_keep(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w, "ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
 		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
@@ -136,18 +121,18 @@ static void put_keep(struct merge *x, struct pass_writer *w)
 		    "$hd_begun:\n");
 }
 
-static void put_head(struct merge *x, struct pass_writer *w)
+static void put_head(struct guests *x, struct pass_writer *w)
 {
 	pass_put(w, ".shared .align 16 .b8 hd_pick[32];\n"
 		    ".reg .b32 %hd_mk; .reg .b32 %hd_ms; .reg .b32 %hd_mr<8>;\n"
 		    ".reg .b64 %hd_md<4>; .reg .pred %hd_mp<4>;\n"
 		    ".reg .b32 %hd_n;\n");
 	for (unsigned k = 0; k < x->n; k++)
-		put_piece(x, w, k, MERGE_DECLARE);
+		guests_put_piece(x, w, k, MERGE_DECLARE);
 	pass_emit(w, "mov.u32 %%hd_ms, %d;\n", NOTHING);
 	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_all;\n");
 	for (unsigned k = 0; k < x->n; k++) {
-		put_piece(x, w, k, MERGE_ENTER);
+		guests_put_piece(x, w, k, MERGE_ENTER);
 		pass_emit(w,
 			"bra $hd_in%u;\n%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\n"
 			"$hd_in%u:\n",
@@ -158,7 +143,7 @@ static void put_head(struct merge *x, struct pass_writer *w)
 }
 
 /* ---- choosing ---- */
-static void put_choice(struct merge *x, struct pass_writer *w)
+static void put_choice(struct guests *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
 
@@ -206,7 +191,7 @@ static void put_choice(struct merge *x, struct pass_writer *w)
 	put_switch(x, w, "%hd_mk", "$hd_claim");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_claim%u:\n", k);
-		put_piece(x, w, k, MERGE_CLAIM);
+		guests_put_piece(x, w, k, MERGE_CLAIM);
 		pass_emit(w,
 			"%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\nbra $hd_choose;\n"
 			"%s:\nmov.u32 %%hd_mk, %u;\nbra $hd_chosen;\n",
@@ -224,7 +209,7 @@ static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 /* ---- at the barrier ---- */
 
 /* Where the assembler cannot tell that warps are whole, as in rounds.c. */
-static void put_barrier(struct merge *x, struct pass_writer *w)
+static void put_barrier(struct guests *x, struct pass_writer *w)
 {
 	bool gathers = false, unseen = false;
 
@@ -260,7 +245,7 @@ static void put_times(struct pass_writer *w)
 		sizeof(struct ctl_times), T_OF, T_OF + 8, T_OF + 16);
 }
 
-static void put_counts(struct merge *x, struct pass_writer *w)
+static void put_counts(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w, "and.b32 %%hd_mr2, %%hd_ms, 255;\n"
 		     "setp.eq.u32 %%hd_mp1, %%hd_mr2, %d;\n"
@@ -269,14 +254,14 @@ static void put_counts(struct merge *x, struct pass_writer *w)
 	put_switch(x, w, "%hd_mr2", "$hd_count");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_count%u:\n", k);
-		put_piece(x, w, k, MERGE_COUNT);
+		guests_put_piece(x, w, k, MERGE_COUNT);
 		pass_put(w, k + 1 < x->n ? "bra $hd_counted;\n" : "$hd_counted:\n");
 	}
 	put_times(w);
 }
 
 /* Launches that are over here, or all of them, are left once what was run of them is counted. */
-static void put_leaves(struct merge *x, struct pass_writer *w)
+static void put_leaves(struct guests *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
 
@@ -300,7 +285,7 @@ static void put_leaves(struct merge *x, struct pass_writer *w)
 			     "setp.eq.u32 %%hd_mp1, %%hd_mr5, 0;\n"
 			     "@%%hd_mp1 bra %s;\n",
 			1u << k, x->of[k].to[MERGE_LEFT]->name);
-		put_piece(x, w, k, MERGE_LEAVE);
+		guests_put_piece(x, w, k, MERGE_LEAVE);
 		pass_emit(w, "%s:\n", x->of[k].to[MERGE_LEFT]->name);
 	}
 	pass_put(w, "$hd_stay:\n");
@@ -310,7 +295,7 @@ static void put_leaves(struct merge *x, struct pass_writer *w)
 		    "st.shared.u64 " P_BEGAN ", %hd_md0;\n");
 }
 
-static void put_sync(struct merge *x, struct pass_writer *w)
+static void put_sync(struct guests *x, struct pass_writer *w)
 {
 	pass_put(w, "$hd_chosen:\n");
 	pass_put(w, find_word);
@@ -329,7 +314,7 @@ static void put_sync(struct merge *x, struct pass_writer *w)
 
 /* Warps that the block does not have go past it. The vote says to the assembler that they are
  * whole. */
-static void put_run(struct merge *x, struct pass_writer *w, unsigned k)
+static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);
 	if (x->of[k].facts.threads)
@@ -339,50 +324,16 @@ static void put_run(struct merge *x, struct pass_writer *w, unsigned k)
 			"vote.sync.any.pred %%hd_mp1, %%hd_mp1, -1;\n"
 			"@%%hd_mp1 bra %s;\n",
 			x->of[k].threads, x->of[k].to[MERGE_TOP]->name);
-	put_piece(x, w, k, MERGE_RUN);
+	guests_put_piece(x, w, k, MERGE_RUN);
 }
 
-/* A label of the host for each way out of the guest's pieces. */
-static int prepare_graft(struct merge *x, unsigned k)
+void pass_emit_merged(struct guests *x, struct pass_writer *w)
 {
-	static const char *const hints[] = {"late", "ok", "none", "left", "pick"};
-	struct merge_guest *g = &x->of[k];
-	int r = ptx_graft_new(x->m, x->host, g->f, x->diags, &g->graft);
-
-	_Static_assert(ARRAY_LEN(hints) == MERGE_N_EXITS, "one for each");
-	if (r < 0)
-		return r;
-	for (unsigned i = 0; i < MERGE_N_EXITS; i++) {
-		g->to[i] = i == MERGE_TOP && k > 0 ? x->of[0].to[i]
-						   : ptx_new_label(x->m, x->host, hints[i]);
-		if (!g->to[i])
-			return -ENOMEM;
-		ptx_graft_map(g->graft, g->exits[i], g->to[i]);
-	}
-	ptx_graft_map(g->graft, g->own_args, g->args);
-	for (size_t i = 0; i < g->n_params; i++)
-		ptx_graft_map(g->graft, g->f->params.at[i], g->params.at[i]);
-	return ptx_graft_error(g->graft);
-}
-
-int pass_emit_merged(struct merge *x)
-{
-	struct pass_writer w = {.m = x->m, .f = x->host, .diags = x->diags};
-
-	for (unsigned k = 0; k < x->n && w.error == 0; k++)
-		w.error = prepare_graft(x, k);
-	put_head(x, &w);
-	put_choice(x, &w);
-	put_sync(x, &w);
-	put_switch(x, &w, "%hd_mk", "$hd_run");
+	put_head(x, w);
+	put_choice(x, w);
+	put_sync(x, w);
+	put_switch(x, w, "%hd_mk", "$hd_run");
 	for (unsigned k = 0; k < x->n; k++)
-		put_run(x, &w, k);
-	pass_put(&w, "$hd_end:\nret;\n");
-	if (w.error) {
-		VEC_FREE(&w.out);
-		return w.error;
-	}
-	VEC_FREE(&x->host->body);
-	x->host->body = w.out;
-	return 0;
+		put_run(x, w, k);
+	pass_put(w, "$hd_end:\nret;\n");
 }

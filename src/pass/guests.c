@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Several kernels' bodies in one entry (guests.h). They are imported into one module; each is made
+ * into code in terms of its own function, and that is grafted into the entry.
+ *
+ * A thread block of the entry has threads for the widest block, or for all side by side. Warps that
+ * a block does not have are kept out of it by the caller; the others count themselves at its
+ * barriers. A block that fills its last warp in part is one whose other threads return at once: what
+ * early returns need (rounds, tails) is found and done as for any kernel. So blocks of any sizes go
+ * together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
+#include "pass/guests.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POOL "hd_pool" /* all shared memory of all guests */
+
+uint32_t pass_threads(const uint32_t block[3])
+{
+	return block[0] * block[1] * block[2];
+}
+
+/* ---- the module ---- */
+static const char head[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
+			   ".extern .shared .align 16 .b8 " POOL "[];\n"
+			   ".visible .entry " CTL_MERGE_ENTRY "()\n{\n}\n";
+
+int guests_import(struct guests *x, const struct pass_guest *from)
+{
+	int r = ptx_parse(head, sizeof(head) - 1, 0, x->diags, &x->m);
+
+	for (unsigned k = 0; r == 0 && k < x->n; k++) {
+		char prefix[16];
+
+		snprintf(prefix, sizeof(prefix), "k%u_", k);
+		x->which = k;
+		r = ptx_import(x->m, from[k].m, from[k].name, prefix, x->diags, &x->of[k].f);
+	}
+	if (r < 0)
+		return r;
+	x->host = ptx_find_func(x->m, CTL_MERGE_ENTRY);
+	x->pool = ptx_find_global(x->m, POOL);
+	return x->host && x->pool ? 0 : -EINVAL;
+}
+
+/* ---- blocks of other sizes than the worker's ---- */
+
+/* The threads that fill up the last warp return at once. */
+static int add_early_return(struct guests *x, struct ptx_func *f, const uint32_t block[3])
+{
+	struct pass_writer w = {.m = x->m, .f = f, .diags = x->diags};
+
+	pass_emit(&w,
+		".reg .b32 %%hd_la; .reg .b32 %%hd_lb; .reg .pred %%hd_lp;\n"
+		"mov.u32 %%hd_la, %%tid.z;\n"
+		"mov.u32 %%hd_lb, %%tid.y;\n"
+		"mad.lo.u32 %%hd_la, %%hd_la, %u, %%hd_lb;\n"
+		"mov.u32 %%hd_lb, %%tid.x;\n"
+		"mad.lo.u32 %%hd_la, %%hd_la, %u, %%hd_lb;\n"
+		"setp.ge.u32 %%hd_lp, %%hd_la, %u;\n"
+		"@%%hd_lp ret;\n",
+		block[1], block[0], pass_threads(block));
+	for (size_t i = 0; i < f->body.len; i++)
+		pass_copy(&w, &f->body.at[i]);
+	if (w.error) {
+		VEC_FREE(&w.out);
+		return w.error;
+	}
+	VEC_FREE(&f->body);
+	f->body = w.out;
+	return 0;
+}
+
+/* ---- shared memory ---- */
+struct layout {
+	struct guests *x;
+	struct guest *g;
+	int error;
+};
+
+static bool is_moved(const struct guest *g, const struct ptx_sym *sym)
+{
+	for (size_t i = 0; i < g->moves.len; i++)
+		if (g->moves.at[i].from == sym)
+			return true;
+	return false;
+}
+
+static void lay_out(struct layout *l, struct ptx_sym *sym)
+{
+	uint32_t align = MAX(sym->align, 16u);
+	struct pass_move move = {.from = sym};
+
+	if (sym->space != PTX_SHARED || sym == l->x->pool || is_moved(l->g, sym))
+		return;
+	l->x->pool_align = MAX(l->x->pool_align, align);
+	move.at = (uint32_t)round_up(l->g->shared_bytes, align);
+	l->g->shared_bytes = move.at + (uint32_t)sym->bytes;
+	if (!VEC_PUSH(&l->g->moves, move))
+		l->error = -ENOMEM;
+}
+
+static void lay_out_operand(void *user, struct ptx_opd *o)
+{
+	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_VAR)
+		lay_out(user, o->sym);
+}
+
+/* Its variables one behind the other, and what its launch adds behind them. */
+static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_bytes)
+{
+	struct layout l = {x, g, 0};
+	struct pass_move last = {.from = x->pool};
+
+	g->shared_bytes = g->shared_at;
+	for (size_t i = 0; i < g->facts.callees.len; i++) {
+		const struct ptx_func *f = g->facts.callees.at[i].f;
+
+		for (size_t k = 0; k < f->body.len; k++) {
+			struct ptx_stmt s = f->body.at[k];
+
+			if (s.kind == PTX_DECL)
+				lay_out(&l, s.sym);
+			ptx_visit_opds(&s, lay_out_operand, &l);
+		}
+	}
+	g->dynamic_bytes = dynamic_bytes;
+	last.at = (uint32_t)round_up(g->shared_bytes, 16);
+	g->shared_bytes = last.at + dynamic_bytes;
+	if (l.error || !VEC_PUSH(&g->moves, last))
+		return -ENOMEM;
+	return 0;
+}
+
+/* ---- what cannot be merged ---- */
+struct objecting {
+	struct guests *x;
+	struct guest *g;
+	const struct ptx_stmt *s;
+};
+
+static void object_to_operand(void *user, struct ptx_opd *o)
+{
+	struct objecting *b = user;
+
+	if (o->kind == PTX_OPD_SPECIAL && strstr(o->name, "total_smem_size"))
+		pass_object(b->x->m, &b->g->facts, PASS_GUARD, b->s,
+			"reads %s, which is another where kernels are merged", o->name);
+}
+
+static void object_to_code(struct guests *x, struct guest *g)
+{
+	for (size_t i = 0; i < g->facts.callees.len; i++) {
+		const struct ptx_func *f = g->facts.callees.at[i].f;
+
+		for (size_t k = 0; k < f->body.len; k++) {
+			struct ptx_stmt s = f->body.at[k];
+			struct objecting b = {x, g, &f->body.at[k]};
+
+			ptx_visit_opds(&s, object_to_operand, &b);
+		}
+	}
+}
+
+int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
+{
+	struct guest *g = &x->of[k];
+	uint32_t threads = pass_threads(from->block);
+	bool partly = !x->as_is && threads % 32;
+	int r = partly ? add_early_return(x, g->f, from->block) : 0;
+
+	x->which = k;
+	memcpy(g->block, from->block, sizeof(g->block));
+	g->n_params = g->f->params.len;
+	if (r == 0)
+		r = pass_param_layout(g->f, &g->own_bytes, NULL, NULL, 0);
+	if (r == 0)
+		r = pass_facts_find(x->m, g->f, &g->facts);
+	g->found = true;
+	if (r < 0)
+		return r;
+	object_to_code(x, g);
+	if (g->facts.one_dimensional && (from->block[1] > 1 || from->block[2] > 1))
+		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
+			"it can be a worker with blocks of one dimension only");
+	g->threads = (uint32_t)round_up(threads, 32);
+	if (!x->as_is && g->threads < x->threads)
+		g->facts.threads = g->threads;
+	return g->facts.verdict.tier == PASS_MANAGED ? lay_out_guest(x, g, from->dynamic_bytes)
+						      : -ENOTSUP;
+}
+
+/* ---- parameters ---- */
+
+/* A parameter of the guest as one of the host, under a name of its own. */
+static struct ptx_sym *add_param(struct guests *x, const struct ptx_sym *p, unsigned k, size_t i)
+{
+	struct strbuf text = {0};
+	struct ptx_sym *sym;
+
+	strbuf_add(&text, p->decl, p->name_at);
+	strbuf_printf(&text, "hd_k%u_%zu", k, i);
+	strbuf_puts(&text, p->decl + p->name_at + p->decl_name_len);
+	sym = text.failed ? NULL : ptx_add_param(x->m, x->host, x->diags, text.at);
+	strbuf_finish(&text);
+	return sym;
+}
+
+/* ctl_args first, aligned so that what follows lies as in the guest's own buffer. */
+static int add_params(struct guests *x, unsigned k)
+{
+	struct guest *g = &x->of[k];
+	char decl[80];
+	uint32_t align = 16;
+
+	for (size_t i = 0; i < g->n_params; i++)
+		align = MAX(align, g->f->params.at[i]->align);
+	snprintf(decl, sizeof(decl), ".param .align %u .b8 hd_args%u[%zu]", align, k,
+		(size_t)round_up(sizeof(struct ctl_args), align));
+	g->args = ptx_add_param(x->m, x->host, x->diags, decl);
+	if (!g->args)
+		return -EINVAL;
+	for (size_t i = 0; i < g->n_params; i++)
+		if (!g->f->params.at[i]->decl || !g->f->params.at[i]->name_at ||
+			!VEC_PUSH(&g->params, add_param(x, g->f->params.at[i], k, i)) ||
+			!g->params.at[i])
+			return -EINVAL;
+	return 0;
+}
+
+static int tell_params(struct guests *x, struct pass_merged *ret)
+{
+	uint32_t offsets[512], bytes;
+	size_t at = 0;
+	int r = pass_param_layout(x->host, &bytes, offsets, NULL, ARRAY_LEN(offsets));
+
+	if (r < 0 || x->host->params.len > ARRAY_LEN(offsets))
+		return -E2BIG;
+	for (unsigned k = 0; k < x->n; k++) {
+		ret->of[k].arg_offset = offsets[at++];
+		ret->of[k].param_offset = x->of[k].n_params ? offsets[at] : 0;
+		ret->of[k].own_bytes = x->of[k].own_bytes;
+		ret->of[k].rising_order = x->of[k].facts.rising_order;
+		at += x->of[k].n_params;
+	}
+	ret->merge_offset = at < x->host->params.len ? offsets[at] : 0;
+	ret->param_bytes = bytes;
+	return 0;
+}
+
+int guests_params(struct guests *x, const char *last, struct pass_merged *ret)
+{
+	uint32_t limit = x->m->version >= 81 ? 32764u : 4096u;
+	int r = 0;
+
+	for (unsigned k = 0; r == 0 && k < x->n; k++)
+		r = add_params(x, k);
+	if (r == 0 && last && !ptx_add_param(x->m, x->host, x->diags, last))
+		r = -EINVAL;
+	if (r == 0)
+		r = tell_params(x, ret);
+	if (r == 0 && ret->param_bytes <= limit)
+		return 0;
+	if (r == 0 || r == -E2BIG) {
+		pass_object(x->m, &x->of[x->which].facts, PASS_HELD, NULL,
+			"all parameters together are more than %u bytes", limit);
+		r = -ENOTSUP;
+	}
+	return r;
+}
+
+int guests_own_args(struct guests *x, unsigned k)
+{
+	char decl[64];
+
+	snprintf(decl, sizeof(decl), ".param .align 8 .b8 %s[%zu]", CTL_PARAM,
+		sizeof(struct ctl_args));
+	x->of[k].own_args = ptx_add_param(x->m, x->of[k].f, x->diags, decl);
+	return x->of[k].own_args ? 0 : -EINVAL;
+}
+
+/* ---- the body ---- */
+/* Where a thread is in its block, from where it is among the entry's threads. */
+static void put_tid(struct guests *x, const struct guest *g, struct pass_writer *w)
+{
+	bool partly = pass_threads(g->block) % 32 != 0;
+
+	if (x->as_is)
+		return;
+	pass_put(w, ".reg .b32 %hd_tx; .reg .b32 %hd_ty; .reg .b32 %hd_tz;\n"
+		    "mov.u32 %hd_tx, %tid.x;\nmov.u32 %hd_ty, 0;\nmov.u32 %hd_tz, 0;\n");
+	if (g->first_thread)
+		pass_emit(w, "sub.u32 %%hd_tx, %%hd_tx, %u;\n", g->first_thread);
+	if (g->block[1] > 1 || g->block[2] > 1 || partly)
+		pass_emit(w,
+			"div.u32 %%hd_ty, %%hd_tx, %u;\n"
+			"mul.lo.u32 %%hd_n, %%hd_ty, %u;\n"
+			"sub.u32 %%hd_tx, %%hd_tx, %%hd_n;\n",
+			g->block[0], g->block[0]);
+	if (g->block[2] > 1 || partly)
+		pass_emit(w,
+			"div.u32 %%hd_tz, %%hd_ty, %u;\n"
+			"mul.lo.u32 %%hd_n, %%hd_tz, %u;\n"
+			"sub.u32 %%hd_ty, %%hd_ty, %%hd_n;\n",
+			g->block[1], g->block[1]);
+}
+
+void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
+{
+	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
+	struct guest *g = &x->of[k];
+	char size[3][16], dynamic[16];
+	struct pass_virtual v = {
+		.id = PASS_CLAIMED_IDS,
+		.end_label = ptx_new_label(x->m, g->f, "end"),
+		.shared = x->pool,
+		.moves = g->moves.at,
+		.n_moves = g->moves.len,
+		.dynamic_bytes = dynamic,
+	};
+
+	if (!v.end_label) {
+		w->error = -ENOMEM;
+		return;
+	}
+	snprintf(dynamic, sizeof(dynamic), "%u", g->dynamic_bytes);
+	for (int d = 0; d < 3 && !x->as_is; d++) {
+		snprintf(size[d], sizeof(size[d]), "%u", g->block[d]);
+		v.id[PASS_TID + d] = tid[d];
+		v.id[PASS_NTID + d] = size[d];
+	}
+	put_tid(x, g, w);
+	pass_virtual_body(w, g->f, &g->facts, &v);
+	pass_emit(w, "%s:", v.end_label->name);
+}
+
+void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		pass_emit(w, "%s:\n", names[i]);
+		g->exits[i] = w->error ? NULL : pass_last(w)->sym;
+	}
+}
+
+int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits)
+{
+	struct guest *g = &x->of[k];
+	int r;
+
+	VEC_FREE(&g->f->body);
+	g->f->body = w->out;
+	if (w->error)
+		return w->error;
+	r = ptx_graft_new(x->m, x->host, g->f, x->diags, &g->graft);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < n_exits; i++)
+		ptx_graft_map(g->graft, g->exits[i], g->to[i]);
+	ptx_graft_map(g->graft, g->own_args, g->args);
+	for (size_t i = 0; i < g->n_params; i++)
+		ptx_graft_map(g->graft, g->f->params.at[i], g->params.at[i]);
+	return ptx_graft_error(g->graft);
+}
+
+void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece)
+{
+	struct guest *g = &x->of[k];
+
+	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
+		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
+
+		pass_copy(w, &s);
+		w->error = w->error ? w->error : ptx_graft_error(g->graft);
+	}
+}
+
+/* ---- all of it ---- */
+
+/* Behind what it calls. */
+static void come_last(struct ptx_module *m, const struct ptx_func *f)
+{
+	for (size_t i = 0; i + 1 < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func == f) {
+			struct ptx_item next = m->items.at[i + 1];
+
+			m->items.at[i + 1] = m->items.at[i];
+			m->items.at[i] = next;
+		}
+}
+
+int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3])
+{
+	struct ptx_bounds bounds = {0};
+	int r = w->error;
+
+	if (r < 0) {
+		VEC_FREE(&w->out);
+		return r;
+	}
+	VEC_FREE(&x->host->body);
+	x->host->body = w->out;
+	for (unsigned k = 0; k < x->n; k++)
+		ptx_drop_func(x->m, x->of[k].f); /* the host's code now */
+	come_last(x->m, x->host);
+	memcpy(bounds.maxntid, block, sizeof(bounds.maxntid));
+	r = ptx_raise_align(x->m, x->pool, x->pool_align);
+	if (r == 0)
+		r = ptx_bounds_set(x->m, x->host, &bounds);
+	return r == 0 && ptx_validate(x->m, x->diags) ? -EINVAL : r;
+}
+
+void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict)
+{
+	*ret_verdict = (struct pass_verdict){.tier = PASS_MANAGED};
+	if (r == -ENOTSUP && x->of[x->which].found)
+		*ret_verdict = x->of[x->which].facts.verdict;
+	if (ret_verdict->reason) /* the module goes */
+		ret_verdict->reason = arena_strndup(
+			x->diags->arena, ret_verdict->reason, strlen(ret_verdict->reason));
+	for (unsigned k = 0; k < x->n; k++) {
+		struct guest *g = &x->of[k];
+
+		if (g->found)
+			pass_facts_finish(&g->facts);
+		ptx_graft_free(g->graft);
+		VEC_FREE(&g->moves);
+		VEC_FREE(&g->params);
+	}
+	if (r < 0 && x->m) {
+		ptx_module_free(x->m);
+		x->m = NULL;
+	}
+}

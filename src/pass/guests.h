@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Several kernels' bodies in one entry: what merging and fusing share. A guest goes through
+ * import -> look -> lay out -> params -> its code, written in terms of its own function -> graft. */
+#ifndef HEDDLE_GUESTS_H
+#define HEDDLE_GUESTS_H
+
+#include "pass/merge.h"
+#include "pass/worker.h"
+#include "ptx/graft.h"
+
+#define GUESTS_MAX_PIECES 8
+#define GUESTS_MAX_EXITS  8
+
+struct guest {
+	struct ptx_func *f; /* in the module made, until it is dropped */
+	struct pass_facts facts;
+	bool found; /* facts are to be finished */
+	uint32_t block[3];
+	uint32_t threads;      /* of its block, a multiple of 32 */
+	uint32_t first_thread; /* of the entry's threads, the one that is its first */
+	VEC(struct pass_move) moves;
+	uint32_t shared_at, shared_bytes, dynamic_bytes; /* shared_bytes: all that it needs */
+	size_t n_params;                                 /* of its own */
+	uint32_t own_bytes;
+	struct ptx_sym *own_args, *args; /* struct ctl_args as it names them, and the host */
+	VEC(struct ptx_sym *) params;    /* the host's */
+	size_t from[GUESTS_MAX_PIECES + 1];  /* pieces of its body as it was rewritten */
+	struct ptx_sym *exits[GUESTS_MAX_EXITS], *to[GUESTS_MAX_EXITS]; /* labels outside of them:
+									   its own, the host's */
+	struct ptx_graft *graft;
+};
+
+struct guests {
+	struct ptx_module *m;
+	struct ptx_func *host;
+	struct ptx_sym *pool; /* all shared memory of all guests */
+	struct diag_list *diags;
+	unsigned n, which; /* which: the one that an error is about */
+	bool as_is;        /* every block has the entry's own shape */
+	uint32_t threads;  /* of the entry's blocks */
+	uint32_t pool_align;
+	unsigned barrier; /* of all threads of the entry's blocks */
+	struct guest of[CTL_MAX_MERGED];
+};
+
+uint32_t pass_threads(const uint32_t block[3]);
+
+/* x->n, diags, as_is, threads are set. 0; -ENOTSUP: the verdict of guest x->which says why, if it
+ * was found; other negative errno with diags. */
+int guests_import(struct guests *x, const struct pass_guest *from);
+/* What is true of guest k, once x->threads is known; and where its shared memory is, from shared_at
+ * on. */
+int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
+/* All guests' parameters to the host, struct ctl_args ahead of each; last: one more. */
+int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
+/* struct ctl_args as a parameter of the guest itself, by which its code names them. */
+int guests_own_args(struct guests *x, unsigned k);
+/* The body as a block whose ids are in %hd_x, %hd_y and %hd_z, behind it its end. */
+void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
+/* Labels outside of the pieces; the statements are the last of w and are not copied. */
+void guests_put_exits(
+	struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
+/* The rewritten body becomes the guest's, ready to be put; exits[i] are mapped to to[i]. */
+int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
+void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);
+/* Drops the guests, gives the host its body, its bounds, and looks at all of it. */
+int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]);
+/* Frees all but the module, and that, too, unless r is 0; the reason of -ENOTSUP to ret_verdict. */
+void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict);
+
+#endif
