@@ -27,6 +27,8 @@ struct cli_option {
 
 enum cli_verb_flags {
 	CLI_OPERANDS_LAST = 1, /* options end at the first operand, which is a program or a spec */
+	CLI_PART = 2, /* no verb but a part of one's words, with options of its own only (struct
+			 cli.whole) */
 };
 
 #define CLI_OPTIONS_MAX 24
@@ -54,6 +56,8 @@ struct cli {
 	int out_error;     /* errno of what could not be written */
 	const char *values[CLI_OPTIONS_MAX];
 	bool given[CLI_OPTIONS_MAX];
+	const struct cli *whole; /* of a part: the call it belongs to; NULL */
+	unsigned number;         /* of a part, from 1: for errors */
 };
 
 /* The table, in the order in which help lists it. */

@@ -4,15 +4,14 @@
 /* heddle exec: one kernel on a device, plain or in its preemptible form, with equal data each time.
  * Its outputs are how every transform is compared with the original. */
 #include "cli/job.h"
+#include "cli/kernelspec.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "grid", "X[,Y[,Z]]", "blocks in the grid"},
-	{0, "block", "X[,Y[,Z]]", "threads in a block"},
-	{0, "shared", "BYTES", "dynamic shared memory of a block"},
+	KERNELSPEC_OPTIONS,
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
 	{0, "as", "plain|preempt", "the kernel as it is, or its preemptible form"},
 	{0, "yield-every", "N",
@@ -26,44 +25,6 @@ static const struct cli_option options[] = {
 	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
 	{0},
 };
-
-static int read_dims(struct cli *c, const char *option, uint32_t ret[3])
-{
-	const char *text = cli_value(c, option);
-
-	if (!text)
-		return cli_usage(c, "--%s is missing", option);
-	if (spec_parse_dims(text, ret))
-		return cli_usage(c, "--%s %s: wants one to three whole numbers from 1, with commas",
-			option, text);
-	return CLI_OK;
-}
-
-static int read_spec(struct cli *c, struct spec *s)
-{
-	struct strbuf err = {0};
-	uint64_t shared = 0;
-	int r = read_dims(c, "grid", s->grid);
-
-	if (r == CLI_OK)
-		r = read_dims(c, "block", s->block);
-	if (r == CLI_OK)
-		r = cli_number(c, "shared", 0, 1 << 20, &shared);
-	if (r != CLI_OK)
-		return r;
-	s->shared_bytes = (uint32_t)shared;
-	s->file = c->operands[0];
-	s->kernel = c->operands[1];
-	s->n_args = (unsigned)c->n_operands - 2;
-	s->args = ARENA_ARRAY(s->arena, struct spec_arg, s->n_args + 1);
-	if (!s->args)
-		return cli_error(c, NULL, "out of memory");
-	for (unsigned i = 0; r == CLI_OK && i < s->n_args; i++)
-		if (spec_parse_arg(s->arena, c->operands[i + 2], &s->args[i], &err))
-			r = cli_usage(c, "%s", err.at ? err.at : "out of memory");
-	strbuf_finish(&err);
-	return r;
-}
 
 static int read_options(struct cli *c, struct job_options *o)
 {
@@ -101,11 +62,6 @@ static int read_options(struct cli *c, struct job_options *o)
 		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers, "
 				    "--all-workers and --first need --as preempt");
 	return CLI_OK;
-}
-
-static uint64_t blocks(const struct spec *s)
-{
-	return (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
 }
 
 static const char *tier_name(enum pass_tier tier)
@@ -155,11 +111,11 @@ static int run(struct cli *c)
 	int r;
 
 	arena_init(&arena, 0);
-	r = read_spec(c, &spec);
+	r = kernelspec_read(c, &spec);
 	if (r == CLI_OK)
 		r = read_options(c, &o);
-	if (r == CLI_OK && o.steering.first && o.steering.first >= blocks(&spec))
-		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks", blocks(&spec));
+	if (r == CLI_OK && o.steering.first && o.steering.first >= spec_blocks(&spec))
+		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks", spec_blocks(&spec));
 	if (r == CLI_OK)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)

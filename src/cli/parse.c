@@ -23,6 +23,8 @@ const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i)
 		own++;
 	if (i < own)
 		return &v->options[i];
+	if (v->flags & CLI_PART)
+		return NULL;
 	return i - own < ARRAY_LEN(common) ? &common[i - own] : NULL;
 }
 

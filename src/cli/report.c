@@ -15,7 +15,11 @@
 
 static void say(const struct cli *c, const char *level, const char *fmt, va_list ap)
 {
-	fprintf(stderr, "heddle %s: %s: ", c->verb->name, level);
+	const struct cli *whole = c->whole ? c->whole : c;
+
+	fprintf(stderr, "heddle %s: %s: ", whole->verb->name, level);
+	if (c->whole)
+		fprintf(stderr, "%s %u: ", c->verb->name, c->number);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 }
@@ -43,15 +47,16 @@ void cli_warn(const struct cli *c, const char *fmt, ...)
 
 int cli_usage(const struct cli *c, const char *fmt, ...)
 {
+	const struct cli_verb *v = c->whole ? c->whole->verb : c->verb;
 	struct strbuf synopsis = {0};
 	va_list ap;
 
 	va_start(ap, fmt);
 	say(c, "error", fmt, ap);
 	va_end(ap);
-	cli_synopsis(c->verb, &synopsis);
+	cli_synopsis(v, &synopsis);
 	fprintf(stderr, "usage: %s\n  hint: heddle %s -h says more\n",
-		synopsis.at ? synopsis.at : "", c->verb->name);
+		synopsis.at ? synopsis.at : "", v->name);
 	strbuf_finish(&synopsis);
 	return CLI_USAGE;
 }

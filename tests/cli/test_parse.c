@@ -143,6 +143,27 @@ static void programs(void **state)
 	assert_int_equal(parse(&c, &start, "-p low --"), CLI_USAGE);
 }
 
+/* A part of a command line has its own options, and none that verbs have. */
+static void parts(void **state)
+{
+	static const struct cli_verb part = {
+		.name = "thread",
+		.operands = "COLOUR",
+		.options = options,
+		.min_operands = 1,
+		.max_operands = -1,
+		.flags = CLI_PART,
+	};
+	struct cli c;
+
+	assert_int_equal(parse(&c, &part, "red -n 7 blue"), 0);
+	assert_string_equal(cli_value(&c, "number"), "7");
+	assert_int_equal(c.n_operands, 2);
+	assert_int_equal(parse(&c, &part, "red --json"), CLI_USAGE);
+	assert_int_equal(parse(&c, &part, "red -h"), CLI_USAGE);
+	assert_int_equal(parse(&c, &part, "-n 7"), CLI_USAGE);
+}
+
 static void numbers(void **state)
 {
 	static const struct {
@@ -220,6 +241,7 @@ int main(void)
 		cmocka_unit_test(spellings),
 		cmocka_unit_test(wrong),
 		cmocka_unit_test(programs),
+		cmocka_unit_test(parts),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(derived),
 	};
