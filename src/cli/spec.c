@@ -278,25 +278,30 @@ int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err)
 	return 0;
 }
 
+void spec_print_element(
+	const struct spec_arg *arg, const void *data, uint64_t i, struct strbuf *out)
+{
+	unsigned n = arg->type->bytes;
+	const uint8_t *p = (const uint8_t *)data + i * n;
+	uint64_t bits = 0;
+	float f;
+	double d;
+
+	memcpy(&bits, p, n);
+	memcpy(&f, p, MIN(n, sizeof(f)));
+	memcpy(&d, &bits, sizeof(d));
+	if (arg->type->kind == FLOAT)
+		strbuf_printf(out, n == 4 ? "%.9g" : "%.17g", n == 4 ? (double)f : d);
+	else if (arg->type->kind == SIGNED)
+		strbuf_printf(out, "%" PRId64, (int64_t)(bits << (64 - 8 * n)) >> (64 - 8 * n));
+	else
+		strbuf_printf(out, "%" PRIu64, bits);
+}
+
 void spec_print(const struct spec_arg *arg, const void *data, struct strbuf *out)
 {
-	const uint8_t *p = data;
-	unsigned n = arg->type->bytes;
-
-	for (uint64_t i = 0; i < arg->count; i++, p += n) {
-		uint64_t bits = 0;
-		float f;
-		double d;
-
-		memcpy(&bits, p, n);
-		memcpy(&f, p, MIN(n, sizeof(f)));
-		memcpy(&d, &bits, sizeof(d));
-		if (arg->type->kind == FLOAT)
-			strbuf_printf(out, n == 4 ? "%.9g\n" : "%.17g\n", n == 4 ? (double)f : d);
-		else if (arg->type->kind == SIGNED)
-			strbuf_printf(out, "%" PRId64 "\n",
-				(int64_t)(bits << (64 - 8 * n)) >> (64 - 8 * n));
-		else
-			strbuf_printf(out, "%" PRIu64 "\n", bits);
+	for (uint64_t i = 0; i < arg->count; i++) {
+		spec_print_element(arg, data, i, out);
+		strbuf_puts(out, "\n");
 	}
 }

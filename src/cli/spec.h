@@ -45,6 +45,8 @@ int spec_parse_dims(const char *text, uint32_t ret[3]);
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
 /* Fills `bytes` bytes at out with the buffer's initial contents. -EIO, -EINVAL with err. */
 int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err);
+void spec_print_element(
+	const struct spec_arg *arg, const void *data, uint64_t i, struct strbuf *out);
 /* One value a line. */
 void spec_print(const struct spec_arg *arg, const void *data, struct strbuf *out);
 

@@ -83,6 +83,9 @@ END
 	check 0 "ptx preempt" "$dir/k.ptx"
 	check 0 exec --device cpu --grid 4 --block 32 "$dir/k.ptx" put "u32[128]:zero"
 	check 0 exec --device cpu --grid 4 --block 32 --as preempt "$dir/k.ptx" put "u32[128]:zero"
+	set -- "$dir/k.ptx" put --grid 4 --block 32 "u32[128]:zero"
+	check 0 corun --device cpu --check -- "$@" + "$@"
+	check 0 corun --device cpu --how streams -- "$@" + "$@"
 	check 0 doctor
 	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" 2>"$dir/log" &
 	daemon=$!
