@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle corun: several kernels on one device, one after the other or together, with equal data
- * each time. */
+/* heddle corun: several kernels on one device, one after the other, in streams or as one launch,
+ * with equal data each time. */
 #include "cli/corun.h"
 #include "cli/kernelspec.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams",
-		"back to back in one stream, or each in a stream of its own"},
+	{0, "how", "sequential|streams|merge",
+		"back to back in one stream; each in a stream of its own; or (if nothing is said) "
+		"as one launch, whose workers take a block of one kernel after a block of another"},
+	{0, "schedule", "ORDER",
+		"merge: steal (kernels by turns, whoever comes), or workers that keep to a kernel: "
+		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
+		"each kernel), with =N:N... for the kernels' shares"},
+	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
+	{0, "workers", "N", "merge: workers on all SMs together at most"},
+	{0, "workers-per-sm", "N", "merge: workers per SM at most, on the average"},
+	{0, "chunk", "N", "merge: blocks a worker takes at a time"},
+	{0, "yield-every", "N",
+		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
+	{0, "no-times", NULL, "merge: do not time the kernels inside"},
 	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
 	{0, "repeat", "N", "run them N times on the same data and tell the median time"},
 	{0, "check", NULL,
@@ -20,27 +33,135 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static const char *const hows[] = {"sequential", "streams"};
+static const char *const hows[] = {"sequential", "streams", "merge"};
+static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
 
-static int read_options(struct cli *c, struct corun_options *o)
+/* "N:N...", one for each kernel; what is missing at the end is told by its place. */
+static int read_shares(struct cli *c, const char *text, unsigned n, uint32_t *ret)
 {
+	unsigned given = 1;
+
+	for (const char *p = text; *p; p++)
+		given += *p == ':';
+	if (given != n)
+		return cli_usage(c, "--schedule: %u shares for %u kernels", given, n);
+	for (unsigned k = 0; k < n; k++) {
+		char part[16];
+		size_t len = strcspn(text, ":");
+		uint64_t share;
+		int r;
+
+		snprintf(part, sizeof(part), "%.*s", (int)len, text);
+		r = cli_parse_number(c, "--schedule", part, 1, 1000000, &share);
+		if (r != CLI_OK)
+			return r;
+		ret[k] = (uint32_t)share;
+		text += len + 1;
+	}
+	return CLI_OK;
+}
+
+static int read_schedule(struct cli *c, unsigned n, struct dev_merging *m)
+{
+	const char *text = cli_value(c, "schedule");
+	size_t len = text ? strcspn(text, "=") : 0;
+
+	for (unsigned k = 0; k < n; k++)
+		m->share[k] = 1;
+	if (!text)
+		return CLI_OK;
+	for (unsigned i = 0; i < ARRAY_LEN(orders); i++) {
+		if (strlen(orders[i]) != len || memcmp(orders[i], text, len) != 0)
+			continue;
+		m->order = (enum ctl_order)i;
+		if (!text[len])
+			return CLI_OK;
+		if (m->order == CTL_STEAL)
+			return cli_usage(c, "--schedule steal has no shares");
+		return read_shares(c, text + len + 1, n, m->share);
+	}
+	return cli_usage(c,
+		"--schedule: '%s' is not one of steal, partition, mixed, apart, the latter three "
+		"with =N:N... or without",
+		text);
+}
+
+static int read_merging(struct cli *c, unsigned n, struct dev_merging *m)
+{
+	uint64_t workers = 0, per_sm = 0, chunk = 1, yield = 0;
+	int r = read_schedule(c, n, m);
+
+	if (r == CLI_OK)
+		r = cli_number(c, "workers", 1, UINT32_MAX, &workers);
+	if (r == CLI_OK)
+		r = cli_number(c, "workers-per-sm", 1, 64, &per_sm);
+	if (r == CLI_OK)
+		r = cli_number(c, "chunk", 1, 1 << 20, &chunk);
+	if (r == CLI_OK)
+		r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
+	m->help_others = cli_has(c, "help-others");
+	m->times = !cli_has(c, "no-times");
+	m->workers = (uint32_t)workers;
+	m->workers_per_sm = (uint32_t)per_sm;
+	m->chunk = (uint32_t)chunk;
+	m->yield_every = (uint32_t)yield;
+	return r;
+}
+
+static int read_options(struct cli *c, unsigned n, struct corun_options *o)
+{
+	static const char *const merge_only[] = {"schedule", "help-others", "workers",
+		"workers-per-sm", "chunk", "yield-every", "no-times"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
 	uint64_t repeat = 1;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
 
-	if (r != CLI_OK)
-		return r;
 	*o = (struct corun_options){
 		.device = !device || !strcmp(device, "auto") ? DEV_AUTO
 			  : !strcmp(device, "cpu")           ? DEV_CPU
 							     : DEV_CUDA,
+		.how = CORUN_MERGE,
 		.repeat = (unsigned)repeat,
 		.check = cli_has(c, "check"),
 	};
-	for (unsigned i = 0; i < ARRAY_LEN(hows); i++)
-		if (how && !strcmp(how, hows[i]))
+	for (unsigned i = 0; how && i < ARRAY_LEN(hows); i++)
+		if (!strcmp(how, hows[i]))
 			o->how = (enum corun_how)i;
-	return CLI_OK;
+	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(merge_only); i++)
+		if (o->how != CORUN_MERGE && cli_has(c, merge_only[i]))
+			r = cli_usage(c, "--%s needs --how merge", merge_only[i]);
+	return r == CLI_OK && o->how == CORUN_MERGE ? read_merging(c, n, &o->merging) : r;
+}
+
+/* ---- what came of it ---- */
+static void json_merge(struct json *j, const struct corun_options *o, const struct corun_result *r)
+{
+	if (o->how != CORUN_MERGE)
+		return;
+	json_str(j, "schedule", orders[o->merging.order]);
+	json_bool(j, "help_others", o->merging.help_others);
+	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
+	json_uint(j, "workers", r->plan.workers);
+	json_uint(j, "launches", r->times.launches);
+}
+
+static void json_kernel(struct json *j, const struct spec *s, unsigned i,
+	const struct corun_options *o, const struct corun_result *r)
+{
+	json_begin_object(j, NULL);
+	json_str(j, "file", s->file);
+	json_str(j, "kernel", s->kernel);
+	json_uint(j, "blocks", spec_blocks(s));
+	json_uint(j, "fit", (uint64_t)r->fit[i] * r->n_sms);
+	if (o->how != CORUN_MERGE || o->merging.times) {
+		json_num(j, "began_ms", r->times.of[i].began_ms);
+		json_num(j, "ms", r->times.of[i].ms);
+	}
+	if (o->how == CORUN_MERGE && o->merging.times)
+		json_num(j, "busy_ms", r->times.of[i].busy_ms);
+	if (o->how == CORUN_MERGE)
+		json_bool(j, "together", r->plan.together[i]);
+	json_end(j, '}');
 }
 
 static void report_json(struct cli *c, const struct spec *specs, unsigned n,
@@ -50,20 +171,13 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 
 	cli_json_open(c, &j, 1);
 	json_str(&j, "device", res->device_name);
+	json_uint(&j, "sms", res->n_sms);
 	json_str(&j, "how", hows[o->how]);
 	json_num(&j, "ms", res->times.ms);
-	json_uint(&j, "sms", res->n_sms);
+	json_merge(&j, o, res);
 	json_begin_array(&j, "kernels");
-	for (unsigned i = 0; i < n; i++) {
-		json_begin_object(&j, NULL);
-		json_str(&j, "file", specs[i].file);
-		json_str(&j, "kernel", specs[i].kernel);
-		json_uint(&j, "blocks", spec_blocks(&specs[i]));
-		json_uint(&j, "fit", (uint64_t)res->fit[i] * res->n_sms);
-		json_num(&j, "began_ms", res->times.of[i].began_ms);
-		json_num(&j, "ms", res->times.of[i].ms);
-		json_end(&j, '}');
-	}
+	for (unsigned i = 0; i < n; i++)
+		json_kernel(&j, &specs[i], i, o, res);
 	json_end(&j, ']');
 	json_bool(&j, "checked", o->check);
 	json_begin_array(&j, "differences");
@@ -84,18 +198,43 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
-	strbuf_printf(&c->out, "%s: %s, %.4f ms\n", res->device_name, hows[o->how], res->times.ms);
-	strbuf_printf(&c->out, "   %-24s %10s %8s %12s %12s\n", "kernel", "blocks", "fit",
-		"began ms", "ms");
-	for (unsigned i = 0; i < n; i++)
-		strbuf_printf(&c->out, "%u  %-24s %10" PRIu64 " %8" PRIu64 " %12.4f %12.4f\n",
-			i + 1, specs[i].kernel, spec_blocks(&specs[i]),
-			(uint64_t)res->fit[i] * res->n_sms, res->times.of[i].began_ms,
-			res->times.of[i].ms);
+	bool merged = o->how == CORUN_MERGE, timed = !merged || o->merging.times;
+	struct strbuf *out = &c->out;
+
+	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, hows[o->how], res->times.ms);
+	if (merged)
+		strbuf_printf(out,
+			"%s%s; %" PRIu32 " workers, %" PRIu64 " fit; launched %" PRIu32 " times\n",
+			orders[o->merging.order], o->merging.help_others ? ", helping others" : "",
+			res->plan.workers, (uint64_t)res->plan.per_sm * res->n_sms,
+			res->times.launches);
+	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
+		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
+	for (unsigned i = 0; i < n; i++) {
+		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1, specs[i].kernel,
+			spec_blocks(&specs[i]), (uint64_t)res->fit[i] * res->n_sms);
+		if (timed)
+			strbuf_printf(out, " %12.4f %12.4f", res->times.of[i].began_ms,
+				res->times.of[i].ms);
+		if (merged && timed)
+			strbuf_printf(out, " %12.4f", res->times.of[i].busy_ms);
+		strbuf_puts(out, "\n");
+	}
 	if (o->check)
-		strbuf_printf(&c->out, "%s\n",
+		strbuf_printf(out, "%s\n",
 			res->n_differences ? "memory differs from what the kernels leave alone"
 					   : "memory is what the kernels leave alone");
+}
+
+static void warn(struct cli *c, const struct spec *specs, unsigned n, const struct corun_options *o,
+	const struct corun_result *res)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (o->how == CORUN_MERGE && o->merging.yield_every && res->plan.together[i])
+			cli_warn(c,
+				"kernel '%s': its blocks may wait for each other, so all %" PRIu64
+				" were there at once, whatever --yield-every says",
+				specs[i].kernel, spec_blocks(&specs[i]));
 }
 
 static int run(struct cli *c)
@@ -108,11 +247,13 @@ static int run(struct cli *c)
 	int r;
 
 	arena_init(&arena, 0);
-	r = read_options(c, &o);
+	r = kernelspec_read_all(c, &arena, CORUN_MAX, specs, &n);
 	if (r == CLI_OK)
-		r = kernelspec_read_all(c, &arena, CORUN_MAX, specs, &n);
+		r = read_options(c, n, &o);
 	if (r == CLI_OK)
 		r = corun_run(c, &arena, specs, n, &o, &res);
+	if (r == CLI_OK)
+		warn(c, specs, n, &o, &res);
 	if (r == CLI_OK)
 		(c->json ? report_json : report_table)(c, specs, n, &o, &res);
 	if (r == CLI_OK && res.n_differences)
@@ -128,12 +269,20 @@ const struct cli_verb cli_verb_corun = {
 	.details =
 		"KERNELSPEC is FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
 		"[--shared BYTES] ARG..., with the arguments of heddle exec; up to eight of them, "
-		"a + between two. fit is how many blocks of a kernel are on the device at once "
-		"where it is alone there.",
-	.json = "device, how, ms (of all, the median of the repeats), sms; kernels, an array of "
-		"file, kernel, blocks, fit, began_ms, ms (in the run with the median time); "
-		"checked; differences, an array of number (of the kernel, from 1), argument (from "
-		"1), elements (how many are others), first (the first of them, from 0).",
+		"a + between two. One alone, merged, shows what the merging costs. fit is how many "
+		"blocks of a kernel (workers of the merged launch) the device holds at once.\n"
+		"In a merged launch began is when a worker claimed a kernel's first block, counted "
+		"from the earliest of these, ms the time from there until its last block had run, "
+		"and busy what all workers together spent on it. Shares are parts of the workers, "
+		"of apart the SMs.",
+	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
+		"help_others, fit (workers that fit), workers (there were), launches; kernels, an "
+		"array of file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, "
+		"busy_ms (in the run with the median time), together (all its blocks were there at "
+		"once, since they may wait for each other); checked; differences, an array of "
+		"number (of the kernel, from 1), argument (from 1), elements (how many are "
+		"others), "
+		"first (the first of them, from 0).",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

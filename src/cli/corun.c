@@ -5,6 +5,8 @@
  * starts from the same buffers. A module's variables are as loaded for the first run only. */
 #include "cli/corun.h"
 
+#include "cli/corun_merge.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ struct corun {
 		*want[CORUN_MAX]; /* for each argument what the plain kernel leaves; NULL: scalar */
 	CUstream main, streams[CORUN_MAX];
 	CUevent began, ended, kernel_began[CORUN_MAX], kernel_ended[CORUN_MAX];
+	struct corun_merge merge;
 };
 
 static int load_plain(struct corun *x, unsigned i, CUmodule *ret_module)
@@ -214,7 +217,7 @@ static int run_once(struct corun *x, struct corun_times *ret)
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = job_kernel_fill(&x->of[i], &x->device.cu);
 	if (r == CLI_OK)
-		r = run_plain(x, ret);
+		r = x->o->how == CORUN_MERGE ? corun_merge_run(&x->merge, ret) : run_plain(x, ret);
 	return r == CLI_OK && x->o->check ? compare(x) : r;
 }
 
@@ -276,8 +279,18 @@ static int prepare(struct corun *x)
 		r = prepare_check(x);
 	if (r == CLI_OK)
 		r = load_all(x);
+	if (r == CLI_OK && x->o->how != CORUN_MERGE)
+		return prepare_plain(x);
+	x->merge = (struct corun_merge){.c = x->c,
+		.arena = x->arena,
+		.cu = &x->device.cu,
+		.of = x->of,
+		.n = x->n,
+		.how = &x->o->merging};
 	if (r == CLI_OK)
-		r = prepare_plain(x);
+		r = corun_merge_prepare(&x->merge, x->res->fit, x->res->n_sms);
+	if (r == CLI_OK)
+		x->res->plan = x->merge.plan;
 	return r;
 }
 

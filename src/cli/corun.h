@@ -7,29 +7,35 @@
 #define HEDDLE_CORUN_H
 
 #include "cli/job_kernel.h"
+#include "dev/merged.h"
 
-#define CORUN_MAX 8
+#define CORUN_MAX CTL_MAX_MERGED
 
 enum corun_how {
 	CORUN_SEQUENTIAL, /* back to back in one stream */
 	CORUN_STREAMS,    /* each in a stream of its own */
+	CORUN_MERGE,      /* as one launch */
 };
 
 struct corun_options {
 	enum dev_kind device;
 	enum corun_how how;
-	unsigned repeat; /* runs, each on freshly filled buffers; at least 1 */
+	unsigned repeat;            /* runs, each on freshly filled buffers; at least 1 */
+	struct dev_merging merging; /* CORUN_MERGE */
 	bool check; /* each kernel runs alone and plainly first; memory is compared after each run
 		     */
 };
 
-/* How long kernel and whole took, by the device's events. */
+/* How long kernels and whole took: by the device's events; of a merged launch, by its workers'
+ * clocks, from when a kernel's first block was claimed until its last one had run. */
 struct corun_times {
 	double ms; /* of all together */
 	struct {
-		double began_ms; /* after the whole began */
+		double began_ms; /* after the whole began; merged: after the first kernel began */
 		double ms;       /* from there to its end */
+		double busy_ms;  /* merged: of all workers together with this kernel */
 	} of[CORUN_MAX];
+	uint32_t launches; /* merged: 1 + times resumed */
 };
 
 /* One buffer that is not what the plain kernel leaves. */
@@ -42,10 +48,11 @@ struct corun_difference {
 struct corun_result {
 	char device_name[128];
 	uint32_t n_sms;
-	struct corun_times times; /* of the run with the median time */
-	uint32_t fit[CORUN_MAX];  /* blocks of the plain kernel that fit one SM at once */
-	struct corun_difference
-		*differences; /* of the first run that has any; in the arena given */
+	struct corun_times times;   /* of the run with the median time */
+	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
+	struct dev_merge_plan plan; /* CORUN_MERGE */
+	/* Of the first run that has any; in the arena given. */
+	struct corun_difference *differences;
 	unsigned n_differences;
 };
 

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernels as one launch, from specifications. What cannot be merged is said where the kernel's
+ * source is; what a schedule cannot do, in terms of the options. */
+#include "cli/corun_merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static int refused(struct corun_merge *m, int err, unsigned which, const struct pass_verdict *v,
+	const struct diag_list *diags)
+{
+	struct job_kernel *k = &m->of[which];
+
+	if (err == -ENOMEM)
+		return job_out_of_memory(m->c);
+	if (err == -ENOTSUP && v->reason) {
+		diag_add(&k->diags, DIAG_ERROR, v->line, v->col, 1,
+			"kernel '%s' cannot be merged: %s", k->spec->kernel, v->reason);
+		cli_show_diags(&k->diags);
+		return CLI_FAILED;
+	}
+	if (err == -E2BIG)
+		return cli_error(m->c, "fewer of them may be merged",
+			"the kernels' parameters together are more than a launch may have");
+	cli_show_diags(diags);
+	return cli_error(m->c, "this is a bug in heddle: please report it with the files",
+		"kernel %u, '%s', could not be merged: %s", which + 1, k->spec->kernel,
+		strerror(-err));
+}
+
+/* The merged module's text. */
+static int make(struct corun_merge *m, struct strbuf *ret_text)
+{
+	struct pass_guest guests[CORUN_MAX] = {0};
+	struct pass_verdict v = {0};
+	struct ptx_module *module = NULL;
+	struct diag_list *diags = ARENA_ARRAY(m->arena, struct diag_list, 1);
+	unsigned which = 0;
+	int r;
+
+	if (!diags)
+		return job_out_of_memory(m->c);
+	diag_init(diags, m->arena, "merged form", NULL, 0);
+	for (unsigned k = 0; k < m->n; k++) {
+		guests[k].m = m->of[k].module;
+		guests[k].name = m->of[k].spec->kernel;
+		memcpy(guests[k].block, m->of[k].spec->block, sizeof(guests[k].block));
+		guests[k].dynamic_bytes = m->of[k].spec->shared_bytes;
+	}
+	r = pass_merge(guests, m->n, diags, &module, &m->form, &v, &which);
+	if (r < 0)
+		return refused(m, r, which, &v, diags);
+	ptx_print(module, ret_text);
+	ptx_module_free(module);
+	return ret_text->failed ? job_out_of_memory(m->c) : CLI_OK;
+}
+
+static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned which,
+	uint64_t blocks, uint32_t workers)
+{
+	const char *name = m->of[which].spec->kernel;
+
+	switch (status) {
+	case DEV_MERGE_OK:
+		break;
+	case DEV_MERGE_NO_WORKER:
+		return cli_error(m->c, "other shares, more workers, or --help-others",
+			"no worker would run kernel %u, '%s'", which + 1, name);
+	case DEV_MERGE_ORDER:
+		return cli_error(m->c, "--schedule steal",
+			"the blocks of kernel %u, '%s', may wait for each other: with workers of "
+			"its own they may never all be there at once",
+			which + 1, name);
+	case DEV_MERGE_TOO_FEW:
+		return cli_error(m->c, "more workers, or fewer blocks",
+			"the blocks of kernel %u, '%s', may wait for each other, and alone all of "
+			"them are there at once: merged, with all such kernels' blocks, that takes "
+			"%" PRIu64 " workers, and there are %" PRIu32,
+			which + 1, name, blocks, workers);
+	}
+	return CLI_OK;
+}
+
+static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
+{
+	const uint32_t *b = m->form.block;
+	enum dev_merge_status status;
+	unsigned which = 0;
+	uint64_t blocks = 0;
+	int per_sm;
+
+	JOB_TRY(m->c,
+		m->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+			&per_sm, m->fn, (int)(b[0] * b[1] * b[2]), m->form.shared_bytes),
+		"merged form");
+	if (per_sm < 1)
+		return cli_error(m->c, NULL,
+			"no worker fits an SM: %" PRIu32 " threads, %" PRIu32
+			" bytes of shared memory",
+			b[0] * b[1] * b[2], m->form.shared_bytes);
+	for (unsigned k = 0; k < m->n; k++) {
+		job_kernel_shape(m->of[k].spec, &m->shapes[k].shape);
+		m->shapes[k].fits =
+			dev_total_blocks(&m->shapes[k].shape) <= (uint64_t)fit[k] * n_sms;
+	}
+	m->plan.workers = 0;
+	status = dev_merge_plan(m->how, &m->form, m->n, m->shapes, (uint32_t)per_sm, n_sms,
+		&m->plan, &which, &blocks);
+	return explain(m, status, which, blocks, m->plan.workers);
+}
+
+int corun_merge_prepare(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
+{
+	struct strbuf text = {0};
+	CUmodule module;
+	int r = make(m, &text);
+
+	if (r == CLI_OK)
+		r = job_load(m->c, m->cu, "merged form", text.at, CTL_MERGE_ENTRY,
+			m->form.shared_bytes, &module, &m->fn);
+	strbuf_finish(&text);
+	if (r == CLI_OK)
+		r = plan(m, fit, n_sms);
+	if (r != CLI_OK)
+		return r;
+	m->params = arena_zalloc(m->arena, m->form.param_bytes);
+	if (!m->params)
+		return job_out_of_memory(m->c);
+	JOB_TRY(m->c, dev_merged_create(m->cu, m->n, &m->device), "control blocks");
+	return CLI_OK;
+}
+
+static double ms_of(uint64_t ns)
+{
+	return (double)ns / 1e6;
+}
+
+int corun_merge_run(struct corun_merge *m, struct corun_times *ret)
+{
+	struct dev_merged_stats stats = {0};
+	CUresult r;
+
+	for (unsigned k = 0; k < m->n; k++)
+		memcpy(m->params + m->form.of[k].param_offset, m->of[k].params,
+			m->form.of[k].own_bytes);
+	r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->how, &m->plan, m->params,
+		&m->device, &stats);
+	if (r == CUDA_ERROR_UNKNOWN)
+		return cli_error(m->c,
+			"where a kernel has SMs or workers of its own: other shares, or "
+			"--help-others",
+			"a launch handed out no block: kernel %u, '%s', is not done",
+			stats.stalled + 1, m->of[stats.stalled].spec->kernel);
+	JOB_TRY(m->c, r, "merged launch");
+	*ret = (struct corun_times){.ms = (double)stats.ms, .launches = stats.launches};
+	for (unsigned k = 0; m->how->times && k < m->n; k++) {
+		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
+		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
+		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);
+	}
+	return CLI_OK;
+}
