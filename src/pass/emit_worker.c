@@ -464,8 +464,7 @@ static const char if_more[] = "add.u32 %hd_s, %hd_s, 32;\n"
 			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_bk;\n"
 			      "@%hd_p1 bra $hd_top;\n";
 
-/* The way from a block's end to the next. */
-static void emit_again(struct pass_writer *w, const struct pass_facts *facts)
+void pass_emit_block_end(struct pass_writer *w, const struct pass_facts *facts)
 {
 	if (facts->barriers != PASS_BAR_NONE) {
 		pass_round_answer(w, facts);
@@ -473,6 +472,12 @@ static void emit_again(struct pass_writer *w, const struct pass_facts *facts)
 	} else if (facts->cp_async) {
 		pass_put(w, "cp.async.wait_all;\n");
 	}
+}
+
+/* The way from a block's end to the next. */
+static void emit_again(struct pass_writer *w, const struct pass_facts *facts)
+{
+	pass_emit_block_end(w, facts);
 	if (facts->gathers && facts->barriers == PASS_BAR_NONE && !parts_blocks(facts))
 		pass_put(w, WHOLE_WARP);
 	if (!keeps_slot(facts))

@@ -86,4 +86,17 @@ int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *di
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which);
 
+/* ---- kernels fused block by block: no scheduler; what GoPTX (section IV-B) compares with ----
+ * Block i of the launch runs block i of each guest that has one: the grid is the largest, in x
+ * alone. struct ctl_args of each: total and grid are read, nothing else; there is no struct
+ * ctl_merge. */
+/* One guest's block behind another's, by the same threads. */
+int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which);
+/* Side by side: each guest has warps of its own, and shared memory. */
+int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which);
+
 #endif

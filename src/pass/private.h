@@ -58,6 +58,7 @@ struct pass_facts {
 	uint32_t threads;       /* of the block that it is run as, a multiple of 32, where that is less
 				   than the hardware's; 0: all */
 	uint8_t among_barrier;  /* then: own_barrier's counterpart for these */
+	uint8_t barrier_first;  /* its barrier 0 is this one; the others follow */
 	bool merged;            /* its worker runs others, too (merge.c) */
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;

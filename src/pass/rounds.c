@@ -52,13 +52,12 @@ void pass_among_barrier(struct pass_writer *w, const struct pass_facts *facts)
 	pass_emit(w, "barrier.sync %u, %u;\n", facts->among_barrier, facts->threads);
 }
 
-/* The kernel's own plain barrier. */
-static void barrier_0(struct pass_writer *w, const struct pass_facts *facts)
+void pass_barrier_0(struct pass_writer *w, const struct pass_facts *facts)
 {
 	if (facts->threads)
-		pass_emit(w, "barrier.sync 0, %u;\n", facts->threads);
+		pass_emit(w, "barrier.sync %u, %u;\n", facts->barrier_first, facts->threads);
 	else
-		pass_put(w, "barrier.sync 0;\n");
+		pass_emit(w, "barrier.sync %u;\n", facts->barrier_first);
 }
 
 /* ---- in the body ---- */
@@ -81,7 +80,7 @@ static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 static void put_round(struct pass_writer *w, const struct pass_facts *facts)
 {
 	pass_gather(w, facts);
-	barrier_0(w, facts);
+	pass_barrier_0(w, facts);
 	pass_put(w, "add.u32 %hd_w, %hd_w, 1;\n");
 	if (facts->barriers == PASS_BAR_ACTIVE_RED) {
 		pass_put(w, find_word);
@@ -115,7 +114,7 @@ void pass_round_barrier(
 		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
 		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
 	pass_gather(w, facts); /* %hd_n is free again */
-	barrier_0(w, facts);
+	pass_barrier_0(w, facts);
 	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"
 		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");

@@ -24,6 +24,8 @@ void pass_gather(struct pass_writer *w, const struct pass_facts *facts);
 void pass_own_barrier(struct pass_writer *w, const struct pass_facts *facts);
 /* The same of those threads that the kernel has (facts->threads). */
 void pass_among_barrier(struct pass_writer *w, const struct pass_facts *facts);
+/* The kernel's own plain barrier. */
+void pass_barrier_0(struct pass_writer *w, const struct pass_facts *facts);
 /* Barriers that not all threads reach. */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts);

@@ -146,25 +146,27 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 }
 
 /* ---- barriers ---- */
-/* Of fewer threads than the hardware block has, all that come to a barrier are to be counted. */
-static void count_threads(struct virt *x, struct ptx_stmt *s)
+/* Its number, and how many threads come to it where that are fewer than the hardware block has. */
+static void place_barrier(struct virt *x, struct ptx_stmt *s)
 {
-	unsigned at = ptx_has_mod(s->mn, "red") ? 2 : 1;
-	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0;
-	struct ptx_opd *opd;
+	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0, at = behind;
+	struct ptx_opd *opd = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, s->n + 1u);
 
-	if (!x->facts->threads || s->n != at + behind)
-		return; /* it counts them itself */
-	opd = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, s->n + 1u);
-	if (!opd) {
-		x->w->error = -ENOMEM;
+	if (!opd || s->n <= at) {
+		x->w->error = opd ? -EINVAL : -ENOMEM;
 		return;
 	}
-	memcpy(opd, s->opd, at * sizeof(*opd));
-	opd[at] = (struct ptx_opd){
-		.kind = PTX_OPD_IMM, .has_value = 1, .value = x->facts->threads};
-	memcpy(opd + at + 1, s->opd + at, behind * sizeof(*opd));
+	memcpy(opd, s->opd, s->n * sizeof(*opd));
 	s->opd = opd;
+	if (x->facts->barrier_first) {
+		opd[at].value += x->facts->barrier_first;
+		opd[at].name = NULL;
+	}
+	if (!x->facts->threads || s->n != at + 1 + behind)
+		return; /* all come; or it says how many */
+	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
+	opd[at + 1] = (struct ptx_opd){
+		.kind = PTX_OPD_IMM, .has_value = 1, .value = x->facts->threads};
 	s->n++;
 }
 
@@ -194,11 +196,12 @@ static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 	pass_gather(x->w, x->facts);
 	guard_since(x->w, from, s);
 	copy.mn = apart_form(x->w->m, s->mn);
-	count_threads(x, &copy);
-	if (!copy.mn)
+	if (!copy.mn) {
 		x->w->error = -ENOMEM;
-	else
-		pass_copy(x->w, &copy);
+		return;
+	}
+	place_barrier(x, &copy);
+	pass_copy(x->w, &copy);
 }
 
 static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
@@ -210,7 +213,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	if (x->facts->verdict.tier == PASS_GUARD || !takes_whole_warps(s)) {
 		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 
-		count_threads(x, &copy);
+		place_barrier(x, &copy);
 		pass_copy(x->w, &copy);
 	} else if (!apart || !pass_is_plain_barrier(s)) {
 		whole_barrier(x, s);
@@ -233,7 +236,7 @@ static bool needs_copy(const struct pass_facts *facts, const struct pass_virtual
 	const struct pass_callee *c)
 {
 	bool any = c->barriers && facts->verdict.tier == PASS_MANAGED &&
-		   (facts->spins || facts->threads);
+		   (facts->spins || facts->threads || facts->barrier_first);
 
 	for (int d = 0; d < PASS_IDS; d++)
 		any |= c->reads[d] && v->id[d];
@@ -352,23 +355,15 @@ static const struct pass_move *move_of(const struct virt *x, const struct ptx_sy
 static void move_operand(void *user, struct ptx_opd *o)
 {
 	const struct virt *x = user;
-	bool address = o->kind == PTX_OPD_ADDR && o->n && o->list[0].kind == PTX_OPD_SYM;
-	struct ptx_opd *base = address ? o->list : o;
-	const struct pass_move *move;
+	const struct pass_move *move =
+		o->kind == PTX_OPD_SYM && o->sym ? move_of(x, o->sym) : NULL;
 
-	if (base->kind != PTX_OPD_SYM || !base->sym)
-		return;
-	move = move_of(x, base->sym);
 	if (!move)
 		return;
-	if (o->name && address && !o->has_value)
-		x->w->error = -EINVAL; /* an expression that the parser could not read */
-	base->sym = x->v->shared;
-	base->name = base->sym->name;
+	o->sym = x->v->shared;
+	o->name = o->sym->name;
 	o->value = move->at + (o->has_value ? o->value : 0);
 	o->has_value = 1;
-	if (address)
-		o->name = NULL;
 }
 
 /* The same statement with its variables where they are now. */

@@ -22,6 +22,9 @@ void pass_emit_guard_tail(struct pass_writer *w);
 void pass_emit_exit(struct pass_writer *w);
 void pass_emit_relay(struct pass_writer *w, bool guard);
 
+/* Behind a body: those that are done meet those that are not; what runs on by itself has ended. */
+void pass_emit_block_end(struct pass_writer *w, const struct pass_facts *facts);
+
 /* The pieces of a worker that is one of several in a launch (emit_merge.c has what is around them).
  * Names that begin with "$hd_" and lead out of a piece are the caller's to place:
  *   declare   all threads, once; registers and shared memory
