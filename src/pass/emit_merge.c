@@ -142,12 +142,37 @@ static void put_head(struct guests *x, struct pass_writer *w)
 	pass_put(w, "$hd_all:\n" WHOLE_WARP);
 }
 
+/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
+static void put_barrier(struct guests *x, struct pass_writer *w)
+{
+	bool gathers = false, unseen = false;
+
+	for (unsigned k = 0; k < x->n; k++) {
+		const struct pass_facts *facts = &x->of[k].facts;
+
+		unseen |= facts->calls_spin;
+		gathers |= facts->spins || facts->tails.len;
+	}
+	if (unseen)
+		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
+			    "bar.warp.sync %hd_n;\n");
+	else if (gathers)
+		pass_put(w, WHOLE_WARP);
+	pass_emit(w, "barrier.sync %u;\n", x->barrier);
+}
+
 /* ---- choosing ---- */
 static void put_choice(struct guests *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
+	bool rising = false;
 
+	for (unsigned k = 0; k < x->n; k++)
+		rising |= x->of[k].facts.rising_order;
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
+	/* All of a block that others may wait for is over before its worker claims another. */
+	if (rising)
+		put_barrier(x, w);
 	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_sync;\n$hd_choose:\n");
 	pass_emit(w, "mov.u32 %%hd_mk, %u;\n"
 		     "and.b32 %%hd_mr5, %%hd_ms, %u;\n"
@@ -207,25 +232,6 @@ static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 				"add.u32 %hd_mr0, %hd_mr0, %hd_mr1;\n";
 
 /* ---- at the barrier ---- */
-
-/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
-static void put_barrier(struct guests *x, struct pass_writer *w)
-{
-	bool gathers = false, unseen = false;
-
-	for (unsigned k = 0; k < x->n; k++) {
-		const struct pass_facts *facts = &x->of[k].facts;
-
-		unseen |= facts->calls_spin;
-		gathers |= facts->spins || facts->tails.len;
-	}
-	if (unseen)
-		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
-			    "bar.warp.sync %hd_n;\n");
-	else if (gathers)
-		pass_put(w, WHOLE_WARP);
-	pass_emit(w, "barrier.sync %u;\n", x->barrier);
-}
 
 /* Of kernel %hd_mr2, whose blocks have ended: who reads the clock last is the last. */
 static void put_times(struct pass_writer *w)
