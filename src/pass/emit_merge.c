@@ -142,25 +142,6 @@ static void put_head(struct guests *x, struct pass_writer *w)
 	pass_put(w, "$hd_all:\n" WHOLE_WARP);
 }
 
-/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
-static void put_barrier(struct guests *x, struct pass_writer *w)
-{
-	bool gathers = false, unseen = false;
-
-	for (unsigned k = 0; k < x->n; k++) {
-		const struct pass_facts *facts = &x->of[k].facts;
-
-		unseen |= facts->calls_spin;
-		gathers |= facts->spins || facts->tails.len;
-	}
-	if (unseen)
-		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
-			    "bar.warp.sync %hd_n;\n");
-	else if (gathers)
-		pass_put(w, WHOLE_WARP);
-	pass_emit(w, "barrier.sync %u;\n", x->barrier);
-}
-
 /* ---- choosing ---- */
 static void put_choice(struct guests *x, struct pass_writer *w)
 {
@@ -172,7 +153,7 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
 	/* All of a block that others may wait for is over before its worker claims another. */
 	if (rising)
-		put_barrier(x, w);
+		guests_put_barrier(x, w);
 	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_sync;\n$hd_choose:\n");
 	pass_emit(w, "mov.u32 %%hd_mk, %u;\n"
 		     "and.b32 %%hd_mr5, %%hd_ms, %u;\n"
@@ -307,7 +288,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 	pass_put(w, find_word);
 	pass_put(w, "st.shared.u32 [%hd_mr0], %hd_mk;\n"
 		    "$hd_sync:\n");
-	put_barrier(x, w);
+	guests_put_barrier(x, w);
 	pass_put(w, find_word);
 	pass_put(w, "ld.shared.u32 %hd_mk, [%hd_mr0];\n"
 		    "xor.b32 %hd_ms, %hd_ms, 0x80000000;\n" NOT_LEADER_HERE

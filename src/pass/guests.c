@@ -10,6 +10,7 @@
  * early returns need (rounds, tails) is found and done as for any kernel. So blocks of any sizes go
  * together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
 #include "pass/guests.h"
+#include "pass/emit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -190,6 +191,51 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 		g->facts.threads = g->threads;
 	return g->facts.verdict.tier == PASS_MANAGED ? lay_out_guest(x, g, from->dynamic_bytes)
 						      : -ENOTSUP;
+}
+
+/* ---- barriers ---- */
+int guests_barrier(struct guests *x)
+{
+	uint16_t used = 0, left;
+	bool own = false, counts = false;
+
+	for (unsigned k = 0; k < x->n; k++) {
+		used |= x->of[k].facts.barrier_ids;
+		own |= x->of[k].facts.own_barrier != 0;
+		counts |= x->of[k].facts.threads != 0;
+	}
+	left = (uint16_t)~used;
+	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
+	left &= (uint16_t)~(1u << x->barrier);
+	if ((own || counts) && (used == UINT16_MAX || (counts && !left))) {
+		pass_object(x->m, &x->of[x->which].facts, PASS_GUARD, NULL,
+			"its barriers and those of the others leave none free");
+		return -ENOTSUP;
+	}
+	for (struct guest *g = x->of; g < x->of + MIN(x->n, CTL_MAX_MERGED); g++) {
+		g->facts.own_barrier = (uint8_t)x->barrier;
+		g->facts.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
+	}
+	return 0;
+}
+
+/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
+void guests_put_barrier(struct guests *x, struct pass_writer *w)
+{
+	bool gathers = false, unseen = false;
+
+	for (unsigned k = 0; k < x->n; k++) {
+		const struct pass_facts *facts = &x->of[k].facts;
+
+		unseen |= facts->calls_spin;
+		gathers |= facts->spins || facts->tails.len;
+	}
+	if (unseen)
+		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
+			    "bar.warp.sync %hd_n;\n");
+	else if (gathers)
+		pass_put(w, WHOLE_WARP);
+	pass_emit(w, "barrier.sync %u;\n", x->barrier);
 }
 
 /* ---- parameters ---- */

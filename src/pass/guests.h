@@ -53,6 +53,10 @@ int guests_import(struct guests *x, const struct pass_guest *from);
 /* What is true of guest k, once x->threads is known; and where its shared memory is, from shared_at
  * on. */
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
+/* Chooses a barrier for all threads of the entry's blocks, and where blocks are of different sizes
+ * one for those that each has. -ENOTSUP: none is free. */
+int guests_barrier(struct guests *x);
+void guests_put_barrier(struct guests *x, struct pass_writer *w);
 /* All guests' parameters to the host, struct ctl_args ahead of each; last: one more. */
 int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
 /* struct ctl_args as a parameter of the guest itself, by which its code names them. */

@@ -10,33 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One barrier for all threads of a worker, and where blocks are of different sizes one for those
- * that a block has. */
-static int choose_barriers(struct guests *x)
-{
-	uint16_t used = 0, left;
-	bool own = false, counts = false;
-
-	for (unsigned k = 0; k < x->n; k++) {
-		used |= x->of[k].facts.barrier_ids;
-		own |= x->of[k].facts.own_barrier != 0;
-		counts |= x->of[k].facts.threads != 0;
-	}
-	left = (uint16_t)~used;
-	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
-	left &= (uint16_t)~(1u << x->barrier);
-	if ((own || counts) && (used == UINT16_MAX || (counts && !left))) {
-		pass_object(x->m, &x->of[x->which].facts, PASS_GUARD, NULL,
-			"its barriers and those of the others leave none free");
-		return -ENOTSUP;
-	}
-	for (struct guest *g = x->of; g < x->of + MIN(x->n, CTL_MAX_MERGED); g++) {
-		g->facts.own_barrier = (uint8_t)x->barrier;
-		g->facts.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
-	}
-	return 0;
-}
-
 static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum merge_piece piece)
 {
 	struct pass_facts *facts = &x->of[k].facts;
@@ -106,7 +79,7 @@ static int make(struct guests *x, const struct pass_guest *guests, struct pass_m
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)
-		r = choose_barriers(x);
+		r = guests_barrier(x);
 	if (r == 0)
 		r = guests_params(x, MERGE_PARAM, ret);
 	for (unsigned k = 0; r == 0 && k < x->n; k++)

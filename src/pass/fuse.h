@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* One block of each of several kernels in a block of one launch: what both ways of fusing share. */
+#ifndef HEDDLE_FUSE_H
+#define HEDDLE_FUSE_H
+
+#include "pass/guests.h"
+
+struct fuse_way {
+	/* Ahead of looking at guest k: which threads are its own, where its shared memory begins. */
+	void (*begin)(struct guests *x, unsigned k);
+	/* Once all are looked at: barriers. 0, or -ENOTSUP with guest x->which's verdict. */
+	int (*place)(struct guests *x);
+	void (*write)(struct guests *x, struct pass_writer *w);
+};
+/* x->threads and as_is are set. Of the two, the rest of pass_fuse_* (merge.h). */
+int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigned n,
+	uint32_t threads, struct diag_list *diags, struct ptx_module **ret_m,
+	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which);
+
+/* Guest k's block of the launch's block's number, if it has one. All of its threads come here. */
+void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);
+/* Threads from `from` on, which are whole warps, go on at `label` and a number. */
+void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number);
+
+#endif
