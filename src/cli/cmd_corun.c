@@ -11,9 +11,11 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|merge",
-		"back to back in one stream; each in a stream of its own; or (if nothing is said) "
-		"as one launch, whose workers take a block of one kernel after a block of another"},
+	{0, "how", "sequential|streams|merge|vertical|horizontal",
+		"back to back in one stream; each in a stream of its own; (if nothing is said) as "
+		"one launch, whose workers take a block of one kernel after a block of another; or "
+		"fused, block by block: the same threads run one after the other, or each has "
+		"warps of its own"},
 	{0, "schedule", "ORDER",
 		"merge: steal (kernels by turns, whoever comes), or workers that keep to a kernel: "
 		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
@@ -33,7 +35,8 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static const char *const hows[] = {"sequential", "streams", "merge"};
+static const char *const hows[] = {
+	"sequential", "streams", "merge", "vertical", "horizontal"};
 static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
 
 /* "N:N...", one for each kernel; what is missing at the end is told by its place. */
@@ -134,12 +137,20 @@ static int read_options(struct cli *c, unsigned n, struct corun_options *o)
 }
 
 /* ---- what came of it ---- */
+/* Whether there are times for each kernel. */
+static bool is_timed(const struct corun_options *o)
+{
+	return o->how < CORUN_MERGE || (o->how == CORUN_MERGE && o->merging.times);
+}
+
 static void json_merge(struct json *j, const struct corun_options *o, const struct corun_result *r)
 {
-	if (o->how != CORUN_MERGE)
+	if (o->how < CORUN_MERGE)
 		return;
-	json_str(j, "schedule", orders[o->merging.order]);
-	json_bool(j, "help_others", o->merging.help_others);
+	if (o->how == CORUN_MERGE) {
+		json_str(j, "schedule", orders[o->merging.order]);
+		json_bool(j, "help_others", o->merging.help_others);
+	}
 	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
 	json_uint(j, "workers", r->plan.workers);
 	json_uint(j, "launches", r->times.launches);
@@ -153,7 +164,7 @@ static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 	json_str(j, "kernel", s->kernel);
 	json_uint(j, "blocks", spec_blocks(s));
 	json_uint(j, "fit", (uint64_t)r->fit[i] * r->n_sms);
-	if (o->how != CORUN_MERGE || o->merging.times) {
+	if (is_timed(o)) {
 		json_num(j, "began_ms", r->times.of[i].began_ms);
 		json_num(j, "ms", r->times.of[i].ms);
 	}
@@ -198,7 +209,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
-	bool merged = o->how == CORUN_MERGE, timed = !merged || o->merging.times;
+	bool merged = o->how == CORUN_MERGE, timed = is_timed(o);
 	struct strbuf *out = &c->out;
 
 	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, hows[o->how], res->times.ms);
@@ -208,6 +219,9 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 			orders[o->merging.order], o->merging.help_others ? ", helping others" : "",
 			res->plan.workers, (uint64_t)res->plan.per_sm * res->n_sms,
 			res->times.launches);
+	if (o->how > CORUN_MERGE)
+		strbuf_printf(out, "%" PRIu32 " blocks, %" PRIu64 " fit\n", res->plan.workers,
+			(uint64_t)res->plan.per_sm * res->n_sms);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
@@ -276,7 +290,8 @@ const struct cli_verb cli_verb_corun = {
 		"and busy what all workers together spent on it. Shares are parts of the workers, "
 		"of apart the SMs.",
 	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
-		"help_others, fit (workers that fit), workers (there were), launches; kernels, an "
+		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
+		"were), launches; kernels, an "
 		"array of file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, "
 		"busy_ms (in the run with the median time), together (all its blocks were there at "
 		"once, since they may wait for each other); checked; differences, an array of "

@@ -210,6 +210,11 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static bool is_one_launch(const struct corun_options *o)
+{
+	return o->how >= CORUN_MERGE;
+}
+
 static int run_once(struct corun *x, struct corun_times *ret)
 {
 	int r = CLI_OK;
@@ -217,7 +222,7 @@ static int run_once(struct corun *x, struct corun_times *ret)
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = job_kernel_fill(&x->of[i], &x->device.cu);
 	if (r == CLI_OK)
-		r = x->o->how == CORUN_MERGE ? corun_merge_run(&x->merge, ret) : run_plain(x, ret);
+		r = is_one_launch(x->o) ? corun_merge_run(&x->merge, ret) : run_plain(x, ret);
 	return r == CLI_OK && x->o->check ? compare(x) : r;
 }
 
@@ -279,13 +284,14 @@ static int prepare(struct corun *x)
 		r = prepare_check(x);
 	if (r == CLI_OK)
 		r = load_all(x);
-	if (r == CLI_OK && x->o->how != CORUN_MERGE)
+	if (r == CLI_OK && !is_one_launch(x->o))
 		return prepare_plain(x);
 	x->merge = (struct corun_merge){.c = x->c,
 		.arena = x->arena,
 		.cu = &x->device.cu,
 		.of = x->of,
 		.n = x->n,
+		.way = x->o->how,
 		.how = &x->o->merging};
 	if (r == CLI_OK)
 		r = corun_merge_prepare(&x->merge, x->res->fit, x->res->n_sms);

@@ -14,7 +14,9 @@
 enum corun_how {
 	CORUN_SEQUENTIAL, /* back to back in one stream */
 	CORUN_STREAMS,    /* each in a stream of its own */
-	CORUN_MERGE,      /* as one launch */
+	CORUN_MERGE,      /* as one launch of workers */
+	CORUN_VERTICAL,   /* fused: a block's threads run a block of one kernel after another's */
+	CORUN_HORIZONTAL, /* fused: a block has warps for a block of each */
 };
 
 struct corun_options {
@@ -50,7 +52,7 @@ struct corun_result {
 	uint32_t n_sms;
 	struct corun_times times;   /* of the run with the median time */
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
-	struct dev_merge_plan plan; /* CORUN_MERGE */
+	struct dev_merge_plan plan; /* CORUN_MERGE; of fused ones, per_sm and workers: the blocks */
 	/* Of the first run that has any; in the arena given. */
 	struct corun_difference *differences;
 	unsigned n_differences;

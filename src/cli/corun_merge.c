@@ -50,7 +50,10 @@ static int make(struct corun_merge *m, struct strbuf *ret_text)
 		memcpy(guests[k].block, m->of[k].spec->block, sizeof(guests[k].block));
 		guests[k].dynamic_bytes = m->of[k].spec->shared_bytes;
 	}
-	r = pass_merge(guests, m->n, diags, &module, &m->form, &v, &which);
+	r = (m->way == CORUN_MERGE      ? pass_merge
+		: m->way == CORUN_VERTICAL ? pass_fuse_vertical
+					   : pass_fuse_horizontal)(
+		guests, m->n, diags, &module, &m->form, &v, &which);
 	if (r < 0)
 		return refused(m, r, which, &v, diags);
 	ptx_print(module, ret_text);
@@ -84,6 +87,26 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 	return CLI_OK;
 }
 
+/* Fused: block i of each in block i of the launch. */
+static int plan_fused(struct corun_merge *m, uint32_t per_sm, uint32_t n_sms)
+{
+	uint64_t blocks = dev_fused_blocks(m->n, m->shapes);
+
+	if (blocks > INT32_MAX)
+		return cli_error(m->c, "--how merge", "a grid of %" PRIu64 " blocks is not fused",
+			blocks);
+	for (unsigned k = 0; k < m->n; k++)
+		if (m->form.of[k].rising_order && m->shapes[k].fits &&
+			blocks > (uint64_t)per_sm * n_sms)
+			return cli_error(m->c, "--how merge, or fewer blocks",
+				"the blocks of kernel %u, '%s', may wait for each other, and fused "
+				"they would not all be there at once: %" PRIu64 " blocks, of which "
+				"%" PRIu64 " fit",
+				k + 1, m->of[k].spec->kernel, blocks, (uint64_t)per_sm * n_sms);
+	m->plan = (struct dev_merge_plan){.per_sm = per_sm, .workers = (uint32_t)blocks};
+	return CLI_OK;
+}
+
 static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
 {
 	const uint32_t *b = m->form.block;
@@ -98,7 +121,7 @@ static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
 		"merged form");
 	if (per_sm < 1)
 		return cli_error(m->c, NULL,
-			"no worker fits an SM: %" PRIu32 " threads, %" PRIu32
+			"no block of it fits an SM: %" PRIu32 " threads, %" PRIu32
 			" bytes of shared memory",
 			b[0] * b[1] * b[2], m->form.shared_bytes);
 	for (unsigned k = 0; k < m->n; k++) {
@@ -106,6 +129,8 @@ static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
 		m->shapes[k].fits =
 			dev_total_blocks(&m->shapes[k].shape) <= (uint64_t)fit[k] * n_sms;
 	}
+	if (m->way != CORUN_MERGE)
+		return plan_fused(m, (uint32_t)per_sm, n_sms);
 	m->plan.workers = 0;
 	status = dev_merge_plan(m->how, &m->form, m->n, m->shapes, (uint32_t)per_sm, n_sms,
 		&m->plan, &which, &blocks);
@@ -146,8 +171,12 @@ int corun_merge_run(struct corun_merge *m, struct corun_times *ret)
 	for (unsigned k = 0; k < m->n; k++)
 		memcpy(m->params + m->form.of[k].param_offset, m->of[k].params,
 			m->form.of[k].own_bytes);
-	r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->how, &m->plan, m->params,
-		&m->device, &stats);
+	if (m->way == CORUN_MERGE)
+		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->how, &m->plan,
+			m->params, &m->device, &stats);
+	else
+		r = dev_fused_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->params, &m->device,
+			&stats);
 	if (r == CUDA_ERROR_UNKNOWN)
 		return cli_error(m->c,
 			"where a kernel has SMs or workers of its own: other shares, or "
@@ -156,7 +185,7 @@ int corun_merge_run(struct corun_merge *m, struct corun_times *ret)
 			stats.stalled + 1, m->of[stats.stalled].spec->kernel);
 	JOB_TRY(m->c, r, "merged launch");
 	*ret = (struct corun_times){.ms = (double)stats.ms, .launches = stats.launches};
-	for (unsigned k = 0; m->how->times && k < m->n; k++) {
+	for (unsigned k = 0; m->way == CORUN_MERGE && m->how->times && k < m->n; k++) {
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);

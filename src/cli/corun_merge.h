@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The merged form of several kernel specifications on a device: made, loaded, planned, run. */
+/* The merged or fused form of several kernel specifications on a device: made, loaded, planned, run. */
 #ifndef HEDDLE_CORUN_MERGE_H
 #define HEDDLE_CORUN_MERGE_H
 
@@ -13,6 +13,7 @@ struct corun_merge {
 	const struct cu_api *cu;
 	struct job_kernel *of; /* read; filled anew before each run */
 	unsigned n;
+	enum corun_how way; /* CORUN_MERGE or a way of fusing */
 	const struct dev_merging *how;
 	/* made by prepare */
 	struct pass_merged form;

@@ -219,9 +219,9 @@ static CUresult launch(const struct cu_api *cu, CUfunction fn, const struct pass
 	size_t bytes = form->param_bytes;
 	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, params, CU_LAUNCH_PARAM_BUFFER_SIZE,
 		&bytes, CU_LAUNCH_PARAM_END};
-	CUresult r = reset_turns(cu, d->turns);
+	CUresult r = CUDA_SUCCESS;
 
-	if (r == CUDA_SUCCESS && first)
+	if (first)
 		r = cu->cuEventRecord(d->began, NULL);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuLaunchKernel(fn, workers, 1, 1, form->block[0], form->block[1],
@@ -299,7 +299,9 @@ CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pas
 		stats.of[k].began_ns = UINT64_MAX;
 	fill_params(form, n, shapes, how, plan, io, params);
 	for (;; before = p) {
-		r = launch(cu, fn, form, workers, params, io, stats.launches == 0);
+		r = reset_turns(cu, io->turns);
+		if (r == CUDA_SUCCESS)
+			r = launch(cu, fn, form, workers, params, io, stats.launches == 0);
 		if (r == CUDA_SUCCESS)
 			r = look(cu, n, shapes, io, &p);
 		if (r == CUDA_SUCCESS && how->times)
@@ -320,6 +322,38 @@ CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pas
 	for (unsigned k = 0; k < n; k++)
 		io->gen[k]++;
 	r = cu->cuEventElapsedTime(&stats.ms, io->began, io->ended);
+	if (r == CUDA_SUCCESS)
+		*ret = stats;
+	return r;
+}
+
+uint64_t dev_fused_blocks(unsigned n, const struct dev_merge_shape *shapes)
+{
+	uint64_t most = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		most = MAX(most, dev_total_blocks(&shapes[k].shape));
+	return most;
+}
+
+CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
+	unsigned n, const struct dev_merge_shape *shapes, void *params, struct dev_merged *io,
+	struct dev_merged_stats *ret)
+{
+	static const struct dev_steering none;
+	struct dev_merged_stats stats = {.launches = 1};
+	struct pass_kernel_info info = {0};
+	CUresult r;
+
+	for (unsigned k = 0; k < n; k++) {
+		struct ctl_args args;
+
+		dev_fill_args(&shapes[k].shape, &info, 0, 0, 0, 1, &none, &args);
+		memcpy((char *)params + form->of[k].arg_offset, &args, sizeof(args));
+	}
+	r = launch(cu, fn, form, (uint32_t)dev_fused_blocks(n, shapes), params, io, true);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventElapsedTime(&stats.ms, io->began, io->ended);
 	if (r == CUDA_SUCCESS)
 		*ret = stats;
 	return r;

@@ -118,12 +118,18 @@ static bool is_id(const struct ptx_opd *o, int all, int one)
 	return o->value == (uint64_t)all || o->value == (uint64_t)one;
 }
 
+static bool is_size(const struct ptx_opd *o)
+{
+	return o->kind == PTX_OPD_SPECIAL &&
+	       (o->value == PTX_SR_DYNAMIC_SMEM || o->value == PTX_SR_TOTAL_SMEM);
+}
+
 static void note_operand(void *user, struct ptx_opd *o)
 {
 	struct pass_callee *c = ((struct reading *)user)->c;
 
 	c->shared |= o->kind == PTX_OPD_SYM && o->sym && o->sym->space == PTX_SHARED;
-	c->shared |= o->kind == PTX_OPD_SPECIAL && strstr(o->name, "_smem_size");
+	c->shared |= is_size(o);
 	if (o->kind != PTX_OPD_SPECIAL)
 		return;
 	for (int d = 0; d < 3; d++) {

@@ -146,7 +146,7 @@ static void object_to_operand(void *user, struct ptx_opd *o)
 {
 	struct objecting *b = user;
 
-	if (o->kind == PTX_OPD_SPECIAL && strstr(o->name, "total_smem_size"))
+	if (o->kind == PTX_OPD_SPECIAL && o->value == PTX_SR_TOTAL_SMEM)
 		pass_object(b->x->m, &b->g->facts, PASS_GUARD, b->s,
 			"reads %s, which is another where kernels are merged", o->name);
 }

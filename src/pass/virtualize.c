@@ -61,14 +61,7 @@ static const char *replacement(const struct pass_virtual *v, uint64_t special)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (special >= kinds[i].x && special < kinds[i].x + 3)
 			return v->id[kinds[i].id + (special - kinds[i].x)];
-	return NULL;
-}
-
-static const char *replacement_of(const struct pass_virtual *v, const struct ptx_opd *o)
-{
-	if (o->value == PTX_SR_OTHER && !strcmp(o->name, "%dynamic_smem_size"))
-		return v->dynamic_bytes;
-	return replacement(v, o->value);
+	return special == PTX_SR_DYNAMIC_SMEM ? v->dynamic_bytes : NULL;
 }
 
 /* Writes dest = text, of 16 or 32 bits. */
@@ -130,7 +123,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 	if (virtual_vector(x, s))
 		return true;
 	if (s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL ||
-		!(text = replacement_of(x->v, &s->opd[1])))
+		!(text = replacement(x->v, s->opd[1].value)))
 		return false;
 	if (s->mn->op == PTX_OP_mov) {
 		write_id(x, &s->opd[0], is_narrow(s), text);
