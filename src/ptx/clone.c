@@ -235,3 +235,14 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	n->global = sym;
 	return to;
 }
+
+void ptx_drop_func(struct ptx_module *m, struct ptx_func *f)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < m->items.len; i++)
+		if (m->items.at[i].kind != PTX_ITEM_FUNC || m->items.at[i].func != f)
+			m->items.at[to++] = m->items.at[i];
+	m->items.len = to;
+	ptx_func_finish(f);
+}

@@ -35,6 +35,8 @@ const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size
  * `before` (NULL: at the end). */
 struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, const char *name,
 	const struct ptx_func *before);
+/* Takes a function out of the module; nothing may name it any more. */
+void ptx_drop_func(struct ptx_module *m, struct ptx_func *f);
 /* Adds a parameter behind the present ones: "`.param .align 8 .b8 name[64]`". */
 struct ptx_sym *ptx_add_param(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, const char *decl);
