@@ -35,8 +35,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static const char *const hows[] = {
-	"sequential", "streams", "merge", "vertical", "horizontal"};
+static const char *const hows[] = {"sequential", "streams", "merge", "vertical", "horizontal"};
 static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
 
 /* "N:N...", one for each kernel; what is missing at the end is told by its place. */

@@ -50,10 +50,10 @@ static int make(struct corun_merge *m, struct strbuf *ret_text)
 		memcpy(guests[k].block, m->of[k].spec->block, sizeof(guests[k].block));
 		guests[k].dynamic_bytes = m->of[k].spec->shared_bytes;
 	}
-	r = (m->way == CORUN_MERGE      ? pass_merge
-		: m->way == CORUN_VERTICAL ? pass_fuse_vertical
-					   : pass_fuse_horizontal)(
-		guests, m->n, diags, &module, &m->form, &v, &which);
+	r = (m->way == CORUN_MERGE ? pass_merge
+		: m->way == CORUN_VERTICAL
+			? pass_fuse_vertical
+			: pass_fuse_horizontal)(guests, m->n, diags, &module, &m->form, &v, &which);
 	if (r < 0)
 		return refused(m, r, which, &v, diags);
 	ptx_print(module, ret_text);
@@ -93,8 +93,8 @@ static int plan_fused(struct corun_merge *m, uint32_t per_sm, uint32_t n_sms)
 	uint64_t blocks = dev_fused_blocks(m->n, m->shapes);
 
 	if (blocks > INT32_MAX)
-		return cli_error(m->c, "--how merge", "a grid of %" PRIu64 " blocks is not fused",
-			blocks);
+		return cli_error(
+			m->c, "--how merge", "a grid of %" PRIu64 " blocks is not fused", blocks);
 	for (unsigned k = 0; k < m->n; k++)
 		if (m->form.of[k].rising_order && m->shapes[k].fits &&
 			blocks > (uint64_t)per_sm * n_sms)
@@ -175,8 +175,8 @@ int corun_merge_run(struct corun_merge *m, struct corun_times *ret)
 		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->how, &m->plan,
 			m->params, &m->device, &stats);
 	else
-		r = dev_fused_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->params, &m->device,
-			&stats);
+		r = dev_fused_run(
+			m->cu, m->fn, &m->form, m->n, m->shapes, m->params, &m->device, &stats);
 	if (r == CUDA_ERROR_UNKNOWN)
 		return cli_error(m->c,
 			"where a kernel has SMs or workers of its own: other shares, or "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The merged or fused form of several kernel specifications on a device: made, loaded, planned, run. */
+/* The merged or fused form of several kernel specifications on a device: made, loaded, planned,
+ * run. */
 #ifndef HEDDLE_CORUN_MERGE_H
 #define HEDDLE_CORUN_MERGE_H
 

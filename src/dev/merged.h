@@ -76,8 +76,8 @@ CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pas
 	const struct dev_merge_plan *plan, void *params, struct dev_merged *io,
 	struct dev_merged_stats *ret);
 
-/* The same for a form of pass_fuse_*: one launch, of as many blocks as the largest kernel has (in x:
- * at most INT32_MAX). Of the stats, launches and ms. */
+/* The same for a form of pass_fuse_*: one launch, of as many blocks as the largest kernel has (in
+ * x: at most INT32_MAX). Of the stats, launches and ms. */
 CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
 	unsigned n, const struct dev_merge_shape *shapes, void *params, struct dev_merged *io,
 	struct dev_merged_stats *ret);

@@ -6,11 +6,10 @@
  *
  *   declare   of each guest; the leader enters each launch and finds the kernel that it is to keep
  *             to, if it is
- *   $hd_pick  the leader chooses a kernel and claims blocks of it; where there are none left, or its
- *             quota bids the worker leave, that kernel is over here, and another is chosen
- *   $hd_sync  barrier of all threads: which kernel, or none. The leader counts the blocks that were
- *             run before it, and leaves launches that are over here
- *   run       the kernel's piece, block by block, back to $hd_pick
+ *   $hd_pick  the leader chooses a kernel and claims blocks of it; where there are none left, or
+ * its quota bids the worker leave, that kernel is over here, and another is chosen $hd_sync barrier
+ * of all threads: which kernel, or none. The leader counts the blocks that were run before it, and
+ * leaves launches that are over here run       the kernel's piece, block by block, back to $hd_pick
  *
  * Registers of all threads, of which the body keeps one, %hd_ms:
  *   %hd_mk    the kernel chosen; the number of kernels: none
@@ -21,8 +20,8 @@
  * barrier waits for it.
  *
  * hd_pick: the two words; the kernel kept to and its complement; %globaltimer when blocks began. */
-#include "pass/emit.h"
 #include "pass/emit_merge.h"
+#include "pass/emit.h"
 
 _Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_merge, flags) == 12 &&
 		       offsetof(struct ctl_merge, upto) == 16 &&
@@ -43,9 +42,9 @@ _Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_mer
 #define P_KEPT  "[hd_pick+8]"
 #define P_BEGAN "[hd_pick+16]"
 
-#define NOTHING    255
-#define OVER_BIT   8
-#define LEFT_BIT   16
+#define NOTHING  255
+#define OVER_BIT 8
+#define LEFT_BIT 16
 #define NOT_LEADER_HERE                       \
 	"mov.u32 %hd_mr0, %tid.x;\n"          \
 	"mov.u32 %hd_mr1, %tid.y;\n"          \
@@ -66,8 +65,9 @@ static void put_switch(struct guests *x, struct pass_writer *w, const char *reg,
 /* %hd_mr6 = 1 if the caller asked for what `bit` means. */
 static void put_flag(struct pass_writer *w, unsigned bit)
 {
-	pass_emit(w, "ld.param.u32 %%hd_mr6, " M_FLAGS ";\nand.b32 %%hd_mr6, %%hd_mr6, %u;\n"
-		     "setp.eq.u32 %%hd_mp2, %%hd_mr6, 0;\n",
+	pass_emit(w,
+		"ld.param.u32 %%hd_mr6, " M_FLAGS ";\nand.b32 %%hd_mr6, %%hd_mr6, %u;\n"
+		"setp.eq.u32 %%hd_mp2, %%hd_mr6, 0;\n",
 		bit);
 }
 
@@ -76,28 +76,31 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 /* The first kernel whose bound is above %hd_mr2 modulo the last bound. */
 static void put_kind(struct guests *x, struct pass_writer *w)
 {
-	pass_emit(w, "ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
-		     "rem.u32 %%hd_mr2, %%hd_mr2, %%hd_mr3;\n"
-		     "mov.u32 %%hd_mk, 0;\n",
+	pass_emit(w,
+		"ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
+		"rem.u32 %%hd_mr2, %%hd_mr2, %%hd_mr3;\n"
+		"mov.u32 %%hd_mk, 0;\n",
 		M_UPTO + 4 * (x->n - 1));
 	for (unsigned k = 0; k + 1 < x->n; k++)
-		pass_emit(w, "ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
-			     "setp.ge.u32 %%hd_mp1, %%hd_mr2, %%hd_mr3;\n"
-			     "selp.u32 %%hd_mr3, 1, 0, %%hd_mp1;\n"
-			     "add.u32 %%hd_mk, %%hd_mk, %%hd_mr3;\n",
+		pass_emit(w,
+			"ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
+			"setp.ge.u32 %%hd_mp1, %%hd_mr2, %%hd_mr3;\n"
+			"selp.u32 %%hd_mr3, 1, 0, %%hd_mp1;\n"
+			"add.u32 %%hd_mk, %%hd_mk, %%hd_mr3;\n",
 			M_UPTO + 4 * k);
 }
 
 static void put_keep(struct guests *x, struct pass_writer *w)
 {
-	pass_emit(w, "ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
-		     "@%%hd_mp1 bra $hd_begun;\n"
-		     "mov.u32 %%hd_mr2, %%smid;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
-		     "@%%hd_mp1 bra $hd_kind;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
-		     "@%%hd_mp1 bra $hd_spread;\n",
+	pass_emit(w,
+		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		"@%%hd_mp1 bra $hd_begun;\n"
+		"mov.u32 %%hd_mr2, %%smid;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		"@%%hd_mp1 bra $hd_kind;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		"@%%hd_mp1 bra $hd_spread;\n",
 		CTL_STEAL, CTL_APART, CTL_PARTITION);
 	pass_put(w, "ld.param.u64 %hd_md0, " M_TURNS ";\n"
 		    "min.u32 %hd_mr2, %hd_mr2, 255;\n"
@@ -155,44 +158,47 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 	if (rising)
 		guests_put_barrier(x, w);
 	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_sync;\n$hd_choose:\n");
-	pass_emit(w, "mov.u32 %%hd_mk, %u;\n"
-		     "and.b32 %%hd_mr5, %%hd_ms, %u;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr5, %u;\n"
-		     "@%%hd_mp1 bra $hd_chosen;\n"
-		     "ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
-		     "setp.ne.u32 %%hd_mp1, %%hd_mr4, %d;\n"
-		     "@%%hd_mp1 bra $hd_keep;\n",
+	pass_emit(w,
+		"mov.u32 %%hd_mk, %u;\n"
+		"and.b32 %%hd_mr5, %%hd_ms, %u;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr5, %u;\n"
+		"@%%hd_mp1 bra $hd_chosen;\n"
+		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
+		"setp.ne.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		"@%%hd_mp1 bra $hd_keep;\n",
 		x->n, all << OVER_BIT, all << OVER_BIT, CTL_STEAL);
-	pass_emit(w, "ld.param.u64 %%hd_md0, " M_TURNS ";\n"
-		     "atom.global.add.u32 %%hd_mk, [%%hd_md0" T_TURN ", 1;\n"
-		     "rem.u32 %%hd_mk, %%hd_mk, %u;\n"
-		     "bra $hd_seek;\n"
-		     "$hd_keep:\n"
-		     "ld.shared.v2.u32 {%%hd_mr2, %%hd_mr3}, " P_KEPT ";\n"
-		     "xor.b32 %%hd_mr3, %%hd_mr2, %%hd_mr3;\n"
-		     "setp.ne.u32 %%hd_mp1, %%hd_mr3, -1;\n"
-		     "@%%hd_mp1 red.shared.add.u32 [hd_pick+8388000], 1;\n",
+	pass_emit(w,
+		"ld.param.u64 %%hd_md0, " M_TURNS ";\n"
+		"atom.global.add.u32 %%hd_mk, [%%hd_md0" T_TURN ", 1;\n"
+		"rem.u32 %%hd_mk, %%hd_mk, %u;\n"
+		"bra $hd_seek;\n"
+		"$hd_keep:\n"
+		"ld.shared.v2.u32 {%%hd_mr2, %%hd_mr3}, " P_KEPT ";\n"
+		"xor.b32 %%hd_mr3, %%hd_mr2, %%hd_mr3;\n"
+		"setp.ne.u32 %%hd_mp1, %%hd_mr3, -1;\n"
+		"@%%hd_mp1 red.shared.add.u32 [hd_pick+8388000], 1;\n",
 		x->n);
 	put_flag(w, CTL_HELP);
 	/* Its own is over: the next one's, if it is to help, else nothing. */
-	pass_emit(w, "add.u32 %%hd_mr4, %%hd_mr2, %u;\n"
-		     "shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
-		     "and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
-		     "setp.ne.and.u32 %%hd_mp1, %%hd_mr4, 0, %%hd_mp2;\n"
-		     "@%%hd_mp1 bra $hd_chosen;\n"
-		     "mov.u32 %%hd_mk, %%hd_mr2;\n"
-		     "$hd_seek:\n"
-		     ".pragma \"nounroll\";\n"
-		     "add.u32 %%hd_mr4, %%hd_mk, %u;\n"
-		     "shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
-		     "and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
-		     "@%%hd_mp1 bra $hd_found;\n"
-		     "add.u32 %%hd_mk, %%hd_mk, 1;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mk, %u;\n"
-		     "@%%hd_mp1 mov.u32 %%hd_mk, 0;\n"
-		     "bra $hd_seek;\n"
-		     "$hd_found:\n",
+	pass_emit(w,
+		"add.u32 %%hd_mr4, %%hd_mr2, %u;\n"
+		"shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
+		"and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
+		"setp.ne.and.u32 %%hd_mp1, %%hd_mr4, 0, %%hd_mp2;\n"
+		"@%%hd_mp1 bra $hd_chosen;\n"
+		"mov.u32 %%hd_mk, %%hd_mr2;\n"
+		"$hd_seek:\n"
+		".pragma \"nounroll\";\n"
+		"add.u32 %%hd_mr4, %%hd_mk, %u;\n"
+		"shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
+		"and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
+		"@%%hd_mp1 bra $hd_found;\n"
+		"add.u32 %%hd_mk, %%hd_mk, 1;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mk, %u;\n"
+		"@%%hd_mp1 mov.u32 %%hd_mk, 0;\n"
+		"bra $hd_seek;\n"
+		"$hd_found:\n",
 		OVER_BIT, OVER_BIT, x->n);
 	put_switch(x, w, "%hd_mk", "$hd_claim");
 	for (unsigned k = 0; k < x->n; k++) {
@@ -218,25 +224,27 @@ static const char find_word[] = "shr.u32 %hd_mr0, %hd_ms, 31;\n"
 static void put_times(struct pass_writer *w)
 {
 	put_flag(w, CTL_TIMES);
-	pass_emit(w, "@%%hd_mp2 bra $hd_untimed;\n"
-		     "ld.param.u64 %%hd_md0, " M_TURNS ";\n"
-		     "mul.wide.u32 %%hd_md1, %%hd_mr2, %zu;\n"
-		     "add.u64 %%hd_md0, %%hd_md0, %%hd_md1;\n"
-		     "ld.shared.u64 %%hd_md1, " P_BEGAN ";\n"
-		     "mov.u64 %%hd_md2, %%globaltimer;\n"
-		     "red.global.min.u64 [%%hd_md0+%d], %%hd_md1;\n"
-		     "red.global.max.u64 [%%hd_md0+%d], %%hd_md2;\n"
-		     "sub.u64 %%hd_md2, %%hd_md2, %%hd_md1;\n"
-		     "red.global.add.u64 [%%hd_md0+%d], %%hd_md2;\n"
-		     "$hd_untimed:\n",
+	pass_emit(w,
+		"@%%hd_mp2 bra $hd_untimed;\n"
+		"ld.param.u64 %%hd_md0, " M_TURNS ";\n"
+		"mul.wide.u32 %%hd_md1, %%hd_mr2, %zu;\n"
+		"add.u64 %%hd_md0, %%hd_md0, %%hd_md1;\n"
+		"ld.shared.u64 %%hd_md1, " P_BEGAN ";\n"
+		"mov.u64 %%hd_md2, %%globaltimer;\n"
+		"red.global.min.u64 [%%hd_md0+%d], %%hd_md1;\n"
+		"red.global.max.u64 [%%hd_md0+%d], %%hd_md2;\n"
+		"sub.u64 %%hd_md2, %%hd_md2, %%hd_md1;\n"
+		"red.global.add.u64 [%%hd_md0+%d], %%hd_md2;\n"
+		"$hd_untimed:\n",
 		sizeof(struct ctl_times), T_OF, T_OF + 8, T_OF + 16);
 }
 
 static void put_counts(struct guests *x, struct pass_writer *w)
 {
-	pass_emit(w, "and.b32 %%hd_mr2, %%hd_ms, 255;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr2, %d;\n"
-		     "@%%hd_mp1 bra $hd_untimed;\n",
+	pass_emit(w,
+		"and.b32 %%hd_mr2, %%hd_ms, 255;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr2, %d;\n"
+		"@%%hd_mp1 bra $hd_untimed;\n",
 		NOTHING);
 	put_switch(x, w, "%hd_mr2", "$hd_count");
 	for (unsigned k = 0; k < x->n; k++) {
@@ -252,25 +260,27 @@ static void put_leaves(struct guests *x, struct pass_writer *w)
 {
 	unsigned all = (1u << x->n) - 1;
 
-	pass_emit(w, "setp.eq.u32 %%hd_mp3, %%hd_mk, %u;\n"
-		     "shr.u32 %%hd_mr4, %%hd_ms, %d;\n"
-		     "selp.u32 %%hd_mr4, %u, %%hd_mr4, %%hd_mp3;\n"
-		     "shr.u32 %%hd_mr5, %%hd_ms, %d;\n"
-		     "not.b32 %%hd_mr5, %%hd_mr5;\n"
-		     "and.b32 %%hd_mr4, %%hd_mr4, %%hd_mr5;\n"
-		     "and.b32 %%hd_mr4, %%hd_mr4, %u;\n"
-		     "and.b32 %%hd_ms, %%hd_ms, 0xffffff00;\n"
-		     "selp.u32 %%hd_mr5, %d, %%hd_mk, %%hd_mp3;\n"
-		     "or.b32 %%hd_ms, %%hd_ms, %%hd_mr5;\n"
-		     "shl.b32 %%hd_mr5, %%hd_mr4, %d;\n"
-		     "or.b32 %%hd_ms, %%hd_ms, %%hd_mr5;\n"
-		     "setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
-		     "@%%hd_mp1 bra $hd_stay;\n",
+	pass_emit(w,
+		"setp.eq.u32 %%hd_mp3, %%hd_mk, %u;\n"
+		"shr.u32 %%hd_mr4, %%hd_ms, %d;\n"
+		"selp.u32 %%hd_mr4, %u, %%hd_mr4, %%hd_mp3;\n"
+		"shr.u32 %%hd_mr5, %%hd_ms, %d;\n"
+		"not.b32 %%hd_mr5, %%hd_mr5;\n"
+		"and.b32 %%hd_mr4, %%hd_mr4, %%hd_mr5;\n"
+		"and.b32 %%hd_mr4, %%hd_mr4, %u;\n"
+		"and.b32 %%hd_ms, %%hd_ms, 0xffffff00;\n"
+		"selp.u32 %%hd_mr5, %d, %%hd_mk, %%hd_mp3;\n"
+		"or.b32 %%hd_ms, %%hd_ms, %%hd_mr5;\n"
+		"shl.b32 %%hd_mr5, %%hd_mr4, %d;\n"
+		"or.b32 %%hd_ms, %%hd_ms, %%hd_mr5;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
+		"@%%hd_mp1 bra $hd_stay;\n",
 		x->n, OVER_BIT, all, LEFT_BIT, all, NOTHING, LEFT_BIT);
 	for (unsigned k = 0; k < x->n; k++) {
-		pass_emit(w, "and.b32 %%hd_mr5, %%hd_mr4, %u;\n"
-			     "setp.eq.u32 %%hd_mp1, %%hd_mr5, 0;\n"
-			     "@%%hd_mp1 bra %s;\n",
+		pass_emit(w,
+			"and.b32 %%hd_mr5, %%hd_mr4, %u;\n"
+			"setp.eq.u32 %%hd_mp1, %%hd_mr5, 0;\n"
+			"@%%hd_mp1 bra %s;\n",
 			1u << k, x->of[k].to[MERGE_LEFT]->name);
 		guests_put_piece(x, w, k, MERGE_LEAVE);
 		pass_emit(w, "%s:\n", x->of[k].to[MERGE_LEFT]->name);
@@ -290,9 +300,9 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 		    "$hd_sync:\n");
 	guests_put_barrier(x, w);
 	pass_put(w, find_word);
-	pass_put(w, "ld.shared.u32 %hd_mk, [%hd_mr0];\n"
-		    "xor.b32 %hd_ms, %hd_ms, 0x80000000;\n" NOT_LEADER_HERE
-		    "@%hd_mp0 bra $hd_go;\n");
+	pass_put(w,
+		"ld.shared.u32 %hd_mk, [%hd_mr0];\n"
+		"xor.b32 %hd_ms, %hd_ms, 0x80000000;\n" NOT_LEADER_HERE "@%hd_mp0 bra $hd_go;\n");
 	put_counts(x, w);
 	put_leaves(x, w);
 	/* Beyond the number of kernels it is none of ours. */

@@ -60,20 +60,19 @@ void pass_emit_regs(struct pass_writer *w)
 }
 
 /* ---- entering ---- */
-static const char enter[] =
-	NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
-		   "mov.u32 %hd_t, " CLAIM_NONE ";\n"
-		   "@%hd_p0 bra $hd_begin;\n";
+static const char enter[] = NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
+				       "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+				       "@%hd_p0 bra $hd_begin;\n";
 
 static const char clear_slot[] =
-		   "mov.u32 %hd_r0, 0;\n"
-		   "mov.u32 %hd_r1, -1;\n"
-		   "mov.u32 %hd_r2, " CHECK_BASE ";\n"
-		   "st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-		   "st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
-		   "st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r2, %hd_r0};\n"
-		   "st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r1, %hd_r2, %hd_r0};\n"
-		   "st.shared.v4.u32 [hd_slot+64], {%hd_r0, %hd_r1, %hd_r0, %hd_r1};\n";
+	"mov.u32 %hd_r0, 0;\n"
+	"mov.u32 %hd_r1, -1;\n"
+	"mov.u32 %hd_r2, " CHECK_BASE ";\n"
+	"st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r2, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r1, %hd_r2, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+64], {%hd_r0, %hd_r1, %hd_r0, %hd_r1};\n";
 
 static const char join[] =
 	BLOCK_ADDRESS "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
@@ -142,7 +141,8 @@ static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts
  * one still where another kernel's may follow. */
 static void count_finished(struct pass_writer *w, const struct pass_facts *facts)
 {
-	pass_put(w, facts->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
+	pass_put(
+		w, facts->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
 	pass_put(w, "mov.u32 %hd_r2, hd_slot;\n"
 		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
 	if (keeps_slot(facts)) {

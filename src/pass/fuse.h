@@ -8,7 +8,8 @@
 #include "pass/guests.h"
 
 struct fuse_way {
-	/* Ahead of looking at guest k: which threads are its own, where its shared memory begins. */
+	/* Ahead of looking at guest k: which threads are its own, where its shared memory begins.
+	 */
 	void (*begin)(struct guests *x, unsigned k);
 	/* Once all are looked at: barriers. 0, or -ENOTSUP with guest x->which's verdict. */
 	int (*place)(struct guests *x);

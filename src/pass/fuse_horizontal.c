@@ -25,9 +25,8 @@ static int place(struct guests *x)
 
 	for (unsigned k = 0; k < x->n; k++) {
 		struct pass_facts *facts = &x->of[k].facts;
-		unsigned n = facts->barrier_ids
-				     ? 32 - (unsigned)__builtin_clz(facts->barrier_ids)
-				     : 0;
+		unsigned n =
+			facts->barrier_ids ? 32 - (unsigned)__builtin_clz(facts->barrier_ids) : 0;
 
 		facts->barrier_first = (uint8_t)next;
 		next += n;

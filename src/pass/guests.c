@@ -6,9 +6,9 @@
  *
  * A thread block of the entry has threads for the widest block, or for all side by side. Warps that
  * a block does not have are kept out of it by the caller; the others count themselves at its
- * barriers. A block that fills its last warp in part is one whose other threads return at once: what
- * early returns need (rounds, tails) is found and done as for any kernel. So blocks of any sizes go
- * together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
+ * barriers. A block that fills its last warp in part is one whose other threads return at once:
+ * what early returns need (rounds, tails) is found and done as for any kernel. So blocks of any
+ * sizes go together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
 #include "pass/guests.h"
 #include "pass/emit.h"
 
@@ -190,7 +190,7 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	if (!x->as_is && g->threads < x->threads)
 		g->facts.threads = g->threads;
 	return g->facts.verdict.tier == PASS_MANAGED ? lay_out_guest(x, g, from->dynamic_bytes)
-						      : -ENOTSUP;
+						     : -ENOTSUP;
 }
 
 /* ---- barriers ---- */
@@ -206,7 +206,7 @@ int guests_barrier(struct guests *x)
 	}
 	left = (uint16_t)~used;
 	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
-	left &= (uint16_t)~(1u << x->barrier);
+	left &= (uint16_t) ~(1u << x->barrier);
 	if ((own || counts) && (used == UINT16_MAX || (counts && !left))) {
 		pass_object(x->m, &x->of[x->which].facts, PASS_GUARD, NULL,
 			"its barriers and those of the others leave none free");

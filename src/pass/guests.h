@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Several kernels' bodies in one entry: what merging and fusing share. A guest goes through
- * import -> look -> lay out -> params -> its code, written in terms of its own function -> graft. */
+ * import -> look -> lay out -> params -> its code, written in terms of its own function -> graft.
+ */
 #ifndef HEDDLE_GUESTS_H
 #define HEDDLE_GUESTS_H
 
@@ -24,9 +25,9 @@ struct guest {
 	uint32_t shared_at, shared_bytes, dynamic_bytes; /* shared_bytes: all that it needs */
 	size_t n_params;                                 /* of its own */
 	uint32_t own_bytes;
-	struct ptx_sym *own_args, *args; /* struct ctl_args as it names them, and the host */
-	VEC(struct ptx_sym *) params;    /* the host's */
-	size_t from[GUESTS_MAX_PIECES + 1];  /* pieces of its body as it was rewritten */
+	struct ptx_sym *own_args, *args;    /* struct ctl_args as it names them, and the host */
+	VEC(struct ptx_sym *) params;       /* the host's */
+	size_t from[GUESTS_MAX_PIECES + 1]; /* pieces of its body as it was rewritten */
 	struct ptx_sym *exits[GUESTS_MAX_EXITS], *to[GUESTS_MAX_EXITS]; /* labels outside of them:
 									   its own, the host's */
 	struct ptx_graft *graft;
@@ -64,8 +65,7 @@ int guests_own_args(struct guests *x, unsigned k);
 /* The body as a block whose ids are in %hd_x, %hd_y and %hd_z, behind it its end. */
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
 /* Labels outside of the pieces; the statements are the last of w and are not copied. */
-void guests_put_exits(
-	struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
+void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
 /* The rewritten body becomes the guest's, ready to be put; exits[i] are mapped to to[i]. */
 int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);

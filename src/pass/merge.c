@@ -50,8 +50,10 @@ static int make_pieces(struct guests *x, unsigned k)
 	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags};
 	int r = guests_own_args(x, k);
 
-	_Static_assert(ARRAY_LEN(names) == MERGE_EXITS && ARRAY_LEN(hints) == MERGE_EXITS, "one each");
-	_Static_assert(MERGE_PIECES <= GUESTS_MAX_PIECES && MERGE_EXITS <= GUESTS_MAX_EXITS, "room");
+	_Static_assert(
+		ARRAY_LEN(names) == MERGE_EXITS && ARRAY_LEN(hints) == MERGE_EXITS, "one each");
+	_Static_assert(
+		MERGE_PIECES <= GUESTS_MAX_PIECES && MERGE_EXITS <= GUESTS_MAX_EXITS, "room");
 	if (r < 0)
 		return r;
 	for (unsigned p = 0; p <= MERGE_PIECES; p++) {

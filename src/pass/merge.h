@@ -80,8 +80,8 @@ struct pass_merged {
 
 /* A new module with the entry CTL_MERGE_ENTRY that runs n (1 to CTL_MAX_MERGED) guests; one guest
  * alone shows what the scheduler costs (section 2.4).
- * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) when guest *ret_which cannot be merged; -EINVAL with
- * diags (a bug); -ENOMEM. */
+ * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) when guest *ret_which cannot
+ * be merged; -EINVAL with diags (a bug); -ENOMEM. */
 int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which);

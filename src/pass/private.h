@@ -53,13 +53,13 @@ struct pass_facts {
 	bool pull_ahead; /* to be emitted */
 	size_t parting;  /* statement at which early lanes leave; PASS_NO_PARTING */
 	const struct ptx_sym *moved; /* declared ahead of the body */
-	uint8_t own_barrier; /* a barrier that the kernel does not use otherwise, or its 0 */
-	uint16_t barrier_ids;   /* barriers that it names */
-	uint32_t threads;       /* of the block that it is run as, a multiple of 32, where that is less
-				   than the hardware's; 0: all */
-	uint8_t among_barrier;  /* then: own_barrier's counterpart for these */
-	uint8_t barrier_first;  /* its barrier 0 is this one; the others follow */
-	bool merged;            /* its worker runs others, too (merge.c) */
+	uint8_t own_barrier;  /* a barrier that the kernel does not use otherwise, or its 0 */
+	uint16_t barrier_ids; /* barriers that it names */
+	uint32_t threads; /* of the block that it is run as, a multiple of 32, where that is less
+			     than the hardware's; 0: all */
+	uint8_t among_barrier; /* then: own_barrier's counterpart for these */
+	uint8_t barrier_first; /* its barrier 0 is this one; the others follow */
+	bool merged;           /* its worker runs others, too (merge.c) */
 	enum pass_barriers barriers;
 	VEC(struct pass_tail) tails;
 	VEC(struct pass_leave) leaves;

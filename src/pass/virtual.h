@@ -22,8 +22,10 @@ struct pass_virtual {
 	size_t n_moves;
 };
 /* The block that a worker has claimed, and its grid. */
-#define PASS_CLAIMED_IDS \
-	{"%hd_x", "%hd_y", "%hd_z", "[hd_args+24]", "[hd_args+28]", "[hd_args+32]"}
+#define PASS_CLAIMED_IDS                                                                  \
+	{                                                                                 \
+		"%hd_x", "%hd_y", "%hd_z", "[hd_args+24]", "[hd_args+28]", "[hd_args+32]" \
+	}
 /* Appends f's body, changed, to w. */
 void pass_virtual_regs(struct pass_writer *w);
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,

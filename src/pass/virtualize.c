@@ -158,8 +158,8 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 	if (!x->facts->threads || s->n != at + 1 + behind)
 		return; /* all come; or it says how many */
 	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
-	opd[at + 1] = (struct ptx_opd){
-		.kind = PTX_OPD_IMM, .has_value = 1, .value = x->facts->threads};
+	opd[at + 1] =
+		(struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->facts->threads};
 	s->n++;
 }
 
@@ -225,8 +225,8 @@ _Static_assert(ARRAY_LEN(reg_names) == PASS_IDS, "one for each");
 
 /* Whether a worker calls a copy: for ids, for variables that are elsewhere, or for barriers ahead
  * of which lanes are to meet, or that are to count them. */
-static bool needs_copy(const struct pass_facts *facts, const struct pass_virtual *v,
-	const struct pass_callee *c)
+static bool needs_copy(
+	const struct pass_facts *facts, const struct pass_virtual *v, const struct pass_callee *c)
 {
 	bool any = c->barriers && facts->verdict.tier == PASS_MANAGED &&
 		   (facts->spins || facts->threads || facts->barrier_first);
@@ -348,8 +348,7 @@ static const struct pass_move *move_of(const struct virt *x, const struct ptx_sy
 static void move_operand(void *user, struct ptx_opd *o)
 {
 	const struct virt *x = user;
-	const struct pass_move *move =
-		o->kind == PTX_OPD_SYM && o->sym ? move_of(x, o->sym) : NULL;
+	const struct pass_move *move = o->kind == PTX_OPD_SYM && o->sym ? move_of(x, o->sym) : NULL;
 
 	if (!move)
 		return;
