@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* usage: reference PREFIX KERNEL WORD...
+ * Whether what a kernel left in its buffers (files PREFIX.0, PREFIX.1 ..., in the order of the
+ * arguments) is what this host computes for the same specification; WORD: that of heddle exec.
+ * Exit status 1: it is not; 2: no such kernel, or a file that cannot be read. */
+#include "cli/spec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ARGS 16
+
+struct buffer {
+	uint64_t n;
+	void *before, *after;
+};
+
+struct job {
+	unsigned n_buffers, n_scalars;
+	struct buffer buffers[MAX_ARGS];
+	uint32_t scalars[MAX_ARGS]; /* their bits */
+	unsigned wrong;
+};
+
+static const uint32_t *before(const struct job *j, unsigned i)
+{
+	return j->buffers[i].before;
+}
+
+static const float *numbers(const struct job *j, unsigned i)
+{
+	return j->buffers[i].before;
+}
+
+static float number(const struct job *j, unsigned i)
+{
+	float f;
+
+	memcpy(&f, &j->scalars[i], sizeof(f));
+	return f;
+}
+
+static void differs(struct job *j, uint64_t i, double is, double want)
+{
+	if (j->wrong++ < 3)
+		printf("element %llu: %.9g, not %.9g\n", (unsigned long long)i, is, want);
+}
+
+/* The i-th buffer against words. */
+static void same(struct job *j, unsigned i, const uint32_t *want)
+{
+	const uint32_t *is = j->buffers[i].after;
+
+	for (uint64_t k = 0; k < j->buffers[i].n; k++)
+		if (is[k] != want[k])
+			differs(j, k, is[k], want[k]);
+}
+
+static uint32_t *copy(const void *from, uint64_t n)
+{
+	uint32_t *to = calloc(n, sizeof(*to));
+
+	if (!to)
+		abort();
+	if (from)
+		memcpy(to, from, n * sizeof(*to));
+	return to;
+}
+
+static int rising(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int falling(const void *a, const void *b)
+{
+	return rising(b, a);
+}
+
+static void swap_pair(uint32_t *keys, uint32_t low, uint32_t gap, bool up)
+{
+	if ((keys[low] > keys[low + gap]) == up) {
+		uint32_t t = keys[low];
+
+		keys[low] = keys[low + gap];
+		keys[low + gap] = t;
+	}
+}
+
+static void bitonic_tile(struct job *j)
+{
+	uint32_t *want = copy(before(j, 0), j->buffers[0].n);
+
+	for (uint64_t k = 0; k < j->buffers[0].n; k += 512)
+		qsort(want + k, 512, sizeof(*want), k / 512 % 2 ? falling : rising);
+	same(j, 0, want);
+	free(want);
+}
+
+static void bitonic_step(struct job *j)
+{
+	uint32_t *want = copy(before(j, 0), j->buffers[0].n);
+	uint32_t n = j->scalars[0], run = j->scalars[1], gap = j->scalars[2];
+
+	for (uint32_t low = 0; low + gap < n; low++)
+		if (!(low & gap))
+			swap_pair(want, low, gap, !(low & run));
+	same(j, 0, want);
+	free(want);
+}
+
+static void sort_runs(struct job *j, uint32_t width)
+{
+	uint64_t n = j->buffers[0].n;
+	uint32_t *want = copy(before(j, 0), n);
+
+	for (uint64_t k = 0; k < n; k += width)
+		qsort(want + k, MIN(width, n - k), sizeof(*want), rising);
+	same(j, 1, want);
+	free(want);
+}
+
+static void msort_tile(struct job *j)
+{
+	sort_runs(j, 256);
+}
+
+/* Its runs were sorted before. */
+static void msort_pass(struct job *j)
+{
+	sort_runs(j, 2 * j->scalars[1]);
+}
+
+static void kmeans(struct job *j)
+{
+	uint32_t n = j->scalars[0], k = j->scalars[1], dims = j->scalars[2];
+	uint32_t *want = copy(NULL, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		float best = 3.0e38f;
+
+		for (uint32_t c = 0; c < k; c++) {
+			float sum = 0;
+
+			for (uint32_t d = 0; d < dims; d++) {
+				float off = numbers(j, 0)[(uint64_t)d * n + i] -
+					    numbers(j, 1)[c * dims + d];
+
+				sum += off * off;
+			}
+			if (sum < best) {
+				best = sum;
+				want[i] = c;
+			}
+		}
+	}
+	same(j, 2, want);
+	free(want);
+}
+
+static void transpose(struct job *j)
+{
+	uint32_t width = j->scalars[0], height = j->scalars[1];
+	uint32_t *want = copy(NULL, (uint64_t)width * height);
+
+	for (uint32_t y = 0; y < height; y++)
+		for (uint32_t x = 0; x < width; x++)
+			want[(uint64_t)x * height + y] = before(j, 0)[(uint64_t)y * width + x];
+	same(j, 1, want);
+	free(want);
+}
+
+static double normal(double d)
+{
+	return 0.5 * erfc(-d / sqrt(2.0));
+}
+
+static void near(struct job *j, unsigned i, uint64_t at, double want, double bound)
+{
+	double is = (double)((const float *)j->buffers[i].after)[at];
+
+	if (!(fabs(is - want) <= bound))
+		differs(j, at, is, want);
+}
+
+static void blackscholes(struct job *j)
+{
+	double rate = (double)number(j, 1), volatility = (double)number(j, 2);
+
+	for (uint32_t i = 0; i < j->scalars[0]; i++) {
+		double s = 5 + 25 * (double)numbers(j, 0)[i];
+		double x = 1 + 99 * (double)numbers(j, 1)[i];
+		double t = 0.25 + 9.75 * (double)numbers(j, 2)[i];
+		double spread = volatility * sqrt(t);
+		double d = (log(s / x) + (rate + volatility * volatility / 2) * t) / spread;
+		double discounted = x * exp(-rate * t);
+		double call = s * normal(d) - discounted * normal(d - spread);
+
+		near(j, 3, i, call, 1e-5 * (s + x));
+		near(j, 4, i, call + discounted - s, 1e-5 * (s + x)); /* put-call parity */
+	}
+}
+
+static void histogram(struct job *j)
+{
+	uint32_t *want = copy(before(j, 1), 256);
+
+	for (uint32_t i = 0; i < j->scalars[0]; i++)
+		for (unsigned b = 0; b < 4; b++)
+			want[before(j, 0)[i] >> 8 * b & 255]++;
+	same(j, 1, want);
+	free(want);
+}
+
+static void read_after(struct buffer *b, uint64_t bytes, const char *prefix, unsigned i)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.%u", prefix, i);
+	f = fopen(path, "rb");
+	b->after = malloc(bytes);
+	if (!f || !b->after || fread(b->after, 1, bytes, f) != bytes) {
+		printf("%s: cannot be read\n", path);
+		exit(2);
+	}
+	fclose(f);
+}
+
+static void read_word(struct job *j, struct arena *a, const char *prefix, const char *word)
+{
+	struct strbuf err = {0};
+	struct spec_arg arg;
+	struct buffer *b = &j->buffers[j->n_buffers];
+
+	if (spec_parse_arg(a, word, &arg, &err) || MAX(j->n_buffers, j->n_scalars) == MAX_ARGS) {
+		printf("%s\n", err.at ? err.at : "too many arguments");
+		exit(2);
+	}
+	if (!arg.is_buffer) {
+		memcpy(&j->scalars[j->n_scalars++], arg.value, sizeof(uint32_t));
+		return;
+	}
+	b->n = arg.count;
+	b->before = malloc(arg.bytes);
+	if (!b->before || spec_fill(&arg, b->before, &err)) {
+		printf("%s\n", err.at ? err.at : "out of memory");
+		exit(2);
+	}
+	read_after(b, arg.bytes, prefix, j->n_buffers++);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*check)(struct job *j);
+	} kernels[] = {
+		{"bitonic_tile", bitonic_tile},
+		{"bitonic_step", bitonic_step},
+		{"msort_tile", msort_tile},
+		{"msort_pass", msort_pass},
+		{"kmeans", kmeans},
+		{"transpose", transpose},
+		{"blackscholes", blackscholes},
+		{"histogram", histogram},
+	};
+	struct job j = {0};
+	struct arena arena;
+
+	arena_init(&arena, 0);
+	for (int i = 3; i < argc; i++) {
+		if (strncmp(argv[i], "--", 2) == 0)
+			i++;
+		else
+			read_word(&j, &arena, argv[1], argv[i]);
+	}
+	for (size_t k = 0; argc > 2 && k < ARRAY_LEN(kernels); k++) {
+		if (strcmp(kernels[k].name, argv[2]) != 0)
+			continue;
+		kernels[k].check(&j);
+		for (unsigned i = 0; i < j.n_buffers; i++) {
+			free(j.buffers[i].before);
+			free(j.buffers[i].after);
+		}
+		arena_finish(&arena);
+		return j.wrong > 0;
+	}
+	puts("no such kernel");
+	return 2;
+}
