@@ -36,7 +36,7 @@ heddle corun: several kernels on the virtual GPU, each with its own shape and ar
 
 Options belong to their kernel, wherever they stand; what is written is what each kernel leaves.
 
-  $ heddle corun --device cpu -- $put 'u32[6]:zero>-' u32:3 + --grid 1 k.ptx put --block 4 'i32[4]:zero>four' i32:-1 | head -n 8
+  $ heddle corun --how sequential --device cpu -- $put 'u32[6]:zero>-' u32:3 + --grid 1 k.ptx put --block 4 'i32[4]:zero>four' i32:-1 | head -n 8
   0
   3
   6
