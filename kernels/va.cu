@@ -6,6 +6,7 @@
  * rows write the same values, which lengthens a run without lengthening the vectors. */
 // exec: va --grid 40 --block 256 f32[10000]:rand(1) f32[10000]:rand(2) f32[10000]:zero u32:10000 u32:1
 // exec: va --grid 7,3 --block 256 f32[5001]:iota f32[5001]:rand(2) f32[5001]:zero u32:5001 u32:3
+// exec: va --grid 30 --block 100 f32[2950]:rand(3) f32[2950]:rand(4) f32[2950]:zero u32:2950 u32:1
 #include "heddle_cuda.h"
 
 KERNEL va(const float *a, const float *b, float *c, u32 n, u32 per_thread)

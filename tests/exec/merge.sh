@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Pairs of kernels as one launch, compared with each of them alone, to the last bit.
+#   merge.sh HEDDLE LIST DEVICE paper|forms [sample]
+# LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes;
+# forms: every kernel of the list with another one. Each with all schedules, with and without turns,
+# and on the virtual GPU with each of MODES (words of HEDDLE_VGPU); sample: with one of these, others
+# for each pair. LIMIT: seconds that a run may take (60); JOBS: runs at a time (2).
+# Kernels that cannot be merged, or not in this order, must be refused; they are counted.
+set -eu
+heddle=$1
+list=$2
+device=$3
+what=$4
+sample=${5-}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$(dirname "$list")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+limit=${LIMIT:-60}
+jobs=${JOBS:-2}
+modes=${MODES-"threads serial converge=postdom"}
+[ "$device" = cpu ] || modes=device
+tab=$(printf '\t')
+
+cat >"$work/schedules" <<'END'
+--schedule steal
+--schedule partition=1:1
+--schedule partition=1:3
+--schedule mixed
+--schedule apart
+--schedule steal --yield-every 3
+--schedule partition=1:3 --yield-every 5 --help-others
+--schedule mixed=2:1 --yield-every 4 --chunk 2
+--schedule apart=3:1 --yield-every 2
+--schedule steal --chunk 3 --workers 2
+END
+for mode in $modes; do
+	sed "s/^/$mode /" "$work/schedules"
+done >"$work/ways"
+ways=$(wc -l <"$work/ways")
+
+for toolchain in nvcc clang; do
+	grep "^kernels/$toolchain/" "$list" | grep -v 'sm_90\.ptx' | grep -v "$tab-\$" >"$work/all" || continue
+	break
+done
+[ -s "$work/all" ] || {
+	echo "skipped: no kernels (no compiler here)"
+	exit 77
+}
+
+# run NUMBER MODE OPTIONS WORDS: one line to $work/result.NUMBER.
+run() {
+	id=$1 mode=$2 options=$3 words=$4
+	case $mode in
+	threads | device) unset HEDDLE_VGPU ;;
+	*) export HEDDLE_VGPU="$mode" ;;
+	esac
+	check=--check
+	while read -r kernel; do
+		case " $words" in *".ptx $kernel "*) check= ;; esac
+	done <"$here/unordered.txt"
+	status=0
+	set -f
+	# shellcheck disable=SC2086
+	timeout -k 5 "$limit" "$heddle" corun --json --device "$device" $check $options -- $words \
+		>"$work/$id.out" 2>"$work/$id.err" || status=$?
+	set +f
+	launches=$(sed -n 's/^  "launches": \([0-9]*\),$/\1/p' "$work/$id.out")
+	said=$(grep -v '^ ' "$work/$id.err" | tail -n 1)
+	case $status-$said in
+	0-*) verdict=ok ;;
+	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*"no worker"*) verdict=refused ;;
+	124-* | 137-*) verdict=FAIL said="hangs ($limit s)" ;;
+	*) verdict=FAIL ;;
+	esac
+	echo "$verdict $mode $options ($launches launches) $words: $said" >"$work/result.$id"
+	rm -f "$work/$id".*
+}
+
+id=0
+# pair FIRST SECOND: all ways, or the next one.
+pair() {
+	if [ -n "$sample" ]; then
+		sed -n "$((id * 7 % ways + 1))p" "$work/ways" >"$work/now"
+	else
+		cp "$work/ways" "$work/now"
+	fi
+	while read -r mode options <&3; do
+		id=$((id + 1))
+		run $id "$mode" "$options" "$1 + $2" &
+		[ $((id % jobs)) -ne 0 ] || wait
+	done 3<"$work/now"
+}
+
+# words FILE N: the specification in line N.
+words() {
+	sed -n "$2p" "$1" | while IFS=$tab read -r file kernel toolchain rest; do
+		echo "$root/$file $kernel $rest"
+	done
+}
+
+paper() {
+	for kernel in va bitonic_tile bitonic_step msort_tile msort_pass kmeans transpose blackscholes histogram; do
+		grep "$tab$kernel$tab" "$work/all" | head -n 3 >"$work/of.$kernel"
+		for other in "$work"/of.*; do
+			for shape in 1 2 3; do
+				pair "$(words "$work/of.$kernel" $shape)" "$(words "$other" $shape)"
+			done
+		done
+	done
+}
+
+forms() {
+	n=$(wc -l <"$work/all")
+	for line in $(seq "$n"); do
+		pair "$(words "$work/all" "$line")" "$(words "$work/all" $(((line + 10) % n + 1)))"
+	done
+}
+
+"$what"
+wait
+cat "$work"/result.* >"$work/results"
+[ -z "${VERBOSE-}" ] || cat "$work/results"
+grep '^FAIL' "$work/results" || :
+ok=$(grep -c '^ok' "$work/results" || :)
+bad=$(grep -c '^FAIL' "$work/results" || :)
+again=$(grep -cE '^ok.*\(([2-9]|[0-9]{2,}) launches\)' "$work/results" || :)
+echo "$ok runs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused; $again resumed"
+[ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] && [ "$again" -gt $((ok / 5)) ]
