@@ -9,15 +9,28 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Where what speaks against it stands in its file. Merging looks at copies, which have no lines;
+ * the same is found in the kernel itself, but for what is wrong with merging only. */
+static void find_place(struct job_kernel *k, const struct pass_verdict *v, struct pass_verdict *ret)
+{
+	*ret = *v;
+	if (!v->line)
+		pass_classify(k->module, ptx_find_func(k->module, k->spec->kernel), ret);
+	if (!ret->reason || strcmp(ret->reason, v->reason) != 0)
+		*ret = (struct pass_verdict){0};
+}
+
 static int refused(struct corun_merge *m, int err, unsigned which, const struct pass_verdict *v,
 	const struct diag_list *diags)
 {
 	struct job_kernel *k = &m->of[which];
+	struct pass_verdict at;
 
 	if (err == -ENOMEM)
 		return job_out_of_memory(m->c);
 	if (err == -ENOTSUP && v->reason) {
-		diag_add(&k->diags, DIAG_ERROR, v->line, v->col, 1,
+		find_place(k, v, &at);
+		diag_add(&k->diags, DIAG_ERROR, at.line, at.col, 1,
 			"kernel '%s' cannot be merged: %s", k->spec->kernel, v->reason);
 		cli_show_diags(&k->diags);
 		return CLI_FAILED;
@@ -62,7 +75,7 @@ static int make(struct corun_merge *m, struct strbuf *ret_text)
 }
 
 static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned which,
-	uint64_t blocks, uint32_t workers)
+	uint64_t blocks, const struct dev_merge_plan *p)
 {
 	const char *name = m->of[which].spec->kernel;
 
@@ -71,7 +84,9 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 		break;
 	case DEV_MERGE_NO_WORKER:
 		return cli_error(m->c, "other shares, more workers, or --help-others",
-			"no worker would run kernel %u, '%s'", which + 1, name);
+			"kernel %u, '%s', would have no worker: there are %" PRIu32
+			" in all, and at most %" PRIu32 " on an SM",
+			which + 1, name, p->workers, p->per_sm);
 	case DEV_MERGE_ORDER:
 		return cli_error(m->c, "--schedule steal",
 			"the blocks of kernel %u, '%s', may wait for each other: with workers of "
@@ -82,7 +97,7 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 			"the blocks of kernel %u, '%s', may wait for each other, and alone all of "
 			"them are there at once: merged, with all such kernels' blocks, that takes "
 			"%" PRIu64 " workers, and there are %" PRIu32,
-			which + 1, name, blocks, workers);
+			which + 1, name, blocks, p->workers);
 	}
 	return CLI_OK;
 }
@@ -113,17 +128,19 @@ static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
 	enum dev_merge_status status;
 	unsigned which = 0;
 	uint64_t blocks = 0;
-	int per_sm;
+	int per_sm, registers;
 
+	JOB_TRY(m->c, m->cu->cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, m->fn),
+		"merged form");
 	JOB_TRY(m->c,
 		m->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&per_sm, m->fn, (int)(b[0] * b[1] * b[2]), m->form.shared_bytes),
 		"merged form");
 	if (per_sm < 1)
 		return cli_error(m->c, NULL,
-			"no block of it fits an SM: %" PRIu32 " threads, %" PRIu32
-			" bytes of shared memory",
-			b[0] * b[1] * b[2], m->form.shared_bytes);
+			"together no block of them fits an SM: %" PRIu32
+			" threads of %d registers, %" PRIu32 " bytes of shared memory",
+			b[0] * b[1] * b[2], registers, m->form.shared_bytes);
 	for (unsigned k = 0; k < m->n; k++) {
 		job_kernel_shape(m->of[k].spec, &m->shapes[k].shape);
 		m->shapes[k].fits =
@@ -131,10 +148,9 @@ static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
 	}
 	if (m->way != CORUN_MERGE)
 		return plan_fused(m, (uint32_t)per_sm, n_sms);
-	m->plan.workers = 0;
 	status = dev_merge_plan(m->how, &m->form, m->n, m->shapes, (uint32_t)per_sm, n_sms,
 		&m->plan, &which, &blocks);
-	return explain(m, status, which, blocks, m->plan.workers);
+	return explain(m, status, which, blocks, &m->plan);
 }
 
 int corun_merge_prepare(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)

@@ -285,6 +285,13 @@ static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_
 	return r;
 }
 
+/* Launches in a row that may hand out nothing. Which SMs workers come to is for the hardware to
+ * say, and where others use the device, too, a kernel's own may all be taken. */
+static unsigned patience(const struct dev_merging *how)
+{
+	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;
+}
+
 CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
 	unsigned n, const struct dev_merge_shape *shapes, const struct dev_merging *how,
 	const struct dev_merge_plan *plan, void *params, struct dev_merged *io,
@@ -293,6 +300,7 @@ CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pas
 	struct dev_merged_stats stats = {.first_ns = UINT64_MAX};
 	struct progress before = {0}, p;
 	uint32_t workers = plan->workers;
+	unsigned in_vain = 0;
 	CUresult r = CUDA_SUCCESS;
 
 	for (unsigned k = 0; k < n; k++)
@@ -311,7 +319,8 @@ CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pas
 		stats.launches++;
 		if (!p.undone)
 			break;
-		if (p.handed <= before.handed) {
+		in_vain = p.handed > before.handed ? 0 : in_vain + 1;
+		if (in_vain > patience(how)) {
 			ret->stalled = p.first;
 			return CUDA_ERROR_UNKNOWN;
 		}

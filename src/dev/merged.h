@@ -70,7 +70,8 @@ struct dev_merged_stats {
 
 /* Runs fn (made by pass_merge, form says how) to the end of all its kernels. params: form's
  * parameter buffer with the kernels' own parameters in place; the rest is written here.
- * Returns a driver error, or CUDA_ERROR_UNKNOWN if a whole launch handed out no block. */
+ * Returns a driver error, or CUDA_ERROR_UNKNOWN if a whole launch handed out no block (several in a
+ * row, where it depends on SMs who takes which). */
 CUresult dev_merged_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
 	unsigned n, const struct dev_merge_shape *shapes, const struct dev_merging *how,
 	const struct dev_merge_plan *plan, void *params, struct dev_merged *io,

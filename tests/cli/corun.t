@@ -31,8 +31,28 @@ heddle corun: several kernels on the virtual GPU, each with its own shape and ar
   >   st.global.u32 [%rd1+4], %r1;
   >   ret;
   > }
+  > .visible .entry meet(.param .u64 p)
+  > {
+  >   .reg .b64 %rd<4>;
+  >   .reg .b32 %r<7>;
+  >   .reg .pred %p<2>;
+  >   ld.param.u64 %rd1, [p];
+  >   mov.u32 %r2, %nctaid.x;
+  >   red.global.add.u32 [%rd1], 1;
+  > $again:
+  >   ld.volatile.global.u32 %r1, [%rd1];
+  >   setp.lt.u32 %p1, %r1, %r2;
+  >   @%p1 bra $again;
+  >   ret;
+  > }
+  > .visible .entry half(.param .u64 p)
+  > {
+  >   bar.arrive 1, 64;
+  >   ret;
+  > }
   > END
   $ put='k.ptx put --grid 3 --block 2'
+  $ meet='k.ptx meet --block 1'
 
 Options belong to their kernel, wherever they stand; what is written is what each kernel leaves.
 
@@ -64,19 +84,93 @@ Options belong to their kernel, wherever they stand; what is written is what eac
   k.ptx put 3 True True True
   k.ptx put 3 True True True
 
+As one launch, which is what it does if nothing else is said; also one kernel alone.
+
+  $ for order in steal partition partition=1:1:4 mixed apart=3:2:1; do
+  >   heddle corun --schedule $order --device cpu --repeat 3 --check --json \
+  >     -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:iota' u32:5 + $put 'u32[7]:rand(1)' u32:1 | python3 -c '
+  > import json, sys
+  > d = json.load(sys.stdin)
+  > print(d["how"], d["schedule"], d["help_others"], d["fit"] % d["sms"], d["workers"], d["launches"], d["checked"], d["differences"], d["ms"] > 0)
+  > for k in d["kernels"]: print(k["kernel"], k["began_ms"] >= 0, k["ms"] > 0, k["busy_ms"] > 0, k["together"])'
+  > done
+  merge steal False 0 9 1 True [] True
+  put True True True False
+  put True True True False
+  put True True True False
+  merge partition False 0 9 1 True [] True
+  put True True True False
+  put True True True False
+  put True True True False
+  merge partition False 0 9 1 True [] True
+  put True True True False
+  put True True True False
+  put True True True False
+  merge mixed False 0 256 1 True [] True
+  put True True True False
+  put True True True False
+  put True True True False
+  merge apart False 0 256 1 True [] True
+  put True True True False
+  put True True True False
+  put True True True False
+  $ heddle corun --device cpu --check --yield-every 1 --workers 1 -- $put 'u32[6]:zero' u32:3 | sed 's/[0-9]*[.][0-9]*/T/g'
+  heddle virtual GPU: merge, T ms
+  steal; 1 workers, 256 fit; launched 3 times
+     kernel                       blocks      fit     began ms           ms      busy ms
+  1  put                               3      256       T       T       T
+  memory is what the kernels leave alone
+  $ heddle corun --device cpu --no-times --json -- $put 'u32[6]:zero' u32:3 | grep -c _ms
+  0
+  [1]
+
 --check says which buffer is another, and where. (The second run finds the module's variable changed.)
 
   $ heddle corun --device cpu --check -- $put 'u32[6]:zero' u32:3 + k.ptx tally --grid 1 --block 1 'u32[2]:zero' | tail -n 1
   memory is what the kernels leave alone
-  $ heddle corun --device cpu --check --repeat 2 -- $put 'u32[6]:zero' u32:3 + k.ptx tally --grid 1 --block 1 'u32[2]:zero' >out
+  $ for how in sequential merge; do
+  >   heddle corun --how $how --device cpu --check --repeat 2 -- $put 'u32[6]:zero' u32:3 + k.ptx tally --grid 1 --block 1 'u32[2]:zero' >out
+  >   echo $?
+  >   tail -n 1 out
+  > done
   heddle corun: error: kernel 2, 'tally', argument 1, 'u32[2]:zero': 1 of 2 elements are not what the kernel leaves alone; the first is number 1: 1, not 0
-  [1]
-  $ tail -n 1 out
+  1
+  memory differs from what the kernels leave alone
+  heddle corun: error: kernel 2, 'tally', argument 1, 'u32[2]:zero': 1 of 2 elements are not what the kernel leaves alone; the first is number 1: 1, not 0
+  1
   memory differs from what the kernels leave alone
   $ heddle corun --device cpu --check --repeat 2 --json -- k.ptx tally --grid 1 --block 1 'u32[2]:zero' 2>/dev/null | python3 -c '
   > import json, sys
   > print(json.load(sys.stdin)["differences"])'
   [{'number': 1, 'argument': 1, 'elements': 1, 'first': 1}]
+
+What cannot be merged is shown where it stands.
+
+  $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero'
+  k.ptx:47:3: error: kernel 'half' cannot be merged: bar.arrive may leave a barrier half full at the block's end
+      bar.arrive 1, 64;
+      ^
+  [1]
+  $ heddle corun --how sequential --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero' | grep -c sequential
+  1
+
+Blocks that may wait for each other are there at once, or refused.
+
+  $ heddle corun --device cpu --check --json -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero' + $meet --grid 30 'u32[1]:zero' | grep together
+        "together": false
+        "together": true
+        "together": true
+  $ heddle corun --device cpu --yield-every 2 -- $meet --grid 4 'u32[1]:zero' + $put 'u32[6]:zero' u32:3 | wc -l
+  heddle corun: warning: kernel 'meet': its blocks may wait for each other, so all 4 were there at once, whatever --yield-every says
+  5
+  $ heddle corun --device cpu --workers 40 -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero' + $meet --grid 30 'u32[1]:zero'
+  heddle corun: error: the blocks of kernel 3, 'meet', may wait for each other, and alone all of them are there at once: merged, with all such kernels' blocks, that takes 50 workers, and there are 40
+    hint: more workers, or fewer blocks
+  [1]
+  $ heddle corun --device cpu --schedule partition -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero'
+  heddle corun: error: the blocks of kernel 2, 'meet', may wait for each other: with workers of its own they may never all be there at once
+    hint: --schedule steal
+  [1]
 
 What is wrong is said with the kernel's number.
 
@@ -97,9 +191,31 @@ What is wrong is said with the kernel's number.
   heddle corun: error: more than 8 kernels
   $ first heddle corun --how sideways -- $put 'u32[6]:zero' u32:3
   heddle corun: error: --how: 'sideways' is not one of * (glob)
+  $ for options in --schedule=fair --schedule=steal=1:2 --schedule=apart=1 --schedule=mixed=1:2:3 --schedule=partition=1:x \
+  >   --schedule=partition=1: --schedule=partition=0:1 --schedule= '--how=streams --workers=2' '--how=sequential --no-times' \
+  >   --workers=0 --workers-per-sm=65 --chunk=0; do
+  >   first heddle corun --device cpu $options -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
+  > done
+  heddle corun: error: --schedule: 'fair' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
+  heddle corun: error: --schedule steal has no shares
+  heddle corun: error: --schedule: 1 shares for 2 kernels
+  heddle corun: error: --schedule: 3 shares for 2 kernels
+  heddle corun: error: --schedule: 'x' is not a number
+  heddle corun: error: --schedule: '' is not a number
+  heddle corun: error: --schedule: 0 is not between 1 and 1000000
+  heddle corun: error: --schedule: '' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
+  heddle corun: error: --workers needs --how merge
+  heddle corun: error: --no-times needs --how merge
+  heddle corun: error: --workers: 0 is not between 1 and 4294967295
+  heddle corun: error: --workers-per-sm: 65 is not between 1 and 64
+  heddle corun: error: --chunk: 0 is not between 1 and 1048576
+  $ heddle corun --device cpu --schedule partition --workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
+  heddle corun: error: kernel 2, 'put', would have no worker: there are 1 in all, and at most 32 on an SM
+    hint: other shares, more workers, or --help-others
+  [1]
   $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx putt --grid 3 --block 1
   heddle corun: error: k.ptx has no kernel 'putt'
-    hint: put, tally
+    hint: put, tally, meet, half
   [1]
   $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + none.ptx put --grid 3 --block 1
   heddle corun: error: none.ptx: No such file or directory

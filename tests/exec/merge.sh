@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Pairs of kernels as one launch, compared with each of them alone, to the last bit.
+# Pairs of kernels as one launch, merged and fused, compared with each of them alone, to the last bit.
 #   merge.sh HEDDLE LIST DEVICE paper|forms [sample]
 # LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes;
 # forms: every kernel of the list with another one. Each with all schedules, with and without turns,
-# and on the virtual GPU with each of MODES (words of HEDDLE_VGPU); sample: with one of these, others
+# and fused, and on the virtual GPU with each of MODES (words of HEDDLE_VGPU); sample: with one of these, others
 # for each pair. LIMIT: seconds that a run may take (60); JOBS: runs at a time (2).
 # Kernels that cannot be merged, or not in this order, must be refused; they are counted.
 set -eu
@@ -18,11 +18,11 @@ sample=${5-}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$(dirname "$list")/.." && pwd)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT INT TERM
+trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-merge-$$"-*' EXIT INT TERM
 limit=${LIMIT:-60}
 jobs=${JOBS:-2}
-modes=${MODES-"threads serial converge=postdom"}
-[ "$device" = cpu ] || modes=device
+modes=${MODES-"sms=8 serial converge=postdom"}
+[ "$device" = cpu ] || modes=-
 tab=$(printf '\t')
 
 cat >"$work/schedules" <<'END'
@@ -36,6 +36,8 @@ cat >"$work/schedules" <<'END'
 --schedule mixed=2:1 --yield-every 4 --chunk 2
 --schedule apart=3:1 --yield-every 2
 --schedule steal --chunk 3 --workers 2
+--how vertical
+--how horizontal
 END
 for mode in $modes; do
 	sed "s/^/$mode /" "$work/schedules"
@@ -54,10 +56,8 @@ done
 # run NUMBER MODE OPTIONS WORDS: one line to $work/result.NUMBER.
 run() {
 	id=$1 mode=$2 options=$3 words=$4
-	case $mode in
-	threads | device) unset HEDDLE_VGPU ;;
-	*) export HEDDLE_VGPU="$mode" ;;
-	esac
+	# Where others are on the same SMs, these are not as many as they seem.
+	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	check=--check
 	while read -r kernel; do
 		case " $words" in *".ptx $kernel "*) check= ;; esac
@@ -72,7 +72,7 @@ run() {
 	said=$(grep -v '^ ' "$work/$id.err" | tail -n 1)
 	case $status-$said in
 	0-*) verdict=ok ;;
-	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*"no worker"*) verdict=refused ;;
+	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | 1-*"no block of them fits"*) verdict=refused ;;
 	124-* | 137-*) verdict=FAIL said="hangs ($limit s)" ;;
 	*) verdict=FAIL ;;
 	esac

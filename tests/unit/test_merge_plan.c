@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Who of the workers of a merged launch belongs to which kernel, and what is refused. */
+#include "unit.h"
+
+#include "dev/merged.h"
+
+#include <string.h>
+
+#define SMS 10
+
+static struct dev_merge_shape shapes[3];
+static struct pass_merged form;
+
+static void blocks(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint32_t n[] = {a, b, c};
+
+	memset(&form, 0, sizeof(form));
+	for (unsigned k = 0; k < 3; k++)
+		shapes[k] =
+			(struct dev_merge_shape){{.grid = {n[k], 1, 1}, .block = {32, 1, 1}}, true};
+}
+
+static enum dev_merge_status plan_of(const struct dev_merging *how, unsigned n, uint32_t per_sm,
+	struct dev_merge_plan *ret, unsigned *ret_which)
+{
+	uint64_t needed;
+
+	return dev_merge_plan(how, &form, n, shapes, per_sm, SMS, ret, ret_which, &needed);
+}
+
+/* Kernels of the workers 0, 1 ..., as the device reckons (merge.h). */
+static void count_kinds(const struct dev_merge_plan *p, unsigned n, uint32_t count[3])
+{
+	memset(count, 0, 3 * sizeof(*count));
+	for (uint32_t w = 0; w < p->workers; w++) {
+		uint32_t i = w * p->merge.stride % p->workers % p->merge.upto[n - 1];
+		unsigned k = 0;
+
+		while (i >= p->merge.upto[k])
+			k++;
+		assert_true(k < n);
+		count[k]++;
+	}
+}
+
+static void workers(void **state)
+{
+	struct dev_merging how = {.order = CTL_STEAL};
+	struct dev_merge_plan p;
+	unsigned which;
+
+	blocks(1000, 1000, 0);
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 40);
+	blocks(7, 8, 0);
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 15);
+	how.workers_per_sm = 1;
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 10);
+	how.workers = 3;
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 3);
+	/* By SM, all places. */
+	how = (struct dev_merging){.order = CTL_APART, .share = {1, 1}};
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 40);
+}
+
+static void partitions(void **state)
+{
+	static const struct {
+		uint32_t share[3], workers, count[3];
+	} cases[] = {
+		{{1, 1, 1}, 9, {3, 3, 3}},
+		{{1, 3, 0}, 40, {10, 30, 0}},
+		{{1, 3, 0}, 10, {3, 7, 0}}, /* 2.5 and 7.5: the first one first */
+		{{1, 39, 0}, 40, {1, 39, 0}},
+		{{1, 1000000, 0}, 40, {1, 39, 0}},
+		{{1000000, 1, 1}, 40, {38, 1, 1}},
+		{{3, 13, 0}, 16, {3, 13, 0}},
+		{{1, 1, 1}, 40, {14, 13, 13}},
+		{{5, 3, 1}, 3, {1, 1, 1}},
+		{{7, 5, 0}, 12, {7, 5, 0}},
+	};
+
+	blocks(1000, 1000, 1000);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct dev_merging how = {.order = CTL_PARTITION, .workers = cases[i].workers};
+		unsigned n = cases[i].share[2] ? 3 : 2, which;
+		struct dev_merge_plan p;
+		uint32_t count[3];
+
+		memcpy(how.share, cases[i].share, sizeof(cases[i].share));
+		assert_int_equal(plan_of(&how, n, 4, &p, &which), DEV_MERGE_OK);
+		assert_int_equal(p.workers, cases[i].workers);
+		count_kinds(&p, n, count);
+		assert_memory_equal(count, cases[i].count, sizeof(count));
+	}
+}
+
+/* Of any stretch of workers about the due part belongs to the kernel: where they go is up to the
+ * hardware, which takes them by number. */
+static void neighbours(void **state)
+{
+	struct dev_merging how = {.order = CTL_PARTITION, .share = {1, 3}};
+	struct dev_merge_plan p;
+	unsigned which;
+
+	blocks(1000, 1000, 0);
+	assert_int_equal(plan_of(&how, 2, 12, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 120);
+	for (uint32_t first = 0; first + 16 <= p.workers; first++) {
+		unsigned n = 0;
+
+		for (uint32_t w = first; w < first + 16; w++)
+			n += w * p.merge.stride % p.workers < p.merge.upto[0];
+		assert_in_range(n, 2, 6);
+	}
+}
+
+static void by_sm(void **state)
+{
+	struct dev_merging how = {.order = CTL_APART, .share = {1, 4}};
+	struct dev_merge_plan p;
+	unsigned which;
+
+	blocks(1000, 1000, 1000);
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.merge.upto[0], 2); /* of ten SMs */
+	assert_int_equal(p.merge.upto[1], 10);
+	how.order = CTL_MIXED; /* a round of five does not go into four */
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.merge.upto[0], 1);
+	assert_int_equal(p.merge.upto[1], 4);
+	how.share[0] = 20;
+	how.share[1] = 60;
+	assert_int_equal(plan_of(&how, 2, 16, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.merge.upto[0], 1); /* 1 to 3, over and over */
+	assert_int_equal(p.merge.upto[1], 4);
+}
+
+static void too_few(void **state)
+{
+	struct dev_merging how = {.order = CTL_PARTITION, .share = {1, 1, 1}, .workers = 2};
+	struct dev_merge_plan p;
+	unsigned which = 9;
+
+	blocks(1000, 1000, 1000);
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_NO_WORKER);
+	assert_int_equal(which, 2);
+	how.help_others = true;
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.merge.upto[2], 2);
+	how = (struct dev_merging){.order = CTL_MIXED, .share = {1, 1}};
+	assert_int_equal(plan_of(&how, 2, 1, &p, &which), DEV_MERGE_NO_WORKER);
+	assert_int_equal(plan_of(&how, 2, 2, &p, &which), DEV_MERGE_OK);
+}
+
+/* Blocks that may all wait for each other. */
+static void together(void **state)
+{
+	struct dev_merging how = {.order = CTL_STEAL, .yield_every = 3};
+	struct dev_merge_plan p;
+	unsigned which = 9;
+
+	blocks(1000, 30, 10);
+	form.of[1].rising_order = form.of[2].rising_order = true;
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	assert_true(!p.together[0] && p.together[1] && p.together[2]);
+	shapes[1].shape.grid[0] = 31;
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_TOO_FEW);
+	/* Natively they are never there at once: they wait for lower ones at most. */
+	shapes[1].fits = false;
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+	assert_true(!p.together[1] && p.together[2]);
+	how.workers = 9;
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_TOO_FEW);
+	assert_int_equal(which, 2);
+	how = (struct dev_merging){.order = CTL_APART, .share = {1, 1, 1}};
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_ORDER);
+	assert_int_equal(which, 2);
+	shapes[2].shape.grid[0] = 1; /* nobody to wait for */
+	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workers),
+		cmocka_unit_test(partitions),
+		cmocka_unit_test(neighbours),
+		cmocka_unit_test(by_sm),
+		cmocka_unit_test(too_few),
+		cmocka_unit_test(together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
