@@ -172,6 +172,15 @@ Blocks that may wait for each other are there at once, or refused.
     hint: --schedule steal
   [1]
 
+A kernel whose SMs nobody comes to is told, not waited for.
+
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
+  heddle corun: error: a launch handed out no block: kernel 2, 'put', is not done
+    hint: where a kernel has SMs or workers of its own: other shares, or --help-others
+  [1]
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --workers 1 --help-others --check -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | tail -n 1
+  memory is what the kernels leave alone
+
 What is wrong is said with the kernel's number.
 
   $ first() { "$@" 2>&1 >/dev/null | head -n 1; }
