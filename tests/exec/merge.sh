@@ -4,10 +4,11 @@
 #
 # Pairs of kernels as one launch, merged and fused, compared with each of them alone, to the last bit.
 #   merge.sh HEDDLE LIST DEVICE paper|forms [sample]
-# LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes;
-# forms: every kernel of the list with another one. Each with all schedules, with and without turns,
-# and fused, and on the virtual GPU with each of MODES (words of HEDDLE_VGPU); sample: with one of these, others
-# for each pair. LIMIT: seconds that a run may take (60); JOBS: runs at a time (2).
+# LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes,
+# each alone, and up to eight of them; forms: every kernel of the list with another one. Each with all
+# schedules, with and without turns, and fused, and on the virtual GPU with each of MODES (words of
+# HEDDLE_VGPU); sample: with one of these, others for each pair. LIMIT: seconds that a run may take (60);
+# JOBS: runs at a time (2).
 # Kernels that cannot be merged, or not in this order, must be refused; they are counted.
 set -eu
 heddle=$1
@@ -83,16 +84,17 @@ run() {
 }
 
 id=0
-# pair FIRST SECOND: all ways, or the next one.
-pair() {
+# corun WORDS [EQUAL]: all ways, or the next one; EQUAL: with equal shares.
+corun() {
 	if [ -n "$sample" ]; then
-		sed -n "$((id * 7 % ways + 1))p" "$work/ways" >"$work/now"
+		sed -n "$((id * 7 % ways + 1))p" "$work/ways"
 	else
-		cp "$work/ways" "$work/now"
-	fi
+		cat "$work/ways"
+	fi >"$work/now"
+	[ -z "${2-}" ] || sed -i -E 's/(partition|mixed|apart)=[0-9:]*/\1/' "$work/now"
 	while read -r mode options <&3; do
 		id=$((id + 1))
-		run $id "$mode" "$options" "$1 + $2" &
+		run $id "$mode" "$options" "$1" &
 		[ $((id % jobs)) -ne 0 ] || wait
 	done 3<"$work/now"
 }
@@ -105,20 +107,24 @@ words() {
 }
 
 paper() {
+	some=
 	for kernel in va bitonic_tile bitonic_step msort_tile msort_pass kmeans transpose blackscholes histogram; do
 		grep "$tab$kernel$tab" "$work/all" | head -n 3 >"$work/of.$kernel"
 		for other in "$work"/of.*; do
 			for shape in 1 2 3; do
-				pair "$(words "$work/of.$kernel" $shape)" "$(words "$other" $shape)"
+				corun "$(words "$work/of.$kernel" $shape) + $(words "$other" $shape)"
 			done
 		done
+		corun "$(words "$work/of.$kernel" 1)" equal
+		some="${some:+$some + }$(words "$work/of.$kernel" 2)"
+		case $kernel in msort* | trans* | blacks*) corun "$some" equal ;; esac
 	done
 }
 
 forms() {
 	n=$(wc -l <"$work/all")
 	for line in $(seq "$n"); do
-		pair "$(words "$work/all" "$line")" "$(words "$work/all" $(((line + 10) % n + 1)))"
+		corun "$(words "$work/all" "$line") + $(words "$work/all" $(((line + 10) % n + 1)))"
 	done
 }
 
