@@ -77,6 +77,9 @@ corun "6:900 4:900" --workers 1 --chunk 2
 is "two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
 corun "5:900" --workers 1
 is "one kernel" "$(order)" "A0 A1 A2 A3 A4"
+corun "4:900 6:900" --workers 1 --yield-every 2
+is "resumed" "$(order), $(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report")" \
+	"A0 B0 A1 B1 A2 B2 A3 B3 B4 B5, 3"
 # Several workers: claimed in this order, whoever comes.
 corun "12:4000 4:4000" --workers 4
 is "four workers begin with" "$(order | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A0 A1 B0 B1 "
@@ -100,6 +103,8 @@ corun "64:2000 64:2000" --schedule apart
 is "apart" "$(sms A)- $(sms B)" "0 1 - 2 3 "
 corun "64:2000 64:2000" --schedule apart=1:3
 is "apart, 1 to 3" "$(sms A)- $(sms B)" "0 - 1 2 3 "
+corun "8:900 160:2000" --schedule apart --help-others
+is "apart, with help" "$(sms A)- $(sms B)" "0 1 - 0 1 2 3 "
 corun "64:2000 64:2000" --schedule mixed
 is "mixed" "$(sms A)- $(sms B)" "0 1 2 3 - 0 1 2 3 "
 corun "160:2000 160:2000" --schedule mixed=1:3 --workers-per-sm 8
