@@ -35,9 +35,6 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 		cli_show_diags(&k->diags);
 		return CLI_FAILED;
 	}
-	if (err == -E2BIG)
-		return cli_error(m->c, "fewer of them may be merged",
-			"the kernels' parameters together are more than a launch may have");
 	cli_show_diags(diags);
 	return cli_error(m->c, "this is a bug in heddle: please report it with the files",
 		"kernel %u, '%s', could not be merged: %s", which + 1, k->spec->kernel,

@@ -154,6 +154,30 @@ What cannot be merged is shown where it stands.
   $ heddle corun --how sequential --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero' | grep -c sequential
   1
 
+Parameters of all together may be more than a launch takes.
+
+  $ cat >large.ptx <<'END'
+  > .version 7.0
+  > .target sm_70
+  > .address_size 64
+  > .visible .entry large(.param .u64 to, .param .align 4 .b8 from[1800])
+  > {
+  >   .reg .b64 %rd<2>;
+  >   .reg .b32 %r<2>;
+  >   ld.param.u64 %rd1, [to];
+  >   ld.param.u32 %r1, [from+1796];
+  >   st.global.u32 [%rd1], %r1;
+  >   ret;
+  > }
+  > END
+  $ large="large.ptx large --grid 1 --block 1 u32[1]:zero>- hex:$(printf %03592d 0)07000000"
+  $ heddle corun --device cpu --check -- $large + $large | head -n 2
+  7
+  7
+  $ heddle corun --device cpu -- $large + $large + $large
+  large.ptx: error: kernel 'large' cannot be merged: all parameters together are more than 4096 bytes
+  [1]
+
 Blocks that may wait for each other are there at once, or refused.
 
   $ heddle corun --device cpu --check --json -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero' + $meet --grid 30 'u32[1]:zero' | grep together
