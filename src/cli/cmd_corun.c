@@ -5,17 +5,19 @@
  * with equal data each time. */
 #include "cli/corun.h"
 #include "cli/kernelspec.h"
+#include "cli/schedule.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|merge|vertical|horizontal",
+	{0, "how", "sequential|streams|merge|vertical|horizontal|tuned",
 		"back to back in one stream; each in a stream of its own; (if nothing is said) as "
 		"one launch, whose workers take a block of one kernel after a block of another; or "
 		"fused, block by block: the same threads run one after the other, or each has "
-		"warps of its own"},
+		"warps of its own; tuned: as heddle tune found to be the fastest"},
+	{0, "store", "FILE", "tuned: what heddle tune keeps, where it was told to"},
 	{0, "schedule", "ORDER",
 		"merge: steal (kernels by turns, whoever comes), or workers that keep to a kernel: "
 		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
@@ -35,63 +37,18 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static const char *const hows[] = {"sequential", "streams", "merge", "vertical", "horizontal"};
-static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
-
-/* "N:N...", one for each kernel; what is missing at the end is told by its place. */
-static int read_shares(struct cli *c, const char *text, unsigned n, uint32_t *ret)
-{
-	unsigned given = 1;
-
-	for (const char *p = text; *p; p++)
-		given += *p == ':';
-	if (given != n)
-		return cli_usage(c, "--schedule: %u shares for %u kernels", given, n);
-	for (unsigned k = 0; k < n; k++) {
-		char part[16];
-		size_t len = strcspn(text, ":");
-		uint64_t share;
-		int r;
-
-		snprintf(part, sizeof(part), "%.*s", (int)len, text);
-		r = cli_parse_number(c, "--schedule", part, 1, 1000000, &share);
-		if (r != CLI_OK)
-			return r;
-		ret[k] = (uint32_t)share;
-		text += len + 1;
-	}
-	return CLI_OK;
-}
-
-static int read_schedule(struct cli *c, unsigned n, struct dev_merging *m)
+static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	const char *text = cli_value(c, "schedule");
-	size_t len = text ? strcspn(text, "=") : 0;
+	const char *wrong = schedule_parse_order(arena, text ? text : "steal", n, m);
 
-	for (unsigned k = 0; k < n; k++)
-		m->share[k] = 1;
-	if (!text)
-		return CLI_OK;
-	for (unsigned i = 0; i < ARRAY_LEN(orders); i++) {
-		if (strlen(orders[i]) != len || memcmp(orders[i], text, len) != 0)
-			continue;
-		m->order = (enum ctl_order)i;
-		if (!text[len])
-			return CLI_OK;
-		if (m->order == CTL_STEAL)
-			return cli_usage(c, "--schedule steal has no shares");
-		return read_shares(c, text + len + 1, n, m->share);
-	}
-	return cli_usage(c,
-		"--schedule: '%s' is not one of steal, partition, mixed, apart, the latter three "
-		"with =N:N... or without",
-		text);
+	return wrong ? cli_usage(c, "--schedule: %s", wrong) : CLI_OK;
 }
 
-static int read_merging(struct cli *c, unsigned n, struct dev_merging *m)
+static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	uint64_t workers = 0, per_sm = 0, chunk = 1, yield = 0;
-	int r = read_schedule(c, n, m);
+	int r = read_schedule(c, arena, n, m);
 
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 1, UINT32_MAX, &workers);
@@ -110,7 +67,7 @@ static int read_merging(struct cli *c, unsigned n, struct dev_merging *m)
 	return r;
 }
 
-static int read_options(struct cli *c, unsigned n, struct corun_options *o)
+static int read_options(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
 	static const char *const merge_only[] = {"schedule", "help-others", "workers",
 		"workers-per-sm", "chunk", "yield-every", "no-times"};
@@ -126,13 +83,16 @@ static int read_options(struct cli *c, unsigned n, struct corun_options *o)
 		.repeat = (unsigned)repeat,
 		.check = cli_has(c, "check"),
 	};
-	for (unsigned i = 0; how && i < ARRAY_LEN(hows); i++)
-		if (!strcmp(how, hows[i]))
-			o->how = (enum corun_how)i;
+	o->tuned = how && !strcmp(how, "tuned");
+	if (how && !o->tuned)
+		schedule_parse_how(how, &o->how);
 	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(merge_only); i++)
-		if (o->how != CORUN_MERGE && cli_has(c, merge_only[i]))
+		if ((o->how != CORUN_MERGE || o->tuned) && cli_has(c, merge_only[i]))
 			r = cli_usage(c, "--%s needs --how merge", merge_only[i]);
-	return r == CLI_OK && o->how == CORUN_MERGE ? read_merging(c, n, &o->merging) : r;
+	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
+		r = cli_usage(c, "--store needs --how tuned");
+	o->store = cli_value(c, "store");
+	return r == CLI_OK && o->how == CORUN_MERGE ? read_merging(c, arena, n, &o->merging) : r;
 }
 
 /* ---- what came of it ---- */
@@ -147,7 +107,7 @@ static void json_merge(struct json *j, const struct corun_options *o, const stru
 	if (o->how < CORUN_MERGE)
 		return;
 	if (o->how == CORUN_MERGE) {
-		json_str(j, "schedule", orders[o->merging.order]);
+		json_str(j, "schedule", schedule_order_name(o->merging.order));
 		json_bool(j, "help_others", o->merging.help_others);
 	}
 	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
@@ -182,7 +142,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	cli_json_open(c, &j, 1);
 	json_str(&j, "device", res->device_name);
 	json_uint(&j, "sms", res->n_sms);
-	json_str(&j, "how", hows[o->how]);
+	json_str(&j, "how", schedule_hows[o->how]);
 	json_num(&j, "ms", res->times.ms);
 	json_merge(&j, o, res);
 	json_begin_array(&j, "kernels");
@@ -211,13 +171,14 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	bool merged = o->how == CORUN_MERGE, timed = is_timed(o);
 	struct strbuf *out = &c->out;
 
-	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, hows[o->how], res->times.ms);
+	strbuf_printf(
+		out, "%s: %s, %.4f ms\n", res->device_name, schedule_hows[o->how], res->times.ms);
 	if (merged)
 		strbuf_printf(out,
 			"%s%s; %" PRIu32 " workers, %" PRIu64 " fit; launched %" PRIu32 " times\n",
-			orders[o->merging.order], o->merging.help_others ? ", helping others" : "",
-			res->plan.workers, (uint64_t)res->plan.per_sm * res->n_sms,
-			res->times.launches);
+			schedule_order_name(o->merging.order),
+			o->merging.help_others ? ", helping others" : "", res->plan.workers,
+			(uint64_t)res->plan.per_sm * res->n_sms, res->times.launches);
 	if (o->how > CORUN_MERGE)
 		strbuf_printf(out, "%" PRIu32 " blocks, %" PRIu64 " fit\n", res->plan.workers,
 			(uint64_t)res->plan.per_sm * res->n_sms);
@@ -262,7 +223,7 @@ static int run(struct cli *c)
 	arena_init(&arena, 0);
 	r = kernelspec_read_all(c, &arena, CORUN_MAX, specs, &n);
 	if (r == CLI_OK)
-		r = read_options(c, n, &o);
+		r = read_options(c, &arena, n, &o);
 	if (r == CLI_OK)
 		r = corun_run(c, &arena, specs, n, &o, &res);
 	if (r == CLI_OK)

@@ -6,7 +6,10 @@
 #include "cli/corun.h"
 
 #include "cli/corun_merge.h"
+#include "cli/schedule.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +18,8 @@ struct corun {
 	struct arena *arena;
 	const struct spec *specs;
 	unsigned n;
-	const struct corun_options *o;
-	struct corun_result *res;
+	bool check;
+	struct corun_result res;
 	struct job_device device;
 	struct job_kernel of[CORUN_MAX];
 	CUfunction plain[CORUN_MAX];
@@ -24,7 +27,11 @@ struct corun {
 		*want[CORUN_MAX]; /* for each argument what the plain kernel leaves; NULL: scalar */
 	CUstream main, streams[CORUN_MAX];
 	CUevent began, ended, kernel_began[CORUN_MAX], kernel_ended[CORUN_MAX];
-	struct corun_merge merge;
+	bool plain_ready;
+	struct corun_merge one[CORUN_HOWS]; /* those that are one launch */
+	bool ready[CORUN_HOWS];
+	struct model_kernel kernels[CORUN_MAX];
+	char driver[32];
 };
 
 static int load_plain(struct corun *x, unsigned i, CUmodule *ret_module)
@@ -100,7 +107,7 @@ static int compare_buffer(struct corun *x, unsigned i, unsigned arg)
 	if (d.elements) {
 		spec_print_element(a, have, d.first, &is);
 		spec_print_element(a, want, d.first, &should);
-		x->res->differences[x->res->n_differences++] = d;
+		x->res.differences[x->res.n_differences++] = d;
 		cli_error(x->c, NULL,
 			"kernel %u, '%s', argument %u, '%s': %llu of %llu elements are not what "
 			"the kernel leaves alone; the first is number %llu: %s, not %s",
@@ -134,20 +141,20 @@ static int prepare_check(struct corun *x)
 		buffers += x->specs[i].n_args;
 		r = run_alone(x, i);
 	}
-	x->res->differences = ARENA_ARRAY(x->arena, struct corun_difference, buffers + 1);
-	return r == CLI_OK && !x->res->differences ? job_out_of_memory(x->c) : r;
+	x->res.differences = ARENA_ARRAY(x->arena, struct corun_difference, buffers + 1);
+	return r == CLI_OK && !x->res.differences ? job_out_of_memory(x->c) : r;
 }
 
 /* ---- runs ---- */
 
 /* Each kernel in its stream, which waits for the main one and is waited for by it. */
-static CUresult launch_all(struct corun *x)
+static CUresult launch_all(struct corun *x, bool apart)
 {
 	const struct cu_api *cu = &x->device.cu;
 	CUresult r = cu->cuEventRecord(x->began, x->main);
 
 	for (unsigned i = 0; r == CUDA_SUCCESS && i < x->n; i++) {
-		CUstream s = x->streams[i];
+		CUstream s = apart ? x->streams[i] : x->main;
 
 		if (s != x->main)
 			r = cu->cuStreamWaitEvent(s, x->began, 0);
@@ -158,7 +165,7 @@ static CUresult launch_all(struct corun *x)
 		if (r == CUDA_SUCCESS)
 			r = cu->cuEventRecord(x->kernel_ended[i], s);
 	}
-	for (unsigned i = 0; r == CUDA_SUCCESS && i < x->n; i++)
+	for (unsigned i = 0; r == CUDA_SUCCESS && i < x->n && apart; i++)
 		if (x->streams[i] != x->main)
 			r = cu->cuStreamWaitEvent(x->main, x->kernel_ended[i], 0);
 	if (r == CUDA_SUCCESS)
@@ -166,12 +173,13 @@ static CUresult launch_all(struct corun *x)
 	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
 }
 
-static int run_plain(struct corun *x, struct corun_times *ret)
+static int run_plain(struct corun *x, bool apart, struct corun_times *ret)
 {
 	const struct cu_api *cu = &x->device.cu;
 	float ms, began;
 
-	JOB_TRY(x->c, launch_all(x), x->n == 1 ? x->specs[0].kernel : "the kernels together");
+	JOB_TRY(x->c, launch_all(x, apart),
+		x->n == 1 ? x->specs[0].kernel : "the kernels together");
 	JOB_TRY(x->c, cu->cuEventElapsedTime(&ms, x->began, x->ended), "event");
 	ret->ms = (double)ms;
 	for (unsigned i = 0; i < x->n; i++) {
@@ -189,14 +197,14 @@ static int prepare_plain(struct corun *x)
 {
 	const struct cu_api *cu = &x->device.cu;
 
+	if (x->plain_ready)
+		return CLI_OK;
+	x->plain_ready = true;
 	JOB_TRY(x->c, cu->cuStreamCreate(&x->main, CU_STREAM_NON_BLOCKING), "stream");
 	JOB_TRY(x->c, cu->cuEventCreate(&x->began, 0), "event");
 	JOB_TRY(x->c, cu->cuEventCreate(&x->ended, 0), "event");
 	for (unsigned i = 0; i < x->n; i++) {
-		x->streams[i] = x->main;
-		if (x->o->how == CORUN_STREAMS)
-			JOB_TRY(x->c, cu->cuStreamCreate(&x->streams[i], CU_STREAM_NON_BLOCKING),
-				"stream");
+		JOB_TRY(x->c, cu->cuStreamCreate(&x->streams[i], CU_STREAM_NON_BLOCKING), "stream");
 		JOB_TRY(x->c, cu->cuEventCreate(&x->kernel_began[i], 0), "event");
 		JOB_TRY(x->c, cu->cuEventCreate(&x->kernel_ended[i], 0), "event");
 	}
@@ -210,36 +218,44 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_one_launch(const struct corun_options *o)
+static bool is_one_launch(enum corun_how how)
 {
-	return o->how >= CORUN_MERGE;
+	return how >= CORUN_MERGE;
 }
 
-static int run_once(struct corun *x, struct corun_times *ret)
+int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
+	const struct dev_merge_plan *plan, struct corun_times *ret, bool *ret_same)
 {
 	int r = CLI_OK;
 
+	x->res.n_differences = 0;
+	*ret = (struct corun_times){0};
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = job_kernel_fill(&x->of[i], &x->device.cu);
 	if (r == CLI_OK)
-		r = is_one_launch(x->o) ? corun_merge_run(&x->merge, ret) : run_plain(x, ret);
-	return r == CLI_OK && x->o->check ? compare(x) : r;
+		r = is_one_launch(how) ? corun_merge_run(&x->one[how], m, plan, ret)
+				       : run_plain(x, how == CORUN_STREAMS, ret);
+	if (r == CLI_OK && x->check)
+		r = compare(x);
+	*ret_same = x->res.n_differences == 0;
+	return r;
 }
 
-static int run_all(struct corun *x)
+static int run_all(struct corun *x, const struct corun_options *o)
 {
 	unsigned n = 0;
-	struct corun_times *times = ARENA_ARRAY(x->arena, struct corun_times, x->o->repeat);
+	struct corun_times *times = ARENA_ARRAY(x->arena, struct corun_times, o->repeat);
 	int r = times ? CLI_OK : job_out_of_memory(x->c);
+	bool same = true;
 
-	while (r == CLI_OK && n < x->o->repeat && !x->res->n_differences)
-		r = run_once(x, &times[n++]);
+	while (r == CLI_OK && n < o->repeat && same)
+		r = corun_once(x, o->how, &o->merging, &x->res.plan, &times[n++], &same);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = job_kernel_write(&x->of[i], &x->device.cu);
 	if (r != CLI_OK)
 		return r;
 	qsort(times, n, sizeof(*times), by_time);
-	x->res->times = times[n / 2];
+	x->res.times = times[n / 2];
 	return CLI_OK;
 }
 
@@ -255,7 +271,7 @@ static int load_all(struct corun *x)
 	JOB_TRY(x->c,
 		cu->cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
 		"device");
-	x->res->n_sms = (uint32_t)n;
+	x->res.n_sms = (uint32_t)n;
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++) {
 		const struct spec *s = &x->specs[i];
 		CUmodule module;
@@ -267,56 +283,165 @@ static int load_all(struct corun *x)
 			cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, x->plain[i],
 				(int)(s->block[0] * s->block[1] * s->block[2]), s->shared_bytes),
 			s->kernel);
-		x->res->fit[i] = (uint32_t)n;
+		x->res.fit[i] = (uint32_t)n;
 	}
 	return r;
 }
 
-static int prepare(struct corun *x)
+int corun_open(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
+	enum dev_kind device, bool check, struct corun **ret)
 {
-	int r = CLI_OK;
+	struct corun *x = ARENA_NEW(arena, struct corun);
+	int r = x ? CLI_OK : cli_error(c, NULL, "out of memory");
 
-	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
-		r = job_kernel_read(x->c, &x->specs[i], 0, &x->of[i]);
+	*ret = x;
+	if (!x)
+		return r;
+	x->c = c;
+	x->arena = arena;
+	x->specs = specs;
+	x->n = n;
+	x->check = check;
+	for (unsigned i = 0; r == CLI_OK && i < n; i++)
+		r = job_kernel_read(c, &specs[i], 0, &x->of[i]);
 	if (r == CLI_OK)
-		r = job_device_open(x->c, x->o->device, &x->device);
-	if (r == CLI_OK && x->o->check)
+		r = job_device_open(c, device, &x->device);
+	if (r == CLI_OK && check)
 		r = prepare_check(x);
 	if (r == CLI_OK)
 		r = load_all(x);
-	if (r == CLI_OK && !is_one_launch(x->o))
+	memcpy(x->res.device_name, x->device.name, sizeof(x->res.device_name));
+	return r;
+}
+
+void corun_close(struct corun *x)
+{
+	for (unsigned i = 0; x && i < x->n; i++) {
+		for (unsigned a = 0; x->want[i] && a < x->specs[i].n_args; a++)
+			free(x->want[i][a]);
+		job_kernel_finish(&x->of[i]);
+	}
+}
+
+const struct corun_result *corun_seen(const struct corun *x)
+{
+	return &x->res;
+}
+
+int corun_prepare(struct corun *x, enum corun_how how, struct strbuf *why)
+{
+	int r;
+
+	if (!is_one_launch(how))
 		return prepare_plain(x);
-	x->merge = (struct corun_merge){.c = x->c,
+	if (x->ready[how])
+		return CLI_OK;
+	x->one[how] = (struct corun_merge){.c = x->c,
 		.arena = x->arena,
 		.cu = &x->device.cu,
 		.of = x->of,
 		.n = x->n,
-		.way = x->o->how,
-		.how = &x->o->merging};
-	if (r == CLI_OK)
-		r = corun_merge_prepare(&x->merge, x->res->fit, x->res->n_sms);
-	if (r == CLI_OK)
-		x->res->plan = x->merge.plan;
+		.way = how,
+		.fit = x->res.fit,
+		.n_sms = x->res.n_sms,
+		.why = why};
+	r = corun_merge_prepare(&x->one[how]);
+	x->one[how].why = NULL;
+	x->ready[how] = r == CLI_OK;
 	return r;
 }
 
-int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
-	const struct corun_options *o, struct corun_result *ret)
+int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why,
+	struct dev_merge_plan *ret)
 {
-	struct corun_result res = {0};
-	struct corun x = {.c = c, .arena = arena, .specs = specs, .n = n, .o = o, .res = &res};
-	int r = prepare(&x);
+	int r;
 
+	if (!is_one_launch(how))
+		return CLI_OK;
+	x->one[how].why = why;
+	r = corun_merge_plan(&x->one[how], m, ret);
+	x->one[how].why = NULL;
+	return r;
+}
+
+/* ---- what they are ---- */
+
+/* Of the kernel alone: the rest of its file may change. */
+static int digest(struct corun *x, unsigned i, uint8_t ret[32])
+{
+	struct ptx_module *m;
+	struct strbuf text = {0};
+	int r = ptx_extract(x->of[i].module, x->specs[i].kernel, true, &m);
+
+	if (r < 0)
+		return job_out_of_memory(x->c);
+	ptx_print(m, &text);
+	ptx_module_free(m);
+	if (!text.failed)
+		sha256(text.at, text.len, ret);
+	r = text.failed ? job_out_of_memory(x->c) : CLI_OK;
+	strbuf_finish(&text);
+	return r;
+}
+
+int corun_identify(struct corun *x, struct model_together *ret)
+{
+	int r = CLI_OK, version;
+
+	JOB_TRY(x->c, x->device.cu.cuDriverGetVersion(&version), "driver");
+	snprintf(x->driver, sizeof(x->driver), "%d", version);
+	for (unsigned i = 0; r == CLI_OK && i < x->n; i++) {
+		struct model_kernel *k = &x->kernels[i];
+
+		memcpy(k->grid, x->specs[i].grid, sizeof(k->grid));
+		memcpy(k->block, x->specs[i].block, sizeof(k->block));
+		k->shared_bytes = x->specs[i].shared_bytes;
+		r = digest(x, i, k->digest);
+	}
+	*ret = (struct model_together){
+		.device = x->device.name, .driver = x->driver, .kernels = x->kernels, .n = x->n};
+	return r;
+}
+
+static int look_up(struct corun *x, struct corun_options *o)
+{
+	const char *hint = "heddle tune measures every way, and keeps the best";
+	struct model_together what;
+	struct model_store *store;
+	struct model_way best;
+	int r = corun_identify(x, &what), err;
+
+	if (r != CLI_OK)
+		return r;
+	err = model_store_open(o->store, false, &store);
+	if (err == 0) {
+		err = model_ways_chosen(store, &what, &best);
+		model_store_close(store);
+	}
+	if (err < 0)
+		return cli_error(x->c, err == -ENOENT ? hint : NULL, "%s", model_store_why());
+	if (!schedule_parse(best.name, x->n, &o->how, &o->merging))
+		return cli_error(x->c, hint, "a way that is not known was kept: '%s'", best.name);
+	o->merging.times = true;
+	return CLI_OK;
+}
+
+int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
+	struct corun_options *o, struct corun_result *ret)
+{
+	struct corun *x;
+	int r = corun_open(c, arena, specs, n, o->device, o->check, &x);
+
+	if (r == CLI_OK && o->tuned)
+		r = look_up(x, o);
 	if (r == CLI_OK)
-		r = run_all(&x);
-	if (r == CLI_OK) {
-		memcpy(res.device_name, x.device.name, sizeof(res.device_name));
-		*ret = res;
-	}
-	for (unsigned i = 0; i < n; i++) {
-		for (unsigned a = 0; x.want[i] && a < specs[i].n_args; a++)
-			free(x.want[i][a]);
-		job_kernel_finish(&x.of[i]);
-	}
+		r = corun_prepare(x, o->how, NULL);
+	if (r == CLI_OK)
+		r = corun_plan(x, o->how, &o->merging, NULL, &x->res.plan);
+	if (r == CLI_OK)
+		r = run_all(x, o);
+	if (r == CLI_OK)
+		*ret = x->res;
+	corun_close(x);
 	return r;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/job_kernel.h"
 #include "dev/merged.h"
+#include "model/store.h"
 
 #define CORUN_MAX CTL_MAX_MERGED
 
@@ -17,6 +18,7 @@ enum corun_how {
 	CORUN_MERGE,      /* as one launch of workers */
 	CORUN_VERTICAL,   /* fused: a block's threads run a block of one kernel after another's */
 	CORUN_HORIZONTAL, /* fused: a block has warps for a block of each */
+	CORUN_HOWS,
 };
 
 struct corun_options {
@@ -24,6 +26,8 @@ struct corun_options {
 	enum corun_how how;
 	unsigned repeat;            /* runs, each on freshly filled buffers; at least 1 */
 	struct dev_merging merging; /* CORUN_MERGE */
+	bool tuned;                 /* how and merging are looked up, and set here */
+	const char *store;          /* where; NULL: model_store_path */
 	bool check; /* each kernel runs alone and plainly first; memory is compared after each run
 		     */
 };
@@ -61,6 +65,25 @@ struct corun_result {
 /* Runs specs[0, n) and writes the buffers that ask for it. Errors are said through c; differences
  * are none. CLI_OK or CLI_FAILED. */
 int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
-	const struct corun_options *o, struct corun_result *ret);
+	struct corun_options *o, struct corun_result *ret);
+
+/* ---- the same in steps: several ways on the same device, each from the same data ---- */
+struct corun;
+/* Parsed, loaded as they are; check: and each run alone, for comparing. To be closed also after a
+ * failure. */
+int corun_open(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
+	enum dev_kind device, bool check, struct corun **ret);
+void corun_close(struct corun *x);
+/* A way, once. why: NULL: errors are said; else why it cannot be is put there, if that is it. */
+int corun_prepare(struct corun *x, enum corun_how how, struct strbuf *why);
+/* How a launch is made (CORUN_MERGE and fused ones). */
+int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why,
+	struct dev_merge_plan *ret);
+/* Fills all buffers, runs, and compares if that was asked for; ret_same: nothing differs. */
+int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
+	const struct dev_merge_plan *plan, struct corun_times *ret, bool *ret_same);
+const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
+/* What the kernels are, for what is remembered of them; digests and names are x's. */
+int corun_identify(struct corun *x, struct model_together *ret);
 
 #endif

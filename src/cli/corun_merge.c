@@ -7,7 +7,25 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+/* An error, or why this way is none. */
+static int HD_PRINTF(3, 4) no(struct corun_merge *m, const char *hint, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!m->why)
+		return cli_error(m->c, hint, "%s", text);
+	if (!m->why->len)
+		strbuf_puts(m->why, text);
+	return CLI_FAILED;
+}
 
 /* Where what speaks against it stands in its file. Merging looks at copies, which have no lines;
  * the same is found in the kernel itself, but for what is wrong with merging only. */
@@ -28,6 +46,8 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 
 	if (err == -ENOMEM)
 		return job_out_of_memory(m->c);
+	if (err == -ENOTSUP && v->reason && m->why)
+		return no(m, NULL, "kernel '%s' cannot be merged: %s", k->spec->kernel, v->reason);
 	if (err == -ENOTSUP && v->reason) {
 		find_place(k, v, &at);
 		diag_add(&k->diags, DIAG_ERROR, at.line, at.col, 1,
@@ -80,17 +100,17 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 	case DEV_MERGE_OK:
 		break;
 	case DEV_MERGE_NO_WORKER:
-		return cli_error(m->c, "other shares, more workers, or --help-others",
+		return no(m, "other shares, more workers, or --help-others",
 			"kernel %u, '%s', would have no worker: there are %" PRIu32
 			" in all, and at most %" PRIu32 " on an SM",
 			which + 1, name, p->workers, p->per_sm);
 	case DEV_MERGE_ORDER:
-		return cli_error(m->c, "--schedule steal",
+		return no(m, "--schedule steal",
 			"the blocks of kernel %u, '%s', may wait for each other: with workers of "
 			"its own they may never all be there at once",
 			which + 1, name);
 	case DEV_MERGE_TOO_FEW:
-		return cli_error(m->c, "more workers, or fewer blocks",
+		return no(m, "more workers, or fewer blocks",
 			"the blocks of kernel %u, '%s', may wait for each other, and alone all of "
 			"them are there at once: merged, with all such kernels' blocks, that takes "
 			"%" PRIu64 " workers, and there are %" PRIu32,
@@ -100,57 +120,67 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 }
 
 /* Fused: block i of each in block i of the launch. */
-static int plan_fused(struct corun_merge *m, uint32_t per_sm, uint32_t n_sms)
+static int plan_fused(struct corun_merge *m, struct dev_merge_plan *ret)
 {
 	uint64_t blocks = dev_fused_blocks(m->n, m->shapes);
+	uint64_t fit = (uint64_t)m->per_sm * m->n_sms;
 
 	if (blocks > INT32_MAX)
-		return cli_error(
-			m->c, "--how merge", "a grid of %" PRIu64 " blocks is not fused", blocks);
+		return no(m, "--how merge", "a grid of %" PRIu64 " blocks is not fused", blocks);
 	for (unsigned k = 0; k < m->n; k++)
-		if (m->form.of[k].rising_order && m->shapes[k].fits &&
-			blocks > (uint64_t)per_sm * n_sms)
-			return cli_error(m->c, "--how merge, or fewer blocks",
+		if (m->form.of[k].rising_order && m->shapes[k].fits && blocks > fit)
+			return no(m, "--how merge, or fewer blocks",
 				"the blocks of kernel %u, '%s', may wait for each other, and fused "
 				"they would not all be there at once: %" PRIu64 " blocks, of which "
 				"%" PRIu64 " fit",
-				k + 1, m->of[k].spec->kernel, blocks, (uint64_t)per_sm * n_sms);
-	m->plan = (struct dev_merge_plan){.per_sm = per_sm, .workers = (uint32_t)blocks};
+				k + 1, m->of[k].spec->kernel, blocks, fit);
+	*ret = (struct dev_merge_plan){.per_sm = m->per_sm, .workers = (uint32_t)blocks};
 	return CLI_OK;
 }
 
-static int plan(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
+int corun_merge_plan(
+	struct corun_merge *m, const struct dev_merging *how, struct dev_merge_plan *ret)
 {
-	const uint32_t *b = m->form.block;
 	enum dev_merge_status status;
 	unsigned which = 0;
 	uint64_t blocks = 0;
-	int per_sm, registers;
+
+	if (m->way != CORUN_MERGE)
+		return plan_fused(m, ret);
+	*ret = (struct dev_merge_plan){0};
+	status = dev_merge_plan(
+		how, &m->form, m->n, m->shapes, m->per_sm, m->n_sms, ret, &which, &blocks);
+	return explain(m, status, which, blocks, ret);
+}
+
+static int see_what_fits(struct corun_merge *m)
+{
+	const uint32_t *b = m->form.block;
+	uint32_t threads = b[0] * b[1] * b[2];
+	int per_sm = 0, registers;
 
 	JOB_TRY(m->c, m->cu->cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, m->fn),
 		"merged form");
-	JOB_TRY(m->c,
-		m->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-			&per_sm, m->fn, (int)(b[0] * b[1] * b[2]), m->form.shared_bytes),
-		"merged form");
+	if (threads <= 1024)
+		JOB_TRY(m->c,
+			m->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+				&per_sm, m->fn, (int)threads, m->form.shared_bytes),
+			"merged form");
 	if (per_sm < 1)
-		return cli_error(m->c, NULL,
+		return no(m, NULL,
 			"together no block of them fits an SM: %" PRIu32
 			" threads of %d registers, %" PRIu32 " bytes of shared memory",
-			b[0] * b[1] * b[2], registers, m->form.shared_bytes);
+			threads, registers, m->form.shared_bytes);
+	m->per_sm = (uint32_t)per_sm;
 	for (unsigned k = 0; k < m->n; k++) {
 		job_kernel_shape(m->of[k].spec, &m->shapes[k].shape);
 		m->shapes[k].fits =
-			dev_total_blocks(&m->shapes[k].shape) <= (uint64_t)fit[k] * n_sms;
+			dev_total_blocks(&m->shapes[k].shape) <= (uint64_t)m->fit[k] * m->n_sms;
 	}
-	if (m->way != CORUN_MERGE)
-		return plan_fused(m, (uint32_t)per_sm, n_sms);
-	status = dev_merge_plan(m->how, &m->form, m->n, m->shapes, (uint32_t)per_sm, n_sms,
-		&m->plan, &which, &blocks);
-	return explain(m, status, which, blocks, &m->plan);
+	return CLI_OK;
 }
 
-int corun_merge_prepare(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms)
+int corun_merge_prepare(struct corun_merge *m)
 {
 	struct strbuf text = {0};
 	CUmodule module;
@@ -161,7 +191,7 @@ int corun_merge_prepare(struct corun_merge *m, const uint32_t fit[], uint32_t n_
 			m->form.shared_bytes, &module, &m->fn);
 	strbuf_finish(&text);
 	if (r == CLI_OK)
-		r = plan(m, fit, n_sms);
+		r = see_what_fits(m);
 	if (r != CLI_OK)
 		return r;
 	m->params = arena_zalloc(m->arena, m->form.param_bytes);
@@ -176,7 +206,8 @@ static double ms_of(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-int corun_merge_run(struct corun_merge *m, struct corun_times *ret)
+int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
+	const struct dev_merge_plan *plan, struct corun_times *ret)
 {
 	struct dev_merged_stats stats = {0};
 	CUresult r;
@@ -185,20 +216,20 @@ int corun_merge_run(struct corun_merge *m, struct corun_times *ret)
 		memcpy(m->params + m->form.of[k].param_offset, m->of[k].params,
 			m->form.of[k].own_bytes);
 	if (m->way == CORUN_MERGE)
-		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, m->how, &m->plan,
-			m->params, &m->device, &stats);
+		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, how, plan, m->params,
+			&m->device, &stats);
 	else
 		r = dev_fused_run(
 			m->cu, m->fn, &m->form, m->n, m->shapes, m->params, &m->device, &stats);
 	if (r == CUDA_ERROR_UNKNOWN)
-		return cli_error(m->c,
+		return no(m,
 			"where a kernel has SMs or workers of its own: other shares, or "
 			"--help-others",
 			"a launch handed out no block: kernel %u, '%s', is not done",
 			stats.stalled + 1, m->of[stats.stalled].spec->kernel);
 	JOB_TRY(m->c, r, "merged launch");
 	*ret = (struct corun_times){.ms = (double)stats.ms, .launches = stats.launches};
-	for (unsigned k = 0; m->way == CORUN_MERGE && m->how->times && k < m->n; k++) {
+	for (unsigned k = 0; m->way == CORUN_MERGE && how->times && k < m->n; k++) {
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);

@@ -8,26 +8,32 @@
 
 #include "cli/corun.h"
 
+/* One launch of all of them, made once and run with any schedule. */
 struct corun_merge {
 	struct cli *c;
 	struct arena *arena;
 	const struct cu_api *cu;
 	struct job_kernel *of; /* read; filled anew before each run */
 	unsigned n;
-	enum corun_how way; /* CORUN_MERGE or a way of fusing */
-	const struct dev_merging *how;
+	enum corun_how way;  /* CORUN_MERGE or a way of fusing */
+	const uint32_t *fit; /* blocks of each kernel that fit one SM, alone */
+	uint32_t n_sms;
+	struct strbuf *why; /* NULL: errors are said; else the first goes here */
 	/* made by prepare */
 	struct pass_merged form;
 	struct dev_merge_shape shapes[CORUN_MAX];
-	struct dev_merge_plan plan;
+	uint32_t per_sm;
 	struct dev_merged device;
 	CUfunction fn;
 	uint8_t *params;
 };
 
-/* fit: blocks of each kernel that fit one SM, alone. What was given (above `made by`) is borrowed.
- * CLI_OK or CLI_FAILED, said. */
-int corun_merge_prepare(struct corun_merge *m, const uint32_t fit[], uint32_t n_sms);
-int corun_merge_run(struct corun_merge *m, struct corun_times *ret);
+/* What was given (above `made by`) is borrowed. CLI_OK or CLI_FAILED. */
+int corun_merge_prepare(struct corun_merge *m);
+/* how: CORUN_MERGE's. */
+int corun_merge_plan(
+	struct corun_merge *m, const struct dev_merging *how, struct dev_merge_plan *ret);
+int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
+	const struct dev_merge_plan *plan, struct corun_times *ret);
 
 #endif

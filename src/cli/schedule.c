@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Words for ways of running kernels together. What is printed can be parsed. */
+#include "cli/schedule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARE_MAX 1000000
+
+const char *const schedule_hows[CORUN_HOWS] = {
+	"sequential", "streams", "merge", "vertical", "horizontal"};
+static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
+
+bool schedule_parse_how(const char *text, enum corun_how *ret)
+{
+	for (unsigned i = 0; i < CORUN_HOWS; i++)
+		if (!strcmp(text, schedule_hows[i])) {
+			*ret = (enum corun_how)i;
+			return true;
+		}
+	return false;
+}
+
+const char *schedule_order_name(enum ctl_order order)
+{
+	return orders[order];
+}
+
+/* "N:N...", one for each of n. */
+static const char *parse_shares(struct arena *a, const char *text, unsigned n, uint32_t *ret)
+{
+	unsigned given = 1;
+
+	for (const char *p = text; *p; p++)
+		given += *p == ':';
+	if (given != n)
+		return arena_printf(a, "%u shares for %u kernels", given, n);
+	for (unsigned k = 0; k < n; k++) {
+		size_t len = strcspn(text, ":");
+		unsigned long share = 0;
+
+		if (len && len < 8 && strspn(text, "0123456789") >= len)
+			share = strtoul(text, NULL, 10);
+		if (share < 1 || share > SHARE_MAX)
+			return arena_printf(a, "'%.*s' is no share: a number from 1 to %d",
+				(int)MIN(len, 40), text, SHARE_MAX);
+		ret[k] = (uint32_t)share;
+		text += len + 1;
+	}
+	return NULL;
+}
+
+const char *schedule_parse_order(
+	struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+{
+	size_t len = strcspn(text, "=");
+
+	for (unsigned k = 0; k < n; k++)
+		ret->share[k] = 1;
+	for (unsigned i = 0; i < ARRAY_LEN(orders); i++) {
+		if (strlen(orders[i]) != len || memcmp(orders[i], text, len) != 0)
+			continue;
+		ret->order = (enum ctl_order)i;
+		if (!text[len])
+			return NULL;
+		if (ret->order == CTL_STEAL)
+			return "steal has no shares";
+		return parse_shares(a, text + len + 1, n, ret->share);
+	}
+	return arena_printf(a,
+		"'%s' is not one of steal, partition, mixed, apart, the latter three with =N:N... "
+		"or without",
+		text);
+}
+
+void schedule_print(
+	enum corun_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size)
+{
+	struct strbuf b = {0};
+
+	strbuf_puts(&b, schedule_hows[how]);
+	if (how == CORUN_MERGE)
+		strbuf_printf(&b, " %s", orders[m->order]);
+	for (unsigned k = 0; how == CORUN_MERGE && m->order != CTL_STEAL && k < n; k++)
+		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
+	if (how == CORUN_MERGE && m->help_others)
+		strbuf_puts(&b, " help");
+	snprintf(buf, size, "%s", b.failed ? "" : b.at);
+	strbuf_finish(&b);
+}
+
+bool schedule_parse(
+	const char *text, unsigned n, enum corun_how *ret_how, struct dev_merging *ret_m)
+{
+	char how[16], order[128] = "", help[8] = "", more;
+	int words = sscanf(text, "%15s %127s %7s %c", how, order, help, &more);
+	struct arena a;
+	bool ok;
+
+	if (words < 1 || words > 3 || !schedule_parse_how(how, ret_how))
+		return false;
+	if (*ret_how != CORUN_MERGE)
+		return words == 1;
+	arena_init(&a, 0);
+	ok = words >= 2 && !schedule_parse_order(&a, order, n, ret_m) &&
+	     (words == 2 || !strcmp(help, "help"));
+	ret_m->help_others = words == 3;
+	arena_finish(&a);
+	return ok;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* One file, two tables: sets of kernels by the digest of what identifies them, and the ways that
+ * each was run. user_version says the layout; a later one is left alone. */
+#include "model/store.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LAYOUT  1
+#define WAIT_MS 5000
+
+struct model_store {
+	sqlite3 *db;
+};
+
+static char why[4096 + 256];
+
+const char *model_store_why(void)
+{
+	return why;
+}
+
+static int say(int r, const char *path, const char *text)
+{
+	snprintf(why, sizeof(why), "%s: %s", path, text);
+	return r;
+}
+
+static int failed(const struct model_store *s)
+{
+	return say(-EIO, sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+}
+
+int model_store_path(char *buf, size_t size)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (state && state[0] == '/')
+		n = snprintf(buf, size, "%s/heddle/measured.db", state);
+	else if (home && home[0] == '/')
+		n = snprintf(buf, size, "%s/.local/state/heddle/measured.db", home);
+	else
+		return say(
+			-ENOENT, "measured.db", "neither XDG_STATE_HOME nor HOME names a folder");
+	return n < 0 || (size_t)n >= size
+		       ? say(-ENAMETOOLONG, "measured.db", "the path is too long")
+		       : 0;
+}
+
+/* The folders above a file; that one of them is missing shows when the file is opened. */
+static void make_folders(const char *path)
+{
+	char part[4096];
+
+	for (const char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(p - path), path);
+		mkdir(part, 0700);
+	}
+}
+
+/* ---- layout ---- */
+static int layout_of(struct model_store *s, int *ret)
+{
+	sqlite3_stmt *q;
+	int r = sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &q, NULL);
+
+	if (r != SQLITE_OK)
+		return failed(s);
+	r = sqlite3_step(q);
+	*ret = r == SQLITE_ROW ? sqlite3_column_int(q, 0) : 0;
+	sqlite3_finalize(q);
+	return r == SQLITE_ROW ? 0 : failed(s);
+}
+
+static const char tables[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE IF NOT EXISTS together("
+	"  id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, what TEXT NOT NULL);"
+	"CREATE TABLE IF NOT EXISTS way("
+	"  together INTEGER NOT NULL REFERENCES together(id), name TEXT NOT NULL,"
+	"  ms REAL NOT NULL, spread REAL NOT NULL, runs INTEGER NOT NULL, at INTEGER NOT NULL,"
+	"  chosen INTEGER NOT NULL,"
+	"  PRIMARY KEY(together, name)) WITHOUT ROWID;"
+	"PRAGMA user_version = 1;"
+	"COMMIT;";
+
+static int run(struct model_store *s, const char *sql)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(s);
+}
+
+static int prepare(struct model_store *s, bool write)
+{
+	int layout = 0, r;
+
+	sqlite3_busy_timeout(s->db, WAIT_MS);
+	r = layout_of(s, &layout);
+	if (r < 0)
+		return r;
+	if (layout > LAYOUT)
+		return say(-EPROTO, sqlite3_db_filename(s->db, "main"),
+			"written by a later version of heddle");
+	if (!write)
+		return layout ? 0
+			      : say(-ENOENT, sqlite3_db_filename(s->db, "main"),
+					"holds nothing yet");
+	r = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+	return r == 0 && !layout ? run(s, tables) : r;
+}
+
+int model_store_open(const char *path, bool write, struct model_store **ret)
+{
+	struct model_store *s = calloc(1, sizeof(*s));
+	int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	char own[4096];
+	struct stat st;
+	int r = s ? 0 : -ENOMEM;
+
+	if (r == 0 && !path) {
+		r = model_store_path(own, sizeof(own));
+		path = own;
+	}
+	if (r == 0 && !write && stat(path, &st) < 0)
+		r = say(-ENOENT, path, "nothing has been measured yet");
+	if (r == 0 && write)
+		make_folders(path);
+	if (r == 0 && sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
+		r = say(-EIO, path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+	if (r == 0)
+		r = prepare(s, write);
+	if (r < 0)
+		model_store_close(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void model_store_close(struct model_store *s)
+{
+	if (s)
+		sqlite3_close(s->db);
+	free(s);
+}
+
+/* ---- what identifies a set ---- */
+static void describe(const struct model_together *t, struct strbuf *out)
+{
+	strbuf_printf(out, "device %s\ndriver %s\n", t->device, t->driver);
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct model_kernel *k = &t->kernels[i];
+		char hex[65];
+
+		hex_encode(k->digest, sizeof(k->digest), hex);
+		strbuf_printf(out, "kernel %s grid %u,%u,%u block %u,%u,%u shared %u\n", hex,
+			k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
+			k->shared_bytes);
+	}
+}
+
+struct key {
+	struct strbuf text;
+	uint8_t digest[32];
+};
+
+static int key_of(const struct model_together *t, struct key *ret)
+{
+	*ret = (struct key){0};
+	describe(t, &ret->text);
+	if (ret->text.failed)
+		return say(-ENOMEM, "measured.db", "out of memory");
+	sha256(ret->text.at, ret->text.len, ret->digest);
+	return 0;
+}
+
+/* ---- statements ---- */
+
+/* Prepares, and binds the key to the first parameter. NULL: failed. */
+static sqlite3_stmt *with_key(struct model_store *s, const struct key *k, const char *sql)
+{
+	sqlite3_stmt *q = NULL;
+
+	if (sqlite3_prepare_v2(s->db, sql, -1, &q, NULL) != SQLITE_OK ||
+		sqlite3_bind_blob(q, 1, k->digest, sizeof(k->digest), SQLITE_STATIC) != SQLITE_OK) {
+		sqlite3_finalize(q);
+		return NULL;
+	}
+	return q;
+}
+
+static int step_once(struct model_store *s, sqlite3_stmt *q)
+{
+	int r = q ? sqlite3_step(q) : SQLITE_ERROR;
+
+	sqlite3_finalize(q);
+	return r == SQLITE_DONE ? 0 : failed(s);
+}
+
+static int put_way(struct model_store *s, const struct key *k, const struct model_way *way)
+{
+	sqlite3_stmt *q = with_key(s, k,
+		"INSERT INTO way SELECT id, ?2, ?3, ?4, ?5, unixepoch(), ?6 FROM together"
+		" WHERE key = ?1");
+
+	if (q) {
+		sqlite3_bind_text(q, 2, way->name, -1, SQLITE_STATIC);
+		sqlite3_bind_double(q, 3, way->ms);
+		sqlite3_bind_double(q, 4, way->spread);
+		sqlite3_bind_int64(q, 5, way->runs);
+		sqlite3_bind_int(q, 6, way->chosen);
+	}
+	return step_once(s, q);
+}
+
+static int put_all(
+	struct model_store *s, const struct key *k, const struct model_way *ways, unsigned n)
+{
+	sqlite3_stmt *q =
+		with_key(s, k, "INSERT OR IGNORE INTO together(key, what) VALUES(?1, ?2)");
+	int r;
+
+	if (q)
+		sqlite3_bind_text(q, 2, k->text.at, -1, SQLITE_STATIC);
+	r = step_once(s, q);
+	if (r == 0)
+		r = step_once(s, with_key(s, k,
+					 "DELETE FROM way WHERE together IN"
+					 " (SELECT id FROM together WHERE key = ?1)"));
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = put_way(s, k, &ways[i]);
+	return r;
+}
+
+int model_ways_put(struct model_store *s, const struct model_together *t,
+	const struct model_way *ways, unsigned n)
+{
+	struct key k;
+	int r = key_of(t, &k);
+
+	if (r == 0)
+		r = run(s, "BEGIN IMMEDIATE");
+	if (r == 0) {
+		r = put_all(s, &k, ways, n);
+		if (r == 0)
+			r = run(s, "COMMIT");
+		if (r < 0) /* what failed is said already */
+			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	strbuf_finish(&k.text);
+	return r;
+}
+
+int model_ways_chosen(struct model_store *s, const struct model_together *t, struct model_way *ret)
+{
+	sqlite3_stmt *q;
+	struct key k;
+	int r = key_of(t, &k), step = SQLITE_ERROR;
+
+	if (r < 0)
+		return r;
+	q = with_key(s, &k,
+		"SELECT name, ms, spread, runs FROM way JOIN together ON together = id"
+		" WHERE key = ?1 AND chosen");
+	if (q)
+		step = sqlite3_step(q);
+	if (step == SQLITE_ROW) {
+		snprintf(ret->name, sizeof(ret->name), "%s",
+			(const char *)sqlite3_column_text(q, 0));
+		ret->ms = sqlite3_column_double(q, 1);
+		ret->spread = sqlite3_column_double(q, 2);
+		ret->runs = (unsigned)sqlite3_column_int64(q, 3);
+		ret->chosen = true;
+	} else if (step == SQLITE_DONE) {
+		r = say(-ENOENT, sqlite3_db_filename(s->db, "main"),
+			"these kernels, launched so, have not been measured on this device");
+	} else {
+		r = failed(s);
+	}
+	sqlite3_finalize(q);
+	strbuf_finish(&k.text);
+	return r;
+}
