@@ -224,7 +224,7 @@ static bool is_one_launch(enum corun_how how)
 }
 
 int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
-	const struct dev_merge_plan *plan, struct corun_times *ret, bool *ret_same)
+	const struct dev_merge_plan *plan, bool compares, struct corun_times *ret, bool *ret_same)
 {
 	int r = CLI_OK;
 
@@ -235,7 +235,7 @@ int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
 	if (r == CLI_OK)
 		r = is_one_launch(how) ? corun_merge_run(&x->one[how], m, plan, ret)
 				       : run_plain(x, how == CORUN_STREAMS, ret);
-	if (r == CLI_OK && x->check)
+	if (r == CLI_OK && compares)
 		r = compare(x);
 	*ret_same = x->res.n_differences == 0;
 	return r;
@@ -249,7 +249,7 @@ static int run_all(struct corun *x, const struct corun_options *o)
 	bool same = true;
 
 	while (r == CLI_OK && n < o->repeat && same)
-		r = corun_once(x, o->how, &o->merging, &x->res.plan, &times[n++], &same);
+		r = corun_once(x, o->how, &o->merging, &x->res.plan, x->check, &times[n++], &same);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = job_kernel_write(&x->of[i], &x->device.cu);
 	if (r != CLI_OK)

@@ -79,9 +79,10 @@ int corun_prepare(struct corun *x, enum corun_how how, struct strbuf *why);
 /* How a launch is made (CORUN_MERGE and fused ones). */
 int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret);
-/* Fills all buffers, runs, and compares if that was asked for; ret_same: nothing differs. */
+/* Fills all buffers, runs, and if `compares` (corun_open's check) compares; ret_same: nothing
+ * differs. */
 int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
-	const struct dev_merge_plan *plan, struct corun_times *ret, bool *ret_same);
+	const struct dev_merge_plan *plan, bool compares, struct corun_times *ret, bool *ret_same);
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
 /* What the kernels are, for what is remembered of them; digests and names are x's. */
 int corun_identify(struct corun *x, struct model_together *ret);

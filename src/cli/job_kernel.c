@@ -55,7 +55,8 @@ static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t roo
 			k->spec->kernel, n, k->spec->n_args);
 	k->offsets = ARENA_ARRAY(&k->arena, uint32_t, MAX_PARAMS);
 	k->buffers = ARENA_ARRAY(&k->arena, CUdeviceptr, n + 1);
-	if (!k->offsets || !k->buffers)
+	k->initial = ARENA_ARRAY(&k->arena, CUdeviceptr, n + 1);
+	if (!k->offsets || !k->buffers || !k->initial)
 		return job_out_of_memory(k->c);
 	if (n > MAX_PARAMS || pass_param_layout(f, &bytes, k->offsets, sizes, MAX_PARAMS))
 		return cli_error(k->c, NULL, "kernel '%s' has parameters of unknown layout",
@@ -155,31 +156,51 @@ int job_load(const struct cli *c, const struct cu_api *cu, const char *file, con
 	return CLI_OK;
 }
 
-int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
+/* What a buffer begins with, in device memory. */
+static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned i)
 {
+	const struct spec_arg *arg = &k->spec->args[i];
 	struct strbuf err = {0};
+	uint8_t *host = malloc(arg->bytes);
 	int r = CLI_OK;
 
-	for (unsigned i = 0; r == CLI_OK && i < k->spec->n_args; i++) {
+	if (!host)
+		return cli_error(k->c, NULL, "out of memory for '%s'", arg->text);
+	if (spec_fill(arg, host, &err))
+		r = cli_error(k->c, NULL, "%s", err.at ? err.at : "out of memory");
+	strbuf_finish(&err);
+	if (r == CLI_OK && cu->cuMemAlloc(&k->initial[i], arg->bytes) != CUDA_SUCCESS)
+		r = cli_error(k->c, NULL, "no device memory for '%s'", arg->text);
+	if (r == CLI_OK && cu->cuMemcpyHtoD(k->initial[i], host, arg->bytes) != CUDA_SUCCESS)
+		r = cli_error(k->c, NULL, "'%s' could not be copied", arg->text);
+	free(host);
+	return r;
+}
+
+int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
+{
+	for (unsigned i = 0; i < k->spec->n_args; i++) {
 		const struct spec_arg *arg = &k->spec->args[i];
-		uint8_t *host;
+		int r;
 
 		if (!arg->is_buffer)
 			continue;
 		if (!k->buffers[i])
 			JOB_TRY(k->c, cu->cuMemAlloc(&k->buffers[i], arg->bytes), arg->text);
-		memcpy(k->params + k->offsets[i], &k->buffers[i], 8);
-		host = malloc(arg->bytes);
-		if (!host)
-			return job_out_of_memory(k->c);
-		if (spec_fill(arg, host, &err))
-			r = cli_error(k->c, NULL, "%s", err.at ? err.at : "out of memory");
-		else if (cu->cuMemcpyHtoD(k->buffers[i], host, arg->bytes) != CUDA_SUCCESS)
-			r = cli_error(k->c, NULL, "argument '%s' could not be copied", arg->text);
-		free(host);
+		if (arg->init == SPEC_ZERO) {
+			JOB_TRY(k->c, cu->cuMemsetD8(k->buffers[i], 0, arg->bytes), arg->text);
+		} else {
+			r = k->initial[i] ? CLI_OK : make_initial(k, cu, i);
+			if (r != CLI_OK)
+				return r;
+			JOB_TRY(k->c, cu->cuMemcpyDtoD(k->buffers[i], k->initial[i], arg->bytes),
+				arg->text);
+		}
+		memcpy(k->params + k->offsets[i], &k->buffers[i], sizeof(CUdeviceptr));
 	}
-	strbuf_finish(&err);
-	return r;
+	/* Streams of the caller's own do not wait for these copies. */
+	JOB_TRY(k->c, cu->cuCtxSynchronize(), "filling buffers");
+	return CLI_OK;
 }
 
 CUresult job_kernel_launch(

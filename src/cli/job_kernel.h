@@ -31,6 +31,7 @@ struct job_kernel {
 	uint8_t *params;              /* own_bytes of arguments; the caller's room behind them */
 	uint32_t own_bytes, *offsets; /* of each parameter */
 	CUdeviceptr *buffers;         /* for each argument; 0: a scalar, or not filled yet */
+	CUdeviceptr *initial;         /* what these begin with; 0: not needed yet, or zeros */
 };
 
 /* Reads and parses the file, and checks the arguments against the kernel's parameters; room: bytes
@@ -42,8 +43,9 @@ void job_kernel_finish(struct job_kernel *k);
  * dynamic shared memory. */
 int job_load(const struct cli *c, const struct cu_api *cu, const char *file, const char *ptx,
 	const char *entry, uint32_t shared_bytes, CUmodule *ret_module, CUfunction *ret_fn);
-/* The buffers' initial contents, and their addresses among the parameters. Called again, the same
- * memory is filled again: each run starts from the same. */
+/* The buffers' initial contents, and their addresses among the parameters; waited for. Called
+ * again, the same memory is filled again, from a copy on the device: each run starts from the same.
+ */
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu);
 /* What the specification wants written. */
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu);

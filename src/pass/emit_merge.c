@@ -296,8 +296,10 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 {
 	pass_put(w, "$hd_chosen:\n");
 	pass_put(w, find_word);
+	/* The leader comes out of loops of atomics, and so it does to $hd_go (emit.h: WHOLE_WARP).
+	 */
 	pass_put(w, "st.shared.u32 [%hd_mr0], %hd_mk;\n"
-		    "$hd_sync:\n");
+		    "$hd_sync:\n" WHOLE_WARP);
 	guests_put_barrier(x, w);
 	pass_put(w, find_word);
 	pass_put(w,
@@ -306,7 +308,8 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 	put_counts(x, w);
 	put_leaves(x, w);
 	/* Beyond the number of kernels it is none of ours. */
-	pass_emit(w, "$hd_go:\nsetp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n", x->n);
+	pass_put(w, "$hd_go:\n" WHOLE_WARP);
+	pass_emit(w, "setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n", x->n);
 }
 
 /* Warps that the block does not have go past it. The vote says to the assembler that they are
