@@ -248,11 +248,6 @@ static int gather(struct sched *s, uint64_t now_ns)
 
 /* ---- which SMs ---- */
 
-static struct sched_launch *launch_of(struct sched_kernel *k)
-{
-	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
-}
-
 static int by_lane(const void *pa, const void *pb)
 {
 	const struct sched_kernel *a = *(struct sched_kernel *const *)pa;
@@ -311,7 +306,7 @@ static void find_claims(const struct sched *s, struct claims *ret)
 	memset(ret->lane, 0xff, sizeof(ret->lane));
 	ret->used = (struct sms){0};
 	for (size_t i = 0; i < s->view.len; i++) {
-		const struct sched_launch *l = launch_of(s->view.at[i]);
+		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
 		if (!l || !l->k.running)
 			continue;
@@ -379,7 +374,7 @@ static struct sms place_lane(
 
 	for (size_t i = from; i < to; i++) {
 		struct sched_kernel *k = s->view.at[i];
-		struct sched_launch *l = launch_of(k);
+		struct sched_launch *l = sched_launch_of(k);
 		struct sched_tenant *t = CONTAINER_OF(k, struct sched_tenant, linger);
 
 		want += k->want_sms;
@@ -393,7 +388,7 @@ static struct sms place_lane(
 	want = MAX(want, sms_count(&before));
 	reserved = pick(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
 	for (size_t i = from; i < to; i++) {
-		struct sched_launch *l = launch_of(s->view.at[i]);
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
 		if (!l)
 			continue;
@@ -417,7 +412,7 @@ static void place(struct sched *s, int hold_below)
 	find_doors(s);
 	find_claims(s, &claims);
 	for (size_t i = 0; i < s->view.len; i++) {
-		struct sched_launch *l = launch_of(s->view.at[i]);
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
 		if (!l)
 			continue;
@@ -663,9 +658,11 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 	r = gather(s, now_ns);
 	if (r < 0)
 		return r;
+	sched_turns(s, now_ns);
 	v.at = s->view.at;
 	v.len = s->view.len;
 	s->policy->decide(&v);
+	sched_turns_note(s, now_ns);
 	place(s, v.hold_below);
 	keep_pinned(s);
 	return tell(s, now_ns, hold_opaque_below(s, now_ns, v.hold_below));

@@ -49,6 +49,7 @@ int sched_create(
 	set_default(&s->o.cost_ns, 100000);
 	set_default(&s->o.resume_ns, 20000);
 	set_default(&s->o.opaque_hold_ns, UINT64_MAX);
+	set_default(&s->o.still_ns, 1000000000);
 	*ret = s;
 	return 0;
 }
@@ -86,6 +87,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 		.need_sms = s->o.n_sms,
 	};
 	t->begin = s->all;
+	t->turn = sched_last_turn(s, priority);
 	t->opaque.kind = SCHED_OPAQUE;
 	t->linger.kind = SCHED_LINGER;
 	t->next = s->tenants;
@@ -321,6 +323,15 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
 }
 
+void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
+{
+	if (l->idle == idle)
+		return;
+	l->idle = idle;
+	l->came_on_ns = now_ns;
+	s->dirty = true;
+}
+
 /* What others wait for when they are given its SMs, and what it takes to be back on them. */
 static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
@@ -337,6 +348,7 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	if (!l->draining)
 		return;
 	l->draining = false;
+	s->left_ns = now_ns;
 	s->dirty = true;
 	learn_cost(s, now_ns, l);
 }

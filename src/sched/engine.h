@@ -7,13 +7,9 @@
 
 #include "profile.h"
 #include "sched.h"
+#include "sms.h"
 
-#define SM_WORDS           (CTL_MAX_SMS / 64)
 #define SCHED_STREAM_RANKS 16
-
-struct sms {
-	uint64_t w[SM_WORDS];
-};
 
 struct sched_launch {
 	struct sched_kernel k;            /* as the policy sees it */
@@ -32,6 +28,12 @@ struct sched_launch {
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
 	uint32_t preemptions;
+	/* turns.c */
+	bool idle;     /* a pool of tasks that has none */
+	bool had_lane; /* in the last decision */
+	bool still;    /* gets nowhere while equals wait */
+	uint64_t seen,
+		came_on_ns; /* finished when it last came on, or was given SMs; when that was */
 };
 
 /* In the order of ids. */
@@ -71,6 +73,10 @@ struct sched_tenant {
 	uint64_t linger_until_ns;
 	struct sms linger_sms;        /* what its work had reserved last */
 	struct sms begin, next_begin; /* what its launches begin with */
+	/* turns.c */
+	uint64_t turn;       /* among equals of which one stands still: smaller goes first */
+	uint64_t awaited_ns; /* since when an equal has waited for it; 0: none does */
+	bool still, in_turns, has_lane, waits;
 	/* In the present decision: of the lowest lane, and what that lane may use. */
 	const struct sched_launch *best;
 	struct sms best_avail;
@@ -86,64 +92,30 @@ struct sched {
 	uint64_t decided; /* launches of a smaller order were there when it was last decided */
 	struct sms all;
 	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
+	uint64_t left_ns;                   /* turns.c: when somebody was last on the way out */
 	bool dirty, contended;
+	bool turns; /* somebody stands still */
 	VEC(struct sched_kernel *) view;
 	VEC(struct sched_action) actions;
 	size_t next_action;
 };
 
-static inline bool sms_any(const struct sms *s)
-{
-	for (unsigned i = 0; i < SM_WORDS; i++) {
-		if (s->w[i])
-			return true;
-	}
-	return false;
-}
-
-static inline uint32_t sms_count(const struct sms *s)
-{
-	uint32_t n = 0;
-
-	for (unsigned i = 0; i < SM_WORDS; i++)
-		n += (uint32_t)__builtin_popcountll(s->w[i]);
-	return n;
-}
-
-static inline bool sms_has(const struct sms *s, uint32_t sm)
-{
-	return s->w[sm / 64] >> sm % 64 & 1;
-}
-
-static inline void sms_add(struct sms *s, uint32_t sm)
-{
-	s->w[sm / 64] |= 1ull << sm % 64;
-}
-
-static inline void sms_remove(struct sms *s, uint32_t sm)
-{
-	s->w[sm / 64] &= ~(1ull << sm % 64);
-}
-
-/* What is in a and not in b. */
-static inline struct sms sms_minus(struct sms a, const struct sms *b)
-{
-	for (unsigned i = 0; i < SM_WORDS; i++)
-		a.w[i] &= ~b->w[i];
-	return a;
-}
-
-static inline struct sms sms_plus(struct sms a, const struct sms *b)
-{
-	for (unsigned i = 0; i < SM_WORDS; i++)
-		a.w[i] |= b->w[i];
-	return a;
-}
-
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 /* Something of the tenant's comes to the device: whose numbers it has from then on. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
+static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
+}
+
+/* ---- turns.c ---- */
+/* Ahead of the policy: who stands still, and whose turn it is. */
+void sched_turns(struct sched *s, uint64_t now_ns);
+/* Behind it: who waits for whom, and when to look at that again (deadline_ns). */
+void sched_turns_note(struct sched *s, uint64_t now_ns);
+uint64_t sched_last_turn(const struct sched *s, int priority);
+
 /* What it may use; of one that is only submitted: what it would begin with. */
 const struct sms *sched_allowed(const struct sched_launch *l);
 

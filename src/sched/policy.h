@@ -12,6 +12,7 @@
 
 #define SCHED_UNKNOWN UINT64_MAX /* a time that nobody can tell yet */
 #define SCHED_NO_LANE UINT32_MAX
+#define SCHED_NO_TURN UINT64_MAX
 
 enum sched_kind {
 	SCHED_MANAGED, /* a launch that can be steered */
@@ -27,6 +28,8 @@ struct sched_kernel {
 	uint64_t order; /* of arrival: smaller came first */
 	int priority;   /* the tenant's: larger goes first */
 	uint32_t depth; /* how far its stream ranks below the highest active one of its tenant */
+	uint64_t turn;  /* of equals smaller goes first: turns.c; SCHED_NO_TURN: it has nothing to
+			   do now */
 	uint32_t weight;
 	uint64_t kernel; /* hash of the code */
 	uint64_t total, finished;

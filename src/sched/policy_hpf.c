@@ -38,6 +38,9 @@ static int compare(const void *pa, const void *pb)
 	 * ones. */
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
+	/* Who gets nowhere has had its turn. */
+	if (a->turn != b->turn)
+		return a->turn < b->turn ? -1 : 1;
 	/* What a tenant itself ranks lower comes after everybody's first choice. */
 	if (a->depth != b->depth)
 		return a->depth < b->depth ? -1 : 1;

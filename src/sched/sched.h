@@ -32,6 +32,7 @@ struct sched_options {
 	uint64_t opaque_hold_ns; /* so long a burst of opaque work holds lower opaque work:
 				    UINT64_MAX */
 	bool opaque_free;        /* it does not at all */
+	uint64_t still_ns;       /* equals wait so long for one that gets nowhere (turns.c): 1 s */
 };
 
 struct sched_launch_info {
@@ -66,6 +67,8 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /*
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
  * says so: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
+/* A pool of tasks has none (gives way to its equals, is not taken for one that gets nowhere). */
+void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
 /* Told to leave, but nobody of it was there: no drain will be seen. */
 void sched_absent(struct sched *s, struct sched_launch *l);
 /* Over, and the handle with it. completed: every block ran; ran_ns: as the device measured it, or

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Any order of events, sensible or not, must leave the engine consistent: no crash, bounded lists,
- * no SMs for a launch that is still on its way out, and under hpf with whole-device preemption no
- * lower tenant beside a higher one. Two bytes an event. */
+ * no decision that asks for the next one at once, no SMs for a launch that is still on its way out,
+ * and under hpf with whole-device preemption no lower tenant beside a higher one. Two bytes an
+ * event. */
 #include "sched/sched.h"
 
 #include <stdlib.h>
@@ -108,6 +109,8 @@ static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
 		sched_drained(w->s, w->now, *l);
 		break;
 	case 4:
+		if (w->now & 8)
+			sched_idle(w->s, w->now, *l, w->now & 16);
 		sched_absent(w->s, *l);
 		break;
 	default:
@@ -118,7 +121,7 @@ static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct sched_options o = {.n_sms = 4};
+	struct sched_options o = {.n_sms = 4, .still_ns = 400000};
 	struct world w = {0};
 
 	if (len < 1)
@@ -141,6 +144,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		if (data[i] & 64)
 			continue; /* a burst: decided together */
 		if (sched_decide(w.s, w.now) < 0)
+			abort();
+		/* To be asked again at once would be to be asked for ever. */
+		if (sched_deadline(w.s) <= w.now)
 			abort();
 		actions(&w);
 		check(&w);

@@ -75,7 +75,7 @@ static uint64_t time_of(
 }
 
 /* device sms=4 mode=simultaneous|turns preempt=spatial|temporal numbering=own extra=0 linger=1ms
- * grace=2ms opaque=1ms hold=2ms ... */
+ * grace=2ms opaque=1ms hold=2ms still=1s ... */
 static void do_device(struct scenario *sc, char **w, unsigned n)
 {
 	struct sim *s = &sc->sim;
@@ -96,6 +96,7 @@ static void do_device(struct scenario *sc, char **w, unsigned n)
 	s->o.cost_ns = time_of(sc, w, n, "cost", 0);
 	s->o.opaque_ns = time_of(sc, w, n, "opaque", 0);
 	s->o.opaque_hold_ns = time_of(sc, w, n, "hold", 0);
+	s->o.still_ns = time_of(sc, w, n, "still", 0);
 	s->relay_ns = time_of(sc, w, n, "relay", s->relay_ns);
 	s->relaunch_ns = time_of(sc, w, n, "relaunch", s->relaunch_ns);
 	if (policy)
@@ -173,6 +174,25 @@ static void do_opaque(
 	}
 }
 
+/* at T idle TENANT LAUNCH [until=T] */
+static void do_idle(
+	struct scenario *sc, uint64_t t, struct sim_tenant *tenant, char **w, unsigned n)
+{
+	struct sim_event e = {.fn = sim_idle, .tenant = tenant, .n = 1};
+	uint64_t until = time_of(sc, w, n, "until", 0);
+
+	real_name(w[0]);
+	e.l = sim_launch(&sc->sim, tenant, w[0]);
+	if (!e.l) {
+		fail(sc, sc->line, "no such launch:", w[0]);
+		return;
+	}
+	sim_at(&sc->sim, t, e);
+	e.n = 0;
+	if (until)
+		sim_at(&sc->sim, until, e);
+}
+
 static void do_at(struct scenario *sc, char **w, unsigned n)
 {
 	struct sim_tenant *t;
@@ -193,6 +213,8 @@ static void do_at(struct scenario *sc, char **w, unsigned n)
 		do_launch(sc, at, t, w + 3, n - 3);
 	else if (strcmp(w[1], "opaque") == 0)
 		do_opaque(sc, at, t, w + 3, n - 3);
+	else if (strcmp(w[1], "idle") == 0 && n > 3)
+		do_idle(sc, at, t, w + 3, n - 3);
 	else if (strcmp(w[1], "pin") == 0 || strcmp(w[1], "unpin") == 0)
 		sim_at(&sc->sim, at,
 			(struct sim_event){.fn = sim_pin, .tenant = t, .n = w[1][0] == 'p'});

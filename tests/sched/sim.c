@@ -545,6 +545,15 @@ void sim_pin(struct sim *s, const struct sim_event *e)
 	decide(s);
 }
 
+void sim_idle(struct sim *s, const struct sim_event *e)
+{
+	if (e->tenant->gone || !e->l->handle)
+		return;
+	say(s, "%s %s has %s", e->tenant->name, e->l->name, e->n ? "no tasks" : "tasks");
+	sched_idle(s->sched, s->now, e->l->handle, e->n != 0);
+	decide(s);
+}
+
 static void tick(struct sim *s, const struct sim_event *e)
 {
 	(void)e;

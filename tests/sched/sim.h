@@ -88,7 +88,8 @@ void sim_submit(struct sim *s, const struct sim_event *e);
 void sim_leave(struct sim *s, const struct sim_event *e);
 void sim_opaque(struct sim *s, const struct sim_event *e);
 void sim_copied(struct sim *s, const struct sim_event *e);
-void sim_pin(struct sim *s, const struct sim_event *e); /* n: on */
+void sim_idle(struct sim *s, const struct sim_event *e); /* n: on */
+void sim_pin(struct sim *s, const struct sim_event *e);  /* n: on */
 void sim_sms_text(const uint8_t *sms, uint32_t n, char *ret, size_t max);
 
 #endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Sets of SMs, by number. */
+#ifndef HEDDLE_SCHED_SMS_H
+#define HEDDLE_SCHED_SMS_H
+
+#include "pass/control.h"
+
+#define SM_WORDS (CTL_MAX_SMS / 64)
+
+struct sms {
+	uint64_t w[SM_WORDS];
+};
+
+static inline bool sms_any(const struct sms *s)
+{
+	for (unsigned i = 0; i < SM_WORDS; i++) {
+		if (s->w[i])
+			return true;
+	}
+	return false;
+}
+
+static inline uint32_t sms_count(const struct sms *s)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < SM_WORDS; i++)
+		n += (uint32_t)__builtin_popcountll(s->w[i]);
+	return n;
+}
+
+static inline bool sms_has(const struct sms *s, uint32_t sm)
+{
+	return s->w[sm / 64] >> sm % 64 & 1;
+}
+
+static inline void sms_add(struct sms *s, uint32_t sm)
+{
+	s->w[sm / 64] |= 1ull << sm % 64;
+}
+
+static inline void sms_remove(struct sms *s, uint32_t sm)
+{
+	s->w[sm / 64] &= ~(1ull << sm % 64);
+}
+
+/* What is in a and not in b. */
+static inline struct sms sms_minus(struct sms a, const struct sms *b)
+{
+	for (unsigned i = 0; i < SM_WORDS; i++)
+		a.w[i] &= ~b->w[i];
+	return a;
+}
+
+static inline struct sms sms_plus(struct sms a, const struct sms *b)
+{
+	for (unsigned i = 0; i < SM_WORDS; i++)
+		a.w[i] |= b->w[i];
+	return a;
+}
+
+#endif

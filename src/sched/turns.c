@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Equals take turns while one of them gets nowhere. Among tenants of one priority the policy's
+ * order decides who runs, and it lets who runs go on: a launch that never ends, or that says
+ * nothing true of itself, would keep its equals waiting for ever. So whoever has SMs, is waited for
+ * by an equal and has not come on in still_ns stands still; while a tenant of a priority has such
+ * a launch, each of that priority has the device for still_ns at most as long as another waits, and
+ * goes to the end of the row then. Tenants are in the row, not launches: one more launch is no new
+ * turn, and neither is coming back after a pause.
+ *
+ * To come on is to finish a part of the grid from which the end can be expected: what ran for a
+ * year at its pace is as good as standing. What a launch says while it has no SMs does not count.
+ * A pool of tasks that says it has none gets on as well as one can: it stands behind its equals
+ * while that lasts, and is never taken for one that stands still. */
+#include "engine.h"
+
+#define STEPS       64u /* a launch that comes on is over after so many still_ns */
+#define LEAVE_STILL 8u  /* who is told to leave is waited for so many of them at most */
+
+static bool any_still(const struct sched *s, int priority)
+{
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (t->priority == priority && t->still)
+			return true;
+	}
+	return false;
+}
+
+uint64_t sched_last_turn(const struct sched *s, int priority)
+{
+	uint64_t last = 0;
+
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (t->priority == priority)
+			last = MAX(last, t->turn);
+	}
+	return last;
+}
+
+static void look_at_launch(const struct sched *s, struct sched_launch *l, uint64_t now_ns)
+{
+	uint64_t awaited_ns = l->tenant->awaited_ns;
+	uint64_t since = MAX(MAX(awaited_ns, l->came_on_ns), s->left_ns);
+
+	if (!l->had_lane)
+		return;
+	if (l->idle || l->k.finished - l->seen >= MAX(l->k.total / STEPS, 1)) {
+		l->still = false;
+		l->seen = l->k.finished;
+		l->came_on_ns = now_ns;
+	} else if (awaited_ns && now_ns - since >= s->o.still_ns) {
+		l->still = true;
+		l->came_on_ns = now_ns; /* looked at again after as much time */
+	}
+}
+
+static void look_at_tenant(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	t->still = false;
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		look_at_launch(s, l, now_ns);
+		t->still |= l->still;
+	}
+}
+
+/* Nobody's time runs while others are on their way out. */
+static void look_who_leaves(struct sched *s, uint64_t now_ns)
+{
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+			if (l->draining && now_ns - l->preempt_ns < LEAVE_STILL * s->o.still_ns)
+				s->left_ns = now_ns;
+		}
+	}
+}
+
+static uint64_t turn_began(const struct sched *s, const struct sched_tenant *t)
+{
+	return MAX(t->awaited_ns, s->left_ns);
+}
+
+static void move_up(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	t->in_turns = any_still(s, t->priority);
+	if (!t->in_turns) {
+		t->turn = 0;
+	} else if (!t->busy) {
+		t->turn = sched_last_turn(s, t->priority);
+	} else if (t->awaited_ns && now_ns - turn_began(s, t) >= s->o.still_ns) {
+		t->turn = sched_last_turn(s, t->priority) + 1;
+		t->awaited_ns = 0;
+	}
+}
+
+void sched_turns(struct sched *s, uint64_t now_ns)
+{
+	bool turns = s->turns;
+
+	s->turns = false;
+	look_who_leaves(s, now_ns);
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		look_at_tenant(s, t, now_ns);
+		s->turns |= t->still;
+	}
+	for (struct sched_tenant *t = s->tenants; t && (turns || s->turns); t = t->next)
+		move_up(s, t, now_ns);
+	for (size_t i = 0; i < s->view.len; i++) {
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (l)
+			l->k.turn = l->idle ? SCHED_NO_TURN : l->tenant->turn;
+	}
+}
+
+static bool is_awaited(const struct sched *s, const struct sched_tenant *t)
+{
+	if (!t->has_lane)
+		return false;
+	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
+		if (o != t && o->priority == t->priority && o->waits)
+			return true;
+	}
+	return false;
+}
+
+static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
+{
+	bool has_lane = l->k.lane != SCHED_NO_LANE;
+
+	if (has_lane && !l->had_lane) {
+		l->came_on_ns = now_ns;
+		l->seen = l->k.finished;
+	}
+	l->had_lane = has_lane;
+	if (l->idle)
+		return; /* waits for nothing, and is in nobody's way */
+	l->tenant->has_lane |= has_lane;
+	l->tenant->waits |= !has_lane;
+	*io_any |= !has_lane;
+}
+
+/* When somebody may have stood still for too long, or had the device. */
+static uint64_t look_again(const struct sched *s, const struct sched_tenant *t)
+{
+	uint64_t next = t->in_turns ? turn_began(s, t) : UINT64_MAX;
+
+	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		if (l->had_lane && !l->idle)
+			next = MIN(next, MAX(turn_began(s, t), l->came_on_ns));
+	}
+	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
+}
+
+void sched_turns_note(struct sched *s, uint64_t now_ns)
+{
+	bool any = false;
+
+	for (struct sched_tenant *t = s->tenants; t; t = t->next)
+		t->has_lane = t->waits = false;
+	for (size_t i = 0; i < s->view.len; i++) {
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (l)
+			note_launch(l, now_ns, &any);
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!any || !is_awaited(s, t)) {
+			t->awaited_ns = 0;
+			continue;
+		}
+		t->awaited_ns = t->awaited_ns ? t->awaited_ns : MAX(now_ns, 1);
+		s->deadline_ns = MIN(s->deadline_ns, look_again(s, t));
+	}
+}
