@@ -43,6 +43,7 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 	if (s->workers_per_sm && __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) > may_stay)
 		hd_slot_shrinks(s, may_stay);
 	hd_store_quotas(d, s);
+	s->tenant->device->told_ns = s->store_ns;
 	store(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
 }
@@ -63,6 +64,7 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 		if (hd_has_arrived(s) && !s->draining && !absent) {
 			s->draining = true;
 			s->tenant->device->draining++;
+			s->tenant->device->told_ns = s->store_ns;
 		}
 	}
 	if (first)

@@ -27,6 +27,8 @@ void config_defaults(struct hd_config *c)
 		.max_tenants = 1024,
 		.min_managed_ns = 100000,
 		.latency_ns = 24000,
+		.still_ns = 1000000000,
+		.silence_ns = 5000000000,
 		.spin_ns = HD_SPIN_AUTO,
 		.group = "heddle",
 	};
@@ -54,6 +56,16 @@ static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t u
 		return -EINVAL;
 	*ret = n * unit;
 	return 0;
+}
+
+/* In ms, a day at most; 0: for ever. */
+static int set_time(uint64_t *ret_ns, const char *value)
+{
+	int r = set_number(ret_ns, value, 86400000, 1000000);
+
+	if (r == 0 && *ret_ns == 0)
+		*ret_ns = UINT64_MAX;
+	return r;
 }
 
 static int set_number32(uint32_t *ret, const char *value, uint32_t max)
@@ -102,6 +114,14 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 		return set_bool(&c->gates, value, "on", "off");
 	if (strcmp(key, "max_tenants") == 0)
 		return set_number32(&c->max_tenants, value, SERVER_CONNS);
+	if (strcmp(key, "user_tenants") == 0)
+		return set_number32(&c->user_tenants, value, SERVER_CONNS);
+	if (strcmp(key, "user_devices") == 0)
+		return set_number32(&c->user_devices, value, HD_DEVICES);
+	if (strcmp(key, "user_connections") == 0)
+		return set_number32(&c->user_connections, value, SERVER_CONNS);
+	if (strcmp(key, "silence_ms") == 0)
+		return set_time(&c->silence_ns, value);
 	if (strcmp(key, "min_managed_us") == 0)
 		return set_number(&c->min_managed_ns, value, 4000000, 1000);
 	if (strcmp(key, "latency_us") == 0)
@@ -116,6 +136,8 @@ int config_set(struct hd_config *c, const char *key, const char *value)
 		return set_number(&c->spin_ns, value, 10000000, 1000);
 	if (strcmp(key, "grace_us") == 0)
 		return set_number(&c->grace_ns, value, 10000000, 1000);
+	if (strcmp(key, "standstill_ms") == 0)
+		return set_time(&c->still_ns, value);
 	if (strcmp(key, "socket") == 0)
 		return set_text(c->socket, sizeof(c->socket), value);
 	if (strcmp(key, "group") == 0)

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* Connections: who is there, what they ask, what they get. A connection that sends something
- * malformed or out of order is refused with a reason and closed. A tenant is gone when its socket
- * or its process is. */
+ * malformed or out of order is refused with a reason and closed, and so is one that is no tenant
+ * and says nothing, or leaves its answer unread. A tenant is gone when its socket or its process
+ * is. */
 #include "server.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #define MAX_GROUPS 256
+#define LOG_NS     1000000000u
+#define LOG_MAX    20u /* refusals in that time */
 
 static void conn_free(struct server *s, struct conn *c)
 {
@@ -58,14 +61,99 @@ static int peer(int fd, struct ucred *ret)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) < 0 ? -errno : 0;
 }
 
-void conn_accept(struct server *s)
+/* A peer may be refused as often as it likes, and fills no disk by that. */
+static void log_refused(struct server *s, const struct conn *c, const char *why)
 {
-	int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct conn *c;
+	uint64_t now = loop_now(s);
 
-	if (fd < 0)
+	if (now - s->log_ns >= LOG_NS) {
+		if (s->n_logged > LOG_MAX)
+			hd_log("refused %u more", s->n_logged - LOG_MAX);
+		s->log_ns = now;
+		s->n_logged = 0;
+	}
+	if (s->n_logged++ < LOG_MAX)
+		hd_log("refused pid %d, uid %u: %s", (int)c->cred.pid, (unsigned)c->cred.uid, why);
+}
+
+static void refuse(struct server *s, struct conn *c, int error, const char *why)
+{
+	struct wire_refused m = {.error = -error};
+
+	wire_head_init(&m.head, WIRE_REFUSED, sizeof(m));
+	snprintf(m.why, sizeof(m.why), "%s", why);
+	s->hd->refused++;
+	log_refused(s, c, why);
+	wire_send(c->socket.fd, &m, NULL, 0);
+	conn_kill(c);
+}
+
+/* ---- who comes ---- */
+
+static uint32_t conns_of(const struct server *s, uid_t uid)
+{
+	uint32_t n = 0;
+
+	for (const struct conn *c = s->conns; c; c = c->next)
+		n += c->cred.uid == uid && !c->dead;
+	return n;
+}
+
+/* What the user's connections have not taken yet. */
+static size_t unsent_of(const struct server *s, uid_t uid)
+{
+	size_t n = 0;
+
+	for (const struct conn *c = s->conns; c; c = c->next)
+		n += c->cred.uid == uid ? c->out.len : 0;
+	return n;
+}
+
+static void expect_by(struct server *s, struct conn *c)
+{
+	uint64_t now = loop_now(s);
+
+	c->until_ns = UINT64_MAX;
+	if (c->tenant && !c->out.len)
 		return;
-	c = s->n_conns < SERVER_CONNS ? calloc(1, sizeof(*c)) : NULL;
+	if (now < UINT64_MAX - s->config->silence_ns)
+		c->until_ns = now + s->config->silence_ns;
+	s->expiry_ns = MIN(s->expiry_ns, c->until_ns);
+}
+
+uint64_t conn_expire(struct server *s, uint64_t now_ns)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (now_ns < s->expiry_ns)
+		return s->expiry_ns;
+	for (struct conn *c = s->conns; c; c = c->next) {
+		if (c->dead)
+			continue;
+		if (now_ns >= c->until_ns)
+			refuse(s, c, -ETIMEDOUT, c->out.len ? "nobody takes the answer" : "silent");
+		else
+			next = MIN(next, c->until_ns);
+	}
+	s->expiry_ns = next;
+	conn_reap(s);
+	return next;
+}
+
+static const char *may_stay(const struct server *s, const struct conn *c)
+{
+	if (s->n_conns > s->max_conns)
+		return "too many connections";
+	if (conns_of(s, c->cred.uid) > hd_user_connections(s->config, s->max_conns))
+		return "too many connections of this user";
+	return NULL;
+}
+
+void conn_add(struct server *s, int fd)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+	const char *why;
+
 	if (!c || peer(fd, &c->cred) < 0) {
 		free(c);
 		close(fd);
@@ -78,9 +166,24 @@ void conn_accept(struct server *s)
 		c->next->prev = c;
 	s->conns = c;
 	s->n_conns++;
-	c->socket.fd = fd;
+	expect_by(s, c);
 	if (loop_watch(s, &c->socket, WATCH_CONN, fd, EPOLLIN) < 0)
 		conn_kill(c);
+	why = may_stay(s, c);
+	if (why)
+		refuse(s, c, -EDQUOT, why);
+}
+
+void conn_accept(struct server *s)
+{
+	int fd = accept4(s->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0) {
+		s->short_of_fds = false;
+		conn_add(s, fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+		loop_pause_listener(s); /* it stays readable: to be told again would not end */
+	}
 }
 
 /* ---- sending ---- */
@@ -88,6 +191,8 @@ void conn_accept(struct server *s)
 void conn_writable(struct server *s, struct conn *c)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &c->socket};
+
+	size_t from = c->out_at;
 
 	while (c->out_at < c->out.len) {
 		struct wire_head head;
@@ -106,23 +211,12 @@ void conn_writable(struct server *s, struct conn *c)
 	}
 	if (c->out_at == c->out.len) {
 		strbuf_finish(&c->out);
-		c->out_at = 0;
-		if (c->closing)
-			conn_kill(c);
+		from = c->out_at = 0;
+		expect_by(s, c);
 	}
+	if (c->out_at != from)
+		expect_by(s, c);
 	epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->socket.fd, &ev);
-}
-
-static void refuse(struct server *s, struct conn *c, int error, const char *why)
-{
-	struct wire_refused m = {.error = -error};
-
-	wire_head_init(&m.head, WIRE_REFUSED, sizeof(m));
-	snprintf(m.why, sizeof(m.why), "%s", why);
-	s->hd->refused++;
-	hd_log("refused pid %d, uid %u: %s", (int)c->cred.pid, (unsigned)c->cred.uid, why);
-	wire_send(c->socket.fd, &m, NULL, 0);
-	conn_kill(c);
 }
 
 /* ---- tenants ---- */
@@ -191,8 +285,11 @@ static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
 		r = welcome(s, c, page_fd);
 	if (page_fd >= 0)
 		close(page_fd);
+	expect_by(s, c);
 	if (r == -EUSERS || r == -ENOSPC)
 		refuse(s, c, r, "too many tenants");
+	else if (r == -EDQUOT)
+		refuse(s, c, r, "too many tenants or devices of this user");
 	else if (r < 0)
 		refuse(s, c, r, strerror(-r));
 	else if (priority != h->priority || weight != h->weight)
@@ -231,6 +328,21 @@ static void bad_message(struct server *s, struct conn *c, int r)
 	}
 }
 
+static void list(struct server *s, struct conn *c)
+{
+	if (unsent_of(s, c->cred.uid) > SERVER_UNSENT) {
+		refuse(s, c, -EDQUOT, "this user leaves too much unread");
+		return;
+	}
+	hd_list(s->hd, &c->out);
+	if (c->out.failed) {
+		refuse(s, c, -ENOMEM, strerror(ENOMEM));
+		return;
+	}
+	expect_by(s, c);
+	conn_writable(s, c);
+}
+
 static void message(struct server *s, struct conn *c, const void *msg)
 {
 	struct wire_status status;
@@ -246,8 +358,7 @@ static void message(struct server *s, struct conn *c, const void *msg)
 	case WIRE_LIST:
 		if (c->out.len)
 			break; /* the last answer first */
-		hd_list(s->hd, &c->out);
-		conn_writable(s, c);
+		list(s, c);
 		return;
 	default:
 		break;

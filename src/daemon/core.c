@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEVICES   64u
 #define TICK_MIN_NS   50000ull
 #define TICK_MAX_NS   500000ull
 #define TICK_CPU_NS   200000ull /* the virtual GPU is slower, and shares these processors */
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
+#define HANDOVER_NS   10000000ull /* who leaves has left by then, or is in no hurry */
 
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret)
 {
@@ -49,7 +49,7 @@ void hd_destroy(struct hd *d)
 	free(d);
 }
 
-static int find_device(struct hd *d, const struct wire_hello *h, struct hd_device **ret)
+static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, struct hd_device **ret)
 {
 	struct sched_options o = {
 		.n_sms = h->n_sms,
@@ -66,6 +66,7 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 		.opaque_ns = d->config.opaque_ns,
 		.opaque_hold_ns = d->config.opaque_hold_ns,
 		.grace_ns = d->config.grace_ns,
+		.still_ns = d->config.still_ns,
 	};
 	struct hd_device *dev;
 	unsigned n = 0;
@@ -78,8 +79,10 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 			return 0;
 		}
 	}
-	if (n >= MAX_DEVICES)
+	if (n >= HD_DEVICES)
 		return -ENOSPC;
+	if (!hd_user_may_add_device(d, uid))
+		return -EDQUOT;
 	o.opaque_free = !o.opaque_ns || (d->config.opaque_auto && !o.simultaneous);
 	if (h->is_cpu_device) {
 		/* Everything there takes longer, arriving included. */
@@ -97,6 +100,7 @@ static int find_device(struct hd *d, const struct wire_hello *h, struct hd_devic
 	memcpy(dev->name, h->device, sizeof(dev->name));
 	dev->n_sms = h->n_sms;
 	dev->is_cpu = h->is_cpu_device;
+	dev->uid = uid;
 	dev->next = d->devices;
 	d->devices = dev;
 	*ret = dev;
@@ -130,10 +134,12 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 
 	if (d->n_tenants >= d->config.max_tenants)
 		return -EUSERS;
+	if (!hd_user_may_join(d, cred->uid))
+		return -EDQUOT;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	r = find_device(d, hello, &dev);
+	r = find_device(d, hello, cred->uid, &dev);
 	if (r < 0)
 		goto fail;
 	t->hello = *hello;
@@ -242,8 +248,9 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
 
+	/* Who has not left by now may never: it is not looked for as closely any more. */
 	if (dev->draining || dev->shrinking)
-		return floor;
+		return MAX(floor, MIN((now - dev->told_ns) / 8, TICK_MAX_NS));
 	least = MIN(least, sched_soonest(dev->sched, now));
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
@@ -328,8 +335,10 @@ uint64_t hd_run(struct hd *d)
 
 bool hd_in_handover(const struct hd *d)
 {
+	uint64_t now = d->io.now_ns(d->io.user);
+
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
-		if (dev->draining && !dev->is_cpu)
+		if (dev->draining && !dev->is_cpu && now - dev->told_ns < HANDOVER_NS)
 			return true;
 	}
 	return false;

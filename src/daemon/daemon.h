@@ -9,24 +9,14 @@
 #define HEDDLE_DAEMON_H
 
 #include "bounce.h"
+#include "config.h"
+#include "limits.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
 #include <sys/socket.h>
 
 #define HD_HANDOVERS 1000u
-#define HD_SPIN_AUTO UINT64_MAX
-
-struct hd_config {
-	const struct sched_policy *policy;
-	bool mps, temporal, within_srt, gates, opaque_auto; /* that: where opaque_ns does good */
-	uint32_t extra_sms, max_tenants;
-	uint64_t min_managed_ns, latency_ns, opaque_ns, opaque_hold_ns, linger_max_ns, grace_ns;
-	uint64_t spin_ns; /* look on for so long, unslept, where the next launch may preempt;
-			     HD_SPIN_AUTO: where waking turns out to be slow */
-	char socket[108], group[64], privileged_group[64], mps_pipe[108];
-	char events[4096];
-};
 
 struct hd_tenant;
 struct hd_io {
@@ -82,8 +72,10 @@ struct hd_device {
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
 	bool is_cpu;
+	uid_t uid;             /* whose tenant came first: it counts as that user's */
 	uint64_t unwatched_ns; /* when tenants were last told not to kick */
-	uint64_t draining;     /* launches told to leave and not gone */
+	uint64_t draining;     /* launches told to leave and not gone, */
+	uint64_t told_ns;      /* of which the last was told then */
 	uint32_t shrinking;    /* launches told to leave some SMs, of which too many are there */
 	char name[64];
 };
@@ -104,7 +96,8 @@ struct hd {
 /* ---- core.c ---- */
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
-/* The page stays the caller's, and must outlive the tenant. granted: after rights.c. */
+/* The page stays the caller's, and must outlive the tenant. granted: after rights.c. -EUSERS,
+ * -ENOSPC: no room for more tenants or devices; -EDQUOT: for more of this user's. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);

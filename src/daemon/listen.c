@@ -61,12 +61,18 @@ static int activated_fd(void)
 static int take_lock(struct server *s, pid_t *ret_pid)
 {
 	char path[sizeof(s->config->socket) + 8], text[32] = "";
+	struct stat st;
 	int fd, r;
 
 	snprintf(path, sizeof(path), "%s.lock", s->config->socket);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
-		return -errno;
+		return errno == ELOOP || errno == ENXIO ? -EBADFD : -errno;
+	/* Where others may make files, theirs says nothing of a daemon of ours. */
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
+		close(fd);
+		return -EBADFD;
+	}
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		r = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 		if (read(fd, text, sizeof(text) - 1) > 0)
@@ -94,6 +100,36 @@ static int give_rights(const struct hd_config *c)
 	return 0;
 }
 
+/* With the lock in hand, a socket that lies there is a dead daemon's; nothing else is. */
+static int remove_dead(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+		return -ENOTSOCK;
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+static void remember_socket(struct server *s)
+{
+	struct stat st;
+
+	if (lstat(s->config->socket, &st) < 0)
+		return;
+	s->socket_dev = st.st_dev;
+	s->socket_ino = st.st_ino;
+}
+
+static bool is_still_there(const struct server *s)
+{
+	struct stat st;
+
+	return s->socket_ino && lstat(s->config->socket, &st) == 0 && st.st_dev == s->socket_dev &&
+	       st.st_ino == s->socket_ino;
+}
+
 int listen_open(struct server *s, pid_t *ret_pid)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -114,16 +150,21 @@ int listen_open(struct server *s, pid_t *ret_pid)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* With the lock in hand, what lies there is a dead daemon's. */
-	unlink(s->config->socket);
-	mask = umask(0177);
-	r = bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
-	umask(mask);
+	r = remove_dead(s->config->socket);
+	if (r == 0) {
+		mask = umask(0177);
+		r = bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
+		umask(mask);
+	}
+	if (r == 0)
+		remember_socket(s);
 	if (r == 0)
 		r = give_rights(s->config);
 	if (r == 0 && listen(fd, 128) < 0)
 		r = -errno;
 	if (r < 0) {
+		if (is_still_there(s))
+			unlink(s->config->socket);
 		close(fd);
 		return r;
 	}
@@ -133,7 +174,7 @@ int listen_open(struct server *s, pid_t *ret_pid)
 void listen_close(struct server *s)
 {
 	loop_unwatch(s, &s->listener);
-	if (!s->activated)
+	if (!s->activated && is_still_there(s))
 		unlink(s->config->socket);
 	if (s->lock >= 0)
 		close(s->lock); /* the file stays: removing it would race with the next daemon */

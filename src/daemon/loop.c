@@ -22,6 +22,7 @@
 #define SLOW_WAKE_NS 40000ull
 #define FLUSH_NS     200000ull /* so long after an event the log may be written meanwhile */
 #define MAX_EVENTS   64
+#define PAUSE_NS     100000000ull /* nobody is accepted, for want of descriptors */
 
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events)
 {
@@ -64,7 +65,7 @@ static void read_signal(struct server *s)
 	}
 }
 
-static uint64_t now_ns(const struct server *s)
+uint64_t loop_now(const struct server *s)
 {
 	return s->hd->io.now_ns(s->hd->io.user);
 }
@@ -72,7 +73,7 @@ static uint64_t now_ns(const struct server *s)
 /* slept: this event ended a sleep, and tells what being woken costs. */
 static void note_event(struct server *s, const struct conn *c, bool slept)
 {
-	uint64_t now = now_ns(s), kicked = __atomic_load_n(&c->page->kick_ns, __ATOMIC_RELAXED);
+	uint64_t now = loop_now(s), kicked = __atomic_load_n(&c->page->kick_ns, __ATOMIC_RELAXED);
 	uint64_t took = now > kicked ? MIN(now - kicked, SPIN_NS * 10) : 0;
 
 	s->event_ns = now;
@@ -130,6 +131,42 @@ static void arm(struct server *s, uint64_t ns)
 	timerfd_settime(s->timer.fd, 0, &t, NULL);
 }
 
+void loop_pause_listener(struct server *s)
+{
+	struct epoll_event ev = {.data.ptr = &s->listener};
+
+	if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener.fd, &ev) < 0)
+		return;
+	if (!s->short_of_fds)
+		hd_log("no descriptors are left: who comes now waits");
+	s->short_of_fds = true;
+	s->listen_ns = loop_now(s) + PAUSE_NS;
+}
+
+static void resume_listener(struct server *s)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &s->listener};
+
+	s->listen_ns = 0;
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener.fd, &ev);
+}
+
+/* What is to be done at a time, apart from the core's. In how many ns there is more. */
+static uint64_t run_clocks(struct server *s)
+{
+	uint64_t next, now;
+
+	if (s->expiry_ns == UINT64_MAX && !s->listen_ns)
+		return UINT64_MAX;
+	now = loop_now(s);
+	next = conn_expire(s, now);
+	if (s->listen_ns && now >= s->listen_ns)
+		resume_listener(s);
+	if (s->listen_ns)
+		next = MIN(next, s->listen_ns);
+	return next == UINT64_MAX ? next : next - MIN(now, next);
+}
+
 static uint64_t turn(struct server *s, const struct epoll_event *ev, int n, bool slept)
 {
 	uint64_t next;
@@ -138,7 +175,18 @@ static uint64_t turn(struct server *s, const struct epoll_event *ev, int n, bool
 		handle(s, &ev[i], slept);
 	conn_reap(s);
 	next = hd_run(s->hd);
-	return next;
+	return MIN(next, run_clocks(s));
+}
+
+int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)
+{
+	struct epoll_event ev[MAX_EVENTS];
+	int n = epoll_wait(s->epoll, ev, MAX_EVENTS, wait ? -1 : 0);
+
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	*ret_next_ns = turn(s, ev, n < 0 ? 0 : n, wait);
+	return 0;
 }
 
 /* Until when to look on, now. */
@@ -157,17 +205,47 @@ static uint64_t spin_until(const struct server *s, uint64_t began)
 
 static uint64_t spin(struct server *s, uint64_t next)
 {
-	uint64_t began = now_ns(s), now = began;
+	uint64_t began = loop_now(s), now = began;
 
-	for (; !s->stop && now < spin_until(s, began); now = now_ns(s)) {
-		struct epoll_event ev[MAX_EVENTS];
-		int n = epoll_wait(s->epoll, ev, MAX_EVENTS, 0);
-
-		next = turn(s, ev, n < 0 ? 0 : n, false);
+	for (; !s->stop && now < spin_until(s, began); now = loop_now(s)) {
+		if (loop_turn(s, false, &next) < 0)
+			return 0; /* sleeping says why */
 		if (now - s->event_ns > FLUSH_NS && !hd_in_handover(s->hd))
 			hd_events_flush(s->hd->events);
 	}
 	return next;
+}
+
+/* Of no meaning here, and not to end by: a timer or a limit that the parent left, a key too many.
+ */
+static const int ignored[] = {
+	SIGALRM, SIGIO, SIGPIPE, SIGPROF, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXFSZ};
+
+void loop_block_signals(void)
+{
+	struct sigaction hup;
+	sigset_t set;
+
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	/* Who was started to outlive its terminal does. */
+	if (sigaction(SIGHUP, NULL, &hup) < 0 || hup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+}
+
+void loop_restore_signals(void)
+{
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+		signal(ignored[i], SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int open_fds(struct server *s)
@@ -175,11 +253,7 @@ static int open_fds(struct server *s)
 	sigset_t set;
 	int fd, r;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_SETMASK, NULL, &set);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	r = fd < 0 ? -errno : loop_watch(s, &s->signal, WATCH_SIGNAL, fd, EPOLLIN);
 	if (r < 0)
@@ -196,13 +270,12 @@ int loop_run(struct server *s)
 	if (r < 0)
 		return r;
 	while (!s->stop) {
-		struct epoll_event ev[MAX_EVENTS];
-		int n = epoll_wait(s->epoll, ev, MAX_EVENTS, -1);
 		uint64_t next;
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		next = spin(s, turn(s, ev, n < 0 ? 0 : n, true));
+		r = loop_turn(s, true, &next);
+		if (r < 0)
+			return r;
+		next = spin(s, next);
 		hd_events_flush(s->hd->events);
 		if (next != UINT64_MAX || armed != UINT64_MAX)
 			arm(s, next);

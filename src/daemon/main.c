@@ -5,8 +5,8 @@
 #include "server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,15 +142,27 @@ static int parse(struct hd_config *c, int argc, char **argv)
 	return optind < argc ? usage("unexpected: %s", argv[optind]) + 1 : 0;
 }
 
-/* Three descriptors a tenant. */
-static void raise_limits(void)
+/* As many connections as there are descriptors for: four a tenant. */
+static uint32_t raise_limits(void)
 {
+	const rlim_t own = 64;
 	struct rlimit l;
 
-	if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
-		l.rlim_cur = MIN(l.rlim_max, 4 * SERVER_CONNS + 64);
-		setrlimit(RLIMIT_NOFILE, &l);
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
+		return SERVER_CONNS;
+	l.rlim_cur = MIN(l.rlim_max, 4 * SERVER_CONNS + own);
+	setrlimit(RLIMIT_NOFILE, &l);
+	return l.rlim_cur < own + 32 ? 8 : (uint32_t)((l.rlim_cur - own) / 4);
+}
+
+/* Whoever started it without: no socket and no lock shall be where messages are written. */
+static bool open_standard_fds(void)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
+			return false;
 	}
+	return true;
 }
 
 /* 0: go on; else the exit status. */
@@ -164,6 +176,15 @@ static int open_server(struct server *s)
 	r = s->epoll < 0 ? -errno : listen_open(s, &other);
 	if (r == -EADDRINUSE) {
 		hd_log("another heddled (pid %d) listens on %s already", (int)other,
+			s->config->socket);
+		return 1;
+	}
+	if (r == -ENOTSOCK || r == -EBADFD) {
+		hd_log(r == -EBADFD
+				? "%s.lock is not this user's file: remove it, or choose another "
+				  "--socket"
+				: "%s exists and is no socket of this user's: remove it, or "
+				  "choose another --socket",
 			s->config->socket);
 		return 1;
 	}
@@ -198,9 +219,13 @@ static void close_server(struct server *s)
 int main(int argc, char **argv)
 {
 	struct hd_config config;
-	struct server s = {.config = &config, .may_spin = sysconf(_SC_NPROCESSORS_ONLN) >= 4};
+	struct server s = {.config = &config,
+		.may_spin = sysconf(_SC_NPROCESSORS_ONLN) >= 4,
+		.expiry_ns = UINT64_MAX};
 	int r;
 
+	if (!open_standard_fds())
+		return 1;
 	config_defaults(&config);
 	if (read_files(&config, argc, argv) < 0)
 		return 1;
@@ -214,12 +239,11 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+	loop_block_signals();
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* Timers of fifty microseconds must not be rounded up by another fifty. */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-	raise_limits();
+	s.max_conns = raise_limits();
 	r = open_server(&s);
 	if (r)
 		return r;

@@ -54,11 +54,9 @@ static void nap(unsigned ms)
 /* In the child: arg is what the control program gets, input what it reads. */
 static void become(const struct hd_config *c, const char *log, const char *arg, int input)
 {
-	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	loop_restore_signals();
 	dup2(input >= 0 ? input : null, 0);
 	dup2(null, 1);
 	setenv("CUDA_MPS_PIPE_DIRECTORY", c->mps_pipe, 1);

@@ -48,15 +48,24 @@ static uint64_t product(const uint32_t dim[3], uint64_t max)
 	return n;
 }
 
+/* A tenant says by itself which kernel it is that took so long: nobody else's is judged by that. */
+static uint64_t kernel_of(const struct hd_tenant *t, uint64_t hash)
+{
+	uint64_t parts[2] = {t->cred.uid, hash};
+
+	return hash_bytes(parts, sizeof(parts), 0x75736572);
+}
+
 /* What was published with the launch. */
-static void copy_info(const struct wire_slot *w, struct sched_launch_info *ret)
+static void copy_info(
+	const struct hd_tenant *t, const struct wire_slot *w, struct sched_launch_info *ret)
 {
 	uint32_t block[3];
 
 	memcpy(block, w->block, sizeof(block));
 	*ret = (struct sched_launch_info){
 		.id = load64(&w->id),
-		.kernel = load64(&w->kernel),
+		.kernel = kernel_of(t, load64(&w->kernel)),
 		.total = MIN(load64(&w->total), UINT64_MAX / 4),
 		.threads = (uint32_t)product(block, 1024),
 		.regs = MIN(load(&w->regs), 255),
@@ -183,6 +192,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			return true;
 		arrived(d, s, w);
 	}
+	sched_idle(sched, now, s->launch, load(&w->idle) != 0);
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
 	if (s->shrinking && load(&w->host.present) <= s->shrinking) {
 		hd_slot_shrinks(s, 0);
@@ -211,12 +221,12 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	struct hd_slot *s = &t->slots[i];
 	struct sched_launch_info info;
 
-	copy_info(w, &info);
+	copy_info(t, w, &info);
 	*s = (struct hd_slot){
 		.tenant = t,
 		.id = info.id,
 		.total = info.total,
-		.kernel = info.kernel,
+		.kernel = load64(&w->kernel),
 		.threads = info.threads,
 		.shared_bytes = info.shared_bytes,
 		.workers_per_sm = info.workers_per_sm,
@@ -256,7 +266,7 @@ static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 		struct sched_launch_info info;
 
-		copy_info(w, &info);
+		copy_info(t, w, &info);
 		if (from && to > from)
 			sched_learn(t->device->sched, &info, to - from);
 		t->launches++;

@@ -7,7 +7,8 @@
 
 #include "daemon.h"
 
-#define SERVER_CONNS 4096u
+#define SERVER_CONNS  4096u
+#define SERVER_UNSENT ((size_t)8 << 20) /* bytes that one user's connections may leave unread */
 
 /* What an epoll event is about: the first member of whatever its pointer leads to. */
 enum watch_kind { WATCH_LISTENER, WATCH_SIGNAL, WATCH_TIMER, WATCH_CONN, WATCH_KICK, WATCH_PID };
@@ -27,7 +28,8 @@ struct conn {
 	struct ucred cred;
 	struct strbuf out; /* packets that wait for the socket to take them */
 	size_t out_at;
-	bool closing, dead;
+	uint64_t until_ns; /* closed then, unless it says or takes something; UINT64_MAX: never */
+	bool dead;
 };
 
 struct server {
@@ -35,10 +37,16 @@ struct server {
 	struct hd_config *config;
 	struct watch listener, signal, timer;
 	struct conn *conns;
-	uint32_t n_conns;
+	uint32_t n_conns, max_conns;
+	uint64_t expiry_ns; /* no connection has an earlier until_ns */
+	uint64_t listen_ns; /* for want of descriptors nobody is accepted until then; 0: all are */
+	uint64_t log_ns;    /* refusals are logged so many a second: since then, */
+	uint32_t n_logged;  /* so many have been, or would have */
 	int epoll, lock;
+	dev_t socket_dev; /* what was made at config->socket */
+	ino_t socket_ino;
 	bool activated; /* the socket is the service manager's: not ours to remove */
-	bool stop, may_spin;
+	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* when somebody last had something to say */
 	uint64_t wake_ns;  /* from a tenant's kick to this process awake: the longest of late */
 	pid_t mps;
@@ -46,18 +54,30 @@ struct server {
 
 /* ---- conn.c ---- */
 void conn_accept(struct server *s);
+void conn_add(struct server *s, int fd); /* a connected socket, which is the connection's then */
+/* Closes those that have been silent for too long. When to look again. */
+uint64_t conn_expire(struct server *s, uint64_t now_ns);
 void conn_readable(struct server *s, struct conn *c);
 void conn_writable(struct server *s, struct conn *c);
 void conn_kill(struct conn *c); /* marks; conn_reap frees, once no event can name it */
 void conn_reap(struct server *s);
 void conn_wake(void *server, struct hd_tenant *t, bool hold);
 /* ---- listen.c ---- */
-/* 0; -EADDRINUSE: another one runs (ret_pid, 0 if it does not say). */
+/* 0; -EADDRINUSE: another one runs (ret_pid, 0 if it does not say); -ENOTSOCK: what lies there is
+ * no socket of this user's; -EBADFD: the lock file beside it is not. */
 int listen_open(struct server *s, pid_t *ret_pid);
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; nothing when no manager listens */
 /* ---- loop.c ---- */
+/* The first thing of all: signals that end the daemon wait for the loop, others are ignored. */
+void loop_block_signals(void);
+void loop_restore_signals(void); /* in a child, ahead of exec */
 int loop_run(struct server *s);
+/* Handles what there is, or, with wait, what comes next. In how many ns it wants to look again. */
+int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns);
+/* For a while: there are no descriptors. */
+void loop_pause_listener(struct server *s);
+uint64_t loop_now(const struct server *s); /* CLOCK_MONOTONIC ns, or a test's */
 /* The descriptor is the watch's from then on, also when this fails. */
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
 /* Before w may be freed. Closes the descriptor; nothing when there is none (-1). */

@@ -53,7 +53,11 @@ struct wire_slot {
 	uint32_t grow; /* rises, from launch to launch, when SMs are given back to a launch of which
 			  workers may still be there: once it has arrived, each rise wants one more
 			  round of workers too (those that find no room leave at once) */
-	uint32_t pad[23];
+	/* tenant */
+	uint32_t idle; /* 1: a pool of tasks that has none: its equals go first, and it is not taken
+			  for a launch that gets nowhere. Kick after each change, while watch is set
+			*/
+	uint32_t pad[22];
 };
 
 /* What is allowed while nobody is held back: so many more than were submitted. */

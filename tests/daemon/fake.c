@@ -4,6 +4,7 @@
 /* Tenants without processes, a daemon without a clock. */
 #include "fake.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,8 +24,11 @@ static void fake_wake(void *user, struct hd_tenant *t, bool hold)
 
 struct hd *make(void (*change)(struct hd_config *c))
 {
-	struct hd_config c = {
-		.policy = &sched_policy_hpf, .gates = true, .opaque_ns = 1000000, .max_tenants = 8};
+	struct hd_config c = {.policy = &sched_policy_hpf,
+		.gates = true,
+		.opaque_ns = 1000000,
+		.max_tenants = 8,
+		.user_tenants = 8};
 	struct hd_io io = {fake_now, fake_wake, NULL};
 	struct hd *d;
 
@@ -49,6 +53,23 @@ struct fake join(struct hd *d, int priority, bool cpu)
 	close(fd);
 	assert_int_equal(hd_tenant_add(d, &cred, &h, priority, 1, f.page, NULL, &f.t), 0);
 	return f;
+}
+
+int join_as(struct hd *d, unsigned uid, const char *device, struct fake *ret)
+{
+	struct wire_hello h = {.priority = 1, .weight = 1, .n_sms = 4};
+	struct ucred cred = {.pid = 1, .uid = uid, .gid = 3};
+	int fd, r;
+
+	*ret = (struct fake){.next_id = 1};
+	snprintf(h.device, sizeof(h.device), "%s", device);
+	strcpy(h.name, "fake");
+	assert_int_equal(wire_page_create(0, &ret->page, &fd), 0);
+	close(fd);
+	r = hd_tenant_add(d, &cred, &h, 1, 1, ret->page, NULL, &ret->t);
+	if (r < 0)
+		wire_page_unmap(ret->page);
+	return r;
 }
 
 void leave(struct hd *d, struct fake *f)

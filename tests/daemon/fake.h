@@ -23,6 +23,8 @@ struct fake {
 
 struct hd *make(void (*change)(struct hd_config *c)); /* NULL: as it is */
 struct fake join(struct hd *d, int priority, bool cpu);
+/* As another user, on a device of any name; what hd_tenant_add says. */
+int join_as(struct hd *d, unsigned uid, const char *device, struct fake *ret);
 void leave(struct hd *d, struct fake *f);
 /* As the shim does. */
 struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t total);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What one tenant can do to others through the core: it takes what one user may have, and no more;
+ * it does not keep its equals waiting for ever; and what it says of a kernel is believed of its
+ * user's alone. */
+#include "fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static void of_defaults(struct hd_config *c)
+{
+	c->max_tenants = 1024;
+	c->user_tenants = 0;
+}
+
+static void tenants_of_a_user(void **state)
+{
+	struct hd *d = make(of_defaults);
+	struct fake f[300], other;
+	unsigned n = 0;
+
+	while (n < 300 && join_as(d, 7, "GPU-0", &f[n]) == 0)
+		n++;
+	assert_int_equal(n, 256);
+	assert_int_equal(join_as(d, 7, "GPU-0", &other), -EDQUOT);
+	assert_int_equal(join_as(d, 8, "GPU-0", &other), 0);
+	leave(d, &f[--n]);
+	assert_int_equal(join_as(d, 7, "GPU-0", &f[n]), 0);
+	for (unsigned i = 0; i <= n; i++)
+		leave(d, &f[i]);
+	leave(d, &other);
+	hd_destroy(d);
+}
+
+static void devices_of_a_user(void **state)
+{
+	struct hd *d = make(of_defaults);
+	struct fake f[100], other;
+	char name[16];
+	unsigned n;
+
+	for (n = 0; n < 100; n++) {
+		snprintf(name, sizeof(name), "GPU-%u", n);
+		if (join_as(d, 7, name, &f[n]) < 0)
+			break;
+	}
+	assert_int_equal(n, 64);
+	assert_int_equal(join_as(d, 7, "GPU-invented", &other), -EDQUOT);
+	/* Others have the real one all the same, and so has it. */
+	assert_int_equal(join_as(d, 7, "GPU-3", &other), 0);
+	leave(d, &other);
+	assert_int_equal(join_as(d, 8, "GPU-real", &other), 0);
+	leave(d, &other);
+	leave(d, &f[5]);
+	assert_int_equal(join_as(d, 7, "GPU-invented", &f[5]), 0);
+	for (unsigned i = 0; i < n; i++)
+		leave(d, &f[i]);
+	hd_destroy(d);
+}
+
+/* One arrived launch on all SMs that says nothing any more, and an equal that has just come. */
+static void stands_still(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a, b;
+	struct wire_slot *l, *w;
+	uint64_t next;
+
+	assert_int_equal(join_as(d, 7, "GPU-0", &a), 0);
+	assert_int_equal(join_as(d, 8, "GPU-0", &b), 0);
+	l = submit(d, &a, 0, 400);
+	hd_run(d);
+	arrive(a.page, l);
+	hd_run(d);
+	w = submit(d, &b, 0, 80);
+	hd_run(d);
+	assert_int_equal(b.page->begin.quota[0], 0);
+	for (int ms = 0; ms < 990; ms += 10) {
+		now += 10 * MS;
+		hd_run(d);
+		assert_int_equal(l->granted, 1);
+	}
+	now += 20 * MS;
+	hd_run(d);
+	assert_int_equal(l->granted, 0);
+	assert_int_not_equal(b.page->begin.quota[0], 0);
+	/* It does not even leave: nobody looks for that any more as if it were a matter of
+	 * microseconds. */
+	now += 100 * MS;
+	next = hd_run(d);
+	assert_true(next >= MS / 4);
+	assert_false(hd_in_handover(d));
+	arrive(b.page, w);
+	finish(w);
+	w->state = WIRE_SLOT_CLOSED;
+	hd_kicked(d, b.t);
+	drain(l);
+	hd_run(d);
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+static void for_ever(struct hd_config *c)
+{
+	c->still_ns = UINT64_MAX;
+}
+
+static void stands_still_allowed(void **state)
+{
+	struct hd *d = make(for_ever);
+	struct fake a, b;
+	struct wire_slot *l;
+
+	assert_int_equal(join_as(d, 7, "GPU-0", &a), 0);
+	assert_int_equal(join_as(d, 8, "GPU-0", &b), 0);
+	l = submit(d, &a, 0, 400);
+	hd_run(d);
+	arrive(a.page, l);
+	hd_run(d);
+	submit(d, &b, 0, 80);
+	hd_run(d);
+	now += 3600000 * MS;
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+/* A pool of tasks without any gives way at once. */
+static void idle_pool(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a, b;
+	struct wire_slot *l, *w;
+
+	assert_int_equal(join_as(d, 7, "GPU-0", &a), 0);
+	assert_int_equal(join_as(d, 8, "GPU-0", &b), 0);
+	l = submit(d, &a, 0, 400);
+	hd_run(d);
+	arrive(a.page, l);
+	hd_run(d);
+	w = submit(d, &b, 0, 80);
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	l->idle = 1;
+	hd_kicked(d, a.t);
+	hd_run(d);
+	assert_int_equal(l->granted, 0);
+	drain(l);
+	arrive(b.page, w);
+	hd_run(d);
+	finish(w);
+	hd_run(d);
+	assert_int_equal(l->granted, 1);
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+static uint64_t predicted(struct hd *d, const struct fake *f, unsigned slot)
+{
+	struct sched_info info;
+
+	sched_launch_state(f->t->device->sched, now, f->t->slots[slot].launch, &info);
+	return info.predicted_ns;
+}
+
+static void teach(struct hd *d, struct fake *f, uint64_t ran_ns)
+{
+	struct wire_slot *w = submit(d, f, 0, 400);
+
+	hd_run(d);
+	arrive(f->page, w);
+	hd_run(d);
+	now += ran_ns;
+	finish(w);
+	hd_run(d);
+	w->state = WIRE_SLOT_CLOSED;
+	hd_kicked(d, f->t);
+}
+
+/* The hash of a kernel is its tenant's word, and so is how long it took. */
+static void learns_of_its_user(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake liar, victim, same_user;
+
+	assert_int_equal(join_as(d, 7, "GPU-0", &liar), 0);
+	assert_int_equal(join_as(d, 8, "GPU-0", &victim), 0);
+	teach(d, &liar, 500 * MS);
+	submit(d, &victim, 1, 400);
+	assert_true(predicted(d, &victim, 1) == SCHED_UNKNOWN);
+	leave(d, &victim);
+	assert_int_equal(join_as(d, 8, "GPU-0", &victim), 0);
+	teach(d, &victim, 2 * MS);
+	submit(d, &victim, 1, 400);
+	assert_int_equal(predicted(d, &victim, 1), 2 * MS);
+	/* Another program of the user's has the use of it. */
+	assert_int_equal(join_as(d, 8, "GPU-0", &same_user), 0);
+	submit(d, &same_user, 1, 400);
+	assert_int_equal(predicted(d, &same_user, 1), 2 * MS);
+	leave(d, &liar);
+	leave(d, &victim);
+	leave(d, &same_user);
+	hd_destroy(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tenants_of_a_user),
+		cmocka_unit_test(devices_of_a_user),
+		cmocka_unit_test(stands_still),
+		cmocka_unit_test(stands_still_allowed),
+		cmocka_unit_test(idle_pool),
+		cmocka_unit_test(learns_of_its_user),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

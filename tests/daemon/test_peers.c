@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddled among peers that mean it no good, or do not mean to: who says nothing, takes nothing, or
+ * comes a thousand times; too few descriptors; what lies where its socket shall be; how it was
+ * started, and what signals it gets. */
+#include "unit.h"
+
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY  65534
+#define CONNS   1100
+#define TENANTS 33
+#define LISTS   20
+
+union any {
+	struct wire_head head;
+	struct wire_refused refused;
+	char bytes[WIRE_MAX_BYTES];
+};
+
+/* The next message's type; 0: closed. */
+static int next_message(int sock, union any *m)
+{
+	int r = wire_recv(sock, m, sizeof(*m), NULL, 0, NULL);
+
+	if (r <= 0)
+		return r == -ECONNRESET ? 0 : r;
+	assert_int_equal(wire_check(m, (size_t)r), 0);
+	return (int)m->head.type;
+}
+
+static int quiet_connect(const struct daemon *d)
+{
+	int sock = wire_connect(d->socket, 30000);
+
+	assert_true(sock >= 0);
+	return sock;
+}
+
+static void silent(void **state)
+{
+	char *args[] = {"--set", "silence_ms=200", NULL};
+	struct daemon d = daemon_start(args);
+	struct tenant t = tenant_join(&d, 1);
+	int sock = quiet_connect(&d);
+	struct wire_status s;
+	union any m;
+
+	assert_int_equal(next_message(sock, &m), WIRE_REFUSED);
+	assert_int_equal(m.refused.error, ETIMEDOUT);
+	assert_int_equal(next_message(sock, &m), 0);
+	close(sock);
+	/* Who is a tenant may say nothing for as long as it likes. */
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_int_equal(s.tenants, 1);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+/* In a child, as another user: whether it is served. */
+static bool serves_nobody(const struct daemon *d)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct wire_status s;
+
+		if (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY))
+			_exit(2);
+		_exit(status_of(d, &s) == 0 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void many_of_one_user(void **state)
+{
+	char *args[] = {"--set", "silence_ms=0", NULL};
+	struct daemon d = daemon_start(args);
+	struct rlimit l;
+	int sock[CONNS], n = 0, refused = -1;
+	struct wire_status s;
+	union any m;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+	if (l.rlim_max < 4 * 4096 + 64)
+		skip();   /* the daemon counts by its own limit */
+	while (n < CONNS) /* they are accepted in order */
+		sock[n++] = quiet_connect(&d);
+	for (int i = 0; i < n; i++) {
+		struct timeval now = {0, i < 1000 ? 1 : 0};
+
+		if (i < 1000)
+			setsockopt(sock[i], SOL_SOCKET, SO_RCVTIMEO, &now, sizeof(now));
+		if (i >= 1024) {
+			assert_int_equal(next_message(sock[i], &m), WIRE_REFUSED);
+			refused = refused < 0 ? i : refused;
+		} else if (i < 1000) {
+			assert_int_equal(next_message(sock[i], &m), -EAGAIN);
+		}
+	}
+	assert_int_equal(refused, 1024);
+	assert_non_null(strstr(m.refused.why, "of this user"));
+	if (geteuid() == 0) {
+		chmod(d.dir, 0755);
+		chmod(d.socket, 0666);
+		assert_true(serves_nobody(&d));
+	}
+	while (n)
+		close(sock[--n]);
+	while (status_of(&d, &s) < 0)
+		usleep(1000);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static int ask_list(const struct daemon *d)
+{
+	int sock = quiet_connect(d);
+	struct wire_head q;
+
+	wire_head_init(&q, WIRE_LIST, sizeof(q));
+	assert_int_equal(wire_send(sock, &q, NULL, 0), 0);
+	return sock;
+}
+
+/* Two megabytes each, that nobody reads. */
+static void unread(void **state)
+{
+	char *args[] = {"--set", "silence_ms=0", NULL};
+	struct daemon d = daemon_start(args);
+	struct tenant t[TENANTS];
+	int sock[LISTS], served = 0, refused = 0, type;
+	union any m;
+
+	for (int i = 0; i < TENANTS; i++) {
+		t[i] = tenant_join(&d, 1);
+		for (unsigned k = 0; k < WIRE_SLOTS; k++)
+			tenant_submit(&t[i], k, 100);
+	}
+	for (int i = 0; i < LISTS; i++)
+		sock[i] = ask_list(&d);
+	for (int i = 0; i < LISTS; i++) {
+		type = next_message(sock[i], &m);
+		served += type == WIRE_ROW;
+		refused += type == WIRE_REFUSED && strstr(m.refused.why, "unread");
+	}
+	assert_int_equal(served + refused, LISTS);
+	assert_true(served >= 2 && served <= 6);
+	/* Who does read gets all of it. */
+	while ((type = next_message(sock[0], &m)) == WIRE_ROW)
+		;
+	assert_int_equal(type, WIRE_END);
+	for (int i = 0; i < LISTS; i++)
+		close(sock[i]);
+	for (int i = 0; i < TENANTS; i++)
+		tenant_leave(&t[i]);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+/* Nor is it kept for ever. */
+static void never_read(void **state)
+{
+	char *args[] = {"--set", "silence_ms=300", NULL};
+	struct daemon d = daemon_start(args);
+	struct tenant t[TENANTS];
+	int sock, type;
+	uint64_t end = now_ns() + LIMIT_NS;
+	struct wire_status s;
+	union any m;
+
+	for (int i = 0; i < TENANTS; i++) {
+		t[i] = tenant_join(&d, 1);
+		for (unsigned k = 0; k < WIRE_SLOTS; k++)
+			tenant_submit(&t[i], k, 100);
+	}
+	sock = ask_list(&d);
+	while (status_of(&d, &s) < 0 || s.refused == 0) {
+		assert_true(now_ns() < end);
+		usleep(1000);
+	}
+	while ((type = next_message(sock, &m)) == WIRE_ROW)
+		;
+	assert_int_equal(type, 0);
+	close(sock);
+	for (int i = 0; i < TENANTS; i++)
+		tenant_leave(&t[i]);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+static uint64_t cpu_ticks(pid_t pid)
+{
+	unsigned long user = 0, system = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(
+		fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+			&system),
+		2);
+	fclose(f);
+	return user + system;
+}
+
+/* Somebody stands at the door and no descriptor is left: it waits, and so does the daemon. The time
+ * is that of the process: a busy machine makes it less. */
+static void no_descriptors(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+	struct rlimit was, l;
+	uint64_t before;
+	union any m;
+	struct wire_status q = {0};
+	int sock;
+
+	assert_int_equal(prlimit(d.pid, RLIMIT_NOFILE, NULL, &was), 0);
+	l = was;
+	l.rlim_cur = 4;
+	assert_int_equal(prlimit(d.pid, RLIMIT_NOFILE, &l, NULL), 0);
+	sock = quiet_connect(&d);
+	wire_head_init(&q.head, WIRE_STATUS, sizeof(q));
+	assert_int_equal(wire_send(sock, &q, NULL, 0), 0);
+	before = cpu_ticks(d.pid);
+	sleep(2);
+	assert_true(cpu_ticks(d.pid) - before <= (uint64_t)sysconf(_SC_CLK_TCK) / 5);
+	assert_int_equal(prlimit(d.pid, RLIMIT_NOFILE, &was, NULL), 0);
+	assert_int_equal(next_message(sock, &m), WIRE_STATUS);
+	close(sock);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+/* Its exit status; what it said in ret_text. */
+static int try_to_start(const char *socket, char *ret_text, size_t max)
+{
+	int ends[2], status;
+	ssize_t n, at = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = daemon_spawn(socket, NULL, ends[1]);
+	close(ends[1]);
+	while ((n = read(ends[0], ret_text + at, max - 1 - (size_t)at)) > 0)
+		at += n;
+	ret_text[at] = 0;
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static bool holds(const char *path, const char *text)
+{
+	char have[64] = "";
+	int fd = open(path, O_RDONLY | O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, have, sizeof(have) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n >= 0 && strcmp(have, text) == 0;
+}
+
+/* --socket FILE: whatever FILE is, it stays, unless it is a dead daemon's socket. */
+static void in_the_way(void **state)
+{
+	char dir[] = "/tmp/heddled-test-XXXXXX", path[64], lock[72], text[512];
+	struct daemon d = {0};
+	struct stat st;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(d.dir, sizeof(d.dir), "%s", dir);
+	snprintf(path, sizeof(path), "%s/sock", dir);
+	snprintf(lock, sizeof(lock), "%s/sock.lock", dir);
+	put(path, "precious");
+	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
+	assert_non_null(strstr(text, "no socket"));
+	assert_true(holds(path, "precious"));
+	unlink(path);
+	assert_int_equal(symlink("/dev/null", path), 0);
+	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
+	assert_int_equal(lstat(path, &st), 0);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
+	assert_int_equal(lstat(path, &st), 0);
+	unlink(path);
+	/* The lock beside it: a link to anywhere, what would keep an open waiting, another's. */
+	unlink(lock);
+	assert_int_equal(symlink("/dev/null", lock), 0);
+	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
+	assert_non_null(strstr(text, "sock.lock is not"));
+	unlink(lock);
+	assert_int_equal(mkfifo(lock, 0600), 0);
+	assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
+	assert_non_null(strstr(text, "sock.lock is not"));
+	unlink(lock);
+	if (geteuid() == 0) {
+		int fd;
+
+		put(lock, "1\n");
+		assert_int_equal(chown(lock, NOBODY, NOBODY), 0);
+		fd = open(lock, O_RDWR);
+		assert_int_equal(flock(fd, LOCK_EX), 0);
+		assert_int_equal(try_to_start(path, text, sizeof(text)), 1);
+		assert_non_null(strstr(text, "sock.lock is not"));
+		close(fd);
+	}
+	daemon_remove(&d);
+}
+
+/* What lies there at the end may be a later daemon's, or anybody's. */
+static void removes_its_own(void **state)
+{
+	struct daemon d = daemon_start(NULL);
+
+	unlink(d.socket);
+	put(d.socket, "precious");
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_true(holds(d.socket, "precious"));
+	daemon_remove(&d);
+}
+
+static void signals(void **state)
+{
+	static const int harmless[] = {
+		SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPIPE, SIGXFSZ};
+	struct daemon d = daemon_start(NULL);
+	struct wire_status s;
+	int status;
+
+	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
+		kill(d.pid, harmless[i]);
+	assert_int_equal(status_of(&d, &s), 0);
+	kill(d.pid, SIGHUP);
+	assert_int_equal(waitpid(d.pid, &status, 0), d.pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(access(d.socket, F_OK), -1);
+	daemon_remove(&d);
+	/* Started by nohup. */
+	signal(SIGHUP, SIG_IGN);
+	d = daemon_start(NULL);
+	signal(SIGHUP, SIG_DFL);
+	kill(d.pid, SIGHUP);
+	assert_int_equal(status_of(&d, &s), 0);
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+/* Started without descriptors 0 to 2: nothing that matters takes their place. */
+static void closed_descriptors(void **state)
+{
+	int kept[3];
+	struct daemon d;
+
+	for (int fd = 0; fd < 3; fd++) {
+		kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+		close(fd);
+	}
+	d = daemon_start(NULL);
+	for (int fd = 0; fd < 3; fd++) {
+		dup2(kept[fd], fd);
+		close(kept[fd]);
+	}
+	for (int fd = 0; fd < 3; fd++) {
+		char path[64], to[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)d.pid, fd);
+		assert_true(readlink(path, to, sizeof(to) - 1) > 0);
+		assert_string_equal(to, "/dev/null");
+	}
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(silent),
+		cmocka_unit_test(many_of_one_user),
+		cmocka_unit_test(unread),
+		cmocka_unit_test(never_read),
+		cmocka_unit_test(no_descriptors),
+		cmocka_unit_test(in_the_way),
+		cmocka_unit_test(removes_its_own),
+		cmocka_unit_test(signals),
+		cmocka_unit_test(closed_descriptors),
+	};
+
+	if (argc < 2)
+		return 1;
+	heddled_path = argv[1];
+	if (argc > 2)
+		cmocka_set_test_filter(argv[2]);
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
