@@ -2,12 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Replays a fuzz corpus through the target without a fuzzer, as an ordinary test: every file named,
- * every file of a folder named. Prints how many; fails when a named path cannot be read. The target
- * fails by crashing, by abort(), or by running into the test's time limit. */
+ * every file of a folder named; after --random N, so many inputs of random bytes, too, the same
+ * ones each time. Prints how many; fails when a named path cannot be read. The target fails by
+ * crashing, by abort(), or by running into the test's time limit. */
+#include "base/base.h"
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -69,6 +73,19 @@ static int replay(const char *path)
 	return n;
 }
 
+static void feed_random(uint64_t n)
+{
+	static uint8_t data[4096];
+
+	for (uint64_t i = 0; i < n; i++) {
+		size_t len = 64 + random_bits(i, 0) % (sizeof(data) - 64);
+
+		for (size_t at = 0; at < len; at++)
+			data[at] = (uint8_t)random_bits(i, at + 1);
+		LLVMFuzzerTestOneInput(data, len);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int total = 0;
@@ -76,7 +93,16 @@ int main(int argc, char **argv)
 	/* What a fuzzer always tries first, and a corpus seldom holds. */
 	LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
 	for (int i = 1; i < argc; i++) {
-		int n = replay(argv[i]);
+		int n;
+
+		if (!strcmp(argv[i], "--random") && i + 1 < argc) {
+			uint64_t more = strtoull(argv[++i], NULL, 10);
+
+			feed_random(more);
+			total += (int)more;
+			continue;
+		}
+		n = replay(argv[i]);
 
 		if (n < 0)
 			return 1;
