@@ -73,7 +73,7 @@ static int open_cuda(struct cu_api *ret)
 
 static int open_cpu(struct cu_api *ret)
 {
-	const char *given = getenv("HEDDLE_CPU_LIB");
+	const char *given = secure_getenv("HEDDLE_CPU_LIB");
 	char dir[PATH_MAX], path[PATH_MAX + 64];
 
 	if (given && *given)

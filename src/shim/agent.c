@@ -3,7 +3,8 @@
 
 /* The shim's thread in a tenant: resumes preempted launches when they are granted, follows
  * unmanaged work while the daemon watches, and takes over within a second when the daemon is gone:
- * every quota up, what stopped is launched again, and from then on the program runs natively. */
+ * every quota up, what stopped is launched again, and from then on the program runs natively. So it
+ * does when the program has closed what connects it to the daemon. */
 #include "shim/follow.h"
 #include "shim/silence.h"
 
@@ -11,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +25,9 @@ void agent_poke(void)
 {
 	uint64_t one = 1;
 
-	if (write(shim.wake_fd, &one, sizeof(one)) < 0)
+	if (!shim_has_fds())
+		return; /* it looks every while */
+	if (write(shim.wake.fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
 }
 
@@ -44,7 +48,7 @@ static bool daemon_gone(const struct pollfd *sock)
 	if (sock->revents & (POLLHUP | POLLERR | POLLNVAL))
 		return true;
 	if (sock->revents & POLLIN) {
-		n = read(shim.sock, &byte, 1);
+		n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return true;
 	}
@@ -52,13 +56,13 @@ static bool daemon_gone(const struct pollfd *sock)
 		(uint32_t)(shim_now_ns() / 1000000), waiting_for_daemon());
 }
 
-static void take_over(void)
+static void take_over(const char *why)
 {
 	atomic_store(&shim.dead, true);
 	atomic_store(&shim.mode, SHIM_NATIVE);
 	managed_take_over();
 	opaque_wake();
-	shim_warn("heddled is gone");
+	shim_warn(why);
 }
 
 static uint64_t next_look(uint64_t resume, bool pending)
@@ -94,20 +98,26 @@ static void *thread(void *unused)
 	bool pending = false, told = false;
 
 	for (;;) {
-		struct pollfd fds[2] = {{.fd = shim.wake_fd, .events = POLLIN},
-			{.fd = shim.sock, .events = POLLIN}};
+		struct pollfd fds[2] = {{.fd = shim.wake.fd, .events = POLLIN},
+			{.fd = shim.sock.fd, .events = POLLIN}};
 		uint32_t seq = __atomic_load_n(&shim.page->seq, __ATOMIC_ACQUIRE);
 		uint64_t ns = told ? 0 : next_look(resume, pending), count;
 		struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 		bool dead = atomic_load(&shim.dead);
 
-		if (ppoll(fds, dead ? 1 : 2, &t, NULL) < 0 && errno != EINTR)
+		if (ppoll(fds, !shim_has_fds() ? 0 : dead ? 1 : 2, &t, NULL) < 0 && errno != EINTR)
 			return NULL;
-		if (fds[0].revents & POLLIN && read(shim.wake_fd, &count, sizeof(count)) > 0 &&
-			__atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE))
-			opaque_wake(); /* the daemon may not have */
-		if (!dead && daemon_gone(&fds[1]))
-			take_over();
+		if (!shim_has_fds()) { /* may have been closed meanwhile */
+			if (!dead)
+				take_over("the program has closed its connection to heddled");
+		} else {
+			if (fds[0].revents & POLLIN &&
+				read(shim.wake.fd, &count, sizeof(count)) > 0 &&
+				__atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE))
+				opaque_wake(); /* the daemon may not have */
+			if (!dead && daemon_gone(&fds[1]))
+				take_over("heddled is gone");
+		}
 		resume = managed_resume();
 		pending = follow_from_agent();
 		told = !pending && look_on(seq);

@@ -32,8 +32,8 @@
 extern char **environ;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int sock = -1; /* to the assembler, under the lock */
-static bool lacking;  /* it does not start here */
+static struct own_fd sock = {.fd = -1}; /* to the assembler, under the lock */
+static bool lacking;                    /* it does not start here */
 
 /* ---- starting it ---- */
 
@@ -154,7 +154,8 @@ static char **environment(char device[64])
  * told how long that is to take. */
 static bool is_needed(void)
 {
-	const char *uncached = getenv("CUDA_CACHE_DISABLE"), *vgpu = getenv("HEDDLE_VGPU");
+	const char *uncached = secure_getenv("CUDA_CACHE_DISABLE"),
+		   *vgpu = secure_getenv("HEDDLE_VGPU");
 
 	if (uncached && atoi(uncached))
 		return false;
@@ -210,7 +211,7 @@ static bool start(void)
 		ok = s->env && spawn(s);
 		close(pair[1]);
 		if (ok)
-			sock = pair[0];
+			own_take(&sock, pair[0]);
 		else
 			close(pair[0]);
 		free(s->env);
@@ -280,32 +281,30 @@ static bool send_request(const struct request *r)
 	bool sent = false;
 
 	pthread_mutex_lock(&lock);
-	if (sock >= 0)
-		sent = send_to(sock, r);
+	if (own_is(&sock))
+		sent = send_to(sock.fd, r);
 	if (!sent && !lacking) {
-		if (sock >= 0)
-			close(sock);
-		sock = -1;
-		sent = start() && send_to(sock, r);
+		own_close(&sock);
+		sent = start() && send_to(sock.fd, r);
 	}
 	pthread_mutex_unlock(&lock);
 	return sent;
 }
 
-/* 0: the other end is closed. */
-static char read_byte(int fd)
+/* 0: the other end is closed, or this one. */
+static char read_byte(const struct own_fd *o)
 {
 	char byte;
 	ssize_t n;
 
 	do
-		n = read(fd, &byte, 1);
+		n = own_is(o) ? read(o->fd, &byte, 1) : 0;
 	while (n < 0 && errno == EINTR);
 	return n == 1 ? byte : 0;
 }
 
 /* What ends before it has begun does not start here: another would not, either. */
-static enum assembled answer_of(int pipe)
+static enum assembled answer_of(const struct own_fd *pipe)
 {
 	if (read_byte(pipe) != ASSEMBLER_BEGUN) {
 		pthread_mutex_lock(&lock);
@@ -320,19 +319,24 @@ enum assembled assemble(const char *text, size_t len, const struct staged *s)
 {
 	struct request request = {.text = file_of(text, len), .staged = s};
 	enum assembled r = ASSEMBLED_NOT;
+	struct own_fd from, to, file;
 	int answer[2];
 	bool sent;
 
 	if (request.text < 0)
 		return r;
+	own_take(&file, request.text);
+	request.text = file.fd;
 	if (pipe2(answer, O_CLOEXEC) == 0) {
-		request.answer = answer[1];
-		sent = send_request(&request);
-		close(answer[1]);
+		own_take(&from, answer[0]);
+		own_take(&to, answer[1]);
+		request.answer = to.fd;
+		sent = own_is(&file) && own_is(&to) && send_request(&request);
+		own_close(&to);
 		if (sent)
-			r = answer_of(answer[0]);
-		close(answer[0]);
+			r = answer_of(&from);
+		own_close(&from);
 	}
-	close(request.text);
+	own_close(&file);
 	return r;
 }

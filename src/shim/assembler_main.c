@@ -6,6 +6,7 @@
  * while, or the program has ended and all is done that was asked for: what was begun serves the
  * program's next start. */
 #include "shim/assembler.h"
+#include "shim/folder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -90,7 +91,9 @@ static void *serve(void *arg)
 		byte = ASSEMBLER_DONE;
 		unload(lib);
 	}
-	if (*r->staged.tmp && (byte != ASSEMBLER_DONE || rename(r->staged.tmp, r->staged.path) < 0))
+	if (*r->staged.tmp && byte == ASSEMBLER_DONE)
+		folder_keep(r->staged.tmp, r->staged.path);
+	else if (*r->staged.tmp)
 		unlink(r->staged.tmp);
 	answer(r, byte);
 	sem_post(&turns);

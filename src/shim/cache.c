@@ -3,20 +3,27 @@
 
 /* What is kept on disk for the next start (rewritten kernels, how many connections a program
  * needs), one file each: $XDG_CACHE_HOME/heddle/KEY, else ~/.cache/heddle/KEY. A file is a header,
- * the digest of what follows, and what follows; anything that does not fit is as good as absent.
- * Files appear by rename, so nobody reads half of one. Whatever fails here only costs time. */
+ * the digest of its key and of what follows, and what follows; anything that does not fit, under
+ * another name too, is as good as absent. Files appear by rename, so nobody reads half of one; a
+ * read one is touched, so that those used longest ago are removed when all take too much.
+ * Whatever fails here only costs time. */
+#include "shim/folder.h"
 #include "shim/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#define CACHE_MAGIC "hdcache1"
-#define CACHE_MAX   ((size_t)64 << 20)
+#define CACHE_MAGIC   "hdcache2"
+#define CACHE_MAX     ((size_t)64 << 20)
+#define ALL_MB        512u /* HEDDLE_CACHE_MB */
+#define TOUCH_AFTER_S 60   /* not at each start of a program that is started over and over */
 
 struct cache_head {
 	char magic[8];
@@ -24,9 +31,22 @@ struct cache_head {
 	uint8_t digest[32];
 };
 
+/* What all files may take. */
+static uint64_t all_bytes(void)
+{
+	const char *given = secure_getenv("HEDDLE_CACHE_MB");
+	char *end;
+	unsigned long long mb;
+
+	if (!given || *given < '0' || *given > '9')
+		return (uint64_t)ALL_MB << 20;
+	mb = strtoull(given, &end, 10);
+	return *end || mb > UINT32_MAX ? (uint64_t)ALL_MB << 20 : (uint64_t)mb << 20;
+}
+
 static bool cache_dir(char *ret, size_t size)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
 	int n = -1;
 
 	if (xdg && *xdg == '/')
@@ -36,16 +56,25 @@ static bool cache_dir(char *ret, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-static bool cache_path(const uint8_t key[32], char *ret, size_t size)
+/* In dir. */
+static bool cache_path(const char *dir, const uint8_t key[32], char *ret, size_t size)
 {
-	char dir[3072], hex[65];
+	char hex[65];
 	int n;
 
-	if (!cache_dir(dir, sizeof(dir)))
-		return false;
 	hex_encode(key, 32, hex);
 	n = snprintf(ret, size, "%s/%s", dir, hex);
 	return n > 0 && (size_t)n < size;
+}
+
+/* A file that is whole belongs to its key as well: exchanged for another it is none. */
+static void digest_of(const uint8_t key[32], const void *data, size_t len, uint8_t ret_digest[32])
+{
+	uint8_t both[64];
+
+	memcpy(both, key, 32);
+	sha256(data, len, both + 32);
+	sha256(both, sizeof(both), ret_digest);
 }
 
 static bool read_all(int fd, void *buf, size_t len)
@@ -76,69 +105,117 @@ static bool write_all(int fd, const void *buf, size_t len)
 	return true;
 }
 
-bool cache_get(const uint8_t key[32], struct strbuf *ret)
+static void touch(int fd, const struct stat *st)
+{
+	const struct timespec now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+
+	if (time(NULL) - st->st_mtim.tv_sec > TOUCH_AFTER_S && futimens(fd, now) < 0)
+		return; /* then it is removed sooner */
+}
+
+static bool read_file(int fd, const uint8_t key[32], struct strbuf *ret)
 {
 	struct cache_head h;
-	char path[4096];
 	uint8_t digest[32];
 	struct stat st;
 	char *data = NULL;
 	bool ok = false;
-	int fd;
 
-	if (!cache_path(key, path, sizeof(path)))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return false;
 	/* Only what this user wrote: it becomes code. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 		read_all(fd, &h, sizeof(h)) && !memcmp(h.magic, CACHE_MAGIC, sizeof(h.magic)) &&
 		h.bytes <= CACHE_MAX && (size_t)st.st_size == sizeof(h) + h.bytes)
 		data = malloc(h.bytes + 1);
 	if (data && read_all(fd, data, h.bytes)) {
-		sha256(data, h.bytes, digest);
+		digest_of(key, data, h.bytes, digest);
 		ok = !memcmp(digest, h.digest, sizeof(digest));
 	}
-	if (ok)
+	if (ok) {
 		strbuf_add(ret, data, h.bytes);
+		touch(fd, &st);
+	}
 	free(data);
-	close(fd);
 	return ok && !ret->failed;
+}
+
+bool cache_get(const uint8_t key[32], struct strbuf *ret)
+{
+	char dir[3072], hex[65];
+	int folder = cache_dir(dir, sizeof(dir)) && all_bytes() ? folder_open(dir) : -1, fd;
+	bool ok = false;
+
+	if (folder < 0)
+		return false;
+	hex_encode(key, 32, hex);
+	fd = openat(folder, hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd >= 0) {
+		ok = read_file(fd, key, ret);
+		close(fd);
+	}
+	close(folder);
+	return ok;
+}
+
+static int make_folder(char *dir)
+{
+	char *up = strrchr(dir, '/');
+
+	if (mkdir(dir, 0700) < 0 && errno == ENOENT && up != dir) {
+		*up = 0;
+		mkdir(dir, 0700);
+		*up = '/';
+		mkdir(dir, 0700);
+	}
+	return folder_open(dir);
+}
+
+/* Looking through the folder takes milliseconds: at a process's first file, and then each time that
+ * it has written a sixteenth of what may be there. */
+static void trim(int folder, uint64_t bytes, uint64_t all)
+{
+	static _Atomic uint64_t written;
+	uint64_t before = atomic_fetch_add(&written, bytes), step = all / 16;
+
+	if (!before || before / step != (before + bytes) / step)
+		folder_trim(folder, all);
+}
+
+static bool write_file(
+	int folder, const char *name, const struct cache_head *h, const void *data, size_t len)
+{
+	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = write_all(fd, h, sizeof(*h)) && write_all(fd, data, len);
+	if (close(fd) == 0 && ok)
+		return true;
+	unlinkat(folder, name, 0);
+	return false;
 }
 
 bool cache_stage(const uint8_t key[32], const void *data, size_t len, struct staged *ret)
 {
 	struct cache_head h = {.magic = CACHE_MAGIC, .bytes = len};
-	char *path = ret->path, *slash;
-	int fd;
+	uint64_t all = all_bytes();
+	char dir[3072];
+	int folder;
 	bool ok;
 
-	if (len > CACHE_MAX || !cache_path(key, path, sizeof(ret->path)))
+	if (len > CACHE_MAX || len + sizeof(h) > all / 8 || !cache_dir(dir, sizeof(dir)) ||
+		!cache_path(dir, key, ret->path, sizeof(ret->path)))
 		return false;
-	slash = strrchr(path, '/');
-	*slash = 0;
-	if (mkdir(path, 0700) < 0 && errno == ENOENT) {
-		char *up = strrchr(path, '/');
-
-		*up = 0;
-		mkdir(path, 0700);
-		*up = '/';
-		mkdir(path, 0700);
-	}
-	*slash = '/';
-	sha256(data, len, h.digest);
-	snprintf(ret->tmp, sizeof(ret->tmp), "%s.%d.%llx", path, (int)getpid(),
+	folder = make_folder(dir);
+	if (folder < 0)
+		return false;
+	digest_of(key, data, len, h.digest);
+	snprintf(ret->tmp, sizeof(ret->tmp), "%s.%d.%llx", ret->path, (int)getpid(),
 		(unsigned long long)shim_now_ns());
-	fd = open(ret->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return false;
-	ok = write_all(fd, &h, sizeof(h)) && write_all(fd, data, len);
-	if (close(fd) < 0 || !ok) {
-		unlink(ret->tmp);
-		return false;
-	}
-	return true;
+	trim(folder, sizeof(h) + len, all);
+	ok = write_file(folder, strrchr(ret->tmp, '/') + 1, &h, data, len);
+	close(folder);
+	return ok;
 }
 
 void cache_unstage(const struct staged *s)
@@ -148,8 +225,7 @@ void cache_unstage(const struct staged *s)
 
 void cache_commit(const struct staged *s)
 {
-	if (rename(s->tmp, s->path) < 0)
-		unlink(s->tmp);
+	folder_keep(s->tmp, s->path);
 }
 
 void cache_put(const uint8_t key[32], const void *data, size_t len)

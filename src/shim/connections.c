@@ -113,7 +113,8 @@ static unsigned parsed(const char *s)
 
 void connections_init(void)
 {
-	const char *given = getenv(VARIABLE), *ours = getenv(OURS), *after = getenv(AFTER);
+	const char *given = secure_getenv(VARIABLE), *ours = secure_getenv(OURS),
+		   *after = secure_getenv(AFTER);
 	unsigned n = 0;
 	char text[12];
 	bool known;
@@ -132,7 +133,7 @@ void connections_init(void)
 		snprintf(text, sizeof(text), "%u", n);
 		if (setenv(OURS, text, 1) || setenv(VARIABLE, text, 1))
 			return;
-	} else if (given) {
+	} else { /* also what was set for a program that must not heed it */
 		unsetenv(OURS);
 		unsetenv(VARIABLE);
 	}

@@ -29,7 +29,7 @@ SHIM_API const int heddle_shim_marker = 1;
 
 static void load(void)
 {
-	const char *path = getenv("HEDDLE_DRIVER_LIB");
+	const char *path = secure_getenv("HEDDLE_DRIVER_LIB");
 	struct cu_api api;
 
 	connections_init(); /* ahead of the driver, which reads it when it starts */

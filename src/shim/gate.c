@@ -36,10 +36,10 @@ static void *keeper(void *unused)
 	bool gone = false;
 
 	while (!gone) {
-		struct pollfd fd = {.fd = shim.sock, .events = POLLRDHUP};
+		struct pollfd fd = {.fd = shim.sock.fd, .events = POLLRDHUP};
 
 		poll(&fd, 1, KEEPER_MS);
-		gone = atomic_load(&shim.dead) ||
+		gone = atomic_load(&shim.dead) || !own_is(&shim.sock) ||
 		       (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
 		       silence_too_long(&silence, page_load(&shim.page->alive_ms),
 			       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim.page->hold));

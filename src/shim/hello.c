@@ -19,7 +19,7 @@
 
 #define WELCOME_MS 5000 /* a daemon may have to wait for its turn on a busy machine */
 
-struct shim shim = {.sock = -1, .kick_fd = -1, .wake_fd = -1};
+struct shim shim = {.sock.fd = -1, .kick.fd = -1, .wake.fd = -1};
 
 uint64_t shim_now_ns(void)
 {
@@ -34,8 +34,20 @@ void shim_kick(void)
 	uint64_t one = 1;
 
 	__atomic_store_n(&shim.page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	if (write(shim.kick_fd, &one, sizeof(one)) < 0)
+	if (!shim_has_fds())
+		return; /* the agent takes over */
+	if (write(shim.kick.fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
+}
+
+bool shim_has_fds(void)
+{
+	static _Atomic bool lost; /* of a fork's child: it has none anyway */
+
+	if (!atomic_load_explicit(&lost, memory_order_relaxed) &&
+		(!own_is(&shim.sock) || !own_is(&shim.kick) || !own_is(&shim.wake)))
+		atomic_store(&lost, true);
+	return !atomic_load_explicit(&lost, memory_order_relaxed);
 }
 
 int shim_thread(void *(*fn)(void *))
@@ -84,7 +96,7 @@ void shim_leave(struct shim_inside *in)
 static int asked_priority(void)
 {
 	static const char *const names[] = {"low", "normal", "high"};
-	const char *s = getenv("HEDDLE_PRIORITY");
+	const char *s = secure_getenv("HEDDLE_PRIORITY");
 
 	for (int i = 0; s && i < 3; i++) {
 		if (!strcmp(s, names[i]))
@@ -117,7 +129,7 @@ static void program_name(char *ret, size_t size)
 
 static void fill_hello(struct wire_hello *h)
 {
-	const char *weight = getenv("HEDDLE_WEIGHT"), *group = getenv("HEDDLE_CLASS");
+	const char *weight = secure_getenv("HEDDLE_WEIGHT"), *group = secure_getenv("HEDDLE_CLASS");
 	CUuuid id = {{0}};
 	char hex[33];
 
@@ -180,9 +192,9 @@ static int greet(const struct wire_hello *hello)
 		return r ? r : -EPROTO;
 	}
 	shim.welcome = m.welcome;
-	shim.sock = sock;
-	shim.kick_fd = fds[1];
-	shim.wake_fd = fds[2];
+	own_take(&shim.sock, sock);
+	own_take(&shim.kick, fds[1]);
+	own_take(&shim.wake, fds[2]);
 	return 0;
 }
 
@@ -263,7 +275,7 @@ static void after_fork(void)
 
 	pthread_mutex_init(&kernel_lock, NULL);
 	pthread_cond_init(&kernel_done, NULL);
-	shim = (struct shim){.sock = -1, .kick_fd = -1, .wake_fd = -1};
+	shim = (struct shim){.sock.fd = -1, .kick.fd = -1, .wake.fd = -1};
 	shim.mode = begun ? SHIM_NATIVE : SHIM_UNKNOWN;
 	managed_after_fork();
 	remember_after_fork();

@@ -411,7 +411,7 @@ static unsigned most_at_work(void)
 /* Under the lock, once. */
 static void begin_making(void)
 {
-	const char *ms = getenv("HEDDLE_FORM_WAIT_MS");
+	const char *ms = secure_getenv("HEDDLE_FORM_WAIT_MS");
 	static bool begun;
 
 	if (begun)

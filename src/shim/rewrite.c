@@ -52,7 +52,7 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 		FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info), (int)dev_kind_of(&cu));
 	/* Which cache of the driver's has it compiled. */
 	for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
-		const char *value = getenv(caches[i]);
+		const char *value = secure_getenv(caches[i]);
 
 		strbuf_printf(&b, "|%s", value ? value : "");
 	}

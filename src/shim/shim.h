@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "dev/dev.h"
+#include "shim/own.h"
 #include "wire/wire.h"
 
 #define SHIM_HIGH 2 /* a priority that has nobody to wait for it */
@@ -57,7 +58,7 @@ struct shim {
 	_Atomic int mode;
 	_Atomic bool dead; /* the daemon died: what is preempted is ours to resume */
 	struct wire_page *page;
-	int sock, kick_fd, wake_fd; /* the daemon's eventfd; ours */
+	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
 	struct wire_welcome welcome;
 	/* The one context whose launches are managed. */
 	CUcontext ctx;
@@ -99,6 +100,8 @@ static inline uint32_t page_load(const uint32_t *p)
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 void shim_kick(void); /* the daemon is to look at the page */
+/* The program has not closed what connects us to the daemon; else none of it is touched again. */
+bool shim_has_fds(void);
 uint64_t shim_now_ns(void);
 /* A detached thread of ours, with every signal blocked, so that the program's handlers run on the
  * program's threads. 0 or negative errno. */

@@ -47,7 +47,8 @@ static int in_private_dir(char *ret_path, size_t max, const char *dir, bool for_
 
 int wire_socket_path(char *ret_path, size_t max, bool for_listening)
 {
-	const char *env = getenv(WIRE_SOCKET_ENV), *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *env = secure_getenv(WIRE_SOCKET_ENV),
+		   *runtime = secure_getenv("XDG_RUNTIME_DIR");
 	char dir[96];
 
 	if (env && *env)

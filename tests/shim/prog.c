@@ -846,15 +846,16 @@ static bool run(const char *what)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} scenarios[] = {{"chain", chain}, {"lengthy", lengthy}, {"events", events},
-		{"defaults", defaults}, {"many", many_streams}, {"many-blocking", many_blocking},
-		{"brief", brief}, {"threads", threads}, {"capture", capture}, {"locks", locks},
-		{"loads", loads}, {"ranks", ranks}, {"guard", guard}, {"meet", meet},
-		{"globals", globals}, {"params", params}, {"errors", errors}, {"trap", trap},
-		{"reused", reused}, {"images", images}, {"held", held}, {"code", code},
-		{"own", own}, {"bulky", bulky}, {"copies", copies}, {"gated", gated},
-		{"told", told}, {"symbols", symbols}, {"waits", waits}, {"childless", childless},
-		{"guards", guards}, {"flood", flood}, {"blocked", blocked}, {"contexts", contexts}};
+	} scenarios[] = {{"chain", chain}, {"closes", closes}, {"lengthy", lengthy},
+		{"events", events}, {"defaults", defaults}, {"many", many_streams},
+		{"many-blocking", many_blocking}, {"brief", brief}, {"threads", threads},
+		{"capture", capture}, {"locks", locks}, {"loads", loads}, {"ranks", ranks},
+		{"guard", guard}, {"meet", meet}, {"globals", globals}, {"params", params},
+		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
+		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
+		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
+		{"childless", childless}, {"guards", guards}, {"flood", flood},
+		{"blocked", blocked}, {"contexts", contexts}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

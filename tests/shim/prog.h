@@ -30,5 +30,6 @@ void guards(void);
 void flood(void);
 void blocked(void);
 void contexts(void);
+void closes(void);
 
 #endif

@@ -7,13 +7,18 @@
 #include "code.h"
 #include "prog.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define TIMES 200 /* of which some have the handle of one that is gone */
 
@@ -255,4 +260,95 @@ void contexts(void)
 	}
 	DO(cuStreamSynchronize(stays));
 	digest("contexts", a, n);
+}
+
+/* ---- what is the program's, under whatever number ---- */
+
+#define PRECIOUS "precious bytes, thirty-two of them"
+#define LATER_NS 700000000 /* the shim looks several times meanwhile */
+
+struct precious {
+	int fd, other; /* other: of a pair of sockets, or the end of a pipe that is written */
+	unsigned kind;
+};
+
+/* Another file at the number fd. */
+static void put_at(struct precious *p, int fd)
+{
+	int ends[2] = {-1, -1};
+
+	p->fd = fd;
+	if (p->kind == 2)
+		ends[0] = eventfd(5, EFD_NONBLOCK);
+	else if (p->kind == 1)
+		check(pipe(ends) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS, "pipe");
+	else
+		check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS,
+			"socketpair");
+	if (ends[0] != fd) {
+		check(dup2(ends[0], fd) == fd ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN, "dup2");
+		close(ends[0]);
+	}
+	p->other = ends[1];
+	if (p->kind < 2 && write(p->other, PRECIOUS, sizeof(PRECIOUS)) < 0)
+		check(CUDA_ERROR_UNKNOWN, "write");
+}
+
+static int is_whole(const struct precious *p)
+{
+	char have[100] = "";
+	uint64_t count = 0;
+
+	if (p->kind == 2)
+		return read(p->fd, &count, sizeof(count)) == sizeof(count) && count == 5;
+	return read(p->fd, have, sizeof(have)) == sizeof(PRECIOUS) && !strcmp(have, PRECIOUS) &&
+	       (p->kind == 1 || recv(p->other, have, sizeof(have), MSG_DONTWAIT) < 0);
+}
+
+static unsigned open_numbers(int *ret, unsigned max)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *e;
+	unsigned count = 0;
+
+	while (dir && (e = readdir(dir)) && count < max) {
+		int fd = atoi(e->d_name);
+
+		if (fd > 2 && fd != dirfd(dir))
+			ret[count++] = fd;
+	}
+	closedir(dir);
+	return count;
+}
+
+/* Everything but 0 to 2 is closed, as by a program that is about to become a service, and what was
+ * closed are other files then. */
+void closes(void)
+{
+	const struct timespec later = {.tv_nsec = LATER_NS};
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	struct precious p[64];
+	unsigned count, changed = 0;
+	int fds[64];
+
+	for (unsigned i = 0; i < rounds; i++)
+		do_mix(mix, i % 2 ? b : a, i % 2 ? a : b, NULL);
+	count = open_numbers(fds, 64);
+	for (unsigned i = 0; i < count; i++)
+		close(fds[i]);
+	for (unsigned i = 0; i < count; i++) {
+		p[i].kind = (i + loops) % 3;
+		put_at(&p[i], fds[i]);
+	}
+	for (unsigned i = 0; i < rounds; i++)
+		do_mix(mix, i % 2 ? b : a, i % 2 ? a : b, NULL);
+	DO(cuCtxSynchronize());
+	nanosleep(&later, NULL);
+	for (unsigned i = 0; i < rounds; i++)
+		do_mix(mix, i % 2 ? b : a, i % 2 ? a : b, NULL);
+	digest("closes", a, n);
+	for (unsigned i = 0; i < count; i++)
+		changed += !is_whole(&p[i]);
+	fprintf(stderr, "closes: %u numbers\n", count);
+	printf("%u changed\n", changed);
 }

@@ -3,10 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # Every environment variable that the source names is in heddle-environment(7) and the other way
-# round, and there are at most 12.
+# round, and there are at most 12. What enters other programs, set-uid ones too, reads none of them
+# with getenv.
 . "$(dirname "$0")/lib.sh"
 page=man/heddle-environment.7.scd
 {
+	files '*.c' '*.h' | grep -E '^src/(base|dev|pass|ptx|cfg|image|shim|wire)/' |
+		xargs -r grep -HnE '(^|[^_a-z])getenv\(' | sed 's/\(:[0-9]*:\).*/\1 secure_getenv is meant/'
 	files '*.c' '*.h' '*.def' | grep -E '^(src|include)/' |
 		xargs -r grep -Hno '"HEDDLE_[A-Z0-9_]*[="]' | awk -F'"' -v page="$page" '
 	BEGIN {

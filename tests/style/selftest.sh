@@ -99,6 +99,9 @@ expect 1 environment "a variable that the page does not name"
 fresh
 sed -i '/HEDDLE_/d' "$tmp/t/src/ptx/b.c"
 expect 1 environment "a variable that nothing reads"
+fresh
+printf 'char *x(void) { return getenv("HOME"); }\n' >>"$tmp/t/src/ptx/b.c"
+expect 1 environment "what a set-uid program would believe"
 
 fresh
 # shellcheck disable=SC2016

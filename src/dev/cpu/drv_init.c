@@ -170,7 +170,7 @@ static CUresult init_device(void)
 
 	if (drv.sm) /* a child after fork */
 		return CUDA_ERROR_NOT_INITIALIZED;
-	const char *options = getenv("HEDDLE_VGPU");
+	const char *options = secure_getenv("HEDDLE_VGPU");
 	if (sm_config_parse(options, &drv.config) != 0)
 		drv_report("virtual GPU: not all of HEDDLE_VGPU=%s is understood\n", options);
 	vgpu_set_converge(drv.config.converge);

@@ -111,7 +111,7 @@ static void fill(char *buf, unsigned bytes, void **size, const char *text, size_
  * was compiled. */
 static void take_time(const char *ptx, size_t len)
 {
-	const char *dir = getenv("CUDA_CACHE_PATH");
+	const char *dir = secure_getenv("CUDA_CACHE_PATH");
 	char path[512];
 	int fd = -1;
 
@@ -348,7 +348,7 @@ CUresult cuModuleUnload(CUmodule mod)
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
-	const char *asked = getenv("CUDA_MODULE_LOADING");
+	const char *asked = secure_getenv("CUDA_MODULE_LOADING");
 
 	if (!mode)
 		return CUDA_ERROR_INVALID_VALUE;
