@@ -13,6 +13,9 @@
 #include "cli/ask.h"
 #include "cli/cli.h"
 
+#define CPU_INSTALLED "lib/heddle/cpu/libcuda.so.1"
+#define CPU_BUILT     "src/dev/cpu/libcuda.so.1"
+
 enum { OWN_FAILURE = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
 static int fail(const struct cli *c, const char *hint, const char *what)
@@ -24,6 +27,42 @@ static int fail(const struct cli *c, const char *hint, const char *what)
 static bool has_gpu(void)
 {
 	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
+/* The loader would read something else there: it splits the list at ':' and ';', and puts folders
+ * of its own in place of names behind a '$'. The program would start without heddle. */
+static bool loader_reads_as_it_is(const char *path)
+{
+	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
+
+	if (strpbrk(path, ":;"))
+		return false;
+	for (const char *at = path; (at = strchr(at, '$'));) {
+		at += at[1] == '{' ? 2 : 1;
+		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+			if (!strncmp(at, names[i], strlen(names[i])))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A part of heddle that the loader is to find. 0; else the status to end with. */
+static int find_part(
+	const struct cli *c, const char *installed, const char *built, const char *what, char **ret)
+{
+	int r = cli_find_part(installed, built, ret);
+
+	if (r < 0) {
+		cli_error(c, "build or install heddle as a whole", "%s was not found", what);
+		return OWN_FAILURE;
+	}
+	if (loader_reads_as_it_is(*ret))
+		return 0;
+	cli_error(c, "install heddle in a folder without ':', ';' and '$ORIGIN' in its path",
+		"the system's loader cannot be told of %s", *ret);
+	free(*ret);
+	return OWN_FAILURE;
 }
 
 /* Puts dir in front of what LD_LIBRARY_PATH holds. */
@@ -58,12 +97,12 @@ static int set_device(const struct cli *c)
 		return setenv("HEDDLE_DEVICE", "cuda", 1);
 	if (strcmp(want, "cpu") != 0)
 		return fail(c, "HEDDLE_DEVICE is cpu, cuda or auto", "no such device");
-	r = cli_find_part("lib/heddle/cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1", &lib);
-	if (r < 0 && is_auto)
+	if (is_auto && cli_find_part(CPU_INSTALLED, CPU_BUILT, &lib) < 0)
 		return 0; /* neither: whatever the program finds by itself */
-	if (r < 0)
-		return fail(c, "build or install heddle as a whole",
-			"the virtual GPU's libcuda.so.1 was not found");
+	free(lib);
+	r = find_part(c, CPU_INSTALLED, CPU_BUILT, "the virtual GPU's libcuda.so.1", &lib);
+	if (r)
+		return r;
 	r = setenv("HEDDLE_DRIVER_LIB", lib, 1) || setenv("HEDDLE_DEVICE", "cpu", 1);
 	free(lib);
 	return r;
@@ -72,11 +111,11 @@ static int set_device(const struct cli *c)
 static int set_shim(const struct cli *c)
 {
 	char *lib = NULL, *slash;
-	int r = cli_find_part("lib/heddle/shim/libcuda.so.1", "src/shim/libcuda.so.1", &lib);
+	int r = find_part(c, "lib/heddle/shim/libcuda.so.1", "src/shim/libcuda.so.1",
+		"the shim's libcuda.so.1", &lib);
 
-	if (r < 0)
-		return fail(c, "build or install heddle as a whole",
-			"the shim's libcuda.so.1 was not found");
+	if (r)
+		return r;
 	slash = strrchr(lib, '/');
 	*slash = 0;
 	r = library_path(lib);
@@ -102,9 +141,37 @@ static int set_mps(const struct cli *c, bool low)
 	return low ? setenv("CUDA_MPS_CLIENT_PRIORITY", "1", 1) : 0;
 }
 
+/* From the root, for a program that goes elsewhere before it asks for it. 0; else the status. */
+static int set_socket(const struct cli *c)
+{
+	const char *socket = cli_value(c, "socket");
+	char *here, *path = NULL;
+	int r;
+
+	if (!socket)
+		socket = getenv(WIRE_SOCKET_ENV);
+	if (!socket || !*socket)
+		return 0;
+	here = *socket == '/' ? strdup("") : getcwd(NULL, 0);
+	if (!here || asprintf(&path, "%s%s%s", here, *socket == '/' ? "" : "/", socket) < 0) {
+		free(here);
+		return fail(c, "give --socket from the root",
+			"where the relative path of the socket begins cannot be told");
+	}
+	free(here);
+	if (strlen(path) >= sizeof(((struct wire_status *)0)->socket)) {
+		cli_error(c, "sockets' paths have at most 107 bytes", "%s: too long", path);
+		free(path);
+		return OWN_FAILURE;
+	}
+	r = setenv(WIRE_SOCKET_ENV, path, 1) ? OWN_FAILURE : 0;
+	free(path);
+	return r;
+}
+
 static int set_environment(const struct cli *c)
 {
-	const char *priority = cli_value(c, "priority"), *socket = cli_value(c, "socket");
+	const char *priority = cli_value(c, "priority");
 	const char *group = cli_value(c, "class");
 	uint64_t weight = 1;
 	char number[24];
@@ -116,8 +183,7 @@ static int set_environment(const struct cli *c)
 	snprintf(number, sizeof(number), "%u", (unsigned)weight);
 	if ((priority && setenv("HEDDLE_PRIORITY", priority, 1)) ||
 		(cli_has(c, "weight") && setenv("HEDDLE_WEIGHT", number, 1)) ||
-		(group && setenv("HEDDLE_CLASS", group, 1)) ||
-		(socket && setenv(WIRE_SOCKET_ENV, socket, 1)))
+		(group && setenv("HEDDLE_CLASS", group, 1)) || set_socket(c))
 		return OWN_FAILURE;
 	priority = getenv("HEDDLE_PRIORITY");
 	return set_mps(c, priority && strcmp(priority, "low") == 0);

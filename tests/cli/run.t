@@ -43,6 +43,50 @@ What the program finds in its environment:
   $ heddle run --device cpu -- sh -c 'echo ${HEDDLE_DRIVER_LIB##*/}'
   libcuda.so.1
 
+A socket that is named from here is where the program finds it from anywhere:
+
+  $ heddle run --device cuda --socket s/sock -- sh -c 'echo ${HEDDLE_SOCKET#'"$PWD"'}'
+  /s/sock
+  $ HEDDLE_SOCKET=sock heddle run --device cuda -- sh -c 'cd /; echo ${HEDDLE_SOCKET#'"$PWD"'}'
+  /sock
+  $ heddle run --socket $(printf %0100d 0)/$(printf %0100d 0) -- true 2>&1 | sed 's/000*/0/g;s| /.*0:| 0:|'
+  heddle run: error: 0: too long
+    hint: sockets' paths have at most 107 bytes
+
+What the system's loader would take for something else does not start without heddle unseen:
+
+  $ for odd in 'a:b' 'a;b' 'a$ORIGIN' 'a${LIB}' 'a$PLATFORMb' 'a$b'; do
+  >   mkdir -p "$odd/bin" "$odd/lib/heddle/shim" "$odd/lib/heddle/cpu"
+  >   cp $BUILD/heddle "$odd/bin"
+  >   cp $BUILD/src/shim/libcuda.so.1 "$odd/lib/heddle/shim"
+  >   cp $BUILD/src/dev/cpu/libcuda.so.1 "$odd/lib/heddle/cpu"
+  >   "$odd/bin/heddle" run --device cuda -- echo "$odd" 2>err; echo $?
+  >   "$odd/bin/heddle" run --device cpu -- true 2>/dev/null; echo $?
+  >   "$odd/bin/heddle" run --device auto -- true 2>/dev/null; echo $?
+  > done
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  125
+  a$b
+  0
+  0
+  0
+  $ "a:b/bin/heddle" run -- true 2>&1 | sed "s|$PWD||"
+  heddle run: error: the system's loader cannot be told of /a:b/lib/heddle/cpu/libcuda.so.1
+    hint: install heddle in a folder without ':', ';' and '$ORIGIN' in its path
+
 Numbers and names out of range:
 
   $ heddle run -w 0 -- true 2>/dev/null; echo $?
