@@ -95,6 +95,11 @@ static void change_head(const struct sched *s, struct sched_tenant *t, uint64_t 
 static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t depth, uint64_t now_ns)
 {
 	sched_account(l, now_ns);
+	if (sched_stays_away(s, l, now_ns)) {
+		l->had_lane = false;
+		l->next_allowed = (struct sms){0};
+		return true;
+	}
 	l->active = true;
 	l->k.depth = depth;
 	l->k.running = l->told && !l->draining && sms_any(&l->allowed);

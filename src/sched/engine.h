@@ -76,6 +76,7 @@ struct sched_tenant {
 	/* turns.c */
 	uint64_t turn;       /* among equals of which one stands still: smaller goes first */
 	uint64_t awaited_ns; /* since when an equal has waited for it; 0: none does */
+	uint64_t used_ns, counted_ns; /* of its turn, as far as it was awaited; up to when */
 	bool still, in_turns, has_lane, waits;
 	/* In the present decision: of the lowest lane, and what that lane may use. */
 	const struct sched_launch *best;
@@ -114,6 +115,8 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 void sched_turns(struct sched *s, uint64_t now_ns);
 /* Behind it: who waits for whom, and when to look at that again (deadline_ns). */
 void sched_turns_note(struct sched *s, uint64_t now_ns);
+/* Told to leave long ago, and still there: nobody waits for it. */
+bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 
 /* What it may use; of one that is only submitted: what it would begin with. */

@@ -5,9 +5,9 @@
  * order decides who runs, and it lets who runs go on: a launch that never ends, or that says
  * nothing true of itself, would keep its equals waiting for ever. So whoever has SMs, is waited for
  * by an equal and has not come on in still_ns stands still; while a tenant of a priority has such
- * a launch, each of that priority has the device for still_ns at most as long as another waits, and
- * goes to the end of the row then. Tenants are in the row, not launches: one more launch is no new
- * turn, and neither is coming back after a pause.
+ * a launch, each of that priority has the device for still_ns while another waits, and goes to the
+ * end of the row then. Tenants are in the row, not launches: one more launch is no new turn, and a
+ * pause does not end one. Who does not even leave when told to is not reckoned with until it has.
  *
  * To come on is to finish a part of the grid from which the end can be expected: what ran for a
  * year at its pace is as good as standing. What a launch says while it has no SMs does not count.
@@ -38,6 +38,16 @@ uint64_t sched_last_turn(const struct sched *s, int priority)
 	return last;
 }
 
+static bool is_leaving(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
+{
+	return l->draining && now_ns - l->preempt_ns < LEAVE_STILL * s->o.still_ns;
+}
+
+bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
+{
+	return l->draining && l->preempt_ns && !is_leaving(s, l, now_ns);
+}
+
 static void look_at_launch(const struct sched *s, struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t awaited_ns = l->tenant->awaited_ns;
@@ -52,6 +62,7 @@ static void look_at_launch(const struct sched *s, struct sched_launch *l, uint64
 	} else if (awaited_ns && now_ns - since >= s->o.still_ns) {
 		l->still = true;
 		l->came_on_ns = now_ns; /* looked at again after as much time */
+		l->tenant->used_ns = s->o.still_ns;
 	}
 }
 
@@ -69,27 +80,29 @@ static void look_who_leaves(struct sched *s, uint64_t now_ns)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
 		for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
-			if (l->draining && now_ns - l->preempt_ns < LEAVE_STILL * s->o.still_ns)
+			if (is_leaving(s, l, now_ns))
 				s->left_ns = now_ns;
 		}
 	}
 }
 
-static uint64_t turn_began(const struct sched *s, const struct sched_tenant *t)
+static void account(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
-	return MAX(t->awaited_ns, s->left_ns);
+	uint64_t from = MAX(t->counted_ns, s->left_ns);
+
+	if (t->awaited_ns && now_ns > from)
+		t->used_ns += now_ns - from;
+	t->counted_ns = now_ns;
 }
 
-static void move_up(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+static void move_up(const struct sched *s, struct sched_tenant *t)
 {
 	t->in_turns = any_still(s, t->priority);
 	if (!t->in_turns) {
-		t->turn = 0;
-	} else if (!t->busy) {
-		t->turn = sched_last_turn(s, t->priority);
-	} else if (t->awaited_ns && now_ns - turn_began(s, t) >= s->o.still_ns) {
+		t->turn = t->used_ns = 0;
+	} else if (t->used_ns >= s->o.still_ns) {
 		t->turn = sched_last_turn(s, t->priority) + 1;
-		t->awaited_ns = 0;
+		t->used_ns = 0;
 	}
 }
 
@@ -100,11 +113,16 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	s->turns = false;
 	look_who_leaves(s, now_ns);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		account(s, t, now_ns);
 		look_at_tenant(s, t, now_ns);
 		s->turns |= t->still;
 	}
-	for (struct sched_tenant *t = s->tenants; t && (turns || s->turns); t = t->next)
-		move_up(s, t, now_ns);
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (turns || s->turns)
+			move_up(s, t);
+		else
+			t->used_ns = 0;
+	}
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
@@ -143,11 +161,13 @@ static void note_launch(struct sched_launch *l, uint64_t now_ns, bool *io_any)
 /* When somebody may have stood still for too long, or had the device. */
 static uint64_t look_again(const struct sched *s, const struct sched_tenant *t)
 {
-	uint64_t next = t->in_turns ? turn_began(s, t) : UINT64_MAX;
+	uint64_t since = MAX(t->awaited_ns, s->left_ns), next = UINT64_MAX;
 
+	if (t->in_turns)
+		next = MAX(t->counted_ns, s->left_ns) - t->used_ns;
 	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
 		if (l->had_lane && !l->idle)
-			next = MIN(next, MAX(turn_began(s, t), l->came_on_ns));
+			next = MIN(next, MAX(since, l->came_on_ns));
 	}
 	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
 }

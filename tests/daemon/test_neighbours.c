@@ -96,10 +96,26 @@ static void stands_still(void **state)
 	finish(w);
 	w->state = WIRE_SLOT_CLOSED;
 	hd_kicked(d, b.t);
+	/* Who stays all the same has no more turns than one who is not there. */
+	now += 9000 * MS;
+	hd_run(d);
+	w = submit(d, &b, 0, 400);
+	hd_run(d);
+	arrive(b.page, w);
+	for (int ms = 0; ms < 3000; ms += 100) {
+		now += 100 * MS;
+		w->host.finished += 13;
+		hd_run(d);
+		assert_int_equal(w->granted, 1);
+	}
+	/* Until it leaves. */
 	drain(l);
+	hd_run(d);
+	now += 1001 * MS;
 	hd_run(d);
 	hd_run(d);
 	assert_int_equal(l->granted, 1);
+	assert_int_equal(w->granted, 0);
 	leave(d, &a);
 	leave(d, &b);
 	hd_destroy(d);
