@@ -31,16 +31,17 @@ static int ask(const char *socket, const void *question)
 	if (fd < 0)
 		return fd;
 	r = wire_send(fd, question, NULL, 0);
-	if (r < 0) {
+	if (r < 0 && r != -EPIPE) { /* that: it has answered already */
 		close(fd);
 		return r;
 	}
 	return fd;
 }
 
-/* One checked message. Its type, or negative errno. */
+/* One checked message. Its type, or negative errno; -EDQUOT: this user has enough of it. */
 static int answer(int fd, void *msg)
 {
+	struct wire_refused refused;
 	struct wire_head head;
 	int n = wire_recv(fd, msg, WIRE_MAX_BYTES, NULL, 0, NULL), r;
 
@@ -50,7 +51,10 @@ static int answer(int fd, void *msg)
 	if (r < 0)
 		return r;
 	memcpy(&head, msg, sizeof(head));
-	return head.type == WIRE_REFUSED ? -EACCES : (int)head.type;
+	if (head.type != WIRE_REFUSED)
+		return (int)head.type;
+	memcpy(&refused, msg, sizeof(refused));
+	return refused.error == EDQUOT ? -EDQUOT : -EACCES;
 }
 
 int ask_status(const char *socket, struct wire_status *ret)
@@ -106,6 +110,11 @@ int ask_failed(const struct cli *c, const char *socket, int error)
 	case -EACCES:
 		return cli_error(c, "who may: the daemon's user and the members of its group",
 			"%s: not permitted", path);
+	case -EDQUOT:
+		return cli_error(c, "what one user may have: heddled(8), user_connections",
+			"the heddled at %s has as many connections of this user, or answers that "
+			"none of them takes, as one may have",
+			path);
 	default:
 		return cli_error(c, NULL, "%s: %s", path, strerror(-error));
 	}

@@ -102,7 +102,9 @@ static int asked_priority(void)
 		if (!strcmp(s, names[i]))
 			return i;
 	}
-	return s && *s >= '0' && *s <= '9' ? atoi(s) : 1;
+	if (!s || *s < '0' || *s > '9')
+		return 1;
+	return (int)MIN(strtoul(s, NULL, 10), WIRE_PRIORITIES - 1);
 }
 
 static uint32_t attribute(CUdevice_attribute which)
@@ -175,7 +177,7 @@ static int greet(const struct wire_hello *hello)
 	if (sock < 0)
 		return sock;
 	r = wire_send(sock, hello, NULL, 0);
-	if (r >= 0)
+	if (r >= 0 || r == -EPIPE) /* that: refused already */
 		r = wire_recv(sock, &m, sizeof(m), fds, 3, &n);
 	if (r > 0 && wire_check(&m, (size_t)r) < 0)
 		r = -EPROTO;

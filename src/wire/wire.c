@@ -41,8 +41,9 @@ static const struct layout {
 
 static bool hello_in_range(const struct wire_hello *h)
 {
-	return h->priority >= 0 && h->priority < 1000 && h->weight >= 1 && h->weight <= 1000 &&
-	       h->n_sms >= 1 && h->n_sms <= CTL_MAX_SMS && h->is_cpu_device <= 1;
+	return h->priority >= 0 && h->priority < (int)WIRE_PRIORITIES && h->weight >= 1 &&
+	       h->weight <= 1000 && h->n_sms >= 1 && h->n_sms <= CTL_MAX_SMS &&
+	       h->is_cpu_device <= 1;
 }
 
 int wire_check(const void *msg, size_t bytes)

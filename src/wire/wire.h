@@ -14,6 +14,7 @@
 #define WIRE_PROTOCOL   2u
 #define WIRE_MAX_BYTES  4096u
 #define WIRE_SOCKET_ENV "HEDDLE_SOCKET"
+#define WIRE_PRIORITIES 1000u
 
 enum wire_type {
 	WIRE_HELLO = 1, /* tenant -> daemon, first message */
@@ -31,7 +32,8 @@ struct wire_head {
 };
 struct wire_hello {
 	struct wire_head head;
-	int32_t priority; /* as asked: 0 low, 1 normal, 2 high; any number of levels below 1000 */
+	int32_t priority; /* as asked: 0 low, 1 normal, 2 high; any number of levels below
+			     WIRE_PRIORITIES */
 	uint32_t weight;  /* as asked, 1 to 1000 */
 	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	uint32_t is_cpu_device;

@@ -29,6 +29,17 @@ heddle ps and status, without a daemon and with one.
   $ kill $(cat pid); wait; test -e sock
   [1]
 
+What one user may have is not more because a tool asks:
+
+  $ heddled --config-root /nonexistent --set user_connections=1 --events events 2>log & echo $! >pid
+  $ for i in $(seq 1000); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
+  $ HEDDLE_VGPU=quota-$$ heddle run --device cpu -- $BUILD/examples/va --for-ms 100000 >/dev/null 2>&1 & echo $! >prog
+  $ for i in $(seq 1000); do grep -q join events && break; sleep 0.02; done
+  $ heddle status 2>&1 | sed "s|$PWD|DIR|"
+  heddle status: error: the heddled at DIR/sock has as many connections of this user, or answers that none of them takes, as one may have
+    hint: what one user may have: heddled(8), user_connections
+  $ kill $(cat prog) $(cat pid); wait
+
 Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
 
   $ mkdir -p root/etc/heddle/heddled.conf.d root/usr/lib/heddle/heddled.conf.d

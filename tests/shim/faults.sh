@@ -32,6 +32,8 @@ for mode in garbage big order nofds badpage; do
 done
 start shut && same chain && one_line 'running natively' && stop
 start chatter && same chain 4 24 30 && silent && stop
+# More than there is to ask for.
+start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
 
 # Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
 plain chain 8 100 300 >"$dir/plain"
