@@ -191,7 +191,6 @@ void conn_accept(struct server *s)
 void conn_writable(struct server *s, struct conn *c)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = &c->socket};
-
 	size_t from = c->out_at;
 
 	while (c->out_at < c->out.len) {

@@ -15,7 +15,7 @@
 #define TICK_CPU_NS   200000ull /* the virtual GPU is slower, and shares these processors */
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
-#define HANDOVER_NS   10000000ull /* who leaves has left by then, or is in no hurry */
+#define LEAVES_NS     100000000ull
 
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret)
 {
@@ -243,14 +243,19 @@ static void say_alive(struct hd *d, uint64_t now)
 	}
 }
 
+/* Who has not left by now may never: it is not looked for as closely any more. */
+static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
+{
+	return now - dev->told_ns < LEAVES_NS;
+}
+
 /* How long until somebody who is waited for may be through. */
 static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
 
-	/* Who has not left by now may never: it is not looked for as closely any more. */
-	if (dev->draining || dev->shrinking)
-		return MAX(floor, MIN((now - dev->told_ns) / 8, TICK_MAX_NS));
+	if ((dev->draining || dev->shrinking) && may_leave_soon(dev, now))
+		return floor;
 	least = MIN(least, sched_soonest(dev->sched, now));
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
 }
@@ -338,7 +343,7 @@ bool hd_in_handover(const struct hd *d)
 	uint64_t now = d->io.now_ns(d->io.user);
 
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
-		if (dev->draining && !dev->is_cpu && now - dev->told_ns < HANDOVER_NS)
+		if (dev->draining && !dev->is_cpu && may_leave_soon(dev, now))
 			return true;
 	}
 	return false;

@@ -25,7 +25,7 @@ void agent_poke(void)
 {
 	uint64_t one = 1;
 
-	if (!shim_has_fds())
+	if (!shim_has_fd(&shim.wake))
 		return; /* it looks every while */
 	if (write(shim.wake.fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
@@ -104,10 +104,13 @@ static void *thread(void *unused)
 		uint64_t ns = told ? 0 : next_look(resume, pending), count;
 		struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 		bool dead = atomic_load(&shim.dead);
+		nfds_t n = dead ? 1 : 2;
 
-		if (ppoll(fds, !shim_has_fds() ? 0 : dead ? 1 : 2, &t, NULL) < 0 && errno != EINTR)
+		if (!shim_has_fd(&shim.wake))
+			n = 0;
+		if (ppoll(fds, n, &t, NULL) < 0 && errno != EINTR)
 			return NULL;
-		if (!shim_has_fds()) { /* may have been closed meanwhile */
+		if (!shim_has_fd(&shim.wake)) { /* may have been closed meanwhile */
 			if (!dead)
 				take_over("the program has closed its connection to heddled");
 		} else {

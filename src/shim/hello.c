@@ -34,18 +34,18 @@ void shim_kick(void)
 	uint64_t one = 1;
 
 	__atomic_store_n(&shim.page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	if (!shim_has_fds())
+	if (!shim_has_fd(&shim.kick))
 		return; /* the agent takes over */
 	if (write(shim.kick.fd, &one, sizeof(one)) < 0)
 		return; /* full is as good as rung */
 }
 
-bool shim_has_fds(void)
+bool shim_has_fd(const struct own_fd *o)
 {
 	static _Atomic bool lost; /* of a fork's child: it has none anyway */
 
 	if (!atomic_load_explicit(&lost, memory_order_relaxed) &&
-		(!own_is(&shim.sock) || !own_is(&shim.kick) || !own_is(&shim.wake)))
+		(!own_is(&shim.sock) || !own_is(o)))
 		atomic_store(&lost, true);
 	return !atomic_load_explicit(&lost, memory_order_relaxed);
 }

@@ -100,8 +100,9 @@ static inline uint32_t page_load(const uint32_t *p)
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 void shim_kick(void); /* the daemon is to look at the page */
-/* The program has not closed what connects us to the daemon; else none of it is touched again. */
-bool shim_has_fds(void);
+/* For shim.kick or shim.wake, ahead of each use: the program has not closed that, nor the socket.
+ * If it has, none of the three is touched again. */
+bool shim_has_fd(const struct own_fd *o);
 uint64_t shim_now_ns(void);
 /* A detached thread of ours, with every signal blocked, so that the program's handlers run on the
  * program's threads. 0 or negative errno. */

@@ -88,7 +88,7 @@ static void stands_still(void **state)
 	assert_int_not_equal(b.page->begin.quota[0], 0);
 	/* It does not even leave: nobody looks for that any more as if it were a matter of
 	 * microseconds. */
-	now += 100 * MS;
+	now += 200 * MS;
 	next = hd_run(d);
 	assert_true(next >= MS / 4);
 	assert_false(hd_in_handover(d));
