@@ -253,6 +253,96 @@ static void no_descriptors(void **state)
 	daemon_remove(&d);
 }
 
+/* In a child, whose limit the daemon inherits: so few that it takes fewer connections, and has what
+ * it needs for each. */
+static void few_descriptors(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct rlimit l = {96, 96};
+		struct tenant t[8];
+		struct daemon d;
+		int refused = 0;
+
+		if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+			_exit(2);
+		d = daemon_start(NULL);
+		if (!status_await_tenants(&d, 0))
+			_exit(3);
+		for (int i = 0; i < 8; i++) {
+			struct wire_hello h = tenant_hello(1);
+			int r = tenant_hello_send(d.socket, &h, &t[i]);
+
+			refused += r == WIRE_REFUSED;
+			if (r != WIRE_WELCOME)
+				break;
+		}
+		/* Another comes, and is told so at once. */
+		for (int i = 0; i < 3; i++) {
+			struct wire_hello h = tenant_hello(1);
+			struct tenant more;
+
+			refused += tenant_hello_send(d.socket, &h, &more) == WIRE_REFUSED;
+		}
+		status = daemon_stop(&d);
+		daemon_remove(&d);
+		_exit(status ? 4 : refused >= 2 ? 0 : 5);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static unsigned count_lines(const char *text, const char *with)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, with))) {
+		n++;
+		text++;
+	}
+	return n;
+}
+
+/* Who is refused over and over fills no log with that. */
+static void few_words(void **state)
+{
+	char dir[] = "/tmp/heddled-test-XXXXXX", *text = calloc(1, 1 << 20);
+	uint64_t began = now_ns(), seconds;
+	struct daemon d = {0};
+	int ends[2], sock = -1;
+	size_t at = 0;
+	ssize_t n;
+
+	assert_non_null(text);
+	assert_non_null(mkdtemp(dir));
+	snprintf(d.dir, sizeof(d.dir), "%s", dir);
+	snprintf(d.socket, sizeof(d.socket), "%s/sock", dir);
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	d.pid = daemon_spawn(d.socket, NULL, ends[1]);
+	close(ends[1]);
+	for (int i = 0; i < 500;) {
+		sock = wire_connect(d.socket, 30000);
+		if (sock < 0)
+			continue; /* not yet */
+		if (send(sock, "nonsense", 8, MSG_NOSIGNAL) < 0)
+			assert_int_equal(errno, EPIPE);
+		close(sock);
+		i++;
+	}
+	assert_int_equal(daemon_stop(&d), 0);
+	seconds = (now_ns() - began) / 1000000000;
+	while ((n = read(ends[0], text + at, (1 << 20) - 1 - at)) > 0)
+		at += (size_t)n;
+	close(ends[0]);
+	assert_true(count_lines(text, "refused pid") >= 1);
+	assert_true(count_lines(text, "refused pid") <= 20 * (seconds + 2));
+	free(text);
+	daemon_remove(&d);
+}
+
 /* Its exit status; what it said in ret_text. */
 static int try_to_start(const char *socket, char *ret_text, size_t max)
 {
@@ -412,6 +502,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(unread),
 		cmocka_unit_test(never_read),
 		cmocka_unit_test(no_descriptors),
+		cmocka_unit_test(few_descriptors),
+		cmocka_unit_test(few_words),
 		cmocka_unit_test(in_the_way),
 		cmocka_unit_test(removes_its_own),
 		cmocka_unit_test(signals),
