@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,9 +344,10 @@ static void few_words(void **state)
 	daemon_remove(&d);
 }
 
-/* Its exit status; what it said in ret_text. */
+/* Its exit status; what it said in ret_text. One that goes on running is killed. */
 static int try_to_start(const char *socket, char *ret_text, size_t max)
 {
+	struct pollfd p = {.events = POLLIN};
 	int ends[2], status;
 	ssize_t n, at = 0;
 	pid_t pid;
@@ -353,8 +355,12 @@ static int try_to_start(const char *socket, char *ret_text, size_t max)
 	assert_int_equal(pipe(ends), 0);
 	pid = daemon_spawn(socket, NULL, ends[1]);
 	close(ends[1]);
-	while ((n = read(ends[0], ret_text + at, max - 1 - (size_t)at)) > 0)
+	p.fd = ends[0];
+	while (poll(&p, 1, 30000) > 0 &&
+		(n = read(ends[0], ret_text + at, max - 1 - (size_t)at)) > 0)
 		at += n;
+	if (!p.revents)
+		kill(pid, SIGKILL);
 	ret_text[at] = 0;
 	close(ends[0]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
