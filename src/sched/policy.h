@@ -29,7 +29,7 @@ struct sched_kernel {
 	int priority;   /* the tenant's: larger goes first */
 	uint32_t depth; /* how far its stream ranks below the highest active one of its tenant */
 	uint64_t turn;  /* of equals smaller goes first: turns.c; SCHED_NO_TURN: it has nothing to
-			   do now */
+			   do now, and everybody goes first */
 	uint32_t weight;
 	uint64_t kernel; /* hash of the code */
 	uint64_t total, finished;

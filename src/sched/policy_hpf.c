@@ -32,6 +32,9 @@ static int compare(const void *pa, const void *pb)
 	const struct sched_kernel *b = *(struct sched_kernel *const *)pb;
 	uint64_t ka = sort_key(a), kb = sort_key(b);
 
+	/* Who has nothing to do is in nobody's way, however high it stands. */
+	if ((a->turn == SCHED_NO_TURN) != (b->turn == SCHED_NO_TURN))
+		return a->turn == SCHED_NO_TURN ? 1 : -1;
 	if (a->priority != b->priority)
 		return a->priority > b->priority ? -1 : 1;
 	/* What cannot be steered stands behind the launches of its priority: it only bars lower
@@ -86,7 +89,8 @@ static void decide(struct sched_view *v)
 	if (v->len == 0)
 		return;
 	qsort(v->at, v->len, sizeof(v->at[0]), compare);
-	v->hold_below = v->at[0]->priority;
+	if (v->at[0]->turn != SCHED_NO_TURN)
+		v->hold_below = v->at[0]->priority;
 	for (size_t i = 0; i < v->len && f.left; i++) {
 		struct sched_kernel *k = v->at[i];
 

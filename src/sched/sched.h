@@ -67,7 +67,7 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /*
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
  * says so: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* A pool of tasks has none (gives way to its equals, is not taken for one that gets nowhere). */
+/* A pool of tasks has none (everybody goes first, and it is not one that gets nowhere). */
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
 /* Told to leave, but nobody of it was there: no drain will be seen. */
 void sched_absent(struct sched *s, struct sched_launch *l);

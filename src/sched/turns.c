@@ -11,7 +11,7 @@
  *
  * To come on is to finish a part of the grid from which the end can be expected: what ran for a
  * year at its pace is as good as standing. What a launch says while it has no SMs does not count.
- * A pool of tasks that says it has none gets on as well as one can: it stands behind its equals
+ * A pool of tasks that says it has none gets on as well as one can: it stands behind everybody
  * while that lasts, and is never taken for one that stands still. */
 #include "engine.h"
 

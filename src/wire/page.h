@@ -54,7 +54,7 @@ struct wire_slot {
 			  workers may still be there: once it has arrived, each rise wants one more
 			  round of workers too (those that find no room leave at once) */
 	/* tenant */
-	uint32_t idle; /* 1: a pool of tasks that has none: its equals go first, and it is not taken
+	uint32_t idle; /* 1: a pool of tasks that has none: all others go first, and it is not taken
 			  for a launch that gets nowhere. Kick after each change, while watch is set
 			*/
 	uint32_t pad[22];
