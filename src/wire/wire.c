@@ -156,6 +156,16 @@ static unsigned take_fds(struct msghdr *m, int *ret_fds, unsigned max)
 	return kept;
 }
 
+static ssize_t receive(int sock, struct msghdr *m, uint64_t *io_since)
+{
+	ssize_t n;
+
+	do
+		n = recvmsg(sock, m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR && wire_may_go_on(sock, SO_RCVTIMEO, io_since));
+	return n;
+}
+
 int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, unsigned *ret_n_fds)
 {
 	/* Room for more than anybody may send, so that a flood is seen and closed; what exceeds
@@ -171,11 +181,15 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 		.msg_controllen = sizeof(control)};
 	uint64_t since = 0;
 	unsigned n_fds;
-	ssize_t n;
+	ssize_t n = receive(sock, &m, &since);
 
-	do
-		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR && wire_may_go_on(sock, SO_RCVTIMEO, &since));
+	/* Who closes without having read all that was sent resets the connection, and the system
+	 * says so once, ahead of what had been answered. */
+	if (n < 0 && errno == ECONNRESET) {
+		n = receive(sock, &m, &since);
+		if (n == 0)
+			return -ECONNRESET;
+	}
 	if (n < 0)
 		return -errno;
 	if (m.msg_flags & MSG_TRUNC) {

@@ -155,7 +155,7 @@ int tenant_hello_send(const char *socket, const struct wire_hello *h, struct ten
 	if (ret->sock < 0)
 		return ret->sock;
 	r = wire_send(ret->sock, h, NULL, 0);
-	if (r == 0)
+	if (r == 0 || r == -EPIPE) /* that: refused already */
 		r = wire_recv(ret->sock, &m, sizeof(m), fds, 3, &n);
 	if (r <= 0)
 		return r;

@@ -254,6 +254,34 @@ static void socket_paths(void **state)
 	assert_int_equal(wire_connect("/nonexistent/socket", 100), -ENOENT);
 }
 
+/* What was answered before the connection was reset arrives; then it is reset. */
+static void last_words(void **state)
+{
+	struct wire_refused m = {.error = 7}, got;
+	struct wire_head q;
+	int s[2];
+
+	wire_head_init(&m.head, WIRE_REFUSED, sizeof(m));
+	wire_head_init(&q, WIRE_LIST, sizeof(q));
+	for (int answered = 0; answered < 2; answered++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, s), 0);
+		assert_int_equal(wire_send(s[0], &q, NULL, 0), 0);
+		if (answered)
+			assert_int_equal(wire_send(s[1], &m, NULL, 0), 0);
+		close(s[1]); /* with the question unread */
+		if (answered) {
+			assert_int_equal(
+				wire_recv(s[0], &got, sizeof(got), NULL, 0, NULL), sizeof(got));
+			assert_int_equal(got.error, 7);
+			assert_int_equal(wire_recv(s[0], &got, sizeof(got), NULL, 0, NULL), 0);
+		} else {
+			assert_int_equal(
+				wire_recv(s[0], &got, sizeof(got), NULL, 0, NULL), -ECONNRESET);
+		}
+		close(s[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +289,7 @@ int main(void)
 		cmocka_unit_test(descriptor_floods),
 		cmocka_unit_test(oversized),
 		cmocka_unit_test(interrupted),
+		cmocka_unit_test(last_words),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(pages),
 		cmocka_unit_test(socket_paths),
