@@ -243,10 +243,11 @@ static void say_alive(struct hd *d, uint64_t now)
 	}
 }
 
-/* Who has not left by now may never: it is not looked for as closely any more. */
+/* Who has not left by now may never: it is not looked for as closely any more. (Somebody may have
+ * been told since `now`.) */
 static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
 {
-	return now - dev->told_ns < LEAVES_NS;
+	return now < dev->told_ns + LEAVES_NS;
 }
 
 /* How long until somebody who is waited for may be through. */
