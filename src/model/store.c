@@ -2,7 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* One file, two tables: sets of kernels by the digest of what identifies them, and the ways that
- * each was run. user_version says the layout; a later one is left alone. */
+ * each was run. user_version says the layout; a later one is left alone.
+ *
+ * A rollback journal, no write-ahead log: who changes a file to the latter has to have it alone, and
+ * is refused at once where another writer is. After a writer was killed, whoever reads first takes
+ * back what it had begun, so readers open the file for writing, too. */
 #include "model/store.h"
 
 #include <errno.h>
@@ -111,14 +115,13 @@ static int prepare(struct model_store *s, bool write)
 		return layout ? 0
 			      : say(-ENOENT, sqlite3_db_filename(s->db, "main"),
 					"holds nothing yet");
-	r = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-	return r == 0 && !layout ? run(s, tables) : r;
+	return layout ? 0 : run(s, tables);
 }
 
 int model_store_open(const char *path, bool write, struct model_store **ret)
 {
 	struct model_store *s = calloc(1, sizeof(*s));
-	int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
 	char own[4096];
 	struct stat st;
 	int r = s ? 0 : -ENOMEM;
