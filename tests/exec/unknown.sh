@@ -54,6 +54,14 @@ done <<-'END'
 	mapa.u64 %rd3, %rd2, 0;
 	barrier.cluster.wait;
 	frobnicate.u32 %r1, %r2;
+	cvt.rn.satfinite.f16x2.f32 %r1, %f1, %f2;
+	cvt.frobnicate.u32.u16 %r1, %r2;
+	add.sat.u32 %r1, %r2, %r3;
+	add.frobnicate.f32 %f1, %f2, %f3;
+	setp.eq.frobnicate.u32 %p1, %r1, %r2;
+	mad.lo.sat.s32 %r1, %r2, %r3, %r4;
+	max.xorsign.abs.f32 %f1, %f2, %f3, %f4;
+	min.s32 %r1, %r2, %r3, %r4;
 END
 echo "$n instructions, $bad not refused as they should be"
 [ "$bad" -eq 0 ]

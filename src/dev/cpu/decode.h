@@ -70,6 +70,8 @@ struct dec_cmp {
 	bool negated;
 };
 void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp *c);
+/* What set gives for true, of a result or of each half of a pair. */
+uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
 /* A new register with one half of a pair (0, 1) or a single one (0) as f32. */
 uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
@@ -91,6 +93,7 @@ struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
 uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
 
 /* Each returns false for a form it does not know. */
+bool dec_mods_known(const struct ptx_mnem *mn); /* of what dec_alu and dec_cvt do */
 bool dec_alu(struct dec *d);
 bool dec_cvt(struct dec *d);
 bool dec_mov(struct dec *d);

@@ -209,6 +209,16 @@ static void make_key(
 	}
 }
 
+/* min and max of three, which have .abs on its own. */
+static bool key_of_three(struct key *k, const struct ptx_mnem *mn)
+{
+	if (mn->type[0] != PTX_F32 || ptx_has_mod(mn, "xorsign"))
+		return false;
+	snprintf(k->text, sizeof(k->text), "%s3%s%s_f32", ptx_ops[mn->op].name,
+		ptx_has_mod(mn, "NaN") ? "_nan" : "", ptx_has_mod(mn, "abs") ? "_abs" : "");
+	return true;
+}
+
 /* d = fn(sources), by key. */
 static bool emit_key(struct dec *d, const struct shape *sh)
 {
@@ -217,6 +227,7 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 	uint32_t src[4], dst;
 	struct key k;
 	vop_fn *fn;
+	bool three = (mn->op == PTX_OP_min || mn->op == PTX_OP_max) && d->s->n == 4;
 
 	if (!mn->n_types)
 		return false;
@@ -229,12 +240,12 @@ static bool emit_key(struct dec *d, const struct shape *sh)
 			: mn->op == PTX_OP_sub ? "subsat_s32"
 			: mn->op == PTX_OP_mad ? "mad_hisat_s32"
 					       : "mad24_hisat_s32");
-	if ((mn->op == PTX_OP_min || mn->op == PTX_OP_max) && d->s->n == 4)
-		snprintf(k.text, sizeof(k.text), "%s3_f32", ptx_ops[mn->op].name);
+	if (three && !key_of_three(&k, mn))
+		return false;
 	if (mn->op == PTX_OP_mad && is_float(mn->type[0]))
 		snprintf(k.text, sizeof(k.text), "fma_%s", ptx_type_name(mn->type[0]));
 	fn = vgpu_vec_find(k.text);
-	if (!fn || d->s->n < sh->n + 1u || d->s->n > 5)
+	if (!fn || d->s->n != sh->n + 1u + three)
 		return false;
 	for (unsigned i = 0; i + 1 < d->s->n; i++) {
 		src[i] = dec_src(d, &d->s->opd[i + 1], source_type(mn, i));
@@ -291,7 +302,8 @@ static bool emit_carry(struct dec *d)
 	uint32_t src[4] = {0}, dst, product;
 	struct vinsn *in;
 
-	if (d->s->n != (mad ? 4 : 3) || (ptx_type_bytes(t) != 4 && ptx_type_bytes(t) != 8))
+	if (d->s->n != (mad ? 4 : 3) || is_float(t) || is_half(t) ||
+		(ptx_type_bytes(t) != 4 && ptx_type_bytes(t) != 8))
 		return false;
 	for (unsigned i = 0; i + 1 < d->s->n; i++) {
 		src[i] = dec_src(d, &d->s->opd[i + 1], t);
@@ -425,7 +437,7 @@ static bool emit_compare(struct dec *d)
 		return false;
 	if (t == PTX_F32 && ptx_has_mod(mn, "ftz"))
 		flush_sources(d, c.src);
-	c.yes = is_set && mn->type[0] == PTX_F32 ? 0x3f800000u : UINT32_MAX;
+	c.yes = is_set ? dec_true_of(mn->type[0], false) : UINT32_MAX;
 	dec_compare(d, is_set, kt, &c);
 	return true;
 }
@@ -508,6 +520,8 @@ bool dec_alu(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
 
+	if (!dec_mods_known(mn))
+		return false;
 	if (mn->flags & (PTX_F_READS_CC | PTX_F_WRITES_CC))
 		return emit_carry(d);
 	switch (mn->op) {
@@ -558,7 +572,7 @@ bool dec_cvt(struct dec *d)
 	struct key k = {.len = 0};
 	uint32_t src[4] = {0}, dst;
 
-	if (mn->n_types < 2 || d->s->n < 2)
+	if (mn->n_types < 2 || d->s->n < 2 || !dec_mods_known(mn))
 		return false;
 	for (unsigned i = 0; i < mn->n_mods; i++) {
 		size_t n = strlen(mn->mods[i]);
@@ -572,8 +586,6 @@ bool dec_cvt(struct dec *d)
 		to = PTX_U32;
 	if (to == PTX_S64 && from_int && !(note.flags & VI_SAT))
 		to = PTX_U64;
-	if (from_int && to_int && from == PTX_U64 && to == PTX_U64)
-		note.flags &= (uint16_t)~VI_SAT;
 	cvt_key(&k, mn,
 		to_int && from_int && note.flags & VI_SAT ? "cvtsat"
 		: integral || (to_int && !from_int)       ? "cvti"
@@ -581,12 +593,12 @@ bool dec_cvt(struct dec *d)
 		to, from);
 	if (note.flags & VI_SAT && from == PTX_BF16)
 		return false; /* there is none */
-	pair = d->s->n == 3 && (to == PTX_F16X2 || to == PTX_BF16X2);
+	pair = to == PTX_F16X2 || to == PTX_BF16X2;
 	/* Of a half what has no handler of its own is made of its f32. */
 	widens = (from == PTX_F16 || from == PTX_BF16) && !vgpu_vec_find(k.text);
 	if (widens)
 		cvt_key(&k, mn, to_int ? "cvti" : "cvt", to, PTX_F32);
-	if (!vgpu_vec_find(k.text) || (d->s->n != 2 && !pair))
+	if (!vgpu_vec_find(k.text) || d->s->n != (pair ? 3 : 2))
 		return false;
 	for (unsigned i = 0; i + 1 < d->s->n; i++) {
 		src[i] = dec_src(d, &d->s->opd[i + 1], from);

@@ -25,10 +25,11 @@ uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half
 	return in->d;
 }
 
-/* What set gives for true, of one half. */
-static uint32_t true_of(uint8_t type, bool pair)
+uint32_t dec_true_of(uint8_t type, bool pair)
 {
 	switch (type) {
+	case PTX_F32:
+		return 0x3f800000;
 	case PTX_F16:
 	case PTX_F16X2:
 		return 0x3c00;
@@ -36,6 +37,7 @@ static uint32_t true_of(uint8_t type, bool pair)
 	case PTX_BF16X2:
 		return 0x3f80;
 	case PTX_U16:
+	case PTX_S16:
 		return 0xffff;
 	default:
 		return pair ? 0xffff : UINT32_MAX;
@@ -80,7 +82,7 @@ bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *
 			c->src[i] = dec_half_widen(d, src[i], type, k);
 		c->dst = part[k] = dec_new_reg(d, 4);
 		c->inverse = halves == 1 && dst[1] != VX_NONE ? dst[1] : VX_NONE;
-		c->yes = true_of(mn->type[0], halves == 2) << 16 * k;
+		c->yes = dec_true_of(mn->type[0], halves == 2) << 16 * k;
 		dec_compare(d, is_set, PTX_F32, c);
 	}
 	if (is_set && halves == 2)

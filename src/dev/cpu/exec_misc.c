@@ -301,7 +301,8 @@ const struct vinsn *vop_cvta(struct vx *x, const struct vinsn *in)
 /* The n-th set bit from a base: n > 0 upwards, n < 0 downwards, 0 the base itself if set. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
-	int step = n < 0 ? -1 : 1, left = n < 0 ? -n : n;
+	int step = n < 0 ? -1 : 1;
+	uint32_t left = n < 0 ? 0 - (uint32_t)n : (uint32_t)n;
 
 	if (!n)
 		return base < 32 && mask >> base & 1 ? base : ~0u;

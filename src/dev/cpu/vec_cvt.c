@@ -57,7 +57,7 @@ INTS(ONE_LOOP)
 	X(cvtsat_u32_##T, u32, S, T, CLAMP(a, 0, 0xffffffffll))             \
 	X(cvtsat_s32_##T, u32, S, T, CLAMP(a, -0x80000000ll, 0x7fffffffll)) \
 	X(cvtsat_s64_##T, u64, S, T, CLAMP(a, INT64_MIN, INT64_MAX))        \
-	X(cvtsat_u64_##T, u64, S, T, CLAMP(a, 0, INT64_MAX))
+	X(cvtsat_u64_##T, u64, S, T, (a < 0 ? 0 : a))
 #define SATS(X)                      \
 	SAT_TO(X, u32, u8, CLAMP_U)  \
 	SAT_TO(X, u32, s8, CLAMP_S)  \

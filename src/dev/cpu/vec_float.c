@@ -121,29 +121,37 @@ INLINE f32 abs_f32(f32 a)
 	return bits_f32(f32_bits(a) & 0x7fffffffu);
 }
 
-#define OPS32(X)                                                                  \
-	X(add_f32, F32_2, a + b)                                                  \
-	X(sub_f32, F32_2, a - b)                                                  \
-	X(mul_f32, F32_2, a *b)                                                   \
-	X(fma_f32, F32_3, __builtin_fmaf(a, b, c))                                \
-	X(div_f32, F32_2, a / b)                                                  \
-	X(rcp_f32, F32_1, 1.0f / a)                                               \
-	X(sqrt_f32, F32_1, __builtin_sqrtf(a))                                    \
-	X(rsqrt_f32, F32_1, (f32)(1.0 / __builtin_sqrt((f64)a)))                  \
-	X(neg_f32, F32_1, bits_f32(f32_bits(a) ^ 0x80000000u))                    \
-	X(abs_f32, F32_1, bits_f32(f32_bits(a) & 0x7fffffffu))                    \
-	X(min_f32, F32_2, min_f32(a, b))                                          \
-	X(max_f32, F32_2, max_f32(a, b))                                          \
-	X(min_nan_f32, F32_2, nan_if(min_f32(a, b), a, b))                        \
-	X(max_nan_f32, F32_2, nan_if(max_f32(a, b), a, b))                        \
-	X(min_xorsign_f32, F32_2, xorsign(min_f32(abs_f32(a), abs_f32(b)), a, b)) \
-	X(max_xorsign_f32, F32_2, xorsign(max_f32(abs_f32(a), abs_f32(b)), a, b)) \
-	X(min_nan_xorsign_f32, F32_2,                                             \
-		nan_if(xorsign(min_f32(abs_f32(a), abs_f32(b)), a, b), a, b))     \
-	X(max_nan_xorsign_f32, F32_2,                                             \
-		nan_if(xorsign(max_f32(abs_f32(a), abs_f32(b)), a, b), a, b))     \
-	X(min3_f32, F32_3, min_f32(min_f32(a, b), c))                             \
-	X(max3_f32, F32_3, max_f32(max_f32(a, b), c))
+#define OPS32(X)                                                                                  \
+	X(add_f32, F32_2, a + b)                                                                  \
+	X(sub_f32, F32_2, a - b)                                                                  \
+	X(mul_f32, F32_2, a *b)                                                                   \
+	X(fma_f32, F32_3, __builtin_fmaf(a, b, c))                                                \
+	X(div_f32, F32_2, a / b)                                                                  \
+	X(rcp_f32, F32_1, 1.0f / a)                                                               \
+	X(sqrt_f32, F32_1, __builtin_sqrtf(a))                                                    \
+	X(rsqrt_f32, F32_1, (f32)(1.0 / __builtin_sqrt((f64)a)))                                  \
+	X(neg_f32, F32_1, bits_f32(f32_bits(a) ^ 0x80000000u))                                    \
+	X(abs_f32, F32_1, bits_f32(f32_bits(a) & 0x7fffffffu))                                    \
+	X(min_f32, F32_2, min_f32(a, b))                                                          \
+	X(max_f32, F32_2, max_f32(a, b))                                                          \
+	X(min_nan_f32, F32_2, nan_if(min_f32(a, b), a, b))                                        \
+	X(max_nan_f32, F32_2, nan_if(max_f32(a, b), a, b))                                        \
+	X(min_xorsign_f32, F32_2, xorsign(min_f32(abs_f32(a), abs_f32(b)), a, b))                 \
+	X(max_xorsign_f32, F32_2, xorsign(max_f32(abs_f32(a), abs_f32(b)), a, b))                 \
+	X(min_nan_xorsign_f32, F32_2,                                                             \
+		nan_if(xorsign(min_f32(abs_f32(a), abs_f32(b)), a, b), a, b))                     \
+	X(max_nan_xorsign_f32, F32_2,                                                             \
+		nan_if(xorsign(max_f32(abs_f32(a), abs_f32(b)), a, b), a, b))                     \
+	X(min3_f32, F32_3, min_f32(min_f32(a, b), c))                                             \
+	X(max3_f32, F32_3, max_f32(max_f32(a, b), c))                                             \
+	X(min3_nan_f32, F32_3, nan_if(nan_if(min_f32(min_f32(a, b), c), a, b), c, c))             \
+	X(max3_nan_f32, F32_3, nan_if(nan_if(max_f32(max_f32(a, b), c), a, b), c, c))             \
+	X(min3_abs_f32, F32_3, min_f32(min_f32(abs_f32(a), abs_f32(b)), abs_f32(c)))              \
+	X(max3_abs_f32, F32_3, max_f32(max_f32(abs_f32(a), abs_f32(b)), abs_f32(c)))              \
+	X(min3_nan_abs_f32, F32_3,                                                                \
+		nan_if(nan_if(min_f32(min_f32(abs_f32(a), abs_f32(b)), abs_f32(c)), a, b), c, c)) \
+	X(max3_nan_abs_f32, F32_3,                                                                \
+		nan_if(nan_if(max_f32(max_f32(abs_f32(a), abs_f32(b)), abs_f32(c)), a, b), c, c))
 
 #define OPS64(X)                                                 \
 	X(add_f64, F64_2, a + b)                                 \
