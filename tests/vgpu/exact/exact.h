@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Every form of every arithmetic instruction that is exact, against references that have nothing in
+ * common with the interpreter: integers of 128 bits, and MPFR. What forms there are is written in
+ * exact.def, after the PTX ISA; which of them the virtual GPU knows, it says itself. */
+#ifndef HEDDLE_TESTS_EXACT_H
+#define HEDDLE_TESTS_EXACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+typedef uint64_t u64;
+
+enum exact_kind { KIND_UINT, KIND_INT, KIND_BITS, KIND_FLOAT, KIND_PRED };
+struct exact_type {
+	const char *name;
+	enum exact_kind kind;
+	unsigned bits;   /* of one element */
+	unsigned n;      /* elements */
+	unsigned fbits;  /* floats: of the fraction */
+	uint32_t f_bias; /* and the exponent's bias */
+};
+extern const struct exact_type exact_types[];
+const struct exact_type *exact_type_of(const char *name); /* NULL: none */
+
+/* "setp.lt.and.ftz.f32" */
+struct exact_insn {
+	char text[80];
+	char parts[12][16]; /* the first is the operation */
+	unsigned n_parts;
+	const struct exact_type *type[3];
+	unsigned n_types, n_src;
+	unsigned imm; /* the operand behind the others, where there is one */
+	bool has_imm;
+};
+bool exact_has(const struct exact_insn *i, const char *part);
+bool exact_is(const struct exact_insn *i, const char *op);
+
+/* What it makes of the operands' bits. ret[1]: of a second destination. False: the ISA leaves it
+ * open. */
+typedef bool exact_ref(const struct exact_insn *i, const u64 *v, u64 ret[2]);
+exact_ref ref_integer, ref_bits, ref_carry, ref_compare, ref_select, ref_logic; /* exact_int.c */
+exact_ref ref_float, ref_convert, ref_extreme, ref_class;                       /* exact_float.c */
+
+/* a < b: -1, equal: 0, a > b: 1, unordered: 2; floats, with subnormals as zeros if asked for. */
+int exact_float_order(const struct exact_type *t, u64 a, u64 b, bool flush);
+void exact_float_init(void);
+void exact_float_finish(void);
+
+static inline u64 exact_mask(unsigned bits)
+{
+	return bits >= 64 ? ~0ull : (1ull << bits) - 1;
+}
+/* Element k of a packed value. */
+static inline u64 exact_part(const struct exact_type *t, u64 v, unsigned k)
+{
+	return v >> (t->bits * k) & exact_mask(t->bits);
+}
+
+#endif
