@@ -85,6 +85,7 @@ struct drv_alloc {
 	uint64_t addr, bytes, id;
 	unsigned flags;
 	bool sync_memops, pooled, freed; /* freed: by cuMemFreeAsync, which has still to happen */
+	struct drv_stream *freed_in;     /* where; what comes behind it there is refused at once */
 };
 
 struct drv_state {
@@ -139,6 +140,7 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
 /* drv_mem.c */
 struct drv_alloc *drv_alloc_of(uint64_t addr);
 bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
+bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes); /* by work queued now */
 void drv_alloc_destroy(struct drv_alloc *a);
 /* drv_event.c, drv_report.c */
 void drv_event_destroy(struct drv_event *e);

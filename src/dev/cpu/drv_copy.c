@@ -28,6 +28,13 @@ static bool extent(
 	return true;
 }
 
+uint64_t drv_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t plane)
+{
+	uint64_t bytes;
+
+	return extent(width, height, depth, pitch, plane, &bytes) ? bytes : 0;
+}
+
 static bool known(uint64_t addr)
 {
 	uint64_t base, bytes;
@@ -36,20 +43,26 @@ static bool known(uint64_t addr)
 	return vgpu_mem_find(drv.mem, addr, &base, &bytes, &host);
 }
 
-static bool side_ok(enum side side, uint64_t addr, uint64_t bytes)
+/* s NULL: a graph's node. A host side may be memory that the device knows, too. */
+static bool side_ok(
+	const struct drv_stream *s, enum side side, uint64_t addr, uint64_t bytes, bool *ret_known)
 {
-	if (side == SIDE_HOST || (side == SIDE_ANY && !known(addr)))
-		return addr != 0;
-	return drv_in_range(addr, bytes);
+	*ret_known = known(addr);
+	if (side == SIDE_DEVICE || (side == SIDE_ANY && *ret_known))
+		return s ? drv_usable(s, addr, bytes) : drv_in_range(addr, bytes);
+	*ret_known = *ret_known && drv_in_range(addr, bytes);
+	return addr != 0;
 }
 
-static bool copy_ok(const struct drv_copy *c, enum side dst, enum side src)
+static bool copy_ok(
+	const struct drv_stream *stream, struct drv_copy *c, enum side dst, enum side src)
 {
 	uint64_t d, s;
 
 	return extent(c->width, c->height, c->depth, c->dst_pitch, c->dst_plane, &d) &&
 	       extent(c->width, c->height, c->depth, c->src_pitch, c->src_plane, &s) &&
-	       side_ok(dst, c->dst, d) && side_ok(src, c->src, s);
+	       side_ok(stream, dst, c->dst, d, &c->dst_known) &&
+	       side_ok(stream, src, c->src, s, &c->src_known);
 }
 
 /* The pageable source, as it is now. */
@@ -72,6 +85,7 @@ static CUresult stage(struct drv_copy *c)
 	c->src_pitch = in.dst_pitch;
 	c->src_plane = in.dst_plane;
 	c->staged = p;
+	c->src_known = false;
 	return CUDA_SUCCESS;
 }
 
@@ -110,7 +124,7 @@ static CUresult submit_copy(
 
 /* The end of every copying call. */
 static CUresult copy_call(
-	CUstream stream, const struct drv_copy *copy, enum side dst, enum side src, bool sync)
+	CUstream stream, struct drv_copy *copy, enum side dst, enum side src, bool sync)
 {
 	DRV_ENTER(c);
 	struct drv_stream *s = drv_stream_of(c, stream);
@@ -119,8 +133,8 @@ static CUresult copy_call(
 	if (!s)
 		r = CUDA_ERROR_INVALID_HANDLE;
 	else if (copy->width && copy->height && copy->depth)
-		r = copy_ok(copy, dst, src) ? submit_copy(c, s, copy, sync)
-					    : CUDA_ERROR_INVALID_VALUE;
+		r = copy_ok(s, copy, dst, src) ? submit_copy(c, s, copy, sync)
+					       : CUDA_ERROR_INVALID_VALUE;
 	drv_leave(r);
 	if (sync)
 		drv_ctx_flush_print(c);
@@ -213,6 +227,16 @@ static CUresult side_of(
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* To a box's corner; false: that is not in the address space. */
+static bool move(uint64_t *at, size_t x, size_t y, size_t pitch, size_t z, size_t plane)
+{
+	size_t rows, planes;
+
+	return !__builtin_mul_overflow(y, pitch, &rows) &&
+	       !__builtin_mul_overflow(z, plane, &planes) && !__builtin_add_overflow(*at, x, at) &&
+	       !__builtin_add_overflow(*at, rows, at) && !__builtin_add_overflow(*at, planes, at);
+}
+
 static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *dst, enum side *src)
 {
 	uint64_t s, d;
@@ -225,13 +249,16 @@ static CUresult box_of(const CUDA_MEMCPY3D *m, struct drv_copy *ret, enum side *
 	/* 0: rows, or planes, are next to each other. */
 	size_t sp = m->srcPitch ? m->srcPitch : m->WidthInBytes;
 	size_t dp = m->dstPitch ? m->dstPitch : m->WidthInBytes;
-	size_t splane = sp * (m->srcHeight ? m->srcHeight : m->Height);
-	size_t dplane = dp * (m->dstHeight ? m->dstHeight : m->Height);
-	if (m->Height > 1 && (sp < m->WidthInBytes || dp < m->WidthInBytes))
+	size_t splane, dplane;
+	if ((m->Height > 1 && (sp < m->WidthInBytes || dp < m->WidthInBytes)) ||
+		__builtin_mul_overflow(sp, m->srcHeight ? m->srcHeight : m->Height, &splane) ||
+		__builtin_mul_overflow(dp, m->dstHeight ? m->dstHeight : m->Height, &dplane) ||
+		!move(&s, m->srcXInBytes, m->srcY, sp, m->srcZ, splane) ||
+		!move(&d, m->dstXInBytes, m->dstY, dp, m->dstZ, dplane))
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret = (struct drv_copy){
-		.src = s + m->srcXInBytes + m->srcY * sp + m->srcZ * splane,
-		.dst = d + m->dstXInBytes + m->dstY * dp + m->dstZ * dplane,
+		.src = s,
+		.dst = d,
 		.src_pitch = sp,
 		.dst_pitch = dp,
 		.src_plane = splane,
@@ -286,7 +313,8 @@ CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret)
 	enum side dst, src;
 	CUresult r = box_of(from, ret, &dst, &src);
 
-	if (r == CUDA_SUCCESS && ret->width && ret->height && ret->depth && !copy_ok(ret, dst, src))
+	if (r == CUDA_SUCCESS && ret->width && ret->height && ret->depth &&
+		!copy_ok(NULL, ret, dst, src))
 		r = CUDA_ERROR_INVALID_VALUE;
 	return r;
 }
@@ -340,7 +368,7 @@ static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (!width || !height)
 		return drv_leave(CUDA_SUCCESS);
-	if (!drv_set_ok(&set))
+	if (!drv_set_ok(&set) || !drv_usable(s, dst, 1))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	CUresult r = capture_implicit(s);
 	if (r == CUDA_SUCCESS && sync)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "drv_func.h"
 #include "drv_graph.h"
@@ -48,6 +47,14 @@ bool drv_in_range(uint64_t addr, uint64_t bytes)
 	       bytes <= len - (addr - base);
 }
 
+/* In another stream it may still come before the free: that is seen when it begins. */
+bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
+{
+	const struct drv_alloc *a = drv_alloc_of(addr);
+
+	return drv_in_range(addr, bytes) && !(a && a->freed && a->freed_in == s);
+}
+
 static CUresult remember(
 	struct drv_ctx *c, enum alloc_kind kind, uint64_t addr, uint64_t bytes, unsigned flags)
 {
@@ -78,9 +85,6 @@ void drv_alloc_destroy(struct drv_alloc *a)
 		sm_memory_give(drv.sm, a->bytes);
 		break;
 	case ALLOC_HOST:
-		vgpu_mem_remove_host(drv.mem, (void *)(uintptr_t)a->addr);
-		munmap((void *)(uintptr_t)a->addr, a->bytes);
-		break;
 	case ALLOC_REGISTERED:
 		vgpu_mem_remove_host(drv.mem, (void *)(uintptr_t)a->addr);
 		break;
@@ -140,17 +144,18 @@ CUresult cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 CUresult cuMemAllocPitch(
 	CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height, unsigned int element)
 {
-	uint64_t addr;
+	uint64_t addr, bytes;
 	DRV_ENTER(c);
 
 	if (!ptr || !pitch || !width || !height ||
-		(element != 4 && element != 8 && element != 16) ||
-		width > SIZE_MAX / 2 / height - PITCH_ALIGN)
+		(element != 4 && element != 8 && element != 16) || width > SIZE_MAX - PITCH_ALIGN)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	size_t row = round_up(width, PITCH_ALIGN);
+	if (__builtin_mul_overflow((uint64_t)row, (uint64_t)height, &bytes))
+		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
-		r = alloc_device(c, ALLOC_DEVICE, row * height, 0, &addr);
+		r = alloc_device(c, ALLOC_DEVICE, bytes, 0, &addr);
 	if (r == CUDA_SUCCESS) {
 		*ptr = addr;
 		*pitch = row;
@@ -237,19 +242,15 @@ CUresult cuMemHostAlloc(void **p, size_t bytes, unsigned int flags)
 	CUresult r = capture_unsafe(c);
 	if (r != CUDA_SUCCESS)
 		return drv_leave(r);
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	r = result_of(vgpu_mem_add_host(drv.mem, at, bytes));
+	uint64_t at;
+	r = result_of(vgpu_mem_alloc_host(drv.mem, bytes, &at));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, ALLOC_HOST, (uint64_t)(uintptr_t)at, bytes, flags);
+		r = remember(c, ALLOC_HOST, at, bytes, flags);
 		if (r != CUDA_SUCCESS)
-			vgpu_mem_remove_host(drv.mem, at);
+			vgpu_mem_remove_host(drv.mem, (void *)(uintptr_t)at);
 	}
 	if (r == CUDA_SUCCESS)
-		*p = at;
-	else
-		munmap(at, bytes);
+		*p = (void *)(uintptr_t)at;
 	return drv_leave(r);
 }
 

@@ -178,6 +178,7 @@ CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	op->alloc = a;
 	a->freed = true;
+	a->freed_in = s;
 	return drv_leave(drv_submit(s, op));
 }
 

@@ -101,8 +101,16 @@ static bool is_met(const struct drv_value *v)
 	}
 }
 
+/* What was there when the op was queued may have been freed since. */
+static bool value_there(const struct drv_value *v)
+{
+	return drv_in_range(v->addr, v->wide ? 8 : 4);
+}
+
 bool drv_value_met(const struct drv_value *v)
 {
+	if (!value_there(v))
+		return true; /* ends it, with an error */
 	if (!is_met(v))
 		return false;
 	vgpu_fence(__ATOMIC_ACQUIRE); /* what was fenced off from the value is seen behind it */
@@ -174,6 +182,9 @@ void drv_complete(struct drv_op *op)
 	op->done = true;
 	struct graph_run *run = op->graph_run;
 	unsigned node = op->node;
+	for (size_t i = 0; i < ARRAY_LEN(op->hold); i++)
+		if (op->hold[i])
+			vgpu_mem_drop(drv.mem, op->hold[i]);
 	if (s)
 		pop(s);
 	if (run)
@@ -194,6 +205,60 @@ static void skip(struct drv_op *op)
 		drv_complete(op);
 }
 
+static void fail_freed(struct drv_op *op, uint64_t addr)
+{
+	drv_report("virtual GPU: a %s finds its memory at 0x%llx freed: by cuMemFreeAsync, or "
+		   "before its graph was launched\n",
+		op->kind == OP_COPY  ? "copy"
+		: op->kind == OP_SET ? "memset"
+				     : "stream's value operation",
+		(unsigned long long)addr);
+	drv_fail(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+bool drv_copy_begin(struct drv_op *op)
+{
+	struct part {
+		uint64_t addr, bytes;
+	} parts[2] = {{0}};
+
+	if (op->kind == OP_COPY) {
+		const struct drv_copy *c = &op->copy;
+		if (c->dst_known)
+			parts[0] = (struct part){c->dst, drv_extent(c->width, c->height, c->depth,
+								 c->dst_pitch, c->dst_plane)};
+		if (c->src_known)
+			parts[1] = (struct part){c->src, drv_extent(c->width, c->height, c->depth,
+								 c->src_pitch, c->src_plane)};
+	} else {
+		const struct drv_set *s = &op->set;
+		parts[0] = (struct part){
+			s->dst, drv_extent(s->width * s->element, s->height, 1, s->pitch, 0)};
+	}
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (!parts[i].bytes ||
+			vgpu_mem_hold(drv.mem, parts[i].addr, parts[i].bytes, &op->hold[i]))
+			continue;
+		fail_freed(op, parts[i].addr);
+		return false;
+	}
+	return true;
+}
+
+static void start_value(struct drv_op *op)
+{
+	const struct drv_value *v = &op->value;
+
+	if (!value_there(v))
+		fail_freed(op, v->addr);
+	else if (op->kind == OP_WRITE_VALUE && v->wide)
+		__atomic_store_n((uint64_t *)(uintptr_t)v->addr, v->value, __ATOMIC_RELEASE);
+	else if (op->kind == OP_WRITE_VALUE)
+		__atomic_store_n(
+			(uint32_t *)(uintptr_t)v->addr, (uint32_t)v->value, __ATOMIC_RELEASE);
+	drv_complete(op);
+}
+
 void drv_start(struct drv_op *op)
 {
 	op->started = true;
@@ -207,20 +272,18 @@ void drv_start(struct drv_op *op)
 		break;
 	case OP_COPY:
 	case OP_SET:
-		drv_engine_copy(op);
+		if (drv_copy_begin(op))
+			drv_engine_copy(op);
+		else
+			drv_complete(op);
 		break;
 	case OP_HOST:
 	case OP_CALLBACK:
 		drv_engine_host(op);
 		break;
 	case OP_WRITE_VALUE:
-		if (op->value.wide)
-			__atomic_store_n((uint64_t *)(uintptr_t)op->value.addr, op->value.value,
-				__ATOMIC_RELEASE);
-		else
-			__atomic_store_n((uint32_t *)(uintptr_t)op->value.addr,
-				(uint32_t)op->value.value, __ATOMIC_RELEASE);
-		drv_complete(op);
+	case OP_WAIT_VALUE:
+		start_value(op);
 		break;
 	case OP_FREE:
 		drv_alloc_destroy(op->alloc);
@@ -231,7 +294,6 @@ void drv_start(struct drv_op *op)
 		break;
 	case OP_RECORD:
 	case OP_WAIT_EVENT:
-	case OP_WAIT_VALUE:
 	case OP_EMPTY:
 		drv_complete(op);
 		break;
@@ -310,7 +372,7 @@ CUresult drv_do(struct drv_stream *s, struct drv_op *op)
 	append(s, op);
 	while (!op->started)
 		drv_engine_wait();
-	if (!c->error) {
+	if (!c->error && drv_copy_begin(op)) {
 		pthread_mutex_unlock(&drv.lock);
 		if (op->kind == OP_COPY)
 			drv_copy_run(&op->copy);

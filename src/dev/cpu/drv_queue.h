@@ -39,7 +39,8 @@ enum op_kind {
 struct drv_copy {
 	uint64_t dst, src;
 	size_t dst_pitch, src_pitch, dst_plane, src_plane, width, height, depth;
-	void *staged; /* freed with the op */
+	void *staged;              /* freed with the op */
+	bool dst_known, src_known; /* the device's, or known to it: not the program's own */
 };
 struct drv_set {
 	uint64_t dst;
@@ -68,7 +69,8 @@ struct drv_op {
 	struct drv_op *next, *engine_next;
 	uint64_t seq, due_ns; /* due: serial mode, the virtual time of its end */
 	bool started, done;
-	bool by_caller; /* the thread that waits for it does it and frees it */
+	uint64_t hold[2]; /* a copy's or set's memory, while it is under way (vgpu_mem_hold) */
+	bool by_caller;   /* the thread that waits for it does it and frees it */
 	struct graph_run *graph_run;
 	unsigned node;
 	union {
@@ -133,7 +135,12 @@ void drv_stream_release(struct drv_stream *s);
 /* 0, 1 and 2 are the default streams; NULL: invalid, or of another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
+/* A copy or set begins: its memory is still there, and stays until drv_complete. False: the context
+ * has failed. */
+bool drv_copy_begin(struct drv_op *op);
 bool drv_value_met(const struct drv_value *v);
+/* drv_copy.c: from the first to the last byte of a box that fits in the address space. */
+uint64_t drv_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t plane);
 void drv_copy_run(const struct drv_copy *c);
 void drv_set_run(const struct drv_set *s);
 uint64_t drv_now_ns(void);

@@ -310,7 +310,7 @@ CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, ui
 	unsigned known = kind == OP_WAIT_VALUE ? 3u | CU_STREAM_WAIT_VALUE_FLUSH
 					       : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
 
-	if ((flags & ~known) || addr % bytes || !drv_in_range(addr, bytes))
+	if ((flags & ~known) || addr % bytes || !drv_usable(s, addr, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult r = capture_implicit(s);
 	if (r != CUDA_SUCCESS)

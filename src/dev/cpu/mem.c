@@ -19,7 +19,8 @@
 
 struct alloc {
 	uint64_t base, bytes;
-	bool is_host, is_const;
+	bool is_host, is_const, is_foreign; /* foreign: the program's own */
+	unsigned holds;
 };
 
 struct vgpu_mem {
@@ -27,6 +28,7 @@ struct vgpu_mem {
 	pthread_rwlock_t lock;
 	VEC(struct alloc) allocs; /* sorted by base */
 	uint64_t limit_bytes, used_bytes;
+	VEC(struct alloc) limbo; /* freed and still held */
 	struct alloc freed[FREED_COUNT];
 	unsigned n_freed;
 };
@@ -64,9 +66,9 @@ static void *storage_new(uint64_t bytes)
 
 static void storage_free(const struct alloc *a)
 {
-	if (a->is_host)
+	if (a->is_foreign)
 		return;
-	if (a->bytes >= MMAP_BYTES)
+	if (a->is_host || a->bytes >= MMAP_BYTES)
 		munmap((void *)(uintptr_t)a->base, a->bytes);
 	else
 		free((void *)(uintptr_t)a->base);
@@ -78,7 +80,10 @@ void vgpu_mem_destroy(struct vgpu_mem *m)
 		return;
 	for (size_t i = 0; i < m->allocs.len; i++)
 		storage_free(&m->allocs.at[i]);
+	for (size_t i = 0; i < m->limbo.len; i++)
+		storage_free(&m->limbo.at[i]);
 	VEC_FREE(&m->allocs);
+	VEC_FREE(&m->limbo);
 	pthread_rwlock_destroy(&m->lock);
 	free(m);
 }
@@ -103,6 +108,8 @@ static int insert(struct vgpu_mem *m, struct alloc a)
 {
 	size_t i = upper(m, a.base);
 
+	if (a.bytes > UINT64_MAX - a.base)
+		return -EINVAL;
 	if (i && a.base - m->allocs.at[i - 1].base < m->allocs.at[i - 1].bytes)
 		return -EEXIST;
 	if (i < m->allocs.len && m->allocs.at[i].base - a.base < a.bytes)
@@ -154,6 +161,7 @@ int vgpu_mem_alloc_const(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
 static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 {
 	struct alloc a = {0};
+	bool kept = false;
 	size_t i;
 
 	pthread_rwlock_wrlock(&m->lock);
@@ -166,13 +174,56 @@ static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
 		if (!is_host)
 			m->used_bytes -= a.bytes;
 		m->freed[m->n_freed++ % FREED_COUNT] = a;
+		/* Without room to remember it in, it is never given back. */
+		kept = a.holds != 0;
+		if (kept)
+			(void)VEC_PUSH(&m->limbo, a);
 		atomic_fetch_add(&m->generation, 1);
 	}
 	pthread_rwlock_unlock(&m->lock);
 	if (!a.base)
 		return -ENOENT;
-	storage_free(&a);
+	if (!kept)
+		storage_free(&a);
 	return 0;
+}
+
+bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *ret_base)
+{
+	pthread_rwlock_wrlock(&m->lock);
+	size_t i = upper(m, addr);
+	struct alloc *a = i ? &m->allocs.at[i - 1] : NULL;
+	bool found = a && addr - a->base < a->bytes && bytes <= a->bytes - (addr - a->base);
+	if (found) {
+		a->holds++;
+		*ret_base = a->base;
+	}
+	pthread_rwlock_unlock(&m->lock);
+	return found;
+}
+
+void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base)
+{
+	struct alloc gone = {0};
+
+	pthread_rwlock_wrlock(&m->lock);
+	/* What was freed lies where nothing new can: its storage is still there. */
+	for (size_t i = 0; i < m->limbo.len; i++) {
+		if (m->limbo.at[i].base != base)
+			continue;
+		if (--m->limbo.at[i].holds == 0) {
+			gone = m->limbo.at[i];
+			m->limbo.at[i] = m->limbo.at[--m->limbo.len];
+		}
+		pthread_rwlock_unlock(&m->lock);
+		if (gone.base)
+			storage_free(&gone);
+		return;
+	}
+	size_t i = upper(m, base);
+	if (i && m->allocs.at[i - 1].base == base && m->allocs.at[i - 1].holds)
+		m->allocs.at[i - 1].holds--;
+	pthread_rwlock_unlock(&m->lock);
 }
 
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr)
@@ -180,16 +231,37 @@ int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr)
 	return take_out(m, addr, false);
 }
 
-int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes)
+static int add_host(struct vgpu_mem *m, void *p, uint64_t bytes, bool is_foreign)
 {
-	struct alloc a = {.base = (uint64_t)(uintptr_t)p, .bytes = bytes, .is_host = true};
-	int r;
+	struct alloc a = {.base = (uint64_t)(uintptr_t)p,
+		.bytes = bytes,
+		.is_host = true,
+		.is_foreign = is_foreign};
 
 	if (!p || !bytes)
 		return -EINVAL;
 	pthread_rwlock_wrlock(&m->lock);
-	r = insert(m, a);
+	int r = insert(m, a);
 	pthread_rwlock_unlock(&m->lock);
+	return r;
+}
+
+int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes)
+{
+	return add_host(m, p, bytes, true);
+}
+
+int vgpu_mem_alloc_host(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	int r = add_host(m, p, bytes, false);
+	if (r)
+		munmap(p, bytes);
+	else
+		*ret_addr = (uint64_t)(uintptr_t)p;
 	return r;
 }
 

@@ -18,6 +18,12 @@ int vgpu_mem_create(uint64_t limit_bytes, struct vgpu_mem **ret);
 void vgpu_mem_destroy(struct vgpu_mem *m);
 int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr); /* 256-byte aligned */
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
+/* Memory that something else than a kernel works on: while it is held, a free takes it away from
+ * all others, and its storage stays. False: [addr, addr+bytes) is not wholly in one allocation. */
+bool vgpu_mem_hold(struct vgpu_mem *m, uint64_t addr, uint64_t bytes, uint64_t *ret_base);
+void vgpu_mem_drop(struct vgpu_mem *m, uint64_t base);
+/* Pinned memory of the host's; vgpu_mem_remove_host frees it. */
+int vgpu_mem_alloc_host(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr);
 /* Host memory made visible to kernels at its own address (cuMemHostAlloc, cuMemHostRegister). */
 int vgpu_mem_add_host(struct vgpu_mem *m, void *p, uint64_t bytes);
 int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
