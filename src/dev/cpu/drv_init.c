@@ -175,6 +175,7 @@ static CUresult init_device(void)
 		drv_report("virtual GPU: not all of HEDDLE_VGPU=%s is understood\n", options);
 	vgpu_set_converge(drv.config.converge);
 	vgpu_set_turns(drv.config.turns);
+	vgpu_set_garbage(drv.config.garbage);
 	int r = sm_open(&drv.config, &drv.sm);
 	if (r) {
 		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-r));

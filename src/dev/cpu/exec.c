@@ -22,7 +22,35 @@ void vgpu_set_turns(uint64_t seed)
 	turns_seed = seed;
 }
 
+static uint64_t garbage_seed;
+
+void vgpu_set_garbage(uint64_t seed)
+{
+	garbage_seed = seed;
+}
+
+static void fill(struct vgpu_block *b, void *at, size_t bytes)
+{
+	uint64_t z = b->garbage = random_bits(b->garbage, bytes) | 1;
+
+	for (size_t i = 0; i < bytes; i += sizeof(z)) {
+		z ^= z << 13;
+		z ^= z >> 7;
+		z ^= z << 17;
+		memcpy((char *)at + i, &z, MIN(sizeof(z), bytes - i));
+	}
+}
+
 /* ---- frames ---- */
+
+/* What is in a frame's registers and local memory before anything was written to them. */
+static void fill_frame(struct vgpu_block *b, struct vframe *f)
+{
+	uint32_t fixed = sizeof(uint32_t); /* the predicate that is always true */
+
+	fill(b, f->regs + fixed, f->fn->reg_bytes - fixed);
+	fill(b, f->local, (size_t)f->fn->local_bytes * LANES);
+}
 
 struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
 {
@@ -31,6 +59,8 @@ struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
 
 	if (f) {
 		b->free_frames[fn->index] = f->parent;
+		if (b->garbage)
+			fill_frame(b, f);
 		return f;
 	}
 	f = calloc(1, bytes);
@@ -40,6 +70,8 @@ struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn)
 	f->regs = (char *)(((uintptr_t)(f + 1) + 63) & ~(uintptr_t)63);
 	f->local = f->regs + fn->reg_bytes;
 	*(uint32_t *)f->regs = ~0u; /* the predicate that is always true */
+	if (b->garbage)
+		fill_frame(b, f);
 	return f;
 }
 
@@ -330,7 +362,11 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 	b->n_turns = 0;
 	memset(b->barrier, 0, sizeof(b->barrier));
 	memset(&b->fault, 0, sizeof(b->fault));
-	memset(b->shared, 0, b->shared_bytes);
+	b->garbage = garbage_seed ? random_bits(garbage_seed, block_index) | 1 : 0;
+	if (b->garbage)
+		fill(b, b->shared, b->shared_bytes);
+	else
+		memset(b->shared, 0, b->shared_bytes);
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct vwarp *w = &b->warps[k];
 		struct vframe *f = b->entry[k];
@@ -351,6 +387,8 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		w->spin = 0;
 		w->slicing = VW_IN_ORDER;
 		w->turns = 0;
+		if (b->garbage)
+			fill_frame(b, f);
 		f->lanes = w->existing;
 		w->frag[0] = (struct vfrag){
 			.mask = w->existing, .pc = f->fn->code, .frame = f, .state = VF_READY};

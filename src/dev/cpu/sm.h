@@ -29,6 +29,7 @@ struct sm_config {
 	uint8_t converge;     /* enum vgpu_converge */
 	bool serial;          /* one thread, virtual clock, an instance of its own */
 	uint64_t turns;       /* vgpu_set_turns */
+	uint64_t garbage;     /* vgpu_set_garbage */
 	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
 	char report[200];     /* where faults are told: "stderr", "none" or a file */
 };

@@ -73,6 +73,8 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 		c->memory_bytes = v;
 	else if (!strcmp(key, "turns") && parse_number(value, 0, UINT64_MAX, &v))
 		c->turns = v;
+	else if (!strcmp(key, "garbage") && parse_number(value, 0, UINT64_MAX, &v))
+		c->garbage = v;
 	else if (!strcmp(key, "assemble") && parse_number(value, 0, 600000, &v))
 		c->assemble_ms = (uint32_t)v;
 	else

@@ -11,7 +11,7 @@
 
 #include "sm.h"
 
-#define SM_MAGIC      0x31756770u /* changes with the layout */
+#define SM_MAGIC      0x31756771u /* changes with the layout */
 #define SM_MAX_PROCS  128
 #define SM_MAX_LAUNCH 1024
 #define SM_NONE       0xffffu

@@ -50,6 +50,10 @@ void vgpu_set_converge(enum vgpu_converge how); /* of modules that are loaded fr
 /* In which order warps of a block have their turns, and how long: at random, from the seed and the
  * block's number; 0: one after the other. Ahead of all blocks. */
 void vgpu_set_turns(uint64_t seed);
+/* What a new block finds in its registers, shared and local memory, as on a GPU: at random, from
+ * the seed and the block's number; 0: zeros in memory, and in registers zeros or what the block
+ * before it left. Ahead of all blocks. */
+void vgpu_set_garbage(uint64_t seed);
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name);
 unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max);
 int vgpu_module_global(
