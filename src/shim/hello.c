@@ -270,11 +270,14 @@ static const char *explain(int error)
 	}
 }
 
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* Only the thread that forked lives on in the child, and no thread of ours. */
 static void after_fork(void)
 {
 	bool begun = shim.page || shim.ctx;
 
+	pthread_mutex_init(&start_lock, NULL);
 	pthread_mutex_init(&kernel_lock, NULL);
 	pthread_cond_init(&kernel_done, NULL);
 	shim = (struct shim){.sock.fd = -1, .kick.fd = -1, .wake.fd = -1};
@@ -283,20 +286,23 @@ static void after_fork(void)
 	remember_after_fork();
 }
 
+static void at_fork(void)
+{
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
 void shim_start(void)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static bool at_fork;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct shim_inside in;
 	CUcontext ctx = NULL;
 	int r;
 
 	if (!shim_driver() || cu.cuCtxGetCurrent(&ctx) != CUDA_SUCCESS || !ctx)
 		return;
-	pthread_mutex_lock(&lock);
+	pthread_once(&once, at_fork);
+	pthread_mutex_lock(&start_lock);
 	if (shim.mode == SHIM_UNKNOWN) {
-		if (!at_fork)
-			at_fork = pthread_atfork(NULL, NULL, after_fork) == 0;
 		shim.ctx = ctx;
 		shim.is_primary = is_primary(ctx);
 		shim_enter(&in);
@@ -306,5 +312,5 @@ void shim_start(void)
 			shim_warn(explain(r));
 		atomic_store(&shim.mode, r < 0 ? SHIM_NATIVE : SHIM_ON);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&start_lock);
 }
