@@ -6,10 +6,14 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,7 +189,7 @@ static pid_t hog(const struct sm_config *c, bool in_the_middle)
 		sm_take(s, b, 2);
 		sm_memory_take(s, 1 << 20);
 		if (in_the_middle) {
-			sm_lock(s->t);
+			sm_lock(s);
 			/* Half a placement: the slot is taken, the rest does not know. */
 			struct sm_slot *slot = &s->t->slot[5];
 			slot->launch = 0;
@@ -202,6 +206,12 @@ static pid_t hog(const struct sm_config *c, bool in_the_middle)
 	close(ready[0]);
 	close(ready[1]);
 	return pid;
+}
+
+static void path_of(const struct sm_config *c, char *ret, size_t size)
+{
+	snprintf(
+		ret, size, "/dev/shm/heddle-vgpu%u-%u-%s", SM_LAYOUT, (unsigned)geteuid(), c->name);
 }
 
 static void death(const char *what, bool in_the_middle)
@@ -232,7 +242,7 @@ static void death(const char *what, bool in_the_middle)
 	waitpid(pid, NULL, 0);
 	sm_close(s);
 	char path[200];
-	snprintf(path, sizeof(path), "/dev/shm/heddle-vgpu-%u-%s", (unsigned)geteuid(), c.name);
+	path_of(&c, path, sizeof(path));
 	assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -252,14 +262,15 @@ static void killed_with_lock(void **state)
 static void shared(void **state)
 {
 	struct sm_config c = config_of("sms=1");
-	struct sm *s = open_sm(&c);
 	struct sm_block b[8];
+	int taken[2];
+	char byte;
 
 	(void)state;
-	launch(s, 1024, 2, 0, 1);
-	assert_int_equal(sm_take(s, b, 8), 2);
-	pid_t pid = fork();
+	assert_int_equal(pipe(taken), 0);
+	pid_t pid = fork(); /* ahead of every thread */
 	if (pid == 0) {
+		(void)!read(taken[0], &byte, 1);
 		struct sm *child = open_sm(&c);
 		struct sm_block mine[8];
 		launch(child, 1024, 1, 0, 9);
@@ -273,6 +284,10 @@ static void shared(void **state)
 		unsigned n = sm_take(child, mine, 8);
 		_exit(!early && n == 1 && mine[0].user == 9 ? 0 : 1);
 	}
+	struct sm *s = open_sm(&c);
+	launch(s, 1024, 2, 0, 1);
+	assert_int_equal(sm_take(s, b, 8), 2);
+	assert_int_equal(write(taken[1], "", 1), 1);
 	while (s->t->n_queued == 0)
 		usleep(1000);
 	sm_release(s, b[0].sm, b[0].slot);
@@ -283,8 +298,168 @@ static void shared(void **state)
 	sm_close(s);
 }
 
-int main(void)
+/* Joins and is killed. */
+static void dies(const struct sm_config *c)
 {
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		open_sm(c);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* What the dead have left decides nothing, and does not stay. */
+static void stale(void **state)
+{
+	struct sm_config c = config_of("sms=2,memory=64M"), other = c;
+	struct sm *s = NULL;
+	char path[200];
+
+	(void)state;
+	dies(&c);
+	c.n_sms = 16;
+	c.memory_bytes = 1 << 30;
+	assert_int_equal(sm_open(&c, &s), 0);
+	assert_int_equal(c.n_sms, 16);
+	assert_int_equal(c.memory_bytes, 1 << 30);
+	sm_close(s);
+	/* Of another instance, too. */
+	snprintf(other.name, sizeof(other.name), "test-sm-%d-left", (int)getpid());
+	path_of(&other, path, sizeof(path));
+	dies(&other);
+	assert_int_equal(access(path, F_OK), 0);
+	s = open_sm(&c);
+	assert_int_equal(access(path, F_OK), -1);
+	sm_close(s);
+}
+
+/* A file of another size or layout is somebody's who may still be using it. */
+static void other_layout(void **state)
+{
+	struct sm_config c = config_of("sms=2");
+	char path[200];
+
+	(void)state;
+	path_of(&c, path, sizeof(path));
+	for (size_t bytes = 1 << 16; bytes <= 1 << 20; bytes <<= 1) {
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+		assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+		char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		assert_ptr_not_equal(p, MAP_FAILED);
+		memset(p, 0x5a, bytes);
+		struct sm *s = open_sm(&c);
+		for (size_t i = 0; i < bytes; i++)
+			assert_int_equal(p[i], 0x5a);
+		sm_close(s);
+		munmap(p, bytes);
+		close(fd);
+	}
+}
+
+/* What others may write to, or is another's, is refused at once, locked or not. */
+static void squatted(void **state)
+{
+	struct sm_config c = config_of("sms=2"), copy = c;
+	struct sm *s = NULL;
+	char path[200];
+
+	(void)state;
+	path_of(&c, path, sizeof(path));
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, 0666), 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	alarm(60);
+	assert_int_equal(sm_open(&copy, &s), -EPERM);
+	if (geteuid() == 0) {
+		assert_int_equal(fchmod(fd, 0600), 0);
+		assert_int_equal(fchown(fd, 54321, 54321), 0);
+		assert_int_equal(sm_open(&copy, &s), -EPERM);
+	}
+	alarm(0);
+	unlink(path);
+	close(fd);
+}
+
+/* One of ours that stands still with the file locked; takes as long as one waits for it. */
+static void kept_locked(void **state)
+{
+	struct sm_config c = config_of("sms=2"), copy = c;
+	struct sm *s = NULL;
+	char path[200];
+
+	(void)state;
+	path_of(&c, path, sizeof(path));
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	alarm(60);
+	assert_int_equal(sm_open(&copy, &s), -ETIMEDOUT);
+	alarm(0);
+	unlink(path);
+	close(fd);
+}
+
+static void many(void **state)
+{
+	static struct sm *all[SM_MAX_PROCS];
+	struct sm_config c = config_of("sms=2"), copy = c;
+	struct sm *s = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < SM_MAX_PROCS; i++)
+		all[i] = open_sm(&c);
+	assert_int_equal(sm_open(&copy, &s), -EUSERS);
+	for (size_t i = 0; i < SM_MAX_PROCS; i++)
+		sm_close(all[i]);
+}
+
+/* Who was taken for dead does nothing more in the table. */
+static void lost(void **state)
+{
+	struct sm_config c = config_of("sms=1");
+	struct sm_demand d = sm_demand_of(1024, 32, 0);
+	struct sm *s = open_sm(&c), *other = open_sm(&c);
+	struct sm_block b[8];
+	uint32_t id, mine, all;
+
+	(void)state;
+	id = launch(s, 1024, 5, 0, 1);
+	assert_int_equal(sm_take(s, b, 8), 2);
+	assert_int_equal(sm_memory_take(s, 4096), 0);
+	assert_false(sm_lost(s));
+	sm_lock(other);
+	sm_forget_proc(other->t, s->me);
+	sm_unlock(other);
+	assert_true(sm_lost(s));
+	assert_false(sm_lost(other));
+	launch(other, 1024, 2, 0, 2);
+	sm_release(s, b[0].sm, b[0].slot);
+	sm_memory_give(s, 4096);
+	assert_int_equal(sm_memory_used(other), 0);
+	assert_int_equal(sm_cancel(s, id), 0);
+	assert_int_equal(sm_take(s, b, 8), 0);
+	assert_int_equal(sm_launch(s, &d, 1, 0, false, 1, &id), -ESTALE);
+	assert_int_equal(sm_memory_take(s, 1), -ENOMEM);
+	sm_resident(other, &mine, &all);
+	assert_int_equal(mine, 2);
+	assert_int_equal(all, 2);
+	/* Nobody gets its place while it lives. */
+	struct sm *third = open_sm(&c);
+	assert_int_not_equal(third->me, s->me);
+	sm_close(third);
+	sm_close(s);
+	assert_false(sm_lost(other));
+	sm_close(other);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest slow[] = {cmocka_unit_test(kept_locked)};
+
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parse),
 		cmocka_unit_test(occupancy),
@@ -294,6 +469,13 @@ int main(void)
 		cmocka_unit_test(killed),
 		cmocka_unit_test(killed_with_lock),
 		cmocka_unit_test(shared),
+		cmocka_unit_test(stale),
+		cmocka_unit_test(other_layout),
+		cmocka_unit_test(squatted),
+		cmocka_unit_test(many),
+		cmocka_unit_test(lost),
 	};
+	if (argc > 1 && !strcmp(argv[1], "slow"))
+		return cmocka_run_group_tests(slow, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

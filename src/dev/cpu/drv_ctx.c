@@ -135,6 +135,9 @@ static void empty(struct drv_ctx *c)
 
 void drv_ctx_flush_print(struct drv_ctx *c)
 {
+	int was;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
 	pthread_mutex_lock(&c->print_lock);
 	struct strbuf b = c->printed;
 	memset(&c->printed, 0, sizeof(c->printed));
@@ -142,6 +145,7 @@ void drv_ctx_flush_print(struct drv_ctx *c)
 	if (b.len)
 		fwrite(b.at, 1, b.len, stdout);
 	strbuf_finish(&b);
+	pthread_setcancelstate(was, NULL);
 }
 
 static void reset(struct drv_ctx *c)

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "thread.h"
+
 #define INLINE_BYTES 32768 /* copies up to this are done at once, by whoever starts them */
 #define LOOK_MIN_NS  20000
 #define LOOK_MAX_NS  200000
@@ -285,17 +287,28 @@ void drv_engine_spend(struct drv_op *op)
 
 /* ---- doors ---- */
 
-static void start_thread(bool *runs, void *(*fn)(void *))
+static int start_thread(bool *runs, void *(*fn)(void *))
 {
-	pthread_t id;
-	pthread_attr_t attr;
+	int r = *runs ? 0 : vgpu_thread_start(fn, NULL, NULL);
 
-	if (*runs)
-		return;
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	*runs = pthread_create(&id, &attr, fn, NULL) == 0;
-	pthread_attr_destroy(&attr);
+	*runs = r == 0;
+	return r;
+}
+
+CUresult drv_engine_ready(enum op_kind kind)
+{
+	int r = 0;
+
+	if (kind == OP_KERNEL)
+		r = vgpu_pool_prepare(drv.pool);
+	else if ((kind == OP_HOST || kind == OP_CALLBACK) && !drv.config.serial)
+		r = start_thread(&host_thread_runs, host_thread);
+	else if (kind == OP_WAIT_VALUE && !drv.config.serial)
+		r = start_thread(&copy_thread_runs, copy_thread);
+	if (r == 0)
+		return CUDA_SUCCESS;
+	drv_report("virtual GPU: no thread can be made for work on the device: %s\n", strerror(-r));
+	return CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 void drv_engine_copy(struct drv_op *op)
@@ -305,50 +318,55 @@ void drv_engine_copy(struct drv_op *op)
 		list_push(&timed, op);
 		return;
 	}
-	if (copy_bytes(op) <= INLINE_BYTES) {
+	if (copy_bytes(op) <= INLINE_BYTES || start_thread(&copy_thread_runs, copy_thread) != 0) {
 		run_copy(op);
 		drv_complete(op);
 		return;
 	}
 	list_push(&copies, op);
-	start_thread(&copy_thread_runs, copy_thread);
 	pthread_cond_signal(&copy_cond);
 }
 
 void drv_engine_host(struct drv_op *op)
 {
-	list_push(&hosts, op);
-	if (drv.config.serial)
+	/* A graph's, or one that tells of an error, was not looked at before. */
+	if (!drv.config.serial && start_thread(&host_thread_runs, host_thread) != 0) {
+		drv_fail(op->ctx, CUDA_ERROR_OPERATING_SYSTEM);
+		drv_complete(op);
 		return;
-	start_thread(&host_thread_runs, host_thread);
-	pthread_cond_signal(&host_cond);
+	}
+	list_push(&hosts, op);
+	if (!drv.config.serial)
+		pthread_cond_signal(&host_cond);
 }
 
 void drv_engine_wake(void)
 {
 	if (drv.config.serial) {
 		if (work_left()) {
-			start_thread(&copy_thread_runs, serial_thread);
+			(void)start_thread(&copy_thread_runs, serial_thread);
 			pthread_cond_signal(&copy_cond);
 		}
 		return;
 	}
 	kicked = true;
-	if (!value_waits())
-		return;
-	start_thread(&copy_thread_runs, copy_thread);
-	pthread_cond_signal(&copy_cond);
+	/* Without a thread, whoever waits looks (drv_engine_wait). */
+	if (value_waits() && start_thread(&copy_thread_runs, copy_thread) == 0)
+		pthread_cond_signal(&copy_cond);
 }
 
 void drv_engine_wait(void)
 {
-	if (!drv.config.serial) {
+	if (drv.config.serial) {
+		activity++;
+		if (!serial_step())
+			nap_unlocked();
+	} else if (!copy_thread_runs && value_waits()) {
+		sleep_on(&drv.changed, LOOK_MAX_NS);
+		drv_kick();
+	} else {
 		pthread_cond_wait(&drv.changed, &drv.lock);
-		return;
 	}
-	activity++;
-	if (!serial_step())
-		nap_unlocked();
 }
 
 uint64_t drv_now_ns(void)

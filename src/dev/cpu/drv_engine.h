@@ -9,10 +9,12 @@
 
 #include "drv_queue.h"
 
-void drv_engine_copy(struct drv_op *op);  /* OP_COPY, OP_SET: done now or later */
-void drv_engine_host(struct drv_op *op);  /* OP_HOST, OP_CALLBACK */
-void drv_engine_wake(void);               /* something changed: look at waiting values */
-void drv_engine_wait(void);               /* a host thread waits for drv.changed */
+void drv_engine_copy(struct drv_op *op); /* OP_COPY, OP_SET: done now or later */
+void drv_engine_host(struct drv_op *op); /* OP_HOST, OP_CALLBACK */
+void drv_engine_wake(void);              /* something changed: look at waiting values */
+void drv_engine_wait(void);              /* a host thread waits for drv.changed */
+/* Ahead of queueing such an op: there is a thread for it, or an error that says so. */
+CUresult drv_engine_ready(enum op_kind kind);
 void drv_engine_spend(struct drv_op *op); /* serial mode: the time that a copy takes passes */
 
 /* drv_launch.c */

@@ -123,6 +123,27 @@ void *drv_get(const void *h, enum obj_kind kind)
 
 /* ---- in and out ---- */
 
+/* A thread that is cancelled in here would take the lock with it. Whether it could be cancelled,
+ * from the time it came in until it leaves. */
+static _Thread_local int cancel_state;
+
+static void lock(void)
+{
+	int was;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	pthread_mutex_lock(&drv.lock);
+	cancel_state = was;
+}
+
+static void unlock(void)
+{
+	int was = cancel_state;
+
+	pthread_mutex_unlock(&drv.lock);
+	pthread_setcancelstate(was, NULL);
+}
+
 CUresult drv_enter_init(void)
 {
 	int pid = __atomic_load_n(&drv.pid, __ATOMIC_ACQUIRE);
@@ -131,7 +152,7 @@ CUresult drv_enter_init(void)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (pid < 0)
 		return CUDA_ERROR_DEINITIALIZED;
-	pthread_mutex_lock(&drv.lock);
+	lock();
 	return CUDA_SUCCESS;
 }
 
@@ -145,29 +166,55 @@ CUresult drv_enter(struct drv_ctx **ret)
 	if (r == CUDA_SUCCESS)
 		r = (*ret)->error;
 	if (r != CUDA_SUCCESS)
-		pthread_mutex_unlock(&drv.lock);
+		unlock();
 	return r;
 }
 
 CUresult drv_leave(CUresult r)
 {
-	pthread_mutex_unlock(&drv.lock);
+	unlock();
 	return r;
 }
 
 /* ---- beginning and end ---- */
 
-/* A child has none of the threads: for it, nothing is initialised, and nothing can be. */
+/* A child has none of the threads: for it, nothing is initialised, and nothing can be. The lock may
+ * have been another thread's, who was in the middle of something that the child never looks at. */
 static void forget_in_child(void)
 {
 	if (drv.pid > 0)
 		drv.pid = 0;
+	pthread_mutex_init(&drv.lock, NULL);
+}
+
+static void at_fork(void)
+{
+	pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+static void report_open(int error)
+{
+	switch (error) {
+	case -EUSERS:
+		drv_report("virtual GPU: %d processes use it already\n", SM_MAX_PROCS);
+		break;
+	case -ETIMEDOUT:
+		drv_report("virtual GPU: its file in /dev/shm is kept locked by another process\n");
+		break;
+	case -EPERM:
+		drv_report("virtual GPU: its file in /dev/shm is not this user's alone: remove it, "
+			   "or give another name in HEDDLE_VGPU\n");
+		break;
+	case -EAGAIN:
+		drv_report("virtual GPU: no thread can be made: %s\n", strerror(EAGAIN));
+		break;
+	default:
+		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-error));
+	}
 }
 
 static CUresult init_device(void)
 {
-	static bool forked_handler;
-
 	if (drv.sm) /* a child after fork */
 		return CUDA_ERROR_NOT_INITIALIZED;
 	const char *options = secure_getenv("HEDDLE_VGPU");
@@ -178,7 +225,7 @@ static CUresult init_device(void)
 	vgpu_set_garbage(drv.config.garbage);
 	int r = sm_open(&drv.config, &drv.sm);
 	if (r) {
-		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-r));
+		report_open(r);
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	}
 	if (vgpu_mem_create(drv.config.memory_bytes, &drv.mem) != 0 ||
@@ -187,20 +234,20 @@ static CUresult init_device(void)
 		drv.sm = NULL;
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	if (!forked_handler)
-		pthread_atfork(NULL, NULL, forget_in_child);
-	forked_handler = true;
 	__atomic_store_n(&drv.pid, getpid(), __ATOMIC_RELEASE);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuInit(unsigned int flags)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (__atomic_load_n(&drv.pid, __ATOMIC_ACQUIRE) < 0)
 		return CUDA_ERROR_DEINITIALIZED;
-	pthread_mutex_lock(&drv.lock);
+	pthread_once(&once, at_fork);
+	lock();
 	return drv_leave(drv.pid ? CUDA_SUCCESS : init_device());
 }
 

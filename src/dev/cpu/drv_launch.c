@@ -3,6 +3,7 @@
 
 /* Launching: checks what the driver checks at once, copies the parameters, and hands the blocks to
  * the pool when the stream has come to it. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,10 +17,24 @@ struct kernel_run {
 	uint32_t workspace[16]; /* of a cooperative launch: its size, and its barrier */
 };
 
+static CUresult result_of_error(int error)
+{
+	switch (error) {
+	case 0:
+		return CUDA_SUCCESS;
+	case -EAGAIN:
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	case -ESTALE:
+		return CUDA_ERROR_DEVICE_UNAVAILABLE;
+	default:
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	}
+}
+
 static CUresult result_of(const struct vgpu_run *r)
 {
 	if (!r->fault)
-		return r->error ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : CUDA_SUCCESS;
+		return result_of_error(r->error);
 	switch (r->fault->kind) {
 	case VGPU_FAULT_NONE:
 		return CUDA_SUCCESS;
@@ -84,9 +99,14 @@ void drv_kernel_start(struct drv_op *op)
 	bool gone = !drv_get(l->func, OBJ_FUNC);
 	struct kernel_run *k = gone ? NULL : calloc(1, sizeof(*k));
 
-	if (!k) {
-		drv_fail(op->ctx,
-			gone ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+	CUresult r = drv_engine_ready(OP_KERNEL); /* a graph's kernel was not looked at before */
+	if (gone)
+		r = CUDA_ERROR_INVALID_HANDLE;
+	else if (!k)
+		r = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (r != CUDA_SUCCESS) {
+		free(k);
+		drv_fail(op->ctx, r);
 		drv_complete(op);
 		return;
 	}
@@ -283,6 +303,8 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 	if (r == CUDA_SUCCESS)
 		r = capture_implicit(s);
 	if (r == CUDA_SUCCESS)
+		r = drv_engine_ready(OP_KERNEL);
+	if (r == CUDA_SUCCESS)
 		r = drv_launch_op(c, &l, params, extra, &op);
 	if (r != CUDA_SUCCESS)
 		return r;
@@ -336,6 +358,8 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 	if (!fn)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	CUresult r = capture_implicit(s);
+	if (r == CUDA_SUCCESS)
+		r = drv_engine_ready(OP_HOST);
 	if (r != CUDA_SUCCESS)
 		return drv_leave(r);
 	struct drv_op *op = drv_op_new(OP_HOST, s);

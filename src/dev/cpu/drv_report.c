@@ -3,6 +3,7 @@
 
 /* Says why a kernel failed, where HEDDLE_VGPU's report= wants it: stderr unless told otherwise,
  * since a virtual GPU's users look for just this, and a program's own output says only a number. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,12 +37,24 @@ void drv_report(const char *fmt, ...)
 		close(fd);
 }
 
+static const char *explain(int error)
+{
+	switch (error) {
+	case -EAGAIN:
+		return "no thread can be made to run it";
+	case -ESTALE:
+		return "another process took this one for dead and gave away its blocks; start it "
+		       "again";
+	default:
+		return "no memory for its blocks";
+	}
+}
+
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error)
 {
 	if (f)
 		drv_report(
 			"virtual GPU: %s%s%s\n", f->message, f->source[0] ? ": " : "", f->source);
 	else
-		drv_report("virtual GPU: %s: no memory for its blocks (%s)\n", kernel,
-			strerror(-error));
+		drv_report("virtual GPU: %s: %s (%s)\n", kernel, explain(error), strerror(-error));
 }

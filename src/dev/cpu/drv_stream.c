@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drv_engine.h"
 #include "drv_func.h"
 #include "drv_graph.h"
 
@@ -226,6 +227,8 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *user, u
 	if (s->capture)
 		return drv_leave(capture_invalidate(s, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 	CUresult r = capture_implicit(s);
+	if (r == CUDA_SUCCESS)
+		r = drv_engine_ready(OP_CALLBACK);
 	if (r != CUDA_SUCCESS)
 		return drv_leave(r);
 	struct drv_op *op = drv_op_new(OP_CALLBACK, s);
@@ -313,6 +316,8 @@ CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, ui
 	if ((flags & ~known) || addr % bytes || !drv_usable(s, addr, bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult r = capture_implicit(s);
+	if (r == CUDA_SUCCESS)
+		r = drv_engine_ready(kind);
 	if (r != CUDA_SUCCESS)
 		return r;
 	struct drv_op *op = drv_op_new(kind, s);

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Joining and leaving the shared table, and what one process does with it. The segment is a file in
- * /dev/shm that belongs to the user; joining and leaving happen under its file lock, so that the
- * last one to leave can remove it. */
+/* Joining and leaving the shared table, and what one process does with it. Everything looks first
+ * whether the process still has its place (sm_lost): what is in it may be another's by now. */
 #include "sm_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,74 +21,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-static void table_init(struct sm_table *t, const struct sm_config *c, bool shared)
-{
-	pthread_mutexattr_t attr;
-
-	memset(t, 0, sizeof(*t));
-	t->bytes = sizeof(*t);
-	t->config = *c;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	if (shared)
-		pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutex_init(&t->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-	for (size_t i = 0; i < ARRAY_LEN(t->slot); i++)
-		t->slot[i].proc = SM_NONE;
-	sm_rebuild(t);
-	t->magic = SM_MAGIC;
-}
-
-/* The segment's file, locked, and not one that somebody is removing. */
-static int open_locked(const char *path)
-{
-	for (;;) {
-		struct stat st;
-		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd < 0)
-			return -errno;
-		while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
-			;
-		if (fstat(fd, &st) != 0 || st.st_uid != geteuid() || !S_ISREG(st.st_mode)) {
-			close(fd);
-			return -EPERM;
-		}
-		if (st.st_nlink > 0)
-			return fd;
-		close(fd);
-	}
-}
-
-static int map_shared(struct sm *s, const struct sm_config *c)
-{
-	struct stat st;
-
-	snprintf(s->path, sizeof(s->path), "/dev/shm/heddle-vgpu-%u%s%s", (unsigned)geteuid(),
-		c->name[0] ? "-" : "", c->name);
-	s->fd = open_locked(s->path);
-	if (s->fd < 0)
-		return s->fd;
-	int r = 0;
-	if (fstat(s->fd, &st) != 0 ||
-		((size_t)st.st_size != sizeof(struct sm_table) &&
-			(ftruncate(s->fd, 0) != 0 ||
-				ftruncate(s->fd, sizeof(struct sm_table)) != 0)))
-		r = -errno;
-	if (r == 0) {
-		s->t = mmap(NULL, sizeof(*s->t), PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-		if (s->t == MAP_FAILED)
-			r = -errno;
-	}
-	if (r) {
-		close(s->fd);
-		return r;
-	}
-	if (s->t->magic != SM_MAGIC || s->t->bytes != sizeof(struct sm_table))
-		table_init(s->t, c, true);
-	return 0;
 }
 
 static void use_config(struct sm_config *c, const struct sm_config *of)
@@ -110,32 +36,29 @@ static void use_config(struct sm_config *c, const struct sm_config *of)
 int sm_open(struct sm_config *c, struct sm **ret)
 {
 	struct sm *s = calloc(1, sizeof(*s));
-	int r = 0;
+	int r = 0, fd = -1;
 
 	if (!s)
 		return -ENOMEM;
-	s->fd = -1;
-	if (c->serial) {
-		s->t = malloc(sizeof(*s->t));
-		if (s->t)
-			table_init(s->t, c, false);
-		else
-			r = -ENOMEM;
-	} else {
-		r = map_shared(s, c);
-	}
+	s->me = SM_NONE;
+	s->shared = !c->serial;
+	if (s->shared)
+		r = sm_segment_open(s, c, &fd);
+	else if ((s->t = malloc(sizeof(*s->t))) != NULL)
+		sm_table_init(s->t, c, false);
+	else
+		r = -ENOMEM;
 	if (r) {
 		free(s);
 		return r;
 	}
-	sm_lock(s->t);
-	r = sm_join(s->t, &s->me);
+	sm_lock(s);
+	r = sm_join(s);
 	use_config(c, &s->t->config);
-	sm_unlock(s->t);
-	if (s->fd >= 0)
-		flock(s->fd, LOCK_UN);
+	sm_unlock(s);
+	if (fd >= 0)
+		sm_segment_unlock(fd);
 	if (r) {
-		s->me = SM_NONE;
 		sm_close(s);
 		return r;
 	}
@@ -143,28 +66,26 @@ int sm_open(struct sm_config *c, struct sm **ret)
 	return 0;
 }
 
+bool sm_lost(struct sm *s)
+{
+	return s->me == SM_NONE || atomic_load(&s->t->proc[s->me].generation) != s->generation;
+}
+
 void sm_close(struct sm *s)
 {
-	bool last = true;
+	bool joined = s->me != SM_NONE;
 
-	if (s->fd >= 0)
-		while (flock(s->fd, LOCK_EX) != 0 && errno == EINTR)
-			;
-	sm_lock(s->t);
-	if (s->me != SM_NONE)
+	sm_lock(s);
+	if (!sm_lost(s))
 		sm_forget_proc(s->t, s->me);
-	sm_reap(s->t); /* the dead do not count */
-	for (unsigned i = 0; i < SM_MAX_PROCS; i++)
-		if (atomic_load(&s->t->proc[i].pid))
-			last = false;
-	sm_unlock(s->t);
-	if (s->fd >= 0) {
-		if (last)
-			unlink(s->path);
-		munmap(s->t, sizeof(*s->t));
-		close(s->fd);
-	} else {
+	s->me = SM_NONE;
+	sm_unlock(s);
+	if (!s->shared) {
 		free(s->t);
+	} else {
+		if (joined)
+			sm_life_end(&s->keeper);
+		sm_segment_close(s);
 	}
 	free(s);
 }
@@ -176,12 +97,16 @@ int sm_launch(struct sm *s, const struct sm_demand *d, uint64_t n_blocks, int pr
 
 	if (sm_blocks_per_sm(&t->config, d) == 0 || n_blocks == 0)
 		return -EINVAL;
-	sm_lock(t);
+	sm_lock(s);
+	if (sm_lost(s)) {
+		sm_unlock(s);
+		return -ESTALE;
+	}
 	uint16_t id = 0;
 	while (id < SM_MAX_LAUNCH && (t->launch[id].used || t->launch[id].resident))
 		id++;
 	if (id == SM_MAX_LAUNCH) {
-		sm_unlock(t);
+		sm_unlock(s);
 		return -EAGAIN;
 	}
 	t->launch[id] = (struct sm_launch_entry){
@@ -204,7 +129,7 @@ int sm_launch(struct sm *s, const struct sm_demand *d, uint64_t n_blocks, int pr
 	}
 	t->queue[at] = id;
 	sm_place(t);
-	sm_unlock(t);
+	sm_unlock(s);
 	*ret_id = id;
 	return 0;
 }
@@ -222,7 +147,11 @@ uint64_t sm_cancel(struct sm *s, uint32_t id)
 {
 	struct sm_table *t = s->t;
 
-	sm_lock(t);
+	sm_lock(s);
+	if (sm_lost(s)) {
+		sm_unlock(s);
+		return 0;
+	}
 	struct sm_launch_entry *l = &t->launch[id];
 	uint64_t left = l->n_blocks - l->next_block;
 	l->n_blocks = l->next_block;
@@ -235,13 +164,14 @@ uint64_t sm_cancel(struct sm *s, uint32_t id)
 		}
 	maybe_free(t, (uint16_t)id);
 	sm_place(t);
-	sm_unlock(t);
+	sm_unlock(s);
 	return left;
 }
 
 bool sm_has_grants(struct sm *s)
 {
-	return atomic_load_explicit(&s->t->proc[s->me].grants, memory_order_relaxed) > 0;
+	return !sm_lost(s) &&
+	       atomic_load_explicit(&s->t->proc[s->me].grants, memory_order_relaxed) > 0;
 }
 
 unsigned sm_take(struct sm *s, struct sm_block *ret, unsigned max)
@@ -251,9 +181,9 @@ unsigned sm_take(struct sm *s, struct sm_block *ret, unsigned max)
 
 	if (!sm_has_grants(s))
 		return 0;
-	sm_lock(t);
+	sm_lock(s);
 	struct sm_proc *p = &t->proc[s->me];
-	while (n < max && p->first != SM_NONE) {
+	while (!sm_lost(s) && n < max && p->first != SM_NONE) {
 		uint16_t at = p->first;
 		struct sm_slot *slot = &t->slot[at];
 		p->first = slot->next;
@@ -266,7 +196,7 @@ unsigned sm_take(struct sm *s, struct sm_block *ret, unsigned max)
 			.slot = at % SM_MAX_SLOTS,
 		};
 	}
-	sm_unlock(t);
+	sm_unlock(s);
 	return n;
 }
 
@@ -274,7 +204,11 @@ void sm_release(struct sm *s, uint16_t sm, uint16_t slot)
 {
 	struct sm_table *t = s->t;
 
-	sm_lock(t);
+	sm_lock(s);
+	if (sm_lost(s)) {
+		sm_unlock(s);
+		return;
+	}
 	struct sm_slot *at = &t->slot[sm * SM_MAX_SLOTS + slot];
 	struct sm_launch_entry *l = &t->launch[at->launch];
 	struct sm_unit *u = &t->unit[sm];
@@ -287,7 +221,7 @@ void sm_release(struct sm *s, uint16_t sm, uint16_t slot)
 	maybe_free(t, at->launch);
 	if (t->n_queued)
 		sm_place(t);
-	sm_unlock(t);
+	sm_unlock(s);
 }
 
 static uint64_t memory_of_all(struct sm_table *t)
@@ -305,32 +239,33 @@ int sm_memory_take(struct sm *s, uint64_t bytes)
 	struct sm_table *t = s->t;
 	int r = -ENOMEM;
 
-	sm_lock(t);
-	for (int try = 0; try < 2 && r; try++) {
+	sm_lock(s);
+	for (int try = 0; try < 2 && r && !sm_lost(s); try++) {
 		uint64_t used = memory_of_all(t);
 		if (used <= t->config.memory_bytes && bytes <= t->config.memory_bytes - used) {
 			t->proc[s->me].memory_bytes += bytes;
 			r = 0;
-		} else if (!sm_reap(t)) {
+		} else if (!sm_reap(s)) {
 			break;
 		}
 	}
-	sm_unlock(t);
+	sm_unlock(s);
 	return r;
 }
 
 void sm_memory_give(struct sm *s, uint64_t bytes)
 {
-	sm_lock(s->t);
-	s->t->proc[s->me].memory_bytes -= bytes;
-	sm_unlock(s->t);
+	sm_lock(s);
+	if (!sm_lost(s))
+		s->t->proc[s->me].memory_bytes -= bytes;
+	sm_unlock(s);
 }
 
 uint64_t sm_memory_used(struct sm *s)
 {
-	sm_lock(s->t);
+	sm_lock(s);
 	uint64_t used = memory_of_all(s->t);
-	sm_unlock(s->t);
+	sm_unlock(s);
 	return used;
 }
 
@@ -356,9 +291,9 @@ void sm_sleep(struct sm *s, uint32_t word, uint64_t timeout_ns)
 	uint64_t now = now_ns(), due = atomic_load(&s->next_reap_ns);
 	if (now >= due &&
 		atomic_compare_exchange_strong(&s->next_reap_ns, &due, now + REAP_EVERY_NS)) {
-		sm_lock(s->t);
-		sm_reap(s->t);
-		sm_unlock(s->t);
+		sm_lock(s);
+		sm_reap(s);
+		sm_unlock(s);
 	}
 }
 
@@ -366,12 +301,12 @@ void sm_resident(struct sm *s, uint32_t *ret_mine, uint32_t *ret_all)
 {
 	uint32_t mine = 0, all = 0;
 
-	sm_lock(s->t);
+	sm_lock(s);
 	for (uint32_t i = 0; i < s->t->config.n_sms * SM_MAX_SLOTS; i++) {
 		all += s->t->slot[i].proc != SM_NONE;
 		mine += s->t->slot[i].proc == s->me;
 	}
-	sm_unlock(s->t);
+	sm_unlock(s);
 	*ret_mine = mine;
 	*ret_all = all;
 }

@@ -18,6 +18,7 @@
 
 #define SM_MAX_SMS   144
 #define SM_MAX_SLOTS 32 /* blocks an SM */
+#define SM_MAX_PROCS 128
 
 /* What the device has; the same numbers decide occupancy and placing. */
 struct sm_config {
@@ -53,9 +54,14 @@ struct sm_block {
 	uint16_t sm, slot;
 };
 
-/* Joins the instance named in *c, and takes its SMs' limits into *c if it was there already. */
+/* Joins the instance named in *c, and takes its SMs' limits into *c if it was there already.
+ * -EUSERS: SM_MAX_PROCS use it; -EPERM: its file is not this user's alone; -ETIMEDOUT: somebody
+ * keeps its file locked; -EAGAIN: no thread can be made. */
 int sm_open(struct sm_config *c, struct sm **ret);
 void sm_close(struct sm *s);
+/* Another process has taken this one for dead and given away what it had: from then on nothing is
+ * launched (-ESTALE) or placed, and what was will not come. */
+bool sm_lost(struct sm *s);
 
 /* Puts a launch into the queue; user is given back with each block. Higher priorities first.
  * -EAGAIN: the queue is full, try again when something has finished. */

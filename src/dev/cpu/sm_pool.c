@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "thread.h"
+
 void task_push(struct task_list *l, struct vgpu_task *t)
 {
 	t->next = NULL;
@@ -62,6 +64,11 @@ static void run_end(struct vgpu_pool *p, struct vgpu_run *r)
 {
 	while (r->cached)
 		task_forget_block(r->cached);
+	for (struct vgpu_run **at = &p->live; *at; at = &(*at)->live_next)
+		if (*at == r) {
+			*at = r->live_next;
+			break;
+		}
 	r->state = RUN_ENDED;
 	r->end_ns = vgpu_pool_now_ns(p);
 	p->unplaced--;
@@ -109,6 +116,7 @@ bool pool_take(struct vgpu_pool *p, void (*put)(struct vgpu_pool *p, struct vgpu
 			if (t->run != r)
 				task_forget_block(t);
 			t->run = r;
+			r->held++;
 			t->sm = at[i].sm;
 			t->slot = at[i].slot;
 			t->index = at[i].index;
@@ -157,6 +165,7 @@ void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t)
 
 	link_block(t);
 	r->finished++;
+	r->held--;
 	sm_release(p->sm, t->sm, t->slot);
 	if (r->finished == r->n_blocks)
 		run_end(p, r);
@@ -198,6 +207,23 @@ void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error)
 	pool_end_block(p, t);
 }
 
+void pool_lose(struct vgpu_pool *p)
+{
+	p->lost = true;
+	for (struct vgpu_run *r = p->live, *next; r; r = next) {
+		next = r->live_next;
+		if (!r->fault && !r->error)
+			r->error = -ESTALE;
+		pool_stop_run(p, r);
+		if (r->state == RUN_ENDED)
+			continue;
+		/* Others may have been placed and never be heard of. */
+		r->n_blocks = r->finished + r->held;
+		if (r->held == 0)
+			run_end(p, r);
+	}
+}
+
 void vgpu_run_finish(struct vgpu_run *r)
 {
 	free(r->fault);
@@ -237,14 +263,30 @@ int vgpu_pool_create(
 	return 0;
 }
 
-/* Threads start with the first launch: most programs that only ask for attributes need none. */
-static void start_threads(struct vgpu_pool *p)
+/* Threads start with the first launch: most programs that only ask for attributes need none. One is
+ * enough to get on with; more are tried for with every launch. */
+static int start_threads(struct vgpu_pool *p)
 {
-	while (p->n_threads < p->config.workers) {
-		if (pthread_create(&p->threads[p->n_threads], NULL, pool_worker, p) != 0)
-			break;
-		p->n_threads++;
+	int r = 0;
+
+	while (p->n_threads < p->config.workers && r == 0) {
+		r = vgpu_thread_start(pool_worker, p, &p->threads[p->n_threads]);
+		if (r == 0)
+			p->n_threads++;
 	}
+	return p->n_threads ? 0 : r;
+}
+
+int vgpu_pool_prepare(struct vgpu_pool *p)
+{
+	int r = 0;
+
+	if (p->config.serial)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	r = start_threads(p);
+	pthread_mutex_unlock(&p->lock);
+	return r;
 }
 
 void vgpu_pool_destroy(struct vgpu_pool *p)
@@ -268,12 +310,12 @@ void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r)
 {
 	pthread_mutex_lock(&p->lock);
 	r->state = RUN_PENDING;
-	r->finished = 0;
+	r->finished = r->held = 0;
 	r->cached = NULL;
 	r->cancelled = false;
+	r->live_next = p->live;
+	p->live = r;
 	p->unplaced++;
-	if (!p->config.serial)
-		start_threads(p);
 	r->start_ns = vgpu_pool_now_ns(p);
 	run_append(&p->pending, r);
 	pool_retry(p);

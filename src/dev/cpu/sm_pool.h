@@ -24,16 +24,20 @@ struct vgpu_run {
 	void (*done)(struct vgpu_run *r);
 	/* The outcome. */
 	struct vgpu_fault *fault; /* freed by vgpu_run_finish; NULL: none */
-	int error;                /* -ENOMEM: a block could not be made */
+	/* -ENOMEM: a block could not be made; -EAGAIN: no thread to step them could; -ESTALE: the
+	 * process lost its place on the device (sm_lost). */
+	int error;
 	uint64_t end_ns;
 	uint64_t thread_insns;
 	/* The pool's. */
 	uint64_t finished, start_ns;
+	uint64_t held; /* blocks of it that were taken and have not ended */
 	uint32_t id;
 	enum { RUN_NEW, RUN_PENDING, RUN_QUEUED, RUN_ENDED } state;
 	bool cancelled;
 	struct vgpu_task *cached; /* tasks that hold a block object of it */
 	struct vgpu_run *next;
+	struct vgpu_run *live_next; /* of all that have not ended */
 };
 void vgpu_run_finish(struct vgpu_run *r);
 
@@ -43,6 +47,8 @@ int vgpu_pool_create(
 	const struct sm_config *c, struct sm *s, pthread_mutex_t *big, struct vgpu_pool **ret);
 /* Stops the threads where they are (between two steps). Called without the big lock. */
 void vgpu_pool_destroy(struct vgpu_pool *p);
+/* Makes sure of at least one thread, so that what is submitted gets on: 0 or a negative errno. */
+int vgpu_pool_prepare(struct vgpu_pool *p);
 void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r);
 /* Drops what is left of it; done is called soon, from elsewhere. */
 void vgpu_pool_cancel(struct vgpu_pool *p, struct vgpu_run *r);

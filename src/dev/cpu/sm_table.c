@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -180,38 +178,21 @@ void sm_forget_proc(struct sm_table *t, uint16_t proc)
 		if (t->launch[i].used && t->launch[i].proc == proc)
 			t->launch[i].used = 0;
 	p->memory_bytes = 0;
+	atomic_fetch_add(&p->generation, 1);
 	atomic_store(&p->pid, 0);
 	sm_rebuild(t);
 	sm_place(t);
 }
 
-/* When a process started, in clock ticks; 0: there is none, or only its remains. */
-static uint64_t start_time_of(uint32_t pid)
+bool sm_reap(struct sm *s)
 {
-	char path[40], text[1024];
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return 0;
-	size_t n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	char *p = strrchr(text, ')'); /* behind the name, which may hold anything */
-	if (!p || p[1] != ' ' || strchr("ZXx", p[2]))
-		return 0;
-	for (int field = 2; field < 22 && p; field++)
-		p = strchr(p + 1, ' ');
-	return p ? strtoull(p + 1, NULL, 10) : 0;
-}
-
-bool sm_reap(struct sm_table *t)
-{
+	struct sm_table *t = s->t;
 	bool any = false;
 
+	if (!s->shared)
+		return false;
 	for (uint16_t i = 0; i < SM_MAX_PROCS; i++) {
-		uint32_t pid = atomic_load(&t->proc[i].pid);
-		if (!pid || start_time_of(pid) == t->proc[i].start_time)
+		if (i == s->me || !atomic_load(&t->proc[i].pid) || sm_life_lasts(&t->proc[i].life))
 			continue;
 		sm_forget_proc(t, i);
 		any = true;
@@ -219,39 +200,42 @@ bool sm_reap(struct sm_table *t)
 	return any;
 }
 
-int sm_join(struct sm_table *t, uint16_t *ret_proc)
+int sm_join(struct sm *s)
 {
-	uint32_t pid = (uint32_t)getpid();
+	struct sm_table *t = s->t;
 
-	sm_reap(t);
+	sm_reap(s);
 	for (uint16_t i = 0; i < SM_MAX_PROCS; i++) {
 		struct sm_proc *p = &t->proc[i];
-		if (atomic_load(&p->pid))
+		/* Whoever was forgotten and lives on keeps its place from others. */
+		if (atomic_load(&p->pid) || (s->shared && sm_life_lasts(&p->life)))
 			continue;
-		p->start_time = start_time_of(pid);
+		int r = s->shared ? sm_life_begin(&s->keeper, &p->life) : 0;
+		if (r)
+			return r;
 		p->memory_bytes = 0;
-		p->generation++;
 		p->first = p->last = SM_NONE;
 		atomic_store(&p->grants, 0);
-		atomic_store(&p->pid, pid);
-		*ret_proc = i;
+		s->generation = atomic_fetch_add(&p->generation, 1) + 1;
+		atomic_store(&p->pid, (uint32_t)getpid());
+		s->me = i;
 		return 0;
 	}
 	return -EUSERS;
 }
 
-void sm_lock(struct sm_table *t)
+void sm_lock(struct sm *s)
 {
-	if (pthread_mutex_lock(&t->lock) != EOWNERDEAD)
+	if (pthread_mutex_lock(&s->t->lock) != EOWNERDEAD)
 		return;
 	/* Its owner died in the middle of something. */
-	pthread_mutex_consistent(&t->lock);
-	sm_rebuild(t);
-	sm_reap(t);
-	sm_place(t);
+	pthread_mutex_consistent(&s->t->lock);
+	sm_rebuild(s->t);
+	sm_reap(s);
+	sm_place(s->t);
 }
 
-void sm_unlock(struct sm_table *t)
+void sm_unlock(struct sm *s)
 {
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&s->t->lock);
 }

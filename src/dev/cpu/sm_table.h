@@ -3,27 +3,29 @@
 
 /* The layout of the segment that processes share. Authoritative are procs, launches and slots, each
  * made valid by its last store (pid, used, proc); everything else is derived from them and rebuilt
- * when a process died while it held the lock. */
+ * when a process died while it held the lock. Who is alive, sm_life.h says. */
 #ifndef HEDDLE_VGPU_SM_TABLE_H
 #define HEDDLE_VGPU_SM_TABLE_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "sm.h"
+#include "sm_life.h"
 
-#define SM_MAGIC      0x31756771u /* changes with the layout */
-#define SM_MAX_PROCS  128
+#define SM_LAYOUT     2u /* grows with every change of what is below */
+#define SM_MAGIC      (0x75677030u + SM_LAYOUT)
 #define SM_MAX_LAUNCH 1024
 #define SM_NONE       0xffffu
 
 struct sm_proc {
-	uint64_t start_time;     /* from /proc, so that a reused pid is another process */
-	_Atomic uint32_t pid;    /* 0: free */
+	pthread_mutex_t life;    /* held by a thread of the process */
+	_Atomic uint32_t pid;    /* 0: free; in its own namespace */
 	_Atomic uint32_t word;   /* futex */
 	_Atomic uint32_t grants; /* placed and not yet taken (derived) */
 	uint16_t first, last;    /* list of those slots (derived) */
 	uint64_t memory_bytes;
-	uint64_t generation; /* tells two users of one place apart, in the place's life */
+	_Atomic uint64_t generation; /* another one whenever the place is taken or given up */
 };
 
 struct sm_launch_entry {
@@ -66,20 +68,33 @@ struct sm_table {
 
 struct sm {
 	struct sm_table *t;
-	uint16_t me;
-	int fd; /* -1: private */
+	uint16_t me; /* SM_NONE: in no place of it */
+	uint64_t generation;
+	bool shared;
+	struct sm_keeper keeper;
 	char path[160];
+	dev_t dev;
+	ino_t ino;
 	_Atomic uint64_t next_reap_ns;
 };
 
+/* The segment's file (sm_segment.c). Gives s->t, and the file's descriptor, on which its file lock
+ * is held: to be closed when s is in the table. Makes a new one where the last users are dead. */
+int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd);
+/* Unmaps, and removes the file if nobody uses it. */
+void sm_segment_close(struct sm *s);
+/* Lets go of the file lock, in children that were forked meanwhile, too. */
+void sm_segment_unlock(int fd);
+void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared);
+
+void sm_lock(struct sm *s);
+void sm_unlock(struct sm *s);
 /* All with the lock held. */
-void sm_lock(struct sm_table *t);
-void sm_unlock(struct sm_table *t);
 void sm_place(struct sm_table *t);   /* as many blocks as fit, in order */
 void sm_rebuild(struct sm_table *t); /* everything derived */
 void sm_forget_proc(struct sm_table *t, uint16_t proc);
-bool sm_reap(struct sm_table *t); /* dead processes; true: there were some */
-int sm_join(struct sm_table *t, uint16_t *ret_proc);
+bool sm_reap(struct sm *s); /* dead processes; true: there were some */
+int sm_join(struct sm *s);
 bool sm_fits(const struct sm_unit *u, const struct sm_demand *d);
 void sm_poke(struct sm_proc *p, int threads);
 

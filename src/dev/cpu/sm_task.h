@@ -36,10 +36,11 @@ struct vgpu_pool {
 	struct task_list ready, idle;
 	struct vgpu_run *pending; /* not in the shared queue yet, in order */
 	struct vgpu_run *ended;   /* done is still to be called */
+	struct vgpu_run *live;    /* all others */
 	uint64_t unplaced;        /* runs that may have blocks to place */
 	pthread_t *threads;
 	unsigned n_threads;
-	bool stop;
+	bool stop, lost;
 	/* serial */
 	uint64_t now_ns, clock_ns[SM_MAX_SMS];
 	struct task_list on_sm[SM_MAX_SMS];
@@ -56,6 +57,9 @@ bool pool_take(struct vgpu_pool *p,
 /* The task's block is over: its slot is free. */
 void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t);
 void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
+/* The process has no place on the device any more: every run ends with an error as soon as those
+ * of its blocks that are being stepped allow. */
+void pool_lose(struct vgpu_pool *p);
 void pool_stop_run(struct vgpu_pool *p, struct vgpu_run *r);
 struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
 

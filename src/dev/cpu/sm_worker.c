@@ -102,6 +102,8 @@ void *pool_worker(void *arg)
 		pthread_mutex_lock(&p->lock);
 		if (t)
 			after_step(p, t, state);
+		if (!p->lost && sm_lost(p->sm))
+			pool_lose(p);
 		if (p->pending)
 			pool_retry(p);
 		pool_take(p, put_ready);

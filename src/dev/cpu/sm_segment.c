@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The file that the shared table lies in: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], of one user. Other
+ * versions, with another layout, have a device of their own. Joining and leaving happen under its
+ * file lock, so that the last one to leave can remove it. No descriptor of it is kept: the program
+ * may close any number, and a child would hold on to it. What nobody alive uses, or is not of this
+ * layout, is never written to but replaced, so that those who still have it mapped are left in
+ * peace. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sm_table.h"
+
+#define FOLDER        "/dev/shm"
+#define PREFIX        "heddle-vgpu%u-%u"
+#define LOCK_PAUSE_NS 5000000
+#define SWEEP_AT_MOST 200
+#define JOIN_TRIES    2000 /* ten seconds: others hold it for milliseconds */
+#define LEAVE_TRIES   200  /* it is removed by the next one else */
+
+static void mutex_init(pthread_mutex_t *m, bool shared)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (shared)
+		pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(m, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared)
+{
+	memset(t, 0, sizeof(*t));
+	t->bytes = sizeof(*t);
+	t->config = *c;
+	mutex_init(&t->lock, shared);
+	for (size_t i = 0; i < ARRAY_LEN(t->proc); i++)
+		mutex_init(&t->proc[i].life, shared);
+	for (size_t i = 0; i < ARRAY_LEN(t->slot); i++)
+		t->slot[i].proc = SM_NONE;
+	sm_rebuild(t);
+	t->magic = SM_MAGIC;
+}
+
+/* Whoever may write to the file may lock it, too. */
+static bool is_ours(int fd, struct stat *ret)
+{
+	return fstat(fd, ret) == 0 && ret->st_uid == geteuid() && S_ISREG(ret->st_mode) &&
+	       !(ret->st_mode & 077);
+}
+
+static int lock_file(int fd, int tries)
+{
+	struct timespec pause = {0, LOCK_PAUSE_NS};
+
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (--tries <= 0)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+void sm_segment_unlock(int fd)
+{
+	flock(fd, LOCK_UN);
+	close(fd);
+}
+
+/* A file of ours, locked, and not one that somebody is removing. */
+static int open_locked(const char *path, int flags, int tries, struct stat *ret)
+{
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+		if (fd < 0)
+			return -errno;
+		int r = is_ours(fd, ret) ? lock_file(fd, tries) : -EPERM;
+		if (r == 0 && fstat(fd, ret) != 0)
+			r = -errno;
+		if (r) {
+			close(fd);
+			return r;
+		}
+		if (ret->st_nlink > 0)
+			return fd;
+		sm_segment_unlock(fd);
+	}
+}
+
+static struct sm_table *map(int fd)
+{
+	void *p = mmap(NULL, sizeof(struct sm_table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static bool anybody_lives(struct sm_table *t)
+{
+	for (size_t i = 0; i < SM_MAX_PROCS; i++)
+		if (sm_life_lasts(&t->proc[i].life))
+			return true;
+	return false;
+}
+
+/* A table of this layout; one that was not finished has no magic yet. */
+static bool is_table(const struct sm_table *t)
+{
+	return t->magic == SM_MAGIC && t->bytes == sizeof(*t);
+}
+
+static void remove_dead(const char *path)
+{
+	struct stat st;
+	int fd = open_locked(path, 0, 1, &st);
+
+	if (fd < 0)
+		return;
+	struct sm_table *t = st.st_size == sizeof(*t) ? map(fd) : NULL;
+	if (t && is_table(t) && !anybody_lives(t))
+		unlink(path);
+	if (t)
+		munmap(t, sizeof(*t));
+	sm_segment_unlock(fd);
+}
+
+/* Removes what dead processes have left of other instances. Best effort: they are in nobody's way.
+ */
+static void sweep(const char *own)
+{
+	char prefix[40], path[sizeof(FOLDER) + 256];
+	DIR *dir = opendir(FOLDER);
+	struct dirent *e;
+
+	if (!dir)
+		return;
+	size_t n = (size_t)snprintf(prefix, sizeof(prefix), PREFIX, SM_LAYOUT, (unsigned)geteuid());
+	for (int i = 0; i < SWEEP_AT_MOST && (e = readdir(dir)) != NULL; i++) {
+		struct stat st;
+		if (strncmp(e->d_name, prefix, n) || (e->d_name[n] && e->d_name[n] != '-') ||
+			fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+			st.st_size != sizeof(struct sm_table))
+			continue;
+		snprintf(path, sizeof(path), FOLDER "/%s", e->d_name);
+		if (strcmp(path, own) != 0)
+			remove_dead(path);
+	}
+	closedir(dir);
+}
+
+static int map_new(struct sm *s, int fd, const struct sm_config *c)
+{
+	if (ftruncate(fd, sizeof(*s->t)) != 0)
+		return -errno;
+	s->t = map(fd);
+	if (!s->t)
+		return -errno;
+	sm_table_init(s->t, c, true);
+	return 0;
+}
+
+/* 0; -EAGAIN: it was of no use, and is gone. */
+static int use_file(struct sm *s, int fd, const struct stat *st, const struct sm_config *c)
+{
+	if (st->st_size == 0)
+		return map_new(s, fd, c);
+	if (st->st_size == sizeof(*s->t)) {
+		s->t = map(fd);
+		if (!s->t)
+			return -errno;
+		if (is_table(s->t) && anybody_lives(s->t))
+			return 0;
+		munmap(s->t, sizeof(*s->t));
+	}
+	return unlink(s->path) != 0 ? -errno : -EAGAIN;
+}
+
+int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd)
+{
+	struct stat st;
+	int r, fd;
+
+	snprintf(s->path, sizeof(s->path), FOLDER "/" PREFIX "%s%s", SM_LAYOUT, (unsigned)geteuid(),
+		c->name[0] ? "-" : "", c->name);
+	sweep(s->path);
+	do {
+		fd = open_locked(s->path, O_CREAT, JOIN_TRIES, &st);
+		if (fd < 0)
+			return fd;
+		r = use_file(s, fd, &st, c);
+		if (r)
+			sm_segment_unlock(fd);
+	} while (r == -EAGAIN);
+	if (r)
+		return r;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
+	*ret_fd = fd;
+	return 0;
+}
+
+void sm_segment_close(struct sm *s)
+{
+	struct stat st;
+	int fd = open_locked(s->path, 0, LEAVE_TRIES, &st);
+
+	if (fd >= 0) {
+		if (st.st_dev == s->dev && st.st_ino == s->ino && !anybody_lives(s->t))
+			unlink(s->path);
+		sm_segment_unlock(fd);
+	}
+	munmap(s->t, sizeof(*s->t));
+}
