@@ -4,9 +4,9 @@
 /* One file, two tables: sets of kernels by the digest of what identifies them, and the ways that
  * each was run. user_version says the layout; a later one is left alone.
  *
- * A rollback journal, no write-ahead log: who changes a file to the latter has to have it alone, and
- * is refused at once where another writer is. After a writer was killed, whoever reads first takes
- * back what it had begun, so readers open the file for writing, too. */
+ * A rollback journal, no write-ahead log: who changes a file to the latter has to have it alone,
+ * and is refused at once where another writer is. After a writer was killed, whoever reads first
+ * takes back what it had begun, so readers open the file for writing, too. */
 #include "model/store.h"
 
 #include <errno.h>
