@@ -230,12 +230,12 @@ What is wrong is said with the kernel's number.
   >   first heddle corun --device cpu $options -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   > done
   heddle corun: error: --schedule: 'fair' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
-  heddle corun: error: --schedule steal has no shares
+  heddle corun: error: --schedule: steal has no shares
   heddle corun: error: --schedule: 1 shares for 2 kernels
   heddle corun: error: --schedule: 3 shares for 2 kernels
-  heddle corun: error: --schedule: 'x' is not a number
-  heddle corun: error: --schedule: '' is not a number
-  heddle corun: error: --schedule: 0 is not between 1 and 1000000
+  heddle corun: error: --schedule: 'x' is no share: a number from 1 to 1000000
+  heddle corun: error: --schedule: '' is no share: a number from 1 to 1000000
+  heddle corun: error: --schedule: '0' is no share: a number from 1 to 1000000
   heddle corun: error: --schedule: '' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --workers needs --how merge
   heddle corun: error: --no-times needs --how merge
