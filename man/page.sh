@@ -2,13 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Puts the verbs' descriptions, from the program's own table, into the page and formats it.
-# usage: page.sh SCDOC HEDDLE PAGE.scd.in
+# Puts the verbs' descriptions, or the daemon's options, from the program's own table into the page, and
+# formats it. No word is hyphenated: a key or an option that is cut in two cannot be looked for. (scdoc
+# says so ahead of .TH, which takes it back.)
+# usage: page.sh SCDOC HEDDLE PAGE.scd
 set -eu
-tmp=$(mktemp)
-trap 'rm -f "$tmp"' EXIT
-"$2" --print-man >"$tmp"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+"$2" --print-man >"$tmp/verbs"
+"$2" --print-man heddled >"$tmp/options"
 sed -e "/^@VERBS@/ {
-	r $tmp
+	r $tmp/verbs
 	d
-}" "$3" | "$1"
+}" -e "/^@OPTIONS@/ {
+	r $tmp/options
+	d
+}" "$3" | "$1" | awk '
+	!/^[.\x27]/ { gsub(/\\-/, "-"); gsub(/-/, "\\-") } # a minus, where no line ends
+	{ print }
+	/^\.TH / { print ".nh"; print ".ad l" }'

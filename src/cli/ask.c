@@ -54,7 +54,14 @@ static int answer(int fd, void *msg)
 	if (head.type != WIRE_REFUSED)
 		return (int)head.type;
 	memcpy(&refused, msg, sizeof(refused));
-	return refused.error == EDQUOT ? -EDQUOT : -EACCES;
+	switch (refused.error) {
+	case EDQUOT:
+	case ESRCH:
+	case EPERM:
+		return -refused.error;
+	default:
+		return -EACCES;
+	}
 }
 
 int ask_status(const char *socket, struct wire_status *ret)
@@ -95,6 +102,21 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 	return r == WIRE_END ? 0 : -EBADMSG;
 }
 
+int ask_set(const char *socket, uint32_t tenant, int priority)
+{
+	struct wire_set q = {.tenant = tenant, .priority = priority};
+	_Alignas(8) char msg[WIRE_MAX_BYTES];
+	int fd, r;
+
+	wire_head_init(&q.head, WIRE_SET, sizeof(q));
+	fd = ask(socket, &q);
+	if (fd < 0)
+		return fd;
+	r = answer(fd, msg);
+	close(fd);
+	return r < 0 ? r : r == WIRE_END ? 0 : -EBADMSG;
+}
+
 int ask_failed(const struct cli *c, const char *socket, int error)
 {
 	char path[108] = "";
@@ -118,6 +140,17 @@ int ask_failed(const struct cli *c, const char *socket, int error)
 	default:
 		return cli_error(c, NULL, "%s: %s", path, strerror(-error));
 	}
+}
+
+int ask_priority(const char *word)
+{
+	char buf[16];
+
+	for (int i = 0; i <= WIRE_HIGHEST; i++) {
+		if (strcmp(ask_priority_name(i, buf, sizeof(buf)), word) == 0)
+			return i;
+	}
+	return -1;
 }
 
 const char *ask_priority_name(int priority, char *buf, size_t size)

@@ -15,8 +15,11 @@ int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
 /* Calls fn for each row, in order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
+/* Another priority for a tenant. -ESRCH: none of that number; -EPERM: not for this user. */
+int ask_set(const char *socket, uint32_t tenant, int priority);
 /* Says why asking failed; CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);
+int ask_priority(const char *word); /* of high, normal, low; -1: none of them */
 const char *ask_priority_name(int priority, char *buf, size_t size);
 
 #endif

@@ -26,8 +26,7 @@ struct bench {
 };
 
 /* One line on a terminal. */
-void bench_progress(
-	const struct bench *b, const char *arrangement, const char *low, const char *high);
+void bench_progress(const char *arrangement, const char *low, const char *high);
 /* Rows are shown as they come: the whole takes minutes. */
 void bench_emit(struct bench *b);
 /* The large input of low beside the small one of high; either may be NULL. */

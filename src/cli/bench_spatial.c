@@ -84,7 +84,7 @@ static int run_pair(struct spatial *sp, struct stage *stage, struct lost_pair *p
 
 	run.high.size = "trivial";
 	run.rounds += b->device == DEV_CPU || form == LOST_ORIGINAL ? 0 : SEARCH_ROUNDS;
-	bench_progress(b, stage->spec.name, run.low.name, run.high.name);
+	bench_progress(stage->spec.name, run.low.name, run.high.name);
 	r = bench_try(b, stage, &run, &res);
 	if (r == CLI_OK && res.rounds && res.low_ns > 0)
 		add_rounds(&p->of[form], &res, run.rounds - b->rounds);
@@ -279,7 +279,7 @@ static int extra_alone(struct bench *b, struct extra_pair *pairs, unsigned n)
 		struct stage_result res = {0};
 
 		high.high.size = "trivial";
-		bench_progress(b, spec.name, low.low.name, high.high.name);
+		bench_progress(spec.name, low.low.name, high.high.name);
 		r = bench_try(b, &stage, &low, &res);
 		pairs[i].low_alone_ns = res.low_ns;
 		if (r == CLI_OK)
@@ -311,7 +311,7 @@ static int extra_step(
 			bench_run(b, bench_programs[pairs[i].low], bench_programs[pairs[i].high]);
 
 		run.high.size = "trivial";
-		bench_progress(b, text, run.low.name, run.high.name);
+		bench_progress(text, run.low.name, run.high.name);
 		r = bench_try(b, &stage, &run, &pairs[i].step[step]);
 	}
 	stage_close(&stage);

@@ -27,7 +27,9 @@ struct cli_option {
 
 enum cli_verb_flags {
 	CLI_OPERANDS_LAST = 1, /* options end at the first operand, which is a program or a spec */
-	CLI_PART = 2, /* no verb but a part of one's words, with options of its own only (struct
+	CLI_PROGRAM = 2,       /* not a verb of heddle's, but a program of its own */
+	CLI_TEXT_ERRORS = 4,   /* with --json, too: standard output is somebody else's */
+	CLI_PART = 8, /* no verb but a part of one's words, with options of its own only (struct
 			 cli.whole) */
 };
 
@@ -42,6 +44,9 @@ struct cli_verb {
 	const char *json;     /* the keys of --json's object, the same way */
 	const struct cli_option *options; /* NULL: only --json and -h, which every verb has */
 	int min_operands, max_operands;   /* max -1: any number */
+	/* Called for each option in turn, for those that count more than once; 0 or CLI_USAGE,
+	 * said. */
+	int (*on_option)(struct cli *c, const struct cli_option *o, const char *value);
 	unsigned flags;
 	int (*run)(struct cli *c);
 };
@@ -63,6 +68,7 @@ struct cli {
 /* The table, in the order in which help lists it. */
 extern const struct cli_verb *const cli_verbs[];
 extern const unsigned cli_verbs_len;
+extern const struct cli_verb cli_heddled; /* the daemon's own command line */
 
 /* ---- for verbs ---- */
 bool cli_has(const struct cli *c, const char *option);
@@ -74,11 +80,16 @@ int cli_number(const struct cli *c, const char *option, uint64_t min, uint64_t m
 int cli_parse_number(const struct cli *c, const char *what, const char *text, uint64_t min,
 	uint64_t max, uint64_t *ret);
 
-/* "heddle VERB: error: what and where", then what to do (hint may be NULL). Returns CLI_FAILED. */
+/* "heddle VERB: error: what and where", then what to do (hint may be NULL). Returns CLI_FAILED.
+ * With
+ * --json it goes into the result instead, under "errors". */
 int cli_error(const struct cli *c, const char *hint, const char *fmt, ...) HD_PRINTF(3, 4);
 void cli_warn(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* The same for a wrong command line, with the verb's usage. Returns CLI_USAGE. */
 int cli_usage(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Makes text from elsewhere fit for a terminal, in place: what would move its cursor, or is no
+ * UTF-8, becomes '?'; tabs and line ends stay. */
+void cli_plain(char *text, size_t len);
 /* Diagnostics with source line and caret, on standard error. */
 void cli_show_diags(const struct diag_list *d);
 
@@ -90,21 +101,28 @@ int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t
  */
 void cli_json_open(struct cli *c, struct json *j, unsigned schema);
 
-/* What belongs to the installation: "lib/heddle/shim/libcuda.so.1" next to bin/ where heddle is
- * installed or unpacked, or build_path ("src/shim/libcuda.so.1") in a build folder. The caller
- * frees. 0 or -ENOENT. */
-int cli_find_part(const char *installed_path, const char *build_path, char **ret_path);
+/* What belongs to the installation: part ("shim/libcuda.so.1") in the folder of parts, which is
+ * found from this program's own place; or build_path ("src/shim/libcuda.so.1") in a build folder,
+ * beside this program. part NULL: beside this program only. The caller frees. 0 or -ENOENT. */
+int cli_find_part(const char *part, const char *build_path, char **ret_path);
 
 /* ---- the frame ---- */
+/* Puts what was said with --json into c->out: an object of its own where the result is none. */
+void cli_json_errors(struct cli *c);
 /* Fills c from argv (what stands behind the verb). 0, or CLI_USAGE, said; -1: help was asked for.
  */
 int cli_parse(struct cli *c, int argc, char **argv);
 /* The i-th option, the common ones behind the verb's own; NULL past the last. */
 const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i);
+const char *cli_prefix(const struct cli_verb *v); /* "heddle " in front of its name, or "" */
 void cli_synopsis(const struct cli_verb *v, struct strbuf *out);
+/* "usage: …", in lines as wide as the terminal. */
+void cli_usage_line(const struct cli_verb *v, struct strbuf *out);
 void cli_help_verb(const struct cli_verb *v, struct strbuf *out);
-void cli_help_all(const char *group, struct strbuf *out);  /* group: "ptx", or NULL for all */
-void cli_man(struct strbuf *out);                          /* scdoc */
-int cli_completion(const char *shell, struct strbuf *out); /* 0 or -EINVAL */
+void cli_help_all(const char *group, struct strbuf *out); /* group: "ptx", or NULL for all */
+void cli_man(struct strbuf *out);                         /* scdoc */
+void cli_man_options(const struct cli_verb *v, struct strbuf *out);
+/* program: "heddle" or "heddled". 0 or -EINVAL */
+int cli_completion(const char *shell, const char *program, struct strbuf *out);
 
 #endif

@@ -7,6 +7,7 @@
  * Every arrangement runs in the same call, every result is compared with the host's. */
 #include "cli/bench.h"
 #include "cli/figures.h"
+#include "cli/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,12 +33,10 @@ static const struct cli_option options[] = {
 const char *const bench_programs[] = {"cfd", "nn", "pf", "pl", "md", "spmv", "mm", "va"};
 _Static_assert(ARRAY_LEN(bench_programs) == PROGRAMS, "PROGRAMS counts them");
 
-void bench_progress(
-	const struct bench *b, const char *arrangement, const char *low, const char *high)
+void bench_progress(const char *arrangement, const char *low, const char *high)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s%s%s%s%s", arrangement, low ? ": " : "", low ? low : "",
-			high ? " + " : "", high ? high : "");
+	progress_step("%s: %s%s%s", arrangement, low ? low : "", low && high ? " + " : "",
+		high ? high : "");
 }
 
 void bench_emit(struct bench *b)
@@ -82,7 +81,7 @@ static int measure_alone(struct bench *b)
 		struct stage_run small = bench_run(b, NULL, bench_programs[i]);
 		struct stage_result res = {0};
 
-		bench_progress(b, "alone", bench_programs[i], NULL);
+		bench_progress("alone", bench_programs[i], NULL);
 		if (i < LOWS || !b->quick)
 			r = bench_try(b, &stage, &large, &res);
 		b->large_ns[i] = res.low_ns;
@@ -133,10 +132,20 @@ static unsigned list_arrangements(const struct bench *b, struct stage_spec *spec
 	return n;
 }
 
+/* Why its figures are no result, or NULL. */
+static const char *noise(
+	const struct bench *b, const struct pair *p, unsigned k, char *buf, size_t size)
+{
+	struct figures f = figures_of(&p->by[k], b->large_ns[p->low], b->small_ns[p->high]);
+
+	return figures_noise(&f, 2, stage_spread(&p->by[k], true), buf, size);
+}
+
 static void json_pair(
 	struct bench *b, const struct pair *p, const struct stage_spec *specs, unsigned n)
 {
 	double low = b->large_ns[p->low], high = b->small_ns[p->high];
+	char why[96];
 
 	json_begin_object(b->j, NULL);
 	json_str(b->j, "low", bench_programs[p->low]);
@@ -159,6 +168,7 @@ static void json_pair(
 		json_num(b->j, "antt", f.antt);
 		json_num(b->j, "stp", f.stp);
 		json_num(b->j, "stp_makespan", f.stp_makespan);
+		json_str(b->j, "noise", noise(b, p, k, why, sizeof(why)));
 		json_uint(b->j, "preemptions", r->preemptions);
 		json_uint(b->j, "checked", r->checked);
 		json_uint(b->j, "wrong", r->wrong);
@@ -172,13 +182,15 @@ static void text_pair(struct bench *b, const struct pair *p, unsigned n)
 {
 	struct strbuf *o = &b->c->out;
 	double low = b->large_ns[p->low], high = b->small_ns[p->high];
+	char why[96];
 
 	strbuf_printf(o, "%-4s %-4s %6.1f", bench_programs[p->low], bench_programs[p->high],
 		1 + low / high);
 	for (unsigned k = 0; k < n; k++)
 		if (p->by[k].high_ns)
-			strbuf_printf(o, "  %9.0f (%5.1fx)", p->by[k].high_ns / 1e3,
-				p->by[0].high_ns / p->by[k].high_ns);
+			strbuf_printf(o, " %c%9.0f (%5.1fx)",
+				noise(b, p, k, why, sizeof(why)) ? '~' : ' ',
+				p->by[k].high_ns / 1e3, p->by[0].high_ns / p->by[k].high_ns);
 		else
 			strbuf_printf(o, "  %18s", "failed");
 	strbuf_puts(o, "\n");
@@ -198,7 +210,8 @@ static void summary(struct bench *b, const struct pair *pairs, unsigned n_pairs,
 		strbuf_printf(&b->c->out, "\nideal speedup in the mean: %.1f\n", ideal);
 	for (unsigned k = 0; k < n; k++) {
 		double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;
-		unsigned m = 0, preemptions = 0;
+		unsigned m = 0, preemptions = 0, noisy = 0;
+		char why[96];
 
 		for (unsigned i = 0; i < n_pairs; i++) {
 			const struct pair *p = &pairs[i];
@@ -217,6 +230,7 @@ static void summary(struct bench *b, const struct pair *pairs, unsigned n_pairs,
 			stp += f.stp;
 			makespan += f.stp_makespan;
 			preemptions += r->preemptions;
+			noisy += noise(b, p, k, why, sizeof(why)) != NULL;
 			m++;
 		}
 		if (b->j && m) {
@@ -231,13 +245,15 @@ static void summary(struct bench *b, const struct pair *pairs, unsigned n_pairs,
 			json_num(b->j, "stp_mean", stp / m);
 			json_num(b->j, "stp_makespan_mean", makespan / m);
 			json_uint(b->j, "preemptions", preemptions);
+			json_uint(b->j, "noisy", noisy);
 			json_end(b->j, '}');
 		} else if (m) {
 			strbuf_printf(&b->c->out,
-				"%-10s  speedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, "
-				"STP %.2f (makespan %.2f); %u preemptions; %u pairs\n",
-				specs[k].name, sum / m, best, worst, antt / m, stp / m,
-				makespan / m, preemptions, m);
+				"%-10s  %sspeedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, "
+				"STP %.2f (makespan %.2f); %u preemptions; %u pairs",
+				specs[k].name, noisy ? "noise: " : "", sum / m, best, worst,
+				antt / m, stp / m, makespan / m, preemptions, m);
+			strbuf_printf(&b->c->out, noisy ? ", %u of them noise\n" : "\n", noisy);
 		}
 	}
 	if (b->j)
@@ -263,7 +279,7 @@ static int bench_pairs(struct bench *b)
 			struct stage_run run = bench_run(
 				b, bench_programs[pairs[i].low], bench_programs[pairs[i].high]);
 
-			bench_progress(b, specs[k].name, run.low.name, run.high.name);
+			bench_progress(specs[k].name, run.low.name, run.high.name);
 			r = bench_try(b, &stage, &run, &pairs[i].by[k]);
 			if (!b->j && pairs[i].by[k].high_ns) {
 				strbuf_printf(&b->c->out, "# %s: %s beside %s: %.0f us\n",
@@ -281,7 +297,8 @@ static int bench_pairs(struct bench *b)
 	} else {
 		strbuf_puts(&b->c->out,
 			"turnaround of the high-priority program, us (speedup over the "
-			"first arrangement)\nlow  high  ideal");
+			"first arrangement; ~ noise: it cannot be, or rounds differ by more "
+			"than 10 %)\nlow  high  ideal");
 		for (unsigned k = 0; k < n; k++)
 			strbuf_printf(&b->c->out, "  %18s", specs[k].name);
 		strbuf_puts(&b->c->out, "\n");
@@ -312,7 +329,7 @@ static int overhead_of(
 			struct stage_run run = bench_run(b, bench_programs[i], NULL);
 			struct stage_result res = {0};
 
-			bench_progress(b, stages[k].spec.name, bench_programs[i], NULL);
+			bench_progress(stages[k].spec.name, bench_programs[i], NULL);
 			if (bench_try(b, &stages[k], &run, &res) != CLI_OK)
 				return CLI_FAILED;
 			ns[k][pass] = res.low_kernel_ns;
@@ -330,7 +347,7 @@ static int bench_overhead(struct bench *b)
 		{.name = "preemptible", .device = b->device, .managed = true}};
 	struct stage stages[2];
 	double logs = 0, worst = 0;
-	unsigned n = 0;
+	unsigned n = 0, noisy = 0;
 	int r = stage_open(b->c, &specs[0], &stages[0]);
 
 	if (r != CLI_OK)
@@ -342,9 +359,10 @@ static int bench_overhead(struct bench *b)
 		json_begin_array(b->j, "overhead");
 	else
 		strbuf_puts(&b->c->out,
-			"\nkernel alone, us      plain  preemptible  ratio  (spreads)\n");
+			"\nkernel alone, us      plain  preemptible  ratio  (spreads; ~ noise)\n");
 	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
 		double ns[2], spread[2];
+		bool is_noise;
 
 		r = overhead_of(b, stages, i, ns, spread);
 		if (r != CLI_OK || !ns[0] || !ns[1])
@@ -352,17 +370,21 @@ static int bench_overhead(struct bench *b)
 		logs += log(ns[1] / ns[0]);
 		worst = MAX(worst, ns[1] / ns[0]);
 		n++;
+		is_noise = MAX(spread[0], spread[1]) > FIGURES_SPREAD;
+		noisy += is_noise;
 		if (b->j) {
 			json_begin_object(b->j, NULL);
 			json_str(b->j, "program", bench_programs[i]);
 			json_num(b->j, "plain_us", ns[0] / 1e3);
 			json_num(b->j, "preemptible_us", ns[1] / 1e3);
 			json_num(b->j, "ratio", ns[1] / ns[0]);
+			json_num(b->j, "spread", MAX(spread[0], spread[1]));
 			json_end(b->j, '}');
 		} else {
-			strbuf_printf(&b->c->out, "%-16s %10.1f %12.1f  %.4f  (%.1f %%, %.1f %%)\n",
-				bench_programs[i], ns[0] / 1e3, ns[1] / 1e3, ns[1] / ns[0],
-				spread[0] * 100, spread[1] * 100);
+			strbuf_printf(&b->c->out,
+				"%-16s %10.1f %12.1f %c%.4f  (%.1f %%, %.1f %%)\n",
+				bench_programs[i], ns[0] / 1e3, ns[1] / 1e3, is_noise ? '~' : ' ',
+				ns[1] / ns[0], spread[0] * 100, spread[1] * 100);
 			bench_emit(b);
 		}
 	}
@@ -370,9 +392,11 @@ static int bench_overhead(struct bench *b)
 		json_end(b->j, ']');
 		json_num(b->j, "overhead_geomean", n ? exp(logs / n) - 1 : 0);
 		json_num(b->j, "overhead_worst", worst - 1);
+		json_uint(b->j, "overhead_noisy", noisy);
 	} else {
-		strbuf_printf(&b->c->out, "geometric mean %+.2f %%, worst %+.2f %%\n",
-			n ? (exp(logs / n) - 1) * 100 : 0.0, (worst - 1) * 100);
+		strbuf_printf(&b->c->out, "%sgeometric mean %+.2f %%, worst %+.2f %%\n",
+			noisy ? "noise: " : "", n ? (exp(logs / n) - 1) * 100 : 0.0,
+			(worst - 1) * 100);
 	}
 	stage_close(&stages[1]);
 out:
@@ -385,6 +409,21 @@ static bool wants(const struct bench *b, const char *part)
 	const char *given = cli_value(b->c, "part");
 
 	return !given || !strcmp(given, "all") || !strcmp(given, part);
+}
+
+/* Of the parts that are asked for; those of spatial depend on what they measure: 0, not known. */
+static unsigned count_steps(const struct bench *b)
+{
+	unsigned n_pairs = b->quick ? LOWS : PAIRS, n = 0;
+	struct stage_spec specs[ARRANGEMENTS];
+
+	if (wants(b, "spatial") || wants(b, "extra"))
+		return 0;
+	if (wants(b, "overhead"))
+		n += 2 * PASSES * PROGRAMS;
+	if (wants(b, "pairs"))
+		n += PROGRAMS + n_pairs * list_arrangements(b, specs);
+	return n;
 }
 
 static int run(struct cli *c)
@@ -414,6 +453,7 @@ static int run(struct cli *c)
 		strbuf_printf(&c->out, "device: %s; %u rounds each, medians; %s API\n\n",
 			b.device_name, b.rounds, b.runtime ? "runtime" : "driver");
 	}
+	progress_begin(count_steps(&b));
 	if (r == CLI_OK && wants(&b, "overhead"))
 		r = bench_overhead(&b);
 	if (r == CLI_OK && wants(&b, "pairs"))
@@ -426,7 +466,6 @@ static int run(struct cli *c)
 		json_uint(b.j, "failures", b.failures);
 		json_end(b.j, '}');
 	}
-	bench_progress(&b, "", NULL, NULL);
 	if (b.reference[0])
 		stage_remove_folder(b.reference);
 	arena_finish(&b.arena);
@@ -440,11 +479,14 @@ const struct cli_verb cli_verb_bench_preempt = {
 	.json = "device, rounds, programs (driver, runtime), failures; pairs, an array of low, "
 		"high, low_alone_us, high_alone_us, ideal (the speedup if the high one never "
 		"waited), and arrangements (name, high_us, low_us, high_speedup, antt, stp, "
-		"stp_makespan, preemptions, checked, wrong); summary, an array of name, pairs, "
+		"stp_makespan, noise (why it is no result, or null), preemptions, checked, wrong); "
+		"summary, an array of name, pairs, "
 		"speedup_mean, speedup_best, speedup_worst, ideal_mean, antt_mean, stp_mean, "
-		"stp_makespan_mean, preemptions, by arrangement over the pairs that ran; overhead, "
-		"an array of program, plain_us, preemptible_us, ratio; overhead_geomean, "
-		"overhead_worst; spatial, an array of low, pairs, temporal_overhead, "
+		"stp_makespan_mean, preemptions, noisy (pairs), by arrangement over the pairs that "
+		"ran; overhead, "
+		"an array of program, plain_us, preemptible_us, ratio, spread; overhead_geomean, "
+		"overhead_worst, overhead_noisy (programs that differ by more than 10 %); spatial, "
+		"an array of low, pairs, temporal_overhead, "
 		"spatial_overhead, temporal_lost_us, spatial_lost_us (a preemption), by program of "
 		"low priority; temporal_total and spatial_total, each overhead_mean, lost_us (a "
 		"preemption, the mean of the pairs), lost_us_low and lost_us_high (its 95 % "

@@ -5,6 +5,7 @@
  * of low priority, one short and of high priority, alone, together as they are, and together under
  * heddle, in one run; every result compared with the host's. */
 #include "cli/figures.h"
+#include "cli/progress.h"
 #include "cli/timeline.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
-	{0, "rounds", "N", "launches of each program in each arrangement"},
+	{0, "rounds", "N",
+		"launches of each program in each arrangement (2 on the virtual GPU, 10)"},
 	{0, "svg", "FILE", "where the timeline goes (heddle-demo.svg)"},
 	{0, "mps", "on|off", "GPU: under MPS, both unmanaged and managed (off)"},
 	{0},
@@ -33,13 +35,6 @@ struct demo {
 	unsigned rounds;
 	struct stage_result alone_low[PAIRS], alone_high[PAIRS], unmanaged[PAIRS], managed[PAIRS];
 };
-
-static void progress(const struct demo *d, const char *what, const char *low, const char *high)
-{
-	if (!d->c->json && isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s: %s%s%s", what, low ? low : "",
-			low && high ? " + " : "", high ? high : "");
-}
 
 static struct stage_run make_run(const struct demo *d, const char *low, const char *high)
 {
@@ -64,14 +59,14 @@ static int run_unmanaged(struct demo *d)
 		const char *low = pairs[i][0], *high = pairs[i][1];
 		struct stage_run run = make_run(d, low, NULL);
 
-		progress(d, "alone", low, NULL);
+		progress_step("%s alone", low);
 		r = stage_run(&stage, &d->arena, &run, &d->alone_low[i]);
 		run = make_run(d, NULL, high);
-		progress(d, "alone", NULL, high);
+		progress_step("%s alone", high);
 		if (r == CLI_OK)
 			r = stage_run(&stage, &d->arena, &run, &d->alone_high[i]);
 		run = make_run(d, low, high);
-		progress(d, "together, as they are", low, high);
+		progress_step("%s and %s as they are", low, high);
 		if (r == CLI_OK)
 			r = stage_run(&stage, &d->arena, &run, &d->unmanaged[i]);
 	}
@@ -91,11 +86,10 @@ static int run_managed(struct demo *d)
 	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
 		struct stage_run run = make_run(d, pairs[i][0], pairs[i][1]);
 
-		progress(d, "together, under heddle", pairs[i][0], pairs[i][1]);
+		progress_step("%s and %s under heddle", pairs[i][0], pairs[i][1]);
 		r = stage_run(&stage, &d->arena, &run, &d->managed[i]);
 	}
 	stage_close(&stage);
-	progress(d, "", NULL, NULL);
 	return r;
 }
 
@@ -117,39 +111,54 @@ static struct figures figures(const struct demo *d, unsigned i, const struct sta
 	return figures_of(together, d->alone_low[i].low_ns, d->alone_high[i].high_ns);
 }
 
-static void show_table(struct demo *d, const char *svg)
+/* Why the pair's figures are no result; NULL: nothing speaks against them. */
+static const char *noise(const struct demo *d, unsigned i, char *buf, size_t size)
+{
+	const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
+	struct figures f[] = {figures(d, i, u), figures(d, i, m)};
+	double spread = MAX(MAX(stage_spread(&d->alone_high[i], true), stage_spread(u, true)),
+		stage_spread(m, true));
+	const char *why = figures_noise(&f[1], 2, spread, buf, size);
+
+	return why ? why : figures_noise(&f[0], 2, spread, buf, size);
+}
+
+static void show_table(struct demo *d)
 {
 	struct strbuf *o = &d->c->out;
+	char buf[96];
 
-	strbuf_printf(o,
-		"device: %s; %u rounds; medians; turnaround from the launch call to "
-		"completion\n\n",
-		d->device_name, d->rounds);
-	strbuf_puts(o, "                    alone   as it is    heddle\n");
+	strbuf_printf(o, "device: %s; %u rounds; medians\n\n", d->device_name, d->rounds);
+	strbuf_puts(o, "turnaround from the launch call to completion, ms\n");
+	strbuf_puts(o, "               alone  as it is    heddle\n");
 	for (unsigned i = 0; i < PAIRS; i++) {
 		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
 		struct figures fu = figures(d, i, u), fm = figures(d, i, m);
+		const char *why = noise(d, i, buf, sizeof(buf));
 		unsigned n = MIN(m->preemptions, 100000u);
 
-		strbuf_printf(o, "%-5s high %8.2f ms %8.2f ms %8.2f ms   %.1f times faster\n",
-			pairs[i][1], d->alone_high[i].high_ns / 1e6, u->high_ns / 1e6,
-			m->high_ns / 1e6, u->high_ns / m->high_ns);
-		strbuf_printf(o, "%-5s low  %8.2f ms %8.2f ms %8.2f ms\n", pairs[i][0],
+		strbuf_printf(o, "%-5s high %9.2f %9.2f %9.2f\n", pairs[i][1],
+			d->alone_high[i].high_ns / 1e6, u->high_ns / 1e6, m->high_ns / 1e6);
+		strbuf_printf(o, "%-5s low  %9.2f %9.2f %9.2f\n", pairs[i][0],
 			d->alone_low[i].low_ns / 1e6, u->low_ns / 1e6, m->low_ns / 1e6);
+		strbuf_printf(o, "  ANTT %23.2f %9.2f  (1 at best)\n", fu.antt, fm.antt);
+		strbuf_printf(o, "  STP  %23.2f %9.2f  (2 at best)\n", fu.stp, fm.stp);
+		if (why)
+			strbuf_printf(o, "  noise, no result: %s\n", why);
+		else
+			strbuf_printf(o, "  %s %.1f times faster\n", pairs[i][1],
+				u->high_ns / m->high_ns);
+		strbuf_printf(o, "  %u preemptions, %.1f us each in the median\n", n,
+			stage_median(m->handover_ns, MIN(n, m->handovers)) / 1e3);
 		strbuf_printf(
-			o, "      ANTT            %11.2f %11.2f   (1 at best)\n", fu.antt, fm.antt);
-		strbuf_printf(
-			o, "      STP             %11.2f %11.2f   (2 at best)\n", fu.stp, fm.stp);
-		strbuf_printf(o, "      preemptions %u, latency %.1f us median; results %s\n\n", n,
-			stage_median(m->handover_ns, MIN(n, m->handovers)) / 1e3,
-			verified(d, i) ? "all correct" : "NOT ALL CORRECT");
+			o, "  results %s\n\n", verified(d, i) ? "all correct" : "NOT ALL CORRECT");
 	}
-	strbuf_printf(o, "timeline: %s\n", svg);
 }
 
 static void show_json(struct demo *d, const char *svg)
 {
 	struct json j;
+	char buf[96];
 
 	cli_json_open(d->c, &j, 1);
 	json_str(&j, "device", d->device_name);
@@ -162,6 +171,7 @@ static void show_json(struct demo *d, const char *svg)
 		struct figures fu = figures(d, i, u), fm = figures(d, i, m);
 
 		json_begin_object(&j, NULL);
+		json_str(&j, "noise", noise(d, i, buf, sizeof(buf)));
 		json_str(&j, "low", pairs[i][0]);
 		json_str(&j, "high", pairs[i][1]);
 		json_num(&j, "high_speedup", u->high_ns / m->high_ns);
@@ -209,6 +219,26 @@ static int write_svg(struct demo *d, const char *path)
 	return CLI_OK;
 }
 
+/* The results first: the picture's folder may not be ours. */
+static int show(struct demo *d, const char *svg)
+{
+	int r = CLI_OK;
+
+	if (!d->c->json)
+		show_table(d);
+	cli_emit(d->c);
+	fflush(stdout);
+	r = write_svg(d, svg);
+	if (d->c->json)
+		show_json(d, r == CLI_OK ? svg : NULL);
+	else if (r == CLI_OK)
+		strbuf_printf(&d->c->out, "timeline: %s\n", svg);
+	for (unsigned i = 0; i < PAIRS; i++)
+		if (!verified(d, i))
+			r = CLI_FAILED;
+	return r;
+}
+
 static int run(struct cli *c)
 {
 	const char *svg = cli_value(c, "svg");
@@ -223,6 +253,7 @@ static int run(struct cli *c)
 		r = stage_device(c, cli_value(c, "device"), &d.device, d.device_name);
 	d.rounds = rounds ? (unsigned)rounds : d.device == DEV_CPU ? 2 : 10;
 	child_catch_signals();
+	progress_begin(4 * PAIRS);
 	if (r == CLI_OK)
 		stage_make_folder("reference", d.reference);
 	if (r == CLI_OK)
@@ -230,14 +261,7 @@ static int run(struct cli *c)
 	if (r == CLI_OK)
 		r = run_managed(&d);
 	if (r == CLI_OK)
-		r = write_svg(&d, svg);
-	if (r == CLI_OK && c->json)
-		show_json(&d, svg);
-	else if (r == CLI_OK)
-		show_table(&d, svg);
-	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++)
-		if (!verified(&d, i))
-			r = CLI_FAILED;
+		r = show(&d, svg);
 	if (d.reference[0])
 		stage_remove_folder(d.reference);
 	arena_finish(&d.arena);
@@ -250,9 +274,14 @@ const struct cli_verb cli_verb_demo = {
 	.summary = "two programs on this machine, one preempts the other",
 	.details = "Runs two pairs of example programs alone, together as they are, and together "
 		   "under heddle; compares every result with the host's; prints turnarounds, "
-		   "ANTT and STP, and draws a timeline.",
-	.json = "device, mps, rounds, timeline (the picture's file), and pairs, an array of "
-		"low, high "
+		   "ANTT and STP, and draws a timeline. What cannot be (ANTT below 1, STP above "
+		   "2), or differs by more than 10 % between rounds, is marked as noise.\n"
+		   "On the virtual GPU times are those of this machine's processors: its virtual "
+		   "clock is of one process, and here two share the device.",
+	.json = "device, mps, rounds, timeline (the picture's file; null: it could not be "
+		"written), and pairs, an array of "
+		"noise (why the figures are no result; null: nothing speaks against them), low, "
+		"high "
 		"(programs), high_speedup (unmanaged over managed turnaround of the high one), "
 		"antt, stp, "
 		"stp_makespan (managed), antt_unmanaged, stp_unmanaged, preemptions, "

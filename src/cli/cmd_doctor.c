@@ -71,7 +71,8 @@ static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 	if (dev_open(kind, NULL, &cu) < 0) {
 		say(d, NOTE, what, "%s",
 			kind == DEV_CPU ? "the virtual GPU's libcuda.so.1 was not found"
-					: "no NVIDIA driver: programs run on the virtual GPU");
+					: "no NVIDIA driver: heddle run needs --device cpu, the "
+					  "virtual GPU");
 		return;
 	}
 	if (!cu.cuInit || cu.cuInit(0) != CUDA_SUCCESS || !cu.cuDeviceGetCount ||
@@ -97,7 +98,7 @@ static void check_shim(struct doctor *d)
 {
 	char *lib = NULL;
 
-	if (cli_find_part("lib/heddle/shim/libcuda.so.1", "src/shim/libcuda.so.1", &lib) < 0)
+	if (cli_find_part("shim/libcuda.so.1", "src/shim/libcuda.so.1", &lib) < 0)
 		say(d, BAD, "shim", "libcuda.so.1 was not found: install heddle as a whole");
 	else
 		say(d, OK, "shim", "%s", lib);
@@ -280,23 +281,22 @@ static void check_kernels(struct doctor *d, const struct program *p)
 static void check_program(struct doctor *d, const char *name)
 {
 	struct program p;
+	char why[6400];
 	int r = program_open(name, &p);
 
 	if (r < 0) {
 		say(d, BAD, "program", "%s: %s", name, strerror(-r));
 		return;
 	}
-	if (!p.is_elf64)
+	if (program_obstacle(&p, why, sizeof(why)))
+		say(d, BAD, "program", "%s: %s", p.path, why);
+	else if (!p.is_elf64)
 		say(d, NOTE, "program", "%s: no 64-bit executable; what it starts is looked at",
 			p.path);
-	else if (!p.is_dynamic)
-		say(d, BAD, "program", "%s: statically linked: no library can be put in front",
-			p.path);
-	else if (p.is_setuid)
-		say(d, BAD, "program", "%s: setuid or setgid: LD_LIBRARY_PATH does not count",
-			p.path);
-	else if (p.has_rpath && p.needs_libcuda)
-		say(d, NOTE, "program", "%s: has an RPATH, which goes before LD_LIBRARY_PATH",
+	else if (p.names_libcuda_path)
+		say(d, NOTE, "program",
+			"%s: names a libcuda.so.1 with its folder: what it loads by that is not "
+			"heddle's",
 			p.path);
 	else
 		say(d, OK, "program", "%s: %s", p.path,

@@ -54,7 +54,7 @@ static int run(struct cli *c)
 			n++;
 		}
 	if (!n)
-		cli_error(c, "heddle help lists them", "no such verb: '%s'", name.at);
+		cli_usage(c, "no such verb: '%s'", name.at);
 	else if (c->json)
 		print_json(c, name.at);
 	else if (n == 1 && strcmp(one->name, name.at) == 0)
@@ -62,7 +62,7 @@ static int run(struct cli *c)
 	else
 		cli_help_all(name.len ? c->operands[0] : NULL, &c->out);
 	strbuf_finish(&name);
-	return n ? CLI_OK : CLI_FAILED;
+	return n ? CLI_OK : CLI_USAGE;
 }
 
 const struct cli_verb cli_verb_help = {

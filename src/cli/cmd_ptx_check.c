@@ -24,67 +24,67 @@ static void say_kernel(
 		json_end(j, '}');
 		return;
 	}
-	strbuf_printf(&c->out, "%s:%u: kernel %s: %s", f->path, v.line ? v.line : k->line,
+	strbuf_printf(&c->out, "%s:%u: kernel %s: %s", f->name, v.line ? v.line : k->line,
 		k->sym->name, pass_tier_name(v.tier));
 	strbuf_printf(&c->out, v.reason ? ": %s\n" : "\n", v.reason);
 }
 
-static int check_file(struct cli *c, const char *path, struct json *j)
+static int check(struct cli *c, struct cli_ptx *f, void *user)
 {
-	struct cli_ptx f;
-	int r;
+	struct json *j = user;
 
-	r = cli_ptx_open(c, path, &f);
-	if (r) {
-		cli_ptx_close(&f);
-		return r;
-	}
-	if (!f.diags.errors)
-		ptx_validate(f.module, &f.diags);
-	cli_show_diags(&f.diags);
+	if (!f->diags.errors)
+		ptx_validate(f->module, &f->diags);
+	if (!f->diags.errors)
+		cli_ptx_warn_unknown(f);
+	cli_show_diags(&f->diags);
 	if (c->json) {
 		json_begin_object(j, NULL);
-		json_str(j, "file", f.path);
-		json_uint(j, "errors", f.diags.errors);
-		cli_ptx_json_diags(j, &f.diags);
+		cli_ptx_json_name(j, f);
+		json_uint(j, "errors", f->diags.errors);
+		cli_ptx_json_diags(j, &f->diags);
 		json_begin_array(j, "kernels");
 	}
 	/* A module with errors is good for reporting them only. */
-	for (size_t i = 0; !f.diags.errors && i < f.module->items.len; i++) {
-		const struct ptx_item *item = &f.module->items.at[i];
+	for (size_t i = 0; !f->diags.errors && i < f->module->items.len; i++) {
+		const struct ptx_item *item = &f->module->items.at[i];
 
 		if (item->kind == PTX_ITEM_FUNC && item->func->is_entry && item->func->has_body)
-			say_kernel(c, j, &f, item->func);
+			say_kernel(c, j, f, item->func);
 	}
 	if (c->json) {
 		json_end(j, ']');
 		json_end(j, '}');
 	}
-	r = f.diags.errors ? CLI_FAILED : CLI_OK;
-	cli_ptx_close(&f);
-	return r;
+	return f->diags.errors ? CLI_FAILED : CLI_OK;
 }
 
 static int run(struct cli *c)
 {
-	return cli_ptx_each(c, check_file);
+	return cli_ptx_each(c, check);
 }
+
+static const struct cli_option options[] = {
+	CLI_PTX_ARCH,
+	{0},
+};
 
 const struct cli_verb cli_verb_ptx_check = {
 	.name = "ptx check",
 	.operands = "FILE...",
 	.summary = "report errors, and how each kernel can be steered",
 	.details = "managed  preempted between two blocks, resized: workers pull blocks\n"
-		   "guard    preempted between two blocks: each hardware block looks before it "
-		   "starts\n"
+		   "guard    preempted between two blocks: each looks before it starts\n"
 		   "held     runs untouched, waits at its launch while its program is held\n"
 		   "\n"
+		   "A file is PTX, or holds some: a program, a shared library, a fatbin. Whatever "
+		   "else is in it is passed over.\n"
 		   "Errors go to standard error with their source line; the exit status is 1 when "
-		   "a file "
-		   "has any.",
-	.json = "files, an array of file, errors, diagnostics (level, line, column, message, "
-		"hint), and "
+		   "a file has any. An instruction that is not known is a warning.",
+	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "
+		"PTX), arch, errors, diagnostics (level, line, column, message, hint), and "
 		"kernels: name, tier, reason (null for managed), line and column of what decided.",
+	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
 	.run = run,

@@ -42,13 +42,13 @@ static int transform(struct cli *c, struct json *j, struct cli_ptx *f, const cha
 	if (err == -ENOTSUP) {
 		if (cli_has(c, "kernel"))
 			return cli_error(c, NULL, "%s: kernel '%s' cannot be preempted: %s",
-				f->path, name, v.reason ? v.reason : "no reason known");
+				f->name, name, v.reason ? v.reason : "no reason known");
 		diag_add(&f->diags, DIAG_WARNING, v.line, v.col, 1,
 			"kernel '%s' is left as it was: %s", name,
 			v.reason ? v.reason : "no reason known");
 	} else if (err < 0) {
 		return cli_error(c, "this is a bug: please report it with the file",
-			"%s: kernel '%s': %s", f->path, name, strerror(-err));
+			"%s: kernel '%s': %s", f->name, name, strerror(-err));
 	}
 	if (c->json)
 		json_kernel(j, name, err, &v, &info);
@@ -56,7 +56,7 @@ static int transform(struct cli *c, struct json *j, struct cli_ptx *f, const cha
 }
 
 /* The names first: a pass moves the module's items. */
-static int transform_all(struct cli *c, struct json *j, struct cli_ptx *f)
+static int transform_all(struct cli *c, struct json *j, struct cli_ptx *f, unsigned *io_found)
 {
 	const char *only = cli_value(c, "kernel");
 	VEC(const char *) names = {0};
@@ -72,45 +72,65 @@ static int transform_all(struct cli *c, struct json *j, struct cli_ptx *f)
 		if (!VEC_PUSH(&names, item->func->sym->name))
 			r = cli_error(c, NULL, "out of memory");
 	}
-	if (only && !names.len)
-		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
-			f->path, only);
+	*io_found += names.len > 0;
 	for (size_t i = 0; r == CLI_OK && i < names.len; i++)
 		r = transform(c, j, f, names.at[i]);
 	VEC_FREE(&names);
 	return r;
 }
 
-static int run(struct cli *c)
+struct output {
+	struct json j;
+	struct strbuf quoted, *text; /* the text of a large module is there once */
+	unsigned found;              /* modules with a kernel that was asked for */
+};
+
+static int preempt(struct cli *c, struct cli_ptx *f, void *user)
 {
 	const char *last = cli_value(c, "dump-after");
-	/* The text of a large module is there once. */
-	struct strbuf quoted = {0}, *text = c->json ? &quoted : &c->out;
-	struct cli_ptx f;
-	struct json j;
+	struct output *o = user;
+	unsigned before = o->found;
+	int r = CLI_OK;
+
+	if (!f->diags.errors && (!last || strcmp(last, "parse") != 0))
+		r = transform_all(c, &o->j, f, &o->found);
+	else
+		o->found++;
+	/* Another of the file's may have the kernel. */
+	if (cli_has(c, "kernel") && o->found == before && r == CLI_OK)
+		return CLI_OK;
+	cli_show_diags(&f->diags);
+	if (f->diags.errors)
+		r = CLI_FAILED;
+	if (r == CLI_OK && f->entry)
+		strbuf_printf(o->text, "// %s\n", f->name);
+	if (r == CLI_OK)
+		cli_ptx_print(c, f->module, o->text);
+	return r;
+}
+
+static int run(struct cli *c)
+{
+	struct output o = {.text = c->json ? &o.quoted : &c->out};
+	const char *kernel = cli_value(c, "kernel");
 	int r;
 
 	if (c->json) {
-		cli_json_open(c, &j, 1);
-		json_begin_array(&j, "kernels");
+		cli_json_open(c, &o.j, 1);
+		json_begin_array(&o.j, "kernels");
 	}
-	r = cli_ptx_open(c, c->operands[0], &f);
-	if (r == CLI_OK && !f.diags.errors && (!last || strcmp(last, "parse") != 0))
-		r = transform_all(c, &j, &f);
-	cli_show_diags(&f.diags);
-	if (f.diags.errors)
-		r = CLI_FAILED;
-	if (r == CLI_OK)
-		cli_ptx_print(c, f.module, text);
-	if (text->failed)
+	r = cli_ptx_walk(c, c->operands[0], preempt, &o);
+	if (r == CLI_OK && kernel && !o.found)
+		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
+			c->operands[0], kernel);
+	if (o.text->failed)
 		r = cli_error(c, NULL, "out of memory");
 	if (c->json) {
-		json_end(&j, ']');
-		json_str(&j, "text", r == CLI_OK ? quoted.at : NULL);
-		json_end(&j, '}');
+		json_end(&o.j, ']');
+		json_str(&o.j, "text", r == CLI_OK ? o.quoted.at : NULL);
+		json_end(&o.j, '}');
 	}
-	strbuf_finish(&quoted);
-	cli_ptx_close(&f);
+	strbuf_finish(&o.quoted);
 	return r;
 }
 
@@ -118,6 +138,7 @@ static int run(struct cli *c)
 static const struct cli_option options[] = {
 	{'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed"},
 	{0, "dump-after", "parse" PASS_ROWS(OR_NAME), "print the module as it is after this pass"},
+	CLI_PTX_ARCH,
 	{0},
 };
 
@@ -128,8 +149,8 @@ const struct cli_verb cli_verb_ptx_preempt = {
 	.details = "Kernels keep their names and parameters; one parameter is appended, hd_args, "
 		   "whose "
 		   "layout is struct ctl_args of src/pass/control.h. What cannot be transformed is "
-		   "left "
-		   "as it was, with a warning.",
+		   "left as it was, with a warning. A program, library or fatbin with PTX will do, "
+		   "too: each is written, behind a comment that names it.",
 	.json = "kernels, an array of name, tier (managed, guard, held), reason (null for "
 		"managed), transformed, "
 		"and for those arguments_offset, parameter_bytes, added_shared_bytes, "

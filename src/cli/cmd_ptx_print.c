@@ -8,54 +8,73 @@
 #include <errno.h>
 #include <string.h>
 
-static int print_file(struct cli *c, const char *path, struct json *j)
+static unsigned found; /* PTX printed */
+
+/* Several in one file: which is which. */
+static void add_name(const struct cli_ptx *f, struct strbuf *text)
+{
+	if (f->entry)
+		strbuf_printf(text, "// %s\n", f->name);
+}
+
+static int print(struct cli *c, struct cli_ptx *f, void *user)
 {
 	const char *kernel = cli_value(c, "kernel");
 	struct ptx_module *part = NULL;
 	/* The text of a large module is there once. */
 	struct strbuf quoted = {0}, *text = c->json ? &quoted : &c->out;
-	struct cli_ptx f;
-	int r;
+	struct json *j = user;
+	int r = CLI_OK;
 
-	r = cli_ptx_open(c, path, &f);
-	if (r == 0 && !f.diags.errors && kernel) {
-		int err = ptx_extract(f.module, kernel, true, &part);
+	if (!f->diags.errors && kernel) {
+		int err = ptx_extract(f->module, kernel, true, &part);
 
+		/* Another of the file's may have it. */
+		if (err == -ENOENT && f->entry)
+			return CLI_OK;
 		if (err == -ENOENT)
 			r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
-				f.path, kernel);
+				f->name, kernel);
 		else if (err < 0)
-			r = cli_error(c, NULL, "%s: %s", f.path, strerror(-err));
+			r = cli_error(c, NULL, "%s: %s", f->name, strerror(-err));
 	}
 	if (r == 0)
-		cli_show_diags(&f.diags);
-	if (r == 0 && !f.diags.errors)
-		cli_ptx_print(c, part ? part : f.module, text);
+		cli_show_diags(&f->diags);
+	if (r == 0 && !f->diags.errors) {
+		found++;
+		add_name(f, text);
+		cli_ptx_print(c, part ? part : f->module, text);
+	}
 	if (r == 0 && c->json) {
 		json_begin_object(j, NULL);
-		json_str(j, "file", f.path);
-		cli_ptx_json_diags(j, &f.diags);
-		json_str(j, "text", f.diags.errors ? NULL : quoted.at);
+		cli_ptx_json_name(j, f);
+		cli_ptx_json_diags(j, &f->diags);
+		json_str(j, "text", f->diags.errors ? NULL : quoted.at);
 		json_end(j, '}');
 	}
 	if (text->failed)
-		r = cli_error(c, NULL, "%s: out of memory", f.path);
-	if (r == 0 && f.diags.errors)
+		r = cli_error(c, NULL, "%s: out of memory", f->name);
+	if (r == 0 && f->diags.errors)
 		r = CLI_FAILED;
 	strbuf_finish(&quoted);
 	if (part)
 		ptx_module_free(part);
-	cli_ptx_close(&f);
 	return r;
 }
 
 static int run(struct cli *c)
 {
-	return cli_ptx_each(c, print_file);
+	int r = cli_ptx_each(c, print);
+
+	if (r == CLI_OK && !found)
+		r = cli_error(c, "heddle ptx check lists the kernels", "no kernel '%s' in any PTX",
+			cli_value(c, "kernel"));
+	return r;
 }
 
 static const struct cli_option options[] = {
 	{'k', "kernel", "NAME", "only this kernel and what it needs"},
+	CLI_PTX_ARCH,
 	{0},
 };
 
@@ -64,9 +83,10 @@ const struct cli_verb cli_verb_ptx_print = {
 	.operands = "FILE...",
 	.summary = "parse PTX and print it again",
 	.details = "What is printed assembles to the same binary as what was read. A file with "
-		   "errors "
-		   "is not printed; its errors go to standard error, and the exit status is 1.",
-	.json = "files, an array of file, text (null when it has errors), and diagnostics: "
+		   "errors is not printed; its errors go to standard error, and the exit status "
+		   "is 1. Of a file that holds several, each begins with a comment that names it.",
+	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "
+		"PTX), arch, text (null when it has errors), and diagnostics: "
 		"level "
 		"(note, warning, error), line and column from 1 (0: the whole file), message, "
 		"hint.",

@@ -6,6 +6,7 @@
  * Rounds go through all ways before the next begins, so that a device that changes its clock while
  * this runs changes it for all. */
 #include "cli/kernelspec.h"
+#include "cli/progress.h"
 #include "cli/schedule.h"
 
 #include <inttypes.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define WAYS_MAX  (4 * 64 + 8)
 #define HOPELESS  4.0 /* a way this much slower than the best is not measured again */
@@ -125,16 +125,6 @@ static int add_ways(struct tune *t)
 }
 
 /* ---- measuring ---- */
-static void progress(const struct tune *t, unsigned round, const struct way *w)
-{
-	if (!isatty(STDERR_FILENO))
-		return;
-	fprintf(stderr, "\r\033[K");
-	if (w)
-		fprintf(stderr, "round %u of %u: %.40s (%u of %u ways)", round + 1, t->rounds,
-			w->name, (unsigned)(w - t->ways) + 1, t->n_ways);
-}
-
 /* Memory is compared where that takes no time from what is measured: in the first run of each way,
  * and in its last. */
 static int measure(struct tune *t, struct way *w, bool warm)
@@ -206,12 +196,13 @@ static int choose(struct tune *t)
 	}
 	for (unsigned i = 0; i < n; i++)
 		first[i]->runs = 0;
+	progress_begin(n * t->rounds);
 	for (unsigned round = 0; round < t->rounds && r == CLI_OK; round++)
 		for (unsigned i = 0; i < n && r == CLI_OK; i++) {
-			progress(t, round, first[i]);
+			progress_step("again: %s", first[i]->name);
 			r = measure(t, first[i], false);
 		}
-	progress(t, 0, NULL);
+	progress_clear();
 	for (unsigned i = 0; i < n && r == CLI_OK; i++) {
 		bool changes_nothing = first[i]->how <= CORUN_STREAMS;
 
@@ -232,24 +223,49 @@ static int choose(struct tune *t)
 	return r;
 }
 
-static int measure_all(struct tune *t)
+static bool goes_on(const struct way *w)
+{
+	return is_open(w) && !w->hopeless;
+}
+
+static unsigned count_going_on(const struct tune *t)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < t->n_ways; i++)
+		n += goes_on(&t->ways[i]);
+	return n;
+}
+
+static int measure_round(struct tune *t, const char *what, bool warm)
 {
 	int r = CLI_OK;
 
-	for (unsigned i = 0; i < t->n_ways && r == CLI_OK; i++)
-		if (is_open(&t->ways[i]))
-			r = measure(t, &t->ways[i], true);
-	for (unsigned round = 0; round < t->rounds && r == CLI_OK; round++) {
-		for (unsigned i = 0; i < t->n_ways && r == CLI_OK; i++) {
-			if (!is_open(&t->ways[i]) || t->ways[i].hopeless)
-				continue;
-			progress(t, round, &t->ways[i]);
-			r = measure(t, &t->ways[i], false);
-		}
-		if (round + 1 == FEW)
-			drop_hopeless(t);
+	for (unsigned i = 0; i < t->n_ways && r == CLI_OK; i++) {
+		if (!goes_on(&t->ways[i]))
+			continue;
+		progress_step("%s: %s", what, t->ways[i].name);
+		r = measure(t, &t->ways[i], warm);
 	}
-	progress(t, 0, NULL);
+	return r;
+}
+
+/* How many steps there are is known anew when the hopeless ones are dropped. */
+static int measure_all(struct tune *t)
+{
+	unsigned few = MIN(FEW, t->rounds);
+	int r;
+
+	progress_begin(count_going_on(t) * (1 + few));
+	r = measure_round(t, "first look", true);
+	for (unsigned round = 0; round < few && r == CLI_OK; round++)
+		r = measure_round(t, "first look", false);
+	if (few == FEW)
+		drop_hopeless(t);
+	progress_begin(count_going_on(t) * (t->rounds - few));
+	for (unsigned round = few; round < t->rounds && r == CLI_OK; round++)
+		r = measure_round(t, "rounds", false);
+	progress_clear();
 	for (unsigned i = 0; i < t->n_ways; i++)
 		judge(&t->ways[i]);
 	return r;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle version. */
+/* heddle version: of the release, and of the tree it was built from. */
 #include "cli/cli.h"
+#include "commit_gen.h"
+
+#include <string.h>
 
 static int run(struct cli *c)
 {
 	struct json j;
 
 	if (!c->json) {
-		strbuf_puts(&c->out, "heddle " HEDDLE_VERSION "\n");
+		strbuf_puts(&c->out, "heddle " HEDDLE_VERSION " (commit " HEDDLE_COMMIT ")\n");
 		return CLI_OK;
 	}
 	cli_json_open(c, &j, 1);
 	json_str(&j, "version", HEDDLE_VERSION);
+	json_str(&j, "commit", strcmp(HEDDLE_COMMIT, "unknown") ? HEDDLE_COMMIT : NULL);
 	json_end(&j, '}');
 	return CLI_OK;
 }
@@ -21,7 +25,7 @@ static int run(struct cli *c)
 const struct cli_verb cli_verb_version = {
 	.name = "version",
 	.operands = "",
-	.summary = "print the version",
-	.json = "version.",
+	.summary = "print the version and its commit",
+	.json = "version, commit (null: not known; -dirty at its end: with changes of its own).",
 	.run = run,
 };

@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shell completions from the table: verbs, options, the words an option may take, files. */
+/* Shell completions from the table: verbs, options, the words an option may take, files, and the
+ * completions of the program that a verb runs. */
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-enum shell { BASH, ZSH, FISH };
+enum kind { NOTHING, FILES, VERBS, PROGRAM };
+
+static enum kind operands_of(const struct cli_verb *v)
+{
+	return strstr(v->operands, "PROG")   ? PROGRAM
+	       : strstr(v->operands, "FILE") ? FILES
+	       : strstr(v->operands, "VERB") ? VERBS
+					     : NOTHING;
+}
+
+static bool is_words(const struct cli_option *o)
+{
+	return o->value && strchr(o->value, '|');
+}
+
+static bool is_file(const struct cli_option *o)
+{
+	return o->value && !is_words(o) &&
+	       (strstr(o->value, "FILE") || strstr(o->value, "DIR") || strstr(o->value, "PATH"));
+}
 
 /* Words of "a|b|c" separated by blanks. */
 static void words(const char *value, struct strbuf *out)
@@ -16,239 +37,404 @@ static void words(const char *value, struct strbuf *out)
 		strbuf_add(out, *p == '|' ? " " : p, 1);
 }
 
-static bool completes_files(const char *what)
+/* Inside single quotes; characters of special get a backslash. In fish a backslash also stands
+ * before the quote; the others end the quotes for it. */
+static void quoted(const char *text, const char *special, bool fish, struct strbuf *out)
 {
-	return strstr(what, "FILE") || strstr(what, "DIR");
-}
-
-/* The help text without what the shell's quoting gives a meaning to. */
-static void quoted_help(const char *text, struct strbuf *out)
-{
-	for (const char *p = text; *p; p++)
-		if (!strchr("'\\[]:", *p))
-			strbuf_add(out, p, 1);
-}
-
-/* The second words of a group ("check print preempt" for "ptx"), or all first words for NULL. */
-static void list_words(const char *group, struct strbuf *out)
-{
-	for (unsigned i = 0; i < cli_verbs_len; i++) {
-		const char *name = cli_verbs[i]->name, *blank = strchr(name, ' ');
-		size_t first = blank ? (size_t)(blank - name) : strlen(name);
-
-		if (group) {
-			if (blank && strlen(group) == first && memcmp(group, name, first) == 0)
-				strbuf_printf(out, "%s ", blank + 1);
+	for (const char *p = text; *p; p++) {
+		if (*p == '\'') {
+			strbuf_puts(out, fish ? "\\'" : "'\\''");
 			continue;
 		}
-		/* A group is named once: with its first verb. */
-		if (i > 0 && strncmp(cli_verbs[i - 1]->name, name, first) == 0 &&
-			cli_verbs[i - 1]->name[first] == ' ')
-			continue;
-		strbuf_printf(out, "%.*s ", (int)first, name);
+		if (strchr(special, *p))
+			strbuf_puts(out, "\\");
+		strbuf_add(out, p, 1);
 	}
 }
 
-static void bash_case(const struct cli_verb *v, struct strbuf *out)
+static size_t first_len(const struct cli_verb *v)
 {
+	return strcspn(v->name, " ");
+}
+
+static bool same_group(const struct cli_verb *a, const struct cli_verb *b)
+{
+	return first_len(a) == first_len(b) && memcmp(a->name, b->name, first_len(a)) == 0;
+}
+
+/* It is the first with this first word. */
+static bool opens_group(unsigned i)
+{
+	return i == 0 || !same_group(cli_verbs[i - 1], cli_verbs[i]);
+}
+
+static bool in_group(const struct cli_verb *v)
+{
+	return v->name[first_len(v)] == ' ';
+}
+
+/* First words, each once, with blanks between them. */
+static void first_words(struct strbuf *out)
+{
+	for (unsigned i = 0; i < cli_verbs_len; i++)
+		if (opens_group(i))
+			strbuf_printf(
+				out, "%.*s ", (int)first_len(cli_verbs[i]), cli_verbs[i]->name);
+}
+
+static void second_words(const struct cli_verb *of, struct strbuf *out)
+{
+	for (unsigned i = 0; i < cli_verbs_len; i++)
+		if (same_group(of, cli_verbs[i]))
+			strbuf_printf(out, "%s ", cli_verbs[i]->name + first_len(of) + 1);
+}
+
+/* ---- bash ---- */
+
+static void bash_verb(const struct cli_verb *v, struct strbuf *out)
+{
+	static const char *const kinds[] = {"none", "file", "verb", "command"};
 	const struct cli_option *o;
 
-	strbuf_printf(out, "\t'%s')\n\t\tcase $prev in\n", v->name);
+	strbuf_printf(out, "\t'%s')\n\t\tkind=%s options='", v->name, kinds[operands_of(v)]);
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++)
+		strbuf_printf(out, "--%s ", o->name);
+	strbuf_puts(out, "' takes='");
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
+		if (o->value && o->letter)
+			strbuf_printf(out, "-%c ", o->letter);
+		if (o->value)
+			strbuf_printf(out, "--%s ", o->name);
+	}
+	strbuf_puts(out, "'\n\t\tcase $prev in\n");
 	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
 		if (!o->value)
 			continue;
 		strbuf_printf(out, "\t\t--%s", o->name);
 		if (o->letter)
 			strbuf_printf(out, " | -%c", o->letter);
-		strbuf_puts(out, ") ");
-		if (strchr(o->value, '|')) {
-			strbuf_puts(out, "COMPREPLY=($(compgen -W '");
+		strbuf_puts(out, ") value=");
+		if (is_words(o)) {
+			strbuf_puts(out, "'words ");
 			words(o->value, out);
-			strbuf_puts(out, "' -- \"$cur\")); ");
-		} else if (completes_files(o->value)) {
-			strbuf_puts(out, "COMPREPLY=($(compgen -f -- \"$cur\")); ");
+			strbuf_puts(out, "'");
+		} else {
+			strbuf_puts(out, is_file(o) ? "file" : "none");
 		}
-		strbuf_puts(out, "return ;;\n");
+		strbuf_puts(out, " ;;\n");
 	}
-	strbuf_puts(out, "\t\tesac\n\t\toptions='");
-	for (unsigned i = 0; (o = cli_option_at(v, i)); i++)
-		strbuf_printf(out, "--%s ", o->name);
-	strbuf_printf(out, "' kind=%s ;;\n",
-		strstr(v->operands, "PROG")   ? "command"
-		: strstr(v->operands, "FILE") ? "file"
-					      : "none");
+	strbuf_puts(out, "\t\tesac ;;\n");
 }
 
-static void bash(struct strbuf *out)
+static const char bash_end[] =
+	"\tesac\n"
+	"\t# Where operands begin: what is behind them is not ours.\n"
+	"\tfor ((i = at; i < COMP_CWORD; i++)); do\n"
+	"\t\tcase ${COMP_WORDS[i]} in\n"
+	"\t\t--) first=$((i + 1)); break ;;\n"
+	"\t\t-*)\n"
+	"\t\t\tcase \" $takes\" in *\" ${COMP_WORDS[i]} \"*)\n"
+	"\t\t\t\t[ \"${COMP_WORDS[i+1]}\" = = ] && ((i++))\n"
+	"\t\t\t\t((i++)) ;;\n"
+	"\t\t\tesac ;;\n"
+	"\t\t*) first=$i; break ;;\n"
+	"\t\tesac\n"
+	"\tdone\n"
+	"\tif [ \"$kind\" = command ] && [ $first != 0 ] && [ $first -le \"$COMP_CWORD\" ]; then\n"
+	"\t\tif declare -F _command_offset >/dev/null; then\n"
+	"\t\t\t_command_offset $first\n"
+	"\t\t\treturn\n"
+	"\t\tfi\n"
+	"\t\t[ $first = \"$COMP_CWORD\" ] || kind=file\n"
+	"\t\tvalue=$kind\n"
+	"\tfi\n"
+	"\tif [ -z \"$value\" ]; then\n"
+	"\t\tcase $cur in -*) value=\"words $options\" ;; *) value=$kind ;; esac\n"
+	"\tfi\n"
+	"\tcase $value:$cur in\n"
+	"\twords*) COMPREPLY=($(compgen -W \"${value#words }\" -- \"$cur\")) ;;\n"
+	"\tfile:* | command:*/*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+	"\tcommand:*) COMPREPLY=($(compgen -c -- \"$cur\" | sort -u)) ;;\n"
+	"\tesac\n"
+	"}\n";
+
+static void bash(bool of_daemon, struct strbuf *out)
 {
-	strbuf_puts(out,
-		"# bash completion for heddle; written by: heddle --print-completion bash\n"
-		"_heddle() {\n"
-		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-		"\tlocal verb=${COMP_WORDS[1]} options= kind=none words=\n"
+	const char *name = of_daemon ? "heddled" : "heddle";
+
+	strbuf_printf(out,
+		"# bash completion for %s; written by: heddle --print-completion bash %s\n"
+		"_%s() {\n"
+		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i\n"
+		"\tlocal verb=%s at=1 first=0 kind=none options= takes= value=\n"
 		"\tCOMPREPLY=()\n"
-		"\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\twords='");
-	list_words(NULL, out);
-	strbuf_puts(out, "'\n\telif [ \"$COMP_CWORD\" = 2 ]; then\n\t\tcase $verb in\n");
-	for (unsigned i = 0; i < cli_verbs_len; i++) {
-		const char *name = cli_verbs[i]->name, *blank = strchr(name, ' ');
-		char group[32];
-
-		if (!blank || (size_t)(blank - name) >= sizeof(group))
-			continue;
-		memcpy(group, name, (size_t)(blank - name));
-		group[blank - name] = 0;
-		if (i > 0 && strncmp(cli_verbs[i - 1]->name, name, strlen(group) + 1) == 0)
-			continue;
-		strbuf_printf(out, "\t\t%s) words='", group);
-		list_words(group, out);
-		strbuf_puts(out, "' ;;\n");
+		"\t# --option=VALUE comes as three words.\n"
+		"\t[ \"$cur\" != = ] || cur=\n"
+		"\t[ \"$prev\" != = ] || prev=${COMP_WORDS[COMP_CWORD-2]}\n",
+		name, name, name, of_daemon ? "heddled" : "${COMP_WORDS[1]}");
+	if (of_daemon) {
+		strbuf_puts(out, "\tcase $verb in\n");
+		bash_verb(&cli_heddled, out);
+		strbuf_puts(out, bash_end);
+		strbuf_puts(out, "complete -o filenames -F _heddled heddled\n");
+		return;
 	}
-	strbuf_puts(out, "\t\tesac\n\tfi\n"
-			 "\tif [ -n \"$words\" ]; then\n"
-			 "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n\t\treturn\n\tfi\n"
-			 "\tcase $verb in\n\t");
+	strbuf_puts(out, "\tat=2\n\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+			 "\t\tCOMPREPLY=($(compgen -W '");
+	first_words(out);
+	strbuf_puts(out, "--version --help' -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase $verb in\n");
 	for (unsigned i = 0; i < cli_verbs_len; i++) {
-		const char *name = cli_verbs[i]->name, *blank = strchr(name, ' ');
+		const struct cli_verb *v = cli_verbs[i];
 
-		if (blank && (i == 0 || strncmp(cli_verbs[i - 1]->name, name,
-						(size_t)(blank - name) + 1) != 0))
-			strbuf_printf(out, "%.*s | ", (int)(blank - name), name);
+		if (!opens_group(i) || !in_group(v))
+			continue;
+		strbuf_printf(out,
+			"\t%.*s)\n\t\tif [ \"$COMP_CWORD\" = 2 ]; then\n"
+			"\t\t\tCOMPREPLY=($(compgen -W '",
+			(int)first_len(v), v->name);
+		second_words(v, out);
+		strbuf_puts(out, "' -- \"$cur\"))\n\t\t\treturn\n\t\tfi\n"
+				 "\t\tverb=\"$verb ${COMP_WORDS[2]}\" at=3 ;;\n");
 	}
-	strbuf_puts(out, "'') verb=\"$verb ${COMP_WORDS[2]}\" ;;\n\tesac\n\tcase $verb in\n");
+	strbuf_puts(out, "\tesac\n\tcase $verb in\n");
 	for (unsigned i = 0; i < cli_verbs_len; i++)
-		bash_case(cli_verbs[i], out);
-	strbuf_puts(out, "\tesac\n"
-			 "\tcase $kind:$cur in\n"
-			 "\t*:-*) COMPREPLY=($(compgen -W \"$options\" -- \"$cur\")) ;;\n"
-			 "\tfile:*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
-			 "\tcommand:*) COMPREPLY=($(compgen -c -f -- \"$cur\")) ;;\n"
-			 "\tesac\n}\ncomplete -o filenames -F _heddle heddle\n");
+		bash_verb(cli_verbs[i], out);
+	strbuf_puts(out, "\tesac\n\tif [ $kind = verb ]; then\n\t\tkind='words ");
+	first_words(out);
+	strbuf_puts(out, "'\n\tfi\n\tcase x in\n");
+	strbuf_puts(out, bash_end);
+	strbuf_puts(out, "complete -o filenames -F _heddle heddle\n");
 }
+
+/* ---- zsh ---- */
 
 static void zsh_option(const struct cli_option *o, struct strbuf *out)
 {
-	/* Both spellings exclude each other. */
+	const char *equals = o->value ? "=" : "";
+
+	/* Both spellings exclude each other, but for what may be given again. */
 	if (o->letter)
-		strbuf_printf(out, "\t\t\t'(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter,
-			o->name);
+		strbuf_printf(out, "\t\t'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name,
+			o->letter, o->value ? "+" : "", o->name, equals);
 	else
-		strbuf_printf(out, "\t\t\t'--%s[", o->name);
-	quoted_help(o->help, out);
+		strbuf_printf(out, "\t\t'%s--%s%s[",
+			o->value && strcmp(o->value, "KEY=VALUE") == 0 ? "*" : "", o->name, equals);
+	quoted(o->help, "[]:\\", false, out);
 	strbuf_puts(out, "]");
 	if (o->value) {
 		strbuf_printf(out, ":%s:", o->name);
-		if (strchr(o->value, '|')) {
+		if (is_words(o)) {
 			strbuf_puts(out, "(");
 			words(o->value, out);
 			strbuf_puts(out, ")");
-		} else if (completes_files(o->value)) {
+		} else if (is_file(o)) {
 			strbuf_puts(out, "_files");
 		}
 	}
 	strbuf_puts(out, "' \\\n");
 }
 
-static void zsh(struct strbuf *out)
+static void zsh_verb(const struct cli_verb *v, struct strbuf *out)
 {
-	strbuf_puts(out, "#compdef heddle\n"
-			 "# zsh completion for heddle; written by: heddle --print-completion zsh\n"
-			 "_heddle() {\n"
-			 "\tlocal -a verbs\n\tverbs=(\n");
-	for (unsigned i = 0; i < cli_verbs_len; i++) {
-		strbuf_printf(out, "\t\t'%s:", cli_verbs[i]->name);
-		quoted_help(cli_verbs[i]->summary, out);
-		strbuf_puts(out, "'\n");
-	}
-	strbuf_puts(out,
-		"\t)\n"
-		"\tif (( CURRENT == 2 )); then\n"
-		"\t\t_describe -t verbs verb verbs\n\t\treturn\n\tfi\n"
-		"\tlocal verb=$words[2] n=1\n"
-		"\tif (( ${#verbs[(r)$verb *]} )); then\n"
-		"\t\tif (( CURRENT == 3 )); then\n"
-		"\t\t\tcompadd -- ${${(M)${verbs%%:*}:#$verb *}#* }\n\t\t\treturn\n\t\tfi\n"
-		"\t\tverb=\"$verb $words[3]\" n=2\n\tfi\n"
-		"\tshift $n words\n\t(( CURRENT -= n ))\n"
-		"\tcase $verb in\n");
-	for (unsigned n = 0; n < cli_verbs_len; n++) {
-		const struct cli_verb *v = cli_verbs[n];
-		const struct cli_option *o;
+	const struct cli_option *o;
 
-		strbuf_printf(out, "\t'%s')\n\t\t_arguments -s \\\n", v->name);
-		for (unsigned i = 0; (o = cli_option_at(v, i)); i++)
-			zsh_option(o, out);
-		strbuf_printf(out, "\t\t\t%s ;;\n",
-			strstr(v->operands, "PROG")   ? "'*::program:_normal'"
-			: strstr(v->operands, "FILE") ? "'*:file:_files'"
-						      : "'*: :'");
+	strbuf_puts(out, "\t\t_arguments -s -S : \\\n");
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++)
+		zsh_option(o, out);
+	switch (operands_of(v)) {
+	case PROGRAM:
+		strbuf_puts(out, "\t\t'(-)*::program:_normal'");
+		break;
+	case FILES:
+		strbuf_puts(out, "\t\t'*:file:_files'");
+		break;
+	case VERBS:
+		strbuf_puts(out, "\t\t'1:verb:(");
+		first_words(out);
+		strbuf_puts(out, ")'");
+		break;
+	case NOTHING:
+		strbuf_puts(out, "\t\t'*: :'");
+	}
+}
+
+/* 'word:what it is' for _describe; of a group's first word, which verbs it has. */
+static void zsh_words(const struct cli_verb *group, struct strbuf *out)
+{
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		const struct cli_verb *v = cli_verbs[i];
+
+		if (group ? !same_group(v, group) : !opens_group(i))
+			continue;
+		if (group) {
+			strbuf_printf(out, "'%s:", v->name + first_len(v) + 1);
+			quoted(v->summary, ":\\", false, out);
+		} else {
+			strbuf_printf(out, "'%.*s:", (int)first_len(v), v->name);
+			if (in_group(v))
+				second_words(v, out);
+			else
+				quoted(v->summary, ":\\", false, out);
+		}
+		strbuf_puts(out, "' ");
+	}
+}
+
+static void zsh(bool of_daemon, struct strbuf *out)
+{
+	const char *name = of_daemon ? "heddled" : "heddle";
+
+	strbuf_printf(out,
+		"#compdef %s\n"
+		"# zsh completion for %s; written by: heddle --print-completion zsh %s\n"
+		"_%s() {\n",
+		name, name, name, name);
+	if (of_daemon) {
+		zsh_verb(&cli_heddled, out);
+		strbuf_puts(out, "\n}\n_heddled \"$@\"\n");
+		return;
+	}
+	strbuf_puts(out, "\tlocal -a verbs\n\tlocal verb=$words[2] n=1\n"
+			 "\tif (( CURRENT == 2 )); then\n\t\tverbs=(");
+	zsh_words(NULL, out);
+	strbuf_puts(
+		out, ")\n\t\t_describe -t verbs verb verbs\n\t\treturn\n\tfi\n\tcase $verb in\n");
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		const struct cli_verb *v = cli_verbs[i];
+
+		if (!opens_group(i) || !in_group(v))
+			continue;
+		strbuf_printf(out, "\t%.*s)\n\t\tverbs=(", (int)first_len(v), v->name);
+		zsh_words(v, out);
+		strbuf_puts(out, ")\n\t\tif (( CURRENT == 3 )); then\n"
+				 "\t\t\t_describe -t verbs verb verbs\n\t\t\treturn\n\t\tfi\n"
+				 "\t\tverb=\"$verb $words[3]\" n=2 ;;\n");
+	}
+	strbuf_puts(out, "\tesac\n\tshift $n words\n\t(( CURRENT -= n ))\n\tcase $verb in\n");
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		strbuf_printf(out, "\t'%s')\n", cli_verbs[i]->name);
+		zsh_verb(cli_verbs[i], out);
+		strbuf_puts(out, " ;;\n");
 	}
 	strbuf_puts(out, "\tesac\n}\n_heddle \"$@\"\n");
 }
 
-static void fish_verb(const struct cli_verb *v, struct strbuf *out)
-{
-	const char *blank = strchr(v->name, ' ');
-	const struct cli_option *o;
-	char seen[128] = "";
+/* ---- fish ---- */
 
-	/* Holds when the words of the verb have been typed. */
-	if (blank)
-		strbuf_printf(out,
-			"complete -c heddle -n '__fish_seen_subcommand_from %.*s; and not "
-			"__fish_seen_subcommand_from %s' -a %s -d '",
-			(int)(blank - v->name), v->name, blank + 1, blank + 1);
-	else
-		strbuf_printf(
-			out, "complete -c heddle -n __fish_use_subcommand -a %s -d '", v->name);
-	quoted_help(v->summary, out);
+static void fish_option(
+	const char *name, const char *when, const struct cli_option *o, struct strbuf *out)
+{
+	strbuf_printf(out, "complete -c %s%s", name, when);
+	if (o->letter)
+		strbuf_printf(out, " -s %c", o->letter);
+	strbuf_printf(out, " -l %s", o->name);
+	if (is_words(o)) {
+		strbuf_puts(out, " -x -a '");
+		words(o->value, out);
+		strbuf_puts(out, "'");
+	} else if (o->value) {
+		strbuf_puts(out, is_file(o) ? " -r -F" : " -x");
+	}
+	strbuf_puts(out, " -d '");
+	quoted(o->help, "\\", true, out);
 	strbuf_puts(out, "'\n");
-	strncat(seen, blank ? blank + 1 : v->name, sizeof(seen) - 1);
-	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
-		strbuf_printf(out, "complete -c heddle -n '__fish_seen_subcommand_from %s'", seen);
-		if (o->letter)
-			strbuf_printf(out, " -s %c", o->letter);
-		strbuf_printf(out, " -l %s", o->name);
-		if (o->value && strchr(o->value, '|')) {
-			strbuf_puts(out, " -x -a '");
-			words(o->value, out);
-			strbuf_puts(out, "'");
-		} else if (o->value) {
-			strbuf_puts(out, completes_files(o->value) ? " -r -F" : " -x");
-		}
-		strbuf_puts(out, " -d '");
-		quoted_help(o->help, out);
+}
+
+static void fish_verb(const struct cli_verb *v, unsigned i, struct strbuf *out)
+{
+	const struct cli_option *o;
+	char when[96];
+
+	if (opens_group(i)) {
+		strbuf_printf(out, "complete -c heddle -n __heddle_first -a %.*s -d '",
+			(int)first_len(v), v->name);
+		if (in_group(v))
+			second_words(v, out);
+		else
+			quoted(v->summary, "\\", true, out);
 		strbuf_puts(out, "'\n");
 	}
-	if (strstr(v->operands, "FILE") || strstr(v->operands, "PROG"))
-		strbuf_printf(
-			out, "complete -c heddle -n '__fish_seen_subcommand_from %s' -F\n", seen);
-}
-
-static void fish(struct strbuf *out)
-{
-	strbuf_puts(out,
-		"# fish completion for heddle; written by: heddle --print-completion fish\n"
-		"complete -c heddle -f\n");
-	for (unsigned i = 0; i < cli_verbs_len; i++) {
-		const char *name = cli_verbs[i]->name, *blank = strchr(name, ' ');
-
-		if (blank && (i == 0 || strncmp(cli_verbs[i - 1]->name, name,
-						(size_t)(blank - name) + 1) != 0))
-			strbuf_printf(out, "complete -c heddle -n __fish_use_subcommand -a %.*s\n",
-				(int)(blank - name), name);
-		fish_verb(cli_verbs[i], out);
+	if (in_group(v)) {
+		strbuf_printf(out, "complete -c heddle -n '__heddle_in %.*s' -a %s -d '",
+			(int)first_len(v), v->name, v->name + first_len(v) + 1);
+		quoted(v->summary, "\\", true, out);
+		strbuf_puts(out, "'\n");
+	}
+	snprintf(when, sizeof(when), " -n '__heddle_behind %s'", v->name);
+	for (unsigned k = 0; (o = cli_option_at(v, k)); k++)
+		fish_option("heddle", when, o, out);
+	switch (operands_of(v)) {
+	case PROGRAM:
+		strbuf_printf(out,
+			"complete -c heddle%s -x -a '(__fish_complete_subcommand "
+			"--fcs-skip=2",
+			when);
+		for (unsigned k = 0; (o = cli_option_at(v, k)); k++) {
+			if (o->value && o->letter)
+				strbuf_printf(out, " -%c", o->letter);
+			if (o->value)
+				strbuf_printf(out, " --%s", o->name);
+		}
+		strbuf_puts(out, ")'\n");
+		break;
+	case FILES:
+		strbuf_printf(out, "complete -c heddle%s -F\n", when);
+		break;
+	case VERBS:
+		strbuf_printf(out, "complete -c heddle%s -a '", when);
+		first_words(out);
+		strbuf_puts(out, "'\n");
+		break;
+	case NOTHING:
+		break;
 	}
 }
 
-int cli_completion(const char *shell, struct strbuf *out)
+static const char fish_start[] =
+	"function __heddle_first; test (count (commandline -opc)) = 1; end\n"
+	"# Behind a group's first word, where the second is to come.\n"
+	"function __heddle_in\n"
+	"\tset -l words (commandline -opc)\n"
+	"\ttest (count $words) = 2; and test \"$words[2]\" = $argv[1]\n"
+	"end\n"
+	"# Behind all words of the verb.\n"
+	"function __heddle_behind\n"
+	"\tset -l words (commandline -opc)\n"
+	"\ttest (count $words) -gt (count $argv); or return 1\n"
+	"\tset -l last (math (count $argv) + 1)\n"
+	"\ttest \"$words[2..$last]\" = \"$argv\"\n"
+	"end\n";
+
+static void fish(bool of_daemon, struct strbuf *out)
 {
+	const char *name = of_daemon ? "heddled" : "heddle";
+	const struct cli_option *o;
+
+	strbuf_printf(out,
+		"# fish completion for %s; written by: heddle --print-completion fish %s\n"
+		"complete -c %s -f\n",
+		name, name, name);
+	for (unsigned i = 0; of_daemon && (o = cli_option_at(&cli_heddled, i)); i++)
+		fish_option(name, "", o, out);
+	if (of_daemon)
+		return;
+	strbuf_puts(out, fish_start);
+	for (unsigned i = 0; i < cli_verbs_len; i++)
+		fish_verb(cli_verbs[i], i, out);
+}
+
+int cli_completion(const char *shell, const char *program, struct strbuf *out)
+{
+	bool of_daemon = strcmp(program, "heddled") == 0;
+
+	if (!of_daemon && strcmp(program, "heddle") != 0)
+		return -EINVAL;
 	if (strcmp(shell, "bash") == 0)
-		bash(out);
+		bash(of_daemon, out);
 	else if (strcmp(shell, "zsh") == 0)
-		zsh(out);
+		zsh(of_daemon, out);
 	else if (strcmp(shell, "fish") == 0)
-		fish(out);
+		fish(of_daemon, out);
 	else
 		return -EINVAL;
 	return 0;

@@ -26,4 +26,13 @@ static inline struct figures figures_of(
 	};
 }
 
+#define FIGURES_SPREAD 0.1 /* that rounds may differ by */
+
+/* How far the turnarounds of the rounds lie apart, by their median; -1: there is one. */
+double stage_spread(const struct stage_result *r, bool high);
+/* Why figures of n programs are no result: they cannot be, or rounds differ too much. Into buf,
+ * which is returned; NULL: nothing speaks against them. */
+const char *figures_noise(
+	const struct figures *f, unsigned n, double spread, char *buf, size_t size);
+
 #endif

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Help, usage and the man page's list of verbs, all from the table. Plain ASCII, 80 columns where
- * the texts allow it. */
+/* Help, usage and the man page's list of verbs, all from the table. Plain ASCII, as wide as the
+ * terminal where the texts allow it. */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <ctype.h>
 #include <string.h>
+#include <unistd.h>
+
+const char *cli_prefix(const struct cli_verb *v)
+{
+	return v->flags & CLI_PROGRAM ? "" : "heddle ";
+}
 
 void cli_synopsis(const struct cli_verb *v, struct strbuf *out)
 {
 	const struct cli_option *o;
 
-	strbuf_printf(out, "heddle %s", v->name);
+	strbuf_printf(out, "%s%s", cli_prefix(v), v->name);
 	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
 		if (strcmp(o->name, "help") == 0)
 			continue;
@@ -37,11 +44,19 @@ static void option_head(const struct cli_option *o, struct strbuf *out)
 		strbuf_printf(out, " %s", o->value);
 }
 
-/* Text with lines broken at 80 columns, from the second one on behind an indent. Lines that fit,
- * and so columns, stay as they are. */
-static void wrapped(const char *text, unsigned indent, struct strbuf *out)
+/* As wide as the terminal, from 40 columns to 80, which it is elsewhere, too. */
+static unsigned page_width(void)
 {
-	size_t room = 80 - indent;
+	unsigned columns = terminal_columns(STDOUT_FILENO);
+
+	return columns ? MAX(40u, MIN(columns, 80u)) : 80;
+}
+
+/* Text with lines broken, from the second one on behind an indent. Lines that fit, and so columns,
+ * stay as they are. */
+static void wrapped(const char *text, unsigned indent, unsigned width, struct strbuf *out)
+{
+	size_t room = width - indent;
 
 	for (bool first = true; *text; first = false) {
 		size_t len = strcspn(text, "\n"), cut = len;
@@ -56,16 +71,44 @@ static void wrapped(const char *text, unsigned indent, struct strbuf *out)
 	}
 }
 
+/* A line is broken between options, never inside "[-k NAME]". */
+void cli_usage_line(const struct cli_verb *v, struct strbuf *out)
+{
+	unsigned width = page_width(), at = 7;
+	struct strbuf synopsis = {0};
+
+	cli_synopsis(v, &synopsis);
+	strbuf_puts(out, "usage: ");
+	for (const char *p = synopsis.at ? synopsis.at : ""; *p;) {
+		const char *end = *p == '[' ? strchr(p, ']') : NULL;
+		size_t n = (end ? (size_t)(end - p) : 0) + strcspn(end ? end : p, " ");
+
+		if (at > 7 && at + n > width) {
+			strbuf_printf(out, "\n%7s", "");
+			at = 7;
+		}
+		strbuf_printf(out, "%s%.*s", at > 7 ? " " : "", (int)n, p);
+		at += (unsigned)n + 1;
+		p += n + (p[n] == ' ');
+	}
+	strbuf_puts(out, "\n");
+	strbuf_finish(&synopsis);
+}
+
 void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 {
+	unsigned width = page_width(), indent = width >= 72 ? 32 : 8;
+	struct strbuf text = {0};
 	const struct cli_option *o;
 
-	strbuf_puts(out, "usage: ");
-	cli_synopsis(v, out);
-	strbuf_printf(out, "\n\n%c%s.\n", toupper(v->summary[0]), v->summary + 1);
+	cli_usage_line(v, out);
+	strbuf_printf(&text, "%c%s.", toupper(v->summary[0]), v->summary + 1);
+	strbuf_puts(out, "\n");
+	wrapped(text.at ? text.at : "", 0, width, out);
+	strbuf_finish(&text);
 	if (v->details) {
 		strbuf_puts(out, "\n");
-		wrapped(v->details, 0, out);
+		wrapped(v->details, 0, width, out);
 	}
 	strbuf_puts(out, "\n");
 	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
@@ -74,18 +117,16 @@ void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 		strbuf_puts(out, o->letter ? "  " : "      ");
 		option_head(o, out);
 		used = out->len - start;
-		if (used > 30)
-			strbuf_printf(out, "\n%*s", 32, "");
+		if (used + 2 > indent)
+			strbuf_printf(out, "\n%*s", (int)indent, "");
 		else
-			strbuf_printf(out, "%*s", (int)(32 - used), "");
-		wrapped(o->help, 32, out);
+			strbuf_printf(out, "%*s", (int)(indent - used), "");
+		wrapped(o->help, indent, width, out);
 	}
 	if (v->json) {
-		struct strbuf text = {0};
-
 		strbuf_printf(&text, "JSON: %s", v->json);
 		strbuf_puts(out, "\n");
-		wrapped(text.at ? text.at : "", 0, out);
+		wrapped(text.at ? text.at : "", 0, width, out);
 		strbuf_finish(&text);
 	}
 }
@@ -93,6 +134,7 @@ void cli_help_verb(const struct cli_verb *v, struct strbuf *out)
 void cli_help_all(const char *group, struct strbuf *out)
 {
 	size_t len = group ? strlen(group) : 0;
+	unsigned width = page_width();
 
 	strbuf_printf(out, "usage: heddle %s%sVERB ...\n", group ? group : "", group ? " " : "");
 	if (!group)
@@ -101,8 +143,12 @@ void cli_help_all(const char *group, struct strbuf *out)
 	for (unsigned i = 0; i < cli_verbs_len; i++) {
 		const struct cli_verb *v = cli_verbs[i];
 
-		if (!group || (strncmp(v->name, group, len) == 0 && v->name[len] == ' '))
-			strbuf_printf(out, "  heddle %-16s %s\n", v->name, v->summary);
+		if (group && !(strncmp(v->name, group, len) == 0 && v->name[len] == ' '))
+			continue;
+		strbuf_printf(out, "  heddle %-16s ", v->name);
+		if (26 + strlen(v->summary) > width)
+			strbuf_printf(out, "\n%6s", "");
+		wrapped(v->summary, 6, width, out);
 	}
 	strbuf_puts(out, "\nheddle VERB -h says more about one.\n");
 }
@@ -129,12 +175,30 @@ static void man_option(const struct cli_option *o, struct strbuf *out)
 	}
 }
 
+void cli_man_options(const struct cli_verb *v, struct strbuf *out)
+{
+	const struct cli_option *o;
+
+	for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
+		if (strcmp(o->name, "help") == 0 || strcmp(o->name, "json") == 0)
+			continue;
+		man_option(o, out);
+		strbuf_puts(out, "\n\t");
+		man_text(o->help, out);
+		strbuf_puts(out, "\n\n");
+	}
+	if (v->json) {
+		strbuf_puts(out, "*--json*\n\t");
+		man_text(v->json, out);
+		strbuf_puts(out, "\n\n");
+	}
+}
+
 void cli_man(struct strbuf *out)
 {
 	for (unsigned n = 0; n < cli_verbs_len; n++) {
 		const struct cli_verb *v = cli_verbs[n];
 		struct strbuf synopsis = {0};
-		const struct cli_option *o;
 
 		cli_synopsis(v, &synopsis);
 		strbuf_printf(out, "## heddle %s\n\n", v->name);
@@ -146,22 +210,10 @@ void cli_man(struct strbuf *out)
 		if (v->details) {
 			/* As it stands in -h: its line breaks and columns mean something. */
 			strbuf_puts(out, "```\n");
-			wrapped(v->details, 0, out);
+			wrapped(v->details, 0, 72, out);
 			strbuf_puts(out, "```\n\n");
 		}
-		for (unsigned i = 0; (o = cli_option_at(v, i)); i++) {
-			if (strcmp(o->name, "help") == 0 || strcmp(o->name, "json") == 0)
-				continue;
-			man_option(o, out);
-			strbuf_puts(out, "\n\t");
-			man_text(o->help, out);
-			strbuf_puts(out, "\n\n");
-		}
-		if (v->json) {
-			strbuf_puts(out, "*--json*\n\t");
-			man_text(v->json, out);
-			strbuf_puts(out, "\n\n");
-		}
+		cli_man_options(v, out);
 		strbuf_finish(&synopsis);
 	}
 }

@@ -5,12 +5,14 @@
  * turns results into an exit status. */
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VERB(id) extern const struct cli_verb cli_verb_##id;
 #include "verbs.def"
@@ -59,6 +61,11 @@ static bool is_group(const char *word)
 
 void cli_emit(struct cli *c)
 {
+	if (c->out.len)
+		progress_clear();
+	/* Names and texts come from files and other programs. */
+	if (isatty(STDOUT_FILENO))
+		cli_plain(c->out.at, c->out.len);
 	if (c->out.len && !c->out_error && fwrite(c->out.at, 1, c->out.len, stdout) != c->out.len)
 		c->out_error = errno;
 	c->out.len = 0;
@@ -95,6 +102,8 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 		r = v->run(&c);
 	}
 	free(c.operands);
+	progress_clear();
+	cli_json_errors(&c);
 	r = flush_out(&c, r);
 	child_end_if_interrupted();
 	return r;
@@ -109,10 +118,16 @@ static int run_word(int argc, char **argv)
 	if (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0) {
 		cli_help_all(NULL, &c.out);
 	} else if (strcmp(argv[0], "--print-man") == 0) {
-		cli_man(&c.out);
+		if (argc > 1 && strcmp(argv[1], "heddled") == 0)
+			cli_man_options(&cli_heddled, &c.out);
+		else
+			cli_man(&c.out);
 	} else if (strcmp(argv[0], "--print-completion") == 0) {
-		if (argc != 2 || cli_completion(argv[1], &c.out) < 0) {
-			fputs("usage: heddle --print-completion bash|zsh|fish\n", stderr);
+		const char *program = argc > 2 ? argv[2] : "heddle";
+
+		if (argc < 2 || argc > 3 || cli_completion(argv[1], program, &c.out) < 0) {
+			fputs("usage: heddle --print-completion bash|zsh|fish [heddle|heddled]\n",
+				stderr);
 			status = CLI_USAGE;
 		}
 	} else if (is_group(argv[0])) {

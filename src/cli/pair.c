@@ -88,14 +88,13 @@ static int make_command(struct stage *s, const struct stage_run *run, bool high,
 {
 	const struct stage_program *p = high ? &run->high : &run->low;
 	const char *folder = run->runtime ? "examples/rt" : "examples";
-	char installed[128], built[128];
+	char path[128];
 
 	*k = (struct command){0};
-	snprintf(installed, sizeof(installed), "lib/heddle/%s/%s", folder, p->name);
-	snprintf(built, sizeof(built), "%s/%s", folder, p->name);
-	if (cli_find_part(installed, built, &k->program))
+	snprintf(path, sizeof(path), "%s/%s", folder, p->name);
+	if (cli_find_part(path, path, &k->program))
 		return cli_error(s->c, "heddle builds them where a compiler for kernels is",
-			"the example program %s was not found", built);
+			"the example program %s was not found", path);
 	arrange(s, run, high, k);
 	arg(k, k->program);
 	arg(k, "--size");

@@ -85,7 +85,7 @@ static int option_set(struct cli *c, int i, const char *value)
 		return cli_usage(c, "--%s: '%s' is not one of %s", o->name, value, o->value);
 	c->given[i] = true;
 	c->values[i] = value;
-	return 0;
+	return c->verb->on_option ? c->verb->on_option(c, o, value) : 0;
 }
 
 /* "--name", "--name=value", "--name value": sets the option; *next is the argument behind it. */
@@ -136,6 +136,12 @@ int cli_parse(struct cli *c, int argc, char **argv)
 	const struct cli_verb *v = c->verb;
 	bool options = true;
 	int next = 0, r;
+
+	/* Known ahead: what is wrong with the others is told in that form, too. */
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 &&
+			(argv[i][0] == '-' || !(v->flags & CLI_OPERANDS_LAST));
+		i++)
+		c->json |= strcmp(argv[i], "--json") == 0;
 
 	while (next < argc) {
 		char *arg = argv[next++];

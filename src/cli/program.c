@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reads an executable's dynamic section. The file is hostile as far as this is concerned: every
- * offset is checked. */
+/* Reads an executable's program headers and dynamic section. The file is hostile as far as this is
+ * concerned: every offset is checked. */
 #include "cli/program.h"
 
 #include <elf.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int find(const char *name, char *ret, size_t max)
@@ -61,24 +62,92 @@ static struct image_bytes section(struct image_bytes file, const char *name)
 	return s;
 }
 
-static void read_dynamic(struct program *p)
+/* Where in the file an address lies. */
+static bool offset_of(const struct program *p, const Elf64_Ehdr *e, uint64_t address, uint64_t *ret)
 {
-	struct image_bytes dynamic = section(p->file, ".dynamic");
-	struct image_bytes strings = section(p->file, ".dynstr");
+	Elf64_Phdr h;
+
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		if (!read_at(p->file, e->e_phoff + i * sizeof(h), &h, sizeof(h)))
+			return false;
+		if (h.p_type == PT_LOAD && address >= h.p_vaddr &&
+			address - h.p_vaddr < h.p_filesz) {
+			*ret = h.p_offset + (address - h.p_vaddr);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Twice over the same section: the table of strings is named in it, too. */
+static void read_dynamic(struct program *p, const Elf64_Ehdr *e, struct image_bytes dynamic)
+{
+	struct image_bytes strings = {0};
+	bool has_runpath = false;
+	uint64_t at, table;
 	Elf64_Dyn d;
 
-	for (uint64_t at = 0; read_at(dynamic, at, &d, sizeof(d)) && d.d_tag != DT_NULL;
-		at += sizeof(d)) {
+	for (at = 0; read_at(dynamic, at, &d, sizeof(d)) && d.d_tag != DT_NULL; at += sizeof(d)) {
+		has_runpath |= d.d_tag == DT_RUNPATH;
+		if (d.d_tag == DT_STRTAB && offset_of(p, e, d.d_un.d_ptr, &table) &&
+			table < p->file.len)
+			strings = (struct image_bytes){p->file.at + table, p->file.len - table};
+	}
+	for (at = 0; read_at(dynamic, at, &d, sizeof(d)) && d.d_tag != DT_NULL; at += sizeof(d)) {
 		const char *s = string_at(strings, d.d_un.d_val);
 
-		p->is_dynamic = true;
-		if (d.d_tag == DT_RPATH)
-			p->has_rpath = true;
+		if (d.d_tag == DT_RPATH && !has_runpath)
+			snprintf(p->rpath, sizeof(p->rpath), "%s", s);
 		if (d.d_tag != DT_NEEDED)
 			continue;
 		p->needs_libcuda |= strcmp(s, "libcuda.so.1") == 0;
 		p->needs_libcudart |= strncmp(s, "libcudart.so", 12) == 0;
 	}
+}
+
+static void read_headers(struct program *p)
+{
+	Elf64_Ehdr e;
+	Elf64_Phdr h;
+
+	if (!read_at(p->file, 0, &e, sizeof(e)))
+		return;
+	for (unsigned i = 0; i < e.e_phnum; i++) {
+		if (!read_at(p->file, e.e_phoff + i * sizeof(h), &h, sizeof(h)))
+			return;
+		p->is_dynamic |= h.p_type == PT_INTERP;
+		if (h.p_type == PT_DYNAMIC && h.p_offset < p->file.len)
+			read_dynamic(p, &e,
+				(struct image_bytes){p->file.at + h.p_offset,
+					MIN(h.p_filesz, p->file.len - h.p_offset)});
+	}
+}
+
+/* "#!/usr/bin/env python3" is python3's. */
+static void read_script(struct program *p)
+{
+	char line[256] = {0}, *word, *save = NULL;
+	const char *slash;
+
+	if (p->file.len < 3 || memcmp(p->file.at, "#!", 2) != 0)
+		return;
+	memcpy(line, p->file.at + 2, MIN(p->file.len - 2, sizeof(line) - 1));
+	line[strcspn(line, "\n")] = 0;
+	word = strtok_r(line, " \t\r", &save);
+	slash = word ? strrchr(word, '/') : NULL;
+	if (slash && strcmp(slash, "/env") == 0)
+		word = strtok_r(NULL, " \t\r", &save);
+	if (word && word[0] != '-' && strlen(word) < sizeof(p->interpreter))
+		strcpy(p->interpreter, word);
+}
+
+/* Where the kernel would start it with other rights than the caller's, the loader does not look at
+ * LD_LIBRARY_PATH. */
+static bool is_privileged(const char *path, const struct stat *st)
+{
+	return ((st->st_mode & S_ISUID) && st->st_uid != geteuid()) ||
+	       ((st->st_mode & S_ISGID) && st->st_gid != getegid()) ||
+	       (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
 static bool holds(struct image_bytes b, const char *text)
@@ -91,6 +160,7 @@ int program_open(const char *name, struct program *ret)
 	struct program p = {0};
 	unsigned char ident[EI_NIDENT];
 	struct stat st;
+	bool is_elf;
 	void *at;
 	int fd, r = find(name, p.path, sizeof(p.path));
 
@@ -108,14 +178,17 @@ int program_open(const char *name, struct program *ret)
 	if (at == MAP_FAILED)
 		return -errno;
 	p.file = (struct image_bytes){at, (size_t)st.st_size};
-	p.is_setuid = st.st_mode & (S_ISUID | S_ISGID);
-	p.is_elf64 = read_at(p.file, 0, ident, sizeof(ident)) &&
-		     memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64;
+	p.is_privileged = is_privileged(p.path, &st);
+	is_elf = read_at(p.file, 0, ident, sizeof(ident)) && memcmp(ident, ELFMAG, SELFMAG) == 0;
+	p.is_elf64 = is_elf && ident[EI_CLASS] == ELFCLASS64;
+	p.is_elf32 = is_elf && ident[EI_CLASS] == ELFCLASS32;
+	read_script(&p);
 	if (p.is_elf64) {
 		struct image_bytes data = section(p.file, ".rodata");
 
-		read_dynamic(&p);
+		read_headers(&p);
 		p.names_libcuda = holds(data, "libcuda.so.1");
+		p.names_libcuda_path = holds(data, "/libcuda.so.1");
 		p.has_static_cudart = section(p.file, ".nvFatBinSegment").len &&
 				      !p.needs_libcudart && p.names_libcuda;
 	}
@@ -128,4 +201,58 @@ void program_close(struct program *p)
 	if (p->file.at)
 		munmap((void *)p->file.at, p->file.len);
 	p->file = (struct image_bytes){0};
+}
+
+/* A folder of the RPATH that holds a libcuda.so.1, which the loader then takes. */
+static bool rpath_has_driver(const struct program *p, char *buf, size_t size)
+{
+	const char *slash = strrchr(p->path, '/');
+	int folder = slash ? (int)(slash - p->path) : 1;
+
+	for (const char *at = p->rpath; *at;) {
+		size_t n = strcspn(at, ":"), skip = 0;
+		char path[6144];
+
+		if (strncmp(at, "$ORIGIN", 7) == 0)
+			skip = 7;
+		else if (strncmp(at, "${ORIGIN}", 9) == 0)
+			skip = 9;
+		snprintf(path, sizeof(path), "%.*s%.*s/libcuda.so.1", skip ? folder : 0,
+			slash ? p->path : ".", (int)(n - skip), at + skip);
+		if (n && access(path, F_OK) == 0) {
+			snprintf(buf, size, "its RPATH leads to %s, ahead of what heddle sets",
+				path);
+			return true;
+		}
+		at += n + (at[n] == ':');
+	}
+	return false;
+}
+
+const char *program_obstacle(const struct program *p, char *buf, size_t size)
+{
+	struct program other;
+	bool found;
+
+	if (p->is_elf32) {
+		snprintf(buf, size, "it is a 32-bit program");
+		return buf;
+	}
+	if (p->is_elf64 && !p->is_dynamic) {
+		snprintf(buf, size, "it is statically linked: no library can be put in front");
+		return buf;
+	}
+	if (p->is_elf64 && p->is_privileged) {
+		snprintf(buf, size,
+			"it is setuid or setgid, or has capabilities: LD_LIBRARY_PATH does not "
+			"count");
+		return buf;
+	}
+	if (p->is_elf64)
+		return rpath_has_driver(p, buf, size) ? buf : NULL;
+	if (!p->interpreter[0] || program_open(p->interpreter, &other) < 0)
+		return NULL;
+	found = other.is_elf64 && program_obstacle(&other, buf, size);
+	program_close(&other);
+	return found ? buf : NULL;
 }

@@ -1,26 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Reading PTX files for the ptx verbs. */
+/* Finding, unpacking and parsing PTX for the ptx verbs. */
 #include "cli/ptx_file.h"
+#include "image/image.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int cli_ptx_open(struct cli *c, const char *path, struct cli_ptx *ret)
+#define MAX_PTX_BYTES (256u << 20)
+#define NAMED_MAX     20 /* unknown instructions of a file, */
+
+struct walk {
+	struct cli *c;
+	const char *path;
+	cli_ptx_fn *fn;
+	void *user;
+	uint64_t arch; /* 0: all */
+	unsigned n_ptx, n_taken, n_code;
+	int status;
+};
+
+static void keep(struct walk *w, int status)
+{
+	w->status = w->status ? w->status : status;
+}
+
+static void parsed(struct walk *w, struct cli_ptx *f)
 {
 	int r;
 
-	*ret = (struct cli_ptx){.path = strcmp(path, "-") == 0 ? "<stdin>" : path};
-	arena_init(&ret->arena, 0);
-	r = cli_read_file(c, path, &ret->text, &ret->len);
+	arena_init(&f->arena, 0);
+	diag_init(&f->diags, &f->arena, f->name, f->text, f->len);
+	r = ptx_parse(f->text, f->len, 0, &f->diags, &f->module);
+	if (r < 0)
+		keep(w, cli_error(w->c, NULL, "%s: %s", f->name, strerror(-r)));
+	else
+		keep(w, w->fn(w->c, f, w->user));
+	if (f->module)
+		ptx_module_free(f->module);
+	arena_finish(&f->arena);
+}
+
+static int entry(void *user, const struct image_entry *e)
+{
+	struct walk *w = user;
+	struct cli_ptx f = {.path = w->path, .arch = e->arch};
+	struct strbuf name = {0};
+	char *text;
+	int r;
+
+	if (e->kind != IMAGE_PTX) {
+		w->n_code++;
+		return 0;
+	}
+	f.entry = ++w->n_ptx;
+	if (w->arch && w->arch != e->arch)
+		return 0;
+	w->n_taken++;
+	strbuf_printf(&name, "%s(sm_%u #%u)", w->path, e->arch, f.entry);
+	f.name = name.at ? name.at : w->path;
+	r = image_unpack(e, MAX_PTX_BYTES, &text, &f.len);
+	if (r < 0) {
+		keep(w, cli_error(w->c, NULL, "%s: %s", f.name,
+				r == -ENOTSUP ? "packed as CUDA 7 did, which is not read"
+					      : strerror(-r)));
+	} else {
+		f.text = text;
+		parsed(w, &f);
+		free(text);
+	}
+	strbuf_finish(&name);
+	return 0;
+}
+
+/* What is no PTX and no container: text may be PTX with an error right at its start. */
+static bool is_text(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < 32 && !strchr("\t\n\v\f\r", text[i]))
+			return false;
+	return !memchr(text, 0, len);
+}
+
+int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
+{
+	struct walk w = {
+		.c = c, .path = strcmp(path, "-") == 0 ? "<stdin>" : path, .fn = fn, .user = user};
+	char *text;
+	size_t len;
+	int r = cli_number(c, "arch", 1, 9999, &w.arch);
+
+	if (r == 0)
+		r = cli_read_file(c, path, &text, &len);
 	if (r)
 		return r;
-	diag_init(&ret->diags, &ret->arena, ret->path, ret->text, ret->len);
-	r = ptx_parse(ret->text, ret->len, 0, &ret->diags, &ret->module);
-	if (r < 0)
-		return cli_error(c, NULL, "%s: %s", ret->path, strerror(-r));
-	return 0;
+	if (is_text(text, len)) {
+		struct cli_ptx f = {.path = w.path, .name = w.path, .text = text, .len = len};
+
+		parsed(&w, &f);
+		free(text);
+		return w.status;
+	}
+	r = image_walk((struct image_bytes){(const uint8_t *)text, len}, entry, &w);
+	free(text);
+	if (r == -EBADMSG)
+		keep(&w, cli_error(c, "a newer copy of the file may help",
+				 "%s: its device code is cut or broken", w.path));
+	else if (r == -ENOENT || (!w.n_ptx && !w.n_code))
+		keep(&w, cli_error(c, "a PTX text, or a program, library or fatbin with PTX in it",
+				 "%s: holds no device code", w.path));
+	else if (!w.n_ptx)
+		keep(&w, cli_error(c, "heddle doctor -- PROG lists kernels that come without",
+				 "%s: holds machine code only, no PTX", w.path));
+	else if (!w.n_taken)
+		keep(&w, cli_error(c, "heddle ptx check lists what there is",
+				 "%s: holds no PTX for sm_%u", w.path, (unsigned)w.arch));
+	return w.status;
 }
 
 static void emit(void *c)
@@ -33,12 +130,11 @@ void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *tex
 	ptx_print_by(m, text, text == &c->out ? emit : NULL, c);
 }
 
-void cli_ptx_close(struct cli_ptx *f)
+void cli_ptx_json_name(struct json *j, const struct cli_ptx *f)
 {
-	if (f->module)
-		ptx_module_free(f->module);
-	arena_finish(&f->arena);
-	free(f->text);
+	json_str(j, "file", f->path);
+	json_uint(j, "entry", f->entry);
+	json_uint(j, "arch", f->arch);
 }
 
 void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
@@ -61,7 +157,75 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 	json_end(j, ']');
 }
 
-int cli_ptx_each(struct cli *c, cli_ptx_file_fn *fn)
+/* ---- instructions that are not known ---- */
+
+/* One letter too many, too few, another, or two that changed places. */
+static bool is_near(const char *a, size_t la, const char *b, size_t lb)
+{
+	size_t same = 0, tail = 0;
+
+	if (la > lb + 1 || lb > la + 1)
+		return false;
+	while (same < MIN(la, lb) && a[same] == b[same])
+		same++;
+	while (tail < MIN(la, lb) - same && a[la - 1 - tail] == b[lb - 1 - tail])
+		tail++;
+	if (MAX(la, lb) - same - tail <= 1)
+		return true;
+	return la == lb && la - same - tail == 2 && a[same] == b[same + 1] &&
+	       a[same + 1] == b[same];
+}
+
+/* What is known and spelt nearly so; the first word counts. */
+static const char *nearest(const char *text)
+{
+	size_t len = strcspn(text, ".");
+
+	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
+		const char *name = ptx_ops[i].name;
+		size_t n = strcspn(name, "_");
+
+		if (n == len && memcmp(name, text, len) == 0)
+			return NULL; /* it is what follows that is not known */
+	}
+	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
+		const char *name = ptx_ops[i].name;
+
+		if (len > 1 && is_near(text, len, name, strcspn(name, "_")))
+			return name;
+	}
+	return NULL;
+}
+
+void cli_ptx_warn_unknown(struct cli_ptx *f)
+{
+	unsigned left = NAMED_MAX;
+
+	for (size_t i = 0; i < f->module->items.len; i++) {
+		const struct ptx_item *item = &f->module->items.at[i];
+
+		if (item->kind != PTX_ITEM_FUNC)
+			continue;
+		for (size_t k = 0; k < item->func->body.len && left; k++) {
+			const struct ptx_stmt *s = &item->func->body.at[k];
+			const char *meant;
+
+			if (s->kind != PTX_INSN || !(s->mn->flags & PTX_F_UNKNOWN))
+				continue;
+			left--;
+			diag_add(&f->diags, DIAG_WARNING, s->line, s->col, s->mn->text_len,
+				"no instruction that is known: %s", s->mn->text);
+			meant = nearest(s->mn->text);
+			if (meant)
+				diag_hint(&f->diags,
+					"%.*s is one; what is not known keeps its kernel "
+					"from being preempted",
+					(int)strcspn(meant, "_"), meant);
+		}
+	}
+}
+
+int cli_ptx_each(struct cli *c, cli_ptx_fn *fn)
 {
 	struct json j;
 	int status = CLI_OK;
@@ -71,7 +235,7 @@ int cli_ptx_each(struct cli *c, cli_ptx_file_fn *fn)
 		json_begin_array(&j, "files");
 	}
 	for (int i = 0; i < c->n_operands; i++) {
-		int r = fn(c, c->operands[i], &j);
+		int r = cli_ptx_walk(c, c->operands[i], fn, &j);
 
 		status = status ? status : r;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A PTX file as the ptx verbs see it: text, module, diagnostics, freed together. */
+/* PTX as the ptx verbs see it, wherever it lies: a text, or inside a program, a library, a fatbin.
+ * Text, module, diagnostics, freed together. */
 #ifndef HEDDLE_CLI_PTX_FILE_H
 #define HEDDLE_CLI_PTX_FILE_H
 
@@ -9,25 +10,38 @@
 #include "ptx/ptx.h"
 
 struct cli_ptx {
-	const char *path;
-	char *text;
+	const char *path; /* as given on the command line */
+	const char
+		*name; /* as shown: the path, and "(sm_75 #2)" behind it where PTX lies in a file */
+	unsigned entry; /* which of the file's, from 1; 0: the file is PTX itself */
+	uint32_t arch;  /* 75 for sm_75; 0: not known */
+	const char *text;
 	size_t len;
 	struct arena arena; /* of the diagnostics */
 	struct diag_list diags;
 	struct ptx_module *module; /* NULL when it was not read */
 };
 
-/* Reads and parses. 0 (diagnostics may still hold errors), or CLI_FAILED, said. Either way
- * cli_ptx_close frees it. */
-int cli_ptx_open(struct cli *c, const char *path, struct cli_ptx *ret);
-void cli_ptx_close(struct cli_ptx *f);
+/* Calls fn for each PTX of the file (with --arch: of that architecture), parsed: diagnostics may
+ * hold errors. What else the file holds is passed over; that it holds no PTX is said. CLI_OK,
+ * CLI_FAILED, or the first other that fn returned, which goes on. What fn gets is gone when it
+ * returns. */
+typedef int cli_ptx_fn(struct cli *c, struct cli_ptx *f, void *user);
+int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user);
+/* The same over all operands, in the JSON array "files"; user is the struct json. */
+int cli_ptx_each(struct cli *c, cli_ptx_fn *fn);
 /* To text, or as it goes to standard output where text is c->out. */
 void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text);
-/* The run function of a verb over files: fn for each operand, in the JSON array "files". Returns
- * the first status that is not 0. */
-typedef int cli_ptx_file_fn(struct cli *c, const char *path, struct json *j);
-int cli_ptx_each(struct cli *c, cli_ptx_file_fn *fn);
+/* Keys "file", "entry", "arch". */
+void cli_ptx_json_name(struct json *j, const struct cli_ptx *f);
 /* Key "diagnostics": an array of level, line, column, message, hint. */
 void cli_ptx_json_diags(struct json *j, const struct diag_list *d);
+/* A warning for each instruction that is not known: it may be new, or misspelt. */
+void cli_ptx_warn_unknown(struct cli_ptx *f);
+/* For a table of options. */
+#define CLI_PTX_ARCH                                                                               \
+	{                                                                                          \
+		0, "arch", "NN", "only the PTX for compute capability N.N, of a file with several" \
+	}
 
 #endif

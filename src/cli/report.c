@@ -4,6 +4,7 @@
 /* What verbs say and read: errors in one style (what, where, what to do), whole files, the parts of
  * the installation. */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,15 +14,103 @@
 #include <string.h>
 #include <unistd.h>
 
-static void say(const struct cli *c, const char *level, const char *fmt, va_list ap)
-{
-	const struct cli *whole = c->whole ? c->whole : c;
+static struct {
+	char *text, *hint;
+} errors[16]; /* with --json; those past the last are left out */
+static unsigned n_errors;
 
-	fprintf(stderr, "heddle %s: %s: ", whole->verb->name, level);
+static const struct cli *whole_of(const struct cli *c)
+{
+	return c->whole ? c->whole : c;
+}
+
+static bool as_json(const struct cli *c)
+{
+	return c->json && !(c->verb->flags & (CLI_TEXT_ERRORS | CLI_PROGRAM));
+}
+
+static void say(
+	const struct cli *c, const char *level, const char *hint, const char *fmt, va_list ap)
+{
+	const struct cli *whole = whole_of(c);
+	char part[64] = "";
+
+	progress_clear();
 	if (c->whole)
-		fprintf(stderr, "%s %u: ", c->verb->name, c->number);
+		snprintf(part, sizeof(part), "%s %u: ", c->verb->name, c->number);
+	if (as_json(whole) && strcmp(level, "error") == 0) {
+		char *text = NULL;
+
+		if (n_errors < ARRAY_LEN(errors) && vasprintf(&text, fmt, ap) >= 0) {
+			errors[n_errors].hint = hint ? strdup(hint) : NULL;
+			if (asprintf(&errors[n_errors].text, "%s%s", part, text) >= 0)
+				n_errors++;
+			free(text);
+		}
+		return;
+	}
+	fprintf(stderr, "%s%s: %s: %s", cli_prefix(whole->verb), whole->verb->name, level, part);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
+	if (hint)
+		fprintf(stderr, "  hint: %s\n", hint);
+}
+
+/* An object that is closed again: a result that may be kept. */
+static bool is_whole(const struct strbuf *b)
+{
+	bool in_string = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < b->len; i++) {
+		char c = b->at[i];
+
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+	}
+	return b->len && b->at[0] == '{' && depth == 0 && !in_string;
+}
+
+void cli_json_errors(struct cli *c)
+{
+	struct strbuf list = {0};
+	struct json j;
+
+	if (!as_json(c) || !n_errors)
+		return;
+	if (!is_whole(&c->out)) {
+		c->out.len = 0;
+		cli_json_open(c, &j, 1);
+		json_end(&j, '}');
+	}
+	while (c->out.len && c->out.at[c->out.len - 1] != '}')
+		c->out.len--;
+	c->out.len -= c->out.len > 0;
+	while (c->out.len &&
+		(c->out.at[c->out.len - 1] == '\n' || c->out.at[c->out.len - 1] == ' '))
+		c->out.len--;
+	strbuf_puts(&c->out, ",\n  \"errors\": ");
+	json_init(&j, &list);
+	json_begin_array(&j, NULL);
+	for (unsigned i = 0; i < n_errors; i++) {
+		json_begin_object(&j, NULL);
+		json_str(&j, "error", errors[i].text);
+		json_str(&j, "hint", errors[i].hint);
+		json_end(&j, '}');
+		free(errors[i].text);
+		free(errors[i].hint);
+	}
+	json_end(&j, ']');
+	n_errors = 0;
+	while (list.len && list.at[list.len - 1] == '\n')
+		list.len--;
+	strbuf_add(&c->out, list.at ? list.at : "[]", list.at ? list.len : 2);
+	strbuf_puts(&c->out, "\n}\n");
+	strbuf_finish(&list);
 }
 
 int cli_error(const struct cli *c, const char *hint, const char *fmt, ...)
@@ -29,10 +118,8 @@ int cli_error(const struct cli *c, const char *hint, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, "error", fmt, ap);
+	say(c, "error", hint, fmt, ap);
 	va_end(ap);
-	if (hint)
-		fprintf(stderr, "  hint: %s\n", hint);
 	return CLI_FAILED;
 }
 
@@ -41,24 +128,53 @@ void cli_warn(const struct cli *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, "warning", fmt, ap);
+	say(c, "warning", NULL, fmt, ap);
 	va_end(ap);
 }
 
 int cli_usage(const struct cli *c, const char *fmt, ...)
 {
-	const struct cli_verb *v = c->whole ? c->whole->verb : c->verb;
+	const struct cli *whole = whole_of(c);
 	struct strbuf synopsis = {0};
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, "error", fmt, ap);
+	say(c, "error", NULL, fmt, ap);
 	va_end(ap);
-	cli_synopsis(v, &synopsis);
-	fprintf(stderr, "usage: %s\n  hint: heddle %s -h says more\n",
-		synopsis.at ? synopsis.at : "", v->name);
+	if (as_json(whole))
+		return CLI_USAGE;
+	cli_usage_line(whole->verb, &synopsis);
+	fprintf(stderr, "%s  hint: %s%s -h says more\n", synopsis.at ? synopsis.at : "",
+		cli_prefix(whole->verb), whole->verb->name);
 	strbuf_finish(&synopsis);
 	return CLI_USAGE;
+}
+
+/* How long the character is that starts there, 0: none. C1 controls are none. */
+static size_t utf8_len(const unsigned char *s, size_t len)
+{
+	size_t n = s[0] < 0x80                   ? 1
+		   : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+		   : (s[0] & 0xf0) == 0xe0       ? 3
+						 : 4;
+
+	if (n > len || (s[0] >= 0x80 && s[0] < 0xc2) || s[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? 0 : n;
+}
+
+void cli_plain(char *text, size_t len)
+{
+	unsigned char *s = (unsigned char *)text;
+
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		n = utf8_len(s + i, len - i);
+		if (!n || (s[i] < 32 && s[i] != '\t' && s[i] != '\n') || s[i] == 127)
+			s[i] = '?';
+	}
 }
 
 void cli_show_diags(const struct diag_list *d)
@@ -66,6 +182,7 @@ void cli_show_diags(const struct diag_list *d)
 	struct strbuf text = {0};
 
 	diag_render(d, &text);
+	cli_plain(text.at, text.len);
 	if (text.len)
 		fwrite(text.at, 1, text.len, stderr);
 	strbuf_finish(&text);
@@ -107,13 +224,11 @@ void cli_json_open(struct cli *c, struct json *j, unsigned schema)
 	json_str(j, "command", c->verb->name);
 }
 
-int cli_find_part(const char *installed_path, const char *build_path, char **ret_path)
+int cli_find_part(const char *part, const char *build_path, char **ret_path)
 {
-	const struct {
-		const char *up, *path;
-	} places[] = {{"/../", installed_path}, {"/", build_path}};
 	char self[PATH_MAX], *slash;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *const places[][2] = {{HEDDLE_PARTS, part}, {"", build_path}};
 
 	if (n < 0)
 		return -ENOENT;
@@ -122,10 +237,11 @@ int cli_find_part(const char *installed_path, const char *build_path, char **ret
 	if (slash)
 		*slash = 0;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		bool elsewhere = places[i][0][0] == '/';
 		char *path = NULL, *real;
 
-		if (!places[i].path ||
-			asprintf(&path, "%s%s%s", self, places[i].up, places[i].path) < 0)
+		if (!places[i][1] || asprintf(&path, "%s/%s/%s", elsewhere ? "" : self,
+					     places[i][0], places[i][1]) < 0)
 			continue;
 		real = realpath(path, NULL);
 		free(path);

@@ -180,12 +180,12 @@ static int find_parts(struct stage *s)
 {
 	char *lib = NULL, *slash;
 
-	if (s->spec.managed && (cli_find_part("bin/heddle", "heddle", &s->heddle) ||
-				       cli_find_part("bin/heddled", "heddled", &s->heddled)))
+	if (s->spec.managed && (cli_find_part(NULL, "heddle", &s->heddle) ||
+				       cli_find_part(NULL, "heddled", &s->heddled)))
 		return cli_error(
 			s->c, "build or install heddle as a whole", "heddled was not found");
 	if (s->spec.device == DEV_CPU) {
-		if (cli_find_part("lib/heddle/cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1", &lib))
+		if (cli_find_part("cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1", &lib))
 			return cli_error(
 				s->c, NULL, "the virtual GPU's libcuda.so.1 was not found");
 		slash = strrchr(lib, '/');

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <ini.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ void config_defaults(struct hd_config *c)
 		.still_ns = 1000000000,
 		.silence_ns = 5000000000,
 		.spin_ns = HD_SPIN_AUTO,
+		.log_level = HD_LOG_INFO,
 		.group = "heddle",
 	};
 }
@@ -86,83 +88,158 @@ static int set_text(char *ret, size_t max, const char *value)
 	return 0;
 }
 
+/* ---- the table of keys ---- */
+
+static int set_policy(struct hd_config *c, const char *value)
+{
+	const struct sched_policy *p = sched_policy_find(value);
+
+	if (p)
+		c->policy = p;
+	return p ? 0 : -EINVAL;
+}
+
+static int set_opaque(struct hd_config *c, const char *value)
+{
+	c->opaque_auto = false;
+	return set_number(&c->opaque_ns, value, 10000000, 1000);
+}
+
+static int set_spin(struct hd_config *c, const char *value)
+{
+	if (strcmp(value, "auto") != 0)
+		return set_number(&c->spin_ns, value, 10000000, 1000);
+	c->spin_ns = HD_SPIN_AUTO;
+	return 0;
+}
+
+static int set_level(struct hd_config *c, const char *value)
+{
+	return hd_log_level_parse(value, &c->log_level);
+}
+
+/* One that the system has: a name that is mistyped would shut its members out in silence. */
+static int set_group(char ret[64], const char *value)
+{
+	return *value && !getgrnam(value) ? -ESRCH : set_text(ret, 64, value);
+}
+
+/* Key, the values that it may have, and what sets it in c. */
+#define KEYS(KEY)                                                                                \
+	KEY(policy, "hpf|none", set_policy(c, value))                                            \
+	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                \
+	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))   \
+	KEY(within_tenant, "together|srt", set_bool(&c->within_srt, value, "srt", "together"))   \
+	KEY(extra_sms, "SMs", set_number32(&c->extra_sms, value, CTL_MAX_SMS))                   \
+	KEY(opaque_us, "us", set_opaque(c, value))                                               \
+	KEY(opaque_hold_us, "us", set_number(&c->opaque_hold_ns, value, 10000000, 1000))         \
+	KEY(gates, "on|off", set_bool(&c->gates, value, "on", "off"))                            \
+	KEY(max_tenants, "number", set_number32(&c->max_tenants, value, SERVER_CONNS))           \
+	KEY(user_tenants, "number", set_number32(&c->user_tenants, value, SERVER_CONNS))         \
+	KEY(user_devices, "number", set_number32(&c->user_devices, value, HD_DEVICES))           \
+	KEY(user_connections, "number", set_number32(&c->user_connections, value, SERVER_CONNS)) \
+	KEY(silence_ms, "ms", set_time(&c->silence_ns, value))                                   \
+	KEY(min_managed_us, "us", set_number(&c->min_managed_ns, value, 4000000, 1000))          \
+	KEY(latency_us, "us", set_number(&c->latency_ns, value, 1000000, 1000))                  \
+	KEY(linger_max_us, "us", set_number(&c->linger_max_ns, value, 1000000, 1000))            \
+	KEY(spin_us, "us|auto", set_spin(c, value))                                              \
+	KEY(grace_us, "us", set_number(&c->grace_ns, value, 10000000, 1000))                     \
+	KEY(standstill_ms, "ms", set_time(&c->still_ns, value))                                  \
+	KEY(log, "error|warning|info|debug", set_level(c, value))                                \
+	KEY(socket, "path", set_text(c->socket, sizeof(c->socket), value))                       \
+	KEY(group, "group", set_group(c->group, value))                                          \
+	KEY(privileged_group, "group", set_group(c->privileged_group, value))
+
+#define SETTER(name, values, call)                                    \
+	static int key_##name(struct hd_config *c, const char *value) \
+	{                                                             \
+		return call;                                          \
+	}
+KEYS(SETTER)
+
+static const struct key {
+	const char *name, *values;
+	int (*set)(struct hd_config *c, const char *value);
+} keys[] = {
+#define ROW(name, values, call) {#name, values, key_##name},
+	KEYS(ROW)};
+
+const char *config_key(unsigned i)
+{
+	return i < ARRAY_LEN(keys) ? keys[i].name : NULL;
+}
+
+static const struct key *find_key(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	}
+	return NULL;
+}
+
 int config_set(struct hd_config *c, const char *key, const char *value)
 {
-	const struct sched_policy *p;
+	const struct key *k = find_key(key);
 
-	if (strcmp(key, "policy") == 0) {
-		p = sched_policy_find(value);
-		if (p)
-			c->policy = p;
-		return p ? 0 : -EINVAL;
+	return k ? k->set(c, value) : -ENOENT;
+}
+
+void config_explain(int error, const char *key, const char *value, char *buf, size_t size)
+{
+	const struct key *k = find_key(key);
+	int n;
+
+	if (!k) {
+		n = snprintf(buf, size, "no such key: %s; there are", key);
+		for (size_t i = 0; i < ARRAY_LEN(keys) && n < (int)size; i++)
+			n += snprintf(
+				buf + n, size - (size_t)n, "%s %s", i ? "," : "", keys[i].name);
+	} else if (error == -ESRCH) {
+		snprintf(buf, size, "%s: this system has no group '%s'", key, value);
+	} else if (strchr(k->values, '|')) {
+		snprintf(buf, size, "%s: '%s' is not one of %s", key, value, k->values);
+	} else if (strcmp(k->values, "path") == 0 || strcmp(k->values, "group") == 0) {
+		snprintf(buf, size, "%s: too long", key);
+	} else {
+		snprintf(
+			buf, size, "%s: '%s' is not a number (%s) in range", key, value, k->values);
 	}
-	if (strcmp(key, "mps") == 0)
-		return set_bool(&c->mps, value, "on", "off");
-	if (strcmp(key, "preempt") == 0)
-		return set_bool(&c->temporal, value, "temporal", "spatial");
-	if (strcmp(key, "within_tenant") == 0)
-		return set_bool(&c->within_srt, value, "srt", "together");
-	if (strcmp(key, "extra_sms") == 0)
-		return set_number32(&c->extra_sms, value, CTL_MAX_SMS);
-	if (strcmp(key, "opaque_us") == 0) {
-		c->opaque_auto = false;
-		return set_number(&c->opaque_ns, value, 10000000, 1000);
-	}
-	if (strcmp(key, "opaque_hold_us") == 0)
-		return set_number(&c->opaque_hold_ns, value, 10000000, 1000);
-	if (strcmp(key, "gates") == 0)
-		return set_bool(&c->gates, value, "on", "off");
-	if (strcmp(key, "max_tenants") == 0)
-		return set_number32(&c->max_tenants, value, SERVER_CONNS);
-	if (strcmp(key, "user_tenants") == 0)
-		return set_number32(&c->user_tenants, value, SERVER_CONNS);
-	if (strcmp(key, "user_devices") == 0)
-		return set_number32(&c->user_devices, value, HD_DEVICES);
-	if (strcmp(key, "user_connections") == 0)
-		return set_number32(&c->user_connections, value, SERVER_CONNS);
-	if (strcmp(key, "silence_ms") == 0)
-		return set_time(&c->silence_ns, value);
-	if (strcmp(key, "min_managed_us") == 0)
-		return set_number(&c->min_managed_ns, value, 4000000, 1000);
-	if (strcmp(key, "latency_us") == 0)
-		return set_number(&c->latency_ns, value, 1000000, 1000);
-	if (strcmp(key, "linger_max_us") == 0)
-		return set_number(&c->linger_max_ns, value, 1000000, 1000);
-	if (strcmp(key, "spin_us") == 0 && strcmp(value, "auto") == 0) {
-		c->spin_ns = HD_SPIN_AUTO;
-		return 0;
-	}
-	if (strcmp(key, "spin_us") == 0)
-		return set_number(&c->spin_ns, value, 10000000, 1000);
-	if (strcmp(key, "grace_us") == 0)
-		return set_number(&c->grace_ns, value, 10000000, 1000);
-	if (strcmp(key, "standstill_ms") == 0)
-		return set_time(&c->still_ns, value);
-	if (strcmp(key, "socket") == 0)
-		return set_text(c->socket, sizeof(c->socket), value);
-	if (strcmp(key, "group") == 0)
-		return set_text(c->group, sizeof(c->group), value);
-	if (strcmp(key, "privileged_group") == 0)
-		return set_text(c->privileged_group, sizeof(c->privileged_group), value);
-	return -ENOENT;
 }
 
 struct reading {
 	struct hd_config *c;
 	const char *path;
-	int status;
+	FILE *file;
+	int line, status;
 };
+
+/* inih tells no lines, but takes what it reads from here. */
+static char *next_line(char *ret, int max, void *user)
+{
+	struct reading *r = user;
+	char *got = fgets(ret, max, r->file);
+
+	r->line += got != NULL;
+	return got;
+}
 
 static int on_key(void *user, const char *section, const char *key, const char *value)
 {
 	struct reading *r = user;
-	int e = strcmp(section, "heddled") == 0 ? config_set(r->c, key, value) : -ENOENT;
+	char why[512];
+	int e;
 
-	if (e == -ENOENT) {
-		/* A file for a newer version must not keep an older one from starting. */
-		hd_log("%s: [%s] %s: unknown, ignored", r->path, section, key);
-	} else if (e < 0) {
-		hd_log("%s: %s: cannot be '%s'", r->path, key, value);
+	if (strcmp(section, "heddled") != 0) {
+		hd_log_at(HD_LOG_ERROR, "%s:%d: no such section: [%s]; there is [heddled]", r->path,
+			r->line, section);
+		r->status = -EINVAL;
+		return 1;
+	}
+	e = config_set(r->c, key, value);
+	if (e < 0) {
+		config_explain(e, key, value, why, sizeof(why));
+		hd_log_at(HD_LOG_ERROR, "%s:%d: %s", r->path, r->line, why);
 		r->status = -EINVAL;
 	}
 	return 1;
@@ -171,21 +248,23 @@ static int on_key(void *user, const char *section, const char *key, const char *
 /* -ENOENT: no such file. */
 static int read_one(struct hd_config *c, const char *path)
 {
-	struct reading r = {c, path, 0};
+	struct reading r = {.c = c, .path = path};
 	int line;
 
-	if (access(path, F_OK) < 0)
+	r.file = fopen(path, "re");
+	if (!r.file && errno == ENOENT)
 		return -ENOENT;
-	line = ini_parse(path, on_key, &r);
-	if (line < 0) {
-		hd_log("%s: cannot be read", path);
+	if (!r.file) {
+		hd_log_at(HD_LOG_ERROR, "%s: %s", path, strerror(errno));
 		return -EINVAL;
 	}
+	line = ini_parse_stream(next_line, &r, on_key, &r);
+	fclose(r.file);
 	if (line > 0) {
-		hd_log("%s:%d: not a line of a configuration", path, line);
+		hd_log_at(HD_LOG_ERROR, "%s:%d: not a line of a configuration", path, line);
 		return -EINVAL;
 	}
-	return r.status;
+	return line < 0 ? -EINVAL : r.status;
 }
 
 static int is_conf(const struct dirent *e)

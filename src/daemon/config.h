@@ -12,7 +12,7 @@
 struct hd_config {
 	const struct sched_policy *policy;
 	bool mps, temporal, within_srt, gates, opaque_auto; /* that: where opaque_ns does good */
-	uint32_t extra_sms, max_tenants;
+	uint32_t extra_sms, max_tenants, log_level;
 	/* What one user (uid) may have of it; 0: a part of what there is (limits.c). */
 	uint32_t user_tenants, user_devices, user_connections;
 	uint64_t silence_ns; /* who is no tenant may say nothing, and take nothing, for so long */

@@ -267,14 +267,21 @@ static int watch_tenant(struct server *s, struct conn *c)
 	return c->cred.pid > 0 && errno == ESRCH ? -ESRCH : 0;
 }
 
-static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
+/* What the peer would be granted at most. */
+static void rights(struct server *s, struct conn *c, int *io_priority, uint32_t *io_weight)
 {
 	gid_t groups[MAX_GROUPS];
 	size_t n = peer_groups(c->socket.fd, groups, MAX_GROUPS);
+
+	hd_rights(s->config, &c->cred, groups, n, io_priority, io_weight);
+}
+
+static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
+{
 	int priority = h->priority, page_fd = -1, r;
 	uint32_t weight = h->weight;
 
-	hd_rights(s->config, &c->cred, groups, n, &priority, &weight);
+	rights(s, c, &priority, &weight);
 	r = wire_page_create(0, &c->page, &page_fd);
 	if (r == 0)
 		r = watch_tenant(s, c);
@@ -292,9 +299,10 @@ static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
 	else if (r < 0)
 		refuse(s, c, r, strerror(-r));
 	else if (priority != h->priority || weight != h->weight)
-		hd_log("pid %d, uid %u asked for priority %d, weight %u: granted %d, %u",
-			(int)c->cred.pid, (unsigned)c->cred.uid, h->priority, h->weight, priority,
-			weight);
+		hd_log("pid %d, uid %u asked for priority %s, weight %u: granted %s, %u",
+			(int)c->cred.pid, (unsigned)c->cred.uid,
+			hd_priority_name(h->priority, (char[16]){0}), h->weight,
+			hd_priority_name(priority, (char[16]){0}), weight);
 }
 
 void conn_wake(void *server, struct hd_tenant *t, bool hold)
@@ -342,6 +350,29 @@ static void list(struct server *s, struct conn *c)
 	conn_writable(s, c);
 }
 
+/* Who may stop a program may also say what it is worth, as far as is granted to who asks. */
+static void set(struct server *s, struct conn *c, const struct wire_set *m)
+{
+	struct hd_tenant *t = hd_tenant_find(s->hd, m->tenant);
+	int priority = m->priority;
+	struct wire_head end;
+	uint32_t weight = 1;
+
+	rights(s, c, &priority, &weight);
+	if (!t) {
+		refuse(s, c, -ESRCH, "no such tenant");
+	} else if (c->cred.uid != 0 && c->cred.uid != geteuid() && c->cred.uid != t->cred.uid) {
+		refuse(s, c, -EPERM, "another user's tenant");
+	} else if (m->priority < 0 || m->priority > WIRE_HIGHEST || priority != m->priority) {
+		refuse(s, c, -EPERM, "a priority that is not granted to this user");
+	} else {
+		hd_tenant_set(s->hd, t, priority);
+		wire_head_init(&end, WIRE_END, sizeof(end));
+		strbuf_add(&c->out, (const char *)&end, sizeof(end));
+		conn_writable(s, c);
+	}
+}
+
 static void message(struct server *s, struct conn *c, const void *msg)
 {
 	struct wire_status status;
@@ -359,12 +390,20 @@ static void message(struct server *s, struct conn *c, const void *msg)
 			break; /* the last answer first */
 		list(s, c);
 		return;
+	case WIRE_SET:
+		if (c->out.len || c->tenant)
+			break;
+		set(s, c, msg);
+		return;
 	default:
 		break;
 	}
 	/* A question is a status message with nothing in it. */
 	if (head.type == WIRE_STATUS && c->out.len == 0) {
 		hd_status(s->hd, &status);
+		status.may_priority = WIRE_HIGHEST;
+		status.may_weight = 1000;
+		rights(s, c, &status.may_priority, &status.may_weight);
 		strbuf_add(&c->out, (const char *)&status, sizeof(status));
 		conn_writable(s, c);
 		return;

@@ -170,6 +170,9 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	page->weight = weight;
 	hd_let_pass(t);
 	hd_event_tenant(d, "join", t);
+	hd_log_at(HD_LOG_INFO, "tenant %u joins: %s, pid %d, uid %u, priority %s, weight %u, on %s",
+		t->id, hello->name, (int)cred->pid, (unsigned)cred->uid,
+		hd_priority_name(priority, (char[16]){0}), weight, hello->device);
 	hd_watch(d, dev);
 	*ret = t;
 	return 0;
@@ -184,6 +187,13 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	uint64_t now = d->io.now_ns(d->io.user);
 
 	hd_event_tenant(d, "leave", t);
+	hd_tell_figures(d, t, true);
+	hd_log_at(HD_LOG_INFO,
+		"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, waited "
+		"%llu ms",
+		t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)t->launches,
+		(unsigned long long)t->preemptions,
+		(unsigned long long)(t->page->waited_ns / 1000000));
 	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
 		if (t->slots[i].draining)
 			dev->draining--;
@@ -200,6 +210,29 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 		drop_device(d, dev);
 	else
 		hd_watch(d, dev);
+}
+
+struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id)
+{
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
+			if (t->id == id)
+				return t;
+		}
+	}
+	return NULL;
+}
+
+void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority)
+{
+	hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id, t->hello.name,
+		(int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
+		hd_priority_name(t->priority, (char[16]){0}));
+	t->priority = priority;
+	__atomic_store_n(&t->page->priority, (uint32_t)priority, __ATOMIC_RELAXED);
+	sched_set_priority(t->device->sched, t->sched, priority);
+	hd_scan_tenant(d, t, true);
+	hd_watch(d, t->device);
 }
 
 /* There may be hundreds of launches to look at in the pages of those that a new one, or opaque

@@ -2,9 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled's core: tenants, their pages, one scheduling engine a device. It knows neither sockets
- * nor clocks: the time and the waking of tenants come through struct hd_io, so that a test drives
- * it in virtual time. Everything in a page that the tenant may write is copied once, bounded, and
- * only then used. One thread. */
+ * nor clocks (struct hd_io), so that a test drives it in virtual time. Everything in a page that
+ * the tenant may write is copied once, bounded, and only then used. One thread. */
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
@@ -30,7 +29,8 @@ enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: nothing known in this slot */
 	struct hd_tenant *tenant;
-	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns;
+	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
+		unseen_ns;    /* ran before a look */
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
 	uint32_t gen, seq, drains, grow, preemptions, tier, asked; /* for workers, since its word */
 	uint32_t threads, shared_bytes, workers_per_sm;
@@ -43,7 +43,6 @@ struct hd_slot {
 	char name[64];
 };
 
-struct hd_device;
 struct hd_tenant {
 	struct hd_tenant *prev, *next; /* of its device */
 	struct hd_device *device;
@@ -60,7 +59,7 @@ struct hd_tenant {
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
 	uint64_t looked_ns;        /* when all that is known was last looked at */
-	uint64_t launches, preemptions, joined_ns;
+	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns; /* of those that ended */
 	uint64_t active_ns, steered_ns; /* it had work then; such as can be steered */
 	struct hd_bounce bounce;
 	struct hd_slot slots[WIRE_SLOTS];
@@ -72,11 +71,12 @@ struct hd_device {
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
 	bool is_cpu;
-	uid_t uid;             /* whose tenant came first: it counts as that user's */
-	uint64_t unwatched_ns; /* when tenants were last told not to kick */
-	uint64_t draining;     /* launches told to leave and not gone, */
-	uint64_t told_ns;      /* of which the last was told then */
-	uint32_t shrinking;    /* launches told to leave some SMs, of which too many are there */
+	uid_t uid;                  /* whose tenant came first: it counts as that user's */
+	int64_t ahead_ns, ahead_at; /* its clock of ours, at most; as of then, 0: not known */
+	uint64_t unwatched_ns;      /* when tenants were last told not to kick */
+	uint64_t draining;          /* launches told to leave and not gone, */
+	uint64_t told_ns;           /* of which the last was told then */
+	uint32_t shrinking; /* launches told to leave some SMs, of which too many are there */
 	char name[64];
 };
 
@@ -101,7 +101,9 @@ void hd_destroy(struct hd *d);
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
-/* The tenant kicked: looks at its whole page. hd_run decides, but on opaque work at once. */
+struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
+void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority);
+/* It kicked: looks at its whole page. hd_run decides, but on opaque work at once. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Looks, decides, tells. In how many ns it wants to look again; UINT64_MAX: when kicked. */
 uint64_t hd_run(struct hd *d);
@@ -120,6 +122,7 @@ bool hd_has_arrived(const struct hd_slot *s);
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
 void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
+void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its life, in its page */
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* a word for a launch */
@@ -138,6 +141,6 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 /* ---- rights.c: lowers what the peer may not have. groups: its supplementary ones ---- */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);
-void hd_log(const char *fmt, ...) HD_PRINTF(1, 2); /* log.c: one line on standard error */
+#include "log.h"
 
 #endif

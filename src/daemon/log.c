@@ -1,17 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The log: one line an event on standard error, as service managers want it. */
+/* One line a message on standard error, as service managers want it: where that is the journal,
+ * with the level in front, as it takes it; else as a word, where it is worse than information. */
 #include "daemon.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-void hd_log(const char *fmt, ...)
+static uint32_t most = HD_LOG_INFO;
+static const char *const words[] = {"error", "warning", "info", "debug"};
+
+void hd_log_set_level(uint32_t level)
 {
-	char line[512];
+	most = level;
+}
+
+int hd_log_level_parse(const char *word, uint32_t *ret)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(words[i], word) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *hd_priority_name(int priority, char *buf)
+{
+	static const char *const names[] = {"low", "normal", "high"};
+
+	if (priority >= 0 && priority < (int)ARRAY_LEN(names))
+		snprintf(buf, 16, "%s", names[priority]);
+	else
+		snprintf(buf, 16, "%d", priority);
+	return buf;
+}
+
+void hd_log_at(enum hd_log_level level, const char *fmt, ...)
+{
+	static const char *const journal[] = {"<3>", "<4>", "<6>", "<7>"};
+	bool to_journal = getenv("JOURNAL_STREAM") != NULL;
+	char line[1024];
 	va_list ap;
 
+	if (level > most)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
@@ -20,5 +58,9 @@ void hd_log(const char *fmt, ...)
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = '?';
 	}
-	fprintf(stderr, "heddled: %s\n", line);
+	if (to_journal)
+		fprintf(stderr, "%s%s\n", journal[level], line);
+	else
+		fprintf(stderr, "heddled: %s%s%s\n", level < HD_LOG_INFO ? words[level] : "",
+			level < HD_LOG_INFO ? ": " : "", line);
 }

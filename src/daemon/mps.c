@@ -112,7 +112,8 @@ void mps_start(struct server *s)
 
 	why = r < 0 ? strerror(-r) : start(s, log);
 	if (!why) {
-		hd_log("MPS control daemon %d serves %s", (int)s->mps, s->config->mps_pipe);
+		hd_log_at(HD_LOG_INFO, "MPS control daemon %d serves %s", (int)s->mps,
+			s->config->mps_pipe);
 		return;
 	}
 	hd_log("no MPS: %s; tenants take turns", why);

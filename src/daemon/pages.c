@@ -89,8 +89,10 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 {
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
+	struct sched_info info;
 	uint64_t ran = 0;
 
+	sched_launch_state(t->device->sched, d->io.now_ns(d->io.user), s->launch, &info);
 	if (completed) {
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 
@@ -104,9 +106,32 @@ void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 		t->device->draining--;
 	hd_slot_shrinks(s, 0);
 	sched_end(t->device->sched, d->io.now_ns(d->io.user), s->launch, completed, ran);
+	t->waited_ns += info.waited_ns;
+	t->ran_ns += ran && !s->preemptions ? ran : info.ran_ns;
 	t->stage[s - t->slots] = HD_UNKNOWN;
 	memset(s, 0, sizeof(*s));
 	t->n_known--;
+	hd_tell_figures(d, t, false);
+}
+
+void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
+{
+	uint64_t waited = t->waited_ns, ran = t->ran_ns;
+
+	for (uint32_t i = 0; left && i < WIRE_SLOTS; i++) {
+		struct sched_info info;
+
+		if (!t->slots[i].launch)
+			continue;
+		sched_launch_state(
+			t->device->sched, d->io.now_ns(d->io.user), t->slots[i].launch, &info);
+		waited += info.waited_ns;
+		ran += info.ran_ns;
+	}
+	__atomic_store_n(&t->page->waited_ns, waited, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->ran_ns, ran, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->preempted, t->preemptions, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->left, left, __ATOMIC_RELEASE);
 }
 
 static void saw_drained(struct hd *d, struct hd_slot *s, uint64_t now)
@@ -130,6 +155,34 @@ bool hd_has_arrived(const struct hd_slot *s)
 	return s->tenant->stage[s - s->tenant->slots] == HD_ARRIVED;
 }
 
+/* How far the device's clock is ahead of ours: no launch begins before the program asked for it,
+ * and on an idle device it begins right then. Forgotten slowly: clocks drift. */
+static void compare_clocks(
+	struct hd_device *dev, uint64_t arrived_ns, uint64_t submit_ns, uint64_t now)
+{
+	int64_t ahead = (int64_t)(arrived_ns - submit_ns);
+	int64_t grown = dev->ahead_at ? ((int64_t)now - dev->ahead_at) / 10000 : 0;
+
+	if (!arrived_ns || !submit_ns || submit_ns > now ||
+		(dev->ahead_at && ahead >= dev->ahead_ns + grown))
+		return;
+	dev->ahead_ns = ahead;
+	dev->ahead_at = (int64_t)now;
+}
+
+/* How long it had been running when it was first looked at, by its own report. */
+static uint64_t ran_unseen(
+	struct hd_device *dev, const struct hd_slot *s, const struct wire_slot *w, uint64_t now)
+{
+	uint64_t at = load64(&w->host.arrived_ns), began;
+
+	compare_clocks(dev, at, s->submit_ns, now);
+	if (!at || !dev->ahead_at)
+		return 0;
+	began = at - (uint64_t)dev->ahead_ns;
+	return began >= s->submit_ns && began < now ? now - began : 0;
+}
+
 /* It says with which word of its tenant's it began. */
 static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
@@ -141,6 +194,7 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 
 	t->stage[s - t->slots] = HD_ARRIVED;
 	s->asked_ns = d->io.now_ns(d->io.user);
+	s->unseen_ns = ran_unseen(t->device, s, w, s->asked_ns);
 	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
 	s->unsure = how == SCHED_BEGAN_UNKNOWN;
 	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
@@ -267,8 +321,13 @@ static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
 		struct sched_launch_info info;
 
 		copy_info(t, w, &info);
-		if (from && to > from)
+		if (from && to > from) {
 			sched_learn(t->device->sched, &info, to - from);
+			compare_clocks(
+				t->device, from, load64(&w->submit_ns), d->io.now_ns(d->io.user));
+			t->ran_ns += to - from;
+			hd_tell_figures(d, t, false);
+		}
 		t->launches++;
 	}
 	__atomic_store_n(&w->granted, 0, __ATOMIC_RELAXED);

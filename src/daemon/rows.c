@@ -40,6 +40,7 @@ static void fill_common(struct wire_row *r, const struct hd_tenant *t)
 	r->weight = t->weight;
 	memcpy(r->group, t->hello.group, sizeof(r->group));
 	memcpy(r->device, t->hello.device, sizeof(r->device));
+	memcpy(r->device_name, t->hello.device_name, sizeof(r->device_name));
 }
 
 static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out)
@@ -54,9 +55,13 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	r.launches = 1;
 	r.finished = i.finished;
 	r.waited_ns = i.waited_ns;
-	r.ran_ns = i.ran_ns;
+	r.ran_ns = i.arrived ? i.ran_ns + s->unseen_ns : UINT64_MAX;
 	r.predicted_ns = i.predicted_ns;
 	r.remaining_ns = i.remaining_ns;
+	/* As the blocks so far went, and not only those that were looked at. */
+	if (i.predicted_ns == SCHED_UNKNOWN && i.finished && i.arrived)
+		r.remaining_ns = (uint64_t)((double)r.ran_ns * (double)(s->total - i.finished) /
+					    (double)i.finished);
 	memcpy(r.name, s->name, sizeof(r.name));
 	add(out, &r, sizeof(r));
 }
@@ -69,6 +74,11 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	r.preemptions = (uint32_t)MIN(t->preemptions, UINT32_MAX);
 	r.launches = (uint32_t)MIN(t->launches, UINT32_MAX);
 	memcpy(r.name, t->hello.name, sizeof(r.name));
+	r.age_ns = d->io.now_ns(d->io.user) - t->joined_ns;
+	r.waited_ns = t->waited_ns;
+	r.ran_ns = __atomic_load_n(&t->page->spanned_ns, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < WIRE_FATES; i++)
+		r.launched[i] = __atomic_load_n(&t->page->launched[i], __ATOMIC_RELAXED);
 	if (t->opaque_active)
 		r.state = WIRE_RUNNING;
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
@@ -82,11 +92,14 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 		if (r.state != WIRE_RUNNING &&
 			(r.state == WIRE_IDLE || state_of(&info) != WIRE_QUEUED))
 			r.state = state_of(&info);
-		r.ran_ns += info.ran_ns;
+		if (info.arrived)
+			r.ran_ns += info.ran_ns + t->slots[i].unseen_ns;
 		r.waited_ns += info.waited_ns;
 	}
 	if (t->hold && r.state == WIRE_IDLE)
 		r.state = WIRE_HELD;
+	if (!r.launched[WIRE_MANAGED] && !r.launched[WIRE_GUARD] && !t->n_known)
+		r.ran_ns = UINT64_MAX; /* what is not managed reports nothing */
 	add(out, &r, sizeof(r));
 	++*io_rows;
 	for (uint32_t i = 0; i < WIRE_SLOTS && *io_rows < MAX_ROWS; i++) {

@@ -90,7 +90,15 @@ void mps_stop(struct server *s);
 void config_defaults(struct hd_config *c);
 /* root: "" or a folder that stands for /, for tests. 0, or -EINVAL, said. */
 int config_read(struct hd_config *c, const char *root);
-/* One key as in the files; -EINVAL, -ENOENT. */
+/* One key as in the files; -EINVAL, -ENOENT: no such key, -ESRCH: no such group. */
 int config_set(struct hd_config *c, const char *key, const char *value);
+/* What was wrong with it, and what may stand there; buf of 512 bytes holds all. */
+void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
+const char *config_key(unsigned i); /* NULL past the last */
+/* ---- main.c ---- */
+/* The first thing of all, for whoever started it without: no file, no socket and no lock shall be
+ * where messages are written. */
+bool heddled_open_standard_fds(void);
+int heddled_serve(const struct hd_config *config); /* until it is told to end: the exit status */
 
 #endif

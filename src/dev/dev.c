@@ -28,8 +28,11 @@ static const char *const system_paths[] = {
 	"/run/opengl-driver/lib/libcuda.so.1",
 };
 
-/* Where the virtual GPU lies, seen from the program's folder or one of those above it. */
-static const char *const cpu_places[] = {"lib/heddle/cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1"};
+/* Where the virtual GPU lies, seen from the folder of an installed program: of heddle, and of those
+ * that are parts themselves. */
+static const char *const cpu_places[] = {HEDDLE_PARTS "/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
+/* And in a build folder, from the program's folder or one of those above it. */
+#define CPU_BUILT "src/dev/cpu/libcuda.so.1"
 
 static int fill(void *handle, struct cu_api *ret)
 {
@@ -73,25 +76,25 @@ static int open_cuda(struct cu_api *ret)
 
 static int open_cpu(struct cu_api *ret)
 {
-	const char *given = secure_getenv("HEDDLE_CPU_LIB");
 	char dir[PATH_MAX], path[PATH_MAX + 64];
 
-	if (given && *given)
-		return open_file(given, false, ret);
 	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-	if (n <= 0)
+	char *slash = n > 0 ? memrchr(dir, '/', (size_t)n) : NULL;
+	if (!slash)
 		return -ENOENT;
-	dir[n] = 0;
-	for (int up = 0; up < 4; up++) {
-		char *slash = strrchr(dir, '/');
-		if (!slash)
-			break;
+	*slash = 0;
+	for (size_t i = 0; i < sizeof(cpu_places) / sizeof(cpu_places[0]); i++) {
+		bool elsewhere = cpu_places[i][0] == '/';
+
+		snprintf(path, sizeof(path), "%s/%s", elsewhere ? "" : dir, cpu_places[i]);
+		if (access(path, R_OK) == 0)
+			return open_file(path, false, ret);
+	}
+	for (int up = 0; up < 4 && slash; up++, slash = strrchr(dir, '/')) {
 		*slash = 0;
-		for (size_t i = 0; i < sizeof(cpu_places) / sizeof(cpu_places[0]); i++) {
-			snprintf(path, sizeof(path), "%s/%s", dir, cpu_places[i]);
-			if (access(path, R_OK) == 0)
-				return open_file(path, false, ret);
-		}
+		snprintf(path, sizeof(path), "%s/" CPU_BUILT, dir);
+		if (access(path, R_OK) == 0)
+			return open_file(path, false, ret);
 	}
 	return -ENOENT;
 }

@@ -21,7 +21,7 @@ enum dev_kind {
 #define DEV_CPU_MARKER  "heddle_cpu_marker"
 
 /* Loads a driver (RTLD_LOCAL) and fills *ret; path: this very file, NULL: where the kind is found
- * (cpu: HEDDLE_CPU_LIB, then beside the program and in its build tree; cuda: the system's, never
+ * (cpu: beside the program, and in its build tree; cuda: the system's, never
  * one that carries a marker of ours). Calls no function of it, except that AUTO asks it for the
  * number of devices. -ENOENT: no such library; -ELIBBAD: not a driver. Thread safe. */
 int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);

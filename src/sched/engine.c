@@ -100,6 +100,16 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	return 0;
 }
 
+void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
+{
+	t->priority = t->opaque.priority = t->linger.priority = priority;
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
+		l->k.priority = priority;
+	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
+		l->k.priority = priority;
+	s->dirty = true;
+}
+
 static struct sched_launches *list_of(struct sched_launch *l)
 {
 	return l->arrived ? &l->tenant->arrived : &l->tenant->submitted;

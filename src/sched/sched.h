@@ -51,6 +51,7 @@ void sched_destroy(struct sched *s);
 int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, uint32_t weight,
 	void *user, struct sched_tenant **ret);
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t);
+void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority); /* next decision */
 /* The program called; -EEXIST, -ENOSPC, -EINVAL (no blocks), -ENOMEM. Nothing is told of it before
  * it arrives: it begins with what its tenant was told last (SCHED_BEGIN). */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
@@ -79,8 +80,7 @@ void sched_end(
  * for its end; otherwise more of it is on its way. */
 void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited);
-/* When the tenant called for copies between host and device: the first since its last launch, and
- * the last. */
+/* When the tenant called for copies to or from the device: first since its last launch, last. */
 void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns);
 /* Nothing is taken from launches of a pinned tenant; what was taken before is not given back. */
 void sched_pin(struct sched *s, struct sched_tenant *t, bool pinned);

@@ -126,12 +126,7 @@ static void add_module(void *handle, bool is_library, struct code *code)
 
 void kernel_module_loaded(void *handle, bool is_library, struct image_bytes image)
 {
-	struct code *c = code_of(image);
-
-	if (c)
-		add_module(handle, is_library, c);
-	else if (map_get(&modules, handle))
-		map_put(&modules, handle, NULL);
+	add_module(handle, is_library, code_of(image));
 }
 
 void kernel_module_of_library(void *module, void *library)
@@ -140,7 +135,7 @@ void kernel_module_of_library(void *module, void *library)
 
 	pthread_mutex_lock(&kernel_lock);
 	l = map_get(&modules, library);
-	if (l && l->code && !map_get(&modules, module)) {
+	if (l && !map_get(&modules, module)) {
 		code_get(l->code);
 		add_module(module, false, l->code);
 	}
@@ -211,6 +206,8 @@ void kernel_known(void *handle, void *owner, bool in_library, const char *name)
 	/* Asked for again: the same kernel. A stale record of a handle used anew is replaced. */
 	if (!k || k->owner != owner || strcmp(k->name, name)) {
 		k = new_kernel(handle, owner, in_library, name);
+		if (k)
+			k->seen = m;
 		if (k && m && m->code && VEC_PUSH(&m->kernels, k)) {
 			code_get(m->code);
 			k->code = m->code;

@@ -57,9 +57,9 @@ struct form {
 
 #define KERNEL_ATTRIBUTES 20
 struct kernel {
-	void *handle; /* CUfunction or CUkernel */
-	void *owner;  /* CUmodule or CUlibrary */
-	bool in_library;
+	void *handle;          /* CUfunction or CUkernel */
+	void *owner;           /* CUmodule or CUlibrary */
+	bool in_library, seen; /* seen: its module was, as it was loaded */
 	char *name;
 	uint64_t hash;
 	struct code *code; /* under kernel_lock */

@@ -36,7 +36,24 @@ static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t bl
 	return h | 1;
 }
 
-static CUresult launch_opaque(const struct launch *l, struct kernel *k, bool gated)
+static void count(enum wire_fate fate)
+{
+	__atomic_fetch_add(&shim.page->launched[fate], 1, __ATOMIC_RELAXED);
+}
+
+/* Of a launch that goes as it is. */
+static enum wire_fate fate_of(const struct kernel *k, bool manageable)
+{
+	if (k && !k->seen)
+		return WIRE_UNSEEN;
+	return k && manageable &&
+			       atomic_load_explicit(&k->state, memory_order_relaxed) != KERNEL_PLAIN
+		       ? WIRE_PLAIN
+		       : WIRE_OPAQUE;
+}
+
+static CUresult launch_opaque(
+	const struct launch *l, struct kernel *k, bool gated, enum wire_fate fate)
 {
 	struct stream *s = stream_of(l->stream);
 	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed);
@@ -44,6 +61,7 @@ static CUresult launch_opaque(const struct launch *l, struct kernel *k, bool gat
 	CUresult r;
 
 	gated = gated && gate_begin(s);
+	count(gated ? WIRE_GATED : fate);
 	if (!gated)
 		opaque_begin(s, kind_of(l->fn, l->grid, l->block), &o);
 	/* Its code may be loaded by this launch, which locks. */
@@ -72,14 +90,16 @@ static CUresult launch(const struct launch *l, bool manageable)
 	copies_anew();
 	k = kernel_of(l->fn);
 	if (manageable && gate_suits(l, k))
-		return launch_opaque(l, k, true);
+		return launch_opaque(l, k, true, WIRE_PLAIN);
 	f = k && manageable ? kernel_form(k) : NULL;
-	if (f && managed_launch(l, k, f, &r))
+	if (f && managed_launch(l, k, f, &r)) {
+		count(f->info.tier == PASS_GUARD ? WIRE_GUARD : WIRE_MANAGED);
 		return r;
+	}
 	if (k)
 		kernel_missed(k, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] *
 					 l->block[1] * l->block[2]);
-	return launch_opaque(l, k, false);
+	return launch_opaque(l, k, false, fate_of(k, manageable));
 }
 
 static CUstream resolve(CUstream s, bool per_thread)
@@ -156,6 +176,7 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, kind_of(fn, grid, block), &o);
+		count(WIRE_OPAQUE);
 	}
 	fence_begin(FENCE_LOADS);
 	r = cu.cuLaunchCooperativeKernel(fn, grid[0], grid[1], grid[2], block[0], block[1],
@@ -176,6 +197,7 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, (uintptr_t)exec | 1, &o);
+		count(WIRE_OPAQUE);
 	}
 	r = cu.cuGraphLaunch(exec, stream);
 	if (s)

@@ -90,6 +90,17 @@ static void release(unsigned at)
 	closed++;
 }
 
+/* For who asks what the program's launches took. */
+static void tell_span(const struct managed *m)
+{
+	const struct ctl_host *h = &shim.page->slots[m - launches.at].host;
+	uint64_t from = __atomic_load_n(&h->arrived_ns, __ATOMIC_RELAXED);
+	uint64_t to = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
+
+	if (from && to > from)
+		__atomic_fetch_add(&shim.page->spanned_ns, to - from, __ATOMIC_RELAXED);
+}
+
 void launches_reap(unsigned at_most)
 {
 	unsigned at;
@@ -100,6 +111,7 @@ void launches_reap(unsigned at_most)
 		/* Until it is launched, what its slot says is of the launch before. */
 		if (m->launched && !m->resuming && is_done(m)) {
 			learn(m);
+			tell_span(m);
 			release(at);
 		} else {
 			at++;

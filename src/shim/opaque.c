@@ -100,8 +100,12 @@ void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 	if (!s || stream_capturing(s->handle))
 		return;
 	stream_use(s);
-	if (__builtin_expect(page_load(&p->hold) || page_load(&p->bound_us), 0))
+	if (__builtin_expect(page_load(&p->hold) || page_load(&p->bound_us), 0)) {
+		uint64_t since = shim_now_ns();
+
 		wait_until_allowed(ret);
+		__atomic_fetch_add(&p->held_ns, shim_now_ns() - since, __ATOMIC_RELAXED);
+	}
 	number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
 	ret->counted = true;
 	/* The first is told ahead of the launch: the hand-over goes on while the driver is at work.

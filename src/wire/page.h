@@ -15,7 +15,7 @@
 #include "pass/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 5u
+#define WIRE_PAGE_VERSION 6u
 #define WIRE_SLOTS        256u
 
 enum wire_slot_state {
@@ -23,6 +23,17 @@ enum wire_slot_state {
 	WIRE_SLOT_SUBMITTED =
 		1, /* launched or queued in its stream; host.arrived says when it begins */
 	WIRE_SLOT_CLOSED = 2, /* the tenant is done with it: the daemon forgets it, sets it FREE */
+};
+
+/* What became of a launch. */
+enum wire_fate {
+	WIRE_MANAGED, /* workers that pull blocks */
+	WIRE_GUARD,   /* each hardware block looks before it starts */
+	WIRE_GATED,   /* as it is, behind a gate in its stream */
+	WIRE_PLAIN,   /* as it is, for it had no form yet, or no room */
+	WIRE_OPAQUE,  /* as it is: its kernel has no form (or it is a graph, or cooperative) */
+	WIRE_UNSEEN,  /* as it is: its kernel is of a module that was loaded past the shim */
+	WIRE_FATES
 };
 
 /* One managed launch. */
@@ -90,7 +101,12 @@ struct wire_page {
 	uint32_t bound_us;  /* opaque launches in flight may take so long in all, as far as their
 			       tenant can tell, beyond which the next one waits in its call (one
 			       may always be in flight); 0: no bound */
-	uint32_t pad2[22];
+	/* Figures of this tenant's whole life, for who reads the page behind its end. */
+	uint64_t waited_ns; /* launches that had arrived waited for others, and */
+	uint64_t ran_ns;    /* ran, as far as was seen */
+	uint64_t preempted; /* how often */
+	uint32_t left;      /* 1: the tenant is gone, and these are final */
+	uint32_t pad2[15];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
@@ -105,7 +121,11 @@ struct wire_page {
 	/* CLOCK_MONOTONIC of copies between host and device, only kept current while watch is set:
 	 * of the first since the last launch, and of the last. */
 	uint64_t copied_ns, last_copy_ns;
-	uint32_t pad4[20];
+	uint64_t launched[WIRE_FATES]; /* how many there were of each */
+	uint64_t held_ns;              /* its threads waited in launch calls for others */
+	uint64_t spanned_ns; /* from the first block to the end of its managed launches, each by
+				its own report; those that were preempted with their pauses */
+	uint32_t pad4[4];
 	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
 	 * that have no word of their own, ctl_host.seq 0 */
 	struct ctl_tenant begin;

@@ -27,16 +27,19 @@ static const struct layout {
 	struct text texts[4];
 } layouts[] = {
 	[WIRE_HELLO] = {sizeof(struct wire_hello),
-		{TEXT(wire_hello, device), TEXT(wire_hello, name), TEXT(wire_hello, group)}},
+		{TEXT(wire_hello, device), TEXT(wire_hello, name), TEXT(wire_hello, group),
+			TEXT(wire_hello, device_name)}},
 	[WIRE_WELCOME] = {sizeof(struct wire_welcome), {TEXT(wire_welcome, mps_pipe)}},
 	[WIRE_REFUSED] = {sizeof(struct wire_refused), {TEXT(wire_refused, why)}},
 	[WIRE_LIST] = {sizeof(struct wire_head)},
 	[WIRE_ROW] = {sizeof(struct wire_row),
-		{TEXT(wire_row, name), TEXT(wire_row, group), TEXT(wire_row, device)}},
+		{TEXT(wire_row, name), TEXT(wire_row, group), TEXT(wire_row, device),
+			TEXT(wire_row, device_name)}},
 	[WIRE_STATUS] = {sizeof(struct wire_status),
 		{TEXT(wire_status, policy), TEXT(wire_status, version), TEXT(wire_status, socket),
 			TEXT(wire_status, mps)}},
 	[WIRE_END] = {sizeof(struct wire_head)},
+	[WIRE_SET] = {sizeof(struct wire_set)},
 };
 
 static bool hello_in_range(const struct wire_hello *h)

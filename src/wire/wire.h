@@ -11,13 +11,17 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL   2u
+#define WIRE_PROTOCOL   3u
 #define WIRE_MAX_BYTES  4096u
 #define WIRE_SOCKET_ENV "HEDDLE_SOCKET"
 #define WIRE_PRIORITIES 1000u
 
+#define WIRE_HIGHEST 2 /* priority that has a name */
+/* A socket on which a tenant's shim says HELLO, with its page, as it becomes one. */
+#define WIRE_REPORT_ENV "HEDDLE_REPORT"
+
 enum wire_type {
-	WIRE_HELLO = 1, /* tenant -> daemon, first message */
+	WIRE_HELLO = 1, /* tenant -> daemon, first message; to heddle run -v, with fd: page memfd */
 	WIRE_WELCOME, /* daemon -> tenant, with fds: page memfd, daemon's eventfd, tenant's eventfd
 		       */
 	WIRE_REFUSED, /* daemon -> anyone: why; the sender closes */
@@ -25,6 +29,7 @@ enum wire_type {
 	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
 	WIRE_STATUS,  /* tool -> daemon, and back with the figures */
 	WIRE_END,     /* daemon -> tool: the answer is complete */
+	WIRE_SET,     /* tool -> daemon: another priority for a tenant; answered by END */
 };
 
 struct wire_head {
@@ -37,9 +42,10 @@ struct wire_hello {
 	uint32_t weight;  /* as asked, 1 to 1000 */
 	uint32_t n_sms, threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	uint32_t is_cpu_device;
-	char device[64]; /* UUID text: tenants of one device compete */
-	char name[64];   /* program */
-	char group[32];  /* --class */
+	char device[64];      /* UUID text: tenants of one device compete */
+	char device_name[64]; /* as people know it */
+	char name[64];        /* program */
+	char group[32];       /* --class */
 };
 struct wire_welcome {
 	struct wire_head head;
@@ -63,15 +69,25 @@ struct wire_row {
 	int32_t priority;
 	uint32_t weight, state; /* enum wire_row_state */
 	uint32_t preemptions, launches;
-	uint64_t id, total, finished, waited_ns, ran_ns, predicted_ns, remaining_ns, memory_bytes;
-	char name[64], group[32], device[64];
+	uint64_t id, total, finished, waited_ns, predicted_ns, remaining_ns;
+	uint64_t ran_ns; /* by its own report; UINT64_MAX: not known, as of the three before */
+	uint64_t age_ns; /* a tenant's */
+	uint64_t launched[WIRE_FATES]; /* a tenant's, by what became of them */
+	char name[64], group[32], device[64], device_name[64];
 };
 enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE_HELD };
+struct wire_set {
+	struct wire_head head;
+	uint32_t tenant;
+	int32_t priority;
+};
 struct wire_status {
 	struct wire_head head;
 	uint32_t pid, uptime_s, tenants, launches;
 	uint64_t grants, preemptions, refused, bad_messages, decisions;
 	uint64_t handover_p50_ns, handover_p99_ns; /* store -> drained, of the last 1,000 */
+	int32_t may_priority;                      /* the highest that who asks would be granted, */
+	uint32_t may_weight;                       /* and the greatest weight */
 	char policy[32], version[32], socket[108], mps[32];
 };
 

@@ -12,10 +12,12 @@ heddle ps and status, without a daemon and with one.
   no tenants
   $ heddle ps --json
   {
-    "schema": 1,
+    "schema": 2,
     "command": "ps",
     "tenants": []
   }
+  $ cat log | sed 's/on .*/on SOCKET/'
+  heddled: policy none, MPS off, listening on SOCKET
   $ heddle status | sed -n 2,3p
   policy none, MPS off
   0 tenants, 0 launches
@@ -45,24 +47,58 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ mkdir -p root/etc/heddle/heddled.conf.d root/usr/lib/heddle/heddled.conf.d
   $ printf '[heddled]\npolicy = none\n' > root/usr/lib/heddle/heddled.conf
   $ printf '[heddled]\npolicy = sometimes\n' > root/etc/heddle/heddled.conf
-  $ heddled --config-root root 2>&1 | sed 's/^heddled: //'
-  root/etc/heddle/heddled.conf: policy: cannot be 'sometimes'
-  $ printf '[heddled]\nwarp = 9\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root
-  heddled: root/etc/heddle/heddled.conf: [heddled] warp: unknown, ignored
-  heddled: cannot listen on /nonexistent/a: No such file or directory
+  heddled: error: root/etc/heddle/heddled.conf:2: policy: 'sometimes' is not one of hpf|none
+  [1]
+  $ printf '[heddled]\nwarp = 9\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root 2>&1 | sed 's/there are .*, log, .*/there are .../'
+  heddled: error: root/etc/heddle/heddled.conf:2: no such key: warp; there are ...
+  $ printf '[heddled]\n\nmps = maybe\n[daemon]\ngates = on\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root=root --check-config
+  heddled: error: root/etc/heddle/heddled.conf:3: mps: 'maybe' is not one of on|off
+  heddled: error: root/etc/heddle/heddled.conf:5: no such section: [daemon]; there is [heddled]
+  [1]
+  $ printf '[heddled]\ngroup = no-such-group\nlatency_us = soon\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root --check-config
+  heddled: error: root/etc/heddle/heddled.conf:2: group: this system has no group 'no-such-group'
+  heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'soon' is not a number (us) in range
+  [1]
+  $ printf '%s\n' '[heddled]' 'user_tenants = 5' 'user_devices = 257' 'user_connections = -1' \
+  >   'silence_ms = 86400001' 'standstill_ms = 0' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root --check-config
+  heddled: error: root/etc/heddle/heddled.conf:3: user_devices: '257' is not a number (number) in range
+  heddled: error: root/etc/heddle/heddled.conf:4: user_connections: '-1' is not a number (number) in range
+  heddled: error: root/etc/heddle/heddled.conf:5: silence_ms: '86400001' is not a number (ms) in range
+  [1]
+  $ printf '[heddled]\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root --check-config
+  the configuration is in order
+  $ heddled --config-root=root
+  heddled: error: cannot listen on /nonexistent/a: No such file or directory
   [1]
   $ printf '[heddled]\nsocket = /nonexistent/b\n' > root/usr/lib/heddle/heddled.conf.d/50-b.conf
   $ printf '[heddled]\nsocket = /nonexistent/c\n' > root/etc/heddle/heddled.conf.d/60-c.conf
   $ heddled --config-root root 2>&1 | tail -n 1
-  heddled: cannot listen on /nonexistent/c: No such file or directory
+  heddled: error: cannot listen on /nonexistent/c: No such file or directory
   $ mv root/etc/heddle/heddled.conf.d/60-c.conf root/etc/heddle/heddled.conf.d/50-b.conf
   $ printf '[heddled]\nsocket = /nonexistent/d\n' > root/usr/lib/heddle/heddled.conf.d/50-b.conf
   $ heddled --config-root root 2>&1 | tail -n 1
-  heddled: cannot listen on /nonexistent/c: No such file or directory
+  heddled: error: cannot listen on /nonexistent/c: No such file or directory
   $ heddled --config-root root --socket /nonexistent/e 2>&1 | tail -n 1
-  heddled: cannot listen on /nonexistent/e: No such file or directory
+  heddled: error: cannot listen on /nonexistent/e: No such file or directory
   $ heddled --policy fair 2>&1 | head -n 1
-  heddled: not a valid value: fair
+  heddled: error: --policy: 'fair' is not one of hpf|none
+  $ heddled --config-root root --set warp=9 2>&1 | sed -n 's/there are .*, log, .*/there are .../p'
+  heddled: error: no such key: warp; there are ...
+  $ heddled --config-root root --set gates=off --set gates=perhaps --check-config 2>&1 | head -n 1
+  heddled: error: gates: 'perhaps' is not one of on|off
+  $ heddled --set gates 2>&1 | head -n 1
+  heddled: error: --set: 'gates' is not KEY=VALUE
+  $ heddled --pol none 2>&1 | head -n 1
+  heddled: error: no such option: '--pol'
+  $ heddled serve 2>&1 | head -n 1
+  heddled: error: unexpected: 'serve'
+  $ heddled -h | head -n 1 | cut -c 1-40
+  usage: heddled [--policy hpf|none] [--mp
   $ heddled --policy fair >/dev/null 2>&1
   [2]

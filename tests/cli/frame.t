@@ -24,18 +24,20 @@ Help goes to standard output and succeeds:
   $ heddle version -h
   usage: heddle version [--json]
   
-  Print the version.
+  Print the version and its commit.
   
         --json                    print the result as JSON
     -h, --help                    print this help
   
-  JSON: version.
+  JSON: version, commit (null: not known; -dirty at its end: with changes of its
+  own).
   $ heddle help version | head -n 1
   usage: heddle version [--json]
   $ heddle help nonsense
   heddle help: error: no such verb: 'nonsense'
-    hint: heddle help lists them
-  [1]
+  usage: heddle help [--json] [VERB]
+    hint: heddle help -h says more
+  [2]
 
 Every verb has help, a summary without a full stop, and --json with its keys:
 
@@ -69,6 +71,13 @@ Wrong options and operands:
   $ heddle version -- --json 2>&1 | head -n 1
   heddle version: error: unexpected: '--json'
 
+Which release, and which tree it was built from:
+
+  $ heddle version | sed -E 's/[0-9a-f]{12}(-dirty)?|unknown/COMMIT/'
+  heddle 0.1.0 (commit COMMIT)
+  $ heddled --version | sed -E 's/[0-9a-f]{12}(-dirty)?|unknown/COMMIT/'
+  heddled 0.1.0 (commit COMMIT)
+
 JSON that another reader takes:
 
   $ heddle version --json | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["schema"], d["command"])'
@@ -84,24 +93,8 @@ Completions that the shells take, for what the table holds:
 
   $ for s in bash zsh fish; do heddle --print-completion $s >c.$s || echo $s; done
   $ heddle --print-completion tcsh
-  usage: heddle --print-completion bash|zsh|fish
+  usage: heddle --print-completion bash|zsh|fish [heddle|heddled]
   [2]
   $ bash -n c.bash
-  $ cat >try.bash <<'EOF'
-  > . ./c.bash
-  > COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-  > _heddle
-  > echo "${COMPREPLY[@]}"
-  > EOF
-  $ bash try.bash heddle ver
-  version
-  $ bash try.bash heddle version --
-  --json --help
-  $ bash try.bash heddle ptx pri
-  print
-  $ bash try.bash heddle ptx print --k
-  --kernel
-  $ mkdir ptx-files; bash try.bash heddle ptx print ptx-f
-  ptx-files
   $ if command -v zsh >/dev/null; then zsh -n c.zsh; fi
   $ if command -v fish >/dev/null; then fish -n c.fish; fi

@@ -41,10 +41,10 @@ check() {
 	python3 -m json.tool "$dir/json" >/dev/null || fail "heddle $verb: not JSON"
 	"$heddle" $verb -h | sed -n '/^JSON:/,$p' | tr -c 'a-z0-9_' '\n' | sort -u >"$dir/documented"
 	grep -o '"[a-z0-9_]*":' "$dir/json" | tr -d '":' | sort -u |
-		grep -vx 'schema\|command' >"$dir/keys"
+		grep -vx 'schema\|command\|errors\|error\|hint' >"$dir/keys" || :
 	comm -23 "$dir/keys" "$dir/documented" >"$dir/unknown"
 	[ ! -s "$dir/unknown" ] || fail "heddle $verb -h does not say: $(tr '\n' ' ' <"$dir/unknown")"
-	echo "heddle $verb: $(grep -c . "$dir/keys") keys"
+	echo "heddle $verb: $(wc -l <"$dir/keys") keys"
 }
 
 verbs() {
@@ -86,7 +86,21 @@ END
 	set -- "$dir/k.ptx" put --grid 4 --block 32 "u32[128]:zero"
 	check 0 corun --device cpu --check -- "$@" + "$@"
 	check 0 corun --device cpu --how streams -- "$@" + "$@"
+	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
 	check 0 doctor
+	# What goes wrong is told in the result, and nowhere else.
+	for wrong in "1 ps" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
+		"1 ptx+check /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
+		"2 corun -- $dir/k.ptx put --grid 4 --block 32 u32[128]:zero + $dir/k.ptx put --frob" \
+		"1 tune -- $dir/k.ptx nosuch --grid 1 --block 1"; do
+		# shellcheck disable=SC2086
+		set -- $wrong
+		got=$1 verb=$(echo "$2" | tr + ' ')
+		shift 2
+		HEDDLE_SOCKET=$dir/none check "$got" "$verb" "$@"
+		grep -q '^ *"error": ".' "$dir/json" || fail "heddle $verb: no error in the result"
+		[ ! -s "$dir/err" ] || fail "heddle $verb: $(cat "$dir/err")"
+	done
 	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" 2>"$dir/log" &
 	daemon=$!
 	n=0
@@ -96,6 +110,7 @@ END
 		sleep 0.02
 	done
 	check 0 status
+	check 0 top
 	check 0 ps
 	[ -x "$build/examples/mm" ] || return 0
 	check 0 doctor -- "$build/examples/mm"
@@ -108,6 +123,7 @@ END
 		sleep 0.02
 	done
 	tail -n 1 "$dir/said"
+	check 0 set 1 -p low
 }
 
 need_programs() {

@@ -39,7 +39,7 @@ heddle ptx print: what was read, written out again; errors with caret.
   [1]
   $ heddle ptx print
   heddle ptx print: error: what is missing: FILE...
-  usage: heddle ptx print [-k NAME] [--json] FILE...
+  usage: heddle ptx print [-k NAME] [--arch NN] [--json] FILE...
     hint: heddle ptx print -h says more
   [2]
   $ heddle ptx print --json ok.ptx bad.ptx 2>err | python3 -c '
@@ -85,6 +85,72 @@ heddle ptx check: the tier of every kernel, and why it is not a better one.
   bad.ptx 2 []
   error 9 True
   error 10 True
+
+An instruction that nobody knows may be new: a warning that names its line, and what it resembles.
+
+  $ sed 's/mov.u32 %r1, /mvo.u32 %r1, /' ok.ptx >typo.ptx
+  $ heddle ptx check typo.ptx
+  typo.ptx:9:3: warning: no instruction that is known: mvo.u32
+      mvo.u32 %r1, %tid.x;
+      ^~~~~~~
+    hint: mov is one; what is not known keeps its kernel from being preempted
+  typo.ptx:9: kernel k: held: mvo.u32 is not known
+  $ heddle ptx check --json typo.ptx 2>/dev/null | python3 -c '
+  > import json, sys
+  > for d in json.load(sys.stdin)["files"][0]["diagnostics"]: print(d["level"], d["line"])'
+  warning 9
+
+PTX that lies in a program, a library, a fatbin; whatever else is there is passed over.
+
+  $ python3 - <<'EOF'
+  > import struct
+  > text = open("ok.ptx", "rb").read() + b"\0"
+  > text += b"\0" * (-len(text) % 8)
+  > other = text.replace(b"entry k(", b"entry q(")
+  > def entry(kind, arch, data):
+  >     return struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(data), 0, 0, 0, 7, arch, 0, 0, 0, 0, 0) + data
+  > body = entry(1, 70, text) + entry(2, 80, b"\x9b" * 64) + entry(1, 90, other)
+  > open("both.fatbin", "wb").write(struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body)
+  > body = entry(2, 80, b"\x9b" * 64)
+  > open("sass.fatbin", "wb").write(struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body)
+  > EOF
+  $ heddle ptx check both.fatbin
+  both.fatbin(sm_70 #1):4: kernel k: managed
+  both.fatbin(sm_90 #2):4: kernel q: managed
+  $ heddle ptx check --arch 90 both.fatbin
+  both.fatbin(sm_90 #2):4: kernel q: managed
+  $ heddle ptx print -k q both.fatbin | head -n 1
+  // both.fatbin(sm_90 #2)
+  $ heddle ptx print --arch 70 both.fatbin | tail -n +2 | cmp - once.ptx
+  $ heddle ptx preempt both.fatbin | grep -c hd_args.80
+  2
+  $ heddle ptx preempt -k q both.fatbin | grep entry
+  .visible .entry q(
+  $ heddle ptx print -k r both.fatbin
+  heddle ptx print: error: no kernel 'r' in any PTX
+    hint: heddle ptx check lists the kernels
+  [1]
+  $ heddle ptx check --arch 80 both.fatbin
+  heddle ptx check: error: both.fatbin: holds no PTX for sm_80
+    hint: heddle ptx check lists what there is
+  [1]
+  $ heddle ptx check sass.fatbin
+  heddle ptx check: error: sass.fatbin: holds machine code only, no PTX
+    hint: heddle doctor -- PROG lists kernels that come without
+  [1]
+  $ heddle ptx check /bin/ls
+  heddle ptx check: error: /bin/ls: holds no device code
+    hint: a PTX text, or a program, library or fatbin with PTX in it
+  [1]
+  $ head -c 90 both.fatbin >cut.fatbin; heddle ptx check cut.fatbin
+  heddle ptx check: error: cut.fatbin: its device code is cut or broken
+    hint: a newer copy of the file may help
+  [1]
+  $ if [ -x $BUILD/examples/rt/va ]; then heddle ptx check $BUILD/examples/rt/va | cut -d: -f 3-; else echo ' kernel va: managed'; fi
+   kernel va: managed
+  $ printf '.version 7.0\n.target sm_70\n\233\033[2J\n' >raw.ptx; heddle ptx check raw.ptx 2>&1 | LC_ALL=C grep -c "$(printf '[\033\233]')"
+  0
+  [1]
 
 heddle ptx preempt: the same kernel with one parameter more.
 

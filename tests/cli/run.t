@@ -1,6 +1,6 @@
 heddle run becomes the program: its status, its output, its signals.
 
-  $ export HEDDLE_SOCKET=$PWD/none
+  $ export HEDDLE_SOCKET=$PWD/none HEDDLE_DEVICE=cpu
   $ heddle run -- sh -c 'echo out; exit 7'
   out
   [7]
@@ -26,9 +26,11 @@ What fails before the program begins, as env(1) says it:
   heddle run: error: .: Permission denied
   [126]
   $ HEDDLE_DEVICE=tape heddle run -- true
-  heddle run: error: no such device
-    hint: HEDDLE_DEVICE is cpu, cuda or auto
-  [125]
+  heddle run: error: HEDDLE_DEVICE: 'tape' is not one of cpu|cuda|auto
+  usage: heddle run [-p high|normal|low] [-w N] [--class NAME]
+         [--device cpu|cuda|auto] [--socket PATH] [-v] [--json] -- PROG [ARG...]
+    hint: heddle run -h says more
+  [2]
   $ heddle run 2>&1 | head -n 1
   heddle run: error: what is missing: -- PROG [ARG...]
 
@@ -56,13 +58,13 @@ A socket that is named from here is where the program finds it from anywhere:
 What the system's loader would take for something else does not start without heddle unseen:
 
   $ for odd in 'a:b' 'a;b' 'a$ORIGIN' 'a${LIB}' 'a$PLATFORMb' 'a$b'; do
-  >   mkdir -p "$odd/bin" "$odd/lib/heddle/shim" "$odd/lib/heddle/cpu"
-  >   cp $BUILD/heddle "$odd/bin"
-  >   cp $BUILD/src/shim/libcuda.so.1 "$odd/lib/heddle/shim"
-  >   cp $BUILD/src/dev/cpu/libcuda.so.1 "$odd/lib/heddle/cpu"
-  >   "$odd/bin/heddle" run --device cuda -- echo "$odd" 2>err; echo $?
-  >   "$odd/bin/heddle" run --device cpu -- true 2>/dev/null; echo $?
-  >   "$odd/bin/heddle" run --device auto -- true 2>/dev/null; echo $?
+  >   mkdir -p "$odd/src/shim" "$odd/src/dev/cpu"
+  >   cp $BUILD/heddle "$odd"
+  >   cp $BUILD/src/shim/libcuda.so.1 "$odd/src/shim"
+  >   cp $BUILD/src/dev/cpu/libcuda.so.1 "$odd/src/dev/cpu"
+  >   "$odd/heddle" run --device cuda -- echo "$odd" 2>err; echo $?
+  >   "$odd/heddle" run --device cpu -- true 2>/dev/null; echo $?
+  >   HEDDLE_DRIVER_LIB=there "$odd/heddle" run --device auto -- true 2>/dev/null; echo $?
   > done
   125
   125
@@ -83,14 +85,40 @@ What the system's loader would take for something else does not start without he
   0
   0
   0
-  $ "a:b/bin/heddle" run -- true 2>&1 | sed "s|$PWD||"
-  heddle run: error: the system's loader cannot be told of /a:b/lib/heddle/cpu/libcuda.so.1
+  $ "a:b/heddle" run -- true 2>&1 | sed "s|$PWD||"
+  heddle run: error: the system's loader cannot be told of /a:b/src/dev/cpu/libcuda.so.1
     hint: install heddle in a folder without ':', ';' and '$ORIGIN' in its path
 
-Numbers and names out of range:
+Numbers and names out of range are usage errors:
 
   $ heddle run -w 0 -- true 2>/dev/null; echo $?
-  125
-  $ heddle run --class 12345678901234567890123456789012 -- true
-  heddle run: error: a class has at most 31 characters
-  [125]
+  2
+  $ heddle run -p urgent -- true 2>/dev/null; echo $?
+  2
+  $ heddle run --class 12345678901234567890123456789012 -- true 2>&1 | head -n 1
+  heddle run: error: --class: '12345678901234567890123456789012' has more than 31 characters
+  $ HEDDLE_PRIORITY=urgent heddle run -- true 2>err; echo $?; head -n 1 err
+  2
+  heddle run: error: HEDDLE_PRIORITY: 'urgent' is not one of high|normal|low
+
+Without a driver nothing stands in for it: the program runs, and fails, as it would without heddle.
+The virtual GPU is used when it is asked for.
+
+  $ cat >without <<'EOF'
+  > import ctypes
+  > try: print(ctypes.CDLL("libcuda.so.1").cuInit(0))
+  > except OSError as e: print(e)
+  > EOF
+  $ if [ -e /dev/nvidiactl ] || python3 without | grep -q '^[0-9]'; then
+  >   printf '%s\n' 'a driver is there' >out; for i in 1 2; do echo libcuda.so.1: cannot open shared object file: No such file or directory; done
+  >   echo 'heddle run: warning: no NVIDIA driver was found: python3 runs as it would without heddle (--device cpu is the virtual GPU)'
+  > else
+  >   python3 without; HEDDLE_DEVICE= heddle run -- python3 without 2>err; cat err
+  > fi
+  libcuda.so.1: cannot open shared object file: No such file or directory
+  libcuda.so.1: cannot open shared object file: No such file or directory
+  heddle run: warning: no NVIDIA driver was found: python3 runs as it would without heddle (--device cpu is the virtual GPU)
+  $ heddle run -- python3 without
+  0
+  $ HEDDLE_DEVICE= heddle run --device cpu -- python3 without
+  0

@@ -214,7 +214,8 @@ static void derived(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		assert_non_null(strstr(b.at, words[i]));
 	assert_non_null(strstr(b.at, "usage: heddle loom weave [-p high|normal|low] [-n N] [-v] "
-				     "[-q] [--output FILE] [--json] FILE...\n"));
+				     "[-q] [--output FILE]\n"
+				     "       [--json] FILE...\n"));
 	strbuf_finish(&b);
 	cli_help_all("loom", &b);
 	assert_non_null(strstr(b.at, "loom weave"));
@@ -225,14 +226,14 @@ static void derived(void **state)
 		assert_non_null(strstr(b.at, words[i]));
 	strbuf_finish(&b);
 	for (size_t s = 0; s < ARRAY_LEN(shells); s++) {
-		assert_int_equal(cli_completion(shells[s], &b), 0);
+		assert_int_equal(cli_completion(shells[s], "heddle", &b), 0);
 		for (size_t i = 0; i < ARRAY_LEN(words); i++)
 			assert_non_null(strstr(b.at, words[i]));
 		assert_non_null(strstr(b.at, "high normal low"));
 		assert_non_null(strstr(b.at, "loom"));
 		strbuf_finish(&b);
 	}
-	assert_true(cli_completion("tcsh", &b) < 0);
+	assert_true(cli_completion("tcsh", "heddle", &b) < 0);
 }
 
 int main(void)

@@ -165,7 +165,7 @@ faults() {
 in_state() { # PID STATE...
 	pid=$1
 	shift
-	state=$("$heddle" ps | awk -v pid="$pid" '$2 == pid { print $5 }')
+	state=$("$heddle" ps | awk -v pid="$pid" '$2 == pid { print $6 }')
 	for wanted; do
 		[ "$state" != "$wanted" ] || return 0
 	done

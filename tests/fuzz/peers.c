@@ -55,12 +55,6 @@ static void must(bool ok)
 		abort();
 }
 
-/* It says much about such peers. */
-void hd_log(const char *fmt, ...)
-{
-	(void)fmt;
-}
-
 /* ---- the input: zeros behind its end ---- */
 
 static uint8_t byte(struct input *in)
@@ -285,8 +279,8 @@ static void say_hello(struct world *w, struct peer *p)
 static void say_anything(struct world *w, struct peer *p)
 {
 	static const uint16_t sizes[] = {sizeof(struct wire_hello), sizeof(struct wire_head),
-		sizeof(struct wire_status), sizeof(struct wire_welcome), sizeof(struct wire_row), 0,
-		1, 15, WIRE_MAX_BYTES, WIRE_MAX_BYTES + 1};
+		sizeof(struct wire_status), sizeof(struct wire_welcome), sizeof(struct wire_row),
+		sizeof(struct wire_set), 0, 1, 15, WIRE_MAX_BYTES, WIRE_MAX_BYTES + 1};
 	static _Alignas(8) char msg[WIRE_MAX_BYTES + 1];
 	uint16_t bytes = sizes[byte(&w->in) % ARRAY_LEN(sizes)];
 	unsigned how = byte(&w->in), n = byte(&w->in);
@@ -311,6 +305,16 @@ static void ask(struct world *w, struct peer *p, enum wire_type type)
 
 	wire_head_init(&q.head, type, bytes);
 	send_with(w, p, &q, bytes);
+}
+
+static void set_priority(struct world *w, struct peer *p)
+{
+	struct wire_set m = {0};
+
+	m.tenant = byte(&w->in) % 16;
+	m.priority = (int)(number(&w->in) % 5) - 1;
+	wire_head_init(&m.head, WIRE_SET, sizeof(m));
+	send_with(w, p, &m, sizeof(m));
 }
 
 static void take_answers(struct peer *p, unsigned n)
@@ -482,6 +486,10 @@ static void op(struct world *w)
 	case 20:
 		kick(p->kick);
 		break;
+	case 21:
+	case 22:
+		set_priority(w, p);
+		break;
 	default:
 		write_slot(w, p);
 	}
@@ -541,6 +549,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	unsigned fds;
 
 	open_passed();
+	hd_log_set_level(HD_LOG_ERROR); /* it says much about such peers */
 	fds = count_fds();
 	w = (struct world){.in = {data, data + len}};
 	begin(&w);

@@ -4,7 +4,7 @@
 #
 # Every environment variable that the source names is in heddle-environment(7) and the other way
 # round, and there are at most 12. What enters other programs, set-uid ones too, reads none of them
-# with getenv.
+# with getenv. Any other variable that is read or set is on some page.
 . "$(dirname "$0")/lib.sh"
 page=man/heddle-environment.7.scd
 {
@@ -33,4 +33,14 @@ page=man/heddle-environment.7.scd
 			if (!(v in used))
 				print page ":1: nothing reads " v
 	}'
+	files '*.c' '*.h' | grep -E '^(src|include)/' |
+		xargs -r grep -Hno '[gs]etenv("[A-Z_]*"' | while IFS=: read -r file line text; do
+		name=${text#*\"}
+		name=${name%\"}
+		grep -qw "$name" man/*.scd* || echo "$file:$line: in no manual page: $name"
+	done
+	sed -n 's/^\tKEY(\([a-z_]*\),.*/\1/p' src/daemon/config.c | while read -r key; do
+		grep -q "^\*$key\*\|[ ,]\*$key\*" man/heddled.8.scd.in ||
+			echo "man/heddled.8.scd.in:1: does not describe the key $key"
+	done
 } | verdict

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle top: what ps shows, again and again, on the whole screen. The lines are ps's; here is only
+ * the screen. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef HEDDLE_CURSES
+#include <curses.h>
+#include <locale.h>
+#endif
+
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "cli/listing.h"
+#include "cli/progress.h"
+
+/* One look: the daemon's line, and the table. 0 or negative errno. */
+static int look(const char *socket, struct wire_status *ret, struct listing *ret_list)
+{
+	int r = ask_status(socket, ret);
+
+	if (r == 0)
+		r = ask_list(socket, listing_add, ret_list);
+	return r == 0 && ret_list->failed ? -ENOMEM : r;
+}
+
+static void head(const struct wire_status *s, struct strbuf *out)
+{
+	strbuf_printf(out,
+		"heddled %s, policy %s, MPS %s: %u tenants, %u launches, %llu preemptions",
+		s->version, s->policy, s->mps, s->tenants, s->launches,
+		(unsigned long long)s->preemptions);
+	if (s->handover_p50_ns)
+		strbuf_printf(out, ", hand-over %.0f us", (double)s->handover_p50_ns / 1e3);
+	strbuf_puts(out, "\n");
+}
+
+static int once(struct cli *c, const char *socket)
+{
+	unsigned columns = terminal_columns(STDOUT_FILENO);
+	struct strbuf line = {0};
+	struct listing l = {0};
+	struct wire_status s;
+	struct json j;
+	int r = look(socket, &s, &l);
+
+	if (r == 0 && c->json) {
+		cli_json_open(c, &j, 1);
+		json_uint(&j, "launches", s.launches);
+		json_uint(&j, "preemptions", s.preemptions);
+		json_begin_array(&j, "tenants");
+		listing_json(&l, &j);
+		json_end(&j, ']');
+		json_end(&j, '}');
+	} else if (r == 0) {
+		head(&s, &line);
+		if (columns && line.len > columns + 1)
+			line.len = columns;
+		strbuf_printf(&c->out, "%.*s%s", (int)line.len, line.at ? line.at : "",
+			line.len && line.at[line.len - 1] == '\n' ? "" : "\n");
+		listing_text(&l, columns, &c->out);
+		strbuf_finish(&line);
+	}
+	listing_finish(&l);
+	return r < 0 ? ask_failed(c, socket, r) : CLI_OK;
+}
+
+#ifdef HEDDLE_CURSES
+static void draw(const char *text)
+{
+	int y = 0;
+
+	erase();
+	for (const char *p = text; *p && y < LINES; y++) {
+		size_t n = strcspn(p, "\n");
+
+		if (y == 1)
+			attron(A_REVERSE);
+		mvaddnstr(y, 0, p, (int)MIN(n, (size_t)COLS));
+		if (y == 1)
+			attroff(A_REVERSE);
+		p += n + (p[n] == '\n');
+	}
+	refresh();
+}
+
+static int show(struct cli *c, const char *socket, unsigned every_ms)
+{
+	int r = 0, key = 0;
+
+	setlocale(LC_CTYPE, "");
+	if (!initscr())
+		return cli_error(c, "--once prints one look", "the terminal cannot be used");
+	cbreak();
+	noecho();
+	curs_set(0);
+	timeout((int)every_ms);
+	while (r == 0 && key != 'q' && key != 'Q') {
+		struct strbuf text = {0};
+		struct listing l = {0};
+		struct wire_status s;
+
+		r = look(socket, &s, &l);
+		if (r == 0) {
+			head(&s, &text);
+			listing_text(&l, (unsigned)COLS, &text);
+			cli_plain(text.at, text.len);
+			draw(text.at ? text.at : "");
+			key = getch();
+		}
+		listing_finish(&l);
+		strbuf_finish(&text);
+	}
+	endwin();
+	return r < 0 ? ask_failed(c, socket, r) : CLI_OK;
+}
+#else
+static int show(struct cli *c, const char *socket, unsigned every_ms)
+{
+	return cli_error(c, "--once prints one look; watch(1) repeats that",
+		"this heddle was built without ncurses");
+}
+#endif
+
+static int run(struct cli *c)
+{
+	const char *socket = cli_value(c, "socket");
+	uint64_t every_ms = 1000;
+	int r = cli_number(c, "every-ms", 100, 600000, &every_ms);
+
+	if (r)
+		return r;
+	if (c->json || cli_has(c, "once"))
+		return once(c, socket);
+	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+		return cli_usage(c, "there is no terminal: --once or --json");
+	return show(c, socket, (unsigned)every_ms);
+}
+
+static const struct cli_option options[] = {
+	{0, "once", NULL, "print one look, and end"},
+	{0, "every-ms", "N", "how often to look (1000)"},
+	{0, "socket", "PATH", "the daemon's socket"},
+	{0},
+};
+
+const struct cli_verb cli_verb_top = {
+	.name = "top",
+	.operands = "",
+	.summary = "watch tenants and their kernels",
+	.details = "The screen is what ps shows, looked at again each second. q ends it.",
+	.json = "launches (now), preemptions (so far), and tenants, an array of tenant, pid, uid, "
+		"user, priority (high, normal, low, or a number), "
+		"weight, class, device, device_name, age_ns, launched (how many launches so far) "
+		"and of these managed, guard, gated, plain, opaque, unseen, name, state (idle, "
+		"queued, running, preempted, held), preemptions, ran_ns (null: not known), "
+		"waited_ns "
+		"and launches: an array of launch, blocks, finished, predicted_ns and remaining_ns "
+		"(null: not known), name, state, preemptions, ran_ns, waited_ns.",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddled's command line: files first, then options in their order, then it serves. Exit status 0;
+ * 1 failed; 2 usage. */
+#include "cli/heddled.h"
+#include "commit_gen.h"
+#include "daemon/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cli_verb *const cli_verbs[] = {&cli_heddled};
+const unsigned cli_verbs_len = 1;
+
+static VEC(const char *) pairs; /* KEY=VALUE, in order; some from options of their own */
+static const char *const keys[] = {"policy", "mps", "socket", "log"};
+
+int heddled_option(struct cli *c, const struct cli_option *o, const char *value)
+{
+	char *pair = NULL;
+
+	if (strcmp(o->name, "set") == 0 && !strchr(value, '='))
+		return cli_usage(c, "--set: '%s' is not KEY=VALUE", value);
+	if (strcmp(o->name, "set") == 0)
+		return VEC_PUSH(&pairs, value) ? 0 : CLI_FAILED;
+	for (unsigned i = 0; i < ARRAY_LEN(keys); i++) {
+		if (strcmp(o->name, keys[i]) == 0 &&
+			(asprintf(&pair, "%s=%s", keys[i], value) < 0 || !VEC_PUSH(&pairs, pair)))
+			return CLI_FAILED;
+	}
+	return 0;
+}
+
+/* What the options say goes before what the files say. */
+static int apply(struct cli *c, struct hd_config *config)
+{
+	const char *events = cli_value(c, "events");
+
+	for (size_t i = 0; i < pairs.len; i++) {
+		const char *eq = strchr(pairs.at[i], '=');
+		char key[64], why[512];
+		int r;
+
+		snprintf(key, sizeof(key), "%.*s", (int)(eq - pairs.at[i]), pairs.at[i]);
+		r = config_set(config, key, eq + 1);
+		if (r < 0) {
+			config_explain(r, key, eq + 1, why, sizeof(why));
+			return cli_usage(c, "%s", why);
+		}
+	}
+	if (events && snprintf(config->events, sizeof(config->events), "%s", events) >=
+			      (int)sizeof(config->events))
+		return cli_usage(c, "--events: too long");
+	config->temporal |= cli_has(c, "temporal");
+	return 0;
+}
+
+static int run(struct cli *c)
+{
+	const char *root = cli_value(c, "config-root");
+	struct hd_config config;
+	int r;
+
+	if (cli_has(c, "version")) {
+		puts("heddled " HEDDLE_VERSION " (commit " HEDDLE_COMMIT ")");
+		return CLI_OK;
+	}
+	config_defaults(&config);
+	/* What is wrong in the files is said there. */
+	r = config_read(&config, root ? root : "") < 0 ? CLI_FAILED : apply(c, &config);
+	if (cli_has(c, "check-config")) {
+		if (c->json)
+			printf("{\n  \"schema\": 1,\n  \"command\": \"heddled\",\n  \"ok\": "
+			       "%s\n}\n",
+				r ? "false" : "true");
+		else if (r == CLI_OK)
+			puts("the configuration is in order");
+		return r;
+	}
+	return r ? r : heddled_serve(&config);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli c = {.verb = &cli_heddled};
+	int r;
+
+	if (!heddled_open_standard_fds())
+		return CLI_FAILED;
+	c.operands = calloc((size_t)argc + 1, sizeof(*c.operands));
+	if (!c.operands)
+		return cli_error(&c, NULL, "out of memory");
+	r = cli_parse(&c, argc - 1, argv + 1);
+	if (r < 0) {
+		cli_help_verb(&cli_heddled, &c.out);
+		fputs(c.out.at ? c.out.at : "", stdout);
+		strbuf_finish(&c.out);
+		return CLI_OK;
+	}
+	return r ? r : run(&c);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the daemon's row of the table calls: only the daemon has it. */
+#ifndef HEDDLE_CLI_HEDDLED_H
+#define HEDDLE_CLI_HEDDLED_H
+
+#include "cli/cli.h"
+
+int __attribute__((weak))
+heddled_option(struct cli *c, const struct cli_option *o, const char *value);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The daemon's row of the table: its own parser, heddle's completions and the man page read it. */
+#include "cli/heddled.h"
+
+static const struct cli_option options[] = {
+	{0, "policy", "hpf|none",
+		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
+		"none: everything is granted (default hpf)"},
+	{0, "mps", "on|off", "own an MPS control daemon (default off)"},
+	{0, "socket", "PATH", "where to listen"},
+	{0, "temporal", NULL, "preempt whole devices only, never some SMs"},
+	{0, "events", "FILE", "log every event and decision there, as JSON lines"},
+	{0, "log", "error|warning|info|debug", "how much is told on standard error (default info)"},
+	{0, "set", "KEY=VALUE", "any key of heddled.conf; may be given again for others"},
+	{0, "config-root", "DIR", "read the configuration below DIR instead of /"},
+	{0, "check-config", NULL, "read the configuration, say what is wrong with it, and end"},
+	{0, "foreground", NULL, "stay in the foreground, which it does in any case"},
+	{0, "version", NULL, "print the version"},
+	{0},
+};
+
+const struct cli_verb cli_heddled = {
+	.name = "heddled",
+	.operands = "",
+	.summary = "decide which program's kernels run on the GPU",
+	.details =
+		"Hears of the kernels of every program started with heddle run, and says which of "
+		"them hold the GPU. Stays in the foreground. heddled(8) describes heddled.conf.",
+	.json = "with --check-config: ok.",
+	.options = options,
+	.flags = CLI_PROGRAM,
+	.on_option = heddled_option,
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A table whose columns fall away, the least important first, until it fits. */
+#include "cli/listing.h"
+#include "cli/ask.h"
+#include "cli/cli.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_ROOM 10u /* columns that are left for names, at least */
+
+static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
+static const char *const fates[WIRE_FATES] = {
+	"managed", "guard", "gated", "plain", "opaque", "unseen"};
+
+void listing_add(void *user, const struct wire_row *row)
+{
+	struct listing *l = user;
+
+	if ((row->kind != 0 && !l->rows.len) || !VEC_PUSH(&l->rows, *row))
+		l->failed = true;
+}
+
+void listing_finish(struct listing *l)
+{
+	VEC_FREE(&l->rows);
+}
+
+static const char *state_name(uint32_t state)
+{
+	return state < ARRAY_LEN(states) ? states[state] : "?";
+}
+
+/* ---- text ---- */
+
+enum column {
+	TENANT,
+	PID,
+	USER,
+	PRIORITY,
+	WEIGHT,
+	STATE,
+	LAUNCHES,
+	PREEMPTED,
+	DONE,
+	RAN,
+	WAITED,
+	LEFT,
+	NAME,
+	COLUMNS
+};
+
+/* need: the smaller, the longer it stays. */
+static const struct {
+	const char *head;
+	int width; /* negative: to the left */
+	unsigned need;
+} columns_of[COLUMNS] = {
+	[TENANT] = {"TENANT", 6, 5},
+	[PID] = {"PID", 7, 1},
+	[USER] = {"USER", -8, 4},
+	[PRIORITY] = {"PRIORITY", -8, 1},
+	[WEIGHT] = {"WEIGHT", 6, 9},
+	[STATE] = {"STATE", -9, 1},
+	[LAUNCHES] = {"LAUNCHES", 8, 8},
+	[PREEMPTED] = {"PREEMPTED", 9, 6},
+	[DONE] = {"DONE", 6, 3},
+	[RAN] = {"RAN(ms)", 9, 5},
+	[WAITED] = {"WAITED(ms)", 10, 7},
+	[LEFT] = {"LEFT(ms)", 9, 2},
+	[NAME] = {"NAME", -1, 0},
+};
+
+static void time_text(char *buf, size_t size, uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		snprintf(buf, size, "-");
+	else
+		snprintf(buf, size, "%.*f", ns < 100000000000 ? 1 : 0, (double)ns / 1e6);
+}
+
+static void user_text(char *buf, size_t size, uint32_t uid)
+{
+	const struct passwd *p = getpwuid(uid);
+
+	if (p)
+		snprintf(buf, size, "%.8s", p->pw_name);
+	else
+		snprintf(buf, size, "%u", uid);
+}
+
+static uint64_t launches(const struct wire_row *r)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < WIRE_FATES; i++)
+		n += r->launched[i];
+	return n;
+}
+
+/* What only a tenant has is empty in its launches' lines, and the other way round. */
+static void cell(const struct wire_row *r, enum column c, char *buf, size_t size)
+{
+	bool tenant = r->kind == 0;
+
+	*buf = 0;
+	if (tenant && c == TENANT)
+		snprintf(buf, size, "%u", r->tenant);
+	else if (tenant && c == PID)
+		snprintf(buf, size, "%u", r->pid);
+	else if (tenant && c == USER)
+		user_text(buf, size, r->uid);
+	else if (tenant && c == PRIORITY)
+		snprintf(buf, size, "%s", ask_priority_name(r->priority, (char[16]){0}, 16));
+	else if (tenant && c == WEIGHT)
+		snprintf(buf, size, "%u", r->weight);
+	else if (c == STATE)
+		snprintf(buf, size, "%s", state_name(r->state));
+	else if (tenant && c == LAUNCHES)
+		snprintf(buf, size, "%llu", (unsigned long long)launches(r));
+	else if (c == PREEMPTED)
+		snprintf(buf, size, "%u", r->preemptions);
+	else if (!tenant && c == DONE && r->total)
+		snprintf(buf, size, "%.1f%%", 100.0 * (double)r->finished / (double)r->total);
+	else if (c == RAN)
+		time_text(buf, size, r->ran_ns);
+	else if (c == WAITED)
+		time_text(buf, size, r->waited_ns);
+	else if (!tenant && c == LEFT)
+		time_text(buf, size, r->remaining_ns);
+	else if (c == NAME && tenant && r->group[0])
+		snprintf(buf, size, "%s [%s]", r->name, r->group);
+	else if (c == NAME)
+		snprintf(buf, size, "%s%s", tenant ? "" : "  ", r->name);
+	if (c == NAME && tenant && r->launched[WIRE_UNSEEN])
+		snprintf(buf + strlen(buf), size - strlen(buf), " (%llu unseen)",
+			(unsigned long long)r->launched[WIRE_UNSEEN]);
+	cli_plain(buf, strlen(buf));
+}
+
+static unsigned width_of(unsigned worst)
+{
+	unsigned n = NAME_ROOM;
+
+	for (unsigned c = 0; c < NAME; c++)
+		if (columns_of[c].need <= worst)
+			n += (unsigned)abs(columns_of[c].width) + 1;
+	return n;
+}
+
+static void add_line(const struct wire_row *r, unsigned worst, unsigned columns, struct strbuf *out)
+{
+	struct strbuf line = {0};
+	char buf[160];
+
+	for (unsigned c = 0; c < COLUMNS; c++) {
+		if (columns_of[c].need > worst)
+			continue;
+		if (r)
+			cell(r, c, buf, sizeof(buf));
+		else
+			snprintf(buf, sizeof(buf), "%s", columns_of[c].head);
+		strbuf_printf(&line, "%*s%s", columns_of[c].width, buf, c == NAME ? "" : " ");
+	}
+	if (columns && line.len > columns)
+		line.len = columns;
+	while (line.len && line.at[line.len - 1] == ' ')
+		line.len--;
+	strbuf_add(out, line.at ? line.at : "", line.len);
+	strbuf_puts(out, "\n");
+	strbuf_finish(&line);
+}
+
+void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
+{
+	const struct wire_row *before = NULL;
+	unsigned worst = 9;
+
+	while (columns && worst > 1 && width_of(worst) > columns)
+		worst--;
+	if (!l->rows.len)
+		strbuf_puts(out, "no tenants\n");
+	else
+		add_line(NULL, worst, columns, out);
+	for (size_t i = 0; i < l->rows.len; i++) {
+		const struct wire_row *r = &l->rows.at[i];
+
+		if (r->kind == 0 && (!before || strcmp(before->device, r->device) != 0)) {
+			char head[160];
+
+			snprintf(head, sizeof(head), "on %s",
+				r->device_name[0] ? r->device_name : r->device);
+			cli_plain(head, strlen(head));
+			strbuf_printf(out, "%.*s\n", columns ? (int)columns : 160, head);
+			before = r;
+		}
+		add_line(r, worst, columns, out);
+	}
+}
+
+/* ---- JSON ---- */
+
+static void time_or_null(struct json *j, const char *key, uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		json_num(j, key, 0.0 / 0.0);
+	else
+		json_uint(j, key, ns);
+}
+
+static void json_tenant(struct json *j, const struct wire_row *r)
+{
+	char buf[16];
+	char user[16];
+
+	user_text(user, sizeof(user), r->uid);
+	json_uint(j, "tenant", r->tenant);
+	json_uint(j, "pid", r->pid);
+	json_uint(j, "uid", r->uid);
+	json_str(j, "user", user);
+	json_str(j, "priority", ask_priority_name(r->priority, buf, sizeof(buf)));
+	json_uint(j, "weight", r->weight);
+	json_str(j, "class", r->group);
+	json_str(j, "device", r->device);
+	json_str(j, "device_name", r->device_name);
+	json_uint(j, "age_ns", r->age_ns);
+	json_uint(j, "launched", launches(r));
+	for (unsigned i = 0; i < WIRE_FATES; i++)
+		json_uint(j, fates[i], r->launched[i]);
+}
+
+void listing_json(const struct listing *l, struct json *j)
+{
+	for (size_t i = 0; i < l->rows.len; i++) {
+		const struct wire_row *r = &l->rows.at[i];
+
+		json_begin_object(j, NULL);
+		if (r->kind == 0) {
+			json_tenant(j, r);
+		} else {
+			json_uint(j, "launch", r->id);
+			json_uint(j, "blocks", r->total);
+			json_uint(j, "finished", r->finished);
+			time_or_null(j, "predicted_ns", r->predicted_ns);
+			time_or_null(j, "remaining_ns", r->remaining_ns);
+		}
+		json_str(j, "name", r->name);
+		json_str(j, "state", state_name(r->state));
+		json_uint(j, "preemptions", r->preemptions);
+		time_or_null(j, "ran_ns", r->ran_ns);
+		time_or_null(j, "waited_ns", r->waited_ns);
+		if (r->kind == 0)
+			json_begin_array(j, "launches");
+		else
+			json_end(j, '}');
+		if (l->rows.len == i + 1 || l->rows.at[i + 1].kind == 0) {
+			json_end(j, ']');
+			json_end(j, '}');
+		}
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Tenants and their launches as ps and top show them. Nothing here knows terminals or daemons. */
+#ifndef HEDDLE_CLI_LISTING_H
+#define HEDDLE_CLI_LISTING_H
+
+#include "base/base.h"
+#include "base/json.h"
+#include "wire/wire.h"
+
+struct listing {
+	VEC(struct wire_row) rows; /* as the daemon sends them: a tenant, its launches */
+	bool failed;               /* out of memory: some are missing */
+};
+
+/* For ask_list; user is the listing. */
+void listing_add(void *user, const struct wire_row *row);
+void listing_finish(struct listing *l);
+/* As lines, no longer than columns (0: as long as they are); what does not fit is left out. */
+void listing_text(const struct listing *l, unsigned columns, struct strbuf *out);
+/* The value of the key that was begun: an array of tenants. */
+void listing_json(const struct listing *l, struct json *j);
+
+#endif

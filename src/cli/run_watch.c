@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A process that becomes a tenant hands its page to the socket that HEDDLE_REPORT names. The page
+ * outlives it, however it ends, and the daemon writes the last figures there when it sees the end.
+ */
+#include "cli/run_watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/ask.h"
+#include "wire/wire.h"
+
+#define BACKLOG  256
+#define FINAL_MS 2000 /* for the daemon to notice the end */
+
+struct tenant {
+	struct wire_page *page;
+	struct wire_hello hello;
+	pid_t pid;
+};
+struct watch {
+	struct cli *c;
+	char dir[64], path[96];
+	int listener;
+	VEC(struct tenant) tenants;
+};
+
+static volatile pid_t child;
+
+/* What a terminal sends reaches the whole group; what somebody sends to us is meant for the
+ * program. */
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+	int e = errno;
+
+	(void)context;
+	if (info->si_code <= 0 && child > 0)
+		kill(child, sig);
+	errno = e;
+}
+
+static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+static void catch_signals(struct sigaction old[])
+{
+	struct sigaction sa = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigemptyset(&sa.sa_mask);
+	for (unsigned i = 0; i < ARRAY_LEN(passed); i++)
+		sigaction(passed[i], &sa, &old[i]);
+}
+
+static int open_socket(struct watch *w)
+{
+	const char *at = getenv("TMPDIR");
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+	/* A socket's path is short. */
+	if (!at ||
+		snprintf(w->dir, sizeof(w->dir), "%s/heddle-run-XXXXXX", at) >= (int)sizeof(w->dir))
+		snprintf(w->dir, sizeof(w->dir), "/tmp/heddle-run-XXXXXX");
+	if (!mkdtemp(w->dir)) {
+		w->dir[0] = 0;
+		return -errno;
+	}
+	snprintf(w->path, sizeof(w->path), "%s/report", w->dir);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", w->path);
+	w->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (w->listener < 0 || bind(w->listener, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+		listen(w->listener, BACKLOG) < 0)
+		return -errno;
+	return setenv(WIRE_REPORT_ENV, w->path, 1) ? -ENOMEM : 0;
+}
+
+static void close_socket(struct watch *w)
+{
+	if (w->listener >= 0)
+		close(w->listener);
+	if (w->path[0])
+		unlink(w->path);
+	if (w->dir[0])
+		rmdir(w->dir);
+	for (size_t i = 0; i < w->tenants.len; i++)
+		wire_page_unmap(w->tenants.at[i].page);
+	VEC_FREE(&w->tenants);
+}
+
+/* One that waits to be heard. False: nobody does. */
+static bool hear(struct watch *w)
+{
+	int sock = accept4(w->listener, NULL, NULL, SOCK_CLOEXEC), fd = -1, r;
+	struct timeval patience = {.tv_usec = 200000};
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	struct tenant t = {0};
+	unsigned n = 0;
+
+	if (sock < 0)
+		return false;
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	r = wire_recv(sock, &t.hello, sizeof(t.hello), &fd, 1, &n);
+	if (r > 0 && n == 1 && wire_check(&t.hello, (size_t)r) == 0 &&
+		t.hello.head.type == WIRE_HELLO &&
+		getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+		wire_page_map(fd, &t.page) == 0) {
+		t.pid = cred.pid;
+		if (!VEC_PUSH(&w->tenants, t))
+			wire_page_unmap(t.page);
+	}
+	if (n == 1)
+		close(fd);
+	close(sock);
+	return true;
+}
+
+/* Its end, by a descriptor, so that those who report meanwhile are heard. */
+static int await_end(struct watch *w)
+{
+	int fd = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
+	struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = w->listener, .events = POLLIN}};
+
+	while (fd >= 0 && !(p[0].revents & POLLIN)) {
+		if (poll(p, ARRAY_LEN(p), -1) > 0 && (p[1].revents & POLLIN))
+			hear(w);
+	}
+	if (fd >= 0)
+		close(fd);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	child = 0;
+	while (hear(w))
+		;
+	return status;
+}
+
+/* ---- the report ---- */
+
+static bool is_final(const struct tenant *t)
+{
+	return __atomic_load_n(&t->page->left, __ATOMIC_ACQUIRE);
+}
+
+/* Processes that live on beside the program are not waited for. */
+static void await_figures(const struct watch *w)
+{
+	for (int ms = 0; ms < FINAL_MS; ms += 5) {
+		bool all = true;
+
+		for (size_t i = 0; i < w->tenants.len; i++)
+			all = all &&
+			      (is_final(&w->tenants.at[i]) || kill(w->tenants.at[i].pid, 0) == 0);
+		if (all)
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	}
+}
+
+static uint64_t word(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static const char *const fates[WIRE_FATES] = {
+	"managed", "guard", "gated", "plain", "opaque", "unseen"};
+
+static void add_text(struct strbuf *o, const struct tenant *t)
+{
+	const struct wire_page *p = t->page;
+	uint64_t launches = 0;
+	char asked[16], granted[16];
+
+	for (unsigned i = 0; i < WIRE_FATES; i++)
+		launches += word(&p->launched[i]);
+	strbuf_printf(o, "heddle run: %s, pid %d: priority %s", t->hello.name, (int)t->pid,
+		ask_priority_name((int)p->priority, granted, sizeof(granted)));
+	if ((int)p->priority != t->hello.priority)
+		strbuf_printf(o, " (%s was asked for)",
+			ask_priority_name(t->hello.priority, asked, sizeof(asked)));
+	strbuf_printf(o, "\n  %-10s %" PRIu64, "launches", launches);
+	for (unsigned i = 0, any = 0; i < WIRE_FATES; i++) {
+		if (word(&p->launched[i]))
+			strbuf_printf(o, "%s%" PRIu64 " %s", any++ ? ", " : ": ",
+				word(&p->launched[i]), fates[i]);
+	}
+	strbuf_printf(o, "\n  %-10s %" PRIu64 " times\n", "preempted", word(&p->preempted));
+	strbuf_printf(o, "  %-10s %.1f ms", "time lost",
+		(double)(word(&p->waited_ns) + word(&p->held_ns)) / 1e6);
+	if (word(&p->spanned_ns))
+		strbuf_printf(o, " (its preemptible launches took %.1f ms in all)",
+			(double)word(&p->spanned_ns) / 1e6);
+	strbuf_puts(o, "\n");
+	if (!is_final(t))
+		strbuf_puts(o, "  (heddled had not noticed its end: figures may be old)\n");
+}
+
+static void add_json(struct json *j, const struct tenant *t)
+{
+	const struct wire_page *p = t->page;
+	char name[16];
+
+	json_begin_object(j, NULL);
+	json_int(j, "pid", t->pid);
+	json_str(j, "name", t->hello.name);
+	json_str(j, "device", t->hello.device);
+	json_str(j, "priority", ask_priority_name((int)p->priority, name, sizeof(name)));
+	json_uint(j, "weight", p->weight);
+	json_str(j, "asked_priority", ask_priority_name(t->hello.priority, name, sizeof(name)));
+	json_bool(j, "ended", is_final(t));
+	for (unsigned i = 0; i < WIRE_FATES; i++)
+		json_uint(j, fates[i], word(&p->launched[i]));
+	json_uint(j, "preemptions", word(&p->preempted));
+	json_uint(j, "spanned_ns", word(&p->spanned_ns));
+	json_uint(j, "waited_ns", word(&p->waited_ns));
+	json_uint(j, "held_ns", word(&p->held_ns));
+	json_end(j, '}');
+}
+
+static void report(struct watch *w)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	await_figures(w);
+	if (w->c->json) {
+		json_init(&j, &out);
+		json_begin_object(&j, NULL);
+		json_uint(&j, "schema", 1);
+		json_str(&j, "command", "run");
+		json_begin_array(&j, "tenants");
+	}
+	for (size_t i = 0; i < w->tenants.len; i++) {
+		if (w->c->json)
+			add_json(&j, &w->tenants.at[i]);
+		else
+			add_text(&out, &w->tenants.at[i]);
+	}
+	if (w->c->json) {
+		json_end(&j, ']');
+		json_end(&j, '}');
+	} else if (!w->tenants.len) {
+		strbuf_printf(&out, "heddle run: %s did not become a tenant\n", w->c->operands[0]);
+	}
+	if (out.len)
+		fwrite(out.at, 1, out.len, stderr);
+	strbuf_finish(&out);
+}
+
+/* As the program ended: who waits for us is to see the same. */
+static int end_like(int status)
+{
+	if (WIFSIGNALED(status)) {
+		struct rlimit none = {0, 0};
+		sigset_t all;
+
+		setrlimit(RLIMIT_CORE, &none); /* one core is enough */
+		signal(WTERMSIG(status), SIG_DFL);
+		sigfillset(&all);
+		sigprocmask(SIG_UNBLOCK, &all, NULL);
+		raise(WTERMSIG(status));
+		return 128 + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}
+
+static void become(const struct cli *c, const struct sigaction old[])
+{
+	int r;
+
+	for (unsigned i = 0; i < ARRAY_LEN(passed); i++)
+		sigaction(passed[i], &old[i], NULL);
+	r = run_exec(c);
+	cli_error(c, NULL, "%s: %s", c->operands[0], strerror(errno));
+	_exit(r);
+}
+
+int run_watched(struct cli *c)
+{
+	struct watch w = {.c = c, .listener = -1};
+	struct sigaction old[ARRAY_LEN(passed)];
+	int r = open_socket(&w), status;
+
+	if (r < 0) {
+		close_socket(&w);
+		cli_error(c, "TMPDIR says where else", "a socket for the report: %s", strerror(-r));
+		return 125;
+	}
+	catch_signals(old);
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		become(c, old);
+	if (child < 0) {
+		close_socket(&w);
+		cli_error(c, NULL, "fork: %s", strerror(errno));
+		return 125;
+	}
+	status = await_end(&w);
+	report(&w);
+	close_socket(&w);
+	return end_like(status);
+}

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: installed.sh MESON BUILD SOURCE PREFIX
+# meson install into a folder gives a heddle that runs from there, and from wherever the folder is
+# moved; unit files name it where the prefix has it; and it needs no newer C library than README.md says.
+set -eu
+meson=$1
+build=$2
+source=$3
+prefix=$4
+dir=$(mktemp -d)
+daemon=''
+end() {
+	status=$?
+	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
+	rm -rf "$dir"
+	exit "$status"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+
+DESTDIR="$dir/root" "$meson" install -C "$build" --no-rebuild --quiet >"$dir/log" 2>&1 ||
+	fail "meson install: $(cat "$dir/log")"
+mv "$dir/root$prefix" "$dir/moved"
+rm -rf "$dir/root"
+cd "$dir"
+unset HEDDLE_DRIVER_LIB LD_LIBRARY_PATH
+export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="installed-$$" XDG_CACHE_HOME="$dir/cache"
+heddle=$dir/moved/bin/heddle
+[ -x "$heddle" ] || fail "no bin/heddle"
+
+# A tenant of the daemon that was installed beside it.
+"$dir/moved/bin/heddled" >"$dir/daemon.log" 2>&1 &
+daemon=$!
+tries=3000
+until "$heddle" status >/dev/null 2>&1; do
+	tries=$((tries - 1))
+	kill -0 $daemon || fail "heddled ended: $(cat "$dir/daemon.log")"
+	[ $tries -gt 0 ] || fail "heddled does not answer"
+	sleep 0.02
+done
+"$heddle" doctor --device cpu >"$dir/doctor.log" 2>&1 || :
+! grep "^bad" "$dir/doctor.log" || fail "doctor finds something bad"
+va=$(find moved -path '*/examples/va' -type f)
+if [ -n "$(find moved -name va.ptx)" ]; then
+	HEDDLE_FORM_WAIT_MS=60000 "$heddle" run --device cpu -- "$va" --size small --check each >"$dir/out" 2>&1 ||
+		fail "heddle run: $(tail -n 5 "$dir/out")"
+	! grep 'heddle' out || fail "it did not become a tenant"
+	# And both programs at once, on a stage of its own.
+	HEDDLE_SOCKET='' "$heddle" demo --device cpu --rounds 1 >"$dir/demo.log" 2>&1 ||
+		fail "demo: $(cat "$dir/demo.log")"
+	[ -s heddle-demo.svg ] || fail "no picture"
+	[ "$(grep -c 'all correct' "$dir/demo.log")" = 2 ] || fail "demo: $(cat "$dir/demo.log")"
+else
+	echo "no kernels were built: no program was run"
+fi
+
+# The units start what was installed.
+for kind in system user; do
+	unit=moved/lib/systemd/$kind/heddled.service
+	grep -Eq "^ExecStart=$prefix/bin/heddled( |\$)" "$unit" || fail "$unit: $(grep ExecStart "$unit")"
+done
+[ -f moved/share/doc/heddle/LICENSE ] || fail "no licence"
+if command -v scdoc >/dev/null; then
+	for page in man1/heddle.1 man7/heddle-environment.7 man8/heddled.8; do
+		[ -s "moved/share/man/$page" ] || fail "no $page"
+	done
+fi
+
+# examples/rt are as nvcc makes them.
+libc=$(find moved -path '*/examples/rt' -prune -o -type f -exec objdump -T {} + 2>/dev/null |
+	sed -n 's/.*GLIBC_\([0-9][0-9.]*\).*/\1/p' | sort -uV | tail -n 1)
+said=$(sed -n 's/.*glibc \([0-9][0-9.]*\) or newer.*/\1/p' "$source/README.md")
+[ "$libc" = "$said" ] || fail "it needs glibc $libc; README.md says $said"
+echo "runs from $dir/moved; glibc $libc"

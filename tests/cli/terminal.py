@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+"""usage: terminal.py BUILD FOLDER [VERB...]
+
+Every verb on a pseudo-terminal of 80 and of 40 columns, and without one. What is left on the screen is
+what it would have written elsewhere: no progress line stays, none is longer than the screen is wide,
+and nothing but it moves the cursor. FOLDER is empty, and its own.
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+BUILD, FOLDER = sys.argv[1:3]
+ONLY = sys.argv[3:]
+HEDDLE = f"{BUILD}/heddle"
+PROGRESS = re.compile(r"\[\d+(/\d+)?\] ")
+wrong = []
+
+
+def fail(what):
+    wrong.append(what)
+    print("FAILED:", what)
+
+
+def screen(raw, columns, what):
+    """The lines that stay, after \\r, \\n and "erase to the end of the line"."""
+    lines, line, at = [], [], 0
+    for token in re.findall(r"\x1b\[K|\r|\n|[^\x1b\r\n]|\x1b", raw):
+        if token == "\x1b[K":
+            del line[at:]
+        elif token == "\r":
+            at = 0
+        elif token == "\n":
+            lines.append("".join(line).rstrip())
+            line, at = [], 0
+        elif token == "\x1b" or (ord(token) < 32 and token != "\t") or token == "\x7f":
+            fail(f"{what}: {token!r} on the terminal")
+        else:
+            line[at:at + 1] = [token]
+            at += 1
+    lines.append("".join(line).rstrip())
+    for shown in re.findall(r"\r\x1b\[K([^\r\n]+)", raw):
+        if PROGRESS.match(shown) and len(shown) >= columns:
+            fail(f"{what}: a progress line of {len(shown)} in {columns} columns: {shown!r}")
+    return lines
+
+
+def on_terminal(argv, columns, env, stop=None, key=None):
+    """Runs it; returns status and everything that it wrote. stop: a pattern, and then the key, or Ctrl-C."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(env)
+        os.chdir(FOLDER)
+        os.execv(argv[0], argv)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    raw, end = b"", time.time() + 240
+    while time.time() < end:
+        if not select.select([fd], [], [], 1)[0]:
+            continue
+        try:
+            got = os.read(fd, 65536)
+        except OSError:
+            break
+        if not got:
+            break
+        raw += got
+        if stop and re.search(stop, raw.decode(errors="replace")):
+            if key:
+                os.write(fd, key)
+            else:
+                os.kill(pid, signal.SIGINT)
+            stop = None
+    _, status = os.waitpid(pid, 0)
+    os.close(fd)
+    return os.waitstatus_to_exitcode(status), raw.decode(errors="replace").replace("\r\n", "\n")
+
+
+def commands():
+    with open(f"{FOLDER}/k.ptx", "w", encoding="utf-8") as f:
+        f.write(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry put(.param .u64 p)\n{\n"
+                "\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n\tst.global.u64 [%rd1], %rd1;\n"
+                "\tret;\n}\n")
+    put = ["k.ptx", "put", "--grid", "1", "--block", "1", "u64[1]:zero"]
+    return {
+        "run": [["run", "-v", "--device", "cpu", "--", "true"]],
+        "demo": [["demo", "--device", "cpu", "--rounds", "1", "--svg", f"{FOLDER}/demo.svg"]],
+        "ps": [["ps"]], "status": [["status"]], "top": [["top", "--once"]], "set": [["set", "1"]],
+        "ptx check": [["ptx", "check", "k.ptx"]], "ptx print": [["ptx", "print", "k.ptx"]],
+        "ptx preempt": [["ptx", "preempt", "k.ptx"]],
+        "exec": [["exec", "--device", "cpu", "--grid", "1", "--block", "1", "k.ptx", "put", "u64[1]:zero>-"]],
+        "corun": [["corun", "--device", "cpu", "--check", "--"] + put + ["+"] + put],
+        "tune": [["tune", "--device", "cpu", "--rounds", "3", "--points", "1", "--store",
+                  f"{FOLDER}/db", "--"] + put + ["+"] + put],
+        "bench preempt": [], "doctor": [["doctor"], ["doctor", "--", "true"]],
+        "help": [["help"], ["help", "exec"], ["help", "nonesuch"]], "version": [["version"]],
+    }
+
+
+def check_widths(verb, columns, lines):
+    """Only a word that is longer than the screen may make a line so."""
+    for line in lines:
+        one = line.strip().startswith(("[", "-")) and line.strip().count(" ") == 1
+        if len(line) > columns and not one and " " in line.strip()[:columns - 8]:
+            fail(f"{verb} -h: {len(line)} in {columns} columns: {line!r}")
+
+
+def look(verb, argv):
+    plain = subprocess.run(argv, cwd=FOLDER, capture_output=True, text=True, check=False)
+    for name, text in (("output", plain.stdout), ("errors", plain.stderr)):
+        if "\r" in text or "\x1b" in text:
+            fail(f"{verb}: not on a terminal, and yet: {name} {text!r}")
+    for columns in (80, 40):
+        status, raw = on_terminal(argv, columns, {"TERM": "xterm", "COLUMNS": ""})
+        lines = screen(raw, columns, f"{verb} at {columns}")
+        if status != plain.returncode:
+            fail(f"{verb} at {columns}: status {status}, not {plain.returncode}: {raw}")
+        if any(PROGRESS.search(line) for line in lines):
+            fail(f"{verb} at {columns}: progress stays: {lines}")
+        if re.search(r"\x1b\[[0-9;]*m", raw):
+            fail(f"{verb}: colours")
+        if verb == "demo":
+            seen = re.findall(r"\[(\d+)/(\d+)\]", raw)
+            if [int(a) for a, _ in seen] != list(range(1, 9)) or {b for _, b in seen} != {"8"}:
+                fail(f"demo: steps {seen}")
+            if not any("results all correct" in line for line in lines):
+                fail(f"demo: no result: {lines}")
+        if verb == "demo":
+            continue  # it takes seconds
+        if verb == "tune" and not re.search(r"\[1/\d+\] first look: sequential.*\[\d+/\d+\] rounds: "
+                                            r".*\[\d+/\d+\] again: ", raw, re.S):
+            fail(f"tune: no progress: {raw!r}")
+        quiet_status, quiet = on_terminal(argv, columns, {"TERM": "xterm", "NO_COLOR": "1"})
+        if quiet_status != status or re.search(r"\x1b\[[0-9;]*m", quiet):
+            fail(f"{verb} with NO_COLOR: status {quiet_status}")
+
+
+def main():
+    os.environ["HEDDLE_VGPU"] = f"tty-{os.getpid()}"
+    table = commands()
+    verbs = json.loads(subprocess.run([HEDDLE, "help", "--json"], capture_output=True, text=True,
+                                      check=True).stdout)["verbs"]
+    for verb in (v["name"] for v in verbs):
+        if ONLY and verb not in ONLY:
+            continue
+        if verb not in table:
+            fail(f"{verb}: nothing is known of how to run it")
+            continue
+        for args in table[verb]:
+            look(verb, [HEDDLE] + args)
+        for columns in (80, 40):
+            _, raw = on_terminal([HEDDLE] + verb.split() + ["-h"], columns, {"TERM": "xterm"})
+            check_widths(verb, columns, screen(raw, columns, f"{verb} -h"))
+    if ONLY and "bench preempt" not in ONLY:
+        sys.exit(1 if wrong else 0)
+    # The whole screen, until q.
+    status, raw = on_terminal([HEDDLE, "top"], 80, {"TERM": "xterm"}, "tenants", b"q")
+    if status != 0 or "no tenants" not in raw:
+        fail(f"top: {status}: {raw!r}")
+    # A picture that cannot be written does not take the results along.
+    status, raw = on_terminal([HEDDLE, "demo", "--device", "cpu", "--rounds", "1", "--svg",
+                               "/nonexistent/x.svg"], 80, {"TERM": "xterm"})
+    if status != 1 or raw.count("results all correct") != 2 or "/nonexistent/x.svg" not in raw:
+        fail(f"demo without a picture: {status}: {raw}")
+    # Rows come while it runs, and it is told to end in the middle.
+    argv = [HEDDLE, "bench", "preempt", "--device", "cpu", "--part", "overhead", "--rounds", "1"]
+    for columns in (80, 40):
+        status, raw = on_terminal(argv, columns, {"TERM": "xterm"}, r"\[\d+/32\] plain: nn")
+        lines = screen(raw, columns, f"bench at {columns}")
+        if status != -signal.SIGINT:
+            fail(f"bench: status {status}: {raw}")
+        if not any(re.match(r"cfd +[0-9.]+ +[0-9.]+ .*%\)$", line) for line in lines):
+            fail(f"bench: no row: {lines}")
+        if any(PROGRESS.search(line) for line in lines):
+            fail(f"bench: progress stays: {lines}")
+    print(f"{len(verbs)} verbs")
+    sys.exit(1 if wrong else 0)
+
+
+main()

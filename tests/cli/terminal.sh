@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: terminal.sh BUILD
+# Every verb on a terminal: terminal.py, in a folder of its own, beside a daemon of its own.
+set -eu
+build=$1
+for part in python3 "$build/examples/cfd"; do
+	command -v "$part" >/dev/null || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+start_daemon --policy hpf
+mkdir "$dir/work"
+told=yes
+python3 "$(dirname "$0")/terminal.py" "$build" "$dir/work"

@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: watched.sh BUILD PAST
+# heddle run says what it does: with -v what became of the launches, however the program ends; which
+# programs cannot be reached; a priority that is not granted. On the virtual GPU.
+set -eu
+build=$1
+past=$2
+for part in heddled examples/cfd examples/mm src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+	[ -x "$build/$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
+export HEDDLE_VGPU="watched-$$"
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+
+# field NAME FILE: of the report as JSON, behind what the program itself said.
+field() {
+	sed -n '/^{/,/^}/p' "$2" | python3 -c '
+import json, sys
+tenants = json.load(sys.stdin)["tenants"]
+print(len(tenants) if sys.argv[1] == "tenants" else tenants[0][sys.argv[1]])' "$1"
+}
+watch() { # NAME OPTION...
+	name=$1
+	shift
+	"$heddle" run -v --json --device cpu "$@" >"$dir/$name.out" 2>"$dir/$name.err"
+}
+
+start_daemon --policy hpf
+export TMPDIR="$dir/t"
+mkdir "$TMPDIR"
+# A long one of low priority, preempted by a short one of high: nothing of that is lost on the way.
+watch low -p low -- "$examples/cfd" --size large --scale 4 --repeat 2 &
+pids="$pids $!"
+low=$!
+await 60 grep -q "correct" "$dir/low.out" || fail "the low program does not begin"
+watch high -p high -- "$examples/mm" --size small --repeat 3 || fail "the high program: $?"
+wait "$low" || fail "the low program: $?"
+for name in low high; do
+	[ "$(field tenants "$dir/$name.err")" = 1 ] || fail "$name: $(cat "$dir/$name.err")"
+	[ "$(field priority "$dir/$name.err")" = $name ] || fail "$name: priority"
+	[ "$(field ended "$dir/$name.err")" = True ] || fail "$name: its end was not noticed"
+	[ "$(field opaque "$dir/$name.err")" = 0 ] || fail "$name: $(cat "$dir/$name.err")"
+	[ "$(field unseen "$dir/$name.err")" = 0 ] || fail "$name: $(cat "$dir/$name.err")"
+	[ "$(field spanned_ns "$dir/$name.err")" -gt 0 ] || fail "$name: took no time"
+done
+[ "$(field managed "$dir/low.err")" = 2 ] || fail "low: $(cat "$dir/low.err")"
+[ "$(field managed "$dir/high.err")" = 3 ] || fail "high: $(cat "$dir/high.err")"
+[ "$(field preemptions "$dir/low.err")" -gt 0 ] || fail "low was not preempted: $(cat "$dir/low.err")"
+[ "$(field waited_ns "$dir/low.err")" -gt 0 ] || fail "low lost no time: $(cat "$dir/low.err")"
+told=yes
+
+# What was loaded past the shim is counted apart.
+cat >"$dir/k.ptx" <<'END'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	st.global.u64 [%rd1], %rd1;
+	ret;
+}
+END
+watch past -- "$past" "$dir/k.ptx" k || fail "past: $(cat "$dir/past.err")"
+[ "$(field unseen "$dir/past.err")" = 3 ] || fail "past: $(cat "$dir/past.err")"
+[ "$(field opaque "$dir/past.err")" = 0 ] || fail "past: $(cat "$dir/past.err")"
+
+# It ends as the program does, and tells in any case.
+status=0
+watch killed -- sh -c '"$0" --size small >&2; kill -9 $$' "$examples/mm" || status=$?
+[ "$status" = 137 ] || fail "killed: status $status"
+[ "$(field managed "$dir/killed.err")" = 1 ] || fail "killed: $(cat "$dir/killed.err")"
+status=0
+watch seven -- sh -c 'exit 7' || status=$?
+[ "$status" = 7 ] || fail "status $status, not 7"
+status=0
+watch nowhere -- "$dir/nowhere" || status=$?
+[ "$status" = 127 ] || fail "status $status, not 127"
+# What is sent to heddle is meant for the program.
+"$heddle" run -v --device cpu -- sh -c 'trap "exit 9" TERM; echo ready; for _ in $(seq 600); do sleep 0.1; done' \
+	>"$dir/told.out" 2>"$dir/told.err" &
+pids="$pids $!"
+sent=$!
+await 60 grep -q ready "$dir/told.out" || fail "sh does not begin"
+kill -TERM "$sent"
+status=0
+wait "$sent" || status=$?
+[ "$status" = 9 ] || fail "a signal was not passed on: status $status"
+"$heddle" run -v --device cpu -- "$examples/mm" --size small >"$dir/text.out" 2>"$dir/text.err"
+grep -q '^  launches   1: 1 managed$' "$dir/text.err" || fail "as text: $(cat "$dir/text.err")"
+rmdir "$TMPDIR" || fail "something is left of a report"
+
+# Programs that cannot be reached.
+echo 'int main(void) { return 3; }' >"$dir/main.c"
+reach() { # WORD OPTION...: how it is linked; WORD: of the line that is said, or none
+	word=$1
+	shift
+	cc "$dir/main.c" -o "$dir/main" "$@" 2>/dev/null || {
+		echo "not linked here: $*"
+		return
+	}
+	status=0
+	"$heddle" run --device cpu -- "$dir/main" 2>"$dir/main.err" || status=$?
+	[ "$status" = 3 ] || fail "$*: status $status"
+	if [ "$word" = none ]; then
+		[ ! -s "$dir/main.err" ] || fail "$*: $(cat "$dir/main.err")"
+	else
+		[ "$(wc -l <"$dir/main.err")" = 1 ] || fail "$*: $(cat "$dir/main.err")"
+		grep -q "runs without heddle: .*$word" "$dir/main.err" || fail "$*: $(cat "$dir/main.err")"
+	fi
+}
+if command -v cc >/dev/null; then
+	reach none -O0
+	reach statically -static
+	reach statically -static-pie
+	: >"$dir/libcuda.so.1"
+	reach RPATH -Wl,--disable-new-dtags,-rpath,"\$ORIGIN"
+	reach none -Wl,--enable-new-dtags,-rpath,"\$ORIGIN"
+	reach none -Wl,--disable-new-dtags,-rpath,/nonexistent
+	rm "$dir/libcuda.so.1"
+	reach none -O0
+	printf '#!%s/main\n' "$dir" >"$dir/script"
+	chmod +x "$dir/script"
+	cc -static "$dir/main.c" -o "$dir/main" && {
+		"$heddle" run --device cpu -- "$dir/script" 2>"$dir/main.err" || :
+		grep -q 'script runs without heddle' "$dir/main.err" || fail "script: $(cat "$dir/main.err")"
+	}
+fi
+
+# What needs another user.
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+	echo "not root: rights and setuid were not looked at"
+	exit 0
+fi
+chmod 755 "$dir"
+chmod 666 "$HEDDLE_SOCKET"
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+as_nobody test -x "$heddle" || {
+	echo "nobody may not enter the build: rights and setuid were not looked at"
+	exit 0
+}
+as_nobody "$heddle" run -p high --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
+[ "$(cat "$dir/rights.err")" = \
+	"heddle run: warning: heddled does not grant this user priority high, but normal" ] ||
+	fail "not granted: $(cat "$dir/rights.err")"
+as_nobody "$heddle" run -w 5 --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
+grep -q 'weight 5, but 1$' "$dir/rights.err" || fail "not granted: $(cat "$dir/rights.err")"
+as_nobody "$heddle" run -p low --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
+[ ! -s "$dir/rights.err" ] || fail "granted: $(cat "$dir/rights.err")"
+cp "$(command -v env)" "$dir/setuid"
+chmod u+s "$dir/setuid"
+as_nobody "$heddle" run --device cpu -- "$dir/setuid" true 2>"$dir/setuid.err" || fail "setuid: $?"
+grep -q 'setuid' "$dir/setuid.err" || fail "setuid: $(cat "$dir/setuid.err")"
