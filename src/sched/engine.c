@@ -102,6 +102,8 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
+	if (priority != t->priority) /* behind those that it comes to, as who joins */
+		t->turn = sched_last_turn(s, priority);
 	t->priority = t->opaque.priority = t->linger.priority = priority;
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 		l->k.priority = priority;

@@ -218,6 +218,10 @@ static void do_at(struct scenario *sc, char **w, unsigned n)
 	else if (strcmp(w[1], "pin") == 0 || strcmp(w[1], "unpin") == 0)
 		sim_at(&sc->sim, at,
 			(struct sim_event){.fn = sim_pin, .tenant = t, .n = w[1][0] == 'p'});
+	else if (strcmp(w[1], "priority") == 0 && n > 3)
+		sim_at(&sc->sim, at,
+			(struct sim_event){
+				.fn = sim_priority, .tenant = t, .n = (uint32_t)priority_of(w[3])});
 	else if (strcmp(w[1], "leave") == 0)
 		sim_at(&sc->sim, at, (struct sim_event){.fn = sim_leave, .tenant = t});
 	else

@@ -500,6 +500,18 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 	decide(s);
 }
 
+void sim_priority(struct sim *s, const struct sim_event *e)
+{
+	struct sim_tenant *t = e->tenant;
+
+	if (!t->handle)
+		return;
+	say(s, "%s has priority %u", t->name, (unsigned)e->n);
+	t->priority = (int)e->n;
+	sched_set_priority(s->sched, t->handle, t->priority);
+	decide(s);
+}
+
 void sim_leave(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;

@@ -86,6 +86,7 @@ struct sim_launch *sim_new_launch(struct sim *s, struct sim_tenant *t, const cha
 void sim_join(struct sim *s, const struct sim_event *e);
 void sim_submit(struct sim *s, const struct sim_event *e);
 void sim_leave(struct sim *s, const struct sim_event *e);
+void sim_priority(struct sim *s, const struct sim_event *e); /* n: another one */
 void sim_opaque(struct sim *s, const struct sim_event *e);
 void sim_copied(struct sim *s, const struct sim_event *e);
 void sim_idle(struct sim *s, const struct sim_event *e); /* n: on */
