@@ -72,7 +72,7 @@ run() {
 		>"$work/$id.out" 2>"$work/$id.err" || status=$?
 	set +f
 	launches=$(sed -n 's/^  "launches": \([0-9]*\),$/\1/p' "$work/$id.out")
-	said=$(cat "$work/$id.err" "$work/$id.out" | grep -E ' error: |"message": ' | tail -n 1)
+	said=$(cat "$work/$id.err" "$work/$id.out" | grep -E ' error: |"error": ' | tail -n 1) || :
 	case $status-$said in
 	0-*) verdict=ok ;;
 	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | 1-*"no block of them fits"*) verdict=refused ;;
