@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAYS_MAX  (4 * 64 + 8)
+#define WAYS_MAX  (3 * 4 * 64 + 8)
 #define HOPELESS  4.0 /* a way this much slower than the best is not measured again */
 #define FEW       2u  /* after so many rounds */
 #define FINALISTS 4u
@@ -77,6 +77,19 @@ static int add_way(struct tune *t, enum corun_how how, const struct dev_merging 
 	return r;
 }
 
+/* A block at a time, and more: short blocks cost more to hand out than to run. */
+static int add_claims(struct tune *t, struct dev_merging *m)
+{
+	static const uint32_t claims[] = {1, 8};
+	int r = CLI_OK;
+
+	for (size_t i = 0; i < ARRAY_LEN(claims) && r == CLI_OK; i++) {
+		m->chunk = claims[i];
+		r = add_way(t, CORUN_MERGE, m);
+	}
+	return r;
+}
+
 /* Of `of` things in all: so many for the first kernel, the rest in equal parts. */
 static int add_shares(struct tune *t, enum ctl_order order, uint32_t of)
 {
@@ -93,7 +106,7 @@ static int add_shares(struct tune *t, enum ctl_order order, uint32_t of)
 			m.share[k] = rest;
 		for (int help = 0; help < 2 && r == CLI_OK && first && rest; help++) {
 			m.help_others = help;
-			r = add_way(t, CORUN_MERGE, &m);
+			r = add_claims(t, &m);
 		}
 	}
 	return r;
@@ -114,7 +127,11 @@ static int add_ways(struct tune *t)
 	if (r == CLI_OK)
 		r = add_way(t, CORUN_MERGE, &none);
 	steal = &t->ways[t->n_ways - 1];
-	if (r != CLI_OK || t->n < 2 || steal->why)
+	if (r != CLI_OK || steal->why)
+		return r;
+	for (none.chunk = 2; none.chunk <= 32 && r == CLI_OK; none.chunk *= 2)
+		r = add_way(t, CORUN_MERGE, &none);
+	if (r != CLI_OK || t->n < 2)
 		return r;
 	r = add_shares(t, CTL_MIXED, steal->plan.per_sm);
 	if (r == CLI_OK)
@@ -395,7 +412,8 @@ static int tune(struct tune *t)
 	for (unsigned i = 0; i < t->n_ways; i++)
 		wrong |= t->ways[i].wrong;
 	(t->c->json ? report_json : report_table)(t, sequential);
-	cli_emit(t->c); /* whatever becomes of the store */
+	if (!t->c->json)
+		cli_emit(t->c); /* whatever becomes of the store */
 	r = keep(t, cli_value(t->c, "store"));
 	return r == CLI_OK && wrong ? CLI_FAILED : r;
 }

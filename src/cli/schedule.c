@@ -88,26 +88,47 @@ void schedule_print(
 		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
 	if (how == CORUN_MERGE && m->help_others)
 		strbuf_puts(&b, " help");
+	if (how == CORUN_MERGE && m->chunk > 1)
+		strbuf_printf(&b, " chunk=%u", m->chunk);
 	snprintf(buf, size, "%s", b.failed ? "" : b.at);
 	strbuf_finish(&b);
+}
+
+/* "help" or "chunk=N", behind an order. */
+static bool parse_word(const char *word, struct dev_merging *ret_m)
+{
+	unsigned chunk;
+	char more;
+
+	if (!strcmp(word, "help")) {
+		ret_m->help_others = true;
+		return true;
+	}
+	if (sscanf(word, "chunk=%u%c", &chunk, &more) != 1 || chunk < 1 || chunk > SHARE_MAX)
+		return false;
+	ret_m->chunk = chunk;
+	return true;
 }
 
 bool schedule_parse(
 	const char *text, unsigned n, enum corun_how *ret_how, struct dev_merging *ret_m)
 {
-	char how[16], order[128] = "", help[8] = "", more;
-	int words = sscanf(text, "%15s %127s %7s %c", how, order, help, &more);
+	char word[4][128], more;
+	int words = sscanf(
+		text, "%127s %127s %127s %127s %c", word[0], word[1], word[2], word[3], &more);
 	struct arena a;
 	bool ok;
 
-	if (words < 1 || words > 3 || !schedule_parse_how(how, ret_how))
+	if (words < 1 || words > 4 || !schedule_parse_how(word[0], ret_how))
 		return false;
 	if (*ret_how != CORUN_MERGE)
 		return words == 1;
+	ret_m->help_others = false;
+	ret_m->chunk = 1;
 	arena_init(&a, 0);
-	ok = words >= 2 && !schedule_parse_order(&a, order, n, ret_m) &&
-	     (words == 2 || !strcmp(help, "help"));
-	ret_m->help_others = words == 3;
+	ok = words >= 2 && !schedule_parse_order(&a, word[1], n, ret_m);
 	arena_finish(&a);
+	for (int i = 2; i < words && ok; i++)
+		ok = parse_word(word[i], ret_m);
 	return ok;
 }

@@ -42,7 +42,7 @@ Every way, each with the memory that the kernels leave alone; one is chosen:
   vertical
   way
   $ grep -c 'merge mixed\|merge partition\|merge apart' out
-  12
+  24
   $ grep -c ' \*$' out
   1
   $ both corun --device cpu --how tuned --store a/b/t.db --check | tail -n 1
@@ -60,8 +60,8 @@ For machines; and a store that cannot be written loses nothing of it:
   [1]
   $ grep -c '"chosen": true' json
   1
-  $ head -n 1 err
-  heddle tune: error: /dev/null/t.db: unable to open database file
+  $ grep -o '"error": "[^"]*"' json
+  "error": "/dev/null/t.db: unable to open database file"
 
 What is wrong with the words is said as for corun:
 
