@@ -29,6 +29,7 @@ run_form() {
 	form_status=0
 	timeout -k 5 "$limit" "$heddle" exec --json --device "$form_on" "$form_file" "$@" \
 		>"$form_out.out" 2>"$form_out.err" || form_status=$?
+	[ $form_status = 0 ] || sed -n 's/^ *"error": "\(.*\)",$/error: \1/p' "$form_out.out" >>"$form_out.err"
 	case $form_status in
 	124 | 137)
 		echo "hangs ($limit s)" >"$form_out.err"

@@ -19,7 +19,7 @@ exec_from() {
 	# shellcheck disable=SC2086
 	timeout 60 "$heddle" exec --json --device "$device" --as preempt --first "$1" --grid "$2" \
 		--block "$threads" $5 "$ptx" "$3" $4 >"$work/all" 2>"$work/err" || {
-		echo "FAIL $3 $2 from $1 $5: $(head -n 2 "$work/err" | tr '\n' ' ')"
+		echo "FAIL $3 $2 from $1 $5: $(cat "$work/err" "$work/all" | grep -F error | tr '\n' ' ')"
 		return 1
 	}
 	sed '/^{$/,$d' "$work/all" >"$work/out"
@@ -102,6 +102,6 @@ if exec_from 12 3,2,2 far_x "u32[5]:zero u32:4" "" >/dev/null; then
 	echo "FAIL --first 12 of 12 blocks"
 	bad=$((bad + 1))
 fi
-grep -q "has 12 blocks" "$work/err" || bad=$((bad + 1))
+grep -q "has 12 blocks" "$work/all" || bad=$((bad + 1))
 echo "$runs runs, $bad wrong"
 [ $bad -eq 0 ]

@@ -59,11 +59,11 @@ while [ "$pairs" -lt "$count" ]; do
 	set +f
 	if [ $status = 0 ]; then
 		ok=$((ok + 1))
-	elif [ $status = 1 ] && grep -qE "cannot be merged|may wait for each other|would have no worker|no block of them fits" "$work/err"; then
+	elif [ $status = 1 ] && grep -qE "cannot be merged|may wait for each other|would have no worker|no block of them fits" "$work/err" "$work/out"; then
 		refused=$((refused + 1))
 	else
 		bad=$((bad + 1))
-		echo "FAIL seeds $seeds $of, HEDDLE_VGPU=$mode $options: $status $(head -n 2 "$work/err" | tr '\n' ' ')"
+		echo "FAIL seeds $seeds $of, HEDDLE_VGPU=$mode $options: $status $(cat "$work/err" "$work/out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ')"
 		[ -z "${KEEP-}" ] || cp "$work/$seeds.ptx" "$work/$of.ptx" "$KEEP/"
 	fi
 	rm -f "$work"/*.ptx
