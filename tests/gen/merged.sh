@@ -15,6 +15,7 @@ work=$(mktemp -d)
 name=merged-$$
 trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-$name"' EXIT INT TERM
 ok=0 bad=0 refused=0
+refusals='cannot be merged|may wait for each other|would have no worker|no block of them fits'
 
 # next: the next program that can be a worker goes to $work/SEED.ptx, its specification to $spec.
 next() {
@@ -59,11 +60,12 @@ while [ "$pairs" -lt "$count" ]; do
 	set +f
 	if [ $status = 0 ]; then
 		ok=$((ok + 1))
-	elif [ $status = 1 ] && grep -qE "cannot be merged|may wait for each other|would have no worker|no block of them fits" "$work/err" "$work/out"; then
+	elif [ $status = 1 ] && grep -qE "$refusals" "$work/err" "$work/out"; then
 		refused=$((refused + 1))
 	else
 		bad=$((bad + 1))
-		echo "FAIL seeds $seeds $of, HEDDLE_VGPU=$mode $options: $status $(cat "$work/err" "$work/out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ')"
+		said=$(cat "$work/err" "$work/out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ') || :
+		echo "FAIL seeds $seeds $of, HEDDLE_VGPU=$mode $options: $status $said"
 		[ -z "${KEEP-}" ] || cp "$work/$seeds.ptx" "$work/$of.ptx" "$KEEP/"
 	fi
 	rm -f "$work"/*.ptx
