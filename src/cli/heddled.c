@@ -97,7 +97,10 @@ int main(int argc, char **argv)
 		cli_help_verb(&cli_heddled, &c.out);
 		fputs(c.out.at ? c.out.at : "", stdout);
 		strbuf_finish(&c.out);
-		return CLI_OK;
+		r = CLI_OK;
+	} else if (r == CLI_OK) {
+		r = run(&c);
 	}
-	return r ? r : run(&c);
+	free(c.operands);
+	return r;
 }
