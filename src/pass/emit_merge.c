@@ -6,12 +6,15 @@
  *
  *   declare   of each guest; the leader enters each launch and finds the kernel that it is to keep
  *             to, if it is
- *   $hd_pick  the leader chooses a kernel and claims blocks of it; where there are none left, or
- * its quota bids the worker leave, that kernel is over here, and another is chosen $hd_sync barrier
- * of all threads: which kernel, or none. The leader counts the blocks that were run before it, and
- * leaves launches that are over here run       the kernel's piece, block by block, back to $hd_pick
- *
- * Registers of all threads, of which the body keeps one, %hd_ms:
+ *   $hd_pick  the leader chooses a kernel and claims blocks of it; where none are left, or its
+ *             quota bids the worker leave, that kernel is over here, and another is chosen
+ *   $hd_sync  barrier of all threads: which kernel, or none. The leader counts the blocks that were
+ *             run before it, and leaves launches that are over here
+ *   run       the kernel's piece, block by block, back to $hd_pick */
+#include "pass/emit_merge.h"
+#include "pass/emit.h"
+
+/* Registers of all threads, of which the body keeps one, %hd_ms:
  *   %hd_mk    the kernel chosen; the number of kernels: none
  *   %hd_ms    bit 31: which of the two words at hd_pick is the next; and of the leader: bits 0 to 7
  *             the kernel whose blocks are to be counted, or NOTHING; bits 8 to 15 kernels that are
@@ -20,9 +23,6 @@
  * barrier waits for it.
  *
  * hd_pick: the two words; the kernel kept to and its complement; %globaltimer when blocks began. */
-#include "pass/emit_merge.h"
-#include "pass/emit.h"
-
 _Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_merge, flags) == 12 &&
 		       offsetof(struct ctl_merge, upto) == 16 &&
 		       offsetof(struct ctl_merge, stride) == 48,
