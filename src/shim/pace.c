@@ -3,10 +3,13 @@
 
 /* Launches are the experiments, each with another size of a claim. The first, block by block, tells
  * which sizes a worker ends within the target. The largest of them is next, and then the neighbours
- * of whichever is best, until both are slower. Then the same with the other form. */
+ * of whichever is best, until both are slower. Then the other form, from the first one's best size
+ * on: at a block a claim it would be judged by what a claim costs. */
 #include "shim/pace.h"
 
 #include "base/base.h"
+
+#include <math.h>
 
 #define TARGET_NS 24000
 /* A block that takes more than this part of the target is claimed by itself: that costs less than 2
@@ -14,9 +17,9 @@
 #define ALONE  0.5
 #define MARGIN 0.85 /* of the target is what claims are chosen for: blocks differ */
 /* So much past the target may be what is at least so much faster than all that keep the margin: pf
- * takes 8 % more than plain in claims of 12 us, and 2.5 % in those of 25. */
-#define STRETCH_NS 2000
-#define WORTH      0.03
+ * takes 7.9 % more than plain in claims of 13 us, and 4.9 % in those of 26. */
+#define STRETCH_NS 2500
+#define WORTH      0.02
 #define PRICE      0.0108 /* of a claim as long as the target: preempting waits for it */
 #define HOPELESS   1.25   /* a form that is so much slower is not tried further */
 #define FORGETS    1.02   /* the best seen counts, forgotten slowly */
@@ -66,11 +69,21 @@ static bool is_tried(const struct pace *p, unsigned i)
 	return p->ns[i] > 0;
 }
 
+/* The smallest claim that was tried; PACE_CHUNKS: none was. */
+static unsigned smallest(const struct pace *p)
+{
+	unsigned i = 0;
+
+	while (i < PACE_CHUNKS && !is_tried(p, i))
+		i++;
+	return i;
+}
+
 static double best_of(const struct pace *p)
 {
-	double best = p->ns[0];
+	double best = INFINITY;
 
-	for (unsigned i = 1; i < PACE_CHUNKS; i++) {
+	for (unsigned i = 0; i < PACE_CHUNKS; i++) {
 		if (is_tried(p, i))
 			best = MIN(best, p->ns[i]);
 	}
@@ -103,9 +116,9 @@ static bool may_fit(double ns, uint64_t workers, double target, unsigned i)
 /* Of those that were tried and are within the target. */
 static unsigned best_at(const struct pace *p, uint64_t workers, double target)
 {
-	unsigned at = 0;
+	unsigned at = smallest(p);
 
-	for (unsigned i = 1; i < PACE_CHUNKS; i++) {
+	for (unsigned i = at + 1; i < PACE_CHUNKS; i++) {
 		if (is_tried(p, i) && fits(p->ns[i], workers, target, i) &&
 			cost(p, workers, target, i) < cost(p, workers, target, at))
 			at = i;
@@ -133,7 +146,7 @@ static bool only_single(const struct pace *p)
 		if (is_tried(p, i))
 			return false;
 	}
-	return true;
+	return is_tried(p, 0);
 }
 
 /* What is worth a try, when `at` is the best so far; PACE_CHUNKS: nothing is. */
@@ -165,8 +178,10 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, 
 	unsigned at, next;
 
 	*ret_settled = is_tried(p, 0) && claim_ns(p->ns[0], workers, 0) >= target * ALONE;
-	if (*ret_settled || !is_tried(p, 0))
+	if (*ret_settled)
 		return 1;
+	if (smallest(p) == PACE_CHUNKS)
+		return 1u << p->begins;
 	at = best_at(p, workers, target);
 	next = to_try(p, workers, target, at);
 	*ret_settled = next == PACE_CHUNKS;
@@ -180,9 +195,33 @@ uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, 
 uint32_t pace_form_retry(const struct pace *first, const struct pace *second)
 {
 	uint32_t n = first->launches + second->launches;
-	bool both = first->ns[0] > 0 && second->ns[0] > 0;
+	bool both = smallest(first) < PACE_CHUNKS && smallest(second) < PACE_CHUNKS;
 
 	return both && n >= RETRY_FORM && (n & (n - 1)) == 0 ? n : 0;
+}
+
+void pace_begin_second(struct pace *second, uint64_t second_workers, const struct pace *first,
+	uint64_t first_workers, uint64_t target_ns)
+{
+	double target = (double)(target_ns ? target_ns : TARGET_NS);
+	unsigned i = best_at(first, first_workers, target);
+	double ns = i < PACE_CHUNKS ? first->ns[i] : 0;
+
+	if (i == PACE_CHUNKS)
+		return;
+	while (i > 0 && claim_ns(ns, second_workers, i) > target + STRETCH_NS)
+		i--;
+	second->begins = i;
+}
+
+/* Slower by so much, at any size that both were tried at, that no size will make up for it. */
+static bool is_hopeless(const struct pace *first, const struct pace *second)
+{
+	for (unsigned i = 0; i < PACE_CHUNKS; i++) {
+		if (is_tried(first, i) && second->ns[i] > first->ns[i] * HOPELESS)
+			return true;
+	}
+	return false;
 }
 
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
@@ -194,7 +233,7 @@ bool pace_prefers_second(const struct pace *first, uint64_t first_workers,
 	pace_chunk(first, first_workers, target_ns, &settled);
 	if (!settled)
 		return false;
-	if (second->ns[0] > first->ns[0] * HOPELESS)
+	if (is_hopeless(first, second))
 		return false;
 	pace_chunk(second, second_workers, target_ns, &settled);
 	return !settled || two < one;

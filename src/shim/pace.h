@@ -18,6 +18,7 @@ struct pace {
 	uint32_t launches; /* that taught something */
 	uint32_t skipped;  /* launches since the last measured one */
 	uint32_t patience; /* how many to skip while it keeps being too short */
+	uint32_t begins;   /* 2^begins blocks a claim are tried first */
 };
 
 /* A launch of `total` blocks took so long, undisturbed. min_ns: shorter ones are not managed. */
@@ -28,6 +29,9 @@ void pace_learn_spell(struct pace *p, uint32_t chunk, uint64_t took_ns, uint64_t
  * as whoever preempts it has to wait for it (0: what suits most). *ret_settled: it is known to be
  * best; else it is a try. (FLEP, section 4.1: the amortizing factor, there found offline) */
 uint32_t pace_chunk(const struct pace *p, uint64_t workers, uint64_t target_ns, bool *ret_settled);
+/* The second form has not been launched yet: it begins with claims as long as the first's best. */
+void pace_begin_second(struct pace *second, uint64_t second_workers, const struct pace *first,
+	uint64_t first_workers, uint64_t target_ns);
 /* Whether to launch the second form of a kernel rather than the first: while it is tried, and when
  * it is the faster. */
 bool pace_prefers_second(const struct pace *first, uint64_t first_workers,

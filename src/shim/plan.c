@@ -82,6 +82,15 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
 		second = !second;
+	if (second && !pace[1].launches) {
+		struct form_shape *s;
+
+		pthread_mutex_lock(&f->other->lock);
+		s = shape_of(f->other, l);
+		pace_begin_second(
+			&s->pace, workers[1], &pace[0], workers[0], shim.welcome.latency_ns);
+		pthread_mutex_unlock(&f->other->lock);
+	}
 	return second ? f->other : f;
 }
 
