@@ -46,8 +46,11 @@ struct form {
 	_Atomic uint32_t retried_at;
 	uint8_t known_key[32]; /* under which that is kept; of an other: none */
 	pthread_mutex_t lock;
-	struct form_shape {                       /* launches of one block size and shared memory */
-		uint32_t threads, shared, per_sm; /* per_sm: workers on an SM; 0: does not fit */
+	/* Launches of one block size and shared memory, and of grids of about one size: a block of
+	 * a grid that is much smaller does, as a rule, much more. */
+	struct form_shape {
+		uint32_t threads, shared, scale; /* scale: as in known.h */
+		uint32_t per_sm;                 /* workers on an SM; 0: does not fit */
 		uint32_t as_it_is; /* blocks of the program's own kernel on an SM; only known of
 				      such as wait for each other (rising_order) */
 		struct pace pace;

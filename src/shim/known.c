@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MARK         "hdtaught"
+#define MARK         "hdtaugh2"
 #define BLOCK_NS_MAX 1e12
 
 struct head {
@@ -17,7 +17,7 @@ struct head {
 };
 
 struct row {
-	uint32_t form, threads, shared, launches;
+	uint32_t form, threads, shared, launches, scale, zero;
 	double ns[PACE_CHUNKS];
 	uint64_t grid_ns, total_seen;
 };
@@ -32,6 +32,7 @@ void known_write(const struct known *at, uint32_t n, struct strbuf *out)
 			.threads = at[i].threads,
 			.shared = at[i].shared,
 			.launches = at[i].pace.launches,
+			.scale = at[i].scale,
 			.grid_ns = at[i].pace.grid_ns,
 			.total_seen = at[i].pace.total_seen};
 
@@ -46,7 +47,7 @@ static bool is_sane(const struct row *r)
 		if (!isfinite(r->ns[i]) || r->ns[i] < 0 || r->ns[i] > BLOCK_NS_MAX)
 			return false;
 	}
-	return r->form <= 1 && r->threads && r->threads <= 1024;
+	return r->form <= 1 && r->scale < 32 && r->threads && r->threads <= 1024;
 }
 
 uint32_t known_read(const char *at, size_t len, struct known ret[KNOWN_MAX])
@@ -65,7 +66,8 @@ uint32_t known_read(const char *at, size_t len, struct known ret[KNOWN_MAX])
 		memcpy(&r, at + sizeof(h) + i * sizeof(r), sizeof(r));
 		if (!is_sane(&r))
 			return 0;
-		ret[i] = (struct known){.form = r.form, .threads = r.threads, .shared = r.shared};
+		ret[i] = (struct known){
+			.form = r.form, .threads = r.threads, .shared = r.shared, .scale = r.scale};
 		memcpy(ret[i].pace.ns, r.ns, sizeof(r.ns));
 		ret[i].pace.launches = r.launches;
 		ret[i].pace.grid_ns = r.grid_ns;
@@ -74,11 +76,11 @@ uint32_t known_read(const char *at, size_t len, struct known ret[KNOWN_MAX])
 	return h.n;
 }
 
-const struct pace *known_find(
-	const struct known *at, uint32_t n, uint32_t form, uint32_t threads, uint32_t shared)
+const struct pace *known_find(const struct known *at, uint32_t n, const struct known *like)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		if (at[i].form == form && at[i].threads == threads && at[i].shared == shared)
+		if (at[i].form == like->form && at[i].threads == like->threads &&
+			at[i].shared == like->shared && at[i].scale == like->scale)
 			return &at[i].pace;
 	}
 	return NULL;

@@ -12,7 +12,9 @@
 /* What earlier starts of the program have learned. */
 static void recall(const struct form *f, struct form_shape *s)
 {
-	const struct pace *p = known_find(f->known, f->n_known, f->which, s->threads, s->shared);
+	const struct known like = {
+		.form = f->which, .threads = s->threads, .shared = s->shared, .scale = s->scale};
+	const struct pace *p = known_find(f->known, f->n_known, &like);
 
 	if (p)
 		s->pace = *p;
@@ -21,11 +23,14 @@ static void recall(const struct form *f, struct form_shape *s)
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
 {
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	uint32_t scale = (63 - (uint32_t)__builtin_clzll(blocks | 1)) / 2;
 	struct form_shape *s = NULL;
 	int n = 0;
 
 	for (unsigned i = 0; i < f->n_shapes && !s; i++) {
-		if (f->shape[i].threads == threads && f->shape[i].shared == l->shared)
+		if (f->shape[i].threads == threads && f->shape[i].shared == l->shared &&
+			f->shape[i].scale == scale)
 			s = &f->shape[i];
 	}
 	if (s)
@@ -34,7 +39,7 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	if (f->n_shapes < KERNEL_SHAPES)
 		f->n_shapes++;
 	s = &f->shape[f->n_shapes - 1];
-	*s = (struct form_shape){.threads = threads, .shared = l->shared};
+	*s = (struct form_shape){.threads = threads, .shared = l->shared, .scale = scale};
 	recall(f, s);
 	if (threads <= f->max_threads &&
 		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(

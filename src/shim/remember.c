@@ -82,6 +82,7 @@ static uint32_t collect(struct form *f, struct known *ret)
 		ret[n++] = (struct known){.form = f->which,
 			.threads = f->shape[i].threads,
 			.shared = f->shape[i].shared,
+			.scale = f->shape[i].scale,
 			.pace = f->shape[i].pace};
 	pthread_mutex_unlock(&f->lock);
 	return n;

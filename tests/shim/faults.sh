@@ -86,7 +86,7 @@ both() { # forms of kernels that name module variables, and of such as name none
 start storm
 both
 forms() { # beside what launches have taught, which comes and goes
-	grep -rL hdtaught "$dir/cache/heddle" | wc -l
+	grep -rL hdtaugh "$dir/cache/heddle" | wc -l
 }
 n=$(forms)
 [ "$n" -gt 0 ] || fail "nothing was kept"

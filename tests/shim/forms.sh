@@ -29,11 +29,14 @@ for _ in 1 2 3 4 5; do
 done
 [ "$first" -gt 0 ] || fail "the second form is not tried"
 [ "$next" -eq 0 ] || fail "it is tried again, in $next launches"
+# Blocks of a grid of another size may do more, or less: what is known is not of them.
+larger=$(launches_of grant waits 15 1024 60)
+[ "$larger" -gt 0 ] || fail "what small grids have taught is taken for large ones"
 rm -rf "$dir/cache" # and of a program that launches twice, what both have taught
 start grant
 same waits 1 64 60
 stop
-grep -rl hdtaught "$dir/cache/heddle" >/dev/null || fail "nothing is kept of a brief program"
+grep -rl hdtaugh "$dir/cache/heddle" >/dev/null || fail "nothing is kept of a brief program"
 
 # With which form the launches go on after the tries is the machine's affair: several times, if need
 # be, until the second was preempted a few times.

@@ -14,6 +14,7 @@ static uint32_t examples(struct known ret[KNOWN_MAX], uint32_t n)
 		ret[i] = (struct known){.form = i % 2,
 			.threads = 32 * (i + 1),
 			.shared = 1024 * i,
+			.scale = i % 32,
 			.pace = {.ns = {20.5 + i, 10, i % 3 ? 9.75 : 0},
 				.grid_ns = 1000000,
 				.total_seen = 4096,
@@ -31,8 +32,7 @@ static void what_was_written_is_read(void **state)
 		known_write(at, examples(at, n), &b);
 		assert_int_equal(known_read(b.at, b.len, back), n);
 		for (uint32_t i = 0; i < n; i++) {
-			const struct pace *p =
-				known_find(back, n, at[i].form, at[i].threads, at[i].shared);
+			const struct pace *p = known_find(back, n, &at[i]);
 
 			assert_non_null(p);
 			assert_memory_equal(p->ns, at[i].pace.ns, sizeof(p->ns));
@@ -41,8 +41,15 @@ static void what_was_written_is_read(void **state)
 			assert_int_equal(p->launches, 7 + i);
 			assert_int_equal(p->skipped, 0);
 		}
-		assert_null(known_find(back, n, 0, 31, 0));
-		assert_null(known_find(back, n, 1, 32, 0));
+		for (unsigned k = 0; k < 4; k++) {
+			struct known like = at[0];
+
+			like.form ^= k == 0;
+			like.threads -= k == 1;
+			like.shared += k == 2;
+			like.scale += k == 3;
+			assert_null(known_find(back, n, &like));
+		}
 		strbuf_finish(&b);
 	}
 }
@@ -72,6 +79,11 @@ static void nothing_else_is(void **state)
 	strbuf_finish(&b);
 	examples(at, 3);
 	at[0].threads = 2048;
+	known_write(at, 3, &b);
+	assert_int_equal(known_read(b.at, b.len, back), 0);
+	strbuf_finish(&b);
+	examples(at, 3);
+	at[1].scale = 32;
 	known_write(at, 3, &b);
 	assert_int_equal(known_read(b.at, b.len, back), 0);
 	strbuf_finish(&b);
