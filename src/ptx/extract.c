@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One kernel and what it reaches, as a module of its own. What is kept is printed and parsed again:
- * the new module shares nothing with the old one. Debug sections stay behind (they describe the
- * whole file), and with them the parts of .loc that name them. */
+/* What code leads to; and one kernel with that, as a module of its own. What is kept is printed and
+ * parsed again: the new module shares nothing with the old one. Debug sections stay behind (they
+ * describe the whole file), and with them the parts of .loc that name them. */
 #include "ptx/copy.h"
 #include "ptx/lex.h"
 
@@ -113,6 +113,28 @@ void ptx_visit_globals(
 		else if (s->kind == PTX_DIRECTIVE && s->sym)
 			visit_opds(m, s->sym->targets, s->sym->n_targets, fn, user);
 	}
+}
+
+static void reach_body(void *user, const struct ptx_sym *sym)
+{
+	if (sym->kind == PTX_SYM_FUNC && sym->func && sym->func->has_body)
+		reach(user, sym);
+}
+
+int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_list *list)
+{
+	struct reach r = {.m = m};
+
+	for (size_t i = 0; i < list->len; i++)
+		reach(&r, list->at[i]->sym);
+	reach_body(&r, f->sym);
+	for (size_t i = list->len; i < r.todo.len && !r.failed; i++) {
+		ptx_visit_globals(m, r.todo.at[i]->func, reach_body, &r);
+		r.failed = r.failed || !VEC_PUSH(list, r.todo.at[i]->func);
+	}
+	free(r.seen);
+	VEC_FREE(&r.todo);
+	return r.failed ? -ENOMEM : 0;
 }
 
 static void reach_global(void *user, const struct ptx_sym *sym)
