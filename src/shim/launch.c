@@ -102,13 +102,6 @@ static CUresult launch(const struct launch *l, bool manageable)
 	return launch_opaque(l, k, false, fate_of(k, manageable));
 }
 
-static CUstream resolve(CUstream s, bool per_thread)
-{
-	if (s)
-		return s;
-	return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
-
 /* Attributes that mean the same for a grid of workers. */
 static bool attributes_allow(const CUlaunchConfig *c)
 {
@@ -161,7 +154,7 @@ static CUresult launch_kernel_ex(
 	memcpy(l.grid, &c->gridDimX, sizeof(l.grid));
 	memcpy(l.block, &c->blockDimX, sizeof(l.block));
 	l.shared = c->sharedMemBytes;
-	l.stream = resolve(c->hStream, per_thread);
+	l.stream = shim_stream(c->hStream, per_thread);
 	return launch(&l, attributes_allow(c));
 }
 
@@ -205,38 +198,28 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	return r;
 }
 
-/* Both meanings of the default stream. */
-#define TWICE(name, params, call_legacy, call_own) \
-	SHIM_API CUresult name params;             \
-	CUresult name params                       \
-	{                                          \
-		return call_legacy;                \
-	}                                          \
-	SHIM_API CUresult name##_ptsz params;      \
-	CUresult name##_ptsz params                \
-	{                                          \
-		return call_own;                   \
-	}
 #define DIM(a, b, c) ((const unsigned[3]){a, b, c})
 
-TWICE(cuLaunchKernel,
+SHIM_TWICE(cuLaunchKernel,
 	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 		unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 		void **params, void **extra),
-	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, false), params,
-		extra),
-	launch_kernel(
-		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, true), params, extra))
-TWICE(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction fn, void **params, void **extra),
+	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, false),
+		params, extra),
+	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, true),
+		params, extra))
+SHIM_TWICE(cuLaunchKernelEx,
+	(const CUlaunchConfig *config, CUfunction fn, void **params, void **extra),
 	launch_kernel_ex(config, fn, params, extra, false),
 	launch_kernel_ex(config, fn, params, extra, true))
-TWICE(cuLaunchCooperativeKernel,
+SHIM_TWICE(cuLaunchCooperativeKernel,
 	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 		unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 		void **params),
 	launch_cooperative(
-		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, false), params),
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, false), params),
 	launch_cooperative(
-		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, true), params))
-TWICE(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
-	launch_graph(exec, resolve(stream, false)), launch_graph(exec, resolve(stream, true)))
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, true), params))
+SHIM_TWICE(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
+	launch_graph(exec, shim_stream(stream, false)),
+	launch_graph(exec, shim_stream(stream, true)))

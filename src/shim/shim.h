@@ -34,6 +34,33 @@ CUresult shim_lacking(void);
 			return shim_lacking();                                 \
 	} while (0)
 
+/* The same for forms that are not in cu: declares fn, or returns. */
+#define SHIM_REAL(fn, type, symbol)                            \
+	static type real;                                      \
+	type fn = __atomic_load_n(&real, __ATOMIC_RELAXED);    \
+	if (!fn) {                                             \
+		fn = (type)shim_real(#symbol);                 \
+		__atomic_store_n(&real, fn, __ATOMIC_RELAXED); \
+	}                                                      \
+	if (!fn)                                               \
+		return shim_lacking();
+/* Both meanings of the default stream: the legacy one, and own: the calling thread's. */
+#define SHIM_TWICE(name, params, call_legacy, call_own) \
+	SHIM_API CUresult name params;                  \
+	CUresult name params                            \
+	{                                               \
+		return call_legacy;                     \
+	}                                               \
+	SHIM_API CUresult name##_ptsz params;           \
+	CUresult name##_ptsz params                     \
+	{                                               \
+		return call_own;                        \
+	}
+static inline CUstream shim_stream(CUstream stream, bool own)
+{
+	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
 /* Our function for what cuGetProcAddress found: fn itself where we do not handle it. */
 void *shim_ours(const char *name, void *fn, int version, uint64_t flags);
 
