@@ -19,8 +19,6 @@
 #include <unistd.h>
 
 #define MAX_GROUPS 256
-#define LOG_NS     1000000000u
-#define LOG_MAX    20u /* refusals in that time */
 
 static void conn_free(struct server *s, struct conn *c)
 {
@@ -64,15 +62,7 @@ static int peer(int fd, struct ucred *ret)
 /* A peer may be refused as often as it likes, and fills no disk by that. */
 static void log_refused(struct server *s, const struct conn *c, const char *why)
 {
-	uint64_t now = loop_now(s);
-
-	if (now - s->log_ns >= LOG_NS) {
-		if (s->n_logged > LOG_MAX)
-			hd_log("refused %u more", s->n_logged - LOG_MAX);
-		s->log_ns = now;
-		s->n_logged = 0;
-	}
-	if (s->n_logged++ < LOG_MAX)
+	if (hd_log_may(&s->refusals, loop_now(s), HD_LOG_WARNING, "refused"))
 		hd_log("refused pid %d, uid %u: %s", (int)c->cred.pid, (unsigned)c->cred.uid, why);
 }
 
@@ -298,7 +288,7 @@ static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
 		refuse(s, c, r, "too many tenants or devices of this user");
 	else if (r < 0)
 		refuse(s, c, r, strerror(-r));
-	else if (priority != h->priority || weight != h->weight)
+	else if (c->tenant->is_logged && (priority != h->priority || weight != h->weight))
 		hd_log("pid %d, uid %u asked for priority %s, weight %u: granted %s, %u",
 			(int)c->cred.pid, (unsigned)c->cred.uid,
 			hd_priority_name(h->priority, (char[16]){0}), h->weight,

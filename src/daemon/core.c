@@ -170,9 +170,12 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	page->weight = weight;
 	hd_let_pass(t);
 	hd_event_tenant(d, "join", t);
-	hd_log_at(HD_LOG_INFO, "tenant %u joins: %s, pid %d, uid %u, priority %s, weight %u, on %s",
-		t->id, hello->name, (int)cred->pid, (unsigned)cred->uid,
-		hd_priority_name(priority, (char[16]){0}), weight, hello->device);
+	t->is_logged = hd_log_may(&d->joins, t->joined_ns, HD_LOG_INFO, "tenants:");
+	if (t->is_logged)
+		hd_log_at(HD_LOG_INFO,
+			"tenant %u joins: %s, pid %d, uid %u, priority %s, weight %u, on %s", t->id,
+			hello->name, (int)cred->pid, (unsigned)cred->uid,
+			hd_priority_name(priority, (char[16]){0}), weight, hello->device);
 	hd_watch(d, dev);
 	*ret = t;
 	return 0;
@@ -188,12 +191,13 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 
 	hd_event_tenant(d, "leave", t);
 	hd_tell_figures(d, t, true);
-	hd_log_at(HD_LOG_INFO,
-		"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, waited "
-		"%llu ms",
-		t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)t->launches,
-		(unsigned long long)t->preemptions,
-		(unsigned long long)(t->page->waited_ns / 1000000));
+	if (t->is_logged)
+		hd_log_at(HD_LOG_INFO,
+			"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, "
+			"waited %llu ms",
+			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)t->launches,
+			(unsigned long long)t->preemptions,
+			(unsigned long long)(t->page->waited_ns / 1000000));
 	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
 		if (t->slots[i].draining)
 			dev->draining--;
@@ -225,9 +229,10 @@ struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id)
 
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority)
 {
-	hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id, t->hello.name,
-		(int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
-		hd_priority_name(t->priority, (char[16]){0}));
+	if (hd_log_may(&d->sets, d->io.now_ns(d->io.user), HD_LOG_INFO, "priorities: set"))
+		hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id,
+			t->hello.name, (int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
+			hd_priority_name(t->priority, (char[16]){0}));
 	t->priority = priority;
 	__atomic_store_n(&t->page->priority, (uint32_t)priority, __ATOMIC_RELAXED);
 	sched_set_priority(t->device->sched, t->sched, priority);

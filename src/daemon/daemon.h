@@ -10,6 +10,7 @@
 #include "bounce.h"
 #include "config.h"
 #include "limits.h"
+#include "log.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
@@ -55,6 +56,7 @@ struct hd_tenant {
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
+	bool is_logged; /* that it has come, and so that it goes */
 	int priority;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
@@ -87,6 +89,7 @@ struct hd {
 	struct hd_events *events; /* NULL: not asked for */
 	uint32_t n_tenants, next_id;
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
+	struct hd_log_limit joins, sets;
 	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
 	uint32_t handover_ns[HD_HANDOVERS];
@@ -141,6 +144,5 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 /* ---- rights.c: lowers what the peer may not have. groups: its supplementary ones ---- */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);
-#include "log.h"
 
 #endif

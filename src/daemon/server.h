@@ -40,8 +40,7 @@ struct server {
 	uint32_t n_conns, max_conns;
 	uint64_t expiry_ns; /* no connection has an earlier until_ns */
 	uint64_t listen_ns; /* for want of descriptors nobody is accepted until then; 0: all are */
-	uint64_t log_ns;    /* refusals are logged so many a second: since then, */
-	uint32_t n_logged;  /* so many have been, or would have */
+	struct hd_log_limit refusals;
 	int epoll, lock;
 	dev_t socket_dev; /* what was made at config->socket */
 	ino_t socket_ino;

@@ -420,7 +420,7 @@ static void event_log(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", path[64], line[4096];
 	char *args[] = {"--events", path, NULL};
-	unsigned seen = 0, lines = 0;
+	unsigned seen = 0, lines = 0, words = 0;
 	struct daemon d;
 	struct tenant a, b;
 	struct wire_slot *w;
@@ -453,8 +453,11 @@ static void event_log(void **state)
 		assert_string_equal(line + strlen(line) - 2, "}\n");
 		for (unsigned i = 0; i < ARRAY_LEN(names); i++)
 			seen |= strstr(line, names[i]) ? 1u << i : 0;
+		words += strstr(line, "\"join\"") && strstr(line, "\"priority\": \"low\"");
+		words += strstr(line, "\"join\"") && strstr(line, "\"priority\": \"high\"");
 	}
 	fclose(f);
+	assert_int_equal(words, 2);
 	assert_int_equal(seen, 0xff);
 	assert_true(lines >= 10);
 	daemon_remove(&d);
