@@ -164,11 +164,6 @@ static const struct key {
 #define ROW(name, values, call) {#name, values, key_##name},
 	KEYS(ROW)};
 
-const char *config_key(unsigned i)
-{
-	return i < ARRAY_LEN(keys) ? keys[i].name : NULL;
-}
-
 static const struct key *find_key(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {

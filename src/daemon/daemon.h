@@ -124,7 +124,6 @@ bool hd_has_arrived(const struct hd_slot *s);
 /* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
-void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its life, in its page */
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);

@@ -85,7 +85,7 @@ void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay)
 	s->shrinking = may_stay;
 }
 
-void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
+static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 {
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];

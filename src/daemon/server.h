@@ -93,7 +93,6 @@ int config_read(struct hd_config *c, const char *root);
 int config_set(struct hd_config *c, const char *key, const char *value);
 /* What was wrong with it, and what may stand there; buf of 512 bytes holds all. */
 void config_explain(int error, const char *key, const char *value, char *buf, size_t size);
-const char *config_key(unsigned i); /* NULL past the last */
 /* ---- main.c ---- */
 /* The first thing of all, for whoever started it without: no file, no socket and no lock shall be
  * where messages are written. */

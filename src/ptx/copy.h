@@ -85,8 +85,6 @@ const void *ptx_rename_stmt(
 /* ---- extract.c ---- */
 /* Calls fn for each symbol of the module that the text, or the body, names; some more than once. */
 typedef void ptx_global_fn(void *user, const struct ptx_sym *sym);
-void ptx_visit_text_globals(
-	const struct ptx_module *m, const char *text, ptx_global_fn *fn, void *user);
 void ptx_visit_globals(
 	const struct ptx_module *m, const struct ptx_func *f, ptx_global_fn *fn, void *user);
 

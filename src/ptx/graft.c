@@ -234,7 +234,8 @@ uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg)
 	return guest_reg < g->copy.n_regs ? guest_reg + g->copy.first_reg : guest_reg;
 }
 
-struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
+/* NULL: out of memory. */
+static struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
 {
 	struct ptx_opd *to = ptx_copy_opds(&g->copy, opd, n);
 

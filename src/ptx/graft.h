@@ -62,8 +62,6 @@ void ptx_graft_free(struct ptx_graft *g);
  * that was not mapped stays the guest's, which ptx_validate reports (unless guest and host are
  * one). */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
-/* The same of operands; NULL: out of memory. */
-struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n);
 /* PTX_NO_REG stays so. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg);
 /* Of a label, a variable or a register's symbol; symbols of the module stay. A parameter: what it

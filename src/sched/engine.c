@@ -456,7 +456,8 @@ static void quotas_of(const struct sched *s, const struct sms *sms, bool renumbe
 	}
 }
 
-const struct sms *sched_allowed(const struct sched_launch *l)
+/* What it may use; of one that is only submitted: what it would begin with. */
+static const struct sms *sched_allowed(const struct sched_launch *l)
 {
 	return l->arrived || l->active ? &l->allowed : &l->tenant->begin;
 }

@@ -43,7 +43,6 @@ BEGIN {
 	print "	.text"
 	print "	.hidden shim_table"
 	print "	.hidden shim_names"
-	print "	.hidden shim_n_names"
 }
 $2 == "PASS" { name[n++] = $1 }
 END {
@@ -53,7 +52,7 @@ END {
 	print "	.p2align 3\n	.globl shim_table\nshim_table:"
 	for (i = 0; i < n; i++)
 		printf "	.quad .L%s\n", name[i]
-	print "	.section .rodata\n	.p2align 2\n	.globl shim_n_names\nshim_n_names: .long " n
+	print "	.section .rodata"
 	print "	.globl shim_names\nshim_names:"
 	for (i = 0; i < n; i++)
 		printf "	.asciz \"%s\"\n", name[i]

@@ -49,7 +49,7 @@ static void code_get(struct code *c)
 		atomic_fetch_add(&c->refs, 1);
 }
 
-void code_put(struct code *c)
+static void code_put(struct code *c)
 {
 	if (c && atomic_fetch_sub(&c->refs, 1) == 1) {
 		free((void *)c->entry.bytes.at);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-CUresult launch_as_is(const struct launch *l)
+static CUresult launch_as_is(const struct launch *l)
 {
 	if (l->config) {
 		CUlaunchConfig c = *l->config;

@@ -48,7 +48,6 @@ struct launch {
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
 };
-CUresult launch_as_is(const struct launch *l);
 /* False: not managed, launch it as it is. True: launched, *ret is the result. */
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret);
 int managed_init(void); /* control blocks and helper stream; the context is current */

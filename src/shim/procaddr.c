@@ -73,7 +73,8 @@ static const char *form_for(const char *name, int version, uint64_t flags, char 
 	return buf;
 }
 
-void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
+/* Our function for what the driver found: fn itself where we do not handle it. */
+static void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
 {
 	char buf[128];
 	const char *form;

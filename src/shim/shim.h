@@ -61,9 +61,6 @@ static inline CUstream shim_stream(CUstream stream, bool own)
 	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/* Our function for what cuGetProcAddress found: fn itself where we do not handle it. */
-void *shim_ours(const char *name, void *fn, int version, uint64_t flags);
-
 /* ---- the hardware's channels (connections.c) ---- */
 #define CONNECTIONS_MAX 32 /* that the driver makes */
 /* Says to the driver, ahead of its start, how many it is to make, unless the user has. */

@@ -25,7 +25,7 @@ struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost)
 	return &d->code.at[d->code.len - 1];
 }
 
-struct vinsn *dec_unknown(struct dec *d)
+static struct vinsn *dec_unknown(struct dec *d)
 {
 	return dec_emit(d, vop_unknown, 1);
 }

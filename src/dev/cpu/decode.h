@@ -85,7 +85,6 @@ bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool 
 
 /* ---- decode.c ---- */
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
-struct vinsn *dec_unknown(struct dec *d);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
 /* Lanes that part at the end of this block wait somewhere: index of the list. */
 bool dec_waits(struct dec *d, uint32_t *ret);
@@ -98,7 +97,6 @@ bool dec_alu(struct dec *d);
 bool dec_cvt(struct dec *d);
 bool dec_mov(struct dec *d);
 bool dec_mem(struct dec *d);
-bool dec_atom(struct dec *d);
 bool dec_async(struct dec *d);
 bool dec_sync(struct dec *d);
 /* Base register, offset and width of an address: into to->a, imm, flags. */

@@ -129,7 +129,6 @@ const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fau
 	unsigned lane, uint64_t address, const char *fmt, ...) HD_PRINTF(6, 7);
 void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint32_t line,
 	enum vgpu_fault_kind kind, const char *text);
-void vx_exit_lanes(struct vx *x, uint32_t lanes);
 
 /* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
 void vx_barrier_check(struct vx *x, unsigned id);

@@ -85,7 +85,7 @@ const struct vinsn *vop_brx(struct vx *x, const struct vinsn *in)
 
 /* ---- the end of a thread ---- */
 
-void vx_exit_lanes(struct vx *x, uint32_t lanes)
+static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 {
 	struct vwarp *w = x->w;
 

@@ -30,7 +30,6 @@ int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
 /* The allocation that holds addr; false: none. */
 bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_is_host);
-uint64_t vgpu_mem_used(const struct vgpu_mem *m);
 
 /* ---- code ---- */
 struct vgpu_module;
