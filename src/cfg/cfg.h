@@ -89,7 +89,6 @@ uint32_t cfg_influence(
 struct cfg_demand {
 	uint64_t static_shared_bytes; /* with alignment, callees included */
 	bool dynamic_shared;
-	uint32_t max_ntid; /* from .maxntid/.reqntid; 0: none */
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
 bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */

@@ -52,7 +52,6 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 {
 	struct shared_use u = {.d = ret};
 	ptx_func_list funcs = {0};
-	struct ptx_bounds bounds;
 
 	*ret = (struct cfg_demand){0};
 	(void)ptx_reached(m, f, &funcs);
@@ -68,8 +67,6 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 			ptx_visit_opds(&s, visit_operand, &u);
 		}
 	}
-	ptx_bounds_get(f, &bounds);
-	ret->max_ntid = ptx_bounds_threads(&bounds);
 	VEC_FREE(&u.vars);
 	VEC_FREE(&funcs);
 }

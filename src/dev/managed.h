@@ -3,7 +3,7 @@
 
 /* The host side of managed launches for a program that has the device to itself: heddle exec,
  * tests, benchmarks. One launch at a time, waited for. (The shim steers launches of programs that
- * it does not own, many at once; it shares dev_fill_args and dev_workers with this.) */
+ * it does not own, many at once: shim/managed.h.) */
 #ifndef HEDDLE_MANAGED_H
 #define HEDDLE_MANAGED_H
 

@@ -18,6 +18,13 @@
 #define WIRE_PAGE_VERSION 6u
 #define WIRE_SLOTS        256u
 
+/* A slot's life; each launch of the tenant goes once through it:
+ *	state      set by                               until
+ *	FREE       the daemon, behind CLOSED            the tenant has a launch for it, fills the
+ *rest, SUBMITTED  the tenant, ahead of the launch      and it is over: the device writes arrived,
+ *then done = gen + 1 into host; the tenant has seen that CLOSED     the tenant, or for one that
+ *failed   the daemon has looked, and learnt from it The daemon knows a launch by id: a slot with
+ *another one was given up and taken again meanwhile. */
 enum wire_slot_state {
 	WIRE_SLOT_FREE = 0,
 	WIRE_SLOT_SUBMITTED =

@@ -61,7 +61,7 @@ struct vwarp {
 	uint32_t index, existing, live;
 	uint32_t n, waiting; /* fragments; those in VF_SYNC */
 	bool asleep;         /* gave the rest of this step away */
-	bool polled, progress;
+	bool progress;
 	uint8_t slicing;      /* enum vwarp_turn */
 	uint32_t spin, polls; /* spin grows while the same fragments loop */
 	uint64_t poll_hash[4];
