@@ -65,6 +65,11 @@ int ptx_walk_begin(struct ptx_walk *w, struct ptx_module *m, const struct ptx_fu
  * closes nothing. */
 int ptx_walk_step(struct ptx_walk *w, const struct ptx_stmt *s);
 void ptx_walk_end(struct ptx_walk *w);
+/* Calls fn for each statement of f that holds text in which names may stand (an instruction without
+ * known operands, an unknown one's, an initialiser), names meaning what they mean there. The first
+ * error ends it. */
+typedef int ptx_text_fn(void *user, struct ptx_stmt *s);
+int ptx_walk_texts(struct ptx_module *m, const struct ptx_func *f, ptx_text_fn *fn, void *user);
 
 /* The text with the names in it changed as name_of says (NULL: this one stays): reg is PTX_NO_REG
  * unless it names a register, sym NULL unless a symbol. Names mean what they mean in the walk, or
@@ -73,10 +78,7 @@ typedef const char *ptx_renamed_fn(
 	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size);
 const char *ptx_rename_text(
 	struct ptx_module *m, const char *text, ptx_renamed_fn *name_of, void *user);
-/* Whether a statement holds text in which names may stand: an instruction without known operands,
- * an unknown one's, an initialiser. */
-bool ptx_has_text(const struct ptx_stmt *s);
-/* The same for such a statement: its text or its operands, changed; of a declaration the
+/* The same for a statement with text: its text or its operands, changed; of a declaration the
  * initialiser.
  */
 const void *ptx_rename_stmt(

@@ -166,31 +166,25 @@ static int take_text(struct ptx_graft *g, const struct ptx_stmt *s)
 	return ptx_map_put(&g->texts, s->opd, (void *)text);
 }
 
+struct taking {
+	struct ptx_graft *g;
+	struct diag_list *diags;
+};
+
+static int take_or_refuse(void *user, struct ptx_stmt *s)
+{
+	struct taking *t = user;
+	int r = take_text(t->g, s);
+
+	if (!t->g->names_param)
+		return r;
+	refuse(t->g, t->diags, s, "an instruction that is not known names a parameter", "");
+	return -ENOTSUP;
+}
+
 static int take_texts(struct ptx_graft *g, struct diag_list *diags)
 {
-	const ptx_body *body = &g->guest->body;
-	struct ptx_walk walk = {0};
-	size_t first = 0;
-	int r;
-
-	while (first < body->len && !ptx_has_text(&body->at[first]))
-		first++;
-	if (first == body->len)
-		return 0;
-	r = ptx_walk_begin(&walk, g->m, g->guest);
-	for (size_t i = 0; r == 0 && i < body->len; i++) {
-		if (ptx_has_text(&body->at[i]))
-			r = take_text(g, &body->at[i]);
-		if (r == 0 && g->names_param) {
-			refuse(g, diags, &body->at[i],
-				"an instruction that is not known names a parameter", "");
-			r = -ENOTSUP;
-		}
-		if (r == 0)
-			r = ptx_walk_step(&walk, &body->at[i]);
-	}
-	ptx_walk_end(&walk);
-	return r;
+	return ptx_walk_texts(g->m, g->guest, take_or_refuse, &(struct taking){g, diags});
 }
 
 int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest,
