@@ -97,8 +97,7 @@ static void stands_still(void **state)
 	assert_false(hd_in_handover(d));
 	arrive(b.page, w);
 	finish(w);
-	w->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, b.t);
+	close_slot(d, &b, w);
 	/* Who stays all the same has no more turns than one who is not there. */
 	now += 9000 * MS;
 	hd_run(d);
@@ -172,10 +171,7 @@ static void idle_pool(void **state)
 	hd_run(d);
 	assert_int_equal(l->granted, 0);
 	drain(l);
-	arrive(b.page, w);
-	hd_run(d);
-	finish(w);
-	hd_run(d);
+	run_through(d, &b, w);
 	assert_int_equal(l->granted, 1);
 	leave(d, &a);
 	leave(d, &b);
@@ -200,8 +196,7 @@ static void teach(struct hd *d, struct fake *f, uint64_t ran_ns)
 	now += ran_ns;
 	finish(w);
 	hd_run(d);
-	w->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, f->t);
+	close_slot(d, f, w);
 }
 
 /* The hash of a kernel is its tenant's word, and so is how long it took. */
