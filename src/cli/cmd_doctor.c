@@ -21,7 +21,6 @@
 
 enum level { OK, NOTE, BAD };
 static const char *const level_names[] = {"ok", "note", "bad"};
-static const char *const tier_names[] = {"managed", "guard", "held"};
 
 struct doctor {
 	struct cli *c;
@@ -165,13 +164,13 @@ static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, 
 	d->kernels++;
 	d->tiers[tier]++;
 	if (!d->c->json) {
-		strbuf_printf(&d->c->out, "      %-8s %s%s%s\n", tier_names[tier], name,
+		strbuf_printf(&d->c->out, "      %-8s %s%s%s\n", pass_tier_name(tier), name,
 			why ? ": " : "", why ? why : "");
 		return;
 	}
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "name", name);
-	json_str(&d->j, "tier", tier_names[tier]);
+	json_str(&d->j, "tier", pass_tier_name(tier));
 	json_str(&d->j, "reason", why);
 	json_end(&d->j, '}');
 }
