@@ -138,7 +138,8 @@ mkdir -p "$dir/$kind"
 sed "s|^ExecStart=|&$root|" "$unit" >"$dir/$kind/heddled.service"
 [ $kind = system ] || set -- --user
 [ $kind = user ] || set --
-XDG_RUNTIME_DIR=$dir systemd-analyze "$@" verify --man=no "$dir/$kind/heddled.service" >"$dir/verify" 2>&1 || fail "$unit: $(cat "$dir/verify")"
+XDG_RUNTIME_DIR=$dir systemd-analyze "$@" verify --man=no "$dir/$kind/heddled.service" >"$dir/verify" 2>&1 ||
+	fail "$unit: $(cat "$dir/verify")"
 ! grep heddled "$dir/verify" || fail "$unit: $(cat "$dir/verify")"
 END
 real_sysusers=$(command -v systemd-sysusers || :)
