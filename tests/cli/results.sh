@@ -29,6 +29,14 @@ cp "$source/doc/results.md" "$PAGE"
 sh "$script" render || fail "render"
 diff "$source/doc/results.md" "$PAGE" || fail "doc/results.md is not what bench/results.sh render makes of doc/results"
 
+# README.md has no figure beside the vendor's that doc/results.md has not.
+sed -n '/^| | time slicing/,/^$/p' "$source/README.md" | sed 1,2d | cut -d'|' -f3- | grep -oE '[0-9]+(\.[0-9]+)?' |
+	sort -u >"$dir/figures"
+[ "$(grep -c . "$dir/figures")" -gt 20 ] || fail "README.md has no such table"
+while read -r figure; do
+	grep -qE "(^|[^0-9.])$figure([^0-9.]|\.?\$|\.[^0-9])" "$source/doc/results.md" || fail "README.md: $figure is not in doc/results.md"
+done <"$dir/figures"
+
 # Of what is kept in results/, page.md (BLESS=1 rewrites it): tables that take too long to be made here.
 RESULTS=$source/tests/cli/results
 printf '%s\n' '<!-- begin: made by bench/results.sh -->' '<!-- end: made by bench/results.sh -->' >"$PAGE"
