@@ -101,9 +101,8 @@ stub sudo <<'END'
 exec "$@"
 END
 stub meson <<'END'
-case "$1 $README_MODE" in
-install*)
-	[ "$*" = "install -C build --no-rebuild" ] || fail "$*"
+case "$* $README_MODE" in
+'install -C build --no-rebuild '*)
 	DESTDIR=$root exec "$README_MESON" install -C "$README_BUILD" --no-rebuild --quiet ;;
 *full) exec "$README_MESON" "$@" ;;
 setup*)
