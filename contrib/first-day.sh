@@ -69,7 +69,8 @@ contrib/first-day.sh of commit $(git -C "$here" rev-parse --short=12 HEAD) on $(
 The machine: a Debian that debootstrap made (minbase, with sudo and git), in a chroot of a virtual machine with
 $(getconf _NPROCESSORS_ONLN) processors, shared with others (load $(cut -d' ' -f3 /proc/loadavg) at the end); no GPU.
 [...] marks what is left out: lines of the package manager, and tests that passed or were skipped.
-
+${suites:+Of the tests only some suites were run; ./run test by itself runs all of them, and takes several times as long.
+}
 END
 # What stays on each line of the terminal; and without what is left out.
 awk '

@@ -125,7 +125,8 @@ END
 stub ninja <<'END'
 case "$* $README_MODE" in
 *uninstall*) exec "$README_NINJA" -C "$README_BUILD" uninstall ;;
-*build-dist*full) exec "$README_NINJA" "$@" ;;
+'-C build '* | '-C build-asan '*) ;;
+*full) exec "$README_NINJA" "$@" ;;
 esac
 END
 stub systemctl <<'END'
