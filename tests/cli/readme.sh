@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: readme.sh MESON BUILD SOURCE PREFIX quick|full
+# usage: readme.sh MESON BUILD SOURCE PREFIX LIBDIR quick|full
 # Runs every command of README.md's code blocks, in its order, in a shell: in a folder that stands for a
 # checkout, and with what BUILD installs in a folder that stands for the root, on the virtual GPU. A command
 # that is not known below fails the test, and so does one that README.md no longer has. What cannot be
@@ -21,7 +21,7 @@ meson=$1
 build=$2
 source=$3
 prefix=$4
-mode=$5
+mode=$6
 dir=$(mktemp -d)
 ninja=$(command -v ninja || command -v samu || :)
 user=$(id -un)
@@ -89,7 +89,7 @@ done <"$dir/links"
 root=$dir/root work=$dir/work stubs=$dir/stubs
 mkdir -p "$root/etc" "$root/run/heddle" "$work" "$stubs" "$dir/home"
 export HOME="$dir/home" USER="$user" README_ROOT="$root" README_DIR="$dir" README_MODE="$mode" README_BUILD="$build"
-export README_MESON="$meson" README_NINJA="$ninja" README_PREFIX="$prefix"
+export README_MESON="$meson" README_NINJA="$ninja" README_PREFIX="$prefix" README_LIBDIR="$5"
 export HEDDLE_SOCKET="$root/run/heddle/heddled.sock" HEDDLE_VGPU="readme-$$" HEDDLE_DEVICE=cpu
 export HEDDLE_FORM_WAIT_MS=60000
 unset XDG_CACHE_HOME HEDDLE_PRIORITY HEDDLE_DRIVER_LIB LD_LIBRARY_PATH DESTDIR MESON_BUILD_ROOT
@@ -114,6 +114,8 @@ case "$* $README_MODE" in
 	DESTDIR=$root exec "$README_MESON" install -C "$README_BUILD" --no-rebuild --quiet ;;
 *build-dist*full) exec "$README_MESON" "$@" ;;
 setup*)
+	# README.md says where the libraries are then.
+	case "$*" in *--libdir=lib\ *) ;; *) fail "$*: libdir" ;; esac
 	for last; do :; done
 	touch "$last/build.ninja" ;;
 test*)
@@ -179,7 +181,11 @@ while [ $# -gt 0 ]; do
 	-v)
 		from=${2%%:*} to=${2#*:}
 		to=${to%:ro}
-		[ -d "$root$from" ] || fail "-v $2: no $from where heddle was installed"
+		# (Builds that ./run did not configure may have their libraries elsewhere.)
+	case $from in
+	/usr/local/lib/heddle*) from=$README_PREFIX/$README_LIBDIR/heddle${from#/usr/local/lib/heddle} ;;
+	esac
+	[ -d "$root$from" ] || fail "-v $2: no $from where heddle was installed"
 		mkdir -p "$inside${to%/*}"
 		# The socket is where it is; the rest is a copy, so that nothing beside it is found.
 		case $from in /run/*) ln -s "$root$from" "$inside$to" ;; *) cp -R "$root$from" "$inside$to" ;; esac ;;
