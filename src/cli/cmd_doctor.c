@@ -134,6 +134,31 @@ static void check_daemon(struct doctor *d)
 			"this user");
 }
 
+/* What heddle run refuses, or the shim takes for something else. */
+static void check_environment(struct doctor *d)
+{
+	const char *priority = getenv("HEDDLE_PRIORITY"), *weight = getenv("HEDDLE_WEIGHT");
+	const char *device = getenv("HEDDLE_DEVICE");
+	enum dev_kind kind;
+
+	if (priority && *priority && !ask_is_priority(priority))
+		say(d, BAD, "environment",
+			"HEDDLE_PRIORITY: '%s' is not one of high|normal|low: heddle run refuses "
+			"it",
+			priority);
+	if (device && *device && !dev_kind_parse(device, &kind))
+		say(d, BAD, "environment",
+			"HEDDLE_DEVICE: '%s' is not one of cpu|cuda|auto: heddle run refuses it",
+			device);
+	if (weight && *weight &&
+		(strspn(weight, "0123456789") != strlen(weight) || strlen(weight) > 4 ||
+			atoi(weight) < 1 || atoi(weight) > 1000))
+		say(d, NOTE, "environment",
+			"HEDDLE_WEIGHT: '%s' is not a number from 1 to 1000: it does not count, or "
+			"not as it stands",
+			weight);
+}
+
 static void check_cache(struct doctor *d)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -320,6 +345,7 @@ static int run(struct cli *c)
 	check_device(&d, "GPU", DEV_CUDA);
 	check_shim(&d);
 	check_daemon(&d);
+	check_environment(&d);
 	check_cache(&d);
 	if (c->n_operands)
 		check_program(&d, c->operands[0]);

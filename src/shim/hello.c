@@ -283,6 +283,9 @@ static const char *explain(int error)
 		return "heddled refused this program";
 	case -ENODEV:
 		return "the device could not be asked";
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return "heddled does not run, so nothing is shared (\"heddled &\" starts it)";
 	default:
 		return "heddled cannot be reached";
 	}

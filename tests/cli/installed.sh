@@ -12,8 +12,12 @@ source=$3
 prefix=$4
 dir=$(mktemp -d)
 daemon=''
+# What ninja uninstall removes shall stay what it was.
+log=$build/meson-logs/install-log.txt
+[ ! -f "$log" ] || cp "$log" "$dir/install-log"
 end() {
 	status=$?
+	[ ! -f "$dir/install-log" ] || cp "$dir/install-log" "$log"
 	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	rm -rf "$dir"
 	exit "$status"

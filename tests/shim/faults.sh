@@ -22,7 +22,7 @@ suspended() { # waits until $prog is, by the daemon that was started last
 	kill -0 "$prog" || fail "it was to be suspended"
 }
 
-same chain && one_line 'heddled cannot be reached'
+same chain && one_line '^heddle: heddled does not run, so nothing is shared ("heddled &" starts it); running natively$'
 start refuse && same chain && one_line 'heddled refused' && stop
 start version && same chain && one_line 'another protocol version' && stop
 start mute && same chain && one_line 'heddled cannot be reached' && stop
