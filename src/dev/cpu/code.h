@@ -31,7 +31,8 @@ enum vinsn_flag {
 	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
 	VI_UNALIGNED = 512,
 	VI_TABLE = 2048,
-	VI_FRAME = 1024, /* the address counts from the frame's local memory */
+	VI_FRAME = 1024,  /* the address counts from the frame's local memory */
+	VI_FINITE = 4096, /* conversions: the largest number in place of what is larger */
 };
 
 struct vinsn {

@@ -19,6 +19,7 @@ const struct exact_type exact_types[] = {{"u8", KIND_UINT, 8, 1, 0, 0},
 	{"u16x2", KIND_UINT, 16, 2, 0, 0}, {"s16x2", KIND_INT, 16, 2, 0, 0},
 	{"f16", KIND_FLOAT, 16, 1, 10, 15}, {"bf16", KIND_FLOAT, 16, 1, 7, 127},
 	{"f16x2", KIND_FLOAT, 16, 2, 10, 15}, {"bf16x2", KIND_FLOAT, 16, 2, 7, 127},
+	{"e4m3x2", KIND_FLOAT, 8, 2, 3, 7, true}, {"e5m2x2", KIND_FLOAT, 8, 2, 2, 15},
 	{"tf32", KIND_FLOAT, 19, 1, 10, 127}, {"f32", KIND_FLOAT, 32, 1, 23, 127},
 	{"f64", KIND_FLOAT, 64, 1, 52, 1023}, {"pred", KIND_PRED, 1, 1, 0, 0},
 	{NULL, KIND_BITS, 0, 0, 0, 0}};

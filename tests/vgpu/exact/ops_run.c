@@ -55,7 +55,7 @@ void ops_module(
 	char name[24];
 
 	strbuf_printf(
-		s, ".version %s\n.target sm_%u\n.address_size 64\n", sm >= 100 ? "8.8" : "8.0", sm);
+		s, ".version %s\n.target sm_%u\n.address_size 64\n", sm >= 100 ? "8.8" : "8.1", sm);
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "k%u", which[i]);
 		form_kernel(s, &forms->at[which[i]], name);
