@@ -47,13 +47,12 @@ done <<-'END'
 	setmaxnreg.inc.sync.aligned.u32 40;
 	tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}];
 	suld.b.1d.b32.trap %r1, [%rd1, {%r2}];
-	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%rd2], [%rd1], 16, [%rd2];
 	cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd2], [%rd1, {%r1}], [%rd2];
+	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%rd2], [%rd1], 16, [%rd2], %h1;
+	cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%rd2], 16, %h1;
+	cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%rd2], 16;
 	red.async.relaxed.cluster.global.add.u32 [%rd1], %r1;
 	multimem.ld_reduce.global.add.u32 %r1, [%rd1];
-	barrier.cluster.arrive;
-	mapa.u64 %rd3, %rd2, 0;
-	barrier.cluster.wait;
 	frobnicate.u32 %r1, %r2;
 	cvt.rn.satfinite.f16.f64 %h1, %fd1;
 	cvt.rn.satfinite.e2m3x2.f32 %h1, %f1, %f2;

@@ -42,8 +42,7 @@ struct vinsn {
 	uint16_t flags;
 	uint8_t cost;                 /* virtual cycles to issue */
 	uint8_t round;                /* enum vround */
-	uint8_t size, vec, space, op; /* memory: bytes an element, elements, enum ptx_space; op:
-					 handler's own */
+	uint8_t size, vec, space, op; /* bytes an element, elements, enum ptx_space; handler's */
 	union {
 		uint64_t imm; /* address offset, mask, … */
 		const struct vinsn *target;

@@ -42,7 +42,7 @@ static bool dec_rows(struct dec *d, bool is_load)
 
 	if (d->s->n != 2 || !ptx_has_mod(mn, "m8n8") || mn->type[mn->n_types - 1] != PTX_B16)
 		return false;
-	to.space = ptx_has_mod(mn, "shared") ? PTX_SHARED : PTX_GENERIC;
+	to.space = mn->space;
 	if (!dec_address(d, &o[is_load], &to) ||
 		!registers(d, &o[!is_load], PTX_B32, num, list, &n))
 		return false;

@@ -383,7 +383,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		}
 		w->live = w->existing;
 		w->n = 1;
-		w->waiting = w->n_conv = 0;
+		w->waiting = w->n_conv = w->cluster = 0;
 		w->spin = 0;
 		w->slicing = VW_IN_ORDER;
 		w->turns = 0;

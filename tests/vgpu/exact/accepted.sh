@@ -12,9 +12,11 @@ command -v ptxas >/dev/null || {
 }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
+above=1
 for sm in 90 100; do
 	rm -f "$work"/*
-	"$ops" --write "$work" --sm $sm
+	"$ops" --write "$work" --sm $sm --above $above
+	above=$sm
 	for f in "$work"/*.ptx; do
 		ptxas -arch=sm_$sm "$f" -o "$work/cubin" >>"$work/said" 2>&1 || :
 	done

@@ -26,21 +26,22 @@ static const struct option long_options[] = {
 	{"tsv", required_argument, NULL, 't'},
 	{"plant", required_argument, NULL, 'p'}, /* ops.h */
 	{"write", required_argument, NULL, 'w'},
-	{"sm", required_argument, NULL, 's'}, /* with --write */
+	{"sm", required_argument, NULL, 's'},    /* with --write: for this target */
+	{"above", required_argument, NULL, 'a'}, /* with --write: what later ones than this need */
 	{0},
 };
 
 struct request {
 	struct ops_options ops;
 	const char *tsv, *write;
-	unsigned sm;
+	unsigned sm, above;
 };
 
 static int usage(void)
 {
 	fprintf(stderr,
 		"usage: ops [--device cpu|cuda] [--jobs N] [--limit SECONDS] [--match TEXT] "
-		"[--tsv FILE] [--plant FORM] [--write DIR [--sm N]]\n");
+		"[--tsv FILE] [--plant FORM] [--write DIR [--sm N] [--above N]]\n");
 	return 2;
 }
 
@@ -81,6 +82,9 @@ static int read_options(int argc, char **argv, struct request *ret)
 		case 'w':
 			ret->write = optarg;
 			break;
+		case 'a':
+			ok = number(optarg, &ret->above);
+			break;
 		case 's':
 			ok = number(optarg, &ret->sm);
 			break;
@@ -97,7 +101,7 @@ static int write_modules(const struct request *r, const form_vec *forms)
 
 	for (unsigned i = 0; i < forms->len; i++) {
 		const struct form *f = &forms->at[i];
-		if (form_rows[f->row].target <= r->sm &&
+		if (form_rows[f->row].target <= r->sm && form_rows[f->row].target > r->above &&
 			(!r->ops.match || strstr(f->insn.text, r->ops.match)))
 			which[n++] = i;
 		if (n == 0 || (n < OPS_BATCH && i + 1 < forms->len))
