@@ -24,4 +24,7 @@ CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, ui
 extern _Thread_local int drv_per_thread;
 struct drv_stream *drv_per_thread_stream(struct drv_ctx *c);
 
+/* drv_lines.c: to a module of this text, what was told of it. */
+void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
+
 #endif
