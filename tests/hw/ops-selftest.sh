@@ -5,6 +5,7 @@
 # hw.sh ops itself, the virtual GPU on both sides: nothing differs, and what is planted is seen.
 #   ops-selftest.sh BUILD
 set -eu
+export HEDDLE_VGPU="ops-$$" # of its own
 build=$1
 here=$(dirname "$0")
 dir=$(mktemp -d)
@@ -34,7 +35,7 @@ grep -q ' 1 DIFFER;' "$dir/planted"
 grep -q "^fma.rz.f64$(printf '\t')DIFFERS$(printf '\t')6400$(printf '\t')1$(printf '\t')0" "$dir/planted.tsv"
 
 # Processes that have no memory there: their forms count as not run, and that is a failure.
-! HEDDLE_VGPU=memory=2M "$build/tests/vgpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
+! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/vgpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
 	echo "without memory all is said to be well"
 	exit 1
 }
