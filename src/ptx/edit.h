@@ -58,6 +58,11 @@ int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_l
  * storage become .extern when keep_storage is false). For rewriting one kernel on its own. */
 int ptx_extract(
 	const struct ptx_module *m, const char *entry, bool keep_storage, struct ptx_module **ret);
+/* Lines of the new module are counted anew. Where they stood in m: for ptx_lines_behind, which
+ * makes of lines of the new module those of m. */
+int ptx_extract_lines(const struct ptx_module *m, const char *entry, bool keep_storage,
+	ptx_lines *ret_lines, struct ptx_module **ret);
+void ptx_lines_behind(ptx_lines *io_lines, const ptx_lines *before);
 
 /* ---- defs and uses ---- */
 enum ptx_role { PTX_USE = 1, PTX_DEF = 2 };

@@ -437,6 +437,9 @@ static void dec_insn(struct dec *d)
 	case PTX_OP_stmatrix:
 	case PTX_OP_movmatrix:
 	case PTX_OP_mma:
+	case PTX_OP_wmma_load:
+	case PTX_OP_wmma_store:
+	case PTX_OP_wmma_mma:
 		known = dec_matrix(d);
 		break;
 	case PTX_OP_trap:

@@ -73,6 +73,8 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
 /* What set gives for true, of a result or of each half of a pair. */
 uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
+/* cvt to and from pairs of 8 bits. */
+bool dec_cvt_eight(struct dec *d);
 /* A new register with one half of a pair (0, 1) or a single one (0) as f32. */
 uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
 /* The special register that an operand names, or 0 and a constant; of %envreg its number, too.

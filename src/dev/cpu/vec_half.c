@@ -55,7 +55,7 @@ INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
 {
 	if (in->flags & VI_SAT)
 		v = sat64(v);
-	return half_bits(v, f, in->round, false);
+	return half_bits(v, f, in->round, in->flags & VI_FINITE);
 }
 
 INLINE f64 single(const struct vinsn *in, f32 v)
@@ -84,6 +84,12 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 	return a > b || (a == b && !__builtin_signbit(a)) ? a : b;
 }
 
+/* The sign is that of the product; signs: of both, in the place of a half's. */
+INLINE f64 xorsign(f64 v, u32 signs)
+{
+	return v != v ? v : __builtin_copysign(v, signs & 0x8000 ? -1.0 : 1.0);
+}
+
 #define HALF_OP(name, FORMAT, PARTS, expr)                                         \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -99,7 +105,8 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 				f64 a = in_half(in, pa[i] >> k & 0xffff, FORMAT);  \
 				f64 b = in_half(in, pb[i] >> k & 0xffff, FORMAT);  \
 				f64 c = in_half(in, pc[i] >> k & 0xffff, FORMAT);  \
-				(void)b, (void)c;                                  \
+				u32 signs = (pa[i] ^ pb[i]) >> k;                  \
+				(void)b, (void)c, (void)signs;                     \
 				r |= one(in, expr, FORMAT) << k;                   \
 			}                                                          \
 			pd[i] = r;                                                 \
@@ -107,18 +114,23 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 		return in + 1;                                                     \
 	}
 
-#define OPS(X, T, F, N)                               \
-	X(add_##T, F, N, a + b)                       \
-	X(sub_##T, F, N, a - b)                       \
-	X(mul_##T, F, N, a *b)                        \
-	X(fma_##T, F, N, fma_odd(a, b, c))            \
-	X(fma_relu_##T, F, N, relu(fma_odd(a, b, c))) \
-	X(neg_##T, F, N, -a)                          \
-	X(abs_##T, F, N, __builtin_fabs(a))           \
-	X(min_##T, F, N, min_num(a, b, false))        \
-	X(max_##T, F, N, max_num(a, b, false))        \
-	X(min_nan_##T, F, N, min_num(a, b, true))     \
-	X(max_nan_##T, F, N, max_num(a, b, true))
+#define ABS(v) __builtin_fabs(v)
+#define OPS(X, T, F, N)                                                             \
+	X(add_##T, F, N, a + b)                                                     \
+	X(sub_##T, F, N, a - b)                                                     \
+	X(mul_##T, F, N, a *b)                                                      \
+	X(fma_##T, F, N, fma_odd(a, b, c))                                          \
+	X(fma_relu_##T, F, N, relu(fma_odd(a, b, c)))                               \
+	X(neg_##T, F, N, -a)                                                        \
+	X(abs_##T, F, N, ABS(a))                                                    \
+	X(min_##T, F, N, min_num(a, b, false))                                      \
+	X(max_##T, F, N, max_num(a, b, false))                                      \
+	X(min_nan_##T, F, N, min_num(a, b, true))                                   \
+	X(max_nan_##T, F, N, max_num(a, b, true))                                   \
+	X(min_xorsign_##T, F, N, xorsign(min_num(ABS(a), ABS(b), false), signs))    \
+	X(max_xorsign_##T, F, N, xorsign(max_num(ABS(a), ABS(b), false), signs))    \
+	X(min_nan_xorsign_##T, F, N, xorsign(min_num(ABS(a), ABS(b), true), signs)) \
+	X(max_nan_xorsign_##T, F, N, xorsign(max_num(ABS(a), ABS(b), true), signs))
 #define ALL(X)                   \
 	OPS(X, f16, HALF_F16, 1) \
 	OPS(X, bf16, HALF_BF16, 1) OPS(X, f16x2, HALF_F16, 2) OPS(X, bf16x2, HALF_BF16, 2)
@@ -198,7 +210,8 @@ INLINE f64 odd_s64(s64 a)
 		FROM_UP(pa[i], HALF_F16) << 16 | FROM_UP(pb[i], HALF_F16))                       \
 	X(cvt_relu_bf16x2_f32, f32, HALF_BF16,                                                   \
 		FROM_UP(pa[i], HALF_BF16) << 16 | FROM_UP(pb[i], HALF_BF16))                     \
-	X(cvt_tf32_f32, f32, HALF_TF32, half_bits(pa[i], HALF_TF32, in->round, false) << 13)     \
+	X(cvt_tf32_f32, f32, HALF_TF32, narrowed(in, pa[i], HALF_TF32) << 13)                    \
+	X(cvt_relu_tf32_f32, f32, HALF_TF32, narrowed(in, relu(pa[i]), HALF_TF32) << 13)         \
 	X(cvt_f16_u16, u32, HALF_F16, one(in, (u16)pa[i], HALF_F16))                             \
 	X(cvt_f16_s16, u32, HALF_F16, one(in, (s16)pa[i], HALF_F16))                             \
 	X(cvt_f16_u32, u32, HALF_F16, one(in, pa[i], HALF_F16))                                  \
@@ -218,5 +231,21 @@ INLINE f64 odd_s64(s64 a)
 	X(cvt_f16_f16, u32, HALF_F16, one(in, in_half(in, pa[i] & 0xffff, HALF_F16), HALF_F16))
 CVTS(NARROW)
 
-VEC_TABLE(vgpu_vec_half) = {ALL(VOP_ENTRY) CVTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16)
+/* ---- pairs of 8 bits: of two f32 the first goes to the upper half ---- */
+#define LOW(v, F)                half_to_f32((v)&0xffff, F)
+#define BOTH(e, F, bits, hi, lo) (narrowed(in, e(hi), F) << (bits) | narrowed(in, e(lo), F))
+#define EIGHT(X, T, F)                                                                             \
+	X(cvt_##T##_f32, f32, F, BOTH(, F, 8, pa[i], pb[i]))                                       \
+	X(cvt_relu_##T##_f32, f32, F, BOTH(relu, F, 8, pa[i], pb[i]))                              \
+	X(cvt_##T##_f16x2, u32, F, BOTH(, F, 8, LOW(pa[i] >> 16, HALF_F16), LOW(pa[i], HALF_F16))) \
+	X(cvt_relu_##T##_f16x2, u32, F,                                                            \
+		BOTH(relu, F, 8, LOW(pa[i] >> 16, HALF_F16), LOW(pa[i], HALF_F16)))                \
+	X(cvt_f16x2_##T, u32, F,                                                                   \
+		BOTH(, HALF_F16, 16, LOW(pa[i] >> 8 & 0xff, F), LOW(pa[i] & 0xff, F)))             \
+	X(cvt_relu_f16x2_##T, u32, F,                                                              \
+		BOTH(relu, HALF_F16, 16, LOW(pa[i] >> 8 & 0xff, F), LOW(pa[i] & 0xff, F)))
+#define EIGHTS(X) EIGHT(X, e4m3x2, HALF_E4M3) EIGHT(X, e5m2x2, HALF_E5M2)
+EIGHTS(NARROW)
+
+VEC_TABLE(vgpu_vec_half) = {ALL(VOP_ENTRY) CVTS(VOP_ENTRY) EIGHTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16)
 		VOP_ENTRY(cvt_f32_bf16) VOP_ENTRY(half_f16) VOP_ENTRY(half_bf16){NULL, NULL}};

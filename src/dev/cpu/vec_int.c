@@ -204,6 +204,12 @@ DIVIDE_U(u16)
 DIVIDE_U(u32)
 DIVIDE_U(u64)
 
+/* Both halves of a pair, of type T. */
+#define SUM(x, y)    ((x) + (y))
+#define MIN_UP(x, y) MAX(MIN(x, y), 0)
+#define MAX_UP(x, y) MAX(MAX(x, y), 0)
+#define PAIR(T, OP)  ((u16)OP((T)a, (T)b) | (u32)(u16)OP((T)(a >> 16), (T)(b >> 16)) << 16)
+
 /* name, destination's and source's storage, type, expression */
 #define OPS(X1, X2, X3)                                                                            \
 	X2(add_u16, u32, u32, u16, a + b)                                                          \
@@ -288,6 +294,14 @@ DIVIDE_U(u64)
 	X2(max_s32, u32, u32, s32, MAX(a, b))                                                      \
 	X2(max_u64, u64, u64, u64, MAX(a, b))                                                      \
 	X2(max_s64, u64, u64, s64, MAX(a, b))                                                      \
+	X2(add_u16x2, u32, u32, u32, PAIR(u16, SUM))                                               \
+	X2(add_s16x2, u32, u32, u32, PAIR(u16, SUM))                                               \
+	X2(min_u16x2, u32, u32, u32, PAIR(u16, MIN))                                               \
+	X2(max_u16x2, u32, u32, u32, PAIR(u16, MAX))                                               \
+	X2(min_s16x2, u32, u32, u32, PAIR(s16, MIN))                                               \
+	X2(max_s16x2, u32, u32, u32, PAIR(s16, MAX))                                               \
+	X2(min_relu_s16x2, u32, u32, u32, PAIR(s16, MIN_UP))                                       \
+	X2(max_relu_s16x2, u32, u32, u32, PAIR(s16, MAX_UP))                                       \
 	X2(min_relu_s32, u32, u32, s32, MAX(MIN(a, b), 0))                                         \
 	X2(max_relu_s32, u32, u32, s32, MAX(MAX(a, b), 0))                                         \
 	X2(and_b32, u32, u32, u32, a &b)                                                           \

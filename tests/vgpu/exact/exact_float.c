@@ -55,6 +55,8 @@ static unsigned top_exponent(const struct exact_type *t)
 
 static bool is_nan(const struct exact_type *t, u64 v)
 {
+	if (t->no_inf)
+		return (v & ~sign_bit(t)) == sign_bit(t) - 1;
 	return exponent(t, v) == top_exponent(t) && fraction(t, v);
 }
 
@@ -76,7 +78,7 @@ static void get(mpfr_t r, const struct exact_type *t, u64 v)
 
 	if (is_nan(t, v)) {
 		mpfr_set_nan(r);
-	} else if (e == top_exponent(t)) {
+	} else if (e == top_exponent(t) && !t->no_inf) {
 		mpfr_set_inf(r, sign);
 	} else {
 		m |= e ? 1ull << t->fbits : 0;
@@ -122,7 +124,7 @@ static mpfr_rnd_t mode_of(const struct exact_insn *i)
 static u64 bound(const struct exact_type *t, mpfr_t r, int inexact, mpfr_rnd_t mode)
 {
 	mpfr_set_emin(2 - (mpfr_exp_t)t->f_bias - (mpfr_exp_t)t->fbits);
-	mpfr_set_emax((mpfr_exp_t)t->f_bias + 1);
+	mpfr_set_emax((mpfr_exp_t)t->f_bias + 1 + t->no_inf);
 	inexact = mpfr_check_range(r, inexact, mode);
 	mpfr_subnormalize(r, inexact, mode);
 	mpfr_set_emin(wide_min);
@@ -331,10 +333,25 @@ static u64 nan_to_integer(const struct exact_type *to, const struct exact_type *
 	return r;
 }
 
+/* work[0] to what the type's largest number and its opposite allow. */
+static void limit(const struct exact_type *t)
+{
+	u64 largest = t->no_inf ? sign_bit(t) - 2 : ((u64)top_exponent(t) << t->fbits) - 1;
+
+	get(work[1], t, largest);
+	if (mpfr_cmp(work[0], work[1]) > 0)
+		mpfr_set(work[0], work[1], MPFR_RNDN);
+	mpfr_neg(work[1], work[1], MPFR_RNDN);
+	if (mpfr_cmp(work[0], work[1]) < 0)
+		mpfr_set(work[0], work[1], MPFR_RNDN);
+}
+
 static u64 to_float(const struct exact_insn *i, const struct exact_type *t)
 {
 	bool nan = mpfr_nan_p(work[0]);
 
+	if (exact_has(i, "satfinite") && !nan)
+		limit(t);
 	if (!strcmp(t->name, "tf32") && exact_has(i, "rna") && !nan && !mpfr_inf_p(work[0])) {
 		/* Half of the last place added to the magnitude; bits below are dropped. */
 		u64 v = put(exact_type_of("f32"), work[0]);
@@ -352,7 +369,7 @@ bool ref_convert(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	ret[0] = 0;
 	for (unsigned k = 0; k < to->n; k++) {
 		/* Of two sources the first goes to the upper half. */
-		get_any(i, from, v[to->n - 1 - k]);
+		get_any(i, from, from->n > 1 ? exact_part(from, v[0], k) : v[to->n - 1 - k]);
 		if (integral(i) && !mpfr_nan_p(work[0]) && !mpfr_inf_p(work[0]) &&
 			!mpfr_zero_p(work[0])) {
 			bool minus = mpfr_signbit(work[0]);
