@@ -483,7 +483,7 @@ static bool emit_testp(struct dec *d)
 		const char *name;
 		uint8_t classes;
 	} all[] = {{"finite", 4 | 8 | 16}, {"infinite", 1}, {"number", 1 | 4 | 8 | 16},
-		{"notanumber", 2}, {"normal", 4}, {"subnormal", 8}};
+		{"notanumber", 2}, {"normal", 4 | 16}, {"subnormal", 8}};
 	const struct ptx_mnem *mn = d->s->mn;
 	uint8_t classes = 0;
 	struct vinsn *in;

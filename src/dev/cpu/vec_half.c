@@ -31,6 +31,21 @@ INLINE f64 relu(f64 v)
 	return v > 0.0 || v != v ? v : 0.0;
 }
 
+/* .ftz looks at the number rounded as if exponents had no bounds: what only a subnormal's fewer
+ * bits would round up to the smallest normal number is zero. Four times as large none is subnormal.
+ */
+INLINE u32 flushed(const struct vinsn *in, u32 r, f64 v, struct half_format f)
+{
+	u32 sign = 1u << (f.exp_bits + f.frac_bits), least = 1u << f.frac_bits;
+
+	if ((r & (sign - 1)) < least)
+		return r & sign;
+	if ((r & (sign - 1)) == least &&
+		(half_bits(4.0 * v, f, in->round, false) & (sign - 1)) < 3 * least)
+		return r & sign;
+	return r;
+}
+
 INLINE u32 one(const struct vinsn *in, f64 v, struct half_format f)
 {
 	u32 r;
@@ -38,9 +53,7 @@ INLINE u32 one(const struct vinsn *in, f64 v, struct half_format f)
 	if (in->flags & VI_SAT)
 		v = sat64(v);
 	r = half_bits(v, f, in->round, false);
-	if (in->flags & VI_FTZ && !(r >> f.frac_bits & ((1u << f.exp_bits) - 1)))
-		r &= 1u << (f.exp_bits + f.frac_bits);
-	return r;
+	return in->flags & VI_FTZ ? flushed(in, r, v, f) : r;
 }
 
 INLINE f64 in_half(const struct vinsn *in, u32 h, struct half_format f)
@@ -50,7 +63,6 @@ INLINE f64 in_half(const struct vinsn *in, u32 h, struct half_format f)
 	return (f64)half_to_f32(h, f);
 }
 
-/* Conversions flush what is f32 alone (PTX ISA, cvt). */
 INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
 {
 	if (in->flags & VI_SAT)
@@ -58,15 +70,33 @@ INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
 	return half_bits(v, f, in->round, in->flags & VI_FINITE);
 }
 
-INLINE f64 single(const struct vinsn *in, f32 v)
+/* A NaN keeps its sign and the upper bits of its fraction, and is quiet. */
+INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 {
-	return (f64)(in->flags & VI_FTZ ? flush32(v) : v);
+	u64 u = f64_bits(v), kept = (u & 0xfffffffffffffull) >> (52 - f.frac_bits);
+
+	if (v == v || in->flags & VI_SAT)
+		return narrowed(in, v, f);
+	return (u32)(u >> 63) << 15 | ((1u << f.exp_bits) - 1) << f.frac_bits |
+	       1u << (f.frac_bits - 1) | (u32)kept;
 }
 
+/* In the upper bits of a word. .rna is an addition: a NaN keeps what is not cut off, and
+ * .satfinite takes one unit away. */
+INLINE u32 tf32(const struct vinsn *in, f32 v)
+{
+	if (v != v && in->round == VR_RNA)
+		return (f32_bits(v) & ~0x1fffu) - (in->flags & VI_FINITE ? 0x2000 : 0);
+	return narrowed(in, (f64)v, HALF_TF32) << 13;
+}
+
+/* bf16 without .ftz is only moved up, NaNs as well. */
 INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
 {
 	f32 v = half_to_f32(h, f);
 
+	if (f.exp_bits == 8 && !(in->flags & (VI_FTZ | VI_SAT)))
+		return bits_f32(h << 16);
 	v = in->flags & VI_FTZ ? flush32(v) : v;
 	return in->flags & VI_SAT ? sat32(v) : v;
 }
@@ -195,13 +225,14 @@ INLINE f64 odd_s64(s64 a)
 				pd[i] = (u32)(expr);                               \
 		return in + 1;                                                     \
 	}
-#define FROM(v, F)    narrowed(in, single(in, v), F)
-#define FROM_UP(v, F) narrowed(in, relu(single(in, v)), F)
+/* .ftz flushes f32, says the PTX ISA of cvt; the hardware does not on the way to f16. */
+#define FROM(v, F)    narrowed(in, (f64)(v), F)
+#define FROM_UP(v, F) narrowed(in, relu((f64)(v)), F)
 #define CVTS(X)                                                                                  \
 	X(cvt_f16_f32, f32, HALF_F16, FROM(pa[i], HALF_F16))                                     \
-	X(cvt_f16_f64, f64, HALF_F16, narrowed(in, pa[i], HALF_F16))                             \
+	X(cvt_f16_f64, f64, HALF_F16, narrowed64(in, pa[i], HALF_F16))                           \
 	X(cvt_bf16_f32, f32, HALF_BF16, FROM(pa[i], HALF_BF16))                                  \
-	X(cvt_bf16_f64, f64, HALF_BF16, narrowed(in, pa[i], HALF_BF16))                          \
+	X(cvt_bf16_f64, f64, HALF_BF16, narrowed64(in, pa[i], HALF_BF16))                        \
 	X(cvt_relu_f16_f32, f32, HALF_F16, FROM_UP(pa[i], HALF_F16))                             \
 	X(cvt_relu_bf16_f32, f32, HALF_BF16, FROM_UP(pa[i], HALF_BF16))                          \
 	X(cvt_f16x2_f32, f32, HALF_F16, FROM(pa[i], HALF_F16) << 16 | FROM(pb[i], HALF_F16))     \
@@ -210,7 +241,7 @@ INLINE f64 odd_s64(s64 a)
 		FROM_UP(pa[i], HALF_F16) << 16 | FROM_UP(pb[i], HALF_F16))                       \
 	X(cvt_relu_bf16x2_f32, f32, HALF_BF16,                                                   \
 		FROM_UP(pa[i], HALF_BF16) << 16 | FROM_UP(pb[i], HALF_BF16))                     \
-	X(cvt_tf32_f32, f32, HALF_TF32, narrowed(in, pa[i], HALF_TF32) << 13)                    \
+	X(cvt_tf32_f32, f32, HALF_TF32, tf32(in, pa[i]))                                         \
 	X(cvt_relu_tf32_f32, f32, HALF_TF32, narrowed(in, relu(pa[i]), HALF_TF32) << 13)         \
 	X(cvt_f16_u16, u32, HALF_F16, one(in, (u16)pa[i], HALF_F16))                             \
 	X(cvt_f16_s16, u32, HALF_F16, one(in, (s16)pa[i], HALF_F16))                             \

@@ -41,10 +41,16 @@ INLINE u32 find64(u64 a, bool shift)
 {
 	return !a ? ~0u : shift ? clz64(a) : 63 - clz64(a);
 }
+/* Position or length of a bit field: of 32 bits modulo 256, as the PTX ISA has it; of 64 the
+ * hardware cuts nothing off. More than 64 is as good as 64. */
+INLINE u32 in_field(u32 v, unsigned width)
+{
+	return width == 64 ? MIN(v, 64u) : v & 0xff;
+}
 INLINE u64 bfe_u(u64 a, u32 pos, u32 len, unsigned width)
 {
-	pos &= 0xff;
-	len &= 0xff;
+	pos = in_field(pos, width);
+	len = in_field(len, width);
 	a = pos < width ? a >> pos : 0;
 	return len < width ? a & ((1ull << len) - 1) : a;
 }
@@ -52,8 +58,8 @@ INLINE u64 bfe_s(u64 a, u32 pos, u32 len, unsigned width)
 {
 	u64 sign, r;
 
-	pos &= 0xff;
-	len &= 0xff;
+	pos = in_field(pos, width);
+	len = in_field(len, width);
 	if (!len)
 		return 0;
 	sign = a >> MIN(pos + len - 1, width - 1) & 1;
@@ -70,8 +76,8 @@ INLINE u64 bfi(u64 a, u64 b, u32 pos, u32 len, unsigned width)
 {
 	u64 mask;
 
-	pos &= 0xff;
-	len &= 0xff;
+	pos = in_field(pos, width);
+	len = in_field(len, width);
 	if (pos >= width || !len)
 		return b;
 	mask = (len < 64 ? (1ull << len) - 1 : ~0ull) << pos;
@@ -177,8 +183,8 @@ INLINE s32 sat_s32(s64 v)
 {
 	return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (s32)v;
 }
-/* What the instruction set leaves open: division by zero gives all ones, its remainder the
- * dividend; the smallest number divided by -1 gives itself. */
+/* What the instruction set leaves open, as the hardware has it: division by zero gives all ones,
+ * and so does its remainder; the smallest number divided by -1 gives itself. */
 #define DIVIDE(T, U)                                                    \
 	INLINE T div_##T(T a, T b)                                      \
 	{                                                               \
@@ -186,7 +192,7 @@ INLINE s32 sat_s32(s64 v)
 	}                                                               \
 	INLINE T rem_##T(T a, T b)                                      \
 	{                                                               \
-		return !b ? a : b == (T)-1 ? 0 : a % b;                 \
+		return !b ? (T)-1 : b == (T)-1 ? 0 : a % b;             \
 	}
 #define DIVIDE_U(T)                        \
 	INLINE T div_##T(T a, T b)         \
@@ -195,7 +201,7 @@ INLINE s32 sat_s32(s64 v)
 	}                                  \
 	INLINE T rem_##T(T a, T b)         \
 	{                                  \
-		return !b ? a : a % b;     \
+		return !b ? (T)-1 : a % b; \
 	}
 DIVIDE(s16, u16)
 DIVIDE(s32, u32)

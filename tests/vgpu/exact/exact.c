@@ -203,6 +203,44 @@ static unsigned missing_operations(struct bench *b)
 	return missing;
 }
 
+/* ---- what was measured ---- */
+
+static const struct {
+	const char *rule, *form;
+	u64 result, v[FORM_SOURCES];
+} measured[] = {
+#define MEASURED(rule, form, result, ...) {rule, form, result, {__VA_ARGS__}},
+#include "h200.def"
+#undef MEASURED
+};
+
+static const struct form *form_named(const char *text)
+{
+	for (size_t i = 0; i < forms.len; i++)
+		if (!strcmp(forms.at[i].insn.text, text))
+			return &forms.at[i];
+	return NULL;
+}
+
+/* The references alone: the virtual GPU was compared with them. */
+static unsigned wrong_measured(void)
+{
+	unsigned wrong = 0;
+
+	for (size_t k = 0; k < ARRAY_LEN(measured); k++) {
+		const struct form *f = form_named(measured[k].form);
+		u64 r[2] = {0, 0};
+		bool closed = f && references[f->row](&f->insn, measured[k].v, r);
+		if (closed && r[0] == measured[k].result)
+			continue;
+		printf("%s: %s: the reference gives %llx, an H200 %llx\n", measured[k].rule,
+			measured[k].form, (unsigned long long)r[0],
+			(unsigned long long)measured[k].result);
+		wrong++;
+	}
+	return wrong;
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b = {0};
@@ -216,6 +254,7 @@ int main(int argc, char **argv)
 		die("out of memory");
 	for (size_t i = 0; i < forms.len; i += BATCH)
 		run_batch(&b, i, MIN(BATCH, forms.len - i));
+	b.wrong += wrong_measured();
 	unsigned missing = missing_handlers(&b) + missing_operations(&b);
 	printf("%zu forms, %u known, %u of them wrong, %u without a form\n", forms.len, b.known,
 		b.wrong, missing);
