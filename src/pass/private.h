@@ -7,6 +7,7 @@
 
 #include "cfg/cfg.h"
 #include "pass/pass.h"
+#include "pass/record.h"
 #include "pass/rounds.h"
 
 #define PASS_SLOT_BYTES   128   /* of shared memory that the emitted code takes (emit.h) */
@@ -108,6 +109,8 @@ struct pass_writer {
 	ptx_body out;
 	struct diag_list *diags;
 	int error;
+	struct pass_record *record; /* NULL: nobody asks where code comes from */
+	pass_numbers numbers;       /* then: of out, as far as it is a kernel's */
 };
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* no format */
