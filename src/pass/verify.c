@@ -261,6 +261,7 @@ static void look(struct verify *v)
 		return;
 	verify_threads(v);
 	verify_places(v);
+	verify_id_registers(v);
 	verify_apart(v);
 	verify_convergence(v);
 }

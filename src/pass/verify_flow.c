@@ -233,17 +233,20 @@ static bool has_convergent(const struct cfg *g, uint32_t at)
 	return false;
 }
 
+/* What is met in place of what is wanted: does it gain a way, or is something left out? */
 static enum pass_rule rule_of(const struct walk *w, uint32_t met)
 {
 	const struct verify_pair *p = w->p;
 	const struct ptx_stmt *s = w->want < p->p->body.len ? &p->p->body.at[w->want] : NULL;
 
+	bool left_out = s && plain_from(p, w->want + 1) == met;
+
+	if (!left_out && has_convergent(p->pg, met))
+		return PASS_RULE_CONVERGENCE;
 	if (s && s->mn->flags & PTX_F_BARRIER)
 		return PASS_RULE_BARRIERS;
-	if ((s && s->mn->flags & (PTX_F_CONVERGENT | PTX_F_WARP_SYNC)) ||
-		has_convergent(p->pg, met))
-		return PASS_RULE_CONVERGENCE;
-	return PASS_RULE_FLOW;
+	return s && s->mn->flags & (PTX_F_CONVERGENT | PTX_F_WARP_SYNC) ? PASS_RULE_CONVERGENCE
+									 : PASS_RULE_FLOW;
 }
 
 /* Other than wanted: met is a plain statement, or the end. */

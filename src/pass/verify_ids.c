@@ -140,6 +140,24 @@ static bool dynamic_bytes(struct verify_pair *p, uint32_t from, uint32_t end)
 	return true;
 }
 
+/* Each register holds one id of one kernel. */
+void verify_id_registers(struct verify *v)
+{
+	for (unsigned i = 0; i < v->r->n * PASS_IDS; i++)
+		for (unsigned m = 0; m < i; m++) {
+			unsigned k = i / PASS_IDS, j = m / PASS_IDS;
+			uint32_t reg = v->guest[k].id_reg[i % PASS_IDS];
+			char name[128];
+
+			if (reg == NONE || reg != v->guest[j].id_reg[m % PASS_IDS])
+				continue;
+			verify_tell(v->pairs.at[k], PASS_RULE_IDS, NONE, NONE,
+				"%s holds an id of kernel '%.200s', too, or two of one",
+				ptx_reg_name(v->r->f, reg, name, sizeof(name)),
+				v->guest[j].from->name);
+		}
+}
+
 bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	const struct ptx_stmt *plain = &p->p->body.at[p->of[from]];

@@ -94,6 +94,7 @@ uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 
 /* verify_sync.c */
 bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end);
+void verify_id_registers(struct verify *v);
 void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_threads(struct verify *v);     /* who comes to which code */
 void verify_apart(struct verify *v);       /* kernels that share what there is one of */

@@ -58,8 +58,8 @@ static void same_number(struct verify_pair *p, uint32_t at, const struct ptx_stm
 	now = &p->g->barrier[a->value & 15];
 	if (*now == 255)
 		*now = (uint8_t)b->value;
-	if (*now != b->value)
-		wrong(p, at, "its number is another one elsewhere");
+	if (*now != b->value || (!p->v->r->form && a->value != b->value))
+		wrong(p, at, "its number is another one");
 	for (unsigned i = 0; i < 16; i++)
 		if (i != a->value && p->g->barrier[i] == b->value)
 			wrong(p, at, "two barriers of the kernel have one number");
