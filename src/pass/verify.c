@@ -200,12 +200,31 @@ struct writing {
 	uint32_t at;
 };
 
+/* A kernel's own statements have its own registers, and ids of its own. */
+static void look_at_read(struct writing *w, uint32_t reg)
+{
+	const struct verify *v = w->p->v;
+
+	for (unsigned k = 0; w->p->entry && k < v->r->n; k++) {
+		bool is_id = false;
+
+		for (unsigned i = 0; i < PASS_IDS; i++)
+			is_id |= v->guest[k].id_reg[i] == reg;
+		if (k != w->p->k && (is_id || v->pairs.at[k]->back[reg] != NONE))
+			verify_tell(w->p, is_id ? PASS_RULE_IDS : PASS_RULE_CODE, w->at,
+				w->p->of[w->at], "`%s` has a register of kernel '%.200s'",
+				verify_text(w->p, w->p->q, w->at), v->guest[k].from->name);
+	}
+}
+
 static void look_at_write(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
 {
 	struct writing *w = user;
 
 	(void)opd;
-	if (role & PTX_DEF && w->p->back[reg] != NONE && w->by != w->p)
+	if (w->by == w->p)
+		look_at_read(w, reg);
+	else if (role & PTX_DEF && w->p->back[reg] != NONE)
 		verify_tell(w->p, PASS_RULE_CODE, w->at, NONE,
 			"`%s` writes a register of this kernel's",
 			verify_text(w->p, w->p->q, w->at));
@@ -220,8 +239,7 @@ static void look_at_registers(struct verify_pair *p)
 		if (p->q->body.at[i].kind != PTX_INSN)
 			continue;
 		w.by = p->of[i] != NONE ? p : NULL;
-		if (w.by != p)
-			ptx_visit_regs(p->q, &p->q->body.at[i], look_at_write, &w);
+		ptx_visit_regs(p->q, &p->q->body.at[i], look_at_write, &w);
 	}
 }
 

@@ -59,7 +59,7 @@ static bool reads_id(struct verify_pair *p, unsigned id, const struct ptx_stmt *
 		return is_imm(o, 0);
 	if (id >= PASS_NTID)
 		return is_imm(o, p->g->from->block[id - PASS_NTID]);
-	if (o->kind == PTX_OPD_REG && by->mn->op == PTX_OP_mov)
+	if (o->kind == PTX_OPD_REG)
 		return is_id_reg(p, id, o->reg) && (!p->entry || id < PASS_NCTAID || id >= PASS_TID);
 	if (id >= PASS_NCTAID && id < PASS_TID && o->kind == PTX_OPD_ADDR && p->entry) {
 		const struct ptx_sym *args = o->list[0].kind == PTX_OPD_SYM ? o->list[0].sym : NULL;
@@ -77,6 +77,18 @@ static uint32_t written_reg(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_INSN && s->n == 2 && s->opd[0].kind == PTX_OPD_REG ? s->opd[0].reg
 										 : NONE;
+}
+
+/* Written as the kernel has it: of 32 bits, or cut to 16. */
+static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
+{
+	bool narrow = plain->mn->n_types && ptx_type_bytes(plain->mn->type[0]) == 2;
+
+	if (plain->mn->op == PTX_OP_cvt)
+		return s->mn == plain->mn || !strcmp(s->mn->text, plain->mn->text);
+	if (narrow)
+		return !strcmp(s->mn->text, "cvt.u16.u32");
+	return !strcmp(s->mn->text, "mov.u32") || !strcmp(s->mn->text, "ld.param.u32");
 }
 
 /* The statement of [from, at] whose value statement `at` gives on, through one of ours. */
@@ -180,6 +192,8 @@ bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end)
 		if (feeds_next(p, at, end))
 			continue;
 		if (!next_dest(plain, all, &i, &dest))
+			return wrong(p, at, s) || true;
+		if (!is_form(plain, s))
 			return wrong(p, at, s) || true;
 		if (!verify_operand(p, &dest, &s->opd[0], at))
 			return true;

@@ -219,7 +219,7 @@ bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t pl
 		return told_other(p, plain, now, NULL, at);
 	if (plain->kind == PTX_SYM_FUNC)
 		return same_function(p, plain, now, at);
-	if (plain->space == PTX_SHARED && p->v->r->form)
+	if (plain->space == PTX_SHARED)
 		p->g->has_shared = true;
 	if (plain->space == PTX_SHARED && p->v->r->form && is_dynamic(now))
 		return same_place(p, plain, plain_offset, now, offset, at);

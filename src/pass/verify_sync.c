@@ -298,6 +298,17 @@ static void compare_numbers(struct verify *v, unsigned k, unsigned other)
 		}
 }
 
+static bool shares(const struct verify_guest *g)
+{
+	return g->has_shared || g->has_barriers;
+}
+
+/* Side by side. */
+static bool apart(const struct verify_guest *a, const struct verify_guest *b)
+{
+	return a->end <= b->first || b->end <= a->first;
+}
+
 struct search {
 	struct verify *v;
 	struct verify_pair *from;
@@ -324,6 +335,37 @@ static void add(struct search *s, uint32_t block)
 		s->v->failed = true;
 }
 
+static void search_behind(struct search *s, uint32_t block)
+{
+	const struct cfg *g = s->v->host;
+	const struct cfg_block *b = &g->at[block];
+
+	for (uint32_t i = verify_is_never(s->from, b->end - 1) ? 1 : 0; i < b->n_succ; i++)
+		if (b->succ[i] != g->exit)
+			add(s, b->succ[i]);
+}
+
+/* A kernel's statement, with no barrier ahead of it: another's, or the beginning of the next block.
+ */
+static void meet(struct search *s, struct verify_pair *p, uint32_t at)
+{
+	const struct verify_guest *g = s->from->g;
+	const struct cfg *plain = p->pg;
+
+	if (p != s->from && shares(p->g) && !apart(g, p->g))
+		verify_tell(p, PASS_RULE_SHARED, at, NONE,
+			"nothing keeps `%s` apart from kernel '%.200s', which has the same shared "
+			"memory or barriers",
+			verify_text(p, p->q, at), g->from->name);
+	/* A kernel that begins with a loop comes there by itself. */
+	if (p == s->from && g->has_shared && p->of[at] == p->entry_at &&
+		plain->at[plain->block_of[p->entry_at]].n_pred == 0)
+		verify_tell(p, PASS_RULE_SHARED, at, NONE,
+			"nothing keeps `%s` apart from the block before, which has the same shared "
+			"memory",
+			verify_text(p, p->q, at));
+}
+
 /* From statement `at` on to the block's end; no further than a barrier. */
 static void search_block(struct search *s, uint32_t at)
 {
@@ -333,19 +375,14 @@ static void search_block(struct search *s, uint32_t at)
 	for (; at < b->end; at++) {
 		struct verify_pair *p = verify_owner(s->v, at);
 
-		if (p && p != s->from) {
-			verify_tell(p, PASS_RULE_SHARED, at, NONE,
-				"nothing keeps `%s` apart from kernel '%.200s', which has the same "
-				"shared memory or barriers",
-				verify_text(p, p->q, at), s->from->g->from->name);
+		if (p) {
+			meet(s, p, at);
 			return;
 		}
 		if (holds_all(s, &g->f->body.at[at]))
 			return;
 	}
-	for (uint32_t i = 0; i < b->n_succ; i++)
-		if (b->succ[i] != g->exit)
-			add(s, b->succ[i]);
+	search_behind(s, g->block_of[b->first]);
 }
 
 /* One after the other: a barrier stands between them. */
@@ -358,18 +395,16 @@ static void search_ways(struct verify *v, unsigned k)
 	for (uint32_t b = 0; b < g->n && !v->failed; b++)
 		for (uint32_t i = g->at[b].end; i-- > g->at[b].first;)
 			if (s.from->of[i] != NONE) { /* the last of its statements there */
-				search_block(&s, i + 1 < g->at[b].end ? i + 1 : i);
+				if (i + 1 < g->at[b].end)
+					search_block(&s, i + 1);
+				else
+					search_behind(&s, b);
 				break;
 			}
 	while (s.todo.len && !v->failed)
 		search_block(&s, g->at[s.todo.at[--s.todo.len]].first);
 	free(s.seen);
 	VEC_FREE(&s.todo);
-}
-
-static bool shares(const struct verify_guest *g)
-{
-	return g->has_shared || g->has_barriers;
 }
 
 /* Silent code has words of its own. */
@@ -403,21 +438,12 @@ static void look_for_pool(struct verify *v)
 
 void verify_apart(struct verify *v)
 {
-	bool others = false;
-
-	for (unsigned k = 0; v->r->form && k < v->r->n; k++) {
-		struct verify_guest *g = &v->guest[k];
-
-		others = false;
-		for (unsigned j = 0; j < v->r->n; j++) {
-			struct verify_guest *h = &v->guest[j];
-			bool apart = g->end <= h->first || h->end <= g->first;
-
-			if (j < k && apart && g->has_code && h->has_code)
+	for (unsigned k = 0; k < v->r->n && !v->failed; k++) {
+		for (unsigned j = 0; v->r->form && j < k; j++)
+			if (apart(&v->guest[k], &v->guest[j]) && v->guest[k].has_code &&
+				v->guest[j].has_code)
 				compare_numbers(v, k, j);
-			others |= j != k && shares(h) && !apart;
-		}
-		if (others && shares(g))
+		if (shares(&v->guest[k]))
 			search_ways(v, k);
 	}
 	look_for_pool(v);

@@ -339,6 +339,14 @@ static void no_barrier_between(void)
 {
 	drop(ours(of(0, "st.global.u32"), "barrier.sync"));
 }
+static void no_barrier_between_blocks(void)
+{
+	drop(ours(of(0, "st.global.u32"), "barrier.sync 14, 64;"));
+}
+static void no_barrier_alone(void)
+{
+	drop(ours(of(0, "st.global.u32"), "barrier.sync"));
+}
 static void break_chain(void)
 {
 	insert(of(0, "mul.lo.u32 %r17"), ".reg .b32 %hd_sum;\n"
@@ -497,6 +505,8 @@ static const struct mutant {
 	{MERGE, store_into_pool, PASS_RULE_SHARED},
 	{HORIZONTAL, beyond_pool, PASS_RULE_SHARED},
 	{VERTICAL, no_barrier_between, PASS_RULE_SHARED},
+	{MERGE, no_barrier_between_blocks, PASS_RULE_SHARED},
+	{PREEMPT, no_barrier_alone, PASS_RULE_SHARED},
 	{MERGE, break_chain, PASS_RULE_CARRY},
 	{PREEMPT, break_chain, PASS_RULE_CARRY},
 	{VERTICAL, break_chain_on_a_way, PASS_RULE_CARRY},
