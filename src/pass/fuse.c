@@ -56,8 +56,7 @@ static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {"$hd_out"};
 	struct guest *g = &x->of[k];
-	struct pass_writer w = {
-		.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
+	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
 	int r = guests_own_args(x, k);
 
 	if (r < 0)

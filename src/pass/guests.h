@@ -41,9 +41,9 @@ struct guests {
 	struct ptx_sym *pool; /* all shared memory of all guests */
 	struct diag_list *diags;
 	struct pass_record *record; /* or NULL */
-	unsigned n, which; /* which: the one that an error is about */
-	bool as_is;        /* every block has the entry's own shape */
-	uint32_t threads;  /* of the entry's blocks */
+	unsigned n, which;          /* which: the one that an error is about */
+	bool as_is;                 /* every block has the entry's own shape */
+	uint32_t threads;           /* of the entry's blocks */
 	uint32_t pool_align;
 	unsigned barrier; /* of all threads of the entry's blocks */
 	struct guest of[CTL_MAX_MERGED];

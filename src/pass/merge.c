@@ -48,8 +48,7 @@ static int make_pieces(struct guests *x, unsigned k)
 		"$hd_special", "$hd_ok", "$hd_none", "$hd_ret", "$hd_top"};
 	static const char *const hints[] = {"late", "ok", "none", "left", "pick"};
 	struct guest *g = &x->of[k];
-	struct pass_writer w = {
-		.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
+	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
 	int r = guests_own_args(x, k);
 
 	_Static_assert(

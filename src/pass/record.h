@@ -33,8 +33,7 @@ struct pass_record {
 /* All of it freed, ready for another one. */
 void pass_record_finish(struct pass_record *r);
 /* A function's statements; NULL: it has none. */
-const struct pass_recorded *pass_record_find(
-	const struct pass_record *r, const struct ptx_func *f);
+const struct pass_recorded *pass_record_find(const struct pass_record *r, const struct ptx_func *f);
 /* For each statement of f the number of its instruction, PASS_OURS where it is none or one of the
  * first `ignored`. malloc'ed; NULL: out of memory. */
 uint32_t *pass_record_numbers(const struct ptx_func *f, uint32_t ignored);

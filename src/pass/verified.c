@@ -32,8 +32,7 @@ int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *di
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which)
 {
-	return verified(
-		pass_merge_recorded, guests, n, diags, ret_m, ret, ret_verdict, ret_which);
+	return verified(pass_merge_recorded, guests, n, diags, ret_m, ret, ret_verdict, ret_which);
 }
 
 int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_list *diags,

@@ -301,7 +301,8 @@ bool pass_verify(const struct pass_result *r, struct diag_list *diags)
 	else
 		v->failed = true;
 	if (v->failed)
-		diag_add(diags, DIAG_ERROR, 0, 0, 1, "the result cannot be verified: out of memory");
+		diag_add(
+			diags, DIAG_ERROR, 0, 0, 1, "the result cannot be verified: out of memory");
 	fine = !v->failed && !v->found;
 	for (unsigned k = 0; k < r->n; k++) {
 		VEC_FREE(&v->guest[k].syms);

@@ -3,9 +3,9 @@
 
 /* Whether a result still does what the plain kernels do. Nothing of how passes emit is known here:
  * the plain kernels and the result are two graphs, the record says which statement is which
- * instruction, and what it says is checked, too: an instruction has to be the one that it is said to
- * be, and to be followed by the same ones on all ways. Everything else of the result is silent: it
- * may not write a kernel's registers, meet barriers between its instructions, or touch the carry
+ * instruction, and what it says is checked, too: an instruction has to be the one that it is said
+ * to be, and to be followed by the same ones on all ways. Everything else of the result is silent:
+ * it may not write a kernel's registers, meet barriers between its instructions, or touch the carry
  * flag between those that use it.
  *
  * What is taken for granted: branches that hang on ctl_args.never are not taken, and what all

@@ -76,8 +76,8 @@ static bool same_address(
 	return true;
 }
 
-bool verify_operand(struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now,
-	uint32_t at)
+bool verify_operand(
+	struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now, uint32_t at)
 {
 	if (plain->kind != now->kind || plain->negated != now->negated ||
 		plain->selector != now->selector)
@@ -179,7 +179,7 @@ static bool is_masked(struct verify_pair *p, uint32_t from, uint32_t at)
 	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];
 	const struct ptx_stmt *and = at > from ? &p->q->body.at[at - 1] : NULL;
 
-	return and && and->kind == PTX_INSN && and->n == 3 && s->n == plain->n &&
+	return and&&and->kind == PTX_INSN && and->n == 3 && s->n == plain->n &&
 	       s->opd[s->n - 1].kind == PTX_OPD_REG && and->opd[0].reg == s->opd[s->n - 1].reg &&
 	       verify_operand(p, &plain->opd[plain->n - 1], &and->opd[2], at);
 }

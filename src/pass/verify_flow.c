@@ -7,8 +7,8 @@
  * block) or to the end. So barriers are met in the same order on all ways, and no instruction has a
  * way to it that was not there.
  *
- * Silent in the plain kernel are what only says where control goes (a bra or a ret without a guard),
- * and what passes leave out. */
+ * Silent in the plain kernel are what only says where control goes (a bra or a ret without a
+ * guard), and what passes leave out. */
 #include "pass/verify_private.h"
 
 #include <stdlib.h>
@@ -84,14 +84,13 @@ static uint32_t plain_from(const struct verify_pair *p, uint32_t at)
 static const struct ptx_sym *table_of(const struct ptx_stmt *s)
 {
 	return s->mn->op == PTX_OP_brx && s->n > 1 && s->opd[1].kind == PTX_OPD_SYM ? s->opd[1].sym
-										   : NULL;
+										    : NULL;
 }
 
 static uint32_t table_entry(const struct ptx_func *f, const struct ptx_sym *table, uint32_t i)
 {
 	for (uint32_t k = 0; table && i < table->n_targets && k < f->body.len; k++)
-		if (f->body.at[k].kind == PTX_LABEL &&
-			f->body.at[k].sym == table->targets[i].sym)
+		if (f->body.at[k].kind == PTX_LABEL && f->body.at[k].sym == table->targets[i].sym)
 			return k;
 	return NOWHERE;
 }
@@ -107,8 +106,7 @@ static unsigned list_edges(const struct verify_pair *p, uint32_t at, struct edge
 			to[n++] = (struct edge){EDGE_TABLE, i};
 	else if (s->guard != PTX_NO_REG && (s->mn->op == PTX_OP_bra || is_return(p, s)))
 		to[n++] = (struct edge){EDGE_TAKEN, 0};
-	if (n < max && (s->guard != PTX_NO_REG ||
-			       !(s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT))))
+	if (n < max && (s->guard != PTX_NO_REG || !(s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT))))
 		to[n++] = (struct edge){n ? EDGE_FALL : EDGE_ON, 0};
 	return n;
 }
@@ -175,8 +173,7 @@ bool verify_is_never(const struct verify_pair *p, uint32_t at)
 		(w->n == 4 && !ptx_has_mod(w->mn, "and")) || w->opd[1].kind != PTX_OPD_REG ||
 		w->opd[2].kind != PTX_OPD_IMM || w->opd[2].value)
 		return false;
-	return reads_never(
-		p, verify_written(p->qg, (uint32_t)(w - p->q->body.at), w->opd[1].reg));
+	return reads_never(p, verify_written(p->qg, (uint32_t)(w - p->q->body.at), w->opd[1].reg));
 }
 
 /* Whether a guard of the result is true on the way in hand: 1, 0; -1: either. */
@@ -246,7 +243,7 @@ static enum pass_rule rule_of(const struct walk *w, uint32_t met)
 	if (s && s->mn->flags & PTX_F_BARRIER)
 		return PASS_RULE_BARRIERS;
 	return s && s->mn->flags & (PTX_F_CONVERGENT | PTX_F_WARP_SYNC) ? PASS_RULE_CONVERGENCE
-									 : PASS_RULE_FLOW;
+									: PASS_RULE_FLOW;
 }
 
 /* Other than wanted: met is a plain statement, or the end. */
@@ -275,8 +272,7 @@ static bool arrive(struct walk *w, uint32_t at, uint32_t met)
 		return false;
 	}
 	/* Written twice: the other one decides again. */
-	if (!w->beginning && met == w->from &&
-		(w->e.kind == EDGE_TAKEN || w->e.kind == EDGE_FALL))
+	if (!w->beginning && met == w->from && (w->e.kind == EDGE_TAKEN || w->e.kind == EDGE_FALL))
 		return true;
 	w->any = true;
 	tell(w, at, met);
@@ -378,9 +374,9 @@ static void visit(struct walk *w, uint32_t at)
 	uint32_t end = at;
 	unsigned n;
 
-	while (end < p->q->body.len && (p->of[end] == p->of[at] ||
-					       (p->q->body.at[end].kind == PTX_DECL &&
-						       p->of[end] == NONE)))
+	while (end < p->q->body.len &&
+		(p->of[end] == p->of[at] ||
+			(p->q->body.at[end].kind == PTX_DECL && p->of[end] == NONE)))
 		end++;
 	verify_code(p, at, end);
 	w->from = p->of[at];

@@ -60,7 +60,8 @@ static bool reads_id(struct verify_pair *p, unsigned id, const struct ptx_stmt *
 	if (id >= PASS_NTID)
 		return is_imm(o, p->g->from->block[id - PASS_NTID]);
 	if (o->kind == PTX_OPD_REG)
-		return is_id_reg(p, id, o->reg) && (!p->entry || id < PASS_NCTAID || id >= PASS_TID);
+		return is_id_reg(p, id, o->reg) &&
+		       (!p->entry || id < PASS_NCTAID || id >= PASS_TID);
 	if (id >= PASS_NCTAID && id < PASS_TID && o->kind == PTX_OPD_ADDR && p->entry) {
 		const struct ptx_sym *args = o->list[0].kind == PTX_OPD_SYM ? o->list[0].sym : NULL;
 		uint32_t there = args ? verify_param_at(p->q, args) : NONE;
@@ -202,7 +203,7 @@ bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end)
 		i++;
 	}
 	if (next_dest(plain, all, &i, &dest))
-		verify_tell(p, PASS_RULE_IDS, end - 1, p->of[from],
-			"only some of `%s` are written", verify_text(p, p->p, p->of[from]));
+		verify_tell(p, PASS_RULE_IDS, end - 1, p->of[from], "only some of `%s` are written",
+			verify_text(p, p->p, p->of[from]));
 	return true;
 }

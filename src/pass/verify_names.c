@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* What operands name: parameters at the offsets of the kernel's own, variables of modules that are
- * the same objects, shared memory at the places where the kernel has it. Which name stands for which
- * is found where it is first met, and then is so everywhere. */
+ * the same objects, shared memory at the places where the kernel has it. Which name stands for
+ * which is found where it is first met, and then is so everywhere. */
 #include "pass/verify_private.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static bool same_param(struct verify_pair *p, const struct ptx_sym *plain, uint6
 	uint32_t begin = form && p->entry ? form->of[p->k].param_offset : 0;
 
 	if (!p->entry && index_of_param(p->q, now) == NONE)
-		there = own = 0; /* what it returns */
+		there = own = 0;          /* what it returns */
 	if (own == NONE && there == NONE) /* of a call; or too many to count */
 		return true;
 	if (own != NONE && there != NONE && plain->bytes == now->bytes &&
@@ -146,8 +146,8 @@ static bool told_other(struct verify_pair *p, const struct ptx_sym *plain,
 }
 
 /* Of two kernels only what is defined elsewhere, or shared code, may be one. */
-static const struct ptx_sym *taken_by(const struct verify_pair *p, const struct ptx_sym *plain,
-	const struct ptx_sym *now)
+static const struct ptx_sym *taken_by(
+	const struct verify_pair *p, const struct ptx_sym *plain, const struct ptx_sym *now)
 {
 	const struct verify *v = p->v;
 
@@ -163,8 +163,8 @@ static const struct ptx_sym *taken_by(const struct verify_pair *p, const struct 
 	return NULL;
 }
 
-static bool same_symbol(struct verify_pair *p, const struct ptx_sym *plain,
-	const struct ptx_sym *now, uint32_t at)
+static bool same_symbol(
+	struct verify_pair *p, const struct ptx_sym *plain, const struct ptx_sym *now, uint32_t at)
 {
 	struct verify_guest *g = p->g;
 	struct verify_sym new = {plain, now};
@@ -187,8 +187,8 @@ static bool same_symbol(struct verify_pair *p, const struct ptx_sym *plain,
 	return true;
 }
 
-static bool same_function(struct verify_pair *p, const struct ptx_sym *plain,
-	const struct ptx_sym *now, uint32_t at)
+static bool same_function(
+	struct verify_pair *p, const struct ptx_sym *plain, const struct ptx_sym *now, uint32_t at)
 {
 	const struct ptx_func *a = plain->func, *b = now->func;
 
@@ -282,8 +282,7 @@ void verify_places(struct verify *v)
 				verify_tell(v->pairs.at[k], PASS_RULE_SHARED, NONE, NONE,
 					"'%.200s' ends at byte %" PRIu64 " of %u", a->plain->name,
 					a->at + a->bytes, form->shared_bytes);
-			if (a->at % MAX(a->plain->align, 1u) ||
-				v->pool->align < a->plain->align)
+			if (a->at % MAX(a->plain->align, 1u) || v->pool->align < a->plain->align)
 				verify_tell(v->pairs.at[k], PASS_RULE_SHARED, NONE, NONE,
 					"'%.200s' at byte %" PRIu64 " is not aligned to %u",
 					a->plain->name, a->at, a->plain->align);

@@ -44,9 +44,9 @@ struct verify_pair {
 	struct cfg *pg, *qg;
 	bool entry;
 	uint32_t entry_at; /* the first instruction of p */
-	uint32_t *of;   /* by statement of q: the plain one that it comes from, or NONE */
-	uint32_t *reg;  /* by register of p: q's, or NONE */
-	uint32_t *back; /* the other way round */
+	uint32_t *of;      /* by statement of q: the plain one that it comes from, or NONE */
+	uint32_t *reg;     /* by register of p: q's, or NONE */
+	uint32_t *back;    /* the other way round */
 };
 
 struct verify {
@@ -82,8 +82,8 @@ const struct ptx_stmt *verify_written(const struct cfg *g, uint32_t at, uint32_t
 /* verify_code.c: statements [from, end) of q are what one instruction has become. */
 void verify_code(struct verify_pair *p, uint32_t from, uint32_t end);
 bool verify_reg(struct verify_pair *p, uint32_t plain, uint32_t now, uint32_t at);
-bool verify_operand(struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now,
-	uint32_t at);
+bool verify_operand(
+	struct verify_pair *p, const struct ptx_opd *plain, const struct ptx_opd *now, uint32_t at);
 
 /* verify_names.c: what operands name. */
 bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t plain_offset,

@@ -44,8 +44,8 @@ static void wrong(struct verify_pair *p, uint32_t at, const char *why)
 }
 
 /* ---- one barrier ---- */
-static void same_number(struct verify_pair *p, uint32_t at, const struct ptx_stmt *s,
-	const struct ptx_stmt *plain)
+static void same_number(
+	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
 {
 	const struct ptx_opd *a = &plain->opd[number_at(plain)], *b = &s->opd[number_at(s)];
 	uint8_t *now;
@@ -65,8 +65,8 @@ static void same_number(struct verify_pair *p, uint32_t at, const struct ptx_stm
 			wrong(p, at, "two barriers of the kernel have one number");
 }
 
-static void same_count(struct verify_pair *p, uint32_t at, const struct ptx_stmt *s,
-	const struct ptx_stmt *plain)
+static void same_count(
+	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
 {
 	const struct ptx_opd *a = count_of(plain), *b = count_of(s);
 
@@ -96,8 +96,8 @@ static void same_reduction(
 		wrong(p, from, "its operand is not looked at");
 		return;
 	}
-	if (verify_operand(p, &(struct ptx_opd){.kind = PTX_OPD_REG,
-				      .reg = plain->opd[plain->n - 1].reg},
+	if (verify_operand(p,
+		    &(struct ptx_opd){.kind = PTX_OPD_REG, .reg = plain->opd[plain->n - 1].reg},
 		    &(struct ptx_opd){.kind = PTX_OPD_REG, .reg = first->opd[3].reg}, from))
 		verify_operand(p, &plain->opd[0], &last->opd[0], end - 1);
 }
@@ -293,7 +293,8 @@ static void compare_numbers(struct verify *v, unsigned k, unsigned other)
 
 			if (a != 255 && a == b)
 				verify_tell(v->pairs.at[k], PASS_RULE_BARRIERS, NONE, NONE,
-					"barrier %u is kernel '%.200s''s, too, which runs beside it",
+					"barrier %u is kernel '%.200s''s, too, which runs beside "
+					"it",
 					a, v->guest[other].from->name);
 		}
 }

@@ -5,8 +5,8 @@
  *
  * Lanes that part at a branch meet again where its ways do. A branch of ours that lanes may take
  * apart must therefore be over before any instruction of a kernel's that lanes do together: none of
- * these may stand between such a branch and the place where its ways meet. Branches of the kernel's
- * own have the same ways as before (verify_flow.c). */
+ * these may stand between such a branch and the place where its ways meet. The same is true of
+ * another kernel's branches; those of its own have the ways that they had (verify_flow.c). */
 #include "cfg/chains.h"
 #include "cfg/effects.h"
 #include "pass/verify_private.h"
@@ -219,17 +219,17 @@ static bool is_same(struct lanes *l, uint32_t reg, uint32_t at)
 	return first < end;
 }
 
-/* What lanes do together: of a kernel's, with the lanes that the kernel has there. */
-static struct verify_pair *together(struct lanes *l, uint32_t block, uint32_t *ret_at)
+/* What lanes of a kernel do together, unless it is `but`. */
+static struct verify_pair *together(
+	struct lanes *l, uint32_t block, const struct verify_pair *but, uint32_t *ret_at)
 {
 	const struct cfg_block *b = &l->g->at[block];
 
 	for (uint32_t i = b->first; i < b->end; i++) {
 		const struct ptx_stmt *s = &l->g->f->body.at[i];
 
-		if (s->kind != PTX_INSN ||
-			!(s->mn->flags & (PTX_F_CONVERGENT | PTX_F_WARP_SYNC)) ||
-			!verify_owner(l->v, i))
+		if (s->kind != PTX_INSN || !(s->mn->flags & (PTX_F_CONVERGENT | PTX_F_WARP_SYNC)) ||
+			!verify_owner(l->v, i) || verify_owner(l->v, i) == but)
 			continue;
 		*ret_at = i;
 		return verify_owner(l->v, i);
@@ -279,22 +279,22 @@ static void look_at_branch(struct lanes *l, uint32_t block)
 {
 	uint32_t at = l->g->at[block].end - 1, n, where;
 	const struct ptx_stmt *s = &l->g->f->body.at[at];
+	const struct verify_pair *owner = verify_owner(l->v, at);
 
 	if (s->kind != PTX_INSN || !(s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT)) ||
-		verify_owner(l->v, at) || l->g->at[block].n_succ < 2 ||
-		verify_is_never(l->v->pairs.at[0], at) ||
+		l->g->at[block].n_succ < 2 || verify_is_never(l->v->pairs.at[0], at) ||
 		(s->guard != PTX_NO_REG && is_same(l, s->guard, at)))
 		return;
 	n = cfg_influence(l->g, block, l->list, l->seen, ++l->mark);
 	for (uint32_t i = 0; i < n; i++) {
-		struct verify_pair *p = together(l, l->list[i], &where);
+		struct verify_pair *p = together(l, l->list[i], owner, &where);
 
 		if (!p)
 			continue;
 		if (is_filling(l, p, block))
 			return;
 		verify_tell(p, PASS_RULE_CONVERGENCE, at, p->of[where],
-			"lanes may part at `%s`, which is none of the kernel's, and do not meet "
+			"lanes may part at `%s`, which is none of this kernel's, and do not meet "
 			"again ahead of `%s`",
 			verify_text(p, p->q, at), verify_text(p, p->q, where));
 		return;

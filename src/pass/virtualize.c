@@ -21,7 +21,7 @@ struct virt {
 	struct pass_facts *facts;
 	const struct pass_virtual *v;
 	bool is_entry;
-	size_t at; /* of the entry's statements, the one in hand */
+	size_t at;         /* of the entry's statements, the one in hand */
 	uint32_t *numbers; /* of f's instructions, where they are recorded */
 };
 

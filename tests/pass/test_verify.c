@@ -48,9 +48,8 @@ static void make_together(enum way way)
 	struct pass_verdict verdict;
 	unsigned which;
 
-	assert_int_equal(make[way](t.guests, 2, &t.diags, &t.m, &t.form, &verdict, &which,
-				 &t.record),
-		0);
+	assert_int_equal(
+		make[way](t.guests, 2, &t.diags, &t.m, &t.form, &verdict, &which, &t.record), 0);
 	t.f = ptx_find_func(t.m, CTL_MERGE_ENTRY);
 	t.result.n = 2;
 	t.result.form = &t.form;
@@ -62,8 +61,7 @@ static void make_preempt(void)
 	struct pass_verdict verdict;
 
 	t.m = read_module();
-	assert_int_equal(
-		pass_preempt_with(t.m, "one", &options, &t.diags, &verdict, NULL), 0);
+	assert_int_equal(pass_preempt_with(t.m, "one", &options, &t.diags, &verdict, NULL), 0);
 	assert_int_equal(verdict.tier, PASS_MANAGED);
 	t.f = ptx_find_func(t.m, "one");
 	t.result.n = 1;
@@ -567,8 +565,8 @@ static void test_mutants(void **state)
 			fine &= !strncmp(t.diags.at[k].message, name, strlen(name));
 		if (!fine || getenv("VERBOSE")) {
 			diag_render(&t.diags, &out);
-			print_message("row %zu, %s: expected %s and nothing else, found\n%s",
-				i, ways[d->way], name, out.at ? out.at : "nothing\n");
+			print_message("row %zu, %s: expected %s and nothing else, found\n%s", i,
+				ways[d->way], name, out.at ? out.at : "nothing\n");
 			strbuf_finish(&out);
 		}
 		bad += !fine;

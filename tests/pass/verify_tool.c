@@ -148,8 +148,8 @@ static void judge(const char *way, const struct pass_result *r, double made_ms)
 	if (ms > worst)
 		worst = ms;
 	if (getenv("VERBOSE"))
-		printf("%s %s: %zu statements, %.3f ms\n", way, r->guests[0].name,
-			r->f->body.len, ms);
+		printf("%s %s: %zu statements, %.3f ms\n", way, r->guests[0].name, r->f->body.len,
+			ms);
 }
 
 static void together(const struct pass_guest *of, unsigned n)
@@ -230,8 +230,8 @@ static void keep_workers(void)
 		unsigned which;
 
 		diag_init(&diags, &arena, "alone", NULL, 0);
-		if (pass_merge_recorded(&kernels[i], 1, &diags, &m, &form, &verdict, &which,
-			    &record) == 0) {
+		if (pass_merge_recorded(
+			    &kernels[i], 1, &diags, &m, &form, &verdict, &which, &record) == 0) {
 			ptx_module_free(m);
 			kernels[kept++] = kernels[i];
 		} else {
@@ -258,13 +258,15 @@ int main(int argc, char **argv)
 			alone(&kernels[i]);
 			continue;
 		}
-		for (unsigned k = argc > 4 ? (unsigned)atoi(argv[4]) : 0; k < n_kernels; k += step) {
+		for (unsigned k = argc > 4 ? (unsigned)atoi(argv[4]) : 0; k < n_kernels;
+			k += step) {
 			struct pass_guest two[] = {kernels[i], kernels[(i + k) % n_kernels]};
 
 			together(two, 2);
 		}
 	}
-	printf("%u kernels (%u left out): %u results, %u refused, %u with findings; made in %.3f ms each, looked "
+	printf("%u kernels (%u left out): %u results, %u refused, %u with findings; made in %.3f "
+	       "ms each, looked "
 	       "at in %.3f ms, %.1f at most\n",
 		n_kernels, left_out, results, refused, bad, passes_ms / (results ? results : 1),
 		verify_ms / (results ? results : 1), worst);
