@@ -12,8 +12,7 @@ static int verified(pass_recorded_fn *make, const struct pass_guest *guests, uns
 {
 	struct pass_record record = {0};
 	int r = make(guests, n, diags, ret_m, ret, ret_verdict, ret_which, &record);
-	struct pass_result result = {
-		.n = n, .guests = guests, .record = &record, .form = ret, .tier = PASS_MANAGED};
+	struct pass_result result = {.n = n, .guests = guests, .record = &record, .form = ret};
 
 	if (r == 0) {
 		result.m = *ret_m;

@@ -143,6 +143,9 @@ static bool find_origins(struct verify_pair *p)
 			p->of[i] = at < n ? insns[at] : NONE;
 			at++;
 		}
+		p->leaves |= is_insn && p->of[i] != NONE &&
+			     (p->q->body.at[i].mn->op == PTX_OP_ret ||
+				     p->q->body.at[i].mn->op == PTX_OP_exit);
 	}
 	if (!rec && n != n_now)
 		verify_tell(p, PASS_RULE_CODE, NONE, NONE,

@@ -38,7 +38,6 @@ struct pass_result {
 	const struct pass_guest *guests; /* the plain kernels, in modules of their own */
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
-	enum pass_tier tier;            /* of that one */
 };
 
 /* True: nothing was found. Findings are errors in diags, each with the line in the result as

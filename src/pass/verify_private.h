@@ -43,6 +43,7 @@ struct verify_pair {
 	const struct ptx_func *p, *q; /* plain, and in the result */
 	struct cfg *pg, *qg;
 	bool entry;
+	bool leaves;       /* threads that are done are gone, as they were */
 	uint32_t entry_at; /* the first instruction of p */
 	uint32_t *of;      /* by statement of q: the plain one that it comes from, or NONE */
 	uint32_t *reg;     /* by register of p: q's, or NONE */

@@ -123,7 +123,7 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 	s = &p->q->body.at[at];
 	if (!verify_reg(p, plain->guard, s->guard, at))
 		return;
-	if (is_aligned(s) && p->entry && p->v->r->tier == PASS_MANAGED)
+	if (is_aligned(s) && p->entry && !p->leaves)
 		wrong(p, at, "the aligned form, where lanes may come apart");
 	same_number(p, at, s, plain);
 	same_count(p, at, s, plain);

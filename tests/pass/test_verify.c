@@ -77,7 +77,6 @@ static void begin(enum way way)
 	t.guests[1] = (struct pass_guest){t.plain, "other", {128, 1, 1}, 64};
 	t.result.guests = t.guests;
 	t.result.record = &t.record;
-	t.result.tier = PASS_MANAGED;
 	if (way == PREEMPT)
 		make_preempt();
 	else

@@ -175,8 +175,8 @@ static void together(const struct pass_guest *of, unsigned n)
 		} else if (r < 0) {
 			fail(names[i]);
 		} else {
-			struct pass_result result = {m, ptx_find_func(m, CTL_MERGE_ENTRY), n, of,
-				&record, &form, PASS_MANAGED};
+			struct pass_result result = {
+				m, ptx_find_func(m, CTL_MERGE_ENTRY), n, of, &record, &form};
 
 			judge(names[i], &result, now_ms() - ms);
 			ptx_module_free(m);
@@ -208,8 +208,7 @@ static void alone(const struct pass_guest *of)
 	} else if (r < 0) {
 		fail(of->name);
 	} else {
-		struct pass_result result = {
-			m, ptx_find_func(m, of->name), 1, of, &record, NULL, info.tier};
+		struct pass_result result = {m, ptx_find_func(m, of->name), 1, of, &record, NULL};
 
 		judge("preempt", &result, now_ms() - ms);
 	}
