@@ -276,6 +276,7 @@ static void look(struct verify *v)
 		verify_flow(v->pairs.at[i]);
 	for (size_t i = 0; i < v->pairs.len && !v->failed; i++) {
 		verify_carry(v->pairs.at[i]);
+		verify_forms(v->pairs.at[i]);
 		look_at_registers(v->pairs.at[i]);
 	}
 	if (v->failed)

@@ -268,6 +268,7 @@ static bool arrive(struct walk *w, uint32_t at, uint32_t met)
 	bool is_end = w->want == w->p->p->body.len;
 
 	if (met == w->want || (is_end && w->p->entry && met == w->p->entry_at && !w->beginning)) {
+		w->p->again |= is_end;
 		look_at(w, at);
 		return false;
 	}

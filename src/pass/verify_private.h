@@ -44,6 +44,7 @@ struct verify_pair {
 	struct cfg *pg, *qg;
 	bool entry;
 	bool leaves;       /* threads that are done are gone, as they were */
+	bool again;        /* a block may follow another */
 	uint32_t entry_at; /* the first instruction of p */
 	uint32_t *of;      /* by statement of q: the plain one that it comes from, or NONE */
 	uint32_t *reg;     /* by register of p: q's, or NONE */
@@ -97,6 +98,7 @@ uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 bool verify_ids(struct verify_pair *p, uint32_t from, uint32_t end);
 void verify_id_registers(struct verify *v);
 void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end);
+void verify_forms(struct verify_pair *p);
 void verify_threads(struct verify *v);     /* who comes to which code */
 void verify_apart(struct verify *v);       /* kernels that share what there is one of */
 void verify_convergence(struct verify *v); /* ways that were not there */

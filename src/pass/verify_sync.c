@@ -123,8 +123,6 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 	s = &p->q->body.at[at];
 	if (!verify_reg(p, plain->guard, s->guard, at))
 		return;
-	if (is_aligned(s) && p->entry && !p->leaves)
-		wrong(p, at, "the aligned form, where lanes may come apart");
 	same_number(p, at, s, plain);
 	same_count(p, at, s, plain);
 	if (reduces && !ptx_has_mod(s->mn, "red")) {
@@ -137,6 +135,18 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 	}
 	if (reduces && verify_operand(p, &plain->opd[0], &s->opd[0], at))
 		verify_operand(p, &plain->opd[plain->n - 1], &s->opd[s->n - 1], at);
+}
+
+/* Where the code stands among other code, lanes may come to a barrier apart, and the aligned form
+ * says that they do not. A block that is run once and is left as it was is as before. */
+void verify_forms(struct verify_pair *p)
+{
+	if (!p->entry || p->leaves || (!p->v->r->form && !p->again))
+		return;
+	for (uint32_t i = 0; i < p->q->body.len; i++)
+		if (p->of[i] != NONE && is_barrier(&p->q->body.at[i]) &&
+			is_aligned(&p->q->body.at[i]))
+			wrong(p, i, "the aligned form, where lanes may come apart");
 }
 
 /* ---- who comes where ---- */
