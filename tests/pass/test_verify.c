@@ -390,6 +390,11 @@ static void others_block(void)
 	t.f->body.at[of(0, "mov.u32 %r4, %ctaid.x")].opd[1].reg =
 		t.f->body.at[of(1, "mov.u32 %r7, %ctaid.x")].opd[1].reg;
 }
+static void block_for_thread(void)
+{
+	t.f->body.at[of(0, "mov.u32 %r3, %tid.x")].opd[1].reg =
+		t.f->body.at[of(0, "mov.u32 %r4, %ctaid.x")].opd[1].reg;
+}
 static void hardware_block(void)
 {
 	size_t at = of(0, "mov.u32 %r4, %ctaid.x");
@@ -515,6 +520,7 @@ static const struct mutant {
 	{MERGE, other_type, PASS_RULE_CODE},
 	{MERGE, others_grid, PASS_RULE_IDS},
 	{MERGE, others_block, PASS_RULE_IDS},
+	{MERGE, block_for_thread, PASS_RULE_IDS},
 	{PREEMPT, hardware_block, PASS_RULE_IDS},
 	{VERTICAL, other_size, PASS_RULE_IDS},
 	{HORIZONTAL, other_first_thread, PASS_RULE_IDS},
