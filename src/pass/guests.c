@@ -193,6 +193,10 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	if (g->facts.one_dimensional && (from->block[1] > 1 || from->block[2] > 1))
 		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
 			"it can be a worker with blocks of one dimension only");
+	/* On hardware half a warp counts as a whole one; here its other half is somewhere else. */
+	if (partly && g->facts.counts)
+		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
+			"its barriers count threads, and its blocks end in half a warp");
 	g->threads = (uint32_t)round_up(threads, 32);
 	if (!x->as_is && g->threads < x->threads)
 		g->facts.threads = g->threads;

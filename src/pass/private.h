@@ -56,6 +56,7 @@ struct pass_facts {
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier;  /* a barrier that the kernel does not use otherwise, or its 0 */
 	uint16_t barrier_ids; /* barriers that it names */
+	bool counts;          /* some of them with a number of threads */
 	uint32_t threads; /* of the block that it is run as, a multiple of 32, where that is less
 			     than the hardware's; 0: all */
 	uint8_t among_barrier; /* then: own_barrier's counterpart for these */

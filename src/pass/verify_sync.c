@@ -65,12 +65,23 @@ static void same_number(
 			wrong(p, at, "two barriers of the kernel have one number");
 }
 
+/* Whether lanes are there that fill up the last warp of the kernel's block, and are elsewhere. */
+static bool has_fillers(const struct verify_pair *p)
+{
+	const uint32_t *b = p->g->from->block;
+
+	return p->v->r->form && (b[0] * b[1] * b[2]) % 32 &&
+	       memcmp(b, p->v->r->form->block, sizeof(p->v->r->form->block)) != 0;
+}
+
 static void same_count(
 	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
 {
 	const struct ptx_opd *a = count_of(plain), *b = count_of(s);
 
-	if (a && b)
+	if (a && has_fillers(p))
+		wrong(p, at, "it counts lanes that the kernel's block does not have");
+	else if (a && b)
 		verify_operand(p, a, b, at);
 	else if (a)
 		wrong(p, at, "its count of threads is gone");

@@ -7,6 +7,7 @@
 
 #include "pass/verify.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,8 @@ static void make_preempt(void)
 	t.result.n = 1;
 }
 
-static void begin(enum way way)
+/* Nothing made yet. */
+static void reset(void)
 {
 	memset(&t, 0, sizeof(t));
 	arena_init(&t.arena, 0);
@@ -77,6 +79,11 @@ static void begin(enum way way)
 	t.guests[1] = (struct pass_guest){t.plain, "other", {128, 1, 1}, 64};
 	t.result.guests = t.guests;
 	t.result.record = &t.record;
+}
+
+static void begin(enum way way)
+{
+	reset();
 	if (way == PREEMPT)
 		make_preempt();
 	else
@@ -548,6 +555,40 @@ static void test_nothing(void **state)
 	}
 }
 
+/* Half a warp that counts itself as a whole one at a barrier: the lanes that fill it up are not
+ * there to be counted. Refused, and found where it is not. */
+static void test_half_a_warp_that_counts(void **state)
+{
+	struct pass_verdict verdict;
+	unsigned which;
+
+	(void)state;
+	for (enum way way = MERGE; way < PREEMPT; way++) {
+		static pass_recorded_fn *const make[] = {pass_merge_recorded,
+			pass_fuse_vertical_recorded, pass_fuse_horizontal_recorded};
+
+		reset();
+		t.guests[0] = (struct pass_guest){t.plain, "counts", {40, 1, 1}, 0};
+		assert_int_equal(make[way](t.guests, 2, &t.diags, &t.m, &t.form, &verdict, &which,
+					 &t.record),
+			-ENOTSUP);
+		assert_int_equal(which, 0);
+		assert_string_equal(verdict.reason,
+			"its barriers count threads, and its blocks end in half a warp");
+		pass_record_finish(&t.record);
+		t.guests[0].block[0] = 64;
+		make_together(way);
+		t.result.m = t.m;
+		t.result.f = t.f;
+		assert_true(pass_verify(&t.result, &t.diags));
+		t.guests[0].block[0] = 40;
+		assert_false(pass_verify(&t.result, &t.diags));
+		assert_int_equal(t.diags.len, 1);
+		assert_non_null(strstr(t.diags.at[0].message, "it counts lanes"));
+		finish();
+	}
+}
+
 /* Each of them, and nothing of another rule. */
 static void test_mutants(void **state)
 {
@@ -585,6 +626,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_mutants),
+		cmocka_unit_test(test_half_a_warp_that_counts),
 	};
 
 	path = argc > 1 ? argv[1] : "verify.ptx";
