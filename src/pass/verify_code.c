@@ -215,11 +215,31 @@ static void same_instruction(struct verify_pair *p, uint32_t from, uint32_t at)
 			return;
 }
 
+/* A guard that nothing has written so far: what is looked at in its place. */
+static void meet_guard(struct verify_pair *p, uint32_t from, uint32_t end)
+{
+	uint32_t guard = p->p->body.at[p->of[from]].guard;
+
+	for (uint32_t i = from; i < end && guard != PTX_NO_REG && p->reg[guard] == NONE; i++) {
+		const struct ptx_stmt *s = &p->q->body.at[i], *by;
+
+		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || verify_is_never(p, i))
+			continue;
+		by = verify_written(p->qg, i, s->guard);
+		if (by && by >= &p->q->body.at[from] && by->mn->op == PTX_OP_vote &&
+			by->opd[1].kind == PTX_OPD_REG)
+			verify_reg(p, guard, by->opd[1].reg, i);
+		else
+			verify_reg(p, guard, s->guard, i);
+	}
+}
+
 /* Where a bra leads is for the ways to say; nothing else may stand there than what decides it. */
 static void same_branch(struct verify_pair *p, uint32_t from, uint32_t end)
 {
 	const struct ptx_stmt *plain = &p->p->body.at[p->of[from]];
 
+	meet_guard(p, from, end);
 	for (uint32_t i = from; i < end; i++) {
 		const struct ptx_stmt *s = &p->q->body.at[i];
 

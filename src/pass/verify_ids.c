@@ -85,7 +85,7 @@ static bool is_form(const struct ptx_stmt *plain, const struct ptx_stmt *s)
 {
 	bool narrow = plain->mn->n_types && ptx_type_bytes(plain->mn->type[0]) == 2;
 
-	if (plain->mn->op == PTX_OP_cvt)
+	if (plain->mn->op != PTX_OP_mov)
 		return s->mn == plain->mn || !strcmp(s->mn->text, plain->mn->text);
 	if (narrow)
 		return !strcmp(s->mn->text, "cvt.u16.u32");
