@@ -2,9 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Any bytes as a module of kernels to be made preemptible: judge each, rewrite each. What is
- * rewritten is valid, and parses again without error. Two of them also go into one launch, which
- * the verifier looks at. */
-#include "pass/verify.h"
+ * rewritten is valid, and parses again without error. */
+#include "pass/pass.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -72,40 +71,6 @@ static bool rewrite(struct ptx_module *m, struct diag_list *d)
 	return done > 0;
 }
 
-/* The first kernel beside the last, in blocks of other sizes. */
-static void together(const struct ptx_module *m, struct diag_list *d)
-{
-	static pass_recorded_fn *const make[] = {
-		pass_merge_recorded, pass_fuse_vertical_recorded, pass_fuse_horizontal_recorded};
-	struct pass_guest two[2] = {{m, NULL, {64, 1, 1}, 0}, {m, NULL, {40, 2, 1}, 256}};
-
-	for (size_t i = 0; i < m->items.len; i++) {
-		struct ptx_func *f = m->items.at[i].func;
-
-		if (m->items.at[i].kind != PTX_ITEM_FUNC || !f->is_entry || !f->has_body)
-			continue;
-		two[0].name = two[0].name ? two[0].name : f->sym->name;
-		two[1].name = f->sym->name;
-	}
-	for (size_t i = 0; two[0].name && i < ARRAY_LEN(make); i++) {
-		struct pass_record record = {0};
-		struct pass_merged form;
-		struct pass_verdict v;
-		struct ptx_module *made = NULL;
-		unsigned which;
-
-		if (make[i](two, 2, d, &made, &form, &v, &which, &record) == 0) {
-			struct pass_result r = {
-				made, ptx_find_func(made, CTL_MERGE_ENTRY), 2, two, &record, &form};
-
-			(void)pass_verify(&r, d); /* of what no assembler takes: anything */
-			ptx_module_free(made);
-		}
-		pass_record_finish(&record);
-		diag_init(d, d->arena, "fuzz", NULL, 0);
-	}
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct diag_list d;
@@ -116,13 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	arena_init(&a, LIMIT_BYTES);
 	diag_init(&d, &a, "fuzz", (const char *)data, len);
 	if (ptx_parse((const char *)data, len, LIMIT_BYTES, &d, &m) == 0) {
-		if (d.errors || ptx_validate(m, &d)) {
-			ptx_module_free(m);
-			arena_finish(&a);
-			return 0;
-		}
-		together(m, &d);
-		if (rewrite(m, &d)) {
+		if (!d.errors && !ptx_validate(m, &d) && rewrite(m, &d)) {
 			ptx_print(m, &text);
 			if (text.at)
 				parse_again(&text);
