@@ -5,6 +5,7 @@
  * memory is laid over itself, with a barrier of all threads between two kernels. */
 #include "pass/emit.h"
 #include "pass/fuse.h"
+#include "pass/verify.h"
 
 static void begin(struct guests *x, unsigned k)
 {
@@ -31,13 +32,14 @@ static void write_all(struct guests *x, struct pass_writer *w)
 
 static const struct fuse_way way = {begin, place, write_all};
 
-int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
-	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which)
+int pass_fuse_vertical_recorded(const struct pass_guest *guests, unsigned n,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
+	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
 {
 	uint32_t threads = 0;
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
 		threads = MAX(threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
-	return pass_fuse(&way, guests, n, threads, diags, ret_m, ret, ret_verdict, ret_which);
+	return pass_fuse(
+		&way, guests, n, threads, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

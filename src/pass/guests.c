@@ -43,7 +43,11 @@ int guests_import(struct guests *x, const struct pass_guest *from)
 		return r;
 	x->host = ptx_find_func(x->m, CTL_MERGE_ENTRY);
 	x->pool = ptx_find_global(x->m, POOL);
-	return x->host && x->pool ? 0 : -EINVAL;
+	if (!x->host || !x->pool)
+		return -EINVAL;
+	if (x->record && !VEC_PUSH(&x->record->funcs, (struct pass_recorded){.f = x->host}))
+		return -ENOMEM;
+	return 0;
 }
 
 /* ---- blocks of other sizes than the worker's ---- */
@@ -170,9 +174,12 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	struct guest *g = &x->of[k];
 	uint32_t threads = pass_threads(from->block);
 	bool partly = !x->as_is && threads % 32;
+	size_t plain = g->f->body.len;
 	int r = partly ? add_early_return(x, g->f, from->block) : 0;
 
 	x->which = k;
+	for (size_t i = 0; i < g->f->body.len - plain; i++)
+		g->added += g->f->body.at[i].kind == PTX_INSN;
 	memcpy(g->block, from->block, sizeof(g->block));
 	g->n_params = g->f->params.len;
 	if (r == 0)
@@ -186,6 +193,10 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	if (g->facts.one_dimensional && (from->block[1] > 1 || from->block[2] > 1))
 		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
 			"it can be a worker with blocks of one dimension only");
+	/* On hardware half a warp counts as a whole one; here its other half is somewhere else. */
+	if (partly && g->facts.counts)
+		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
+			"its barriers count threads, and its blocks end in half a warp");
 	g->threads = (uint32_t)round_up(threads, 32);
 	if (!x->as_is && g->threads < x->threads)
 		g->facts.threads = g->threads;
@@ -378,6 +389,10 @@ void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 		v.id[PASS_NTID + d] = size[d];
 	}
 	put_tid(x, g, w);
+	if (w->record) {
+		w->record->guest = k;
+		w->record->ignored = g->added;
+	}
 	pass_virtual_body(w, g->f, &g->facts, &v);
 	pass_emit(w, "%s:", v.end_label->name);
 }
@@ -397,6 +412,7 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 
 	VEC_FREE(&g->f->body);
 	g->f->body = w->out;
+	g->numbers = w->numbers;
 	if (w->error)
 		return w->error;
 	r = ptx_graft_new(x->m, x->host, g->f, x->diags, &g->graft);
@@ -410,6 +426,21 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 	return ptx_graft_error(g->graft);
 }
 
+/* The statement that is written next is guest k's instruction `number`, or ours. */
+static void note_host(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number)
+{
+	struct pass_origin ours = {PASS_OURS, PASS_OURS}, of = {k, number};
+	struct pass_recorded *host = x->record ? &x->record->funcs.at[0] : NULL;
+
+	if (!host || number == PASS_OURS || w->error)
+		return;
+	while (host->of.len < w->out.len)
+		if (!VEC_PUSH(&host->of, ours))
+			break;
+	if (host->of.len < w->out.len || !VEC_PUSH(&host->of, of))
+		w->error = -ENOMEM;
+}
+
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece)
 {
 	struct guest *g = &x->of[k];
@@ -417,6 +448,7 @@ void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsig
 	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
 		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
 
+		note_host(x, w, k, i < g->numbers.len ? g->numbers.at[i] : PASS_OURS);
 		pass_copy(w, &s);
 		w->error = w->error ? w->error : ptx_graft_error(g->graft);
 	}
@@ -473,6 +505,7 @@ void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict)
 		ptx_graft_free(g->graft);
 		VEC_FREE(&g->moves);
 		VEC_FREE(&g->params);
+		VEC_FREE(&g->numbers);
 	}
 	if (r < 0 && x->m) {
 		ptx_module_free(x->m);

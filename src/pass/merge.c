@@ -5,6 +5,7 @@
  * and emit_merge.c writes what chooses among them. Variables in shared memory are laid over each
  * other: a worker needs the most that one kernel needs, not the sum. */
 #include "pass/emit_merge.h"
+#include "pass/verify.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static int make_pieces(struct guests *x, unsigned k)
 		"$hd_special", "$hd_ok", "$hd_none", "$hd_ret", "$hd_top"};
 	static const char *const hints[] = {"late", "ok", "none", "left", "pick"};
 	struct guest *g = &x->of[k];
-	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags};
+	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
 	int r = guests_own_args(x, k);
 
 	_Static_assert(
@@ -102,9 +103,9 @@ static bool are_alike(const struct pass_guest *guests, unsigned n)
 	return true;
 }
 
-int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+int pass_merge_recorded(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which)
+	unsigned *ret_which, struct pass_record *record)
 {
 	struct guests *x = calloc(1, sizeof(*x));
 	int r;
@@ -115,6 +116,7 @@ int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *di
 	}
 	x->n = n;
 	x->diags = diags;
+	x->record = record;
 	x->as_is = are_alike(guests, n);
 	*ret = (struct pass_merged){.block = {0, 1, 1}};
 	for (unsigned k = 0; k < n; k++)

@@ -80,9 +80,9 @@ static void write_guard(struct pass_writer *w, struct pass_facts *facts, struct 
 }
 
 static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
-	struct pass_facts *facts, struct ptx_sym *overlay)
+	struct pass_facts *facts, struct ptx_sym *overlay, struct pass_record *record)
 {
-	struct pass_writer w = {.m = m, .f = f, .diags = diags};
+	struct pass_writer w = {.m = m, .f = f, .diags = diags, .record = record};
 	char decl[64];
 
 	snprintf(decl, sizeof(decl), ".param .align 8 .b8 %s[%zu]", CTL_PARAM,
@@ -93,6 +93,9 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 		write_managed(&w, facts);
 	else
 		write_guard(&w, facts, overlay);
+	if (w.error == 0 && record)
+		w.error = pass_record_func(record, f, &w.numbers);
+	VEC_FREE(&w.numbers);
 	if (w.error == 0) {
 		VEC_FREE(&f->body);
 		f->body = w.out;
@@ -171,7 +174,7 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 		goto out;
 	}
 	facts.pull_ahead = !options->no_pull_ahead && !facts.rising_order;
-	r = rewrite(m, f, diags, &facts, overlay);
+	r = rewrite(m, f, diags, &facts, overlay, options->record);
 	if (r == 0 && options->max_registers)
 		r = bound_registers(m, f, options->max_registers);
 	if (r == 0)

@@ -7,6 +7,7 @@
 
 #include "cfg/cfg.h"
 #include "pass/pass.h"
+#include "pass/record.h"
 #include "pass/rounds.h"
 
 #define PASS_SLOT_BYTES   128   /* of shared memory that the emitted code takes (emit.h) */
@@ -55,6 +56,7 @@ struct pass_facts {
 	const struct ptx_sym *moved; /* declared ahead of the body */
 	uint8_t own_barrier;  /* a barrier that the kernel does not use otherwise, or its 0 */
 	uint16_t barrier_ids; /* barriers that it names */
+	bool counts;          /* some of them with a number of threads */
 	uint32_t threads; /* of the block that it is run as, a multiple of 32, where that is less
 			     than the hardware's; 0: all */
 	uint8_t among_barrier; /* then: own_barrier's counterpart for these */
@@ -108,6 +110,8 @@ struct pass_writer {
 	ptx_body out;
 	struct diag_list *diags;
 	int error;
+	struct pass_record *record; /* NULL: nobody asks where code comes from */
+	pass_numbers numbers;       /* then: of out, as far as it is a kernel's */
 };
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* no format */

@@ -34,12 +34,13 @@ void pass_round_barrier(
 void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts);
 
 /* tails.c: ways from code that may still meet such a barrier to code that cannot. */
-typedef void pass_put_fn(void *user, const struct ptx_stmt *s, struct ptx_sym *end);
+typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);
 int pass_find_tails(struct ptx_module *m, struct pass_facts *facts);
 void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts);
 struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i); /* NULL: none */
 void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s);
-/* Behind the body; put writes one statement, whose ways out lead to end. */
+/* Behind the body; put writes one statement, s, which was statement `at`, and whose ways out lead
+ * to end. */
 void pass_tails_write(
 	struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user);
 

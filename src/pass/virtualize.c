@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct virt {
@@ -20,13 +21,32 @@ struct virt {
 	struct pass_facts *facts;
 	const struct pass_virtual *v;
 	bool is_entry;
-	size_t at; /* of the entry's statements, the one in hand */
+	size_t at;         /* of the entry's statements, the one in hand */
+	uint32_t *numbers; /* of f's instructions, where they are recorded */
 };
 
 void pass_virtual_regs(struct pass_writer *w)
 {
 	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
 		    ".reg .pred %hd_pa; .reg .pred %hd_pv;");
+}
+
+static void begin_notes(struct virt *x, const struct ptx_func *f, uint32_t ignored)
+{
+	if (!x->w->record || x->w->error)
+		return;
+	x->numbers = pass_record_numbers(f, ignored);
+	x->w->error = x->numbers ? 0 : -ENOMEM;
+}
+
+/* What was written since `from` is statement i. */
+static void note_since(struct virt *x, size_t from, size_t i)
+{
+	struct pass_writer *w = x->w;
+
+	if (x->numbers && x->numbers[i] != PASS_OURS &&
+		!pass_record_note(&w->numbers, from, w->out.len, x->numbers[i]))
+		w->error = w->error ? w->error : -ENOMEM;
 }
 
 /* Gives everything written since `from` the guard of s. */
@@ -439,6 +459,7 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 {
 	pass_twins twins = {0};
 	unsigned depth = 0;
+	size_t from;
 	int r = pass_twins_find(x->w, f, x->facts->parting, &twins);
 
 	x->w->error = x->w->error ? x->w->error : r;
@@ -457,19 +478,23 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 		}
 		copy = s->kind == PTX_INSN ? pass_twin_stmt(x->w->m, &twins, s) : *s;
 		x->at = i;
+		from = x->w->out.len;
 		virtual_stmt(x, &copy);
+		note_since(x, from, i);
 	}
 	VEC_FREE(&twins);
 }
 
-static void put_in_tail(void *user, const struct ptx_stmt *s, struct ptx_sym *end)
+static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end)
 {
 	struct virt x = *(struct virt *)user;
 	struct pass_virtual v = *x.v;
+	size_t from = x.w->out.len;
 
 	v.end_label = end;
 	x.v = &v;
 	virtual_stmt(&x, s);
+	note_since(&x, from, at);
 }
 
 static int virtual_callees(
@@ -478,17 +503,19 @@ static int virtual_callees(
 int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
 	const struct pass_virtual *v)
 {
-	struct virt x = {w, facts, v, true, 0};
+	struct virt x = {w, facts, v, true, 0, NULL};
 	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
 	bool twice = v->end_label && facts->parting != PASS_NO_PARTING;
 
 	w->error = w->error ? w->error : virtual_callees(w, facts, v);
+	begin_notes(&x, f, w->record ? w->record->ignored : 0);
 	if (v->end_label)
 		pass_tails_begin(w, facts);
 	if (v->end_label && facts->leaves.len)
 		pass_put(w, ".reg .b32 %hd_here; .reg .b32 %hd_m;\nmov.u32 %hd_here, -1;");
 	for (size_t i = 0; i < n && w->error == 0; i++) {
 		struct pass_tail *tail = v->end_label ? pass_tail_at(facts, i) : NULL;
+		size_t from = w->out.len;
 
 		x.at = i;
 		if (tail)
@@ -497,6 +524,7 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 			vote_to_stay(&x, &f->body.at[i]);
 		else
 			virtual_stmt(&x, &f->body.at[i]);
+		note_since(&x, from, i);
 	}
 	if (twice)
 		virtual_twin(&x, f, n);
@@ -504,6 +532,7 @@ int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pa
 		pass_emit(w, "bra %s;\n", v->end_label->name);
 		pass_tails_write(w, facts, put_in_tail, &x);
 	}
+	free(x.numbers);
 	return w->error;
 }
 
@@ -527,8 +556,9 @@ static int virtual_callee(struct pass_writer *outer, struct pass_facts *facts,
 	const struct pass_virtual *v, struct pass_callee *c)
 {
 	struct pass_virtual own = *v;
-	struct pass_writer w = {.m = outer->m, .f = c->clone, .diags = outer->diags};
-	struct virt x = {&w, facts, &own, false, 0};
+	struct pass_writer w = {
+		.m = outer->m, .f = c->clone, .diags = outer->diags, .record = outer->record};
+	struct virt x = {&w, facts, &own, false, 0, NULL};
 
 	own.end_label = NULL;
 	pass_virtual_regs(&w);
@@ -538,12 +568,21 @@ static int virtual_callee(struct pass_writer *outer, struct pass_facts *facts,
 				reg_names[d], PARAM_NAME(d));
 			own.id[d] = reg_names[d];
 		}
-	for (size_t i = 0; i < c->clone->body.len && w.error == 0; i++)
+	begin_notes(&x, c->clone, 0);
+	for (size_t i = 0; i < c->clone->body.len && w.error == 0; i++) {
+		size_t from = w.out.len;
+
 		virtual_stmt(&x, &c->clone->body.at[i]);
+		note_since(&x, from, i);
+	}
+	free(x.numbers);
+	if (w.error == 0 && w.record)
+		w.error = pass_record_func(w.record, c->clone, &w.numbers);
 	if (w.error == 0) {
 		VEC_FREE(&c->clone->body);
 		c->clone->body = w.out;
 	}
+	VEC_FREE(&w.numbers);
 	return w.error;
 }
 
