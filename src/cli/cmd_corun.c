@@ -12,8 +12,9 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|merge|vertical|horizontal|tuned",
-		"back to back in one stream; each in a stream of its own; (if nothing is said) as "
+	{0, "how", "sequential|streams|green|merge|vertical|horizontal|tuned",
+		"back to back in one stream; each in a stream of its own; each in a green context "
+		"with an equal part of the SMs; (if nothing is said) as "
 		"one launch, whose workers take a block of one kernel after a block of another; or "
 		"fused, block by block: the same threads run one after the other, or each has "
 		"warps of its own; tuned: as heddle tune found to be the fastest"},
@@ -92,6 +93,8 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
 		r = cli_usage(c, "--store needs --how tuned");
 	o->store = cli_value(c, "store");
+	for (unsigned k = 0; k < n; k++)
+		o->merging.share[k] = 1;
 	return r == CLI_OK && o->how == CORUN_MERGE ? read_merging(c, arena, n, &o->merging) : r;
 }
 

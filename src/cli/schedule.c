@@ -11,7 +11,7 @@
 #define SHARE_MAX 1000000
 
 const char *const schedule_hows[CORUN_HOWS] = {
-	"sequential", "streams", "merge", "vertical", "horizontal"};
+	"sequential", "streams", "green", "merge", "vertical", "horizontal"};
 static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
 
 bool schedule_parse_how(const char *text, enum corun_how *ret)
@@ -76,6 +76,11 @@ const char *schedule_parse_order(
 		text);
 }
 
+static bool has_shares(enum corun_how how, const struct dev_merging *m)
+{
+	return how == CORUN_GREEN || (how == CORUN_MERGE && m->order != CTL_STEAL);
+}
+
 void schedule_print(
 	enum corun_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size)
 {
@@ -84,7 +89,7 @@ void schedule_print(
 	strbuf_puts(&b, schedule_hows[how]);
 	if (how == CORUN_MERGE)
 		strbuf_printf(&b, " %s", orders[m->order]);
-	for (unsigned k = 0; how == CORUN_MERGE && m->order != CTL_STEAL && k < n; k++)
+	for (unsigned k = 0; has_shares(how, m) && k < n; k++)
 		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
 	if (how == CORUN_MERGE && m->help_others)
 		strbuf_puts(&b, " help");
@@ -116,17 +121,24 @@ bool schedule_parse(
 	char word[4][128], more;
 	int words = sscanf(
 		text, "%127s %127s %127s %127s %c", word[0], word[1], word[2], word[3], &more);
+	char *shares = words > 0 ? strchr(word[0], '=') : NULL;
 	struct arena a;
 	bool ok;
 
+	if (shares)
+		*shares++ = 0;
 	if (words < 1 || words > 4 || !schedule_parse_how(word[0], ret_how))
 		return false;
-	if (*ret_how != CORUN_MERGE)
-		return words == 1;
+	if ((*ret_how == CORUN_GREEN) != (shares != NULL))
+		return false;
+	if (*ret_how != CORUN_MERGE && words > 1)
+		return false;
 	ret_m->help_others = false;
 	ret_m->chunk = 1;
 	arena_init(&a, 0);
-	ok = words >= 2 && !schedule_parse_order(&a, word[1], n, ret_m);
+	ok = *ret_how == CORUN_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)
+	     : *ret_how == CORUN_MERGE ? words >= 2 && !schedule_parse_order(&a, word[1], n, ret_m)
+				       : true;
 	arena_finish(&a);
 	for (int i = 2; i < words && ok; i++)
 		ok = parse_word(word[i], ret_m);

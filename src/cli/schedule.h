@@ -7,7 +7,7 @@
 
 #include "cli/corun.h"
 
-/* "sequential", "streams", "merge", "vertical", "horizontal". */
+/* "sequential", "streams", "green", "merge", "vertical", "horizontal". */
 extern const char *const schedule_hows[CORUN_HOWS];
 bool schedule_parse_how(const char *text, enum corun_how *ret);
 
@@ -18,7 +18,7 @@ const char *schedule_order_name(enum ctl_order order);
 const char *schedule_parse_order(
 	struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
 
-/* All of a way: "merge mixed=3:1 help chunk=4". */
+/* All of a way: "merge mixed=3:1 help chunk=4", "green=1:2". */
 void schedule_print(
 	enum corun_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);
 /* false: no such way, of n kernels. The rest of *ret_m stays as it was. */

@@ -180,7 +180,23 @@ CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merge
 		r = cu->cuEventCreate(&d.ended, 0);
 	if (r == CUDA_SUCCESS)
 		*ret = d;
+	else
+		dev_merged_destroy(cu, &d);
 	return r;
+}
+
+void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d)
+{
+	if (d->turns)
+		cu->cuMemFree(d->turns);
+	for (unsigned k = 0; k < CTL_MAX_MERGED; k++)
+		if (d->block[k])
+			cu->cuMemFree(d->block[k]);
+	if (d->began)
+		cu->cuEventDestroy(d->began);
+	if (d->ended)
+		cu->cuEventDestroy(d->ended);
+	*d = (struct dev_merged){0};
 }
 
 static void fill_params(const struct pass_merged *form, unsigned n,

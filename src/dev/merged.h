@@ -59,6 +59,7 @@ struct dev_merged {
 	CUevent began, ended;
 };
 CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merged *ret);
+void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d);
 
 struct dev_merged_stats {
 	uint32_t launches; /* 1 + times resumed */
