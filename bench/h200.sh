@@ -5,7 +5,8 @@
 # usage: bench/h200.sh DIST [TABLE...]
 # Makes the tables of doc/results.md that need a GPU, on this machine's. DIST: what ./run dist made;
 # TABLE: demo, overhead, pairs, spatial, extra, handover, latency, queue, compiling, calls, kills (all,
-# half an hour). calls needs BUILD, a build folder. And opaque, which needs PyTorch, and a while.
+# half an hour). calls needs BUILD, a build folder. And merge and tuned (kernels together; DATA: where figures and
+# pictures go), and opaque, which needs PyTorch, and a while.
 set -eu
 dist=$1
 shift
@@ -22,6 +23,14 @@ for table; do
 	pairs) bench --part pairs --rounds 10 ;;
 	spatial) bench --part spatial --rounds 30 --budget-s 170 ;;
 	extra) bench --part extra --rounds 10 ;;
+	merge)
+		"$dist/bin/heddle" bench merge --device cuda --budget-s "${BUDGET_S:-240}" --store "${DATA:-.}/pairs.db" \
+			--data "${DATA:-.}/pairs.json" --svg "${DATA:-.}/pairs.svg"
+		;;
+	tuned)
+		"$dist/bin/heddle" bench merge --device cuda --part tuned --store "${DATA:-.}/pairs.db" \
+			--data "${DATA:-.}/tuned.json"
+		;;
 	handover) sh "$here/handover.sh" "$dist" ;;
 	latency) sh "$here/latency.sh" "$dist" ;;
 	queue) sh "$here/queue.sh" "$dist" ;;
