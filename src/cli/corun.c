@@ -333,8 +333,16 @@ static int prepare_one(struct corun *x, enum corun_how how, struct strbuf *why)
 		.fit = x->res.fit,
 		.n_sms = x->res.n_sms,
 		.why = why};
-	for (unsigned i = 0; i < x->n; i++)
+	for (unsigned i = 0; i < x->n; i++) {
+		int local = 0;
+
 		m->of[i] = &x->of[i]->k;
+		JOB_TRY(x->c,
+			x->device->d.cu.cuFuncGetAttribute(
+				&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, x->of[i]->plain),
+			spec_of(x, i)->kernel);
+		m->local_bytes = MAX(m->local_bytes, local);
+	}
 	r = corun_merge_prepare(m);
 	m->why = NULL;
 	x->ready[how] = r == CLI_OK;

@@ -62,8 +62,8 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 		strerror(-err));
 }
 
-/* The merged module's text. */
-static int make(struct corun_merge *m, struct strbuf *ret_text)
+/* The merged module's text; tight: for as many threads on an SM as the kernels have alone. */
+static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 {
 	struct pass_guest guests[CORUN_MAX] = {0};
 	struct pass_verdict v = {0};
@@ -80,6 +80,7 @@ static int make(struct corun_merge *m, struct strbuf *ret_text)
 		guests[k].name = m->of[k]->spec->kernel;
 		memcpy(guests[k].block, m->of[k]->spec->block, sizeof(guests[k].block));
 		guests[k].dynamic_bytes = m->of[k]->spec->shared_bytes;
+		guests[k].fits = tight ? m->fit[k] : 0;
 	}
 	r = (m->way == CORUN_MERGE ? pass_merge
 		: m->way == CORUN_VERTICAL
@@ -189,11 +190,11 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-int corun_merge_prepare(struct corun_merge *m)
+static int load(struct corun_merge *m, bool tight)
 {
 	struct strbuf text = {0};
 	double from = now_ms(), made;
-	int r = make(m, &text);
+	int r = make(m, tight, &text);
 
 	made = now_ms();
 	if (r == CLI_OK)
@@ -202,6 +203,34 @@ int corun_merge_prepare(struct corun_merge *m)
 	m->make_ms = made - from;
 	m->compile_ms = now_ms() - made;
 	strbuf_finish(&text);
+	return r;
+}
+
+#define SPILLS 16 /* bytes a thread that are worth more workers */
+
+/* Whether registers were spilled for the sake of more workers. */
+static int spills(struct corun_merge *m, bool *ret)
+{
+	int local = 0;
+
+	JOB_TRY(m->c, m->cu->cuFuncGetAttribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, m->fn),
+		"merged form");
+	*ret = local > m->local_bytes + SPILLS;
+	return CLI_OK;
+}
+
+int corun_merge_prepare(struct corun_merge *m)
+{
+	bool tight = m->way == CORUN_MERGE, again = false;
+	int r = load(m, tight);
+
+	if (r == CLI_OK && tight)
+		r = spills(m, &again);
+	if (r == CLI_OK && again) {
+		JOB_TRY(m->c, m->cu->cuModuleUnload(m->module), "merged form");
+		m->module = NULL;
+		r = load(m, false);
+	}
 	if (r == CLI_OK)
 		r = see_what_fits(m);
 	if (r != CLI_OK)

@@ -17,6 +17,7 @@ struct corun_merge {
 	unsigned n;
 	enum corun_how way;  /* CORUN_MERGE or a way of fusing */
 	const uint32_t *fit; /* blocks of each kernel that fit one SM, alone */
+	int local_bytes;     /* of a thread; the most that one kernel has, alone */
 	uint32_t n_sms;
 	struct strbuf *why; /* NULL: errors are said; else the first goes here */
 	/* made by prepare */

@@ -214,6 +214,11 @@ static void fill_params(const struct pass_merged *form, unsigned n,
 
 		dev_fill_args(&shapes[k].shape, &info, d->block[k], 0, d->gen[k], plan->workers,
 			&steering, &args);
+		/* Who claims ahead leaves the last blocks to whoever comes first. */
+		if (!steering.yield_every && !info.rising_order) {
+			args.flags |= CTL_UNSTEERED;
+			args.shrink = dev_shrink(plan->workers);
+		}
 		memcpy((char *)params + form->of[k].arg_offset, &args, sizeof(args));
 	}
 	merge.turns = d->turns;

@@ -96,6 +96,10 @@ static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
 				"mov.u32 %hd_r0, hd_slot;\n"
 				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
+/* Of several, who runs all of them has changed %hd_s. */
+static const char find_slot_again[] = "mov.u32 %hd_r0, hd_slot;\n"
+				      "add.u32 %hd_r0, %hd_r0, %hd_s;\n";
+
 static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_bk}, [%hd_r0];\n"
 				"mov.u32 %hd_k, %hd_bk;\n"
 				"ld.param.u32 %hd_r1, " A_GRID_X ";\n"
@@ -115,10 +119,17 @@ static const char check_claim[] = "xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"
 				  "ld.shared.u32 %hd_r3, [%hd_r1" S_CHECK ";\n"
 				  "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n" FAIL_IF_P1;
 
-/* Whether a chunk's first block and length stay in registers. */
+/* Whether what is read again may have been changed by a body. */
+static bool checks_slot(const struct pass_facts *facts)
+{
+	return facts->uses_shared || facts->has_barriers;
+}
+
+/* Whether a chunk's first block and length stay in registers; of several kernels one has more of
+ * them than another, and all workers have as many as that. */
 static bool keeps_slot(const struct pass_facts *facts)
 {
-	return !facts->uses_shared && !facts->has_barriers;
+	return !checks_slot(facts) && !facts->merged;
 }
 
 /* Whether the first warp that is through with a chunk claims the next one. Not where blocks may
@@ -126,12 +137,12 @@ static bool keeps_slot(const struct pass_facts *facts)
  * waits for it. */
 static bool first_claims(const struct pass_facts *facts)
 {
-	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order && !facts->merged;
+	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order;
 }
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
 {
-	pass_put(w, find_slot);
+	pass_put(w, facts->merged ? find_slot_again : find_slot);
 	pass_put(w, keeps_slot(facts) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
 	if (!facts->merged)
 		pass_put(w, unless_leaving);
@@ -145,7 +156,7 @@ static void count_finished(struct pass_writer *w, const struct pass_facts *facts
 		w, facts->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
 	pass_put(w, "mov.u32 %hd_r2, hd_slot;\n"
 		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
-	if (keeps_slot(facts)) {
+	if (!checks_slot(facts)) {
 		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
 	} else {
 		pass_put(w, claim_at);
@@ -183,7 +194,7 @@ static void emit_quota(struct pass_writer *w, const struct pass_facts *facts, co
 	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
 	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_RANK ";\n");
-	if (!keeps_slot(facts))
+	if (checks_slot(facts))
 		pass_put(w, "xor.b32 %hd_r5, %hd_r4, %hd_r5;\n"
 			    "setp.ne.u32 %hd_p1, %hd_r5, -1;\n" FAIL_IF_P1);
 	pass_put(w, "and.b32 %hd_r4, %hd_r4, 255;\n"
@@ -316,7 +327,8 @@ static void emit_first(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, find_claim);
 	pass_put(w, claim_at);
 	pass_put(w, first_of_claim);
-	pass_put(w, check_claim);
+	if (checks_slot(facts))
+		pass_put(w, check_claim);
 }
 
 static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
@@ -352,6 +364,12 @@ static bool parts_blocks(const struct pass_facts *facts)
 	return facts->uses_shared && facts->barriers == PASS_BAR_NONE;
 }
 
+_Static_assert(CTL_UNSTEERED == 32, "if_steered");
+static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+				 "and.b32 %hd_r1, %hd_r1, 32;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+				 "@%hd_p1 bra $hd_may_now;\n";
+
 static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 {
 	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
@@ -360,6 +378,8 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	if (first_claims(facts))
 		count_finished(w, facts);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	if (facts->merged)
+		pass_put(w, if_steered);
 	emit_quota(w, facts, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
@@ -370,12 +390,12 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_now:\n");
 	pass_put(w, take);
-	if (!keeps_slot(facts))
+	if (checks_slot(facts))
 		pass_put(w, check_size);
 	pass_put(w, taken);
 	pass_emit_ids(w, reads);
 	pass_put(w, store_slot);
-	if (!keeps_slot(facts))
+	if (checks_slot(facts))
 		pass_put(w, store_check);
 	pass_put(w, "bra $hd_sync;\n"
 		    "$hd_wide:\n");
@@ -514,6 +534,11 @@ void pass_part_declare(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim comes to slot 0 */
 }
 
+void pass_part_begin(struct pass_writer *w, const char *ticket)
+{
+	pass_emit(w, "mov.u32 %s, " CLAIM_NONE ";\n", ticket);
+}
+
 void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts)
 {
 	pass_put(w, clear_slot);
@@ -521,10 +546,31 @@ void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, join);
 }
 
+/* What was claimed ahead is near the end of the grid rather left to who comes. */
+void pass_part_ahead(struct pass_writer *w, const struct pass_facts *facts)
+{
+	(void)facts;
+	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+		    "and.b32 %hd_r1, %hd_r1, 32;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+		    "@%hd_p1 bra $hd_no_ahead;\n"
+		    "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+		    "@%hd_p1 bra $hd_no_ahead;\n");
+	pass_put(w, claim_size);
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
+		    "@%hd_p1 bra $hd_no_ahead;\n" BLOCK_AGAIN);
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_ahead:\n");
+}
+
 void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts)
 {
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+		    "@%hd_p1 bra $hd_take;\n");
 	emit_claim(w, facts);
 	pass_put(w, "$hd_sync:\n"
+		    "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_none;\n"
 		    "bra $hd_ok;\n");
