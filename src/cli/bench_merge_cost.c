@@ -78,7 +78,7 @@ static void say_alone(struct merge_bench *b, unsigned i, double mhz)
 	json_end(b->j, '}');
 }
 
-static int time_once(struct merge_bench *b, struct corun *x, enum corun_how how,
+static int time_once(struct merge_bench *b, struct corun *x, enum dev_how how,
 	const struct dev_merging *m, const struct dev_merge_plan *plan, struct timing *t)
 {
 	struct corun_times times;
@@ -105,11 +105,11 @@ static int alone(struct merge_bench *b, unsigned i)
 	if (r == CLI_OK)
 		r = corun_open(b->c, &arena, &b->device, &of, 1, &x);
 	if (r == CLI_OK)
-		r = corun_prepare(x, CORUN_SEQUENTIAL, NULL, NULL);
+		r = corun_prepare(x, DEV_SEQUENTIAL, NULL, NULL);
 	if (r == CLI_OK)
-		r = time_once(b, x, CORUN_SEQUENTIAL, NULL, NULL, NULL);
+		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, NULL);
 	for (unsigned n = 0; r == CLI_OK && n < b->rounds; n++)
-		r = time_once(b, x, CORUN_SEQUENTIAL, NULL, NULL, &t);
+		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, &t);
 	if (r == CLI_OK)
 		JOB_TRY(b->c, gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz), "clock");
 	k->alone_ms = median(&t);
@@ -154,9 +154,9 @@ struct cost {
 	double make_ms, compile_ms;
 };
 
-static enum corun_how how_of(unsigned form)
+static enum dev_how how_of(unsigned form)
 {
-	return form == IDS ? CORUN_VERTICAL : form >= KEEP ? CORUN_MERGE : CORUN_SEQUENTIAL;
+	return form == IDS ? DEV_VERTICAL : form >= KEEP ? DEV_MERGE : DEV_SEQUENTIAL;
 }
 
 /* The least dynamic shared memory with which no more than `most` blocks fit an SM. */
@@ -215,7 +215,7 @@ static int prepare(struct merge_bench *b, struct cost *t)
 			r = corun_plan(t->x, how_of(f), &t->merging[f], NULL, &t->plan[f]);
 	}
 	if (r == CLI_OK)
-		corun_made(t->x, CORUN_MERGE, &t->make_ms, &t->compile_ms);
+		corun_made(t->x, DEV_MERGE, &t->make_ms, &t->compile_ms);
 	return r == CLI_OK ? limit(b, t, t->plan[TURNS].per_sm) : r;
 }
 

@@ -6,7 +6,6 @@
 #include "cli/bench_merge.h"
 
 #include "cli/progress.h"
-#include "cli/schedule.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,32 +20,32 @@
 
 static bool is_sequential(const struct way *w)
 {
-	return w->how == CORUN_SEQUENTIAL;
+	return w->how == DEV_SEQUENTIAL;
 }
 
 static bool is_streams(const struct way *w)
 {
-	return w->how == CORUN_STREAMS;
+	return w->how == DEV_STREAMS;
 }
 
 static bool is_green(const struct way *w)
 {
-	return w->how == CORUN_GREEN;
+	return w->how == DEV_GREEN;
 }
 
 static bool is_vertical(const struct way *w)
 {
-	return w->how == CORUN_VERTICAL;
+	return w->how == DEV_VERTICAL;
 }
 
 static bool is_horizontal(const struct way *w)
 {
-	return w->how == CORUN_HORIZONTAL;
+	return w->how == DEV_HORIZONTAL;
 }
 
 static bool is_steal(const struct way *w)
 {
-	return w->how == CORUN_MERGE && w->merging.order == CTL_STEAL;
+	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL;
 }
 
 static bool is_paper_steal(const struct way *w)
@@ -56,8 +55,7 @@ static bool is_paper_steal(const struct way *w)
 
 static bool is_partition(const struct way *w)
 {
-	return w->how == CORUN_MERGE && w->merging.order == CTL_PARTITION &&
-	       !w->merging.help_others;
+	return w->how == DEV_MERGE && w->merging.order == CTL_PARTITION && !w->merging.help_others;
 }
 
 static double best_ms(const struct ways *t, bool (*is)(const struct way *))
@@ -144,7 +142,7 @@ static int measure(struct merge_bench *b, struct merge_pair *p, struct ways *t, 
 	if (r != CLI_OK)
 		return r;
 	take(t, p);
-	corun_made(t->x, CORUN_MERGE, &p->make_ms, &p->compile_ms);
+	corun_made(t->x, DEV_MERGE, &p->make_ms, &p->compile_ms);
 	for (unsigned i = 0; i < t->n_ways; i++)
 		b->wrong += t->at[i].wrong;
 	return ways_keep(t, b->store);
@@ -361,13 +359,13 @@ static int run_three(struct merge_bench *b, struct corun *x, struct merge_pair *
 {
 	struct dev_merging m = {0};
 	struct dev_merge_plan plan = {0};
-	enum corun_how hows[] = {CORUN_SEQUENTIAL, CORUN_STREAMS, 0};
+	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};
 	double *ms[ARRAY_LEN(hows)], at[ARRAY_LEN(hows)];
 	unsigned n = 0;
 	int r = corun_look_up(x, b->store, &hows[2], &m);
 
 	if (r == CLI_OK)
-		schedule_print(hows[2], &m, 2, p->tuned_name, sizeof(p->tuned_name));
+		dev_way_print(hows[2], &m, 2, p->tuned_name, sizeof(p->tuned_name));
 	for (unsigned i = 0; i < ARRAY_LEN(hows); i++) {
 		ms[i] = ARENA_ARRAY(&b->arena, double, b->rounds);
 		if (r == CLI_OK)

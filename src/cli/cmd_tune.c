@@ -98,7 +98,7 @@ static int tune(struct ways *t)
 	if (r != CLI_OK)
 		return r;
 	for (unsigned i = 0; i < t->n_ways; i++) {
-		if (t->at[i].how == CORUN_SEQUENTIAL)
+		if (t->at[i].how == DEV_SEQUENTIAL)
 			sequential = t->at[i].median;
 		wrong |= t->at[i].wrong;
 	}

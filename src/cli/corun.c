@@ -6,7 +6,6 @@
 #include "cli/corun.h"
 
 #include "cli/corun_merge.h"
-#include "cli/schedule.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +22,8 @@ struct corun {
 	CUstream main, streams[CORUN_MAX];
 	CUevent began, ended, kernel_began[CORUN_MAX], kernel_ended[CORUN_MAX];
 	bool plain_ready;
-	struct corun_merge one[CORUN_HOWS]; /* those that are one launch */
-	bool ready[CORUN_HOWS];
+	struct corun_merge one[DEV_HOWS]; /* those that are one launch */
+	bool ready[DEV_HOWS];
 	struct model_kernel kernels[CORUN_MAX];
 	char driver[32];
 };
@@ -85,16 +84,16 @@ static CUresult launch_all(struct corun *x, const CUstream *streams, bool each)
 	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
 }
 
-static int run_plain(struct corun *x, enum corun_how how, const struct dev_merging *m, bool each,
+static int run_plain(struct corun *x, enum dev_how how, const struct dev_merging *m, bool each,
 	struct corun_times *ret)
 {
 	const struct cu_api *cu = &x->device->d.cu;
 	const char *what = x->n == 1 ? spec_of(x, 0)->kernel : "the kernels together";
-	const CUstream *streams = how == CORUN_STREAMS ? x->streams : NULL;
+	const CUstream *streams = how == DEV_STREAMS ? x->streams : NULL;
 	CUresult failed = CUDA_SUCCESS;
 	float ms, began;
 
-	if (how == CORUN_GREEN) {
+	if (how == DEV_GREEN) {
 		const struct dev_green *g = green_of(x, m, &failed);
 
 		JOB_TRY(x->c, failed, "green contexts");
@@ -192,12 +191,12 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_one_launch(enum corun_how how)
+static bool is_one_launch(enum dev_how how)
 {
-	return how >= CORUN_MERGE;
+	return how >= DEV_MERGE;
 }
 
-int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
+int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	const struct dev_merge_plan *plan, bool each, struct corun_times *ret, bool *ret_same)
 {
 	int r = fill_all(x);
@@ -304,7 +303,7 @@ void corun_close(struct corun *x)
 		return;
 	if (x->device)
 		finish_plain(x);
-	for (unsigned i = 0; i < CORUN_HOWS; i++)
+	for (unsigned i = 0; i < DEV_HOWS; i++)
 		if (x->one[i].cu)
 			corun_merge_finish(&x->one[i]);
 	for (unsigned i = 0; x->own && i < CORUN_MAX; i++)
@@ -316,7 +315,7 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
-static int prepare_one(struct corun *x, enum corun_how how, struct strbuf *why)
+static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
 {
 	struct corun_merge *m = &x->one[how];
 	int r;
@@ -350,14 +349,14 @@ static int prepare_one(struct corun *x, enum corun_how how, struct strbuf *why)
 }
 
 int corun_prepare(
-	struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why)
+	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why)
 {
-	return is_one_launch(how)   ? prepare_one(x, how, why)
-	       : how == CORUN_GREEN ? prepare_green(x, m, why)
-				    : prepare_plain(x);
+	return is_one_launch(how) ? prepare_one(x, how, why)
+	       : how == DEV_GREEN ? prepare_green(x, m, why)
+				  : prepare_plain(x);
 }
 
-int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why,
+int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret)
 {
 	int r;
@@ -370,7 +369,7 @@ int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m,
 	return r;
 }
 
-void corun_made(const struct corun *x, enum corun_how how, double *ret_make, double *ret_compile)
+void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile)
 {
 	*ret_make = x->one[how].make_ms;
 	*ret_compile = x->one[how].compile_ms;
@@ -417,8 +416,7 @@ int corun_identify(struct corun *x, struct model_together *ret)
 	return r;
 }
 
-int corun_look_up(
-	struct corun *x, const char *path, enum corun_how *ret_how, struct dev_merging *io)
+int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io)
 {
 	const char *hint = "heddle tune measures every way, and keeps the best";
 	struct model_together what;
@@ -435,7 +433,7 @@ int corun_look_up(
 	}
 	if (err < 0)
 		return cli_error(x->c, err == -ENOENT ? hint : NULL, "%s", model_store_why());
-	if (!schedule_parse(best.name, x->n, ret_how, io))
+	if (!dev_way_parse(best.name, x->n, ret_how, io))
 		return cli_error(x->c, hint, "a way that is not known was kept: '%s'", best.name);
 	return CLI_OK;
 }

@@ -9,26 +9,16 @@
 #include "cli/gauge.h"
 #include "cli/job_kernel.h"
 #include "dev/green.h"
-#include "dev/merged.h"
+#include "dev/way.h"
 #include "model/store.h"
 
 #define CORUN_MAX CTL_MAX_MERGED
 
-enum corun_how {
-	CORUN_SEQUENTIAL, /* back to back in one stream */
-	CORUN_STREAMS,    /* each in a stream of its own */
-	CORUN_GREEN,      /* each in a green context: a stream with SMs of its own, by share */
-	CORUN_MERGE,      /* as one launch of workers */
-	CORUN_VERTICAL,   /* fused: a block's threads run a block of one kernel after another's */
-	CORUN_HORIZONTAL, /* fused: a block has warps for a block of each */
-	CORUN_HOWS,
-};
-
 struct corun_options {
 	enum dev_kind device;
-	enum corun_how how;
+	enum dev_how how;
 	unsigned repeat;            /* runs, each on freshly filled buffers; at least 1 */
-	struct dev_merging merging; /* CORUN_MERGE */
+	struct dev_merging merging; /* DEV_MERGE */
 	bool tuned;                 /* how and merging are looked up, and set here */
 	const char *store;          /* where; NULL: model_store_path */
 	bool check; /* each kernel runs alone and plainly first; memory is compared after each run
@@ -59,7 +49,7 @@ struct corun_result {
 	uint32_t n_sms;
 	struct corun_times times;   /* of the run with the median time */
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
-	struct dev_merge_plan plan; /* CORUN_MERGE; of fused ones, per_sm and workers: the blocks */
+	struct dev_merge_plan plan; /* DEV_MERGE; of fused ones, per_sm and workers: the blocks */
 	/* Of the first run that has any; in the arena given. */
 	struct corun_difference *differences;
 	unsigned n_differences;
@@ -121,25 +111,24 @@ int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	enum dev_kind device, bool check, struct corun **ret);
 void corun_close(struct corun *x);
-/* A way, once; m: CORUN_GREEN's shares. why: NULL: errors are said; else why it cannot be is put
+/* A way, once; m: DEV_GREEN's shares. why: NULL: errors are said; else why it cannot be is put
  * there, if that is it. */
 int corun_prepare(
-	struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why);
-/* How a launch is made (CORUN_MERGE and fused ones). */
-int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why,
+	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why);
+/* How a launch is made (DEV_MERGE and fused ones). */
+int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret);
 /* Fills all buffers, runs, and compares them where the kernels have something to compare with;
  * ret_same: nothing differs. Of the times only `ms`, unless `each`: then those of each kernel, too,
  * by events between them. */
-int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
+int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	const struct dev_merge_plan *plan, bool each, struct corun_times *ret, bool *ret_same);
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
 /* What making a form took, and what the driver took to compile it, ms; after corun_prepare. */
-void corun_made(const struct corun *x, enum corun_how how, double *ret_make, double *ret_compile);
+void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
 /* What the kernels are, for what is remembered of them; digests and names are x's. */
 int corun_identify(struct corun *x, struct model_together *ret);
 /* The way that was chosen (path as for model_store_open). */
-int corun_look_up(
-	struct corun *x, const char *path, enum corun_how *ret_how, struct dev_merging *io);
+int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io);
 
 #endif

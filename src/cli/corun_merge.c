@@ -82,8 +82,8 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 		guests[k].dynamic_bytes = m->of[k]->spec->shared_bytes;
 		guests[k].fits = tight ? m->fit[k] : 0;
 	}
-	r = (m->way == CORUN_MERGE ? pass_merge
-		: m->way == CORUN_VERTICAL
+	r = (m->way == DEV_MERGE ? pass_merge
+		: m->way == DEV_VERTICAL
 			? pass_fuse_vertical
 			: pass_fuse_horizontal)(guests, m->n, diags, &module, &m->form, &v, &which);
 	if (r < 0)
@@ -147,7 +147,7 @@ int corun_merge_plan(
 	unsigned which = 0;
 	uint64_t blocks = 0;
 
-	if (m->way != CORUN_MERGE)
+	if (m->way != DEV_MERGE)
 		return plan_fused(m, ret);
 	*ret = (struct dev_merge_plan){0};
 	status = dev_merge_plan(
@@ -221,7 +221,7 @@ static int spills(struct corun_merge *m, bool *ret)
 
 int corun_merge_prepare(struct corun_merge *m)
 {
-	bool tight = m->way == CORUN_MERGE, again = false;
+	bool tight = m->way == DEV_MERGE, again = false;
 	int r = load(m, tight);
 
 	if (r == CLI_OK && tight)
@@ -264,7 +264,7 @@ int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
 	for (unsigned k = 0; k < m->n; k++)
 		memcpy(m->params + m->form.of[k].param_offset, m->of[k]->params,
 			m->form.of[k].own_bytes);
-	if (m->way == CORUN_MERGE)
+	if (m->way == DEV_MERGE)
 		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, how, plan, m->params,
 			&m->device, &stats);
 	else
@@ -278,7 +278,7 @@ int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
 			stats.stalled + 1, m->of[stats.stalled]->spec->kernel);
 	JOB_TRY(m->c, r, "merged launch");
 	*ret = (struct corun_times){.ms = (double)stats.ms, .launches = stats.launches};
-	for (unsigned k = 0; m->way == CORUN_MERGE && how->times && k < m->n; k++) {
+	for (unsigned k = 0; m->way == DEV_MERGE && how->times && k < m->n; k++) {
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);

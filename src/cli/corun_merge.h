@@ -15,7 +15,7 @@ struct corun_merge {
 	const struct cu_api *cu;
 	struct job_kernel *of[CORUN_MAX]; /* read; filled anew before each run */
 	unsigned n;
-	enum corun_how way;  /* CORUN_MERGE or a way of fusing */
+	enum dev_how way;    /* DEV_MERGE or a way of fusing */
 	const uint32_t *fit; /* blocks of each kernel that fit one SM, alone */
 	int local_bytes;     /* of a thread; the most that one kernel has, alone */
 	uint32_t n_sms;
@@ -34,7 +34,7 @@ struct corun_merge {
 /* What was given (above `made by`) is borrowed. CLI_OK or CLI_FAILED. */
 int corun_merge_prepare(struct corun_merge *m);
 void corun_merge_finish(struct corun_merge *m); /* also after a failure */
-/* how: CORUN_MERGE's. */
+/* how: DEV_MERGE's. */
 int corun_merge_plan(
 	struct corun_merge *m, const struct dev_merging *how, struct dev_merge_plan *ret);
 int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,

@@ -6,7 +6,7 @@
 #include "cli/ways.h"
 
 #include "cli/progress.h"
-#include "cli/schedule.h"
+#include "model/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ bool way_counts(const struct way *w)
 
 bool way_changes_nothing(const struct way *w)
 {
-	return w->how == CORUN_SEQUENTIAL || w->how == CORUN_STREAMS;
+	return w->how == DEV_SEQUENTIAL || w->how == DEV_STREAMS;
 }
 
 const struct way *ways_best(const struct ways *w, bool (*is)(const struct way *))
@@ -47,7 +47,7 @@ const struct way *ways_best(const struct ways *w, bool (*is)(const struct way *)
 }
 
 /* ---- which ways ---- */
-static int add_way(struct ways *t, enum corun_how how, const struct dev_merging *m)
+static int add_way(struct ways *t, enum dev_how how, const struct dev_merging *m)
 {
 	struct way *w = &t->at[t->n_ways];
 	struct strbuf why = {0};
@@ -58,7 +58,7 @@ static int add_way(struct ways *t, enum corun_how how, const struct dev_merging 
 	t->n_ways++;
 	w->how = how;
 	w->merging = *m;
-	schedule_print(how, m, t->n, w->name, sizeof(w->name));
+	dev_way_print(how, m, t->n, w->name, sizeof(w->name));
 	w->ms = ARENA_ARRAY(t->arena, double, MAX(t->rounds, t->looks));
 	if (!w->ms)
 		return cli_error(t->c, NULL, "out of memory");
@@ -89,7 +89,7 @@ static int add_shares(struct ways *t, enum ctl_order order, uint32_t of, uint32_
 			m.share[k] = rest;
 		for (int help = 0; help < 2 && r == CLI_OK && first && rest; help++) {
 			m.help_others = help;
-			r = add_way(t, CORUN_MERGE, &m);
+			r = add_way(t, DEV_MERGE, &m);
 		}
 	}
 	return r;
@@ -106,7 +106,7 @@ static int add_greens(struct ways *t)
 
 		for (unsigned k = 1; k < t->n; k++)
 			m.share[k] = parts[i][1];
-		r = add_way(t, CORUN_GREEN, &m);
+		r = add_way(t, DEV_GREEN, &m);
 	}
 	return r;
 }
@@ -114,8 +114,8 @@ static int add_greens(struct ways *t)
 /* Those that take no share of anything. */
 static int add_simple(struct ways *t)
 {
-	static const enum corun_how hows[] = {
-		CORUN_SEQUENTIAL, CORUN_STREAMS, CORUN_VERTICAL, CORUN_HORIZONTAL};
+	static const enum dev_how hows[] = {
+		DEV_SEQUENTIAL, DEV_STREAMS, DEV_VERTICAL, DEV_HORIZONTAL};
 	struct dev_merging m = {.order = CTL_STEAL};
 	int r = CLI_OK;
 
@@ -124,7 +124,7 @@ static int add_simple(struct ways *t)
 	if (r == CLI_OK)
 		r = add_greens(t);
 	for (m.chunk = 1; m.chunk <= 32 && r == CLI_OK; m.chunk *= 2) {
-		r = add_way(t, CORUN_MERGE, &m);
+		r = add_way(t, DEV_MERGE, &m);
 		if (t->at[t->n_ways - 1].why)
 			break;
 	}
@@ -133,7 +133,7 @@ static int add_simple(struct ways *t)
 
 static bool steals(const struct way *w)
 {
-	return w->how == CORUN_MERGE && w->merging.order == CTL_STEAL;
+	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL;
 }
 
 static int add_partitions(struct ways *t)
@@ -190,9 +190,9 @@ static bool are_akin(const struct way *a, const struct way *b)
 {
 	if (a->how != b->how)
 		return false;
-	return a->how != CORUN_MERGE || (a->merging.order == b->merging.order &&
-						a->merging.help_others == b->merging.help_others &&
-						(a->merging.chunk == 1) == (b->merging.chunk == 1));
+	return a->how != DEV_MERGE || (a->merging.order == b->merging.order &&
+					      a->merging.help_others == b->merging.help_others &&
+					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }
 
 /* Those that are far behind need no more than a figure, but for the best of each kind. */
@@ -374,6 +374,7 @@ int ways_keep(const struct ways *t, const char *path)
 	struct model_way *ways = ARENA_ARRAY(t->arena, struct model_way, t->n_ways);
 	struct model_together what;
 	struct model_store *store;
+	char file[4096] = "";
 	unsigned n = 0;
 	int r = ways ? corun_identify(t->x, &what) : cli_error(t->c, NULL, "out of memory");
 
@@ -395,7 +396,14 @@ int ways_keep(const struct ways *t, const char *path)
 		r = model_ways_put(store, &what, ways, n);
 		model_store_close(store);
 	}
-	return r < 0 ? cli_error(t->c, "what was measured is above, and is not kept", "%s",
-			       model_store_why())
+	if (r < 0)
+		return cli_error(t->c, "what was measured is above, and is not kept", "%s",
+			model_store_why());
+	r = model_plain_path(path, &what, file, sizeof(file));
+	for (unsigned i = 0; i < n && r == 0; i++)
+		if (ways[i].chosen)
+			r = model_plain_put(file, ways[i].name);
+	return r < 0 ? cli_error(t->c, "libheddle does not find what was chosen; heddle does",
+			       "%s: %s", file, strerror(-r))
 		     : CLI_OK;
 }

@@ -11,7 +11,7 @@
 #include "cli/corun.h"
 
 struct way {
-	enum corun_how how;
+	enum dev_how how;
 	struct dev_merging merging;
 	struct dev_merge_plan plan;
 	char name[MODEL_WAY_MAX];

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Words for ways of running kernels together. What is printed can be parsed. */
-#include "cli/schedule.h"
+#include "dev/way.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +10,21 @@
 
 #define SHARE_MAX 1000000
 
-const char *const schedule_hows[CORUN_HOWS] = {
+const char *const dev_hows[DEV_HOWS] = {
 	"sequential", "streams", "green", "merge", "vertical", "horizontal"};
 static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
 
-bool schedule_parse_how(const char *text, enum corun_how *ret)
+bool dev_how_parse(const char *text, enum dev_how *ret)
 {
-	for (unsigned i = 0; i < CORUN_HOWS; i++)
-		if (!strcmp(text, schedule_hows[i])) {
-			*ret = (enum corun_how)i;
+	for (unsigned i = 0; i < DEV_HOWS; i++)
+		if (!strcmp(text, dev_hows[i])) {
+			*ret = (enum dev_how)i;
 			return true;
 		}
 	return false;
 }
 
-const char *schedule_order_name(enum ctl_order order)
+const char *dev_order_name(enum ctl_order order)
 {
 	return orders[order];
 }
@@ -53,8 +53,7 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 	return NULL;
 }
 
-const char *schedule_parse_order(
-	struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
 {
 	size_t len = strcspn(text, "=");
 
@@ -76,69 +75,84 @@ const char *schedule_parse_order(
 		text);
 }
 
-static bool has_shares(enum corun_how how, const struct dev_merging *m)
+static bool has_shares(enum dev_how how, const struct dev_merging *m)
 {
-	return how == CORUN_GREEN || (how == CORUN_MERGE && m->order != CTL_STEAL);
+	return how == DEV_GREEN || (how == DEV_MERGE && m->order != CTL_STEAL);
 }
 
-void schedule_print(
-	enum corun_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size)
+void dev_way_print(
+	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size)
 {
 	struct strbuf b = {0};
 
-	strbuf_puts(&b, schedule_hows[how]);
-	if (how == CORUN_MERGE)
+	strbuf_puts(&b, dev_hows[how]);
+	if (how == DEV_MERGE)
 		strbuf_printf(&b, " %s", orders[m->order]);
 	for (unsigned k = 0; has_shares(how, m) && k < n; k++)
 		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
-	if (how == CORUN_MERGE && m->help_others)
+	if (how == DEV_MERGE && m->help_others)
 		strbuf_puts(&b, " help");
-	if (how == CORUN_MERGE && m->chunk > 1)
+	if (how == DEV_MERGE && m->chunk > 1)
 		strbuf_printf(&b, " chunk=%u", m->chunk);
+	if (how == DEV_MERGE && m->workers)
+		strbuf_printf(&b, " workers=%u", m->workers);
+	if (how == DEV_MERGE && m->workers_per_sm)
+		strbuf_printf(&b, " per-sm=%u", m->workers_per_sm);
 	snprintf(buf, size, "%s", b.failed ? "" : b.at);
 	strbuf_finish(&b);
 }
 
-/* "help" or "chunk=N", behind an order. */
+/* "help", "chunk=N", "workers=N", "per-sm=N", behind an order. */
 static bool parse_word(const char *word, struct dev_merging *ret_m)
 {
-	unsigned chunk;
+	const struct {
+		const char *name;
+		uint32_t *to;
+	} numbers[] = {{"chunk=", &ret_m->chunk}, {"workers=", &ret_m->workers},
+		{"per-sm=", &ret_m->workers_per_sm}};
+	unsigned n;
 	char more;
 
 	if (!strcmp(word, "help")) {
 		ret_m->help_others = true;
 		return true;
 	}
-	if (sscanf(word, "chunk=%u%c", &chunk, &more) != 1 || chunk < 1 || chunk > SHARE_MAX)
-		return false;
-	ret_m->chunk = chunk;
-	return true;
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		size_t len = strlen(numbers[i].name);
+
+		if (strncmp(word, numbers[i].name, len) != 0)
+			continue;
+		if (sscanf(word + len, "%u%c", &n, &more) != 1 || n < 1 || n > SHARE_MAX)
+			return false;
+		*numbers[i].to = n;
+		return true;
+	}
+	return false;
 }
 
-bool schedule_parse(
-	const char *text, unsigned n, enum corun_how *ret_how, struct dev_merging *ret_m)
+bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
 {
-	char word[4][128], more;
-	int words = sscanf(
-		text, "%127s %127s %127s %127s %c", word[0], word[1], word[2], word[3], &more);
+	char word[6][128], more;
+	int words = sscanf(text, "%127s %127s %127s %127s %127s %127s %c", word[0], word[1],
+		word[2], word[3], word[4], word[5], &more);
 	char *shares = words > 0 ? strchr(word[0], '=') : NULL;
 	struct arena a;
 	bool ok;
 
 	if (shares)
 		*shares++ = 0;
-	if (words < 1 || words > 4 || !schedule_parse_how(word[0], ret_how))
+	if (words < 1 || words > 6 || !dev_how_parse(word[0], ret_how))
 		return false;
-	if ((*ret_how == CORUN_GREEN) != (shares != NULL))
+	if ((*ret_how == DEV_GREEN) != (shares != NULL))
 		return false;
-	if (*ret_how != CORUN_MERGE && words > 1)
+	if (*ret_how != DEV_MERGE && words > 1)
 		return false;
 	ret_m->help_others = false;
 	ret_m->chunk = 1;
 	arena_init(&a, 0);
-	ok = *ret_how == CORUN_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)
-	     : *ret_how == CORUN_MERGE ? words >= 2 && !schedule_parse_order(&a, word[1], n, ret_m)
-				       : true;
+	ok = *ret_how == DEV_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)
+	     : *ret_how == DEV_MERGE ? words >= 2 && !dev_order_parse(&a, word[1], n, ret_m)
+				     : true;
 	arena_finish(&a);
 	for (int i = 2; i < words && ok; i++)
 		ok = parse_word(word[i], ret_m);
