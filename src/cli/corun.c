@@ -175,6 +175,7 @@ static int prepare_green(struct corun *x, const struct dev_merging *m, struct st
 		r = launch_all(x, g->streams, false);
 	if (r == CUDA_SUCCESS)
 		return CLI_OK;
+	x->device->d.cu.cuCtxSynchronize(); /* what was launched of it */
 	text = r == CUDA_ERROR_NOT_SUPPORTED
 		       ? "the driver (CUDA 12.4 and later have them), or the device, has none"
 		       : cu_result_name(r);

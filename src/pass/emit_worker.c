@@ -119,17 +119,10 @@ static const char check_claim[] = "xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"
 				  "ld.shared.u32 %hd_r3, [%hd_r1" S_CHECK ";\n"
 				  "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n" FAIL_IF_P1;
 
-/* Whether what is read again may have been changed by a body. */
-static bool checks_slot(const struct pass_facts *facts)
-{
-	return facts->uses_shared || facts->has_barriers;
-}
-
-/* Whether a chunk's first block and length stay in registers; of several kernels one has more of
- * them than another, and all workers have as many as that. */
+/* Whether a chunk's first block and length stay in registers. */
 static bool keeps_slot(const struct pass_facts *facts)
 {
-	return !checks_slot(facts) && !facts->merged;
+	return !facts->uses_shared && !facts->has_barriers;
 }
 
 /* Whether the first warp that is through with a chunk claims the next one. Not where blocks may
@@ -137,7 +130,7 @@ static bool keeps_slot(const struct pass_facts *facts)
  * waits for it. */
 static bool first_claims(const struct pass_facts *facts)
 {
-	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order;
+	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order && !facts->merged;
 }
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
@@ -156,7 +149,7 @@ static void count_finished(struct pass_writer *w, const struct pass_facts *facts
 		w, facts->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
 	pass_put(w, "mov.u32 %hd_r2, hd_slot;\n"
 		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
-	if (!checks_slot(facts)) {
+	if (keeps_slot(facts)) {
 		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
 	} else {
 		pass_put(w, claim_at);
@@ -194,7 +187,7 @@ static void emit_quota(struct pass_writer *w, const struct pass_facts *facts, co
 	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
 	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_RANK ";\n");
-	if (checks_slot(facts))
+	if (!keeps_slot(facts))
 		pass_put(w, "xor.b32 %hd_r5, %hd_r4, %hd_r5;\n"
 			    "setp.ne.u32 %hd_p1, %hd_r5, -1;\n" FAIL_IF_P1);
 	pass_put(w, "and.b32 %hd_r4, %hd_r4, 255;\n"
@@ -327,8 +320,7 @@ static void emit_first(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, find_claim);
 	pass_put(w, claim_at);
 	pass_put(w, first_of_claim);
-	if (checks_slot(facts))
-		pass_put(w, check_claim);
+	pass_put(w, check_claim);
 }
 
 static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
@@ -390,12 +382,12 @@ static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_now:\n");
 	pass_put(w, take);
-	if (checks_slot(facts))
+	if (!keeps_slot(facts))
 		pass_put(w, check_size);
 	pass_put(w, taken);
 	pass_emit_ids(w, reads);
 	pass_put(w, store_slot);
-	if (checks_slot(facts))
+	if (!keeps_slot(facts))
 		pass_put(w, store_check);
 	pass_put(w, "bra $hd_sync;\n"
 		    "$hd_wide:\n");
@@ -546,10 +538,9 @@ void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, join);
 }
 
-/* What was claimed ahead is near the end of the grid rather left to who comes. */
-void pass_part_ahead(struct pass_writer *w, const struct pass_facts *facts)
+/* Near the end of the grid blocks are left to whoever comes first. */
+void pass_part_ahead(struct pass_writer *w)
 {
-	(void)facts;
 	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 		    "and.b32 %hd_r1, %hd_r1, 32;\n"
 		    "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"

@@ -44,7 +44,7 @@ void pass_part_declare(struct pass_writer *w, const struct pass_facts *facts);
 void pass_part_begin(struct pass_writer *w, const char *ticket);
 void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts);
 void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts);
-void pass_part_ahead(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_ahead(struct pass_writer *w);
 void pass_part_count(struct pass_writer *w, const struct pass_facts *facts);
 void pass_part_leave(struct pass_writer *w);
 void pass_part_take(struct pass_writer *w, const struct pass_facts *facts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What merged workers are made of, in the text of the form. What they compute is tests/exec/merge.sh's,
- * and in which order tests/exec/order.sh's. */
+/* What merged workers are made of, in the text of the form. What they compute is
+ * tests/exec/merge.sh's, and in which order tests/exec/order.sh's. */
 #include "unit.h"
 
 #include <stdbool.h>
@@ -45,8 +45,10 @@ static void make(struct made *t, unsigned n, const char *const *names, const uin
 	assert_int_equal(ptx_parse(ptx, sizeof(ptx) - 1, 0, &t->diags, &t->from), 0);
 	assert_int_equal(t->diags.errors, 0);
 	for (unsigned k = 0; k < n; k++)
-		guests[k] = (struct pass_guest){
-			.m = t->from, .name = names[k], .block = {threads[k], 1, 1}, .fits = fits[k]};
+		guests[k] = (struct pass_guest){.m = t->from,
+			.name = names[k],
+			.block = {threads[k], 1, 1},
+			.fits = fits[k]};
 	assert_int_equal(pass_merge(guests, n, &t->diags, &t->m, &t->form, &v, &which), 0);
 	ptx_print(t->m, &t->text);
 	assert_false(t->text.failed);

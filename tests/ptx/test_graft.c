@@ -86,9 +86,10 @@ static void names(void **state)
 /* Two copies may have a register in common: in lists, in addresses, as guards. */
 static void common(void **state)
 {
-	struct module t = parse_ok(HEAD ".entry k()\n{\n.reg .b32 %r<2>;\n.reg .b64 %a;\n"
-					".reg .pred %p;\n"
-					"@%p st.global.v2.u32 [%a], {%r0, %r1};\nadd.u32 %r1, %r0, 1;\n}\n");
+	struct module t =
+		parse_ok(HEAD ".entry k()\n{\n.reg .b32 %r<2>;\n.reg .b64 %a;\n"
+			      ".reg .pred %p;\n"
+			      "@%p st.global.v2.u32 [%a], {%r0, %r1};\nadd.u32 %r1, %r0, 1;\n}\n");
 	struct ptx_func *k = ptx_find_func(t.m, "k");
 	struct ptx_func *host = new_host(&t, ".visible .entry host()\n{\n}\n");
 	struct ptx_graft *a = put(&t, host, k), *b;
