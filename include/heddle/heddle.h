@@ -72,7 +72,7 @@ struct heddle_result {
  *   "sequential", "streams"    as they are, back to back or each in a stream
  *   "green=3:1"                as they are, with parts of the SMs (CUDA 12.4 and later)
  *   "vertical", "horizontal"   fused, block by block
- *   "merge ORDER [help] [chunk=N] [workers=N] [per-sm=N]"
+ *   "merge ORDER [help] [chunk=N or N:N...] [workers=N] [per-sm=N]"
  *                              as one launch whose workers take blocks of one kernel after
  *                              another's; ORDER: "steal", or for workers that keep to a kernel,
  *                              by shares, "partition=3:1", "mixed=1:2", "apart=1:1"

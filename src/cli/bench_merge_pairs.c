@@ -50,7 +50,7 @@ static bool is_steal(const struct way *w)
 
 static bool is_paper_steal(const struct way *w)
 {
-	return is_steal(w) && w->merging.chunk == 1;
+	return is_steal(w) && w->merging.chunk == 1 && !w->merging.chunks[0];
 }
 
 static bool is_partition(const struct way *w)

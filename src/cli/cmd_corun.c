@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
 	{0, "workers", "N", "merge: workers on all SMs together at most"},
 	{0, "workers-per-sm", "N", "merge: workers per SM at most, on the average"},
-	{0, "chunk", "N", "merge: blocks a worker takes at a time"},
+	{0, "chunk", "N[:N...]", "merge: blocks a worker takes at a time; of each kernel"},
 	{0, "yield-every", "N",
 		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
@@ -47,22 +47,25 @@ static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct 
 
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
-	uint64_t workers = 0, per_sm = 0, chunk = 1, yield = 0;
+	uint64_t workers = 0, per_sm = 0, yield = 0;
+	const char *chunk = cli_value(c, "chunk"), *wrong = NULL;
 	int r = read_schedule(c, arena, n, m);
 
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 1, UINT32_MAX, &workers);
 	if (r == CLI_OK)
 		r = cli_number(c, "workers-per-sm", 1, 64, &per_sm);
-	if (r == CLI_OK)
-		r = cli_number(c, "chunk", 1, 1 << 20, &chunk);
+	m->chunk = 1;
+	if (r == CLI_OK && chunk)
+		wrong = dev_chunk_parse(arena, chunk, n, m);
+	if (wrong)
+		r = cli_usage(c, "--chunk: %s", wrong);
 	if (r == CLI_OK)
 		r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 	m->help_others = cli_has(c, "help-others");
 	m->times = !cli_has(c, "no-times");
 	m->workers = (uint32_t)workers;
 	m->workers_per_sm = (uint32_t)per_sm;
-	m->chunk = (uint32_t)chunk;
 	m->yield_every = (uint32_t)yield;
 	return r;
 }

@@ -256,6 +256,8 @@ static int begin(
 	for (unsigned i = 0; i < n; i++) {
 		x->of[i] = of[i];
 		x->res.fit[i] = of[i]->fit;
+		x->res.blocks[i] = (uint64_t)of[i]->k.spec->grid[0] * of[i]->k.spec->grid[1] *
+				   of[i]->k.spec->grid[2];
 		buffers += of[i]->k.spec->n_args;
 	}
 	x->res.differences = ARENA_ARRAY(x->arena, struct corun_difference, buffers);

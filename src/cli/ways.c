@@ -15,6 +15,7 @@
 
 #define WAYS_MAX  (3 * 2 * 64 + 32)
 #define FINALISTS 4u
+#define EVEN_MAX  512u /* blocks a claim */
 #define WORTH     0.99 /* of the better of those that change nothing */
 
 double ways_now_ms(void)
@@ -111,6 +112,31 @@ static int add_greens(struct ways *t)
 	return r;
 }
 
+/* By turns, but as many blocks of each at a time as make all kernels end together. */
+static int add_even(struct ways *t)
+{
+	static const uint32_t least[] = {1, 4};
+	const uint64_t *blocks = corun_seen(t->x)->blocks;
+	uint64_t fewest = UINT64_MAX, most = 0;
+	int r = CLI_OK;
+
+	for (unsigned k = 0; k < t->n; k++) {
+		fewest = MIN(fewest, blocks[k]);
+		most = MAX(most, blocks[k]);
+	}
+	if (most < 2 * fewest)
+		return CLI_OK;
+	for (size_t i = 0; i < ARRAY_LEN(least) && r == CLI_OK; i++) {
+		struct dev_merging m = {.order = CTL_STEAL};
+
+		for (unsigned k = 0; k < t->n; k++)
+			m.chunks[k] = (uint32_t)MIN(
+				least[i] * ((blocks[k] + fewest / 2) / fewest), EVEN_MAX);
+		r = add_way(t, DEV_MERGE, &m);
+	}
+	return r;
+}
+
 /* Those that take no share of anything. */
 static int add_simple(struct ways *t)
 {
@@ -126,14 +152,14 @@ static int add_simple(struct ways *t)
 	for (m.chunk = 1; m.chunk <= 32 && r == CLI_OK; m.chunk *= 2) {
 		r = add_way(t, DEV_MERGE, &m);
 		if (t->at[t->n_ways - 1].why)
-			break;
+			return r;
 	}
-	return r;
+	return r == CLI_OK && t->n > 1 ? add_even(t) : r;
 }
 
 static bool steals(const struct way *w)
 {
-	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL;
+	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL && !w->merging.chunks[0];
 }
 
 static int add_partitions(struct ways *t)
@@ -192,6 +218,7 @@ static bool are_akin(const struct way *a, const struct way *b)
 		return false;
 	return a->how != DEV_MERGE || (a->merging.order == b->merging.order &&
 					      a->merging.help_others == b->merging.help_others &&
+					      a->merging.chunks[0] == b->merging.chunks[0] &&
 					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }
 

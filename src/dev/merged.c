@@ -208,7 +208,8 @@ static void fill_params(const struct pass_merged *form, unsigned n,
 	for (unsigned k = 0; k < n; k++) {
 		struct pass_kernel_info info = {
 			.tier = PASS_MANAGED, .rising_order = form->of[k].rising_order};
-		struct dev_steering steering = {.chunk = how->chunk,
+		struct dev_steering steering = {
+			.chunk = how->chunks[k] ? how->chunks[k] : how->chunk,
 			.yield_every = plan->together[k] ? 0 : how->yield_every};
 		struct ctl_args args;
 

@@ -15,12 +15,13 @@ struct dev_merging {
 	/* Shares of the workers (of the SMs: CTL_APART) that keep to each kernel, from 1; in all as
 	 * many as there are. Not for CTL_STEAL. */
 	uint32_t share[CTL_MAX_MERGED];
-	bool help_others;        /* CTL_HELP */
-	bool times;              /* CTL_TIMES */
-	uint32_t chunk;          /* 0: 1 */
-	uint32_t yield_every;    /* of each kernel's tickets; 0: never */
-	uint32_t workers_per_sm; /* at most; 0: as many as fit */
-	uint32_t workers;        /* at most, on all SMs together; 0: as many as fit */
+	bool help_others;                /* CTL_HELP */
+	bool times;                      /* CTL_TIMES */
+	uint32_t chunk;                  /* 0: 1 */
+	uint32_t chunks[CTL_MAX_MERGED]; /* of each kernel, instead; 0: chunk */
+	uint32_t yield_every;            /* of each kernel's tickets; 0: never */
+	uint32_t workers_per_sm;         /* at most; 0: as many as fit */
+	uint32_t workers;                /* at most, on all SMs together; 0: as many as fit */
 };
 
 /* How a launch is to be made, from that and what fits. */

@@ -37,7 +37,7 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 	for (const char *p = text; *p; p++)
 		given += *p == ':';
 	if (given != n)
-		return arena_printf(a, "%u shares for %u kernels", given, n);
+		return arena_printf(a, "%u numbers for %u kernels", given, n);
 	for (unsigned k = 0; k < n; k++) {
 		size_t len = strcspn(text, ":");
 		unsigned long share = 0;
@@ -45,7 +45,7 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 		if (len && len < 8 && strspn(text, "0123456789") >= len)
 			share = strtoul(text, NULL, 10);
 		if (share < 1 || share > SHARE_MAX)
-			return arena_printf(a, "'%.*s' is no share: a number from 1 to %d",
+			return arena_printf(a, "'%.*s' is not a number from 1 to %d",
 				(int)MIN(len, 40), text, SHARE_MAX);
 		ret[k] = (uint32_t)share;
 		text += len + 1;
@@ -75,6 +75,12 @@ const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struc
 		text);
 }
 
+const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+{
+	return strchr(text, ':') ? parse_shares(a, text, n, ret->chunks)
+				 : parse_shares(a, text, 1, &ret->chunk);
+}
+
 static bool has_shares(enum dev_how how, const struct dev_merging *m)
 {
 	return how == DEV_GREEN || (how == DEV_MERGE && m->order != CTL_STEAL);
@@ -92,7 +98,9 @@ void dev_way_print(
 		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
 	if (how == DEV_MERGE && m->help_others)
 		strbuf_puts(&b, " help");
-	if (how == DEV_MERGE && m->chunk > 1)
+	for (unsigned k = 0; how == DEV_MERGE && m->chunks[0] && k < n; k++)
+		strbuf_printf(&b, "%s%u", k ? ":" : " chunk=", m->chunks[k]);
+	if (how == DEV_MERGE && m->chunk > 1 && !m->chunks[0])
 		strbuf_printf(&b, " chunk=%u", m->chunk);
 	if (how == DEV_MERGE && m->workers)
 		strbuf_printf(&b, " workers=%u", m->workers);
@@ -102,14 +110,14 @@ void dev_way_print(
 	strbuf_finish(&b);
 }
 
-/* "help", "chunk=N", "workers=N", "per-sm=N", behind an order. */
-static bool parse_word(const char *word, struct dev_merging *ret_m)
+/* "help", "chunk=N", "chunk=N:N...", "workers=N", "per-sm=N", behind an order. */
+static bool parse_word(
+	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
 {
 	const struct {
 		const char *name;
 		uint32_t *to;
-	} numbers[] = {{"chunk=", &ret_m->chunk}, {"workers=", &ret_m->workers},
-		{"per-sm=", &ret_m->workers_per_sm}};
+	} numbers[] = {{"workers=", &ret_m->workers}, {"per-sm=", &ret_m->workers_per_sm}};
 	unsigned n;
 	char more;
 
@@ -117,6 +125,8 @@ static bool parse_word(const char *word, struct dev_merging *ret_m)
 		ret_m->help_others = true;
 		return true;
 	}
+	if (!strncmp(word, "chunk=", 6))
+		return !dev_chunk_parse(a, word + 6, kernels, ret_m);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		size_t len = strlen(numbers[i].name);
 
@@ -149,12 +159,13 @@ bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct d
 		return false;
 	ret_m->help_others = false;
 	ret_m->chunk = 1;
+	memset(ret_m->chunks, 0, sizeof(ret_m->chunks));
 	arena_init(&a, 0);
 	ok = *ret_how == DEV_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)
 	     : *ret_how == DEV_MERGE ? words >= 2 && !dev_order_parse(&a, word[1], n, ret_m)
 				     : true;
-	arena_finish(&a);
 	for (int i = 2; i < words && ok; i++)
-		ok = parse_word(word[i], ret_m);
+		ok = parse_word(&a, word[i], n, ret_m);
+	arena_finish(&a);
 	return ok;
 }

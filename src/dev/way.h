@@ -27,7 +27,12 @@ const char *dev_order_name(enum ctl_order order);
  * share. NULL, or what is wrong with it, in the arena. */
 const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
 
-/* All of a way: "merge mixed=3:1 help chunk=4 workers=64 per-sm=2", "green=1:2". */
+/* "N", or "N:N..." for n kernels: blocks claimed at a time. NULL, or what is wrong, in the arena.
+ */
+const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
+
+/* All of a way: "merge mixed=3:1 help chunk=4 workers=64 per-sm=2", "merge steal chunk=12:1",
+ * "green=1:2". */
 void dev_way_print(
 	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);
 /* false: no such way, of n kernels. The rest of *ret_m stays as it was. */

@@ -257,22 +257,23 @@ What is wrong is said with the kernel's number.
   heddle corun: error: --how: 'sideways' is not one of * (glob)
   $ for options in --schedule=fair --schedule=steal=1:2 --schedule=apart=1 --schedule=mixed=1:2:3 --schedule=partition=1:x \
   >   --schedule=partition=1: --schedule=partition=0:1 --schedule= '--how=streams --workers=2' '--how=sequential --no-times' \
-  >   --workers=0 --workers-per-sm=65 --chunk=0; do
+  >   --workers=0 --workers-per-sm=65 --chunk=0 --chunk=1:2:3; do
   >   first heddle corun --device cpu $options -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   > done
   heddle corun: error: --schedule: 'fair' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --schedule: steal has no shares
-  heddle corun: error: --schedule: 1 shares for 2 kernels
-  heddle corun: error: --schedule: 3 shares for 2 kernels
-  heddle corun: error: --schedule: 'x' is no share: a number from 1 to 1000000
-  heddle corun: error: --schedule: '' is no share: a number from 1 to 1000000
-  heddle corun: error: --schedule: '0' is no share: a number from 1 to 1000000
+  heddle corun: error: --schedule: 1 numbers for 2 kernels
+  heddle corun: error: --schedule: 3 numbers for 2 kernels
+  heddle corun: error: --schedule: 'x' is not a number from 1 to 1000000
+  heddle corun: error: --schedule: '' is not a number from 1 to 1000000
+  heddle corun: error: --schedule: '0' is not a number from 1 to 1000000
   heddle corun: error: --schedule: '' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --workers needs --how merge
   heddle corun: error: --no-times needs --how merge
   heddle corun: error: --workers: 0 is not between 1 and 4294967295
   heddle corun: error: --workers-per-sm: 65 is not between 1 and 64
-  heddle corun: error: --chunk: 0 is not between 1 and 1048576
+  heddle corun: error: --chunk: '0' is not a number from 1 to 1000000
+  heddle corun: error: --chunk: 3 numbers for 2 kernels
   $ heddle corun --device cpu --schedule partition --workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   heddle corun: error: kernel 2, 'put', would have no worker: there are 1 in all, and at most 32 on an SM
     hint: other shares, more workers, or --help-others

@@ -75,6 +75,8 @@ corun "3:900 1:900 4:900" --workers 1
 is "three kernels" "$(order)" "A0 B0 C0 A1 C1 A2 C2 C3"
 corun "6:900 4:900" --workers 1 --chunk 2
 is "two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
+corun "6:900 3:900" --workers 1 --chunk 2:1
+is "two of one, one of the other" "$(order)" "A0 A1 B0 A2 A3 B1 A4 A5 B2"
 corun "5:900" --workers 1
 is "one kernel" "$(order)" "A0 A1 A2 A3 A4"
 corun "4:900 6:900" --workers 1 --yield-every 2

@@ -159,14 +159,14 @@ static void ways(void **state)
 static void running(void **state)
 {
 	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
-		"merge partition=1:3 help", "streams", "merge steal", "horizontal"};
+		"merge partition=1:3 help", "streams", "merge steal chunk=9:1:2", "horizontal"};
 	struct heddle_launch l[3] = {launch(70), launch(1), launch(9)};
 	unsigned zero = 0, sum;
 
 	value = 5;
 	l[2].block[0] = 33;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		unsigned n = strchr(names[i], ':') ? 2 : 3;
+		unsigned n = strstr(names[i], "partition") ? 2 : 3;
 		struct heddle_result res = {.size = sizeof(res)};
 
 		assert_int_equal(heddle_write(h, at, &zero, 4), 0);
