@@ -57,9 +57,8 @@ int kernelspec_read(const struct cli *c, struct spec *s)
 	return r;
 }
 
-/* words[0, n) as the specification with this number, from 1. */
-static int read_part(const struct cli *whole, struct arena *arena, unsigned number, char **words,
-	int n, struct spec *ret)
+int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+	char **words, int n, struct spec *ret)
 {
 	struct cli c = {.verb = &part, .whole = whole, .number = number};
 	int r;
@@ -83,7 +82,7 @@ int kernelspec_read_all(
 			continue;
 		if (n == max)
 			return cli_usage(c, "more than %u kernels", max);
-		r = read_part(c, arena, n + 1, c->operands + from, i - from, &ret[n]);
+		r = kernelspec_read_words(c, arena, n + 1, c->operands + from, i - from, &ret[n]);
 		n++;
 		from = i + 1;
 	}

@@ -36,6 +36,8 @@ struct dev_managed_stats {
 void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info *info,
 	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers, const struct dev_steering *s,
 	struct ctl_args *ret);
+/* ctl_args.shrink for so many workers. */
+unsigned dev_shrink(uint32_t workers);
 uint64_t dev_total_blocks(const struct dev_shape *shape);
 /* How many workers fill the device with this kernel, never more than there are blocks. */
 CUresult dev_workers(const struct cu_api *cu, CUfunction fn, const struct dev_shape *shape,

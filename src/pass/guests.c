@@ -470,7 +470,7 @@ static void come_last(struct ptx_module *m, const struct ptx_func *f)
 
 int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3])
 {
-	struct ptx_bounds bounds = {0};
+	struct ptx_bounds bounds = {.minnctapersm = x->per_sm};
 	int r = w->error;
 
 	if (r < 0) {

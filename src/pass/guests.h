@@ -33,6 +33,7 @@ struct guest {
 	struct ptx_graft *graft;
 	uint32_t added;       /* instructions at its beginning that are ours */
 	pass_numbers numbers; /* of the body as it was rewritten, where they are recorded */
+	char slot[48], ticket[48]; /* what the host calls its %hd_s and %hd_t */
 };
 
 struct guests {
@@ -45,6 +46,7 @@ struct guests {
 	bool as_is;                 /* every block has the entry's own shape */
 	uint32_t threads;           /* of the entry's blocks */
 	uint32_t pool_align;
+	uint32_t per_sm;  /* of the entry's blocks an SM shall hold so many; 0: as it comes */
 	unsigned barrier; /* of all threads of the entry's blocks */
 	struct guest of[CTL_MAX_MERGED];
 };

@@ -25,6 +25,9 @@ static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum 
 	case MERGE_CLAIM:
 		pass_part_claim(w, facts);
 		break;
+	case MERGE_AHEAD:
+		pass_part_ahead(w);
+		break;
 	case MERGE_COUNT:
 		pass_part_count(w, facts);
 		break;
@@ -39,6 +42,53 @@ static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum 
 	case MERGE_PIECES:
 		break;
 	}
+}
+
+static bool find_register(const struct ptx_func *f, const char *name, uint32_t *ret)
+{
+	for (size_t i = 0; i < f->regs.len; i++)
+		if (!strcmp(f->regs.at[i].sym->name, name)) {
+			*ret = (uint32_t)i;
+			return true;
+		}
+	return false;
+}
+
+/* What a worker keeps through a body it keeps once, not once for each guest. */
+static int share_registers(struct guests *x, unsigned k)
+{
+	static const char *const names[] = {WORKER_SHARED};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++) {
+		uint32_t here, first;
+
+		if (!find_register(x->of[k].f, names[i], &here) ||
+			!find_register(x->of[0].f, names[i], &first))
+			return -EINVAL;
+		r = ptx_graft_map_reg(x->of[k].graft, here, ptx_graft_reg(x->of[0].graft, first));
+	}
+	return r;
+}
+
+static bool name_register(struct guests *x, const char *name, char *buf, size_t size)
+{
+	const struct guest *g = &x->of[0];
+	uint32_t reg;
+
+	return find_register(g->f, name, &reg) &&
+	       ptx_reg_name(x->host, ptx_graft_reg(g->graft, reg), buf, size);
+}
+
+static int name_shared(struct guests *x)
+{
+	static const char *const names[] = {WORKER_SHARED};
+	struct guest *g = &x->of[0];
+
+	return name_register(x, names[0], g->slot, sizeof(g->slot)) &&
+			       name_register(x, names[1], g->ticket, sizeof(g->ticket))
+		       ? 0
+		       : -EINVAL;
 }
 
 /* A guest's pieces, and a label of the host for each way out of them. */
@@ -68,7 +118,10 @@ static int make_pieces(struct guests *x, unsigned k)
 		if (!g->to[i])
 			w.error = -ENOMEM;
 	}
-	return guests_graft(x, k, &w, MERGE_EXITS);
+	r = guests_graft(x, k, &w, MERGE_EXITS);
+	if (r == 0 && k > 0)
+		return share_registers(x, k);
+	return r == 0 ? name_shared(x) : r;
 }
 
 static int make(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
@@ -93,6 +146,19 @@ static int make(struct guests *x, const struct pass_guest *guests, struct pass_m
 	w.f = x->host;
 	pass_emit_merged(x, &w);
 	return guests_seal(x, &w, ret->block);
+}
+
+/* Of the entry's blocks. */
+static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32_t threads)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (unsigned k = 0; k < n; k++) {
+		uint64_t own = round_up(pass_threads(guests[k].block), 32);
+
+		least = (uint32_t)MIN(least, guests[k].fits * own);
+	}
+	return least / threads;
 }
 
 static bool are_alike(const struct pass_guest *guests, unsigned n)
@@ -124,6 +190,7 @@ int pass_merge_recorded(const struct pass_guest *guests, unsigned n, struct diag
 	ret->block[0] = x->threads;
 	if (x->as_is)
 		memcpy(ret->block, guests[0].block, sizeof(ret->block));
+	x->per_sm = x->threads ? least_per_sm(guests, n, x->threads) : 0;
 	r = make(x, guests, ret);
 	*ret_which = x->which;
 	guests_finish(x, r, ret_verdict);

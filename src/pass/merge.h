@@ -15,8 +15,10 @@
 
 /* Which kernel a worker takes its next blocks from. */
 enum ctl_order {
-	/* By turns: a word that all share picks the kernel, its own ticket the block (section 2.2,
-	 * figure 3a). A kernel without tickets left is passed over. */
+	/* By turns: each worker takes blocks of one kernel after those of another, and begins with
+	 * any; a kernel's own ticket says which (section 2.2, figure 3a: there all share one queue,
+	 * and a word for that would be one more way to memory for each claim). A kernel without
+	 * tickets left is passed over. */
 	CTL_STEAL,
 	/* Each worker has a kernel, and leaves when that has no tickets left (figure 3b). */
 	CTL_PARTITION,
@@ -46,8 +48,7 @@ struct ctl_merge {
 
 /* Device memory, 8-byte aligned; zeroed ahead of each launch, but for began_ns: UINT64_MAX. */
 struct ctl_turns {
-	uint32_t turn; /* claims so far */
-	uint32_t pad;
+	uint64_t pad;
 	struct ctl_times {
 		uint64_t began_ns, ended_ns; /* %globaltimer: first block claimed, last one run */
 		uint64_t busy_ns;            /* of all workers together, from claim to the next */
@@ -64,6 +65,9 @@ struct pass_guest {
 	const char *name;
 	uint32_t block[3];      /* of its launch: part of the form. Its grid is not */
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch, part of the form, too */
+	/* Blocks of it that an SM holds alone; 0: not known. Where all are known, the assembler is
+	 * told to make do with registers for as many threads as the least of them, in a worker. */
+	uint32_t fits;
 };
 
 /* How to launch the form: blocks of `block` threads with shared_bytes of dynamic shared memory. */

@@ -21,12 +21,22 @@ int ptx_map_put(struct ptx_map *map, const void *from, void *to);
 void ptx_map_free(struct ptx_map *map);
 
 /* How operands change when they are copied. map may be NULL: symbols stay. */
+#define PTX_COPY_SAME 4
 struct ptx_copy {
 	struct ptx_module *m;
 	const struct ptx_map *syms;
-	uint32_t n_regs;    /* registers below this number … */
-	uint32_t first_reg; /* … become those from here on */
+	uint32_t n_regs;                 /* registers below this number … */
+	uint32_t first_reg;              /* … become those from here on */
+	uint32_t same[PTX_COPY_SAME][2]; /* but for these: from, to */
+	unsigned n_same;
 };
+static inline uint32_t ptx_copy_reg(const struct ptx_copy *c, uint32_t reg)
+{
+	for (unsigned i = 0; i < c->n_same; i++)
+		if (c->same[i][0] == reg)
+			return c->same[i][1];
+	return reg < c->n_regs ? reg + c->first_reg : reg;
+}
 struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *from, size_t n);
 
 /* ---- tag.c ---- */

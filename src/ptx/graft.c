@@ -225,7 +225,7 @@ void ptx_graft_free(struct ptx_graft *g)
 
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg)
 {
-	return guest_reg < g->copy.n_regs ? guest_reg + g->copy.first_reg : guest_reg;
+	return ptx_copy_reg(&g->copy, guest_reg);
 }
 
 /* NULL: out of memory. */
@@ -273,6 +273,18 @@ void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct 
 {
 	if (ptx_map_put(&g->syms, guest_sym, host_sym) < 0)
 		g->error = -ENOMEM;
+}
+
+int ptx_graft_map_reg(struct ptx_graft *g, uint32_t guest_reg, uint32_t host_reg)
+{
+	uint32_t *same = g->copy.same[g->copy.n_same];
+
+	if (g->copy.n_same == PTX_COPY_SAME)
+		return -E2BIG;
+	same[0] = guest_reg;
+	same[1] = host_reg;
+	g->copy.n_same++;
+	return 0;
 }
 
 int ptx_graft_head(struct ptx_graft *g, ptx_body *body)

@@ -73,7 +73,7 @@ for kind in system user; do
 done
 [ -f moved/share/doc/heddle/LICENSE ] || fail "no licence"
 if command -v scdoc >/dev/null; then
-	for page in man1/heddle.1 man7/heddle-environment.7 man8/heddled.8; do
+	for page in man1/heddle.1 man3/heddle.3 man7/heddle-environment.7 man8/heddled.8; do
 		[ -s "moved/share/man/$page" ] || fail "no $page"
 	done
 fi
