@@ -31,8 +31,8 @@ struct guest {
 	struct ptx_sym *exits[GUESTS_MAX_EXITS], *to[GUESTS_MAX_EXITS]; /* labels outside of them:
 									   its own, the host's */
 	struct ptx_graft *graft;
-	uint32_t added;       /* instructions at its beginning that are ours */
-	pass_numbers numbers; /* of the body as it was rewritten, where they are recorded */
+	uint32_t added;            /* instructions at its beginning that are ours */
+	pass_numbers numbers;      /* of the body as it was rewritten, where they are recorded */
 	char slot[48], ticket[48]; /* what the host calls its %hd_s and %hd_t */
 };
 
