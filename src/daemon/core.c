@@ -27,7 +27,6 @@ int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret
 	d->config = *c;
 	d->io = *io;
 	d->started_ns = io->now_ns(io->user);
-	d->next_id = 1;
 	if (c->events[0]) {
 		r = hd_events_open(c->events, &d->events);
 		if (r < 0) {
@@ -128,6 +127,7 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret)
 {
+	uint64_t now = d->io.now_ns(d->io.user);
 	struct hd_device *dev;
 	struct hd_tenant *t;
 	int r;
@@ -144,36 +144,38 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 		goto fail;
 	t->hello = *hello;
 	t->cred = *cred;
-	t->id = d->next_id;
 	t->priority = priority;
 	t->weight = weight;
 	t->page = page;
 	t->user = user;
 	t->device = dev;
-	t->joined_ns = d->io.now_ns(d->io.user);
-	r = sched_join(dev->sched, t->joined_ns, t->id, priority, weight, t, &t->sched);
+	t->joined_ns = now;
+	hd_tenant_recall(d, t);
+	r = sched_join(dev->sched, now, t->id, priority, weight, t, &t->sched);
 	if (r < 0) {
 		if (!dev->tenants)
 			drop_device(d, dev);
 		goto fail;
 	}
-	d->next_id++;
 	d->n_tenants++;
 	t->next = dev->tenants;
 	if (t->next)
 		t->next->prev = t;
 	dev->tenants = t;
 	dev->n_tenants++;
-	page->alive_ms = (uint32_t)(t->joined_ns / 1000000);
+	page->alive_ms = (uint32_t)(now / 1000000);
 	page->tenant = t->id;
 	page->priority = (uint32_t)priority;
 	page->weight = weight;
 	hd_let_pass(t);
 	hd_event_tenant(d, "join", t);
-	hd_log_at(HD_LOG_INFO, "tenant %u joins: %s, pid %d, uid %u, priority %s, weight %u, on %s",
-		t->id, hello->name, (int)cred->pid, (unsigned)cred->uid,
-		hd_priority_name(priority, (char[16]){0}), weight, hello->device);
+	hd_log_at(HD_LOG_INFO, "tenant %u %s: %s, pid %d, uid %u, priority %s, weight %u, on %s",
+		t->id, t->again ? "is back" : "joins", hello->name, (int)cred->pid,
+		(unsigned)cred->uid, hd_priority_name(priority, (char[16]){0}), weight,
+		hello->device);
 	hd_watch(d, dev);
+	if (t->again)
+		hd_scan_tenant(d, t, true);
 	*ret = t;
 	return 0;
 fail:

@@ -7,6 +7,7 @@
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
+#include "again.h"
 #include "bounce.h"
 #include "config.h"
 #include "limits.h"
@@ -55,6 +56,7 @@ struct hd_tenant {
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
+	bool again; /* it was one of an earlier daemon */
 	int priority;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */

@@ -25,6 +25,7 @@ struct conn {
 	int tenant_event; /* written to wake the tenant; -1: none */
 	struct hd_tenant *tenant;
 	struct wire_page *page;
+	uint64_t page_number; /* wire_page_number */
 	struct ucred cred;
 	struct strbuf out; /* packets that wait for the socket to take them */
 	size_t out_at;
