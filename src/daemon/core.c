@@ -48,25 +48,46 @@ void hd_destroy(struct hd *d)
 	free(d);
 }
 
+/* But for the numbers of the device itself. */
+static struct sched_options options_for(const struct hd *d, bool is_cpu)
+{
+	const struct hd_config *c = &d->config;
+	struct sched_options o = {
+		.simultaneous = c->mps || is_cpu,
+		.renumbers = c->mps && !is_cpu,
+		.spatial = !c->temporal,
+		.within_srt = c->within_srt,
+		.extra_sms = c->extra_sms,
+		.linger_max_ns = c->linger_max_ns,
+		.opaque_ns = c->opaque_ns,
+		.opaque_hold_ns = c->opaque_hold_ns,
+		.grace_ns = c->grace_ns,
+		.still_ns = c->still_ns,
+	};
+
+	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
+	if (is_cpu) {
+		/* Everything there takes longer, arriving included. */
+		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
+		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
+	}
+	return o;
+}
+
+void hd_reconfigure(struct hd *d, const struct hd_config *c)
+{
+	d->config = *c;
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		struct sched_options o = options_for(d, dev->is_cpu);
+
+		sched_reconfigure(dev->sched, &o, c->policy);
+		hd_watch(d, dev);
+	}
+}
+
 static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, struct hd_device **ret)
 {
-	struct sched_options o = {
-		.n_sms = h->n_sms,
-		.threads_per_sm = h->threads_per_sm,
-		.blocks_per_sm = h->blocks_per_sm,
-		.regs_per_sm = h->regs_per_sm,
-		.shared_per_sm = h->shared_per_sm,
-		.simultaneous = d->config.mps || h->is_cpu_device,
-		.renumbers = d->config.mps && !h->is_cpu_device,
-		.spatial = !d->config.temporal,
-		.within_srt = d->config.within_srt,
-		.extra_sms = d->config.extra_sms,
-		.linger_max_ns = d->config.linger_max_ns,
-		.opaque_ns = d->config.opaque_ns,
-		.opaque_hold_ns = d->config.opaque_hold_ns,
-		.grace_ns = d->config.grace_ns,
-		.still_ns = d->config.still_ns,
-	};
+	struct sched_options o = options_for(d, h->is_cpu_device);
 	struct hd_device *dev;
 	unsigned n = 0;
 	int r;
@@ -82,12 +103,11 @@ static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, stru
 		return -ENOSPC;
 	if (!hd_user_may_add_device(d, uid))
 		return -EDQUOT;
-	o.opaque_free = !o.opaque_ns || (d->config.opaque_auto && !o.simultaneous);
-	if (h->is_cpu_device) {
-		/* Everything there takes longer, arriving included. */
-		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
-		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
-	}
+	o.n_sms = h->n_sms;
+	o.threads_per_sm = h->threads_per_sm;
+	o.blocks_per_sm = h->blocks_per_sm;
+	o.regs_per_sm = h->regs_per_sm;
+	o.shared_per_sm = h->shared_per_sm;
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;

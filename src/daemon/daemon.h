@@ -98,6 +98,7 @@ struct hd {
 /* ---- core.c ---- */
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
+void hd_reconfigure(struct hd *d, const struct hd_config *c); /* MPS stays as it is */
 /* The page stays the caller's, and must outlive the tenant. granted: after rights.c. -EUSERS,
  * -ENOSPC: no room for more tenants or devices; -EDQUOT: for more of this user's. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,

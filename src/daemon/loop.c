@@ -51,6 +51,10 @@ static void read_signal(struct server *s)
 	while (read(s->signal.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int status;
 
+		if (info.ssi_signo == SIGHUP) {
+			server_reload(s);
+			continue;
+		}
 		if (info.ssi_signo != SIGCHLD) {
 			s->stop = true;
 			continue;
@@ -223,7 +227,6 @@ static const int ignored[] = {
 
 void loop_block_signals(void)
 {
-	struct sigaction hup;
 	sigset_t set;
 
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
@@ -232,9 +235,8 @@ void loop_block_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
-	/* Who was started to outlive its terminal does. */
-	if (sigaction(SIGHUP, NULL, &hup) < 0 || hup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGHUP);
+	signal(SIGHUP, SIG_DFL); /* who was started to outlive its terminal reads it anew, too */
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 

@@ -98,10 +98,15 @@ static void close_server(struct server *s)
 	hd_destroy(s->hd);
 }
 
-int heddled_serve(const struct hd_config *given)
+int heddled_serve(
+	const struct hd_config *given, int (*reread)(struct hd_config *ret, void *user), void *user)
 {
 	struct hd_config config = *given;
 	struct server s = {.config = &config,
+		.reread = reread,
+		.reread_user = user,
+		.given = given,
+		.read = config,
 		.may_spin = sysconf(_SC_NPROCESSORS_ONLN) >= 4,
 		.expiry_ns = UINT64_MAX};
 	int r;

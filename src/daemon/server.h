@@ -36,6 +36,12 @@ struct conn {
 struct server {
 	struct hd *hd;
 	struct hd_config *config;
+	/* For SIGHUP: says what is wrong, and returns less than 0; NULL: there is nothing to read.
+	 */
+	int (*reread)(struct hd_config *ret, void *user);
+	void *reread_user;
+	const struct hd_config *given; /* what it began with, */
+	struct hd_config read;         /* and what was read last */
 	struct watch listener, signal, timer;
 	struct conn *conns;
 	uint32_t n_conns, max_conns;
@@ -67,6 +73,7 @@ void conn_wake(void *server, struct hd_tenant *t, bool hold);
 /* 0; -EADDRINUSE: another one runs (ret_pid, 0 if it does not say); -ENOTSOCK: what lies there is
  * no socket of this user's; -EBADFD: the lock file beside it is not. */
 int listen_open(struct server *s, pid_t *ret_pid);
+int listen_give_rights(const struct hd_config *c); /* to the socket, by c->group */
 void listen_close(struct server *s);
 void notify(const char *state); /* sd_notify; nothing when no manager listens */
 /* ---- loop.c ---- */
@@ -83,6 +90,8 @@ uint64_t loop_now(const struct server *s); /* CLOCK_MONOTONIC ns, or a test's */
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
 /* Before w may be freed. Closes the descriptor; nothing when there is none (-1). */
 void loop_unwatch(struct server *s, struct watch *w);
+/* ---- reload.c ---- */
+void server_reload(struct server *s);
 /* ---- mps.c ---- */
 /* Starts an MPS control daemon of our own; config->mps falls to false when that fails. */
 void mps_start(struct server *s);
@@ -100,6 +109,8 @@ const char *config_key(unsigned i); /* NULL past the last */
 /* The first thing of all, for whoever started it without: no file, no socket and no lock shall be
  * where messages are written. */
 bool heddled_open_standard_fds(void);
-int heddled_serve(const struct hd_config *config); /* until it is told to end: the exit status */
+/* Until it is told to end: the exit status. reread: as in struct server. */
+int heddled_serve(const struct hd_config *config, int (*reread)(struct hd_config *ret, void *user),
+	void *user);
 
 #endif

@@ -45,6 +45,10 @@ struct sched_launch_info {
 
 int sched_create(
 	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret);
+/* Other ways, for what is decided from here on; the device, and what follows from its kind (its
+ * numbers, simultaneous, renumbers, max_launches), stay. */
+void sched_reconfigure(
+	struct sched *s, const struct sched_options *o, const struct sched_policy *policy);
 void sched_destroy(struct sched *s);
 
 /* ---- events ---- */
