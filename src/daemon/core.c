@@ -209,6 +209,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	uint64_t now = d->io.now_ns(d->io.user);
 
 	hd_event_tenant(d, "leave", t);
+	d->killed += !dev->is_cpu && !__atomic_load_n(&t->page->ends, __ATOMIC_ACQUIRE);
 	hd_tell_figures(d, t, true);
 	hd_log_at(HD_LOG_INFO,
 		"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, waited "

@@ -86,8 +86,8 @@ struct hd {
 	struct hd_config config;
 	struct hd_io io;
 	struct hd_device *devices;
-	struct hd_events *events; /* NULL: not asked for */
-	uint32_t n_tenants, next_id;
+	struct hd_events *events;            /* NULL: not asked for */
+	uint32_t n_tenants, next_id, killed; /* of those on GPUs, without a word of theirs */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */

@@ -59,13 +59,8 @@ static void read_signal(struct server *s)
 			s->stop = true;
 			continue;
 		}
-		while (waitpid(-1, &status, WNOHANG) > 0) {
-			if (!s->mps || (pid_t)info.ssi_pid != s->mps)
-				continue;
-			hd_log("the MPS control daemon ended: tenants that come now take turns");
-			s->mps = 0;
-			s->config->mps = s->hd->config.mps = false;
-		}
+		while (waitpid(-1, &status, WNOHANG) > 0)
+			;
 	}
 }
 
@@ -110,6 +105,9 @@ static void handle(struct server *s, const struct epoll_event *ev, bool slept)
 		break;
 	case WATCH_PID:
 		conn_kill(w->conn);
+		break;
+	case WATCH_MPS:
+		mps_ended(s);
 		break;
 	case WATCH_CONN:
 		if (w->conn->dead)
@@ -178,6 +176,7 @@ static uint64_t turn(struct server *s, const struct epoll_event *ev, int n, bool
 	for (int i = 0; i < n; i++)
 		handle(s, &ev[i], slept);
 	conn_reap(s);
+	mps_look(s);
 	next = hd_run(s->hd);
 	return MIN(next, run_clocks(s));
 }

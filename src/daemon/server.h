@@ -11,7 +11,15 @@
 #define SERVER_UNSENT ((size_t)8 << 20) /* bytes that one user's connections may leave unread */
 
 /* What an epoll event is about: the first member of whatever its pointer leads to. */
-enum watch_kind { WATCH_LISTENER, WATCH_SIGNAL, WATCH_TIMER, WATCH_CONN, WATCH_KICK, WATCH_PID };
+enum watch_kind {
+	WATCH_LISTENER,
+	WATCH_SIGNAL,
+	WATCH_TIMER,
+	WATCH_CONN,
+	WATCH_KICK,
+	WATCH_PID,
+	WATCH_MPS
+};
 
 struct watch {
 	enum watch_kind kind;
@@ -56,7 +64,11 @@ struct server {
 	bool stop, may_spin, short_of_fds;
 	uint64_t event_ns; /* when somebody last had something to say */
 	uint64_t wake_ns;  /* from a tenant's kick to this process awake: the longest of late */
-	pid_t mps;
+	pid_t mps;         /* the control daemon, */
+	struct watch mps_end;
+	uint32_t mps_killed;  /* hd.killed as it was started, */
+	uint64_t mps_look_ns; /* and when to look at the next one at the earliest */
+	bool mps_said;
 };
 
 /* ---- conn.c ---- */
@@ -93,9 +105,14 @@ void loop_unwatch(struct server *s, struct watch *w);
 /* ---- reload.c ---- */
 void server_reload(struct server *s);
 /* ---- mps.c ---- */
-/* Starts an MPS control daemon of our own; config->mps falls to false when that fails. */
+/* Starts an MPS control daemon of our own, or takes over that of an earlier heddled; config->mps
+ * falls to false when that fails. Where it is not wanted, an earlier one's ends if nobody is there.
+ */
 void mps_start(struct server *s);
-void mps_stop(struct server *s);
+void mps_stop(struct server *s, bool somebody); /* runs under it, as far as we know */
+void mps_ended(struct server *s);
+/* After each turn: too many were killed under it. May take a while, when nobody runs. */
+void mps_look(struct server *s);
 /* ---- config.c ---- */
 void config_defaults(struct hd_config *c);
 /* root: "" or a folder that stands for /, for tests. 0, or -EINVAL, said. */

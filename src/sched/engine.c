@@ -59,8 +59,7 @@ int sched_create(
 	return 0;
 }
 
-void sched_reconfigure(
-	struct sched *s, const struct sched_options *o, const struct sched_policy *policy)
+void sched_reconfigure(struct sched *s, const struct sched_options *o, const struct sched_policy *p)
 {
 	struct sched_options was = s->o;
 
@@ -74,7 +73,7 @@ void sched_reconfigure(
 	s->o.simultaneous = was.simultaneous;
 	s->o.renumbers = was.renumbers;
 	fill_options(&s->o);
-	s->policy = policy;
+	s->policy = p;
 	s->dirty = true;
 }
 

@@ -424,6 +424,13 @@ static const char *explain(int error)
 	}
 }
 
+/* Not when the program is killed. */
+static void __attribute__((destructor)) ends(void)
+{
+	if (shim.page)
+		__atomic_store_n(&shim.page->ends, 1, __ATOMIC_RELEASE);
+}
+
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Only the thread that forked lives on in the child, and no thread of ours. */

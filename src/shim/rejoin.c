@@ -92,6 +92,7 @@ static void lose(const char *why)
 	uint64_t now = shim_now_ns();
 
 	atomic_store(&shim.dead, true);
+	store(&shim.page->ends, 1);
 	hello_ends();
 	if (!re.wait_ns || now - re.since_ns > STEADY_NS)
 		re.wait_ns = FIRST_NS;
@@ -163,6 +164,7 @@ static void joining(short revents)
 
 	if (r == 0) {
 		change_to_joined();
+		store(&shim.page->ends, 0);
 		atomic_store(&shim.dead, false);
 		shim_kick();
 	} else if (r == -EACCES || r == -EPROTO) {

@@ -73,7 +73,7 @@ static bool is_page(const struct wire_page *p)
 
 int wire_page_map(int fd, struct wire_page **ret)
 {
-	struct wire_page *p;
+	struct wire_page *p = NULL;
 	int r = map_sealed(fd, &p);
 
 	if (r < 0)

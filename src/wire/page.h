@@ -128,7 +128,8 @@ struct wire_page {
 	uint64_t held_ns;              /* its threads waited in launch calls for others */
 	uint64_t spanned_ns; /* from the first block to the end of its managed launches, each by
 				its own report; those that were preempted with their pauses */
-	uint32_t pad4[4];
+	uint32_t ends;       /* 1: the program ends in order, or leaves the daemon by itself */
+	uint32_t pad4[3];
 	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
 	 * that have no word of their own, ctl_host.seq 0 */
 	struct ctl_tenant begin;

@@ -11,19 +11,15 @@
  *	fill      held until a launch of it finds no room; says "filled", and how many it has
  *	early     held; each launch is granted, with one more round, as soon as it has arrived
  *	suspend   preempts all, never grants; says "suspended" once a launch has left
- *	late      likewise, then stands still; when the tenant has left it, stops all again, twice,
- *		  and answers nobody any more; late-alone: nor does it listen
- *	back      takes one SM after another from a large launch and gives it back, waiting each
- *		  time until all are full of workers again
- *	bound     everything runs; unmanaged work in flight may take 2 ms
- *	pin       preempts what runs longer than loading waits, unless that is pinned
- *	refuse    refuses, version speaks another protocol version, mute says nothing
- *	garbage   answers with bytes of no message, big with more than any message may have
- *	order     answers with a message that is not its turn
- *	nofds     welcomes without the page, badpage with a page of another size
- *	shut      ends the conversation at once
- *	chatter   welcomes, and says garbage from then on
- * Prints "ready" once it listens, and on SIGTERM what it did. */
+ *	late      likewise, then stands still; when the tenant has left it, stops all again and
+ *answers nobody any more; late-alone: nor does it listen back      takes one SM after another from
+ *a large launch and gives it back, waiting each time until all are full of workers again bound
+ *everything runs; unmanaged work in flight may take 2 ms pin       preempts what runs longer than
+ *loading waits, unless that is pinned refuse    refuses, version speaks another protocol version,
+ *mute says nothing garbage   answers with bytes of no message, big with more than any message may
+ *have order     answers with a message that is not its turn nofds     welcomes without the page,
+ *badpage with a page of another size shut      ends the conversation at once, chatter welcomes and
+ *says garbage from then on Prints "ready" once it listens, and on SIGTERM what it did. */
 #include "pass/pass.h"
 #include "wire/wire.h"
 
