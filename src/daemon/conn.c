@@ -52,6 +52,7 @@ void conn_reap(struct server *s)
 		if (c->dead)
 			conn_free(s, c);
 	}
+	claims_reap(s);
 }
 
 static int peer(int fd, struct ucred *ret)
@@ -316,9 +317,12 @@ static void hello(struct server *s, struct conn *c, const struct wire_hello *h, 
 {
 	int priority = h->priority, given_fd = page_fd, r;
 	uint32_t weight = h->weight;
+	char why[128] = "another connection has this page";
 
 	rights(s, c, &priority, &weight);
-	r = get_page(s, c, &page_fd);
+	r = claims_add(s, h, why, sizeof(why));
+	if (r == 0)
+		r = get_page(s, c, &page_fd);
 	if (r == 0)
 		r = watch_tenant(s, c);
 	if (r == 0)
@@ -335,7 +339,7 @@ static void hello(struct server *s, struct conn *c, const struct wire_hello *h, 
 	else if (r == -EPROTO)
 		refuse(s, c, r, "what came with the message is no page of a tenant");
 	else if (r == -EBUSY)
-		refuse(s, c, r, "another connection has this page");
+		refuse(s, c, r, why);
 	else if (r < 0)
 		refuse(s, c, r, strerror(-r));
 	else if (priority != h->priority || weight != h->weight)

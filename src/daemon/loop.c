@@ -109,6 +109,9 @@ static void handle(struct server *s, const struct epoll_event *ev, bool slept)
 	case WATCH_MPS:
 		mps_ended(s);
 		break;
+	case WATCH_CLAIM:
+		claims_asked(w);
+		break;
 	case WATCH_CONN:
 		if (w->conn->dead)
 			break;

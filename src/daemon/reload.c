@@ -37,6 +37,7 @@ void server_reload(struct server *s)
 	s->read = now;
 	regroup = strcmp(now.group, s->config->group) != 0;
 	now.mps = s->config->mps;
+	now.mps_stays = s->config->mps_stays;
 	memcpy(now.mps_pipe, s->config->mps_pipe, sizeof(now.mps_pipe));
 	memcpy(now.socket, s->config->socket, sizeof(now.socket));
 	memcpy(now.events, s->config->events, sizeof(now.events));

@@ -18,7 +18,8 @@ enum watch_kind {
 	WATCH_CONN,
 	WATCH_KICK,
 	WATCH_PID,
-	WATCH_MPS
+	WATCH_MPS,
+	WATCH_CLAIM
 };
 
 struct watch {
@@ -52,6 +53,7 @@ struct server {
 	struct hd_config read;         /* and what was read last */
 	struct watch listener, signal, timer;
 	struct conn *conns;
+	struct claim *claims;
 	uint32_t n_conns, max_conns;
 	uint64_t expiry_ns; /* no connection has an earlier until_ns */
 	uint64_t listen_ns; /* for want of descriptors nobody is accepted until then; 0: all are */
@@ -81,6 +83,11 @@ void conn_writable(struct server *s, struct conn *c);
 void conn_kill(struct conn *c); /* marks; conn_reap frees, once no event can name it */
 void conn_reap(struct server *s);
 void conn_wake(void *server, struct hd_tenant *t, bool hold);
+/* ---- claims.c ---- */
+/* Of the GPU of who comes. -EBUSY: another heddled's, as ret_why says; or negative errno. */
+int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max);
+void claims_asked(const struct watch *w);
+void claims_reap(struct server *s); /* of those that have no tenant any more; no event is left */
 /* ---- listen.c ---- */
 /* 0; -EADDRINUSE: another one runs (ret_pid, 0 if it does not say); -ENOTSOCK: what lies there is
  * no socket of this user's; -EBADFD: the lock file beside it is not. */
