@@ -181,12 +181,14 @@ static void outlives(void **state)
 	snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	put(f.dir, "clients", text);
 	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(lines(&f, "ended", &pid), 0);
 	assert_int_equal(lines(&f, "started", &pid), 1);
 	assert_int_equal(kill(pid, 0), 0);
 	/* One that is not to have it leaves it to those who run, */
 	d = serving(&f, off);
 	assert_string_equal(mps_of(&d), "off");
 	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(lines(&f, "ended", &(int){0}), 0);
 	assert_int_equal(kill(pid, 0), 0);
 	/* not to those who do not. */
 	put(f.dir, "clients", "2147483646\n");

@@ -53,7 +53,7 @@ both_end_well() {
 }
 
 killed() {
-	suspend_one 3 4
+	suspend_one 2 3
 	is_tenant 1 "$low" low || fail "the low program is not tenant 1"
 	"$heddle" set 1 -p normal
 	kill -9 "$daemon"
@@ -68,7 +68,7 @@ killed() {
 }
 
 stopped() {
-	suspend_one $((3 + $1)) $((4 + $1))
+	suspend_one $((2 + $1)) $((3 + $1))
 	kill -STOP "$daemon"
 	began=$(date +%s)
 	lines=$(wc -l <"$dir/events")
@@ -100,7 +100,7 @@ often_killed() {
 	run high high tick --every-us 3000 --rounds 10 --count 10000000
 	high=$started
 	await 60 grep -q ready "$dir/high.out" || fail "the disturber does not begin"
-	run low low nn --size large --repeat 3 --check each --reference "$dir"
+	run low low nn --size large --repeat 2 --check each --reference "$dir"
 	low=$started
 	n=0 programs=0
 	while [ "$n" -lt "$1" ]; do
@@ -117,7 +117,7 @@ often_killed() {
 			wait "$low" || fail "the low program, after $n restarts: $?"
 			passed low || fail "wrong result after $n restarts"
 			programs=$((programs + 1))
-			run low low nn --size large --repeat 3 --check each --reference "$dir"
+			run low low nn --size large --repeat 2 --check each --reference "$dir"
 			low=$started
 		fi
 		await 30 is_known "$high" || fail "restart $n: the disturber is lost"
