@@ -7,6 +7,7 @@
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
+#include "again.h"
 #include "bounce.h"
 #include "config.h"
 #include "limits.h"
@@ -57,6 +58,7 @@ struct hd_tenant {
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
 	bool is_logged; /* that it has come, and so that it goes */
+	bool again; /* it was one of an earlier daemon */
 	int priority;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
@@ -86,8 +88,8 @@ struct hd {
 	struct hd_config config;
 	struct hd_io io;
 	struct hd_device *devices;
-	struct hd_events *events; /* NULL: not asked for */
-	uint32_t n_tenants, next_id;
+	struct hd_events *events;            /* NULL: not asked for */
+	uint32_t n_tenants, next_id, killed; /* of those on GPUs, without a word of theirs */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets;
 	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
@@ -99,6 +101,7 @@ struct hd {
 /* ---- core.c ---- */
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
+void hd_reconfigure(struct hd *d, const struct hd_config *c); /* MPS stays as it is */
 /* The page stays the caller's, and must outlive the tenant. granted: after rights.c. -EUSERS,
  * -ENOSPC: no room for more tenants or devices; -EDQUOT: for more of this user's. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,

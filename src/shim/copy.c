@@ -40,8 +40,7 @@ static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
 		return FENCE_COPY_WAITS;
-	return shim.welcome.priority < SHIM_HIGH &&
-			       __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE)
+	return shim_priority() < SHIM_HIGH && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE)
 		       ? FENCE_COPY_MAY
 		       : FENCE_NO_COPY;
 }

@@ -83,15 +83,17 @@ static CUresult launch(const struct launch *l, bool manageable)
 {
 	struct kernel *k;
 	struct form *f;
+	bool steered;
 	CUresult r;
 
 	if (!shim_on())
 		return launch_as_is(l);
 	copies_anew();
 	k = kernel_of(l->fn);
-	if (manageable && gate_suits(l, k))
+	steered = manageable && !atomic_load_explicit(&shim.dead, memory_order_relaxed);
+	if (steered && gate_suits(l, k))
 		return launch_opaque(l, k, true, WIRE_PLAIN);
-	f = k && manageable ? kernel_form(k) : NULL;
+	f = k && steered ? kernel_form(k) : NULL;
 	if (f && managed_launch(l, k, f, &r)) {
 		count(f->info.tier == PASS_GUARD ? WIRE_GUARD : WIRE_MANAGED);
 		return r;

@@ -75,14 +75,19 @@ void shim_warn(const char *why);
 /* ---- the daemon (hello.c) ---- */
 enum shim_mode {
 	SHIM_UNKNOWN, /* nobody has asked for the daemon yet */
-	SHIM_NATIVE,  /* there is none, or no longer: everything is passed on */
+	SHIM_NATIVE,  /* there is none, and none will be: everything is passed on */
 	SHIM_ON,
 };
 struct shim {
 	_Atomic int mode;
-	_Atomic bool dead; /* the daemon died: what is preempted is ours to resume */
+	_Atomic bool dead;      /* nobody decides: all is granted, and launches go as they are */
+	_Atomic bool alone;     /* nor says HELLO to anybody: all words of the page are ours */
+	_Atomic unsigned joins; /* HELLOs so far */
 	struct wire_page *page;
+	/* Changed by the agent alone, under the lock of hello.c; sock to the end of a conversation,
+	 * until there is another one. */
 	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
+	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
 	/* The one context whose launches are managed. */
 	CUcontext ctx;
@@ -123,9 +128,15 @@ static inline uint32_t page_load(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
+static inline int shim_priority(void) /* as granted */
+{
+	return __atomic_load_n(&shim.welcome.priority, __ATOMIC_RELAXED);
+}
 void shim_kick(void); /* the daemon is to look at the page */
-/* For shim.kick or shim.wake, ahead of each use: the program has not closed that, nor the socket.
- * If it has, none of the three is touched again. */
+/* One to shim.kick or shim.wake. False: the program has closed that, or the socket; then none of
+ * the three is ever touched again. */
+bool shim_ring(const struct own_fd *o);
+/* The agent's, ahead of each use of shim.wake or shim.sock: the same, without a ring. */
 bool shim_has_fd(const struct own_fd *o);
 uint64_t shim_now_ns(void);
 /* A detached thread of ours, with every signal blocked, so that the program's handlers run on the

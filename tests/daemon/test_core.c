@@ -746,9 +746,48 @@ static void rights(void **state)
 	assert_int_equal(priority, 1);
 }
 
+/* Another configuration, while launches run and wait. */
+static void reconfigured(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	struct hd_config c = d->config;
+
+	arrive(low.page, l);
+	hd_kicked(d, low.t);
+	hd_run(d);
+	h = submit(d, &high, 1, 800);
+	hd_run(d);
+	assert_int_equal(allowed(l), 0);
+	drain(l);
+	arrive(high.page, h);
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(low.page->hold, 1);
+	assert_int_equal(low.page->gates, 1);
+	c.policy = &sched_policy_none;
+	c.gates = false;
+	hd_reconfigure(d, &c);
+	assert_int_equal(low.page->gates, 0);
+	hd_run(d);
+	assert_int_equal(low.page->hold, 0);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(allowed(h), 4);
+	c.policy = &sched_policy_hpf;
+	hd_reconfigure(d, &c);
+	hd_run(d);
+	assert_int_equal(allowed(l), 0);
+	assert_int_equal(allowed(h), 4);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reconfigured),
 		cmocka_unit_test(preempts_and_resumes),
 		cmocka_unit_test(pinned),
 		cmocka_unit_test(held_at_start),
