@@ -92,8 +92,8 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 
 		pthread_mutex_lock(&f->other->lock);
 		s = shape_of(f->other, l);
-		pace_begin_second(
-			&s->pace, workers[1], &pace[0], workers[0], shim.welcome.latency_ns);
+		pace_begin_second(&s->pace, workers[1], &pace[0], workers[0],
+			page_load(&shim.welcome.latency_ns));
 		pthread_mutex_unlock(&f->other->lock);
 	}
 	return second ? f->other : f;
