@@ -68,7 +68,7 @@ killed() {
 }
 
 stopped() {
-	suspend_one $((2 + $1)) $((3 + $1))
+	suspend_one $((3 + 2 * $1)) $((4 + 3 * $1)) # what is launched meanwhile is not preempted
 	kill -STOP "$daemon"
 	began=$(date +%s)
 	lines=$(wc -l <"$dir/events")
