@@ -317,7 +317,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);
-	if (x->of[k].facts.threads)
+	if (x->of[k].at.threads)
 		pass_emit(w,
 			"mov.u32 %%hd_mr0, %%tid.x;\n"
 			"setp.ge.u32 %%hd_mp1, %%hd_mr0, %u;\n"

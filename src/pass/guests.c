@@ -13,6 +13,7 @@
 #include "pass/emit.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,41 +129,47 @@ static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_byt
 		}
 	}
 	g->dynamic_bytes = dynamic_bytes;
-	last.at = (uint32_t)round_up(g->shared_bytes, 16);
+	last.at = (uint32_t)round_up(g->shared_bytes, MAX(x->pool->align, 16u));
 	g->shared_bytes = last.at + dynamic_bytes;
 	if (l.error || !VEC_PUSH(&g->moves, last))
 		return -ENOMEM;
 	return 0;
 }
 
-/* ---- what cannot be merged ---- */
-struct objecting {
-	struct guests *x;
-	struct guest *g;
-	const struct ptx_stmt *s;
-};
-
-static void object_to_operand(void *user, struct ptx_opd *o)
+/* ---- what is true of it, and where it is put ---- */
+int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
 {
-	struct objecting *b = user;
+	char text[512];
+	va_list ap;
 
-	if (o->kind == PTX_OPD_SPECIAL && o->value == PTX_SR_TOTAL_SMEM)
-		pass_object(b->x->m, &b->g->facts, PASS_GUARD, b->s,
-			"reads %s, which is another where kernels are merged", o->name);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	x->which = k;
+	x->verdict = (struct pass_verdict){
+		PASS_HELD, arena_strndup(x->diags->arena, text, strlen(text)), 0, 0};
+	return x->verdict.reason ? -ENOTSUP : -ENOMEM;
 }
 
-static void object_to_code(struct guests *x, struct guest *g)
+static void place(struct guests *x, struct guest *g)
 {
-	for (size_t i = 0; i < g->facts.callees.len; i++) {
-		const struct ptx_func *f = g->facts.callees.at[i].f;
+	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
+	static const char *const claimed[PASS_IDS] = PASS_CLAIMED_IDS;
+	struct pass_place *at = &g->at;
 
-		for (size_t k = 0; k < f->body.len; k++) {
-			struct ptx_stmt s = f->body.at[k];
-			struct objecting b = {x, g, &f->body.at[k]};
-
-			ptx_visit_opds(&s, object_to_operand, &b);
-		}
+	at->facts = &g->facts;
+	memcpy(at->id, claimed, sizeof(at->id));
+	for (int d = 0; d < 3 && !x->as_is; d++) {
+		snprintf(g->size[d], sizeof(g->size[d]), "%u", g->block[d]);
+		at->id[PASS_TID + d] = tid[d];
+		at->id[PASS_NTID + d] = g->size[d];
 	}
+	at->threads = !x->as_is && g->threads < x->threads ? g->threads : 0;
+	snprintf(g->dynamic, sizeof(g->dynamic), "%u", g->dynamic_bytes);
+	at->dynamic_bytes = g->dynamic;
+	at->shared = x->pool;
+	at->moves = g->moves.at;
+	at->n_moves = g->moves.len;
 }
 
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
@@ -170,27 +177,61 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	struct guest *g = &x->of[k];
 	uint32_t threads = pass_threads(from->block);
 	bool partly = !x->as_is && threads % 32;
-	int r = partly ? add_early_return(x, g->f, from->block) : 0;
+	int r;
 
 	x->which = k;
+	/* The module that they come to is of a later kind: it would be taken for that. */
+	if (from->m->sm < 70)
+		return guests_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
+	r = partly ? add_early_return(x, g->f, from->block) : 0;
 	memcpy(g->block, from->block, sizeof(g->block));
+	g->threads = (uint32_t)round_up(threads, 32);
 	g->n_params = g->f->params.len;
 	if (r == 0)
 		r = pass_param_layout(g->f, &g->own_bytes, NULL, NULL, 0);
 	if (r == 0)
 		r = pass_facts_find(x->m, g->f, &g->facts);
 	g->found = true;
-	if (r < 0)
-		return r;
-	object_to_code(x, g);
-	if (g->facts.one_dimensional && (from->block[1] > 1 || from->block[2] > 1))
-		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
-			"it can be a worker with blocks of one dimension only");
-	g->threads = (uint32_t)round_up(threads, 32);
-	if (!x->as_is && g->threads < x->threads)
-		g->facts.threads = g->threads;
-	return g->facts.verdict.tier == PASS_MANAGED ? lay_out_guest(x, g, from->dynamic_bytes)
-						     : -ENOTSUP;
+	if (r == 0)
+		r = lay_out_guest(x, g, from->dynamic_bytes);
+	if (r == 0)
+		place(x, g);
+	return r;
+}
+
+/* The same, as far as can be, of the kernel as it came: where it says so, and in its own names. */
+static void find_place(struct guests *x, const struct guest *g, const struct pass_guest *from,
+	struct pass_verdict *v)
+{
+	const struct ptx_func *f = ptx_find_func(from->m, from->name);
+	struct pass_place at = g->at;
+	struct pass_facts facts;
+	struct pass_verdict own;
+
+	if (pass_facts_find(from->m, f, &facts) == 0) {
+		at.facts = &facts;
+		if (!pass_fits(&at, &own))
+			*v = own;
+	}
+	if (v->reason)
+		v->reason = arena_strndup(x->diags->arena, v->reason, strlen(v->reason));
+	pass_facts_finish(&facts);
+}
+
+int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
+{
+	const struct guest *g = &x->of[k];
+	struct pass_verdict v = {0};
+
+	if (!g->at.real_exits && g->facts.one_dimensional &&
+		(from->block[1] > 1 || from->block[2] > 1))
+		return guests_refuse(x, k, "it holds for blocks of one dimension only");
+	if (pass_fits(&g->at, &v))
+		return 0;
+	x->which = k;
+	find_place(x, g, from, &v);
+	x->verdict = v;
+	return v.reason ? -ENOTSUP : -ENOMEM;
 }
 
 /* ---- barriers ---- */
@@ -201,20 +242,18 @@ int guests_barrier(struct guests *x)
 
 	for (unsigned k = 0; k < x->n; k++) {
 		used |= x->of[k].facts.barrier_ids;
-		own |= x->of[k].facts.own_barrier != 0;
-		counts |= x->of[k].facts.threads != 0;
+		own |= x->of[k].facts.keeps_barrier_0 && x->of[k].facts.barriers == PASS_BAR_NONE;
+		counts |= x->of[k].at.threads != 0;
 	}
 	left = (uint16_t)~used;
 	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
 	left &= (uint16_t) ~(1u << x->barrier);
-	if ((own || counts) && (used == UINT16_MAX || (counts && !left))) {
-		pass_object(x->m, &x->of[x->which].facts, PASS_GUARD, NULL,
-			"its barriers and those of the others leave none free");
-		return -ENOTSUP;
-	}
+	if ((own || counts) && (used == UINT16_MAX || (counts && !left)))
+		return guests_refuse(
+			x, x->which, "its barriers and those of the others leave none free");
 	for (struct guest *g = x->of; g < x->of + MIN(x->n, CTL_MAX_MERGED); g++) {
-		g->facts.own_barrier = (uint8_t)x->barrier;
-		g->facts.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
+		g->at.own_barrier = (uint8_t)x->barrier;
+		g->at.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
 	}
 	return 0;
 }
@@ -309,11 +348,9 @@ int guests_params(struct guests *x, const char *last, struct pass_merged *ret)
 		r = tell_params(x, ret);
 	if (r == 0 && ret->param_bytes <= limit)
 		return 0;
-	if (r == 0 || r == -E2BIG) {
-		pass_object(x->m, &x->of[x->which].facts, PASS_HELD, NULL,
-			"all parameters together are more than %u bytes", limit);
-		r = -ENOTSUP;
-	}
+	if (r == 0 || r == -E2BIG)
+		r = guests_refuse(
+			x, x->which, "all parameters together are more than %u bytes", limit);
 	return r;
 }
 
@@ -337,8 +374,8 @@ static void put_tid(struct guests *x, const struct guest *g, struct pass_writer 
 		return;
 	pass_put(w, ".reg .b32 %hd_tx; .reg .b32 %hd_ty; .reg .b32 %hd_tz;\n"
 		    "mov.u32 %hd_tx, %tid.x;\nmov.u32 %hd_ty, 0;\nmov.u32 %hd_tz, 0;\n");
-	if (g->first_thread)
-		pass_emit(w, "sub.u32 %%hd_tx, %%hd_tx, %u;\n", g->first_thread);
+	if (g->at.first_thread)
+		pass_emit(w, "sub.u32 %%hd_tx, %%hd_tx, %u;\n", g->at.first_thread);
 	if (g->block[1] > 1 || g->block[2] > 1 || partly)
 		pass_emit(w,
 			"div.u32 %%hd_ty, %%hd_tx, %u;\n"
@@ -355,31 +392,16 @@ static void put_tid(struct guests *x, const struct guest *g, struct pass_writer 
 
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 {
-	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
 	struct guest *g = &x->of[k];
-	char size[3][16], dynamic[16];
-	struct pass_virtual v = {
-		.id = PASS_CLAIMED_IDS,
-		.end_label = ptx_new_label(x->m, g->f, "end"),
-		.shared = x->pool,
-		.moves = g->moves.at,
-		.n_moves = g->moves.len,
-		.dynamic_bytes = dynamic,
-	};
 
-	if (!v.end_label) {
-		w->error = -ENOMEM;
-		return;
-	}
-	snprintf(dynamic, sizeof(dynamic), "%u", g->dynamic_bytes);
-	for (int d = 0; d < 3 && !x->as_is; d++) {
-		snprintf(size[d], sizeof(size[d]), "%u", g->block[d]);
-		v.id[PASS_TID + d] = tid[d];
-		v.id[PASS_NTID + d] = size[d];
+	if (!g->at.real_exits) {
+		g->at.end = ptx_new_label(x->m, g->f, "end");
+		w->error = w->error || g->at.end ? w->error : -ENOMEM;
 	}
 	put_tid(x, g, w);
-	pass_virtual_body(w, g->f, &g->facts, &v);
-	pass_emit(w, "%s:", v.end_label->name);
+	pass_put_body(w, g->f, &g->at);
+	if (w->error == 0 && g->at.end)
+		pass_emit(w, "%s:", g->at.end->name);
 }
 
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n)
@@ -459,12 +481,7 @@ int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]
 
 void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict)
 {
-	*ret_verdict = (struct pass_verdict){.tier = PASS_MANAGED};
-	if (r == -ENOTSUP && x->of[x->which].found)
-		*ret_verdict = x->of[x->which].facts.verdict;
-	if (ret_verdict->reason) /* the module goes */
-		ret_verdict->reason = arena_strndup(
-			x->diags->arena, ret_verdict->reason, strlen(ret_verdict->reason));
+	*ret_verdict = r == -ENOTSUP ? x->verdict : (struct pass_verdict){.tier = PASS_MANAGED};
 	for (unsigned k = 0; k < x->n; k++) {
 		struct guest *g = &x->of[k];
 

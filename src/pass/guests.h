@@ -18,9 +18,10 @@ struct guest {
 	struct ptx_func *f; /* in the module made, until it is dropped */
 	struct pass_facts facts;
 	bool found; /* facts are to be finished */
+	struct pass_place at;
+	char size[3][16], dynamic[16]; /* of its block, of its dynamic shared memory: operands */
 	uint32_t block[3];
-	uint32_t threads;      /* of its block, a multiple of 32 */
-	uint32_t first_thread; /* of the entry's threads, the one that is its first */
+	uint32_t threads; /* of its block, a multiple of 32 */
 	VEC(struct pass_move) moves;
 	uint32_t shared_at, shared_bytes, dynamic_bytes; /* shared_bytes: all that it needs */
 	size_t n_params;                                 /* of its own */
@@ -39,8 +40,10 @@ struct guests {
 	struct ptx_sym *pool; /* all shared memory of all guests */
 	struct diag_list *diags;
 	unsigned n, which; /* which: the one that an error is about */
-	bool as_is;        /* every block has the entry's own shape */
-	uint32_t threads;  /* of the entry's blocks */
+	struct pass_verdict verdict;
+	unsigned last;    /* fused vertically: the one that comes last */
+	bool as_is;       /* every block has the entry's own shape */
+	uint32_t threads; /* of the entry's blocks */
 	uint32_t pool_align;
 	unsigned barrier; /* of all threads of the entry's blocks */
 	struct guest of[CTL_MAX_MERGED];
@@ -48,12 +51,16 @@ struct guests {
 
 uint32_t pass_threads(const uint32_t block[3]);
 
-/* x->n, diags, as_is, threads are set. 0; -ENOTSUP: the verdict of guest x->which says why, if it
- * was found; other negative errno with diags. */
+/* x->n, diags, as_is, threads are set. 0; -ENOTSUP: x->verdict says why guest x->which cannot be,
+ * or else diags do; other negative errno with diags. */
 int guests_import(struct guests *x, const struct pass_guest *from);
-/* What is true of guest k, once x->threads is known; and where its shared memory is, from shared_at
- * on. */
+/* What is true of guest k, once x->threads is known; and its place, as far as it is the same for
+ * all: shared memory, from shared_at on, threads, from at.first_thread on, ids. */
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
+/* Whether it is right there (virtual.h), its block's shape included; else -ENOTSUP, with the reason
+ * as it stands in the kernel itself. */
+int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from);
+int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...) HD_PRINTF(3, 4);
 /* Chooses a barrier for all threads of the entry's blocks, and where blocks are of different sizes
  * one for those that each has. -ENOTSUP: none is free. */
 int guests_barrier(struct guests *x);

@@ -12,28 +12,28 @@
 
 static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum merge_piece piece)
 {
-	struct pass_facts *facts = &x->of[k].facts;
+	const struct pass_place *at = &x->of[k].at;
 
 	switch (piece) {
 	case MERGE_DECLARE:
-		pass_part_declare(w, facts);
+		pass_part_declare(w, at);
 		break;
 	case MERGE_ENTER:
-		pass_part_enter(w, facts);
+		pass_part_enter(w, at);
 		break;
 	case MERGE_CLAIM:
-		pass_part_claim(w, facts);
+		pass_part_claim(w, at);
 		break;
 	case MERGE_COUNT:
-		pass_part_count(w, facts);
+		pass_part_count(w, at);
 		break;
 	case MERGE_LEAVE:
 		pass_part_leave(w);
 		break;
 	case MERGE_RUN:
-		pass_part_take(w, facts);
+		pass_part_take(w, at);
 		guests_put_body(x, k, w);
-		pass_part_again(w, facts);
+		pass_part_again(w, at);
 		break;
 	case MERGE_PIECES:
 		break;
@@ -77,7 +77,9 @@ static int make(struct guests *x, const struct pass_guest *guests, struct pass_m
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		r = guests_look(x, k, &guests[k]);
-		x->of[k].facts.merged = true;
+		x->of[k].at.merged = x->of[k].at.followed = true;
+		if (r == 0)
+			r = guests_fit(x, k, &guests[k]);
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)

@@ -48,3 +48,8 @@ struct ptx_stmt *pass_last(struct pass_writer *w)
 		w->error = -EINVAL;
 	return w->error ? &none : &w->out.at[w->out.len - 1];
 }
+
+void pass_writer_finish(struct pass_writer *w)
+{
+	VEC_FREE(&w->copies);
+}
