@@ -24,6 +24,9 @@ int kernelspec_read(const struct cli *c, struct spec *ret);
 /* c's operands as 1 to max specifications with "+" between them, in arena. */
 int kernelspec_read_all(
 	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
+/* The same where a specification without a grid has one block. */
+int kernelspec_read_shapes(
+	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
 
 uint64_t spec_blocks(const struct spec *s);
 

@@ -59,6 +59,7 @@ enum pass_trait {
 	PASS_SPINS_DEEP,       /* in a function, and there are operations of warps */
 	PASS_READS_TOTAL,      /* the size of all shared memory */
 	PASS_READS_WARP,       /* its number among the block's, or theirs */
+	PASS_ODD_PARAM,        /* used as only a parameter can be */
 	PASS_TRAITS
 };
 struct pass_finding {

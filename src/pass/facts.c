@@ -84,6 +84,17 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 		pass_note(facts, PASS_EXITS_DEEP, s, "exit within a function");
 }
 
+static void check_params(
+	struct pass_facts *facts, const struct ptx_func *f, const struct ptx_stmt *s)
+{
+	const struct ptx_sym *odd = f->is_entry ? pass_odd_param(f, s) : NULL;
+
+	if (odd)
+		pass_note(facts, PASS_ODD_PARAM, s, "%s of parameter %s", s->mn->text, odd->name);
+	else if (pass_knows_param_space(f, s))
+		pass_note(facts, PASS_ODD_PARAM, s, "%s, of parameters", s->mn->text);
+}
+
 static void check_funcs(struct pass_facts *facts)
 {
 	for (size_t i = 0; i < facts->callees.len; i++) {
@@ -98,6 +109,7 @@ static void check_funcs(struct pass_facts *facts)
 			if (s.kind != PTX_INSN)
 				continue;
 			check_insn(facts, &f->body.at[k], i > 0);
+			check_params(facts, f, &f->body.at[k]);
 			ptx_visit_opds(&s, look_at_operand, &l);
 		}
 	}

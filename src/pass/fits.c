@@ -11,8 +11,8 @@
 
 bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 {
-	bool any = c->barriers && !at->as_written &&
-		   (at->facts->spins || at->threads || at->barrier_first);
+	bool any = c->barriers &&
+		   ((at->facts->spins && !at->real_exits) || at->threads || at->barrier_first);
 
 	for (int d = 0; d < PASS_IDS; d++)
 		any |= c->reads[d] && at->id[d];
@@ -67,6 +67,11 @@ static bool moves_shared(const struct pass_place *at)
 	return at->shared || at->dynamic_bytes;
 }
 
+static bool moves_params(const struct pass_place *at)
+{
+	return at->params != NULL;
+}
+
 static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
 	[PASS_IS_OTHER_MODULE] = never,
 	[PASS_IS_CLUSTER] = never,
@@ -86,6 +91,7 @@ static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
 	[PASS_SPINS_DEEP] = ends_are_one,
 	[PASS_READS_TOTAL] = moves_shared,
 	[PASS_READS_WARP] = is_part,
+	[PASS_ODD_PARAM] = moves_params,
 };
 
 static bool refuse(struct pass_verdict *why, const struct pass_finding *f)

@@ -35,23 +35,6 @@ static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
 			  "sub.u32 %hd_y, %hd_y, %hd_r2;\n"
 			  "$hd_body:\n";
 
-/* The words that rounds count in, before anybody comes to one. */
-static void put_rounds_ready(const struct guest *g, struct pass_writer *w)
-{
-	if (!pass_has_rounds(&g->at))
-		return;
-	pass_emit(w,
-		"mov.u32 %%hd_r0, %%tid.x;\nmov.u32 %%hd_r1, %%tid.y;\nmov.u32 %%hd_r2, %%tid.z;\n"
-		"sub.u32 %%hd_r0, %%hd_r0, %u;\n"
-		"or.b32 %%hd_r0, %%hd_r0, %%hd_r1;\nor.b32 %%hd_r0, %%hd_r0, %%hd_r2;\n"
-		"setp.ne.u32 %%hd_p0, %%hd_r0, 0;\n@%%hd_p0 bra $hd_ready;\n",
-		g->at.first_thread);
-	pass_rounds_clear(w, &g->at);
-	pass_put(w, "$hd_ready:\n");
-	pass_gather(w, &g->at);
-	pass_barrier_0(w, &g->at);
-}
-
 static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {"$hd_out"};
@@ -67,7 +50,7 @@ static int make_pieces(struct guests *x, unsigned k)
 	pass_rounds_declare(&w, &g->at);
 	g->from[FUSE_RUN] = w.out.len;
 	pass_put(&w, ids);
-	put_rounds_ready(g, &w);
+	guests_rounds_ready(g, &w);
 	guests_put_body(x, k, &w);
 	if (!g->at.real_exits)
 		pass_emit_block_end(&w, &g->at);
@@ -116,7 +99,7 @@ static int make(const struct fuse_way *way, struct guests *x, const struct pass_
 	struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, from);
+	int r = guests_import(x, from, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		way->begin(x, k);

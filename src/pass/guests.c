@@ -27,11 +27,13 @@ uint32_t pass_threads(const uint32_t block[3])
 /* ---- the module ---- */
 static const char head[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			   ".extern .shared .align 16 .b8 " POOL "[];\n"
-			   ".visible .entry " CTL_MERGE_ENTRY "()\n{\n}\n";
+			   ".visible .entry %s()\n{\n}\n";
 
-int guests_import(struct guests *x, const struct pass_guest *from)
+int guests_import(struct guests *x, const struct pass_guest *from, const char *entry)
 {
-	int r = ptx_parse(head, sizeof(head) - 1, 0, x->diags, &x->m);
+	char text[sizeof(head) + 64];
+	size_t len = (size_t)snprintf(text, sizeof(text), head, entry);
+	int r = ptx_parse(text, len, 0, x->diags, &x->m);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		char prefix[16];
@@ -42,7 +44,7 @@ int guests_import(struct guests *x, const struct pass_guest *from)
 	}
 	if (r < 0)
 		return r;
-	x->host = ptx_find_func(x->m, CTL_MERGE_ENTRY);
+	x->host = ptx_find_func(x->m, entry);
 	x->pool = ptx_find_global(x->m, POOL);
 	return x->host && x->pool ? 0 : -EINVAL;
 }
@@ -293,6 +295,18 @@ static struct ptx_sym *add_param(struct guests *x, const struct ptx_sym *p, unsi
 	return sym;
 }
 
+static int add_own_params(struct guests *x, unsigned k)
+{
+	struct guest *g = &x->of[k];
+
+	for (size_t i = 0; i < g->n_params; i++)
+		if (!g->f->params.at[i]->decl || !g->f->params.at[i]->name_at ||
+			!VEC_PUSH(&g->params, add_param(x, g->f->params.at[i], k, i)) ||
+			!g->params.at[i])
+			return -EINVAL;
+	return 0;
+}
+
 /* ctl_args first, aligned so that what follows lies as in the guest's own buffer. */
 static int add_params(struct guests *x, unsigned k)
 {
@@ -305,14 +319,18 @@ static int add_params(struct guests *x, unsigned k)
 	snprintf(decl, sizeof(decl), ".param .align %u .b8 hd_args%u[%zu]", align, k,
 		(size_t)round_up(sizeof(struct ctl_args), align));
 	g->args = ptx_add_param(x->m, x->host, x->diags, decl);
-	if (!g->args)
-		return -EINVAL;
-	for (size_t i = 0; i < g->n_params; i++)
-		if (!g->f->params.at[i]->decl || !g->f->params.at[i]->name_at ||
-			!VEC_PUSH(&g->params, add_param(x, g->f->params.at[i], k, i)) ||
-			!g->params.at[i])
-			return -EINVAL;
-	return 0;
+	return g->args ? add_own_params(x, k) : -EINVAL;
+}
+
+int guests_harness_params(struct guests *x)
+{
+	char decl[64];
+	int r = add_own_params(x, 0);
+
+	snprintf(decl, sizeof(decl), ".param .align 8 .b8 hd_args0[%zu]", sizeof(struct ctl_args));
+	if (r == 0)
+		x->of[0].args = ptx_add_param(x->m, x->host, x->diags, decl);
+	return r == 0 && !x->of[0].args ? -EINVAL : r;
 }
 
 static int tell_params(struct guests *x, struct pass_merged *ret)
@@ -402,6 +420,22 @@ void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 	pass_put_body(w, g->f, &g->at);
 	if (w->error == 0 && g->at.end)
 		pass_emit(w, "%s:", g->at.end->name);
+}
+
+void guests_rounds_ready(const struct guest *g, struct pass_writer *w)
+{
+	if (!pass_has_rounds(&g->at))
+		return;
+	pass_emit(w,
+		"mov.u32 %%hd_r0, %%tid.x;\nmov.u32 %%hd_r1, %%tid.y;\nmov.u32 %%hd_r2, %%tid.z;\n"
+		"sub.u32 %%hd_r0, %%hd_r0, %u;\n"
+		"or.b32 %%hd_r0, %%hd_r0, %%hd_r1;\nor.b32 %%hd_r0, %%hd_r0, %%hd_r2;\n"
+		"setp.ne.u32 %%hd_p0, %%hd_r0, 0;\n@%%hd_p0 bra $hd_ready;\n",
+		g->at.first_thread);
+	pass_rounds_clear(w, &g->at);
+	pass_put(w, "$hd_ready:\n");
+	pass_gather(w, &g->at);
+	pass_barrier_0(w, &g->at);
 }
 
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n)

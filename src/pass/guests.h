@@ -53,7 +53,7 @@ uint32_t pass_threads(const uint32_t block[3]);
 
 /* x->n, diags, as_is, threads are set. 0; -ENOTSUP: x->verdict says why guest x->which cannot be,
  * or else diags do; other negative errno with diags. */
-int guests_import(struct guests *x, const struct pass_guest *from);
+int guests_import(struct guests *x, const struct pass_guest *from, const char *entry);
 /* What is true of guest k, once x->threads is known; and its place, as far as it is the same for
  * all: shared memory, from shared_at on, threads, from at.first_thread on, ids. */
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
@@ -67,10 +67,14 @@ int guests_barrier(struct guests *x);
 void guests_put_barrier(struct guests *x, struct pass_writer *w);
 /* All guests' parameters to the host, struct ctl_args ahead of each; last: one more. */
 int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
+/* Of one guest: its own, as they are, and then struct ctl_args. */
+int guests_harness_params(struct guests *x);
 /* struct ctl_args as a parameter of the guest itself, by which its code names them. */
 int guests_own_args(struct guests *x, unsigned k);
 /* The body as a block whose ids are in %hd_x, %hd_y and %hd_z, behind it its end. */
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
+/* The words that rounds count in, before anybody comes to one. */
+void guests_rounds_ready(const struct guest *g, struct pass_writer *w);
 /* Labels outside of the pieces; the statements are the last of w and are not copied. */
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
 /* The rewritten body becomes the guest's, ready to be put; exits[i] are mapped to to[i]. */

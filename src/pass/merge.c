@@ -73,7 +73,7 @@ static int make_pieces(struct guests *x, unsigned k)
 static int make(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, guests);
+	int r = guests_import(x, guests, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		r = guests_look(x, k, &guests[k]);

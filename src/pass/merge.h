@@ -62,8 +62,9 @@ _Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "em
 struct pass_guest {
 	const struct ptx_module *m; /* read only; several guests may be of one module */
 	const char *name;
-	uint32_t block[3];      /* of its launch: part of the form. Its grid is not */
+	uint32_t block[3];      /* of its launch: part of the form */
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch, part of the form, too */
+	uint32_t grid[3];       /* harness.h; else not looked at */
 };
 
 /* How to launch the form: blocks of `block` threads with shared_bytes of dynamic shared memory. */

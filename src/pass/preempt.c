@@ -10,6 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *pass_tier_name(enum pass_tier tier)
+{
+	static const char *const names[] = {
+		[PASS_MANAGED] = "managed",
+		[PASS_GUARD] = "guard",
+		[PASS_HELD] = "held",
+	};
+
+	return names[tier];
+}
+
 /* ---- what preempting makes of a kernel ---- */
 
 /* The tier of a kernel with such a trait; where none is given it does not matter. */
@@ -151,7 +162,7 @@ static void write_guard(struct pass_writer *w, struct pass_place *at, struct ptx
 		pass_copy(w, &decl);
 		at->declared = overlay;
 	}
-	at->real_exits = at->as_written = true;
+	at->real_exits = true;
 	pass_emit_guard_head(w, at, overlay);
 	pass_put_body(w, w->f, at);
 	pass_emit_guard_tail(w);

@@ -18,6 +18,10 @@ const struct pass_callee *pass_called(const struct pass_facts *facts, const stru
 /* pointers.c: notes a kernel that may give addresses of functions to others, or get them. */
 int pass_check_pointers(struct pass_facts *facts);
 
+/* params_from.c: a parameter of f that s names other than by loading it or taking its address; and
+ * whether s, with an address, counts on the space that they are in. */
+const struct ptx_sym *pass_odd_param(const struct ptx_func *f, const struct ptx_stmt *s);
+bool pass_knows_param_space(const struct ptx_func *f, const struct ptx_stmt *s);
 /* rising.c: a loop of one of the functions waits for memory that another block may write, or spins:
  * it holds an atomic or volatile access. */
 int pass_find_rising(struct pass_facts *facts);
@@ -52,6 +56,8 @@ void pass_writer_finish(struct pass_writer *w); /* all but out */
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* no format */
 void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
+/* Gives everything written since `from` the guard of s, and its place. */
+void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s);
 struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last; NULL on error */
 
 /* together.c: the early return behind which the body is written twice, for warps that all stay and

@@ -26,7 +26,6 @@ struct pass_place {
 	 * what stands around it: of all threads, and of these. */
 	uint32_t threads;
 	uint8_t barrier_first, own_barrier, among_barrier;
-	bool as_written; /* they stay as they are: control flow does */
 
 	struct ptx_sym *shared;    /* where variables in shared memory are */
 	const char *dynamic_bytes; /* of it, as its launch asks for */
@@ -37,7 +36,8 @@ struct pass_place {
 			       launch lays them out */
 
 	/* Ways out. */
-	bool real_exits;     /* threads that are done leave */
+	bool real_exits;     /* threads that are done leave; control flow, and with it the form of
+				barriers, is as it was */
 	struct ptx_sym *end; /* else: where they all lead */
 	bool followed;       /* other code runs behind it, with the same threads, barriers and
 				shared memory: another block, or another kernel */
@@ -65,6 +65,10 @@ static inline bool pass_has_rounds(const struct pass_place *at)
 	return !at->real_exits && at->facts->barriers != PASS_BAR_NONE;
 }
 
+/* params_from.c: s, of f's body, where it loads a parameter or takes its address, from at->params.
+ * False: it does neither, and nothing was written. */
+bool pass_put_param(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at,
+	const struct ptx_stmt *s);
 void pass_virtual_regs(struct pass_writer *w);
 /* Appends f's body as at says to w. */
 int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at);

@@ -20,6 +20,7 @@ struct virt {
 	const struct pass_facts *facts;
 	const struct pass_place *v;
 	struct ptx_func **copies; /* of each callee; NULL: it is called as it is */
+	const struct ptx_func *f;
 	bool is_entry;
 	size_t at; /* of the entry's statements, the one in hand */
 };
@@ -28,21 +29,6 @@ void pass_virtual_regs(struct pass_writer *w)
 {
 	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
 		    ".reg .pred %hd_pa; .reg .pred %hd_pv;");
-}
-
-/* Gives everything written since `from` the guard of s. */
-static void guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s)
-{
-	for (size_t i = from; w->error == 0 && i < w->out.len; i++) {
-		struct ptx_stmt *to = &w->out.at[i];
-
-		if (to->kind != PTX_INSN)
-			continue;
-		to->guard = s->guard;
-		to->guard_negated = s->guard_negated;
-		to->line = s->line;
-		to->col = s->col;
-	}
 }
 
 /* The special registers of x of each kind; all of a kind at once are those behind z. */
@@ -111,7 +97,7 @@ static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 		if (to.kind == PTX_OPD_REG)
 			write_id(x, &to, is_narrow(s), i < 3 ? replacement(x->v, first + i) : "0");
 	}
-	guard_since(x->w, from, s);
+	pass_guard_since(x->w, from, s);
 	return true;
 }
 
@@ -135,7 +121,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 		copy.opd[1] = pass_last(x->w)->opd[0];
 		pass_copy(x->w, &copy);
 	}
-	guard_since(x->w, from, s);
+	pass_guard_since(x->w, from, s);
 	return true;
 }
 
@@ -187,7 +173,7 @@ static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 	size_t from = x->w->out.len;
 
 	pass_gather(x->w, x->v);
-	guard_since(x->w, from, s);
+	pass_guard_since(x->w, from, s);
 	copy.mn = apart_form(x->w->m, s->mn);
 	if (!copy.mn) {
 		x->w->error = -ENOMEM;
@@ -203,7 +189,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	bool apart = x->is_entry && pass_has_rounds(x->v);
 
 	/* Control flow is as it was, or part of a warp may meet there. */
-	if (x->v->as_written || !takes_whole_warps(s)) {
+	if (x->v->real_exits || !takes_whole_warps(s)) {
 		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 
 		place_barrier(x, &copy);
@@ -212,7 +198,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 		whole_barrier(x, s);
 	} else {
 		pass_round_barrier(x->w, x->v, s);
-		guard_since(x->w, from, s);
+		pass_guard_since(x->w, from, s);
 	}
 }
 
@@ -364,7 +350,7 @@ static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 	size_t from = x->w->out.len;
 
 	pass_emit(x->w, "bra %s;", x->v->end->name);
-	guard_since(x->w, from, s);
+	pass_guard_since(x->w, from, s);
 }
 
 static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s)
@@ -392,6 +378,8 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 	else if (holds_mask(x, s))
 		among_stayers(x, s);
 	else if (s->mn->op == PTX_OP_call && virtual_call(x, s))
+		return;
+	else if (x->is_entry && x->v->params && pass_put_param(x->w, x->f, x->v, s))
 		return;
 	else if (!virtual_id(x, s))
 		pass_copy(x->w, s);
@@ -465,7 +453,7 @@ static int virtual_callees(struct virt *x);
 int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
-	struct virt x = {w, facts, at, NULL, true, 0};
+	struct virt x = {w, facts, at, NULL, f, true, 0};
 	size_t n = at->end ? without_last_ret(f) : f->body.len;
 	bool twice = at->end && facts->parting != PASS_NO_PARTING;
 	struct pass_tails_put tails = {.at = at};
@@ -517,7 +505,7 @@ static int virtual_callee(const struct virt *outer, size_t k)
 	struct ptx_func *f = outer->copies[k];
 	struct pass_place own = *outer->v;
 	struct pass_writer w = {.m = outer->w->m, .f = f, .diags = outer->w->diags};
-	struct virt x = {&w, outer->facts, &own, outer->copies, false, 0};
+	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0};
 
 	own.end = NULL;
 	pass_virtual_regs(&w);
