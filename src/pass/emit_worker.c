@@ -22,28 +22,8 @@
 #include "pass/emit.h"
 #include "pass/worker.h"
 
-_Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
-_Static_assert(offsetof(struct ctl_args, never) == 72, "A_NEVER");
-_Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
-_Static_assert(offsetof(struct ctl_block, passed) == 304, "B_PASSED");
-_Static_assert(offsetof(struct ctl_block, drained_seq) == 308, "B_DRAINED_SEQ");
-_Static_assert(offsetof(struct ctl_args, tenant) == 56, "A_TENANT");
-_Static_assert(offsetof(struct ctl_block, gone) == 280, "B_GONE");
-_Static_assert(offsetof(struct ctl_block, narrow) == 312, "B_NARROW");
-_Static_assert(offsetof(struct ctl_block, begun) == 316, "B_BEGUN");
-_Static_assert(offsetof(struct ctl_host, began) == 452, "H_BEGAN");
-_Static_assert(offsetof(struct ctl_host, rounds) == 456, "H_ROUNDS");
-_Static_assert(offsetof(struct ctl_block, rounds) == 320, "B_ROUNDS");
-_Static_assert(offsetof(struct ctl_args, round) == 68, "A_ROUND");
-_Static_assert(offsetof(struct ctl_tenant, word) == 0, "T_SEQ");
-_Static_assert(offsetof(struct ctl_host, word) == 0, "H_SEQ");
 _Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");
-_Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
-_Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
-_Static_assert(offsetof(struct ctl_block, once) == 2432, "B_ONCE");
 _Static_assert(CTL_ONCE == 16, "pass_emit_first_steps");
-_Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
-_Static_assert(offsetof(struct ctl_host, present) == 448, "H_PRESENT");
 
 static const char regs[] =
 	".reg .pred %hd_p<4>;\n"

@@ -4,6 +4,7 @@
 /* What is true of a kernel and of what it calls (body.h), looked at in one order: of several traits
  * the first is what a verdict names. */
 #include "pass/private.h"
+#include "ptx/graft.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,16 +12,16 @@
 static void check_module(
 	const struct ptx_module *m, struct pass_facts *facts, const struct ptx_func *f)
 {
+	const char *cluster = ptx_bounds_cluster(f);
+
 	if (m->address_bits != 64)
 		pass_note(facts, PASS_IS_OTHER_MODULE, NULL, "32-bit addresses");
 	if (m->sm < 70 || m->version < 60)
 		pass_note(facts, PASS_IS_OTHER_MODULE, NULL,
 			"written for sm_%u in PTX %u.%u; sm_70 and PTX 6.0 are needed", m->sm,
 			m->version / 10, m->version % 10);
-	for (size_t i = 0; i < f->directives.len; i++)
-		if (strstr(f->directives.at[i], "cluster"))
-			pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)",
-				f->directives.at[i]);
+	if (cluster)
+		pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)", cluster);
 }
 
 struct looking {

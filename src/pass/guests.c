@@ -272,8 +272,10 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w)
 		gathers |= facts->spins || facts->tails.len;
 	}
 	if (unseen)
-		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
-			    "bar.warp.sync %hd_n;\n");
+		pass_emit(w,
+			"ld.param.u32 %%hd_n, [hd_args0+%zu];\nsub.u32 %%hd_n, %%hd_n, 1;\n"
+			"bar.warp.sync %%hd_n;\n",
+			offsetof(struct ctl_args, never));
 	else if (gathers)
 		pass_put(w, WHOLE_WARP);
 	pass_emit(w, "barrier.sync %u;\n", x->barrier);

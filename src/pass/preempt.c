@@ -5,6 +5,7 @@
  * (FLEP, section 4.1, figure 4 (c); the protocol is control.h's).
  * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
 #include "pass/worker.h"
+#include "ptx/graft.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -203,26 +204,6 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 	return w.error;
 }
 
-/* Replaces a bound that is there only by a lower one. */
-static int bound_registers(struct ptx_module *m, struct ptx_func *f, uint32_t max)
-{
-	char text[32];
-
-	for (size_t i = 0; i < f->directives.len; i++) {
-		unsigned old;
-
-		if (sscanf(f->directives.at[i], ".maxnreg %u", &old) != 1)
-			continue;
-		if (old <= max)
-			return 0;
-		snprintf(text, sizeof(text), ".maxnreg %u", max);
-		f->directives.at[i] = ptx_intern(m, text);
-		return f->directives.at[i] ? 0 : -ENOMEM;
-	}
-	snprintf(text, sizeof(text), ".maxnreg %u", max);
-	return VEC_PUSH(&f->directives, ptx_intern(m, text)) ? 0 : -ENOMEM;
-}
-
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
 	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
 {
@@ -264,7 +245,7 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	at.own_barrier = (uint8_t)own_barrier(&facts);
 	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay);
 	if (r == 0 && options->max_registers)
-		r = bound_registers(m, f, options->max_registers);
+		r = ptx_bounds_lower_maxnreg(m, f, options->max_registers);
 	if (r == 0 && ret_info)
 		*ret_info = info;
 out:

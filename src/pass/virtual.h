@@ -48,12 +48,6 @@ struct pass_place {
 	const struct ptx_sym *declared; /* ahead of the body */
 };
 
-/* The block that a worker has claimed, and its grid. */
-#define PASS_CLAIMED_IDS                                                                  \
-	{                                                                                 \
-		"%hd_x", "%hd_y", "%hd_z", "[hd_args+24]", "[hd_args+28]", "[hd_args+32]" \
-	}
-
 /* fits.c: whether the body is right there; else why not. Reads only. */
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why);
 /* A callee that cannot be called as it is: for ids, for variables that are elsewhere, or for

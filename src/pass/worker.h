@@ -6,7 +6,14 @@
 #ifndef HEDDLE_WORKER_H
 #define HEDDLE_WORKER_H
 
+#include "pass/emit.h"
 #include "pass/virtual.h"
+
+/* The ids of the block that a worker has claimed, and of its grid, as a place has them. */
+#define PASS_CLAIMED_IDS                                                \
+	{                                                               \
+		"%hd_x", "%hd_y", "%hd_z", A_GRID_X, A_GRID_Y, A_GRID_Z \
+	}
 
 void pass_emit_regs(struct pass_writer *w);
 /* worker: it is counted in state, whose narrow bit it left in %hd_r9. */

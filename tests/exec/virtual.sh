@@ -8,7 +8,8 @@
 # LIST, DEVICE, FILTER: as of same.sh. FIELDS: some of them only ("all" is each field that the kernel can
 # have); SAMPLE=1: two of them for each kernel, others for each. LIMIT: seconds that a run may take
 # (600); JOBS: kernels at a time (2).
-# What cannot be put so says why; virtual.txt has who that is, and for which field.
+# What cannot be put so says why; virtual.txt has who that is, for which field, and of which compiler if
+# not of all.
 set -eu
 heddle=$1
 list=$2
@@ -52,29 +53,29 @@ arguments() {
 	done
 }
 
-# cannot FIELD KERNEL: it is in the list.
+# cannot FIELD KERNEL COMPILER: it is in the list.
 cannot() {
-	grep -qx -e "$1 $2" -e "any $2" "$here/virtual.txt"
+	grep -qx -e "$1 $2" -e "any $2" -e "$1 $2 $3" "$here/virtual.txt"
 }
 
-# can KERNEL: the fields that it can have.
+# can KERNEL COMPILER: the fields that it can have.
 can() {
 	for field in ids threads counts barriers shared dynamic params exits; do
-		cannot "$field" "$1" || printf '%s,' "$field"
+		cannot "$field" "$1" "$2" || printf '%s,' "$field"
 	done
 }
 
-# check ID FIELDS FILE KERNEL WORDS: prints a line.
+# check ID FIELDS FILE KERNEL WORDS COMPILER: prints a line.
 check() {
 	name="$2 $3 $4"
 	what=$2
-	[ "$what" != all ] || what=$(can "$4")
+	[ "$what" != all ] || what=$(can "$4" "$6")
 	set -f
 	# shellcheck disable=SC2086
 	"$heddle" ptx virtual --fields "$what" -- "$root/$3" "$4" $5 >"$1.ptx" 2>"$1.err" || {
 		set +f
 		why=$(sed -n 's/.*cannot be put so: //p' "$1.err")
-		if [ -n "$why" ] && cannot "$2" "$4"; then
+		if [ -n "$why" ] && cannot "$2" "$4" "$6"; then
 			echo "refused $name: $why"
 		else
 			echo "FAIL $name [$5] ($what): $(head -n 1 "$1.err")"
@@ -83,7 +84,7 @@ check() {
 	}
 	set +f
 	how=$(sed -n 's,^// hd_virtual: ,,p' "$1.ptx")
-	if cannot "$2" "$4"; then
+	if cannot "$2" "$4" "$6"; then
 		echo "FAIL $name: is in virtual.txt, and is not refused"
 	elif ! run_form "$1.form" "$device" "$1.ptx" "hd_virtual $how $(arguments "$5") $zeros"; then
 		echo "FAIL $name [$5]: $(head -n 2 "$1.form.err" | tr '\n' ' ')"
@@ -95,7 +96,7 @@ check() {
 	rm -f "$1.form".*
 }
 
-# check_line NUMBER FILE KERNEL WORDS
+# check_line NUMBER FILE KERNEL WORDS COMPILER
 check_line() {
 	if ! run_form "$work/$1.plain" "$device" "$root/$2" "$3 $4"; then
 		echo "FAIL $2 $3 plain: $(head -n 2 "$work/$1.plain.err" | tr '\n' ' ')"
@@ -105,7 +106,7 @@ check_line() {
 	for what in $fields; do
 		n=$((n + 1))
 		[ -z "${SAMPLE:-}" ] || [ $((($1 + n) % 5)) -eq 0 ] || continue
-		check "$work/$1" "$what" "$2" "$3" "$4"
+		check "$work/$1" "$what" "$2" "$3" "$4" "$5"
 	done
 	rm -f "$work/$1".*
 }
@@ -119,8 +120,7 @@ jobs=${JOBS:-2}
 while IFS=$tab read -r file kernel toolchain words <&3; do
 	case $words in *--block*) ;; *) continue ;; esac
 	job=$((job + 1))
-	: "$toolchain"
-	check_line $job "$file" "$kernel" "$words" >"$work/result.$job" 2>&1 &
+	check_line $job "$file" "$kernel" "$words" "$toolchain" >"$work/result.$job" 2>&1 &
 	[ $((job % jobs)) -ne 0 ] || wait
 done 3<"$work/list"
 wait
