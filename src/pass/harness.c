@@ -4,6 +4,7 @@
 /* A body in a kernel that is made for it (harness.h). In the order in which it runs:
  *
  *   the first thread copies the parameters to global memory, and clears the count of threads
+ *   barriers of the numbers that its own had are taken by others
  *   FIRST threads that are none of the body's go past it
  *   ids: block i of the launch is block i - 1 of the grid; the first one leaves
  *   the body
@@ -202,6 +203,32 @@ static void put_ready(struct harness *h, struct pass_writer *w)
 	pass_put(w, "$hd_copied:\n" WHOLE_WARP "barrier.sync 0;\n");
 }
 
+/* The numbers that its barriers had: one warp has come to each, and nobody else ever does. Whoever
+ * does so all the same does not count as this one did. */
+static void put_others(struct harness *h, struct pass_writer *w)
+{
+	const uint32_t *b = h->form->block;
+	uint32_t first = h->g->at.barrier_first;
+	uint32_t threads = (uint32_t)round_up(pass_threads(b), 32);
+
+	if (!first)
+		return;
+	pass_emit(w,
+		"mov.u32 %%hd_mr0, %%tid.z;\n"
+		"mov.u32 %%hd_mr1, %%tid.y;\n"
+		"mad.lo.u32 %%hd_mr0, %%hd_mr0, %u, %%hd_mr1;\n"
+		"mov.u32 %%hd_mr1, %%tid.x;\n"
+		"mad.lo.u32 %%hd_mr0, %%hd_mr0, %u, %%hd_mr1;\n"
+		"setp.ge.u32 %%hd_mp0, %%hd_mr0, 32;\n"
+		"vote.sync.any.pred %%hd_mp0, %%hd_mp0, -1;\n"
+		"@%%hd_mp0 bra $hd_taken;\n",
+		b[1], b[0]);
+	for (unsigned i = 0; i < first; i++)
+		if (h->g->facts.barrier_ids & 1u << i && i != h->x->barrier)
+			pass_emit(w, "barrier.arrive %u, %u;\n", i, MAX(threads, 64u));
+	pass_put(w, "$hd_taken:\n" WHOLE_WARP);
+}
+
 /* Behind it: all of its threads, and where they count, those that had nothing to do. */
 static void put_count(struct harness *h, struct pass_writer *w)
 {
@@ -227,6 +254,7 @@ static void put_all(struct harness *h, struct pass_writer *w)
 	if (has(h, PASS_FIELD_EXITS))
 		pass_put(w, ".shared .align 4 .b32 hd_came;\n");
 	put_ready(h, w);
+	put_others(h, w);
 	if (has(h, PASS_FIELD_THREADS)) {
 		pass_emit(w,
 			"mov.u32 %%hd_mr0, %%tid.x;\n"

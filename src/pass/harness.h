@@ -15,7 +15,7 @@
 	FIELD(IDS, "ids", "block ids and the grid's size are given; one block more is launched") \
 	FIELD(THREADS, "threads", "its threads are not the block's first; their ids are given")  \
 	FIELD(COUNTS, "counts", "the same, and the others stay: its barriers count its own")     \
-	FIELD(BARRIERS, "barriers", "they have other numbers")                                   \
+	FIELD(BARRIERS, "barriers", "its barriers have other numbers; theirs are others'")       \
 	FIELD(SHARED, "shared", "variables in shared memory lie behind 1,024 bytes of others")   \
 	FIELD(DYNAMIC, "dynamic", "the size of dynamic shared memory is given; there is more")   \
 	FIELD(PARAMS, "params", "parameters lie in global memory")                               \

@@ -9,6 +9,7 @@
 #include "shim/managed.h"
 #include "shim/remember.h"
 
+#include "pass/outside.h"
 #include "pass/registry.h"
 
 #include <dlfcn.h>
@@ -123,7 +124,7 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	out->info = form.info;
 	if (!made_sane(out))
 		return -EINVAL;
-	if (out->vars.n && globals_leave_const(m) < 0)
+	if (out->vars.n && pass_leave_const(m) < 0)
 		return -ENOMEM;
 	ptx_print(m, &out->text);
 	return out->text.failed ? -ENOMEM : 0;

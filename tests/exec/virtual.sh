@@ -15,7 +15,7 @@ heddle=$1
 list=$2
 device=$3
 filter=${4:-.}
-fields=${FIELDS:-ids threads counts barriers shared dynamic params exits all}
+fields=${FIELDS:-ids threads counts barriers shared dynamic params exits barriers,exits threads,exits all}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$(dirname "$list")/.." && pwd)
 work=$(mktemp -d)
@@ -58,9 +58,9 @@ cannot() {
 	grep -qx -e "$1 $2" -e "any $2" -e "$1 $2 $3" "$here/virtual.txt"
 }
 
-# can KERNEL COMPILER: the fields that it can have.
+# can KERNEL COMPILER FIELDS: those of the fields that it can have.
 can() {
-	for field in ids threads counts barriers shared dynamic params exits; do
+	for field in $(echo "$3" | tr , ' '); do
 		cannot "$field" "$1" "$2" || printf '%s,' "$field"
 	done
 }
@@ -69,7 +69,8 @@ can() {
 check() {
 	name="$2 $3 $4"
 	what=$2
-	[ "$what" != all ] || what=$(can "$4" "$6")
+	[ "$what" != all ] || what=ids,threads,counts,barriers,shared,dynamic,params,exits
+	case $what in *,*) what=$(can "$4" "$6" "$what") ;; esac
 	set -f
 	# shellcheck disable=SC2086
 	"$heddle" ptx virtual --fields "$what" -- "$root/$3" "$4" $5 >"$1.ptx" 2>"$1.err" || {
