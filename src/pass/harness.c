@@ -208,10 +208,11 @@ static void put_ready(struct harness *h, struct pass_writer *w)
 static void put_others(struct harness *h, struct pass_writer *w)
 {
 	const uint32_t *b = h->form->block;
-	uint32_t first = h->g->at.barrier_first;
+	uint32_t taken = h->g->facts.barrier_ids & ~(1u << h->x->barrier) &
+			 ((1u << h->g->at.barrier_first) - 1);
 	uint32_t threads = (uint32_t)round_up(pass_threads(b), 32);
 
-	if (!first)
+	if (!taken)
 		return;
 	pass_emit(w,
 		"mov.u32 %%hd_mr0, %%tid.z;\n"
@@ -223,8 +224,8 @@ static void put_others(struct harness *h, struct pass_writer *w)
 		"vote.sync.any.pred %%hd_mp0, %%hd_mp0, -1;\n"
 		"@%%hd_mp0 bra $hd_taken;\n",
 		b[1], b[0]);
-	for (unsigned i = 0; i < first; i++)
-		if (h->g->facts.barrier_ids & 1u << i && i != h->x->barrier)
+	for (unsigned i = 0; i < 16; i++)
+		if (taken & 1u << i)
 			pass_emit(w, "barrier.arrive %u, %u;\n", i, MAX(threads, 64u));
 	pass_put(w, "$hd_taken:\n" WHOLE_WARP);
 }

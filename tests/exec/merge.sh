@@ -8,7 +8,8 @@
 # each alone, and up to eight of them; forms: every kernel of the list with another one. Each with all
 # schedules, with and without turns, and fused, and on the virtual GPU with each of MODES (words of
 # HEDDLE_VGPU); leaving: kernels that can be fused, but not merged, since their threads have to leave, or
-# leave something behind, each ahead of another one and behind it; sample: with one of these, others for each pair. LIMIT: seconds that a run may take (60);
+# leave something behind, each ahead of another one and behind it;
+# sample: with one of these, others for each pair. LIMIT: seconds that a run may take (60);
 # JOBS: runs at a time (2).
 # Kernels that cannot be merged, or not in this order, must be refused; they are counted.
 set -eu
