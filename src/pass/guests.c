@@ -455,6 +455,7 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 
 	VEC_FREE(&g->f->body);
 	g->f->body = w->out;
+	pass_writer_finish(w);
 	if (w->error)
 		return w->error;
 	r = ptx_graft_new(x->m, x->host, g->f, x->diags, &g->graft);

@@ -77,7 +77,8 @@ void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
 void guests_rounds_ready(const struct guest *g, struct pass_writer *w);
 /* Labels outside of the pieces; the statements are the last of w and are not copied. */
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
-/* The rewritten body becomes the guest's, ready to be put; exits[i] are mapped to to[i]. */
+/* The rewritten body becomes the guest's, ready to be put, and w is finished; exits[i] are mapped
+ * to to[i]. */
 int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);
 /* Drops the guests, gives the host its body, its bounds, and looks at all of it. */
