@@ -322,8 +322,11 @@ static int make(struct harness *h)
 	return guests_seal(x, &w, h->form->block);
 }
 
+/* Threads that are done and stay are counted (rounds.c): of a part of the block, by a number. */
 static uint32_t closed(uint32_t fields)
 {
+	if (fields & PASS_FIELD_THREADS && fields & PASS_FIELD_EXITS)
+		fields |= PASS_FIELD_COUNTS;
 	if (fields & PASS_FIELD_COUNTS)
 		fields |= PASS_FIELD_THREADS | PASS_FIELD_EXITS;
 	return fields;

@@ -7,7 +7,7 @@
 #   virtual.sh HEDDLE LIST DEVICE [FILTER]
 # LIST, DEVICE, FILTER: as of same.sh. FIELDS: some of them only ("all" is each field that the kernel can
 # have); SAMPLE=1: two of them for each kernel, others for each. LIMIT: seconds that a run may take
-# (600); JOBS: kernels at a time (2).
+# (60); JOBS: kernels at a time (2).
 # What cannot be put so says why; virtual.txt has who that is, for which field, and of which compiler if
 # not of all.
 set -eu
@@ -15,7 +15,7 @@ heddle=$1
 list=$2
 device=$3
 filter=${4:-.}
-fields=${FIELDS:-ids threads counts barriers shared dynamic params exits barriers,exits threads,exits all}
+fields=${FIELDS:-ids threads counts barriers shared dynamic params exits barriers,exits all}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$(dirname "$list")/.." && pwd)
 work=$(mktemp -d)
@@ -24,7 +24,7 @@ tab=$(printf '\t')
 # The form's last parameter.
 zeros=hex:$(printf %0160d 0)
 
-limit=${LIMIT:-600}
+limit=${LIMIT:-60}
 # shellcheck source=tests/exec/form.sh
 . "$here/form.sh"
 
