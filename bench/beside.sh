@@ -13,18 +13,8 @@ set -eu
 dist=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
 shift 2
-heddle=$dist/bin/heddle tick=$dist/lib/heddle/examples/tick
-dir=$(mktemp -d)
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
-high='' daemon=''
-ends() {
-	# shellcheck disable=SC2086
-	kill $high $daemon 2>/dev/null || :
-	wait
-	rm -rf "$dir"
-}
-trap ends EXIT
-trap 'exit 1' INT TERM
+# shellcheck source=bench/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 # once OUT NAME RUNS-UNDER...: prints how long it took.
 once() {
@@ -61,14 +51,9 @@ beside() {
 }
 
 start_high() {
-	"$@" "$tick" --kernel-us 30 --every-us 2000 --count 0 --check 1 --json >"$dir/high" 2>&1 &
+	"$@" "$examples/tick" --kernel-us 30 --every-us 2000 --count 0 --check 1 --json >"$dir/high" 2>&1 &
 	high=$!
-	tries=0
-	until grep -q ready "$dir/high"; do
-		tries=$((tries + 1))
-		[ "$tries" -lt 500 ] || { cat "$dir/high"; exit 1; }
-		sleep 0.02
-	done
+	await "$dir/high" ready
 }
 
 stop_high() {
@@ -80,15 +65,11 @@ stop_high() {
 under() { # LABEL OPTION...
 	label=$1
 	shift
-	"$dist/bin/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" "$@" 2>"$dir/log" &
-	daemon=$!
-	until "$heddle" status >/dev/null 2>&1; do sleep 0.02; done
+	serve "$dir/log" "$@"
 	start_high "$heddle" run -p high --
 	beside "$label" "$heddle" run -p low --
 	stop_high
-	kill "$daemon"
-	wait "$daemon" || :
-	daemon=
+	served
 }
 
 names=$*

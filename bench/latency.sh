@@ -9,23 +9,11 @@
 # ./run dist made, or a build folder. WAVE: blocks that fit at once; DEVICE=cpu: to try the script.
 set -eu
 dist=$1
-heddle=$dist/bin/heddle heddled=$dist/bin/heddled examples=$dist/lib/heddle/examples
-[ -x "$heddle" ] || {
-	heddle=$dist/heddle heddled=$dist/heddled examples=$dist/examples
-}
 device=${DEVICE:-cuda}
 count=${COUNT:-1000}
-dir=$(mktemp -d)
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" HEDDLE_FORM_WAIT_MS=60000
-low='' daemon=''
-ends() {
-	# shellcheck disable=SC2086
-	kill $low $daemon 2>/dev/null || :
-	wait
-	rm -rf "$dir"
-}
-trap ends EXIT
-trap 'exit 1' INT TERM
+# shellcheck source=bench/lib.sh
+. "$(dirname "$0")/lib.sh"
+export HEDDLE_FORM_WAIT_MS=60000
 native=
 [ "$device" = cuda ] || native="env LD_LIBRARY_PATH=$dist/src/dev/cpu"
 
@@ -54,22 +42,20 @@ for block in ${BLOCKS:-1 4 12 36}; do
 	plain=$(alone 1000 $native)
 	for target in ${TARGETS:-20 50 100 200}; do
 		rm -rf "$dir/cache"
-		"$heddled" --mps off --socket "$dir/sock" --set "latency_us=$target" >"$dir/heddled" 2>&1 &
-		daemon=$!
-		until [ -S "$dir/sock" ]; do sleep 0.02; done
+		serve "$dir/heddled" --mps off --set "latency_us=$target"
 		alone 300 "$heddle" run --device "$device" -p low -- >"$dir/first"
 		managed=$(alone 1000 "$heddle" run --device "$device" -p low --)
 		"$heddle" run --device "$device" -p low -- "$examples/longgrid" --rounds "$rounds" \
 			--blocks "$blocks" --for-ms 60000 >"$dir/low" 2>&1 &
 		low=$!
-		until grep -q ready "$dir/low" 2>/dev/null; do sleep 0.02; done
+		await "$dir/low" ready
 		"$heddle" run --device "$device" -p high -- "$examples/tick" --rounds "$tick_rounds" \
 			--count "$count" --wait-ms 100 >"$dir/high" 2>&1
 		"$heddle" status --json >"$dir/status"
-		kill "$low" "$daemon"
-		wait || :
-		low='' daemon=''
-		rm -f "$dir/sock"
+		kill "$low"
+		wait "$low" 2>/dev/null || :
+		low=''
+		served
 		echo "$block $target $plain $managed $(field preemptions "$dir/status") \
 $(field handover_p50_ns "$dir/status") $(field handover_p99_ns "$dir/status")" |
 			awk '{ printf "%3d %4d: %7.2f %7.2f (%.3f); %5d %6.1f %6.1f\n",

@@ -12,35 +12,14 @@ dist=$1
 out=${2:-$(mktemp -d)}
 device=${DEVICE:-cuda}
 launches=${LAUNCHES:-20000}
-heddle=$dist/bin/heddle heddled=$dist/bin/heddled queue=$dist/lib/heddle/bench/queue
-[ -x "$heddle" ] || {
-	heddle=$dist/heddle heddled=$dist/heddled queue=$dist/bench/queue
-}
 [ "$device" = cuda ] || export LD_LIBRARY_PATH="$dist/src/dev/cpu"
 mkdir -p "$out"
-dir=$(mktemp -d)
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" HEDDLE_FORM_WAIT_MS=60000
-high='' daemon=''
-ends() {
-	exec 9>&-
-	# shellcheck disable=SC2086
-	kill $high $daemon 2>/dev/null || :
-	wait
-	rm -rf "$dir"
-}
-trap ends EXIT
-trap 'exit 1' INT TERM
+# shellcheck source=bench/lib.sh
+. "$(dirname "$0")/lib.sh"
+queue=$benches/queue
+export HEDDLE_FORM_WAIT_MS=60000
 mkfifo "$dir/end"
 exec 9<>"$dir/end"
-
-await() { # FILE TEXT
-	tries=0
-	until grep -q "$2" "$1" 2>/dev/null; do
-		tries=$((tries + 1))
-		[ "$tries" -lt 1500 ] || { echo "no $2 in $1"; exit 1; }
-		sleep 0.02
-	done
-}
 
 # beside NAME RUN_HIGH RUN_LOW: prints both programs' lines.
 beside() {
@@ -57,35 +36,25 @@ beside() {
 	printf '%-12s %s; %s' "$name" "$(tail -n 1 "$out/$name.low")" "$(tail -n 1 "$out/$name.high")"
 }
 
-# served NAME OPTION...: beside, under a daemon of its own.
-served() {
+# with_daemon NAME OPTION...: beside, under a daemon of its own.
+with_daemon() {
 	served=$1
 	shift
-	env -u LD_LIBRARY_PATH "$heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" \
-		"$@" 2>"$out/$served.log" 9>&- &
-	daemon=$!
-	tries=0
-	until "$heddle" status >/dev/null 2>&1; do
-		tries=$((tries + 1))
-		[ "$tries" -lt 500 ] || { echo "no heddled"; exit 1; }
-		sleep 0.02
-	done
+	serve "$out/$served.log" "$@"
 	beside "$served" "$heddle run --device $device -p high --" "$heddle run --device $device -p low --"
-	kill "$daemon"
-	wait "$daemon" || :
-	daemon=''
+	served
 }
 
 # under NAME OPTION...: the same under heddle; and a quarter of it once more with an event log, which
 # takes time itself, for the words.
 under() {
-	served "$@"
+	with_daemon "$@"
 	echo
 	which=$1
 	shift
 	all=$launches
 	launches=$((launches / 4))
-	served "$which-log" --events "$out/$which.events" "$@"
+	with_daemon "$which-log" --events "$out/$which.events" "$@"
 	launches=$all
 	n=$(tail -n 1 "$out/$which-log.high" | cut -d' ' -f2)
 	for events in 'wait|preempt|shrink|grant|grow' begin; do

@@ -3,11 +3,15 @@
 # Copyright 2026 The heddle authors
 #
 # shim.sh BUILD [DRIVER]: what a launch costs through the shim, managed and not, against the driver
-# itself in the same run. DRIVER: the system's libcuda.so.1 or, by default, the virtual GPU's (whose
-# own launches cost so much that only a GPU's figures mean something).
+# itself in the same run. DRIVER: a libcuda.so.1; "system", the system's; by default the virtual GPU's
+# (whose own launches cost so much that only a GPU's figures mean something).
 set -eu
 build=$1
 driver=${2:-$build/src/dev/cpu/libcuda.so.1}
+if [ "$driver" = system ]; then
+	driver=$(ldconfig -p | sed -n 's/.*libcuda.so.1 .*x86-64.*=> //p' | head -n 1)
+	[ -n "$driver" ] || { echo "shim.sh: this system has no libcuda.so.1" >&2; exit 1; }
+fi
 dir=$(mktemp -d)
 export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" FAKE_MIN_NS=0 HEDDLE_FORM_WAIT_MS=60000
 "$build/tests/shim/fake_daemon" "$dir/sock" grant >"$dir/log" &

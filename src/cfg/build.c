@@ -325,21 +325,3 @@ int cfg_build(struct arena *a, const struct ptx_func *f, struct cfg **ret)
 		*ret = g;
 	return r;
 }
-
-bool cfg_reaches(const struct cfg *g, uint32_t from_stmt, uint32_t to_stmt)
-{
-	uint32_t from = g->block_of[from_stmt], to = g->block_of[to_stmt];
-	struct cfg_order post;
-	bool found = false;
-
-	if (from == to && from_stmt < to_stmt)
-		return true;
-	for (uint32_t i = 0; i < g->at[from].n_succ && !found; i++) {
-		if (cfg_walk(g, g->at[from].succ[i], false, &post) < 0)
-			return true; /* it cannot be ruled out */
-		for (uint32_t k = 0; k < post.n; k++)
-			found |= post.at[k] == to;
-		free(post.at);
-	}
-	return found;
-}

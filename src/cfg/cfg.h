@@ -38,8 +38,6 @@ int cfg_build(struct arena *a, const struct ptx_func *f, struct cfg **ret);
 int cfg_relink(struct cfg *g);
 bool cfg_dominates(const struct cfg *g, uint32_t a, uint32_t b);
 bool cfg_postdominates(const struct cfg *g, uint32_t a, uint32_t b);
-bool cfg_reaches(
-	const struct cfg *g, uint32_t from_stmt, uint32_t to_stmt); /* to_stmt can run after */
 
 /* ---- liveness: bit sets over dense register numbers, one per block ---- */
 struct cfg_liveness {
@@ -91,7 +89,6 @@ uint32_t cfg_influence(
 struct cfg_demand {
 	uint64_t static_shared_bytes; /* with alignment, callees included */
 	bool dynamic_shared;
-	uint32_t max_ntid; /* from .maxntid/.reqntid; 0: none */
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
 bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */

@@ -10,19 +10,9 @@
 #include <string.h>
 
 struct shared_use {
-	const struct ptx_module *m;
 	struct cfg_demand *d;
 	VEC(const struct ptx_sym *) vars;
-	VEC(const struct ptx_func *) funcs;
 };
-
-static void add_func(struct shared_use *u, const struct ptx_func *f)
-{
-	for (size_t i = 0; i < u->funcs.len; i++)
-		if (u->funcs.at[i] == f)
-			return;
-	(void)VEC_PUSH(&u->funcs, f);
-}
 
 static void add_var(struct shared_use *u, const struct ptx_sym *v)
 {
@@ -44,15 +34,9 @@ static void visit_operand(void *user, struct ptx_opd *o)
 {
 	struct shared_use *u = user;
 
-	if (o->kind != PTX_OPD_SYM || !o->sym)
-		return;
-	if (o->sym->kind == PTX_SYM_VAR && o->sym->space == PTX_SHARED)
+	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_VAR &&
+		o->sym->space == PTX_SHARED)
 		add_var(u, o->sym);
-	if (o->sym->kind == PTX_SYM_FUNC && o->sym->func) {
-		const struct ptx_func *body = ptx_find_func(u->m, o->sym->name);
-
-		add_func(u, body ? body : o->sym->func);
-	}
 }
 
 bool cfg_blocks_1d(const struct ptx_func *f)
@@ -66,13 +50,13 @@ bool cfg_blocks_1d(const struct ptx_func *f)
 
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret)
 {
-	struct shared_use u = {.m = m, .d = ret};
-	struct ptx_bounds bounds;
+	struct shared_use u = {.d = ret};
+	ptx_func_list funcs = {0};
 
 	*ret = (struct cfg_demand){0};
-	add_func(&u, f);
-	for (size_t i = 0; i < u.funcs.len; i++) {
-		const struct ptx_func *at = u.funcs.at[i];
+	(void)ptx_reached(m, f, &funcs);
+	for (size_t i = 0; i < funcs.len; i++) {
+		const struct ptx_func *at = funcs.at[i];
 
 		for (size_t k = 0; k < at->body.len; k++) {
 			struct ptx_stmt s = at->body.at[k];
@@ -83,8 +67,6 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 			ptx_visit_opds(&s, visit_operand, &u);
 		}
 	}
-	ptx_bounds_get(f, &bounds);
-	ret->max_ntid = ptx_bounds_threads(&bounds);
 	VEC_FREE(&u.vars);
-	VEC_FREE(&u.funcs);
+	VEC_FREE(&funcs);
 }

@@ -142,6 +142,13 @@ int ask_failed(const struct cli *c, const char *socket, int error)
 	}
 }
 
+bool ask_is_priority(const char *word)
+{
+	size_t n = strlen(word);
+
+	return ask_priority(word) >= 0 || (n > 0 && n < 4 && strspn(word, "0123456789") == n);
+}
+
 int ask_priority(const char *word)
 {
 	char buf[16];

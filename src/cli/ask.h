@@ -19,6 +19,8 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 int ask_set(const char *socket, uint32_t tenant, int priority);
 /* Says why asking failed; CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);
+/* As HEDDLE_PRIORITY may say it: one of the words below, or a number. */
+bool ask_is_priority(const char *word);
 int ask_priority(const char *word); /* of high, normal, low; -1: none of them */
 const char *ask_priority_name(int priority, char *buf, size_t size);
 

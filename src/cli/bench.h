@@ -36,6 +36,9 @@ int bench_try(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret);
 
 /* ---- bench_spatial.c ---- */
+/* Runs of programs to come; with a budget, at most so many in the first pass. */
+unsigned bench_spatial_steps(const struct bench *b);
+unsigned bench_extra_steps(const struct bench *b);
 int bench_spatial(struct bench *b);
 int bench_extra(struct bench *b);
 

@@ -7,7 +7,9 @@
  * with a confidence interval. Figure 16: what the high one gains, and the low one loses, when more
  * SMs are given up than are needed. */
 #include "cli/bench.h"
+#include "cli/figures.h"
 #include "cli/lost.h"
+#include "cli/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,6 +39,16 @@ static double now_s(void)
 
 /* ---- measuring ---- */
 
+static unsigned count_lows(const struct bench *b)
+{
+	return b->quick ? QUICK_LOWS : PROGRAMS;
+}
+
+unsigned bench_spatial_steps(const struct bench *b)
+{
+	return LOST_FORMS * (b->quick ? QUICK_LOWS : MAX_PAIRS);
+}
+
 /* Each program of low priority comes early: a budget may end the list anywhere. */
 static int list_pairs(struct spatial *sp, struct bench *b)
 {
@@ -44,7 +56,7 @@ static int list_pairs(struct spatial *sp, struct bench *b)
 
 	sp->b = b;
 	for (unsigned d = 1; d < PROGRAMS; d++) {
-		for (unsigned low = 0; low < (b->quick ? QUICK_LOWS : PROGRAMS); low++) {
+		for (unsigned low = 0; low < count_lows(b); low++) {
 			struct lost_pair *p = &sp->pair[sp->n_pairs++];
 
 			*p = (struct lost_pair){.low = low, .high = (low + 5 * d) % PROGRAMS};
@@ -102,8 +114,10 @@ static int run_form(
 		return r;
 	for (unsigned i = 0; r == CLI_OK && i < sp->n_run; i++) {
 		r = run_pair(sp, &stage, &sp->pair[i], form);
-		if (stop_at > 0 && now_s() > stop_at)
+		if (stop_at > 0 && now_s() > stop_at && i + 1 < sp->n_run) {
+			progress_more(-(int)(LOST_FORMS * (sp->n_run - i - 1)));
 			sp->n_run = i + 1;
+		}
 	}
 	stage_close(&stage);
 	return r;
@@ -125,10 +139,11 @@ static int measure(struct spatial *sp)
 			.options = {"--set", "min_managed_us=1", "--temporal"}},
 		{.name = "spatial", .managed = true, .options = {"--set", "min_managed_us=1"}}};
 	double began = now_s(), budget = (double)sp->b->budget_s;
-	int r = CLI_OK;
+	int r = CLI_OK, planned = 0; /* passes behind this one */
 
 	for (unsigned pass = 0; r == CLI_OK && pass < MAX_PASSES; pass++) {
-		double from = now_s();
+		double from = now_s(), took, left;
+		int more;
 
 		for (unsigned i = 0; r == CLI_OK && i < LOST_FORMS; i++) {
 			unsigned form = pass % 2 ? LOST_FORMS - 1 - i : i;
@@ -139,8 +154,13 @@ static int measure(struct spatial *sp)
 			r = run_form(
 				sp, &spec[form], form, first ? began + budget / LOST_FORMS : 0);
 		}
-		if (now_s() - began + (now_s() - from) > budget)
+		took = now_s() - from;
+		left = budget - (now_s() - began);
+		more = left >= took ? (int)MIN(left / MAX(took, 1e-3), MAX_PASSES) : 0;
+		progress_more(LOST_FORMS * (int)sp->n_run * (more - planned));
+		if (!more)
 			break;
+		planned = more - 1;
 	}
 	return r;
 }
@@ -155,11 +175,14 @@ static void show_lows(struct spatial *sp)
 		strbuf_puts(&b->c->out,
 			"\npreemption overhead, (T - T_original) / T_original, and us lost a "
 			"preemption,\nbeyond the same never preempted, beside a trivial "
-			"high-priority kernel:\n                                       temporal"
+			"high-priority kernel;\n~ noise: rounds of a pair differ by more than 10 "
+			"%:\n"
+			"                                       temporal"
 			"              spatial\n");
 	for (unsigned low = 0; low < PROGRAMS; low++) {
 		double overhead[LOST_FORMS], us[LOST_FORMS];
 		unsigned n = lost_mean(sp->pair, sp->n_run, (int)low, overhead, us);
+		unsigned noisy = lost_noisy(sp->pair, sp->n_run, (int)low, FIGURES_SPREAD);
 
 		if (n && b->j) {
 			json_begin_object(b->j, NULL);
@@ -169,21 +192,23 @@ static void show_lows(struct spatial *sp)
 			json_num(b->j, "spatial_overhead", overhead[LOST_SPATIAL]);
 			json_num(b->j, "temporal_lost_us", us[LOST_TEMPORAL]);
 			json_num(b->j, "spatial_lost_us", us[LOST_SPATIAL]);
+			json_uint(b->j, "noisy", noisy);
 			json_end(b->j, '}');
 		} else if (n) {
 			strbuf_printf(&b->c->out,
-				"%-5s %u pairs                  %+8.2f %% %9.1f us  %+8.2f %% "
-				"%9.1f "
-				"us\n",
-				bench_programs[low], n, overhead[LOST_TEMPORAL] * 100,
-				us[LOST_TEMPORAL], overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
+				"%-5s %u pairs                 %c%+8.2f %% %9.1f us  %+8.2f %% "
+				"%9.1f us\n",
+				bench_programs[low], n, noisy ? '~' : ' ',
+				overhead[LOST_TEMPORAL] * 100, us[LOST_TEMPORAL],
+				overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
 		}
 	}
 	if (b->j)
 		json_end(b->j, ']');
 }
 
-static void show_lost(struct bench *b, const struct lost *l)
+/* noisy: of its pairs. */
+static void show_lost(struct bench *b, const struct lost *l, unsigned noisy)
 {
 	static const char *const name[LOST_FORMS] = {"original", "kept", "temporal", "spatial"};
 	static const char *const key[LOST_FORMS] = {"", "", "temporal_total", "spatial_total"};
@@ -199,11 +224,11 @@ static void show_lost(struct bench *b, const struct lost *l)
 			json_end(b->j, '}');
 		} else {
 			strbuf_printf(&b->c->out,
-				"%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), "
+				"%s%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), "
 				"%u "
 				"preemptions\n",
-				name[k], l->overhead[k] * 100, l->us[k], l->us_low[k],
-				l->us_high[k], l->preemptions[k]);
+				noisy ? "noise: " : "", name[k], l->overhead[k] * 100, l->us[k],
+				l->us_low[k], l->us_high[k], l->preemptions[k]);
 		}
 	}
 	if (b->j) {
@@ -213,12 +238,16 @@ static void show_lost(struct bench *b, const struct lost *l)
 		json_num(b->j, "spatial_reduction_low", l->reduction_low);
 		json_num(b->j, "spatial_reduction_high", l->reduction_high);
 		json_num(b->j, "spatial_overhead_reduction", l->overhead_reduction);
+		json_uint(b->j, "spatial_noisy", noisy);
+	} else if (!l->pairs) {
+		strbuf_puts(&b->c->out, "no pair was preempted in both ways: no result\n");
 	} else {
 		strbuf_printf(&b->c->out,
-			"spatial loses %.1f %% less (95 %%: %.1f to %.1f), %u pairs, %u rounds "
-			"each way; its overhead is %.1f %% less\n",
-			l->reduction * 100, l->reduction_low * 100, l->reduction_high * 100,
-			l->pairs, l->rounds, l->overhead_reduction * 100);
+			"%sspatial loses %.1f %% less (95 %%: %.1f to %.1f), %u pairs, %u rounds "
+			"each way; its overhead is %.1f %% less",
+			noisy ? "noise: " : "", l->reduction * 100, l->reduction_low * 100,
+			l->reduction_high * 100, l->pairs, l->rounds, l->overhead_reduction * 100);
+		strbuf_printf(&b->c->out, noisy ? "; %u pairs are noise\n" : "\n", noisy);
 	}
 }
 
@@ -235,7 +264,7 @@ int bench_spatial(struct bench *b)
 	if (r != CLI_OK)
 		return r;
 	show_lows(sp);
-	show_lost(b, &lost);
+	show_lost(b, &lost, lost_noisy(sp->pair, sp->n_run, -1, FIGURES_SPREAD));
 	bench_emit(b);
 	return CLI_OK;
 }
@@ -250,6 +279,19 @@ struct extra_pair {
 	double low_alone_ns, high_alone_ns;
 	struct stage_result step[STEPS];
 };
+
+static unsigned count_extra(const struct bench *b, unsigned *ret_steps)
+{
+	*ret_steps = b->quick ? 2 : STEPS;
+	return b->quick ? 1 : EXTRA_PAIRS;
+}
+
+unsigned bench_extra_steps(const struct bench *b)
+{
+	unsigned steps, n = count_extra(b, &steps);
+
+	return n + n * steps; /* alone, and beside each other */
+}
 
 static int count_sms(struct bench *b, unsigned *ret)
 {
@@ -324,14 +366,22 @@ static void show_step(struct bench *b, const struct extra_pair *p, unsigned step
 	double speedup = r->high_ns ? p->step[0].high_ns / r->high_ns : 0;
 	double high = p->high_alone_ns ? r->high_ns / p->high_alone_ns : 0;
 	double low = p->low_alone_ns ? r->low_ns / p->low_alone_ns : 0;
+	struct figures f = {0};
+	const char *noise = NULL;
+	char why[96];
 
 	if (!r->high_ns)
 		return;
+	if (high > 0 && low > 0) {
+		f = figures_of(r, p->low_alone_ns, p->high_alone_ns);
+		noise = figures_noise(&f, 2, stage_spread(r, true), why, sizeof(why));
+	}
 	if (b->j) {
 		json_begin_object(b->j, NULL);
 		json_uint(b->j, "extra_sms", sms);
 		json_num(b->j, "high_us", r->high_ns / 1e3);
 		json_num(b->j, "low_us", r->low_ns / 1e3);
+		json_str(b->j, "noise", noise);
 		json_num(b->j, "high_speedup", speedup);
 		json_num(b->j, "high_slowdown", high);
 		json_num(b->j, "low_slowdown", low);
@@ -341,9 +391,9 @@ static void show_step(struct bench *b, const struct extra_pair *p, unsigned step
 		json_end(b->j, '}');
 		return;
 	}
-	strbuf_printf(&b->c->out, "%-4s %-4s %5u %11.1f %8.2fx %8.2fx %12.1f %8.3fx %6u\n",
-		bench_programs[p->low], bench_programs[p->high], sms, r->high_ns / 1e3, speedup,
-		high, r->low_ns / 1e3, low, r->preemptions + r->shrinks);
+	strbuf_printf(&b->c->out, "%-4s %-4s %5u %c%10.1f %8.2fx %8.2fx %12.1f %8.3fx %6u\n",
+		bench_programs[p->low], bench_programs[p->high], sms, noise ? '~' : ' ',
+		r->high_ns / 1e3, speedup, high, r->low_ns / 1e3, low, r->preemptions + r->shrinks);
 }
 
 static void show_extra(struct bench *b, const struct extra_pair *pairs, unsigned n,
@@ -354,7 +404,8 @@ static void show_extra(struct bench *b, const struct extra_pair *pairs, unsigned
 	else
 		strbuf_puts(&b->c->out,
 			"\nSMs given up beyond what a trivial high-priority kernel needs: its "
-			"turnaround, speedup\nover none, and both programs' times over alone\n"
+			"turnaround, speedup\nover none, and both programs' times over alone; ~ "
+			"noise\n"
 			"low  high extra     high us  speedup    alone       low us    alone  "
 			"preempted\n");
 	for (unsigned i = 0; i < n; i++) {
@@ -381,7 +432,7 @@ int bench_extra(struct bench *b)
 {
 	/* The paper's high ones, nn and md, beside cfd and pl. */
 	struct extra_pair pairs[EXTRA_PAIRS] = {{3, 1}, {3, 4}, {0, 1}, {0, 4}};
-	unsigned n = b->quick ? 1 : EXTRA_PAIRS, steps = b->quick ? 2 : STEPS, all = 0;
+	unsigned steps, n = count_extra(b, &steps), all = 0;
 	unsigned sms[STEPS] = {0};
 	int r = count_sms(b, &all);
 

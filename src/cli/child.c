@@ -170,7 +170,7 @@ int child_wait(struct child *children, unsigned n, int timeout_ms)
 	return 0;
 }
 
-void child_stop(struct child *c)
+static void child_stop(struct child *c)
 {
 	if (c->pid <= 0)
 		return;

@@ -31,9 +31,8 @@ void child_end_if_interrupted(void);
 /* Collects until every child has closed its output and ended. -ETIMEDOUT after timeout_ms, -EINTR
  * by a signal: those left are killed and reaped. */
 int child_wait(struct child *children, unsigned n, int timeout_ms);
-/* SIGTERM, a second's patience, SIGKILL. */
-void child_stop(struct child *c);
-void child_finish(struct child *c); /* child_stop, and frees */
+/* SIGTERM, a second's patience, SIGKILL; and frees. */
+void child_finish(struct child *c);
 /* "exit status 3", "killed by SIGKILL"; buf at least 64 bytes. Returns buf. */
 const char *child_status_text(const struct child *c, char *buf, size_t size);
 

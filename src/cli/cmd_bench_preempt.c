@@ -273,6 +273,7 @@ static int bench_pairs(struct bench *b)
 
 		if (stage_open(b->c, &specs[k], &stage) != CLI_OK) {
 			b->failures++;
+			progress_more(-(int)n_pairs);
 			continue;
 		}
 		for (unsigned i = 0; r == CLI_OK && i < n_pairs; i++) {
@@ -411,18 +412,21 @@ static bool wants(const struct bench *b, const char *part)
 	return !given || !strcmp(given, "all") || !strcmp(given, part);
 }
 
-/* Of the parts that are asked for; those of spatial depend on what they measure: 0, not known. */
+/* Of the parts that are asked for; what those of spatial have more of, or fewer, they say when they
+ * know. */
 static unsigned count_steps(const struct bench *b)
 {
 	unsigned n_pairs = b->quick ? LOWS : PAIRS, n = 0;
 	struct stage_spec specs[ARRANGEMENTS];
 
-	if (wants(b, "spatial") || wants(b, "extra"))
-		return 0;
 	if (wants(b, "overhead"))
 		n += 2 * PASSES * PROGRAMS;
 	if (wants(b, "pairs"))
 		n += PROGRAMS + n_pairs * list_arrangements(b, specs);
+	if (wants(b, "spatial"))
+		n += bench_spatial_steps(b);
+	if (wants(b, "extra"))
+		n += bench_extra_steps(b);
 	return n;
 }
 
@@ -488,13 +492,15 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"overhead_worst, overhead_noisy (programs that differ by more than 10 %); spatial, "
 		"an array of low, pairs, temporal_overhead, "
 		"spatial_overhead, temporal_lost_us, spatial_lost_us (a preemption), by program of "
-		"low priority; temporal_total and spatial_total, each overhead_mean, lost_us (a "
+		"low priority, noisy (those of its pairs whose rounds differ by more than 10 %); "
+		"temporal_total and spatial_total, each overhead_mean, lost_us (a "
 		"preemption, the mean of the pairs), lost_us_low and lost_us_high (its 95 % "
 		"confidence interval), preemptions; spatial_pairs, spatial_rounds, "
 		"spatial_reduction, spatial_reduction_low, spatial_reduction_high, "
-		"spatial_overhead_reduction; extra, an array "
+		"spatial_overhead_reduction, spatial_noisy (pairs); extra, an array "
 		"of low, high, low_alone_us, high_alone_us, and steps (extra_sms, high_us, low_us, "
-		"high_speedup over the first step, high_slowdown and low_slowdown over alone, "
+		"noise, high_speedup over the first step, high_slowdown and low_slowdown over "
+		"alone, "
 		"preemptions, checked, wrong).",
 	.options = options,
 	.run = run,

@@ -5,15 +5,15 @@
  * with equal data each time. */
 #include "cli/corun.h"
 #include "cli/kernelspec.h"
-#include "cli/schedule.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|merge|vertical|horizontal|tuned",
-		"back to back in one stream; each in a stream of its own; (if nothing is said) as "
+	{0, "how", "sequential|streams|green|merge|vertical|horizontal|tuned",
+		"back to back in one stream; each in a stream of its own; each in a green context "
+		"with an equal part of the SMs; (if nothing is said) as "
 		"one launch, whose workers take a block of one kernel after a block of another; or "
 		"fused, block by block: the same threads run one after the other, or each has "
 		"warps of its own; tuned: as heddle tune found to be the fastest"},
@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
 	{0, "workers", "N", "merge: workers on all SMs together at most"},
 	{0, "workers-per-sm", "N", "merge: workers per SM at most, on the average"},
-	{0, "chunk", "N", "merge: blocks a worker takes at a time"},
+	{0, "chunk", "N[:N...]", "merge: blocks a worker takes at a time; of each kernel"},
 	{0, "yield-every", "N",
 		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
@@ -40,29 +40,32 @@ static const struct cli_option options[] = {
 static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	const char *text = cli_value(c, "schedule");
-	const char *wrong = schedule_parse_order(arena, text ? text : "steal", n, m);
+	const char *wrong = dev_order_parse(arena, text ? text : "steal", n, m);
 
 	return wrong ? cli_usage(c, "--schedule: %s", wrong) : CLI_OK;
 }
 
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
-	uint64_t workers = 0, per_sm = 0, chunk = 1, yield = 0;
+	uint64_t workers = 0, per_sm = 0, yield = 0;
+	const char *chunk = cli_value(c, "chunk"), *wrong = NULL;
 	int r = read_schedule(c, arena, n, m);
 
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 1, UINT32_MAX, &workers);
 	if (r == CLI_OK)
 		r = cli_number(c, "workers-per-sm", 1, 64, &per_sm);
-	if (r == CLI_OK)
-		r = cli_number(c, "chunk", 1, 1 << 20, &chunk);
+	m->chunk = 1;
+	if (r == CLI_OK && chunk)
+		wrong = dev_chunk_parse(arena, chunk, n, m);
+	if (wrong)
+		r = cli_usage(c, "--chunk: %s", wrong);
 	if (r == CLI_OK)
 		r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 	m->help_others = cli_has(c, "help-others");
 	m->times = !cli_has(c, "no-times");
 	m->workers = (uint32_t)workers;
 	m->workers_per_sm = (uint32_t)per_sm;
-	m->chunk = (uint32_t)chunk;
 	m->yield_every = (uint32_t)yield;
 	return r;
 }
@@ -79,35 +82,37 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		.device = !device || !strcmp(device, "auto") ? DEV_AUTO
 			  : !strcmp(device, "cpu")           ? DEV_CPU
 							     : DEV_CUDA,
-		.how = CORUN_MERGE,
+		.how = DEV_MERGE,
 		.repeat = (unsigned)repeat,
 		.check = cli_has(c, "check"),
 	};
 	o->tuned = how && !strcmp(how, "tuned");
 	if (how && !o->tuned)
-		schedule_parse_how(how, &o->how);
+		dev_how_parse(how, &o->how);
 	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(merge_only); i++)
-		if ((o->how != CORUN_MERGE || o->tuned) && cli_has(c, merge_only[i]))
+		if ((o->how != DEV_MERGE || o->tuned) && cli_has(c, merge_only[i]))
 			r = cli_usage(c, "--%s needs --how merge", merge_only[i]);
 	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
 		r = cli_usage(c, "--store needs --how tuned");
 	o->store = cli_value(c, "store");
-	return r == CLI_OK && o->how == CORUN_MERGE ? read_merging(c, arena, n, &o->merging) : r;
+	for (unsigned k = 0; k < n; k++)
+		o->merging.share[k] = 1;
+	return r == CLI_OK && o->how == DEV_MERGE ? read_merging(c, arena, n, &o->merging) : r;
 }
 
 /* ---- what came of it ---- */
 /* Whether there are times for each kernel. */
 static bool is_timed(const struct corun_options *o)
 {
-	return o->how < CORUN_MERGE || (o->how == CORUN_MERGE && o->merging.times);
+	return o->how < DEV_MERGE || (o->how == DEV_MERGE && o->merging.times);
 }
 
 static void json_merge(struct json *j, const struct corun_options *o, const struct corun_result *r)
 {
-	if (o->how < CORUN_MERGE)
+	if (o->how < DEV_MERGE)
 		return;
-	if (o->how == CORUN_MERGE) {
-		json_str(j, "schedule", schedule_order_name(o->merging.order));
+	if (o->how == DEV_MERGE) {
+		json_str(j, "schedule", dev_order_name(o->merging.order));
 		json_bool(j, "help_others", o->merging.help_others);
 	}
 	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
@@ -127,9 +132,9 @@ static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 		json_num(j, "began_ms", r->times.of[i].began_ms);
 		json_num(j, "ms", r->times.of[i].ms);
 	}
-	if (o->how == CORUN_MERGE && o->merging.times)
+	if (o->how == DEV_MERGE && o->merging.times)
 		json_num(j, "busy_ms", r->times.of[i].busy_ms);
-	if (o->how == CORUN_MERGE)
+	if (o->how == DEV_MERGE)
 		json_bool(j, "together", r->plan.together[i]);
 	json_end(j, '}');
 }
@@ -142,7 +147,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	cli_json_open(c, &j, 1);
 	json_str(&j, "device", res->device_name);
 	json_uint(&j, "sms", res->n_sms);
-	json_str(&j, "how", schedule_hows[o->how]);
+	json_str(&j, "how", dev_hows[o->how]);
 	json_num(&j, "ms", res->times.ms);
 	json_merge(&j, o, res);
 	json_begin_array(&j, "kernels");
@@ -168,18 +173,17 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
-	bool merged = o->how == CORUN_MERGE, timed = is_timed(o);
+	bool merged = o->how == DEV_MERGE, timed = is_timed(o);
 	struct strbuf *out = &c->out;
 
-	strbuf_printf(
-		out, "%s: %s, %.4f ms\n", res->device_name, schedule_hows[o->how], res->times.ms);
+	strbuf_printf(out, "%s: %s, %.4f ms\n", res->device_name, dev_hows[o->how], res->times.ms);
 	if (merged)
 		strbuf_printf(out,
 			"%s%s; %" PRIu32 " workers, %" PRIu64 " fit; launched %" PRIu32 " times\n",
-			schedule_order_name(o->merging.order),
+			dev_order_name(o->merging.order),
 			o->merging.help_others ? ", helping others" : "", res->plan.workers,
 			(uint64_t)res->plan.per_sm * res->n_sms, res->times.launches);
-	if (o->how > CORUN_MERGE)
+	if (o->how > DEV_MERGE)
 		strbuf_printf(out, "%" PRIu32 " blocks, %" PRIu64 " fit\n", res->plan.workers,
 			(uint64_t)res->plan.per_sm * res->n_sms);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
@@ -204,7 +208,7 @@ static void warn(struct cli *c, const struct spec *specs, unsigned n, const stru
 	const struct corun_result *res)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (o->how == CORUN_MERGE && o->merging.yield_every && res->plan.together[i])
+		if (o->how == DEV_MERGE && o->merging.yield_every && res->plan.together[i])
 			cli_warn(c,
 				"kernel '%s': its blocks may wait for each other, so all %" PRIu64
 				" were there at once, whatever --yield-every says",

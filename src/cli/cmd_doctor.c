@@ -21,7 +21,6 @@
 
 enum level { OK, NOTE, BAD };
 static const char *const level_names[] = {"ok", "note", "bad"};
-static const char *const tier_names[] = {"managed", "guard", "held"};
 
 struct doctor {
 	struct cli *c;
@@ -135,6 +134,31 @@ static void check_daemon(struct doctor *d)
 			"this user");
 }
 
+/* What heddle run refuses, or the shim takes for something else. */
+static void check_environment(struct doctor *d)
+{
+	const char *priority = getenv("HEDDLE_PRIORITY"), *weight = getenv("HEDDLE_WEIGHT");
+	const char *device = getenv("HEDDLE_DEVICE");
+	enum dev_kind kind;
+
+	if (priority && *priority && !ask_is_priority(priority))
+		say(d, BAD, "environment",
+			"HEDDLE_PRIORITY: '%s' is not one of high|normal|low: heddle run refuses "
+			"it",
+			priority);
+	if (device && *device && !dev_kind_parse(device, &kind))
+		say(d, BAD, "environment",
+			"HEDDLE_DEVICE: '%s' is not one of cpu|cuda|auto: heddle run refuses it",
+			device);
+	if (weight && *weight &&
+		(strspn(weight, "0123456789") != strlen(weight) || strlen(weight) > 4 ||
+			atoi(weight) < 1 || atoi(weight) > 1000))
+		say(d, NOTE, "environment",
+			"HEDDLE_WEIGHT: '%s' is not a number from 1 to 1000: it does not count, or "
+			"not as it stands",
+			weight);
+}
+
 static void check_cache(struct doctor *d)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -165,13 +189,13 @@ static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, 
 	d->kernels++;
 	d->tiers[tier]++;
 	if (!d->c->json) {
-		strbuf_printf(&d->c->out, "      %-8s %s%s%s\n", tier_names[tier], name,
+		strbuf_printf(&d->c->out, "      %-8s %s%s%s\n", pass_tier_name(tier), name,
 			why ? ": " : "", why ? why : "");
 		return;
 	}
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "name", name);
-	json_str(&d->j, "tier", tier_names[tier]);
+	json_str(&d->j, "tier", pass_tier_name(tier));
 	json_str(&d->j, "reason", why);
 	json_end(&d->j, '}');
 }
@@ -321,6 +345,7 @@ static int run(struct cli *c)
 	check_device(&d, "GPU", DEV_CUDA);
 	check_shim(&d);
 	check_daemon(&d);
+	check_environment(&d);
 	check_cache(&d);
 	if (c->n_operands)
 		check_program(&d, c->operands[0]);

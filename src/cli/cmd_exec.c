@@ -64,11 +64,6 @@ static int read_options(struct cli *c, struct job_options *o)
 	return CLI_OK;
 }
 
-static const char *tier_name(enum pass_tier tier)
-{
-	return tier == PASS_MANAGED ? "managed" : tier == PASS_GUARD ? "guard" : "held";
-}
-
 static void report(struct cli *c, const struct spec *s, const struct job_options *o,
 	const struct job_result *res)
 {
@@ -83,7 +78,7 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	if (!c->json) {
 		if (o->preempt && res->reason)
 			cli_warn(c, "kernel '%s' is not managed but %s: %s", s->kernel,
-				tier_name(res->tier), res->reason);
+				pass_tier_name(res->tier), res->reason);
 		return;
 	}
 	cli_json_open(c, &j, 1);
@@ -92,7 +87,7 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	json_str(&j, "form", o->preempt ? "preempt" : "plain");
 	json_num(&j, "ms", res->ms);
 	if (o->preempt) {
-		json_str(&j, "tier", tier_name(res->tier));
+		json_str(&j, "tier", pass_tier_name(res->tier));
 		json_str(&j, "reason", res->reason);
 		json_uint(&j, "blocks", res->stats.total);
 		json_uint(&j, "workers", res->stats.workers);

@@ -78,7 +78,8 @@ const struct cli_verb cli_verb_ptx_check = {
 		   "held     runs untouched, waits at its launch while its program is held\n"
 		   "\n"
 		   "A file is PTX, or holds some: a program, a shared library, a fatbin. Whatever "
-		   "else is in it is passed over.\n"
+		   "else is in it is passed over. Of one that holds machine code only, what "
+		   "that was made from is looked at where it was compiled with -lineinfo or -G.\n"
 		   "Errors go to standard error with their source line; the exit status is 1 when "
 		   "a file has any. An instruction that is not known is a warning.",
 	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "

@@ -149,12 +149,6 @@ static int set_shim(const struct cli *c)
 	return r;
 }
 
-static bool is_priority(const char *s)
-{
-	return strcmp(s, "high") == 0 || strcmp(s, "normal") == 0 || strcmp(s, "low") == 0 ||
-	       (*s >= '0' && *s <= '9' && strspn(s, "0123456789") == strlen(s) && strlen(s) < 4);
-}
-
 /* From the root, for a program that goes elsewhere before it asks for it. 0; else the status. */
 static int set_socket(const struct cli *c)
 {
@@ -203,7 +197,7 @@ static int set_environment(const struct cli *c, uint64_t *ret_weight)
 	if (r)
 		return r;
 	priority = getenv("HEDDLE_PRIORITY");
-	if (priority && *priority && !is_priority(priority))
+	if (priority && *priority && !ask_is_priority(priority))
 		return cli_usage(
 			c, "HEDDLE_PRIORITY: '%s' is not one of high|normal|low", priority);
 	return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Shell completions from the table: verbs, options, the words an option may take, files, and the
- * completions of the program that a verb runs. */
+/* Shell completions from the table: verbs, options, the words an option may take, files, kernels of
+ * the files on the line (which heddle is asked for), and the completions of the program that a verb
+ * runs. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -28,6 +29,12 @@ static bool is_file(const struct cli_option *o)
 {
 	return o->value && !is_words(o) &&
 	       (strstr(o->value, "FILE") || strstr(o->value, "DIR") || strstr(o->value, "PATH"));
+}
+
+/* The name of a kernel in the files that are the operands. */
+static bool is_kernel(const struct cli_option *o)
+{
+	return o->value && strcmp(o->name, "kernel") == 0;
 }
 
 /* Words of "a|b|c" separated by blanks. */
@@ -119,7 +126,7 @@ static void bash_verb(const struct cli_verb *v, struct strbuf *out)
 			words(o->value, out);
 			strbuf_puts(out, "'");
 		} else {
-			strbuf_puts(out, is_file(o) ? "file" : "none");
+			strbuf_puts(out, is_file(o) ? "file" : is_kernel(o) ? "kernel" : "none");
 		}
 		strbuf_puts(out, " ;;\n");
 	}
@@ -155,6 +162,10 @@ static const char bash_end[] =
 	"\twords*) COMPREPLY=($(compgen -W \"${value#words }\" -- \"$cur\")) ;;\n"
 	"\tfile:* | command:*/*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
 	"\tcommand:*) COMPREPLY=($(compgen -c -- \"$cur\" | sort -u)) ;;\n"
+	"\tkernel:*)\n"
+	"\t\twhile read -r i; do\n"
+	"\t\t\t[[ $i != \"$cur\"* ]] || COMPREPLY+=(\"$i\")\n"
+	"\t\tdone < <(heddle --print-kernels \"${COMP_WORDS[@]:at}\" 2>/dev/null) ;;\n"
 	"\tesac\n"
 	"}\n";
 
@@ -229,6 +240,8 @@ static void zsh_option(const struct cli_option *o, struct strbuf *out)
 			strbuf_puts(out, ")");
 		} else if (is_file(o)) {
 			strbuf_puts(out, "_files");
+		} else if (is_kernel(o)) {
+			strbuf_puts(out, "_heddle_kernels");
 		}
 	}
 	strbuf_puts(out, "' \\\n");
@@ -280,6 +293,12 @@ static void zsh_words(const struct cli_verb *group, struct strbuf *out)
 	}
 }
 
+static const char zsh_kernels[] =
+	"_heddle_kernels() {\n"
+	"\tlocal -a kernels=(${(f)\"$(heddle --print-kernels ${(Q)words} 2>/dev/null)\"})\n"
+	"\tcompadd -a kernels\n"
+	"}\n";
+
 static void zsh(bool of_daemon, struct strbuf *out)
 {
 	const char *name = of_daemon ? "heddled" : "heddle";
@@ -287,8 +306,9 @@ static void zsh(bool of_daemon, struct strbuf *out)
 	strbuf_printf(out,
 		"#compdef %s\n"
 		"# zsh completion for %s; written by: heddle --print-completion zsh %s\n"
+		"%s"
 		"_%s() {\n",
-		name, name, name, name);
+		name, name, name, of_daemon ? "" : zsh_kernels, name);
 	if (of_daemon) {
 		zsh_verb(&cli_heddled, out);
 		strbuf_puts(out, "\n}\n_heddled \"$@\"\n");
@@ -332,6 +352,8 @@ static void fish_option(
 		strbuf_puts(out, " -x -a '");
 		words(o->value, out);
 		strbuf_puts(out, "'");
+	} else if (is_kernel(o)) {
+		strbuf_puts(out, " -x -a '(heddle --print-kernels (commandline -op) 2>/dev/null)'");
 	} else if (o->value) {
 		strbuf_puts(out, is_file(o) ? " -r -F" : " -x");
 	}

@@ -6,7 +6,6 @@
 #include "cli/corun.h"
 
 #include "cli/corun_merge.h"
-#include "cli/schedule.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,173 +15,94 @@
 struct corun {
 	struct cli *c;
 	struct arena *arena;
-	const struct spec *specs;
+	struct corun_device *device, *own_device;
+	struct corun_kernel *of[CORUN_MAX], *own;
 	unsigned n;
-	bool check;
 	struct corun_result res;
-	struct job_device device;
-	struct job_kernel of[CORUN_MAX];
-	CUfunction plain[CORUN_MAX];
-	uint8_t *
-		*want[CORUN_MAX]; /* for each argument what the plain kernel leaves; NULL: scalar */
 	CUstream main, streams[CORUN_MAX];
 	CUevent began, ended, kernel_began[CORUN_MAX], kernel_ended[CORUN_MAX];
 	bool plain_ready;
-	struct corun_merge one[CORUN_HOWS]; /* those that are one launch */
-	bool ready[CORUN_HOWS];
+	struct corun_merge one[DEV_HOWS]; /* those that are one launch */
+	bool ready[DEV_HOWS];
 	struct model_kernel kernels[CORUN_MAX];
 	char driver[32];
 };
 
-static int load_plain(struct corun *x, unsigned i, CUmodule *ret_module)
+static const struct spec *spec_of(const struct corun *x, unsigned i)
 {
-	const struct spec *s = &x->specs[i];
-
-	return job_load(x->c, &x->device.cu, s->file, x->of[i].text, s->kernel, s->shared_bytes,
-		ret_module, &x->plain[i]);
-}
-
-/* ---- what the plain kernels leave ---- */
-
-static int copy_back(struct corun *x, unsigned i, unsigned arg, uint8_t **ret)
-{
-	const struct spec_arg *a = &x->specs[i].args[arg];
-	uint8_t *host = malloc(a->bytes);
-
-	if (!host)
-		return job_out_of_memory(x->c);
-	if (x->device.cu.cuMemcpyDtoH(host, x->of[i].buffers[arg], a->bytes) != CUDA_SUCCESS) {
-		free(host);
-		return cli_error(x->c, NULL, "argument '%s' could not be copied back", a->text);
-	}
-	*ret = host;
-	return CLI_OK;
-}
-
-/* In a module of its own, so that the one that is run later begins as it was loaded. */
-static int run_alone(struct corun *x, unsigned i)
-{
-	const struct cu_api *cu = &x->device.cu;
-	CUmodule module;
-	CUresult failed;
-	int r = load_plain(x, i, &module);
-
-	if (r == CLI_OK)
-		r = job_kernel_fill(&x->of[i], cu);
-	if (r != CLI_OK)
-		return r;
-	failed = job_kernel_launch(&x->of[i], cu, x->plain[i], NULL);
-	if (failed == CUDA_SUCCESS)
-		failed = cu->cuCtxSynchronize();
-	if (failed != CUDA_SUCCESS)
-		return job_cu_failed(x->c, failed, x->specs[i].kernel);
-	x->want[i] = ARENA_ARRAY(x->arena, uint8_t *, x->specs[i].n_args + 1);
-	if (!x->want[i])
-		return job_out_of_memory(x->c);
-	for (unsigned a = 0; r == CLI_OK && a < x->specs[i].n_args; a++)
-		if (x->specs[i].args[a].is_buffer)
-			r = copy_back(x, i, a, &x->want[i][a]);
-	if (r == CLI_OK)
-		JOB_TRY(x->c, cu->cuModuleUnload(module), "module");
-	return r;
-}
-
-static int compare_buffer(struct corun *x, unsigned i, unsigned arg)
-{
-	const struct spec_arg *a = &x->specs[i].args[arg];
-	const uint8_t *want = x->want[i][arg];
-	size_t width = a->bytes / a->count;
-	struct corun_difference d = {.kernel = i, .arg = arg};
-	struct strbuf is = {0}, should = {0};
-	uint8_t *have = NULL;
-	int r = copy_back(x, i, arg, &have);
-
-	if (r != CLI_OK)
-		return r;
-	for (uint64_t e = a->count; e-- > 0;)
-		if (memcmp(have + e * width, want + e * width, width) != 0) {
-			d.elements++;
-			d.first = e;
-		}
-	if (d.elements) {
-		spec_print_element(a, have, d.first, &is);
-		spec_print_element(a, want, d.first, &should);
-		x->res.differences[x->res.n_differences++] = d;
-		cli_error(x->c, NULL,
-			"kernel %u, '%s', argument %u, '%s': %llu of %llu elements are not what "
-			"the kernel leaves alone; the first is number %llu: %s, not %s",
-			i + 1, x->specs[i].kernel, arg + 1, a->text, (unsigned long long)d.elements,
-			(unsigned long long)a->count, (unsigned long long)d.first, is.at,
-			should.at);
-	}
-	strbuf_finish(&is);
-	strbuf_finish(&should);
-	free(have);
-	return CLI_OK;
-}
-
-static int compare(struct corun *x)
-{
-	int r = CLI_OK;
-
-	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
-		for (unsigned a = 0; r == CLI_OK && a < x->specs[i].n_args; a++)
-			if (x->want[i][a])
-				r = compare_buffer(x, i, a);
-	return r;
-}
-
-static int prepare_check(struct corun *x)
-{
-	unsigned buffers = 0;
-	int r = CLI_OK;
-
-	for (unsigned i = 0; r == CLI_OK && i < x->n; i++) {
-		buffers += x->specs[i].n_args;
-		r = run_alone(x, i);
-	}
-	x->res.differences = ARENA_ARRAY(x->arena, struct corun_difference, buffers + 1);
-	return r == CLI_OK && !x->res.differences ? job_out_of_memory(x->c) : r;
+	return x->of[i]->k.spec;
 }
 
 /* ---- runs ---- */
 
-/* Each kernel in its stream, which waits for the main one and is waited for by it. */
-static CUresult launch_all(struct corun *x, bool apart)
+/* The split of these shares, made if there is none; NULL: *ret says why. */
+static const struct dev_green *green_of(struct corun *x, const struct dev_merging *m, CUresult *ret)
 {
-	const struct cu_api *cu = &x->device.cu;
+	struct corun_device *d = x->device;
+	struct corun_green *g;
+
+	for (unsigned i = 0; i < d->n_greens; i++)
+		if (d->greens[i].n == x->n &&
+			!memcmp(d->greens[i].share, m->share, x->n * sizeof(m->share[0])))
+			return &d->greens[i].green;
+	*ret = CUDA_ERROR_NOT_SUPPORTED;
+	if (d->n_greens == CORUN_GREENS)
+		return NULL;
+	g = &d->greens[d->n_greens];
+	g->n = x->n;
+	memcpy(g->share, m->share, sizeof(g->share));
+	*ret = dev_green_create(&d->d.cu, x->n, m->share, &g->green);
+	if (*ret != CUDA_SUCCESS)
+		return NULL;
+	d->n_greens++;
+	return &g->green;
+}
+
+/* Each kernel in its stream, which waits for the main one and is waited for by it. Between kernels
+ * that follow each other stands an event only if one is asked for. */
+static CUresult launch_all(struct corun *x, const CUstream *streams, bool each)
+{
+	const struct cu_api *cu = &x->device->d.cu;
 	CUresult r = cu->cuEventRecord(x->began, x->main);
 
 	for (unsigned i = 0; r == CUDA_SUCCESS && i < x->n; i++) {
-		CUstream s = apart ? x->streams[i] : x->main;
+		CUstream s = streams ? streams[i] : x->main;
 
-		if (s != x->main)
+		if (streams)
 			r = cu->cuStreamWaitEvent(s, x->began, 0);
-		if (r == CUDA_SUCCESS)
+		if (r == CUDA_SUCCESS && each)
 			r = cu->cuEventRecord(x->kernel_began[i], s);
 		if (r == CUDA_SUCCESS)
-			r = job_kernel_launch(&x->of[i], cu, x->plain[i], s);
-		if (r == CUDA_SUCCESS)
+			r = job_kernel_launch(&x->of[i]->k, cu, x->of[i]->plain, s);
+		if (r == CUDA_SUCCESS && (each || streams))
 			r = cu->cuEventRecord(x->kernel_ended[i], s);
 	}
-	for (unsigned i = 0; r == CUDA_SUCCESS && i < x->n && apart; i++)
-		if (x->streams[i] != x->main)
-			r = cu->cuStreamWaitEvent(x->main, x->kernel_ended[i], 0);
+	for (unsigned i = 0; r == CUDA_SUCCESS && streams && i < x->n; i++)
+		r = cu->cuStreamWaitEvent(x->main, x->kernel_ended[i], 0);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuEventRecord(x->ended, x->main);
 	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
 }
 
-static int run_plain(struct corun *x, bool apart, struct corun_times *ret)
+static int run_plain(struct corun *x, enum dev_how how, const struct dev_merging *m, bool each,
+	struct corun_times *ret)
 {
-	const struct cu_api *cu = &x->device.cu;
+	const struct cu_api *cu = &x->device->d.cu;
+	const char *what = x->n == 1 ? spec_of(x, 0)->kernel : "the kernels together";
+	const CUstream *streams = how == DEV_STREAMS ? x->streams : NULL;
+	CUresult failed = CUDA_SUCCESS;
 	float ms, began;
 
-	JOB_TRY(x->c, launch_all(x, apart),
-		x->n == 1 ? x->specs[0].kernel : "the kernels together");
+	if (how == DEV_GREEN) {
+		const struct dev_green *g = green_of(x, m, &failed);
+
+		JOB_TRY(x->c, failed, "green contexts");
+		streams = g->streams;
+	}
+	JOB_TRY(x->c, launch_all(x, streams, each), what);
 	JOB_TRY(x->c, cu->cuEventElapsedTime(&ms, x->began, x->ended), "event");
 	ret->ms = (double)ms;
-	for (unsigned i = 0; i < x->n; i++) {
+	for (unsigned i = 0; each && i < x->n; i++) {
 		JOB_TRY(x->c, cu->cuEventElapsedTime(&began, x->began, x->kernel_began[i]),
 			"event");
 		JOB_TRY(x->c, cu->cuEventElapsedTime(&ms, x->kernel_began[i], x->kernel_ended[i]),
@@ -195,7 +115,7 @@ static int run_plain(struct corun *x, bool apart, struct corun_times *ret)
 
 static int prepare_plain(struct corun *x)
 {
-	const struct cu_api *cu = &x->device.cu;
+	const struct cu_api *cu = &x->device->d.cu;
 
 	if (x->plain_ready)
 		return CLI_OK;
@@ -211,6 +131,60 @@ static int prepare_plain(struct corun *x)
 	return CLI_OK;
 }
 
+static void finish_plain(struct corun *x)
+{
+	const struct cu_api *cu = &x->device->d.cu;
+	CUevent events[2 + 2 * CORUN_MAX] = {x->began, x->ended};
+
+	memcpy(events + 2, x->kernel_began, sizeof(x->kernel_began));
+	memcpy(events + 2 + CORUN_MAX, x->kernel_ended, sizeof(x->kernel_ended));
+	for (size_t i = 0; i < ARRAY_LEN(events); i++)
+		if (events[i])
+			cu->cuEventDestroy(events[i]);
+	for (unsigned i = 0; i < CORUN_MAX; i++)
+		if (x->streams[i])
+			cu->cuStreamDestroy(x->streams[i]);
+	if (x->main)
+		cu->cuStreamDestroy(x->main);
+}
+
+static int fill_all(struct corun *x)
+{
+	int r = CLI_OK;
+
+	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
+		r = job_kernel_fill(&x->of[i]->k, &x->device->d.cu);
+	return r;
+}
+
+/* Whether the driver has green contexts, and takes our kernels in them, is found out by doing it
+ * once. */
+static int prepare_green(struct corun *x, const struct dev_merging *m, struct strbuf *why)
+{
+	const struct dev_green *g;
+	CUresult r = CUDA_SUCCESS;
+	const char *text;
+	int err = prepare_plain(x);
+
+	if (err == CLI_OK)
+		err = fill_all(x);
+	if (err != CLI_OK)
+		return err;
+	g = green_of(x, m, &r);
+	if (g)
+		r = launch_all(x, g->streams, false);
+	if (r == CUDA_SUCCESS)
+		return CLI_OK;
+	x->device->d.cu.cuCtxSynchronize(); /* what was launched of it */
+	text = r == CUDA_ERROR_NOT_SUPPORTED
+		       ? "the driver (CUDA 12.4 and later have them), or the device, has none"
+		       : cu_result_name(r);
+	if (!why)
+		return cli_error(x->c, "--how streams", "green contexts: %s", text ? text : "?");
+	strbuf_printf(why, "green contexts: %s", text ? text : "?");
+	return CLI_FAILED;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	double x = ((const struct corun_times *)a)->ms, y = ((const struct corun_times *)b)->ms;
@@ -218,25 +192,23 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool is_one_launch(enum corun_how how)
+static bool is_one_launch(enum dev_how how)
 {
-	return how >= CORUN_MERGE;
+	return how >= DEV_MERGE;
 }
 
-int corun_once(struct corun *x, enum corun_how how, const struct dev_merging *m,
-	const struct dev_merge_plan *plan, bool compares, struct corun_times *ret, bool *ret_same)
+int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
+	const struct dev_merge_plan *plan, bool each, struct corun_times *ret, bool *ret_same)
 {
-	int r = CLI_OK;
+	int r = fill_all(x);
 
 	x->res.n_differences = 0;
 	*ret = (struct corun_times){0};
-	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
-		r = job_kernel_fill(&x->of[i], &x->device.cu);
 	if (r == CLI_OK)
 		r = is_one_launch(how) ? corun_merge_run(&x->one[how], m, plan, ret)
-				       : run_plain(x, how == CORUN_STREAMS, ret);
-	if (r == CLI_OK && compares)
-		r = compare(x);
+				       : run_plain(x, how, m, each, ret);
+	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
+		r = corun_kernel_compare(x->c, x->device, x->of[i], i, &x->res);
 	*ret_same = x->res.n_differences == 0;
 	return r;
 }
@@ -249,9 +221,9 @@ static int run_all(struct corun *x, const struct corun_options *o)
 	bool same = true;
 
 	while (r == CLI_OK && n < o->repeat && same)
-		r = corun_once(x, o->how, &o->merging, &x->res.plan, x->check, &times[n++], &same);
+		r = corun_once(x, o->how, &o->merging, &x->res.plan, true, &times[n++], &same);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
-		r = job_kernel_write(&x->of[i], &x->device.cu);
+		r = job_kernel_write(&x->of[i]->k, &x->device->d.cu);
 	if (r != CLI_OK)
 		return r;
 	qsort(times, n, sizeof(*times), by_time);
@@ -259,68 +231,86 @@ static int run_all(struct corun *x, const struct corun_options *o)
 	return CLI_OK;
 }
 
-/* ---- the device ---- */
+/* ---- sets of kernels ---- */
 
-static int load_all(struct corun *x)
-{
-	const struct cu_api *cu = &x->device.cu;
-	CUdevice device;
-	int r = CLI_OK, n;
-
-	JOB_TRY(x->c, cu->cuCtxGetDevice(&device), "device");
-	JOB_TRY(x->c,
-		cu->cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-		"device");
-	x->res.n_sms = (uint32_t)n;
-	for (unsigned i = 0; r == CLI_OK && i < x->n; i++) {
-		const struct spec *s = &x->specs[i];
-		CUmodule module;
-
-		r = load_plain(x, i, &module);
-		if (r != CLI_OK)
-			break;
-		JOB_TRY(x->c,
-			cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, x->plain[i],
-				(int)(s->block[0] * s->block[1] * s->block[2]), s->shared_bytes),
-			s->kernel);
-		x->res.fit[i] = (uint32_t)n;
-	}
-	return r;
-}
-
-int corun_open(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
-	enum dev_kind device, bool check, struct corun **ret)
+static struct corun *make(struct cli *c, struct arena *arena)
 {
 	struct corun *x = ARENA_NEW(arena, struct corun);
-	int r = x ? CLI_OK : cli_error(c, NULL, "out of memory");
+
+	if (x) {
+		x->c = c;
+		x->arena = arena;
+	}
+	return x;
+}
+
+static int begin(
+	struct corun *x, struct corun_device *d, struct corun_kernel *const *of, unsigned n)
+{
+	unsigned buffers = 1;
+
+	x->device = d;
+	x->n = n;
+	x->res.n_sms = d->n_sms;
+	memcpy(x->res.device_name, d->d.name, sizeof(x->res.device_name));
+	for (unsigned i = 0; i < n; i++) {
+		x->of[i] = of[i];
+		x->res.fit[i] = of[i]->fit;
+		x->res.blocks[i] = (uint64_t)of[i]->k.spec->grid[0] * of[i]->k.spec->grid[1] *
+				   of[i]->k.spec->grid[2];
+		buffers += of[i]->k.spec->n_args;
+	}
+	x->res.differences = ARENA_ARRAY(x->arena, struct corun_difference, buffers);
+	return x->res.differences ? CLI_OK : job_out_of_memory(x->c);
+}
+
+int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
+	struct corun_kernel *const *of, unsigned n, struct corun **ret)
+{
+	struct corun *x = make(c, arena);
+
+	*ret = x;
+	return x ? begin(x, d, of, n) : job_out_of_memory(c);
+}
+
+int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
+	enum dev_kind device, bool check, struct corun **ret)
+{
+	struct corun *x = make(c, arena);
+	struct corun_kernel *of[CORUN_MAX];
+	int r = CLI_OK;
 
 	*ret = x;
 	if (!x)
-		return r;
-	x->c = c;
-	x->arena = arena;
-	x->specs = specs;
-	x->n = n;
-	x->check = check;
+		return job_out_of_memory(c);
+	x->own = ARENA_ARRAY(arena, struct corun_kernel, CORUN_MAX);
+	x->own_device = ARENA_NEW(arena, struct corun_device);
+	if (!x->own || !x->own_device)
+		return job_out_of_memory(c);
+	for (unsigned i = 0; i < n; i++)
+		of[i] = &x->own[i];
 	for (unsigned i = 0; r == CLI_OK && i < n; i++)
-		r = job_kernel_read(c, &specs[i], 0, &x->of[i]);
+		r = corun_kernel_read(c, &specs[i], of[i]);
 	if (r == CLI_OK)
-		r = job_device_open(c, device, &x->device);
-	if (r == CLI_OK && check)
-		r = prepare_check(x);
-	if (r == CLI_OK)
-		r = load_all(x);
-	memcpy(x->res.device_name, x->device.name, sizeof(x->res.device_name));
-	return r;
+		r = corun_device_open(c, device, x->own_device);
+	for (unsigned i = 0; r == CLI_OK && i < n && check; i++)
+		r = corun_kernel_run_alone(c, x->own_device, of[i]);
+	for (unsigned i = 0; r == CLI_OK && i < n; i++)
+		r = corun_kernel_load(c, x->own_device, of[i]);
+	return r == CLI_OK ? begin(x, x->own_device, of, n) : r;
 }
 
 void corun_close(struct corun *x)
 {
-	for (unsigned i = 0; x && i < x->n; i++) {
-		for (unsigned a = 0; x->want[i] && a < x->specs[i].n_args; a++)
-			free(x->want[i][a]);
-		job_kernel_finish(&x->of[i]);
-	}
+	if (!x)
+		return;
+	if (x->device)
+		finish_plain(x);
+	for (unsigned i = 0; i < DEV_HOWS; i++)
+		if (x->one[i].cu)
+			corun_merge_finish(&x->one[i]);
+	for (unsigned i = 0; x->own && i < CORUN_MAX; i++)
+		corun_kernel_close(&x->own[i]);
 }
 
 const struct corun_result *corun_seen(const struct corun *x)
@@ -328,30 +318,48 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
-int corun_prepare(struct corun *x, enum corun_how how, struct strbuf *why)
+static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
 {
+	struct corun_merge *m = &x->one[how];
 	int r;
 
-	if (!is_one_launch(how))
-		return prepare_plain(x);
 	if (x->ready[how])
 		return CLI_OK;
-	x->one[how] = (struct corun_merge){.c = x->c,
+	if (m->cu)
+		corun_merge_finish(m);
+	*m = (struct corun_merge){.c = x->c,
 		.arena = x->arena,
-		.cu = &x->device.cu,
-		.of = x->of,
+		.cu = &x->device->d.cu,
 		.n = x->n,
 		.way = how,
 		.fit = x->res.fit,
 		.n_sms = x->res.n_sms,
 		.why = why};
-	r = corun_merge_prepare(&x->one[how]);
-	x->one[how].why = NULL;
+	for (unsigned i = 0; i < x->n; i++) {
+		int local = 0;
+
+		m->of[i] = &x->of[i]->k;
+		JOB_TRY(x->c,
+			x->device->d.cu.cuFuncGetAttribute(
+				&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, x->of[i]->plain),
+			spec_of(x, i)->kernel);
+		m->local_bytes = MAX(m->local_bytes, local);
+	}
+	r = corun_merge_prepare(m);
+	m->why = NULL;
 	x->ready[how] = r == CLI_OK;
 	return r;
 }
 
-int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m, struct strbuf *why,
+int corun_prepare(
+	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why)
+{
+	return is_one_launch(how) ? prepare_one(x, how, why)
+	       : how == DEV_GREEN ? prepare_green(x, m, why)
+				  : prepare_plain(x);
+}
+
+int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret)
 {
 	int r;
@@ -364,6 +372,12 @@ int corun_plan(struct corun *x, enum corun_how how, const struct dev_merging *m,
 	return r;
 }
 
+void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile)
+{
+	*ret_make = x->one[how].make_ms;
+	*ret_compile = x->one[how].compile_ms;
+}
+
 /* ---- what they are ---- */
 
 /* Of the kernel alone: the rest of its file may change. */
@@ -371,7 +385,7 @@ static int digest(struct corun *x, unsigned i, uint8_t ret[32])
 {
 	struct ptx_module *m;
 	struct strbuf text = {0};
-	int r = ptx_extract(x->of[i].module, x->specs[i].kernel, true, &m);
+	int r = ptx_extract(x->of[i]->k.module, spec_of(x, i)->kernel, true, &m);
 
 	if (r < 0)
 		return job_out_of_memory(x->c);
@@ -388,22 +402,24 @@ int corun_identify(struct corun *x, struct model_together *ret)
 {
 	int r = CLI_OK, version;
 
-	JOB_TRY(x->c, x->device.cu.cuDriverGetVersion(&version), "driver");
+	JOB_TRY(x->c, x->device->d.cu.cuDriverGetVersion(&version), "driver");
 	snprintf(x->driver, sizeof(x->driver), "%d", version);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++) {
 		struct model_kernel *k = &x->kernels[i];
 
-		memcpy(k->grid, x->specs[i].grid, sizeof(k->grid));
-		memcpy(k->block, x->specs[i].block, sizeof(k->block));
-		k->shared_bytes = x->specs[i].shared_bytes;
+		memcpy(k->grid, spec_of(x, i)->grid, sizeof(k->grid));
+		memcpy(k->block, spec_of(x, i)->block, sizeof(k->block));
+		k->shared_bytes = spec_of(x, i)->shared_bytes;
 		r = digest(x, i, k->digest);
 	}
-	*ret = (struct model_together){
-		.device = x->device.name, .driver = x->driver, .kernels = x->kernels, .n = x->n};
+	*ret = (struct model_together){.device = x->res.device_name,
+		.driver = x->driver,
+		.kernels = x->kernels,
+		.n = x->n};
 	return r;
 }
 
-static int look_up(struct corun *x, struct corun_options *o)
+int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io)
 {
 	const char *hint = "heddle tune measures every way, and keeps the best";
 	struct model_together what;
@@ -413,16 +429,15 @@ static int look_up(struct corun *x, struct corun_options *o)
 
 	if (r != CLI_OK)
 		return r;
-	err = model_store_open(o->store, false, &store);
+	err = model_store_open(path, false, &store);
 	if (err == 0) {
 		err = model_ways_chosen(store, &what, &best);
 		model_store_close(store);
 	}
 	if (err < 0)
 		return cli_error(x->c, err == -ENOENT ? hint : NULL, "%s", model_store_why());
-	if (!schedule_parse(best.name, x->n, &o->how, &o->merging))
+	if (!dev_way_parse(best.name, x->n, ret_how, io))
 		return cli_error(x->c, hint, "a way that is not known was kept: '%s'", best.name);
-	o->merging.times = true;
 	return CLI_OK;
 }
 
@@ -430,12 +445,14 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 	struct corun_options *o, struct corun_result *ret)
 {
 	struct corun *x;
-	int r = corun_open(c, arena, specs, n, o->device, o->check, &x);
+	int r = corun_open_specs(c, arena, specs, n, o->device, o->check, &x);
 
-	if (r == CLI_OK && o->tuned)
-		r = look_up(x, o);
+	if (r == CLI_OK && o->tuned) {
+		r = corun_look_up(x, o->store, &o->how, &o->merging);
+		o->merging.times = true;
+	}
 	if (r == CLI_OK)
-		r = corun_prepare(x, o->how, NULL);
+		r = corun_prepare(x, o->how, &o->merging, NULL);
 	if (r == CLI_OK)
 		r = corun_plan(x, o->how, &o->merging, NULL, &x->res.plan);
 	if (r == CLI_OK)

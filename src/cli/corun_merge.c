@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* An error, or why this way is none. */
 static int HD_PRINTF(3, 4) no(struct corun_merge *m, const char *hint, const char *fmt, ...)
@@ -32,7 +33,7 @@ static int HD_PRINTF(3, 4) no(struct corun_merge *m, const char *hint, const cha
 static int refused(struct corun_merge *m, int err, unsigned which, const struct pass_verdict *v,
 	const struct diag_list *diags)
 {
-	struct job_kernel *k = &m->of[which];
+	struct job_kernel *k = m->of[which];
 
 	if (err == -ENOMEM)
 		return job_out_of_memory(m->c);
@@ -50,14 +51,9 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 		strerror(-err));
 }
 
-/* The merged module's text. */
-static int make(struct corun_merge *m, struct strbuf *ret_text)
+/* The merged module's text; tight: for as many threads on an SM as the kernels have alone. */
+static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 {
-	static const char *const passes[CORUN_HOWS] = {
-		[CORUN_MERGE] = "merge",
-		[CORUN_VERTICAL] = "fuse-vertical",
-		[CORUN_HORIZONTAL] = "fuse-horizontal",
-	};
 	struct pass_guest guests[CORUN_MAX] = {0};
 	struct pass_request rq = {.kernels = guests, .n = m->n};
 	struct pass_form form;
@@ -68,12 +64,13 @@ static int make(struct corun_merge *m, struct strbuf *ret_text)
 		return job_out_of_memory(m->c);
 	diag_init(diags, m->arena, "merged form", NULL, 0);
 	for (unsigned k = 0; k < m->n; k++) {
-		guests[k].m = m->of[k].module;
-		guests[k].name = m->of[k].spec->kernel;
-		memcpy(guests[k].block, m->of[k].spec->block, sizeof(guests[k].block));
-		guests[k].dynamic_bytes = m->of[k].spec->shared_bytes;
+		guests[k].m = m->of[k]->module;
+		guests[k].name = m->of[k]->spec->kernel;
+		memcpy(guests[k].block, m->of[k]->spec->block, sizeof(guests[k].block));
+		guests[k].dynamic_bytes = m->of[k]->spec->shared_bytes;
+		guests[k].fits = tight ? m->fit[k] : 0;
 	}
-	r = pass_run(pass_find(passes[m->way]), &rq, diags, &form);
+	r = pass_run(pass_find(dev_how_passes[m->way]), &rq, diags, &form);
 	if (r < 0)
 		return refused(m, r, form.which, &form.verdict, diags);
 	m->form = form.merged;
@@ -85,7 +82,7 @@ static int make(struct corun_merge *m, struct strbuf *ret_text)
 static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned which,
 	uint64_t blocks, const struct dev_merge_plan *p)
 {
-	const char *name = m->of[which].spec->kernel;
+	const char *name = m->of[which]->spec->kernel;
 
 	switch (status) {
 	case DEV_MERGE_OK:
@@ -124,7 +121,7 @@ static int plan_fused(struct corun_merge *m, struct dev_merge_plan *ret)
 				"the blocks of kernel %u, '%s', may wait for each other, and fused "
 				"they would not all be there at once: %" PRIu64 " blocks, of which "
 				"%" PRIu64 " fit",
-				k + 1, m->of[k].spec->kernel, blocks, fit);
+				k + 1, m->of[k]->spec->kernel, blocks, fit);
 	*ret = (struct dev_merge_plan){.per_sm = m->per_sm, .workers = (uint32_t)blocks};
 	return CLI_OK;
 }
@@ -136,7 +133,7 @@ int corun_merge_plan(
 	unsigned which = 0;
 	uint64_t blocks = 0;
 
-	if (m->way != CORUN_MERGE)
+	if (m->way != DEV_MERGE)
 		return plan_fused(m, ret);
 	*ret = (struct dev_merge_plan){0};
 	status = dev_merge_plan(
@@ -164,23 +161,62 @@ static int see_what_fits(struct corun_merge *m)
 			threads, registers, m->form.shared_bytes);
 	m->per_sm = (uint32_t)per_sm;
 	for (unsigned k = 0; k < m->n; k++) {
-		job_kernel_shape(m->of[k].spec, &m->shapes[k].shape);
+		job_kernel_shape(m->of[k]->spec, &m->shapes[k].shape);
 		m->shapes[k].fits =
 			dev_total_blocks(&m->shapes[k].shape) <= (uint64_t)m->fit[k] * m->n_sms;
 	}
 	return CLI_OK;
 }
 
-int corun_merge_prepare(struct corun_merge *m)
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int load(struct corun_merge *m, bool tight)
 {
 	struct strbuf text = {0};
-	CUmodule module;
-	int r = make(m, &text);
+	double from = now_ms(), made;
+	int r = make(m, tight, &text);
 
+	made = now_ms();
 	if (r == CLI_OK)
 		r = job_load(m->c, m->cu, "merged form", text.at, CTL_MERGE_ENTRY,
-			m->form.shared_bytes, &module, &m->fn);
+			m->form.shared_bytes, &m->module, &m->fn);
+	m->make_ms = made - from;
+	m->compile_ms = now_ms() - made;
 	strbuf_finish(&text);
+	return r;
+}
+
+#define SPILLS 16 /* bytes a thread that are worth more workers */
+
+/* Whether registers were spilled for the sake of more workers. */
+static int spills(struct corun_merge *m, bool *ret)
+{
+	int local = 0;
+
+	JOB_TRY(m->c, m->cu->cuFuncGetAttribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, m->fn),
+		"merged form");
+	*ret = local > m->local_bytes + SPILLS;
+	return CLI_OK;
+}
+
+int corun_merge_prepare(struct corun_merge *m)
+{
+	bool tight = m->way == DEV_MERGE, again = false;
+	int r = load(m, tight);
+
+	if (r == CLI_OK && tight)
+		r = spills(m, &again);
+	if (r == CLI_OK && again) {
+		JOB_TRY(m->c, m->cu->cuModuleUnload(m->module), "merged form");
+		m->module = NULL;
+		r = load(m, false);
+	}
 	if (r == CLI_OK)
 		r = see_what_fits(m);
 	if (r != CLI_OK)
@@ -190,6 +226,14 @@ int corun_merge_prepare(struct corun_merge *m)
 		return job_out_of_memory(m->c);
 	JOB_TRY(m->c, dev_merged_create(m->cu, m->n, &m->device), "control blocks");
 	return CLI_OK;
+}
+
+void corun_merge_finish(struct corun_merge *m)
+{
+	dev_merged_destroy(m->cu, &m->device);
+	if (m->module)
+		m->cu->cuModuleUnload(m->module);
+	m->module = NULL;
 }
 
 static double ms_of(uint64_t ns)
@@ -204,9 +248,9 @@ int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
 	CUresult r;
 
 	for (unsigned k = 0; k < m->n; k++)
-		memcpy(m->params + m->form.of[k].param_offset, m->of[k].params,
+		memcpy(m->params + m->form.of[k].param_offset, m->of[k]->params,
 			m->form.of[k].own_bytes);
-	if (m->way == CORUN_MERGE)
+	if (m->way == DEV_MERGE)
 		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, how, plan, m->params,
 			&m->device, &stats);
 	else
@@ -217,10 +261,10 @@ int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
 			"where a kernel has SMs or workers of its own: other shares, or "
 			"--help-others",
 			"a launch handed out no block: kernel %u, '%s', is not done",
-			stats.stalled + 1, m->of[stats.stalled].spec->kernel);
+			stats.stalled + 1, m->of[stats.stalled]->spec->kernel);
 	JOB_TRY(m->c, r, "merged launch");
 	*ret = (struct corun_times){.ms = (double)stats.ms, .launches = stats.launches};
-	for (unsigned k = 0; m->way == CORUN_MERGE && how->times && k < m->n; k++) {
+	for (unsigned k = 0; m->way == DEV_MERGE && how->times && k < m->n; k++) {
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);

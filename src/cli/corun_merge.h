@@ -13,10 +13,11 @@ struct corun_merge {
 	struct cli *c;
 	struct arena *arena;
 	const struct cu_api *cu;
-	struct job_kernel *of; /* read; filled anew before each run */
+	struct job_kernel *of[CORUN_MAX]; /* read; filled anew before each run */
 	unsigned n;
-	enum corun_how way;  /* CORUN_MERGE or a way of fusing */
+	enum dev_how way;    /* DEV_MERGE or a way of fusing */
 	const uint32_t *fit; /* blocks of each kernel that fit one SM, alone */
+	int local_bytes;     /* of a thread; the most that one kernel has, alone */
 	uint32_t n_sms;
 	struct strbuf *why; /* NULL: errors are said; else the first goes here */
 	/* made by prepare */
@@ -24,13 +25,16 @@ struct corun_merge {
 	struct dev_merge_shape shapes[CORUN_MAX];
 	uint32_t per_sm;
 	struct dev_merged device;
+	CUmodule module;
 	CUfunction fn;
 	uint8_t *params;
+	double make_ms, compile_ms; /* the form; its code, by the driver */
 };
 
 /* What was given (above `made by`) is borrowed. CLI_OK or CLI_FAILED. */
 int corun_merge_prepare(struct corun_merge *m);
-/* how: CORUN_MERGE's. */
+void corun_merge_finish(struct corun_merge *m); /* also after a failure */
+/* how: DEV_MERGE's. */
 int corun_merge_plan(
 	struct corun_merge *m, const struct dev_merging *how, struct dev_merge_plan *ret);
 int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,

@@ -57,9 +57,20 @@ static int apply(struct cli *c, struct hd_config *config)
 	return 0;
 }
 
+/* What is wrong in the files is said there. */
+static int read_all(struct hd_config *ret, void *user)
+{
+	struct cli *c = user;
+	const char *root = cli_value(c, "config-root");
+	int r;
+
+	config_defaults(ret);
+	r = config_read(ret, root ? root : "") < 0 ? CLI_FAILED : apply(c, ret);
+	return -r;
+}
+
 static int run(struct cli *c)
 {
-	const char *root = cli_value(c, "config-root");
 	struct hd_config config;
 	int r;
 
@@ -67,9 +78,7 @@ static int run(struct cli *c)
 		puts("heddled " HEDDLE_VERSION " (commit " HEDDLE_COMMIT ")");
 		return CLI_OK;
 	}
-	config_defaults(&config);
-	/* What is wrong in the files is said there. */
-	r = config_read(&config, root ? root : "") < 0 ? CLI_FAILED : apply(c, &config);
+	r = -read_all(&config, c);
 	if (cli_has(c, "check-config")) {
 		if (c->json)
 			printf("{\n  \"schema\": 1,\n  \"command\": \"heddled\",\n  \"ok\": "
@@ -79,7 +88,7 @@ static int run(struct cli *c)
 			puts("the configuration is in order");
 		return r;
 	}
-	return r ? r : heddled_serve(&config);
+	return r ? r : heddled_serve(&config, read_all, c);
 }
 
 int main(int argc, char **argv)

@@ -22,6 +22,7 @@ struct job {
 	struct pass_verdict verdict;
 	bool managed; /* transformed: managed or guard */
 	struct strbuf image;
+	ptx_lines lines; /* where those of the image stood */
 	struct job_device device;
 	CUfunction fn, closer;
 	CUdeviceptr control;
@@ -65,7 +66,7 @@ static int prepare_module(struct job *j)
 	if (r != CLI_OK)
 		return r;
 	if (j->managed)
-		ptx_print(j->k.module, &j->image);
+		ptx_print_lines(j->k.module, &j->image, &j->lines);
 	else
 		strbuf_add(&j->image, j->k.text, j->k.len);
 	return j->image.failed ? job_out_of_memory(j->c) : CLI_OK;
@@ -75,8 +76,12 @@ static int load(struct job *j)
 {
 	const struct cu_api *cu = &j->device.cu;
 	CUmodule module, closer;
-	int r = job_load(j->c, cu, j->spec->file, j->image.at, j->spec->kernel,
-		j->spec->shared_bytes, &module, &j->fn);
+	int r;
+
+	if (j->managed)
+		dev_tell_lines(cu, j->image.at, j->image.len, j->lines.at, j->lines.len);
+	r = job_load(j->c, cu, j->spec->file, j->image.at, j->spec->kernel, j->spec->shared_bytes,
+		&module, &j->fn);
 
 	if (r != CLI_OK)
 		return r;
@@ -167,6 +172,7 @@ int job_run(
 		*ret = res;
 	}
 	strbuf_finish(&j.image);
+	VEC_FREE(&j.lines);
 	job_kernel_finish(&j.k);
 	return r;
 }

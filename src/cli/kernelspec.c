@@ -80,6 +80,12 @@ static int read_part(const struct cli *whole, struct arena *arena, unsigned numb
 	return r == CLI_OK ? read_one(&c, any_grid, ret) : r;
 }
 
+int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+	char **words, int n, struct spec *ret)
+{
+	return read_part(whole, arena, number, false, words, n, ret);
+}
+
 static int read_all(const struct cli *c, struct arena *arena, unsigned max, bool any_grid,
 	struct spec *ret, unsigned *ret_n)
 {

@@ -27,6 +27,9 @@ int kernelspec_read_all(
 /* The same where a specification without a grid has one block. */
 int kernelspec_read_shapes(
 	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
+/* words[0, n) as one, in arena, called kernel `number` (from 1) in errors, which are whole's. */
+int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+	char **words, int n, struct spec *ret);
 
 uint64_t spec_blocks(const struct spec *s);
 

@@ -14,7 +14,7 @@
 #define NAME_ROOM 10u /* columns that are left for names, at least */
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
-static const char *const fates[WIRE_FATES] = {
+const char *const listing_fates[WIRE_FATES] = {
 	"managed", "guard", "gated", "plain", "opaque", "unseen"};
 
 void listing_add(void *user, const struct wire_row *row)
@@ -230,7 +230,7 @@ static void json_tenant(struct json *j, const struct wire_row *r)
 	json_uint(j, "age_ns", r->age_ns);
 	json_uint(j, "launched", launches(r));
 	for (unsigned i = 0; i < WIRE_FATES; i++)
-		json_uint(j, fates[i], r->launched[i]);
+		json_uint(j, listing_fates[i], r->launched[i]);
 }
 
 void listing_json(const struct listing *l, struct json *j)

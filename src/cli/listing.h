@@ -14,6 +14,8 @@ struct listing {
 	bool failed;               /* out of memory: some are missing */
 };
 
+extern const char *const listing_fates[WIRE_FATES];
+
 /* For ask_list; user is the listing. */
 void listing_add(void *user, const struct wire_row *row);
 void listing_finish(struct listing *l);

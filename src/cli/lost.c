@@ -90,6 +90,36 @@ unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 	return m;
 }
 
+/* -1: one round does not tell. */
+static double spread_of(const struct lost_samples *s, struct drawing *d)
+{
+	double median = median_of(s, d); /* and they are sorted */
+	unsigned cut = s->n / 10;
+
+	return s->n > 1 ? (d->scratch[s->n - 1 - cut] - d->scratch[cut]) / median : -1;
+}
+
+unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double most)
+{
+	struct drawing d = {.scratch = scratch_for(pairs, n)};
+	unsigned m = 0;
+
+	for (unsigned i = 0; d.scratch && i < n; i++) {
+		bool noisy = false;
+
+		if (!counts(&pairs[i]) || (low >= 0 && pairs[i].low != (unsigned)low))
+			continue;
+		for (unsigned k = 0; k < LOST_FORMS; k++) {
+			double spread = spread_of(&pairs[i].of[k], &d);
+
+			noisy |= spread < 0 || spread > most;
+		}
+		m += noisy;
+	}
+	free(d.scratch);
+	return m;
+}
+
 static double reduction(const double of[LOST_FORMS])
 {
 	return of[LOST_TEMPORAL] ? 1 - of[LOST_SPATIAL] / of[LOST_TEMPORAL] : 0;

@@ -34,6 +34,10 @@ struct lost {
 /* Over the pairs of one program of low priority; low < 0: all. How many there are. */
 unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS]);
+/* Of the same pairs, those whose rounds differ by more than most, of their median, in any form, or
+ * of which there is one. Of ten rounds and more the tenth at either end is left out: now and then
+ * the host holds one up, which medians do not feel. */
+unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double most);
 /* 0, -ENOMEM. The same samples give the same intervals. */
 int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret);
 

@@ -6,6 +6,7 @@
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/ptx_file.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -130,6 +131,8 @@ static int run_word(int argc, char **argv)
 				stderr);
 			status = CLI_USAGE;
 		}
+	} else if (strcmp(argv[0], "--print-kernels") == 0) {
+		cli_ptx_names(&c, argv + 1);
 	} else if (is_group(argv[0])) {
 		bool asked =
 			argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);

@@ -3,7 +3,7 @@
 
 /* Reads an executable's program headers and dynamic section. The file is hostile as far as this is
  * concerned: every offset is checked. */
-#include "cli/program.h"
+#include "cli/loader.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -79,29 +79,47 @@ static bool offset_of(const struct program *p, const Elf64_Ehdr *e, uint64_t add
 	return false;
 }
 
-/* Twice over the same section: the table of strings is named in it, too. */
-static void read_dynamic(struct program *p, const Elf64_Ehdr *e, struct image_bytes dynamic)
+/* The next of the dynamic section from *io_at on. */
+static bool next_entry(const struct program *p, uint64_t *io_at, Elf64_Dyn *ret)
 {
-	struct image_bytes strings = {0};
-	bool has_runpath = false;
-	uint64_t at, table;
+	if (!read_at(p->dynamic, *io_at, ret, sizeof(*ret)) || ret->d_tag == DT_NULL)
+		return false;
+	*io_at += sizeof(*ret);
+	return true;
+}
+
+const char *program_needed(const struct program *p, uint64_t *io_at)
+{
 	Elf64_Dyn d;
 
-	for (at = 0; read_at(dynamic, at, &d, sizeof(d)) && d.d_tag != DT_NULL; at += sizeof(d)) {
-		has_runpath |= d.d_tag == DT_RUNPATH;
+	while (next_entry(p, io_at, &d))
+		if (d.d_tag == DT_NEEDED)
+			return string_at(p->strings, d.d_un.d_val);
+	return NULL;
+}
+
+/* More than once over it: the table of strings is named in it, too. */
+static void read_dynamic(struct program *p, const Elf64_Ehdr *e)
+{
+	uint64_t at = 0, table;
+	const char *name;
+	Elf64_Dyn d;
+
+	while (next_entry(p, &at, &d))
 		if (d.d_tag == DT_STRTAB && offset_of(p, e, d.d_un.d_ptr, &table) &&
 			table < p->file.len)
-			strings = (struct image_bytes){p->file.at + table, p->file.len - table};
+			p->strings = (struct image_bytes){p->file.at + table, p->file.len - table};
+	for (at = 0; next_entry(p, &at, &d);) {
+		if (d.d_tag == DT_RPATH)
+			p->rpath = string_at(p->strings, d.d_un.d_val);
+		if (d.d_tag == DT_RUNPATH)
+			p->runpath = string_at(p->strings, d.d_un.d_val);
 	}
-	for (at = 0; read_at(dynamic, at, &d, sizeof(d)) && d.d_tag != DT_NULL; at += sizeof(d)) {
-		const char *s = string_at(strings, d.d_un.d_val);
-
-		if (d.d_tag == DT_RPATH && !has_runpath)
-			snprintf(p->rpath, sizeof(p->rpath), "%s", s);
-		if (d.d_tag != DT_NEEDED)
-			continue;
-		p->needs_libcuda |= strcmp(s, "libcuda.so.1") == 0;
-		p->needs_libcudart |= strncmp(s, "libcudart.so", 12) == 0;
+	if (p->runpath)
+		p->rpath = NULL;
+	for (at = 0; (name = program_needed(p, &at));) {
+		p->needs_libcuda |= strcmp(name, "libcuda.so.1") == 0;
+		p->needs_libcudart |= strncmp(name, "libcudart.so", 12) == 0;
 	}
 }
 
@@ -116,10 +134,11 @@ static void read_headers(struct program *p)
 		if (!read_at(p->file, e.e_phoff + i * sizeof(h), &h, sizeof(h)))
 			return;
 		p->is_dynamic |= h.p_type == PT_INTERP;
-		if (h.p_type == PT_DYNAMIC && h.p_offset < p->file.len)
-			read_dynamic(p, &e,
-				(struct image_bytes){p->file.at + h.p_offset,
-					MIN(h.p_filesz, p->file.len - h.p_offset)});
+		if (h.p_type == PT_DYNAMIC && h.p_offset < p->file.len) {
+			p->dynamic = (struct image_bytes){
+				p->file.at + h.p_offset, MIN(h.p_filesz, p->file.len - h.p_offset)};
+			read_dynamic(p, &e);
+		}
 	}
 }
 
@@ -150,22 +169,24 @@ static bool is_privileged(const char *path, const struct stat *st)
 	       (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
 }
 
-static bool holds(struct image_bytes b, const char *text)
+bool program_holds(const struct program *p, const char *text)
 {
+	struct image_bytes b = section(p->file, ".rodata");
+
 	return b.len && memmem(b.at, b.len, text, strlen(text) + 1);
 }
 
-int program_open(const char *name, struct program *ret)
+int program_open_headers(const char *path, struct program *ret)
 {
 	struct program p = {0};
 	unsigned char ident[EI_NIDENT];
 	struct stat st;
 	bool is_elf;
 	void *at;
-	int fd, r = find(name, p.path, sizeof(p.path));
+	int fd;
 
-	if (r < 0)
-		return r;
+	if (snprintf(p.path, sizeof(p.path), "%s", path) >= (int)sizeof(p.path))
+		return -ENAMETOOLONG;
 	fd = open(p.path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -182,13 +203,26 @@ int program_open(const char *name, struct program *ret)
 	is_elf = read_at(p.file, 0, ident, sizeof(ident)) && memcmp(ident, ELFMAG, SELFMAG) == 0;
 	p.is_elf64 = is_elf && ident[EI_CLASS] == ELFCLASS64;
 	p.is_elf32 = is_elf && ident[EI_CLASS] == ELFCLASS32;
+	if (p.is_elf64)
+		read_headers(&p);
+	*ret = p;
+	return 0;
+}
+
+int program_open(const char *name, struct program *ret)
+{
+	char path[sizeof(ret->path)];
+	struct program p;
+	int r = find(name, path, sizeof(path));
+
+	if (r == 0)
+		r = program_open_headers(path, &p);
+	if (r < 0)
+		return r;
 	read_script(&p);
 	if (p.is_elf64) {
-		struct image_bytes data = section(p.file, ".rodata");
-
-		read_headers(&p);
-		p.names_libcuda = holds(data, "libcuda.so.1");
-		p.names_libcuda_path = holds(data, "/libcuda.so.1");
+		p.names_libcuda = program_holds(&p, "libcuda.so.1");
+		p.names_libcuda_path = program_holds(&p, "/libcuda.so.1");
 		p.has_static_cudart = section(p.file, ".nvFatBinSegment").len &&
 				      !p.needs_libcudart && p.names_libcuda;
 	}
@@ -201,32 +235,6 @@ void program_close(struct program *p)
 	if (p->file.at)
 		munmap((void *)p->file.at, p->file.len);
 	p->file = (struct image_bytes){0};
-}
-
-/* A folder of the RPATH that holds a libcuda.so.1, which the loader then takes. */
-static bool rpath_has_driver(const struct program *p, char *buf, size_t size)
-{
-	const char *slash = strrchr(p->path, '/');
-	int folder = slash ? (int)(slash - p->path) : 1;
-
-	for (const char *at = p->rpath; *at;) {
-		size_t n = strcspn(at, ":"), skip = 0;
-		char path[6144];
-
-		if (strncmp(at, "$ORIGIN", 7) == 0)
-			skip = 7;
-		else if (strncmp(at, "${ORIGIN}", 9) == 0)
-			skip = 9;
-		snprintf(path, sizeof(path), "%.*s%.*s/libcuda.so.1", skip ? folder : 0,
-			slash ? p->path : ".", (int)(n - skip), at + skip);
-		if (n && access(path, F_OK) == 0) {
-			snprintf(buf, size, "its RPATH leads to %s, ahead of what heddle sets",
-				path);
-			return true;
-		}
-		at += n + (at[n] == ':');
-	}
-	return false;
 }
 
 const char *program_obstacle(const struct program *p, char *buf, size_t size)
@@ -249,7 +257,7 @@ const char *program_obstacle(const struct program *p, char *buf, size_t size)
 		return buf;
 	}
 	if (p->is_elf64)
-		return rpath_has_driver(p, buf, size) ? buf : NULL;
+		return loader_passes(p, buf, size) ? buf : NULL;
 	if (!p->interpreter[0] || program_open(p->interpreter, &other) < 0)
 		return NULL;
 	found = other.is_elf64 && program_obstacle(&other, buf, size);

@@ -20,11 +20,19 @@ struct program {
 	bool has_static_cudart;              /* carries the runtime's wrappers */
 	bool names_libcuda;                  /* holds the name, as dlopen needs it */
 	bool names_libcuda_path;             /* with a folder in front */
-	char rpath[1024];                    /* DT_RPATH, where it counts; empty: none */
+	struct image_bytes dynamic, strings; /* its dynamic section; the names in that */
+	/* DT_RPATH, which counts where there is no DT_RUNPATH; in strings; NULL: none. */
+	const char *rpath, *runpath;
 };
 
 /* Looks name up in PATH as execvp does. 0 or negative errno. */
 int program_open(const char *name, struct program *ret);
+/* A file by its path, and of it only what headers and the dynamic section say. */
+int program_open_headers(const char *path, struct program *ret);
+/* The next name of DT_NEEDED; *io_at is 0 at first. NULL: that was all. */
+const char *program_needed(const struct program *p, uint64_t *io_at);
+/* Whether it holds this text, with its end, where constants are. */
+bool program_holds(const struct program *p, const char *text);
 void program_close(struct program *p);
 /* Why no library can be put in front of the driver's in it, into buf; NULL: nothing is known
  * against it. Of a script, what is known of its interpreter. */

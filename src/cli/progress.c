@@ -49,6 +49,11 @@ void progress_begin(unsigned steps)
 	line.since = now_s();
 }
 
+void progress_more(int steps)
+{
+	line.steps = (unsigned)MAX((int)line.steps + steps, (int)line.step);
+}
+
 static void left(char *buf, size_t size)
 {
 	unsigned done = line.step - 1;

@@ -12,6 +12,8 @@
 /* So many steps are to come; 0: nobody knows. Nothing is shown where standard error is no terminal,
  * or a dumb one. */
 void progress_begin(unsigned steps);
+/* So many steps more than was thought, or fewer. */
+void progress_more(int steps);
 /* The next step begins. */
 void progress_step(const char *fmt, ...) HD_PRINTF(1, 2);
 void progress_clear(void);

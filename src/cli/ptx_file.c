@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_PTX_BYTES (256u << 20)
 #define NAMED_MAX     20 /* unknown instructions of a file, */
@@ -18,6 +19,7 @@ struct walk {
 	cli_ptx_fn *fn;
 	void *user;
 	uint64_t arch; /* 0: all */
+	bool debug;    /* of cubins, what their debug sections hold */
 	unsigned n_ptx, n_taken, n_code;
 	int status;
 };
@@ -43,28 +45,19 @@ static void parsed(struct walk *w, struct cli_ptx *f)
 	arena_finish(&f->arena);
 }
 
-static int entry(void *user, const struct image_entry *e)
+/* The next PTX of the file: r is what came of getting at its text, which is freed. */
+static void take(struct walk *w, uint32_t arch, int r, char *text, size_t len)
 {
-	struct walk *w = user;
-	struct cli_ptx f = {.path = w->path, .arch = e->arch};
+	struct cli_ptx f = {.path = w->path, .arch = arch, .entry = w->n_ptx, .len = len};
 	struct strbuf name = {0};
-	char *text;
-	int r;
 
-	if (e->kind != IMAGE_PTX) {
-		w->n_code++;
-		return 0;
-	}
-	f.entry = ++w->n_ptx;
-	if (w->arch && w->arch != e->arch)
-		return 0;
 	w->n_taken++;
-	strbuf_printf(&name, "%s(sm_%u #%u)", w->path, e->arch, f.entry);
+	strbuf_printf(&name, "%s(sm_%u%s #%u)", w->path, arch, w->debug ? " debug" : "", f.entry);
 	f.name = name.at ? name.at : w->path;
-	r = image_unpack(e, MAX_PTX_BYTES, &text, &f.len);
 	if (r < 0) {
 		keep(w, cli_error(w->c, NULL, "%s: %s", f.name,
-				r == -ENOTSUP ? "packed as CUDA 7 did, which is not read"
+				r == -ENOTSUP ? w->debug ? "compressed in a way that is not known"
+							 : "packed as CUDA 7 did, which is not read"
 					      : strerror(-r)));
 	} else {
 		f.text = text;
@@ -72,6 +65,47 @@ static int entry(void *user, const struct image_entry *e)
 		free(text);
 	}
 	strbuf_finish(&name);
+}
+
+static int entry(void *user, const struct image_entry *e)
+{
+	struct walk *w = user;
+	char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	if (e->kind != IMAGE_PTX) {
+		w->n_code++;
+		return 0;
+	}
+	w->n_ptx++;
+	if (w->arch && w->arch != e->arch)
+		return 0;
+	r = image_unpack(e, MAX_PTX_BYTES, &text, &len);
+	take(w, e->arch, r, text, len);
+	return 0;
+}
+
+/* Of a file without PTX: of each cubin what it was made from, where it says so. */
+static int debug_entry(void *user, const struct image_entry *e)
+{
+	struct walk *w = user;
+	char *cubin, *text = NULL;
+	size_t cubin_len, len = 0;
+	int r;
+
+	if (e->kind != IMAGE_ELF || image_unpack(e, MAX_PTX_BYTES, &cubin, &cubin_len) < 0)
+		return 0;
+	r = image_elf_ptx((struct image_bytes){(const uint8_t *)cubin, cubin_len}, &text, &len);
+	free(cubin);
+	if (r == -ENOENT || r == -EBADMSG)
+		return 0;
+	w->n_ptx++;
+	if (w->arch && w->arch != e->arch) {
+		free(text);
+		return 0;
+	}
+	take(w, e->arch, r, text, len);
 	return 0;
 }
 
@@ -104,6 +138,10 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 		return w.status;
 	}
 	r = image_walk((struct image_bytes){(const uint8_t *)text, len}, entry, &w);
+	if (r == 0 && !w.n_ptx && w.n_code) {
+		w.debug = true;
+		image_walk((struct image_bytes){(const uint8_t *)text, len}, debug_entry, &w);
+	}
 	free(text);
 	if (r == -EBADMSG)
 		keep(&w, cli_error(c, "a newer copy of the file may help",
@@ -118,6 +156,34 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 		keep(&w, cli_error(c, "heddle ptx check lists what there is",
 				 "%s: holds no PTX for sm_%u", w.path, (unsigned)w.arch));
 	return w.status;
+}
+
+static void add_names(const struct ptx_module *m, struct strbuf *out)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind == PTX_ITEM_FUNC && it->func->is_entry && it->func->has_body)
+			strbuf_printf(out, "%s\n", it->func->sym->name);
+	}
+}
+
+static int add_file(struct cli *c, struct cli_ptx *f, void *user)
+{
+	if (!f->diags.errors)
+		add_names(f->module, &c->out);
+	return CLI_OK;
+}
+
+void cli_ptx_names(struct cli *c, char *const words[])
+{
+	static const struct cli_verb nameless = {.name = "--print-kernels", .operands = ""};
+	struct stat st;
+
+	c->verb = &nameless;
+	for (; *words; words++)
+		if (stat(*words, &st) == 0 && S_ISREG(st.st_mode))
+			cli_ptx_walk(c, *words, add_file, NULL);
 }
 
 static void emit(void *c)

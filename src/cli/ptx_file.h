@@ -23,13 +23,16 @@ struct cli_ptx {
 };
 
 /* Calls fn for each PTX of the file (with --arch: of that architecture), parsed: diagnostics may
- * hold errors. What else the file holds is passed over; that it holds no PTX is said. CLI_OK,
- * CLI_FAILED, or the first other that fn returned, which goes on. What fn gets is gone when it
- * returns. */
+ * hold errors. Where there is none, for what the debug sections of its cubins hold. What else the
+ * file holds is passed over; that it holds no PTX is said. CLI_OK, CLI_FAILED, or the first other
+ * that fn returned, which goes on. What fn gets is gone when it returns. */
 typedef int cli_ptx_fn(struct cli *c, struct cli_ptx *f, void *user);
 int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user);
 /* The same over all operands, in the JSON array "files"; user is the struct json. */
 int cli_ptx_each(struct cli *c, cli_ptx_fn *fn);
+/* The kernels of all words that are files, a line each, for completions: nothing else is said. The
+ * words end with a NULL. */
+void cli_ptx_names(struct cli *c, char *const words[]);
 /* To text, or as it goes to standard output where text is c->out. */
 void cli_ptx_print(struct cli *c, const struct ptx_module *m, struct strbuf *text);
 /* Keys "file", "entry", "arch". */

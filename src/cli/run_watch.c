@@ -5,6 +5,7 @@
  * outlives it, however it ends, and the daemon writes the last figures there when it sees the end.
  */
 #include "cli/run_watch.h"
+#include "cli/listing.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -174,9 +175,6 @@ static uint64_t word(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-static const char *const fates[WIRE_FATES] = {
-	"managed", "guard", "gated", "plain", "opaque", "unseen"};
-
 static void add_text(struct strbuf *o, const struct tenant *t)
 {
 	const struct wire_page *p = t->page;
@@ -194,7 +192,7 @@ static void add_text(struct strbuf *o, const struct tenant *t)
 	for (unsigned i = 0, any = 0; i < WIRE_FATES; i++) {
 		if (word(&p->launched[i]))
 			strbuf_printf(o, "%s%" PRIu64 " %s", any++ ? ", " : ": ",
-				word(&p->launched[i]), fates[i]);
+				word(&p->launched[i]), listing_fates[i]);
 	}
 	strbuf_printf(o, "\n  %-10s %" PRIu64 " times\n", "preempted", word(&p->preempted));
 	strbuf_printf(o, "  %-10s %.1f ms", "time lost",
@@ -221,7 +219,7 @@ static void add_json(struct json *j, const struct tenant *t)
 	json_str(j, "asked_priority", ask_priority_name(t->hello.priority, name, sizeof(name)));
 	json_bool(j, "ended", is_final(t));
 	for (unsigned i = 0; i < WIRE_FATES; i++)
-		json_uint(j, fates[i], word(&p->launched[i]));
+		json_uint(j, listing_fates[i], word(&p->launched[i]));
 	json_uint(j, "preemptions", word(&p->preempted));
 	json_uint(j, "spanned_ns", word(&p->spanned_ns));
 	json_uint(j, "waited_ns", word(&p->waited_ns));

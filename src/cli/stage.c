@@ -167,6 +167,8 @@ static int heddled_start(struct stage *s)
 	argv[n++] = (char *)(s->spec.policy ? s->spec.policy : "hpf");
 	argv[n++] = "--mps";
 	argv[n++] = s->spec.mps ? "on" : "off";
+	argv[n++] = "--set";
+	argv[n++] = "mps_stays=off"; /* its folder goes, too */
 	for (unsigned i = 0; i < ARRAY_LEN(s->spec.options) && s->spec.options[i]; i++)
 		argv[n++] = (char *)s->spec.options[i];
 	argv[n] = NULL;

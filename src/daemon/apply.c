@@ -23,7 +23,8 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	s->store_ns = s->asked_ns = d->io.now_ns(d->io.user);
 	s->asked = 0;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
-	ctl_tell(w->host.quota, &w->host.word, ++s->seq, quota);
+	s->seq = s->seq + 1 ? s->seq + 1 : 1;
+	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
 /* A tenant that was granted its launch again but has launched no workers since will not, now that

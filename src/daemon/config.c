@@ -23,6 +23,7 @@ void config_defaults(struct hd_config *c)
 	*c = (struct hd_config){
 		.policy = &sched_policy_hpf,
 		.gates = true,
+		.mps_stays = true,
 		.opaque_ns = 1000000,
 		.opaque_auto = true,
 		.max_tenants = 1024,
@@ -128,6 +129,7 @@ static int set_group(char ret[64], const char *value)
 #define KEYS(KEY)                                                                                \
 	KEY(policy, "hpf|none", set_policy(c, value))                                            \
 	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                \
+	KEY(mps_stays, "on|off", set_bool(&c->mps_stays, value, "on", "off"))                    \
 	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))   \
 	KEY(within_tenant, "together|srt", set_bool(&c->within_srt, value, "srt", "together"))   \
 	KEY(extra_sms, "SMs", set_number32(&c->extra_sms, value, CTL_MAX_SMS))                   \
@@ -163,11 +165,6 @@ static const struct key {
 } keys[] = {
 #define ROW(name, values, call) {#name, values, key_##name},
 	KEYS(ROW)};
-
-const char *config_key(unsigned i)
-{
-	return i < ARRAY_LEN(keys) ? keys[i].name : NULL;
-}
 
 static const struct key *find_key(const char *name)
 {

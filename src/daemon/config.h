@@ -11,7 +11,8 @@
 
 struct hd_config {
 	const struct sched_policy *policy;
-	bool mps, temporal, within_srt, gates, opaque_auto; /* that: where opaque_ns does good */
+	bool mps, mps_stays, temporal, within_srt, gates,
+		opaque_auto; /* that: where opaque_ns does good */
 	uint32_t extra_sms, max_tenants, log_level;
 	/* What one user (uid) may have of it; 0: a part of what there is (limits.c). */
 	uint32_t user_tenants, user_devices, user_connections;

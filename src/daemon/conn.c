@@ -19,8 +19,6 @@
 #include <unistd.h>
 
 #define MAX_GROUPS 256
-#define LOG_NS     1000000000u
-#define LOG_MAX    20u /* refusals in that time */
 
 static void conn_free(struct server *s, struct conn *c)
 {
@@ -52,6 +50,7 @@ void conn_reap(struct server *s)
 		if (c->dead)
 			conn_free(s, c);
 	}
+	claims_reap(s);
 }
 
 static int peer(int fd, struct ucred *ret)
@@ -64,15 +63,7 @@ static int peer(int fd, struct ucred *ret)
 /* A peer may be refused as often as it likes, and fills no disk by that. */
 static void log_refused(struct server *s, const struct conn *c, const char *why)
 {
-	uint64_t now = loop_now(s);
-
-	if (now - s->log_ns >= LOG_NS) {
-		if (s->n_logged > LOG_MAX)
-			hd_log("refused %u more", s->n_logged - LOG_MAX);
-		s->log_ns = now;
-		s->n_logged = 0;
-	}
-	if (s->n_logged++ < LOG_MAX)
+	if (hd_log_may(&s->refusals, loop_now(s), HD_LOG_WARNING, "refused"))
 		hd_log("refused pid %d, uid %u: %s", (int)c->cred.pid, (unsigned)c->cred.uid, why);
 }
 
@@ -276,29 +267,72 @@ static void rights(struct server *s, struct conn *c, int *io_priority, uint32_t 
 	hd_rights(s->config, &c->cred, groups, n, io_priority, io_weight);
 }
 
-static void hello(struct server *s, struct conn *c, const struct wire_hello *h)
+/* A page has one tenant: who brings one ends what that process was until now, of which this daemon
+ * may not have heard yet. Those who came later stand ahead of c in the list. */
+static int take_from(struct server *s, struct conn *c)
 {
-	int priority = h->priority, page_fd = -1, r;
+	bool later = true;
+
+	for (struct conn *o = s->conns; o; o = o->next) {
+		later &= o != c;
+		if (o == c || !o->tenant || o->page_number != c->page_number)
+			continue;
+		if (later || o->cred.pid != c->cred.pid || o->cred.uid != c->cred.uid)
+			return -EBUSY;
+		hd_tenant_remove(s->hd, o->tenant);
+		o->tenant = NULL;
+		conn_kill(o);
+	}
+	return 0;
+}
+
+/* Its own, where it brings one (*io_fd), else a new one. */
+static int get_page(struct server *s, struct conn *c, int *io_fd)
+{
+	bool again = *io_fd >= 0;
+	int r;
+
+	r = again ? wire_page_adopt(*io_fd, &c->page) : wire_page_create(0, &c->page, io_fd);
+	if (r == 0)
+		r = wire_page_number(*io_fd, &c->page_number);
+	if (r == 0 && again)
+		r = take_from(s, c);
+	if (r == 0 && again)
+		hd_page_renew(c->page);
+	return r;
+}
+
+/* page_fd: what came along, or -1; not closed. */
+static void hello(struct server *s, struct conn *c, const struct wire_hello *h, int page_fd)
+{
+	int priority = h->priority, given_fd = page_fd, r;
 	uint32_t weight = h->weight;
+	char why[128] = "another connection has this page";
 
 	rights(s, c, &priority, &weight);
-	r = wire_page_create(0, &c->page, &page_fd);
+	r = claims_add(s, h, why, sizeof(why));
+	if (r == 0)
+		r = get_page(s, c, &page_fd);
 	if (r == 0)
 		r = watch_tenant(s, c);
 	if (r == 0)
 		r = hd_tenant_add(s->hd, &c->cred, h, priority, weight, c->page, c, &c->tenant);
 	if (r == 0)
 		r = welcome(s, c, page_fd);
-	if (page_fd >= 0)
+	if (page_fd >= 0 && page_fd != given_fd)
 		close(page_fd);
 	expect_by(s, c);
 	if (r == -EUSERS || r == -ENOSPC)
 		refuse(s, c, r, "too many tenants");
 	else if (r == -EDQUOT)
 		refuse(s, c, r, "too many tenants or devices of this user");
+	else if (r == -EPROTO)
+		refuse(s, c, r, "what came with the message is no page of a tenant");
+	else if (r == -EBUSY)
+		refuse(s, c, r, why);
 	else if (r < 0)
 		refuse(s, c, r, strerror(-r));
-	else if (priority != h->priority || weight != h->weight)
+	else if (c->tenant->is_logged && (priority != h->priority || weight != h->weight))
 		hd_log("pid %d, uid %u asked for priority %s, weight %u: granted %s, %u",
 			(int)c->cred.pid, (unsigned)c->cred.uid,
 			hd_priority_name(h->priority, (char[16]){0}), h->weight,
@@ -373,7 +407,8 @@ static void set(struct server *s, struct conn *c, const struct wire_set *m)
 	}
 }
 
-static void message(struct server *s, struct conn *c, const void *msg)
+/* fd: came along, or -1. */
+static void message(struct server *s, struct conn *c, const void *msg, int fd)
 {
 	struct wire_status status;
 	struct wire_head head;
@@ -383,7 +418,7 @@ static void message(struct server *s, struct conn *c, const void *msg)
 	case WIRE_HELLO:
 		if (c->tenant)
 			break;
-		hello(s, c, msg);
+		hello(s, c, msg, fd);
 		return;
 	case WIRE_LIST:
 		if (c->out.len)
@@ -418,7 +453,8 @@ void conn_readable(struct server *s, struct conn *c)
 
 	/* A few at a time, so that nobody keeps the others waiting. */
 	for (unsigned i = 0; i < 8 && !c->dead; i++) {
-		int n = wire_recv(c->socket.fd, msg, sizeof(msg), NULL, 0, NULL), r;
+		unsigned n_fds = 0;
+		int fd = -1, n = wire_recv(c->socket.fd, msg, sizeof(msg), &fd, 1, &n_fds), r;
 
 		if (n == -EAGAIN)
 			return;
@@ -426,14 +462,14 @@ void conn_readable(struct server *s, struct conn *c)
 			bad_message(s, c, -EBADMSG);
 			return;
 		}
-		if (n <= 0) {
+		r = n > 0 ? wire_check(msg, (size_t)n) : 0;
+		if (n <= 0)
 			conn_kill(c);
-			return;
-		}
-		r = wire_check(msg, (size_t)n);
-		if (r < 0)
+		else if (r < 0)
 			bad_message(s, c, r);
 		else
-			message(s, c, msg);
+			message(s, c, msg, fd);
+		if (n_fds) /* with an empty packet, too */
+			close(fd);
 	}
 }

@@ -27,7 +27,6 @@ int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret
 	d->config = *c;
 	d->io = *io;
 	d->started_ns = io->now_ns(io->user);
-	d->next_id = 1;
 	if (c->events[0]) {
 		r = hd_events_open(c->events, &d->events);
 		if (r < 0) {
@@ -49,25 +48,46 @@ void hd_destroy(struct hd *d)
 	free(d);
 }
 
+/* But for the numbers of the device itself. */
+static struct sched_options options_for(const struct hd *d, bool is_cpu)
+{
+	const struct hd_config *c = &d->config;
+	struct sched_options o = {
+		.simultaneous = c->mps || is_cpu,
+		.renumbers = c->mps && !is_cpu,
+		.spatial = !c->temporal,
+		.within_srt = c->within_srt,
+		.extra_sms = c->extra_sms,
+		.linger_max_ns = c->linger_max_ns,
+		.opaque_ns = c->opaque_ns,
+		.opaque_hold_ns = c->opaque_hold_ns,
+		.grace_ns = c->grace_ns,
+		.still_ns = c->still_ns,
+	};
+
+	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
+	if (is_cpu) {
+		/* Everything there takes longer, arriving included. */
+		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
+		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
+	}
+	return o;
+}
+
+void hd_reconfigure(struct hd *d, const struct hd_config *c)
+{
+	d->config = *c;
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		struct sched_options o = options_for(d, dev->is_cpu);
+
+		sched_reconfigure(dev->sched, &o, c->policy);
+		hd_watch(d, dev);
+	}
+}
+
 static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, struct hd_device **ret)
 {
-	struct sched_options o = {
-		.n_sms = h->n_sms,
-		.threads_per_sm = h->threads_per_sm,
-		.blocks_per_sm = h->blocks_per_sm,
-		.regs_per_sm = h->regs_per_sm,
-		.shared_per_sm = h->shared_per_sm,
-		.simultaneous = d->config.mps || h->is_cpu_device,
-		.renumbers = d->config.mps && !h->is_cpu_device,
-		.spatial = !d->config.temporal,
-		.within_srt = d->config.within_srt,
-		.extra_sms = d->config.extra_sms,
-		.linger_max_ns = d->config.linger_max_ns,
-		.opaque_ns = d->config.opaque_ns,
-		.opaque_hold_ns = d->config.opaque_hold_ns,
-		.grace_ns = d->config.grace_ns,
-		.still_ns = d->config.still_ns,
-	};
+	struct sched_options o = options_for(d, h->is_cpu_device);
 	struct hd_device *dev;
 	unsigned n = 0;
 	int r;
@@ -83,12 +103,11 @@ static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, stru
 		return -ENOSPC;
 	if (!hd_user_may_add_device(d, uid))
 		return -EDQUOT;
-	o.opaque_free = !o.opaque_ns || (d->config.opaque_auto && !o.simultaneous);
-	if (h->is_cpu_device) {
-		/* Everything there takes longer, arriving included. */
-		o.grace_ns = o.grace_ns ? o.grace_ns : 20000000;
-		o.linger_max_ns = o.linger_max_ns ? o.linger_max_ns : 5000000;
-	}
+	o.n_sms = h->n_sms;
+	o.threads_per_sm = h->threads_per_sm;
+	o.blocks_per_sm = h->blocks_per_sm;
+	o.regs_per_sm = h->regs_per_sm;
+	o.shared_per_sm = h->shared_per_sm;
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
@@ -128,6 +147,7 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret)
 {
+	uint64_t now = d->io.now_ns(d->io.user);
 	struct hd_device *dev;
 	struct hd_tenant *t;
 	int r;
@@ -144,36 +164,41 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 		goto fail;
 	t->hello = *hello;
 	t->cred = *cred;
-	t->id = d->next_id;
 	t->priority = priority;
 	t->weight = weight;
 	t->page = page;
 	t->user = user;
 	t->device = dev;
-	t->joined_ns = d->io.now_ns(d->io.user);
-	r = sched_join(dev->sched, t->joined_ns, t->id, priority, weight, t, &t->sched);
+	t->joined_ns = now;
+	hd_tenant_recall(d, t);
+	r = sched_join(dev->sched, now, t->id, priority, weight, t, &t->sched);
 	if (r < 0) {
 		if (!dev->tenants)
 			drop_device(d, dev);
 		goto fail;
 	}
-	d->next_id++;
 	d->n_tenants++;
 	t->next = dev->tenants;
 	if (t->next)
 		t->next->prev = t;
 	dev->tenants = t;
 	dev->n_tenants++;
-	page->alive_ms = (uint32_t)(t->joined_ns / 1000000);
+	page->alive_ms = (uint32_t)(now / 1000000);
 	page->tenant = t->id;
 	page->priority = (uint32_t)priority;
 	page->weight = weight;
 	hd_let_pass(t);
 	hd_event_tenant(d, "join", t);
-	hd_log_at(HD_LOG_INFO, "tenant %u joins: %s, pid %d, uid %u, priority %s, weight %u, on %s",
-		t->id, hello->name, (int)cred->pid, (unsigned)cred->uid,
-		hd_priority_name(priority, (char[16]){0}), weight, hello->device);
+	t->is_logged = hd_log_may(&d->joins, now, HD_LOG_INFO, "tenants:");
+	if (t->is_logged)
+		hd_log_at(HD_LOG_INFO,
+			"tenant %u %s: %s, pid %d, uid %u, priority %s, weight %u, on %s", t->id,
+			t->again ? "is back" : "joins", hello->name, (int)cred->pid,
+			(unsigned)cred->uid, hd_priority_name(priority, (char[16]){0}), weight,
+			hello->device);
 	hd_watch(d, dev);
+	if (t->again)
+		hd_scan_tenant(d, t, true);
 	*ret = t;
 	return 0;
 fail:
@@ -187,13 +212,15 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	uint64_t now = d->io.now_ns(d->io.user);
 
 	hd_event_tenant(d, "leave", t);
+	d->killed += !dev->is_cpu && !__atomic_load_n(&t->page->ends, __ATOMIC_ACQUIRE);
 	hd_tell_figures(d, t, true);
-	hd_log_at(HD_LOG_INFO,
-		"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, waited "
-		"%llu ms",
-		t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)t->launches,
-		(unsigned long long)t->preemptions,
-		(unsigned long long)(t->page->waited_ns / 1000000));
+	if (t->is_logged)
+		hd_log_at(HD_LOG_INFO,
+			"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, "
+			"waited %llu ms",
+			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)t->launches,
+			(unsigned long long)t->preemptions,
+			(unsigned long long)(t->page->waited_ns / 1000000));
 	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
 		if (t->slots[i].draining)
 			dev->draining--;
@@ -225,9 +252,10 @@ struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id)
 
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority)
 {
-	hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id, t->hello.name,
-		(int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
-		hd_priority_name(t->priority, (char[16]){0}));
+	if (hd_log_may(&d->sets, d->io.now_ns(d->io.user), HD_LOG_INFO, "priorities: set"))
+		hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id,
+			t->hello.name, (int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
+			hd_priority_name(t->priority, (char[16]){0}));
 	t->priority = priority;
 	__atomic_store_n(&t->page->priority, (uint32_t)priority, __ATOMIC_RELAXED);
 	sched_set_priority(t->device->sched, t->sched, priority);

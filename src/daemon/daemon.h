@@ -7,9 +7,11 @@
 #ifndef HEDDLE_DAEMON_H
 #define HEDDLE_DAEMON_H
 
+#include "again.h"
 #include "bounce.h"
 #include "config.h"
 #include "limits.h"
+#include "log.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
@@ -55,6 +57,8 @@ struct hd_tenant {
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
+	bool is_logged; /* that it has come, and so that it goes */
+	bool again; /* it was one of an earlier daemon */
 	int priority;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
@@ -84,9 +88,10 @@ struct hd {
 	struct hd_config config;
 	struct hd_io io;
 	struct hd_device *devices;
-	struct hd_events *events; /* NULL: not asked for */
-	uint32_t n_tenants, next_id;
+	struct hd_events *events;            /* NULL: not asked for */
+	uint32_t n_tenants, next_id, killed; /* of those on GPUs, without a word of theirs */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
+	struct hd_log_limit joins, sets;
 	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
 	uint32_t handover_ns[HD_HANDOVERS];
@@ -96,6 +101,7 @@ struct hd {
 /* ---- core.c ---- */
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
+void hd_reconfigure(struct hd *d, const struct hd_config *c); /* MPS stays as it is */
 /* The page stays the caller's, and must outlive the tenant. granted: after rights.c. -EUSERS,
  * -ENOSPC: no room for more tenants or devices; -EDQUOT: for more of this user's. */
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
@@ -121,7 +127,6 @@ bool hd_has_arrived(const struct hd_slot *s);
 /* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
-void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed);
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its life, in its page */
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
@@ -141,6 +146,5 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 /* ---- rights.c: lowers what the peer may not have. groups: its supplementary ones ---- */
 void hd_rights(const struct hd_config *c, const struct ucred *peer, const gid_t *groups,
 	size_t n_groups, int *io_priority, uint32_t *io_weight);
-#include "log.h"
 
 #endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVENTS_SCHEMA 1
+#define EVENTS_SCHEMA 2
 #define KEEP_RECORDS  4096u
 
 struct record {
@@ -61,7 +61,7 @@ static void tenant_fields(struct json *j, const struct record *r)
 {
 	json_int(j, "pid", r->pid);
 	json_str(j, "name", r->name);
-	json_int(j, "priority", r->priority);
+	json_str(j, "priority", hd_priority_name(r->priority, (char[16]){0}));
 	json_uint(j, "weight", r->weight);
 	json_str(j, "group", r->group);
 	json_str(j, "device", r->device);

@@ -88,7 +88,7 @@ static int take_lock(struct server *s, pid_t *ret_pid)
 }
 
 /* Group heddle's where there is one, else the owner's alone. */
-static int give_rights(const struct hd_config *c)
+int listen_give_rights(const struct hd_config *c)
 {
 	const struct group *g = c->group[0] ? getgrnam(c->group) : NULL;
 
@@ -97,7 +97,7 @@ static int give_rights(const struct hd_config *c)
 	if (g)
 		hd_log("cannot give %s to group %s: it is for this user alone", c->socket,
 			c->group);
-	return 0;
+	return chmod(c->socket, 0600) < 0 ? -errno : 0;
 }
 
 /* With the lock in hand, a socket that lies there is a dead daemon's; nothing else is. */
@@ -159,7 +159,7 @@ int listen_open(struct server *s, pid_t *ret_pid)
 	if (r == 0)
 		remember_socket(s);
 	if (r == 0)
-		r = give_rights(s->config);
+		r = listen_give_rights(s->config);
 	if (r == 0 && listen(fd, 128) < 0)
 		r = -errno;
 	if (r < 0) {

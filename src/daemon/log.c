@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIMIT_NS    1000000000u
+#define LIMIT_LINES 20u
+
 static uint32_t most = HD_LOG_INFO;
 static const char *const words[] = {"error", "warning", "info", "debug"};
 
@@ -28,6 +31,17 @@ int hd_log_level_parse(const char *word, uint32_t *ret)
 		}
 	}
 	return -EINVAL;
+}
+
+bool hd_log_may(struct hd_log_limit *l, uint64_t now_ns, enum hd_log_level level, const char *what)
+{
+	if (now_ns - l->since_ns >= LIMIT_NS) {
+		if (l->n > LIMIT_LINES)
+			hd_log_at(level, "%s %u more", what, l->n - LIMIT_LINES);
+		l->since_ns = now_ns;
+		l->n = 0;
+	}
+	return l->n++ < LIMIT_LINES;
 }
 
 const char *hd_priority_name(int priority, char *buf)

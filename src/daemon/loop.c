@@ -51,17 +51,16 @@ static void read_signal(struct server *s)
 	while (read(s->signal.fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int status;
 
+		if (info.ssi_signo == SIGHUP) {
+			server_reload(s);
+			continue;
+		}
 		if (info.ssi_signo != SIGCHLD) {
 			s->stop = true;
 			continue;
 		}
-		while (waitpid(-1, &status, WNOHANG) > 0) {
-			if (!s->mps || (pid_t)info.ssi_pid != s->mps)
-				continue;
-			hd_log("the MPS control daemon ended: tenants that come now take turns");
-			s->mps = 0;
-			s->config->mps = s->hd->config.mps = false;
-		}
+		while (waitpid(-1, &status, WNOHANG) > 0)
+			;
 	}
 }
 
@@ -106,6 +105,12 @@ static void handle(struct server *s, const struct epoll_event *ev, bool slept)
 		break;
 	case WATCH_PID:
 		conn_kill(w->conn);
+		break;
+	case WATCH_MPS:
+		mps_ended(s);
+		break;
+	case WATCH_CLAIM:
+		claims_asked(w);
 		break;
 	case WATCH_CONN:
 		if (w->conn->dead)
@@ -174,6 +179,7 @@ static uint64_t turn(struct server *s, const struct epoll_event *ev, int n, bool
 	for (int i = 0; i < n; i++)
 		handle(s, &ev[i], slept);
 	conn_reap(s);
+	mps_look(s);
 	next = hd_run(s->hd);
 	return MIN(next, run_clocks(s));
 }
@@ -223,7 +229,6 @@ static const int ignored[] = {
 
 void loop_block_signals(void)
 {
-	struct sigaction hup;
 	sigset_t set;
 
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
@@ -232,9 +237,8 @@ void loop_block_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
-	/* Who was started to outlive its terminal does. */
-	if (sigaction(SIGHUP, NULL, &hup) < 0 || hup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGHUP);
+	signal(SIGHUP, SIG_DFL); /* who was started to outlive its terminal reads it anew, too */
 	sigprocmask(SIG_SETMASK, &set, NULL);
 }
 

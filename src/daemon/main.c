@@ -74,13 +74,12 @@ static int open_server(struct server *s)
 		hd_log_at(HD_LOG_ERROR, "cannot listen on %s: %s", s->config->socket, strerror(-r));
 		return 1;
 	}
-	if (s->config->mps)
-		mps_start(s);
+	mps_start(s);
 	r = hd_create(s->config, &io, &s->hd);
 	if (r < 0) {
 		hd_log_at(HD_LOG_ERROR, "%s%scannot start: %s", s->config->events,
 			s->config->events[0] ? ": " : "", strerror(-r));
-		mps_stop(s);
+		mps_stop(s, false);
 		listen_close(s);
 		return 1;
 	}
@@ -89,19 +88,26 @@ static int open_server(struct server *s)
 
 static void close_server(struct server *s)
 {
+	bool somebody = s->hd->n_tenants != 0;
+
 	listen_close(s);
 	while (s->conns) {
 		conn_kill(s->conns);
 		conn_reap(s);
 	}
-	mps_stop(s);
+	mps_stop(s, somebody);
 	hd_destroy(s->hd);
 }
 
-int heddled_serve(const struct hd_config *given)
+int heddled_serve(
+	const struct hd_config *given, int (*reread)(struct hd_config *ret, void *user), void *user)
 {
 	struct hd_config config = *given;
 	struct server s = {.config = &config,
+		.reread = reread,
+		.reread_user = user,
+		.given = given,
+		.read = config,
 		.may_spin = sysconf(_SC_NPROCESSORS_ONLN) >= 4,
 		.expiry_ns = UINT64_MAX};
 	int r;

@@ -2,8 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* An MPS control daemon of our own, with pipe and log folders of its own, so that one that the
- * machine's owner runs stays untouched. It ends with us. What does not work leaves MPS off, said in
- * one line; tenants then take turns. */
+ * machine's owner runs stays untouched. Programs under MPS end with it: so it outlives a heddled
+ * that is killed, or told to end while they run, and the next one takes it over (which it is says a
+ * file beside its folders), unless the configuration says that it ends with us. What does not work
+ * leaves MPS off, said in one line; tenants then take turns. */
 #include "server.h"
 
 #include <errno.h>
@@ -12,141 +14,264 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define CONTROL       "nvidia-cuda-mps-control"
+#include "mps_ask.h"
+
 #define START_WAIT_MS 10000
 #define QUIT_WAIT_MS  5000
+/* Of programs that were killed the server keeps the connections (H200, driver 580: after some 60
+ * of them it takes nobody new). So many are worth another one where nobody is there, and so many a
+ * word where somebody is. */
+#define KILLED_SOME   20u
+#define KILLED_MANY   40u
+#define LOOK_AGAIN_NS 1000000000u
 
-static int make_dirs(struct hd_config *c, char *ret_log, size_t max)
+static int make_dirs(const struct mps_place *p)
 {
-	char dir[sizeof(c->socket)], *slash;
-	int n;
-
-	memcpy(dir, c->socket, sizeof(dir));
-	slash = strrchr(dir, '/');
-	if (!slash)
-		return -EINVAL;
-	*slash = 0;
-	n = snprintf(c->mps_pipe, sizeof(c->mps_pipe), "%s/mps-pipe", dir);
-	if (n >= (int)sizeof(c->mps_pipe))
-		return -ENAMETOOLONG;
-	n = snprintf(ret_log, max, "%s/mps-log", dir);
-	if (n >= (int)max)
-		return -ENAMETOOLONG;
-	if ((mkdir(c->mps_pipe, 0750) < 0 && errno != EEXIST) ||
-		(mkdir(ret_log, 0750) < 0 && errno != EEXIST))
+	if ((mkdir(p->pipe, 0750) < 0 && errno != EEXIST) ||
+		(mkdir(p->log, 0750) < 0 && errno != EEXIST))
 		return -errno;
 	return 0;
 }
 
-static void nap(unsigned ms)
+static bool is_up(const struct mps_place *p)
 {
-	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+	char path[sizeof(p->pipe) + 16];
 
-	nanosleep(&t, NULL);
-}
-
-/* In the child: arg is what the control program gets, input what it reads. */
-static void become(const struct hd_config *c, const char *log, const char *arg, int input)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	loop_restore_signals();
-	dup2(input >= 0 ? input : null, 0);
-	dup2(null, 1);
-	setenv("CUDA_MPS_PIPE_DIRECTORY", c->mps_pipe, 1);
-	setenv("CUDA_MPS_LOG_DIRECTORY", log, 1);
-	execlp(CONTROL, CONTROL, arg, (char *)NULL);
-	_exit(errno == ENOENT ? 127 : 126);
-}
-
-static bool is_up(const struct hd_config *c)
-{
-	char path[sizeof(c->mps_pipe) + 16];
-
-	snprintf(path, sizeof(path), "%s/control", c->mps_pipe);
+	snprintf(path, sizeof(path), "%s/control", p->pipe);
 	return access(path, F_OK) == 0;
 }
 
-static const char *start(struct server *s, const char *log)
+/* ---- which it is ---- */
+
+/* By the process itself, so that none runs that is in no file. */
+static void record(const struct mps_place *p)
 {
-	char control[sizeof(s->config->mps_pipe) + 16];
+	int fd = open(p->record, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char state;
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "%d %llu\n", (int)getpid(), (unsigned long long)mps_start_of(getpid(), &state));
+	close(fd);
+}
+
+/* 0: none, or none any more. */
+static pid_t recorded(const struct mps_place *p)
+{
+	int fd = open(p->record, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	unsigned long long began = 0;
+	char text[64] = "", state;
+	struct stat st;
+	int pid = 0;
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+		read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%d %llu", &pid, &began) != 2)
+		pid = 0;
+	close(fd);
+	return pid > 0 && began && mps_start_of(pid, &state) == began && state != 'Z' ? pid : 0;
+}
+
+/* Told when it ends. 0 or negative errno. */
+static int watch(struct server *s, pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), r = fd < 0 ? -errno : 0;
+
+	if (r == 0)
+		r = loop_watch(s, &s->mps_end, WATCH_MPS, fd, EPOLLIN);
+	if (r == 0)
+		s->mps = pid;
+	return r;
+}
+
+static void forget(struct server *s, const struct mps_place *p)
+{
 	int status;
 
-	snprintf(control, sizeof(control), "%s/control", s->config->mps_pipe);
+	loop_unwatch(s, &s->mps_end);
+	waitpid(s->mps, &status, WNOHANG); /* if it is a child of ours */
+	unlink(p->record);
+	s->mps = 0;
+}
+
+void mps_ended(struct server *s)
+{
+	struct mps_place p;
+
+	hd_log("the MPS control daemon ended: tenants that come now take turns");
+	if (mps_place(s->config, &p) == 0)
+		forget(s, &p);
+	s->config->mps = s->hd->config.mps = false;
+}
+
+/* ---- start ---- */
+
+static const char *start(struct server *s, const struct mps_place *p)
+{
+	char control[sizeof(p->pipe) + 16];
+	int status;
+	pid_t pid;
+
+	snprintf(control, sizeof(control), "%s/control", p->pipe);
 	unlink(control); /* a dead one's */
-	s->mps = fork();
-	if (s->mps < 0)
+	pid = fork();
+	if (pid < 0)
 		return strerror(errno);
-	if (s->mps == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		become(s->config, log, "-f", -1);
+	if (pid == 0) {
+		if (s->config->mps_stays)
+			setsid(); /* what a terminal sends to heddled is not for it */
+		else
+			prctl(PR_SET_PDEATHSIG, SIGTERM);
+		record(p);
+		mps_become(p, "-f", -1, -1);
 	}
 	for (unsigned ms = 0; ms < START_WAIT_MS; ms += 20) {
-		if (waitpid(s->mps, &status, WNOHANG) == s->mps) {
-			s->mps = 0;
+		if (waitpid(pid, &status, WNOHANG) == pid) {
+			unlink(p->record);
 			return WIFEXITED(status) && WEXITSTATUS(status) == 127
-				       ? CONTROL " is not installed"
-				       : CONTROL " ended at once";
+				       ? MPS_CONTROL " is not installed"
+				       : MPS_CONTROL " ended at once";
 		}
-		if (is_up(s->config))
+		if (is_up(p) && watch(s, pid) == 0)
 			return NULL;
-		nap(20);
+		mps_nap(20);
 	}
-	kill(s->mps, SIGTERM);
-	waitpid(s->mps, &status, 0);
+	kill(pid, SIGTERM);
+	waitpid(pid, &status, 0);
+	unlink(p->record);
+	return MPS_CONTROL " does not come up";
+}
+
+/* An earlier heddled's, as it is: programs may run under it. */
+static const char *adopt(struct server *s, const struct mps_place *p, pid_t pid)
+{
+	char answer[512];
+
+	if (mps_ask(p, "get_server_list", answer, sizeof(answer)) < 0)
+		return "the control daemon of an earlier heddled does not answer";
+	return watch(s, pid) < 0 ? strerror(errno) : NULL;
+}
+
+/* Orderly, as far as it listens. */
+static void quit(struct server *s, const struct mps_place *p)
+{
+	char answer[512];
+
+	/* "quit" lets servers end in order; the signal is for when it does not listen. */
+	mps_ask(p, "quit", answer, sizeof(answer));
+	if (!mps_await_end(s->mps_end.fd, QUIT_WAIT_MS / 2)) {
+		kill(s->mps, SIGTERM);
+		if (!mps_await_end(s->mps_end.fd, QUIT_WAIT_MS / 2))
+			kill(s->mps, SIGKILL);
+		mps_await_end(s->mps_end.fd, QUIT_WAIT_MS);
+	}
+	forget(s, p);
+}
+
+/* MPS is not wanted: what an earlier heddled left goes, if nobody uses it. */
+static void end_left(struct server *s, const struct mps_place *p)
+{
+	pid_t pid = recorded(p);
+
+	if (!pid || watch(s, pid) < 0)
+		return;
+	if (!mps_has_clients(p)) {
+		quit(s, p);
+		return;
+	}
+	hd_log("MPS control daemon %d of an earlier heddled still serves programs: it stays", pid);
+	loop_unwatch(s, &s->mps_end);
 	s->mps = 0;
-	return CONTROL " does not come up";
 }
 
 void mps_start(struct server *s)
 {
-	char log[sizeof(s->config->mps_pipe)];
-	const char *why;
-	int r = make_dirs(s->config, log, sizeof(log));
+	struct mps_place p;
+	const char *why = NULL;
+	int r = mps_place(s->config, &p);
+	pid_t pid;
 
-	why = r < 0 ? strerror(-r) : start(s, log);
-	if (!why) {
-		hd_log_at(HD_LOG_INFO, "MPS control daemon %d serves %s", (int)s->mps,
-			s->config->mps_pipe);
+	s->mps_end.fd = -1;
+	if (!s->config->mps && r == 0)
+		end_left(s, &p);
+	if (!s->config->mps)
+		return;
+	memcpy(s->config->mps_pipe, p.pipe, sizeof(p.pipe));
+	if (r == 0)
+		r = make_dirs(&p);
+	pid = r < 0 ? 0 : recorded(&p);
+	if (r < 0)
+		why = strerror(-r);
+	else
+		why = pid ? adopt(s, &p, pid) : start(s, &p);
+	if (why) {
+		hd_log("no MPS: %s; tenants take turns", why);
+		s->config->mps = false;
 		return;
 	}
-	hd_log("no MPS: %s; tenants take turns", why);
-	s->config->mps = false;
+	hd_log_at(HD_LOG_INFO, "MPS control daemon %d%s serves %s", (int)s->mps,
+		pid ? " of an earlier heddled" : "", p.pipe);
 }
 
-void mps_stop(struct server *s)
+void mps_stop(struct server *s, bool somebody)
 {
-	int ends[2], status;
-	char log[sizeof(s->config->mps_pipe)];
-	pid_t quit;
+	struct mps_place p;
 
-	if (s->mps <= 0)
+	if (s->mps <= 0 || mps_place(s->config, &p) < 0)
 		return;
-	/* "quit" lets servers end in order; the signal is for when it does not listen. */
-	if (make_dirs(s->config, log, sizeof(log)) == 0 && pipe2(ends, O_CLOEXEC) == 0) {
-		ssize_t n = write(ends[1], "quit\n", 5);
+	if (s->config->mps_stays && (somebody || mps_has_clients(&p))) {
+		hd_log_at(HD_LOG_INFO,
+			"MPS control daemon %d stays, for programs run under it: the next heddled "
+			"takes it over",
+			(int)s->mps);
+		loop_unwatch(s, &s->mps_end);
+		return;
+	}
+	quit(s, &p);
+}
 
-		close(ends[1]);
-		quit = n == 5 ? fork() : -1;
-		if (quit == 0)
-			become(s->config, log, NULL, ends[0]);
-		close(ends[0]);
-		if (quit > 0)
-			waitpid(quit, &status, 0);
+/* ---- a new one ---- */
+
+static void renew(struct server *s, const struct mps_place *p, uint32_t killed)
+{
+	const char *why;
+
+	hd_log_at(HD_LOG_INFO, "MPS is started again, as %u programs were killed under it", killed);
+	quit(s, p);
+	why = start(s, p);
+	if (!why)
+		return;
+	hd_log("no MPS: %s; tenants take turns", why);
+	s->config->mps = s->hd->config.mps = false;
+}
+
+void mps_look(struct server *s)
+{
+	uint32_t killed = s->hd->killed - s->mps_killed;
+	struct mps_place p;
+
+	if (s->mps <= 0 || killed < KILLED_SOME || loop_now(s) < s->mps_look_ns)
+		return;
+	if (s->hd->n_tenants && killed >= KILLED_MANY && !s->mps_said) {
+		hd_log("%u programs were killed under MPS, which takes nobody new after some 60: "
+		       "it is started again as soon as no program runs",
+			killed);
+		s->mps_said = true;
 	}
-	for (unsigned ms = 0; ms < QUIT_WAIT_MS; ms += 20) {
-		if (waitpid(s->mps, &status, WNOHANG) != 0)
-			return;
-		if (ms == QUIT_WAIT_MS / 2)
-			kill(s->mps, SIGTERM);
-		nap(20);
-	}
-	kill(s->mps, SIGKILL);
-	waitpid(s->mps, &status, 0);
+	if (s->hd->n_tenants)
+		return;
+	s->mps_look_ns = loop_now(s) + LOOK_AGAIN_NS;
+	if (mps_place(s->config, &p) < 0 || mps_has_clients(&p))
+		return;
+	renew(s, &p, killed);
+	s->mps_killed = s->hd->killed;
+	s->mps_said = false;
 }

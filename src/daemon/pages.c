@@ -85,7 +85,7 @@ void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay)
 	s->shrinking = may_stay;
 }
 
-void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
+static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 {
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
@@ -188,7 +188,8 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_tenant *t = s->tenant;
 	uint32_t began = load(&w->host.began);
-	enum sched_began how = !began              ? SCHED_BEGAN_FREE
+	enum sched_began how = s->seq              ? SCHED_BEGAN_UNKNOWN /* another's word */
+			       : !began            ? SCHED_BEGAN_FREE
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
 
@@ -315,7 +316,8 @@ static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
 
 	if (s->launch) {
 		hd_slot_forget(d, s, load(&w->host.done) == s->gen + 1);
-	} else if (load(&w->host.done) == load(&w->gen) + 1 && load(&w->host.drains) == 0) {
+	} else if (load(&w->host.done) == load(&w->gen) + 1 && load(&w->host.seq) == 0 &&
+		   load(&w->host.drains) == 0) {
 		/* Came and went while nobody looked: still tells how long it took. */
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 		struct sched_launch_info info;

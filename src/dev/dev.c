@@ -131,6 +131,17 @@ enum dev_kind dev_kind_of(const struct cu_api *api)
 	return dlsym(api->handle, DEV_CPU_MARKER) ? DEV_CPU : DEV_CUDA;
 }
 
+void dev_tell_lines(
+	const struct cu_api *api, const char *text, size_t len, const uint32_t *lines, size_t n)
+{
+	void *p = api->handle ? dlsym(api->handle, DEV_CPU_LINES) : NULL;
+	dev_lines_fn *tell;
+
+	memcpy(&tell, &p, sizeof(p));
+	if (tell && n)
+		tell(text, len, lines, n);
+}
+
 void dev_close(struct cu_api *api)
 {
 	if (api->handle)

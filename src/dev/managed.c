@@ -12,8 +12,9 @@ uint64_t dev_total_blocks(const struct dev_shape *shape)
 	return (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
 }
 
-static unsigned log2_ceil(uint64_t n)
+unsigned dev_shrink(uint32_t workers)
 {
+	uint64_t n = 2 * (uint64_t)workers;
 	unsigned shift = 0;
 
 	while (shift < 31 && (1ull << shift) < n)
@@ -34,7 +35,7 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 		.grid = {shape->grid[0], shape->grid[1], shape->grid[2]},
 		.gen = gen,
 		.chunk = chunk,
-		.shrink = chunk > 1 ? log2_ceil(2 * (uint64_t)workers) : 0,
+		.shrink = chunk > 1 ? dev_shrink(workers) : 0,
 		.yield_every = s->yield_every,
 	};
 	/* Its blocks may all wait for each other: none may leave before the last has begun. */

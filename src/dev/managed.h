@@ -3,7 +3,7 @@
 
 /* The host side of managed launches for a program that has the device to itself: heddle exec,
  * tests, benchmarks. One launch at a time, waited for. (The shim steers launches of programs that
- * it does not own, many at once; it shares dev_fill_args and dev_workers with this.) */
+ * it does not own, many at once: shim/managed.h.) */
 #ifndef HEDDLE_MANAGED_H
 #define HEDDLE_MANAGED_H
 
@@ -36,6 +36,8 @@ struct dev_managed_stats {
 void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info *info,
 	uint64_t block, uint64_t host, uint32_t gen, uint32_t workers, const struct dev_steering *s,
 	struct ctl_args *ret);
+/* ctl_args.shrink for so many workers. */
+unsigned dev_shrink(uint32_t workers);
 uint64_t dev_total_blocks(const struct dev_shape *shape);
 /* How many workers fill the device with this kernel, never more than there are blocks. */
 CUresult dev_workers(const struct cu_api *cu, CUfunction fn, const struct dev_shape *shape,

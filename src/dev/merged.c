@@ -180,7 +180,23 @@ CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merge
 		r = cu->cuEventCreate(&d.ended, 0);
 	if (r == CUDA_SUCCESS)
 		*ret = d;
+	else
+		dev_merged_destroy(cu, &d);
 	return r;
+}
+
+void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d)
+{
+	if (d->turns)
+		cu->cuMemFree(d->turns);
+	for (unsigned k = 0; k < CTL_MAX_MERGED; k++)
+		if (d->block[k])
+			cu->cuMemFree(d->block[k]);
+	if (d->began)
+		cu->cuEventDestroy(d->began);
+	if (d->ended)
+		cu->cuEventDestroy(d->ended);
+	*d = (struct dev_merged){0};
 }
 
 static void fill_params(const struct pass_merged *form, unsigned n,
@@ -192,12 +208,18 @@ static void fill_params(const struct pass_merged *form, unsigned n,
 	for (unsigned k = 0; k < n; k++) {
 		struct pass_kernel_info info = {
 			.tier = PASS_MANAGED, .rising_order = form->of[k].rising_order};
-		struct dev_steering steering = {.chunk = how->chunk,
+		struct dev_steering steering = {
+			.chunk = how->chunks[k] ? how->chunks[k] : how->chunk,
 			.yield_every = plan->together[k] ? 0 : how->yield_every};
 		struct ctl_args args;
 
 		dev_fill_args(&shapes[k].shape, &info, d->block[k], 0, d->gen[k], plan->workers,
 			&steering, &args);
+		/* Who claims ahead leaves the last blocks to whoever comes first. */
+		if (!steering.yield_every && !info.rising_order) {
+			args.flags |= CTL_UNSTEERED;
+			args.shrink = dev_shrink(plan->workers);
+		}
 		memcpy((char *)params + form->of[k].arg_offset, &args, sizeof(args));
 	}
 	merge.turns = d->turns;

@@ -15,12 +15,13 @@ struct dev_merging {
 	/* Shares of the workers (of the SMs: CTL_APART) that keep to each kernel, from 1; in all as
 	 * many as there are. Not for CTL_STEAL. */
 	uint32_t share[CTL_MAX_MERGED];
-	bool help_others;        /* CTL_HELP */
-	bool times;              /* CTL_TIMES */
-	uint32_t chunk;          /* 0: 1 */
-	uint32_t yield_every;    /* of each kernel's tickets; 0: never */
-	uint32_t workers_per_sm; /* at most; 0: as many as fit */
-	uint32_t workers;        /* at most, on all SMs together; 0: as many as fit */
+	bool help_others;                /* CTL_HELP */
+	bool times;                      /* CTL_TIMES */
+	uint32_t chunk;                  /* 0: 1 */
+	uint32_t chunks[CTL_MAX_MERGED]; /* of each kernel, instead; 0: chunk */
+	uint32_t yield_every;            /* of each kernel's tickets; 0: never */
+	uint32_t workers_per_sm;         /* at most; 0: as many as fit */
+	uint32_t workers;                /* at most, on all SMs together; 0: as many as fit */
 };
 
 /* How a launch is to be made, from that and what fits. */
@@ -59,6 +60,7 @@ struct dev_merged {
 	CUevent began, ended;
 };
 CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merged *ret);
+void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d);
 
 struct dev_merged_stats {
 	uint32_t launches; /* 1 + times resumed */

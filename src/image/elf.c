@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel, not a device function */
@@ -79,6 +80,39 @@ int image_elf_sections(struct image_bytes elf, const char *name, image_section_f
 		r = slice(elf, h.sh_offset, h.sh_size, &b) ? fn(user, b) : -EBADMSG;
 	}
 	return r;
+}
+
+static int keep_first(void *user, struct image_bytes section)
+{
+	*(struct image_bytes *)user = section;
+	return section.len ? 1 : 0;
+}
+
+/* A line ends in a NUL there, and is empty where a comment or a .loc was. */
+int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len)
+{
+	struct image_bytes section = {0};
+	int r = image_elf_sections(cubin, ".nv_debug_ptx_txt", keep_first, &section);
+	size_t lines = 0;
+	char *text;
+
+	if (r < 0)
+		return r;
+	while (lines < section.len && !section.at[lines])
+		lines++;
+	if (lines == section.len)
+		return -ENOENT;
+	if (!image_is_ptx((struct image_bytes){section.at + lines, section.len - lines}))
+		return -ENOTSUP;
+	text = malloc(section.len + 1);
+	if (!text)
+		return -ENOMEM;
+	for (size_t i = 0; i < section.len; i++)
+		text[i] = section.at[i] ? (char)section.at[i] : '\n';
+	text[section.len] = 0;
+	*ret = text;
+	*ret_len = section.len;
+	return 0;
 }
 
 int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_variant)

@@ -80,6 +80,11 @@ int image_elf_kernels(struct image_bytes cubin, image_name_fn *fn, void *user);
 /* Calls fn for the bytes of each section of a 64-bit little-endian ELF called `name`. */
 typedef int image_section_fn(void *user, struct image_bytes section);
 int image_elf_sections(struct image_bytes elf, const char *name, image_section_fn *fn, void *user);
+/* The PTX that a cubin was made from, where it was compiled with -lineinfo or -G: from its debug
+ * sections, without comments and .loc; lines are where they were. From malloc, with a NUL behind
+ * it. No driver compiles that: it is to be read. -ENOENT: there is none; -ENOTSUP: compressed in a
+ * way that is not known; -EBADMSG, -ENOMEM. */
+int image_elf_ptx(struct image_bytes cubin, char **ret, size_t *ret_len);
 /* Architecture of a bare cubin from its header. */
 int image_elf_arch(struct image_bytes cubin, uint32_t *ret_arch, char *ret_variant);
 bool image_is_ptx(struct image_bytes image); /* text that begins like a PTX module */

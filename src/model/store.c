@@ -9,6 +9,8 @@
  * takes back what it had begun, so readers open the file for writing, too. */
 #include "model/store.h"
 
+#include "model/plain.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -43,30 +45,11 @@ static int failed(const struct model_store *s)
 
 int model_store_path(char *buf, size_t size)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
+	int r = model_default_path(buf, size);
 
-	if (state && state[0] == '/')
-		n = snprintf(buf, size, "%s/heddle/measured.db", state);
-	else if (home && home[0] == '/')
-		n = snprintf(buf, size, "%s/.local/state/heddle/measured.db", home);
-	else
-		return say(
-			-ENOENT, "measured.db", "neither XDG_STATE_HOME nor HOME names a folder");
-	return n < 0 || (size_t)n >= size
-		       ? say(-ENAMETOOLONG, "measured.db", "the path is too long")
-		       : 0;
-}
-
-/* The folders above a file; that one of them is missing shows when the file is opened. */
-static void make_folders(const char *path)
-{
-	char part[4096];
-
-	for (const char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
-		snprintf(part, sizeof(part), "%.*s", (int)(p - path), path);
-		mkdir(part, 0700);
-	}
+	if (r == -ENOENT)
+		return say(r, "measured.db", "neither XDG_STATE_HOME nor HOME names a folder");
+	return r < 0 ? say(r, "measured.db", "the path is too long") : 0;
 }
 
 /* ---- layout ---- */
@@ -133,7 +116,7 @@ int model_store_open(const char *path, bool write, struct model_store **ret)
 	if (r == 0 && !write && stat(path, &st) < 0)
 		r = say(-ENOENT, path, "nothing has been measured yet");
 	if (r == 0 && write)
-		make_folders(path);
+		model_make_folders(path);
 	if (r == 0 && sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK)
 		r = say(-EIO, path, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 	if (r == 0)
@@ -153,20 +136,6 @@ void model_store_close(struct model_store *s)
 }
 
 /* ---- what identifies a set ---- */
-static void describe(const struct model_together *t, struct strbuf *out)
-{
-	strbuf_printf(out, "device %s\ndriver %s\n", t->device, t->driver);
-	for (unsigned i = 0; i < t->n; i++) {
-		const struct model_kernel *k = &t->kernels[i];
-		char hex[65];
-
-		hex_encode(k->digest, sizeof(k->digest), hex);
-		strbuf_printf(out, "kernel %s grid %u,%u,%u block %u,%u,%u shared %u\n", hex,
-			k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2],
-			k->shared_bytes);
-	}
-}
-
 struct key {
 	struct strbuf text;
 	uint8_t digest[32];
@@ -175,7 +144,7 @@ struct key {
 static int key_of(const struct model_together *t, struct key *ret)
 {
 	*ret = (struct key){0};
-	describe(t, &ret->text);
+	model_describe(t, &ret->text);
 	if (ret->text.failed)
 		return say(-ENOMEM, "measured.db", "out of memory");
 	sha256(ret->text.at, ret->text.len, ret->digest);

@@ -80,6 +80,7 @@ struct pass_facts {
 	bool gathers;         /* lanes that leave a block wait for those of their warp (masks.c) */
 	size_t parting;       /* statement at which early lanes leave; PASS_NO_PARTING */
 	uint16_t barrier_ids; /* barriers that it names */
+	bool counts;          /* some of them with a number of threads */
 	bool keeps_barrier_0; /* not all threads come to it, or a count says who: what stands around
 				 the body needs another */
 	enum pass_barriers barriers;

@@ -55,36 +55,34 @@ const struct pass_callee *pass_called(const struct pass_facts *facts, const stru
 	return NULL;
 }
 
-static int add_callee(
-	struct pass_facts *facts, const struct ptx_func *f, const struct ptx_stmt *taken)
+static int list_callees(
+	const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
 {
-	struct pass_callee c = {.f = f, .taken = taken};
+	ptx_func_list funcs = {0};
+	int r = ptx_reached(m, f, &funcs);
 
-	if (!f || !f->has_body)
-		return 0;
-	for (size_t i = 0; i < facts->callees.len; i++)
-		if (facts->callees.at[i].f == f) {
-			if (!facts->callees.at[i].taken)
-				facts->callees.at[i].taken = taken;
-			return 0;
-		}
-	return VEC_PUSH(&facts->callees, c) ? 0 : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < funcs.len; i++)
+		if (!VEC_PUSH(&facts->callees, ((struct pass_callee){.f = funcs.at[i]})))
+			r = -ENOMEM;
+	VEC_FREE(&funcs);
+	return r;
 }
 
 struct taken {
 	struct pass_facts *facts;
 	const struct ptx_stmt *s;
-	int error;
 };
 
 static void take_address(void *user, struct ptx_opd *o)
 {
 	struct taken *t = user;
 
-	if (o->kind != PTX_OPD_SYM || !o->sym || o->sym->kind != PTX_SYM_FUNC || t->error)
+	if (o->kind != PTX_OPD_SYM || !o->sym || o->sym->kind != PTX_SYM_FUNC)
 		return;
 	t->facts->takes_code = true;
-	t->error = add_callee(t->facts, o->sym->func, t->s);
+	for (size_t i = 0; i < t->facts->callees.len; i++)
+		if (t->facts->callees.at[i].f == o->sym->func && !t->facts->callees.at[i].taken)
+			t->facts->callees.at[i].taken = t->s;
 }
 
 static bool is_known_external(const char *name)
@@ -97,20 +95,15 @@ static bool is_known_external(const char *name)
 	return false;
 }
 
-static int visit_call(struct pass_facts *facts, const struct ptx_stmt *s)
+static void visit_call(struct pass_facts *facts, const struct ptx_stmt *s)
 {
 	const struct ptx_func *f = pass_call_target(s);
 
 	if (!f && !facts->calls_pointer)
 		facts->calls_pointer = s;
-	if (!f)
-		return 0;
-	if (f->has_body)
-		return add_callee(facts, f, NULL);
-	if (!is_known_external(f->sym->name))
+	if (f && !f->has_body && !is_known_external(f->sym->name))
 		pass_note(facts, PASS_CALLS_ELSEWHERE, s, "calls %s, whose code is not here",
 			f->sym->name);
-	return 0;
 }
 
 struct reading {
@@ -224,33 +217,34 @@ static void note_pointers(struct pass_facts *facts)
 }
 
 /* What one statement of a callee calls or takes the address of. */
-static int visit_stmt(struct pass_facts *facts, const struct ptx_stmt *s)
+static void visit_stmt(struct pass_facts *facts, const struct ptx_stmt *s)
 {
-	struct taken t = {facts, s, 0};
+	struct taken t = {facts, s};
 	struct ptx_stmt copy = *s;
 
 	if (s->kind != PTX_INSN)
-		return 0;
+		return;
 	if (s->mn->op != PTX_OP_call) {
 		ptx_visit_opds(&copy, take_address, &t);
-		return t.error;
+		return;
 	}
 	for (unsigned i = 0; i < s->n; i++)
 		for (uint32_t k = 0; s->opd[i].kind == PTX_OPD_TUPLE && k < s->opd[i].n; k++)
 			take_address(&t, &s->opd[i].list[k]);
-	return t.error ? t.error : visit_call(facts, s);
+	visit_call(facts, s);
 }
 
-int pass_callees_find(const struct ptx_func *f, struct pass_facts *facts)
+int pass_callees_find(
+	const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
 {
-	int r = add_callee(facts, f, NULL);
+	int r = list_callees(m, f, facts);
 
-	for (size_t i = 0; r == 0 && i < facts->callees.len; i++) {
+	for (size_t i = 0; i < facts->callees.len; i++) {
 		const struct ptx_func *at = facts->callees.at[i].f;
 
-		for (size_t k = 0; r == 0 && k < at->body.len; k++) {
+		for (size_t k = 0; k < at->body.len; k++) {
 			note_stmt(&facts->callees.at[i], at->body.at[k]);
-			r = visit_stmt(facts, &at->body.at[k]);
+			visit_stmt(facts, &at->body.at[k]);
 		}
 	}
 	if (r == 0)

@@ -89,6 +89,9 @@ enum ctl_flags {
 	CTL_WAIT_WORD = 8,  /* look at no quota before the host's word args.seq is applied; seq 0:
 			       before the relay has looked for a word at all */
 	CTL_ONCE = 16,      /* one claim an SM though that word is withdrawn by then */
+	CTL_UNSTEERED = 32, /* merged (merge.h): nobody lowers quotas while it runs. No worker looks
+			       at one, and the next blocks are claimed as the present ones begin,
+			       except near the end of the grid (shrink) */
 };
 
 /* By value, 8-byte aligned, behind the kernel's own parameters. */

@@ -18,7 +18,8 @@
  *   %hd_mk    the kernel chosen; the number of kernels: none
  *   %hd_ms    bit 31: which of the two words at hd_pick is the next; and of the leader: bits 0 to 7
  *             the kernel whose blocks are to be counted, or NOTHING; bits 8 to 15 kernels that are
- *             over; bits 16 to 23 launches left
+ *             over; bits 16 to 23 launches left; bits 24 to 26 whose turn it is; bit 27: that is
+ *             who is next, of whom a claim may be made already
  * Two words: who comes late to read one may be overtaken by one claim, not by two, since the next
  * barrier waits for it.
  *
@@ -29,13 +30,33 @@
 #define NOTHING  255
 #define OVER_BIT 8
 #define LEFT_BIT 16
-#define NOT_LEADER_HERE                       \
-	"mov.u32 %hd_mr0, %tid.x;\n"          \
-	"mov.u32 %hd_mr1, %tid.y;\n"          \
-	"mov.u32 %hd_mr2, %tid.z;\n"          \
-	"or.b32 %hd_mr0, %hd_mr0, %hd_mr1;\n" \
-	"or.b32 %hd_mr0, %hd_mr0, %hd_mr2;\n" \
-	"setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n"
+#define TURN_BIT 24
+#define NEXT_BIT 27
+
+/* %hd_mp0: this thread is not the leader. Blocks of the entry have one dimension, unless all
+ * kernels have the same shape. */
+static void put_not_leader(struct guests *x, struct pass_writer *w)
+{
+	const uint32_t *b = x->of[0].block;
+
+	pass_put(w, "mov.u32 %hd_mr0, %tid.x;\n");
+	if (x->as_is && (b[1] > 1 || b[2] > 1))
+		pass_put(w, "mov.u32 %hd_mr1, %tid.y;\n"
+			    "mov.u32 %hd_mr2, %tid.z;\n"
+			    "or.b32 %hd_mr0, %hd_mr0, %hd_mr1;\n"
+			    "or.b32 %hd_mr0, %hd_mr0, %hd_mr2;\n");
+	pass_put(w, "setp.ne.u32 %hd_mp0, %hd_mr0, 0;\n");
+}
+
+/* Whether some kernel's blocks may wait for each other. */
+static bool is_rising(const struct guests *x)
+{
+	bool rising = false;
+
+	for (unsigned k = 0; k < x->n; k++)
+		rising |= x->of[k].facts.rising_order;
+	return rising;
+}
 
 /* Goes on at <label><k> for each k that %hd_mk may be. */
 static void put_switch(struct guests *x, struct pass_writer *w, const char *reg, const char *label)
@@ -74,9 +95,15 @@ static void put_kind(struct guests *x, struct pass_writer *w)
 			(unsigned)(M_UPTO + 4 * k));
 }
 
+/* By turns workers begin with all kernels, and so do those that follow each other on an SM: by the
+ * worker's number times the golden section. */
 static void put_keep(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
+		"mov.u32 %%hd_mr2, %%ctaid.x;\n"
+		"mul.lo.u32 %%hd_mr2, %%hd_mr2, 0x9e3779b9;\n"
+		"mul.hi.u32 %%hd_mr2, %%hd_mr2, %u;\n"
+		"bfi.b32 %%hd_ms, %%hd_mr2, %%hd_ms, %d, 3;\n"
 		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
 		"@%%hd_mp1 bra $hd_begun;\n"
@@ -85,7 +112,7 @@ static void put_keep(struct guests *x, struct pass_writer *w)
 		"@%%hd_mp1 bra $hd_kind;\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
 		"@%%hd_mp1 bra $hd_spread;\n",
-		CTL_STEAL, CTL_APART, CTL_PARTITION);
+		x->n, TURN_BIT, CTL_STEAL, CTL_APART, CTL_PARTITION);
 	pass_put(w, "ld.param.u64 %hd_md0, " M_TURNS ";\n"
 		    "min.u32 %hd_mr2, %hd_mr2, 255;\n"
 		    "mul.wide.u32 %hd_md1, %hd_mr2, 4;\n"
@@ -117,7 +144,8 @@ static void put_head(struct guests *x, struct pass_writer *w)
 	for (unsigned k = 0; k < x->n; k++)
 		guests_put_piece(x, w, k, MERGE_DECLARE);
 	pass_emit(w, "mov.u32 %%hd_ms, %d;\n", NOTHING);
-	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_all;\n");
+	put_not_leader(x, w);
+	pass_put(w, "@%hd_mp0 bra $hd_all;\n");
 	for (unsigned k = 0; k < x->n; k++) {
 		guests_put_piece(x, w, k, MERGE_ENTER);
 		pass_emit(w,
@@ -126,74 +154,118 @@ static void put_head(struct guests *x, struct pass_writer *w)
 			k, x->of[k].to[MERGE_LATE]->name, 1u << (OVER_BIT + k), k);
 	}
 	put_keep(x, w);
-	pass_put(w, "$hd_all:\n" WHOLE_WARP);
+	pass_put(w, "$hd_all:\n");
+	pass_part_begin(w, x->of[0].ticket);
+	pass_put(w, WHOLE_WARP);
 }
 
 /* ---- choosing ---- */
-static void put_choice(struct guests *x, struct pass_writer *w)
+/* %hd_mr4 = 1: kernel `reg` is over here. */
+static void put_over(struct pass_writer *w, const char *reg)
+{
+	pass_emit(w,
+		"add.u32 %%hd_mr4, %s, %d;\n"
+		"shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
+		"and.b32 %%hd_mr4, %%hd_mr4, 1;\n",
+		reg, OVER_BIT);
+}
+
+/* To $hd_<at>_none if all are over; else %hd_mk becomes the kernel whose turn it is, or that is
+ * kept to, the next one that is not over if it is; or it is none, where nobody helps. */
+static void put_seek(struct guests *x, struct pass_writer *w, const char *at)
 {
 	unsigned all = (1u << x->n) - 1;
-	bool rising = false;
 
-	for (unsigned k = 0; k < x->n; k++)
-		rising |= x->of[k].facts.rising_order;
-	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
-	/* All of a block that others may wait for is over before its worker claims another. */
-	if (rising)
-		guests_put_barrier(x, w);
-	pass_put(w, NOT_LEADER_HERE "@%hd_mp0 bra $hd_sync;\n$hd_choose:\n");
 	pass_emit(w,
 		"mov.u32 %%hd_mk, %u;\n"
 		"and.b32 %%hd_mr5, %%hd_ms, %u;\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr5, %u;\n"
-		"@%%hd_mp1 bra $hd_chosen;\n"
+		"@%%hd_mp1 bra $hd_%s_none;\n"
 		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
 		"setp.ne.u32 %%hd_mp1, %%hd_mr4, %d;\n"
-		"@%%hd_mp1 bra $hd_keep;\n",
-		x->n, all << OVER_BIT, all << OVER_BIT, CTL_STEAL);
-	pass_emit(w,
-		"ld.param.u64 %%hd_md0, " M_TURNS ";\n"
-		"atom.global.add.u32 %%hd_mk, [%%hd_md0" T_TURN ", 1;\n"
-		"rem.u32 %%hd_mk, %%hd_mk, %u;\n"
-		"bra $hd_seek;\n"
-		"$hd_keep:\n"
+		"@%%hd_mp1 bra $hd_%s_keep;\n"
+		"bfe.u32 %%hd_mk, %%hd_ms, %d, 3;\n"
+		"bra $hd_%s_seek;\n"
+		"$hd_%s_keep:\n"
 		"ld.shared.v2.u32 {%%hd_mr2, %%hd_mr3}, " P_KEPT ";\n"
 		"xor.b32 %%hd_mr3, %%hd_mr2, %%hd_mr3;\n"
 		"setp.ne.u32 %%hd_mp1, %%hd_mr3, -1;\n"
 		"@%%hd_mp1 red.shared.add.u32 [hd_pick+8388000], 1;\n",
-		x->n);
+		x->n, all << OVER_BIT, all << OVER_BIT, at, CTL_STEAL, at, TURN_BIT, at, at);
 	put_flag(w, CTL_HELP);
-	/* Its own is over: the next one's, if it is to help, else nothing. */
+	put_over(w, "%hd_mr2");
 	pass_emit(w,
-		"add.u32 %%hd_mr4, %%hd_mr2, %u;\n"
-		"shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
-		"and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
 		"setp.ne.and.u32 %%hd_mp1, %%hd_mr4, 0, %%hd_mp2;\n"
-		"@%%hd_mp1 bra $hd_chosen;\n"
+		"@%%hd_mp1 bra $hd_%s_none;\n"
 		"mov.u32 %%hd_mk, %%hd_mr2;\n"
-		"$hd_seek:\n"
-		".pragma \"nounroll\";\n"
-		"add.u32 %%hd_mr4, %%hd_mk, %u;\n"
-		"shr.u32 %%hd_mr4, %%hd_ms, %%hd_mr4;\n"
-		"and.b32 %%hd_mr4, %%hd_mr4, 1;\n"
+		"$hd_%s_seek:\n"
+		".pragma \"nounroll\";\n",
+		at, at);
+	put_over(w, "%hd_mk");
+	pass_emit(w,
 		"setp.eq.u32 %%hd_mp1, %%hd_mr4, 0;\n"
-		"@%%hd_mp1 bra $hd_found;\n"
+		"@%%hd_mp1 bra $hd_%s_found;\n"
 		"add.u32 %%hd_mk, %%hd_mk, 1;\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mk, %u;\n"
 		"@%%hd_mp1 mov.u32 %%hd_mk, 0;\n"
-		"bra $hd_seek;\n"
-		"$hd_found:\n",
-		OVER_BIT, OVER_BIT, x->n);
+		"bra $hd_%s_seek;\n"
+		"$hd_%s_found:\n",
+		at, x->n, at, at);
+}
+
+static void put_choice(struct guests *x, struct pass_writer *w)
+{
+	pass_emit(w, "%s:\n", x->of[0].to[MERGE_TOP]->name);
+	/* All of a block that others may wait for is over before its worker claims another. */
+	if (is_rising(x))
+		guests_put_barrier(x, w);
+	put_not_leader(x, w);
+	pass_emit(w,
+		"@%%hd_mp0 bra $hd_sync;\n"
+		"$hd_choose:\n"
+		"bfe.u32 %%hd_mk, %%hd_ms, %d, 3;\n"
+		"and.b32 %%hd_mr4, %%hd_ms, %u;\n"
+		"xor.b32 %%hd_ms, %%hd_ms, %%hd_mr4;\n"
+		"setp.ne.u32 %%hd_mp1, %%hd_mr4, 0;\n"
+		"@%%hd_mp1 bra $hd_now_found;\n",
+		TURN_BIT, 1u << NEXT_BIT);
+	put_seek(x, w, "now");
 	put_switch(x, w, "%hd_mk", "$hd_claim");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_claim%u:\n", k);
 		guests_put_piece(x, w, k, MERGE_CLAIM);
 		pass_emit(w,
 			"%s:\nor.b32 %%hd_ms, %%hd_ms, %u;\nbra $hd_choose;\n"
-			"%s:\nmov.u32 %%hd_mk, %u;\nbra $hd_chosen;\n",
+			"%s:\nmov.u32 %%hd_mk, %u;\n"
+			"mov.u32 %%hd_mr4, %u;\nbra $hd_chosen;\n",
 			x->of[k].to[MERGE_NONE]->name, 1u << (OVER_BIT + k),
-			x->of[k].to[MERGE_OK]->name, k);
+			x->of[k].to[MERGE_OK]->name, k, (k + 1) % x->n);
 	}
+}
+
+/* What the next blocks are, before those that were chosen run: then the claim's way to memory and
+ * back is theirs. */
+static void put_ahead(struct guests *x, struct pass_writer *w)
+{
+	if (is_rising(x))
+		return;
+	pass_emit(w,
+		"setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_go;\n"
+		"mov.u32 %%hd_mr1, %%hd_mk;\n",
+		x->n);
+	put_seek(x, w, "next");
+	pass_emit(w,
+		"bfi.b32 %%hd_ms, %%hd_mk, %%hd_ms, %d, 3;\n"
+		"or.b32 %%hd_ms, %%hd_ms, %u;\n",
+		TURN_BIT, 1u << NEXT_BIT);
+	put_switch(x, w, "%hd_mk", "$hd_ahead");
+	for (unsigned k = 0; k < x->n; k++) {
+		pass_emit(w, "$hd_ahead%u:\n", k);
+		guests_put_piece(x, w, k, MERGE_AHEAD);
+		if (k + 1 < x->n)
+			pass_put(w, "bra $hd_next_none;\n");
+	}
+	pass_put(w, "$hd_next_none:\nmov.u32 %hd_mk, %hd_mr1;\n");
 }
 
 /* The word's address, by bit 31 of %hd_ms, to %hd_mr0. */
@@ -271,14 +343,18 @@ static void put_leaves(struct guests *x, struct pass_writer *w)
 	}
 	pass_put(w, "$hd_stay:\n");
 	put_flag(w, CTL_TIMES);
-	pass_put(w, "@%hd_mp2 bra $hd_go;\n"
+	pass_put(w, "@%hd_mp2 bra $hd_begins;\n"
 		    "mov.u64 %hd_md0, %globaltimer;\n"
-		    "st.shared.u64 " P_BEGAN ", %hd_md0;\n");
+		    "st.shared.u64 " P_BEGAN ", %hd_md0;\n"
+		    "$hd_begins:\n");
 }
 
 static void put_sync(struct guests *x, struct pass_writer *w)
 {
-	pass_put(w, "$hd_chosen:\n");
+	pass_emit(w,
+		"$hd_now_none:\nbfe.u32 %%hd_mr4, %%hd_ms, %d, 3;\n$hd_chosen:\n"
+		"bfi.b32 %%hd_ms, %%hd_mr4, %%hd_ms, %d, 3;\n",
+		TURN_BIT, TURN_BIT);
 	pass_put(w, find_word);
 	/* The leader comes out of loops of atomics, and so it does to $hd_go (emit.h: WHOLE_WARP).
 	 */
@@ -286,14 +362,19 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 		    "$hd_sync:\n" WHOLE_WARP);
 	guests_put_barrier(x, w);
 	pass_put(w, find_word);
-	pass_put(w,
-		"ld.shared.u32 %hd_mk, [%hd_mr0];\n"
-		"xor.b32 %hd_ms, %hd_ms, 0x80000000;\n" NOT_LEADER_HERE "@%hd_mp0 bra $hd_go;\n");
+	pass_put(w, "ld.shared.u32 %hd_mk, [%hd_mr0];\n"
+		    "xor.b32 %hd_ms, %hd_ms, 0x80000000;\n");
+	put_not_leader(x, w);
+	pass_put(w, "@%hd_mp0 bra $hd_go;\n");
 	put_counts(x, w);
 	put_leaves(x, w);
+	put_ahead(x, w);
 	/* Beyond the number of kernels it is none of ours. */
 	pass_put(w, "$hd_go:\n" WHOLE_WARP);
-	pass_emit(w, "setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n", x->n);
+	pass_emit(w,
+		"setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_end;\n"
+		"and.b32 %s, %s, 16;\nxor.b32 %s, %s, 16;\n",
+		x->n, x->of[0].slot, x->of[0].slot, x->of[0].slot, x->of[0].slot);
 }
 
 /* Warps that the block does not have go past it. The vote says to the assembler that they are

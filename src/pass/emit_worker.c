@@ -76,6 +76,10 @@ static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
 				"mov.u32 %hd_r0, hd_slot;\n"
 				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
+/* Of several, who runs all of them has changed %hd_s. */
+static const char find_slot_again[] = "mov.u32 %hd_r0, hd_slot;\n"
+				      "add.u32 %hd_r0, %hd_r0, %hd_s;\n";
+
 static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_bk}, [%hd_r0];\n"
 				"mov.u32 %hd_k, %hd_bk;\n"
 				"ld.param.u32 %hd_r1, " A_GRID_X ";\n"
@@ -111,7 +115,7 @@ static bool first_claims(const struct pass_place *at)
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_put(w, find_slot);
+	pass_put(w, at->merged ? find_slot_again : find_slot);
 	pass_put(w, keeps_slot(at) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
 	if (!at->merged)
 		pass_put(w, unless_leaving);
@@ -331,6 +335,12 @@ static bool parts_blocks(const struct pass_place *at)
 	return at->facts->uses_shared && !pass_has_rounds(at);
 }
 
+_Static_assert(CTL_UNSTEERED == 32, "if_steered");
+static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+				 "and.b32 %hd_r1, %hd_r1, 32;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+				 "@%hd_p1 bra $hd_may_now;\n";
+
 static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 {
 	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
@@ -339,6 +349,8 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 	if (first_claims(at))
 		count_finished(w, at);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	if (at->merged)
+		pass_put(w, if_steered);
 	emit_quota(w, at, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
@@ -493,6 +505,11 @@ void pass_part_declare(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim comes to slot 0 */
 }
 
+void pass_part_begin(struct pass_writer *w, const char *ticket)
+{
+	pass_emit(w, "mov.u32 %s, " CLAIM_NONE ";\n", ticket);
+}
+
 void pass_part_enter(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, clear_slot);
@@ -500,10 +517,30 @@ void pass_part_enter(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, join);
 }
 
+/* Near the end of the grid blocks are left to whoever comes first. */
+void pass_part_ahead(struct pass_writer *w)
+{
+	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+		    "and.b32 %hd_r1, %hd_r1, 32;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+		    "@%hd_p1 bra $hd_no_ahead;\n"
+		    "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+		    "@%hd_p1 bra $hd_no_ahead;\n");
+	pass_put(w, claim_size);
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
+		    "@%hd_p1 bra $hd_no_ahead;\n" BLOCK_AGAIN);
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_ahead:\n");
+}
+
 void pass_part_claim(struct pass_writer *w, const struct pass_place *at)
 {
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+		    "@%hd_p1 bra $hd_take;\n");
 	emit_claim(w, at);
 	pass_put(w, "$hd_sync:\n"
+		    "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_none;\n"
 		    "bra $hd_ok;\n");

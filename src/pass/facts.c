@@ -152,7 +152,7 @@ int pass_facts_find(const struct ptx_module *m, const struct ptx_func *f, struct
 	*facts = (struct pass_facts){.parting = PASS_NO_PARTING};
 	arena_init(&facts->arena, 0);
 	check_module(m, facts, f);
-	r = pass_callees_find(f, facts);
+	r = pass_callees_find(m, f, facts);
 	if (r < 0)
 		return r;
 	check_launches(facts);

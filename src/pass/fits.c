@@ -120,12 +120,20 @@ static bool waits_for_leavers(const struct pass_place *at)
 	       (facts->barriers != PASS_BAR_NONE || pass_has(facts, PASS_EXITS_DEEP));
 }
 
+/* On hardware half a warp counts as a whole one; here its other half is somewhere else. */
+static bool counts_half_warps(const struct pass_place *at)
+{
+	return at->filled_up && at->facts->counts;
+}
+
 bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why)
 {
 	static const struct pass_finding pointer = {
 		"calls through a pointer, which may lead to what is another here", 0, 0};
 	static const struct pass_finding left = {
 		"barriers count its threads, and some may have left", 0, 0};
+	static const struct pass_finding half = {
+		"its barriers count threads, and its blocks end in half a warp", 0, 0};
 	const struct pass_facts *facts = at->facts;
 
 	for (unsigned i = 0; i < facts->n_found; i++)
@@ -137,5 +145,7 @@ bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why)
 		ret_why->col = facts->calls_pointer->col;
 		return false;
 	}
+	if (counts_half_warps(at))
+		return refuse(ret_why, &half);
 	return !waits_for_leavers(at) || refuse(ret_why, &left);
 }

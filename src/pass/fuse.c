@@ -39,7 +39,7 @@ static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {"$hd_out"};
 	struct guest *g = &x->of[k];
-	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags};
+	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
 	int r = guests_own_args(x, k);
 
 	if (r < 0)
@@ -124,7 +124,8 @@ static int make(const struct fuse_way *way, struct guests *x, const struct pass_
 
 int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigned n,
 	uint32_t threads, struct diag_list *diags, struct ptx_module **ret_m,
-	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which)
+	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which,
+	struct pass_record *record)
 {
 	struct guests *x = n < 1 || n > CTL_MAX_MERGED ? NULL : calloc(1, sizeof(*x));
 	int r;
@@ -133,6 +134,7 @@ int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigne
 		return n < 1 || n > CTL_MAX_MERGED ? -EINVAL : -ENOMEM;
 	x->n = n;
 	x->diags = diags;
+	x->record = record;
 	x->threads = threads;
 	*ret = (struct pass_merged){.block = {threads, 1, 1}};
 	r = make(way, x, from, ret);

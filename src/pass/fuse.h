@@ -19,7 +19,8 @@ struct fuse_way {
 /* x->threads and as_is are set. Of the two, the rest of pass_fuse_* (merge.h). */
 int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigned n,
 	uint32_t threads, struct diag_list *diags, struct ptx_module **ret_m,
-	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which);
+	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which,
+	struct pass_record *record);
 
 /* Guest k's block of the launch's block's number, if it has one. All of its threads come here. */
 void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);

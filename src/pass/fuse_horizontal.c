@@ -54,11 +54,12 @@ static const struct fuse_way way = {begin, place, write_all};
 
 int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which)
+	unsigned *ret_which, struct pass_record *record)
 {
 	uint32_t threads = 0;
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
 		threads += (uint32_t)round_up(pass_threads(guests[k].block), 32);
-	return pass_fuse(&way, guests, n, threads, diags, ret_m, ret, ret_verdict, ret_which);
+	return pass_fuse(
+		&way, guests, n, threads, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

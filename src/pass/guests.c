@@ -46,7 +46,11 @@ int guests_import(struct guests *x, const struct pass_guest *from, const char *e
 		return r;
 	x->host = ptx_find_func(x->m, entry);
 	x->pool = ptx_find_global(x->m, POOL);
-	return x->host && x->pool ? 0 : -EINVAL;
+	if (!x->host || !x->pool)
+		return -EINVAL;
+	if (x->record && !VEC_PUSH(&x->record->funcs, (struct pass_recorded){.f = x->host}))
+		return -ENOMEM;
+	return 0;
 }
 
 /* ---- blocks of other sizes than the worker's ---- */
@@ -167,6 +171,7 @@ static void place(struct guests *x, struct guest *g)
 		at->id[PASS_NTID + d] = g->size[d];
 	}
 	at->threads = !x->as_is && g->threads < x->threads ? g->threads : 0;
+	at->filled_up = !x->as_is && pass_threads(g->block) % 32;
 	snprintf(g->dynamic, sizeof(g->dynamic), "%u", g->dynamic_bytes);
 	at->dynamic_bytes = g->dynamic;
 	at->shared = x->pool;
@@ -179,6 +184,7 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	struct guest *g = &x->of[k];
 	uint32_t threads = pass_threads(from->block);
 	bool partly = !x->as_is && threads % 32;
+	size_t plain = g->f->body.len;
 	int r;
 
 	x->which = k;
@@ -186,6 +192,8 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	if (from->m->sm < 70)
 		return guests_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
 	r = partly ? add_early_return(x, g->f, from->block) : 0;
+	for (size_t i = 0; r == 0 && i < g->f->body.len - plain; i++)
+		g->added += g->f->body.at[i].kind == PTX_INSN;
 	memcpy(g->block, from->block, sizeof(g->block));
 	g->threads = (uint32_t)round_up(threads, 32);
 	g->n_params = g->f->params.len;
@@ -419,6 +427,10 @@ void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 		w->error = w->error || g->at.end ? w->error : -ENOMEM;
 	}
 	put_tid(x, g, w);
+	if (w->record) {
+		w->record->guest = k;
+		w->record->ignored = g->added;
+	}
 	pass_put_body(w, g->f, &g->at);
 	if (w->error == 0 && g->at.end)
 		pass_emit(w, "%s:", g->at.end->name);
@@ -455,6 +467,8 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 
 	VEC_FREE(&g->f->body);
 	g->f->body = w->out;
+	g->numbers = w->numbers;
+	w->numbers = (pass_numbers){0};
 	pass_writer_finish(w);
 	if (w->error)
 		return w->error;
@@ -469,6 +483,21 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 	return ptx_graft_error(g->graft);
 }
 
+/* The statement that is written next is guest k's instruction `number`, or ours. */
+static void note_host(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number)
+{
+	struct pass_origin ours = {PASS_OURS, PASS_OURS}, of = {k, number};
+	struct pass_recorded *host = x->record ? &x->record->funcs.at[0] : NULL;
+
+	if (!host || number == PASS_OURS || w->error)
+		return;
+	while (host->of.len < w->out.len)
+		if (!VEC_PUSH(&host->of, ours))
+			break;
+	if (host->of.len < w->out.len || !VEC_PUSH(&host->of, of))
+		w->error = -ENOMEM;
+}
+
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece)
 {
 	struct guest *g = &x->of[k];
@@ -476,6 +505,7 @@ void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsig
 	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
 		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
 
+		note_host(x, w, k, i < g->numbers.len ? g->numbers.at[i] : PASS_OURS);
 		pass_copy(w, &s);
 		w->error = w->error ? w->error : ptx_graft_error(g->graft);
 	}
@@ -497,7 +527,7 @@ static void come_last(struct ptx_module *m, const struct ptx_func *f)
 
 int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3])
 {
-	struct ptx_bounds bounds = {0};
+	struct ptx_bounds bounds = {.minnctapersm = x->per_sm};
 	int r = w->error;
 
 	if (r < 0) {
@@ -527,6 +557,7 @@ void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict)
 		ptx_graft_free(g->graft);
 		VEC_FREE(&g->moves);
 		VEC_FREE(&g->params);
+		VEC_FREE(&g->numbers);
 	}
 	if (r < 0 && x->m) {
 		ptx_module_free(x->m);

@@ -32,6 +32,9 @@ struct guest {
 	struct ptx_sym *exits[GUESTS_MAX_EXITS], *to[GUESTS_MAX_EXITS]; /* labels outside of them:
 									   its own, the host's */
 	struct ptx_graft *graft;
+	uint32_t added;            /* instructions at its beginning that are ours */
+	pass_numbers numbers;      /* of the body as it was rewritten, where they are recorded */
+	char slot[48], ticket[48]; /* what the host calls its %hd_s and %hd_t */
 };
 
 struct guests {
@@ -39,12 +42,14 @@ struct guests {
 	struct ptx_func *host;
 	struct ptx_sym *pool; /* all shared memory of all guests */
 	struct diag_list *diags;
-	unsigned n, which; /* which: the one that an error is about */
+	struct pass_record *record; /* or NULL */
+	unsigned n, which;          /* which: the one that an error is about */
 	struct pass_verdict verdict;
 	unsigned last;    /* fused vertically: the one that comes last */
 	bool as_is;       /* every block has the entry's own shape */
 	uint32_t threads; /* of the entry's blocks */
 	uint32_t pool_align;
+	uint32_t per_sm;  /* of the entry's blocks an SM shall hold so many; 0: as it comes */
 	unsigned barrier; /* of all threads of the entry's blocks */
 	struct guest of[CTL_MAX_MERGED];
 };

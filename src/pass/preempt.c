@@ -180,9 +180,10 @@ static int validate(const struct pass_writer *w)
 }
 
 static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
-	struct pass_place *at, enum pass_tier tier, struct ptx_sym *overlay)
+	struct pass_place *at, enum pass_tier tier, struct ptx_sym *overlay,
+	struct pass_record *record)
 {
-	struct pass_writer w = {.m = m, .f = f, .diags = diags};
+	struct pass_writer w = {.m = m, .f = f, .diags = diags, .record = record};
 	char decl[64];
 
 	snprintf(decl, sizeof(decl), ".param .align 8 .b8 %s[%zu]", CTL_PARAM,
@@ -193,6 +194,8 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 		write_managed(&w, at);
 	else
 		write_guard(&w, at, overlay);
+	if (w.error == 0 && record)
+		w.error = pass_record_func(record, f, &w.numbers);
 	if (w.error == 0) {
 		VEC_FREE(&f->body);
 		f->body = w.out;
@@ -243,7 +246,7 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	}
 	at.pull_ahead = !options->no_pull_ahead && !facts.rising_order;
 	at.own_barrier = (uint8_t)own_barrier(&facts);
-	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay);
+	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay, options->record);
 	if (r == 0 && options->max_registers)
 		r = ptx_bounds_lower_maxnreg(m, f, options->max_registers);
 	if (r == 0 && ret_info)

@@ -6,13 +6,15 @@
 #define HEDDLE_PASS_PRIVATE_H
 
 #include "pass/body.h"
+#include "pass/record.h"
 
 #define PASS_SLOT_BYTES   128   /* of shared memory that the emitted code takes (emit.h) */
 #define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry */
 
 /* callees.c */
 const struct ptx_func *pass_call_target(const struct ptx_stmt *s); /* NULL: through a pointer */
-int pass_callees_find(const struct ptx_func *f, struct pass_facts *facts);
+int pass_callees_find(
+	const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts);
 /* What s calls. NULL: through a pointer, or code that is not here. */
 const struct pass_callee *pass_called(const struct pass_facts *facts, const struct ptx_stmt *s);
 /* pointers.c: notes a kernel that may give addresses of functions to others, or get them. */
@@ -51,6 +53,8 @@ struct pass_writer {
 	struct diag_list *diags;
 	int error;
 	VEC(struct ptx_func *) copies; /* of callees, which the body calls instead */
+	struct pass_record *record;    /* NULL: nobody asks where code comes from */
+	pass_numbers numbers;          /* then: of out, as far as it is a kernel's */
 };
 void pass_writer_finish(struct pass_writer *w); /* all but out */
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);

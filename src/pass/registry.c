@@ -3,61 +3,64 @@
 
 /* The rows, and what is done around each (registry.h). */
 #include "pass/registry.h"
+#include "pass/verify.h"
 
 #include <errno.h>
 #include <string.h>
 
 /* ---- the passes as the door calls them ---- */
-static int run_preempt(
-	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+static int run_preempt(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
 {
+	(void)record; /* who wants one has it in the options */
 	ret->m = rq->in;
 	ret->entry = rq->kernels[0].name;
 	return pass_preempt_with(
 		rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
 }
 
-static int run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+static int run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
 {
 	ret->entry = CTL_MERGE_ENTRY;
-	return pass_merge(
-		rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict, &ret->which);
+	return pass_merge(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
 }
 
-static int run_fuse_vertical(
-	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+static int run_fuse_vertical(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
 {
 	ret->entry = CTL_MERGE_ENTRY;
-	return pass_fuse_vertical(
-		rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict, &ret->which);
+	return pass_fuse_vertical(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
 }
 
-static int run_fuse_horizontal(
-	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+static int run_fuse_horizontal(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
 {
 	ret->entry = CTL_MERGE_ENTRY;
-	return pass_fuse_horizontal(
-		rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict, &ret->which);
+	return pass_fuse_horizontal(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
 }
 
-static int run_virtual(
-	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+static int run_virtual(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
 {
+	(void)record;
 	ret->entry = PASS_HARNESS_ENTRY;
 	return pass_virtual(rq->kernels, rq->fields, diags, &ret->m, &ret->harness, &ret->verdict);
 }
 
 #define PASS(id, name, min, max, wants, summary) {name, min, max, wants, summary, run_##id},
-const struct pass_row pass_rows[] = {
+static const struct pass_row rows[] = {
 #include "pass/passes.def"
 };
-const unsigned pass_n_rows = ARRAY_LEN(pass_rows);
 
 const struct pass_row *pass_find(const char *name)
 {
-	for (unsigned i = 0; i < pass_n_rows; i++)
-		if (!strcmp(pass_rows[i].name, name))
-			return &pass_rows[i];
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
 	return NULL;
 }
 
@@ -85,19 +88,29 @@ static int look_at_input(
 	return 0;
 }
 
-/* The form against what came: that nothing was lost that the pass says it keeps. */
+/* The form against what came. Of a pass that is not verified the form is looked at in tests:
+ * preemptible ones by verify_tool; those of `virtual`, which nobody runs but tests, by what they
+ * compute: parameters in memory, and blocks that are not all of a launch, the verifier does not
+ * know.
+ */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
-	const struct pass_form *form, struct diag_list *diags)
+	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
+	struct diag_list *diags)
 {
-	(void)row;
-	(void)rq;
-	(void)form;
-	(void)diags;
-	return 0;
+	struct pass_result result = {
+		.m = form->m,
+		.f = f,
+		.n = rq->n,
+		.guests = rq->kernels,
+		.record = record,
+		.form = &form->merged,
+	};
+
+	return !(row->wants & PASS_IS_VERIFIED) || pass_verify(&result, diags) ? 0 : -EINVAL;
 }
 
 static int look_at_form(const struct pass_row *row, const struct pass_request *rq,
-	const struct pass_form *form, struct diag_list *diags)
+	const struct pass_form *form, const struct pass_record *record, struct diag_list *diags)
 {
 	const struct ptx_func *f = ptx_find_func(form->m, form->entry);
 	unsigned errors;
@@ -108,19 +121,21 @@ static int look_at_form(const struct pass_row *row, const struct pass_request *r
 		return -EINVAL;
 	errors = form->m == rq->in ? ptx_validate_func(form->m, f, diags)
 				   : ptx_validate(form->m, diags);
-	return errors ? -EINVAL : verify(row, rq, form, diags);
+	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
 }
 
 int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret)
 {
+	struct pass_record record = {0};
 	int r = look_at_input(row, rq, diags);
 
 	*ret = (struct pass_form){0};
 	if (r == 0)
-		r = row->run(rq, diags, ret);
+		r = row->run(rq, diags, ret, &record);
 	if (r == 0)
-		r = look_at_form(row, rq, ret, diags);
+		r = look_at_form(row, rq, ret, &record, diags);
+	pass_record_finish(&record);
 	if (r < 0 && ret->m != rq->in) {
 		ptx_module_free(ret->m);
 		ret->m = NULL;

@@ -13,6 +13,8 @@ enum pass_wants {
 				 the form, which is a module of its own. Else the kernel is
 				 rewritten in its module, under its name */
 	PASS_WANTS_GRID = 2,  /* its grid, too */
+	PASS_IS_VERIFIED = 4, /* not a wish: it records what comes from where, and the door has the
+				 form verified (verify.h) */
 };
 
 struct pass_request {
@@ -39,7 +41,9 @@ struct pass_form {
 	unsigned which;              /* and of which kernel */
 };
 
-typedef int pass_fn(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret);
+/* record: empty, or of a pass that is not verified. */
+typedef int pass_fn(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record);
 struct pass_row {
 	const char *name;
 	unsigned min_kernels, max_kernels;
@@ -47,13 +51,11 @@ struct pass_row {
 	const char *summary;
 	pass_fn *run;
 };
-extern const struct pass_row pass_rows[];
-extern const unsigned pass_n_rows;
 const struct pass_row *pass_find(const char *name); /* NULL: no such pass */
 
-/* Looks at what comes, runs the pass, looks at the form: the only caller of run. Returns 0;
- * -ENOTSUP with ret->verdict and which; -EINVAL with diags (input that is no good, a number of
- * kernels that the pass does not take, or a bug); -ENOMEM. */
+/* Looks at what comes, runs the pass, looks at the form and verifies it: the only caller of run.
+ * Returns 0; -ENOTSUP with ret->verdict and which; -EINVAL with diags (input that is no good, a
+ * number of kernels that the pass does not take, or a bug); -ENOMEM. */
 int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret);
 

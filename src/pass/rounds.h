@@ -39,13 +39,14 @@ struct pass_tails_put {
 	const struct pass_place *at;
 	struct ptx_sym *label[PASS_MAX_TAILS]; /* of each, once its branch is written */
 };
-typedef void pass_put_fn(void *user, const struct ptx_stmt *s, struct ptx_sym *end);
+typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);
 int pass_find_tails(struct pass_facts *facts);
 void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t);
 /* The branch at statement i to a tail of its own. False: there is none. */
 bool pass_tail_branch(
 	struct pass_writer *w, struct pass_tails_put *t, size_t i, const struct ptx_stmt *s);
-/* Behind the body; put writes one statement, whose ways out lead to end. */
+/* Behind the body; put writes one statement, s, which was statement `at`, and whose ways out lead
+ * to end. */
 void pass_tails_write(
 	struct pass_writer *w, const struct pass_tails_put *t, pass_put_fn *put, void *user);
 

@@ -318,7 +318,7 @@ static void copy_body(struct copying *c)
 		} else if (c->t->in[c->g->block_of[i]]) {
 			if (s->kind == PTX_INSN)
 				copy = pass_twin_stmt(c->w->m, &c->twins, s);
-			c->put(c->user, &copy, c->end);
+			c->put(c->user, i, &copy, c->end);
 		}
 		if (s->kind == PTX_CLOSE) {
 			skipped = skipped == depth ? 0 : skipped;

@@ -26,6 +26,8 @@ struct pass_place {
 	 * what stands around it: of all threads, and of these. */
 	uint32_t threads;
 	uint8_t barrier_first, own_barrier, among_barrier;
+	bool filled_up; /* its last warp, with threads that are none of its own and return at once
+			 */
 
 	struct ptx_sym *shared;    /* where variables in shared memory are */
 	const char *dynamic_bytes; /* of it, as its launch asks for */

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct virt {
@@ -22,13 +23,32 @@ struct virt {
 	struct ptx_func **copies; /* of each callee; NULL: it is called as it is */
 	const struct ptx_func *f;
 	bool is_entry;
-	size_t at; /* of the entry's statements, the one in hand */
+	size_t at;         /* of the entry's statements, the one in hand */
+	uint32_t *numbers; /* of f's instructions, where they are recorded */
 };
 
 void pass_virtual_regs(struct pass_writer *w)
 {
 	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
 		    ".reg .pred %hd_pa; .reg .pred %hd_pv;");
+}
+
+static void begin_notes(struct virt *x, const struct ptx_func *f, uint32_t ignored)
+{
+	if (!x->w->record || x->w->error)
+		return;
+	x->numbers = pass_record_numbers(f, ignored);
+	x->w->error = x->numbers ? 0 : -ENOMEM;
+}
+
+/* What was written since `from` is statement i. */
+static void note_since(struct virt *x, size_t from, size_t i)
+{
+	struct pass_writer *w = x->w;
+
+	if (x->numbers && x->numbers[i] != PASS_OURS &&
+		!pass_record_note(&w->numbers, from, w->out.len, x->numbers[i]))
+		w->error = w->error ? w->error : -ENOMEM;
 }
 
 /* The special registers of x of each kind; all of a kind at once are those behind z. */
@@ -415,6 +435,7 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 {
 	pass_twins twins = {0};
 	unsigned depth = 0;
+	size_t from;
 	int r = pass_twins_find(x->w, f, x->facts->parting, &twins);
 
 	x->w->error = x->w->error ? x->w->error : r;
@@ -433,19 +454,23 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 		}
 		copy = s->kind == PTX_INSN ? pass_twin_stmt(x->w->m, &twins, s) : *s;
 		x->at = i;
+		from = x->w->out.len;
 		virtual_stmt(x, &copy);
+		note_since(x, from, i);
 	}
 	VEC_FREE(&twins);
 }
 
-static void put_in_tail(void *user, const struct ptx_stmt *s, struct ptx_sym *end)
+static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end)
 {
 	struct virt x = *(struct virt *)user;
 	struct pass_place v = *x.v;
+	size_t from = x.w->out.len;
 
 	v.end = end;
 	x.v = &v;
 	virtual_stmt(&x, s);
+	note_since(&x, from, at);
 }
 
 static int virtual_callees(struct virt *x);
@@ -453,7 +478,7 @@ static int virtual_callees(struct virt *x);
 int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
-	struct virt x = {w, facts, at, NULL, f, true, 0};
+	struct virt x = {w, facts, at, NULL, f, true, 0, NULL};
 	size_t n = at->end ? without_last_ret(f) : f->body.len;
 	bool twice = at->end && facts->parting != PASS_NO_PARTING;
 	struct pass_tails_put tails = {.at = at};
@@ -461,18 +486,22 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 	x.copies = arena_zalloc(&w->m->arena, (facts->callees.len + 1) * sizeof(*x.copies));
 	w->error = w->error || x.copies ? w->error : -ENOMEM;
 	w->error = w->error ? w->error : virtual_callees(&x);
+	begin_notes(&x, f, w->record ? w->record->ignored : 0);
 	if (at->end)
 		pass_tails_begin(w, &tails);
 	if (at->end && facts->leaves.len)
 		pass_put(w, ".reg .b32 %hd_here; .reg .b32 %hd_m;\nmov.u32 %hd_here, -1;");
 	for (size_t i = 0; i < n && w->error == 0; i++) {
+		size_t from = w->out.len;
+
 		x.at = i;
-		if (at->end && pass_tail_branch(w, &tails, i, &f->body.at[i]))
-			continue;
-		if (twice && i == facts->parting)
-			vote_to_stay(&x, &f->body.at[i]);
-		else
-			virtual_stmt(&x, &f->body.at[i]);
+		if (!at->end || !pass_tail_branch(w, &tails, i, &f->body.at[i])) {
+			if (twice && i == facts->parting)
+				vote_to_stay(&x, &f->body.at[i]);
+			else
+				virtual_stmt(&x, &f->body.at[i]);
+		}
+		note_since(&x, from, i);
 	}
 	if (twice)
 		virtual_twin(&x, f, n);
@@ -480,6 +509,7 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 		pass_emit(w, "bra %s;\n", at->end->name);
 		pass_tails_write(w, &tails, put_in_tail, &x);
 	}
+	free(x.numbers);
 	return w->error;
 }
 
@@ -504,8 +534,9 @@ static int virtual_callee(const struct virt *outer, size_t k)
 	const struct pass_callee *c = &outer->facts->callees.at[k];
 	struct ptx_func *f = outer->copies[k];
 	struct pass_place own = *outer->v;
-	struct pass_writer w = {.m = outer->w->m, .f = f, .diags = outer->w->diags};
-	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0};
+	struct pass_writer w = {
+		.m = outer->w->m, .f = f, .diags = outer->w->diags, .record = outer->w->record};
+	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0, NULL};
 
 	own.end = NULL;
 	pass_virtual_regs(&w);
@@ -515,14 +546,23 @@ static int virtual_callee(const struct virt *outer, size_t k)
 				reg_names[d], PARAM_NAME(d));
 			own.id[d] = reg_names[d];
 		}
-	for (size_t i = 0; i < f->body.len && w.error == 0; i++)
+	begin_notes(&x, f, 0);
+	for (size_t i = 0; i < f->body.len && w.error == 0; i++) {
+		size_t from = w.out.len;
+
 		virtual_stmt(&x, &f->body.at[i]);
+		note_since(&x, from, i);
+	}
+	free(x.numbers);
+	if (w.error == 0 && w.record)
+		w.error = pass_record_func(w.record, f, &w.numbers);
 	if (w.error == 0) {
 		VEC_FREE(&f->body);
 		f->body = w.out;
 	} else {
 		VEC_FREE(&w.out);
 	}
+	pass_writer_finish(&w);
 	return w.error;
 }
 

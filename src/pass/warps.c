@@ -91,6 +91,7 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 		pass_note(c->facts, PASS_BARRIER_HALF, s,
 			"%s may leave a barrier half full at the block's end", s->mn->text);
 	if (b.counted) {
+		c->facts->counts = true;
 		c->counted_0 |= b.id == 0;
 		return;
 	}

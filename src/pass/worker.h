@@ -34,16 +34,24 @@ void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at);
 
 /* The pieces of a worker that is one of several in a launch (emit_merge.c has what is around them).
  * Names that begin with "$hd_" and lead out of a piece are the caller's to place:
- *   declare   all threads, once; registers and shared memory
+ *   declare   all threads, once; registers and shared memory. Of the registers all guests share
+ *             %hd_s and %hd_t (WORKER_SHARED): one claim is under way at a time. Ahead of
+ *             each take the caller sets %hd_s to its bit 4, inverted, in all threads
  *   enter     the leader, once: the slot, and joins; $hd_special: the launch is over already
  *   claim     the leader, into the slot; then $hd_ok or, with nothing to claim, $hd_none
+ *   ahead     the leader, before the blocks of what was taken run: what the next claim will be. Not
+ *             where blocks may wait for each other
  *   count     the leader, behind a barrier: the blocks that were run last
  *   leave     the leader, once, when all it ran is counted: the exit rule; then $hd_ret
  *   take      all threads, behind a barrier: what was claimed; the body is to follow, one block
  *   again     behind the body: the next block, or $hd_top */
+#define WORKER_SHARED "%hd_s", "%hd_t"
 void pass_part_declare(struct pass_writer *w, const struct pass_place *at);
+/* Once all guests have been entered; ticket: what %hd_t is called there. */
+void pass_part_begin(struct pass_writer *w, const char *ticket);
 void pass_part_enter(struct pass_writer *w, const struct pass_place *at);
 void pass_part_claim(struct pass_writer *w, const struct pass_place *at);
+void pass_part_ahead(struct pass_writer *w);
 void pass_part_count(struct pass_writer *w, const struct pass_place *at);
 void pass_part_leave(struct pass_writer *w);
 void pass_part_take(struct pass_writer *w, const struct pass_place *at);

@@ -66,4 +66,5 @@ void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt 
 void pass_writer_finish(struct pass_writer *w)
 {
 	VEC_FREE(&w->copies);
+	VEC_FREE(&w->numbers);
 }

@@ -90,8 +90,8 @@ struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *fr
 		struct ptx_opd *o = &to[i];
 		void *copy;
 
-		if (o->kind == PTX_OPD_REG && o->reg < c->n_regs) {
-			o->reg += c->first_reg;
+		if (o->kind == PTX_OPD_REG) {
+			o->reg = ptx_copy_reg(c, o->reg);
 		} else if (is_list(o) && o->n) {
 			o->list = ptx_copy_opds(c, from[i].list, from[i].n);
 			if (!o->list)

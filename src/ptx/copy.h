@@ -21,12 +21,22 @@ int ptx_map_put(struct ptx_map *map, const void *from, void *to);
 void ptx_map_free(struct ptx_map *map);
 
 /* How operands change when they are copied. map may be NULL: symbols stay. */
+#define PTX_COPY_SAME 4
 struct ptx_copy {
 	struct ptx_module *m;
 	const struct ptx_map *syms;
-	uint32_t n_regs;    /* registers below this number … */
-	uint32_t first_reg; /* … become those from here on */
+	uint32_t n_regs;                 /* registers below this number … */
+	uint32_t first_reg;              /* … become those from here on */
+	uint32_t same[PTX_COPY_SAME][2]; /* but for these: from, to */
+	unsigned n_same;
 };
+static inline uint32_t ptx_copy_reg(const struct ptx_copy *c, uint32_t reg)
+{
+	for (unsigned i = 0; i < c->n_same; i++)
+		if (c->same[i][0] == reg)
+			return c->same[i][1];
+	return reg < c->n_regs ? reg + c->first_reg : reg;
+}
 struct ptx_opd *ptx_copy_opds(const struct ptx_copy *c, const struct ptx_opd *from, size_t n);
 
 /* ---- tag.c ---- */
@@ -65,6 +75,11 @@ int ptx_walk_begin(struct ptx_walk *w, struct ptx_module *m, const struct ptx_fu
  * closes nothing. */
 int ptx_walk_step(struct ptx_walk *w, const struct ptx_stmt *s);
 void ptx_walk_end(struct ptx_walk *w);
+/* Calls fn for each statement of f that holds text in which names may stand (an instruction without
+ * known operands, an unknown one's, an initialiser), names meaning what they mean there. The first
+ * error ends it. */
+typedef int ptx_text_fn(void *user, struct ptx_stmt *s);
+int ptx_walk_texts(struct ptx_module *m, const struct ptx_func *f, ptx_text_fn *fn, void *user);
 
 /* The text with the names in it changed as name_of says (NULL: this one stays): reg is PTX_NO_REG
  * unless it names a register, sym NULL unless a symbol. Names mean what they mean in the walk, or
@@ -73,10 +88,7 @@ typedef const char *ptx_renamed_fn(
 	void *user, uint32_t reg, const struct ptx_sym *sym, char *buf, size_t size);
 const char *ptx_rename_text(
 	struct ptx_module *m, const char *text, ptx_renamed_fn *name_of, void *user);
-/* Whether a statement holds text in which names may stand: an instruction without known operands,
- * an unknown one's, an initialiser. */
-bool ptx_has_text(const struct ptx_stmt *s);
-/* The same for such a statement: its text or its operands, changed; of a declaration the
+/* The same for a statement with text: its text or its operands, changed; of a declaration the
  * initialiser.
  */
 const void *ptx_rename_stmt(
@@ -85,8 +97,6 @@ const void *ptx_rename_stmt(
 /* ---- extract.c ---- */
 /* Calls fn for each symbol of the module that the text, or the body, names; some more than once. */
 typedef void ptx_global_fn(void *user, const struct ptx_sym *sym);
-void ptx_visit_text_globals(
-	const struct ptx_module *m, const char *text, ptx_global_fn *fn, void *user);
 void ptx_visit_globals(
 	const struct ptx_module *m, const struct ptx_func *f, ptx_global_fn *fn, void *user);
 

@@ -48,10 +48,21 @@ int ptx_raise_align(struct ptx_module *m, struct ptx_sym *sym, uint32_t align);
 /* Deep copy of operands, for a statement that goes into a body twice. */
 struct ptx_stmt ptx_copy_stmt(struct ptx_module *m, const struct ptx_stmt *s);
 
+/* Adds to the list the functions with a body that f's code leads to, each once, f first, in the
+ * order of their names in it: calls, addresses taken, .calltargets; and on from those. Where an
+ * address that came from memory leads is not known here. The list is the caller's. -ENOMEM. */
+typedef VEC(const struct ptx_func *) ptx_func_list;
+int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_list *list);
+
 /* A module that holds only function `entry` and what it reaches (callees, variables; variables with
  * storage become .extern when keep_storage is false). For rewriting one kernel on its own. */
 int ptx_extract(
 	const struct ptx_module *m, const char *entry, bool keep_storage, struct ptx_module **ret);
+/* Lines of the new module are counted anew. Where they stood in m: for ptx_lines_behind, which
+ * makes of lines of the new module those of m. */
+int ptx_extract_lines(const struct ptx_module *m, const char *entry, bool keep_storage,
+	ptx_lines *ret_lines, struct ptx_module **ret);
+void ptx_lines_behind(ptx_lines *io_lines, const ptx_lines *before);
 
 /* ---- defs and uses ---- */
 enum ptx_role { PTX_USE = 1, PTX_DEF = 2 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One kernel and what it reaches, as a module of its own. What is kept is printed and parsed again:
- * the new module shares nothing with the old one. Debug sections stay behind (they describe the
- * whole file), and with them the parts of .loc that name them. */
+/* What code leads to; and one kernel with that, as a module of its own. What is kept is printed and
+ * parsed again: the new module shares nothing with the old one. Debug sections stay behind (they
+ * describe the whole file), and with them the parts of .loc that name them. */
 #include "ptx/copy.h"
 #include "ptx/lex.h"
 
@@ -57,7 +57,7 @@ static void reach(struct reach *r, const struct ptx_sym *sym)
 		r->failed = true;
 }
 
-void ptx_visit_text_globals(
+static void ptx_visit_text_globals(
 	const struct ptx_module *m, const char *s, ptx_global_fn *fn, void *user)
 {
 	char name[512];
@@ -113,6 +113,28 @@ void ptx_visit_globals(
 		else if (s->kind == PTX_DIRECTIVE && s->sym)
 			visit_opds(m, s->sym->targets, s->sym->n_targets, fn, user);
 	}
+}
+
+static void reach_body(void *user, const struct ptx_sym *sym)
+{
+	if (sym->kind == PTX_SYM_FUNC && sym->func && sym->func->has_body)
+		reach(user, sym);
+}
+
+int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_list *list)
+{
+	struct reach r = {.m = m};
+
+	for (size_t i = 0; i < list->len; i++)
+		reach(&r, list->at[i]->sym);
+	reach_body(&r, f->sym);
+	for (size_t i = list->len; i < r.todo.len && !r.failed; i++) {
+		ptx_visit_globals(m, r.todo.at[i]->func, reach_body, &r);
+		r.failed = r.failed || !VEC_PUSH(list, r.todo.at[i]->func);
+	}
+	free(r.seen);
+	VEC_FREE(&r.todo);
+	return r.failed ? -ENOMEM : 0;
 }
 
 static void reach_global(void *user, const struct ptx_sym *sym)
@@ -186,12 +208,32 @@ static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbu
 	ptx_print_stmt(NULL, &s, out);
 }
 
-static void print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
+/* from[i]: of line i + 1 of the whole text. Without memory the last are missing. */
+static void note_lines(ptx_lines *from, const struct strbuf *out, const ptx_lines *of_func)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < out->len; i++)
+		before += out->at[i] == '\n';
+	while (from->len < before)
+		if (!VEC_PUSH(from, 0))
+			return;
+	for (size_t i = 0; i < of_func->len; i++)
+		if (!VEC_PUSH(from, of_func->at[i]))
+			return;
+}
+
+static void print_func(
+	const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out, ptx_lines *from)
 {
 	struct strbuf b = {0};
 	const char *s, *name;
+	ptx_lines lines = {0};
 
-	ptx_print_func(m, f, &b);
+	ptx_print_func_lines(m, f, &b, from ? &lines : NULL);
+	if (from)
+		note_lines(from, out, &lines);
+	VEC_FREE(&lines);
 	if (b.failed)
 		out->failed = true;
 	for (s = b.at; s && (name = strstr(s, ", function_name")); s = name + strcspn(name, "\n"))
@@ -201,7 +243,8 @@ static void print_func(const struct ptx_module *m, const struct ptx_func *f, str
 	strbuf_finish(&b);
 }
 
-static void print_kept(const struct reach *r, bool keep_storage, struct strbuf *out)
+static void print_kept(
+	const struct reach *r, bool keep_storage, struct strbuf *out, ptx_lines *from)
 {
 	for (size_t i = 0; i < r->m->items.len; i++) {
 		const struct ptx_item *it = &r->m->items.at[i];
@@ -212,13 +255,28 @@ static void print_kept(const struct reach *r, bool keep_storage, struct strbuf *
 		} else if (it->kind == PTX_ITEM_VAR && is_reached(r, it->sym)) {
 			print_var(it->sym, keep_storage, out);
 		} else if (it->kind == PTX_ITEM_FUNC && is_reached(r, it->func->sym)) {
-			print_func(r->m, it->func, out);
+			print_func(r->m, it->func, out, from);
 		}
+	}
+}
+
+void ptx_lines_behind(ptx_lines *io_lines, const ptx_lines *before)
+{
+	for (size_t i = 0; i < io_lines->len; i++) {
+		uint32_t line = io_lines->at[i];
+
+		io_lines->at[i] = line && line <= before->len ? before->at[line - 1] : 0;
 	}
 }
 
 int ptx_extract(
 	const struct ptx_module *m, const char *entry, bool keep_storage, struct ptx_module **ret)
+{
+	return ptx_extract_lines(m, entry, keep_storage, NULL, ret);
+}
+
+int ptx_extract_lines(const struct ptx_module *m, const char *entry, bool keep_storage,
+	ptx_lines *ret_lines, struct ptx_module **ret)
 {
 	const struct ptx_func *f = ptx_find_func(m, entry);
 	struct reach r = {.m = m};
@@ -241,7 +299,7 @@ int ptx_extract(
 			else if (sym->init && (keep_storage || !has_storage(sym)))
 				reach_text(&r, sym->init);
 		}
-		print_kept(&r, keep_storage, &text);
+		print_kept(&r, keep_storage, &text, ret_lines);
 		diag_init(diags, &scratch, entry, text.at, text.len);
 		if (!r.failed && !text.failed)
 			err = ptx_parse(text.at, text.len, 0, diags, ret);

@@ -167,31 +167,12 @@ static const char *new_name(
 	return buf;
 }
 
-static int translate_texts(struct flat *c)
+static int translate_text(void *user, struct ptx_stmt *s)
 {
-	const ptx_body *body = &c->f->body;
-	struct ptx_walk walk = {0};
-	size_t first = 0;
-	int r;
+	struct flat *c = user;
+	const void *text = ptx_rename_stmt(c->m, s, new_name, c);
 
-	while (first < body->len && !ptx_has_text(&body->at[first]))
-		first++;
-	if (first == body->len)
-		return 0;
-	r = ptx_walk_begin(&walk, c->m, c->f);
-	for (size_t i = 0; r == 0 && i < body->len; i++) {
-		const struct ptx_stmt *s = &body->at[i];
-
-		if (ptx_has_text(s)) {
-			const void *text = ptx_rename_stmt(c->m, s, new_name, c);
-
-			r = text ? ptx_map_put(&c->texts, s, (void *)text) : -ENOMEM;
-		}
-		if (r == 0)
-			r = ptx_walk_step(&walk, s);
-	}
-	ptx_walk_end(&walk);
-	return r;
+	return text ? ptx_map_put(&c->texts, s, (void *)text) : -ENOMEM;
 }
 
 static int put_decl(struct flat *c, const struct ptx_stmt *s, size_t depth, bool kept)
@@ -307,7 +288,7 @@ int ptx_flatten(struct ptx_module *m, struct ptx_func *f, struct diag_list *diag
 		c.tag = ptx_new_tag(m);
 		r = each_stmt(&c, choose_name);
 		if (r == 0)
-			r = translate_texts(&c);
+			r = ptx_walk_texts(c.m, c.f, translate_text, &c);
 		if (r == 0)
 			r = rewrite(&c);
 	}

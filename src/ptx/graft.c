@@ -166,31 +166,25 @@ static int take_text(struct ptx_graft *g, const struct ptx_stmt *s)
 	return ptx_map_put(&g->texts, s->opd, (void *)text);
 }
 
+struct taking {
+	struct ptx_graft *g;
+	struct diag_list *diags;
+};
+
+static int take_or_refuse(void *user, struct ptx_stmt *s)
+{
+	struct taking *t = user;
+	int r = take_text(t->g, s);
+
+	if (!t->g->names_param)
+		return r;
+	refuse(t->g, t->diags, s, "an instruction that is not known names a parameter", "");
+	return -ENOTSUP;
+}
+
 static int take_texts(struct ptx_graft *g, struct diag_list *diags)
 {
-	const ptx_body *body = &g->guest->body;
-	struct ptx_walk walk = {0};
-	size_t first = 0;
-	int r;
-
-	while (first < body->len && !ptx_has_text(&body->at[first]))
-		first++;
-	if (first == body->len)
-		return 0;
-	r = ptx_walk_begin(&walk, g->m, g->guest);
-	for (size_t i = 0; r == 0 && i < body->len; i++) {
-		if (ptx_has_text(&body->at[i]))
-			r = take_text(g, &body->at[i]);
-		if (r == 0 && g->names_param) {
-			refuse(g, diags, &body->at[i],
-				"an instruction that is not known names a parameter", "");
-			r = -ENOTSUP;
-		}
-		if (r == 0)
-			r = ptx_walk_step(&walk, &body->at[i]);
-	}
-	ptx_walk_end(&walk);
-	return r;
+	return ptx_walk_texts(g->m, g->guest, take_or_refuse, &(struct taking){g, diags});
 }
 
 int ptx_graft_new(struct ptx_module *m, struct ptx_func *host, const struct ptx_func *guest,
@@ -231,10 +225,11 @@ void ptx_graft_free(struct ptx_graft *g)
 
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg)
 {
-	return guest_reg < g->copy.n_regs ? guest_reg + g->copy.first_reg : guest_reg;
+	return ptx_copy_reg(&g->copy, guest_reg);
 }
 
-struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
+/* NULL: out of memory. */
+static struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n)
 {
 	struct ptx_opd *to = ptx_copy_opds(&g->copy, opd, n);
 
@@ -278,6 +273,18 @@ void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct 
 {
 	if (ptx_map_put(&g->syms, guest_sym, host_sym) < 0)
 		g->error = -ENOMEM;
+}
+
+int ptx_graft_map_reg(struct ptx_graft *g, uint32_t guest_reg, uint32_t host_reg)
+{
+	uint32_t *same = g->copy.same[g->copy.n_same];
+
+	if (g->copy.n_same == PTX_COPY_SAME)
+		return -E2BIG;
+	same[0] = guest_reg;
+	same[1] = host_reg;
+	g->copy.n_same++;
+	return 0;
 }
 
 int ptx_graft_head(struct ptx_graft *g, ptx_body *body)

@@ -62,8 +62,6 @@ void ptx_graft_free(struct ptx_graft *g);
  * that was not mapped stays the guest's, which ptx_validate reports (unless guest and host are
  * one). */
 struct ptx_stmt ptx_graft_stmt(struct ptx_graft *g, const struct ptx_stmt *s);
-/* The same of operands; NULL: out of memory. */
-struct ptx_opd *ptx_graft_opds(struct ptx_graft *g, const struct ptx_opd *opd, size_t n);
 /* PTX_NO_REG stays so. */
 uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg);
 /* Of a label, a variable or a register's symbol; symbols of the module stay. A parameter: what it
@@ -71,6 +69,9 @@ uint32_t ptx_graft_reg(const struct ptx_graft *g, uint32_t guest_reg);
 struct ptx_sym *ptx_graft_sym(struct ptx_graft *g, const struct ptx_sym *guest_sym);
 /* From now on guest_sym (mostly a parameter) is host_sym; ahead of the first statement. */
 void ptx_graft_map(struct ptx_graft *g, const struct ptx_sym *guest_sym, struct ptx_sym *host_sym);
+/* The same of a register, of the host's with the same type; not where an instruction that is kept
+ * as text names it. A few at most: -E2BIG. */
+int ptx_graft_map_reg(struct ptx_graft *g, uint32_t guest_reg, uint32_t host_reg);
 /* Declarations that no statement of the guest makes: of its .reg parameters. Appended to body. */
 int ptx_graft_head(struct ptx_graft *g, ptx_body *body);
 /* 0, or -ENOMEM once a copy or a map has failed; what was copied then is not whole. */

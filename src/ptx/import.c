@@ -366,39 +366,23 @@ static const char *name_now(
 	return g ? g->name->text : NULL;
 }
 
-/* Texts of one function's body, while names still mean what they meant. */
-static int rename_texts(struct import *im, struct ptx_func *f)
+/* While names still mean what they meant. */
+static int rename_text(void *user, struct ptx_stmt *s)
 {
-	struct ptx_walk walk = {0};
-	size_t first = 0;
-	int r;
+	struct import *im = user;
+	const void *text = ptx_rename_stmt(im->own, s, name_now, im);
 
-	while (first < f->body.len && !ptx_has_text(&f->body.at[first]))
-		first++;
-	if (first == f->body.len)
-		return 0;
-	r = ptx_walk_begin(&walk, im->own, f);
-	for (size_t i = 0; r == 0 && i < f->body.len; i++) {
-		struct ptx_stmt *s = &f->body.at[i];
-		const void *text = s;
-
-		if (ptx_has_text(s))
-			text = ptx_rename_stmt(im->own, s, name_now, im);
-		if (!text)
-			r = -ENOMEM;
-		else if (text != s && s->kind == PTX_DECL)
-			s->sym->init = text;
-		else if (text != s && s->kind == PTX_DIRECTIVE)
-			s->sym->targets = (struct ptx_opd *)text;
-		else if (text != s && s->n)
-			s->opd = (struct ptx_opd *)text;
-		else if (text != s)
-			s->text = text;
-		if (r == 0)
-			r = ptx_walk_step(&walk, s);
-	}
-	ptx_walk_end(&walk);
-	return r;
+	if (!text)
+		return -ENOMEM;
+	if (s->kind == PTX_DECL)
+		s->sym->init = text;
+	else if (s->kind == PTX_DIRECTIVE)
+		s->sym->targets = (struct ptx_opd *)text;
+	else if (s->n)
+		s->opd = (struct ptx_opd *)text;
+	else
+		s->text = text;
+	return 0;
 }
 
 static int rename_item(struct import *im, struct ptx_item *it)
@@ -406,7 +390,7 @@ static int rename_item(struct import *im, struct ptx_item *it)
 	const char *text;
 
 	if (it->kind == PTX_ITEM_FUNC)
-		return rename_texts(im, it->func);
+		return ptx_walk_texts(im->own, it->func, rename_text, im);
 	text = it->kind == PTX_ITEM_VAR ? it->sym->init : it->text;
 	if (!text || (it->kind == PTX_ITEM_TEXT && !ptx_word_is(text, ".alias")))
 		return 0;

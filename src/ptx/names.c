@@ -201,7 +201,7 @@ int ptx_bind(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym)
 	return 0;
 }
 
-int ptx_bind_family(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym)
+static int ptx_bind_family(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym)
 {
 	uint32_t id = ptx_scope_id(sc);
 	char last = n->text[n->len - 1];
@@ -351,7 +351,7 @@ void ptx_unbind_func(struct ptx_module *m)
 	m->globals->fixups.len = 0;
 }
 
-int ptx_bind_again(struct ptx_module *m, struct ptx_sym *sym)
+static int ptx_bind_again(struct ptx_module *m, struct ptx_sym *sym)
 {
 	struct ptx_name *n = ptx_name_from(m, sym->name);
 	int r;

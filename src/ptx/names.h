@@ -128,9 +128,7 @@ int ptx_scope_close(struct ptx_scope *sc, struct ptx_func *f);
 uint32_t ptx_scope_id(const struct ptx_scope *sc);
 /* -EEXIST: the innermost scope has it already; -ENOMEM. */
 int ptx_bind(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym);
-int ptx_bind_family(struct ptx_scope *sc, struct ptx_name *n, struct ptx_sym *sym);
 int ptx_bind_reg(struct ptx_module *m, struct ptx_name *n, struct ptx_sym *sym);
-int ptx_bind_again(struct ptx_module *m, struct ptx_sym *sym);
 int ptx_bind_outermost(struct ptx_module *m, struct ptx_sym *sym);
 int ptx_bind_func(struct ptx_module *m, struct ptx_func *f); /* opens f's outermost scope */
 void ptx_unbind_func(struct ptx_module *m);

@@ -378,7 +378,7 @@ void ptx_module_free(struct ptx_module *m)
 	arena_finish(&arena);
 }
 
-int ptx_module_new(size_t limit_bytes, struct ptx_module **ret)
+static int ptx_module_new(size_t limit_bytes, struct ptx_module **ret)
 {
 	struct arena arena;
 	struct ptx_module *m;

@@ -49,7 +49,6 @@ void ptx_skip_statement(struct ptx_parser *p);
 void ptx_check_memory(struct ptx_parser *p, size_t more);
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to);
 struct ptx_name *ptx_name_at(struct ptx_parser *p, const char *s, size_t len);
-int ptx_module_new(size_t limit_bytes, struct ptx_module **ret);
 void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_list *diags,
 	const char *text, size_t len);
 void ptx_parser_finish(struct ptx_parser *p);

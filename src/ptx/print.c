@@ -23,6 +23,7 @@ struct out {
 	uint32_t line;   /* of what is written next, from 1 */
 	bool keep_lines; /* in this function, or at module level */
 	bool at_start;   /* what comes next needs nothing in front */
+	ptx_lines *from; /* NULL: nobody asks */
 	char window[WINDOW_BYTES];
 };
 
@@ -34,6 +35,7 @@ static void out_init(struct out *o, struct strbuf *buf)
 	o->line = 1;
 	o->keep_lines = false;
 	o->at_start = true;
+	o->from = NULL;
 }
 
 static void flush(struct out *o)
@@ -140,6 +142,15 @@ static void newline(struct out *o)
 	o->line++;
 }
 
+/* Where memory is short lines are missing at the end. */
+static void note_line(struct out *o, uint32_t line)
+{
+	while (o->from->len < o->line)
+		if (!VEC_PUSH(o->from, 0))
+			return;
+	o->from->at[o->line - 1] = line;
+}
+
 /* Begins something that stood in this line (0: in none) of the source. */
 static inline void begin_line(struct out *o, uint32_t line, bool indent)
 {
@@ -156,6 +167,8 @@ static inline void begin_line(struct out *o, uint32_t line, bool indent)
 			put_char(o, '\t');
 	}
 	o->at_start = false;
+	if (o->from && line)
+		note_line(o, line);
 }
 
 /* "000" to "999". */
@@ -598,9 +611,16 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct s
 
 void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out)
 {
+	ptx_print_func_lines(m, f, out, NULL);
+}
+
+void ptx_print_func_lines(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out,
+	ptx_lines *ret_lines)
+{
 	struct out o;
 
 	out_init(&o, out);
+	o.from = ret_lines;
 	put_func(&o, f);
 	newline(&o);
 	flush(&o);
@@ -632,12 +652,13 @@ static void put_item(struct out *o, const struct ptx_item *it)
 	}
 }
 
-void ptx_print_by(
-	const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user), void *user)
+static void print(const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user),
+	void *user, ptx_lines *from)
 {
 	struct out o;
 
 	out_init(&o, out);
+	o.from = from;
 	for (size_t i = 0; i < m->items.len; i++) {
 		put_item(&o, &m->items.at[i]);
 		if (emit && out->len >= EMIT_BYTES)
@@ -647,7 +668,18 @@ void ptx_print_by(
 	flush(&o);
 }
 
+void ptx_print_by(
+	const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user), void *user)
+{
+	print(m, out, emit, user, NULL);
+}
+
 void ptx_print(const struct ptx_module *m, struct strbuf *out)
 {
-	ptx_print_by(m, out, NULL, NULL);
+	print(m, out, NULL, NULL, NULL);
+}
+
+void ptx_print_lines(const struct ptx_module *m, struct strbuf *out, ptx_lines *ret)
+{
+	print(m, out, NULL, NULL, ret);
 }

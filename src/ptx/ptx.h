@@ -97,10 +97,16 @@ int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list
 void ptx_module_free(struct ptx_module *m);
 
 void ptx_print(const struct ptx_module *m, struct strbuf *out);
+/* The line of the source that each line of the text stood in, from the first; 0: in none, as what a
+ * pass added. */
+typedef VEC(uint32_t) ptx_lines;
+void ptx_print_lines(const struct ptx_module *m, struct strbuf *out, ptx_lines *ret);
 /* The same of a large module: whenever out holds some more, emit is to empty it. */
 void ptx_print_by(
 	const struct ptx_module *m, struct strbuf *out, void (*emit)(void *user), void *user);
 void ptx_print_func(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out);
+void ptx_print_func_lines(const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out,
+	ptx_lines *ret_lines);
 void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct strbuf *out);
 
 #include "ptx/edit.h"

@@ -197,7 +197,7 @@ static bool any_text(const struct ptx_opd *o, size_t n)
 	return false;
 }
 
-bool ptx_has_text(const struct ptx_stmt *s)
+static bool has_text(const struct ptx_stmt *s)
 {
 	if (s->kind == PTX_DECL)
 		return s->sym->init;
@@ -206,6 +206,28 @@ bool ptx_has_text(const struct ptx_stmt *s)
 	if (s->kind != PTX_INSN)
 		return false;
 	return s->n ? any_text(s->opd, s->n) : s->text != NULL;
+}
+
+int ptx_walk_texts(struct ptx_module *m, const struct ptx_func *f, ptx_text_fn *fn, void *user)
+{
+	const ptx_body *body = &f->body;
+	struct ptx_walk walk = {0};
+	size_t first = 0;
+	int r;
+
+	while (first < body->len && !has_text(&body->at[first]))
+		first++;
+	if (first == body->len)
+		return 0;
+	r = ptx_walk_begin(&walk, m, f);
+	for (size_t i = 0; r == 0 && i < body->len; i++) {
+		if (has_text(&body->at[i]))
+			r = fn(user, &body->at[i]);
+		if (r == 0)
+			r = ptx_walk_step(&walk, &body->at[i]);
+	}
+	ptx_walk_end(&walk);
+	return r;
 }
 
 struct texts {

@@ -19,6 +19,21 @@ static void set_default32(uint32_t *v, uint32_t d)
 	*v = *v ? *v : d;
 }
 
+static void fill_options(struct sched_options *o)
+{
+	set_default32(&o->threads_per_sm, 2048);
+	set_default32(&o->blocks_per_sm, 32);
+	set_default32(&o->regs_per_sm, 65536);
+	set_default32(&o->shared_per_sm, 228 << 10);
+	set_default32(&o->max_launches, 256);
+	set_default(&o->linger_max_ns, 1000000);
+	set_default(&o->grace_ns, 2000000);
+	set_default(&o->cost_ns, 100000);
+	set_default(&o->resume_ns, 20000);
+	set_default(&o->opaque_hold_ns, UINT64_MAX);
+	set_default(&o->still_ns, 1000000000);
+}
+
 int sched_create(
 	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret)
 {
@@ -39,19 +54,27 @@ int sched_create(
 	s->deadline_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < o->n_sms; i++)
 		sms_add(&s->all, i);
-	set_default32(&s->o.threads_per_sm, 2048);
-	set_default32(&s->o.blocks_per_sm, 32);
-	set_default32(&s->o.regs_per_sm, 65536);
-	set_default32(&s->o.shared_per_sm, 228 << 10);
-	set_default32(&s->o.max_launches, 256);
-	set_default(&s->o.linger_max_ns, 1000000);
-	set_default(&s->o.grace_ns, 2000000);
-	set_default(&s->o.cost_ns, 100000);
-	set_default(&s->o.resume_ns, 20000);
-	set_default(&s->o.opaque_hold_ns, UINT64_MAX);
-	set_default(&s->o.still_ns, 1000000000);
+	fill_options(&s->o);
 	*ret = s;
 	return 0;
+}
+
+void sched_reconfigure(struct sched *s, const struct sched_options *o, const struct sched_policy *p)
+{
+	struct sched_options was = s->o;
+
+	s->o = *o;
+	s->o.n_sms = was.n_sms;
+	s->o.threads_per_sm = was.threads_per_sm;
+	s->o.blocks_per_sm = was.blocks_per_sm;
+	s->o.regs_per_sm = was.regs_per_sm;
+	s->o.shared_per_sm = was.shared_per_sm;
+	s->o.max_launches = was.max_launches;
+	s->o.simultaneous = was.simultaneous;
+	s->o.renumbers = was.renumbers;
+	fill_options(&s->o);
+	s->policy = p;
+	s->dirty = true;
 }
 
 void sched_destroy(struct sched *s)
@@ -456,7 +479,8 @@ static void quotas_of(const struct sched *s, const struct sms *sms, bool renumbe
 	}
 }
 
-const struct sms *sched_allowed(const struct sched_launch *l)
+/* What it may use; of one that is only submitted: what it would begin with. */
+static const struct sms *sched_allowed(const struct sched_launch *l)
 {
 	return l->arrived || l->active ? &l->allowed : &l->tenant->begin;
 }

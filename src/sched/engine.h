@@ -119,7 +119,4 @@ void sched_turns_note(struct sched *s, uint64_t now_ns);
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns);
 uint64_t sched_last_turn(const struct sched *s, int priority);
 
-/* What it may use; of one that is only submitted: what it would begin with. */
-const struct sms *sched_allowed(const struct sched_launch *l);
-
 #endif

@@ -17,10 +17,10 @@ struct sched_launch;
 
 /* Zero means the default named. */
 struct sched_options {
-	uint32_t n_sms;                                                     /* 1 to CTL_MAX_SMS */
-	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm; /* 2048, 32, 65536, 228
-									       KiB */
-	bool simultaneous, spatial, within_srt;                             /* struct sched_view */
+	uint32_t n_sms; /* 1 to CTL_MAX_SMS */
+	/* 2048, 32, 65536, 228 KiB */
+	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
+	bool simultaneous, spatial, within_srt; /* struct sched_view */
 	bool renumbers;     /* programs number SMs by themselves: struct sched_tenant, renumbered */
 	uint32_t extra_sms; /* given up beyond what a waiting kernel needs */
 	uint64_t linger_max_ns;  /* longest wait for a tenant that is expected back: 1 ms */
@@ -29,8 +29,7 @@ struct sched_options {
 	uint64_t resume_ns;      /* what the way back adds to it: 20 us */
 	uint32_t max_launches;   /* a tenant: 256 */
 	uint64_t opaque_ns;      /* what taking the device from opaque work costs: 0 */
-	uint64_t opaque_hold_ns; /* so long a burst of opaque work holds lower opaque work:
-				    UINT64_MAX */
+	uint64_t opaque_hold_ns; /* a burst of opaque work holds lower such work: UINT64_MAX */
 	bool opaque_free;        /* it does not at all */
 	uint64_t still_ns;       /* equals wait so long for one that gets nowhere (turns.c): 1 s */
 };
@@ -43,8 +42,9 @@ struct sched_launch_info {
 	void *user;
 };
 
-int sched_create(
-	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret);
+int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
+/* From here on; the device stays: its numbers, simultaneous, renumbers, max_launches. */
+void sched_reconfigure(struct sched *s, const struct sched_options *, const struct sched_policy *);
 void sched_destroy(struct sched *s);
 
 /* ---- events ---- */

@@ -40,8 +40,7 @@ static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
 		return FENCE_COPY_WAITS;
-	return shim.welcome.priority < SHIM_HIGH &&
-			       __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE)
+	return shim_priority() < SHIM_HIGH && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE)
 		       ? FENCE_COPY_MAY
 		       : FENCE_NO_COPY;
 }
@@ -140,27 +139,21 @@ static void note_copy(void)
 	return r;
 
 /* Of the legacy default stream, and of the thread's own: there the driver knows which. */
-#define SYNC(name, symbol, types, params, kind, args)                           \
-	SHIM_API CUresult symbol params;                                        \
-	CUresult symbol params                                                  \
-	{                                                                       \
-		SHIM_NEED(name);                                                \
-		sync_done();                                                    \
-		BODY(cu.name, CU_STREAM_LEGACY, kind, args)                     \
-	}                                                                       \
-	SHIM_API CUresult symbol##_ptds params;                                 \
-	CUresult symbol##_ptds params                                           \
-	{                                                                       \
-		static CUresult(*real) types;                                   \
-		CUresult(*fn) types = __atomic_load_n(&real, __ATOMIC_RELAXED); \
-		if (!fn) {                                                      \
-			fn = (CUresult(*) types)shim_real(#symbol "_ptds");     \
-			__atomic_store_n(&real, fn, __ATOMIC_RELAXED);          \
-		}                                                               \
-		if (!fn)                                                        \
-			return shim_lacking();                                  \
-		sync_done();                                                    \
-		BODY(fn, CU_STREAM_PER_THREAD, kind, args)                      \
+#define SYNC(name, symbol, types, params, kind, args)       \
+	SHIM_API CUresult symbol params;                    \
+	CUresult symbol params                              \
+	{                                                   \
+		SHIM_NEED(name);                            \
+		sync_done();                                \
+		BODY(cu.name, CU_STREAM_LEGACY, kind, args) \
+	}                                                   \
+	SHIM_API CUresult symbol##_ptds params;             \
+	CUresult symbol##_ptds params                       \
+	{                                                   \
+		typedef CUresult(*real_fn) types;           \
+		SHIM_REAL(fn, real_fn, symbol##_ptds);      \
+		sync_done();                                \
+		BODY(fn, CU_STREAM_PER_THREAD, kind, args)  \
 	}
 
 #define ASYNC_FORM(name, symbol, params, own, kind, args)                                      \
@@ -168,8 +161,7 @@ static void note_copy(void)
 	CUresult symbol params                                                                 \
 	{                                                                                      \
 		SHIM_NEED(name);                                                               \
-		if (!stream)                                                                   \
-			stream = own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;                \
+		stream = shim_stream(stream, own);                                             \
 		stream_touch(stream);                                                          \
 		BODY(cu.name, stream, stream_capturing(stream) ? FENCE_NO_COPY : (kind), args) \
 	}

@@ -21,7 +21,6 @@ static bool loaded;
 /* The generated stubs: a word each, and their names, one behind the other. */
 extern _Atomic(void *) shim_table[];
 extern const char shim_names[];
-extern const unsigned shim_n_names;
 void *shim_resolve(unsigned index);
 
 /* By this symbol others tell us from the driver. */

@@ -5,6 +5,7 @@
  * wait for is a preempted launch, the launch that would resume it stands before that lock for ever.
  * So the shim waits first, without any lock, and while such a call is under way new launches are
  * not managed. */
+#include "hooks_gen.h"
 #include "shim/follow.h"
 #include "shim/launches.h"
 
@@ -192,60 +193,49 @@ void fence_end(void)
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-/* FENCED_name marks a row of the API's table. */
-#define FENCED_cuMemFree             ~, 1
-#define FENCED_cuMemFreeHost         ~, 1
-#define FENCED_cuMemHostUnregister   ~, 1
-#define FENCED_cuMemPoolTrimTo       ~, 1
-#define FENCED_cuMemPoolDestroy      ~, 1
-#define FENCED_cuIpcCloseMemHandle   ~, 1
-#define FENCED_cuGraphExecDestroy    ~, 1
-#define FENCED_cuFuncLoad            ~, 2
-#define FENCED_cuCtxSetLimit         ~, 1
-#define FENCED_cuGraphInstantiate    ~, 2
-#define FENCED_cuGraphInstantiate_v2 ~, 2
+#define WAIT_AROUND(kind, fn, args) \
+	CUresult r;                 \
+	fence_begin(kind);          \
+	r = fn args;                \
+	fence_end();                \
+	return r;
 
-#define SECOND(a, b, ...) b
-#define IS(...)           SECOND(__VA_ARGS__, 0, ~)
-#define JOIN_(a, b)       a##b
-#define JOIN(a, b)        JOIN_(a, b)
-#define EMIT_0(...)
-#define EMIT_1(...) WRAP(FENCE_WAITS, __VA_ARGS__)
-#define EMIT_2(...) WRAP(FENCE_LOADS, __VA_ARGS__)
-#define WRAP(kind, name, symbol, params, args) \
-	SHIM_API CUresult symbol params;       \
-	CUresult symbol params                 \
-	{                                      \
-		CUresult r;                    \
-		SHIM_NEED(name);               \
-		fence_begin(kind);             \
-		r = cu.name args;              \
-		fence_end();                   \
-		return r;                      \
+/* As the row of hooks.def says. */
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define EMIT_PASS(...)
+#define EMIT_OURS(...)
+#define EMIT_FENCE(...)      WRAP(FENCE_WAITS, __VA_ARGS__)
+#define EMIT_FENCE_LOAD(...) WRAP(FENCE_LOADS, __VA_ARGS__)
+#define WRAP(kind, name, symbol, flags, params, args) \
+	SHIM_API CUresult symbol params;              \
+	CUresult symbol params                        \
+	{                                             \
+		SHIM_NEED(name);                      \
+		WAIT_AROUND(kind, cu.name, args)      \
+	}                                             \
+	OWN_##flags(kind, name, symbol, params, args)
+#define OWN_0(...)
+#define OWN_CU_PTSZ(kind, name, symbol, params, args)              \
+	SHIM_API CUresult symbol##_ptsz params;                    \
+	CUresult symbol##_ptsz params                              \
+	{                                                          \
+		SHIM_REAL(fn, __typeof__(cu.name), symbol##_ptsz); \
+		WAIT_AROUND(kind, fn, args)                        \
 	}
 #define CU_FN(name, symbol, since, flags, params, args) \
-	JOIN(EMIT_, IS(FENCED_##name))(name, symbol, params, args)
+	JOIN(EMIT_, HOOK_HOW_##symbol)(name, symbol, flags, params, args)
 #include "dev/cu_api.def"
 #undef CU_FN
 
-/* Calls that are in no table of ours: a handle, or an address and a size. */
-#define UNLISTED(name, params, types, args)                                     \
-	SHIM_API CUresult name params;                                          \
-	CUresult name params                                                    \
-	{                                                                       \
-		static CUresult(*real) types;                                   \
-		CUresult(*fn) types = __atomic_load_n(&real, __ATOMIC_RELAXED); \
-		CUresult r;                                                     \
-		if (!fn) {                                                      \
-			fn = (CUresult(*) types)shim_real(#name);               \
-			__atomic_store_n(&real, fn, __ATOMIC_RELAXED);          \
-		}                                                               \
-		if (!fn)                                                        \
-			return shim_lacking();                                  \
-		fence_begin(FENCE_WAITS);                                       \
-		r = fn args;                                                    \
-		fence_end();                                                    \
-		return r;                                                       \
+/* Those that cu_api.def lacks: a handle, or an address and a size. */
+#define UNLISTED(name, params, types, args)        \
+	SHIM_API CUresult name params;             \
+	CUresult name params                       \
+	{                                          \
+		typedef CUresult(*real_fn) types;  \
+		SHIM_REAL(fn, real_fn, name);      \
+		WAIT_AROUND(FENCE_WAITS, fn, args) \
 	}
 UNLISTED(cuArrayDestroy, (void *array), (void *), (array))
 UNLISTED(cuMipmappedArrayDestroy, (void *array), (void *), (array))

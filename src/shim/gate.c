@@ -12,6 +12,7 @@
  * for host memory, the device takes 130 to 160 us longer to change to another tenant (H200, driver
  * 580; not behind one that waits for its own memory, as a managed launch does). */
 #include "shim/follow.h"
+#include "shim/hello.h"
 #include "shim/silence.h"
 
 #include <poll.h>
@@ -28,27 +29,38 @@
 
 /* ---- who opens it when the daemon cannot ---- */
 
+/* The daemon that was asked last, in so many HELLOs, is gone, or says nothing. */
+static bool is_gone(unsigned joins, struct silence *silence)
+{
+	struct own_fd sock;
+	struct pollfd fd = {.events = POLLRDHUP};
+	bool ours = hello_socket(&sock);
+
+	/* Until there is an answer the socket is the last daemon's. */
+	fd.fd = ours && !atomic_load(&shim.dead) ? sock.fd : -1;
+	poll(&fd, 1, KEEPER_MS);
+	if (!ours || atomic_load(&shim.alone))
+		return true;
+	if (!own_is(&sock) || atomic_load(&shim.joins) != joins)
+		return false; /* it has changed meanwhile */
+	return (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
+	       silence_too_long(silence, page_load(&shim.page->alive_ms),
+		       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim.page->hold));
+}
+
 /* A thread that never calls the driver: the agent may stand before a lock of whoever waits, in the
- * driver, for a launch behind the gate. */
+ * driver, for a launch behind the gate. A daemon that was stuck may close it again, so it is opened
+ * again and again, until there is another HELLO. */
 static void *keeper(void *unused)
 {
-	struct silence silence = {0};
-	bool gone = false;
-
-	while (!gone) {
-		struct pollfd fd = {.fd = shim.sock.fd, .events = POLLRDHUP};
-
-		poll(&fd, 1, KEEPER_MS);
-		gone = atomic_load(&shim.dead) || !own_is(&shim.sock) ||
-		       (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
-		       silence_too_long(&silence, page_load(&shim.page->alive_ms),
-			       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim.page->hold));
-	}
-	/* One that was stuck may close it again. */
 	for (;;) {
-		__atomic_store_n(&shim.page->allowed,
-			page_load(&shim.page->opaque_submitted) + WIRE_FAR_AHEAD, __ATOMIC_RELEASE);
-		nanosleep(&(struct timespec){.tv_nsec = KEEPER_MS * 1000000}, NULL);
+		unsigned joins = atomic_load(&shim.joins);
+		struct silence silence = {0};
+
+		while (!is_gone(joins, &silence))
+			joins = atomic_load(&shim.joins);
+		while (hello_open_gate(joins))
+			nanosleep(&(struct timespec){.tv_nsec = KEEPER_MS * 1000000}, NULL);
 	}
 	return NULL;
 }
@@ -121,7 +133,7 @@ bool gate_suits(const struct launch *l, struct kernel *k)
 	CUcontext now = NULL;
 
 	return k && shim.page_dev && page_load(&shim.page->gates) && page_load(&shim.page->watch) &&
-	       is_alone(l) && shim.welcome.priority < SHIM_HIGH &&
+	       is_alone(l) && shim_priority() < SHIM_HIGH &&
 	       cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim.ctx &&
 	       !atomic_load(&shim.captures) && is_one_wave(l, k) && has_keeper();
 }

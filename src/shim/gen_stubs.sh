@@ -2,23 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# gen_stubs.sh EXPORTS HANDLED OUT.S MAP
-# Writes a jump for each exported name that HANDLED does not define, and a linker version script.
+# gen_stubs.sh HOOKS.DEF OUT.S MAP HOOKS_GEN.H
+# Writes a jump for each function that the shim passes on, a linker version script, and a header that
+# says of each symbol how it is treated: "#define HOOK_HOW_cuMemFree_v2 FENCE".
 # A jump goes through one word of a table. The word first leads to a piece of code that saves every
 # register an argument may be in, has shim_resolve look the function up, and goes on to it; from
 # then on a call costs one indirect jump.
 set -eu
-exports=$1 handled=$2 out=$3 map=$4
+hooks=$1 out=$2 map=$3 how=$4
 tmp=$out.names
-trap 'rm -f "$tmp" "$tmp.h"' EXIT
-sed -n 's/^SHIM_FN(\([A-Za-z0-9_]*\)).*/\1/p' "$handled" | LC_ALL=C sort -u >"$tmp.h"
-grep -v '^#' "$exports" | LC_ALL=C sort -u | LC_ALL=C comm -23 - "$tmp.h" >"$tmp"
+trap 'rm -f "$tmp"' EXIT
+# "symbol how", of each form.
+sed -n 's/^HOOK(\(.*\))$/\1/p' "$hooks" | awk -F ', ' '
+	{ print $1, $3 }
+	$2 != "NONE" { print $1 "_" tolower($2), $3 }' | LC_ALL=C sort >"$tmp"
+sed 's/^/#define HOOK_HOW_/' "$tmp" >"$how"
 
 {
 	echo "{"
 	echo "	global:"
-	{ grep -v '^#' "$exports"; cat "$tmp.h"; echo heddle_shim_marker; } | LC_ALL=C sort -u |
-		sed 's/.*/		&;/'
+	{ cut -d ' ' -f 1 "$tmp"; echo heddle_shim_marker; } | sed 's/.*/		&;/'
 	echo "	local: *;"
 	echo "};"
 } >"$map"
@@ -40,9 +43,8 @@ BEGIN {
 	print "	.text"
 	print "	.hidden shim_table"
 	print "	.hidden shim_names"
-	print "	.hidden shim_n_names"
 }
-{ name[n++] = $1 }
+$2 == "PASS" { name[n++] = $1 }
 END {
 	for (i = 0; i < n; i++)
 		printf "JUMP(%s, %d)\n", name[i], i
@@ -50,7 +52,7 @@ END {
 	print "	.p2align 3\n	.globl shim_table\nshim_table:"
 	for (i = 0; i < n; i++)
 		printf "	.quad .L%s\n", name[i]
-	print "	.section .rodata\n	.p2align 2\n	.globl shim_n_names\nshim_n_names: .long " n
+	print "	.section .rodata"
 	print "	.globl shim_names\nshim_names:"
 	for (i = 0; i < n; i++)
 		printf "	.asciz \"%s\"\n", name[i]

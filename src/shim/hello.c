@@ -4,6 +4,7 @@
 /* Becoming a tenant: once, at the first launch or load with a context current. Whatever fails on
  * the way leaves the program running natively. A child of fork starts anew: CUDA does not survive a
  * fork, so a child of a program that had begun is only passed through. */
+#include "shim/hello.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
 
@@ -14,13 +15,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define REPORT_MS  200
 #define WELCOME_MS 5000 /* a daemon may have to wait for its turn on a busy machine */
 
-struct shim shim = {.sock.fd = -1, .kick.fd = -1, .wake.fd = -1};
+#define NO_FDS .sock.fd = -1, .kick.fd = -1, .wake.fd = -1, .page_fd.fd = -1
+
+struct shim shim = {NO_FDS};
+
+static pthread_mutex_t fd_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool fds_lost; /* under the lock */
+
+/* Said once, and again to each daemon that comes after the one that heard it. Where that is: the
+ * environment is the program's to change. */
+static struct wire_hello hello;
+static char where[108];
 
 uint64_t shim_now_ns(void)
 {
@@ -30,25 +42,40 @@ uint64_t shim_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void shim_kick(void)
+/* Under the lock. */
+static bool has_fd(const struct own_fd *o)
+{
+	fds_lost = fds_lost || !own_is(&shim.sock) || !own_is(o);
+	return !fds_lost;
+}
+
+bool shim_ring(const struct own_fd *o)
 {
 	uint64_t one = 1;
+	bool has;
 
+	pthread_mutex_lock(&fd_lock);
+	has = has_fd(o);
+	if (has && write(o->fd, &one, sizeof(one)) < 0)
+		has = true; /* full is as good as rung */
+	pthread_mutex_unlock(&fd_lock);
+	return has;
+}
+
+void shim_kick(void)
+{
 	__atomic_store_n(&shim.page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	if (!shim_has_fd(&shim.kick))
-		return; /* the agent takes over */
-	if (write(shim.kick.fd, &one, sizeof(one)) < 0)
-		return; /* full is as good as rung */
+	shim_ring(&shim.kick); /* else the agent takes over */
 }
 
 bool shim_has_fd(const struct own_fd *o)
 {
-	static _Atomic bool lost; /* of a fork's child: it has none anyway */
+	bool has;
 
-	if (!atomic_load_explicit(&lost, memory_order_relaxed) &&
-		(!own_is(&shim.sock) || !own_is(o)))
-		atomic_store(&lost, true);
-	return !atomic_load_explicit(&lost, memory_order_relaxed);
+	pthread_mutex_lock(&fd_lock);
+	has = has_fd(o);
+	pthread_mutex_unlock(&fd_lock);
+	return has;
 }
 
 int shim_thread(void *(*fn)(void *))
@@ -174,48 +201,157 @@ static void report(const struct wire_hello *hello, int page_fd)
 	close(sock);
 }
 
-/* The conversation. Returns 0 with page and descriptors in shim, or negative errno. */
-static int greet(const struct wire_hello *hello)
-{
-	char path[108];
-	union {
-		char bytes[WIRE_MAX_BYTES];
-		struct wire_head head;
-		struct wire_welcome welcome;
-	} m;
-	int fds[3], r, sock;
-	unsigned n = 0;
+/* ---- the conversation ---- */
 
-	r = wire_socket_path(path, sizeof(path), false);
-	if (r < 0)
-		return r;
-	sock = wire_connect(path, WELCOME_MS);
-	if (sock < 0)
-		return sock;
-	r = wire_send(sock, hello, NULL, 0);
-	if (r >= 0 || r == -EPIPE) /* that: refused already */
-		r = wire_recv(sock, &m, sizeof(m), fds, 3, &n);
-	if (r > 0 && wire_check(&m, (size_t)r) < 0)
+union message {
+	char bytes[WIRE_MAX_BYTES];
+	struct wire_head head;
+	struct wire_welcome welcome;
+};
+
+/* fds: three, of which the caller closes what it does not keep. 0 or negative errno. */
+static int take_answer(int sock, union message *m, int fds[3])
+{
+	unsigned n = 0;
+	int r = wire_recv(sock, m, sizeof(*m), fds, 3, &n);
+
+	if (r > 0 && wire_check(m, (size_t)r) < 0)
 		r = -EPROTO;
-	if (r > 0 && (m.head.type != WIRE_WELCOME || n != 3))
-		r = m.head.type == WIRE_REFUSED ? -EACCES : -EPROTO;
-	if (r > 0 && wire_page_map(fds[0], &shim.page) < 0)
-		r = -EPROTO;
-	if (r > 0)
-		report(hello, fds[0]);
-	if (n > 0)
-		close(fds[0]);
-	if (r <= 0) {
-		for (unsigned i = 1; i < n; i++)
-			close(fds[i]);
-		close(sock);
-		return r ? r : -EPROTO;
-	}
-	shim.welcome = m.welcome;
+	if (r > 0 && m->head.type == WIRE_WELCOME && n == 3)
+		return 0;
+	if (r >= 0)
+		r = r && m->head.type == WIRE_REFUSED ? -EACCES : -EPROTO;
+	for (unsigned i = 0; i < n; i++)
+		close(fds[i]);
+	return r;
+}
+
+/* Under the lock once there are other threads: takes over all but the page. */
+static void take_fds(int sock, const int fds[3])
+{
 	own_take(&shim.sock, sock);
 	own_take(&shim.kick, fds[1]);
 	own_take(&shim.wake, fds[2]);
+}
+
+/* Returns 0 with page and descriptors in shim, or negative errno. */
+static int greet(void)
+{
+	int fds[3], r, sock;
+	union message m;
+
+	r = wire_socket_path(where, sizeof(where), false);
+	if (r < 0)
+		return r;
+	sock = wire_connect(where, WELCOME_MS);
+	if (sock < 0)
+		return sock;
+	r = wire_send(sock, &hello, NULL, 0);
+	if (r >= 0 || r == -EPIPE) /* that: refused already */
+		r = take_answer(sock, &m, fds);
+	if (r == 0 && wire_page_map(fds[0], &shim.page) < 0) {
+		for (unsigned i = 0; i < 3; i++)
+			close(fds[i]);
+		r = -EPROTO;
+	}
+	if (r < 0) {
+		close(sock);
+		return r;
+	}
+	report(&hello, fds[0]);
+	shim.welcome = m.welcome;
+	take_fds(sock, fds);
+	own_take(&shim.page_fd, fds[0]);
 	return 0;
+}
+
+int hello_again(struct own_fd *ret)
+{
+	struct wire_hello h = hello;
+	int sock, r;
+
+	if (!own_is(&shim.page_fd))
+		return -EBADF;
+	sock = wire_connect(where, -1);
+	if (sock < 0)
+		return sock;
+	own_take(ret, sock);
+	/* As it was granted, or was set since. */
+	h.priority = (int)MIN(page_load(&shim.page->priority), WIRE_PRIORITIES - 1);
+	h.weight = MIN(MAX(page_load(&shim.page->weight), 1), 1000);
+	pthread_mutex_lock(&fd_lock);
+	atomic_fetch_add(&shim.joins, 1);
+	atomic_store(&shim.alone, false);
+	pthread_mutex_unlock(&fd_lock);
+	r = wire_send(ret->fd, &h, &shim.page_fd.fd, 1);
+	if (r < 0 && r != -EPIPE)
+		own_close(ret);
+	return r == -EPIPE ? 0 : r;
+}
+
+/* Other threads look at some of it. */
+static void store_welcome(const struct wire_welcome *m)
+{
+	__atomic_store_n(&shim.welcome.priority, m->priority, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim.welcome.min_managed_ns, m->min_managed_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim.welcome.latency_ns, m->latency_ns, __ATOMIC_RELAXED);
+}
+
+int hello_answered(struct own_fd *sock)
+{
+	struct own_fd old[3] = {shim.sock, shim.kick, shim.wake};
+	uint64_t ours = 0, theirs = 0;
+	union message m;
+	int fds[3], r;
+
+	if (!own_is(sock))
+		return -EBADF;
+	r = take_answer(sock->fd, &m, fds);
+	if (r < 0)
+		return r;
+	/* A daemon that knows nothing of tenants of before has made a page of its own. */
+	if (!own_is(&shim.page_fd) || wire_page_number(fds[0], &theirs) < 0 ||
+		wire_page_number(shim.page_fd.fd, &ours) < 0 || ours != theirs) {
+		for (unsigned i = 0; i < 3; i++)
+			close(fds[i]);
+		return -EPROTO;
+	}
+	close(fds[0]);
+	pthread_mutex_lock(&fd_lock);
+	take_fds(sock->fd, fds);
+	pthread_mutex_unlock(&fd_lock);
+	sock->fd = -1;
+	for (unsigned i = 0; i < 3; i++)
+		own_close(&old[i]);
+	store_welcome(&m.welcome);
+	return 0;
+}
+
+void hello_ends(void)
+{
+	if (own_is(&shim.sock)) /* a child may have it open, too */
+		shutdown(shim.sock.fd, SHUT_RDWR);
+}
+
+bool hello_socket(struct own_fd *ret)
+{
+	pthread_mutex_lock(&fd_lock);
+	*ret = shim.sock;
+	pthread_mutex_unlock(&fd_lock);
+	return own_is(ret);
+}
+
+bool hello_open_gate(unsigned joins)
+{
+	bool same;
+
+	pthread_mutex_lock(&fd_lock);
+	same = atomic_load(&shim.joins) == joins;
+	if (same)
+		__atomic_store_n(&shim.page->allowed,
+			page_load(&shim.page->opaque_submitted) + WIRE_FAR_AHEAD, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&fd_lock);
+	return same;
 }
 
 /* The page where the device can read it; without that, launches are only held. */
@@ -260,13 +396,13 @@ static bool is_primary(CUcontext ctx)
 
 static int start(void)
 {
-	struct wire_hello hello = {0};
 	int r;
 
 	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
 		return -ENODEV;
+	hello = (struct wire_hello){0};
 	fill_hello(&hello);
-	r = greet(&hello);
+	r = greet();
 	if (r < 0)
 		return r;
 	prepare_device();
@@ -283,9 +419,19 @@ static const char *explain(int error)
 		return "heddled refused this program";
 	case -ENODEV:
 		return "the device could not be asked";
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return "heddled does not run, so nothing is shared (\"heddled &\" starts it)";
 	default:
 		return "heddled cannot be reached";
 	}
+}
+
+/* Not when the program is killed. */
+static void __attribute__((destructor)) ends(void)
+{
+	if (shim.page)
+		__atomic_store_n(&shim.page->ends, 1, __ATOMIC_RELEASE);
 }
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -298,7 +444,9 @@ static void after_fork(void)
 	pthread_mutex_init(&start_lock, NULL);
 	pthread_mutex_init(&kernel_lock, NULL);
 	pthread_cond_init(&kernel_done, NULL);
-	shim = (struct shim){.sock.fd = -1, .kick.fd = -1, .wake.fd = -1};
+	pthread_mutex_init(&fd_lock, NULL);
+	fds_lost = false;
+	shim = (struct shim){NO_FDS};
 	shim.mode = begun ? SHIM_NATIVE : SHIM_UNKNOWN;
 	managed_after_fork();
 	remember_after_fork();

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Preemptible forms as bytes: a head, the offsets and sizes of parameters, the offsets and names of
- * variables, the text. Bytes come from a file: whatever counts or names something is looked at. */
+ * variables, where lines stood, the text. Bytes come from a file: whatever counts or names
+ * something is looked at. */
 #include "shim/kept.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 struct head {
 	struct pass_kernel_info info;
-	uint32_t version, n_vars, names_len;
+	uint32_t version, n_vars, names_len, n_lines;
 };
 
 void made_finish(struct made *m)
@@ -22,6 +23,7 @@ void made_finish(struct made *m)
 	free(m->vars.at);
 	strbuf_finish(&m->vars.names);
 	strbuf_finish(&m->text);
+	VEC_FREE(&m->lines);
 }
 
 bool made_params(struct made *m)
@@ -56,6 +58,7 @@ void kept_write(const struct made *m, uint32_t version, struct strbuf *out)
 	head.version = version;
 	head.n_vars = m->vars.n;
 	head.names_len = (uint32_t)m->vars.names.len;
+	head.n_lines = (uint32_t)m->lines.len;
 	strbuf_add(out, (const char *)&head, sizeof(head));
 	strbuf_add(out, (const char *)m->offsets, n);
 	strbuf_add(out, (const char *)m->sizes, n);
@@ -63,6 +66,8 @@ void kept_write(const struct made *m, uint32_t version, struct strbuf *out)
 		strbuf_add(out, (const char *)m->vars.at, m->vars.n * sizeof(*m->vars.at));
 		strbuf_add(out, m->vars.names.at, m->vars.names.len);
 	}
+	if (m->lines.len)
+		strbuf_add(out, (const char *)m->lines.at, m->lines.len * sizeof(*m->lines.at));
 	strbuf_add(out, m->text.at, m->text.len);
 }
 
@@ -119,6 +124,18 @@ static bool take_vars(struct rest *r, const struct head *h, struct vars *ret)
 	return !ret->names.failed;
 }
 
+static bool take_lines(struct rest *r, uint32_t n, struct made *ret)
+{
+	uint32_t line;
+
+	if (n > r->len / sizeof(line))
+		return false;
+	while (n--)
+		if (!take(r, &line, sizeof(line)) || !VEC_PUSH(&ret->lines, line))
+			return false;
+	return true;
+}
+
 bool kept_read(const char *at, size_t len, uint32_t version, struct made *ret)
 {
 	struct rest r = {at, len};
@@ -131,7 +148,8 @@ bool kept_read(const char *at, size_t len, uint32_t version, struct made *ret)
 	ret->info = head.info;
 	n = head.info.n_params * sizeof(uint32_t);
 	if (!made_params(ret) || !take(&r, ret->offsets, n) || !take(&r, ret->sizes, n) ||
-		!made_sane(ret) || !take_vars(&r, &head, &ret->vars) || !r.len)
+		!made_sane(ret) || !take_vars(&r, &head, &ret->vars) ||
+		!take_lines(&r, head.n_lines, ret) || !r.len)
 		return false;
 	strbuf_add(&ret->text, r.at, r.len);
 	return !ret->text.failed;

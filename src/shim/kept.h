@@ -27,6 +27,7 @@ struct made {
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	struct vars vars;
 	struct strbuf text;
+	ptx_lines lines; /* where those of the text stood; none for a GPU, which does not ask */
 };
 void made_finish(struct made *m);
 bool made_params(struct made *m); /* room for info.n_params; false: out of memory */

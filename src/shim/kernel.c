@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Records of modules, libraries and kernels, and the threads that make preemptible forms. A form is
- * asked for by the first launch, made off the launch path, and used from then on; a launch that
- * finds it in the making goes plain. */
+/* Records of modules, libraries and kernels: what of them is there, and what the program sets.
+ * Their forms are made by others (making.c). */
+#include "shim/making.h"
 #include "shim/managed.h"
-#include "shim/remember.h"
 
-#include <errno.h>
-#include <sched.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#define WAITS_MS     20 /* for forms, all launches of a program together */
-#define WAITS_MS_MAX 1000000
-#define AT_WORK_MAX  4  /* threads that make forms, */
-#define THREADS_MAX  32 /* and with those that wait for the assembler */
-#define LESS_URGENT  10 /* than the program's own threads, as nice(1) counts */
-#define IDLE_S       1  /* then threads end, and what was parsed is let go of */
 
 struct module {
 	void *handle;
@@ -35,15 +20,10 @@ struct module {
 pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t kernel_done = PTHREAD_COND_INITIALIZER;
 static struct map modules = MAP_INIT, kernels = MAP_INIT;
-static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
-static VEC(struct kernel *) queue;
-static unsigned n_threads, n_idle; /* that make forms */
-static sem_t turns;                /* to do so; counts those that may begin */
-static uint64_t may_wait_ns;       /* launches, from now on, in all */
 
 /* ---- PTX ---- */
 
-static void code_get(struct code *c)
+void code_get(struct code *c)
 {
 	if (c)
 		atomic_fetch_add(&c->refs, 1);
@@ -278,8 +258,7 @@ void kernel_release(struct kernel *k)
 	pthread_mutex_unlock(&kernel_lock);
 }
 
-/* Under the lock. */
-static void publish(struct kernel *k, struct form *f, const char *why)
+void kernel_publish(struct kernel *k, struct form *f, const char *why)
 {
 	struct shim_inside in;
 
@@ -292,214 +271,6 @@ static void publish(struct kernel *k, struct form *f, const char *why)
 	for (const struct form *g = f; g; g = g->other)
 		apply(k, g);
 	shim_leave(&in);
-}
-
-static void make_form(struct kernel *k)
-{
-	struct code *c;
-	struct form *f = NULL;
-	const char *why = NULL;
-	bool gone;
-
-	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
-		remember_write(k);
-		return;
-	}
-	pthread_mutex_lock(&kernel_lock);
-	c = k->code;
-	code_get(c);
-	pthread_mutex_unlock(&kernel_lock);
-	if (c && rewrite_kernel(k, c, &f, &why) < 0)
-		f = NULL;
-	code_put(c);
-	pthread_mutex_lock(&kernel_lock);
-	gone = k->gone;
-	if (!gone)
-		publish(k, f, why);
-	pthread_cond_broadcast(&kernel_done);
-	pthread_mutex_unlock(&kernel_lock);
-	if (gone && f) {
-		fence_begin(FENCE_WAITS);
-		rewrite_unload(f);
-		fence_end();
-	}
-}
-
-/* The one that is missed most, or NULL. Under the lock. */
-static struct kernel *take(void)
-{
-	struct kernel *k;
-	size_t at = 0;
-
-	if (!queue.len)
-		return NULL;
-	for (size_t i = 1; i < queue.len; i++) {
-		if (atomic_load(&queue.at[i]->missed) > atomic_load(&queue.at[at]->missed))
-			at = i;
-	}
-	k = queue.at[at];
-	memmove(queue.at + at, queue.at + at + 1, (--queue.len - at) * sizeof(queue.at[0]));
-	return k;
-}
-
-/* Under the lock, which it lets go of meanwhile. False: that took a while. */
-static bool await_work(void)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += IDLE_S;
-	return pthread_cond_timedwait(&asked, &kernel_lock, &until) != ETIMEDOUT;
-}
-
-/* The next one to be made; NULL: there has been none for a while. */
-static struct kernel *next(void)
-{
-	struct kernel *k;
-	bool waits = true, is_last;
-
-	pthread_mutex_lock(&kernel_lock);
-	n_idle++;
-	while (!(k = take()) && waits)
-		waits = await_work();
-	n_idle--;
-	n_threads -= !k;
-	is_last = !n_threads;
-	pthread_mutex_unlock(&kernel_lock);
-	if (is_last)
-		rewrite_idle();
-	return k;
-}
-
-void kernel_turn_begin(void)
-{
-	while (sem_wait(&turns) < 0)
-		;
-}
-
-void kernel_turn_end(void)
-{
-	sem_post(&turns);
-}
-
-static void *thread(void *unused)
-{
-	const id_t self = (id_t)syscall(SYS_gettid);
-	struct kernel *k;
-
-	setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + LESS_URGENT);
-	while ((k = next())) {
-		kernel_turn_begin();
-		make_form(k);
-		kernel_turn_end();
-	}
-	return NULL;
-}
-
-/* Half of the processors that the program may use, so that it is not slowed. */
-static unsigned most_at_work(void)
-{
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) / 2 : 1;
-
-	return (unsigned)MAX(MIN(n, AT_WORK_MAX), 1);
-}
-
-/* Under the lock, once. */
-static void begin_making(void)
-{
-	const char *ms = secure_getenv("HEDDLE_FORM_WAIT_MS");
-	static bool begun;
-
-	if (begun)
-		return;
-	begun = true;
-	sem_init(&turns, 0, most_at_work());
-	remember_at_exit();
-	may_wait_ns =
-		(uint64_t)(ms && *ms ? MAX(MIN(atoi(ms), WAITS_MS_MAX), 0) : WAITS_MS) * 1000000;
-}
-
-/* Under the lock, k being in the queue: for each that waits there a thread. False: there is none.
- */
-static bool have_threads(void)
-{
-	begin_making();
-	if (queue.len > n_idle && n_threads < THREADS_MAX && shim_thread(thread) == 0)
-		n_threads++;
-	return n_threads > 0;
-}
-
-/* Under the lock, which it lets go of meanwhile. */
-static void await_form(struct kernel *k)
-{
-	uint64_t began = shim_now_ns(), waited;
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(may_wait_ns / 1000000000);
-	until.tv_nsec += (long)(may_wait_ns % 1000000000);
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	while (may_wait_ns && atomic_load(&k->state) == KERNEL_BUSY) {
-		if (pthread_cond_timedwait(&kernel_done, &kernel_lock, &until) == ETIMEDOUT)
-			break;
-	}
-	waited = shim_now_ns() - began;
-	may_wait_ns -= MIN(waited, may_wait_ns);
-}
-
-/* Under the lock. */
-static bool enqueue(struct kernel *k)
-{
-	if (!VEC_PUSH(&queue, k))
-		return false;
-	if (!have_threads()) {
-		queue.len--;
-		return false;
-	}
-	pthread_cond_signal(&asked);
-	return true;
-}
-
-bool kernel_remember(struct kernel *k)
-{
-	bool ok;
-
-	pthread_mutex_lock(&kernel_lock);
-	ok = atomic_load(&k->state) == KERNEL_READY && enqueue(k);
-	pthread_mutex_unlock(&kernel_lock);
-	return ok;
-}
-
-static void ask(struct kernel *k)
-{
-	pthread_mutex_lock(&kernel_lock);
-	if (atomic_load(&k->state) == KERNEL_NEW) {
-		/* Only who holds the lock takes it out of the queue. */
-		bool ok = enqueue(k);
-
-		atomic_store(&k->state, ok ? KERNEL_BUSY : KERNEL_PLAIN);
-	}
-	await_form(k);
-	pthread_mutex_unlock(&kernel_lock);
-}
-
-void kernel_missed(struct kernel *k, uint64_t threads)
-{
-	if (atomic_load_explicit(&k->state, memory_order_relaxed) == KERNEL_BUSY)
-		atomic_fetch_add_explicit(&k->missed, threads, memory_order_relaxed);
-}
-
-struct form *kernel_form(struct kernel *k)
-{
-	int state = atomic_load_explicit(&k->state, memory_order_acquire);
-
-	if (state == KERNEL_NEW && shim.page_dev) {
-		ask(k);
-		state = atomic_load_explicit(&k->state, memory_order_acquire);
-	}
-	return state == KERNEL_READY ? k->form : NULL;
 }
 
 static struct form *ready_form(struct kernel *k)

@@ -112,7 +112,6 @@ void kernel_release(struct kernel *k);
 void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
 
-void code_put(struct code *c);
 /* Makes k's form: parse, rewrite, compile, load. In any of the threads that do so. 0 or negative
  * errno with *ret_why. (rewrite.c) */
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-CUresult launch_as_is(const struct launch *l)
+static CUresult launch_as_is(const struct launch *l)
 {
 	if (l->config) {
 		CUlaunchConfig c = *l->config;
@@ -83,15 +83,17 @@ static CUresult launch(const struct launch *l, bool manageable)
 {
 	struct kernel *k;
 	struct form *f;
+	bool steered;
 	CUresult r;
 
 	if (!shim_on())
 		return launch_as_is(l);
 	copies_anew();
 	k = kernel_of(l->fn);
-	if (manageable && gate_suits(l, k))
+	steered = manageable && !atomic_load_explicit(&shim.dead, memory_order_relaxed);
+	if (steered && gate_suits(l, k))
 		return launch_opaque(l, k, true, WIRE_PLAIN);
-	f = k && manageable ? kernel_form(k) : NULL;
+	f = k && steered ? kernel_form(k) : NULL;
 	if (f && managed_launch(l, k, f, &r)) {
 		count(f->info.tier == PASS_GUARD ? WIRE_GUARD : WIRE_MANAGED);
 		return r;
@@ -100,13 +102,6 @@ static CUresult launch(const struct launch *l, bool manageable)
 		kernel_missed(k, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] *
 					 l->block[1] * l->block[2]);
 	return launch_opaque(l, k, false, fate_of(k, manageable));
-}
-
-static CUstream resolve(CUstream s, bool per_thread)
-{
-	if (s)
-		return s;
-	return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
 /* Attributes that mean the same for a grid of workers. */
@@ -161,7 +156,7 @@ static CUresult launch_kernel_ex(
 	memcpy(l.grid, &c->gridDimX, sizeof(l.grid));
 	memcpy(l.block, &c->blockDimX, sizeof(l.block));
 	l.shared = c->sharedMemBytes;
-	l.stream = resolve(c->hStream, per_thread);
+	l.stream = shim_stream(c->hStream, per_thread);
 	return launch(&l, attributes_allow(c));
 }
 
@@ -205,38 +200,28 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	return r;
 }
 
-/* Both meanings of the default stream. */
-#define TWICE(name, params, call_legacy, call_own) \
-	SHIM_API CUresult name params;             \
-	CUresult name params                       \
-	{                                          \
-		return call_legacy;                \
-	}                                          \
-	SHIM_API CUresult name##_ptsz params;      \
-	CUresult name##_ptsz params                \
-	{                                          \
-		return call_own;                   \
-	}
 #define DIM(a, b, c) ((const unsigned[3]){a, b, c})
 
-TWICE(cuLaunchKernel,
+SHIM_TWICE(cuLaunchKernel,
 	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 		unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 		void **params, void **extra),
-	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, false), params,
-		extra),
-	launch_kernel(
-		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, true), params, extra))
-TWICE(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction fn, void **params, void **extra),
+	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, false),
+		params, extra),
+	launch_kernel(fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, true),
+		params, extra))
+SHIM_TWICE(cuLaunchKernelEx,
+	(const CUlaunchConfig *config, CUfunction fn, void **params, void **extra),
 	launch_kernel_ex(config, fn, params, extra, false),
 	launch_kernel_ex(config, fn, params, extra, true))
-TWICE(cuLaunchCooperativeKernel,
+SHIM_TWICE(cuLaunchCooperativeKernel,
 	(CUfunction fn, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
 		unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
 		void **params),
 	launch_cooperative(
-		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, false), params),
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, false), params),
 	launch_cooperative(
-		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, resolve(stream, true), params))
-TWICE(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
-	launch_graph(exec, resolve(stream, false)), launch_graph(exec, resolve(stream, true)))
+		fn, DIM(gx, gy, gz), DIM(bx, by, bz), shared, shim_stream(stream, true), params))
+SHIM_TWICE(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
+	launch_graph(exec, shim_stream(stream, false)),
+	launch_graph(exec, shim_stream(stream, true)))

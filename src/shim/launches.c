@@ -63,7 +63,7 @@ static void learn(struct managed *m)
 	pthread_mutex_lock(&m->form->lock);
 	if (whole)
 		pace_learn(&m->shape->pace, m->args.chunk, to - from, m->total,
-			shim.welcome.min_managed_ns);
+			page_load(&shim.welcome.min_managed_ns));
 	else
 		pace_learn_spell(
 			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);

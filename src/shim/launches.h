@@ -86,7 +86,5 @@ CUresult managed_fire_closer(struct managed *m, CUstream stream);
 bool launches_served(void);
 int resume_init(int priority); /* the streams of the rounds; the context is current */
 void resume_after_fork(void);
-/* The daemon is gone: nobody else writes words. Under the lock. */
-void managed_raise_all(struct managed *m);
 
 #endif

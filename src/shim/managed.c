@@ -280,9 +280,6 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	}
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
-	/* Filled while the daemon was found dead: it was passed over. */
-	if (atomic_load(&shim.dead))
-		managed_raise_all(m);
 	pthread_mutex_unlock(&launches.lock);
 	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
 	return true;

@@ -48,7 +48,6 @@ struct launch {
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
 };
-CUresult launch_as_is(const struct launch *l);
 /* False: not managed, launch it as it is. True: launched, *ret is the result. */
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret);
 int managed_init(void); /* control blocks and helper stream; the context is current */
@@ -62,8 +61,11 @@ bool managed_any_waiting(void);
 void resume_return_channels(void); /* stream_give_back for those that are not used any more */
 /* The context may end, and nothing is outstanding: no stream of it is asked any more. */
 void resume_leave_channels(void);
-void managed_take_over(void); /* the daemon is gone: all quotas up */
-void managed_forget(void);    /* the context is broken or gone: nothing will ever complete */
+/* While nobody else writes words: all quotas up of what is stopped, and of what begins. Again and
+ * again: that a launch began with less may show late. */
+void managed_take_over(void);
+bool managed_any_stopped(void); /* whoever did it */
+void managed_forget(void);      /* the context is broken or gone: nothing will ever complete */
 void managed_after_fork(void);
 void managed_stream_destroyed(struct stream *s);
 

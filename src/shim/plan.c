@@ -82,7 +82,7 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 	if (!workers[1])
 		return f;
 	second = pace_prefers_second(
-		&pace[0], workers[0], &pace[1], workers[1], shim.welcome.latency_ns);
+		&pace[0], workers[0], &pace[1], workers[1], page_load(&shim.welcome.latency_ns));
 	/* Of launches that are queued, which teach nothing until they end, one. */
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
@@ -104,8 +104,8 @@ static bool is_queued(const struct launch *l)
 {
 	const struct stream *s;
 
-	if (!__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE) ||
-		shim.welcome.priority >= SHIM_HIGH || atomic_load(&shim.captures))
+	if (!__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE) || shim_priority() >= SHIM_HIGH ||
+		atomic_load(&shim.captures))
 		return false;
 	s = stream_of(l->stream);
 	return s &&
@@ -128,12 +128,13 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 	p->per_sm = s->per_sm;
 	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && !queued && pace_is_short(&s->pace, total, shim.welcome.min_managed_ns))
+	if (ok && !queued &&
+		pace_is_short(&s->pace, total, page_load(&shim.welcome.min_managed_ns)))
 		ok = pace_remeasures(&s->pace);
 	fits = (uint64_t)p->per_sm * shim.n_sms;
 	if (ok && !guard && !f->info.rising_order)
-		p->chunk =
-			pace_chunk(&s->pace, MIN(total, fits), shim.welcome.latency_ns, &settled);
+		p->chunk = pace_chunk(
+			&s->pace, MIN(total, fits), page_load(&shim.welcome.latency_ns), &settled);
 	whole = must_start_whole(f, s, total);
 	pthread_mutex_unlock(&f->lock);
 	remember_soon();

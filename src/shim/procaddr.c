@@ -4,6 +4,7 @@
 /* cuGetProcAddress: the real driver decides which form of a function a version and the
  * per-thread-stream flag mean, and whether it has it at all; where we handle that very form, the
  * program gets ours instead. */
+#include "shim/hooks.h"
 #include "shim/shim.h"
 
 #include <pthread.h>
@@ -12,20 +13,21 @@
 
 #define PER_THREAD_STREAM 2 /* of cuGetProcAddress's flags */
 
-#define SHIM_FN(symbol) extern SHIM_API CUresult symbol();
+#define HOOK(symbol, own, how, stream, does) HOOKED(how, own, symbol)
+#define FN(symbol)                           extern SHIM_API CUresult symbol();
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
-#include "shim/handled.def"
+#include "shim/hooks.def"
 #pragma GCC diagnostic pop
-#undef SHIM_FN
+#undef FN
 
 static struct handled {
 	const char *symbol;
 	void *ours, *real;
 } handled[] = {
-#define SHIM_FN(symbol) {#symbol, (void *)symbol, NULL},
-#include "shim/handled.def"
-#undef SHIM_FN
+#define FN(symbol) {#symbol, (void *)symbol, NULL},
+#include "shim/hooks.def"
+#undef FN
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -47,12 +49,14 @@ static bool is_form_of(const char *symbol, const char *name)
 				   symbol[2] <= '9' && !symbol[3]);
 }
 
-/* By the table of the API: the newest form that the version has. NULL: not a function we know. */
+/* By the table of the API: the newest form that the version has; what is not in it has one form. */
 static const char *form_for(const char *name, int version, uint64_t flags, char *buf, size_t size)
 {
 	const struct cu_fn *best = NULL;
 	bool per_thread = flags & PER_THREAD_STREAM;
 
+	if (version >= 12000 && !strcmp(name, "cuGraphInstantiate"))
+		name = "cuGraphInstantiateWithFlags"; /* is called so since then */
 	for (unsigned i = 0; i < cu_n_fns; i++) {
 		const struct cu_fn *f = &cu_fns[i];
 
@@ -61,7 +65,7 @@ static const char *form_for(const char *name, int version, uint64_t flags, char 
 			best = f;
 	}
 	if (!best)
-		return NULL;
+		return name;
 	snprintf(buf, size, "%s%s", best->symbol,
 		!per_thread || !best->flags ? ""
 		: best->flags & CU_PTSZ     ? "_ptsz"
@@ -69,7 +73,8 @@ static const char *form_for(const char *name, int version, uint64_t flags, char 
 	return buf;
 }
 
-void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
+/* Our function for what the driver found: fn itself where we do not handle it. */
+static void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
 {
 	char buf[128];
 	const char *form;
@@ -81,7 +86,7 @@ void *shim_ours(const char *name, void *fn, int version, uint64_t flags)
 			return handled[i].ours;
 	}
 	form = form_for(name, version, flags, buf, sizeof(buf));
-	for (size_t i = 0; form && i < ARRAY_LEN(handled); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(handled); i++) {
 		if (handled[i].real && !strcmp(handled[i].symbol, form))
 			return handled[i].ours;
 	}

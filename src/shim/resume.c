@@ -276,7 +276,19 @@ uint64_t managed_resume(void)
 	return atomic_load(&helpers.n_borrowed) ? MIN(next, LATER_NS) : next;
 }
 
-void managed_raise_all(struct managed *m)
+/* By a word of its own, or by what its tenant was told as it began. */
+static bool is_stopped(const struct managed *m)
+{
+	const struct ctl_host *h = &slot_of(m)->host;
+	struct ctl_tenant now = {.word = __atomic_load_n(&h->word, __ATOMIC_ACQUIRE)};
+
+	if (!m->launched || is_done(m))
+		return false;
+	return now.seq ? now.same != 1 + CTL_NO_QUOTA
+		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE);
+}
+
+static void raise_all(struct managed *m)
 {
 	struct wire_slot *w = slot_of(m);
 	uint32_t seq = __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE);
@@ -284,6 +296,18 @@ void managed_raise_all(struct managed *m)
 
 	memset(all, CTL_NO_QUOTA, sizeof(all));
 	ctl_tell(w->host.quota, &w->host.word, seq + 1 ? seq + 1 : 1, all);
+	__atomic_store_n(&w->granted, 1, __ATOMIC_RELEASE);
+}
+
+bool managed_any_stopped(void)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&launches.lock);
+	for (unsigned i = 0; i < launches.n_active && !any; i++)
+		any = is_stopped(&launches.at[launches.active[i]]);
+	pthread_mutex_unlock(&launches.lock);
+	return any;
 }
 
 void managed_take_over(void)
@@ -291,8 +315,8 @@ void managed_take_over(void)
 	__atomic_store_n(&shim.page->begin.seq, 0, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&launches.lock);
 	for (unsigned i = 0; i < launches.n_active; i++) {
-		if (launches.at[launches.active[i]].launched)
-			managed_raise_all(&launches.at[launches.active[i]]);
+		if (is_stopped(&launches.at[launches.active[i]]))
+			raise_all(&launches.at[launches.active[i]]);
 	}
 	pthread_mutex_unlock(&launches.lock);
 }

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 22u /* of what is kept (kept.c) and of the code that the pass emits */
+#define FORM_VERSION 23u /* of what is kept (kept.c) and of the code that the pass emits */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static struct compiled closer;
@@ -126,7 +126,10 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 		return -EINVAL;
 	if (out->vars.n && pass_leave_const(m) < 0)
 		return -ENOMEM;
-	ptx_print(m, &out->text);
+	if (dev_kind_of(&cu) == DEV_CPU)
+		ptx_print_lines(m, &out->text, &out->lines);
+	else
+		ptx_print(m, &out->text);
 	return out->text.failed ? -ENOMEM : 0;
 }
 
@@ -221,6 +224,8 @@ static int make(struct kernel *k, const struct code *c, uint32_t bound, struct m
 	struct diag_list *diags = calloc(1, sizeof(*diags));
 	struct ptx_module *one = NULL;
 	struct parsed *all = NULL;
+	bool asks = dev_kind_of(&cu) == DEV_CPU;
+	ptx_lines from = {0};
 	struct arena scratch;
 	int r;
 
@@ -230,9 +235,12 @@ static int make(struct kernel *k, const struct code *c, uint32_t bound, struct m
 	arena_init(&scratch, 0);
 	r = parsed_get(c, diags, &scratch, &all);
 	if (r == 0)
-		r = ptx_extract(all->module, k->name, false, &one);
+		r = ptx_extract_lines(all->module, k->name, false, asks ? &from : NULL, &one);
 	if (r == 0)
 		r = transform(one, k, bound, diags, out, ret_why);
+	if (asks)
+		ptx_lines_behind(&out->lines, &from);
+	VEC_FREE(&from);
 	ptx_module_free(one);
 	parsed_put(all);
 	arena_finish(&scratch);
@@ -355,6 +363,7 @@ static struct form *load(
 		free(f);
 		return NULL;
 	}
+	dev_tell_lines(&cu, m->text.at, m->text.len, m->lines.at, m->lines.len);
 	if (!compile(m->text.at, m->text.len, s, &f->on)) {
 		free(f);
 		return NULL;

@@ -34,8 +34,32 @@ CUresult shim_lacking(void);
 			return shim_lacking();                                 \
 	} while (0)
 
-/* Our function for what cuGetProcAddress found: fn itself where we do not handle it. */
-void *shim_ours(const char *name, void *fn, int version, uint64_t flags);
+/* The same for forms that are not in cu: declares fn, or returns. */
+#define SHIM_REAL(fn, type, symbol)                            \
+	static type real;                                      \
+	type fn = __atomic_load_n(&real, __ATOMIC_RELAXED);    \
+	if (!fn) {                                             \
+		fn = (type)shim_real(#symbol);                 \
+		__atomic_store_n(&real, fn, __ATOMIC_RELAXED); \
+	}                                                      \
+	if (!fn)                                               \
+		return shim_lacking();
+/* Both meanings of the default stream: the legacy one, and own: the calling thread's. */
+#define SHIM_TWICE(name, params, call_legacy, call_own) \
+	SHIM_API CUresult name params;                  \
+	CUresult name params                            \
+	{                                               \
+		return call_legacy;                     \
+	}                                               \
+	SHIM_API CUresult name##_ptsz params;           \
+	CUresult name##_ptsz params                     \
+	{                                               \
+		return call_own;                        \
+	}
+static inline CUstream shim_stream(CUstream stream, bool own)
+{
+	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
 
 /* ---- the hardware's channels (connections.c) ---- */
 #define CONNECTIONS_MAX 32 /* that the driver makes */
@@ -51,14 +75,19 @@ void shim_warn(const char *why);
 /* ---- the daemon (hello.c) ---- */
 enum shim_mode {
 	SHIM_UNKNOWN, /* nobody has asked for the daemon yet */
-	SHIM_NATIVE,  /* there is none, or no longer: everything is passed on */
+	SHIM_NATIVE,  /* there is none, and none will be: everything is passed on */
 	SHIM_ON,
 };
 struct shim {
 	_Atomic int mode;
-	_Atomic bool dead; /* the daemon died: what is preempted is ours to resume */
+	_Atomic bool dead;      /* nobody decides: all is granted, and launches go as they are */
+	_Atomic bool alone;     /* nor says HELLO to anybody: all words of the page are ours */
+	_Atomic unsigned joins; /* HELLOs so far */
 	struct wire_page *page;
+	/* Changed by the agent alone, under the lock of hello.c; sock to the end of a conversation,
+	 * until there is another one. */
 	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
+	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
 	/* The one context whose launches are managed. */
 	CUcontext ctx;
@@ -99,9 +128,15 @@ static inline uint32_t page_load(const uint32_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
+static inline int shim_priority(void) /* as granted */
+{
+	return __atomic_load_n(&shim.welcome.priority, __ATOMIC_RELAXED);
+}
 void shim_kick(void); /* the daemon is to look at the page */
-/* For shim.kick or shim.wake, ahead of each use: the program has not closed that, nor the socket.
- * If it has, none of the three is touched again. */
+/* One to shim.kick or shim.wake. False: the program has closed that, or the socket; then none of
+ * the three is ever touched again. */
+bool shim_ring(const struct own_fd *o);
+/* The agent's, ahead of each use of shim.wake or shim.sock: the same, without a ring. */
 bool shim_has_fd(const struct own_fd *o);
 uint64_t shim_now_ns(void);
 /* A detached thread of ours, with every signal blocked, so that the program's handlers run on the

@@ -190,13 +190,6 @@ void stream_give_back(void)
 
 /* ---- what the program calls ---- */
 
-static CUstream resolve(CUstream s, bool per_thread)
-{
-	if (s)
-		return s;
-	return per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
-
 static void created(CUresult r, CUstream *stream, int priority)
 {
 	struct stream *s;
@@ -310,27 +303,15 @@ static CUresult wait_event(CUstream stream, CUevent event, unsigned flags)
 	return cu.cuStreamWaitEvent(stream, event, flags);
 }
 
-/* Both meanings of the default stream. */
-#define TWICE(name, params, call_legacy, call_own) \
-	SHIM_API CUresult name params;             \
-	CUresult name params                       \
-	{                                          \
-		return call_legacy;                \
-	}                                          \
-	SHIM_API CUresult name##_ptsz params;      \
-	CUresult name##_ptsz params                \
-	{                                          \
-		return call_own;                   \
-	}
-
-TWICE(cuEventRecord, (CUevent event, CUstream stream), event_record(event, resolve(stream, false)),
-	event_record(event, resolve(stream, true)))
-TWICE(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int flags),
-	event_record_flags(event, resolve(stream, false), flags),
-	event_record_flags(event, resolve(stream, true), flags))
-TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
-	wait_event(resolve(stream, false), event, flags),
-	wait_event(resolve(stream, true), event, flags))
+SHIM_TWICE(cuEventRecord, (CUevent event, CUstream stream),
+	event_record(event, shim_stream(stream, false)),
+	event_record(event, shim_stream(stream, true)))
+SHIM_TWICE(cuEventRecordWithFlags, (CUevent event, CUstream stream, unsigned int flags),
+	event_record_flags(event, shim_stream(stream, false), flags),
+	event_record_flags(event, shim_stream(stream, true), flags))
+SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags),
+	wait_event(shim_stream(stream, false), event, flags),
+	wait_event(shim_stream(stream, true), event, flags))
 
 /* Captures: counted, so that launches need to ask only while there are any. */
 static CUresult begun(CUresult r)
@@ -375,14 +356,16 @@ static CUresult end_capture(CUstream stream, CUgraph *graph)
 	return r;
 }
 
-TWICE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
-	begin_capture(resolve(stream, false), mode), begin_capture(resolve(stream, true), mode))
-TWICE(cuStreamBeginCapture, (CUstream stream), begin_capture_v1(resolve(stream, false)),
-	begin_capture_v1(resolve(stream, true)))
-TWICE(cuStreamBeginCaptureToGraph,
+SHIM_TWICE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
+	begin_capture(shim_stream(stream, false), mode),
+	begin_capture(shim_stream(stream, true), mode))
+SHIM_TWICE(cuStreamBeginCapture, (CUstream stream), begin_capture_v1(shim_stream(stream, false)),
+	begin_capture_v1(shim_stream(stream, true)))
+SHIM_TWICE(cuStreamBeginCaptureToGraph,
 	(CUstream stream, CUgraph graph, const CUgraphNode *deps, const CUgraphEdgeData *edges,
 		size_t n, CUstreamCaptureMode mode),
-	begin_capture_graph(resolve(stream, false), graph, deps, edges, n, mode),
-	begin_capture_graph(resolve(stream, true), graph, deps, edges, n, mode))
-TWICE(cuStreamEndCapture, (CUstream stream, CUgraph *graph),
-	end_capture(resolve(stream, false), graph), end_capture(resolve(stream, true), graph))
+	begin_capture_graph(shim_stream(stream, false), graph, deps, edges, n, mode),
+	begin_capture_graph(shim_stream(stream, true), graph, deps, edges, n, mode))
+SHIM_TWICE(cuStreamEndCapture, (CUstream stream, CUgraph *graph),
+	end_capture(shim_stream(stream, false), graph),
+	end_capture(shim_stream(stream, true), graph))

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static size_t page_bytes(void)
@@ -43,28 +45,66 @@ int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd)
 	return 0;
 }
 
-int wire_page_map(int fd, struct wire_page **ret)
+/* Sealed for good, in its size at least. */
+static int map_sealed(int fd, struct wire_page **ret)
 {
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	struct wire_page *p;
 	struct stat st;
-	int seals, r;
+	int has;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	seals = fcntl(fd, F_GET_SEALS);
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || (size_t)st.st_size != page_bytes())
+	has = fcntl(fd, F_GET_SEALS);
+	if (has < 0 || (has & seals) != seals || (size_t)st.st_size != page_bytes())
 		return -EPROTO;
 	p = mmap(NULL, page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED) {
-		r = -errno;
+	if (p == MAP_FAILED)
+		return -errno;
+	*ret = p;
+	return 0;
+}
+
+static bool is_page(const struct wire_page *p)
+{
+	return p->magic == WIRE_PAGE_MAGIC && p->version == WIRE_PAGE_VERSION &&
+	       p->n_slots == WIRE_SLOTS;
+}
+
+int wire_page_map(int fd, struct wire_page **ret)
+{
+	struct wire_page *p = NULL;
+	int r = map_sealed(fd, &p);
+
+	if (r < 0)
 		return r;
-	}
-	if (p->magic != WIRE_PAGE_MAGIC || p->version != WIRE_PAGE_VERSION ||
-		p->n_slots != WIRE_SLOTS) {
+	if (!is_page(p)) {
 		wire_page_unmap(p);
 		return -EPROTO;
 	}
 	*ret = p;
+	return 0;
+}
+
+/* Pages of a file system of huge ones may be lacking when they are touched. */
+int wire_page_adopt(int fd, struct wire_page **ret)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	if (fs.f_type != TMPFS_MAGIC)
+		return -EPROTO;
+	return wire_page_map(fd, ret);
+}
+
+int wire_page_number(int fd, uint64_t *ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*ret = st.st_ino;
 	return 0;
 }
 

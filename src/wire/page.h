@@ -4,7 +4,8 @@
 /* The page that a tenant, the daemon and the tenant's GPU work share: one sealed memfd a tenant,
  * made by the daemon, handed over with WELCOME, registered with the driver by the shim so that
  * relays read it. It keeps the uncontended path free of system calls: the tenant fills a slot and,
- * only while `watch` is set, kicks the daemon's eventfd.
+ * only while `watch` is set, kicks the daemon's eventfd. A tenant keeps its page for life, as its
+ * launches report into it: when the daemon dies it hands it to the next one, with HELLO.
  *
  * Every field has one writer, named beside it. The daemon trusts nothing that it reads here: it
  * bounds every value and copies before it checks. Words are accessed with C11 atomics
@@ -18,6 +19,13 @@
 #define WIRE_PAGE_VERSION 6u
 #define WIRE_SLOTS        256u
 
+/* A slot's life; each launch of the tenant goes once through it:
+ *	state      set by                               until
+ *	FREE       the daemon, behind CLOSED            the tenant has a launch for it, fills the
+ *rest, SUBMITTED  the tenant, ahead of the launch      and it is over: the device writes arrived,
+ *then done = gen + 1 into host; the tenant has seen that CLOSED     the tenant, or for one that
+ *failed   the daemon has looked, and learnt from it The daemon knows a launch by id: a slot with
+ *another one was given up and taken again meanwhile. */
 enum wire_slot_state {
 	WIRE_SLOT_FREE = 0,
 	WIRE_SLOT_SUBMITTED =
@@ -106,7 +114,9 @@ struct wire_page {
 	uint64_t ran_ns;    /* ran, as far as was seen */
 	uint64_t preempted; /* how often */
 	uint32_t left;      /* 1: the tenant is gone, and these are final */
-	uint32_t pad2[15];
+	uint32_t pad2;
+	uint64_t joined_ns; /* CLOCK_MONOTONIC of its first HELLO; 0: not yet */
+	uint32_t pad3[12];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
@@ -125,7 +135,8 @@ struct wire_page {
 	uint64_t held_ns;              /* its threads waited in launch calls for others */
 	uint64_t spanned_ns; /* from the first block to the end of its managed launches, each by
 				its own report; those that were preempted with their pauses */
-	uint32_t pad4[4];
+	uint32_t ends;       /* 1: the program ends in order, or leaves the daemon by itself */
+	uint32_t pad4[3];
 	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
 	 * that have no word of their own, ctl_host.seq 0 */
 	struct ctl_tenant begin;

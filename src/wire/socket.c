@@ -74,7 +74,8 @@ int wire_connect(const char *path, int timeout_ms)
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(addr.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket(
+		AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (timeout_ms < 0 ? SOCK_NONBLOCK : 0), 0);
 	if (fd < 0)
 		return -errno;
 	/* The send timeout bounds connecting as well. */

@@ -21,15 +21,16 @@
 #define WIRE_REPORT_ENV "HEDDLE_REPORT"
 
 enum wire_type {
-	WIRE_HELLO = 1, /* tenant -> daemon, first message; to heddle run -v, with fd: page memfd */
-	WIRE_WELCOME, /* daemon -> tenant, with fds: page memfd, daemon's eventfd, tenant's eventfd
-		       */
-	WIRE_REFUSED, /* daemon -> anyone: why; the sender closes */
-	WIRE_LIST,    /* tool -> daemon: ps, top */
-	WIRE_ROW,     /* daemon -> tool: one tenant or one launch */
-	WIRE_STATUS,  /* tool -> daemon, and back with the figures */
-	WIRE_END,     /* daemon -> tool: the answer is complete */
-	WIRE_SET,     /* tool -> daemon: another priority for a tenant; answered by END */
+	WIRE_HELLO = 1, /* tenant -> daemon, first message. With fd, its page memfd: to heddle run
+			   -v, and to a daemon from who was a tenant of the one before */
+	WIRE_WELCOME,   /* daemon -> tenant, with fds: page memfd (its own, where it brought one),
+			   daemon's eventfd, tenant's eventfd */
+	WIRE_REFUSED,   /* daemon -> anyone: why; the sender closes */
+	WIRE_LIST,      /* tool -> daemon: ps, top */
+	WIRE_ROW,       /* daemon -> tool: one tenant or one launch */
+	WIRE_STATUS,    /* tool -> daemon, and back with the figures */
+	WIRE_END,       /* daemon -> tool: the answer is complete */
+	WIRE_SET,       /* tool -> daemon: another priority for a tenant; answered by END */
 };
 
 struct wire_head {
@@ -103,7 +104,8 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 /* Where the daemon listens: HEDDLE_SOCKET, /run/heddle/heddled.sock if present, else
  * $XDG_RUNTIME_DIR/heddle/heddled.sock, else /tmp/heddle-UID/heddled.sock. */
 int wire_socket_path(char *ret_path, size_t max, bool for_listening);
-/* The socket, or negative errno. Later sends and receives on it give up after the timeout too. */
+/* The socket, or negative errno. Later sends and receives on it give up after the timeout, too; 0:
+ * never; negative: they, and this, do not wait at all (-EAGAIN). */
 int wire_connect(const char *path, int timeout_ms);
 /* After EINTR, for SO_RCVTIMEO or SO_SNDTIMEO: true until the socket's timeout, which the system
  * begins anew with each call, has passed since the first signal (*io_since_ms, 0 before); then
@@ -114,6 +116,11 @@ bool wire_may_go_on(int sock, int option, uint64_t *io_since_ms);
 int wire_page_create(uint32_t tenant, struct wire_page **ret, int *ret_fd);
 /* The tenant maps it (-EPROTO: not such a page); fd may be closed afterwards. */
 int wire_page_map(int fd, struct wire_page **ret);
+/* The daemon maps one that a tenant brings, in which anything may be written: -EPROTO where it is
+ * not of this size, could be resized, or is no memory (-errno: may not be mapped). */
+int wire_page_adopt(int fd, struct wire_page **ret);
+/* The page's own number, the same through any descriptor. 0 or negative errno. */
+int wire_page_number(int fd, uint64_t *ret);
 void wire_page_unmap(struct wire_page *p);
 
 #endif

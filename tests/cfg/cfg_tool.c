@@ -8,6 +8,7 @@
 #include "cfg/effects.h"
 #include "cfg/write.h"
 #include "ptx/graft.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -202,30 +203,13 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, bool shuffle)
 	return r;
 }
 
-static struct ptx_module *parse_file(const char *path)
+static int run(int argc, char **argv, struct diag_list *list)
 {
-	FILE *f = fopen(path, "rb");
-	struct ptx_module *m = NULL;
-	struct strbuf text = {0};
-	char buf[65536];
-
-	for (size_t n = 1; f && n;) {
-		n = fread(buf, 1, sizeof(buf), f);
-		strbuf_add(&text, buf, n);
-	}
-	if (f && !text.failed && !fclose(f) &&
-		(ptx_parse(text.at, text.len, 0, diags, &m) < 0 || diags->errors))
-		m = NULL;
-	strbuf_finish(&text);
-	return m;
-}
-
-static int run(int argc, char **argv)
-{
-	struct ptx_module *m = argc > 2 ? parse_file(argv[2]) : NULL;
+	struct ptx_module *m = argc > 2 ? tool_parse_file(argv[2], list) : NULL;
 	struct strbuf out = {0};
 	int r = m ? 0 : -EINVAL;
 
+	diags = list;
 	seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	for (size_t i = 0; r == 0 && i < m->items.len; i++)
 		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func->has_body)
@@ -245,21 +229,5 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct strbuf out = {0};
-	struct arena arena;
-	int r;
-
-	arena_init(&arena, 0);
-	diags = calloc(1, sizeof(*diags));
-	if (!diags)
-		return 1;
-	diag_init(diags, &arena, argc > 2 ? argv[2] : "", NULL, 0);
-	r = run(argc, argv);
-	diag_render(diags, &out);
-	if (r < 0)
-		fprintf(stderr, "%s%s\n", out.at ? out.at : "", strerror(-r));
-	strbuf_finish(&out);
-	free(diags);
-	arena_finish(&arena);
-	return r < 0;
+	return tool_main(argc, argv, run);
 }

@@ -144,6 +144,37 @@ As one launch, which is what it does if nothing else is said; also one kernel al
   > print(json.load(sys.stdin)["differences"])'
   [{'number': 1, 'argument': 1, 'elements': 1, 'first': 1}]
 
+Large buffers are compared on the device: 16 bytes a thread, and what is left at the end.
+
+  $ heddle corun --device cpu --check --repeat 2 -- k.ptx tally --grid 1 --block 1 'u8[100007]:zero' 2>&1 | head -n 1
+  heddle corun: error: kernel 1, 'tally', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 4: 1, not 0
+  $ cat >last.ptx <<'END'
+  > .version 7.0
+  > .target sm_70
+  > .address_size 64
+  > .visible .global .u32 calls;
+  > .visible .entry last(.param .u64 p, .param .u64 at)
+  > {
+  >   .reg .b64 %rd<4>;
+  >   .reg .b32 %r1;
+  >   ld.param.u64 %rd1, [p];
+  >   ld.param.u64 %rd3, [at];
+  >   add.u64 %rd1, %rd1, %rd3;
+  >   mov.u64 %rd2, calls;
+  >   atom.global.add.u32 %r1, [%rd2], 1;
+  >   st.global.u8 [%rd1], %r1;
+  >   ret;
+  > }
+  > END
+  $ for at in 0 77777 99999 100000 100006; do
+  >   heddle corun --device cpu --check --repeat 2 -- last.ptx last --grid 1 --block 1 'u8[100007]:zero' u64:$at 2>&1 | grep error
+  > done
+  heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 0: 1, not 0
+  heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 77777: 1, not 0
+  heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 99999: 1, not 0
+  heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 100000: 1, not 0
+  heddle corun: error: kernel 1, 'last', argument 1, 'u8[100007]:zero': 1 of 100007 elements are not what the kernel leaves alone; the first is number 100006: 1, not 0
+
 What cannot be merged is shown where it stands.
 
   $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero'
@@ -226,22 +257,23 @@ What is wrong is said with the kernel's number.
   heddle corun: error: --how: 'sideways' is not one of * (glob)
   $ for options in --schedule=fair --schedule=steal=1:2 --schedule=apart=1 --schedule=mixed=1:2:3 --schedule=partition=1:x \
   >   --schedule=partition=1: --schedule=partition=0:1 --schedule= '--how=streams --workers=2' '--how=sequential --no-times' \
-  >   --workers=0 --workers-per-sm=65 --chunk=0; do
+  >   --workers=0 --workers-per-sm=65 --chunk=0 --chunk=1:2:3; do
   >   first heddle corun --device cpu $options -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   > done
   heddle corun: error: --schedule: 'fair' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --schedule: steal has no shares
-  heddle corun: error: --schedule: 1 shares for 2 kernels
-  heddle corun: error: --schedule: 3 shares for 2 kernels
-  heddle corun: error: --schedule: 'x' is no share: a number from 1 to 1000000
-  heddle corun: error: --schedule: '' is no share: a number from 1 to 1000000
-  heddle corun: error: --schedule: '0' is no share: a number from 1 to 1000000
+  heddle corun: error: --schedule: 1 numbers for 2 kernels
+  heddle corun: error: --schedule: 3 numbers for 2 kernels
+  heddle corun: error: --schedule: 'x' is not a number from 1 to 1000000
+  heddle corun: error: --schedule: '' is not a number from 1 to 1000000
+  heddle corun: error: --schedule: '0' is not a number from 1 to 1000000
   heddle corun: error: --schedule: '' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --workers needs --how merge
   heddle corun: error: --no-times needs --how merge
   heddle corun: error: --workers: 0 is not between 1 and 4294967295
   heddle corun: error: --workers-per-sm: 65 is not between 1 and 64
-  heddle corun: error: --chunk: 0 is not between 1 and 1048576
+  heddle corun: error: --chunk: '0' is not a number from 1 to 1000000
+  heddle corun: error: --chunk: 3 numbers for 2 kernels
   $ heddle corun --device cpu --schedule partition --workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   heddle corun: error: kernel 2, 'put', would have no worker: there are 1 in all, and at most 32 on an SM
     hint: other shares, more workers, or --help-others

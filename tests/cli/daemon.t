@@ -102,3 +102,28 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   usage: heddled [--policy hpf|none] [--mp
   $ heddled --policy fair >/dev/null 2>&1
   [2]
+
+SIGHUP reads the files again, behind which the command line stands as before. All of it holds, or none;
+what takes another start is named.
+
+  $ rm -r root && mkdir -p root/etc/heddle
+  $ printf '[heddled]\npolicy = none\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root --socket $PWD/sock --set latency_us=50 2>log & echo $! >pid
+  $ for i in $(seq 1000); do heddle status >/dev/null 2>&1 && break; sleep 0.02; done
+  $ again() { n=$(wc -l <log); kill -HUP $(cat pid); for i in $(seq 1000); do [ $(wc -l <log) -ge $((n + $1)) ] && break; sleep 0.02; done; tail -n +$((n + 1)) log; heddle status | sed -n 2p; }
+  $ printf '[heddled]\npolicy = hpf\nlatency_us = x\n' > root/etc/heddle/heddled.conf
+  $ again 2
+  heddled: error: root/etc/heddle/heddled.conf:3: latency_us: 'x' is not a number (us) in range
+  heddled: error: the configuration stays as it was
+  policy none, MPS off
+  $ printf '[heddled]\npolicy = hpf\nmps = on\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
+  $ again 2
+  heddled: warning: mps: takes effect when heddled is started again
+  heddled: the configuration was read again: policy hpf
+  policy hpf, MPS off
+  $ again 1
+  heddled: the configuration was read again: policy hpf
+  policy hpf, MPS off
+  $ printf '[heddled]\nlog = error\n' > root/etc/heddle/heddled.conf
+  $ n=$(wc -l <log); kill -HUP $(cat pid); for i in $(seq 50); do heddle status >/dev/null; done; tail -n +$((n + 1)) log
+  $ kill $(cat pid); wait

@@ -12,8 +12,12 @@ source=$3
 prefix=$4
 dir=$(mktemp -d)
 daemon=''
+# What ninja uninstall removes shall stay what it was.
+log=$build/meson-logs/install-log.txt
+[ ! -f "$log" ] || cp "$log" "$dir/install-log"
 end() {
 	status=$?
+	[ ! -f "$dir/install-log" ] || cp "$dir/install-log" "$log"
 	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	rm -rf "$dir"
 	exit "$status"
@@ -69,7 +73,7 @@ for kind in system user; do
 done
 [ -f moved/share/doc/heddle/LICENSE ] || fail "no licence"
 if command -v scdoc >/dev/null; then
-	for page in man1/heddle.1 man7/heddle-environment.7 man8/heddled.8; do
+	for page in man1/heddle.1 man3/heddle.3 man7/heddle-environment.7 man8/heddled.8; do
 		[ -s "moved/share/man/$page" ] || fail "no $page"
 	done
 fi

@@ -47,6 +47,41 @@ check() {
 	echo "heddle $verb: $(wc -l <"$dir/keys") keys"
 }
 
+# Two pairs of small kernels; then what was kept of them, in another process.
+merged() {
+	pairs="--device cpu --rounds 1 --points 2 --store $dir/pairs --pairs va+transpose,histogram+histogram"
+	[ -s "$build/kernels/nvcc/va.ptx" ] || [ -s "$build/kernels/clang/va.ptx" ] || return 0
+	# shellcheck disable=SC2086
+	check 0 "bench merge" $pairs --svg "$dir/pairs.svg"
+	python3 - "$dir/json" "$dir/pairs.svg" <<'END'
+import json, sys, xml.dom.minidom
+
+d = json.load(open(sys.argv[1]))
+assert d["wrong"] == 0 and d["failures"] == 0, d
+names = ["va", "transpose", "histogram"]
+assert [k["name"] for k in d["kernels"]] == names, d["kernels"]
+assert all(k["ms"] > 0 for k in d["kernels"])
+assert [k["kernel"] for k in d["overhead"]] == names, d["overhead"]
+for k in d["overhead"]:
+    assert abs(k["ids"] + k["occupancy"] + k["queue"] + k["choosing"] - k["total"]) < 1e-9, k
+    assert k["best"] <= k["total"] and len(k["claims"]) == 6 and k["make_ms"] > 0, k
+assert [(p["first"], p["second"]) for p in d["pairs"]] == [("va", "transpose"), ("histogram", "histogram")]
+for p in d["pairs"]:
+    ways = {w["way"]: w for w in p["ways"]}
+    assert sum("chosen" in w for w in p["ways"]) == 1 and "chosen" in ways[p["tuned_way"]], p
+    assert sum(w.startswith("merge partition") for w in ways) == 4, sorted(ways)
+    for gain, way in ("streams", "streams"), ("vertical", "vertical"), ("steal", "merge steal"):
+        assert abs(p[gain] * ways[way]["ms"] / p["sequential_ms"] - 1) < 1e-6, (gain, p)
+    assert p["steal_best"] >= p["steal"] and p["partition"] > 0, p
+assert d["summary"]["pairs"] == 2
+assert len(xml.dom.minidom.parse(sys.argv[2]).getElementsByTagName("circle")) == 4
+END
+	# shellcheck disable=SC2086
+	check 0 "bench merge" $pairs --part tuned
+	grep -q '"tuned_summary"' "$dir/json" || fail "nothing tuned: $(cat "$dir/json")"
+	check 2 "bench merge" --pairs va+nn
+}
+
 verbs() {
 	cat >"$dir/k.ptx" <<'END'
 .version 7.0
@@ -91,6 +126,7 @@ END
 	check 0 corun --device cpu --check -- "$@" + "$@"
 	check 0 corun --device cpu --how streams -- "$@" + "$@"
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
+	merged
 	check 0 doctor
 	# What goes wrong is told in the result, and nowhere else.
 	for wrong in "1 ps" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \

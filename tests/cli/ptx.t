@@ -138,6 +138,37 @@ PTX that lies in a program, a library, a fatbin; whatever else is there is passe
   heddle ptx check: error: sass.fatbin: holds machine code only, no PTX
     hint: heddle doctor -- PROG lists kernels that come without
   [1]
+  $ python3 - <<'EOF'
+  > import struct
+  > def cubin(arch, lines):
+  >     names = b"\0.shstrtab\0.nv_debug_ptx_txt\0"
+  >     text = b"\0".join(line.encode() for line in lines) + b"\0"
+  >     def section(name, kind, at, size):
+  >         return struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, at, size, 0, 0, 1, 0)
+  >     table = bytes(64) + section(1, 3, 64, len(names)) + section(11, 1, 64 + len(names), len(text))
+  >     head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1\x41\x08", 2, 190, 1, 0, 0,
+  >                        64 + len(names) + len(text), arch << 8, 64, 0, 0, 64, 3, 1)
+  >     return head + names + text + table
+  > lines = [line for line in open("ok.ptx").read().splitlines()]
+  > one = cubin(90, ["", ""] + lines)
+  > two = cubin(80, lines)
+  > def entry(kind, arch, data):
+  >     data += bytes(-len(data) % 8)
+  >     return struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(data), 0, 0, 0, 7, arch, 0, 0, 0, 0, 0) + data
+  > open("one.cubin", "wb").write(one)
+  > body = entry(2, 90, one) + entry(2, 80, two)
+  > open("two.fatbin", "wb").write(struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body)
+  > body += entry(1, 90, open("ok.ptx", "rb").read() + b"\0")
+  > open("three.fatbin", "wb").write(struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body)
+  > EOF
+  $ heddle ptx check one.cubin two.fatbin three.fatbin
+  one.cubin(sm_90 debug #1):6: kernel k: managed
+  two.fatbin(sm_90 debug #1):6: kernel k: managed
+  two.fatbin(sm_80 debug #2):4: kernel k: managed
+  three.fatbin(sm_90 #1):4: kernel k: managed
+  $ heddle ptx check --arch 80 two.fatbin
+  two.fatbin(sm_80 debug #2):4: kernel k: managed
+  $ heddle ptx print one.cubin | tail -n +2 | diff -B - once.ptx
   $ heddle ptx check /bin/ls
   heddle ptx check: error: /bin/ls: holds no device code
     hint: a PTX text, or a program, library or fatbin with PTX in it

@@ -101,6 +101,14 @@ Numbers and names out of range are usage errors:
   2
   heddle run: error: HEDDLE_PRIORITY: 'urgent' is not one of high|normal|low
 
+  $ HEDDLE_PRIORITY=urgent HEDDLE_DEVICE=tpu HEDDLE_WEIGHT=1e3 heddle doctor >out; echo $?; grep environment out
+  1
+  bad   environment  HEDDLE_PRIORITY: 'urgent' is not one of high|normal|low: heddle run refuses it
+  bad   environment  HEDDLE_DEVICE: 'tpu' is not one of cpu|cuda|auto: heddle run refuses it
+  note  environment  HEDDLE_WEIGHT: '1e3' is not a number from 1 to 1000: it does not count, or not as it stands
+  $ HEDDLE_PRIORITY=low HEDDLE_DEVICE=cpu HEDDLE_WEIGHT=1000 heddle doctor | grep environment
+  [1]
+
 Without a driver nothing stands in for it: the program runs, and fails, as it would without heddle.
 The virtual GPU is used when it is asked for.
 

@@ -31,6 +31,8 @@ CASES = [
     ("heddle run -- zzz-program --wei", [], ["--weight"]),
     ("heddle ptx check only", ["only-a-file"], []),
     ("heddle help do", ["doctor"], []),
+    ("heddle ptx print two.ptx -k ", ["k_first", "k_second"], ["only-a-file", "--arch", "not_one"]),
+    ("heddle ptx preempt two.ptx --kernel k_s", ["k_second"], ["k_first"]),
     ("heddled --pol", ["--policy"], []),
     ("heddled --policy ", ["hpf", "none"], ["only-a-file"]),
     ("heddled --log=d", ["debug"], []),
@@ -132,6 +134,10 @@ def main():
         f.write("#!/bin/sh\n")
     os.chmod(f"{FOLDER}/bin/zzz-program", 0o755)
     open(f"{FOLDER}/only-a-file", "w", encoding="utf-8").close()
+    with open(f"{FOLDER}/two.ptx", "w", encoding="utf-8") as f:
+        f.write(".version 8.0\n.target sm_80\n.address_size 64\n.func not_one()\n{\n\tret;\n}\n"
+                ".visible .entry k_first()\n{\n\tret;\n}\n"
+                ".visible .entry k_second()\n{\n\tret;\n}\n")
     wrong, ran = 0, []
     for name, start in (("bash", bash), ("zsh", zsh), ("fish", Fish)):
         if not shutil.which(name):

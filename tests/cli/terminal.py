@@ -104,7 +104,7 @@ def commands():
         "corun": [["corun", "--device", "cpu", "--check", "--"] + put + ["+"] + put],
         "tune": [["tune", "--device", "cpu", "--rounds", "3", "--points", "1", "--store",
                   f"{FOLDER}/db", "--"] + put + ["+"] + put],
-        "bench preempt": [], "doctor": [["doctor"], ["doctor", "--", "true"]],
+        "bench preempt": [], "bench merge": [], "doctor": [["doctor"], ["doctor", "--", "true"]],
         "help": [["help"], ["help", "exec"], ["help", "nonesuch"]], "version": [["version"]],
     }
 
@@ -147,6 +147,23 @@ def look(verb, argv):
             fail(f"{verb} with NO_COLOR: status {quiet_status}")
 
 
+def count_parts():
+    """The parts of the bench that find out while they run how much there is to do say so from the start,
+    and are right at the end; of one round nothing is a result."""
+    parts = {"extra": ([], 3, 2), "spatial": (["--budget-s", "1"], 4, None)}
+    for part, (more, last, noisy) in parts.items():
+        argv = [HEDDLE, "bench", "preempt", "--device", "cpu", "--part", part, "--quick", "--rounds", "1",
+                "--check", "last"] + more
+        status, raw = on_terminal(argv, 80, {"TERM": "xterm"})
+        counts = [(int(a), int(b)) for a, b in re.findall(r"\r\x1b\[K\[(\d+)/(\d+)\] ", raw)]
+        if status != 0 or [a for a, _ in counts] != list(range(1, last + 1)) or counts[-1] != (last, last):
+            fail(f"bench --part {part}: status {status}, steps {counts}: {raw}")
+        lines = screen(raw, 80, f"bench {part}")
+        marked = [line for line in lines if "~" in line and not line.rstrip(":").endswith(("noise", "%"))]
+        if (noisy and len(marked) != noisy) or (part == "spatial" and not re.search("noise: spatial loses|: no result", raw)):
+            fail(f"bench --part {part}: what is noise is not marked: {lines}")
+
+
 def main():
     os.environ["HEDDLE_VGPU"] = f"tty-{os.getpid()}"
     table = commands()
@@ -185,6 +202,7 @@ def main():
             fail(f"bench: no row: {lines}")
         if any(PROGRESS.search(line) for line in lines):
             fail(f"bench: progress stays: {lines}")
+    count_parts()
     print(f"{len(verbs)} verbs")
     sys.exit(1 if wrong else 0)
 

@@ -158,6 +158,43 @@ static void coverage(void **state)
 	assert_true(below <= 9 && above <= 9);
 }
 
+/* Rounds that differ by more than a tenth are no result, in whichever form; that the host held one
+ * of ten up is nothing. */
+static void noisy(void **state)
+{
+	struct made m;
+
+	make(&m, 0, 0, 10000, (double[]){100, 60}, 1, 499);
+	make(&m, 1, 0, 10000, (double[]){100, 60}, 1, 499);
+	make(&m, 2, 3, 10000, (double[]){100, 60}, 1, 530);
+	assert_int_equal(lost_noisy(m.pair, 3, -1, 0.1), 1);
+	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 0);
+	assert_int_equal(lost_noisy(m.pair, 3, 3, 0.1), 1);
+	assert_int_equal(lost_noisy(m.pair, 3, -1, 0.2), 0);
+	m.ns[1][LOST_KEPT][2] *= 1.2;
+	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 1);
+	m.pair[1].of[LOST_SPATIAL].preemptions = 0; /* does not count at all */
+	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 0);
+	m.pair[0].of[LOST_ORIGINAL].n = 1;
+	assert_int_equal(lost_noisy(m.pair, 3, 0, 0.1), 1);
+}
+
+static void one_of_many(void **state)
+{
+	double ns[LOST_FORMS][10];
+	struct lost_pair p = {0};
+
+	for (unsigned k = 0; k < LOST_FORMS; k++) {
+		for (unsigned i = 0; i < 10; i++)
+			ns[k][i] = 1e6 + 1e3 * i;
+		p.of[k] = (struct lost_samples){ns[k], 10, 10};
+	}
+	ns[LOST_TEMPORAL][3] = 5e6;
+	assert_int_equal(lost_noisy(&p, 1, -1, 0.1), 0);
+	ns[LOST_TEMPORAL][4] = 5e6;
+	assert_int_equal(lost_noisy(&p, 1, -1, 0.1), 1);
+}
+
 static void nothing(void **state)
 {
 	struct lost l;
@@ -174,6 +211,8 @@ int main(void)
 		cmocka_unit_test(form_is_no_loss),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(coverage),
+		cmocka_unit_test(noisy),
+		cmocka_unit_test(one_of_many),
 		cmocka_unit_test(nothing),
 	};
 

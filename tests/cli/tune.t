@@ -34,6 +34,9 @@ Every way, each with the memory that the kernels leave alone; one is chosen:
   $ both tune --device cpu --rounds 2 --points 2 --store a/b/t.db > out 2> err
   $ cat err
   $ sed -n 's/ .*//p' out | sort -u
+  green=1:1
+  green=1:3
+  green=3:1
   heddle
   horizontal
   merge
@@ -42,7 +45,7 @@ Every way, each with the memory that the kernels leave alone; one is chosen:
   vertical
   way
   $ grep -c 'merge mixed\|merge partition\|merge apart' out
-  24
+  12
   $ grep -c ' \*$' out
   1
   $ both corun --device cpu --how tuned --store a/b/t.db --check | tail -n 1

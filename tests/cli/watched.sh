@@ -127,6 +127,39 @@ if command -v cc >/dev/null; then
 	reach none -Wl,--disable-new-dtags,-rpath,/nonexistent
 	rm "$dir/libcuda.so.1"
 	reach none -O0
+	# What a library of the program's leads to: once it is the driver that needs it first.
+	mkdir "$dir/own"
+	cc -shared -fPIC -Wl,-soname,libcuda.so.1 -x c /dev/null -o "$dir/own/libcuda.so.1"
+	with_library() { # C-TEXT OPTION...: libmine.so, and how it is linked
+		echo "$1" >"$dir/mine.c"
+		shift
+		cc -shared -fPIC "$dir/mine.c" -o "$dir/libmine.so" -Wl,--no-as-needed "$@"
+	}
+	mine="-Wl,--no-as-needed,--enable-new-dtags,-rpath,$dir $dir/libmine.so"
+	rpath=-Wl,--disable-new-dtags,-rpath,\$ORIGIN/own
+	runpath=-Wl,--enable-new-dtags,-rpath,\$ORIGIN/own
+	driver=$dir/own/libcuda.so.1
+	with_library 'int mine;' "$rpath" "$driver"
+	# shellcheck disable=SC2086
+	reach "libmine.so's RPATH leads to $driver" $mine
+	with_library 'int mine;' "$runpath" "$driver"
+	# shellcheck disable=SC2086
+	reach none $mine
+	with_library 'int mine;' "$rpath"
+	# shellcheck disable=SC2086
+	reach none $mine
+	with_library 'const char *driver(void) { return "libcuda.so.1"; }' "$rpath"
+	# shellcheck disable=SC2086
+	reach "libmine.so's RPATH leads to $driver" $mine
+	# The program needs it first.
+	with_library 'int mine;' "$rpath" "$driver"
+	# shellcheck disable=SC2086
+	reach none -Wl,--no-as-needed "$driver" $mine
+	# A library that only another one needs, which is found by that one's RPATH, whose RPATH counts.
+	cc -shared -fPIC "$dir/mine.c" -o "$dir/own/libdeep.so" -Wl,--no-as-needed "$driver"
+	with_library 'int mine;' "$rpath" "$dir/own/libdeep.so" -Wl,-rpath-link,"$dir/own"
+	# shellcheck disable=SC2086
+	reach "libmine.so's RPATH leads to $driver" $mine
 	printf '#!%s/main\n' "$dir" >"$dir/script"
 	chmod +x "$dir/script"
 	cc -static "$dir/main.c" -o "$dir/main" && {

@@ -119,6 +119,20 @@ void finish(struct wire_slot *w)
 	w->host.done = w->gen + 1;
 }
 
+void run_through(struct hd *d, struct fake *f, struct wire_slot *w)
+{
+	arrive(f->page, w);
+	hd_run(d);
+	finish(w);
+	hd_run(d);
+}
+
+void close_slot(struct hd *d, struct fake *f, struct wire_slot *w)
+{
+	w->state = WIRE_SLOT_CLOSED;
+	hd_kicked(d, f->t);
+}
+
 unsigned allowed(const struct wire_slot *w)
 {
 	unsigned n = 0;

@@ -32,6 +32,10 @@ struct wire_slot *submit(struct hd *d, struct fake *f, unsigned slot, uint64_t t
 void arrive(const struct wire_page *page, struct wire_slot *w);
 void drain(struct wire_slot *w);
 void finish(struct wire_slot *w);
+/* It arrives and ends, the daemon looking on. */
+void run_through(struct hd *d, struct fake *f, struct wire_slot *w);
+/* As the shim does, once it has seen the end. */
+void close_slot(struct hd *d, struct fake *f, struct wire_slot *w);
 unsigned allowed(const struct wire_slot *w); /* SMs */
 
 #endif

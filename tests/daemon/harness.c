@@ -141,7 +141,7 @@ struct wire_hello tenant_hello(int priority)
 	return h;
 }
 
-int tenant_hello_send(const char *socket, const struct wire_hello *h, struct tenant *ret)
+int tenant_hello_with(const char *socket, const struct wire_hello *h, int fd, struct tenant *ret)
 {
 	union {
 		struct wire_head head;
@@ -154,7 +154,7 @@ int tenant_hello_send(const char *socket, const struct wire_hello *h, struct ten
 	*ret = (struct tenant){.sock = wire_connect(socket, CONNECT_MS), .next_id = 1};
 	if (ret->sock < 0)
 		return ret->sock;
-	r = wire_send(ret->sock, h, NULL, 0);
+	r = wire_send(ret->sock, h, &fd, fd >= 0);
 	if (r == 0 || r == -EPIPE) /* that: refused already */
 		r = wire_recv(ret->sock, &m, sizeof(m), fds, 3, &n);
 	if (r <= 0)
@@ -166,10 +166,15 @@ int tenant_hello_send(const char *socket, const struct wire_hello *h, struct ten
 	ret->welcome = m.welcome;
 	if (n != 3 || wire_page_map(fds[0], &ret->page) < 0)
 		die("welcomed without a page");
-	close(fds[0]);
+	ret->page_fd = fds[0];
 	ret->kick = fds[1];
 	ret->event = fds[2];
 	return WIRE_WELCOME;
+}
+
+int tenant_hello_send(const char *socket, const struct wire_hello *h, struct tenant *ret)
+{
+	return tenant_hello_with(socket, h, -1, ret);
 }
 
 struct tenant tenant_join(const struct daemon *d, int priority)
@@ -187,6 +192,7 @@ void tenant_leave(struct tenant *t)
 	close(t->sock);
 	close(t->kick);
 	close(t->event);
+	close(t->page_fd);
 	wire_page_unmap(t->page);
 	t->page = NULL;
 }

@@ -30,7 +30,7 @@ void daemon_remove(struct daemon *d); /* the folder */
 unsigned fds_of(pid_t pid);
 
 struct tenant {
-	int sock, kick, event;
+	int sock, kick, event, page_fd;
 	struct wire_page *page;
 	struct wire_welcome welcome;
 	uint64_t next_id;
@@ -38,6 +38,8 @@ struct tenant {
 struct wire_hello tenant_hello(int priority);
 /* The answer's type (WIRE_WELCOME, WIRE_REFUSED), 0 at end of file, or negative errno. */
 int tenant_hello_send(const char *socket, const struct wire_hello *h, struct tenant *ret);
+/* The same, with a descriptor; -1: none. */
+int tenant_hello_with(const char *socket, const struct wire_hello *h, int fd, struct tenant *ret);
 struct tenant tenant_join(const struct daemon *d, int priority);
 void tenant_leave(struct tenant *t);
 struct wire_slot *tenant_submit(struct tenant *t, unsigned slot, uint64_t total);

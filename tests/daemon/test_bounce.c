@@ -50,8 +50,7 @@ static bool comes_and_goes(struct wire_slot *l)
 	hd_run(d);
 	finish(h);
 	hd_run(d);
-	h->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, high.t);
+	close_slot(d, &high, h);
 	hd_run(d);
 	assert_int_equal(allowed(l), 4);
 	return taken;
@@ -144,8 +143,7 @@ static void not_if_it_ends(void **state)
 			assert_true(comes_and_goes(l));
 		finish(l);
 		hd_run(d);
-		l->state = WIRE_SLOT_CLOSED;
-		hd_kicked(d, low.t);
+		close_slot(d, &low, l);
 		/* The next one is granted, too: it arrives while the other is there. */
 		h = submit(d, &high, 5, 400);
 		hd_run(d);
@@ -156,15 +154,13 @@ static void not_if_it_ends(void **state)
 		hd_run(d);
 		finish(h);
 		hd_run(d);
-		h->state = WIRE_SLOT_CLOSED;
-		hd_kicked(d, high.t);
+		close_slot(d, &high, h);
 		drain(l);
 		hd_run(d);
 		assert_int_equal(allowed(l), 4);
 		finish(l);
 		hd_run(d);
-		l->state = WIRE_SLOT_CLOSED;
-		hd_kicked(d, low.t);
+		close_slot(d, &low, l);
 	}
 	end();
 }

@@ -59,8 +59,7 @@ static void preempts_and_resumes(void **state)
 	assert_int_equal(wakes, 1);
 	assert_int_equal(hold_wakes, 1);
 	/* Its slot comes back once the tenant is done with it. */
-	h->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, high.t);
+	close_slot(d, &high, h);
 	assert_int_equal(h->state, WIRE_SLOT_FREE);
 	leave(d, &high);
 	assert_int_equal(low.page->watch, 0);
@@ -183,12 +182,8 @@ static void queue_costs_nothing(void **state)
 		h = submit(d, &high, 0, 400);
 		hd_run(d);
 		drain(l[0]);
-		arrive(high.page, h);
-		hd_run(d);
-		finish(h);
-		hd_run(d);
-		h->state = WIRE_SLOT_CLOSED;
-		hd_kicked(d, high.t);
+		run_through(d, &high, h);
+		close_slot(d, &high, h);
 		assert_int_equal(l[0]->granted, 1);
 	}
 	for (unsigned i = 0; i < 100; i++)
@@ -291,8 +286,7 @@ static void withdrawn(void **state)
 		hd_run(d);
 		hd_run(d);
 		assert_int_equal(l->granted, 1);
-		h->state = WIRE_SLOT_CLOSED;
-		hd_kicked(d, high.t);
+		close_slot(d, &high, h);
 		now += MS;
 		h = submit(d, &high, 0, 400);
 		hd_run(d);
@@ -307,14 +301,10 @@ static void withdrawn(void **state)
 	hd_run(d);
 	assert_int_equal(l->granted, 1);
 	l->launches = 2;
-	h->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, high.t);
+	close_slot(d, &high, h);
 	h = submit(d, &high, 0, 400);
 	hd_run(d);
-	arrive(high.page, h);
-	hd_run(d);
-	finish(h);
-	hd_run(d);
+	run_through(d, &high, h);
 	hd_run(d);
 	assert_int_equal(l->granted, 0);
 	drain(l);
@@ -343,8 +333,7 @@ static struct wire_slot *granted_late(struct hd *d, struct fake *low, struct fak
 	finish(h);
 	now += MS;
 	hd_run(d);
-	h->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, high->t);
+	close_slot(d, high, h);
 	arrive(low->page, l);
 	l->host.began = old;
 	hd_run(d);
@@ -505,10 +494,7 @@ static void spatial_gives_back(void **state)
 	assert_int_equal(l->granted, 1);
 	assert_int_equal(allowed(h), 4);
 	grow = l->grow;
-	arrive(high.page, h);
-	hd_run(d);
-	finish(h);
-	hd_run(d);
+	run_through(d, &high, h);
 	assert_int_equal(allowed(l), 4);
 	assert_int_equal(l->grow, grow + 1);
 	leave(d, &high);
@@ -548,8 +534,7 @@ static void spatial_cost(void **state)
 		sched_launch_state(low.t->device->sched, now, low.t->slots[0].launch, &info);
 		assert_int_equal(info.cost_ns, expected[MIN(i, 1)]);
 		finish(h);
-		h->state = WIRE_SLOT_CLOSED;
-		hd_kicked(d, high.t);
+		close_slot(d, &high, h);
 		now += 50 * MS;
 		hd_run(d);
 		assert_int_equal(allowed(l), 4);
@@ -761,9 +746,48 @@ static void rights(void **state)
 	assert_int_equal(priority, 1);
 }
 
+/* Another configuration, while launches run and wait. */
+static void reconfigured(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, false), high = join(d, 2, false);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h;
+	struct hd_config c = d->config;
+
+	arrive(low.page, l);
+	hd_kicked(d, low.t);
+	hd_run(d);
+	h = submit(d, &high, 1, 800);
+	hd_run(d);
+	assert_int_equal(allowed(l), 0);
+	drain(l);
+	arrive(high.page, h);
+	hd_kicked(d, high.t);
+	hd_run(d);
+	assert_int_equal(low.page->hold, 1);
+	assert_int_equal(low.page->gates, 1);
+	c.policy = &sched_policy_none;
+	c.gates = false;
+	hd_reconfigure(d, &c);
+	assert_int_equal(low.page->gates, 0);
+	hd_run(d);
+	assert_int_equal(low.page->hold, 0);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(allowed(h), 4);
+	c.policy = &sched_policy_hpf;
+	hd_reconfigure(d, &c);
+	hd_run(d);
+	assert_int_equal(allowed(l), 0);
+	assert_int_equal(allowed(h), 4);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reconfigured),
 		cmocka_unit_test(preempts_and_resumes),
 		cmocka_unit_test(pinned),
 		cmocka_unit_test(held_at_start),

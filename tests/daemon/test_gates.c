@@ -352,10 +352,7 @@ static void not_the_same(void **state)
 	assert_told(l->host.word, seq + 1, 0);
 	assert_told(low.page->begin.word, low.t->begin, 0);
 	assert_int_not_equal(low.page->begin.seq, 0);
-	arrive(high.page, h);
-	hd_run(d);
-	finish(h);
-	hd_run(d);
+	run_through(d, &high, h);
 	assert_int_equal(allowed(l), 4);
 	assert_told(l->host.word, seq + 2, 1 + CTL_NO_QUOTA);
 	assert_told(low.page->begin.word, 0, 1 + CTL_NO_QUOTA);

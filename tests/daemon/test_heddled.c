@@ -420,7 +420,7 @@ static void event_log(void **state)
 {
 	char dir[] = "/tmp/heddled-test-XXXXXX", path[64], line[4096];
 	char *args[] = {"--events", path, NULL};
-	unsigned seen = 0, lines = 0;
+	unsigned seen = 0, lines = 0, words = 0;
 	struct daemon d;
 	struct tenant a, b;
 	struct wire_slot *w;
@@ -453,8 +453,11 @@ static void event_log(void **state)
 		assert_string_equal(line + strlen(line) - 2, "}\n");
 		for (unsigned i = 0; i < ARRAY_LEN(names); i++)
 			seen |= strstr(line, names[i]) ? 1u << i : 0;
+		words += strstr(line, "\"join\"") && strstr(line, "\"priority\": \"low\"");
+		words += strstr(line, "\"join\"") && strstr(line, "\"priority\": \"high\"");
 	}
 	fclose(f);
+	assert_int_equal(words, 2);
 	assert_int_equal(seen, 0xff);
 	assert_true(lines >= 10);
 	daemon_remove(&d);
@@ -500,55 +503,6 @@ static void activation(void **state)
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(access(path, F_OK), 0); /* the service manager's, not ours to remove */
 	close(notes);
-	daemon_remove(&d);
-}
-
-/* A control program that only makes its pipe, and ends at "quit" as the real one does. */
-static const char fake_control[] =
-	"#!/bin/sh\n"
-	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
-	"if [ \"$1\" = -f ]; then\n"
-	"	mkfifo \"$p/control\"; : >\"$p/../started\"\n"
-	"	read -r word <\"$p/control\"; echo \"$word\" >\"$p/../ended\"; rm \"$p/control\"\n"
-	"else\n"
-	"	read -r word; echo \"$word\" >\"$p/control\"\n"
-	"fi\n";
-
-static void mps(void **state)
-{
-	char dir[] = "/tmp/heddled-test-XXXXXX", path[4096], *old = strdup(getenv("PATH"));
-	char *args[] = {"--mps", "on", NULL};
-	struct wire_status s;
-	struct daemon d;
-	struct tenant t;
-	FILE *f;
-
-	assert_non_null(mkdtemp(dir));
-	setenv("PATH", "/nonexistent", 1);
-	d = daemon_in(dir, args);
-	assert_int_equal(status_of(&d, &s), 0);
-	assert_string_equal(s.mps, "off"); /* not installed: it goes on without */
-	assert_int_equal(daemon_stop(&d), 0);
-	snprintf(path, sizeof(path), "%s:%s", dir, old);
-	setenv("PATH", path, 1);
-	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control", dir);
-	f = fopen(path, "w");
-	fputs(fake_control, f);
-	fclose(f);
-	chmod(path, 0755);
-	d = daemon_in(dir, args);
-	assert_int_equal(status_of(&d, &s), 0);
-	assert_string_equal(s.mps, "on");
-	t = tenant_join(&d, 1);
-	assert_int_equal(t.welcome.mps, 1);
-	snprintf(path, sizeof(path), "%s/mps-pipe", dir);
-	assert_string_equal(t.welcome.mps_pipe, path);
-	tenant_leave(&t);
-	assert_int_equal(daemon_stop(&d), 0);
-	snprintf(path, sizeof(path), "%s/ended", dir);
-	assert_int_equal(access(path, F_OK), 0);
-	setenv("PATH", old, 1);
-	free(old);
 	daemon_remove(&d);
 }
 
@@ -604,7 +558,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(event_log),
 		cmocka_unit_test(activation),
-		cmocka_unit_test(mps),
 		cmocka_unit_test(gates),
 	};
 

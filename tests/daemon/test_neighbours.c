@@ -8,6 +8,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static void of_defaults(struct hd_config *c)
 {
@@ -94,8 +97,7 @@ static void stands_still(void **state)
 	assert_false(hd_in_handover(d));
 	arrive(b.page, w);
 	finish(w);
-	w->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, b.t);
+	close_slot(d, &b, w);
 	/* Who stays all the same has no more turns than one who is not there. */
 	now += 9000 * MS;
 	hd_run(d);
@@ -169,10 +171,7 @@ static void idle_pool(void **state)
 	hd_run(d);
 	assert_int_equal(l->granted, 0);
 	drain(l);
-	arrive(b.page, w);
-	hd_run(d);
-	finish(w);
-	hd_run(d);
+	run_through(d, &b, w);
 	assert_int_equal(l->granted, 1);
 	leave(d, &a);
 	leave(d, &b);
@@ -197,8 +196,7 @@ static void teach(struct hd *d, struct fake *f, uint64_t ran_ns)
 	now += ran_ns;
 	finish(w);
 	hd_run(d);
-	w->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, f->t);
+	close_slot(d, f, w);
 }
 
 /* The hash of a kernel is its tenant's word, and so is how long it took. */
@@ -227,6 +225,57 @@ static void learns_of_its_user(void **state)
 	hd_destroy(d);
 }
 
+/* ---- what it makes the daemon say ---- */
+
+static unsigned count(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	for (; (text = strstr(text, what)); text++)
+		n++;
+	return n;
+}
+
+static void come_and_go(struct hd *d, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++) {
+		struct fake f = join(d, 1, true);
+
+		hd_tenant_set(d, f.t, 0);
+		leave(d, &f);
+	}
+}
+
+/* One that comes, is set, and goes, over and over, fills no log: who is not in it when he comes is
+ * not when he goes, and there is a line for those that are not. */
+static void few_words(void **state)
+{
+	struct hd *d = make(NULL);
+	FILE *log = tmpfile();
+	int err = dup(STDERR_FILENO);
+	char text[1 << 15] = "";
+
+	assert_non_null(log);
+	unsetenv("JOURNAL_STREAM"); /* it would take lines in another form */
+	fflush(stderr);
+	dup2(fileno(log), STDERR_FILENO);
+	come_and_go(d, 50);
+	now += 1000 * MS;
+	come_and_go(d, 1);
+	fflush(stderr);
+	dup2(err, STDERR_FILENO);
+	close(err);
+	rewind(log);
+	assert_true(fread(text, 1, sizeof(text) - 1, log) > 0);
+	fclose(log);
+	assert_int_equal(count(text, " joins: "), 21);
+	assert_int_equal(count(text, " leaves: "), 21);
+	assert_int_equal(count(text, ": priority low, was normal"), 21);
+	assert_int_equal(count(text, "heddled: tenants: 30 more\n"), 1);
+	assert_int_equal(count(text, "heddled: priorities: set 30 more\n"), 1);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +285,7 @@ int main(void)
 		cmocka_unit_test(stands_still_allowed),
 		cmocka_unit_test(idle_pool),
 		cmocka_unit_test(learns_of_its_user),
+		cmocka_unit_test(few_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

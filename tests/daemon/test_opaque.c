@@ -124,8 +124,7 @@ static void turns_are_enough(void **state)
 	hd_run(d);
 	assert_int_equal(low.page->hold, 1);
 	finish(h);
-	h->state = WIRE_SLOT_CLOSED;
-	hd_kicked(d, high.t);
+	close_slot(d, &high, h);
 	hd_run(d);
 	now += 500 * MS;
 	opaque_work(d, &high, true);

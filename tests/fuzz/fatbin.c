@@ -31,7 +31,11 @@ static int entry(void *user, const struct image_entry *e)
 	if (e->kind == IMAGE_ELF) {
 		size_t sum = 0;
 
+		char *text;
+
 		image_elf_kernels((struct image_bytes){(uint8_t *)out, len}, name, &sum);
+		if (image_elf_ptx((struct image_bytes){(uint8_t *)out, len}, &text, &len) == 0)
+			free(text);
 	}
 	free(out);
 	return 0;

@@ -26,9 +26,15 @@
 #define HELD_BACK 16u
 
 struct peer {
-	int sock, kick, event; /* -1: none */
+	int sock, kick, event, page_fd; /* -1: none */
 	struct wire_page *page;
 };
+
+#define NOBODY                                                     \
+	(struct peer)                                              \
+	{                                                          \
+		.sock = -1, .kick = -1, .event = -1, .page_fd = -1 \
+	}
 
 struct input {
 	const uint8_t *at, *end;
@@ -47,7 +53,7 @@ struct world {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static int passed[KINDS];
-static unsigned long long n_messages, n_passed, n_tenants, n_writes;
+static unsigned long long n_messages, n_passed, n_tenants, n_again, n_writes;
 
 static void must(bool ok)
 {
@@ -115,8 +121,9 @@ static unsigned count_fds(void)
 
 static void say_how_many(void)
 {
-	printf("%llu messages, %llu descriptors passed, %llu tenants, %llu writes into pages\n",
-		n_messages, n_passed, n_tenants, n_writes);
+	printf("%llu messages, %llu descriptors passed, %llu tenants, %llu that came back, "
+	       "%llu writes into pages\n",
+		n_messages, n_passed, n_tenants, n_again, n_writes);
 }
 
 static void open_passed(void)
@@ -167,7 +174,7 @@ static void begin(struct world *w)
 		.epoll = epoll_create1(EPOLL_CLOEXEC)};
 	w->now = 1000000000;
 	for (unsigned i = 0; i < PEERS; i++)
-		w->peer[i] = (struct peer){.sock = -1, .kick = -1, .event = -1};
+		w->peer[i] = NOBODY;
 	must(w->s.epoll >= 0 && hd_create(&w->config, &io, &w->s.hd) == 0);
 }
 
@@ -191,7 +198,7 @@ static void welcomed(struct world *w, struct peer *p)
 		return;
 	n_tenants++;
 	must(!p->page && wire_page_map(fds[0], &p->page) == 0);
-	close(fds[0]);
+	p->page_fd = fds[0];
 	p->kick = fds[1];
 	p->event = fds[2];
 }
@@ -219,7 +226,9 @@ static void leave(struct world *w, struct peer *p, bool keeps_kick)
 	else if (p->kick >= 0)
 		close(p->kick);
 	wire_page_unmap(p->page);
-	*p = (struct peer){.sock = -1, .kick = -1, .event = -1};
+	if (p->page_fd >= 0)
+		close(p->page_fd);
+	*p = NOBODY;
 }
 
 static void send_with(struct world *w, struct peer *p, const void *msg, size_t bytes)
@@ -257,7 +266,7 @@ static void send_with(struct world *w, struct peer *p, const void *msg, size_t b
 		return; /* closed at the other end */
 }
 
-static void say_hello(struct world *w, struct peer *p)
+static void fill_hello(struct world *w, struct wire_hello *ret)
 {
 	unsigned how = byte(&w->in);
 	struct wire_hello h = {
@@ -270,9 +279,36 @@ static void say_hello(struct world *w, struct peer *p)
 	wire_head_init(&h.head, WIRE_HELLO, sizeof(h));
 	snprintf(h.device, sizeof(h.device), "GPU-%u", how >> 5);
 	snprintf(h.name, sizeof(h.name), "peer\n\x9b%u", how);
+	*ret = h;
+}
+
+static void say_hello(struct world *w, struct peer *p)
+{
+	struct wire_hello h;
+
+	fill_hello(w, &h);
 	send_with(w, p, &h, sizeof(h));
 	if (p->sock >= 0 && !p->page)
 		welcomed(w, p);
+}
+
+/* With a page that it, or somebody else, has or had; who has that may still be there. */
+static void come_back(struct world *w, struct peer *p)
+{
+	const struct peer *of = &w->peer[byte(&w->in) % PEERS];
+	int fd = of->page_fd >= 0 ? dup(of->page_fd) : -1;
+	struct wire_hello h;
+
+	if (fd < 0)
+		return;
+	fill_hello(w, &h);
+	leave(w, p, byte(&w->in) & 1);
+	connect_peer(w, p);
+	n_messages++;
+	if (wire_send(p->sock, &h, &fd, 1) == 0)
+		welcomed(w, p);
+	n_again += p->page != NULL;
+	close(fd);
 }
 
 /* Any type, the right size for it or any other, any bytes. */
@@ -489,6 +525,10 @@ static void op(struct world *w)
 	case 21:
 	case 22:
 		set_priority(w, p);
+		break;
+	case 23:
+	case 24:
+		come_back(w, p);
 		break;
 	default:
 		write_slot(w, p);

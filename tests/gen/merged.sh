@@ -4,36 +4,40 @@
 #
 # merged.sh HEDDLE GEN FIRST COUNT
 # COUNT pairs of random programs as one launch, merged and fused, on the virtual GPU, compared with each
-# of them alone; from seed FIRST on, those programs that can be workers. LIMIT: seconds that a run may
-# take (60). What fails is named with its seeds; KEEP: a folder for its files.
+# of them alone; from seed FIRST on, those programs that can be workers. Each pair in one way and one mode
+# of the virtual GPU, which go through all of both; what is made of it is verified, too (pass/verify.h).
+# LIMIT: seconds that a run may take (60); JOBS: runs at a time (2). What fails is named with its seeds;
+# KEEP: a folder for its files.
 set -eu
 heddle=$1
 gen=$2
 seed=$3
 count=$4
+jobs=${JOBS:-2}
 work=$(mktemp -d)
 name=merged-$$
-trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-$name"' EXIT INT TERM
-ok=0 bad=0 refused=0
+trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-$name"-*' EXIT INT TERM
 refusals='cannot be merged|may wait for each other|would have no worker|no block of them fits'
 
-# next: the next program that can be a worker goes to $work/SEED.ptx, its specification to $spec.
-next() {
-	while :; do
-		file=$work/$seed.ptx
-		"$gen" --print --first "$seed" --count 1 >"$file"
-		of=$seed
+# programs N: the next N; those that can be workers to $work/workers, "SEED SPECIFICATION".
+programs() {
+	files=
+	for _ in $(seq "$1"); do
+		"$gen" --print --first "$seed" --count 1 >"$work/$seed.ptx"
+		files="$files $work/$seed.ptx"
 		seed=$((seed + 1))
-		"$heddle" ptx check "$file" | grep -q ': managed$' && break
-		rm "$file"
 	done
-	spec=$(sed -n '1s|^// heddle exec ||p' "$file" | sed -E "s|--as preempt||; s|--pull-ahead||; s|'||g; s|FILE|$file|
-		s/--(chunk|yield-every|workers) [0-9]+//g; s/>[a-z]+//g")
+	# shellcheck disable=SC2086
+	"$heddle" ptx check $files 2>"$work/check.err" | sed -n 's|^\(.*\)/\([0-9]*\)\.ptx:.*: managed$|\2|p' |
+		while read -r of; do
+			sed -n '1s|^// heddle exec ||p' "$work/$of.ptx" | sed -E "s|--as preempt||; s|--pull-ahead||; s|'||g
+				s|FILE|$work/$of.ptx|; s/--(chunk|yield-every|workers) [0-9]+//g; s/>[a-z]+//g; s|^|$of |"
+		done >>"$work/workers"
 }
 
-pairs=0
-while [ "$pairs" -lt "$count" ]; do
-	case $((pairs % 7)) in
+# way N: the N-th pair's $options and $mode.
+way() {
+	case $(($1 % 7)) in
 	0) options="--schedule steal" ;;
 	1) options="--schedule partition=1:3 --yield-every 2" ;;
 	2) options="--schedule mixed --help-others" ;;
@@ -42,33 +46,53 @@ while [ "$pairs" -lt "$count" ]; do
 	5) options="--how vertical" ;;
 	6) options="--how horizontal" ;;
 	esac
-	case $((pairs % 4)) in
+	case $(($1 % 4)) in
 	0) mode=sms=4 ;;
 	1) mode=serial ;;
 	2) mode=converge=postdom ;;
-	3) mode=turns=$pairs ;;
+	3) mode=turns=$1 ;;
 	esac
-	pairs=$((pairs + 1))
-	next
-	first=$spec seeds=$of
-	next
+}
+
+# run N SEED SPECIFICATION SEED SPECIFICATION: a line to $work/result.N.
+run() {
+	way "$1"
 	status=0
 	set -f
 	# shellcheck disable=SC2086
-	HEDDLE_VGPU=$name,$mode timeout -k 5 "${LIMIT:-60}" "$heddle" corun --json --device cpu --check \
-		$options -- $first + $spec >"$work/out" 2>"$work/err" || status=$?
+	HEDDLE_VGPU=$name-$(($1 % jobs)),$mode timeout -k 5 "${LIMIT:-60}" "$heddle" corun --json --device cpu \
+		--check $options -- $3 + $5 >"$work/$1.out" 2>"$work/$1.err" || status=$?
 	set +f
 	if [ $status = 0 ]; then
-		ok=$((ok + 1))
-	elif [ $status = 1 ] && grep -qE "$refusals" "$work/err" "$work/out"; then
-		refused=$((refused + 1))
+		verdict=ok
+	elif [ $status = 1 ] && grep -qE "$refusals" "$work/$1.err" "$work/$1.out"; then
+		verdict=refused
 	else
-		bad=$((bad + 1))
-		said=$(cat "$work/err" "$work/out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ') || :
-		echo "FAIL seeds $seeds $of, HEDDLE_VGPU=$mode $options: $status $said"
-		[ -z "${KEEP-}" ] || cp "$work/$seeds.ptx" "$work/$of.ptx" "$KEEP/"
+		said=$(cat "$work/$1.err" "$work/$1.out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ') || :
+		verdict="FAIL seeds $2 $4, HEDDLE_VGPU=$mode $options: $status $said"
+		[ -z "${KEEP-}" ] || cp "$work/$2.ptx" "$work/$4.ptx" "$KEEP/"
 	fi
-	rm -f "$work"/*.ptx
+	echo "$verdict" >"$work/result.$1"
+	rm -f "$work/$1".* "$work/$2.ptx" "$work/$4.ptx"
+}
+
+pairs=0
+: >"$work/results"
+while [ "$pairs" -lt "$count" ]; do
+	: >"$work/workers"
+	left=$((count - pairs))
+	programs $((left < 40 ? left * 3 + 4 : 120))
+	while [ "$pairs" -lt "$count" ] && read -r first spec && read -r second other; do
+		run "$pairs" "$first" "$spec" "$second" "$other" </dev/null &
+		pairs=$((pairs + 1))
+		[ $((pairs % jobs)) -ne 0 ] || wait
+	done <"$work/workers"
+	wait
+	cat "$work"/result.* >>"$work/results"
+	rm -f "$work"/result.* "$work"/*.ptx
 done
-echo "$ok pairs the same, $bad not, $refused refused"
-[ $bad = 0 ] && [ $ok -gt $((count / 2)) ]
+grep '^FAIL' "$work/results" || :
+ok=$(grep -c '^ok' "$work/results" || :)
+bad=$(grep -c '^FAIL' "$work/results" || :)
+echo "$ok pairs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused"
+[ "$bad" -eq 0 ] && [ "$ok" -gt $((count / 2)) ]

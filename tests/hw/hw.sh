@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hw.sh WHERE forms|merged|virtual|random|programs|pair|daemon-killed|kills [N] [on|off]
+# usage: hw.sh WHERE forms|merged|virtual|random|ops|programs|pair|daemon-killed|kills [N] [on|off]
 # What e2e.sh shows on the virtual GPU, on this machine's: WHERE is a build folder or what ./run
 # dist made; without a GPU, skipped. on|off: with MPS or without.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
@@ -12,6 +12,9 @@
 #   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30 a
 #                  module, JOBS (14) processes at a time; one that stands still for LIMIT (30) seconds is
 #                  told and ended, and the next goes on behind it
+#   ops            every form of every exact instruction against the virtual GPU: JOBS (8) processes, all of
+#                  them within LIMIT (120) seconds; what differs goes to the file TSV (ops.tsv). With
+#                  DEVICE=cpu needs no GPU, and compares that with itself
 #   programs       all eight on both APIs, as they are and under heddle, results checked
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
@@ -27,7 +30,7 @@ examples=$where/lib/heddle/examples
 	heddle=$where/heddle
 	examples=$where/examples
 }
-if [ ! -e /dev/nvidiactl ] || [ ! -x "$examples/va" ]; then
+if [ "${DEVICE:-cuda}" = cuda ] && { [ ! -e /dev/nvidiactl ] || [ ! -x "$examples/va" ]; }; then
 	echo "skipped: no NVIDIA GPU, or no compiler for kernels"
 	exit 77
 fi
@@ -72,6 +75,12 @@ random_programs() {
 	[ -x "$gen" ] || gen=$where/tests/gen/gen
 	"$gen" --device cuda --first "${SEED:-1}" --count "$1" --jobs "${JOBS:-14}" --batch 30 --range 600 \
 		--scale 16 --limit "${LIMIT:-30}" --enough 40 --shrink 0
+}
+
+ops() {
+	ops=$where/lib/heddle/tests/ops
+	[ -x "$ops" ] || ops=$where/tests/vgpu/exact/ops
+	"$ops" --device "${DEVICE:-cuda}" --jobs "${JOBS:-8}" --limit "${LIMIT:-120}" --tsv "${TSV:-ops.tsv}"
 }
 
 programs() {
@@ -179,6 +188,7 @@ forms) forms ;;
 merged) merged ;;
 virtual) virtual ;;
 random) random_programs "${3:-10000}" ;;
+ops) ops ;;
 programs) programs ;;
 pair) pair ;;
 daemon-killed) daemon_killed ;;

@@ -14,6 +14,18 @@ static int kernel(void *user, const char *name, size_t len)
 	return 0;
 }
 
+/* Does the PTX in its debug sections have this kernel? */
+static void debug(struct image_bytes cubin)
+{
+	char *text;
+	size_t len;
+
+	if (image_elf_ptx(cubin, &text, &len) < 0)
+		return;
+	printf(" debug=%d", strstr(text, ".entry kern(") != NULL);
+	free(text);
+}
+
 static int show(void *user, const struct image_entry *e)
 {
 	char *data;
@@ -25,8 +37,10 @@ static int show(void *user, const struct image_entry *e)
 	if (r == 0) {
 		if (e->kind == IMAGE_PTX)
 			printf(" version=%d", strstr(data, ".version") != NULL);
-		else
+		if (e->kind == IMAGE_ELF) {
 			image_elf_kernels((struct image_bytes){(uint8_t *)data, len}, kernel, NULL);
+			debug((struct image_bytes){(uint8_t *)data, len});
+		}
 		free(data);
 	} else {
 		printf(" error=%d", r);

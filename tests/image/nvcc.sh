@@ -37,6 +37,11 @@ pick 0 ptx=90 sass=1' "$dir/a.fatbin"
 "$nvcc" -cubin -arch=sm_80 -o "$dir/k.cubin" "$dir/k.cu"
 expect 'elf 80 kernel=kern
 pick 0 ptx=0 sass=0' "$dir/k.cubin"
+for option in -lineinfo -G; do
+	"$nvcc" -cubin -arch=sm_80 $option -o "$dir/k.cubin" "$dir/k.cu"
+	expect 'elf 80 kernel=kern debug=1
+pick 0 ptx=0 sass=0' "$dir/k.cubin"
+done
 "$nvcc" -arch=sm_75 -o "$dir/k" "$dir/k.cu"
 "$list" "$dir/k" | grep -q 'pick 0 ptx=75 sass=0'
 "$nvcc" -rdc=true -arch=sm_90 -o "$dir/r" "$dir/k.cu"

@@ -154,6 +154,34 @@ static void cubin_kernels(void **state)
 	strbuf_finish(&names);
 }
 
+/* What -lineinfo and -G leave: lines that end in NULs. */
+static void cubin_debug_text(void **state)
+{
+	static const char section[] =
+		"\0\0.version 8.0\0.target sm_86\0\0.visible .entry k()\0{\0}";
+	struct strbuf b = {0};
+	char *text = NULL;
+	size_t len;
+
+	fixture_elf(&b, 190, 86, "k", ".nv_debug_ptx_txt", section, sizeof(section));
+	assert_int_equal(image_elf_ptx(bytes(&b), &text, &len), 0);
+	assert_string_equal(text, "\n\n.version 8.0\n.target sm_86\n\n.visible .entry k()\n{\n}\n");
+	assert_int_equal(len, strlen(text));
+	free(text);
+	strbuf_finish(&b);
+	fixture_elf(&b, 190, 86, "k", ".nv_debug_ptx_txt", "\0\0\0", 3);
+	assert_int_equal(image_elf_ptx(bytes(&b), &text, &len), -ENOENT);
+	strbuf_finish(&b);
+	fixture_elf(&b, 190, 86, "k", ".nv_debug_ptx_txt", "\x28\xb5\x2f\xfd", 4);
+	assert_int_equal(image_elf_ptx(bytes(&b), &text, &len), -ENOTSUP);
+	strbuf_finish(&b);
+	fixture_elf(&b, 190, 86, "k", ".text.k", "code", 4);
+	assert_int_equal(image_elf_ptx(bytes(&b), &text, &len), -ENOENT);
+	assert_int_equal(
+		image_elf_ptx((struct image_bytes){(uint8_t *)b.at, 70}, &text, &len), -EBADMSG);
+	strbuf_finish(&b);
+}
+
 static void spans_of_pointers(void **state)
 {
 	struct strbuf c = {0}, elf = {0};
@@ -264,6 +292,7 @@ int main(void)
 		cmocka_unit_test(sass_for_the_device),
 		cmocka_unit_test(bare_text_and_host_file),
 		cmocka_unit_test(cubin_kernels),
+		cmocka_unit_test(cubin_debug_text),
 		cmocka_unit_test(spans_of_pointers),
 		cmocka_unit_test(broken),
 		cmocka_unit_test(claims_are_bounded),

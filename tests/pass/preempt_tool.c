@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tier_names[] = {"managed", "guard", "held"};
-
 static char *read_file(const char *path, size_t *ret_len)
 {
 	FILE *f = fopen(path, "rb");
@@ -44,7 +42,7 @@ static char *read_file(const char *path, size_t *ret_len)
 static void print_kernel(
 	const char *name, const struct pass_verdict *v, const struct pass_kernel_info *info)
 {
-	printf("%s: %s", name, tier_names[v->tier]);
+	printf("%s: %s", name, pass_tier_name(v->tier));
 	if (info) {
 		printf(info->rising_order ? " rising" : "");
 		printf(info->block_local ? " local" : "");

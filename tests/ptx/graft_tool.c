@@ -7,6 +7,7 @@
  * graft_tool import FILE OTHER    FILE with OTHER's kernels as i_k_k and its own again as s_k_k
  * Prints the module, which has been validated, and so has what its text is parsed to. */
 #include "ptx/graft.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,45 +16,12 @@
 
 static struct diag_list *diags;
 
-static char *read_file(const char *path, size_t *ret_len)
-{
-	FILE *f = fopen(path, "rb");
-	char *text = NULL;
-	size_t cap = 0;
-
-	*ret_len = 0;
-	for (size_t n = 1; f && n;) {
-		if (*ret_len + 1 >= cap) {
-			cap = cap ? cap * 2 : 65536;
-			text = realloc(text, cap);
-			if (!text)
-				abort();
-		}
-		n = fread(text + *ret_len, 1, cap - 1 - *ret_len, f);
-		*ret_len += n;
-	}
-	if (!f || fclose(f))
-		return NULL;
-	text[*ret_len] = 0;
-	return text;
-}
-
 static struct ptx_module *parse(const char *text, size_t len)
 {
 	struct ptx_module *m;
 
 	if (ptx_parse(text, len, 0, diags, &m) < 0 || diags->errors)
 		return NULL;
-	return m;
-}
-
-static struct ptx_module *parse_file(const char *path)
-{
-	size_t len;
-	char *text = read_file(path, &len);
-	struct ptx_module *m = text ? parse(text, len) : NULL;
-
-	free(text);
 	return m;
 }
 
@@ -180,16 +148,17 @@ static int check_print(struct ptx_module *m)
 	return r;
 }
 
-static int run(int argc, char **argv)
+static int run(int argc, char **argv, struct diag_list *list)
 {
-	struct ptx_module *m = argc > 2 ? parse_file(argv[2]) : NULL, *other = NULL;
+	struct ptx_module *m = argc > 2 ? tool_parse_file(argv[2], list) : NULL, *other = NULL;
 	int r = -EINVAL;
 
+	diags = list;
 	if (m && !strcmp(argv[1], "import") && argc == 4) {
-		other = parse_file(argv[3]);
+		other = tool_parse_file(argv[3], list);
 		r = other ? import_all(m, other, 'i') : -EINVAL;
 		ptx_module_free(other);
-		other = r == 0 ? parse_file(argv[2]) : NULL;
+		other = r == 0 ? tool_parse_file(argv[2], list) : NULL;
 		if (r == 0)
 			r = other ? import_all(m, other, 's') : -EINVAL;
 		ptx_module_free(other);
@@ -204,21 +173,5 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct arena arena;
-	struct strbuf out = {0};
-	int r;
-
-	arena_init(&arena, 0);
-	diags = calloc(1, sizeof(*diags));
-	if (!diags)
-		return 1;
-	diag_init(diags, &arena, argc > 2 ? argv[2] : "", NULL, 0);
-	r = run(argc, argv);
-	diag_render(diags, &out);
-	if (r < 0)
-		fprintf(stderr, "%s%s\n", out.at ? out.at : "", strerror(-r));
-	strbuf_finish(&out);
-	free(diags);
-	arena_finish(&arena);
-	return r < 0;
+	return tool_main(argc, argv, run);
 }

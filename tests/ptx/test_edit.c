@@ -244,6 +244,41 @@ static void extract(void **state)
 	free(t.diags);
 }
 
+/* Each function once, in the order of the code; a declaration ahead of the body counts as that; an
+ * address that is taken, .calltargets; not what only other kernels call, nor what has no body. */
+static void reached(void **state)
+{
+	static const char text[] =
+		".version 8.0\n.target sm_80\n.address_size 64\n"
+		".func late;\n.extern .func away;\n"
+		".func deep\n{\n\tcall late;\n\tret;\n}\n"
+		".func target\n{\n\tret;\n}\n"
+		".func lone\n{\n\tret;\n}\n"
+		".func late\n{\n\tcall deep;\n\tcall away;\n\tret;\n}\n"
+		".func pointed\n{\n\tcall target;\n\tret;\n}\n"
+		".visible .entry one()\n{\n\t.reg .b64 %rd<3>;\n\tmov.u64 %rd1, pointed;\n"
+		"\tcall late;\n\tcall deep;\n\tret;\n}\n"
+		".visible .entry two()\n{\n\t.reg .b64 %rd<3>;\n\tld.u64 %rd1, [0];\n"
+		"list: .calltargets lone;\n\tcall %rd1, list;\n\tret;\n}\n";
+	static const char *const names[] = {
+		"one", "pointed", "late", "deep", "target", "two", "lone"};
+	struct module t = parse_ok(text);
+	ptx_func_list list = {0};
+
+	assert_int_equal(ptx_reached(t.m, ptx_find_func(t.m, "one"), &list), 0);
+	assert_int_equal(list.len, 5);
+	assert_int_equal(ptx_reached(t.m, ptx_find_func(t.m, "deep"), &list), 0);
+	assert_int_equal(list.len, 5);
+	assert_int_equal(ptx_reached(t.m, ptx_find_func(t.m, "two"), &list), 0);
+	assert_int_equal(list.len, ARRAY_LEN(names));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_string_equal(list.at[i]->sym->name, names[i]);
+		assert_true(list.at[i]->has_body);
+	}
+	VEC_FREE(&list);
+	finish(&t);
+}
+
 static void extract_without_storage(void **state)
 {
 	char text[sizeof(two)];
@@ -377,6 +412,7 @@ int main(void)
 		cmocka_unit_test(raise_align),
 		cmocka_unit_test(clone),
 		cmocka_unit_test(extract),
+		cmocka_unit_test(reached),
 		cmocka_unit_test(extract_without_storage),
 		cmocka_unit_test(extract_table),
 		cmocka_unit_test(validation),

@@ -83,6 +83,32 @@ static void names(void **state)
 	finish(&t);
 }
 
+/* Two copies may have a register in common: in lists, in addresses, as guards. */
+static void common(void **state)
+{
+	struct module t =
+		parse_ok(HEAD ".entry k()\n{\n.reg .b32 %r<2>;\n.reg .b64 %a;\n"
+			      ".reg .pred %p;\n"
+			      "@%p st.global.v2.u32 [%a], {%r0, %r1};\nadd.u32 %r1, %r0, 1;\n}\n");
+	struct ptx_func *k = ptx_find_func(t.m, "k");
+	struct ptx_func *host = new_host(&t, ".visible .entry host()\n{\n}\n");
+	struct ptx_graft *a = put(&t, host, k), *b;
+
+	assert_int_equal(ptx_graft_new(t.m, host, k, t.diags, &b), 0);
+	for (uint32_t reg = 1; reg <= 4; reg++) /* %r1, %a, %p; and none */
+		assert_int_equal(ptx_graft_map_reg(b, reg, ptx_graft_reg(a, reg)), 0);
+	assert_int_equal(ptx_graft_map_reg(b, 0, 0), -E2BIG);
+	for (size_t i = 0; i < k->body.len; i++)
+		assert_true(VEC_PUSH(&host->body, ptx_graft_stmt(b, &k->body.at[i])));
+	expect_valid(&t);
+	assert_int_equal(ptx_graft_reg(b, 1), ptx_graft_reg(a, 1));
+	assert_true(prints(&t, "@%hd_0_p st.global.v2.u32 [%hd_0_a], {%hd_1_r0, %hd_0_r1};"));
+	assert_true(prints(&t, "add.u32 %hd_0_r1, %hd_1_r0, 1;"));
+	ptx_graft_free(a);
+	ptx_graft_free(b);
+	finish(&t);
+}
+
 /* A copy of a copy does not grow a name of both, and tags that were read are not given out again.
  */
 static void again(void **state)
@@ -396,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
+		cmocka_unit_test(common),
 		cmocka_unit_test(again),
 		cmocka_unit_test(itself),
 		cmocka_unit_test(params),

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Runs scenario files: what happens, then what is expected, then "---" and the whole trace. With
- * --bless the trace is rewritten; expectations never are. doc: tests/sched/README */
+ * --bless the trace is rewritten; expectations never are. A line is a word and what do_WORD reads.
+ */
 #include "sim.h"
 
 #include <stdio.h>

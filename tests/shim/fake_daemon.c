@@ -11,17 +11,15 @@
  *	fill      held until a launch of it finds no room; says "filled", and how many it has
  *	early     held; each launch is granted, with one more round, as soon as it has arrived
  *	suspend   preempts all, never grants; says "suspended" once a launch has left
- *	back      takes one SM after another from a large launch and gives it back, waiting each
- *		  time until all are full of workers again
- *	bound     everything runs; unmanaged work in flight may take 2 ms
- *	pin       preempts what runs longer than loading waits, unless that is pinned
- *	refuse    refuses, version speaks another protocol version, mute says nothing
- *	garbage   answers with bytes of no message, big with more than any message may have
- *	order     answers with a message that is not its turn
- *	nofds     welcomes without the page, badpage with a page of another size
- *	shut      ends the conversation at once
- *	chatter   welcomes, and says garbage from then on
- * Prints "ready" once it listens, and on SIGTERM what it did. */
+ *	late      likewise, then stands still; when the tenant has left it, stops all again and
+ *answers nobody any more; late-alone: nor does it listen back      takes one SM after another from
+ *a large launch and gives it back, waiting each time until all are full of workers again bound
+ *everything runs; unmanaged work in flight may take 2 ms pin       preempts what runs longer than
+ *loading waits, unless that is pinned refuse    refuses, version speaks another protocol version,
+ *mute says nothing garbage   answers with bytes of no message, big with more than any message may
+ *have order     answers with a message that is not its turn nofds     welcomes without the page,
+ *badpage with a page of another size shut      ends the conversation at once, chatter welcomes and
+ *says garbage from then on Prints "ready" once it listens, and on SIGTERM what it did. */
 #include "pass/pass.h"
 #include "wire/wire.h"
 
@@ -39,8 +37,9 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
+static const char *socket_path;
 static uint64_t preempted, granted, drained, resumed, finished, seen, given, returned, waited,
-	early, pins, guards, second, most, gates, held, past;
+	early, pins, guards, second, most, gates, held, past, stopped_late;
 static uint32_t deepest;
 static uint64_t rng = 88172645463325252u;
 
@@ -106,11 +105,16 @@ static void wake(struct tenant *t)
 		stop = 1;
 }
 
+static bool suspends(const char *mode)
+{
+	return !strcmp(mode, "suspend") || !strncmp(mode, "late", 4);
+}
+
 static void word(struct tenant *t, struct wire_slot *w, struct known *k, const char *mode)
 {
 	bool run = !k->running;
 
-	if (!strcmp(mode, "suspend"))
+	if (suspends(mode))
 		run = false;
 	if (!strcmp(mode, "partial")) {
 		for (uint32_t sm = 0; sm < CTL_MAX_SMS; sm++)
@@ -265,7 +269,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 	}
 	if (load(&w->host.drains) != k->drains) {
 		k->drains = load(&w->host.drains);
-		if (!drained++ && !strcmp(mode, "suspend")) {
+		if (!drained++ && suspends(mode)) {
 			puts("suspended");
 			fflush(stdout);
 		}
@@ -284,7 +288,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		preempt_unpinned(t, w, k);
 	else if ((!strcmp(mode, "storm") || !strcmp(mode, "partial")) && now_ns() >= k->until_ns)
 		word(t, w, k, mode);
-	else if (!strcmp(mode, "suspend") && k->running)
+	else if (suspends(mode) && k->running)
 		word(t, w, k, mode);
 	else if ((!strcmp(mode, "hold") || !strcmp(mode, "turn") || !strcmp(mode, "fill")) &&
 		 !load(&t->page->hold) && !k->running)
@@ -373,7 +377,7 @@ static void serve(struct tenant *t, const char *mode)
 
 	store(&t->page->watch, !quiet);
 	store(&t->page->follow, !quiet);
-	while (!stop) {
+	while (!stop && !(drained && !strncmp(mode, "late", 4))) {
 		struct pollfd p[2] = {{t->kick, POLLIN, 0}, {t->sock, POLLIN, 0}};
 		struct timespec ts = {0, quiet ? 5000000 : 100000};
 		uint64_t n = 0;
@@ -415,6 +419,35 @@ static void serve(struct tenant *t, const char *mode)
 		}
 		most = MAX(most, t->under_way);
 	}
+}
+
+/* As one that stood still with words in its hand. */
+static void stop_late(struct tenant *t, const char *socket)
+{
+	struct pollfd p = {t->sock, POLLIN, 0};
+
+	if (socket)
+		unlink(socket);
+
+	poll(&p, 1, -1);
+	for (unsigned round = 0; round < 2; round++) {
+		/* Before it asks to come back, and after. */
+		nanosleep(&(struct timespec){.tv_nsec = round ? 300000000 : 1000000}, NULL);
+		begin(t, true);
+		store(&t->page->hold, 1);
+		for (unsigned i = 0; i < WIRE_SLOTS; i++) {
+			struct wire_slot *w = &t->page->slots[i];
+			uint8_t zeros[CTL_MAX_SMS] = {0};
+
+			if (load(&w->state) != WIRE_SLOT_SUBMITTED || !load(&w->host.seq))
+				continue;
+			ctl_tell(w->host.quota, &w->host.word, load(&w->host.seq) + 1, zeros);
+			store(&w->granted, 0);
+			stopped_late++;
+		}
+	}
+	while (!stop)
+		pause();
 }
 
 static void greet(int conn, const char *mode)
@@ -464,6 +497,8 @@ static void greet(int conn, const char *mode)
 		w.head.protocol++;
 	if (wire_send(conn, &w, (int[]){fd, t.kick, t.wake}, 3) >= 0)
 		serve(&t, mode);
+	if (!stop && !strncmp(mode, "late", 4))
+		stop_late(&t, strchr(mode, '-') ? socket_path : NULL);
 	printf("native %u opaque %u of %u\n", t.page->managed_native, t.page->opaque_completed,
 		t.page->opaque_submitted);
 	fflush(stdout);
@@ -491,6 +526,7 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
+	socket_path = argv[1];
 	puts("ready");
 	fflush(stdout);
 	while (!stop && (conn = accept(s, NULL, NULL)) >= 0) {
@@ -507,11 +543,12 @@ int main(int argc, char **argv)
 	       "second %llu\n"
 	       "at once %llu\n"
 	       "held %llu past %llu\n"
-	       "deep %u\n",
+	       "deep %u\n"
+	       "late %llu\n",
 		(unsigned long long)given, (unsigned long long)returned, (unsigned long long)waited,
 		(unsigned long long)early, (unsigned long long)pins, (unsigned long long)guards,
 		(unsigned long long)second, (unsigned long long)most, (unsigned long long)held,
-		(unsigned long long)past, deepest);
+		(unsigned long long)past, deepest, (unsigned long long)stopped_late);
 	unlink(argv[1]);
 	return 0;
 }

@@ -22,7 +22,7 @@ suspended() { # waits until $prog is, by the daemon that was started last
 	kill -0 "$prog" || fail "it was to be suspended"
 }
 
-same chain && one_line 'heddled cannot be reached'
+same chain && one_line '^heddle: heddled does not run, so nothing is shared ("heddled &" starts it); running natively$'
 start refuse && same chain && one_line 'heddled refused' && stop
 start version && same chain && one_line 'another protocol version' && stop
 start mute && same chain && one_line 'heddled cannot be reached' && stop
@@ -36,9 +36,9 @@ start chatter && same chain 4 24 30 && silent && stop
 start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
 
 # Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
-plain chain 8 100 300 >"$dir/plain"
+plain chain 8 100 3000 >"$dir/plain"
 start suspend
-shim chain 8 100 300 >"$dir/out" 2>"$dir/err" &
+shim chain 8 100 3000 >"$dir/out" 2>"$dir/err" &
 prog=$!
 suspended
 kill -9 "$daemon"
@@ -53,7 +53,7 @@ echo "killed: resumed and done $(((after - before) / 1000000)) ms after the daem
 
 # Stopped, not dead, while all is suspended: that is as good as dead.
 start suspend
-shim chain 8 100 300 >"$dir/out" 2>"$dir/err" &
+shim chain 8 100 3000 >"$dir/out" 2>"$dir/err" &
 prog=$!
 suspended
 kill -STOP "$daemon"
@@ -66,6 +66,20 @@ kill -KILL "$daemon"
 daemon=
 echo "stopped: resumed and done after $(((after - before) / 1000000)) ms"
 [ $(((after - before) / 1000000)) -lt 20000 ] || fail "too late"
+
+# It goes on, and what it then says late holds nothing up, though it never answers.
+for mode in late late-alone; do
+	start $mode
+	shim chain 8 100 3000 >"$dir/out" 2>"$dir/err" &
+	prog=$!
+	suspended
+	wait $prog || fail "status $? under late words"
+	cmp "$dir/plain" "$dir/out" || fail "results differ under late words"
+	one_line 'heddled is gone'
+	stop
+	cat "$dir/daemon"
+	! grep -q '^late 0$' "$dir/daemon" || fail "nothing was said late"
+done
 
 # Killed itself while all is suspended: nothing is left that a next one would trip over.
 start suspend

@@ -27,6 +27,8 @@ static struct made example(uint32_t n_vars)
 		m.vars.at[i] = (struct var){(uint64_t)i << 40 | 4, 1u << i % 5};
 		strbuf_add(&m.vars.names, names[i % 3], strlen(names[i % 3]) + 1);
 	}
+	for (uint32_t i = 0; i < n_vars % 4; i++)
+		assert_true(VEC_PUSH(&m.lines, i * 7));
 	strbuf_puts(&m.text, ".version 8.0");
 	return m;
 }
@@ -85,6 +87,9 @@ static void comes_back(void **state)
 		}
 		assert_memory_equal(m.sizes, was.sizes, 8);
 		assert_string_equal(m.text.at, was.text.at);
+		assert_int_equal(m.lines.len, n % 4);
+		if (n % 4)
+			assert_memory_equal(m.lines.at, was.lines.at, 4 * (n % 4));
 		made_finish(&m);
 		made_finish(&was);
 		m = (struct made){0};

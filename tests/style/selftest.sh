@@ -103,6 +103,21 @@ fresh
 printf 'char *x(void) { return getenv("HOME"); }\n' >>"$tmp/t/src/ptx/b.c"
 expect 1 environment "what a set-uid program would believe"
 
+# Of a build, not of a tree.
+built() { # STATUS WHAT
+	if command -v ninja >/dev/null && command -v cc >/dev/null; then
+		printf 'rule c\n command = cc -c $in -o $out\nbuild src/ptx/b.o: c src/ptx/b.c\n' >"$tmp/t/build.ninja"
+		sed -i '/^#include/d' "$tmp/t/src/ptx/b.c"
+		ninja -C "$tmp/t" >"$tmp/out" 2>&1 && sh "$here/unused.sh" "$tmp/t" "$tmp/t" >"$tmp/out" 2>&1
+		[ $? = "$1" ] || { echo "unused: $2:" && cat "$tmp/out" && status=1; }
+	fi
+}
+fresh
+mkdir -p "$tmp/t/tests" "$tmp/t/bench"
+built 1 "what nothing names"
+echo 'a v' >"$tmp/t/tests/a.c"
+built 0 "what a test names"
+
 fresh
 # shellcheck disable=SC2016
 echo 'rm $1' >>"$tmp/t/x.sh"

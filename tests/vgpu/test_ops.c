@@ -49,8 +49,9 @@ static u64 slow_bfe(u64 a, u64 pos, u64 len, u64 width, bool is_signed)
 {
 	u64 r = 0, sign;
 
-	pos &= 255;
-	len &= 255;
+	/* Of 64 bits the hardware cuts nothing off (exact/h200.def). */
+	pos &= width == 64 ? UINT32_MAX : 255;
+	len &= width == 64 ? UINT32_MAX : 255;
 	sign = !is_signed || !len
 		       ? 0
 		       : a >> (pos + len - 1 < width - 1 ? pos + len - 1 : width - 1) & 1;
@@ -61,8 +62,9 @@ static u64 slow_bfe(u64 a, u64 pos, u64 len, u64 width, bool is_signed)
 
 static u64 slow_bfi(u64 a, u64 b, u64 pos, u64 len, u64 width)
 {
-	pos &= 255;
-	len &= 255;
+	/* Of 64 bits the hardware cuts nothing off (exact/h200.def). */
+	pos &= width == 64 ? UINT32_MAX : 255;
+	len &= width == 64 ? UINT32_MAX : 255;
 	for (u64 i = 0; i < len && pos + i < width; i++)
 		b = (b & ~(1ull << (pos + i))) | (a >> i & 1) << (pos + i);
 	return b;
@@ -196,6 +198,23 @@ static u64 set_round(int mode)
 {
 	return (u64)fesetround(mode);
 }
+/* What is less than the smallest normal number, rounded without bounds, is zero. */
+static u64 flushed_fma(float a, float b, float c)
+{
+	u64 r = Z(F(fmaf(a, b, c)));
+	float large = fmaf(a * 0x1p32f, b * 0x1p32f, c * 0x1p64f);
+
+	return (r & 0x7fffffff) == 0x800000 && fabsf(large) < 0x1p-62f ? r & 0x80000000 : r;
+}
+
+/* A NaN of f64 keeps its sign and the upper bits of its fraction (exact/h200.def). */
+static u64 narrowed(u64 v)
+{
+	if (d(v) == d(v))
+		return F((float)d(v));
+	return (v >> 32 & 0x80000000) | 0x7fc00000 | (v >> 29 & 0x7fffff);
+}
+
 #define ROUND(mode, e) \
 	(round_begin_fn(mode), round_result = (e), round_begin_fn(FE_TONEAREST), round_result)
 static volatile u64 round_result;

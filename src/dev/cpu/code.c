@@ -341,8 +341,28 @@ void vgpu_module_free(struct vgpu_module *mod)
 	VEC_FREE(&mod->funcs);
 	if (mod->ptx)
 		ptx_module_free(mod->ptx);
+	free(mod->lines);
 	free(mod->text);
 	free(mod);
+}
+
+uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line)
+{
+	if (!m->lines)
+		return line;
+	return line && line <= m->n_lines ? m->lines[line - 1] : 0;
+}
+
+void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n)
+{
+	uint32_t *copy = malloc(n * sizeof(*copy));
+
+	if (!copy)
+		return;
+	memcpy(copy, lines, n * sizeof(*copy));
+	free(m->lines);
+	m->lines = copy;
+	m->n_lines = n;
 }
 
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name)

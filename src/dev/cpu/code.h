@@ -31,7 +31,8 @@ enum vinsn_flag {
 	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
 	VI_UNALIGNED = 512,
 	VI_TABLE = 2048,
-	VI_FRAME = 1024, /* the address counts from the frame's local memory */
+	VI_FRAME = 1024,  /* the address counts from the frame's local memory */
+	VI_FINITE = 4096, /* conversions: the largest number in place of what is larger */
 };
 
 struct vinsn {
@@ -41,8 +42,7 @@ struct vinsn {
 	uint16_t flags;
 	uint8_t cost;                 /* virtual cycles to issue */
 	uint8_t round;                /* enum vround */
-	uint8_t size, vec, space, op; /* memory: bytes an element, elements, enum ptx_space; op:
-					 handler's own */
+	uint8_t size, vec, space, op; /* bytes an element, elements, enum ptx_space; handler's */
 	union {
 		uint64_t imm; /* address offset, mask, … */
 		const struct vinsn *target;
@@ -78,8 +78,7 @@ struct vfunc {
 	const char *name;
 	uint32_t index;
 	struct vinsn *code;
-	uint32_t n_code;
-	uint32_t reg_bytes, const_bytes, local_bytes; /* local: a lane's, 16-byte multiple */
+	uint32_t n_code, reg_bytes, const_bytes, local_bytes; /* a lane's, 16-byte multiple */
 	uint8_t *consts;
 	uint32_t *ext;
 	struct vcall *calls;
@@ -114,7 +113,8 @@ struct vgpu_module {
 	struct vgpu_mem *mem;
 	struct ptx_module *ptx;
 	char *text;
-	uint64_t text_len, func_base; /* no other module has a function's address of this one */
+	uint32_t *lines; /* n_lines: where each line of the text stood before; or NULL */
+	uint64_t text_len, n_lines, func_base; /* no other module's functions are there */
 	struct vgpu_kernel *kernels;
 	unsigned n_kernels;
 	enum vgpu_converge converge;

@@ -25,7 +25,7 @@ struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost)
 	return &d->code.at[d->code.len - 1];
 }
 
-struct vinsn *dec_unknown(struct dec *d)
+static struct vinsn *dec_unknown(struct dec *d)
 {
 	return dec_emit(d, vop_unknown, 1);
 }
@@ -80,74 +80,44 @@ uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label)
 
 /* ---- which functions ---- */
 
-struct reach {
-	struct vgpu_module *mod;
-	VEC(const struct ptx_func *) funcs;
-	bool takes_addresses;
-	int error;
-};
-
-static const struct ptx_func *definition(const struct reach *r, const struct ptx_sym *sym)
-{
-	const struct ptx_func *f = sym->func;
-
-	if (f && !f->has_body)
-		f = ptx_find_func(r->mod->ptx, sym->name);
-	return f && f->has_body && !f->is_entry ? f : NULL;
-}
-
-static void reach_func(struct reach *r, const struct ptx_func *f)
-{
-	for (size_t i = 0; i < r->funcs.len; i++)
-		if (r->funcs.at[i] == f)
-			return;
-	if (!VEC_PUSH(&r->funcs, f))
-		r->error = -ENOMEM;
-}
-
-static void reach_opd(struct reach *r, const struct ptx_opd *o)
-{
-	const struct ptx_func *f;
-
-	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC) {
-		f = definition(r, o->sym);
-		if (f)
-			reach_func(r, f);
-	} else if (o->kind >= PTX_OPD_ADDR && o->kind <= PTX_OPD_PAIR) {
-		for (uint32_t i = 0; i < o->n; i++)
-			reach_opd(r, &o->list[i]);
-	}
-}
-
 /* An indirect call may go to any function whose address the module takes. */
-static bool calls_indirectly(const struct ptx_stmt *s)
+static bool calls_indirectly(const struct ptx_func *f)
 {
-	for (unsigned i = 0; i < s->n; i++)
-		if (s->opd[i].kind == PTX_OPD_REG)
-			return true;
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		for (unsigned o = 0; s->kind == PTX_INSN && s->mn->op == PTX_OP_call && o < s->n;
+			o++)
+			if (s->opd[o].kind == PTX_OPD_REG)
+				return true;
+	}
 	return false;
 }
 
-static void reach_all(struct reach *r, const struct ptx_func *entry)
+/* Kernels whose address is taken are not called: only the first is one. */
+static void leave_kernels(ptx_func_list *funcs)
 {
-	reach_func(r, entry);
-	for (size_t k = 0; k < r->funcs.len && !r->error; k++) {
-		const struct ptx_func *f = r->funcs.at[k];
+	size_t n = 1;
 
-		for (size_t i = 0; i < f->body.len; i++) {
-			const struct ptx_stmt *s = &f->body.at[i];
+	for (size_t i = 1; i < funcs->len; i++)
+		if (!funcs->at[i]->is_entry)
+			funcs->at[n++] = funcs->at[i];
+	funcs->len = MIN(n, funcs->len);
+}
 
-			if (s->kind != PTX_INSN)
-				continue;
-			for (unsigned o = 0; o < s->n; o++)
-				reach_opd(r, &s->opd[o]);
-			if (s->mn->op == PTX_OP_call && calls_indirectly(s))
-				for (size_t m = 0; m < r->mod->funcs.len; m++)
-					if (r->mod->funcs.at[m]->has_body &&
-						!r->mod->funcs.at[m]->is_entry)
-						reach_func(r, r->mod->funcs.at[m]);
-		}
-	}
+static int reach_all(
+	const struct vgpu_module *mod, const struct ptx_func *entry, ptx_func_list *funcs)
+{
+	int r = ptx_reached(mod->ptx, entry, funcs);
+	bool indirect = false;
+
+	for (size_t k = 0; k < funcs->len; k++)
+		indirect |= calls_indirectly(funcs->at[k]);
+	for (size_t i = 0; r == 0 && indirect && i < mod->funcs.len; i++)
+		if (mod->funcs.at[i]->has_body && !mod->funcs.at[i]->is_entry)
+			r = ptx_reached(mod->ptx, mod->funcs.at[i], funcs);
+	leave_kernels(funcs);
+	return r;
 }
 
 /* ---- variables ---- */
@@ -467,6 +437,9 @@ static void dec_insn(struct dec *d)
 	case PTX_OP_stmatrix:
 	case PTX_OP_movmatrix:
 	case PTX_OP_mma:
+	case PTX_OP_wmma_load:
+	case PTX_OP_wmma_store:
+	case PTX_OP_wmma_mma:
 		known = dec_matrix(d);
 		break;
 	case PTX_OP_trap:
@@ -645,7 +618,7 @@ static int dec_functions(struct dec *base)
 
 int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret)
 {
-	struct reach r = {.mod = k->mod};
+	ptx_func_list funcs = {0};
 	struct vprogram *p = calloc(1, sizeof(*p));
 	struct dec *d = calloc(1, sizeof(*d));
 	int error = -ENOMEM;
@@ -653,23 +626,25 @@ int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret)
 	if (p)
 		arena_init(&p->arena, (size_t)1 << 30);
 	if (p && d) {
-		reach_all(&r, k->ptx);
+		error = reach_all(k->mod, k->ptx, &funcs);
 		d->k = k;
 		d->how = k->mod->converge;
 		d->p = p;
 		d->a = &p->arena;
-		p->n_funcs = (uint32_t)r.funcs.len;
+		p->n_funcs = (uint32_t)funcs.len;
 		p->funcs = ARENA_ARRAY(d->a, struct vfunc, p->n_funcs + 1);
-		if (p->funcs && !r.error) {
+		if (!p->funcs)
+			error = -ENOMEM;
+		if (!error) {
 			for (uint32_t i = 0; i < p->n_funcs; i++)
-				p->funcs[i] = (struct vfunc){.ptx = r.funcs.at[i],
-					.name = r.funcs.at[i]->sym->name,
+				p->funcs[i] = (struct vfunc){.ptx = funcs.at[i],
+					.name = funcs.at[i]->sym->name,
 					.index = i};
 			layout_shared(d);
 			error = d->error ? d->error : dec_functions(d);
 		}
 	}
-	VEC_FREE(&r.funcs);
+	VEC_FREE(&funcs);
 	free(d);
 	if (error) {
 		vgpu_program_free(p);

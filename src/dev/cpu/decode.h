@@ -73,6 +73,8 @@ void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp 
 /* What set gives for true, of a result or of each half of a pair. */
 uint32_t dec_true_of(uint8_t type, bool pair);
 bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
+/* cvt to and from pairs of 8 bits. */
+bool dec_cvt_eight(struct dec *d);
 /* A new register with one half of a pair (0, 1) or a single one (0) as f32. */
 uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
 /* The special register that an operand names, or 0 and a constant; of %envreg its number, too.
@@ -85,7 +87,6 @@ bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool 
 
 /* ---- decode.c ---- */
 struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
-struct vinsn *dec_unknown(struct dec *d);
 uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
 /* Lanes that part at the end of this block wait somewhere: index of the list. */
 bool dec_waits(struct dec *d, uint32_t *ret);
@@ -98,7 +99,6 @@ bool dec_alu(struct dec *d);
 bool dec_cvt(struct dec *d);
 bool dec_mov(struct dec *d);
 bool dec_mem(struct dec *d);
-bool dec_atom(struct dec *d);
 bool dec_async(struct dec *d);
 bool dec_sync(struct dec *d);
 /* Base register, offset and width of an address: into to->a, imm, flags. */

@@ -31,6 +31,11 @@ static bool is_float(uint8_t t)
 	return t == PTX_F32 || t == PTX_F64;
 }
 
+static bool is_narrow(uint8_t t)
+{
+	return t >= PTX_F16 && t <= PTX_TF32;
+}
+
 static bool is_half(uint8_t t)
 {
 	return t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
@@ -55,6 +60,8 @@ static bool note_mod(struct vinsn *in, const char *mod)
 		in->flags |= VI_FTZ;
 	else if (!strcmp(mod, "sat"))
 		in->flags |= VI_SAT;
+	else if (!strcmp(mod, "satfinite"))
+		in->flags |= VI_FINITE;
 	else if (strcmp(mod, "approx") && strcmp(mod, "full"))
 		return false;
 	return true;
@@ -476,7 +483,7 @@ static bool emit_testp(struct dec *d)
 		const char *name;
 		uint8_t classes;
 	} all[] = {{"finite", 4 | 8 | 16}, {"infinite", 1}, {"number", 1 | 4 | 8 | 16},
-		{"notanumber", 2}, {"normal", 4}, {"subnormal", 8}};
+		{"notanumber", 2}, {"normal", 4 | 16}, {"subnormal", 8}};
 	const struct ptx_mnem *mn = d->s->mn;
 	uint8_t classes = 0;
 	struct vinsn *in;
@@ -574,6 +581,8 @@ bool dec_cvt(struct dec *d)
 
 	if (mn->n_types < 2 || d->s->n < 2 || !dec_mods_known(mn))
 		return false;
+	if (to == PTX_OTHER_TYPE || from == PTX_OTHER_TYPE)
+		return dec_cvt_eight(d);
 	for (unsigned i = 0; i < mn->n_mods; i++) {
 		size_t n = strlen(mn->mods[i]);
 
@@ -593,6 +602,8 @@ bool dec_cvt(struct dec *d)
 		to, from);
 	if (note.flags & VI_SAT && from == PTX_BF16)
 		return false; /* there is none */
+	if (note.flags & VI_FINITE && (from != PTX_F32 || note.flags & VI_SAT || !is_narrow(to)))
+		return false;
 	pair = to == PTX_F16X2 || to == PTX_BF16X2;
 	/* Of a half what has no handler of its own is made of its f32. */
 	widens = (from == PTX_F16 || from == PTX_BF16) && !vgpu_vec_find(k.text);

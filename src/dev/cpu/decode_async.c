@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* cp.async and mbarrier. Bulk and tensor copies are not known. */
+/* cp.async, copies in bulk, mbarrier; what blocks of a cluster do among each other, where every
+ * block is a cluster of its own. Tensor copies are not known. */
 #include "decode.h"
 
 #include <string.h>
@@ -41,6 +42,109 @@ static bool dec_copy(struct dec *d)
 	in->vec = (uint8_t)o[2].value;
 	in->x = d->p->n_ranges;
 	d->p->n_ranges += 2;
+	return true;
+}
+
+/* A register with the whole address that an operand means. */
+static uint32_t whole_address(struct dec *d, const struct ptx_opd *o)
+{
+	struct vinsn at = {0}, *in;
+	uint32_t reg;
+
+	if (!dec_address(d, o, &at) || at.flags & VI_FRAME)
+		return VX_NONE;
+	reg = dec_new_reg(d, 8);
+	in = dec_emit(d, vop_cvta, 0);
+	in->a = at.a;
+	in->imm = at.imm;
+	in->flags = (uint16_t)(VI_PSEUDO | VI_WIDE | (at.flags & VI_ADDR32));
+	in->d = reg;
+	return reg;
+}
+
+/* Between global memory and that of the block; what has a meaning for several blocks, or picks
+ * bytes, is not known. */
+static bool dec_bulk(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	const struct ptx_opd *o = d->s->opd;
+	uint8_t space[2] = {PTX_GENERIC, PTX_GENERIC};
+	bool counted = false, grouped = false, hint = false;
+	unsigned n_spaces = 0;
+	uint32_t to, from, bytes, bar = VX_NONE;
+	struct vinsn *in;
+
+	for (unsigned i = 0; i < mn->n_mods; i++) {
+		const char *mod = mn->mods[i];
+		bool global = !strcmp(mod, "global");
+
+		if (global || !strcmp(mod, "shared::cta") || !strcmp(mod, "shared::cluster")) {
+			if (n_spaces == 2)
+				return false;
+			space[n_spaces++] = global ? PTX_GLOBAL : PTX_SHARED;
+		} else if (!strcmp(mod, "mbarrier::complete_tx::bytes")) {
+			counted = true;
+		} else if (!strcmp(mod, "bulk_group")) {
+			grouped = true;
+		} else if (!strcmp(mod, "L2::cache_hint")) {
+			hint = true;
+		} else if (strcmp(mod, "async") && strcmp(mod, "bulk")) {
+			return false;
+		}
+	}
+	/* Into shared memory bytes are counted, out of it copies are in groups. */
+	if (n_spaces != 2 || counted == grouped || grouped != (space[0] == PTX_GLOBAL) ||
+		(grouped && space[1] != PTX_SHARED) || d->s->n != 3u + counted + hint)
+		return false;
+	to = whole_address(d, &o[0]);
+	from = to != VX_NONE ? whole_address(d, &o[1]) : VX_NONE;
+	bytes = from != VX_NONE ? dec_src(d, &o[2], PTX_U32) : VX_NONE;
+	if (counted && bytes != VX_NONE)
+		bar = whole_address(d, &o[3]);
+	if (bytes == VX_NONE || (counted && bar == VX_NONE))
+		return false;
+	in = dec_emit(d, vop_bulk, 16);
+	in->a = to;
+	in->b = from;
+	in->c = bytes;
+	in->table = bar;
+	in->space = space[0];
+	in->op = space[1];
+	in->x = d->p->n_ranges;
+	d->p->n_ranges += 2;
+	return true;
+}
+
+/* mapa: the address as it is; getctarank: 0. */
+static bool dec_rank(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	bool mapa = mn->op == PTX_OP_mapa;
+	uint8_t type = mapa && mn->n_types ? mn->type[0] : PTX_U32;
+	uint32_t dst, a, b;
+	struct vinsn *in;
+
+	if (d->s->n != (mapa ? 3 : 2) || mn->n_types != 1)
+		return false;
+	if (!mapa) {
+		dst = dec_dst(d, &d->s->opd[0], PTX_U32);
+		if (dst == VX_NONE)
+			return false;
+		in = dec_emit(d, vgpu_vec_find("mov_b32"), 1);
+		in->a = dec_const(d, 0, 4);
+		in->d = dst;
+		return true;
+	}
+	a = dec_src(d, &d->s->opd[1], type);
+	b = dec_src(d, &d->s->opd[2], PTX_U32);
+	dst = a != VX_NONE && b != VX_NONE ? dec_dst(d, &d->s->opd[0], type) : VX_NONE;
+	if (dst == VX_NONE)
+		return false;
+	in = dec_emit(d, vop_mapa, 1);
+	in->a = a;
+	in->b = b;
+	in->d = dst;
+	in->flags |= ptx_type_bytes(type) == 8 ? VI_WIDE : 0;
 	return true;
 }
 
@@ -91,8 +195,28 @@ bool dec_async(struct dec *d)
 	case PTX_OP_cp_async_commit_group:
 	case PTX_OP_cp_async_wait_group:
 	case PTX_OP_cp_async_wait_all:
+	case PTX_OP_cp_async_bulk_commit_group:
+	case PTX_OP_cp_async_bulk_wait_group:
+	case PTX_OP_cp_async_bulk_prefetch:
 		dec_emit(d, vop_nop, 1);
 		return true;
+	case PTX_OP_cp_async_bulk:
+		return dec_bulk(d);
+	case PTX_OP_cp_async_mbarrier_arrive:
+		/* All copies are done: it arrives, or (without noinc) what it adds it takes away.
+		 */
+		if (ptx_has_mod(mn, "noinc"))
+			return dec_mbar(d, vop_mbar_arrive, false, 0, PTX_U32);
+		dec_emit(d, vop_nop, 1);
+		return true;
+	case PTX_OP_barrier_cluster:
+		if (d->s->n || ptx_has_mod(mn, "arrive") == ptx_has_mod(mn, "wait"))
+			return false;
+		dec_emit(d, ptx_has_mod(mn, "wait") ? vop_cluster_wait : vop_cluster_arrive, 4);
+		return true;
+	case PTX_OP_mapa:
+	case PTX_OP_getctarank:
+		return dec_rank(d);
 	case PTX_OP_mbarrier_init:
 		return dec_mbar(d, vop_mbar_init, false, 0, PTX_U32);
 	case PTX_OP_mbarrier_inval:

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Comparisons of halves and of pairs of them: in f32, which holds every half. */
+/* Comparisons of halves and of pairs of them: in f32, which holds every half. Conversions of pairs
+ * of 8 bits. */
 #include "decode.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static bool is_pair(uint8_t t)
 {
@@ -92,5 +96,41 @@ bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *
 	for (unsigned k = 0; !is_set && k < halves; k++)
 		if (dst[k] != VX_NONE)
 			both_of(d, "mov_pred", part[k], part[k], dst[k]);
+	return true;
+}
+
+/* cvt.rn.satfinite{.relu}.e4m3x2.f32, and so on: which there are, the handlers say. */
+bool dec_cvt_eight(struct dec *d)
+{
+	const struct ptx_mnem *mn = d->s->mn;
+	bool relu = ptx_has_mod(mn, "relu"), narrows = mn->type[0] == PTX_OTHER_TYPE;
+	const char *wide = ptx_type_name(narrows ? mn->type[1] : mn->type[0]);
+	const char *eight = ptx_has_mod(mn, "e4m3x2") ? "e4m3x2" : "e5m2x2";
+	bool pair = narrows && mn->type[1] == PTX_F32;
+	uint32_t src[2] = {0, 0}, dst;
+	char key[40];
+	vop_fn *fn;
+
+	snprintf(key, sizeof(key), "cvt_%s%s_%s", relu ? "relu_" : "", narrows ? eight : wide,
+		narrows ? wide : eight);
+	fn = vgpu_vec_find(key);
+	/* Nothing else may stand there: rn, what a narrow result needs, relu, the two types. */
+	if (!fn || !ptx_has_mod(mn, "rn") || ptx_has_mod(mn, "satfinite") != narrows ||
+		mn->n_types != 2 || mn->n_mods != 3u + narrows + relu || d->s->n != (pair ? 3 : 2))
+		return false;
+	for (unsigned i = 0; i + 1 < d->s->n; i++) {
+		src[i] = dec_src(d, &d->s->opd[i + 1], narrows ? mn->type[1] : PTX_B16);
+		if (src[i] == VX_NONE)
+			return false;
+	}
+	dst = dec_dst(d, &d->s->opd[0], narrows ? PTX_B16 : mn->type[0]);
+	if (dst == VX_NONE)
+		return false;
+	struct vinsn *in = dec_emit(d, fn, 2);
+	in->flags |= narrows ? VI_FINITE : 0;
+	in->round = VR_RN;
+	in->a = src[0];
+	in->b = src[1];
+	in->d = dst;
 	return true;
 }

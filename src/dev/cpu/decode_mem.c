@@ -210,7 +210,7 @@ static int atom_op(const struct ptx_mnem *mn)
 }
 
 /* d: result or VX_NONE, b: value (cas: compared), c: cas' new value; round: the type. */
-bool dec_atom(struct dec *d)
+static bool dec_atom(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
 	bool red = mn->op == PTX_OP_red;

@@ -13,7 +13,7 @@ static const struct {
 	const char *mods; /* with a blank before and behind each */
 } all[] = {
 	{PTX_OP_abs, " ftz "},
-	{PTX_OP_add, ROUND " ftz sat cc "},
+	{PTX_OP_add, ROUND " ftz sat cc u16x2 s16x2 "},
 	{PTX_OP_addc, " cc "},
 	{PTX_OP_and, ""},
 	{PTX_OP_bfe, ""},
@@ -25,7 +25,7 @@ static const struct {
 	{PTX_OP_cnot, ""},
 	{PTX_OP_copysign, ""},
 	{PTX_OP_cos, " approx ftz "},
-	{PTX_OP_cvt, ROUND " rna rni rzi rmi rpi ftz sat relu "},
+	{PTX_OP_cvt, ROUND " rna rni rzi rmi rpi ftz sat relu satfinite e4m3x2 e5m2x2 "},
 	{PTX_OP_div, ROUND " ftz approx full "},
 	{PTX_OP_dp2a, " lo hi "},
 	{PTX_OP_dp4a, ""},
@@ -37,8 +37,8 @@ static const struct {
 	{PTX_OP_mad, ROUND " lo hi wide ftz sat cc "},
 	{PTX_OP_mad24, " lo hi sat "},
 	{PTX_OP_madc, " lo hi cc "},
-	{PTX_OP_max, " ftz NaN xorsign abs relu "},
-	{PTX_OP_min, " ftz NaN xorsign abs relu "},
+	{PTX_OP_max, " ftz NaN xorsign abs relu u16x2 s16x2 "},
+	{PTX_OP_min, " ftz NaN xorsign abs relu u16x2 s16x2 "},
 	{PTX_OP_mul, ROUND " lo hi wide ftz sat "},
 	{PTX_OP_mul24, " lo hi "},
 	{PTX_OP_neg, " ftz "},
@@ -87,9 +87,10 @@ static bool is_type(const char *mod)
 	return false;
 }
 
+/* Others: pairs of 16 bits. */
 static bool is_integer(uint8_t type)
 {
-	return type >= PTX_U8 && type <= PTX_B128;
+	return (type >= PTX_U8 && type <= PTX_B128) || type == PTX_OTHER_TYPE;
 }
 
 /* Integers saturate in sums and upper halves of products of s32. */

@@ -131,7 +131,6 @@ CUresult drv_leave(CUresult r);
 			return enter_result;              \
 	} while (0)
 
-struct drv_ctx *drv_ctx_new(unsigned flags);
 void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */

@@ -55,7 +55,7 @@ static void set_defaults(struct drv_ctx *c)
 	c->limit[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
 }
 
-struct drv_ctx *drv_ctx_new(unsigned flags)
+static struct drv_ctx *drv_ctx_new(unsigned flags)
 {
 	struct drv_ctx *c = calloc(1, sizeof(*c));
 

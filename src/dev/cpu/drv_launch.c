@@ -187,7 +187,7 @@ static CUresult params_from_buffer(const struct vgpu_kernel_info *info, void **e
 	return CUDA_SUCCESS;
 }
 
-CUresult drv_launch_params(struct drv_launch *l, void **params, void **extra)
+static CUresult drv_launch_params(struct drv_launch *l, void **params, void **extra)
 {
 	const struct vgpu_kernel_info *info = &l->func->info;
 	CUresult r = CUDA_SUCCESS;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "drv_ctx.h"
+#include "drv_func.h"
 #include "drv_graph.h"
 #include "image/image.h"
 
@@ -149,6 +150,8 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	if (diags) {
 		diag_init(diags, &arena, "ptx", ptx, len);
 		e = vgpu_module_load(drv.mem, ptx, len, diags, ret);
+		if (e == 0)
+			drv_lines_give(ptx, len, *ret);
 		diag_render(diags, &text);
 	}
 	fill(e ? log->error : log->info, e ? log->error_bytes : log->info_bytes,

@@ -216,7 +216,9 @@ static void fail_freed(struct drv_op *op, uint64_t addr)
 	drv_fail(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
-bool drv_copy_begin(struct drv_op *op)
+/* A copy or set begins: its memory is still there, and stays until drv_complete. False: the context
+ * has failed. */
+static bool drv_copy_begin(struct drv_op *op)
 {
 	struct part {
 		uint64_t addr, bytes;

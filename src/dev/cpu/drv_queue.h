@@ -135,9 +135,6 @@ void drv_stream_release(struct drv_stream *s);
 /* 0, 1 and 2 are the default streams; NULL: invalid, or of another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
-/* A copy or set begins: its memory is still there, and stays until drv_complete. False: the context
- * has failed. */
-bool drv_copy_begin(struct drv_op *op);
 bool drv_value_met(const struct drv_value *v);
 /* drv_copy.c: from the first to the last byte of a box that fits in the address space. */
 uint64_t drv_extent(size_t width, size_t height, size_t depth, size_t pitch, size_t plane);

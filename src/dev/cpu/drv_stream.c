@@ -39,7 +39,7 @@ static void make_key(void)
 	pthread_key_create(&own_key, thread_ends);
 }
 
-struct drv_stream *drv_per_thread_stream(struct drv_ctx *c)
+static struct drv_stream *drv_per_thread_stream(struct drv_ctx *c)
 {
 	pthread_once(&own_once, make_key);
 	struct own_stream *first = pthread_getspecific(own_key);
@@ -306,7 +306,7 @@ CUresult cuStreamCopyAttributes(CUstream dst, CUstream src)
 
 /* ---- values in memory ---- */
 
-CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, uint64_t value,
+static CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t addr, uint64_t value,
 	unsigned flags, bool wide)
 {
 	unsigned bytes = wide ? 8 : 4;

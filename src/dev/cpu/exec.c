@@ -253,7 +253,7 @@ static bool converge_deadlock(struct vgpu_block *b, struct vwarp *w)
 		"%u",
 		held->mask, other->mask,
 		other->state == VF_BARRIER ? "a barrier" : "an operation of the warp",
-		other->pc->line);
+		vgpu_module_line(b->launch->kernel->mod, other->pc->line));
 	vx_fault_thread(b, w, (unsigned)__builtin_ctz(held->mask), held->pc->line,
 		VGPU_FAULT_DEADLOCK, text);
 	return true;
@@ -383,7 +383,7 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		}
 		w->live = w->existing;
 		w->n = 1;
-		w->waiting = w->n_conv = 0;
+		w->waiting = w->n_conv = w->cluster = 0;
 		w->spin = 0;
 		w->slicing = VW_IN_ORDER;
 		w->turns = 0;

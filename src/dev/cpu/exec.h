@@ -13,6 +13,7 @@
 
 #define LANES          32
 #define VGPU_BARRIERS  16
+#define VX_CLUSTER     VGPU_BARRIERS /* the barrier of a cluster, which is one block */
 #define VX_SPIN_LIMIT  20000
 #define VX_SPIN_POLL   500
 #define VX_POLLS       64 /* in vain, before a warp gives its turn away */
@@ -60,8 +61,9 @@ enum vwarp_turn {
 struct vwarp {
 	uint32_t index, existing, live;
 	uint32_t n, waiting; /* fragments; those in VF_SYNC */
+	uint32_t cluster;    /* lanes that wait, or will, at the cluster's barrier */
 	bool asleep;         /* gave the rest of this step away */
-	bool polled, progress;
+	bool progress;
 	uint8_t slicing;      /* enum vwarp_turn */
 	uint32_t spin, polls; /* spin grows while the same fragments loop */
 	uint64_t poll_hash[4];
@@ -93,7 +95,7 @@ struct vgpu_block {
 	struct vgpu_range *ranges;
 	struct vframe **free_frames; /* by function */
 	struct vframe **entry;       /* by warp */
-	struct vbarrier barrier[VGPU_BARRIERS];
+	struct vbarrier barrier[VGPU_BARRIERS + 1];
 	struct vgpu_fault fault;
 };
 
@@ -120,8 +122,7 @@ void vx_load(struct vx *x, struct vfrag *f); /* makes f the running fragment */
 /* Takes lanes out of the running fragment into a new one at pc. */
 struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc);
 void vx_remove(struct vx *x, struct vfrag *f);
-/* The running fragment goes to pc: pc, or NULL if another comes first. */
-const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc);
+const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc); /* NULL: others come first */
 void vx_merge_equal(struct vwarp *w, struct vfrag **running);
 struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn);
 void vx_frame_free(struct vgpu_block *b, struct vframe *f);
@@ -129,7 +130,6 @@ const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fau
 	unsigned lane, uint64_t address, const char *fmt, ...) HD_PRINTF(6, 7);
 void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint32_t line,
 	enum vgpu_fault_kind kind, const char *text);
-void vx_exit_lanes(struct vx *x, uint32_t lanes);
 
 /* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
 void vx_barrier_check(struct vx *x, unsigned id);
@@ -143,7 +143,7 @@ void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vi
 /* ---- exec_addr.c: where a lane's access goes; NULL after a fault ---- */
 void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
 	bool write);
-/* Addresses of the active lanes. False after a fault. */
+/* Of the active lanes. */
 bool vx_addresses(
 	struct vx *x, const struct vinsn *in, uint32_t bytes, bool write, void *ret_p[LANES]);
 

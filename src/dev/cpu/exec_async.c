@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Asynchronous copies, which are done at once (a copy may complete whenever it likes, so groups
- * have nothing to wait for), and barriers that live in shared memory. Such a barrier is one word
- * of 64 bits, opaque to programs: ours holds pending and expected arrivals (20 bits each), pending
- * bytes (23, biased) and, on top, the parity of the present phase. */
+/* Asynchronous copies, small and in bulk, which are done at once (a copy may complete whenever it
+ * likes, so groups have nothing to wait for), and barriers that live in shared memory. Such a
+ * barrier is one word of 64 bits, opaque to programs: ours holds pending and expected arrivals (20
+ * bits each), pending bytes (23, biased) and, on top, the parity of the present phase. */
 #include "exec_ctl.h"
 
 #include <string.h>
@@ -90,6 +90,66 @@ static bool barriers(struct vx *x, const struct vinsn *in, void *ret_p[LANES])
 		return false;
 	x->w->progress = true;
 	return true;
+}
+
+/* One lane's bytes arrived at its barrier. */
+static bool complete(struct vx *x, const struct vinsn *in, unsigned lane, uint32_t bytes)
+{
+	struct vinsn at = *in;
+	uint64_t *p, w;
+
+	at.space = PTX_SHARED;
+	at.flags = 0;
+	p = vx_resolve(x, &at, lane, (uint32_t)VX_U64(x, in->table)[lane], 8, true);
+	if (!p)
+		return false;
+	w = *p;
+	*p = settle(word(expected_of(w), pending_of(w), tx_of(w) - bytes, w & PHASE));
+	return true;
+}
+
+/* Each lane has a copy of its own: as a rule only one is here. */
+const struct vinsn *vop_bulk(struct vx *x, const struct vinsn *in)
+{
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		uint32_t n = VX_U32(x, in->c)[i];
+		struct vinsn from = *in, to = *in;
+		void *dst, *src;
+
+		if (n % 16)
+			return vx_fault(x, in, VGPU_FAULT_ALIGN, i, 0,
+				"a copy of %u bytes, which is not a multiple of 16", n);
+		to.flags = from.flags = 0;
+		from.space = in->op;
+		from.x = in->x + 1;
+		dst = n ? vx_resolve(x, &to, i, VX_U64(x, in->a)[i], n, true) : x;
+		src = dst && n ? vx_resolve(x, &from, i, VX_U64(x, in->b)[i], n, false) : dst;
+		if (!src)
+			return NULL;
+		if (n)
+			memmove(dst, src, n);
+		if (in->table != VX_NONE && !complete(x, in, i, n))
+			return NULL;
+		x->w->progress = true;
+	}
+	return in + 1;
+}
+
+const struct vinsn *vop_mapa(struct vx *x, const struct vinsn *in)
+{
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		if (VX_U32(x, in->b)[i])
+			return vx_fault(x, in, VGPU_FAULT_ADDRESS, i, 0,
+				"there is no block %u in a cluster of one", VX_U32(x, in->b)[i]);
+		if (in->flags & VI_WIDE)
+			VX_U64(x, in->d)[i] = VX_U64(x, in->a)[i];
+		else
+			VX_U32(x, in->d)[i] = VX_U32(x, in->a)[i];
+	}
+	return in + 1;
 }
 
 const struct vinsn *vop_mbar_init(struct vx *x, const struct vinsn *in)

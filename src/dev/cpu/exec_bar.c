@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Block barriers. Arrivals are counted in threads. A barrier without a count waits for all threads
- * that have not exited; one with a count waits for that many, where a warp of which all lanes have
- * arrived, be it in parts, counts for 32 even if the block ends within it, or some have exited. */
+/* Block barriers, and that of a cluster, which is a block here. Arrivals are counted in threads. A
+ * barrier without a count waits for all threads that have not exited; one with a count waits for
+ * that many, where a warp of which all lanes have arrived, be it in parts, counts for 32 even if
+ * the block ends within it, or some have exited. */
 #include "exec_ctl.h"
 
 /* Of lanes that arrive, where others of their warp may wait already. */
@@ -62,6 +63,7 @@ static void release(struct vx *x, unsigned id)
 			f->pc++;
 			any = true;
 		}
+		w->cluster = id == VX_CLUSTER ? 0 : w->cluster;
 		if (any && w->n > 1)
 			vx_merge_equal(w, w == x->w && x->f ? &x->f : NULL);
 		if (any) {
@@ -197,4 +199,39 @@ const struct vinsn *vop_bar(struct vx *x, const struct vinsn *in)
 			"barrier %u with %u threads: ids go to 15, counts are multiples of 32", id,
 			count);
 	return arrive(x, in, &x->b->barrier[id], id, count);
+}
+
+/* ---- the cluster's: arriving and waiting are apart ---- */
+
+const struct vinsn *vop_cluster_arrive(struct vx *x, const struct vinsn *in)
+{
+	struct vbarrier *bar = &x->b->barrier[VX_CLUSTER];
+	uint32_t again = x->mask & x->w->cluster;
+
+	if (!x->mask)
+		return in + 1;
+	if (again)
+		return vx_fault(x, in, VGPU_FAULT_DEADLOCK, (unsigned)__builtin_ctz(again), 0,
+			"arrives at the cluster's barrier again before it has waited there");
+	x->w->cluster |= x->mask;
+	x->w->progress = true;
+	bar->in_use = true;
+	bar->arrived += (uint32_t)__builtin_popcount(x->mask);
+	vx_barrier_check(x, VX_CLUSTER);
+	return in + 1;
+}
+
+/* Lanes whose arrival is still noted wait for others. (release goes on behind this instruction.) */
+const struct vinsn *vop_cluster_wait(struct vx *x, const struct vinsn *in)
+{
+	uint32_t lanes = x->mask & x->w->cluster;
+
+	if (!lanes)
+		return in + 1;
+	if (x->active & ~lanes)
+		vx_split(x, x->active & ~lanes, in + 1);
+	x->f->pc = in;
+	x->f->state = VF_BARRIER;
+	x->f->barrier = VX_CLUSTER;
+	return NULL;
 }

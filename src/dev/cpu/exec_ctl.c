@@ -85,7 +85,7 @@ const struct vinsn *vop_brx(struct vx *x, const struct vinsn *in)
 
 /* ---- the end of a thread ---- */
 
-void vx_exit_lanes(struct vx *x, uint32_t lanes)
+static void vx_exit_lanes(struct vx *x, uint32_t lanes)
 {
 	struct vwarp *w = x->w;
 
@@ -115,7 +115,9 @@ void vx_exit_lanes(struct vx *x, uint32_t lanes)
 		vx_conv_drop(x, w, 0, NULL, NULL);
 	if (w->waiting)
 		vx_sync_check(x, w);
-	for (unsigned id = 0; id < VGPU_BARRIERS; id++)
+	x->b->barrier[VX_CLUSTER].arrived -= (uint32_t)__builtin_popcount(w->cluster & lanes);
+	w->cluster &= ~lanes;
+	for (unsigned id = 0; id <= VX_CLUSTER; id++)
 		if (x->b->barrier[id].in_use)
 			vx_barrier_check(x, id);
 }

@@ -13,7 +13,7 @@ vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vo
 vop_fn vop_part_bra, vop_part_brx, vop_part_call, vop_leave, vop_meet;
 /* exec_bar.c: a: id, b: count or VX_NONE, c: predicate; d: result; op: enum vbar_op */
 enum vbar_op { VBAR_SYNC, VBAR_ARRIVE, VBAR_POPC, VBAR_AND, VBAR_OR };
-vop_fn vop_bar;
+vop_fn vop_bar, vop_cluster_arrive, vop_cluster_wait;
 bool vx_barriers_take_held(struct vx *x); /* when nothing else can run */
 /* exec_sync.c: op: enum vsync_op */
 enum vsync_op {
@@ -62,6 +62,10 @@ vop_fn vop_atom;
 /* exec_async.c: copies at once, barriers in memory */
 vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wait, vop_mbar_expect,
 	vop_mbar_pending;
+/* b: from where (space op), c: bytes, table: the barrier that they complete, or VX_NONE */
+vop_fn vop_bulk;
+/* b: rank */
+vop_fn vop_mapa;
 /* exec_print.c: functions that the driver provides */
 vop_fn vop_vprintf, vop_assertfail, vop_malloc, vop_free;
 

@@ -37,20 +37,26 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 {
 	struct vgpu_fault *f = &b->fault;
 	const struct vgpu_module *mod = b->launch->kernel->mod;
+	const char *of = "";
 
 	if (f->kind)
 		return;
 	f->kind = kind;
-	f->line = line;
+	/* What a pass added stands in no line of the source. */
+	f->line = vgpu_module_line(mod, line);
+	if (!f->line) {
+		f->line = line;
+		of = " of its preemptible form";
+	}
 	for (unsigned k = 0; k < 3; k++) {
 		f->block[k] = b->ctaid[k];
 		f->thread[k] = w->tid[k][lane];
 	}
 	source_line(mod, line, f->source, sizeof(f->source));
 	snprintf(f->message, sizeof(f->message),
-		"kernel %.80s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.200s",
+		"kernel %.80s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u%s: %.200s",
 		b->program->funcs[0].name, f->block[0], f->block[1], f->block[2], f->thread[0],
-		f->thread[1], f->thread[2], line, text);
+		f->thread[1], f->thread[2], f->line, of, text);
 }
 
 const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fault_kind kind,

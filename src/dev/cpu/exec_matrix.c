@@ -25,7 +25,7 @@
 const struct mma_shape mma_shapes[] = {{"m8n8k4", 8, 4}, {"m16n8k4", 16, 4}, {"m16n8k8", 16, 8},
 	{"m16n8k16", 16, 16}, {"m16n8k32", 16, 32}, {"m8n8k16", 8, 16}, {NULL, 0, 0}};
 
-static const struct vinsn *not_whole(struct vx *x, const struct vinsn *in)
+const struct vinsn *matrix_not_whole(struct vx *x, const struct vinsn *in)
 {
 	return vx_fault(x, in, VGPU_FAULT_INSTRUCTION, (unsigned)__builtin_ctz(x->mask | 1u << 31),
 		0, "not all 32 lanes of its warp are there");
@@ -67,7 +67,7 @@ const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in)
 	unsigned row, col;
 
 	if (x->mask != ~0u)
-		return x->mask ? not_whole(x, in) : in + 1;
+		return x->mask ? matrix_not_whole(x, in) : in + 1;
 	if (!row_addresses(x, in, store, p))
 		return NULL;
 	for (unsigned k = 0; k < in->vec; k++) {
@@ -102,7 +102,7 @@ const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in)
 	uint32_t *d = VX_U32(x, in->d), r[LANES] = {0};
 
 	if (x->mask != ~0u)
-		return x->mask ? not_whole(x, in) : in + 1;
+		return x->mask ? matrix_not_whole(x, in) : in + 1;
 	for (unsigned i = 0; i < LANES; i++)
 		for (unsigned e = 0; e < 2; e++) {
 			unsigned row = 2 * (i % 4) + e, col = i / 4;
@@ -115,7 +115,7 @@ const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in)
 
 /* ---- products ---- */
 
-static double element(uint8_t type, uint64_t v, unsigned e)
+double matrix_element(uint8_t type, uint64_t v, unsigned e)
 {
 	double f64;
 	float f32;
@@ -159,7 +159,24 @@ static uint64_t of_s32(double v, bool saturates)
 	return (uint32_t)(int64_t)v;
 }
 
-static uint64_t read_reg(struct vx *x, uint32_t reg, unsigned lane, bool wide)
+uint64_t matrix_bits(uint8_t type, double sum, bool saturates)
+{
+	uint64_t u;
+
+	switch (type) {
+	case PTX_F16:
+		return half_from_f64(sum, HALF_F16, VR_RN);
+	case PTX_S32:
+		return of_s32(sum, saturates);
+	case PTX_F64:
+		memcpy(&u, &sum, 8);
+		return u;
+	default:
+		return of_f32(sum);
+	}
+}
+
+static uint64_t matrix_reg(struct vx *x, uint32_t reg, unsigned lane, bool wide)
 {
 	return wide ? ((const uint64_t *)VX_PTR(x, reg))[lane]
 		    : ((const uint32_t *)VX_PTR(x, reg))[lane];
@@ -177,7 +194,7 @@ const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in)
 	bool wide = t->a == PTX_F64;
 
 	if (x->mask != ~0u)
-		return x->mask ? not_whole(x, in) : in + 1;
+		return x->mask ? matrix_not_whole(x, in) : in + 1;
 	for (unsigned i = 0; i < LANES; i++) {
 		unsigned g = i / 4, c = i % 4;
 
@@ -186,12 +203,13 @@ const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in)
 				unsigned row = s->m == 8 ? g : g + 8 * (r & 1);
 				unsigned col = 4 * p * (s->m == 8 ? r : r / 2) + p * c + e;
 
-				a[row][col] = element(t->a, read_reg(x, ra[r], i, wide), e);
+				a[row][col] =
+					matrix_element(t->a, matrix_reg(x, ra[r], i, wide), e);
 			}
 		for (unsigned r = 0; r < n.b; r++)
 			for (unsigned e = 0; e < p; e++)
 				b[4 * p * r + p * c + e][g] =
-					element(t->b, read_reg(x, rb[r], i, wide), e);
+					matrix_element(t->b, matrix_reg(x, rb[r], i, wide), e);
 	}
 	for (unsigned i = 0; i < LANES; i++)
 		for (unsigned r = 0; r < n.c; r++) {
@@ -199,20 +217,13 @@ const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in)
 			for (unsigned e = 0; e < halves; e++) {
 				unsigned row = i / 4 + 8 * (halves == 2 ? r : r / 2);
 				unsigned col = 2 * (i % 4) + (halves == 2 ? e : r & 1);
-				double v = element(t->d, read_reg(x, rc[r], i, wide), e);
+				double v = matrix_element(t->d, matrix_reg(x, rc[r], i, wide), e);
 
 				for (unsigned k = 0; k < s->k; k++)
 					v = wide ? fma(a[row][k], b[k][col], v)
 						 : v + a[row][k] * b[k][col];
-				if (t->d == PTX_F16)
-					out[r][i] |= (uint64_t)half_from_f64(v, HALF_F16, VR_RN)
-						     << 16 * e;
-				else if (t->d == PTX_S32)
-					out[r][i] = of_s32(v, in->flags & VI_SAT);
-				else if (wide)
-					memcpy(&out[r][i], &v, 8);
-				else
-					out[r][i] = of_f32(v);
+				out[r][i] |= matrix_bits(t->d, v, in->flags & VI_SAT)
+					     << (halves == 2 ? 16 * e : 0);
 			}
 		}
 	for (unsigned i = 0; i < LANES; i++)

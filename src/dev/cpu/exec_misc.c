@@ -298,15 +298,20 @@ const struct vinsn *vop_cvta(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
-/* The n-th set bit from a base: n > 0 upwards, n < 0 downwards, 0 the base itself if set. */
+/* The n-th set bit from a base: n > 0 upwards, n < 0 downwards, 0 the base itself if set. As the
+ * hardware has it, a base outside the word finds nothing, and INT32_MIN finds bit 0, set or not. */
 static uint32_t find_nth(uint32_t mask, uint32_t base, int32_t n)
 {
 	int step = n < 0 ? -1 : 1;
 	uint32_t left = n < 0 ? 0 - (uint32_t)n : (uint32_t)n;
 
+	if (n == INT32_MIN)
+		return 0;
+	if (base >= 32)
+		return ~0u;
 	if (!n)
-		return base < 32 && mask >> base & 1 ? base : ~0u;
-	for (int at = (int)(base & 31); at >= 0 && at < 32; at += step)
+		return mask >> base & 1 ? base : ~0u;
+	for (int at = (int)base; at >= 0 && at < 32; at += step)
 		if (mask >> at & 1 && !--left)
 			return (uint32_t)at;
 	return ~0u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What decoding and running of matrix operations share (exec_matrix.c). */
+/* What decoding and running of matrix operations share (exec_matrix.c, exec_wmma.c). */
 #ifndef HEDDLE_VGPU_MATRIX_H
 #define HEDDLE_VGPU_MATRIX_H
 
@@ -39,9 +39,42 @@ static inline struct mma_counts mma_count(const struct mma_shape *s, const struc
 		s->m * 8u / 32u / (t->d == PTX_F16 ? 2u : 1u)};
 }
 
+/* wmma: rows of A, columns of B, products a sum. */
+struct wmma_shape {
+	const char *name;
+	uint8_t m, n, k;
+};
+extern const struct wmma_shape wmma_shapes[]; /* up to one without a name */
+struct wmma_types {                           /* in imm */
+	uint8_t d, c, a, b;
+};
+struct wmma_place { /* of a matrix in memory, in c; op: its columns lie one behind the other */
+	uint8_t rows, cols, type;
+};
+
+static inline unsigned wmma_bytes(uint8_t type)
+{
+	return type == PTX_F64 ? 8 : 4 / mma_per_word(type);
+}
+
+/* Registers a lane; factor: A and B, which of f16 always have eight. */
+static inline unsigned wmma_registers(unsigned elements, uint8_t type, bool factor)
+{
+	return factor && type == PTX_F16 ? 8 : elements / LANES / mma_per_word(type);
+}
+
+/* Element e of a register's bits; what a sum becomes. */
+double matrix_element(uint8_t type, uint64_t bits, unsigned e);
+uint64_t matrix_bits(uint8_t type, double sum, bool saturates);
+/* The fault of a warp of which lanes are missing. */
+const struct vinsn *matrix_not_whole(struct vx *x, const struct vinsn *in);
+
 /* ldmatrix; in->size: stmatrix. */
 const struct vinsn *vop_matrix_rows(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_movmatrix(struct vx *x, const struct vinsn *in);
 const struct vinsn *vop_mma(struct vx *x, const struct vinsn *in);
+/* in->size: a store; vec: registers; b: elements from line to line, or VX_NONE. */
+const struct vinsn *vop_wmma_memory(struct vx *x, const struct vinsn *in);
+const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in);
 
 #endif

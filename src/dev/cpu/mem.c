@@ -334,8 +334,3 @@ bool vgpu_mem_below(
 	pthread_rwlock_unlock(&m->lock);
 	return found;
 }
-
-uint64_t vgpu_mem_used(const struct vgpu_mem *m)
-{
-	return m->used_bytes;
-}

@@ -171,7 +171,7 @@ void pool_end_block(struct vgpu_pool *p, struct vgpu_task *t)
 		run_end(p, r);
 }
 
-void pool_stop_run(struct vgpu_pool *p, struct vgpu_run *r)
+static void pool_stop_run(struct vgpu_pool *p, struct vgpu_run *r)
 {
 	if (r->cancelled || r->state == RUN_ENDED)
 		return;

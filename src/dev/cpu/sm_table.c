@@ -17,7 +17,7 @@ void sm_poke(struct sm_proc *p, int threads)
 	syscall(SYS_futex, &p->word, FUTEX_WAKE, threads, NULL, NULL, 0);
 }
 
-bool sm_fits(const struct sm_unit *u, const struct sm_demand *d)
+static bool sm_fits(const struct sm_unit *u, const struct sm_demand *d)
 {
 	return u->free_slots && u->free.threads >= d->threads && u->free.regs >= d->regs &&
 	       u->free.shared_bytes >= d->shared_bytes;

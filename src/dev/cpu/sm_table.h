@@ -95,7 +95,6 @@ void sm_rebuild(struct sm_table *t); /* everything derived */
 void sm_forget_proc(struct sm_table *t, uint16_t proc);
 bool sm_reap(struct sm *s); /* dead processes; true: there were some */
 int sm_join(struct sm *s);
-bool sm_fits(const struct sm_unit *u, const struct sm_demand *d);
 void sm_poke(struct sm_proc *p, int threads);
 
 #endif

@@ -60,7 +60,6 @@ void pool_fault(struct vgpu_pool *p, struct vgpu_task *t, int error);
 /* The process has no place on the device any more: every run ends with an error as soon as those
  * of its blocks that are being stepped allow. */
 void pool_lose(struct vgpu_pool *p);
-void pool_stop_run(struct vgpu_pool *p, struct vgpu_run *r);
 struct vgpu_run *pool_pop_ended(struct vgpu_pool *p);
 
 /* Without it: one step of the task's block. */

@@ -138,12 +138,23 @@ INLINE f64 integral(f64 a, unsigned round)
 		}                                                                    \
 		return in + 1;                                                       \
 	}
-PLAIN(cvt_f32_f32, f32, f32, a)
+/* Without a modifier it only moves bits, NaNs' as well. */
+ONE_LOOP(cvt_f32_f32, f32, f32, f32,
+	fz || st ? out32(canon32(fz ? flush32(a) : a), fz, st) : bits_f32(f32_bits(a)))
 PLAIN(cvt_f64_f64, f64, f64, a)
 PLAIN(cvt_f64_f32, f64, f32, a)
 PLAIN(cvti_f32_f32, f32, f32, integral(a, round))
 PLAIN(cvti_f64_f64, f64, f64, integral(a, round))
-ROUNDED(cvt_f32_f64, f32, f64, f64, out32(canon32((f32)a), fz, st))
+/* A NaN keeps its sign and the upper bits of its fraction, and is quiet. */
+INLINE f32 f64_to_f32(f64 a)
+{
+	u64 u = f64_bits(a);
+
+	return a == a ? (f32)a
+		      : bits_f32((u32)(u >> 32 & 0x80000000u) | 0x7fc00000u |
+				 (u32)(u >> 29 & 0x7fffffu));
+}
+ROUNDED(cvt_f32_f64, f32, f64, f64, out32(f64_to_f32(a), fz, st))
 
 /* ---- float to integer ---- */
 #define FTOI_LOOP(D, S, mode, conv)                                                \

@@ -124,8 +124,6 @@ INLINE f32 abs_f32(f32 a)
 #define OPS32(X)                                                                                  \
 	X(add_f32, F32_2, a + b)                                                                  \
 	X(sub_f32, F32_2, a - b)                                                                  \
-	X(mul_f32, F32_2, a *b)                                                                   \
-	X(fma_f32, F32_3, __builtin_fmaf(a, b, c))                                                \
 	X(div_f32, F32_2, a / b)                                                                  \
 	X(rcp_f32, F32_1, 1.0f / a)                                                               \
 	X(sqrt_f32, F32_1, __builtin_sqrtf(a))                                                    \
@@ -167,6 +165,68 @@ INLINE f32 abs_f32(f32 a)
 	X(min_f64, F64_2, min_f64(a, b))                         \
 	X(max_f64, F64_2, max_f64(a, b))
 
+/* .ftz of products looks at the number rounded as if exponents had no bounds: what only a
+ * subnormal's fewer bits would round up to the smallest normal number is zero. scaled: the same
+ * rounded times 2^64, where nothing is subnormal; few lanes ever need it. */
+#define SMALLEST(r) ((f32_bits(r) & 0x7fffffffu) == 0x00800000u)
+#define F32_FLUSHED(LOADS, st, expr, scaled)                                       \
+	do {                                                                       \
+		_Alignas(64) f32 out[LANES];                                       \
+		u32 edge = 0;                                                      \
+                                                                                   \
+		EACH                                                               \
+		{                                                                  \
+			LOADS(true);                                               \
+			out[i] = flush32(canon32(expr));                           \
+			edge |= SMALLEST(out[i]);                                  \
+		}                                                                  \
+		for (int i = 0; edge && i < LANES; i++) {                          \
+			LOADS(true);                                               \
+			if (SMALLEST(out[i]) && abs_f32(scaled) < 0x1p-62f)        \
+				out[i] = bits_f32(f32_bits(out[i]) & 0x80000000u); \
+		}                                                                  \
+		EACH                                                               \
+		{                                                                  \
+			f32 r = (st) ? sat32(out[i]) : out[i];                     \
+			pd[i] = BIT(m) ? r : pd[i];                                \
+		}                                                                  \
+	} while (0)
+
+#define F32_PRODUCT(name, LOADS, expr, scaled)                                     \
+	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
+	{                                                                          \
+		const f32 *pa = ALIGN(VX_PTR(x, in->a));                           \
+		const f32 *pb = ALIGN(VX_PTR(x, in->b));                           \
+		const f32 *pc = ALIGN(VX_PTR(x, in->c));                           \
+		f32 *pd = ALIGN(VX_PTR(x, in->d));                                 \
+		u32 m = x->mask;                                                   \
+                                                                                   \
+		(void)pc;                                                          \
+		round_begin(in);                                                   \
+		if (in->flags & VI_FTZ && in->flags & VI_SAT)                      \
+			F32_FLUSHED(LOADS, true, expr, scaled);                    \
+		else if (in->flags & VI_FTZ)                                       \
+			F32_FLUSHED(LOADS, false, expr, scaled);                   \
+		else if (in->flags & VI_SAT)                                       \
+			F32_LOOP(LOADS, false, true, expr);                        \
+		else                                                               \
+			F32_LOOP(LOADS, false, false, expr);                       \
+		round_end(in);                                                     \
+		return in + 1;                                                     \
+	}
+
+/* Where the sum may be as small, both factors and the summand are far from overflow. */
+INLINE f32 fma_scaled(f32 a, f32 b, f32 c)
+{
+	bool first = abs_f32(a) < abs_f32(b);
+
+	return __builtin_fmaf(first ? a * 0x1p64f : a, first ? b : b * 0x1p64f, c * 0x1p64f);
+}
+#define PRODUCTS32(X)                                            \
+	X(mul_f32, F32_2, a *b, (f32)((f64)a * (f64)b * 0x1p64)) \
+	X(fma_f32, F32_3, __builtin_fmaf(a, b, c), fma_scaled(a, b, c))
+
+PRODUCTS32(F32_PRODUCT)
 OPS32(F32_OP)
 OPS64(F64_OP)
 
@@ -174,5 +234,5 @@ OPS64(F64_OP)
 VOP2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))
 VOP2(copysign_f64, u64, u64, u64, (a & 1ull << 63) | (b & ~(1ull << 63)))
 
-VEC_TABLE(vgpu_vec_float) = {OPS32(VOP_ENTRY) OPS64(VOP_ENTRY) VOP_ENTRY(copysign_f32)
-		VOP_ENTRY(copysign_f64){NULL, NULL}};
+VEC_TABLE(vgpu_vec_float) = {PRODUCTS32(VOP_ENTRY) OPS32(VOP_ENTRY) OPS64(VOP_ENTRY)
+		VOP_ENTRY(copysign_f32) VOP_ENTRY(copysign_f64){NULL, NULL}};

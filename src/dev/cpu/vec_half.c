@@ -31,6 +31,21 @@ INLINE f64 relu(f64 v)
 	return v > 0.0 || v != v ? v : 0.0;
 }
 
+/* .ftz looks at the number rounded as if exponents had no bounds: what only a subnormal's fewer
+ * bits would round up to the smallest normal number is zero. Four times as large none is subnormal.
+ */
+INLINE u32 flushed(const struct vinsn *in, u32 r, f64 v, struct half_format f)
+{
+	u32 sign = 1u << (f.exp_bits + f.frac_bits), least = 1u << f.frac_bits;
+
+	if ((r & (sign - 1)) < least)
+		return r & sign;
+	if ((r & (sign - 1)) == least &&
+		(half_bits(4.0 * v, f, in->round, false) & (sign - 1)) < 3 * least)
+		return r & sign;
+	return r;
+}
+
 INLINE u32 one(const struct vinsn *in, f64 v, struct half_format f)
 {
 	u32 r;
@@ -38,9 +53,7 @@ INLINE u32 one(const struct vinsn *in, f64 v, struct half_format f)
 	if (in->flags & VI_SAT)
 		v = sat64(v);
 	r = half_bits(v, f, in->round, false);
-	if (in->flags & VI_FTZ && !(r >> f.frac_bits & ((1u << f.exp_bits) - 1)))
-		r &= 1u << (f.exp_bits + f.frac_bits);
-	return r;
+	return in->flags & VI_FTZ ? flushed(in, r, v, f) : r;
 }
 
 INLINE f64 in_half(const struct vinsn *in, u32 h, struct half_format f)
@@ -50,23 +63,40 @@ INLINE f64 in_half(const struct vinsn *in, u32 h, struct half_format f)
 	return (f64)half_to_f32(h, f);
 }
 
-/* Conversions flush what is f32 alone (PTX ISA, cvt). */
 INLINE u32 narrowed(const struct vinsn *in, f64 v, struct half_format f)
 {
 	if (in->flags & VI_SAT)
 		v = sat64(v);
-	return half_bits(v, f, in->round, false);
+	return half_bits(v, f, in->round, in->flags & VI_FINITE);
 }
 
-INLINE f64 single(const struct vinsn *in, f32 v)
+/* A NaN keeps its sign and the upper bits of its fraction, and is quiet. */
+INLINE u32 narrowed64(const struct vinsn *in, f64 v, struct half_format f)
 {
-	return (f64)(in->flags & VI_FTZ ? flush32(v) : v);
+	u64 u = f64_bits(v), kept = (u & 0xfffffffffffffull) >> (52 - f.frac_bits);
+
+	if (v == v || in->flags & VI_SAT)
+		return narrowed(in, v, f);
+	return (u32)(u >> 63) << 15 | ((1u << f.exp_bits) - 1) << f.frac_bits |
+	       1u << (f.frac_bits - 1) | (u32)kept;
 }
 
+/* In the upper bits of a word. .rna is an addition: a NaN keeps what is not cut off, and
+ * .satfinite takes one unit away. */
+INLINE u32 tf32(const struct vinsn *in, f32 v)
+{
+	if (v != v && in->round == VR_RNA)
+		return (f32_bits(v) & ~0x1fffu) - (in->flags & VI_FINITE ? 0x2000 : 0);
+	return narrowed(in, (f64)v, HALF_TF32) << 13;
+}
+
+/* bf16 without .ftz is only moved up, NaNs as well. */
 INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
 {
 	f32 v = half_to_f32(h, f);
 
+	if (f.exp_bits == 8 && !(in->flags & (VI_FTZ | VI_SAT)))
+		return bits_f32(h << 16);
 	v = in->flags & VI_FTZ ? flush32(v) : v;
 	return in->flags & VI_SAT ? sat32(v) : v;
 }
@@ -84,6 +114,12 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 	return a > b || (a == b && !__builtin_signbit(a)) ? a : b;
 }
 
+/* The sign is that of the product; signs: of both, in the place of a half's. */
+INLINE f64 xorsign(f64 v, u32 signs)
+{
+	return v != v ? v : __builtin_copysign(v, signs & 0x8000 ? -1.0 : 1.0);
+}
+
 #define HALF_OP(name, FORMAT, PARTS, expr)                                         \
 	static const struct vinsn *op_##name(struct vx *x, const struct vinsn *in) \
 	{                                                                          \
@@ -99,7 +135,8 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 				f64 a = in_half(in, pa[i] >> k & 0xffff, FORMAT);  \
 				f64 b = in_half(in, pb[i] >> k & 0xffff, FORMAT);  \
 				f64 c = in_half(in, pc[i] >> k & 0xffff, FORMAT);  \
-				(void)b, (void)c;                                  \
+				u32 signs = (pa[i] ^ pb[i]) >> k;                  \
+				(void)b, (void)c, (void)signs;                     \
 				r |= one(in, expr, FORMAT) << k;                   \
 			}                                                          \
 			pd[i] = r;                                                 \
@@ -107,18 +144,23 @@ INLINE f64 max_num(f64 a, f64 b, bool nan)
 		return in + 1;                                                     \
 	}
 
-#define OPS(X, T, F, N)                               \
-	X(add_##T, F, N, a + b)                       \
-	X(sub_##T, F, N, a - b)                       \
-	X(mul_##T, F, N, a *b)                        \
-	X(fma_##T, F, N, fma_odd(a, b, c))            \
-	X(fma_relu_##T, F, N, relu(fma_odd(a, b, c))) \
-	X(neg_##T, F, N, -a)                          \
-	X(abs_##T, F, N, __builtin_fabs(a))           \
-	X(min_##T, F, N, min_num(a, b, false))        \
-	X(max_##T, F, N, max_num(a, b, false))        \
-	X(min_nan_##T, F, N, min_num(a, b, true))     \
-	X(max_nan_##T, F, N, max_num(a, b, true))
+#define ABS(v) __builtin_fabs(v)
+#define OPS(X, T, F, N)                                                             \
+	X(add_##T, F, N, a + b)                                                     \
+	X(sub_##T, F, N, a - b)                                                     \
+	X(mul_##T, F, N, a *b)                                                      \
+	X(fma_##T, F, N, fma_odd(a, b, c))                                          \
+	X(fma_relu_##T, F, N, relu(fma_odd(a, b, c)))                               \
+	X(neg_##T, F, N, -a)                                                        \
+	X(abs_##T, F, N, ABS(a))                                                    \
+	X(min_##T, F, N, min_num(a, b, false))                                      \
+	X(max_##T, F, N, max_num(a, b, false))                                      \
+	X(min_nan_##T, F, N, min_num(a, b, true))                                   \
+	X(max_nan_##T, F, N, max_num(a, b, true))                                   \
+	X(min_xorsign_##T, F, N, xorsign(min_num(ABS(a), ABS(b), false), signs))    \
+	X(max_xorsign_##T, F, N, xorsign(max_num(ABS(a), ABS(b), false), signs))    \
+	X(min_nan_xorsign_##T, F, N, xorsign(min_num(ABS(a), ABS(b), true), signs)) \
+	X(max_nan_xorsign_##T, F, N, xorsign(max_num(ABS(a), ABS(b), true), signs))
 #define ALL(X)                   \
 	OPS(X, f16, HALF_F16, 1) \
 	OPS(X, bf16, HALF_BF16, 1) OPS(X, f16x2, HALF_F16, 2) OPS(X, bf16x2, HALF_BF16, 2)
@@ -183,13 +225,14 @@ INLINE f64 odd_s64(s64 a)
 				pd[i] = (u32)(expr);                               \
 		return in + 1;                                                     \
 	}
-#define FROM(v, F)    narrowed(in, single(in, v), F)
-#define FROM_UP(v, F) narrowed(in, relu(single(in, v)), F)
+/* .ftz flushes f32, says the PTX ISA of cvt; the hardware does not on the way to f16. */
+#define FROM(v, F)    narrowed(in, (f64)(v), F)
+#define FROM_UP(v, F) narrowed(in, relu((f64)(v)), F)
 #define CVTS(X)                                                                                  \
 	X(cvt_f16_f32, f32, HALF_F16, FROM(pa[i], HALF_F16))                                     \
-	X(cvt_f16_f64, f64, HALF_F16, narrowed(in, pa[i], HALF_F16))                             \
+	X(cvt_f16_f64, f64, HALF_F16, narrowed64(in, pa[i], HALF_F16))                           \
 	X(cvt_bf16_f32, f32, HALF_BF16, FROM(pa[i], HALF_BF16))                                  \
-	X(cvt_bf16_f64, f64, HALF_BF16, narrowed(in, pa[i], HALF_BF16))                          \
+	X(cvt_bf16_f64, f64, HALF_BF16, narrowed64(in, pa[i], HALF_BF16))                        \
 	X(cvt_relu_f16_f32, f32, HALF_F16, FROM_UP(pa[i], HALF_F16))                             \
 	X(cvt_relu_bf16_f32, f32, HALF_BF16, FROM_UP(pa[i], HALF_BF16))                          \
 	X(cvt_f16x2_f32, f32, HALF_F16, FROM(pa[i], HALF_F16) << 16 | FROM(pb[i], HALF_F16))     \
@@ -198,7 +241,8 @@ INLINE f64 odd_s64(s64 a)
 		FROM_UP(pa[i], HALF_F16) << 16 | FROM_UP(pb[i], HALF_F16))                       \
 	X(cvt_relu_bf16x2_f32, f32, HALF_BF16,                                                   \
 		FROM_UP(pa[i], HALF_BF16) << 16 | FROM_UP(pb[i], HALF_BF16))                     \
-	X(cvt_tf32_f32, f32, HALF_TF32, half_bits(pa[i], HALF_TF32, in->round, false) << 13)     \
+	X(cvt_tf32_f32, f32, HALF_TF32, tf32(in, pa[i]))                                         \
+	X(cvt_relu_tf32_f32, f32, HALF_TF32, narrowed(in, relu(pa[i]), HALF_TF32) << 13)         \
 	X(cvt_f16_u16, u32, HALF_F16, one(in, (u16)pa[i], HALF_F16))                             \
 	X(cvt_f16_s16, u32, HALF_F16, one(in, (s16)pa[i], HALF_F16))                             \
 	X(cvt_f16_u32, u32, HALF_F16, one(in, pa[i], HALF_F16))                                  \
@@ -218,5 +262,21 @@ INLINE f64 odd_s64(s64 a)
 	X(cvt_f16_f16, u32, HALF_F16, one(in, in_half(in, pa[i] & 0xffff, HALF_F16), HALF_F16))
 CVTS(NARROW)
 
-VEC_TABLE(vgpu_vec_half) = {ALL(VOP_ENTRY) CVTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16)
+/* ---- pairs of 8 bits: of two f32 the first goes to the upper half ---- */
+#define LOW(v, F)                half_to_f32((v)&0xffff, F)
+#define BOTH(e, F, bits, hi, lo) (narrowed(in, e(hi), F) << (bits) | narrowed(in, e(lo), F))
+#define EIGHT(X, T, F)                                                                             \
+	X(cvt_##T##_f32, f32, F, BOTH(, F, 8, pa[i], pb[i]))                                       \
+	X(cvt_relu_##T##_f32, f32, F, BOTH(relu, F, 8, pa[i], pb[i]))                              \
+	X(cvt_##T##_f16x2, u32, F, BOTH(, F, 8, LOW(pa[i] >> 16, HALF_F16), LOW(pa[i], HALF_F16))) \
+	X(cvt_relu_##T##_f16x2, u32, F,                                                            \
+		BOTH(relu, F, 8, LOW(pa[i] >> 16, HALF_F16), LOW(pa[i], HALF_F16)))                \
+	X(cvt_f16x2_##T, u32, F,                                                                   \
+		BOTH(, HALF_F16, 16, LOW(pa[i] >> 8 & 0xff, F), LOW(pa[i] & 0xff, F)))             \
+	X(cvt_relu_f16x2_##T, u32, F,                                                              \
+		BOTH(relu, HALF_F16, 16, LOW(pa[i] >> 8 & 0xff, F), LOW(pa[i] & 0xff, F)))
+#define EIGHTS(X) EIGHT(X, e4m3x2, HALF_E4M3) EIGHT(X, e5m2x2, HALF_E5M2)
+EIGHTS(NARROW)
+
+VEC_TABLE(vgpu_vec_half) = {ALL(VOP_ENTRY) CVTS(VOP_ENTRY) EIGHTS(VOP_ENTRY) VOP_ENTRY(cvt_f32_f16)
 		VOP_ENTRY(cvt_f32_bf16) VOP_ENTRY(half_f16) VOP_ENTRY(half_bf16){NULL, NULL}};

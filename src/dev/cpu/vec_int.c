@@ -41,10 +41,16 @@ INLINE u32 find64(u64 a, bool shift)
 {
 	return !a ? ~0u : shift ? clz64(a) : 63 - clz64(a);
 }
+/* Position or length of a bit field: of 32 bits modulo 256, as the PTX ISA has it; of 64 the
+ * hardware cuts nothing off. More than 64 is as good as 64. */
+INLINE u32 in_field(u32 v, unsigned width)
+{
+	return width == 64 ? MIN(v, 64u) : v & 0xff;
+}
 INLINE u64 bfe_u(u64 a, u32 pos, u32 len, unsigned width)
 {
-	pos &= 0xff;
-	len &= 0xff;
+	pos = in_field(pos, width);
+	len = in_field(len, width);
 	a = pos < width ? a >> pos : 0;
 	return len < width ? a & ((1ull << len) - 1) : a;
 }
@@ -52,8 +58,8 @@ INLINE u64 bfe_s(u64 a, u32 pos, u32 len, unsigned width)
 {
 	u64 sign, r;
 
-	pos &= 0xff;
-	len &= 0xff;
+	pos = in_field(pos, width);
+	len = in_field(len, width);
 	if (!len)
 		return 0;
 	sign = a >> MIN(pos + len - 1, width - 1) & 1;
@@ -70,8 +76,8 @@ INLINE u64 bfi(u64 a, u64 b, u32 pos, u32 len, unsigned width)
 {
 	u64 mask;
 
-	pos &= 0xff;
-	len &= 0xff;
+	pos = in_field(pos, width);
+	len = in_field(len, width);
 	if (pos >= width || !len)
 		return b;
 	mask = (len < 64 ? (1ull << len) - 1 : ~0ull) << pos;
@@ -177,8 +183,8 @@ INLINE s32 sat_s32(s64 v)
 {
 	return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (s32)v;
 }
-/* What the instruction set leaves open: division by zero gives all ones, its remainder the
- * dividend; the smallest number divided by -1 gives itself. */
+/* What the instruction set leaves open, as the hardware has it: division by zero gives all ones,
+ * and so does its remainder; the smallest number divided by -1 gives itself. */
 #define DIVIDE(T, U)                                                    \
 	INLINE T div_##T(T a, T b)                                      \
 	{                                                               \
@@ -186,7 +192,7 @@ INLINE s32 sat_s32(s64 v)
 	}                                                               \
 	INLINE T rem_##T(T a, T b)                                      \
 	{                                                               \
-		return !b ? a : b == (T)-1 ? 0 : a % b;                 \
+		return !b ? (T)-1 : b == (T)-1 ? 0 : a % b;             \
 	}
 #define DIVIDE_U(T)                        \
 	INLINE T div_##T(T a, T b)         \
@@ -195,7 +201,7 @@ INLINE s32 sat_s32(s64 v)
 	}                                  \
 	INLINE T rem_##T(T a, T b)         \
 	{                                  \
-		return !b ? a : a % b;     \
+		return !b ? (T)-1 : a % b; \
 	}
 DIVIDE(s16, u16)
 DIVIDE(s32, u32)
@@ -203,6 +209,12 @@ DIVIDE(s64, u64)
 DIVIDE_U(u16)
 DIVIDE_U(u32)
 DIVIDE_U(u64)
+
+/* Both halves of a pair, of type T. */
+#define SUM(x, y)    ((x) + (y))
+#define MIN_UP(x, y) MAX(MIN(x, y), 0)
+#define MAX_UP(x, y) MAX(MAX(x, y), 0)
+#define PAIR(T, OP)  ((u16)OP((T)a, (T)b) | (u32)(u16)OP((T)(a >> 16), (T)(b >> 16)) << 16)
 
 /* name, destination's and source's storage, type, expression */
 #define OPS(X1, X2, X3)                                                                            \
@@ -288,6 +300,14 @@ DIVIDE_U(u64)
 	X2(max_s32, u32, u32, s32, MAX(a, b))                                                      \
 	X2(max_u64, u64, u64, u64, MAX(a, b))                                                      \
 	X2(max_s64, u64, u64, s64, MAX(a, b))                                                      \
+	X2(add_u16x2, u32, u32, u32, PAIR(u16, SUM))                                               \
+	X2(add_s16x2, u32, u32, u32, PAIR(u16, SUM))                                               \
+	X2(min_u16x2, u32, u32, u32, PAIR(u16, MIN))                                               \
+	X2(max_u16x2, u32, u32, u32, PAIR(u16, MAX))                                               \
+	X2(min_s16x2, u32, u32, u32, PAIR(s16, MIN))                                               \
+	X2(max_s16x2, u32, u32, u32, PAIR(s16, MAX))                                               \
+	X2(min_relu_s16x2, u32, u32, u32, PAIR(s16, MIN_UP))                                       \
+	X2(max_relu_s16x2, u32, u32, u32, PAIR(s16, MAX_UP))                                       \
 	X2(min_relu_s32, u32, u32, s32, MAX(MIN(a, b), 0))                                         \
 	X2(max_relu_s32, u32, u32, s32, MAX(MAX(a, b), 0))                                         \
 	X2(and_b32, u32, u32, u32, a &b)                                                           \

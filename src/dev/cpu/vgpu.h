@@ -30,7 +30,6 @@ int vgpu_mem_remove_host(struct vgpu_mem *m, void *p);
 /* The allocation that holds addr; false: none. */
 bool vgpu_mem_find(struct vgpu_mem *m, uint64_t addr, uint64_t *ret_base, uint64_t *ret_bytes,
 	bool *ret_is_host);
-uint64_t vgpu_mem_used(const struct vgpu_mem *m);
 
 /* ---- code ---- */
 struct vgpu_module;
@@ -39,6 +38,11 @@ struct vgpu_kernel;
  * does not know are no error here: a launch that reaches one ends with VGPU_FAULT_INSTRUCTION. */
 int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct diag_list *diags,
 	struct vgpu_module **ret);
+/* Faults name these lines in place of the text's own; 0: the text has it from nowhere. Copied;
+ * without memory nothing happens. */
+void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
+/* A line of the text as they have it; 0: in none. */
+uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_free(struct vgpu_module *mod);
 /* Where lanes of a warp that part wait for each other, as ptxas makes them wait (converge.c). */
 enum vgpu_converge {

@@ -23,6 +23,7 @@ struct exact_type {
 	unsigned n;      /* elements */
 	unsigned fbits;  /* floats: of the fraction */
 	uint32_t f_bias; /* and the exponent's bias */
+	bool no_inf;     /* the largest exponent holds numbers, all ones is NaN */
 };
 extern const struct exact_type exact_types[];
 const struct exact_type *exact_type_of(const char *name); /* NULL: none */

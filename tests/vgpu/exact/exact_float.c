@@ -4,7 +4,8 @@
 /* References for floating point: MPFR computes with the destination's precision and an exponent
  * without bounds, then mpfr_check_range and mpfr_subnormalize bring the result into the format, as
  * MPFR's manual has it for IEEE 754. A NaN that is made has all the bits that the hardware's has;
- * that of f64 the ISA leaves open. */
+ * that of f64 the ISA leaves open. As in exact_int.c, "H200" marks what was measured on one (driver
+ * 580.159, hw.sh ops). */
 #include "exact.h"
 
 #include <math.h>
@@ -55,6 +56,8 @@ static unsigned top_exponent(const struct exact_type *t)
 
 static bool is_nan(const struct exact_type *t, u64 v)
 {
+	if (t->no_inf)
+		return (v & ~sign_bit(t)) == sign_bit(t) - 1;
 	return exponent(t, v) == top_exponent(t) && fraction(t, v);
 }
 
@@ -76,7 +79,7 @@ static void get(mpfr_t r, const struct exact_type *t, u64 v)
 
 	if (is_nan(t, v)) {
 		mpfr_set_nan(r);
-	} else if (e == top_exponent(t)) {
+	} else if (e == top_exponent(t) && !t->no_inf) {
 		mpfr_set_inf(r, sign);
 	} else {
 		m |= e ? 1ull << t->fbits : 0;
@@ -122,7 +125,7 @@ static mpfr_rnd_t mode_of(const struct exact_insn *i)
 static u64 bound(const struct exact_type *t, mpfr_t r, int inexact, mpfr_rnd_t mode)
 {
 	mpfr_set_emin(2 - (mpfr_exp_t)t->f_bias - (mpfr_exp_t)t->fbits);
-	mpfr_set_emax((mpfr_exp_t)t->f_bias + 1);
+	mpfr_set_emax((mpfr_exp_t)t->f_bias + 1 + t->no_inf);
 	inexact = mpfr_check_range(r, inexact, mode);
 	mpfr_subnormalize(r, inexact, mode);
 	mpfr_set_emin(wide_min);
@@ -156,6 +159,11 @@ static u64 finished(const struct exact_insn *i, const struct exact_type *t, u64 
 
 /* ---- arithmetic ---- */
 
+static bool multiplies(const struct exact_insn *i)
+{
+	return exact_is(i, "mul") || exact_is(i, "fma") || exact_is(i, "mad");
+}
+
 static u64 computed(const struct exact_insn *i, const struct exact_type *t)
 {
 	mpfr_rnd_t mode = mode_of(i);
@@ -181,6 +189,13 @@ static u64 computed(const struct exact_insn *i, const struct exact_type *t)
 		inexact = mpfr_neg(r, work[0], mode);
 	else
 		inexact = mpfr_fma(r, work[0], work[1], work[2], mode);
+	/* H200: .ftz of products looks at the number rounded as if exponents had no bounds, so that
+	 * what only a subnormal's fewer bits would round up to a normal number is zero. */
+	if (exact_has(i, "ftz") && multiplies(i) && mpfr_regular_p(r) &&
+		mpfr_get_exp(r) < 2 - (mpfr_exp_t)t->f_bias) {
+		mpfr_set_zero(r, mpfr_signbit(r) ? -1 : 1);
+		inexact = 0;
+	}
 	u64 v = bound(t, r, inexact, mode);
 	mpfr_clear(r);
 	return v;
@@ -266,8 +281,8 @@ bool ref_class(const struct exact_insn *i, const u64 *v, u64 ret[2])
 		ret[0] = !is_nan(t, a);
 	else if (exact_has(i, "notanumber"))
 		ret[0] = is_nan(t, a);
-	else if (exact_has(i, "normal"))
-		ret[0] = finite && exponent(t, a);
+	else if (exact_has(i, "normal")) /* and zeros: PTX ISA, testp */
+		ret[0] = finite && (exponent(t, a) || !fraction(t, a));
 	else
 		ret[0] = finite && !exponent(t, a) && fraction(t, a);
 	return true;
@@ -285,9 +300,10 @@ static bool integral(const struct exact_insn *i)
 static void get_any(const struct exact_insn *i, const struct exact_type *t, u64 v)
 {
 	v &= exact_mask(t->bits);
-	/* .ftz speaks of f32 alone. */
+	/* .ftz speaks of f32 alone. H200: and not of one that becomes f16. */
+	bool flush = t->bits == 32 && exact_has(i, "ftz") && !exact_has(i, "f16");
 	if (t->kind == KIND_FLOAT)
-		get(work[0], t, t->bits == 32 && exact_has(i, "ftz") ? flushed(t, v) : v);
+		get(work[0], t, flush ? flushed(t, v) : v);
 	else if (t->kind == KIND_INT && v >> (t->bits - 1))
 		mpfr_set_sj(work[0], (intmax_t)(v | ~exact_mask(t->bits)), MPFR_RNDN);
 	else
@@ -331,10 +347,51 @@ static u64 nan_to_integer(const struct exact_type *to, const struct exact_type *
 	return r;
 }
 
+/* work[0] to what the type's largest number and its opposite allow. */
+static void limit(const struct exact_type *t)
+{
+	u64 largest = t->no_inf ? sign_bit(t) - 2 : ((u64)top_exponent(t) << t->fbits) - 1;
+
+	get(work[1], t, largest);
+	if (mpfr_cmp(work[0], work[1]) > 0)
+		mpfr_set(work[0], work[1], MPFR_RNDN);
+	mpfr_neg(work[1], work[1], MPFR_RNDN);
+	if (mpfr_cmp(work[0], work[1]) < 0)
+		mpfr_set(work[0], work[1], MPFR_RNDN);
+}
+
+/* H200: NaNs that keep bits. Those that only move keep all; f64 becomes a quiet NaN with the upper
+ * bits of its fraction; .rna leaves out the lower bits and, with .satfinite, takes one unit away.
+ */
+static bool keeps_nan(const struct exact_insn *i, const struct exact_type *to,
+	const struct exact_type *from, u64 v, u64 *ret)
+{
+	bool moves = (from->bits == 32 || !strcmp(from->name, "bf16")) &&
+		     !strcmp(to->name, "f32") && !exact_has(i, "ftz") && !integral(i);
+
+	if (from->kind != KIND_FLOAT || !is_nan(from, v) || exact_has(i, "sat"))
+		return false;
+	if (moves) {
+		*ret = v << (to->bits - from->bits);
+	} else if (from->bits == 64 && to->bits < 64) {
+		u64 sign = v & sign_bit(from) ? sign_bit(to) : 0;
+		*ret = sign | (u64)top_exponent(to) << to->fbits | 1ull << (to->fbits - 1) |
+		       fraction(from, v) >> (from->fbits - to->fbits);
+	} else if (exact_has(i, "rna")) {
+		*ret = v & ~0x1fffull;
+		*ret -= exact_has(i, "satfinite") ? 0x2000 : 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static u64 to_float(const struct exact_insn *i, const struct exact_type *t)
 {
 	bool nan = mpfr_nan_p(work[0]);
 
+	if (exact_has(i, "satfinite") && !nan)
+		limit(t);
 	if (!strcmp(t->name, "tf32") && exact_has(i, "rna") && !nan && !mpfr_inf_p(work[0])) {
 		/* Half of the last place added to the magnitude; bits below are dropped. */
 		u64 v = put(exact_type_of("f32"), work[0]);
@@ -348,18 +405,22 @@ static u64 to_float(const struct exact_insn *i, const struct exact_type *t)
 bool ref_convert(const struct exact_insn *i, const u64 *v, u64 ret[2])
 {
 	const struct exact_type *to = i->type[0], *from = i->type[1];
+	u64 kept;
 
 	ret[0] = 0;
 	for (unsigned k = 0; k < to->n; k++) {
 		/* Of two sources the first goes to the upper half. */
-		get_any(i, from, v[to->n - 1 - k]);
+		u64 part = from->n > 1 ? exact_part(from, v[0], k) : v[to->n - 1 - k];
+		get_any(i, from, part);
 		if (integral(i) && !mpfr_nan_p(work[0]) && !mpfr_inf_p(work[0]) &&
 			!mpfr_zero_p(work[0])) {
 			bool minus = mpfr_signbit(work[0]);
 			mpfr_rint(work[0], work[0], mode_of(i));
 			mpfr_setsign(work[0], work[0], minus, MPFR_RNDN);
 		}
-		if (to->kind == KIND_FLOAT)
+		if (to->kind == KIND_FLOAT && keeps_nan(i, to, from, part, &kept))
+			ret[0] |= kept << (to->bits * k);
+		else if (to->kind == KIND_FLOAT)
 			ret[0] |= to_float(i, to) << (to->bits * k);
 		else if (mpfr_nan_p(work[0]))
 			ret[0] = nan_to_integer(to, from);

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+# shellcheck shell=sh
+#
+# What benchmarks share that run programs under a daemon of their own. It is read with dist set: what
+# ./run dist made, or a build folder. Then there are: heddle, heddled, examples and benches, where these lie;
+# dir, a folder, which is removed at the end; daemon and high or low, what runs, which is ended then.
+# shellcheck disable=SC2034,SC2154
+heddle=$dist/bin/heddle heddled=$dist/bin/heddled
+examples=$dist/lib/heddle/examples benches=$dist/lib/heddle/bench
+[ -x "$heddle" ] || {
+	heddle=$dist/heddle heddled=$dist/heddled examples=$dist/examples benches=$dist/bench
+}
+dir=$(mktemp -d)
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+high='' low='' daemon=''
+ends() {
+	# shellcheck disable=SC2086
+	kill $high $low $daemon 2>/dev/null || :
+	wait
+	rm -rf "$dir"
+}
+trap ends EXIT
+trap 'exit 1' INT TERM
+
+await() { # FILE TEXT
+	tries=0
+	until grep -q "$2" "$1" 2>/dev/null; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 1500 ] || { echo "no $2 in $1"; cat "$1"; exit 1; }
+		sleep 0.02
+	done
+}
+
+serve() { # LOG OPTION...: a daemon, which answers
+	log=$1
+	shift
+	env -u LD_LIBRARY_PATH "$heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" "$@" 2>"$log" 9>&- &
+	daemon=$!
+	tries=0
+	until "$heddle" status >/dev/null 2>&1; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 1500 ] || { echo "no heddled"; cat "$log"; exit 1; }
+		sleep 0.02
+	done
+}
+
+served() { # the daemon's end
+	kill "$daemon"
+	wait "$daemon" || :
+	daemon=''
+}

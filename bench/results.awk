@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# A part of doc/results.md from what bench/results.sh keeps: paths and values (json.awk), and what
+# is known of the run ("about.line", ...). part=head: of all tables, "TABLE<tab>commit<tab>...", what
+# is true of all of them. Else part is the table. What has no renderer is shown as it was printed.
+# A cell is a value of the raw file, rounded; or, where the head of its column says so, one over another.
+part == "head" {
+	if (!(($2, $3) in seen)) {
+		seen[$2, $3] = 1
+		n[$2]++
+		said[$2] = $3
+	}
+	next
+}
+{ v[$1] = substr($0, length($1) + 2) }
+
+function has(path) { return (path in v) && v[path] != "" }
+function us(path) { return has(path) ? sprintf("%.0f", v[path]) : "-" }
+function us1(path) { return has(path) ? sprintf("%.1f", v[path]) : "-" }
+function ratio(path) { return has(path) ? sprintf("%.2f", v[path]) : "-" }
+function times(path) { return has(path) ? sprintf("%.1fx", v[path]) : "-" }
+function percent(path) { return has(path) ? sprintf("%+.1f %%", 100 * v[path]) : "-" }
+function mark(why) { return has(why) ? "~" : "" }
+function link(name) { return "[" name "](results/" name ")" }
+
+function title(text) {
+	print "\n### " text "\n"
+	print "    " v["about.line"] "\n"
+	print "Commit " v["about.commit"] ", " v["about.device"] ", driver " v["about.driver"] ", " \
+		v["about.host"] "; " v["about.day"] ", " v["about.seconds"] " s; " \
+		link(part ("text.0" in v ? ".txt" : ".json")) ".\n"
+	if (v["failures"] > 0)
+		print "**" v["failures"] " of its runs failed**, and are not in it.\n"
+}
+
+function columns(names,   i, k, a, rule) {
+	k = split(names, a, "|")
+	for (i = 1; i <= k; i++)
+		rule = rule " --- |"
+	print "|" names "|\n|" rule
+}
+
+function demo(   i, p, why) {
+	title("The demo")
+	columns(" program | alone, ms | as it is | under heddle | turnaround as it is, over that under heddle ")
+	for (i = 0; has("pairs." i ".low"); i++) {
+		p = "pairs." i "."
+		print "| " v[p "high"] ", high priority | " ratio(p "high_alone_ms") " | " \
+			ratio(p "high_unmanaged_ms") " | " ratio(p "high_ms") " | " mark(p "noise") \
+			times(p "high_speedup") " |"
+		print "| " v[p "low"] ", low | " ratio(p "low_alone_ms") " | " \
+			ratio(p "low_unmanaged_ms") " | " ratio(p "low_ms") " | |"
+	}
+	print ""
+	for (i = 0; has("pairs." i ".low"); i++) {
+		p = "pairs." i "."
+		print "- " v[p "high"] " beside " v[p "low"] ": ANTT " ratio(p "antt_unmanaged") \
+			" as they are, " ratio(p "antt") " under heddle; STP " ratio(p "stp_unmanaged") ", " \
+			ratio(p "stp") "; " v[p "preemptions"] " preemptions, " us1(p "preemption_latency_us") \
+			" us each in the median; results " \
+			(v[p "verified"] == "true" ? "all correct" : "**NOT ALL CORRECT**") \
+			(has(p "noise") ? ". ~ Noise, no result: " v[p "noise"] : "") "."
+	}
+}
+
+# The vendor's answers and heddle's beside each other, however many there were.
+function pairs(   i, k, p, q, n, at, line, wrong) {
+	title("Pairs of programs (FLEP, section 6.3.1)")
+	print "Turnaround of the program of high priority, us; in brackets how many times faster than in the"
+	print "first arrangement. `sliced`: both natively, taking turns, as the GPU does by itself. `heddle` is"
+	print "the default configuration. ~: noise, no result.\n"
+	line = " low | high | ideal |"
+	for (n = 0; has("summary." n ".name"); n++) {
+		at[v["summary." n ".name"]] = n
+		line = line " " v["summary." n ".name"] " |"
+	}
+	columns(substr(line, 1, length(line) - 1))
+	for (i = 0; has("pairs." i ".low"); i++) {
+		p = "pairs." i "."
+		line = "| " v[p "low"] " | " v[p "high"] " | " us1(p "ideal") " |"
+		for (k = 0; k < n; k++)
+			cell[k] = " failed |"
+		for (k = 0; has(p "arrangements." k ".name"); k++) {
+			q = p "arrangements." k "."
+			cell[at[v[q "name"]]] = " " mark(q "noise") us(q "high_us") " (" times(q "high_speedup") ") |"
+			wrong += v[q "wrong"]
+		}
+		for (k = 0; k < n; k++)
+			line = line cell[k]
+		print line
+	}
+	split("speedup_mean speedup_best speedup_worst antt_mean stp_mean preemptions noisy", key, " ")
+	split("mean,best,worst,ANTT,STP,preemptions,pairs that are noise", name, ",")
+	for (i = 1; i in key; i++) {
+		line = "| " name[i] " | | " (i == 1 ? us1("summary.0.ideal_mean") : "") " |"
+		for (k = 0; k < n; k++) {
+			p = "summary." k "." key[i]
+			line = line " " (i < 4 ? times(p) : i < 6 ? ratio(p) : v[p]) " |"
+		}
+		print line
+	}
+	print wrong ? "\n**" wrong " results were wrong.**" : "\nNo result was wrong."
+}
+
+function overhead(   i, p) {
+	title("What the preemptible form costs, alone (FLEP, section 6.5)")
+	columns(" program | plain us | preemptible us | ratio | the larger spread of the two ")
+	for (i = 0; has("overhead." i ".program"); i++) {
+		p = "overhead." i "."
+		print "| " v[p "program"] " | " us1(p "plain_us") " | " us1(p "preemptible_us") " | " \
+			(v[p "spread"] > 0.1 ? "~" : "") sprintf("%.3f", v[p "ratio"]) " | " \
+			sprintf("%.1f %%", 100 * v[p "spread"]) " |"
+	}
+	print "\nGeometric mean " percent("overhead_geomean") ", worst " percent("overhead_worst") \
+		(v["overhead_noisy"] > 0 ? "; **" v["overhead_noisy"] \
+		" of them noise**: the passes differ by more than 10 %, which is no result" : "") "."
+}
+
+function spatial(   i, p) {
+	title("Spatial against temporal preemption (FLEP, section 6.4)")
+	columns(" low | pairs | temporal: overhead | us lost a preemption | spatial: overhead | us lost a preemption ")
+	for (i = 0; has("spatial." i ".low"); i++) {
+		p = "spatial." i "."
+		print "| " (v[p "noisy"] > 0 ? "~" : "") v[p "low"] " | " v[p "pairs"] " | " \
+			percent(p "temporal_overhead") " | " \
+			us1(p "temporal_lost_us") " | " percent(p "spatial_overhead") " | " \
+			us1(p "spatial_lost_us") " |"
+	}
+	print "| all | " v["spatial_pairs"] " | " percent("temporal_total.overhead_mean") " | " \
+		lost("temporal_total.") " | " percent("spatial_total.overhead_mean") " | " \
+		lost("spatial_total.") " |"
+	print "\nIn brackets: 95 % confidence. Spatial loses " \
+		sprintf("%.0f %% less (%.0f to %.0f)", 100 * v["spatial_reduction"], \
+		100 * v["spatial_reduction_low"], 100 * v["spatial_reduction_high"]) "; " \
+		v["temporal_total.preemptions"] " and " v["spatial_total.preemptions"] " preemptions."
+	if (v["spatial_noisy"] > 0)
+		print "\n**" v["spatial_noisy"] " pairs are noise** (~), and so is the sum: rounds differ by more" \
+			" than 10 %."
+}
+
+function lost(p) {
+	return us1(p "lost_us") " (" us1(p "lost_us_low") " to " us1(p "lost_us_high") ")"
+}
+
+function extra(   i, k, p, line) {
+	title("More SMs than needed (FLEP, figure 16)")
+	print "Turnaround of the high one in us, and times alone; the low one's time over alone. ~: noise.\n"
+	line = " low, high (alone, us) |"
+	for (k = 0; has("extra.0.steps." k ".extra_sms"); k++)
+		line = line " " v["extra.0.steps." k ".extra_sms"] " |"
+	columns(substr(line, 1, length(line) - 1))
+	for (i = 0; has("extra." i ".low"); i++) {
+		p = "extra." i "."
+		line = "| " v[p "low"] ", " v[p "high"] " (" us(p "high_alone_us") ") |"
+		for (k = 0; has(p "steps." k ".extra_sms"); k++)
+			line = line " " mark(p "steps." k ".noise") us(p "steps." k ".high_us") ", " \
+				ratio(p "steps." k ".high_slowdown") "x; " \
+				sprintf("%+.1f %%", 100 * (v[p "steps." k ".low_slowdown"] - 1)) " |"
+		print line
+	}
+}
+
+function printed(   i) {
+	title("`" part "`")
+	print "```"
+	for (i = 0; ("text." i) in v; i++)
+		print v["text." i]
+	print "```"
+}
+
+END {
+	if (part == "head") {
+		if (n["commit"] > 1 || n["device"] > 1 || n["driver"] > 1)
+			print "**Not of one run**: these tables are of " n["commit"] " commits, " n["device"] \
+				" devices, " n["driver"] " drivers; each says which."
+		else
+			print "One commit, " said["commit"] ", on " said["device"] "; driver " said["driver"] "."
+		for (i in seen) {
+			split(i, which, SUBSEP)
+			if (which[1] == "commit" && which[2] ~ /-dirty$/)
+				print "**" which[2] "** had changes that no commit has."
+		}
+	} else if (part == "demo")
+		demo()
+	else if (part == "pairs")
+		pairs()
+	else if (part == "overhead")
+		overhead()
+	else if (part == "spatial")
+		spatial()
+	else if (part == "extra")
+		extra()
+	else
+		printed()
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* libheddle: several CUDA kernels, given as PTX, run together on one GPU; heddle(3).
+ *
+ * Functions return 0 or a negative errno; heddle_error then says what is wrong, where, and what to
+ * do. Nothing is printed, and the process is never ended. A handle is used by one thread at a time;
+ * several handles may be in use at once. Structures begin with their size: set it to sizeof. */
+#ifndef HEDDLE_H
+#define HEDDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_MAX_KERNELS 8 /* in one heddle_corun */
+
+struct heddle;
+
+/* The first device and its primary context. device: "cuda", "cpu" (the virtual GPU that comes with
+ * heddle), or "auto" or NULL (the GPU if there is one). *ret is a handle also where this fails, for
+ * heddle_error and heddle_close alone; NULL: out of memory. -ENODEV: there is no such device;
+ * -EINVAL: no such word; -EIO: the driver's error. */
+int heddle_open(const char *device, struct heddle **ret);
+/* Frees what was loaded and allocated through it. NULL: nothing is done. */
+void heddle_close(struct heddle *h);
+/* What the last call that failed met with, until the next; "" if none did. Never NULL, also of
+ * NULL. */
+const char *heddle_error(const struct heddle *h);
+/* What the device calls itself. */
+const char *heddle_device(const struct heddle *h);
+
+/* ---- kernels ---- */
+/* Entry `entry` of PTX text of so many bytes (copied) is called `name` from now on. -EINVAL: it is
+ * no PTX, with file, line and column; -ENOENT: no such entry; -EEXIST: the name is taken; -EIO: the
+ * driver refused it. */
+int heddle_load(
+	struct heddle *h, const char *name, const char *ptx, size_t bytes, const char *entry);
+/* The same from a file; also the errors of reading it. */
+int heddle_load_file(struct heddle *h, const char *name, const char *path, const char *entry);
+
+/* ---- device memory: of any CUDA code on the primary context, or from here ---- */
+int heddle_alloc(struct heddle *h, size_t bytes, uint64_t *ret_address);
+int heddle_free(struct heddle *h, uint64_t address);
+int heddle_write(struct heddle *h, uint64_t to, const void *from, size_t bytes);
+int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes);
+
+/* ---- running ---- */
+struct heddle_launch {
+	size_t size;
+	const char *kernel; /* its name */
+	unsigned grid[3], block[3];
+	unsigned shared_bytes; /* dynamic shared memory */
+	void **params; /* as cuLaunchKernel takes them: a pointer to each parameter's value */
+};
+
+struct heddle_result {
+	size_t size;
+	double ms;         /* of all together, by the device's events */
+	unsigned launches; /* of the device: 1 if all were one and it was not resumed */
+	unsigned workers;  /* merged: blocks of the one launch; else 0 */
+	char way[96];      /* how they were run */
+};
+
+/* Runs n kernels together and waits for them, and for all else on the context. Kernels must not
+ * depend on each other.
+ *
+ * way: words as heddle-corun's and heddle-tune's.
+ *   "sequential", "streams"    as they are, back to back or each in a stream
+ *   "green=3:1"                as they are, with parts of the SMs (CUDA 12.4 and later)
+ *   "vertical", "horizontal"   fused, block by block
+ *   "merge ORDER [help] [chunk=N or N:N...] [workers=N] [per-sm=N]"
+ *                              as one launch whose workers take blocks of one kernel after
+ *                              another's; ORDER: "steal", or for workers that keep to a kernel,
+ *                              by shares, "partition=3:1", "mixed=1:2", "apart=1:1"
+ *   "tuned"                    as heddle tune chose for these kernels, launched so, on this device
+ *   NULL                       that, or "sequential" where nothing has been measured
+ * tuned: the file that heddle tune was told to keep, or NULL for where it is kept otherwise.
+ * What is compiled for a way stays for the next call. ret may be NULL.
+ *
+ * -EINVAL: a launch or the way is wrong; -ENOENT: no kernel of that name, or nothing measured;
+ * -ENOTSUP: these kernels cannot be run that way; -EIO: the driver's error. */
+int heddle_corun(struct heddle *h, const struct heddle_launch *launches, unsigned n,
+	const char *way, const char *tuned, struct heddle_result *ret);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Two small kernels for who measures: whether two buffers are the same, told without carrying them
+ * to the host; and how fast the device's clock runs. */
+#ifndef HEDDLE_GAUGE_H
+#define HEDDLE_GAUGE_H
+
+#include <stdbool.h>
+
+#include "dev/cu.h"
+
+struct gauge {
+	CUfunction differ, clock;
+	CUdeviceptr words; /* of results */
+};
+
+/* On the current context. A driver error. */
+CUresult gauge_open(const struct cu_api *cu, struct gauge *ret);
+/* Waits. *ret_same: all bytes of two buffers of cuMemAlloc are. */
+CUresult gauge_same(const struct cu_api *cu, const struct gauge *g, CUdeviceptr a, CUdeviceptr b,
+	uint64_t bytes, bool *ret_same);
+/* The clock of an SM that is kept busy for a fifth of a millisecond. Waits. */
+CUresult gauge_mhz(const struct cu_api *cu, const struct gauge *g, double *ret_mhz);
+
+#endif

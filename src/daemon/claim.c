@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What claim.h says. */
+#include "claim.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SYSTEM_DIR "/run/heddle"
+
+/* "GPU-" and a UUID. */
+static bool is_gpu(const char *name)
+{
+	static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	size_t i;
+
+	for (i = 0; form[i]; i++) {
+		bool hex = name[i] && strchr("0123456789abcdef", name[i]);
+
+		if (form[i] == 'x' ? !hex : name[i] != form[i])
+			return false;
+	}
+	return !name[i];
+}
+
+/* Only root can have made that folder. */
+static bool is_system(uid_t uid)
+{
+	struct stat st;
+
+	return uid == 0 || (lstat(SYSTEM_DIR, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid);
+}
+
+static socklen_t name_it(struct sockaddr_un *ret, bool system, const char *gpu)
+{
+	int n;
+
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "heddle/%s/%s",
+		system ? "system" : "user", gpu);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int new_socket(void)
+{
+	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* Who listens there. False: nobody who can be told. */
+static bool holder_of(bool system, const char *gpu, struct ucred *ret)
+{
+	struct sockaddr_un a;
+	socklen_t size = name_it(&a, system, gpu), len = sizeof(*ret);
+	int fd = new_socket();
+	bool is = fd >= 0 && connect(fd, (const struct sockaddr *)&a, size) == 0 &&
+		  getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret, &len) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static int listen_there(bool system, const char *gpu, int *ret_fd)
+{
+	struct sockaddr_un a;
+	socklen_t size = name_it(&a, system, gpu);
+	int fd = new_socket(), r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&a, size) < 0 || listen(fd, 64) < 0) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
+{
+	bool system = is_system(geteuid());
+	struct ucred holder;
+	int r;
+
+	*ret_fd = -1;
+	if (!is_gpu(gpu))
+		return 0;
+	if (!system && holder_of(true, gpu, &holder) && is_system(holder.uid)) {
+		*ret_holder = holder;
+		return -EBUSY;
+	}
+	r = listen_there(system, gpu, ret_fd);
+	if (r != -EADDRINUSE)
+		return r;
+	/* Who does not say who it is claims nothing, nor does a user what is the system's. */
+	if (!holder_of(system, gpu, &holder) || (system && !is_system(holder.uid)))
+		return 0;
+	*ret_holder = holder;
+	return -EBUSY;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The GPUs that this heddled has claimed: those of its tenants. */
+#include "claim.h"
+#include "server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+struct claim {
+	struct claim *next;
+	struct watch asked; /* -1: nobody asks */
+	char gpu[64];
+};
+
+static struct claim *find(const struct server *s, const char *gpu)
+{
+	struct claim *c = s->claims;
+
+	while (c && strcmp(c->gpu, gpu) != 0)
+		c = c->next;
+	return c;
+}
+
+int claims_add(struct server *s, const struct wire_hello *h, char *ret_why, size_t max)
+{
+	struct ucred holder = {0};
+	struct claim *c;
+	int fd, r;
+
+	if (h->is_cpu_device || find(s, h->device))
+		return 0;
+	r = claim_take(h->device, &fd, &holder);
+	if (r == -EBUSY)
+		snprintf(ret_why, max, "heddled %d of uid %u serves this GPU", (int)holder.pid,
+			(unsigned)holder.uid);
+	if (r < 0)
+		return r;
+	c = calloc(1, sizeof(*c));
+	if (!c || (fd >= 0 && loop_watch(s, &c->asked, WATCH_CLAIM, fd, EPOLLIN) < 0)) {
+		if (fd >= 0)
+			close(fd);
+		free(c);
+		return -ENOMEM;
+	}
+	if (fd < 0)
+		c->asked.fd = -1;
+	memcpy(c->gpu, h->device, sizeof(c->gpu));
+	c->next = s->claims;
+	s->claims = c;
+	return 0;
+}
+
+void claims_asked(const struct watch *w)
+{
+	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool is_used(const struct server *s, const struct claim *c)
+{
+	for (const struct hd_device *d = s->hd->devices; d; d = d->next) {
+		if (!d->is_cpu && strcmp(d->name, c->gpu) == 0)
+			return true;
+	}
+	return false;
+}
+
+void claims_reap(struct server *s)
+{
+	for (struct claim **at = &s->claims, *c = *at; c; c = *at) {
+		if (is_used(s, c)) {
+			at = &c->next;
+			continue;
+		}
+		*at = c->next;
+		loop_unwatch(s, &c->asked);
+		free(c);
+	}
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What mps_ask.h says. */
+#include "mps_ask.h"
+
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_MS 5000u
+
+int mps_place(const struct hd_config *c, struct mps_place *ret)
+{
+	const char *slash = strrchr(c->socket, '/');
+	int dir = slash ? (int)(slash - c->socket) : 0;
+
+	if (!slash)
+		return -EINVAL;
+	if (snprintf(ret->pipe, sizeof(ret->pipe), "%.*s/mps-pipe", dir, c->socket) >=
+			(int)sizeof(ret->pipe) ||
+		snprintf(ret->log, sizeof(ret->log), "%.*s/mps-log", dir, c->socket) >=
+			(int)sizeof(ret->log) ||
+		snprintf(ret->record, sizeof(ret->record), "%.*s/mps-daemon", dir, c->socket) >=
+			(int)sizeof(ret->record))
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+void mps_nap(unsigned ms)
+{
+	struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+void mps_become(const struct mps_place *p, const char *arg, int input, int output)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	loop_restore_signals();
+	dup2(input >= 0 ? input : null, 0);
+	dup2(output >= 0 ? output : null, 1);
+	if (output < 0) /* it may outlive whoever reads what heddled says */
+		dup2(null, 2);
+	setenv("CUDA_MPS_PIPE_DIRECTORY", p->pipe, 1);
+	setenv("CUDA_MPS_LOG_DIRECTORY", p->log, 1);
+	execlp(MPS_CONTROL, MPS_CONTROL, arg, (char *)NULL);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static unsigned since(const struct timespec *began)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned)((now.tv_sec - began->tv_sec) * 1000 +
+			  (now.tv_nsec - began->tv_nsec) / 1000000);
+}
+
+/* Until the end of the file. */
+static int take_all(int fd, char *ret, size_t max)
+{
+	struct timespec began;
+	size_t len = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	for (;;) {
+		struct pollfd p = {fd, POLLIN, 0};
+		unsigned passed = since(&began);
+		char rest[256];
+		ssize_t n;
+
+		if (passed >= ASK_MS || poll(&p, 1, (int)(ASK_MS - passed)) <= 0)
+			return -ETIMEDOUT;
+		n = len + 1 < max ? read(fd, ret + len, max - 1 - len)
+				  : read(fd, rest, sizeof(rest));
+		if (n <= 0)
+			break;
+		len += len + 1 < max ? (size_t)n : 0;
+	}
+	ret[len] = 0;
+	return 0;
+}
+
+/* in, out: a pipe each, both ends. */
+static int ask_child(const struct mps_place *p, const char *command, int in[2], int out[2],
+	char *ret, size_t max)
+{
+	pid_t pid = fork();
+	int status = 0, r;
+
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		mps_become(p, NULL, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	in[0] = out[1] = -1;
+	dprintf(in[1], "%s\n", command);
+	close(in[1]);
+	in[1] = -1;
+	r = take_all(out[0], ret, max);
+	if (r < 0)
+		kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		return r ? r : -ECHILD;
+	return r ? r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+}
+
+static void close_both(int fd[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (fd[i] >= 0)
+			close(fd[i]);
+	}
+}
+
+int mps_ask(const struct mps_place *p, const char *command, char *ret, size_t max)
+{
+	int in[2], out[2], r;
+
+	if (pipe2(in, O_CLOEXEC) < 0)
+		return -errno;
+	r = pipe2(out, O_CLOEXEC) < 0 ? -errno : 0;
+	if (r == 0) {
+		r = ask_child(p, command, in, out, ret, max);
+		close_both(out);
+	}
+	close_both(in);
+	return r;
+}
+
+uint64_t mps_start_of(pid_t pid, char *ret_state)
+{
+	char path[32], text[1024] = "", *at;
+	unsigned long long began = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+	fclose(f);
+	if (!at || sscanf(at,
+			   ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   "%*s %*s %llu",
+			   ret_state, &began) != 2)
+		return 0;
+	return began;
+}
+
+bool mps_await_end(int pidfd, unsigned ms)
+{
+	struct pollfd p = {pidfd, POLLIN, 0};
+
+	return poll(&p, 1, (int)ms) == 1;
+}
+
+/* Of killed ones the server keeps the connections: only who lives counts. One of another namespace
+ * of processes is 0, and does. */
+static bool lives(pid_t pid)
+{
+	char state = 'Z';
+
+	return pid == 0 || (mps_start_of(pid, &state) && state != 'Z' && state != 'X');
+}
+
+/* The next whole number of the text; false: there is none. */
+static bool next_number(char **io_at, int *ret)
+{
+	char *word, *end;
+
+	while ((word = strsep(io_at, " \t\r\n"))) {
+		long n = strtol(word, &end, 10);
+
+		if (*word && !*end && n >= 0 && n < INT32_MAX) {
+			*ret = (int)n;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool mps_has_clients(const struct mps_place *p)
+{
+	char servers[1024], clients[4096], command[48], *at = servers, *of;
+	int server, client;
+
+	if (mps_ask(p, "get_server_list", servers, sizeof(servers)) < 0)
+		return true;
+	while (next_number(&at, &server)) {
+		snprintf(command, sizeof(command), "get_client_list %d", server);
+		if (mps_ask(p, command, clients, sizeof(clients)) < 0)
+			return true;
+		of = clients;
+		while (next_number(&of, &client)) {
+			if (lives(client))
+				return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The configuration, read again while tenants are there. What is wrong in it changes nothing: all
+ * of it holds, or none. What takes another socket or another MPS takes another daemon, which no
+ * tenant notices much of; that is said. */
+#include "server.h"
+
+#include <string.h>
+
+/* Once. */
+static void name_what_stays(const struct server *s, const struct hd_config *now)
+{
+	bool mps = now->mps != s->given->mps && now->mps != s->read.mps;
+	bool socket = strcmp(now->socket, s->given->socket) != 0 &&
+		      strcmp(now->socket, s->read.socket) != 0;
+
+	if (mps || socket)
+		hd_log("%s%s%s: takes effect when heddled is started again", mps ? "mps" : "",
+			mps && socket ? ", " : "", socket ? "socket" : "");
+}
+
+void server_reload(struct server *s)
+{
+	struct hd_config now;
+	bool regroup;
+
+	if (!s->reread)
+		return;
+	notify("RELOADING=1\n");
+	if (s->reread(&now, s->reread_user) < 0) {
+		hd_log_at(HD_LOG_ERROR, "the configuration stays as it was");
+		notify("READY=1\n");
+		return;
+	}
+	name_what_stays(s, &now);
+	s->read = now;
+	regroup = strcmp(now.group, s->config->group) != 0;
+	now.mps = s->config->mps;
+	now.mps_stays = s->config->mps_stays;
+	memcpy(now.mps_pipe, s->config->mps_pipe, sizeof(now.mps_pipe));
+	memcpy(now.socket, s->config->socket, sizeof(now.socket));
+	memcpy(now.events, s->config->events, sizeof(now.events));
+	*s->config = now;
+	hd_log_set_level(now.log_level);
+	if (regroup && !s->activated)
+		listen_give_rights(s->config);
+	hd_reconfigure(s->hd, s->config);
+	hd_log_at(HD_LOG_INFO, "the configuration was read again: policy %s", now.policy->name);
+	notify("READY=1\n");
+}

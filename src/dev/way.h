@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Ways of running kernels together, as words: of the command line, and of what is remembered. */
+#ifndef HEDDLE_WAY_H
+#define HEDDLE_WAY_H
+
+#include "dev/merged.h"
+
+enum dev_how {
+	DEV_SEQUENTIAL, /* back to back in one stream */
+	DEV_STREAMS,    /* each in a stream of its own */
+	DEV_GREEN,      /* each in a green context: a stream with SMs of its own, by share */
+	DEV_MERGE,      /* as one launch of workers */
+	DEV_VERTICAL,   /* fused: a block's threads run a block of one kernel after another's */
+	DEV_HORIZONTAL, /* fused: a block has warps for a block of each */
+	DEV_HOWS,
+};
+
+/* "sequential", "streams", "green", "merge", "vertical", "horizontal". */
+extern const char *const dev_hows[DEV_HOWS];
+/* The pass that makes it (pass/registry.h); NULL: none is needed. */
+extern const char *const dev_how_passes[DEV_HOWS];
+bool dev_how_parse(const char *text, enum dev_how *ret);
+
+/* "steal", "partition", "mixed" or "apart". */
+const char *dev_order_name(enum ctl_order order);
+/* One of these, but for the first with =N:N... for n shares or without (each 1). Sets order and
+ * share. NULL, or what is wrong with it, in the arena. */
+const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
+
+/* "N", or "N:N..." for n kernels: blocks claimed at a time. NULL, or what is wrong, in the arena.
+ */
+const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
+
+/* All of a way: "merge mixed=3:1 help chunk=4 workers=64 per-sm=2", "merge steal chunk=12:1",
+ * "green=1:2". */
+void dev_way_print(
+	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);
+/* false: no such way, of n kernels. The rest of *ret_m stays as it was. */
+bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m);
+
+#endif

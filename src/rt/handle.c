@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Handles: the device, errors, memory. */
+#include "rt/rt.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...)
+{
+	char text[sizeof(h->error)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(h->error, sizeof(h->error), "%.700s%s%.300s", text, hint ? "; " : "",
+		hint ? hint : "");
+	return err;
+}
+
+int rt_cu_failed(struct heddle *h, CUresult r, const char *what)
+{
+	const char *name = cu_result_name(r), *text = cu_result_text(r);
+
+	return rt_fail(h, -EIO, NULL, "%s: %s (%s)", what, text ? text : "unknown error",
+		name ? name : "?");
+}
+
+int rt_out_of_memory(struct heddle *h)
+{
+	return rt_fail(h, -ENOMEM, NULL, "out of memory");
+}
+
+int rt_enter(struct heddle *h)
+{
+	if (!h->ready)
+		return rt_fail(h, -EINVAL, "heddle_open said why", "the device is not open");
+	RT_TRY(h, h->cu.cuCtxPushCurrent(h->context), "the context");
+	return 0;
+}
+
+void rt_leave(struct heddle *h)
+{
+	CUcontext own;
+
+	h->cu.cuCtxPopCurrent(&own);
+}
+
+/* ---- the device ---- */
+
+/* The virtual GPU, seen from this library: installed, and in a build folder. */
+static int open_cpu(struct cu_api *ret)
+{
+	static const char *const places[] = {
+		"heddle/cpu/libcuda.so.1", "../dev/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
+	char path[PATH_MAX];
+	const char *slash;
+	Dl_info self;
+
+	if (!dladdr((void *)(uintptr_t)heddle_open, &self) || !self.dli_fname)
+		return -ENOENT;
+	slash = strrchr(self.dli_fname, '/');
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		int folder = slash ? (int)(slash - self.dli_fname) : 1;
+
+		snprintf(path, sizeof(path), "%.*s/%s", folder, slash ? self.dli_fname : ".",
+			places[i]);
+		if (access(path, R_OK) == 0)
+			return dev_open(DEV_CPU, path, ret);
+	}
+	return dev_open(DEV_CPU, NULL, ret);
+}
+
+static bool has_device(const struct cu_api *cu)
+{
+	int n = 0;
+
+	return cu->cuInit(0) == CUDA_SUCCESS && cu->cuDeviceGetCount(&n) == CUDA_SUCCESS && n > 0;
+}
+
+static int open_driver(struct heddle *h, enum dev_kind kind)
+{
+	if (kind != DEV_CPU && dev_open(DEV_CUDA, NULL, &h->cu) == 0) {
+		if (has_device(&h->cu))
+			return 0;
+		dev_close(&h->cu);
+	}
+	if (kind == DEV_CUDA)
+		return rt_fail(h, -ENODEV,
+			"\"cpu\" is the virtual GPU; heddle doctor says what this "
+			"machine has",
+			"no GPU: the driver library is missing, or finds none");
+	if (open_cpu(&h->cu) == 0 && has_device(&h->cu))
+		return 0;
+	return rt_fail(h, -ENODEV, "it is installed beside this library, in heddle/cpu",
+		"no GPU, and the virtual GPU's library was not found");
+}
+
+static int open_device(struct heddle *h)
+{
+	int n, version;
+
+	RT_TRY(h, h->cu.cuDeviceGet(&h->device, 0), "the first device");
+	RT_TRY(h, h->cu.cuDeviceGetName(h->name, sizeof(h->name), h->device), "the device's name");
+	RT_TRY(h, h->cu.cuDriverGetVersion(&version), "the driver's version");
+	snprintf(h->driver, sizeof(h->driver), "%d", version);
+	RT_TRY(h,
+		h->cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, h->device),
+		"the device's SMs");
+	h->n_sms = (uint32_t)n;
+	RT_TRY(h, h->cu.cuDevicePrimaryCtxRetain(&h->context, h->device), "the primary context");
+	h->ready = true;
+	return 0;
+}
+
+static int make_streams(struct heddle *h)
+{
+	RT_TRY(h, h->cu.cuStreamCreate(&h->main, CU_STREAM_NON_BLOCKING), "a stream");
+	RT_TRY(h, h->cu.cuEventCreate(&h->began, 0), "an event");
+	RT_TRY(h, h->cu.cuEventCreate(&h->ended, 0), "an event");
+	for (unsigned i = 0; i < RT_MAX; i++) {
+		RT_TRY(h, h->cu.cuStreamCreate(&h->streams[i], CU_STREAM_NON_BLOCKING), "a stream");
+		RT_TRY(h, h->cu.cuEventCreate(&h->done[i], 0), "an event");
+	}
+	return 0;
+}
+
+RT_API int heddle_open(const char *device, struct heddle **ret)
+{
+	struct heddle *h = calloc(1, sizeof(*h));
+	enum dev_kind kind = DEV_AUTO;
+	int r = 0;
+
+	*ret = h;
+	if (!h)
+		return -ENOMEM;
+	if (device && !dev_kind_parse(device, &kind))
+		r = rt_fail(h, -EINVAL, "\"auto\", \"cuda\" and \"cpu\" are",
+			"\"%.40s\" is no device", device);
+	if (r == 0)
+		r = open_driver(h, kind);
+	if (r == 0)
+		r = open_device(h);
+	if (r == 0)
+		r = rt_enter(h);
+	if (r == 0) {
+		r = make_streams(h);
+		rt_leave(h);
+	}
+	return r;
+}
+
+static void free_streams(struct heddle *h)
+{
+	const struct cu_api *cu = &h->cu;
+
+	for (unsigned i = 0; i < RT_MAX; i++) {
+		if (h->streams[i])
+			cu->cuStreamDestroy(h->streams[i]);
+		if (h->done[i])
+			cu->cuEventDestroy(h->done[i]);
+	}
+	if (h->main)
+		cu->cuStreamDestroy(h->main);
+	if (h->began)
+		cu->cuEventDestroy(h->began);
+	if (h->ended)
+		cu->cuEventDestroy(h->ended);
+}
+
+RT_API void heddle_close(struct heddle *h)
+{
+	if (!h)
+		return;
+	if (h->ready && rt_enter(h) == 0) {
+		for (struct rt_split *s = h->splits, *next; s; s = next) {
+			next = s->next;
+			dev_green_destroy(&h->cu, &s->green);
+			free(s);
+		}
+		for (struct rt_form *f = h->forms, *next; f; f = next) {
+			next = f->next;
+			rt_form_free(h, f);
+		}
+		for (struct rt_kernel *k = h->kernels, *next; k; k = next) {
+			next = k->next;
+			rt_kernel_free(h, k);
+		}
+		free_streams(h);
+		rt_leave(h);
+		h->cu.cuDevicePrimaryCtxRelease(h->device);
+	}
+	/* The driver stays loaded: it has threads of its own. */
+	free(h);
+}
+
+RT_API const char *heddle_error(const struct heddle *h)
+{
+	return h ? h->error : "out of memory";
+}
+
+RT_API const char *heddle_device(const struct heddle *h)
+{
+	return h->name;
+}
+
+/* ---- memory ---- */
+
+static int finish(struct heddle *h, CUresult r, const char *what)
+{
+	rt_leave(h);
+	return r == CUDA_SUCCESS ? 0 : rt_cu_failed(h, r, what);
+}
+
+RT_API int heddle_alloc(struct heddle *h, size_t bytes, uint64_t *ret_address)
+{
+	CUdeviceptr at;
+	CUresult c;
+	int r = rt_enter(h);
+
+	if (r < 0)
+		return r;
+	c = h->cu.cuMemAlloc(&at, bytes);
+	if (c == CUDA_SUCCESS)
+		*ret_address = at;
+	return finish(h, c, "allocating device memory");
+}
+
+RT_API int heddle_free(struct heddle *h, uint64_t address)
+{
+	int r = rt_enter(h);
+
+	return r < 0 ? r : finish(h, h->cu.cuMemFree(address), "freeing device memory");
+}
+
+RT_API int heddle_write(struct heddle *h, uint64_t to, const void *from, size_t bytes)
+{
+	int r = rt_enter(h);
+
+	return r < 0 ? r : finish(h, h->cu.cuMemcpyHtoD(to, from, bytes), "copying to the device");
+}
+
+RT_API int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes)
+{
+	int r = rt_enter(h);
+
+	return r < 0 ? r
+		     : finish(h, h->cu.cuMemcpyDtoH(to, from, bytes), "copying from the device");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What stands in the columns of hooks.def; and of its rows those that the shim has functions for.
+ */
+#ifndef HEDDLE_SHIM_HOOKS_H
+#define HEDDLE_SHIM_HOOKS_H
+
+enum hook_own { HOOK_OWN_NONE, HOOK_OWN_PTSZ, HOOK_OWN_PTDS };
+enum hook_how { HOOK_PASS, HOOK_OURS, HOOK_FENCE, HOOK_FENCE_LOAD };
+/* Above 0: the number of the parameter. */
+enum hook_stream {
+	HOOK_STREAM_NONE = 0,
+	HOOK_STREAM_INSIDE = -1,
+	HOOK_STREAM_MADE = -2,
+	HOOK_STREAM_DEFAULT = -3,
+	HOOK_STREAM_ALL = -4,
+};
+
+/* HOOKED(how, own, symbol): FN(form) for each form that the shim defines itself, none for PASS. */
+#define HOOKED(how, own, symbol) HOOKED_##how(own, symbol)
+#define HOOKED_PASS(own, symbol)
+#define HOOKED_OURS(own, symbol)       FORMS_##own(symbol)
+#define HOOKED_FENCE(own, symbol)      FORMS_##own(symbol)
+#define HOOKED_FENCE_LOAD(own, symbol) FORMS_##own(symbol)
+#define FORMS_NONE(symbol)             FN(symbol)
+#define FORMS_PTSZ(symbol)             FN(symbol) FN(symbol##_ptsz)
+#define FORMS_PTDS(symbol)             FN(symbol) FN(symbol##_ptds)
+
+#endif

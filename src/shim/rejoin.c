@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Who writes the words of the page (wire/page.h): with a daemon that, alone this thread, and from
+ * HELLO on a daemon again, whether it has answered or not. So words that were stopped in the middle
+ * by a daemon's death, or come late from one that stood still, are mended while alone, and then
+ * told anew by the daemon. Between HELLO and WELCOME nothing is held yet (shim.dead): a launch that
+ * the daemon has stopped already gets rounds of workers that leave at once. */
+#include "shim/rejoin.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "shim/hello.h"
+#include "shim/managed.h"
+#include "shim/silence.h"
+
+#define FIRST_NS  5000000u     /* until the first look for another daemon, */
+#define MOST_NS   200000000u   /* twice as long each time, and so long at most; */
+#define NEVER_NS  60000000000u /* where one has refused */
+#define STEADY_NS 1000000000u  /* a daemon that lasts so long is not one that dies of us */
+#define WARN_NS   500000000u
+
+static struct {
+	enum { JOINED, ALONE, JOINING, LOST } state;
+	struct own_fd sock; /* of JOINING */
+	struct silence silence;
+	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since: of JOINED */
+	const char *why;
+	bool warned;
+} re;
+
+static void change_to_joined(void)
+{
+	re.state = JOINED;
+	re.silence = (struct silence){0};
+	re.since_ns = shim_now_ns();
+	re.lost_ns = 0;
+}
+
+void rejoin_begin(void)
+{
+	memset(&re, 0, sizeof(re));
+	re.sock.fd = -1;
+	change_to_joined();
+}
+
+static void store(uint32_t *p, uint32_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* What a daemon may have told the tenant. Nobody is told of anything while alone. */
+static void release(void)
+{
+	struct wire_page *p = shim.page;
+	bool held = page_load(&p->hold);
+
+	store(&p->watch, 0);
+	store(&p->follow, 0);
+	store(&p->gates, 0);
+	store(&p->bound_us, 0);
+	store(&p->hold, 0);
+	store(&p->allowed, page_load(&p->opaque_submitted) + WIRE_FAR_AHEAD);
+	managed_take_over();
+	if (held)
+		opaque_wake();
+}
+
+static void retry_in(uint64_t ns)
+{
+	uint64_t now = shim_now_ns();
+
+	re.state = ALONE;
+	own_close(&re.sock);
+	re.try_ns = now + ns;
+	atomic_store(&shim.alone, true);
+	release();
+}
+
+static void retry_later(void)
+{
+	re.wait_ns = MIN(2 * re.wait_ns, MOST_NS);
+	retry_in(re.wait_ns);
+}
+
+static void lose(const char *why)
+{
+	uint64_t now = shim_now_ns();
+
+	atomic_store(&shim.dead, true);
+	store(&shim.page->ends, 1);
+	hello_ends();
+	if (!re.wait_ns || now - re.since_ns > STEADY_NS)
+		re.wait_ns = FIRST_NS;
+	else
+		re.wait_ns = MIN(2 * re.wait_ns, MOST_NS);
+	re.lost_ns = now;
+	re.why = why;
+	retry_in(re.wait_ns);
+	opaque_wake();
+}
+
+static void lose_for_good(const char *why)
+{
+	if (re.state == JOINED)
+		lose(why);
+	else
+		retry_in(0);
+	re.state = LOST;
+	atomic_store(&shim.mode, SHIM_NATIVE);
+	shim_warn(why);
+}
+
+static bool is_over(short revents)
+{
+	char byte;
+	ssize_t n;
+
+	if (revents & (POLLHUP | POLLERR | POLLNVAL))
+		return true;
+	if (!(revents & POLLIN))
+		return false;
+	n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT);
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static bool is_silent(bool waited_for)
+{
+	return silence_too_long(&re.silence, page_load(&shim.page->alive_ms),
+		(uint32_t)(shim_now_ns() / 1000000), waited_for);
+}
+
+static void joined(short revents, bool waited_for)
+{
+	if (is_over(revents) || is_silent(waited_for))
+		lose("heddled is gone");
+}
+
+static void alone(void)
+{
+	int r;
+
+	release(); /* a word of one that stood still may have come late */
+	if (shim_now_ns() < re.try_ns)
+		return;
+	r = hello_again(&re.sock);
+	if (r == 0) {
+		re.state = JOINING;
+		re.silence = (struct silence){0};
+	} else if (r == -EBADF) {
+		lose_for_good("the program has closed its connection to heddled");
+	} else {
+		retry_later();
+	}
+}
+
+static void joining(short revents)
+{
+	int r = revents ? hello_answered(&re.sock) : -EAGAIN;
+
+	if (r == 0) {
+		change_to_joined();
+		store(&shim.page->ends, 0);
+		atomic_store(&shim.dead, false);
+		shim_kick();
+	} else if (r == -EACCES || r == -EPROTO) {
+		retry_in(NEVER_NS);
+	} else if (r != -EAGAIN || is_silent(managed_any_stopped())) {
+		retry_later();
+	}
+}
+
+int rejoin_fd(void)
+{
+	if (re.state == JOINED)
+		return shim_has_fd(&shim.sock) ? shim.sock.fd : -1;
+	return re.state == JOINING && own_is(&re.sock) ? re.sock.fd : -1;
+}
+
+uint64_t rejoin_next(void)
+{
+	uint64_t now = shim_now_ns(), at = UINT64_MAX;
+
+	if (re.state == ALONE)
+		at = re.try_ns;
+	if (re.lost_ns && !re.warned)
+		at = MIN(at, re.lost_ns + WARN_NS);
+	return at == UINT64_MAX ? at : at - MIN(at, now);
+}
+
+bool rejoin_look(short revents, bool waited_for)
+{
+	if (re.state == LOST) {
+		release();
+		return false;
+	}
+	if (!shim_has_fd(&shim.wake))
+		lose_for_good("the program has closed its connection to heddled");
+	else if (re.state == JOINED)
+		joined(revents, waited_for);
+	else if (re.state == ALONE)
+		alone();
+	else
+		joining(revents);
+	if (re.state != LOST && re.lost_ns && !re.warned && shim_now_ns() - re.lost_ns > WARN_NS) {
+		re.warned = true;
+		shim_warn(re.why);
+	}
+	return re.state != LOST;
+}

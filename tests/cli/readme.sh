@@ -1,0 +1,322 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: readme.sh MESON BUILD SOURCE PREFIX LIBDIR quick|full
+# Runs every command of README.md's code blocks, in its order, in a shell: in a folder that stands for a
+# checkout, and with what BUILD installs in a folder that stands for the root, on the virtual GPU. A command
+# that is not known below fails the test, and so does one that README.md no longer has. What cannot be
+# run here has a stand-in on the PATH, which checks what can be:
+#   apt-get      nothing is installed
+#   sudo         runs the command as it is
+#   meson, ninja install and uninstall are theirs, in the other root; what builds is done already, and
+#                meson test, within ./run test, only says that it was asked (it would run this test).
+#                full: they make what ./run dist asks for, in a copy of the source
+#   systemctl    the unit is there, what it starts is there, and systemd-analyze verify has no objection
+#   systemd-sysusers, usermod, getent: on the other root's files; the group must have been made before
+#   docker       whatever is mounted exists; and ./training is run with what is mounted and set, and nothing
+#                else, and becomes a tenant of the priority that was asked for
+set -eu
+meson=$1
+build=$2
+source=$3
+prefix=$4
+mode=$6
+dir=$(mktemp -d)
+ninja=$(command -v ninja || command -v samu || :)
+user=$(id -un)
+log=$build/meson-logs/install-log.txt
+[ ! -f "$log" ] || cp "$log" "$dir/install-log"
+pids=''
+end() {
+	status=$?
+	# shellcheck disable=SC2086
+	kill $pids 2>/dev/null || :
+	wait
+	[ ! -f "$dir/install-log" ] || cp "$dir/install-log" "$log"
+	[ "$status" = 0 ] || [ -z "${KEEP-}" ] || cp -R "$dir" "$KEEP"
+	rm -rf "$dir"
+	exit "$status"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+fail() {
+	echo "FAILED: $*"
+	exit 1
+}
+await() { # SECONDS COMMAND...
+	tries=$(($1 * 50))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+if [ ! -x "$build/examples/va" ] || [ -z "$ninja" ]; then
+	echo "skipped: no compiler for kernels, or no ninja"
+	exit 77
+fi
+
+# The commands: of fenced and indented blocks, those that go on in the next line as one, without remarks.
+commands() {
+	awk '
+	/^```/ { fenced = !fenced; next }
+	fenced || /^    / {
+		sub(/^    /, "")
+		sub(/^ +/, line == "" ? "" : " ")
+		sub(/[ \t]+# .*$/, "")
+		line = line $0
+		if (sub(/ *\\$/, "", line))
+			next
+		if (line != "")
+			print line
+	}
+	{ line = "" }' "$1"
+}
+commands "$source/README.md" >"$dir/commands"
+
+# What it links to is there, and its picture is one.
+grep -oE '\]\([^)]*\)' "$source/README.md" | sed 's/^](//; s/)$//' | sort -u >"$dir/links"
+while read -r link; do
+	case $link in http*) continue ;; esac
+	[ -f "$source/$link" ] || fail "README.md links to $link, which is not there"
+	case $link in *.svg) grep -q 'prefers-color-scheme:dark' "$source/$link" || fail "$link: not for dark pages" ;; esac
+done <"$dir/links"
+
+# ---- what stands for the machine ----
+
+root=$dir/root work=$dir/work stubs=$dir/stubs
+mkdir -p "$root/etc" "$root/run/heddle" "$work" "$stubs" "$dir/home"
+export HOME="$dir/home" USER="$user" README_ROOT="$root" README_DIR="$dir" README_MODE="$mode" README_BUILD="$build"
+export README_MESON="$meson" README_NINJA="$ninja" README_PREFIX="$prefix" README_LIBDIR="$5"
+export HEDDLE_SOCKET="$root/run/heddle/heddled.sock" HEDDLE_VGPU="readme-$$" HEDDLE_DEVICE=cpu
+export HEDDLE_FORM_WAIT_MS=60000
+unset XDG_CACHE_HOME HEDDLE_PRIORITY HEDDLE_DRIVER_LIB LD_LIBRARY_PATH DESTDIR MESON_BUILD_ROOT
+echo "$user:x:$(id -u):" >"$root/etc/group"
+stub() { # NAME: what it does is on standard input
+	{
+		echo '#!/bin/sh'
+		echo 'set -eu; root=$README_ROOT dir=$README_DIR'
+		echo 'fail() { echo "FAILED: $0: $*" | tee -a "$dir/wrong"; exit 1; }'
+		cat
+	} >"$stubs/$1"
+	chmod +x "$stubs/$1"
+}
+stub apt-get <<'END'
+END
+stub sudo <<'END'
+exec "$@"
+END
+stub meson <<'END'
+case "$* $README_MODE" in
+'install -C build --no-rebuild '*)
+	DESTDIR=$root exec "$README_MESON" install -C "$README_BUILD" --no-rebuild --quiet ;;
+*build-dist*full) exec "$README_MESON" "$@" ;;
+setup*)
+	# README.md says where the libraries are then.
+	case "$*" in *--libdir=lib\ *) ;; *) fail "$*: libdir" ;; esac
+	for last; do :; done
+	touch "$last/build.ninja" ;;
+test*)
+	mkdir -p "$3/meson-logs"
+	echo '{"name": "all", "result": "OK"}' >"$3/meson-logs/run.json" ;;
+*) fail "$*" ;;
+esac
+END
+stub ninja <<'END'
+case "$* $README_MODE" in
+*uninstall*) exec "$README_NINJA" -C "$README_BUILD" uninstall ;;
+'-C build '* | '-C build-asan '*) ;;
+*full) exec "$README_NINJA" "$@" ;;
+esac
+END
+stub systemctl <<'END'
+kind=system
+[ "$1" != --user ] || { kind=user; shift; }
+case "$*" in
+daemon-reload) exit ;;
+'enable --now heddled' | 'disable --now heddled') ;;
+*) fail "$*" ;;
+esac
+unit=$root$README_PREFIX/lib/systemd/$kind/heddled.service
+exe=$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$unit")
+[ -x "$root$exe" ] || fail "$unit starts $exe, which is not there"
+[ $kind = user ] || grep -q '^heddle:' "$root/etc/group" || fail "the user that it runs as is not there yet"
+command -v systemd-analyze >/dev/null || { echo "not verified: no systemd-analyze"; exit; }
+mkdir -p "$dir/$kind"
+sed "s|^ExecStart=|&$root|" "$unit" >"$dir/$kind/heddled.service"
+[ $kind = system ] || set -- --user
+[ $kind = user ] || set --
+XDG_RUNTIME_DIR=$dir systemd-analyze "$@" verify --man=no "$dir/$kind/heddled.service" >"$dir/verify" 2>&1 ||
+	fail "$unit: $(cat "$dir/verify")"
+! grep heddled "$dir/verify" || fail "$unit: $(cat "$dir/verify")"
+END
+real_sysusers=$(command -v systemd-sysusers || :)
+export README_SYSUSERS="$real_sysusers"
+stub systemd-sysusers <<'END'
+[ -f "$root$1" ] || fail "no $1"
+if [ -n "$README_SYSUSERS" ] && "$README_SYSUSERS" --root="$root" "$root$1"; then
+	exit
+fi
+grep -q '^g heddle ' "$root$1" || fail "$1 makes no group heddle"
+echo 'heddle:x:999:' >>"$root/etc/group"
+END
+stub usermod <<'END'
+[ "$1 $2" = "-aG heddle" ] && [ -n "$3" ] || fail "$*"
+grep -q '^heddle:' "$root/etc/group" || fail "no group heddle yet"
+END
+stub getent <<'END'
+[ "$1" = group ] || fail "$*"
+grep "^$2:" "$root/etc/group"
+END
+stub docker <<'END'
+[ "$1" = run ] || fail "$*"
+shift
+inside=$dir/inside set= env=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--gpus) [ "$2" = all ] || fail "--gpus $2" ;;
+	--group-add) grep -q "^heddle:[^:]*:$2:" "$root/etc/group" || fail "--group-add $2: not the group's number" ;;
+	-v)
+		from=${2%%:*} to=${2#*:}
+		to=${to%:ro}
+		# (Builds that ./run did not configure may have their libraries elsewhere.)
+	case $from in
+	/usr/local/lib/heddle*) from=$README_PREFIX/$README_LIBDIR/heddle${from#/usr/local/lib/heddle} ;;
+	esac
+	[ -d "$root$from" ] || fail "-v $2: no $from where heddle was installed"
+		mkdir -p "$inside${to%/*}"
+		# The socket is where it is; the rest is a copy, so that nothing beside it is found.
+		case $from in /run/*) ln -s "$root$from" "$inside$to" ;; *) cp -R "$root$from" "$inside$to" ;; esac ;;
+	-e) case $2 in *=/*) env="$env ${2%%=*}=$inside${2#*=}" ;; *) env="$env $2" ;; esac ;;
+	*) break ;;
+	esac
+	shift 2
+done
+[ "$*" = "my-image ./training" ] || fail "what is run: $*"
+# shellcheck disable=SC2086
+env -i PATH="$PATH" HOME="$dir/home" HEDDLE_VGPU="$HEDDLE_VGPU" HEDDLE_DRIVER_LIB="$dir/cpu/libcuda.so.1" \
+	HEDDLE_FORM_WAIT_MS=60000 HEDDLE_SOCKET="$inside/run/heddle/heddled.sock" $env \
+	"$dir/examples/va" --size small --check each >"$dir/docker.out" 2>&1 || fail "$(cat "$dir/docker.out")"
+! grep heddle "$dir/docker.out" || fail "it went past heddle"
+END
+PATH=$stubs:$PATH
+
+# A checkout: of the source what ./run reads, and of the build no more than it starts, for the build's logs
+# are of the tests that run just now.
+if [ "$mode" = full ]; then
+	(cd "$source" && git ls-files -z 2>/dev/null | xargs -0 cp --parents -t "$work") ||
+		fail "the source could not be copied"
+else
+	cp "$source/run" "$source/meson.build" "$source/README.md" "$work/"
+fi
+mkdir "$work/build"
+ln -s "$build/heddle" "$build/build.ninja" "$work/build/"
+cp "$(find "$build/kernels" -name va.ptx | head -n 1)" "$work/kernel.ptx"
+ln -s "$build/examples" "$dir/examples"
+ln -s "$build/src/dev/cpu" "$dir/cpu"
+printf '#!/bin/sh\nexec "%s/va" --size large --for-ms 100000\n' "$build/examples" >"$work/training"
+printf '#!/bin/sh\nexec "%s/mm" --size small --check each\n' "$build/examples" >"$work/inference"
+chmod +x "$work/training" "$work/inference"
+version=$(sed -n "s/^ *version: '\([^']*\)'.*/\1/p" "$source/meson.build" | head -n 1)
+dist=dist/heddle-$version-$(uname -m)
+
+# ---- the commands ----
+
+says() { # TEXT: the last command did
+	grep -q -e "$1" "$dir/out" || fail "$command: no '$1': $(tail -n 20 "$dir/out")"
+}
+# A command that ends, with status 0.
+ends() {
+	eval "$command" >"$dir/out" 2>&1 </dev/null || fail "$command: status $?: $(tail -n 20 "$dir/out")"
+	[ ! -f "$dir/wrong" ] || fail "$command: $(cat "$dir/wrong")"
+}
+stays() {
+	eval "$command" >"$1" 2>&1 </dev/null
+	pids="$pids $!"
+}
+
+try() {
+	case $command in
+	./run\ demo) ends && says 'results all correct' && [ -s heddle-demo.svg ] ;;
+	./run\ test) ends && says '^2 passed, 0 failed, 0 skipped$' ;;
+	./run\ build) ends && [ -e build/build.ninja ] ;;
+	'sudo meson install -C build --no-rebuild')
+		ends
+		installed=$root$prefix
+		[ -x "$installed/bin/heddle" ] || fail "$command: no $prefix/bin/heddle"
+		;;
+	./run\ dist)
+		if [ "$mode" = full ]; then
+			ends && says "$dist"
+		else
+			mkdir dist && ln -s "$installed" "$dist"
+		fi
+		;;
+	'PATH="$PWD/dist/'*'/bin:$PATH"')
+		eval "$command"
+		[ "$(command -v heddle)" = "$PWD/$dist/bin/heddle" ] || fail "$command: not $dist"
+		;;
+	heddle\ doctor) ends && says '^ok  *virtual GPU' && says '^ok  *shim' ;;
+	heddle\ doctor\ --\ ./training) ends && says 'program .*training' ;;
+	heddle\ ptx\ check\ kernel.ptx) ends && says 'managed' ;;
+	sudo\ systemd-sysusers\ /usr/local/lib/sysusers.d/heddle.conf) [ "$prefix" != /usr/local ] || ends ;;
+	'sudo usermod -aG heddle "$USER"') ends ;;
+	sudo\ systemctl\ daemon-reload) ends ;;
+	sudo\ systemctl\ enable\ --now\ heddled) ends ;;
+	systemctl\ --user\ enable\ --now\ heddled) ends ;;
+	'heddled &')
+		alone
+		stays "$dir/heddled.log"
+		await 60 heddle status || fail "$command: $(cat "$dir/heddled.log")"
+		;;
+	'heddle run -p low -- ./training &')
+		stays "$dir/training.out"
+		# A kernel of it is on the device.
+		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* va$"' || fail "$command: $(heddle ps)"
+		;;
+	'heddle run -p high -- ./inference')
+		ends && says 'pass: 1 of 1 checked'
+		! grep '^heddle' "$dir/out" "$dir/training.out" || fail "$command: not under heddle"
+		heddle status --json | grep -q '"preemptions": [1-9]' || fail "$command: nothing was preempted"
+		;;
+	heddle\ ps) ends && says 'va' && kill "${pids##* }" ;;
+	docker\ run\ *)
+		before=$(grep -c joins "$dir/heddled.log" || :)
+		ends
+		[ "$(grep -c joins "$dir/heddled.log")" -gt "$before" ] || fail "$command: no tenant joined"
+		grep joins "$dir/heddled.log" | tail -n 1 | grep -q low || fail "$command: $(tail -n 3 "$dir/heddled.log")"
+		;;
+	sudo\ systemctl\ disable\ --now\ heddled) ends ;;
+	sudo\ ninja\ -C\ build\ uninstall)
+		ends
+		left=$(find "$root$prefix" -type f 2>/dev/null | head -n 5)
+		[ -z "$left" ] || fail "$command: left: $left"
+		;;
+	rm\ -rf\ ~/.cache/heddle)
+		[ -d "$HOME/.cache/heddle" ] || fail "$command: it was not there"
+		ends
+		[ ! -e "$HOME/.cache/heddle" ] || fail "$command: it is there"
+		;;
+	*) fail "README.md: nothing is known of this command: $command" ;;
+	esac || fail "$command"
+}
+
+# Without a daemon: one line says that nothing is shared, and what starts one.
+alone() {
+	heddle run -- "$build/examples/va" --size small >"$dir/out" 2>"$dir/err" || fail "without heddled: $(cat "$dir/err")"
+	[ "$(grep -c . "$dir/err")" = 1 ] || fail "without heddled: not one line: $(cat "$dir/err")"
+	grep -q 'nothing is shared.*"heddled &" starts it' "$dir/err" || fail "without heddled: $(cat "$dir/err")"
+}
+
+# How many are known above: none of them is there for nothing.
+known=$(sed -n '/^try() {/,/^}/p' "$0" | grep -Ec "^	['a-z.P].*\)( |\$)")
+cd "$work"
+while IFS= read -r command <&3; do
+	echo "\$ $command"
+	try
+done 3<"$dir/commands"
+n=$(sort -u "$dir/commands" | grep -c .)
+[ "$n" = "$known" ] || fail "README.md has $n commands, $known are known here"
+echo "$n commands"

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+"""usage: results.py PAGE FOLDER
+
+The tables of PAGE, rendered by bench/results.sh, are what the raw files of FOLDER say: each row is made
+anew here, from the JSON, and compared.
+"""
+import json
+import sys
+
+page, folder = sys.argv[1:]
+with open(page, encoding="utf-8") as f:
+    text = f.read()
+
+
+def raw(name):
+    with open(f"{folder}/{name}.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def rows(title):
+    """Of the table below the heading that has this: cells."""
+    part = next(p for p in text.split("\n### ")[1:] if title in p.splitlines()[0])
+    table = [line for line in part.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def compare(title, head, body):
+    have = rows(title)
+    rule = ["---"] * len(have[0])
+    want = [head, rule] + body
+    if have != want:
+        for a, b in zip(have, want):
+            if a != b:
+                print("FAILED:", title, a, "is not", b)
+        sys.exit(f"FAILED: {title}: {len(have)} rows, {len(want)} expected")
+    print(f"{title}: {len(body)} rows")
+
+
+def tilde(noise):
+    return "~" if noise else ""
+
+
+pairs = raw("pairs")
+names = [s["name"] for s in pairs["summary"]]
+body = []
+for p in pairs["pairs"]:
+    by = {a["name"]: a for a in p["arrangements"]}
+    body.append([p["low"], p["high"], f"{p['ideal']:.1f}"] +
+                [f"{tilde(by[n]['noise'])}{by[n]['high_us']:.0f} ({by[n]['high_speedup']:.1f}x)" for n in names])
+for label, key, form in (("mean", "speedup_mean", "{:.1f}x"), ("best", "speedup_best", "{:.1f}x"),
+                         ("worst", "speedup_worst", "{:.1f}x"), ("ANTT", "antt_mean", "{:.2f}"),
+                         ("STP", "stp_mean", "{:.2f}"), ("preemptions", "preemptions", "{}"),
+                         ("pairs that are noise", "noisy", "{}")):
+    ideal = f"{pairs['summary'][0]['ideal_mean']:.1f}" if label == "mean" else ""
+    body.append([label, "", ideal] + [form.format(s[key]) for s in pairs["summary"]])
+compare("Pairs of programs", ["low", "high", "ideal"] + names, body)
+
+extra = raw("extra")["extra"]
+compare("More SMs than needed", ["low, high (alone, us)"] + [str(s["extra_sms"]) for s in extra[0]["steps"]],
+        [[f"{e['low']}, {e['high']} ({e['high_alone_us']:.0f})"] +
+         [f"{tilde(s['noise'])}{s['high_us']:.0f}, {s['high_slowdown']:.2f}x; "
+          f"{100 * (s['low_slowdown'] - 1):+.1f} %" for s in e["steps"]] for e in extra])
+
+spatial = raw("spatial")
+
+
+def loss(total):
+    return f"{total['lost_us']:.1f} ({total['lost_us_low']:.1f} to {total['lost_us_high']:.1f})"
+
+
+body = [[tilde(s["noisy"]) + s["low"], str(s["pairs"]), f"{100 * s['temporal_overhead']:+.1f} %",
+         f"{s['temporal_lost_us']:.1f}", f"{100 * s['spatial_overhead']:+.1f} %", f"{s['spatial_lost_us']:.1f}"]
+        for s in spatial["spatial"]]
+totals = spatial["temporal_total"], spatial["spatial_total"]
+body.append(["all", str(spatial["spatial_pairs"])] +
+            [cell for t in totals for cell in (f"{100 * t['overhead_mean']:+.1f} %", loss(t))])
+compare("Spatial against temporal", rows("Spatial against temporal")[0], body)

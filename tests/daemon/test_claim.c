@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* One heddled for a GPU: whose it is, and that nobody's socket keeps root's from serving it. */
+#include "unit.h"
+
+#include "daemon/claim.h"
+#include "harness.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SOMEBODY 65533 /* a user of no account */
+
+/* Nobody has it: all tests of a machine share their names. */
+static void new_gpu(char ret[64])
+{
+	static unsigned n;
+
+	snprintf(ret, 64, "GPU-%08x-0000-4000-8000-%012llx", (unsigned)getpid(),
+		(unsigned long long)(now_ns() + n++) & 0xffffffffffffull);
+}
+
+static int hello_on(const struct daemon *d, const char *gpu, bool cpu, struct tenant *ret)
+{
+	struct wire_hello h = tenant_hello(1);
+
+	snprintf(h.device, sizeof(h.device), "%s", gpu);
+	h.is_cpu_device = cpu;
+	return tenant_hello_send(d->socket, &h, ret);
+}
+
+static void two_daemons(void **state)
+{
+	struct daemon a = daemon_start(NULL), b = daemon_start(NULL);
+	uint64_t until = now_ns() + LIMIT_NS;
+	struct tenant t[4], refused;
+	char gpu[64], other[64];
+
+	new_gpu(gpu);
+	new_gpu(other);
+	assert_int_equal(hello_on(&a, gpu, false, &t[0]), WIRE_WELCOME);
+	assert_int_equal(hello_on(&a, gpu, false, &t[1]), WIRE_WELCOME);
+	assert_int_equal(hello_on(&b, gpu, false, &refused), WIRE_REFUSED);
+	close(refused.sock);
+	/* Another GPU; what is no GPU's name; and the virtual one, which each user has. */
+	assert_int_equal(hello_on(&b, other, false, &t[2]), WIRE_WELCOME);
+	assert_int_equal(hello_on(&b, gpu, true, &t[3]), WIRE_WELCOME);
+	assert_int_equal(hello_on(&a, other, false, &refused), WIRE_REFUSED);
+	close(refused.sock);
+	tenant_leave(&t[0]);
+	assert_int_equal(hello_on(&b, gpu, false, &refused), WIRE_REFUSED);
+	close(refused.sock);
+	/* It goes with its last tenant, and with the daemon. */
+	tenant_leave(&t[1]);
+	while (hello_on(&b, gpu, false, &t[1]) != WIRE_WELCOME) {
+		assert_true(now_ns() < until);
+		usleep(10000);
+	}
+	daemon_kill(&b);
+	assert_int_equal(hello_on(&a, gpu, false, &t[0]), WIRE_WELCOME);
+	assert_int_equal(hello_on(&a, other, false, &refused), WIRE_WELCOME);
+	for (int i = 0; i < 4; i++)
+		tenant_leave(&t[i]);
+	tenant_leave(&refused);
+	assert_int_equal(daemon_stop(&a), 0);
+	daemon_remove(&a);
+	daemon_remove(&b);
+}
+
+static void names(void **state)
+{
+	static const char *const none[] = {"", "GPU-0", "GPU-", "/etc/passwd",
+		"GPU-0000000g-0000-4000-8000-000000000000",
+		"GPU-00000000-0000-4000-8000-0000000000000"};
+	struct ucred holder;
+	int fd, other;
+	char gpu[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		assert_int_equal(claim_take(none[i], &fd, &holder), 0);
+		assert_int_equal(fd, -1);
+	}
+	new_gpu(gpu);
+	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+	assert_true(fd >= 0);
+	assert_int_equal(claim_take(gpu, &other, &holder), -EBUSY);
+	assert_int_equal(holder.pid, getpid());
+	assert_int_equal(holder.uid, geteuid());
+	close(fd);
+	assert_int_equal(claim_take(gpu, &other, &holder), 0);
+	close(other);
+}
+
+/* As another user, in a child that stays until it is killed: what claim_take said, and whose it is.
+ * scope: binds that name by hand instead, and listens or not. */
+static pid_t as_somebody(const char *gpu, const char *scope, bool listens, int *ret, uid_t *ret_uid)
+{
+	struct {
+		int r;
+		uid_t uid;
+	} said = {0};
+	int ends[2], fd = -1;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct sockaddr_un a = {.sun_family = AF_UNIX};
+		struct ucred holder = {0};
+
+		if (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
+			setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0)
+			_exit(1);
+		if (scope) {
+			int n = snprintf(
+				a.sun_path + 1, sizeof(a.sun_path) - 1, "heddle/%s/%s", scope, gpu);
+
+			fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+			said.r = bind(fd, (struct sockaddr *)&a,
+				(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
+			if (listens && said.r == 0)
+				said.r = listen(fd, 1);
+		} else {
+			said.r = claim_take(gpu, &fd, &holder);
+			said.uid = holder.uid;
+		}
+		if (write(ends[1], &said, sizeof(said)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &said, sizeof(said)), sizeof(said));
+	close(ends[0]);
+	*ret = said.r;
+	*ret_uid = said.uid;
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void other_users(void **state)
+{
+	struct ucred holder;
+	pid_t first, second;
+	char gpu[64];
+	uid_t uid;
+	int r, fd;
+
+	if (geteuid() != 0) {
+		puts("skipped: not root");
+		skip();
+	}
+	/* A user's own gives way to root's, which it does not keep from anything. */
+	new_gpu(gpu);
+	first = as_somebody(gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, 0);
+	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+	assert_true(fd >= 0);
+	second = as_somebody(gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, -EBUSY);
+	assert_int_equal(uid, 0);
+	end(second);
+	end(first);
+	close(fd);
+	/* A user that takes root's name claims nothing by that, however it does it. */
+	for (int listens = 0; listens < 2; listens++) {
+		new_gpu(gpu);
+		first = as_somebody(gpu, "system", listens, &r, &uid);
+		assert_int_equal(r, 0);
+		for (int i = 0; i < 4; i++) /* more than it lets wait */
+			assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+		second = as_somebody(gpu, NULL, false, &r, &uid);
+		assert_int_equal(r, 0);
+		end(second);
+		end(first);
+	}
+	/* Between users: who came first, if that can be told. */
+	new_gpu(gpu);
+	first = as_somebody(gpu, "user", false, &r, &uid);
+	second = as_somebody(gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, 0);
+	end(second);
+	end(first);
+	first = as_somebody(gpu, NULL, false, &r, &uid);
+	second = as_somebody(gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, -EBUSY);
+	assert_int_equal(uid, SOMEBODY);
+	end(second);
+	end(first);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_daemons),
+		cmocka_unit_test(names),
+		cmocka_unit_test(other_users),
+	};
+
+	if (argc < 2)
+		return 2;
+	heddled_path = argv[1];
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

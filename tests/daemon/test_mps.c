@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* MPS as heddled starts it, takes it over, leaves it and ends it, with a control program that a
+ * test plays: of the real one it has the words that heddled says to it, and its life. */
+#include "unit.h"
+
+#include "harness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* started: the process ids of all; ended: what ended them; servers, clients: what it answers. */
+static const char control[] =
+	"#!/bin/sh\n"
+	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
+	"d=$p/..\n"
+	"if [ \"$1\" = -f ]; then\n"
+	"	mkfifo \"$p/new\"; echo $$ >>\"$d/started\"; mv \"$p/new\" \"$p/control\"\n"
+	"	read -r word <\"$p/control\"; rm \"$p/control\"; echo \"$word\" >>\"$d/ended\"\n"
+	"	exit\n"
+	"fi\n"
+	"read -r word\n"
+	"[ ! -e \"$d/deaf\" ] || exit 1\n"
+	"case $word in\n"
+	"get_server_list) [ ! -e \"$d/clients\" ] || echo 7 ;;\n"
+	"'get_client_list 7') cat \"$d/clients\" ;;\n"
+	"quit) echo quit >\"$p/control\" ;;\n"
+	"*) exit 1 ;;\n"
+	"esac\n";
+
+struct fixture {
+	char dir[64], *path; /* the old PATH */
+};
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static struct fixture begin(void)
+{
+	struct fixture f = {.dir = "/tmp/heddled-test-XXXXXX", .path = strdup(getenv("PATH"))};
+	char path[4200];
+
+	assert_non_null(mkdtemp(f.dir));
+	put(f.dir, "nvidia-cuda-mps-control", control);
+	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control", f.dir);
+	assert_int_equal(chmod(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s:%s", f.dir, f.path);
+	setenv("PATH", path, 1);
+	return f;
+}
+
+/* Lines of the file, and the number in the last one. */
+static unsigned lines(const struct fixture *f, const char *name, int *ret_last)
+{
+	char path[128], line[64];
+	unsigned n = 0;
+	FILE *file;
+
+	*ret_last = 0;
+	snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+	file = fopen(path, "r");
+	for (; file && fgets(line, sizeof(line), file); n++)
+		*ret_last = atoi(line);
+	if (file)
+		fclose(file);
+	return n;
+}
+
+static void end(struct fixture *f)
+{
+	struct daemon d = {0};
+	int pid = 0;
+
+	if (lines(f, "started", &pid) && pid)
+		kill(pid, SIGKILL);
+	setenv("PATH", f->path, 1);
+	free(f->path);
+	memcpy(d.dir, f->dir, sizeof(d.dir));
+	daemon_remove(&d);
+}
+
+static bool is_gone(int pid)
+{
+	uint64_t until = now_ns() + LIMIT_NS;
+
+	while (kill(pid, 0) == 0 && now_ns() < until) {
+		waitpid(pid, NULL, WNOHANG);
+		usleep(1000);
+	}
+	return kill(pid, 0) != 0;
+}
+
+static const char *mps_of(const struct daemon *d)
+{
+	static struct wire_status s;
+
+	assert_int_equal(status_of(d, &s), 0);
+	return s.mps;
+}
+
+/* That serves, not only listens. */
+static struct daemon serving(const struct fixture *f, char *const args[])
+{
+	struct daemon d = daemon_in(f->dir, args);
+
+	mps_of(&d);
+	return d;
+}
+
+static char *on[] = {"--mps", "on", NULL}, *off[] = {"--mps", "off", NULL};
+
+static void not_installed(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d;
+
+	setenv("PATH", "/nonexistent", 1);
+	d = serving(&f, on);
+	assert_string_equal(mps_of(&d), "off");
+	assert_int_equal(daemon_stop(&d), 0);
+	end(&f);
+}
+
+static void serves(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d = serving(&f, on);
+	struct tenant t = tenant_join(&d, 1);
+	char path[108];
+	int pid = 0;
+
+	assert_string_equal(mps_of(&d), "on");
+	assert_int_equal(t.welcome.mps, 1);
+	snprintf(path, sizeof(path), "%s/mps-pipe", f.dir);
+	assert_string_equal(t.welcome.mps_pipe, path);
+	tenant_leave(&t);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(lines(&f, "ended", &pid), 1);
+	snprintf(path, sizeof(path), "%s/mps-daemon", f.dir);
+	assert_int_equal(access(path, F_OK), -1);
+	end(&f);
+}
+
+/* heddled is killed; or ends, with a tenant, or with a program that is none: the next one has it.
+ */
+static void outlives(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d = serving(&f, on);
+	char text[32];
+	struct tenant t;
+	int pid = 0;
+
+	assert_int_equal(lines(&f, "started", &pid), 1);
+	daemon_kill(&d);
+	d = serving(&f, on);
+	assert_string_equal(mps_of(&d), "on");
+	t = tenant_join(&d, 1);
+	assert_int_equal(t.welcome.mps, 1);
+	assert_int_equal(daemon_stop(&d), 0);
+	tenant_leave(&t);
+	d = serving(&f, on);
+	assert_string_equal(mps_of(&d), "on");
+	snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	put(f.dir, "clients", text);
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(lines(&f, "ended", &pid), 0);
+	assert_int_equal(lines(&f, "started", &pid), 1);
+	assert_int_equal(kill(pid, 0), 0);
+	/* One that is not to have it leaves it to those who run, */
+	d = serving(&f, off);
+	assert_string_equal(mps_of(&d), "off");
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(lines(&f, "ended", &(int){0}), 0);
+	assert_int_equal(kill(pid, 0), 0);
+	/* not to those who do not. */
+	put(f.dir, "clients", "2147483646\n");
+	d = serving(&f, off);
+	assert_true(is_gone(pid));
+	assert_int_equal(lines(&f, "ended", &pid), 1);
+	assert_int_equal(daemon_stop(&d), 0);
+	end(&f);
+}
+
+/* As its child, and as somebody else's. */
+static void ends(void **state)
+{
+	struct fixture f = begin();
+	int pid = 0;
+
+	for (unsigned adopted = 0; adopted < 2; adopted++) {
+		struct daemon d = serving(&f, on);
+		uint64_t until = now_ns() + LIMIT_NS;
+		struct tenant t;
+
+		if (adopted) {
+			daemon_kill(&d);
+			d = serving(&f, on);
+		}
+		assert_int_equal(lines(&f, "started", &pid), 1 + adopted);
+		assert_string_equal(mps_of(&d), "on");
+		kill(pid, SIGKILL);
+		while (strcmp(mps_of(&d), "off") != 0 && now_ns() < until)
+			usleep(1000);
+		assert_string_equal(mps_of(&d), "off");
+		t = tenant_join(&d, 1);
+		assert_int_equal(t.welcome.mps, 0);
+		tenant_leave(&t);
+		assert_int_equal(daemon_stop(&d), 0);
+	}
+	end(&f);
+}
+
+static void ends_with_it(void **state)
+{
+	char *args[] = {"--mps", "on", "--set", "mps_stays=off", NULL};
+	struct fixture f = begin();
+	struct daemon d = serving(&f, args);
+	struct tenant t;
+	int pid = 0;
+
+	assert_int_equal(lines(&f, "started", &pid), 1);
+	daemon_kill(&d);
+	assert_true(is_gone(pid));
+	d = serving(&f, args);
+	assert_int_equal(lines(&f, "started", &pid), 2);
+	t = tenant_join(&d, 1);
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_true(is_gone(pid));
+	tenant_leave(&t);
+	end(&f);
+}
+
+/* What the file says is another process by now; it is one that does not answer. */
+static void no_such(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d = serving(&f, on);
+	char text[128];
+	int pid = 0;
+
+	assert_int_equal(lines(&f, "started", &pid), 1);
+	daemon_kill(&d);
+	put(f.dir, "deaf", "");
+	d = serving(&f, on);
+	assert_string_equal(mps_of(&d), "off");
+	assert_int_equal(kill(pid, 0), 0);
+	assert_int_equal(daemon_stop(&d), 0);
+	snprintf(text, sizeof(text), "%s/deaf", f.dir);
+	unlink(text);
+	kill(pid, SIGKILL);
+	snprintf(text, sizeof(text), "%d 12345\n", (int)getpid());
+	for (unsigned i = 0; i < 3; i++) {
+		put(f.dir, "mps-daemon", i == 0 ? text : i == 1 ? "" : "-1 x\n");
+		d = serving(&f, on);
+		assert_string_equal(mps_of(&d), "on");
+		assert_int_equal(lines(&f, "started", &pid), 2 + i);
+		assert_int_equal(daemon_stop(&d), 0);
+		assert_true(is_gone(pid));
+	}
+	end(&f);
+}
+
+static void come_and_go(const struct daemon *d, unsigned n, bool killed)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct tenant t = tenant_join(d, 1);
+
+		t.page->ends = !killed;
+		tenant_leave(&t);
+	}
+}
+
+/* So many were killed that it would take nobody new: another one, once nobody runs. */
+static void worn(void **state)
+{
+	struct fixture f = begin();
+	int log = fcntl(2, F_DUPFD_CLOEXEC, 10), pid = 0, first, ends[2];
+	uint64_t until = now_ns() + LIMIT_NS;
+	struct daemon d = {0};
+	struct tenant stays;
+	char text[8192] = "";
+	ssize_t n;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	dup2(ends[1], 2);
+	d = serving(&f, on);
+	dup2(log, 2);
+	close(ends[1]);
+	assert_int_equal(lines(&f, "started", &pid), 1);
+	first = pid;
+	come_and_go(&d, 60, false);
+	stays = tenant_join(&d, 1);
+	come_and_go(&d, 19, true);
+	while (n = strlen(text), !strstr(text, "started again")) {
+		come_and_go(&d, 1, true);
+		assert_true(now_ns() < until);
+		fcntl(ends[0], F_SETFL, O_NONBLOCK);
+		n = read(ends[0], text, sizeof(text) - 1);
+		text[MAX(n, 0)] = 0;
+	}
+	assert_non_null(strstr(text, "as soon as no program runs"));
+	assert_int_equal(lines(&f, "started", &pid), 1);
+	tenant_leave(&stays);
+	while (lines(&f, "started", &pid) != 2) {
+		struct wire_status s;
+
+		assert_true(now_ns() < until);
+		status_of(&d, &s);
+		usleep(10000);
+	}
+	assert_int_not_equal(pid, first);
+	assert_true(is_gone(first));
+	assert_string_equal(mps_of(&d), "on");
+	come_and_go(&d, 10, true);
+	assert_true(status_await_tenants(&d, 0));
+	assert_int_equal(lines(&f, "started", &pid), 2);
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_true(is_gone(pid));
+	close(ends[0]);
+	close(log);
+	end(&f);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(not_installed),
+		cmocka_unit_test(serves),
+		cmocka_unit_test(outlives),
+		cmocka_unit_test(ends),
+		cmocka_unit_test(ends_with_it),
+		cmocka_unit_test(no_such),
+		cmocka_unit_test(worn),
+	};
+
+	if (argc < 2)
+		return 2;
+	heddled_path = argv[1];
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: again.sh BUILD killed|stopped [SECONDS]|often [N]
+# heddled goes and comes again under programs that go on, on the virtual GPU:
+#   killed   while one program is suspended by another: both are its successor's tenants with their numbers
+#            and priorities, one that was set meanwhile included, and it preempts one for the other again
+#   stopped  likewise, by SIGSTOP, for so many seconds at least: the suspended program goes on meanwhile
+#   often    N times, at any moment (SEED), under programs that launch all the time; every result is right
+set -eu
+build=$1
+what=$2
+heddle=$build/heddle
+for part in heddled heddle examples/mm examples/tick src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+	[ -x "$build/$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+heddled=$build/heddled examples=$build/examples device=cpu
+export HEDDLE_VGPU="again-$$"
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# is_tenant NUMBER PID PRIORITY
+is_tenant() {
+	"$heddle" ps | awk -v n="$1" -v pid="$2" -v p="$3" '$1 == n && $2 == pid && $4 == p { found = 1 }
+		END { exit !found }'
+}
+
+both_are_tenants() { # PRIORITY of the first
+	is_tenant 1 "$low" "$1" && is_tenant 2 "$high" high
+}
+
+# The daemon kills the one that it has preempted for the other, again.
+suspend_one() {
+	start_daemon
+	run low low mm --size large --repeat "$1"
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
+	run high high mm --size large --repeat "$2"
+	high=$started
+	await 60 has_event drained || fail "nothing is suspended"
+}
+
+both_end_well() {
+	wait "$high" || fail "the high program: $?"
+	wait "$low" || fail "the low program: $?"
+	low='' high=''
+	passed low || fail "wrong result of the suspended program"
+	passed high || fail "wrong result of the other"
+}
+
+killed() {
+	suspend_one 2 3
+	is_tenant 1 "$low" low || fail "the low program is not tenant 1"
+	"$heddle" set 1 -p normal
+	kill -9 "$daemon"
+	wait "$daemon" 2>/dev/null || :
+	start_daemon # events anew
+	await 30 both_are_tenants normal || fail "who they were is lost: $("$heddle" ps)"
+	await 60 has_event preempt || fail "its successor preempts nothing"
+	both_end_well
+	! grep -q '"event": "preempt", "tenant": 2' "$dir/events" || fail "the high one was preempted"
+	await 30 "$heddle" ps >"$dir/ps"
+	grep -q 'no tenants' "$dir/ps" || fail "tenants are left"
+}
+
+stopped() {
+	suspend_one $((2 + $1)) $((3 + $1))
+	kill -STOP "$daemon"
+	began=$(date +%s)
+	lines=$(wc -l <"$dir/events")
+	await 30 gone || fail "the suspended program does not notice"
+	while [ $(($(date +%s) - began)) -lt "$1" ]; do
+		sleep 0.1
+	done
+	kill -CONT "$daemon"
+	await 30 both_are_tenants low || fail "who they were is lost: $("$heddle" ps)"
+	both_end_well
+	tail -n +"$((lines + 1))" "$dir/events" >"$dir/later"
+	grep -q '"event": "preempt", "tenant": 1' "$dir/later" || fail "nothing is preempted any more"
+}
+
+is_known() { # PID
+	"$heddle" ps | awk -v pid="$1" '$2 == pid { found = 1 } END { exit !found }'
+}
+
+# By the kernel: a program that begins may have the number of one that is on its way back.
+has_preempted() {
+	grep -Eq '"event": "(preempt|shrink)".*"kernel": "nn"' "$dir/events"
+}
+
+often_killed() {
+	seed=${SEED:-$$}
+	echo "seed $seed"
+	options='--temporal --set min_managed_us=1 --set linger_max_us=1'
+	# shellcheck disable=SC2086
+	start_daemon $options
+	run high high tick --every-us 3000 --rounds 10 --count 10000000
+	high=$started
+	await 60 grep -q ready "$dir/high.out" || fail "the disturber does not begin"
+	run low low nn --size large --repeat 2 --check each --reference "$dir"
+	low=$started
+	n=0 programs=0
+	while [ "$n" -lt "$1" ]; do
+		n=$((n + 1))
+		random 20
+		sleep "0.$((10 + value))"
+		kill -9 "$daemon"
+		wait "$daemon" 2>/dev/null || :
+		random 3
+		[ "$value" = 0 ] || sleep "0.0$value"
+		# shellcheck disable=SC2086
+		start_daemon $options
+		if ! kill -0 "$low" 2>/dev/null; then
+			wait "$low" || fail "the low program, after $n restarts: $?"
+			passed low || fail "wrong result after $n restarts"
+			programs=$((programs + 1))
+			run low low nn --size large --repeat 2 --check each --reference "$dir"
+			low=$started
+		fi
+		await 30 is_known "$high" || fail "restart $n: the disturber is lost"
+	done
+	# What it launched while there was no heddled is not preempted.
+	wait "$low" || fail "the low program, after $n restarts: $?"
+	passed low || fail "wrong result after $n restarts"
+	run low low nn --size large --repeat 1 --check each --reference "$dir"
+	low=$started
+	await 60 has_preempted || fail "nothing is preempted after $n restarts"
+	wait "$low" || fail "the low program, after all: $?"
+	low=
+	passed low || fail "wrong result at last"
+	kill -0 "$high" || fail "the disturber ended"
+	echo "$n restarts, $((programs + 2)) programs, results correct"
+}
+
+case $what in
+killed) killed ;;
+stopped) stopped "${3:-5}" ;;
+often) often_killed "${3:-20}" ;;
+*) exit 2 ;;
+esac
+echo passed

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# hw.sh ops itself, the virtual GPU on both sides: nothing differs, and what is planted is seen.
+#   ops-selftest.sh BUILD
+set -eu
+export HEDDLE_VGPU="ops-$$" # of its own
+build=$1
+here=$(dirname "$0")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT INT TERM
+DEVICE=cpu JOBS=2 TSV=$dir/same.tsv sh "$here/hw.sh" "$build" ops >"$dir/same" || {
+	cat "$dir/same"
+	exit 1
+}
+grep -q ' 0 DIFFER; 0 fail, 0 refused, .* 0 not run;' "$dir/same"
+if grep 'DIFFERS\|FAILS\|lost' "$dir/same.tsv"; then
+	exit 1
+fi
+compared=$(sed -n 's/.* forms, \([0-9]*\) compared .*/\1/p' "$dir/same")
+[ "$compared" -gt 2000 ] || {
+	echo "only $compared forms were compared"
+	exit 1
+}
+
+! "$build/tests/vgpu/exact/ops" --device cpu --match .f64 --plant fma.rz.f64 --tsv "$dir/planted.tsv" \
+	>"$dir/planted" || {
+	echo "a planted difference was not seen"
+	exit 1
+}
+grep -q '^fma.rz.f64: DIFFERS, 1 of 6400 values' "$dir/planted"
+grep -q ' 1 DIFFER;' "$dir/planted"
+[ "$(grep -c DIFFERS "$dir/planted.tsv")" = 1 ]
+grep -q "^fma.rz.f64$(printf '\t')DIFFERS$(printf '\t')6400$(printf '\t')1$(printf '\t')0" "$dir/planted.tsv"
+
+# Processes that have no memory there: their forms count as not run, and that is a failure.
+! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/vgpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
+	echo "without memory all is said to be well"
+	exit 1
+}
+grep -q ' [1-9][0-9]* not run;' "$dir/lost"
+echo passed

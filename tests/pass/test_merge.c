@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What merged workers are made of, in the text of the form. What they compute is
+ * tests/exec/merge.sh's, and in which order tests/exec/order.sh's. */
+#include "unit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pass/registry.h"
+#include "ptx/graft.h"
+
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+			  ".visible .entry put(.param .u64 p)\n{\n"
+			  ".reg .b64 %a; .reg .b32 %v;\n"
+			  "ld.param.u64 %a, [p];\nmov.u32 %v, %ctaid.x;\n"
+			  "st.global.u32 [%a], %v;\nret;\n}\n"
+			  ".visible .entry meet(.param .u64 p)\n{\n"
+			  ".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"
+			  "ld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\n"
+			  "$w:\nld.volatile.global.u32 %v, [%a];\n"
+			  "setp.lt.u32 %q, %v, 4;\n@%q bra $w;\nret;\n}\n";
+
+struct made {
+	struct arena arena;
+	struct diag_list diags;
+	struct ptx_module *from, *m;
+	struct strbuf text;
+	struct pass_merged form;
+};
+
+/* Each of threads[0, n) a block of that many, of the kernel of that name; fits as in pass_guest. */
+static void make(struct made *t, unsigned n, const char *const *names, const uint32_t *threads,
+	const uint32_t *fits)
+{
+	struct pass_guest guests[CTL_MAX_MERGED] = {0};
+	struct pass_request rq = {.kernels = guests, .n = n};
+	struct pass_form form;
+
+	*t = (struct made){0};
+	arena_init(&t->arena, 0);
+	diag_init(&t->diags, &t->arena, "test", ptx, sizeof(ptx) - 1);
+	assert_int_equal(ptx_parse(ptx, sizeof(ptx) - 1, 0, &t->diags, &t->from), 0);
+	assert_int_equal(t->diags.errors, 0);
+	for (unsigned k = 0; k < n; k++)
+		guests[k] = (struct pass_guest){.m = t->from,
+			.name = names[k],
+			.block = {threads[k], 1, 1},
+			.fits = fits[k]};
+	assert_int_equal(pass_run(pass_find("merge"), &rq, &t->diags, &form), 0);
+	t->m = form.m;
+	t->form = form.merged;
+	ptx_print(t->m, &t->text);
+	assert_false(t->text.failed);
+}
+
+static void finish(struct made *t)
+{
+	strbuf_finish(&t->text);
+	ptx_module_free(t->m);
+	ptx_module_free(t->from);
+	arena_finish(&t->arena);
+}
+
+static uint32_t per_sm(struct made *t)
+{
+	struct ptx_bounds b;
+
+	ptx_bounds_get(ptx_find_func(t->m, CTL_MERGE_ENTRY), &b);
+	return b.minnctapersm;
+}
+
+static unsigned count(const struct made *t, const char *what)
+{
+	unsigned n = 0;
+
+	for (const char *p = strstr(t->text.at, what); p; p = strstr(p + 1, what))
+		n++;
+	return n;
+}
+
+/* An SM holds as many threads of workers as of the kernel that it holds the fewest of. */
+static void registers(void **state)
+{
+	static const char *const names[] = {"put", "put"};
+	struct made t;
+
+	make(&t, 2, names, (const uint32_t[]){128, 256}, (const uint32_t[]){16, 6});
+	assert_int_equal(per_sm(&t), 6); /* 1536 threads, of blocks of 256 */
+	finish(&t);
+	make(&t, 2, names, (const uint32_t[]){100, 256}, (const uint32_t[]){8, 8});
+	assert_int_equal(per_sm(&t), 4); /* 1024 */
+	finish(&t);
+	make(&t, 2, names, (const uint32_t[]){128, 256}, (const uint32_t[]){16, 0});
+	assert_int_equal(per_sm(&t), 0); /* not known */
+	finish(&t);
+}
+
+/* What a worker keeps through a body it keeps once. */
+static void shared_registers(void **state)
+{
+	static const char *const names[] = {"put", "put", "put"};
+	struct made t;
+
+	make(&t, 3, names, (const uint32_t[]){32, 32, 32}, (const uint32_t[]){0, 0, 0});
+	/* Of the guests' own registers for that, declared all the same, nobody writes but one. */
+	for (int what = 0; what < 2; what++) {
+		const char *p = t.text.at, *name = what ? "_hd_t," : "_hd_s,";
+		char first[8] = "";
+
+		while ((p = strstr(p, name))) {
+			char now[8];
+
+			while (p[-1] != '%')
+				p--;
+			snprintf(now, sizeof(now), "%.*s", (int)strcspn(p + 3, "_") + 3, p);
+			if (!first[0])
+				strcpy(first, now);
+			assert_string_equal(now, first);
+			p = strchr(p, ',');
+		}
+		assert_true(first[0]);
+	}
+	finish(&t);
+}
+
+/* Nothing is claimed ahead where blocks may wait for each other: it would wait behind one that
+ * waits for it. */
+static void ahead(void **state)
+{
+	static const char *const plain[] = {"put", "put"}, *const waits[] = {"put", "meet"};
+	struct made t;
+
+	make(&t, 2, plain, (const uint32_t[]){32, 32}, (const uint32_t[]){0, 0});
+	assert_false(t.form.of[0].rising_order);
+	assert_int_equal(count(&t, "$hd_ahead1:"), 1);
+	finish(&t);
+	make(&t, 2, waits, (const uint32_t[]){32, 32}, (const uint32_t[]){0, 0});
+	assert_true(t.form.of[1].rising_order);
+	assert_int_equal(count(&t, "$hd_ahead"), 0);
+	finish(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(registers),
+		cmocka_unit_test(shared_registers),
+		cmocka_unit_test(ahead),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

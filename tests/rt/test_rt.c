@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* libheddle's errors: a value, and a text that says what, where and what to do; what was there
+ * before is as it was. */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heddle/heddle.h"
+
+static const char ptx[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
+			  ".visible .entry put(.param .u64 p, .param .u32 v)\n{\n"
+			  ".reg .b64 %a; .reg .b32 %v;\n"
+			  "ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
+			  "red.global.add.u32 [%a], %v;\nret;\n}\n"
+			  ".visible .entry half(.param .u64 p)\n{\nbar.arrive 1, 64;\nret;\n}\n";
+
+static struct heddle *h;
+static uint64_t at;
+
+static int open_it(void **state)
+{
+	int r = heddle_open("cpu", &h);
+
+	if (r == 0)
+		r = heddle_alloc(h, 4, &at);
+	if (r == 0)
+		r = heddle_load(h, "put", ptx, sizeof(ptx), "put"); /* with its end */
+	if (r == 0)
+		r = heddle_load(h, "half", ptx, sizeof(ptx) - 1, "half");
+	if (r < 0)
+		fprintf(stderr, "%s\n", heddle_error(h));
+	return r;
+}
+
+static int close_it(void **state)
+{
+	heddle_close(h);
+	return 0;
+}
+
+/* The last error has all of these words. */
+static void says(const char *a, const char *b)
+{
+	if (!strstr(heddle_error(h), a) || !strstr(heddle_error(h), b))
+		fail_msg("'%s' does not say '%s' and '%s'", heddle_error(h), a, b);
+}
+
+static unsigned value;
+static void *params[] = {&at, &value};
+
+static struct heddle_launch launch(unsigned blocks)
+{
+	return (struct heddle_launch){.size = sizeof(struct heddle_launch),
+		.kernel = "put",
+		.grid = {blocks, 1, 1},
+		.block = {1, 1, 1},
+		.params = params};
+}
+
+static int run(struct heddle_launch *l, unsigned n, const char *way)
+{
+	return heddle_corun(h, l, n, way, "/nonexistent/store", NULL);
+}
+
+static void opening(void **state)
+{
+	struct heddle *bad;
+	uint64_t address;
+
+	assert_int_equal(heddle_open("tpu", &bad), -EINVAL);
+	assert_non_null(strstr(heddle_error(bad), "\"tpu\" is no device; \"auto\""));
+	assert_int_equal(heddle_alloc(bad, 4, &address), -EINVAL);
+	assert_non_null(strstr(heddle_error(bad), "not open"));
+	heddle_close(bad);
+	heddle_close(NULL);
+	assert_string_equal(heddle_error(NULL), "out of memory");
+	assert_string_equal(heddle_device(h), "heddle virtual GPU");
+}
+
+static void loading(void **state)
+{
+	static const char wrong[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
+				    ".visible .entry e()\n{\nadd.u32 %nope, 1, 2;\nret;\n}\n";
+
+	assert_int_equal(heddle_load(h, "e", wrong, sizeof(wrong) - 1, "e"), -EINVAL);
+	says("e:6:", "%nope");
+	assert_int_equal(heddle_load(h, "e", ptx, sizeof(ptx) - 1, "e"), -ENOENT);
+	says("no entry 'e'", "extern \"C\"");
+	assert_int_equal(heddle_load(h, "put", ptx, sizeof(ptx) - 1, "put"), -EEXIST);
+	says("called 'put' already", "heddle_corun");
+	assert_int_equal(heddle_load_file(h, "e", "/nonexistent/e.ptx", "e"), -ENOENT);
+	says("/nonexistent/e.ptx", "No such file");
+}
+
+static void launches(void **state)
+{
+	struct heddle_launch l[2] = {launch(1), launch(1)};
+	struct heddle_result small = {.size = 8};
+
+	assert_int_equal(run(l, 0, "streams"), -EINVAL);
+	says("0 kernels", "8");
+	assert_int_equal(run(l, 9, "streams"), -EINVAL);
+	l[1].kernel = "putt";
+	assert_int_equal(run(l, 2, "streams"), -ENOENT);
+	says("launch 2", "'putt'");
+	l[1] = launch(0);
+	assert_int_equal(run(l, 2, "streams"), -EINVAL);
+	says("grid 0,1,1", "at least 1");
+	l[1] = launch(1);
+	l[1].block[0] = l[1].block[1] = 64;
+	assert_int_equal(run(l, 2, "streams"), -EINVAL);
+	says("4096 threads", "1024");
+	l[1] = launch(1);
+	l[1].params = NULL;
+	assert_int_equal(run(l, 2, "streams"), -EINVAL);
+	says("parameter 1 of 2", "pointer");
+	l[1] = launch(1);
+	l[1].size = 8;
+	assert_int_equal(run(l, 2, "streams"), -EINVAL);
+	says("size 8", "sizeof");
+	l[1] = launch(1);
+	assert_int_equal(heddle_corun(h, l, 2, "streams", NULL, &small), -EINVAL);
+	says("size 8", "sizeof");
+}
+
+static void ways(void **state)
+{
+	struct heddle_launch l[2] = {launch(3), launch(2)};
+	struct heddle_result res = {.size = sizeof(res)};
+	char longer[200];
+
+	assert_int_equal(run(l, 2, "merge partition=1:2:3"), -EINVAL);
+	says("no way of running 2 kernels", "share");
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	assert_int_equal(run(l, 2, longer), -EINVAL);
+	assert_int_equal(run(l, 2, "green=1:1"), -ENOTSUP);
+	says("green contexts", "streams");
+	assert_int_equal(run(l, 2, "tuned"), -ENOENT);
+	says("not been measured", "heddle tune");
+	assert_int_equal(run(l, 2, "merge partition=1:1 workers=1"), -EINVAL);
+	says("would have no worker", "help");
+	l[1].kernel = "half";
+	l[1].block[0] = 64;
+	assert_int_equal(run(l, 2, "merge steal"), -ENOTSUP);
+	says("'half' cannot be merged: bar.arrive", "streams");
+	/* NULL: nothing was measured. */
+	l[1] = launch(2);
+	value = 1;
+	assert_int_equal(heddle_corun(h, l, 2, NULL, "/nonexistent/store", &res), 0);
+	assert_string_equal(res.way, "sequential");
+}
+
+/* Forms are kept, and so they are for other shapes; every block runs once. */
+static void running(void **state)
+{
+	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
+		"merge partition=1:3 help", "streams", "merge steal chunk=9:1:2", "horizontal"};
+	struct heddle_launch l[3] = {launch(70), launch(1), launch(9)};
+	unsigned zero = 0, sum;
+
+	value = 5;
+	l[2].block[0] = 33;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		unsigned n = strstr(names[i], "partition") ? 2 : 3;
+		struct heddle_result res = {.size = sizeof(res)};
+
+		assert_int_equal(heddle_write(h, at, &zero, 4), 0);
+		if (heddle_corun(h, l, n, names[i], NULL, &res) < 0)
+			fail_msg("%s: %s", names[i], heddle_error(h));
+		assert_int_equal(heddle_read(h, &sum, at, 4), 0);
+		assert_int_equal(sum, 5 * (71 + (n == 3 ? 9 * 33 : 0)));
+		assert_string_equal(res.way, names[i]);
+		assert_true(res.ms > 0 && res.launches == (i == 4 ? 3 : 1));
+		assert_true((res.workers > 0) == !strncmp(names[i], "merge", 5));
+	}
+}
+
+/* Two handles have kernels of their own. */
+static void two(void **state)
+{
+	struct heddle_launch l = launch(2);
+	struct heddle *other;
+
+	assert_int_equal(heddle_open("cpu", &other), 0);
+	assert_int_equal(heddle_corun(other, &l, 1, "merge steal", NULL, NULL), -ENOENT);
+	assert_int_equal(heddle_load(other, "put", ptx, sizeof(ptx) - 1, "put"), 0);
+	assert_int_equal(heddle_corun(other, &l, 1, "merge steal", NULL, NULL), 0);
+	heddle_close(other);
+	assert_int_equal(heddle_corun(h, &l, 1, "merge steal", NULL, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(opening),
+		cmocka_unit_test(loading),
+		cmocka_unit_test(launches),
+		cmocka_unit_test(ways),
+		cmocka_unit_test(running),
+		cmocka_unit_test(two),
+	};
+
+	return cmocka_run_group_tests(tests, open_it, close_it);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A driver with every function of hooks.def, none of which does anything but cuGetProcAddress. With
+ * FAKE_HIDES in the environment that returns other addresses than the exported ones, as a driver
+ * may.
+ */
+#include "base/base.h"
+#include "shim/hooks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PER_THREAD 2
+
+static int called(const char *me, const char *name, void **fn, int version, uint64_t flags);
+
+#define HOOK(symbol, own, how, stream, does) FORMS_##own(symbol)
+#define FN(symbol)                                                                          \
+	__attribute__((visibility("default"))) int whole_##symbol(                          \
+		const char *name, void **fn, int version, uint64_t flags) __asm__(#symbol); \
+	int whole_##symbol(const char *name, void **fn, int version, uint64_t flags)        \
+	{                                                                                   \
+		return called(#symbol, name, fn, version, flags);                           \
+	}
+#include "shim/hooks.def"
+#undef FN
+
+static const struct form {
+	const char *symbol;
+	void *fn;
+} forms[] = {
+#define FN(symbol) {#symbol, (void *)whole_##symbol},
+#include "shim/hooks.def"
+#undef FN
+};
+static char hidden[ARRAY_LEN(forms)];
+
+/* Those that it does not know came with the first version. */
+static int since(const char *symbol)
+{
+#define CU_FN(name, sym, from, flags, params, args) \
+	if (!strcmp(symbol, #sym))                  \
+		return from;
+#include "dev/cu_api.def"
+#undef CU_FN
+	return 0;
+}
+
+/* Is it the name, with _vN and the ending that the flags ask for; or the name and that ending. */
+static bool is_form(const char *symbol, const char *name, const char *ending)
+{
+	size_t n = strlen(name), len = strlen(symbol), e = strlen(ending);
+
+	if (len < n + e || strncmp(symbol, name, n) || strcmp(symbol + len - e, ending))
+		return false;
+	len -= n + e;
+	return len == 0 || (len == 3 && !strncmp(symbol + n, "_v", 2));
+}
+
+static const struct form *newest(const char *name, const char *ending, int version)
+{
+	const struct form *best = NULL;
+	int best_since = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		char *plain;
+		int from;
+
+		if (!is_form(forms[i].symbol, name, ending))
+			continue;
+		plain = strndup(forms[i].symbol, strlen(forms[i].symbol) - strlen(ending));
+		from = since(plain);
+		free(plain);
+		if (from <= version && from > best_since) {
+			best = &forms[i];
+			best_since = from;
+		}
+	}
+	return best;
+}
+
+static int called(const char *me, const char *name, void **fn, int version, uint64_t flags)
+{
+	const struct form *f = NULL;
+
+	if (strcmp(me, "cuGetProcAddress") && strcmp(me, "cuGetProcAddress_v2"))
+		return 0;
+	if (!strcmp(name, "cuGraphInstantiate") && version >= 12000)
+		name = "cuGraphInstantiateWithFlags"; /* is called so since then */
+	if (flags & PER_THREAD)
+		f = newest(name, "_ptsz", version);
+	if (flags & PER_THREAD && !f)
+		f = newest(name, "_ptds", version);
+	if (!f)
+		f = newest(name, "", version);
+	*fn = !f ? NULL : getenv("FAKE_HIDES") ? (void *)&hidden[f - forms] : f->fn;
+	return f ? 0 : 500; /* CUDA_ERROR_NOT_FOUND */
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Whether the vendor's assembler takes every form of exact.def that is said to be for a target.
+#   accepted.sh OPS
+set -eu
+ops=$1
+command -v ptxas >/dev/null || {
+	echo "skipped: no ptxas here"
+	exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+above=1
+for sm in 90 100; do
+	rm -f "$work"/*
+	"$ops" --write "$work" --sm $sm --above $above
+	above=$sm
+	for f in "$work"/*.ptx; do
+		ptxas -arch=sm_$sm "$f" -o "$work/cubin" >>"$work/said" 2>&1 || :
+	done
+	[ ! -s "$work/said" ] || {
+		echo "for sm_$sm:"
+		# The line that each complaint is about.
+		sed -n 's/^ptxas \([^,]*\), line \([0-9]*\); [a-z]* *: /\1 \2 /p' "$work/said" |
+			while read -r file line why; do
+				echo "$(sed -n "${line}p" "$file") $why"
+			done | head -n 20
+		exit 1
+	}
+done

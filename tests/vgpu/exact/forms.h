@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The forms of exact.def: each as a kernel, and the operands that it is tried with. These are the
+ * same for a form wherever it runs, so that what was compared with a reference in one place can be
+ * compared with a device in another. */
+#ifndef HEDDLE_TESTS_FORMS_H
+#define HEDDLE_TESTS_FORMS_H
+
+#include "exact.h"
+
+#define FORM_SPECIAL 16
+#define FORM_RANDOM  64
+#define FORM_SIDE    (FORM_SPECIAL + FORM_RANDOM)
+#define FORM_N       (FORM_SIDE * FORM_SIDE) /* all pairs; a multiple of FORM_THREADS */
+#define FORM_THREADS 256
+#define FORM_SOURCES 4
+#define FORM_IN      ((size_t)FORM_N * FORM_SOURCES) /* words of 64 bits */
+#define FORM_OUT     ((size_t)FORM_N * 2)
+
+struct form_row {
+	const char *forms, *operands, *reference;
+	unsigned target; /* sm_ that it needs */
+};
+/* Rows of exact.def, in its order, and their number. */
+extern const struct form_row form_rows[];
+extern const size_t form_n_rows;
+
+struct form {
+	unsigned row;
+	struct exact_insn insn;
+};
+typedef VEC(struct form) form_vec;
+/* All of them, in order. Ends the process when memory is short or exact.def is wrong. */
+void forms_expand(form_vec *ret);
+
+/* Of operand k, 0 the destination; bits in a register. */
+const struct exact_type *form_operand(const struct form *f, unsigned k, unsigned *ret_bits);
+/* An entry with two parameters: FORM_SOURCES words a thread are read, two written. */
+void form_kernel(struct strbuf *s, const struct form *f, const char *name);
+/* Whether there is a second destination, or a flag. */
+bool form_has_second(const struct form *f);
+/* FORM_IN words: all pairs of special and random values, more operands sampled. */
+void form_fill(const struct form *f, u64 *in);
+
+#endif
