@@ -31,7 +31,8 @@ bool way_counts(const struct way *w)
 	return !w->why && !w->wrong && w->median > 0;
 }
 
-bool way_changes_nothing(const struct way *w)
+/* It runs the kernels as they are. */
+static bool way_changes_nothing(const struct way *w)
 {
 	return w->how == DEV_SEQUENTIAL || w->how == DEV_STREAMS;
 }

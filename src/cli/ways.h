@@ -50,8 +50,6 @@ int ways_choose(struct ways *w);
 int ways_keep(const struct ways *w, const char *path);
 
 bool way_counts(const struct way *w); /* it can be done, and is right */
-/* It runs the kernels as they are. */
-bool way_changes_nothing(const struct way *w);
 /* The fastest that counts of those that `is` says are meant (NULL: all), by main_ms; NULL: none. */
 const struct way *ways_best(const struct ways *w, bool (*is)(const struct way *));
 

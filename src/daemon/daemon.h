@@ -58,7 +58,7 @@ struct hd_tenant {
 	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
 	bool is_logged; /* that it has come, and so that it goes */
-	bool again; /* it was one of an earlier daemon */
+	bool again;     /* it was one of an earlier daemon */
 	int priority;
 	uint8_t stage[WIRE_SLOTS]; /* enum hd_stage, apart, so that all can be read at once */
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */

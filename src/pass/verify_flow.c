@@ -40,7 +40,7 @@ static bool writes_nothing(const struct ptx_stmt *s)
 	return true;
 }
 
-bool verify_is_event(const struct verify_pair *p, uint32_t plain)
+static bool verify_is_event(const struct verify_pair *p, uint32_t plain)
 {
 	const struct ptx_stmt *s = &p->p->body.at[plain];
 

@@ -75,7 +75,6 @@ const char *verify_text(struct verify_pair *p, const struct ptx_func *f, uint32_
 
 /* verify_flow.c: the ways between instructions. */
 void verify_flow(struct verify_pair *p);
-bool verify_is_event(const struct verify_pair *p, uint32_t plain);
 /* Whether a branch of q hangs on what is never true. */
 bool verify_is_never(const struct verify_pair *p, uint32_t at);
 /* What wrote a register ahead of a statement in its block, or NULL. */

@@ -9,6 +9,7 @@
  * than they allow, when it has run for so long that its start is nothing beside that: this is noted
  * on disk, and its next start gets more. What the user sets is left as it is, and nothing is noted
  * then. */
+#include "shim/connections.h"
 #include "shim/kernel.h"
 
 #include <fcntl.h>

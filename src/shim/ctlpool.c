@@ -4,6 +4,7 @@
 /* The pool of control blocks. They are allocated many at a time, and never freed: a block keeps its
  * generation while nobody has it, so that late helpers of its last launch find themselves late. */
 #include "shim/ctlpool.h"
+#include "shim/connections.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 /* The real driver: found and loaded at the first call that needs it, never from a constructor.
  * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or one in an unusual place); otherwise the
  * first libcuda.so.1 of the system that carries no marker of ours. */
+#include "shim/connections.h"
 #include "shim/shim.h"
 
 #include <dlfcn.h>

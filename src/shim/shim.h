@@ -61,14 +61,6 @@ static inline CUstream shim_stream(CUstream stream, bool own)
 	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
-/* ---- the hardware's channels (connections.c) ---- */
-#define CONNECTIONS_MAX 32 /* that the driver makes */
-/* Says to the driver, ahead of its start, how many it is to make, unless the user has. */
-void connections_init(void);
-unsigned connections(void); /* how many there are */
-/* So many would have been needed: the program's next start gets them, as far as there are any. */
-void connections_wanted(unsigned n);
-
 /* One line on standard error, once in the life of the process. */
 void shim_warn(const char *why);
 

@@ -14,6 +14,7 @@
  * has to do by itself, as when it loads code. None is for shim.helper: it has work while nothing is
  * managed yet (ctlpool.c), and when a form is loaded (globals.c): within a fence, so while nothing
  * that is managed waits for a launch of ours. */
+#include "shim/connections.h"
 #include "shim/follow.h"
 
 #include <stdatomic.h>

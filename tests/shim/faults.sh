@@ -36,9 +36,10 @@ start chatter && same chain 4 24 30 && silent && stop
 start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
 
 # Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
-plain chain 8 100 3000 >"$dir/plain"
+# Long enough for the line, which comes after half a second without a daemon.
+plain chain 3 100 24000 >"$dir/plain"
 start suspend
-shim chain 8 100 3000 >"$dir/out" 2>"$dir/err" &
+shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
 prog=$!
 suspended
 kill -9 "$daemon"
@@ -53,7 +54,7 @@ echo "killed: resumed and done $(((after - before) / 1000000)) ms after the daem
 
 # Stopped, not dead, while all is suspended: that is as good as dead.
 start suspend
-shim chain 8 100 3000 >"$dir/out" 2>"$dir/err" &
+shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
 prog=$!
 suspended
 kill -STOP "$daemon"
@@ -70,7 +71,7 @@ echo "stopped: resumed and done after $(((after - before) / 1000000)) ms"
 # It goes on, and what it then says late holds nothing up, though it never answers.
 for mode in late late-alone; do
 	start $mode
-	shim chain 8 100 3000 >"$dir/out" 2>"$dir/err" &
+	shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
 	prog=$!
 	suspended
 	wait $prog || fail "status $? under late words"
