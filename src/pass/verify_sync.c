@@ -148,11 +148,78 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 		verify_operand(p, &plain->opd[plain->n - 1], &s->opd[s->n - 1], at);
 }
 
+/* ---- what comes behind a kernel ---- */
+/* By block: 1: some of the kernel is there; 2: all of it comes behind the kernel. */
+static uint8_t *find_blocks_behind(const struct verify_pair *p)
+{
+	const struct cfg *g = p->v->host;
+	uint8_t *behind = arena_zalloc(&p->v->arena, g->n);
+	bool changed = behind != NULL;
+
+	p->v->failed |= !behind;
+	for (uint32_t i = 0; behind && i < p->q->body.len; i++)
+		if (p->of[i] != NONE)
+			behind[g->block_of[i]] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = 0; b < g->n; b++)
+			for (uint32_t i = 0; behind[b] && i < g->at[b].n_succ; i++) {
+				changed |= behind[g->at[b].succ[i]] != 2;
+				behind[g->at[b].succ[i]] = 2;
+			}
+	}
+	return behind;
+}
+
+/* A statement behind some of the kernel's that is another's, or a barrier and nobody's; or NONE. */
+static uint32_t find_behind(const struct verify_pair *p)
+{
+	const struct cfg *g = p->v->host;
+	const uint8_t *behind = find_blocks_behind(p);
+
+	for (uint32_t b = 0; behind && b < g->n; b++) {
+		bool after = behind[b] == 2;
+
+		for (uint32_t i = g->at[b].first; behind[b] && i < g->at[b].end; i++) {
+			const struct verify_pair *by = verify_owner(p->v, i);
+
+			after |= by == p;
+			if (after && by != p && (by || is_barrier(&p->q->body.at[i])))
+				return i;
+		}
+	}
+	return NONE;
+}
+
+/* Whose threads leave is the last that they run. */
+static void look_behind(struct verify_pair *p)
+{
+	uint32_t at = find_behind(p);
+
+	if (at != NONE)
+		verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
+			"`%s` comes behind the kernel, and threads of that have left",
+			verify_text(p, p->q, at));
+}
+
+/* The end of it is its only way out, and there the entry ends, too. */
+static bool ends_as_it_did(const struct verify_pair *p)
+{
+	for (size_t i = 0; i < p->p->body.len; i++) {
+		const struct ptx_stmt *s = &p->p->body.at[i];
+
+		if (s->kind == PTX_INSN && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
+			return false;
+	}
+	return find_behind(p) == NONE;
+}
+
 /* Where the code stands among other code, lanes may come to a barrier apart, and the aligned form
  * says that they do not. A block that is run once and is left as it was is as before. */
 void verify_forms(struct verify_pair *p)
 {
-	if (!p->entry || p->leaves || (!p->v->r->form && !p->again))
+	if (!p->entry || p->leaves || (!p->v->r->form && !p->again) ||
+		(p->v->r->form && ends_as_it_did(p)))
 		return;
 	for (uint32_t i = 0; i < p->q->body.len; i++)
 		if (p->of[i] != NONE && is_barrier(&p->q->body.at[i]) &&
@@ -342,48 +409,6 @@ static void look_at_first(struct verify *v, unsigned k)
 			g->first, less);
 }
 
-static bool is_behind(struct verify *v, struct verify_pair *p, uint32_t at)
-{
-	const struct verify_pair *by = verify_owner(v, at);
-
-	if (by == p || (!by && !is_barrier(&v->r->f->body.at[at])))
-		return false;
-	verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
-		"`%s` comes behind the kernel, and threads of that have left",
-		verify_text(p, p->q, at));
-	return true;
-}
-
-/* Whose threads leave is the last that they run. */
-static void look_behind(struct verify *v, struct verify_pair *p)
-{
-	const struct cfg *g = v->host;
-	uint8_t *behind = arena_zalloc(&v->arena, g->n); /* 1: its end, at least; 2: all of it */
-	bool changed = behind != NULL;
-
-	v->failed |= !behind;
-	for (uint32_t i = 0; behind && i < v->r->f->body.len; i++)
-		if (p->of[i] != NONE)
-			behind[g->block_of[i]] = 1;
-	while (changed) {
-		changed = false;
-		for (uint32_t b = 0; b < g->n; b++)
-			for (uint32_t i = 0; behind[b] && i < g->at[b].n_succ; i++) {
-				changed |= behind[g->at[b].succ[i]] != 2;
-				behind[g->at[b].succ[i]] = 2;
-			}
-	}
-	for (uint32_t b = 0; behind && b < g->n; b++) {
-		bool after = behind[b] == 2;
-
-		for (uint32_t i = g->at[b].first; behind[b] && i < g->at[b].end; i++) {
-			after |= p->of[i] != NONE;
-			if (after && is_behind(v, p, i))
-				return;
-		}
-	}
-}
-
 void verify_threads(struct verify *v)
 {
 	const struct pass_merged *form = v->r->form;
@@ -411,7 +436,7 @@ void verify_threads(struct verify *v)
 	for (unsigned k = 0; k < v->r->n; k++) {
 		look_at_first(v, k);
 		if (v->pairs.at[k]->leaves)
-			look_behind(v, v->pairs.at[k]);
+			look_behind(v->pairs.at[k]);
 	}
 }
 
