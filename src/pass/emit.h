@@ -35,6 +35,7 @@
  * | hd_p0          | this thread is not the leader           | NOT_LEADER      |                |
  * | other hd_r, hd_d, hd_p | scratch                         |                 |                |
  * | hd_mk, hd_ms   | of merged workers: emit_merge.c         |                 |                |
+ * |                | (which have one hd_s and hd_t: worker.h)|                 |                |
  * | hd_tx .. hd_tz | where the thread is in its block        | the body's head | the body's end |
  * | hd_given       | where its parameters are (harness.c)    | the body's head | the body's end |
  */
