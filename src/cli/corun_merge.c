@@ -5,6 +5,8 @@
  * source is; what a schedule cannot do, in terms of the options. */
 #include "cli/corun_merge.h"
 
+#include "pass/registry.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -28,30 +30,17 @@ static int HD_PRINTF(3, 4) no(struct corun_merge *m, const char *hint, const cha
 	return CLI_FAILED;
 }
 
-/* Where what speaks against it stands in its file. Merging looks at copies, which have no lines;
- * the same is found in the kernel itself, but for what is wrong with merging only. */
-static void find_place(struct job_kernel *k, const struct pass_verdict *v, struct pass_verdict *ret)
-{
-	*ret = *v;
-	if (!v->line)
-		pass_classify(k->module, ptx_find_func(k->module, k->spec->kernel), ret);
-	if (!ret->reason || strcmp(ret->reason, v->reason) != 0)
-		*ret = (struct pass_verdict){0};
-}
-
 static int refused(struct corun_merge *m, int err, unsigned which, const struct pass_verdict *v,
 	const struct diag_list *diags)
 {
 	struct job_kernel *k = m->of[which];
-	struct pass_verdict at;
 
 	if (err == -ENOMEM)
 		return job_out_of_memory(m->c);
 	if (err == -ENOTSUP && v->reason && m->why)
 		return no(m, NULL, "kernel '%s' cannot be merged: %s", k->spec->kernel, v->reason);
 	if (err == -ENOTSUP && v->reason) {
-		find_place(k, v, &at);
-		diag_add(&k->diags, DIAG_ERROR, at.line, at.col, 1,
+		diag_add(&k->diags, DIAG_ERROR, v->line, v->col, 1,
 			"kernel '%s' cannot be merged: %s", k->spec->kernel, v->reason);
 		cli_show_diags(&k->diags);
 		return CLI_FAILED;
@@ -66,10 +55,9 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 {
 	struct pass_guest guests[CORUN_MAX] = {0};
-	struct pass_verdict v = {0};
-	struct ptx_module *module = NULL;
+	struct pass_request rq = {.kernels = guests, .n = m->n};
+	struct pass_form form;
 	struct diag_list *diags = ARENA_ARRAY(m->arena, struct diag_list, 1);
-	unsigned which = 0;
 	int r;
 
 	if (!diags)
@@ -82,14 +70,12 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 		guests[k].dynamic_bytes = m->of[k]->spec->shared_bytes;
 		guests[k].fits = tight ? m->fit[k] : 0;
 	}
-	r = (m->way == DEV_MERGE ? pass_merge
-		: m->way == DEV_VERTICAL
-			? pass_fuse_vertical
-			: pass_fuse_horizontal)(guests, m->n, diags, &module, &m->form, &v, &which);
+	r = pass_run(pass_find(dev_how_passes[m->way]), &rq, diags, &form);
 	if (r < 0)
-		return refused(m, r, which, &v, diags);
-	ptx_print(module, ret_text);
-	ptx_module_free(module);
+		return refused(m, r, form.which, &form.verdict, diags);
+	m->form = form.merged;
+	ptx_print(form.m, ret_text);
+	ptx_module_free(form.m);
 	return ret_text->failed ? job_out_of_memory(m->c) : CLI_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/job.h"
 
 #include "cli/job_kernel.h"
+#include "pass/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,8 +31,13 @@ struct job {
 
 static int transform(struct job *j)
 {
-	int r = pass_preempt(j->k.module, j->spec->kernel, &j->k.diags, &j->verdict, &j->info);
+	const struct pass_guest kernel = {.m = j->k.module, .name = j->spec->kernel};
+	const struct pass_request rq = {.kernels = &kernel, .n = 1, .in = j->k.module};
+	struct pass_form form;
+	int r = pass_run(pass_find("preempt"), &rq, &j->k.diags, &form);
 
+	j->verdict = form.verdict;
+	j->info = form.info;
 	if (r == 0 && j->info.one_dimensional && (j->spec->block[1] > 1 || j->spec->block[2] > 1)) {
 		/* The rewritten module is dropped: the text is loaded as it is. */
 		j->verdict = (struct pass_verdict){PASS_HELD,

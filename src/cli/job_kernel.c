@@ -136,6 +136,7 @@ int job_load(const struct cli *c, const struct cu_api *cu, const char *file, con
 	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
 	CUmodule module;
 	CUfunction fn;
+	int static_bytes = 0;
 	CUresult r;
 
 	log[0] = 0;
@@ -146,7 +147,9 @@ int job_load(const struct cli *c, const struct cu_api *cu, const char *file, con
 			cu_result_name(r));
 	}
 	JOB_TRY(c, cu->cuModuleGetFunction(&fn, module, entry), "kernel");
-	if (shared_bytes > 48 << 10)
+	JOB_TRY(c, cu->cuFuncGetAttribute(&static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fn),
+		"kernel");
+	if (shared_bytes && (uint64_t)shared_bytes + (uint32_t)static_bytes > 48 << 10)
 		JOB_TRY(c,
 			cu->cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 				(int)shared_bytes),

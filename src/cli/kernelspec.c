@@ -31,12 +31,15 @@ static int read_dims(const struct cli *c, const char *option, uint32_t ret[3])
 	return CLI_OK;
 }
 
-int kernelspec_read(const struct cli *c, struct spec *s)
+static int read_one(const struct cli *c, bool any_grid, struct spec *s)
 {
 	struct strbuf err = {0};
 	uint64_t shared = 0;
-	int r = read_dims(c, "grid", s->grid);
+	int r = CLI_OK;
 
+	s->grid[0] = s->grid[1] = s->grid[2] = 1;
+	if (!any_grid || cli_has(c, "grid"))
+		r = read_dims(c, "grid", s->grid);
 	if (r == CLI_OK)
 		r = read_dims(c, "block", s->block);
 	if (r == CLI_OK)
@@ -57,7 +60,13 @@ int kernelspec_read(const struct cli *c, struct spec *s)
 	return r;
 }
 
-int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+int kernelspec_read(const struct cli *c, struct spec *s)
+{
+	return read_one(c, false, s);
+}
+
+/* words[0, n) as the specification with this number, from 1. */
+static int read_part(const struct cli *whole, struct arena *arena, unsigned number, bool any_grid,
 	char **words, int n, struct spec *ret)
 {
 	struct cli c = {.verb = &part, .whole = whole, .number = number};
@@ -68,11 +77,17 @@ int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned
 		return cli_error(whole, NULL, "out of memory");
 	r = cli_parse(&c, n, words);
 	*ret = (struct spec){.arena = arena};
-	return r == CLI_OK ? kernelspec_read(&c, ret) : r;
+	return r == CLI_OK ? read_one(&c, any_grid, ret) : r;
 }
 
-int kernelspec_read_all(
-	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n)
+int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+	char **words, int n, struct spec *ret)
+{
+	return read_part(whole, arena, number, false, words, n, ret);
+}
+
+static int read_all(const struct cli *c, struct arena *arena, unsigned max, bool any_grid,
+	struct spec *ret, unsigned *ret_n)
 {
 	unsigned n = 0;
 	int from = 0, r = CLI_OK;
@@ -81,13 +96,25 @@ int kernelspec_read_all(
 		if (i < c->n_operands && strcmp(c->operands[i], "+") != 0)
 			continue;
 		if (n == max)
-			return cli_usage(c, "more than %u kernels", max);
-		r = kernelspec_read_words(c, arena, n + 1, c->operands + from, i - from, &ret[n]);
+			return cli_usage(c, "more than %u kernel%s", max, max == 1 ? "" : "s");
+		r = read_part(c, arena, n + 1, any_grid, c->operands + from, i - from, &ret[n]);
 		n++;
 		from = i + 1;
 	}
 	*ret_n = n;
 	return r;
+}
+
+int kernelspec_read_all(
+	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n)
+{
+	return read_all(c, arena, max, false, ret, ret_n);
+}
+
+int kernelspec_read_shapes(
+	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n)
+{
+	return read_all(c, arena, max, true, ret, ret_n);
 }
 
 uint64_t spec_blocks(const struct spec *s)

@@ -24,6 +24,9 @@ int kernelspec_read(const struct cli *c, struct spec *ret);
 /* c's operands as 1 to max specifications with "+" between them, in arena. */
 int kernelspec_read_all(
 	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
+/* The same where a specification without a grid has one block. */
+int kernelspec_read_shapes(
+	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
 /* words[0, n) as one, in arena, called kernel `number` (from 1) in errors, which are whole's. */
 int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
 	char **words, int n, struct spec *ret);

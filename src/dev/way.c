@@ -12,6 +12,11 @@
 
 const char *const dev_hows[DEV_HOWS] = {
 	"sequential", "streams", "green", "merge", "vertical", "horizontal"};
+const char *const dev_how_passes[DEV_HOWS] = {
+	[DEV_MERGE] = "merge",
+	[DEV_VERTICAL] = "fuse-vertical",
+	[DEV_HORIZONTAL] = "fuse-horizontal",
+};
 static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
 
 bool dev_how_parse(const char *text, enum dev_how *ret)

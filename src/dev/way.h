@@ -19,6 +19,8 @@ enum dev_how {
 
 /* "sequential", "streams", "green", "merge", "vertical", "horizontal". */
 extern const char *const dev_hows[DEV_HOWS];
+/* The pass that makes it (pass/registry.h); NULL: none is needed. */
+extern const char *const dev_how_passes[DEV_HOWS];
 bool dev_how_parse(const char *text, enum dev_how *ret);
 
 /* "steal", "partition", "mixed" or "apart". */

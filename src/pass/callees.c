@@ -11,21 +11,25 @@
 #include <stdio.h>
 #include <string.h>
 
-bool pass_object(struct ptx_module *m, struct pass_facts *facts, enum pass_tier tier,
-	const struct ptx_stmt *s, const char *fmt, ...)
+bool pass_note(struct pass_facts *facts, enum pass_trait trait, const struct ptx_stmt *s,
+	const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 
-	if (facts->verdict.tier >= tier)
+	if (pass_has(facts, trait))
 		return false;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	facts->verdict.tier = tier;
-	facts->verdict.reason = arena_strndup(&m->arena, text, strlen(text));
-	facts->verdict.line = s ? s->line : 0;
-	facts->verdict.col = s ? s->col : 0;
+	facts->found[trait] = (struct pass_finding){
+		.reason = arena_strndup(&facts->arena, text, strlen(text)),
+		.line = s ? s->line : 0,
+		.col = s ? s->col : 0,
+	};
+	if (!facts->found[trait].reason)
+		facts->found[trait].reason = "out of memory";
+	facts->order[facts->n_found++] = trait;
 	return false;
 }
 
@@ -91,15 +95,15 @@ static bool is_known_external(const char *name)
 	return false;
 }
 
-static void visit_call(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
+static void visit_call(struct pass_facts *facts, const struct ptx_stmt *s)
 {
 	const struct ptx_func *f = pass_call_target(s);
 
 	if (!f && !facts->calls_pointer)
 		facts->calls_pointer = s;
 	if (f && !f->has_body && !is_known_external(f->sym->name))
-		pass_object(
-			m, facts, PASS_HELD, s, "calls %s, whose code is not here", f->sym->name);
+		pass_note(facts, PASS_CALLS_ELSEWHERE, s, "calls %s, whose code is not here",
+			f->sym->name);
 }
 
 struct reading {
@@ -190,7 +194,7 @@ static void close_over_calls(struct pass_facts *facts)
 	}
 }
 
-static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
+static void note_pointers(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_pointer && i < facts->callees.len; i++) {
 		const struct pass_callee *c = &facts->callees.at[i];
@@ -199,13 +203,13 @@ static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
 		for (int d = PASS_CTAID; d < PASS_TID; d++)
 			ids |= c->reads[d];
 		if (c->taken && ids)
-			pass_object(m, facts, PASS_HELD, facts->calls_pointer,
+			pass_note(facts, PASS_CALLS_POINTER, facts->calls_pointer,
 				"calls through a pointer, which may lead to %s, and that reads "
 				"block "
 				"ids",
 				c->f->sym->name);
 		if (c->taken && c->barriers)
-			pass_object(m, facts, PASS_HELD, facts->calls_pointer,
+			pass_note(facts, PASS_CALLS_POINTER, facts->calls_pointer,
 				"calls through a pointer, which may lead to %s, and that has a "
 				"barrier",
 				c->f->sym->name);
@@ -213,7 +217,7 @@ static void object_to_pointers(struct ptx_module *m, struct pass_facts *facts)
 }
 
 /* What one statement of a callee calls or takes the address of. */
-static void visit_stmt(struct ptx_module *m, struct pass_facts *facts, const struct ptx_stmt *s)
+static void visit_stmt(struct pass_facts *facts, const struct ptx_stmt *s)
 {
 	struct taken t = {facts, s};
 	struct ptx_stmt copy = *s;
@@ -227,10 +231,11 @@ static void visit_stmt(struct ptx_module *m, struct pass_facts *facts, const str
 	for (unsigned i = 0; i < s->n; i++)
 		for (uint32_t k = 0; s->opd[i].kind == PTX_OPD_TUPLE && k < s->opd[i].n; k++)
 			take_address(&t, &s->opd[i].list[k]);
-	visit_call(m, facts, s);
+	visit_call(facts, s);
 }
 
-int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
+int pass_callees_find(
+	const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
 {
 	int r = list_callees(m, f, facts);
 
@@ -239,14 +244,14 @@ int pass_callees_find(struct ptx_module *m, const struct ptx_func *f, struct pas
 
 		for (size_t k = 0; k < at->body.len; k++) {
 			note_stmt(&facts->callees.at[i], at->body.at[k]);
-			visit_stmt(m, facts, &at->body.at[k]);
+			visit_stmt(facts, &at->body.at[k]);
 		}
 	}
 	if (r == 0)
-		r = pass_check_pointers(m, facts);
+		r = pass_check_pointers(facts);
 	if (r == 0)
 		close_over_calls(facts);
 	if (r == 0)
-		object_to_pointers(m, facts);
+		note_pointers(facts);
 	return r;
 }

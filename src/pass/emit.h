@@ -1,67 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Offsets of the control block as text, for emitted code. Checked against the structures in
- * emit_worker.c. */
+/* Words of emitted code: offsets, registers, the slot, and short pieces that are in several. */
 #ifndef HEDDLE_PASS_EMIT_H
 #define HEDDLE_PASS_EMIT_H
 
-/* struct ctl_args */
-#define A_BLOCK  "[hd_args]"
-#define A_HOST   "[hd_args+8]"
-#define A_TOTAL  "[hd_args+16]"
-#define A_GRID_X "[hd_args+24]"
-#define A_GRID_Y "[hd_args+28]"
-#define A_GRID_Z "[hd_args+32]"
-#define A_GEN    "[hd_args+36]"
-#define A_CHUNK  "[hd_args+40]"
-#define A_FLAGS  "[hd_args+44]"
-#define A_SHRINK "[hd_args+48]"
-#define A_YIELD  "[hd_args+52]"
-#define A_TENANT "[hd_args+56]"
-#define A_SEQ    "[hd_args+64]"
-#define A_ROUND  "[hd_args+68]"
-#define A_NEVER  "[hd_args+72]"
+/* Offsets of the control block and of what is with it, as text: A_..., B_..., H_..., T_..., M_...
+ * (offsets.def). */
+#include "offsets_gen.h"
 
-/* struct ctl_block, behind a register that holds its address */
-#define B_TICKET      "+0]"
-#define B_FINISHED    "+128]"
-#define B_STATE       "+256]"
-#define B_TOTAL       "+264]"
-#define B_HOST        "+272]"
-#define B_GONE        "+280]"
-#define B_RELAY       "+288]"
-#define B_SEQ         "+292]"
-#define B_GATE        "+296]"
-#define B_DRAINS      "+300]"
-#define B_PASSED      "+304]"
-#define B_DRAINED_SEQ "+308]"
-#define B_NARROW      "+312]"
-#define B_BEGUN       "+316]"
-#define B_ROUNDS      "+320]"
-#define B_QUOTA       "+384]"
-#define B_RANKS       "+1408]"
-#define B_ONCE        "+2432]"
-
-/* struct ctl_host */
-#define H_SEQ         "+0]" /* and word */
-#define H_QUOTA       "+128]"
-#define H_ARRIVED     "+384]"
-#define H_DONE        "+388]"
-#define H_DRAINED_SEQ "+392]"
-#define H_DRAINS      "+396]"
-#define H_TICKET      "+400]"
-#define H_FINISHED    "+408]"
-#define H_ARRIVED_NS  "+416]"
-#define H_SEEN_NS     "+424]"
-#define H_DRAINED_NS  "+432]"
-#define H_DONE_NS     "+440]"
-#define H_PRESENT     "+448]"
-#define H_BEGAN       "+452]"
-#define H_ROUNDS      "+456]"
-
-/* struct ctl_tenant: its quotas stand where those of struct ctl_host do */
-#define T_SEQ "+0]" /* and word */
+/* Who holds what. Every register of ours begins with %hd_; of those that are numbered nothing lasts
+ * from one piece to the next but what stands here.
+ *
+ * | register       | holds                                   | from            | until          |
+ * | hd_x, y, z     | ids of the claim, then of the block     | claim; $hd_next | the body's end |
+ * | hd_k           | blocks of the claim, or SLOT_...        | claim; $hd_sync | $hd_sync       |
+ * | hd_s           | 32 * block in its chunk + 16 * slot     | entering        | the end        |
+ * | hd_t           | ticket under way, or CLAIM_...          | entering        | the end        |
+ * | hd_bx .. hd_bz | the chunk's first block (without shared | $hd_sync        | $hd_top        |
+ * |                | memory and barriers in the body)        |                 |                |
+ * | hd_bk          | the chunk's length (else: read again)   | $hd_sync        | $hd_top        |
+ * | hd_pr          | the chunk lies in one row of the grid   | $hd_sync        | $hd_top        |
+ * | hd_w, hd_g     | rounds so far; threads to be done by    | entering        | the end        |
+ * |                | the block's end (rounds.c)              |                 |                |
+ * | hd_here        | lanes of the warp that have stayed      | the body's head | the body's end |
+ * | hd_d0          | the control block                       | BLOCK_ADDRESS   | the piece's end |
+ * | hd_d1          | this SM's words in it; or scratch       | SM_ADDRESS      |                |
+ * | hd_d2 .. d4    | total, host; 64-bit ticket (emit_ids.c) | each its piece  |                |
+ * | hd_r1          | this SM                                 | SM_ADDRESS      |                |
+ * | hd_r4, hd_r6   | ticket and blocks that are claimed      | claim           | pass_emit_ids  |
+ * | hd_r9          | whether the launch began narrow         | joining         | first steps    |
+ * | hd_n, ra, rb, h, pa, m | scratch inside the body         |                 |                |
+ * | hd_pv          | a vote of the warp, inside the body     |                 |                |
+ * | hd_p0          | this thread is not the leader           | NOT_LEADER      |                |
+ * | other hd_r, hd_d, hd_p | scratch                         |                 |                |
+ * | hd_mk, hd_ms   | of merged workers: emit_merge.c         |                 |                |
+ * |                | (which have one hd_s and hd_t: worker.h)|                 |                |
+ * | hd_tx .. hd_tz | where the thread is in its block        | the body's head | the body's end |
+ * | hd_given       | where its parameters are (harness.c)    | the body's head | the body's end |
+ */
 
 /* The slot in shared memory, declared first, so that the assembler puts it ahead of all that the
  * kernel has: only a store below the first of its arrays comes here, at first to the end of the

@@ -34,9 +34,9 @@ static void emit_slot_address(struct pass_writer *w, struct ptx_sym *overlay)
 }
 
 void pass_emit_guard_head(
-	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay)
+	struct pass_writer *w, const struct pass_place *at, struct ptx_sym *overlay)
 {
-	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
 
 	if (!overlay)
 		pass_put(w, SLOT_DECL);
@@ -60,7 +60,7 @@ void pass_emit_guard_head(
 		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 		    "@%hd_p1 bra $hd_leave;\n");
-	if (overlay || facts->uses_shared)
+	if (overlay || at->facts->uses_shared)
 		pass_put(w, "bar.sync 0;\n");
 }
 

@@ -24,21 +24,6 @@
  * barrier waits for it.
  *
  * hd_pick: the two words; the kernel kept to and its complement; %globaltimer when blocks began. */
-_Static_assert(offsetof(struct ctl_merge, order) == 8 && offsetof(struct ctl_merge, flags) == 12 &&
-		       offsetof(struct ctl_merge, upto) == 16 &&
-		       offsetof(struct ctl_merge, stride) == 48,
-	"M_...");
-
-#define M_TURNS  "[hd_merge]"
-#define M_ORDER  "[hd_merge+8]"
-#define M_FLAGS  "[hd_merge+12]"
-#define M_STRIDE "[hd_merge+48]"
-#define M_UPTO   16
-
-/* struct ctl_turns, behind a register that holds its address */
-#define T_OF    8
-#define T_ON_SM "+264]"
-
 #define P_KEPT  "[hd_pick+8]"
 #define P_BEGAN "[hd_pick+16]"
 
@@ -100,14 +85,14 @@ static void put_kind(struct guests *x, struct pass_writer *w)
 		"ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
 		"rem.u32 %%hd_mr2, %%hd_mr2, %%hd_mr3;\n"
 		"mov.u32 %%hd_mk, 0;\n",
-		M_UPTO + 4 * (x->n - 1));
+		(unsigned)(M_UPTO + 4 * (x->n - 1)));
 	for (unsigned k = 0; k + 1 < x->n; k++)
 		pass_emit(w,
 			"ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
 			"setp.ge.u32 %%hd_mp1, %%hd_mr2, %%hd_mr3;\n"
 			"selp.u32 %%hd_mr3, 1, 0, %%hd_mp1;\n"
 			"add.u32 %%hd_mk, %%hd_mk, %%hd_mr3;\n",
-			M_UPTO + 4 * k);
+			(unsigned)(M_UPTO + 4 * k));
 }
 
 /* By turns workers begin with all kernels, and so do those that follow each other on an SM: by the
@@ -397,7 +382,7 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 static void put_run(struct guests *x, struct pass_writer *w, unsigned k)
 {
 	pass_emit(w, "$hd_run%u:\n", k);
-	if (x->of[k].facts.threads)
+	if (x->of[k].at.threads)
 		pass_emit(w,
 			"mov.u32 %%hd_mr0, %%tid.x;\n"
 			"setp.ge.u32 %%hd_mp1, %%hd_mr0, %u;\n"

@@ -22,28 +22,8 @@
 #include "pass/emit.h"
 #include "pass/worker.h"
 
-_Static_assert(offsetof(struct ctl_args, seq) == 64, "A_SEQ");
-_Static_assert(offsetof(struct ctl_args, never) == 72, "A_NEVER");
-_Static_assert(offsetof(struct ctl_block, drains) == 300, "B_DRAINS");
-_Static_assert(offsetof(struct ctl_block, passed) == 304, "B_PASSED");
-_Static_assert(offsetof(struct ctl_block, drained_seq) == 308, "B_DRAINED_SEQ");
-_Static_assert(offsetof(struct ctl_args, tenant) == 56, "A_TENANT");
-_Static_assert(offsetof(struct ctl_block, gone) == 280, "B_GONE");
-_Static_assert(offsetof(struct ctl_block, narrow) == 312, "B_NARROW");
-_Static_assert(offsetof(struct ctl_block, begun) == 316, "B_BEGUN");
-_Static_assert(offsetof(struct ctl_host, began) == 452, "H_BEGAN");
-_Static_assert(offsetof(struct ctl_host, rounds) == 456, "H_ROUNDS");
-_Static_assert(offsetof(struct ctl_block, rounds) == 320, "B_ROUNDS");
-_Static_assert(offsetof(struct ctl_args, round) == 68, "A_ROUND");
-_Static_assert(offsetof(struct ctl_tenant, word) == 0, "T_SEQ");
-_Static_assert(offsetof(struct ctl_host, word) == 0, "H_SEQ");
 _Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");
-_Static_assert(offsetof(struct ctl_block, quota) == 384, "B_QUOTA");
-_Static_assert(offsetof(struct ctl_block, ranks) == 1408, "B_RANKS");
-_Static_assert(offsetof(struct ctl_block, once) == 2432, "B_ONCE");
 _Static_assert(CTL_ONCE == 16, "pass_emit_first_steps");
-_Static_assert(offsetof(struct ctl_host, arrived) == 384, "H_ARRIVED");
-_Static_assert(offsetof(struct ctl_host, present) == 448, "H_PRESENT");
 
 static const char regs[] =
 	".reg .pred %hd_p<4>;\n"
@@ -120,36 +100,35 @@ static const char check_claim[] = "xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"
 				  "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n" FAIL_IF_P1;
 
 /* Whether a chunk's first block and length stay in registers. */
-static bool keeps_slot(const struct pass_facts *facts)
+static bool keeps_slot(const struct pass_place *at)
 {
-	return !facts->uses_shared && !facts->has_barriers;
+	return !at->facts->uses_shared && !at->facts->has_barriers;
 }
 
 /* Whether the first warp that is through with a chunk claims the next one. Not where blocks may
  * wait for each other: a block that is claimed begins at once, and does not stand behind one that
  * waits for it. */
-static bool first_claims(const struct pass_facts *facts)
+static bool first_claims(const struct pass_place *at)
 {
-	return keeps_slot(facts) && !facts->pull_ahead && !facts->rising_order && !facts->merged;
+	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
 }
 
-static void emit_take_slot(struct pass_writer *w, const struct pass_facts *facts)
+static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_put(w, facts->merged ? find_slot_again : find_slot);
-	pass_put(w, keeps_slot(facts) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
-	if (!facts->merged)
+	pass_put(w, at->merged ? find_slot_again : find_slot);
+	pass_put(w, keeps_slot(at) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	if (!at->merged)
 		pass_put(w, unless_leaving);
 }
 
 /* Adds the blocks that were run last to the finished ones: of the slot before this one, or of this
  * one still where another kernel's may follow. */
-static void count_finished(struct pass_writer *w, const struct pass_facts *facts)
+static void count_finished(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_put(
-		w, facts->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
+	pass_put(w, at->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
 	pass_put(w, "mov.u32 %hd_r2, hd_slot;\n"
 		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
-	if (keeps_slot(facts)) {
+	if (keeps_slot(at)) {
 		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
 	} else {
 		pass_put(w, claim_at);
@@ -179,7 +158,7 @@ static void emit_rank_try(struct pass_writer *w, const char *site)
 /* Goes to $hd_no_<site> when the quota bids the worker leave. Who loses three races for a rank goes
  * on and tries again at its next claim: a loop here would make the assembler take the whole worker
  * for divergent. Uses %hd_r1 to %hd_r5. */
-static void emit_quota(struct pass_writer *w, const struct pass_facts *facts, const char *site)
+static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
 			       "setp.eq.u32 %hd_p1, %hd_r2, 0;\n");
@@ -187,7 +166,7 @@ static void emit_quota(struct pass_writer *w, const struct pass_facts *facts, co
 	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
 	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_RANK ";\n");
-	if (!keeps_slot(facts))
+	if (!keeps_slot(at))
 		pass_put(w, "xor.b32 %hd_r5, %hd_r4, %hd_r5;\n"
 			    "setp.ne.u32 %hd_p1, %hd_r5, -1;\n" FAIL_IF_P1);
 	pass_put(w, "and.b32 %hd_r4, %hd_r4, 255;\n"
@@ -229,14 +208,14 @@ static const char if_ahead[] = "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 			       "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
 			       "@%hd_p1 bra $hd_next;\n";
 
-static void emit_pull_ahead(struct pass_writer *w, const struct pass_facts *facts)
+static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, if_ahead);
 	pass_put(w, claim_size);
 	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
 		    "@%hd_p1 bra $hd_next;\n"
 		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	emit_quota(w, facts, "ahead"); /* leaves %hd_r6 alone */
+	emit_quota(w, at, "ahead"); /* leaves %hd_r6 alone */
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_ahead:\n");
 }
@@ -311,9 +290,9 @@ static const char first_of_claim[] = "mov.u32 %hd_x, %hd_r2;\n"
 				     "mov.u32 %hd_z, %hd_r4;\n";
 
 /* Where the chunk begins. */
-static void emit_first(struct pass_writer *w, const struct pass_facts *facts)
+static void emit_first(struct pass_writer *w, const struct pass_place *at)
 {
-	if (keeps_slot(facts)) {
+	if (keeps_slot(at)) {
 		pass_put(w, first_kept);
 		return;
 	}
@@ -323,17 +302,17 @@ static void emit_first(struct pass_writer *w, const struct pass_facts *facts)
 	pass_put(w, check_claim);
 }
 
-static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
+static void emit_next(struct pass_writer *w, const struct pass_place *at)
 {
-	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
 
 	pass_put(w, "$hd_next:\n");
-	emit_first(w, facts);
+	emit_first(w, at);
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
 	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n"
 		    "add.u32 %hd_x, %hd_x, %hd_r0;\n");
-	if (keeps_slot(facts))
+	if (keeps_slot(at))
 		pass_put(w, "@%hd_pr bra $hd_body;\n");
 	pass_put(w, "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
 		    "$hd_carry:\n"
@@ -351,9 +330,9 @@ static void emit_next(struct pass_writer *w, const struct pass_facts *facts)
 }
 
 /* Whether a barrier must stand between two blocks of a chunk. Rounds end with one by themselves. */
-static bool parts_blocks(const struct pass_facts *facts)
+static bool parts_blocks(const struct pass_place *at)
 {
-	return facts->uses_shared && facts->barriers == PASS_BAR_NONE;
+	return at->facts->uses_shared && !pass_has_rounds(at);
 }
 
 _Static_assert(CTL_UNSTEERED == 32, "if_steered");
@@ -362,32 +341,32 @@ static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
 				 "setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
 				 "@%hd_p1 bra $hd_may_now;\n";
 
-static void emit_claim(struct pass_writer *w, const struct pass_facts *facts)
+static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 {
-	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
 
 	pass_put(w, BLOCK_AGAIN);
-	if (first_claims(facts))
-		count_finished(w, facts);
+	if (first_claims(at))
+		count_finished(w, at);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	if (facts->merged)
+	if (at->merged)
 		pass_put(w, if_steered);
-	emit_quota(w, facts, "now");
+	emit_quota(w, at, "now");
 	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
 		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
 		    "@%hd_p1 bra $hd_wide;\n");
 	pass_put(w, claim_size);
-	if (facts->rising_order)
+	if (at->facts->rising_order)
 		pass_put(w, "mov.u32 %hd_r6, 1;\n");
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_now:\n");
 	pass_put(w, take);
-	if (!keeps_slot(facts))
+	if (!keeps_slot(at))
 		pass_put(w, check_size);
 	pass_put(w, taken);
 	pass_emit_ids(w, reads);
 	pass_put(w, store_slot);
-	if (!keeps_slot(facts))
+	if (!keeps_slot(at))
 		pass_put(w, store_check);
 	pass_put(w, "bra $hd_sync;\n"
 		    "$hd_wide:\n");
@@ -421,14 +400,14 @@ static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
 			       "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
 			       "@%hd_p1 bra $hd_sync;\n";
 
-void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts)
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, SLOT_DECL);
 	pass_emit_regs(w);
-	pass_rounds_declare(w, facts);
+	pass_rounds_declare(w, at);
 	pass_put(w, enter);
 	pass_put(w, clear_slot);
-	pass_rounds_clear(w, facts);
+	pass_rounds_clear(w, at);
 	pass_put(w, join);
 	pass_emit_first_steps(w, "$hd_special", true);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
@@ -438,31 +417,31 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts
 		    "st.shared.v2.u32 " S_SPECIAL ", {%hd_t, %hd_r1};\n"
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
 	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* from here on */
-	if (first_claims(facts))
-		pass_own_barrier(w, facts);
+	if (first_claims(at))
+		pass_own_barrier(w, at);
 	pass_put(w, "$hd_top:\n");
 	/* All of a block that others may wait for is over before its worker claims another. */
-	if (facts->rising_order)
-		pass_own_barrier(w, facts);
-	pass_put(w, first_claims(facts) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
-	if (facts->pull_ahead)
+	if (at->facts->rising_order)
+		pass_own_barrier(w, at);
+	pass_put(w, first_claims(at) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
+	if (at->pull_ahead)
 		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
 			    "@%hd_p1 bra $hd_take;\n");
 	pass_put(w, "ld.shared.v2.u32 {%hd_t, %hd_r1}, " S_SPECIAL ";\n"
 		    "setp.ne.u32 %hd_p1, %hd_t, 0;\n"
 		    "@%hd_p1 bra $hd_first;\n");
-	emit_claim(w, facts);
+	emit_claim(w, at);
 	pass_put(w, first_claim);
 	pass_put(w, "$hd_sync:\n");
-	pass_own_barrier(w, facts);
-	emit_take_slot(w, facts);
-	if (!first_claims(facts)) {
+	pass_own_barrier(w, at);
+	emit_take_slot(w, at);
+	if (!first_claims(at)) {
 		pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN);
-		count_finished(w, facts);
+		count_finished(w, at);
 	}
-	if (facts->pull_ahead)
-		emit_pull_ahead(w, facts);
-	emit_next(w, facts);
+	if (at->pull_ahead)
+		emit_pull_ahead(w, at);
+	emit_next(w, at);
 }
 
 /* Blocks of the chunk, in %hd_bk. If it has changed, whoever looks at the claim next sees that. */
@@ -476,53 +455,53 @@ static const char if_more[] = "add.u32 %hd_s, %hd_s, 32;\n"
 			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_bk;\n"
 			      "@%hd_p1 bra $hd_top;\n";
 
-void pass_emit_block_end(struct pass_writer *w, const struct pass_facts *facts)
+void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at)
 {
-	if (facts->barriers != PASS_BAR_NONE) {
-		pass_round_answer(w, facts);
+	if (pass_has_rounds(at)) {
+		pass_round_answer(w, at);
 		pass_put(w, "$hd_joined:\n");
-	} else if (facts->cp_async) {
+	} else if (at->facts->cp_async) {
 		pass_put(w, "cp.async.wait_all;\n");
 	}
 }
 
 /* The way from a block's end to the next. */
-static void emit_again(struct pass_writer *w, const struct pass_facts *facts)
+static void emit_again(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_emit_block_end(w, facts);
-	if (facts->gathers && facts->barriers == PASS_BAR_NONE && !parts_blocks(facts))
+	pass_emit_block_end(w, at);
+	if (at->facts->gathers && !pass_has_rounds(at) && !parts_blocks(at))
 		pass_put(w, WHOLE_WARP);
-	if (!keeps_slot(facts))
+	if (!keeps_slot(at))
 		pass_put(w, length_of_slot);
 	pass_put(w, if_more);
-	if (parts_blocks(facts))
-		pass_among_barrier(w, facts);
+	if (parts_blocks(at))
+		pass_among_barrier(w, at);
 	pass_put(w, "bra $hd_next;\n");
 }
 
-void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts)
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at)
 {
-	emit_again(w, facts);
+	emit_again(w, at);
 	pass_put(w, "$hd_leave:\n");
-	if (!keeps_slot(facts)) {
+	if (!keeps_slot(at)) {
 		pass_put(w, find_claim);
 		pass_put(w, claim_at);
 		pass_put(w, check_claim);
 	}
 	pass_put(w, "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
 		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_AGAIN);
-	count_finished(w, facts);
+	count_finished(w, at);
 	pass_emit_exit(w);
 	pass_emit_relay(w, false);
 	pass_put(w, "$hd_ret:\nret;\n");
 }
 
 /* ---- one of several ---- */
-void pass_part_declare(struct pass_writer *w, const struct pass_facts *facts)
+void pass_part_declare(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, SLOT_DECL);
 	pass_emit_regs(w);
-	pass_rounds_declare(w, facts);
+	pass_rounds_declare(w, at);
 	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim comes to slot 0 */
 }
 
@@ -531,10 +510,10 @@ void pass_part_begin(struct pass_writer *w, const char *ticket)
 	pass_emit(w, "mov.u32 %s, " CLAIM_NONE ";\n", ticket);
 }
 
-void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts)
+void pass_part_enter(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, clear_slot);
-	pass_rounds_clear(w, facts);
+	pass_rounds_clear(w, at);
 	pass_put(w, join);
 }
 
@@ -555,11 +534,11 @@ void pass_part_ahead(struct pass_writer *w)
 	pass_put(w, "$hd_no_ahead:\n");
 }
 
-void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts)
+void pass_part_claim(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
 		    "@%hd_p1 bra $hd_take;\n");
-	emit_claim(w, facts);
+	emit_claim(w, at);
 	pass_put(w, "$hd_sync:\n"
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
@@ -567,10 +546,10 @@ void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts)
 		    "bra $hd_ok;\n");
 }
 
-void pass_part_count(struct pass_writer *w, const struct pass_facts *facts)
+void pass_part_count(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, BLOCK_AGAIN);
-	count_finished(w, facts);
+	count_finished(w, at);
 }
 
 void pass_part_leave(struct pass_writer *w)
@@ -579,13 +558,13 @@ void pass_part_leave(struct pass_writer *w)
 	pass_emit_exit(w);
 }
 
-void pass_part_take(struct pass_writer *w, const struct pass_facts *facts)
+void pass_part_take(struct pass_writer *w, const struct pass_place *at)
 {
-	emit_take_slot(w, facts);
-	emit_next(w, facts);
+	emit_take_slot(w, at);
+	emit_next(w, at);
 }
 
-void pass_part_again(struct pass_writer *w, const struct pass_facts *facts)
+void pass_part_again(struct pass_writer *w, const struct pass_place *at)
 {
-	emit_again(w, facts);
+	emit_again(w, at);
 }

@@ -35,23 +35,6 @@ static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
 			  "sub.u32 %hd_y, %hd_y, %hd_r2;\n"
 			  "$hd_body:\n";
 
-/* The words that rounds count in, before anybody comes to one. */
-static void put_rounds_ready(const struct guest *g, struct pass_writer *w)
-{
-	if (g->facts.barriers == PASS_BAR_NONE)
-		return;
-	pass_emit(w,
-		"mov.u32 %%hd_r0, %%tid.x;\nmov.u32 %%hd_r1, %%tid.y;\nmov.u32 %%hd_r2, %%tid.z;\n"
-		"sub.u32 %%hd_r0, %%hd_r0, %u;\n"
-		"or.b32 %%hd_r0, %%hd_r0, %%hd_r1;\nor.b32 %%hd_r0, %%hd_r0, %%hd_r2;\n"
-		"setp.ne.u32 %%hd_p0, %%hd_r0, 0;\n@%%hd_p0 bra $hd_ready;\n",
-		g->first_thread);
-	pass_rounds_clear(w, &g->facts);
-	pass_put(w, "$hd_ready:\n");
-	pass_gather(w, &g->facts);
-	pass_barrier_0(w, &g->facts);
-}
-
 static int make_pieces(struct guests *x, unsigned k)
 {
 	static const char *const names[] = {"$hd_out"};
@@ -61,15 +44,16 @@ static int make_pieces(struct guests *x, unsigned k)
 
 	if (r < 0)
 		return r;
-	if (g->facts.barriers != PASS_BAR_NONE)
+	if (pass_has_rounds(&g->at))
 		pass_put(&w, SLOT_DECL);
 	pass_emit_regs(&w);
-	pass_rounds_declare(&w, &g->facts);
+	pass_rounds_declare(&w, &g->at);
 	g->from[FUSE_RUN] = w.out.len;
 	pass_put(&w, ids);
-	put_rounds_ready(g, &w);
+	guests_rounds_ready(g, &w);
 	guests_put_body(x, k, &w);
-	pass_emit_block_end(&w, &g->facts);
+	if (!g->at.real_exits)
+		pass_emit_block_end(&w, &g->at);
 	g->from[FUSE_PIECES] = w.out.len;
 	guests_put_exits(g, &w, names, FUSE_EXITS);
 	g->to[FUSE_OUT] = ptx_new_label(x->m, x->host, "out");
@@ -96,11 +80,26 @@ void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned
 		from, label, number);
 }
 
+int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from)
+{
+	struct pass_verdict why;
+	int r = guests_fit(x, k, &from[k]);
+
+	if (r != -ENOTSUP)
+		return r;
+	why = x->verdict;
+	x->of[k].at.real_exits = true;
+	r = guests_fit(x, k, &from[k]);
+	if (r == -ENOTSUP)
+		x->verdict = why;
+	return r;
+}
+
 static int make(const struct fuse_way *way, struct guests *x, const struct pass_guest *from,
 	struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, from);
+	int r = guests_import(x, from, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		way->begin(x, k);
@@ -108,7 +107,7 @@ static int make(const struct fuse_way *way, struct guests *x, const struct pass_
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)
-		r = way->place(x);
+		r = way->place(x, from);
 	if (r == 0)
 		r = guests_params(x, NULL, ret);
 	for (unsigned k = 0; r == 0 && k < x->n; k++)

@@ -11,8 +11,9 @@ struct fuse_way {
 	/* Ahead of looking at guest k: which threads are its own, where its shared memory begins.
 	 */
 	void (*begin)(struct guests *x, unsigned k);
-	/* Once all are looked at: barriers. 0, or -ENOTSUP with guest x->which's verdict. */
-	int (*place)(struct guests *x);
+	/* Once all are looked at: ways out and barriers, and whether all of them are right there
+	 * (guests_fit). */
+	int (*place)(struct guests *x, const struct pass_guest *from);
 	void (*write)(struct guests *x, struct pass_writer *w);
 };
 /* x->threads and as_is are set. Of the two, the rest of pass_fuse_* (merge.h). */
@@ -23,6 +24,9 @@ int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigne
 
 /* Guest k's block of the launch's block's number, if it has one. All of its threads come here. */
 void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);
+/* Guest k where its threads stay behind it, or else where they leave: -ENOTSUP with why they must
+ * leave, if that cannot be either. */
+int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from);
 /* Threads from `from` on, which are whole warps, go on at `label` and a number. */
 void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number);
 

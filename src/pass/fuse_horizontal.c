@@ -2,10 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* Horizontal fusion: kernels side by side in one block. Each has warps of its own, shared memory
- * behind that of those before it, and barriers with numbers of its own. */
+ * behind that of those before it, and barriers with numbers of its own. So threads may leave, as
+ * they do alone, where none of its barriers counts them any more. */
 #include "pass/emit.h"
 #include "pass/fuse.h"
-#include "pass/verify.h"
 
 #include <errno.h>
 
@@ -15,37 +15,34 @@ static void begin(struct guests *x, unsigned k)
 
 	if (!before)
 		return;
-	x->of[k].first_thread = before->first_thread + before->threads;
+	x->of[k].at.first_thread = before->at.first_thread + before->threads;
 	x->of[k].shared_at = before->shared_bytes;
 }
 
 /* Each kernel's numbers behind those of the kernels before it. */
-static int place(struct guests *x)
+static int place(struct guests *x, const struct pass_guest *from)
 {
 	unsigned next = 0;
+	int r = 0;
 
-	for (unsigned k = 0; k < x->n; k++) {
-		struct pass_facts *facts = &x->of[k].facts;
-		unsigned n =
-			facts->barrier_ids ? 32 - (unsigned)__builtin_clz(facts->barrier_ids) : 0;
+	for (unsigned k = 0; k < x->n && r == 0; k++) {
+		uint16_t ids = x->of[k].facts.barrier_ids;
 
-		facts->barrier_first = (uint8_t)next;
-		next += n;
-		if (next <= 16)
-			continue;
-		x->which = k;
-		pass_object(x->m, facts, PASS_GUARD, NULL,
-			"its barriers and those of the others are more than 16");
-		return -ENOTSUP;
+		x->of[k].at.barrier_first = (uint8_t)next;
+		next += ids ? 32 - (unsigned)__builtin_clz(ids) : 0;
+		r = fuse_fit(x, k, from);
+		if (r == 0 && next > 16)
+			r = guests_refuse(
+				x, k, "its barriers and those of the others are more than 16");
 	}
-	return 0;
+	return r;
 }
 
 static void write_all(struct guests *x, struct pass_writer *w)
 {
 	for (unsigned k = 0; k < x->n; k++) {
 		if (k + 1 < x->n)
-			fuse_skip(w, x->of[k + 1].first_thread, "$hd_next_kernel", k);
+			fuse_skip(w, x->of[k + 1].at.first_thread, "$hd_next_kernel", k);
 		fuse_put(x, w, k);
 		pass_put(w, "ret;\n");
 		if (k + 1 < x->n)
@@ -55,9 +52,9 @@ static void write_all(struct guests *x, struct pass_writer *w)
 
 static const struct fuse_way way = {begin, place, write_all};
 
-int pass_fuse_horizontal_recorded(const struct pass_guest *guests, unsigned n,
-	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
-	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
+int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which, struct pass_record *record)
 {
 	uint32_t threads = 0;
 

@@ -13,6 +13,7 @@
 #include "pass/emit.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,11 +27,13 @@ uint32_t pass_threads(const uint32_t block[3])
 /* ---- the module ---- */
 static const char head[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			   ".extern .shared .align 16 .b8 " POOL "[];\n"
-			   ".visible .entry " CTL_MERGE_ENTRY "()\n{\n}\n";
+			   ".visible .entry %s()\n{\n}\n";
 
-int guests_import(struct guests *x, const struct pass_guest *from)
+int guests_import(struct guests *x, const struct pass_guest *from, const char *entry)
 {
-	int r = ptx_parse(head, sizeof(head) - 1, 0, x->diags, &x->m);
+	char text[sizeof(head) + 64];
+	size_t len = (size_t)snprintf(text, sizeof(text), head, entry);
+	int r = ptx_parse(text, len, 0, x->diags, &x->m);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		char prefix[16];
@@ -41,7 +44,7 @@ int guests_import(struct guests *x, const struct pass_guest *from)
 	}
 	if (r < 0)
 		return r;
-	x->host = ptx_find_func(x->m, CTL_MERGE_ENTRY);
+	x->host = ptx_find_func(x->m, entry);
 	x->pool = ptx_find_global(x->m, POOL);
 	if (!x->host || !x->pool)
 		return -EINVAL;
@@ -132,41 +135,48 @@ static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_byt
 		}
 	}
 	g->dynamic_bytes = dynamic_bytes;
-	last.at = (uint32_t)round_up(g->shared_bytes, 16);
+	last.at = (uint32_t)round_up(g->shared_bytes, MAX(x->pool->align, 16u));
 	g->shared_bytes = last.at + dynamic_bytes;
 	if (l.error || !VEC_PUSH(&g->moves, last))
 		return -ENOMEM;
 	return 0;
 }
 
-/* ---- what cannot be merged ---- */
-struct objecting {
-	struct guests *x;
-	struct guest *g;
-	const struct ptx_stmt *s;
-};
-
-static void object_to_operand(void *user, struct ptx_opd *o)
+/* ---- what is true of it, and where it is put ---- */
+int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
 {
-	struct objecting *b = user;
+	char text[512];
+	va_list ap;
 
-	if (o->kind == PTX_OPD_SPECIAL && o->value == PTX_SR_TOTAL_SMEM)
-		pass_object(b->x->m, &b->g->facts, PASS_GUARD, b->s,
-			"reads %s, which is another where kernels are merged", o->name);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	x->which = k;
+	x->verdict = (struct pass_verdict){
+		PASS_HELD, arena_strndup(x->diags->arena, text, strlen(text)), 0, 0};
+	return x->verdict.reason ? -ENOTSUP : -ENOMEM;
 }
 
-static void object_to_code(struct guests *x, struct guest *g)
+static void place(struct guests *x, struct guest *g)
 {
-	for (size_t i = 0; i < g->facts.callees.len; i++) {
-		const struct ptx_func *f = g->facts.callees.at[i].f;
+	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
+	static const char *const claimed[PASS_IDS] = PASS_CLAIMED_IDS;
+	struct pass_place *at = &g->at;
 
-		for (size_t k = 0; k < f->body.len; k++) {
-			struct ptx_stmt s = f->body.at[k];
-			struct objecting b = {x, g, &f->body.at[k]};
-
-			ptx_visit_opds(&s, object_to_operand, &b);
-		}
+	at->facts = &g->facts;
+	memcpy(at->id, claimed, sizeof(at->id));
+	for (int d = 0; d < 3 && !x->as_is; d++) {
+		snprintf(g->size[d], sizeof(g->size[d]), "%u", g->block[d]);
+		at->id[PASS_TID + d] = tid[d];
+		at->id[PASS_NTID + d] = g->size[d];
 	}
+	at->threads = !x->as_is && g->threads < x->threads ? g->threads : 0;
+	at->filled_up = !x->as_is && pass_threads(g->block) % 32;
+	snprintf(g->dynamic, sizeof(g->dynamic), "%u", g->dynamic_bytes);
+	at->dynamic_bytes = g->dynamic;
+	at->shared = x->pool;
+	at->moves = g->moves.at;
+	at->n_moves = g->moves.len;
 }
 
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
@@ -175,33 +185,63 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from)
 	uint32_t threads = pass_threads(from->block);
 	bool partly = !x->as_is && threads % 32;
 	size_t plain = g->f->body.len;
-	int r = partly ? add_early_return(x, g->f, from->block) : 0;
+	int r;
 
 	x->which = k;
-	for (size_t i = 0; i < g->f->body.len - plain; i++)
+	/* The module that they come to is of a later kind: it would be taken for that. */
+	if (from->m->sm < 70)
+		return guests_refuse(x, k, "written for sm_%u: sm_70 is needed", from->m->sm);
+	r = partly ? add_early_return(x, g->f, from->block) : 0;
+	for (size_t i = 0; r == 0 && i < g->f->body.len - plain; i++)
 		g->added += g->f->body.at[i].kind == PTX_INSN;
 	memcpy(g->block, from->block, sizeof(g->block));
+	g->threads = (uint32_t)round_up(threads, 32);
 	g->n_params = g->f->params.len;
 	if (r == 0)
 		r = pass_param_layout(g->f, &g->own_bytes, NULL, NULL, 0);
 	if (r == 0)
 		r = pass_facts_find(x->m, g->f, &g->facts);
 	g->found = true;
-	if (r < 0)
-		return r;
-	object_to_code(x, g);
-	if (g->facts.one_dimensional && (from->block[1] > 1 || from->block[2] > 1))
-		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
-			"it can be a worker with blocks of one dimension only");
-	/* On hardware half a warp counts as a whole one; here its other half is somewhere else. */
-	if (partly && g->facts.counts)
-		pass_object(x->m, &g->facts, PASS_GUARD, NULL,
-			"its barriers count threads, and its blocks end in half a warp");
-	g->threads = (uint32_t)round_up(threads, 32);
-	if (!x->as_is && g->threads < x->threads)
-		g->facts.threads = g->threads;
-	return g->facts.verdict.tier == PASS_MANAGED ? lay_out_guest(x, g, from->dynamic_bytes)
-						     : -ENOTSUP;
+	if (r == 0)
+		r = lay_out_guest(x, g, from->dynamic_bytes);
+	if (r == 0)
+		place(x, g);
+	return r;
+}
+
+/* The same, as far as can be, of the kernel as it came: where it says so, and in its own names. */
+static void find_place(struct guests *x, const struct guest *g, const struct pass_guest *from,
+	struct pass_verdict *v)
+{
+	const struct ptx_func *f = ptx_find_func(from->m, from->name);
+	struct pass_place at = g->at;
+	struct pass_facts facts;
+	struct pass_verdict own;
+
+	if (pass_facts_find(from->m, f, &facts) == 0) {
+		at.facts = &facts;
+		if (!pass_fits(&at, &own))
+			*v = own;
+	}
+	if (v->reason)
+		v->reason = arena_strndup(x->diags->arena, v->reason, strlen(v->reason));
+	pass_facts_finish(&facts);
+}
+
+int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
+{
+	const struct guest *g = &x->of[k];
+	struct pass_verdict v = {0};
+
+	if (!g->at.real_exits && g->facts.one_dimensional &&
+		(from->block[1] > 1 || from->block[2] > 1))
+		return guests_refuse(x, k, "it holds for blocks of one dimension only");
+	if (pass_fits(&g->at, &v))
+		return 0;
+	x->which = k;
+	find_place(x, g, from, &v);
+	x->verdict = v;
+	return v.reason ? -ENOTSUP : -ENOMEM;
 }
 
 /* ---- barriers ---- */
@@ -212,20 +252,18 @@ int guests_barrier(struct guests *x)
 
 	for (unsigned k = 0; k < x->n; k++) {
 		used |= x->of[k].facts.barrier_ids;
-		own |= x->of[k].facts.own_barrier != 0;
-		counts |= x->of[k].facts.threads != 0;
+		own |= x->of[k].facts.keeps_barrier_0 && x->of[k].facts.barriers == PASS_BAR_NONE;
+		counts |= x->of[k].at.threads != 0;
 	}
 	left = (uint16_t)~used;
 	x->barrier = own || counts ? 31 - (unsigned)__builtin_clz(left | 1u) : 0;
 	left &= (uint16_t) ~(1u << x->barrier);
-	if ((own || counts) && (used == UINT16_MAX || (counts && !left))) {
-		pass_object(x->m, &x->of[x->which].facts, PASS_GUARD, NULL,
-			"its barriers and those of the others leave none free");
-		return -ENOTSUP;
-	}
+	if ((own || counts) && (used == UINT16_MAX || (counts && !left)))
+		return guests_refuse(
+			x, x->which, "its barriers and those of the others leave none free");
 	for (struct guest *g = x->of; g < x->of + MIN(x->n, CTL_MAX_MERGED); g++) {
-		g->facts.own_barrier = (uint8_t)x->barrier;
-		g->facts.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
+		g->at.own_barrier = (uint8_t)x->barrier;
+		g->at.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
 	}
 	return 0;
 }
@@ -242,8 +280,10 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w)
 		gathers |= facts->spins || facts->tails.len;
 	}
 	if (unseen)
-		pass_put(w, "ld.param.u32 %hd_n, [hd_args0+72];\nsub.u32 %hd_n, %hd_n, 1;\n"
-			    "bar.warp.sync %hd_n;\n");
+		pass_emit(w,
+			"ld.param.u32 %%hd_n, [hd_args0+%zu];\nsub.u32 %%hd_n, %%hd_n, 1;\n"
+			"bar.warp.sync %%hd_n;\n",
+			offsetof(struct ctl_args, never));
 	else if (gathers)
 		pass_put(w, WHOLE_WARP);
 	pass_emit(w, "barrier.sync %u;\n", x->barrier);
@@ -265,6 +305,18 @@ static struct ptx_sym *add_param(struct guests *x, const struct ptx_sym *p, unsi
 	return sym;
 }
 
+static int add_own_params(struct guests *x, unsigned k)
+{
+	struct guest *g = &x->of[k];
+
+	for (size_t i = 0; i < g->n_params; i++)
+		if (!g->f->params.at[i]->decl || !g->f->params.at[i]->name_at ||
+			!VEC_PUSH(&g->params, add_param(x, g->f->params.at[i], k, i)) ||
+			!g->params.at[i])
+			return -EINVAL;
+	return 0;
+}
+
 /* ctl_args first, aligned so that what follows lies as in the guest's own buffer. */
 static int add_params(struct guests *x, unsigned k)
 {
@@ -277,14 +329,18 @@ static int add_params(struct guests *x, unsigned k)
 	snprintf(decl, sizeof(decl), ".param .align %u .b8 hd_args%u[%zu]", align, k,
 		(size_t)round_up(sizeof(struct ctl_args), align));
 	g->args = ptx_add_param(x->m, x->host, x->diags, decl);
-	if (!g->args)
-		return -EINVAL;
-	for (size_t i = 0; i < g->n_params; i++)
-		if (!g->f->params.at[i]->decl || !g->f->params.at[i]->name_at ||
-			!VEC_PUSH(&g->params, add_param(x, g->f->params.at[i], k, i)) ||
-			!g->params.at[i])
-			return -EINVAL;
-	return 0;
+	return g->args ? add_own_params(x, k) : -EINVAL;
+}
+
+int guests_harness_params(struct guests *x)
+{
+	char decl[64];
+	int r = add_own_params(x, 0);
+
+	snprintf(decl, sizeof(decl), ".param .align 8 .b8 hd_args0[%zu]", sizeof(struct ctl_args));
+	if (r == 0)
+		x->of[0].args = ptx_add_param(x->m, x->host, x->diags, decl);
+	return r == 0 && !x->of[0].args ? -EINVAL : r;
 }
 
 static int tell_params(struct guests *x, struct pass_merged *ret)
@@ -320,11 +376,9 @@ int guests_params(struct guests *x, const char *last, struct pass_merged *ret)
 		r = tell_params(x, ret);
 	if (r == 0 && ret->param_bytes <= limit)
 		return 0;
-	if (r == 0 || r == -E2BIG) {
-		pass_object(x->m, &x->of[x->which].facts, PASS_HELD, NULL,
-			"all parameters together are more than %u bytes", limit);
-		r = -ENOTSUP;
-	}
+	if (r == 0 || r == -E2BIG)
+		r = guests_refuse(
+			x, x->which, "all parameters together are more than %u bytes", limit);
 	return r;
 }
 
@@ -348,8 +402,8 @@ static void put_tid(struct guests *x, const struct guest *g, struct pass_writer 
 		return;
 	pass_put(w, ".reg .b32 %hd_tx; .reg .b32 %hd_ty; .reg .b32 %hd_tz;\n"
 		    "mov.u32 %hd_tx, %tid.x;\nmov.u32 %hd_ty, 0;\nmov.u32 %hd_tz, 0;\n");
-	if (g->first_thread)
-		pass_emit(w, "sub.u32 %%hd_tx, %%hd_tx, %u;\n", g->first_thread);
+	if (g->at.first_thread)
+		pass_emit(w, "sub.u32 %%hd_tx, %%hd_tx, %u;\n", g->at.first_thread);
 	if (g->block[1] > 1 || g->block[2] > 1 || partly)
 		pass_emit(w,
 			"div.u32 %%hd_ty, %%hd_tx, %u;\n"
@@ -366,35 +420,36 @@ static void put_tid(struct guests *x, const struct guest *g, struct pass_writer 
 
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w)
 {
-	static const char *const tid[] = {"%hd_tx", "%hd_ty", "%hd_tz"};
 	struct guest *g = &x->of[k];
-	char size[3][16], dynamic[16];
-	struct pass_virtual v = {
-		.id = PASS_CLAIMED_IDS,
-		.end_label = ptx_new_label(x->m, g->f, "end"),
-		.shared = x->pool,
-		.moves = g->moves.at,
-		.n_moves = g->moves.len,
-		.dynamic_bytes = dynamic,
-	};
 
-	if (!v.end_label) {
-		w->error = -ENOMEM;
-		return;
-	}
-	snprintf(dynamic, sizeof(dynamic), "%u", g->dynamic_bytes);
-	for (int d = 0; d < 3 && !x->as_is; d++) {
-		snprintf(size[d], sizeof(size[d]), "%u", g->block[d]);
-		v.id[PASS_TID + d] = tid[d];
-		v.id[PASS_NTID + d] = size[d];
+	if (!g->at.real_exits) {
+		g->at.end = ptx_new_label(x->m, g->f, "end");
+		w->error = w->error || g->at.end ? w->error : -ENOMEM;
 	}
 	put_tid(x, g, w);
 	if (w->record) {
 		w->record->guest = k;
 		w->record->ignored = g->added;
 	}
-	pass_virtual_body(w, g->f, &g->facts, &v);
-	pass_emit(w, "%s:", v.end_label->name);
+	pass_put_body(w, g->f, &g->at);
+	if (w->error == 0 && g->at.end)
+		pass_emit(w, "%s:", g->at.end->name);
+}
+
+void guests_rounds_ready(const struct guest *g, struct pass_writer *w)
+{
+	if (!pass_has_rounds(&g->at))
+		return;
+	pass_emit(w,
+		"mov.u32 %%hd_r0, %%tid.x;\nmov.u32 %%hd_r1, %%tid.y;\nmov.u32 %%hd_r2, %%tid.z;\n"
+		"sub.u32 %%hd_r0, %%hd_r0, %u;\n"
+		"or.b32 %%hd_r0, %%hd_r0, %%hd_r1;\nor.b32 %%hd_r0, %%hd_r0, %%hd_r2;\n"
+		"setp.ne.u32 %%hd_p0, %%hd_r0, 0;\n@%%hd_p0 bra $hd_ready;\n",
+		g->at.first_thread);
+	pass_rounds_clear(w, &g->at);
+	pass_put(w, "$hd_ready:\n");
+	pass_gather(w, &g->at);
+	pass_barrier_0(w, &g->at);
 }
 
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n)
@@ -413,6 +468,8 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 	VEC_FREE(&g->f->body);
 	g->f->body = w->out;
 	g->numbers = w->numbers;
+	w->numbers = (pass_numbers){0};
+	pass_writer_finish(w);
 	if (w->error)
 		return w->error;
 	r = ptx_graft_new(x->m, x->host, g->f, x->diags, &g->graft);
@@ -491,12 +548,7 @@ int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]
 
 void guests_finish(struct guests *x, int r, struct pass_verdict *ret_verdict)
 {
-	*ret_verdict = (struct pass_verdict){.tier = PASS_MANAGED};
-	if (r == -ENOTSUP && x->of[x->which].found)
-		*ret_verdict = x->of[x->which].facts.verdict;
-	if (ret_verdict->reason) /* the module goes */
-		ret_verdict->reason = arena_strndup(
-			x->diags->arena, ret_verdict->reason, strlen(ret_verdict->reason));
+	*ret_verdict = r == -ENOTSUP ? x->verdict : (struct pass_verdict){.tier = PASS_MANAGED};
 	for (unsigned k = 0; k < x->n; k++) {
 		struct guest *g = &x->of[k];
 

@@ -18,9 +18,10 @@ struct guest {
 	struct ptx_func *f; /* in the module made, until it is dropped */
 	struct pass_facts facts;
 	bool found; /* facts are to be finished */
+	struct pass_place at;
+	char size[3][16], dynamic[16]; /* of its block, of its dynamic shared memory: operands */
 	uint32_t block[3];
-	uint32_t threads;      /* of its block, a multiple of 32 */
-	uint32_t first_thread; /* of the entry's threads, the one that is its first */
+	uint32_t threads; /* of its block, a multiple of 32 */
 	VEC(struct pass_move) moves;
 	uint32_t shared_at, shared_bytes, dynamic_bytes; /* shared_bytes: all that it needs */
 	size_t n_params;                                 /* of its own */
@@ -43,8 +44,10 @@ struct guests {
 	struct diag_list *diags;
 	struct pass_record *record; /* or NULL */
 	unsigned n, which;          /* which: the one that an error is about */
-	bool as_is;                 /* every block has the entry's own shape */
-	uint32_t threads;           /* of the entry's blocks */
+	struct pass_verdict verdict;
+	unsigned last;    /* fused vertically: the one that comes last */
+	bool as_is;       /* every block has the entry's own shape */
+	uint32_t threads; /* of the entry's blocks */
 	uint32_t pool_align;
 	uint32_t per_sm;  /* of the entry's blocks an SM shall hold so many; 0: as it comes */
 	unsigned barrier; /* of all threads of the entry's blocks */
@@ -53,25 +56,34 @@ struct guests {
 
 uint32_t pass_threads(const uint32_t block[3]);
 
-/* x->n, diags, as_is, threads are set. 0; -ENOTSUP: the verdict of guest x->which says why, if it
- * was found; other negative errno with diags. */
-int guests_import(struct guests *x, const struct pass_guest *from);
-/* What is true of guest k, once x->threads is known; and where its shared memory is, from shared_at
- * on. */
+/* x->n, diags, as_is, threads are set. 0; -ENOTSUP: x->verdict says why guest x->which cannot be,
+ * or else diags do; other negative errno with diags. */
+int guests_import(struct guests *x, const struct pass_guest *from, const char *entry);
+/* What is true of guest k, once x->threads is known; and its place, as far as it is the same for
+ * all: shared memory, from shared_at on, threads, from at.first_thread on, ids. */
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
+/* Whether it is right there (virtual.h), its block's shape included; else -ENOTSUP, with the reason
+ * as it stands in the kernel itself. */
+int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from);
+int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...) HD_PRINTF(3, 4);
 /* Chooses a barrier for all threads of the entry's blocks, and where blocks are of different sizes
  * one for those that each has. -ENOTSUP: none is free. */
 int guests_barrier(struct guests *x);
 void guests_put_barrier(struct guests *x, struct pass_writer *w);
 /* All guests' parameters to the host, struct ctl_args ahead of each; last: one more. */
 int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
+/* Of one guest: its own, as they are, and then struct ctl_args. */
+int guests_harness_params(struct guests *x);
 /* struct ctl_args as a parameter of the guest itself, by which its code names them. */
 int guests_own_args(struct guests *x, unsigned k);
 /* The body as a block whose ids are in %hd_x, %hd_y and %hd_z, behind it its end. */
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
+/* The words that rounds count in, before anybody comes to one. */
+void guests_rounds_ready(const struct guest *g, struct pass_writer *w);
 /* Labels outside of the pieces; the statements are the last of w and are not copied. */
 void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const *names, unsigned n);
-/* The rewritten body becomes the guest's, ready to be put; exits[i] are mapped to to[i]. */
+/* The rewritten body becomes the guest's, ready to be put, and w is finished; exits[i] are mapped
+ * to to[i]. */
 int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);
 /* Drops the guests, gives the host its body, its bounds, and looks at all of it. */

@@ -5,7 +5,6 @@
  * and emit_merge.c writes what chooses among them. Variables in shared memory are laid over each
  * other: a worker needs the most that one kernel needs, not the sum. */
 #include "pass/emit_merge.h"
-#include "pass/verify.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,31 +12,31 @@
 
 static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum merge_piece piece)
 {
-	struct pass_facts *facts = &x->of[k].facts;
+	const struct pass_place *at = &x->of[k].at;
 
 	switch (piece) {
 	case MERGE_DECLARE:
-		pass_part_declare(w, facts);
+		pass_part_declare(w, at);
 		break;
 	case MERGE_ENTER:
-		pass_part_enter(w, facts);
+		pass_part_enter(w, at);
 		break;
 	case MERGE_CLAIM:
-		pass_part_claim(w, facts);
+		pass_part_claim(w, at);
 		break;
 	case MERGE_AHEAD:
 		pass_part_ahead(w);
 		break;
 	case MERGE_COUNT:
-		pass_part_count(w, facts);
+		pass_part_count(w, at);
 		break;
 	case MERGE_LEAVE:
 		pass_part_leave(w);
 		break;
 	case MERGE_RUN:
-		pass_part_take(w, facts);
+		pass_part_take(w, at);
 		guests_put_body(x, k, w);
-		pass_part_again(w, facts);
+		pass_part_again(w, at);
 		break;
 	case MERGE_PIECES:
 		break;
@@ -127,11 +126,13 @@ static int make_pieces(struct guests *x, unsigned k)
 static int make(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
 {
 	struct pass_writer w = {.diags = x->diags};
-	int r = guests_import(x, guests);
+	int r = guests_import(x, guests, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		r = guests_look(x, k, &guests[k]);
-		x->of[k].facts.merged = true;
+		x->of[k].at.merged = x->of[k].at.followed = true;
+		if (r == 0)
+			r = guests_fit(x, k, &guests[k]);
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)
@@ -169,7 +170,7 @@ static bool are_alike(const struct pass_guest *guests, unsigned n)
 	return true;
 }
 
-int pass_merge_recorded(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {

@@ -63,8 +63,9 @@ _Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "em
 struct pass_guest {
 	const struct ptx_module *m; /* read only; several guests may be of one module */
 	const char *name;
-	uint32_t block[3];      /* of its launch: part of the form. Its grid is not */
+	uint32_t block[3];      /* of its launch: part of the form */
 	uint32_t dynamic_bytes; /* dynamic shared memory of its launch, part of the form, too */
+	uint32_t grid[3];       /* harness.h; else not looked at */
 	/* Blocks of it that an SM holds alone; 0: not known. Where all are known, the assembler is
 	 * told to make do with registers for as many threads as the least of them, in a worker. */
 	uint32_t fits;
@@ -82,25 +83,23 @@ struct pass_merged {
 	} of[CTL_MAX_MERGED];
 };
 
-/* A new module with the entry CTL_MERGE_ENTRY that runs n (1 to CTL_MAX_MERGED) guests; one guest
- * alone shows what the scheduler costs (section 2.4).
+/* What merging and fusing have in common: a new module with the entry CTL_MERGE_ENTRY that runs n
+ * (1 to CTL_MAX_MERGED) guests; one guest alone shows what the scheduler costs (section 2.4).
+ * record, empty before, says what comes from where, and is the caller's to be finished in any case;
+ * NULL: nobody asks. Nothing of the result is verified here: ask for it at the door (registry.h).
  * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) when guest *ret_which cannot
  * be merged; -EINVAL with diags (a bug); -ENOMEM. */
-int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+struct pass_record;
+typedef int pass_merge_fn(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which);
+	unsigned *ret_which, struct pass_record *record);
+pass_merge_fn pass_merge;
 
 /* ---- kernels fused block by block: no scheduler; what GoPTX (section IV-B) compares with ----
  * Block i of the launch runs block i of each guest that has one: the grid is the largest, in x
  * alone. struct ctl_args of each: total and grid are read, nothing else; there is no struct
  * ctl_merge. */
-/* One guest's block behind another's, by the same threads. */
-int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
-	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which);
-/* Side by side: each guest has warps of its own, and shared memory. */
-int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
-	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which);
+pass_merge_fn pass_fuse_vertical;   /* one guest's block behind another's, by the same threads */
+pass_merge_fn pass_fuse_horizontal; /* side by side: each has warps of its own, and shared memory */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Passes: PTX module in, PTX module out. Each is one file and one row of the table (pass.c).
- * A pass either transforms a kernel or leaves the module as it was and says why. */
+/* Preempting, the pass that a host needs: PTX module in, PTX module out. It either transforms a
+ * kernel or leaves the module as it was and says why. All passes: registry.h. */
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
 
@@ -64,18 +64,5 @@ const char *pass_closer_ptx(void);
 /* Parameter layout of an entry as the driver passes it. offsets may be NULL. */
 int pass_param_layout(const struct ptx_func *f, uint32_t *ret_bytes, uint32_t *ret_offsets,
 	uint32_t *ret_sizes, uint32_t max);
-
-/* The passes that a command line can run one after the other. Each run ends with a look
- * (ptx_validate_func) at what it wrote. (virtualize, on which they stand, is no row: it needs its
- * caller's operands; private.h.) */
-#define PASS_ROWS(ROW) ROW(preempt, "an entry with a body", "name, parameters, module variables")
-struct pass_row {
-	const char *name;
-	int (*run)(struct ptx_module *m, const char *entry, struct diag_list *diags,
-		struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
-	const char *requires, *preserves;
-};
-extern const struct pass_row pass_table[];
-extern const unsigned pass_table_len;
 
 #endif

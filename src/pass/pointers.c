@@ -21,7 +21,6 @@ enum { TAKEN = 1, ELSE = 2 };
 #define MAX_ROUNDS 64 /* over all statements; each follows any number of moves in their order */
 
 struct flow {
-	struct ptx_module *m;
 	struct pass_facts *facts;
 	const struct pass_callee *c;        /* whose statements are looked at */
 	const struct ptx_stmt *s;           /* the statement */
@@ -100,7 +99,7 @@ static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
 static void object(struct flow *w, const char *fmt, const char *what)
 {
 	if (w->objecting)
-		pass_object(w->m, w->facts, PASS_HELD, w->s, fmt, what);
+		pass_note(w->facts, PASS_SHARES_CODE, w->s, fmt, what);
 }
 
 static void object_to_use(struct flow *w)
@@ -354,9 +353,9 @@ static void object_to_results(struct flow *w)
 	}
 }
 
-int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts)
+int pass_check_pointers(struct pass_facts *facts)
 {
-	struct flow w = {.m = m, .facts = facts, .changed = true};
+	struct flow w = {.facts = facts, .changed = true};
 	int r;
 
 	if (!facts->takes_code && !facts->calls_pointer)
@@ -368,7 +367,7 @@ int pass_check_pointers(struct ptx_module *m, struct pass_facts *facts)
 			look_at_all(&w);
 		w.objecting = true;
 		if (w.changed)
-			pass_object(m, facts, PASS_HELD, NULL,
+			pass_note(facts, PASS_SHARES_CODE, NULL,
 				"moves addresses of functions too often to follow them");
 		look_at_all(&w);
 		object_to_results(&w);

@@ -21,7 +21,7 @@
  *
  * Ways out: tails.c. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/virtual.h"
 
 /* ---- whole warps ---- */
 /* Only in kernels that spin, or have ways past barriers, which lanes may take alone (of 7,500
@@ -30,34 +30,34 @@
  * then, pf 20 %). Aligned barriers are no way out: with `bar.sync` here twelve of 10,000 were
  * wrong.
  */
-void pass_gather(struct pass_writer *w, const struct pass_facts *facts)
+void pass_gather(struct pass_writer *w, const struct pass_place *at)
 {
-	if (facts->spins || facts->calls_spin || facts->tails.len)
-		pass_put(w, facts->calls_spin ? UNSEEN_WARP : WHOLE_WARP);
+	if (at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
+		pass_put(w, at->facts->calls_spin ? UNSEEN_WARP : WHOLE_WARP);
 }
 
-void pass_own_barrier(struct pass_writer *w, const struct pass_facts *facts)
+void pass_own_barrier(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_gather(w, facts);
-	pass_emit(w, "barrier.sync %u;\n", facts->own_barrier);
+	pass_gather(w, at);
+	pass_emit(w, "barrier.sync %u;\n", at->own_barrier);
 }
 
-void pass_among_barrier(struct pass_writer *w, const struct pass_facts *facts)
+void pass_among_barrier(struct pass_writer *w, const struct pass_place *at)
 {
-	if (!facts->threads) {
-		pass_own_barrier(w, facts);
+	if (!at->threads) {
+		pass_own_barrier(w, at);
 		return;
 	}
-	pass_gather(w, facts);
-	pass_emit(w, "barrier.sync %u, %u;\n", facts->among_barrier, facts->threads);
+	pass_gather(w, at);
+	pass_emit(w, "barrier.sync %u, %u;\n", at->among_barrier, at->threads);
 }
 
-void pass_barrier_0(struct pass_writer *w, const struct pass_facts *facts)
+void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 {
-	if (facts->threads)
-		pass_emit(w, "barrier.sync %u, %u;\n", facts->barrier_first, facts->threads);
+	if (at->threads)
+		pass_emit(w, "barrier.sync %u, %u;\n", at->barrier_first, at->threads);
 	else
-		pass_emit(w, "barrier.sync %u;\n", facts->barrier_first);
+		pass_emit(w, "barrier.sync %u;\n", at->barrier_first);
 }
 
 /* ---- in the body ---- */
@@ -77,25 +77,25 @@ static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
 				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
 
 /* A round of a kernel that has reductions, without one. */
-static void put_round(struct pass_writer *w, const struct pass_facts *facts)
+static void put_round(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_gather(w, facts);
-	pass_barrier_0(w, facts);
+	pass_gather(w, at);
+	pass_barrier_0(w, at);
 	pass_put(w, "add.u32 %hd_w, %hd_w, 1;\n");
-	if (facts->barriers == PASS_BAR_ACTIVE_RED) {
+	if (at->facts->barriers == PASS_BAR_ACTIVE_RED) {
 		pass_put(w, find_word);
 		pass_put(w, clear_word);
 	}
 }
 
 void pass_round_barrier(
-	struct pass_writer *w, const struct pass_facts *facts, const struct ptx_stmt *s)
+	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s)
 {
 	bool all = ptx_has_mod(s->mn, "and");
 	struct ptx_opd *own;
 
 	if (!ptx_has_mod(s->mn, "red")) {
-		put_round(w, facts);
+		put_round(w, at);
 		return;
 	}
 	/* "All are true" is "none is false". */
@@ -113,8 +113,8 @@ void pass_round_barrier(
 		    "mov.u32 %hd_rb, hd_slot;\n"
 		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
 		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
-	pass_gather(w, facts); /* %hd_n is free again */
-	pass_barrier_0(w, facts);
+	pass_gather(w, at); /* %hd_n is free again */
+	pass_barrier_0(w, at);
 	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"
 		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");
@@ -130,28 +130,28 @@ void pass_round_barrier(
 }
 
 /* ---- around it ---- */
-void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts)
+void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 {
-	if (facts->barriers == PASS_BAR_NONE)
+	if (!pass_has_rounds(at))
 		return;
 	pass_put(w, ".reg .b32 %hd_w; .reg .b32 %hd_g;\n"
 		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, " ROUND_BASE_2 ";\n");
 }
 
 /* The leader's, ahead of the worker's first barrier. */
-void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts)
+void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 {
-	if (facts->barriers != PASS_BAR_NONE)
+	if (pass_has_rounds(at))
 		pass_put(w, "mov.u32 %hd_r0, " ROUND_BASE ";\n"
 			    "st.shared.v4.u32 [hd_slot+80], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
 			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
 }
 
 /* As many threads more. */
-static void expect_all(struct pass_writer *w, const struct pass_facts *facts)
+static void expect_all(struct pass_writer *w, const struct pass_place *at)
 {
-	if (facts->threads)
-		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %u;\n", facts->threads);
+	if (at->threads)
+		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %u;\n", at->threads);
 	else
 		pass_put(w, "mov.u32 %hd_r0, %ntid.x;\n"
 			    "mov.u32 %hd_r1, %ntid.y;\n"
@@ -179,16 +179,16 @@ static const char until_all_done[] =
 	"sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
 	"setp.gt.u32 %hd_p1, %hd_r3, 1024;\n" FAIL_IF_P1 "setp.ne.u32 %hd_p1, %hd_r3, 0;\n";
 
-void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts)
+void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 {
 	unsigned site = w->m->fresh++;
 
-	if (facts->cp_async)
+	if (at->facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
-	expect_all(w, facts);
+	expect_all(w, at);
 	pass_put(w, count_me);
 	pass_emit(w, "$hd_answer%u:\n.pragma \"nounroll\";\n", site);
-	put_round(w, facts);
+	put_round(w, at);
 	pass_put(w, until_all_done);
 	pass_emit(w, "@%%hd_p1 bra $hd_answer%u;\n", site);
 }

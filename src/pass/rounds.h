@@ -8,40 +8,46 @@
 #include "ptx/ptx.h"
 
 struct pass_facts;
+struct pass_place;
 struct pass_writer;
 
 /* A way from code that may still meet a round to code that cannot (tails.c). */
 struct pass_tail {
-	size_t at;             /* the branch, or exit */
-	uint32_t to;           /* block where it begins; the graph's exit: nothing is left to do */
-	bool falls;            /* who does not take the branch goes there */
-	uint8_t *in;           /* for each block: belongs to it */
-	struct ptx_sym *label; /* once the branch is written */
+	size_t at;   /* the branch, or exit */
+	uint32_t to; /* block where it begins; the graph's exit: nothing is left to do */
+	bool falls;  /* who does not take the branch goes there */
+	uint8_t *in; /* for each block: belongs to it */
 };
 
 /* rounds.c: barriers to which whole warps come. The lanes of a warp meet ahead of them. */
-void pass_gather(struct pass_writer *w, const struct pass_facts *facts);
-void pass_own_barrier(struct pass_writer *w, const struct pass_facts *facts);
-/* The same of those threads that the kernel has (facts->threads). */
-void pass_among_barrier(struct pass_writer *w, const struct pass_facts *facts);
+void pass_gather(struct pass_writer *w, const struct pass_place *at);
+void pass_own_barrier(struct pass_writer *w, const struct pass_place *at);
+/* The same of those threads that the kernel has (at->threads). */
+void pass_among_barrier(struct pass_writer *w, const struct pass_place *at);
 /* The kernel's own plain barrier. */
-void pass_barrier_0(struct pass_writer *w, const struct pass_facts *facts);
+void pass_barrier_0(struct pass_writer *w, const struct pass_place *at);
 /* Barriers that not all threads reach. */
-void pass_rounds_declare(struct pass_writer *w, const struct pass_facts *facts);
-void pass_rounds_clear(struct pass_writer *w, const struct pass_facts *facts);
+void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
+void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
-	struct pass_writer *w, const struct pass_facts *facts, const struct ptx_stmt *s);
-void pass_round_answer(struct pass_writer *w, const struct pass_facts *facts);
+	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s);
+void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
 /* tails.c: ways from code that may still meet such a barrier to code that cannot. */
+#define PASS_MAX_TAILS 64 /* of one kernel */
+struct pass_tails_put {
+	const struct pass_place *at;
+	struct ptx_sym *label[PASS_MAX_TAILS]; /* of each, once its branch is written */
+};
 typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);
-int pass_find_tails(struct ptx_module *m, struct pass_facts *facts);
-void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts);
-struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i); /* NULL: none */
-void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s);
+int pass_find_tails(struct pass_facts *facts);
+void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t);
+/* The branch at statement i to a tail of its own. False: there is none. */
+bool pass_tail_branch(
+	struct pass_writer *w, struct pass_tails_put *t, size_t i, const struct ptx_stmt *s);
 /* Behind the body; put writes one statement, s, which was statement `at`, and whose ways out lead
  * to end. */
 void pass_tails_write(
-	struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user);
+	struct pass_writer *w, const struct pass_tails_put *t, pass_put_fn *put, void *user);
 
 #endif

@@ -19,15 +19,13 @@
  * to wait at. Each was seen to be needed in the machine code; tests/pass/parting.sh looks at it,
  * and tests/hw/hw.sh forms runs the kernels. */
 #include "pass/emit.h"
-#include "pass/private.h"
+#include "pass/virtual.h"
 
 #include <errno.h>
 
-#define TAILS_MAX      64   /* tails of one kernel */
-#define STATEMENTS_MAX 8192 /* and their statements */
+#define STATEMENTS_MAX 8192 /* of all tails of a kernel */
 
 struct search {
-	struct ptx_module *m;
 	struct pass_facts *facts;
 	const struct cfg *g;
 	uint8_t *holds, *ahead; /* blocks that hold a barrier, or may meet one behind their end */
@@ -119,19 +117,19 @@ static int add_tail(struct search *c, uint32_t b, uint32_t to, bool falls, uint3
 	uint32_t at = c->g->at[b].end - 1;
 	struct pass_tail t = {.at = at, .to = to, .falls = falls};
 
-	if (facts->tails.len == TAILS_MAX && facts->verdict.tier >= PASS_GUARD)
+	if (facts->tails.len == PASS_MAX_TAILS && pass_has(facts, PASS_NO_TAILS))
 		return 0; /* one more changes nothing */
 	t.in = arena_zalloc(&facts->arena, c->g->n);
 	if (!t.in)
 		return -ENOMEM;
 	*n += mark_tail(c, to, t.in);
 	if (!can_be_copied(c, to, t.in))
-		pass_object(c->m, facts, PASS_GUARD, &c->g->f->body.at[at],
+		pass_note(facts, PASS_NO_TAILS, &c->g->f->body.at[at],
 			"what follows a way past barriers cannot be written twice");
-	if (facts->tails.len == TAILS_MAX || *n > STATEMENTS_MAX)
-		pass_object(c->m, facts, PASS_GUARD, &c->g->f->body.at[at],
+	if (facts->tails.len == PASS_MAX_TAILS || *n > STATEMENTS_MAX)
+		pass_note(facts, PASS_NO_TAILS, &c->g->f->body.at[at],
 			"too many ways lead past barriers");
-	return facts->tails.len < TAILS_MAX && !VEC_PUSH(&facts->tails, t) ? -ENOMEM : 0;
+	return facts->tails.len < PASS_MAX_TAILS && !VEC_PUSH(&facts->tails, t) ? -ENOMEM : 0;
 }
 
 static int search_block(struct search *c, uint32_t b, uint32_t *n)
@@ -144,7 +142,7 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 	if (s->mn->op == PTX_OP_brx) {
 		for (uint32_t i = 0; i < blk->n_succ; i++)
 			if (is_tail(c, blk->succ[i]))
-				pass_object(c->m, c->facts, PASS_GUARD, s,
+				pass_note(c->facts, PASS_NO_TAILS, s,
 					"one of several ways of a jump leads past barriers");
 		return 0;
 	}
@@ -156,10 +154,10 @@ static int search_block(struct search *c, uint32_t b, uint32_t *n)
 	return 0;
 }
 
-int pass_find_tails(struct ptx_module *m, struct pass_facts *facts)
+int pass_find_tails(struct pass_facts *facts)
 {
 	const struct cfg *g = facts->g;
-	struct search c = {.m = m, .facts = facts, .g = g};
+	struct search c = {.facts = facts, .g = g};
 	uint32_t n = 0, depth = 0;
 	int r = 0;
 
@@ -184,21 +182,13 @@ int pass_find_tails(struct ptx_module *m, struct pass_facts *facts)
 }
 
 /* ---- writing ---- */
-struct pass_tail *pass_tail_at(struct pass_facts *facts, size_t i)
-{
-	for (size_t k = 0; k < facts->tails.len; k++)
-		if (facts->tails.at[k].at == i)
-			return &facts->tails.at[k];
-	return NULL;
-}
-
 /* What the assembler must not remove, on ways that are never taken. */
 #define NEVER "nanosleep.u32 77;\n"
 
 /* Ahead of the body: the ways into the tails. */
-void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts)
+void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t)
 {
-	if (facts->tails.len)
+	if (t->at->facts->tails.len)
 		pass_put(w, "ld.param.u32 %hd_n, " A_NEVER ";\n"
 			    "setp.ne.u32 %hd_pa, %hd_n, 0;\n"
 			    "@%hd_pa bra $hd_never;\n");
@@ -208,21 +198,17 @@ void pass_tails_begin(struct pass_writer *w, const struct pass_facts *facts)
 static const char never_too[] = "ld.param.u32 %hd_n, " A_NEVER ";\n"
 				"setp.ne.and.u32 %hd_pa, %hd_n, 0, %hd_pa;\n";
 
-void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct ptx_stmt *s)
+static void put_branch(struct pass_writer *w, const struct pass_tail *t,
+	const struct ptx_sym *label, const struct ptx_stmt *s)
 {
 	bool negated = s->guard_negated != t->falls;
 	struct ptx_stmt rest;
 
-	t->label = ptx_new_label(w->m, w->f, "tail");
-	if (!t->label) {
-		w->error = -ENOMEM;
-		return;
-	}
 	pass_put(w, never_too);
 	pass_last(w)->opd[3].reg = s->guard;
 	pass_last(w)->opd[3].negated = negated ? '!' : 0;
-	pass_emit(w, "@%%hd_pa bra %s_never;\n", t->label->name);
-	pass_emit(w, "bra %s;\n", t->label->name);
+	pass_emit(w, "@%%hd_pa bra %s_never;\n", label->name);
+	pass_emit(w, "bra %s;\n", label->name);
 	pass_last(w)->guard = s->guard;
 	pass_last(w)->guard_negated = negated;
 	if (!t->falls)
@@ -231,6 +217,24 @@ void pass_tail_branch(struct pass_writer *w, struct pass_tail *t, const struct p
 	rest.guard = PTX_NO_REG;
 	rest.guard_negated = false;
 	pass_copy(w, &rest);
+}
+
+bool pass_tail_branch(
+	struct pass_writer *w, struct pass_tails_put *t, size_t i, const struct ptx_stmt *s)
+{
+	const struct pass_facts *facts = t->at->facts;
+	size_t k = 0;
+
+	while (k < facts->tails.len && facts->tails.at[k].at != i)
+		k++;
+	if (k == facts->tails.len)
+		return false;
+	t->label[k] = ptx_new_label(w->m, w->f, "tail");
+	if (t->label[k])
+		put_branch(w, &facts->tails.at[k], t->label[k], s);
+	else
+		w->error = -ENOMEM;
+	return true;
 }
 
 struct copying {
@@ -323,12 +327,15 @@ static void copy_body(struct copying *c)
 	}
 }
 
-void pass_tails_write(struct pass_writer *w, struct pass_facts *facts, pass_put_fn *put, void *user)
+void pass_tails_write(
+	struct pass_writer *w, const struct pass_tails_put *t, pass_put_fn *put, void *user)
 {
+	const struct pass_facts *facts = t->at->facts;
+
 	for (size_t k = 0; k < facts->tails.len && w->error == 0; k++) {
 		struct copying c = {w, facts->g, &facts->tails.at[k], {0}, NULL, put, user};
 
-		pass_emit(w, "%s:\n", c.t->label->name);
+		pass_emit(w, "%s:\n", t->label[k]->name);
 		w->error = w->error ? w->error : name_labels(&c);
 		c.end = ptx_new_label(w->m, w->f, "gone");
 		w->error = w->error || c.end ? w->error : -ENOMEM;
@@ -338,15 +345,15 @@ void pass_tails_write(struct pass_writer *w, struct pass_facts *facts, pass_put_
 		VEC_FREE(&c.twins);
 		if (w->error == 0)
 			pass_emit(w, "%s:\n", c.end->name);
-		pass_round_answer(w, facts);
+		pass_round_answer(w, t->at);
 		pass_emit(w, "bra $hd_joined;\n%s_never:\n" NEVER "bra $hd_joined;\n",
-			c.t->label->name);
+			t->label[k]->name);
 	}
 	if (facts->tails.len)
 		pass_put(w, "$hd_never:\n" NEVER);
 	for (size_t k = 0; k < facts->tails.len && w->error == 0; k++)
 		pass_emit(w, "setp.eq.u32 %%hd_pa, %%hd_n, %zu;\n@%%hd_pa bra %s;\n", k + 1,
-			facts->tails.at[k].label->name);
+			t->label[k]->name);
 	if (facts->tails.len)
 		pass_put(w, "bra $hd_joined;\n");
 }

@@ -70,7 +70,7 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	const struct ptx_func *f = g->f;
 	unsigned depth = 0;
 
-	if (facts->verdict.tier != PASS_MANAGED || facts->has_barriers)
+	if (facts->has_barriers)
 		return PASS_NO_PARTING;
 	for (size_t i = 0; i < f->body.len; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];

@@ -44,11 +44,4 @@ struct pass_result {
  * ptx_print writes it and that in the kernel's own file; lack of memory is one, too. Reads only. */
 bool pass_verify(const struct pass_result *r, struct diag_list *diags);
 
-/* pass_merge and its kin (merge.h) verify what they make. The same without, and with what
- * pass_verify wants to know; record is empty before, and to be finished in any case. */
-typedef int pass_recorded_fn(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
-	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
-	unsigned *ret_which, struct pass_record *record);
-pass_recorded_fn pass_merge_recorded, pass_fuse_vertical_recorded, pass_fuse_horizontal_recorded;
-
 #endif

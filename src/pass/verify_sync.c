@@ -148,11 +148,78 @@ void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
 		verify_operand(p, &plain->opd[plain->n - 1], &s->opd[s->n - 1], at);
 }
 
+/* ---- what comes behind a kernel ---- */
+/* By block: 1: some of the kernel is there; 2: all of it comes behind the kernel. */
+static uint8_t *find_blocks_behind(const struct verify_pair *p)
+{
+	const struct cfg *g = p->v->host;
+	uint8_t *behind = arena_zalloc(&p->v->arena, g->n);
+	bool changed = behind != NULL;
+
+	p->v->failed |= !behind;
+	for (uint32_t i = 0; behind && i < p->q->body.len; i++)
+		if (p->of[i] != NONE)
+			behind[g->block_of[i]] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = 0; b < g->n; b++)
+			for (uint32_t i = 0; behind[b] && i < g->at[b].n_succ; i++) {
+				changed |= behind[g->at[b].succ[i]] != 2;
+				behind[g->at[b].succ[i]] = 2;
+			}
+	}
+	return behind;
+}
+
+/* A statement behind some of the kernel's that is another's, or a barrier and nobody's; or NONE. */
+static uint32_t find_behind(const struct verify_pair *p)
+{
+	const struct cfg *g = p->v->host;
+	const uint8_t *behind = find_blocks_behind(p);
+
+	for (uint32_t b = 0; behind && b < g->n; b++) {
+		bool after = behind[b] == 2;
+
+		for (uint32_t i = g->at[b].first; behind[b] && i < g->at[b].end; i++) {
+			const struct verify_pair *by = verify_owner(p->v, i);
+
+			after |= by == p;
+			if (after && by != p && (by || is_barrier(&p->q->body.at[i])))
+				return i;
+		}
+	}
+	return NONE;
+}
+
+/* Whose threads leave is the last that they run. */
+static void look_behind(struct verify_pair *p)
+{
+	uint32_t at = find_behind(p);
+
+	if (at != NONE)
+		verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
+			"`%s` comes behind the kernel, and threads of that have left",
+			verify_text(p, p->q, at));
+}
+
+/* The end of it is its only way out, and there the entry ends, too. */
+static bool ends_as_it_did(const struct verify_pair *p)
+{
+	for (size_t i = 0; i < p->p->body.len; i++) {
+		const struct ptx_stmt *s = &p->p->body.at[i];
+
+		if (s->kind == PTX_INSN && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
+			return false;
+	}
+	return find_behind(p) == NONE;
+}
+
 /* Where the code stands among other code, lanes may come to a barrier apart, and the aligned form
  * says that they do not. A block that is run once and is left as it was is as before. */
 void verify_forms(struct verify_pair *p)
 {
-	if (!p->entry || p->leaves || (!p->v->r->form && !p->again))
+	if (!p->entry || p->leaves || (!p->v->r->form && !p->again) ||
+		(p->v->r->form && ends_as_it_did(p)))
 		return;
 	for (uint32_t i = 0; i < p->q->body.len; i++)
 		if (p->of[i] != NONE && is_barrier(&p->q->body.at[i]) &&
@@ -198,22 +265,28 @@ static bool widen(struct range *to, struct range by)
 	return to->first != was.first || to->end != was.end;
 }
 
-static bool pass_on(const struct cfg *g, struct range *r, uint32_t b)
+/* Of those that come to block b, who goes on by its way i. */
+static struct range range_of_way(const struct cfg *g, const struct range *r, uint32_t b, uint32_t i)
 {
 	const struct cfg_block *blk = &g->at[b];
-	bool splits = blk->n_succ == 2, changed = false;
+	struct range to = r[b];
 	uint32_t n = 0;
 
-	splits = splits && compares_tid(g, blk->end - 1, &n);
-	for (uint32_t i = 0; i < blk->n_succ; i++) {
-		struct range to = r[b];
+	if (blk->n_succ != 2 || !compares_tid(g, blk->end - 1, &n))
+		return to;
+	if (i == 0)
+		to.first = MAX(to.first, n);
+	else
+		to.end = MIN(to.end, n);
+	return to;
+}
 
-		if (splits && i == 0)
-			to.first = MAX(to.first, n);
-		else if (splits)
-			to.end = MIN(to.end, n);
-		changed |= widen(&r[blk->succ[i]], to);
-	}
+static bool pass_on(const struct cfg *g, struct range *r, uint32_t b)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+		changed |= widen(&r[g->at[b].succ[i]], range_of_way(g, r, b, i));
 	return changed;
 }
 
@@ -224,10 +297,70 @@ static uint32_t all_threads(const struct verify *v)
 	return b[0] * b[1] * b[2];
 }
 
+/* Whoever comes there only has to leave yet: no barrier, and nothing of a kernel's. */
+static bool only_leaves(struct verify *v, uint32_t b, const uint8_t *leaves)
+{
+	const struct cfg_block *blk = &v->host->at[b];
+
+	for (uint32_t i = blk->first; i < blk->end; i++)
+		if (is_barrier(&v->r->f->body.at[i]) || verify_owner(v, i))
+			return false;
+	for (uint32_t i = 0; i < blk->n_succ; i++)
+		if (!leaves[blk->succ[i]])
+			return false;
+	return true;
+}
+
+/* By block: whether it may lead to `to`, and whether it only leaves. */
+static void find_ways(struct verify *v, uint32_t to, uint8_t *leads, uint8_t *leaves)
+{
+	const struct cfg *g = v->host;
+	bool changed = true;
+
+	leads[to] = leaves[g->exit] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = g->n; b-- > 0;) {
+			uint8_t was = leads[b] | leaves[b] << 1;
+
+			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+				leads[b] |= leads[g->at[b].succ[i]];
+			leaves[b] = leaves[b] || only_leaves(v, b, leaves);
+			changed |= was != (leads[b] | leaves[b] << 1);
+		}
+	}
+}
+
+/* Whether all threads that do not come to block `to` are gone, or leave, by wherever they part from
+ * those that do: then a barrier there waits for nobody else. */
+static bool others_leave(struct verify *v, const struct range *r, uint32_t to)
+{
+	const struct cfg *g = v->host;
+	uint8_t *leads = arena_zalloc(&v->arena, g->n), *leaves = arena_zalloc(&v->arena, g->n);
+
+	if (!leads || !leaves) {
+		v->failed = true;
+		return true;
+	}
+	find_ways(v, to, leads, leaves);
+	for (uint32_t b = 0; b < g->n; b++)
+		for (uint32_t i = 0; leads[b] && i < g->at[b].n_succ; i++) {
+			uint32_t next = g->at[b].succ[i];
+			struct range by = range_of_way(g, r, b, i);
+
+			if (leads[next] || leaves[next] || by.first >= by.end)
+				continue;
+			if (by.first < r[to].first || by.end > r[to].end)
+				return false;
+		}
+	return true;
+}
+
 /* A kernel's statements see its own threads, all of them, beginning with the one that its ids say.
  */
-static void look_at_comers(struct verify *v, uint32_t at, struct range r)
+static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
 {
+	struct range r = all[block];
 	struct verify_pair *p = verify_owner(v, at);
 	const struct ptx_stmt *s = &v->r->f->body.at[at];
 	const struct ptx_opd *count = is_barrier(s) ? count_of(s) : NULL;
@@ -248,7 +381,7 @@ static void look_at_comers(struct verify *v, uint32_t at, struct range r)
 	if (!is_barrier(s) || (p && count && count_of(&p->p->body.at[p->of[at]])))
 		return; /* it says itself how many */
 	if (count ? is_imm(count) && count->value == r.end - r.first
-		  : r.end - r.first == all_threads(v))
+		  : r.end - r.first == all_threads(v) || others_leave(v, all, block))
 		return;
 	p = p ? p : v->pairs.at[0];
 	verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
@@ -299,9 +432,12 @@ void verify_threads(struct verify *v)
 	for (uint32_t b = 0; b < v->host->n; b++)
 		for (uint32_t i = v->host->at[b].first; i < v->host->at[b].end; i++)
 			if (r[b].first < r[b].end && v->r->f->body.at[i].kind == PTX_INSN)
-				look_at_comers(v, i, r[b]);
-	for (unsigned k = 0; k < v->r->n; k++)
+				look_at_comers(v, i, r, b);
+	for (unsigned k = 0; k < v->r->n; k++) {
 		look_at_first(v, k);
+		if (v->pairs.at[k]->leaves)
+			look_behind(v->pairs.at[k]);
+	}
 }
 
 /* ---- what there is one of ---- */

@@ -12,23 +12,61 @@ struct pass_move { /* of a variable in shared memory */
 	const struct ptx_sym *from;
 	uint32_t at; /* bytes behind the beginning of where all are moved to */
 };
-struct pass_virtual {
-	const char *id[PASS_IDS];  /* 32-bit registers, constants or [addresses]; NULL: the
-				      hardware's own */
-	struct ptx_sym *end_label; /* where every way out leads; NULL: real exits stay */
-	struct ptx_sym *shared;    /* where variables in shared memory are; NULL: where they were */
-	const char *dynamic_bytes; /* of it, as its launch asks for; NULL: as the hardware says */
+
+/* Where a body is put, and what it finds there. NULL or 0: the hardware's own. */
+struct pass_place {
+	const struct pass_facts *facts; /* the body */
+
+	const char *id[PASS_IDS]; /* 32-bit registers, constants or [addresses] */
+	uint32_t first_thread;    /* of the hardware block's, the one that is the body's first;
+				     the ids say so, too */
+
+	/* Barriers: its number n is first + n. Each counts `threads`, a multiple of 32, where the
+	 * hardware block has more. own, among: numbers that the body does not use, or its 0, for
+	 * what stands around it: of all threads, and of these. */
+	uint32_t threads;
+	uint8_t barrier_first, own_barrier, among_barrier;
+	bool filled_up; /* its last warp, with threads that are none of its own and return at once
+			 */
+
+	struct ptx_sym *shared;    /* where variables in shared memory are */
+	const char *dynamic_bytes; /* of it, as its launch asks for */
 	const struct pass_move *moves;
 	size_t n_moves;
+
+	const char *params; /* a 64-bit register: where its parameters lie in global memory, as a
+			       launch lays them out */
+
+	/* Ways out. */
+	bool real_exits;     /* threads that are done leave; control flow, and with it the form of
+				barriers, is as it was */
+	struct ptx_sym *end; /* else: where they all lead */
+	bool followed;       /* other code runs behind it, with the same threads, barriers and
+				shared memory: another block, or another kernel */
+
+	/* Of the worker that it is in. */
+	bool merged;                    /* it runs others, too (merge.c) */
+	bool pull_ahead;                /* it can claim ahead */
+	const struct ptx_sym *declared; /* ahead of the body */
 };
-/* The block that a worker has claimed, and its grid. */
-#define PASS_CLAIMED_IDS                                                                  \
-	{                                                                                 \
-		"%hd_x", "%hd_y", "%hd_z", "[hd_args+24]", "[hd_args+28]", "[hd_args+32]" \
-	}
-/* Appends f's body, changed, to w. */
+
+/* fits.c: whether the body is right there; else why not. Reads only. */
+bool pass_fits(const struct pass_place *at, struct pass_verdict *ret_why);
+/* A callee that cannot be called as it is: for ids, for variables that are elsewhere, or for
+ * barriers ahead of which lanes are to meet, or that are to count them. */
+bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c);
+/* Threads that are done stay, and answer the barriers of the others (rounds.c). */
+static inline bool pass_has_rounds(const struct pass_place *at)
+{
+	return !at->real_exits && at->facts->barriers != PASS_BAR_NONE;
+}
+
+/* params_from.c: s, of f's body, where it loads a parameter or takes its address, from at->params.
+ * False: it does neither, and nothing was written. */
+bool pass_put_param(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at,
+	const struct ptx_stmt *s);
 void pass_virtual_regs(struct pass_writer *w);
-int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
-	const struct pass_virtual *v);
+/* Appends f's body as at says to w. */
+int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at);
 
 #endif

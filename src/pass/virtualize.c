@@ -18,8 +18,10 @@
 
 struct virt {
 	struct pass_writer *w;
-	struct pass_facts *facts;
-	const struct pass_virtual *v;
+	const struct pass_facts *facts;
+	const struct pass_place *v;
+	struct ptx_func **copies; /* of each callee; NULL: it is called as it is */
+	const struct ptx_func *f;
 	bool is_entry;
 	size_t at;         /* of the entry's statements, the one in hand */
 	uint32_t *numbers; /* of f's instructions, where they are recorded */
@@ -49,21 +51,6 @@ static void note_since(struct virt *x, size_t from, size_t i)
 		w->error = w->error ? w->error : -ENOMEM;
 }
 
-/* Gives everything written since `from` the guard of s. */
-static void guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s)
-{
-	for (size_t i = from; w->error == 0 && i < w->out.len; i++) {
-		struct ptx_stmt *to = &w->out.at[i];
-
-		if (to->kind != PTX_INSN)
-			continue;
-		to->guard = s->guard;
-		to->guard_negated = s->guard_negated;
-		to->line = s->line;
-		to->col = s->col;
-	}
-}
-
 /* The special registers of x of each kind; all of a kind at once are those behind z. */
 static const struct {
 	uint64_t x, all;
@@ -76,7 +63,7 @@ static const struct {
 };
 
 /* Text that stands for a special register now, or NULL: it stays. */
-static const char *replacement(const struct pass_virtual *v, uint64_t special)
+static const char *replacement(const struct pass_place *v, uint64_t special)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (special >= kinds[i].x && special < kinds[i].x + 3)
@@ -130,7 +117,7 @@ static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
 		if (to.kind == PTX_OPD_REG)
 			write_id(x, &to, is_narrow(s), i < 3 ? replacement(x->v, first + i) : "0");
 	}
-	guard_since(x->w, from, s);
+	pass_guard_since(x->w, from, s);
 	return true;
 }
 
@@ -154,7 +141,7 @@ static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
 		copy.opd[1] = pass_last(x->w)->opd[0];
 		pass_copy(x->w, &copy);
 	}
-	guard_since(x->w, from, s);
+	pass_guard_since(x->w, from, s);
 	return true;
 }
 
@@ -171,15 +158,14 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 	}
 	memcpy(opd, s->opd, s->n * sizeof(*opd));
 	s->opd = opd;
-	if (x->facts->barrier_first) {
-		opd[at].value += x->facts->barrier_first;
+	if (x->v->barrier_first) {
+		opd[at].value += x->v->barrier_first;
 		opd[at].name = NULL;
 	}
-	if (!x->facts->threads || s->n != at + 1 + behind)
+	if (!x->v->threads || s->n != at + 1 + behind)
 		return; /* all come; or it says how many */
 	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
-	opd[at + 1] =
-		(struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->facts->threads};
+	opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->v->threads};
 	s->n++;
 }
 
@@ -206,8 +192,8 @@ static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 	size_t from = x->w->out.len;
 
-	pass_gather(x->w, x->facts);
-	guard_since(x->w, from, s);
+	pass_gather(x->w, x->v);
+	pass_guard_since(x->w, from, s);
 	copy.mn = apart_form(x->w->m, s->mn);
 	if (!copy.mn) {
 		x->w->error = -ENOMEM;
@@ -220,10 +206,10 @@ static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
 static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
-	bool apart = x->is_entry && x->facts->barriers != PASS_BAR_NONE;
+	bool apart = x->is_entry && pass_has_rounds(x->v);
 
 	/* Control flow is as it was, or part of a warp may meet there. */
-	if (x->facts->verdict.tier == PASS_GUARD || !takes_whole_warps(s)) {
+	if (x->v->real_exits || !takes_whole_warps(s)) {
 		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
 
 		place_barrier(x, &copy);
@@ -231,8 +217,8 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	} else if (!apart || !pass_is_plain_barrier(s)) {
 		whole_barrier(x, s);
 	} else {
-		pass_round_barrier(x->w, x->facts, s);
-		guard_since(x->w, from, s);
+		pass_round_barrier(x->w, x->v, s);
+		pass_guard_since(x->w, from, s);
 	}
 }
 
@@ -243,21 +229,8 @@ static const char *const reg_names[] = {"%hd_cx", "%hd_cy", "%hd_cz", "%hd_gx", 
 _Static_assert(ARRAY_LEN(reg_names) == PASS_IDS, "one for each");
 #define PARAM_NAME(d) (reg_names[d] + 1)
 
-/* Whether a worker calls a copy: for ids, for variables that are elsewhere, or for barriers ahead
- * of which lanes are to meet, or that are to count them. */
-static bool needs_copy(
-	const struct pass_facts *facts, const struct pass_virtual *v, const struct pass_callee *c)
-{
-	bool any = c->barriers && facts->verdict.tier == PASS_MANAGED &&
-		   (facts->spins || facts->threads || facts->barrier_first);
-
-	for (int d = 0; d < PASS_IDS; d++)
-		any |= c->reads[d] && v->id[d];
-	return any || (c->shared && v->shared);
-}
-
 /* A number is one everywhere; the rest is handed down. */
-static bool is_handed_down(const struct pass_virtual *v, const struct pass_callee *c, int d)
+static bool is_handed_down(const struct pass_place *v, const struct pass_callee *c, int d)
 {
 	return c->reads[d] && v->id[d] && (v->id[d][0] < '0' || v->id[d][0] > '9');
 }
@@ -281,11 +254,12 @@ static struct ptx_opd one_argument(struct virt *x, const char *text)
 static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
 {
 	const struct pass_callee *c = pass_called(x->facts, s);
+	const struct ptx_func *to = c ? x->copies[c - x->facts->callees.at] : NULL;
 	struct ptx_opd more[PASS_IDS], *opd, *list;
 	unsigned n = 0, at = 0, n_opd;
 	struct ptx_stmt copy;
 
-	if (!c || !c->clone)
+	if (!to)
 		return false;
 	for (int d = 0; d < PASS_IDS; d++)
 		if (is_handed_down(x->v, c, d))
@@ -299,8 +273,8 @@ static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
 	if (!opd || !list || at == copy.n)
 		goto fail;
 	memcpy(opd, copy.opd, copy.n * sizeof(*opd));
-	opd[at].sym = c->clone->sym;
-	opd[at].name = c->clone->sym->name;
+	opd[at].sym = to->sym;
+	opd[at].name = to->sym->name;
 	if (copy.n == at + 1)
 		opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_TUPLE};
 	if (opd[at + 1].kind != PTX_OPD_TUPLE || opd[at + 1].n > 250)
@@ -323,7 +297,7 @@ fail:
 
 static const struct pass_leave *leave_at(const struct virt *x)
 {
-	for (size_t i = 0; i < x->facts->leaves.len && x->is_entry && x->v->end_label; i++)
+	for (size_t i = 0; i < x->facts->leaves.len && x->is_entry && x->v->end; i++)
 		if (x->facts->leaves.at[i].at == x->at)
 			return &x->facts->leaves.at[i];
 	return NULL;
@@ -342,7 +316,7 @@ static void keep_stayers(struct virt *x, const struct pass_leave *l, const struc
 
 static bool holds_mask(const struct virt *x, const struct ptx_stmt *s)
 {
-	return x->facts->leaves.len && x->is_entry && x->v->end_label && pass_mask_of(s);
+	return x->facts->leaves.len && x->is_entry && x->v->end && pass_mask_of(s);
 }
 
 /* One that waits only for those that have stayed. */
@@ -395,13 +369,13 @@ static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
 {
 	size_t from = x->w->out.len;
 
-	pass_emit(x->w, "bra %s;", x->v->end_label->name);
-	guard_since(x->w, from, s);
+	pass_emit(x->w, "bra %s;", x->v->end->name);
+	pass_guard_since(x->w, from, s);
 }
 
 static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s)
 {
-	return s->kind == PTX_DECL && (s->sym == x->facts->moved || move_of(x, s->sym));
+	return s->kind == PTX_DECL && (s->sym == x->v->declared || move_of(x, s->sym));
 }
 
 static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
@@ -417,13 +391,15 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 		return; /* of grids that start before others have ended: facts.c */
 	if (leave_at(x))
 		keep_stayers(x, leave_at(x), s);
-	if (x->is_entry && x->v->end_label && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
+	if (x->is_entry && x->v->end && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
 		virtual_exit(x, s);
 	else if (s->mn->flags & PTX_F_BARRIER)
 		virtual_barrier(x, s);
 	else if (holds_mask(x, s))
 		among_stayers(x, s);
 	else if (s->mn->op == PTX_OP_call && virtual_call(x, s))
+		return;
+	else if (x->is_entry && x->v->params && pass_put_param(x->w, x->f, x->v, s))
 		return;
 	else if (!virtual_id(x, s))
 		pass_copy(x->w, s);
@@ -463,7 +439,7 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 	int r = pass_twins_find(x->w, f, x->facts->parting, &twins);
 
 	x->w->error = x->w->error ? x->w->error : r;
-	pass_emit(x->w, "bra %s;\n$hd_parted:\n", x->v->end_label->name);
+	pass_emit(x->w, "bra %s;\n$hd_parted:\n", x->v->end->name);
 	for (size_t i = x->facts->parting; i < n && x->w->error == 0; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];
 		struct ptx_stmt copy;
@@ -488,56 +464,57 @@ static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
 static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end)
 {
 	struct virt x = *(struct virt *)user;
-	struct pass_virtual v = *x.v;
+	struct pass_place v = *x.v;
 	size_t from = x.w->out.len;
 
-	v.end_label = end;
+	v.end = end;
 	x.v = &v;
 	virtual_stmt(&x, s);
 	note_since(&x, from, at);
 }
 
-static int virtual_callees(
-	struct pass_writer *w, struct pass_facts *facts, const struct pass_virtual *v);
+static int virtual_callees(struct virt *x);
 
-int pass_virtual_body(struct pass_writer *w, const struct ptx_func *f, struct pass_facts *facts,
-	const struct pass_virtual *v)
+int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at)
 {
-	struct virt x = {w, facts, v, true, 0, NULL};
-	size_t n = v->end_label ? without_last_ret(f) : f->body.len;
-	bool twice = v->end_label && facts->parting != PASS_NO_PARTING;
+	const struct pass_facts *facts = at->facts;
+	struct virt x = {w, facts, at, NULL, f, true, 0, NULL};
+	size_t n = at->end ? without_last_ret(f) : f->body.len;
+	bool twice = at->end && facts->parting != PASS_NO_PARTING;
+	struct pass_tails_put tails = {.at = at};
 
-	w->error = w->error ? w->error : virtual_callees(w, facts, v);
+	x.copies = arena_zalloc(&w->m->arena, (facts->callees.len + 1) * sizeof(*x.copies));
+	w->error = w->error || x.copies ? w->error : -ENOMEM;
+	w->error = w->error ? w->error : virtual_callees(&x);
 	begin_notes(&x, f, w->record ? w->record->ignored : 0);
-	if (v->end_label)
-		pass_tails_begin(w, facts);
-	if (v->end_label && facts->leaves.len)
+	if (at->end)
+		pass_tails_begin(w, &tails);
+	if (at->end && facts->leaves.len)
 		pass_put(w, ".reg .b32 %hd_here; .reg .b32 %hd_m;\nmov.u32 %hd_here, -1;");
 	for (size_t i = 0; i < n && w->error == 0; i++) {
-		struct pass_tail *tail = v->end_label ? pass_tail_at(facts, i) : NULL;
 		size_t from = w->out.len;
 
 		x.at = i;
-		if (tail)
-			pass_tail_branch(w, tail, &f->body.at[i]);
-		else if (twice && i == facts->parting)
-			vote_to_stay(&x, &f->body.at[i]);
-		else
-			virtual_stmt(&x, &f->body.at[i]);
+		if (!at->end || !pass_tail_branch(w, &tails, i, &f->body.at[i])) {
+			if (twice && i == facts->parting)
+				vote_to_stay(&x, &f->body.at[i]);
+			else
+				virtual_stmt(&x, &f->body.at[i]);
+		}
 		note_since(&x, from, i);
 	}
 	if (twice)
 		virtual_twin(&x, f, n);
-	if (v->end_label && facts->tails.len) {
-		pass_emit(w, "bra %s;\n", v->end_label->name);
-		pass_tails_write(w, facts, put_in_tail, &x);
+	if (at->end && facts->tails.len) {
+		pass_emit(w, "bra %s;\n", at->end->name);
+		pass_tails_write(w, &tails, put_in_tail, &x);
 	}
 	free(x.numbers);
 	return w->error;
 }
 
 /* ---- callees that read ids or have barriers: a copy each, with parameters more ---- */
-static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_virtual *v,
+static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_place *v,
 	const struct pass_callee *c)
 {
 	char text[64];
@@ -552,103 +529,118 @@ static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct
 	return 0;
 }
 
-static int virtual_callee(struct pass_writer *outer, struct pass_facts *facts,
-	const struct pass_virtual *v, struct pass_callee *c)
+static int virtual_callee(const struct virt *outer, size_t k)
 {
-	struct pass_virtual own = *v;
+	const struct pass_callee *c = &outer->facts->callees.at[k];
+	struct ptx_func *f = outer->copies[k];
+	struct pass_place own = *outer->v;
 	struct pass_writer w = {
-		.m = outer->m, .f = c->clone, .diags = outer->diags, .record = outer->record};
-	struct virt x = {&w, facts, &own, false, 0, NULL};
+		.m = outer->w->m, .f = f, .diags = outer->w->diags, .record = outer->w->record};
+	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0, NULL};
 
-	own.end_label = NULL;
+	own.end = NULL;
 	pass_virtual_regs(&w);
 	for (int d = 0; d < PASS_IDS; d++)
-		if (is_handed_down(v, c, d)) {
+		if (is_handed_down(outer->v, c, d)) {
 			pass_emit(&w, ".reg .b32 %s;\nld.param.u32 %s, [%s];", reg_names[d],
 				reg_names[d], PARAM_NAME(d));
 			own.id[d] = reg_names[d];
 		}
-	begin_notes(&x, c->clone, 0);
-	for (size_t i = 0; i < c->clone->body.len && w.error == 0; i++) {
+	begin_notes(&x, f, 0);
+	for (size_t i = 0; i < f->body.len && w.error == 0; i++) {
 		size_t from = w.out.len;
 
-		virtual_stmt(&x, &c->clone->body.at[i]);
+		virtual_stmt(&x, &f->body.at[i]);
 		note_since(&x, from, i);
 	}
 	free(x.numbers);
 	if (w.error == 0 && w.record)
-		w.error = pass_record_func(w.record, c->clone, &w.numbers);
+		w.error = pass_record_func(w.record, f, &w.numbers);
 	if (w.error == 0) {
-		VEC_FREE(&c->clone->body);
-		c->clone->body = w.out;
+		VEC_FREE(&f->body);
+		f->body = w.out;
+	} else {
+		VEC_FREE(&w.out);
 	}
-	VEC_FREE(&w.numbers);
+	pass_writer_finish(&w);
 	return w.error;
 }
 
 /* Copies may call each other in any order: each is declared ahead of all. */
-static int declare_clone(struct ptx_module *m, const struct ptx_func *clone, size_t at)
+static int declare_copy(struct ptx_module *m, const struct ptx_func *copy, size_t at)
 {
 	struct ptx_func *f = ARENA_NEW(&m->arena, struct ptx_func);
-	struct ptx_item it = {PTX_ITEM_FUNC, clone->line, {.func = f}};
+	struct ptx_item it = {PTX_ITEM_FUNC, copy->line, {.func = f}};
 
 	if (!f || !VEC_PUSH(&m->items, it))
 		return -ENOMEM;
 	memmove(&m->items.at[at + 1], &m->items.at[at], (m->items.len - 1 - at) * sizeof(it));
 	m->items.at[at] = it;
-	f->sym = clone->sym;
-	f->line = clone->line;
-	f->is_noreturn = clone->is_noreturn;
-	f->no_param_list = clone->no_param_list && clone->params.len == 0;
-	for (size_t i = 0; i < clone->rets.len; i++)
-		if (!VEC_PUSH(&f->rets, clone->rets.at[i]))
+	f->sym = copy->sym;
+	f->line = copy->line;
+	f->is_noreturn = copy->is_noreturn;
+	f->no_param_list = copy->no_param_list && copy->params.len == 0;
+	for (size_t i = 0; i < copy->rets.len; i++)
+		if (!VEC_PUSH(&f->rets, copy->rets.at[i]))
 			return -ENOMEM;
-	for (size_t i = 0; i < clone->params.len; i++)
-		if (!VEC_PUSH(&f->params, clone->params.at[i]))
+	for (size_t i = 0; i < copy->params.len; i++)
+		if (!VEC_PUSH(&f->params, copy->params.at[i]))
 			return -ENOMEM;
 	return 0;
 }
 
-static size_t first_clone(const struct ptx_module *m, const struct pass_facts *facts)
+static size_t first_copy(const struct virt *x)
 {
+	const struct ptx_module *m = x->w->m;
+
 	for (size_t i = 0; i < m->items.len; i++)
-		for (size_t k = 1; k < facts->callees.len; k++)
-			if (m->items.at[i].kind == PTX_ITEM_FUNC && facts->callees.at[k].clone &&
-				m->items.at[i].func == facts->callees.at[k].clone)
+		for (size_t k = 1; k < x->facts->callees.len; k++)
+			if (m->items.at[i].kind == PTX_ITEM_FUNC && x->copies[k] &&
+				m->items.at[i].func == x->copies[k])
 				return i;
 	return m->items.len;
 }
 
-static int virtual_callees(
-	struct pass_writer *w, struct pass_facts *facts, const struct pass_virtual *v)
+static int copy_callee(struct virt *x, size_t k)
 {
+	const struct pass_callee *c = &x->facts->callees.at[k];
+	struct pass_writer *w = x->w;
+	struct ptx_func *to;
+	char name[512];
+
+	snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
+	to = ptx_clone_func(w->m, c->f, name, w->f);
+	if (!to || !VEC_PUSH(&w->copies, to))
+		return -ENOMEM;
+	to->no_param_list = false;
+	x->copies[k] = to;
+	return add_id_params(w, to, x->v, c);
+}
+
+static int virtual_callees(struct virt *x)
+{
+	struct ptx_module *m = x->w->m;
+	const struct pass_facts *facts = x->facts;
 	size_t at;
 	int r = 0;
 
 	/* Copies first: they may call each other. */
-	for (size_t i = 0; r == 0 && i < w->m->items.len; i++) {
-		const struct ptx_item *it = &w->m->items.at[i];
-		struct pass_callee *c = NULL;
-		char name[512];
+	for (size_t i = 0; r == 0 && i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+		size_t which = 0;
 
 		for (size_t k = 1; it->kind == PTX_ITEM_FUNC && k < facts->callees.len; k++)
-			if (facts->callees.at[k].f == it->func && !facts->callees.at[k].clone)
-				c = &facts->callees.at[k];
-		if (!c || !needs_copy(facts, v, c))
-			continue;
-		snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
-		c->clone = ptx_clone_func(w->m, c->f, name, w->f);
-		if (!c->clone)
-			return -ENOMEM;
-		c->clone->no_param_list = false;
-		r = add_id_params(w, c->clone, v, c);
+			if (facts->callees.at[k].f == it->func && !x->copies[k])
+				which = k;
+		if (which && pass_needs_copy(x->v, &facts->callees.at[which]))
+			r = copy_callee(x, which);
 	}
-	at = first_clone(w->m, facts);
+	at = first_copy(x);
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
-		if (facts->callees.at[k].clone)
-			r = declare_clone(w->m, facts->callees.at[k].clone, at);
+		if (x->copies[k])
+			r = declare_copy(m, x->copies[k], at);
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
-		if (facts->callees.at[k].clone)
-			r = virtual_callee(w, facts, v, &facts->callees.at[k]);
+		if (x->copies[k])
+			r = virtual_callee(x, k);
 	return r;
 }

@@ -21,7 +21,6 @@
 #define LEAVES_MAX  8  /* ways out that are kept track of */
 
 struct sync_check {
-	struct ptx_module *m;
 	struct pass_facts *facts;
 	const struct cfg *g;
 	struct cfg_uniformity *u;
@@ -83,13 +82,13 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 	bool together = level == CFG_BLOCK_UNIFORM;
 
 	if (b.in_register) {
-		pass_object(c->m, c->facts, PASS_GUARD, s,
+		pass_note(c->facts, PASS_BARRIER_REGISTER, s,
 			"the barrier's number is in a register: none is known to be free");
 		return;
 	}
 	c->ids |= (uint16_t)(1u << b.id);
 	if (b.arrive)
-		pass_object(c->m, c->facts, PASS_GUARD, s,
+		pass_note(c->facts, PASS_BARRIER_HALF, s,
 			"%s may leave a barrier half full at the block's end", s->mn->text);
 	if (b.counted) {
 		c->facts->counts = true;
@@ -101,10 +100,10 @@ static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_
 	if (together && !c->in_callee)
 		return;
 	if (c->in_callee && !together)
-		pass_object(c->m, c->facts, PASS_GUARD, s,
+		pass_note(c->facts, PASS_BARRIER_APART, s,
 			"a barrier in a function that not all threads may reach");
 	else if (!together && b.id != 0)
-		pass_object(c->m, c->facts, PASS_GUARD, s,
+		pass_note(c->facts, PASS_BARRIER_APART, s,
 			"barrier %u may be reached when threads have left", (unsigned)b.id);
 	else if (!together)
 		c->apart = true;
@@ -346,7 +345,7 @@ static void check_barriers(struct sync_check *c)
 			if (is_barrier(s))
 				check_barrier(c, s, level);
 			else if (call_has_barrier(c, s) && level != CFG_BLOCK_UNIFORM)
-				pass_object(c->m, c->facts, PASS_GUARD, s,
+				pass_note(c->facts, PASS_BARRIER_APART, s,
 					"a call of a function with a barrier that not all threads "
 					"may "
 					"reach");
@@ -361,23 +360,16 @@ static void choose_barriers(struct sync_check *c)
 	if (c->apart) {
 		facts->barriers = c->red ? PASS_BAR_ACTIVE_RED : PASS_BAR_ACTIVE;
 		if (c->counted_0)
-			pass_object(c->m, facts, PASS_GUARD, NULL,
+			pass_note(facts, PASS_BARRIER_APART, NULL,
 				"barrier 0 both with a count and when threads have left");
 		for (size_t i = 1; i < facts->callees.len; i++)
 			if (facts->callees.at[i].barriers)
-				pass_object(c->m, facts, PASS_GUARD, NULL,
+				pass_note(facts, PASS_BARRIER_APART, NULL,
 					"barriers in a function, and when threads have left");
 		return;
 	}
 	/* Plain use of barrier 0 by all threads leaves it free between blocks. */
-	if (!c->counted_0)
-		return;
-	for (uint8_t id = 15; id > 0; id--)
-		if (!(c->ids & (1u << id))) {
-			facts->own_barrier = id;
-			return;
-		}
-	pass_object(c->m, facts, PASS_GUARD, NULL, "all 16 barriers are in use");
+	facts->keeps_barrier_0 = c->counted_0;
 }
 
 static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
@@ -561,7 +553,7 @@ static int check_warp_ops(struct sync_check *c)
 		facts->gathers |= c->young;
 	} else {
 		c->u = least;
-		pass_object(c->m, facts, PASS_GUARD, risk,
+		pass_note(facts, PASS_LANES_LEFT, risk,
 			"%s may be reached when lanes of its warp have left", risk->mn->text);
 	}
 	if (!c->in_callee)
@@ -580,9 +572,9 @@ static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
 	return r;
 }
 
-int pass_check_sync(struct ptx_module *m, struct pass_facts *facts)
+int pass_check_sync(struct pass_facts *facts)
 {
-	struct sync_check c = {.m = m, .facts = facts};
+	struct sync_check c = {.facts = facts};
 	int r = check_func(&c, facts->g, false);
 
 	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
@@ -602,7 +594,7 @@ int pass_check_sync(struct ptx_module *m, struct pass_facts *facts)
 /* Behind a call of what spins the assembler takes a warp for whole that is not (emit.h). The
  * worker's own barriers make sure; the kernel's warp operations, and barriers in functions, stay as
  * they are, and in the guard form they are right where the plain kernel is. */
-void pass_check_spins(struct ptx_module *m, struct pass_facts *facts)
+void pass_check_spins(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {
 		const struct ptx_func *f = facts->callees.at[i].f;
@@ -613,7 +605,7 @@ void pass_check_spins(struct ptx_module *m, struct pass_facts *facts)
 			if (s->kind != PTX_INSN)
 				continue;
 			if (s->mn->flags & PTX_F_WARP_SYNC || (i > 0 && is_barrier(s)))
-				pass_object(m, facts, PASS_GUARD, s,
+				pass_note(facts, PASS_SPINS_DEEP, s,
 					"%s, in a kernel that calls a function with a loop of "
 					"atomics",
 					s->mn->text);

@@ -6,7 +6,14 @@
 #ifndef HEDDLE_WORKER_H
 #define HEDDLE_WORKER_H
 
+#include "pass/emit.h"
 #include "pass/virtual.h"
+
+/* The ids of the block that a worker has claimed, and of its grid, as a place has them. */
+#define PASS_CLAIMED_IDS                                                \
+	{                                                               \
+		"%hd_x", "%hd_y", "%hd_z", A_GRID_X, A_GRID_Y, A_GRID_Z \
+	}
 
 void pass_emit_regs(struct pass_writer *w);
 /* worker: it is counted in state, whose narrow bit it left in %hd_r9. */
@@ -14,16 +21,16 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 void pass_emit_ids(struct pass_writer *w, const bool *reads);
 /* ticket: where it is in shared memory; NULL: in %hd_d4. */
 void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);
-void pass_emit_worker_head(struct pass_writer *w, const struct pass_facts *facts);
-void pass_emit_worker_tail(struct pass_writer *w, const struct pass_facts *facts);
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at);
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at);
 void pass_emit_guard_head(
-	struct pass_writer *w, const struct pass_facts *facts, struct ptx_sym *overlay);
+	struct pass_writer *w, const struct pass_place *at, struct ptx_sym *overlay);
 void pass_emit_guard_tail(struct pass_writer *w);
 void pass_emit_exit(struct pass_writer *w);
 void pass_emit_relay(struct pass_writer *w, bool guard);
 
 /* Behind a body: those that are done meet those that are not; what runs on by itself has ended. */
-void pass_emit_block_end(struct pass_writer *w, const struct pass_facts *facts);
+void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at);
 
 /* The pieces of a worker that is one of several in a launch (emit_merge.c has what is around them).
  * Names that begin with "$hd_" and lead out of a piece are the caller's to place:
@@ -39,15 +46,15 @@ void pass_emit_block_end(struct pass_writer *w, const struct pass_facts *facts);
  *   take      all threads, behind a barrier: what was claimed; the body is to follow, one block
  *   again     behind the body: the next block, or $hd_top */
 #define WORKER_SHARED "%hd_s", "%hd_t"
-void pass_part_declare(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_declare(struct pass_writer *w, const struct pass_place *at);
 /* Once all guests have been entered; ticket: what %hd_t is called there. */
 void pass_part_begin(struct pass_writer *w, const char *ticket);
-void pass_part_enter(struct pass_writer *w, const struct pass_facts *facts);
-void pass_part_claim(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_enter(struct pass_writer *w, const struct pass_place *at);
+void pass_part_claim(struct pass_writer *w, const struct pass_place *at);
 void pass_part_ahead(struct pass_writer *w);
-void pass_part_count(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_count(struct pass_writer *w, const struct pass_place *at);
 void pass_part_leave(struct pass_writer *w);
-void pass_part_take(struct pass_writer *w, const struct pass_facts *facts);
-void pass_part_again(struct pass_writer *w, const struct pass_facts *facts);
+void pass_part_take(struct pass_writer *w, const struct pass_place *at);
+void pass_part_again(struct pass_writer *w, const struct pass_place *at);
 
 #endif

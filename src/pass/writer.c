@@ -48,3 +48,23 @@ struct ptx_stmt *pass_last(struct pass_writer *w)
 		w->error = -EINVAL;
 	return w->error ? &none : &w->out.at[w->out.len - 1];
 }
+
+void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s)
+{
+	for (size_t i = from; w->error == 0 && i < w->out.len; i++) {
+		struct ptx_stmt *to = &w->out.at[i];
+
+		if (to->kind != PTX_INSN)
+			continue;
+		to->guard = s->guard;
+		to->guard_negated = s->guard_negated;
+		to->line = s->line;
+		to->col = s->col;
+	}
+}
+
+void pass_writer_finish(struct pass_writer *w)
+{
+	VEC_FREE(&w->copies);
+	VEC_FREE(&w->numbers);
+}

@@ -114,3 +114,34 @@ int ptx_bounds_set(struct ptx_module *m, struct ptx_func *f, const struct ptx_bo
 	f->directives.len = kept;
 	return 0;
 }
+
+int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t max)
+{
+	const char *text;
+
+	for (size_t i = 0; i < f->directives.len; i++) {
+		uint32_t old = 0;
+
+		if (find_name(f->directives.at[i]) != MAXNREG)
+			continue;
+		read_numbers(f->directives.at[i] + strlen(names[MAXNREG]), &old, 1);
+		if (old && old <= max)
+			return 0;
+		text = arena_printf(&m->arena, "%s %u", names[MAXNREG], max);
+		f->directives.at[i] = text ? text : f->directives.at[i];
+		return text ? 0 : -ENOMEM;
+	}
+	return add_number(m, f, names[MAXNREG], max);
+}
+
+const char *ptx_bounds_cluster(const struct ptx_func *f)
+{
+	static const char *const clusters[] = {
+		".reqnctapercluster", ".explicitcluster", ".maxclusterrank"};
+
+	for (size_t i = 0; i < f->directives.len; i++)
+		for (size_t k = 0; k < ARRAY_LEN(clusters); k++)
+			if (ptx_word_is(f->directives.at[i], clusters[k]))
+				return f->directives.at[i];
+	return NULL;
+}

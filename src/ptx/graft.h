@@ -95,5 +95,9 @@ void ptx_bounds_get(const struct ptx_func *f, struct ptx_bounds *ret);
 uint32_t ptx_bounds_threads(const struct ptx_bounds *b);
 /* Replaces these directives, and no others. -EINVAL: both maxntid and reqntid; -ENOMEM. */
 int ptx_bounds_set(struct ptx_module *m, struct ptx_func *f, const struct ptx_bounds *b);
+/* .maxnreg becomes max where there is none, or a greater one; all else stays as it is written. */
+int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t max);
+/* The directive that says that its blocks come in clusters; NULL: none does. */
+const char *ptx_bounds_cluster(const struct ptx_func *f);
 
 #endif

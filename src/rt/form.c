@@ -5,6 +5,8 @@
  * any schedule. */
 #include "rt/rt.h"
 
+#include "pass/registry.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,12 +40,11 @@ static int refused(struct heddle *h, const struct rt_set *s, int err, unsigned w
 static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_form *f)
 {
 	struct pass_guest guests[RT_MAX] = {0};
-	struct pass_verdict v = {0};
-	struct ptx_module *m = NULL;
+	struct pass_request rq = {.kernels = guests, .n = s->n};
+	struct pass_form form;
 	struct diag_list diags;
 	struct strbuf text = {0};
 	struct arena arena;
-	unsigned which = 0;
 	int r;
 
 	arena_init(&arena, 0);
@@ -55,15 +56,13 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 		guests[k].dynamic_bytes = s->launch[k].shared_bytes;
 		guests[k].fits = tight ? s->fit[k] : 0;
 	}
-	r = (f->how == DEV_MERGE ? pass_merge
-		: f->how == DEV_VERTICAL
-			? pass_fuse_vertical
-			: pass_fuse_horizontal)(guests, s->n, &diags, &m, &f->form, &v, &which);
+	r = pass_run(pass_find(dev_how_passes[f->how]), &rq, &diags, &form);
 	if (r < 0) {
-		r = refused(h, s, r, which, &v);
+		r = refused(h, s, r, form.which, &form.verdict);
 	} else {
-		ptx_print(m, &text);
-		ptx_module_free(m);
+		f->form = form.merged;
+		ptx_print(form.m, &text);
+		ptx_module_free(form.m);
 		r = text.failed ? rt_out_of_memory(h)
 				: rt_compile(h, "merged form", text.at, CTL_MERGE_ENTRY,
 					  f->form.shared_bytes, &f->module, &f->fn);

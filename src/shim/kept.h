@@ -7,12 +7,13 @@
 #define HEDDLE_SHIM_KEPT_H
 
 #include "base/base.h"
+#include "pass/outside.h"
 #include "pass/pass.h"
 
 /* What the form's array of addresses holds (globals.c): the i-th is that of the i-th variable of
  * the original module, and so many bytes. The text takes it to be a multiple of align. */
-#define VARS_MAX  4096 /* half of a module's constant bank */
-#define ALIGN_MAX 16u  /* the widest access */
+#define VARS_MAX  PASS_OUTSIDE_MAX
+#define ALIGN_MAX 16u /* the widest access */
 struct vars {
 	uint32_t n;
 	struct var {

@@ -121,10 +121,9 @@ CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with t
 
 /* Variables of the original module (globals.c). What names one reads its address from an array of
  * the form's own. What is at a .const one's is still read as .const, so that passes know it:
- * globals_leave_const comes behind them. */
+ * pass_leave_const comes behind them. */
 int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
-int globals_leave_const(struct ptx_module *m);
 /* Are they there, and aligned as the text has it? */
 bool globals_fit(const struct kernel *k, const struct vars *v);
 /* Both within a fence and the shim's context. What the array is to hold; NULL: one of them cannot

@@ -9,6 +9,9 @@
 #include "shim/managed.h"
 #include "shim/remember.h"
 
+#include "pass/outside.h"
+#include "pass/registry.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -87,9 +90,13 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 {
 	/* Pulling ahead costs a register and gains nothing on the kernels measured
 	 * (doc/results.md). */
-	const struct pass_options options = {.no_pull_ahead = true, .max_registers = bound};
+	const struct pass_guest kernel = {.m = m, .name = k->name};
+	const struct pass_request rq = {.kernels = &kernel,
+		.n = 1,
+		.in = m,
+		.options = {.no_pull_ahead = true, .max_registers = bound}};
 	const struct ptx_func *f = ptx_find_func(m, k->name);
-	struct pass_verdict verdict = {0};
+	struct pass_form form;
 	uint32_t bytes;
 	int r;
 
@@ -109,14 +116,15 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 		*ret_why = "module variables that are too many, oddly used or cannot be found";
 		return r;
 	}
-	r = pass_preempt_with(m, k->name, &options, diags, &verdict, &out->info);
+	r = pass_run(pass_find("preempt"), &rq, diags, &form);
 	if (r < 0) {
 		*ret_why = "its code does not transform";
 		return r;
 	}
+	out->info = form.info;
 	if (!made_sane(out))
 		return -EINVAL;
-	if (out->vars.n && globals_leave_const(m) < 0)
+	if (out->vars.n && pass_leave_const(m) < 0)
 		return -ENOMEM;
 	if (dev_kind_of(&cu) == DEV_CPU)
 		ptx_print_lines(m, &out->text, &out->lines);

@@ -116,6 +116,10 @@ END
 	check 0 "ptx print" "$dir/k.ptx"
 	check 1 "ptx print" "$dir/bad.ptx"
 	check 0 "ptx preempt" "$dir/k.ptx"
+	for pass in merge fuse-vertical fuse-horizontal; do
+		check 0 "ptx $pass" -- "$dir/k.ptx" put --block 32 + "$dir/k.ptx" put --block 64
+	done
+	check 0 "ptx virtual" -- "$dir/k.ptx" put --grid 4 --block 32
 	check 0 exec --device cpu --grid 4 --block 32 "$dir/k.ptx" put "u32[128]:zero"
 	check 0 exec --device cpu --grid 4 --block 32 --as preempt "$dir/k.ptx" put "u32[128]:zero"
 	set -- "$dir/k.ptx" put --grid 4 --block 32 "u32[128]:zero"

@@ -203,7 +203,13 @@ heddle ptx preempt: the same kernel with one parameter more.
   [1]
   $ heddle ptx preempt bad.ptx 2>err
   [1]
-  $ heddle ptx preempt --dump-after=parse ok.ptx | cmp - once.ptx
+  $ heddle ptx preempt --dump seen ok.ptx | cmp - worker.ptx; ls seen
+  1-preempt-k-in.ptx
+  1-preempt-k-out.ptx
+  $ cmp seen/1-preempt-k-in.ptx once.ptx; cmp seen/1-preempt-k-out.ptx worker.ptx
+  $ heddle ptx preempt --dump ok.ptx/x ok.ptx
+  heddle ptx preempt: error: ok.ptx/x: Not a directory
+  [1]
   $ heddle ptx preempt --json exit.ptx | python3 -c '
   > import json, sys
   > d = json.load(sys.stdin)
@@ -231,3 +237,40 @@ A kernel with no room for the slot lends a variable of its own, which is then al
    kernel k: guard
   $ heddle ptx preempt full.ptx 2>err | grep -c '.shared .align 16 .b8 big.49120.;'
   1
+
+Passes that make a module of their own: entry and launch stand in its first lines.
+
+  $ heddle ptx merge --dump forms -- ok.ptx k --block 64 + two.ptx other --block 100 >both.ptx; head -n 3 both.ptx
+  // hd_merged: --block 128,1,1 --shared 0
+  // k: its parameters at 80, struct ctl_args at 0
+  // other: its parameters at 176, struct ctl_args at 96
+  $ ls forms
+  1-merge-k-in.ptx
+  2-merge-k-out.ptx
+  2-merge-other-in.ptx
+  $ heddle ptx check both.ptx
+  both.ptx:546: kernel hd_merged: guard: bar.warp.sync may be reached when lanes of its warp have left
+  $ heddle ptx fuse-vertical -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
+  // hd_merged: --block 128,1,1 --shared 0
+  $ heddle ptx fuse-horizontal -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
+  // hd_merged: --block 192,1,1 --shared 0
+  $ heddle ptx merge -- held.ptx k --block 64 2>&1 | head -n 2
+  held.ptx:9:3: error: kernel 'k' cannot be merged: barrier.cluster.arrive concerns the whole grid or cluster
+      barrier.cluster.arrive;
+  $ heddle ptx virtual --fields ids,exits -- ok.ptx k --grid 4 --block 32 >moved.ptx; head -n 1 moved.ptx
+  // hd_virtual: --grid 5,1,1 --block 32,1,1 --shared 0
+  $ heddle ptx virtual --json -- ok.ptx k --grid 4 --block 32 | python3 -c '
+  > import json, sys
+  > d = json.load(sys.stdin)
+  > print(d["grid"], d["block"], d["shared_bytes"], d["fields"], d["entry"] in d["text"])'
+  [5, 1, 1] [96, 1, 1] 1088 ['ids', 'threads', 'counts', 'barriers', 'shared', 'dynamic', 'params', 'exits'] True
+  $ heddle ptx virtual --fields ids,nonesuch -- ok.ptx k --grid 4 --block 32
+  heddle ptx virtual: error: --fields: no field 'nonesuch'
+  usage: heddle ptx virtual [--fields LIST] [--dump DIR] [--json] -- KERNEL
+    hint: heddle ptx virtual -h says more
+  [2]
+  $ heddle ptx virtual -- ok.ptx k --block 32 + ok.ptx k --block 32
+  heddle ptx virtual: error: more than 1 kernel
+  usage: heddle ptx virtual [--fields LIST] [--dump DIR] [--json] -- KERNEL
+    hint: heddle ptx virtual -h says more
+  [2]

@@ -3,11 +3,13 @@
 # Copyright 2026 The heddle authors
 #
 # Pairs of kernels as one launch, merged and fused, compared with each of them alone, to the last bit.
-#   merge.sh HEDDLE LIST DEVICE paper|forms [sample]
+#   merge.sh HEDDLE LIST DEVICE paper|forms|leaving [sample]
 # LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes,
 # each alone, and up to eight of them; forms: every kernel of the list with another one. Each with all
 # schedules, with and without turns, and fused, and on the virtual GPU with each of MODES (words of
-# HEDDLE_VGPU); sample: with one of these, others for each pair. LIMIT: seconds that a run may take (60);
+# HEDDLE_VGPU); leaving: kernels that can be fused, but not merged, since their threads have to leave, or
+# leave something behind, each ahead of another one and behind it;
+# sample: with one of these, others for each pair. LIMIT: seconds that a run may take (60);
 # JOBS: runs at a time (2).
 # Kernels that cannot be merged, or not in this order, must be refused; they are counted.
 set -eu
@@ -128,6 +130,31 @@ forms() {
 	done
 }
 
+# fused HOW KERNEL...
+fused() {
+	# shellcheck disable=SC2086
+	printf '%s\n' $modes | sed "s/\$/ --how $1/" >"$work/ways"
+	shift
+	for kernel; do
+		line=$(grep -n "$tab$kernel$tab" "$work/all" | head -n 1 | cut -d: -f1)
+		for other in va er_barrier bar_reduce; do
+			with=$(grep -n "$tab$other$tab" "$work/all" | head -n 1 | cut -d: -f1)
+			if [ -z "$line" ] || [ -z "$with" ]; then continue; fi
+			corun "$(words "$work/all" "$line") + $(words "$work/all" "$with")"
+			corun "$(words "$work/all" "$with") + $(words "$work/all" "$line")"
+		done
+	done
+}
+
+leaving() {
+	all='alike_layer alike_stayers_go alike_stayers_uneven bar_producer callee_spin_vote warp_partial'
+	# shellcheck disable=SC2086
+	{
+		fused vertical $all bar_register er_exit_callee pt_callee
+		fused horizontal $all
+	}
+}
+
 "$what"
 wait
 cat "$work"/result.* >"$work/results"
@@ -137,4 +164,7 @@ ok=$(grep -c '^ok' "$work/results" || :)
 bad=$(grep -c '^FAIL' "$work/results" || :)
 again=$(grep -cE '^ok.*\(([2-9]|[0-9]{2,}) launches\)' "$work/results" || :)
 echo "$ok runs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused; $again resumed"
-[ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] && [ "$again" -gt $((ok / 8)) ]
+case $what in
+leaving) [ "$bad" -eq 0 ] && [ "$ok" -eq "$id" ] ;;
+*) [ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] && [ "$again" -gt $((ok / 8)) ] ;;
+esac

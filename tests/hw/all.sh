@@ -6,7 +6,7 @@
 # The tests of this folder one after the other on this machine's GPU, each with a limit, so that what
 # hangs costs no more than that. WHERE: what ./run dist made; OUT: gets NAME.log of each, and NAME.kept
 # with more of some that failed. Names:
-# forms, merged, ops, random-1, random-2501, random-5001, random-7501, smid, often, scenarios, lanes, wide, pair,
+# forms, merged, virtual, ops, random-1, random-2501, random-5001, random-7501, smid, often, scenarios, lanes, wide, pair,
 # daemon-killed; all of them take some ten minutes. PROGRAMS=DIR in the environment: programs, too
 # (programs.sh). Prints a line for each, and the last lines of what failed.
 set -u
@@ -14,13 +14,13 @@ where=$1
 out=$2
 shift 2
 here=$(dirname "$0")
-[ $# -gt 0 ] || set -- forms merged ops random-1 random-2501 random-5001 random-7501 smid often scenarios lanes \
-	wide pair daemon-killed ${PROGRAMS:+programs}
+[ $# -gt 0 ] || set -- forms merged virtual ops random-1 random-2501 random-5001 random-7501 smid often scenarios \
+	lanes wide pair daemon-killed ${PROGRAMS:+programs}
 mkdir -p "$out"
 
 run_test() { # NAME
 	case $1 in
-	forms | merged) JOBS=${JOBS:-12} sh "$here/hw.sh" "$where" "$1" ;;
+	forms | merged | virtual) JOBS=${JOBS:-12} sh "$here/hw.sh" "$where" "$1" ;;
 	ops) TSV=$out/ops.tsv sh "$here/hw.sh" "$where" ops ;;
 	random-*) SEED=${1#random-} LIMIT=20 sh "$here/hw.sh" "$where" random 2500 ;;
 	pair | daemon-killed) sh "$here/hw.sh" "$where" "$1" ;;

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hw.sh WHERE forms|merged|random|ops|programs|pair|daemon-killed|kills [N] [on|off]
+# usage: hw.sh WHERE forms|merged|virtual|random|ops|programs|pair|daemon-killed|kills [N] [on|off]
 # What e2e.sh shows on the virtual GPU, on this machine's: WHERE is a build folder or what ./run
 # dist made; without a GPU, skipped. on|off: with MPS or without.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
 #                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each
 #   merged         pairs of them as one launch, compared with each alone; likewise (FILTER aside)
+#   virtual        each of them with its body put into another kernel, a field at a time; likewise
 #   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30 a
 #                  module, JOBS (14) processes at a time; one that stands still for LIMIT (30) seconds is
 #                  told and ended, and the next goes on behind it
@@ -59,6 +60,14 @@ merged() {
 		JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/merge.sh" "$heddle" "$list" cuda \
 			$which sample
 	done
+}
+
+virtual() {
+	list=$where/lib/heddle/kernels/list.txt
+	[ -f "$list" ] || list=$where/kernels/list.txt
+	export CUDA_DEVICE_MAX_CONNECTIONS=1
+	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/virtual.sh" "$heddle" "$list" cuda \
+		"${FILTER:-.}"
 }
 
 random_programs() {
@@ -177,6 +186,7 @@ kills() {
 case $what in
 forms) forms ;;
 merged) merged ;;
+virtual) virtual ;;
 random) random_programs "${3:-10000}" ;;
 ops) ops ;;
 programs) programs ;;

@@ -4,7 +4,7 @@
 /* merge_tool FILE KERNEL X,Y,Z BYTES [FILE KERNEL X,Y,Z BYTES]...
  * Prints the module that runs these kernels, with blocks of that shape and so much dynamic shared
  * memory, in one launch. Exit status 2, and why on standard error: one of them cannot be merged. */
-#include "pass/merge.h"
+#include "pass/registry.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,12 +55,11 @@ static void read_guest(char **argv, struct pass_guest *g)
 
 int main(int argc, char **argv)
 {
-	struct pass_guest guests[CTL_MAX_MERGED];
-	struct pass_verdict verdict;
-	struct pass_merged merged;
-	struct ptx_module *m;
+	struct pass_guest guests[CTL_MAX_MERGED] = {0};
+	struct pass_request rq = {.kernels = guests};
+	struct pass_form form;
 	struct strbuf out = {0};
-	unsigned n = 0, which = 0;
+	unsigned n = 0;
 	int r;
 
 	arena_init(&arena, 0);
@@ -69,18 +68,20 @@ int main(int argc, char **argv)
 	if (n == 0)
 		fail("usage: merge_tool FILE KERNEL X,Y,Z BYTES...");
 	diag_init(&diags, &arena, "merged", NULL, 0);
-	r = pass_merge(guests, n, &diags, &m, &merged, &verdict, &which);
+	rq.n = n;
+	r = pass_run(pass_find("merge"), &rq, &diags, &form);
 	if (r == -ENOTSUP) {
-		fprintf(stderr, "%s: %s\n", guests[which].name,
-			verdict.reason ? verdict.reason : "modules that do not go together");
+		fprintf(stderr, "%s: %s\n", guests[form.which].name,
+			form.verdict.reason ? form.verdict.reason
+					    : "modules that do not go together");
 		return 2;
 	}
 	if (r < 0)
 		fail(strerror(-r));
-	ptx_print(m, &out);
+	ptx_print(form.m, &out);
 	fwrite(out.at, 1, out.len, stdout);
 	strbuf_finish(&out);
-	ptx_module_free(m);
+	ptx_module_free(form.m);
 	for (unsigned k = 0; k < n; k++)
 		ptx_module_free((struct ptx_module *)guests[k].m);
 	arena_finish(&arena);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pass/merge.h"
+#include "pass/registry.h"
 #include "ptx/graft.h"
 
 static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -36,8 +36,8 @@ static void make(struct made *t, unsigned n, const char *const *names, const uin
 	const uint32_t *fits)
 {
 	struct pass_guest guests[CTL_MAX_MERGED] = {0};
-	struct pass_verdict v;
-	unsigned which;
+	struct pass_request rq = {.kernels = guests, .n = n};
+	struct pass_form form;
 
 	*t = (struct made){0};
 	arena_init(&t->arena, 0);
@@ -49,7 +49,9 @@ static void make(struct made *t, unsigned n, const char *const *names, const uin
 			.name = names[k],
 			.block = {threads[k], 1, 1},
 			.fits = fits[k]};
-	assert_int_equal(pass_merge(guests, n, &t->diags, &t->m, &t->form, &v, &which), 0);
+	assert_int_equal(pass_run(pass_find("merge"), &rq, &t->diags, &form), 0);
+	t->m = form.m;
+	t->form = form.merged;
 	ptx_print(t->m, &t->text);
 	assert_false(t->text.failed);
 }

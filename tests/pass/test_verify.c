@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum way { MERGE, VERTICAL, HORIZONTAL, PREEMPT, WAYS };
+/* EARLY, LEAVING: vertical; kernel 0 has an early return, or its threads leave, and it comes last.
+ */
+enum way { MERGE, VERTICAL, HORIZONTAL, PREEMPT, EARLY, LEAVING, WAYS };
 
 static struct test {
 	struct arena arena;
@@ -44,11 +46,20 @@ static struct ptx_module *read_module(void)
 
 static void make_together(enum way way)
 {
-	static pass_recorded_fn *const make[] = {
-		pass_merge_recorded, pass_fuse_vertical_recorded, pass_fuse_horizontal_recorded};
+	static pass_merge_fn *const make[WAYS] = {[MERGE] = pass_merge,
+		[VERTICAL] = pass_fuse_vertical,
+		[HORIZONTAL] = pass_fuse_horizontal,
+		[EARLY] = pass_fuse_vertical,
+		[LEAVING] = pass_fuse_vertical};
 	struct pass_verdict verdict;
 	unsigned which;
 
+	if (way == EARLY) {
+		t.guests[0].name = "early";
+		t.guests[1].name = "stays";
+	}
+	if (way == LEAVING)
+		t.guests[0].name = "leaving";
 	assert_int_equal(
 		make[way](t.guests, 2, &t.diags, &t.m, &t.form, &verdict, &which, &t.record), 0);
 	t.f = ptx_find_func(t.m, CTL_MERGE_ENTRY);
@@ -471,6 +482,15 @@ static void drop_add(void)
 {
 	drop(of(0, "add.u32 %r18, %r18, %r15"));
 }
+/* Those that are done leave, though another kernel follows. */
+static void leave_early(void)
+{
+	become(of(0, "@%p1 ret;"), "ret;\n");
+}
+static void barrier_behind(void)
+{
+	insert(ours(of(0, "ret;"), "ret;"), "barrier.sync 6;\n");
+}
 static void in_callee(void)
 {
 	struct ptx_func *f = NULL;
@@ -503,6 +523,8 @@ static const struct mutant {
 	{HORIZONTAL, one_number_for_both, PASS_RULE_BARRIERS},
 	{VERTICAL, other_threads, PASS_RULE_BARRIERS},
 	{MERGE, past_barrier, PASS_RULE_BARRIERS},
+	{EARLY, leave_early, PASS_RULE_BARRIERS},
+	{LEAVING, barrier_behind, PASS_RULE_BARRIERS},
 	{MERGE, into_shuffle, PASS_RULE_CONVERGENCE},
 	{MERGE, drop_shuffle, PASS_RULE_CONVERGENCE},
 	{MERGE, part_at_shuffle, PASS_RULE_CONVERGENCE},
@@ -564,8 +586,8 @@ static void test_half_a_warp_that_counts(void **state)
 
 	(void)state;
 	for (enum way way = MERGE; way < PREEMPT; way++) {
-		static pass_recorded_fn *const make[] = {pass_merge_recorded,
-			pass_fuse_vertical_recorded, pass_fuse_horizontal_recorded};
+		static pass_merge_fn *const make[] = {
+			pass_merge, pass_fuse_vertical, pass_fuse_horizontal};
 
 		reset();
 		t.guests[0] = (struct pass_guest){t.plain, "counts", {40, 1, 1}, 0};
@@ -592,7 +614,8 @@ static void test_half_a_warp_that_counts(void **state)
 /* Each of them, and nothing of another rule. */
 static void test_mutants(void **state)
 {
-	static const char *const ways[] = {"merge", "vertical", "horizontal", "preempt"};
+	static const char *const ways[WAYS] = {
+		"merge", "vertical", "horizontal", "preempt", "early", "leaving"};
 	unsigned bad = 0;
 
 	(void)state;

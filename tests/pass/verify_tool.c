@@ -154,8 +154,7 @@ static void judge(const char *way, const struct pass_result *r, double made_ms)
 
 static void together(const struct pass_guest *of, unsigned n)
 {
-	static pass_recorded_fn *const make[] = {
-		pass_merge_recorded, pass_fuse_vertical_recorded, pass_fuse_horizontal_recorded};
+	static pass_merge_fn *const make[] = {pass_merge, pass_fuse_vertical, pass_fuse_horizontal};
 	static const char *const names[] = {"merge", "vertical", "horizontal"};
 
 	for (unsigned i = 0; i < ARRAY_LEN(make); i++) {
@@ -229,8 +228,7 @@ static void keep_workers(void)
 		unsigned which;
 
 		diag_init(&diags, &arena, "alone", NULL, 0);
-		if (pass_merge_recorded(
-			    &kernels[i], 1, &diags, &m, &form, &verdict, &which, &record) == 0) {
+		if (pass_merge(&kernels[i], 1, &diags, &m, &form, &verdict, &which, &record) == 0) {
 			ptx_module_free(m);
 			kernels[kept++] = kernels[i];
 		} else {

@@ -332,10 +332,11 @@ static void unchanged(void **state)
 /* ---- bounds ---- */
 static void bounds(void **state)
 {
-	struct module t = parse_ok(HEAD
-		".entry k()\n.maxntid 128, 2\n.minnctapersm 3\n.pragma \"x\";\n.maxnreg "
-		"40\n{\nret;\n}\n"
-		".entry q()\n.reqntid 0x20\n.maxnctapersm 2\n{\nret;\n}\n.entry n()\n{ret;}\n");
+	struct module t = parse_ok(
+		HEAD ".entry k()\n.maxntid 128, 2\n.minnctapersm 3\n.pragma \"x\";\n.maxnreg "
+		     "40\n{\nret;\n}\n"
+		     ".entry q()\n.reqntid 0x20\n.maxnctapersm 2\n{\nret;\n}\n.entry n()\n{ret;}\n"
+		     ".entry c()\n.maxntid 32\n.explicitcluster\n{ret;}\n");
 	struct ptx_func *k = ptx_find_func(t.m, "k");
 	struct ptx_bounds b;
 
@@ -362,6 +363,15 @@ static void bounds(void **state)
 	assert_string_equal(k->directives.at[0], ".pragma \"x\";");
 	assert_string_equal(k->directives.at[1], ".reqntid 5, 1, 1");
 	assert_string_equal(k->directives.at[2], ".maxnreg 32");
+	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 40), 0); /* it is lower already */
+	assert_string_equal(k->directives.at[2], ".maxnreg 32");
+	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, k, 24), 0);
+	assert_string_equal(k->directives.at[2], ".maxnreg 24");
+	assert_int_equal(ptx_bounds_lower_maxnreg(t.m, ptx_find_func(t.m, "n"), 16), 0);
+	ptx_bounds_get(ptx_find_func(t.m, "n"), &b);
+	assert_int_equal(b.maxnreg, 16);
+	assert_null(ptx_bounds_cluster(k));
+	assert_string_equal(ptx_bounds_cluster(ptx_find_func(t.m, "c")), ".explicitcluster");
 	finish(&t);
 }
 

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle ptx PASS: a verb for each row of the registry of passes. Those that rewrite a kernel in
+ * its module take a file, and do so with all of its kernels; those that make a form of kernels with
+ * blocks of a given shape take kernel specifications (ptx_form.c). */
+#include "cli/ptx_form.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void json_kernel(struct json *j, const char *name, int err, const struct pass_form *form)
+{
+	const struct pass_kernel_info *info = &form->info;
+
+	json_begin_object(j, NULL);
+	json_str(j, "name", name);
+	json_str(j, "tier", pass_tier_name(form->verdict.tier));
+	json_str(j, "reason", form->verdict.reason);
+	json_bool(j, "transformed", err == 0);
+	if (err == 0) {
+		json_uint(j, "arguments_offset", info->arg_offset);
+		json_uint(j, "parameter_bytes", info->param_bytes);
+		json_uint(j, "added_shared_bytes", info->added_static_shared_bytes);
+		json_bool(j, "rising_order", info->rising_order);
+	}
+	json_end(j, '}');
+}
+
+struct output {
+	struct json j;
+	struct strbuf quoted, *text; /* the text of a large module is there once */
+	unsigned found;              /* modules with a kernel that was asked for */
+	struct ptx_dump dump;
+};
+
+/* One kernel of the module, in place. Returns CLI_OK or CLI_FAILED, said. */
+static int transform(struct cli *c, struct output *o, struct cli_ptx *f, const char *name)
+{
+	struct pass_guest kernel = {.m = f->module, .name = name};
+	struct pass_request rq = {.kernels = &kernel, .n = 1, .in = f->module};
+	struct pass_form form;
+	int err;
+
+	ptx_dump_to(&o->dump, &rq);
+	err = pass_run(ptx_form_row(c), &rq, &f->diags, &form);
+	if (err == -ENOTSUP) {
+		const struct pass_verdict *v = &form.verdict;
+
+		if (cli_has(c, "kernel"))
+			return cli_error(c, NULL, "%s: kernel '%s' cannot be preempted: %s",
+				f->name, name, v->reason ? v->reason : "no reason known");
+		diag_add(&f->diags, DIAG_WARNING, v->line, v->col, 1,
+			"kernel '%s' is left as it was: %s", name,
+			v->reason ? v->reason : "no reason known");
+	} else if (err < 0) {
+		return cli_error(c, "this is a bug: please report it with the file",
+			"%s: kernel '%s': %s", f->name, name, strerror(-err));
+	}
+	if (c->json)
+		json_kernel(&o->j, name, err, &form);
+	return o->dump.failed ? CLI_FAILED : CLI_OK;
+}
+
+/* The names first: a pass moves the module's items. */
+static int transform_all(struct cli *c, struct output *o, struct cli_ptx *f)
+{
+	const char *only = cli_value(c, "kernel");
+	VEC(const char *) names = {0};
+	int r = CLI_OK;
+
+	for (size_t i = 0; i < f->module->items.len; i++) {
+		const struct ptx_item *item = &f->module->items.at[i];
+
+		if (item->kind != PTX_ITEM_FUNC || !item->func->is_entry || !item->func->has_body)
+			continue;
+		if (only && strcmp(only, item->func->sym->name) != 0)
+			continue;
+		if (!VEC_PUSH(&names, item->func->sym->name))
+			r = cli_error(c, NULL, "out of memory");
+	}
+	o->found += names.len > 0;
+	for (size_t i = 0; r == CLI_OK && i < names.len; i++)
+		r = transform(c, o, f, names.at[i]);
+	VEC_FREE(&names);
+	return r;
+}
+
+static int rewrite(struct cli *c, struct cli_ptx *f, void *user)
+{
+	struct output *o = user;
+	unsigned before = o->found;
+	int r = CLI_OK;
+
+	if (!f->diags.errors)
+		r = transform_all(c, o, f);
+	else
+		o->found++;
+	/* Another of the file's may have the kernel. */
+	if (cli_has(c, "kernel") && o->found == before && r == CLI_OK)
+		return CLI_OK;
+	cli_show_diags(&f->diags);
+	if (f->diags.errors)
+		r = CLI_FAILED;
+	if (r == CLI_OK && f->entry)
+		strbuf_printf(o->text, "// %s\n", f->name);
+	if (r == CLI_OK)
+		cli_ptx_print(c, f->module, o->text);
+	return r;
+}
+
+static int run_in_place(struct cli *c)
+{
+	struct output o = {.text = c->json ? &o.quoted : &c->out, .dump = {.c = c}};
+	const char *kernel = cli_value(c, "kernel");
+	int r = ptx_dump_open(&o.dump);
+
+	if (r != CLI_OK)
+		return r;
+	if (c->json) {
+		cli_json_open(c, &o.j, 1);
+		json_begin_array(&o.j, "kernels");
+	}
+	r = cli_ptx_walk(c, c->operands[0], rewrite, &o);
+	if (r == CLI_OK && kernel && !o.found)
+		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
+			c->operands[0], kernel);
+	if (o.text->failed)
+		r = cli_error(c, NULL, "out of memory");
+	if (c->json) {
+		json_end(&o.j, ']');
+		json_str(&o.j, "text", r == CLI_OK ? o.quoted.at : NULL);
+		json_end(&o.j, '}');
+	}
+	strbuf_finish(&o.quoted);
+	return r;
+}
+
+/* ---- the rows ---- */
+#define DUMP                                                                                \
+	{                                                                                   \
+		0, "dump", "DIR",                                                           \
+			"write each module there, as it came to the pass and as it left it" \
+	}
+static const struct cli_option in_place[] = {
+	{'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed"},
+	DUMP,
+	CLI_PTX_ARCH,
+	{0},
+};
+static const struct cli_option of_shapes[] = {DUMP, {0}};
+static const struct cli_option of_grids[] = {
+	{0, "fields", "LIST",
+		"what is done to it, with commas: ids, threads, counts, barriers, shared, dynamic, "
+		"params, exits, all (if nothing is said), none"},
+	DUMP,
+	{0},
+};
+
+static const char in_place_details[] =
+	"Kernels keep their names and parameters; one parameter is appended, hd_args, whose "
+	"layout is struct ctl_args of src/pass/control.h. What cannot be transformed is "
+	"left as it was, with a warning. A program, library or fatbin with PTX will do, "
+	"too: each is written, behind a comment that names it.";
+static const char of_shapes_details[] =
+	"A kernel is FILE.ptx KERNEL --block X[,Y[,Z]] [--shared BYTES]; what else heddle corun "
+	"takes with it may stand there and does not matter. The form, entry hd_merged, is for "
+	"blocks of these shapes; how it is to be launched stands in its first lines. heddle corun "
+	"runs it.";
+static const char of_grids_details[] =
+	"The kernel, FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES], is put "
+	"into another one, hd_virtual, which computes the same. Its first line says how it is to "
+	"be "
+	"launched; its parameters are the kernel's, and 80 bytes more, all 0. What can be done to "
+	"it: " PASS_FIELDS(PTX_FIELD_LINE) ".";
+static const char in_place_json[] =
+	"kernels, an array of name, tier (managed, guard, held), reason (null for managed), "
+	"transformed, and for those arguments_offset, parameter_bytes, added_shared_bytes, "
+	"rising_order; text.";
+static const char of_shapes_json[] =
+	"entry; block, an array, and shared_bytes of a launch; parameter_bytes, of all; kernels, "
+	"an array of file, name, parameters_offset, own_bytes (the kernel's own parameters), "
+	"arguments_offset (of its struct ctl_args), rising_order; merge_offset (of struct "
+	"ctl_merge); text.";
+static const char of_grids_json[] =
+	"entry; grid and block, arrays, and shared_bytes of a launch; fields, an array of what was "
+	"done; text.";
+
+#define PICK(wants, a, b, c) ((wants)&PASS_WANTS_GRID ? (c) : (wants)&PASS_WANTS_BLOCK ? (b) : (a))
+#define PASS(id, pass, min, max, wants, line)                                                  \
+	const struct cli_verb cli_verb_ptx_##id = {                                            \
+		.name = "ptx " pass,                                                           \
+		.operands = PICK(wants, "FILE", "-- KERNEL [+ KERNEL...]", "-- KERNEL"),       \
+		.summary = line,                                                               \
+		.details = PICK(wants, in_place_details, of_shapes_details, of_grids_details), \
+		.json = PICK(wants, in_place_json, of_shapes_json, of_grids_json),             \
+		.options = PICK(wants, in_place, of_shapes, of_grids),                         \
+		.min_operands = 1,                                                             \
+		.max_operands = (wants) ? -1 : 1,                                              \
+		.flags = (wants) ? CLI_OPERANDS_LAST : 0,                                      \
+		.run = (wants) ? ptx_form_run : run_in_place,                                  \
+	};
+#include "pass/passes.def"

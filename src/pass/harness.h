@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A kernel's body in another kernel, put there with some of what a place can say (virtual.h), and
+ * nothing else changed: it computes what it computes. For showing that each of these is right. */
+#ifndef HEDDLE_HARNESS_H
+#define HEDDLE_HARNESS_H
+
+#include "pass/pass.h"
+
+#define PASS_HARNESS_ENTRY "hd_virtual" /* the entry's name */
+
+/* FIELD(id, name, what is done) */
+#define PASS_FIELDS(FIELD)                                                                       \
+	FIELD(IDS, "ids", "block ids and the grid's size are given; one block more is launched") \
+	FIELD(THREADS, "threads", "its threads are not the block's first; their ids are given")  \
+	FIELD(COUNTS, "counts", "the same, and the others stay: its barriers count its own")     \
+	FIELD(BARRIERS, "barriers", "its barriers have other numbers; theirs are others'")       \
+	FIELD(SHARED, "shared", "variables in shared memory lie behind 1,024 bytes of others")   \
+	FIELD(DYNAMIC, "dynamic", "the size of dynamic shared memory is given; there is more")   \
+	FIELD(PARAMS, "params", "parameters lie in global memory")                               \
+	FIELD(EXITS, "exits", "all ways out lead to one place, where all its threads are counted")
+enum pass_field_number {
+#define FIELD(id, name, what) PASS_FIELD_NUMBER_##id,
+	PASS_FIELDS(FIELD)
+#undef FIELD
+		PASS_N_FIELDS
+};
+enum pass_field {
+#define FIELD(id, name, what) PASS_FIELD_##id = 1 << PASS_FIELD_NUMBER_##id,
+	PASS_FIELDS(FIELD)
+#undef FIELD
+		PASS_ALL_FIELDS = (1 << PASS_N_FIELDS) - 1
+};
+extern const char *const pass_field_names[PASS_N_FIELDS];
+
+/* How to launch the form. Its parameters are the kernel's, and behind them struct ctl_args, of
+ * which all is 0. */
+struct pass_harness {
+	uint32_t grid[3], block[3], shared_bytes;
+	uint32_t fields; /* with those that the ones asked for need */
+};
+
+/* A new module with the entry PASS_HARNESS_ENTRY. The guest's grid counts, too.
+ * Returns 0; -ENOTSUP with ret_verdict->reason (in the arena of diags) when the body cannot be put
+ * so; -EINVAL with diags (a bug); -ENOMEM. */
+struct pass_guest;
+int pass_virtual(const struct pass_guest *guest, uint32_t fields, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_harness *ret, struct pass_verdict *ret_verdict);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The rows, and what is done around each (registry.h). */
+#include "pass/registry.h"
+#include "pass/verify.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- the passes as the door calls them ---- */
+static int run_preempt(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
+{
+	(void)record; /* who wants one has it in the options */
+	ret->m = rq->in;
+	ret->entry = rq->kernels[0].name;
+	return pass_preempt_with(
+		rq->in, ret->entry, &rq->options, diags, &ret->verdict, &ret->info);
+}
+
+static int run_merge(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_merge(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
+}
+
+static int run_fuse_vertical(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_fuse_vertical(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
+}
+
+static int run_fuse_horizontal(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_fuse_horizontal(rq->kernels, rq->n, diags, &ret->m, &ret->merged, &ret->verdict,
+		&ret->which, record);
+}
+
+static int run_virtual(const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret, struct pass_record *record)
+{
+	(void)record;
+	ret->entry = PASS_HARNESS_ENTRY;
+	return pass_virtual(rq->kernels, rq->fields, diags, &ret->m, &ret->harness, &ret->verdict);
+}
+
+#define PASS(id, name, min, max, wants, summary) {name, min, max, wants, summary, run_##id},
+static const struct pass_row rows[] = {
+#include "pass/passes.def"
+};
+
+const struct pass_row *pass_find(const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+/* ---- the door ---- */
+/* Of a module of thousands of kernels only the one at hand: the rest stays as it is. */
+static int look_at_input(
+	const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags)
+{
+	if (rq->n < row->min_kernels || rq->n > row->max_kernels) {
+		diag_add(diags, DIAG_ERROR, 0, 0, 0, "%s takes %u to %u kernels, not %u", row->name,
+			row->min_kernels, row->max_kernels, rq->n);
+		return -EINVAL;
+	}
+	for (unsigned k = 0; k < rq->n; k++) {
+		const struct pass_guest *g = &rq->kernels[k];
+		const struct ptx_func *f = ptx_find_func(g->m, g->name);
+
+		if (!f || !f->is_entry || !f->has_body)
+			return -ENOENT;
+		if (ptx_validate_func(g->m, f, diags))
+			return -EINVAL;
+		if (rq->dump)
+			rq->dump(rq->user, row->name, g->name, "in", g->m);
+	}
+	return 0;
+}
+
+/* The form against what came. Of a pass that is not verified the form is looked at in tests:
+ * preemptible ones by verify_tool; those of `virtual`, which nobody runs but tests, by what they
+ * compute: parameters in memory, and blocks that are not all of a launch, the verifier does not
+ * know.
+ */
+static int verify(const struct pass_row *row, const struct pass_request *rq,
+	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
+	struct diag_list *diags)
+{
+	struct pass_result result = {
+		.m = form->m,
+		.f = f,
+		.n = rq->n,
+		.guests = rq->kernels,
+		.record = record,
+		.form = &form->merged,
+	};
+
+	return !(row->wants & PASS_IS_VERIFIED) || pass_verify(&result, diags) ? 0 : -EINVAL;
+}
+
+static int look_at_form(const struct pass_row *row, const struct pass_request *rq,
+	const struct pass_form *form, const struct pass_record *record, struct diag_list *diags)
+{
+	const struct ptx_func *f = ptx_find_func(form->m, form->entry);
+	unsigned errors;
+
+	if (rq->dump)
+		rq->dump(rq->user, row->name, rq->kernels[0].name, "out", form->m);
+	if (!f)
+		return -EINVAL;
+	errors = form->m == rq->in ? ptx_validate_func(form->m, f, diags)
+				   : ptx_validate(form->m, diags);
+	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
+}
+
+int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret)
+{
+	struct pass_record record = {0};
+	int r = look_at_input(row, rq, diags);
+
+	*ret = (struct pass_form){0};
+	if (r == 0)
+		r = row->run(rq, diags, ret, &record);
+	if (r == 0)
+		r = look_at_form(row, rq, ret, &record, diags);
+	pass_record_finish(&record);
+	if (r < 0 && ret->m != rq->in) {
+		ptx_module_free(ret->m);
+		ret->m = NULL;
+	}
+	return r;
+}

@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Every kernel of a list, plain and with its body put into another kernel (heddle ptx virtual), a field
+# at a time and all together: the same memory, to the last bit, and the same text printed.
+#   virtual.sh HEDDLE LIST DEVICE [FILTER]
+# LIST, DEVICE, FILTER: as of same.sh. FIELDS: some of them only ("all" is each field that the kernel can
+# have); SAMPLE=1: two of them for each kernel, others for each. LIMIT: seconds that a run may take
+# (60); JOBS: kernels at a time (2).
+# What cannot be put so says why; virtual.txt has who that is, for which field, and of which compiler if
+# not of all.
+set -eu
+heddle=$1
+list=$2
+device=$3
+filter=${4:-.}
+fields=${FIELDS:-ids threads counts barriers shared dynamic params exits barriers,exits all}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$(dirname "$list")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+tab=$(printf '\t')
+# The form's last parameter.
+zeros=hex:$(printf %0160d 0)
+
+limit=${LIMIT:-60}
+# shellcheck source=tests/exec/form.sh
+. "$here/form.sh"
+
+# same PLAIN FORM KERNEL: whether two runs left the same.
+same() {
+	sed '/^{$/,$d' "$1.out" | sort >"$1.text"
+	sed '/^{$/,$d' "$2.out" | sort | cmp -s - "$1.text" || return 1
+	! grep -qx "$3" "$here/unordered.txt" || return 0
+	for f in "$1".[0-9]*; do
+		[ ! -e "$f" ] || cmp -s "$f" "$2.${f##*.}" || return 1
+	done
+}
+
+# arguments WORDS: those of a specification, which stand behind its options.
+arguments() {
+	set -f
+	# shellcheck disable=SC2086
+	set -- $1
+	set +f
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--*) shift ;;
+		*) printf '%s ' "$1" ;;
+		esac
+		shift
+	done
+}
+
+# cannot FIELD KERNEL COMPILER: it is in the list.
+cannot() {
+	grep -qx -e "$1 $2" -e "any $2" -e "$1 $2 $3" "$here/virtual.txt"
+}
+
+# can KERNEL COMPILER FIELDS: those of the fields that it can have.
+can() {
+	for field in $(echo "$3" | tr , ' '); do
+		cannot "$field" "$1" "$2" || printf '%s,' "$field"
+	done
+}
+
+# check ID FIELDS FILE KERNEL WORDS COMPILER: prints a line.
+check() {
+	name="$2 $3 $4"
+	what=$2
+	[ "$what" != all ] || what=ids,threads,counts,barriers,shared,dynamic,params,exits
+	case $what in *,*) what=$(can "$4" "$6" "$what") ;; esac
+	set -f
+	# shellcheck disable=SC2086
+	"$heddle" ptx virtual --fields "$what" -- "$root/$3" "$4" $5 >"$1.ptx" 2>"$1.err" || {
+		set +f
+		why=$(sed -n 's/.*cannot be put so: //p' "$1.err")
+		if [ -n "$why" ] && cannot "$2" "$4" "$6"; then
+			echo "refused $name: $why"
+		else
+			echo "FAIL $name [$5] ($what): $(head -n 1 "$1.err")"
+		fi
+		return
+	}
+	set +f
+	how=$(sed -n 's,^// hd_virtual: ,,p' "$1.ptx")
+	if cannot "$2" "$4" "$6"; then
+		echo "FAIL $name: is in virtual.txt, and is not refused"
+	elif ! run_form "$1.form" "$device" "$1.ptx" "hd_virtual $how $(arguments "$5") $zeros"; then
+		echo "FAIL $name [$5]: $(head -n 2 "$1.form.err" | tr '\n' ' ')"
+	elif same "$1.plain" "$1.form" "$4"; then
+		echo "ok $name"
+	else
+		echo "FAIL $name [$5]: buffers or texts differ"
+	fi
+	rm -f "$1.form".*
+}
+
+# check_line NUMBER FILE KERNEL WORDS COMPILER
+check_line() {
+	if ! run_form "$work/$1.plain" "$device" "$root/$2" "$3 $4"; then
+		echo "FAIL $2 $3 plain: $(head -n 2 "$work/$1.plain.err" | tr '\n' ' ')"
+		return 0
+	fi
+	n=0
+	for what in $fields; do
+		n=$((n + 1))
+		[ -z "${SAMPLE:-}" ] || [ $((($1 + n) % 5)) -eq 0 ] || continue
+		check "$work/$1" "$what" "$2" "$3" "$4" "$5"
+	done
+	rm -f "$work/$1".*
+}
+
+grep -E "$filter" "$list" | grep -v "$tab-\$" >"$work/list" || {
+	echo "skipped: no kernel matches $filter (no such compiler here)"
+	exit 77
+}
+job=0
+jobs=${JOBS:-2}
+while IFS=$tab read -r file kernel toolchain words <&3; do
+	case $words in *--block*) ;; *) continue ;; esac
+	job=$((job + 1))
+	check_line $job "$file" "$kernel" "$words" "$toolchain" >"$work/result.$job" 2>&1 &
+	[ $((job % jobs)) -ne 0 ] || wait
+done 3<"$work/list"
+wait
+cat "$work"/result.* >"$work/results"
+[ -z "${VERBOSE-}" ] || cat "$work/results"
+grep -v '^ok\|^refused' "$work/results" || :
+ok=$(grep -c '^ok' "$work/results" || :)
+refused=$(grep -c '^refused' "$work/results" || :)
+bad=$(grep -vc '^ok\|^refused' "$work/results" || :)
+echo "$job kernels: $ok runs the same, $bad not, $refused refused"
+[ "$bad" -eq 0 ] && [ "$ok" -gt $((refused * 4)) ]

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: forms.sh HEDDLE FOLDER
+# The text of each emitted form, of small kernels, as it was when somebody looked at it last: one file
+# NAME.expect in FOLDER for each. After a change that is meant, BLESS=1 writes them anew; read
+# `git diff` then, and think of FORM_VERSION (src/shim/rewrite.c) where preempt's differ.
+set -eu
+heddle=$1
+folder=$2
+got=$(mktemp)
+trap 'rm -f "$got"' EXIT
+bad=0
+
+# form NAME PASS WORDS...
+form() {
+	name=$1 pass=$2
+	shift 2
+	"$heddle" ptx "$pass" "$@" >"$got"
+	if [ "${BLESS:-}" ]; then
+		cp "$got" "$folder/$name.expect"
+	elif ! diff -u "$folder/$name.expect" "$got"; then
+		echo "$name is not as in $folder/$name.expect; is that meant? Then: BLESS=1 ./run test pass-forms"
+		bad=1
+	fi
+}
+
+ptx=$folder/kernels.ptx
+for kernel in add turn half; do
+	"$heddle" ptx print -k $kernel "$ptx" >/dev/null
+	form "preempt-$kernel" preempt -k $kernel "$ptx"
+done
+add="$ptx add --block 64"
+turn="$ptx turn --block 40"
+half="$ptx half --block 64"
+# shellcheck disable=SC2086
+{
+	form merge-add-turn merge -- $add + $turn
+	form merge-turn-add merge -- $turn + $add
+	form fuse-vertical fuse-vertical -- $half + $turn
+	form fuse-horizontal fuse-horizontal -- $turn + $half
+	for field in none counts; do
+		form virtual-$field virtual --fields $field -- $turn --grid 3,2
+	done
+	form virtual-all virtual -- $add --grid 3
+}
+[ "$bad" = 0 ]
