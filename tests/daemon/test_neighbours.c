@@ -63,7 +63,24 @@ static void devices_of_a_user(void **state)
 	hd_destroy(d);
 }
 
-/* One arrived launch on all SMs that says nothing any more, and an equal that has just come. */
+/* One arrived launch of a on all SMs, *ret_at_work, and behind it one of its equal b, returned. */
+static struct wire_slot *one_waits(
+	struct hd *d, struct fake *a, struct fake *b, struct wire_slot **ret_at_work)
+{
+	struct wire_slot *w;
+
+	assert_int_equal(join_as(d, 7, "GPU-0", a), 0);
+	assert_int_equal(join_as(d, 8, "GPU-0", b), 0);
+	*ret_at_work = submit(d, a, 0, 400);
+	hd_run(d);
+	arrive(a->page, *ret_at_work);
+	hd_run(d);
+	w = submit(d, b, 0, 80);
+	hd_run(d);
+	return w;
+}
+
+/* A launch that says nothing any more, beside an equal that has just come. */
 static void stands_still(void **state)
 {
 	struct hd *d = make(NULL);
@@ -71,14 +88,7 @@ static void stands_still(void **state)
 	struct wire_slot *l, *w;
 	uint64_t next;
 
-	assert_int_equal(join_as(d, 7, "GPU-0", &a), 0);
-	assert_int_equal(join_as(d, 8, "GPU-0", &b), 0);
-	l = submit(d, &a, 0, 400);
-	hd_run(d);
-	arrive(a.page, l);
-	hd_run(d);
-	w = submit(d, &b, 0, 80);
-	hd_run(d);
+	w = one_waits(d, &a, &b, &l);
 	assert_int_equal(b.page->begin.quota[0], 0);
 	for (int ms = 0; ms < 990; ms += 10) {
 		now += 10 * MS;
@@ -134,14 +144,7 @@ static void stands_still_allowed(void **state)
 	struct fake a, b;
 	struct wire_slot *l;
 
-	assert_int_equal(join_as(d, 7, "GPU-0", &a), 0);
-	assert_int_equal(join_as(d, 8, "GPU-0", &b), 0);
-	l = submit(d, &a, 0, 400);
-	hd_run(d);
-	arrive(a.page, l);
-	hd_run(d);
-	submit(d, &b, 0, 80);
-	hd_run(d);
+	one_waits(d, &a, &b, &l);
 	now += 3600000 * MS;
 	hd_run(d);
 	assert_int_equal(l->granted, 1);
@@ -157,14 +160,7 @@ static void idle_pool(void **state)
 	struct fake a, b;
 	struct wire_slot *l, *w;
 
-	assert_int_equal(join_as(d, 7, "GPU-0", &a), 0);
-	assert_int_equal(join_as(d, 8, "GPU-0", &b), 0);
-	l = submit(d, &a, 0, 400);
-	hd_run(d);
-	arrive(a.page, l);
-	hd_run(d);
-	w = submit(d, &b, 0, 80);
-	hd_run(d);
+	w = one_waits(d, &a, &b, &l);
 	assert_int_equal(l->granted, 1);
 	l->idle = 1;
 	hd_kicked(d, a.t);

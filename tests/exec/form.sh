@@ -38,3 +38,14 @@ run_form() {
 	esac
 	return $form_status
 }
+
+# same_left PLAIN FORM KERNEL LIST: whether two runs (OUT of run_form) left the same; of kernels in LIST
+# only the text that they printed counts.
+same_left() {
+	sed '/^{$/,$d' "$1.out" | sort >"$1.text"
+	sed '/^{$/,$d' "$2.out" | sort | cmp -s - "$1.text" || return 1
+	! grep -qx "$3" "$4" || return 0
+	for form_file in "$1".[0-9]*; do
+		[ ! -e "$form_file" ] || cmp -s "$form_file" "$2.${form_file##*.}" || return 1
+	done
+}

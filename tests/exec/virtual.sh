@@ -28,16 +28,6 @@ limit=${LIMIT:-60}
 # shellcheck source=tests/exec/form.sh
 . "$here/form.sh"
 
-# same PLAIN FORM KERNEL: whether two runs left the same.
-same() {
-	sed '/^{$/,$d' "$1.out" | sort >"$1.text"
-	sed '/^{$/,$d' "$2.out" | sort | cmp -s - "$1.text" || return 1
-	! grep -qx "$3" "$here/unordered.txt" || return 0
-	for f in "$1".[0-9]*; do
-		[ ! -e "$f" ] || cmp -s "$f" "$2.${f##*.}" || return 1
-	done
-}
-
 # arguments WORDS: those of a specification, which stand behind its options.
 arguments() {
 	set -f
@@ -89,7 +79,7 @@ check() {
 		echo "FAIL $name: is in virtual.txt, and is not refused"
 	elif ! run_form "$1.form" "$device" "$1.ptx" "hd_virtual $how $(arguments "$5") $zeros"; then
 		echo "FAIL $name [$5]: $(head -n 2 "$1.form.err" | tr '\n' ' ')"
-	elif same "$1.plain" "$1.form" "$4"; then
+	elif same_left "$1.plain" "$1.form" "$4" "$here/unordered.txt"; then
 		echo "ok $name"
 	else
 		echo "FAIL $name [$5]: buffers or texts differ"
