@@ -53,13 +53,16 @@ cmp -s "$dir/plain" "$dir/again" || fail "natively it differs"
 own=$(compiled)
 [ "$own" -gt 0 ] || fail "nothing was compiled natively"
 
-start watch
-ms=$(took childless 4 24 30)
-stop
-cat "$dir/daemon"
-[ "$ms" -lt $((seconds * 1000)) ] || fail "the program took $ms ms: it waited for the assembler"
-! more_than "$own" || fail "compiled within $ms ms: nothing was tried"
-await "what was begun is not done" more_than "$own"
+for _ in 1 2 3 4 5; do # the program may have ended before a processor was free to begin
+	start watch
+	ms=$(took childless 4 24 30)
+	stop
+	cat "$dir/daemon"
+	[ "$ms" -lt $((seconds * 1000)) ] || fail "the program took $ms ms: it waited for the assembler"
+	! more_than "$own" || fail "compiled within $ms ms: nothing was tried"
+	! awaited $((seconds * 5)) more_than "$own" || break
+done
+more_than "$own" || fail "what was begun is not done, or five times nothing was"
 
 unset HEDDLE_FORM_WAIT_MS
 for _ in 1 2 3 4 5; do # the machine may have had no processor for it
@@ -79,8 +82,11 @@ plain childless 4 24 30 >"$dir/again"
 own=$(compiled)
 cp -L "$SHIM" "$dir/alone/libcuda.so.1"
 SHIM=$dir/alone/libcuda.so.1
-start watch
-ms=$(took childless 4 24 30)
-stop
+for _ in 1 2 3 4 5; do # as above
+	start watch
+	ms=$(took childless 4 24 30)
+	stop
+	! more_than "$own" || break
+done
 [ "$ms" -ge $((seconds * 1000 - 1000)) ] || fail "the program ended after $ms ms, within a call of the driver"
 more_than "$own" || fail "nothing was compiled in the program"

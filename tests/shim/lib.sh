@@ -22,15 +22,20 @@ fail() {
 	exit 1
 }
 
-await() { # WHAT COMMAND...: until the command succeeds
-	what=$1
-	i=0
+awaited() { # SECONDS COMMAND...: until the command succeeds; false: it never did
+	looks=$(($1 * 20))
 	shift
 	until "$@" 2>/dev/null; do
-		i=$((i + 1))
-		[ $i -lt 1200 ] || fail "$what"
+		looks=$((looks - 1))
+		[ $looks -gt 0 ] || return 1
 		sleep 0.05
 	done
+}
+
+await() { # WHAT COMMAND...: until the command succeeds
+	what=$1
+	shift
+	awaited 60 "$@" || fail "$what"
 }
 
 start() { # MODE [SEED]: the scripted daemon

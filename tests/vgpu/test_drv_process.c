@@ -310,12 +310,12 @@ static int blocks_signals(void)
 
 	drv_begin(&t, NULL);
 	/* Every thread that the library has. */
-	CUdeviceptr p = drv_words(large / 4), q = drv_words(large / 4);
+	CUdeviceptr p = drv_words(large / 4), q = drv_words(large / 4), word = drv_words(1);
 	CUstream s;
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	OK(cuMemcpyDtoDAsync(p, q, large, NULL));
 	OK(cuLaunchHostFunc(NULL, nothing, (void *)(uintptr_t)&called));
-	OK(cuStreamWaitValue32(s, p, 0, CU_STREAM_WAIT_VALUE_EQ));
+	OK(cuStreamWaitValue32(s, word, 0, CU_STREAM_WAIT_VALUE_EQ));
 	rounds(&t, 0.1);
 	assert_int_equal(called, 1);
 	sigemptyset(&set);
