@@ -34,7 +34,8 @@ const char *heddle_error(const struct heddle *h);
 const char *heddle_device(const struct heddle *h);
 
 /* ---- kernels ---- */
-/* Entry `entry` of PTX text of so many bytes (copied) is called `name` from now on. -EINVAL: it is
+/* Entry `entry` of PTX text of so many bytes (copied) is called `name` from now on. Kernels of the
+ * same text share its module variables, in every way of running them. -EINVAL: it is
  * no PTX, with file, line and column; -ENOENT: no such entry; -EEXIST: the name is taken; -EIO: the
  * driver refused it. */
 int heddle_load(

@@ -38,7 +38,7 @@ int guests_import(struct guests *x, const struct pass_guest *from, const char *e
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		char prefix[16];
 
-		snprintf(prefix, sizeof(prefix), "k%u_", k);
+		snprintf(prefix, sizeof(prefix), PASS_GUEST_PREFIX, k);
 		x->which = k;
 		r = ptx_import(x->m, from[k].m, from[k].name, prefix, x->diags, &x->of[k].f);
 	}

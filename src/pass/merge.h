@@ -60,6 +60,9 @@ _Static_assert(sizeof(struct ctl_merge) == 56, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, of) == 8, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "emitted as offsets");
 
+/* Of the names of all that guest k brings along: k as a number. */
+#define PASS_GUEST_PREFIX "k%u_"
+
 struct pass_guest {
 	const struct ptx_module *m; /* read only; several guests may be of one module */
 	const char *name;

@@ -5,12 +5,15 @@
  * any schedule. */
 #include "rt/rt.h"
 
+#include "pass/outside.h"
 #include "pass/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PLAIN_WAYS "\"sequential\" and \"streams\" run any kernels"
 
 #define SPILLS 16 /* bytes a thread that are worth more workers */
 
@@ -31,8 +34,8 @@ static int refused(struct heddle *h, const struct rt_set *s, int err, unsigned w
 	if (err == -ENOMEM)
 		return rt_out_of_memory(h);
 	if (err == -ENOTSUP && v->reason)
-		return rt_fail(h, -ENOTSUP, "\"sequential\" and \"streams\" run any kernels",
-			"kernel '%s' cannot be merged: %s", s->of[which]->name, v->reason);
+		return rt_fail(h, -ENOTSUP, PLAIN_WAYS, "kernel '%s' cannot be merged: %s",
+			s->of[which]->name, v->reason);
 	return rt_fail(h, -EINVAL, "this is a bug in heddle: please report it with the PTX",
 		"kernel '%s' could not be merged: %s", s->of[which]->name, strerror(-err));
 }
@@ -50,7 +53,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, "merged form", NULL, 0);
 	for (unsigned k = 0; k < s->n; k++) {
-		guests[k].m = s->of[k]->ptx;
+		guests[k].m = s->of[k]->alone;
 		guests[k].name = s->of[k]->entry;
 		memcpy(guests[k].block, s->launch[k].block, sizeof(guests[k].block));
 		guests[k].dynamic_bytes = s->launch[k].shared_bytes;
@@ -61,15 +64,34 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 		r = refused(h, s, r, form.which, &form.verdict);
 	} else {
 		f->form = form.merged;
+		if (pass_leave_const(form.m) < 0)
+			text.failed = true;
 		ptx_print(form.m, &text);
 		ptx_module_free(form.m);
 		r = text.failed ? rt_out_of_memory(h)
 				: rt_compile(h, "merged form", text.at, CTL_MERGE_ENTRY,
 					  f->form.shared_bytes, &f->module, &f->fn);
 	}
+	for (unsigned k = 0; r == 0 && k < s->n; k++)
+		r = rt_vars_fill(h, s->of[k], k, f->module);
 	strbuf_finish(&text);
 	arena_finish(&arena);
 	return r;
+}
+
+static int check_vars(struct heddle *h, const struct rt_set *s)
+{
+	for (unsigned k = 0; k < s->n; k++) {
+		const char *name = s->of[k]->no_vars;
+
+		if (name)
+			return rt_fail(h, -ENOTSUP, PLAIN_WAYS,
+				"kernel '%s' cannot be merged: %s%s", s->of[k]->name,
+				*name ? "the driver does not tell where this module variable is: "
+				      : "module variables are too many, or oddly used",
+				name);
+	}
+	return 0;
 }
 
 static int spills(struct heddle *h, const struct rt_set *s, const struct rt_form *f, bool *ret)
@@ -88,8 +110,10 @@ static int prepare(struct heddle *h, const struct rt_set *s, struct rt_form *f)
 {
 	uint32_t threads;
 	bool again = false;
-	int per_sm = 0, r = make(h, s, f->how == DEV_MERGE, f);
+	int per_sm = 0, r = check_vars(h, s);
 
+	if (r == 0)
+		r = make(h, s, f->how == DEV_MERGE, f);
 	if (r == 0)
 		r = spills(h, s, f, &again);
 	if (r == 0 && again) {

@@ -22,9 +22,10 @@ struct rt_kernel *rt_find(struct heddle *h, const char *name)
 
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k)
 {
-	if (k->module)
+	if (k->module && !k->shares)
 		h->cu.cuModuleUnload(k->module);
 	ptx_module_free(k->ptx);
+	ptx_module_free(k->alone);
 	arena_finish(&k->arena);
 	free(k);
 }
@@ -51,17 +52,15 @@ int rt_compile(struct heddle *h, const char *what, const char *ptx, const char *
 	return 0;
 }
 
-/* Of the kernel alone, as heddle tune has it. */
-static int digest(struct heddle *h, struct rt_kernel *k)
+/* The kernel on its own, and the digest of that, as heddle tune has it. */
+static int extract(struct heddle *h, struct rt_kernel *k)
 {
-	struct ptx_module *m;
 	struct strbuf text = {0};
-	int r = ptx_extract(k->ptx, k->entry, true, &m);
+	int r = ptx_extract(k->ptx, k->entry, true, &k->alone);
 
 	if (r < 0)
 		return rt_out_of_memory(h);
-	ptx_print(m, &text);
-	ptx_module_free(m);
+	ptx_print(k->alone, &text);
 	if (!text.failed)
 		sha256(text.at, text.len, k->digest);
 	r = text.failed ? rt_out_of_memory(h) : 0;
@@ -101,7 +100,22 @@ static int parse(struct heddle *h, struct rt_kernel *k, size_t bytes)
 	if (k->n_params > MAX_PARAMS ||
 		pass_param_layout(f, &k->bytes, k->offsets, k->sizes, MAX_PARAMS))
 		return rt_fail(h, -EINVAL, NULL, "%s: its parameters' layout is unknown", k->name);
-	return digest(h, k);
+	return extract(h, k);
+}
+
+/* Kernels of one text are of one module, and share its variables. */
+static int compile(struct heddle *h, struct rt_kernel *k)
+{
+	const struct rt_kernel *o = h->kernels;
+
+	while (o && strcmp(o->text, k->text) != 0)
+		o = o->next;
+	if (!o)
+		return rt_compile(h, k->name, k->text, k->entry, 0, &k->module, &k->fn);
+	k->module = o->module;
+	k->shares = true;
+	RT_TRY(h, h->cu.cuModuleGetFunction(&k->fn, k->module, k->entry), k->name);
+	return 0;
 }
 
 static int fill(struct heddle *h, struct rt_kernel *k, const char *name, const char *ptx,
@@ -119,7 +133,9 @@ static int fill(struct heddle *h, struct rt_kernel *k, const char *name, const c
 	diag_init(&k->diags, &k->arena, k->name, k->text, bytes);
 	r = parse(h, k, bytes);
 	if (r == 0)
-		r = rt_compile(h, k->name, k->text, k->entry, 0, &k->module, &k->fn);
+		r = compile(h, k);
+	if (r == 0)
+		r = rt_vars_leave(h, k);
 	if (r < 0)
 		return r;
 	RT_TRY(h,

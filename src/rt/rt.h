@@ -26,11 +26,16 @@ struct rt_kernel {
 	struct diag_list diags;
 	char *name, *entry, *text;
 	struct ptx_module *ptx;
-	CUmodule module;
+	struct ptx_module *alone; /* the entry, which names no module variables: to be merged */
+	CUmodule module;          /* also of others that were loaded from the same text */
+	bool shares;              /* it is such another's */
 	CUfunction fn;
 	uint32_t n_params, bytes; /* of all parameters */
 	uint32_t *offsets, *sizes;
 	int local_bytes; /* of a thread */
+	uint64_t *vars;  /* what `alone` wants to have in its array, n_vars of them */
+	size_t n_vars;
+	const char *no_vars; /* not NULL: it cannot be without its module variables; "" or a name */
 	uint8_t digest[32];
 };
 
@@ -90,6 +95,12 @@ struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: none */
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k);
 int rt_compile(struct heddle *h, const char *what, const char *ptx, const char *entry,
 	uint32_t shared_bytes, CUmodule *ret_module, CUfunction *ret_fn);
+
+/* ---- vars.c ---- */
+/* k->alone names its module variables no longer; or k->no_vars says that it has to. */
+int rt_vars_leave(struct heddle *h, struct rt_kernel *k);
+/* Once a form is compiled in which it is guest `which`. */
+int rt_vars_fill(struct heddle *h, const struct rt_kernel *k, unsigned which, CUmodule form);
 
 /* ---- form.c ---- */
 struct rt_set { /* the kernels of one call */

@@ -180,6 +180,55 @@ static void running(void **state)
 	}
 }
 
+/* Kernels of one text have one copy of its variables, whichever way they are run; others, that have
+ * the same names, have theirs. */
+static void variables(void **state)
+{
+#define VARS_PTX(first)                                                                            \
+	".version 6.0\n.target sm_70\n.address_size 64\n"                                          \
+	".visible .global .u32 count = " first ";\n.global .align 8 .u32 hidden[4] = {7, 8, 9};\n" \
+	".visible .const .u32 step = 3;\n"                                                         \
+	".visible .entry add(.param .u64 p)\n{\n"                                                  \
+	".reg .b64 %a<3>; .reg .b32 %v<5>;\n"                                                      \
+	"ld.param.u64 %a1, [p];\nld.const.u32 %v1, [step];\n"                                      \
+	"atom.global.add.u32 %v2, [count], %v1;\n"                                                 \
+	"ld.global.u32 %v3, [hidden+4];\nadd.u32 %v3, %v3, 1;\n"                                   \
+	"st.global.u32 [hidden+4], %v3;\nst.global.u32 [%a1], %v2;\nret;\n}\n"                     \
+	".visible .entry look(.param .u64 p)\n{\n"                                                 \
+	".reg .b64 %a<3>; .reg .b32 %v<3>;\n"                                                      \
+	"ld.param.u64 %a1, [p];\nmov.u64 %a2, hidden;\n"                                           \
+	"ld.global.u32 %v1, [%a2+4];\nst.global.u32 [%a1], %v1;\nret;\n}\n"
+	static const char one[] = VARS_PTX("5"), another[] = VARS_PTX("500");
+	static const char *const names[] = {"streams", "merge steal", "vertical", "sequential",
+		"horizontal", "merge partition=1:2", "merge steal"};
+	uint64_t out;
+	struct heddle_launch l[3];
+
+	assert_int_equal(heddle_load(h, "add", one, sizeof(one), "add"), 0);
+	assert_int_equal(heddle_load(h, "look", one, sizeof(one) - 1, "look"), 0);
+	assert_int_equal(heddle_load(h, "add2", another, sizeof(another), "add"), 0);
+	assert_int_equal(heddle_alloc(h, 12, &out), 0);
+	uint64_t to[3] = {out, out + 4, out + 8};
+	void *at_of[3] = {&to[0], &to[1], &to[2]};
+	for (unsigned k = 0; k < 3; k++) {
+		l[k] = launch(1);
+		l[k].kernel = k == 0 ? "add" : k == 1 ? "add2" : "look";
+		l[k].params = &at_of[k];
+	}
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint32_t got[3];
+
+		if (heddle_corun(h, l, 2, names[i], NULL, NULL) < 0 ||
+			heddle_corun(h, &l[2], 1, i % 2 ? "merge steal" : "sequential", NULL, NULL))
+			fail_msg("%s: %s", names[i], heddle_error(h));
+		assert_int_equal(heddle_read(h, got, out, sizeof(got)), 0);
+		assert_int_equal(got[0], 5 + 3 * i);
+		assert_int_equal(got[1], 500 + 3 * i);
+		assert_int_equal(got[2], 8 + i + 1);
+	}
+	assert_int_equal(heddle_free(h, out), 0);
+}
+
 /* Two handles have kernels of their own. */
 static void two(void **state)
 {
@@ -202,6 +251,7 @@ int main(void)
 		cmocka_unit_test(launches),
 		cmocka_unit_test(ways),
 		cmocka_unit_test(running),
+		cmocka_unit_test(variables),
 		cmocka_unit_test(two),
 	};
 
