@@ -4,6 +4,8 @@
 /* Handles: the device, errors, memory. */
 #include "rt/rt.h"
 
+#include "heddle/task.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -180,6 +182,8 @@ RT_API void heddle_close(struct heddle *h)
 {
 	if (!h)
 		return;
+	while (h->pools)
+		heddle_tasks_destroy(h->pools);
 	if (h->ready && rt_enter(h) == 0) {
 		for (struct rt_split *s = h->splits, *next; s; s = next) {
 			next = s->next;

@@ -73,6 +73,7 @@ struct heddle {
 	struct rt_kernel *kernels;
 	struct rt_form *forms;
 	struct rt_split *splits;
+	struct heddle_tasks *pools;
 };
 
 /* Says what is wrong, and what to do (hint may be NULL). Returns err. */

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A pool on the GPU and off it: launching, parking, and a thread that shows that the process is
+ * alive, has an idle pool leave, and one that left by itself come back. */
+#include "rt/pool.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define MONITOR_NS   1000000u /* between its looks */
+#define BEAT_NS      5000000u /* between beats, at least */
+#define BEATS_A_TIME 8        /* in the time after which the device gives up */
+
+uint64_t pool_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec t = {.tv_nsec = (long)ns};
+
+	nanosleep(&t, NULL);
+}
+
+bool pool_has_work(const struct heddle_tasks *t)
+{
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			if (pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
+				return true;
+	return false;
+}
+
+static void control(struct heddle_tasks *t, bool park)
+{
+	for (unsigned c = 0; c < t->n_columns; c++) {
+		uint32_t *word = &t->of[c].at->in[TASK_ROWS];
+
+		if (park)
+			__atomic_fetch_or(word, TASK_PARK, __ATOMIC_RELEASE);
+		else
+			__atomic_fetch_and(word, ~(uint32_t)TASK_PARK, __ATOMIC_RELEASE);
+	}
+}
+
+static void beat(struct heddle_tasks *t)
+{
+	for (unsigned c = 0; c < t->n_columns; c++)
+		__atomic_fetch_add(&t->of[c].at->in[TASK_ROWS], TASK_BEAT, __ATOMIC_RELAXED);
+}
+
+static int fail(struct heddle_tasks *t, CUresult r)
+{
+	t->failed = r;
+	atomic_store(&t->state, POOL_FAILED);
+	pthread_cond_broadcast(&t->changed);
+	return pool_fail(-EIO, "the device failed, and tasks that had not ended never will: %s",
+		cu_result_text(r) ? cu_result_text(r) : "unknown error");
+}
+
+/* ---- on the GPU ---- */
+
+static CUresult launch(struct heddle_tasks *t)
+{
+	const struct cu_api *cu = &t->h->cu;
+	struct ctl_args none = {0};
+	struct task_args a = {
+		.columns = t->columns_at,
+		.more = t->more_at,
+		.own = t->own,
+		.ticket = t->ticket,
+		.beat_ns = (uint64_t)t->o.beat_ms * 1000000u,
+		.limit_ns = (uint64_t)t->o.lifetime_ms * 1000000u,
+		.n_columns = t->n_columns,
+		.launch = ++t->launch,
+		.more_bytes = t->more_bytes,
+		.shared_bytes = t->shared_bytes,
+		.first_free_sm = t->o.leave_sms ? t->h->n_sms - t->o.leave_sms : UINT32_MAX,
+	};
+	void *params[] = {&a, &none};
+	/* Blocks on SMs that are left leave at once, and others come for them. */
+	unsigned grid = t->o.leave_sms ? t->h->n_sms * t->per_sm : t->n_columns;
+	CUresult r = cu->cuMemsetD32Async(t->ticket, 0, 1, t->stream);
+
+	if (r == CUDA_SUCCESS)
+		r = cu->cuLaunchKernel(t->fn, grid, 1, 1, t->o.threads, 1, 1, t->shared_bytes,
+			t->stream, params, NULL);
+	return r;
+}
+
+int pool_resume(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || !t->fn || !pool_has_work(t))
+		return 0;
+	control(t, false);
+	atomic_store(&t->state, POOL_RUNNING);
+	if (rt_enter(t->h) < 0)
+		return fail(t, CUDA_ERROR_INVALID_CONTEXT);
+	r = launch(t);
+	rt_leave(t->h);
+	if (r != CUDA_SUCCESS)
+		return fail(t, r);
+	atomic_fetch_add(&t->launches, 1);
+	pthread_cond_broadcast(&t->changed);
+	return 0;
+}
+
+int pool_wake(struct heddle_tasks *t)
+{
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	r = pool_resume(t);
+	pthread_mutex_unlock(&t->lock);
+	return r;
+}
+
+static CUresult query(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	if (rt_enter(t->h) < 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	r = t->h->cu.cuStreamQuery(t->stream);
+	rt_leave(t->h);
+	return r;
+}
+
+/* ---- off the GPU ---- */
+
+/* It has left, or will: nothing else holds it up. */
+static int await_end(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	while ((r = query(t)) == CUDA_ERROR_NOT_READY)
+		nap(POOL_NAP_NS);
+	if (r != CUDA_SUCCESS)
+		return fail(t, r);
+	atomic_store(&t->state, POOL_AWAY);
+	atomic_thread_fence(memory_order_seq_cst);
+	return 0;
+}
+
+int pool_park(struct heddle_tasks *t)
+{
+	if (atomic_load(&t->state) == POOL_FAILED)
+		return pool_fail(-EIO, "the device failed before");
+	if (atomic_load(&t->state) == POOL_AWAY)
+		return 0;
+	atomic_store(&t->state, POOL_LEAVING);
+	atomic_thread_fence(memory_order_seq_cst);
+	control(t, true);
+	return await_end(t);
+}
+
+int pool_pump(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	if (atomic_load(&t->state) == POOL_FAILED)
+		return pool_fail(-EIO, "the device failed, and the task never ends: %s",
+			cu_result_text(t->failed) ? cu_result_text(t->failed) : "unknown error");
+	if (atomic_load(&t->state) != POOL_RUNNING)
+		return 0;
+	r = query(t);
+	if (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY)
+		return 0; /* ended: the monitor sees to that */
+	pthread_mutex_lock(&t->lock);
+	fail(t, r);
+	pthread_mutex_unlock(&t->lock);
+	return -EIO;
+}
+
+/* ---- the monitor ---- */
+struct watch {
+	uint64_t beat_at, busy_at; /* when it last was so */
+	uint64_t spawned;
+};
+
+static uint64_t count_spawned(const struct heddle_tasks *t)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			n += atomic_load_explicit(&t->of[c].gen[r], memory_order_relaxed);
+	return n;
+}
+
+/* With the lock. */
+static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
+{
+	uint64_t spawned = count_spawned(t);
+	CUresult r;
+
+	if (atomic_load(&t->state) != POOL_RUNNING)
+		return;
+	r = query(t);
+	if (r == CUDA_SUCCESS) { /* its time was over, or it saw no beat */
+		atomic_store(&t->state, POOL_LEAVING);
+		if (await_end(t) == 0)
+			pool_resume(t);
+		return;
+	}
+	if (r != CUDA_ERROR_NOT_READY) {
+		fail(t, r);
+		return;
+	}
+	if (spawned != w->spawned || pool_has_work(t))
+		w->busy_at = now;
+	w->spawned = spawned;
+	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&
+		pool_park(t) == 0)
+		pool_resume(t); /* if something came */
+}
+
+static void *monitor(void *user)
+{
+	struct heddle_tasks *t = user;
+	uint64_t every = MAX((uint64_t)t->o.beat_ms * 1000000u / BEATS_A_TIME, BEAT_NS);
+	struct watch w = {.busy_at = pool_now_ns()};
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->stop) {
+		uint64_t now = pool_now_ns();
+
+		if (atomic_load(&t->state) != POOL_RUNNING) {
+			pthread_cond_wait(&t->changed, &t->lock);
+			w.busy_at = pool_now_ns();
+			continue;
+		}
+		look_after(t, &w, now);
+		pthread_mutex_unlock(&t->lock);
+		if (now - w.beat_at > every) {
+			beat(t);
+			w.beat_at = now;
+		}
+		nap(MONITOR_NS);
+		pthread_mutex_lock(&t->lock);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+int pool_start_monitor(struct heddle_tasks *t)
+{
+	int r = pthread_create(&t->monitor, NULL, monitor, t);
+
+	t->has_monitor = r == 0;
+	return r ? rt_fail(t->h, -r, NULL, "a pool's thread cannot be started") : 0;
+}
+
+void pool_stop_monitor(struct heddle_tasks *t)
+{
+	if (!t->has_monitor)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->monitor, NULL);
+	t->has_monitor = false;
+}
