@@ -73,8 +73,7 @@ struct heddle_task {
  * size; -E2BIG: its block has more threads than the pool's executors, or more shared memory than a
  * block of the pool has; -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device
  * failed. */
-int heddle_tasks_spawn(
-	struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
+int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
 /* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EIO: it never will, the device
  * failed; -EINVAL: there never was such a task. */
 int heddle_tasks_check(struct heddle_tasks *t, uint64_t id);

@@ -57,35 +57,34 @@ static const char regs[] =
 #define LOWEST(to, from) "brev.b32 " to ", " from ";\nclz.b32 " to ", " to ";\n"
 
 /* ---- entering ---- */
-static const char enter[] =
-	"mov.u32 %hd_t, %tid.x;\n"
-	"mov.u32 %hd_lane, %laneid;\n"
-	"mov.u32 %hd_s, hd_own;\n"
-	"shl.b32 %hd_w, %hd_lane, 2;\n"
-	"add.u32 %hd_w, %hd_w, %hd_s;\n"
-	"mov.u32 %hd_a, %smid;\n"
-	"ld.param.u32 %hd_b, " K_FREE_SM ";\n"
-	"setp.ge.u32 %hd_p0, %hd_a, %hd_b;\n"
-	"@%hd_p0 ret;\n"
-	"setp.gt.u32 %hd_p0, %hd_t, 31;\n"
-	"@%hd_p0 bra $hd_entered;\n"
-	"mov.u32 %hd_a, 0;\n"
-	"st.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
-	"st.shared.u32 [%hd_w" Q_LEFT ", %hd_a;\n"
-	"st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
-	"setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
-	"@%hd_p0 bra $hd_entered;\n"
-	"ld.param.u64 %hd_d0, " K_TICKET ";\n"
-	"atom.global.add.u32 %hd_a, [%hd_d0], 1;\n"
-	"st.shared.u32 [%hd_s" Q_INDEX ", %hd_a;\n"
-	"$hd_entered:\n" WHOLE_WARP "barrier.sync 0;\n"
-	"ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"
-	"ld.param.u32 %hd_a, " K_N_COLUMNS ";\n"
-	"setp.ge.u32 %hd_p0, %hd_b, %hd_a;\n"
-	"@%hd_p0 ret;\n"
-	"setp.gt.u32 %hd_p0, %hd_t, 31;\n"
-	"vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
-	"@%hd_p0 bra $hd_executor;\n";
+static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
+			    "mov.u32 %hd_lane, %laneid;\n"
+			    "mov.u32 %hd_s, hd_own;\n"
+			    "shl.b32 %hd_w, %hd_lane, 2;\n"
+			    "add.u32 %hd_w, %hd_w, %hd_s;\n"
+			    "mov.u32 %hd_a, %smid;\n"
+			    "ld.param.u32 %hd_b, " K_FREE_SM ";\n"
+			    "setp.ge.u32 %hd_p0, %hd_a, %hd_b;\n"
+			    "@%hd_p0 ret;\n"
+			    "setp.gt.u32 %hd_p0, %hd_t, 31;\n"
+			    "@%hd_p0 bra $hd_entered;\n"
+			    "mov.u32 %hd_a, 0;\n"
+			    "st.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+			    "st.shared.u32 [%hd_w" Q_LEFT ", %hd_a;\n"
+			    "st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
+			    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
+			    "@%hd_p0 bra $hd_entered;\n"
+			    "ld.param.u64 %hd_d0, " K_TICKET ";\n"
+			    "atom.global.add.u32 %hd_a, [%hd_d0], 1;\n"
+			    "st.shared.u32 [%hd_s" Q_INDEX ", %hd_a;\n"
+			    "$hd_entered:\n" WHOLE_WARP "barrier.sync 0;\n"
+			    "ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"
+			    "ld.param.u32 %hd_a, " K_N_COLUMNS ";\n"
+			    "setp.ge.u32 %hd_p0, %hd_b, %hd_a;\n"
+			    "@%hd_p0 ret;\n"
+			    "setp.gt.u32 %hd_p0, %hd_t, 31;\n"
+			    "vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
+			    "@%hd_p0 bra $hd_executor;\n";
 
 /* ---- the scheduler ---- */
 
@@ -170,10 +169,10 @@ static void put_go_on(struct pass_writer *w)
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_next, 0;\n"
 		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
 		    "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
-		    "@%hd_p0 bra $hd_s_top;\n" LOWEST("%hd_cur", "%hd_m")
-		    "ld.relaxed.sys.global.u32 %hd_a, [%hd_in" C_IN ";\n"
-		    "selp.b32 %hd_mine, %hd_a, %hd_mine, %hd_p1;\n"
-		    "mov.u32 %hd_seen, %hd_mine;\n");
+		    "@%hd_p0 bra $hd_s_top;\n" LOWEST("%hd_cur",
+			    "%hd_m") "ld.relaxed.sys.global.u32 %hd_a, [%hd_in" C_IN ";\n"
+				     "selp.b32 %hd_mine, %hd_a, %hd_mine, %hd_p1;\n"
+				     "mov.u32 %hd_seen, %hd_mine;\n");
 	put_fetch(w, "$hd_s_known");
 	pass_put(w, "sub.u32 %hd_a, %hd_all, %hd_next;\n"
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
@@ -204,15 +203,15 @@ static void put_retire(struct pass_writer *w)
 		    "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
 		    "@%hd_p0 bra $hd_s_pick;\n"
 		    "mov.u32 %hd_any, 1;\n"
-		    "$hd_s_free:\n" LOWEST("%hd_a", "%hd_m")
-		    "shfl.sync.idx.b32 %hd_b, %hd_info, %hd_a" ALL
-		    "bfe.u32 %hd_c, %hd_b, 24, 4;\n"
-		    "mov.u32 %hd_a, 1;\n"
-		    "shl.b32 %hd_a, %hd_a, %hd_c;\n"
-		    "or.b32 %hd_bars, %hd_bars, %hd_a;\n"
-		    "and.b32 %hd_bars, %hd_bars, 0xfffe;\n"
-		    "bfe.u32 %hd_e, %hd_b, 12, 12;\n"
-		    "and.b32 %hd_f, %hd_b, 0xfff;\n");
+		    "$hd_s_free:\n" LOWEST(
+			    "%hd_a", "%hd_m") "shfl.sync.idx.b32 %hd_b, %hd_info, %hd_a" ALL
+					      "bfe.u32 %hd_c, %hd_b, 24, 4;\n"
+					      "mov.u32 %hd_a, 1;\n"
+					      "shl.b32 %hd_a, %hd_a, %hd_c;\n"
+					      "or.b32 %hd_bars, %hd_bars, %hd_a;\n"
+					      "and.b32 %hd_bars, %hd_bars, 0xfffe;\n"
+					      "bfe.u32 %hd_e, %hd_b, 12, 12;\n"
+					      "and.b32 %hd_f, %hd_b, 0xfff;\n");
 	pass_put(w, units_mask);
 	pass_put(w, "not.b32 %hd_g, %hd_g;\n"
 		    "and.b32 %hd_map, %hd_map, %hd_g;\n"
@@ -226,27 +225,28 @@ static void put_retire(struct pass_writer *w)
 /* The row behind the last one comes first. */
 static void put_pick(struct pass_writer *w)
 {
-	pass_put(w, "$hd_s_pick:\n"
-		    "setp.ne.u32 %hd_p0, %hd_cur, -1;\n"
-		    "@%hd_p0 bra $hd_s_block;\n"
-		    "setp.ne.u32 %hd_p1, %hd_seen, %hd_mine;\n"
-		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
-		    "setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
-		    "setp.eq.or.u32 %hd_p0, %hd_m, 0, %hd_p0;\n"
-		    "@%hd_p0 bra $hd_s_poll;\n"
-		    "mov.u32 %hd_a, -2;\n"
-		    "shl.b32 %hd_a, %hd_a, %hd_last;\n"
-		    "and.b32 %hd_a, %hd_a, %hd_m;\n"
-		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
-		    "selp.b32 %hd_a, %hd_a, %hd_m, %hd_p0;\n" LOWEST("%hd_cur", "%hd_a")
-		    "mov.u32 %hd_last, %hd_cur;\n"
-		    "setp.eq.u32 %hd_p1, %hd_lane, %hd_cur;\n"
-		    "selp.b32 %hd_mine, %hd_seen, %hd_mine, %hd_p1;\n"
-		    "@%hd_p1 st.relaxed.sys.global.u32 [%hd_in" C_TAKEN ", %hd_mine;\n"
-		    "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_all;\n"
-		    "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
-		    "shl.b32 %hd_e, %hd_cur, 6;\n"
-		    "add.u32 %hd_e, %hd_e, %hd_s;\n");
+	pass_put(w,
+		"$hd_s_pick:\n"
+		"setp.ne.u32 %hd_p0, %hd_cur, -1;\n"
+		"@%hd_p0 bra $hd_s_block;\n"
+		"setp.ne.u32 %hd_p1, %hd_seen, %hd_mine;\n"
+		"vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
+		"setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
+		"setp.eq.or.u32 %hd_p0, %hd_m, 0, %hd_p0;\n"
+		"@%hd_p0 bra $hd_s_poll;\n"
+		"mov.u32 %hd_a, -2;\n"
+		"shl.b32 %hd_a, %hd_a, %hd_last;\n"
+		"and.b32 %hd_a, %hd_a, %hd_m;\n"
+		"setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+		"selp.b32 %hd_a, %hd_a, %hd_m, %hd_p0;\n" LOWEST("%hd_cur",
+			"%hd_a") "mov.u32 %hd_last, %hd_cur;\n"
+				 "setp.eq.u32 %hd_p1, %hd_lane, %hd_cur;\n"
+				 "selp.b32 %hd_mine, %hd_seen, %hd_mine, %hd_p1;\n"
+				 "@%hd_p1 st.relaxed.sys.global.u32 [%hd_in" C_TAKEN ", %hd_mine;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_all;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
+				 "shl.b32 %hd_e, %hd_cur, 6;\n"
+				 "add.u32 %hd_e, %hd_e, %hd_s;\n");
 	pass_emit(w, "add.u32 %%hd_e, %%hd_e, %d;\n", N_ROW);
 	pass_emit(w,
 		"ld.shared.u32 %%hd_a, [%%hd_e" D_NEED ";\n"
@@ -308,12 +308,12 @@ static void put_units(struct pass_writer *w)
 		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
 		    "vote.sync.ballot.b32 %hd_b, %hd_p0, -1;\n"
 		    "setp.eq.u32 %hd_p0, %hd_b, 0;\n"
-		    "@%hd_p0 bra $hd_s_blocked;\n" LOWEST("%hd_c", "%hd_b")
-		    "shfl.sync.idx.b32 %hd_a, %hd_a, %hd_c" ALL LOWEST("%hd_a", "%hd_a")
-		    "shl.b32 %hd_c, %hd_c, 5;\n"
-		    "add.u32 %hd_c, %hd_c, %hd_a;\n"
-		    "shl.b32 %hd_e, %hd_a, 5;\n"
-		    "selp.b32 %hd_e, %hd_e, %hd_c, %hd_p3;\n");
+		    "@%hd_p0 bra $hd_s_blocked;\n" LOWEST("%hd_c",
+			    "%hd_b") "shfl.sync.idx.b32 %hd_a, %hd_a, %hd_c" ALL LOWEST("%hd_a",
+			    "%hd_a") "shl.b32 %hd_c, %hd_c, 5;\n"
+				     "add.u32 %hd_c, %hd_c, %hd_a;\n"
+				     "shl.b32 %hd_e, %hd_a, 5;\n"
+				     "selp.b32 %hd_e, %hd_e, %hd_c, %hd_p3;\n");
 	pass_put(w, units_mask);
 	pass_put(w, "or.b32 %hd_map, %hd_map, %hd_g;\n");
 }
@@ -330,9 +330,9 @@ static void put_block(struct pass_writer *w)
 		    "vote.sync.ballot.b32 %hd_a, %hd_p0, -1;\n"
 		    "and.b32 %hd_a, %hd_a, 0x7fffffff;\n"
 		    "setp.eq.u32 %hd_p0, %hd_a, 0;\n"
-		    "@%hd_p0 bra $hd_s_blocked;\n" LOWEST("%hd_rec", "%hd_a")
-		    "shl.b32 %hd_m, %hd_cur, 6;\n"
-		    "add.u32 %hd_m, %hd_m, %hd_s;\n");
+		    "@%hd_p0 bra $hd_s_blocked;\n" LOWEST(
+			    "%hd_rec", "%hd_a") "shl.b32 %hd_m, %hd_cur, 6;\n"
+						"add.u32 %hd_m, %hd_m, %hd_s;\n");
 	pass_emit(w, "add.u32 %%hd_m, %%hd_m, %d;\n", N_ROW);
 	pass_put(w, "ld.shared.u32 %hd_n, [%hd_m" D_NEED ";\n"
 		    "and.b32 %hd_a, %hd_n, 256;\n"
@@ -351,17 +351,17 @@ static void put_block(struct pass_writer *w)
 	put_units(w);
 	pass_put(w, "$hd_s_have:\n"
 		    "mov.u32 %hd_a, 0;\n"
-		    "@!%hd_p1 bra $hd_s_named;\n" LOWEST("%hd_a", "%hd_bars")
-		    "sub.u32 %hd_b, %hd_bars, 1;\n"
-		    "and.b32 %hd_bars, %hd_bars, %hd_b;\n"
-		    "$hd_s_named:\n"
-		    "shl.b32 %hd_b, %hd_a, 24;\n"
-		    "shl.b32 %hd_c, %hd_e, 12;\n"
-		    "or.b32 %hd_b, %hd_b, %hd_c;\n"
-		    "or.b32 %hd_b, %hd_b, %hd_f;\n"
-		    "or.b32 %hd_b, %hd_b, 0x80000000;\n"
-		    "setp.eq.u32 %hd_p2, %hd_lane, %hd_rec;\n"
-		    "selp.b32 %hd_info, %hd_b, %hd_info, %hd_p2;\n");
+		    "@!%hd_p1 bra $hd_s_named;\n" LOWEST(
+			    "%hd_a", "%hd_bars") "sub.u32 %hd_b, %hd_bars, 1;\n"
+						 "and.b32 %hd_bars, %hd_bars, %hd_b;\n"
+						 "$hd_s_named:\n"
+						 "shl.b32 %hd_b, %hd_a, 24;\n"
+						 "shl.b32 %hd_c, %hd_e, 12;\n"
+						 "or.b32 %hd_b, %hd_b, %hd_c;\n"
+						 "or.b32 %hd_b, %hd_b, %hd_f;\n"
+						 "or.b32 %hd_b, %hd_b, 0x80000000;\n"
+						 "setp.eq.u32 %hd_p2, %hd_lane, %hd_rec;\n"
+						 "selp.b32 %hd_info, %hd_b, %hd_info, %hd_p2;\n");
 }
 
 /* What executors are to know of it. %hd_a: the barrier; %hd_e: the unit; %hd_m: the row. */
@@ -471,41 +471,40 @@ static void put_poll(struct pass_writer *w)
 		    "setp.ne.u32 %hd_p1, %hd_i, %hd_seen;\n"
 		    "and.pred %hd_p1, %hd_p1, %hd_row;\n"
 		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
-		    "shfl.sync.idx.b32 %hd_n, %hd_i, 31" ALL
-		    "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
+		    "shfl.sync.idx.b32 %hd_n, %hd_i, 31" ALL "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
 		    "@%hd_p0 bra $hd_s_alive;\n"
 		    "selp.b32 %hd_seen, %hd_i, %hd_seen, %hd_p1;\n"
 		    "mov.u32 %hd_any, 1;\n");
 	put_fetch(w, "$hd_s_fetched");
-	pass_put(w, "$hd_s_alive:\n"
-		    "and.b32 %hd_a, %hd_n, 1;\n"
-		    "or.b32 %hd_leave, %hd_leave, %hd_a;\n"
-		    "mov.u64 %hd_d0, %globaltimer;\n"
-		    "setp.ne.u32 %hd_p0, %hd_n, %hd_beat;\n"
-		    "mov.u32 %hd_beat, %hd_n;\n"
-		    "selp.b64 %hd_t0, %hd_d0, %hd_t0, %hd_p0;\n"
-		    "sub.u64 %hd_d1, %hd_d0, %hd_t0;\n"
-		    "ld.param.u64 %hd_d2, " K_BEAT_NS ";\n"
-		    "setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
-		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
-		    "selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
-		    "sub.u64 %hd_d1, %hd_d0, %hd_t1;\n"
-		    "ld.param.u64 %hd_d2, " K_LIMIT_NS ";\n"
-		    "setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
-		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
-		    "selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
-		    /* Lanes may have read the clock apart. */
-		    "shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL
-		    "setp.ne.u32 %hd_p0, %hd_any, 0;\n"
-		    "@%hd_p0 mov.u32 %hd_nap, " NAP_NS ";\n"
-		    "@%hd_p0 bra $hd_s_top;\n"
-		    "setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
-		    "@%hd_p0 bra $hd_s_leave;\n"
-		    "$hd_s_nap:\n"
-		    "nanosleep.u32 %hd_nap;\n"
-		    "shl.b32 %hd_nap, %hd_nap, 1;\n"
-		    "min.u32 %hd_nap, %hd_nap, " NAP_MAX ";\n"
-		    "bra $hd_s_top;\n");
+	pass_put(w,
+		"$hd_s_alive:\n"
+		"and.b32 %hd_a, %hd_n, 1;\n"
+		"or.b32 %hd_leave, %hd_leave, %hd_a;\n"
+		"mov.u64 %hd_d0, %globaltimer;\n"
+		"setp.ne.u32 %hd_p0, %hd_n, %hd_beat;\n"
+		"mov.u32 %hd_beat, %hd_n;\n"
+		"selp.b64 %hd_t0, %hd_d0, %hd_t0, %hd_p0;\n"
+		"sub.u64 %hd_d1, %hd_d0, %hd_t0;\n"
+		"ld.param.u64 %hd_d2, " K_BEAT_NS ";\n"
+		"setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
+		"setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
+		"selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		"sub.u64 %hd_d1, %hd_d0, %hd_t1;\n"
+		"ld.param.u64 %hd_d2, " K_LIMIT_NS ";\n"
+		"setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
+		"setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
+		"selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		/* Lanes may have read the clock apart. */
+		"shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL "setp.ne.u32 %hd_p0, %hd_any, 0;\n"
+		"@%hd_p0 mov.u32 %hd_nap, " NAP_NS ";\n"
+		"@%hd_p0 bra $hd_s_top;\n"
+		"setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
+		"@%hd_p0 bra $hd_s_leave;\n"
+		"$hd_s_nap:\n"
+		"nanosleep.u32 %hd_nap;\n"
+		"shl.b32 %hd_nap, %hd_nap, 1;\n"
+		"min.u32 %hd_nap, %hd_nap, " NAP_MAX ";\n"
+		"bra $hd_s_top;\n");
 }
 
 /* Once all that was begun has ended. */
@@ -542,30 +541,29 @@ static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 /* ---- executors ---- */
 
 /* %hd_w: the warp's word less what Q_GO adds. */
-static const char await[] = "$hd_executor:\n"
-			    "shr.u32 %hd_w, %hd_t, 5;\n"
-			    "sub.u32 %hd_w, %hd_w, 1;\n"
-			    "shl.b32 %hd_w, %hd_w, 2;\n"
-			    "add.u32 %hd_w, %hd_w, %hd_s;\n"
-			    "$hd_e_next:\n"
-			    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
-			    "@%hd_p0 bra $hd_e_met;\n"
-			    "$hd_e_wait:\n"
-			    "ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
-			    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
-			    "@%hd_p0 bra $hd_e_met;\n"
-			    "nanosleep.u32 100;\n"
-			    "bra $hd_e_wait;\n"
-			    "$hd_e_met:\n" WHOLE_WARP
-			    "ld.volatile.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
-			    "setp.eq.u32 %hd_p0, %hd_a, -1;\n"
-			    "@%hd_p0 ret;\n"
-			    "bfe.u32 %hd_a, %hd_a, 8, 8;\n"
-			    "shl.b32 %hd_a, %hd_a, 6;\n"
-			    "add.u32 %hd_a, %hd_a, %hd_s;\n";
+static const char await[] =
+	"$hd_executor:\n"
+	"shr.u32 %hd_w, %hd_t, 5;\n"
+	"sub.u32 %hd_w, %hd_w, 1;\n"
+	"shl.b32 %hd_w, %hd_w, 2;\n"
+	"add.u32 %hd_w, %hd_w, %hd_s;\n"
+	"$hd_e_next:\n"
+	"setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
+	"@%hd_p0 bra $hd_e_met;\n"
+	"$hd_e_wait:\n"
+	"ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+	"setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+	"@%hd_p0 bra $hd_e_met;\n"
+	"nanosleep.u32 100;\n"
+	"bra $hd_e_wait;\n"
+	"$hd_e_met:\n" WHOLE_WARP "ld.volatile.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+	"setp.eq.u32 %hd_p0, %hd_a, -1;\n"
+	"@%hd_p0 ret;\n"
+	"bfe.u32 %hd_a, %hd_a, 8, 8;\n"
+	"shl.b32 %hd_a, %hd_a, 6;\n"
+	"add.u32 %hd_a, %hd_a, %hd_s;\n";
 
-static const char done[] = "$hd_e_done:\n" WHOLE_WARP
-			   "mov.u32 %hd_a, %laneid;\n"
+static const char done[] = "$hd_e_done:\n" WHOLE_WARP "mov.u32 %hd_a, %laneid;\n"
 			   "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
 			   "@%hd_p0 bra $hd_e_free;\n"
 			   "ld.volatile.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"

@@ -69,8 +69,8 @@ static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"shl.b32 %hd_n, %hd_n, 2;\n";
 
 /* reg += where the words are; uses scratch. */
-static void add_slot(struct pass_writer *w, const struct pass_place *at, const char *reg,
-	const char *scratch)
+static void add_slot(
+	struct pass_writer *w, const struct pass_place *at, const char *reg, const char *scratch)
 {
 	pass_emit(w, "mov.u32 %s, %s;\nadd.u32 %s, %s, %s;\n", scratch,
 		at->slot ? at->slot : "hd_slot", reg, reg, scratch);
@@ -180,13 +180,12 @@ static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
 			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
 
 /* More to come than a block has threads: somebody else wrote to a count. */
-static const char until_all_done[] =
-	"ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
-	"add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
-	"mov.u32 %hd_r1, %hd_r2;\n"
-	"xor.b32 %hd_r0, %hd_r0, 4;\n"
-	"sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
-	"setp.gt.u32 %hd_p1, %hd_r3, 1024;\n";
+static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
+				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
+				     "mov.u32 %hd_r1, %hd_r2;\n"
+				     "xor.b32 %hd_r0, %hd_r0, 4;\n"
+				     "sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
+				     "setp.gt.u32 %hd_p1, %hd_r3, 1024;\n";
 
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 {

@@ -10,8 +10,8 @@
  *
  * Warps always gather ahead of barriers here: around the body is a loop that waits for a word, of
  * which the assembler cannot know that whole warps leave it. */
-#include "pass/emit_task.h"
 #include "pass/emit.h"
+#include "pass/emit_task.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,8 +60,7 @@ static int check(struct guests *x, unsigned k)
 		const char *name = named_variable(c->f);
 
 		if (name)
-			return guests_refuse(
-				x, k, "it names '%s', a variable of its module", name);
+			return guests_refuse(x, k, "it names '%s', a variable of its module", name);
 		if (i > 0 && (c->barriers || c->shared))
 			return guests_refuse(x, k,
 				"it calls %s, which has barriers or shared memory",
@@ -103,42 +102,43 @@ static const char find_record[] = "mov.u32 %hd_r0, %tid.x;\n"
 				  "shl.b32 %hd_r1, %hd_r1, 6;\n"
 				  "add.u32 %hd_r1, %hd_r1, %hd_r3;\n";
 
-static const char load_ids[] = "ld.shared.u32 %hd_x, [%hd_r1" V_X ";\n"
-			       "ld.shared.u32 %hd_y, [%hd_r1" V_Y ";\n"
-			       "ld.shared.u32 %hd_z, [%hd_r1" V_Z ";\n"
-			       "ld.shared.u32 %hd_base, [%hd_r1" V_BASE ";\n"
-			       "ld.shared.u32 %hd_bar, [%hd_r1" V_BARRIER ";\n"
-			       "ld.shared.u64 %hd_given, [%hd_r1" V_PARAMS ";\n"
-			       "ld.shared.u32 %hd_dyn, [%hd_r2" D_DYNAMIC ";\n"
-			       "ld.shared.u32 %hd_ux, [%hd_r2" D_GRID_X ";\n"
-			       "ld.shared.u16 %hd_uy, [%hd_r2" D_GRID_Y ";\n"
-			       "ld.shared.u16 %hd_uz, [%hd_r2" D_GRID_Z ";\n"
-			       "ld.shared.u32 %hd_r3, [%hd_r2" D_BLOCK ";\n"
-			       "bfe.u32 %hd_vx, %hd_r3, 0, 10;\n"
-			       "bfe.u32 %hd_vy, %hd_r3, 10, 10;\n"
-			       "bfe.u32 %hd_vz, %hd_r3, 20, 10;\n"
-			       "add.u32 %hd_vx, %hd_vx, 1;\n"
-			       "add.u32 %hd_vy, %hd_vy, 1;\n"
-			       "add.u32 %hd_vz, %hd_vz, 1;\n"
-			       "mul.lo.u32 %hd_count, %hd_vx, %hd_vy;\n"
-			       "mad.lo.u32 %hd_count, %hd_count, %hd_vz, 31;\n"
-			       "and.b32 %hd_count, %hd_count, -32;\n"
-			       /* threads behind the block's last have their z behind its last, too */
-			       "and.b32 %hd_r0, %hd_r0, 255;\n"
-			       "shl.b32 %hd_r0, %hd_r0, 5;\n"
-			       "mov.u32 %hd_tx, %laneid;\n"
-			       "add.u32 %hd_tx, %hd_tx, %hd_r0;\n"
-			       "mov.u32 %hd_ty, 0;\n"
-			       "mov.u32 %hd_tz, 0;\n"
-			       "setp.lt.u32 %hd_p0, %hd_r3, 1024;\n"
-			       "@%hd_p0 bra $hd_ids;\n"
-			       "div.u32 %hd_ty, %hd_tx, %hd_vx;\n"
-			       "mul.lo.u32 %hd_r0, %hd_ty, %hd_vx;\n"
-			       "sub.u32 %hd_tx, %hd_tx, %hd_r0;\n"
-			       "div.u32 %hd_tz, %hd_ty, %hd_vy;\n"
-			       "mul.lo.u32 %hd_r0, %hd_tz, %hd_vy;\n"
-			       "sub.u32 %hd_ty, %hd_ty, %hd_r0;\n"
-			       "$hd_ids:\n";
+static const char load_ids[] =
+	"ld.shared.u32 %hd_x, [%hd_r1" V_X ";\n"
+	"ld.shared.u32 %hd_y, [%hd_r1" V_Y ";\n"
+	"ld.shared.u32 %hd_z, [%hd_r1" V_Z ";\n"
+	"ld.shared.u32 %hd_base, [%hd_r1" V_BASE ";\n"
+	"ld.shared.u32 %hd_bar, [%hd_r1" V_BARRIER ";\n"
+	"ld.shared.u64 %hd_given, [%hd_r1" V_PARAMS ";\n"
+	"ld.shared.u32 %hd_dyn, [%hd_r2" D_DYNAMIC ";\n"
+	"ld.shared.u32 %hd_ux, [%hd_r2" D_GRID_X ";\n"
+	"ld.shared.u16 %hd_uy, [%hd_r2" D_GRID_Y ";\n"
+	"ld.shared.u16 %hd_uz, [%hd_r2" D_GRID_Z ";\n"
+	"ld.shared.u32 %hd_r3, [%hd_r2" D_BLOCK ";\n"
+	"bfe.u32 %hd_vx, %hd_r3, 0, 10;\n"
+	"bfe.u32 %hd_vy, %hd_r3, 10, 10;\n"
+	"bfe.u32 %hd_vz, %hd_r3, 20, 10;\n"
+	"add.u32 %hd_vx, %hd_vx, 1;\n"
+	"add.u32 %hd_vy, %hd_vy, 1;\n"
+	"add.u32 %hd_vz, %hd_vz, 1;\n"
+	"mul.lo.u32 %hd_count, %hd_vx, %hd_vy;\n"
+	"mad.lo.u32 %hd_count, %hd_count, %hd_vz, 31;\n"
+	"and.b32 %hd_count, %hd_count, -32;\n"
+	/* threads behind the block's last have their z behind its last, too */
+	"and.b32 %hd_r0, %hd_r0, 255;\n"
+	"shl.b32 %hd_r0, %hd_r0, 5;\n"
+	"mov.u32 %hd_tx, %laneid;\n"
+	"add.u32 %hd_tx, %hd_tx, %hd_r0;\n"
+	"mov.u32 %hd_ty, 0;\n"
+	"mov.u32 %hd_tz, 0;\n"
+	"setp.lt.u32 %hd_p0, %hd_r3, 1024;\n"
+	"@%hd_p0 bra $hd_ids;\n"
+	"div.u32 %hd_ty, %hd_tx, %hd_vx;\n"
+	"mul.lo.u32 %hd_r0, %hd_ty, %hd_vx;\n"
+	"sub.u32 %hd_tx, %hd_tx, %hd_r0;\n"
+	"div.u32 %hd_tz, %hd_ty, %hd_vy;\n"
+	"mul.lo.u32 %hd_r0, %hd_tz, %hd_vy;\n"
+	"sub.u32 %hd_ty, %hd_ty, %hd_r0;\n"
+	"$hd_ids:\n";
 
 static void put_ready(struct pass_writer *w)
 {
@@ -236,6 +236,7 @@ static int look(struct guests *x, unsigned k, const struct pass_guest *from, str
 	kind->static_bytes = g->shared_bytes;
 	kind->barriers = g->facts.has_barriers;
 	kind->one_dimensional = g->facts.one_dimensional;
+	kind->rising = g->facts.rising_order;
 	return guests_fit(x, k, from);
 }
 

@@ -35,7 +35,7 @@ struct task_desc {
 	uint8_t args[TASK_ARGS];
 };
 enum task_need {
-	TASK_NEED_SHARED = 0xff,   /* 0: none; else 1 + the logarithm of its units: a power of two */
+	TASK_NEED_SHARED = 0xff, /* 0: none; else 1 + the logarithm of its units: a power of two */
 	TASK_NEED_BARRIER = 0x100, /* a barrier's number */
 	TASK_NEED_MORE = 0x200,    /* its parameters are behind the columns */
 };
@@ -63,14 +63,14 @@ struct task_own {
 
 /* The master kernel's parameter, by value. */
 struct task_args {
-	uint64_t columns;            /* struct task_column[] as the device sees it */
-	uint64_t more;               /* more_bytes for each row of each column; host memory */
-	uint64_t own;                /* struct task_own, and as many bytes for each row, again */
-	uint64_t ticket;             /* device memory, 0: the next column */
-	uint64_t beat_ns, limit_ns;  /* without a beat; of the launch. 0: no such limit */
-	uint32_t n_columns, launch;  /* launch: its number */
-	uint32_t more_bytes;         /* a multiple of 16 */
-	uint32_t shared_bytes;       /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
+	uint64_t columns;           /* struct task_column[] as the device sees it */
+	uint64_t more;              /* more_bytes for each row of each column; host memory */
+	uint64_t own;               /* struct task_own, and as many bytes for each row, again */
+	uint64_t ticket;            /* device memory, 0: the next column */
+	uint64_t beat_ns, limit_ns; /* without a beat; of the launch. 0: no such limit */
+	uint32_t n_columns, launch; /* launch: its number */
+	uint32_t more_bytes;        /* a multiple of 16 */
+	uint32_t shared_bytes; /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
 	uint32_t first_free_sm, pad; /* blocks on this SM and those behind it leave at once */
 };
 
@@ -79,11 +79,12 @@ struct task_record { /* of a task's block that runs */
 	uint32_t row, ctaid[3];
 	uint32_t base, barrier;       /* address of its shared memory; barrier's number */
 	uint32_t counts[2], words[4]; /* rounds.c: +80 and +88 of a slot that begins 56 earlier */
-	uint64_t params; /* generic address */
+	uint64_t params;              /* generic address */
 	uint32_t pad[2];
 };
 struct task_shared {
-	uint32_t go[32]; /* executors: 0 free; TASK_RUN | record << 8 | warp of its block; TASK_LEAVE */
+	uint32_t go[32];     /* executors: 0 free; TASK_RUN | record << 8 | warp of its block;
+				TASK_LEAVE */
 	uint32_t left[32];   /* records: warps that still run */
 	uint32_t blocks[32]; /* rows: blocks that have not ended */
 	uint32_t gen[32];    /* rows: what out is to become */
@@ -110,6 +111,7 @@ struct pass_task {
 	uint32_t static_bytes;         /* of its shared memory; dynamic comes behind, 16-aligned */
 	bool barriers;                 /* it needs the number of one */
 	bool one_dimensional;          /* it holds for blocks of one dimension only */
+	bool rising;                   /* its blocks may wait for each other */
 };
 
 struct pass_pool {

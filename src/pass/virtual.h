@@ -40,8 +40,8 @@ struct pass_place {
 	const struct pass_move *moves;
 	size_t n_moves;
 
-	const char *params; /* a 64-bit register: where its parameters lie in global memory, as a
-			       launch lays them out */
+	const char *params;   /* a 64-bit register: where its parameters lie in global memory, as a
+				 launch lays them out */
 	bool params_anywhere; /* not in global memory: a generic address */
 
 	/* Ways out. */

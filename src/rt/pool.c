@@ -168,8 +168,8 @@ RT_API int heddle_tasks_create(
 	if (options && options->size != sizeof(*options))
 		return rt_fail(h, -EINVAL, "set it to sizeof(struct heddle_tasks_options)",
 			"the options have the size %zu", options->size);
-	t = aligned_alloc(_Alignof(struct heddle_tasks),
-		round_up(sizeof(*t), _Alignof(struct heddle_tasks)));
+	t = aligned_alloc(
+		_Alignof(struct heddle_tasks), round_up(sizeof(*t), _Alignof(struct heddle_tasks)));
 	if (!t)
 		return rt_out_of_memory(h);
 	memset(t, 0, sizeof(*t));
@@ -209,8 +209,8 @@ RT_API void heddle_tasks_destroy(struct heddle_tasks *t)
 
 /* ---- its kernels ---- */
 
-static int refused(struct heddle_tasks *t, int err, const struct pool_form *f,
-	const struct pass_verdict *v)
+static int refused(
+	struct heddle_tasks *t, int err, const struct pool_form *f, const struct pass_verdict *v)
 {
 	const char *name = t->kernel[f->kernel].kernel->name;
 
@@ -234,6 +234,7 @@ static void note(struct heddle_tasks *t, const struct pass_task *made, unsigned 
 		k->static_bytes = made[i].static_bytes;
 		k->barriers |= made[i].barriers;
 		k->one_dimensional |= made[i].one_dimensional;
+		k->rising |= made[i].rising;
 	}
 }
 
@@ -248,8 +249,8 @@ static int load(struct heddle_tasks *t, const char *text)
 	if (r < 0)
 		return r;
 	RT_TRY(h,
-		h->cu.cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-			(int)t->shared_bytes),
+		h->cu.cuFuncSetAttribute(
+			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_bytes),
 		"a pool's shared memory");
 	RT_TRY(h,
 		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -264,8 +265,7 @@ static int load(struct heddle_tasks *t, const char *text)
 		h->cu.cuModuleUnload(t->module);
 	t->module = module;
 	t->fn = fn;
-	atomic_store(&t->usable,
-		MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms)));
+	atomic_store(&t->usable, MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms)));
 	return 0;
 }
 
@@ -349,12 +349,13 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 	int r;
 
 	if (!k)
-		return pool_fail(-ENOENT, "no kernel is called '%s'; heddle_load gives kernels "
-					  "their names",
+		return pool_fail(-ENOENT,
+			"no kernel is called '%s'; heddle_load gives kernels "
+			"their names",
 			kernel ? kernel : "");
 	if (n == HEDDLE_MAX_TASK_KERNELS)
-		return pool_fail(-E2BIG, "a pool has no more than %d kernels",
-			HEDDLE_MAX_TASK_KERNELS);
+		return pool_fail(
+			-E2BIG, "a pool has no more than %d kernels", HEDDLE_MAX_TASK_KERNELS);
 	if (k->bytes > t->more_bytes)
 		return pool_fail(-E2BIG,
 			"kernel '%s' has %u bytes of parameters, and the pool was made for %u; "

@@ -28,7 +28,7 @@ struct pool_kernel {
 	struct rt_kernel *kernel;
 	_Atomic int form[2]; /* index in the module: of whole warps, and of parts; -1: none yet */
 	uint32_t arg_bytes, arg_align, static_bytes;
-	bool barriers, one_dimensional;
+	bool barriers, one_dimensional, rising;
 };
 
 struct pool_form {
@@ -66,7 +66,7 @@ struct heddle_tasks {
 	pthread_t monitor;
 	uint32_t launch;
 	_Atomic uint64_t launches;
-	CUresult failed; /* state POOL_FAILED: why */
+	char why[768]; /* state POOL_FAILED */
 
 	_Atomic unsigned n_kernels;
 	struct pool_kernel kernel[HEDDLE_MAX_TASK_KERNELS];

@@ -6,6 +6,7 @@
 #include "rt/pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <time.h>
 
 #define MONITOR_NS   1000000u /* between its looks */
@@ -54,13 +55,43 @@ static void beat(struct heddle_tasks *t)
 		__atomic_fetch_add(&t->of[c].at->in[TASK_ROWS], TASK_BEAT, __ATOMIC_RELAXED);
 }
 
+/* Tasks that were begun, by their kernels, into t->why. */
+static void name_victims(struct heddle_tasks *t, const char *text)
+{
+	unsigned n[HEDDLE_MAX_TASK_KERNELS] = {0}, waiting = 0;
+	int len = snprintf(t->why, sizeof(t->why), "the device failed: %s; of its tasks", text);
+
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++) {
+			const struct task_column *at = t->of[c].at;
+			uint32_t in = pool_in(&t->of[c], r);
+			unsigned form = at->desc[r].kind;
+
+			if (in == pool_out(&t->of[c], r))
+				continue;
+			if (in == at->taken[r] && form < t->n_forms)
+				n[t->form[form].kernel]++;
+			else
+				waiting++;
+		}
+	for (unsigned k = 0; k < t->n_kernels && len < (int)sizeof(t->why); k++)
+		if (n[k])
+			len += snprintf(t->why + len, sizeof(t->why) - (size_t)len,
+				" %u of '%.100s' were in flight,", n[k], t->kernel[k].kernel->name);
+	if (len < (int)sizeof(t->why))
+		snprintf(t->why + len, sizeof(t->why) - (size_t)len, " %u had not begun", waiting);
+}
+
+/* With the lock. */
 static int fail(struct heddle_tasks *t, CUresult r)
 {
-	t->failed = r;
+	const char *text = cu_result_text(r);
+
+	if (atomic_load(&t->state) != POOL_FAILED)
+		name_victims(t, text ? text : "unknown error");
 	atomic_store(&t->state, POOL_FAILED);
 	pthread_cond_broadcast(&t->changed);
-	return pool_fail(-EIO, "the device failed, and tasks that had not ended never will: %s",
-		cu_result_text(r) ? cu_result_text(r) : "unknown error");
+	return pool_fail(-EIO, "%s", t->why);
 }
 
 /* ---- on the GPU ---- */
@@ -152,7 +183,7 @@ static int await_end(struct heddle_tasks *t)
 int pool_park(struct heddle_tasks *t)
 {
 	if (atomic_load(&t->state) == POOL_FAILED)
-		return pool_fail(-EIO, "the device failed before");
+		return pool_fail(-EIO, "%s", t->why);
 	if (atomic_load(&t->state) == POOL_AWAY)
 		return 0;
 	atomic_store(&t->state, POOL_LEAVING);
@@ -166,8 +197,7 @@ int pool_pump(struct heddle_tasks *t)
 	CUresult r;
 
 	if (atomic_load(&t->state) == POOL_FAILED)
-		return pool_fail(-EIO, "the device failed, and the task never ends: %s",
-			cu_result_text(t->failed) ? cu_result_text(t->failed) : "unknown error");
+		return pool_fail(-EIO, "%s", t->why);
 	if (atomic_load(&t->state) != POOL_RUNNING)
 		return 0;
 	r = query(t);

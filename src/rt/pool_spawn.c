@@ -100,14 +100,34 @@ static int check_block(const struct heddle_tasks *t, const struct pool_kernel *k
 	return 0;
 }
 
+/* Blocks that may wait for others of their grid are all there at once, or it might never end. The
+ * scheduler gives nothing to another task before all of one's blocks are begun. */
+static int check_waiting(const struct heddle_tasks *t, const struct pool_kernel *k,
+	const struct heddle_task *task, uint32_t threads, uint32_t need)
+{
+	uint64_t blocks = (uint64_t)task->grid[0] * task->grid[1] * task->grid[2];
+	uint32_t most = t->executors / ((threads + 31) / 32);
+	uint32_t order = need & TASK_NEED_SHARED;
+
+	if (k->barriers)
+		most = MIN(most, 15u);
+	if (order)
+		most = MIN(most, t->shared_bytes / TASK_UNIT >> (order - 1));
+	if (!k->rising || blocks <= most)
+		return 0;
+	return pool_fail(-ENOTSUP,
+		"kernel '%s': its blocks may wait for each other, and are %llu; a block of this "
+		"pool runs %u of them at once",
+		k->kernel->name, (unsigned long long)blocks, most);
+}
+
 static int check_args(const struct pool_kernel *k, const struct heddle_task *task)
 {
 	if (task->args) {
 		uint64_t most = round_up(k->arg_bytes, k->arg_align);
 
 		if (task->args_bytes < k->arg_bytes || task->args_bytes > most)
-			return pool_fail(-EINVAL,
-				"kernel '%s': %zu bytes of parameters; it has %u",
+			return pool_fail(-EINVAL, "kernel '%s': %zu bytes of parameters; it has %u",
 				k->kernel->name, task->args_bytes, k->arg_bytes);
 		return 0;
 	}
@@ -120,8 +140,8 @@ static int check_args(const struct pool_kernel *k, const struct heddle_task *tas
 	return 0;
 }
 
-static void put_args(
-	const struct pool_kernel *k, const struct heddle_task *task, struct task_desc *d, void *more)
+static void put_args(const struct pool_kernel *k, const struct heddle_task *task,
+	struct task_desc *d, void *more)
 {
 	uint8_t *to = k->arg_bytes > TASK_ARGS ? more : d->args;
 	const struct rt_kernel *rk = k->kernel;
@@ -141,8 +161,8 @@ static void refill(struct pool_column *c)
 {
 	for (unsigned r = 0; r < TASK_ROWS; r++)
 		if (!(c->free & 1u << r) &&
-			pool_out(c, r) == (uint32_t)atomic_load_explicit(
-						  &c->gen[r], memory_order_relaxed))
+			pool_out(c, r) ==
+				(uint32_t)atomic_load_explicit(&c->gen[r], memory_order_relaxed))
 			c->free |= 1u << r;
 }
 
@@ -215,21 +235,25 @@ static uint64_t put(struct heddle_tasks *t, struct pool_column *c, const struct 
 RT_API int heddle_tasks_spawn(
 	struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id)
 {
-	struct pool_column *c;
+	struct pool_column *c = NULL;
 	struct pool_kernel *k;
-	uint32_t threads, need;
+	uint32_t threads = 0, need = 0;
 	uint64_t id;
 	int form, r;
 
 	if (!task || task->size != sizeof(*task))
 		return pool_fail(-EINVAL, "a task's size is not sizeof(struct heddle_task)");
 	if (task->kernel >= atomic_load_explicit(&t->n_kernels, memory_order_acquire))
-		return pool_fail(-EINVAL, "the pool has no kernel %u; heddle_tasks_add gives numbers",
-			task->kernel);
+		return pool_fail(-EINVAL,
+			"the pool has no kernel %u; heddle_tasks_add gives numbers", task->kernel);
+	if (atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_FAILED)
+		return pool_pump(t);
 	k = &t->kernel[task->kernel];
 	r = check_grid(k, task);
 	if (r == 0)
 		r = check_block(t, k, task, &threads, &need);
+	if (r == 0)
+		r = check_waiting(t, k, task, threads, need);
 	if (r == 0)
 		r = check_args(k, task);
 	if (r < 0)
@@ -248,7 +272,7 @@ RT_API int heddle_tasks_spawn(
 		*ret_id = id;
 	atomic_thread_fence(memory_order_seq_cst); /* pool.h */
 	return atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_AWAY ? pool_wake(t)
-										    : 0;
+										  : 0;
 }
 
 /* ---- the end ---- */
@@ -313,8 +337,8 @@ RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned row = 0; row < TASK_ROWS; row++) {
-			uint64_t gen = atomic_load_explicit(
-				&t->of[c].gen[row], memory_order_acquire);
+			uint64_t gen =
+				atomic_load_explicit(&t->of[c].gen[row], memory_order_acquire);
 			uint64_t id = gen << (COLUMN_BITS + ROW_BITS) | c << ROW_BITS | row;
 			uint64_t left = timeout_ns, spent;
 			int r;
