@@ -90,7 +90,6 @@ int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to d
 int pool_wake(struct heddle_tasks *t);
 /* Lets the device go on where it has no thread of its own; sees whether it failed: -EIO. */
 int pool_pump(struct heddle_tasks *t);
-bool pool_has_work(const struct heddle_tasks *t);
 int pool_start_monitor(struct heddle_tasks *t);
 void pool_stop_monitor(struct heddle_tasks *t);
 

@@ -28,7 +28,7 @@ static void nap(uint64_t ns)
 	nanosleep(&t, NULL);
 }
 
-bool pool_has_work(const struct heddle_tasks *t)
+static bool has_work(const struct heddle_tasks *t)
 {
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++)
@@ -128,7 +128,7 @@ int pool_resume(struct heddle_tasks *t)
 {
 	CUresult r;
 
-	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || !t->fn || !pool_has_work(t))
+	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || !t->fn || !has_work(t))
 		return 0;
 	control(t, false);
 	atomic_store(&t->state, POOL_RUNNING);
@@ -244,7 +244,7 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 		fail(t, r);
 		return;
 	}
-	if (spawned != w->spawned || pool_has_work(t))
+	if (spawned != w->spawned || has_work(t))
 		w->busy_at = now;
 	w->spawned = spawned;
 	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,15 +18,46 @@
 
 _Static_assert(POOL_MAX_COLUMNS == 1 << COLUMN_BITS && TASK_ROWS < 1 << ROW_BITS, "ids");
 
-static _Thread_local char error_text[1024];
-static _Thread_local unsigned next_column;
+/* Of this model: the other one needs the loader's help, which the library would then be linked
+ * with. There is little room for such, so it is but a number. */
+static _Thread_local unsigned next_column __attribute__((tls_model("initial-exec")));
+
+/* ---- errors, a text for each thread ---- */
+#define TEXT_BYTES 1024
+static pthread_key_t key;
+static bool has_key;
+
+static void make_key(void)
+{
+	has_key = pthread_key_create(&key, free) == 0;
+}
+
+/* NULL: it has none, and there is no memory for one. */
+static char *get_text(bool make)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	char *text;
+
+	pthread_once(&once, make_key);
+	text = has_key ? pthread_getspecific(key) : NULL;
+	if (text || !make || !has_key)
+		return text;
+	text = malloc(TEXT_BYTES);
+	if (text && pthread_setspecific(key, text) != 0) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
 
 int pool_fail(int err, const char *fmt, ...)
 {
+	char *text = get_text(true);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(error_text, sizeof(error_text), fmt, ap);
+	if (text)
+		vsnprintf(text, TEXT_BYTES, fmt, ap);
 	va_end(ap);
 	return err;
 }
@@ -37,8 +69,10 @@ int pool_fail_as(const struct heddle *h, int err)
 
 RT_API const char *heddle_tasks_error(const struct heddle_tasks *t)
 {
+	const char *text = get_text(false);
+
 	(void)t;
-	return error_text;
+	return text ? text : "";
 }
 
 /* ---- what a task is ---- */
