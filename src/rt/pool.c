@@ -5,6 +5,8 @@
  * forms keep their numbers, so that rows which were not begun stay as they are. */
 #include "rt/pool.h"
 
+#include "pass/outside.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +241,7 @@ static void note(struct heddle_tasks *t, const struct pass_task *made, unsigned 
 }
 
 /* How many of its blocks can be on the GPU at once. */
-static int load(struct heddle_tasks *t, const char *text)
+static int load(struct heddle_tasks *t, const char *text, unsigned n)
 {
 	struct heddle *h = t->h;
 	CUmodule module;
@@ -256,10 +258,14 @@ static int load(struct heddle_tasks *t, const char *text)
 		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&per_sm, fn, (int)t->o.threads, t->shared_bytes),
 		"a pool's kernel");
-	if (per_sm == 0) {
-		h->cu.cuModuleUnload(module);
-		return rt_fail(h, -E2BIG, "fewer threads or registers",
+	if (per_sm == 0)
+		r = rt_fail(h, -E2BIG, "fewer threads or registers",
 			"an SM holds no block of this pool with these kernels");
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = rt_vars_fill(h, t->kernel[t->form[i].kernel].kernel, i, module);
+	if (r < 0) {
+		h->cu.cuModuleUnload(module);
+		return r;
 	}
 	if (t->module)
 		h->cu.cuModuleUnload(t->module);
@@ -288,15 +294,17 @@ static int build(struct heddle_tasks *t, unsigned n)
 		const struct rt_kernel *k = t->kernel[t->form[i].kernel].kernel;
 
 		kinds[i] = (struct pass_task){
-			.m = k->ptx, .name = k->entry, .partly = t->form[i].partly};
+			.m = k->alone, .name = k->entry, .partly = t->form[i].partly};
 	}
 	r = pass_tasks(kinds, n, &pool, &diags, &m, &verdict, &which);
 	if (r < 0) {
 		r = refused(t, r, &t->form[which], &verdict);
 	} else {
+		if (pass_leave_const(m) < 0)
+			text.failed = true;
 		ptx_print(m, &text);
 		ptx_module_free(m);
-		r = text.failed ? rt_out_of_memory(t->h) : load(t, text.at);
+		r = text.failed ? rt_out_of_memory(t->h) : load(t, text.at, n);
 	}
 	if (r == 0)
 		note(t, kinds, n);
@@ -361,6 +369,11 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 			"kernel '%s' has %u bytes of parameters, and the pool was made for %u; "
 			"args_bytes says how many",
 			kernel, k->bytes, t->o.args_bytes);
+	if (k->no_vars)
+		return pool_fail(-ENOTSUP, "kernel '%s' cannot be a task: %s%s", kernel,
+			*k->no_vars ? "the driver does not tell where this module variable is: "
+				    : "module variables are too many, or oddly used",
+			k->no_vars);
 	*to = (struct pool_kernel){.kernel = k};
 	atomic_init(&to->form[0], -1);
 	atomic_init(&to->form[1], -1);

@@ -42,8 +42,9 @@ static const char ptx[] = HEAD
 	"st.global.u32 [%a], %v;\nret;\n}\n"
 	".visible .entry half()\n{\nbar.arrive 1, 64;\nret;\n}\n"
 	".global .u32 mine;\n"
-	".visible .entry var()\n{\n.reg .b32 %v;\nld.global.u32 %v, [mine];\n"
-	"st.global.u32 [mine], %v;\nret;\n}\n"
+	".visible .entry var(.param .u64 p)\n{\n.reg .b64 %a; .reg .b32 %v;\n" /* one more, to *p */
+	"ld.param.u64 %a, [p];\nld.global.u32 %v, [mine];\nadd.u32 %v, %v, 1;\n"
+	"st.global.u32 [mine], %v;\nst.global.u32 [%a], %v;\nret;\n}\n"
 	/* 64 bytes of parameters: more than a row holds */
 	".visible .entry many(.param .u64 p, .param .align 4 .b8 s[56])\n{\n"
 	".reg .b64 %a; .reg .b32 %v; .reg .b32 %w;\n"
@@ -160,8 +161,6 @@ static void bad_input(void **state)
 	says("no kernel is called 'nobody'", "heddle_load");
 	assert_int_equal(heddle_tasks_add(t, "half", &k), -ENOTSUP);
 	says("'half' cannot be a task", "barriers");
-	assert_int_equal(heddle_tasks_add(t, "var", &k), -ENOTSUP);
-	says("'var' cannot be a task", "a variable of its module");
 	assert_int_equal(spawn(7, 1, 32, 0, NULL), -EINVAL);
 	says("the pool has no kernel 7", "heddle_tasks_add");
 	assert_int_equal(spawn(put, 0, 32, 0, NULL), -EINVAL);
@@ -320,6 +319,29 @@ static void parameters(void **state)
 	heddle_tasks_destroy(t);
 }
 
+/* One copy of a module's variable: of tasks, of launches, and when the pool is made anew. */
+static void variables(void **state)
+{
+	struct heddle_launch plain = {
+		.size = sizeof(plain), .kernel = "var", .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	void *params[] = {&at};
+	unsigned var, turn;
+
+	make((struct heddle_tasks_options){.threads = 96});
+	ok(heddle_tasks_add(t, "var", &var));
+	ok(spawn(var, 1, 1, 0, NULL));
+	ok(heddle_tasks_wait_all(t, LONG));
+	assert_int_equal(word(0), 1);
+	ok(heddle_tasks_add(t, "turn", &turn));
+	ok(spawn(var, 1, 1, 0, NULL));
+	ok(heddle_tasks_wait_all(t, LONG));
+	assert_int_equal(word(0), 2);
+	heddle_tasks_destroy(t);
+	plain.params = params;
+	assert_int_equal(heddle_corun(h, &plain, 1, "sequential", NULL, NULL), 0);
+	assert_int_equal(word(0), 3);
+}
+
 /* ---- leaving and coming back ---- */
 
 /* A kernel comes while tasks of another run, and wait. */
@@ -445,6 +467,7 @@ int main(void)
 		cmocka_unit_test(producers),
 		cmocka_unit_test(exhaustion),
 		cmocka_unit_test(parameters),
+		cmocka_unit_test(variables),
 		cmocka_unit_test(additions),
 		cmocka_unit_test(suspension),
 		cmocka_unit_test(idleness),
