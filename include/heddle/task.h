@@ -7,6 +7,7 @@
  * task is a launch of an ordinary __global__ kernel, with a grid, blocks, shared memory and
  * parameters of its own; it begins when it is spawned, without a batch, flush or later spawn, and
  * ends on its own. Tasks must not depend on each other: the order in which they run is not known.
+ * heddle_free, heddle_load and heddle_corun have it leave the GPU until they are done.
  *
  * Functions return 0 or a negative errno; heddle_tasks_error then says what is wrong, and what to
  * do. Spawning, waiting and checking are for any number of threads at once, the rest for one thread

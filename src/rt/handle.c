@@ -242,7 +242,12 @@ RT_API int heddle_free(struct heddle *h, uint64_t address)
 {
 	int r = rt_enter(h);
 
-	return r < 0 ? r : finish(h, h->cu.cuMemFree(address), "freeing device memory");
+	if (r < 0)
+		return r;
+	rt_pools_hold(h);
+	r = finish(h, h->cu.cuMemFree(address), "freeing device memory");
+	rt_pools_release(h);
+	return r;
 }
 
 RT_API int heddle_write(struct heddle *h, uint64_t to, const void *from, size_t bytes)

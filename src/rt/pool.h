@@ -63,6 +63,7 @@ struct heddle_tasks {
 	pthread_cond_t changed; /* state, or stop */
 	_Atomic int state;
 	bool suspended, stop, has_monitor;
+	unsigned held; /* by calls that a GPU would not let through while it is there */
 	pthread_t monitor;
 	uint32_t launch;
 	_Atomic uint64_t launches;

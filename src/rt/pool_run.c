@@ -128,7 +128,8 @@ int pool_resume(struct heddle_tasks *t)
 {
 	CUresult r;
 
-	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || !t->fn || !has_work(t))
+	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || t->held || !t->fn ||
+		!has_work(t))
 		return 0;
 	control(t, false);
 	atomic_store(&t->state, POOL_RUNNING);
@@ -190,6 +191,26 @@ int pool_park(struct heddle_tasks *t)
 	atomic_thread_fence(memory_order_seq_cst);
 	control(t, true);
 	return await_end(t);
+}
+
+void rt_pools_hold(struct heddle *h)
+{
+	for (struct heddle_tasks *t = h->pools; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		t->held++;
+		pool_park(t); /* or it failed, which others say */
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+void rt_pools_release(struct heddle *h)
+{
+	for (struct heddle_tasks *t = h->pools; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		t->held--;
+		pool_resume(t);
+		pthread_mutex_unlock(&t->lock);
+	}
 }
 
 int pool_pump(struct heddle_tasks *t)

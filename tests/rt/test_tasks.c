@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -28,12 +29,14 @@ static const char ptx[] = HEAD
 	"ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 	"$again:\nld.volatile.global.u32 %r, [%a];\nsetp.ne.u32 %q, %r, %v;\n@%q bra $again;\n"
 	"red.global.add.u32 [%a+4], 1;\nret;\n}\n"
-	/* shared memory: threads leave their number, and read their neighbour's behind a barrier */
+	/* shared memory: threads leave their number, and 64 times their block's, and read their
+	 * neighbour's behind a barrier; those of other blocks would be others */
 	".extern .shared .align 4 .b8 dyn[];\n"
 	".visible .entry turn(.param .u64 p)\n{\n"
-	".reg .b64 %a; .reg .b64 %b; .reg .b32 %r<6>;\n"
+	".reg .b64 %a; .reg .b64 %b; .reg .b32 %r<7>;\n"
 	"ld.param.u64 %a, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ntid.x;\nmov.u32 %r2, dyn;\n"
-	"shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r3, %r2;\nst.shared.u32 [%r3], %r0;\nbar.sync 0;\n"
+	"shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r3, %r2;\nmov.u32 %r6, %ctaid.x;\n"
+	"mad.lo.u32 %r6, %r6, 64, %r0;\nst.shared.u32 [%r3], %r6;\nbar.sync 0;\n"
 	"add.u32 %r4, %r0, 1;\nrem.u32 %r4, %r4, %r1;\nshl.b32 %r4, %r4, 2;\nadd.u32 %r4, %r4, "
 	"%r2;\n"
 	"ld.shared.u32 %r5, [%r4];\nmul.wide.u32 %b, %r0, 4;\nadd.u64 %a, %a, %b;\n"
@@ -280,7 +283,7 @@ static void exhaustion(void **state)
 		/* One of a warp takes barriers, of which there are fewer than warps. */
 		ok(spawn(turn, 1 + i % 40, threads, i % 3 ? bytes[i % 7] : 256, NULL));
 		for (unsigned k = 0; k < threads; k++)
-			want[k] += (1 + i % 40) * ((k + 1) % threads);
+			want[k] += (1 + i % 40) * ((k + 1) % threads + 32 * (i % 40));
 	}
 	ok(heddle_tasks_wait_all(t, LONG));
 	for (unsigned k = 0; k < 64; k++)
@@ -428,6 +431,58 @@ static void lifetime(void **state)
 	heddle_tasks_destroy(t);
 }
 
+struct spawner {
+	atomic_bool stop;
+	unsigned bad, n;
+};
+
+static void *spawn_on(void *user)
+{
+	struct spawner *s = user;
+
+	while (!s->stop && ++s->n)
+		s->bad += spawn(put, 1, 64, 0, NULL) < 0;
+	return NULL;
+}
+
+/* Calls that a GPU holds up for as long as a kernel is there: the pool lets them through, and loses
+ * nothing, however many tasks come. */
+static void others(void **state)
+{
+	struct heddle_launch plain = {
+		.size = sizeof(plain), .kernel = "var", .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	uint64_t memory, to = at + 64;
+	void *params[] = {&to};
+	struct spawner s = {0};
+	pthread_t thread;
+
+	plain.params = params;
+	make((struct heddle_tasks_options){.threads = 96, .idle_us = UINT_MAX});
+	assert_int_equal(pthread_create(&thread, NULL, spawn_on, &s), 0);
+	for (unsigned i = 1; i <= 10; i++) {
+		char name[16];
+		uint64_t id;
+
+		snprintf(name, sizeof(name), "k%u", i);
+		assert_int_equal(heddle_alloc(h, 4096, &memory), 0);
+		ok(spawn(put, 1, 64, 0, &id));
+		ok(heddle_tasks_wait(t, id, LONG));
+		assert_true(look().launches >= i);
+		if (i % 3 == 0)
+			assert_int_equal(heddle_load(h, name, ptx, sizeof(ptx) - 1, "put"), 0);
+		else if (i % 3 == 1)
+			assert_int_equal(
+				heddle_corun(h, &plain, 1, "sequential", NULL, NULL), 0);
+		assert_int_equal(heddle_free(h, memory), 0);
+	}
+	s.stop = 1;
+	pthread_join(thread, NULL);
+	ok(heddle_tasks_wait_all(t, LONG));
+	assert_int_equal(s.bad, 0);
+	assert_int_equal(word(0), (s.n + 10) * 64);
+	heddle_tasks_destroy(t);
+}
+
 /* What runs ends, what had not begun is dropped; the next pool knows nothing of it. */
 static void destruction(void **state)
 {
@@ -473,6 +528,7 @@ int main(void)
 		cmocka_unit_test(idleness),
 		cmocka_unit_test(heartbeat),
 		cmocka_unit_test(lifetime),
+		cmocka_unit_test(others),
 		cmocka_unit_test(destruction),
 		cmocka_unit_test(fault),
 	};
