@@ -38,6 +38,7 @@ struct heddle_tasks_options { /* 0: as is said */
 				   task comes. 1,000; UINT_MAX: never */
 	unsigned beat_ms;       /* the pool leaves the GPU when for so long it does not see that
 				   this process is alive. 10,000 */
+	unsigned beat_every_ms; /* how often the process shows it: an eighth of that */
 	unsigned lifetime_ms;   /* it leaves and comes again, so that others get on. Never */
 };
 

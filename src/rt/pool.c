@@ -18,6 +18,7 @@
 #define ARGS_MAX    32768u
 #define IDLE_US     1000u
 #define BEAT_MS     10000u
+#define BEATS       8u /* in that time */
 #define SHARED_MOST (1024u * TASK_UNIT)
 
 /* ---- its shape ---- */
@@ -29,6 +30,8 @@ static int check_options(struct heddle *h, struct heddle_tasks_options *o)
 	o->args_bytes = o->args_bytes ? o->args_bytes : ARGS;
 	o->idle_us = o->idle_us ? o->idle_us : IDLE_US;
 	o->beat_ms = o->beat_ms ? o->beat_ms : BEAT_MS;
+	if (!o->beat_every_ms)
+		o->beat_every_ms = MAX(o->beat_ms / BEATS, 1u);
 	if (o->threads < 64 || o->threads > 1024 || o->threads % 32)
 		return rt_fail(h, -EINVAL, "64 to 1,024, a multiple of 32",
 			"a pool with blocks of %u threads", o->threads);

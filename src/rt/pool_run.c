@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define MONITOR_NS   1000000u /* between its looks */
-#define BEAT_NS      5000000u /* between beats, at least */
-#define BEATS_A_TIME 8        /* in the time after which the device gives up */
+#define MONITOR_NS 1000000u /* between its looks */
 
 uint64_t pool_now_ns(void)
 {
@@ -276,8 +274,8 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 static void *monitor(void *user)
 {
 	struct heddle_tasks *t = user;
-	uint64_t every = MAX((uint64_t)t->o.beat_ms * 1000000u / BEATS_A_TIME, BEAT_NS);
-	struct watch w = {.busy_at = pool_now_ns()};
+	uint64_t every = (uint64_t)t->o.beat_every_ms * 1000000u;
+	struct watch w = {.busy_at = pool_now_ns(), .beat_at = pool_now_ns()};
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {

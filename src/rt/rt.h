@@ -104,8 +104,8 @@ int rt_vars_leave(struct heddle *h, struct rt_kernel *k);
 int rt_vars_fill(struct heddle *h, const struct rt_kernel *k, unsigned which, CUmodule form);
 
 /* ---- pool_run.c ---- */
-/* Around what waits for all kernels of the context to end, or on a GPU may: freeing, loading, running
- * kernels together. h's pools leave the GPU, and come back as far as they have work. */
+/* Around what waits for all kernels of the context to end, or on a GPU may: freeing, loading,
+ * running kernels together. h's pools leave the GPU, and come back as far as they have work. */
 void rt_pools_hold(struct heddle *h);
 void rt_pools_release(struct heddle *h);
 

@@ -405,11 +405,12 @@ static void idleness(void **state)
 	heddle_tasks_destroy(t);
 }
 
-/* Beats come every 5 ms, and the device waits for 1: it leaves by itself each time, and work goes
- * on when it is launched again. That is how it leaves a host that is dead. */
+/* There are no beats, and the device waits for 1 ms: it leaves by itself each time, as it leaves a
+ * host that is dead. Here somebody is left to see that, and work goes on. */
 static void heartbeat(void **state)
 {
-	make((struct heddle_tasks_options){.threads = 96, .beat_ms = 1, .idle_us = UINT_MAX});
+	make((struct heddle_tasks_options){
+		.threads = 96, .beat_ms = 1, .beat_every_ms = UINT_MAX, .idle_us = UINT_MAX});
 	for (unsigned i = 0; look().launches < 4; i++) {
 		uint64_t id;
 
@@ -471,8 +472,7 @@ static void others(void **state)
 		if (i % 3 == 0)
 			assert_int_equal(heddle_load(h, name, ptx, sizeof(ptx) - 1, "put"), 0);
 		else if (i % 3 == 1)
-			assert_int_equal(
-				heddle_corun(h, &plain, 1, "sequential", NULL, NULL), 0);
+			assert_int_equal(heddle_corun(h, &plain, 1, "sequential", NULL, NULL), 0);
 		assert_int_equal(heddle_free(h, memory), 0);
 	}
 	s.stop = 1;
