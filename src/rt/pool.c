@@ -229,18 +229,19 @@ static int refused(
 		"kernel '%s' could not be made a task: %s", name, strerror(-err));
 }
 
-static void note(struct heddle_tasks *t, const struct pass_task *made, unsigned n)
+/* Others may be reading what was there before this form. */
+static void note(struct heddle_tasks *t, const struct pool_form *f, const struct pass_task *made)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct pool_kernel *k = &t->kernel[t->form[i].kernel];
+	struct pool_kernel *k = &t->kernel[f->kernel];
 
-		k->arg_bytes = made[i].arg_bytes;
-		k->arg_align = made[i].arg_align;
-		k->static_bytes = made[i].static_bytes;
-		k->barriers |= made[i].barriers;
-		k->one_dimensional |= made[i].one_dimensional;
-		k->rising |= made[i].rising;
+	if (!f->partly) { /* a kernel's first form, which nobody knows yet */
+		k->arg_bytes = made->arg_bytes;
+		k->arg_align = made->arg_align;
+		k->static_bytes = made->static_bytes;
 	}
+	k->barriers[f->partly] = made->barriers;
+	k->one_dimensional[f->partly] = made->one_dimensional;
+	k->rising[f->partly] = made->rising;
 }
 
 /* How many of its blocks can be on the GPU at once. */
@@ -249,6 +250,7 @@ static int load(struct heddle_tasks *t, const char *text, unsigned n)
 	struct heddle *h = t->h;
 	CUmodule module;
 	CUfunction fn;
+	unsigned usable;
 	int per_sm, r = rt_compile(h, "a pool's kernel", text, TASK_ENTRY, 0, &module, &fn);
 
 	if (r < 0)
@@ -261,9 +263,10 @@ static int load(struct heddle_tasks *t, const char *text, unsigned n)
 		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&per_sm, fn, (int)t->o.threads, t->shared_bytes),
 		"a pool's kernel");
-	if (per_sm == 0)
+	usable = MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms));
+	if (per_sm == 0 || (t->module && usable < atomic_load(&t->usable)))
 		r = rt_fail(h, -E2BIG, "fewer threads or registers",
-			"an SM holds no block of this pool with these kernels");
+			"with these kernels an SM holds %d blocks of this pool", per_sm);
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		r = rt_vars_fill(h, t->kernel[t->form[i].kernel].kernel, i, module);
 	if (r < 0) {
@@ -274,7 +277,7 @@ static int load(struct heddle_tasks *t, const char *text, unsigned n)
 		h->cu.cuModuleUnload(t->module);
 	t->module = module;
 	t->fn = fn;
-	atomic_store(&t->usable, MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms)));
+	atomic_store(&t->usable, usable); /* rows elsewhere would never be seen: never fewer */
 	return 0;
 }
 
@@ -310,7 +313,7 @@ static int build(struct heddle_tasks *t, unsigned n)
 		r = text.failed ? rt_out_of_memory(t->h) : load(t, text.at, n);
 	}
 	if (r == 0)
-		note(t, kinds, n);
+		note(t, &t->form[n - 1], &kinds[n - 1]);
 	strbuf_finish(&text);
 	arena_finish(&arena);
 	return r;

@@ -26,9 +26,10 @@ enum pool_state { POOL_AWAY, POOL_RUNNING, POOL_LEAVING, POOL_FAILED };
 
 struct pool_kernel {
 	struct rt_kernel *kernel;
-	_Atomic int form[2]; /* index in the module: of whole warps, and of parts; -1: none yet */
 	uint32_t arg_bytes, arg_align, static_bytes;
-	bool barriers, one_dimensional, rising;
+	/* Of blocks of whole warps, and of others. What holds of a form is there before it. */
+	bool barriers[2], one_dimensional[2], rising[2];
+	_Atomic int form[2]; /* index in the module; -1: none yet */
 };
 
 struct pool_form {

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#define MONITOR_NS 1000000u /* between its looks */
+#define MONITOR_NS 1000000u   /* between its looks */
+#define COMING_NS  100000000u /* for all of a launch's blocks */
 
 uint64_t pool_now_ns(void)
 {
@@ -231,7 +232,8 @@ int pool_pump(struct heddle_tasks *t)
 /* ---- the monitor ---- */
 struct watch {
 	uint64_t beat_at, busy_at; /* when it last was so */
-	uint64_t spawned;
+	uint64_t spawned, launched_at;
+	uint32_t launch;
 };
 
 static uint64_t count_spawned(const struct heddle_tasks *t)
@@ -242,6 +244,20 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 		for (unsigned r = 0; r < TASK_ROWS; r++)
 			n += atomic_load_explicit(&t->of[c].gen[r], memory_order_relaxed);
 	return n;
+}
+
+/* Blocks that land on an SM which is to be left are gone, and where others were in the way of the
+ * rest too few may have come: a row of a column that is not there would wait for ever. */
+static bool lacks_columns(const struct heddle_tasks *t)
+{
+	if (!t->o.leave_sms)
+		return false;
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			if (pool_out(&t->of[c], TASK_ROWS) != t->launch << 1 &&
+				pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
+				return true;
+	return false;
 }
 
 /* With the lock. */
@@ -266,6 +282,13 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	if (spawned != w->spawned || has_work(t))
 		w->busy_at = now;
 	w->spawned = spawned;
+	if (t->launch != w->launch)
+		w->launched_at = now;
+	w->launch = t->launch;
+	if (now - w->launched_at > COMING_NS && lacks_columns(t) && pool_park(t) == 0) {
+		pool_resume(t);
+		return;
+	}
 	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&
 		pool_park(t) == 0)
 		pool_resume(t); /* if something came */

@@ -94,11 +94,6 @@ static int check_grid(const struct pool_kernel *k, const struct heddle_task *tas
 			"kernel '%s': a grid of %u,%u,%u; a task has less than 2^32 blocks, and "
 			"65,535 in y and z",
 			name, g[0], g[1], g[2]);
-	if (k->one_dimensional && (b[1] > 1 || b[2] > 1))
-		return pool_fail(-ENOTSUP,
-			"kernel '%s': as a task it is right for blocks of one dimension only, not "
-			"%u,%u,%u",
-			name, b[0], b[1], b[2]);
 	return 0;
 }
 
@@ -118,7 +113,7 @@ static int check_block(const struct heddle_tasks *t, const struct pool_kernel *k
 			"%u in x and y, 64 in z",
 			k->kernel->name, b[0], b[1], b[2], t->executors * 32, 1024u);
 	*ret_threads = (uint32_t)threads;
-	*ret_need = k->barriers ? TASK_NEED_BARRIER : 0;
+	*ret_need = 0;
 	if (units) {
 		uint32_t order = units > 1 ? 32 - (uint32_t)__builtin_clz(units - 1) : 0;
 
@@ -134,20 +129,29 @@ static int check_block(const struct heddle_tasks *t, const struct pool_kernel *k
 	return 0;
 }
 
-/* Blocks that may wait for others of their grid are all there at once, or it might never end. The
- * scheduler gives nothing to another task before all of one's blocks are begun. */
-static int check_waiting(const struct heddle_tasks *t, const struct pool_kernel *k,
-	const struct heddle_task *task, uint32_t threads, uint32_t need)
+/* What holds of this form of it. Blocks that may wait for others of their grid are all there at
+ * once, or it might never end: the scheduler gives nothing to another task before all of one's
+ * blocks are begun. */
+static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
+	const struct heddle_task *task, uint32_t threads, uint32_t *io_need)
 {
 	uint64_t blocks = (uint64_t)task->grid[0] * task->grid[1] * task->grid[2];
-	uint32_t most = t->executors / ((threads + 31) / 32);
-	uint32_t order = need & TASK_NEED_SHARED;
+	uint32_t most = t->executors / ((threads + 31) / 32), order = *io_need & TASK_NEED_SHARED;
+	const unsigned *b = task->block;
+	bool partly = threads % 32 != 0;
 
-	if (k->barriers)
+	if (k->barriers[partly])
+		*io_need |= TASK_NEED_BARRIER;
+	if (k->one_dimensional[partly] && (b[1] > 1 || b[2] > 1))
+		return pool_fail(-ENOTSUP,
+			"kernel '%s': as a task it is right for blocks of one dimension only, not "
+			"%u,%u,%u",
+			k->kernel->name, b[0], b[1], b[2]);
+	if (k->barriers[partly])
 		most = MIN(most, 15u);
 	if (order)
 		most = MIN(most, t->shared_bytes / TASK_UNIT >> (order - 1));
-	if (!k->rising || blocks <= most)
+	if (!k->rising[partly] || blocks <= most)
 		return 0;
 	return pool_fail(-ENOTSUP,
 		"kernel '%s': its blocks may wait for each other, and are %llu; a block of this "
@@ -287,8 +291,6 @@ RT_API int heddle_tasks_spawn(
 	if (r == 0)
 		r = check_block(t, k, task, &threads, &need);
 	if (r == 0)
-		r = check_waiting(t, k, task, threads, need);
-	if (r == 0)
 		r = check_args(k, task);
 	if (r < 0)
 		return r;
@@ -297,6 +299,8 @@ RT_API int heddle_tasks_spawn(
 		r = pool_need_form(t, task->kernel, threads % 32 != 0);
 		form = atomic_load(&k->form[threads % 32 != 0]);
 	}
+	if (r == 0)
+		r = check_form(t, k, task, threads, &need);
 	if (r == 0)
 		r = claim(t, &c);
 	if (r < 0)

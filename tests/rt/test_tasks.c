@@ -421,6 +421,22 @@ static void heartbeat(void **state)
 	heddle_tasks_destroy(t);
 }
 
+static void sms_left(void **state)
+{
+	unsigned all;
+
+	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 2});
+	all = look().columns;
+	heddle_tasks_destroy(t);
+	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 2, .leave_sms = 3});
+	assert_int_equal(look().columns, all - 6);
+	for (unsigned i = 0; i < 500; i++)
+		ok(spawn(put, 3, 64, 0, NULL));
+	ok(heddle_tasks_wait_all(t, LONG));
+	assert_int_equal(word(0), 500 * 3 * 64);
+	heddle_tasks_destroy(t);
+}
+
 static void lifetime(void **state)
 {
 	make((struct heddle_tasks_options){.threads = 96, .lifetime_ms = 1, .idle_us = UINT_MAX});
@@ -527,6 +543,7 @@ int main(void)
 		cmocka_unit_test(suspension),
 		cmocka_unit_test(idleness),
 		cmocka_unit_test(heartbeat),
+		cmocka_unit_test(sms_left),
 		cmocka_unit_test(lifetime),
 		cmocka_unit_test(others),
 		cmocka_unit_test(destruction),
