@@ -261,7 +261,7 @@ int guests_barrier(struct guests *x)
 	if ((own || counts) && (used == UINT16_MAX || (counts && !left)))
 		return guests_refuse(
 			x, x->which, "its barriers and those of the others leave none free");
-	for (struct guest *g = x->of; g < x->of + MIN(x->n, CTL_MAX_MERGED); g++) {
+	for (struct guest *g = x->of; g < x->of + MIN(x->n, GUESTS_MAX); g++) {
 		g->at.own_barrier = (uint8_t)x->barrier;
 		g->at.among_barrier = (uint8_t)(31 - __builtin_clz(left | 1u));
 	}

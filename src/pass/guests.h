@@ -13,6 +13,7 @@
 
 #define GUESTS_MAX_PIECES 8
 #define GUESTS_MAX_EXITS  8
+#define GUESTS_MAX        32
 
 struct guest {
 	struct ptx_func *f; /* in the module made, until it is dropped */
@@ -51,7 +52,7 @@ struct guests {
 	uint32_t pool_align;
 	uint32_t per_sm;  /* of the entry's blocks an SM shall hold so many; 0: as it comes */
 	unsigned barrier; /* of all threads of the entry's blocks */
-	struct guest of[CTL_MAX_MERGED];
+	struct guest of[GUESTS_MAX];
 };
 
 uint32_t pass_threads(const uint32_t block[3]);

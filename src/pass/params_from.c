@@ -79,8 +79,9 @@ bool pass_knows_param_space(const struct ptx_func *f, const struct ptx_stmt *s)
 	       at->kind == PTX_OPD_ADDR && at->n && at->list[0].kind == PTX_OPD_REG;
 }
 
-/* "ld.param::entry.v2.u32" becomes "ld.global.v2.u32". */
-static const struct ptx_mnem *global_form(struct ptx_module *m, const struct ptx_mnem *mn)
+/* "ld.param::entry.v2.u32" becomes "ld.global.v2.u32", or "ld.v2.u32". */
+static const struct ptx_mnem *moved_form(
+	struct ptx_module *m, const struct ptx_mnem *mn, bool anywhere)
 {
 	const char *at = strstr(mn->text, ".param"), *rest = at + strlen(".param");
 	struct strbuf text = {0};
@@ -89,7 +90,7 @@ static const struct ptx_mnem *global_form(struct ptx_module *m, const struct ptx
 	if (!strncmp(rest, "::entry", strlen("::entry")))
 		rest += strlen("::entry");
 	strbuf_add(&text, mn->text, (size_t)(at - mn->text));
-	strbuf_printf(&text, ".global%s", rest);
+	strbuf_printf(&text, "%s%s", anywhere ? "" : ".global", rest);
 	to = text.failed ? NULL : ptx_get_mnem(m, text.at);
 	strbuf_finish(&text);
 	return to;
@@ -108,25 +109,13 @@ static uint64_t offset_of(const struct ptx_func *f, const struct ptx_sym *p)
 	return 0;
 }
 
-/* The register that holds where they are, as an operand. */
-static struct ptx_opd base(struct pass_writer *w, const struct pass_place *at)
-{
-	struct ptx_opd o;
-
-	pass_emit(w, "mov.b64 %s, %s;", at->params, at->params);
-	o = pass_last(w)->opd[1];
-	if (w->error == 0)
-		w->out.len--;
-	return o;
-}
-
 static void put_load(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at,
 	const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = ptx_copy_stmt(w->m, s);
 	struct ptx_opd *addr = &copy.opd[1];
 
-	copy.mn = global_form(w->m, s->mn);
+	copy.mn = moved_form(w->m, s->mn, at->params_anywhere);
 	if (!copy.mn) {
 		w->error = -ENOMEM;
 		return;
@@ -136,7 +125,7 @@ static void put_load(struct pass_writer *w, const struct ptx_func *f, const stru
 		addr->value += addr->list[0].has_value ? addr->list[0].value : 0;
 		addr->has_value = 1;
 		addr->name = NULL;
-		addr->list[0] = base(w, at);
+		addr->list[0] = pass_operand(w, "b64", at->params);
 	}
 	pass_copy(w, &copy);
 }

@@ -3,7 +3,7 @@
 
 /* Prints offsets_gen.h, the offsets of offsets.def as the compiler lays the structures out. Run
  * when this is built; no part of the library. */
-#include "pass/merge.h"
+#include "pass/task.h"
 
 #include <stdio.h>
 

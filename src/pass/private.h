@@ -63,6 +63,8 @@ void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
 /* Gives everything written since `from` the guard of s, and its place. */
 void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s);
 struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last; NULL on error */
+/* A register as an operand, by its name; type: "b32" or "b64". */
+struct ptx_opd pass_operand(struct pass_writer *w, const char *type, const char *name);
 
 /* together.c: the early return behind which the body is written twice, for warps that all stay and
  * for others; and labels of the second copy. */

@@ -32,7 +32,7 @@
  */
 void pass_gather(struct pass_writer *w, const struct pass_place *at)
 {
-	if (at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
+	if (at->whole_warps || at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
 		pass_put(w, at->facts->calls_spin ? UNSEEN_WARP : WHOLE_WARP);
 }
 
@@ -54,7 +54,9 @@ void pass_among_barrier(struct pass_writer *w, const struct pass_place *at)
 
 void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 {
-	if (at->threads)
+	if (at->barrier)
+		pass_emit(w, "barrier.sync %s, %s;\n", at->barrier, at->count);
+	else if (at->threads)
 		pass_emit(w, "barrier.sync %u, %u;\n", at->barrier_first, at->threads);
 	else
 		pass_emit(w, "barrier.sync %u;\n", at->barrier_first);
@@ -64,9 +66,15 @@ void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
 /* Behind a round: the word of the round before is free. Uses %hd_n. */
 static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
 				"and.b32 %hd_n, %hd_n, 3;\n"
-				"shl.b32 %hd_n, %hd_n, 2;\n"
-				"mov.u32 %hd_rb, hd_slot;\n"
-				"add.u32 %hd_n, %hd_n, %hd_rb;\n";
+				"shl.b32 %hd_n, %hd_n, 2;\n";
+
+/* reg += where the words are; uses scratch. */
+static void add_slot(
+	struct pass_writer *w, const struct pass_place *at, const char *reg, const char *scratch)
+{
+	pass_emit(w, "mov.u32 %s, %s;\nadd.u32 %s, %s, %s;\n", scratch,
+		at->slot ? at->slot : "hd_slot", reg, reg, scratch);
+}
 
 static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
 				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
@@ -84,6 +92,7 @@ static void put_round(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "add.u32 %hd_w, %hd_w, 1;\n");
 	if (at->facts->barriers == PASS_BAR_ACTIVE_RED) {
 		pass_put(w, find_word);
+		add_slot(w, at, "%hd_n", "%hd_rb");
 		pass_put(w, clear_word);
 	}
 }
@@ -109,16 +118,16 @@ void pass_round_barrier(
 		pass_last(w)->opd[2] = one;
 	}
 	pass_put(w, "and.b32 %hd_ra, %hd_w, 3;\n"
-		    "shl.b32 %hd_ra, %hd_ra, 2;\n"
-		    "mov.u32 %hd_rb, hd_slot;\n"
-		    "add.u32 %hd_ra, %hd_ra, %hd_rb;\n"
-		    "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
+		    "shl.b32 %hd_ra, %hd_ra, 2;\n");
+	add_slot(w, at, "%hd_ra", "%hd_rb");
+	pass_put(w, "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
 	pass_gather(w, at); /* %hd_n is free again */
 	pass_barrier_0(w, at);
 	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
 		    "add.u32 %hd_w, %hd_w, 1;\n"
 		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");
 	pass_put(w, find_word);
+	add_slot(w, at, "%hd_n", "%hd_rb");
 	pass_put(w, unless_broken);
 	pass_put(w, clear_word);
 	if (ptx_has_mod(s->mn, "popc"))
@@ -150,7 +159,9 @@ void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
 /* As many threads more. */
 static void expect_all(struct pass_writer *w, const struct pass_place *at)
 {
-	if (at->threads)
+	if (at->count)
+		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %s;\n", at->count);
+	else if (at->threads)
 		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %u;\n", at->threads);
 	else
 		pass_put(w, "mov.u32 %hd_r0, %ntid.x;\n"
@@ -161,23 +172,20 @@ static void expect_all(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* %hd_r0 the count of the next round's parity, %hd_r1 the other's address, then its value. */
-static const char count_me[] = "and.b32 %hd_r0, %hd_w, 1;\n"
-			       "shl.b32 %hd_r0, %hd_r0, 2;\n"
-			       "mov.u32 %hd_r1, hd_slot;\n"
-			       "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
-			       "xor.b32 %hd_r1, %hd_r0, 4;\n"
+static const char find_count[] = "and.b32 %hd_r0, %hd_w, 1;\n"
+				 "shl.b32 %hd_r0, %hd_r0, 2;\n";
+static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
 			       "ld.volatile.shared.u32 %hd_r1, [%hd_r1" R_COUNT ";\n"
 			       "mov.u32 %hd_r2, 1;\n"
 			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
 
 /* More to come than a block has threads: somebody else wrote to a count. */
-static const char until_all_done[] =
-	"ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
-	"add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
-	"mov.u32 %hd_r1, %hd_r2;\n"
-	"xor.b32 %hd_r0, %hd_r0, 4;\n"
-	"sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
-	"setp.gt.u32 %hd_p1, %hd_r3, 1024;\n" FAIL_IF_P1 "setp.ne.u32 %hd_p1, %hd_r3, 0;\n";
+static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
+				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
+				     "mov.u32 %hd_r1, %hd_r2;\n"
+				     "xor.b32 %hd_r0, %hd_r0, 4;\n"
+				     "sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
+				     "setp.gt.u32 %hd_p1, %hd_r3, 1024;\n";
 
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 {
@@ -186,9 +194,16 @@ void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 	if (at->facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
 	expect_all(w, at);
+	pass_put(w, find_count);
+	add_slot(w, at, "%hd_r0", "%hd_r1");
 	pass_put(w, count_me);
 	pass_emit(w, "$hd_answer%u:\n.pragma \"nounroll\";\n", site);
 	put_round(w, at);
 	pass_put(w, until_all_done);
+	if (at->slot)
+		pass_emit(w, "@%%hd_p1 red.shared.add.u32 [%s+8388000], 1;\n", at->slot);
+	else
+		pass_put(w, FAIL_IF_P1);
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_r3, 0;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_answer%u;\n", site);
 }

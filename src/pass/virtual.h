@@ -29,13 +29,20 @@ struct pass_place {
 	bool filled_up; /* its last warp, with threads that are none of its own and return at once
 			 */
 
+	/* What is known only once it runs (task.h): 32-bit registers that hold a barrier's number,
+	 * for 0, which is all that it then has, and how many threads that counts; where its words
+	 * of rounds are; and where `moves` count from. NULL: the numbers and variables here. */
+	const char *barrier, *count, *slot, *base;
+	bool whole_warps; /* the assembler cannot see that warps are whole: they gather */
+
 	struct ptx_sym *shared;    /* where variables in shared memory are */
 	const char *dynamic_bytes; /* of it, as its launch asks for */
 	const struct pass_move *moves;
 	size_t n_moves;
 
-	const char *params; /* a 64-bit register: where its parameters lie in global memory, as a
-			       launch lays them out */
+	const char *params;   /* a 64-bit register: where its parameters lie in global memory, as a
+				 launch lays them out */
+	bool params_anywhere; /* not in global memory: a generic address */
 
 	/* Ways out. */
 	bool real_exits;     /* threads that are done leave; control flow, and with it the form of

@@ -158,7 +158,9 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 	}
 	memcpy(opd, s->opd, s->n * sizeof(*opd));
 	s->opd = opd;
-	if (x->v->barrier_first) {
+	if (x->v->barrier) {
+		opd[at] = pass_operand(x->w, "b32", x->v->barrier);
+	} else if (x->v->barrier_first) {
 		opd[at].value += x->v->barrier_first;
 		opd[at].name = NULL;
 	}
@@ -166,6 +168,8 @@ static void place_barrier(struct virt *x, struct ptx_stmt *s)
 		return; /* all come; or it says how many */
 	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
 	opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->v->threads};
+	if (x->v->count)
+		opd[at + 1] = pass_operand(x->w, "b32", x->v->count);
 	s->n++;
 }
 
@@ -333,7 +337,7 @@ static void among_stayers(struct virt *x, const struct ptx_stmt *s)
 /* ---- shared memory ---- */
 static const struct pass_move *move_of(const struct virt *x, const struct ptx_sym *sym)
 {
-	for (size_t i = 0; i < x->v->n_moves && x->v->shared; i++)
+	for (size_t i = 0; i < x->v->n_moves && (x->v->shared || x->v->base); i++)
 		if (x->v->moves[i].from == sym)
 			return &x->v->moves[i];
 	return NULL;
@@ -352,12 +356,51 @@ static void move_operand(void *user, struct ptx_opd *o)
 	o->has_value = 1;
 }
 
+/* Behind a register: an address takes it with an offset, anything else is given the sum. */
+static void move_behind(struct virt *x, const struct ptx_mnem *mn, struct ptx_opd *o)
+{
+	bool in_address = o->kind == PTX_OPD_ADDR && o->n;
+	struct ptx_opd *sym = in_address ? &o->list[0] : o;
+	const struct pass_move *move =
+		sym->kind == PTX_OPD_SYM && sym->sym ? move_of(x, sym->sym) : NULL;
+	uint64_t at = move ? move->at + (sym->has_value ? sym->value : 0) : 0;
+
+	if (!move)
+		return;
+	if (in_address) {
+		o->value += at;
+		o->has_value = 1;
+		o->name = NULL;
+		*sym = pass_operand(x->w, "b32", x->v->base);
+		return;
+	}
+	pass_emit(x->w, "add.u32 %%hd_sa, %s, %llu;", x->v->base, (unsigned long long)at);
+	*o = pass_operand(x->w, "b32", "%hd_sa");
+	if (mn->n_types && ptx_type_bytes(mn->type[0]) == 8) {
+		pass_put(x->w, "cvt.u64.u32 %hd_sb, %hd_sa;");
+		*o = pass_operand(x->w, "b64", "%hd_sb");
+	}
+}
+
+static void find_moved(void *user, struct ptx_opd *o)
+{
+	struct virt *x = user;
+
+	if (o->kind == PTX_OPD_SYM && o->sym && move_of(x, o->sym))
+		x->w->error = x->w->error ? x->w->error : -EINVAL; /* e.g. in a list */
+}
+
 /* The same statement with its variables where they are now. */
 static struct ptx_stmt moved(struct virt *x, const struct ptx_stmt *s)
 {
 	struct ptx_stmt copy = *s;
 
-	if (x->v->shared && s->kind == PTX_INSN) {
+	if (x->v->base && s->kind == PTX_INSN) {
+		copy = ptx_copy_stmt(x->w->m, s);
+		for (unsigned i = 0; i < copy.n; i++)
+			move_behind(x, copy.mn, &copy.opd[i]);
+		ptx_visit_opds(&copy, find_moved, x);
+	} else if (x->v->shared && s->kind == PTX_INSN) {
 		copy = ptx_copy_stmt(x->w->m, s);
 		ptx_visit_opds(&copy, move_operand, x);
 	}

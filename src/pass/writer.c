@@ -49,6 +49,17 @@ struct ptx_stmt *pass_last(struct pass_writer *w)
 	return w->error ? &none : &w->out.at[w->out.len - 1];
 }
 
+struct ptx_opd pass_operand(struct pass_writer *w, const char *type, const char *name)
+{
+	struct ptx_opd o;
+
+	pass_emit(w, "mov.%s %s, %s;", type, name, name);
+	o = pass_last(w)->opd[1];
+	if (w->error == 0)
+		w->out.len--;
+	return o;
+}
+
 void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s)
 {
 	for (size_t i = from; w->error == 0 && i < w->out.len; i++) {

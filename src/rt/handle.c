@@ -4,6 +4,8 @@
 /* Handles: the device, errors, memory. */
 #include "rt/rt.h"
 
+#include "heddle/task.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -180,6 +182,8 @@ RT_API void heddle_close(struct heddle *h)
 {
 	if (!h)
 		return;
+	while (h->pools)
+		heddle_tasks_destroy(h->pools);
 	if (h->ready && rt_enter(h) == 0) {
 		for (struct rt_split *s = h->splits, *next; s; s = next) {
 			next = s->next;
@@ -238,7 +242,12 @@ RT_API int heddle_free(struct heddle *h, uint64_t address)
 {
 	int r = rt_enter(h);
 
-	return r < 0 ? r : finish(h, h->cu.cuMemFree(address), "freeing device memory");
+	if (r < 0)
+		return r;
+	rt_pools_hold(h);
+	r = finish(h, h->cu.cuMemFree(address), "freeing device memory");
+	rt_pools_release(h);
+	return r;
 }
 
 RT_API int heddle_write(struct heddle *h, uint64_t to, const void *from, size_t bytes)

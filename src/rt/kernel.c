@@ -163,7 +163,9 @@ RT_API int heddle_load(
 		free(k);
 	} else {
 		arena_init(&k->arena, 0);
+		rt_pools_hold(h);
 		r = fill(h, k, name, ptx, bytes, entry);
+		rt_pools_release(h);
 		if (r < 0) {
 			rt_kernel_free(h, k);
 		} else {

@@ -73,6 +73,7 @@ struct heddle {
 	struct rt_kernel *kernels;
 	struct rt_form *forms;
 	struct rt_split *splits;
+	struct heddle_tasks *pools;
 };
 
 /* Says what is wrong, and what to do (hint may be NULL). Returns err. */
@@ -101,6 +102,12 @@ int rt_compile(struct heddle *h, const char *what, const char *ptx, const char *
 int rt_vars_leave(struct heddle *h, struct rt_kernel *k);
 /* Once a form is compiled in which it is guest `which`. */
 int rt_vars_fill(struct heddle *h, const struct rt_kernel *k, unsigned which, CUmodule form);
+
+/* ---- pool_run.c ---- */
+/* Around what waits for all kernels of the context to end, or on a GPU may: freeing, loading,
+ * running kernels together. h's pools leave the GPU, and come back as far as they have work. */
+void rt_pools_hold(struct heddle *h);
+void rt_pools_release(struct heddle *h);
 
 /* ---- form.c ---- */
 struct rt_set { /* the kernels of one call */

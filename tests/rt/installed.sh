@@ -32,6 +32,10 @@ export PKG_CONFIG_SYSROOT_DIR="$dir/root" PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFI
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror -o "$dir/corun" "$source/examples/corun.c" \
 	$(pkg-config --cflags --libs heddle) 2>"$dir/log" || fail "the example: $(cat "$dir/log")"
 [ "$(wc -l <"$source/examples/corun.c")" -le 60 ] || fail "the example has more than 60 lines"
+# shellcheck disable=SC2046
+${CC:-cc} -std=c11 -Wall -Wextra -Werror -o "$dir/tasks" "$source/examples/tasks.c" \
+	$(pkg-config --cflags --libs heddle) 2>"$dir/log" || fail "tasks.c: $(cat "$dir/log")"
+[ "$(wc -l <"$source/examples/tasks.c")" -le 60 ] || fail "tasks.c has more than 60 lines"
 lib=$(find "$dir/root" -name 'libheddle.so.0' | head -n 1)
 export LD_LIBRARY_PATH="${lib%/*}" HEDDLE_VGPU="rt-$$" XDG_STATE_HOME="$dir/state"
 ptx=$source/examples/corun.ptx
@@ -47,6 +51,12 @@ for way in sequential streams vertical horizontal "merge steal" "merge steal chu
 		fail "$way: $(cat "$dir/out")"
 done
 
+# Each on its own; what is wrong is said.
+"$dir/tasks" cpu "$ptx" 500 >"$dir/out" 2>&1 || fail "tasks: $(cat "$dir/out")"
+grep -q '^500 tasks, 0 results wrong$' "$dir/out" || fail "tasks: $(cat "$dir/out")"
+! "$dir/tasks" cpu /nonexistent 5 >"$dir/out" 2>&1 || fail "tasks of no file"
+grep -q '^5 tasks, 0 results wrong: /nonexistent: No such file' "$dir/out" || fail "$(cat "$dir/out")"
+
 # As heddle tune chose; until then, that is an error that says what to do.
 ! run tuned || fail "tuned, and nothing was measured"
 grep -q "have not been measured on this device; heddle tune" "$dir/err" || fail "$(cat "$dir/err")"
@@ -60,8 +70,8 @@ grep -q "GPU: $chosen, .* 0 of 200000" "$dir/out" || fail "'$chosen' was chosen:
 
 needed=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case $needed in "libc.so.6 ") ;; *) fail "it needs $needed" ;; esac
-grep -o 'heddle_[a-z_]*(' "$dir/root$prefix/include/heddle/heddle.h" | tr -d '(' | sort -u >"$dir/declared"
-objdump -T "$lib" | sed -n 's/.* HEDDLE_0\.1  *\(heddle_[a-z_]*\)$/\1/p' | sort -u >"$dir/exported"
+cat "$dir/root$prefix/include/heddle/"*.h | grep -o '\bheddle_[a-z_]*(' | tr -d '(' | sort -u >"$dir/declared"
+objdump -T "$lib" | sed -n 's/.* HEDDLE_0\.[12]  *\(heddle_[a-z_]*\)$/\1/p' | sort -u >"$dir/exported"
 cmp "$dir/declared" "$dir/exported" || fail "declared and exported: $(diff "$dir/declared" "$dir/exported")"
 objdump -T "$lib" | grep -v 'UND\|ABS' | sed -n '/^[0-9a-f]\{16\}/p' | grep -v HEDDLE_ &&
 	fail "exported without a version"

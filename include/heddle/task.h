@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Thousands of small kernels a second as tasks of one that stays on the GPU; heddle(3).
+ *
+ * A pool holds a part of the GPU: blocks that take tasks, a warp of each for scheduling them. A
+ * task is a launch of an ordinary __global__ kernel, with a grid, blocks, shared memory and
+ * parameters of its own; it begins when it is spawned, without a batch, flush or later spawn, and
+ * ends on its own. Tasks must not depend on each other: the order in which they run is not known.
+ * heddle_free, heddle_load and heddle_corun have it leave the GPU until they are done.
+ *
+ * Functions return 0 or a negative errno; heddle_tasks_error then says what is wrong, and what to
+ * do. Spawning, waiting and checking are for any number of threads at once, the rest for one thread
+ * at a time. Structures begin with their size: set it to sizeof. */
+#ifndef HEDDLE_TASKS_H
+#define HEDDLE_TASKS_H
+
+#include "heddle/heddle.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_MAX_TASK_KERNELS 16 /* in one pool */
+
+struct heddle_tasks;
+
+struct heddle_tasks_options { /* 0: as is said */
+	size_t size;
+	unsigned threads;       /* of a block of the pool, 64 to 1,024, a multiple of 32: one of its
+				   warps schedules, a task's blocks have at most the others. 1,024 */
+	unsigned registers;     /* of a thread: 32, 64 or 128. 32 */
+	unsigned blocks_per_sm; /* as many as fit */
+	unsigned leave_sms;     /* SMs that the pool keeps off; none */
+	unsigned shared_bytes;  /* for tasks, of each block: what there is, up to 512 KiB */
+	unsigned args_bytes;    /* parameters of a kernel, at most: 1,024 */
+	unsigned idle_us;       /* without work for so long, it leaves the GPU, until the next
+				   task comes. 1,000; UINT_MAX: never */
+	unsigned beat_ms;       /* the pool leaves the GPU when for so long it does not see that
+				   this process is alive. 10,000 */
+	unsigned beat_every_ms; /* how often the process shows it: an eighth of that */
+	unsigned lifetime_ms;   /* it leaves and comes again, so that others get on. Never */
+};
+
+/* A pool on h's device. It is there until it is destroyed, or h closed. options: NULL is all 0.
+ * Nothing runs yet. *ret is NULL where this fails, and heddle_error(h) says why. -EINVAL: what
+ * cannot be; -ENOMEM; -EIO: the driver's error. */
+int heddle_tasks_create(
+	struct heddle *h, const struct heddle_tasks_options *options, struct heddle_tasks **ret);
+/* Tasks that have not ended are dropped, but what runs runs to its end. NULL: nothing is done. No
+ * other thread may be using it. */
+void heddle_tasks_destroy(struct heddle_tasks *t);
+/* Of the last call of this thread that failed; "" if none did. */
+const char *heddle_tasks_error(const struct heddle_tasks *t);
+
+/* A kernel, by the name that heddle_load gave it, for tasks from now on, also while others run: the
+ * pool leaves the GPU, is made anew, and goes on. -ENOENT: no kernel of that name; -ENOTSUP: it
+ * cannot be a task, and why; -E2BIG: too many kernels, or its parameters are more than args_bytes;
+ * -EIO. */
+int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_kernel);
+
+struct heddle_task {
+	size_t size;
+	unsigned kernel; /* of heddle_tasks_add */
+	unsigned grid[3], block[3];
+	unsigned shared_bytes; /* dynamic shared memory */
+	const void *args;      /* its parameters as the kernel lays them out: a structure of them;
+				  copied. NULL: see params */
+	size_t args_bytes;     /* of args: all of them */
+	void **params;         /* or as cuLaunchKernel takes them: a pointer to each one's value */
+};
+
+/* Returns when it is on its way, which takes no longer than until a place is free. *ret_id is good
+ * for ever; ret_id may be NULL. -EINVAL: no such kernel, a grid or block with a 0, args of another
+ * size; -E2BIG: its block has more threads than the pool's executors, or more shared memory than a
+ * block of the pool has; -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device
+ * failed. */
+int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
+/* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EIO: it never will, the device
+ * failed; -EINVAL: there never was such a task. */
+int heddle_tasks_check(struct heddle_tasks *t, uint64_t id);
+/* The same, after at most timeout_ns (UINT64_MAX: for ever). -ETIMEDOUT: it has not ended. */
+int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns);
+/* All that were spawned when it was called. */
+int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns);
+
+/* The pool leaves the GPU once what runs has ended, until it is resumed; tasks are taken on as far
+ * as there are places, and wait. */
+int heddle_tasks_suspend(struct heddle_tasks *t);
+int heddle_tasks_resume(struct heddle_tasks *t);
+
+struct heddle_tasks_state {
+	size_t size;
+	unsigned columns, executors; /* blocks of the pool, and warps of each that run tasks */
+	unsigned shared_bytes;       /* of each block, for tasks */
+	unsigned running;            /* 1: it is on the GPU */
+	uint64_t spawned, ended;     /* tasks */
+	uint64_t launches;           /* how often it has come to the GPU */
+};
+int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

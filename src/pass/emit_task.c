@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The master kernel around the bodies of tasks (task.h says what the words mean).
+ *
+ *   enter       a block takes a column, or leaves; the words in shared memory begin at 0
+ *   scheduler   warp 0, a lane for each row, executor and record. One turn:
+ *     $hd_s_top    records whose warps are all done give back barrier and shared memory
+ *     $hd_s_pick   a row that is not begun yet, after the one that was begun last
+ *     $hd_s_block  its next block: a record, a barrier's number, shared memory
+ *     $hd_s_place  free executors get its warps; one block at a time is placed in part, since two
+ *                  that wait at barriers could each hold the warps that the other wants
+ *     $hd_s_poll   with nothing to place: what the host says, in one read of one line
+ *   executor    a lane waits for the warp's word, all run the body, the last one counts
+ *
+ * Everything a task's block wrote is ordered ahead of its out word: each warp's lanes by
+ * bar.warp.sync, warps and blocks by counting with acq_rel, and the last one by a fence for the
+ * system. What the scheduler gives to executors: plain stores, bar.warp.sync, and go with release.
+ * Executors read nothing of a record behind their count of it, nor of a row behind out. */
+#include "pass/emit_task.h"
+#include "pass/emit.h"
+
+/* Of all lanes, or the same in all of them:
+ * | hd_lane, hd_w    | the lane; hd_own + 4 * lane                                     |
+ * | hd_s             | hd_own                                                          |
+ * | hd_seen, hd_mine | row: generation that was read, that was begun last              |
+ * | hd_next, hd_all  | row: blocks begun, and all that its task has                    |
+ * | hd_info          | record: 0 free; bit 31, barrier << 24 | unit << 12 | units      |
+ * | hd_map           | 32 units of shared memory: a bit for each that is not free      |
+ * | hd_bars          | barriers that are free                                          |
+ * | hd_cur, hd_last  | row in hand, or -1; the one that was in hand last               |
+ * | hd_rec           | record of the block that is being placed                        |
+ * | hd_want, hd_put  | its warps that have no executor yet, and that have              |
+ * | hd_any, hd_turn  | something was done in this turn; turns                          |
+ * | hd_leave         | not 0: nothing is begun any more                                |
+ * | hd_nap           | ns                                                              |
+ * | hd_beat, hd_t0   | the host's last beat, when it was seen; hd_t1: when all began   |
+ * | hd_in            | column's words of this lane; hd_desc: its row's descriptor      |
+ * | hd_a .. hd_i, hd_m, hd_d* , hd_p* | scratch                                        | */
+static const char regs[] =
+	".reg .b32 %hd_lane; .reg .b32 %hd_w; .reg .b32 %hd_s; .reg .b32 %hd_t;\n"
+	".reg .b32 %hd_seen; .reg .b32 %hd_mine; .reg .b32 %hd_next; .reg .b32 %hd_all;\n"
+	".reg .b32 %hd_info; .reg .b32 %hd_map; .reg .b32 %hd_bars; .reg .b32 %hd_cur;\n"
+	".reg .b32 %hd_last; .reg .b32 %hd_rec; .reg .b32 %hd_want; .reg .b32 %hd_put;\n"
+	".reg .b32 %hd_any; .reg .b32 %hd_turn; .reg .b32 %hd_leave; .reg .b32 %hd_nap;\n"
+	".reg .b32 %hd_beat; .reg .b32 %hd_n; .reg .b32 %hd_m;\n"
+	".reg .b32 %hd_a; .reg .b32 %hd_b; .reg .b32 %hd_c; .reg .b32 %hd_e; .reg .b32 %hd_f;\n"
+	".reg .b32 %hd_g; .reg .b32 %hd_h; .reg .b32 %hd_i;\n"
+	".reg .b64 %hd_t0; .reg .b64 %hd_t1; .reg .b64 %hd_in; .reg .b64 %hd_desc;\n"
+	".reg .b64 %hd_column; .reg .b64 %hd_own_at; .reg .b64 %hd_d<4>;\n"
+	".reg .pred %hd_p<4>; .reg .pred %hd_row;\n";
+
+#define NAP_NS  "64"
+#define NAP_MAX "1024"
+#define ALL     ", 31, -1;\n"
+/* to = lowest bit of from */
+#define LOWEST(to, from) "brev.b32 " to ", " from ";\nclz.b32 " to ", " to ";\n"
+
+/* ---- entering ---- */
+static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
+			    "mov.u32 %hd_lane, %laneid;\n"
+			    "mov.u32 %hd_s, hd_own;\n"
+			    "shl.b32 %hd_w, %hd_lane, 2;\n"
+			    "add.u32 %hd_w, %hd_w, %hd_s;\n"
+			    "mov.u32 %hd_a, %smid;\n"
+			    "ld.param.u32 %hd_b, " K_FREE_SM ";\n"
+			    "setp.ge.u32 %hd_p0, %hd_a, %hd_b;\n"
+			    "@%hd_p0 ret;\n"
+			    "setp.gt.u32 %hd_p0, %hd_t, 31;\n"
+			    "@%hd_p0 bra $hd_entered;\n"
+			    "mov.u32 %hd_a, 0;\n"
+			    "st.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+			    "st.shared.u32 [%hd_w" Q_LEFT ", %hd_a;\n"
+			    "st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
+			    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
+			    "@%hd_p0 bra $hd_entered;\n"
+			    "ld.param.u64 %hd_d0, " K_TICKET ";\n"
+			    "atom.global.add.u32 %hd_a, [%hd_d0], 1;\n"
+			    "st.shared.u32 [%hd_s" Q_INDEX ", %hd_a;\n"
+			    "$hd_entered:\n" WHOLE_WARP "barrier.sync 0;\n"
+			    "ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"
+			    "ld.param.u32 %hd_a, " K_N_COLUMNS ";\n"
+			    "setp.ge.u32 %hd_p0, %hd_b, %hd_a;\n"
+			    "@%hd_p0 ret;\n"
+			    "setp.gt.u32 %hd_p0, %hd_t, 31;\n"
+			    "vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
+			    "@%hd_p0 bra $hd_executor;\n";
+
+/* ---- the scheduler ---- */
+
+/* %hd_b: the column's number. All free but what lies behind the pool. */
+static void put_setup(struct pass_writer *w)
+{
+	pass_emit(w,
+		"ld.param.u64 %%hd_column, " K_COLUMNS ";\n"
+		"mad.wide.u32 %%hd_column, %%hd_b, %zu, %%hd_column;\n"
+		"mad.wide.u32 %%hd_in, %%hd_lane, 4, %%hd_column;\n"
+		"mad.wide.u32 %%hd_desc, %%hd_lane, 64, %%hd_column;\n"
+		"add.u64 %%hd_desc, %%hd_desc, %d;\n"
+		"ld.param.u32 %%hd_a, " K_MORE_BYTES ";\n"
+		"mad.lo.u32 %%hd_a, %%hd_a, %d, %zu;\n"
+		"ld.param.u64 %%hd_own_at, " K_OWN ";\n"
+		"mad.wide.u32 %%hd_own_at, %%hd_b, %%hd_a, %%hd_own_at;\n"
+		"add.u64 %%hd_d0, %%hd_own_at, %zu;\n",
+		sizeof(struct task_column), N_DESC, TASK_ROWS, sizeof(struct task_own),
+		sizeof(struct task_own));
+	pass_put(w, "st.shared.u64 [%hd_s" Q_COLUMN ", %hd_column;\n"
+		    "st.shared.u64 [%hd_s" Q_MORE ", %hd_d0;\n"
+		    "setp.lt.u32 %hd_row, %hd_lane, 31;\n"
+		    "ld.relaxed.sys.global.u32 %hd_mine, [%hd_in" C_OUT ";\n"
+		    "selp.b32 %hd_mine, %hd_mine, 0, %hd_row;\n"
+		    "mov.u32 %hd_seen, %hd_mine;\n"
+		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
+		    "ld.global.u32 %hd_next, [%hd_d0];\n"
+		    "selp.b32 %hd_next, %hd_next, 0, %hd_row;\n"
+		    "mov.u32 %hd_all, 0;\n"
+		    "mov.u32 %hd_info, 0;\n"
+		    "ld.param.u32 %hd_a, " K_SHARED ";\n"
+		    "shr.u32 %hd_a, %hd_a, 9;\n"
+		    "shl.b32 %hd_b, %hd_lane, 5;\n"
+		    "sub.s32 %hd_a, %hd_a, %hd_b;\n"
+		    "max.s32 %hd_a, %hd_a, 0;\n"
+		    "mov.u32 %hd_map, 1;\n"
+		    "shl.b32 %hd_map, %hd_map, %hd_a;\n"
+		    "sub.u32 %hd_map, %hd_map, 1;\n"
+		    "not.b32 %hd_map, %hd_map;\n"
+		    "mov.u32 %hd_bars, 0xfffe;\n" /* 0 is the block's own */
+		    "mov.u32 %hd_cur, -1;\n"
+		    "mov.u32 %hd_last, 31;\n"
+		    "mov.u32 %hd_rec, 0;\n"
+		    "mov.u32 %hd_want, 0;\n"
+		    "mov.u32 %hd_put, 0;\n"
+		    "mov.u32 %hd_turn, 0;\n"
+		    "mov.u32 %hd_leave, 0;\n"
+		    "mov.u32 %hd_nap, " NAP_NS ";\n"
+		    "mov.u32 %hd_beat, -1;\n"
+		    "mov.u64 %hd_t0, %globaltimer;\n"
+		    "mov.u64 %hd_t1, %hd_t0;\n");
+}
+
+/* Lanes with %hd_p1: the row's descriptor to shared memory, where %hd_e then points; behind the
+ * fence that follows their reads of `in`. */
+static void put_fetch(struct pass_writer *w, const char *past)
+{
+	pass_emit(w,
+		"fence.acq_rel.sys;\n"
+		"shl.b32 %%hd_e, %%hd_lane, 6;\n"
+		"add.u32 %%hd_e, %%hd_e, %%hd_s;\n"
+		"add.u32 %%hd_e, %%hd_e, %d;\n"
+		"@!%%hd_p1 bra %s;\n",
+		N_ROW, past);
+	for (unsigned at = 0; at < sizeof(struct task_desc); at += 16)
+		pass_emit(w,
+			"ld.relaxed.sys.global.v4.u32 {%%hd_a, %%hd_b, %%hd_c, %%hd_f}, "
+			"[%%hd_desc+%u];\n"
+			"st.shared.v4.u32 [%%hd_e+%u], {%%hd_a, %%hd_b, %%hd_c, %%hd_f};\n",
+			at, at);
+	pass_put(w, "ld.shared.u32 %hd_a, [%hd_e" D_GRID_X ";\n"
+		    "ld.shared.u16 %hd_b, [%hd_e" D_GRID_Y ";\n"
+		    "mul.lo.u32 %hd_a, %hd_a, %hd_b;\n"
+		    "ld.shared.u16 %hd_b, [%hd_e" D_GRID_Z ";\n"
+		    "mul.lo.u32 %hd_all, %hd_a, %hd_b;\n");
+	pass_emit(w, "%s:\n" WHOLE_WARP, past);
+}
+
+/* A task that an earlier launch began. Its parameters are where they were. */
+static void put_go_on(struct pass_writer *w)
+{
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_next, 0;\n"
+		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
+		    "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
+		    "@%hd_p0 bra $hd_s_top;\n" LOWEST("%hd_cur",
+			    "%hd_m") "ld.relaxed.sys.global.u32 %hd_a, [%hd_in" C_IN ";\n"
+				     "selp.b32 %hd_mine, %hd_a, %hd_mine, %hd_p1;\n"
+				     "mov.u32 %hd_seen, %hd_mine;\n");
+	put_fetch(w, "$hd_s_known");
+	pass_put(w, "sub.u32 %hd_a, %hd_all, %hd_next;\n"
+		    "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
+		    "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n");
+}
+
+/* %hd_g: of %hd_f units from %hd_e on, those that are this lane's. Uses %hd_h, %hd_i, %hd_p2. */
+static const char units_mask[] = "shr.u32 %hd_h, %hd_e, 5;\n"
+				 "sub.u32 %hd_h, %hd_lane, %hd_h;\n"
+				 "shr.u32 %hd_i, %hd_f, 5;\n"
+				 "max.u32 %hd_i, %hd_i, 1;\n"
+				 "setp.lt.u32 %hd_p2, %hd_h, %hd_i;\n"
+				 "mov.u32 %hd_g, 1;\n"
+				 "shl.b32 %hd_g, %hd_g, %hd_f;\n"
+				 "sub.u32 %hd_g, %hd_g, 1;\n"
+				 "and.b32 %hd_h, %hd_e, 31;\n"
+				 "shl.b32 %hd_g, %hd_g, %hd_h;\n"
+				 "selp.b32 %hd_g, %hd_g, 0, %hd_p2;\n";
+
+static void put_retire(struct pass_writer *w)
+{
+	pass_put(w, "$hd_s_top:\n"
+		    "mov.u32 %hd_any, 0;\n"
+		    "ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_LEFT ";\n"
+		    "setp.eq.u32 %hd_p1, %hd_a, 0;\n"
+		    "setp.ne.and.u32 %hd_p1, %hd_info, 0, %hd_p1;\n"
+		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
+		    "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
+		    "@%hd_p0 bra $hd_s_pick;\n"
+		    "mov.u32 %hd_any, 1;\n"
+		    "$hd_s_free:\n" LOWEST(
+			    "%hd_a", "%hd_m") "shfl.sync.idx.b32 %hd_b, %hd_info, %hd_a" ALL
+					      "bfe.u32 %hd_c, %hd_b, 24, 4;\n"
+					      "mov.u32 %hd_a, 1;\n"
+					      "shl.b32 %hd_a, %hd_a, %hd_c;\n"
+					      "or.b32 %hd_bars, %hd_bars, %hd_a;\n"
+					      "and.b32 %hd_bars, %hd_bars, 0xfffe;\n"
+					      "bfe.u32 %hd_e, %hd_b, 12, 12;\n"
+					      "and.b32 %hd_f, %hd_b, 0xfff;\n");
+	pass_put(w, units_mask);
+	pass_put(w, "not.b32 %hd_g, %hd_g;\n"
+		    "and.b32 %hd_map, %hd_map, %hd_g;\n"
+		    "sub.u32 %hd_a, %hd_m, 1;\n"
+		    "and.b32 %hd_m, %hd_m, %hd_a;\n"
+		    "setp.ne.u32 %hd_p0, %hd_m, 0;\n"
+		    "@%hd_p0 bra $hd_s_free;\n"
+		    "selp.b32 %hd_info, 0, %hd_info, %hd_p1;\n");
+}
+
+/* The row behind the last one comes first. */
+static void put_pick(struct pass_writer *w)
+{
+	pass_put(w,
+		"$hd_s_pick:\n"
+		"setp.ne.u32 %hd_p0, %hd_cur, -1;\n"
+		"@%hd_p0 bra $hd_s_block;\n"
+		"setp.ne.u32 %hd_p1, %hd_seen, %hd_mine;\n"
+		"vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
+		"setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
+		"setp.eq.or.u32 %hd_p0, %hd_m, 0, %hd_p0;\n"
+		"@%hd_p0 bra $hd_s_poll;\n"
+		"mov.u32 %hd_a, -2;\n"
+		"shl.b32 %hd_a, %hd_a, %hd_last;\n"
+		"and.b32 %hd_a, %hd_a, %hd_m;\n"
+		"setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+		"selp.b32 %hd_a, %hd_a, %hd_m, %hd_p0;\n" LOWEST("%hd_cur",
+			"%hd_a") "mov.u32 %hd_last, %hd_cur;\n"
+				 "setp.eq.u32 %hd_p1, %hd_lane, %hd_cur;\n"
+				 "selp.b32 %hd_mine, %hd_seen, %hd_mine, %hd_p1;\n"
+				 "@%hd_p1 st.relaxed.sys.global.u32 [%hd_in" C_TAKEN ", %hd_mine;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_all;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
+				 "shl.b32 %hd_e, %hd_cur, 6;\n"
+				 "add.u32 %hd_e, %hd_e, %hd_s;\n");
+	pass_emit(w, "add.u32 %%hd_e, %%hd_e, %d;\n", N_ROW);
+	pass_emit(w,
+		"ld.shared.u32 %%hd_a, [%%hd_e" D_NEED ";\n"
+		"and.b32 %%hd_a, %%hd_a, %d;\n"
+		"setp.eq.u32 %%hd_p0, %%hd_a, 0;\n"
+		"@%%hd_p0 bra $hd_s_block;\n",
+		TASK_NEED_MORE);
+	/* Parameters that are too many for the row, to device memory. */
+	pass_emit(w,
+		"ld.param.u32 %%hd_b, " K_MORE_BYTES ";\n"
+		"ld.shared.u32 %%hd_c, [%%hd_s" Q_INDEX ";\n"
+		"mad.lo.u32 %%hd_c, %%hd_c, %d, %%hd_cur;\n"
+		"ld.param.u64 %%hd_d0, " K_MORE ";\n"
+		"mad.wide.u32 %%hd_d0, %%hd_c, %%hd_b, %%hd_d0;\n"
+		"ld.shared.u64 %%hd_d1, [%%hd_s" Q_MORE ";\n"
+		"mad.wide.u32 %%hd_d1, %%hd_cur, %%hd_b, %%hd_d1;\n"
+		"shl.b32 %%hd_i, %%hd_lane, 4;\n"
+		"$hd_s_copy:\n"
+		"setp.ge.u32 %%hd_p0, %%hd_i, %%hd_b;\n"
+		"@%%hd_p0 bra $hd_s_copied;\n"
+		"cvt.u64.u32 %%hd_d2, %%hd_i;\n"
+		"add.u64 %%hd_d3, %%hd_d0, %%hd_d2;\n"
+		"add.u64 %%hd_d2, %%hd_d1, %%hd_d2;\n"
+		"ld.relaxed.sys.global.v4.u32 {%%hd_a, %%hd_c, %%hd_e, %%hd_f}, [%%hd_d3];\n"
+		"st.global.v4.u32 [%%hd_d2], {%%hd_a, %%hd_c, %%hd_e, %%hd_f};\n"
+		"add.u32 %%hd_i, %%hd_i, 512;\n"
+		"bra $hd_s_copy;\n"
+		"$hd_s_copied:\n" WHOLE_WARP,
+		TASK_ROWS);
+}
+
+/* %hd_e, %hd_f: the unit from which on %hd_f units, a power of two, are free and now taken; else
+ * $hd_s_blocked. Within a lane's word, or, from 32 on, of whole words: the same on other bits. What
+ * of a buddy system the paper keeps as a tree of marks is the alignment here: what is given back
+ * joins its neighbours by itself. */
+static void put_units(struct pass_writer *w)
+{
+	pass_put(w, "setp.eq.u32 %hd_p0, %hd_map, 0;\n"
+		    "vote.sync.ballot.b32 %hd_a, %hd_p0, -1;\n"
+		    "setp.ge.u32 %hd_p3, %hd_f, 32;\n"
+		    "shr.u32 %hd_b, %hd_f, 5;\n"
+		    "selp.b32 %hd_b, %hd_b, %hd_f, %hd_p3;\n"
+		    "not.b32 %hd_c, %hd_map;\n"
+		    "selp.b32 %hd_a, %hd_a, %hd_c, %hd_p3;\n"
+		    "mov.u32 %hd_c, 1;\n"
+		    "$hd_s_fold:\n"
+		    "setp.ge.u32 %hd_p0, %hd_c, %hd_b;\n"
+		    "@%hd_p0 bra $hd_s_folded;\n"
+		    "shr.u32 %hd_e, %hd_a, %hd_c;\n"
+		    "and.b32 %hd_a, %hd_a, %hd_e;\n"
+		    "shl.b32 %hd_c, %hd_c, 1;\n"
+		    "bra $hd_s_fold;\n"
+		    "$hd_s_folded:\n" /* bits that are multiples of %hd_b */
+		    "mov.u32 %hd_c, 1;\n"
+		    "shl.b32 %hd_c, %hd_c, %hd_b;\n"
+		    "sub.u32 %hd_c, %hd_c, 1;\n"
+		    "div.u32 %hd_c, -1, %hd_c;\n"
+		    "and.b32 %hd_a, %hd_a, %hd_c;\n"
+		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+		    "vote.sync.ballot.b32 %hd_b, %hd_p0, -1;\n"
+		    "setp.eq.u32 %hd_p0, %hd_b, 0;\n"
+		    "@%hd_p0 bra $hd_s_blocked;\n" LOWEST("%hd_c",
+			    "%hd_b") "shfl.sync.idx.b32 %hd_a, %hd_a, %hd_c" ALL LOWEST("%hd_a",
+			    "%hd_a") "shl.b32 %hd_c, %hd_c, 5;\n"
+				     "add.u32 %hd_c, %hd_c, %hd_a;\n"
+				     "shl.b32 %hd_e, %hd_a, 5;\n"
+				     "selp.b32 %hd_e, %hd_e, %hd_c, %hd_p3;\n");
+	pass_put(w, units_mask);
+	pass_put(w, "or.b32 %hd_map, %hd_map, %hd_g;\n");
+}
+
+/* A block of the row in hand: all that it needs, or nothing. */
+static void put_block(struct pass_writer *w)
+{
+	pass_put(w, "$hd_s_block:\n"
+		    "setp.ne.u32 %hd_p0, %hd_want, 0;\n"
+		    "@%hd_p0 bra $hd_s_place;\n"
+		    "setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
+		    "@%hd_p0 bra $hd_s_poll;\n"
+		    "setp.eq.u32 %hd_p0, %hd_info, 0;\n"
+		    "vote.sync.ballot.b32 %hd_a, %hd_p0, -1;\n"
+		    "and.b32 %hd_a, %hd_a, 0x7fffffff;\n"
+		    "setp.eq.u32 %hd_p0, %hd_a, 0;\n"
+		    "@%hd_p0 bra $hd_s_blocked;\n" LOWEST(
+			    "%hd_rec", "%hd_a") "shl.b32 %hd_m, %hd_cur, 6;\n"
+						"add.u32 %hd_m, %hd_m, %hd_s;\n");
+	pass_emit(w, "add.u32 %%hd_m, %%hd_m, %d;\n", N_ROW);
+	pass_put(w, "ld.shared.u32 %hd_n, [%hd_m" D_NEED ";\n"
+		    "and.b32 %hd_a, %hd_n, 256;\n"
+		    "setp.ne.u32 %hd_p1, %hd_a, 0;\n"
+		    "setp.eq.and.u32 %hd_p0, %hd_bars, 0, %hd_p1;\n"
+		    "@%hd_p0 bra $hd_s_blocked;\n"
+		    "and.b32 %hd_n, %hd_n, 255;\n"
+		    "mov.u32 %hd_e, 0;\n"
+		    "mov.u32 %hd_f, 0;\n"
+		    "setp.eq.u32 %hd_p0, %hd_n, 0;\n"
+		    "@%hd_p0 bra $hd_s_have;\n"
+		    "sub.u32 %hd_n, %hd_n, 1;\n"
+		    "mov.u32 %hd_f, 1;\n"
+		    "shl.b32 %hd_f, %hd_f, %hd_n;\n");
+	_Static_assert(TASK_NEED_BARRIER == 256 && TASK_NEED_SHARED == 255, "as written here");
+	put_units(w);
+	pass_put(w, "$hd_s_have:\n"
+		    "mov.u32 %hd_a, 0;\n"
+		    "@!%hd_p1 bra $hd_s_named;\n" LOWEST(
+			    "%hd_a", "%hd_bars") "sub.u32 %hd_b, %hd_bars, 1;\n"
+						 "and.b32 %hd_bars, %hd_bars, %hd_b;\n"
+						 "$hd_s_named:\n"
+						 "shl.b32 %hd_b, %hd_a, 24;\n"
+						 "shl.b32 %hd_c, %hd_e, 12;\n"
+						 "or.b32 %hd_b, %hd_b, %hd_c;\n"
+						 "or.b32 %hd_b, %hd_b, %hd_f;\n"
+						 "or.b32 %hd_b, %hd_b, 0x80000000;\n"
+						 "setp.eq.u32 %hd_p2, %hd_lane, %hd_rec;\n"
+						 "selp.b32 %hd_info, %hd_b, %hd_info, %hd_p2;\n");
+}
+
+/* What executors are to know of it. %hd_a: the barrier; %hd_e: the unit; %hd_m: the row. */
+static void put_record(struct pass_writer *w)
+{
+	pass_emit(w,
+		"shl.b32 %%hd_b, %%hd_rec, 6;\n"
+		"add.u32 %%hd_b, %%hd_b, %%hd_s;\n"
+		"add.u32 %%hd_b, %%hd_b, %d;\n",
+		N_RECORD);
+	pass_put(w, "st.shared.u32 [%hd_b" V_ROW ", %hd_cur;\n"
+		    "st.shared.u32 [%hd_b" V_BARRIER ", %hd_a;\n"
+		    "shl.b32 %hd_e, %hd_e, 9;\n"
+		    "mov.u32 %hd_c, hd_pool;\n"
+		    "add.u32 %hd_e, %hd_e, %hd_c;\n"
+		    "st.shared.u32 [%hd_b" V_BASE ", %hd_e;\n"
+		    "mov.u32 %hd_c, " ROUND_BASE ";\n"
+		    "st.shared.v2.u32 [%hd_b" V_COUNTS ", {%hd_c, %hd_c};\n"
+		    "st.shared.v4.u32 [%hd_b" V_WORDS ", {%hd_c, %hd_c, %hd_c, %hd_c};\n"
+		    "shfl.sync.idx.b32 %hd_c, %hd_next, %hd_cur" ALL
+		    "ld.shared.u32 %hd_e, [%hd_m" D_GRID_X ";\n"
+		    "div.u32 %hd_f, %hd_c, %hd_e;\n"
+		    "mul.lo.u32 %hd_g, %hd_f, %hd_e;\n"
+		    "sub.u32 %hd_c, %hd_c, %hd_g;\n"
+		    "st.shared.u32 [%hd_b" V_X ", %hd_c;\n"
+		    "ld.shared.u16 %hd_e, [%hd_m" D_GRID_Y ";\n"
+		    "div.u32 %hd_c, %hd_f, %hd_e;\n"
+		    "mul.lo.u32 %hd_g, %hd_c, %hd_e;\n"
+		    "sub.u32 %hd_f, %hd_f, %hd_g;\n"
+		    "st.shared.u32 [%hd_b" V_Y ", %hd_f;\n"
+		    "st.shared.u32 [%hd_b" V_Z ", %hd_c;\n"
+		    "ld.shared.u32 %hd_n, [%hd_m" D_NEED ";\n");
+	pass_emit(w,
+		"and.b32 %%hd_n, %%hd_n, %d;\n"
+		"setp.ne.u32 %%hd_p0, %%hd_n, 0;\n"
+		"add.u32 %%hd_n, %%hd_m, %d;\n"
+		"cvt.u64.u32 %%hd_d0, %%hd_n;\n"
+		"cvta.shared.u64 %%hd_d0, %%hd_d0;\n"
+		"ld.param.u32 %%hd_n, " K_MORE_BYTES ";\n"
+		"ld.shared.u64 %%hd_d1, [%%hd_s" Q_MORE ";\n"
+		"mad.wide.u32 %%hd_d1, %%hd_cur, %%hd_n, %%hd_d1;\n"
+		"selp.b64 %%hd_d0, %%hd_d1, %%hd_d0, %%hd_p0;\n"
+		"st.shared.u64 [%%hd_b" V_PARAMS ", %%hd_d0;\n",
+		TASK_NEED_MORE, N_ARGS);
+	pass_put(w, "ld.shared.u32 %hd_n, [%hd_m" D_BLOCK ";\n"
+		    "bfe.u32 %hd_c, %hd_n, 0, 10;\n"
+		    "add.u32 %hd_c, %hd_c, 1;\n"
+		    "bfe.u32 %hd_e, %hd_n, 10, 10;\n"
+		    "mad.lo.u32 %hd_c, %hd_c, %hd_e, %hd_c;\n"
+		    "bfe.u32 %hd_e, %hd_n, 20, 10;\n"
+		    "mad.lo.u32 %hd_c, %hd_c, %hd_e, %hd_c;\n"
+		    "add.u32 %hd_c, %hd_c, 31;\n"
+		    "shr.u32 %hd_want, %hd_c, 5;\n"
+		    "mov.u32 %hd_put, 0;\n"
+		    "@%hd_p2 st.shared.u32 [%hd_w" Q_LEFT ", %hd_want;\n"
+		    "setp.eq.u32 %hd_p1, %hd_lane, %hd_cur;\n"
+		    "@%hd_p1 add.u32 %hd_next, %hd_next, 1;\n"
+		    "mov.u32 %hd_any, 1;\n");
+}
+
+static const char place[] =
+	"$hd_s_place:\n"
+	"mov.u32 %hd_a, %ntid.x;\n"
+	"shr.u32 %hd_a, %hd_a, 5;\n"
+	"sub.u32 %hd_a, %hd_a, 1;\n"
+	"ld.acquire.cta.shared.u32 %hd_b, [%hd_w" Q_GO ";\n"
+	"setp.eq.u32 %hd_p1, %hd_b, 0;\n"
+	"setp.lt.and.u32 %hd_p1, %hd_lane, %hd_a, %hd_p1;\n"
+	"vote.sync.ballot.b32 %hd_a, %hd_p1, -1;\n"
+	"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
+	"@%hd_p0 bra $hd_s_blocked;\n"
+	"mov.u32 %hd_b, %lanemask_lt;\n"
+	"and.b32 %hd_b, %hd_a, %hd_b;\n"
+	"popc.b32 %hd_b, %hd_b;\n"
+	"setp.lt.and.u32 %hd_p1, %hd_b, %hd_want, %hd_p1;\n"
+	"add.u32 %hd_b, %hd_b, %hd_put;\n"
+	"shl.b32 %hd_c, %hd_rec, 8;\n"
+	"or.b32 %hd_b, %hd_b, %hd_c;\n"
+	"or.b32 %hd_b, %hd_b, 0x80000000;\n" WHOLE_WARP /* the record, whoever wrote it */
+	"@%hd_p1 st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_b;\n"
+	"popc.b32 %hd_a, %hd_a;\n"
+	"min.u32 %hd_a, %hd_a, %hd_want;\n"
+	"add.u32 %hd_put, %hd_put, %hd_a;\n"
+	"sub.u32 %hd_want, %hd_want, %hd_a;\n"
+	"mov.u32 %hd_any, 1;\n"
+	"setp.ne.u32 %hd_p0, %hd_want, 0;\n"
+	"@%hd_p0 bra $hd_s_top;\n"
+	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* was it the last block? */
+	"setp.eq.and.u32 %hd_p1, %hd_lane, %hd_cur, %hd_p1;\n"
+	"selp.b32 %hd_next, 0, %hd_next, %hd_p1;\n"
+	"vote.sync.any.pred %hd_p0, %hd_p1, -1;\n"
+	"selp.b32 %hd_cur, -1, %hd_cur, %hd_p0;\n"
+	"bra $hd_s_top;\n"
+	/* Something is missing that running blocks have. The way to the host is long: seldom. */
+	"$hd_s_blocked:\n"
+	"add.u32 %hd_turn, %hd_turn, 1;\n"
+	"and.b32 %hd_a, %hd_turn, 15;\n"
+	"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
+	"@%hd_p0 bra $hd_s_poll;\n"
+	"nanosleep.u32 " NAP_NS ";\n"
+	"bra $hd_s_top;\n";
+
+static void put_poll(struct pass_writer *w)
+{
+	pass_put(w, "$hd_s_poll:\n"
+		    "ld.relaxed.sys.global.u32 %hd_i, [%hd_in" C_IN ";\n"
+		    "setp.ne.u32 %hd_p1, %hd_i, %hd_seen;\n"
+		    "and.pred %hd_p1, %hd_p1, %hd_row;\n"
+		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
+		    "shfl.sync.idx.b32 %hd_n, %hd_i, 31" ALL "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
+		    "@%hd_p0 bra $hd_s_alive;\n"
+		    "selp.b32 %hd_seen, %hd_i, %hd_seen, %hd_p1;\n"
+		    "mov.u32 %hd_any, 1;\n");
+	put_fetch(w, "$hd_s_fetched");
+	pass_put(w,
+		"$hd_s_alive:\n"
+		"and.b32 %hd_a, %hd_n, 1;\n"
+		"or.b32 %hd_leave, %hd_leave, %hd_a;\n"
+		"mov.u64 %hd_d0, %globaltimer;\n"
+		"setp.ne.u32 %hd_p0, %hd_n, %hd_beat;\n"
+		"mov.u32 %hd_beat, %hd_n;\n"
+		"selp.b64 %hd_t0, %hd_d0, %hd_t0, %hd_p0;\n"
+		"sub.u64 %hd_d1, %hd_d0, %hd_t0;\n"
+		"ld.param.u64 %hd_d2, " K_BEAT_NS ";\n"
+		"setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
+		"setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
+		"selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		"sub.u64 %hd_d1, %hd_d0, %hd_t1;\n"
+		"ld.param.u64 %hd_d2, " K_LIMIT_NS ";\n"
+		"setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
+		"setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
+		"selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		/* Lanes may have read the clock apart. */
+		"shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL "setp.ne.u32 %hd_p0, %hd_any, 0;\n"
+		"@%hd_p0 mov.u32 %hd_nap, " NAP_NS ";\n"
+		"@%hd_p0 bra $hd_s_top;\n"
+		"setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
+		"@%hd_p0 bra $hd_s_leave;\n"
+		"$hd_s_nap:\n"
+		"nanosleep.u32 %hd_nap;\n"
+		"shl.b32 %hd_nap, %hd_nap, 1;\n"
+		"min.u32 %hd_nap, %hd_nap, " NAP_MAX ";\n"
+		"bra $hd_s_top;\n");
+}
+
+/* Once all that was begun has ended. */
+static void put_leave(struct pass_writer *w)
+{
+	pass_put(w, "$hd_s_leave:\n"
+		    "ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+		    "or.b32 %hd_a, %hd_a, %hd_info;\n"
+		    "or.b32 %hd_a, %hd_a, %hd_want;\n"
+		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+		    "vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
+		    "@%hd_p0 bra $hd_s_nap;\n"
+		    "mov.u32 %hd_a, -1;\n"
+		    "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
+		    "st.global.u32 [%hd_d0], %hd_next;\n" WHOLE_WARP
+		    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
+		    "@%hd_p0 bra $hd_s_left;\n"
+		    "fence.acq_rel.sys;\n"
+		    "ld.param.u32 %hd_a, " K_LAUNCH ";\n"
+		    "shl.b32 %hd_a, %hd_a, 1;\n"
+		    "or.b32 %hd_a, %hd_a, 1;\n"
+		    "st.relaxed.sys.global.u32 [%hd_column" C_STATE ", %hd_a;\n"
+		    "$hd_s_left:\n"
+		    "ret;\n");
+}
+
+/* That a block has come, and which launch's it is. */
+static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
+			     "ld.param.u32 %hd_a, " K_LAUNCH ";\n"
+			     "shl.b32 %hd_a, %hd_a, 1;\n"
+			     "@!%hd_p0 st.relaxed.sys.global.u32 [%hd_column" C_STATE ", %hd_a;\n";
+
+/* ---- executors ---- */
+
+/* %hd_w: the warp's word less what Q_GO adds. */
+static const char await[] =
+	"$hd_executor:\n"
+	"shr.u32 %hd_w, %hd_t, 5;\n"
+	"sub.u32 %hd_w, %hd_w, 1;\n"
+	"shl.b32 %hd_w, %hd_w, 2;\n"
+	"add.u32 %hd_w, %hd_w, %hd_s;\n"
+	"$hd_e_next:\n"
+	"setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
+	"@%hd_p0 bra $hd_e_met;\n"
+	"$hd_e_wait:\n"
+	"ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+	"setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+	"@%hd_p0 bra $hd_e_met;\n"
+	"nanosleep.u32 100;\n"
+	"bra $hd_e_wait;\n"
+	"$hd_e_met:\n" WHOLE_WARP "ld.volatile.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+	"setp.eq.u32 %hd_p0, %hd_a, -1;\n"
+	"@%hd_p0 ret;\n"
+	"bfe.u32 %hd_a, %hd_a, 8, 8;\n"
+	"shl.b32 %hd_a, %hd_a, 6;\n"
+	"add.u32 %hd_a, %hd_a, %hd_s;\n";
+
+static const char done[] = "$hd_e_done:\n" WHOLE_WARP "mov.u32 %hd_a, %laneid;\n"
+			   "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+			   "@%hd_p0 bra $hd_e_free;\n"
+			   "ld.volatile.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+			   "bfe.u32 %hd_a, %hd_a, 8, 8;\n"
+			   "shl.b32 %hd_b, %hd_a, 6;\n"
+			   "add.u32 %hd_b, %hd_b, %hd_s;\n";
+/* %hd_e: the row's words; %hd_c: the record's */
+static const char count[] = "atom.acq_rel.cta.shared.add.u32 %hd_a, [%hd_c" Q_LEFT ", -1;\n"
+			    "setp.ne.u32 %hd_p0, %hd_a, 1;\n"
+			    "@%hd_p0 bra $hd_e_counted;\n"
+			    "atom.acq_rel.cta.shared.add.u32 %hd_a, [%hd_e" Q_BLOCKS ", -1;\n"
+			    "setp.ne.u32 %hd_p0, %hd_a, 1;\n"
+			    "@%hd_p0 bra $hd_e_counted;\n"
+			    "ld.shared.u32 %hd_a, [%hd_e" Q_GEN ";\n"
+			    "ld.shared.u64 %hd_d0, [%hd_s" Q_COLUMN ";\n"
+			    "sub.u32 %hd_e, %hd_e, %hd_s;\n"
+			    "cvt.u64.u32 %hd_d1, %hd_e;\n"
+			    "add.u64 %hd_d0, %hd_d0, %hd_d1;\n"
+			    "fence.acq_rel.sys;\n"
+			    "st.relaxed.sys.global.u32 [%hd_d0" C_OUT ", %hd_a;\n"
+			    "$hd_e_counted:\n"
+			    "mov.u32 %hd_a, 0;\n"
+			    "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+			    "$hd_e_free:\n" WHOLE_WARP "bra $hd_e_next;\n";
+
+static void put_executor(struct guests *x, struct pass_writer *w)
+{
+	pass_put(w, await);
+	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
+	pass_emit(w,
+		"shl.b32 %%hd_a, %%hd_a, 6;\n"
+		"add.u32 %%hd_a, %%hd_a, %%hd_s;\n"
+		"ld.shared.u16 %%hd_b, [%%hd_a+%d];\n",
+		N_ROW);
+	for (unsigned k = 0; k < x->n; k++)
+		pass_emit(w, "setp.eq.u32 %%hd_p0, %%hd_b, %u;\n@%%hd_p0 bra $hd_kind%u;\n", k, k);
+	pass_put(w, "bra $hd_e_done;\n");
+	for (unsigned k = 0; k < x->n; k++) {
+		pass_emit(w, "$hd_kind%u:\n" WHOLE_WARP, k);
+		guests_put_piece(x, w, k, 0);
+		pass_put(w, "bra $hd_e_done;\n");
+	}
+	pass_put(w, done);
+	pass_emit(w, "ld.shared.u32 %%hd_e, [%%hd_b+%d];\n", N_RECORD);
+	pass_put(w, "shl.b32 %hd_e, %hd_e, 2;\n"
+		    "add.u32 %hd_e, %hd_e, %hd_s;\n"
+		    "shl.b32 %hd_c, %hd_a, 2;\n"
+		    "add.u32 %hd_c, %hd_c, %hd_s;\n");
+	pass_put(w, count);
+}
+
+void pass_emit_tasks(struct guests *x, struct pass_writer *w)
+{
+	_Static_assert(offsetof(struct task_record, row) == 0, "put_executor");
+	_Static_assert(offsetof(struct task_desc, kind) == 0, "put_executor");
+	_Static_assert(TASK_UNIT == 512 && TASK_ROWS == 31, "as written here");
+	pass_put(w, regs);
+	pass_put(w, enter);
+	put_setup(w);
+	pass_put(w, arrive);
+	put_go_on(w);
+	put_retire(w);
+	put_pick(w);
+	put_block(w);
+	put_record(w);
+	pass_put(w, place);
+	put_poll(w);
+	put_leave(w);
+	put_executor(x, w);
+}

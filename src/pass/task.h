@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernels as tasks of a kernel that stays (Pagoda): what it and hosts tell each other, and how it
+ * is made. A column is one of its blocks: warp 0 schedules, the others execute. A row of a column
+ * holds a task from when it is spawned until its end is seen.
+ *
+ * Every word has one writer at a time, and each line of host memory one poller, the column's
+ * scheduler. in[r] == out[r]: the row is the host's. The host fills desc[r], and stores in[r], one
+ * more, with release. The scheduler reads in[] at once, a word a lane, and, where some changed,
+ * fences and reads their rows. The last warp of the task's last block fences and stores out[r]:
+ * from then on the row is the host's again. That is what the paper's four states, its chained task
+ * ids and its flush of the last task are for: there a copy had no order within (section 4.2).
+ *
+ * A launch of the master kernel may end at any time (parking): all that lasts is in, out and
+ * next. What was seen and not begun is forgotten, and seen again by the next launch. */
+#ifndef HEDDLE_TASK_H
+#define HEDDLE_TASK_H
+
+#include "pass/merge.h"
+
+#define TASK_ENTRY "hd_tasks" /* the entry's name */
+#define TASK_ROWS  31
+#define TASK_UNIT  512u /* bytes of shared memory that are given out at a time */
+#define TASK_ARGS  40u  /* bytes of parameters in the row itself */
+#define TASK_KINDS 32   /* in one module */
+
+struct task_desc {
+	uint16_t kind, arg_bytes;
+	uint32_t block; /* x - 1 | (y - 1) << 10 | (z - 1) << 20 */
+	uint32_t grid_x;
+	uint16_t grid_y, grid_z;
+	uint32_t dynamic_bytes;
+	uint32_t need; /* TASK_NEED_* */
+	uint8_t args[TASK_ARGS];
+};
+enum task_need {
+	TASK_NEED_SHARED = 0xff, /* 0: none; else 1 + the logarithm of its units: a power of two */
+	TASK_NEED_BARRIER = 0x100, /* a barrier's number */
+	TASK_NEED_MORE = 0x200,    /* its parameters are behind the columns */
+};
+
+/* in[31], which the host alone writes. */
+enum task_control {
+	TASK_PARK = 1, /* leave, once all that was begun has ended */
+	TASK_BEAT = 2, /* counted up from here on: the host is alive */
+};
+
+struct task_column {                      /* pinned host memory */
+	uint32_t in[32];                  /* generations; [31]: control */
+	uint32_t out[32];                 /* [31]: launch << 1, | 1: has left */
+	uint32_t taken[32];               /* generation begun last; says what a fault met */
+	uint64_t why[32];                 /* 0, or why the task failed */
+	struct task_desc desc[TASK_ROWS]; /* 64 bytes each */
+	uint8_t pad[64];
+};
+
+/* Device memory, one for each column; behind it the copies of parameters that are too many for a
+ * row. */
+struct task_own {
+	uint32_t next[32]; /* blocks begun of a task that was not whole when its block left */
+};
+
+/* The master kernel's parameter, by value. */
+struct task_args {
+	uint64_t columns;           /* struct task_column[] as the device sees it */
+	uint64_t more;              /* more_bytes for each row of each column; host memory */
+	uint64_t own;               /* struct task_own, and as many bytes for each row, again */
+	uint64_t ticket;            /* device memory, 0: the next column */
+	uint64_t beat_ns, limit_ns; /* without a beat; of the launch. 0: no such limit */
+	uint32_t n_columns, launch; /* launch: its number */
+	uint32_t more_bytes;        /* a multiple of 16 */
+	uint32_t shared_bytes; /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
+	uint32_t first_free_sm, pad; /* blocks on this SM and those behind it leave at once */
+};
+
+/* Shared memory of a block, ahead of what is for tasks. */
+struct task_record { /* of a task's block that runs */
+	uint32_t row, ctaid[3];
+	uint32_t base, barrier;       /* address of its shared memory; barrier's number */
+	uint32_t counts[2], words[4]; /* rounds.c: +80 and +88 of a slot that begins 56 earlier */
+	uint64_t params;              /* generic address */
+	uint32_t pad[2];
+};
+struct task_shared {
+	uint32_t go[32];     /* executors: 0 free; TASK_RUN | record << 8 | warp of its block;
+				TASK_LEAVE */
+	uint32_t left[32];   /* records: warps that still run */
+	uint32_t blocks[32]; /* rows: blocks that have not ended */
+	uint32_t gen[32];    /* rows: what out is to become */
+	uint64_t column;     /* this one's struct task_column, */
+	uint64_t more;       /* and copies of parameters */
+	uint32_t index, pad[27];
+	struct task_desc row[32];
+	struct task_record record[32];
+};
+#define TASK_RUN   0x80000000u
+#define TASK_LEAVE 0xffffffffu
+_Static_assert(sizeof(struct task_desc) == 64 && offsetof(struct task_desc, args) == 24, "a line");
+_Static_assert(sizeof(struct task_column) % 128 == 0 && sizeof(struct task_record) == 64, "lines");
+_Static_assert(offsetof(struct task_column, desc) % 64 == 0, "a descriptor is in one line");
+_Static_assert(offsetof(struct task_record, counts) == 24, "where rounds count");
+
+/* A kernel as one kind of task. */
+struct pass_task {
+	const struct ptx_module *m; /* read only */
+	const char *name;
+	bool partly; /* blocks may end in a part of a warp */
+	/* Filled in: */
+	uint32_t arg_bytes, arg_align; /* of its parameters */
+	uint32_t static_bytes;         /* of its shared memory; dynamic comes behind, 16-aligned */
+	bool barriers;                 /* it needs the number of one */
+	bool one_dimensional;          /* it holds for blocks of one dimension only */
+	bool rising;                   /* its blocks may wait for each other */
+};
+
+struct pass_pool {
+	uint32_t threads;   /* of the master's blocks: executors and 32 */
+	uint32_t registers; /* of a thread at most; 0: as it comes */
+	uint32_t per_sm;    /* blocks that an SM is to hold; 0: as it comes */
+};
+
+/* A new module with the entry TASK_ENTRY, that runs tasks of n (1 to TASK_KINDS) kinds. Dynamic
+ * shared memory of its launch: task_args.shared_bytes. Returns 0; -ENOTSUP with ret_verdict->reason
+ * (in the arena of diags) when kernel *ret_which cannot be a task; -EINVAL with diags (a bug);
+ * -ENOMEM. */
+int pass_tasks(struct pass_task *kinds, unsigned n, const struct pass_pool *pool,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_verdict *ret_verdict,
+	unsigned *ret_which);
+
+#endif

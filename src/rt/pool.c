@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Pools made, their kernels, and their end. The module is made anew for each kernel that comes:
+ * forms keep their numbers, so that rows which were not begun stay as they are. */
+#include "rt/pool.h"
+
+#include "pass/outside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS     1024u
+#define REGISTERS   32u
+#define ARGS        1024u
+#define ARGS_MAX    32768u
+#define IDLE_US     1000u
+#define BEAT_MS     10000u
+#define BEATS       8u /* in that time */
+#define SHARED_MOST (1024u * TASK_UNIT)
+
+/* ---- its shape ---- */
+
+static int check_options(struct heddle *h, struct heddle_tasks_options *o)
+{
+	o->threads = o->threads ? o->threads : THREADS;
+	o->registers = o->registers ? o->registers : REGISTERS;
+	o->args_bytes = o->args_bytes ? o->args_bytes : ARGS;
+	o->idle_us = o->idle_us ? o->idle_us : IDLE_US;
+	o->beat_ms = o->beat_ms ? o->beat_ms : BEAT_MS;
+	if (!o->beat_every_ms)
+		o->beat_every_ms = MAX(o->beat_ms / BEATS, 1u);
+	if (o->threads < 64 || o->threads > 1024 || o->threads % 32)
+		return rt_fail(h, -EINVAL, "64 to 1,024, a multiple of 32",
+			"a pool with blocks of %u threads", o->threads);
+	if (o->registers != 32 && o->registers != 64 && o->registers != 128)
+		return rt_fail(h, -EINVAL, "32, 64 or 128", "a pool with %u registers a thread",
+			o->registers);
+	if (o->leave_sms >= h->n_sms)
+		return rt_fail(h, -EINVAL, NULL, "a pool that leaves %u of %u SMs", o->leave_sms,
+			h->n_sms);
+	if (o->args_bytes > ARGS_MAX)
+		return rt_fail(h, -EINVAL, NULL, "kernels with %u bytes of parameters: at most %u",
+			o->args_bytes, ARGS_MAX);
+	if (o->shared_bytes > SHARED_MOST)
+		return rt_fail(h, -EINVAL, NULL, "%u bytes of shared memory a block: at most %u",
+			o->shared_bytes, SHARED_MOST);
+	return 0;
+}
+
+static int ask(struct heddle *h, CUdevice_attribute what, unsigned *ret)
+{
+	int v = 0;
+
+	RT_TRY(h, h->cu.cuDeviceGetAttribute(&v, what, h->device), "the device's limits");
+	*ret = (unsigned)MAX(v, 0);
+	return 0;
+}
+
+/* As many blocks as an SM has threads, registers and shared memory for; of that an equal part. */
+static int find_shape(struct heddle_tasks *t)
+{
+	struct heddle *h = t->h;
+	const struct heddle_tasks_options *o = &t->o;
+	unsigned threads = 0, regs = 0, shared = 0, most = 0, own = 0, fit, left;
+	int r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &threads);
+
+	if (r == 0)
+		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &regs);
+	if (r == 0)
+		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &shared);
+	if (r == 0)
+		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most);
+	if (r == 0)
+		r = ask(h, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &own);
+	if (r < 0)
+		return r;
+	own += (unsigned)sizeof(struct task_shared) + 128; /* alignment of what follows it */
+	fit = MIN(threads / o->threads, regs / (o->threads * o->registers));
+	if (o->shared_bytes)
+		fit = MIN(fit, shared / (own + o->shared_bytes));
+	t->per_sm = o->blocks_per_sm ? o->blocks_per_sm : fit;
+	if (fit == 0 || t->per_sm > fit)
+		return rt_fail(h, -EINVAL, "fewer threads, registers or bytes of shared memory",
+			"an SM holds %u blocks of %u threads with %u registers and %u bytes", fit,
+			o->threads, o->registers, o->shared_bytes);
+	left = MIN(shared / t->per_sm, most);
+	t->shared_bytes = o->shared_bytes ? o->shared_bytes : left > own ? left - own : 0;
+	t->shared_bytes = MIN(t->shared_bytes, SHARED_MOST) / TASK_UNIT * TASK_UNIT;
+	t->n_columns = MIN((h->n_sms - o->leave_sms) * t->per_sm, POOL_MAX_COLUMNS);
+	t->executors = o->threads / 32 - 1;
+	t->more_bytes = (uint32_t)round_up(o->args_bytes, 16);
+	return 0;
+}
+
+static int get_memory(struct heddle_tasks *t)
+{
+	struct heddle *h = t->h;
+	size_t n = t->n_columns, more = n * TASK_ROWS * t->more_bytes;
+	size_t own = n * (sizeof(struct task_own) + TASK_ROWS * (size_t)t->more_bytes);
+	const unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+
+	RT_TRY(h, h->cu.cuMemHostAlloc((void **)&t->columns, n * sizeof(*t->columns), flags),
+		"a pool's rows");
+	RT_TRY(h, h->cu.cuMemHostAlloc((void **)&t->more, more, flags), "a pool's parameters");
+	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->columns_at, t->columns, 0), "a pool's rows");
+	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->more_at, t->more, 0), "a pool's rows");
+	RT_TRY(h, h->cu.cuMemAlloc(&t->own, own), "a pool's memory");
+	RT_TRY(h, h->cu.cuMemAlloc(&t->ticket, 4), "a pool's memory");
+	RT_TRY(h, h->cu.cuMemsetD8(t->own, 0, own), "a pool's memory");
+	RT_TRY(h, h->cu.cuStreamCreate(&t->stream, CU_STREAM_NON_BLOCKING), "a stream");
+	memset(t->columns, 0, n * sizeof(*t->columns));
+	t->of = aligned_alloc(128, n * sizeof(*t->of));
+	if (!t->of)
+		return rt_out_of_memory(h);
+	memset(t->of, 0, n * sizeof(*t->of));
+	for (size_t c = 0; c < n; c++) {
+		t->of[c].at = &t->columns[c];
+		t->of[c].more = t->more + c * TASK_ROWS * t->more_bytes;
+		t->of[c].free = (1u << TASK_ROWS) - 1;
+		atomic_flag_clear(&t->of[c].taken);
+	}
+	return 0;
+}
+
+static void free_memory(struct heddle_tasks *t)
+{
+	const struct cu_api *cu = &t->h->cu;
+
+	if (rt_enter(t->h) < 0)
+		return;
+	if (t->module)
+		cu->cuModuleUnload(t->module);
+	if (t->stream)
+		cu->cuStreamDestroy(t->stream);
+	if (t->own)
+		cu->cuMemFree(t->own);
+	if (t->ticket)
+		cu->cuMemFree(t->ticket);
+	if (t->columns)
+		cu->cuMemFreeHost(t->columns);
+	if (t->more)
+		cu->cuMemFreeHost(t->more);
+	rt_leave(t->h);
+	free(t->of);
+}
+
+static int create(struct heddle_tasks *t)
+{
+	int r = check_options(t->h, &t->o);
+
+	if (r == 0)
+		r = rt_enter(t->h);
+	if (r < 0)
+		return r;
+	r = find_shape(t);
+	if (r == 0)
+		r = get_memory(t);
+	rt_leave(t->h);
+	atomic_store(&t->usable, t->n_columns);
+	return r == 0 ? pool_start_monitor(t) : r;
+}
+
+RT_API int heddle_tasks_create(
+	struct heddle *h, const struct heddle_tasks_options *options, struct heddle_tasks **ret)
+{
+	struct heddle_tasks *t;
+	int r;
+
+	*ret = NULL;
+	if (options && options->size != sizeof(*options))
+		return rt_fail(h, -EINVAL, "set it to sizeof(struct heddle_tasks_options)",
+			"the options have the size %zu", options->size);
+	t = aligned_alloc(
+		_Alignof(struct heddle_tasks), round_up(sizeof(*t), _Alignof(struct heddle_tasks)));
+	if (!t)
+		return rt_out_of_memory(h);
+	memset(t, 0, sizeof(*t));
+	t->h = h;
+	if (options)
+		t->o = *options;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->changed, NULL);
+	t->next = h->pools;
+	h->pools = t;
+	r = create(t);
+	if (r < 0)
+		heddle_tasks_destroy(t);
+	else
+		*ret = t;
+	return r;
+}
+
+RT_API void heddle_tasks_destroy(struct heddle_tasks *t)
+{
+	struct heddle_tasks **at;
+
+	if (!t)
+		return;
+	pool_stop_monitor(t);
+	pthread_mutex_lock(&t->lock);
+	pool_park(t);
+	pthread_mutex_unlock(&t->lock);
+	free_memory(t);
+	for (at = &t->h->pools; *at != t; at = &(*at)->next)
+		;
+	*at = t->next;
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* ---- its kernels ---- */
+
+static int refused(
+	struct heddle_tasks *t, int err, const struct pool_form *f, const struct pass_verdict *v)
+{
+	const char *name = t->kernel[f->kernel].kernel->name;
+
+	if (err == -ENOMEM)
+		return rt_out_of_memory(t->h);
+	if (err == -ENOTSUP && v->reason)
+		return rt_fail(t->h, -ENOTSUP, "ordinary launches run any kernel",
+			"kernel '%s' cannot be a task%s: %s", name,
+			f->partly ? " with blocks that end in a part of a warp" : "", v->reason);
+	return rt_fail(t->h, -EINVAL, "this is a bug in heddle: please report it with the PTX",
+		"kernel '%s' could not be made a task: %s", name, strerror(-err));
+}
+
+/* Others may be reading what was there before this form. */
+static void note(struct heddle_tasks *t, const struct pool_form *f, const struct pass_task *made)
+{
+	struct pool_kernel *k = &t->kernel[f->kernel];
+
+	if (!f->partly) { /* a kernel's first form, which nobody knows yet */
+		k->arg_bytes = made->arg_bytes;
+		k->arg_align = made->arg_align;
+		k->static_bytes = made->static_bytes;
+	}
+	k->barriers[f->partly] = made->barriers;
+	k->one_dimensional[f->partly] = made->one_dimensional;
+	k->rising[f->partly] = made->rising;
+}
+
+/* How many of its blocks can be on the GPU at once. */
+static int load(struct heddle_tasks *t, const char *text, unsigned n)
+{
+	struct heddle *h = t->h;
+	CUmodule module;
+	CUfunction fn;
+	unsigned usable;
+	int per_sm, r = rt_compile(h, "a pool's kernel", text, TASK_ENTRY, 0, &module, &fn);
+
+	if (r < 0)
+		return r;
+	RT_TRY(h,
+		h->cu.cuFuncSetAttribute(
+			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_bytes),
+		"a pool's shared memory");
+	RT_TRY(h,
+		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+			&per_sm, fn, (int)t->o.threads, t->shared_bytes),
+		"a pool's kernel");
+	usable = MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms));
+	if (per_sm == 0 || (t->module && usable < atomic_load(&t->usable)))
+		r = rt_fail(h, -E2BIG, "fewer threads or registers",
+			"with these kernels an SM holds %d blocks of this pool", per_sm);
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		r = rt_vars_fill(h, t->kernel[t->form[i].kernel].kernel, i, module);
+	if (r < 0) {
+		h->cu.cuModuleUnload(module);
+		return r;
+	}
+	if (t->module)
+		h->cu.cuModuleUnload(t->module);
+	t->module = module;
+	t->fn = fn;
+	atomic_store(&t->usable, usable); /* rows elsewhere would never be seen: never fewer */
+	return 0;
+}
+
+/* The module with n forms. */
+static int build(struct heddle_tasks *t, unsigned n)
+{
+	struct pass_task kinds[POOL_FORMS] = {0};
+	const struct pass_pool pool = {.threads = t->o.threads, .registers = t->o.registers};
+	struct pass_verdict verdict = {0};
+	struct ptx_module *m;
+	struct diag_list diags;
+	struct strbuf text = {0};
+	struct arena arena;
+	unsigned which = 0;
+	int r;
+
+	arena_init(&arena, 0);
+	diag_init(&diags, &arena, "tasks", NULL, 0);
+	for (unsigned i = 0; i < n; i++) {
+		const struct rt_kernel *k = t->kernel[t->form[i].kernel].kernel;
+
+		kinds[i] = (struct pass_task){
+			.m = k->alone, .name = k->entry, .partly = t->form[i].partly};
+	}
+	r = pass_tasks(kinds, n, &pool, &diags, &m, &verdict, &which);
+	if (r < 0) {
+		r = refused(t, r, &t->form[which], &verdict);
+	} else {
+		if (pass_leave_const(m) < 0)
+			text.failed = true;
+		ptx_print(m, &text);
+		ptx_module_free(m);
+		r = text.failed ? rt_out_of_memory(t->h) : load(t, text.at, n);
+	}
+	if (r == 0)
+		note(t, &t->form[n - 1], &kinds[n - 1]);
+	strbuf_finish(&text);
+	arena_finish(&arena);
+	return r;
+}
+
+/* With the lock: parks, makes it anew, and goes on. */
+static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
+{
+	struct heddle *h = t->h;
+	int r;
+
+	if (t->n_forms == POOL_FORMS)
+		return rt_fail(h, -E2BIG, NULL, "a pool has no more than %u forms", POOL_FORMS);
+	r = pool_park(t);
+	if (r < 0)
+		return rt_fail(h, r, NULL, "%s", heddle_tasks_error(t));
+	t->form[t->n_forms] = (struct pool_form){kernel, partly};
+	r = rt_enter(h);
+	if (r == 0) {
+		r = build(t, t->n_forms + 1);
+		rt_leave(h);
+	}
+	if (r == 0)
+		atomic_store(&t->kernel[kernel].form[partly], (int)t->n_forms++);
+	pool_resume(t); /* with what it had, if that failed */
+	return r;
+}
+
+int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (atomic_load(&t->kernel[kernel].form[partly]) < 0)
+		r = add_form(t, kernel, partly);
+	if (r < 0)
+		pool_fail_as(t->h, r);
+	pthread_mutex_unlock(&t->lock);
+	return r;
+}
+
+RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_kernel)
+{
+	unsigned n = atomic_load(&t->n_kernels);
+	struct rt_kernel *k = kernel ? rt_find(t->h, kernel) : NULL;
+	struct pool_kernel *to = &t->kernel[n];
+	int r;
+
+	if (!k)
+		return pool_fail(-ENOENT,
+			"no kernel is called '%s'; heddle_load gives kernels "
+			"their names",
+			kernel ? kernel : "");
+	if (n == HEDDLE_MAX_TASK_KERNELS)
+		return pool_fail(
+			-E2BIG, "a pool has no more than %d kernels", HEDDLE_MAX_TASK_KERNELS);
+	if (k->bytes > t->more_bytes)
+		return pool_fail(-E2BIG,
+			"kernel '%s' has %u bytes of parameters, and the pool was made for %u; "
+			"args_bytes says how many",
+			kernel, k->bytes, t->o.args_bytes);
+	if (k->no_vars)
+		return pool_fail(-ENOTSUP, "kernel '%s' cannot be a task: %s%s", kernel,
+			*k->no_vars ? "the driver does not tell where this module variable is: "
+				    : "module variables are too many, or oddly used",
+			k->no_vars);
+	*to = (struct pool_kernel){.kernel = k};
+	atomic_init(&to->form[0], -1);
+	atomic_init(&to->form[1], -1);
+	r = pool_need_form(t, n, false);
+	if (r < 0)
+		return r;
+	atomic_store_explicit(&t->n_kernels, n + 1, memory_order_release);
+	*ret_kernel = n;
+	return 0;
+}
+
+/* ---- on and off ---- */
+RT_API int heddle_tasks_suspend(struct heddle_tasks *t)
+{
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	t->suspended = true;
+	r = pool_park(t);
+	pthread_mutex_unlock(&t->lock);
+	return r;
+}
+
+RT_API int heddle_tasks_resume(struct heddle_tasks *t)
+{
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	t->suspended = false;
+	r = pool_resume(t);
+	pthread_mutex_unlock(&t->lock);
+	return r;
+}
+
+RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret)
+{
+	struct heddle_tasks_state s = {.size = sizeof(s)};
+
+	if (!ret || ret->size != sizeof(*ret))
+		return pool_fail(
+			-EINVAL, "a state's size is not sizeof(struct heddle_tasks_state)");
+	s.columns = t->n_columns;
+	s.executors = t->executors;
+	s.shared_bytes = t->shared_bytes;
+	s.running = atomic_load(&t->state) == POOL_RUNNING;
+	s.launches = atomic_load(&t->launches);
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++) {
+			uint64_t gen = atomic_load(&t->of[c].gen[r]);
+
+			s.spawned += gen;
+			s.ended += gen - (gen && pool_out(&t->of[c], r) != (uint32_t)gen);
+		}
+	*ret = s;
+	return 0;
+}

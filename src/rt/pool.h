@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A pool of tasks inside (heddle/task.h). pool.c makes it, pool_run.c has it come to the GPU and
+ * leave, pool_spawn.c gives it tasks and finds out about their ends.
+ *
+ * Whether it is on the GPU: RUNNING, LEAVING, AWAY, changed under `lock` alone. Who spawns stores
+ * the row's word and then looks at it; who parks stores LEAVING, later AWAY, and then looks at the
+ * words; with a full fence in each between the two one of them sees the other. So who sees AWAY has
+ * the pool come back, and who sees LEAVING need not: the parker looks behind AWAY. */
+#ifndef HEDDLE_RT_POOL_H
+#define HEDDLE_RT_POOL_H
+
+#include "heddle/task.h"
+#include "pass/task.h"
+#include "rt/rt.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define POOL_FORMS       TASK_KINDS
+#define POOL_MAX_COLUMNS 4096
+#define POOL_NAP_NS      20000 /* between looks at the device */
+
+enum pool_state { POOL_AWAY, POOL_RUNNING, POOL_LEAVING, POOL_FAILED };
+
+struct pool_kernel {
+	struct rt_kernel *kernel;
+	uint32_t arg_bytes, arg_align, static_bytes;
+	/* Of blocks of whole warps, and of others. What holds of a form is there before it. */
+	bool barriers[2], one_dimensional[2], rising[2];
+	_Atomic int form[2]; /* index in the module; -1: none yet */
+};
+
+struct pool_form {
+	unsigned kernel;
+	bool partly;
+};
+
+/* A column as the host sees it. */
+struct pool_column {
+	_Alignas(128) struct task_column *at;
+	uint8_t *more;
+	atomic_flag taken; /* somebody is spawning here; guards free */
+	uint32_t free;     /* rows known to be so */
+	_Atomic uint64_t gen[TASK_ROWS];
+};
+
+struct heddle_tasks {
+	struct heddle_tasks *next; /* of the handle's */
+	struct heddle *h;
+	struct heddle_tasks_options o;
+	unsigned per_sm, n_columns;
+	_Atomic unsigned usable; /* columns that can be there at once */
+	uint32_t shared_bytes, executors, more_bytes;
+
+	struct task_column *columns; /* pinned */
+	uint8_t *more;               /* pinned */
+	CUdeviceptr own, ticket, columns_at, more_at;
+	struct pool_column *of;
+	CUstream stream;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* state, or stop */
+	_Atomic int state;
+	bool suspended, stop, has_monitor;
+	unsigned held; /* by calls that a GPU would not let through while it is there */
+	pthread_t monitor;
+	uint32_t launch;
+	_Atomic uint64_t launches;
+	char why[768]; /* state POOL_FAILED */
+
+	_Atomic unsigned n_kernels;
+	struct pool_kernel kernel[HEDDLE_MAX_TASK_KERNELS];
+	unsigned n_forms;
+	struct pool_form form[POOL_FORMS];
+	CUmodule module;
+	CUfunction fn;
+};
+
+/* For heddle_tasks_error. Returns err. */
+int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
+int pool_fail_as(const struct heddle *h, int err); /* what h says */
+uint64_t pool_now_ns(void);
+
+/* pool.c: a form of a kernel that is not there yet; -ENOTSUP: there is none. */
+int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
+/* pool_run.c. With the lock: */
+int pool_park(struct heddle_tasks *t);   /* until it is AWAY, or FAILED: -EIO */
+int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
+/* Without it: somebody saw AWAY. */
+int pool_wake(struct heddle_tasks *t);
+/* Lets the device go on where it has no thread of its own; sees whether it failed: -EIO. */
+int pool_pump(struct heddle_tasks *t);
+int pool_start_monitor(struct heddle_tasks *t);
+void pool_stop_monitor(struct heddle_tasks *t);
+
+static inline uint32_t pool_in(const struct pool_column *c, unsigned row)
+{
+	return __atomic_load_n(&c->at->in[row], __ATOMIC_RELAXED);
+}
+static inline uint32_t pool_out(const struct pool_column *c, unsigned row)
+{
+	return __atomic_load_n(&c->at->out[row], __ATOMIC_ACQUIRE);
+}
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A pool on the GPU and off it: launching, parking, and a thread that shows that the process is
+ * alive, has an idle pool leave, and one that left by itself come back. */
+#include "rt/pool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#define MONITOR_NS 1000000u   /* between its looks */
+#define COMING_NS  100000000u /* for all of a launch's blocks */
+
+uint64_t pool_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec t = {.tv_nsec = (long)ns};
+
+	nanosleep(&t, NULL);
+}
+
+static bool has_work(const struct heddle_tasks *t)
+{
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			if (pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
+				return true;
+	return false;
+}
+
+static void control(struct heddle_tasks *t, bool park)
+{
+	for (unsigned c = 0; c < t->n_columns; c++) {
+		uint32_t *word = &t->of[c].at->in[TASK_ROWS];
+
+		if (park)
+			__atomic_fetch_or(word, TASK_PARK, __ATOMIC_RELEASE);
+		else
+			__atomic_fetch_and(word, ~(uint32_t)TASK_PARK, __ATOMIC_RELEASE);
+	}
+}
+
+static void beat(struct heddle_tasks *t)
+{
+	for (unsigned c = 0; c < t->n_columns; c++)
+		__atomic_fetch_add(&t->of[c].at->in[TASK_ROWS], TASK_BEAT, __ATOMIC_RELAXED);
+}
+
+/* Tasks that were begun, by their kernels, into t->why. */
+static void name_victims(struct heddle_tasks *t, const char *text)
+{
+	unsigned n[HEDDLE_MAX_TASK_KERNELS] = {0}, waiting = 0;
+	int len = snprintf(t->why, sizeof(t->why), "the device failed: %s; of its tasks", text);
+
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++) {
+			const struct task_column *at = t->of[c].at;
+			uint32_t in = pool_in(&t->of[c], r);
+			unsigned form = at->desc[r].kind;
+
+			if (in == pool_out(&t->of[c], r))
+				continue;
+			if (in == at->taken[r] && form < t->n_forms)
+				n[t->form[form].kernel]++;
+			else
+				waiting++;
+		}
+	for (unsigned k = 0; k < t->n_kernels && len < (int)sizeof(t->why); k++)
+		if (n[k])
+			len += snprintf(t->why + len, sizeof(t->why) - (size_t)len,
+				" %u of '%.100s' were in flight,", n[k], t->kernel[k].kernel->name);
+	if (len < (int)sizeof(t->why))
+		snprintf(t->why + len, sizeof(t->why) - (size_t)len, " %u had not begun", waiting);
+}
+
+/* With the lock. */
+static int fail(struct heddle_tasks *t, CUresult r)
+{
+	const char *text = cu_result_text(r);
+
+	if (atomic_load(&t->state) != POOL_FAILED)
+		name_victims(t, text ? text : "unknown error");
+	atomic_store(&t->state, POOL_FAILED);
+	pthread_cond_broadcast(&t->changed);
+	return pool_fail(-EIO, "%s", t->why);
+}
+
+/* ---- on the GPU ---- */
+
+static CUresult launch(struct heddle_tasks *t)
+{
+	const struct cu_api *cu = &t->h->cu;
+	struct ctl_args none = {0};
+	struct task_args a = {
+		.columns = t->columns_at,
+		.more = t->more_at,
+		.own = t->own,
+		.ticket = t->ticket,
+		.beat_ns = (uint64_t)t->o.beat_ms * 1000000u,
+		.limit_ns = (uint64_t)t->o.lifetime_ms * 1000000u,
+		.n_columns = t->n_columns,
+		.launch = ++t->launch,
+		.more_bytes = t->more_bytes,
+		.shared_bytes = t->shared_bytes,
+		.first_free_sm = t->o.leave_sms ? t->h->n_sms - t->o.leave_sms : UINT32_MAX,
+	};
+	void *params[] = {&a, &none};
+	/* Blocks on SMs that are left leave at once, and others come for them. */
+	unsigned grid = t->o.leave_sms ? t->h->n_sms * t->per_sm : t->n_columns;
+	CUresult r = cu->cuMemsetD32Async(t->ticket, 0, 1, t->stream);
+
+	if (r == CUDA_SUCCESS)
+		r = cu->cuLaunchKernel(t->fn, grid, 1, 1, t->o.threads, 1, 1, t->shared_bytes,
+			t->stream, params, NULL);
+	return r;
+}
+
+int pool_resume(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || t->held || !t->fn ||
+		!has_work(t))
+		return 0;
+	control(t, false);
+	atomic_store(&t->state, POOL_RUNNING);
+	if (rt_enter(t->h) < 0)
+		return fail(t, CUDA_ERROR_INVALID_CONTEXT);
+	r = launch(t);
+	rt_leave(t->h);
+	if (r != CUDA_SUCCESS)
+		return fail(t, r);
+	atomic_fetch_add(&t->launches, 1);
+	pthread_cond_broadcast(&t->changed);
+	return 0;
+}
+
+int pool_wake(struct heddle_tasks *t)
+{
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	r = pool_resume(t);
+	pthread_mutex_unlock(&t->lock);
+	return r;
+}
+
+static CUresult query(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	if (rt_enter(t->h) < 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	r = t->h->cu.cuStreamQuery(t->stream);
+	rt_leave(t->h);
+	return r;
+}
+
+/* ---- off the GPU ---- */
+
+/* It has left, or will: nothing else holds it up. */
+static int await_end(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	while ((r = query(t)) == CUDA_ERROR_NOT_READY)
+		nap(POOL_NAP_NS);
+	if (r != CUDA_SUCCESS)
+		return fail(t, r);
+	atomic_store(&t->state, POOL_AWAY);
+	atomic_thread_fence(memory_order_seq_cst);
+	return 0;
+}
+
+int pool_park(struct heddle_tasks *t)
+{
+	if (atomic_load(&t->state) == POOL_FAILED)
+		return pool_fail(-EIO, "%s", t->why);
+	if (atomic_load(&t->state) == POOL_AWAY)
+		return 0;
+	atomic_store(&t->state, POOL_LEAVING);
+	atomic_thread_fence(memory_order_seq_cst);
+	control(t, true);
+	return await_end(t);
+}
+
+void rt_pools_hold(struct heddle *h)
+{
+	for (struct heddle_tasks *t = h->pools; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		t->held++;
+		pool_park(t); /* or it failed, which others say */
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+void rt_pools_release(struct heddle *h)
+{
+	for (struct heddle_tasks *t = h->pools; t; t = t->next) {
+		pthread_mutex_lock(&t->lock);
+		t->held--;
+		pool_resume(t);
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+int pool_pump(struct heddle_tasks *t)
+{
+	CUresult r;
+
+	if (atomic_load(&t->state) == POOL_FAILED)
+		return pool_fail(-EIO, "%s", t->why);
+	if (atomic_load(&t->state) != POOL_RUNNING)
+		return 0;
+	r = query(t);
+	if (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY)
+		return 0; /* ended: the monitor sees to that */
+	pthread_mutex_lock(&t->lock);
+	fail(t, r);
+	pthread_mutex_unlock(&t->lock);
+	return -EIO;
+}
+
+/* ---- the monitor ---- */
+struct watch {
+	uint64_t beat_at, busy_at; /* when it last was so */
+	uint64_t spawned, launched_at;
+	uint32_t launch;
+};
+
+static uint64_t count_spawned(const struct heddle_tasks *t)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			n += atomic_load_explicit(&t->of[c].gen[r], memory_order_relaxed);
+	return n;
+}
+
+/* Blocks that land on an SM which is to be left are gone, and where others were in the way of the
+ * rest too few may have come: a row of a column that is not there would wait for ever. */
+static bool lacks_columns(const struct heddle_tasks *t)
+{
+	if (!t->o.leave_sms)
+		return false;
+	for (unsigned c = 0; c < t->n_columns; c++)
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			if (pool_out(&t->of[c], TASK_ROWS) != t->launch << 1 &&
+				pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
+				return true;
+	return false;
+}
+
+/* With the lock. */
+static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
+{
+	uint64_t spawned = count_spawned(t);
+	CUresult r;
+
+	if (atomic_load(&t->state) != POOL_RUNNING)
+		return;
+	r = query(t);
+	if (r == CUDA_SUCCESS) { /* its time was over, or it saw no beat */
+		atomic_store(&t->state, POOL_LEAVING);
+		if (await_end(t) == 0)
+			pool_resume(t);
+		return;
+	}
+	if (r != CUDA_ERROR_NOT_READY) {
+		fail(t, r);
+		return;
+	}
+	if (spawned != w->spawned || has_work(t))
+		w->busy_at = now;
+	w->spawned = spawned;
+	if (t->launch != w->launch)
+		w->launched_at = now;
+	w->launch = t->launch;
+	if (now - w->launched_at > COMING_NS && lacks_columns(t) && pool_park(t) == 0) {
+		pool_resume(t);
+		return;
+	}
+	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&
+		pool_park(t) == 0)
+		pool_resume(t); /* if something came */
+}
+
+static void *monitor(void *user)
+{
+	struct heddle_tasks *t = user;
+	uint64_t every = (uint64_t)t->o.beat_every_ms * 1000000u;
+	struct watch w = {.busy_at = pool_now_ns(), .beat_at = pool_now_ns()};
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->stop) {
+		uint64_t now = pool_now_ns();
+
+		if (atomic_load(&t->state) != POOL_RUNNING) {
+			pthread_cond_wait(&t->changed, &t->lock);
+			w.busy_at = pool_now_ns();
+			continue;
+		}
+		look_after(t, &w, now);
+		pthread_mutex_unlock(&t->lock);
+		if (now - w.beat_at > every) {
+			beat(t);
+			w.beat_at = now;
+		}
+		nap(MONITOR_NS);
+		pthread_mutex_lock(&t->lock);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+int pool_start_monitor(struct heddle_tasks *t)
+{
+	int r = pthread_create(&t->monitor, NULL, monitor, t);
+
+	t->has_monitor = r == 0;
+	return r ? rt_fail(t->h, -r, NULL, "a pool's thread cannot be started") : 0;
+}
+
+void pool_stop_monitor(struct heddle_tasks *t)
+{
+	if (!t->has_monitor)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->monitor, NULL);
+	t->has_monitor = false;
+}
