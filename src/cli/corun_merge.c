@@ -93,7 +93,7 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 			" in all, and at most %" PRIu32 " on an SM",
 			which + 1, name, p->workers, p->per_sm);
 	case DEV_MERGE_ORDER:
-		return no(m, "--schedule steal",
+		return no(m, "--schedule steal, and no launch of its own",
 			"the blocks of kernel %u, '%s', may wait for each other: with workers of "
 			"its own they may never all be there at once",
 			which + 1, name);
@@ -103,6 +103,11 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 			"them are there at once: merged, with all such kernels' blocks, that takes "
 			"%" PRIu64 " workers, and there are %" PRIu32,
 			which + 1, name, blocks, p->workers);
+	case DEV_MERGE_NO_HELP:
+		return no(m, "without --help-others, or --schedule mixed",
+			"kernel %u, '%s', has SMs for workers of its own alone, and those cannot "
+			"help others",
+			which + 1, name);
 	}
 	return CLI_OK;
 }
@@ -126,9 +131,22 @@ static int plan_fused(struct corun_merge *m, struct dev_merge_plan *ret)
 	return CLI_OK;
 }
 
+/* The forms, for planning and running. */
+static struct dev_merge_part part_of(struct corun_merge *m)
+{
+	return (struct dev_merge_part){m->fn, &m->form, m->params, m->per_sm};
+}
+
+static void own_parts(struct corun_merge *m, struct dev_merge_part ret[CORUN_MAX])
+{
+	for (unsigned k = 0; k < m->n; k++)
+		ret[k] = m->own[k] ? part_of(m->own[k]) : (struct dev_merge_part){0};
+}
+
 int corun_merge_plan(
 	struct corun_merge *m, const struct dev_merging *how, struct dev_merge_plan *ret)
 {
+	struct dev_merge_part all = part_of(m), own[CORUN_MAX];
 	enum dev_merge_status status;
 	unsigned which = 0;
 	uint64_t blocks = 0;
@@ -136,8 +154,8 @@ int corun_merge_plan(
 	if (m->way != DEV_MERGE)
 		return plan_fused(m, ret);
 	*ret = (struct dev_merge_plan){0};
-	status = dev_merge_plan(
-		how, &m->form, m->n, m->shapes, m->per_sm, m->n_sms, ret, &which, &blocks);
+	own_parts(m, own);
+	status = dev_merge_plan(how, &all, own, m->n, m->shapes, m->n_sms, ret, &which, &blocks);
 	return explain(m, status, which, blocks, ret);
 }
 
@@ -228,8 +246,43 @@ int corun_merge_prepare(struct corun_merge *m)
 	return CLI_OK;
 }
 
+int corun_merge_prepare_own(struct corun_merge *m, uint32_t own)
+{
+	for (unsigned k = 0; k < m->n; k++) {
+		struct corun_merge *one;
+		int r;
+
+		if (!(own >> k & 1) || m->own[k])
+			continue;
+		one = ARENA_NEW(m->arena, struct corun_merge);
+		if (!one)
+			return job_out_of_memory(m->c);
+		*one = (struct corun_merge){.c = m->c,
+			.arena = m->arena,
+			.cu = m->cu,
+			.of = {m->of[k]},
+			.n = 1,
+			.way = DEV_MERGE,
+			.fit = &m->fit[k],
+			.local_bytes = m->local_bytes,
+			.n_sms = m->n_sms,
+			.why = m->why};
+		r = corun_merge_prepare(one);
+		one->why = NULL;
+		if (r != CLI_OK) {
+			corun_merge_finish(one);
+			return r;
+		}
+		m->own[k] = one;
+	}
+	return CLI_OK;
+}
+
 void corun_merge_finish(struct corun_merge *m)
 {
+	for (unsigned k = 0; k < m->n; k++)
+		if (m->own[k])
+			corun_merge_finish(m->own[k]);
 	dev_merged_destroy(m->cu, &m->device);
 	if (m->module)
 		m->cu->cuModuleUnload(m->module);
@@ -241,18 +294,28 @@ static double ms_of(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
-	const struct dev_merge_plan *plan, struct corun_times *ret)
+static void put_params(struct corun_merge *m)
 {
-	struct dev_merged_stats stats = {0};
-	CUresult r;
-
 	for (unsigned k = 0; k < m->n; k++)
 		memcpy(m->params + m->form.of[k].param_offset, m->of[k]->params,
 			m->form.of[k].own_bytes);
+}
+
+int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
+	const struct dev_merge_plan *plan, struct corun_times *ret)
+{
+	struct dev_merge_part all = part_of(m), own[CORUN_MAX];
+	struct dev_merged_stats stats = {0};
+	CUresult r;
+
+	own_parts(m, own);
+	put_params(m);
+	for (unsigned k = 0; k < m->n; k++)
+		if (m->own[k])
+			put_params(m->own[k]);
 	if (m->way == DEV_MERGE)
-		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, how, plan, m->params,
-			&m->device, &stats);
+		r = dev_merged_run(
+			m->cu, &all, own, m->n, m->shapes, how, plan, &m->device, &stats);
 	else
 		r = dev_fused_run(
 			m->cu, m->fn, &m->form, m->n, m->shapes, m->params, &m->device, &stats);
@@ -268,6 +331,7 @@ int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);
+		ret->of[k].most = stats.of[k].most;
 	}
 	return CLI_OK;
 }

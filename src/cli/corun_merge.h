@@ -28,11 +28,15 @@ struct corun_merge {
 	CUmodule module;
 	CUfunction fn;
 	uint8_t *params;
-	double make_ms, compile_ms; /* the form; its code, by the driver */
+	struct corun_merge *own[CORUN_MAX]; /* of one kernel each, for launches of their own; NULL:
+					       not wanted yet */
+	double make_ms, compile_ms;         /* the form; its code, by the driver */
 };
 
 /* What was given (above `made by`) is borrowed. CLI_OK or CLI_FAILED. */
 int corun_merge_prepare(struct corun_merge *m);
+/* Also what these kernels (bit k: kernel k) need for launches of their own. */
+int corun_merge_prepare_own(struct corun_merge *m, uint32_t own);
 void corun_merge_finish(struct corun_merge *m); /* also after a failure */
 /* how: DEV_MERGE's. */
 int corun_merge_plan(

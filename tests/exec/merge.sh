@@ -41,11 +41,16 @@ cat >"$work/schedules" <<'END'
 --schedule mixed=2:1 --yield-every 4 --chunk 2
 --schedule apart=3:1 --yield-every 2
 --schedule steal --chunk 3 --workers 2
+--schedule steal:shared
+--schedule steal:shared --own 1 --yield-every 3
+--schedule mixed --own 2
+--schedule apart=1:2 --own 1 --yield-every 2
+--schedule steal --own 2 --chunk 2
 --how vertical
 --how horizontal
 END
 for mode in $modes; do
-	sed -E "s/^/$mode /; s/(steal|partition=[0-9:]*)/& $bound/" "$work/schedules"
+	sed -E "s/^/$mode /; s/(steal(:shared)?|partition=[0-9:]*)/\& $bound/" "$work/schedules"
 done >"$work/ways"
 ways=$(wc -l <"$work/ways")
 
