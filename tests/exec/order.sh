@@ -113,6 +113,7 @@ for workers in 1 2 3 4 5; do
 	shared $workers "8:23000:32:uneven 4:5000:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
 	shared $workers "6:9000:32:uneven 6:5300:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 B4 A5 B5"
 	shared $workers "3:9100:32:uneven 1:31000:32:uneven 4:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 C3"
+	shared $workers "5:9100:32:uneven 1:3100:32:uneven 5:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 A3 C3 A4 C4"
 	shared $workers "6:30000:32:uneven 5:7100:32:uneven 3:2300:32:uneven" \
 		"A0 B0 C0 A1 B1 C1 A2 B2 C2 A3 B3 A4 B4 A5"
 done
