@@ -52,7 +52,7 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 }
 
 /* The merged module's text; tight: for as many threads on an SM as the kernels have alone. */
-static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
+static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text, ptx_lines *ret_lines)
 {
 	struct pass_guest guests[CORUN_MAX] = {0};
 	struct pass_request rq = {.kernels = guests, .n = m->n};
@@ -74,7 +74,7 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 	if (r < 0)
 		return refused(m, r, form.which, &form.verdict, diags);
 	m->form = form.merged;
-	ptx_print(form.m, ret_text);
+	ptx_print_lines(form.m, ret_text, ret_lines);
 	ptx_module_free(form.m);
 	return ret_text->failed ? job_out_of_memory(m->c) : CLI_OK;
 }
@@ -194,19 +194,31 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+static void tell_lines(const struct corun_merge *m, const struct strbuf *text, ptx_lines *lines)
+{
+	for (size_t i = 0; i < lines->len; i++)
+		if (lines->at[i])
+			lines->at[i] |= m->number << PTX_LINE_BITS;
+	dev_tell_lines(m->cu, text->at, text->len, lines->at, lines->len);
+}
+
 static int load(struct corun_merge *m, bool tight)
 {
 	struct strbuf text = {0};
+	ptx_lines lines = {0};
 	double from = now_ms(), made;
-	int r = make(m, tight, &text);
+	int r = make(m, tight, &text, &lines);
 
 	made = now_ms();
+	if (r == CLI_OK)
+		tell_lines(m, &text, &lines);
 	if (r == CLI_OK)
 		r = job_load(m->c, m->cu, "merged form", text.at, CTL_MERGE_ENTRY,
 			m->form.shared_bytes, &m->module, &m->fn);
 	m->make_ms = made - from;
 	m->compile_ms = now_ms() - made;
 	strbuf_finish(&text);
+	VEC_FREE(&lines);
 	return r;
 }
 
@@ -266,6 +278,7 @@ int corun_merge_prepare_own(struct corun_merge *m, uint32_t own)
 			.fit = &m->fit[k],
 			.local_bytes = m->local_bytes,
 			.n_sms = m->n_sms,
+			.number = k + 1,
 			.why = m->why};
 		r = corun_merge_prepare(one);
 		one->why = NULL;

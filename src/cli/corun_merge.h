@@ -20,6 +20,7 @@ struct corun_merge {
 	int local_bytes;     /* of a thread; the most that one kernel has, alone */
 	uint32_t n_sms;
 	struct strbuf *why; /* NULL: errors are said; else the first goes here */
+	unsigned number; /* of its only kernel among others, from 1, for reports; 0: as it stands */
 	/* made by prepare */
 	struct pass_merged form;
 	struct dev_merge_shape shapes[CORUN_MAX];

@@ -47,6 +47,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 	struct pass_form form;
 	struct diag_list diags;
 	struct strbuf text = {0};
+	ptx_lines lines = {0};
 	struct arena arena;
 	int r;
 
@@ -66,8 +67,10 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 		f->form = form.merged;
 		if (pass_leave_const(form.m) < 0)
 			text.failed = true;
-		ptx_print(form.m, &text);
+		ptx_print_lines(form.m, &text, &lines);
 		ptx_module_free(form.m);
+		if (!text.failed)
+			dev_tell_lines(&h->cu, text.at, text.len, lines.at, lines.len);
 		r = text.failed ? rt_out_of_memory(h)
 				: rt_compile(h, "merged form", text.at, CTL_MERGE_ENTRY,
 					  f->form.shared_bytes, &f->module, &f->fn);
@@ -75,6 +78,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 	for (unsigned k = 0; r == 0 && k < s->n; k++)
 		r = rt_vars_fill(h, s->of[k], k, f->module);
 	strbuf_finish(&text);
+	VEC_FREE(&lines);
 	arena_finish(&arena);
 	return r;
 }

@@ -50,7 +50,7 @@ cat >"$work/schedules" <<'END'
 --how horizontal
 END
 for mode in $modes; do
-	sed -E "s/^/$mode /; s/(steal(:shared)?|partition=[0-9:]*)/\& $bound/" "$work/schedules"
+	sed -E "s/^/$mode /; s/(steal(:shared)?|partition=[0-9:]*)/& $bound/" "$work/schedules"
 done >"$work/ways"
 ways=$(wc -l <"$work/ways")
 
