@@ -95,11 +95,11 @@ for name in address align trap address-in-callee unknown; do
 	done
 	for how in merge vertical horizontal; do
 		set -- "$dir/k.ptx" k --grid 4 --block 48 'u32[16]:zero' "u32:$what"
-		of $name "$line" "" --how $how -- "$@"
-		of $name "$line" " of kernel 1" --how $how -- "$@" + "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero'
-		of $name "$line" " of kernel 2" --how $how -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
+		of "$name" "$line" "" --how $how -- "$@"
+		of "$name" "$line" " of kernel 1" --how $how -- "$@" + "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero'
+		of "$name" "$line" " of kernel 2" --how $how -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
 	done
-	of $name "$line" " of kernel 2" --schedule apart --own 2 -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
+	of "$name" "$line" " of kernel 2" --schedule apart --own 2 -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
 	what=$((what + 1))
 done
 [ "$bad" = 0 ] || exit 1

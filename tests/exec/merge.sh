@@ -69,6 +69,10 @@ run() {
 	# Where others are on the same SMs, these are not as many as they seem.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	check=--check
+	case $words in
+	*" + "*) ;;
+	*) options=$(echo "$options" | sed 's/--own [0-9]*//') ;; # one alone has the launch to itself
+	esac
 	while read -r kernel; do
 		case " $words" in *".ptx $kernel "*) check= ;; esac
 	done <"$here/unordered.txt"
