@@ -398,28 +398,53 @@ static CUresult ready_streams(const struct run *x)
 	return r;
 }
 
-/* The merged one first: its workers find room only where there is much. */
-static CUresult launch(const struct run *x, uint32_t workers, bool first)
+static CUresult launch_own(const struct run *x)
 {
 	const struct cu_api *cu = x->cu;
 	struct dev_merged *d = x->d;
-	CUresult r = first ? cu->cuEventRecord(d->began, NULL) : CUDA_SUCCESS;
+	CUresult r = CUDA_SUCCESS;
 
-	if (r == CUDA_SUCCESS && x->how->own)
-		r = ready_streams(x);
-	if (r == CUDA_SUCCESS)
-		r = launch_part(cu, x->all, workers, NULL);
 	for (unsigned k = 0; r == CUDA_SUCCESS && k < x->n; k++) {
 		if (!x->plan->own[k].workers)
 			continue;
 		r = launch_part(cu, &x->own[k], x->plan->own[k].workers, d->stream[k]);
 		if (r == CUDA_SUCCESS)
 			r = cu->cuEventRecord(d->done[k], d->stream[k]);
-		if (r == CUDA_SUCCESS)
-			r = cu->cuStreamWaitEvent(NULL, d->done[k], 0);
 	}
+	return r;
+}
+
+static CUresult join_own(const struct run *x)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	for (unsigned k = 0; r == CUDA_SUCCESS && k < x->n; k++)
+		if (x->plan->own[k].workers)
+			r = x->cu->cuStreamWaitEvent(NULL, x->d->done[k], 0);
+	return r;
+}
+
+/* The merged one first: its workers find room only where there is much. But where each kernel has
+ * SMs of its own they come last: the others fill all SMs, those of them that are elsewhere leave,
+ * and there alone is room. The other way round it would be filled up with workers that leave. */
+static CUresult launch(const struct run *x, uint32_t workers, bool first)
+{
+	const struct cu_api *cu = x->cu;
+	bool last = x->how->order == CTL_APART;
+	CUresult r = first ? cu->cuEventRecord(x->d->began, NULL) : CUDA_SUCCESS;
+
+	if (r == CUDA_SUCCESS && x->how->own)
+		r = ready_streams(x);
+	if (r == CUDA_SUCCESS && last)
+		r = launch_own(x);
 	if (r == CUDA_SUCCESS)
-		r = cu->cuEventRecord(d->ended, NULL);
+		r = launch_part(cu, x->all, workers, NULL);
+	if (r == CUDA_SUCCESS && !last)
+		r = launch_own(x);
+	if (r == CUDA_SUCCESS)
+		r = join_own(x);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventRecord(x->d->ended, NULL);
 	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
 }
 

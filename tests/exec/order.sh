@@ -157,9 +157,9 @@ own() {
 }
 corun "24:20000:256:hungry 600:3000" --schedule apart
 is "a hungry kernel limits a frugal one" "$(($(at_once B) <= 2))" 1
-own "SMs of its own" $((2 * 32 * 9 / 10)) --schedule apart --own 2
+own "SMs of its own" $((2 * 32)) --schedule apart --own 2
 is "SMs of its own" "$(sms A)- $(sms B)" "0 1 - 2 3 "
-own "SMs of its own, named first" $((3 * 32 * 9 / 10)) --schedule apart=1:3 --own 2
+own "SMs of its own, named first" $((3 * 32)) --schedule apart=1:3 --own 2
 is "SMs of its own, 1 to 3" "$(sms A)- $(sms B)" "0 - 1 2 3 "
 own "what the other leaves" $((4 * 32 * 9 / 10)) --schedule mixed --own 2
 own "the same, by number" $((4 * 32 * 9 / 10)) --schedule partition --own 2
