@@ -62,7 +62,7 @@ struct heddle_result {
 	size_t size;
 	double ms;         /* of all together, by the device's events */
 	unsigned launches; /* of the device: 1 if all were one and it was not resumed */
-	unsigned workers;  /* merged: blocks of the one launch; else 0 */
+	unsigned workers;  /* merged: blocks of the launch, and of those of their own; else 0 */
 	char way[96];      /* how they were run */
 };
 
@@ -73,10 +73,12 @@ struct heddle_result {
  *   "sequential", "streams"    as they are, back to back or each in a stream
  *   "green=3:1"                as they are, with parts of the SMs (CUDA 12.4 and later)
  *   "vertical", "horizontal"   fused, block by block
- *   "merge ORDER [help] [chunk=N or N:N...] [workers=N] [per-sm=N]"
+ *   "merge ORDER [help] [chunk=N or N:N...] [workers=N] [per-sm=N] [own=K or K:K...]"
  *                              as one launch whose workers take blocks of one kernel after
- *                              another's; ORDER: "steal", or for workers that keep to a kernel,
- *                              by shares, "partition=3:1", "mixed=1:2", "apart=1:1"
+ *                              another's; ORDER: "steal" (or "steal:shared"), or for workers that
+ *                              keep to a kernel, by shares, "partition=3:1", "mixed=1:2",
+ *                              "apart=1:1"; own: kernels, from 1, with a launch of their own
+ *                              beside it
  *   "tuned"                    as heddle tune chose for these kernels, launched so, on this device
  *   NULL                       that, or "sequential" where nothing has been measured
  * tuned: the file that heddle tune was told to keep, or NULL for where it is kept otherwise.

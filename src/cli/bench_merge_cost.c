@@ -8,7 +8,9 @@
  *   occupancy  the kernel as it is, with dynamic shared memory for nothing, so that no more of its
  *              blocks fit an SM than workers do (which takes from the L1 cache as well)
  *   queue      the rest, in the form whose workers keep to the only kernel
- *   choosing   what it takes more when the kernel is chosen by turns */
+ *   choosing   what it takes more when the kernel is chosen by turns
+ * Beside the last, the same by turns of all workers, by a word that they share (figure 3a as it
+ * stands): CTL_STEAL_SHARED. */
 #include "cli/bench_merge.h"
 
 #include "cli/progress.h"
@@ -140,7 +142,7 @@ int merge_alone(struct merge_bench *b)
 
 #define CLAIMS 6 /* 1, 2, 4 ... blocks */
 
-enum { PLAIN, LIMITED, IDS, KEEP, TURNS, FORMS = TURNS + CLAIMS };
+enum { PLAIN, LIMITED, IDS, KEEP, TURNS, SHARED = TURNS + CLAIMS, FORMS = SHARED + CLAIMS };
 
 struct cost {
 	struct corun *x;
@@ -201,15 +203,20 @@ static int limit(struct merge_bench *b, struct cost *t, uint32_t most)
 	return CLI_OK;
 }
 
+static enum ctl_order order_of(unsigned form)
+{
+	return form == KEEP ? CTL_PARTITION : form >= SHARED ? CTL_STEAL_SHARED : CTL_STEAL;
+}
+
 static int prepare(struct merge_bench *b, struct cost *t)
 {
 	int r = CLI_OK;
 
 	for (unsigned f = 0; f < FORMS && r == CLI_OK; f++) {
-		t->merging[f] = (struct dev_merging){
-			.order = f == KEEP ? CTL_PARTITION : CTL_STEAL, .share = {1}, .chunk = 1};
+		t->merging[f] =
+			(struct dev_merging){.order = order_of(f), .share = {1}, .chunk = 1};
 		if (f >= TURNS)
-			t->merging[f].chunk = 1u << (f - TURNS);
+			t->merging[f].chunk = 1u << ((f - TURNS) % CLAIMS);
 		r = corun_prepare(t->x, how_of(f), &t->merging[f], NULL);
 		if (r == CLI_OK)
 			r = corun_plan(t->x, how_of(f), &t->merging[f], NULL, &t->plan[f]);
@@ -235,14 +242,27 @@ static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool cou
 	return r;
 }
 
-static unsigned best_claim(const struct cost *t)
+/* Of the sizes of claims from form `first` on. */
+static unsigned best_claim(const struct cost *t, unsigned first)
 {
-	unsigned best = TURNS;
+	unsigned best = first;
 
-	for (unsigned f = TURNS; f < FORMS; f++)
+	for (unsigned f = first; f < first + CLAIMS; f++)
 		if (t->ms[f] < t->ms[best])
 			best = f;
 	return best;
+}
+
+static void json_claims(struct json *j, const struct cost *t, const char *key, unsigned first)
+{
+	json_begin_array(j, key);
+	for (unsigned f = first; f < first + CLAIMS; f++) {
+		json_begin_object(j, NULL);
+		json_uint(j, "chunk", t->merging[f].chunk);
+		json_num(j, "ms", t->ms[f]);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
 }
 
 static void say_cost(struct merge_bench *b, const struct cost *t)
@@ -251,13 +271,15 @@ static void say_cost(struct merge_bench *b, const struct cost *t)
 	const double *ms = t->ms;
 	double p = ms[PLAIN], ids = ms[IDS] / p - 1, lost = ms[LIMITED] / p - 1;
 	double keep = ms[KEEP] / p - 1, total = ms[TURNS] / p - 1;
-	unsigned best = best_claim(t);
+	unsigned best = best_claim(t, TURNS), shared = best_claim(t, SHARED);
 	uint32_t fit = b->kernels[t->kernel].of[0].fit, workers = t->plan[TURNS].per_sm;
 
 	merge_print(b,
-		"%-13s %9.4f %7.1f %7.1f (%2u, %2u) %7.1f %7.1f %8.1f %8.1f of %2u %8.2f %8.1f\n",
+		"%-13s %9.4f %7.1f %7.1f (%2u, %2u) %7.1f %7.1f %8.1f %8.1f of %2u %8.1f %8.1f of "
+		"%2u %8.2f %8.1f\n",
 		name, p, ids * 100, lost * 100, fit, workers, (keep - ids - lost) * 100,
 		(total - keep) * 100, total * 100, (ms[best] / p - 1) * 100, t->merging[best].chunk,
+		(ms[SHARED] / p - 1) * 100, (ms[shared] / p - 1) * 100, t->merging[shared].chunk,
 		t->make_ms, t->compile_ms);
 	json_begin_object(b->j, NULL);
 	json_str(b->j, "kernel", name);
@@ -266,14 +288,8 @@ static void say_cost(struct merge_bench *b, const struct cost *t)
 	json_num(b->j, "ids_ms", ms[IDS]);
 	json_num(b->j, "keep_ms", ms[KEEP]);
 	json_num(b->j, "total_ms", ms[TURNS]);
-	json_begin_array(b->j, "claims");
-	for (unsigned f = TURNS; f < FORMS; f++) {
-		json_begin_object(b->j, NULL);
-		json_uint(b->j, "chunk", t->merging[f].chunk);
-		json_num(b->j, "ms", ms[f]);
-		json_end(b->j, '}');
-	}
-	json_end(b->j, ']');
+	json_claims(b->j, t, "claims", TURNS);
+	json_claims(b->j, t, "shared_claims", SHARED);
 	json_uint(b->j, "fit", fit);
 	json_uint(b->j, "workers", workers);
 	json_num(b->j, "ids", ids);
@@ -282,6 +298,8 @@ static void say_cost(struct merge_bench *b, const struct cost *t)
 	json_num(b->j, "choosing", total - keep);
 	json_num(b->j, "total", total);
 	json_num(b->j, "best", ms[best] / p - 1);
+	json_num(b->j, "shared", ms[SHARED] / p - 1);
+	json_num(b->j, "shared_best", ms[shared] / p - 1);
 	json_num(b->j, "make_ms", t->make_ms);
 	json_num(b->j, "compile_ms", t->compile_ms);
 	json_end(b->j, '}');
@@ -316,7 +334,7 @@ static int cost_of(struct merge_bench *b, struct cost *t)
 
 int merge_overhead(struct merge_bench *b)
 {
-	double logs = 0, best_logs = 0;
+	double logs = 0, best_logs = 0, shared_logs = 0;
 	unsigned n = 0;
 	struct cost *t = malloc(sizeof(*t));
 
@@ -325,9 +343,10 @@ int merge_overhead(struct merge_bench *b)
 	merge_print(b,
 		"\nwhat the scheduler costs one kernel, %% of its time; (fit: blocks, workers on "
 		"an "
-		"SM)\n%-13s %9s %7s %16s %7s %7s %8s %14s %8s %8s\n",
+		"SM; shared: turns from one word)\n"
+		"%-13s %9s %7s %16s %7s %7s %8s %14s %8s %14s %8s %8s\n",
 		"kernel", "plain ms", "ids", "occupancy (fit)", "queue", "choose", "total",
-		"best claim", "make ms", "compile");
+		"best claim", "shared", "best claim", "make ms", "compile");
 	json_begin_array(b->j, "overhead");
 	for (unsigned i = 0; i < MERGE_KERNELS && !merge_is_late(b); i++) {
 		if (!is_wanted(b, i))
@@ -339,7 +358,8 @@ int merge_overhead(struct merge_bench *b)
 			continue;
 		}
 		logs += log(t->ms[TURNS] / t->ms[PLAIN]);
-		best_logs += log(t->ms[best_claim(t)] / t->ms[PLAIN]);
+		best_logs += log(t->ms[best_claim(t, TURNS)] / t->ms[PLAIN]);
+		shared_logs += log(t->ms[best_claim(t, SHARED)] / t->ms[PLAIN]);
 		n++;
 	}
 	json_end(b->j, ']');
@@ -348,7 +368,11 @@ int merge_overhead(struct merge_bench *b)
 		return CLI_OK;
 	json_num(b->j, "overhead_geomean", exp(logs / n) - 1);
 	json_num(b->j, "overhead_best_geomean", exp(best_logs / n) - 1);
-	merge_print(b, "geometric mean: a block a claim %+.2f %%, with the best claims %+.2f %%\n",
-		(exp(logs / n) - 1) * 100, (exp(best_logs / n) - 1) * 100);
+	json_num(b->j, "overhead_shared_geomean", exp(shared_logs / n) - 1);
+	merge_print(b,
+		"geometric mean: a block a claim %+.2f %%, with the best claims %+.2f %%; shared, "
+		"with the best claims, %+.2f %%\n",
+		(exp(logs / n) - 1) * 100, (exp(best_logs / n) - 1) * 100,
+		(exp(shared_logs / n) - 1) * 100);
 	return CLI_OK;
 }

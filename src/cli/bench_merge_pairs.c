@@ -45,7 +45,7 @@ static bool is_horizontal(const struct way *w)
 
 static bool is_steal(const struct way *w)
 {
-	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL;
+	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL && !w->merging.own;
 }
 
 static bool is_paper_steal(const struct way *w)

@@ -19,16 +19,23 @@ static const struct cli_option options[] = {
 		"warps of its own; tuned: as heddle tune found to be the fastest"},
 	{0, "store", "FILE", "tuned: what heddle tune keeps, where it was told to"},
 	{0, "schedule", "ORDER",
-		"merge: steal (kernels by turns, whoever comes), or workers that keep to a kernel: "
+		"merge: steal (kernels by turns, whoever comes; steal:shared: all draw from one "
+		"word whose turn it is), or workers that keep to a kernel: "
 		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
 		"each kernel), with =N:N... for the kernels' shares"},
 	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
 	{0, "workers", "N", "merge: workers on all SMs together at most"},
 	{0, "workers-per-sm", "N", "merge: workers per SM at most, on the average"},
+	{0, "own", "K[:K...]",
+		"merge: kernels (by number) that have a launch of workers of their own, too, with "
+		"their own demand of registers and shared memory, in the room that the merged one "
+		"leaves"},
 	{0, "chunk", "N[:N...]", "merge: blocks a worker takes at a time; of each kernel"},
 	{0, "yield-every", "N",
 		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
+	{0, "resident", NULL,
+		"merge: count how many blocks of each kernel are there at once (takes time)"},
 	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
 	{0, "repeat", "N", "run them N times on the same data and tell the median time"},
 	{0, "check", NULL,
@@ -48,7 +55,7 @@ static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct 
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	uint64_t workers = 0, per_sm = 0, yield = 0;
-	const char *chunk = cli_value(c, "chunk"), *wrong = NULL;
+	const char *chunk = cli_value(c, "chunk"), *own = cli_value(c, "own"), *wrong = NULL;
 	int r = read_schedule(c, arena, n, m);
 
 	if (r == CLI_OK)
@@ -60,10 +67,16 @@ static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct d
 		wrong = dev_chunk_parse(arena, chunk, n, m);
 	if (wrong)
 		r = cli_usage(c, "--chunk: %s", wrong);
+	wrong = r == CLI_OK && own ? dev_own_parse(arena, own, n, m) : NULL;
+	if (wrong)
+		r = cli_usage(c, "--own: %s", wrong);
 	if (r == CLI_OK)
 		r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 	m->help_others = cli_has(c, "help-others");
 	m->times = !cli_has(c, "no-times");
+	m->count = cli_has(c, "resident");
+	if (r == CLI_OK && m->count && !m->times)
+		r = cli_usage(c, "--resident and --no-times exclude each other");
 	m->workers = (uint32_t)workers;
 	m->workers_per_sm = (uint32_t)per_sm;
 	m->yield_every = (uint32_t)yield;
@@ -73,7 +86,7 @@ static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct d
 static int read_options(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
 	static const char *const merge_only[] = {"schedule", "help-others", "workers",
-		"workers-per-sm", "chunk", "yield-every", "no-times"};
+		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
 	uint64_t repeat = 1;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
@@ -120,6 +133,12 @@ static void json_merge(struct json *j, const struct corun_options *o, const stru
 	json_uint(j, "launches", r->times.launches);
 }
 
+/* Workers that had it, from its first block to its last. */
+static double resident_mean(const struct corun_result *r, unsigned i)
+{
+	return r->times.of[i].ms > 0 ? r->times.of[i].busy_ms / r->times.of[i].ms : 0;
+}
+
 static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 	const struct corun_options *o, const struct corun_result *r)
 {
@@ -134,8 +153,17 @@ static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 	}
 	if (o->how == DEV_MERGE && o->merging.times)
 		json_num(j, "busy_ms", r->times.of[i].busy_ms);
-	if (o->how == DEV_MERGE)
+	if (o->how == DEV_MERGE && o->merging.count) {
+		json_uint(j, "resident", r->times.of[i].most);
+		json_num(j, "resident_mean", resident_mean(r, i));
+		json_uint(j, "resident_threads",
+			(uint64_t)r->times.of[i].most * s->block[0] * s->block[1] * s->block[2]);
+	}
+	if (o->how == DEV_MERGE) {
+		json_uint(j, "own_fit", (uint64_t)r->plan.own[i].per_sm * r->n_sms);
+		json_uint(j, "own_workers", r->plan.own[i].workers);
 		json_bool(j, "together", r->plan.together[i]);
+	}
 	json_end(j, '}');
 }
 
@@ -170,6 +198,25 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	json_end(&j, '}');
 }
 
+/* Beside what it has alone. */
+static void report_own(struct strbuf *out, const struct spec *s, unsigned i,
+	const struct corun_options *o, const struct corun_result *res)
+{
+	uint32_t threads = s->block[0] * s->block[1] * s->block[2], most = res->times.of[i].most;
+	uint64_t fit = (uint64_t)res->fit[i] * res->n_sms;
+
+	if (res->plan.own[i].workers)
+		strbuf_printf(out,
+			"%u: a launch of its own, of %" PRIu32 " workers; %" PRIu64 " fit\n", i + 1,
+			res->plan.own[i].workers, (uint64_t)res->plan.own[i].per_sm * res->n_sms);
+	if (o->merging.count)
+		strbuf_printf(out,
+			"%u: %" PRIu32 " blocks at once, %" PRIu64 " threads, %.1f in the mean; "
+			"alone %" PRIu64 ", %" PRIu64 " threads\n",
+			i + 1, most, (uint64_t)most * threads, resident_mean(res, i), fit,
+			fit * threads);
+}
+
 static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	const struct corun_options *o, const struct corun_result *res)
 {
@@ -198,6 +245,8 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 			strbuf_printf(out, " %12.4f", res->times.of[i].busy_ms);
 		strbuf_puts(out, "\n");
 	}
+	for (unsigned i = 0; merged && i < n; i++)
+		report_own(out, &specs[i], i, o, res);
 	if (o->check)
 		strbuf_printf(out, "%s\n",
 			res->n_differences ? "memory differs from what the kernels leave alone"
@@ -257,7 +306,11 @@ const struct cli_verb cli_verb_corun = {
 		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
 		"were), launches; kernels, an "
 		"array of file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, "
-		"busy_ms (in the run with the median time), together (all its blocks were there at "
+		"busy_ms (in the run with the median time), resident (blocks of it that were there "
+		"at "
+		"once, with --resident), resident_mean (in the mean, from its first to its last), "
+		"resident_threads, own_fit (workers of a launch of its own that fit), own_workers "
+		"(that it had; 0: none), together (all its blocks were there at "
 		"once, since they may wait for each other); checked; differences, an array of "
 		"number (of the kernel, from 1), argument (from 1), elements (how many are "
 		"others), "

@@ -318,7 +318,7 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
-static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
+static int prepare_first(struct corun *x, enum dev_how how, struct strbuf *why)
 {
 	struct corun_merge *m = &x->one[how];
 	int r;
@@ -351,10 +351,24 @@ static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
 	return r;
 }
 
+static int prepare_one(
+	struct corun *x, enum dev_how how, const struct dev_merging *merging, struct strbuf *why)
+{
+	struct corun_merge *m = &x->one[how];
+	int r = prepare_first(x, how, why);
+
+	if (r != CLI_OK || how != DEV_MERGE || !merging->own)
+		return r;
+	m->why = why;
+	r = corun_merge_prepare_own(m, merging->own);
+	m->why = NULL;
+	return r;
+}
+
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why)
 {
-	return is_one_launch(how) ? prepare_one(x, how, why)
+	return is_one_launch(how) ? prepare_one(x, how, m, why)
 	       : how == DEV_GREEN ? prepare_green(x, m, why)
 				  : prepare_plain(x);
 }

@@ -33,6 +33,7 @@ struct corun_times {
 		double began_ms; /* after the whole began; merged: after the first kernel began */
 		double ms;       /* from there to its end */
 		double busy_ms;  /* merged: of all workers together with this kernel */
+		uint32_t most;   /* merged, if counted: so many workers had it at once */
 	} of[CORUN_MAX];
 	uint32_t launches; /* merged: 1 + times resumed */
 };

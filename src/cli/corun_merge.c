@@ -52,7 +52,7 @@ static int refused(struct corun_merge *m, int err, unsigned which, const struct 
 }
 
 /* The merged module's text; tight: for as many threads on an SM as the kernels have alone. */
-static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
+static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text, ptx_lines *ret_lines)
 {
 	struct pass_guest guests[CORUN_MAX] = {0};
 	struct pass_request rq = {.kernels = guests, .n = m->n};
@@ -74,7 +74,7 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text)
 	if (r < 0)
 		return refused(m, r, form.which, &form.verdict, diags);
 	m->form = form.merged;
-	ptx_print(form.m, ret_text);
+	ptx_print_lines(form.m, ret_text, ret_lines);
 	ptx_module_free(form.m);
 	return ret_text->failed ? job_out_of_memory(m->c) : CLI_OK;
 }
@@ -93,7 +93,7 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 			" in all, and at most %" PRIu32 " on an SM",
 			which + 1, name, p->workers, p->per_sm);
 	case DEV_MERGE_ORDER:
-		return no(m, "--schedule steal",
+		return no(m, "--schedule steal, and no launch of its own",
 			"the blocks of kernel %u, '%s', may wait for each other: with workers of "
 			"its own they may never all be there at once",
 			which + 1, name);
@@ -103,6 +103,11 @@ static int explain(struct corun_merge *m, enum dev_merge_status status, unsigned
 			"them are there at once: merged, with all such kernels' blocks, that takes "
 			"%" PRIu64 " workers, and there are %" PRIu32,
 			which + 1, name, blocks, p->workers);
+	case DEV_MERGE_NO_HELP:
+		return no(m, "without --help-others, or --schedule mixed",
+			"kernel %u, '%s', has SMs for workers of its own alone, and those cannot "
+			"help others",
+			which + 1, name);
 	}
 	return CLI_OK;
 }
@@ -126,9 +131,22 @@ static int plan_fused(struct corun_merge *m, struct dev_merge_plan *ret)
 	return CLI_OK;
 }
 
+/* The forms, for planning and running. */
+static struct dev_merge_part part_of(struct corun_merge *m)
+{
+	return (struct dev_merge_part){m->fn, &m->form, m->params, m->per_sm};
+}
+
+static void own_parts(struct corun_merge *m, struct dev_merge_part ret[CORUN_MAX])
+{
+	for (unsigned k = 0; k < m->n; k++)
+		ret[k] = m->own[k] ? part_of(m->own[k]) : (struct dev_merge_part){0};
+}
+
 int corun_merge_plan(
 	struct corun_merge *m, const struct dev_merging *how, struct dev_merge_plan *ret)
 {
+	struct dev_merge_part all = part_of(m), own[CORUN_MAX];
 	enum dev_merge_status status;
 	unsigned which = 0;
 	uint64_t blocks = 0;
@@ -136,8 +154,8 @@ int corun_merge_plan(
 	if (m->way != DEV_MERGE)
 		return plan_fused(m, ret);
 	*ret = (struct dev_merge_plan){0};
-	status = dev_merge_plan(
-		how, &m->form, m->n, m->shapes, m->per_sm, m->n_sms, ret, &which, &blocks);
+	own_parts(m, own);
+	status = dev_merge_plan(how, &all, own, m->n, m->shapes, m->n_sms, ret, &which, &blocks);
 	return explain(m, status, which, blocks, ret);
 }
 
@@ -176,19 +194,31 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+static void tell_lines(const struct corun_merge *m, const struct strbuf *text, ptx_lines *lines)
+{
+	for (size_t i = 0; i < lines->len; i++)
+		if (lines->at[i])
+			lines->at[i] |= m->number << PTX_LINE_BITS;
+	dev_tell_lines(m->cu, text->at, text->len, lines->at, lines->len);
+}
+
 static int load(struct corun_merge *m, bool tight)
 {
 	struct strbuf text = {0};
+	ptx_lines lines = {0};
 	double from = now_ms(), made;
-	int r = make(m, tight, &text);
+	int r = make(m, tight, &text, &lines);
 
 	made = now_ms();
+	if (r == CLI_OK)
+		tell_lines(m, &text, &lines);
 	if (r == CLI_OK)
 		r = job_load(m->c, m->cu, "merged form", text.at, CTL_MERGE_ENTRY,
 			m->form.shared_bytes, &m->module, &m->fn);
 	m->make_ms = made - from;
 	m->compile_ms = now_ms() - made;
 	strbuf_finish(&text);
+	VEC_FREE(&lines);
 	return r;
 }
 
@@ -228,8 +258,44 @@ int corun_merge_prepare(struct corun_merge *m)
 	return CLI_OK;
 }
 
+int corun_merge_prepare_own(struct corun_merge *m, uint32_t own)
+{
+	for (unsigned k = 0; k < m->n; k++) {
+		struct corun_merge *one;
+		int r;
+
+		if (!(own >> k & 1) || m->own[k])
+			continue;
+		one = ARENA_NEW(m->arena, struct corun_merge);
+		if (!one)
+			return job_out_of_memory(m->c);
+		*one = (struct corun_merge){.c = m->c,
+			.arena = m->arena,
+			.cu = m->cu,
+			.of = {m->of[k]},
+			.n = 1,
+			.way = DEV_MERGE,
+			.fit = &m->fit[k],
+			.local_bytes = m->local_bytes,
+			.n_sms = m->n_sms,
+			.number = k + 1,
+			.why = m->why};
+		r = corun_merge_prepare(one);
+		one->why = NULL;
+		if (r != CLI_OK) {
+			corun_merge_finish(one);
+			return r;
+		}
+		m->own[k] = one;
+	}
+	return CLI_OK;
+}
+
 void corun_merge_finish(struct corun_merge *m)
 {
+	for (unsigned k = 0; k < m->n; k++)
+		if (m->own[k])
+			corun_merge_finish(m->own[k]);
 	dev_merged_destroy(m->cu, &m->device);
 	if (m->module)
 		m->cu->cuModuleUnload(m->module);
@@ -241,18 +307,28 @@ static double ms_of(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
-	const struct dev_merge_plan *plan, struct corun_times *ret)
+static void put_params(struct corun_merge *m)
 {
-	struct dev_merged_stats stats = {0};
-	CUresult r;
-
 	for (unsigned k = 0; k < m->n; k++)
 		memcpy(m->params + m->form.of[k].param_offset, m->of[k]->params,
 			m->form.of[k].own_bytes);
+}
+
+int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
+	const struct dev_merge_plan *plan, struct corun_times *ret)
+{
+	struct dev_merge_part all = part_of(m), own[CORUN_MAX];
+	struct dev_merged_stats stats = {0};
+	CUresult r;
+
+	own_parts(m, own);
+	put_params(m);
+	for (unsigned k = 0; k < m->n; k++)
+		if (m->own[k])
+			put_params(m->own[k]);
 	if (m->way == DEV_MERGE)
-		r = dev_merged_run(m->cu, m->fn, &m->form, m->n, m->shapes, how, plan, m->params,
-			&m->device, &stats);
+		r = dev_merged_run(
+			m->cu, &all, own, m->n, m->shapes, how, plan, &m->device, &stats);
 	else
 		r = dev_fused_run(
 			m->cu, m->fn, &m->form, m->n, m->shapes, m->params, &m->device, &stats);
@@ -268,6 +344,7 @@ int corun_merge_run(struct corun_merge *m, const struct dev_merging *how,
 		ret->of[k].began_ms = ms_of(stats.of[k].began_ns - stats.first_ns);
 		ret->of[k].ms = ms_of(stats.of[k].ended_ns - stats.of[k].began_ns);
 		ret->of[k].busy_ms = ms_of(stats.of[k].busy_ns);
+		ret->of[k].most = stats.of[k].most;
 	}
 	return CLI_OK;
 }

@@ -20,6 +20,7 @@ struct corun_merge {
 	int local_bytes;     /* of a thread; the most that one kernel has, alone */
 	uint32_t n_sms;
 	struct strbuf *why; /* NULL: errors are said; else the first goes here */
+	unsigned number; /* of its only kernel among others, from 1, for reports; 0: as it stands */
 	/* made by prepare */
 	struct pass_merged form;
 	struct dev_merge_shape shapes[CORUN_MAX];
@@ -28,11 +29,15 @@ struct corun_merge {
 	CUmodule module;
 	CUfunction fn;
 	uint8_t *params;
-	double make_ms, compile_ms; /* the form; its code, by the driver */
+	struct corun_merge *own[CORUN_MAX]; /* of one kernel each, for launches of their own; NULL:
+					       not wanted yet */
+	double make_ms, compile_ms;         /* the form; its code, by the driver */
 };
 
 /* What was given (above `made by`) is borrowed. CLI_OK or CLI_FAILED. */
 int corun_merge_prepare(struct corun_merge *m);
+/* Also what these kernels (bit k: kernel k) need for launches of their own. */
+int corun_merge_prepare_own(struct corun_merge *m, uint32_t own);
 void corun_merge_finish(struct corun_merge *m); /* also after a failure */
 /* how: DEV_MERGE's. */
 int corun_merge_plan(

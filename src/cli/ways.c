@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WAYS_MAX  (3 * 2 * 64 + 32)
+#define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX)
 #define FINALISTS 4u
 #define EVEN_MAX  512u /* blocks a claim */
 #define WORTH     0.99 /* of the better of those that change nothing */
@@ -160,7 +160,36 @@ static int add_simple(struct ways *t)
 
 static bool steals(const struct way *w)
 {
-	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL && !w->merging.chunks[0];
+	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL && !w->merging.chunks[0] &&
+	       !w->merging.own;
+}
+
+/* Kernels of which an SM holds more blocks alone than workers, each with a launch of its own. */
+static int add_own(struct ways *t, const struct way *steal)
+{
+	static const struct {
+		enum ctl_order order;
+		uint32_t first, rest;
+	} some[] = {{CTL_STEAL, 1, 1}, {CTL_MIXED, 1, 1}, {CTL_APART, 1, 3}, {CTL_APART, 1, 1},
+		{CTL_APART, 3, 1}};
+	const struct corun_result *seen = corun_seen(t->x);
+	int r = CLI_OK;
+
+	for (unsigned k = 0; k < t->n; k++) {
+		if (seen->fit[k] * 10 < steal->plan.per_sm * 11)
+			continue;
+		for (size_t i = 0; i < ARRAY_LEN(some) && r == CLI_OK; i++) {
+			struct dev_merging m = {.order = some[i].order,
+				.chunk = steal->merging.chunk,
+				.own = 1u << k};
+
+			for (unsigned other = 0; other < t->n; other++)
+				m.share[other] =
+					other == k ? some[i].first * (t->n - 1) : some[i].rest;
+			r = add_way(t, DEV_MERGE, &m);
+		}
+	}
+	return r;
 }
 
 static int add_partitions(struct ways *t)
@@ -178,6 +207,8 @@ static int add_partitions(struct ways *t)
 		r = add_shares(t, CTL_PARTITION, t->points + 1, chunk);
 	if (r == CLI_OK)
 		r = add_shares(t, CTL_APART, corun_seen(t->x)->n_sms, chunk);
+	if (r == CLI_OK)
+		r = add_own(t, steal);
 	return r;
 }
 
@@ -219,6 +250,7 @@ static bool are_akin(const struct way *a, const struct way *b)
 		return false;
 	return a->how != DEV_MERGE || (a->merging.order == b->merging.order &&
 					      a->merging.help_others == b->merging.help_others &&
+					      a->merging.own == b->merging.own &&
 					      a->merging.chunks[0] == b->merging.chunks[0] &&
 					      (a->merging.chunk == 1) == (b->merging.chunk == 1));
 }

@@ -30,8 +30,8 @@ int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
 /* Which of the two it is: DEV_CPU or DEV_CUDA. */
 enum dev_kind dev_kind_of(const struct cu_api *api);
 /* Before this text is loaded: the line of the source that each of its lines stood in, from the
- * first (0: in none), so that the virtual GPU's reports name those. Copied; nothing for another
- * device. */
+ * first (0: in none; ptx_lines), so that the virtual GPU's reports name those. Copied; nothing for
+ * another device. */
 void dev_tell_lines(
 	const struct cu_api *api, const char *text, size_t len, const uint32_t *lines, size_t n);
 /* The function of the virtual GPU that is told. */

@@ -17,7 +17,7 @@ const char *const dev_how_passes[DEV_HOWS] = {
 	[DEV_VERTICAL] = "fuse-vertical",
 	[DEV_HORIZONTAL] = "fuse-horizontal",
 };
-static const char *const orders[] = {"steal", "partition", "mixed", "apart"};
+static const char *const orders[] = {"steal", "partition", "mixed", "apart", "steal:shared"};
 
 bool dev_how_parse(const char *text, enum dev_how *ret)
 {
@@ -70,13 +70,13 @@ const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struc
 		ret->order = (enum ctl_order)i;
 		if (!text[len])
 			return NULL;
-		if (ret->order == CTL_STEAL)
-			return "steal has no shares";
+		if (ctl_steals(ret->order))
+			return arena_printf(a, "%s has no shares", orders[i]);
 		return parse_shares(a, text + len + 1, n, ret->share);
 	}
 	return arena_printf(a,
-		"'%s' is not one of steal, partition, mixed, apart, the latter three with =N:N... "
-		"or without",
+		"'%s' is not one of steal, steal:shared, partition, mixed, apart, the latter three "
+		"with =N:N... or without",
 		text);
 }
 
@@ -86,9 +86,33 @@ const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struc
 				 : parse_shares(a, text, 1, &ret->chunk);
 }
 
+const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+{
+	uint32_t own = 0;
+
+	for (const char *p = text;; p++) {
+		size_t len = strcspn(p, ":");
+		unsigned long k = 0;
+
+		if (len == 1 && *p >= '1' && *p <= '9')
+			k = (unsigned long)(*p - '0');
+		if (k < 1 || k > n)
+			return arena_printf(a, "'%.*s' is not a kernel's number, 1 to %u",
+				(int)MIN(len, 40), p, n);
+		own |= 1u << (k - 1);
+		p += len;
+		if (!*p)
+			break;
+	}
+	if (own == (1u << n) - 1)
+		return "one kernel at least has no launch of its own";
+	ret->own = own;
+	return NULL;
+}
+
 static bool has_shares(enum dev_how how, const struct dev_merging *m)
 {
-	return how == DEV_GREEN || (how == DEV_MERGE && m->order != CTL_STEAL);
+	return how == DEV_GREEN || (how == DEV_MERGE && !ctl_steals(m->order));
 }
 
 void dev_way_print(
@@ -111,11 +135,16 @@ void dev_way_print(
 		strbuf_printf(&b, " workers=%u", m->workers);
 	if (how == DEV_MERGE && m->workers_per_sm)
 		strbuf_printf(&b, " per-sm=%u", m->workers_per_sm);
+	for (unsigned k = 0, first = 1; how == DEV_MERGE && k < n; k++)
+		if (m->own >> k & 1) {
+			strbuf_printf(&b, "%s%u", first ? " own=" : ":", k + 1);
+			first = 0;
+		}
 	snprintf(buf, size, "%s", b.failed ? "" : b.at);
 	strbuf_finish(&b);
 }
 
-/* "help", "chunk=N", "chunk=N:N...", "workers=N", "per-sm=N", behind an order. */
+/* "help", "chunk=N", "chunk=N:N...", "workers=N", "per-sm=N", "own=K:K...", behind an order. */
 static bool parse_word(
 	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
 {
@@ -132,6 +161,8 @@ static bool parse_word(
 	}
 	if (!strncmp(word, "chunk=", 6))
 		return !dev_chunk_parse(a, word + 6, kernels, ret_m);
+	if (!strncmp(word, "own=", 4))
+		return !dev_own_parse(a, word + 4, kernels, ret_m);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		size_t len = strlen(numbers[i].name);
 
@@ -147,16 +178,16 @@ static bool parse_word(
 
 bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
 {
-	char word[6][128], more;
-	int words = sscanf(text, "%127s %127s %127s %127s %127s %127s %c", word[0], word[1],
-		word[2], word[3], word[4], word[5], &more);
+	char word[7][128], more;
+	int words = sscanf(text, "%127s %127s %127s %127s %127s %127s %127s %c", word[0], word[1],
+		word[2], word[3], word[4], word[5], word[6], &more);
 	char *shares = words > 0 ? strchr(word[0], '=') : NULL;
 	struct arena a;
 	bool ok;
 
 	if (shares)
 		*shares++ = 0;
-	if (words < 1 || words > 6 || !dev_how_parse(word[0], ret_how))
+	if (words < 1 || words > 7 || !dev_how_parse(word[0], ret_how))
 		return false;
 	if ((*ret_how == DEV_GREEN) != (shares != NULL))
 		return false;
@@ -164,6 +195,7 @@ bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct d
 		return false;
 	ret_m->help_others = false;
 	ret_m->chunk = 1;
+	ret_m->own = 0;
 	memset(ret_m->chunks, 0, sizeof(ret_m->chunks));
 	arena_init(&a, 0);
 	ok = *ret_how == DEV_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)

@@ -23,18 +23,21 @@ extern const char *const dev_hows[DEV_HOWS];
 extern const char *const dev_how_passes[DEV_HOWS];
 bool dev_how_parse(const char *text, enum dev_how *ret);
 
-/* "steal", "partition", "mixed" or "apart". */
+/* "steal", "partition", "mixed", "apart" or "steal:shared". */
 const char *dev_order_name(enum ctl_order order);
-/* One of these, but for the first with =N:N... for n shares or without (each 1). Sets order and
- * share. NULL, or what is wrong with it, in the arena. */
+/* One of these, but for those that steal with =N:N... for n shares or without (each 1). Sets order
+ * and share. NULL, or what is wrong with it, in the arena. */
 const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
 
 /* "N", or "N:N..." for n kernels: blocks claimed at a time. NULL, or what is wrong, in the arena.
  */
 const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
 
+/* "K" or "K:K...": kernels, from 1, fewer than n. NULL, or what is wrong, in the arena. */
+const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
+
 /* All of a way: "merge mixed=3:1 help chunk=4 workers=64 per-sm=2", "merge steal chunk=12:1",
- * "green=1:2". */
+ * "merge apart=1:1 own=2", "green=1:2". */
 void dev_way_print(
 	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);
 /* false: no such way, of n kernels. The rest of *ret_m stays as it was. */

@@ -78,21 +78,26 @@ static void put_flag(struct pass_writer *w, unsigned bit)
 
 /* ---- entering ---- */
 
-/* The first kernel whose bound is above %hd_mr2 modulo the last bound. */
+/* The first kernel whose bound is above %hd_mr2. Where there is none, this worker's part is that of
+ * workers in another launch: all is over here. */
 static void put_kind(struct guests *x, struct pass_writer *w)
 {
-	pass_emit(w,
-		"ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
-		"rem.u32 %%hd_mr2, %%hd_mr2, %%hd_mr3;\n"
-		"mov.u32 %%hd_mk, 0;\n",
-		(unsigned)(M_UPTO + 4 * (x->n - 1)));
-	for (unsigned k = 0; k + 1 < x->n; k++)
+	pass_put(w, "ld.param.u32 %hd_mr3, " M_SHIFT ";\n"
+		    "add.u32 %hd_mr2, %hd_mr2, %hd_mr3;\n"
+		    "ld.param.u32 %hd_mr3, " M_OF ";\n"
+		    "rem.u32 %hd_mr2, %hd_mr2, %hd_mr3;\n"
+		    "mov.u32 %hd_mk, 0;\n");
+	for (unsigned k = 0; k < x->n; k++)
 		pass_emit(w,
 			"ld.param.u32 %%hd_mr3, [hd_merge+%u];\n"
 			"setp.ge.u32 %%hd_mp1, %%hd_mr2, %%hd_mr3;\n"
 			"selp.u32 %%hd_mr3, 1, 0, %%hd_mp1;\n"
 			"add.u32 %%hd_mk, %%hd_mk, %%hd_mr3;\n",
 			(unsigned)(M_UPTO + 4 * k));
+	pass_emit(w,
+		"setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n"
+		"@%%hd_mp1 or.b32 %%hd_ms, %%hd_ms, %u;\n",
+		x->n, ((1u << x->n) - 1) << OVER_BIT);
 }
 
 /* By turns workers begin with all kernels, and so do those that follow each other on an SM: by the
@@ -107,12 +112,14 @@ static void put_keep(struct guests *x, struct pass_writer *w)
 		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
 		"@%%hd_mp1 bra $hd_begun;\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		"@%%hd_mp1 bra $hd_begun;\n"
 		"mov.u32 %%hd_mr2, %%smid;\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
 		"@%%hd_mp1 bra $hd_kind;\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n"
 		"@%%hd_mp1 bra $hd_spread;\n",
-		x->n, TURN_BIT, CTL_STEAL, CTL_APART, CTL_PARTITION);
+		x->n, TURN_BIT, CTL_STEAL, CTL_STEAL_SHARED, CTL_APART, CTL_PARTITION);
 	pass_put(w, "ld.param.u64 %hd_md0, " M_TURNS ";\n"
 		    "min.u32 %hd_mr2, %hd_mr2, 255;\n"
 		    "mul.wide.u32 %hd_md1, %hd_mr2, 4;\n"
@@ -170,9 +177,34 @@ static void put_over(struct pass_writer *w, const char *reg)
 		reg, OVER_BIT);
 }
 
+/* Whose turn it is, of all workers (figure 3a): %hd_mk, and to $hd_now_found. Turns of a kernel
+ * that is over here are passed over, as often as there are kernels: others draw, too, and one
+ * worker might find that one each time. Then it is the next that is not. */
+static void put_draw(struct guests *x, struct pass_writer *w)
+{
+	pass_emit(w,
+		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
+		"setp.ne.u32 %%hd_mp1, %%hd_mr4, %d;\n"
+		"@%%hd_mp1 bra $hd_now_own;\n"
+		"ld.param.u64 %%hd_md0, " M_TURNS ";\n"
+		"mov.u32 %%hd_mr7, %u;\n"
+		"$hd_draw:\n"
+		".pragma \"nounroll\";\n"
+		"atom.global.inc.u32 %%hd_mk, [%%hd_md0" T_NEXT ", %u;\n",
+		CTL_STEAL_SHARED, x->n, x->n - 1);
+	put_over(w, "%hd_mk");
+	pass_put(w, "setp.eq.u32 %hd_mp1, %hd_mr4, 0;\n"
+		    "@%hd_mp1 bra $hd_now_found;\n"
+		    "sub.u32 %hd_mr7, %hd_mr7, 1;\n"
+		    "setp.ne.u32 %hd_mp1, %hd_mr7, 0;\n"
+		    "@%hd_mp1 bra $hd_draw;\n"
+		    "bra $hd_now_seek;\n"
+		    "$hd_now_own:\n");
+}
+
 /* To $hd_<at>_none if all are over; else %hd_mk becomes the kernel whose turn it is, or that is
  * kept to, the next one that is not over if it is; or it is none, where nobody helps. */
-static void put_seek(struct guests *x, struct pass_writer *w, const char *at)
+static void put_seek(struct guests *x, struct pass_writer *w, const char *at, bool draws)
 {
 	unsigned all = (1u << x->n) - 1;
 
@@ -180,7 +212,11 @@ static void put_seek(struct guests *x, struct pass_writer *w, const char *at)
 		"mov.u32 %%hd_mk, %u;\n"
 		"and.b32 %%hd_mr5, %%hd_ms, %u;\n"
 		"setp.eq.u32 %%hd_mp1, %%hd_mr5, %u;\n"
-		"@%%hd_mp1 bra $hd_%s_none;\n"
+		"@%%hd_mp1 bra $hd_%s_none;\n",
+		x->n, all << OVER_BIT, all << OVER_BIT, at);
+	if (draws)
+		put_draw(x, w);
+	pass_emit(w,
 		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
 		"setp.ne.u32 %%hd_mp1, %%hd_mr4, %d;\n"
 		"@%%hd_mp1 bra $hd_%s_keep;\n"
@@ -191,7 +227,7 @@ static void put_seek(struct guests *x, struct pass_writer *w, const char *at)
 		"xor.b32 %%hd_mr3, %%hd_mr2, %%hd_mr3;\n"
 		"setp.ne.u32 %%hd_mp1, %%hd_mr3, -1;\n"
 		"@%%hd_mp1 red.shared.add.u32 [hd_pick+8388000], 1;\n",
-		x->n, all << OVER_BIT, all << OVER_BIT, at, CTL_STEAL, at, TURN_BIT, at, at);
+		CTL_STEAL, at, TURN_BIT, at, at);
 	put_flag(w, CTL_HELP);
 	put_over(w, "%hd_mr2");
 	pass_emit(w,
@@ -229,7 +265,7 @@ static void put_choice(struct guests *x, struct pass_writer *w)
 		"setp.ne.u32 %%hd_mp1, %%hd_mr4, 0;\n"
 		"@%%hd_mp1 bra $hd_now_found;\n",
 		TURN_BIT, 1u << NEXT_BIT);
-	put_seek(x, w, "now");
+	put_seek(x, w, "now", true);
 	put_switch(x, w, "%hd_mk", "$hd_claim");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_claim%u:\n", k);
@@ -250,10 +286,11 @@ static void put_ahead(struct guests *x, struct pass_writer *w)
 	if (is_rising(x))
 		return;
 	pass_emit(w,
-		"setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_go;\n"
+		"ld.param.u32 %%hd_mr4, " M_ORDER ";\n"
+		"setp.eq.u32 %%hd_mp1, %%hd_mr4, %d;\n@%%hd_mp1 bra $hd_go;\n"
 		"mov.u32 %%hd_mr1, %%hd_mk;\n",
-		x->n);
-	put_seek(x, w, "next");
+		CTL_STEAL_SHARED);
+	put_seek(x, w, "next", false);
 	pass_emit(w,
 		"bfi.b32 %%hd_ms, %%hd_mk, %%hd_ms, %d, 3;\n"
 		"or.b32 %%hd_ms, %%hd_ms, %u;\n",
@@ -295,6 +332,27 @@ static void put_times(struct pass_writer *w)
 		sizeof(struct ctl_times), T_OF, T_OF + 8, T_OF + 16);
 }
 
+/* One more worker, or one less, with blocks of kernel `reg`; how many there were, to %hd_mr4. */
+static void put_count_worker(struct pass_writer *w, const char *reg, bool more)
+{
+	put_flag(w, CTL_COUNT);
+	pass_emit(w,
+		"@%%hd_mp2 bra $hd_uncounted%d;\n"
+		"ld.param.u64 %%hd_md0, " M_TURNS ";\n"
+		"mul.wide.u32 %%hd_md1, %s, %zu;\n"
+		"add.u64 %%hd_md0, %%hd_md0, %%hd_md1;\n",
+		more, reg, sizeof(struct ctl_times));
+	if (more)
+		pass_emit(w,
+			"atom.global.add.u32 %%hd_mr4, [%%hd_md0+%d], 1;\n"
+			"add.u32 %%hd_mr4, %%hd_mr4, 1;\n"
+			"red.global.max.u32 [%%hd_md0+%d], %%hd_mr4;\n",
+			T_OF + 24, T_OF + 28);
+	else
+		pass_emit(w, "red.global.add.u32 [%%hd_md0+%d], -1;\n", T_OF + 24);
+	pass_emit(w, "$hd_uncounted%d:\n", more);
+}
+
 static void put_counts(struct guests *x, struct pass_writer *w)
 {
 	pass_emit(w,
@@ -302,6 +360,7 @@ static void put_counts(struct guests *x, struct pass_writer *w)
 		"setp.eq.u32 %%hd_mp1, %%hd_mr2, %d;\n"
 		"@%%hd_mp1 bra $hd_untimed;\n",
 		NOTHING);
+	put_count_worker(w, "%hd_mr2", false);
 	put_switch(x, w, "%hd_mr2", "$hd_count");
 	for (unsigned k = 0; k < x->n; k++) {
 		pass_emit(w, "$hd_count%u:\n", k);
@@ -368,6 +427,8 @@ static void put_sync(struct guests *x, struct pass_writer *w)
 	pass_put(w, "@%hd_mp0 bra $hd_go;\n");
 	put_counts(x, w);
 	put_leaves(x, w);
+	pass_emit(w, "setp.ge.u32 %%hd_mp1, %%hd_mk, %u;\n@%%hd_mp1 bra $hd_go;\n", x->n);
+	put_count_worker(w, "%hd_mk", true);
 	put_ahead(x, w);
 	/* Beyond the number of kernels it is none of ours. */
 	pass_put(w, "$hd_go:\n" WHOLE_WARP);

@@ -7,7 +7,7 @@
 
 #include "pass/guests.h"
 
-#define MERGE_PARAM ".param .align 8 .b8 hd_merge[56]"
+#define MERGE_PARAM ".param .align 8 .b8 hd_merge[64]"
 
 /* The last is take, body and again. */
 enum merge_piece {

@@ -29,6 +29,22 @@ static const char head[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			   ".extern .shared .align 16 .b8 " POOL "[];\n"
 			   ".visible .entry %s()\n{\n}\n";
 
+/* Which guest's lines they are, of functions that came with it: so says the form's text, of which
+ * faults are reported (ptx_lines). A single one's need no number. */
+static void number_lines(struct guests *x, unsigned k)
+{
+	for (size_t i = 0; x->n > 1 && i < x->m->items.len; i++) {
+		const struct ptx_item *it = &x->m->items.at[i];
+
+		for (size_t s = 0; it->kind == PTX_ITEM_FUNC && s < it->func->body.len; s++) {
+			uint32_t *line = &it->func->body.at[s].line;
+
+			if (*line && *line <= PTX_LINE_MASK)
+				*line |= (k + 1) << PTX_LINE_BITS;
+		}
+	}
+}
+
 int guests_import(struct guests *x, const struct pass_guest *from, const char *entry)
 {
 	char text[sizeof(head) + 64];
@@ -41,6 +57,8 @@ int guests_import(struct guests *x, const struct pass_guest *from, const char *e
 		snprintf(prefix, sizeof(prefix), PASS_GUEST_PREFIX, k);
 		x->which = k;
 		r = ptx_import(x->m, from[k].m, from[k].name, prefix, x->diags, &x->of[k].f);
+		if (r == 0)
+			number_lines(x, k);
 	}
 	if (r < 0)
 		return r;
@@ -239,6 +257,7 @@ int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from)
 	if (pass_fits(&g->at, &v))
 		return 0;
 	x->which = k;
+	v.line &= PTX_LINE_MASK;
 	find_place(x, g, from, &v);
 	x->verdict = v;
 	return v.reason ? -ENOTSUP : -ENOMEM;

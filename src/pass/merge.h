@@ -16,9 +16,7 @@
 /* Which kernel a worker takes its next blocks from. */
 enum ctl_order {
 	/* By turns: each worker takes blocks of one kernel after those of another, and begins with
-	 * any; a kernel's own ticket says which (section 2.2, figure 3a: there all share one queue,
-	 * and a word for that would be one more way to memory for each claim). A kernel without
-	 * tickets left is passed over. */
+	 * any; a kernel's own ticket says which. A kernel without tickets left is passed over. */
 	CTL_STEAL,
 	/* Each worker has a kernel, and leaves when that has no tickets left (figure 3b). */
 	CTL_PARTITION,
@@ -26,10 +24,19 @@ enum ctl_order {
 	CTL_MIXED,
 	/* The same, by SM: each kernel has SMs of its own (what section 2.5 wishes for). */
 	CTL_APART,
+	/* By turns, as in section 2.2 and figure 3a: all share one queue, in which the kernels take
+	 * turns. A word that all draw from says whose turn it is, that kernel's ticket which block:
+	 * two ways to memory for each claim, one behind the other, and nothing is claimed ahead. */
+	CTL_STEAL_SHARED,
 };
+static inline bool ctl_steals(enum ctl_order order)
+{
+	return order == CTL_STEAL || order == CTL_STEAL_SHARED;
+}
 enum ctl_merge_flags {
 	CTL_HELP = 1,  /* who has a kernel takes blocks of the others once it has no tickets left */
-	CTL_TIMES = 2, /* struct ctl_turns.of is filled */
+	CTL_TIMES = 2, /* struct ctl_turns.of is filled, but for what CTL_COUNT fills */
+	CTL_COUNT = 4, /* now and most of it are */
 };
 
 /* By value, 8-byte aligned, behind the constituents' struct ctl_args. */
@@ -37,26 +44,28 @@ struct ctl_merge {
 	uint64_t turns; /* struct ctl_turns as the device sees it */
 	uint32_t order; /* enum ctl_order */
 	uint32_t flags;
-	/* Number i belongs to the first kernel k with i modulo upto[n - 1] < upto[k]: i is the
-	 * worker's number times stride, both modulo the workers there are; its number on its SM; or
-	 * the SM. */
+	/* Number i belongs to the first kernel k with (i + shift) modulo of < upto[k]; a worker
+	 * whose number belongs to none leaves. i is the worker's number times stride, both modulo
+	 * the workers there are; its number on its SM; or the SM. */
 	uint32_t upto[CTL_MAX_MERGED];
 	uint32_t stride; /* CTL_PARTITION: without a common divisor with the number of workers, so
 			    that neighbours differ */
+	uint32_t of, shift;
 	uint32_t pad;
 };
 
 /* Device memory, 8-byte aligned; zeroed ahead of each launch, but for began_ns: UINT64_MAX. */
 struct ctl_turns {
-	uint64_t pad;
+	uint32_t next; /* CTL_STEAL_SHARED: whose turn it is */
+	uint32_t pad;
 	struct ctl_times {
 		uint64_t began_ns, ended_ns; /* %globaltimer: first block claimed, last one run */
 		uint64_t busy_ns;            /* of all workers together, from claim to the next */
-		uint64_t pad;
+		uint32_t now, most;          /* workers with blocks of it */
 	} of[CTL_MAX_MERGED];
 	uint32_t on_sm[CTL_MAX_SMS]; /* workers that have come */
 };
-_Static_assert(sizeof(struct ctl_merge) == 56, "emitted as offsets");
+_Static_assert(sizeof(struct ctl_merge) == 64, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, of) == 8, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "emitted as offsets");
 

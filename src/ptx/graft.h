@@ -24,7 +24,7 @@
  *   .weak functions, when their text is equal and all that they reach is shared, too; one that
  * finds no namesake keeps its name, so that the next one finds it; .extern .shared arrays without a
  * size, all of which are one and the same memory (dynamic shared memory): they become into's first
- * one, with the greater alignment.
+ * one, with the greater alignment. Statements keep the lines of the module that they are from.
  *
  * Variables and declarations of the callees come ahead of into's first body, so any function of
  * into may name them; bodies come last. .version and .target become the greater of both. Debug

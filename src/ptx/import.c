@@ -30,6 +30,7 @@ struct import {
 	struct ptx_map by_name; /* of old names' texts: the new names */
 	uint32_t dynamic_align; /* of own's dynamic shared memory */
 	bool all_shared;        /* of what a function reaches */
+	ptx_lines lines;        /* of own's lines: those of the module that it is from */
 };
 
 static void complain(const struct import *im, const char *fmt, const char *a, const char *b)
@@ -593,6 +594,29 @@ static int raise_module(struct import *im)
 	return 0;
 }
 
+/* Statements went over as text, which says nothing of where they stood. */
+static void give_lines(const struct import *im, const struct ptx_func *f)
+{
+	const struct ptx_func *now = ptx_find_func(im->into, f->sym->name);
+
+	for (size_t i = 0; now && now->body.len == f->body.len && i < f->body.len; i++) {
+		uint32_t line = f->body.at[i].line;
+
+		now->body.at[i].line = line && line <= im->lines.len ? im->lines.at[line - 1] : 0;
+		now->body.at[i].col = f->body.at[i].col;
+	}
+}
+
+static void give_all_lines(const struct import *im)
+{
+	for (size_t i = 0; i < im->own->items.len; i++) {
+		const struct ptx_item *it = &im->own->items.at[i];
+
+		if (it->kind == PTX_ITEM_FUNC && it->func->has_body && goes_over(im, it->func->sym))
+			give_lines(im, it->func);
+	}
+}
+
 static int move_over(struct import *im, struct ptx_func **ret)
 {
 	const char *entry = ptx_find_func(im->own, im->entry)->sym->name;
@@ -611,15 +635,17 @@ static int move_over(struct import *im, struct ptx_func **ret)
 		r = raise_module(im);
 	if (r == 0 && one)
 		r = ptx_raise_align(im->into, one, im->dynamic_align);
-	if (r == 0)
+	if (r == 0) {
+		give_all_lines(im);
 		*ret = ptx_find_func(im->into, entry);
+	}
 	strbuf_finish(&text);
 	return r;
 }
 
 static int extract(struct import *im, const struct ptx_module *from)
 {
-	int r = ptx_extract(from, im->entry, true, &im->own);
+	int r = ptx_extract_lines(from, im->entry, true, &im->lines, &im->own);
 
 	if (r == -ENOENT)
 		complain(im, "there is no such function with a body%s%s", "", "");
@@ -645,6 +671,7 @@ int ptx_import(struct ptx_module *into, const struct ptx_module *from, const cha
 		r = move_over(&im, ret);
 	ptx_module_free(im.own);
 	VEC_FREE(&im.guests);
+	VEC_FREE(&im.lines);
 	ptx_map_free(&im.by_sym);
 	ptx_map_free(&im.by_name);
 	return r;

@@ -98,7 +98,9 @@ void ptx_module_free(struct ptx_module *m);
 
 void ptx_print(const struct ptx_module *m, struct strbuf *out);
 /* The line of the source that each line of the text stood in, from the first; 0: in none, as what a
- * pass added. */
+ * pass added. Of several sources, which one, from 1, is in the bits above. */
+#define PTX_LINE_BITS 28
+#define PTX_LINE_MASK ((1u << PTX_LINE_BITS) - 1)
 typedef VEC(uint32_t) ptx_lines;
 void ptx_print_lines(const struct ptx_module *m, struct strbuf *out, ptx_lines *ret);
 /* The same of a large module: whenever out holds some more, emit is to empty it. */

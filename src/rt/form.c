@@ -47,6 +47,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 	struct pass_form form;
 	struct diag_list diags;
 	struct strbuf text = {0};
+	ptx_lines lines = {0};
 	struct arena arena;
 	int r;
 
@@ -66,8 +67,10 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 		f->form = form.merged;
 		if (pass_leave_const(form.m) < 0)
 			text.failed = true;
-		ptx_print(form.m, &text);
+		ptx_print_lines(form.m, &text, &lines);
 		ptx_module_free(form.m);
+		if (!text.failed)
+			dev_tell_lines(&h->cu, text.at, text.len, lines.at, lines.len);
 		r = text.failed ? rt_out_of_memory(h)
 				: rt_compile(h, "merged form", text.at, CTL_MERGE_ENTRY,
 					  f->form.shared_bytes, &f->module, &f->fn);
@@ -75,6 +78,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 	for (unsigned k = 0; r == 0 && k < s->n; k++)
 		r = rt_vars_fill(h, s->of[k], k, f->module);
 	strbuf_finish(&text);
+	VEC_FREE(&lines);
 	arena_finish(&arena);
 	return r;
 }
@@ -192,7 +196,7 @@ static int explain(struct heddle *h, const struct rt_set *s, enum dev_merge_stat
 		return rt_fail(h, -EINVAL, "other shares, more workers, or \"help\"",
 			"kernel '%s' would have no worker of %" PRIu32, name, p->workers);
 	case DEV_MERGE_ORDER:
-		return rt_fail(h, -ENOTSUP, "\"merge steal\"",
+		return rt_fail(h, -ENOTSUP, "\"merge steal\", and no launch of its own",
 			"the blocks of kernel '%s' may wait for each other: with workers of its "
 			"own they may never all be there at once",
 			name);
@@ -201,12 +205,18 @@ static int explain(struct heddle *h, const struct rt_set *s, enum dev_merge_stat
 			"the blocks of kernel '%s' may wait for each other: that takes %" PRIu64
 			" workers, and there are %" PRIu32,
 			name, blocks, p->workers);
+	case DEV_MERGE_NO_HELP:
+		return rt_fail(h, -EINVAL, "without \"help\", or \"mixed\"",
+			"kernel '%s' has SMs for workers of its own alone, and those cannot help "
+			"others",
+			name);
 	}
 	return 0;
 }
 
 static int plan(struct heddle *h, const struct rt_set *s, const struct rt_form *f,
 	const struct dev_merging *m, const struct dev_merge_shape *shapes,
+	const struct dev_merge_part *all, const struct dev_merge_part *own,
 	struct dev_merge_plan *ret)
 {
 	uint64_t blocks = 0, fit = (uint64_t)f->per_sm * h->n_sms;
@@ -215,8 +225,7 @@ static int plan(struct heddle *h, const struct rt_set *s, const struct rt_form *
 
 	*ret = (struct dev_merge_plan){0};
 	if (f->how == DEV_MERGE) {
-		status = dev_merge_plan(
-			m, &f->form, s->n, shapes, f->per_sm, h->n_sms, ret, &which, &blocks);
+		status = dev_merge_plan(m, all, own, s->n, shapes, h->n_sms, ret, &which, &blocks);
 		return explain(h, s, status, which, blocks, ret);
 	}
 	blocks = dev_fused_blocks(s->n, shapes);
@@ -244,37 +253,73 @@ static void see_shapes(const struct heddle *h, const struct rt_set *s, struct de
 	}
 }
 
-static void fill_params(const struct rt_set *s, const struct rt_form *f, char *params)
+/* f's kernels are those of the set from `first` on. */
+static int ready(struct heddle *h, const struct rt_set *s, unsigned first, const struct rt_form *f,
+	struct dev_merge_part *ret)
 {
-	for (unsigned k = 0; k < s->n; k++)
-		for (uint32_t i = 0; i < s->of[k]->n_params; i++)
-			memcpy(params + f->form.of[k].param_offset + s->of[k]->offsets[i],
-				s->launch[k].params[i], s->of[k]->sizes[i]);
+	char *params = calloc(1, f->form.param_bytes);
+
+	if (!params)
+		return rt_out_of_memory(h);
+	for (unsigned k = 0; k < f->n; k++)
+		for (uint32_t i = 0; i < s->of[first + k]->n_params; i++)
+			memcpy(params + f->form.of[k].param_offset + s->of[first + k]->offsets[i],
+				s->launch[first + k].params[i], s->of[first + k]->sizes[i]);
+	*ret = (struct dev_merge_part){f->fn, &f->form, params, f->per_sm};
+	return 0;
+}
+
+static int ready_own(
+	struct heddle *h, const struct rt_set *s, uint32_t own, struct dev_merge_part ret[RT_MAX])
+{
+	int r = 0;
+
+	for (unsigned k = 0; k < s->n && r == 0; k++) {
+		struct rt_set one = {1, {s->of[k]}, &s->launch[k], {s->fit[k]}};
+		struct rt_form *f;
+
+		if (!(own >> k & 1))
+			continue;
+		r = rt_form_get(h, &one, DEV_MERGE, &f);
+		if (r == 0)
+			r = ready(h, s, k, f, &ret[k]);
+	}
+	return r;
+}
+
+static CUresult run_parts(struct heddle *h, const struct rt_set *s, struct rt_form *f,
+	const struct dev_merging *m, const struct dev_merge_shape *shapes,
+	const struct dev_merge_part *all, const struct dev_merge_part *own,
+	const struct dev_merge_plan *p, struct dev_merged_stats *ret)
+{
+	if (f->how == DEV_MERGE)
+		return dev_merged_run(&h->cu, all, own, s->n, shapes, m, p, &f->device, ret);
+	return dev_fused_run(&h->cu, f->fn, &f->form, s->n, shapes, all->params, &f->device, ret);
 }
 
 int rt_form_run(struct heddle *h, const struct rt_set *s, struct rt_form *f,
 	const struct dev_merging *m, struct heddle_result *ret)
 {
 	struct dev_merge_shape shapes[RT_MAX];
+	struct dev_merge_part all = {0}, own[RT_MAX] = {{0}};
 	struct dev_merged_stats stats = {0};
 	struct dev_merge_plan p;
-	char *params;
-	CUresult c;
+	CUresult c = CUDA_SUCCESS;
 	int r;
 
 	see_shapes(h, s, shapes);
-	r = plan(h, s, f, m, shapes, &p);
+	r = ready(h, s, 0, f, &all);
+	if (r == 0 && f->how == DEV_MERGE)
+		r = ready_own(h, s, m->own, own);
+	if (r == 0)
+		r = plan(h, s, f, m, shapes, &all, own, &p);
+	if (r == 0)
+		c = run_parts(h, s, f, m, shapes, &all, own, &p, &stats);
+	free(all.params);
+	for (unsigned k = 0; k < s->n; k++)
+		free(own[k].params);
 	if (r < 0)
 		return r;
-	params = calloc(1, f->form.param_bytes);
-	if (!params)
-		return rt_out_of_memory(h);
-	fill_params(s, f, params);
-	c = f->how == DEV_MERGE ? dev_merged_run(&h->cu, f->fn, &f->form, s->n, shapes, m, &p,
-					  params, &f->device, &stats)
-				: dev_fused_run(&h->cu, f->fn, &f->form, s->n, shapes, params,
-					  &f->device, &stats);
-	free(params);
 	if (c == CUDA_ERROR_UNKNOWN)
 		return rt_fail(h, -EIO, "other shares, or \"help\"",
 			"a launch handed out no block: kernel '%s' is not done",
@@ -283,5 +328,7 @@ int rt_form_run(struct heddle *h, const struct rt_set *s, struct rt_form *f,
 	ret->ms = (double)stats.ms;
 	ret->launches = stats.launches;
 	ret->workers = p.workers;
+	for (unsigned k = 0; k < s->n; k++)
+		ret->workers += p.own[k].workers;
 	return 0;
 }

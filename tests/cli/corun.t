@@ -224,8 +224,46 @@ Blocks that may wait for each other are there at once, or refused.
   [1]
   $ heddle corun --device cpu --schedule partition -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero'
   heddle corun: error: the blocks of kernel 2, 'meet', may wait for each other: with workers of its own they may never all be there at once
-    hint: --schedule steal
+    hint: --schedule steal, and no launch of its own
   [1]
+  $ heddle corun --device cpu --own 2 -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero'
+  heddle corun: error: the blocks of kernel 2, 'meet', may wait for each other: with workers of its own they may never all be there at once
+    hint: --schedule steal, and no launch of its own
+  [1]
+
+A kernel with a launch of its own beside the merged one.
+
+  $ for order in steal steal:shared partition mixed apart; do
+  >   HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --check --schedule $order --own 2 --yield-every 2 -- $put 'u32[6]:zero' u32:3 + $put --grid 9 'u32[18]:zero' u32:5 | tail -n 2
+  > done
+  2: a launch of its own, of 9 workers; 128 fit
+  memory is what the kernels leave alone
+  2: a launch of its own, of 9 workers; 128 fit
+  memory is what the kernels leave alone
+  2: a launch of its own, of 9 workers; 128 fit
+  memory is what the kernels leave alone
+  2: a launch of its own, of 9 workers; 128 fit
+  memory is what the kernels leave alone
+  2: a launch of its own, of 128 workers; 128 fit
+  memory is what the kernels leave alone
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --workers 1 --resident --json -- $put 'u32[6]:zero' u32:3 | grep -E 'resident(_threads)?"|own'
+        "resident": 1,
+        "resident_threads": 2,
+        "own_fit": 0,
+        "own_workers": 0,
+  $ heddle corun --device cpu --schedule apart --help-others --own 2 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
+  heddle corun: error: kernel 2, 'put', has SMs for workers of its own alone, and those cannot help others
+    hint: without --help-others, or --schedule mixed
+  [1]
+  $ for own in 0 3 1:2 x 1: ''; do
+  >   heddle corun --device cpu --own "$own" -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 2>&1 | head -n 1
+  > done
+  heddle corun: error: --own: '0' is not a kernel's number, 1 to 2
+  heddle corun: error: --own: '3' is not a kernel's number, 1 to 2
+  heddle corun: error: --own: one kernel at least has no launch of its own
+  heddle corun: error: --own: 'x' is not a kernel's number, 1 to 2
+  heddle corun: error: --own: '' is not a kernel's number, 1 to 2
+  heddle corun: error: --own: '' is not a kernel's number, 1 to 2
 
 A kernel whose SMs nobody comes to is told, not waited for.
 
@@ -260,14 +298,14 @@ What is wrong is said with the kernel's number.
   >   --workers=0 --workers-per-sm=65 --chunk=0 --chunk=1:2:3; do
   >   first heddle corun --device cpu $options -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   > done
-  heddle corun: error: --schedule: 'fair' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
+  heddle corun: error: --schedule: 'fair' is not one of steal, steal:shared, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --schedule: steal has no shares
   heddle corun: error: --schedule: 1 numbers for 2 kernels
   heddle corun: error: --schedule: 3 numbers for 2 kernels
   heddle corun: error: --schedule: 'x' is not a number from 1 to 1000000
   heddle corun: error: --schedule: '' is not a number from 1 to 1000000
   heddle corun: error: --schedule: '0' is not a number from 1 to 1000000
-  heddle corun: error: --schedule: '' is not one of steal, partition, mixed, apart, the latter three with =N:N... or without
+  heddle corun: error: --schedule: '' is not one of steal, steal:shared, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --workers needs --how merge
   heddle corun: error: --no-times needs --how merge
   heddle corun: error: --workers: 0 is not between 1 and 4294967295

@@ -65,6 +65,7 @@ assert [k["kernel"] for k in d["overhead"]] == names, d["overhead"]
 for k in d["overhead"]:
     assert abs(k["ids"] + k["occupancy"] + k["queue"] + k["choosing"] - k["total"]) < 1e-9, k
     assert k["best"] <= k["total"] and len(k["claims"]) == 6 and k["make_ms"] > 0, k
+    assert k["shared_best"] <= k["shared"] and len(k["shared_claims"]) == 6, k
 assert [(p["first"], p["second"]) for p in d["pairs"]] == [("va", "transpose"), ("histogram", "histogram")]
 for p in d["pairs"]:
     ways = {w["way"]: w for w in p["ways"]}

@@ -3,7 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # lines.sh HEDDLE: a kernel's fault is reported with the line of the file, in its preemptible form as in
-# the plain one; also where others stand in front of it, and in a function that it calls.
+# the plain one; also where others stand in front of it, and in a function that it calls. Merged and fused
+# with another kernel, with that and which kernel it is.
 set -eu
 heddle=$1
 dir=$(mktemp -d)
@@ -55,7 +56,29 @@ DONE:
 	ret;
 }
 END
+cat >"$dir/other.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry other(.param .u64 out) { ret; }
+END
 what=0 bad=0
+
+# of NAME LINE WHICH OPTION...: merged, as the first kernel and the second
+of() {
+	name=$1 line=$2 which=$3
+	shift 3
+	! "$heddle" corun --device cpu "$@" 2>"$dir/err" || {
+		echo "$name, merged: no fault"
+		bad=1
+	}
+	grep -q "thread ([0-9,]*), PTX line $line$which: " "$dir/err" || {
+		echo "$name, $*: not line $line$which"
+		cat "$dir/err"
+		bad=1
+	}
+}
+
 for name in address align trap address-in-callee unknown; do
 	line=$(grep -n "// $name\$" "$dir/k.ptx" | cut -d: -f1)
 	for form in plain preempt; do
@@ -70,6 +93,13 @@ for name in address align trap address-in-callee unknown; do
 			bad=1
 		}
 	done
+	for how in merge vertical horizontal; do
+		set -- "$dir/k.ptx" k --grid 4 --block 48 'u32[16]:zero' "u32:$what"
+		of "$name" "$line" "" --how $how -- "$@"
+		of "$name" "$line" " of kernel 1" --how $how -- "$@" + "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero'
+		of "$name" "$line" " of kernel 2" --how $how -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
+	done
+	of "$name" "$line" " of kernel 2" --schedule apart --own 2 -- "$dir/other.ptx" other --grid 9 --block 64 'u32[1]:zero' + "$@"
 	what=$((what + 1))
 done
 [ "$bad" = 0 ] || exit 1

@@ -41,11 +41,16 @@ cat >"$work/schedules" <<'END'
 --schedule mixed=2:1 --yield-every 4 --chunk 2
 --schedule apart=3:1 --yield-every 2
 --schedule steal --chunk 3 --workers 2
+--schedule steal:shared
+--schedule steal:shared --own 1 --yield-every 3
+--schedule mixed --own 2
+--schedule apart=1:2 --own 1 --yield-every 2
+--schedule steal --own 2 --chunk 2
 --how vertical
 --how horizontal
 END
 for mode in $modes; do
-	sed -E "s/^/$mode /; s/(steal|partition=[0-9:]*)/& $bound/" "$work/schedules"
+	sed -E "s/^/$mode /; s/(steal(:shared)?|partition=[0-9:]*)/& $bound/" "$work/schedules"
 done >"$work/ways"
 ways=$(wc -l <"$work/ways")
 
@@ -64,6 +69,10 @@ run() {
 	# Where others are on the same SMs, these are not as many as they seem.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	check=--check
+	case $words in
+	*" + "*) ;;
+	*) options=$(echo "$options" | sed 's/--own [0-9]*//') ;; # one alone has the launch to itself
+	esac
 	while read -r kernel; do
 		case " $words" in *".ptx $kernel "*) check= ;; esac
 	done <"$here/unordered.txt"

@@ -11,8 +11,20 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 bad=0 checks=0
 
-# corun "BLOCKS:ROUNDS..." OPTION...: kernels A, B ... of so many blocks, so long each. To $work/blocks
-# a line for each block, by when it began: begin, end, SM, kernel, number.
+# hungry: as where, with more than a hundred registers in use all along.
+awk '/^}/ { if (on) print; on = 0 }
+	/entry where/ { on = 1; sub("where", "hungry") }
+	/done:/ && on { for (i = 1; i < 120; i++) printf "\txor.b32 %%h0, %%h0, %%h%d;\n", i
+		print "\tcvt.u64.u32 %rd4, %h0;\n\tand.b64 %rd4, %rd4, 0;\n\tadd.u64 %rd5, %rd5, %rd4;"
+		print "\tst.global.u64 [%rd1+16], %rd5;" }
+	on { print }
+	/^{/ && on { print "\t.reg .b32 %h<120>;"; for (i = 0; i < 120; i++) printf "\tmov.u32 %%h%d, %%clock;\n", i }' \
+	"$ptx" >"$work/hungry.entry"
+cat "$ptx" "$work/hungry.entry" >"$work/order.ptx"
+ptx=$work/order.ptx
+
+# corun "BLOCKS:ROUNDS[:THREADS:KERNEL]..." OPTION...: kernels A, B ... of so many blocks, so long each.
+# To $work/blocks a line for each block, by when it began: begin, end, SM, kernel, number.
 corun() {
 	kernels=$1
 	shift
@@ -23,8 +35,11 @@ corun() {
 		kernels=${kernels#"$k"}
 		kernels=${kernels# }
 		[ $name = A ] || set -- "$@" +
-		set -- "$@" "$ptx" where --grid "${k%:*}" --block 32 \
-			"u64[$((3 * ${k%:*}))]:zero>$work/out.$name" "u32:${k#*:}"
+		case $k in *:*:*) ;; *) k=$k:32:where ;; esac
+		blocks=${k%%:*} k=${k#*:}
+		rounds=${k%%:*} k=${k#*:}
+		set -- "$@" "$ptx" "${k#*:}" --grid "$blocks" --block "${k%:*}" \
+			"u64[$((3 * blocks))]:zero>$work/out.$name" "u32:$rounds"
 	done
 	rm -f "$work"/out.*
 	timeout 60 "$heddle" corun --json --device cpu "$@" >"$work/report" 2>"$work/err" || {
@@ -87,6 +102,24 @@ corun "12:4000 4:4000" --workers 4
 is "four workers begin with" "$(order | tr -d 0-9 | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A A B B "
 is "four workers" "$(at_once '[AB]') $(awk '{ print $4 $5 }' "$work/blocks" | sort | uniq | wc -l)" "0 16"
 
+# As the figure has it, with a word that all share: then the queue is exact with any number of workers.
+# Those that begin at once do so in any order.
+shared() {
+	corun "$2" --schedule steal:shared --workers "$1"
+	is "$1 workers, one queue: $2" "$(order | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(order | cut -d ' ' -f "$(($1 + 1))-")" \
+		"$(echo "$3" | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(echo "$3" | cut -d ' ' -f "$(($1 + 1))-")"
+}
+for workers in 1 2 3 4 5; do
+	shared $workers "8:23000:32:uneven 4:5000:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
+	shared $workers "6:9000:32:uneven 6:5300:32:uneven" "A0 B0 A1 B1 A2 B2 A3 B3 A4 B4 A5 B5"
+	shared $workers "3:9100:32:uneven 1:31000:32:uneven 4:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 C3"
+	shared $workers "5:9100:32:uneven 1:3100:32:uneven 5:17300:32:uneven" "A0 B0 C0 A1 C1 A2 C2 A3 C3 A4 C4"
+	shared $workers "6:30000:32:uneven 5:7100:32:uneven 3:2300:32:uneven" \
+		"A0 B0 C0 A1 B1 C1 A2 B2 C2 A3 B3 A4 B4 A5"
+done
+corun "6:900 4:900" --workers 1 --chunk 2 --schedule steal:shared
+is "one queue, two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
+
 # Figure 3b: one worker in four keeps to the short kernel, however long the others take.
 corun "12:500 24:2000" --schedule partition=1:3 --workers 4
 is "figure 3b" "$(at_once A) $(at_once B)" "1 3"
@@ -111,6 +144,34 @@ corun "64:2000 64:2000" --schedule mixed
 is "mixed" "$(sms A)- $(sms B)" "0 1 2 3 - 0 1 2 3 "
 corun "160:2000 160:2000" --schedule mixed=1:3 --workers-per-sm 8
 is "mixed, 1 to 3" "$(at_once A) $(at_once B)" "8 24"
+
+# A hungry kernel (threads, registers) and a frugal one, which has 32 blocks on an SM alone: with a launch
+# of its own it comes to nine tenths of that where it may run, and without to no more than there are workers.
+# own WHAT LEAST OPTION...
+own() {
+	what=$1 least=$2
+	shift 2
+	corun "24:20000:256:hungry 600:3000" "$@"
+	is "$what, all blocks" "$(awk '{ print $4 $5 }' "$work/blocks" | sort -u | wc -l)" 624
+	is "$what, $(at_once B) blocks at once" "$(($(at_once B) >= least))" 1
+}
+corun "24:20000:256:hungry 600:3000" --schedule apart
+is "a hungry kernel limits a frugal one" "$(($(at_once B) <= 2))" 1
+own "SMs of its own" $((2 * 32)) --schedule apart --own 2
+is "SMs of its own" "$(sms A)- $(sms B)" "0 1 - 2 3 "
+own "SMs of its own, named first" $((3 * 32)) --schedule apart=1:3 --own 2
+is "SMs of its own, 1 to 3" "$(sms A)- $(sms B)" "0 - 1 2 3 "
+own "what the other leaves" $((4 * 32 * 9 / 10)) --schedule mixed --own 2
+own "the same, by number" $((4 * 32 * 9 / 10)) --schedule partition --own 2
+own "by turns" $((4 * 32 * 9 / 10)) --schedule steal --own 2
+own "one queue" $((4 * 32 * 9 / 10)) --schedule steal:shared --own 2
+own "resumed" 1 --schedule mixed --own 2 --yield-every 50
+is "resumed, launches" "$(($(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report") > 4))" 1
+corun "600:3000 24:20000:256:hungry" --schedule apart --own 1
+is "the first has its own" "$(sms A)- $(sms B)" "2 3 - 0 1 "
+# While the hungry one is there, too.
+corun "24:20000:256:hungry 600:3000" --schedule apart --own 2 --resident
+is "counted" "$(sed -n 's/.*"resident": \([0-9]*\).*/\1/p' "$work/report" | tail -n 1)" "$(at_once B)"
 
 echo "$checks checks, $bad wrong"
 [ $bad -eq 0 ]

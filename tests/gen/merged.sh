@@ -35,9 +35,10 @@ programs() {
 		done >>"$work/workers"
 }
 
-# way N: the N-th pair's $options and $mode.
+# way N [WAY]: the N-th pair's $options and $mode.
+ways=11
 way() {
-	case $(($1 % 7)) in
+	case ${2:-$(($1 % ways))} in
 	0) options="--schedule steal" ;;
 	1) options="--schedule partition=1:3 --yield-every 2" ;;
 	2) options="--schedule mixed --help-others" ;;
@@ -45,8 +46,12 @@ way() {
 	4) options="--schedule steal --workers 2 --yield-every 2 --chunk 2" ;;
 	5) options="--how vertical" ;;
 	6) options="--how horizontal" ;;
+	7) options="--schedule steal:shared" ;;
+	8) options="--schedule steal:shared --own 1 --yield-every 3 --workers 3" ;;
+	9) options="--schedule apart --own 2 --yield-every 2" ;;
+	10) options="--schedule mixed --own 1 --chunk 2" ;;
 	esac
-	case $(($1 % 4)) in
+	case $((($1 + ${2:-0}) % 4)) in
 	0) mode=sms=4 ;;
 	1) mode=serial ;;
 	2) mode=converge=postdom ;;
@@ -54,14 +59,14 @@ way() {
 	esac
 }
 
-# run N SEED SPECIFICATION SEED SPECIFICATION: a line to $work/result.N.
-run() {
-	way "$1"
+# once N WAY SEED SPECIFICATION SEED SPECIFICATION: a line to $work/result.N.WAY.
+once() {
+	way "$1" "$2"
 	status=0
 	set -f
 	# shellcheck disable=SC2086
 	HEDDLE_VGPU=$name-$(($1 % jobs)),$mode timeout -k 5 "${LIMIT:-60}" "$heddle" corun --json --device cpu \
-		--check $options -- $3 + $5 >"$work/$1.out" 2>"$work/$1.err" || status=$?
+		--check $options -- $4 + $6 >"$work/$1.out" 2>"$work/$1.err" || status=$?
 	set +f
 	if [ $status = 0 ]; then
 		verdict=ok
@@ -69,11 +74,22 @@ run() {
 		verdict=refused
 	else
 		said=$(cat "$work/$1.err" "$work/$1.out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ') || :
-		verdict="FAIL seeds $2 $4, HEDDLE_VGPU=$mode $options: $status $said"
-		[ -z "${KEEP-}" ] || cp "$work/$2.ptx" "$work/$4.ptx" "$KEEP/"
+		verdict="FAIL seeds $3 $5, HEDDLE_VGPU=$mode $options: $status $said"
+		[ -z "${KEEP-}" ] || cp "$work/$3.ptx" "$work/$5.ptx" "$KEEP/"
 	fi
-	echo "$verdict" >"$work/result.$1"
-	rm -f "$work/$1".* "$work/$2.ptx" "$work/$4.ptx"
+	echo "$verdict" >"$work/result.$1.$2"
+}
+
+# run N SEED SPECIFICATION SEED SPECIFICATION
+run() {
+	n=$1
+	shift
+	if [ -n "${EVERY-}" ]; then
+		for i in $(seq 0 $((ways - 1))); do once "$n" "$i" "$@"; done
+	else
+		once "$n" "$((n % ways))" "$@"
+	fi
+	rm -f "$work/$n".* "$work/$1.ptx" "$work/$3.ptx"
 }
 
 pairs=0
@@ -94,5 +110,5 @@ done
 grep '^FAIL' "$work/results" || :
 ok=$(grep -c '^ok' "$work/results" || :)
 bad=$(grep -c '^FAIL' "$work/results" || :)
-echo "$ok pairs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused"
+echo "$ok ${EVERY:+runs of $pairs }pairs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused"
 [ "$bad" -eq 0 ] && [ "$ok" -gt $((count / 2)) ]

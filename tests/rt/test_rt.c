@@ -142,6 +142,10 @@ static void ways(void **state)
 	says("green contexts", "streams");
 	assert_int_equal(run(l, 2, "tuned"), -ENOENT);
 	says("not been measured", "heddle tune");
+	assert_int_equal(run(l, 2, "merge steal own=3"), -EINVAL);
+	assert_int_equal(run(l, 2, "merge steal own=1:2"), -EINVAL);
+	assert_int_equal(run(l, 2, "merge apart=1:1 help own=2"), -EINVAL);
+	says("workers of its own alone", "mixed");
 	assert_int_equal(run(l, 2, "merge partition=1:1 workers=1"), -EINVAL);
 	says("would have no worker", "help");
 	l[1].kernel = "half";
@@ -159,7 +163,8 @@ static void ways(void **state)
 static void running(void **state)
 {
 	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
-		"merge partition=1:3 help", "streams", "merge steal chunk=9:1:2", "horizontal"};
+		"merge partition=1:3 help", "streams", "merge steal chunk=9:1:2", "horizontal",
+		"merge steal:shared", "merge mixed=1:2:1 own=1:3", "merge steal chunk=2 own=3"};
 	struct heddle_launch l[3] = {launch(70), launch(1), launch(9)};
 	unsigned zero = 0, sum;
 

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define SMS 10
+#define SMS        10
+#define OWN_PER_SM 16 /* workers of one kernel alone */
 
 static struct dev_merge_shape shapes[3];
 static struct pass_merged form;
@@ -28,7 +29,11 @@ static enum dev_merge_status plan_of(const struct dev_merging *how, unsigned n, 
 {
 	uint64_t needed;
 
-	return dev_merge_plan(how, &form, n, shapes, per_sm, SMS, ret, ret_which, &needed);
+	struct dev_merge_part all = {.form = &form, .per_sm = per_sm}, own[3];
+
+	for (unsigned k = 0; k < 3; k++)
+		own[k] = (struct dev_merge_part){.form = &form, .per_sm = OWN_PER_SM};
+	return dev_merge_plan(how, &all, own, n, shapes, SMS, ret, ret_which, &needed);
 }
 
 /* Kernels of the workers 0, 1 ..., as the device reckons (merge.h). */
@@ -187,6 +192,53 @@ static void together(void **state)
 	assert_int_equal(plan_of(&how, 3, 4, &p, &which), DEV_MERGE_OK);
 }
 
+/* Launches of their own, and what the merged one leaves them. */
+static void own(void **state)
+{
+	struct dev_merging how = {.order = CTL_STEAL, .own = 2, .share = {1, 3}};
+	struct dev_merge_plan p;
+	unsigned which = 9;
+
+	blocks(1000, 1000, 1000);
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 20); /* half of the places: one kernel of two */
+	assert_int_equal(p.own[0].workers, 0);
+	assert_int_equal(p.own[1].workers, OWN_PER_SM * SMS);
+	how.workers_per_sm = 3;
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 30);
+	how.workers_per_sm = 0;
+	how.order = CTL_MIXED; /* 1 of 4 */
+	assert_int_equal(plan_of(&how, 2, 8, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 20);
+	assert_true(p.merge.upto[0] && p.merge.upto[1] == p.merge.upto[0]);
+	assert_int_equal(p.merge.of, p.merge.upto[0]);
+	assert_int_equal(plan_of(&how, 2, 1, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 10); /* one an SM at least */
+	how.order = CTL_PARTITION;
+	assert_int_equal(plan_of(&how, 2, 8, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 20);
+	assert_int_equal(p.merge.upto[1], 20);
+	/* SMs 0 and 1 are the first one's; of the others the first launch's workers leave. */
+	how = (struct dev_merging){.order = CTL_APART, .own = 2, .share = {1, 4}};
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+	assert_int_equal(p.workers, 40);
+	assert_true(p.merge.upto[0] == 2 && p.merge.upto[1] == 2 && p.merge.of == SMS);
+	for (uint32_t sm = 0; sm < SMS; sm++)
+		assert_true(
+			((sm + p.own[1].merge.shift) % SMS < p.own[1].merge.upto[0]) == (sm >= 2));
+	how.help_others = true;
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_NO_HELP);
+	assert_int_equal(which, 1);
+	/* Blocks that may all wait for each other come from one launch. */
+	how = (struct dev_merging){.order = CTL_STEAL, .own = 2};
+	blocks(1000, 10, 10);
+	form.of[1].rising_order = true;
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_ORDER);
+	how.own = 1;
+	assert_int_equal(plan_of(&how, 2, 4, &p, &which), DEV_MERGE_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +248,7 @@ int main(void)
 		cmocka_unit_test(by_sm),
 		cmocka_unit_test(too_few),
 		cmocka_unit_test(together),
+		cmocka_unit_test(own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 {
 	struct vgpu_fault *f = &b->fault;
 	const struct vgpu_module *mod = b->launch->kernel->mod;
-	const char *of = "";
+	char of[32] = "";
 
 	if (f->kind)
 		return;
@@ -46,8 +46,11 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 	f->line = vgpu_module_line(mod, line);
 	if (!f->line) {
 		f->line = line;
-		of = " of its preemptible form";
+		snprintf(of, sizeof(of), " of the form made of it");
 	}
+	if (f->line > PTX_LINE_MASK)
+		snprintf(of, sizeof(of), " of kernel %u", f->line >> PTX_LINE_BITS);
+	f->line &= PTX_LINE_MASK;
 	for (unsigned k = 0; k < 3; k++) {
 		f->block[k] = b->ctaid[k];
 		f->thread[k] = w->tid[k][lane];
