@@ -11,12 +11,13 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|green|merge|vertical|horizontal|tuned",
+	{0, "how", "sequential|streams|green|merge|vertical|horizontal|weave|tuned",
 		"back to back in one stream; each in a stream of its own; each in a green context "
 		"with an equal part of the SMs; (if nothing is said) as "
 		"one launch, whose workers take a block of one kernel after a block of another; or "
 		"fused, block by block: the same threads run one after the other, or each has "
-		"warps of its own; tuned: as heddle tune found to be the fastest"},
+		"warps of its own, or the same threads run the instructions of two kernels by "
+		"turns (weave); tuned: as heddle tune found to be the fastest"},
 	{0, "store", "FILE", "tuned: what heddle tune keeps, where it was told to"},
 	{0, "schedule", "ORDER",
 		"merge: steal (kernels by turns, whoever comes), or workers that keep to a kernel: "

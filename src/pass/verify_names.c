@@ -239,6 +239,16 @@ static bool overlap(const struct verify_place *a, const struct verify_place *b)
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
 
+bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b)
+{
+	for (size_t i = 0; i < a->places.len; i++)
+		for (size_t k = 0; k < b->places.len; k++)
+			if (overlap(&a->places.at[i], &b->places.at[k]))
+				return true;
+	/* Of variables that are where they were nothing is known. */
+	return a->has_shared && b->has_shared && (!a->places.len || !b->places.len);
+}
+
 static bool side_by_side(const struct verify_guest *a, const struct verify_guest *b)
 {
 	return a->end <= b->first || b->end <= a->first;

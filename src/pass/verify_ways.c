@@ -342,6 +342,11 @@ static bool any_together(const struct verify *v)
 	return false;
 }
 
+static bool is_1d(const struct pass_merged *form)
+{
+	return form && form->block[1] == 1 && form->block[2] == 1;
+}
+
 void verify_convergence(struct verify *v)
 {
 	struct lanes l = {.v = v};
@@ -353,7 +358,8 @@ void verify_convergence(struct verify *v)
 	r = without_traps(v, &g);
 	l.g = g;
 	if (r == 0)
-		r = cfg_uniformity(&v->arena, g, CFG_NO_RACES, NULL, &l.u);
+		r = cfg_uniformity(&v->arena, g,
+			CFG_NO_RACES | (is_1d(v->r->form) ? CFG_BLOCKS_1D : 0), NULL, &l.u);
 	if (r == 0)
 		r = cfg_chains(&v->arena, g, &l.chains);
 	if (r == 0) {
