@@ -245,8 +245,7 @@ bool verify_share_places(const struct verify_guest *a, const struct verify_guest
 		for (size_t k = 0; k < b->places.len; k++)
 			if (overlap(&a->places.at[i], &b->places.at[k]))
 				return true;
-	/* Of variables that are where they were nothing is known. */
-	return a->has_shared && b->has_shared && (!a->places.len || !b->places.len);
+	return false; /* those that stay where they were are variables of their own (taken_by) */
 }
 
 static bool side_by_side(const struct verify_guest *a, const struct verify_guest *b)

@@ -87,6 +87,7 @@ static int look_at_both(struct guests *x, const struct weave_flow f[2])
 /* ---- the product ---- */
 struct weaving {
 	const struct pass_weave_options *o;
+	const struct pass_guest *from;
 	struct pass_woven *ret;
 };
 
@@ -112,6 +113,7 @@ static int weave_as_far(struct guests *x, struct pass_writer *w, struct weave_fl
 
 static void write_woven(struct guests *x, struct pass_writer *w)
 {
+	const struct weaving *how = x->user;
 	struct weave_flow f[2] = {0};
 	struct pass_verdict why = {0};
 	struct arena a;
@@ -119,7 +121,7 @@ static void write_woven(struct guests *x, struct pass_writer *w)
 
 	arena_init(&a, 0);
 	for (unsigned k = 0; k < 2 && r == 0; k++) {
-		r = weave_flow_find(&a, x, k, &f[k], &why);
+		r = weave_flow_find(&a, x, k, &how->from[k], &f[k], &why);
 		if (r == -ENOTSUP) {
 			r = guests_refuse(x, k, "%s", why.reason);
 			x->verdict.line = why.line;
@@ -144,7 +146,7 @@ int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_we
 	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
 {
 	struct pass_woven woven = {0};
-	struct weaving how = {o, &woven};
+	struct weaving how = {o, guests, &woven};
 	struct fuse_call call = {.way = &way, .user = &how, .max_registers = o->max_registers};
 	struct pass_verdict why;
 	int r;

@@ -16,6 +16,8 @@
 enum weave_kind {
 	WEAVE_RUN,    /* units, then next[0] */
 	WEAVE_BRANCH, /* a branch under a guard: next[0] if it is taken, else next[1] */
+	WEAVE_IF, /* a branch past one block: its units, if it is not taken, and next[0] in any case
+		   */
 	WEAVE_TABLE,  /* brx */
 	WEAVE_TRAP,   /* ends the grid, under a guard or not; next[0] if there is one */
 	WEAVE_END,    /* of the kernel */
@@ -30,7 +32,7 @@ struct weave_unit {
 
 struct weave_node {
 	enum weave_kind kind;
-	uint32_t from, end; /* units; of a branch, what belongs to it */
+	uint32_t from, end; /* units; of a branch, what belongs to it; of an if, those of the block */
 	uint32_t block;     /* of the graph; of a branch, which ends it */
 	uint32_t next[2];
 	/* Of branches: */
@@ -38,6 +40,7 @@ struct weave_node {
 	bool uniform;  /* whole warps take it */
 	bool alone;    /* its ways are not woven, up to where they meet */
 	bool likely;   /* it is taken more often than not, as far as one can tell */
+	uint8_t into;  /* if: which way leads into its block */
 	bool sync;     /* it waits for other warps of the block, or its ways do and are one step */
 	bool sync_ahead; /* something from here on does */
 };
@@ -56,6 +59,7 @@ struct weave_flow {
 	unsigned k; /* the guest's number */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
+	uint8_t *whole; /* by instruction of the plain kernel: a branch that whole warps take */
 	VEC(struct weave_unit) units;
 	VEC(struct weave_node) nodes;
 	uint32_t *run;  /* by block: the first of its units, and the first behind the last block's */
@@ -71,8 +75,8 @@ uint32_t weave_latency(const struct ptx_stmt *s);
 
 /* weave_flow.c: graph and units of guest k, whose body is rewritten. -ENOTSUP: ret_why says what of
  * it cannot be woven; it is then finished, too, by the arena that it is in. */
-int weave_flow_find(struct arena *a, struct guests *x, unsigned k, struct weave_flow *ret,
-	struct pass_verdict *ret_why);
+int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
+	struct weave_flow *ret, struct pass_verdict *ret_why);
 /* Its nodes. threshold: cycles of a run at most, 0: any; apart: runs end ahead of what waits. */
 int weave_flow_nodes(
 	struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart);

@@ -199,8 +199,36 @@ static void find_tails(struct weave_flow *f)
 	}
 }
 
-int weave_flow_find(struct arena *a, struct guests *x, unsigned k, struct weave_flow *ret,
-	struct pass_verdict *ret_why)
+/* Which branches whole warps take is asked of the plain kernel, as the verifier does: it sees that a
+ * register that is written in one place there is written in many here. */
+static int find_whole(struct arena *a, const struct pass_guest *from, struct weave_flow *f)
+{
+	const struct ptx_func *plain = ptx_find_func(from->m, from->name);
+	bool is_1d = from->block[1] == 1 && from->block[2] == 1;
+	struct cfg_uniformity *u;
+	struct cfg *g;
+	uint32_t n = 0;
+	int r = cfg_build(a, plain, &g);
+
+	f->whole = arena_zalloc(a, plain->body.len + 1);
+	if (r == 0)
+		r = cfg_uniformity(a, g, is_1d ? CFG_BLOCKS_1D : 0, NULL, &u);
+	if (r < 0 || !f->whole)
+		return r < 0 ? r : -ENOMEM;
+	for (uint32_t i = 0; i < plain->body.len; i++) {
+		const struct ptx_stmt *s = &plain->body.at[i];
+
+		if (s->kind != PTX_INSN)
+			continue;
+		f->whole[n++] = s->mn->op == PTX_OP_bra && s->guard != PTX_NO_REG &&
+				u->reg[s->guard] >= CFG_WARP_UNIFORM &&
+				u->block[g->block_of[i]] >= CFG_WARP_UNIFORM;
+	}
+	return 0;
+}
+
+int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
+	struct weave_flow *ret, struct pass_verdict *ret_why)
 {
 	struct guest *g = &x->of[k];
 	struct flowing w = {.f = ret, .body = &g->f->body};
@@ -212,6 +240,8 @@ int weave_flow_find(struct arena *a, struct guests *x, unsigned k, struct weave_
 	r = cfg_build(a, g->f, &ret->cfg);
 	if (r == 0)
 		r = look_at_body(&w);
+	if (r == 0)
+		r = find_whole(a, from, ret);
 	/* The entry's blocks have an x extent alone. */
 	if (r == 0)
 		r = cfg_uniformity(a, ret->cfg, CFG_BLOCKS_1D, NULL, &ret->u);
@@ -293,6 +323,15 @@ static const struct ptx_stmt *last_of(const struct weave_flow *f, uint32_t b)
 	return s && is_leaving(s) ? s : NULL;
 }
 
+static bool takes_whole(const struct weave_flow *f, uint32_t b, const struct ptx_stmt *s)
+{
+	uint32_t number = number_of(f, f->cfg->at[b].end - 1);
+
+	if (number != PASS_OURS)
+		return f->whole[number];
+	return f->u->reg[s->guard] >= CFG_WARP_UNIFORM && f->u->block[b] >= CFG_WARP_UNIFORM;
+}
+
 /* How a block ends; its ways are blocks for now. False: it only goes on to *ret_next. */
 static bool end_of(const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
 {
@@ -318,10 +357,34 @@ static bool end_of(const struct weave_flow *f, uint32_t b, struct weave_node *re
 		ret->kind = WEAVE_BRANCH;
 		ret->next[0] = blk->succ[0];
 		ret->next[1] = b + 1;
-		ret->uniform = blk->n_succ < 2 || (f->u->reg[s->guard] >= CFG_WARP_UNIFORM &&
-							  f->u->block[b] >= CFG_WARP_UNIFORM);
+		ret->uniform = blk->n_succ < 2 || takes_whole(f, b, s);
 	}
 	return true;
+}
+
+/* One block that a branch goes past, or into. */
+static bool is_if(const struct weave_flow *f, const struct weave_node *n, uint32_t block)
+{
+	const struct cfg_block *b = &f->cfg->at[block];
+	struct weave_node end;
+	uint32_t next, meet = f->cfg->at[n->block].ipdom;
+
+	return n->kind == WEAVE_BRANCH && n->from == n->end && block != n->block &&
+	       meet != CFG_NONE &&
+	       f->cfg->at[n->block].n_succ == 2 && b->n_succ == 1 && b->succ[0] == meet &&
+	       (n->next[0] == meet) != (n->next[1] == meet) && !end_of(f, block, &end, &next);
+}
+
+static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t block)
+{
+	n->kind = WEAVE_IF;
+	n->into = n->next[0] == block ? 0 : 1;
+	n->from = f->run[block];
+	n->end = f->run[block + 1];
+	n->next[0] = n->meet;
+	n->next[1] = CFG_NONE;
+	for (uint32_t u = n->from; u < n->end; u++)
+		n->sync |= f->units.at[u].sync;
 }
 
 /* Up to where the ways of a branch meet: cycles, and whether something there waits. */
@@ -332,6 +395,10 @@ static void look_at_ways(struct flowing *x, struct weave_node *n, enum weave_rea
 	uint64_t cycles = 0;
 	bool loops = false;
 
+	if (blocks == 1 && is_if(f, n, x->list[0])) {
+		make_if(f, n, x->list[0]);
+		return;
+	}
 	for (uint32_t i = 0; i < blocks; i++) {
 		for (uint32_t u = f->run[x->list[i]]; u < f->run[x->list[i] + 1]; u++) {
 			cycles += f->units.at[u].latency;

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STMTS  40000 /* of the product */
+#define MAX_STMTS  12000 /* of the product */
 #define MAX_STATES (1u << 22)
 #define STATE      0x80000000u /* in place of a part's number: of the state that it is for */
 
@@ -200,6 +200,12 @@ static void put_directives(struct product *p, uint32_t part, unsigned k, uint32_
 	}
 }
 
+static void put_run(struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
+{
+	for (uint32_t u = n->from; u < n->end && !p->error; u++)
+		put_unit(p, part, &p->f[k], u);
+}
+
 static void weave_runs(struct product *p, uint32_t part, const struct weave_node *const n[2])
 {
 	uint32_t at[2] = {0, 0}, end[2] = {0, 0};
@@ -335,12 +341,15 @@ static void vote_on(struct product *p, struct state s, unsigned k, uint32_t part
 	const struct weave_flow *f = &p->f[k];
 	const struct weave_node *n = &f->nodes.at[s.node[k]];
 	unsigned likely = n->likely ? 0 : 1;
-	uint32_t at = f->cfg->at[n->block].end - 1, second = new_part(p, true),
-		 alone = new_part(p, true), rare = moved(p, s, k, n->next[!likely]);
+	uint32_t at = f->cfg->at[n->block].end - 1, alone = new_part(p, true), second = alone;
 
+	/* To where its ways meet anyway they come alone, too. */
+	if (n->next[!likely] != n->meet) {
+		second = new_part(p, true);
+		vote(p, second, f, at, true, !likely, moved(p, s, k, n->next[!likely]));
+		go_on(p, second, alone);
+	}
 	vote(p, part, f, at, false, !likely, second);
-	vote(p, second, f, at, true, !likely, rare);
-	go_on(p, second, alone);
 	put_alone(p, s, k, alone, n->block);
 	go_on(p, part, moved(p, s, k, n->next[likely]));
 }
@@ -375,7 +384,72 @@ static void take_branch(struct product *p, struct state s, unsigned k, uint32_t 
 	}
 }
 
+/* ---- one step of both, where each is a run, or an if ---- */
+/* At the end of a part: who does not go into the block of an if, to `to`. Returns the next part. */
+static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
+	const struct weave_node *n, bool whole, uint32_t to)
+{
+	const struct weave_flow *f = &p->f[k];
+	uint32_t at = f->cfg->at[n->block].end - 1, next = new_part(p, !whole);
+	const struct ptx_stmt *s = &f->g->f->body.at[at];
+
+	if (p->error)
+		return part;
+	if (whole && !n->uniform)
+		vote(p, part, f, at, false, !n->into, to);
+	else
+		branch(p, part, ptx_graft_reg(f->g->graft, s->guard),
+			(s->guard_negated != 0) != (n->into == 0), to, origin(f, at));
+	go_on(p, part, next);
+	return next;
+}
+
+/* Kernel k's step alone, from a part on. Returns that in which it ends. */
+static uint32_t step_alone(
+	struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
+{
+	uint32_t behind, into;
+
+	if (n->kind == WEAVE_RUN) {
+		put_run(p, part, k, n);
+		return part;
+	}
+	behind = new_part(p, true);
+	into = unless_into(p, part, k, n, false, behind);
+	put_run(p, into, k, n);
+	go_on(p, into, behind);
+	return behind;
+}
+
+/* Where all of a warp go into the blocks of ifs, all is woven; else one after the other. */
+static void step(struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
+{
+	uint32_t apart = CFG_NONE, last;
+
+	for (unsigned k = 0; k < 2 && !p->error; k++) {
+		if (!n[k] || n[k]->kind != WEAVE_IF)
+			continue;
+		if (apart == CFG_NONE)
+			apart = new_part(p, true);
+		part = unless_into(p, part, k, n[k], true, apart);
+	}
+	weave_runs(p, part, n);
+	go_on(p, part, to);
+	if (apart == CFG_NONE)
+		return;
+	last = apart;
+	for (unsigned k = 0; k < 2 && !p->error; k++)
+		if (n[k])
+			last = step_alone(p, last, k, n[k]);
+	go_on(p, last, to);
+}
+
 /* ---- one state ---- */
+static bool is_step(const struct weave_node *n)
+{
+	return n->kind == WEAVE_RUN || n->kind == WEAVE_IF;
+}
+
 /* Whether the second kernel is kept where it is. */
 static bool has_to_wait(const struct product *p, struct state s)
 {
@@ -394,23 +468,18 @@ static void write_state(struct product *p, uint32_t number)
 	if (p->error)
 		return;
 	p->states.at[number].part = part;
-	if (n[0]->kind != WEAVE_RUN && n[0]->kind != WEAVE_END) {
-		take_branch(p, s, 0, part);
-		return;
-	}
-	if (n[1]->kind != WEAVE_RUN && n[1]->kind != WEAVE_END && !waits) {
-		take_branch(p, s, 1, part);
-		return;
-	}
 	for (unsigned k = 0; k < 2; k++)
-		if (n[k]->kind == WEAVE_RUN && !(k == 1 && waits))
+		if (!is_step(n[k]) && n[k]->kind != WEAVE_END && !(k == 1 && waits)) {
+			take_branch(p, s, k, part);
+			return;
+		}
+	for (unsigned k = 0; k < 2; k++)
+		if (is_step(n[k]) && !(k == 1 && waits)) {
 			runs[k] = n[k];
-	weave_runs(p, part, runs);
-	for (unsigned k = 0; k < 2; k++)
-		if (runs[k])
-			s.node[k] = runs[k]->next[0];
+			s.node[k] = n[k]->next[0];
+		}
 	if (runs[0] || runs[1])
-		go_on(p, part, state(p, s.node[0], s.node[1]));
+		step(p, part, runs, state(p, s.node[0], s.node[1]));
 }
 
 /* ---- all of it ---- */
@@ -549,8 +618,10 @@ static void write_out(struct product *p)
 		for (; at < first[i + 1]; at++) {
 			if (at >= from && at - from < a->of.len)
 				note(p, a->of.at[at - from]);
-			else if (at - from == a->of.len && at >= from)
+			else if (at - from == a->of.len && body.at[at].kind == PTX_INSN)
 				note(p, a->last);
+			else if (at - from == a->of.len)
+				from++; /* a table comes ahead of its branch */
 			pass_copy(p->w, &body.at[at]);
 		}
 	}
@@ -621,6 +692,8 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 		write_out(&p);
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		count_woven(&f[k], ret);
+	if (getenv("WDBG")) { fprintf(stderr, "nodes %zu %zu states %zu parts %zu stmts %zu err %d\n", f[0].nodes.len, f[1].nodes.len, p.states.len, p.d.parts.len, p.n_stmts, p.error);
+	for (int k=0;k<2;k++) for (size_t i=0;i<f[k].nodes.len;i++) fprintf(stderr, "%d.%zu kind %d units %u..%u next %d %d meet %d uni %d alone %d block %u\n", k,i,f[k].nodes.at[i].kind,f[k].nodes.at[i].from,f[k].nodes.at[i].end,f[k].nodes.at[i].next[0],f[k].nodes.at[i].next[1],f[k].nodes.at[i].meet,f[k].nodes.at[i].uniform,f[k].nodes.at[i].alone,f[k].nodes.at[i].block); }
 	finish(&p);
 	arena_finish(&a);
 	return p.error;
