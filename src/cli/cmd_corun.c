@@ -5,6 +5,7 @@
  * with equal data each time. */
 #include "cli/corun.h"
 #include "cli/kernelspec.h"
+#include "cli/woven.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,8 @@ static const struct cli_option options[] = {
 	{0, "chunk", "N[:N...]", "merge: blocks a worker takes at a time; of each kernel"},
 	{0, "yield-every", "N",
 		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
+	{0, "registers", "N", "weave: a bound for the assembler, of each thread (256: none)"},
+	{0, "unsliced", NULL, "weave: do not cut long runs of instructions"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
 	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
 	{0, "repeat", "N", "run them N times on the same data and tell the median time"},
@@ -75,8 +78,9 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 {
 	static const char *const merge_only[] = {"schedule", "help-others", "workers",
 		"workers-per-sm", "chunk", "yield-every", "no-times"};
+	static const char *const weave_only[] = {"registers", "unsliced"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
-	uint64_t repeat = 1;
+	uint64_t repeat = 1, registers = 256;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
 
 	*o = (struct corun_options){
@@ -93,6 +97,13 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(merge_only); i++)
 		if ((o->how != DEV_MERGE || o->tuned) && cli_has(c, merge_only[i]))
 			r = cli_usage(c, "--%s needs --how merge", merge_only[i]);
+	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(weave_only); i++)
+		if ((o->how != DEV_WEAVE || o->tuned) && cli_has(c, weave_only[i]))
+			r = cli_usage(c, "--%s needs --how weave", weave_only[i]);
+	if (r == CLI_OK)
+		r = cli_number(c, "registers", 16, 256, &registers);
+	o->merging.registers = registers < 256 ? (uint32_t)registers : 0;
+	o->merging.unsliced = cli_has(c, "unsliced");
 	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
 		r = cli_usage(c, "--store needs --how tuned");
 	o->store = cli_value(c, "store");
@@ -108,7 +119,8 @@ static bool is_timed(const struct corun_options *o)
 	return o->how < DEV_MERGE || (o->how == DEV_MERGE && o->merging.times);
 }
 
-static void json_merge(struct json *j, const struct corun_options *o, const struct corun_result *r)
+static void json_merge(struct json *j, const struct spec *specs, const struct corun_options *o,
+	const struct corun_result *r)
 {
 	if (o->how < DEV_MERGE)
 		return;
@@ -119,6 +131,8 @@ static void json_merge(struct json *j, const struct corun_options *o, const stru
 	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
 	json_uint(j, "workers", r->plan.workers);
 	json_uint(j, "launches", r->times.launches);
+	if (o->how == DEV_WEAVE)
+		woven_json(j, specs, &r->woven);
 }
 
 static void json_kernel(struct json *j, const struct spec *s, unsigned i,
@@ -150,7 +164,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	json_uint(&j, "sms", res->n_sms);
 	json_str(&j, "how", dev_hows[o->how]);
 	json_num(&j, "ms", res->times.ms);
-	json_merge(&j, o, res);
+	json_merge(&j, specs, o, res);
 	json_begin_array(&j, "kernels");
 	for (unsigned i = 0; i < n; i++)
 		json_kernel(&j, &specs[i], i, o, res);
@@ -187,6 +201,8 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	if (o->how > DEV_MERGE)
 		strbuf_printf(out, "%" PRIu32 " blocks, %" PRIu64 " fit\n", res->plan.workers,
 			(uint64_t)res->plan.per_sm * res->n_sms);
+	if (o->how == DEV_WEAVE)
+		woven_print(specs, &res->woven, "", out);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
@@ -256,7 +272,8 @@ const struct cli_verb cli_verb_corun = {
 		"of apart the SMs.",
 	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
 		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
-		"were), launches; kernels, an "
+		"were), launches; woven: why_not (fused vertically, since), kernels (instructions, "
+		"woven), apart (number of the kernel, from 1, line, why); kernels, an "
 		"array of file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, "
 		"busy_ms (in the run with the median time), together (all its blocks were there at "
 		"once, since they may wait for each other); checked; differences, an array of "

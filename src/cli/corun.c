@@ -318,7 +318,8 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
-static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
+static int prepare_one(
+	struct corun *x, enum dev_how how, const struct dev_merging *with, struct strbuf *why)
 {
 	struct corun_merge *m = &x->one[how];
 	int r;
@@ -332,6 +333,7 @@ static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
 		.cu = &x->device->d.cu,
 		.n = x->n,
 		.way = how,
+		.how = how == DEV_WEAVE ? with : NULL,
 		.fit = x->res.fit,
 		.n_sms = x->res.n_sms,
 		.why = why};
@@ -347,6 +349,7 @@ static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
 	}
 	r = corun_merge_prepare(m);
 	m->why = NULL;
+	m->how = NULL; /* the caller's, who may be gone by now */
 	x->ready[how] = r == CLI_OK;
 	return r;
 }
@@ -354,7 +357,7 @@ static int prepare_one(struct corun *x, enum dev_how how, struct strbuf *why)
 int corun_prepare(
 	struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why)
 {
-	return is_one_launch(how) ? prepare_one(x, how, why)
+	return is_one_launch(how) ? prepare_one(x, how, m, why)
 	       : how == DEV_GREEN ? prepare_green(x, m, why)
 				  : prepare_plain(x);
 }
@@ -455,6 +458,8 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 		r = corun_prepare(x, o->how, &o->merging, NULL);
 	if (r == CLI_OK)
 		r = corun_plan(x, o->how, &o->merging, NULL, &x->res.plan);
+	if (r == CLI_OK && o->how == DEV_WEAVE)
+		x->res.woven = x->one[o->how].form.woven;
 	if (r == CLI_OK)
 		r = run_all(x, o);
 	if (r == CLI_OK)

@@ -75,12 +75,19 @@ struct pass_guest {
 };
 
 /* How far weaving went. */
+struct pass_apart { /* something of a kernel that runs alone */
+	uint8_t guest;
+	uint32_t line, col; /* in the kernel's file */
+	const char *why;    /* static */
+};
 struct pass_woven {
 	struct {
 		/* The kernel's, without branches; those that stand among the other's somewhere. */
 		uint32_t instructions, woven;
 	} of[2];
-	uint32_t reach;          /* enum weave_reach: what was given up, since it is too large */
+	uint32_t reach; /* enum weave_reach: what was given up, since it is too large */
+	struct pass_apart apart[24]; /* the first ones */
+	unsigned n_apart;
 	struct pass_verdict why; /* reason NULL: woven; else fused vertically, for kernel which */
 	unsigned which;
 };

@@ -105,6 +105,7 @@ void verify_forms(struct verify_pair *p);
 void verify_threads(struct verify *v);     /* who comes to which code */
 void verify_apart(struct verify *v);       /* kernels that share what there is one of */
 void verify_convergence(struct verify *v); /* ways that were not there */
+void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
 void verify_carry(struct verify_pair *p);
 
 #endif

@@ -46,9 +46,9 @@ static const struct ptx_stmt *find_async(const struct weave_flow *f)
 {
 	const ptx_body *body = &f->g->f->body;
 
-	for (size_t i = 0; i < body->len; i++)
+	for (uint32_t i = 0; i < body->len; i++)
 		if (body->at[i].kind == PTX_INSN && body->at[i].mn->flags & PTX_F_ASYNC)
-			return &body->at[i];
+			return weave_plain(f, i) ? weave_plain(f, i) : &body->at[i];
 	return NULL;
 }
 
@@ -102,11 +102,11 @@ static int weave_as_far(struct guests *x, struct pass_writer *w, struct weave_fl
 		uint64_t threshold = reach == WEAVE_SLICED ? weave_threshold(f) : 0;
 
 		r = 0;
+		how->ret->reach = reach;
 		for (unsigned k = 0; k < 2 && r == 0; k++)
 			r = weave_flow_nodes(&f[k], reach, threshold, apart);
 		if (r == 0)
 			r = weave_product(x, w, f, how->o, how->ret);
-		how->ret->reach = reach;
 	}
 	return r == -E2BIG ? guests_refuse(x, 0, "the product of both is too large") : r;
 }

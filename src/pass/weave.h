@@ -59,7 +59,10 @@ struct weave_flow {
 	unsigned k; /* the guest's number */
 	struct cfg *cfg;
 	struct cfg_uniformity *u;
-	uint8_t *whole; /* by instruction of the plain kernel: a branch that whole warps take */
+	/* By instruction of the plain kernel: itself, and whether it is a branch that whole warps
+	 * take. */
+	const struct ptx_stmt **plain;
+	uint8_t *whole;
 	VEC(struct weave_unit) units;
 	VEC(struct weave_node) nodes;
 	uint32_t *run;  /* by block: the first of its units, and the first behind the last block's */
@@ -84,6 +87,8 @@ void weave_flow_finish(struct weave_flow *f);
 /* Equation 1 of GoPTX: cycles of a block of both, on the average. */
 uint64_t weave_threshold(const struct weave_flow f[2]);
 bool weave_has_sync(const struct weave_flow *f);
+/* What statement `at` of the body stands for, in the kernel as it came; NULL: nothing of it. */
+const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at);
 /* From a run without units to the first node that has something to do. */
 uint32_t weave_settle(const struct weave_flow *f, uint32_t node);
 

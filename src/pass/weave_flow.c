@@ -20,8 +20,16 @@ struct flowing {
 	uint32_t *list, *seen, mark; /* of blocks */
 };
 
+const struct ptx_stmt *weave_plain(const struct weave_flow *f, uint32_t at)
+{
+	uint32_t number = at < f->g->numbers.len ? f->g->numbers.at[at] : PASS_OURS;
+
+	return number == PASS_OURS ? NULL : f->plain[number];
+}
+
 static int refuse(struct flowing *x, const struct ptx_stmt *s, const char *why)
 {
+	s = s ? weave_plain(x->f, (uint32_t)(s - x->body->at)) : NULL;
 	x->why = (struct pass_verdict){PASS_HELD, why, s ? s->line : 0, s ? s->col : 0};
 	return -ENOTSUP;
 }
@@ -211,15 +219,17 @@ static int find_whole(struct arena *a, const struct pass_guest *from, struct wea
 	int r = cfg_build(a, plain, &g);
 
 	f->whole = arena_zalloc(a, plain->body.len + 1);
+	f->plain = arena_zalloc(a, (plain->body.len + 1) * sizeof(*f->plain));
 	if (r == 0)
 		r = cfg_uniformity(a, g, is_1d ? CFG_BLOCKS_1D : 0, NULL, &u);
-	if (r < 0 || !f->whole)
+	if (r < 0 || !f->whole || !f->plain)
 		return r < 0 ? r : -ENOMEM;
 	for (uint32_t i = 0; i < plain->body.len; i++) {
 		const struct ptx_stmt *s = &plain->body.at[i];
 
 		if (s->kind != PTX_INSN)
 			continue;
+		f->plain[n] = s;
 		f->whole[n++] = s->mn->op == PTX_OP_bra && s->guard != PTX_NO_REG &&
 				u->reg[s->guard] >= CFG_WARP_UNIFORM &&
 				u->block[g->block_of[i]] >= CFG_WARP_UNIFORM;
@@ -239,9 +249,9 @@ int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct 
 		w.calls_sync |= g->facts.callees.at[i].barriers;
 	r = cfg_build(a, g->f, &ret->cfg);
 	if (r == 0)
-		r = look_at_body(&w);
-	if (r == 0)
 		r = find_whole(a, from, ret);
+	if (r == 0)
+		r = look_at_body(&w);
 	/* The entry's blocks have an x extent alone. */
 	if (r == 0)
 		r = cfg_uniformity(a, ret->cfg, CFG_BLOCKS_1D, NULL, &ret->u);

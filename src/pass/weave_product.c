@@ -645,6 +645,61 @@ static void count_woven(const struct weave_flow *f, struct pass_woven *ret)
 	}
 }
 
+static void tell_apart(
+	struct pass_woven *ret, const struct weave_flow *f, uint32_t at, const char *why)
+{
+	const struct ptx_stmt *s = weave_plain(f, at);
+
+	if (s && ret->n_apart < ARRAY_LEN(ret->apart))
+		ret->apart[ret->n_apart++] =
+			(struct pass_apart){(uint8_t)f->k, s->line, s->col, why};
+}
+
+static uint32_t first_sync(const struct weave_flow *f, const struct weave_node *n)
+{
+	uint32_t u = n->from;
+
+	while (u + 1 < n->end && !f->units.at[u].sync)
+		u++;
+	return f->units.at[u].first;
+}
+
+/* Where something of a kernel runs alone, and why. */
+static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_woven *ret)
+{
+	bool waits = k == 1 && weave_has_sync(&f[0]);
+
+	for (size_t i = 0; i < f[k].nodes.len; i++) {
+		const struct weave_node *n = &f[k].nodes.at[i];
+		uint32_t at;
+
+		if (n->kind == WEAVE_RUN && n->sync && waits) {
+			tell_apart(ret, &f[k], first_sync(&f[k], n),
+				"a barrier here waits until the first kernel has none left");
+			waits = false; /* and all behind it */
+		}
+		if (n->kind == WEAVE_RUN || n->kind == WEAVE_END || n->kind == WEAVE_TRAP)
+			continue;
+		last_of(&f[k], n->block, &at);
+		if (n->kind == WEAVE_TABLE)
+			tell_apart(ret, &f[k], at,
+				"a branch by a table: its ways are not woven");
+		else if (n->alone && n->uniform)
+			tell_apart(ret, &f[k], at,
+				"its ways are not woven: the product would be too large");
+		else if (n->alone)
+			tell_apart(ret, &f[k], at,
+				ret->reach >= WEAVE_UNIFORM
+					? "lanes may part here, and the product would be too "
+					  "large: its ways are not woven"
+					: "lanes may part here: its ways are short, and not "
+					  "woven");
+		else if (!n->uniform)
+			tell_apart(ret, &f[k], at,
+				"lanes may part here: warps in which they do run its ways alone");
+	}
+}
+
 static void finish(struct product *p)
 {
 	for (size_t i = 0; i < p->about.len; i++)
@@ -677,6 +732,8 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 
 	if (f[0].nodes.len * f[1].nodes.len > MAX_STATES)
 		return -E2BIG;
+	for (unsigned k = 0; k < 2; k++)
+		memset(f[k].woven, 0, f[k].g->f->body.len);
 	arena_init(&a, 0);
 	fail(&p, begin(&p, &a) ? 0 : -ENOMEM);
 	if (!p.error)
@@ -692,8 +749,8 @@ int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2
 		write_out(&p);
 	for (unsigned k = 0; k < 2 && !p.error; k++)
 		count_woven(&f[k], ret);
-	if (getenv("WDBG")) { fprintf(stderr, "nodes %zu %zu states %zu parts %zu stmts %zu err %d\n", f[0].nodes.len, f[1].nodes.len, p.states.len, p.d.parts.len, p.n_stmts, p.error);
-	for (int k=0;k<2;k++) for (size_t i=0;i<f[k].nodes.len;i++) fprintf(stderr, "%d.%zu kind %d units %u..%u next %d %d meet %d uni %d alone %d block %u\n", k,i,f[k].nodes.at[i].kind,f[k].nodes.at[i].from,f[k].nodes.at[i].end,f[k].nodes.at[i].next[0],f[k].nodes.at[i].next[1],f[k].nodes.at[i].meet,f[k].nodes.at[i].uniform,f[k].nodes.at[i].alone,f[k].nodes.at[i].block); }
+	for (unsigned k = 0; k < 2 && !p.error; k++)
+		find_apart(f, k, ret);
 	finish(&p);
 	arena_finish(&a);
 	return p.error;
