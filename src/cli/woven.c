@@ -10,9 +10,9 @@ void woven_print(const struct spec specs[2], const struct pass_woven *w, const c
 	struct strbuf *out)
 {
 	if (w->why.reason) {
-		strbuf_printf(out, "%snot woven but fused vertically: %s:%" PRIu32 ": kernel '%s': %s\n",
-			prefix, specs[w->which].file, w->why.line, specs[w->which].kernel,
-			w->why.reason);
+		strbuf_printf(out,
+			"%snot woven but fused vertically: kernel '%s', line %" PRIu32 ": %s\n",
+			prefix, specs[w->which].kernel, w->why.line, w->why.reason);
 		return;
 	}
 	for (unsigned k = 0; k < 2; k++)
@@ -20,8 +20,8 @@ void woven_print(const struct spec specs[2], const struct pass_woven *w, const c
 			"%s%" PRIu32 " of %" PRIu32 " instructions of '%s' are woven\n", prefix,
 			w->of[k].woven, w->of[k].instructions, specs[k].kernel);
 	for (unsigned i = 0; i < w->n_apart; i++)
-		strbuf_printf(out, "%s%s:%" PRIu32 ": %s\n", prefix, specs[w->apart[i].guest].file,
-			w->apart[i].line, w->apart[i].why);
+		strbuf_printf(out, "%skernel '%s', line %" PRIu32 ": %s\n", prefix,
+			specs[w->apart[i].guest].kernel, w->apart[i].line, w->apart[i].why);
 }
 
 void woven_json(struct json *j, const struct spec specs[2], const struct pass_woven *w)

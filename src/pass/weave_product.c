@@ -167,6 +167,16 @@ static uint32_t moved(struct product *p, struct state s, unsigned k, uint32_t to
 }
 
 /* ---- runs: GoPTX, section III-B ---- */
+/* Not only what stands around it. */
+static bool has_own(const struct weave_flow *f, const struct weave_node *n)
+{
+	for (uint32_t u = n->from; u < n->end; u++)
+		for (uint32_t i = f->units.at[u].first; i < f->units.at[u].end; i++)
+			if (origin(f, i).guest != PASS_OURS)
+				return true;
+	return false;
+}
+
 static void mark_woven(struct weave_flow *f, const struct weave_node *n)
 {
 	for (uint32_t u = n->from; u < n->end; u++)
@@ -216,7 +226,7 @@ static void weave_runs(struct product *p, uint32_t part, const struct weave_node
 			continue;
 		at[k] = n[k]->from;
 		end[k] = n[k]->end;
-		if (n[!k])
+		if (n[!k] && has_own(&p->f[!k], n[!k]))
 			mark_woven(&p->f[k], n[k]);
 		put_directives(p, part, k, &at[k], end[k]);
 	}

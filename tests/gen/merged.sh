@@ -37,7 +37,7 @@ programs() {
 
 # way N: the N-th pair's $options and $mode.
 way() {
-	case $(($1 % 7)) in
+	case $(($1 % 8)) in
 	0) options="--schedule steal" ;;
 	1) options="--schedule partition=1:3 --yield-every 2" ;;
 	2) options="--schedule mixed --help-others" ;;
@@ -45,8 +45,9 @@ way() {
 	4) options="--schedule steal --workers 2 --yield-every 2 --chunk 2" ;;
 	5) options="--how vertical" ;;
 	6) options="--how horizontal" ;;
+	7) options="--how weave" ;;
 	esac
-	case $(($1 % 4)) in
+	case $(($1 / 8 % 4)) in
 	0) mode=sms=4 ;;
 	1) mode=serial ;;
 	2) mode=converge=postdom ;;
