@@ -42,14 +42,25 @@ static int place(struct guests *x, const struct pass_guest *from)
 }
 
 /* ---- what both together cannot be ---- */
-static const struct ptx_stmt *find_async(const struct weave_flow *f)
+/* The first of the kernel's instructions that has one of these flags. */
+static const struct ptx_stmt *find_flag(const struct weave_flow *f, uint32_t flags)
 {
 	const ptx_body *body = &f->g->f->body;
 
 	for (uint32_t i = 0; i < body->len; i++)
-		if (body->at[i].kind == PTX_INSN && body->at[i].mn->flags & PTX_F_ASYNC)
-			return weave_plain(f, i) ? weave_plain(f, i) : &body->at[i];
+		if (body->at[i].kind == PTX_INSN && body->at[i].mn->flags & flags &&
+			weave_plain(f, i))
+			return weave_plain(f, i);
 	return NULL;
+}
+
+static int refuse_at(struct guests *x, unsigned k, const struct ptx_stmt *s, const char *why)
+{
+	int r = guests_refuse(x, k, "%s", why);
+
+	x->verdict.line = s ? s->line : 0;
+	x->verdict.col = s ? s->col : 0;
+	return r;
 }
 
 static bool may_block(const struct weave_flow *f)
@@ -61,23 +72,18 @@ static bool may_block(const struct weave_flow *f)
 
 static int look_at_both(struct guests *x, const struct weave_flow f[2])
 {
-	const struct ptx_stmt *async = find_async(&f[1]);
+	const struct ptx_stmt *async = find_flag(&f[1], PTX_F_ASYNC);
 
-	if (async && find_async(&f[0])) {
-		int r = guests_refuse(x, 1,
+	if (async && find_flag(&f[0], PTX_F_ASYNC))
+		return refuse_at(x, 1, async,
 			"both kernels have copies that go on by themselves, and a thread counts "
 			"them together");
-
-		x->verdict.line = async->line;
-		x->verdict.col = async->col;
-		return r;
-	}
 	for (unsigned k = 0; k < 2; k++) {
 		const struct pass_facts *facts = &f[k].g->facts;
 
 		if ((facts->spins || facts->calls_spin || facts->rising_order) &&
 			may_block(&f[!k]))
-			return guests_refuse(x, k,
+			return refuse_at(x, k, find_flag(&f[k], PTX_F_ATOMIC | PTX_F_VOLATILE),
 				"a loop of it may wait for other threads, and so may the other "
 				"kernel");
 	}
@@ -99,7 +105,9 @@ static int weave_as_far(struct guests *x, struct pass_writer *w, struct weave_fl
 
 	for (enum weave_reach reach = how->o->unsliced ? WEAVE_UNSLICED : WEAVE_SLICED;
 		r == -E2BIG && reach < WEAVE_REACHES; reach++) {
-		uint64_t threshold = reach == WEAVE_SLICED ? weave_threshold(f) : 0;
+		bool sliced = reach == WEAVE_SLICED ||
+			      (reach == WEAVE_STRAIGHT && !how->o->unsliced);
+		uint64_t threshold = sliced ? weave_threshold(f) : 0;
 
 		r = 0;
 		how->ret->reach = reach;

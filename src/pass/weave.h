@@ -49,6 +49,7 @@ struct weave_node {
 enum weave_reach {
 	WEAVE_SLICED,   /* all of it */
 	WEAVE_UNSLICED, /* blocks as they are */
+	WEAVE_STRAIGHT, /* sliced, but in loops ways of branches that lanes may take apart: not */
 	WEAVE_UNIFORM,  /* ways of branches that lanes may take apart: not woven */
 	WEAVE_CHAIN,    /* no ways of branches: each is one step, so the product is a chain */
 	WEAVE_REACHES,

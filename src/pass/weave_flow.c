@@ -54,10 +54,11 @@ static int look_at_stmt(struct flowing *x, const struct ptx_stmt *s)
 	}
 }
 
-static const struct ptx_stmt *find_barrier(const ptx_body *body)
+static const struct ptx_stmt *find_barrier(const struct weave_flow *f, const ptx_body *body)
 {
-	for (size_t i = 0; i < body->len; i++)
-		if (body->at[i].kind == PTX_INSN && body->at[i].mn->flags & PTX_F_BARRIER)
+	for (uint32_t i = 0; i < body->len; i++)
+		if (body->at[i].kind == PTX_INSN && body->at[i].mn->flags & PTX_F_BARRIER &&
+			weave_plain(f, i))
 			return &body->at[i];
 	return NULL;
 }
@@ -70,7 +71,7 @@ static int look_at_body(struct flowing *x)
 	if (x->f->cfg->has_indirect)
 		return refuse(x, NULL, "where it branches to is not known");
 	if (pass_has_rounds(&g->at))
-		return refuse(x, find_barrier(x->body),
+		return refuse(x, find_barrier(x->f, x->body),
 			"threads of it are done ahead of a barrier, and have to answer it");
 	for (size_t i = 0; r == 0 && i < x->body->len; i++)
 		r = look_at_stmt(x, &x->body->at[i]);
@@ -372,6 +373,11 @@ static bool end_of(const struct weave_flow *f, uint32_t b, struct weave_node *re
 	return true;
 }
 
+static bool in_loop(const struct weave_flow *f, uint32_t block)
+{
+	return f->cfg->at[block].loop_header != CFG_NONE;
+}
+
 /* One block that a branch goes past, or into. */
 static bool is_if(const struct weave_flow *f, const struct weave_node *n, uint32_t block)
 {
@@ -419,8 +425,11 @@ static void look_at_ways(struct flowing *x, struct weave_node *n, enum weave_rea
 	n->likely = n->kind == WEAVE_BRANCH && n->next[0] != f->cfg->exit &&
 		    f->cfg->at[n->next[0]].order <= f->cfg->at[n->block].order;
 	if (n->kind == WEAVE_BRANCH && f->cfg->at[n->block].n_succ > 1)
-		n->alone = reach == WEAVE_CHAIN || (!n->uniform && (reach == WEAVE_UNIFORM ||
-			(cycles < SHORT_REGION && !loops)));
+		n->alone = reach == WEAVE_CHAIN ||
+			   (!n->uniform && (reach == WEAVE_UNIFORM ||
+						   (reach == WEAVE_STRAIGHT &&
+							   in_loop(f, n->block)) ||
+						   (cycles < SHORT_REGION && !loops)));
 	/* One that whole warps take, and whose ways are nodes, waits for nobody itself. */
 	if (n->kind == WEAVE_TRAP || (n->uniform && !n->alone))
 		n->sync = false;

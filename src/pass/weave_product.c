@@ -466,6 +466,20 @@ static bool has_to_wait(const struct product *p, struct state s)
 	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
 }
 
+/* What stands around a kernel (ids, who has no block) is long in one and short in the other: code of
+ * kernels is woven with code of kernels. */
+static void begin_together(const struct product *p, const struct weave_node *runs[2])
+{
+	bool own[2];
+
+	if (!runs[0] || !runs[1])
+		return;
+	for (unsigned k = 0; k < 2; k++)
+		own[k] = has_own(&p->f[k], runs[k]);
+	if (own[0] != own[1])
+		runs[own[0] ? 0 : 1] = NULL;
+}
+
 static void write_state(struct product *p, uint32_t number)
 {
 	struct state s = p->states.at[number];
@@ -484,10 +498,12 @@ static void write_state(struct product *p, uint32_t number)
 			return;
 		}
 	for (unsigned k = 0; k < 2; k++)
-		if (is_step(n[k]) && !(k == 1 && waits)) {
+		if (is_step(n[k]) && !(k == 1 && waits))
 			runs[k] = n[k];
+	begin_together(p, runs);
+	for (unsigned k = 0; k < 2; k++)
+		if (runs[k])
 			s.node[k] = n[k]->next[0];
-		}
 	if (runs[0] || runs[1])
 		step(p, part, runs, state(p, s.node[0], s.node[1]));
 }
@@ -699,7 +715,7 @@ static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_wov
 				"its ways are not woven: the product would be too large");
 		else if (n->alone)
 			tell_apart(ret, &f[k], at,
-				ret->reach >= WEAVE_UNIFORM
+				ret->reach >= WEAVE_STRAIGHT
 					? "lanes may part here, and the product would be too "
 					  "large: its ways are not woven"
 					: "lanes may part here: its ways are short, and not "
