@@ -16,9 +16,8 @@ void woven_print(const struct spec specs[2], const struct pass_woven *w, const c
 		return;
 	}
 	for (unsigned k = 0; k < 2; k++)
-		strbuf_printf(out,
-			"%s%" PRIu32 " of %" PRIu32 " instructions of '%s' are woven\n", prefix,
-			w->of[k].woven, w->of[k].instructions, specs[k].kernel);
+		strbuf_printf(out, "%s%" PRIu32 " of %" PRIu32 " instructions of '%s' are woven\n",
+			prefix, w->of[k].woven, w->of[k].instructions, specs[k].kernel);
 	for (unsigned i = 0; i < w->n_apart; i++)
 		strbuf_printf(out, "%skernel '%s', line %" PRIu32 ": %s\n", prefix,
 			specs[w->apart[i].guest].kernel, w->apart[i].line, w->apart[i].why);

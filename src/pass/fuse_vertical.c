@@ -79,7 +79,7 @@ int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_
 	struct fuse_call call = {.way = &way};
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
-		call.threads = MAX(
-			call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+		call.threads =
+			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
 	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

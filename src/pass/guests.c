@@ -526,8 +526,7 @@ static void come_last(struct ptx_module *m, const struct ptx_func *f)
 
 int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3])
 {
-	struct ptx_bounds bounds = {.minnctapersm = x->per_sm,
-		.maxnreg = x->max_registers};
+	struct ptx_bounds bounds = {.minnctapersm = x->per_sm, .maxnreg = x->max_registers};
 	int r = w->error;
 
 	if (r < 0) {

@@ -49,8 +49,8 @@ struct guests {
 	bool as_is;       /* every block has the entry's own shape */
 	uint32_t threads; /* of the entry's blocks */
 	uint32_t pool_align;
-	uint32_t per_sm;  /* of the entry's blocks an SM shall hold so many; 0: as it comes */
-	unsigned barrier; /* of all threads of the entry's blocks */
+	uint32_t per_sm;        /* of the entry's blocks an SM shall hold so many; 0: as it comes */
+	unsigned barrier;       /* of all threads of the entry's blocks */
 	uint32_t max_registers; /* of the entry; 0: no bound */
 	void *user;             /* of a way of fusing (fuse.h) */
 	struct guest of[CTL_MAX_MERGED];

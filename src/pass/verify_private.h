@@ -29,7 +29,7 @@ struct verify_guest {
 	uint32_t threads;         /* of its block, in whole warps */
 	uint32_t first, end;      /* of the entry's threads, those that come to its code */
 	struct cfg_uniformity *u; /* of the plain kernel; NULL: not looked at yet */
-	bool in_parts; /* it begins at several places, for some of these threads each */
+	bool in_parts;            /* it begins at several places, for some of these threads each */
 	bool has_code, has_shared, has_barriers;
 	VEC(struct verify_sym) syms;
 	VEC(struct verify_place) places;

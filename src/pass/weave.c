@@ -81,8 +81,7 @@ static int look_at_both(struct guests *x, const struct weave_flow f[2])
 	for (unsigned k = 0; k < 2; k++) {
 		const struct pass_facts *facts = &f[k].g->facts;
 
-		if ((facts->spins || facts->calls_spin || facts->rising_order) &&
-			may_block(&f[!k]))
+		if ((facts->spins || facts->calls_spin || facts->rising_order) && may_block(&f[!k]))
 			return refuse_at(x, k, find_flag(&f[k], PTX_F_ATOMIC | PTX_F_VOLATILE),
 				"a loop of it may wait for other threads, and so may the other "
 				"kernel");
@@ -105,8 +104,8 @@ static int weave_as_far(struct guests *x, struct pass_writer *w, struct weave_fl
 
 	for (enum weave_reach reach = how->o->unsliced ? WEAVE_UNSLICED : WEAVE_SLICED;
 		r == -E2BIG && reach < WEAVE_REACHES; reach++) {
-		bool sliced = reach == WEAVE_SLICED ||
-			      (reach == WEAVE_STRAIGHT && !how->o->unsliced);
+		bool sliced =
+			reach == WEAVE_SLICED || (reach == WEAVE_STRAIGHT && !how->o->unsliced);
 		uint64_t threshold = sliced ? weave_threshold(f) : 0;
 
 		r = 0;
@@ -160,8 +159,8 @@ int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_we
 	int r;
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
-		call.threads = MAX(
-			call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+		call.threads =
+			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
 	r = pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 	if (r == 0)
 		ret->woven = woven;
@@ -171,8 +170,7 @@ int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_we
 	woven = (struct pass_woven){.why = why, .which = *ret_which};
 	if (record)
 		pass_record_finish(record);
-	r = pass_fuse_vertical(
-		guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+	r = pass_fuse_vertical(guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 	ret->woven = woven;
 	return r;
 }

@@ -18,9 +18,9 @@ enum weave_kind {
 	WEAVE_BRANCH, /* a branch under a guard: next[0] if it is taken, else next[1] */
 	WEAVE_IF, /* a branch past one block: its units, if it is not taken, and next[0] in any case
 		   */
-	WEAVE_TABLE,  /* brx */
-	WEAVE_TRAP,   /* ends the grid, under a guard or not; next[0] if there is one */
-	WEAVE_END,    /* of the kernel */
+	WEAVE_TABLE, /* brx */
+	WEAVE_TRAP,  /* ends the grid, under a guard or not; next[0] if there is one */
+	WEAVE_END,   /* of the kernel */
 };
 
 /* Statements [first, end) of the body that stay together and in order. */
@@ -32,8 +32,9 @@ struct weave_unit {
 
 struct weave_node {
 	enum weave_kind kind;
-	uint32_t from, end; /* units; of a branch, what belongs to it; of an if, those of the block */
-	uint32_t block;     /* of the graph; of a branch, which ends it */
+	uint32_t from,
+		end;    /* units; of a branch, what belongs to it; of an if, those of the block */
+	uint32_t block; /* of the graph; of a branch, which ends it */
 	uint32_t next[2];
 	/* Of branches: */
 	uint32_t meet; /* node where its ways meet again */
@@ -66,7 +67,7 @@ struct weave_flow {
 	uint8_t *whole;
 	VEC(struct weave_unit) units;
 	VEC(struct weave_node) nodes;
-	uint32_t *run;  /* by block: the first of its units, and the first behind the last block's */
+	uint32_t *run; /* by block: the first of its units, and the first behind the last block's */
 	uint32_t *tail; /* by block: the first unit that is part of how it ends */
 	uint32_t *node; /* by block: where it begins */
 	uint32_t start, end;
@@ -82,8 +83,7 @@ uint32_t weave_latency(const struct ptx_stmt *s);
 int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct pass_guest *from,
 	struct weave_flow *ret, struct pass_verdict *ret_why);
 /* Its nodes. threshold: cycles of a run at most, 0: any; apart: runs end ahead of what waits. */
-int weave_flow_nodes(
-	struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart);
+int weave_flow_nodes(struct weave_flow *f, enum weave_reach reach, uint64_t threshold, bool apart);
 void weave_flow_finish(struct weave_flow *f);
 /* Equation 1 of GoPTX: cycles of a block of both, on the average. */
 uint64_t weave_threshold(const struct weave_flow f[2]);

@@ -3,8 +3,8 @@
 
 /* A rewritten body as a flow (weave.h): what stays together, where runs are cut (adaptive slicing:
  * GoPTX, section III-C), what its branches are, and what of it cannot stand among other code. */
-#include "pass/weave.h"
 #include "cfg/effects.h"
+#include "pass/weave.h"
 
 #include <errno.h>
 #include <string.h>
@@ -109,8 +109,7 @@ static uint32_t together_from(const struct flowing *x, uint32_t at, uint32_t end
 
 static bool is_elsewhere(const struct ptx_stmt *s)
 {
-	return s->kind == PTX_LABEL || s->kind == PTX_DECL ||
-	       (s->kind == PTX_DIRECTIVE && s->sym);
+	return s->kind == PTX_LABEL || s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && s->sym);
 }
 
 static bool waits(const struct flowing *x, const struct ptx_stmt *s)
@@ -208,8 +207,8 @@ static void find_tails(struct weave_flow *f)
 	}
 }
 
-/* Which branches whole warps take is asked of the plain kernel, as the verifier does: it sees that a
- * register that is written in one place there is written in many here. */
+/* Which branches whole warps take is asked of the plain kernel, as the verifier does: it sees that
+ * a register that is written in one place there is written in many here. */
 static int find_whole(struct arena *a, const struct pass_guest *from, struct weave_flow *f)
 {
 	const struct ptx_func *plain = ptx_find_func(from->m, from->name);
@@ -328,8 +327,7 @@ static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, b
 static const struct ptx_stmt *last_of(const struct weave_flow *f, uint32_t b)
 {
 	const struct cfg_block *blk = &f->cfg->at[b];
-	const struct ptx_stmt *s =
-		blk->end > blk->first ? &f->g->f->body.at[blk->end - 1] : NULL;
+	const struct ptx_stmt *s = blk->end > blk->first ? &f->g->f->body.at[blk->end - 1] : NULL;
 
 	return s && is_leaving(s) ? s : NULL;
 }
@@ -344,16 +342,15 @@ static bool takes_whole(const struct weave_flow *f, uint32_t b, const struct ptx
 }
 
 /* How a block ends; its ways are blocks for now. False: it only goes on to *ret_next. */
-static bool end_of(const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
+static bool end_of(
+	const struct weave_flow *f, uint32_t b, struct weave_node *ret, uint32_t *ret_next)
 {
 	const struct cfg_block *blk = &f->cfg->at[b];
 	const struct ptx_stmt *s = last_of(f, b);
 	bool guarded = s && s->guard != PTX_NO_REG;
 
-	*ret = (struct weave_node){.block = b,
-		.from = f->tail[b],
-		.end = f->run[b + 1],
-		.next = {CFG_NONE, CFG_NONE}};
+	*ret = (struct weave_node){
+		.block = b, .from = f->tail[b], .end = f->run[b + 1], .next = {CFG_NONE, CFG_NONE}};
 	*ret_next = blk->n_succ ? blk->succ[0] : f->cfg->exit;
 	if (!s || (s->mn->op == PTX_OP_bra && !guarded))
 		return false;
@@ -386,9 +383,9 @@ static bool is_if(const struct weave_flow *f, const struct weave_node *n, uint32
 	uint32_t next, meet = f->cfg->at[n->block].ipdom;
 
 	return n->kind == WEAVE_BRANCH && n->from == n->end && block != n->block &&
-	       meet != CFG_NONE &&
-	       f->cfg->at[n->block].n_succ == 2 && b->n_succ == 1 && b->succ[0] == meet &&
-	       (n->next[0] == meet) != (n->next[1] == meet) && !end_of(f, block, &end, &next);
+	       meet != CFG_NONE && f->cfg->at[n->block].n_succ == 2 && b->n_succ == 1 &&
+	       b->succ[0] == meet && (n->next[0] == meet) != (n->next[1] == meet) &&
+	       !end_of(f, block, &end, &next);
 }
 
 static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t block)
@@ -425,18 +422,18 @@ static void look_at_ways(struct flowing *x, struct weave_node *n, enum weave_rea
 	n->likely = n->kind == WEAVE_BRANCH && n->next[0] != f->cfg->exit &&
 		    f->cfg->at[n->next[0]].order <= f->cfg->at[n->block].order;
 	if (n->kind == WEAVE_BRANCH && f->cfg->at[n->block].n_succ > 1)
-		n->alone = reach == WEAVE_CHAIN ||
-			   (!n->uniform && (reach == WEAVE_UNIFORM ||
-						   (reach == WEAVE_STRAIGHT &&
-							   in_loop(f, n->block)) ||
-						   (cycles < SHORT_REGION && !loops)));
+		n->alone =
+			reach == WEAVE_CHAIN ||
+			(!n->uniform && (reach == WEAVE_UNIFORM ||
+						(reach == WEAVE_STRAIGHT && in_loop(f, n->block)) ||
+						(cycles < SHORT_REGION && !loops)));
 	/* One that whole warps take, and whose ways are nodes, waits for nobody itself. */
 	if (n->kind == WEAVE_TRAP || (n->uniform && !n->alone))
 		n->sync = false;
 }
 
-static int add_block(struct flowing *x, uint32_t b, uint64_t threshold, bool apart,
-	enum weave_reach reach)
+static int add_block(
+	struct flowing *x, uint32_t b, uint64_t threshold, bool apart, enum weave_reach reach)
 {
 	struct weave_flow *f = x->f;
 	struct weave_node end;

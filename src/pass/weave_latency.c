@@ -46,8 +46,8 @@ uint32_t weave_latency(const struct ptx_stmt *s)
 		return 0;
 	cycles = of_unit[s->mn->unit];
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++)
-		if (s->mn->flags & (PTX_F_READS_MEM | PTX_F_ATOMIC) && s->mn->unit == PTX_UNIT_LSU &&
-			s->mn->space == spaces[i].space)
+		if (s->mn->flags & (PTX_F_READS_MEM | PTX_F_ATOMIC) &&
+			s->mn->unit == PTX_UNIT_LSU && s->mn->space == spaces[i].space)
 			cycles = spaces[i].cycles;
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		if (s->mn->op == ops[i].op)

@@ -11,9 +11,9 @@
  *
  * A branch that lanes may take apart is a vote ahead of each of its ways: whole warps go on woven.
  * Warps that part run the kernel alone, in a copy of its own, up to where its ways meet. */
+#include "cfg/write.h"
 #include "pass/emit.h"
 #include "pass/weave.h"
-#include "cfg/write.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,9 +62,8 @@ static uint32_t new_part(struct product *p, bool cold)
 {
 	uint32_t n = cfg_draft_add(&p->d);
 
-	if (n == CFG_NONE ||
-		!VEC_PUSH(&p->about,
-			((struct about){.last = {PASS_OURS, PASS_OURS}, .cold = cold}))) {
+	if (n == CFG_NONE || !VEC_PUSH(&p->about, ((struct about){.last = {PASS_OURS, PASS_OURS},
+							  .cold = cold}))) {
 		fail(p, -ENOMEM);
 		return CFG_NONE;
 	}
@@ -134,10 +133,8 @@ static void branch(struct product *p, uint32_t part, uint32_t guard, bool negate
 {
 	if (p->error)
 		return;
-	p->d.parts.at[part].last = (struct ptx_stmt){.kind = PTX_INSN,
-		.mn = p->bra,
-		.guard = guard,
-		.guard_negated = negated};
+	p->d.parts.at[part].last = (struct ptx_stmt){
+		.kind = PTX_INSN, .mn = p->bra, .guard = guard, .guard_negated = negated};
 	p->about.at[part].last = of;
 	lead(p, part, to);
 }
@@ -303,8 +300,7 @@ static void end_alone(struct product *p, const struct region *r, uint32_t part, 
 	p->d.parts.at[part].last = copy;
 	p->about.at[part].last = origin(f, at);
 	for (uint32_t i = 0; s->mn->op == PTX_OP_brx && i < s->opd[1].sym->n_targets; i++)
-		lead(p, part,
-			place(p, r, block_of_label(f, s->opd[1].sym->targets[i].sym)));
+		lead(p, part, place(p, r, block_of_label(f, s->opd[1].sym->targets[i].sym)));
 }
 
 /* Kernel k alone, from the branch at the end of a block, in `part`, to where its ways meet. */
@@ -329,8 +325,8 @@ static void put_alone(struct product *p, struct state s, unsigned k, uint32_t pa
 
 /* At the end of a part: "@vote bra", where the vote is of all lanes or of any, that they do what
  * `way` says: 0 take the branch, 1 not. */
-static void vote(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at, bool all,
-	unsigned way, uint32_t to)
+static void vote(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at,
+	bool all, unsigned way, uint32_t to)
 {
 	const struct ptx_stmt *s = &f->g->f->body.at[at];
 	struct ptx_stmt *v = put_text(p, part,
@@ -415,8 +411,7 @@ static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
 }
 
 /* Kernel k's step alone, from a part on. Returns that in which it ends. */
-static uint32_t step_alone(
-	struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
+static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
 {
 	uint32_t behind, into;
 
@@ -466,8 +461,8 @@ static bool has_to_wait(const struct product *p, struct state s)
 	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
 }
 
-/* What stands around a kernel (ids, who has no block) is long in one and short in the other: code of
- * kernels is woven with code of kernels. */
+/* What stands around a kernel (ids, who has no block) is long in one and short in the other: code
+ * of kernels is woven with code of kernels. */
 static void begin_together(const struct product *p, const struct weave_node *runs[2])
 {
 	bool own[2];
@@ -708,8 +703,7 @@ static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_wov
 			continue;
 		last_of(&f[k], n->block, &at);
 		if (n->kind == WEAVE_TABLE)
-			tell_apart(ret, &f[k], at,
-				"a branch by a table: its ways are not woven");
+			tell_apart(ret, &f[k], at, "a branch by a table: its ways are not woven");
 		else if (n->alone && n->uniform)
 			tell_apart(ret, &f[k], at,
 				"its ways are not woven: the product would be too large");

@@ -161,13 +161,11 @@ leaving() {
 # Partners: with guards, with barriers, both, with operations of warps, with loops.
 woven() {
 	# shellcheck disable=SC2086
-	printf '%s\n' $modes >"$work/ways"
+	printf '%s --how weave\n' $modes >"$work/ways"
+	# shellcheck disable=SC2086
+	[ -n "$sample" ] || printf '%s --how weave --unsliced\n' $modes >>"$work/ways"
 	ways=$(wc -l <"$work/ways")
-	sed 's/$/ --how weave/' "$work/ways" >"$work/ways.now"
-	[ -n "$sample" ] || sed 's/$/ --how weave --unsliced/' "$work/ways" >>"$work/ways.now"
-	mv "$work/ways.now" "$work/ways"
-	ways=$(wc -l <"$work/ways")
-	awk -F"$tab" '!seen[$2]++' "$work/all" >"$work/first"
+	awk -F"$tab" '!seen[$2]++' "$work/all" | tee "$work/first" >"$work/list"
 	line=0
 	while IFS=$tab read -r _ kernel _ <&4; do
 		line=$((line + 1))
@@ -175,10 +173,10 @@ woven() {
 		for other in va bitonic_tile er_barrier warp_shuffles spmv; do
 			partner=$((partner + 1))
 			[ -z "$sample" ] || [ $((line % 15)) -eq $((partner * 3)) ] || continue
-			with=$(grep -n "$tab$other$tab" "$work/first" | cut -d: -f1)
-			corun "$(words "$work/first" "$line") + $(words "$work/first" "$with")"
+			with=$(grep -n "$tab$other$tab" "$work/list" | cut -d: -f1)
+			corun "$(words "$work/list" "$line") + $(words "$work/list" "$with")"
 			[ "$kernel" = "$other" ] || [ -n "$sample" ] ||
-				corun "$(words "$work/first" "$with") + $(words "$work/first" "$line")"
+				corun "$(words "$work/list" "$with") + $(words "$work/list" "$line")"
 		done
 	done 4<"$work/first"
 }

@@ -49,8 +49,7 @@ static int weave(const struct pass_guest *guests, unsigned n, struct diag_list *
 	unsigned *ret_which, struct pass_record *record)
 {
 	static const struct pass_weave_options options = {0};
-	int r = pass_weave(
-		guests, n, &options, diags, ret_m, ret, ret_verdict, ret_which, record);
+	int r = pass_weave(guests, n, &options, diags, ret_m, ret, ret_verdict, ret_which, record);
 
 	assert_null(ret->woven.why.reason);
 	return r;
