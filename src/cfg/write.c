@@ -449,6 +449,12 @@ static int check(struct writing *w)
 int cfg_write(
 	struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d, ptx_body *ret_body)
 {
+	return cfg_write_parts(m, f, d, ret_body, NULL);
+}
+
+int cfg_write_parts(struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d,
+	ptx_body *ret_body, uint32_t *ret_first)
+{
 	size_t n = d->parts.len;
 	struct writing w = {.m = m,
 		.f = f,
@@ -474,6 +480,8 @@ int cfg_write(
 		*ret_body = w.body;
 	else
 		VEC_FREE(&w.body);
+	if (r == 0 && ret_first)
+		memcpy(ret_first, w.first, (n + 1) * sizeof(*ret_first));
 	free(w.label);
 	free(w.first);
 	free(w.jump_at);

@@ -40,5 +40,9 @@ int cfg_draft_from(const struct cfg *g, struct cfg_draft *d);
  * exist). ret_body is the caller's. */
 int cfg_write(
 	struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d, ptx_body *ret_body);
+/* The same; ret_first: for each part, and then for the end, where its statements begin: a label, if
+ * it has none of its own and needs one; its statements; `last`; a branch to `next`. */
+int cfg_write_parts(struct ptx_module *m, struct ptx_func *f, const struct cfg_draft *d,
+	ptx_body *ret_body, uint32_t *ret_first);
 
 #endif

@@ -5,18 +5,20 @@
  * with equal data each time. */
 #include "cli/corun.h"
 #include "cli/kernelspec.h"
+#include "cli/woven.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|green|merge|vertical|horizontal|tuned",
+	{0, "how", "sequential|streams|green|merge|vertical|horizontal|weave|tuned",
 		"back to back in one stream; each in a stream of its own; each in a green context "
 		"with an equal part of the SMs; (if nothing is said) as "
 		"one launch, whose workers take a block of one kernel after a block of another; or "
 		"fused, block by block: the same threads run one after the other, or each has "
-		"warps of its own; tuned: as heddle tune found to be the fastest"},
+		"warps of its own, or the same threads run the instructions of two kernels by "
+		"turns (weave); tuned: as heddle tune found to be the fastest"},
 	{0, "store", "FILE", "tuned: what heddle tune keeps, where it was told to"},
 	{0, "schedule", "ORDER",
 		"merge: steal (kernels by turns, whoever comes; steal:shared: all draw from one "
@@ -33,6 +35,8 @@ static const struct cli_option options[] = {
 	{0, "chunk", "N[:N...]", "merge: blocks a worker takes at a time; of each kernel"},
 	{0, "yield-every", "N",
 		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
+	{0, "registers", "N", "weave: a bound for the assembler, of each thread (256: none)"},
+	{0, "unsliced", NULL, "weave: do not cut long runs of instructions"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
 	{0, "resident", NULL,
 		"merge: count how many blocks of each kernel are there at once (takes time)"},
@@ -87,8 +91,9 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 {
 	static const char *const merge_only[] = {"schedule", "help-others", "workers",
 		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
+	static const char *const weave_only[] = {"registers", "unsliced"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
-	uint64_t repeat = 1;
+	uint64_t repeat = 1, registers = 256;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
 
 	*o = (struct corun_options){
@@ -105,6 +110,13 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(merge_only); i++)
 		if ((o->how != DEV_MERGE || o->tuned) && cli_has(c, merge_only[i]))
 			r = cli_usage(c, "--%s needs --how merge", merge_only[i]);
+	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(weave_only); i++)
+		if ((o->how != DEV_WEAVE || o->tuned) && cli_has(c, weave_only[i]))
+			r = cli_usage(c, "--%s needs --how weave", weave_only[i]);
+	if (r == CLI_OK)
+		r = cli_number(c, "registers", 16, 256, &registers);
+	o->merging.registers = registers < 256 ? (uint32_t)registers : 0;
+	o->merging.unsliced = cli_has(c, "unsliced");
 	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
 		r = cli_usage(c, "--store needs --how tuned");
 	o->store = cli_value(c, "store");
@@ -120,7 +132,8 @@ static bool is_timed(const struct corun_options *o)
 	return o->how < DEV_MERGE || (o->how == DEV_MERGE && o->merging.times);
 }
 
-static void json_merge(struct json *j, const struct corun_options *o, const struct corun_result *r)
+static void json_merge(struct json *j, const struct spec *specs, const struct corun_options *o,
+	const struct corun_result *r)
 {
 	if (o->how < DEV_MERGE)
 		return;
@@ -131,6 +144,8 @@ static void json_merge(struct json *j, const struct corun_options *o, const stru
 	json_uint(j, "fit", (uint64_t)r->plan.per_sm * r->n_sms);
 	json_uint(j, "workers", r->plan.workers);
 	json_uint(j, "launches", r->times.launches);
+	if (o->how == DEV_WEAVE)
+		woven_json(j, specs, &r->woven);
 }
 
 /* Workers that had it, from its first block to its last. */
@@ -177,7 +192,7 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 	json_uint(&j, "sms", res->n_sms);
 	json_str(&j, "how", dev_hows[o->how]);
 	json_num(&j, "ms", res->times.ms);
-	json_merge(&j, o, res);
+	json_merge(&j, specs, o, res);
 	json_begin_array(&j, "kernels");
 	for (unsigned i = 0; i < n; i++)
 		json_kernel(&j, &specs[i], i, o, res);
@@ -233,6 +248,8 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 	if (o->how > DEV_MERGE)
 		strbuf_printf(out, "%" PRIu32 " blocks, %" PRIu64 " fit\n", res->plan.workers,
 			(uint64_t)res->plan.per_sm * res->n_sms);
+	if (o->how == DEV_WEAVE)
+		woven_print(specs, &res->woven, "", out);
 	strbuf_printf(out, "   %-24s %10s %8s%s%s\n", "kernel", "blocks", "fit",
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
@@ -304,7 +321,8 @@ const struct cli_verb cli_verb_corun = {
 		"of apart the SMs.",
 	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
 		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
-		"were), launches; kernels, an "
+		"were), launches; woven: why_not (fused vertically, since), kernels (instructions, "
+		"woven), apart (number of the kernel, from 1, line, why); kernels, an "
 		"array of file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, "
 		"busy_ms (in the run with the median time), resident (blocks of it that were there "
 		"at "

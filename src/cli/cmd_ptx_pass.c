@@ -181,7 +181,7 @@ static const char of_shapes_json[] =
 	"entry; block, an array, and shared_bytes of a launch; parameter_bytes, of all; kernels, "
 	"an array of file, name, parameters_offset, own_bytes (the kernel's own parameters), "
 	"arguments_offset (of its struct ctl_args), rising_order; merge_offset (of struct "
-	"ctl_merge); text.";
+	"ctl_merge); woven (of ptx weave, as corun has it); text.";
 static const char of_grids_json[] =
 	"entry; grid and block, arrays, and shared_bytes of a launch; fields, an array of what was "
 	"done; text.";

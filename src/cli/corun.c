@@ -318,7 +318,8 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
-static int prepare_first(struct corun *x, enum dev_how how, struct strbuf *why)
+static int prepare_first(
+	struct corun *x, enum dev_how how, const struct dev_merging *with, struct strbuf *why)
 {
 	struct corun_merge *m = &x->one[how];
 	int r;
@@ -332,6 +333,7 @@ static int prepare_first(struct corun *x, enum dev_how how, struct strbuf *why)
 		.cu = &x->device->d.cu,
 		.n = x->n,
 		.way = how,
+		.how = how == DEV_WEAVE ? with : NULL,
 		.fit = x->res.fit,
 		.n_sms = x->res.n_sms,
 		.why = why};
@@ -347,6 +349,7 @@ static int prepare_first(struct corun *x, enum dev_how how, struct strbuf *why)
 	}
 	r = corun_merge_prepare(m);
 	m->why = NULL;
+	m->how = NULL; /* the caller's, who may be gone by now */
 	x->ready[how] = r == CLI_OK;
 	return r;
 }
@@ -355,7 +358,7 @@ static int prepare_one(
 	struct corun *x, enum dev_how how, const struct dev_merging *merging, struct strbuf *why)
 {
 	struct corun_merge *m = &x->one[how];
-	int r = prepare_first(x, how, why);
+	int r = prepare_first(x, how, merging, why);
 
 	if (r != CLI_OK || how != DEV_MERGE || !merging->own)
 		return r;
@@ -469,6 +472,8 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 		r = corun_prepare(x, o->how, &o->merging, NULL);
 	if (r == CLI_OK)
 		r = corun_plan(x, o->how, &o->merging, NULL, &x->res.plan);
+	if (r == CLI_OK && o->how == DEV_WEAVE)
+		x->res.woven = x->one[o->how].form.woven;
 	if (r == CLI_OK)
 		r = run_all(x, o);
 	if (r == CLI_OK)

@@ -51,6 +51,7 @@ struct corun_result {
 	struct corun_times times;   /* of the run with the median time */
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
 	uint64_t blocks[CORUN_MAX]; /* of its grid */
+	struct pass_woven woven;    /* DEV_WEAVE */
 	struct dev_merge_plan plan; /* DEV_MERGE; of fused ones, per_sm and workers: the blocks */
 	/* Of the first run that has any; in the arena given. */
 	struct corun_difference *differences;

@@ -70,6 +70,10 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text, ptx_
 		guests[k].dynamic_bytes = m->of[k]->spec->shared_bytes;
 		guests[k].fits = tight ? m->fit[k] : 0;
 	}
+	if (m->how) {
+		rq.weave.max_registers = m->how->registers;
+		rq.weave.unsliced = m->how->unsliced;
+	}
 	r = pass_run(pass_find(dev_how_passes[m->way]), &rq, diags, &form);
 	if (r < 0)
 		return refused(m, r, form.which, &form.verdict, diags);

@@ -15,9 +15,10 @@ struct corun_merge {
 	const struct cu_api *cu;
 	struct job_kernel *of[CORUN_MAX]; /* read; filled anew before each run */
 	unsigned n;
-	enum dev_how way;    /* DEV_MERGE or a way of fusing */
-	const uint32_t *fit; /* blocks of each kernel that fit one SM, alone */
-	int local_bytes;     /* of a thread; the most that one kernel has, alone */
+	enum dev_how way;              /* DEV_MERGE or a way of fusing */
+	const struct dev_merging *how; /* DEV_WEAVE: how it is made; NULL: as it comes */
+	const uint32_t *fit;           /* blocks of each kernel that fit one SM, alone */
+	int local_bytes;               /* of a thread; the most that one kernel has, alone */
 	uint32_t n_sms;
 	struct strbuf *why; /* NULL: errors are said; else the first goes here */
 	unsigned number; /* of its only kernel among others, from 1, for reports; 0: as it stands */

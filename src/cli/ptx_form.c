@@ -4,6 +4,7 @@
 /* Forms that are modules of their own, from kernel specifications (cmd_ptx_pass.c). */
 #include "cli/ptx_form.h"
 #include "cli/kernelspec.h"
+#include "cli/woven.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -195,6 +196,8 @@ static void json_merged(struct json *j, const struct forming *x)
 	}
 	json_end(j, ']');
 	json_uint(j, "merge_offset", m->merge_offset);
+	if (!strcmp(ptx_form_row(x->c)->name, "weave"))
+		woven_json(j, x->specs, &m->woven);
 }
 
 static void head(const struct forming *x, struct strbuf *out)
@@ -214,6 +217,8 @@ static void head(const struct forming *x, struct strbuf *out)
 		strbuf_printf(out,
 			"// %s: its parameters at %" PRIu32 ", struct ctl_args at %" PRIu32 "\n",
 			x->specs[k].kernel, m->of[k].param_offset, m->of[k].arg_offset);
+	if (!strcmp(ptx_form_row(x->c)->name, "weave"))
+		woven_print(x->specs, &m->woven, "// ", out);
 }
 
 static void show(struct forming *x)

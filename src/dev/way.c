@@ -11,11 +11,12 @@
 #define SHARE_MAX 1000000
 
 const char *const dev_hows[DEV_HOWS] = {
-	"sequential", "streams", "green", "merge", "vertical", "horizontal"};
+	"sequential", "streams", "green", "merge", "vertical", "horizontal", "weave"};
 const char *const dev_how_passes[DEV_HOWS] = {
 	[DEV_MERGE] = "merge",
 	[DEV_VERTICAL] = "fuse-vertical",
 	[DEV_HORIZONTAL] = "fuse-horizontal",
+	[DEV_WEAVE] = "weave",
 };
 static const char *const orders[] = {"steal", "partition", "mixed", "apart", "steal:shared"};
 

@@ -14,10 +14,11 @@ enum dev_how {
 	DEV_MERGE,      /* as one launch of workers */
 	DEV_VERTICAL,   /* fused: a block's threads run a block of one kernel after another's */
 	DEV_HORIZONTAL, /* fused: a block has warps for a block of each */
+	DEV_WEAVE,      /* fused: the instructions of two kernels by turns, by the same threads */
 	DEV_HOWS,
 };
 
-/* "sequential", "streams", "green", "merge", "vertical", "horizontal". */
+/* "sequential", "streams", "green", "merge", "vertical", "horizontal", "weave". */
 extern const char *const dev_hows[DEV_HOWS];
 /* The pass that makes it (pass/registry.h); NULL: none is needed. */
 extern const char *const dev_how_passes[DEV_HOWS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What both ways of fusing share (fuse.h): from a launch's block number to a guest's ids, and the
+/* What all ways of fusing share (fuse.h): from a launch's block number to a guest's ids, and the
  * guest's body there. No scheduler, no control block: of struct ctl_args total and grid are read.
  * The body is virtual as in a worker, since it stands among other code: its ways out lead behind
  * it, its barriers count its own threads. */
@@ -102,8 +102,9 @@ static int make(const struct fuse_way *way, struct guests *x, const struct pass_
 	int r = guests_import(x, from, CTL_MERGE_ENTRY);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
-		way->begin(x, k);
-		r = guests_look(x, k, &from[k]);
+		r = way->begin(x, k);
+		if (r == 0)
+			r = guests_look(x, k, &from[k]);
 		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
 	}
 	if (r == 0)
@@ -122,10 +123,9 @@ static int make(const struct fuse_way *way, struct guests *x, const struct pass_
 	return guests_seal(x, &w, ret->block);
 }
 
-int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigned n,
-	uint32_t threads, struct diag_list *diags, struct ptx_module **ret_m,
-	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which,
-	struct pass_record *record)
+int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsigned n,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
+	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
 {
 	struct guests *x = n < 1 || n > CTL_MAX_MERGED ? NULL : calloc(1, sizeof(*x));
 	int r;
@@ -135,9 +135,11 @@ int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigne
 	x->n = n;
 	x->diags = diags;
 	x->record = record;
-	x->threads = threads;
-	*ret = (struct pass_merged){.block = {threads, 1, 1}};
-	r = make(way, x, from, ret);
+	x->threads = call->threads;
+	x->max_registers = call->max_registers;
+	x->user = call->user;
+	*ret = (struct pass_merged){.block = {call->threads, 1, 1}};
+	r = make(call->way, x, from, ret);
 	*ret_which = x->which;
 	guests_finish(x, r, ret_verdict);
 	*ret_m = x->m;

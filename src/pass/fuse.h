@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One block of each of several kernels in a block of one launch: what both ways of fusing share. */
+/* One block of each of several kernels in a block of one launch: what all ways of fusing share. */
 #ifndef HEDDLE_FUSE_H
 #define HEDDLE_FUSE_H
 
@@ -10,17 +10,22 @@
 struct fuse_way {
 	/* Ahead of looking at guest k: which threads are its own, where its shared memory begins.
 	 */
-	void (*begin)(struct guests *x, unsigned k);
+	int (*begin)(struct guests *x, unsigned k);
 	/* Once all are looked at: ways out and barriers, and whether all of them are right there
 	 * (guests_fit). */
 	int (*place)(struct guests *x, const struct pass_guest *from);
 	void (*write)(struct guests *x, struct pass_writer *w);
 };
-/* x->threads and as_is are set. Of the two, the rest of pass_fuse_* (merge.h). */
-int pass_fuse(const struct fuse_way *way, const struct pass_guest *from, unsigned n,
-	uint32_t threads, struct diag_list *diags, struct ptx_module **ret_m,
-	struct pass_merged *ret, struct pass_verdict *ret_verdict, unsigned *ret_which,
-	struct pass_record *record);
+struct fuse_call {
+	const struct fuse_way *way;
+	void *user;             /* the way's: guests.user */
+	uint32_t threads;       /* of the entry's blocks */
+	uint32_t max_registers; /* a bound for the assembler; 0: none */
+};
+/* The rest is pass_fuse_*'s (merge.h). */
+int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsigned n,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
+	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 
 /* Guest k's block of the launch's block's number, if it has one. All of its threads come here. */
 void fuse_put(struct guests *x, struct pass_writer *w, unsigned k);

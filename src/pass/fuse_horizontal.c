@@ -9,14 +9,15 @@
 
 #include <errno.h>
 
-static void begin(struct guests *x, unsigned k)
+static int begin(struct guests *x, unsigned k)
 {
 	struct guest *before = k ? &x->of[k - 1] : NULL;
 
 	if (!before)
-		return;
+		return 0;
 	x->of[k].at.first_thread = before->at.first_thread + before->threads;
 	x->of[k].shared_at = before->shared_bytes;
+	return 0;
 }
 
 /* Each kernel's numbers behind those of the kernels before it. */
@@ -56,10 +57,9 @@ int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct dia
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {
-	uint32_t threads = 0;
+	struct fuse_call call = {.way = &way};
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
-		threads += (uint32_t)round_up(pass_threads(guests[k].block), 32);
-	return pass_fuse(
-		&way, guests, n, threads, diags, ret_m, ret, ret_verdict, ret_which, record);
+		call.threads += (uint32_t)round_up(pass_threads(guests[k].block), 32);
+	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

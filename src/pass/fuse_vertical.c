@@ -9,10 +9,11 @@
 
 #include <errno.h>
 
-static void begin(struct guests *x, unsigned k)
+static int begin(struct guests *x, unsigned k)
 {
 	(void)x;
 	(void)k;
+	return 0;
 }
 
 /* The last one's threads may leave, and it may leave behind what ends with the block. Alone in the
@@ -75,10 +76,10 @@ int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_
 	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
 	unsigned *ret_which, struct pass_record *record)
 {
-	uint32_t threads = 0;
+	struct fuse_call call = {.way = &way};
 
 	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
-		threads = MAX(threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
-	return pass_fuse(
-		&way, guests, n, threads, diags, ret_m, ret, ret_verdict, ret_which, record);
+		call.threads =
+			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
 }

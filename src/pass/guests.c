@@ -502,8 +502,7 @@ int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n
 	return ptx_graft_error(g->graft);
 }
 
-/* The statement that is written next is guest k's instruction `number`, or ours. */
-static void note_host(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number)
+void guests_note(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number)
 {
 	struct pass_origin ours = {PASS_OURS, PASS_OURS}, of = {k, number};
 	struct pass_recorded *host = x->record ? &x->record->funcs.at[0] : NULL;
@@ -524,7 +523,7 @@ void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsig
 	for (size_t i = g->from[piece]; i < g->from[piece + 1] && w->error == 0; i++) {
 		struct ptx_stmt s = ptx_graft_stmt(g->graft, &g->f->body.at[i]);
 
-		note_host(x, w, k, i < g->numbers.len ? g->numbers.at[i] : PASS_OURS);
+		guests_note(x, w, k, i < g->numbers.len ? g->numbers.at[i] : PASS_OURS);
 		pass_copy(w, &s);
 		w->error = w->error ? w->error : ptx_graft_error(g->graft);
 	}
@@ -546,7 +545,7 @@ static void come_last(struct ptx_module *m, const struct ptx_func *f)
 
 int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3])
 {
-	struct ptx_bounds bounds = {.minnctapersm = x->per_sm};
+	struct ptx_bounds bounds = {.minnctapersm = x->per_sm, .maxnreg = x->max_registers};
 	int r = w->error;
 
 	if (r < 0) {

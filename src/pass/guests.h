@@ -50,8 +50,10 @@ struct guests {
 	bool as_is;       /* every block has the entry's own shape */
 	uint32_t threads; /* of the entry's blocks */
 	uint32_t pool_align;
-	uint32_t per_sm;  /* of the entry's blocks an SM shall hold so many; 0: as it comes */
-	unsigned barrier; /* of all threads of the entry's blocks */
+	uint32_t per_sm;        /* of the entry's blocks an SM shall hold so many; 0: as it comes */
+	unsigned barrier;       /* of all threads of the entry's blocks */
+	uint32_t max_registers; /* of the entry; 0: no bound */
+	void *user;             /* of a way of fusing (fuse.h) */
 	struct guest of[GUESTS_MAX];
 };
 
@@ -86,6 +88,8 @@ void guests_put_exits(struct guest *g, struct pass_writer *w, const char *const 
 /* The rewritten body becomes the guest's, ready to be put, and w is finished; exits[i] are mapped
  * to to[i]. */
 int guests_graft(struct guests *x, unsigned k, struct pass_writer *w, unsigned n_exits);
+/* The statement that is written next is guest k's instruction `number`, or ours. */
+void guests_note(struct guests *x, struct pass_writer *w, unsigned k, uint32_t number);
 void guests_put_piece(struct guests *x, struct pass_writer *w, unsigned k, unsigned piece);
 /* Drops the guests, gives the host its body, its bounds, and looks at all of it. */
 int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]);

@@ -83,6 +83,24 @@ struct pass_guest {
 	uint32_t fits;
 };
 
+/* How far weaving went. */
+struct pass_apart { /* something of a kernel that runs alone */
+	uint8_t guest;
+	uint32_t line, col; /* in the kernel's file */
+	const char *why;    /* static */
+};
+struct pass_woven {
+	struct {
+		/* The kernel's, without branches; those that stand among the other's somewhere. */
+		uint32_t instructions, woven;
+	} of[2];
+	uint32_t reach; /* enum weave_reach: what was given up, since it is too large */
+	struct pass_apart apart[24]; /* the first ones */
+	unsigned n_apart;
+	struct pass_verdict why; /* reason NULL: woven; else fused vertically, for kernel which */
+	unsigned which;
+};
+
 /* How to launch the form: blocks of `block` threads with shared_bytes of dynamic shared memory. */
 struct pass_merged {
 	uint32_t block[3], shared_bytes;
@@ -93,6 +111,7 @@ struct pass_merged {
 		uint32_t arg_offset;              /* of its struct ctl_args */
 		bool rising_order;                /* pass.h; chunk 1 */
 	} of[CTL_MAX_MERGED];
+	struct pass_woven woven; /* pass_weave */
 };
 
 /* What merging and fusing have in common: a new module with the entry CTL_MERGE_ENTRY that runs n
@@ -113,5 +132,16 @@ pass_merge_fn pass_merge;
  * ctl_merge. */
 pass_merge_fn pass_fuse_vertical;   /* one guest's block behind another's, by the same threads */
 pass_merge_fn pass_fuse_horizontal; /* side by side: each has warps of its own, and shared memory */
+
+/* Two guests' instructions woven together (GoPTX, section III), by the same threads; shared memory
+ * of each is its own. What cannot be woven is fused vertically: ret->woven says why. */
+struct pass_weave_options {
+	uint32_t max_registers; /* a bound for the assembler (GoPTX, section III-D); 0: none */
+	bool unsliced;          /* long blocks stay whole */
+	bool in_order;          /* within a block one kernel's come behind the other's */
+};
+int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_weave_options *o,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
+	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record);
 
 #endif

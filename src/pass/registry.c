@@ -43,6 +43,14 @@ static int run_fuse_horizontal(const struct pass_request *rq, struct diag_list *
 		&ret->which, record);
 }
 
+static int run_weave(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
+{
+	ret->entry = CTL_MERGE_ENTRY;
+	return pass_weave(rq->kernels, rq->n, &rq->weave, diags, &ret->m, &ret->merged,
+		&ret->verdict, &ret->which, record);
+}
+
 static int run_virtual(const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret, struct pass_record *record)
 {

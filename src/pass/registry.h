@@ -23,6 +23,7 @@ struct pass_request {
 	struct ptx_module *in;       /* of kernels[0], where it is rewritten there; else NULL */
 	struct pass_options options; /* preempt */
 	uint32_t fields;             /* virtual */
+	struct pass_weave_options weave;
 	/* Called with each module as it comes ("in") and the form ("out"); NULL: nobody wants it.
 	 */
 	void (*dump)(void *user, const char *pass, const char *kernel, const char *when,

@@ -285,6 +285,8 @@ static void look(struct verify *v)
 	verify_places(v);
 	verify_id_registers(v);
 	verify_apart(v);
+	if (v->r->form)
+		verify_order(v);
 	verify_convergence(v);
 }
 

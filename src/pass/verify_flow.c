@@ -193,12 +193,16 @@ static int guard_value(const struct walk *w, uint32_t at, bool within)
 	holds = (w->e.kind == EDGE_TAKEN) != (plain->guard_negated != 0);
 	if (s->guard == p->reg[plain->guard])
 		return holds != (s->guard_negated != 0);
-	/* A vote of the same: if it holds here, it holds for some lane. */
+	/* A vote of the same: if it holds here, it holds for some lane; if it does not, not for
+	 * all. */
 	by = verify_written(p->qg, at, s->guard);
-	if (by && by->mn->op == PTX_OP_vote && ptx_has_mod(by->mn, "any") && !s->guard_negated &&
-		by->opd[1].kind == PTX_OPD_REG && by->opd[1].reg == p->reg[plain->guard])
-		return holds != (by->opd[1].negated != 0) ? 1 : -1;
-	return -1;
+	if (!by || by->mn->op != PTX_OP_vote || s->guard_negated ||
+		by->opd[1].kind != PTX_OPD_REG || by->opd[1].reg != p->reg[plain->guard])
+		return -1;
+	holds = holds != (by->opd[1].negated != 0);
+	if (ptx_has_mod(by->mn, "any"))
+		return holds ? 1 : -1;
+	return ptx_has_mod(by->mn, "all") && !holds ? 0 : -1;
 }
 
 static void push(struct walk *w, uint32_t at, bool within)

@@ -239,6 +239,15 @@ static bool overlap(const struct verify_place *a, const struct verify_place *b)
 	return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
 }
 
+bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b)
+{
+	for (size_t i = 0; i < a->places.len; i++)
+		for (size_t k = 0; k < b->places.len; k++)
+			if (overlap(&a->places.at[i], &b->places.at[k]))
+				return true;
+	return false; /* those that stay where they were are variables of their own (taken_by) */
+}
+
 static bool side_by_side(const struct verify_guest *a, const struct verify_guest *b)
 {
 	return a->end <= b->first || b->end <= a->first;

@@ -28,6 +28,8 @@ struct verify_guest {
 	const struct ptx_func *f; /* plain */
 	uint32_t threads;         /* of its block, in whole warps */
 	uint32_t first, end;      /* of the entry's threads, those that come to its code */
+	struct cfg_uniformity *u; /* of the plain kernel; NULL: not looked at yet */
+	bool in_parts;            /* it begins at several places, for some of these threads each */
 	bool has_code, has_shared, has_barriers;
 	VEC(struct verify_sym) syms;
 	VEC(struct verify_place) places;
@@ -90,6 +92,8 @@ bool verify_operand(
 bool verify_name(struct verify_pair *p, const struct ptx_sym *plain, uint64_t plain_offset,
 	const struct ptx_sym *now, uint64_t offset, uint32_t at);
 void verify_places(struct verify *v);
+/* Some of the shared memory of one is the other's, too. */
+bool verify_share_places(const struct verify_guest *a, const struct verify_guest *b);
 /* The offset of a parameter in the result's buffer; NONE: it is none. */
 uint32_t verify_param_at(const struct ptx_func *f, const struct ptx_sym *sym);
 
@@ -101,6 +105,7 @@ void verify_forms(struct verify_pair *p);
 void verify_threads(struct verify *v);     /* who comes to which code */
 void verify_apart(struct verify *v);       /* kernels that share what there is one of */
 void verify_convergence(struct verify *v); /* ways that were not there */
+void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
 void verify_carry(struct verify_pair *p);
 
 #endif

@@ -356,6 +356,37 @@ static bool others_leave(struct verify *v, const struct range *r, uint32_t to)
 	return true;
 }
 
+/* Whose code begins at several places, for some of its threads each: together these are all, and
+ * from there on the ways are for verify_flow.c. */
+static void look_at_beginnings(struct verify *v, struct verify_pair *p, const struct range *all)
+{
+	struct range hull = {0, 0};
+	uint32_t warps = 0;
+
+	for (uint32_t i = 0; i < v->r->f->body.len; i++) {
+		struct range r = all[v->host->block_of[i]];
+
+		if (p->of[i] == NONE || r.first >= r.end)
+			continue;
+		p->g->has_code = true;
+		if (p->of[i] != p->entry_at)
+			continue;
+		p->g->in_parts |= hull.end && (hull.first != r.first || hull.end != r.end);
+		widen(&hull, r);
+		for (uint32_t t = r.first; t < r.end; t += 32)
+			warps |= 1u << (t / 32 % 32);
+	}
+	p->g->first = hull.first;
+	p->g->end = hull.end;
+	if (!p->g->has_code)
+		return;
+	if (hull.end - hull.first != MIN(p->g->threads, all_threads(v)) ||
+		(uint32_t)__builtin_popcount(warps) != (hull.end - hull.first + 31) / 32)
+		verify_tell(p, PASS_RULE_BARRIERS, NONE, p->entry_at,
+			"threads %u to %u of the entry's come to it, and its block has %u",
+			hull.first, hull.end, p->g->threads);
+}
+
 /* A kernel's statements see its own threads, all of them, beginning with the one that its ids say.
  */
 static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
@@ -365,21 +396,15 @@ static void look_at_comers(struct verify *v, uint32_t at, const struct range *al
 	const struct ptx_stmt *s = &v->r->f->body.at[at];
 	const struct ptx_opd *count = is_barrier(s) ? count_of(s) : NULL;
 
-	if (p && !p->g->has_code) {
-		p->g->has_code = true;
-		p->g->first = r.first;
-		p->g->end = r.end;
-		if (r.end - r.first != MIN(p->g->threads, all_threads(v)))
-			verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at],
-				"threads %u to %u of the entry's come to it, and its block has %u",
-				r.first, r.end, p->g->threads);
-	} else if (p && (p->g->first != r.first || p->g->end != r.end)) {
+	if (p && (p->g->in_parts ? p->g->first > r.first || p->g->end < r.end
+				 : p->g->first != r.first || p->g->end != r.end))
 		verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at],
 			"threads %u to %u of the entry's come to `%s`, and %u to %u elsewhere",
 			r.first, r.end, verify_text(p, p->q, at), p->g->first, p->g->end);
-	}
 	if (!is_barrier(s) || (p && count && count_of(&p->p->body.at[p->of[at]])))
 		return; /* it says itself how many */
+	if (p && p->g->in_parts)
+		r = (struct range){p->g->first, p->g->end};
 	if (count ? is_imm(count) && count->value == r.end - r.first
 		  : r.end - r.first == all_threads(v) || others_leave(v, all, block))
 		return;
@@ -429,6 +454,8 @@ void verify_threads(struct verify *v)
 			if (r[b].first < r[b].end)
 				changed |= pass_on(v->host, r, b);
 	}
+	for (unsigned k = 0; k < v->r->n; k++)
+		look_at_beginnings(v, v->pairs.at[k], r);
 	for (uint32_t b = 0; b < v->host->n; b++)
 		for (uint32_t i = v->host->at[b].first; i < v->host->at[b].end; i++)
 			if (r[b].first < r[b].end && v->r->f->body.at[i].kind == PTX_INSN)
@@ -503,14 +530,26 @@ static void search_behind(struct search *s, uint32_t block)
 			add(s, b->succ[i]);
 }
 
+/* Both have a number for a barrier. */
+static bool share_numbers(const struct verify_guest *a, const struct verify_guest *b)
+{
+	for (unsigned i = 0; i < 16; i++)
+		for (unsigned m = 0; m < 16; m++)
+			if (a->barrier[i] != 255 && a->barrier[i] == b->barrier[m])
+				return true;
+	return false;
+}
+
 /* A kernel's statement, with no barrier ahead of it: another's, or the beginning of the next block.
- */
-static void meet(struct search *s, struct verify_pair *p, uint32_t at)
+ * False: the search goes on behind it. */
+static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 {
 	const struct verify_guest *g = s->from->g;
 	const struct cfg *plain = p->pg;
+	bool theirs = p != s->from && !apart(g, p->g) &&
+		      (verify_share_places(g, p->g) || share_numbers(g, p->g));
 
-	if (p != s->from && shares(p->g) && !apart(g, p->g))
+	if (theirs)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,
 			"nothing keeps `%s` apart from kernel '%.200s', which has the same shared "
 			"memory or barriers",
@@ -522,6 +561,7 @@ static void meet(struct search *s, struct verify_pair *p, uint32_t at)
 			"nothing keeps `%s` apart from the block before, which has the same shared "
 			"memory",
 			verify_text(p, p->q, at));
+	return theirs || p == s->from;
 }
 
 /* From statement `at` on to the block's end; no further than a barrier. */
@@ -533,10 +573,8 @@ static void search_block(struct search *s, uint32_t at)
 	for (; at < b->end; at++) {
 		struct verify_pair *p = verify_owner(s->v, at);
 
-		if (p) {
-			meet(s, p, at);
+		if (p && meet(s, p, at))
 			return;
-		}
 		if (holds_all(s, &g->f->body.at[at]))
 			return;
 	}

@@ -275,6 +275,24 @@ static bool is_filling(struct lanes *l, const struct verify_pair *p, uint32_t bl
 	       (leads_out(l, p, blk->succ[0]) || leads_out(l, p, blk->succ[1]));
 }
 
+/* Whole warps take it in the plain kernel. What its registers hold is what they hold there, and a
+ * warp's threads are a warp's, so they do so wherever it stands, and however often. */
+static bool is_whole_in_plain(struct lanes *l, const struct verify_pair *owner, uint32_t at)
+{
+	const uint32_t *b = owner->g->from->block;
+	const struct ptx_stmt *s = &owner->p->body.at[owner->of[at]];
+	struct verify_guest *g = owner->g;
+
+	if (!g->u && cfg_uniformity(&l->v->arena, owner->pg,
+			     b[1] == 1 && b[2] == 1 ? CFG_BLOCKS_1D : 0, NULL, &g->u) < 0) {
+		l->v->failed = true;
+		return true;
+	}
+	return s->mn->op == PTX_OP_bra && s->guard != PTX_NO_REG &&
+	       g->u->reg[s->guard] >= CFG_WARP_UNIFORM &&
+	       g->u->block[owner->pg->block_of[owner->of[at]]] >= CFG_WARP_UNIFORM;
+}
+
 static void look_at_branch(struct lanes *l, uint32_t block)
 {
 	uint32_t at = l->g->at[block].end - 1, n, where;
@@ -283,7 +301,8 @@ static void look_at_branch(struct lanes *l, uint32_t block)
 
 	if (s->kind != PTX_INSN || !(s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT)) ||
 		l->g->at[block].n_succ < 2 || verify_is_never(l->v->pairs.at[0], at) ||
-		(s->guard != PTX_NO_REG && is_same(l, s->guard, at)))
+		(s->guard != PTX_NO_REG && is_same(l, s->guard, at)) ||
+		(owner && l->v->r->form && is_whole_in_plain(l, owner, at)))
 		return;
 	n = cfg_influence(l->g, block, l->list, l->seen, ++l->mark);
 	for (uint32_t i = 0; i < n; i++) {
@@ -342,6 +361,11 @@ static bool any_together(const struct verify *v)
 	return false;
 }
 
+static bool is_1d(const struct pass_merged *form)
+{
+	return form && form->block[1] == 1 && form->block[2] == 1;
+}
+
 void verify_convergence(struct verify *v)
 {
 	struct lanes l = {.v = v};
@@ -353,7 +377,8 @@ void verify_convergence(struct verify *v)
 	r = without_traps(v, &g);
 	l.g = g;
 	if (r == 0)
-		r = cfg_uniformity(&v->arena, g, CFG_NO_RACES, NULL, &l.u);
+		r = cfg_uniformity(&v->arena, g,
+			CFG_NO_RACES | (is_1d(v->r->form) ? CFG_BLOCKS_1D : 0), NULL, &l.u);
 	if (r == 0)
 		r = cfg_chains(&v->arena, g, &l.chains);
 	if (r == 0) {

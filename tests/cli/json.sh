@@ -117,7 +117,7 @@ END
 	check 0 "ptx print" "$dir/k.ptx"
 	check 1 "ptx print" "$dir/bad.ptx"
 	check 0 "ptx preempt" "$dir/k.ptx"
-	for pass in merge fuse-vertical fuse-horizontal; do
+	for pass in merge fuse-vertical fuse-horizontal weave; do
 		check 0 "ptx $pass" -- "$dir/k.ptx" put --block 32 + "$dir/k.ptx" put --block 64
 	done
 	check 0 "ptx virtual" -- "$dir/k.ptx" put --grid 4 --block 32
@@ -126,6 +126,7 @@ END
 	set -- "$dir/k.ptx" put --grid 4 --block 32 "u32[128]:zero"
 	check 0 corun --device cpu --check -- "$@" + "$@"
 	check 0 corun --device cpu --how streams -- "$@" + "$@"
+	check 0 corun --device cpu --how weave --registers 64 --check -- "$@" + "$@"
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
 	merged
 	check 0 doctor

@@ -99,6 +99,7 @@ def commands():
         "ptx merge": [["ptx", "merge", "--"] + put + ["+"] + put],
         "ptx fuse-vertical": [["ptx", "fuse-vertical", "--"] + put + ["+"] + put],
         "ptx fuse-horizontal": [["ptx", "fuse-horizontal", "--"] + put + ["+"] + put],
+        "ptx weave": [["ptx", "weave", "--"] + put + ["+"] + put],
         "ptx virtual": [["ptx", "virtual", "--"] + put],
         "exec": [["exec", "--device", "cpu", "--grid", "1", "--block", "1", "k.ptx", "put", "u64[1]:zero>-"]],
         "corun": [["corun", "--device", "cpu", "--check", "--"] + put + ["+"] + put],

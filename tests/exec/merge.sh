@@ -3,13 +3,15 @@
 # Copyright 2026 The heddle authors
 #
 # Pairs of kernels as one launch, merged and fused, compared with each of them alone, to the last bit.
-#   merge.sh HEDDLE LIST DEVICE paper|forms|leaving [sample]
+#   merge.sh HEDDLE LIST DEVICE paper|forms|leaving|woven [sample]
 # LIST: kernels/list.txt of a build. paper: each two of the merging paper's kernels, in three shapes,
 # each alone, and up to eight of them; forms: every kernel of the list with another one. Each with all
 # schedules, with and without turns, and fused, and on the virtual GPU with each of MODES (words of
 # HEDDLE_VGPU); leaving: kernels that can be fused, but not merged, since their threads have to leave, or
 # leave something behind, each ahead of another one and behind it;
-# sample: with one of these, others for each pair. LIMIT: seconds that a run may take (60);
+# woven: every kernel of the list woven with others, each of the two first, by GoPTX's rules and with
+# blocks left whole;
+# sample: with one of these, others for each pair (woven: every third kernel with one of them). LIMIT: seconds that a run may take (60);
 # JOBS: runs at a time (2).
 # Kernels that cannot be merged, or not in this order, must be refused; they are counted.
 set -eu
@@ -48,6 +50,7 @@ cat >"$work/schedules" <<'END'
 --schedule steal --own 2 --chunk 2
 --how vertical
 --how horizontal
+--how weave
 END
 for mode in $modes; do
 	sed -E "s/^/$mode /; s/(steal(:shared)?|partition=[0-9:]*)/& $bound/" "$work/schedules"
@@ -164,6 +167,29 @@ leaving() {
 	}
 }
 
+# Partners: with guards, with barriers, both, with operations of warps, with loops.
+woven() {
+	# shellcheck disable=SC2086
+	printf '%s --how weave\n' $modes >"$work/ways"
+	# shellcheck disable=SC2086
+	[ -n "$sample" ] || printf '%s --how weave --unsliced\n' $modes >>"$work/ways"
+	ways=$(wc -l <"$work/ways")
+	awk -F"$tab" '!seen[$2]++' "$work/all" | tee "$work/first" >"$work/list"
+	line=0
+	while IFS=$tab read -r _ kernel _ <&4; do
+		line=$((line + 1))
+		partner=0
+		for other in va bitonic_tile er_barrier warp_shuffles spmv; do
+			partner=$((partner + 1))
+			[ -z "$sample" ] || [ $((line % 15)) -eq $((partner * 3)) ] || continue
+			with=$(grep -n "$tab$other$tab" "$work/list" | cut -d: -f1)
+			corun "$(words "$work/list" "$line") + $(words "$work/list" "$with")"
+			[ "$kernel" = "$other" ] || [ -n "$sample" ] ||
+				corun "$(words "$work/list" "$with") + $(words "$work/list" "$line")"
+		done
+	done 4<"$work/first"
+}
+
 "$what"
 wait
 cat "$work"/result.* >"$work/results"
@@ -175,5 +201,6 @@ again=$(grep -cE '^ok.*\(([2-9]|[0-9]{2,}) launches\)' "$work/results" || :)
 echo "$ok runs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused; $again resumed"
 case $what in
 leaving) [ "$bad" -eq 0 ] && [ "$ok" -eq "$id" ] ;;
+woven) [ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] ;;
 *) [ "$bad" -eq 0 ] && [ "$ok" -gt $((id * 3 / 4)) ] && [ "$again" -gt $((ok / 8)) ] ;;
 esac

@@ -36,7 +36,7 @@ programs() {
 }
 
 # way N [WAY]: the N-th pair's $options and $mode.
-ways=11
+ways=12
 way() {
 	case ${2:-$(($1 % ways))} in
 	0) options="--schedule steal" ;;
@@ -50,8 +50,9 @@ way() {
 	8) options="--schedule steal:shared --own 1 --yield-every 3 --workers 3" ;;
 	9) options="--schedule apart --own 2 --yield-every 2" ;;
 	10) options="--schedule mixed --own 1 --chunk 2" ;;
+	11) options="--how weave" ;;
 	esac
-	case $((($1 + ${2:-0}) % 4)) in
+	case $((($1 / ways + ${2:-0}) % 4)) in
 	0) mode=sms=4 ;;
 	1) mode=serial ;;
 	2) mode=converge=postdom ;;

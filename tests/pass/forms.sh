@@ -39,6 +39,8 @@ half="$ptx half --block 64"
 	form merge-add-turn merge -- $add + $turn
 	form merge-turn-add merge -- $turn + $add
 	form fuse-vertical fuse-vertical -- $half + $turn
+	form weave-add-half weave -- $add + $half
+	form weave-add-add weave -- $add + $ptx add --block 40
 	form fuse-horizontal fuse-horizontal -- $turn + $half
 	for field in none counts; do
 		form virtual-$field virtual --fields $field -- $turn --grid 3,2

@@ -14,7 +14,7 @@
 
 /* EARLY, LEAVING: vertical; kernel 0 has an early return, or its threads leave, and it comes last.
  */
-enum way { MERGE, VERTICAL, HORIZONTAL, PREEMPT, EARLY, LEAVING, WAYS };
+enum way { MERGE, VERTICAL, HORIZONTAL, PREEMPT, EARLY, LEAVING, WEAVE, WAYS };
 
 static struct test {
 	struct arena arena;
@@ -44,13 +44,25 @@ static struct ptx_module *read_module(void)
 	return m;
 }
 
+static int weave(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which, struct pass_record *record)
+{
+	static const struct pass_weave_options options = {0};
+	int r = pass_weave(guests, n, &options, diags, ret_m, ret, ret_verdict, ret_which, record);
+
+	assert_null(ret->woven.why.reason);
+	return r;
+}
+
 static void make_together(enum way way)
 {
 	static pass_merge_fn *const make[WAYS] = {[MERGE] = pass_merge,
 		[VERTICAL] = pass_fuse_vertical,
 		[HORIZONTAL] = pass_fuse_horizontal,
 		[EARLY] = pass_fuse_vertical,
-		[LEAVING] = pass_fuse_vertical};
+		[LEAVING] = pass_fuse_vertical,
+		[WEAVE] = weave};
 	struct pass_verdict verdict;
 	unsigned which;
 
@@ -263,6 +275,35 @@ static void other_threads(void)
 	while (t.f->body.at[at].mn->op != PTX_OP_setp)
 		at--;
 	t.f->body.at[at].opd[2].value += 32;
+}
+static size_t first_of(struct pass_origin origin, size_t from)
+{
+	const struct pass_recorded *r = recorded();
+
+	while (r->of.at[from].guest != origin.guest || r->of.at[from].insn != origin.insn)
+		assert_true(++from < r->of.len);
+	return from;
+}
+/* All numbers of the second kernel's barriers are the first's, too. */
+static void same_numbers(void)
+{
+	for (size_t i = 0; i < t.f->body.len; i++)
+		if (recorded()->of.at[i].guest == 1 && t.f->body.at[i].kind == PTX_INSN &&
+			t.f->body.at[i].mn->flags & PTX_F_BARRIER)
+			t.f->body.at[i].opd[0].value -= 2;
+}
+/* One of the second kernel's ahead of one of the first's, and behind another one. */
+static void turned_order(void)
+{
+	struct pass_origin origin = recorded()->of.at[of(1, "bar.sync 0;")];
+	size_t to = first_of(recorded()->of.at[of(0, "bar.sync 1;")], 0),
+	       from = first_of(origin, to);
+	struct ptx_stmt s = t.f->body.at[from];
+
+	insert(to, "barrier.sync 9;\n");
+	t.f->body.at[to] = s;
+	recorded()->of.at[to] = origin;
+	drop(from + 1);
 }
 static void past_barrier(void)
 {
@@ -525,7 +566,16 @@ static const struct mutant {
 	{MERGE, past_barrier, PASS_RULE_BARRIERS},
 	{EARLY, leave_early, PASS_RULE_BARRIERS},
 	{LEAVING, barrier_behind, PASS_RULE_BARRIERS},
+	{WEAVE, drop_barrier, PASS_RULE_BARRIERS},
+	{WEAVE, turned_order, PASS_RULE_BARRIERS},
+	{WEAVE, other_threads, PASS_RULE_BARRIERS},
 	{MERGE, into_shuffle, PASS_RULE_CONVERGENCE},
+	{WEAVE, part_at_shuffle, PASS_RULE_CONVERGENCE},
+	{WEAVE, same_numbers, PASS_RULE_SHARED},
+	{WEAVE, lay_over, PASS_RULE_SHARED},
+	{WEAVE, break_chain, PASS_RULE_CARRY},
+	{WEAVE, others_register, PASS_RULE_CODE},
+	{WEAVE, drop_add, PASS_RULE_FLOW},
 	{MERGE, drop_shuffle, PASS_RULE_CONVERGENCE},
 	{MERGE, part_at_shuffle, PASS_RULE_CONVERGENCE},
 	{PREEMPT, part_at_shuffle, PASS_RULE_CONVERGENCE},
@@ -615,7 +665,7 @@ static void test_half_a_warp_that_counts(void **state)
 static void test_mutants(void **state)
 {
 	static const char *const ways[WAYS] = {
-		"merge", "vertical", "horizontal", "preempt", "early", "leaving"};
+		"merge", "vertical", "horizontal", "preempt", "early", "leaving", "weave"};
 	unsigned bad = 0;
 
 	(void)state;
