@@ -26,7 +26,7 @@
  * acquire it gives memory's. Within a block, acquire and release on go and left are taken as right: between warps of one
  * block the virtual GPU and races are the check, not this model.
  *
- * PLANT=1…11 are faults, each of which must be found (see task.sh). */
+ * PLANT=1…10 are faults, each of which must be found (see task.sh). */
 
 #ifndef PLANT
 #define PLANT 0
