@@ -4,6 +4,7 @@
 /* Memory instructions. Kernel parameters at fixed places become constants of the launch; .param
  * variables of calls and formals of device functions lie in the frame's local memory. */
 #include "decode.h"
+#include "weak.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,28 @@ static bool ordered(const struct ptx_mnem *mn)
 {
 	return ptx_has_mod(mn, "volatile") || ptx_has_mod(mn, "relaxed") ||
 	       ptx_has_mod(mn, "acquire") || ptx_has_mod(mn, "release") || ptx_has_mod(mn, "mmio");
+}
+
+/* What an operation orders beyond its block. */
+static uint16_t order_flags(const struct ptx_mnem *mn)
+{
+	bool both = ptx_has_mod(mn, "acq_rel") || ptx_has_mod(mn, "sc") || mn->op == PTX_OP_membar;
+
+	if (ptx_has_mod(mn, "cta"))
+		return 0;
+	return (uint16_t)((both || ptx_has_mod(mn, "acquire") ? VI_ACQUIRE : 0) |
+			  (both || ptx_has_mod(mn, "release") ? VI_RELEASE : 0));
+}
+
+/* In place of a handler for memory that is not weak. */
+static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
+{
+	if (!weak_on() || (to->space != PTX_GLOBAL && to->space != PTX_GENERIC) ||
+		to->flags & VI_FRAME)
+		return;
+	to->fn = fn;
+	to->flags &= (uint16_t) ~(VI_ACQUIRE | VI_RELEASE);
+	to->flags |= order_flags(mn);
 }
 
 /* A register that was declared as a vector: its elements, one behind the other. */
@@ -183,6 +206,7 @@ static bool dec_access(struct dec *d, bool is_load)
 	to.cost = (uint8_t)(access_cost(to.space) + to.vec);
 	if (!is_load || !dec_ld_param(d, &to, addr))
 		choose(&to, is_load);
+	take_weak(mn, &to, is_load ? vop_ld_weak : vop_st_weak);
 	to.x = d->p->n_ranges++;
 	to.guard = d->guard;
 	to.guard_xor = d->guard_xor;
@@ -238,6 +262,7 @@ static bool dec_atom(struct dec *d)
 		return false;
 	to.cost = to.space == PTX_SHARED ? 8 : 16;
 	to.fn = vop_atom;
+	take_weak(mn, &to, vop_atom_weak);
 	to.x = d->p->n_ranges++;
 	to.guard = d->guard;
 	to.guard_xor = d->guard_xor;
@@ -331,7 +356,8 @@ bool dec_mem(struct dec *d)
 		return dec_isspacep(d);
 	case PTX_OP_membar:
 	case PTX_OP_fence:
-		dec_emit(d, vop_fence, 4);
+		dec_emit(d, weak_on() ? vop_fence_weak : vop_fence, 4)->flags |=
+			order_flags(d->s->mn);
 		return true;
 	case PTX_OP_prefetch:
 	case PTX_OP_prefetchu:

@@ -263,8 +263,7 @@ static void *serial_thread(void *arg)
 		while (seen == activity && work_left()) {
 			if (!serial_step())
 				nap_unlocked();
-			pthread_mutex_unlock(&drv.lock);
-			pthread_mutex_lock(&drv.lock);
+			drv_let_others_in();
 		}
 	}
 	return arg;
@@ -361,6 +360,7 @@ void drv_engine_wait(void)
 		activity++;
 		if (!serial_step())
 			nap_unlocked();
+		drv_let_others_in();
 	} else if (!copy_thread_runs && value_waits()) {
 		sleep_on(&drv.changed, LOOK_MAX_NS);
 		drv_kick();

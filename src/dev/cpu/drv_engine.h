@@ -20,4 +20,8 @@ void drv_engine_spend(struct drv_op *op); /* serial mode: the time that a copy t
 /* drv_launch.c */
 void drv_kernel_start(struct drv_op *op);
 
+/* drv_init.c: whoever stands before the lock, which the caller has and takes again, comes in first.
+ * A mutex promises nothing to one who waits while another lets go and takes it again. */
+void drv_let_others_in(void);
+
 #endif

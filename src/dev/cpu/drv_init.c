@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "drv_ctx.h"
+#include "drv_engine.h"
 #include "drv_graph.h"
 #include "vgpu.h"
 
@@ -126,14 +127,30 @@ void *drv_get(const void *h, enum obj_kind kind)
 /* A thread that is cancelled in here would take the lock with it. Whether it could be cancelled,
  * from the time it came in until it leaves. */
 static _Thread_local int cancel_state;
+static unsigned outside; /* threads that want to come in */
+static uint64_t came_in; /* counts them, under the lock */
 
 static void lock(void)
 {
 	int was;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	__atomic_fetch_add(&outside, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&drv.lock);
+	__atomic_fetch_sub(&outside, 1, __ATOMIC_SEQ_CST);
+	came_in++;
 	cancel_state = was;
+}
+
+void drv_let_others_in(void)
+{
+	uint64_t before = came_in;
+
+	while (came_in == before && __atomic_load_n(&outside, __ATOMIC_SEQ_CST)) {
+		pthread_mutex_unlock(&drv.lock);
+		usleep(20);
+		pthread_mutex_lock(&drv.lock);
+	}
 }
 
 static void unlock(void)
@@ -184,6 +201,7 @@ static void forget_in_child(void)
 {
 	if (drv.pid > 0)
 		drv.pid = 0;
+	outside = 0;
 	pthread_mutex_init(&drv.lock, NULL);
 }
 
@@ -223,6 +241,7 @@ static CUresult init_device(void)
 	vgpu_set_converge(drv.config.converge);
 	vgpu_set_turns(drv.config.turns);
 	vgpu_set_garbage(drv.config.garbage);
+	vgpu_set_weak(drv.config.weak);
 	int r = sm_open(&drv.config, &drv.sm);
 	if (r) {
 		report_open(r);

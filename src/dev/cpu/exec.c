@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define QUANTUM 2000 /* warp instructions before the next warp has its turn */
+#include "weak.h"
+
+#define QUANTUM 500 /* warp instructions before the next warp has its turn */
 
 static uint64_t turns_seed;
 
@@ -298,19 +300,18 @@ enum vgpu_state vgpu_block_step(
 	uint32_t stuck = 0;
 	bool slept = false;
 
-	for (uint32_t k = 0; k < b->n_warps; k++) {
-		b->warps[k].asleep = b->warps[k].progress = false;
-		b->warps[k].polls = 0;
-	}
+	for (uint32_t k = 0; k < b->n_warps; k++)
+		b->warps[k].asleep = false;
 	while (budget && b->live_threads && !b->fault.kind && stuck < b->n_warps) {
 		uint64_t quantum = MIN(budget, b->random ? random_turn(b) : QUANTUM);
 		struct vwarp *w = &b->warps[b->turn];
 
 		if (can_run(w)) {
-			x.left = quantum;
+			x.left = x.quantum = quantum;
 			x.unused = 0;
 			run_warp(&x, w);
 			budget -= quantum - x.left - x.unused;
+			w->polls.issued += quantum - x.left - x.unused;
 			stuck = 0;
 		} else {
 			stuck++;
@@ -319,6 +320,10 @@ enum vgpu_state vgpu_block_step(
 	}
 	*io_thread_insns += x.threads;
 	*io_cycles = x.cycles;
+	if (b->weak && !b->live_threads)
+		weak_release(b->weak);
+	else if (b->weak)
+		weak_pass(b->weak, budget != 0);
 	if (b->fault.kind)
 		return VGPU_FAULT;
 	if (!b->live_threads)
@@ -362,6 +367,8 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 	b->n_turns = 0;
 	memset(b->barrier, 0, sizeof(b->barrier));
 	memset(&b->fault, 0, sizeof(b->fault));
+	if (b->weak)
+		weak_reset(b->weak, block_index);
 	b->garbage = garbage_seed ? random_bits(garbage_seed, block_index) | 1 : 0;
 	if (b->garbage)
 		fill(b, b->shared, b->shared_bytes);
@@ -387,6 +394,8 @@ void vgpu_block_reset(struct vgpu_block *b, uint64_t block_index)
 		w->spin = 0;
 		w->slicing = VW_IN_ORDER;
 		w->turns = 0;
+		w->progress = false;
+		w->polls = (struct vpolls){0};
 		if (b->garbage)
 			fill_frame(b, f);
 		f->lanes = w->existing;
@@ -449,9 +458,11 @@ int vgpu_block_create(const struct vgpu_launch *l, uint64_t block_index, uint32_
 	b->ranges = calloc(p->n_ranges + 1u, sizeof(*b->ranges));
 	b->free_frames = calloc(p->n_funcs, sizeof(*b->free_frames));
 	b->entry = calloc(b->n_warps, sizeof(*b->entry));
+	b->weak = weak_on() ? weak_create(b->mem) : NULL;
 	if (b->warps)
 		memset(b->warps, 0, b->n_warps * sizeof(*b->warps));
-	if (!b->shared || !b->warps || !b->ranges || !b->free_frames || !b->entry) {
+	if (!b->shared || !b->warps || !b->ranges || !b->free_frames || !b->entry ||
+		(weak_on() && !b->weak)) {
 		vgpu_block_destroy(b);
 		return -ENOMEM;
 	}
@@ -489,6 +500,7 @@ void vgpu_block_destroy(struct vgpu_block *b)
 			free(f);
 		}
 	}
+	weak_destroy(b->weak);
 	free(b->entry);
 	free(b->free_frames);
 	free(b->ranges);

@@ -10,16 +10,14 @@
 #define HEDDLE_VGPU_EXEC_H
 
 #include "code.h"
+#include "poll.h"
 
-#define LANES          32
-#define VGPU_BARRIERS  16
-#define VX_CLUSTER     VGPU_BARRIERS /* the barrier of a cluster, which is one block */
-#define VX_SPIN_LIMIT  20000
-#define VX_SPIN_POLL   500
-#define VX_POLLS       64 /* in vain, before a warp gives its turn away */
-#define VX_POLL_CYCLES 200
-#define MAX_DEPTH      2000
-#define MAX_STACK      (512u << 10) /* local memory a thread, bytes */
+#define LANES         32
+#define VGPU_BARRIERS 16
+#define VX_CLUSTER    VGPU_BARRIERS /* the barrier of a cluster, which is one block */
+#define VX_SPIN_LIMIT 20000
+#define MAX_DEPTH     2000
+#define MAX_STACK     (512u << 10) /* local memory a thread, bytes */
 
 struct vframe {
 	struct vframe *parent; /* or the next one of the free list */
@@ -64,9 +62,9 @@ struct vwarp {
 	uint32_t cluster;    /* lanes that wait, or will, at the cluster's barrier */
 	bool asleep;         /* gave the rest of this step away */
 	bool progress;
-	uint8_t slicing;      /* enum vwarp_turn */
-	uint32_t spin, polls; /* spin grows while the same fragments loop */
-	uint64_t poll_hash[4];
+	uint8_t slicing; /* enum vwarp_turn */
+	uint32_t spin;   /* grows while the same fragments loop */
+	struct vpolls polls;
 	uint64_t turns, sleep_ns;
 	struct vconv *conv; /* malloc'ed */
 	uint32_t n_conv, cap_conv;
@@ -95,6 +93,7 @@ struct vgpu_block {
 	struct vgpu_range *ranges;
 	struct vframe **free_frames; /* by function */
 	struct vframe **entry;       /* by warp */
+	struct weak *weak;           /* NULL: memory is not */
 	struct vbarrier barrier[VGPU_BARRIERS + 1];
 	struct vgpu_fault fault;
 };
@@ -105,9 +104,9 @@ struct vx {
 	struct vgpu_block *b;
 	struct vwarp *w;
 	struct vfrag *f;
-	uint64_t left;    /* warp instructions until the quantum ends */
-	uint64_t unused;  /* given away by warps that wait */
-	uint64_t threads; /* executed by threads */
+	uint64_t quantum, left; /* warp instructions of this turn, and until it ends */
+	uint64_t unused;        /* given away by warps that wait */
+	uint64_t threads;       /* executed by threads */
 	uint64_t cycles;
 };
 
@@ -134,7 +133,6 @@ void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint3
 /* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
 void vx_barrier_check(struct vx *x, unsigned id);
 void vx_sync_check(struct vx *x, struct vwarp *w);
-void vx_poll(struct vx *x, uint64_t hash); /* a strong load or a failed atomic saw this */
 
 /* ---- exec_conv.c: lanes that will not come to at (NULL: anywhere; they have exited) ---- */
 void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,

@@ -23,6 +23,7 @@ const struct vinsn *vop_cp_async(struct vx *x, const struct vinsn *in)
 
 	if (!x->mask)
 		return in + 1;
+	vx_weak_sync(x);
 	from.a = in->b;
 	from.imm = 0;
 	from.space = PTX_GLOBAL;
@@ -111,6 +112,7 @@ static bool complete(struct vx *x, const struct vinsn *in, unsigned lane, uint32
 /* Each lane has a copy of its own: as a rule only one is here. */
 const struct vinsn *vop_bulk(struct vx *x, const struct vinsn *in)
 {
+	vx_weak_sync(x);
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		unsigned i = (unsigned)__builtin_ctz(m);
 		uint32_t n = VX_U32(x, in->c)[i];

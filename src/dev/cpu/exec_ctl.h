@@ -59,6 +59,14 @@ enum vatom_op {
 	VA_CAS,
 };
 vop_fn vop_atom;
+/* exec_weak.c: in place of others, where memory is weak */
+vop_fn vop_ld_weak, vop_st_weak, vop_atom_weak, vop_fence_weak;
+void vx_weak_all(struct vx *x); /* release and acquire, ahead of what goes to memory as it is */
+static inline void vx_weak_sync(struct vx *x)
+{
+	if (x->b->weak)
+		vx_weak_all(x);
+}
 /* exec_async.c: copies at once, barriers in memory */
 vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wait, vop_mbar_expect,
 	vop_mbar_pending;

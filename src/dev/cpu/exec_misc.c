@@ -136,29 +136,41 @@ static void vx_yield(struct vx *x)
 }
 
 /* Gives the warp's turn away when it keeps seeing what it saw before. Whatever it stores, takes
- * part in or finds changed is progress. */
+ * part in or finds changed is progress. One that rests already is looked at for a round only: that
+ * is all that thousands of waiting warps cost. */
 void vx_poll(struct vx *x, uint64_t hash)
 {
 	struct vwarp *w = x->w;
 
+	struct vpolls *p = &w->polls;
+	uint64_t now = p->issued + x->quantum - x->left;
+
 	if (w->n > 1)
 		w->spin += VX_SPIN_POLL;
-	for (unsigned k = 0; k < 4; k++) {
-		if (w->poll_hash[k] == hash) {
-			if (++w->polls >= VX_POLLS && !w->progress) {
-				w->polls = 0;
-				w->asleep = true;
-				w->sleep_ns = VX_POLL_CYCLES;
-				vx_yield(x);
-			} else if (w->polls >= VX_POLLS) {
-				w->polls = 0;
-				w->progress = false;
-			}
-			return;
+	for (unsigned k = 0; k < VX_WATCHED; k++) {
+		if (p->hash[k] != hash)
+			continue;
+		bool round = p->vain && k == p->first;
+		if (!p->vain++) {
+			p->since = now;
+			p->first = k;
 		}
+		if (p->vain < VX_POLLS && (!round || !p->resting || w->progress))
+			return;
+		p->resting = !w->progress && now - p->since <= p->vain * VX_POLL_INSNS;
+		p->vain = 0;
+		w->progress = false;
+		if (!p->resting)
+			return;
+		w->asleep = true;
+		w->sleep_ns = VX_POLL_CYCLES;
+		vx_yield(x);
+		return;
 	}
-	w->poll_hash[w->polls & 3] = hash;
+	/* The oldest is forgotten, so that whoever polls several words in turn rests, too. */
+	p->hash[p->misses++ % VX_WATCHED] = hash;
 	w->progress = true;
+	p->resting = false;
 }
 
 const struct vinsn *vop_nanosleep(struct vx *x, const struct vinsn *in)

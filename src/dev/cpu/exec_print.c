@@ -195,6 +195,7 @@ const struct vinsn *vop_vprintf(struct vx *x, const struct vinsn *in)
 	const struct vcall *c = &x->f->frame->fn->calls[in->x];
 	const struct vgpu_launch *l = x->b->launch;
 
+	vx_weak_sync(x);
 	for (uint32_t m = x->mask; m; m &= m - 1) {
 		struct print p = {.x = x, .in = in, .lane = (unsigned)__builtin_ctz(m)};
 		char text[MAX_TEXT];
@@ -253,6 +254,7 @@ const struct vinsn *vop_free(struct vx *x, const struct vinsn *in)
 		unsigned lane = (unsigned)__builtin_ctz(m);
 		uint64_t addr = argument(x, c, 0, lane);
 
+		vx_weak_sync(x);
 		if (addr && vgpu_mem_free(x->b->mem, addr))
 			return vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, addr,
 				"free of 0x%" PRIx64 ", which was not allocated", addr);

@@ -58,6 +58,7 @@ const struct vinsn *vop_wmma_memory(struct vx *x, const struct vinsn *in)
 	memcpy(&at, &in->c, sizeof(at));
 	if (!line_addresses(x, in, &at, store, p))
 		return NULL;
+	vx_weak_sync(x);
 	unsigned bytes = wmma_bytes(at.type), per = mma_per_word(at.type), slots = in->vec * per;
 	unsigned word = bytes == 8 ? 8 : 4;
 	for (unsigned lane = 0; lane < LANES; lane++)

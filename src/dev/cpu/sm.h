@@ -31,6 +31,7 @@ struct sm_config {
 	bool serial;          /* one thread, virtual clock, an instance of its own */
 	uint64_t turns;       /* vgpu_set_turns */
 	uint64_t garbage;     /* vgpu_set_garbage */
+	uint64_t weak;        /* vgpu_set_weak */
 	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
 	char report[200];     /* where faults are told: "stderr", "none" or a file */
 };

@@ -75,6 +75,8 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 		c->turns = v;
 	else if (!strcmp(key, "garbage") && parse_number(value, 0, UINT64_MAX, &v))
 		c->garbage = v;
+	else if (!strcmp(key, "weak") && parse_number(value, 0, UINT64_MAX, &v))
+		c->weak = v;
 	else if (!strcmp(key, "assemble") && parse_number(value, 0, 600000, &v))
 		c->assemble_ms = (uint32_t)v;
 	else

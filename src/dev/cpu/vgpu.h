@@ -58,6 +58,9 @@ void vgpu_set_turns(uint64_t seed);
  * the seed and the block's number; 0: zeros in memory, and in registers zeros or what the block
  * before it left. Ahead of all blocks. */
 void vgpu_set_garbage(uint64_t seed);
+/* Global memory is weak, as PTX lets it be: what comes when is drawn from the seed and the block's
+ * number; 0: what is stored is there. Ahead of all modules. */
+void vgpu_set_weak(uint64_t seed);
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name);
 unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max);
 int vgpu_module_global(
