@@ -12,25 +12,16 @@
 #include "pass/registry.h"
 #include "ptx/graft.h"
 
-/* Some lanes leave; barriers stand ahead of that, or behind. */
-#define PARTS(name, ahead, behind)                                                       \
-	".visible .entry " name "(.param .u64 p)\n{\n"                                   \
-	".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"                                   \
-	"ld.param.u64 %a, [p];\nmov.u32 %v, %tid.x;\n" ahead "setp.gt.u32 %q, %v, 40;\n" \
-	"@%q ret;\n" behind "st.global.u32 [%a], %v;\nret;\n}\n"
-
-static const char ptx[] =
-	".version 7.0\n.target sm_70\n.address_size 64\n"
-	".visible .entry put(.param .u64 p)\n{\n"
-	".reg .b64 %a; .reg .b32 %v;\n"
-	"ld.param.u64 %a, [p];\nmov.u32 %v, %ctaid.x;\n"
-	"st.global.u32 [%a], %v;\nret;\n}\n"
-	".visible .entry meet(.param .u64 p)\n{\n"
-	".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"
-	"ld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\n"
-	"$w:\nld.volatile.global.u32 %v, [%a];\n"
-	"setp.lt.u32 %q, %v, 4;\n@%q bra $w;\nret;\n}\n" PARTS("before", "bar.sync 0;\n", "")
-		PARTS("behind", "", "bar.sync 0;\n");
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+			  ".visible .entry put(.param .u64 p)\n{\n"
+			  ".reg .b64 %a; .reg .b32 %v;\n"
+			  "ld.param.u64 %a, [p];\nmov.u32 %v, %ctaid.x;\n"
+			  "st.global.u32 [%a], %v;\nret;\n}\n"
+			  ".visible .entry meet(.param .u64 p)\n{\n"
+			  ".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"
+			  "ld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\n"
+			  "$w:\nld.volatile.global.u32 %v, [%a];\n"
+			  "setp.lt.u32 %q, %v, 4;\n@%q bra $w;\nret;\n}\n";
 
 struct made {
 	struct arena arena;
@@ -152,30 +143,12 @@ static void ahead(void **state)
 	finish(&t);
 }
 
-/* What comes behind an early return is there for whole warps, too, where no barrier is behind it.
- */
-static void parting(void **state)
-{
-	static const char *const names[] = {"before", "behind"};
-	static const uint32_t threads[] = {64}, fits[] = {8};
-
-	for (unsigned i = 0; i < 2; i++) {
-		struct made t;
-
-		make(&t, 1, &names[i], threads, fits);
-		assert_int_equal(count(&t, "st.global.u32 ["), i == 0 ? 2 : 1);
-		assert_int_equal(count(&t, "hd_parted:\n"), i == 0);
-		finish(&t);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registers),
 		cmocka_unit_test(shared_registers),
 		cmocka_unit_test(ahead),
-		cmocka_unit_test(parting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
