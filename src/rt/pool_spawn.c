@@ -342,6 +342,16 @@ RT_API int heddle_tasks_check(struct heddle_tasks *t, uint64_t id)
 	return r;
 }
 
+/* Between two looks at memory. */
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns)
 {
 	const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
@@ -353,7 +363,7 @@ RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeo
 		if (r)
 			return r < 0 ? r : 0;
 		if (i % SPINS) {
-			__builtin_ia32_pause();
+			relax();
 			continue;
 		}
 		r = pool_pump(t);
