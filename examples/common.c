@@ -179,10 +179,7 @@ static int calibrate(const struct ex_options *o, const char *device_class)
 			w.block, us / 1000.0, s[k].target_us / 1000.0,
 			us > 0.0 ? s[k].target_us / us : 0.0, exd_name());
 		fflush(stdout);
-		for (unsigned j = 0; j < w.buffers; j++)
-			free(w.buffer[j].host);
-		free(w.expected[0]);
-		free(w.expected[1]);
+		ex_free_work(&w);
 	}
 	return 0;
 }
@@ -222,6 +219,7 @@ static int run(const struct ex_options *o, const char *device_class)
 	else
 		printf("%s %s: %s: %u of %u checked results correct\n", ex_program.name, o->size,
 			verdict, checked - wrong, checked);
+	ex_free_work(&w);
 	return r || wrong ? 1 : 0;
 }
 

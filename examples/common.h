@@ -55,6 +55,7 @@ struct ex_work {
 	unsigned args;
 	void *expected[2];
 	size_t expected_bytes[2]; /* set ahead of ex_reference */
+	void *mapped; /* holds what is expected, instead of memory of its own; or NULL */
 };
 
 struct ex_verdict {
@@ -85,7 +86,8 @@ const struct ex_size *ex_sizes(size_t *ret_count);
 const struct ex_size *ex_find_size(const char *program, const char *device_class, const char *size);
 
 /* ---- for build ---- */
-void *ex_alloc(size_t bytes); /* never NULL: the program ends instead */
+void *ex_alloc(size_t bytes);         /* never NULL: the program ends instead */
+void ex_free_work(struct ex_work *w); /* what build and ex_reference have taken of the host */
 unsigned ex_add_buffer(struct ex_work *w, size_t bytes, bool out); /* index; appended as argument */
 void ex_add_u32(struct ex_work *w, uint32_t v);
 void ex_add_f32(struct ex_work *w, float v);

@@ -164,7 +164,18 @@ static bool load_reference(struct ex_work *w, const char *path)
 		free(w->expected[k]);
 		w->expected[k] = w->expected_bytes[k] ? at + (k ? w->expected_bytes[0] : 0) : NULL;
 	}
+	w->mapped = at;
 	return true;
+}
+
+void ex_free_work(struct ex_work *w)
+{
+	for (unsigned j = 0; j < w->buffers; j++)
+		free(w->buffer[j].host);
+	if (w->mapped)
+		munmap(w->mapped, w->expected_bytes[0] + w->expected_bytes[1]);
+	for (unsigned k = 0; k < 2 && !w->mapped; k++)
+		free(w->expected[k]);
 }
 
 /* Whole or not at all: others may look for it meanwhile. */
@@ -175,7 +186,8 @@ static void save_reference(const struct ex_work *w, const char *path)
 	FILE *f = fopen(other, "wb");
 	bool ok = f;
 	for (unsigned k = 0; k < 2 && ok; k++)
-		ok = fwrite(w->expected[k], 1, w->expected_bytes[k], f) == w->expected_bytes[k];
+		ok = !w->expected_bytes[k] ||
+		     fwrite(w->expected[k], 1, w->expected_bytes[k], f) == w->expected_bytes[k];
 	if (f && fclose(f))
 		ok = false;
 	if (!ok || rename(other, path))

@@ -58,6 +58,7 @@ enum pass_trait {
 	PASS_LANES_LEFT,       /* ahead of operations of their warp */
 	PASS_SPINS_DEEP,       /* in a function, and there are operations of warps */
 	PASS_READS_TOTAL,      /* the size of all shared memory */
+	PASS_USES_RESERVED,    /* shared memory that each hardware block has once */
 	PASS_READS_WARP,       /* its number among the block's, or theirs */
 	PASS_ODD_PARAM,        /* used as only a parameter can be */
 	PASS_TRAITS

@@ -44,6 +44,12 @@ static void look_at_operand(void *user, struct ptx_opd *o)
 	if (o->value == PTX_SR_TOTAL_SMEM)
 		pass_note(l->facts, PASS_READS_TOTAL, l->s,
 			"reads %s, which is another where it shares a block", o->name);
+	if (o->value == PTX_SR_RESERVED_SMEM) {
+		l->facts->uses_shared = true;
+		pass_note(l->facts, PASS_USES_RESERVED, l->s,
+			"uses reserved shared memory (%s), which there is once in a block",
+			o->name);
+	}
 	if (o->value == PTX_SR_WARPID || o->value == PTX_SR_NWARPID)
 		pass_note(l->facts, PASS_READS_WARP, l->s,
 			"reads %s, which is another where it shares a block", o->name);

@@ -90,6 +90,7 @@ static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
 	[PASS_LANES_LEFT] = ends_are_one,
 	[PASS_SPINS_DEEP] = ends_are_one,
 	[PASS_READS_TOTAL] = moves_shared,
+	[PASS_USES_RESERVED] = is_part,
 	[PASS_READS_WARP] = is_part,
 	[PASS_ODD_PARAM] = moves_params,
 };

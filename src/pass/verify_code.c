@@ -102,7 +102,7 @@ bool verify_operand(
 		if (plain->value != now->value || plain->has_value != now->has_value)
 			return differs(p, at);
 		return plain->has_value || plain->kind != PTX_OPD_SPECIAL ||
-		       plain->value != PTX_SR_OTHER || !strcmp(plain->name, now->name) ||
+		       plain->value < PTX_SR_ENVREG || !strcmp(plain->name, now->name) ||
 		       differs(p, at);
 	default: /* text: names in it may be others */
 		return true;

@@ -25,14 +25,22 @@ static const struct {
 	{"%lanemask_eq", PTX_SR_LANEMASK_EQ}, {"%lanemask_lt", PTX_SR_LANEMASK_LT},
 	{"%lanemask_le", PTX_SR_LANEMASK_LE}, {"%lanemask_gt", PTX_SR_LANEMASK_GT},
 	{"%lanemask_ge", PTX_SR_LANEMASK_GE}, {"%dynamic_smem_size", PTX_SR_DYNAMIC_SMEM},
-	{"%total_smem_size", PTX_SR_TOTAL_SMEM}, {"%tid.w", PTX_SR_OTHER},
+	{"%total_smem_size", PTX_SR_TOTAL_SMEM},
+	{"%reserved_smem_offset_begin", PTX_SR_RESERVED_SMEM},
+	{"%reserved_smem_offset_end", PTX_SR_RESERVED_SMEM},
+	{"%reserved_smem_offset_cap", PTX_SR_RESERVED_SMEM}, {"%tid.w", PTX_SR_OTHER},
 	{"%ntid.w", PTX_SR_OTHER}, {"%ctaid.w", PTX_SR_OTHER}, {"%nctaid.w", PTX_SR_OTHER}};
 
-/* Families that no pass asks for by number: any suffix of digits or a component may follow. */
+/* Families: any suffix of digits or a component may follow. First those of which each has a meaning
+ * to somebody, then those that no pass asks for by number. */
+static const struct {
+	const char *name;
+	enum ptx_special sr;
+} numbered[] = {{"%envreg", PTX_SR_ENVREG}, {"%reserved_smem_offset_", PTX_SR_RESERVED_SMEM}};
+
 static const char *const other[] = {"%is_explicit_cluster", "%clusterid", "%nclusterid",
 	"%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank", "%cluster_nctarank", "%pm",
-	"%aggr_smem_size", "%current_graph_exec", "%reserved_smem_offset_begin",
-	"%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_"};
+	"%aggr_smem_size", "%current_graph_exec"};
 
 static bool is_suffix(const char *s, size_t len)
 {
@@ -49,13 +57,16 @@ static bool is_suffix(const char *s, size_t len)
 
 enum ptx_special ptx_special_from_name(const char *name, size_t len)
 {
-	size_t n = strlen("%envreg");
+	size_t n;
 
 	for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
 		if (strlen(exact[i].name) == len && !memcmp(exact[i].name, name, len))
 			return exact[i].sr;
-	if (len > n && !memcmp(name, "%envreg", n) && is_suffix(name + n, len - n))
-		return PTX_SR_ENVREG;
+	for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+		n = strlen(numbered[i].name);
+		if (len > n && !memcmp(name, numbered[i].name, n) && is_suffix(name + n, len - n))
+			return numbered[i].sr;
+	}
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
 		n = strlen(other[i]);
 		if (len >= n && !memcmp(name, other[i], n) && is_suffix(name + n, len - n))

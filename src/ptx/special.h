@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The special registers. Those of the cluster and the performance counters have no number: they are
- * PTX_SR_OTHER, and the operand's name tells which. */
+ * PTX_SR_OTHER, and the operand's name tells which. From PTX_SR_ENVREG on it is the name that
+ * counts. */
 #ifndef HEDDLE_PTX_SPECIAL_H
 #define HEDDLE_PTX_SPECIAL_H
 
@@ -45,7 +46,8 @@ enum ptx_special {
 	PTX_SR_LANEMASK_GE,
 	PTX_SR_DYNAMIC_SMEM,
 	PTX_SR_TOTAL_SMEM,
-	PTX_SR_ENVREG, /* %envreg0 … 31 */
+	PTX_SR_ENVREG,        /* %envreg0 … 31 */
+	PTX_SR_RESERVED_SMEM, /* %reserved_smem_offset_begin, …: the name tells which */
 	PTX_SR_OTHER,
 	PTX_SR_COUNT
 };

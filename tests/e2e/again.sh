@@ -8,6 +8,7 @@
 #            and priorities, one that was set meanwhile included, and it preempts one for the other again
 #   stopped  likewise, by SIGSTOP, for so many seconds at least: the suspended program goes on meanwhile
 #   often    N times, at any moment (SEED), under programs that launch all the time; every result is right
+# shellcheck disable=SC2086 # $large is several words
 set -eu
 build=$1
 what=$2
@@ -36,10 +37,10 @@ both_are_tenants() { # PRIORITY of the first
 # The daemon kills the one that it has preempted for the other, again.
 suspend_one() {
 	start_daemon
-	run low low mm --size large --repeat "$1"
+	run low low mm $large --repeat "$1"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm --size large --repeat "$2"
+	run high high mm $large --repeat "$2"
 	high=$started
 	await 60 has_event drained || fail "nothing is suspended"
 }
@@ -101,7 +102,7 @@ often_killed() {
 	run high high tick --every-us 3000 --rounds 10 --count 10000000
 	high=$started
 	await 60 grep -q ready "$dir/high.out" || fail "the disturber does not begin"
-	run low low nn --size large --repeat 2 --check each --reference "$dir"
+	run low low nn $large --repeat 2 --check each --reference "$dir"
 	low=$started
 	n=0 programs=0
 	while [ "$n" -lt "$1" ]; do
@@ -118,7 +119,7 @@ often_killed() {
 			wait "$low" || fail "the low program, after $n restarts: $?"
 			passed low || fail "wrong result after $n restarts"
 			programs=$((programs + 1))
-			run low low nn --size large --repeat 2 --check each --reference "$dir"
+			run low low nn $large --repeat 2 --check each --reference "$dir"
 			low=$started
 		fi
 		await 30 is_known "$high" || fail "restart $n: the disturber is lost"
@@ -126,7 +127,7 @@ often_killed() {
 	# What it launched while there was no heddled is not preempted.
 	wait "$low" || fail "the low program, after $n restarts: $?"
 	passed low || fail "wrong result after $n restarts"
-	run low low nn --size large --repeat 1 --check each --reference "$dir"
+	run low low nn $large --repeat 1 --check each --reference "$dir"
 	low=$started
 	await 60 has_preempted || fail "nothing is preempted after $n restarts"
 	wait "$low" || fail "the low program, after all: $?"

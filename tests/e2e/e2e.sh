@@ -18,6 +18,7 @@
 #   often          a program is preempted N times, wholly or spatially, by programs of ROUNDS launches
 #                  each; every result is right
 #   kills          N times, one of several programs is killed somewhere; the others stay correct
+# shellcheck disable=SC2086 # $large is several words
 set -eu
 build=$1
 what=$2
@@ -50,7 +51,7 @@ run_plain() {
 pair() {
 	start_daemon
 	# Granted again it runs for more than a second, while the daemon has nothing to say.
-	run low low nn --size large --scale 2 --repeat 2
+	run low low nn --size large --scale "${SCALE:-2}" --repeat 2
 	low=$started
 	# Its kernels have been rewritten once the first round is over.
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
@@ -80,7 +81,7 @@ sms() {
 # The virtual GPU has 8 SMs of 2048 threads: 40 blocks of 128 threads can use 3 of them.
 spatial() {
 	start_daemon
-	run low low mm --size large --repeat 12
+	run low low mm $large --repeat 12
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
 	run_plain high high chain 8 40 400
@@ -180,30 +181,30 @@ kill_one() { # PID
 # A tenant dies in each of the states: what the other computes stays right, and it ends.
 deaths() {
 	start_daemon --temporal
-	run low low mm --size large --repeat 50
+	run low low mm $large --repeat 50
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm --size large --repeat 2
+	run high high mm $large --repeat 2
 	high=$started
 	await 60 in_state "$low" preempted || fail "nothing is suspended"
 	kill_one "$low"
 	wait "$high" || fail "beside one killed while suspended: $?"
 	passed high || fail "beside one killed while suspended: wrong result"
 
-	run high high mm --size large --repeat 2
+	run high high mm $large --repeat 2
 	high=$started
 	await 60 in_state "$high" running || fail "the high program does not begin"
-	run low low mm --size large --repeat 50
+	run low low mm $large --repeat 50
 	low=$started
 	await 60 in_state "$low" held queued preempted || fail "nobody waits"
 	kill_one "$low"
 	wait "$high" || fail "beside one killed while waiting: $?"
 	passed high || fail "beside one killed while waiting: wrong result"
 
-	run low low mm --size large --repeat 3
+	run low low mm $large --repeat 3
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm --size large --repeat 50
+	run high high mm $large --repeat 50
 	high=$started
 	await 60 in_state "$low" preempted || fail "nothing is suspended"
 	await 60 in_state "$high" running || fail "the high program does not run"
@@ -217,7 +218,7 @@ deaths() {
 
 daemon_killed() {
 	start_daemon
-	daemon_dies "mm --size large --repeat 2" "mm --size large --repeat 2"
+	daemon_dies "mm $large --repeat 2" "mm $large --repeat 2"
 }
 
 # processes PATH: those whose command lines name it, but for the grep that looks.
@@ -246,7 +247,7 @@ often_preempted() { # TIMES temporal|spatial ROUNDS
 	start_daemon --set preempt="$2" --set min_managed_us=1 --set linger_max_us=1
 	tick="--every-us 3000 --rounds 10"
 	[ "$2" = temporal ] || tick="$tick --blocks 16 --threads 256"
-	often "$1" "$tick" "nn --size large --repeat $3"
+	often "$1" "$tick" "nn $large --repeat $3"
 	[ "$2" = temporal ] || has_event shrink || fail "nothing but whole preemptions"
 }
 

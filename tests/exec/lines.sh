@@ -49,7 +49,7 @@ NOT:
 	setp.ne.u32 %p2, %r3, 4;
 	@%p2 bra DONE;
 	mov.u32 %r2, %smid;
-	mov.u32 %r2, %reserved_smem_offset_1; // unknown
+	mov.u32 %r2, %pm3; // unknown
 DONE:
 	mul.wide.u32 %rd2, %r1, 4; add.u64 %rd1, %rd1, %rd2;
 	st.global.u32 [%rd1], %r1;

@@ -40,7 +40,7 @@ done <<-'END'
 	mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
 	mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, {%r1,%r2}, {%r3,%r4}, {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8};
 	mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32 {%r1,%r2}, {%r3}, {%r4}, {%r5,%r6};
-	mov.u32 %r1, %reserved_smem_offset_1;
+	mov.u32 %r1, %pm3;
 	wmma.load.a.sync.aligned.row.m8n8k32.shared.s4 {%r1}, [%rd2];
 	wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64.rz {%fd1,%fd2}, {%fd3}, {%fd4}, {%fd1,%fd2};
 	wgmma.fence.sync.aligned;

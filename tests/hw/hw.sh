@@ -13,8 +13,10 @@
 #                  module, JOBS (14) processes at a time; one that stands still for LIMIT (30) seconds is
 #                  told and ended, and the next goes on behind it
 #   ops            every form of every exact instruction against the virtual GPU: JOBS (8) processes, all of
-#                  them within LIMIT (120) seconds; what differs goes to the file TSV (ops.tsv). With
-#                  DEVICE=cpu needs no GPU, and compares that with itself
+#                  them within LIMIT (120) seconds; what differs goes to the file TSV (ops.tsv). Then every
+#                  matrix product against exact sums and a bound: how near it came, and how many have the bits
+#                  of the virtual GPU, for each in ops-sums.tsv. With DEVICE=cpu needs no GPU, and compares
+#                  that with itself
 #   programs       all eight on both APIs, as they are and under heddle, results checked
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
@@ -78,9 +80,13 @@ random_programs() {
 }
 
 ops() {
-	ops=$where/lib/heddle/tests/ops
-	[ -x "$ops" ] || ops=$where/tests/vgpu/exact/ops
-	"$ops" --device "${DEVICE:-cuda}" --jobs "${JOBS:-8}" --limit "${LIMIT:-120}" --tsv "${TSV:-ops.tsv}"
+	tests=$where/lib/heddle/tests
+	[ -x "$tests/ops" ] || tests=$where/tests/vgpu/exact
+	tsv=${TSV:-ops.tsv} status=0
+	"$tests/ops" --device "${DEVICE:-cuda}" --jobs "${JOBS:-8}" --limit "${LIMIT:-120}" --tsv "$tsv" || status=1
+	timeout "${LIMIT:-120}" "$tests/sums" --device "${DEVICE:-cuda}" --tsv "${tsv%.tsv}-sums.tsv" || status=1
+	told=1
+	[ "$status" = 0 ] || fail "see above, $tsv and ${tsv%.tsv}-sums.tsv"
 }
 
 programs() {

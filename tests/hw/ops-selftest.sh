@@ -23,6 +23,12 @@ compared=$(sed -n 's/.* forms, \([0-9]*\) compared .*/\1/p' "$dir/same")
 	echo "only $compared forms were compared"
 	exit 1
 }
+grep -q ' 65 compared: 65 within the bound, 0 BEYOND; 0 fail, 0 refused, .* 0 not run' "$dir/same"
+[ "$(awk -F '\t' 'NR > 1 && $3 > 2000 && $3 == $6' "$dir/same-sums.tsv" | wc -l)" = 65 ] || {
+	echo "the virtual GPU has not the bits of the virtual GPU"
+	cat "$dir/same-sums.tsv"
+	exit 1
+}
 
 ! "$build/tests/vgpu/exact/ops" --device cpu --match .f64 --plant fma.rz.f64 --tsv "$dir/planted.tsv" \
 	>"$dir/planted" || {
@@ -33,6 +39,13 @@ grep -q '^fma.rz.f64: DIFFERS, 1 of 6400 values' "$dir/planted"
 grep -q ' 1 DIFFER;' "$dir/planted"
 [ "$(grep -c DIFFERS "$dir/planted.tsv")" = 1 ]
 grep -q "^fma.rz.f64$(printf '\t')DIFFERS$(printf '\t')6400$(printf '\t')1$(printf '\t')0" "$dir/planted.tsv"
+for form in mma.m16n8k8.f32.f16.f16.f32 wmma.m8n8k4.f64.f64.f64.f64 mma.m16n8k16.s32.s8.u8.s32; do
+	! "$build/tests/vgpu/exact/sums" --device cpu --match "$form" --plant "$form" >"$dir/planted" || {
+		echo "$form: a planted difference was not seen"
+		exit 1
+	}
+	grep -q "^$form: BEYOND, 1 of " "$dir/planted"
+done
 
 # Processes that have no memory there: their forms count as not run, and that is a failure.
 ! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/vgpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {

@@ -178,6 +178,23 @@ static bool unnumbered(const char *name, enum ptx_special *ret_sr, uint32_t *ret
 	return false;
 }
 
+/* In imm; false: nobody says what it is. */
+static bool reserved(const char *name, uint32_t *ret)
+{
+	static const struct {
+		const char *end;
+		uint32_t imm;
+	} all[] = {{"begin", 0}, {"end", VGPU_SHARED_RESERVED}, {"cap", VR_RESERVED_CAP}, {"0", 0},
+		{"1", VR_RESERVED_1}};
+
+	for (size_t i = 0; name && i < ARRAY_LEN(all); i++)
+		if (!strcmp(strrchr(name, '_') + 1, all[i].end)) {
+			*ret = all[i].imm;
+			return true;
+		}
+	return false;
+}
+
 bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant)
 {
 	*ret_sr = PTX_SR_UNKNOWN;
@@ -192,6 +209,9 @@ bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *re
 		*ret_sr = PTX_SR_ENVREG;
 		*ret_constant = o->name ? (uint32_t)strtoul(o->name + 7, NULL, 10) : 0;
 		return o->name != NULL;
+	case PTX_SR_RESERVED_SMEM:
+		*ret_sr = PTX_SR_RESERVED_SMEM;
+		return reserved(o->name, ret_constant);
 	case PTX_SR_OTHER:
 		return o->name && unnumbered(o->name, ret_sr, ret_constant);
 	default:
@@ -213,7 +233,8 @@ static uint32_t src_special(struct dec *d, const struct ptx_opd *o, unsigned byt
 	in = dec_emit(d, vop_special, 0);
 	in->flags |= VI_PSEUDO | (bytes > 4 ? VI_WIDE : 0);
 	in->op = (uint8_t)sr;
-	in->imm = sr == PTX_SR_ENVREG ? constant : 0;
+	in->imm = sr >= PTX_SR_ENVREG ? constant : 0;
+	d->p->reserved |= sr == PTX_SR_RESERVED_SMEM;
 	in->d = dec_new_reg(d, bytes);
 	return in->d;
 }

@@ -313,7 +313,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(
 	if (!bytes || blocks <= 0 || threads <= 0)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	uint32_t share = drv.config.shared_bytes / (uint32_t)blocks / 128 * 128;
-	uint32_t taken = SM_SHARED_RESERVED + f->info.static_shared_bytes;
+	uint32_t taken = VGPU_SHARED_RESERVED + f->info.static_shared_bytes;
 	if (share < taken || blocks_per_sm(f, (uint32_t)threads, 0) < (uint32_t)blocks)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	*bytes = MIN(share - taken, MAX_OPTIN_SHARED - f->info.static_shared_bytes);

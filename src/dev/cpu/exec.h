@@ -85,7 +85,7 @@ struct vgpu_block {
 	struct vgpu_mem *mem;
 	uint64_t index;
 	uint32_t ctaid[3], smid, slot;
-	uint32_t n_warps, n_threads, live_threads, shared_bytes;
+	uint32_t n_warps, n_threads, live_threads, shared_bytes, own_shared_bytes;
 	uint32_t turn;                     /* the warp that runs next */
 	uint64_t random, n_turns, garbage; /* seeds of turns and contents (0: none); turns so far */
 	char *shared;

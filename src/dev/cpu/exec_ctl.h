@@ -7,6 +7,15 @@
 
 #include "exec.h"
 
+/* Reserved shared memory lies behind the block's own here. What the special registers say of it is
+ * an offset from its begin, or its size; _1 is where cooperative groups keep some 288 bytes. */
+#define VR_RESERVED_1   512u
+#define VR_RESERVED_CAP ~0u
+static inline uint32_t vgpu_reserved_begin(const struct vgpu_block *b)
+{
+	return (uint32_t)round_up(b->own_shared_bytes, 128);
+}
+
 /* exec_ctl.c */
 vop_fn vop_join, vop_bra, vop_brx, vop_exit, vop_trap, vop_unknown, vop_call, vop_ret;
 /* exec_conv.c: table: index in func->waits (branches); target: a vop_meet (vop_leave) */

@@ -9,7 +9,8 @@
  * C and D, in 32 bits and more, r in row g + 8 * (r / 2) and column 2t + (r & 1).
  *
  * A sum is made in double, in rising order, and rounded once; of f64 by fused steps. In which order
- * and with how many bits the hardware sums is not told: it may differ in the last bits.
+ * and with how many bits the hardware sums is not told: it may differ in the last bits. How far off
+ * either may be is in tests/vgpu/exact/sums.h.
  */
 #include "exec_ctl.h"
 

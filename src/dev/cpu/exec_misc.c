@@ -65,11 +65,14 @@ static uint64_t uniform_value(const struct vx *x, const struct vinsn *in)
 	case PTX_SR_DYNAMIC_SMEM:
 		return l->dynamic_shared_bytes;
 	case PTX_SR_TOTAL_SMEM:
-		return b->shared_bytes;
+		return b->own_shared_bytes;
 	case PTX_SR_ENVREG: /* as cooperative_groups reads them: 1 and 2 are the workspace */
 		return in->imm == 1   ? l->workspace >> 32
 		       : in->imm == 2 ? (uint32_t)l->workspace
 				      : 0;
+	case PTX_SR_RESERVED_SMEM:
+		return in->imm == VR_RESERVED_CAP ? VGPU_SHARED_RESERVED
+						  : vgpu_reserved_begin(b) + (uint32_t)in->imm;
 	default:
 		return 0;
 	}

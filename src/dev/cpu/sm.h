@@ -43,7 +43,6 @@ int sm_config_parse(const char *text, struct sm_config *ret);
 struct sm_demand {
 	uint32_t threads, regs, shared_bytes; /* rounded up to what is allocated */
 };
-#define SM_SHARED_RESERVED 1024 /* bytes of shared memory that the device takes for each block */
 struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32_t shared_bytes);
 /* How many such blocks an empty SM holds; 0: none. */
 uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d);

@@ -149,7 +149,7 @@ struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32
 		.threads = warps * 32,
 		.regs = warps * (uint32_t)round_up(regs_per_thread * 32, WARP_REGS),
 		.shared_bytes = (uint32_t)round_up(
-			(uint64_t)shared_bytes + SM_SHARED_RESERVED, SHARED_UNIT),
+			(uint64_t)shared_bytes + VGPU_SHARED_RESERVED, SHARED_UNIT),
 	};
 }
 

@@ -66,6 +66,9 @@ unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_a
 int vgpu_module_global(
 	struct vgpu_module *mod, const char *name, uint64_t *ret_addr, uint64_t *ret_bytes);
 
+/* Bytes of shared memory that the device takes for each block. */
+#define VGPU_SHARED_RESERVED 1024
+
 struct vgpu_kernel_info {
 	const char *name;
 	uint32_t n_params, param_bytes;

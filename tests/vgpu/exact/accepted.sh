@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Whether the vendor's assembler takes every form of exact.def that is said to be for a target.
-#   accepted.sh OPS
+# Whether the vendor's assembler takes every form of exact.def and sums.def that is said to be for a target.
+#   accepted.sh OPS SUMS
 set -eu
 ops=$1
+sums=$2
 command -v ptxas >/dev/null || {
 	echo "skipped: no ptxas here"
 	exit 77
@@ -16,6 +17,7 @@ above=1
 for sm in 90 100; do
 	rm -f "$work"/*
 	"$ops" --write "$work" --sm $sm --above $above
+	[ $sm != 90 ] || "$sums" --write "$work" --sm $sm
 	above=$sm
 	for f in "$work"/*.ptx; do
 		ptxas -arch=sm_$sm "$f" -o "$work/cubin" >>"$work/said" 2>&1 || :

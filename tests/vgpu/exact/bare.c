@@ -54,17 +54,23 @@ bool bare_knows(const struct vgpu_kernel *k, struct vprogram **ret)
 	return true;
 }
 
-int bare_run(
-	struct bare *b, const struct form *f, const struct vgpu_kernel *k, struct grid_result *ret)
+int bare_launch(struct bare *b, const struct vgpu_kernel *k, unsigned blocks, unsigned threads,
+	struct grid_result *ret)
 {
 	u64 params[2] = {b->in, b->out};
 	struct vgpu_launch l = {.kernel = k,
-		.grid = {FORM_N / FORM_THREADS, 1, 1},
-		.block = {FORM_THREADS, 1, 1},
+		.grid = {blocks, 1, 1},
+		.block = {threads, 1, 1},
 		.params = params,
 		.n_sms = 1};
 
-	form_fill(f, (u64 *)(uintptr_t)b->in);
 	memset((void *)(uintptr_t)b->out, 0, FORM_OUT * 8);
 	return vgpu_run_grid(&l, 100000, 0, ret);
+}
+
+int bare_run(
+	struct bare *b, const struct form *f, const struct vgpu_kernel *k, struct grid_result *ret)
+{
+	form_fill(f, (u64 *)(uintptr_t)b->in);
+	return bare_launch(b, k, FORM_N / FORM_THREADS, FORM_THREADS, ret);
 }

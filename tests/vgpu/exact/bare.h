@@ -20,6 +20,9 @@ void bare_close(struct bare *b);
 struct vgpu_module *bare_load(struct bare *b, const struct strbuf *text);
 /* Whether it has all instructions of the kernel; and what they became. */
 bool bare_knows(const struct vgpu_kernel *k, struct vprogram **ret);
+/* With in as it is, and out zero before. -EFAULT: see ret->fault. */
+int bare_launch(struct bare *b, const struct vgpu_kernel *k, unsigned blocks, unsigned threads,
+	struct grid_result *ret);
 /* Fills in, and has out written. -EFAULT: see ret->fault. */
 int bare_run(
 	struct bare *b, const struct form *f, const struct vgpu_kernel *k, struct grid_result *ret);

@@ -86,38 +86,59 @@ static void add_form(form_vec *all, unsigned row, const char *text)
 }
 
 /* The first braces' alternatives one after the other, those behind them by calling itself. */
-static void expand(form_vec *all, unsigned row, const char *done, const char *rest)
+static void expand(const char *text, form_text_fn *each, void *arg)
 {
-	char text[200], more[300];
-	const char *open = strchr(rest, '{'), *close = open ? strchr(open, '}') : NULL;
+	const char *open = strchr(text, '{'), *close = open ? strchr(open, '}') : NULL;
 
 	if (!open) {
-		snprintf(text, sizeof(text), "%s%s", done, rest);
-		add_form(all, row, text);
+		each(arg, text);
 		return;
 	}
 	for (const char *at = open + 1; at <= close;) {
 		size_t len = strcspn(at, "|}");
-		snprintf(more, sizeof(more), "%s%.*s%.*s", done, (int)(open - rest), rest, (int)len,
-			at);
-		expand(all, row, more, close + 1);
+		struct strbuf one = {0};
+		strbuf_add(&one, text, (size_t)(open - text));
+		strbuf_add(&one, at, len);
+		strbuf_puts(&one, close + 1);
+		if (one.failed)
+			die("out of memory");
+		expand(one.at, each, arg);
+		strbuf_finish(&one);
 		at += len + 1;
 	}
+}
+
+void forms_alternatives(const char *text, form_text_fn *each, void *arg)
+{
+	expand(text, each, arg);
+}
+
+struct row_forms {
+	form_vec *all;
+	unsigned row;
+};
+
+static void add_of_row(void *arg, const char *text)
+{
+	struct row_forms *r = arg;
+
+	add_form(r->all, r->row, text);
 }
 
 void forms_expand(form_vec *all)
 {
 	for (unsigned k = 0; k < form_n_rows; k++) {
+		struct row_forms r = {all, k};
 		char copy[300], *save = NULL;
 		snprintf(copy, sizeof(copy), "%s", form_rows[k].forms);
 		char *numbers = strchr(copy, '#');
 		if (!numbers) {
-			expand(all, k, "", copy);
+			forms_alternatives(copy, add_of_row, &r);
 			continue;
 		}
 		*numbers++ = 0;
 		for (char *p = strtok_r(numbers, "|", &save); p; p = strtok_r(NULL, "|", &save)) {
-			expand(all, k, "", copy);
+			forms_alternatives(copy, add_of_row, &r);
 			all->at[all->len - 1].insn.has_imm = true;
 			all->at[all->len - 1].insn.imm = (unsigned)strtoul(p, NULL, 10);
 		}
@@ -233,7 +254,7 @@ static u64 rng(void)
 	return state;
 }
 
-static u64 special_float(const struct exact_type *t, unsigned k)
+u64 form_special_float(const struct exact_type *t, unsigned k)
 {
 	u64 one = (u64)t->f_bias << t->fbits, unit = 1ull << t->fbits;
 	u64 inf = (u64)(2 * t->f_bias + 1) << t->fbits, sign = 1ull << (t->bits - 1);
@@ -244,7 +265,7 @@ static u64 special_float(const struct exact_type *t, unsigned k)
 	return all[k];
 }
 
-static u64 special_bits(unsigned bits, unsigned k)
+u64 form_special_bits(unsigned bits, unsigned k)
 {
 	u64 top = 1ull << (bits - 1), all_set = exact_mask(bits);
 	const u64 all[FORM_SPECIAL] = {0, 1, 2, 3, bits - 1, bits, bits + 1, 31 % bits, top,
@@ -285,8 +306,8 @@ static u64 random_bits_of(unsigned bits)
 static u64 element(const struct exact_type *t, unsigned bits, unsigned k)
 {
 	if (t->kind == KIND_FLOAT)
-		return k < FORM_SPECIAL ? special_float(t, k) : random_float(t);
-	return k < FORM_SPECIAL ? special_bits(bits, k) : random_bits_of(bits);
+		return k < FORM_SPECIAL ? form_special_float(t, k) : random_float(t);
+	return k < FORM_SPECIAL ? form_special_bits(bits, k) : random_bits_of(bits);
 }
 
 static u64 operand(const struct form *f, unsigned source, unsigned k)

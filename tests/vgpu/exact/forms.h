@@ -34,6 +34,13 @@ typedef VEC(struct form) form_vec;
 /* All of them, in order. Ends the process when memory is short or exact.def is wrong. */
 void forms_expand(form_vec *ret);
 
+/* Calls each with every text that braces stand for, in order. */
+typedef void form_text_fn(void *arg, const char *text);
+void forms_alternatives(const char *text, form_text_fn *each, void *arg);
+/* Values that are likely to go wrong, k below FORM_SPECIAL. */
+u64 form_special_float(const struct exact_type *t, unsigned k);
+u64 form_special_bits(unsigned bits, unsigned k);
+
 /* Of operand k, 0 the destination; bits in a register. */
 const struct exact_type *form_operand(const struct form *f, unsigned k, unsigned *ret_bits);
 /* An entry with two parameters: FORM_SOURCES words a thread are read, two written. */
