@@ -99,6 +99,14 @@ static void forbidden(void **state)
 	assert_int_equal(cuStreamEndCapture(a, &graph), CUDA_ERROR_ILLEGAL_STATE);
 	assert_int_equal(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
 		CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	/* A graph goes only when nothing is being captured into it. */
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuStreamBeginCaptureToGraph(a, graph, NULL, NULL, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+	OK(drv_note(t, a, log, 1));
+	assert_int_equal(cuGraphDestroy(graph), CUDA_ERROR_INVALID_VALUE);
+	OK(drv_note(t, a, log, 2));
+	OK(cuStreamEndCapture(a, &graph));
+	OK(cuGraphDestroy(graph));
 	OK(cuStreamDestroy(a));
 	OK(cuStreamDestroy(b));
 }

@@ -167,6 +167,14 @@ CUresult capture_end(struct drv_stream *s, struct drv_graph **ret)
 	return r;
 }
 
+bool capture_fills(const struct drv_graph *g)
+{
+	for (struct capture *cap = captures; cap; cap = cap->next)
+		if (cap->graph == g)
+			return true;
+	return false;
+}
+
 void capture_leave(struct drv_stream *s)
 {
 	struct capture *cap = s->capture;

@@ -79,6 +79,7 @@ CUresult capture_begin(struct drv_stream *s, CUstreamCaptureMode mode, struct dr
 CUresult capture_set_deps(
 	struct drv_stream *s, struct graph_node *const *deps, size_t n, bool replace);
 CUresult capture_end(struct drv_stream *s, struct drv_graph **ret);
+bool capture_fills(const struct drv_graph *g);
 void capture_leave(struct drv_stream *s); /* a stream goes while it is captured */
 /* Events in captures. */
 CUresult capture_record(struct drv_stream *s, struct drv_event *e);

@@ -25,7 +25,8 @@ CUresult cuGraphDestroy(CUgraph graph)
 	DRV_ENTER(c);
 	struct drv_graph *g = drv_get(graph, OBJ_GRAPH);
 
-	if (!g)
+	/* One that is being captured into belongs to the capture until that ends. */
+	if (!g || capture_fills(g))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	graph_destroy(g);
 	return drv_leave(CUDA_SUCCESS);
