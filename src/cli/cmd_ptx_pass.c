@@ -181,7 +181,8 @@ static const char of_shapes_json[] =
 	"entry; block, an array, and shared_bytes of a launch; parameter_bytes, of all; kernels, "
 	"an array of file, name, parameters_offset, own_bytes (the kernel's own parameters), "
 	"arguments_offset (of its struct ctl_args), rising_order; merge_offset (of struct "
-	"ctl_merge); woven (of ptx weave, as corun has it); text.";
+	"ctl_merge); of weave, woven: why_not (fused vertically, since), kernels (instructions, "
+	"woven), apart (number of the kernel, from 1, line, why); text.";
 static const char of_grids_json[] =
 	"entry; grid and block, arrays, and shared_bytes of a launch; fields, an array of what was "
 	"done; text.";

@@ -249,7 +249,7 @@ Passes that make a module of their own: entry and launch stand in its first line
   2-merge-k-out.ptx
   2-merge-other-in.ptx
   $ heddle ptx check both.ptx
-  both.ptx:546: kernel hd_merged: guard: bar.warp.sync may be reached when lanes of its warp have left
+  both.ptx:*: kernel hd_merged: guard: bar.warp.sync may be reached when lanes of its warp have left (glob)
   $ heddle ptx fuse-vertical -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
   // hd_merged: --block 128,1,1 --shared 0
   $ heddle ptx fuse-horizontal -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
