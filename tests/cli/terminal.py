@@ -57,11 +57,11 @@ def screen(raw, columns, what):
 def on_terminal(argv, columns, env, stop=None, key=None):
     """Runs it; returns status and everything that it wrote. stop: a pattern, and then the key, or Ctrl-C."""
     pid, fd = pty.fork()
-    if pid == 0:
+    if pid == 0:  # who, ahead of the program: it may ask at once
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         os.environ.update(env)
         os.chdir(FOLDER)
         os.execv(argv[0], argv)
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     raw, end = b"", time.time() + 240
     while time.time() < end:
         if not select.select([fd], [], [], 1)[0]:
