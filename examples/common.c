@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct round {
 	uint64_t launch_ns, started_ns, done_ns;
@@ -114,7 +115,14 @@ static void print_round(const struct ex_options *o, unsigned k, const struct rou
 	fflush(stdout);
 }
 
-/* Rounds until the number, or the time, is reached. Counts those that were wrong. */
+static bool is_enough(const struct ex_options *o, unsigned rounds, uint64_t end_ns)
+{
+	if (o->until)
+		return access(o->until, F_OK) == 0;
+	return o->for_ms > 0.0 ? ex_now_ns() >= end_ns : rounds >= o->repeat;
+}
+
+/* Rounds until it is enough. Counts those that were wrong. */
 static int run_rounds(const struct ex_options *o, const struct ex_work *w, struct meet *m,
 	bool spin, unsigned *ret_rounds, unsigned *ret_checked, unsigned *ret_wrong)
 {
@@ -122,7 +130,7 @@ static int run_rounds(const struct ex_options *o, const struct ex_work *w, struc
 	unsigned k = 0, checked = 0, wrong = 0;
 	if (o->start_at_ns)
 		ex_sleep_until(o->start_at_ns);
-	for (; o->for_ms > 0.0 ? ex_now_ns() < end : k < o->repeat; k++) {
+	for (; !is_enough(o, k, end); k++) {
 		struct round r;
 		bool check = !strcmp(o->check, "each");
 		if (run_round(o, w, m, spin, check, &r))

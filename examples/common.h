@@ -74,7 +74,7 @@ extern const struct example ex_program; /* defined once in each program */
 
 struct ex_options {
 	const char *size, *device_class, *barrier, *ptx, *toolchain, *role, *check, *log,
-		*reference;
+		*reference, *until;
 	double scale, delay_us, for_ms;
 	uint64_t seed, start_at_ns;
 	unsigned repeat, parties, device;

@@ -18,6 +18,7 @@ static const char usage[] =
 	"  --scale F            multiply the work by F\n"
 	"  --repeat N           launches, each checked (1)\n"
 	"  --for-ms MS          go on until so much time has passed (not with --barrier)\n"
+	"  --until FILE         go on until there is such a file (not with --barrier)\n"
 	"  --seed S             of the inputs (1)\n"
 	"  --check each|last|none  which results are compared with the host's (each)\n"
 	"  --reference DIR      keep the host's results there, and take those of earlier runs\n"
@@ -40,6 +41,7 @@ enum {
 	OPT_SCALE,
 	OPT_REPEAT,
 	OPT_FOR_MS,
+	OPT_UNTIL,
 	OPT_SEED,
 	OPT_CHECK,
 	OPT_REFERENCE,
@@ -62,6 +64,7 @@ static const struct option options[] = {
 	{"scale", required_argument, NULL, OPT_SCALE},
 	{"repeat", required_argument, NULL, OPT_REPEAT},
 	{"for-ms", required_argument, NULL, OPT_FOR_MS},
+	{"until", required_argument, NULL, OPT_UNTIL},
 	{"seed", required_argument, NULL, OPT_SEED},
 	{"check", required_argument, NULL, OPT_CHECK},
 	{"reference", required_argument, NULL, OPT_REFERENCE},
@@ -135,6 +138,9 @@ static bool take_option(int opt, const char *v, struct ex_options *o)
 		return parse_unsigned(v, &o->repeat);
 	case OPT_FOR_MS:
 		return parse_real(v, &o->for_ms);
+	case OPT_UNTIL:
+		o->until = v;
+		return true;
 	case OPT_SEED:
 		return parse_u64(v, UINT64_MAX, &o->seed);
 	case OPT_CHECK:
@@ -195,7 +201,8 @@ int ex_parse(int argc, char **argv, struct ex_options *ret_options)
 			return 3;
 		}
 	}
-	if (optind < argc || (o.barrier && o.for_ms > 0.0)) { /* parties must agree on the rounds */
+	if (optind < argc ||
+		(o.barrier && (o.for_ms > 0.0 || o.until))) { /* parties must agree on the rounds */
 		fprintf(stderr, usage, argv[0]);
 		return 3;
 	}

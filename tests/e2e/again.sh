@@ -37,24 +37,26 @@ both_are_tenants() { # PRIORITY of the first
 # The daemon kills the one that it has preempted for the other, again.
 suspend_one() {
 	start_daemon
-	run low low mm $large --repeat "$1"
+	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm $large --repeat "$2"
+	run high high mm $large --until "$dir/high.end"
 	high=$started
 	await 60 has_event drained || fail "nothing is suspended"
 }
 
 both_end_well() {
-	wait "$high" || fail "the high program: $?"
-	wait "$low" || fail "the low program: $?"
+	ends high "$high"
+	ends low "$low"
 	low='' high=''
-	passed low || fail "wrong result of the suspended program"
-	passed high || fail "wrong result of the other"
+}
+
+is_preempted_again() {
+	tail -n +"$((lines + 1))" "$dir/events" | grep -q '"event": "preempt", "tenant": 1'
 }
 
 killed() {
-	suspend_one 2 3
+	suspend_one
 	is_tenant 1 "$low" low || fail "the low program is not tenant 1"
 	"$heddle" set 1 -p normal
 	kill -9 "$daemon"
@@ -69,7 +71,7 @@ killed() {
 }
 
 stopped() {
-	suspend_one $((3 + 2 * $1)) $((4 + 3 * $1)) # what is launched meanwhile is not preempted
+	suspend_one
 	kill -STOP "$daemon"
 	began=$(date +%s)
 	lines=$(wc -l <"$dir/events")
@@ -79,9 +81,8 @@ stopped() {
 	done
 	kill -CONT "$daemon"
 	await 30 both_are_tenants low || fail "who they were is lost: $("$heddle" ps)"
+	await 60 is_preempted_again || fail "nothing is preempted any more" # what was launched meanwhile is not
 	both_end_well
-	tail -n +"$((lines + 1))" "$dir/events" >"$dir/later"
-	grep -q '"event": "preempt", "tenant": 1' "$dir/later" || fail "nothing is preempted any more"
 }
 
 is_known() { # PID

@@ -51,17 +51,16 @@ run_plain() {
 pair() {
 	start_daemon
 	# Granted again it runs for more than a second, while the daemon has nothing to say.
-	run low low nn --size large --scale "${SCALE:-2}" --repeat 2
+	run low low nn --size large --scale "${SCALE:-2}" --until "$dir/low.end"
 	low=$started
 	# Its kernels have been rewritten once the first round is over.
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
 	run high high va --size small --repeat 5
 	high=$started
 	wait "$high" || fail "the high program: $?"
-	wait "$low" || fail "the low program: $?"
-	low='' high=''
-	passed low || fail "wrong result under preemption"
 	passed high || fail "wrong result of the preempting program"
+	ends low "$low"
+	low='' high=''
 	await 60 has_event preempt || fail "nothing was preempted"
 	await 60 has_event drained || fail "nothing has drained"
 	"$heddle" status
@@ -81,16 +80,15 @@ sms() {
 # The virtual GPU has 8 SMs of 2048 threads: 40 blocks of 128 threads can use 3 of them.
 spatial() {
 	start_daemon
-	run low low mm $large --repeat 12
+	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
 	run_plain high high chain 8 40 400
 	high=$started
 	wait "$high" || fail "the high program: $?"
-	wait "$low" || fail "the low program: $?"
-	low='' high=''
 	cmp "$dir/high.want" "$dir/high.out" || fail "wrong result of the preempting program"
-	passed low || fail "wrong result of the program that gave up SMs"
+	ends low "$low"
+	low='' high=''
 	await 60 has_event finish
 	sms 1 shrink grow preempt | sort | uniq -c >"$dir/sms"
 	cat "$dir/sms"
@@ -181,36 +179,33 @@ kill_one() { # PID
 # A tenant dies in each of the states: what the other computes stays right, and it ends.
 deaths() {
 	start_daemon --temporal
-	run low low mm $large --repeat 50
+	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm $large --repeat 2
+	run high high mm $large --until "$dir/high.end"
 	high=$started
 	await 60 in_state "$low" preempted || fail "nothing is suspended"
 	kill_one "$low"
-	wait "$high" || fail "beside one killed while suspended: $?"
-	passed high || fail "beside one killed while suspended: wrong result"
+	ends high "$high" "beside one killed while suspended"
 
-	run high high mm $large --repeat 2
+	run high high mm $large --until "$dir/high.end"
 	high=$started
 	await 60 in_state "$high" running || fail "the high program does not begin"
-	run low low mm $large --repeat 50
+	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 in_state "$low" held queued preempted || fail "nobody waits"
 	kill_one "$low"
-	wait "$high" || fail "beside one killed while waiting: $?"
-	passed high || fail "beside one killed while waiting: wrong result"
+	ends high "$high" "beside one killed while waiting"
 
-	run low low mm $large --repeat 3
+	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm $large --repeat 50
+	run high high mm $large --until "$dir/high.end"
 	high=$started
 	await 60 in_state "$low" preempted || fail "nothing is suspended"
 	await 60 in_state "$high" running || fail "the high program does not run"
 	kill_one "$high"
-	wait "$low" || fail "preempted by one killed while running: $?"
-	passed low || fail "preempted by one killed while running: wrong result"
+	ends low "$low" "preempted by one killed while running"
 	low='' high=''
 	await 60 no_tenants || fail "a dead tenant is left"
 	kill -0 "$daemon" || fail "heddled died"
@@ -218,7 +213,7 @@ deaths() {
 
 daemon_killed() {
 	start_daemon
-	daemon_dies "mm $large --repeat 2" "mm $large --repeat 2"
+	daemon_dies "mm $large" "mm $large"
 }
 
 # processes PATH: those whose command lines name it, but for the grep that looks.

@@ -186,24 +186,31 @@ random() {
 	value=$((seed / 65536 % $1))
 }
 
-# daemon_dies LOW HIGH: programs with their arguments. heddled is killed once the low one is
-# suspended; that goes on within a second (of a GPU; where the processors are the device, they may be
-# busy), and both end well. The daemon is started before.
+# ends NAME ID [WHEN]: a program that goes on until it is told to end (--until $dir/NAME.end) is, and
+# ends well.
+ends() {
+	: >"$dir/$1.end"
+	wait "$2" || fail "the $1 program${3:+, $3}: $?"
+	passed "$1" || fail "wrong result of the $1 program${3:+, $3}"
+	rm "$dir/$1.end"
+}
+
+# daemon_dies LOW HIGH: programs with their arguments, which go on until they are told to end. heddled
+# is killed once the low one is suspended; that goes on within a second (of a GPU; where the processors
+# are the device, they may be busy), and both end well. The daemon is started before.
 # shellcheck disable=SC2086
 daemon_dies() {
-	run low low $1
+	run low low $1 --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high $2
+	run high high $2 --until "$dir/high.end"
 	high=$started
 	await 60 has_event drained || fail "nothing is suspended"
 	kill -9 "$daemon"
 	[ "$device" = cuda ] && limit=1 || limit=20
 	await "$limit" gone || fail "the suspended tenant does not notice within $limit s"
 	daemon=
-	wait "$high" || fail "the high program: $?"
-	wait "$low" || fail "the low program: $?"
+	ends high "$high"
+	ends low "$low"
 	low='' high=''
-	passed low || fail "wrong result of the suspended program"
-	passed high || fail "wrong result of the other"
 }

@@ -125,8 +125,8 @@ pair() {
 # The high program's grid is long enough to be met while the low one is suspended.
 daemon_killed() {
 	start_daemon --mps "$mps"
-	daemon_dies "nn --size large --repeat 1200 --check last" \
-		"nn --size large --scale 3 --repeat 10 --check last"
+	daemon_dies "nn --size large --check last" \
+		"nn --size large --scale 3 --check last"
 }
 
 # Not ended: neither gone nor waiting to be waited for.

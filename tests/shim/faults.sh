@@ -35,48 +35,50 @@ start chatter && same chain 4 24 30 && silent && stop
 # More than there is to ask for.
 start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
 
+# The line comes after half a second without a daemon: the program stays until it is there.
+begin_suspended() { # MODE
+	start "$1"
+	rm -f "$dir/end"
+	PROG_STAY=$dir/end shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
+	prog=$!
+	suspended
+}
+all_done() {
+	grep -q '^sum' "$dir/out"
+}
+# WHAT: the daemon is gone, of which one line tells; the results are right.
+is_right_without() {
+	before=$(date +%s%N)
+	await "not resumed: $1" all_done
+	after=$(date +%s%N)
+	await "no line: $1" grep -q 'heddled is gone' "$dir/err"
+	: >"$dir/end"
+	wait $prog || fail "status $?: $1"
+	cmp "$dir/plain" "$dir/out" || fail "results differ: $1"
+	one_line 'heddled is gone'
+	took=$(((after - before) / 1000000))
+	echo "$1: resumed and done after $took ms"
+	[ $took -lt 20000 ] || fail "too late: $1"
+}
+
 # Killed while all is suspended: resumed natively, at once (a busy machine: as soon as it can).
-# Long enough for the line, which comes after half a second without a daemon.
 plain chain 3 100 24000 >"$dir/plain"
-start suspend
-shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
-prog=$!
-suspended
+begin_suspended suspend
 kill -9 "$daemon"
-before=$(date +%s%N)
-wait $prog || fail "status $? after the daemon's death"
-after=$(date +%s%N)
-cmp "$dir/plain" "$dir/out" || fail "results differ after the daemon's death"
-one_line 'heddled is gone'
+is_right_without "the daemon is killed"
 daemon=
-echo "killed: resumed and done $(((after - before) / 1000000)) ms after the daemon's death"
-[ $(((after - before) / 1000000)) -lt 20000 ] || fail "too late"
 
 # Stopped, not dead, while all is suspended: that is as good as dead.
-start suspend
-shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
-prog=$!
-suspended
+begin_suspended suspend
 kill -STOP "$daemon"
-before=$(date +%s%N)
-wait $prog || fail "status $? after the daemon stood still"
-after=$(date +%s%N)
-cmp "$dir/plain" "$dir/out" || fail "results differ after the daemon stood still"
-one_line 'heddled is gone'
+is_right_without "the daemon stands still"
 kill -KILL "$daemon"
 daemon=
-echo "stopped: resumed and done after $(((after - before) / 1000000)) ms"
-[ $(((after - before) / 1000000)) -lt 20000 ] || fail "too late"
 
 # It goes on, and what it then says late holds nothing up, though it never answers.
 for mode in late late-alone; do
-	start $mode
-	shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
-	prog=$!
-	suspended
-	wait $prog || fail "status $? under late words"
-	cmp "$dir/plain" "$dir/out" || fail "results differ under late words"
-	one_line 'heddled is gone'
+	begin_suspended $mode
+	is_right_without "late words"
 	stop
 	cat "$dir/daemon"
 	! grep -q '^late 0$' "$dir/daemon" || fail "nothing was said late"

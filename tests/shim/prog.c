@@ -893,6 +893,7 @@ int main(int argc, char **argv)
 	more = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
 	if (getenv("PROG_CONNECTIONS"))
 		fprintf(stderr, "connections %s\n", more ? more : "unsaid");
+	stay();
 	if (getenv("PROG_TIME"))
 		fprintf(stderr, "%s %.1f ms\n", what, now_ms() - began);
 	return 0;

@@ -31,5 +31,6 @@ void flood(void);
 void blocked(void);
 void contexts(void);
 void closes(void);
+void stay(void);
 
 #endif

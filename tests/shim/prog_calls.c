@@ -352,3 +352,12 @@ void closes(void)
 	fprintf(stderr, "closes: %u numbers\n", count);
 	printf("%u changed\n", changed);
 }
+
+/* All being done, stays until there is the file that PROG_STAY names, if it names one. */
+void stay(void)
+{
+	const char *until = getenv("PROG_STAY");
+
+	while (until && access(until, F_OK))
+		nanosleep(&(struct timespec){.tv_nsec = LATER_NS / 10}, NULL);
+}
