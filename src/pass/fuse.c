@@ -40,14 +40,10 @@ static int make_pieces(struct guests *x, unsigned k)
 	static const char *const names[] = {"$hd_out"};
 	struct guest *g = &x->of[k];
 	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
-	int r = guests_own_args(x, k);
+	int r = guests_begin(x, k, &w);
 
 	if (r < 0)
 		return r;
-	if (pass_has_rounds(&g->at))
-		pass_put(&w, SLOT_DECL);
-	pass_emit_regs(&w);
-	pass_rounds_declare(&w, &g->at);
 	g->from[FUSE_RUN] = w.out.len;
 	pass_put(&w, ids);
 	guests_rounds_ready(g, &w);

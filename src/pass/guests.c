@@ -88,15 +88,7 @@ static int add_early_return(struct guests *x, struct ptx_func *f, const uint32_t
 		"setp.ge.u32 %%hd_lp, %%hd_la, %u;\n"
 		"@%%hd_lp ret;\n",
 		block[1], block[0], pass_threads(block));
-	for (size_t i = 0; i < f->body.len; i++)
-		pass_copy(&w, &f->body.at[i]);
-	if (w.error) {
-		VEC_FREE(&w.out);
-		return w.error;
-	}
-	VEC_FREE(&f->body);
-	f->body = w.out;
-	return 0;
+	return pass_ahead(&w);
 }
 
 /* ---- shared memory ---- */
@@ -409,6 +401,19 @@ int guests_own_args(struct guests *x, unsigned k)
 		sizeof(struct ctl_args));
 	x->of[k].own_args = ptx_add_param(x->m, x->of[k].f, x->diags, decl);
 	return x->of[k].own_args ? 0 : -EINVAL;
+}
+
+int guests_begin(struct guests *x, unsigned k, struct pass_writer *w)
+{
+	int r = guests_own_args(x, k);
+
+	if (r < 0)
+		return r;
+	if (pass_has_rounds(&x->of[k].at))
+		pass_put(w, SLOT_DECL);
+	pass_emit_regs(w);
+	pass_rounds_declare(w, &x->of[k].at);
+	return 0;
 }
 
 /* ---- the body ---- */

@@ -79,6 +79,8 @@ int guests_params(struct guests *x, const char *last, struct pass_merged *ret);
 int guests_harness_params(struct guests *x);
 /* struct ctl_args as a parameter of the guest itself, by which its code names them. */
 int guests_own_args(struct guests *x, unsigned k);
+/* The guest's code begins: its struct ctl_args, and what its body counts rounds with. */
+int guests_begin(struct guests *x, unsigned k, struct pass_writer *w);
 /* The body as a block whose ids are in %hd_x, %hd_y and %hd_z, behind it its end. */
 void guests_put_body(struct guests *x, unsigned k, struct pass_writer *w);
 /* The words that rounds count in, before anybody comes to one. */

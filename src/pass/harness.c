@@ -137,14 +137,10 @@ static int make_pieces(struct harness *h)
 	static const char *const names[] = {"$hd_out"};
 	struct guest *g = h->g;
 	struct pass_writer w = {.m = h->x->m, .f = g->f, .diags = h->x->diags};
-	int r = guests_own_args(h->x, 0);
+	int r = guests_begin(h->x, 0, &w);
 
 	if (r < 0)
 		return r;
-	if (pass_has_rounds(&g->at))
-		pass_put(&w, SLOT_DECL);
-	pass_emit_regs(&w);
-	pass_rounds_declare(&w, &g->at);
 	if (g->at.params)
 		pass_put(&w, ".reg .b64 %hd_given;\nmov.u64 %hd_given, hd_given;\n");
 	g->from[PIECE_RUN] = w.out.len;

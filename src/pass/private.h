@@ -60,6 +60,8 @@ void pass_writer_finish(struct pass_writer *w); /* all but out */
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* no format */
 void pass_copy(struct pass_writer *w, const struct ptx_stmt *s);
+int pass_ahead(
+	struct pass_writer *w); /* what is written comes ahead of w->f's body; w is finished */
 /* Gives everything written since `from` the guard of s, and its place. */
 void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s);
 struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last; NULL on error */

@@ -201,15 +201,7 @@ static int fill_up(struct guests *x, struct ptx_func *f)
 		     "mul.lo.u32 %hd_lc, %hd_lc, %hd_lb;\n"
 		     "setp.ge.u32 %hd_lp, %hd_la, %hd_lc;\n"
 		     "@%hd_lp ret;\n");
-	for (size_t i = 0; i < f->body.len; i++)
-		pass_copy(&w, &f->body.at[i]);
-	if (w.error) {
-		VEC_FREE(&w.out);
-		return w.error;
-	}
-	VEC_FREE(&f->body);
-	f->body = w.out;
-	return 0;
+	return pass_ahead(&w);
 }
 
 /* ---- all of it ---- */

@@ -39,6 +39,21 @@ void pass_copy(struct pass_writer *w, const struct ptx_stmt *s)
 		w->error = -ENOMEM;
 }
 
+int pass_ahead(struct pass_writer *w)
+{
+	struct ptx_func *f = w->f;
+
+	for (size_t i = 0; i < f->body.len; i++)
+		pass_copy(w, &f->body.at[i]);
+	if (w->error) {
+		VEC_FREE(&w->out);
+		return w->error;
+	}
+	VEC_FREE(&f->body);
+	f->body = w->out;
+	return 0;
+}
+
 struct ptx_stmt *pass_last(struct pass_writer *w)
 {
 	static struct ptx_opd no_opd[8];

@@ -392,26 +392,25 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 }
 
 /* ---- on and off ---- */
-RT_API int heddle_tasks_suspend(struct heddle_tasks *t)
+static int suspend(struct heddle_tasks *t, bool suspended)
 {
 	int r;
 
 	pthread_mutex_lock(&t->lock);
-	t->suspended = true;
-	r = pool_park(t);
+	t->suspended = suspended;
+	r = suspended ? pool_park(t) : pool_resume(t);
 	pthread_mutex_unlock(&t->lock);
 	return r;
 }
 
+RT_API int heddle_tasks_suspend(struct heddle_tasks *t)
+{
+	return suspend(t, true);
+}
+
 RT_API int heddle_tasks_resume(struct heddle_tasks *t)
 {
-	int r;
-
-	pthread_mutex_lock(&t->lock);
-	t->suspended = false;
-	r = pool_resume(t);
-	pthread_mutex_unlock(&t->lock);
-	return r;
+	return suspend(t, false);
 }
 
 RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret)

@@ -5,48 +5,16 @@
  * Prints the module that runs these kernels, with blocks of that shape and so much dynamic shared
  * memory, in one launch. Exit status 2, and why on standard error: one of them cannot be merged. */
 #include "pass/registry.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *read_file(const char *path, size_t *ret_len)
-{
-	FILE *f = fopen(path, "rb");
-	char *text = malloc(1 << 24);
-
-	if (!f || !text)
-		return NULL;
-	*ret_len = fread(text, 1, 1 << 24, f);
-	fclose(f);
-	return text;
-}
-
-static struct diag_list diags;
-static struct arena arena;
-
-static void fail(const char *what)
-{
-	struct strbuf out = {0};
-
-	diag_render(&diags, &out);
-	fprintf(stderr, "%s%s\n", out.at ? out.at : "", what);
-	exit(1);
-}
-
 static void read_guest(char **argv, struct pass_guest *g)
 {
-	struct ptx_module *m;
-	size_t len;
-	char *text = read_file(argv[0], &len);
-
-	if (!text)
-		fail(argv[0]);
-	diag_init(&diags, &arena, argv[0], text, len);
-	if (ptx_parse(text, len, 0, &diags, &m) || diags.errors)
-		fail("cannot be parsed");
-	g->m = m;
+	g->m = read_module(argv[0]);
 	g->name = argv[1];
 	if (sscanf(argv[2], "%u,%u,%u", &g->block[0], &g->block[1], &g->block[2]) != 3)
 		fail("a block is X,Y,Z");

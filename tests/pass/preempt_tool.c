@@ -10,34 +10,12 @@
 #include "cfg/cfg.h"
 #include "pass/pass.h"
 #include "ptx/edit.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char *read_file(const char *path, size_t *ret_len)
-{
-	FILE *f = fopen(path, "rb");
-	char *text = NULL;
-	size_t len = 0, cap = 0, n;
-
-	if (!f)
-		return NULL;
-	do {
-		if (cap - len < 65536) {
-			cap = cap * 2 + 65536;
-			text = realloc(text, cap);
-			if (!text)
-				abort();
-		}
-		n = fread(text + len, 1, cap - len, f);
-		len += n;
-	} while (n);
-	fclose(f);
-	*ret_len = len;
-	return text;
-}
 
 static void print_kernel(
 	const char *name, const struct pass_verdict *v, const struct pass_kernel_info *info)
@@ -57,7 +35,7 @@ static void print_kernel(
 /* All kernels of a module, each in turn, in place. */
 static struct pass_options options;
 
-static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose)
+static int transform(struct ptx_module *m, bool verbose)
 {
 	int failed = 0;
 
@@ -70,7 +48,7 @@ static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose
 		if (it.kind != PTX_ITEM_FUNC || !it.func->is_entry || !it.func->has_body)
 			continue;
 		pass_classify(m, it.func, &before);
-		r = pass_preempt_with(m, it.func->sym->name, &options, diags, &v, &info);
+		r = pass_preempt_with(m, it.func->sym->name, &options, &diags, &v, &info);
 		if (r < 0 && r != -ENOTSUP) {
 			fprintf(stderr, "%s: %s\n", it.func->sym->name, strerror(-r));
 			failed = 1;
@@ -87,12 +65,12 @@ static int transform(struct ptx_module *m, struct diag_list *diags, bool verbose
 
 /* Registers that live from a block's end to the next one's beginning: what the body pays for being
  * in a loop. */
-static void print_live(struct arena *a, const struct ptx_func *f)
+static void print_live(const struct ptx_func *f)
 {
 	struct cfg_liveness *l;
 	struct cfg *g;
 
-	if (cfg_build(a, f, &g) < 0 || cfg_liveness(a, g, &l) < 0)
+	if (cfg_build(&arena, f, &g) < 0 || cfg_liveness(&arena, g, &l) < 0)
 		abort();
 	for (uint32_t i = 0; i < f->body.len; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];
@@ -110,50 +88,35 @@ static void print_live(struct arena *a, const struct ptx_func *f)
 	}
 }
 
-static void print_all_live(struct arena *a, const struct ptx_module *m)
+static void print_all_live(const struct ptx_module *m)
 {
 	for (size_t i = 0; i < m->items.len; i++)
 		if (m->items.at[i].kind == PTX_ITEM_FUNC && m->items.at[i].func->is_entry &&
 			m->items.at[i].func->has_body)
-			print_live(a, m->items.at[i].func);
+			print_live(m->items.at[i].func);
 }
 
 static int run(const char *mode, const char *path)
 {
-	struct diag_list *diags = calloc(1, sizeof(*diags));
 	struct strbuf out = {0};
-	struct ptx_module *m;
-	struct arena a;
-	size_t len = 0;
-	char *text = read_file(path, &len);
-	int failed;
+	struct ptx_module *m = read_module(path);
+	int failed = transform(m, !strcmp(mode, "classify"));
 
-	if (!text || !diags) {
-		fprintf(stderr, "%s: %s\n", path, strerror(errno));
-		return 1;
-	}
-	arena_init(&a, 0);
-	diag_init(diags, &a, path, text, len);
-	if (ptx_parse(text, len, 0, diags, &m) < 0)
-		return 1;
-	failed = transform(m, diags, !strcmp(mode, "classify"));
 	if (!strcmp(mode, "live"))
-		print_all_live(&a, m);
+		print_all_live(m);
 	else if (strcmp(mode, "classify") != 0)
 		ptx_print(m, &out);
 	if (out.at)
 		fwrite(out.at, 1, out.len, stdout);
 	strbuf_finish(&out);
-	if (diags->errors)
-		diag_render(diags, &out);
+	if (diags.errors)
+		diag_render(&diags, &out);
 	if (out.at)
 		fwrite(out.at, 1, out.len, stderr);
-	failed |= diags->errors > 0;
+	failed |= diags.errors > 0;
 	strbuf_finish(&out);
 	ptx_module_free(m);
-	arena_finish(&a);
-	free(diags);
-	free(text);
+	arena_finish(&arena);
 	return failed;
 }
 

@@ -6,40 +6,12 @@
  * registers at most (0: as it comes).
  * task_tool list FILE...: for every kernel whether it can be a task, in both forms, or why not. */
 #include "pass/task.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct diag_list diags;
-static struct arena arena;
-
-static void fail(const char *what)
-{
-	struct strbuf out = {0};
-
-	diag_render(&diags, &out);
-	fprintf(stderr, "%s%s\n", out.at ? out.at : "", what);
-	exit(1);
-}
-
-static struct ptx_module *read_module(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	char *text = malloc(1 << 24);
-	struct ptx_module *m;
-	size_t len;
-
-	if (!f || !text)
-		fail(path);
-	len = fread(text, 1, 1 << 24, f);
-	fclose(f);
-	diag_init(&diags, &arena, path, text, len);
-	if (ptx_parse(text, len, 0, &diags, &m) || diags.errors)
-		fail("cannot be parsed");
-	return m;
-}
 
 static int make(struct pass_task *kinds, unsigned n, const struct pass_pool *pool,
 	struct ptx_module **ret, struct pass_verdict *ret_why, unsigned *ret_which)

@@ -7,12 +7,14 @@
  * merged and fused in both ways, or preemptible, each once for a shape of its blocks: what the
  * verifier says, which has to be nothing, and the time that it takes. */
 #include "pass/verify.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define KERNELS_MAX 4096
 #define FILES_MAX   4096
@@ -26,8 +28,6 @@ static unsigned n_files;
 static struct pass_guest kernels[KERNELS_MAX];
 static unsigned n_kernels;
 
-static struct arena arena;
-static struct diag_list diags;
 static double passes_ms, verify_ms, worst;
 static unsigned results, refused, bad, left_out;
 
@@ -48,30 +48,6 @@ static void show(void)
 	strbuf_finish(&out);
 }
 
-static void fail(const char *what)
-{
-	show();
-	fprintf(stderr, "%s\n", what);
-	exit(1);
-}
-
-static struct ptx_module *parse_file(const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	static char text[1 << 24];
-	struct ptx_module *m = NULL;
-	size_t len;
-
-	if (!f)
-		return NULL;
-	len = fread(text, 1, sizeof(text), f);
-	fclose(f);
-	diag_init(&diags, &arena, path, NULL, 0);
-	if (ptx_parse(text, len, 0, &diags, &m) < 0 || diags.errors)
-		fail("cannot be parsed");
-	return m;
-}
-
 /* Parsed once. */
 static struct ptx_module *module_of(const char *path)
 {
@@ -81,7 +57,7 @@ static struct ptx_module *module_of(const char *path)
 	if (n_files == FILES_MAX)
 		fail("too many files");
 	files[n_files].path = strdup(path);
-	files[n_files].m = parse_file(path);
+	files[n_files].m = access(path, R_OK) ? NULL : read_module(path);
 	return files[n_files++].m;
 }
 
@@ -196,7 +172,7 @@ static void alone(const struct pass_guest *of)
 {
 	struct pass_record record = {0};
 	struct pass_options options = {.record = &record};
-	struct ptx_module *m = parse_file(path_of(of->m));
+	struct ptx_module *m = read_module(path_of(of->m));
 	struct pass_verdict verdict;
 	struct pass_kernel_info info;
 	double ms = now_ms();

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heddle/heddle.h"
+#include "opened.h"
 
 static const char ptx[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			  ".visible .entry put(.param .u64 p, .param .u32 v)\n{\n"
@@ -18,7 +18,6 @@ static const char ptx[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			  "red.global.add.u32 [%a], %v;\nret;\n}\n"
 			  ".visible .entry half(.param .u64 p)\n{\nbar.arrive 1, 64;\nret;\n}\n";
 
-static struct heddle *h;
 static uint64_t at;
 
 static int open_it(void **state)
@@ -31,15 +30,7 @@ static int open_it(void **state)
 		r = heddle_load(h, "put", ptx, sizeof(ptx), "put"); /* with its end */
 	if (r == 0)
 		r = heddle_load(h, "half", ptx, sizeof(ptx) - 1, "half");
-	if (r < 0)
-		fprintf(stderr, "%s\n", heddle_error(h));
-	return r;
-}
-
-static int close_it(void **state)
-{
-	heddle_close(h);
-	return 0;
+	return opened(r);
 }
 
 /* The last error has all of these words. */

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "heddle/task.h"
+#include "opened.h"
 
 #define LONG 60000000000u /* ns: nothing here takes as long unless it hangs */
 
@@ -56,7 +57,6 @@ static const char ptx[] = HEAD
 
 static const char *const names[] = {"put", "await", "turn", "wrong", "half", "var", "many"};
 
-static struct heddle *h;
 static struct heddle_tasks *t;
 static uint64_t at;
 static unsigned put, data[1024];
@@ -69,15 +69,7 @@ static int open_it(void **state)
 		r = heddle_load(h, names[i], ptx, sizeof(ptx) - 1, names[i]);
 	if (r == 0)
 		r = heddle_alloc(h, sizeof(data), &at);
-	if (r < 0)
-		fprintf(stderr, "%s\n", heddle_error(h));
-	return r;
-}
-
-static int close_it(void **state)
-{
-	heddle_close(h);
-	return 0;
+	return opened(r);
 }
 
 static void ok(int r)

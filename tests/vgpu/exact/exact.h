@@ -52,6 +52,14 @@ int exact_float_order(const struct exact_type *t, u64 a, u64 b, bool flush);
 void exact_float_init(void);
 void exact_float_finish(void);
 
+/* xorshift; the state is never 0. */
+static inline u64 exact_rng(u64 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
 static inline u64 exact_mask(unsigned bits)
 {
 	return bits >= 64 ? ~0ull : (1ull << bits) - 1;

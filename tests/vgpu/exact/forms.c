@@ -248,10 +248,7 @@ static u64 state;
 
 static u64 rng(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return exact_rng(&state);
 }
 
 u64 form_special_float(const struct exact_type *t, unsigned k)

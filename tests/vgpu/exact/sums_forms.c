@@ -288,10 +288,7 @@ static u64 state;
 
 static u64 rng(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return exact_rng(&state);
 }
 
 /* One with an exponent of the middle ± spread / 2, as far as the type goes. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A libheddle on the virtual GPU for the cases of one file. */
+#ifndef HEDDLE_TESTS_RT_OPENED_H
+#define HEDDLE_TESTS_RT_OPENED_H
+
+#include "heddle/heddle.h"
+
+#include <stdio.h>
+
+static struct heddle *h;
+
+/* The group's setup ends with it: what had failed is told. */
+static int opened(int r)
+{
+	if (r < 0)
+		fprintf(stderr, "%s\n", heddle_error(h));
+	return r;
+}
+
+static int close_it(void **state)
+{
+	heddle_close(h);
+	return 0;
+}
+
+#endif
