@@ -35,16 +35,29 @@ start chatter && same chain 4 24 30 && silent && stop
 # More than there is to ask for.
 start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
 
-# The line comes after half a second without a daemon: the program stays until it is there.
-begin_suspended() { # MODE
-	start "$1"
-	rm -f "$dir/end"
-	PROG_STAY=$dir/end shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
-	prog=$!
-	suspended
-}
 all_done() {
 	grep -q '^sum' "$dir/out"
+}
+suspended_or_done() {
+	grep -q suspended "$dir/daemon" || all_done
+}
+# The line comes after half a second without a daemon: the program stays until it is there.
+# Again, if all launches went plain (lib.sh, managed).
+begin_suspended() { # MODE
+	for _ in 1 2 3 4 5; do
+		start "$1"
+		rm -f "$dir/end"
+		PROG_STAY=$dir/end shim chain 3 100 24000 >"$dir/out" 2>"$dir/err" &
+		prog=$!
+		await "neither suspended nor done" suspended_or_done
+		kill -0 "$prog" || fail "it was to be suspended"
+		! grep -q suspended "$dir/daemon" || return 0
+		: >"$dir/end"
+		wait $prog || fail "status $?, not suspended"
+		stop
+		cat "$dir/daemon"
+	done
+	fail "it is never suspended"
 }
 # WHAT: the daemon is gone, of which one line tells; the results are right.
 is_right_without() {
