@@ -190,8 +190,10 @@ int wire_recv(int sock, void *msg, size_t max, int *ret_fds, unsigned max_fds, u
 	 * says so once, ahead of what had been answered. */
 	if (n < 0 && errno == ECONNRESET) {
 		n = receive(sock, &m, &since);
-		if (n == 0)
+		if (n == 0) {
+			take_fds(&m, NULL, 0); /* an empty packet's */
 			return -ECONNRESET;
+		}
 	}
 	if (n < 0)
 		return -errno;

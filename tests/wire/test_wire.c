@@ -71,29 +71,36 @@ static void round_trip(void **state)
 	assert_int_equal(open_fds(), before);
 }
 
+/* Any number of bytes, and of one descriptor. */
+static void send_many(int sock, const void *msg, size_t bytes, int fd, unsigned n)
+{
+	char room[CMSG_SPACE(sizeof(int) * 200)] = {0};
+	struct iovec iov = {(void *)msg, bytes};
+	struct msghdr m = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = room,
+		.msg_controllen = CMSG_SPACE(sizeof(int) * n)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	*c = (struct cmsghdr){CMSG_LEN(sizeof(int) * n), SOL_SOCKET, SCM_RIGHTS};
+	for (unsigned i = 0; i < n; i++)
+		memcpy(CMSG_DATA(c) + i * sizeof(int), &fd, sizeof(int));
+	assert_int_equal(sendmsg(sock, &m, 0), bytes);
+}
+
 /* More descriptors than asked for, than anybody may send, than there is room to receive. */
 static void descriptor_floods(void **state)
 {
 	unsigned before = open_fds(), counts[] = {1, 8, 32, 200};
+	struct wire_hello h = good_hello();
 	char msg[WIRE_MAX_BYTES];
 
 	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
-		char room[CMSG_SPACE(sizeof(int) * 200)] = {0};
-		struct wire_hello h = good_hello();
-		struct iovec iov = {&h, sizeof(h)};
-		struct msghdr m = {.msg_iov = &iov,
-			.msg_iovlen = 1,
-			.msg_control = room,
-			.msg_controllen = CMSG_SPACE(sizeof(int) * counts[k])};
-		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 		int sock[2], got[1];
 		unsigned n = 9;
 
 		pair(sock);
-		*c = (struct cmsghdr){CMSG_LEN(sizeof(int) * counts[k]), SOL_SOCKET, SCM_RIGHTS};
-		for (unsigned i = 0; i < counts[k]; i++)
-			memcpy(CMSG_DATA(c) + i * sizeof(int), &sock[0], sizeof(int));
-		assert_int_equal(sendmsg(sock[0], &m, 0), sizeof(h));
+		send_many(sock[0], &h, sizeof(h), sock[0], counts[k]);
 		assert_int_equal(wire_recv(sock[1], msg, sizeof(msg), k ? NULL : got, k == 0, &n),
 			sizeof(h));
 		assert_int_equal(n, k == 0);
@@ -103,6 +110,22 @@ static void descriptor_floods(void **state)
 		close(sock[1]);
 		assert_int_equal(open_fds(), before);
 	}
+}
+
+/* Descriptors with an empty packet, by one who closes with something unread: none stays. */
+static void reset_with_descriptors(void **state)
+{
+	unsigned before = open_fds();
+	char msg[WIRE_MAX_BYTES];
+	int sock[2];
+
+	pair(sock);
+	assert_int_equal(send(sock[1], "?", 1, 0), 1);
+	send_many(sock[0], msg, 0, sock[1], 2);
+	close(sock[0]);
+	assert_int_equal(wire_recv(sock[1], msg, sizeof(msg), NULL, 0, NULL), -ECONNRESET);
+	close(sock[1]);
+	assert_int_equal(open_fds(), before);
 }
 
 static void oversized(void **state)
@@ -287,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(descriptor_floods),
+		cmocka_unit_test(reset_with_descriptors),
 		cmocka_unit_test(oversized),
 		cmocka_unit_test(interrupted),
 		cmocka_unit_test(last_words),
