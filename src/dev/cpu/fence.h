@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Fences. Thread checkers know none, and take what one puts in order for a race: for them all who
- * fence go through one word. */
+ * fence go through one word, and what others watch is in order by itself, as the host's code may
+ * have no fence to go with it. (A fence that is missing is what weak.h finds.) */
 #ifndef HEDDLE_CPU_FENCE_H
 #define HEDDLE_CPU_FENCE_H
 
@@ -11,13 +12,18 @@
 #if defined(__SANITIZE_THREAD__)
 extern uint32_t vgpu_fenced;
 
+#define VGPU_WATCHED_LOAD  __ATOMIC_ACQUIRE
+#define VGPU_WATCHED_STORE __ATOMIC_RELEASE
+
 static inline void vgpu_fence(int order)
 {
 	(void)order;
 	__atomic_fetch_add(&vgpu_fenced, 1, __ATOMIC_SEQ_CST);
 }
 #else
-#define vgpu_fence(order) __atomic_thread_fence(order)
+#define vgpu_fence(order)  __atomic_thread_fence(order)
+#define VGPU_WATCHED_LOAD  __ATOMIC_RELAXED
+#define VGPU_WATCHED_STORE __ATOMIC_RELAXED
 #endif
 
 #endif

@@ -353,13 +353,13 @@ INLINE u64 load_atomic(const void *p, unsigned size)
 {
 	switch (size) {
 	case 1:
-		return __atomic_load_n((const u8 *)p, __ATOMIC_RELAXED);
+		return __atomic_load_n((const u8 *)p, VGPU_WATCHED_LOAD);
 	case 2:
-		return __atomic_load_n((const u16 *)p, __ATOMIC_RELAXED);
+		return __atomic_load_n((const u16 *)p, VGPU_WATCHED_LOAD);
 	case 4:
-		return __atomic_load_n((const u32 *)p, __ATOMIC_RELAXED);
+		return __atomic_load_n((const u32 *)p, VGPU_WATCHED_LOAD);
 	default:
-		return __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED);
+		return __atomic_load_n((const u64 *)p, VGPU_WATCHED_LOAD);
 	}
 }
 
@@ -410,13 +410,13 @@ static const struct vinsn *op_st_strong(struct vx *x, const struct vinsn *in)
 			u64 v = in->flags & VI_WIDE ? VX_U64(x, off)[i] : VX_U32(x, off)[i];
 
 			if (in->size == 1)
-				__atomic_store_n((u8 *)to, (u8)v, __ATOMIC_RELAXED);
+				__atomic_store_n((u8 *)to, (u8)v, VGPU_WATCHED_STORE);
 			else if (in->size == 2)
-				__atomic_store_n((u16 *)to, (u16)v, __ATOMIC_RELAXED);
+				__atomic_store_n((u16 *)to, (u16)v, VGPU_WATCHED_STORE);
 			else if (in->size == 4)
-				__atomic_store_n((u32 *)to, (u32)v, __ATOMIC_RELAXED);
+				__atomic_store_n((u32 *)to, (u32)v, VGPU_WATCHED_STORE);
 			else
-				__atomic_store_n((u64 *)to, v, __ATOMIC_RELAXED);
+				__atomic_store_n((u64 *)to, v, VGPU_WATCHED_STORE);
 		}
 	}
 	return in + 1;
