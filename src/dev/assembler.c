@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The assembler as the shim sees it: started with the first request, started again when it has
- * ended for lack of any. It is no child of the program's (which may wait for all that it has, and
- * would be told when it ends), holds no file of the program's open, and gets no signal from its
- * terminal. */
-#include "shim/assembler.h"
+/* The assembler as programs see it that ask it for something. It is no child of the program's
+ * (which may wait for all that it has, and would be told when it ends), holds no file of the
+ * program's open, and gets no signal from its terminal. */
+#include "dev/assembler.h"
+
+#include "base/base.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,25 +22,52 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "shim/shim.h"
 
 #define STACK    ((size_t)64 << 10)
 #define FD_MAX   65536
 #define FD_ABOVE 16 /* the socket is moved there, out of the way of what becomes 0 to 3 */
 
+#define GRACE_S 30 /* behind the limit, for the assembler to say that it is over */
+
 extern char **environ;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct own_fd sock = {.fd = -1}; /* to the assembler, under the lock */
-static bool lacking;                    /* it does not start here */
+void assembler_init(
+	struct assembler *a, const struct cu_api *cu, const char *path, unsigned limit_s)
+{
+	int n = snprintf(a->path, sizeof(a->path), "%s", path);
+
+	a->cu = cu;
+	a->limit_s = limit_s;
+	a->sock = (struct own_fd){.fd = -1};
+	a->lacking = n <= 0 || (size_t)n >= sizeof(a->path);
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_mutex_init(&a->turn, NULL);
+}
+
+void assembler_limit(struct assembler *a, unsigned limit_s)
+{
+	if (a->limit_s != limit_s)
+		own_close(&a->sock); /* that one was started with the other */
+	a->limit_s = limit_s;
+}
+
+void assembler_finish(struct assembler *a)
+{
+	if (!a->cu)
+		return;
+	own_close(&a->sock);
+	pthread_mutex_destroy(&a->lock);
+	pthread_mutex_destroy(&a->turn);
+	a->cu = NULL;
+}
 
 /* ---- starting it ---- */
 
 struct start {
-	char path[4096];
-	const char *driver;
+	const char *path, *driver;
+	char limit[16]; /* empty: none */
 	char **env;
 	int sock;
 	char *stack; /* of the second of the two processes */
@@ -76,7 +104,8 @@ static void reset_signals(void)
 static int becomes_assembler(void *arg)
 {
 	const struct start *s = arg;
-	char *argv[] = {(char *)s->path, (char *)s->driver, NULL};
+	char *argv[] = {
+		(char *)s->path, (char *)s->driver, *s->limit ? (char *)s->limit : NULL, NULL};
 	int fd = fcntl(s->sock, F_DUPFD, FD_ABOVE), null = open("/dev/null", O_RDWR);
 
 	if (fd < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
@@ -112,14 +141,14 @@ static bool is_other(const char *entry, bool devices)
 	return false;
 }
 
-/* Of several devices the shim's alone: where they are not alike, each would be compiled for. */
-static bool name_device(char *ret, size_t size)
+/* Of several devices this one alone: where they are not alike, each would be compiled for. */
+static bool name_device(const struct cu_api *cu, CUdevice dev, char *ret, size_t size)
 {
 	int n = 0, at = 0;
 	CUuuid id;
 
-	if (!cu.cuDeviceGetUuid || cu.cuDeviceGetCount(&n) != CUDA_SUCCESS || n < 2 ||
-		cu.cuDeviceGetUuid(&id, shim.dev) != CUDA_SUCCESS)
+	if (!cu->cuDeviceGetUuid || cu->cuDeviceGetCount(&n) != CUDA_SUCCESS || n < 2 ||
+		cu->cuDeviceGetUuid(&id, dev) != CUDA_SUCCESS)
 		return false;
 	at = snprintf(ret, size, "CUDA_VISIBLE_DEVICES=GPU-");
 	for (int i = 0; i < 16; i++)
@@ -129,9 +158,9 @@ static bool name_device(char *ret, size_t size)
 	return true;
 }
 
-static char **environment(char device[64])
+static char **environment(const struct cu_api *cu, CUdevice dev, char device[64])
 {
-	bool devices = name_device(device, 64);
+	bool devices = name_device(cu, dev, device, 64);
 	size_t n = 0, at = 0;
 	char **env;
 
@@ -150,31 +179,33 @@ static char **environment(char device[64])
 	return env;
 }
 
-/* What it compiles is read from the driver's cache. The virtual GPU does not compile, unless it is
- * told how long that is to take. */
-static bool is_needed(void)
+/* The virtual GPU does not compile, unless it is told how long that is to take, or of what to die.
+ */
+static bool is_needed(const struct cu_api *cu)
 {
-	const char *uncached = secure_getenv("CUDA_CACHE_DISABLE"),
-		   *vgpu = secure_getenv("HEDDLE_VGPU");
+	static const char *const words[] = {"assemble=", "crash=", "hang="};
+	const char *vgpu = secure_getenv("HEDDLE_VGPU");
 
-	if (uncached && atoi(uncached))
-		return false;
-	return dev_kind_of(&cu) != DEV_CPU || (vgpu && strstr(vgpu, "assemble="));
+	if (dev_kind_of(cu) != DEV_CPU)
+		return true;
+	for (size_t i = 0; vgpu && i < ARRAY_LEN(words); i++) {
+		if (strstr(vgpu, words[i]))
+			return true;
+	}
+	return false;
 }
 
-static bool find(struct start *s)
+static bool find(const struct assembler *a, struct start *s)
 {
-	Dl_info own, driver;
-	const char *slash;
-	int n;
+	Dl_info driver;
 
-	if (!cu.cuInit || !dladdr((void *)assemble, &own) || !dladdr((void *)cu.cuInit, &driver))
+	if (!a->cu->cuInit || !dladdr((void *)a->cu->cuInit, &driver))
 		return false;
-	slash = strrchr(own.dli_fname, '/');
-	n = snprintf(s->path, sizeof(s->path), "%.*s" ASSEMBLER_FILE,
-		slash ? (int)(slash - own.dli_fname) + 1 : 0, own.dli_fname);
+	s->path = a->path;
 	s->driver = driver.dli_fname;
-	return n > 0 && (size_t)n < sizeof(s->path) && access(s->path, X_OK) == 0;
+	if (a->limit_s)
+		snprintf(s->limit, sizeof(s->limit), "%u", a->limit_s);
+	return access(s->path, X_OK) == 0;
 }
 
 static bool spawn(struct start *s)
@@ -197,27 +228,27 @@ static bool spawn(struct start *s)
 }
 
 /* Under the lock. */
-static bool start(void)
+static bool start(struct assembler *a, CUdevice dev)
 {
 	struct start *s = calloc(1, sizeof(*s));
 	char device[64];
 	int pair[2];
 	bool ok = false;
 
-	if (s && is_needed() && find(s) &&
+	if (s && is_needed(a->cu) && find(a, s) &&
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		s->sock = pair[1];
-		s->env = environment(device);
+		s->env = environment(a->cu, dev, device);
 		ok = s->env && spawn(s);
 		close(pair[1]);
 		if (ok)
-			own_take(&sock, pair[0]);
+			own_take(&a->sock, pair[0]);
 		else
 			close(pair[0]);
 		free(s->env);
 	}
 	free(s);
-	lacking = !ok;
+	a->lacking = !ok;
 	return ok;
 }
 
@@ -276,67 +307,133 @@ static bool send_to(int to, const struct request *r)
 }
 
 /* To the one that runs, or else to a new one. */
-static bool send_request(const struct request *r)
+static bool send_request(struct assembler *a, CUdevice dev, const struct request *r)
 {
 	bool sent = false;
 
-	pthread_mutex_lock(&lock);
-	if (own_is(&sock))
-		sent = send_to(sock.fd, r);
-	if (!sent && !lacking) {
-		own_close(&sock);
-		sent = start() && send_to(sock.fd, r);
+	pthread_mutex_lock(&a->lock);
+	if (own_is(&a->sock))
+		sent = send_to(a->sock.fd, r);
+	if (!sent && !a->lacking) {
+		own_close(&a->sock);
+		sent = start(a, dev) && send_to(a->sock.fd, r);
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&a->lock);
 	return sent;
 }
 
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* Is there something to read, until then? 0: without end. */
+static bool comes(int fd, double until)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	for (;;) {
+		double left = until - now_ms();
+		int r = poll(&p, 1, !until ? -1 : left > 0 ? (int)MIN(left + 1, 1e9) : 0);
+
+		if (r != 0 && !(r < 0 && errno == EINTR))
+			return true;
+		if (r == 0 && left <= 0)
+			return false;
+	}
+}
+
 /* 0: the other end is closed, or this one. */
-static char read_byte(const struct own_fd *o)
+static char read_byte(const struct own_fd *o, double until)
 {
 	char byte;
 	ssize_t n;
 
+	if (own_is(o) && !comes(o->fd, until))
+		return ASSEMBLER_LATE;
 	do
 		n = own_is(o) ? read(o->fd, &byte, 1) : 0;
 	while (n < 0 && errno == EINTR);
 	return n == 1 ? byte : 0;
 }
 
-/* What ends before it has begun does not start here: another would not, either. */
-static enum assembled answer_of(const struct own_fd *pipe)
+static double limit_of(const struct assembler *a)
 {
-	if (read_byte(pipe) != ASSEMBLER_BEGUN) {
-		pthread_mutex_lock(&lock);
-		lacking = true;
-		pthread_mutex_unlock(&lock);
-		return ASSEMBLED_NOT;
-	}
-	return read_byte(pipe) == ASSEMBLER_DONE ? ASSEMBLED : ASSEMBLED_WRONG;
+	return a->limit_s ? now_ms() + 1e3 * (a->limit_s + GRACE_S) : 0;
 }
 
-enum assembled assemble(const char *text, size_t len, const struct staged *s)
+/* Whoever asks next asks another one; not: there is none to be had. */
+static void give_up(struct assembler *a, bool lacking)
+{
+	pthread_mutex_lock(&a->lock);
+	own_close(&a->sock);
+	a->lacking = lacking;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* What ends before it has begun does not start here: another would not, either. */
+static enum assembled answer_of(struct assembler *a, const struct own_fd *pipe, double *ret_ms)
+{
+	double from;
+	char byte;
+
+	if (read_byte(pipe, limit_of(a)) != ASSEMBLER_BEGUN) {
+		give_up(a, true);
+		return ASSEMBLED_NOT;
+	}
+	from = now_ms();
+	byte = read_byte(pipe, limit_of(a));
+	if (ret_ms)
+		*ret_ms = now_ms() - from;
+	if (byte == ASSEMBLER_LATE)
+		give_up(a, false);
+	return byte == ASSEMBLER_DONE    ? ASSEMBLED
+	       : byte == ASSEMBLER_WRONG ? ASSEMBLED_WRONG
+	       : byte == ASSEMBLER_LATE  ? ASSEMBLED_LATE
+					 : ASSEMBLED_DIED;
+}
+
+static enum assembled ask(
+	struct assembler *a, CUdevice dev, struct request *request, int answer[2], double *ret_ms)
+{
+	enum assembled r = ASSEMBLED_NOT;
+	struct own_fd from, to, file;
+	bool sent;
+
+	own_take(&file, request->text);
+	request->text = file.fd;
+	own_take(&from, answer[0]);
+	own_take(&to, answer[1]);
+	request->answer = to.fd;
+	sent = own_is(&file) && own_is(&to) && send_request(a, dev, request);
+	own_close(&to);
+	if (sent)
+		r = answer_of(a, &from, ret_ms);
+	own_close(&from);
+	own_close(&file);
+	return r;
+}
+
+enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
+	const struct staged *s, double *ret_ms)
 {
 	struct request request = {.text = file_of(text, len), .staged = s};
 	enum assembled r = ASSEMBLED_NOT;
-	struct own_fd from, to, file;
 	int answer[2];
-	bool sent;
 
 	if (request.text < 0)
 		return r;
-	own_take(&file, request.text);
-	request.text = file.fd;
-	if (pipe2(answer, O_CLOEXEC) == 0) {
-		own_take(&from, answer[0]);
-		own_take(&to, answer[1]);
-		request.answer = to.fd;
-		sent = own_is(&file) && own_is(&to) && send_request(&request);
-		own_close(&to);
-		if (sent)
-			r = answer_of(&from);
-		own_close(&from);
+	if (pipe2(answer, O_CLOEXEC) < 0) {
+		close(request.text);
+		return r;
 	}
-	own_close(&file);
+	if (a->limit_s)
+		pthread_mutex_lock(&a->turn);
+	r = ask(a, dev, &request, answer, ret_ms);
+	if (a->limit_s)
+		pthread_mutex_unlock(&a->turn);
 	return r;
 }
