@@ -29,6 +29,7 @@
 #define FD_MAX   65536
 #define FD_ABOVE 16 /* the socket is moved there, out of the way of what becomes 0 to 3 */
 
+#define TRIES   16
 #define GRACE_S 30 /* behind the limit, for the assembler to say that it is over */
 
 extern char **environ;
@@ -365,56 +366,85 @@ static double limit_of(const struct assembler *a)
 	return a->limit_s ? now_ms() + 1e3 * (a->limit_s + GRACE_S) : 0;
 }
 
-/* Whoever asks next asks another one; not: there is none to be had. */
-static void give_up(struct assembler *a, bool lacking)
+/* Whoever asks next asks another one. */
+static void leave_it(struct assembler *a)
 {
 	pthread_mutex_lock(&a->lock);
 	own_close(&a->sock);
-	a->lacking = lacking;
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* What ends before it has begun does not start here: another would not, either. */
-static enum assembled answer_of(struct assembler *a, const struct own_fd *pipe, double *ret_ms)
+/* What ends before it has begun has died of somebody else's text, or it does not start here:
+ * *ret_unbegun. */
+static enum assembled answer_of(
+	struct assembler *a, const struct own_fd *pipe, double *ret_ms, bool *ret_unbegun)
 {
 	double from;
 	char byte;
 
 	if (read_byte(pipe, limit_of(a)) != ASSEMBLER_BEGUN) {
-		give_up(a, true);
+		leave_it(a);
+		*ret_unbegun = true;
 		return ASSEMBLED_NOT;
 	}
 	from = now_ms();
+	pthread_mutex_lock(&a->lock);
+	a->starts = true;
+	pthread_mutex_unlock(&a->lock);
 	byte = read_byte(pipe, limit_of(a));
 	if (ret_ms)
 		*ret_ms = now_ms() - from;
 	if (byte == ASSEMBLER_LATE)
-		give_up(a, false);
+		leave_it(a);
 	return byte == ASSEMBLER_DONE    ? ASSEMBLED
 	       : byte == ASSEMBLER_WRONG ? ASSEMBLED_WRONG
 	       : byte == ASSEMBLER_LATE  ? ASSEMBLED_LATE
 					 : ASSEMBLED_DIED;
 }
 
-static enum assembled ask(
-	struct assembler *a, CUdevice dev, struct request *request, int answer[2], double *ret_ms)
+/* The request's file stays the caller's. */
+static enum assembled ask(struct assembler *a, CUdevice dev, struct request *request,
+	double *ret_ms, bool *ret_unbegun)
 {
 	enum assembled r = ASSEMBLED_NOT;
-	struct own_fd from, to, file;
+	struct own_fd from, to;
+	int answer[2];
 	bool sent;
 
-	own_take(&file, request->text);
-	request->text = file.fd;
+	if (pipe2(answer, O_CLOEXEC) < 0)
+		return r;
 	own_take(&from, answer[0]);
 	own_take(&to, answer[1]);
 	request->answer = to.fd;
-	sent = own_is(&file) && own_is(&to) && send_request(a, dev, request);
+	sent = own_is(&to) && send_request(a, dev, request);
 	own_close(&to);
 	if (sent)
-		r = answer_of(a, &from, ret_ms);
+		r = answer_of(a, &from, ret_ms, ret_unbegun);
 	own_close(&from);
-	own_close(&file);
 	return r;
+}
+
+/* One that has started here before starts again: who waits for his turn while others' texts kill it
+ * is not to be compiled here. */
+static enum assembled ask_on(
+	struct assembler *a, CUdevice dev, struct request *request, double *ret_ms)
+{
+	bool starts = false;
+
+	for (int i = 0; i < TRIES; i++) {
+		bool unbegun = false;
+		enum assembled r = ask(a, dev, request, ret_ms, &unbegun);
+
+		if (!unbegun)
+			return r;
+		pthread_mutex_lock(&a->lock);
+		starts = a->starts;
+		a->lacking = !starts && i > 0;
+		pthread_mutex_unlock(&a->lock);
+		if (!starts && i > 0)
+			break;
+	}
+	return starts ? ASSEMBLED_DIED : ASSEMBLED_NOT;
 }
 
 enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
@@ -422,18 +452,18 @@ enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, siz
 {
 	struct request request = {.text = file_of(text, len), .staged = s};
 	enum assembled r = ASSEMBLED_NOT;
-	int answer[2];
+	struct own_fd file;
 
 	if (request.text < 0)
 		return r;
-	if (pipe2(answer, O_CLOEXEC) < 0) {
-		close(request.text);
-		return r;
-	}
+	own_take(&file, request.text);
+	request.text = file.fd;
 	if (a->limit_s)
 		pthread_mutex_lock(&a->turn);
-	r = ask(a, dev, &request, answer, ret_ms);
+	if (own_is(&file))
+		r = ask_on(a, dev, &request, ret_ms);
 	if (a->limit_s)
 		pthread_mutex_unlock(&a->turn);
+	own_close(&file);
 	return r;
 }

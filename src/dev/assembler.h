@@ -48,6 +48,7 @@ struct assembler {
 	pthread_mutex_t lock;    /* over what follows */
 	struct own_fd sock;
 	bool lacking;         /* it does not start here */
+	bool starts;          /* it has done so */
 	pthread_mutex_t turn; /* with a limit: whose request it is, so that it is known who died */
 };
 
