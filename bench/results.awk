@@ -29,7 +29,8 @@ function title(text) {
 	print "    " v["about.line"] "\n"
 	print "Commit " v["about.commit"] ", " v["about.device"] ", driver " v["about.driver"] ", " \
 		v["about.host"] "; " v["about.day"] ", " v["about.seconds"] " s; " \
-		link(part ("text.0" in v ? ".txt" : ".json")) ".\n"
+		link(part ("text.0" in v ? ".txt" : ".json")) \
+		(has("about.data") ? ", raw: " link(v["about.data"]) : "") ".\n"
 	if (v["failures"] > 0)
 		print "**" v["failures"] " of its runs failed**, and are not in it.\n"
 }

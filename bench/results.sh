@@ -5,7 +5,7 @@
 # usage: bench/results.sh DIST [TABLE...]
 #        bench/results.sh render
 # Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour) on this machine,
-# keeps what came out in doc/results/TABLE.json or .txt, and in TABLE.about the line, the commit, the
+# keeps what came out in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the line, the commit, the
 # device and the driver, and renders; the second renders, from nothing but what is kept. DIST: what
 # ./run dist made. TABLE is a name in bench/results.tables. A line that fails leaves what was kept
 # before (but where it says how many runs of many failed). DEVICE=cpu: the virtual GPU, to try this
@@ -24,11 +24,13 @@ die() {
 	exit 1
 }
 
-# of TABLE FIELD: 2, how it is kept; 3, its line, with what is chosen here put in.
+# of TABLE FIELD [FOLDER]: 2, how it is kept; 3, its line, with what is chosen here put in, and FOLDER
+# (doc/results) for what it writes itself.
 of() {
 	awk -F '\t+' -v table="$1" -v field="$2" '$1 == table { print $field }' "$tables" |
 		sed "s/@DEVICE@/${DEVICE:-cuda}/; s/@ROUNDS:\([0-9]*\)@/${ROUNDS:-\1}/
-			s/@BUDGET:\([0-9]*\)@/${BUDGET:-\1}/; s/ *@MORE@/${MORE:+ $MORE}/"
+			s/@BUDGET:\([0-9]*\)@/${BUDGET:-\1}/; s/ *@MORE@/${MORE:+ $MORE}/
+			s|@KEEP@|${3:-doc/results}|g"
 }
 
 names() {
@@ -73,7 +75,9 @@ measure() {
 	[ -n "$line" ] || die "$1 is not a table; these are: $(names | tr '\n' ' ')"
 	echo "== $1: $line" >&2
 	since=$(date +%s)
-	(cd "$root" && sh -euc "$line") >"$tmp/out" || {
+	rm -rf "$tmp/keep"
+	mkdir "$tmp/keep"
+	(cd "$root" && sh -euc "$(of "$1" 3 "$tmp/keep")") >"$tmp/out" || {
 		failed="$failed $1"
 		# A few runs of many may have failed: then it is whole, says how many, and so does its table.
 		if [ "$kind" != json ] || ! awk -f "$root/bench/json.awk" "$tmp/out" 2>/dev/null |
@@ -87,6 +91,9 @@ measure() {
 	rm -f "$results/$1.json" "$results/$1.txt"
 	cp "$tmp/out" "$results/$1.$kind"
 	cp "$tmp/about" "$results/$1.about"
+	for file in "$tmp/keep/"*; do # TABLE.data.json: raw figures beside what is printed
+		[ ! -f "$file" ] || cp "$file" "$results/"
+	done
 }
 
 # values TABLE: all that is kept of it, as lines of a path and a value.
@@ -94,9 +101,13 @@ values() {
 	awk '{ key = $1; sub(/^[a-z]*: /, ""); print "about." substr(key, 1, length(key) - 1) "\t" $0 }' \
 		"$results/$1.about"
 	if [ -f "$results/$1.json" ]; then
-		awk -f "$root/bench/json.awk" "$results/$1.json"
+		awk -f "$root/bench/json.awk" "$results/$1.json" || return 1
 	else
 		awk '{ printf "text.%d\t%s\n", NR - 1, $0 }' "$results/$1.txt"
+	fi
+	if [ -f "$results/$1.data.json" ]; then
+		awk -f "$root/bench/json.awk" "$results/$1.data.json" >"$tmp/data" || return 1
+		printf 'about.data\t%s.data.json\n' "$1"
 	fi
 }
 

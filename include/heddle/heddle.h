@@ -30,6 +30,9 @@ void heddle_close(struct heddle *h);
 /* What the last call that failed met with, until the next; "" if none did. Never NULL, also of
  * NULL. */
 const char *heddle_error(const struct heddle *h);
+/* How long the driver's compiler may take for what heddle_corun, or a pool of tasks, needs: 300 s
+ * at first. -EINVAL: 0, or more than a day. */
+int heddle_limit_compiling(struct heddle *h, unsigned seconds);
 /* What the device calls itself. */
 const char *heddle_device(const struct heddle *h);
 
@@ -85,7 +88,9 @@ struct heddle_result {
  * What is compiled for a way stays for the next call. ret may be NULL.
  *
  * -EINVAL: a launch or the way is wrong; -ENOENT: no kernel of that name, or nothing measured;
- * -ENOTSUP: these kernels cannot be run that way; -EIO: the driver's error. */
+ * -ENOTSUP: these kernels cannot be run that way, also where the driver's compiler crashes of it
+ * (in a process of its own); -ETIMEDOUT: that is not done with it in time (heddle_limit_compiling);
+ * -EIO: the driver's error. */
 int heddle_corun(struct heddle *h, const struct heddle_launch *launches, unsigned n,
 	const char *way, const char *tuned, struct heddle_result *ret);
 

@@ -55,8 +55,9 @@ const char *heddle_tasks_error(const struct heddle_tasks *t);
 
 /* A kernel, by the name that heddle_load gave it, for tasks from now on, also while others run: the
  * pool leaves the GPU, is made anew, and goes on. -ENOENT: no kernel of that name; -ENOTSUP: it
- * cannot be a task, and why; -E2BIG: too many kernels, or its parameters are more than args_bytes;
- * -EIO. */
+ * cannot be a task, and why, also where the driver's compiler crashes of it; -ETIMEDOUT: that is
+ * not done with it in time (heddle_limit_compiling); -E2BIG: too many kernels, or its parameters
+ * are more than args_bytes; -EIO. */
 int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_kernel);
 
 struct heddle_task {

@@ -120,8 +120,12 @@ int ask_set(const char *socket, uint32_t tenant, int priority)
 int ask_failed(const struct cli *c, const char *socket, int error)
 {
 	char path[108] = "";
+	int r = ask_path(socket, path, sizeof(path));
 
-	ask_path(socket, path, sizeof(path));
+	if (r < 0 && !*path)
+		return cli_error(c, "name heddled's socket: --socket, or HEDDLE_SOCKET",
+			"the folder of this user's sockets cannot be trusted, or looked at: %s",
+			strerror(-r));
 	switch (error) {
 	case -ENOENT:
 	case -ECONNREFUSED:

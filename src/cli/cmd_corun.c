@@ -40,6 +40,7 @@ static const struct cli_option options[] = {
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
 	{0, "resident", NULL,
 		"merge: count how many blocks of each kernel are there at once (takes time)"},
+	{0, "compile-s", "N", "the longest that the driver may compile several as one (300)"},
 	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
 	{0, "repeat", "N", "run them N times on the same data and tell the median time"},
 	{0, "check", NULL,
@@ -93,8 +94,11 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
 	static const char *const weave_only[] = {"registers", "unsliced"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
-	uint64_t repeat = 1, registers = 256;
+	uint64_t repeat = 1, registers = 256, compile_s = ASSEMBLER_LIMIT_S;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
+
+	if (r == CLI_OK)
+		r = cli_number(c, "compile-s", 1, 86400, &compile_s);
 
 	*o = (struct corun_options){
 		.device = !device || !strcmp(device, "auto") ? DEV_AUTO
@@ -102,6 +106,7 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 							     : DEV_CUDA,
 		.how = DEV_MERGE,
 		.repeat = (unsigned)repeat,
+		.compile_s = (unsigned)compile_s,
 		.check = cli_has(c, "check"),
 	};
 	o->tuned = how && !strcmp(how, "tuned");

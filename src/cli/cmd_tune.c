@@ -17,6 +17,7 @@ static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
 	{0, "rounds", "N", "measure each way N times (9)"},
 	{0, "points", "N", "partitions of a kind to try, at most 64 (15)"},
+	{0, "compile-s", "N", "the longest that the driver may compile a way (300)"},
 	{0, "store", "FILE", "where what is measured is kept"},
 	{0},
 };
@@ -73,13 +74,16 @@ static void report_json(struct ways *t, double sequential)
 	json_end(&j, '}');
 }
 
-static int read_options(struct ways *t)
+static int read_options(struct ways *t, unsigned *ret_compile_s)
 {
-	uint64_t rounds = 9, points = 15;
+	uint64_t rounds = 9, points = 15, compile_s = ASSEMBLER_LIMIT_S;
 	int r = cli_number(t->c, "rounds", 1, 10000, &rounds);
 
 	if (r == CLI_OK)
 		r = cli_number(t->c, "points", 1, 64, &points);
+	if (r == CLI_OK)
+		r = cli_number(t->c, "compile-s", 1, 86400, &compile_s);
+	*ret_compile_s = (unsigned)compile_s;
 	t->rounds = (unsigned)rounds;
 	t->points = (unsigned)points;
 	t->looks = MIN(t->rounds, 2);
@@ -115,20 +119,23 @@ static int run(struct cli *c)
 	struct arena arena;
 	struct ways t = {.c = c, .arena = &arena};
 	const char *device = cli_value(c, "device");
+	unsigned compile_s;
 	int r;
 
 	arena_init(&arena, 0);
 	r = kernelspec_read_all(c, &arena, CORUN_MAX, specs, &t.n);
 	if (r == CLI_OK)
-		r = read_options(&t);
+		r = read_options(&t, &compile_s);
 	if (r == CLI_OK) {
 		enum dev_kind kind = DEV_AUTO;
 
 		if (device)
 			dev_kind_parse(device, &kind);
 		r = corun_open_specs(c, &arena, specs, t.n, kind, true, &t.x);
-		if (r == CLI_OK)
+		if (r == CLI_OK) {
+			corun_limit(t.x, compile_s);
 			r = tune(&t);
+		}
 		corun_close(t.x);
 	}
 	arena_finish(&arena);

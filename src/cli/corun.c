@@ -300,6 +300,11 @@ int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *spec
 	return r == CLI_OK ? begin(x, x->own_device, of, n) : r;
 }
 
+void corun_limit(struct corun *x, unsigned compile_s)
+{
+	assembler_limit(&x->device->d.assembler, compile_s);
+}
+
 void corun_close(struct corun *x)
 {
 	if (!x)
@@ -331,6 +336,7 @@ static int prepare_first(
 	*m = (struct corun_merge){.c = x->c,
 		.arena = x->arena,
 		.cu = &x->device->d.cu,
+		.on = &x->device->d,
 		.n = x->n,
 		.way = how,
 		.how = how == DEV_WEAVE ? with : NULL,
@@ -464,6 +470,8 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 	struct corun *x;
 	int r = corun_open_specs(c, arena, specs, n, o->device, o->check, &x);
 
+	if (r == CLI_OK)
+		corun_limit(x, o->compile_s);
 	if (r == CLI_OK && o->tuned) {
 		r = corun_look_up(x, o->store, &o->how, &o->merging);
 		o->merging.times = true;

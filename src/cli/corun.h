@@ -21,6 +21,7 @@ struct corun_options {
 	struct dev_merging merging; /* DEV_MERGE */
 	bool tuned;                 /* how and merging are looked up, and set here */
 	const char *store;          /* where; NULL: model_store_path */
+	unsigned compile_s;         /* the longest that compiling several as one may take */
 	bool check; /* each kernel runs alone and plainly first; memory is compared after each run
 		     */
 };
@@ -113,6 +114,7 @@ int corun_open(struct cli *c, struct arena *arena, struct corun_device *d,
 /* The device, the kernels and that. */
 int corun_open_specs(struct cli *c, struct arena *arena, const struct spec *specs, unsigned n,
 	enum dev_kind device, bool check, struct corun **ret);
+void corun_limit(struct corun *x, unsigned compile_s); /* else ASSEMBLER_LIMIT_S */
 void corun_close(struct corun *x);
 /* A way, once; m: DEV_GREEN's shares. why: NULL: errors are said; else why it cannot be is put
  * there, if that is it. */

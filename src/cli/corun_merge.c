@@ -206,21 +206,64 @@ static void tell_lines(const struct corun_merge *m, const struct strbuf *text, p
 	dev_tell_lines(m->cu, text->at, text->len, lines->at, lines->len);
 }
 
+/* "kernels 1, 'va', and 2, 'mm', --how merge". */
+static void name_way(const struct corun_merge *m, struct strbuf *ret)
+{
+	strbuf_puts(ret, m->n > 1 ? "kernels" : "kernel");
+	for (unsigned k = 0; k < m->n; k++)
+		strbuf_printf(ret, "%s %u, '%s',", k && k + 1 == m->n ? " and" : "",
+			m->number ? m->number : k + 1, m->of[k]->spec->kernel);
+	strbuf_printf(ret, " --how %s", dev_hows[m->way]);
+	if (m->number)
+		strbuf_puts(ret, " with a launch of its own");
+}
+
+/* By another process, into the driver's cache: the compiler has crashed of such texts, and would
+ * take this one along. */
+static int compile_apart(struct corun_merge *m, const struct strbuf *text, double *ret_ms)
+{
+	enum assembled r =
+		assemble(&m->on->assembler, m->on->device, text->at, text->len, NULL, ret_ms);
+	struct strbuf name = {0};
+	int err = CLI_OK;
+
+	if (r != ASSEMBLED_DIED && r != ASSEMBLED_LATE)
+		return CLI_OK;
+	name_way(m, &name);
+	if (name.failed)
+		err = job_out_of_memory(m->c);
+	else if (r == ASSEMBLED_DIED)
+		err = no(m, "another --how: sequential and streams run any kernels",
+			"%s: the driver's compiler crashes of it (in a process of its own)",
+			name.at);
+	else
+		err = no(m,
+			"another --how (sequential and streams run any kernels), or more time: "
+			"--compile-s",
+			"%s: the driver's compiler has not compiled it in %u s", name.at,
+			m->on->assembler.limit_s);
+	strbuf_finish(&name);
+	return err;
+}
+
 static int load(struct corun_merge *m, bool tight)
 {
 	struct strbuf text = {0};
 	ptx_lines lines = {0};
-	double from = now_ms(), made;
+	double from = now_ms(), made, apart = 0;
 	int r = make(m, tight, &text, &lines);
 
+	made = now_ms();
+	if (r == CLI_OK)
+		r = compile_apart(m, &text, &apart);
+	m->make_ms = made - from;
 	made = now_ms();
 	if (r == CLI_OK)
 		tell_lines(m, &text, &lines);
 	if (r == CLI_OK)
 		r = job_load(m->c, m->cu, "merged form", text.at, CTL_MERGE_ENTRY,
 			m->form.shared_bytes, &m->module, &m->fn);
-	m->make_ms = made - from;
-	m->compile_ms = now_ms() - made;
+	m->compile_ms = apart + now_ms() - made;
 	strbuf_finish(&text);
 	VEC_FREE(&lines);
 	return r;
@@ -270,12 +313,15 @@ int corun_merge_prepare_own(struct corun_merge *m, uint32_t own)
 
 		if (!(own >> k & 1) || m->own[k])
 			continue;
+		if (m->never[k])
+			return no(m, NULL, "%s", m->never[k]);
 		one = ARENA_NEW(m->arena, struct corun_merge);
 		if (!one)
 			return job_out_of_memory(m->c);
 		*one = (struct corun_merge){.c = m->c,
 			.arena = m->arena,
 			.cu = m->cu,
+			.on = m->on,
 			.of = {m->of[k]},
 			.n = 1,
 			.way = DEV_MERGE,
@@ -288,6 +334,8 @@ int corun_merge_prepare_own(struct corun_merge *m, uint32_t own)
 		one->why = NULL;
 		if (r != CLI_OK) {
 			corun_merge_finish(one);
+			if (m->why && m->why->len)
+				m->never[k] = arena_strndup(m->arena, m->why->at, m->why->len);
 			return r;
 		}
 		m->own[k] = one;

@@ -13,6 +13,7 @@ struct corun_merge {
 	struct cli *c;
 	struct arena *arena;
 	const struct cu_api *cu;
+	struct job_device *on;            /* whose functions those are */
 	struct job_kernel *of[CORUN_MAX]; /* read; filled anew before each run */
 	unsigned n;
 	enum dev_how way;              /* DEV_MERGE or a way of fusing */
@@ -32,6 +33,7 @@ struct corun_merge {
 	uint8_t *params;
 	struct corun_merge *own[CORUN_MAX]; /* of one kernel each, for launches of their own; NULL:
 					       not wanted yet */
+	const char *never[CORUN_MAX];       /* why there is none of its own; NULL: not known */
 	double make_ms, compile_ms;         /* the form; its code, by the driver */
 };
 

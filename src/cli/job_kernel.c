@@ -112,19 +112,30 @@ void job_kernel_finish(struct job_kernel *k)
 
 /* ---- the device ---- */
 
+/* Without it, all is compiled here. */
+static void find_assembler(struct job_device *d)
+{
+	char *path = NULL;
+
+	if (cli_find_part(ASSEMBLER_PART, "src/" ASSEMBLER_PART, &path) < 0)
+		path = NULL;
+	assembler_init(&d->assembler, &d->cu, path ? path : "", ASSEMBLER_LIMIT_S);
+	free(path);
+}
+
 int job_device_open(const struct cli *c, enum dev_kind kind, struct job_device *d)
 {
-	CUdevice device;
 	CUcontext ctx;
 
 	if (dev_open(kind, NULL, &d->cu))
 		return cli_error(c, "heddle doctor says what this machine has",
 			"no device: the driver library could not be opened");
 	JOB_TRY(c, d->cu.cuInit(0), "the device did not start");
-	JOB_TRY(c, d->cu.cuDeviceGet(&device, 0), "no device");
-	JOB_TRY(c, d->cu.cuDeviceGetName(d->name, sizeof(d->name), device), "device name");
-	JOB_TRY(c, d->cu.cuDevicePrimaryCtxRetain(&ctx, device), "no context on the device");
+	JOB_TRY(c, d->cu.cuDeviceGet(&d->device, 0), "no device");
+	JOB_TRY(c, d->cu.cuDeviceGetName(d->name, sizeof(d->name), d->device), "device name");
+	JOB_TRY(c, d->cu.cuDevicePrimaryCtxRetain(&ctx, d->device), "no context on the device");
 	JOB_TRY(c, d->cu.cuCtxSetCurrent(ctx), "no context on the device");
+	find_assembler(d);
 	return CLI_OK;
 }
 

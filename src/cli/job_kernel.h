@@ -10,12 +10,15 @@
 
 #include "cli/cli.h"
 #include "cli/spec.h"
+#include "dev/assembler.h"
 #include "dev/dev.h"
 #include "dev/managed.h"
 
 /* The first device, its primary context current on the calling thread. */
 struct job_device {
 	struct cu_api cu;
+	CUdevice device;
+	struct assembler assembler; /* for texts that nobody has seen compiled yet */
 	char name[128];
 };
 int job_device_open(const struct cli *c, enum dev_kind kind, struct job_device *ret);

@@ -40,6 +40,29 @@ static int refused(struct heddle *h, const struct rt_set *s, int err, unsigned w
 		"kernel '%s' could not be merged: %s", s->of[which]->name, strerror(-err));
 }
 
+static int compile(
+	struct heddle *h, const struct rt_set *s, const struct strbuf *text, struct rt_form *f)
+{
+	struct strbuf what = {0};
+	int r;
+
+	for (unsigned k = 0; k < s->n; k++)
+		strbuf_printf(&what, "%s'%s'",
+			!k              ? s->n > 1 ? "kernels " : "kernel "
+			: k + 1 == s->n ? " and "
+					: ", ",
+			s->of[k]->name);
+	strbuf_printf(&what, " as one launch, \"%s\"", dev_hows[f->how]);
+	r = what.failed ? rt_out_of_memory(h)
+			: rt_compile_apart(h, text, what.at, "another way: " PLAIN_WAYS);
+	strbuf_finish(&what);
+	if (r < 0)
+		f->never = r;
+	return r == 0 ? rt_compile(h, "merged form", text->at, CTL_MERGE_ENTRY,
+				f->form.shared_bytes, &f->module, &f->fn)
+		      : r;
+}
+
 static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_form *f)
 {
 	struct pass_guest guests[RT_MAX] = {0};
@@ -71,9 +94,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 		ptx_module_free(form.m);
 		if (!text.failed)
 			dev_tell_lines(&h->cu, text.at, text.len, lines.at, lines.len);
-		r = text.failed ? rt_out_of_memory(h)
-				: rt_compile(h, "merged form", text.at, CTL_MERGE_ENTRY,
-					  f->form.shared_bytes, &f->module, &f->fn);
+		r = text.failed ? rt_out_of_memory(h) : compile(h, s, &text, f);
 	}
 	for (unsigned k = 0; r == 0 && k < s->n; k++)
 		r = rt_vars_fill(h, s->of[k], k, f->module);
@@ -150,6 +171,8 @@ int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how, stru
 
 	while (f && !is_same(f, s, how))
 		f = f->next;
+	if (f && f->never)
+		return rt_fail(h, f->never, NULL, "%s", f->why);
 	*ret = f;
 	if (f)
 		return 0;
@@ -164,14 +187,18 @@ int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how, stru
 		memcpy(f->block[k], s->launch[k].block, sizeof(f->block[k]));
 	}
 	r = prepare(h, s, f);
-	if (r < 0) {
+	/* What the compiler dies of, or has no end with, it is not given a second time. */
+	if (r < 0 && f->never)
+		f->why = strdup(h->error);
+	if (r < 0 && !f->why) {
 		rt_form_free(h, f);
 		return r;
 	}
 	f->next = h->forms;
 	h->forms = f;
-	*ret = f;
-	return 0;
+	if (r == 0)
+		*ret = f;
+	return r;
 }
 
 void rt_form_free(struct heddle *h, struct rt_form *f)
@@ -179,6 +206,7 @@ void rt_form_free(struct heddle *h, struct rt_form *f)
 	dev_merged_destroy(&h->cu, &f->device);
 	if (f->module)
 		h->cu.cuModuleUnload(f->module);
+	free(f->why);
 	free(f);
 }
 

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COMPILING_MAX 86400 /* s */
+
 int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...)
 {
 	char text[sizeof(h->error)];
@@ -58,27 +60,46 @@ void rt_leave(struct heddle *h)
 
 /* ---- the device ---- */
 
-/* The virtual GPU, seen from this library: installed, and in a build folder. */
+/* A file that comes with this library, seen from there: installed, and in a build folder. False:
+ * it is in none of the places. */
+static bool find_part(const char *const *places, size_t n, char ret[PATH_MAX])
+{
+	const char *slash;
+	Dl_info self;
+
+	if (!dladdr((void *)(uintptr_t)heddle_open, &self) || !self.dli_fname)
+		return false;
+	slash = strrchr(self.dli_fname, '/');
+	for (size_t i = 0; i < n; i++) {
+		int folder = slash ? (int)(slash - self.dli_fname) : 1;
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.*s/%s", folder, slash ? self.dli_fname : ".",
+			places[i]);
+		if (realpath(path, ret))
+			return true;
+	}
+	return false;
+}
+
 static int open_cpu(struct cu_api *ret)
 {
 	static const char *const places[] = {
 		"heddle/cpu/libcuda.so.1", "../dev/cpu/libcuda.so.1", "../cpu/libcuda.so.1"};
 	char path[PATH_MAX];
-	const char *slash;
-	Dl_info self;
+	bool found = find_part(places, ARRAY_LEN(places), path);
 
-	if (!dladdr((void *)(uintptr_t)heddle_open, &self) || !self.dli_fname)
-		return -ENOENT;
-	slash = strrchr(self.dli_fname, '/');
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		int folder = slash ? (int)(slash - self.dli_fname) : 1;
+	return dev_open(DEV_CPU, found ? path : NULL, ret);
+}
 
-		snprintf(path, sizeof(path), "%.*s/%s", folder, slash ? self.dli_fname : ".",
-			places[i]);
-		if (access(path, R_OK) == 0)
-			return dev_open(DEV_CPU, path, ret);
-	}
-	return dev_open(DEV_CPU, NULL, ret);
+/* Where it is not installed, what we compile is compiled here. */
+static void find_assembler(struct heddle *h)
+{
+	static const char *const places[] = {"heddle/" ASSEMBLER_PART, "../" ASSEMBLER_PART};
+	char path[PATH_MAX];
+	bool found = find_part(places, ARRAY_LEN(places), path);
+
+	assembler_init(&h->assembler, &h->cu, found ? path : "", ASSEMBLER_LIMIT_S);
 }
 
 static bool has_device(const struct cu_api *cu)
@@ -119,6 +140,7 @@ static int open_device(struct heddle *h)
 		"the device's SMs");
 	h->n_sms = (uint32_t)n;
 	RT_TRY(h, h->cu.cuDevicePrimaryCtxRetain(&h->context, h->device), "the primary context");
+	find_assembler(h);
 	h->ready = true;
 	return 0;
 }
@@ -184,6 +206,7 @@ RT_API void heddle_close(struct heddle *h)
 		return;
 	while (h->pools)
 		heddle_tasks_destroy(h->pools);
+	assembler_finish(&h->assembler);
 	if (h->ready && rt_enter(h) == 0) {
 		for (struct rt_split *s = h->splits, *next; s; s = next) {
 			next = s->next;
@@ -209,6 +232,16 @@ RT_API void heddle_close(struct heddle *h)
 RT_API const char *heddle_error(const struct heddle *h)
 {
 	return h ? h->error : "out of memory";
+}
+
+RT_API int heddle_limit_compiling(struct heddle *h, unsigned seconds)
+{
+	if (!h->ready)
+		return rt_fail(h, -EINVAL, "heddle_open said why", "the device is not open");
+	if (!seconds || seconds > COMPILING_MAX)
+		return rt_fail(h, -EINVAL, "1 to 86,400", "%u s are no limit", seconds);
+	assembler_limit(&h->assembler, seconds);
+	return 0;
 }
 
 RT_API const char *heddle_device(const struct heddle *h)

@@ -52,6 +52,28 @@ int rt_compile(struct heddle *h, const char *what, const char *ptx, const char *
 	return 0;
 }
 
+int rt_compile_apart(
+	struct heddle *h, const struct strbuf *text, const char *what, const char *instead)
+{
+	char hint[200];
+
+	switch (assemble(&h->assembler, h->device, text->at, text->len, NULL, NULL)) {
+	case ASSEMBLED_DIED:
+		return rt_fail(h, -ENOTSUP, instead,
+			"%s: the driver's compiler crashes of it (in a process of its own)", what);
+	case ASSEMBLED_LATE:
+		snprintf(hint, sizeof(hint), "%s, or more time: heddle_limit_compiling", instead);
+		return rt_fail(h, -ETIMEDOUT, hint,
+			"%s: the driver's compiler has not compiled it in %u s", what,
+			h->assembler.limit_s);
+	case ASSEMBLED:
+	case ASSEMBLED_WRONG: /* the driver says to us, too, what it is */
+	case ASSEMBLED_NOT:
+		break;
+	}
+	return 0;
+}
+
 /* The kernel on its own, and the digest of that, as heddle tune has it. */
 static int extract(struct heddle *h, struct rt_kernel *k)
 {

@@ -244,15 +244,28 @@ static void note(struct heddle_tasks *t, const struct pool_form *f, const struct
 	k->rising[f->partly] = made->rising;
 }
 
+/* The last form is the new one. */
+static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
+{
+	char what[200];
+
+	snprintf(what, sizeof(what), "kernel '%.100s' as a task%s",
+		t->kernel[t->form[n - 1].kernel].kernel->name,
+		n > 1 ? ", with those that the pool has" : "");
+	return rt_compile_apart(t->h, text, what, "ordinary launches run any kernel");
+}
+
 /* How many of its blocks can be on the GPU at once. */
-static int load(struct heddle_tasks *t, const char *text, unsigned n)
+static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	struct heddle *h = t->h;
 	CUmodule module;
 	CUfunction fn;
 	unsigned usable;
-	int per_sm, r = rt_compile(h, "a pool's kernel", text, TASK_ENTRY, 0, &module, &fn);
+	int per_sm, r = compile_apart(t, text, n);
 
+	if (r == 0)
+		r = rt_compile(h, "a pool's kernel", text->at, TASK_ENTRY, 0, &module, &fn);
 	if (r < 0)
 		return r;
 	RT_TRY(h,
@@ -310,7 +323,7 @@ static int build(struct heddle_tasks *t, unsigned n)
 			text.failed = true;
 		ptx_print(m, &text);
 		ptx_module_free(m);
-		r = text.failed ? rt_out_of_memory(t->h) : load(t, text.at, n);
+		r = text.failed ? rt_out_of_memory(t->h) : load(t, &text, n);
 	}
 	if (r == 0)
 		note(t, &t->form[n - 1], &kinds[n - 1]);

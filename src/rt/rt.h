@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/diag.h"
+#include "dev/assembler.h"
 #include "dev/dev.h"
 #include "dev/green.h"
 #include "dev/way.h"
@@ -46,6 +47,8 @@ struct rt_form {
 	unsigned n;
 	const struct rt_kernel *of[RT_MAX];
 	uint32_t block[RT_MAX][3], shared_bytes[RT_MAX];
+	int never; /* 0, or the error that making it ends with: why says it */
+	char *why;
 	struct pass_merged form;
 	CUmodule module;
 	CUfunction fn;
@@ -64,6 +67,7 @@ struct heddle {
 	char error[1024];
 	bool ready; /* the device is open */
 	struct cu_api cu;
+	struct assembler assembler;
 	CUdevice device;
 	CUcontext context;
 	char name[128], driver[16];
@@ -96,6 +100,11 @@ struct rt_kernel *rt_find(struct heddle *h, const char *name); /* NULL: none */
 void rt_kernel_free(struct heddle *h, struct rt_kernel *k);
 int rt_compile(struct heddle *h, const char *what, const char *ptx, const char *entry,
 	uint32_t shared_bytes, CUmodule *ret_module, CUfunction *ret_fn);
+/* Ahead of that, a text of ours: compiled by a process of its own, into the driver's cache. What it
+ * dies of (-ENOTSUP) or has no end with (-ETIMEDOUT) is none for this one: said with `what` and the
+ * kernels, and what to do instead. 0 also where there is no such process. */
+int rt_compile_apart(
+	struct heddle *h, const struct strbuf *text, const char *what, const char *instead);
 
 /* ---- vars.c ---- */
 /* k->alone names its module variables no longer; or k->no_vars says that it has to. */

@@ -7,7 +7,7 @@
  * another name too, is as good as absent. Files appear by rename, so nobody reads half of one; a
  * read one is touched, so that those used longest ago are removed when all take too much.
  * Whatever fails here only costs time. */
-#include "shim/folder.h"
+#include "dev/folder.h"
 #include "shim/kernel.h"
 
 #include <errno.h>

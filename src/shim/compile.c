@@ -8,7 +8,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "shim/managed.h"
@@ -70,6 +72,33 @@ static void before_first_here(void)
 	atexit(at_exit);
 }
 
+/* ---- the assembler, which lies beside the shim ---- */
+
+static struct assembler assembler;
+
+static void find_assembler(void)
+{
+	const char *uncached = secure_getenv("CUDA_CACHE_DISABLE"), *slash;
+	char path[sizeof(assembler.path)] = "";
+	Dl_info own;
+
+	/* What it compiles is read from the driver's cache. */
+	if (!(uncached && atoi(uncached)) && dladdr((void *)find_assembler, &own)) {
+		slash = strrchr(own.dli_fname, '/');
+		snprintf(path, sizeof(path), "%.*s" ASSEMBLER_FILE,
+			slash ? (int)(slash - own.dli_fname) + 1 : 0, own.dli_fname);
+	}
+	assembler_init(&assembler, &cu, path, 0);
+}
+
+static enum assembled compile_apart(const char *text, size_t len, const struct staged *s)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_assembler);
+	return assemble(&assembler, shim.dev, text, len, s, NULL);
+}
+
 /* ---- compiling ---- */
 
 static bool has_libraries(void)
@@ -120,12 +149,13 @@ bool compile(const char *text, size_t len, const struct staged *s, struct compil
 	pthread_once(&once, before_first);
 	if (s && has_libraries()) {
 		kernel_turn_end();
-		r = assemble(text, len, s);
+		r = compile_apart(text, len, s);
 		kernel_turn_begin();
 		if (r == ASSEMBLED_NOT)
 			pthread_once(&once_here, before_first_here);
 	}
-	ok = !has_libraries() || (r != ASSEMBLED_WRONG && load_library(text, &ret->lib));
+	ok = !has_libraries() ||
+	     ((r == ASSEMBLED || r == ASSEMBLED_NOT) && load_library(text, &ret->lib));
 	if (s && r == ASSEMBLED_NOT && ok)
 		cache_commit(s);
 	else if (s && r != ASSEMBLED)

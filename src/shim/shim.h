@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "dev/dev.h"
-#include "shim/own.h"
+#include "dev/own.h"
 #include "wire/wire.h"
 
 #define SHIM_HIGH 2 /* a priority that has nobody to wait for it */

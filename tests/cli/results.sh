@@ -76,6 +76,13 @@ for f in "$dir/again" "$RESULTS/extra.json"; do
 done
 diff "$dir/again.keys" "$dir/extra.json.keys" || fail "another result"
 
+# Raw figures beside what is printed, by a line that writes them: kept, linked, and JSON.
+MORE='--part overhead --rounds 1' sh "$script" "$dist" merge 2>"$dir/log" || fail "$(cat "$dir/log")"
+grep -q '^    heddle bench merge .*--data doc/results/merge.data.json' "$PAGE" || fail "merge: its line"
+grep -qF '[merge.txt](results/merge.txt), raw: [merge.data.json](results/merge.data.json)' "$PAGE" || fail "merge: no link"
+grep -q '^geometric mean: a block a claim' "$PAGE" || fail "merge: what it printed is not there"
+awk -f "$source/bench/json.awk" "$RESULTS/merge.data.json" | grep -q '^overhead\.0\.kernel' || fail "merge: no raw figures"
+
 # What fails leaves what was there.
 cp -R "$RESULTS" "$dir/before"
 cp "$PAGE" "$dir/page.before"

@@ -52,6 +52,14 @@ for way in sequential streams vertical horizontal "merge steal" "merge steal chu
 		fail "$way: $(cat "$dir/out")"
 done
 
+# The assembler that is installed with it is found: a compiler that crashes takes nobody along. Without it, too, all ways are there.
+assembler=$(find "$dir/root" -name heddle-assembler)
+! HEDDLE_VGPU="rt-$$,crash=hd_pick" run "merge steal" || fail "a compiler that crashes, and yet"
+grep -q 'compiler crashes of it' "$dir/err" || fail "a compiler that crashes: $(cat "$dir/out" "$dir/err")"
+mv "$assembler" "$dir/assembler"
+HEDDLE_VGPU="rt-$$,assemble=1" run "merge steal" || fail "without an assembler: $(cat "$dir/err")"
+mv "$dir/assembler" "$assembler"
+
 # Each on its own; what is wrong is said.
 "$dir/tasks" cpu "$ptx" 500 >"$dir/out" 2>&1 || fail "tasks: $(cat "$dir/out")"
 grep -q '^500 tasks, 0 results wrong$' "$dir/out" || fail "tasks: $(cat "$dir/out")"
@@ -72,7 +80,7 @@ grep -q "GPU: $chosen, .* 0 of 200000" "$dir/out" || fail "'$chosen' was chosen:
 needed=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case $needed in "libc.so.6 ") ;; *) fail "it needs $needed" ;; esac
 cat "$dir/root$prefix/include/heddle/"*.h | grep -o '\bheddle_[a-z_]*(' | tr -d '(' | sort -u >"$dir/declared"
-objdump -T "$lib" | sed -n 's/.* HEDDLE_0\.[12]  *\(heddle_[a-z_]*\)$/\1/p' | sort -u >"$dir/exported"
+objdump -T "$lib" | sed -n 's/.* HEDDLE_0\.[123]  *\(heddle_[a-z_]*\)$/\1/p' | sort -u >"$dir/exported"
 cmp "$dir/declared" "$dir/exported" || fail "declared and exported: $(diff "$dir/declared" "$dir/exported")"
 objdump -T "$lib" | grep -v 'UND\|ABS' | sed -n '/^[0-9a-f]\{16\}/p' | grep -v HEDDLE_ &&
 	fail "exported without a version"

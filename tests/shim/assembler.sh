@@ -75,6 +75,18 @@ cat "$dir/daemon"
 [ "$ms" -lt $((seconds * 1000)) ] || fail "the program took $ms ms with all compiled"
 [ "$(plain_launches)" = 0 ] || fail "$(plain_launches) launches went plain with all compiled"
 
+# A compiler that crashes of all forms, of several at once: the program runs as it is.
+export HEDDLE_FORM_WAIT_MS=60000 HEDDLE_VGPU="$own_gpu-crash"
+plain guards >"$dir/plain"
+export HEDDLE_VGPU="$own_gpu-crash,crash=hd_slot"
+start watch
+took guards >/dev/null
+stop
+cat "$dir/daemon"
+unset HEDDLE_FORM_WAIT_MS
+export HEDDLE_VGPU="$own_gpu,assemble=$((seconds * 1000))"
+plain childless 4 24 30 >"$dir/plain"
+
 # No assembler: what is compiled in the program must not be when the driver is taken down.
 rm -rf "$dir/cache" "$CUDA_CACHE_PATH"
 mkdir "$CUDA_CACHE_PATH" "$dir/alone"

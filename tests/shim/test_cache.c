@@ -5,7 +5,7 @@
  * this user's alone; and all of them take what they may, those used longest ago being removed. */
 #include "unit.h"
 
-#include "shim/folder.h"
+#include "dev/folder.h"
 #include "shim/kernel.h"
 
 #include <dirent.h>

@@ -108,15 +108,16 @@ static void fill(char *buf, unsigned bytes, void **size, const char *text, size_
 		*size = (void *)(uintptr_t)(buf ? n : 0);
 }
 
-/* As long as the option says, but once for each text: a file in the driver's cache stands for what
- * was compiled. */
-static void take_time(const char *ptx, size_t len)
+/* A compiler that takes as long as the options say, or fails as they say, but once for each text: a
+ * file in the driver's cache stands for what was compiled. */
+static void play_compiler(const char *ptx, size_t len)
 {
+	const struct sm_config *c = &drv.config;
 	const char *dir = secure_getenv("CUDA_CACHE_PATH");
 	char path[512];
 	int fd = -1;
 
-	if (!drv.config.assemble_ms)
+	if (!c->assemble_ms && !*c->crash && !*c->hang)
 		return;
 	if (dir) {
 		snprintf(path, sizeof(path), "%s/%016llx", dir,
@@ -124,7 +125,11 @@ static void take_time(const char *ptx, size_t len)
 		if (access(path, F_OK) == 0)
 			return;
 	}
-	usleep((useconds_t)drv.config.assemble_ms * 1000);
+	if (*c->crash && strstr(ptx, c->crash))
+		abort();
+	while (*c->hang && strstr(ptx, c->hang))
+		pause();
+	usleep((useconds_t)c->assemble_ms * 1000);
 	if (dir)
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd >= 0)
@@ -144,7 +149,7 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	struct arena arena;
 	struct diag_list *diags = malloc(sizeof(*diags));
 	struct strbuf text = {0};
-	take_time(ptx, len);
+	play_compiler(ptx, len);
 	arena_init(&arena, (size_t)64 << 20);
 	int e = -ENOMEM;
 	if (diags) {

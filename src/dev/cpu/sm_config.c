@@ -98,16 +98,26 @@ static bool set_converge(struct sm_config *c, const char *value)
 	return false;
 }
 
+static bool set_text(char *to, size_t size, const char *value)
+{
+	if (!*value || strlen(value) >= size)
+		return false;
+	snprintf(to, size, "%s", value);
+	return true;
+}
+
 static bool set_word(struct sm_config *c, char *word)
 {
 	char *value = strchr(word, '=');
 
 	if (value) {
 		*value++ = 0;
-		if (!strcmp(word, "report") && *value && strlen(value) < sizeof(c->report)) {
-			snprintf(c->report, sizeof(c->report), "%s", value);
-			return true;
-		}
+		if (!strcmp(word, "report"))
+			return set_text(c->report, sizeof(c->report), value);
+		if (!strcmp(word, "crash"))
+			return set_text(c->crash, sizeof(c->crash), value);
+		if (!strcmp(word, "hang"))
+			return set_text(c->hang, sizeof(c->hang), value);
 		if (!strcmp(word, "converge"))
 			return set_converge(c, value);
 		return set_number(c, word, value);

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What own.h says. */
-#include "shim/own.h"
+#include "dev/own.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -4,8 +4,8 @@
 /* The folder in which files are kept for the next start. What lies there becomes code of this
  * user's programs: only a folder counts that is this user's and that nobody else may write to,
  * and names are looked up in the one that was looked at. */
-#ifndef HEDDLE_SHIM_FOLDER_H
-#define HEDDLE_SHIM_FOLDER_H
+#ifndef HEDDLE_DEV_FOLDER_H
+#define HEDDLE_DEV_FOLDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * each time before it is used. (Between the look and the use another thread may still close it: no
  * call of the system does both.) Event counters are all one file to fstat; those are used only
  * while the socket beside them is the same one, too. */
-#ifndef HEDDLE_SHIM_OWN_H
-#define HEDDLE_SHIM_OWN_H
+#ifndef HEDDLE_DEV_OWN_H
+#define HEDDLE_DEV_OWN_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* usage: heddle-assembler DRIVER, with a socket of the shim's as descriptor 3 (assembler.h). Has
- * what it is sent compiled, each request in a thread; ends when it has had nothing to do for a
- * while, or the program has ended and all is done that was asked for: what was begun serves the
- * program's next start. */
-#include "shim/assembler.h"
-#include "shim/folder.h"
+/* usage: heddle-assembler DRIVER [SECONDS], with a socket of the program's as descriptor 3
+ * (assembler.h). Has what it is sent compiled, each request in a thread; ends when it has had
+ * nothing to do for a while, or the program has ended and all is done that was asked for: what was
+ * begun serves the program's next start. SECONDS: one at a time, and it ends when one takes longer:
+ * there is no other way out of the driver. */
+#include "dev/assembler.h"
+#include "dev/folder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -39,6 +40,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static sem_t turns; /* to compile: half of the processors, as in the program */
 static unsigned n_busy;
+static unsigned limit_s;      /* 0: none */
+static volatile int at_limit; /* who is answered then */
 
 struct request {
 	int text, answer;
@@ -78,6 +81,15 @@ static void answer(const struct request *r, char byte)
 		;
 }
 
+static void too_long(int sig)
+{
+	static const char late = ASSEMBLER_LATE;
+
+	while (write(at_limit, &late, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
 static void *serve(void *arg)
 {
 	struct request *r = arg;
@@ -87,10 +99,15 @@ static void *serve(void *arg)
 	while (sem_wait(&turns) < 0)
 		;
 	answer(r, ASSEMBLER_BEGUN);
+	at_limit = r->answer;
+	if (limit_s)
+		alarm(limit_s);
 	if (text && load(&lib, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS) {
 		byte = ASSEMBLER_DONE;
 		unload(lib);
 	}
+	if (limit_s)
+		alarm(0);
 	if (*r->staged.tmp && byte == ASSEMBLER_DONE)
 		folder_keep(r->staged.tmp, r->staged.path);
 	else if (*r->staged.tmp)
@@ -246,7 +263,10 @@ int main(int argc, char **argv)
 	void *driver;
 
 	signal(SIGPIPE, SIG_IGN);
-	driver = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	signal(SIGALRM, too_long);
+	if (argc == 3)
+		limit_s = (unsigned)atoi(argv[2]);
+	driver = argc == 2 || limit_s ? dlopen(argv[1], RTLD_NOW) : NULL;
 	if (!driver)
 		return 1;
 	init = (CUresult(*)(unsigned int))dlsym(driver, "cuInit");
@@ -255,9 +275,12 @@ int main(int argc, char **argv)
 	unload = (CUresult(*)(CUlibrary))dlsym(driver, "cuLibraryUnload");
 	if (!init || !load || !unload || init(0) != CUDA_SUCCESS)
 		return 1;
-	sem_init(&turns, 0, n_turns());
+	sem_init(&turns, 0, limit_s ? 1 : n_turns());
 	serve_all();
-	alarm(LONGEST);
+	if (!limit_s) {
+		signal(SIGALRM, SIG_DFL);
+		alarm(LONGEST);
+	}
 	pthread_mutex_lock(&lock);
 	while (n_busy)
 		pthread_cond_wait(&done, &lock);

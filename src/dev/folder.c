@@ -3,7 +3,7 @@
 
 /* What folder.h says. Several processes may do any of it at a time: what one of them has removed is
  * gone for the others, and that is all. */
-#include "shim/folder.h"
+#include "dev/folder.h"
 
 #include <dirent.h>
 #include <errno.h>

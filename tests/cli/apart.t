@@ -1,0 +1,86 @@
+The driver's compiler may crash of a form, or have no end with it: that takes nobody along.
+
+  $ name=cram-apart-$$
+  $ ulimit -c 0
+  $ cat > put.ptx << 'END'
+  > .version 6.0
+  > .target sm_70
+  > .address_size 64
+  > .visible .entry put(.param .u64 p, .param .u32 v)
+  > {
+  > .reg .b64 %a; .reg .b32 %i<4>; .reg .b64 %o;
+  > ld.param.u64 %a, [p];
+  > ld.param.u32 %i1, [v];
+  > mov.u32 %i2, %ctaid.x;
+  > add.u32 %i1, %i1, %i2;
+  > mul.wide.u32 %o, %i2, 4;
+  > add.u64 %a, %a, %o;
+  > st.global.u32 [%a], %i1;
+  > ret;
+  > }
+  > END
+  $ both() {
+  >   verb=$1 && shift
+  >   ${HEDDLE-heddle} $verb --device cpu "$@" -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
+  > }
+
+hd_pick stands in merged forms alone; the other ways go on, in corun and in tune:
+
+  $ export HEDDLE_VGPU="$name,crash=hd_pick"
+  $ both corun --how merge
+  heddle corun: error: kernels 1, 'put', and 2, 'put', --how merge: the driver's compiler crashes of it (in a process of its own)
+    hint: another --how: sequential and streams run any kernels
+  [1]
+  $ both corun --how horizontal --check | tail -n 1
+  memory is what the kernels leave alone
+  $ both corun --how weave --check | tail -n 1
+  memory is what the kernels leave alone
+  $ both tune --rounds 1 --points 1 --store t.db > out
+  $ sed -n 's/ [ 0-9.]*%.*//p; /crashes/p' out | grep -v green | sort
+  horizontal
+  merge steal                          kernels 1, 'put', and 2, 'put', --how merge: the driver's compiler crashes of it (in a process of its own)
+  sequential
+  streams
+  vertical
+  $ grep -c ' \*$' out
+  1
+  $ both corun --how tuned --store t.db --check | tail -n 1
+  memory is what the kernels leave alone
+
+A kernel's launch of its own is another form:
+
+  $ export HEDDLE_VGPU="$name,crash=maxntid 32"
+  $ both corun --how merge --own 1
+  heddle corun: error: kernel 1, 'put', --how merge with a launch of its own: the driver's compiler crashes of it (in a process of its own)
+    hint: another --how: sequential and streams run any kernels
+  [1]
+  $ both corun --how merge --own 2 --check | tail -n 1
+  memory is what the kernels leave alone
+
+Without an end:
+
+  $ export HEDDLE_VGPU="$name,hang=maxntid 96"
+  $ both corun --how horizontal --compile-s 1
+  heddle corun: error: kernels 1, 'put', and 2, 'put', --how horizontal: the driver's compiler has not compiled it in 1 s
+    hint: another --how (sequential and streams run any kernels), or more time: --compile-s
+  [1]
+  $ both corun --how vertical --check | tail -n 1
+  memory is what the kernels leave alone
+  $ both tune --compile-s 1 --rounds 1 --points 1 --store t.db | grep horizontal
+  horizontal                           kernels 1, 'put', and 2, 'put', --how horizontal: the driver's compiler has not compiled it in 1 s
+
+What the other process has compiled is in the driver's cache, and not compiled again, here or there:
+
+  $ mkdir cache
+  $ export HEDDLE_VGPU="$name,assemble=1" CUDA_CACHE_PATH=$PWD/cache
+  $ both corun --how merge --check | tail -n 1
+  memory is what the kernels leave alone
+  $ HEDDLE_VGPU="$name,crash=hd_pick" both corun --how merge --check | tail -n 1
+  memory is what the kernels leave alone
+
+Where the assembler is not installed, all is compiled here:
+
+  $ mkdir -p alone/src/dev/cpu
+  $ cp "$BUILD/heddle" alone/ && cp -L "$BUILD/src/dev/cpu/libcuda.so.1" alone/src/dev/cpu/
+  $ HEDDLE_VGPU="$name,assemble=1" HEDDLE=alone/heddle both corun --how merge --check | tail -n 1
+  memory is what the kernels leave alone

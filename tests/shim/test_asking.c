@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* test_asking ASSEMBLER DRIVER: several threads ask at once while the compiler crashes of some
+ * texts: whoever only waited for his turn asks another assembler, and nobody is told that there is
+ * none, for then he would compile such a text himself. */
+#include "dev/assembler.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N    8
+#define TEXT ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k%d()\n{\n%sret;\n}\n"
+
+static const char *program, *driver;
+static struct cu_api cu;
+static struct assembler a;
+
+struct one {
+	pthread_t thread;
+	char text[256];
+	enum assembled r;
+};
+
+static void *ask(void *arg)
+{
+	struct one *o = arg;
+
+	o->r = assemble(&a, 0, o->text, strlen(o->text), NULL, NULL);
+	return NULL;
+}
+
+/* Every other one is a text of which it crashes, from `first` on. */
+static void ask_all(unsigned limit_s, int first, int step, struct one *of)
+{
+	assembler_init(&a, &cu, program, limit_s);
+	for (int i = 0; i < N; i++) {
+		snprintf(of[i].text, sizeof(of[i].text), TEXT, i,
+			i >= first && (i - first) % step == 0 ? "membar.sys;\n" : "");
+		assert_int_equal(pthread_create(&of[i].thread, NULL, ask, &of[i]), 0);
+	}
+	for (int i = 0; i < N; i++)
+		pthread_join(of[i].thread, NULL);
+	assembler_finish(&a);
+}
+
+static void all_crash(void **state)
+{
+	struct one of[N];
+
+	ask_all(0, 0, 1, of);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(of[i].r, ASSEMBLED_DIED);
+}
+
+/* With a limit it is one at a time, and known who died of what. */
+static void some_crash(void **state)
+{
+	struct one of[N];
+
+	ask_all(60, 1, 2, of);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(of[i].r, i % 2 ? ASSEMBLED_DIED : ASSEMBLED);
+}
+
+static void not_there(void **state)
+{
+	struct one of[N];
+	const char *own = program;
+
+	program = "/nonexistent/heddle-assembler";
+	ask_all(0, 0, 1, of);
+	program = own;
+	for (int i = 0; i < N; i++)
+		assert_int_equal(of[i].r, ASSEMBLED_NOT);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_crash),
+		cmocka_unit_test(some_crash),
+		cmocka_unit_test(not_there),
+	};
+
+	if (argc != 3)
+		return 2;
+	program = realpath(argv[1], NULL);
+	driver = realpath(argv[2], NULL);
+	if (!program || !driver || setenv("HEDDLE_VGPU", "asking,crash=membar.sys", 1) < 0 ||
+		dev_open(DEV_CPU, driver, &cu) < 0 || cu.cuInit(0) != CUDA_SUCCESS)
+		return 2;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
