@@ -84,6 +84,7 @@ static int read_options(struct ways *t)
 	t->points = (unsigned)points;
 	t->looks = MIN(t->rounds, 2);
 	t->behind = BEHIND;
+	t->weave = true;
 	return r;
 }
 
