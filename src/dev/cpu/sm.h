@@ -33,6 +33,7 @@ struct sm_config {
 	uint64_t garbage;     /* vgpu_set_garbage */
 	uint64_t weak;        /* vgpu_set_weak */
 	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
+	char count[200];      /* vgpu_set_counts */
 	char report[200];     /* where faults are told: "stderr", "none" or a file */
 };
 /* From HEDDLE_VGPU's text (NULL: none): NAME and OPTION[=VALUE] with commas between them. -EINVAL:

@@ -108,6 +108,10 @@ static bool set_word(struct sm_config *c, char *word)
 			snprintf(c->report, sizeof(c->report), "%s", value);
 			return true;
 		}
+		if (!strcmp(word, "count") && *value && strlen(value) < sizeof(c->count)) {
+			snprintf(c->count, sizeof(c->count), "%s", value);
+			return true;
+		}
 		if (!strcmp(word, "converge"))
 			return set_converge(c, value);
 		return set_number(c, word, value);
