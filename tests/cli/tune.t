@@ -101,10 +101,8 @@ their blocks are on an SM. Of 512 threads with 80 registers there is one; 128 wo
   weave unsliced registers=40
   weave unsliced registers=64
 
-What would be no other form is not tried:
+What cannot be woven is no way of its own, and says why:
 
-  $ both tune --device cpu --rounds 1 --points 1 --store v.db | grep '^weave' | grep -v % | tr -s ' '
-  weave unsliced no block is long enough to be cut: the same as sliced
   $ sed 's/st.global/bar.sync 9; &/' put.ptx > bar.ptx
   $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- bar.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + bar.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 | grep '^weave' | tr -s ' '
   weave fused vertically instead: kernel 2, line 0: its barriers and those of the others are more than 16
