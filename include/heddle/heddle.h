@@ -66,7 +66,7 @@ struct heddle_result {
 	double ms;         /* of all together, by the device's events */
 	unsigned launches; /* of the device: 1 if all were one and it was not resumed */
 	unsigned workers;  /* merged: blocks of the launch, and of those of their own; else 0 */
-	char way[96];      /* how they were run */
+	char way[96];      /* how they were run: "vertical" where they could not be woven */
 };
 
 /* Runs n kernels together and waits for them, and for all else on the context. Kernels must not
@@ -76,6 +76,12 @@ struct heddle_result {
  *   "sequential", "streams"    as they are, back to back or each in a stream
  *   "green=3:1"                as they are, with parts of the SMs (CUDA 12.4 and later)
  *   "vertical", "horizontal"   fused, block by block
+ *   "weave [unsliced] [registers=N]"
+ *                              two kernels: a block of each by the same threads, instruction by
+ *                              instruction; unsliced: long runs of instructions are not cut;
+ *                              registers: a bound, from 16 to 256, which is none. Kernels that
+ *                              cannot be woven are fused as with "vertical", and heddle_error says
+ *                              why, although the call succeeds
  *   "merge ORDER [help] [chunk=N or N:N...] [workers=N] [per-sm=N] [own=K or K:K...]"
  *                              as one launch whose workers take blocks of one kernel after
  *                              another's; ORDER: "steal" (or "steal:shared"), or for workers that

@@ -94,7 +94,7 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
 	static const char *const weave_only[] = {"registers", "unsliced"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
-	uint64_t repeat = 1, registers = 256, compile_s = ASSEMBLER_LIMIT_S;
+	uint64_t repeat = 1, registers = DEV_REGISTERS_NONE, compile_s = ASSEMBLER_LIMIT_S;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
 
 	if (r == CLI_OK)
@@ -119,8 +119,8 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		if ((o->how != DEV_WEAVE || o->tuned) && cli_has(c, weave_only[i]))
 			r = cli_usage(c, "--%s needs --how weave", weave_only[i]);
 	if (r == CLI_OK)
-		r = cli_number(c, "registers", 16, 256, &registers);
-	o->merging.registers = registers < 256 ? (uint32_t)registers : 0;
+		r = cli_number(c, "registers", DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &registers);
+	o->merging.registers = registers < DEV_REGISTERS_NONE ? (uint32_t)registers : 0;
 	o->merging.unsliced = cli_has(c, "unsliced");
 	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
 		r = cli_usage(c, "--store needs --how tuned");

@@ -88,6 +88,7 @@ static int read_options(struct ways *t, unsigned *ret_compile_s)
 	t->points = (unsigned)points;
 	t->looks = MIN(t->rounds, 2);
 	t->behind = BEHIND;
+	t->weave = true;
 	return r;
 }
 
@@ -147,7 +148,9 @@ const struct cli_verb cli_verb_tune = {
 	.operands = "-- KERNELSPEC [+ KERNELSPEC...]",
 	.summary = "measure every way of running kernels together, and keep the best",
 	.details =
-		"KERNELSPEC as for heddle corun. Each way is run on the same data, its memory "
+		"KERNELSPEC as for heddle corun. Two kernels are woven, too, cut and unsliced, and "
+		"with those bounds on registers that bring more blocks onto an SM. Each way is run "
+		"on the same data, its memory "
 		"compared with what the kernels leave alone, and timed; heddle corun --how tuned "
 		"runs these kernels, launched so, in the way that was chosen (*): the fastest of "
 		"those in front, measured once more, if it takes less than 0.99 of what they take "

@@ -12,6 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One launch of all. Woven, it is another one by how that is done; else one for each way. */
+struct form {
+	struct form *next;
+	enum dev_how how;
+	uint32_t registers;
+	bool unsliced;
+	bool ready;
+	struct corun_merge m;
+};
+
 struct corun {
 	struct cli *c;
 	struct arena *arena;
@@ -22,8 +32,7 @@ struct corun {
 	CUstream main, streams[CORUN_MAX];
 	CUevent began, ended, kernel_began[CORUN_MAX], kernel_ended[CORUN_MAX];
 	bool plain_ready;
-	struct corun_merge one[DEV_HOWS]; /* those that are one launch */
-	bool ready[DEV_HOWS];
+	struct form *forms;
 	struct model_kernel kernels[CORUN_MAX];
 	char driver[32];
 };
@@ -197,6 +206,17 @@ static bool is_one_launch(enum dev_how how)
 	return how >= DEV_MERGE;
 }
 
+/* NULL: there is none yet. */
+static struct form *find_form(const struct corun *x, enum dev_how how, const struct dev_merging *m)
+{
+	struct form *f = x->forms;
+
+	while (f && (f->how != how || (how == DEV_WEAVE && (f->registers != m->registers ||
+								   f->unsliced != m->unsliced))))
+		f = f->next;
+	return f;
+}
+
 int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	const struct dev_merge_plan *plan, bool each, struct corun_times *ret, bool *ret_same)
 {
@@ -205,7 +225,7 @@ int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 	x->res.n_differences = 0;
 	*ret = (struct corun_times){0};
 	if (r == CLI_OK)
-		r = is_one_launch(how) ? corun_merge_run(&x->one[how], m, plan, ret)
+		r = is_one_launch(how) ? corun_merge_run(&find_form(x, how, m)->m, m, plan, ret)
 				       : run_plain(x, how, m, each, ret);
 	for (unsigned i = 0; r == CLI_OK && i < x->n; i++)
 		r = corun_kernel_compare(x->c, x->device, x->of[i], i, &x->res);
@@ -252,6 +272,7 @@ static int begin(
 	x->device = d;
 	x->n = n;
 	x->res.n_sms = d->n_sms;
+	x->res.registers = d->registers;
 	memcpy(x->res.device_name, d->d.name, sizeof(x->res.device_name));
 	for (unsigned i = 0; i < n; i++) {
 		x->of[i] = of[i];
@@ -311,9 +332,9 @@ void corun_close(struct corun *x)
 		return;
 	if (x->device)
 		finish_plain(x);
-	for (unsigned i = 0; i < DEV_HOWS; i++)
-		if (x->one[i].cu)
-			corun_merge_finish(&x->one[i]);
+	for (struct form *f = x->forms; f; f = f->next)
+		if (f->m.cu)
+			corun_merge_finish(&f->m);
 	for (unsigned i = 0; x->own && i < CORUN_MAX; i++)
 		corun_kernel_close(&x->own[i]);
 }
@@ -323,14 +344,34 @@ const struct corun_result *corun_seen(const struct corun *x)
 	return &x->res;
 }
 
+static struct form *add_form(struct corun *x, enum dev_how how, const struct dev_merging *with)
+{
+	struct form *f = ARENA_NEW(x->arena, struct form);
+
+	if (!f)
+		return NULL;
+	f->how = how;
+	f->registers = how == DEV_WEAVE ? with->registers : 0;
+	f->unsliced = how == DEV_WEAVE && with->unsliced;
+	f->next = x->forms;
+	x->forms = f;
+	return f;
+}
+
 static int prepare_first(
 	struct corun *x, enum dev_how how, const struct dev_merging *with, struct strbuf *why)
 {
-	struct corun_merge *m = &x->one[how];
+	struct form *f = find_form(x, how, with);
+	struct corun_merge *m;
 	int r;
 
-	if (x->ready[how])
+	if (!f)
+		f = add_form(x, how, with);
+	if (!f)
+		return job_out_of_memory(x->c);
+	if (f->ready)
 		return CLI_OK;
+	m = &f->m;
 	if (m->cu)
 		corun_merge_finish(m);
 	*m = (struct corun_merge){.c = x->c,
@@ -356,18 +397,19 @@ static int prepare_first(
 	r = corun_merge_prepare(m);
 	m->why = NULL;
 	m->how = NULL; /* the caller's, who may be gone by now */
-	x->ready[how] = r == CLI_OK;
+	f->ready = r == CLI_OK;
 	return r;
 }
 
 static int prepare_one(
 	struct corun *x, enum dev_how how, const struct dev_merging *merging, struct strbuf *why)
 {
-	struct corun_merge *m = &x->one[how];
 	int r = prepare_first(x, how, merging, why);
+	struct corun_merge *m;
 
 	if (r != CLI_OK || how != DEV_MERGE || !merging->own)
 		return r;
+	m = &find_form(x, how, merging)->m;
 	m->why = why;
 	r = corun_merge_prepare_own(m, merging->own);
 	m->why = NULL;
@@ -385,20 +427,39 @@ int corun_prepare(
 int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, struct strbuf *why,
 	struct dev_merge_plan *ret)
 {
+	struct corun_merge *merge;
 	int r;
 
 	if (!is_one_launch(how))
 		return CLI_OK;
-	x->one[how].why = why;
-	r = corun_merge_plan(&x->one[how], m, ret);
-	x->one[how].why = NULL;
+	merge = &find_form(x, how, m)->m;
+	merge->why = why;
+	r = corun_merge_plan(merge, m, ret);
+	merge->why = NULL;
 	return r;
 }
 
 void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile)
 {
-	*ret_make = x->one[how].make_ms;
-	*ret_compile = x->one[how].compile_ms;
+	const struct form *f = x->forms;
+
+	while (f && f->how != how)
+		f = f->next;
+	*ret_make = f ? f->m.make_ms : 0;
+	*ret_compile = f ? f->m.compile_ms : 0;
+}
+
+void corun_look_at_woven(
+	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret)
+{
+	const struct corun_merge *merge = &find_form(x, DEV_WEAVE, m)->m;
+	const uint32_t *b = merge->form.block;
+
+	*ret = (struct corun_woven){.woven = &merge->form.woven,
+		.digest = merge->digest,
+		.registers = merge->registers,
+		.warps = (b[0] * b[1] * b[2] + 31) / 32,
+		.per_sm = merge->per_sm};
 }
 
 /* ---- what they are ---- */
@@ -481,7 +542,7 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 	if (r == CLI_OK)
 		r = corun_plan(x, o->how, &o->merging, NULL, &x->res.plan);
 	if (r == CLI_OK && o->how == DEV_WEAVE)
-		x->res.woven = x->one[o->how].form.woven;
+		x->res.woven = find_form(x, o->how, &o->merging)->m.form.woven;
 	if (r == CLI_OK)
 		r = run_all(x, o);
 	if (r == CLI_OK)

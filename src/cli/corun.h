@@ -48,7 +48,7 @@ struct corun_difference {
 
 struct corun_result {
 	char device_name[128];
-	uint32_t n_sms;
+	uint32_t n_sms, registers;  /* of an SM */
 	struct corun_times times;   /* of the run with the median time */
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
 	uint64_t blocks[CORUN_MAX]; /* of its grid */
@@ -70,7 +70,7 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 /* The device, for as long as the process has it. */
 struct corun_device {
 	struct job_device d;
-	uint32_t n_sms;
+	uint32_t n_sms, registers; /* of an SM */
 	struct gauge gauge;
 	struct corun_green { /* made when first asked for */
 		unsigned n;
@@ -131,6 +131,15 @@ int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
 /* What making a form took, and what the driver took to compile it, ms; after corun_prepare. */
 void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
+/* What became of a way of weaving; after corun_prepare. Borrowed. */
+struct corun_woven {
+	const struct pass_woven *woven;
+	const uint8_t *digest;  /* SHA-256 of the form's text */
+	uint32_t registers;     /* of a thread, as compiled */
+	uint32_t warps, per_sm; /* of a block; blocks that fit an SM */
+};
+void corun_look_at_woven(
+	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret);
 /* What the kernels are, for what is remembered of them; digests and names are x's. */
 int corun_identify(struct corun *x, struct model_together *ret);
 /* The way that was chosen (path as for model_store_open). */

@@ -13,7 +13,7 @@
 int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_device *d)
 {
 	CUdevice device;
-	int n, r = job_device_open(c, kind, &d->d);
+	int n, registers, r = job_device_open(c, kind, &d->d);
 
 	if (r != CLI_OK)
 		return r;
@@ -21,7 +21,12 @@ int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_devi
 	JOB_TRY(c,
 		d->d.cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
 		"device");
+	JOB_TRY(c,
+		d->d.cu.cuDeviceGetAttribute(
+			&registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device),
+		"device");
 	d->n_sms = (uint32_t)n;
+	d->registers = (uint32_t)registers;
 	JOB_TRY(c, gauge_open(&d->d.cu, &d->gauge), "gauge");
 	return CLI_OK;
 }

@@ -182,6 +182,7 @@ static int see_what_fits(struct corun_merge *m)
 			" threads of %d registers, %" PRIu32 " bytes of shared memory",
 			threads, registers, m->form.shared_bytes);
 	m->per_sm = (uint32_t)per_sm;
+	m->registers = (uint32_t)registers;
 	for (unsigned k = 0; k < m->n; k++) {
 		job_kernel_shape(m->of[k]->spec, &m->shapes[k].shape);
 		m->shapes[k].fits =
@@ -258,6 +259,8 @@ static int load(struct corun_merge *m, bool tight)
 		r = compile_apart(m, &text, &apart);
 	m->make_ms = made - from;
 	made = now_ms();
+	if (r == CLI_OK)
+		sha256(text.at, text.len, m->digest);
 	if (r == CLI_OK)
 		tell_lines(m, &text, &lines);
 	if (r == CLI_OK)

@@ -26,7 +26,8 @@ struct corun_merge {
 	/* made by prepare */
 	struct pass_merged form;
 	struct dev_merge_shape shapes[CORUN_MAX];
-	uint32_t per_sm;
+	uint32_t per_sm, registers; /* workers that fit an SM; of a thread */
+	uint8_t digest[32];         /* of its text */
 	struct dev_merged device;
 	CUmodule module;
 	CUfunction fn;

@@ -8,12 +8,15 @@
 #include "cli/progress.h"
 #include "model/plain.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX)
+#define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX + 2 * 7)
 #define FINALISTS 4u
 #define EVEN_MAX  512u /* blocks a claim */
 #define WORTH     0.99 /* of the better of those that change nothing */
@@ -138,6 +141,95 @@ static int add_even(struct ways *t)
 	return r;
 }
 
+/* ---- woven ---- */
+/* The way that was added last is none. */
+static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
+{
+	struct way *w = &t->at[t->n_ways - 1];
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	w->why = arena_strndup(t->arena, text, strlen(text));
+	return w->why ? CLI_OK : cli_error(t->c, NULL, "out of memory");
+}
+
+/* A way of weaving that is another one than those ahead of it. seen: of the first; NULL: this is
+ * it. */
+static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
+	struct corun_woven *ret)
+{
+	const struct pass_verdict *why;
+	int r = add_way(t, DEV_WEAVE, m);
+
+	if (r != CLI_OK || t->at[t->n_ways - 1].why)
+		return r;
+	corun_look_at_woven(t->x, m, ret);
+	why = &ret->woven->why;
+	if (why->reason)
+		return refuse_last(t, "fused vertically instead: kernel %u, line %" PRIu32 ": %s",
+			ret->woven->which + 1, why->line, why->reason);
+	if (seen && !memcmp(seen->digest, ret->digest, 32))
+		return refuse_last(t, "no block is long enough to be cut: the same as sliced");
+	return CLI_OK;
+}
+
+/* Blocks that registers alone leave room for: at most as many as there are. */
+static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven *w, uint32_t bound)
+{
+	return corun_seen(t->x)->registers /
+	       (uint32_t)(w->warps * round_up((uint64_t)bound * 32, 256));
+}
+
+/* With bounds on registers (GoPTX, section III-D). What the assembler makes without one it makes
+ * with any that is not lower than what it took; and what a lower one costs is worth it only where
+ * more blocks come to be on an SM. */
+static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
+{
+	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};
+	uint32_t per_sm = free->per_sm;
+	struct corun_woven w;
+	int r = CLI_OK;
+
+	/* Something else bounds them. */
+	if (fit_by_registers(t, free, free->registers) > per_sm)
+		return CLI_OK;
+	for (size_t i = 0; i < ARRAY_LEN(bounds) && r == CLI_OK; i++) {
+		m.registers = bounds[i];
+		if (bounds[i] >= free->registers || fit_by_registers(t, free, bounds[i]) <= per_sm)
+			continue;
+		r = add_woven(t, &m, NULL, &w);
+		if (r != CLI_OK || t->at[t->n_ways - 1].why)
+			continue;
+		if (w.per_sm <= per_sm)
+			r = refuse_last(t,
+				"no more blocks fit an SM than without so low a bound: %" PRIu32,
+				per_sm);
+		else
+			per_sm = w.per_sm;
+	}
+	return r;
+}
+
+static int add_weaves(struct ways *t)
+{
+	struct dev_merging m = {0};
+	struct corun_woven sliced, unsliced;
+	bool both;
+	int r = add_woven(t, &m, NULL, &sliced);
+
+	if (r != CLI_OK || t->at[t->n_ways - 1].why)
+		return r;
+	r = add_bounds(t, m, &sliced);
+	m.unsliced = true;
+	if (r == CLI_OK)
+		r = add_woven(t, &m, &sliced, &unsliced);
+	both = r == CLI_OK && !t->at[t->n_ways - 1].why;
+	return both ? add_bounds(t, m, &unsliced) : r;
+}
+
 /* Those that take no share of anything. */
 static int add_simple(struct ways *t)
 {
@@ -148,6 +240,8 @@ static int add_simple(struct ways *t)
 
 	for (size_t i = 0; i < ARRAY_LEN(hows) && r == CLI_OK; i++)
 		r = add_way(t, hows[i], &m);
+	if (r == CLI_OK && t->weave && t->n == 2)
+		r = add_weaves(t);
 	if (r == CLI_OK)
 		r = add_greens(t);
 	for (m.chunk = 1; m.chunk <= 32 && r == CLI_OK; m.chunk *= 2) {
@@ -248,6 +342,9 @@ static bool are_akin(const struct way *a, const struct way *b)
 {
 	if (a->how != b->how)
 		return false;
+	if (a->how == DEV_WEAVE)
+		return a->merging.unsliced == b->merging.unsliced &&
+		       !a->merging.registers == !b->merging.registers;
 	return a->how != DEV_MERGE || (a->merging.order == b->merging.order &&
 					      a->merging.help_others == b->merging.help_others &&
 					      a->merging.own == b->merging.own &&

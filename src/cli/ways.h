@@ -34,6 +34,7 @@ struct ways {
 	unsigned rounds;   /* runs of each that is not far behind */
 	unsigned points;   /* partitions of a kind, at most 64 */
 	unsigned looks;    /* runs ahead of that, of all */
+	bool weave;        /* woven, too, where there are two kernels */
 	double behind;     /* dropped: slower than the best by this, and not the best of its kind */
 	double until_ms;   /* by ways_now_ms, no more rounds begin; 0: all do */
 	struct way *at;    /* in order of listing; after ways_choose by time, the fastest first */

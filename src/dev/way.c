@@ -141,8 +141,29 @@ void dev_way_print(
 			strbuf_printf(&b, "%s%u", first ? " own=" : ":", k + 1);
 			first = 0;
 		}
+	if (how == DEV_WEAVE && m->unsliced)
+		strbuf_puts(&b, " unsliced");
+	if (how == DEV_WEAVE && m->registers)
+		strbuf_printf(&b, " registers=%u", m->registers);
 	snprintf(buf, size, "%s", b.failed ? "" : b.at);
 	strbuf_finish(&b);
+}
+
+/* "unsliced", "registers=N", behind "weave". */
+static bool parse_weaving(const char *word, struct dev_merging *ret_m)
+{
+	unsigned n;
+	char more;
+
+	if (!strcmp(word, "unsliced")) {
+		ret_m->unsliced = true;
+		return true;
+	}
+	if (sscanf(word, "registers=%u%c", &n, &more) != 1 || n < DEV_REGISTERS_MIN ||
+		n > DEV_REGISTERS_NONE)
+		return false;
+	ret_m->registers = n < DEV_REGISTERS_NONE ? n : 0;
+	return true;
 }
 
 /* "help", "chunk=N", "chunk=N:N...", "workers=N", "per-sm=N", "own=K:K...", behind an order. */
@@ -192,18 +213,21 @@ bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct d
 		return false;
 	if ((*ret_how == DEV_GREEN) != (shares != NULL))
 		return false;
-	if (*ret_how != DEV_MERGE && words > 1)
+	if (*ret_how != DEV_MERGE && *ret_how != DEV_WEAVE && words > 1)
 		return false;
 	ret_m->help_others = false;
 	ret_m->chunk = 1;
 	ret_m->own = 0;
+	ret_m->registers = 0;
+	ret_m->unsliced = false;
 	memset(ret_m->chunks, 0, sizeof(ret_m->chunks));
 	arena_init(&a, 0);
 	ok = *ret_how == DEV_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)
 	     : *ret_how == DEV_MERGE ? words >= 2 && !dev_order_parse(&a, word[1], n, ret_m)
 				     : true;
-	for (int i = 2; i < words && ok; i++)
-		ok = parse_word(&a, word[i], n, ret_m);
+	for (int i = *ret_how == DEV_WEAVE ? 1 : 2; i < words && ok; i++)
+		ok = *ret_how == DEV_WEAVE ? parse_weaving(word[i], ret_m)
+					   : parse_word(&a, word[i], n, ret_m);
 	arena_finish(&a);
 	return ok;
 }

@@ -138,6 +138,7 @@ pass_merge_fn pass_fuse_horizontal; /* side by side: each has warps of its own, 
 struct pass_weave_options {
 	uint32_t max_registers; /* a bound for the assembler (GoPTX, section III-D); 0: none */
 	bool unsliced;          /* long blocks stay whole */
+	bool branches;          /* short regions keep theirs (predicate.h) */
 	bool in_order;          /* within a block one kernel's come behind the other's */
 };
 int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_weave_options *o,

@@ -3,6 +3,7 @@
 
 /* The rows, and what is done around each (registry.h). */
 #include "pass/registry.h"
+#include "pass/predicate.h"
 #include "pass/verify.h"
 
 #include <errno.h>
@@ -132,15 +133,14 @@ static int look_at_form(const struct pass_row *row, const struct pass_request *r
 	return errors ? -EINVAL : verify(row, rq, form, f, record, diags);
 }
 
-int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
-	struct pass_form *ret)
+static int run_once(const struct pass_row *row, const struct pass_request *rq,
+	struct diag_list *diags, struct pass_form *ret)
 {
 	struct pass_record record = {0};
-	int r = look_at_input(row, rq, diags);
+	int r;
 
 	*ret = (struct pass_form){0};
-	if (r == 0)
-		r = row->run(rq, diags, ret, &record);
+	r = row->run(rq, diags, ret, &record);
 	if (r == 0)
 		r = look_at_form(row, rq, ret, &record, diags);
 	pass_record_finish(&record);
@@ -149,4 +149,50 @@ int pass_run(const struct pass_row *row, const struct pass_request *rq, struct d
 		ret->m = NULL;
 	}
 	return r;
+}
+
+/* Of kernels whose short regions are under guards (predicate.h): that they are what the kernels
+ * were has been looked at by itself, so the form is held against them. */
+static int run_predicated(const struct pass_row *row, const struct pass_request *rq,
+	struct diag_list *diags, struct pass_form *ret, bool *ret_any)
+{
+	struct ptx_module *made[CTL_MAX_MERGED] = {0};
+	struct pass_guest kernels[CTL_MAX_MERGED];
+	struct pass_request with = *rq;
+	int r = 0;
+
+	*ret_any = false;
+	with.kernels = kernels;
+	for (unsigned k = 0; k < rq->n && r == 0; k++) {
+		kernels[k] = rq->kernels[k];
+		r = pass_predicate(&rq->kernels[k], diags, &made[k]);
+		if (r == 0 && made[k]) {
+			kernels[k].m = made[k];
+			*ret_any = true;
+		}
+	}
+	if (r == 0)
+		r = run_once(row, &with, diags, ret);
+	for (unsigned k = 0; k < rq->n; k++)
+		ptx_module_free(made[k]);
+	return r;
+}
+
+int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
+	struct pass_form *ret)
+{
+	int r = look_at_input(row, rq, diags);
+	bool any;
+
+	*ret = (struct pass_form){0};
+	if (r < 0)
+		return r;
+	if (!(row->wants & PASS_TAKES_PREDICATED) || rq->weave.branches)
+		return run_once(row, rq, diags, ret);
+	r = run_predicated(row, rq, diags, ret, &any);
+	/* Where nothing is woven, they are as they came. */
+	if (r < 0 || !any || !ret->merged.woven.why.reason)
+		return r;
+	ptx_module_free(ret->m);
+	return run_once(row, rq, diags, ret);
 }

@@ -15,6 +15,7 @@ enum pass_wants {
 	PASS_WANTS_GRID = 2,  /* its grid, too */
 	PASS_IS_VERIFIED = 4, /* not a wish: it records what comes from where, and the door has the
 				 form verified (verify.h) */
+	PASS_TAKES_PREDICATED = 8, /* nor this: short regions are put under guards before */
 };
 
 struct pass_request {

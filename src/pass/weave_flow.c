@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Of an instruction, where runs are cut: what is waited for behind it others may fill, its own
+ * among them, so loads that follow each other do not make a run as long as their latencies do. */
+#define SLICE_UNIT 32 /* cycles */
 /* Ways of a branch so short that asking the lanes takes longer. */
 #define SHORT_REGION 40 /* cycles */
 
@@ -305,7 +308,7 @@ static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, b
 
 	for (uint32_t i = f->run[b]; i < f->tail[b]; i++) {
 		const struct weave_unit *u = &f->units.at[i];
-		bool longer = threshold && cycles + u->latency > threshold;
+		bool longer = threshold && cycles + MIN(u->latency, SLICE_UNIT) > threshold;
 
 		if (i > n.from && (longer || (apart && u->sync != n.sync))) {
 			n.end = i;
@@ -316,7 +319,7 @@ static uint32_t add_runs(struct weave_flow *f, uint32_t b, uint64_t threshold, b
 			n.sync = false;
 			cycles = 0;
 		}
-		cycles += u->latency;
+		cycles += MIN(u->latency, SLICE_UNIT);
 		n.sync |= u->sync;
 	}
 	n.end = f->tail[b];
@@ -400,15 +403,27 @@ static void make_if(const struct weave_flow *f, struct weave_node *n, uint32_t b
 		n->sync |= f->units.at[u].sync;
 }
 
+/* Its units are not cut: what is longer than that is woven with more than one run of the other's.
+ */
+static bool is_one_run(const struct weave_flow *f, uint32_t block, uint64_t threshold)
+{
+	uint64_t cycles = 0;
+
+	for (uint32_t u = f->run[block]; u < f->run[block + 1]; u++)
+		cycles += f->units.at[u].latency;
+	return !threshold || cycles <= threshold;
+}
+
 /* Up to where the ways of a branch meet: cycles, and whether something there waits. */
-static void look_at_ways(struct flowing *x, struct weave_node *n, enum weave_reach reach)
+static void look_at_ways(
+	struct flowing *x, struct weave_node *n, enum weave_reach reach, uint64_t threshold)
 {
 	const struct weave_flow *f = x->f;
 	uint32_t blocks = cfg_influence(f->cfg, n->block, x->list, x->seen, ++x->mark);
 	uint64_t cycles = 0;
 	bool loops = false;
 
-	if (blocks == 1 && is_if(f, n, x->list[0])) {
+	if (blocks == 1 && is_if(f, n, x->list[0]) && is_one_run(f, x->list[0], threshold)) {
 		make_if(f, n, x->list[0]);
 		return;
 	}
@@ -450,7 +465,7 @@ static int add_block(
 	f->nodes.at[last].alone = !has_end; /* for now: its next is a block */
 	if (!has_end)
 		return 0;
-	look_at_ways(x, &end, reach);
+	look_at_ways(x, &end, reach, threshold);
 	return add_node(f, end) == CFG_NONE ? -ENOMEM : 0;
 }
 

@@ -117,7 +117,8 @@ static int find_way(struct heddle *h, const struct rt_set *s, const char *way, c
 	if (!dev_way_parse(ret_text, s->n, ret_how, ret_m))
 		return rt_fail(h, -EINVAL,
 			"\"sequential\", \"streams\", \"green=1:1\", \"merge steal chunk=8\", "
-			"\"merge partition=3:1 help\", \"vertical\" are; a share for each kernel",
+			"\"merge partition=3:1 help\", \"vertical\", \"weave\" are; a share for "
+			"each kernel",
 			"\"%s\" is no way of running %u kernels", ret_text, s->n);
 	return 0;
 }
@@ -210,10 +211,17 @@ static int corun(struct heddle *h, const struct heddle_launch *launches, unsigne
 		return r;
 	if (how < DEV_MERGE)
 		return run_plain(h, &s, how, &m, ret);
-	r = rt_form_get(h, &s, how, &f);
+	if (how == DEV_WEAVE && n != 2)
+		return rt_fail(h, -ENOTSUP, "\"vertical\" fuses more",
+			"two kernels can be woven, not %u", n);
+	r = rt_form_get(h, &s, how, &m, &f);
 	if (r == 0) {
 		RT_TRY(h, h->cu.cuCtxSynchronize(), "what was launched before");
 		r = rt_form_run(h, &s, f, &m, ret);
+	}
+	if (r == 0 && f->not_woven) {
+		snprintf(ret->way, sizeof(ret->way), "%s", dev_hows[DEV_VERTICAL]);
+		rt_fail(h, 0, NULL, "not woven but fused vertically: %s", f->not_woven);
 	}
 	return r;
 }

@@ -17,9 +17,12 @@
 
 #define SPILLS 16 /* bytes a thread that are worth more workers */
 
-static bool is_same(const struct rt_form *f, const struct rt_set *s, enum dev_how how)
+static bool is_same(const struct rt_form *f, const struct rt_set *s, enum dev_how how,
+	const struct dev_merging *m)
 {
 	if (f->how != how || f->n != s->n)
+		return false;
+	if (how == DEV_WEAVE && (f->registers != m->registers || f->unsliced != m->unsliced))
 		return false;
 	for (unsigned k = 0; k < s->n; k++)
 		if (f->of[k] != s->of[k] || f->shared_bytes[k] != s->launch[k].shared_bytes ||
@@ -63,6 +66,23 @@ static int compile(
 		      : r;
 }
 
+/* Out of the arena that it was made in. */
+static int take_reason(const struct rt_set *s, struct pass_woven *w, struct rt_form *f)
+{
+	struct strbuf text = {0};
+
+	f->form.woven.why.reason = NULL;
+	if (!w->why.reason)
+		return 0;
+	strbuf_printf(&text, "kernel '%s'", s->of[w->which]->name);
+	if (w->why.line)
+		strbuf_printf(&text, ", line %" PRIu32, w->why.line);
+	strbuf_printf(&text, ": %s", w->why.reason);
+	f->not_woven = text.failed ? NULL : strdup(text.at);
+	strbuf_finish(&text);
+	return f->not_woven ? 0 : -ENOMEM;
+}
+
 static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_form *f)
 {
 	struct pass_guest guests[RT_MAX] = {0};
@@ -83,11 +103,15 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 		guests[k].dynamic_bytes = s->launch[k].shared_bytes;
 		guests[k].fits = tight ? s->fit[k] : 0;
 	}
+	rq.weave.max_registers = f->registers;
+	rq.weave.unsliced = f->unsliced;
 	r = pass_run(pass_find(dev_how_passes[f->how]), &rq, &diags, &form);
 	if (r < 0) {
 		r = refused(h, s, r, form.which, &form.verdict);
 	} else {
 		f->form = form.merged;
+		if (take_reason(s, &form.merged.woven, f) < 0)
+			text.failed = true;
 		if (pass_leave_const(form.m) < 0)
 			text.failed = true;
 		ptx_print_lines(form.m, &text, &lines);
@@ -164,12 +188,13 @@ static int prepare(struct heddle *h, const struct rt_set *s, struct rt_form *f)
 	return 0;
 }
 
-int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how, struct rt_form **ret)
+int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how,
+	const struct dev_merging *m, struct rt_form **ret)
 {
 	struct rt_form *f = h->forms;
 	int r;
 
-	while (f && !is_same(f, s, how))
+	while (f && !is_same(f, s, how, m))
 		f = f->next;
 	if (f && f->never)
 		return rt_fail(h, f->never, NULL, "%s", f->why);
@@ -180,6 +205,8 @@ int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how, stru
 	if (!f)
 		return rt_out_of_memory(h);
 	f->how = how;
+	f->registers = how == DEV_WEAVE ? m->registers : 0;
+	f->unsliced = how == DEV_WEAVE && m->unsliced;
 	f->n = s->n;
 	for (unsigned k = 0; k < s->n; k++) {
 		f->of[k] = s->of[k];
@@ -207,6 +234,7 @@ void rt_form_free(struct heddle *h, struct rt_form *f)
 	if (f->module)
 		h->cu.cuModuleUnload(f->module);
 	free(f->why);
+	free(f->not_woven);
 	free(f);
 }
 
@@ -308,7 +336,7 @@ static int ready_own(
 
 		if (!(own >> k & 1))
 			continue;
-		r = rt_form_get(h, &one, DEV_MERGE, &f);
+		r = rt_form_get(h, &one, DEV_MERGE, NULL, &f);
 		if (r == 0)
 			r = ready(h, s, k, f, &ret[k]);
 	}

@@ -44,12 +44,15 @@ struct rt_kernel {
 struct rt_form {
 	struct rt_form *next;
 	enum dev_how how;
+	uint32_t registers; /* DEV_WEAVE: how it is made */
+	bool unsliced;
 	unsigned n;
 	const struct rt_kernel *of[RT_MAX];
 	uint32_t block[RT_MAX][3], shared_bytes[RT_MAX];
 	int never; /* 0, or the error that making it ends with: why says it */
 	char *why;
 	struct pass_merged form;
+	char *not_woven; /* DEV_WEAVE: why it is fused vertically; NULL: it is woven */
 	CUmodule module;
 	CUfunction fn;
 	uint32_t per_sm;
@@ -126,7 +129,8 @@ struct rt_set { /* the kernels of one call */
 	uint32_t fit[RT_MAX];               /* blocks that an SM holds alone */
 };
 /* Made if it is not there yet. */
-int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how, struct rt_form **ret);
+int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how,
+	const struct dev_merging *m, struct rt_form **ret);
 int rt_form_run(struct heddle *h, const struct rt_set *s, struct rt_form *f,
 	const struct dev_merging *m, struct heddle_result *ret);
 void rt_form_free(struct heddle *h, struct rt_form *f);

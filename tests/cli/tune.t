@@ -44,6 +44,7 @@ Every way, each with the memory that the kernels leave alone; one is chosen:
   streams
   vertical
   way
+  weave
   $ grep -c 'merge mixed\|merge partition\|merge apart' out
   12
   $ grep -c ' \*$' out
@@ -72,3 +73,57 @@ What is wrong with the words is said as for corun:
   heddle tune: error: --points: 65 is not between 1 and 64
   $ both corun --device cpu --store t.db 2>&1 | head -n 1
   heddle corun: error: --store needs --how tuned
+
+Two kernels are woven, too: cut and as they are, and with those bounds on registers with which more of
+their blocks are on an SM. Of 512 threads with 80 registers there is one; 128 would change nothing:
+
+  $ many() {
+  >   echo '.version 6.0'; echo '.target sm_70'; echo '.address_size 64'
+  >   echo '.visible .entry many(.param .u64 p)'; echo '{'
+  >   echo '.reg .b64 %a<3>; .reg .b32 %v<80>;'
+  >   echo 'ld.param.u64 %a1, [p]; mov.u32 %v70, %tid.x; mul.wide.u32 %a2, %v70, 4; add.u64 %a1, %a1, %a2;'
+  >   for i in $(seq 60); do echo "ld.global.u32 %v$i, [%a1+$((i * 4))];"; done
+  >   for i in $(seq 2 60); do echo "mad.lo.u32 %v1, %v1, %v$i, %v$i;"; done
+  >   echo 'st.global.u32 [%a1+4096], %v1; ret;'; echo '}'
+  > }
+  $ many > many.ptx
+  $ two() {
+  >   heddle "$@" -- many.ptx many --grid 1 --block 512 'u32[1600]:rand(1)' + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
+  > }
+  $ two tune --device cpu --rounds 1 --points 1 --store w.db > out
+  $ grep '^weave.*%' out | sed 's/   .*//' | sort
+  weave
+  weave registers=32
+  weave registers=40
+  weave registers=64
+  weave unsliced
+  weave unsliced registers=32
+  weave unsliced registers=40
+  weave unsliced registers=64
+
+What cannot be woven is no way of its own, and says why:
+
+  $ sed 's/st.global/bar.sync 9; &/' put.ptx > bar.ptx
+  $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- bar.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + bar.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 | grep '^weave' | tr -s ' '
+  weave fused vertically instead: kernel 2, line 0: its barriers and those of the others are more than 16
+
+A choice is run as it was measured (which one is chosen, the clock says; here it is told):
+
+  $ python3 -c "
+  > import sqlite3
+  > d = sqlite3.connect('w.db')
+  > d.execute('UPDATE way SET chosen = 0')
+  > print(d.execute('UPDATE way SET chosen = 1 WHERE name = ?', ('weave unsliced registers=40',)).rowcount)
+  > d.commit()"
+  1
+  $ two corun --device cpu --how tuned --store w.db --check --json > json
+  $ grep -e '"how"' -e '"why_not"' -e '"differences"' json
+    "how": "weave",
+      "why_not": null,
+    "differences": []
+  $ two corun --device cpu --how weave --registers 40 --unsliced --check | sed -n 's/.*\(blocks, .*fit\)$/\1/p'
+  blocks, 24 fit
+  $ two corun --device cpu --how weave --unsliced --check | sed -n 's/.*\(blocks, .*fit\)$/\1/p'
+  blocks, 8 fit
+  $ two corun --device cpu --how tuned --store w.db --check | sed -n 's/.*\(blocks, .*fit\)$/\1/p'
+  blocks, 24 fit

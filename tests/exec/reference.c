@@ -23,6 +23,7 @@ struct job {
 	unsigned n_buffers, n_scalars;
 	struct buffer buffers[MAX_ARGS];
 	uint32_t scalars[MAX_ARGS]; /* their bits */
+	uint32_t blocks;            /* of the grid */
 	unsigned wrong;
 };
 
@@ -218,6 +219,190 @@ static void histogram(struct job *j)
 	free(want);
 }
 
+/* ---- GoPTX's kernels ---- */
+
+static double half(uint16_t h)
+{
+	int exponent = h >> 10 & 31;
+	double m = h & 1023, v;
+
+	if (exponent == 31)
+		return m != 0 ? (double)NAN : h >> 15 ? -(double)INFINITY : (double)INFINITY;
+	v = exponent ? ldexp(m + 1024, exponent - 25) : ldexp(m, -24);
+	return h >> 15 ? -v : v;
+}
+
+static void gelu(struct job *j)
+{
+	const uint16_t *in = j->buffers[0].before, *out = j->buffers[1].after;
+
+	for (uint32_t i = 0; i < 2 * j->scalars[0]; i++) {
+		double x = half(in[i]), is = half(out[i]);
+		double t = tanh(x * (0.0356774081 * x * x + 0.7978845608));
+		double want = x * (0.5 + 0.5 * t);
+
+		/* The polynomial has halves' precision, which weighs by how much the argument is.
+		 */
+		if (isnan(x) || (isinf(x) && x < 0)
+				? !isnan(is)
+				: !(isinf(want) && is == want) &&
+					  !(fabs(is - want) <= 4e-3 * fabs(x) + 1e-7))
+			differs(j, i, is, want);
+	}
+	for (uint64_t i = 2 * (uint64_t)j->scalars[0]; i < j->buffers[1].n; i++)
+		if (out[i])
+			differs(j, i, half(out[i]), 0);
+}
+
+struct image {
+	const uint8_t *at;
+	int width, height;
+};
+
+static int point(const struct image *m, int x, int y)
+{
+	x = x < 0 ? 0 : x >= m->width ? m->width - 1 : x;
+	y = y < 0 ? 0 : y >= m->height ? m->height - 1 : y;
+	return m->at[y * m->width + x];
+}
+
+static struct image image_of(const struct job *j)
+{
+	return (struct image){j->buffers[0].before, (int)j->scalars[0], (int)j->scalars[1]};
+}
+
+static int harris_at(const struct image *m, int x, int y)
+{
+	static const int weight[3] = {1, 2, 1};
+	int xx = 0, yy = 0, xy = 0;
+
+	for (int v = y - 1; v <= y + 1; v++)
+		for (int u = x - 1; u <= x + 1; u++) {
+			int gx = 0, gy = 0;
+
+			for (int k = 0; k < 3; k++) {
+				gx += weight[k] *
+				      (point(m, u + 1, v + k - 1) - point(m, u - 1, v + k - 1));
+				gy += weight[k] *
+				      (point(m, u + k - 1, v + 1) - point(m, u + k - 1, v - 1));
+			}
+			xx += gx * gx >> 8;
+			yy += gy * gy >> 8;
+			xy += gx * gy >> 8;
+		}
+	/* Words that wrap around. */
+	return (int)(16u * ((unsigned)xx * (unsigned)yy - (unsigned)xy * (unsigned)xy) -
+		     (unsigned)(xx + yy) * (unsigned)(xx + yy));
+}
+
+static void harris(struct job *j)
+{
+	struct image m = image_of(j);
+	uint32_t *want = copy(before(j, 1), j->buffers[1].n);
+
+	for (int i = 0; i < m.width * m.height; i++)
+		want[i] = (uint32_t)harris_at(&m, i % m.width, i / m.width);
+	same(j, 1, want);
+	free(want);
+}
+
+static void stms(struct job *j)
+{
+	struct image m = image_of(j);
+	const float *is = j->buffers[1].after;
+
+	for (int i = 0; i < m.width * m.height; i++) {
+		int x = i % m.width, y = i / m.width, xx = 0, yy = 0, xy = 0;
+		float half_of, root, want;
+
+		for (int v = y - 1; v <= y + 1; v++)
+			for (int u = x - 1; u <= x + 1; u++) {
+				int gx = point(&m, u + 1, v) - point(&m, u - 1, v);
+				int gy = point(&m, u, v + 1) - point(&m, u, v - 1);
+
+				xx += gx * gx;
+				yy += gy * gy;
+				xy += gx * gy;
+			}
+		half_of = (float)(xx - yy) * 0.5f;
+		root = sqrtf(half_of * half_of + (float)xy * (float)xy);
+		want = (float)(xx + yy) * 0.5f - root;
+		if (is[i] != want)
+			differs(j, (uint64_t)i, (double)is[i], (double)want);
+	}
+}
+
+/* Blocks beyond those of a matrix have the next one. */
+static void lud(struct job *j)
+{
+	uint32_t n = j->scalars[0], offset = j->scalars[1], tiles = (n - offset) / 16 - 1;
+	uint32_t *bits = copy(before(j, 0), j->buffers[0].n);
+	float *want = malloc(j->buffers[0].n * sizeof(*want));
+
+	if (!want)
+		abort();
+	memcpy(want, bits, j->buffers[0].n * sizeof(*want));
+	for (uint32_t block = 0; block < j->blocks; block++) {
+		uint32_t tile = block % (tiles * tiles);
+		float *m = want + (uint64_t)(block / (tiles * tiles)) * n * n;
+		uint32_t top = offset + (tile / tiles + 1) * 16;
+		uint32_t left = offset + (tile % tiles + 1) * 16;
+
+		for (uint32_t y = top; y < top + 16; y++)
+			for (uint32_t x = left; x < left + 16; x++) {
+				float sum = 0;
+
+				for (uint32_t k = offset; k < offset + 16; k++)
+					sum += m[y * n + k] * m[k * n + x];
+				m[y * n + x] -= sum;
+			}
+	}
+	memcpy(bits, want, j->buffers[0].n * sizeof(*want));
+	same(j, 0, bits);
+	free(bits);
+	free(want);
+}
+
+/* What the normal distribution's integral makes of it again. */
+static void micnd(struct job *j)
+{
+	for (uint32_t i = 0; i < j->scalars[0]; i++) {
+		double is = (double)((const float *)j->buffers[1].after)[i];
+		double p = ((before(j, 0)[i] >> 8) + 0.5) / 16777216;
+
+		if (!(fabs(normal(is) - p) <= 1e-6))
+			differs(j, i, normal(is), p);
+	}
+}
+
+static void sort(struct job *j)
+{
+	uint32_t *want = copy(before(j, 0), j->buffers[0].n);
+
+	for (uint64_t k = 0; k < j->buffers[0].n; k += 512)
+		qsort(want + k, 512, sizeof(*want), rising);
+	same(j, 0, want);
+	free(want);
+}
+
+static void wmma(struct job *j)
+{
+	uint32_t m = j->scalars[0], n = j->scalars[1], k = j->scalars[2];
+	const uint16_t *a = j->buffers[0].before, *b = j->buffers[1].before;
+
+	for (uint32_t i = 0; i < m * n; i++) {
+		double want = (double)numbers(j, 2)[i], bound = fabs(want) * 1e-6;
+
+		for (uint32_t l = 0; l < k; l++) {
+			double product = half(a[i / n * k + l]) * half(b[i % n * k + l]);
+
+			want += product;
+			bound += fabs(product) * 1e-6;
+		}
+		near(j, 2, i, want, bound);
+	}
+}
+
 static void read_after(struct buffer *b, uint64_t bytes, const char *prefix, unsigned i)
 {
 	char path[4096];
@@ -270,12 +455,24 @@ int main(int argc, char **argv)
 		{"transpose", transpose},
 		{"blackscholes", blackscholes},
 		{"histogram", histogram},
+		{"gelu", gelu},
+		{"harris", harris},
+		{"lud", lud},
+		{"micnd", micnd},
+		{"sort", sort},
+		{"stms", stms},
+		{"wmma", wmma},
 	};
 	struct job j = {0};
 	struct arena arena;
 
 	arena_init(&arena, 0);
 	for (int i = 3; i < argc; i++) {
+		uint32_t grid[3];
+
+		if (!strcmp(argv[i], "--grid") && i + 1 < argc &&
+			!spec_parse_dims(argv[i + 1], grid))
+			j.blocks = grid[0] * grid[1] * grid[2];
 		if (strncmp(argv[i], "--", 2) == 0)
 			i++;
 		else

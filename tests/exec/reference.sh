@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# reference.sh HEDDLE LIST DEVICE REFERENCE: the kernels of the merging paper against the host's own
+# reference.sh HEDDLE LIST DEVICE REFERENCE: the kernels of KernelMerge and of GoPTX against the host's own
 # results (reference.c), each with every specification that its source names; and two whole sorts, of
 # many launches each.
 set -eu
@@ -75,7 +75,8 @@ sorts() {
 }
 
 tab=$(printf '\t')
-grep -E "$tab(bitonic|msort|kmeans|transpose|blackscholes|histogram)" "$list" >"$work.list" || {
+goptx='(gelu|harris|lud|micnd|sort|stms|wmma)'$tab
+grep -E "$tab(bitonic|msort|kmeans|transpose|blackscholes|histogram|$goptx)" "$list" >"$work.list" || {
 	echo "skipped: no such kernels (no compiler here)"
 	exit 77
 }

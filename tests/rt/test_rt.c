@@ -16,7 +16,11 @@ static const char ptx[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			  ".reg .b64 %a; .reg .b32 %v;\n"
 			  "ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 			  "red.global.add.u32 [%a], %v;\nret;\n}\n"
-			  ".visible .entry half(.param .u64 p)\n{\nbar.arrive 1, 64;\nret;\n}\n";
+			  ".visible .entry half(.param .u64 p)\n{\nbar.arrive 1, 64;\nret;\n}\n"
+			  ".visible .entry ninth(.param .u64 p, .param .u32 v)\n{\n"
+			  ".reg .b64 %a; .reg .b32 %v;\n"
+			  "ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\nbar.sync 9;\n"
+			  "red.global.add.u32 [%a], %v;\nret;\n}\n";
 
 static uint64_t at;
 
@@ -30,6 +34,8 @@ static int open_it(void **state)
 		r = heddle_load(h, "put", ptx, sizeof(ptx), "put"); /* with its end */
 	if (r == 0)
 		r = heddle_load(h, "half", ptx, sizeof(ptx) - 1, "half");
+	if (r == 0)
+		r = heddle_load(h, "ninth", ptx, sizeof(ptx) - 1, "ninth");
 	return opened(r);
 }
 
@@ -143,6 +149,12 @@ static void ways(void **state)
 	l[1].block[0] = 64;
 	assert_int_equal(run(l, 2, "merge steal"), -ENOTSUP);
 	says("'half' cannot be merged: bar.arrive", "streams");
+	l[1] = launch(2);
+	assert_int_equal(run(l, 2, "weave sliced"), -EINVAL);
+	assert_int_equal(run(l, 2, "weave registers=15"), -EINVAL);
+	assert_int_equal(run(l, 2, "weave registers=257"), -EINVAL);
+	assert_int_equal(run(l, 1, "weave"), -ENOTSUP);
+	says("woven", "vertical");
 	/* NULL: nothing was measured. */
 	l[1] = launch(2);
 	value = 1;
@@ -155,14 +167,16 @@ static void running(void **state)
 {
 	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
 		"merge partition=1:3 help", "streams", "merge steal chunk=9:1:2", "horizontal",
-		"merge steal:shared", "merge mixed=1:2:1 own=1:3", "merge steal chunk=2 own=3"};
+		"merge steal:shared", "merge mixed=1:2:1 own=1:3", "merge steal chunk=2 own=3",
+		"weave", "weave registers=40", "weave unsliced registers=32", "weave"};
 	struct heddle_launch l[3] = {launch(70), launch(1), launch(9)};
 	unsigned zero = 0, sum;
 
 	value = 5;
 	l[2].block[0] = 33;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		unsigned n = strstr(names[i], "partition") ? 2 : 3;
+		int two = strstr(names[i], "partition") || strstr(names[i], "weave");
+		unsigned n = two ? 2 : 3;
 		struct heddle_result res = {.size = sizeof(res)};
 
 		assert_int_equal(heddle_write(h, at, &zero, 4), 0);
@@ -174,6 +188,25 @@ static void running(void **state)
 		assert_true(res.ms > 0 && res.launches == (i == 4 ? 3 : 1));
 		assert_true((res.workers > 0) == !strncmp(names[i], "merge", 5));
 	}
+}
+
+/* What cannot be woven is fused vertically, and says why. */
+static void not_woven(void **state)
+{
+	struct heddle_launch l[2] = {launch(3), launch(2)};
+	struct heddle_result res = {.size = sizeof(res)};
+	unsigned zero = 0, sum;
+
+	value = 5;
+	l[0].kernel = l[1].kernel = "ninth";
+	l[0].block[0] = l[1].block[0] = 32;
+	assert_int_equal(heddle_write(h, at, &zero, 4), 0);
+	if (heddle_corun(h, l, 2, "weave", NULL, &res) < 0)
+		fail_msg("%s", heddle_error(h));
+	assert_string_equal(res.way, "vertical");
+	says("not woven but fused vertically: kernel 'ninth'", "more than 16");
+	assert_int_equal(heddle_read(h, &sum, at, 4), 0);
+	assert_int_equal(sum, 5 * 5 * 32);
 }
 
 /* Kernels of one text have one copy of its variables, whichever way they are run; others, that have
@@ -247,6 +280,7 @@ int main(void)
 		cmocka_unit_test(launches),
 		cmocka_unit_test(ways),
 		cmocka_unit_test(running),
+		cmocka_unit_test(not_woven),
 		cmocka_unit_test(variables),
 		cmocka_unit_test(two),
 	};

@@ -89,10 +89,10 @@ struct vfunc {
 
 struct vprogram {
 	struct arena arena;
-	struct vfunc *funcs;        /* [0] is the kernel */
-	uint32_t n_funcs, n_ranges; /* range caches that a block needs */
-	uint32_t static_shared_bytes;
-	bool reserved; /* it asks where the reserved shared memory is */
+	struct vfunc *funcs;                                       /* [0] is the kernel */
+	uint32_t n_funcs, n_counts, static_shared_bytes, n_ranges; /* range caches of a block */
+	bool reserved;    /* it asks where the reserved shared memory is */
+	uint64_t *counts; /* counts.h; NULL: nobody asks */
 };
 
 struct vgpu_kernel {

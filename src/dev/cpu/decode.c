@@ -4,6 +4,7 @@
 /* From a kernel's PTX to its program: which functions it can reach, where variables lie, basic
  * blocks in their order, then instruction after instruction. */
 #include "decode.h"
+#include "counts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -650,6 +651,7 @@ int vgpu_decode(struct vgpu_kernel *k, struct vprogram **ret)
 		vgpu_program_free(p);
 		return error;
 	}
+	vgpu_counts_begin(p);
 	*ret = p;
 	return 0;
 }
@@ -658,6 +660,7 @@ void vgpu_program_free(struct vprogram *p)
 {
 	if (!p)
 		return;
+	vgpu_counts_end(p);
 	arena_finish(&p->arena);
 	free(p);
 }

@@ -242,6 +242,7 @@ static CUresult init_device(void)
 	vgpu_set_turns(drv.config.turns);
 	vgpu_set_garbage(drv.config.garbage);
 	vgpu_set_weak(drv.config.weak);
+	vgpu_set_counts(drv.config.count);
 	int r = sm_open(&drv.config, &drv.sm);
 	if (r) {
 		report_open(r);

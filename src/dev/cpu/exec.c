@@ -188,7 +188,7 @@ static struct vfrag *pick(struct vwarp *w)
 /* ---- running ---- */
 
 /* False: the fragment cannot go on. True: the quantum ended. */
-static bool run_fragment(struct vx *x)
+static inline bool run_counted(struct vx *x, uint64_t *counts)
 {
 	const struct vinsn *in = x->f->pc;
 
@@ -197,6 +197,8 @@ static bool run_fragment(struct vx *x)
 		if (!(in->flags & VI_PSEUDO)) {
 			x->threads += (uint64_t)__builtin_popcount(x->active);
 			x->left--;
+			if (counts)
+				__atomic_fetch_add(&counts[in->line], 1, __ATOMIC_RELAXED);
 		}
 		x->cycles += in->cost;
 		in = in->fn(x, in);
@@ -204,6 +206,13 @@ static bool run_fragment(struct vx *x)
 	if (in)
 		x->f->pc = in;
 	return in != NULL;
+}
+
+static bool run_fragment(struct vx *x)
+{
+	uint64_t *counts = x->b->program->counts;
+
+	return counts ? run_counted(x, counts) : run_counted(x, NULL);
 }
 
 /* Until the quantum ends, or nothing in the warp can go on. */

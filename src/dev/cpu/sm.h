@@ -35,6 +35,7 @@ struct sm_config {
 	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
 	char crash[64];       /* texts in which this stands crash the compiler; empty: none */
 	char hang[64];        /* or are never compiled */
+	char count[200];      /* vgpu_set_counts */
 	char report[200];     /* where faults are told: "stderr", "none" or a file */
 };
 /* From HEDDLE_VGPU's text (NULL: none): NAME and OPTION[=VALUE] with commas between them. -EINVAL:

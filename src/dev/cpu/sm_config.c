@@ -118,6 +118,8 @@ static bool set_word(struct sm_config *c, char *word)
 			return set_text(c->crash, sizeof(c->crash), value);
 		if (!strcmp(word, "hang"))
 			return set_text(c->hang, sizeof(c->hang), value);
+		if (!strcmp(word, "count"))
+			return set_text(c->count, sizeof(c->count), value);
 		if (!strcmp(word, "converge"))
 			return set_converge(c, value);
 		return set_number(c, word, value);

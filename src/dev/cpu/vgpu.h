@@ -61,6 +61,8 @@ void vgpu_set_garbage(uint64_t seed);
 /* Global memory is weak, as PTX lets it be: what comes when is drawn from the seed and the block's
  * number; 0: what is stored is there. Ahead of all modules. */
 void vgpu_set_weak(uint64_t seed);
+/* What is run how often goes to the end of a file: counts.c. "": nowhere. Ahead of all modules. */
+void vgpu_set_counts(const char *file);
 struct vgpu_kernel *vgpu_module_kernel(struct vgpu_module *mod, const char *name);
 unsigned vgpu_module_kernels(struct vgpu_module *mod, struct vgpu_kernel **ret_at, unsigned max);
 int vgpu_module_global(
