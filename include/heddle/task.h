@@ -77,12 +77,15 @@ struct heddle_task {
  * block of the pool has; -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device
  * failed. */
 int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
-/* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EIO: it never will, the device
- * failed; -EINVAL: there never was such a task. */
+/* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EFAULT: it has ended, and failed:
+ * a thread of it met a trap, or failed an assertion, and heddle_tasks_error says which, where; what
+ * it wrote is not to be relied on, all other tasks are; -EIO: it never will end, the device failed;
+ * -EINVAL: there never was such a task. */
 int heddle_tasks_check(struct heddle_tasks *t, uint64_t id);
 /* The same, after at most timeout_ns (UINT64_MAX: for ever). -ETIMEDOUT: it has not ended. */
 int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns);
-/* All that were spawned when it was called. */
+/* All that were spawned when it was called. -EFAULT: they have ended, and since this was said last
+ * one or more have failed. */
 int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns);
 
 /* The pool leaves the GPU once what runs has ended, until it is resumed; tasks are taken on as far
@@ -96,6 +99,7 @@ struct heddle_tasks_state {
 	unsigned shared_bytes;       /* of each block, for tasks */
 	unsigned running;            /* 1: it is on the GPU */
 	uint64_t spawned, ended;     /* tasks */
+	uint64_t failed;             /* of those that have ended */
 	uint64_t launches;           /* how often it has come to the GPU */
 };
 int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret);

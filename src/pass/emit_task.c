@@ -176,7 +176,11 @@ static void put_go_on(struct pass_writer *w)
 	put_fetch(w, "$hd_s_known");
 	pass_put(w, "sub.u32 %hd_a, %hd_all, %hd_next;\n"
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
-		    "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n");
+		    "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
+		    "mad.wide.u32 %hd_d0, %hd_lane, 8, %hd_column;\n"
+		    "ld.relaxed.sys.global.u64 %hd_d0, [%hd_d0" C_WHY ";\n"
+		    "set.ne.u32.u64 %hd_a, %hd_d0, 0;\n"
+		    "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_a;\n");
 }
 
 /* %hd_g: of %hd_f units from %hd_e on, those that are this lane's. Uses %hd_h, %hd_i, %hd_p2. */
@@ -245,6 +249,8 @@ static void put_pick(struct pass_writer *w)
 				 "@%hd_p1 st.relaxed.sys.global.u32 [%hd_in" C_TAKEN ", %hd_mine;\n"
 				 "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_all;\n"
 				 "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
+				 "mov.u32 %hd_e, 0;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_e;\n"
 				 "shl.b32 %hd_e, %hd_cur, 6;\n"
 				 "add.u32 %hd_e, %hd_e, %hd_s;\n");
 	pass_emit(w, "add.u32 %%hd_e, %%hd_e, %d;\n", N_ROW);
@@ -381,6 +387,8 @@ static void put_record(struct pass_writer *w)
 		    "mov.u32 %hd_c, " ROUND_BASE ";\n"
 		    "st.shared.v2.u32 [%hd_b" V_COUNTS ", {%hd_c, %hd_c};\n"
 		    "st.shared.v4.u32 [%hd_b" V_WORDS ", {%hd_c, %hd_c, %hd_c, %hd_c};\n"
+		    "mov.u32 %hd_c, -1;\n"
+		    "st.shared.u32 [%hd_b" V_FAILED ", %hd_c;\n"
 		    "shfl.sync.idx.b32 %hd_c, %hd_next, %hd_cur" ALL
 		    "ld.shared.u32 %hd_e, [%hd_m" D_GRID_X ";\n"
 		    "div.u32 %hd_f, %hd_c, %hd_e;\n"

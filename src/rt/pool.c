@@ -182,6 +182,7 @@ RT_API int heddle_tasks_create(
 	if (options)
 		t->o = *options;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->failed_lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	t->next = h->pools;
 	h->pools = t;
@@ -209,6 +210,8 @@ RT_API void heddle_tasks_destroy(struct heddle_tasks *t)
 	*at = t->next;
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
+	pthread_mutex_destroy(&t->failed_lock);
+	free(t->failed);
 	free(t);
 }
 
@@ -445,6 +448,7 @@ RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *
 			s.spawned += gen;
 			s.ended += gen - (gen && pool_out(&t->of[c], r) != (uint32_t)gen);
 		}
+	s.failed = pool_count_failed(t);
 	*ret = s;
 	return 0;
 }

@@ -32,6 +32,7 @@ struct pool_kernel {
 	_Atomic int form[2]; /* index in the module; -1: none yet */
 };
 
+struct pool_failed;
 struct pool_form {
 	unsigned kernel;
 	bool partly;
@@ -76,10 +77,18 @@ struct heddle_tasks {
 	struct pool_form form[POOL_FORMS];
 	CUmodule module;
 	CUfunction fn;
+
+	pthread_mutex_t failed_lock;
+	struct pool_failed *failed; /* pool_failed.c */
+	size_t failed_size;
+	uint64_t n_failed, told_failed, last_failed; /* the last one's id */
+	bool failed_lost;                            /* some are not in the table */
 };
 
 /* For heddle_tasks_error. Returns err. */
 int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Behind what it says already. */
+int pool_fail_more(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_as(const struct heddle *h, int err); /* what h says */
 uint64_t pool_now_ns(void);
 
@@ -95,6 +104,30 @@ int pool_pump(struct heddle_tasks *t);
 int pool_start_monitor(struct heddle_tasks *t);
 void pool_stop_monitor(struct heddle_tasks *t);
 
+/* pool_spawn.c: sees which tasks have ended. */
+void pool_harvest(struct heddle_tasks *t);
+/* pool_failed.c. Whoever has the column, before a row whose task has ended is used again: */
+void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
+/* Of a task that has ended: 0, or -EFAULT, said. */
+int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen);
+uint64_t pool_count_failed(struct heddle_tasks *t);
+int pool_tell_failed(struct heddle_tasks *t); /* -EFAULT: some, since it said so last */
+
+/* An id is a generation of a row. */
+#define POOL_ROW_BITS    5
+#define POOL_COLUMN_BITS 12
+_Static_assert(POOL_MAX_COLUMNS == 1 << POOL_COLUMN_BITS && TASK_ROWS < 1 << POOL_ROW_BITS, "ids");
+
+static inline uint64_t pool_id(
+	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
+{
+	return gen << (POOL_COLUMN_BITS + POOL_ROW_BITS) |
+	       (uint64_t)(c - t->of) << POOL_ROW_BITS | row;
+}
+static inline uint64_t pool_why(const struct pool_column *c, unsigned row)
+{
+	return __atomic_load_n(&c->at->why[row], __ATOMIC_RELAXED);
+}
 static inline uint32_t pool_in(const struct pool_column *c, unsigned row)
 {
 	return __atomic_load_n(&c->at->in[row], __ATOMIC_RELAXED);

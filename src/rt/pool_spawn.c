@@ -6,17 +6,14 @@
 #include "rt/pool.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define ROW_BITS    5
-#define COLUMN_BITS 12
-#define SPINS       2000 /* looks before the device is asked, and the thread sleeps */
-
-_Static_assert(POOL_MAX_COLUMNS == 1 << COLUMN_BITS && TASK_ROWS < 1 << ROW_BITS, "ids");
+#define SPINS 2000 /* looks before the device is asked, and the thread sleeps */
 
 /* Of this model: the other one needs the loader's help, which the library would then be linked
  * with. There is little room for such, so it is but a number. */
@@ -58,6 +55,19 @@ int pool_fail(int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	if (text)
 		vsnprintf(text, TEXT_BYTES, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int pool_fail_more(int err, const char *fmt, ...)
+{
+	char *text = get_text(true);
+	size_t n = text ? strlen(text) : 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (text)
+		vsnprintf(text + n, TEXT_BYTES - n, fmt, ap);
 	va_end(ap);
 	return err;
 }
@@ -195,13 +205,27 @@ static void put_args(const struct pool_kernel *k, const struct heddle_task *task
 /* ---- a place ---- */
 
 /* Rows whose end is seen. Whoever has the column. */
-static void refill(struct pool_column *c)
+static void refill(struct heddle_tasks *t, struct pool_column *c)
 {
 	for (unsigned r = 0; r < TASK_ROWS; r++)
 		if (!(c->free & 1u << r) &&
-			pool_out(c, r) ==
-				(uint32_t)atomic_load_explicit(&c->gen[r], memory_order_relaxed))
+			pool_out(c, r) == (uint32_t)atomic_load_explicit(
+						  &c->gen[r], memory_order_relaxed)) {
+			pool_note_failed(t, c, r);
 			c->free |= 1u << r;
+		}
+}
+
+void pool_harvest(struct heddle_tasks *t)
+{
+	for (unsigned i = 0; i < t->n_columns; i++) {
+		struct pool_column *c = &t->of[i];
+
+		while (atomic_flag_test_and_set_explicit(&c->taken, memory_order_acquire))
+			sched_yield();
+		refill(t, c);
+		atomic_flag_clear_explicit(&c->taken, memory_order_release);
+	}
 }
 
 /* A column with more than `least` free rows; it is the caller's then. */
@@ -215,7 +239,7 @@ static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least)
 		if (atomic_flag_test_and_set_explicit(&c->taken, memory_order_acquire))
 			continue;
 		if ((unsigned)__builtin_popcount(c->free) <= least)
-			refill(c);
+			refill(t, c);
 		if ((unsigned)__builtin_popcount(c->free) > least)
 			return c;
 		atomic_flag_clear_explicit(&c->taken, memory_order_release);
@@ -254,7 +278,10 @@ static uint64_t put(struct heddle_tasks *t, struct pool_column *c, const struct 
 	uint64_t gen = atomic_load_explicit(&c->gen[row], memory_order_relaxed) + 1;
 
 	c->free &= c->free - 1;
-	d->kind = (uint16_t)form;
+	atomic_store_explicit(&c->gen[row], gen, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release); /* pool_how */
+	__atomic_store_n(&c->at->why[row], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->kind, (uint16_t)form, __ATOMIC_RELAXED);
 	d->arg_bytes = (uint16_t)k->arg_bytes;
 	d->block = (task->block[0] - 1) | (task->block[1] - 1) << 10 | (task->block[2] - 1) << 20;
 	d->grid_x = task->grid[0];
@@ -263,11 +290,9 @@ static uint64_t put(struct heddle_tasks *t, struct pool_column *c, const struct 
 	d->dynamic_bytes = task->shared_bytes;
 	d->need = need;
 	put_args(k, task, d, c->more + (size_t)row * t->more_bytes);
-	c->at->why[row] = 0;
-	atomic_store_explicit(&c->gen[row], gen, memory_order_relaxed);
 	__atomic_store_n(&c->at->in[row], (uint32_t)gen, __ATOMIC_RELEASE);
 	atomic_flag_clear_explicit(&c->taken, memory_order_release);
-	return gen << (COLUMN_BITS + ROW_BITS) | (uint64_t)(c - t->of) << ROW_BITS | row;
+	return pool_id(t, c, row, gen);
 }
 
 RT_API int heddle_tasks_spawn(
@@ -315,31 +340,44 @@ RT_API int heddle_tasks_spawn(
 
 /* ---- the end ---- */
 
-/* 1: it has ended; 0: not yet. */
-static int has_ended(struct heddle_tasks *t, uint64_t id)
+/* Which one it is; -EINVAL: none. */
+static int find(struct heddle_tasks *t, uint64_t id, struct pool_column **ret, unsigned *ret_row,
+	uint64_t *ret_gen)
 {
-	unsigned row = id & ((1u << ROW_BITS) - 1);
-	uint64_t column = id >> ROW_BITS & (POOL_MAX_COLUMNS - 1);
-	uint64_t gen = id >> (COLUMN_BITS + ROW_BITS), now;
+	unsigned row = id & ((1u << POOL_ROW_BITS) - 1);
+	uint64_t column = id >> POOL_ROW_BITS & (POOL_MAX_COLUMNS - 1);
+	uint64_t gen = id >> (POOL_COLUMN_BITS + POOL_ROW_BITS);
 
-	if (row >= TASK_ROWS || column >= t->n_columns || gen == 0)
-		return pool_fail(-EINVAL, "there is no task %llx", (unsigned long long)id);
-	now = atomic_load_explicit(&t->of[column].gen[row], memory_order_acquire);
-	if (gen > now)
-		return pool_fail(-EINVAL, "there is no task %llx", (unsigned long long)id);
-	return gen < now || pool_out(&t->of[column], row) == (uint32_t)gen;
+	if (row >= TASK_ROWS || column >= t->n_columns || gen == 0 ||
+		gen > atomic_load_explicit(&t->of[column].gen[row], memory_order_acquire))
+		return pool_fail(-EINVAL, "there is no task %llu", (unsigned long long)id);
+	*ret = &t->of[column];
+	*ret_row = row;
+	*ret_gen = gen;
+	return 0;
+}
+
+static bool has_ended(const struct pool_column *c, unsigned row, uint64_t gen)
+{
+	return gen < atomic_load_explicit(&c->gen[row], memory_order_acquire) ||
+	       pool_out(c, row) == (uint32_t)gen;
 }
 
 RT_API int heddle_tasks_check(struct heddle_tasks *t, uint64_t id)
 {
-	int r = has_ended(t, id);
+	struct pool_column *c = NULL;
+	unsigned row = 0;
+	uint64_t gen = 0;
+	int r = find(t, id, &c, &row, &gen);
 
-	if (r)
-		return r < 0 ? r : 0;
-	r = pool_pump(t);
-	if (r == 0)
-		r = has_ended(t, id) ? 0 : -EAGAIN;
-	return r;
+	if (r < 0)
+		return r;
+	if (!has_ended(c, row, gen)) {
+		r = pool_pump(t);
+		if (!has_ended(c, row, gen))
+			return r < 0 ? r : -EAGAIN;
+	}
+	return pool_how(t, c, row, gen);
 }
 
 /* Between two looks at memory. */
@@ -352,31 +390,44 @@ static void relax(void)
 #endif
 }
 
-RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns)
+/* 0: it has ended, in whatever way. */
+static int await(struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen,
+	uint64_t timeout_ns)
 {
 	const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
 	uint64_t until = 0, now;
 
-	for (unsigned i = 1;; i++) {
-		int r = has_ended(t, id);
+	for (unsigned i = 1; !has_ended(c, row, gen); i++) {
+		int r;
 
-		if (r)
-			return r < 0 ? r : 0;
 		if (i % SPINS) {
 			relax();
 			continue;
 		}
 		r = pool_pump(t);
 		if (r < 0)
-			return has_ended(t, id) > 0 ? 0 : r;
+			return has_ended(c, row, gen) ? 0 : r;
 		now = pool_now_ns();
 		until = until ? until : now + MIN(timeout_ns, UINT64_MAX - now);
 		if (now >= until && timeout_ns != UINT64_MAX)
-			return has_ended(t, id) > 0
+			return has_ended(c, row, gen)
 				       ? 0
 				       : pool_fail(-ETIMEDOUT, "the task has not ended yet");
 		nanosleep(&pause, NULL);
 	}
+	return 0;
+}
+
+RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns)
+{
+	struct pool_column *c = NULL;
+	unsigned row = 0;
+	uint64_t gen = 0;
+	int r = find(t, id, &c, &row, &gen);
+
+	if (r == 0)
+		r = await(t, c, row, gen, timeout_ns);
+	return r < 0 ? r : pool_how(t, c, row, gen);
 }
 
 RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
@@ -387,18 +438,17 @@ RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 		for (unsigned row = 0; row < TASK_ROWS; row++) {
 			uint64_t gen =
 				atomic_load_explicit(&t->of[c].gen[row], memory_order_acquire);
-			uint64_t id = gen << (COLUMN_BITS + ROW_BITS) | c << ROW_BITS | row;
 			uint64_t left = timeout_ns, spent;
 			int r;
 
-			if (gen == 0 || has_ended(t, id) > 0)
+			if (gen == 0 || has_ended(&t->of[c], row, gen))
 				continue;
 			spent = pool_now_ns() - begin;
 			if (timeout_ns != UINT64_MAX)
 				left = spent < timeout_ns ? timeout_ns - spent : 0;
-			r = heddle_tasks_wait(t, id, left);
+			r = await(t, &t->of[c], row, gen, left);
 			if (r < 0)
 				return r;
 		}
-	return 0;
+	return pool_tell_failed(t);
 }
