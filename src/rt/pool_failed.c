@@ -67,40 +67,41 @@ void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsig
 
 /* ---- what to say of it ---- */
 
-/* The one statement ahead of `end` that gives a register its value. */
-static const struct ptx_stmt *definition(const struct ptx_func *f, size_t end, uint32_t reg)
+/* The last statement ahead of s that gives a register its value. */
+static const struct ptx_stmt *definition(
+	const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg)
 {
-	for (size_t i = end; i-- > 0;) {
-		const struct ptx_stmt *s = &f->body.at[i];
-
+	while (s-- > f->body.at)
 		if (s->kind == PTX_INSN && s->n == 2 && s->opd[0].kind == PTX_OPD_REG &&
 			s->opd[0].reg == reg && !(s->mn->flags & PTX_F_NO_DEST))
 			return s;
-	}
 	return NULL;
 }
 
-/* What argument `arg` of the call at `at` is: a variable, a number, or NULL. */
-static const struct ptx_opd *argument(const struct ptx_func *f, size_t at, const struct ptx_sym *arg)
+/* What puts argument `arg` of the call s there. */
+static const struct ptx_stmt *put_argument(
+	const struct ptx_func *f, const struct ptx_stmt *s, const struct ptx_sym *arg)
 {
-	const struct ptx_opd *o = NULL;
-
-	for (size_t i = at; i-- > 0 && !o;) {
-		const struct ptx_stmt *s = &f->body.at[i];
-
+	while (s-- > f->body.at)
 		if (s->kind == PTX_INSN && s->mn->op == PTX_OP_st && s->n == 2 &&
 			s->opd[0].kind == PTX_OPD_ADDR && s->opd[0].list[0].kind == PTX_OPD_SYM &&
 			s->opd[0].list[0].sym == arg)
-			o = &s->opd[1];
-	}
-	for (unsigned steps = 0; o && o->kind == PTX_OPD_REG && steps < 8; steps++) {
-		const struct ptx_stmt *s = definition(f, at, o->reg);
+			return s;
+	return NULL;
+}
 
-		if (!s || (s->mn->op != PTX_OP_mov && s->mn->op != PTX_OP_cvta))
-			return NULL;
-		o = &s->opd[1];
+/* What it is: a variable, a number, or NULL. */
+static const struct ptx_opd *argument(
+	const struct ptx_func *f, const struct ptx_stmt *call, const struct ptx_opd *arg)
+{
+	const struct ptx_stmt *s = arg->kind == PTX_OPD_SYM ? put_argument(f, call, arg->sym) : NULL;
+
+	for (unsigned steps = 0; s && s->opd[1].kind == PTX_OPD_REG && steps < 8; steps++) {
+		s = definition(f, s, s->opd[1].reg);
+		if (s && s->mn->op != PTX_OP_mov && s->mn->op != PTX_OP_cvta)
+			s = NULL;
 	}
-	return o;
+	return s ? &s->opd[1] : NULL;
 }
 
 /* Bytes as numbers in braces, as text. */
@@ -124,7 +125,6 @@ static void read_text(const struct ptx_opd *o, char *to, size_t size)
 static void say_assertion(const struct ptx_func *f, const struct ptx_stmt *s, char *to, size_t size)
 {
 	const struct ptx_opd *args = NULL, *line;
-	size_t at = (size_t)(s - f->body.at);
 	char what[160], file[160];
 
 	for (unsigned i = 0; i < s->n; i++)
@@ -134,9 +134,9 @@ static void say_assertion(const struct ptx_func *f, const struct ptx_stmt *s, ch
 		snprintf(to, size, "an assertion failed");
 		return;
 	}
-	read_text(argument(f, at, args[0].sym), what, sizeof(what));
-	read_text(argument(f, at, args[1].sym), file, sizeof(file));
-	line = argument(f, at, args[2].sym);
+	read_text(argument(f, s, &args[0]), what, sizeof(what));
+	read_text(argument(f, s, &args[1]), file, sizeof(file));
+	line = argument(f, s, &args[2]);
 	if (!*what || !*file || !line || line->kind != PTX_OPD_IMM)
 		snprintf(to, size, "an assertion failed");
 	else
