@@ -38,7 +38,11 @@ enum task_need {
 	TASK_NEED_SHARED = 0xff, /* 0: none; else 1 + the logarithm of its units: a power of two */
 	TASK_NEED_BARRIER = 0x100, /* a barrier's number */
 	TASK_NEED_MORE = 0x200,    /* its parameters are behind the columns */
+	/* Its blocks are cut in equal parts, the last one shorter, and the row has one of them. */
+	TASK_NEED_PART = 10,  /* 11 bits: which */
+	TASK_NEED_PARTS = 21, /* and of how many; 0: it has all */
 };
+#define TASK_PARTS_MAX 2047u
 
 /* in[31], which the host alone writes. */
 enum task_control {
@@ -87,15 +91,17 @@ struct task_record { /* of a task's block that runs */
 	uint32_t failed, pad;         /* failed: first round that a thread failed ahead of */
 };
 struct task_shared {
-	uint32_t go[32];     /* executors: 0 free; TASK_RUN | record << 8 | warp of its block;
-				TASK_LEAVE */
+	uint32_t go[64];     /* of warps: 0 free; TASK_RUN | record << 8 | warp of its block;
+				TASK_LEAVE. [0]: the scheduler's, in blocks as wide as this one */
 	uint32_t left[32];   /* records: warps that still run */
 	uint32_t blocks[32]; /* rows: blocks that have not ended */
 	uint32_t gen[32];    /* rows: what out is to become */
 	uint32_t failed[32]; /* rows: not 0: a thread has failed; who waits for it need not */
 	uint64_t column;     /* this one's struct task_column, */
 	uint64_t more;       /* and copies of parameters */
-	uint32_t index, pad[27];
+	uint64_t since[2]; /* kept by the scheduler for as long as it executes, */
+	uint32_t index, pad[23];
+	uint32_t kept[11][32]; /* and this */
 	struct task_desc row[32];
 	struct task_record record[32];
 };

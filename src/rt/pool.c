@@ -432,6 +432,7 @@ RT_API int heddle_tasks_resume(struct heddle_tasks *t)
 RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret)
 {
 	struct heddle_tasks_state s = {.size = sizeof(s)};
+	uint64_t running = 0;
 
 	if (!ret || ret->size != sizeof(*ret))
 		return pool_fail(
@@ -444,10 +445,13 @@ RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++) {
 			uint64_t gen = atomic_load(&t->of[c].gen[r]);
+			bool inner = atomic_load(&t->of[c].then[r]) & POOL_INNER;
 
 			s.spawned += gen;
-			s.ended += gen - (gen && pool_out(&t->of[c], r) != (uint32_t)gen);
+			running += gen && !inner && !pool_has_ended(t, &t->of[c], r, gen);
 		}
+	s.spawned -= atomic_load(&t->n_inner);
+	s.ended = s.spawned - running;
 	s.failed = pool_count_failed(t);
 	*ret = s;
 	return 0;

@@ -45,6 +45,9 @@ struct pool_column {
 	atomic_flag taken; /* somebody is spawning here; guards free */
 	uint32_t free;     /* rows known to be so */
 	_Atomic uint64_t gen[TASK_ROWS];
+	/* Id of the part of the same task that has the blocks behind this row's, or 0; and
+	 * whether that one is not the first. */
+	_Atomic uint64_t then[TASK_ROWS];
 };
 
 struct heddle_tasks {
@@ -69,6 +72,7 @@ struct heddle_tasks {
 	pthread_t monitor;
 	uint32_t launch;
 	_Atomic uint64_t launches;
+	_Atomic uint64_t n_inner; /* rows that were given to parts of tasks that others began */
 	char why[768]; /* state POOL_FAILED */
 
 	_Atomic unsigned n_kernels;
@@ -80,7 +84,7 @@ struct heddle_tasks {
 
 	pthread_mutex_t failed_lock;
 	struct pool_failed *failed; /* pool_failed.c */
-	size_t failed_size;
+	size_t failed_size, in_table;
 	uint64_t n_failed, told_failed, last_failed; /* the last one's id */
 	bool failed_lost;                            /* some are not in the table */
 };
@@ -106,6 +110,8 @@ void pool_stop_monitor(struct heddle_tasks *t);
 
 /* pool_spawn.c: sees which tasks have ended. */
 void pool_harvest(struct heddle_tasks *t);
+bool pool_has_ended(
+	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen);
 /* pool_failed.c. Whoever has the column, before a row whose task has ended is used again: */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
 /* Of a task that has ended: 0, or -EFAULT, said. */
@@ -123,6 +129,17 @@ static inline uint64_t pool_id(
 {
 	return gen << (POOL_COLUMN_BITS + POOL_ROW_BITS) |
 	       (uint64_t)(c - t->of) << POOL_ROW_BITS | row;
+}
+#define POOL_INNER (1ull << 63)
+/* NULL: there is no such row. */
+static inline struct pool_column *pool_of_id(
+	const struct heddle_tasks *t, uint64_t id, unsigned *ret_row, uint64_t *ret_gen)
+{
+	uint64_t column = id >> POOL_ROW_BITS & (POOL_MAX_COLUMNS - 1);
+
+	*ret_row = id & ((1u << POOL_ROW_BITS) - 1);
+	*ret_gen = id >> (POOL_COLUMN_BITS + POOL_ROW_BITS);
+	return *ret_row < TASK_ROWS && column < t->n_columns ? &t->of[column] : NULL;
 }
 static inline uint64_t pool_why(const struct pool_column *c, unsigned row)
 {

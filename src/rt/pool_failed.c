@@ -46,22 +46,66 @@ static bool grow(struct heddle_tasks *t)
 	return true;
 }
 
+static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
+{
+	struct pool_failed f = {0}, *at;
+
+	pthread_mutex_lock(&t->failed_lock);
+	at = find(t, id);
+	if (at)
+		f = *at;
+	pthread_mutex_unlock(&t->failed_lock);
+	return f;
+}
+
+/* How the task failed that begins in this row, or the part of it: id 0, it did not. A row may be
+ * taken for another task meanwhile: that stores gen first, and clears why then. */
+static struct pool_failed find_out(
+	struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
+{
+	uint64_t id = pool_id(t, c, row, gen), at = id, then;
+	struct pool_failed f = {0};
+
+	while (!f.id && at) {
+		c = pool_of_id(t, at, &row, &gen);
+		f.why = pool_why(c, row);
+		f.kernel = __atomic_load_n(&c->at->desc[row].kind, __ATOMIC_RELAXED);
+		then = atomic_load_explicit(&c->then[row], memory_order_relaxed) & ~POOL_INNER;
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&c->gen[row], memory_order_relaxed) != gen) {
+			f = look_up(t, at); /* with all that came behind it */
+			break;
+		}
+		if (f.why) {
+			f.id = at;
+			f.kernel = t->form[f.kernel].kernel;
+		}
+		at = then;
+	}
+	f.id = f.id ? id : 0;
+	return f;
+}
+
+/* Of a part, too, which may be asked for until the first one is written down. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row)
 {
-	struct pool_failed f = {.id = pool_id(t, c, row,
-					atomic_load_explicit(&c->gen[row], memory_order_relaxed)),
-		.why = pool_why(c, row)};
+	uint64_t gen = atomic_load_explicit(&c->gen[row], memory_order_relaxed);
+	bool inner = atomic_load_explicit(&c->then[row], memory_order_relaxed) & POOL_INNER;
+	struct pool_failed f = find_out(t, c, row, gen);
 
-	if (!f.why)
+	if (!f.id)
 		return;
 	pthread_mutex_lock(&t->failed_lock);
-	f.kernel = t->form[c->at->desc[row].kind].kernel;
-	if (2 * (t->n_failed + 1) > t->failed_size && !grow(t))
+	if (2 * (t->in_table + 1) > t->failed_size && !grow(t)) {
 		t->failed_lost = true;
-	else
+	} else {
 		*find(t, f.id) = f;
-	t->last_failed = f.id;
-	t->n_failed++;
+		t->in_table++;
+	}
+	if (!inner) {
+		t->last_failed = f.id;
+		t->n_failed++;
+	}
 	pthread_mutex_unlock(&t->failed_lock);
 }
 
@@ -164,28 +208,16 @@ static int say(const struct heddle_tasks *t, const struct pool_failed *failed)
 
 /* ---- who asks ---- */
 
-/* The row may be taken for another task meanwhile: that stores gen first, and clears why then. */
 int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen)
 {
-	struct pool_failed f = {.id = pool_id(t, c, row, gen)}, *at;
-	unsigned kind = __atomic_load_n(&c->at->desc[row].kind, __ATOMIC_RELAXED);
+	struct pool_failed f = find_out(t, c, row, gen);
 	bool lost;
 
-	f.why = pool_why(c, row);
-	atomic_thread_fence(memory_order_acquire);
-	if (atomic_load_explicit(&c->gen[row], memory_order_relaxed) == gen) {
-		if (!f.why)
-			return 0;
-		f.kernel = t->form[kind].kernel;
-		return say(t, &f);
-	}
-	pthread_mutex_lock(&t->failed_lock);
-	at = find(t, f.id);
-	f = at ? *at : (struct pool_failed){0};
-	lost = t->failed_lost;
-	pthread_mutex_unlock(&t->failed_lock);
 	if (f.id)
 		return say(t, &f);
+	pthread_mutex_lock(&t->failed_lock);
+	lost = t->failed_lost;
+	pthread_mutex_unlock(&t->failed_lock);
 	return lost ? pool_fail(-ENOMEM, "whether this task failed is not known: out of memory")
 		    : 0;
 }
