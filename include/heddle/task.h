@@ -7,6 +7,8 @@
  * task is a launch of an ordinary __global__ kernel, with a grid, blocks, shared memory and
  * parameters of its own; it begins when it is spawned, without a batch, flush or later spawn, and
  * ends on its own. Tasks must not depend on each other: the order in which they run is not known.
+ * A grid of more blocks than one of the pool's can run at once is spread over several of them, so
+ * that a large one has the whole device.
  * heddle_free, heddle_load and heddle_corun have it leave the GPU until they are done.
  *
  * Functions return 0 or a negative errno; heddle_tasks_error then says what is wrong, and what to
@@ -27,8 +29,11 @@ struct heddle_tasks;
 
 struct heddle_tasks_options { /* 0: as is said */
 	size_t size;
-	unsigned threads;       /* of a block of the pool, 64 to 1,024, a multiple of 32: one of its
-				   warps schedules, a task's blocks have at most the others. 1,024 */
+	unsigned threads;       /* of a block of the pool, 64 to 1,024, a multiple of 32. One of its
+				   warps schedules, so as wide as this is the widest block of a task,
+				   but one of more than all warps less one waits until its block of
+				   the pool has nothing else, and then has that one, too: nothing is
+				   begun there before it has ended. 1,024 */
 	unsigned registers;     /* of a thread: 32, 64 or 128. 32 */
 	unsigned blocks_per_sm; /* as many as fit */
 	unsigned leave_sms;     /* SMs that the pool keeps off; none */
@@ -73,9 +78,8 @@ struct heddle_task {
 
 /* Returns when it is on its way, which takes no longer than until a place is free. *ret_id is good
  * for ever; ret_id may be NULL. -EINVAL: no such kernel, a grid or block with a 0, args of another
- * size; -E2BIG: its block has more threads than the pool's executors, or more shared memory than a
- * block of the pool has; -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device
- * failed. */
+ * size; -E2BIG: its block has more threads, or more shared memory, than a block of the pool has;
+ * -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device failed. */
 int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
 /* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EFAULT: it has ended, and failed:
  * a thread of it met a trap, or failed an assertion, and heddle_tasks_error says which, where; what

@@ -148,6 +148,7 @@ static void put_fetch(struct pass_writer *w, const char *past)
 		"shl.b32 %%hd_e, %%hd_lane, 6;\n"
 		"add.u32 %%hd_e, %%hd_e, %%hd_s;\n"
 		"add.u32 %%hd_e, %%hd_e, %d;\n"
+		"mov.u32 %%hd_g, 0;\n"
 		"@!%%hd_p1 bra %s;\n",
 		N_ROW, past);
 	for (unsigned at = 0; at < sizeof(struct task_desc); at += 16)
@@ -161,7 +162,6 @@ static void put_fetch(struct pass_writer *w, const char *past)
 		    "mul.lo.u32 %hd_a, %hd_a, %hd_b;\n"
 		    "ld.shared.u16 %hd_b, [%hd_e" D_GRID_Z ";\n"
 		    "mul.lo.u32 %hd_all, %hd_a, %hd_b;\n"
-		    "mov.u32 %hd_g, 0;\n"
 		    "ld.shared.u32 %hd_a, [%hd_e" D_NEED ";\n"
 		    "bfe.u32 %hd_b, %hd_a, 21, 11;\n"
 		    "setp.eq.u32 %hd_p0, %hd_b, 0;\n");
@@ -446,23 +446,26 @@ static void put_record(struct pass_writer *w)
 		    "mov.u32 %hd_any, 1;\n");
 }
 
-static const char place[] =
-	"$hd_s_place:\n"
-	"mov.u32 %hd_a, %ntid.x;\n"
-	"shr.u32 %hd_a, %hd_a, 5;\n"
-	"sub.u32 %hd_a, %hd_a, 1;\n"
-	"mov.u32 %hd_c, %hd_a;\n"
-	"ld.acquire.cta.shared.u32 %hd_b, [%hd_w" Q_GO_1 ";\n"
-	"setp.eq.u32 %hd_p1, %hd_b, 0;\n"
-	"setp.lt.and.u32 %hd_p1, %hd_lane, %hd_a, %hd_p1;\n"
-	"vote.sync.ballot.b32 %hd_a, %hd_p1, -1;\n"
-	"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
-	"@%hd_p0 bra $hd_s_blocked;\n"
-	/* As wide as this block: all of them, at once, and this warp. */
-	"setp.gt.u32 %hd_p2, %hd_want, %hd_c;\n"
-	"popc.b32 %hd_b, %hd_a;\n"
-	"setp.ne.and.u32 %hd_p0, %hd_b, %hd_c, %hd_p2;\n"
-	"@%hd_p0 bra $hd_s_blocked;\n"
+/* %hd_a: executors that are free; %hd_c: how many there are. */
+static const char find_free[] = "$hd_s_place:\n"
+				"mov.u32 %hd_a, %ntid.x;\n"
+				"shr.u32 %hd_a, %hd_a, 5;\n"
+				"sub.u32 %hd_a, %hd_a, 1;\n"
+				"mov.u32 %hd_c, %hd_a;\n"
+				"ld.acquire.cta.shared.u32 %hd_b, [%hd_w" Q_GO_1 ";\n"
+				"setp.eq.u32 %hd_p1, %hd_b, 0;\n"
+				"setp.lt.and.u32 %hd_p1, %hd_lane, %hd_a, %hd_p1;\n"
+				"vote.sync.ballot.b32 %hd_a, %hd_p1, -1;\n"
+				"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
+				"@%hd_p0 bra $hd_s_blocked;\n";
+
+/* As wide as this block: all of them, at once, and this warp. */
+static const char unless_wide[] = "setp.gt.u32 %hd_p2, %hd_want, %hd_c;\n"
+				  "popc.b32 %hd_b, %hd_a;\n"
+				  "setp.ne.and.u32 %hd_p0, %hd_b, %hd_c, %hd_p2;\n"
+				  "@%hd_p0 bra $hd_s_blocked;\n";
+
+static const char give[] =
 	"mov.u32 %hd_b, %lanemask_lt;\n"
 	"and.b32 %hd_b, %hd_a, %hd_b;\n"
 	"popc.b32 %hd_b, %hd_b;\n"
@@ -476,8 +479,9 @@ static const char place[] =
 	"min.u32 %hd_a, %hd_a, %hd_want;\n"
 	"add.u32 %hd_put, %hd_put, %hd_a;\n"
 	"sub.u32 %hd_want, %hd_want, %hd_a;\n"
-	"mov.u32 %hd_any, 1;\n"
-	"@%hd_p2 bra $hd_s_wide;\n"
+	"mov.u32 %hd_any, 1;\n";
+
+static const char placed[] =
 	"setp.ne.u32 %hd_p0, %hd_want, 0;\n"
 	"@%hd_p0 bra $hd_s_top;\n"
 	"$hd_s_placed:\n"
@@ -500,7 +504,8 @@ static const char place[] =
  * schedules again when that is done. Nothing else is placed meanwhile, as there is nowhere, and
  * rows wait; without it blocks of 1,024 threads could only be launches of their own, which would
  * wait for the pool to leave, and end the context when they trap. All that is kept is in shared
- * memory, so that bodies have as many registers as they had. */
+ * memory, so that bodies have as many registers as they had; the scheduler spills more, so it is
+ * there only where it is wanted. */
 static const char *const kept[] = {"%hd_seen", "%hd_mine", "%hd_next", "%hd_all", "%hd_info",
 	"%hd_map", "%hd_bars", "%hd_cur", "%hd_last", "%hd_leave", "%hd_beat"};
 _Static_assert(ARRAY_LEN(kept) == ARRAY_LEN(((struct task_shared *)0)->kept), "each");
@@ -516,12 +521,8 @@ static void put_wide(struct pass_writer *w)
 	for (unsigned i = 0; i < ARRAY_LEN(kept); i++)
 		pass_emit(w, "st.shared.u32 [%%hd_w+%u], %s;\n", N_KEPT + 128 * i, kept[i]);
 	pass_put(w, "mov.u32 %hd_w, %hd_s;\n"
-		    "bra $hd_e_met;\n");
-}
-
-static void put_back(struct pass_writer *w)
-{
-	pass_put(w, "$hd_s_back:\n"
+		    "bra $hd_e_met;\n"
+		    "$hd_s_back:\n"
 		    "mov.u32 %hd_lane, %laneid;\n"
 		    "mov.u32 %hd_s, hd_own;\n"
 		    "shl.b32 %hd_w, %hd_lane, 2;\n"
@@ -672,13 +673,13 @@ static const char count[] = "atom.acq_rel.cta.shared.add.u32 %hd_a, [%hd_c" Q_LE
 			    "$hd_e_counted:\n"
 			    "mov.u32 %hd_a, 0;\n"
 			    "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
-			    "$hd_e_free:\n" WHOLE_WARP "mov.u32 %hd_a, %tid.x;\n"
-			    "setp.lt.u32 %hd_p0, %hd_a, 32;\n"
-			    "@%hd_p0 bra $hd_s_back;\n"
-			    "mov.u32 %hd_lane, %laneid;\n"
-			    "bra $hd_e_next;\n";
+			    "$hd_e_free:\n" WHOLE_WARP;
+static const char or_back[] = "mov.u32 %hd_a, %tid.x;\n"
+			      "setp.lt.u32 %hd_p0, %hd_a, 32;\n"
+			      "@%hd_p0 bra $hd_s_back;\n"
+			      "mov.u32 %hd_lane, %laneid;\n";
 
-static void put_executor(struct guests *x, struct pass_writer *w)
+static void put_executor(struct guests *x, struct pass_writer *w, bool wide)
 {
 	pass_put(w, await);
 	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
@@ -702,9 +703,12 @@ static void put_executor(struct guests *x, struct pass_writer *w)
 		    "shl.b32 %hd_c, %hd_a, 2;\n"
 		    "add.u32 %hd_c, %hd_c, %hd_s;\n");
 	pass_put(w, count);
+	if (wide)
+		pass_put(w, or_back);
+	pass_put(w, "bra $hd_e_next;\n");
 }
 
-void pass_emit_tasks(struct guests *x, struct pass_writer *w)
+void pass_emit_tasks(struct guests *x, struct pass_writer *w, bool wide)
 {
 	_Static_assert(offsetof(struct task_record, row) == 0, "put_executor");
 	_Static_assert(offsetof(struct task_desc, kind) == 0, "put_executor");
@@ -718,10 +722,16 @@ void pass_emit_tasks(struct guests *x, struct pass_writer *w)
 	put_pick(w);
 	put_block(w);
 	put_record(w);
-	pass_put(w, place);
+	pass_put(w, find_free);
+	if (wide)
+		pass_put(w, unless_wide);
+	pass_put(w, give);
+	if (wide)
+		pass_put(w, "@%hd_p2 bra $hd_s_wide;\n");
+	pass_put(w, placed);
 	put_poll(w);
 	put_leave(w);
-	put_wide(w);
-	put_back(w);
-	put_executor(x, w);
+	if (wide)
+		put_wide(w);
+	put_executor(x, w, wide);
 }

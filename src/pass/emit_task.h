@@ -19,6 +19,6 @@ int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own);
 void pass_put_failed(struct pass_writer *w, const char *find_record);
 
 /* The entry's body: w is the host's, a guest's one piece runs one block of it. */
-void pass_emit_tasks(struct guests *x, struct pass_writer *w);
+void pass_emit_tasks(struct guests *x, struct pass_writer *w, bool wide);
 
 #endif

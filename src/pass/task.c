@@ -295,7 +295,7 @@ static int make(struct guests *x, const struct pass_guest *from, struct pass_tas
 	w.m = x->m;
 	w.f = x->host;
 	x->pool_align = MAX(x->pool_align, 128u);
-	pass_emit_tasks(x, &w);
+	pass_emit_tasks(x, &w, pool->wide);
 	r = guests_seal(x, &w, block);
 	return r == 0 ? set_registers(x, pool->registers) : r;
 }

@@ -99,7 +99,7 @@ struct task_shared {
 	uint32_t failed[32]; /* rows: not 0: a thread has failed; who waits for it need not */
 	uint64_t column;     /* this one's struct task_column, */
 	uint64_t more;       /* and copies of parameters */
-	uint64_t since[2]; /* kept by the scheduler for as long as it executes, */
+	uint64_t since[2];   /* kept by the scheduler for as long as it executes, */
 	uint32_t index, pad[23];
 	uint32_t kept[11][32]; /* and this */
 	struct task_desc row[32];
@@ -134,6 +134,7 @@ struct pass_pool {
 	uint32_t threads;   /* of the master's blocks: executors and 32 */
 	uint32_t registers; /* of a thread at most; 0: as it comes */
 	uint32_t per_sm;    /* blocks that an SM is to hold; 0: as it comes */
+	bool wide;          /* tasks may have blocks of more warps than there are executors */
 };
 
 /* A new module with the entry TASK_ENTRY, that runs tasks of n (1 to TASK_KINDS) kinds. Dynamic

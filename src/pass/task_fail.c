@@ -51,10 +51,10 @@ const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site)
 struct rewriting {
 	struct guests *x;
 	struct guest *g;
-	unsigned k, sites; /* sites: so many so far */
-	bool observes;     /* something that it calls does */
-	bool waits;        /* it has loops that may wait for others */
-	bool *looks;       /* blocks that begin such a loop */
+	unsigned k, sites;                   /* sites: so many so far */
+	bool observes;                       /* something that it calls does */
+	bool waits;                          /* it has loops that may wait for others */
+	bool *looks;                         /* blocks that begin such a loop */
 	VEC(const struct ptx_sym *) dropped; /* arguments of assertions */
 };
 
@@ -112,8 +112,8 @@ static int check_callee(struct rewriting *c, const struct ptx_func *f, bool entr
 	int r = 0;
 
 	if (pass_task_site(f, 1))
-		return guests_refuse(
-			c->x, c->k, "it calls %s, which may trap, or fail an assertion", f->sym->name);
+		return guests_refuse(c->x, c->k,
+			"it calls %s, which may trap, or fail an assertion", f->sym->name);
 	for (size_t i = 0; i < f->body.len && entry_fails; i++)
 		any |= f->body.at[i].kind == PTX_INSN &&
 		       f->body.at[i].mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC);
@@ -149,7 +149,8 @@ static void drop_arguments(struct rewriting *c, struct pass_writer *w, const str
 		const struct ptx_opd *o = &s->opd[i];
 
 		for (uint32_t k = 0; o->kind == PTX_OPD_TUPLE && k < o->n; k++)
-			if (o->list[k].kind == PTX_OPD_SYM && !VEC_PUSH(&c->dropped, o->list[k].sym))
+			if (o->list[k].kind == PTX_OPD_SYM &&
+				!VEC_PUSH(&c->dropped, o->list[k].sym))
 				w->error = -ENOMEM;
 	}
 }
@@ -232,7 +233,8 @@ static int rewrite_all(struct rewriting *c, struct ptx_sym *own)
 		r = w.error;
 	}
 	if (r == 0 && c->sites > SITES_MAX)
-		r = guests_refuse(c->x, c->k, "it has more than %u traps and assertions", SITES_MAX);
+		r = guests_refuse(
+			c->x, c->k, "it has more than %u traps and assertions", SITES_MAX);
 	if (r == 0) {
 		VEC_FREE(&f->body);
 		f->body = w.out;

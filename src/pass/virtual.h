@@ -10,7 +10,7 @@
 
 struct pass_move { /* of a variable in shared memory */
 	const struct ptx_sym *from;
-	uint32_t at; /* bytes behind the beginning of where all are moved to */
+	uint32_t at;      /* bytes behind the beginning of where all are moved to */
 	const char *base; /* a register: behind this instead; or NULL */
 };
 

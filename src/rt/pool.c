@@ -301,7 +301,8 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 static int build(struct heddle_tasks *t, unsigned n)
 {
 	struct pass_task kinds[POOL_FORMS] = {0};
-	const struct pass_pool pool = {.threads = t->o.threads, .registers = t->o.registers};
+	const struct pass_pool pool = {
+		.threads = t->o.threads, .registers = t->o.registers, .wide = t->wide};
 	struct pass_verdict verdict = {0};
 	struct ptx_module *m;
 	struct diag_list diags;
@@ -355,6 +356,33 @@ static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 	if (r == 0)
 		atomic_store(&t->kernel[kernel].form[partly], (int)t->n_forms++);
 	pool_resume(t); /* with what it had, if that failed */
+	return r;
+}
+
+int pool_need_wide(struct heddle_tasks *t)
+{
+	struct heddle *h = t->h;
+	int r = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (!atomic_load(&t->wide)) {
+		r = pool_park(t);
+		if (r < 0)
+			rt_fail(h, r, NULL, "%s", heddle_tasks_error(t));
+		atomic_store(&t->wide, true);
+		if (r == 0)
+			r = rt_enter(h);
+		if (r == 0) {
+			r = build(t, t->n_forms);
+			rt_leave(h);
+		}
+		if (r < 0)
+			atomic_store(&t->wide, false);
+		pool_resume(t);
+	}
+	if (r < 0)
+		pool_fail_as(h, r);
+	pthread_mutex_unlock(&t->lock);
 	return r;
 }
 

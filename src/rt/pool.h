@@ -73,12 +73,13 @@ struct heddle_tasks {
 	uint32_t launch;
 	_Atomic uint64_t launches;
 	_Atomic uint64_t n_inner; /* rows that were given to parts of tasks that others began */
-	char why[768]; /* state POOL_FAILED */
+	char why[768];            /* state POOL_FAILED */
 
 	_Atomic unsigned n_kernels;
 	struct pool_kernel kernel[HEDDLE_MAX_TASK_KERNELS];
 	unsigned n_forms;
 	struct pool_form form[POOL_FORMS];
+	_Atomic bool wide; /* the module takes blocks of all warps, the scheduler's, too */
 	CUmodule module;
 	CUfunction fn;
 
@@ -98,6 +99,7 @@ uint64_t pool_now_ns(void);
 
 /* pool.c: a form of a kernel that is not there yet; -ENOTSUP: there is none. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
+int pool_need_wide(struct heddle_tasks *t);
 /* pool_run.c. With the lock: */
 int pool_park(struct heddle_tasks *t);   /* until it is AWAY, or FAILED: -EIO */
 int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
@@ -127,8 +129,8 @@ _Static_assert(POOL_MAX_COLUMNS == 1 << POOL_COLUMN_BITS && TASK_ROWS < 1 << POO
 static inline uint64_t pool_id(
 	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
 {
-	return gen << (POOL_COLUMN_BITS + POOL_ROW_BITS) |
-	       (uint64_t)(c - t->of) << POOL_ROW_BITS | row;
+	return gen << (POOL_COLUMN_BITS + POOL_ROW_BITS) | (uint64_t)(c - t->of) << POOL_ROW_BITS |
+	       row;
 }
 #define POOL_INNER (1ull << 63)
 /* NULL: there is no such row. */

@@ -138,7 +138,8 @@ static const struct ptx_stmt *put_argument(
 static const struct ptx_opd *argument(
 	const struct ptx_func *f, const struct ptx_stmt *call, const struct ptx_opd *arg)
 {
-	const struct ptx_stmt *s = arg->kind == PTX_OPD_SYM ? put_argument(f, call, arg->sym) : NULL;
+	const struct ptx_stmt *s =
+		arg->kind == PTX_OPD_SYM ? put_argument(f, call, arg->sym) : NULL;
 
 	for (unsigned steps = 0; s && s->opd[1].kind == PTX_OPD_REG && steps < 8; steps++) {
 		s = definition(f, s, s->opd[1].reg);

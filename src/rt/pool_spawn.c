@@ -111,7 +111,7 @@ static int check_grid(const struct pool_kernel *k, const struct heddle_task *tas
 struct asked {
 	uint32_t threads; /* of a block */
 	uint32_t need;    /* TASK_NEED_* */
-	uint32_t parts;   /* rows that it takes; each is given to another column if there are many */
+	uint32_t parts; /* rows that it takes; each is given to another column if there are many */
 	unsigned form;
 };
 
@@ -177,7 +177,8 @@ static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
 		uint64_t parts = MIN((blocks + most - 1) / most, (uint64_t)TASK_PARTS_MAX);
 		uint64_t each;
 
-		parts = MIN(parts, (uint64_t)atomic_load_explicit(&t->usable, memory_order_relaxed));
+		parts = MIN(
+			parts, (uint64_t)atomic_load_explicit(&t->usable, memory_order_relaxed));
 		each = (blocks + parts - 1) / parts;
 		io->parts = (uint32_t)((blocks + each - 1) / each); /* none is empty */
 		return 0;
@@ -248,8 +249,8 @@ static void refill(struct heddle_tasks *t, struct pool_column *c)
 {
 	for (unsigned r = 0; r < TASK_ROWS; r++)
 		if (!(c->free & 1u << r) &&
-			pool_has_ended(t, c, r,
-				atomic_load_explicit(&c->gen[r], memory_order_relaxed))) {
+			pool_has_ended(
+				t, c, r, atomic_load_explicit(&c->gen[r], memory_order_relaxed))) {
 			pool_note_failed(t, c, r);
 			c->free |= 1u << r;
 		}
@@ -321,8 +322,7 @@ static uint64_t put(struct heddle_tasks *t, struct pool_column *c, const struct 
 	c->free &= c->free - 1;
 	atomic_store_explicit(&c->gen[row], gen, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release); /* pool_how, pool_has_ended */
-	atomic_store_explicit(
-		&c->then[row], then | (part ? POOL_INNER : 0), memory_order_relaxed);
+	atomic_store_explicit(&c->then[row], then | (part ? POOL_INNER : 0), memory_order_relaxed);
 	__atomic_store_n(&c->at->why[row], 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&d->kind, (uint16_t)a->form, __ATOMIC_RELAXED);
 	d->arg_bytes = (uint16_t)k->arg_bytes;
@@ -373,6 +373,9 @@ static int find_form(struct heddle_tasks *t, unsigned kernel, struct asked *io)
 		r = pool_need_form(t, kernel, io->threads % 32 != 0);
 		form = atomic_load(at);
 	}
+	if (r == 0 && io->threads > t->executors * 32 &&
+		!atomic_load_explicit(&t->wide, memory_order_acquire))
+		r = pool_need_wide(t);
 	io->form = (unsigned)form;
 	return r;
 }

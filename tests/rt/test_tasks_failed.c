@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks that trap or fail assertions, in a part of a warp, of a block, of a grid, beside others that
- * do not: each is told of, with where it was, nobody passes a barrier that it did not come to, none
- * hangs, and everything else is right. */
+/* Tasks that trap or fail assertions, in a part of a warp, of a block, of a grid, beside others
+ * that do not: each is told of, with where it was, nobody passes a barrier that it did not come to,
+ * none hangs, and everything else is right. */
 #include "unit.h"
 
 #include <errno.h>
@@ -18,10 +18,10 @@
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
 #define ARGS "(.param .u64 p, .param .u32 who, .param .u32 when)\n{\n"
-#define BEGIN                                                                            \
-	".reg .b64 %a; .reg .b32 %w; .reg .b32 %n; .reg .b32 %t; .reg .pred %q;\n"      \
-	".reg .b32 %i; .reg .b32 %j; .reg .b32 %k; .reg .b64 %b; .reg .pred %u;\n"      \
-	"ld.param.u64 %a, [p];\nld.param.u32 %w, [who];\nld.param.u32 %n, [when];\n"    \
+#define BEGIN                                                                        \
+	".reg .b64 %a; .reg .b32 %w; .reg .b32 %n; .reg .b32 %t; .reg .pred %q;\n"   \
+	".reg .b32 %i; .reg .b32 %j; .reg .b32 %k; .reg .b64 %b; .reg .pred %u;\n"   \
+	"ld.param.u64 %a, [p];\nld.param.u32 %w, [who];\nld.param.u32 %n, [when];\n" \
 	"mov.u32 %t, %tid.x;\n"
 static const char ptx[] = HEAD
 	".global .align 1 .b8 text[6] = {105, 32, 60, 32, 110, 0};\n"
@@ -66,8 +66,7 @@ static const char ptx[] = HEAD
 	".func deep()\n{\ntrap;\n}\n"
 	".visible .entry calls" ARGS BEGIN "call.uni deep, ();\nret;\n}\n";
 
-static const char *const names[] = {
-	"once", "rounds", "sums", "waits", "votes", "holds", "calls"};
+static const char *const names[] = {"once", "rounds", "sums", "waits", "votes", "holds", "calls"};
 enum { ONCE, ROUNDS, SUMS, WAITS, VOTES, HOLDS, CALLS };
 
 static struct heddle *h;

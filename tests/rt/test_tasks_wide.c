@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Tasks with blocks as wide as the pool's own, which the scheduling warp runs a part of, and tasks of
- * many blocks, which several blocks of the pool share; beside others, parked, and failing. */
+/* Tasks with blocks as wide as the pool's own, which the scheduling warp runs a part of, and tasks
+ * of many blocks, which several blocks of the pool share; beside others, parked, and failing. */
 #include "unit.h"
 
 #include <errno.h>
@@ -283,10 +283,12 @@ static void parts_failing(void **state)
 /* More parts than there are rows, and the pool leaves and comes back. */
 static void parts_parked(void **state)
 {
-	make((struct heddle_tasks_options){.threads = 64, .blocks_per_sm = 1, .lifetime_ms = 3,
-		.idle_us = UINT32_MAX});
-	for (unsigned i = 0; i < 20; i++)
+	make((struct heddle_tasks_options){.threads = 64, .blocks_per_sm = 1});
+	for (unsigned i = 0; i < 20; i++) {
 		spawn(ONE, 1000 + i, 32, 0, NOBODY, 0);
+		ok(heddle_tasks_suspend(t));
+		ok(heddle_tasks_resume(t));
+	}
 	ok(heddle_tasks_wait_all(t, LONG));
 	read_data();
 	for (unsigned i = 0; i < 1020; i++)
