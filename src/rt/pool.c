@@ -3,7 +3,7 @@
 
 /* Pools made, their kernels, and their end. The module is made anew for each kernel that comes:
  * forms keep their numbers, so that rows which were not begun stay as they are. */
-#include "rt/pool.h"
+#include "rt/pool_row.h"
 
 #include "pass/outside.h"
 

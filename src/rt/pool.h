@@ -121,39 +121,4 @@ int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64
 uint64_t pool_count_failed(struct heddle_tasks *t);
 int pool_tell_failed(struct heddle_tasks *t); /* -EFAULT: some, since it said so last */
 
-/* An id is a generation of a row. */
-#define POOL_ROW_BITS    5
-#define POOL_COLUMN_BITS 12
-_Static_assert(POOL_MAX_COLUMNS == 1 << POOL_COLUMN_BITS && TASK_ROWS < 1 << POOL_ROW_BITS, "ids");
-
-static inline uint64_t pool_id(
-	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
-{
-	return gen << (POOL_COLUMN_BITS + POOL_ROW_BITS) | (uint64_t)(c - t->of) << POOL_ROW_BITS |
-	       row;
-}
-#define POOL_INNER (1ull << 63)
-/* NULL: there is no such row. */
-static inline struct pool_column *pool_of_id(
-	const struct heddle_tasks *t, uint64_t id, unsigned *ret_row, uint64_t *ret_gen)
-{
-	uint64_t column = id >> POOL_ROW_BITS & (POOL_MAX_COLUMNS - 1);
-
-	*ret_row = id & ((1u << POOL_ROW_BITS) - 1);
-	*ret_gen = id >> (POOL_COLUMN_BITS + POOL_ROW_BITS);
-	return *ret_row < TASK_ROWS && column < t->n_columns ? &t->of[column] : NULL;
-}
-static inline uint64_t pool_why(const struct pool_column *c, unsigned row)
-{
-	return __atomic_load_n(&c->at->why[row], __ATOMIC_RELAXED);
-}
-static inline uint32_t pool_in(const struct pool_column *c, unsigned row)
-{
-	return __atomic_load_n(&c->at->in[row], __ATOMIC_RELAXED);
-}
-static inline uint32_t pool_out(const struct pool_column *c, unsigned row)
-{
-	return __atomic_load_n(&c->at->out[row], __ATOMIC_ACQUIRE);
-}
-
 #endif

@@ -3,7 +3,7 @@
 
 /* Tasks that failed alone: which, how and where. A row's `why` says so until the row is used again;
  * who does that writes it down first, whoever asks then finds it in a table. */
-#include "rt/pool.h"
+#include "rt/pool_row.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 /* Tasks given to a pool, and their ends. An id is a generation of a row: gen << 17 | column << 5 |
  * row; a row of a later generation says that the task has ended. */
-#include "rt/pool.h"
+#include "rt/pool_row.h"
 
 #include <errno.h>
 #include <sched.h>
