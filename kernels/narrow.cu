@@ -7,11 +7,11 @@
  * block. Sums are fused, in one order, so that a host finds the same bits. */
 // exec: narrow_empty --grid 3 --block 128
 // exec: mandelbrot --grid 2 --block 96 u32[600]:zero u32:24 u32:25 f32:-2.0 f32:-1.25 f32:0.1 u32:64
-// exec: mandelbrot --block 40 u32[70]:zero u32:10 u32:7 f32:-0.75 f32:0.1 f32:0.01 u32:100
-// exec: matmul --block 128 f32[1024]:rand(1) f32[1024]:rand(2) f32[1024]:zero u32:32
+// exec: mandelbrot --grid 1 --block 40 u32[70]:zero u32:10 u32:7 f32:-0.75 f32:0.1 f32:0.01 u32:100
+// exec: matmul --grid 1 --block 128 f32[1024]:rand(1) f32[1024]:rand(2) f32[1024]:zero u32:32
 // exec: matmul --grid 3 --block 256 f32[4096]:rand(3) f32[4096]:rand(4) f32[4096]:zero u32:64
-// exec: filterbank --block 128 --shared 2048 f32[256]:rand(1) f32[16]:rand(2) f32[16]:rand(3) f32[256]:zero u32:256 u32:8 u32:16
-// exec: filterbank --block 100 --shared 1200 f32[150]:rand(4) f32[9]:rand(5) f32[9]:rand(6) f32[150]:zero u32:150 u32:3 u32:9
+// exec: filterbank --grid 1 --block 128 --shared 2048 f32[256]:rand(1) f32[16]:rand(2) f32[16]:rand(3) f32[256]:zero u32:256 u32:8 u32:16
+// exec: filterbank --grid 1 --block 100 --shared 1200 f32[150]:rand(4) f32[9]:rand(5) f32[9]:rand(6) f32[150]:zero u32:150 u32:3 u32:9
 #include "heddle_cuda.h"
 
 #include "../include/heddle/pagoda.h"

@@ -75,7 +75,7 @@ sorts() {
 }
 
 tab=$(printf '\t')
-grep -E "$tab(bitonic|msort|kmeans|transpose|blackscholes|histogram)" "$list" >"$work.list" || {
+grep -E "$tab(bitonic|msort|kmeans|transpose|blackscholes|histogram|mandelbrot|matmul|filterbank)" "$list" >"$work.list" || {
 	echo "skipped: no such kernels (no compiler here)"
 	exit 77
 }
