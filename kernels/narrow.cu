@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Narrow kernels, of which a program has thousands: a part of the Mandelbrot set, a product of small
- * matrices, a filter bank (Pagoda, section 6.1). Each is right for any number of threads in any
- * number of blocks, but matmul, which takes 128 threads and more, and filterbank, which takes one
- * block. Sums are fused, in one order, so that a host finds the same bits. */
+/* Narrow kernels, of which a program has thousands: a part of the Mandelbrot set, a product of
+ * small matrices, a filter bank (Pagoda, section 6.1). Each is right for any number of threads in
+ * any number of blocks, but matmul, which takes 128 threads and more, and filterbank, which takes
+ * one block. Sums are fused, in one order, so that a host finds the same bits. */
 // exec: narrow_empty --grid 3 --block 128
 // exec: mandelbrot --grid 2 --block 96 u32[600]:zero u32:24 u32:25 f32:-2.0 f32:-1.25 f32:0.1 u32:64
 // exec: mandelbrot --grid 1 --block 40 u32[70]:zero u32:10 u32:7 f32:-0.75 f32:0.1 f32:0.01 u32:100
@@ -72,8 +72,8 @@ KERNEL matmul(const float *a, const float *b, float *c, u32 n)
 
 /* A signal through a filter h, every `every`th of it, at these places, through a filter f. Written
  * as for Pagoda. Shared memory: 2 * n floats. */
-PAGODA_TASK filterbank(const float *r, const float *h, const float *f, float *out, u32 n, u32 every,
-	u32 taps)
+PAGODA_TASK filterbank(
+	const float *r, const float *h, const float *f, float *out, u32 n, u32 every, u32 taps)
 {
 	float *filtered = (float *)getSMPtr(), *up = filtered + n;
 

@@ -29,8 +29,8 @@ struct narrow_program {
 	/* small: of the sizes for a virtual GPU. */
 	void (*shape)(struct narrow_input *i, uint64_t *seed, bool small);
 	/* in, out: addresses on the device. */
-	void (*params)(const struct narrow_input *i, uint64_t in, uint64_t out,
-		struct narrow_params *ret);
+	void (*params)(
+		const struct narrow_input *i, uint64_t in, uint64_t out, struct narrow_params *ret);
 	void (*expect)(const struct narrow_input *i, const float *in, uint32_t *out);
 };
 extern const struct narrow_program narrow_programs[];
