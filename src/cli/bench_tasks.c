@@ -252,8 +252,13 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_t
 
 static int add_empty(struct tasks_bench *b, struct heddle_task *ret)
 {
-	*ret = (struct heddle_task){
-		.size = sizeof(*ret), .grid = {1, 1, 1}, .block = {b->threads, 1, 1}};
+	static const uint64_t nowhere;
+
+	*ret = (struct heddle_task){.size = sizeof(*ret),
+		.grid = {1, 1, 1},
+		.block = {b->threads, 1, 1},
+		.args = &nowhere,
+		.args_bytes = sizeof(nowhere)};
 	if (!rt_find(b->h, EMPTY) && heddle_load_file(b->h, EMPTY, b->file, EMPTY) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	if (heddle_tasks_add(b->pool, EMPTY, &ret->kernel) < 0 ||
