@@ -7,6 +7,8 @@
  * task is a launch of an ordinary __global__ kernel, with a grid, blocks, shared memory and
  * parameters of its own; it begins when it is spawned, without a batch, flush or later spawn, and
  * ends on its own. Tasks must not depend on each other: the order in which they run is not known.
+ * A grid of more blocks than one of the pool's can run at once is spread over several of them, so
+ * that a large one has the whole device.
  * heddle_free, heddle_load and heddle_corun have it leave the GPU until they are done.
  *
  * Functions return 0 or a negative errno; heddle_tasks_error then says what is wrong, and what to
@@ -27,8 +29,11 @@ struct heddle_tasks;
 
 struct heddle_tasks_options { /* 0: as is said */
 	size_t size;
-	unsigned threads;       /* of a block of the pool, 64 to 1,024, a multiple of 32: one of its
-				   warps schedules, a task's blocks have at most the others. 1,024 */
+	unsigned threads;       /* of a block of the pool, 64 to 1,024, a multiple of 32. One of its
+				   warps schedules, so as wide as this is the widest block of a task,
+				   but one of more than all warps less one waits until its block of
+				   the pool has nothing else, and then has that one, too: nothing is
+				   begun there before it has ended. 1,024 */
 	unsigned registers;     /* of a thread: 32, 64 or 128. 32 */
 	unsigned blocks_per_sm; /* as many as fit */
 	unsigned leave_sms;     /* SMs that the pool keeps off; none */
@@ -73,16 +78,18 @@ struct heddle_task {
 
 /* Returns when it is on its way, which takes no longer than until a place is free. *ret_id is good
  * for ever; ret_id may be NULL. -EINVAL: no such kernel, a grid or block with a 0, args of another
- * size; -E2BIG: its block has more threads than the pool's executors, or more shared memory than a
- * block of the pool has; -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device
- * failed. */
+ * size; -E2BIG: its block has more threads, or more shared memory, than a block of the pool has;
+ * -ENOTSUP: this kernel cannot have blocks of this shape; -EIO: the device failed. */
 int heddle_tasks_spawn(struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id);
-/* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EIO: it never will, the device
- * failed; -EINVAL: there never was such a task. */
+/* 0: it has ended, and what it wrote is there; -EAGAIN: not yet; -EFAULT: it has ended, and failed:
+ * a thread of it met a trap, or failed an assertion, and heddle_tasks_error says which, where; what
+ * it wrote is not to be relied on, all other tasks are; -EIO: it never will end, the device failed;
+ * -EINVAL: there never was such a task. */
 int heddle_tasks_check(struct heddle_tasks *t, uint64_t id);
 /* The same, after at most timeout_ns (UINT64_MAX: for ever). -ETIMEDOUT: it has not ended. */
 int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeout_ns);
-/* All that were spawned when it was called. */
+/* All that were spawned when it was called. -EFAULT: they have ended, and since this was said last
+ * one or more have failed. */
 int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns);
 
 /* The pool leaves the GPU once what runs has ended, until it is resumed; tasks are taken on as far
@@ -96,6 +103,7 @@ struct heddle_tasks_state {
 	unsigned shared_bytes;       /* of each block, for tasks */
 	unsigned running;            /* 1: it is on the GPU */
 	uint64_t spawned, ended;     /* tasks */
+	uint64_t failed;             /* of those that have ended */
 	uint64_t launches;           /* how often it has come to the GPU */
 };
 int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret);

@@ -73,6 +73,7 @@
  * from ROUND_BASE on. */
 #define R_COUNT      "+80]"
 #define R_WORDS      "+88]"
+#define R_FAILED     "+112]" /* of tasks: the first round that not all came to */
 #define ROUND_BASE   "0x5a17c0de"
 #define ROUND_BASE_2 "0xb42f81bc"
 

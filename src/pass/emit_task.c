@@ -24,7 +24,7 @@
  * | hd_lane, hd_w    | the lane; hd_own + 4 * lane                                     |
  * | hd_s             | hd_own                                                          |
  * | hd_seen, hd_mine | row: generation that was read, that was begun last              |
- * | hd_next, hd_all  | row: blocks begun, and all that its task has                    |
+ * | hd_next, hd_all  | row: its next block, and the end of its blocks                  |
  * | hd_info          | record: 0 free; bit 31, barrier << 24 | unit << 12 | units      |
  * | hd_map           | 32 units of shared memory: a bit for each that is not free      |
  * | hd_bars          | barriers that are free                                          |
@@ -70,6 +70,7 @@ static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
 			    "@%hd_p0 bra $hd_entered;\n"
 			    "mov.u32 %hd_a, 0;\n"
 			    "st.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+			    "st.shared.u32 [%hd_w" Q_GO_32 ", %hd_a;\n"
 			    "st.shared.u32 [%hd_w" Q_LEFT ", %hd_a;\n"
 			    "st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
 			    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
@@ -139,7 +140,7 @@ static void put_setup(struct pass_writer *w)
 }
 
 /* Lanes with %hd_p1: the row's descriptor to shared memory, where %hd_e then points; behind the
- * fence that follows their reads of `in`. */
+ * fence that follows their reads of `in`. Its blocks: from %hd_g up to %hd_all. */
 static void put_fetch(struct pass_writer *w, const char *past)
 {
 	pass_emit(w,
@@ -147,6 +148,7 @@ static void put_fetch(struct pass_writer *w, const char *past)
 		"shl.b32 %%hd_e, %%hd_lane, 6;\n"
 		"add.u32 %%hd_e, %%hd_e, %%hd_s;\n"
 		"add.u32 %%hd_e, %%hd_e, %d;\n"
+		"mov.u32 %%hd_g, 0;\n"
 		"@!%%hd_p1 bra %s;\n",
 		N_ROW, past);
 	for (unsigned at = 0; at < sizeof(struct task_desc); at += 16)
@@ -159,7 +161,20 @@ static void put_fetch(struct pass_writer *w, const char *past)
 		    "ld.shared.u16 %hd_b, [%hd_e" D_GRID_Y ";\n"
 		    "mul.lo.u32 %hd_a, %hd_a, %hd_b;\n"
 		    "ld.shared.u16 %hd_b, [%hd_e" D_GRID_Z ";\n"
-		    "mul.lo.u32 %hd_all, %hd_a, %hd_b;\n");
+		    "mul.lo.u32 %hd_all, %hd_a, %hd_b;\n"
+		    "ld.shared.u32 %hd_a, [%hd_e" D_NEED ";\n"
+		    "bfe.u32 %hd_b, %hd_a, 21, 11;\n"
+		    "setp.eq.u32 %hd_p0, %hd_b, 0;\n");
+	pass_emit(w, "@%%hd_p0 bra %s;\n", past);
+	pass_put(w, "sub.u32 %hd_c, %hd_all, 1;\n"
+		    "div.u32 %hd_c, %hd_c, %hd_b;\n"
+		    "add.u32 %hd_c, %hd_c, 1;\n"
+		    "bfe.u32 %hd_a, %hd_a, 10, 11;\n"
+		    "mul.lo.u32 %hd_g, %hd_a, %hd_c;\n"
+		    "sub.u32 %hd_all, %hd_all, %hd_g;\n"
+		    "min.u32 %hd_all, %hd_all, %hd_c;\n"
+		    "add.u32 %hd_all, %hd_all, %hd_g;\n");
+	_Static_assert(TASK_NEED_PART == 10 && TASK_NEED_PARTS == 21, "as written here");
 	pass_emit(w, "%s:\n" WHOLE_WARP, past);
 }
 
@@ -176,7 +191,11 @@ static void put_go_on(struct pass_writer *w)
 	put_fetch(w, "$hd_s_known");
 	pass_put(w, "sub.u32 %hd_a, %hd_all, %hd_next;\n"
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
-		    "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n");
+		    "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
+		    "mad.wide.u32 %hd_d0, %hd_lane, 8, %hd_column;\n"
+		    "ld.relaxed.sys.global.u64 %hd_d0, [%hd_d0" C_WHY ";\n"
+		    "set.ne.u32.u64 %hd_a, %hd_d0, 0;\n"
+		    "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_a;\n");
 }
 
 /* %hd_g: of %hd_f units from %hd_e on, those that are this lane's. Uses %hd_h, %hd_i, %hd_p2. */
@@ -243,8 +262,11 @@ static void put_pick(struct pass_writer *w)
 				 "setp.eq.u32 %hd_p1, %hd_lane, %hd_cur;\n"
 				 "selp.b32 %hd_mine, %hd_seen, %hd_mine, %hd_p1;\n"
 				 "@%hd_p1 st.relaxed.sys.global.u32 [%hd_in" C_TAKEN ", %hd_mine;\n"
-				 "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_all;\n"
+				 "sub.u32 %hd_e, %hd_all, %hd_next;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_e;\n"
 				 "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
+				 "mov.u32 %hd_e, 0;\n"
+				 "@%hd_p1 st.shared.u32 [%hd_w" Q_FAILED ", %hd_e;\n"
 				 "shl.b32 %hd_e, %hd_cur, 6;\n"
 				 "add.u32 %hd_e, %hd_e, %hd_s;\n");
 	pass_emit(w, "add.u32 %%hd_e, %%hd_e, %d;\n", N_ROW);
@@ -381,6 +403,8 @@ static void put_record(struct pass_writer *w)
 		    "mov.u32 %hd_c, " ROUND_BASE ";\n"
 		    "st.shared.v2.u32 [%hd_b" V_COUNTS ", {%hd_c, %hd_c};\n"
 		    "st.shared.v4.u32 [%hd_b" V_WORDS ", {%hd_c, %hd_c, %hd_c, %hd_c};\n"
+		    "mov.u32 %hd_c, -1;\n"
+		    "st.shared.u32 [%hd_b" V_FAILED ", %hd_c;\n"
 		    "shfl.sync.idx.b32 %hd_c, %hd_next, %hd_cur" ALL
 		    "ld.shared.u32 %hd_e, [%hd_m" D_GRID_X ";\n"
 		    "div.u32 %hd_f, %hd_c, %hd_e;\n"
@@ -422,17 +446,26 @@ static void put_record(struct pass_writer *w)
 		    "mov.u32 %hd_any, 1;\n");
 }
 
-static const char place[] =
-	"$hd_s_place:\n"
-	"mov.u32 %hd_a, %ntid.x;\n"
-	"shr.u32 %hd_a, %hd_a, 5;\n"
-	"sub.u32 %hd_a, %hd_a, 1;\n"
-	"ld.acquire.cta.shared.u32 %hd_b, [%hd_w" Q_GO ";\n"
-	"setp.eq.u32 %hd_p1, %hd_b, 0;\n"
-	"setp.lt.and.u32 %hd_p1, %hd_lane, %hd_a, %hd_p1;\n"
-	"vote.sync.ballot.b32 %hd_a, %hd_p1, -1;\n"
-	"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
-	"@%hd_p0 bra $hd_s_blocked;\n"
+/* %hd_a: executors that are free; %hd_c: how many there are. */
+static const char find_free[] = "$hd_s_place:\n"
+				"mov.u32 %hd_a, %ntid.x;\n"
+				"shr.u32 %hd_a, %hd_a, 5;\n"
+				"sub.u32 %hd_a, %hd_a, 1;\n"
+				"mov.u32 %hd_c, %hd_a;\n"
+				"ld.acquire.cta.shared.u32 %hd_b, [%hd_w" Q_GO_1 ";\n"
+				"setp.eq.u32 %hd_p1, %hd_b, 0;\n"
+				"setp.lt.and.u32 %hd_p1, %hd_lane, %hd_a, %hd_p1;\n"
+				"vote.sync.ballot.b32 %hd_a, %hd_p1, -1;\n"
+				"setp.eq.u32 %hd_p0, %hd_a, 0;\n"
+				"@%hd_p0 bra $hd_s_blocked;\n";
+
+/* As wide as this block: all of them, at once, and this warp. */
+static const char unless_wide[] = "setp.gt.u32 %hd_p2, %hd_want, %hd_c;\n"
+				  "popc.b32 %hd_b, %hd_a;\n"
+				  "setp.ne.and.u32 %hd_p0, %hd_b, %hd_c, %hd_p2;\n"
+				  "@%hd_p0 bra $hd_s_blocked;\n";
+
+static const char give[] =
 	"mov.u32 %hd_b, %lanemask_lt;\n"
 	"and.b32 %hd_b, %hd_a, %hd_b;\n"
 	"popc.b32 %hd_b, %hd_b;\n"
@@ -441,14 +474,17 @@ static const char place[] =
 	"shl.b32 %hd_c, %hd_rec, 8;\n"
 	"or.b32 %hd_b, %hd_b, %hd_c;\n"
 	"or.b32 %hd_b, %hd_b, 0x80000000;\n" WHOLE_WARP /* the record, whoever wrote it */
-	"@%hd_p1 st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_b;\n"
+	"@%hd_p1 st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_b;\n"
 	"popc.b32 %hd_a, %hd_a;\n"
 	"min.u32 %hd_a, %hd_a, %hd_want;\n"
 	"add.u32 %hd_put, %hd_put, %hd_a;\n"
 	"sub.u32 %hd_want, %hd_want, %hd_a;\n"
-	"mov.u32 %hd_any, 1;\n"
+	"mov.u32 %hd_any, 1;\n";
+
+static const char placed[] =
 	"setp.ne.u32 %hd_p0, %hd_want, 0;\n"
 	"@%hd_p0 bra $hd_s_top;\n"
+	"$hd_s_placed:\n"
 	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* was it the last block? */
 	"setp.eq.and.u32 %hd_p1, %hd_lane, %hd_cur, %hd_p1;\n"
 	"selp.b32 %hd_next, 0, %hd_next, %hd_p1;\n"
@@ -464,6 +500,54 @@ static const char place[] =
 	"nanosleep.u32 " NAP_NS ";\n"
 	"bra $hd_s_top;\n";
 
+/* A block with as many warps as this one. The executors have all but one, which is this warp's: it
+ * schedules again when that is done. Nothing else is placed meanwhile, as there is nowhere, and
+ * rows wait; without it blocks of 1,024 threads could only be launches of their own, which would
+ * wait for the pool to leave, and end the context when they trap. All that is kept is in shared
+ * memory, so that bodies have as many registers as they had; the scheduler spills more, so it is
+ * there only where it is wanted. */
+static const char *const kept[] = {"%hd_seen", "%hd_mine", "%hd_next", "%hd_all", "%hd_info",
+	"%hd_map", "%hd_bars", "%hd_cur", "%hd_last", "%hd_leave", "%hd_beat"};
+_Static_assert(ARRAY_LEN(kept) == ARRAY_LEN(((struct task_shared *)0)->kept), "each");
+
+static void put_wide(struct pass_writer *w)
+{
+	pass_put(w, "$hd_s_wide:\n"
+		    "shl.b32 %hd_c, %hd_rec, 8;\n"
+		    "or.b32 %hd_b, %hd_put, %hd_c;\n"
+		    "or.b32 %hd_b, %hd_b, 0x80000000;\n"
+		    "st.shared.u32 [%hd_s" Q_GO ", %hd_b;\n"
+		    "st.shared.v2.u64 [%hd_s" Q_SINCE ", {%hd_t0, %hd_t1};\n");
+	for (unsigned i = 0; i < ARRAY_LEN(kept); i++)
+		pass_emit(w, "st.shared.u32 [%%hd_w+%u], %s;\n", N_KEPT + 128 * i, kept[i]);
+	pass_put(w, "mov.u32 %hd_w, %hd_s;\n"
+		    "bra $hd_e_met;\n"
+		    "$hd_s_back:\n"
+		    "mov.u32 %hd_lane, %laneid;\n"
+		    "mov.u32 %hd_s, hd_own;\n"
+		    "shl.b32 %hd_w, %hd_lane, 2;\n"
+		    "add.u32 %hd_w, %hd_w, %hd_s;\n"
+		    "setp.lt.u32 %hd_row, %hd_lane, 31;\n"
+		    "ld.shared.v2.u64 {%hd_t0, %hd_t1}, [%hd_s" Q_SINCE ";\n"
+		    "ld.shared.u64 %hd_column, [%hd_s" Q_COLUMN ";\n"
+		    "ld.shared.u64 %hd_own_at, [%hd_s" Q_MORE ";\n");
+	pass_emit(w,
+		"sub.u64 %%hd_own_at, %%hd_own_at, %zu;\n"
+		"mad.wide.u32 %%hd_in, %%hd_lane, 4, %%hd_column;\n"
+		"mad.wide.u32 %%hd_desc, %%hd_lane, 64, %%hd_column;\n"
+		"add.u64 %%hd_desc, %%hd_desc, %d;\n",
+		sizeof(struct task_own), N_DESC);
+	for (unsigned i = 0; i < ARRAY_LEN(kept); i++)
+		pass_emit(w, "ld.shared.u32 %s, [%%hd_w+%u];\n", kept[i], N_KEPT + 128 * i);
+	pass_put(w, "mov.u32 %hd_want, 0;\n"
+		    "mov.u32 %hd_put, 0;\n"
+		    "mov.u32 %hd_rec, 0;\n"
+		    "mov.u32 %hd_turn, 0;\n"
+		    "mov.u32 %hd_any, 1;\n"
+		    "mov.u32 %hd_nap, " NAP_NS ";\n"
+		    "bra $hd_s_placed;\n");
+}
+
 static void put_poll(struct pass_writer *w)
 {
 	pass_put(w, "$hd_s_poll:\n"
@@ -477,6 +561,7 @@ static void put_poll(struct pass_writer *w)
 		    "mov.u32 %hd_any, 1;\n");
 	put_fetch(w, "$hd_s_fetched");
 	pass_put(w,
+		"@%hd_p1 mov.u32 %hd_next, %hd_g;\n"
 		"$hd_s_alive:\n"
 		"and.b32 %hd_a, %hd_n, 1;\n"
 		"or.b32 %hd_leave, %hd_leave, %hd_a;\n"
@@ -511,15 +596,17 @@ static void put_poll(struct pass_writer *w)
 static void put_leave(struct pass_writer *w)
 {
 	pass_put(w, "$hd_s_leave:\n"
-		    "ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_GO ";\n"
+		    "ld.acquire.cta.shared.u32 %hd_a, [%hd_w" Q_GO_1 ";\n"
 		    "or.b32 %hd_a, %hd_a, %hd_info;\n"
 		    "or.b32 %hd_a, %hd_a, %hd_want;\n"
 		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
 		    "vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
 		    "@%hd_p0 bra $hd_s_nap;\n"
 		    "mov.u32 %hd_a, -1;\n"
-		    "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+		    "st.release.cta.shared.u32 [%hd_w" Q_GO_1 ", %hd_a;\n"
 		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
+		    "setp.eq.u32 %hd_p0, %hd_lane, %hd_cur;\n" /* begun, and not wholly */
+		    "selp.b32 %hd_next, %hd_next, 0, %hd_p0;\n"
 		    "st.global.u32 [%hd_d0], %hd_next;\n" WHOLE_WARP
 		    "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 		    "@%hd_p0 bra $hd_s_left;\n"
@@ -544,7 +631,6 @@ static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 static const char await[] =
 	"$hd_executor:\n"
 	"shr.u32 %hd_w, %hd_t, 5;\n"
-	"sub.u32 %hd_w, %hd_w, 1;\n"
 	"shl.b32 %hd_w, %hd_w, 2;\n"
 	"add.u32 %hd_w, %hd_w, %hd_s;\n"
 	"$hd_e_next:\n"
@@ -587,9 +673,13 @@ static const char count[] = "atom.acq_rel.cta.shared.add.u32 %hd_a, [%hd_c" Q_LE
 			    "$hd_e_counted:\n"
 			    "mov.u32 %hd_a, 0;\n"
 			    "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
-			    "$hd_e_free:\n" WHOLE_WARP "bra $hd_e_next;\n";
+			    "$hd_e_free:\n" WHOLE_WARP;
+static const char or_back[] = "mov.u32 %hd_a, %tid.x;\n"
+			      "setp.lt.u32 %hd_p0, %hd_a, 32;\n"
+			      "@%hd_p0 bra $hd_s_back;\n"
+			      "mov.u32 %hd_lane, %laneid;\n";
 
-static void put_executor(struct guests *x, struct pass_writer *w)
+static void put_executor(struct guests *x, struct pass_writer *w, bool wide)
 {
 	pass_put(w, await);
 	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
@@ -613,9 +703,12 @@ static void put_executor(struct guests *x, struct pass_writer *w)
 		    "shl.b32 %hd_c, %hd_a, 2;\n"
 		    "add.u32 %hd_c, %hd_c, %hd_s;\n");
 	pass_put(w, count);
+	if (wide)
+		pass_put(w, or_back);
+	pass_put(w, "bra $hd_e_next;\n");
 }
 
-void pass_emit_tasks(struct guests *x, struct pass_writer *w)
+void pass_emit_tasks(struct guests *x, struct pass_writer *w, bool wide)
 {
 	_Static_assert(offsetof(struct task_record, row) == 0, "put_executor");
 	_Static_assert(offsetof(struct task_desc, kind) == 0, "put_executor");
@@ -629,8 +722,16 @@ void pass_emit_tasks(struct guests *x, struct pass_writer *w)
 	put_pick(w);
 	put_block(w);
 	put_record(w);
-	pass_put(w, place);
+	pass_put(w, find_free);
+	if (wide)
+		pass_put(w, unless_wide);
+	pass_put(w, give);
+	if (wide)
+		pass_put(w, "@%hd_p2 bra $hd_s_wide;\n");
+	pass_put(w, placed);
 	put_poll(w);
 	put_leave(w);
-	put_executor(x, w);
+	if (wide)
+		put_wide(w);
+	put_executor(x, w, wide);
 }

@@ -138,6 +138,18 @@ void pass_round_barrier(
 	pass_last(w)->opd[0] = s->opd[0];
 }
 
+/* Those that fail ahead of a round take all with them that come to it: all find the same
+ * (task_fail.c). */
+void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
+{
+	if (at->fate)
+		pass_emit(w,
+			"ld.volatile.shared.u32 %%hd_n, [%s" R_FAILED ";\n"
+			"setp.lt.u32 %%hd_pv, %%hd_n, %%hd_w;\n"
+			"@%%hd_pv bra %s;\n",
+			at->slot, at->end->name);
+}
+
 /* ---- around it ---- */
 void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
 {
@@ -193,6 +205,11 @@ void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
 
 	if (at->facts->cp_async)
 		pass_put(w, "cp.async.wait_all;\n");
+	if (at->fate)
+		pass_emit(w,
+			"setp.ne.u32 %%hd_p1, %s, 0;\n"
+			"@%%hd_p1 red.shared.min.u32 [%s" R_FAILED ", %%hd_w;\n",
+			at->fate, at->slot);
 	expect_all(w, at);
 	pass_put(w, find_count);
 	add_slot(w, at, "%hd_r0", "%hd_r1");

@@ -31,6 +31,8 @@ void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at);
 void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at);
 void pass_round_barrier(
 	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s);
+/* Behind it, under no guard: it holds at any time. */
+void pass_round_fate(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
 /* tails.c: ways from code that may still meet such a barrier to code that cannot. */

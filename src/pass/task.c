@@ -96,7 +96,6 @@ static const char find_record[] = "mov.u32 %hd_r0, %tid.x;\n"
 				  "shl.b32 %hd_r0, %hd_r0, 2;\n"
 				  "mov.u32 %hd_r3, hd_own;\n"
 				  "add.u32 %hd_r0, %hd_r0, %hd_r3;\n"
-				  "sub.u32 %hd_r0, %hd_r0, 4;\n"
 				  "ld.volatile.shared.u32 %hd_r0, [%hd_r0" Q_GO ";\n"
 				  "bfe.u32 %hd_r1, %hd_r0, 8, 8;\n"
 				  "shl.b32 %hd_r1, %hd_r1, 6;\n"
@@ -140,7 +139,13 @@ static const char load_ids[] =
 	"sub.u32 %hd_ty, %hd_ty, %hd_r0;\n"
 	"$hd_ids:\n";
 
-static void put_ready(struct pass_writer *w)
+/* The word that tells of the row's failure (task_fail.c). */
+static const char find_failed[] = ".reg .b32 %hd_fail;\n"
+				  "ld.shared.u32 %hd_fail, [%hd_r1" V_ROW ";\n"
+				  "shl.b32 %hd_fail, %hd_fail, 2;\n"
+				  "add.u32 %hd_fail, %hd_fail, %hd_r3;\n";
+
+static void put_ready(struct pass_writer *w, bool fails)
 {
 	pass_put(w, ".reg .b32 %hd_ux; .reg .b32 %hd_uy; .reg .b32 %hd_uz;\n"
 		    ".reg .b32 %hd_tx; .reg .b32 %hd_ty; .reg .b32 %hd_tz;\n"
@@ -157,6 +162,10 @@ static void put_ready(struct pass_writer *w)
 		"add.u32 %%hd_r2, %%hd_r2, %%hd_r3;\n"
 		"add.u32 %%hd_r2, %%hd_r2, %d;\n",
 		N_RECORD, N_ROW);
+	if (fails) {
+		pass_put(w, find_failed);
+		pass_emit(w, "add.u32 %%hd_fail, %%hd_fail, %d;\n", N_FAILED);
+	}
 	pass_put(w, load_ids);
 }
 
@@ -170,10 +179,12 @@ static int put_body(struct guests *x, unsigned k)
 	if (r < 0)
 		return r;
 	pass_emit_regs(&w);
-	put_ready(&w);
+	put_ready(&w, g->at.fate != NULL);
 	pass_rounds_declare(&w, &g->at);
 	guests_put_body(x, k, &w);
 	pass_emit_block_end(&w, &g->at);
+	if (g->at.fate)
+		pass_put_failed(&w, find_record);
 	g->from[1] = w.out.len;
 	g->args = x->of[0].args;
 	for (size_t i = 0; i < g->n_params; i++) /* none is named any more */
@@ -205,11 +216,14 @@ static int fill_up(struct guests *x, struct ptx_func *f)
 }
 
 /* ---- all of it ---- */
-static int look(struct guests *x, unsigned k, const struct pass_guest *from, struct pass_task *kind)
+static int look(struct guests *x, unsigned k, const struct pass_guest *from, struct pass_task *kind,
+	struct ptx_sym *own)
 {
 	struct guest *g = &x->of[k];
 	int r = kind->partly ? fill_up(x, g->f) : 0;
 
+	if (r == 0)
+		r = pass_fail_alone(x, k, own);
 	if (r == 0)
 		r = guests_look(x, k, from);
 	if (r == 0)
@@ -246,13 +260,13 @@ static int add_params(struct guests *x)
 	return x->of[0].args ? 0 : -EINVAL;
 }
 
-static int add_own(struct guests *x)
+static struct ptx_sym *add_own(struct guests *x)
 {
 	char text[96];
 
 	snprintf(text, sizeof(text), ".shared .align 128 .b8 " TASK_OWN "[%zu];",
 		sizeof(struct task_shared));
-	return ptx_add_var(x->m, x->diags, text) ? 0 : -EINVAL;
+	return ptx_add_var(x->m, x->diags, text);
 }
 
 static int set_registers(struct guests *x, uint32_t max)
@@ -265,12 +279,13 @@ static int make(struct guests *x, const struct pass_guest *from, struct pass_tas
 {
 	const uint32_t block[3] = {pool->threads, 1, 1};
 	struct pass_writer w = {.diags = x->diags};
+	struct ptx_sym *own = NULL;
 	int r = guests_import(x, from, TASK_ENTRY);
 
-	if (r == 0)
-		r = add_own(x);
+	if (r == 0 && !(own = add_own(x)))
+		r = -EINVAL;
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
-		r = look(x, k, &from[k], &kinds[k]);
+		r = look(x, k, &from[k], &kinds[k], own);
 	if (r == 0)
 		r = add_params(x);
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
@@ -280,7 +295,7 @@ static int make(struct guests *x, const struct pass_guest *from, struct pass_tas
 	w.m = x->m;
 	w.f = x->host;
 	x->pool_align = MAX(x->pool_align, 128u);
-	pass_emit_tasks(x, &w);
+	pass_emit_tasks(x, &w, pool->wide);
 	r = guests_seal(x, &w, block);
 	return r == 0 ? set_registers(x, pool->registers) : r;
 }

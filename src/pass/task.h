@@ -38,7 +38,11 @@ enum task_need {
 	TASK_NEED_SHARED = 0xff, /* 0: none; else 1 + the logarithm of its units: a power of two */
 	TASK_NEED_BARRIER = 0x100, /* a barrier's number */
 	TASK_NEED_MORE = 0x200,    /* its parameters are behind the columns */
+	/* Its blocks are cut in equal parts, the last one shorter, and the row has one of them. */
+	TASK_NEED_PART = 10,  /* 11 bits: which */
+	TASK_NEED_PARTS = 21, /* and of how many; 0: it has all */
 };
+#define TASK_PARTS_MAX 2047u
 
 /* in[31], which the host alone writes. */
 enum task_control {
@@ -46,11 +50,15 @@ enum task_control {
 	TASK_BEAT = 2, /* counted up from here on: the host is alive */
 };
 
+/* A thread of it that failed: its number, and behind these bits its block's (x first), and which of
+ * the kernel's traps and assertions it was (from 1: pass_task_site). */
+enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
+
 struct task_column {                      /* pinned host memory */
 	uint32_t in[32];                  /* generations; [31]: control */
 	uint32_t out[32];                 /* [31]: launch << 1, | 1: has left */
 	uint32_t taken[32];               /* generation begun last; says what a fault met */
-	uint64_t why[32];                 /* 0, or why the task failed */
+	uint64_t why[32];                 /* 0, or how the task failed: TASK_WHY_* */
 	struct task_desc desc[TASK_ROWS]; /* 64 bytes each */
 	uint8_t pad[64];
 };
@@ -80,17 +88,20 @@ struct task_record { /* of a task's block that runs */
 	uint32_t base, barrier;       /* address of its shared memory; barrier's number */
 	uint32_t counts[2], words[4]; /* rounds.c: +80 and +88 of a slot that begins 56 earlier */
 	uint64_t params;              /* generic address */
-	uint32_t pad[2];
+	uint32_t failed, pad;         /* failed: first round that a thread failed ahead of */
 };
 struct task_shared {
-	uint32_t go[32];     /* executors: 0 free; TASK_RUN | record << 8 | warp of its block;
-				TASK_LEAVE */
+	uint32_t go[64];     /* of warps: 0 free; TASK_RUN | record << 8 | warp of its block;
+				TASK_LEAVE. [0]: the scheduler's, in blocks as wide as this one */
 	uint32_t left[32];   /* records: warps that still run */
 	uint32_t blocks[32]; /* rows: blocks that have not ended */
 	uint32_t gen[32];    /* rows: what out is to become */
+	uint32_t failed[32]; /* rows: not 0: a thread has failed; who waits for it need not */
 	uint64_t column;     /* this one's struct task_column, */
 	uint64_t more;       /* and copies of parameters */
-	uint32_t index, pad[27];
+	uint64_t since[2];   /* kept by the scheduler for as long as it executes, */
+	uint32_t index, pad[23];
+	uint32_t kept[11][32]; /* and this */
 	struct task_desc row[32];
 	struct task_record record[32];
 };
@@ -100,6 +111,7 @@ _Static_assert(sizeof(struct task_desc) == 64 && offsetof(struct task_desc, args
 _Static_assert(sizeof(struct task_column) % 128 == 0 && sizeof(struct task_record) == 64, "lines");
 _Static_assert(offsetof(struct task_column, desc) % 64 == 0, "a descriptor is in one line");
 _Static_assert(offsetof(struct task_record, counts) == 24, "where rounds count");
+_Static_assert(offsetof(struct task_record, failed) == 112 - 56, "R_FAILED");
 
 /* A kernel as one kind of task. */
 struct pass_task {
@@ -114,10 +126,15 @@ struct pass_task {
 	bool rising;                   /* its blocks may wait for each other */
 };
 
+/* Where a task of this kernel may fail: its trap or call of __assertfail number `site`, from 1.
+ * NULL: there are fewer. */
+const struct ptx_stmt *pass_task_site(const struct ptx_func *f, unsigned site);
+
 struct pass_pool {
 	uint32_t threads;   /* of the master's blocks: executors and 32 */
 	uint32_t registers; /* of a thread at most; 0: as it comes */
 	uint32_t per_sm;    /* blocks that an SM is to hold; 0: as it comes */
+	bool wide;          /* tasks may have blocks of more warps than there are executors */
 };
 
 /* A new module with the entry TASK_ENTRY, that runs tasks of n (1 to TASK_KINDS) kinds. Dynamic

@@ -10,7 +10,8 @@
 
 struct pass_move { /* of a variable in shared memory */
 	const struct ptx_sym *from;
-	uint32_t at; /* bytes behind the beginning of where all are moved to */
+	uint32_t at;      /* bytes behind the beginning of where all are moved to */
+	const char *base; /* a register: behind this instead; or NULL */
 };
 
 /* Where a body is put, and what it finds there. NULL or 0: the hardware's own. */
@@ -33,6 +34,8 @@ struct pass_place {
 	 * for 0, which is all that it then has, and how many threads that counts; where its words
 	 * of rounds are; and where `moves` count from. NULL: the numbers and variables here. */
 	const char *barrier, *count, *slot, *base;
+	const char *fate; /* a register: not 0 once the thread has failed, and with it its block
+			     (task_fail.c); NULL: none does so */
 	bool whole_warps; /* the assembler cannot see that warps are whole: they gather */
 
 	struct ptx_sym *shared;    /* where variables in shared memory are */

@@ -223,6 +223,7 @@ static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
 	} else {
 		pass_round_barrier(x->w, x->v, s);
 		pass_guard_since(x->w, from, s);
+		pass_round_fate(x->w, x->v);
 	}
 }
 
@@ -371,10 +372,11 @@ static void move_behind(struct virt *x, const struct ptx_mnem *mn, struct ptx_op
 		o->value += at;
 		o->has_value = 1;
 		o->name = NULL;
-		*sym = pass_operand(x->w, "b32", x->v->base);
+		*sym = pass_operand(x->w, "b32", move->base ? move->base : x->v->base);
 		return;
 	}
-	pass_emit(x->w, "add.u32 %%hd_sa, %s, %llu;", x->v->base, (unsigned long long)at);
+	pass_emit(x->w, "add.u32 %%hd_sa, %s, %llu;", move->base ? move->base : x->v->base,
+		(unsigned long long)at);
 	*o = pass_operand(x->w, "b32", "%hd_sa");
 	if (mn->n_types && ptx_type_bytes(mn->type[0]) == 8) {
 		pass_put(x->w, "cvt.u64.u32 %hd_sb, %hd_sa;");

@@ -3,7 +3,7 @@
 
 /* Pools made, their kernels, and their end. The module is made anew for each kernel that comes:
  * forms keep their numbers, so that rows which were not begun stay as they are. */
-#include "rt/pool.h"
+#include "rt/pool_row.h"
 
 #include "pass/outside.h"
 
@@ -182,6 +182,7 @@ RT_API int heddle_tasks_create(
 	if (options)
 		t->o = *options;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->failed_lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	t->next = h->pools;
 	h->pools = t;
@@ -209,6 +210,8 @@ RT_API void heddle_tasks_destroy(struct heddle_tasks *t)
 	*at = t->next;
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
+	pthread_mutex_destroy(&t->failed_lock);
+	free(t->failed);
 	free(t);
 }
 
@@ -298,7 +301,8 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 static int build(struct heddle_tasks *t, unsigned n)
 {
 	struct pass_task kinds[POOL_FORMS] = {0};
-	const struct pass_pool pool = {.threads = t->o.threads, .registers = t->o.registers};
+	const struct pass_pool pool = {
+		.threads = t->o.threads, .registers = t->o.registers, .wide = t->wide};
 	struct pass_verdict verdict = {0};
 	struct ptx_module *m;
 	struct diag_list diags;
@@ -352,6 +356,33 @@ static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 	if (r == 0)
 		atomic_store(&t->kernel[kernel].form[partly], (int)t->n_forms++);
 	pool_resume(t); /* with what it had, if that failed */
+	return r;
+}
+
+int pool_need_wide(struct heddle_tasks *t)
+{
+	struct heddle *h = t->h;
+	int r = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (!atomic_load(&t->wide)) {
+		r = pool_park(t);
+		if (r < 0)
+			rt_fail(h, r, NULL, "%s", heddle_tasks_error(t));
+		atomic_store(&t->wide, true);
+		if (r == 0)
+			r = rt_enter(h);
+		if (r == 0) {
+			r = build(t, t->n_forms);
+			rt_leave(h);
+		}
+		if (r < 0)
+			atomic_store(&t->wide, false);
+		pool_resume(t);
+	}
+	if (r < 0)
+		pool_fail_as(h, r);
+	pthread_mutex_unlock(&t->lock);
 	return r;
 }
 
@@ -429,6 +460,7 @@ RT_API int heddle_tasks_resume(struct heddle_tasks *t)
 RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret)
 {
 	struct heddle_tasks_state s = {.size = sizeof(s)};
+	uint64_t running = 0;
 
 	if (!ret || ret->size != sizeof(*ret))
 		return pool_fail(
@@ -441,10 +473,14 @@ RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++) {
 			uint64_t gen = atomic_load(&t->of[c].gen[r]);
+			bool inner = atomic_load(&t->of[c].then[r]) & POOL_INNER;
 
 			s.spawned += gen;
-			s.ended += gen - (gen && pool_out(&t->of[c], r) != (uint32_t)gen);
+			running += gen && !inner && !pool_has_ended(t, &t->of[c], r, gen);
 		}
+	s.spawned -= atomic_load(&t->n_inner);
+	s.ended = s.spawned - running;
+	s.failed = pool_count_failed(t);
 	*ret = s;
 	return 0;
 }

@@ -32,6 +32,7 @@ struct pool_kernel {
 	_Atomic int form[2]; /* index in the module; -1: none yet */
 };
 
+struct pool_failed;
 struct pool_form {
 	unsigned kernel;
 	bool partly;
@@ -44,6 +45,9 @@ struct pool_column {
 	atomic_flag taken; /* somebody is spawning here; guards free */
 	uint32_t free;     /* rows known to be so */
 	_Atomic uint64_t gen[TASK_ROWS];
+	/* Id of the part of the same task that has the blocks behind this row's, or 0; and
+	 * whether that one is not the first. */
+	_Atomic uint64_t then[TASK_ROWS];
 };
 
 struct heddle_tasks {
@@ -68,23 +72,34 @@ struct heddle_tasks {
 	pthread_t monitor;
 	uint32_t launch;
 	_Atomic uint64_t launches;
-	char why[768]; /* state POOL_FAILED */
+	_Atomic uint64_t n_inner; /* rows that were given to parts of tasks that others began */
+	char why[768];            /* state POOL_FAILED */
 
 	_Atomic unsigned n_kernels;
 	struct pool_kernel kernel[HEDDLE_MAX_TASK_KERNELS];
 	unsigned n_forms;
 	struct pool_form form[POOL_FORMS];
+	_Atomic bool wide; /* the module takes blocks of all warps, the scheduler's, too */
 	CUmodule module;
 	CUfunction fn;
+
+	pthread_mutex_t failed_lock;
+	struct pool_failed *failed; /* pool_failed.c */
+	size_t failed_size, in_table;
+	uint64_t n_failed, told_failed, last_failed; /* the last one's id */
+	bool failed_lost;                            /* some are not in the table */
 };
 
 /* For heddle_tasks_error. Returns err. */
 int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Behind what it says already. */
+int pool_fail_more(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_as(const struct heddle *h, int err); /* what h says */
 uint64_t pool_now_ns(void);
 
 /* pool.c: a form of a kernel that is not there yet; -ENOTSUP: there is none. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
+int pool_need_wide(struct heddle_tasks *t);
 /* pool_run.c. With the lock: */
 int pool_park(struct heddle_tasks *t);   /* until it is AWAY, or FAILED: -EIO */
 int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
@@ -95,13 +110,15 @@ int pool_pump(struct heddle_tasks *t);
 int pool_start_monitor(struct heddle_tasks *t);
 void pool_stop_monitor(struct heddle_tasks *t);
 
-static inline uint32_t pool_in(const struct pool_column *c, unsigned row)
-{
-	return __atomic_load_n(&c->at->in[row], __ATOMIC_RELAXED);
-}
-static inline uint32_t pool_out(const struct pool_column *c, unsigned row)
-{
-	return __atomic_load_n(&c->at->out[row], __ATOMIC_ACQUIRE);
-}
+/* pool_spawn.c: sees which tasks have ended. */
+void pool_harvest(struct heddle_tasks *t);
+bool pool_has_ended(
+	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen);
+/* pool_failed.c. Whoever has the column, before a row whose task has ended is used again: */
+void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row);
+/* Of a task that has ended: 0, or -EFAULT, said. */
+int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen);
+uint64_t pool_count_failed(struct heddle_tasks *t);
+int pool_tell_failed(struct heddle_tasks *t); /* -EFAULT: some, since it said so last */
 
 #endif

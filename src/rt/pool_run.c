@@ -3,7 +3,7 @@
 
 /* A pool on the GPU and off it: launching, parking, and a thread that shows that the process is
  * alive, has an idle pool leave, and one that left by itself come back. */
-#include "rt/pool.h"
+#include "rt/pool_row.h"
 
 #include <errno.h>
 #include <stdio.h>

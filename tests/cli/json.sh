@@ -47,6 +47,26 @@ check() {
 	echo "heddle $verb: $(wc -l <"$dir/keys") keys"
 }
 
+# Few tasks: each output is looked at, and on a virtual GPU there is no ratio.
+narrow() {
+	[ -s "$build/kernels/nvcc/narrow.ptx" ] || [ -s "$build/kernels/clang/narrow.ptx" ] || return 0
+	check 0 "bench tasks" --device cpu --tasks 40 --streams 4
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+assert d["virtual"] and d["wrong"] == 0, d
+assert d["empty"]["per_second"] > 0 and 0 < d["latency"]["p50_us"] <= d["latency"]["p99_us"], d
+assert [p["program"] for p in d["programs"]] == ["mandelbrot", "matmul", "filterbank"], d
+for p in d["programs"]:
+    assert p["checked"] == 4 * p["tasks"] == 160 and p["wrong"] == 0 and p["ms"] > 0, p
+    assert [l["streams"] for l in p["launches"]] == [1, 2, 4] and "ratio" not in p, p
+END
+	check 0 "bench tasks" --device cpu --tasks 3 --streams 1 --program matmul --threads 256
+	check 2 "bench tasks" --device cpu --threads 130
+	check 2 "bench tasks" --device cpu --streams 33
+}
+
 # Two pairs of small kernels; then what was kept of them, in another process.
 merged() {
 	pairs="--device cpu --rounds 1 --points 2 --store $dir/pairs --pairs va+transpose,histogram+histogram"
@@ -129,6 +149,7 @@ END
 	check 0 corun --device cpu --how weave --registers 64 --check -- "$@" + "$@"
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
 	merged
+	narrow
 	check 0 doctor
 	# What goes wrong is told in the result, and nowhere else.
 	for wrong in "1 ps" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \

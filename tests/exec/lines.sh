@@ -18,7 +18,7 @@ cat >"$dir/k.ptx" <<'END'
 	.reg .b64 %rd<2>;
 	ld.param.u64 %rd1, [to];
 
-	st.global.u32 [%rd1+1000000], 5; // address-in-callee
+	st.global.u32 [%rd1+1000000000], 5; // address-in-callee
 	ret;
 }
 .visible .entry first(.param .u64 out) { ret; }
@@ -32,7 +32,7 @@ cat >"$dir/k.ptx" <<'END'
 	setp.ne.u32 %p1, %r1, 2;
 	@%p1 bra DONE;
 	setp.eq.u32 %p2, %r3, 0;
-	@%p2 st.global.u32 [%rd1+100000], %r1; // address
+	@%p2 st.global.u32 [%rd1+1000000000], %r1; // address
 
 	setp.eq.u32 %p2, %r3, 1;
 	@%p2 ld.global.u32 %r2, [%rd1+2]; // align

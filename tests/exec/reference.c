@@ -5,6 +5,7 @@
  * Whether what a kernel left in its buffers (files PREFIX.0, PREFIX.1 ..., in the order of the
  * arguments) is what this host computes for the same specification; WORD: that of heddle exec.
  * Exit status 1: it is not; 2: no such kernel, or a file that cannot be read. */
+#include "cli/narrow.h"
 #include "cli/spec.h"
 
 #include <math.h>
@@ -385,6 +386,22 @@ static void sort(struct job *j)
 	free(want);
 }
 
+/* ---- narrow kernels: the host's side of heddle bench tasks ---- */
+static void mandelbrot(struct job *j)
+{
+	const struct narrow_input in = {.width = j->scalars[0],
+		.height = j->scalars[1],
+		.x = number(j, 2),
+		.y = number(j, 3),
+		.step = number(j, 4),
+		.limit = j->scalars[5]};
+	uint32_t *want = calloc(j->buffers[0].n, 4);
+
+	narrow_mandelbrot(&in, NULL, want);
+	same(j, 0, want);
+	free(want);
+}
+
 static void wmma(struct job *j)
 {
 	uint32_t m = j->scalars[0], n = j->scalars[1], k = j->scalars[2];
@@ -401,6 +418,27 @@ static void wmma(struct job *j)
 		}
 		near(j, 2, i, want, bound);
 	}
+}
+
+static void matmul(struct job *j)
+{
+	float *want = calloc(j->buffers[2].n, 4);
+
+	narrow_matmul(numbers(j, 0), numbers(j, 1), j->scalars[0], want);
+	same(j, 2, (uint32_t *)want);
+	free(want);
+}
+
+static void filterbank(struct job *j)
+{
+	uint32_t n = j->scalars[0];
+	float *want = calloc(n, 4), *tmp = calloc(2 * n, 4);
+
+	narrow_filterbank(numbers(j, 0), numbers(j, 1), numbers(j, 2), n, j->scalars[1],
+		j->scalars[2], tmp, want);
+	same(j, 3, (uint32_t *)want);
+	free(want);
+	free(tmp);
 }
 
 static void read_after(struct buffer *b, uint64_t bytes, const char *prefix, unsigned i)
@@ -462,6 +500,9 @@ int main(int argc, char **argv)
 		{"sort", sort},
 		{"stms", stms},
 		{"wmma", wmma},
+		{"mandelbrot", mandelbrot},
+		{"matmul", matmul},
+		{"filterbank", filterbank},
 	};
 	struct job j = {0};
 	struct arena arena;

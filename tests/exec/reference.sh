@@ -76,7 +76,7 @@ sorts() {
 
 tab=$(printf '\t')
 goptx='(gelu|harris|lud|micnd|sort|stms|wmma)'$tab
-grep -E "$tab(bitonic|msort|kmeans|transpose|blackscholes|histogram|$goptx)" "$list" >"$work.list" || {
+grep -E "$tab(bitonic|msort|kmeans|transpose|blackscholes|histogram|mandelbrot|matmul|filterbank|$goptx)" "$list" >"$work.list" || {
 	echo "skipped: no such kernels (no compiler here)"
 	exit 77
 }

@@ -77,8 +77,9 @@ int main(int argc, char **argv)
 		return list(argv + 2);
 	if (argc < 6)
 		fail("usage: task_tool THREADS REGISTERS full|partly FILE KERNEL...");
-	pool = (struct pass_pool){
-		.threads = (uint32_t)atoi(argv[1]), .registers = (uint32_t)atoi(argv[2])};
+	pool = (struct pass_pool){.threads = (uint32_t)atoi(argv[1]),
+		.registers = (uint32_t)atoi(argv[2]),
+		.wide = !strcmp(argv[3], "partly")}; /* as likely as not */
 	for (int i = 4; i + 1 < argc && n < TASK_KINDS; i += 2)
 		kinds[n++] = (struct pass_task){.m = read_module(argv[i]),
 			.name = argv[i + 1],

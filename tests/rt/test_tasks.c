@@ -161,8 +161,8 @@ static void bad_input(void **state)
 	assert_int_equal(spawn(put, 0, 32, 0, NULL), -EINVAL);
 	says("'put': grid 0,1,1", "at least 1");
 	assert_int_equal(spawn(put, 1, 1025, 0, NULL), -E2BIG);
-	assert_int_equal(spawn(put, 1, 65, 0, NULL), -E2BIG);
-	says("a block of 65,1,1 threads", "runs 64");
+	assert_int_equal(spawn(put, 1, 97, 0, NULL), -E2BIG);
+	says("a block of 97,1,1 threads", "runs 96");
 	assert_int_equal(spawn(put, 1, 64, 2049, NULL), -E2BIG);
 	says("2049 bytes of shared memory", "has 2048");
 	task.args = args;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The programs of heddle bench tasks: kernels of kernels/narrow.cu, the inputs of their tasks, and
+ * what each leaves, as this host computes it: bit for bit. Memory is words of 32 bits. */
+#ifndef HEDDLE_NARROW_H
+#define HEDDLE_NARROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NARROW_PARAMS 8
+
+/* A task's input; tasks that have the same one leave the same. */
+struct narrow_input {
+	uint32_t in_words, out_words, shared_bytes;
+	uint32_t width, height, limit; /* what these are is the program's */
+	float x, y, step;
+};
+
+struct narrow_params {
+	uint64_t value[NARROW_PARAMS];
+	void *at[NARROW_PARAMS]; /* as cuLaunchKernel takes them */
+	unsigned n;
+};
+
+struct narrow_program {
+	const char *name, *kernel;
+	/* small: of the sizes for a virtual GPU. */
+	void (*shape)(struct narrow_input *i, uint64_t *seed, bool small);
+	/* in, out: addresses on the device. */
+	void (*params)(
+		const struct narrow_input *i, uint64_t in, uint64_t out, struct narrow_params *ret);
+	void (*expect)(const struct narrow_input *i, const float *in, uint32_t *out);
+};
+extern const struct narrow_program narrow_programs[];
+extern const unsigned narrow_n_programs;
+
+/* The same numbers on every machine. */
+uint32_t narrow_random(uint64_t *seed, uint32_t below);
+
+void narrow_mandelbrot(const struct narrow_input *i, const float *in, uint32_t *out);
+void narrow_matmul(const float *a, const float *b, uint32_t n, float *c);
+/* tmp: 2 * n numbers. */
+void narrow_filterbank(const float *r, const float *h, const float *f, uint32_t n, uint32_t every,
+	uint32_t taps, float *tmp, float *out);
+
+#endif

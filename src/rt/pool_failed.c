@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Tasks that failed alone: which, how and where. A row's `why` says so until the row is used again;
+ * who does that writes it down first, whoever asks then finds it in a table. */
+#include "rt/pool_row.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pool_failed {
+	uint64_t id, why; /* id 0: no entry */
+	unsigned kernel;
+};
+
+/* ---- the table: open addressing, at most half full ---- */
+
+static struct pool_failed *find(const struct heddle_tasks *t, uint64_t id)
+{
+	size_t i;
+
+	if (!t->failed)
+		return NULL;
+	for (i = hash_bytes(&id, sizeof(id), 0); t->failed[i % t->failed_size].id; i++)
+		if (t->failed[i % t->failed_size].id == id)
+			break;
+	return &t->failed[i % t->failed_size];
+}
+
+static bool grow(struct heddle_tasks *t)
+{
+	struct pool_failed *old = t->failed;
+	size_t n = t->failed_size;
+	struct pool_failed *more = calloc(n ? 2 * n : 64, sizeof(*more));
+
+	if (!more)
+		return false;
+	t->failed = more;
+	t->failed_size = n ? 2 * n : 64;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].id)
+			*find(t, old[i].id) = old[i];
+	free(old);
+	return true;
+}
+
+static struct pool_failed look_up(struct heddle_tasks *t, uint64_t id)
+{
+	struct pool_failed f = {0}, *at;
+
+	pthread_mutex_lock(&t->failed_lock);
+	at = find(t, id);
+	if (at)
+		f = *at;
+	pthread_mutex_unlock(&t->failed_lock);
+	return f;
+}
+
+/* How the task failed that begins in this row, or the part of it: id 0, it did not. A row may be
+ * taken for another task meanwhile: that stores gen first, and clears why then. */
+static struct pool_failed find_out(
+	struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
+{
+	uint64_t id = pool_id(t, c, row, gen), at = id, then;
+	struct pool_failed f = {0};
+
+	while (!f.id && at) {
+		c = pool_of_id(t, at, &row, &gen);
+		f.why = pool_why(c, row);
+		f.kernel = __atomic_load_n(&c->at->desc[row].kind, __ATOMIC_RELAXED);
+		then = atomic_load_explicit(&c->then[row], memory_order_relaxed) & ~POOL_INNER;
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&c->gen[row], memory_order_relaxed) != gen) {
+			f = look_up(t, at); /* with all that came behind it */
+			break;
+		}
+		if (f.why) {
+			f.id = at;
+			f.kernel = t->form[f.kernel].kernel;
+		}
+		at = then;
+	}
+	f.id = f.id ? id : 0;
+	return f;
+}
+
+/* Of a part, too, which may be asked for until the first one is written down. */
+void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row)
+{
+	uint64_t gen = atomic_load_explicit(&c->gen[row], memory_order_relaxed);
+	bool inner = atomic_load_explicit(&c->then[row], memory_order_relaxed) & POOL_INNER;
+	struct pool_failed f = find_out(t, c, row, gen);
+
+	if (!f.id)
+		return;
+	pthread_mutex_lock(&t->failed_lock);
+	if (2 * (t->in_table + 1) > t->failed_size && !grow(t)) {
+		t->failed_lost = true;
+	} else {
+		*find(t, f.id) = f;
+		t->in_table++;
+	}
+	if (!inner) {
+		t->last_failed = f.id;
+		t->n_failed++;
+	}
+	pthread_mutex_unlock(&t->failed_lock);
+}
+
+/* ---- what to say of it ---- */
+
+/* The last statement ahead of s that gives a register its value. */
+static const struct ptx_stmt *definition(
+	const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg)
+{
+	while (s-- > f->body.at)
+		if (s->kind == PTX_INSN && s->n == 2 && s->opd[0].kind == PTX_OPD_REG &&
+			s->opd[0].reg == reg && !(s->mn->flags & PTX_F_NO_DEST))
+			return s;
+	return NULL;
+}
+
+/* What puts argument `arg` of the call s there. */
+static const struct ptx_stmt *put_argument(
+	const struct ptx_func *f, const struct ptx_stmt *s, const struct ptx_sym *arg)
+{
+	while (s-- > f->body.at)
+		if (s->kind == PTX_INSN && s->mn->op == PTX_OP_st && s->n == 2 &&
+			s->opd[0].kind == PTX_OPD_ADDR && s->opd[0].list[0].kind == PTX_OPD_SYM &&
+			s->opd[0].list[0].sym == arg)
+			return s;
+	return NULL;
+}
+
+/* What it is: a variable, a number, or NULL. */
+static const struct ptx_opd *argument(
+	const struct ptx_func *f, const struct ptx_stmt *call, const struct ptx_opd *arg)
+{
+	const struct ptx_stmt *s =
+		arg->kind == PTX_OPD_SYM ? put_argument(f, call, arg->sym) : NULL;
+
+	for (unsigned steps = 0; s && s->opd[1].kind == PTX_OPD_REG && steps < 8; steps++) {
+		s = definition(f, s, s->opd[1].reg);
+		if (s && s->mn->op != PTX_OP_mov && s->mn->op != PTX_OP_cvta)
+			s = NULL;
+	}
+	return s ? &s->opd[1] : NULL;
+}
+
+/* Bytes as numbers in braces, as text. */
+static void read_text(const struct ptx_opd *o, char *to, size_t size)
+{
+	const char *at = o && o->kind == PTX_OPD_SYM && o->sym ? o->sym->init : NULL;
+	size_t n = 0;
+
+	while (at && n + 1 < size) {
+		long c;
+
+		at += strcspn(at, "0123456789");
+		c = *at ? strtol(at, (char **)&at, 10) : 0;
+		if (c <= 0 || c > 255)
+			break;
+		to[n++] = c < ' ' || c == 127 ? '?' : (char)c;
+	}
+	to[n] = 0;
+}
+
+static void say_assertion(const struct ptx_func *f, const struct ptx_stmt *s, char *to, size_t size)
+{
+	const struct ptx_opd *args = NULL, *line;
+	char what[160], file[160];
+
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->opd[i].kind == PTX_OPD_TUPLE && s->opd[i].n >= 3)
+			args = s->opd[i].list;
+	if (!args) {
+		snprintf(to, size, "an assertion failed");
+		return;
+	}
+	read_text(argument(f, s, &args[0]), what, sizeof(what));
+	read_text(argument(f, s, &args[1]), file, sizeof(file));
+	line = argument(f, s, &args[2]);
+	if (!*what || !*file || !line || line->kind != PTX_OPD_IMM)
+		snprintf(to, size, "an assertion failed");
+	else
+		snprintf(to, size, "the assertion '%s' (%s:%llu) failed", what, file,
+			(unsigned long long)line->value);
+}
+
+static int say(const struct heddle_tasks *t, const struct pool_failed *failed)
+{
+	const struct rt_kernel *k = t->kernel[failed->kernel].kernel;
+	const struct ptx_func *f = ptx_find_func(k->ptx, k->entry);
+	const struct ptx_stmt *s =
+		f ? pass_task_site(f, (unsigned)(failed->why >> TASK_WHY_SITE)) : NULL;
+	char how[512] = "it met a trap";
+
+	if (s && s->mn->op == PTX_OP_call)
+		say_assertion(f, s, how, sizeof(how));
+	return pool_fail(-EFAULT,
+		"task %llu, of kernel '%s', failed: %s, at line %u of its PTX, in block %llu, "
+		"thread %u",
+		(unsigned long long)failed->id, k->name, how, s ? s->line & PTX_LINE_MASK : 0,
+		(unsigned long long)(failed->why >> TASK_WHY_BLOCK & UINT32_MAX),
+		(unsigned)(failed->why >> TASK_WHY_THREAD & 1023));
+}
+
+/* ---- who asks ---- */
+
+int pool_how(struct heddle_tasks *t, struct pool_column *c, unsigned row, uint64_t gen)
+{
+	struct pool_failed f = find_out(t, c, row, gen);
+	bool lost;
+
+	if (f.id)
+		return say(t, &f);
+	pthread_mutex_lock(&t->failed_lock);
+	lost = t->failed_lost;
+	pthread_mutex_unlock(&t->failed_lock);
+	return lost ? pool_fail(-ENOMEM, "whether this task failed is not known: out of memory")
+		    : 0;
+}
+
+uint64_t pool_count_failed(struct heddle_tasks *t)
+{
+	uint64_t n;
+
+	pool_harvest(t);
+	pthread_mutex_lock(&t->failed_lock);
+	n = t->n_failed;
+	pthread_mutex_unlock(&t->failed_lock);
+	return n;
+}
+
+int pool_tell_failed(struct heddle_tasks *t)
+{
+	struct pool_failed last = {0}, *at;
+	uint64_t more;
+
+	pool_harvest(t);
+	pthread_mutex_lock(&t->failed_lock);
+	more = t->n_failed - t->told_failed;
+	t->told_failed = t->n_failed;
+	at = more ? find(t, t->last_failed) : NULL;
+	last = at ? *at : last;
+	pthread_mutex_unlock(&t->failed_lock);
+	if (!more)
+		return 0;
+	if (!last.id)
+		return pool_fail(-EFAULT, "%llu tasks have failed", (unsigned long long)more);
+	say(t, &last);
+	if (more == 1)
+		return -EFAULT;
+	return pool_fail_more(-EFAULT, "; and %llu more", (unsigned long long)more - 1);
+}
