@@ -5,16 +5,7 @@
  * summed over it, and 16 det - trace^2 of what comes of them, saturated. Integers alone; beyond the
  * border is the border. A thread a point. */
 // exec: harris --grid 5 --block 256 u8[1200]:rand(1) i32[1200]:zero u32:40 u32:30
-#include "heddle_cuda.h"
-
-HD int point(const unsigned char *image, int x, int y, int width, int height)
-{
-	x = x < 0 ? 0 : x;
-	y = y < 0 ? 0 : y;
-	x = x < width ? x : width - 1;
-	y = y < height ? y : height - 1;
-	return image[y * width + x];
-}
+#include "heddle_image.h"
 
 KERNEL harris(const unsigned char *image, int *out, u32 width, u32 height)
 {

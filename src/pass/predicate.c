@@ -72,19 +72,6 @@ static bool can_have_guard(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && s->mn->op != PTX_OP_RAW && !(s->mn->flags & no);
 }
 
-struct writes {
-	uint32_t reg;
-	bool found;
-};
-
-static void look_at_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
-{
-	struct writes *w = user;
-
-	(void)opd;
-	w->found |= role & PTX_DEF && reg == w->reg;
-}
-
 /* Where the instructions end that can stand under the branch's guard. */
 static uint32_t straight_from(const struct predicating *x, uint32_t i, uint32_t guard)
 {
@@ -92,16 +79,12 @@ static uint32_t straight_from(const struct predicating *x, uint32_t i, uint32_t 
 
 	for (;; i++) {
 		const struct ptx_stmt *s = at(x, i);
-		struct writes w = {guard, false};
 
 		/* A label that nothing names is what a region within this one has left. */
 		if (s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && !s->sym) ||
 			(s->kind == PTX_LABEL && !x->named[i]))
 			continue;
-		if (!can_have_guard(s) || ++n > MAX_WAY)
-			return i;
-		ptx_visit_regs(x->f, s, look_at_reg, &w);
-		if (w.found)
+		if (!can_have_guard(s) || ++n > MAX_WAY || predicate_writes(x->f, s, guard))
 			return i;
 	}
 }

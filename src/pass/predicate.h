@@ -20,7 +20,9 @@ typedef VEC(struct predicate_region) predicate_regions;
  * is not what was there (a bug). -ENOMEM. */
 int pass_predicate(const struct pass_guest *g, struct diag_list *diags, struct ptx_module **ret);
 
-/* predicate_check.c: whether f's body does what `before` did (of f, too, which had n_regs registers
+/* predicate_check.c. An instruction gives the register a value. */
+bool predicate_writes(const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg);
+/* Whether f's body does what `before` did (of f, too, which had n_regs registers
  * then), where those regions were rewritten. 0, or -EINVAL with diags; -ENOMEM. */
 int predicate_check(const struct ptx_func *f, const ptx_body *before, uint32_t n_regs,
 	const predicate_regions *regions, struct diag_list *diags);

@@ -63,6 +63,14 @@ static void look_at_reg(void *user, uint32_t reg, enum ptx_role role, const stru
 	w->found |= role & PTX_DEF && reg == w->reg;
 }
 
+bool predicate_writes(const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg)
+{
+	struct writes w = {reg, false};
+
+	ptx_visit_regs(f, s, look_at_reg, &w);
+	return w.found;
+}
+
 /* ---- the region as it is now ---- */
 static struct value value_of(const struct checking *c, uint32_t reg, bool negated)
 {
@@ -151,7 +159,6 @@ static int next_before(
 	*ret = NULL;
 	while (*io_at < end) {
 		const struct ptx_stmt *s = &c->before->at[*io_at];
-		struct writes w = {c->guard, false};
 		uint32_t to;
 
 		c->where = s;
@@ -173,9 +180,7 @@ static int next_before(
 			s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_BARRIER | PTX_F_CALL |
 					       PTX_F_CONVERGENT | PTX_F_WARP_SYNC | PTX_F_UNKNOWN))
 			return wrong(c, "something there cannot stand under a guard");
-		if (s->kind == PTX_INSN)
-			ptx_visit_regs(c->f, s, look_at_reg, &w);
-		if (w.found)
+		if (s->kind == PTX_INSN && predicate_writes(c->f, s, c->guard))
 			return wrong(c, "it writes what its branch reads");
 		++*io_at;
 		*ret = s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A libheddle on the virtual GPU for the cases of one file. */
+/* A libheddle on the virtual GPU for the cases of one file; opened_pool.h: with tasks. */
 #ifndef HEDDLE_TESTS_RT_OPENED_H
 #define HEDDLE_TESTS_RT_OPENED_H
 
@@ -10,9 +10,10 @@
 #include <stdio.h>
 
 static struct heddle *h;
+static uint64_t at; /* memory there */
 
 /* The group's setup ends with it: what had failed is told. */
-static int opened(int r)
+static inline int opened(int r)
 {
 	if (r < 0)
 		fprintf(stderr, "%s\n", heddle_error(h));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "heddle/task.h"
+#include "opened.h"
 
 #define LIMIT 2 /* s */
 /* What stands in merged forms alone, in horizontal ones of blocks of 32 and 64; and in the kernel
@@ -25,8 +26,6 @@ static const char ptx[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			  "ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\n"
 			  "red.global.add.u32 [%a], %v;\nret;\n}\n";
 
-static struct heddle *h;
-static uint64_t at;
 static unsigned one = 1, many = 1000;
 
 static int open_it(void **state)
@@ -42,15 +41,7 @@ static int open_it(void **state)
 		r = heddle_load(h, "ones", ptx, sizeof(ptx) - 1, "put");
 	if (r == 0)
 		r = heddle_load(h, "thousands", ptx, sizeof(ptx) - 1, "put");
-	if (r < 0)
-		fprintf(stderr, "%s\n", heddle_error(h));
-	return r;
-}
-
-static int close_it(void **state)
-{
-	heddle_close(h);
-	return 0;
+	return opened(r);
 }
 
 static void says(const char *text, const char *const *words)

@@ -22,8 +22,6 @@ static const char ptx[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
 			  "ld.param.u64 %a, [p];\nld.param.u32 %v, [v];\nbar.sync 9;\n"
 			  "red.global.add.u32 [%a], %v;\nret;\n}\n";
 
-static uint64_t at;
-
 static int open_it(void **state)
 {
 	int r = heddle_open("cpu", &h);

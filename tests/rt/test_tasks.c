@@ -13,9 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "heddle/task.h"
-#include "opened.h"
-
 #define LONG 60000000000u /* ns: nothing here takes as long unless it hangs */
 
 #define HEAD ".version 6.0\n.target sm_70\n.address_size 64\n"
@@ -57,36 +54,13 @@ static const char ptx[] = HEAD
 
 static const char *const names[] = {"put", "await", "turn", "wrong", "half", "var", "many"};
 
-static struct heddle_tasks *t;
-static uint64_t at;
 static unsigned put, data[1024];
-
-static int open_it(void **state)
-{
-	int r = heddle_open("cpu", &h);
-
-	for (unsigned i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
-		r = heddle_load(h, names[i], ptx, sizeof(ptx) - 1, names[i]);
-	if (r == 0)
-		r = heddle_alloc(h, sizeof(data), &at);
-	return opened(r);
-}
-
-static void ok(int r)
-{
-	if (r < 0)
-		fail_msg("%d: %s", r, heddle_tasks_error(t));
-}
+#include "opened_pool.h"
 
 /* A small pool: two warps of executors, in each of few blocks. */
 static void make(struct heddle_tasks_options o)
 {
-	o.size = sizeof(o);
-	if (heddle_tasks_create(h, &o, &t) < 0)
-		fail_msg("%s", heddle_error(h));
-	ok(heddle_tasks_add(t, "put", &put));
-	memset(data, 0, sizeof(data));
-	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
+	make_pool(o, &put, 1);
 }
 
 static unsigned word(unsigned i)

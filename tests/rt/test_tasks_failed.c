@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heddle/task.h"
-
 #define LONG  60000000000u /* ns: nothing here takes as long unless it hangs */
 #define WORDS 4096
 
@@ -69,47 +67,14 @@ static const char ptx[] = HEAD
 static const char *const names[] = {"once", "rounds", "sums", "waits", "votes", "holds", "calls"};
 enum { ONCE, ROUNDS, SUMS, WAITS, VOTES, HOLDS, CALLS };
 
-static struct heddle *h;
-static struct heddle_tasks *t;
-static uint64_t at;
 static unsigned data[WORDS], number[CALLS];
-
-static void ok(int r)
-{
-	if (r < 0)
-		fail_msg("%d: %s", r, heddle_tasks_error(t));
-}
-
-static int open_it(void **state)
-{
-	int r = heddle_open("cpu", &h);
-
-	for (unsigned i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
-		r = heddle_load(h, names[i], ptx, sizeof(ptx) - 1, names[i]);
-	if (r == 0)
-		r = heddle_alloc(h, sizeof(data), &at);
-	if (r < 0)
-		fprintf(stderr, "%s\n", heddle_error(h));
-	return r;
-}
-
-static int close_it(void **state)
-{
-	heddle_close(h);
-	return 0;
-}
+#include "opened_pool.h"
 
 static int make(void **state)
 {
-	struct heddle_tasks_options o = {
-		.size = sizeof(o), .threads = 256, .blocks_per_sm = 1, .shared_bytes = 8192};
+	struct heddle_tasks_options o = {.threads = 256, .blocks_per_sm = 1, .shared_bytes = 8192};
 
-	if (heddle_tasks_create(h, &o, &t) < 0)
-		fail_msg("%s", heddle_error(h));
-	for (unsigned i = 0; i < CALLS; i++)
-		ok(heddle_tasks_add(t, names[i], &number[i]));
-	memset(data, 0, sizeof(data));
-	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
+	make_pool(o, number, CALLS);
 	return 0;
 }
 

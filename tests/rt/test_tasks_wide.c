@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heddle/task.h"
-
 #define LONG  60000000000u /* ns: nothing here takes as long unless it hangs */
 #define WORDS (1u << 18)
 
@@ -49,45 +47,12 @@ static const char *const names[] = {"turn", "one", "where"};
 enum { TURN, ONE, WHERE, KERNELS };
 #define NOBODY 5000u
 
-static struct heddle *h;
-static struct heddle_tasks *t;
-static uint64_t at;
 static unsigned data[WORDS], number[KERNELS];
-
-static void ok(int r)
-{
-	if (r < 0)
-		fail_msg("%d: %s", r, heddle_tasks_error(t));
-}
-
-static int open_it(void **state)
-{
-	int r = heddle_open("cpu", &h);
-
-	for (unsigned i = 0; r == 0 && i < KERNELS; i++)
-		r = heddle_load(h, names[i], ptx, sizeof(ptx) - 1, names[i]);
-	if (r == 0)
-		r = heddle_alloc(h, sizeof(data), &at);
-	if (r < 0)
-		fprintf(stderr, "%s\n", heddle_error(h));
-	return r;
-}
-
-static int close_it(void **state)
-{
-	heddle_close(h);
-	return 0;
-}
+#include "opened_pool.h"
 
 static void make(struct heddle_tasks_options o)
 {
-	o.size = sizeof(o);
-	if (heddle_tasks_create(h, &o, &t) < 0)
-		fail_msg("%s", heddle_error(h));
-	for (unsigned i = 0; i < KERNELS; i++)
-		ok(heddle_tasks_add(t, names[i], &number[i]));
-	memset(data, 0, sizeof(data));
-	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
+	make_pool(o, number, KERNELS);
 }
 
 static uint64_t spawn(unsigned kernel, unsigned blocks, unsigned threads, unsigned to, unsigned who,

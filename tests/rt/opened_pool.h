@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* For cases of tasks: the kernels of one text, by name, memory for their words, and a pool. Behind
+ * `ptx` and `names`, and `data`. */
+#ifndef HEDDLE_TESTS_RT_OPENED_POOL_H
+#define HEDDLE_TESTS_RT_OPENED_POOL_H
+
+#include "heddle/task.h"
+#include "opened.h"
+
+static struct heddle_tasks *t;
+
+static void ok(int r)
+{
+	if (r < 0)
+		fail_msg("%d: %s", r, heddle_tasks_error(t));
+}
+
+static int open_it(void **state)
+{
+	int r = heddle_open("cpu", &h);
+
+	for (unsigned i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
+		r = heddle_load(h, names[i], ptx, sizeof(ptx) - 1, names[i]);
+	if (r == 0)
+		r = heddle_alloc(h, sizeof(data), &at);
+	return opened(r);
+}
+
+/* With the first n kernels; their memory is 0. */
+static void make_pool(struct heddle_tasks_options o, unsigned *ret_number, unsigned n)
+{
+	o.size = sizeof(o);
+	if (heddle_tasks_create(h, &o, &t) < 0)
+		fail_msg("%s", heddle_error(h));
+	for (unsigned i = 0; i < n; i++)
+		ok(heddle_tasks_add(t, names[i], &ret_number[i]));
+	memset(data, 0, sizeof(data));
+	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
+}
+
+#endif
