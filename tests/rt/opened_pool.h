@@ -40,4 +40,20 @@ static void make_pool(struct heddle_tasks_options o, unsigned *ret_number, unsig
 	assert_int_equal(heddle_write(h, at, data, sizeof(data)), 0);
 }
 
+/* Kernel `number`, with the address of word `to` there and two words. Returns its id. */
+static inline uint64_t spawn_of(
+	unsigned number, unsigned blocks, unsigned threads, unsigned to, unsigned a, unsigned b)
+{
+	uint64_t p = at + 4ul * to, id = 0;
+	void *params[] = {&p, &a, &b};
+	struct heddle_task task = {.size = sizeof(task),
+		.kernel = number,
+		.grid = {blocks, 1, 1},
+		.block = {threads, 1, 1},
+		.params = params};
+
+	ok(heddle_tasks_spawn(t, &task, &id));
+	return id;
+}
+
 #endif

@@ -89,16 +89,7 @@ static int unmake(void **state)
 static uint64_t spawn(unsigned kernel, unsigned blocks, unsigned threads, unsigned to, unsigned who,
 	unsigned when)
 {
-	uint64_t p = at + 4ul * to, id = 0;
-	void *params[] = {&p, &who, &when};
-	struct heddle_task task = {.size = sizeof(task),
-		.kernel = number[kernel],
-		.grid = {blocks, 1, 1},
-		.block = {threads, 1, 1},
-		.params = params};
-
-	ok(heddle_tasks_spawn(t, &task, &id));
-	return id;
+	return spawn_of(number[kernel], blocks, threads, to, who, when);
 }
 
 static void says(const char *a, const char *b)

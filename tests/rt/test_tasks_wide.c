@@ -58,16 +58,7 @@ static void make(struct heddle_tasks_options o)
 static uint64_t spawn(unsigned kernel, unsigned blocks, unsigned threads, unsigned to, unsigned who,
 	unsigned which)
 {
-	uint64_t p = at + 4ul * to, id = 0;
-	void *params[] = {&p, &who, &which};
-	struct heddle_task task = {.size = sizeof(task),
-		.kernel = number[kernel],
-		.grid = {blocks, 1, 1},
-		.block = {threads, 1, 1},
-		.params = params};
-
-	ok(heddle_tasks_spawn(t, &task, &id));
-	return id;
+	return spawn_of(number[kernel], blocks, threads, to, who, which);
 }
 
 static void read_data(void)
