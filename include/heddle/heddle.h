@@ -76,9 +76,10 @@ struct heddle_result {
  *   "sequential", "streams"    as they are, back to back or each in a stream
  *   "green=3:1"                as they are, with parts of the SMs (CUDA 12.4 and later)
  *   "vertical", "horizontal"   fused, block by block
- *   "weave [unsliced] [registers=N]"
+ *   "weave [unsliced] [branches] [registers=N]"
  *                              two kernels: a block of each by the same threads, instruction by
  *                              instruction; unsliced: long runs of instructions are not cut;
+ *                              branches: short regions keep theirs, in place of guards;
  *                              registers: a bound, from 16 to 256, which is none. Kernels that
  *                              cannot be woven are fused as with "vertical", and heddle_error says
  *                              why, although the call succeeds

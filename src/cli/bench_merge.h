@@ -48,6 +48,13 @@ struct merge_pair {
 	double make_ms, compile_ms; /* the merged form */
 };
 
+/* Why ways of some kinds (bits: columns of the table of pairs) were not measured of some pairs. */
+struct merge_note {
+	const char *why;
+	uint32_t columns, pairs;
+	struct merge_note *next;
+};
+
 struct merge_bench {
 	struct cli *c;
 	struct arena arena;
@@ -56,11 +63,13 @@ struct merge_bench {
 	unsigned rounds, points, wrong, failures;
 	double until_ms; /* by ways_now_ms; 0: as long as it takes */
 	const char *store;
+	char cache[4096]; /* the driver's, for as long as this runs */
 	struct merge_kernel kernels[MERGE_KERNELS];
 	struct merge_pair pairs[MERGE_PAIRS];
 	unsigned n_pairs;
-	struct json *j; /* NULL: none is wanted */
-	bool text;      /* rows on standard output */
+	struct merge_note *notes; /* in the arena */
+	struct json *j;           /* NULL: none is wanted */
+	bool text;                /* rows on standard output */
 };
 
 /* Rows go out as they come. */

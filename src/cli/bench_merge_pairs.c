@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,32 @@ static bool is_partition(const struct way *w)
 	return w->how == DEV_MERGE && w->merging.order == CTL_PARTITION && !w->merging.help_others;
 }
 
+/* The gains of a row: of the best way of each kind. */
+static const struct column {
+	const char *head, *key; /* of the table; in JSON */
+	int width;
+	bool (*is)(const struct way *);
+	size_t at; /* in struct merge_pair: its milliseconds */
+} columns[] = {
+	{"streams", "streams", 7, is_streams, offsetof(struct merge_pair, streams)},
+	{"green", "green", 6, is_green, offsetof(struct merge_pair, green)},
+	{"vertic.", "vertical", 7, is_vertical, offsetof(struct merge_pair, vertical)},
+	{"horiz.", "horizontal", 7, is_horizontal, offsetof(struct merge_pair, horizontal)},
+	{"steal", "steal", 6, is_paper_steal, offsetof(struct merge_pair, steal)},
+	{"steal*", "steal_best", 6, is_steal, offsetof(struct merge_pair, steal_best)},
+	{"part.", "partition", 6, is_partition, offsetof(struct merge_pair, partition)},
+};
+
+static double *ms_at(struct merge_pair *p, const struct column *c)
+{
+	return (double *)((char *)p + c->at);
+}
+
+static double ms_of(const struct merge_pair *p, const struct column *c)
+{
+	return *(const double *)((const char *)p + c->at);
+}
+
 static double best_ms(const struct ways *t, bool (*is)(const struct way *))
 {
 	const struct way *w = ways_best(t, is);
@@ -99,13 +126,8 @@ static void take(const struct ways *t, struct merge_pair *p)
 	const struct way *part = ways_best(t, is_partition);
 
 	p->sequential = best_ms(t, is_sequential);
-	p->streams = best_ms(t, is_streams);
-	p->green = best_ms(t, is_green);
-	p->vertical = best_ms(t, is_vertical);
-	p->horizontal = best_ms(t, is_horizontal);
-	p->steal = best_ms(t, is_paper_steal);
-	p->steal_best = best_ms(t, is_steal);
-	p->partition = part ? part->main_ms : 0;
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		*ms_at(p, &columns[i]) = best_ms(t, columns[i].is);
 	snprintf(p->partition_name, sizeof(p->partition_name), "%s", part ? part->name : "");
 	take_curve(t, &p->curve);
 	for (unsigned i = 0; i < t->n_ways; i++) {
@@ -192,13 +214,11 @@ static void json_pair(
 
 	json_num(b->j, "mhz", mhz);
 	json_num(b->j, "sequential_ms", s);
-	json_num(b->j, "streams", over(s, p->streams));
-	json_num(b->j, "green", over(s, p->green));
-	json_num(b->j, "vertical", over(s, p->vertical));
-	json_num(b->j, "horizontal", over(s, p->horizontal));
-	json_num(b->j, "steal", over(s, p->steal));
-	json_num(b->j, "steal_best", over(s, p->steal_best));
-	json_num(b->j, "partition", over(s, p->partition));
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		double ms = ms_of(p, &columns[i]);
+
+		json_num(b->j, columns[i].key, ms > 0 ? over(s, ms) : NAN);
+	}
 	json_str(b->j, "partition_way", p->partition_name);
 	json_str(b->j, "tuned_way", p->tuned_name);
 	json_num(b->j, "tuned", over(p->tuned_sequential, p->tuned));
@@ -213,21 +233,119 @@ static void head(struct merge_bench *b)
 	merge_print(b,
 		"\ngains: how much longer one after the other takes (steal: a block a claim; "
 		"steal*, "
-		"partition: the best)\n%-27s %9s %7s %6s %7s %7s %6s %6s %6s %6s  %s\n",
-		"pair", "seq. ms", "streams", "green", "vertic.", "horiz.", "steal", "steal*",
-		"part.", "tuned", "way");
+		"partition: the best)\n%-27s %9s",
+		"pair", "seq. ms");
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+		merge_print(b, " %*s", columns[i].width, columns[i].head);
+	merge_print(b, " %6s  %s\n", "tuned", "way");
 }
 
 static void row(struct merge_bench *b, const struct merge_pair *p)
 {
-	double s = p->sequential;
 	char name[64];
 
-	merge_print(b, "%-27s %9.4f %7.3f %6.3f %7.3f %7.3f %6.3f %6.3f %6.3f %6.3f  %s\n",
-		merge_pair_name(p, name, sizeof(name)), s, over(s, p->streams), over(s, p->green),
-		over(s, p->vertical), over(s, p->horizontal), over(s, p->steal),
-		over(s, p->steal_best), over(s, p->partition), over(p->tuned_sequential, p->tuned),
-		p->tuned_name);
+	merge_print(b, "%-27s %9.4f", merge_pair_name(p, name, sizeof(name)), p->sequential);
+	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+		double ms = ms_of(p, &columns[i]);
+
+		if (ms > 0)
+			merge_print(b, " %*.3f", columns[i].width, over(p->sequential, ms));
+		else
+			merge_print(b, " %*s", columns[i].width, "-");
+	}
+	merge_print(b, " %6.3f  %s\n", over(p->tuned_sequential, p->tuned), p->tuned_name);
+}
+
+/* ---- what was not measured ---- */
+
+/* Partitions are tried where stealing can be. */
+static const char *why_none(const struct ways *t, const struct column *c)
+{
+	bool (*is)(const struct way *) = c->is == is_partition ? is_steal : c->is;
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < t->n_ways; i++) {
+			const struct way *w = &t->at[i];
+
+			if (!(pass ? is : c->is)(w) || way_counts(w))
+				continue;
+			return w->why     ? w->why
+			       : w->wrong ? "it leaves other memory than the kernels alone"
+					  : "it took no time";
+		}
+	return "none was tried";
+}
+
+/* Below the table: once for all pairs of which the same is true. */
+static int add_note(struct merge_bench *b, const char *why, uint32_t of_columns, unsigned pair)
+{
+	struct merge_note **at = &b->notes, *n;
+
+	while (*at && ((*at)->columns != of_columns || strcmp((*at)->why, why) != 0))
+		at = &(*at)->next;
+	n = *at;
+	if (!n) {
+		n = ARENA_NEW(&b->arena, struct merge_note);
+		if (!n)
+			return job_out_of_memory(b->c);
+		*n = (struct merge_note){
+			arena_strndup(&b->arena, why, strlen(why)), of_columns, 0, NULL};
+		if (!n->why)
+			return job_out_of_memory(b->c);
+		*at = n;
+	}
+	n->pairs |= 1u << pair;
+	return CLI_OK;
+}
+
+static int note(struct merge_bench *b, const struct ways *t, unsigned pair)
+{
+	const char *why[ARRAY_LEN(columns)] = {0};
+	int r = CLI_OK;
+
+	for (unsigned i = 0; i < ARRAY_LEN(columns); i++)
+		if (ms_of(&b->pairs[pair], &columns[i]) <= 0)
+			why[i] = why_none(t, &columns[i]);
+	for (unsigned i = 0; i < ARRAY_LEN(columns) && r == CLI_OK; i++) {
+		const char *this = why[i];
+		uint32_t of_columns = 0;
+
+		for (unsigned k = i; this && k < ARRAY_LEN(columns); k++)
+			if (why[k] && !strcmp(why[k], this)) {
+				of_columns |= 1u << k;
+				why[k] = NULL;
+			}
+		if (this)
+			r = add_note(b, this, of_columns, pair);
+	}
+	return r;
+}
+
+static void say_notes(struct merge_bench *b)
+{
+	for (const struct merge_note *n = b->notes; n; n = n->next) {
+		const char *between = "-: ";
+		char name[64];
+
+		for (unsigned i = 0; i < ARRAY_LEN(columns); i++)
+			if (n->columns >> i & 1) {
+				merge_print(b, "%s%s", between, columns[i].head);
+				between = ", ";
+			}
+		between = " of ";
+		if ((unsigned)__builtin_popcount(n->pairs) == b->n_pairs)
+			merge_print(b, " of all pairs");
+		else
+			for (unsigned i = 0; i < b->n_pairs; i++) {
+				if (!(n->pairs >> i & 1))
+					continue;
+				merge_print(b, "%s%s", between,
+					merge_pair_name(&b->pairs[i], name, sizeof(name)));
+				between = ", ";
+			}
+		merge_print(b, ": %s", n->why);
+		merge_print(b, "\n");
+	}
 }
 
 static void begin_pair(struct merge_bench *b, const struct merge_pair *p)
@@ -256,6 +374,7 @@ static void run_pair(struct merge_bench *b, struct merge_pair *p, double part_ms
 	if (p->done) {
 		row(b, p);
 		json_pair(b, p, &t, mhz);
+		r = note(b, &t, (unsigned)(p - b->pairs));
 	}
 	b->failures += r != CLI_OK;
 	json_end(b->j, '}');
@@ -336,6 +455,7 @@ int merge_pairs(struct merge_bench *b)
 	json_begin_array(b->j, "pairs");
 	for_each_pair(b, run_pair);
 	json_end(b->j, ']');
+	say_notes(b);
 	summary(b, "summary");
 	return CLI_OK;
 }

@@ -5,9 +5,10 @@
  * wiped, has the whole device, and is over when the host knows that all have ended. */
 #include "cli/bench_tasks.h"
 #include "cli/ways.h"
-#include "rt/rt.h"
+#include "rt/pool.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,42 +256,116 @@ static int add_empty(struct tasks_bench *b, struct heddle_task *ret)
 	static const uint64_t nowhere;
 
 	*ret = (struct heddle_task){.size = sizeof(*ret),
+		.kernel = b->empty,
 		.grid = {1, 1, 1},
 		.block = {b->threads, 1, 1},
 		.args = &nowhere,
 		.args_bytes = sizeof(nowhere)};
-	if (!rt_find(b->h, EMPTY) && heddle_load_file(b->h, EMPTY, b->file, EMPTY) < 0)
+	if (b->has_empty)
+		return CLI_OK;
+	if (heddle_load_file(b->h, EMPTY, b->file, EMPTY) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	if (heddle_tasks_add(b->pool, EMPTY, &ret->kernel) < 0 ||
 		heddle_tasks_spawn(b->pool, ret, NULL) < 0 || /* it is there then */
 		heddle_tasks_wait_all(b->pool, WAIT) < 0)
 		return pool_failed(b, EMPTY);
+	b->empty = ret->kernel;
+	b->has_empty = true;
 	return CLI_OK;
 }
 
-int tasks_empty(struct tasks_bench *b, unsigned n, double *ret_ms)
+struct producer {
+	struct heddle_tasks *pool;
+	const struct heddle_task *task;
+	unsigned n;
+	int failed;
+	pthread_t thread;
+};
+
+static void *produce(void *user)
 {
-	double *ms = calloc(b->rounds, sizeof(*ms));
+	struct producer *p = user;
+
+	for (unsigned i = 0; i < p->n && p->failed == 0; i++)
+		p->failed = heddle_tasks_spawn(p->pool, p->task, NULL);
+	return NULL;
+}
+
+/* n tasks by so many threads, this one too. ret_spawned_ms: until the last of them is on its way.
+ */
+static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, unsigned n,
+	unsigned threads, double *ret_spawned_ms, double *ret_ms)
+{
+	struct producer of[1u << (TASKS_PRODUCERS - 1)];
+	double began = ways_now_ms();
+	unsigned started = 1;
+	bool failed = false;
+
+	for (unsigned i = 0; i < threads; i++)
+		of[i] = (struct producer){.pool = b->pool,
+			.task = task,
+			.n = n * (i + 1) / threads - n * i / threads};
+	while (started < threads &&
+		pthread_create(&of[started].thread, NULL, produce, &of[started]) == 0)
+		started++;
+	produce(&of[0]);
+	for (unsigned i = 1; i < started; i++)
+		pthread_join(of[i].thread, NULL);
+	*ret_spawned_ms = ways_now_ms() - began;
+	for (unsigned i = 0; i < started; i++)
+		failed |= of[i].failed < 0;
+	if (failed || heddle_tasks_wait_all(b->pool, WAIT) < 0)
+		return pool_failed(b, EMPTY);
+	*ret_ms = ways_now_ms() - began;
+	return started == threads ? CLI_OK : cli_error(b->c, NULL, "no thread to spawn with");
+}
+
+int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret)
+{
+	struct heddle_tasks_state state = {.size = sizeof(state)};
+	double *ms = calloc(b->rounds, sizeof(*ms)), spawned, all;
 	struct heddle_task task;
 	int r = ms ? add_empty(b, &task) : cli_error(b->c, NULL, "out of memory");
 
-	for (unsigned round = 0; r == CLI_OK && round < b->rounds; round++) {
-		double began = ways_now_ms();
-
-		for (unsigned i = 0; i < n && r == CLI_OK; i++)
-			if (heddle_tasks_spawn(b->pool, &task, NULL) < 0)
-				r = pool_failed(b, EMPTY);
-		if (r == CLI_OK && heddle_tasks_wait_all(b->pool, WAIT) < 0)
-			r = pool_failed(b, EMPTY);
-		ms[round] = ways_now_ms() - began;
+	heddle_tasks_look(b->pool, &state);
+	*ret = (struct tasks_rate){.burst = MIN(n, 8 * state.columns)};
+	for (unsigned k = 0; k < TASKS_PRODUCERS; k++) {
+		for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++)
+			r = spawn_empty(b, &task, n, 1u << k, &spawned, &ms[i]);
+		if (r == CLI_OK)
+			ret->ms[k] = median(ms, b->rounds);
+	}
+	/* Once to have it awake, and its memory near. */
+	for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++) {
+		r = spawn_empty(b, &task, ret->burst, 1, &spawned, &all);
+		if (r == CLI_OK)
+			r = spawn_empty(b, &task, ret->burst, 1, &ms[i], &all);
 	}
 	if (r == CLI_OK)
-		*ret_ms = median(ms, b->rounds);
+		ret->spawn_ns = median(ms, b->rounds) * 1e6 / ret->burst;
 	free(ms);
 	return r;
 }
 
-int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us)
+static int read_legs(
+	struct tasks_bench *b, uint64_t id, double us, unsigned i, unsigned n, double *ret_legs)
+{
+	struct task_stamps s;
+	double of[TASKS_LEGS];
+
+	if (pool_read_stamps(b->pool, id, &s) < 0)
+		return pool_failed(b, EMPTY);
+	of[TASKS_PLACED] = ((double)s.placed - (double)s.seen) / 1000;
+	of[TASKS_BEGUN] = ((double)s.begun - (double)s.placed) / 1000;
+	of[TASKS_ENDED] = ((double)s.ended - (double)s.begun) / 1000;
+	of[TASKS_FENCED] = ((double)s.fenced - (double)s.ended) / 1000;
+	of[TASKS_REST] = us - ((double)s.fenced - (double)s.seen) / 1000;
+	for (unsigned leg = 0; leg < TASKS_LEGS; leg++)
+		ret_legs[leg * n + i] = of[leg];
+	return CLI_OK;
+}
+
+int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us, double *ret_legs)
 {
 	struct heddle_task task;
 	int r = add_empty(b, &task);
@@ -301,9 +376,14 @@ int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us)
 
 		if (heddle_tasks_spawn(b->pool, &task, &id) < 0 ||
 			heddle_tasks_wait(b->pool, id, WAIT) < 0)
-			r = pool_failed(b, EMPTY);
+			return pool_failed(b, EMPTY);
 		ret_us[i] = (ways_now_ms() - began) * 1000;
+		if (b->stamps)
+			r = read_legs(b, id, ret_us[i], i, n, ret_legs);
 	}
-	qsort(ret_us, r == CLI_OK ? n : 0, sizeof(*ret_us), by_value);
+	for (unsigned leg = 0; r == CLI_OK && b->stamps && leg < TASKS_LEGS; leg++)
+		qsort(ret_legs + leg * n, n, sizeof(*ret_legs), by_value);
+	if (r == CLI_OK)
+		qsort(ret_us, n, sizeof(*ret_us), by_value);
 	return r;
 }

@@ -22,7 +22,10 @@ struct tasks_bench {
 	const char *file; /* with the kernels */
 	bool is_virtual;
 	uint64_t seed;
-	unsigned tasks, threads, rounds, streams, latencies;
+	unsigned tasks, threads, rounds, streams, columns, leave, nap;
+	bool stamps;    /* the pool makes them */
+	bool has_empty; /* the kernel that does nothing is there: */
+	unsigned empty;
 };
 
 /* A program whose tasks are ready on the device: inputs, and room for what each leaves. */
@@ -51,9 +54,26 @@ int tasks_open(struct tasks_bench *b, struct tasks_program *p, const struct narr
 void tasks_close(struct tasks_bench *b, struct tasks_program *p);
 /* Every round in every way, each output compared. */
 int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_times *ret);
-/* ret_ms: from the first spawn until the host has seen the last end; a median. */
-int tasks_empty(struct tasks_bench *b, unsigned n, double *ret_ms);
-/* us from before the spawn until its end is seen, one after the other; sorted. */
-int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us);
+#define TASKS_PRODUCERS 4u /* 1, 2, 4 and 8 threads */
+struct tasks_rate {
+	/* By so many threads, from the first spawn until the host has seen the last end. */
+	double ms[TASKS_PRODUCERS];
+	double spawn_ns; /* what a spawn takes one thread where places are free */
+	unsigned burst;  /* so many at a time */
+};
+/* Of tasks that do nothing; medians. */
+int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret);
+/* What the way of one task is made of. */
+enum tasks_leg {
+	TASKS_PLACED, /* from the scheduler's having its row until its warps have their words */
+	TASKS_BEGUN,  /* until a warp has found it */
+	TASKS_ENDED,
+	TASKS_FENCED, /* until what it left is there for the host */
+	TASKS_REST,   /* the host's part, and the ways over the bus */
+	TASKS_LEGS
+};
+/* us from before the spawn until its end is seen, one after the other; sorted. With b->stamps also
+ * each leg of them, n values one leg behind the other. */
+int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us, double *ret_legs);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,6 +275,38 @@ static void begin(struct merge_bench *b, struct json *j, struct strbuf *data)
 		b->device.n_sms, b->large ? "large" : "small", b->rounds);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	remove(path);
+	return 0;
+}
+
+/* What compiling takes is looked at, too: a cache of the driver's that is empty. But it is one: the
+ * driver's compiler may crash in any process that compiles, and this one shall find what another
+ * has compiled. */
+static int begin_cache(struct merge_bench *b)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(b->cache, sizeof(b->cache), "%s/heddle-cache.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(b->cache)) {
+		int r = cli_error(
+			b->c, "TMPDIR names another folder", "%s: %s", b->cache, strerror(errno));
+
+		b->cache[0] = 0;
+		return r;
+	}
+	setenv("CUDA_CACHE_PATH", b->cache, 1);
+	unsetenv("CUDA_CACHE_DISABLE");
+	return CLI_OK;
+}
+
+static void end_cache(struct merge_bench *b)
+{
+	if (b->cache[0])
+		nftw(b->cache, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static int run_all(struct merge_bench *b)
 {
 	const char *size = cli_value(b->c, "size"), *path = cli_value(b->c, "data");
@@ -284,8 +317,8 @@ static int run_all(struct merge_bench *b)
 
 	if (r == CLI_OK && path && b->c->json)
 		r = cli_usage(b->c, "--data beside --json, which prints the same");
-	/* What compiling takes is looked at, too. */
-	setenv("CUDA_CACHE_DISABLE", "1", 1);
+	if (r == CLI_OK)
+		r = begin_cache(b);
 	if (r == CLI_OK)
 		r = corun_device_open(b->c, kind, &b->device);
 	if (r != CLI_OK)
@@ -320,6 +353,7 @@ static int run(struct cli *c)
 	for (unsigned i = 0; i < MERGE_KERNELS; i++)
 		for (unsigned k = 0; k < 2; k++)
 			corun_kernel_close(&b->kernels[i].of[k]);
+	end_cache(b);
 	if (r == CLI_OK && (b->wrong || b->failures))
 		r = CLI_FAILED;
 	arena_finish(&b->arena);
@@ -353,7 +387,8 @@ const struct cli_verb cli_verb_bench_merge = {
 		"overhead_best_geomean, overhead_shared_geomean; pairs, an array of first, second, "
 		"mhz, "
 		"sequential_ms, streams, green, vertical, horizontal, steal, steal_best, partition "
-		"(gains), partition_way, tuned_way, tuned (its gain, measured once more), "
+		"(gains; null: not measured), partition_way, tuned_way, tuned (its gain, measured "
+		"once more), "
 		"tuned_of_plain (over the better of sequential and streams), make_ms, compile_ms, "
 		"ways (way, refused, wrong, ms, "
 		"spread, runs, chosen), left_out (no time was left); summary, with pairs, better "

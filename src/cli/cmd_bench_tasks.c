@@ -5,7 +5,7 @@
  * narrow tasks beside the same ones as launches in streams; Pagoda's figure 5 in its beginnings. */
 #include "cli/bench_tasks.h"
 #include "cli/progress.h"
-#include "heddle/heddle.h"
+#include "rt/pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +19,26 @@ static const struct cli_option options[] = {
 	{0, "streams", "N", "launches in 1, 2, 4 and so on, up to N streams, at most 32 (32)"},
 	{0, "rounds", "N", "measure each N times, of which the median counts (5, or 1)"},
 	{0, "seed", "N", "of the inputs (1)"},
+	{0, "blocks-per-sm", "N", "of the pool (as many as fit)"},
+	{0, "leave-sms", "N", "that the pool keeps off (0)"},
+	{0, "nap", "NS", "between two looks of the pool at the host that find nothing (64)"},
+	{0, "stamps", NULL, "where one task's time goes: empty ones only"},
 	{0},
 };
 
 struct latency {
 	unsigned n;
 	double p50, p99, most;
+	bool has_legs;
+	double legs[TASKS_LEGS]; /* medians */
+};
+
+static const char *const leg_names[TASKS_LEGS] = {
+	[TASKS_PLACED] = "placed",
+	[TASKS_BEGUN] = "begun",
+	[TASKS_ENDED] = "ended",
+	[TASKS_FENCED] = "fenced",
+	[TASKS_REST] = "rest",
 };
 
 /* ---- opening ---- */
@@ -74,6 +88,7 @@ static int read_options(struct tasks_bench *b)
 	int r = number(b, "tasks", 1, 1u << 20, b->is_virtual ? 96 : 32768, &b->tasks);
 
 	b->seed = 1;
+	b->stamps = cli_has(b->c, "stamps");
 	if (r == CLI_OK)
 		r = number(b, "threads", 128, 256, 128, &b->threads);
 	if (r == CLI_OK && b->threads % 32)
@@ -82,6 +97,12 @@ static int read_options(struct tasks_bench *b)
 		r = number(b, "streams", 1, TASKS_STREAMS, TASKS_STREAMS, &b->streams);
 	if (r == CLI_OK)
 		r = number(b, "rounds", 1, 1000, b->is_virtual ? 1 : 5, &b->rounds);
+	if (r == CLI_OK)
+		r = number(b, "blocks-per-sm", 1, 32, 0, &b->columns);
+	if (r == CLI_OK)
+		r = number(b, "leave-sms", 0, 1024, 0, &b->leave);
+	if (r == CLI_OK)
+		r = number(b, "nap", 1, 1000000, 0, &b->nap);
 	if (r == CLI_OK)
 		r = cli_number(b->c, "seed", 0, UINT64_MAX, &b->seed);
 	return r;
@@ -109,28 +130,60 @@ static void begin(struct tasks_bench *b, struct json *j, const struct heddle_tas
 	json_uint(j, "seed", b->seed);
 }
 
-static void tell_empty(
-	struct tasks_bench *b, struct json *j, unsigned n, double ms, const struct latency *l)
+static void text_empty(
+	struct tasks_bench *b, unsigned n, const struct tasks_rate *e, const struct latency *l)
 {
-	double per_second = ms > 0 ? n / ms * 1000 : 0;
+	struct strbuf *out = &b->c->out;
 
+	strbuf_printf(out, "\nempty        %u tasks in %.2f ms, %.0f a second", n, e->ms[0],
+		n / e->ms[0] * 1000);
+	for (unsigned k = 1; k < TASKS_PRODUCERS; k++)
+		strbuf_printf(out, "; from %u threads %.0f", 1u << k, n / e->ms[k] * 1000);
+	strbuf_printf(out,
+		"\nspawning     %u where places are free: %.1f ns each\n"
+		"latency      of %u: p50 %.1f us, p99 %.1f us, at most %.1f us\n",
+		e->burst, e->spawn_ns, l->n, l->p50, l->p99, l->most);
+	if (!l->has_legs)
+		return;
+	strbuf_printf(out, "medians of  ");
+	for (unsigned i = 0; i < TASKS_LEGS; i++)
+		strbuf_printf(out, " %s %.2f us%s", leg_names[i], l->legs[i],
+			i + 1 < TASKS_LEGS ? "," : "\n");
+}
+
+static void tell_empty(struct tasks_bench *b, struct json *j, unsigned n,
+	const struct tasks_rate *e, const struct latency *l)
+{
 	if (!b->c->json) {
-		strbuf_printf(&b->c->out,
-			"\nempty        %u tasks in %.2f ms, %.0f a second\n"
-			"latency      of %u: p50 %.1f us, p99 %.1f us, at most %.1f us\n",
-			n, ms, per_second, l->n, l->p50, l->p99, l->most);
+		text_empty(b, n, e, l);
 		return;
 	}
 	json_begin_object(j, "empty");
 	json_uint(j, "tasks", n);
-	json_num(j, "ms", ms);
-	json_num(j, "per_second", per_second);
+	json_num(j, "ms", e->ms[0]);
+	json_num(j, "per_second", n / e->ms[0] * 1000);
+	json_num(j, "spawn_ns", e->spawn_ns);
+	json_begin_array(j, "producers");
+	for (unsigned k = 0; k < TASKS_PRODUCERS; k++) {
+		json_begin_object(j, NULL);
+		json_uint(j, "threads", 1u << k);
+		json_num(j, "ms", e->ms[k]);
+		json_num(j, "per_second", n / e->ms[k] * 1000);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
 	json_end(j, '}');
 	json_begin_object(j, "latency");
 	json_uint(j, "samples", l->n);
 	json_num(j, "p50_us", l->p50);
 	json_num(j, "p99_us", l->p99);
 	json_num(j, "max_us", l->most);
+	if (l->has_legs) {
+		json_begin_object(j, "legs_us");
+		for (unsigned i = 0; i < TASKS_LEGS; i++)
+			json_num(j, leg_names[i], l->legs[i]);
+		json_end(j, '}');
+	}
 	json_end(j, '}');
 }
 
@@ -190,20 +243,24 @@ static void text_program(
 static int run_empty(struct tasks_bench *b, struct json *j)
 {
 	unsigned n = b->is_virtual ? 2000 : 1000000, samples = b->is_virtual ? 100 : 10000;
-	double *us = calloc(samples, sizeof(*us)), ms = 0;
+	double *us = calloc((size_t)samples * (1 + TASKS_LEGS), sizeof(*us));
+	struct tasks_rate rate = {0};
 	struct latency l = {.n = samples};
 	int r = us ? CLI_OK : cli_error(b->c, NULL, "out of memory");
 
 	progress_step("empty tasks");
 	if (r == CLI_OK)
-		r = tasks_empty(b, n, &ms);
+		r = tasks_empty(b, n, &rate);
 	if (r == CLI_OK)
-		r = tasks_latency(b, samples, us);
+		r = tasks_latency(b, samples, us, us + samples);
 	if (r == CLI_OK) {
 		l.p50 = us[samples / 2];
 		l.p99 = us[samples * 99 / 100];
 		l.most = us[samples - 1];
-		tell_empty(b, j, n, ms, &l);
+		l.has_legs = b->stamps;
+		for (unsigned i = 0; i < TASKS_LEGS; i++)
+			l.legs[i] = us[samples * (1 + i) + samples / 2];
+		tell_empty(b, j, n, &rate, &l);
 	}
 	free(us);
 	return r;
@@ -233,6 +290,8 @@ static bool is_wanted(const struct tasks_bench *b, const char *name)
 {
 	const char *only = cli_value(b->c, "program");
 
+	if (b->stamps) /* they cost something */
+		return !strcmp(name, "empty");
 	return !only || !strcmp(only, "all") || !strcmp(only, name);
 }
 
@@ -241,9 +300,14 @@ static int run_all(struct tasks_bench *b)
 	struct heddle_tasks_state state = {.size = sizeof(state)};
 	unsigned wrong = 0;
 	struct json j;
-	int r = heddle_tasks_create(b->h, NULL, &b->pool);
+	const struct heddle_tasks_options o = {
+		.size = sizeof(o), .blocks_per_sm = b->columns, .leave_sms = b->leave};
+	int r = heddle_tasks_create(b->h, &o, &b->pool);
 
 	if (r < 0)
+		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
+	b->pool->nap_ns = b->nap;
+	if (b->stamps && pool_ask_stamps(b->pool) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
 	heddle_tasks_look(b->pool, &state);
 	progress_begin(1 + narrow_n_programs);
@@ -289,20 +353,26 @@ const struct cli_verb cli_verb_bench_tasks = {
 	.operands = "",
 	.summary = "thousands of narrow tasks in a pool, and as launches, every result verified",
 	.details =
-		"First tasks that do nothing: how many a second from one thread, spawned one by "
-		"one, until the end of the last one is seen, and how long one takes from its "
-		"spawning until its end is seen, one after the other. Then programs of such tasks: "
-		"parts of the Mandelbrot set of irregular sizes, products of small matrices, "
-		"filter "
-		"banks. Each runs in a pool, and as launches in turn to 1, 2, 4 and so on streams, "
-		"from one thread; what each task leaves is compared with what this host computes. "
-		"Inputs are there beforehand, outputs stay on the device. On the virtual GPU "
-		"counts "
-		"and sizes are small, and there is no ratio.",
+		"First tasks that do nothing: how many a second from one thread, and from 2, 4 and "
+		"8, spawned one by one, until the end of the last one is seen; what a spawn alone "
+		"takes the host, while places are free; and how long one takes from its spawning "
+		"until its end is seen, one after the other. With --stamps it says what that is "
+		"made "
+		"of: until the task was placed from when it was found, begun, ended, and what it "
+		"left was there, and the rest, the host's part and the ways over the bus; programs "
+		"are left out then, and rates lower, as stamps take time. Then programs of such "
+		"tasks: parts of the Mandelbrot set of irregular sizes, products of small "
+		"matrices, "
+		"filter banks. Each runs in a pool, and as launches in turn to 1, 2, 4 and so on "
+		"streams, from one thread; what each task leaves is compared with what this host "
+		"computes. Inputs are there beforehand, outputs stay on the device. On the virtual "
+		"GPU counts and sizes are small, and there is no ratio.",
 	.json = "device, virtual, columns (blocks of the pool), executors (warps of each), "
 		"threads, "
-		"rounds, seed; empty, with tasks, ms, per_second; latency, with samples, p50_us, "
-		"p99_us, max_us; programs, an array of program, tasks, ms (in the pool), launches "
+		"rounds, seed; empty, with tasks, ms, per_second (of one thread), spawn_ns, "
+		"producers (an array of threads, ms, per_second); latency, with samples, p50_us, "
+		"p99_us, max_us, with --stamps legs_us (medians: placed, begun, ended, fenced, "
+		"rest); programs, an array of program, tasks, ms (in the pool), launches "
 		"(an array of streams, ms), ratio (the best of launches over the pool; on a GPU), "
 		"checked, wrong (outputs); wrong, in all",
 	.options = options,

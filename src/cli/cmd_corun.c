@@ -37,6 +37,8 @@ static const struct cli_option options[] = {
 		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
 	{0, "registers", "N", "weave: a bound for the assembler, of each thread (256: none)"},
 	{0, "unsliced", NULL, "weave: do not cut long runs of instructions"},
+	{0, "branches", NULL,
+		"weave: short regions keep their branches, as GoPTX has it, in place of guards"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
 	{0, "resident", NULL,
 		"merge: count how many blocks of each kernel are there at once (takes time)"},
@@ -92,7 +94,7 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 {
 	static const char *const merge_only[] = {"schedule", "help-others", "workers",
 		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
-	static const char *const weave_only[] = {"registers", "unsliced"};
+	static const char *const weave_only[] = {"registers", "unsliced", "branches"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
 	uint64_t repeat = 1, registers = DEV_REGISTERS_NONE, compile_s = ASSEMBLER_LIMIT_S;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
@@ -122,6 +124,7 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		r = cli_number(c, "registers", DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &registers);
 	o->merging.registers = registers < DEV_REGISTERS_NONE ? (uint32_t)registers : 0;
 	o->merging.unsliced = cli_has(c, "unsliced");
+	o->merging.branches = cli_has(c, "branches");
 	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
 		r = cli_usage(c, "--store needs --how tuned");
 	o->store = cli_value(c, "store");

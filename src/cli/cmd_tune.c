@@ -148,7 +148,8 @@ const struct cli_verb cli_verb_tune = {
 	.operands = "-- KERNELSPEC [+ KERNELSPEC...]",
 	.summary = "measure every way of running kernels together, and keep the best",
 	.details =
-		"KERNELSPEC as for heddle corun. Two kernels are woven, too, cut and unsliced, and "
+		"KERNELSPEC as for heddle corun. Two kernels are woven, too, cut, unsliced and "
+		"with branches, and "
 		"with those bounds on registers that bring more blocks onto an SM. Each way is run "
 		"on the same data, its memory "
 		"compared with what the kernels leave alone, and timed; heddle corun --how tuned "

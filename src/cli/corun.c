@@ -17,7 +17,7 @@ struct form {
 	struct form *next;
 	enum dev_how how;
 	uint32_t registers;
-	bool unsliced;
+	bool unsliced, branches;
 	bool ready;
 	struct corun_merge m;
 };
@@ -206,13 +206,18 @@ static bool is_one_launch(enum dev_how how)
 	return how >= DEV_MERGE;
 }
 
+static bool is_woven_so(const struct form *f, const struct dev_merging *m)
+{
+	return f->registers == m->registers && f->unsliced == m->unsliced &&
+	       f->branches == m->branches;
+}
+
 /* NULL: there is none yet. */
 static struct form *find_form(const struct corun *x, enum dev_how how, const struct dev_merging *m)
 {
 	struct form *f = x->forms;
 
-	while (f && (f->how != how || (how == DEV_WEAVE && (f->registers != m->registers ||
-								   f->unsliced != m->unsliced))))
+	while (f && (f->how != how || (how == DEV_WEAVE && !is_woven_so(f, m))))
 		f = f->next;
 	return f;
 }
@@ -353,6 +358,7 @@ static struct form *add_form(struct corun *x, enum dev_how how, const struct dev
 	f->how = how;
 	f->registers = how == DEV_WEAVE ? with->registers : 0;
 	f->unsliced = how == DEV_WEAVE && with->unsliced;
+	f->branches = how == DEV_WEAVE && with->branches;
 	f->next = x->forms;
 	x->forms = f;
 	return f;

@@ -73,6 +73,7 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text, ptx_
 	if (m->how) {
 		rq.weave.max_registers = m->how->registers;
 		rq.weave.unsliced = m->how->unsliced;
+		rq.weave.branches = m->how->branches;
 	}
 	r = pass_run(pass_find(dev_how_passes[m->way]), &rq, diags, &form);
 	if (r < 0)
@@ -220,14 +221,17 @@ static void name_way(const struct corun_merge *m, struct strbuf *ret)
 }
 
 /* By another process, into the driver's cache: the compiler has crashed of such texts, and would
- * take this one along. */
-static int compile_apart(struct corun_merge *m, const struct strbuf *text, double *ret_ms)
+ * take this one along. It has crashed of texts that it took another time, too. */
+static int compile_apart(
+	struct corun_merge *m, const struct strbuf *text, double *ret_ms, bool *ret_is)
 {
-	enum assembled r =
-		assemble(&m->on->assembler, m->on->device, text->at, text->len, NULL, ret_ms);
+	enum assembled r = ASSEMBLED_DIED;
 	struct strbuf name = {0};
 	int err = CLI_OK;
 
+	for (unsigned tries = 0; tries < 2 && r == ASSEMBLED_DIED; tries++)
+		r = assemble(&m->on->assembler, m->on->device, text->at, text->len, NULL, ret_ms);
+	*ret_is = r == ASSEMBLED;
 	if (r != ASSEMBLED_DIED && r != ASSEMBLED_LATE)
 		return CLI_OK;
 	name_way(m, &name);
@@ -247,23 +251,57 @@ static int compile_apart(struct corun_merge *m, const struct strbuf *text, doubl
 	return err;
 }
 
+/* As the assembler has loaded it: then the driver finds it in its cache, and compiles nothing here.
+ */
+static int load_library(struct corun_merge *m, const char *text)
+{
+	static const char what[] = "merged form";
+	CUkernel kernel;
+
+	JOB_TRY(m->c, m->cu->cuLibraryLoadData(&m->library, text, NULL, NULL, 0, NULL, NULL, 0),
+		what);
+	JOB_TRY(m->c, m->cu->cuLibraryGetKernel(&kernel, m->library, CTL_MERGE_ENTRY), what);
+	JOB_TRY(m->c, m->cu->cuKernelGetFunction(&m->fn, kernel), what);
+	return job_room(m->c, m->cu, m->fn, m->form.shared_bytes);
+}
+
+static bool has_libraries(const struct cu_api *cu)
+{
+	return cu->cuLibraryLoadData && cu->cuLibraryUnload && cu->cuLibraryGetKernel &&
+	       cu->cuKernelGetFunction;
+}
+
+static CUresult unload(struct corun_merge *m)
+{
+	CUresult r = m->library  ? m->cu->cuLibraryUnload(m->library)
+		     : m->module ? m->cu->cuModuleUnload(m->module)
+				 : CUDA_SUCCESS;
+
+	m->library = NULL;
+	m->module = NULL;
+	return r;
+}
+
 static int load(struct corun_merge *m, bool tight)
 {
 	struct strbuf text = {0};
 	ptx_lines lines = {0};
 	double from = now_ms(), made, apart = 0;
+	bool is_compiled = false;
 	int r = make(m, tight, &text, &lines);
 
 	made = now_ms();
 	if (r == CLI_OK)
-		r = compile_apart(m, &text, &apart);
+		r = compile_apart(m, &text, &apart, &is_compiled);
 	m->make_ms = made - from;
 	made = now_ms();
 	if (r == CLI_OK)
 		sha256(text.at, text.len, m->digest);
 	if (r == CLI_OK)
 		tell_lines(m, &text, &lines);
-	if (r == CLI_OK)
+	if (r == CLI_OK && is_compiled && has_libraries(m->cu))
+		r = load_library(m, text.at);
+	else if (r == CLI_OK)
 		r = job_load(m->c, m->cu, "merged form", text.at, CTL_MERGE_ENTRY,
 			m->form.shared_bytes, &m->module, &m->fn);
 	m->compile_ms = apart + now_ms() - made;
@@ -293,8 +331,7 @@ int corun_merge_prepare(struct corun_merge *m)
 	if (r == CLI_OK && tight)
 		r = spills(m, &again);
 	if (r == CLI_OK && again) {
-		JOB_TRY(m->c, m->cu->cuModuleUnload(m->module), "merged form");
-		m->module = NULL;
+		JOB_TRY(m->c, unload(m), "merged form");
 		r = load(m, false);
 	}
 	if (r == CLI_OK)
@@ -352,9 +389,7 @@ void corun_merge_finish(struct corun_merge *m)
 		if (m->own[k])
 			corun_merge_finish(m->own[k]);
 	dev_merged_destroy(m->cu, &m->device);
-	if (m->module)
-		m->cu->cuModuleUnload(m->module);
-	m->module = NULL;
+	unload(m);
 }
 
 static double ms_of(uint64_t ns)

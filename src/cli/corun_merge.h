@@ -29,6 +29,7 @@ struct corun_merge {
 	uint32_t per_sm, registers; /* workers that fit an SM; of a thread */
 	uint8_t digest[32];         /* of its text */
 	struct dev_merged device;
+	CUlibrary library; /* of its code; NULL: module */
 	CUmodule module;
 	CUfunction fn;
 	uint8_t *params;

@@ -139,6 +139,20 @@ int job_device_open(const struct cli *c, enum dev_kind kind, struct job_device *
 	return CLI_OK;
 }
 
+int job_room(const struct cli *c, const struct cu_api *cu, CUfunction fn, uint32_t shared_bytes)
+{
+	int static_bytes = 0;
+
+	JOB_TRY(c, cu->cuFuncGetAttribute(&static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fn),
+		"kernel");
+	if (shared_bytes && (uint64_t)shared_bytes + (uint32_t)static_bytes > 48 << 10)
+		JOB_TRY(c,
+			cu->cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				(int)shared_bytes),
+			"--shared");
+	return CLI_OK;
+}
+
 int job_load(const struct cli *c, const struct cu_api *cu, const char *file, const char *ptx,
 	const char *entry, uint32_t shared_bytes, CUmodule *ret_module, CUfunction *ret_fn)
 {
@@ -147,7 +161,6 @@ int job_load(const struct cli *c, const struct cu_api *cu, const char *file, con
 	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
 	CUmodule module;
 	CUfunction fn;
-	int static_bytes = 0;
 	CUresult r;
 
 	log[0] = 0;
@@ -158,16 +171,9 @@ int job_load(const struct cli *c, const struct cu_api *cu, const char *file, con
 			cu_result_name(r));
 	}
 	JOB_TRY(c, cu->cuModuleGetFunction(&fn, module, entry), "kernel");
-	JOB_TRY(c, cu->cuFuncGetAttribute(&static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fn),
-		"kernel");
-	if (shared_bytes && (uint64_t)shared_bytes + (uint32_t)static_bytes > 48 << 10)
-		JOB_TRY(c,
-			cu->cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-				(int)shared_bytes),
-			"--shared");
 	*ret_module = module;
 	*ret_fn = fn;
-	return CLI_OK;
+	return job_room(c, cu, fn, shared_bytes);
 }
 
 /* What a buffer begins with, in device memory. */

@@ -46,6 +46,8 @@ void job_kernel_finish(struct job_kernel *k);
  * dynamic shared memory. */
 int job_load(const struct cli *c, const struct cu_api *cu, const char *file, const char *ptx,
 	const char *entry, uint32_t shared_bytes, CUmodule *ret_module, CUfunction *ret_fn);
+/* Lets an entry be launched with so much. */
+int job_room(const struct cli *c, const struct cu_api *cu, CUfunction fn, uint32_t shared_bytes);
 /* The buffers' initial contents, and their addresses among the parameters; waited for. Called
  * again, the same memory is filled again, from a copy on the device: each run starts from the same.
  */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX + 2 * 7)
+#define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX + 2 * 7 + 1)
 #define FINALISTS 4u
 #define EVEN_MAX  512u /* blocks a claim */
 #define WORTH     0.99 /* of the better of those that change nothing */
@@ -172,7 +172,10 @@ static int add_woven(struct ways *t, const struct dev_merging *m, const struct c
 		return refuse_last(t, "fused vertically instead: kernel %u, line %" PRIu32 ": %s",
 			ret->woven->which + 1, why->line, why->reason);
 	if (seen && !memcmp(seen->digest, ret->digest, 32))
-		return refuse_last(t, "no block is long enough to be cut: the same as sliced");
+		return refuse_last(t, m->branches
+					      ? "no short region has a branch: the same as without"
+					      : "no block is long enough to be cut: the same as "
+						"sliced");
 	return CLI_OK;
 }
 
@@ -216,7 +219,7 @@ static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_w
 static int add_weaves(struct ways *t)
 {
 	struct dev_merging m = {0};
-	struct corun_woven sliced, unsliced;
+	struct corun_woven sliced, other;
 	bool both;
 	int r = add_woven(t, &m, NULL, &sliced);
 
@@ -225,9 +228,12 @@ static int add_weaves(struct ways *t)
 	r = add_bounds(t, m, &sliced);
 	m.unsliced = true;
 	if (r == CLI_OK)
-		r = add_woven(t, &m, &sliced, &unsliced);
+		r = add_woven(t, &m, &sliced, &other);
 	both = r == CLI_OK && !t->at[t->n_ways - 1].why;
-	return both ? add_bounds(t, m, &unsliced) : r;
+	if (both)
+		r = add_bounds(t, m, &other);
+	m = (struct dev_merging){.branches = true};
+	return r == CLI_OK ? add_woven(t, &m, &sliced, &other) : r;
 }
 
 /* Those that take no share of anything. */
@@ -344,6 +350,7 @@ static bool are_akin(const struct way *a, const struct way *b)
 		return false;
 	if (a->how == DEV_WEAVE)
 		return a->merging.unsliced == b->merging.unsliced &&
+		       a->merging.branches == b->merging.branches &&
 		       !a->merging.registers == !b->merging.registers;
 	return a->how != DEV_MERGE || (a->merging.order == b->merging.order &&
 					      a->merging.help_others == b->merging.help_others &&

@@ -310,6 +310,44 @@ struct run {
 	struct dev_merged *d;
 };
 
+static uint32_t inverse(uint32_t n)
+{
+	return (uint32_t)MIN((1ull << 32) / n, UINT32_MAX);
+}
+
+/* Where workers of merged and fused forms look for a block (pass/args.h). */
+static void fill_inverse(struct ctl_args *args)
+{
+	if (args->total >= CTL_TICKETS_32)
+		return;
+	args->inverse[0] = inverse(args->grid[0]);
+	args->inverse[1] = inverse(args->grid[1]);
+}
+
+/* Which blocks each claim has. Those that workers have at the same time lie beside each other as
+ * they would in a launch of its own, so what they read and write does, too; and claims become
+ * smaller towards the end, for which half of the blocks are left at most. */
+static void count_claims(uint32_t workers, struct ctl_args *args)
+{
+	unsigned s = 31 - (unsigned)__builtin_clz(workers), c = 0;
+	uint64_t end;
+
+	if (args->total >= CTL_TICKETS_32)
+		return;
+	args->chunk = (uint32_t)MIN(args->chunk, args->total);
+	while (1ull << c < args->chunk)
+		c++;
+	while (s && ((1ull << c) - 1) << s > args->total / 2)
+		c--;
+	end = s ? ((1ull << c) - 1) << s : 0;
+	args->chunk = s ? MIN(args->chunk, 1u << c) : args->chunk;
+	args->even = (uint32_t)((args->total - end) / args->chunk);
+	args->claims = (uint32_t)(args->even + (s ? (uint64_t)c << s : 0) +
+				  (args->total - end) % args->chunk);
+	args->apart = s | c << 8 | (s ? c : 0) << 16;
+	args->flags |= CTL_BY_CLAIMS;
+}
+
 /* struct ctl_args of kernel k, which is the form's number `at`. */
 static void fill_args(
 	const struct run *x, const struct dev_merge_part *part, unsigned at, unsigned k)
@@ -324,11 +362,12 @@ static void fill_args(
 
 	dev_fill_args(&x->shapes[k].shape, &info, x->d->block[k], 0, x->d->gen[k], workers,
 		&steering, &args);
-	/* Who claims ahead leaves the last blocks to whoever comes first. */
 	if (!steering.yield_every && !info.rising_order) {
 		args.flags |= CTL_UNSTEERED;
 		args.shrink = dev_shrink(workers);
+		count_claims(workers, &args);
 	}
+	fill_inverse(&args);
 	memcpy((char *)part->params + part->form->of[at].arg_offset, &args, sizeof(args));
 }
 
@@ -578,6 +617,7 @@ CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass
 		struct ctl_args args;
 
 		dev_fill_args(&shapes[k].shape, &info, 0, 0, 0, 1, &none, &args);
+		fill_inverse(&args);
 		memcpy((char *)params + form->of[k].arg_offset, &args, sizeof(args));
 	}
 	r = cu->cuEventRecord(io->began, NULL);

@@ -25,9 +25,10 @@ struct dev_merging {
 	uint32_t yield_every;            /* of each kernel's tickets; 0: never */
 	uint32_t workers_per_sm;         /* at most; 0: as many as fit */
 	uint32_t workers;                /* at most, on all SMs together; 0: as many as fit */
-	/* DEV_WEAVE: a bound for the assembler, 0: none; long blocks stay whole. */
+	/* DEV_WEAVE: a bound for the assembler, 0: none; long blocks stay whole; short regions keep
+	 * their branches. */
 	uint32_t registers;
-	bool unsliced;
+	bool unsliced, branches;
 };
 
 /* Two grids under one set of control blocks. In a merged launch every worker has the registers and

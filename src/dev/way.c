@@ -143,22 +143,27 @@ void dev_way_print(
 		}
 	if (how == DEV_WEAVE && m->unsliced)
 		strbuf_puts(&b, " unsliced");
+	if (how == DEV_WEAVE && m->branches)
+		strbuf_puts(&b, " branches");
 	if (how == DEV_WEAVE && m->registers)
 		strbuf_printf(&b, " registers=%u", m->registers);
 	snprintf(buf, size, "%s", b.failed ? "" : b.at);
 	strbuf_finish(&b);
 }
 
-/* "unsliced", "registers=N", behind "weave". */
+/* "unsliced", "branches", "registers=N", behind "weave". */
 static bool parse_weaving(const char *word, struct dev_merging *ret_m)
 {
+	bool *const words[] = {&ret_m->unsliced, &ret_m->branches};
+	static const char *const names[] = {"unsliced", "branches"};
 	unsigned n;
 	char more;
 
-	if (!strcmp(word, "unsliced")) {
-		ret_m->unsliced = true;
-		return true;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(word, names[i])) {
+			*words[i] = true;
+			return true;
+		}
 	if (sscanf(word, "registers=%u%c", &n, &more) != 1 || n < DEV_REGISTERS_MIN ||
 		n > DEV_REGISTERS_NONE)
 		return false;
@@ -219,7 +224,7 @@ bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct d
 	ret_m->chunk = 1;
 	ret_m->own = 0;
 	ret_m->registers = 0;
-	ret_m->unsliced = false;
+	ret_m->unsliced = ret_m->branches = false;
 	memset(ret_m->chunks, 0, sizeof(ret_m->chunks));
 	arena_init(&a, 0);
 	ok = *ret_how == DEV_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)

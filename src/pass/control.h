@@ -9,6 +9,7 @@
 #ifndef HEDDLE_CONTROL_H
 #define HEDDLE_CONTROL_H
 
+#include "pass/args.h"
 #include "pass/words.h"
 
 /* Life of a launch, device side (thread 0 of a block, the leader, does all this).
@@ -52,13 +53,17 @@
  * exit: after a barrier of its block, a fence: what the worker wrote is released before it is gone.
  *   Gives its rank back, counts in gone; old = atom.add(state, -1).
  *
- * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total:
- *   counts in drains and reports drained, with rounds, until what it reported is the latest: of
- *   rounds later than that nobody has come yet. Else CAS state from {gen, 0} to {gen + 1, 1}: being
- *   counted in the next generation keeps late helpers from counting to 0 meanwhile; with CTL_NARROW
- *   if narrow is 1. The winner resets ticket, finished, ranks, quotas (to CTL_NO_QUOTA), relay,
- *   total, host, applied_seq, drains, narrow, begun, rounds (to 0), takes itself off the count,
- *   reports done to the host slot, fences at system scope and sets gate = gen + 1.
+ * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total: is
+ *   counted again, and unless the generation is over counts in drains and reports drained, with
+ *   rounds; then counts in told, takes itself off, and if that is the last one again, the exit
+ *   rule once more: nothing, if nobody else has left (gone, told) since it looked at what it
+ *   reported. So what is reported last is the latest, and the launch cannot complete, nor its slot
+ *   be another's, while somebody has still to write there. finished is total: CAS state from {gen,
+ * 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from counting to 0
+ * meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished, ranks, quotas (to
+ * CTL_NO_QUOTA), relay, total, host, applied_seq, drains, narrow, begun, rounds (to 0), takes
+ * itself off the count, reports done to the host slot, fences at system scope and sets gate = gen
+ * + 1.
  *
  * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
  *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all
@@ -82,37 +87,6 @@
 #define CTL_PARAM   "hd_args"   /* name of the appended parameter */
 #define CTL_CLOSER  "hd_closer" /* entry behind guard grids: pass_closer_ptx */
 
-enum ctl_flags {
-	CTL_RELAY = 1,      /* block 0 tries to become the relay */
-	CTL_PULL_AHEAD = 2, /* claim the next chunk while this one runs */
-	CTL_GUARD = 4,      /* guard form: one hardware block, one ticket, real exits */
-	CTL_WAIT_WORD = 8,  /* look at no quota before the host's word args.seq is applied; seq 0:
-			       before the relay has looked for a word at all */
-	CTL_ONCE = 16,      /* one claim an SM though that word is withdrawn by then */
-	CTL_UNSTEERED = 32, /* merged (merge.h): nobody lowers quotas while it runs. No worker looks
-			       at one, and the next blocks are claimed as the present ones begin,
-			       except near the end of the grid (shrink) */
-};
-
-/* By value, 8-byte aligned, behind the kernel's own parameters. */
-struct ctl_args {
-	uint64_t block;       /* device address of struct ctl_block */
-	uint64_t host;        /* struct ctl_host as the device sees it; 0: none, no relay */
-	uint64_t total;       /* blocks in the grid, > 0 */
-	uint32_t grid[3];     /* the grid, in blocks */
-	uint32_t gen;         /* this launch's generation on its control block */
-	uint32_t chunk;       /* blocks a claim, at least 1 */
-	uint32_t flags;       /* enum ctl_flags */
-	uint32_t shrink;      /* claims are at most (total - last ticket) >> shrink, at least 1;
-				 choose 2^shrink >= 2 x workers; 0: never shrink */
-	uint32_t yield_every; /* tickets after which all quotas drop to 0; 0: never */
-	uint64_t tenant;      /* struct ctl_tenant as the device sees it; 0: none */
-	uint32_t seq;         /* CTL_WAIT_WORD: the word to wait for; 0: whatever is read first */
-	uint32_t round;       /* 0: the launch itself; 1, 2 ...: workers launched again for it */
-	uint32_t never;       /* 0, which the assembler must not know (tails.c) */
-	uint32_t pad;
-};
-
 /* Device memory, 128-byte aligned. Zeroed once when allocated, quotas set to CTL_NO_QUOTA. */
 struct ctl_block {
 	uint64_t ticket; /* next block to hand out; may pass total */
@@ -132,13 +106,13 @@ struct ctl_block {
 	uint32_t narrow;      /* 1: some quota of the last word is less than CTL_NO_QUOTA */
 	uint32_t begun;       /* 1: this generation's first word, if there is any, is applied */
 	uint32_t rounds;      /* the greatest args.round of those that came in this generation */
-	uint32_t pad2[15];
+	uint32_t told;        /* who reported drained and left again, of all generations */
+	uint32_t pad2[14];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
 	uint32_t once[CTL_MAX_SMS];  /* generation and word of the last claim for CTL_ONCE there */
 };
 
-_Static_assert(sizeof(struct ctl_args) == 80, "emitted as offsets; hd_closer has it as a number");
 _Static_assert(sizeof(struct ctl_block) == 384 + 12 * CTL_MAX_SMS, "emitted as offsets");
 
 #endif

@@ -16,9 +16,11 @@
  * | hd_x, y, z     | ids of the claim, then of the block     | claim; $hd_next | the body's end |
  * | hd_k           | blocks of the claim, or SLOT_...        | claim; $hd_sync | $hd_sync       |
  * | hd_s           | 32 * block in its chunk + 16 * slot     | entering        | the end        |
+ * |                | (merged: 32 * blocks left of it)        |                 |                |
  * | hd_t           | ticket under way, or CLAIM_...          | entering        | the end        |
  * | hd_bx .. hd_bz | the chunk's first block (without shared | $hd_sync        | $hd_top        |
  * |                | memory and barriers in the body)        |                 |                |
+ * |                | merged: the next, and how far apart     |                 |                |
  * | hd_bk          | the chunk's length (else: read again)   | $hd_sync        | $hd_top        |
  * | hd_pr          | the chunk lies in one row of the grid   | $hd_sync        | $hd_top        |
  * | hd_w, hd_g     | rounds so far; threads to be done by    | entering        | the end        |

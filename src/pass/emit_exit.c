@@ -67,23 +67,30 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	pass_put(w, "$hd_no_word:\n");
 }
 
-/* Takes one off the count. Who brings it to 0 goes on to complete, or to $hd_drained. */
+/* Takes one off the count; who brings it to 0 goes on. */
+#define TAKE_OFF                                                \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n" \
+	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"                   \
+	"and.b32 %hd_r8, %hd_r1, " STATE_NARROW ";\n"           \
+	"and.b32 %hd_r1, %hd_r1, " STATE_COUNT ";\n"            \
+	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                      \
+	"@%hd_p1 bra $hd_ret;\n"
+
+/* %hd_p1: there are blocks that have not run. */
+#define LOOK_BACK                                                 \
+	"membar.gl;\n"                                            \
+	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"    \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n" \
+	"ld.volatile.global.u64 %hd_d4, [%hd_d0" B_HOST ";\n"     \
+	"setp.eq.u64 %hd_p1, %hd_d2, 0;\n"                        \
+	"@%hd_p1 bra $hd_ret;\n"                                  \
+	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"
+
+/* Who brought the count to 0 goes on to complete, or to $hd_drained. */
 #define LEAVE                                                               \
-	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"             \
-	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"                               \
-	"and.b32 %hd_r8, %hd_r1, " STATE_NARROW ";\n"                       \
-	"and.b32 %hd_r1, %hd_r1, " STATE_COUNT ";\n"                        \
-	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                                  \
-	"@%hd_p1 bra $hd_ret;\n"                                            \
-	"$hd_last:\n"                                                       \
-	"membar.gl;\n"                                                      \
-	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"              \
-	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"           \
-	"ld.volatile.global.u64 %hd_d4, [%hd_d0" B_HOST ";\n"               \
-	"setp.eq.u64 %hd_p1, %hd_d2, 0;\n"                                  \
-	"@%hd_p1 bra $hd_ret;\n"                                            \
-	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                             \
-	"@%hd_p1 bra $hd_drained;\n"                                        \
+	TAKE_OFF                                                            \
+	"$hd_last:\n" LOOK_BACK "@%hd_p1 bra $hd_drained;\n"                \
+	"$hd_complete:\n"                                                   \
 	"mov.b64 %hd_d5, {%hd_r8, %hd_r2};\n"                               \
 	"add.u32 %hd_r2, %hd_r2, 1;\n"                                      \
 	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_NARROW ";\n"             \
@@ -155,38 +162,55 @@ static const char gone[] =
 	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                      \
 	"bra $hd_ret;\n"
 
-/* %hd_d0 block, %hd_d4 host. Two may be in here, if a round of workers came and went while the last
- * of those before it was on its way: whoever stores last has looked again, and found nothing newer
- * than what it stored. */
-#define DRAINED                                                      \
-	"$hd_drained:\n"                                             \
-	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_SEQ ";\n"         \
-	"red.global.max.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r4;\n"     \
-	"membar.gl;\n"                                               \
-	"mov.u32 %hd_r3, 1;\n"                                       \
-	"red.global.add.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"          \
-	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                           \
-	"@%hd_p1 bra $hd_ret;\n"                                     \
-	"$hd_tell:\n"                                                \
-	".pragma \"nounroll\";\n"                                    \
-	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_DRAINS ";\n"      \
-	"membar.gl;\n"                                               \
-	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_DRAINED_SEQ ";\n" \
-	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"    \
-	"ld.volatile.global.u64 %hd_d5, [%hd_d0" B_TICKET ";\n"      \
-	"mov.u64 %hd_d6, %globaltimer;\n"                            \
-	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d5;\n"      \
-	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d3;\n"    \
-	"st.volatile.global.u64 [%hd_d4" H_DRAINED_NS ", %hd_d6;\n"  \
-	"ld.volatile.global.u32 %hd_r5, [%hd_d0" B_ROUNDS ";\n"      \
-	"st.volatile.global.u32 [%hd_d4" H_DRAINED_SEQ ", %hd_r4;\n" \
-	"st.volatile.global.u32 [%hd_d4" H_ROUNDS ", %hd_r5;\n"      \
-	"membar.sys;\n"                                              \
-	"st.volatile.global.u32 [%hd_d4" H_DRAINS ", %hd_r3;\n"      \
-	"membar.sys;\n"                                              \
-	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_DRAINS ";\n"      \
-	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r3;\n"                      \
-	"@%hd_p1 bra $hd_tell;\n"                                    \
+/* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 generation. It is counted again while it tells:
+ * else the launch might complete meanwhile, and what it has still to store would go to a slot that
+ * may be another launch's by then. If it has completed, there is nothing to tell. Who is the last
+ * to leave here tells again, if anybody has left since it looked: a worker (gone), or one who told
+ * what it had found earlier, and may have stored that later (told). */
+#define DRAINED                                                           \
+	"$hd_drained:\n"                                                  \
+	".pragma \"nounroll\";\n"                                         \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"            \
+	"mov.b64 {%hd_r1, %hd_r3}, %hd_d1;\n"                             \
+	"mov.u64 %hd_d7, -1;\n"                                           \
+	"mov.u32 %hd_r5, 0;\n"                                            \
+	"setp.ne.u32 %hd_p1, %hd_r3, %hd_r2;\n"                           \
+	"@%hd_p1 bra $hd_off;\n"                                          \
+	"membar.gl;\n"                                                    \
+	"ld.volatile.global.u64 %hd_d7, [%hd_d0" B_GONE ";\n"             \
+	"ld.volatile.global.u32 %hd_r5, [%hd_d0" B_TOLD ";\n"             \
+	"membar.gl;\n"                                                    \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"         \
+	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_SEQ ";\n"              \
+	"setp.ge.u64 %hd_p1, %hd_d3, %hd_d2;\n"                           \
+	"@%hd_p1 bra $hd_off;\n"                                          \
+	"mov.u32 %hd_r3, 1;\n"                                            \
+	"atom.global.add.u32 %hd_r3, [%hd_d0" B_DRAINS ", %hd_r3;\n"      \
+	"add.u32 %hd_r3, %hd_r3, 1;\n"                                    \
+	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                \
+	"atom.global.max.u32 %hd_r6, [%hd_d0" B_DRAINED_SEQ ", %hd_r4;\n" \
+	"@%hd_p1 bra $hd_off;\n"                                          \
+	"max.u32 %hd_r4, %hd_r4, %hd_r6;\n"                               \
+	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d3;\n"         \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"           \
+	"ld.volatile.global.u32 %hd_r6, [%hd_d0" B_ROUNDS ";\n"           \
+	"st.volatile.global.u32 [%hd_d4" H_DRAINED_SEQ ", %hd_r4;\n"      \
+	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d3;\n"           \
+	"st.volatile.global.u32 [%hd_d4" H_ROUNDS ", %hd_r6;\n"           \
+	"mov.u64 %hd_d3, %globaltimer;\n"                                 \
+	"st.volatile.global.u64 [%hd_d4" H_DRAINED_NS ", %hd_d3;\n"       \
+	"membar.sys;\n"                                                   \
+	"st.volatile.global.u32 [%hd_d4" H_DRAINS ", %hd_r3;\n"           \
+	"$hd_off:\n"                                                      \
+	"mov.u32 %hd_r3, 1;\n"                                            \
+	"red.global.add.u32 [%hd_d0" B_TOLD ", %hd_r3;\n"                 \
+	"membar.sys;\n" TAKE_OFF LOOK_BACK "@!%hd_p1 bra $hd_complete;\n" \
+	"ld.volatile.global.u64 %hd_d1, [%hd_d0" B_GONE ";\n"             \
+	"ld.volatile.global.u32 %hd_r1, [%hd_d0" B_TOLD ";\n"             \
+	"sub.u32 %hd_r1, %hd_r1, 1;\n"                                    \
+	"setp.ne.u32 %hd_p1, %hd_r1, %hd_r5;\n"                           \
+	"setp.ne.or.u64 %hd_p1, %hd_d1, %hd_d7, %hd_p1;\n"                \
+	"@%hd_p1 bra $hd_drained;\n"                                      \
 	"bra $hd_ret;\n"
 
 void pass_emit_exit(struct pass_writer *w)
@@ -457,6 +481,7 @@ void pass_emit_relay(struct pass_writer *w, bool guard)
 	"min.u64 %hd_d3, %hd_d3, %hd_d2;\n"                       \
 	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d3;\n" \
 	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                   \
+	"ld.param.u32 %hd_r2, " A_GEN ";\n"                       \
 	"@%hd_p1 bra $hd_drained;\n"                              \
 	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"    \
 	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d4;\n"     \

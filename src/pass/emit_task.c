@@ -33,9 +33,9 @@
  * | hd_want, hd_put  | its warps that have no executor yet, and that have              |
  * | hd_any, hd_turn  | something was done in this turn; turns                          |
  * | hd_leave         | not 0: nothing is begun any more                                |
- * | hd_nap           | ns                                                              |
+ * | hd_nap, hd_looks | looks in a row that found nothing; looks                        |
  * | hd_beat, hd_t0   | the host's last beat, when it was seen; hd_t1: when all began   |
- * | hd_in            | column's words of this lane; hd_desc: its row's descriptor      |
+ * | hd_in            | column's bytes of this lane                                     |
  * | hd_a .. hd_i, hd_m, hd_d* , hd_p* | scratch                                        | */
 static const char regs[] =
 	".reg .b32 %hd_lane; .reg .b32 %hd_w; .reg .b32 %hd_s; .reg .b32 %hd_t;\n"
@@ -43,16 +43,20 @@ static const char regs[] =
 	".reg .b32 %hd_info; .reg .b32 %hd_map; .reg .b32 %hd_bars; .reg .b32 %hd_cur;\n"
 	".reg .b32 %hd_last; .reg .b32 %hd_rec; .reg .b32 %hd_want; .reg .b32 %hd_put;\n"
 	".reg .b32 %hd_any; .reg .b32 %hd_turn; .reg .b32 %hd_leave; .reg .b32 %hd_nap;\n"
-	".reg .b32 %hd_beat; .reg .b32 %hd_n; .reg .b32 %hd_m;\n"
+	".reg .b32 %hd_beat; .reg .b32 %hd_looks; .reg .b32 %hd_n; .reg .b32 %hd_m;\n"
 	".reg .b32 %hd_a; .reg .b32 %hd_b; .reg .b32 %hd_c; .reg .b32 %hd_e; .reg .b32 %hd_f;\n"
 	".reg .b32 %hd_g; .reg .b32 %hd_h; .reg .b32 %hd_i;\n"
-	".reg .b64 %hd_t0; .reg .b64 %hd_t1; .reg .b64 %hd_in; .reg .b64 %hd_desc;\n"
+	".reg .b64 %hd_t0; .reg .b64 %hd_t1; .reg .b64 %hd_in;\n"
 	".reg .b64 %hd_column; .reg .b64 %hd_own_at; .reg .b64 %hd_d<4>;\n"
 	".reg .pred %hd_p<4>; .reg .pred %hd_row;\n";
 
-#define NAP_NS  "64"
-#define NAP_MAX "1024"
-#define ALL     ", 31, -1;\n"
+/* A look takes a good microsecond, most of it on the bus: naps are short, for the bus's sake and
+ * the other warps', and long only when nothing came for about a millisecond. */
+#define NAP_NS     "64"
+#define NAP        64u
+#define NAP_MAX    "1024"
+#define NAPS_SHORT "768"
+#define ALL        ", 31, -1;\n"
 /* to = lowest bit of from */
 #define LOWEST(to, from) "brev.b32 " to ", " from ";\nclz.b32 " to ", " to ";\n"
 
@@ -95,20 +99,18 @@ static void put_setup(struct pass_writer *w)
 	pass_emit(w,
 		"ld.param.u64 %%hd_column, " K_COLUMNS ";\n"
 		"mad.wide.u32 %%hd_column, %%hd_b, %zu, %%hd_column;\n"
-		"mad.wide.u32 %%hd_in, %%hd_lane, 4, %%hd_column;\n"
-		"mad.wide.u32 %%hd_desc, %%hd_lane, 64, %%hd_column;\n"
-		"add.u64 %%hd_desc, %%hd_desc, %d;\n"
+		"mad.wide.u32 %%hd_in, %%hd_lane, 1, %%hd_column;\n"
 		"ld.param.u32 %%hd_a, " K_MORE_BYTES ";\n"
 		"mad.lo.u32 %%hd_a, %%hd_a, %d, %zu;\n"
 		"ld.param.u64 %%hd_own_at, " K_OWN ";\n"
 		"mad.wide.u32 %%hd_own_at, %%hd_b, %%hd_a, %%hd_own_at;\n"
 		"add.u64 %%hd_d0, %%hd_own_at, %zu;\n",
-		sizeof(struct task_column), N_DESC, TASK_ROWS, sizeof(struct task_own),
+		sizeof(struct task_column), TASK_ROWS, sizeof(struct task_own),
 		sizeof(struct task_own));
 	pass_put(w, "st.shared.u64 [%hd_s" Q_COLUMN ", %hd_column;\n"
 		    "st.shared.u64 [%hd_s" Q_MORE ", %hd_d0;\n"
 		    "setp.lt.u32 %hd_row, %hd_lane, 31;\n"
-		    "ld.relaxed.sys.global.u32 %hd_mine, [%hd_in" C_OUT ";\n"
+		    "ld.relaxed.sys.global.u8 %hd_mine, [%hd_in" C_OUT ";\n"
 		    "selp.b32 %hd_mine, %hd_mine, 0, %hd_row;\n"
 		    "mov.u32 %hd_seen, %hd_mine;\n"
 		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
@@ -133,30 +135,100 @@ static void put_setup(struct pass_writer *w)
 		    "mov.u32 %hd_put, 0;\n"
 		    "mov.u32 %hd_turn, 0;\n"
 		    "mov.u32 %hd_leave, 0;\n"
-		    "mov.u32 %hd_nap, " NAP_NS ";\n"
+		    "mov.u32 %hd_nap, 0;\n"
+		    "mov.u32 %hd_looks, 0;\n"
 		    "mov.u32 %hd_beat, -1;\n"
 		    "mov.u64 %hd_t0, %globaltimer;\n"
 		    "mov.u64 %hd_t1, %hd_t0;\n");
 }
 
-/* Lanes with %hd_p1: the row's descriptor to shared memory, where %hd_e then points; behind the
- * fence that follows their reads of `in`. Its blocks: from %hd_g up to %hd_all. */
+/* What one look finds: %hd_i the row's byte of `in`, %hd_a and %hd_b a word of row 0's descriptor,
+ * number %hd_f of it, in lanes with %hd_p3. Row 0 is as it was, where a word is not its own. */
+static void put_look(struct pass_writer *w)
+{
+	pass_put(w, "mad.wide.u32 %hd_d0, %hd_lane, 8, %hd_column;\n"
+		    "setp.lt.u32 %hd_p0, %hd_lane, 16;\n"
+		    "mov.u64 %hd_d1, 0;\n"
+		    "@%hd_p0 ld.relaxed.sys.global.u64 %hd_d1, [%hd_d0" C_IN ";\n"
+		    "mov.b64 {%hd_a, %hd_b}, %hd_d1;\n"
+		    "shr.u32 %hd_c, %hd_lane, 3;\n"
+		    "shfl.sync.idx.b32 %hd_e, %hd_a, %hd_c" ALL
+		    "shfl.sync.idx.b32 %hd_f, %hd_b, %hd_c" ALL "and.b32 %hd_c, %hd_lane, 4;\n"
+		    "setp.ne.u32 %hd_p0, %hd_c, 0;\n"
+		    "selp.b32 %hd_e, %hd_f, %hd_e, %hd_p0;\n"
+		    "and.b32 %hd_c, %hd_lane, 3;\n"
+		    "shl.b32 %hd_c, %hd_c, 3;\n"
+		    "bfe.u32 %hd_i, %hd_e, %hd_c, 8;\n"
+		    "shfl.sync.idx.b32 %hd_c, %hd_i, 0" ALL "bfe.u32 %hd_e, %hd_b, 16, 8;\n"
+		    "sub.u32 %hd_f, %hd_lane, 4;\n");
+	pass_emit(w,
+		"setp.lt.u32 %%hd_p3, %%hd_f, %zu;\n"
+		"setp.ne.and.u32 %%hd_p0, %%hd_e, %%hd_c, %%hd_p3;\n"
+		"vote.sync.any.pred %%hd_p0, %%hd_p0, -1;\n"
+		"setp.eq.and.u32 %%hd_p0, %%hd_lane, 0, %%hd_p0;\n"
+		"selp.b32 %%hd_i, %%hd_seen, %%hd_i, %%hd_p0;\n",
+		TASK_FIRST);
+	_Static_assert(offsetof(struct task_column, first) == 32 &&
+			       sizeof(((struct task_column *)0)->in) == 32,
+		"lanes 0 to 3, and from 4 on");
+}
+
+/* Lanes with %hd_p1, which are %hd_m, are rows that came, as put_look found. Their descriptors go
+ * to shared memory, where %hd_e then points, behind a fence: what the host did ahead of spawning
+ * them is seen by their tasks, too. Their blocks: from %hd_g up to %hd_all.
+ *
+ * Four lanes read a row, with one instruction, and others the seven rows behind it: reads of one
+ * line of host memory go one after another, so a row's parts read by one lane would be as many
+ * ways over the bus. Who reads a row is not who saw it: the warp meets behind the fence. */
 static void put_fetch(struct pass_writer *w, const char *past)
 {
+	_Static_assert(sizeof(struct task_desc) == 64, "four lanes' 16 bytes");
 	pass_emit(w,
-		"fence.acq_rel.sys;\n"
-		"shl.b32 %%hd_e, %%hd_lane, 6;\n"
+		"fence.acq_rel.sys;\n" WHOLE_WARP "and.b32 %%hd_c, %%hd_m, 1;\n"
+		"setp.ne.and.u32 %%hd_p3, %%hd_c, 0, %%hd_p3;\n"
+		"mad.lo.u32 %%hd_e, %%hd_f, 6, %%hd_s;\n"
+		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_a;\n"
+		"shr.u32 %%hd_a, %%hd_a, 16;\n"
+		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_a;\n"
+		"setp.lt.and.u32 %%hd_p3, %%hd_f, %zu, %%hd_p3;\n" /* the last one is shorter */
+		"@%%hd_p3 st.shared.u16 [%%hd_e+%d], %%hd_b;\n"
+		"and.b32 %%hd_m, %%hd_m, -2;\n"
+		"setp.eq.u32 %%hd_p0, %%hd_m, 0;\n"
+		"@%%hd_p0 bra %s_all;\n",
+		N_ROW, N_ROW + 2, TASK_FIRST - 1, N_ROW + 4, past);
+	_Static_assert(sizeof(struct task_desc) % 6 == 4, "the last word of `first`");
+	pass_emit(w,
+		"fence.acq_rel.sys;\n" WHOLE_WARP
+		"%s_more:\n" LOWEST("%%hd_h", "%%hd_m") "shr.u32 %%hd_i, %%hd_lane, 2;\n"
+							"add.u32 %%hd_i, %%hd_i, %%hd_h;\n"
+							"mov.u32 %%hd_g, 255;\n"
+							"shl.b32 %%hd_g, %%hd_g, %%hd_h;\n"
+							"and.b32 %%hd_b, %%hd_m, %%hd_g;\n"
+							"not.b32 %%hd_g, %%hd_g;\n"
+							"and.b32 %%hd_m, %%hd_m, %%hd_g;\n"
+							"shr.u32 %%hd_b, %%hd_b, %%hd_i;\n"
+							"and.b32 %%hd_b, %%hd_b, 1;\n"
+							"setp.ne.u32 %%hd_p0, %%hd_b, 0;\n"
+							"and.b32 %%hd_g, %%hd_lane, 3;\n"
+							"shl.b32 %%hd_i, %%hd_i, 2;\n"
+							"add.u32 %%hd_g, %%hd_g, %%hd_i;\n"
+							"shl.b32 %%hd_g, %%hd_g, 4;\n"
+							"cvt.u64.u32 %%hd_d0, %%hd_g;\n"
+							"add.u64 %%hd_d0, %%hd_d0, %%hd_column;\n"
+							"add.u32 %%hd_e, %%hd_g, %%hd_s;\n",
+		past);
+	pass_emit(w,
+		"@%%hd_p0 ld.relaxed.sys.global.v4.u32 {%%hd_a, %%hd_b, %%hd_c, %%hd_f}, "
+		"[%%hd_d0+%d];\n"
+		"@%%hd_p0 st.shared.v4.u32 [%%hd_e+%d], {%%hd_a, %%hd_b, %%hd_c, %%hd_f};\n"
+		"setp.ne.u32 %%hd_p0, %%hd_m, 0;\n"
+		"@%%hd_p0 bra %s_more;\n"
+		"%s_all:\n" WHOLE_WARP "shl.b32 %%hd_e, %%hd_lane, 6;\n"
 		"add.u32 %%hd_e, %%hd_e, %%hd_s;\n"
 		"add.u32 %%hd_e, %%hd_e, %d;\n"
 		"mov.u32 %%hd_g, 0;\n"
 		"@!%%hd_p1 bra %s;\n",
-		N_ROW, past);
-	for (unsigned at = 0; at < sizeof(struct task_desc); at += 16)
-		pass_emit(w,
-			"ld.relaxed.sys.global.v4.u32 {%%hd_a, %%hd_b, %%hd_c, %%hd_f}, "
-			"[%%hd_desc+%u];\n"
-			"st.shared.v4.u32 [%%hd_e+%u], {%%hd_a, %%hd_b, %%hd_c, %%hd_f};\n",
-			at, at);
+		N_DESC, N_ROW, past, past, N_ROW, past);
 	pass_put(w, "ld.shared.u32 %hd_a, [%hd_e" D_GRID_X ";\n"
 		    "ld.shared.u16 %hd_b, [%hd_e" D_GRID_Y ";\n"
 		    "mul.lo.u32 %hd_a, %hd_a, %hd_b;\n"
@@ -184,10 +256,10 @@ static void put_go_on(struct pass_writer *w)
 	pass_put(w, "setp.ne.u32 %hd_p1, %hd_next, 0;\n"
 		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
 		    "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
-		    "@%hd_p0 bra $hd_s_top;\n" LOWEST("%hd_cur",
-			    "%hd_m") "ld.relaxed.sys.global.u32 %hd_a, [%hd_in" C_IN ";\n"
-				     "selp.b32 %hd_mine, %hd_a, %hd_mine, %hd_p1;\n"
-				     "mov.u32 %hd_seen, %hd_mine;\n");
+		    "@%hd_p0 bra $hd_s_top;\n" LOWEST("%hd_cur", "%hd_m"));
+	put_look(w);
+	pass_put(w, "selp.b32 %hd_mine, %hd_i, %hd_mine, %hd_p1;\n"
+		    "mov.u32 %hd_seen, %hd_mine;\n");
 	put_fetch(w, "$hd_s_known");
 	pass_put(w, "sub.u32 %hd_a, %hd_all, %hd_next;\n"
 		    "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_a;\n"
@@ -261,7 +333,7 @@ static void put_pick(struct pass_writer *w)
 			"%hd_a") "mov.u32 %hd_last, %hd_cur;\n"
 				 "setp.eq.u32 %hd_p1, %hd_lane, %hd_cur;\n"
 				 "selp.b32 %hd_mine, %hd_seen, %hd_mine, %hd_p1;\n"
-				 "@%hd_p1 st.relaxed.sys.global.u32 [%hd_in" C_TAKEN ", %hd_mine;\n"
+				 "@%hd_p1 st.relaxed.sys.global.u8 [%hd_in" C_TAKEN ", %hd_mine;\n"
 				 "sub.u32 %hd_e, %hd_all, %hd_next;\n"
 				 "@%hd_p1 st.shared.u32 [%hd_w" Q_BLOCKS ", %hd_e;\n"
 				 "@%hd_p1 st.shared.u32 [%hd_w" Q_GEN ", %hd_mine;\n"
@@ -481,10 +553,10 @@ static const char give[] =
 	"sub.u32 %hd_want, %hd_want, %hd_a;\n"
 	"mov.u32 %hd_any, 1;\n";
 
-static const char placed[] =
-	"setp.ne.u32 %hd_p0, %hd_want, 0;\n"
-	"@%hd_p0 bra $hd_s_top;\n"
-	"$hd_s_placed:\n"
+static const char placed[] = "setp.ne.u32 %hd_p0, %hd_want, 0;\n"
+			     "@%hd_p0 bra $hd_s_top;\n"
+			     "$hd_s_placed:\n";
+static const char go_on_placing[] =
 	"setp.eq.u32 %hd_p1, %hd_next, %hd_all;\n" /* was it the last block? */
 	"setp.eq.and.u32 %hd_p1, %hd_lane, %hd_cur, %hd_p1;\n"
 	"selp.b32 %hd_next, 0, %hd_next, %hd_p1;\n"
@@ -533,10 +605,8 @@ static void put_wide(struct pass_writer *w)
 		    "ld.shared.u64 %hd_own_at, [%hd_s" Q_MORE ";\n");
 	pass_emit(w,
 		"sub.u64 %%hd_own_at, %%hd_own_at, %zu;\n"
-		"mad.wide.u32 %%hd_in, %%hd_lane, 4, %%hd_column;\n"
-		"mad.wide.u32 %%hd_desc, %%hd_lane, 64, %%hd_column;\n"
-		"add.u64 %%hd_desc, %%hd_desc, %d;\n",
-		sizeof(struct task_own), N_DESC);
+		"mad.wide.u32 %%hd_in, %%hd_lane, 1, %%hd_column;\n",
+		sizeof(struct task_own));
 	for (unsigned i = 0; i < ARRAY_LEN(kept); i++)
 		pass_emit(w, "ld.shared.u32 %s, [%%hd_w+%u];\n", kept[i], N_KEPT + 128 * i);
 	pass_put(w, "mov.u32 %hd_want, 0;\n"
@@ -544,15 +614,30 @@ static void put_wide(struct pass_writer *w)
 		    "mov.u32 %hd_rec, 0;\n"
 		    "mov.u32 %hd_turn, 0;\n"
 		    "mov.u32 %hd_any, 1;\n"
-		    "mov.u32 %hd_nap, " NAP_NS ";\n"
+		    "mov.u32 %hd_nap, 0;\n"
+		    "mov.u32 %hd_looks, 0;\n"
 		    "bra $hd_s_placed;\n");
 }
 
-static void put_poll(struct pass_writer *w)
+/* ---- when (where it is asked for) ----
+ * What comes ahead of the end waits in shared memory, where else only wide blocks have something;
+ * all goes to the host behind it. */
+
+/* The lane's, or %hd_a's, row. Uses %hd_d3. */
+static void put_stamp(struct pass_writer *w, const char *guard, const char *row, size_t which)
 {
-	pass_put(w, "$hd_s_poll:\n"
-		    "ld.relaxed.sys.global.u32 %hd_i, [%hd_in" C_IN ";\n"
-		    "setp.ne.u32 %hd_p1, %hd_i, %hd_seen;\n"
+	pass_emit(w,
+		"mov.u64 %%hd_d3, %%globaltimer;\n"
+		"mad.lo.u32 %%hd_f, %s, 24, %%hd_s;\n"
+		"%sst.shared.u64 [%%hd_f+%zu], %%hd_d3;\n",
+		row, guard, N_KEPT + which);
+}
+
+static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
+{
+	pass_put(w, "$hd_s_poll:\n");
+	put_look(w);
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_i, %hd_seen;\n"
 		    "and.pred %hd_p1, %hd_p1, %hd_row;\n"
 		    "vote.sync.ballot.b32 %hd_m, %hd_p1, -1;\n"
 		    "shfl.sync.idx.b32 %hd_n, %hd_i, 31" ALL "setp.eq.u32 %hd_p0, %hd_m, 0;\n"
@@ -560,36 +645,44 @@ static void put_poll(struct pass_writer *w)
 		    "selp.b32 %hd_seen, %hd_i, %hd_seen, %hd_p1;\n"
 		    "mov.u32 %hd_any, 1;\n");
 	put_fetch(w, "$hd_s_fetched");
-	pass_put(w,
-		"@%hd_p1 mov.u32 %hd_next, %hd_g;\n"
-		"$hd_s_alive:\n"
-		"and.b32 %hd_a, %hd_n, 1;\n"
-		"or.b32 %hd_leave, %hd_leave, %hd_a;\n"
-		"mov.u64 %hd_d0, %globaltimer;\n"
-		"setp.ne.u32 %hd_p0, %hd_n, %hd_beat;\n"
-		"mov.u32 %hd_beat, %hd_n;\n"
-		"selp.b64 %hd_t0, %hd_d0, %hd_t0, %hd_p0;\n"
-		"sub.u64 %hd_d1, %hd_d0, %hd_t0;\n"
-		"ld.param.u64 %hd_d2, " K_BEAT_NS ";\n"
-		"setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
-		"setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
-		"selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
-		"sub.u64 %hd_d1, %hd_d0, %hd_t1;\n"
-		"ld.param.u64 %hd_d2, " K_LIMIT_NS ";\n"
-		"setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
-		"setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
-		"selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
-		/* Lanes may have read the clock apart. */
-		"shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL "setp.ne.u32 %hd_p0, %hd_any, 0;\n"
-		"@%hd_p0 mov.u32 %hd_nap, " NAP_NS ";\n"
-		"@%hd_p0 bra $hd_s_top;\n"
-		"setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
-		"@%hd_p0 bra $hd_s_leave;\n"
-		"$hd_s_nap:\n"
-		"nanosleep.u32 %hd_nap;\n"
-		"shl.b32 %hd_nap, %hd_nap, 1;\n"
-		"min.u32 %hd_nap, %hd_nap, " NAP_MAX ";\n"
-		"bra $hd_s_top;\n");
+	if (pool->stamps)
+		put_stamp(w, "@%hd_p1 ", "%hd_lane", offsetof(struct task_stamps, seen));
+	pass_put(w, "@%hd_p1 mov.u32 %hd_next, %hd_g;\n"
+		    "$hd_s_alive:\n"
+		    "and.b32 %hd_a, %hd_n, 1;\n"
+		    "or.b32 %hd_leave, %hd_leave, %hd_a;\n"
+		    "add.u32 %hd_looks, %hd_looks, 1;\n"
+		    "and.b32 %hd_a, %hd_looks, 15;\n"
+		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"
+		    "@%hd_p0 bra $hd_s_timed;\n" /* the clock, too, is far away */
+		    "mov.u64 %hd_d0, %globaltimer;\n"
+		    "setp.ne.u32 %hd_p0, %hd_n, %hd_beat;\n"
+		    "mov.u32 %hd_beat, %hd_n;\n"
+		    "selp.b64 %hd_t0, %hd_d0, %hd_t0, %hd_p0;\n"
+		    "sub.u64 %hd_d1, %hd_d0, %hd_t0;\n"
+		    "ld.param.u64 %hd_d2, " K_BEAT_NS ";\n"
+		    "setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
+		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
+		    "selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		    "sub.u64 %hd_d1, %hd_d0, %hd_t1;\n"
+		    "ld.param.u64 %hd_d2, " K_LIMIT_NS ";\n"
+		    "setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
+		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
+		    "selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		    /* Lanes may have read the clock apart. */
+		    "shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL "$hd_s_timed:\n"
+		    "setp.ne.u32 %hd_p0, %hd_any, 0;\n"
+		    "@%hd_p0 mov.u32 %hd_nap, 0;\n"
+		    "@%hd_p0 bra $hd_s_top;\n"
+		    "setp.ne.u32 %hd_p0, %hd_leave, 0;\n"
+		    "@%hd_p0 bra $hd_s_leave;\n"
+		    "$hd_s_nap:\n"
+		    "add.u32 %hd_nap, %hd_nap, 1;\n"
+		    "setp.lt.u32 %hd_p0, %hd_nap, " NAPS_SHORT ";\n");
+	pass_emit(w, "selp.b32 %%hd_a, %u, " NAP_MAX ", %%hd_p0;\n",
+		pool->nap_ns ? pool->nap_ns : NAP);
+	pass_put(w, "nanosleep.u32 %hd_a;\n"
+		    "bra $hd_s_top;\n");
 }
 
 /* Once all that was begun has ended. */
@@ -614,7 +707,7 @@ static void put_leave(struct pass_writer *w)
 		    "ld.param.u32 %hd_a, " K_LAUNCH ";\n"
 		    "shl.b32 %hd_a, %hd_a, 1;\n"
 		    "or.b32 %hd_a, %hd_a, 1;\n"
-		    "st.relaxed.sys.global.u32 [%hd_column" C_STATE ", %hd_a;\n"
+		    "st.relaxed.sys.global.u32 [%hd_column" C_LAUNCH ", %hd_a;\n"
 		    "$hd_s_left:\n"
 		    "ret;\n");
 }
@@ -623,7 +716,7 @@ static void put_leave(struct pass_writer *w)
 static const char arrive[] = "setp.ne.u32 %hd_p0, %hd_lane, 0;\n"
 			     "ld.param.u32 %hd_a, " K_LAUNCH ";\n"
 			     "shl.b32 %hd_a, %hd_a, 1;\n"
-			     "@!%hd_p0 st.relaxed.sys.global.u32 [%hd_column" C_STATE ", %hd_a;\n";
+			     "@!%hd_p0 st.relaxed.sys.global.u32 [%hd_column" C_LAUNCH ", %hd_a;\n";
 
 /* ---- executors ---- */
 
@@ -666,23 +759,55 @@ static const char count[] = "atom.acq_rel.cta.shared.add.u32 %hd_a, [%hd_c" Q_LE
 			    "ld.shared.u32 %hd_a, [%hd_e" Q_GEN ";\n"
 			    "ld.shared.u64 %hd_d0, [%hd_s" Q_COLUMN ";\n"
 			    "sub.u32 %hd_e, %hd_e, %hd_s;\n"
+			    "shr.u32 %hd_e, %hd_e, 2;\n"
 			    "cvt.u64.u32 %hd_d1, %hd_e;\n"
-			    "add.u64 %hd_d0, %hd_d0, %hd_d1;\n"
-			    "fence.acq_rel.sys;\n"
-			    "st.relaxed.sys.global.u32 [%hd_d0" C_OUT ", %hd_a;\n"
-			    "$hd_e_counted:\n"
-			    "mov.u32 %hd_a, 0;\n"
-			    "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
-			    "$hd_e_free:\n" WHOLE_WARP;
+			    "add.u64 %hd_d0, %hd_d0, %hd_d1;\n";
+static const char tell[] = "fence.acq_rel.sys;\n"
+			   "st.relaxed.sys.global.u8 [%hd_d0" C_OUT ", %hd_a;\n";
+static const char counted[] = "$hd_e_counted:\n"
+			      "mov.u32 %hd_a, 0;\n"
+			      "st.release.cta.shared.u32 [%hd_w" Q_GO ", %hd_a;\n"
+			      "$hd_e_free:\n" WHOLE_WARP;
+
+/* %hd_e: the row; %hd_a: its generation; %hd_d2: when it ended. */
+static const char told[] = "mov.u64 %hd_d3, %globaltimer;\n"
+			   "ld.param.u64 %hd_d0, " K_STAMPS ";\n"
+			   "ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"
+			   "shl.b32 %hd_b, %hd_b, 5;\n"
+			   "add.u32 %hd_b, %hd_b, %hd_e;\n"
+			   "mad.wide.u32 %hd_d0, %hd_b, 64, %hd_d0;\n"
+			   "mad.lo.u32 %hd_f, %hd_e, 24, %hd_s;\n";
+
+static void put_told(struct pass_writer *w)
+{
+	pass_put(w, told);
+	for (unsigned i = 0; i < 3; i++)
+		pass_emit(w,
+			"ld.shared.u64 %%hd_d1, [%%hd_f+%u];\n"
+			"st.relaxed.sys.global.u64 [%%hd_d0+%u], %%hd_d1;\n",
+			N_KEPT + 8 * i, 8 * i);
+	pass_put(w, "st.relaxed.sys.global.u64 [%hd_d0+24], %hd_d2;\n"
+		    "st.relaxed.sys.global.u64 [%hd_d0+32], %hd_d3;\n"
+		    "cvt.u64.u32 %hd_d1, %hd_a;\n"
+		    "fence.acq_rel.sys;\n"
+		    "st.relaxed.sys.global.u64 [%hd_d0+40], %hd_d1;\n");
+	_Static_assert(offsetof(struct task_stamps, ended) == 24 &&
+			       offsetof(struct task_stamps, gen) == 40 &&
+			       sizeof(struct task_stamps) == 64,
+		"as written here");
+}
+
 static const char or_back[] = "mov.u32 %hd_a, %tid.x;\n"
 			      "setp.lt.u32 %hd_p0, %hd_a, 32;\n"
 			      "@%hd_p0 bra $hd_s_back;\n"
 			      "mov.u32 %hd_lane, %laneid;\n";
 
-static void put_executor(struct guests *x, struct pass_writer *w, bool wide)
+static void put_executor(struct guests *x, struct pass_writer *w, const struct pass_pool *pool)
 {
 	pass_put(w, await);
 	pass_emit(w, "ld.shared.u32 %%hd_a, [%%hd_a+%d];\n", N_RECORD); /* its row */
+	if (pool->stamps)
+		put_stamp(w, "", "%hd_a", offsetof(struct task_stamps, begun));
 	pass_emit(w,
 		"shl.b32 %%hd_a, %%hd_a, 6;\n"
 		"add.u32 %%hd_a, %%hd_a, %%hd_s;\n"
@@ -703,12 +828,18 @@ static void put_executor(struct guests *x, struct pass_writer *w, bool wide)
 		    "shl.b32 %hd_c, %hd_a, 2;\n"
 		    "add.u32 %hd_c, %hd_c, %hd_s;\n");
 	pass_put(w, count);
-	if (wide)
+	if (pool->stamps)
+		pass_put(w, "mov.u64 %hd_d2, %globaltimer;\n");
+	pass_put(w, tell);
+	if (pool->stamps)
+		put_told(w);
+	pass_put(w, counted);
+	if (pool->wide)
 		pass_put(w, or_back);
 	pass_put(w, "bra $hd_e_next;\n");
 }
 
-void pass_emit_tasks(struct guests *x, struct pass_writer *w, bool wide)
+void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool)
 {
 	_Static_assert(offsetof(struct task_record, row) == 0, "put_executor");
 	_Static_assert(offsetof(struct task_desc, kind) == 0, "put_executor");
@@ -723,15 +854,18 @@ void pass_emit_tasks(struct guests *x, struct pass_writer *w, bool wide)
 	put_block(w);
 	put_record(w);
 	pass_put(w, find_free);
-	if (wide)
+	if (pool->wide)
 		pass_put(w, unless_wide);
 	pass_put(w, give);
-	if (wide)
+	if (pool->wide)
 		pass_put(w, "@%hd_p2 bra $hd_s_wide;\n");
 	pass_put(w, placed);
-	put_poll(w);
+	if (pool->stamps)
+		put_stamp(w, "", "%hd_cur", offsetof(struct task_stamps, placed));
+	pass_put(w, go_on_placing);
+	put_poll(w, pool);
 	put_leave(w);
-	if (wide)
+	if (pool->wide)
 		put_wide(w);
-	put_executor(x, w, wide);
+	put_executor(x, w, pool);
 }

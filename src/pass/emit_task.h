@@ -6,7 +6,7 @@
 #define HEDDLE_EMIT_TASK_H
 
 #include "pass/guests.h"
-#include "pass/task.h"
+#include "pass/task_shared.h"
 
 #define TASK_PARAM "hd_task" /* struct task_args */
 #define TASK_OWN   "hd_own"  /* struct task_shared */
@@ -19,6 +19,6 @@ int pass_fail_alone(struct guests *x, unsigned k, struct ptx_sym *own);
 void pass_put_failed(struct pass_writer *w, const char *find_record);
 
 /* The entry's body: w is the host's, a guest's one piece runs one block of it. */
-void pass_emit_tasks(struct guests *x, struct pass_writer *w, bool wide);
+void pass_emit_tasks(struct guests *x, struct pass_writer *w, const struct pass_pool *pool);
 
 #endif

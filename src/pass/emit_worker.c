@@ -81,10 +81,10 @@ static const char find_slot_again[] = "mov.u32 %hd_r0, hd_slot;\n"
 				      "add.u32 %hd_r0, %hd_r0, %hd_s;\n";
 
 static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_bk}, [%hd_r0];\n"
-				"mov.u32 %hd_k, %hd_bk;\n"
-				"ld.param.u32 %hd_r1, " A_GRID_X ";\n"
-				"add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
-				"setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n"; /* in one row */
+				"mov.u32 %hd_k, %hd_bk;\n";
+static const char see_row[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+			      "add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
+			      "setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n"; /* in one row */
 
 static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 				     "@%hd_p1 bra $hd_leave;\n";
@@ -92,12 +92,19 @@ static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
 static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5}, [%hd_r1];\n";
 
 /* Fails unless the claim that was read is as its leader left it. */
-static const char check_claim[] = "xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"
-				  "xor.b32 %hd_r2, %hd_r2, %hd_r4;\n"
-				  "mad.lo.u32 %hd_r2, %hd_r2, " CHECK_ODD ", %hd_r5;\n"
-				  "add.u32 %hd_r2, %hd_r2, " CHECK_BASE ";\n"
-				  "ld.shared.u32 %hd_r3, [%hd_r1" S_CHECK ";\n"
-				  "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n" FAIL_IF_P1;
+#define COMPARE_CLAIM                                         \
+	"xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"                   \
+	"xor.b32 %hd_r2, %hd_r2, %hd_r4;\n"                   \
+	"mad.lo.u32 %hd_r2, %hd_r2, " CHECK_ODD ", %hd_r5;\n" \
+	"add.u32 %hd_r2, %hd_r2, " CHECK_BASE ";\n"           \
+	"ld.shared.u32 %hd_r3, [%hd_r1" S_CHECK ";\n"         \
+	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
+static const char check_claim[] = COMPARE_CLAIM FAIL_IF_P1;
+
+/* The same as a store, which the assembler does not branch around: what follows need not wait for
+ * the words that are compared. */
+static const char check_claim_aside[] =
+	COMPARE_CLAIM "@%hd_p1 st.shared.u32 [hd_slot+8388000], %hd_r2;\n";
 
 /* Whether a chunk's first block and length stay in registers. */
 static bool keeps_slot(const struct pass_place *at)
@@ -115,10 +122,11 @@ static bool first_claims(const struct pass_place *at)
 
 static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_put(w, at->merged ? find_slot_again : find_slot);
-	pass_put(w, keeps_slot(at) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
-	if (!at->merged)
-		pass_put(w, unless_leaving);
+	pass_put(w, find_slot);
+	if (keeps_slot(at))
+		pass_put(w, keep_slot);
+	pass_put(w, keeps_slot(at) ? see_row : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	pass_put(w, unless_leaving);
 }
 
 /* Adds the blocks that were run last to the finished ones: of the slot before this one, or of this
@@ -132,7 +140,7 @@ static void count_finished(struct pass_writer *w, const struct pass_place *at)
 		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
 	} else {
 		pass_put(w, claim_at);
-		pass_put(w, check_claim);
+		pass_put(w, at->merged ? check_claim_aside : check_claim);
 	}
 	pass_put(w, "cvt.u64.u32 %hd_d1, %hd_r5;\n"
 		    "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
@@ -195,6 +203,10 @@ static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
 				 "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
 				 "max.u32 %hd_r6, %hd_r6, 1;\n";
 
+static const char if_wide[] = "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+			      "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+			      "@%hd_p1 bra $hd_wide;\n";
+
 static const char claim_ticket[] = "not.b32 %hd_r5, %hd_r6;\n"
 				   "st.shared.v2.u32 " S_CLAIM ", {%hd_r6, %hd_r5};\n"
 				   "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", %hd_r6;\n";
@@ -224,14 +236,15 @@ static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
 #define NO_IDS "mov.u32 %hd_x, 0;\nmov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
 
 static const char take[] = "$hd_take:\n" BLOCK_AGAIN "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
-			   "selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n" NO_IDS
-			   "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
-			   "setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
-			   "@%hd_p1 bra $hd_store;\n"
-			   "mov.u32 %hd_r4, %hd_t;\n"
-			   "st.shared.u32 " S_LAST ", %hd_t;\n"
-			   "ld.shared.v2.u32 {%hd_r6, %hd_r7}, " S_CLAIM ";\n"
-			   "sub.u32 %hd_r5, %hd_r5, %hd_t;\n";
+			   "selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n";
+
+static const char take_ticket[] = NO_IDS "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+					 "setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
+					 "@%hd_p1 bra $hd_store;\n"
+					 "mov.u32 %hd_r4, %hd_t;\n"
+					 "st.shared.u32 " S_LAST ", %hd_t;\n"
+					 "ld.shared.v2.u32 {%hd_r6, %hd_r7}, " S_CLAIM ";\n"
+					 "sub.u32 %hd_r5, %hd_r5, %hd_t;\n";
 
 /* Others may still be in a body, or were in one since it was noted. */
 static const char check_size[] = "xor.b32 %hd_r7, %hd_r6, %hd_r7;\n"
@@ -299,7 +312,7 @@ static void emit_first(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, find_claim);
 	pass_put(w, claim_at);
 	pass_put(w, first_of_claim);
-	pass_put(w, check_claim);
+	pass_put(w, at->merged ? check_claim_aside : check_claim);
 }
 
 static void emit_next(struct pass_writer *w, const struct pass_place *at)
@@ -335,12 +348,6 @@ static bool parts_blocks(const struct pass_place *at)
 	return at->facts->uses_shared && !pass_has_rounds(at);
 }
 
-_Static_assert(CTL_UNSTEERED == 32, "if_steered");
-static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
-				 "and.b32 %hd_r1, %hd_r1, 32;\n"
-				 "setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
-				 "@%hd_p1 bra $hd_may_now;\n";
-
 static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 {
 	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
@@ -349,18 +356,15 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 	if (first_claims(at))
 		count_finished(w, at);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
-	if (at->merged)
-		pass_put(w, if_steered);
 	emit_quota(w, at, "now");
-	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
-		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
-		    "@%hd_p1 bra $hd_wide;\n");
+	pass_put(w, if_wide);
 	pass_put(w, claim_size);
 	if (at->facts->rising_order)
 		pass_put(w, "mov.u32 %hd_r6, 1;\n");
 	pass_put(w, claim_ticket);
 	pass_put(w, "$hd_no_now:\n");
 	pass_put(w, take);
+	pass_put(w, take_ticket);
 	if (!keeps_slot(at))
 		pass_put(w, check_size);
 	pass_put(w, taken);
@@ -465,12 +469,17 @@ void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at)
 	}
 }
 
-/* The way from a block's end to the next. */
-static void emit_again(struct pass_writer *w, const struct pass_place *at)
+static void end_block(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_emit_block_end(w, at);
 	if (at->facts->gathers && !pass_has_rounds(at) && !parts_blocks(at))
 		pass_put(w, WHOLE_WARP);
+}
+
+/* The way from a block's end to the next. */
+static void emit_again(struct pass_writer *w, const struct pass_place *at)
+{
+	end_block(w, at);
 	if (!keeps_slot(at))
 		pass_put(w, length_of_slot);
 	pass_put(w, if_more);
@@ -517,28 +526,89 @@ void pass_part_enter(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, join);
 }
 
-/* Near the end of the grid blocks are left to whoever comes first. */
+_Static_assert(CTL_UNSTEERED == 32 && CTL_BY_CLAIMS == 64, "flags of merged launches");
+static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+				 "and.b32 %hd_r1, %hd_r1, 32;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+				 "@%hd_p1 bra $hd_may_now;\n";
+
+#define IF_BY_CLAIMS                          \
+	"ld.param.u32 %hd_r1, " A_FLAGS ";\n" \
+	"and.b32 %hd_r1, %hd_r1, 64;\n"       \
+	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+
+/* Near the end of the grid blocks are left to whoever comes first: for the last claims, twice as
+ * many as there are workers or a few less. */
+static const char ahead[] = IF_BY_CLAIMS "@!%hd_p1 bra $hd_no_ahead;\n"
+					 "ld.shared.u32 %hd_r4, " S_LAST ";\n"
+					 "ld.param.u32 %hd_r5, " A_CLAIMS ";\n"
+					 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
+					 "ld.param.u32 %hd_r6, " A_APART ";\n"
+					 "and.b32 %hd_r6, %hd_r6, 255;\n"
+					 "shl.b32 %hd_r6, 2, %hd_r6;\n"
+					 "setp.le.u32 %hd_p1, %hd_r5, %hd_r6;\n"
+					 "@%hd_p1 bra $hd_no_ahead;\n" BLOCK_AGAIN
+					 "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", 1;\n"
+					 "$hd_no_ahead:\n";
+
 void pass_part_ahead(struct pass_writer *w)
 {
-	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
-		    "and.b32 %hd_r1, %hd_r1, 32;\n"
-		    "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
-		    "@%hd_p1 bra $hd_no_ahead;\n"
-		    "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
-		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
-		    "@%hd_p1 bra $hd_no_ahead;\n");
-	pass_put(w, claim_size);
-	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
-		    "@%hd_p1 bra $hd_no_ahead;\n" BLOCK_AGAIN);
-	pass_put(w, claim_ticket);
-	pass_put(w, "$hd_no_ahead:\n");
+	pass_put(w, ahead);
 }
+
+/* Tickets are blocks. */
+static void claim_blocks(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, if_steered);
+	emit_quota(w, at, "now");
+	pass_put(w, if_wide);
+	pass_put(w, claim_size);
+	if (at->facts->rising_order)
+		pass_put(w, "mov.u32 %hd_r6, 1;\n");
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_now:\n"
+		    "mov.u32 %hd_k, " SLOT_LEAVE ";\n");
+	pass_put(w, take_ticket);
+	if (!keeps_slot(at))
+		pass_put(w, check_size);
+	pass_put(w, taken);
+	pass_emit_part_ids(w, at->facts->callees.at[0].reads + PASS_CTAID);
+}
+
+/* The largest grids, a block a claim: its ids are in the slot as they are. */
+static const char claim_wide_block[] =
+	"$hd_wide:\n"
+	"atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
+	"mov.u32 %hd_k, " SLOT_LEAVE ";\n" NO_IDS "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+	"setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+	"@%hd_p1 bra $hd_store;\n"
+	"st.shared.u64 " S_LAST64 ", %hd_d4;\n"
+	"mov.u32 %hd_r6, 1;\n"
+	"mov.u32 %hd_k, 1;\n"
+	"cvt.u32.u64 %hd_r4, %hd_d4;\n"
+	"bra $hd_claimed;\n";
 
 void pass_part_claim(struct pass_writer *w, const struct pass_place *at)
 {
-	pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
-		    "@%hd_p1 bra $hd_take;\n");
-	emit_claim(w, at);
+	if (!at->facts->rising_order)
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+			    "@%hd_p1 bra $hd_take;\n");
+	pass_put(w, BLOCK_AGAIN);
+	if (!at->facts->rising_order)
+		pass_put(w, IF_BY_CLAIMS "@%hd_p1 bra $hd_one;\n");
+	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	claim_blocks(w, at);
+	pass_put(w, claim_wide_block);
+	pass_emit_wide_ids(w, at->facts->callees.at[0].reads + PASS_CTAID, S_LAST64);
+	if (!at->facts->rising_order) {
+		pass_put(w, "$hd_one:\n"
+			    "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", 1;\n"
+			    "$hd_take:\n");
+		pass_emit_claimed(w);
+	}
+	pass_put(w, store_slot);
+	if (!keeps_slot(at))
+		pass_put(w, store_check);
 	pass_put(w, "$hd_sync:\n"
 		    "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
@@ -558,13 +628,46 @@ void pass_part_leave(struct pass_writer *w)
 	pass_emit_exit(w);
 }
 
+/* %hd_s: blocks left of the claim, behind this one. */
+static const char note_left[] = "sub.u32 %hd_r1, %hd_k, 1;\n"
+				"shl.b32 %hd_r1, %hd_r1, 5;\n"
+				"or.b32 %hd_s, %hd_s, %hd_r1;\n";
+
+static const char number_in_claim[] = "shr.u32 %hd_r0, %hd_s, 5;\n"
+				      "sub.u32 %hd_r0, %hd_r5, %hd_r0;\n"
+				      "sub.u32 %hd_r0, %hd_r0, 1;\n";
+
 void pass_part_take(struct pass_writer *w, const struct pass_place *at)
 {
-	emit_take_slot(w, at);
-	emit_next(w, at);
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
+
+	pass_put(w, find_slot_again);
+	pass_put(w, keeps_slot(at) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	pass_put(w, note_left);
+	pass_put(w, "$hd_next:\n");
+	emit_first(w, at);
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "ld.param.u32 %hd_r1, " A_INVERSE_X ";\n"
+		    "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+		    "@%hd_p1 bra $hd_body;\n");
+	if (!keeps_slot(at)) {
+		pass_put(w, number_in_claim);
+		pass_put(w, "mad.lo.u32 %hd_x, %hd_r0, %hd_y, %hd_x;\n");
+	}
+	pass_emit_multiply(w, reads);
+	pass_put(w, "$hd_body:\n");
 }
 
 void pass_part_again(struct pass_writer *w, const struct pass_place *at)
 {
-	emit_again(w, at);
+	end_block(w, at);
+	pass_put(w, "setp.lt.u32 %hd_p1, %hd_s, 32;\n"
+		    "@%hd_p1 bra $hd_top;\n"
+		    "sub.u32 %hd_s, %hd_s, 32;\n");
+	if (keeps_slot(at))
+		pass_put(w, "add.u32 %hd_bx, %hd_bx, %hd_by;\n");
+	if (parts_blocks(at))
+		pass_among_barrier(w, at);
+	pass_put(w, "bra $hd_next;\n");
 }

@@ -2,9 +2,10 @@
  * Copyright 2026 The heddle authors */
 
 /* What all ways of fusing share (fuse.h): from a launch's block number to a guest's ids, and the
- * guest's body there. No scheduler, no control block: of struct ctl_args total and grid are read.
- * The body is virtual as in a worker, since it stands among other code: its ways out lead behind
- * it, its barriers count its own threads. */
+ * guest's body there. No scheduler, no control block: of struct ctl_args total, grid and inverse
+ * are read (a launch has less than 2^31 blocks: there always is one). The body is virtual as in a
+ * worker, since it stands among other code: its ways out lead behind it, its barriers count its own
+ * threads. */
 #include "pass/fuse.h"
 #include "pass/emit.h"
 
@@ -21,19 +22,7 @@ static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
 			  "cvt.u64.u32 %hd_d1, %hd_x;\n"
 			  "setp.ge.u64 %hd_p1, %hd_d1, %hd_d0;\n"
 			  "@%hd_p1 bra $hd_out;\n"
-			  "ld.param.u32 %hd_r1, " A_GRID_Y ";\n"
-			  "ld.param.u32 %hd_r2, " A_GRID_Z ";\n"
-			  "mul.lo.u32 %hd_r2, %hd_r1, %hd_r2;\n"
-			  "setp.eq.u32 %hd_p1, %hd_r2, 1;\n"
-			  "@%hd_p1 bra $hd_body;\n"
-			  "ld.param.u32 %hd_r0, " A_GRID_X ";\n"
-			  "div.u32 %hd_y, %hd_x, %hd_r0;\n"
-			  "mul.lo.u32 %hd_r2, %hd_y, %hd_r0;\n"
-			  "sub.u32 %hd_x, %hd_x, %hd_r2;\n"
-			  "div.u32 %hd_z, %hd_y, %hd_r1;\n"
-			  "mul.lo.u32 %hd_r2, %hd_z, %hd_r1;\n"
-			  "sub.u32 %hd_y, %hd_y, %hd_r2;\n"
-			  "$hd_body:\n";
+			  "ld.param.u32 %hd_r1, " A_INVERSE_X ";\n";
 
 static int make_pieces(struct guests *x, unsigned k)
 {
@@ -46,6 +35,7 @@ static int make_pieces(struct guests *x, unsigned k)
 		return r;
 	g->from[FUSE_RUN] = w.out.len;
 	pass_put(&w, ids);
+	pass_emit_multiply(&w, g->facts.callees.at[0].reads + PASS_CTAID);
 	guests_rounds_ready(g, &w);
 	guests_put_body(x, k, &w);
 	if (!g->at.real_exits)

@@ -10,6 +10,7 @@
  * what early returns need (rounds, tails) is found and done as for any kernel. So blocks of any
  * sizes go together, with barriers too (KernelMerge, section 2.4, has them deadlock). */
 #include "pass/guests.h"
+#include "pass/contract.h"
 #include "pass/emit.h"
 
 #include <errno.h>
@@ -69,6 +70,16 @@ int guests_import(struct guests *x, const struct pass_guest *from, const char *e
 	if (x->record && !VEC_PUSH(&x->record->funcs, (struct pass_recorded){.f = x->host}))
 		return -ENOMEM;
 	return 0;
+}
+
+int guests_settle(struct guests *x)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (unsigned k = 0; r == 0 && k < x->n; k++)
+		r = contract_settle(x->m, x->of[k].f, x->diags, &n);
+	return r;
 }
 
 /* ---- blocks of other sizes than the worker's ---- */

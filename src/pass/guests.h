@@ -62,6 +62,9 @@ uint32_t pass_threads(const uint32_t block[3]);
 /* x->n, diags, as_is, threads are set. 0; -ENOTSUP: x->verdict says why guest x->which cannot be,
  * or else diags do; other negative errno with diags. */
 int guests_import(struct guests *x, const struct pass_guest *from, const char *entry);
+/* For places where parameters are no constants to the assembler: what it fuses on their account is
+ * one instruction (contract.h). */
+int guests_settle(struct guests *x);
 /* What is true of guest k, once x->threads is known; and its place, as far as it is the same for
  * all: shared memory, from shared_at on, threads, from at.first_thread on, ids. */
 int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);

@@ -294,6 +294,8 @@ static int make(struct harness *h)
 	struct pass_writer w = {.diags = x->diags};
 	int r = guests_import(x, h->from, PASS_HARNESS_ENTRY);
 
+	if (r == 0)
+		r = guests_settle(x);
 	if (r == 0 && has(h, PASS_FIELD_THREADS) && x->threads > MAX_THREADS)
 		return guests_refuse(
 			x, 0, "its block and %u threads more are more than %u", FIRST, MAX_THREADS);

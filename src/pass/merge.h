@@ -128,7 +128,7 @@ pass_merge_fn pass_merge;
 
 /* ---- kernels fused block by block: no scheduler; what GoPTX (section IV-B) compares with ----
  * Block i of the launch runs block i of each guest that has one: the grid is the largest, in x
- * alone. struct ctl_args of each: total and grid are read, nothing else; there is no struct
+ * alone. struct ctl_args of each: total, grid and inverse are read, no more; there is no struct
  * ctl_merge. */
 pass_merge_fn pass_fuse_vertical;   /* one guest's block behind another's, by the same threads */
 pass_merge_fn pass_fuse_horizontal; /* side by side: each has warps of its own, and shared memory */

@@ -8,10 +8,12 @@
  *   @p bra E; bra F; E: A; bra L; F: B; L:    A under p, B under !p
  *
  * What has a guard of its own has the conjunction. Regions within regions come first, so that the
- * outer ones have no branches any more. Branches that whole warps take stay: they cost nothing. */
+ * outer ones have no branches any more. Branches that whole warps take stay: they cost nothing. So
+ * do those around what the assembler may fuse: it does not fuse a product under a guard. */
 #include "pass/predicate.h"
 
 #include "cfg/cfg.h"
+#include "pass/contract.h"
 #include "pass/private.h"
 #include "ptx/graft.h"
 
@@ -27,6 +29,8 @@ struct predicating {
 	struct diag_list *diags;
 	const struct cfg *cfg;
 	const struct cfg_uniformity *u;
+	struct contract contract;
+	struct predicate_labels labels;
 	uint32_t *named; /* by statement that is a label: how often it is named */
 	bool is_1d;      /* its blocks */
 	ptx_body out;
@@ -84,7 +88,8 @@ static uint32_t straight_from(const struct predicating *x, uint32_t i, uint32_t 
 		if (s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && !s->sym) ||
 			(s->kind == PTX_LABEL && !x->named[i]))
 			continue;
-		if (!can_have_guard(s) || ++n > MAX_WAY || predicate_writes(x->f, s, guard))
+		if (!can_have_guard(s) || ++n > MAX_WAY || predicate_writes(x->f, s, guard) ||
+			x->contract.from[i] != CFG_NONE)
 			return i;
 	}
 }
@@ -134,13 +139,18 @@ static bool find_region(const struct predicating *x, uint32_t i, struct region *
 	return find_both(x, i + 1, s->guard, false, to, ret);
 }
 
+static void count(struct predicating *x, const struct ptx_sym *sym, uint32_t times)
+{
+	uint32_t i = predicate_label_at(&x->labels, sym);
+
+	if (i != UINT32_MAX)
+		x->named[i] += times;
+}
+
 static void count_name(void *user, struct ptx_opd *opd)
 {
-	struct predicating *x = user;
-
-	for (uint32_t i = 0; opd->kind == PTX_OPD_SYM && opd->sym && i < x->f->body.len; i++)
-		if (is_label(x, i, opd->sym))
-			x->named[i]++;
+	if (opd->kind == PTX_OPD_SYM && opd->sym)
+		count(user, opd->sym, 1);
 }
 
 /* Labels in tables are named more often than we look: such regions stay. */
@@ -153,9 +163,7 @@ static void count_names(struct predicating *x)
 			ptx_visit_opds(s, count_name, x);
 		for (uint32_t t = 0; s->kind == PTX_DIRECTIVE && s->sym && t < s->sym->n_targets;
 			t++)
-			for (uint32_t k = 0; k < x->f->body.len; k++)
-				if (is_label(x, k, s->sym->targets[t].sym))
-					x->named[k] += 2;
+			count(x, s->sym->targets[t].sym, 2);
 	}
 }
 
@@ -240,28 +248,38 @@ static void put_region(struct predicating *x, uint32_t i, const struct region *r
 		x->error = -ENOMEM;
 }
 
-/* All regions that have none within them. Returns how many. */
-static size_t go_through(struct predicating *x, struct arena *a)
+static int look_at(struct predicating *x, struct arena *a)
 {
 	struct cfg *g;
 	struct cfg_uniformity *u;
+	int r = cfg_build(a, x->f, &g);
+
+	if (r == 0)
+		r = cfg_uniformity(a, g, x->is_1d ? CFG_BLOCKS_1D : 0, NULL, &u);
+	if (r == 0)
+		r = contract_find(a, g, &x->contract);
+	if (r < 0)
+		return r;
+	x->cfg = g;
+	x->u = u;
+	x->named = arena_zalloc(a, (x->f->body.len + 1) * sizeof(*x->named));
+	r = x->named ? predicate_labels_find(&x->f->body, &x->labels) : -ENOMEM;
+	if (r == 0)
+		count_names(x);
+	predicate_labels_free(&x->labels);
+	return r;
+}
+
+/* All regions that have none within them. Returns how many. */
+static size_t go_through(struct predicating *x, struct arena *a)
+{
 	ptx_body before = x->f->body;
 	uint32_t n_regs = (uint32_t)x->f->regs.len;
 	size_t n;
 
 	x->out = (ptx_body){0};
 	x->regions.len = 0;
-	x->error = cfg_build(a, x->f, &g);
-	if (x->error == 0)
-		x->error = cfg_uniformity(a, g, x->is_1d ? CFG_BLOCKS_1D : 0, NULL, &u);
-	x->named = arena_zalloc(a, (x->f->body.len + 1) * sizeof(*x->named));
-	if (x->error == 0 && !x->named)
-		x->error = -ENOMEM;
-	if (x->error)
-		return 0;
-	x->cfg = g;
-	x->u = u;
-	count_names(x);
+	x->error = look_at(x, a);
 	for (uint32_t i = 0; i < x->f->body.len && !x->error;) {
 		struct region r;
 
@@ -302,7 +320,8 @@ static int extract(const struct pass_guest *g, struct ptx_module **ret)
 	return r;
 }
 
-int pass_predicate(const struct pass_guest *g, struct diag_list *diags, struct ptx_module **ret)
+int pass_predicate(
+	const struct pass_guest *g, bool branches, struct diag_list *diags, struct ptx_module **ret)
 {
 	struct predicating x = {.diags = diags, .is_1d = g->block[1] == 1 && g->block[2] == 1};
 	struct arena a;
@@ -313,7 +332,9 @@ int pass_predicate(const struct pass_guest *g, struct diag_list *diags, struct p
 		return r;
 	x.f = ptx_find_func(x.m, g->name);
 	r = x.f ? ptx_flatten(x.m, x.f, diags) : -EINVAL;
-	for (unsigned i = 0; i < MAX_ROUNDS && r == 0 && n; i++) {
+	if (r == 0)
+		r = contract_settle(x.m, x.f, diags, &found);
+	for (unsigned i = 0; i < MAX_ROUNDS && r == 0 && n && !branches; i++) {
 		arena_init(&a, 0);
 		n = go_through(&x, &a);
 		r = x.error;

@@ -23,7 +23,8 @@ struct value {
 struct checking {
 	const struct ptx_func *f;
 	const ptx_body *before;
-	uint32_t n_regs; /* of the kernel's own */
+	struct predicate_labels labels; /* of it */
+	uint32_t n_regs;                /* of the kernel's own */
 	struct value *ours;
 	uint32_t guard; /* the branch's */
 	bool holds;     /* it does, on the way in hand */
@@ -36,6 +37,44 @@ static int wrong(const struct checking *c, const char *what)
 	diag_add(c->diags, DIAG_ERROR, c->where ? c->where->line : 0, 0, 0,
 		"a region under guards is not what it was: %s", what);
 	return -EINVAL;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct predicate_label *x = a, *y = b;
+
+	return (uintptr_t)x->sym < (uintptr_t)y->sym ? -1 : x->sym != y->sym;
+}
+
+int predicate_labels_find(const ptx_body *body, struct predicate_labels *ret)
+{
+	size_t n = 0;
+
+	*ret = (struct predicate_labels){0};
+	for (size_t i = 0; i < body->len; i++)
+		n += body->at[i].kind == PTX_LABEL;
+	ret->of = calloc(n + 1, sizeof(*ret->of));
+	if (!ret->of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < body->len; i++)
+		if (body->at[i].kind == PTX_LABEL)
+			ret->of[ret->n++] = (struct predicate_label){body->at[i].sym, i};
+	qsort(ret->of, ret->n, sizeof(*ret->of), by_address);
+	return 0;
+}
+
+uint32_t predicate_label_at(const struct predicate_labels *l, const struct ptx_sym *sym)
+{
+	struct predicate_label key = {sym, 0};
+	const struct predicate_label *hit = bsearch(&key, l->of, l->n, sizeof(key), by_address);
+
+	return hit ? hit->at : UINT32_MAX;
+}
+
+void predicate_labels_free(struct predicate_labels *l)
+{
+	free(l->of);
+	*l = (struct predicate_labels){0};
 }
 
 static bool same(const struct ptx_stmt *a, const struct ptx_stmt *b)
@@ -144,14 +183,6 @@ static const struct ptx_stmt *next_now(
 }
 
 /* ---- and as it was ---- */
-static uint32_t label_at(const struct checking *c, const struct ptx_sym *label)
-{
-	for (uint32_t i = 0; i < c->before->len; i++)
-		if (c->before->at[i].kind == PTX_LABEL && c->before->at[i].sym == label)
-			return i;
-	return UINT32_MAX;
-}
-
 /* -EINVAL: it leaves the region, goes back, or has what is not looked through. */
 static int next_before(
 	struct checking *c, uint32_t *io_at, uint32_t end, const struct ptx_stmt **ret)
@@ -170,7 +201,7 @@ static int next_before(
 			(s->guard == PTX_NO_REG || s->guard == c->guard)) {
 			bool taken = s->guard == PTX_NO_REG || c->holds != (s->guard_negated != 0);
 
-			to = taken ? label_at(c, s->opd[0].sym) : *io_at + 1;
+			to = taken ? predicate_label_at(&c->labels, s->opd[0].sym) : *io_at + 1;
 			if (to <= *io_at || to > end)
 				return wrong(c, "a branch leads out of it");
 			*io_at = to;
@@ -219,7 +250,7 @@ static int go_through(struct checking *c, const struct predicate_region *r)
 static const struct predicate_region *within(
 	const predicate_regions *regions, const struct checking *c, const struct ptx_sym *label)
 {
-	uint32_t at = label_at(c, label);
+	uint32_t at = predicate_label_at(&c->labels, label);
 
 	for (size_t i = 0; i < regions->len; i++)
 		if (at > regions->at[i].from && at < regions->at[i].to)
@@ -297,9 +328,9 @@ int predicate_check(const struct ptx_func *f, const ptx_body *before, uint32_t n
 	int r;
 
 	c.ours = calloc(f->regs.len - n_regs + 1, sizeof(*c.ours));
-	if (!c.ours)
-		return -ENOMEM;
-	r = check_rest(&c, regions);
+	r = c.ours ? predicate_labels_find(before, &c.labels) : -ENOMEM;
+	if (r == 0)
+		r = check_rest(&c, regions);
 	if (r == 0)
 		r = check_names(&c, regions);
 	for (size_t i = 0; i < regions->len && r == 0; i++) {
@@ -309,6 +340,7 @@ int predicate_check(const struct ptx_func *f, const ptx_body *before, uint32_t n
 			r = go_through(&c, &regions->at[i]);
 		}
 	}
+	predicate_labels_free(&c.labels);
 	free(c.ours);
 	return r;
 }

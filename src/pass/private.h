@@ -68,6 +68,12 @@ struct ptx_stmt *pass_last(struct pass_writer *w); /* the statement emitted last
 /* A register as an operand, by its name; type: "b32" or "b64". */
 struct ptx_opd pass_operand(struct pass_writer *w, const char *type, const char *name);
 
+/* unread.c: registers of f that some instruction reads, a bit each, malloc'ed (NULL: out of
+ * memory); whether s is an atomic that `red` can stand for; and one's mnemonic the other's. */
+uint64_t *pass_find_read(const struct ptx_func *f);
+bool pass_is_unread(const struct ptx_stmt *s, const uint64_t *read);
+bool pass_is_reduction_of(const struct ptx_mnem *red, const struct ptx_mnem *atom);
+
 /* together.c: the early return behind which the body is written twice, for warps that all stay and
  * for others; and labels of the second copy. */
 #define PASS_NO_PARTING SIZE_MAX

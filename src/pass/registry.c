@@ -151,8 +151,8 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 	return r;
 }
 
-/* Of kernels whose short regions are under guards (predicate.h): that they are what the kernels
- * were has been looked at by itself, so the form is held against them. */
+/* Of kernels that were made ready (predicate.h): that they are what the kernels were has been
+ * looked at by itself, so the form is held against them. */
 static int run_predicated(const struct pass_row *row, const struct pass_request *rq,
 	struct diag_list *diags, struct pass_form *ret, bool *ret_any)
 {
@@ -165,7 +165,7 @@ static int run_predicated(const struct pass_row *row, const struct pass_request 
 	with.kernels = kernels;
 	for (unsigned k = 0; k < rq->n && r == 0; k++) {
 		kernels[k] = rq->kernels[k];
-		r = pass_predicate(&rq->kernels[k], diags, &made[k]);
+		r = pass_predicate(&rq->kernels[k], rq->weave.branches, diags, &made[k]);
 		if (r == 0 && made[k]) {
 			kernels[k].m = made[k];
 			*ret_any = true;
@@ -187,7 +187,7 @@ int pass_run(const struct pass_row *row, const struct pass_request *rq, struct d
 	*ret = (struct pass_form){0};
 	if (r < 0)
 		return r;
-	if (!(row->wants & PASS_TAKES_PREDICATED) || rq->weave.branches)
+	if (!(row->wants & PASS_TAKES_PREDICATED))
 		return run_once(row, rq, diags, ret);
 	r = run_predicated(row, rq, diags, ret, &any);
 	/* Where nothing is woven, they are as they came. */

@@ -282,6 +282,8 @@ static int make(struct guests *x, const struct pass_guest *from, struct pass_tas
 	struct ptx_sym *own = NULL;
 	int r = guests_import(x, from, TASK_ENTRY);
 
+	if (r == 0)
+		r = guests_settle(x);
 	if (r == 0 && !(own = add_own(x)))
 		r = -EINVAL;
 	for (unsigned k = 0; r == 0 && k < x->n; k++)
@@ -295,7 +297,7 @@ static int make(struct guests *x, const struct pass_guest *from, struct pass_tas
 	w.m = x->m;
 	w.f = x->host;
 	x->pool_align = MAX(x->pool_align, 128u);
-	pass_emit_tasks(x, &w, pool->wide);
+	pass_emit_tasks(x, &w, pool);
 	r = guests_seal(x, &w, block);
 	return r == 0 ? set_registers(x, pool->registers) : r;
 }

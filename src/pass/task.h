@@ -7,7 +7,7 @@
  *
  * Every word has one writer at a time, and each line of host memory one poller, the column's
  * scheduler. in[r] == out[r]: the row is the host's. The host fills desc[r], and stores in[r], one
- * more, with release. The scheduler reads in[] at once, a word a lane, and, where some changed,
+ * more, with release. The scheduler reads in[] at once, a byte a lane, and, where some changed,
  * fences and reads their rows. The last warp of the task's last block fences and stores out[r]:
  * from then on the row is the host's again. That is what the paper's four states, its chained task
  * ids and its flush of the last task are for: there a copy had no order within (section 4.2).
@@ -44,7 +44,7 @@ enum task_need {
 };
 #define TASK_PARTS_MAX 2047u
 
-/* in[31], which the host alone writes. */
+/* in[31], which the host alone writes; a byte. */
 enum task_control {
 	TASK_PARK = 1, /* leave, once all that was begun has ended */
 	TASK_BEAT = 2, /* counted up from here on: the host is alive */
@@ -54,13 +54,26 @@ enum task_control {
  * the kernel's traps and assertions it was (from 1: pass_task_site). */
 enum task_why { TASK_WHY_THREAD = 0, TASK_WHY_BLOCK = 10, TASK_WHY_SITE = 48 };
 
-struct task_column {                      /* pinned host memory */
-	uint32_t in[32];                  /* generations; [31]: control */
-	uint32_t out[32];                 /* [31]: launch << 1, | 1: has left */
-	uint32_t taken[32];               /* generation begun last; says what a fault met */
+/* Row 0's descriptor: six bytes a word, and the generation in the upper two. The scheduler reads
+ * them in its look at in[], with the same instruction: a task that comes alone is there with one
+ * way over the bus, and not seen, then fetched. What one look finds need not be of one time,
+ * neither in[] and these words, nor these among each other; a word, 64 bits that are stored and
+ * read as one, is. So each says whose it is, and row 0 counts as seen when all do. All are stored
+ * each time: what else is there is of the generation before, as that was read by the same lanes. */
+#define TASK_FIRST ((sizeof(struct task_desc) + 5) / 6)
+
+/* Pinned host memory. A generation is a byte here, as it is only compared with the one before it:
+ * what the host looks through is one line. */
+struct task_column {
+	uint8_t in[32];     /* generations; [31]: control */
+	uint64_t first[12]; /* TASK_FIRST of them */
+	uint8_t out[32];    /* [31]: 1 once any task of the column failed, ahead of its end */
+	uint32_t launch;    /* << 1, | 1: has left */
+	uint8_t pad1[92];
+	uint8_t taken[32], pad2[96];      /* generation begun last; says what a fault met */
 	uint64_t why[32];                 /* 0, or how the task failed: TASK_WHY_* */
-	struct task_desc desc[TASK_ROWS]; /* 64 bytes each */
-	uint8_t pad[64];
+	struct task_desc desc[TASK_ROWS]; /* 64 bytes each; [0] is not used: first */
+	uint8_t pad3[64];
 };
 
 /* Device memory, one for each column; behind it the copies of parameters that are too many for a
@@ -80,38 +93,21 @@ struct task_args {
 	uint32_t more_bytes;        /* a multiple of 16 */
 	uint32_t shared_bytes; /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
 	uint32_t first_free_sm, pad; /* blocks on this SM and those behind it leave at once */
+	uint64_t stamps;             /* struct task_stamps for each row of 32; host memory; or 0 */
 };
 
-/* Shared memory of a block, ahead of what is for tasks. */
-struct task_record { /* of a task's block that runs */
-	uint32_t row, ctaid[3];
-	uint32_t base, barrier;       /* address of its shared memory; barrier's number */
-	uint32_t counts[2], words[4]; /* rounds.c: +80 and +88 of a slot that begins 56 earlier */
-	uint64_t params;              /* generic address */
-	uint32_t failed, pad;         /* failed: first round that a thread failed ahead of */
+/* When what happened to a row's task, by %globaltimer (ns); stored behind its end, gen last. */
+struct task_stamps {
+	uint64_t seen, placed, begun, ended, fenced, gen, pad[2];
 };
-struct task_shared {
-	uint32_t go[64];     /* of warps: 0 free; TASK_RUN | record << 8 | warp of its block;
-				TASK_LEAVE. [0]: the scheduler's, in blocks as wide as this one */
-	uint32_t left[32];   /* records: warps that still run */
-	uint32_t blocks[32]; /* rows: blocks that have not ended */
-	uint32_t gen[32];    /* rows: what out is to become */
-	uint32_t failed[32]; /* rows: not 0: a thread has failed; who waits for it need not */
-	uint64_t column;     /* this one's struct task_column, */
-	uint64_t more;       /* and copies of parameters */
-	uint64_t since[2];   /* kept by the scheduler for as long as it executes, */
-	uint32_t index, pad[23];
-	uint32_t kept[11][32]; /* and this */
-	struct task_desc row[32];
-	struct task_record record[32];
-};
-#define TASK_RUN   0x80000000u
-#define TASK_LEAVE 0xffffffffu
+
+_Static_assert(offsetof(struct task_desc, block) == 4 && offsetof(struct task_desc, grid_x) == 8 &&
+		       offsetof(struct task_desc, dynamic_bytes) == 16,
+	"the host stores words");
 _Static_assert(sizeof(struct task_desc) == 64 && offsetof(struct task_desc, args) == 24, "a line");
-_Static_assert(sizeof(struct task_column) % 128 == 0 && sizeof(struct task_record) == 64, "lines");
+_Static_assert(sizeof(struct task_column) % 128 == 0, "lines");
 _Static_assert(offsetof(struct task_column, desc) % 64 == 0, "a descriptor is in one line");
-_Static_assert(offsetof(struct task_record, counts) == 24, "where rounds count");
-_Static_assert(offsetof(struct task_record, failed) == 112 - 56, "R_FAILED");
+_Static_assert(offsetof(struct task_column, out) == 128, "what a look finds");
 
 /* A kernel as one kind of task. */
 struct pass_task {
@@ -135,6 +131,8 @@ struct pass_pool {
 	uint32_t registers; /* of a thread at most; 0: as it comes */
 	uint32_t per_sm;    /* blocks that an SM is to hold; 0: as it comes */
 	bool wide;          /* tasks may have blocks of more warps than there are executors */
+	uint32_t nap_ns;    /* between looks that find nothing; 0: as is good */
+	bool stamps;        /* task_args.stamps are made; not with wide */
 };
 
 /* A new module with the entry TASK_ENTRY, that runs tasks of n (1 to TASK_KINDS) kinds. Dynamic

@@ -296,6 +296,9 @@ void pass_put_failed(struct pass_writer *w, const char *find_record)
 		    "shl.b64 %hd_d2, %hd_d2, 32;\n"
 		    "or.b64 %hd_d0, %hd_d0, %hd_d2;\n"
 		    "st.relaxed.sys.global.u64 [%hd_d1" C_WHY ", %hd_d0;\n"
+		    "ld.shared.u64 %hd_d1, [%hd_r3" Q_COLUMN ";\n"
+		    "mov.u32 %hd_r4, 1;\n"
+		    "st.relaxed.sys.global.u8 [%hd_d1" C_FAILED ", %hd_r4;\n"
 		    "$hd_well:\n");
 	_Static_assert(TASK_WHY_SITE == 48 && TASK_WHY_BLOCK == 10, "as written here");
 }

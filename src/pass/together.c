@@ -7,7 +7,9 @@
  *
  * So what follows such a branch is written twice: for warps whose lanes all stay, without the
  * branch, and as it was for the others. The vote between the two is what the assembler takes for
- * uniform. Only where there are no barriers, and at most once a kernel. */
+ * uniform. Only where no barrier comes behind it (kmeans: behind the only one of it the loops are
+ * then what they are alone; as divergent code they had two registers more, and four loads at a time
+ * where there had been ten), and at most once a kernel. */
 #include "pass/private.h"
 
 #include <errno.h>
@@ -54,12 +56,29 @@ bool pass_stands_once(const struct ptx_stmt *s)
 	return s->kind == PTX_INSN && (s->mn->op == PTX_OP_brx || s->mn->op == PTX_OP_RAW);
 }
 
-static bool can_be_twice(const struct ptx_func *f, size_t from)
+static bool has_barrier(const struct pass_facts *facts, const struct ptx_stmt *s)
 {
+	const struct pass_callee *c;
+
+	if (s->kind != PTX_INSN)
+		return false;
+	if (s->mn->op != PTX_OP_call)
+		return s->mn->flags & PTX_F_BARRIER;
+	c = pass_called(facts, s);
+	return !c || c->barriers;
+}
+
+/* No way leads back ahead of it (there is no loop around it), so what stands behind it in the text
+ * is all that comes behind it, or more. */
+static bool can_be_twice(const struct pass_facts *facts, size_t from)
+{
+	const struct ptx_func *f = facts->g->f;
+
 	if (f->body.len - from > TWICE_MAX)
 		return false;
 	for (size_t i = from; i < f->body.len; i++)
-		if (pass_stands_once(&f->body.at[i]))
+		if (pass_stands_once(&f->body.at[i]) ||
+			(facts->has_barriers && has_barrier(facts, &f->body.at[i])))
 			return false;
 	return true;
 }
@@ -70,7 +89,11 @@ size_t pass_find_parting(const struct pass_facts *facts)
 	const struct ptx_func *f = g->f;
 	unsigned depth = 0;
 
-	if (facts->has_barriers)
+	/* With barriers, not where threads that are done answer them or go past them (rounds.c,
+	 * tails.c), nor where lanes of a warp wait for each other on their own. */
+	if (facts->has_barriers &&
+		(facts->barriers != PASS_BAR_NONE || facts->tails.len || facts->spins ||
+			facts->calls_spin || facts->gathers || facts->leaves.len))
 		return PASS_NO_PARTING;
 	for (size_t i = 0; i < f->body.len; i++) {
 		const struct ptx_stmt *s = &f->body.at[i];
@@ -84,7 +107,7 @@ size_t pass_find_parting(const struct pass_facts *facts)
 		/* Whole warps come here, and once. */
 		if (facts->u->block[b] < CFG_WARP_UNIFORM || g->at[b].loop_header != CFG_NONE)
 			return PASS_NO_PARTING;
-		return can_be_twice(f, i) ? i : PASS_NO_PARTING;
+		return can_be_twice(facts, i) ? i : PASS_NO_PARTING;
 	}
 	return PASS_NO_PARTING;
 }

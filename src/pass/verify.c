@@ -14,7 +14,7 @@
 #define FINDINGS_MAX 40
 
 static const char *const rule_names[PASS_RULES] = {"flow", "code", "ids", "barriers", "convergence",
-	"shared memory", "carry", "parameters", "globals"};
+	"shared memory", "carry", "parameters", "globals", "rounding"};
 
 const char *pass_rule_name(enum pass_rule rule)
 {
@@ -276,6 +276,7 @@ static void look(struct verify *v)
 		verify_flow(v->pairs.at[i]);
 	for (size_t i = 0; i < v->pairs.len && !v->failed; i++) {
 		verify_carry(v->pairs.at[i]);
+		verify_rounding(v->pairs.at[i]);
 		verify_forms(v->pairs.at[i]);
 		look_at_registers(v->pairs.at[i]);
 	}

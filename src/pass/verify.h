@@ -27,6 +27,7 @@ enum pass_rule {
 	PASS_RULE_CARRY,       /* nobody else between who sets the carry flag and who reads it */
 	PASS_RULE_PARAMS,      /* parameters are read where the kernel's own lie */
 	PASS_RULE_GLOBALS,     /* variables of modules are the same objects */
+	PASS_RULE_ROUNDING,    /* what the assembler may fuse is what it was (contract.h) */
 	PASS_RULES
 };
 const char *pass_rule_name(enum pass_rule rule); /* "flow" … */

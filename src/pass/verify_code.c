@@ -6,6 +6,7 @@
  * for each other one to one, from where they are first met. */
 #include "pass/verify_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint8_t type_of(const struct ptx_func *f, uint32_t reg)
@@ -184,17 +185,33 @@ static bool is_masked(struct verify_pair *p, uint32_t from, uint32_t at)
 	       verify_operand(p, &plain->opd[plain->n - 1], &and->opd[2], at);
 }
 
+/* `red` for an atomic, whose result the kernel must not read. */
+static bool is_reduced(struct verify_pair *p, uint32_t at)
+{
+	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];
+	uint64_t *read;
+	bool is;
+
+	if (!pass_is_reduction_of(s->mn, plain->mn))
+		return false;
+	read = pass_find_read(p->p);
+	p->v->failed |= !read;
+	is = read && pass_is_unread(plain, read) && s->n + 1 == plain->n;
+	free(read);
+	return is;
+}
+
 static void same_instruction(struct verify_pair *p, uint32_t from, uint32_t at)
 {
 	const struct ptx_stmt *s = &p->q->body.at[at], *plain = &p->p->body.at[p->of[at]];
-	unsigned n = plain->n;
+	unsigned n = plain->n, first = is_reduced(p, at);
 
 	for (uint32_t i = from; i < at; i++)
 		if (!may_precede(plain, &p->q->body.at[i])) {
 			differs(p, i);
 			return;
 		}
-	if (strcmp(plain->mn->text, s->mn->text) != 0) {
+	if (!first && strcmp(plain->mn->text, s->mn->text) != 0) {
 		differs(p, at);
 		return;
 	}
@@ -204,14 +221,14 @@ static void same_instruction(struct verify_pair *p, uint32_t from, uint32_t at)
 		same_call(p, at);
 		return;
 	}
-	if (plain->n != s->n) {
+	if (plain->n != s->n + first) {
 		differs(p, at);
 		return;
 	}
 	if (pass_mask_of(plain) && at > from && is_masked(p, from, at))
 		n--;
-	for (unsigned i = 0; i < n; i++)
-		if (!verify_operand(p, &plain->opd[i], &s->opd[i], at))
+	for (unsigned i = first; i < n; i++)
+		if (!verify_operand(p, &plain->opd[i], &s->opd[i - first], at))
 			return;
 }
 

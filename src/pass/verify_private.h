@@ -107,5 +107,6 @@ void verify_apart(struct verify *v);       /* kernels that share what there is o
 void verify_convergence(struct verify *v); /* ways that were not there */
 void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
 void verify_carry(struct verify_pair *p);
+void verify_rounding(struct verify_pair *p); /* verify_rounding.c */
 
 #endif

@@ -25,6 +25,7 @@ struct virt {
 	bool is_entry;
 	size_t at;         /* of the entry's statements, the one in hand */
 	uint32_t *numbers; /* of f's instructions, where they are recorded */
+	uint64_t *read;    /* registers that f reads; NULL: atomics stay as they are */
 };
 
 void pass_virtual_regs(struct pass_writer *w)
@@ -423,6 +424,23 @@ static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s
 	return s->kind == PTX_DECL && (s->sym == x->v->declared || move_of(x, s->sym));
 }
 
+/* Its result is read nowhere (unread.c). */
+static void reduce(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+	char text[128];
+	int n = snprintf(text, sizeof(text), "red%s", s->mn->text + strlen("atom"));
+
+	copy.mn = n < (int)sizeof(text) ? ptx_get_mnem(x->w->m, text) : NULL;
+	if (!copy.mn) {
+		x->w->error = -ENOMEM;
+		return;
+	}
+	copy.opd++;
+	copy.n--;
+	pass_copy(x->w, &copy);
+}
+
 static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 {
 	struct ptx_stmt at_home = moved(x, stmt), *s = &at_home;
@@ -446,6 +464,8 @@ static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
 		return;
 	else if (x->is_entry && x->v->params && pass_put_param(x->w, x->f, x->v, s))
 		return;
+	else if (x->read && pass_is_unread(s, x->read))
+		reduce(x, s);
 	else if (!virtual_id(x, s))
 		pass_copy(x->w, s);
 }
@@ -520,10 +540,18 @@ static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct 
 
 static int virtual_callees(struct virt *x);
 
+static void begin_reducing(struct virt *x)
+{
+	if (!x->v->merged || x->w->error)
+		return;
+	x->read = pass_find_read(x->f);
+	x->w->error = x->read ? 0 : -ENOMEM;
+}
+
 int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at)
 {
 	const struct pass_facts *facts = at->facts;
-	struct virt x = {w, facts, at, NULL, f, true, 0, NULL};
+	struct virt x = {w, facts, at, NULL, f, true, 0, NULL, NULL};
 	size_t n = at->end ? without_last_ret(f) : f->body.len;
 	bool twice = at->end && facts->parting != PASS_NO_PARTING;
 	struct pass_tails_put tails = {.at = at};
@@ -532,6 +560,7 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 	w->error = w->error || x.copies ? w->error : -ENOMEM;
 	w->error = w->error ? w->error : virtual_callees(&x);
 	begin_notes(&x, f, w->record ? w->record->ignored : 0);
+	begin_reducing(&x);
 	if (at->end)
 		pass_tails_begin(w, &tails);
 	if (at->end && facts->leaves.len)
@@ -555,6 +584,7 @@ int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct 
 		pass_tails_write(w, &tails, put_in_tail, &x);
 	}
 	free(x.numbers);
+	free(x.read);
 	return w->error;
 }
 
@@ -581,7 +611,7 @@ static int virtual_callee(const struct virt *outer, size_t k)
 	struct pass_place own = *outer->v;
 	struct pass_writer w = {
 		.m = outer->w->m, .f = f, .diags = outer->w->diags, .record = outer->w->record};
-	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0, NULL};
+	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0, NULL, NULL};
 
 	own.end = NULL;
 	pass_virtual_regs(&w);
@@ -592,6 +622,7 @@ static int virtual_callee(const struct virt *outer, size_t k)
 			own.id[d] = reg_names[d];
 		}
 	begin_notes(&x, f, 0);
+	begin_reducing(&x);
 	for (size_t i = 0; i < f->body.len && w.error == 0; i++) {
 		size_t from = w.out.len;
 
@@ -599,6 +630,7 @@ static int virtual_callee(const struct virt *outer, size_t k)
 		note_since(&x, from, i);
 	}
 	free(x.numbers);
+	free(x.read);
 	if (w.error == 0 && w.record)
 		w.error = pass_record_func(w.record, f, &w.numbers);
 	if (w.error == 0) {

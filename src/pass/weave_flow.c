@@ -4,6 +4,7 @@
 /* A rewritten body as a flow (weave.h): what stays together, where runs are cut (adaptive slicing:
  * GoPTX, section III-C), what its branches are, and what of it cannot stand among other code. */
 #include "cfg/effects.h"
+#include "pass/contract.h"
 #include "pass/weave.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ struct flowing {
 	struct weave_flow *f;
 	const ptx_body *body;
 	bool calls_sync; /* something that it calls has barriers */
+	struct contract contract;
 	struct pass_verdict why;
 	uint32_t *list, *seen, mark; /* of blocks */
 };
@@ -78,6 +80,10 @@ static int look_at_body(struct flowing *x)
 			"threads of it are done ahead of a barrier, and have to answer it");
 	for (size_t i = 0; r == 0 && i < x->body->len; i++)
 		r = look_at_stmt(x, &x->body->at[i]);
+	if (r == 0 && x->contract.doubtful != CFG_NONE)
+		r = refuse(x, &x->body->at[x->contract.doubtful],
+			"whether the assembler fuses this product with a sum depends on the code "
+			"around them");
 	return r;
 }
 
@@ -121,6 +127,19 @@ static bool waits(const struct flowing *x, const struct ptx_stmt *s)
 	       (s->mn->flags & PTX_F_BARRIER || (s->mn->op == PTX_OP_call && x->calls_sync));
 }
 
+/* Units from number `at` on become one. */
+static void join(struct weave_flow *f, size_t at)
+{
+	struct weave_unit *u = &f->units.at[at];
+
+	for (size_t i = at + 1; i < f->units.len; i++) {
+		u->end = f->units.at[i].end;
+		u->latency += f->units.at[i].latency;
+		u->sync |= f->units.at[i].sync;
+	}
+	f->units.len = at + 1;
+}
+
 /* The carry flag is no register: from who sets it to the last who reads it is one unit. */
 static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_begins)
 {
@@ -141,25 +160,33 @@ static int join_carry(struct flowing *x, const struct ptx_stmt *s, size_t block_
 	}
 	if (at + 1 <= block_begins)
 		return refuse(x, s, "it reads a carry flag that another block sets");
-	for (size_t i = at + 1; i < f->units.len; i++) {
-		f->units.at[at].end = f->units.at[i].end;
-		f->units.at[at].latency += f->units.at[i].latency;
-		f->units.at[at].sync |= f->units.at[i].sync;
-	}
-	f->units.len = at + 1;
+	join(f, at);
 	return 0;
+}
+
+/* From the first product on that a sum may be fused with: the assembler is to see there what it
+ * sees in the kernel. */
+static void join_sum(struct weave_flow *f, uint32_t from, size_t block_begins)
+{
+	size_t at = f->units.len - 1;
+
+	while (at > block_begins && f->units.at[at].first > from)
+		at--;
+	join(f, at);
 }
 
 static int add_unit(struct flowing *x, uint32_t first, uint32_t end, size_t block_begins)
 {
 	struct weave_unit u = {.first = first, .end = end};
 	const struct ptx_stmt *reads = NULL;
+	uint32_t product = CFG_NONE;
 
 	for (uint32_t i = first; i < end; i++) {
 		const struct ptx_stmt *s = &x->body->at[i];
 
 		u.latency += weave_latency(s);
 		u.sync |= waits(x, s);
+		product = MIN(product, x->contract.from[i]);
 		if (s->kind == PTX_INSN && s->mn->op != PTX_OP_call &&
 			s->mn->flags & PTX_F_READS_CC)
 			reads = s;
@@ -167,6 +194,8 @@ static int add_unit(struct flowing *x, uint32_t first, uint32_t end, size_t bloc
 	x->f->latency += u.latency;
 	if (!VEC_PUSH(&x->f->units, u))
 		return -ENOMEM;
+	if (product != CFG_NONE)
+		join_sum(x->f, product, block_begins);
 	return reads ? join_carry(x, reads, block_begins) : 0;
 }
 
@@ -251,6 +280,8 @@ int weave_flow_find(struct arena *a, struct guests *x, unsigned k, const struct 
 	for (size_t i = 1; i < g->facts.callees.len; i++)
 		w.calls_sync |= g->facts.callees.at[i].barriers;
 	r = cfg_build(a, g->f, &ret->cfg);
+	if (r == 0)
+		r = contract_find(a, ret->cfg, &w.contract);
 	if (r == 0)
 		r = find_whole(a, from, ret);
 	if (r == 0)

@@ -19,6 +19,13 @@ void pass_emit_regs(struct pass_writer *w);
 /* worker: it is counted in state, whose narrow bit it left in %hd_r9. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
 void pass_emit_ids(struct pass_writer *w, const bool *reads);
+/* Of workers that are one of several. From ticket %hd_x, or 64-bit %hd_d4, that which the slot has:
+ * the first block, how far apart they are, and 0; or the ids of the only one. To $hd_store. */
+void pass_emit_part_ids(struct pass_writer *w, const bool *reads);
+/* The same, and how many, from claim %hd_t (args.h); $hd_sync: there is no such claim. */
+void pass_emit_claimed(struct pass_writer *w);
+/* {x, y, z} of block %hd_x, %hd_r1 being inverse[0]. */
+void pass_emit_multiply(struct pass_writer *w, const bool *reads);
 /* ticket: where it is in shared memory; NULL: in %hd_d4. */
 void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at);

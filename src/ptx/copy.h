@@ -55,6 +55,10 @@ int ptx_own_decl(struct ptx_module *m, struct ptx_sym *sym);
 /* ---- edit.c ---- */
 struct ptx_sym *ptx_item_sym(const struct ptx_item *it);         /* NULL: it is text */
 bool ptx_is_known(const struct ptx_module *m, const char *name); /* anything was called so */
+/* The directive that begins with word is text from now on (which is not copied). */
+void ptx_set_text(struct ptx_module *m, const char *word, const char *text);
+/* .version becomes this one (90 for 9.0), if it is a lower one. -ENOMEM. */
+int ptx_raise_version(struct ptx_module *m, unsigned version);
 
 /* ---- walk.c ---- */
 struct ptx_walk {

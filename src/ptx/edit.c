@@ -49,13 +49,6 @@ struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
 	return sym && sym->kind == PTX_SYM_FUNC ? sym->func : NULL;
 }
 
-const char *ptx_intern(struct ptx_module *m, const char *name)
-{
-	struct ptx_name *n = ptx_name_from(m, name);
-
-	return n ? n->text : NULL;
-}
-
 const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size_t size)
 {
 	const struct ptx_reg *r = reg < f->regs.len ? &f->regs.at[reg] : NULL;
@@ -209,11 +202,50 @@ out:
 	return r;
 }
 
+void ptx_set_text(struct ptx_module *m, const char *word, const char *text)
+{
+	for (size_t i = 0; i < m->items.len; i++)
+		if (m->items.at[i].kind == PTX_ITEM_TEXT && ptx_word_is(m->items.at[i].text, word))
+			m->items.at[i].text = text;
+}
+
+int ptx_raise_version(struct ptx_module *m, unsigned version)
+{
+	const char *text;
+
+	if (m->version >= version)
+		return 0;
+	text = arena_printf(&m->arena, ".version %u.%u", version / 10, version % 10);
+	if (!text)
+		return -ENOMEM;
+	ptx_set_text(m, ".version", text);
+	m->version = version;
+	return 0;
+}
+
+/* Of what new code is made of, all that is not in every PTX that can be for sm_70. None of these
+ * versions takes away what the one before had. */
+static unsigned version_of(enum ptx_op op)
+{
+	return op == PTX_OP_nanosleep ? 63 : op == PTX_OP_activemask ? 62 : 60;
+}
+
+/* New statements, from the first one on. */
+static int raise_for(struct ptx_module *m, const ptx_body *body, size_t first)
+{
+	int r = 0;
+
+	for (size_t i = first; r == 0 && i < body->len; i++)
+		if (body->at[i].kind == PTX_INSN)
+			r = ptx_raise_version(m, version_of(body->at[i].mn->op));
+	return r;
+}
+
 int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct diag_list *diags,
 	const char *fmt, ...)
 {
 	char shorter[1024], *text = shorter; /* most are */
-	const size_t padding = 16;
+	const size_t padding = 16, first = body->len;
 	va_list ap;
 	int r, n;
 
@@ -234,7 +266,7 @@ int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct 
 	r = parse_snippet(m, f, body, diags, text, NULL);
 	if (text != shorter)
 		free(text);
-	return r;
+	return r == 0 ? raise_for(m, body, first) : r;
 }
 
 /* A name that begins with prefix and is not in use in this module. */

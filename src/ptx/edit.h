@@ -14,12 +14,12 @@
 struct ptx_func *ptx_find_func(
 	const struct ptx_module *m, const char *name); /* with a body, else decl */
 struct ptx_sym *ptx_find_global(const struct ptx_module *m, const char *name);
-const char *ptx_intern(struct ptx_module *m, const char *name);
 
 /* Appends statements, given as text, to body: instructions, labels, .reg/.local/.shared/.param
  * declarations, braces. Names resolve among the registers and variables of f declared so far at its
  * outermost level, its parameters, and the module's globals. A .reg name already declared by an
- * earlier snippet is an error. Returns -EINVAL with the message in diags (a bug in the pass). */
+ * earlier snippet is an error. The module's .version becomes one that has these instructions.
+ * Returns -EINVAL with the message in diags (a bug in the pass). */
 int ptx_append(struct ptx_module *m, struct ptx_func *f, ptx_body *body, struct diag_list *diags,
 	const char *fmt, ...) HD_PRINTF(5, 6);
 

@@ -549,49 +549,23 @@ static int to_front(struct ptx_module *m, size_t from, size_t n)
 	return 0;
 }
 
-static const char *directive(const struct ptx_module *m, const char *word)
-{
-	for (size_t i = 0; i < m->items.len; i++)
-		if (m->items.at[i].kind == PTX_ITEM_TEXT && ptx_word_is(m->items.at[i].text, word))
-			return m->items.at[i].text;
-	return NULL;
-}
-
-static void set_directive(struct ptx_module *m, const char *word, const char *text)
-{
-	for (size_t i = 0; i < m->items.len; i++)
-		if (m->items.at[i].kind == PTX_ITEM_TEXT && ptx_word_is(m->items.at[i].text, word))
-			m->items.at[i].text = text;
-}
-
 /* .version and .target of the greater. */
 static int raise_module(struct import *im)
 {
 	const struct ptx_module *own = im->own;
 	struct ptx_module *m = im->into;
-	const char *version = NULL, *target = NULL, *arch = arch_of(own);
+	const char *target, *arch = arch_of(own);
 
-	if (own->version > m->version) {
-		version = ptx_intern(m, directive(own, ".version"));
-		if (!version)
-			return -ENOMEM;
-	}
 	if (own->sm > m->sm) {
 		target = arena_printf(&m->arena, ".target %.*s%s", (int)(past_arch(arch) - arch),
 			arch, past_arch(arch_of(m)));
 		if (!target)
 			return -ENOMEM;
-	}
-	if (version) {
-		m->version = own->version;
-		set_directive(m, ".version", version);
-	}
-	if (target) {
 		m->sm = own->sm;
 		m->target = target + strlen(".target ");
-		set_directive(m, ".target", target);
+		ptx_set_text(m, ".target", target);
 	}
-	return 0;
+	return ptx_raise_version(m, own->version);
 }
 
 /* Statements went over as text, which says nothing of where they stood. */

@@ -22,7 +22,8 @@ static bool is_same(const struct rt_form *f, const struct rt_set *s, enum dev_ho
 {
 	if (f->how != how || f->n != s->n)
 		return false;
-	if (how == DEV_WEAVE && (f->registers != m->registers || f->unsliced != m->unsliced))
+	if (how == DEV_WEAVE && (f->registers != m->registers || f->unsliced != m->unsliced ||
+					f->branches != m->branches))
 		return false;
 	for (unsigned k = 0; k < s->n; k++)
 		if (f->of[k] != s->of[k] || f->shared_bytes[k] != s->launch[k].shared_bytes ||
@@ -105,6 +106,7 @@ static int make(struct heddle *h, const struct rt_set *s, bool tight, struct rt_
 	}
 	rq.weave.max_registers = f->registers;
 	rq.weave.unsliced = f->unsliced;
+	rq.weave.branches = f->branches;
 	r = pass_run(pass_find(dev_how_passes[f->how]), &rq, &diags, &form);
 	if (r < 0) {
 		r = refused(h, s, r, form.which, &form.verdict);
@@ -207,6 +209,7 @@ int rt_form_get(struct heddle *h, const struct rt_set *s, enum dev_how how,
 	f->how = how;
 	f->registers = how == DEV_WEAVE ? m->registers : 0;
 	f->unsliced = how == DEV_WEAVE && m->unsliced;
+	f->branches = how == DEV_WEAVE && m->branches;
 	f->n = s->n;
 	for (unsigned k = 0; k < s->n; k++) {
 		f->of[k] = s->of[k];

@@ -6,6 +6,7 @@
 #include "rt/pool_row.h"
 
 #include "pass/outside.h"
+#include "pass/task_shared.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #define BEAT_MS     10000u
 #define BEATS       8u /* in that time */
 #define SHARED_MOST (1024u * TASK_UNIT)
+#define STAMPS_NS   10000000000u /* behind a task's end */
 
 /* ---- its shape ---- */
 
@@ -120,7 +122,7 @@ static int get_memory(struct heddle_tasks *t)
 		t->of[c].at = &t->columns[c];
 		t->of[c].more = t->more + c * TASK_ROWS * t->more_bytes;
 		t->of[c].free = (1u << TASK_ROWS) - 1;
-		atomic_flag_clear(&t->of[c].taken);
+		t->of[c].n_free = TASK_ROWS;
 	}
 	return 0;
 }
@@ -143,6 +145,8 @@ static void free_memory(struct heddle_tasks *t)
 		cu->cuMemFreeHost(t->columns);
 	if (t->more)
 		cu->cuMemFreeHost(t->more);
+	if (t->stamps)
+		cu->cuMemFreeHost(t->stamps);
 	rt_leave(t->h);
 	free(t->of);
 }
@@ -183,6 +187,7 @@ RT_API int heddle_tasks_create(
 		t->o = *options;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_mutex_init(&t->failed_lock, NULL);
+	pthread_mutex_init(&t->owner_lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	t->next = h->pools;
 	h->pools = t;
@@ -211,6 +216,7 @@ RT_API void heddle_tasks_destroy(struct heddle_tasks *t)
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
 	pthread_mutex_destroy(&t->failed_lock);
+	pthread_mutex_destroy(&t->owner_lock);
 	free(t->failed);
 	free(t);
 }
@@ -301,8 +307,11 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 static int build(struct heddle_tasks *t, unsigned n)
 {
 	struct pass_task kinds[POOL_FORMS] = {0};
-	const struct pass_pool pool = {
-		.threads = t->o.threads, .registers = t->o.registers, .wide = t->wide};
+	const struct pass_pool pool = {.threads = t->o.threads,
+		.registers = t->o.registers,
+		.wide = t->wide,
+		.nap_ns = t->nap_ns,
+		.stamps = t->stamps != NULL};
 	struct pass_verdict verdict = {0};
 	struct ptx_module *m;
 	struct diag_list diags;
@@ -359,11 +368,54 @@ static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 	return r;
 }
 
+static int get_stamps(struct heddle_tasks *t)
+{
+	const struct cu_api *cu = &t->h->cu;
+	size_t bytes = (size_t)t->n_columns * 32 * sizeof(*t->stamps);
+
+	RT_TRY(t->h,
+		cu->cuMemHostAlloc((void **)&t->stamps, bytes,
+			CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+		"a pool's stamps");
+	memset(t->stamps, 0, bytes);
+	RT_TRY(t->h, cu->cuMemHostGetDevicePointer(&t->stamps_at, t->stamps, 0), "a pool's stamps");
+	return 0;
+}
+
+int pool_ask_stamps(struct heddle_tasks *t)
+{
+	int r = rt_enter(t->h);
+
+	if (r < 0)
+		return r;
+	r = get_stamps(t);
+	rt_leave(t->h);
+	return r;
+}
+
+int pool_read_stamps(struct heddle_tasks *t, uint64_t id, struct task_stamps *ret)
+{
+	struct pool_column *c;
+	struct task_stamps *from;
+	uint64_t gen, until = pool_now_ns() + STAMPS_NS;
+	unsigned row;
+
+	c = pool_of_id(t, id, &row, &gen);
+	from = &t->stamps[(c - t->of) * 32 + row];
+	while (__atomic_load_n(&from->gen, __ATOMIC_ACQUIRE) != (uint8_t)gen)
+		if (pool_now_ns() > until)
+			return pool_fail(-ETIMEDOUT, "a task's stamps do not come");
+	*ret = *from;
+	return 0;
+}
+
 int pool_need_wide(struct heddle_tasks *t)
 {
 	struct heddle *h = t->h;
 	int r = 0;
 
+	if (t->stamps)
+		return pool_fail(-ENOTSUP, "a pool that makes stamps has no blocks of all warps");
 	pthread_mutex_lock(&t->lock);
 	if (!atomic_load(&t->wide)) {
 		r = pool_park(t);
@@ -472,8 +524,8 @@ RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *
 	s.launches = atomic_load(&t->launches);
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++) {
-			uint64_t gen = atomic_load(&t->of[c].gen[r]);
-			bool inner = atomic_load(&t->of[c].then[r]) & POOL_INNER;
+			uint64_t gen = atomic_load(&t->of[c].row[r].gen);
+			bool inner = atomic_load(&t->of[c].row[r].then) & POOL_INNER;
 
 			s.spawned += gen;
 			running += gen && !inner && !pool_has_ended(t, &t->of[c], r, gen);

@@ -2,12 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* A pool of tasks inside (heddle/task.h). pool.c makes it, pool_run.c has it come to the GPU and
- * leave, pool_spawn.c gives it tasks and finds out about their ends.
+ * leave, pool_place.c knows who has which rows, pool_spawn.c gives it tasks and waits for them.
  *
  * Whether it is on the GPU: RUNNING, LEAVING, AWAY, changed under `lock` alone. Who spawns stores
  * the row's word and then looks at it; who parks stores LEAVING, later AWAY, and then looks at the
  * words; with a full fence in each between the two one of them sees the other. So who sees AWAY has
- * the pool come back, and who sees LEAVING need not: the parker looks behind AWAY. */
+ * the pool come back, and who sees LEAVING need not: the parker looks behind AWAY. Where the kernel
+ * has membarrier(2), the parker's fence is one in all threads, and who spawns does without: a fence
+ * waits until the lines of what was stored are there, each task anew. */
 #ifndef HEDDLE_RT_POOL_H
 #define HEDDLE_RT_POOL_H
 
@@ -20,6 +22,8 @@
 
 #define POOL_FORMS       TASK_KINDS
 #define POOL_MAX_COLUMNS 4096
+#define POOL_KEY         8     /* words that a task's shape is, */
+#define POOL_HEAD        3     /* and that the device is told */
 #define POOL_NAP_NS      20000 /* between looks at the device */
 
 enum pool_state { POOL_AWAY, POOL_RUNNING, POOL_LEAVING, POOL_FAILED };
@@ -30,25 +34,22 @@ struct pool_kernel {
 	/* Of blocks of whole warps, and of others. What holds of a form is there before it. */
 	bool barriers[2], one_dimensional[2], rising[2];
 	_Atomic int form[2]; /* index in the module; -1: none yet */
+	struct pool_shape {  /* pool_shape.c: the last one of a task, and what the device is told */
+		_Atomic uint32_t turn;
+		_Atomic unsigned missed;
+		_Atomic uint32_t key[POOL_KEY];
+		_Atomic uint64_t head[POOL_HEAD];
+	} shape;
 };
 
 struct pool_failed;
+struct pool_hand; /* pool_place.c: a thread */
 struct pool_form {
 	unsigned kernel;
 	bool partly;
 };
 
-/* A column as the host sees it. */
-struct pool_column {
-	_Alignas(128) struct task_column *at;
-	uint8_t *more;
-	atomic_flag taken; /* somebody is spawning here; guards free */
-	uint32_t free;     /* rows known to be so */
-	_Atomic uint64_t gen[TASK_ROWS];
-	/* Id of the part of the same task that has the blocks behind this row's, or 0; and
-	 * whether that one is not the first. */
-	_Atomic uint64_t then[TASK_ROWS];
-};
+struct pool_column; /* pool_row.h */
 
 struct heddle_tasks {
 	struct heddle_tasks *next; /* of the handle's */
@@ -64,10 +65,15 @@ struct heddle_tasks {
 	struct pool_column *of;
 	CUstream stream;
 
-	pthread_mutex_t lock;
+	pthread_mutex_t owner_lock; /* pool_place.c: who has all columns, if somebody has; */
+	_Atomic(struct pool_hand *) owner;
+	_Atomic(const void *) last; /* who spawned when that was looked at last */
+
+	_Alignas(128) pthread_mutex_t lock;
 	pthread_cond_t changed; /* state, or stop */
 	_Atomic int state;
 	bool suspended, stop, has_monitor;
+	bool heavy;    /* who parks makes other threads fence, so that who spawns need not */
 	unsigned held; /* by calls that a GPU would not let through while it is there */
 	pthread_t monitor;
 	uint32_t launch;
@@ -79,6 +85,9 @@ struct heddle_tasks {
 	struct pool_kernel kernel[HEDDLE_MAX_TASK_KERNELS];
 	unsigned n_forms;
 	struct pool_form form[POOL_FORMS];
+	uint32_t nap_ns;            /* pass_pool */
+	struct task_stamps *stamps; /* pinned; NULL: not asked for */
+	CUdeviceptr stamps_at;
 	_Atomic bool wide; /* the module takes blocks of all warps, the scheduler's, too */
 	CUmodule module;
 	CUfunction fn;
@@ -100,7 +109,14 @@ uint64_t pool_now_ns(void);
 /* pool.c: a form of a kernel that is not there yet; -ENOTSUP: there is none. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
 int pool_need_wide(struct heddle_tasks *t);
-/* pool_run.c. With the lock: */
+/* Ahead of its first kernel: when what happened to each task; blocks as wide as the pool's are none
+ * then. heddle_error says what failed. Of a task that has ended, until its row is used again: */
+int pool_ask_stamps(struct heddle_tasks *t);
+int pool_read_stamps(struct heddle_tasks *t, uint64_t id, struct task_stamps *ret);
+/* pool_run.c: against pool_light_fence. */
+void pool_heavy_fence(const struct heddle_tasks *t);
+bool pool_has_heavy_fence(void); /* may it be light? */
+/* With the lock: */
 int pool_park(struct heddle_tasks *t);   /* until it is AWAY, or FAILED: -EIO */
 int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
 /* Without it: somebody saw AWAY. */
@@ -110,8 +126,7 @@ int pool_pump(struct heddle_tasks *t);
 int pool_start_monitor(struct heddle_tasks *t);
 void pool_stop_monitor(struct heddle_tasks *t);
 
-/* pool_spawn.c: sees which tasks have ended. */
-void pool_harvest(struct heddle_tasks *t);
+/* pool_place.c */
 bool pool_has_ended(
 	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen);
 /* pool_failed.c. Whoever has the column, before a row whose task has ended is used again: */

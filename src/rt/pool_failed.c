@@ -69,10 +69,10 @@ static struct pool_failed find_out(
 	while (!f.id && at) {
 		c = pool_of_id(t, at, &row, &gen);
 		f.why = pool_why(c, row);
-		f.kernel = __atomic_load_n(&c->at->desc[row].kind, __ATOMIC_RELAXED);
-		then = atomic_load_explicit(&c->then[row], memory_order_relaxed) & ~POOL_INNER;
+		f.kernel = atomic_load_explicit(&c->row[row].form, memory_order_relaxed);
+		then = atomic_load_explicit(&c->row[row].then, memory_order_relaxed) & ~POOL_INNER;
 		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&c->gen[row], memory_order_relaxed) != gen) {
+		if (atomic_load_explicit(&c->row[row].gen, memory_order_relaxed) != gen) {
 			f = look_up(t, at); /* with all that came behind it */
 			break;
 		}
@@ -89,8 +89,8 @@ static struct pool_failed find_out(
 /* Of a part, too, which may be asked for until the first one is written down. */
 void pool_note_failed(struct heddle_tasks *t, const struct pool_column *c, unsigned row)
 {
-	uint64_t gen = atomic_load_explicit(&c->gen[row], memory_order_relaxed);
-	bool inner = atomic_load_explicit(&c->then[row], memory_order_relaxed) & POOL_INNER;
+	uint64_t gen = atomic_load_explicit(&c->row[row].gen, memory_order_relaxed);
+	bool inner = atomic_load_explicit(&c->row[row].then, memory_order_relaxed) & POOL_INNER;
 	struct pool_failed f = find_out(t, c, row, gen);
 
 	if (!f.id)

@@ -7,6 +7,24 @@
 
 #include "rt/pool.h"
 
+/* A column as the host sees it. */
+struct pool_column {
+	_Alignas(128) struct task_column *at;
+	uint8_t *more;
+	_Atomic bool taken; /* by somebody; guards what follows (pool_place.c) */
+	bool any_failed;    /* of its tasks, ever */
+	uint32_t free;      /* rows known to be so */
+	uint32_t n_free;
+	uint32_t named; /* rows whose `then` is not 0 */
+	struct pool_row {
+		_Atomic uint64_t gen;
+		/* Id of the part of the same task that has the blocks behind this row's, or 0; and
+		 * whether that one is not the first. */
+		_Atomic uint64_t then;
+		_Atomic unsigned form; /* index in the module */
+	} row[TASK_ROWS];
+};
+
 /* An id is a generation of a row. */
 #define POOL_ROW_BITS    5
 #define POOL_COLUMN_BITS 12
@@ -33,13 +51,41 @@ static inline uint64_t pool_why(const struct pool_column *c, unsigned row)
 {
 	return __atomic_load_n(&c->at->why[row], __ATOMIC_RELAXED);
 }
-static inline uint32_t pool_in(const struct pool_column *c, unsigned row)
+static inline uint8_t pool_in(const struct pool_column *c, unsigned row)
 {
 	return __atomic_load_n(&c->at->in[row], __ATOMIC_RELAXED);
 }
-static inline uint32_t pool_out(const struct pool_column *c, unsigned row)
+static inline uint8_t pool_out(const struct pool_column *c, unsigned row)
 {
 	return __atomic_load_n(&c->at->out[row], __ATOMIC_ACQUIRE);
 }
+
+/* Between storing a row's byte and looking at state. */
+static inline void pool_light_fence(const struct heddle_tasks *t)
+{
+	if (t->heavy)
+		atomic_signal_fence(memory_order_seq_cst);
+	else
+		atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* pool_shape.c: what the device is told of a task, ahead of its parameters. -EINVAL, -E2BIG,
+ * -ENOTSUP, said: it cannot be. */
+struct pool_asked {
+	uint64_t head[POOL_HEAD]; /* the first words of struct task_desc */
+	uint32_t parts; /* rows that it takes; each is given to another column if there are many */
+};
+int pool_ask(struct heddle_tasks *t, struct pool_kernel *k, const struct heddle_task *task,
+	struct pool_asked *ret);
+
+/* pool_place.c: a column with a free row; nobody else has it until it is given back. */
+struct pool_place {
+	struct pool_column *c;
+	bool own; /* by the whole pool's being this thread's */
+};
+int pool_claim(struct heddle_tasks *t, struct pool_place *ret);
+void pool_unclaim(struct heddle_tasks *t, const struct pool_place *p);
+/* Sees which tasks have ended. */
+void pool_harvest(struct heddle_tasks *t);
 
 #endif

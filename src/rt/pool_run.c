@@ -8,9 +8,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
+#ifdef __linux__
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #define MONITOR_NS 1000000u   /* between its looks */
-#define COMING_NS  100000000u /* for all of a launch's blocks */
+#define COMING_NS  100000000u /* for all of a launch's blocks, */
+#define COMING     8u         /* which are so many times as many, where SMs are left */
 
 uint64_t pool_now_ns(void)
 {
@@ -39,12 +45,12 @@ static bool has_work(const struct heddle_tasks *t)
 static void control(struct heddle_tasks *t, bool park)
 {
 	for (unsigned c = 0; c < t->n_columns; c++) {
-		uint32_t *word = &t->of[c].at->in[TASK_ROWS];
+		uint8_t *word = &t->of[c].at->in[TASK_ROWS];
 
 		if (park)
 			__atomic_fetch_or(word, TASK_PARK, __ATOMIC_RELEASE);
 		else
-			__atomic_fetch_and(word, ~(uint32_t)TASK_PARK, __ATOMIC_RELEASE);
+			__atomic_fetch_and(word, (uint8_t)~TASK_PARK, __ATOMIC_RELEASE);
 	}
 }
 
@@ -63,8 +69,8 @@ static void name_victims(struct heddle_tasks *t, const char *text)
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++) {
 			const struct task_column *at = t->of[c].at;
-			uint32_t in = pool_in(&t->of[c], r);
-			unsigned form = at->desc[r].kind;
+			uint8_t in = pool_in(&t->of[c], r);
+			unsigned form = atomic_load(&t->of[c].row[r].form);
 
 			if (in == pool_out(&t->of[c], r))
 				continue;
@@ -111,10 +117,12 @@ static CUresult launch(struct heddle_tasks *t)
 		.more_bytes = t->more_bytes,
 		.shared_bytes = t->shared_bytes,
 		.first_free_sm = t->o.leave_sms ? t->h->n_sms - t->o.leave_sms : UINT32_MAX,
+		.stamps = t->stamps_at,
 	};
 	void *params[] = {&a, &none};
-	/* Blocks on SMs that are left leave at once, and others come for them. */
-	unsigned grid = t->o.leave_sms ? t->h->n_sms * t->per_sm : t->n_columns;
+	/* Blocks on SMs that are left leave at once, and others come for them: to the same SMs, as
+	 * those are the emptiest. So there are many; who finds no column left, leaves, too. */
+	unsigned grid = t->o.leave_sms ? COMING * t->h->n_sms * t->per_sm : t->n_columns;
 	CUresult r = cu->cuMemsetD32Async(t->ticket, 0, 1, t->stream);
 
 	if (r == CUDA_SUCCESS)
@@ -166,6 +174,16 @@ static CUresult query(struct heddle_tasks *t)
 
 /* ---- off the GPU ---- */
 
+/* Against pool_light_fence. */
+void pool_heavy_fence(const struct heddle_tasks *t)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+#ifdef __linux__
+	if (t->heavy)
+		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+#endif
+}
+
 /* It has left, or will: nothing else holds it up. */
 static int await_end(struct heddle_tasks *t)
 {
@@ -176,7 +194,7 @@ static int await_end(struct heddle_tasks *t)
 	if (r != CUDA_SUCCESS)
 		return fail(t, r);
 	atomic_store(&t->state, POOL_AWAY);
-	atomic_thread_fence(memory_order_seq_cst);
+	pool_heavy_fence(t);
 	return 0;
 }
 
@@ -187,7 +205,7 @@ int pool_park(struct heddle_tasks *t)
 	if (atomic_load(&t->state) == POOL_AWAY)
 		return 0;
 	atomic_store(&t->state, POOL_LEAVING);
-	atomic_thread_fence(memory_order_seq_cst);
+	pool_heavy_fence(t);
 	control(t, true);
 	return await_end(t);
 }
@@ -242,7 +260,7 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++)
-			n += atomic_load_explicit(&t->of[c].gen[r], memory_order_relaxed);
+			n += atomic_load_explicit(&t->of[c].row[r].gen, memory_order_relaxed);
 	return n;
 }
 
@@ -254,16 +272,31 @@ static bool lacks_columns(const struct heddle_tasks *t)
 		return false;
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned r = 0; r < TASK_ROWS; r++)
-			if (pool_out(&t->of[c], TASK_ROWS) != t->launch << 1 &&
+			if (__atomic_load_n(&t->of[c].at->launch, __ATOMIC_RELAXED) !=
+					t->launch << 1 &&
 				pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
 				return true;
 	return false;
 }
 
+/* Something is in flight, or was spawned since it was not. Only where nothing is, as it reads all
+ * that those who spawn write, and takes it from their caches. */
+static bool is_busy(const struct heddle_tasks *t, struct watch *w)
+{
+	uint64_t spawned;
+
+	if (has_work(t))
+		return true;
+	spawned = count_spawned(t);
+	if (spawned == w->spawned)
+		return false;
+	w->spawned = spawned;
+	return true;
+}
+
 /* With the lock. */
 static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
-	uint64_t spawned = count_spawned(t);
 	CUresult r;
 
 	if (atomic_load(&t->state) != POOL_RUNNING)
@@ -279,9 +312,8 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 		fail(t, r);
 		return;
 	}
-	if (spawned != w->spawned || has_work(t))
+	if (is_busy(t, w))
 		w->busy_at = now;
-	w->spawned = spawned;
 	if (t->launch != w->launch)
 		w->launched_at = now;
 	w->launch = t->launch;
@@ -322,10 +354,22 @@ static void *monitor(void *user)
 	return NULL;
 }
 
+/* A kernel without it, or one that denies it: each spawn fences. */
+bool pool_has_heavy_fence(void)
+{
+#ifdef __linux__
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+#else
+	return false;
+#endif
+}
+
 int pool_start_monitor(struct heddle_tasks *t)
 {
-	int r = pthread_create(&t->monitor, NULL, monitor, t);
+	int r;
 
+	t->heavy = pool_has_heavy_fence();
+	r = pthread_create(&t->monitor, NULL, monitor, t);
 	t->has_monitor = r == 0;
 	return r ? rt_fail(t->h, -r, NULL, "a pool's thread cannot be started") : 0;
 }

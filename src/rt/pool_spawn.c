@@ -6,7 +6,6 @@
 #include "rt/pool_row.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +13,6 @@
 #include <time.h>
 
 #define SPINS 2000 /* looks before the device is asked, and the thread sleeps */
-
-/* Of this model: the other one needs the loader's help, which the library would then be linked
- * with. There is little room for such, so it is but a number. */
-static _Thread_local unsigned next_column __attribute__((tls_model("initial-exec")));
 
 /* ---- errors, a text for each thread ---- */
 #define TEXT_BYTES 1024
@@ -85,276 +80,100 @@ RT_API const char *heddle_tasks_error(const struct heddle_tasks *t)
 	return text ? text : "";
 }
 
-/* ---- what a task is ---- */
+/* ---- putting it there ---- */
 
-static int check_grid(const struct pool_kernel *k, const struct heddle_task *task)
+/* The parameters, where the kernel has them. */
+static void put_args(const struct pool_kernel *k, const struct heddle_task *task, uint8_t *to)
 {
-	const unsigned *g = task->grid, *b = task->block;
-	const char *name = k->kernel->name;
-
-	for (int d = 0; d < 3; d++)
-		if (!g[d] || !b[d])
-			return pool_fail(-EINVAL,
-				"kernel '%s': grid %u,%u,%u, block %u,%u,%u; every part is at "
-				"least 1",
-				name, g[0], g[1], g[2], b[0], b[1], b[2]);
-	if (g[0] > INT32_MAX || g[1] > UINT16_MAX || g[2] > UINT16_MAX ||
-		(uint64_t)g[0] * g[1] > UINT32_MAX || (uint64_t)g[0] * g[1] * g[2] > UINT32_MAX)
-		return pool_fail(-E2BIG,
-			"kernel '%s': a grid of %u,%u,%u; a task has less than 2^32 blocks, and "
-			"65,535 in y and z",
-			name, g[0], g[1], g[2]);
-	return 0;
-}
-
-/* What of it the device is told. */
-struct asked {
-	uint32_t threads; /* of a block */
-	uint32_t need;    /* TASK_NEED_* */
-	uint32_t parts; /* rows that it takes; each is given to another column if there are many */
-	unsigned form;
-};
-
-/* Its threads, and what they need of a block of the pool. */
-static int check_block(const struct heddle_tasks *t, const struct pool_kernel *k,
-	const struct heddle_task *task, struct asked *ret)
-{
-	const unsigned *b = task->block;
-	uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
-	uint64_t bytes = (uint64_t)k->static_bytes + task->shared_bytes;
-	uint32_t units = (uint32_t)MIN((bytes + TASK_UNIT - 1) / TASK_UNIT, 1u << 20);
-	uint32_t have = t->shared_bytes / TASK_UNIT;
-
-	if (b[0] > 1024 || b[1] > 1024 || b[2] > 64 || threads > t->o.threads)
-		return pool_fail(-E2BIG,
-			"kernel '%s': a block of %u,%u,%u threads; a block of this pool runs %u, "
-			"%u in x and y, 64 in z",
-			k->kernel->name, b[0], b[1], b[2], t->o.threads, 1024u);
-	ret->threads = (uint32_t)threads;
-	ret->need = 0;
-	if (units) {
-		uint32_t order = units > 1 ? 32 - (uint32_t)__builtin_clz(units - 1) : 0;
-
-		if (have == 0 || (1ull << order) > have)
-			return pool_fail(-E2BIG,
-				"kernel '%s': %llu bytes of shared memory, rounded up to a power "
-				"of two; a block of this pool has %u",
-				k->kernel->name, (unsigned long long)bytes, t->shared_bytes);
-		ret->need |= order + 1;
-	}
-	if (k->arg_bytes > TASK_ARGS)
-		ret->need |= TASK_NEED_MORE;
-	return 0;
-}
-
-/* What holds of this form of it. Blocks that may wait for others of their grid are all there at
- * once, or it might never end: the scheduler gives nothing to another task before all of one's
- * blocks are begun. Other grids that are more than one column's work are cut. */
-static int check_form(const struct heddle_tasks *t, const struct pool_kernel *k,
-	const struct heddle_task *task, struct asked *io)
-{
-	uint64_t blocks = (uint64_t)task->grid[0] * task->grid[1] * task->grid[2];
-	uint32_t most = MAX(t->executors / ((io->threads + 31) / 32), 1u);
-	uint32_t order = io->need & TASK_NEED_SHARED;
-	const unsigned *b = task->block;
-	bool partly = io->threads % 32 != 0;
-
-	if (k->barriers[partly])
-		io->need |= TASK_NEED_BARRIER;
-	if (k->one_dimensional[partly] && (b[1] > 1 || b[2] > 1))
-		return pool_fail(-ENOTSUP,
-			"kernel '%s': as a task it is right for blocks of one dimension only, not "
-			"%u,%u,%u",
-			k->kernel->name, b[0], b[1], b[2]);
-	if (k->barriers[partly])
-		most = MIN(most, 15u);
-	if (order)
-		most = MIN(most, t->shared_bytes / TASK_UNIT >> (order - 1));
-	io->parts = 1;
-	if (blocks <= most)
-		return 0;
-	if (!k->rising[partly]) {
-		uint64_t parts = MIN((blocks + most - 1) / most, (uint64_t)TASK_PARTS_MAX);
-		uint64_t each;
-
-		parts = MIN(
-			parts, (uint64_t)atomic_load_explicit(&t->usable, memory_order_relaxed));
-		each = (blocks + parts - 1) / parts;
-		io->parts = (uint32_t)((blocks + each - 1) / each); /* none is empty */
-		return 0;
-	}
-	return pool_fail(-ENOTSUP,
-		"kernel '%s': its blocks may wait for each other, and are %llu; a block of this "
-		"pool runs %u of them at once",
-		k->kernel->name, (unsigned long long)blocks, most);
-}
-
-static int check_args(const struct pool_kernel *k, const struct heddle_task *task)
-{
-	if (task->args) {
-		uint64_t most = round_up(k->arg_bytes, k->arg_align);
-
-		if (task->args_bytes < k->arg_bytes || task->args_bytes > most)
-			return pool_fail(-EINVAL, "kernel '%s': %zu bytes of parameters; it has %u",
-				k->kernel->name, task->args_bytes, k->arg_bytes);
-		return 0;
-	}
-	for (uint32_t i = 0; i < k->kernel->n_params; i++)
-		if (!task->params || !task->params[i])
-			return pool_fail(-EINVAL,
-				"kernel '%s': parameter %u of %u is missing; params has a pointer "
-				"to the value of each",
-				k->kernel->name, i + 1, k->kernel->n_params);
-	return 0;
-}
-
-static void put_args(const struct pool_kernel *k, const struct heddle_task *task,
-	struct task_desc *d, void *more)
-{
-	uint8_t *to = k->arg_bytes > TASK_ARGS ? more : d->args;
 	const struct rt_kernel *rk = k->kernel;
 
 	if (task->args) {
-		memcpy(to, task->args, k->arg_bytes);
+		if (k->arg_bytes == sizeof(uint64_t)) /* so often that a call is much */
+			memcpy(to, task->args, sizeof(uint64_t));
+		else
+			memcpy(to, task->args, k->arg_bytes);
 		return;
 	}
 	for (uint32_t i = 0; i < rk->n_params; i++)
 		memcpy(to + rk->offsets[i], task->params[i], rk->sizes[i]);
 }
 
-/* ---- a place ---- */
+#define DESC_WORDS (sizeof(struct task_desc) / 8)
+#define ARGS_AT    (offsetof(struct task_desc, args) / 8)
+#define NEED_AT    (offsetof(struct task_desc, need) / 8)
+_Static_assert(ARGS_AT == POOL_HEAD && offsetof(struct task_desc, need) % 8 == 4, "words");
 
-/* Of a task of several parts: when all have ended, and not before then any of its rows is free
- * ahead of those that it names. */
-bool pool_has_ended(
-	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
+/* A row's descriptor, ahead of its byte of `in`. */
+static void put_desc(
+	struct task_column *at, unsigned row, const uint64_t words[DESC_WORDS + 1], uint64_t gen)
 {
-	for (;;) {
-		uint64_t then;
-
-		if (gen < atomic_load_explicit(&c->gen[row], memory_order_acquire))
-			return true;
-		if (pool_out(c, row) != (uint32_t)gen)
-			return false;
-		then = atomic_load_explicit(&c->then[row], memory_order_relaxed) & ~POOL_INNER;
-		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&c->gen[row], memory_order_relaxed) != gen || !then)
-			return true;
-		c = pool_of_id(t, then, &row, &gen);
+	if (row) {
+#pragma GCC unroll 8
+		for (unsigned i = 0; i < DESC_WORDS; i++)
+			__atomic_store_n(
+				(uint64_t *)&at->desc[row] + i, words[i], __ATOMIC_RELAXED);
+		return;
 	}
-}
+#pragma GCC unroll 11
+	for (unsigned i = 0; i < TASK_FIRST; i++) { /* six bytes from 6 * i on */
+		unsigned from = 48 * i % 64;
+		uint64_t w = words[48 * i / 64] >> from;
 
-/* Rows whose end is seen. Whoever has the column. */
-static void refill(struct heddle_tasks *t, struct pool_column *c)
-{
-	for (unsigned r = 0; r < TASK_ROWS; r++)
-		if (!(c->free & 1u << r) &&
-			pool_has_ended(
-				t, c, r, atomic_load_explicit(&c->gen[r], memory_order_relaxed))) {
-			pool_note_failed(t, c, r);
-			c->free |= 1u << r;
-		}
-}
-
-void pool_harvest(struct heddle_tasks *t)
-{
-	for (unsigned i = 0; i < t->n_columns; i++) {
-		struct pool_column *c = &t->of[i];
-
-		while (atomic_flag_test_and_set_explicit(&c->taken, memory_order_acquire))
-			sched_yield();
-		refill(t, c);
-		atomic_flag_clear_explicit(&c->taken, memory_order_release);
-	}
-}
-
-/* A column with more than `least` free rows; it is the caller's then. */
-static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least)
-{
-	unsigned n = atomic_load_explicit(&t->usable, memory_order_relaxed);
-
-	for (unsigned i = 0; i < n; i++) {
-		struct pool_column *c = &t->of[next_column++ % n];
-
-		if (atomic_flag_test_and_set_explicit(&c->taken, memory_order_acquire))
-			continue;
-		if ((unsigned)__builtin_popcount(c->free) <= least)
-			refill(t, c);
-		if ((unsigned)__builtin_popcount(c->free) > least)
-			return c;
-		atomic_flag_clear_explicit(&c->taken, memory_order_release);
-	}
-	return NULL;
-}
-
-static int claim(struct heddle_tasks *t, struct pool_column **ret)
-{
-	static const unsigned least[] = {TASK_ROWS - 8, TASK_ROWS / 2, 0};
-
-	for (unsigned tries = 1;; tries++) {
-		for (unsigned i = 0; i < ARRAY_LEN(least); i++) {
-			*ret = try_columns(t, least[i]);
-			if (*ret)
-				return 0;
-		}
-		if (tries % 16 == 0) { /* all is full: until something ends */
-			const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
-			int r = pool_pump(t);
-
-			if (r < 0)
-				return r;
-			if (atomic_load(&t->state) == POOL_AWAY && (r = pool_wake(t)) < 0)
-				return r;
-			nanosleep(&pause, NULL);
-		}
+		if (from > 16)
+			w |= words[48 * i / 64 + 1] << (64 - from);
+		__atomic_store_n(&at->first[i], w << 16 >> 16 | gen << 48, __ATOMIC_RELAXED);
 	}
 }
 
 /* then: the task's part that was put before this one, or 0; the first has number 0, and is put
  * last: its id is the task's. */
 static uint64_t put(struct heddle_tasks *t, struct pool_column *c, const struct pool_kernel *k,
-	const struct heddle_task *task, const struct asked *a, uint32_t part, uint64_t then)
+	const struct heddle_task *task, const struct pool_asked *a, uint32_t part, uint64_t then)
 {
 	unsigned row = (unsigned)__builtin_ctz(c->free);
-	struct task_desc *d = &c->at->desc[row];
-	uint64_t gen = atomic_load_explicit(&c->gen[row], memory_order_relaxed) + 1;
+	uint64_t gen = atomic_load_explicit(&c->row[row].gen, memory_order_relaxed) + 1;
+	uint64_t words[DESC_WORDS + 1] = {a->head[0], a->head[1], a->head[2]};
 
-	c->free &= c->free - 1;
-	atomic_store_explicit(&c->gen[row], gen, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* pool_how, pool_has_ended */
-	atomic_store_explicit(&c->then[row], then | (part ? POOL_INNER : 0), memory_order_relaxed);
-	__atomic_store_n(&c->at->why[row], 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&d->kind, (uint16_t)a->form, __ATOMIC_RELAXED);
-	d->arg_bytes = (uint16_t)k->arg_bytes;
-	d->block = (task->block[0] - 1) | (task->block[1] - 1) << 10 | (task->block[2] - 1) << 20;
-	d->grid_x = task->grid[0];
-	d->grid_y = (uint16_t)task->grid[1];
-	d->grid_z = (uint16_t)task->grid[2];
-	d->dynamic_bytes = task->shared_bytes;
-	d->need = a->need;
 	if (a->parts > 1)
-		d->need |= part << TASK_NEED_PART | a->parts << TASK_NEED_PARTS;
-	put_args(k, task, d, c->more + (size_t)row * t->more_bytes);
+		words[NEED_AT] |= (uint64_t)(part << TASK_NEED_PART | a->parts << TASK_NEED_PARTS)
+				  << 32;
+	c->free &= c->free - 1;
+	c->n_free--;
+	atomic_store_explicit(&c->row[row].gen, gen, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release); /* pool_how, pool_has_ended */
+	atomic_store_explicit(
+		&c->row[row].then, then | (part ? POOL_INNER : 0), memory_order_relaxed);
+	c->named &= ~(1u << row);
+	c->named |= (uint32_t)(then != 0) << row;
+	if (c->any_failed) /* else there is none to clear */
+		__atomic_store_n(&c->at->why[row], 0, __ATOMIC_RELAXED);
+	atomic_store_explicit(&c->row[row].form, (uint16_t)a->head[0], memory_order_relaxed);
+	if (k->arg_bytes > TASK_ARGS) {
+		put_args(k, task, c->more + (size_t)row * t->more_bytes);
+	} else {
+		put_args(k, task, (uint8_t *)&words[ARGS_AT]);
+	}
+	put_desc(c->at, row, words, gen);
 	if (part)
 		atomic_fetch_add_explicit(&t->n_inner, 1, memory_order_relaxed);
-	__atomic_store_n(&c->at->in[row], (uint32_t)gen, __ATOMIC_RELEASE);
-	atomic_flag_clear_explicit(&c->taken, memory_order_release);
+	__atomic_store_n(&c->at->in[row], (uint8_t)gen, __ATOMIC_RELEASE);
 	return pool_id(t, c, row, gen);
 }
 
 static int put_all(struct heddle_tasks *t, const struct pool_kernel *k,
-	const struct heddle_task *task, const struct asked *a, uint64_t *ret_id)
+	const struct heddle_task *task, const struct pool_asked *a, uint64_t *ret_id)
 {
 	uint64_t id = 0;
 
 	for (uint32_t part = a->parts; part-- > 0;) {
-		struct pool_column *c = NULL;
-		int r = claim(t, &c);
+		struct pool_place place;
+		int r = pool_claim(t, &place);
 
 		if (r < 0)
 			return r; /* the device failed: what was put never ends */
-		id = put(t, c, k, task, a, part, id);
-		atomic_thread_fence(memory_order_seq_cst); /* pool.h */
+		id = put(t, place.c, k, task, a, part, id);
+		pool_unclaim(t, &place);
+		pool_light_fence(t); /* pool.h */
 		if (atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_AWAY)
 			r = pool_wake(t);
 		if (r < 0)
@@ -364,27 +183,10 @@ static int put_all(struct heddle_tasks *t, const struct pool_kernel *k,
 	return 0;
 }
 
-static int find_form(struct heddle_tasks *t, unsigned kernel, struct asked *io)
-{
-	_Atomic int *at = &t->kernel[kernel].form[io->threads % 32 != 0];
-	int form = atomic_load_explicit(at, memory_order_acquire), r = 0;
-
-	if (form < 0) {
-		r = pool_need_form(t, kernel, io->threads % 32 != 0);
-		form = atomic_load(at);
-	}
-	if (r == 0 && io->threads > t->executors * 32 &&
-		!atomic_load_explicit(&t->wide, memory_order_acquire))
-		r = pool_need_wide(t);
-	io->form = (unsigned)form;
-	return r;
-}
-
 RT_API int heddle_tasks_spawn(
 	struct heddle_tasks *t, const struct heddle_task *task, uint64_t *ret_id)
 {
-	struct asked a = {0};
-	struct pool_kernel *k;
+	struct pool_asked a;
 	uint64_t id = 0;
 	int r;
 
@@ -395,18 +197,9 @@ RT_API int heddle_tasks_spawn(
 			"the pool has no kernel %u; heddle_tasks_add gives numbers", task->kernel);
 	if (atomic_load_explicit(&t->state, memory_order_relaxed) == POOL_FAILED)
 		return pool_pump(t);
-	k = &t->kernel[task->kernel];
-	r = check_grid(k, task);
+	r = pool_ask(t, &t->kernel[task->kernel], task, &a);
 	if (r == 0)
-		r = check_block(t, k, task, &a);
-	if (r == 0)
-		r = check_args(k, task);
-	if (r == 0)
-		r = find_form(t, task->kernel, &a);
-	if (r == 0)
-		r = check_form(t, k, task, &a);
-	if (r == 0)
-		r = put_all(t, k, task, &a, &id);
+		r = put_all(t, &t->kernel[task->kernel], task, &a, &id);
 	if (r == 0 && ret_id)
 		*ret_id = id;
 	return r;
@@ -421,7 +214,7 @@ static int find(struct heddle_tasks *t, uint64_t id, struct pool_column **ret, u
 	struct pool_column *c = pool_of_id(t, id, ret_row, ret_gen);
 
 	if (!c || *ret_gen == 0 ||
-		*ret_gen > atomic_load_explicit(&c->gen[*ret_row], memory_order_acquire))
+		*ret_gen > atomic_load_explicit(&c->row[*ret_row].gen, memory_order_acquire))
 		return pool_fail(-EINVAL, "there is no task %llu", (unsigned long long)id);
 	*ret = c;
 	return 0;
@@ -501,7 +294,7 @@ RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned row = 0; row < TASK_ROWS; row++) {
 			uint64_t gen =
-				atomic_load_explicit(&t->of[c].gen[row], memory_order_acquire);
+				atomic_load_explicit(&t->of[c].row[row].gen, memory_order_acquire);
 			uint64_t left = timeout_ns, spent;
 			int r;
 

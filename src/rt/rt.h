@@ -45,7 +45,7 @@ struct rt_form {
 	struct rt_form *next;
 	enum dev_how how;
 	uint32_t registers; /* DEV_WEAVE: how it is made */
-	bool unsliced;
+	bool unsliced, branches;
 	unsigned n;
 	const struct rt_kernel *of[RT_MAX];
 	uint32_t block[RT_MAX][3], shared_bytes[RT_MAX];

@@ -43,7 +43,6 @@ hd_pick stands in merged forms alone; the other ways go on, in corun and in tune
   streams
   vertical
   weave
-  weave unsliced
   $ grep -c ' \*$' out
   1
   $ both corun --how tuned --store t.db --check | tail -n 1
@@ -58,6 +57,15 @@ A kernel's launch of its own is another form:
   [1]
   $ both corun --how merge --own 2 --check | tail -n 1
   memory is what the kernels leave alone
+
+What it crashes of once it is given once more:
+
+  $ mkdir once
+  $ export HEDDLE_VGPU="$name,crash=hd_pick,once"
+  $ CUDA_CACHE_PATH=$PWD/once both corun --how merge --check | tail -n 1
+  memory is what the kernels leave alone
+  $ ls once | grep -c crashed
+  1
 
 Without an end:
 

@@ -56,13 +56,24 @@ import json, sys
 
 d = json.load(open(sys.argv[1]))
 assert d["virtual"] and d["wrong"] == 0, d
-assert d["empty"]["per_second"] > 0 and 0 < d["latency"]["p50_us"] <= d["latency"]["p99_us"], d
+assert d["empty"]["per_second"] > 0 and d["empty"]["spawn_ns"] > 0, d
+assert [p["threads"] for p in d["empty"]["producers"]] == [1, 2, 4, 8], d
+assert 0 < d["latency"]["p50_us"] <= d["latency"]["p99_us"], d
 assert [p["program"] for p in d["programs"]] == ["mandelbrot", "matmul", "filterbank"], d
 for p in d["programs"]:
     assert p["checked"] == 4 * p["tasks"] == 160 and p["wrong"] == 0 and p["ms"] > 0, p
     assert [l["streams"] for l in p["launches"]] == [1, 2, 4] and "ratio" not in p, p
 END
 	check 0 "bench tasks" --device cpu --tasks 3 --streams 1 --program matmul --threads 256
+	check 0 "bench tasks" --device cpu --program empty --stamps --leave-sms 2 --blocks-per-sm 1 --nap 200
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+legs = d["latency"]["legs_us"]
+assert sorted(legs) == ["begun", "ended", "fenced", "placed", "rest"] and legs["rest"] > 0, d
+assert legs["fenced"] >= 0 and legs["ended"] >= 0 and d["programs"] == [], d
+END
 	check 2 "bench tasks" --device cpu --threads 130
 	check 2 "bench tasks" --device cpu --streams 33
 }

@@ -101,6 +101,28 @@ their blocks are on an SM. Of 512 threads with 80 registers there is one; 128 wo
   weave unsliced registers=40
   weave unsliced registers=64
 
+With branches in short regions, where there are any:
+
+  $ sed 's/^st.global.*/.reg .pred %q; mov.u32 %i2, %tid.x; setp.ne.u32 %q, %i2, 0; @%q bra L; st.global.u32 [%a], %i1; L:/' put.ptx > short.ptx
+  $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- short.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 > out
+  $ grep -o '^weave branches.*%' out | sed 's/   .*//'
+  weave branches
+  $ heddle corun --device cpu --how weave --branches --check -- short.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 + put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 | tail -n 1
+  memory is what the kernels leave alone
+  $ heddle corun --device cpu --how merge --branches -- put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
+  heddle corun: error: --branches needs --how weave
+  usage: heddle corun
+         [--how sequential|streams|green|merge|vertical|horizontal|weave|tuned]
+         [--store FILE] [--schedule ORDER] [--help-others] [--workers N]
+         [--workers-per-sm N] [--own K[:K...]] [--chunk N[:N...]]
+         [--yield-every N] [--registers N] [--unsliced] [--branches] [--no-times]
+         [--resident] [--compile-s N] [--device auto|cpu|cuda] [--repeat N]
+         [--check] [--json] -- KERNELSPEC [+ KERNELSPEC...]
+    hint: heddle corun -h says more
+  [2]
+  $ both tune --device cpu --rounds 1 --points 1 --store s.db | grep '^weave branches' | tr -s ' '
+  weave branches no short region has a branch: the same as without
+
 What cannot be woven is no way of its own, and says why:
 
   $ sed 's/st.global/bar.sync 9; &/' put.ptx > bar.ptx

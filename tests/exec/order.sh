@@ -120,6 +120,25 @@ done
 corun "6:900 4:900" --workers 1 --chunk 2 --schedule steal:shared
 is "one queue, two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
 
+# Claims of several blocks: those that workers make at the same time have blocks beside each other by
+# turns, and towards the end they become smaller. Every block is in one of them, however many there are.
+corun "40:4000" --schedule steal:shared --workers 4 --chunk 4
+is "claims of four, as they begin" "$(order | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A0 A1 A2 A3 "
+is "claims of four, their second blocks" "$(order | cut -d ' ' -f 5-8 | tr ' ' '\n' | sort | tr '\n' ' ')" "A4 A5 A6 A7 "
+is "the last claims of four, and of two" "$(order | cut -d ' ' -f 17-40 | tr ' ' '\n' | sort | tr '\n' ' ')" \
+	"$(seq 16 39 | sed 's/^/A/' | tr '\n' ' ')"
+for n in 1 2 7 40 97 600; do
+	for how in 1,1 1,4 2,2 3,8 4,3 5,32 32,2 60,16; do
+		corun "$n:1:32:once 5:1:32:once" --workers "${how%,*}" --chunk "${how#*,}"
+		is "$n blocks, $how, each once" "$(awk '$1 == 1' "$work/blocks" | wc -l)" $((n + 5))
+	done
+done
+
+# A claim that a kernel has written over is not gone on with.
+timeout 60 "$heddle" corun --device cpu --workers 1 --chunk 4 -- "$ptx" stray --grid 8 --block 32 "u64[8]:zero" \
+	>"$work/report" 2>"$work/err" && status=0 || status=$?
+is "a claim written over" "$status $(grep -c "merged launch: a kernel accessed an address" "$work/err")" "1 1"
+
 # Figure 3b: one worker in four keeps to the short kernel, however long the others take.
 corun "12:500 24:2000" --schedule partition=1:3 --workers 4
 is "figure 3b" "$(at_once A) $(at_once B)" "1 3"

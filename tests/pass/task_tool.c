@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* task_tool THREADS REGISTERS full|partly FILE KERNEL [FILE KERNEL]...
+/* task_tool THREADS REGISTERS full|partly|stamps FILE KERNEL [FILE KERNEL]...
  * Prints the master kernel for tasks of these kernels, of blocks of so many threads with so many
  * registers at most (0: as it comes).
  * task_tool list FILE...: for every kernel whether it can be a task, in both forms, or why not. */
@@ -76,10 +76,11 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "list"))
 		return list(argv + 2);
 	if (argc < 6)
-		fail("usage: task_tool THREADS REGISTERS full|partly FILE KERNEL...");
+		fail("usage: task_tool THREADS REGISTERS full|partly|stamps FILE KERNEL...");
 	pool = (struct pass_pool){.threads = (uint32_t)atoi(argv[1]),
 		.registers = (uint32_t)atoi(argv[2]),
-		.wide = !strcmp(argv[3], "partly")}; /* as likely as not */
+		.wide = !strcmp(argv[3], "partly"), /* as likely as not */
+		.stamps = !strcmp(argv[3], "stamps")};
 	for (int i = 4; i + 1 < argc && n < TASK_KINDS; i += 2)
 		kinds[n++] = (struct pass_task){.m = read_module(argv[i]),
 			.name = argv[i + 1],

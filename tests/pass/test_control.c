@@ -16,10 +16,11 @@
 #define TOTAL   600
 #define THREADS 64
 #define WORKERS 20
+#define STOP_AT sizeof(struct ctl_tenant) /* two words of the host's: stop, and stopped */
 
 static struct {
-	CUfunction fn;
-	CUstream stream;
+	CUfunction fn, standing[2]; /* standing: who tells of a drain stops on its way (stop) */
+	CUstream stream, other;
 	CUdeviceptr in, out, block;
 	struct pass_options options;
 	struct pass_kernel_info info;
@@ -52,11 +53,40 @@ static void rewrite(struct strbuf *ret)
 	free(diags);
 }
 
+static CUfunction load(const char *text)
+{
+	CUmodule module;
+	CUfunction fn;
+
+	ok(cuModuleLoadData(&module, text));
+	ok(cuModuleGetFunction(&fn, module, "mix"));
+	return fn;
+}
+
+/* Behind the first `line` that follows $hd_drained it waits while the host says stop, and tells. */
+static CUfunction stop(const char *text, const char *line)
+{
+	const char *at = strstr(strstr(text, "\n$hd_drained:\n"), line) + strlen(line);
+	struct strbuf out = {0};
+	CUfunction fn;
+
+	strbuf_add(&out, text, (size_t)(at - text));
+	strbuf_printf(&out,
+		"ld.param.u64 %%hd_d6, [hd_args+%zu];\n"
+		"$stop:\nld.volatile.global.u32 %%hd_r6, [%%hd_d6+%zu];\n"
+		"setp.eq.u32 %%hd_p1, %%hd_r6, 0;\n@%%hd_p1 bra $go_on;\n"
+		"st.volatile.global.u32 [%%hd_d6+%zu], %%hd_r6;\nbra $stop;\n$go_on:\n",
+		offsetof(struct ctl_args, tenant), STOP_AT, STOP_AT + 4);
+	strbuf_puts(&out, at);
+	fn = load(out.at);
+	strbuf_finish(&out);
+	return fn;
+}
+
 static int begin(void **state)
 {
 	struct strbuf text = {0};
 	CUdevice device;
-	CUmodule module;
 	CUcontext ctx;
 
 	ok(cuInit(0));
@@ -64,10 +94,12 @@ static int begin(void **state)
 	ok(cuDevicePrimaryCtxRetain(&ctx, device));
 	ok(cuCtxSetCurrent(ctx));
 	rewrite(&text);
-	ok(cuModuleLoadData(&module, text.at));
+	t.fn = load(text.at);
+	t.standing[0] = stop(text.at, "$hd_drained:\n");
+	t.standing[1] = stop(text.at, "setp.ge.u64 %hd_p1, %hd_d3, %hd_d2;\n");
 	strbuf_finish(&text);
-	ok(cuModuleGetFunction(&t.fn, module, "mix"));
 	ok(cuStreamCreate(&t.stream, CU_STREAM_NON_BLOCKING));
+	ok(cuStreamCreate(&t.other, CU_STREAM_NON_BLOCKING));
 	ok(cuMemAlloc(&t.in, TOTAL * THREADS * 4));
 	ok(cuMemAlloc(&t.out, TOTAL * THREADS * 4));
 	ok(cuMemsetD32(t.in, 1, TOTAL * THREADS));
@@ -75,7 +107,7 @@ static int begin(void **state)
 	ok(cuMemsetD8(t.block, 0, sizeof(struct ctl_block)));
 	ok(cuMemsetD32(t.block + offsetof(struct ctl_block, quota), CTL_NO_QUOTA, CTL_MAX_SMS));
 	ok(cuMemHostAlloc((void **)&t.host, sizeof(*t.host), CU_MEMHOSTALLOC_DEVICEMAP));
-	ok(cuMemHostAlloc((void **)&t.tenant, sizeof(*t.tenant), CU_MEMHOSTALLOC_DEVICEMAP));
+	ok(cuMemHostAlloc((void **)&t.tenant, STOP_AT + 8, CU_MEMHOSTALLOC_DEVICEMAP));
 	return 0;
 }
 
@@ -84,7 +116,7 @@ static int anew(void **state)
 {
 	memset(t.host, 0, sizeof(*t.host));
 	memset(t.host->quota, CTL_NO_QUOTA, sizeof(t.host->quota));
-	memset(t.tenant, 0, sizeof(*t.tenant));
+	memset(t.tenant, 0, STOP_AT + 8);
 	ok(cuMemsetD32(t.out, 0, TOTAL * THREADS));
 	ok(cuCtxSynchronize());
 	return 0;
@@ -96,8 +128,15 @@ static void word(uint32_t seq, int quota)
 	t.host->seq = seq;
 }
 
-/* Workers, of a round; returns when all that came have gone. */
-static void launch(uint32_t flags, uint32_t seq, uint32_t round)
+static void ends(CUstream stream)
+{
+	for (int i = 0; i < 6000 && cuStreamQuery(stream) == CUDA_ERROR_NOT_READY; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	/* 30 s: somebody stays for ever. */
+	ok(cuStreamQuery(stream));
+}
+
+static void start(CUfunction fn, CUstream stream, uint32_t flags, uint32_t seq, uint32_t round)
 {
 	uint8_t params[256] = {0};
 	uint32_t n = TOTAL * THREADS, loops = 20;
@@ -120,11 +159,14 @@ static void launch(uint32_t flags, uint32_t seq, uint32_t round)
 	memcpy(params + 16, &n, 4);
 	memcpy(params + 20, &loops, 4);
 	memcpy(params + t.info.arg_offset, &args, sizeof(args));
-	ok(cuLaunchKernel(t.fn, WORKERS + 1, 1, 1, THREADS, 1, 1, 0, t.stream, NULL, extra));
-	for (int i = 0; i < 6000 && cuStreamQuery(t.stream) == CUDA_ERROR_NOT_READY; i++)
-		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-	/* 30 s: somebody stays for ever. */
-	ok(cuStreamQuery(t.stream));
+	ok(cuLaunchKernel(fn, WORKERS + 1, 1, 1, THREADS, 1, 1, 0, stream, NULL, extra));
+}
+
+/* Workers, of a round; returns when all that came have gone. */
+static void launch(uint32_t flags, uint32_t seq, uint32_t round)
+{
+	start(t.fn, t.stream, flags, seq, round);
+	ends(t.stream);
 }
 
 static struct ctl_block block(void)
@@ -331,6 +373,55 @@ static void same_on_all(void **state)
 	resume(1, 1);
 }
 
+/* The last to leave is about to tell of a drain, and stands still. Meanwhile the launch goes on and
+ * runs all its blocks. What it has to tell is old when it goes on. */
+static void stands_still(unsigned where, bool another)
+{
+	volatile uint32_t *stops = (uint32_t *)((char *)t.tenant + STOP_AT);
+	uint32_t drains = 0;
+
+	stops[0] = 1;
+	word(1, 0);
+	start(t.standing[where], t.stream, CTL_WAIT_WORD, 1, 0);
+	for (int i = 0; i < 6000 && stops[1] == 0; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	assert_int_equal(stops[1], 1);
+	word(2, CTL_NO_QUOTA);
+	start(t.fn, t.other, CTL_WAIT_WORD, 2, 1);
+	ends(t.other);
+	if (another) { /* nobody was counted: it is over, and the slot is the next one's */
+		ended();
+		memset(t.host, 0, sizeof(*t.host));
+		word(1, 0);
+		start(t.fn, t.other, CTL_WAIT_WORD, 1, 0);
+		ends(t.other);
+		drained(1, 0);
+		drains = t.host->drains;
+	}
+	stops[0] = 0;
+	ends(t.stream);
+	if (another) {
+		drained(1, 0);
+		assert_in_range(t.host->drains, drains, drains + WORKERS + 1);
+		assert_int_equal(t.host->drains, block().drains);
+		assert_int_equal(t.host->finished, 0);
+		word(2, CTL_NO_QUOTA);
+		start(t.fn, t.other, CTL_WAIT_WORD, 2, 1);
+		ends(t.other);
+	}
+	assert_true(t.host->ticket >= TOTAL);
+	assert_int_equal(block().drains, 0);
+	assert_int_equal(low(block().state), 0);
+	ended();
+}
+
+static void tells_late(void **state)
+{
+	stands_still(0, true);
+	anew(state);
+	stands_still(1, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +432,7 @@ int main(void)
 		cmocka_unit_test_setup(overtaken, anew),
 		cmocka_unit_test_setup(relay_leaves_alone, anew),
 		cmocka_unit_test_setup(same_on_all, anew),
+		cmocka_unit_test_setup(tells_late, anew),
 	};
 
 	int r = cmocka_run_group_tests(tests, begin, NULL);

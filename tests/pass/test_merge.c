@@ -12,16 +12,37 @@
 #include "pass/registry.h"
 #include "ptx/graft.h"
 
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-			  ".visible .entry put(.param .u64 p)\n{\n"
-			  ".reg .b64 %a; .reg .b32 %v;\n"
-			  "ld.param.u64 %a, [p];\nmov.u32 %v, %ctaid.x;\n"
-			  "st.global.u32 [%a], %v;\nret;\n}\n"
-			  ".visible .entry meet(.param .u64 p)\n{\n"
-			  ".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"
-			  "ld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\n"
-			  "$w:\nld.volatile.global.u32 %v, [%a];\n"
-			  "setp.lt.u32 %q, %v, 4;\n@%q bra $w;\nret;\n}\n";
+/* Some lanes leave; barriers stand ahead of that, or behind. */
+#define PARTS(name, ahead, behind)                                                       \
+	".visible .entry " name "(.param .u64 p)\n{\n"                                   \
+	".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"                                   \
+	"ld.param.u64 %a, [p];\nmov.u32 %v, %tid.x;\n" ahead "setp.gt.u32 %q, %v, 40;\n" \
+	"@%q ret;\n" behind "st.global.u32 [%a], %v;\nret;\n}\n"
+
+static const char ptx[] =
+	".version 7.0\n.target sm_70\n.address_size 64\n"
+	".visible .entry put(.param .u64 p)\n{\n"
+	".reg .b64 %a; .reg .b32 %v;\n"
+	"ld.param.u64 %a, [p];\nmov.u32 %v, %ctaid.x;\n"
+	"st.global.u32 [%a], %v;\nret;\n}\n"
+	".visible .entry meet(.param .u64 p)\n{\n"
+	".reg .b64 %a; .reg .b32 %v; .reg .pred %q;\n"
+	"ld.param.u64 %a, [p];\nred.global.add.u32 [%a], 1;\n"
+	"$w:\nld.volatile.global.u32 %v, [%a];\n"
+	"setp.lt.u32 %q, %v, 4;\n@%q bra $w;\nret;\n}\n" PARTS("before", "bar.sync 0;\n", "")
+		PARTS("behind", "", "bar.sync 0;\n")
+	/* Results that are read and such that are not, and what `red` cannot do. */
+	".visible .entry sums(.param .u64 p)\n{\n"
+	".reg .b64 %a; .reg .b32 %v<9>; .shared .b32 s;\n"
+	"ld.param.u64 %a, [p];\n"
+	"atom.global.min.s32 %v0, [%a], 1;\n"
+	"atom.relaxed.gpu.max.u32 %v1, [%a], 2;\n"
+	"atom.global.min.u32 %v2, [%a], 3;\n"
+	"atom.acquire.gpu.global.or.b32 %v3, [%a], 4;\n"
+	"atom.global.exch.b32 %v4, [%a], 5;\n"
+	"atom.global.cas.b32 %v5, [%a], 6, 7;\n"
+	"atom.shared.xor.b32 %v6, [s], 8;\n"
+	"st.global.u32 [%a+4], %v2;\nret;\n}\n";
 
 struct made {
 	struct arena arena;
@@ -143,12 +164,48 @@ static void ahead(void **state)
 	finish(&t);
 }
 
+/* What comes behind an early return is there for whole warps, too, where no barrier is behind it.
+ */
+static void parting(void **state)
+{
+	static const char *const names[] = {"before", "behind"};
+	static const uint32_t threads[] = {64}, fits[] = {8};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct made t;
+
+		make(&t, 1, &names[i], threads, fits);
+		assert_int_equal(count(&t, "st.global.u32 ["), i == 0 ? 2 : 1);
+		assert_int_equal(count(&t, "hd_parted:\n"), i == 0);
+		finish(&t);
+	}
+}
+
+/* The way back from memory is spared where nothing looks at what comes. */
+static void unread(void **state)
+{
+	static const char *const names[] = {"sums"};
+	static const char *const kept[] = {"atom.global.min.u32 %",
+		"atom.acquire.gpu.global.or.b32 %", "atom.global.exch.b32 %",
+		"atom.global.cas.b32 %", "atom.shared.xor.b32 %"};
+	struct made t;
+
+	make(&t, 1, names, (const uint32_t[]){32}, (const uint32_t[]){0});
+	assert_int_equal(count(&t, "red.global.min.s32 ["), 1);
+	assert_int_equal(count(&t, "red.relaxed.gpu.max.u32 ["), 1);
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		assert_int_equal(count(&t, kept[i]), 1);
+	finish(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(registers),
 		cmocka_unit_test(shared_registers),
 		cmocka_unit_test(ahead),
+		cmocka_unit_test(parting),
+		cmocka_unit_test(unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

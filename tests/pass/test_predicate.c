@@ -5,6 +5,7 @@
  * planted in a body that was rewritten. That they compute the same: tests/exec/merge.sh, woven. */
 #include "unit.h"
 
+#include "pass/contract.h"
 #include "pass/predicate.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static const char *rewritten(const char *text)
 	struct pass_guest g = {.m = m, .name = "k", .block = {64, 1, 1}};
 	struct strbuf b = {0};
 
-	assert_int_equal(pass_predicate(&g, &diags, &made), 0);
+	assert_int_equal(pass_predicate(&g, false, &diags, &made), 0);
 	if (made)
 		ptx_print_func(made, ptx_find_func(made, "k"), &b);
 	snprintf(out, sizeof(out), "%s", b.at ? b.at : "");
@@ -111,6 +112,94 @@ static void refused(void **state)
 
 	for (size_t i = 0; i < sizeof(stay) / sizeof(stay[0]); i++)
 		assert_string_equal(rewritten(stay[i]), "");
+}
+
+/* ---- what the assembler fuses (pass/contract.h) ---- */
+#define FUSED(body)                                                                 \
+	KERNEL(".reg .f32 %f<8>; .reg .f64 %e<4>; ld.global.f32 %f1, [%d1];\n" body \
+	       "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n")
+
+static bool pinned(const char *text)
+{
+	return strstr(rewritten(text), "mul.rn.f32") != NULL;
+}
+
+/* How many sums have a product; *ret_turns: one has it of the loop's turn before. */
+static unsigned sums(const char *text, bool *ret_turns)
+{
+	struct ptx_module *mod = parse(text);
+	struct contract c;
+	struct cfg *g;
+
+	assert_int_equal(cfg_build(&arena, ptx_find_func(mod, "k"), &g), 0);
+	assert_int_equal(contract_find(&arena, g, &c), 0);
+	ptx_module_free(mod);
+	if (ret_turns)
+		*ret_turns = c.doubtful != CFG_NONE;
+	return c.n;
+}
+
+#define PRODUCT "mul.f32 %f2, %f1, %f1;\n"
+#define SUM     "add.f32 %f4, %f2, %f1;\n"
+static void products(void **state)
+{
+	bool turns;
+
+	assert_int_equal(sums(FUSED(PRODUCT SUM), NULL), 1);
+	assert_int_equal(sums(FUSED(PRODUCT "sub.f32 %f5, %f1, %f2;\n" SUM), NULL), 2);
+	assert_int_equal(
+		sums(FUSED(PRODUCT "neg.f32 %f3, %f2;\nadd.f32 %f4, %f3, %f1;\n"), NULL), 1);
+	assert_int_equal(sums(FUSED(PRODUCT "@%p1 " SUM), NULL), 1);
+	/* Something else reads it, the types differ, it is rounded, or not always written. */
+	assert_int_equal(sums(FUSED(PRODUCT SUM "mov.f32 %f5, %f2;\n"), NULL), 0);
+	assert_int_equal(sums(FUSED(PRODUCT "add.ftz.f32 %f4, %f2, %f1;\n"), NULL), 0);
+	assert_int_equal(sums(FUSED("mul.rn.f32 %f2, %f1, %f1;\n" SUM), NULL), 0);
+	assert_int_equal(sums(FUSED(PRODUCT "add.rn.f32 %f4, %f2, %f1;\n"), NULL), 0);
+	assert_int_equal(sums(FUSED("@%p1 " PRODUCT SUM), NULL), 0);
+	/* Of the turn before. */
+	assert_int_equal(
+		sums(FUSED("L:\n" SUM PRODUCT "setp.gt.f32 %p3, %f4, %f1;\n@%p3 bra L;\n"), &turns),
+		0);
+	assert_true(turns);
+	sums(FUSED(PRODUCT SUM), &turns);
+	assert_false(turns);
+
+	/* In another block it is not fused, and must not be where there is one block. */
+	assert_true(pinned(FUSED(PRODUCT "@%p1 bra L;\n" SUM "L:\n")));
+	assert_true(pinned(FUSED("@%p1 bra L;\n" PRODUCT "L:\n" SUM)));
+	has(rewritten(FUSED(PRODUCT "@%p1 bra L;\n" SUM "L:\n")), "@!%p1 add.f32");
+	assert_false(pinned(FUSED(PRODUCT SUM)));
+	/* Of a division, which knows no modifier, the sum is rounded. */
+	assert_int_equal(sums(FUSED("div.approx.f32 %f2, %f1, %f3;\n" SUM), NULL), 1);
+	assert_int_equal(sums(FUSED("div.rn.f32 %f2, %f1, %f3;\n" SUM), NULL), 0);
+	has(rewritten(FUSED("div.full.f32 %f2, %f1, %f3;\n@%p1 bra L;\n" SUM "L:\n")),
+		"@!%p1 add.rn.f32");
+	sums(FUSED("div.full.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n" SUM "L:\n"), &turns);
+	assert_true(turns);
+	/* But with a constant factor, or a parameter, it is. */
+	has(rewritten(FUSED("mul.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n" SUM "L:\n")),
+		"@!%p1 fma.rn.f32 %f4, %f1, 0f40400000, %f1;");
+	has(rewritten(FUSED("mul.ftz.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n"
+			    "sub.ftz.sat.f32 %f4, %f2, %f3;\nL:\n")),
+		"fma.rn.ftz.sat.f32 %f4, %f1, 0f40400000, %hd_ng_1;");
+	has(rewritten(FUSED("mul.f32 %f2, %f1, 0f40400000;\n@%p1 bra L;\n"
+			    "sub.f32 %f4, %f3, %f2;\nL:\n")),
+		"fma.rn.f32 %f4, %hd_ng_1, 0f40400000, %f3;");
+	/* A factor is another one by then. */
+	has(rewritten(FUSED(
+		    "mul.f32 %f2, %f1, 0f40400000;\nmov.f32 %f1, %f5;\n@%p1 bra L;\n" SUM "L:\n")),
+		"add.f32");
+	assert_false(pinned(FUSED("ld.param.f32 %f3, [p];\nmul.f32 %f2, %f3, %f1;\n"
+				  "@%p1 bra L;\n" SUM "L:\n")));
+	assert_true(pinned(FUSED("mov.f32 %f2, %f1;\n@%p1 bra L;\nmul.f32 %f2, %f1, 0f40400000;\n"
+				 "L:\n" SUM)));
+	assert_true(pinned(FUSED("ld.const.f32 %f3, [%d1];\nmul.f32 %f2, %f3, %f1;\n"
+				 "@%p1 bra L;\n" SUM "L:\n")));
+	has(rewritten(
+		    FUSED("@%p1 bra L;\nmul.f32 %f2, %f1, 0f40400000;\n@%p2 bra L;\n" SUM "L:\n")),
+		"fma.rn.f32");
+	/* Under a guard it would not be fused any more: the branch stays. */
+	assert_string_equal(rewritten(FUSED("@%p1 bra L;\n" PRODUCT SUM "L:\n")), "");
 }
 
 /* ---- faults ---- */
@@ -221,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(regions, begin, end),
 		cmocka_unit_test_setup_teardown(refused, begin, end),
+		cmocka_unit_test_setup_teardown(products, begin, end),
 		cmocka_unit_test_setup_teardown(faults, begin, end),
 	};
 

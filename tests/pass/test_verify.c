@@ -416,6 +416,15 @@ static void break_chain_on_a_way(void)
 					 "sub.cc.u32 %hd_sum, 1, 2;\n"
 					 "$hd_tside:\n");
 }
+static void fence_after_product(void)
+{
+	insert(of(0, "add.f32 %f3"), "membar.gl;\n");
+}
+static void part_after_product(void)
+{
+	insert(of(0, "add.f32 %f3"), ".reg .pred %hd_test;\nsetp.eq.u32 %hd_test, 1, 2;\n"
+				     "@%hd_test bra $hd_tside;\n$hd_tside:\n");
+}
 static void swap_params(void)
 {
 	*address(of(0, "ld.param.u32 %r1, [n]"), 1) = *address(of(0, "ld.param.u32 %r2, [m]"), 1);
@@ -515,6 +524,22 @@ static void other_immediate(void)
 {
 	t.f->body.at[of(0, "shl.b32 %r8")].opd[2].value = 3;
 }
+/* Its result is read. */
+static void lost_result(void)
+{
+	struct ptx_stmt *s = &t.f->body.at[of(1, "atom.global.max.u32 %r13")];
+
+	s->mn = ptx_get_mnem(t.m, "red.global.max.u32");
+	s->opd++;
+	s->n--;
+}
+static void other_reduction(void)
+{
+	size_t at = of(1, "atom.global.add.u32 %r12");
+
+	assert_int_equal(t.f->body.at[at].mn->op, PTX_OP_red);
+	t.f->body.at[at].mn = ptx_get_mnem(t.m, "red.global.and.b32");
+}
 static void turned_branch(void)
 {
 	t.f->body.at[of(0, "@%p1 bra MORE;")].guard_negated = 1;
@@ -574,6 +599,10 @@ static const struct mutant {
 	{WEAVE, same_numbers, PASS_RULE_SHARED},
 	{WEAVE, lay_over, PASS_RULE_SHARED},
 	{WEAVE, break_chain, PASS_RULE_CARRY},
+	{WEAVE, fence_after_product, PASS_RULE_ROUNDING},
+	{WEAVE, part_after_product, PASS_RULE_ROUNDING},
+	{MERGE, fence_after_product, PASS_RULE_ROUNDING},
+	{PREEMPT, part_after_product, PASS_RULE_ROUNDING},
 	{WEAVE, others_register, PASS_RULE_CODE},
 	{WEAVE, drop_add, PASS_RULE_FLOW},
 	{MERGE, drop_shuffle, PASS_RULE_CONVERGENCE},
@@ -610,6 +639,8 @@ static const struct mutant {
 	{MERGE, others_register, PASS_RULE_CODE},
 	{MERGE, other_operand, PASS_RULE_CODE},
 	{PREEMPT, other_immediate, PASS_RULE_CODE},
+	{MERGE, lost_result, PASS_RULE_CODE},
+	{MERGE, other_reduction, PASS_RULE_CODE},
 	{MERGE, in_callee, PASS_RULE_CODE},
 	{MERGE, turned_branch, PASS_RULE_CONVERGENCE},
 	{PREEMPT, past_add, PASS_RULE_FLOW},

@@ -50,6 +50,30 @@ static void append_code(void **state)
 	finish(&t);
 }
 
+/* What a form's own instructions are of, and no more: names and texts stay as they were. */
+static void append_raises(void **state)
+{
+	static const char old[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
+				  ".visible .entry k()\n{\nret;\n}\n";
+	struct module t = parse_ok(old);
+	struct strbuf text = {0};
+	ptx_body body = {0};
+
+	t.f = ptx_find_func(t.m, "k");
+	assert_int_equal(
+		ptx_append(t.m, t.f, &body, t.diags, "fence.acq_rel.sys; bar.warp.sync -1;"), 0);
+	assert_int_equal(t.m->version, 60);
+	assert_int_equal(ptx_append(t.m, t.f, &body, t.diags, "nanosleep.u32 100;"), 0);
+	assert_int_equal(t.m->version, 63);
+	ptx_print(t.m, &text);
+	assert_non_null(strstr(text.at, ".version 6.3\n.target sm_70\n"));
+	assert_null(strstr(text.at, "6.0"));
+	assert_int_equal(ptx_append(t.m, t.f, &body, t.diags, "mov.u32 %%hd_r, 1;"), -EINVAL);
+	VEC_FREE(&body);
+	strbuf_finish(&text);
+	finish(&t);
+}
+
 static void append_at_end(void **state)
 {
 	struct module t = kernel("mov.u32 %r1, %tid.x;\n");
@@ -405,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(append_code),
+		cmocka_unit_test(append_raises),
 		cmocka_unit_test(append_at_end),
 		cmocka_unit_test(append_errors),
 		cmocka_unit_test(add_param),

@@ -9,6 +9,8 @@
 #include "heddle/task.h"
 #include "opened.h"
 
+#include <stdlib.h>
+
 static struct heddle_tasks *t;
 
 static void ok(int r)
@@ -19,7 +21,7 @@ static void ok(int r)
 
 static int open_it(void **state)
 {
-	int r = heddle_open("cpu", &h);
+	int r = heddle_open(getenv("DEVICE") ? getenv("DEVICE") : "cpu", &h);
 
 	for (unsigned i = 0; r == 0 && i < sizeof(names) / sizeof(names[0]); i++)
 		r = heddle_load(h, names[i], ptx, sizeof(ptx) - 1, names[i]);

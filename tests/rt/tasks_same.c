@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 	arena_init(&arena, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	f = argc > 4 ? fopen(argv[1], "r") : NULL;
-	if (!f || heddle_open("cpu", &h) < 0) {
+	if (!f || heddle_open(getenv("DEVICE") ? getenv("DEVICE") : "cpu", &h) < 0) {
 		printf("usage: tasks_same LIST ROOT TOOLCHAIN REFUSED [KERNEL]\n");
 		return 2;
 	}

@@ -166,7 +166,8 @@ static void running(void **state)
 	static const char *const names[] = {"merge steal", "merge steal chunk=3", "vertical",
 		"merge partition=1:3 help", "streams", "merge steal chunk=9:1:2", "horizontal",
 		"merge steal:shared", "merge mixed=1:2:1 own=1:3", "merge steal chunk=2 own=3",
-		"weave", "weave registers=40", "weave unsliced registers=32", "weave"};
+		"weave", "weave registers=40", "weave unsliced registers=32", "weave branches",
+		"weave"};
 	struct heddle_launch l[3] = {launch(70), launch(1), launch(9)};
 	unsigned zero = 0, sum;
 

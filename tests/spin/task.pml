@@ -26,7 +26,12 @@
  * acquire it gives memory's. Within a block, acquire and release on go and left are taken as right: between warps of one
  * block the virtual GPU and races are the check, not this model.
  *
- * PLANT=1…10 are faults, each of which must be found (see task.sh). */
+ * Row 0's descriptor (FIRST=1) comes with the look at in[]: nothing orders what one look reads, neither in[] and the words nor these
+ * among each other, so each word names its generation, and a look counts that finds in[0]'s in all. (Here a generation is a number, on
+ * the device a byte: a word is stored each time, and what a look finds is never older than what the look that the task before came with
+ * found, so it is of this generation or of the one before.)
+ *
+ * PLANT=1…12 are faults, each of which must be found (see task.sh). */
 
 #ifndef PLANT
 #define PLANT 0
@@ -52,6 +57,9 @@
 #ifndef WIDE
 #define WIDE 0
 #endif
+#ifndef FIRST
+#define FIRST 0
+#endif
 #if WIDE
 #define N_BLOCKS(t) (1 + (t) % 2)
 #define N_WARPS(t)  (2 - (t) % 2)
@@ -70,6 +78,12 @@ byte desc[MAX_ROWS * 2];     /* two words; both name the task */
 bool res[MAX_TASKS * 2];    /* what each warp leaves for the host */
 bit ctl;
 byte in_new[MAX_ROWS], desc_new[MAX_ROWS * 2], out_new[MAX_ROWS];
+#if FIRST
+byte word_gen[2], word_gen_new[2]; /* stored, and read, with each word */
+#define ARRIVES_TOO(w) word_gen[w] = word_gen_new[w]; word_gen_new[w] = 0
+#else
+#define ARRIVES_TOO(w) skip
+#endif
 bool in_way[MAX_ROWS], desc_way[MAX_ROWS * 2], out_way[MAX_ROWS], res_way[MAX_TASKS];
 
 #define DESC_WAY(r) (desc_way[(r) * 2] || desc_way[(r) * 2 + 1])
@@ -97,8 +111,8 @@ active proctype bus()
 {
 end:
 	do
-	:: atomic { desc_way[0] -> desc[0] = desc_new[0]; desc_way[0] = false; desc_new[0] = 0 }
-	:: atomic { desc_way[1] -> desc[1] = desc_new[1]; desc_way[1] = false; desc_new[1] = 0 }
+	:: atomic { desc_way[0] -> desc[0] = desc_new[0]; ARRIVES_TOO(0); desc_way[0] = false; desc_new[0] = 0 }
+	:: atomic { desc_way[1] -> desc[1] = desc_new[1]; ARRIVES_TOO(1); desc_way[1] = false; desc_new[1] = 0 }
 #if PLANT == 1 /* the sequence word overtakes the descriptor */
 #define BEHIND_DESC(r) true
 #else
@@ -187,6 +201,9 @@ proctype producer(byte me)
 		desc_new[r * 2] = t; desc_way[r * 2] = true;
 		desc_new[r * 2 + 1] = t; desc_way[r * 2 + 1] = true;
 		in_new[r] = gen[r]; in_way[r] = true
+#if FIRST
+		; word_gen_new[0] = gen[0]; word_gen_new[1] = gen[0]
+#endif
 #endif
 	   }
 	   /* wake */
@@ -272,6 +289,37 @@ inline take(r)
 	}
 }
 
+#if FIRST
+/* One look: what it reads is read at three times, in any order, and others go on between them. */
+#if PLANT == 11 /* the words are taken for those of in's generation */
+#define WORDS_FIT true
+#elif PLANT == 12 /* one of them is looked at */
+#define WORDS_FIT (look_gen[0] == look_in)
+#else
+#define WORDS_FIT (look_gen[0] == look_in && look_gen[1] == look_in)
+#endif
+
+inline take_first()
+{
+	assert(look_word[0] == look_word[1] && look_word[0] == task_of[0]);
+	dev_task[0] = look_word[0];
+	mine[0] = look_in; taken[0] = look_in;
+	blocks[0] = N_BLOCKS(dev_task[0]); started[0] = 0
+}
+#define LOOKS \
+	:: atomic { !leaving && !blocks[0] && !(got & 1) -> look_in = in[0]; got = got | 1 } \
+	:: atomic { !leaving && !blocks[0] && !(got & 2) -> look_word[0] = desc[0]; look_gen[0] = word_gen[0]; got = got | 2 } \
+	:: atomic { !leaving && !blocks[0] && !(got & 4) -> look_word[1] = desc[1]; look_gen[1] = word_gen[1]; got = got | 4 } \
+	:: atomic { got == 7 -> \
+		if \
+		:: !leaving && look_in != mine[0] && WORDS_FIT -> take_first() \
+		:: else \
+		fi; \
+		got = 0; look_in = 0; look_word[0] = 0; look_word[1] = 0; look_gen[0] = 0; look_gen[1] = 0 }
+#else
+#define LOOKS :: !leaving && !blocks[0] && in[0] != mine[0] -> take(0)
+#endif
+
 /* Only one block is partly placed at a time: two that wait at barriers would hold the warps that each of them wants. */
 #if PLANT == 6
 #define MAY_BEGIN (!rec_used[0] || !rec_used[1])
@@ -299,6 +347,9 @@ active proctype scheduler()
 	byte r, i, cached_a, cached_b, expires = EXPIRES;
 	byte want[RECORDS];
 	bool leaving;
+#if FIRST
+	byte got, look_in, look_word[2], look_gen[2];
+#endif
 
 end:
 	do
@@ -326,7 +377,7 @@ end:
 	   }
 endturn:
 	   do
-	   :: !leaving && !blocks[0] && in[0] != mine[0] -> take(0)
+	   LOOKS
 	   :: !leaving && !blocks[1] && in[1] != mine[1] -> take(1)
 	   :: atomic { BEGINS(0) -> begin(0) }
 	   :: atomic { BEGINS(1) -> begin(1) }
@@ -354,6 +405,9 @@ endturn:
 		next[0] = (blocks[0] -> started[0] : 0); next[1] = (blocks[1] -> started[1] : 0);
 		mine[0] = 0; mine[1] = 0; blocks[0] = 0; blocks[1] = 0; started[0] = 0; started[1] = 0;
 		rec_used[0] = false; rec_used[1] = false; leaving = false; ended = true
+#if FIRST
+		; got = 0; look_in = 0; look_word[0] = 0; look_word[1] = 0; look_gen[0] = 0; look_gen[1] = 0
+#endif
 	   }
 	od
 }

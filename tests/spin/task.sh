@@ -61,6 +61,8 @@ fi
 holds between -DWIDE=0 -DPARKS=1 -DEXPIRES=0
 holds expires -DWIDE=0 -DPARKS=0 -DEXPIRES=1
 holds within -DWIDE=1 -DPARKS=1 -DEXPIRES=0 -DTASKS=2
+holds first -DFIRST=1 -DPARKS=0 -DEXPIRES=0
+holds first-expires -DFIRST=1 -DPARKS=0 -DEXPIRES=1 -DTASKS=2
 finds 1 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the generation is stored ahead of the descriptor
 finds 2 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the descriptor is read without acquire
 finds 3 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the end of a task is stored ahead of what it left
@@ -71,4 +73,6 @@ finds 7 'invalid end state' -DWIDE=0 -DPARKS=1 -DEXPIRES=0   # what was spawned 
 finds 8 '' -DWIDE=1 -DPARKS=0 -DEXPIRES=0                    # a record is read when it may be another block's
 finds 9 '' -DWIDE=1 -DPARKS=1 -DEXPIRES=0                    # who has not begun yet is sent away
 finds 10 'assertion violated' -DWIDE=1 -DPARKS=1 -DEXPIRES=0 # a task that was begun starts anew
+finds 11 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0 # a word of row 0 is taken for a later one
+finds 12 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0 # one of two words is looked at
 echo passed

@@ -90,6 +90,15 @@ static void gather(struct vx *x, const uint32_t *regs, unsigned n, uint8_t type,
 	}
 }
 
+/* To f32, towards zero, as hardware does between two instructions: infinite, it stays infinite. */
+static double cut_off(double v)
+{
+	float f = (float)v;
+
+	return (double)(fabs(v) < 0x1p128 && fabs((double)f) > fabs(v) ? nextafterf(f, 0) : f);
+}
+
+/* Of tf32 ptxas makes two instructions, of half the columns of A each. */
 const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in)
 {
 	const struct wmma_shape *s = &wmma_shapes[in->op];
@@ -117,6 +126,9 @@ const struct vinsn *vop_wmma(struct vx *x, const struct vinsn *in)
 
 			for (unsigned k = 0; k < s->k; k++) {
 				double f = a[row * s->k + k], g = b[k * s->n + col];
+
+				if (t.a == PTX_TF32 && k == s->k / 2)
+					*v = cut_off(*v);
 				*v = t.d == PTX_F64 ? fma(f, g, *v) : *v + f * g;
 			}
 		}

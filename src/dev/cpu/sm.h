@@ -34,6 +34,7 @@ struct sm_config {
 	uint64_t weak;        /* vgpu_set_weak */
 	uint32_t assemble_ms; /* what compiling takes, where it is not in the driver's cache */
 	char crash[64];       /* texts in which this stands crash the compiler; empty: none */
+	bool once;            /* each of them once, if the driver's cache is a folder */
 	char hang[64];        /* or are never compiled */
 	char count[200];      /* vgpu_set_counts */
 	char report[200];     /* where faults are told: "stderr", "none" or a file */

@@ -128,6 +128,10 @@ static bool set_word(struct sm_config *c, char *word)
 		c->serial = true;
 		return true;
 	}
+	if (!strcmp(word, "once")) {
+		c->once = true;
+		return true;
+	}
 	size_t len =
 		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
 	if (word[len] || len >= sizeof(c->name) || c->name[0])

@@ -11,8 +11,9 @@
  * the largest exponent among them, cut off F bits behind its binary point, and added without an
  * error; the sum is cut off to f32, rounded to the nearest f16. A product's exponent is the sum of
  * its factors', so that it may be just below 4. Up to 16 products of f16 or bf16, 8 of tf32, are
- * one step on sm_90, with F = 25; on sm_80 to sm_89 half as many, and F = 24. f64 is a chain of
- * fused multiply-adds, integers are exact.
+ * one step on sm_90, with F = 25; on sm_80 to sm_89 half as many, and F = 24. ptxas makes two of
+ * wmma.m16n16k8 of tf32, of four products each, for every target. f64 is a chain of fused
+ * multiply-adds, integers are exact. Between steps a sum may have become infinite, and stays it.
  *
  * The bound follows. In a step of n products, with E the largest exponent: of n + 1 terms the one
  * of E loses nothing (it has at most 23 bits behind the point), each other less than 2^(E-F),

@@ -18,6 +18,8 @@ static unsigned products_a_step(const struct sum_form *f, struct sum_way way)
 {
 	if (f->d->bits == 64)
 		return 1;
+	if (f->wmma && f->a->bits == 19)
+		return 4; /* on every target two steps: HMMA.1684 twice */
 	return MIN(way.bytes / (f->a->bits == 16 ? 2 : 4), f->k);
 }
 
@@ -124,6 +126,21 @@ static long double step_error(const struct sum_form *f, struct sum_way way, cons
 	return cut + last_place(d, top + cut) / (d->bits == 32 ? 1 : 2);
 }
 
+/* Between two steps. Beyond the bound it is infinite whatever the next ones add, which are finite;
+ * within, it may be, or may meet the opposite. */
+static void overflown(const struct sum_form *f, struct sum_exact *e)
+{
+	long double v = wide_value(&e->sum);
+	int sign = v < 0 ? -1 : 1;
+
+	if (fabsl(v) - e->bound >= overflow(f->d) && e->inf != -sign && !e->open)
+		e->inf = sign;
+	else if (!e->inf || fabsl(v) - e->bound < overflow(f->d))
+		e->open |= !e->inf || e->inf != sign;
+	else
+		e->open = true;
+}
+
 void sum_reference(const struct sum_form *f, struct sum_way way, const u64 *a, const u64 *b, u64 c,
 	struct sum_exact *ret)
 {
@@ -148,9 +165,8 @@ void sum_reference(const struct sum_form *f, struct sum_way way, const u64 *a, c
 		ret->bound += step_error(f, way, a, b, k, n, before, ret->bound, &ret->sum);
 		long double so_far = fabsl(wide_value(&ret->sum)) + ret->bound;
 		before = exponent_of(so_far);
-		/* Infinite before the last step, it may meet the opposite there. */
 		if (k + n < f->k && !ret->nan && so_far >= overflow(f->d))
-			ret->open = true;
+			overflown(f, ret);
 	}
 	/* What stands above is below these by more than long double ever errs. */
 	ret->bound *= 1 + 0x1p-50L;
@@ -258,6 +274,15 @@ u64 sum_model(const struct sum_form *f, struct sum_way way, const u64 *a, const 
 
 	if (f->d->kind != KIND_FLOAT)
 		return integer_sum(f, a, b, c);
+	if (type->bits < f->d->bits) { /* it comes to the sum as a number of D's */
+		struct wide_value v = wide_decode(type, c);
+		struct wide w = {0};
+
+		wide_add(&w, v.negative, v.significand, v.exp);
+		c = v.nan || v.inf ? special_bits(f->d, v.nan, v.negative ? -1 : 1)
+				   : wide_round(&w, f->d, false);
+		type = f->d;
+	}
 	/* Between steps the sum is of D's type, and may be infinite by then. */
 	for (unsigned k = 0; k < f->k; k += n, type = f->d) {
 		bool nan;

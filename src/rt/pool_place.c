@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Places for tasks: which rows are free, and who may take them.
+ *
+ * A column is taken by its own flag. That costs an exchange each time, which waits until all that
+ * was stored before, another task's line, has come to the cache. So a pool that one thread alone
+ * spawns in becomes that thread's (`owner`): it then takes columns by a plain word of its own,
+ * `inside`, and their flags mean nothing. Whoever else wants one takes the pool from it first:
+ * owner NULL, a fence in all threads, and a wait until it is not inside. That takes some
+ * microseconds, and it takes a while until it is somebody's again.
+ *
+ * In both directions each stores its word and then looks at the other's, with a fence between:
+ *   owner    inside = true; [the other's heavy fence]; owner is me?
+ *   revoker  owner = nobody; heavy fence; until inside is false; owner = NULL
+ *   others   taken = true, an exchange; owner is NULL?
+ *   becoming owner = me; fence; until each column's taken is false
+ * so at least one of two sees the other, and steps back or waits. The word is the thread's, and not
+ * the pool's: who comes late, and finds that the pool is another's by now, has written it. */
+#include "rt/pool_row.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define ALL_ROWS ((1u << TASK_ROWS) - 1)
+#define STREAK   1024u /* a power of two: tasks between two looks whether others spawn, too */
+
+/* A thread. They are never freed, as pools name those of threads that are over; but there are no
+ * more than there were threads at once, since another thread at the same place has the same one. */
+struct pool_hand {
+	struct pool_hand *next;
+	const void *place;
+	_Alignas(128) _Atomic bool inside; /* it may be using the columns of a pool that is its own
+					    */
+};
+static struct pool_hand *hands, nobody;
+static pthread_mutex_t hands_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Of this model: the other one needs the loader's help, which the library would then be linked
+ * with. There is little room for such, so they are few. */
+#define EACH static _Thread_local __attribute__((tls_model("initial-exec")))
+EACH unsigned next_column;
+EACH unsigned shared_spawns;
+EACH struct pool_hand *mine; /* NULL: it never had a pool */
+
+/* ---- what has ended ---- */
+
+/* Of a task of several parts: when all have ended, and not before then any of its rows is free
+ * ahead of those that it names. */
+bool pool_has_ended(
+	const struct heddle_tasks *t, const struct pool_column *c, unsigned row, uint64_t gen)
+{
+	for (;;) {
+		uint64_t then;
+
+		if (gen < atomic_load_explicit(&c->row[row].gen, memory_order_acquire))
+			return true;
+		if (pool_out(c, row) != (uint8_t)gen)
+			return false;
+		then = atomic_load_explicit(&c->row[row].then, memory_order_relaxed) & ~POOL_INNER;
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&c->row[row].gen, memory_order_relaxed) != gen || !then)
+			return true;
+		c = pool_of_id(t, then, &row, &gen);
+	}
+}
+
+/* Of eight bytes, a bit for each that is 0. */
+static uint32_t zeros(uint64_t x)
+{
+	const uint64_t low = 0x7f7f7f7f7f7f7f7f;
+
+	x = ~(((x & low) + low) | x | low); /* 0x80 where a byte is 0 */
+	return (uint32_t)((x >> 7) * 0x0102040810204080 >> 56);
+}
+
+/* Without what not every processor has, nor a call. */
+static uint32_t count(uint32_t bits)
+{
+	bits -= bits >> 1 & 0x55555555;
+	bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+	return ((bits + (bits >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
+/* Rows whose in and out are the same. One line is read, and no row looked at for its own sake. */
+static uint32_t rows_out(struct pool_column *c)
+{
+	uint32_t same = 0;
+
+	for (unsigned i = 0; i < 32; i += 8) {
+		uint64_t in, out = __atomic_load_n((uint64_t *)&c->at->out[i], __ATOMIC_RELAXED);
+
+		in = __atomic_load_n((uint64_t *)&c->at->in[i], __ATOMIC_RELAXED);
+		same |= zeros(in ^ out) << i;
+	}
+	atomic_thread_fence(memory_order_acquire);
+	c->any_failed = __atomic_load_n(&c->at->out[TASK_ROWS], __ATOMIC_RELAXED);
+	return same & ALL_ROWS;
+}
+
+/* Rows whose end is seen. Whoever has the column. */
+static void refill(struct heddle_tasks *t, struct pool_column *c)
+{
+	uint32_t ended = rows_out(c) & ~c->free;
+	uint32_t slow = c->any_failed ? ended : ended & c->named;
+
+	for (; slow; slow &= slow - 1) {
+		unsigned r = (unsigned)__builtin_ctz(slow);
+		uint64_t gen = atomic_load_explicit(&c->row[r].gen, memory_order_relaxed);
+
+		if (pool_has_ended(t, c, r, gen))
+			pool_note_failed(t, c, r);
+		else
+			ended &= ~(1u << r);
+	}
+	c->free |= ended;
+	c->n_free = count(c->free);
+}
+
+/* ---- whose the columns are ---- */
+
+/* This thread's; NULL: no memory. */
+static struct pool_hand *get_hand(void)
+{
+	struct pool_hand *hand;
+
+	pthread_mutex_lock(&hands_lock);
+	for (hand = hands; hand && hand->place != &mine; hand = hand->next)
+		;
+	if (!hand && (hand = aligned_alloc(_Alignof(struct pool_hand), sizeof(*hand)))) {
+		*hand = (struct pool_hand){.next = hands, .place = &mine};
+		hands = hand;
+	}
+	pthread_mutex_unlock(&hands_lock);
+	return hand;
+}
+
+static bool enter_own(struct heddle_tasks *t)
+{
+	if (!mine || atomic_load_explicit(&t->owner, memory_order_relaxed) != mine)
+		return false;
+	atomic_store_explicit(&mine->inside, true, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst); /* revoke has the other one */
+	if (atomic_load_explicit(&t->owner, memory_order_relaxed) == mine)
+		return true;
+	atomic_store_explicit(&mine->inside, false, memory_order_release);
+	return false;
+}
+
+static void leave_own(void)
+{
+	atomic_store_explicit(&mine->inside, false, memory_order_release);
+}
+
+/* Nobody's any more. */
+static void revoke(struct heddle_tasks *t)
+{
+	struct pool_hand *owner;
+
+	pthread_mutex_lock(&t->owner_lock);
+	owner = atomic_load(&t->owner);
+	if (owner) {
+		atomic_store(&t->owner, &nobody); /* not NULL: a third would not wait */
+		pool_heavy_fence(t);
+		while (atomic_load_explicit(&owner->inside, memory_order_acquire))
+			sched_yield();
+		atomic_store(&t->owner, NULL);
+	}
+	pthread_mutex_unlock(&t->owner_lock);
+}
+
+/* This thread's, if others have not spawned for a while. */
+static void become_owner(struct heddle_tasks *t)
+{
+	if (!t->heavy || atomic_exchange(&t->last, &mine) != &mine)
+		return;
+	if (!mine)
+		mine = get_hand();
+	if (!mine)
+		return;
+	pthread_mutex_lock(&t->owner_lock);
+	if (!atomic_load(&t->owner)) {
+		atomic_store(&t->owner, mine);
+		for (unsigned i = 0; i < t->n_columns; i++)
+			while (atomic_load(&t->of[i].taken))
+				sched_yield();
+	}
+	pthread_mutex_unlock(&t->owner_lock);
+}
+
+/* A column that is nobody's; false: it is somebody's, or the whole pool is. */
+static bool take(struct heddle_tasks *t, struct pool_column *c)
+{
+	if (atomic_exchange(&c->taken, true))
+		return false;
+	if (!atomic_load(&t->owner))
+		return true;
+	atomic_store_explicit(&c->taken, false, memory_order_release);
+	revoke(t);
+	return false;
+}
+
+void pool_harvest(struct heddle_tasks *t)
+{
+	bool own = enter_own(t);
+
+	for (unsigned i = 0; i < t->n_columns; i++) {
+		struct pool_column *c = &t->of[i];
+
+		while (!own && !take(t, c))
+			sched_yield();
+		refill(t, c);
+		if (!own)
+			atomic_store_explicit(&c->taken, false, memory_order_release);
+	}
+	if (own)
+		leave_own();
+}
+
+/* ---- a place ---- */
+
+/* The lines that the next tasks are put in, ahead of when that waits for them: of the next column
+ * whatever its next row needs, of one behind it what says which row. */
+static void look_ahead(const struct heddle_tasks *t, unsigned n)
+{
+	const struct pool_column *c = &t->of[next_column < n ? next_column : 0];
+	unsigned row = (unsigned)__builtin_ctz(c->free | 1u << TASK_ROWS) % TASK_ROWS;
+
+	__builtin_prefetch(&t->of[next_column + 3 < n ? next_column + 3 : 0], 1);
+	__builtin_prefetch(&c->row[row], 1);
+	__builtin_prefetch(&c->at->in, 1);
+	__builtin_prefetch(row ? (void *)&c->at->desc[row] : &c->at->first[4], 1);
+}
+
+/* A column with more than `least` free rows; it is the caller's then. */
+static struct pool_column *try_columns(struct heddle_tasks *t, unsigned least, bool own)
+{
+	unsigned n = atomic_load_explicit(&t->usable, memory_order_relaxed);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct pool_column *c;
+
+		if (next_column >= n) /* without a division */
+			next_column = 0;
+		c = &t->of[next_column++];
+		if (!own && !take(t, c))
+			continue;
+		if (c->n_free <= least)
+			refill(t, c);
+		if (c->n_free > least) {
+			if (own) /* else the next one may be another's by now */
+				look_ahead(t, n);
+			return c;
+		}
+		if (!own)
+			atomic_store_explicit(&c->taken, false, memory_order_release);
+	}
+	return NULL;
+}
+
+int pool_claim(struct heddle_tasks *t, struct pool_place *ret)
+{
+	static const unsigned least[] = {TASK_ROWS - 8, TASK_ROWS / 2, 0};
+
+	for (unsigned tries = 1;; tries++) {
+		ret->own = enter_own(t);
+		for (unsigned i = 0; i < ARRAY_LEN(least); i++) {
+			ret->c = try_columns(t, least[i], ret->own);
+			if (ret->c)
+				return 0;
+		}
+		if (ret->own)
+			leave_own();
+		if (tries % 16 == 0) { /* all is full: until something ends */
+			const struct timespec pause = {.tv_nsec = POOL_NAP_NS};
+			int r = pool_pump(t);
+
+			if (r < 0)
+				return r;
+			if (atomic_load(&t->state) == POOL_AWAY && (r = pool_wake(t)) < 0)
+				return r;
+			nanosleep(&pause, NULL);
+		}
+	}
+}
+
+void pool_unclaim(struct heddle_tasks *t, const struct pool_place *p)
+{
+	if (p->own) {
+		leave_own();
+		return;
+	}
+	atomic_store_explicit(&p->c->taken, false, memory_order_release);
+	if (++shared_spawns % STREAK == 0)
+		become_owner(t);
+}

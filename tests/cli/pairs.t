@@ -1,0 +1,31 @@
+heddle bench merge: what could not be measured is no number, and why stands below the table.
+
+  $ [ -s "$BUILD/kernels/nvcc/va.ptx" ] || [ -s "$BUILD/kernels/clang/va.ptx" ] || exit 80
+  $ ulimit -c 0
+  $ export HEDDLE_VGPU="cram-pairs-$$,crash=hd_pick"
+  $ pairs() {
+  >   ${HEDDLE-heddle} bench merge --device cpu --part pairs --rounds 1 --points 1 --store t.db "$@"
+  > }
+
+Numbers and ways vary; hd_pick stands in merged forms alone:
+
+  $ pairs --pairs va+va,va+transpose --data a.json > out
+  $ sed -n '/^pair /,$p' out | sed 's/ [ ]*/ /g; s/ [0-9][0-9.]*/ N/g; /^[0-9]/d' | sed '/^va/s/ [^ ]*$//'
+  pair seq. ms streams green vertic. horiz. steal steal* part. tuned way
+  va + va N N - N N - - - N
+  va + transpose N N - N N - - - N
+  -: green of all pairs: green contexts: the driver (CUDA N and later have them), or the device, has none
+  -: steal, steal*, part. of va + va: kernels N, 'va', and N, 'va', --how merge: the driver's compiler crashes of it (in a process of its own)
+  -: steal, steal*, part. of va + transpose: kernels N, 'va', and N, 'transpose', --how merge: the driver's compiler crashes of it (in a process of its own)
+  $ grep -c '"steal": null' a.json
+  2
+
+What compiles is another process alone, and compiles each text once (1 s, or 2 s and more); its cache
+is gone at the end:
+
+  $ mkdir tmp
+  $ export HEDDLE_VGPU="cram-pairs-$$,assemble=1000"
+  $ TMPDIR=$PWD/tmp pairs --pairs va+va --data b.json > out
+  $ sed -n '/"pairs"/,$s/.*"compile_ms": \([0-9]*\)\..*/\1/p' b.json | awk '{ print ($1 >= 1000 && $1 < 2000) }'
+  1
+  $ ls tmp
