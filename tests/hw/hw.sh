@@ -121,7 +121,7 @@ programs() {
 
 pair() {
 	start_daemon --mps "$mps"
-	[ -x "$examples/rt/nn" ] && api=rt || api=.
+	[ -x "$examples/rt/nn" ] && [ "$device" = cuda ] && api=rt || api=.
 	run low low "$api/nn" --size large --repeat 200 --check last
 	pids=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
