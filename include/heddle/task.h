@@ -35,7 +35,9 @@ struct heddle_tasks_options { /* 0: as is said */
 				   the pool has nothing else, and then has that one, too: nothing is
 				   begun there before it has ended. 1,024 */
 	unsigned registers;     /* of a thread: 32, 64 or 128. 32 */
-	unsigned blocks_per_sm; /* as many as fit */
+	unsigned blocks_per_sm; /* as many as fit, at most 4 on an H100: with a kernel that has
+				   barriers, each block takes 16 of an SM's 64. A pool with more
+				   blocks refuses such a kernel (heddle_tasks_add: -E2BIG) */
 	unsigned leave_sms;     /* SMs that the pool keeps off; none */
 	unsigned shared_bytes;  /* for tasks, of each block: what there is, up to 512 KiB */
 	unsigned args_bytes;    /* parameters of a kernel, at most: 1,024 */

@@ -22,6 +22,8 @@
 #define BEATS       8u /* in that time */
 #define SHARED_MOST (1024u * TASK_UNIT)
 #define STAMPS_NS   10000000000u /* behind a task's end */
+#define BARRIERS    16u /* of a block whose tasks have barriers: a register says which one */
+#define SM_BARRIERS 2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 
 /* ---- its shape ---- */
 
@@ -61,12 +63,14 @@ static int ask(struct heddle *h, CUdevice_attribute what, unsigned *ret)
 	return 0;
 }
 
-/* As many blocks as an SM has threads, registers and shared memory for; of that an equal part. */
+/* As many blocks as an SM has threads, registers and shared memory for; of that an equal part.
+ * Unless the program says how many, no more than the SM has barriers for: a kernel with barriers
+ * that comes later must find room in every block. */
 static int find_shape(struct heddle_tasks *t)
 {
 	struct heddle *h = t->h;
 	const struct heddle_tasks_options *o = &t->o;
-	unsigned threads = 0, regs = 0, shared = 0, most = 0, own = 0, fit, left;
+	unsigned threads = 0, regs = 0, shared = 0, most = 0, own = 0, blocks = 0, fit, left;
 	int r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &threads);
 
 	if (r == 0)
@@ -77,13 +81,17 @@ static int find_shape(struct heddle_tasks *t)
 		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most);
 	if (r == 0)
 		r = ask(h, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &own);
+	if (r == 0)
+		r = ask(h, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &blocks);
 	if (r < 0)
 		return r;
 	own += (unsigned)sizeof(struct task_shared) + 128; /* alignment of what follows it */
 	fit = MIN(threads / o->threads, regs / (o->threads * o->registers));
 	if (o->shared_bytes)
 		fit = MIN(fit, shared / (own + o->shared_bytes));
-	t->per_sm = o->blocks_per_sm ? o->blocks_per_sm : fit;
+	t->per_sm = o->blocks_per_sm;
+	if (!t->per_sm)
+		t->per_sm = MIN(fit, MAX(blocks * SM_BARRIERS / BARRIERS, 1u));
 	if (fit == 0 || t->per_sm > fit)
 		return rt_fail(h, -EINVAL, "fewer threads, registers or bytes of shared memory",
 			"an SM holds %u blocks of %u threads with %u registers and %u bytes", fit,
@@ -264,6 +272,20 @@ static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsi
 	return rt_compile_apart(t->h, text, what, "ordinary launches run any kernel");
 }
 
+/* An SM holds fewer blocks with the new kernel than the pool has there. */
+static int too_few(struct heddle *h, int per_sm, unsigned had)
+{
+	char advice[80];
+
+	if (per_sm == 0)
+		return rt_fail(h, -E2BIG, "a pool with fewer threads or registers",
+			"with these kernels an SM holds no block of this pool");
+	snprintf(advice, sizeof(advice), "create the pool with blocks_per_sm = %d", per_sm);
+	return rt_fail(h, -E2BIG, advice,
+		"with these kernels an SM holds %d blocks of this pool, which has %u there", per_sm,
+		had);
+}
+
 /* How many of its blocks can be on the GPU at once. */
 static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
@@ -287,8 +309,7 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 		"a pool's kernel");
 	usable = MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms));
 	if (per_sm == 0 || (t->module && usable < atomic_load(&t->usable)))
-		r = rt_fail(h, -E2BIG, "fewer threads or registers",
-			"with these kernels an SM holds %d blocks of this pool", per_sm);
+		r = too_few(h, per_sm, atomic_load(&t->usable) / (h->n_sms - t->o.leave_sms));
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		r = rt_vars_fill(h, t->kernel[t->form[i].kernel].kernel, i, module);
 	if (r < 0) {

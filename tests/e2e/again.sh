@@ -2,24 +2,37 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: again.sh BUILD killed|stopped [SECONDS]|often [N]
-# heddled goes and comes again under programs that go on, on the virtual GPU:
+# usage: again.sh WHERE killed|stopped [SECONDS]|often [N]
+# heddled goes and comes again under programs that go on, on DEVICE (cpu: the virtual GPU; cuda). WHERE is a
+# build folder or what ./run dist made. MPS (off): on cuda, whether heddled runs MPS, which then outlives it.
 #   killed   while one program is suspended by another: both are its successor's tenants with their numbers
 #            and priorities, one that was set meanwhile included, and it preempts one for the other again
 #   stopped  likewise, by SIGSTOP, for so many seconds at least: the suspended program goes on meanwhile
 #   often    N times, at any moment (SEED), under programs that launch all the time; every result is right
 # shellcheck disable=SC2086 # $large is several words
 set -eu
-build=$1
+where=$1
 what=$2
-heddle=$build/heddle
-for part in heddled heddle examples/mm examples/tick src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
-	[ -x "$build/$part" ] || {
+heddle=$where/bin/heddle examples=$where/lib/heddle/examples
+[ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
+heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu} mps='' tick='--rounds 10'
+for part in "$heddled" "$heddle" "$examples/mm" "$examples/tick"; do
+	[ -x "$part" ] || {
 		echo "skipped: no $part"
 		exit 77
 	}
 done
-heddled=$build/heddled examples=$build/examples device=cpu
+if [ "$device" = cuda ]; then
+	mps="--mps ${MPS:-off}" tick='--kernel-us 30'
+	[ -e /dev/nvidiactl ] || {
+		echo "skipped: no NVIDIA GPU"
+		exit 77
+	}
+	[ "${MPS:-off}" = off ] || command -v nvidia-cuda-mps-control >/dev/null || {
+		echo "skipped: no nvidia-cuda-mps-control"
+		exit 77
+	}
+fi
 export HEDDLE_VGPU="again-$$"
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -36,7 +49,7 @@ both_are_tenants() { # PRIORITY of the first
 
 # The daemon kills the one that it has preempted for the other, again.
 suspend_one() {
-	start_daemon
+	start_daemon $mps
 	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
@@ -61,7 +74,7 @@ killed() {
 	"$heddle" set 1 -p normal
 	kill -9 "$daemon"
 	wait "$daemon" 2>/dev/null || :
-	start_daemon # events anew
+	start_daemon $mps # events anew
 	await 30 both_are_tenants normal || fail "who they were is lost: $("$heddle" ps)"
 	await 60 has_event preempt || fail "its successor preempts nothing"
 	both_end_well
@@ -97,10 +110,10 @@ has_preempted() {
 often_killed() {
 	seed=${SEED:-$$}
 	echo "seed $seed"
-	options='--temporal --set min_managed_us=1 --set linger_max_us=1'
+	options="--temporal $mps --set min_managed_us=1 --set linger_max_us=1"
 	# shellcheck disable=SC2086
 	start_daemon $options
-	run high high tick --every-us 3000 --rounds 10 --count 10000000
+	run high high tick --every-us 3000 $tick --count 10000000
 	high=$started
 	await 60 grep -q ready "$dir/high.out" || fail "the disturber does not begin"
 	run low low nn $large --repeat 2 --check each --reference "$dir"

@@ -24,7 +24,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$(dirname "$list")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-merge-$$"-*' EXIT INT TERM
-limit=${LIMIT:-60}
+limit=${LIMIT:-60} exec=$here
+# shellcheck source=tests/exec/corun.sh
+. "$here/corun.sh"
 jobs=${JOBS:-2}
 modes=${MODES-"sms=8 serial converge=postdom"}
 bound=
@@ -71,35 +73,20 @@ run() {
 	id=$1 mode=$2 options=$3 words=$4
 	# Where others are on the same SMs, these are not as many as they seem.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
-	check=--check
 	case $words in
 	*" + "*) ;;
 	*) options=$(echo "$options" | sed 's/--own [0-9]*//') ;; # one alone has the launch to itself
 	esac
-	while read -r kernel; do
-		case " $words" in *".ptx $kernel "*) check= ;; esac
-	done <"$here/unordered.txt"
-	status=0
-	set -f
-	# shellcheck disable=SC2086
-	timeout -k 5 "$limit" "$heddle" corun --json --device "$device" $check $options -- $words \
-		>"$work/$id.out" 2>"$work/$id.err" || status=$?
-	set +f
+	corun "$work/$id" "$options" "$words"
+	[ "$corun_verdict" != hang ] || corun_verdict=FAIL
 	launches=$(sed -n 's/^  "launches": \([0-9]*\),$/\1/p' "$work/$id.out")
-	said=$(cat "$work/$id.err" "$work/$id.out" | grep -E ' error: |"error": ' | tail -n 1) || :
-	case $status-$said in
-	0-*) verdict=ok ;;
-	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | 1-*"no block of them fits"*) verdict=refused ;;
-	124-* | 137-*) verdict=FAIL said="hangs ($limit s)" ;;
-	*) verdict=FAIL ;;
-	esac
-	echo "$verdict $mode $options ($launches launches) $words: $said" >"$work/result.$id"
+	echo "$corun_verdict $mode $options ($launches launches) $words: $corun_said" >"$work/result.$id"
 	rm -f "$work/$id".*
 }
 
 id=0
-# corun WORDS [EQUAL]: all ways, or the next one; EQUAL: with equal shares.
-corun() {
+# in_ways WORDS [EQUAL]: all ways, or the next one; EQUAL: with equal shares.
+in_ways() {
 	if [ -n "$sample" ]; then
 		sed -n "$((id * 7 % ways + 1))p" "$work/ways"
 	else
@@ -126,19 +113,19 @@ paper() {
 		grep "$tab$kernel$tab" "$work/all" | head -n 3 >"$work/of.$kernel"
 		for other in "$work"/of.*; do
 			for shape in 1 2 3; do
-				corun "$(words "$work/of.$kernel" $shape) + $(words "$other" $shape)"
+				in_ways "$(words "$work/of.$kernel" $shape) + $(words "$other" $shape)"
 			done
 		done
-		corun "$(words "$work/of.$kernel" 1)" equal
+		in_ways "$(words "$work/of.$kernel" 1)" equal
 		some="${some:+$some + }$(words "$work/of.$kernel" 2)"
-		case $kernel in msort* | trans* | blacks*) corun "$some" equal ;; esac
+		case $kernel in msort* | trans* | blacks*) in_ways "$some" equal ;; esac
 	done
 }
 
 forms() {
 	n=$(wc -l <"$work/all")
 	for line in $(seq 1 $((${#sample} ? 2 : 1)) "$n"); do # sample: every other one, with the tenth behind it
-		corun "$(words "$work/all" "$line") + $(words "$work/all" $(((line + 10) % n + 1)))"
+		in_ways "$(words "$work/all" "$line") + $(words "$work/all" $(((line + 10) % n + 1)))"
 	done
 }
 
@@ -152,8 +139,8 @@ fused() {
 		for other in va er_barrier bar_reduce; do
 			with=$(grep -n "$tab$other$tab" "$work/all" | head -n 1 | cut -d: -f1)
 			if [ -z "$line" ] || [ -z "$with" ]; then continue; fi
-			corun "$(words "$work/all" "$line") + $(words "$work/all" "$with")"
-			corun "$(words "$work/all" "$with") + $(words "$work/all" "$line")"
+			in_ways "$(words "$work/all" "$line") + $(words "$work/all" "$with")"
+			in_ways "$(words "$work/all" "$with") + $(words "$work/all" "$line")"
 		done
 	done
 }
@@ -183,9 +170,9 @@ woven() {
 			partner=$((partner + 1))
 			[ -z "$sample" ] || [ $((line % 15)) -eq $((partner * 3)) ] || continue
 			with=$(grep -n "$tab$other$tab" "$work/list" | cut -d: -f1)
-			corun "$(words "$work/list" "$line") + $(words "$work/list" "$with")"
+			in_ways "$(words "$work/list" "$line") + $(words "$work/list" "$with")"
 			[ "$kernel" = "$other" ] || [ -n "$sample" ] ||
-				corun "$(words "$work/list" "$with") + $(words "$work/list" "$line")"
+				in_ways "$(words "$work/list" "$with") + $(words "$work/list" "$line")"
 		done
 	done 4<"$work/first"
 }

@@ -3,21 +3,26 @@
 # Copyright 2026 The heddle authors
 #
 # merged.sh HEDDLE GEN FIRST COUNT
-# COUNT pairs of random programs as one launch, merged and fused, on the virtual GPU, compared with each
-# of them alone; from seed FIRST on, those programs that can be workers. Each pair in one way and one mode
-# of the virtual GPU, which go through all of both; what is made of it is verified, too (pass/verify.h).
-# LIMIT: seconds that a run may take (60); JOBS: runs at a time (2). What fails is named with its seeds;
-# KEEP: a folder for its files.
+# COUNT pairs of random programs as one launch, merged, fused and woven, on DEVICE (cpu), compared with
+# each of them alone; from seed FIRST on, those programs that can be workers. Each pair in one way and one
+# mode of the virtual GPU, which go through all of both; EVERY=1: in every way. The result is verified,
+# too (pass/verify.h). PART=k/n: every n-th of the pairs. LIMIT: seconds that a run may take (60); JOBS:
+# runs at a time (2). A failure is named with its seeds; KEEP: a folder for its files.
 set -eu
 heddle=$1
 gen=$2
 seed=$3
 count=$4
-jobs=${JOBS:-2}
+jobs=${JOBS:-2} device=${DEVICE:-cpu} part=${PART:-1/1} limit=${LIMIT:-60}
+exec=$(cd "$(dirname "$0")/../exec" && pwd)
+# shellcheck source=tests/exec/corun.sh
+. "$exec/corun.sh"
+# A large GPU claims grids as small as these at once.
+bound=
+[ "$device" = cpu ] || bound=' --workers 4'
 work=$(mktemp -d)
 name=merged-$$
 trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-$name"-*' EXIT INT TERM
-refusals='cannot be merged|may wait for each other|would have no worker|no block of them fits'
 
 # programs N: the next N; those that can be workers to $work/workers, "SEED SPECIFICATION".
 programs() {
@@ -36,21 +41,23 @@ programs() {
 }
 
 # way N [WAY]: the N-th pair's $options and $mode.
-ways=12
+ways=14
 way() {
 	case ${2:-$(($1 % ways))} in
-	0) options="--schedule steal" ;;
-	1) options="--schedule partition=1:3 --yield-every 2" ;;
+	0) options="--schedule steal$bound" ;;
+	1) options="--schedule partition=1:3$bound --yield-every 2" ;;
 	2) options="--schedule mixed --help-others" ;;
 	3) options="--schedule apart --yield-every 3" ;;
 	4) options="--schedule steal --workers 2 --yield-every 2 --chunk 2" ;;
 	5) options="--how vertical" ;;
 	6) options="--how horizontal" ;;
-	7) options="--schedule steal:shared" ;;
+	7) options="--schedule steal:shared$bound" ;;
 	8) options="--schedule steal:shared --own 1 --yield-every 3 --workers 3" ;;
 	9) options="--schedule apart --own 2 --yield-every 2" ;;
 	10) options="--schedule mixed --own 1 --chunk 2" ;;
 	11) options="--how weave" ;;
+	12) options="--how weave --branches" ;;
+	13) options="--how weave --unsliced" ;;
 	esac
 	case $((($1 / ways + ${2:-0}) % 4)) in
 	0) mode=sms=4 ;;
@@ -63,21 +70,14 @@ way() {
 # once N WAY SEED SPECIFICATION SEED SPECIFICATION: a line to $work/result.N.WAY.
 once() {
 	way "$1" "$2"
-	status=0
-	set -f
-	# shellcheck disable=SC2086
-	HEDDLE_VGPU=$name-$(($1 % jobs)),$mode timeout -k 5 "${LIMIT:-60}" "$heddle" corun --json --device cpu \
-		--check $options -- $4 + $6 >"$work/$1.out" 2>"$work/$1.err" || status=$?
-	set +f
-	if [ $status = 0 ]; then
-		verdict=ok
-	elif [ $status = 1 ] && grep -qE "$refusals" "$work/$1.err" "$work/$1.out"; then
-		verdict=refused
-	else
-		said=$(cat "$work/$1.err" "$work/$1.out" | grep -E ' error: |"error": ' | head -n 2 | tr '\n' ' ') || :
-		verdict="FAIL seeds $3 $5, HEDDLE_VGPU=$mode $options: $status $said"
-		[ -z "${KEEP-}" ] || cp "$work/$3.ptx" "$work/$5.ptx" "$KEEP/"
-	fi
+	export HEDDLE_VGPU="$name-$(($1 % jobs)),$mode"
+	corun "$work/run.$1" "$options" "$4 + $6"
+	verdict=$corun_verdict
+	case $verdict in FAIL | hang)
+		verdict="FAIL seeds $3 $5, HEDDLE_VGPU=$mode $options: $corun_said"
+		[ -z "${KEEP-}" ] || { mkdir -p "$KEEP" && cp "$work/$3.ptx" "$work/$5.ptx" "$KEEP/"; }
+		;;
+	esac
 	echo "$verdict" >"$work/result.$1.$2"
 }
 
@@ -90,26 +90,31 @@ run() {
 	else
 		once "$n" "$((n % ways))" "$@"
 	fi
-	rm -f "$work/$n".* "$work/$1.ptx" "$work/$3.ptx"
+	rm -f "$work/run.$n".* "$work/$1.ptx" "$work/$3.ptx"
 }
 
-pairs=0
+pairs=0 taken=0
 : >"$work/results"
 while [ "$pairs" -lt "$count" ]; do
 	: >"$work/workers"
 	left=$((count - pairs))
 	programs $((left < 40 ? left * 3 + 4 : 120))
 	while [ "$pairs" -lt "$count" ] && read -r first spec && read -r second other; do
+		[ $((pairs % ${part#*/} + 1)) = "${part%/*}" ] || {
+			pairs=$((pairs + 1))
+			continue
+		}
+		taken=$((taken + 1))
 		run "$pairs" "$first" "$spec" "$second" "$other" </dev/null &
 		pairs=$((pairs + 1))
-		[ $((pairs % jobs)) -ne 0 ] || wait
+		[ $((taken % jobs)) -ne 0 ] || wait
 	done <"$work/workers"
 	wait
-	cat "$work"/result.* >>"$work/results"
+	cat "$work"/result.* >>"$work/results" 2>/dev/null || :
 	rm -f "$work"/result.* "$work"/*.ptx
 done
 grep '^FAIL' "$work/results" || :
 ok=$(grep -c '^ok' "$work/results" || :)
 bad=$(grep -c '^FAIL' "$work/results" || :)
-echo "$ok ${EVERY:+runs of $pairs }pairs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused"
-[ "$bad" -eq 0 ] && [ "$ok" -gt $((count / 2)) ]
+echo "$ok ${EVERY:+runs of $taken }pairs the same, $bad not, $(grep -c '^refused' "$work/results" || :) refused"
+[ "$bad" -eq 0 ] && [ "$ok" -gt $((taken / 2)) ]

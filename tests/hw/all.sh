@@ -2,34 +2,57 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: all.sh WHERE OUT [NAME[=SECONDS]...]
-# The tests of this folder one after the other on this machine's GPU, each with a limit, so that what
-# hangs costs no more than that. WHERE: what ./run dist made; OUT: gets NAME.log of each, and NAME.kept
-# with more of some that failed. Names:
-# forms, merged, virtual, ops, random-1, random-2501, random-5001, random-7501, smid, often, scenarios, lanes, wide, pair,
-# daemon-killed; all of them take some ten minutes. PROGRAMS=DIR in the environment: programs, too
-# (programs.sh). Prints a line for each, and the last lines of what failed.
+# usage: all.sh WHERE OUT [NAME[@k/n][=SECONDS]...]
+# The tests of this folder one after the other on this machine's GPU, in pieces of a few minutes, each
+# with a limit, so that a hang costs no more than that. WHERE: what ./run dist made, or a build folder;
+# OUT gets NAME.log of each, and NAME.kept with more of some that failed. NAME@k/n is the k-th of n parts
+# of woven, tasks or generated.
+# A piece that has ended with a verdict is not run again at the same commit and device: STATE (OUT/state)
+# has a line for each. AGAIN=1 runs it again. FOR=SECONDS: no piece begins after so long, and the one
+# that runs then is ended and has no verdict; call it again to go on. Exit status 3: pieces are left.
+# PROGRAMS=DIR: programs, too (programs.sh). DEVICE=cpu: the virtual GPU, to try this script, for pieces
+# that take it. Prints a line for each piece, and the last lines of what failed.
 set -u
 where=$1
 out=$2
 shift 2
 here=$(dirname "$0")
-[ $# -gt 0 ] || set -- forms merged virtual ops random-1 random-2501 random-5001 random-7501 smid often scenarios \
-	lanes wide pair daemon-killed ${PROGRAMS:+programs}
+names='forms merged virtual woven@1/2 woven@2/2 tasks generated ops random-1 random-2501 random-5001 random-7501
+smid often scenarios lanes wide pair daemon-killed again-killed again-stopped again-often kills kills-mps
+again-killed-mps again-often-mps'
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $names ${PROGRAMS:+programs}
+for test; do
+	test=${test%%[=@]*}
+	case " $(echo "$names" | tr '\n' ' ')programs " in
+	*" $test "* | *" $test@"*) continue ;;
+	esac
+	case $test in random-*[!0-9]*) ;; random-[0-9]*) continue ;; esac
+	echo "all.sh: no test '$test'; these are: $(echo "$names" | tr '\n' ' ')programs"
+	exit 2
+done
 mkdir -p "$out"
+state=${STATE:-$out/state} device=${DEVICE:-cuda}
+[ -f "$state" ] || : >"$state"
 
 run_test() { # NAME
 	case $1 in
-	forms | merged | virtual) JOBS=${JOBS:-12} sh "$here/hw.sh" "$where" "$1" ;;
+	again-*-mps) MPS=on sh "$here/../e2e/again.sh" "$where" "$(echo "$1" | cut -d- -f2)" ;;
+	again-*) MPS=off sh "$here/../e2e/again.sh" "$where" "${1#again-}" ;;
+	forms | merged | virtual | woven) JOBS=${JOBS:-12} sh "$here/hw.sh" "$where" "$1" ;;
+	generated) sh "$here/hw.sh" "$where" generated "${GENERATED:-40}" ;;
+	tasks | pair | daemon-killed) sh "$here/hw.sh" "$where" "$1" ;;
+	kills) sh "$here/hw.sh" "$where" kills "${KILLS:-40}" off ;;
+	kills-mps) sh "$here/hw.sh" "$where" kills "${KILLS:-30}" on ;;
 	ops) TSV=$out/ops.tsv sh "$here/hw.sh" "$where" ops ;;
 	random-*) SEED=${1#random-} LIMIT=20 sh "$here/hw.sh" "$where" random 2500 ;;
-	pair | daemon-killed) sh "$here/hw.sh" "$where" "$1" ;;
 	programs) TSV=$out/programs.tsv sh "$here/programs.sh" "$where" "$PROGRAMS" ;;
-	smid | often | scenarios | lanes | wide) sh "$here/$1.sh" "$where" ;;
-	*)
-		echo "no such test: $1"
-		return 2
+	lanes)
+		heddle=$where/bin/heddle
+		[ -x "$heddle" ] || heddle=$where/heddle
+		sh "$here/lanes.sh" "$heddle" "$device"
 		;;
+	smid | often | scenarios | wide) sh "$here/$1.sh" "$where" ;;
 	esac
 }
 
@@ -38,28 +61,75 @@ if [ "${ALL_ONE:-}" ]; then
 	run_test "$1"
 	exit
 fi
-failed=0
+heddle=$where/bin/heddle
+[ -x "$heddle" ] || heddle=$where/heddle
+[ -x "$heddle" ] || {
+	echo "$where has no bin/heddle: ./run dist makes such a folder"
+	exit 2
+}
+what=GPU
+[ "$device" = cuda ] || what='virtual GPU'
+tested="$("$heddle" version | sed -n 's/.*(commit \(.*\))$/\1/p') on $("$heddle" doctor | sed -n "s/^ok *$what  *//p" | head -n 1)"
+# A commit with changes does not say which.
+case $tested in *-dirty\ *) tested="$tested, heddle $(cksum <"$heddle" | cut -d' ' -f1)" ;; esac
+echo "$tested"
+since=$(date +%s)
+
+# left: seconds until no more may begin; empty: no end.
+left() {
+	[ -z "${FOR:-}" ] || echo $((since + FOR - $(date +%s)))
+}
+
+tab=$(printf '\t')
+failed=0 later=
 for test; do
 	name=${test%%=*}
 	limit_s=${test#"$name"}
 	limit_s=${limit_s#=}
-	began=$(date +%s)
-	KEEP=$out/$name.kept ALL_ONE=1 timeout -k 5 "${limit_s:-150}" sh "$0" "$where" "$out" "$name" >"$out/$name.log" 2>&1
-	status=$?
+	limit_s=${limit_s:-240}
+	file=$(echo "$name" | tr '@/' '--')
+	line=$(grep -F "$tested$tab$name$tab" "$state" | tail -n 1)
+	if [ -n "$line" ] && [ -z "${AGAIN:-}" ]; then
+		echo "$name: $(echo "$line" | cut -f 3-4 | tr '\t' ' ') (before)"
+		case $line in *"$tab"passed"$tab"* | *"$tab"skipped"$tab"*) ;; *) failed=$((failed + 1)) ;; esac
+		continue
+	fi
+	room=$(left)
+	if [ -n "$room" ] && [ "$room" -lt 10 ]; then
+		later="$later $test"
+		continue
+	fi
+	cut=
+	if [ -n "$room" ] && [ "$room" -lt "$limit_s" ]; then
+		limit_s=$room cut=1
+	fi
+	case $name in *@*) part=${name#*@} ;; *) part=1/1 ;; esac
+	began=$(date +%s) status=0
+	PART=$part KEEP=$out/$file.kept ALL_ONE=1 timeout -k 5 "$limit_s" \
+		sh "$0" "$where" "$out" "${name%@*}" >"$out/$file.log" 2>&1 || status=$?
+	took="$(($(date +%s) - began)) s"
 	case $status in
 	0) verdict=passed ;;
 	77) verdict=skipped ;;
 	124 | 137) verdict="ended by its limit" ;;
 	*) verdict="failed ($status)" ;;
 	esac
-	echo "$name: $verdict, $(($(date +%s) - began)) s; $(tail -n 1 "$out/$name.log" | cut -c 1-120)"
-	case $status in
-	0 | 77) ;;
+	said=$(grep -vx passed "$out/$file.log" | tail -n 1 | cut -c 1-120)
+	if [ -n "$cut" ] && { [ "$status" = 124 ] || [ "$status" = 137 ]; }; then
+		echo "$name: no verdict, cut off by FOR=$FOR after $took"
+		later="$later $test"
+		continue
+	fi
+	printf '%s\t%s\t%s\t%s\t%s\n' "$tested" "$name" "$verdict" "$took" "$said" >>"$state"
+	echo "$name: $verdict, $took; $said"
+	case $verdict in
+	passed | skipped) ;;
 	*)
 		failed=$((failed + 1))
-		tail -n 12 "$out/$name.log" | cut -c 1-200 | sed 's/^/    /'
+		tail -n 12 "$out/$file.log" | cut -c 1-200 | sed 's/^/    /'
 		;;
 	esac
 done
-echo "$failed failed"
-[ "$failed" = 0 ]
+echo "$failed failed${later:+; left for another call:$later}"
+[ "$failed" = 0 ] || exit 1
+[ -z "$later" ] || exit 3

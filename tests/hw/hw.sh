@@ -2,13 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: hw.sh WHERE forms|merged|virtual|random|ops|programs|pair|daemon-killed|kills [N] [on|off]
-# What e2e.sh shows on the virtual GPU, on this machine's: WHERE is a build folder or what ./run
-# dist made; without a GPU, skipped. on|off: with MPS or without.
+# usage: hw.sh WHERE forms|merged|virtual|woven|tasks|generated|random|ops|programs|pair|daemon-killed|kills
+#        [N] [on|off]
+# What e2e.sh and tests/exec show on the virtual GPU, on this machine's: WHERE is a build folder or what
+# ./run dist made; without a GPU, skipped. DEVICE=cpu: on the virtual GPU, to try this script. on|off: with
+# MPS or without.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
 #                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each
 #   merged         pairs of them as one launch, compared with each alone; likewise (FILTER aside)
 #   virtual        each of them with its body put into another kernel, a field at a time; likewise
+#   woven          PAIRS (60) random pairs of them from SEED (1), each merged, fused vertically and
+#                  horizontally, woven, woven with --branches and with --unsliced; likewise
+#   tasks          each of them as tasks of a pool: JOBS (4) processes at a time, LIMIT (120) seconds each
+#   generated      N (40) pairs of random programs from SEED (1), merged, fused and woven, every pair in
+#                  every way: JOBS (8) at a time, LIMIT (30) seconds each
 #   random         N (10000) random programs from SEED (1), plain and in their preemptible form, 30 a
 #                  module, JOBS (14) processes at a time; one that stands still for LIMIT (30) seconds is
 #                  told and ended, and the next goes on behind it
@@ -21,61 +28,67 @@
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
 #   kills          N times, one of six running programs is killed somewhere; the others stay correct
+# PART=k/n: of woven, tasks and generated the k-th of n parts.
 set -eu
 where=$1
 what=$2
 count=${3:-20}
 mps=${4:-off}
 heddle=$where/bin/heddle
-examples=$where/lib/heddle/examples
+examples=$where/lib/heddle/examples list=$where/lib/heddle/kernels/list.txt
+gen=$where/lib/heddle/tests/gen same=$where/lib/heddle/tests/tasks_same
 [ -x "$heddle" ] || {
 	heddle=$where/heddle
-	examples=$where/examples
+	examples=$where/examples list=$where/kernels/list.txt
+	gen=$where/tests/gen/gen same=$where/tests/rt/tasks_same
 }
-if [ "${DEVICE:-cuda}" = cuda ] && { [ ! -e /dev/nvidiactl ] || [ ! -x "$examples/va" ]; }; then
+device=${DEVICE:-cuda}
+if [ "$device" = cuda ] && { [ ! -e /dev/nvidiactl ] || [ ! -x "$examples/va" ]; }; then
 	echo "skipped: no NVIDIA GPU, or no compiler for kernels"
 	exit 77
 fi
-heddled=$(dirname "$heddle")/heddled device=cuda
+heddled=$(dirname "$heddle")/heddled here=$(dirname "$0")
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 
+# kernels SCRIPT ARG...: a script over the list, with its limits. One stream a process: half of the time
+# that a context takes is for its channels.
+kernels() {
+	script=$1 told=1
+	shift
+	CUDA_DEVICE_MAX_CONNECTIONS=1 JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} \
+		sh "$here/../exec/$script.sh" "$heddle" "$list" "$device" "$@"
+}
+
 forms() {
-	list=$where/lib/heddle/kernels/list.txt
-	[ -f "$list" ] || list=$where/kernels/list.txt
 	# Few workers: a large GPU claims grids this small at once, and nothing would be stopped.
 	export VARIANTS="${VARIANTS:---yield-every 1 --all-workers 2
 --yield-every 5 --all-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --all-workers 1
 --chunk 2}"
-	# One stream a process: half of the time that a context takes is for its channels.
-	export CUDA_DEVICE_MAX_CONNECTIONS=1
-	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/same.sh" "$heddle" "$list" cuda \
-		"${FILTER:-.}"
+	kernels same "${FILTER:-.}"
 }
 
 merged() {
-	list=$where/lib/heddle/kernels/list.txt
-	[ -f "$list" ] || list=$where/kernels/list.txt
-	export CUDA_DEVICE_MAX_CONNECTIONS=1
 	for which in paper forms; do
-		JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/merge.sh" "$heddle" "$list" cuda \
-			$which sample
+		kernels merge $which sample
 	done
 }
 
-virtual() {
-	list=$where/lib/heddle/kernels/list.txt
-	[ -f "$list" ] || list=$where/kernels/list.txt
-	export CUDA_DEVICE_MAX_CONNECTIONS=1
-	JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} sh "$(dirname "$0")/../exec/virtual.sh" "$heddle" "$list" cuda \
-		"${FILTER:-.}"
+tasks() {
+	[ -x "$same" ] || fail "no $same"
+	told=1
+	JOBS=${JOBS:-4} LIMIT=${LIMIT:-120} sh "$here/../rt/tasks.sh" "$same" "$list" "$device" "${FILTER:-.}"
+}
+
+generated() {
+	told=1
+	CUDA_DEVICE_MAX_CONNECTIONS=1 EVERY=1 DEVICE=$device JOBS=${JOBS:-8} LIMIT=${LIMIT:-30} \
+		sh "$here/../gen/merged.sh" "$heddle" "$gen" "${SEED:-1}" "$1"
 }
 
 random_programs() {
-	gen=$where/lib/heddle/tests/gen
-	[ -x "$gen" ] || gen=$where/tests/gen/gen
-	"$gen" --device cuda --first "${SEED:-1}" --count "$1" --jobs "${JOBS:-14}" --batch 30 --range 600 \
+	"$gen" --device "$device" --first "${SEED:-1}" --count "$1" --jobs "${JOBS:-14}" --batch 30 --range 600 \
 		--scale 16 --limit "${LIMIT:-30}" --enough 40 --shrink 0
 }
 
@@ -83,8 +96,8 @@ ops() {
 	tests=$where/lib/heddle/tests
 	[ -x "$tests/ops" ] || tests=$where/tests/vgpu/exact
 	tsv=${TSV:-ops.tsv} status=0
-	"$tests/ops" --device "${DEVICE:-cuda}" --jobs "${JOBS:-8}" --limit "${LIMIT:-120}" --tsv "$tsv" || status=1
-	timeout "${LIMIT:-120}" "$tests/sums" --device "${DEVICE:-cuda}" --tsv "${tsv%.tsv}-sums.tsv" || status=1
+	"$tests/ops" --device "$device" --jobs "${JOBS:-8}" --limit "${LIMIT:-120}" --tsv "$tsv" || status=1
+	timeout "${LIMIT:-120}" "$tests/sums" --device "$device" --tsv "${tsv%.tsv}-sums.tsv" || status=1
 	told=1
 	[ "$status" = 0 ] || fail "see above, $tsv and ${tsv%.tsv}-sums.tsv"
 }
@@ -108,7 +121,7 @@ programs() {
 
 pair() {
 	start_daemon --mps "$mps"
-	[ -x "$examples/rt/nn" ] && api=rt || api=.
+	[ -x "$examples/rt/nn" ] && [ "$device" = cuda ] && api=rt || api=.
 	run low low "$api/nn" --size large --repeat 200 --check last
 	pids=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
@@ -145,23 +158,29 @@ begin() {
 	eval "pid$1=$started"
 }
 
-# After its end: one that was not killed is right.
+# judge SLOT: of a program that ended and was not killed. Under MPS, programs may fail since a client of
+# their server was killed; a wrong result is nobody's right.
 judge() {
 	pid=
 	eval "pid=\$pid$1"
-	if wait "$pid" && passed "slot$1"; then
+	status=0
+	wait "$pid" || status=$?
+	if [ "$status" = 0 ] && passed "slot$1"; then
 		survivors=$((survivors + 1))
-	else
+		return
+	elif grep -q '"result":"WRONG"' "$dir/slot$1.out"; then
 		wrong=$((wrong + 1))
-		echo "round $n: a survivor: $(tail -n 1 "$dir/slot$1.err" "$dir/slot$1.out")"
+	else
+		failed=$((failed + 1))
 	fi
+	echo "round $n: a survivor, exit status $status: $(tail -q -n 1 "$dir/slot$1.err" "$dir/slot$1.out" | tr '\n' ' ')"
 }
 
 kills() {
 	start_daemon --mps "$mps"
 	seed=${SEED:-$$}
 	echo "seed $seed, MPS $mps"
-	n=0 survivors=0 wrong=0 slots='1 2 3 4 5 6'
+	n=0 survivors=0 wrong=0 failed=0 slots='1 2 3 4 5 6'
 	for slot in $slots; do begin "$slot"; done
 	while [ "$n" -lt "$count" ]; do
 		random 60
@@ -182,17 +201,22 @@ kills() {
 		begin "$slot"
 	done
 	for slot in $slots; do judge "$slot"; done
-	echo "$n kills, $survivors survivors correct, $wrong not"
+	echo "$n kills, MPS $mps: $survivors survivors correct, $wrong wrong, $failed failed"
 	kill -0 "$daemon" || fail "heddled died"
 	await 5 "$heddle" ps >"$dir/ps"
 	[ "$(cat "$dir/ps")" = "no tenants" ] || fail "a dead tenant is left"
-	[ "$wrong" = 0 ] || [ "$mps" = on ] || fail "survivors were disturbed"
+	[ "$wrong" = 0 ] || fail "survivors had wrong results"
+	[ "$survivors" -gt 0 ] || fail "no survivor ended well"
+	[ "$failed" = 0 ] || [ "$mps" = on ] || fail "survivors were disturbed"
 }
 
 case $what in
 forms) forms ;;
 merged) merged ;;
-virtual) virtual ;;
+virtual) kernels virtual "${FILTER:-.}" ;;
+woven) PAIRS=${PAIRS:-60} kernels pairs "${FILTER:-.}" ;;
+tasks) tasks ;;
+generated) generated "${3:-40}" ;;
 random) random_programs "${3:-10000}" ;;
 ops) ops ;;
 programs) programs ;;

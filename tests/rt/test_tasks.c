@@ -288,6 +288,24 @@ static void parameters(void **state)
 	heddle_tasks_destroy(t);
 }
 
+/* A pool of small blocks has room for a kernel with barriers that comes later: an SM has 64
+ * barriers, and each block of a pool with such a kernel takes 16. */
+static void shape(void **state)
+{
+	unsigned sms, k;
+
+	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 1});
+	sms = look().columns;
+	heddle_tasks_destroy(t);
+	make((struct heddle_tasks_options){.threads = 96});
+	assert_int_equal(look().columns, 4 * sms);
+	ok(heddle_tasks_add(t, "turn", &k));
+	heddle_tasks_destroy(t);
+	make((struct heddle_tasks_options){.threads = 96, .blocks_per_sm = 8});
+	assert_int_equal(look().columns, 8 * sms);
+	heddle_tasks_destroy(t);
+}
+
 /* One copy of a module's variable: of tasks, of launches, and when the pool is made anew. */
 static void variables(void **state)
 {
@@ -504,6 +522,7 @@ int main(void)
 		cmocka_unit_test(producers),
 		cmocka_unit_test(exhaustion),
 		cmocka_unit_test(parameters),
+		cmocka_unit_test(shape),
 		cmocka_unit_test(variables),
 		cmocka_unit_test(additions),
 		cmocka_unit_test(suspension),

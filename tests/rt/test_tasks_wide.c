@@ -200,7 +200,7 @@ static void many_blocks(void **state)
 		assert_true(data[i] > 0 && data[i] <= 1024);
 		used += !on[data[i] - 1]++;
 	}
-	assert_int_equal(used, columns / 8); /* SMs, of 2,048 threads */
+	assert_int_equal(used, columns / 4); /* SMs: each has barriers for four blocks */
 	heddle_tasks_destroy(t);
 }
 

@@ -2,20 +2,40 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# A set-uid program that finds the shim, or the virtual GPU, on its library path: what its caller's
-# environment says is not believed, least of all which library to load.
+# usage: privileged.sh PROGRAM PATH SHIM VGPU FAKE
+# A set-uid program that finds the shim, or the virtual GPU, on its library path does not believe its
+# caller's environment, least of all which library to load. The program's user may not see the build
+# folder: everything is copied to a folder that the user can read, whose name replaces PATH, of the same
+# length, as the PROGRAM's run path.
 set -eu
-: "$THROUGH_SHIM" "$ON_CPU" "$FAKE"
-[ "$(id -u)" = 0 ] || { echo "skipped: only root can make a program another user's"; exit 77; }
-dir=$(mktemp -d)
+program=$1
+path=$2
+shim=$3
+vgpu=$4
+fake=$5
+[ "$(id -u)" = 0 ] || {
+	echo "skipped: only root can make a program another user's"
+	exit 77
+}
+dir=$(mktemp -d "$(echo "$path" | tr 0 X)")
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
 chmod 711 "$dir"
+LC_ALL=C sed "s|$path|$dir|g" "$program" >"$dir/privileged"
+grep -q "$dir" "$dir/privileged" || {
+	echo "FAILED: $program does not name $path"
+	exit 1
+}
+cp "$fake" "$dir/fake.so"
+chmod 755 "$dir/fake.so"
 unset LD_LIBRARY_PATH
-export HEDDLE_DRIVER_LIB="$FAKE" HEDDLE_VGPU="privileged-$$,sms=3"
+export HEDDLE_DRIVER_LIB="$dir/fake.so" HEDDLE_VGPU="privileged-$$,sms=3"
 
-says() { # PROGRAM: as it is, and as another user's
+says() { # LIBRARY: what the program says beside it, as it is, and as another user's
 	rm -f "$dir/prog"
-	cp "$1" "$dir/prog"
+	cp "$1" "$dir/libcuda.so.1"
+	cp "$dir/privileged" "$dir/prog"
+	chmod 755 "$dir/prog" "$dir/libcuda.so.1"
 	plain=$("$dir/prog")
 	chown 65534 "$dir/prog"
 	chmod 4755 "$dir/prog"
@@ -28,9 +48,9 @@ says() { # PROGRAM: as it is, and as another user's
 	esac
 }
 
-says "$THROUGH_SHIM"
-case $plain in 'secure 0 init 34 '*) ;; *) echo "the driver that was named was not loaded"; exit 1 ;; esac
-case $set in *' init 34 '*) echo "a set-uid program loads what it is told to"; exit 1 ;; esac
-says "$ON_CPU"
-case $plain in *' sms 3') ;; *) echo "HEDDLE_VGPU was not read"; exit 1 ;; esac
-case $set in *' sms 8') ;; *) echo "a set-uid program reads HEDDLE_VGPU"; exit 1 ;; esac
+says "$shim"
+case $plain in 'secure 0 init 34 '*) ;; *) echo "FAILED: the driver that was named was not loaded" && exit 1 ;; esac
+case $set in *' init 34 '*) echo "FAILED: a set-uid program loads what it is told to" && exit 1 ;; esac
+says "$vgpu"
+case $plain in *' sms 3') ;; *) echo "FAILED: HEDDLE_VGPU was not read" && exit 1 ;; esac
+case $set in *' sms 8') ;; *) echo "FAILED: a set-uid program reads HEDDLE_VGPU" && exit 1 ;; esac

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+# shellcheck shell=sh
+#
+# For scripts that run kernels together and compare each with the kernel alone. Sourced; heddle names
+# the program, device the device, limit the seconds that a run may take, and unordered.txt lies in $exec.
+# shellcheck disable=SC2034,SC2154
+: "$heddle" "$device" "$limit" "$exec"
+
+# corun OUT OPTIONS WORDS: runs `heddle corun` once. WORDS: the specifications with " + " between them.
+# The report goes to OUT.out, errors to OUT.err. Sets corun_verdict: "ok"; "refused"; "hang", ended at
+# the limit; "FAIL", any other end; and corun_said, the error's text. Memory is compared (--check) unless
+# a kernel is in unordered.txt: what such a kernel leaves depends on the order of its blocks.
+corun() {
+	corun_check=--check corun_status=0
+	while read -r corun_kernel; do
+		case " $3 " in *".ptx $corun_kernel "*) corun_check= ;; esac
+	done <"$exec/unordered.txt"
+	set -f
+	# shellcheck disable=SC2086
+	timeout -k 5 "$limit" "$heddle" corun --json --device "$device" $corun_check $2 -- $3 \
+		>"$1.out" 2>"$1.err" || corun_status=$?
+	set +f
+	corun_said=$(cat "$1.err" "$1.out" | grep -E ' error: |"error": ' | tail -n 1) || :
+	case $corun_status-$corun_said in
+	0-*) corun_verdict=ok ;;
+	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | 1-*"no block of them fits"*)
+		corun_verdict=refused
+		;;
+	124-* | 137-*) corun_verdict=hang corun_said="hangs ($limit s)" ;;
+	1-)
+		corun_said=$(sed -n '/"differences": \[/,/\]/p' "$1.out" | tr -d ' \t\n' | cut -c 1-160)
+		corun_verdict=FAIL corun_said="memory differs: $corun_said"
+		;;
+	*) corun_verdict=FAIL corun_said="exit status $corun_status: $corun_said" ;;
+	esac
+}
