@@ -102,6 +102,26 @@ static uint32_t find_parting(struct meeting *m, uint32_t block)
 	return NONE;
 }
 
+/* Past blocks that only lead on: ptxas makes no place of them. */
+static uint32_t settle(const struct meeting *m, uint32_t place)
+{
+	for (uint32_t steps = 0; place != CFG_NONE && steps < m->g->n; steps++) {
+		const struct cfg_block *b = &m->g->at[place];
+
+		for (uint32_t i = b->first; i < b->end; i++) {
+			const struct ptx_stmt *s = &m->g->f->body.at[i];
+
+			if (s->kind == PTX_INSN &&
+				(s->mn->op != PTX_OP_bra || s->guard != PTX_NO_REG))
+				return place;
+		}
+		if (b->n_succ != 1)
+			return place;
+		place = b->succ[0];
+	}
+	return place;
+}
+
 static void look_at_block(struct meeting *m, uint32_t block)
 {
 	const struct cfg_block *b = &m->g->at[block];
@@ -114,6 +134,7 @@ static void look_at_block(struct meeting *m, uint32_t block)
 		place = b->ipdom;
 	else
 		place = b->n_succ == 1 ? b->succ[0] : CFG_NONE;
+	place = settle(m, place);
 	if (place == CFG_NONE || place == m->g->exit || !m->together[place] ||
 		is_own(m, block, place))
 		return;
