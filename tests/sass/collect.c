@@ -24,7 +24,8 @@ enum sass_next op_vote(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-static bool shfl_source(const struct sass_insn *in, unsigned i, uint32_t b, uint32_t c, unsigned *ret)
+static bool shfl_source(
+	const struct sass_insn *in, unsigned i, uint32_t b, uint32_t c, unsigned *ret)
 {
 	uint32_t seg = c >> 8 & 31, clamp = c & 31, lo = i & seg, hi = lo | (clamp & ~seg);
 	int32_t j;

@@ -2,9 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* PTX to decoded machine code: ptxas makes a cubin, nvdisasm its listing. Both stay in a folder
- * (SASS_CACHE), under the hash of text and options, so that the same text is compiled once. PTXAS and
- * NVDISASM name the programs (default: those on the PATH); SASS_OPTIONS are one option more for ptxas,
- * and part of the hash, as PTXAS is. */
+ * (SASS_CACHE), under the hash of text and options, so that the same text is compiled once. PTXAS
+ * and NVDISASM name the programs (default: those on the PATH); SASS_OPTIONS are one option more for
+ * ptxas, and part of the hash, as PTXAS is. */
 #include "sass.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ATTR_FRAME_SIZE	    0x11
+#define ATTR_FRAME_SIZE     0x11
 #define ATTR_MIN_STACK_SIZE 0x12
 
 const struct sass_elf_section *sass_elf_section(const struct sass_code *c, const char *name)
@@ -97,8 +97,8 @@ int sass_cubin_parse(struct sass_code *c, const uint8_t *at, size_t len)
 	}
 	for (uint32_t i = 0; i < c->n_elf && !r; i++)
 		if ((sh[i].sh_type == SHT_RELA || sh[i].sh_type == SHT_REL) &&
-			strncmp(names + sh[i].sh_name + (sh[i].sh_type == SHT_RELA ? 5 : 4), ".nv.constant",
-				12) == 0)
+			strncmp(names + sh[i].sh_name + (sh[i].sh_type == SHT_RELA ? 5 : 4),
+				".nv.constant", 12) == 0)
 			r = read_relocs(c, &sh[i]);
 	return r;
 }

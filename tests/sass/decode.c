@@ -344,6 +344,7 @@ void sass_decode(struct sass_code *c, struct sass_insn *in, char *text)
 	if (!ok)
 		in->fn = NULL;
 	/* IADD3 R6, P0, P1, a, b, c: carries. */
-	for (unsigned k = 1; k < in->n && (in->o[k].kind == O_PRED || in->o[k].kind == O_UPRED); k++)
+	for (unsigned k = 1; k < in->n && (in->o[k].kind == O_PRED || in->o[k].kind == O_UPRED);
+		k++)
 		in->n_pred_out = (uint8_t)k;
 }

@@ -80,9 +80,10 @@ enum sass_next op_fmul(struct sass_x *x, const struct sass_insn *in)
 	floats(x, in, 1, b);
 	fesetround(rounding(in));
 	EACH p[i] = a[i] * b[i];
-	/* What only a subnormal's fewer bits would round up to the smallest normal number is zero. */
-	EACH if (has(in, M_FTZ) && fabsf(p[i]) == 0x1p-126f && (float)fabs((double)a[i] * b[i] * 0x1p64) < 0x1p-62f)
-		p[i] = copysignf(0.0f, p[i]);
+	/* What only a subnormal's fewer bits would round up to the smallest normal number is zero.
+	 */
+	EACH if (has(in, M_FTZ) && fabsf(p[i]) == 0x1p-126f &&
+		 (float)fabs((double)a[i] * b[i] * 0x1p64) < 0x1p-62f) p[i] = copysignf(0.0f, p[i]);
 	fesetround(FE_TONEAREST);
 	EACH r[i] = result(in, p[i]);
 	put32(x, &in->o[0], r);
@@ -163,7 +164,8 @@ static uint32_t combine(const struct sass_insn *in, uint32_t v, uint32_t q)
 	return has(in, M_OR) ? v | q : has(in, M_XOR) ? v ^ q : v & q;
 }
 
-static enum sass_next setp(struct sass_x *x, const struct sass_insn *in, const double *a, const double *b)
+static enum sass_next setp(
+	struct sass_x *x, const struct sass_insn *in, const double *a, const double *b)
 {
 	uint32_t v = 0, q = get_pred(x, &in->o[4]);
 
@@ -224,7 +226,8 @@ enum sass_next op_fchk(struct sass_x *x, const struct sass_insn *in)
 	EACH
 	{
 		int ea = (int)(a[i] >> 23 & 255), eb = (int)(b[i] >> 23 & 255);
-		bool fast = eb > 0 && eb < 253 && ea > 24 && ea < 254 && ea - eb > -125 && ea - eb < 126;
+		bool fast = eb > 0 && eb < 253 && ea > 24 && ea < 254 && ea - eb > -125 &&
+			    ea - eb < 126;
 
 		p |= (uint32_t)!fast << i;
 	}
@@ -346,7 +349,10 @@ enum sass_next op_i2f(struct sass_x *x, const struct sass_insn *in)
 {
 	bool wide = has(in, M_U64) || has(in, M_S64);
 	bool sign = !(has(in, M_U8) || has(in, M_U16) || has(in, M_U32) || has(in, M_U64));
-	unsigned bits = has(in, M_U8) || has(in, M_S8) ? 8 : has(in, M_U16) || has(in, M_S16) ? 16 : wide ? 64 : 32;
+	unsigned bits = has(in, M_U8) || has(in, M_S8)     ? 8
+			: has(in, M_U16) || has(in, M_S16) ? 16
+			: wide                             ? 64
+							   : 32;
 	lanes64 v;
 	lanes32 t, r;
 	double d[LANES];
@@ -374,7 +380,10 @@ enum sass_next op_i2f(struct sass_x *x, const struct sass_insn *in)
 
 static double integral(const struct sass_insn *in, double v)
 {
-	return has(in, M_TRUNC) ? trunc(v) : has(in, M_FLOOR) ? floor(v) : has(in, M_CEIL) ? ceil(v) : nearbyint(v);
+	return has(in, M_TRUNC)   ? trunc(v)
+	       : has(in, M_FLOOR) ? floor(v)
+	       : has(in, M_CEIL)  ? ceil(v)
+				  : nearbyint(v);
 }
 
 /* v is whole or NaN; out of range becomes the nearest that fits. */
@@ -398,7 +407,10 @@ enum sass_next op_f2i(struct sass_x *x, const struct sass_insn *in)
 {
 	bool wide = has(in, M_U64) || has(in, M_S64);
 	bool sign = !(has(in, M_U8) || has(in, M_U16) || has(in, M_U32) || has(in, M_U64));
-	unsigned bits = has(in, M_U8) || has(in, M_S8) ? 8 : has(in, M_U16) || has(in, M_S16) ? 16 : wide ? 64 : 32;
+	unsigned bits = has(in, M_U8) || has(in, M_S8)     ? 8
+			: has(in, M_U16) || has(in, M_S16) ? 16
+			: wide                             ? 64
+							   : 32;
 	double d[LANES];
 	float f[LANES];
 	lanes64 r;
@@ -452,7 +464,8 @@ enum sass_next op_f2f(struct sass_x *x, const struct sass_insn *in)
 	{
 		u = u64_of(d[i]);
 		r[i] = d[i] == d[i] ? u32_of(f[i])
-				    : (uint32_t)(u >> 32 & 0x80000000u) | 0x7fc00000u | (uint32_t)(u >> 29 & 0x7fffffu);
+				    : (uint32_t)(u >> 32 & 0x80000000u) | 0x7fc00000u |
+					      (uint32_t)(u >> 29 & 0x7fffffu);
 		r[i] = has(in, M_FTZ) ? flushed(r[i]) : r[i];
 	}
 	put32(x, &in->o[0], r);

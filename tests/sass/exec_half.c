@@ -39,7 +39,8 @@ static void pair(struct sass_x *x, const struct sass_insn *in, unsigned *io_k, s
 	}
 }
 
-static enum sass_next put_pair(struct sass_x *x, const struct sass_insn *in, const struct pair *p, unsigned used)
+static enum sass_next put_pair(
+	struct sass_x *x, const struct sass_insn *in, const struct pair *p, unsigned used)
 {
 	lanes32 r;
 

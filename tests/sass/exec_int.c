@@ -7,9 +7,9 @@
 
 #define EACH for (unsigned i = 0; i < LANES; i++)
 /* The operand number k behind the predicates that are results. */
-#define SRC(k)	   (&in->o[in->n_pred_out + 1 + (k)])
-#define GET(k, t)  get32(x, SRC(k), t)
-#define N_SRC	   ((unsigned)(in->n - in->n_pred_out - 1))
+#define SRC(k)    (&in->o[in->n_pred_out + 1 + (k)])
+#define GET(k, t) get32(x, SRC(k), t)
+#define N_SRC     ((unsigned)(in->n - in->n_pred_out - 1))
 
 static const struct sass_opd pred_true = {.kind = O_PRED, .reg = PT};
 
@@ -150,10 +150,14 @@ enum sass_next op_lea(struct sass_x *x, const struct sass_insn *in)
 		return sass_unknown(x, in, "a sign");
 	EACH
 	{
-		uint64_t v = (uint64_t)(c ? c[i] : sx ? (uint32_t)((int32_t)a[i] >> 31) : 0) << 32 | a[i];
+		uint64_t v = (uint64_t)(c    ? c[i]
+					: sx ? (uint32_t)((int32_t)a[i] >> 31)
+					     : 0)
+				     << 32 |
+			     a[i];
 		uint32_t w = (uint32_t)(hi ? v << (s[i] & 31) >> 32 : v << (s[i] & 31));
-		uint64_t sum = SRC(0)->neg ? (uint64_t)~w + 1 + b[i]
-					   : (uint64_t)w + b[i] + (p >> i & 1);
+		uint64_t sum =
+			SRC(0)->neg ? (uint64_t)~w + 1 + b[i] : (uint64_t)w + b[i] + (p >> i & 1);
 		r[i] = (uint32_t)sum;
 		out |= (uint32_t)(sum >> 32 != 0) << i;
 	}

@@ -2,13 +2,13 @@
  * Copyright 2026 The heddle authors */
 
 /* Loads, stores and atomic operations. Global memory is the virtual GPU's, bounds included; shared
- * memory is an array of the block's, in which the device has the first KiB; local memory is an array
- * a thread. A generic address is one of these by its upper half, as in the virtual GPU. */
+ * memory is an array of the block's, in which the device has the first KiB; local memory is an
+ * array a thread. A generic address is one of these by its upper half, as in the virtual GPU. */
 #include "sass_ops.h"
 
 #include "dev/cpu/mem.h"
 
-#define EACH	    for (unsigned i = 0; i < LANES; i++)
+#define EACH        for (unsigned i = 0; i < LANES; i++)
 #define SHARED_HIGH 0x00010000u
 #define LOCAL_HIGH  0x00010001u
 
@@ -20,8 +20,8 @@ uint8_t *sass_global(struct sass_x *x, const struct sass_insn *in, unsigned lane
 	struct vgpu_block *b = x->b;
 	struct vgpu_range r;
 
-	if (b->range_generation == vgpu_mem_generation(b->mem) && addr - b->range_base <
-		b->range_end - b->range_base && bytes <= b->range_end - addr)
+	if (b->range_generation == vgpu_mem_generation(b->mem) &&
+		addr - b->range_base < b->range_end - b->range_base && bytes <= b->range_end - addr)
 		return (uint8_t *)(uintptr_t)addr;
 	if (vgpu_mem_range(b->mem, addr, &r) && bytes <= r.end - addr && !(write && r.read_only)) {
 		if (!r.read_only) {
@@ -55,7 +55,8 @@ static uint8_t *resolve(struct sass_x *x, const struct sass_insn *in, enum space
 	}
 	if (space == SHARED && addr < b->shared_bytes && bytes <= b->shared_bytes - addr)
 		return b->shared + addr;
-	if (space == LOCAL && addr < b->kernel->stack_bytes && bytes <= b->kernel->stack_bytes - addr)
+	if (space == LOCAL && addr < b->kernel->stack_bytes &&
+		bytes <= b->kernel->stack_bytes - addr)
 		return b->local + ((uint64_t)x->w->index * LANES + lane) * b->kernel->stack_bytes +
 		       addr;
 	if (space == SHARED || space == LOCAL) {
@@ -128,7 +129,8 @@ static void read_memory(const uint8_t *p, uint32_t bytes, uint32_t v[4])
 		return;
 	default:
 		for (uint32_t k = 0; k < bytes / 8; k++)
-			w[k] = __atomic_load_n((const uint64_t *)(const void *)p + k, __ATOMIC_ACQUIRE);
+			w[k] = __atomic_load_n(
+				(const uint64_t *)(const void *)p + k, __ATOMIC_ACQUIRE);
 		memcpy(v, w, bytes);
 	}
 }
@@ -256,7 +258,8 @@ static uint64_t changed(const struct sass_insn *in, uint64_t old, uint64_t v, ui
 	return has(in, M_XOR) ? old ^ v : v;
 }
 
-static uint64_t exchange(const struct sass_insn *in, uint8_t *p, bool wide, uint64_t v, uint64_t swap)
+static uint64_t exchange(
+	const struct sass_insn *in, uint8_t *p, bool wide, uint64_t v, uint64_t swap)
 {
 	uint64_t old, new;
 
@@ -273,7 +276,7 @@ static uint64_t exchange(const struct sass_insn *in, uint8_t *p, bool wide, uint
 	do
 		new = changed(in, o, v, swap);
 	while (!__atomic_compare_exchange_n(
-		q, &o, (uint32_t)new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+		q, &o, (uint32_t) new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
 	return o;
 }
 
@@ -377,7 +380,8 @@ enum sass_next op_ldsm(struct sass_x *x, const struct sass_insn *in)
 	addresses(x, &in->o[1], SHARED, a);
 	for (unsigned k = 0; k < n; k++)
 		for (unsigned row = 0; row < 8; row++) {
-			const uint8_t *p = resolve(x, in, SHARED, 8 * k + row, a[8 * k + row], 16, false);
+			const uint8_t *p =
+				resolve(x, in, SHARED, 8 * k + row, a[8 * k + row], 16, false);
 			uint16_t v[8];
 
 			if (!p)

@@ -82,7 +82,8 @@ static uint32_t most_register(const struct sass_code *c)
 	for (uint32_t i = 0; i < c->n_insns; i++)
 		for (unsigned k = 0; k < c->insns[i].n; k++) {
 			const struct sass_opd *o = &c->insns[i].o[k];
-			if ((o->kind == O_REG || o->kind == O_MEM || o->kind == O_CONST) && o->reg != RZ)
+			if ((o->kind == O_REG || o->kind == O_MEM || o->kind == O_CONST) &&
+				o->reg != RZ)
 				most = MAX(most, (uint32_t)o->reg + 4);
 		}
 	return most + 1;
@@ -96,7 +97,8 @@ static int make_kernels(struct loaded *l)
 	char name[600];
 
 	for (uint32_t i = 0; i < c->n_insns; i++)
-		local |= !strncmp(c->insns[i].text, "LDL", 3) || !strncmp(c->insns[i].text, "STL", 3);
+		local |= !strncmp(c->insns[i].text, "LDL", 3) ||
+			 !strncmp(c->insns[i].text, "STL", 3);
 	l->kernels = calloc(c->n_sections + 1, sizeof(*l->kernels));
 	if (!l->kernels)
 		return -ENOMEM;
@@ -111,7 +113,8 @@ static int make_kernels(struct loaded *l)
 			.name = c->sections[i].name,
 			.section = i,
 			.n_regs = regs,
-			.shared_bytes = s ? MAX((uint32_t)s->size, SHARED_RESERVED) : SHARED_RESERVED,
+			.shared_bytes =
+				s ? MAX((uint32_t)s->size, SHARED_RESERVED) : SHARED_RESERVED,
 			.stack_bytes = local ? (uint32_t)round_up(stack + STACK_MORE, 64) : 0,
 		};
 	}

@@ -37,7 +37,7 @@ enum sass_opd_kind {
 	O_IMM,
 	O_FLOAT,
 	O_CONST, /* c[bank][reg + ureg + imm] */
-	O_MEM,	 /* [reg + ureg + imm] */
+	O_MEM,   /* [reg + ureg + imm] */
 	O_LABEL, /* imm: address of code */
 	O_SPECIAL,
 	O_BARRIER, /* B0 to B15 */
@@ -53,20 +53,30 @@ struct sass_opd {
 	double f;
 };
 
-#define SASS_MODS(X)                                                                              \
-	X(32) X(64) X(128) X(U8) X(S8) X(U16) X(S16) X(U32) X(S32) X(U64) X(S64) X(F16) X(F32)    \
-	X(F64) X(E) X(STRONG) X(SYS) X(GPU) X(SM) X(CTA) X(CONSTANT) X(WEAK) X(VC) X(LT) X(LE)    \
-	X(EQ) X(NE) X(GT) X(GE) X(LTU) X(LEU) X(EQU) X(NEU) X(GTU) X(GEU) X(NUM) X(NAN) X(AND)    \
-	X(OR) X(XOR) X(EX) X(X) X(HI) X(LO) X(WIDE) X(SX32) X(L) X(R) X(W) X(MOV) X(IADD) X(SHL)  \
-	X(FTZ) X(SAT) X(RN) X(RM) X(RP) X(RZ) X(TRUNC) X(FLOOR) X(CEIL) X(NTZ) X(RCP) X(RSQ)      \
-	X(SQRT) X(EX2) X(LG2) X(SIN) X(COS) X(TANH) X(RCP64H) X(RSQ64H) X(LUT) X(ANY) X(ALL)      \
-	X(IDX) X(UP) X(DOWN) X(BFLY) X(SUM) X(MIN) X(MAX) X(ADD) X(INC) X(DEC) X(EXCH) X(CAS)     \
-	X(POPC) X(SYNC) X(ARV) X(RED) X(DEFER_BLOCKING) X(RESULT) X(CLEAR) X(DIV) X(COLLECTIVE)   \
-	X(REL) X(ABS) X(NOINC) X(NODEC) X(SC) X(IVALL) X(PACK_AB) X(MMA) X(BF16_V2) X(F4E) X(B4E) \
-	X(RC8) X(ECL) X(ECR) X(RC16) X(16816) X(1688) X(BF16) X(4A) X(2A) X(SH) X(TRAP) X(16)     \
-	X(M88) X(2) X(4) X(MT88) X(T) X(EF) X(EL) X(LU) X(EU) X(NA) X(BYPASS) X(LTC64B) X(LTC128B) \
-	X(NOSLEEP) X(RELU) X(PAND) X(TF32) X(16832) X(F32x2) X(NP) X(CONV) X(U) X(ZFILL)            \
-	X(INVALIDATE) X(PIVALL) X(XORSIGN) X(BF) X(MERGE_C) X(ST64)
+#define SASS_MODS(X)                                                                                           \
+	X(32)                                                                                                  \
+	X(64) X(128) X(U8) X(S8) X(U16) X(S16) X(U32) X(S32) X(U64) X(S64) X(F16) X(F32) X(F64) X(             \
+		E) X(STRONG) X(SYS) X(GPU) X(SM) X(CTA) X(CONSTANT) X(WEAK) X(VC) X(LT) X(LE)                  \
+		X(EQ) X(NE) X(GT) X(GE) X(LTU) X(LEU) X(EQU) X(NEU) X(GTU) X(GEU) X(NUM) X(NAN) X(             \
+			AND) X(OR) X(XOR) X(EX) X(X) X(HI) X(LO) X(WIDE) X(SX32) X(L) X(R) X(W) X(MOV) X(IADD) \
+			X(SHL) X(FTZ) X(SAT) X(RN) X(RM) X(RP) X(RZ) X(TRUNC) X(FLOOR) X(CEIL) X(NTZ) X(       \
+				RCP) X(RSQ) X(SQRT) X(EX2) X(LG2) X(SIN) X(COS) X(TANH) X(RCP64H) X(RSQ64H)    \
+				X(LUT) X(ANY) X(ALL) X(IDX) X(UP) X(DOWN) X(BFLY) X(SUM) X(                    \
+					MIN) X(MAX) X(ADD) X(INC) X(DEC) X(EXCH) X(CAS) X(POPC) X(SYNC) X(ARV) \
+					X(RED) X(DEFER_BLOCKING) X(RESULT) X(CLEAR) X(DIV) X(                  \
+						COLLECTIVE) X(REL) X(ABS) X(NOINC) X(NODEC) X(SC) X(IVALL)     \
+						X(PACK_AB) X(MMA) X(BF16_V2) X(F4E) X(B4E) X(RC8) X(           \
+							ECL) X(ECR) X(RC16) X(16816) X(1688) X(BF16) X(4A)     \
+							X(2A) X(SH) X(TRAP) X(16) X(M88) X(2) X(4) X(MT88) X(  \
+								T) X(EF) X(EL) X(LU) X(EU) X(NA)               \
+								X(BYPASS) X(LTC64B) X(LTC128B) X(              \
+									NOSLEEP) X(RELU) X(PAND) X(TF32)       \
+									X(16832) X(F32x2) X(                   \
+										NP) X(CONV) X(U) X(ZFILL)      \
+										X(INVALIDATE) X(               \
+											PIVALL) X(XORSIGN)     \
+											X(BF) X(MERGE_C)       \
+												X(ST64)
 
 enum sass_mod {
 #define X(m) M_##m,
@@ -106,7 +116,7 @@ struct sass_insn;
 /* What follows an instruction. */
 enum sass_next {
 	N_NEXT, /* the next instruction, by all lanes */
-	N_SET,	/* x->part (if any is left of it) is placed already, and goes on */
+	N_SET,  /* x->part (if any is left of it) is placed already, and goes on */
 	N_WAIT, /* the part waits, or is gone, or gives its turn away: another one is chosen */
 };
 typedef enum sass_next sass_fn(struct sass_x *x, const struct sass_insn *in);
@@ -117,8 +127,8 @@ struct sass_insn {
 	uint8_t guard, n; /* guard: a predicate's number */
 	bool guard_uniform, guard_not;
 	uint8_t n_pred_out; /* leading predicates of the results behind the first one */
-	uint8_t op;	    /* the row's own number */
-	uint32_t at;	    /* offset in its section */
+	uint8_t op;         /* the row's own number */
+	uint32_t at;        /* offset in its section */
 	uint32_t section;
 	struct sass_opd o[MAX_OPD];
 	const char *text;
@@ -156,7 +166,7 @@ struct sass_elf_section {
 };
 
 struct sass_code {
-	char *listing;	/* its text, cut into words */
+	char *listing;  /* its text, cut into words */
 	uint8_t *cubin; /* the file */
 	size_t cubin_len;
 	struct sass_insn *insns;
@@ -193,7 +203,7 @@ enum sass_part_state {
 	P_READY,
 	P_BSYNC,    /* arg: the convergence barrier */
 	P_WARPSYNC, /* arg: the lanes it waits for */
-	P_BAR,	    /* arg: the block barrier */
+	P_BAR,      /* arg: the block barrier */
 };
 
 struct sass_part {
@@ -257,7 +267,7 @@ enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const 
 
 /* warp.c: parts and convergence */
 struct sass_part *sass_split(struct sass_x *x, uint32_t lanes); /* into a new part, same pc */
-void sass_remove(struct sass_x *x, uint32_t lanes);		/* they exit */
+void sass_remove(struct sass_x *x, uint32_t lanes);             /* they exit */
 void sass_barriers_check(struct sass_x *x, struct sass_warp *w);
 void sass_bar_check(struct sass_x *x, unsigned id);
 sass_fn op_bssy, op_bsync, op_break, op_bmov, op_warpsync, op_endcollective, op_bra, op_brx,

@@ -121,7 +121,8 @@ static void deadlock(struct sass_x *x)
 		x->w = w;
 		sass_fault(x, &x->code->insns[w->part[0].pc], VGPU_FAULT_DEADLOCK,
 			(unsigned)__builtin_ctz(w->part[0].mask),
-			"no part of any warp can go on; of this warp %u wait, this one of lanes %08x",
+			"no part of any warp can go on; of this warp %u wait, this one of lanes "
+			"%08x",
 			w->n, w->part[0].mask);
 		return;
 	}

@@ -11,7 +11,8 @@ static int64_t insn_at(const struct sass_x *x, uint64_t addr)
 {
 	uint64_t s = (addr - CODE_BASE) / CODE_SECTION, k = (addr - CODE_BASE) % CODE_SECTION / 16;
 
-	if (addr < CODE_BASE || s >= x->code->n_sections || k >= x->code->sections[s].n || addr % 16)
+	if (addr < CODE_BASE || s >= x->code->n_sections || k >= x->code->sections[s].n ||
+		addr % 16)
 		return -1;
 	return (int64_t)x->code->sections[s].first + (int64_t)k;
 }
@@ -254,7 +255,8 @@ enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 }
 
 /* Each lane to its own address; those with the same one stay together. */
-static enum sass_next jump_each(struct sass_x *x, const struct sass_insn *in, const uint64_t to[LANES])
+static enum sass_next jump_each(
+	struct sass_x *x, const struct sass_insn *in, const uint64_t to[LANES])
 {
 	if (!set_apart(x))
 		return N_NEXT;
@@ -387,8 +389,8 @@ void sass_bar_check(struct sass_x *x, unsigned id)
 	*bar = (struct sass_bar){0};
 }
 
-static enum sass_next bar_arrive(struct sass_x *x, const struct sass_insn *in, unsigned id,
-	uint32_t threads, uint32_t pred)
+static enum sass_next bar_arrive(
+	struct sass_x *x, const struct sass_insn *in, unsigned id, uint32_t threads, uint32_t pred)
 {
 	struct sass_bar *bar = &x->b->bar[id];
 
