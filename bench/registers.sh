@@ -34,7 +34,10 @@ cat >"$dir/bound.awk" <<'AWK'
 # The module with the bounds that a file names.
 BEGIN { while ((getline line <bounds) > 0) { split(line, part, " "); bound[part[1]] = part[2] } }
 /\.entry / { name = $0; sub(/.*\.entry */, "", name); sub(/[^A-Za-z0-9_$].*/, "", name) }
-/^\.maxnreg/ { name = "" }
+/^\.maxnreg/ && name in bound {
+	$2 = $2 < bound[name] ? $2 : bound[name]
+	name = ""
+}
 /^\{/ && name in bound { print ".maxnreg " bound[name] }
 /^\{/ { name = "" }
 { print }

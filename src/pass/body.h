@@ -59,6 +59,7 @@ enum pass_trait {
 	PASS_SPINS_DEEP,       /* in a function, and there are operations of warps */
 	PASS_READS_TOTAL,      /* the size of all shared memory */
 	PASS_USES_RESERVED,    /* shared memory that each hardware block has once */
+	PASS_RECURS,           /* a function that it calls may call itself */
 	PASS_READS_WARP,       /* its number among the block's, or theirs */
 	PASS_ODD_PARAM,        /* used as only a parameter can be */
 	PASS_TRAITS
@@ -74,6 +75,8 @@ struct pass_facts {
 	const struct ptx_stmt *calls_pointer; /* the first call through a pointer */
 	bool takes_code;                      /* some address of a function is taken */
 	bool spins, calls_spin;               /* it, or a function, has such a loop (rising.c) */
+	bool waits; /* a loop of it, or of a function, may wait for any other thread, also one of
+		       its own warp */
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;

@@ -194,6 +194,59 @@ static void close_over_calls(struct pass_facts *facts)
 	}
 }
 
+/* ---- recursion ---- */
+/* The callee's first call of a function that is not done; NULL: there is none. */
+static const struct ptx_stmt *find_open_call(
+	const struct pass_facts *facts, const uint8_t *done, size_t from, size_t *ret_to)
+{
+	const ptx_body *body = &facts->callees.at[from].f->body;
+
+	for (size_t k = 0; k < body->len; k++) {
+		const struct ptx_stmt *s = &body->at[k];
+		const struct ptx_func *f;
+
+		if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
+			continue;
+		f = pass_call_target(s);
+		for (size_t i = 0; i < facts->callees.len; i++) {
+			const struct pass_callee *c = &facts->callees.at[i];
+
+			if (done[i] || (f ? c->f != f : !c->taken))
+				continue;
+			*ret_to = i;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+/* A function is done once all that it calls are: what is left leads into a cycle of calls. */
+static int note_recursion(struct pass_facts *facts)
+{
+	uint8_t *done = arena_zalloc(&facts->arena, facts->callees.len + 1);
+	const struct ptx_stmt *s = NULL;
+	bool changed = true;
+	size_t at = 0, to;
+
+	while (done && changed) {
+		changed = false;
+		for (size_t i = facts->callees.len; i-- > 0;)
+			if (!done[i] && !find_open_call(facts, done, i, &to))
+				done[i] = changed = true;
+	}
+	if (!done || !facts->callees.len || done[0])
+		return done ? 0 : -ENOMEM;
+	/* After as many calls as there are functions it is one of the cycle. */
+	for (size_t i = 0; i < facts->callees.len; i++) {
+		s = find_open_call(facts, done, at, &to);
+		at = to;
+	}
+	pass_note(facts, PASS_RECURS, s,
+		"calls %s, which may call itself: its lanes may come back apart",
+		facts->callees.at[at].f->sym->name);
+	return 0;
+}
+
 static void note_pointers(struct pass_facts *facts)
 {
 	for (size_t i = 0; facts->calls_pointer && i < facts->callees.len; i++) {
@@ -251,6 +304,8 @@ int pass_callees_find(
 		r = pass_check_pointers(facts);
 	if (r == 0)
 		close_over_calls(facts);
+	if (r == 0)
+		r = note_recursion(facts);
 	if (r == 0)
 		note_pointers(facts);
 	return r;

@@ -39,6 +39,15 @@ static bool is_followed(const struct pass_place *at)
 	return at->followed;
 }
 
+/* The same, and no worker stands around it. ptxas takes a warp for whole behind a call of a
+ * function that calls itself, though its lanes come back apart. At a worker's barriers and votes
+ * ptxas knows better: leaders come there by loops of their own, so lanes that are apart are
+ * gathered. */
+static bool is_followed_bare(const struct pass_place *at)
+{
+	return at->followed && !at->merged && !at->whole_warps;
+}
+
 /* Its threads are not all of the hardware block's, or not the first. */
 static bool is_part(const struct pass_place *at)
 {
@@ -91,6 +100,7 @@ static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
 	[PASS_SPINS_DEEP] = ends_are_one,
 	[PASS_READS_TOTAL] = moves_shared,
 	[PASS_USES_RESERVED] = is_part,
+	[PASS_RECURS] = is_followed_bare,
 	[PASS_READS_WARP] = is_part,
 	[PASS_ODD_PARAM] = moves_params,
 };

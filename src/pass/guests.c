@@ -577,6 +577,8 @@ int guests_seal(struct guests *x, struct pass_writer *w, const uint32_t block[3]
 	r = ptx_raise_align(x->m, x->pool, x->pool_align);
 	if (r == 0)
 		r = ptx_bounds_set(x->m, x->host, &bounds);
+	if (r == 0)
+		r = ptx_bounds_state_registers(x->m, x->host);
 	return r == 0 && ptx_validate(x->m, x->diags) ? -EINVAL : r;
 }
 

@@ -50,8 +50,9 @@ int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags
 struct pass_record;
 struct pass_options {
 	bool no_pull_ahead;         /* CTL_PULL_AHEAD will do nothing; one register less */
-	uint32_t max_registers;     /* a bound for the assembler (.maxnreg); 0: none. For keeping as
-				       many blocks on an SM as the plain form has */
+	uint32_t max_registers;     /* a bound for the assembler (.maxnreg), for keeping as many
+				       blocks on an SM as the plain form has; 0: as many as the
+				       kernel's largest block can be launched with */
 	struct pass_record *record; /* filled, for who checks the result (verify.h); NULL: no */
 };
 int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,

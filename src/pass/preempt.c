@@ -249,6 +249,8 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay, options->record);
 	if (r == 0 && options->max_registers)
 		r = ptx_bounds_lower_maxnreg(m, f, options->max_registers);
+	if (r == 0)
+		r = ptx_bounds_state_registers(m, f);
 	if (r == 0 && ret_info)
 		*ret_info = info;
 out:

@@ -50,6 +50,7 @@ struct search {
 	uint32_t *asked;  /* per register: the header for which is_carried was, plus 1 */
 	uint8_t *carried; /* and what it said */
 	uint32_t header;
+	bool any_space;  /* what is volatile or atomic counts in shared memory, too */
 	bool by_control; /* the slice is taken with control dependence */
 	bool loads, observes;
 	bool by_shared;  /* it holds a load of shared memory: all stores to that belong to it, */
@@ -132,11 +133,12 @@ static void note_load(struct search *s, const struct ptx_stmt *st)
 	}
 	if (st->mn->space == PTX_SHARED && flags & (PTX_F_READS_MEM | PTX_F_ATOMIC))
 		s->by_shared = true;
+	observes = (flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
 	if (!(flags & (PTX_F_READS_MEM | PTX_F_ATOMIC)) ||
-		(st->mn->space != PTX_GENERIC && st->mn->space != PTX_GLOBAL) ||
+		(st->mn->space != PTX_GENERIC && st->mn->space != PTX_GLOBAL &&
+			!(s->any_space && observes)) ||
 		(s->via_shared && draws_number(st)))
 		return;
-	observes = (flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
 	s->loads |= observes || !s->via_shared;
 	s->observes |= observes;
 }
@@ -529,6 +531,17 @@ static bool loop_waits(struct search *s, bool by_control)
 	return plain && !is_bounded(s);
 }
 
+/* For a thread of its own block: through shared memory, too. */
+static bool loop_waits_in_block(struct search *s)
+{
+	bool waits;
+
+	s->any_space = true;
+	waits = loop_waits(s, false) || loop_waits(s, true);
+	s->any_space = false;
+	return waits;
+}
+
 /* Lanes that have left a loop with an atomic or volatile access may go on while others are in it
  * (YIELD, in the code of ptxas 13.0): behind it a warp may not be whole (emit.h). */
 static bool loop_spins(const struct search *s)
@@ -604,7 +617,7 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	struct search s = {.facts = facts, .g = g};
 	size_t regs = g->f->regs.len;
 	bool found = g->irreducible && observes;
-	bool spins = found;
+	bool spins = found, waits = found;
 
 	s.in_loop = calloc(g->n, 1);
 	s.progress = calloc(g->n, 1);
@@ -628,8 +641,10 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 			continue;
 		found = found || loop_waits(&s, false) || loop_waits(&s, true);
 		spins = spins || (observes && (!is_entry || loop_spins(&s)));
+		waits = waits || found || (observes && loop_spins(&s) && loop_waits_in_block(&s));
 	}
 	facts->rising_order |= found;
+	facts->waits |= waits || found;
 	*(is_entry ? &facts->spins : &facts->calls_spin) |= spins;
 	cfg_spans_free(s.spans);
 	VEC_FREE(&s.slice);

@@ -63,30 +63,53 @@ static int refuse_at(struct guests *x, unsigned k, const struct ptx_stmt *s, con
 	return r;
 }
 
-static bool may_block(const struct weave_flow *f)
+static bool spins(const struct weave_flow *f)
 {
-	const struct pass_facts *facts = &f->g->facts;
+	return f->g->facts.spins || f->g->facts.calls_spin;
+}
 
-	return weave_has_sync(f) || facts->spins || facts->calls_spin || facts->rising_order;
+/* The first instruction with which a loop may wait. */
+static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
+{
+	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
+}
+
+/* A thread waits only for what is sure to run meanwhile. In the product lanes wait for those of
+ * their warp at each vote and wherever their ways meet, and in whole warps for the other kernel. */
+static int look_at_waits(struct guests *x, const struct weave_flow f[2])
+{
+	for (unsigned k = 0; k < 2; k++) {
+		if (f[k].g->facts.waits)
+			return refuse_at(x, k, find_waiting(&f[k]),
+				"a loop of it may wait for another thread, which may be one of its "
+				"warp: where kernels are woven that would wait for this one");
+		if (spins(&f[k]) && (spins(&f[!k]) || weave_has_sync(&f[!k])))
+			return refuse_at(x, k, find_waiting(&f[k]),
+				"a loop of it may wait for other threads, and so may the other "
+				"kernel");
+	}
+	return 0;
 }
 
 static int look_at_both(struct guests *x, const struct weave_flow f[2])
 {
 	const struct ptx_stmt *async = find_flag(&f[1], PTX_F_ASYNC);
+	const struct pass_finding *reserved = &f[1].g->facts.found[PASS_USES_RESERVED];
+	int r;
 
 	if (async && find_flag(&f[0], PTX_F_ASYNC))
 		return refuse_at(x, 1, async,
 			"both kernels have copies that go on by themselves, and a thread counts "
 			"them together");
-	for (unsigned k = 0; k < 2; k++) {
-		const struct pass_facts *facts = &f[k].g->facts;
-
-		if ((facts->spins || facts->calls_spin || facts->rising_order) && may_block(&f[!k]))
-			return refuse_at(x, k, find_flag(&f[k], PTX_F_ATOMIC | PTX_F_VOLATILE),
-				"a loop of it may wait for other threads, and so may the other "
-				"kernel");
+	if (reserved->reason && pass_has(&f[0].g->facts, PASS_USES_RESERVED)) {
+		r = guests_refuse(x, 1,
+			"both kernels use reserved shared memory (%%reserved_smem_offset_1), which "
+			"there is once in a block");
+		x->verdict.line = reserved->line & PTX_LINE_MASK;
+		x->verdict.col = reserved->col;
+		return r;
 	}
-	return 0;
+	return look_at_waits(x, f);
 }
 
 /* ---- the product ---- */

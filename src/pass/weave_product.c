@@ -213,16 +213,55 @@ static void put_run(struct product *p, uint32_t part, unsigned k, const struct w
 		put_unit(p, part, &p->f[k], u);
 }
 
-static void weave_runs(struct product *p, uint32_t part, const struct weave_node *const n[2])
+/* Both kernels are at their end there. */
+static bool is_end(const struct product *p, uint32_t ref)
+{
+	const struct state *s;
+
+	if (p->error || !(ref & STATE))
+		return false;
+	s = &p->states.at[ref & ~STATE];
+	return s->node[0] == p->f[0].end && s->node[1] == p->f[1].end;
+}
+
+/* At the end of a part: the lanes of a warp meet there, before they join code
+ * that others enter. ptxas makes lanes that a branch or a guard parts meet again (BSYNC) only at a
+ * place that nothing but this branch leads to. At a state, which other parts lead to, they stay
+ * apart, and ptxas takes the warp for whole all the same: a barrier counts each part of it as a
+ * warp, a vote asks the lanes that are there, a loop counts once for each part. At the beginning of
+ * a state a gathering is too late: ptxas makes nothing of it. */
+static void gather(struct product *p, uint32_t part)
+{
+	const struct pass_origin ours = {PASS_OURS, PASS_OURS};
+
+	put_text(p, part, WHOLE_WARP, ours);
+}
+
+/* Something in these units is under a guard. */
+static bool has_guard(const struct weave_flow *f, uint32_t from, uint32_t end)
+{
+	const ptx_body *body = &f->g->f->body;
+
+	for (uint32_t u = from; u < end; u++)
+		for (uint32_t i = f->units.at[u].first; i < f->units.at[u].end; i++)
+			if (body->at[i].kind == PTX_INSN && body->at[i].guard != PTX_NO_REG)
+				return true;
+	return false;
+}
+
+/* Of whole warps. Returns whether something is under a guard. */
+static bool weave_runs(struct product *p, uint32_t part, const struct weave_node *const n[2])
 {
 	uint32_t at[2] = {0, 0}, end[2] = {0, 0};
 	uint64_t cycles[2] = {0, 0};
+	bool guarded = false;
 
 	for (unsigned k = 0; k < 2; k++) {
 		if (!n[k])
 			continue;
 		at[k] = n[k]->from;
 		end[k] = n[k]->end;
+		guarded |= has_guard(&p->f[k], at[k], end[k]);
 		if (n[!k] && has_own(&p->f[!k], n[!k]))
 			mark_woven(&p->f[k], n[k]);
 		put_directives(p, part, k, &at[k], end[k]);
@@ -233,6 +272,7 @@ static void weave_runs(struct product *p, uint32_t part, const struct weave_node
 		cycles[k] += p->f[k].units.at[at[k]].latency;
 		put_unit(p, part, &p->f[k], at[k]++);
 	}
+	return guarded;
 }
 
 /* ---- branches ---- */
@@ -250,13 +290,16 @@ struct region {
 	struct state s;
 	unsigned k;
 	uint32_t meet; /* block */
+	uint32_t out;  /* part in which its ways meet, ahead of that block's state */
 };
 
 static uint32_t place(struct product *p, const struct region *r, uint32_t block)
 {
 	const struct weave_flow *f = &p->f[r->k];
 
-	if (block != r->meet && block != f->cfg->exit && p->seen[block] == p->mark)
+	if (block == r->meet)
+		return r->out;
+	if (block != f->cfg->exit && p->seen[block] == p->mark)
 		return p->region[r->k][block];
 	return moved(p, r->s, r->k, f->node[block]);
 }
@@ -308,9 +351,15 @@ static void put_alone(struct product *p, struct state s, unsigned k, uint32_t pa
 {
 	const struct weave_flow *f = &p->f[k];
 	uint32_t ipdom = f->cfg->at[block].ipdom;
-	struct region r = {s, k, ipdom == CFG_NONE ? f->cfg->exit : ipdom};
-	uint32_t n = cfg_influence(f->cfg, block, p->list, p->seen, ++p->mark);
+	struct region r = {s, k, ipdom == CFG_NONE ? f->cfg->exit : ipdom, CFG_NONE};
+	uint32_t n = cfg_influence(f->cfg, block, p->list, p->seen, ++p->mark), meet;
 
+	meet = moved(p, s, k, f->node[r.meet]);
+	r.out = is_end(p, meet) ? meet : new_part(p, true);
+	if (r.out != meet) {
+		gather(p, r.out);
+		go_on(p, r.out, meet);
+	}
 	for (uint32_t i = 0; i < n; i++)
 		p->region[k][p->list[i]] = new_part(p, true);
 	end_alone(p, &r, part, block);
@@ -438,7 +487,8 @@ static void step(struct product *p, uint32_t part, const struct weave_node *cons
 			apart = new_part(p, true);
 		part = unless_into(p, part, k, n[k], true, apart);
 	}
-	weave_runs(p, part, n);
+	if (weave_runs(p, part, n) && !is_end(p, to))
+		gather(p, part);
 	go_on(p, part, to);
 	if (apart == CFG_NONE)
 		return;
@@ -446,6 +496,8 @@ static void step(struct product *p, uint32_t part, const struct weave_node *cons
 	for (unsigned k = 0; k < 2 && !p->error; k++)
 		if (n[k])
 			last = step_alone(p, last, k, n[k]);
+	if (!is_end(p, to))
+		gather(p, last);
 	go_on(p, last, to);
 }
 

@@ -134,6 +134,29 @@ int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t 
 	return add_number(m, f, names[MAXNREG], max);
 }
 
+uint32_t ptx_bounds_registers(uint32_t threads)
+{
+	/* Of a block, and of a thread; given out to warps in steps of 8 a thread (sm_50 to sm_120).
+	 */
+	const uint32_t block = 65536, thread = 255, step = 8;
+	uint32_t each = block / (uint32_t)round_up(MAX(threads, 1u), 32);
+
+	return MIN(MAX(each / step * step, step), thread);
+}
+
+int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f)
+{
+	struct ptx_bounds b;
+	uint32_t threads;
+
+	ptx_bounds_get(f, &b);
+	threads = ptx_bounds_threads(&b);
+	/* .minnctapersm counts only beside a bound on threads. */
+	if (b.maxnreg || (b.minnctapersm && threads))
+		return 0;
+	return add_number(m, f, names[MAXNREG], ptx_bounds_registers(threads));
+}
+
 const char *ptx_bounds_cluster(const struct ptx_func *f)
 {
 	static const char *const clusters[] = {

@@ -375,6 +375,37 @@ static void bounds(void **state)
 	finish(&t);
 }
 
+/* A function states a bound on registers, its own or what its largest block leaves room for. */
+static void bound_on_registers(void **state)
+{
+	static const struct {
+		const char *directives;
+		uint32_t maxnreg;
+	} cases[] = {
+		{"", 255},
+		{".maxntid 256\n", 255},
+		{".maxntid 257\n", 224},
+		{".maxntid 32, 16\n", 128},
+		{".reqntid 1024\n", 64},
+		{".minnctapersm 2\n", 255}, /* counts only beside a bound on threads */
+		{".maxntid 256\n.minnctapersm 2\n", 0},
+		{".maxntid 256\n.maxnreg 40\n", 40},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char text[256];
+		struct ptx_bounds b;
+		struct module t;
+
+		sprintf(text, "%s.entry k()\n%s{\nret;\n}\n", HEAD, cases[i].directives);
+		t = parse_ok(text);
+		assert_int_equal(ptx_bounds_state_registers(t.m, ptx_find_func(t.m, "k")), 0);
+		ptx_bounds_get(ptx_find_func(t.m, "k"), &b);
+		assert_int_equal(b.maxnreg, cases[i].maxnreg);
+		finish(&t);
+	}
+}
+
 /* ---- size ---- */
 static double seconds(void)
 {
@@ -432,6 +463,7 @@ int main(void)
 		cmocka_unit_test(calls),
 		cmocka_unit_test(unchanged),
 		cmocka_unit_test(bounds),
+		cmocka_unit_test(bound_on_registers),
 		cmocka_unit_test(is_linear),
 	};
 
