@@ -97,15 +97,16 @@ static int look_at_input(
 	return 0;
 }
 
-/* The form against what came. Of a pass that is not verified the form is looked at in tests:
- * preemptible ones by verify_tool; those of `virtual`, which nobody runs but tests, by what they
- * compute: parameters in memory, and blocks that are not all of a launch, the verifier does not
- * know.
+/* The form against what came. -EAGAIN: a woven form that does not bring lanes together again. Of a
+ * pass that is not verified the form is looked at in tests: preemptible ones by verify_tool; those
+ * of `virtual`, which nobody runs but tests, by what they compute: parameters in memory, and blocks
+ * that are not all of a launch, the verifier does not know.
  */
 static int verify(const struct pass_row *row, const struct pass_request *rq,
 	const struct pass_form *form, const struct ptx_func *f, const struct pass_record *record,
 	struct diag_list *diags)
 {
+	bool apart = false;
 	struct pass_result result = {
 		.m = form->m,
 		.f = f,
@@ -113,9 +114,14 @@ static int verify(const struct pass_row *row, const struct pass_request *rq,
 		.guests = rq->kernels,
 		.record = record,
 		.form = &form->merged,
+		.apart = &apart,
 	};
 
-	return !(row->wants & PASS_IS_VERIFIED) || pass_verify(&result, diags) ? 0 : -EINVAL;
+	if (!(row->wants & PASS_IS_VERIFIED))
+		return 0;
+	if (!pass_verify(&result, diags))
+		return -EINVAL;
+	return apart ? -EAGAIN : 0;
 }
 
 static int look_at_form(const struct pass_row *row, const struct pass_request *rq,
@@ -148,6 +154,18 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 		ptx_module_free(ret->m);
 		ret->m = NULL;
 	}
+	return r;
+}
+
+/* In place of a woven form that the assembler would get wrong. */
+static int run_vertical(
+	const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret)
+{
+	int r = run_once(pass_find("fuse-vertical"), rq, diags, ret);
+
+	if (r == 0)
+		ret->merged.woven.why = (struct pass_verdict){.tier = PASS_HELD,
+			.reason = "lanes of a warp would stay apart where both kernels go on"};
 	return r;
 }
 
@@ -190,6 +208,8 @@ int pass_run(const struct pass_row *row, const struct pass_request *rq, struct d
 	if (!(row->wants & PASS_TAKES_PREDICATED))
 		return run_once(row, rq, diags, ret);
 	r = run_predicated(row, rq, diags, ret, &any);
+	if (r == -EAGAIN)
+		return run_vertical(rq, diags, ret);
 	/* Where nothing is woven, they are as they came. */
 	if (r < 0 || !any || !ret->merged.woven.why.reason)
 		return r;

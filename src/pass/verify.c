@@ -289,6 +289,7 @@ static void look(struct verify *v)
 	if (v->r->form)
 		verify_order(v);
 	verify_convergence(v);
+	verify_meetings(v);
 }
 
 bool pass_verify(const struct pass_result *r, struct diag_list *diags)

@@ -39,6 +39,8 @@ struct pass_result {
 	const struct pass_guest *guests; /* the plain kernels, in modules of their own */
 	const struct pass_record *record;
 	const struct pass_merged *form; /* NULL: one kernel, under its own name (pass_preempt) */
+	bool *apart; /* set, in place of a finding: lanes of a woven form may stay apart where they
+			do something together (verify_meet.c); NULL: that is a finding */
 };
 
 /* True: nothing was found. Findings are errors in diags, each with the line in the result as

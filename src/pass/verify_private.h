@@ -106,6 +106,7 @@ void verify_threads(struct verify *v);     /* who comes to which code */
 void verify_apart(struct verify *v);       /* kernels that share what there is one of */
 void verify_convergence(struct verify *v); /* ways that were not there */
 void verify_order(struct verify *v);       /* verify_order.c: barriers of two kernels */
+void verify_meetings(struct verify *v);    /* verify_meet.c: lanes of woven forms */
 void verify_carry(struct verify_pair *p);
 void verify_rounding(struct verify_pair *p); /* verify_rounding.c */
 

@@ -134,7 +134,9 @@ int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t 
 	return add_number(m, f, names[MAXNREG], max);
 }
 
-uint32_t ptx_bounds_registers(uint32_t threads)
+/* Registers of a thread, at most, with which a block of so many threads can be launched; threads is
+ * 0 where it is not known. */
+static uint32_t most_registers(uint32_t threads)
 {
 	/* Of a block, and of a thread; given out to warps in steps of 8 a thread (sm_50 to sm_120).
 	 */
@@ -154,7 +156,7 @@ int ptx_bounds_state_registers(struct ptx_module *m, struct ptx_func *f)
 	/* .minnctapersm counts only beside a bound on threads. */
 	if (b.maxnreg || (b.minnctapersm && threads))
 		return 0;
-	return add_number(m, f, names[MAXNREG], ptx_bounds_registers(threads));
+	return add_number(m, f, names[MAXNREG], most_registers(threads));
 }
 
 const char *ptx_bounds_cluster(const struct ptx_func *f)

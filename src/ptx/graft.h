@@ -97,9 +97,6 @@ uint32_t ptx_bounds_threads(const struct ptx_bounds *b);
 int ptx_bounds_set(struct ptx_module *m, struct ptx_func *f, const struct ptx_bounds *b);
 /* .maxnreg becomes max where there is none, or a greater one; all else stays as it is written. */
 int ptx_bounds_lower_maxnreg(struct ptx_module *m, struct ptx_func *f, uint32_t max);
-/* Registers of a thread, at most, with which a block of so many threads can be launched; threads is
- * 0 where it is not known. */
-uint32_t ptx_bounds_registers(uint32_t threads);
 /* States a bound on registers where f states none: as many as its largest block can be launched
  * with. ptxas 12.8 to 13.3 search for a bound of their own in a kernel that states none, and
  * compute values anew from registers that they have overwritten (sort of kernels/, built by clang,

@@ -43,6 +43,7 @@ hd_pick stands in merged forms alone; the other ways go on, in corun and in tune
   streams
   vertical
   weave
+  weave unsliced
   $ grep -c ' \*$' out
   1
   $ both corun --how tuned --store t.db --check | tail -n 1

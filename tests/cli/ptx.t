@@ -190,7 +190,7 @@ heddle ptx preempt: the same kernel with one parameter more.
   .visible .entry k(
   	.param .u64 p,
   	.param .align 8 .b8 hd_args[80])
-  {
+  .maxnreg 255
   $ heddle ptx check worker.ptx | grep -c 'kernel k'
   1
   $ heddle ptx preempt -k k two.ptx | grep -c hd_args.80

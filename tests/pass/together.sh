@@ -27,7 +27,7 @@ can() {
 	if "$heddle" ptx "$pass" -- "$@" >/dev/null 2>"$got.err"; then
 		printf yes
 	else
-		sed -n 's/.*cannot be merged: /no, /p' "$got.err" | tr -d '\n'
+		sed -n 's/.*cannot be merged: /no, /p' "$got.err" | sed 's/^no, calls [^ ]*, which/no, calls FUNCTION, which/' | tr -d '\n'
 	fi
 }
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Which part of which warp runs, and for how long: warps in turn, in each the part that ran last,
+ * until it waits or its turn is over; then the next one that can. So the parts of a warp that wait
+ * for each other through memory get on. */
+#include "sass_ops.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define QUANTUM 300
+
+enum vgpu_state __wrap_vgpu_block_step(
+	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
+
+void sass_fault(struct sass_x *x, const struct sass_insn *in, enum vgpu_fault_kind kind,
+	unsigned lane, const char *fmt, ...)
+{
+	struct vgpu_fault *f = &x->b->fault;
+	char text[200];
+	va_list ap;
+
+	if (f->kind)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	f->kind = kind;
+	for (unsigned k = 0; k < 3; k++) {
+		f->block[k] = x->b->ctaid[k];
+		f->thread[k] = x->w->tid[k][lane];
+	}
+	snprintf(f->message, sizeof(f->message),
+		"kernel %s, block (%u,%u,%u), thread (%u,%u,%u), at 0x%x: %s", x->b->kernel->name,
+		f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
+		in->at, text);
+	snprintf(f->source, sizeof(f->source), "%s", in->text);
+}
+
+enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const char *what)
+{
+	sass_fault(x, in, VGPU_FAULT_INSTRUCTION, 0, "not run: %s", what);
+	return N_WAIT;
+}
+
+static uint32_t guard_of(const struct sass_x *x, const struct sass_insn *in)
+{
+	uint32_t v;
+
+	if (in->guard == PT)
+		v = ~0u;
+	else if (in->guard_uniform)
+		v = x->w->upred >> in->guard & 1 ? ~0u : 0;
+	else
+		v = x->w->pred[in->guard];
+	return in->guard_not ? ~v : v;
+}
+
+/* Up to n instructions of the current part; how many. */
+static uint64_t run_part(struct sass_x *x, uint64_t n, uint64_t *io_threads)
+{
+	struct vgpu_block *b = x->b;
+	struct sass_warp *w = x->w;
+	uint64_t did = 0;
+
+	while (did < n) {
+		const struct sass_insn *in;
+		enum sass_next next = N_NEXT;
+
+		x->part = &w->part[w->current];
+		in = &x->code->insns[x->part->pc];
+		x->active = x->part->mask;
+		x->mask = x->active & guard_of(x, in);
+		did++;
+		b->clock++;
+		*io_threads += (unsigned)__builtin_popcount(x->mask);
+		if (!in->fn)
+			next = sass_unknown(x, in, "instruction not known");
+		else if (x->mask)
+			next = in->fn(x, in);
+		if (b->fault.kind)
+			return did;
+		if (next == N_NEXT) {
+			if (x->part->pc + 1 >= x->code->n_insns ||
+				x->code->insns[x->part->pc + 1].section != in->section) {
+				sass_fault(x, in, VGPU_FAULT_PC, 0, "ran off the end of the code");
+				return did;
+			}
+			x->part->pc++;
+		} else if (next == N_WAIT) {
+			return did;
+		}
+	}
+	return did;
+}
+
+/* The next part that can run, from the current one on; false: none. */
+static bool choose(struct sass_warp *w, bool next)
+{
+	for (uint32_t k = 0; k < w->n; k++) {
+		uint32_t at = (w->current + k + next) % w->n;
+
+		if (w->part[at].state == P_READY) {
+			w->current = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void deadlock(struct sass_x *x)
+{
+	struct vgpu_block *b = x->b;
+
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		struct sass_warp *w = &b->warps[k];
+
+		if (!w->live)
+			continue;
+		x->w = w;
+		sass_fault(x, &x->code->insns[w->part[0].pc], VGPU_FAULT_DEADLOCK,
+			(unsigned)__builtin_ctz(w->part[0].mask),
+			"no part of any warp can go on; of this warp %u wait, this one of lanes %08x",
+			w->n, w->part[0].mask);
+		return;
+	}
+}
+
+enum vgpu_state __wrap_vgpu_block_step(
+	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock)
+{
+	struct sass_x x = {.b = b};
+	uint32_t stuck = 0, asleep = 0;
+	bool live = false;
+
+	if (b->fault.kind)
+		return VGPU_FAULT;
+	x.code = b->kernel->code;
+	b->clock = *io_clock;
+	for (uint32_t k = 0; k < b->n_warps; k++)
+		b->warps[k].asleep = false;
+	while (budget && stuck < b->n_warps) {
+		struct sass_warp *w = &b->warps[b->turn];
+		uint64_t left = MIN(budget, (uint64_t)QUANTUM), did;
+		bool next = false;
+
+		b->turn = b->turn + 1 < b->n_warps ? b->turn + 1 : 0;
+		x.w = w;
+		stuck++;
+		while (left && !w->asleep && w->n && choose(w, next)) {
+			did = run_part(&x, left, io_thread_insns);
+			left -= did;
+			budget -= did;
+			stuck = 0;
+			next = true;
+			if (b->fault.kind) {
+				*io_clock = b->clock;
+				return VGPU_FAULT;
+			}
+		}
+		/* Its turn is over: another part of it has the next one. */
+		if (w->n && !left)
+			w->current = (w->current + 1) % w->n;
+	}
+	*io_clock = b->clock;
+	for (uint32_t k = 0; k < b->n_warps; k++) {
+		live |= b->warps[k].live != 0;
+		asleep += b->warps[k].asleep;
+	}
+	if (!live)
+		return VGPU_DONE;
+	if (stuck < b->n_warps)
+		return VGPU_RUNNING;
+	if (asleep)
+		return VGPU_IDLE;
+	deadlock(&x);
+	return VGPU_FAULT;
+}
