@@ -94,6 +94,8 @@ is_kept() {
 # measure TABLE: keeps what its line prints, if it succeeds.
 measure() {
 	kind=$(of "$1" 2) limit_s=${ROW_LIMIT:-$(of "$1" 3)} needs=$(of "$1" 4) line=$(of "$1" 5)
+	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # not the whole: hw.sh reads it
+	[ -z "${SEED:-}" ] || line="SEED=$SEED $line"
 	if lacks "$needs"; then
 		echo "== $1: left out, it needs $needs" >&2
 		return
