@@ -27,7 +27,7 @@ function link(name) { return "[" name "](results/" name ")" }
 function title(text) {
 	print "\n### " text "\n"
 	print "    " v["about.line"] "\n"
-	print "Commit " v["about.commit"] ", " v["about.device"] ", driver " v["about.driver"] ", " \
+	print "Commit " v["about.commit"] (has("about.digest") ? ", forms " v["about.digest"] : "") ", " v["about.device"] ", driver " v["about.driver"] ", " \
 		v["about.host"] "; " v["about.day"] ", " v["about.seconds"] " s; " \
 		link(part ("text.0" in v ? ".txt" : ".json")) \
 		(has("about.data") ? ", raw: " link(v["about.data"]) : "") ".\n"
@@ -172,7 +172,7 @@ function printed(   i) {
 
 END {
 	if (part == "head") {
-		if (n["commit"] > 1 || n["device"] > 1 || n["driver"] > 1)
+		if (n["commit"] > 1 || n["digest"] > 1 || n["device"] > 1 || n["driver"] > 1)
 			print "**Not of one run**: these tables are of " n["commit"] " commits, " n["device"] \
 				" devices, " n["driver"] " drivers; each says which."
 		else
@@ -192,6 +192,12 @@ END {
 		spatial()
 	else if (part == "extra")
 		extra()
+	else if (part == "merge")
+		merge()
+	else if (part == "tasks")
+		tasks()
+	else if (check_title(part) != "")
+		checks()
 	else
 		printed()
 }

@@ -4,18 +4,26 @@
 #
 # usage: bench/results.sh DIST [TABLE...]
 #        bench/results.sh render
-# Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour) on this machine,
-# keeps what came out in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the line, the commit, the
-# device and the driver, and renders; the second renders, from nothing but what is kept. DIST: what
-# ./run dist made. TABLE is a name in bench/results.tables. A line that fails leaves what was kept
-# before (but where it says how many runs of many failed). DEVICE=cpu: the virtual GPU, to try this
-# script; ROUNDS, BUDGET, MORE (further options): of the lines of heddle bench. RESULTS, PAGE: another
-# folder and page. BUILD: a build folder, for calls. PYTHON, for opaque: one that has PyTorch.
+#        bench/results.sh stale
+# Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
+# machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
+# line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders;
+# the second renders, from nothing but what is kept; the third lists the tables whose digest is not this
+# tree's. DIST: what ./run dist made. TABLE is a name in bench/results.tables, which has a limit in seconds
+# for each. A table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR:
+# seconds after which no line begins, and the one that runs is ended; call it again to go on.
+# A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
+# the virtual GPU, to try this script; ROUNDS, BUDGET, COUNT, PAIRS, NAMES, MORE (further options): of the
+# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE: another folder and page. BUILD: a build folder; PROGRAMS: what
+# tests/hw/programs-build.sh made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and
+# named.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 results=${RESULTS:-$root/doc/results}
 page=${PAGE:-$root/doc/results.md}
 tables=$root/bench/results.tables
+# shellcheck source=bench/about.sh
+. "$root/bench/about.sh"
 begin='<!-- begin: made by bench/results.sh -->'
 end='<!-- end: made by bench/results.sh -->'
 
@@ -24,71 +32,122 @@ die() {
 	exit 1
 }
 
-# of TABLE FIELD [FOLDER]: 2, how it is kept; 3, its line, with what is chosen here put in, and FOLDER
-# (doc/results) for what it writes itself.
+# of TABLE FIELD [FOLDER]: 2, how it is kept; 3, its limit; 4, what it needs; 5, its line, with what is chosen
+# here put in, and FOLDER (doc/results) for what it writes itself.
 of() {
 	awk -F '\t+' -v table="$1" -v field="$2" '$1 == table { print $field }' "$tables" |
-		sed "s/@DEVICE@/${DEVICE:-cuda}/; s/@ROUNDS:\([0-9]*\)@/${ROUNDS:-\1}/
-			s/@BUDGET:\([0-9]*\)@/${BUDGET:-\1}/; s/ *@MORE@/${MORE:+ $MORE}/
-			s|@KEEP@|${3:-doc/results}|g"
+		awk -v keep="${3:-doc/results}" -v device="${DEVICE:-cuda}" '{
+			gsub(/@DEVICE@/, device)
+			gsub(/@KEEP@/, keep)
+			sub(/ *@MORE@/, ENVIRON["MORE"] == "" ? "" : " " ENVIRON["MORE"])
+			while (match($0, /@[A-Z]+:[^@]*@/)) {
+				name = substr($0, RSTART + 1, RLENGTH - 2)
+				value = name
+				sub(/:.*/, "", name)
+				sub(/^[A-Z]*:/, "", value)
+				if (ENVIRON[name] != "")
+					value = ENVIRON[name]
+				$0 = substr($0, 1, RSTART - 1) value substr($0, RSTART + RLENGTH)
+			}
+			print
+		}'
+}
+
+# lacks WHAT: what a table needs is not here.
+lacks() {
+	case $1 in
+	-) return 1 ;;
+	BUILD) ! [ -x "$root/$BUILD/tests/shim/fake_daemon" ] && ! [ -x "$BUILD/tests/shim/fake_daemon" ] ;;
+	PROGRAMS) [ ! -d "${PROGRAMS:-}" ] ;;
+	PYTHON) ! "${PYTHON:-python3}" -c 'import torch' 2>/dev/null ;;
+	PTXAS) ! command -v ptxas >/dev/null && ! [ -x /usr/local/cuda/bin/ptxas ] ;;
+	esac
 }
 
 names() {
 	awk -F '\t+' '!/^#/ && NF { print $1 }' "$tables"
 }
 
-# Which device, as it calls itself, and whose driver.
-device() {
-	what=GPU
-	[ "${DEVICE:-cuda}" = cuda ] || what='virtual GPU'
-	"$DIST/bin/heddle" doctor | sed -n "s/^ok *$what  *//p"
-}
-driver() {
-	version=none
-	if [ "${DEVICE:-cuda}" = cuda ]; then
-		version=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1) ||
-			version=
-	fi
-	echo "${version:-unknown}"
-}
-
-commit() {
-	"$DIST/bin/heddle" version | sed -n 's/.*(commit \(.*\))$/\1/p'
-}
-
 about() { # LINE SECONDS
 	cat <<-END
 		line: $1
-		commit: $(commit)
-		device: $(device)
-		driver: $(driver)
+		commit: $commit
+		digest: $digest
+		device: $device
+		driver: $driver
 		host: $(uname -m), $(getconf _NPROCESSORS_ONLN) processors
 		day: $(date -u +%Y-%m-%d)
 		seconds: $2
+		status: $3
 	END
+}
+
+# is_kept TABLE: of this commit, digest and device. A commit with changes does not say which.
+is_kept() {
+	[ -z "${FORCE:-}" ] && [ -f "$results/$1.about" ] || return 1
+	case $commit in *-dirty) return 1 ;; esac
+	for field in "commit: $commit" "digest: $digest" "device: $device"; do
+		grep -qxF -e "$field" "$results/$1.about" || return 1
+	done
 }
 
 # measure TABLE: keeps what its line prints, if it succeeds.
 measure() {
-	kind=$(of "$1" 2)
-	line=$(of "$1" 3)
-	[ -n "$line" ] || die "$1 is not a table; these are: $(names | tr '\n' ' ')"
+	kind=$(of "$1" 2) limit_s=${ROW_LIMIT:-$(of "$1" 3)} needs=$(of "$1" 4) line=$(of "$1" 5)
+	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # not the whole: hw.sh reads it
+	[ -z "${SEED:-}" ] || line="SEED=$SEED $line"
+	if lacks "$needs"; then
+		echo "== $1: left out, it needs $needs" >&2
+		return
+	elif is_kept "$1"; then
+		echo "== $1: kept, of this commit, digest and device; FORCE=1 makes it again" >&2
+		return
+	fi
+	cut=
+	if [ -n "${FOR:-}" ]; then
+		room=$((begun + FOR - $(date +%s)))
+		[ "$room" -ge "$limit_s" ] || limit_s=$room cut=1
+		[ "$room" -ge 5 ] || {
+			later="$later $1"
+			return
+		}
+	fi
 	echo "== $1: $line" >&2
-	since=$(date +%s)
+	since=$(date +%s) status=0
 	rm -rf "$tmp/keep"
 	mkdir "$tmp/keep"
-	(cd "$root" && sh -euc "$(of "$1" 3 "$tmp/keep")") >"$tmp/out" || {
+	(cd "$root" && timeout -k 10 "$limit_s" sh -euc "$(of "$1" 5 "$tmp/keep")") >"$tmp/out" || status=$?
+	case $status-$cut in
+	0-*) ;;
+	124-1 | 137-1)
+		echo "== $1: cut off by FOR=$FOR; nothing of it is kept" >&2
+		later="$later $1"
+		return
+		;;
+	77-*)
+		echo "== $1: left out, $(tail -n 1 "$tmp/out")" >&2
+		return
+		;;
+	124-* | 137-*)
 		failed="$failed $1"
-		# A few runs of many may have failed: then it is whole, says how many, and so does its table.
-		if [ "$kind" != json ] || ! awk -f "$root/bench/json.awk" "$tmp/out" 2>/dev/null |
-			grep -q '^failures.[1-9]'; then
+		echo "== $1: ended by its limit of $limit_s s; nothing of it is kept" >&2
+		return
+		;;
+	*)
+		failed="$failed $1"
+		# Tests that fail are a result. And a few runs of many may have failed: then it is whole, says how many, and
+		# so does its table.
+		if [ "$kind" != test ] && { [ "$kind" != json ] || ! awk -f "$root/bench/json.awk" "$tmp/out" 2>/dev/null |
+			grep -q '^failures.[1-9]'; }; then
 			echo "== $1: failed; nothing of it is kept" >&2
 			return
 		fi
-	}
-	about "$line" $(($(date +%s) - since)) >"$tmp/about"
+		;;
+	esac
+	about "$line" $(($(date +%s) - since)) "$status" >"$tmp/about"
 	mkdir -p "$results"
 	rm -f "$results/$1.json" "$results/$1.txt"
+	[ "$kind" = json ] || kind=txt
 	cp "$tmp/out" "$results/$1.$kind"
 	cp "$tmp/about" "$results/$1.about"
 	for file in "$tmp/keep/"*; do # TABLE.data.json: raw figures beside what is printed
@@ -111,6 +170,11 @@ values() {
 	fi
 }
 
+render_part() { # PART VALUES
+	awk -F '\t' -v part="$1" -f "$root/bench/results.awk" -f "$root/bench/results_together.awk" \
+		-f "$root/bench/results_checks.awk" "$2"
+}
+
 made() {
 	kept=
 	for table in $(names); do
@@ -123,12 +187,12 @@ made() {
 	for table in $kept; do
 		values "$table" >"$tmp/$table.values" || return 1
 		awk -F '\t' -v table="$table" '
-			/^about\.(commit|device|driver)\t/ { print table "\t" substr($1, 7) "\t" $2 }
+			/^about\.(commit|digest|device|driver)\t/ { print table "\t" substr($1, 7) "\t" $2 }
 		' "$tmp/$table.values"
 	done >"$tmp/all"
-	awk -F '\t' -v part=head -f "$root/bench/results.awk" "$tmp/all"
+	render_part head "$tmp/all"
 	for table in $kept; do
-		awk -F '\t' -v part="$table" -f "$root/bench/results.awk" "$tmp/$table.values"
+		render_part "$table" "$tmp/$table.values"
 	done
 }
 
@@ -148,13 +212,27 @@ render() {
 	cat "$tmp/page" >"$page"
 }
 
-[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render"
+# stale: the tables that were measured with other forms than this tree's passes emit.
+stale() {
+	now=$(sh "$root/bench/digest.sh" "$root")
+	for table in $(names); do
+		[ -f "$results/$table.about" ] || continue
+		was=$(sed -n 's/^digest: //p' "$results/$table.about")
+		[ "$was" = "$now" ] || echo "$table: measured with forms ${was:-unknown}, the passes emit $now"
+	done
+}
+
+[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 if [ "$1" = render ]; then
 	[ $# = 1 ] || die "render takes no arguments"
 	render
+	exit
+fi
+if [ "$1" = stale ]; then
+	stale
 	exit
 fi
 [ -x "$1/bin/heddle" ] || die "$1 has no bin/heddle: ./run dist makes such a folder"
@@ -165,11 +243,14 @@ shift
 # shellcheck disable=SC2046
 [ $# -gt 0 ] || set -- $(names)
 for table; do
-	[ -n "$(of "$table" 3)" ] || die "$table is not a table; these are: $(names | tr '\n' ' ')"
+	[ -n "$(of "$table" 5)" ] || die "$table is not a table; these are: $(names | tr '\n' ' ')"
 done
-failed=
+commit=$(about_commit "$DIST/bin/heddle") device=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
+driver=$(about_driver "${DEVICE:-cuda}") digest=$(sh "$root/bench/digest.sh" "$root")
+begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"
 done
 render
+[ -z "$later" ] || echo "bench/results.sh: left for another call:$later" >&2
 [ -z "$failed" ] || die "failed:$failed"

@@ -29,6 +29,8 @@ cp "$source/doc/results.md" "$PAGE"
 sh "$script" render || fail "render"
 diff "$source/doc/results.md" "$PAGE" || fail "doc/results.md is not what bench/results.sh render makes of doc/results"
 
+RESULTS=$source/doc/results sh "$script" stale | sed 's/^/stale: /'
+
 # README.md has no figure beside the vendor's that doc/results.md has not.
 sed -n '/^| | time slicing/,/^$/p' "$source/README.md" | sed 1,2d | cut -d'|' -f3- | grep -oE '[0-9]+(\.[0-9]+)?' |
 	sort -u >"$dir/figures"
@@ -63,7 +65,7 @@ sh "$script" "$dist" pairs extra spatial queue 2>"$dir/log" || fail "$(cat "$dir
 ! grep -x old "$PAGE" || fail "what was between the marks"
 python3 "$source/tests/cli/results.py" "$PAGE" "$RESULTS" || fail "cells"
 commit=$("$build/heddle" version | sed 's/.*commit \(.*\))/\1/')
-[ "$(grep -c "^Commit $commit, 1 x heddle virtual GPU" "$PAGE")" = 4 ] || fail "no commit or device"
+[ "$(grep -c "^Commit $commit, forms [0-9a-f]*, 1 x heddle virtual GPU" "$PAGE")" = 4 ] || fail "no commit or device"
 grep -q "^One commit, $commit, on 1 x" "$PAGE" || fail "not said that it is one commit"
 grep -q '^managed  *low 20 ' "$PAGE" || fail "what queue.sh printed is not there"
 
@@ -76,17 +78,43 @@ for f in "$dir/again" "$RESULTS/extra.json"; do
 done
 diff "$dir/again.keys" "$dir/extra.json.keys" || fail "another result"
 
-# Raw figures beside what is printed, by a line that writes them: kept, linked, and JSON.
-MORE='--part overhead --rounds 1' sh "$script" "$dist" merge 2>"$dir/log" || fail "$(cat "$dir/log")"
-grep -q '^    heddle bench merge .*--data doc/results/merge.data.json' "$PAGE" || fail "merge: its line"
-grep -qF '[merge.txt](results/merge.txt), raw: [merge.data.json](results/merge.data.json)' "$PAGE" || fail "merge: no link"
-grep -q '^geometric mean: a block a claim' "$PAGE" || fail "merge: what it printed is not there"
-awk -f "$source/bench/json.awk" "$RESULTS/merge.data.json" | grep -q '^overhead\.0\.kernel' || fail "merge: no raw figures"
+# A figure that a line writes beside what it prints; and tests, whose failure is a result.
+MORE='--part overhead --size small --points 2' sh "$script" "$dist" merge tasks 2>"$dir/log" || fail "$(cat "$dir/log")"
+grep -q '^    heddle bench merge .*--svg doc/results/merge.svg --json --part overhead' "$PAGE" || fail "merge: its line"
+grep -qE '^\| bitonic \| [0-9.]+ \|( [-+][0-9.]+ % \|){7}$' "$PAGE" || fail "merge: no row"
+grep -qE '^\| mandelbrot \| 96 \| [0-9.]+ \| [0-9.]+ \| [0-9]+ \| [0-9.]+ \|$' "$PAGE" || fail "tasks: no row"
+[ "$(grep -cx 'No result was wrong.' "$PAGE")" = 3 ] || fail "pairs, merge, tasks: not said that all was right"
+FILTER='^kernels/ptx/' PAIRS=3 sh "$script" "$dist" woven 2>"$dir/log" || fail "$(cat "$dir/log")"
+grep -qE '^\| weave --branches \| [0-9]+ \| 0 \| 0 \| [0-9]+ \|$' "$PAGE" || fail "woven: no row"
+grep -qF "    FILTER='^kernels/ptx/' PAIRS=3 sh tests/hw/hw.sh" "$PAGE" || fail "not said that it is a part"
+! sh "$script" "$dist" as-tasks 2>"$dir/log" || fail "as-tasks without its tool, and yet"
+grep -q '^\*\*It failed\*\* (exit status 1)' "$PAGE" || fail "a test that fails is not in the page"
+grep -q "^FAILED: no .*/tasks_same" "$PAGE" || fail "nor why"
+rm -f "$RESULTS"/as-tasks.*
+
+# A limit; time that is up; what a table needs; and what is kept, unless the tree has changes.
+! ROW_LIMIT=1 sh "$script" "$dist" kills 2>"$dir/log" || fail "past its limit, and yet"
+grep -q '^== kills: ended by its limit of 1 s' "$dir/log" || fail "$(cat "$dir/log")"
+FOR=3 sh "$script" "$dist" kills 2>"$dir/log" || fail "$(cat "$dir/log")"
+grep -q 'left for another call: kills' "$dir/log" || fail "$(cat "$dir/log")"
+PROGRAMS='' sh "$script" "$dist" beside 2>"$dir/log" || fail "$(cat "$dir/log")"
+grep -q '^== beside: left out, it needs PROGRAMS' "$dir/log" || fail "$(cat "$dir/log")"
+sh "$script" stale >"$dir/stale"
+[ ! -s "$dir/stale" ] || fail "stale at once: $(cat "$dir/stale")"
+sed -i 's/^digest: .*/digest: 0123456789ab/' "$RESULTS/queue.about"
+sh "$script" stale >"$dir/stale"
+grep -q '^queue: measured with forms 0123456789ab, the passes emit ' "$dir/stale" || fail "not stale: $(cat "$dir/stale")"
+sed -i "s/^digest: .*/digest: $(sh "$source/bench/digest.sh")/" "$RESULTS/queue.about"
+case $commit in *-dirty) ;; *)
+	sh "$script" "$dist" queue 2>"$dir/log"
+	grep -q '^== queue: kept, of this commit' "$dir/log" || fail "made again: $(cat "$dir/log")"
+	;;
+esac
 
 # What fails leaves what was there.
 cp -R "$RESULTS" "$dir/before"
 cp "$PAGE" "$dir/page.before"
-! MORE=--frob sh "$script" "$dist" extra 2>"$dir/log" || fail "a line that fails, and yet"
+! FORCE=1 MORE=--frob sh "$script" "$dist" extra 2>"$dir/log" || fail "a line that fails, and yet"
 grep -q 'failed: extra' "$dir/log" || fail "$(cat "$dir/log")"
 ! sh "$script" "$dist" nosuch 2>"$dir/log" || fail "no such table, and yet"
 grep -q 'nosuch is not a table; these are: demo' "$dir/log" || fail "$(cat "$dir/log")"

@@ -17,6 +17,8 @@ where=$1
 out=$2
 shift 2
 here=$(dirname "$0")
+# shellcheck source=bench/about.sh
+. "$here/../../bench/about.sh"
 names='forms merged virtual woven@1/2 woven@2/2 tasks generated ops random-1 random-2501 random-5001 random-7501
 smid often scenarios lanes wide pair daemon-killed again-killed again-stopped again-often kills kills-mps
 again-killed-mps again-often-mps'
@@ -67,9 +69,7 @@ heddle=$where/bin/heddle
 	echo "$where has no bin/heddle: ./run dist makes such a folder"
 	exit 2
 }
-what=GPU
-[ "$device" = cuda ] || what='virtual GPU'
-tested="$("$heddle" version | sed -n 's/.*(commit \(.*\))$/\1/p') on $("$heddle" doctor | sed -n "s/^ok *$what  *//p" | head -n 1)"
+tested="$(about_commit "$heddle") on $(about_device "$heddle" "$device")"
 # A commit with changes does not say which.
 case $tested in *-dirty\ *) tested="$tested, heddle $(cksum <"$heddle" | cut -d' ' -f1)" ;; esac
 echo "$tested"

@@ -2,22 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: forms.sh HEDDLE FOLDER
+# usage: forms.sh HEDDLE FOLDER TASK_TOOL
 # The text of each emitted form, of small kernels, as it was when somebody looked at it last: one file
 # NAME.expect in FOLDER for each. After a change that is meant, BLESS=1 writes them anew; read
 # `git diff` then, and think of FORM_VERSION (src/shim/rewrite.c) where preempt's differ.
 set -eu
 heddle=$1
 folder=$2
+task_tool=$3
 got=$(mktemp)
 trap 'rm -f "$got"' EXIT
 bad=0
 
-# form NAME PASS WORDS...
+# form NAME COMMAND...
 form() {
-	name=$1 pass=$2
-	shift 2
-	"$heddle" ptx "$pass" "$@" >"$got"
+	name=$1
+	shift
+	"$@" >"$got"
 	if [ "${BLESS:-}" ]; then
 		cp "$got" "$folder/$name.expect"
 	elif ! diff -u "$folder/$name.expect" "$got"; then
@@ -29,22 +30,25 @@ form() {
 ptx=$folder/kernels.ptx
 for kernel in add turn half; do
 	"$heddle" ptx print -k $kernel "$ptx" >/dev/null
-	form "preempt-$kernel" preempt -k $kernel "$ptx"
+	form "preempt-$kernel" "$heddle" ptx preempt -k $kernel "$ptx"
 done
 add="$ptx add --block 64"
 turn="$ptx turn --block 40"
 half="$ptx half --block 64"
 # shellcheck disable=SC2086
 {
-	form merge-add-turn merge -- $add + $turn
-	form merge-turn-add merge -- $turn + $add
-	form fuse-vertical fuse-vertical -- $half + $turn
-	form weave-add-half weave -- $add + $half
-	form weave-add-add weave -- $add + $ptx add --block 40
-	form fuse-horizontal fuse-horizontal -- $turn + $half
+	form merge-add-turn "$heddle" ptx merge -- $add + $turn
+	form merge-turn-add "$heddle" ptx merge -- $turn + $add
+	form fuse-vertical "$heddle" ptx fuse-vertical -- $half + $turn
+	form weave-add-half "$heddle" ptx weave -- $add + $half
+	form weave-add-add "$heddle" ptx weave -- $add + $ptx add --block 40
+	form fuse-horizontal "$heddle" ptx fuse-horizontal -- $turn + $half
 	for field in none counts; do
-		form virtual-$field virtual --fields $field -- $turn --grid 3,2
+		form virtual-$field "$heddle" ptx virtual --fields $field -- $turn --grid 3,2
 	done
-	form virtual-all virtual -- $add --grid 3
+	form virtual-all "$heddle" ptx virtual -- $add --grid 3
 }
+for blocks in full partly; do
+	form tasks-$blocks "$task_tool" 256 32 $blocks "$ptx" add "$ptx" turn
+done
 [ "$bad" = 0 ]

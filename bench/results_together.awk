@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Beside results.awk: the tables of `heddle bench merge` and `heddle bench tasks`. A gain is the time of
+# one kernel after the other over that of a way of running both.
+function gain(path) { return has(path) ? sprintf("%.3f", v[path]) : "-" }
+function million(path) { return has(path) ? sprintf("%.2f", v[path] / 1000000) : "-" }
+function ms(path) { return has(path) ? sprintf("%.3f", v[path]) : "-" }
+
+function merge_cost(   i, p) {
+	if (!has("overhead.0.kernel"))
+		return
+	print "What the scheduler costs one kernel alone, in percent of its own time: numbers of blocks computed,"
+	print "occupancy lost, claims, turns; all of them with a block a claim, and with the best claim.\n"
+	columns(" kernel | ms | ids | occupancy | queue | choosing | all | best claim | turns from one word, best claim ")
+	for (i = 0; has("overhead." i ".kernel"); i++) {
+		p = "overhead." i "."
+		print "| " v[p "kernel"] " | " ms(p "plain_ms") " | " percent(p "ids") " | " percent(p "occupancy") \
+			" | " percent(p "queue") " | " percent(p "choosing") " | " percent(p "total") " | " \
+			percent(p "best") " | " percent(p "shared_best") " |"
+	}
+	print "\nGeometric mean: a block a claim " percent("overhead_geomean") ", best claims " \
+		percent("overhead_best_geomean") ", turns from one word " percent("overhead_shared_geomean") ".\n"
+}
+
+function merge_pairs(   i, k, n, p, line, way) {
+	if (!has("pairs.0.first"))
+		return
+	print "Gains over one kernel after the other, by the way of running both. -: not possible, or not measured.\n"
+	n = split("streams green vertical horizontal steal steal_best partition tuned", way, " ")
+	columns(" pair | sequential ms | streams | green contexts | vertical | horizontal | steal | steal, best claim | " \
+		"partition | chosen | its way ")
+	for (i = 0; has("pairs." i ".first"); i++) {
+		p = "pairs." i "."
+		line = "| " v[p "first"] " + " v[p "second"] " | " ms(p "sequential_ms") " |"
+		for (k = 1; k <= n; k++)
+			line = line " " gain(p way[k]) " |"
+		print line " " v[p "tuned_way"] " |"
+	}
+	print "\n" v["summary.pairs"] " pairs: gain of what was chosen " gain("summary.geomean") " in the geometric mean (" \
+		gain("summary.worst") " to " gain("summary.best") "), over 1.05 in " v["summary.better"] "."
+}
+
+function merge() {
+	title("Kernels together (KernelMerge)")
+	merge_cost()
+	merge_pairs()
+	print (v["wrong"] > 0 ? "\n**" v["wrong"] " results were wrong.**" : "\nNo result was wrong.")
+}
+
+function tasks(   i, k, p, q, best, streams) {
+	title("Pools of tasks (Pagoda)")
+	print v["columns"] " blocks of " v["executors"] " warps that run tasks.\n"
+	columns(" threads that spawn empty tasks | million a second ")
+	for (i = 0; has("empty.producers." i ".threads"); i++) {
+		p = "empty.producers." i "."
+		print "| " v[p "threads"] " | " million(p "per_second") " |"
+	}
+	print "\nA spawn alone takes " us1("empty.spawn_ns") " ns. From a spawn until its end is seen: " \
+		us1("latency.p50_us") " us in the median, p99 " us1("latency.p99_us") ", at most " \
+		us1("latency.max_us") ".\n"
+	columns(" program | tasks | pool, ms | best of launches, ms | its streams | times faster ")
+	for (i = 0; has("programs." i ".program"); i++) {
+		p = "programs." i "."
+		best = streams = ""
+		for (k = 0; has(p "launches." k ".ms"); k++) {
+			q = p "launches." k "."
+			if (best == "" || v[q "ms"] < best) {
+				best = v[q "ms"]
+				streams = v[q "streams"]
+			}
+		}
+		print "| " v[p "program"] " | " v[p "tasks"] " | " ms(p "ms") " | " (best == "" ? "-" : sprintf("%.3f", best)) \
+			" | " streams " | " (best == "" ? "-" : sprintf("%.1f", best / v[p "ms"])) " |"
+	}
+	print (v["wrong"] > 0 ? "\n**" v["wrong"] " results were wrong.**" : "\nNo result was wrong.")
+}
