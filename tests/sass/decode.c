@@ -25,7 +25,7 @@ static const struct sass_row {
 
 static const char *const mod_names[] = {
 #define X(m) #m,
-	SASS_MODS(X)
+#include "mods.def"
 #undef X
 };
 
