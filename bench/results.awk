@@ -198,6 +198,6 @@ END {
 		tasks()
 	else if (check_title(part) != "")
 		checks()
-	else
+	else if (!text_table(part))
 		printed()
 }

@@ -5,27 +5,29 @@
 # usage: bench/results.sh DIST [TABLE...]
 #        bench/results.sh render
 #        bench/results.sh stale
+#        bench/results.sh figures TABLE
 # Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
 # machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
-# line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders;
-# the second renders, from nothing but what is kept; the third lists the tables whose digest is not this
-# tree's. DIST: what ./run dist made. TABLE is a name in bench/results.tables, which has a limit in seconds
-# for each. A table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR:
-# seconds after which no line begins, and the one that runs is ended; call it again to go on.
+# line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders.
+# render makes doc/results.md from what is kept, and renews the figures of README.md (bench/readme.awk).
+# stale lists the tables whose digest is not this tree's; figures, what README.md may name of a table. DIST:
+# what ./run dist made. TABLE is a name in bench/results.tables, which has a limit in seconds for each. A
+# table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
+# which no line begins, and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
 # the virtual GPU, to try this script; ROUNDS, BUDGET, COUNT, PAIRS, NAMES, MORE (further options): of the
-# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE: another folder and page. BUILD: a build folder; PROGRAMS: what
-# tests/hw/programs-build.sh made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and
-# named.
+# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
+# alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
+# made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-results=${RESULTS:-$root/doc/results}
-page=${PAGE:-$root/doc/results.md}
+if [ -z "${RESULTS:-}" ]; then
+	: "${PAGE:=$root/doc/results.md}" "${README:=$root/README.md}"
+fi
+results=${RESULTS:-$root/doc/results} page=${PAGE:-} readme=${README:-}
 tables=$root/bench/results.tables
 # shellcheck source=bench/about.sh
 . "$root/bench/about.sh"
-begin='<!-- begin: made by bench/results.sh -->'
-end='<!-- end: made by bench/results.sh -->'
 
 die() {
 	echo "bench/results.sh: $*" >&2
@@ -82,6 +84,14 @@ about() { # LINE SECONDS
 	END
 }
 
+# on TABLE: sets device and driver; what needs no GPU has the compiler in their place.
+on() {
+	device=$gpu driver=$gpu_driver
+	[ "$(of "$1" 4)" = PTXAS ] || return 0
+	PATH=$PATH:/usr/local/cuda/bin
+	device="no GPU; ptxas $(ptxas --version 2>/dev/null | sed -n 's/.*, V//p')" driver=none
+}
+
 # is_kept TABLE: of this commit, digest and device. A commit with changes does not say which.
 is_kept() {
 	[ -z "${FORCE:-}" ] && [ -f "$results/$1.about" ] || return 1
@@ -96,6 +106,7 @@ measure() {
 	kind=$(of "$1" 2) limit_s=${ROW_LIMIT:-$(of "$1" 3)} needs=$(of "$1" 4) line=$(of "$1" 5)
 	[ -z "${FILTER:-}" ] || line="FILTER='$FILTER' $line" # not the whole: hw.sh reads it
 	[ -z "${SEED:-}" ] || line="SEED=$SEED $line"
+	on "$1"
 	if lacks "$needs"; then
 		echo "== $1: left out, it needs $needs" >&2
 		return
@@ -155,74 +166,103 @@ measure() {
 	done
 }
 
-# values TABLE: all that is kept of it, as lines of a path and a value.
+# values TABLE: all that is kept of it, as lines of a path and a value, and its figures by name.
 values() {
-	awk '{ key = $1; sub(/^[a-z]*: /, ""); print "about." substr(key, 1, length(key) - 1) "\t" $0 }' \
-		"$results/$1.about"
-	if [ -f "$results/$1.json" ]; then
-		awk -f "$root/bench/json.awk" "$results/$1.json" || return 1
-	else
-		awk '{ printf "text.%d\t%s\n", NR - 1, $0 }' "$results/$1.txt"
-	fi
-	if [ -f "$results/$1.data.json" ]; then
-		awk -f "$root/bench/json.awk" "$results/$1.data.json" >"$tmp/data" || return 1
-		printf 'about.data\t%s.data.json\n' "$1"
-	fi
+	{
+		awk '{ key = $1; sub(/^[a-z]*: /, ""); print "about." substr(key, 1, length(key) - 1) "\t" $0 }' \
+			"$results/$1.about"
+		if [ -f "$results/$1.json" ]; then
+			awk -f "$root/bench/json.awk" "$results/$1.json" || return 1
+		else
+			awk '{ printf "text.%d\t%s\n", NR - 1, $0 }' "$results/$1.txt"
+		fi
+		if [ -f "$results/$1.data.json" ]; then
+			awk -f "$root/bench/json.awk" "$results/$1.data.json" >"$tmp/data" || return 1
+			printf 'about.data\t%s.data.json\n' "$1"
+		fi
+	} >"$tmp/raw"
+	awk -F '\t' -v table="$1" -f "$root/bench/results_figures.awk" "$tmp/raw"
+}
+
+# tables_are KIND: those that are kept, are missing, or are stale: measured with other forms than this tree's
+# passes emit.
+tables_are() {
+	[ "$1" != stale ] || now=$(sh "$root/bench/digest.sh" "$root")
+	for table in $(names); do
+		if [ ! -f "$results/$table.about" ]; then
+			[ "$1" != missing ] || echo "$table"
+		elif [ "$1" = kept ] || { [ "$1" = stale ] && ! grep -qxF "digest: $now" "$results/$table.about"; }; then
+			echo "$table"
+		fi
+	done
 }
 
 render_part() { # PART VALUES
 	awk -F '\t' -v part="$1" -f "$root/bench/results.awk" -f "$root/bench/results_together.awk" \
-		-f "$root/bench/results_checks.awk" "$2"
+		-f "$root/bench/results_checks.awk" -f "$root/bench/results_text.awk" "$2"
+}
+
+# listed WORDS: as a list in a sentence.
+listed() {
+	echo "$1" | tr '\n' ' ' | sed 's/ $//; s/ /, /g'
 }
 
 made() {
-	kept=
-	for table in $(names); do
-		[ ! -f "$results/$table.about" ] || kept="$kept $table"
-	done
-	if [ -z "$kept" ]; then
-		echo 'No table has been made by it yet.'
-		return
-	fi
+	cat <<-'END'
+		# Results
+
+		`bench/results.sh render` makes this page from `results/`, and nothing here is typed in. Each table is what the line below
+		its title printed, kept in the file that it links, with the commit, the device and the digest of the forms that the passes
+		emitted. `bench/results.sh DIST TABLE` measures one again, or the line as it stands, in the tree, after
+
+		    export DIST="$PWD/dist/heddle-0.1.0-x86_64" BUILD=build
+		    PATH="$DIST/bin:$PATH"
+
+		where `./run dist` made DIST. `~` marks noise, which is no result: it cannot be (ANTT below 1, STP above the number of
+		programs), or rounds differ by more than 10 %. [notebook.md](notebook.md) has measurements that were typed in by hand before.
+	END
+	[ -z "$missing" ] || printf '\n**Not measured yet**: %s.\n' "$(listed "$missing")"
+	[ -z "$stale" ] || printf '\n**Measured with other forms** than the passes of this tree emit (‡ in README.md): %s.\n' \
+		"$(listed "$stale")"
+	[ -n "$kept" ] || return 0
 	for table in $kept; do
 		values "$table" >"$tmp/$table.values" || return 1
 		awk -F '\t' -v table="$table" '
 			/^about\.(commit|digest|device|driver)\t/ { print table "\t" substr($1, 7) "\t" $2 }
 		' "$tmp/$table.values"
 	done >"$tmp/all"
+	echo
 	render_part head "$tmp/all"
 	for table in $kept; do
 		render_part "$table" "$tmp/$table.values"
 	done
 }
 
+# render: the page and README.md. What is wrong in README.md is told at the end.
 render() {
-	for mark in "$begin" "$end"; do
-		[ "$(grep -cxF -e "$mark" "$page")" = 1 ] || die "$page: not one line that is '$mark'"
-	done
-	made >"$tmp/made" || die "$page is as it was"
-	awk -v begin="$begin" -v end="$end" -v made="$tmp/made" '
-		$0 == end { inside = 0 }
-		!inside { print }
-		$0 == begin {
-			inside = 1
-			while ((getline line < made) > 0)
-				print line
-		}' "$page" >"$tmp/page"
-	cat "$tmp/page" >"$page"
+	kept=$(tables_are kept) missing=$(tables_are missing) stale=$(tables_are stale)
+	made >"$tmp/made" || die "${page:-the page} is as it was"
+	[ -z "$page" ] || cat "$tmp/made" >"$page"
+	[ -n "$readme" ] && [ -f "$readme" ] || return 0
+	for table in $kept; do
+		sed "s/^/$table:/" "$tmp/$table.values"
+	done >"$tmp/known"
+	: >"$tmp/faults"
+	awk -v known="$tmp/known" -v tables="$(names | tr '\n' ' ')" -v kept="$(echo "$kept" | tr '\n' ' ')" \
+		-v stale="$(echo "$stale" | tr '\n' ' ')" -v faults="$tmp/faults" \
+		-f "$root/bench/readme.awk" "$readme" >"$tmp/readme"
+	cmp -s "$tmp/readme" "$readme" || cat "$tmp/readme" >"$readme"
+	[ ! -s "$tmp/faults" ] || die "$(cat "$tmp/faults")"
 }
 
-# stale: the tables that were measured with other forms than this tree's passes emit.
 stale() {
-	now=$(sh "$root/bench/digest.sh" "$root")
-	for table in $(names); do
-		[ -f "$results/$table.about" ] || continue
-		was=$(sed -n 's/^digest: //p' "$results/$table.about")
-		[ "$was" = "$now" ] || echo "$table: measured with forms ${was:-unknown}, the passes emit $now"
+	for table in $(tables_are stale); do
+		echo "$table: measured with forms $(sed -n 's/^digest: //p' "$results/$table.about"), the passes emit $(
+			sh "$root/bench/digest.sh" "$root")"
 	done
 }
 
-[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale"
+[ $# -gt 0 ] || die "usage: bench/results.sh DIST [TABLE...], or bench/results.sh render|stale|figures TABLE"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
@@ -235,6 +275,11 @@ if [ "$1" = stale ]; then
 	stale
 	exit
 fi
+if [ "$1" = figures ]; then
+	[ -f "$results/${2:-}.about" ] || die "figures wants a table that is measured: $(tables_are kept | tr '\n' ' ')"
+	values "$2" | grep -v '^about\.\|^text\.'
+	exit
+fi
 [ -x "$1/bin/heddle" ] || die "$1 has no bin/heddle: ./run dist makes such a folder"
 DIST=$(cd "$1" && pwd)
 PATH=$DIST/bin:$PATH
@@ -245,8 +290,8 @@ shift
 for table; do
 	[ -n "$(of "$table" 5)" ] || die "$table is not a table; these are: $(names | tr '\n' ' ')"
 done
-commit=$(about_commit "$DIST/bin/heddle") device=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
-driver=$(about_driver "${DEVICE:-cuda}") digest=$(sh "$root/bench/digest.sh" "$root")
+commit=$(about_commit "$DIST/bin/heddle") gpu=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
+gpu_driver=$(about_driver "${DEVICE:-cuda}") digest=$(sh "$root/bench/digest.sh" "$root")
 begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"

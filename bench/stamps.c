@@ -10,7 +10,7 @@
  * which follows CLOCK_REALTIME up to a constant. The constant is taken from the preemptions
  * themselves: a relay cannot see an order before it was stored, so the least of (seen - stored) is
  * the constant plus one way over the bus, which --one-way-ns says (half of the round trip,
- * doc/results.md).
+ * doc/notebook.md).
  *
  * Run as: heddle run -p low -- stamps --events FILE ..., beside a high-priority program. */
 #include "gpu.h"

@@ -211,7 +211,7 @@ static void set_follow(struct hd *d, struct hd_tenant *t)
 
 /* When the tenant's time in flight is no longer bounded: so long after somebody above it had work.
  * Where they take turns, of itself only for the sake of work that can be steered: the device's own
- * turns do as well for what cannot, and cost the lower one less (doc/results.md, PyTorch). */
+ * turns do as well for what cannot, and cost the lower one less (doc/notebook.md, PyTorch). */
 static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 {
 	uint64_t until = 0;

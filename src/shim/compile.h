@@ -3,7 +3,7 @@
 
 /* PTX of the shim's own, compiled and on the device. The driver compiles what a module is loaded
  * from under a lock of the context: launches wait for that, for seconds if need be. What a library
- * is loaded from it compiles under none (doc/results.md, "What compiling holds up"), and a library
+ * is loaded from it compiles under none (doc/notebook.md, "What compiling holds up"), and a library
  * comes to a device when a kernel of it is asked for. Where it can, another process does it, and
  * here it is read from the driver's cache (assembler.h). */
 #ifndef HEDDLE_SHIM_COMPILE_H

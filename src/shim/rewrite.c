@@ -89,7 +89,7 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	struct diag_list *diags, struct made *out, const char **ret_why)
 {
 	/* Pulling ahead costs a register and gains nothing on the kernels measured
-	 * (doc/results.md). */
+	 * (doc/notebook.md). */
 	const struct pass_guest kernel = {.m = m, .name = k->name};
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,

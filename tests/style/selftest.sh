@@ -118,6 +118,67 @@ built 1 "what nothing names"
 echo 'a v' >"$tmp/t/tests/a.c"
 built 0 "what a test names"
 
+# A README.md with 22 figures of the one table that is measured, and what is rendered of that.
+export PHRASES="$tmp/phrases"
+tables() {
+	fresh
+	mkdir -p "$tmp/t/bench" "$tmp/t/doc/results" "$tmp/t/tests/pass/forms"
+	for file in "$here"/../../bench/*.awk "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh"; do
+		cp "$file" "$tmp/t/bench/"
+	done
+	echo 0123456789ab >"$tmp/t/tests/pass/forms/digest"
+	printf '%s\n' 'line: heddle' 'commit: 1' 'digest: 0123456789ab' 'device: d' 'driver: none' 'host: h' 'day: 2026-11-25' \
+		'seconds: 1' 'status: 0' >"$tmp/t/doc/results/overhead.about"
+	echo '{"overhead": [{"program": "cfd", "plain_us": 1234.56}], "overhead_geomean": -0.0149}' >"$tmp/t/doc/results/overhead.json"
+	echo '20 SMs' >"$tmp/phrases"
+	{
+		printf '# t\n\n12 things.\n\n## Beside the vendor, on 20 SMs\n\n| F1 | `1` 3† |\n'
+		yes '1<!--overhead:overhead.cfd.plain_us-->, +9.9†<!--overhead:overhead_geomean*100--> %,' | head -n 10
+		printf '\n## What works today\n\n7.5<!--pairs:summary.heddle.antt_mean-->\n\n## Limits\n\n3 to 4.\n'
+	} >"$tmp/t/README.md"
+	sh "$tmp/t/bench/results.sh" render || status=1
+}
+tables
+grep -q '^1,235<!--overhead:overhead.cfd.plain_us-->, -1.5<!--overhead:overhead_geomean\*100--> %,$' "$tmp/t/README.md" ||
+	{ echo "figures: not renewed:" && cat "$tmp/t/README.md" && status=1; }
+grep -q '^7.5†<!--pairs:' "$tmp/t/README.md" || { echo "figures: no † where no table is" && status=1; }
+expect 0 figures "figures as they were measured"
+sed -i '0,/1,235</s//1,236</' "$tmp/t/README.md"
+expect 1 figures "another figure than the table's"
+tables
+sed -i 's/-0.0149/-0.0249/' "$tmp/t/doc/results/overhead.json"
+expect 1 figures "a table that has changed"
+tables
+echo 'More: 5 %.' >>"$tmp/t/doc/results.md"
+expect 1 figures "results that are typed in"
+tables
+sed -i 's/^7.5†.*/& and 8 %/' "$tmp/t/README.md"
+expect 1 figures "a figure without a mark"
+sed -i 's/ and 8 %$/ and 8† %/' "$tmp/t/README.md"
+expect 0 figures "a figure that was typed in, and says so"
+tables
+sed -i 's/†<!--pairs/<!--pairs/' "$tmp/t/README.md"
+expect 1 figures "a figure of no table that does not say so"
+tables
+sed -i 's/<!--overhead:overhead.cfd.plain_us-->/<!--overhead:overhead.cfd.plan_us-->/' "$tmp/t/README.md"
+sh "$tmp/t/bench/results.sh" render 2>/dev/null
+expect 1 figures "a figure that the table does not have"
+tables
+sed -i 's/<!--pairs:/<!--peers:/' "$tmp/t/README.md"
+expect 1 figures "a table that does not exist"
+tables
+echo 'fedcba987654' >"$tmp/t/tests/pass/forms/digest"
+expect 1 figures "figures of other forms that do not say so"
+sh "$tmp/t/bench/results.sh" render || status=1
+grep -q '^1,235‡<!--overhead:' "$tmp/t/README.md" || { echo "figures: no ‡ where a table is stale" && status=1; }
+expect 0 figures "figures of other forms that say so"
+tables
+sed -i 's/^## What works today/## What works/' "$tmp/t/README.md"
+expect 1 figures "a section that is gone"
+tables
+echo '21 SMs' >>"$tmp/phrases"
+expect 1 figures "a phrase that is not there"
+
 fresh
 # shellcheck disable=SC2016
 echo 'rm $1' >>"$tmp/t/x.sh"
