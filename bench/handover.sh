@@ -95,6 +95,10 @@ vendor_ends() {
 	unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
+command -v nvidia-cuda-mps-control >/dev/null || {
+	echo "no nvidia-cuda-mps-control: without MPS"
+	MPS=off
+}
 tick_rounds=$(rounds tick --kernel-us 20 --count 1)
 low_rounds=$(rounds longgrid --block-us 20 --for-ms 1)
 tick alone

@@ -59,7 +59,7 @@ function marked(name, old,   table, factor, path) {
 	if (!(table in is_kept))
 		return old "†"
 	if (!(path in value) || value[path] !~ /^-?[0-9]/) {
-		fault(name ": " table " has no such figure: bench/results.sh figures " table " lists them")
+		fault(name ": " table " has no such figure: bench/results.sh figures " table " lists them; without the mark it is one that was typed in")
 		return old "†"
 	}
 	return shown(value[path] * factor, old) (table in is_stale ? "‡" : "")

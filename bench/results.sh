@@ -15,7 +15,7 @@
 # table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
 # which no line begins, and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
-# the virtual GPU, to try this script; ROUNDS, BUDGET, COUNT, PAIRS, NAMES, MORE (further options): of the
+# the virtual GPU, to try this script; ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PARTS, MORE (further options): of the
 # lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
 # alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
 # made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
@@ -59,10 +59,9 @@ of() {
 lacks() {
 	case $1 in
 	-) return 1 ;;
-	BUILD) ! [ -x "$root/$BUILD/tests/shim/fake_daemon" ] && ! [ -x "$BUILD/tests/shim/fake_daemon" ] ;;
 	PROGRAMS) [ ! -d "${PROGRAMS:-}" ] ;;
 	PYTHON) ! "${PYTHON:-python3}" -c 'import torch' 2>/dev/null ;;
-	PTXAS) ! command -v ptxas >/dev/null && ! [ -x /usr/local/cuda/bin/ptxas ] ;;
+	PTXAS) ! (cd "$root" && [ -x "$BUILD/tests/pass/preempt_tool" ] && PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null) ;;
 	esac
 }
 
@@ -99,6 +98,10 @@ is_kept() {
 	for field in "commit: $commit" "digest: $digest" "device: $device"; do
 		grep -qxF -e "$field" "$results/$1.about" || return 1
 	done
+}
+
+last_lines() {
+	tail -n 5 "$tmp/out" | cut -c 1-300 >&2
 }
 
 # measure TABLE: keeps what its line prints, if it succeeds.
@@ -141,6 +144,7 @@ measure() {
 		;;
 	124-* | 137-*)
 		failed="$failed $1"
+		last_lines
 		echo "== $1: ended by its limit of $limit_s s; nothing of it is kept" >&2
 		return
 		;;
@@ -150,7 +154,8 @@ measure() {
 		# so does its table.
 		if [ "$kind" != test ] && { [ "$kind" != json ] || ! awk -f "$root/bench/json.awk" "$tmp/out" 2>/dev/null |
 			grep -q '^failures.[1-9]'; }; then
-			echo "== $1: failed; nothing of it is kept" >&2
+			last_lines
+			echo "== $1: failed (exit status $status); nothing of it is kept" >&2
 			return
 		fi
 		;;

@@ -37,19 +37,39 @@ function way_rows(   i, w, a, n) {
 		print ""
 }
 
-function checks(   i, w, bad, last) {
+# suite_rows: a suite a row, "| SUITE | N | N ... |"; the rows of several parts are summed.
+function suite_rows(   i, k, n, m, a, w, sum, order) {
+	for (i = 0; ("text." i) in v; i++) {
+		w = v["text." i]
+		if (w !~ /^\|/)
+			continue
+		k = split(w, a, / *\| */)
+		if (a[3] !~ /^[0-9]+$/) { # the head
+			if (!m)
+				print w
+			continue
+		}
+		if (!((a[2], 3) in sum))
+			order[++m] = a[2]
+		for (n = 3; n < k; n++)
+			sum[a[2], n] += a[n]
+	}
+	for (i = 1; i <= m; i++) {
+		w = "| " order[i] " |"
+		for (n = 3; (order[i], n) in sum; n++)
+			w = w " " sum[order[i], n] " |"
+		print w
+	}
+	if (m)
+		print ""
+}
+
+function checks(   i, w, bad) {
 	title(check_title(part))
 	if (v["about.status"] != "" && v["about.status"] != 0)
 		print "**It failed** (exit status " v["about.status"] ").\n"
 	way_rows()
-	for (i = 0; ("text." i) in v; i++) { # a suite a row
-		if (v["text." i] ~ /^\|/) {
-			print v["text." i]
-			last = 1
-		}
-	}
-	if (last)
-		print ""
+	suite_rows()
 	for (i = 0; ("text." i) in v; i++) {
 		w = v["text." i]
 		if (w ~ /^(FAIL|hang|differs|FAILED|round)/ && bad < 20)

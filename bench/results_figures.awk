@@ -276,7 +276,7 @@ function tests(   i, k, w, a, total, name, verdicts) {
 			total["programs"] += a[3]
 			for (k = 1; k in verdicts; k++)
 				total[verdicts[k]] += a[k + 3]
-		} else if (w ~ /^[0-9]+ (programs from seed|kernels|runs|kills)/ || w ~ / survivors correct/) {
+		} else if (w ~ /^[0-9]+ (programs from seed|kernels|runs|kills|forms,)/ || w ~ / survivors correct/) {
 			sums(w, total)
 		}
 	}

@@ -2,20 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# shim.sh BUILD [DRIVER]: what a launch costs through the shim, managed and not, against the driver
-# itself in the same run. DRIVER: a libcuda.so.1; "system", the system's; by default the virtual GPU's
+# shim.sh WHERE [DRIVER]: what a launch costs through the shim, managed and not, against the driver
+# itself in the same run. WHERE: a build folder, or what ./run dist made.
+# DRIVER: a libcuda.so.1; "system", the system's; by default the virtual GPU's
 # (whose own launches cost so much that only a GPU's figures mean something).
 set -eu
-build=$1
-driver=${2:-$build/src/dev/cpu/libcuda.so.1}
+parts=$1/lib/heddle
+bench=$parts/bench fake=$parts/tests/fake_daemon shim=$parts/shim cpu=$parts/cpu
+[ -d "$parts" ] || bench=$1/bench fake=$1/tests/fake_daemon shim=$1/src/shim cpu=$1/src/dev/cpu
+driver=${2:-$cpu/libcuda.so.1}
 if [ "$driver" = system ]; then
 	driver=$(ldconfig -p | sed -n 's/.*libcuda.so.1 .*x86-64.*=> //p' | head -n 1)
 	[ -n "$driver" ] || { echo "shim.sh: this system has no libcuda.so.1" >&2; exit 1; }
 fi
 dir=$(mktemp -d)
 export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" FAKE_MIN_NS=0 HEDDLE_FORM_WAIT_MS=60000
-"$build/tests/shim/fake_daemon" "$dir/sock" grant >"$dir/log" &
+"$fake" "$dir/sock" grant >"$dir/log" &
 daemon=$!
 trap 'kill $daemon; rm -rf "$dir"' EXIT
 sleep 0.3
-"$build/bench/bench_shim" "$build/src/shim/libcuda.so.1" "$driver"
+"$bench/bench_shim" "$shim/libcuda.so.1" "$driver"
