@@ -60,6 +60,31 @@ static int attribute(const struct cu_api *cu, CUdevice_attribute a, CUdevice dev
 												: 0;
 }
 
+static void check_compiler(struct doctor *d, int version)
+{
+	int major = version / 1000, minor = version % 1000 / 10;
+
+	switch (dev_compiler(version)) {
+	case DEV_COMPILER_RIGHT:
+		say(d, OK, "compiler", "the driver's, of CUDA %d.%d: no fault is known", major,
+			minor);
+		break;
+	case DEV_COMPILER_FAULTY:
+		say(d, OK, "compiler",
+			"the driver's, of CUDA %d.%d: wrong code for some kernels that state no "
+			"bound on "
+			"registers; heddle states one in all that it makes",
+			major, minor);
+		break;
+	case DEV_COMPILER_NOT_SEEN:
+		say(d, NOTE, "compiler",
+			"the driver's, of CUDA %d.%d: heddle was tried with those of 12.0 to 13.5; "
+			"compare a result with and without heddle",
+			major, minor);
+		break;
+	}
+}
+
 static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 {
 	int n = 0, version = 0;
@@ -90,6 +115,8 @@ static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 	say(d, OK, what, "%d x %s, sm_%u, %d SMs, driver API %d.%d", n, name, d->cc,
 		attribute(&cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
 		version % 1000 / 10);
+	if (kind == DEV_CUDA)
+		check_compiler(d, version);
 	dev_close(&cu);
 }
 

@@ -6,6 +6,8 @@
  * the system's own is then looked for in the folders where systems keep it. */
 #include "dev/dev.h"
 
+#include "base/base.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -160,4 +162,22 @@ bool dev_kind_parse(const char *text, enum dev_kind *ret)
 			return true;
 		}
 	return false;
+}
+
+enum dev_compiler dev_compiler(int version)
+{
+	/* ptxas of each of these; 13.1 to 13.3 as 13.0, 13.4 and 13.5 as 12.0 to 12.6. */
+	static const struct {
+		int from, to; /* 1000 times the major number and 10 times the minor one */
+		enum dev_compiler is;
+	} known[] = {
+		{12000, 12069, DEV_COMPILER_RIGHT},
+		{12080, 13039, DEV_COMPILER_FAULTY},
+		{13040, 13059, DEV_COMPILER_RIGHT},
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
+		if (version >= known[i].from && version <= known[i].to)
+			return known[i].is;
+	return DEV_COMPILER_NOT_SEEN;
 }

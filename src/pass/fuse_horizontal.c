@@ -8,11 +8,16 @@
 #include "pass/fuse.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 static int begin(struct guests *x, unsigned k)
 {
 	struct guest *before = k ? &x->of[k - 1] : NULL;
 
+	if (x->threads > PASS_MAX_THREADS)
+		return guests_refuse(x, k,
+			"side by side the blocks are one of %" PRIu32 " threads: %u at most",
+			x->threads, PASS_MAX_THREADS);
 	if (!before)
 		return 0;
 	x->of[k].at.first_thread = before->at.first_thread + before->threads;

@@ -20,10 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_THREADS 1024u
-#define FIRST       64u   /* threads ahead of the body's */
-#define AHEAD       1024u /* bytes of shared memory ahead of its variables */
-#define TOO_MUCH    64u   /* bytes of dynamic shared memory more than it asks for */
+#define FIRST    64u   /* threads ahead of the body's */
+#define AHEAD    1024u /* bytes of shared memory ahead of its variables */
+#define TOO_MUCH 64u   /* bytes of dynamic shared memory more than it asks for */
 
 const char *const pass_field_names[] = {
 #define FIELD(id, name, what) name,
@@ -296,9 +295,9 @@ static int make(struct harness *h)
 
 	if (r == 0)
 		r = guests_settle(x);
-	if (r == 0 && has(h, PASS_FIELD_THREADS) && x->threads > MAX_THREADS)
-		return guests_refuse(
-			x, 0, "its block and %u threads more are more than %u", FIRST, MAX_THREADS);
+	if (r == 0 && has(h, PASS_FIELD_THREADS) && x->threads > PASS_MAX_THREADS)
+		return guests_refuse(x, 0, "its block and %u threads more are more than %u", FIRST,
+			PASS_MAX_THREADS);
 	h->g->at.first_thread = has(h, PASS_FIELD_THREADS) ? FIRST : 0;
 	h->g->shared_at = has(h, PASS_FIELD_SHARED) ? AHEAD : 0;
 	if (r == 0)

@@ -69,6 +69,8 @@ _Static_assert(sizeof(struct ctl_merge) == 64, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, of) == 8, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "emitted as offsets");
 
+#define PASS_MAX_THREADS 1024u /* of a block, on every GPU */
+
 /* Of the names of all that guest k brings along: k as a number. */
 #define PASS_GUEST_PREFIX "k%u_"
 

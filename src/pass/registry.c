@@ -7,6 +7,9 @@
 #include "pass/verify.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the passes as the door calls them ---- */
@@ -74,14 +77,40 @@ const struct pass_row *pass_find(const char *name)
 }
 
 /* ---- the door ---- */
-/* Of a module of thousands of kernels only the one at hand: the rest stays as it is. */
-static int look_at_input(
-	const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags)
+static int refuse(struct pass_form *ret, unsigned which, struct diag_list *diags, const char *fmt,
+	...) HD_PRINTF(4, 5);
+static int refuse(
+	struct pass_form *ret, unsigned which, struct diag_list *diags, const char *fmt, ...)
 {
-	if (rq->n < row->min_kernels || rq->n > row->max_kernels) {
-		diag_add(diags, DIAG_ERROR, 0, 0, 0, "%s takes %u to %u kernels, not %u", row->name,
-			row->min_kernels, row->max_kernels, rq->n);
-		return -EINVAL;
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ret->which = which;
+	ret->verdict = (struct pass_verdict){
+		.tier = PASS_HELD, .reason = arena_strndup(diags->arena, text, strlen(text))};
+	return ret->verdict.reason ? -ENOTSUP : -ENOMEM;
+}
+
+/* Of a module of thousands of kernels only the one at hand: the rest stays as it is. */
+static int look_at_input(const struct pass_row *row, const struct pass_request *rq,
+	struct diag_list *diags, struct pass_form *ret)
+{
+	if (rq->n < row->min_kernels)
+		return refuse(ret, 0, diags, "%s takes %u kernels at least, not %u", row->name,
+			row->min_kernels, rq->n);
+	if (rq->n > row->max_kernels)
+		return refuse(ret, 0, diags, "%s takes %u kernels at most, not %u", row->name,
+			row->max_kernels, rq->n);
+	for (unsigned k = 0; k < rq->n; k++) {
+		const uint32_t *b = rq->kernels[k].block;
+		uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+
+		if (row->wants & PASS_WANTS_BLOCK && threads > PASS_MAX_THREADS)
+			return refuse(ret, k, diags, "a block of %" PRIu64 " threads: %u at most",
+				threads, PASS_MAX_THREADS);
 	}
 	for (unsigned k = 0; k < rq->n; k++) {
 		const struct pass_guest *g = &rq->kernels[k];
@@ -147,6 +176,9 @@ static int run_once(const struct pass_row *row, const struct pass_request *rq,
 
 	*ret = (struct pass_form){0};
 	r = row->run(rq, diags, ret, &record);
+	/* Two modules that do not go together: only the list says why. */
+	if (r == -ENOTSUP && !ret->verdict.reason && diags->len)
+		r = refuse(ret, ret->which, diags, "%s", diags->at[diags->len - 1].message);
 	if (r == 0)
 		r = look_at_form(row, rq, ret, &record, diags);
 	pass_record_finish(&record);
@@ -199,10 +231,11 @@ static int run_predicated(const struct pass_row *row, const struct pass_request 
 int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret)
 {
-	int r = look_at_input(row, rq, diags);
 	bool any;
+	int r;
 
 	*ret = (struct pass_form){0};
+	r = look_at_input(row, rq, diags, ret);
 	if (r < 0)
 		return r;
 	if (!(row->wants & PASS_TAKES_PREDICATED))

@@ -39,8 +39,8 @@ struct pass_form {
 	struct pass_kernel_info info; /* preempt */
 	struct pass_merged merged;    /* merge, fuse-... */
 	struct pass_harness harness;  /* virtual */
-	struct pass_verdict verdict; /* -ENOTSUP: why; reason NULL: diags say it. preempt: always */
-	unsigned which;              /* and of which kernel */
+	struct pass_verdict verdict;  /* -ENOTSUP: why, in the arena of diags. preempt: always */
+	unsigned which;               /* and of which kernel */
 };
 
 /* record: empty, or of a pass that is not verified. */
@@ -56,8 +56,8 @@ struct pass_row {
 const struct pass_row *pass_find(const char *name); /* NULL: no such pass */
 
 /* Looks at what comes, runs the pass, looks at the form and verifies it: the only caller of run.
- * Returns 0; -ENOTSUP with ret->verdict and which; -EINVAL with diags (input that is no good, a
- * number of kernels that the pass does not take, or a bug); -ENOMEM. */
+ * Returns 0; -ENOTSUP with ret->verdict and which, where these kernels cannot be put so; -EINVAL
+ * with diags (PTX that is no good, or a bug); -ENOENT; -ENOMEM. */
 int pass_run(const struct pass_row *row, const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret);
 
