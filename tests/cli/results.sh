@@ -27,10 +27,19 @@ export PAGE="$dir/page.md" HEDDLE_VGPU="results-$$" XDG_CACHE_HOME="$dir/cache"
 
 # Of what is kept in results/, page.md (BLESS=1 rewrites it): tables that take too long to be made here.
 export RESULTS="$source/tests/cli/results"
-README='' sh "$script" render || fail "render of $RESULTS"
+# These have every table that README.md names, in the shape that it is printed in: so its names exist.
+cp "$source/README.md" "$dir/README.md"
+README="$dir/README.md" sh "$script" render || fail "render of $RESULTS"
+! grep -q '†<!--' "$dir/README.md" || fail "README.md names a table that is not in $RESULTS"
 sed -i '/^\*\*Measured with other forms/,+1d' "$PAGE" # which are this tree's
 [ -z "${BLESS-}" ] || cp "$PAGE" "$RESULTS/page.md"
 diff "$RESULTS/page.md" "$PAGE" || fail "what is rendered of $RESULTS"
+
+# Parts at once: what each printed, files put together, the worst exit status.
+# shellcheck disable=SC2016
+! sh "$source/bench/parts.sh" 2 "$dir/parts" sh -c 'echo "$PART"; printf "head\n$PART\n" >"$TSV"; [ "$PART" != 1/2 ]' >"$dir/out" ||
+	fail "a part that fails, and yet"
+[ "$(tr '\n' ' ' <"$dir/out")$(tr '\n' ' ' <"$dir/parts")" = '1/2 2/2 head 1/2 2/2 ' ] || fail "parts: $(cat "$dir/out" "$dir/parts")"
 
 # A folder as ./run dist makes them.
 dist=$dir/dist
