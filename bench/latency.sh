@@ -15,7 +15,7 @@ count=${COUNT:-1000}
 . "$(dirname "$0")/lib.sh"
 export HEDDLE_FORM_WAIT_MS=60000
 native=
-[ "$device" = cuda ] || native="env LD_LIBRARY_PATH=$dist/src/dev/cpu"
+[ "$device" = cuda ] || native="env LD_LIBRARY_PATH=$dist/lib/heddle/cpu:$dist/src/dev/cpu"
 
 field() { # NAME FILE: of the last line that has it
 	sed -nE "s/.*\"$1\": ?([0-9.]+).*/\\1/p" "$2" | tail -n 1

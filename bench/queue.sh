@@ -12,7 +12,7 @@ dist=$1
 out=${2:-$(mktemp -d)}
 device=${DEVICE:-cuda}
 launches=${LAUNCHES:-20000}
-[ "$device" = cuda ] || export LD_LIBRARY_PATH="$dist/src/dev/cpu"
+[ "$device" = cuda ] || export LD_LIBRARY_PATH="$dist/lib/heddle/cpu:$dist/src/dev/cpu"
 mkdir -p "$out"
 # shellcheck source=bench/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -15,7 +15,7 @@
 # table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
 # which no line begins, and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
-# the virtual GPU, to try this script; ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PARTS, MORE (further options): of the
+# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PARTS, MORE (further options): of the
 # lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
 # alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
 # made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
@@ -285,6 +285,7 @@ if [ "$1" = figures ]; then
 	values "$2" | grep -v '^about\.\|^text\.'
 	exit
 fi
+[ "${DEVICE:-cuda}" = cuda ] || [ -n "${RESULTS:-}" ] || die "DEVICE=$DEVICE wants RESULTS=FOLDER: doc/results is a GPU's"
 [ -x "$1/bin/heddle" ] || die "$1 has no bin/heddle: ./run dist makes such a folder"
 DIST=$(cd "$1" && pwd)
 PATH=$DIST/bin:$PATH

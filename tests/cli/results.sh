@@ -82,6 +82,9 @@ grep -q '^\*\*It failed\*\* (exit status 1)' "$PAGE" || fail "a test that fails 
 grep -q "^FAILED: no .*/tasks_same" "$PAGE" || fail "nor why"
 rm -f "$RESULTS"/as-tasks.*
 
+! RESULTS='' sh "$script" "$dist" queue 2>"$dir/log" || fail "the virtual GPU's figures in doc/results, and yet"
+grep -q 'DEVICE=cpu wants RESULTS' "$dir/log" || fail "$(cat "$dir/log")"
+
 # A limit; time that is up; what a table needs; and what is kept, unless the tree has changes.
 ! ROW_LIMIT=1 sh "$script" "$dist" kills 2>"$dir/log" || fail "past its limit, and yet"
 grep -q '^== kills: ended by its limit of 1 s' "$dir/log" || fail "$(cat "$dir/log")"
