@@ -8,8 +8,9 @@
 # default, with --branches, and with --unsliced. Memory is compared with each kernel alone.
 # PAIRS (20) pairs from SEED (1); PART=k/n: the k-th of n parts of them, so that the parts of a seed
 # are together what the whole is. FILTER: an extended regular expression; only lines that match.
-# JOBS (2) runs at a time; LIMIT (60): seconds that a run may take, then it is ended and named as a
-# hang. A refusal is no failure: its reasons are counted. The last lines are a table:
+# WAYS: likewise; only ways whose name matches. JOBS (2) runs at a time; LIMIT (60): seconds that a run may
+# take, then it is ended and named as a hang. A refusal is no failure: its reasons are counted. The last lines
+# are a table:
 # "WAY ok N wrong N hang N refused N", and a sum.
 set -eu
 heddle=$1
@@ -84,7 +85,7 @@ run() {
 id=0
 choose >"$work/pairs"
 while IFS=$tab read -r number names words <&3; do
-	ways "$number" >"$work/ways"
+	ways "$number" | grep -E "^[^$tab]*(${WAYS:-.})" >"$work/ways"
 	while IFS=$tab read -r way options <&4; do
 		id=$((id + 1))
 		run "$id" "$way" "$options" "$names" "$words" &

@@ -12,7 +12,8 @@
 #   merged         pairs of them as one launch, compared with each alone; likewise (FILTER aside)
 #   virtual        each of them with its body put into another kernel, a field at a time; likewise
 #   woven          PAIRS (60) random pairs of them from SEED (1), each merged, fused vertically and
-#                  horizontally, woven, woven with --branches and with --unsliced; likewise
+#                  horizontally, woven, woven with --branches and with --unsliced (WAYS: of these, what
+#                  matches); likewise
 #   tasks          each of them as tasks of a pool: JOBS (4) processes at a time, LIMIT (120) seconds each
 #   generated      N (40) pairs of random programs from SEED (1), merged, fused and woven, every pair in
 #                  every way: JOBS (8) at a time, LIMIT (30) seconds each
