@@ -61,7 +61,12 @@ daemon() { # MPS
 	"$dist/bin/heddled" --mps "$1" --socket "$dir/sock" --events "$out/events.$1" \
 		>"$out/heddled.$1" 2>&1 &
 	daemon=$!
-	until [ -S "$dir/sock" ]; do sleep 0.05; done
+	tries=0
+	until [ -S "$dir/sock" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || { echo "no heddled"; cat "$out/heddled.$1"; exit 1; }
+		sleep 0.05
+	done
 	sleep 0.5
 }
 
@@ -77,7 +82,11 @@ daemon_ends() {
 vendor() {
 	export CUDA_MPS_PIPE_DIRECTORY="$dir/mps" CUDA_MPS_LOG_DIRECTORY="$dir/mps-log"
 	mkdir "$dir/mps" "$dir/mps-log"
-	nvidia-cuda-mps-control -d
+	if ! nvidia-cuda-mps-control -d; then
+		echo "the vendor's MPS does not start: without MPS"
+		MPS=off
+		return
+	fi
 	mps_runs=1
 	tick alone-vendor-mps
 	low
