@@ -15,7 +15,7 @@
 # table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
 # which no line begins, and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
-# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PARTS, MORE (further options): of the
+# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, MORE (further options): of the
 # lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
 # alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
 # made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
@@ -128,9 +128,27 @@ measure() {
 	fi
 	echo "== $1: $line" >&2
 	since=$(date +%s) status=0
+	# What a line that was ended had written is there for it, at the same commit, forms and device.
+	keep=$(mkdir -p "$results/.part/$1" && cd "$results/.part/$1" && pwd)
+	if [ -n "${FORCE:-}" ] || ! echo "$commit $digest $device $line" | cmp -s - "$keep/.of"; then
+		rm -rf "$keep"
+		mkdir "$keep"
+		echo "$commit $digest $device $line" >"$keep/.of"
+	fi
+	(cd "$root" && timeout -k 10 "$limit_s" sh -euc "$(of "$1" 5 "$keep")") >"$tmp/out" || status=$?
+	case $status-$cut in
+	0-*) ;;
+	124-* | 137-*)
+		if [ -n "$(ls "$keep")" ]; then
+			echo "== $1: ended after $limit_s s; it goes on from there in another call" >&2
+			later="$later $1"
+			return
+		fi
+		;;
+	esac
 	rm -rf "$tmp/keep"
-	mkdir "$tmp/keep"
-	(cd "$root" && timeout -k 10 "$limit_s" sh -euc "$(of "$1" 5 "$tmp/keep")") >"$tmp/out" || status=$?
+	mv "$keep" "$tmp/keep"
+	rmdir "$results/.part" 2>/dev/null || :
 	case $status-$cut in
 	0-*) ;;
 	124-1 | 137-1)

@@ -35,12 +35,6 @@ sed -i '/^\*\*Measured with other forms/,+1d' "$PAGE" # which are this tree's
 [ -z "${BLESS-}" ] || cp "$PAGE" "$RESULTS/page.md"
 diff "$RESULTS/page.md" "$PAGE" || fail "what is rendered of $RESULTS"
 
-# Parts at once: what each printed, files put together, the worst exit status.
-# shellcheck disable=SC2016
-! sh "$source/bench/parts.sh" 2 "$dir/parts" sh -c 'echo "$PART"; printf "head\n$PART\n" >"$TSV"; [ "$PART" != 1/2 ]' >"$dir/out" ||
-	fail "a part that fails, and yet"
-[ "$(tr '\n' ' ' <"$dir/out")$(tr '\n' ' ' <"$dir/parts")" = '1/2 2/2 head 1/2 2/2 ' ] || fail "parts: $(cat "$dir/out" "$dir/parts")"
-
 # A folder as ./run dist makes them.
 dist=$dir/dist
 mkdir -p "$dist/bin" "$dist/lib/heddle"

@@ -407,7 +407,9 @@ cat >"$programs/filter" <<'END'
 /time|elapsed|throughput|bandwidth|speed|clock|seconds?|\<([mun]?s|[mun]?secs?)\>|[kmgt]?i?b(yte)?s?\/s|flop|[a-z]\/s(ec)?\>/I{
 	s/[-+]?(\<nan\>|\<inf\>|[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?)/#/Ig
 	s/[[:blank:]]+/ /g
+	s/ #/#/g
 }
+/\<[gt]?ops\>/Is/[0-9]+(\.[0-9]*)?/#/g
 s/0x[0-9a-f]{6,}/0x#/Ig
 END
 mkdir -p "$build"

@@ -117,8 +117,16 @@ check 'the disturber did not run, or nothing was preempted' awk -F '\t' \
 	'$1 == "right" { for (k = 3; k <= 12; k++) ok += $k > 0; ok += $13 > 2 && $14 > 2 }
 	END { exit ok != 11 }' "$dir/table"
 
-TSV=$dir/table PART=2/3 DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" \
+# What has a row is not run again.
+grep -v '^other-output' "$dir/table" >"$dir/rows"
+cp "$dir/rows" "$dir/table"
+TSV=$dir/table DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out" 2>&1 || status=$?
+check 'what has a row, or not what has none' [ "$(grep -c '^[a-z].* [0-9.]* .* [0-9.]* ' "$dir/out")" = 1 ]
+check 'rows are lost' [ "$(sort "$dir/table" | grep -vxF -f "$dir/rows" | cut -f 1,2)" = 'other-output	differs' ]
+check 'not all are counted' grep -qx '3 differs, 1 fails, 1 hang, 2 same, 1 unusable, 1 varies' "$dir/out"
+
+TSV=$dir/third PART=2/3 DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" \
 	'o*' broken >"$dir/out" 2>&1 || status=$?
-check 'not the second third' [ "$(sed 1d "$dir/table" | cut -f 1 | tr '\n' ' ')" = \
+check 'not the second third' [ "$(sed 1d "$dir/third" | cut -f 1 | tr '\n' ' ')" = \
 	'only-filtered other-output ' ]
 exit $bad

@@ -28,7 +28,8 @@
 # TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at;
 # DEVICE=cpu: the virtual GPU. The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
 # what a fault of the GPU was. Lines at the end: suites, medians, counts; exit status 1 if any
-# differs, fails or hangs.
+# differs, fails or hangs. A program that has a row in TSV is not run again: what was ended goes on where it
+# was; the lines at the end are of all rows.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
@@ -55,6 +56,7 @@ every_us=2000 base_s=10 native_library=
 if [ "$device" = cpu ]; then # its processors are the device: ten times slower, and shared
 	every_us=20000 base_s=60
 	native_library=$where/src/dev/cpu
+	[ -d "$native_library" ] || native_library=$where/lib/heddle/cpu
 	export HEDDLE_VGPU="programs-$$"
 fi
 
@@ -180,6 +182,8 @@ start_under_heddle() {
 		start_daemon --mps off --set min_managed_us=1 --set "gates=${GATES:-off}"
 	fi
 	start_tick "$heddle" run --device "$device" -p high --
+	# One heddled serves a GPU: another one's programs are refused, and would be compared with themselves.
+	await 30 tick_alone || fail "heddled does not serve the disturber; does another one serve this GPU?"
 }
 
 stop_under_heddle() {
@@ -259,6 +263,8 @@ judge_under_heddle() { # RUN
 	[ ! -s "$dir/$name.$1.warned" ] || note="$note; $(head -n 1 "$dir/$name.$1.warned")"
 	if ! ended "$1"; then
 		verdict=hang
+	elif grep -q '^heddle: heddled refused' "$dir/$name.$1.warned"; then
+		verdict=fails # it has not been under heddle
 	elif [ "$(of "$1" status)" != 0 ]; then
 		verdict=fails
 		note="$note; $1: exit status $(of "$1" status)"
@@ -295,7 +301,7 @@ row() {
 heading() {
 	set -- program verdict alone_s beside_s cold_s warm_s p50_us p99_us cold_p50_us cold_p99_us \
 		warm_p50_us warm_p99_us cold_preempted warm_preempted note
-	(
+	[ -s "$tsv" ] || (
 		IFS='	'
 		echo "$*" >"$tsv"
 	)
@@ -346,7 +352,42 @@ for folder in "$programs"/*/; do
 done
 [ -n "$names" ] || fail "no such program"
 
-disturbed=0 limit_s=60
+has_row() {
+	[ -s "$tsv" ] && cut -f 1 "$tsv" | grep -qxF -e "$1"
+}
+
+# together NAME...: alone, beside the disturber, then under heddle.
+together() {
+	limit_s=60
+	for name; do
+		execute_natively alone
+	done
+	start_tick env LD_LIBRARY_PATH="$native_library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+	report
+	for name; do
+		report
+		execute_natively beside
+		report beside
+	done
+	stop_tick
+	start_under_heddle
+	for name; do
+		verdict=same note=
+		judge_natively
+		limit_s=$(($(of alone ms) / 50 + base_s))
+		[ ! -f "$programs/$name/limit" ] || limit_s=$(cat "$programs/$name/limit")
+		for under in cold warm; do
+			case $verdict in unusable | hang | fails) break ;; esac
+			[ "$under" = cold ] || [ -z "${WAIT_MS:-}" ] || settle
+			execute_under_heddle "$under"
+			judge_under_heddle "$under"
+		done
+		row
+	done
+	stop_under_heddle
+}
+
+disturbed=0
 if [ "$device" = cpu ]; then
 	rounds=100 # whatever that takes: its processors have other things to do
 else
@@ -354,42 +395,22 @@ else
 		sed -n 's/.*"rounds":\([0-9]*\).*/\1/p')
 fi
 [ -n "$rounds" ] || fail "the disturber does not run"
-for name in $names; do
-	execute_natively alone
-done
-start_tick env LD_LIBRARY_PATH="$native_library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-report
-for name in $names; do
-	report
-	execute_natively beside
-	report beside
-done
-stop_tick
-
-start_under_heddle
 heading
-bad=0 counts=
+some=
 for name in $names; do
-	verdict=same note=
-	judge_natively
-	limit_s=$(($(of alone ms) / 50 + base_s))
-	[ ! -f "$programs/$name/limit" ] || limit_s=$(cat "$programs/$name/limit")
-	for under in cold warm; do
-		case $verdict in unusable | hang | fails) break ;; esac
-		[ "$under" = cold ] || [ -z "${WAIT_MS:-}" ] || settle
-		execute_under_heddle "$under"
-		judge_under_heddle "$under"
-	done
-	case $verdict in differs | hang | fails) bad=1 ;; esac
-	counts="$counts $verdict"
-	row
+	has_row "$name" || some="$some $name"
+	# shellcheck disable=SC2086
+	[ "$(echo $some | wc -w)" -lt 8 ] || {
+		together $some
+		some=
+	}
 done
-stop_under_heddle
+# shellcheck disable=SC2086
+[ -z "$some" ] || together $some
 [ ! -f "$programs/LIST" ] || suites
 echo "median: $(medians)"
-echo "$counts" | tr ' ' '\n' | sort | uniq -c |
-	awk 'NF == 2 { printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
+sed 1d "$tsv" | cut -f 2 | sort | uniq -c | awk '{ printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
 [ "$disturbed" = 0 ] || fail "wrong results of the disturber, or it or heddled failed: $disturbed"
 # shellcheck disable=SC2034
 told=1 # in the table
-[ "$bad" = 0 ]
+! cut -f 2 "$tsv" | grep -qxE 'differs|hang|fails'
