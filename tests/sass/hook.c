@@ -211,11 +211,25 @@ static void fill_bank0(struct vgpu_block *b, uint32_t param_bytes)
 	}
 	word(c, 0x24, 0x00010001);
 	word(c, 0x28, b->kernel->stack_bytes);
+	word(c, 0x2c, l->dynamic_shared_bytes);
 	if (param_bytes)
 		memcpy(c + 0x210, l->params, param_bytes);
 }
 
-/* .const variables: each is where the virtual GPU has it. */
+static void copy_constants(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	for (uint64_t k = 0, n; k < bytes; k += n) {
+		uint64_t v = 0;
+
+		n = MIN(bytes - k, (uint64_t)8);
+		memcpy(&v, from + k, n);
+		if (v >> 32 != VGPU_FUNC_BASE >> 32)
+			memcpy(to + k, &v, n);
+	}
+}
+
+/* .const variables: each has the values that it has on the virtual GPU, but for addresses of
+ * functions. These stay as in the cubin: offsets of bank 2, which has the addresses. */
 static void fill_bank3(struct vgpu_block *b, struct vgpu_module *mod)
 {
 	const struct sass_code *code = b->kernel->code;
@@ -234,7 +248,7 @@ static void fill_bank3(struct vgpu_block *b, struct vgpu_module *mod)
 			vgpu_module_global(mod, y->name, &addr, &bytes) != 0 ||
 			y->value + bytes > s->size)
 			continue;
-		memcpy(c + y->value, (const void *)(uintptr_t)addr, bytes);
+		copy_constants(c + y->value, (const uint8_t *)(uintptr_t)addr, bytes);
 	}
 }
 
