@@ -165,6 +165,36 @@ static int make_bank4(struct loaded *l)
 	return 0;
 }
 
+static bool is_function(uint64_t v)
+{
+	return v >> 32 == VGPU_FUNC_BASE >> 32;
+}
+
+/* Addresses of functions in .global variables: offsets of bank 2, as in the cubin. */
+static void point_functions(struct loaded *l)
+{
+	const struct sass_code *c = l->code;
+	const struct sass_elf_section *s = sass_elf_section(c, ".nv.global.init");
+	uint64_t addr, bytes, v;
+
+	for (uint32_t i = 0; s && s->at && i < c->n_symbols; i++) {
+		const struct sass_symbol *y = &c->symbols[i];
+
+		if (y->section >= c->n_elf || &c->elf[y->section] != s ||
+			vgpu_module_global((struct vgpu_module *)(uintptr_t)l->mod, y->name, &addr,
+				&bytes) != 0 ||
+			y->value + bytes > s->size)
+			continue;
+		for (uint64_t k = 0; k + 8 <= bytes; k += 8) {
+			uint8_t *to = (uint8_t *)(uintptr_t)addr + k;
+
+			memcpy(&v, to, 8);
+			if (is_function(v))
+				memcpy(to, s->at + y->value + k, 8);
+		}
+	}
+}
+
 static void load(struct loaded *l)
 {
 	const char *why = "no memory";
@@ -177,6 +207,8 @@ static void load(struct loaded *l)
 			r = make_kernels(l);
 		if (!r)
 			r = make_bank4(l);
+		if (!r)
+			point_functions(l);
 		if (r)
 			snprintf(l->why, sizeof(l->why), "not run: %s", why);
 		l->done = true;
@@ -223,7 +255,7 @@ static void copy_constants(uint8_t *to, const uint8_t *from, uint64_t bytes)
 
 		n = MIN(bytes - k, (uint64_t)8);
 		memcpy(&v, from + k, n);
-		if (v >> 32 != VGPU_FUNC_BASE >> 32)
+		if (!is_function(v))
 			memcpy(to + k, &v, n);
 	}
 }
