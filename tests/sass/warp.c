@@ -321,7 +321,7 @@ static enum sass_next jump(struct sass_x *x, const struct sass_insn *in, uint64_
 	return N_SET;
 }
 
-/* BRA [p,] label; .DIV u, label: where lanes of u are missing here. */
+/* BRA [p,] label; .DIV u, label: where lanes of u are missing here, or left out by the guard. */
 enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *to = &in->o[in->n - 1];
@@ -333,7 +333,7 @@ enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 		uint32_t wants = get32(x, &in->o[0], t)[0];
 		if (in->n != 2)
 			return sass_unknown(x, in, "operands");
-		if (!(wants & x->w->live & ~x->active))
+		if (!(wants & x->w->live & ~x->mask))
 			x->mask = 0;
 	} else if (in->n == 2 && (in->o[0].kind == O_PRED || in->o[0].kind == O_UPRED)) {
 		x->mask &= get_pred(x, &in->o[0]);
