@@ -118,12 +118,13 @@ static void settle(struct sass_x *x, unsigned reg)
 	x->part = &x->w->part[x->w->current];
 }
 
-static uint32_t gathered(const struct sass_warp *w)
+/* Those that wait for the same lanes. */
+static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 {
 	uint32_t lanes = 0;
 
 	for (uint32_t k = 0; k < w->n; k++)
-		lanes |= gathers(&w->part[k]) ? w->part[k].mask : 0;
+		lanes |= gathers(&w->part[k]) && w->part[k].arg == wants ? w->part[k].mask : 0;
 	return lanes;
 }
 
@@ -145,13 +146,13 @@ static void collect(struct sass_warp *w, uint32_t into, const bool which[LANES])
 static void check_warpsync(struct sass_warp *w)
 {
 	for (uint32_t k = 0; k < w->n; k++) {
-		uint32_t wants = w->part[k].arg & w->live;
+		uint32_t wants = w->part[k].arg;
 		bool which[LANES] = {0};
 
-		if (!gathers(&w->part[k]) || wants & ~gathered(w))
+		if (!gathers(&w->part[k]) || wants & w->live & ~gathered(w, wants))
 			continue;
 		for (uint32_t l = 0; l < w->n; l++)
-			which[l] = gathers(&w->part[l]) && (l == k || w->part[l].mask & wants);
+			which[l] = gathers(&w->part[l]) && w->part[l].arg == wants;
 		for (uint32_t l = 0; l < w->n; l++)
 			if (which[l] && w->part[l].mask && w->part[l].state == P_COLLECT) {
 				collect(w, l, which);
