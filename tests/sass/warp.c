@@ -9,6 +9,8 @@
  * that comes as one warp. */
 #include "sass_ops.h"
 
+#include <stdio.h>
+
 static int64_t insn_at(const struct sass_x *x, uint64_t addr)
 {
 	uint64_t s = (addr - CODE_BASE) / CODE_SECTION, k = (addr - CODE_BASE) % CODE_SECTION / 16;
@@ -385,6 +387,18 @@ enum sass_next op_brx(struct sass_x *x, const struct sass_insn *in)
 	return jump_each(x, in, t);
 }
 
+/* malloc, free, vprintf and the like are the driver's, and are missing here. */
+static enum sass_next call_builtin(struct sass_x *x, const struct sass_insn *in, uint64_t to)
+{
+	char why[80] = "a call of a function of the driver";
+
+	for (uint32_t k = 0; k < x->code->n_relocs; k++)
+		if (sass_builtin(x->code->relocs[k].symbol) == to)
+			snprintf(why, sizeof(why), "a call of the driver's %.40s",
+				x->code->relocs[k].symbol);
+	return sass_unknown(x, in, why);
+}
+
 /* CALL and RET to a label, or to a register's address: with .REL from a label on. */
 static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 {
@@ -407,7 +421,7 @@ static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 		t[i] += t[i] >= CODE_BASE ? 0 : from;
 	for (unsigned i = 0; i < LANES; i++)
 		if (x->mask >> i & 1 && t[i] >= BUILTIN_BASE)
-			return sass_unknown(x, in, "a call of what the driver provides");
+			return call_builtin(x, in, t[i]);
 	return jump_each(x, in, t);
 }
 
