@@ -69,6 +69,7 @@ struct vgpu_block {
 	struct sass_bar bar[16];
 	struct vgpu_fault fault;
 	uint64_t clock, ran;
+	uint32_t random; /* 0: turns of one length, in order */
 	uint64_t range_base, range_end, range_generation;
 };
 
