@@ -173,6 +173,7 @@ static bool decode_const(struct sass_opd *o, char *s)
 
 static bool decode_memory(struct sass_opd *o, char *s)
 {
+	bool uniform;
 	char *end;
 
 	/* The descriptor says nothing that matters here. */
@@ -188,8 +189,14 @@ static bool decode_memory(struct sass_opd *o, char *s)
 	if (!end || end[1])
 		return false;
 	*end = 0;
+	uniform = strstr(s, "UR") != NULL;
 	o->kind = O_MEM;
-	return decode_terms(o, s + 1);
+	if (!decode_terms(o, s + 1))
+		return false;
+	/* Beside a uniform register, nvdisasm prints negative offsets as their lower 23 bits. */
+	if (uniform)
+		o->imm = (int64_t)((uint64_t)o->imm << 41) >> 41;
+	return true;
 }
 
 static bool decode_special(struct sass_opd *o, const char *s)
@@ -221,8 +228,9 @@ static bool decode_plain(struct sass_opd *o, const char *s)
 	} else if (decode_number(s, "B", "BZ", 16, &o->reg, &end)) {
 		o->kind = O_BARRIER;
 		return !*end;
-	} else if (!strcmp(s, "PR")) {
+	} else if (!strcmp(s, "PR") || !strcmp(s, "UPR")) {
 		o->kind = O_ALL_PREDS;
+		o->wide = *s == 'U';
 		return true;
 	} else if (!strncmp(s, "SB", 2)) {
 		o->kind = O_OTHER;

@@ -20,24 +20,26 @@ enum sass_part_state {
 	P_READY,
 	P_BSYNC,    /* arg: the convergence barrier */
 	P_WARPSYNC, /* arg: the lanes it waits for */
+	P_COLLECT,  /* likewise, at WARPSYNC.COLLECTIVE */
 	P_BAR,      /* arg: the block barrier */
 };
 
 struct sass_part {
 	uint32_t mask, pc, arg;
 	uint8_t state;
-	uint32_t back; /* where WARPSYNC.COLLECTIVE goes on */
 };
 
 struct sass_warp {
 	uint32_t index, existing, live;
 	uint32_t n, current; /* parts */
+	uint32_t ran;        /* instructions of the current one since it got its turn */
 	bool asleep;
 	struct sass_part part[LANES];
 	uint32_t pred[8];
 	uint32_t ur[64];
-	uint32_t upred; /* bit 7 is always set */
-	uint32_t b[16];
+	uint32_t upred;               /* bit 7 is always set */
+	uint32_t b[16][LANES];        /* the lanes that each lane waits for at BSYNC */
+	uint32_t back[LANES];         /* where each lane goes on after ENDCOLLECTIVE */
 	uint32_t red_count, red_pred; /* B2R.RESULT */
 	uint32_t tid[3][LANES];
 	uint32_t (*r)[LANES];
@@ -67,6 +69,7 @@ struct vgpu_block {
 	struct sass_bar bar[16];
 	struct vgpu_fault fault;
 	uint64_t clock, ran;
+	uint32_t random; /* 0: turns of one length, in order */
 	uint64_t range_base, range_end, range_generation;
 };
 
@@ -86,6 +89,7 @@ enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const 
 struct sass_part *sass_split(struct sass_x *x, uint32_t lanes); /* into a new part, same pc */
 void sass_remove(struct sass_x *x, uint32_t lanes);             /* they exit */
 void sass_barriers_check(struct sass_x *x, struct sass_warp *w);
+void sass_give_turn(struct sass_warp *w);
 void sass_bar_check(struct sass_x *x, unsigned id);
 sass_fn op_bssy, op_bsync, op_break, op_bmov, op_warpsync, op_endcollective, op_bra, op_brx,
 	op_call, op_ret, op_exit, op_yield, op_bar, op_b2r, op_nanosleep, op_vote, op_shfl,
@@ -109,6 +113,9 @@ const uint32_t *get_word(struct sass_x *x, const struct sass_opd *o, unsigned k,
 /* Memory; NULL after a fault. */
 uint8_t *sass_global(struct sass_x *x, const struct sass_insn *in, unsigned lane, uint64_t addr,
 	uint32_t bytes, bool write);
+
+/* Where a call of a function that the driver provides goes to: no such function is there. */
+uint64_t sass_builtin(const char *name);
 
 static inline float f32_of(uint32_t u)
 {

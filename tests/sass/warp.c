@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parts of warps, and what splits and joins them. A convergence register holds the lanes that BSSY
- * saw; BSYNC waits until all of these that have not exited or left by BREAK wait at it, too. The
- * registers are the warp's: code that runs in another part may write one that lanes wait on, and
- * then lets them go early. A block barrier counts each part that comes as one warp. */
+/* Parts of warps, and what splits and joins them. BSSY gives each of its lanes, in a convergence
+ * register, the lanes that it saw. BSYNC holds a lane until all of these wait at that register,
+ * too, but for those that have exited, have left by BREAK, or have another mask there by now, which
+ * does not name that lane: code in another part may use the same register, and a function that
+ * calls itself does. Lanes of outer calls are then let go early. A block barrier counts each part
+ * that comes as one warp. */
 #include "sass_ops.h"
+
+#include <stdio.h>
 
 static int64_t insn_at(const struct sass_x *x, uint64_t addr)
 {
@@ -70,18 +74,42 @@ static void release(struct sass_warp *w, const bool which[LANES], bool join)
 	}
 }
 
+static bool gathers(const struct sass_part *p)
+{
+	return p->mask && (p->state == P_WARPSYNC || p->state == P_COLLECT);
+}
+
+/* The lanes that a lane waits for at BSYNC, itself among them. Lanes at a WARPSYNC that needs this
+ * one are left out: in recursive functions they have been let go early, and on an H100 nothing
+ * hangs then. */
+static uint32_t joined(const struct sass_warp *w, unsigned reg, unsigned lane)
+{
+	uint32_t lanes = 0;
+
+	for (unsigned i = 0; i < LANES; i++)
+		if (w->b[reg][lane] & w->live & 1u << i && w->b[reg][i] >> lane & 1)
+			lanes |= 1u << i;
+	for (uint32_t k = 0; k < w->n; k++)
+		if (gathers(&w->part[k]) && w->part[k].arg >> lane & 1)
+			lanes &= ~w->part[k].mask;
+	return lanes;
+}
+
 static void check_bsync(struct sass_warp *w, unsigned reg)
 {
-	uint32_t waiting = 0;
+	uint32_t waiting = 0, open = 0;
 	bool which[LANES] = {0};
 
 	for (uint32_t k = 0; k < w->n; k++)
-		if (w->part[k].state == P_BSYNC && w->part[k].arg == reg) {
+		if (w->part[k].state == P_BSYNC && w->part[k].arg == reg)
 			waiting |= w->part[k].mask;
-			which[k] = true;
-		}
-	if (waiting && !(w->b[reg] & w->live & ~waiting))
-		release(w, which, true);
+	for (unsigned i = 0; i < LANES; i++)
+		if (waiting >> i & 1 && !(joined(w, reg, i) & ~waiting))
+			open |= 1u << i;
+	for (uint32_t k = 0; k < w->n; k++)
+		which[k] = w->part[k].state == P_BSYNC && w->part[k].arg == reg &&
+			   w->part[k].mask & open;
+	release(w, which, true);
 }
 
 /* After a register changed, in the middle of a part's run. */
@@ -92,27 +120,47 @@ static void settle(struct sass_x *x, unsigned reg)
 	x->part = &x->w->part[x->w->current];
 }
 
-static void check_warpsync(struct sass_warp *w)
+/* Those that wait for the same lanes. */
+static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 {
-	uint32_t waiting = 0;
+	uint32_t lanes = 0;
 
 	for (uint32_t k = 0; k < w->n; k++)
-		if (w->part[k].state == P_WARPSYNC)
-			waiting |= w->part[k].mask;
+		lanes |= gathers(&w->part[k]) && w->part[k].arg == wants ? w->part[k].mask : 0;
+	return lanes;
+}
+
+/* Lanes at WARPSYNC.COLLECTIVE run the code behind one of them together, wherever each stands:
+ * ptxas gives all such places of a function the same registers. */
+static void collect(struct sass_warp *w, uint32_t into, const bool which[LANES])
+{
+	struct sass_part *p = &w->part[into];
+
+	for (uint32_t k = 0; k < w->n; k++)
+		if (k != into && which[k] && w->part[k].state == P_COLLECT) {
+			p->mask |= w->part[k].mask;
+			w->part[k].mask = 0;
+		}
+	p->state = P_READY;
+	p->pc++;
+}
+
+static void check_warpsync(struct sass_warp *w)
+{
 	for (uint32_t k = 0; k < w->n; k++) {
-		uint32_t wants = w->part[k].arg & w->live;
+		uint32_t wants = w->part[k].arg;
 		bool which[LANES] = {0};
 
-		if (w->part[k].state != P_WARPSYNC || !w->part[k].mask || wants & ~waiting)
+		if (!gathers(&w->part[k]) || wants & w->live & ~gathered(w, wants))
 			continue;
 		for (uint32_t l = 0; l < w->n; l++)
-			which[l] = w->part[l].state == P_WARPSYNC &&
-				   (l == k || w->part[l].mask & wants);
-		release(w, which, true);
-		waiting = 0;
+			which[l] = gathers(&w->part[l]) && w->part[l].arg == wants;
 		for (uint32_t l = 0; l < w->n; l++)
-			if (w->part[l].state == P_WARPSYNC)
-				waiting |= w->part[l].mask;
+			if (which[l] && w->part[l].mask && w->part[l].state == P_COLLECT) {
+				collect(w, l, which);
+				which[l] = false;
+			}
+		release(w, which, true);
 	}
 }
 
@@ -145,13 +193,20 @@ static bool set_apart(struct sass_x *x)
 	return true;
 }
 
+static void set_barrier(struct sass_x *x, unsigned reg, uint32_t lanes)
+{
+	for (unsigned i = 0; i < LANES; i++)
+		if (x->mask >> i & 1)
+			x->w->b[reg][i] = lanes;
+}
+
 enum sass_next op_bssy(struct sass_x *x, const struct sass_insn *in)
 {
 	if (in->o[0].kind != O_BARRIER)
 		return sass_unknown(x, in, "operands");
 	if (!x->mask)
 		return N_NEXT;
-	x->w->b[in->o[0].reg] = x->mask;
+	set_barrier(x, in->o[0].reg, x->mask);
 	settle(x, in->o[0].reg);
 	return N_NEXT;
 }
@@ -163,13 +218,17 @@ enum sass_next op_bsync(struct sass_x *x, const struct sass_insn *in)
 	return wait(x, P_BSYNC, in->o[0].reg);
 }
 
+/* BREAK [p,] B */
 enum sass_next op_break(struct sass_x *x, const struct sass_insn *in)
 {
 	unsigned reg = in->o[in->n - 1].reg;
 
-	if (in->n != 1)
+	if (in->n > 2 || in->o[in->n - 1].kind != O_BARRIER)
 		return sass_unknown(x, in, "operands");
-	x->w->b[reg] &= ~x->mask;
+	if (in->n == 2)
+		x->mask &= get_pred(x, &in->o[0]);
+	for (unsigned i = 0; i < LANES; i++)
+		x->w->b[reg][i] &= ~x->mask;
 	settle(x, reg);
 	return N_NEXT;
 }
@@ -181,40 +240,75 @@ enum sass_next op_bmov(struct sass_x *x, const struct sass_insn *in)
 	if (!x->mask)
 		return N_NEXT;
 	if (in->o[0].kind == O_BARRIER) {
-		x->w->b[in->o[0].reg] = get32(x, &in->o[1], t)[__builtin_ctz(x->mask)];
+		const uint32_t *v = get32(x, &in->o[1], t);
+		for (unsigned i = 0; i < LANES; i++)
+			if (x->mask >> i & 1)
+				x->w->b[in->o[0].reg][i] = v[i];
 		settle(x, in->o[0].reg);
 		return N_NEXT;
 	}
-	for (unsigned i = 0; i < LANES; i++)
-		t[i] = x->w->b[in->o[1].reg];
-	put32(x, &in->o[0], t);
+	put32(x, &in->o[0], x->w->b[in->o[1].reg]);
 	if (has(in, M_CLEAR)) {
-		x->w->b[in->o[1].reg] = 0;
+		set_barrier(x, in->o[1].reg, 0);
 		settle(x, in->o[1].reg);
 	}
 	return N_NEXT;
 }
 
-/* .COLLECTIVE: the lanes gather, run what follows together up to ENDCOLLECTIVE, and go on at the
- * label, which is behind it. */
+/* .COLLECTIVE: the lanes gather, run what follows together up to ENDCOLLECTIVE, and each goes on at
+ * its own label. Lanes with different masks gather apart. */
 enum sass_next op_warpsync(struct sass_x *x, const struct sass_insn *in)
 {
+	const struct sass_opd *to = &in->o[in->n - 1];
+	bool collective = has(in, M_COLLECTIVE);
 	lanes32 t;
-	uint32_t lanes = ~0u;
 
+	if (collective && (to->kind != O_LABEL || insn_at(x, (uint64_t)to->imm) < 0))
+		return sass_unknown(x, in, "operands");
 	if (!set_apart(x))
 		return N_NEXT;
+	for (unsigned i = 0; i < LANES; i++)
+		t[i] = ~0u;
 	if (!has(in, M_ALL))
-		lanes = get32(x, &in->o[0], t)[__builtin_ctz(x->mask)];
-	if (has(in, M_COLLECTIVE) && in->o[in->n - 1].kind != O_LABEL)
-		return sass_unknown(x, in, "operands");
-	return wait(x, P_WARPSYNC, lanes);
+		memcpy(t, get32(x, &in->o[0], (lanes32){0}), sizeof(t));
+	for (unsigned i = 0; i < LANES; i++)
+		if (collective && x->part->mask >> i & 1)
+			x->w->back[i] = (uint32_t)insn_at(x, (uint64_t)to->imm);
+	for (;;) {
+		uint32_t m = x->part->mask, first = t[__builtin_ctz(m)], same = 0;
+		struct sass_part *p = x->part;
+
+		for (unsigned i = 0; i < LANES; i++)
+			same |= (m >> i & 1 && t[i] == first) ? 1u << i : 0;
+		if (same != m)
+			p = sass_split(x, same);
+		p->state = collective ? P_COLLECT : P_WARPSYNC;
+		p->arg = first;
+		if (same == m)
+			break;
+	}
+	sass_barriers_check(x, x->w);
+	return N_WAIT;
 }
 
 enum sass_next op_endcollective(struct sass_x *x, const struct sass_insn *in)
 {
-	(void)x, (void)in;
-	return N_NEXT;
+	const uint32_t *back = x->w->back;
+
+	(void)in;
+	if (!set_apart(x))
+		return N_NEXT;
+	for (;;) {
+		uint32_t m = x->part->mask, first = back[__builtin_ctz(m)], same = 0;
+
+		for (unsigned i = 0; i < LANES; i++)
+			same |= (m >> i & 1 && back[i] == first) ? 1u << i : 0;
+		if (same == m) {
+			x->part->pc = first;
+			return N_SET;
+		}
+		sass_split(x, same)->pc = first;
+	}
 }
 
 static enum sass_next jump(struct sass_x *x, const struct sass_insn *in, uint64_t to)
@@ -230,7 +324,7 @@ static enum sass_next jump(struct sass_x *x, const struct sass_insn *in, uint64_
 	return N_SET;
 }
 
-/* BRA [p,] label; .DIV u, label: where lanes of u are missing here. */
+/* BRA [p,] label; .DIV u, label: where lanes of u are missing here, or left out by the guard. */
 enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *to = &in->o[in->n - 1];
@@ -242,7 +336,7 @@ enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 		uint32_t wants = get32(x, &in->o[0], t)[0];
 		if (in->n != 2)
 			return sass_unknown(x, in, "operands");
-		if (!(wants & x->w->live & ~x->active))
+		if (!(wants & x->w->live & ~x->mask))
 			x->mask = 0;
 	} else if (in->n == 2 && (in->o[0].kind == O_PRED || in->o[0].kind == O_UPRED)) {
 		x->mask &= get_pred(x, &in->o[0]);
@@ -293,6 +387,18 @@ enum sass_next op_brx(struct sass_x *x, const struct sass_insn *in)
 	return jump_each(x, in, t);
 }
 
+/* malloc, free, vprintf and the like are the driver's, and are missing here. */
+static enum sass_next call_builtin(struct sass_x *x, const struct sass_insn *in, uint64_t to)
+{
+	char why[80] = "a call of a function of the driver";
+
+	for (uint32_t k = 0; k < x->code->n_relocs; k++)
+		if (sass_builtin(x->code->relocs[k].symbol) == to)
+			snprintf(why, sizeof(why), "a call of the driver's %.40s",
+				x->code->relocs[k].symbol);
+	return sass_unknown(x, in, why);
+}
+
 /* CALL and RET to a label, or to a register's address: with .REL from a label on. */
 static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 {
@@ -315,7 +421,7 @@ static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 		t[i] += t[i] >= CODE_BASE ? 0 : from;
 	for (unsigned i = 0; i < LANES; i++)
 		if (x->mask >> i & 1 && t[i] >= BUILTIN_BASE)
-			return sass_unknown(x, in, "a call of what the driver provides");
+			return call_builtin(x, in, t[i]);
 	return jump_each(x, in, t);
 }
 
@@ -341,10 +447,18 @@ enum sass_next op_lepc(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
+/* Another part of the warp runs next, if there is one. */
+void sass_give_turn(struct sass_warp *w)
+{
+	w->ran = 0;
+	w->current = (w->current + 1) % w->n;
+}
+
 enum sass_next op_yield(struct sass_x *x, const struct sass_insn *in)
 {
 	(void)in;
 	x->part->pc++;
+	sass_give_turn(x->w);
 	return N_WAIT;
 }
 
@@ -353,6 +467,7 @@ enum sass_next op_nanosleep(struct sass_x *x, const struct sass_insn *in)
 	(void)in;
 	x->part->pc++;
 	x->w->asleep = true;
+	sass_give_turn(x->w);
 	return N_WAIT;
 }
 
@@ -481,9 +596,13 @@ void sass_remove(struct sass_x *x, uint32_t lanes)
 			sass_bar_check(x, k);
 }
 
+/* EXIT [p] */
 enum sass_next op_exit(struct sass_x *x, const struct sass_insn *in)
 {
-	(void)in;
+	if (in->n > 1 || (in->n && in->o[0].kind != O_PRED))
+		return sass_unknown(x, in, "operands");
+	if (in->n)
+		x->mask &= get_pred(x, &in->o[0]);
 	if (!set_apart(x))
 		return N_NEXT;
 	sass_remove(x, x->part->mask);
