@@ -51,24 +51,40 @@ static void find_together(struct meeting *m)
 	}
 }
 
+/* Both are asked for late: most forms have no place at which lanes could not wait. */
+static const struct cfg_uniformity *uniformity_of_guest(struct meeting *m, struct verify_pair *p)
+{
+	const uint32_t *b = p->g->from->block;
+
+	if (!p->g->u && cfg_uniformity(&m->v->arena, p->pg,
+				b[1] == 1 && b[2] == 1 ? CFG_BLOCKS_1D : 0, NULL, &p->g->u) < 0)
+		m->v->failed = true;
+	return p->g->u;
+}
+
+static bool is_uniform(const struct cfg_uniformity *u, uint32_t block, uint32_t reg)
+{
+	return u->reg[reg] >= CFG_WARP_UNIFORM && u->block[block] >= CFG_WARP_UNIFORM;
+}
+
 /* The guard may differ in lanes of a warp; it does not where whole warps take it in the kernel. */
 static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
 {
-	const struct ptx_stmt *s = &m->g->f->body.at[at];
-	const struct verify_pair *p = verify_owner(m->v, at);
-	const struct cfg_uniformity *u = p ? p->g->u : NULL;
-	const struct ptx_stmt *w;
+	const struct ptx_stmt *s = &m->g->f->body.at[at], *w, *own;
+	struct verify_pair *p = verify_owner(m->v, at);
 
-	if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || verify_is_never(m->v->pairs.at[0], at))
-		return false;
-	if (m->u->reg[s->guard] >= CFG_WARP_UNIFORM && m->u->block[block] >= CFG_WARP_UNIFORM)
+	if (verify_is_never(m->v->pairs.at[0], at))
 		return false;
 	w = verify_written(m->g, at, s->guard);
 	if (w && w->mn->op == PTX_OP_vote)
 		return false;
-	s = p ? &p->p->body.at[p->of[at]] : NULL;
-	return !u || s->guard == PTX_NO_REG || u->reg[s->guard] < CFG_WARP_UNIFORM ||
-	       u->block[p->pg->block_of[p->of[at]]] < CFG_WARP_UNIFORM;
+	own = p && p->g && uniformity_of_guest(m, p) ? &p->p->body.at[p->of[at]] : NULL;
+	if (own && own->guard != PTX_NO_REG &&
+		is_uniform(p->g->u, p->pg->block_of[p->of[at]], own->guard))
+		return false;
+	if (!m->u && cfg_uniformity(&m->v->arena, m->g, CFG_BLOCKS_1D, NULL, &m->u) < 0)
+		m->v->failed = true;
+	return m->v->failed || !is_uniform(m->u, block, s->guard);
 }
 
 /* Nothing leads there but what comes from block `from`, or it ends a region with one way in. */
@@ -83,23 +99,6 @@ static bool is_own(const struct meeting *m, uint32_t from, uint32_t place)
 			!cfg_dominates(m->g, from, b->pred[i]))
 			return false;
 	return true;
-}
-
-/* The last statement of a block under a guard that lanes may not share, with no gathering behind
- * it; NONE: there is none. */
-static uint32_t find_parting(struct meeting *m, uint32_t block)
-{
-	const struct cfg_block *b = &m->g->at[block];
-
-	for (uint32_t i = b->end; i-- > b->first;) {
-		const struct ptx_stmt *s = &m->g->f->body.at[i];
-
-		if (is_gathering(s) || is_together(s))
-			return NONE;
-		if (may_part(m, block, i))
-			return i;
-	}
-	return NONE;
 }
 
 /* Past blocks that only lead on: ptxas makes no place of them. */
@@ -122,32 +121,47 @@ static uint32_t settle(const struct meeting *m, uint32_t place)
 	return place;
 }
 
+/* Lanes parted in a block by statement `at` may wait for each other where they meet, or do nothing
+ * together from there on. */
+static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
+{
+	const struct cfg_block *b = &m->g->at[block];
+	uint32_t place = b->n_succ == 1 ? b->succ[0] : CFG_NONE;
+
+	if (at + 1 == b->end && b->n_succ > 1)
+		place = b->ipdom;
+	place = settle(m, place);
+	return place == CFG_NONE || place == m->g->exit || !m->together[place] ||
+	       is_own(m, block, place);
+}
+
+/* What is under a guard, back to the last thing that lanes do together. */
 static void look_at_block(struct meeting *m, uint32_t block)
 {
 	const struct cfg_block *b = &m->g->at[block];
-	uint32_t at = find_parting(m, block), place;
 	struct verify_pair *p;
 
-	if (at == NONE)
-		return;
-	if (at + 1 == b->end && b->n_succ > 1)
-		place = b->ipdom;
-	else
-		place = b->n_succ == 1 ? b->succ[0] : CFG_NONE;
-	place = settle(m, place);
-	if (place == CFG_NONE || place == m->g->exit || !m->together[place] ||
-		is_own(m, block, place))
-		return;
-	if (m->v->r->apart) {
-		*m->v->r->apart = true;
+	for (uint32_t at = b->end; at-- > b->first;) {
+		const struct ptx_stmt *s = &m->g->f->body.at[at];
+
+		if (is_gathering(s) || is_together(s))
+			return;
+		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || can_meet(m, block, at) ||
+			!may_part(m, block, at))
+			continue;
+		if (m->v->r->apart) {
+			*m->v->r->apart = true;
+			return;
+		}
+		p = verify_owner(m->v, at);
+		p = p ? p : m->v->pairs.at[0];
+		verify_tell(p, PASS_RULE_CONVERGENCE, at, p->of[at],
+			"lanes may part at `%s` and meet again only where other code comes, too, "
+			"ahead of "
+			"what they do together",
+			verify_text(p, p->q, at));
 		return;
 	}
-	p = verify_owner(m->v, at);
-	p = p ? p : m->v->pairs.at[0];
-	verify_tell(p, PASS_RULE_CONVERGENCE, at, p->of[at],
-		"lanes may part at `%s` and meet again only where other code comes, too, ahead of "
-		"what they do together",
-		verify_text(p, p->q, at));
 }
 
 void verify_meetings(struct verify *v)
@@ -158,17 +172,9 @@ void verify_meetings(struct verify *v)
 	if (!form || form->woven.why.reason || !form->woven.of[0].instructions)
 		return;
 	m.together = arena_zalloc(&v->arena, m.g->n + 1);
-	if (!m.together || cfg_uniformity(&v->arena, m.g, CFG_BLOCKS_1D, NULL, &m.u) < 0) {
+	if (!m.together) {
 		v->failed = true;
 		return;
-	}
-	for (unsigned k = 0; k < v->r->n; k++) {
-		const uint32_t *b = v->guest[k].from->block;
-
-		if (!v->guest[k].u && cfg_uniformity(&v->arena, v->pairs.at[k]->pg,
-					      b[1] == 1 && b[2] == 1 ? CFG_BLOCKS_1D : 0, NULL,
-					      &v->guest[k].u) < 0)
-			v->failed = true;
 	}
 	find_together(&m);
 	for (uint32_t b = 0; b < m.g->exit && !v->failed; b++)
