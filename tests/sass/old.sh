@@ -8,7 +8,7 @@
 # with an edit, made on its way to ptxas:
 #   preempt   no .maxnreg line: ptxas 12.8 to 13.3 then compute a value anew from a register that
 #             they have overwritten. With other versions this case is left out, with a note.
-#   weave     no `bar.warp.sync -1` in the woven kernel: lanes that a branch parts then reach a block
+#   weave     no `bar.warp.sync -1` in the woven kernel (pairs: old.txt): lanes that a branch parts then reach a block
 #             barrier or a vote apart, as before weaving gave them places to meet
 # JOBS, LIMIT (120), PTXAS, NVDISASM: as for sass.sh. Exit status: 1 if an old text is not found, or if
 # today's is wrong or does not run; 77 without ptxas or nvdisasm.
@@ -96,6 +96,7 @@ fi
 
 export OLD_IN=hd_merged OLD_LINE='^[[:space:]]*bar[.]warp[.]sync -1;$'
 while IFS='|' read -r options first second <&3; do
+	case $options in '#'*) continue ;; esac
 	name="weave${options:+ $options} ${first%% --*} + ${second%% --*}"
 	if [ ! -e "$build/${first%% *}" ] || [ ! -e "$build/${second%% *}" ]; then
 		echo "$name: left out (its compiler is not here)"
@@ -106,11 +107,6 @@ while IFS='|' read -r options first second <&3; do
 	set -- corun --json --device cpu --check --how weave $options -- $first + $second
 	set +f
 	judge "$name" "$(run "$@")" "$(old run "$@")"
-done 3<<'END'
-|kernels/nvcc/sort.ptx sort --grid 4 --block 256 u32[2048]:rand(1)|kernels/nvcc/stms.ptx stms --grid 5 --block 256 u8[1200]:rand(2) f32[1200]:zero u32:40 u32:30
-|kernels/clang/msort.ptx msort_pass --grid 10 --block 100 u32[1000]:iota u32[1000]:zero u32:1000 u32:96|kernels/clang/bitonic.ptx bitonic_tile --grid 1 --block 256 u32[512]:iota
-|kernels/clang/bitonic.ptx bitonic_tile --grid 2 --block 256 u32[1024]:rand(1)|kernels/clang/narrow.ptx mandelbrot --grid 2 --block 96 u32[600]:zero u32:24 u32:25 f32:-2.0 f32:-1.25 f32:0.1 u32:64
---unsliced|kernels/clang/bitonic.ptx bitonic_tile --grid 5 --block 256 u32[2560]:rand(1)|kernels/clang/flow.ptx flow_middle --grid 2 --block 32 u32[64]:zero u32:9
-END
+done 3<"$here/old.txt"
 [ "$cases" -gt 0 ] || exit 77
 [ "$bad" = 0 ]

@@ -36,7 +36,9 @@ sass_open() {
 	trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-sass-$sass_id"*' EXIT
 	trap 'exit 1' INT TERM
 	SASS_CACHE=${SASS_CACHE:-$work/cache}
-	# Programs look for the virtual GPU from their own folder on.
+	# Programs look for the virtual GPU from their own folder on; by this path, which meson sets, they
+	# would find the one that interprets PTX.
+	unset LD_LIBRARY_PATH
 	tree=$work/tree
 	mkdir -p "$SASS_CACHE" "$tree/src/dev/cpu"
 	cp "$build/heddle" "$tree/"
