@@ -57,10 +57,11 @@ sass_count() {
 	}
 	sort "$1" | if [ -n "${VERBOSE:-}" ]; then cat; else grep -Ev '^(same|refused)' || :; fi
 	sass_forms=0
-	for sass_verdict in same differs hang fails 'not run' 'no reference' refused; do
+	sass_same=0
+	for sass_verdict in same close differs hang fails 'not run' 'no reference' refused; do
 		sass_n=$(grep -c "^$sass_verdict: " "$1") || :
 		[ "$sass_verdict" = refused ] || sass_forms=$((sass_forms + sass_n))
-		[ "$sass_verdict" != same ] || sass_same=$sass_n
+		case $sass_verdict in same | close) sass_same=$((sass_same + sass_n)) ;; esac
 		[ "$sass_verdict" != differs ] || sass_differs=$sass_n
 		printf '%s %s, ' "$sass_n" "$sass_verdict"
 	done
