@@ -173,6 +173,7 @@ static bool decode_const(struct sass_opd *o, char *s)
 
 static bool decode_memory(struct sass_opd *o, char *s)
 {
+	bool uniform;
 	char *end;
 
 	/* The descriptor says nothing that matters here. */
@@ -188,8 +189,14 @@ static bool decode_memory(struct sass_opd *o, char *s)
 	if (!end || end[1])
 		return false;
 	*end = 0;
+	uniform = strstr(s, "UR") != NULL;
 	o->kind = O_MEM;
-	return decode_terms(o, s + 1);
+	if (!decode_terms(o, s + 1))
+		return false;
+	/* Beside a uniform register, nvdisasm prints negative offsets as their lower 23 bits. */
+	if (uniform)
+		o->imm = (int64_t)((uint64_t)o->imm << 41) >> 41;
+	return true;
 }
 
 static bool decode_special(struct sass_opd *o, const char *s)

@@ -20,13 +20,13 @@ enum sass_part_state {
 	P_READY,
 	P_BSYNC,    /* arg: the convergence barrier */
 	P_WARPSYNC, /* arg: the lanes it waits for */
+	P_COLLECT,  /* likewise, at WARPSYNC.COLLECTIVE */
 	P_BAR,      /* arg: the block barrier */
 };
 
 struct sass_part {
 	uint32_t mask, pc, arg;
 	uint8_t state;
-	uint32_t back; /* where WARPSYNC.COLLECTIVE goes on */
 };
 
 struct sass_warp {
@@ -38,6 +38,7 @@ struct sass_warp {
 	uint32_t ur[64];
 	uint32_t upred; /* bit 7 is always set */
 	uint32_t b[16];
+	uint32_t back[LANES]; /* where each lane goes on after ENDCOLLECTIVE */
 	uint32_t red_count, red_pred; /* B2R.RESULT */
 	uint32_t tid[3][LANES];
 	uint32_t (*r)[LANES];

@@ -112,6 +112,8 @@ static bool choose(struct sass_warp *w, bool next)
 static void deadlock(struct sass_x *x)
 {
 	struct vgpu_block *b = x->b;
+	char parts[120] = "";
+	size_t n = 0;
 
 	for (uint32_t k = 0; k < b->n_warps; k++) {
 		struct sass_warp *w = &b->warps[k];
@@ -119,11 +121,12 @@ static void deadlock(struct sass_x *x)
 		if (!w->live)
 			continue;
 		x->w = w;
+		for (uint32_t l = 0; l < w->n && n < sizeof(parts); l++)
+			n += (size_t)snprintf(parts + n, sizeof(parts) - n, " %08x at 0x%x",
+				w->part[l].mask, x->code->insns[w->part[l].pc].at);
 		sass_fault(x, &x->code->insns[w->part[0].pc], VGPU_FAULT_DEADLOCK,
 			(unsigned)__builtin_ctz(w->part[0].mask),
-			"no part of any warp can go on; of this warp %u wait, this one of lanes "
-			"%08x",
-			w->n, w->part[0].mask);
+			"no part of any warp can go on; of this warp wait lanes%s", parts);
 		return;
 	}
 }

@@ -92,27 +92,51 @@ static void settle(struct sass_x *x, unsigned reg)
 	x->part = &x->w->part[x->w->current];
 }
 
-static void check_warpsync(struct sass_warp *w)
+static bool gathers(const struct sass_part *p)
 {
-	uint32_t waiting = 0;
+	return p->mask && (p->state == P_WARPSYNC || p->state == P_COLLECT);
+}
+
+static uint32_t gathered(const struct sass_warp *w)
+{
+	uint32_t lanes = 0;
 
 	for (uint32_t k = 0; k < w->n; k++)
-		if (w->part[k].state == P_WARPSYNC)
-			waiting |= w->part[k].mask;
+		lanes |= gathers(&w->part[k]) ? w->part[k].mask : 0;
+	return lanes;
+}
+
+/* Lanes at WARPSYNC.COLLECTIVE run the code behind one of them together, wherever each stands:
+ * ptxas gives all such places of a function the same registers. */
+static void collect(struct sass_warp *w, uint32_t into, const bool which[LANES])
+{
+	struct sass_part *p = &w->part[into];
+
+	for (uint32_t k = 0; k < w->n; k++)
+		if (k != into && which[k] && w->part[k].state == P_COLLECT) {
+			p->mask |= w->part[k].mask;
+			w->part[k].mask = 0;
+		}
+	p->state = P_READY;
+	p->pc++;
+}
+
+static void check_warpsync(struct sass_warp *w)
+{
 	for (uint32_t k = 0; k < w->n; k++) {
 		uint32_t wants = w->part[k].arg & w->live;
 		bool which[LANES] = {0};
 
-		if (w->part[k].state != P_WARPSYNC || !w->part[k].mask || wants & ~waiting)
+		if (!gathers(&w->part[k]) || wants & ~gathered(w))
 			continue;
 		for (uint32_t l = 0; l < w->n; l++)
-			which[l] = w->part[l].state == P_WARPSYNC &&
-				   (l == k || w->part[l].mask & wants);
-		release(w, which, true);
-		waiting = 0;
+			which[l] = gathers(&w->part[l]) && (l == k || w->part[l].mask & wants);
 		for (uint32_t l = 0; l < w->n; l++)
-			if (w->part[l].state == P_WARPSYNC)
-				waiting |= w->part[l].mask;
+			if (which[l] && w->part[l].mask && w->part[l].state == P_COLLECT) {
+				collect(w, l, which);
+				which[l] = false;
+			}
+		release(w, which, true);
 	}
 }
 
@@ -163,12 +187,15 @@ enum sass_next op_bsync(struct sass_x *x, const struct sass_insn *in)
 	return wait(x, P_BSYNC, in->o[0].reg);
 }
 
+/* BREAK [p,] B */
 enum sass_next op_break(struct sass_x *x, const struct sass_insn *in)
 {
 	unsigned reg = in->o[in->n - 1].reg;
 
-	if (in->n != 1)
+	if (in->n > 2 || in->o[in->n - 1].kind != O_BARRIER)
 		return sass_unknown(x, in, "operands");
+	if (in->n == 2)
+		x->mask &= get_pred(x, &in->o[0]);
 	x->w->b[reg] &= ~x->mask;
 	settle(x, reg);
 	return N_NEXT;
@@ -195,26 +222,60 @@ enum sass_next op_bmov(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* .COLLECTIVE: the lanes gather, run what follows together up to ENDCOLLECTIVE, and go on at the
- * label, which is behind it. */
+/* .COLLECTIVE: the lanes gather, run what follows together up to ENDCOLLECTIVE, and each goes on at
+ * its own label. Lanes with different masks gather apart. */
 enum sass_next op_warpsync(struct sass_x *x, const struct sass_insn *in)
 {
+	const struct sass_opd *to = &in->o[in->n - 1];
+	bool collective = has(in, M_COLLECTIVE);
 	lanes32 t;
-	uint32_t lanes = ~0u;
 
+	if (collective && (to->kind != O_LABEL || insn_at(x, (uint64_t)to->imm) < 0))
+		return sass_unknown(x, in, "operands");
 	if (!set_apart(x))
 		return N_NEXT;
+	for (unsigned i = 0; i < LANES; i++)
+		t[i] = ~0u;
 	if (!has(in, M_ALL))
-		lanes = get32(x, &in->o[0], t)[__builtin_ctz(x->mask)];
-	if (has(in, M_COLLECTIVE) && in->o[in->n - 1].kind != O_LABEL)
-		return sass_unknown(x, in, "operands");
-	return wait(x, P_WARPSYNC, lanes);
+		memcpy(t, get32(x, &in->o[0], (lanes32){0}), sizeof(t));
+	for (unsigned i = 0; i < LANES; i++)
+		if (collective && x->part->mask >> i & 1)
+			x->w->back[i] = (uint32_t)insn_at(x, (uint64_t)to->imm);
+	for (;;) {
+		uint32_t m = x->part->mask, first = t[__builtin_ctz(m)], same = 0;
+		struct sass_part *p = x->part;
+
+		for (unsigned i = 0; i < LANES; i++)
+			same |= (m >> i & 1 && t[i] == first) ? 1u << i : 0;
+		if (same != m)
+			p = sass_split(x, same);
+		p->state = collective ? P_COLLECT : P_WARPSYNC;
+		p->arg = first;
+		if (same == m)
+			break;
+	}
+	sass_barriers_check(x, x->w);
+	return N_WAIT;
 }
 
 enum sass_next op_endcollective(struct sass_x *x, const struct sass_insn *in)
 {
-	(void)x, (void)in;
-	return N_NEXT;
+	const uint32_t *back = x->w->back;
+
+	(void)in;
+	if (!set_apart(x))
+		return N_NEXT;
+	for (;;) {
+		uint32_t m = x->part->mask, first = back[__builtin_ctz(m)], same = 0;
+
+		for (unsigned i = 0; i < LANES; i++)
+			same |= (m >> i & 1 && back[i] == first) ? 1u << i : 0;
+		if (same == m) {
+			x->part->pc = first;
+			return N_SET;
+		}
+		sass_split(x, same)->pc = first;
+	}
 }
 
 static enum sass_next jump(struct sass_x *x, const struct sass_insn *in, uint64_t to)
