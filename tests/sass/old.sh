@@ -10,7 +10,8 @@
 #             they have overwritten. With other versions this case is left out, with a note.
 #   weave     no `bar.warp.sync -1` in the woven kernel (pairs: old.txt): lanes that a branch parts then reach a block
 #             barrier or a vote apart, as before weaving gave them places to meet
-# JOBS, LIMIT (120), PTXAS, NVDISASM: as for sass.sh. Exit status: 1 if an old text is not found, or if
+# And va-async.ptx is such a text itself, which hangs.
+# LIMIT (120), PTXAS, NVDISASM: as for sass.sh. Exit status: 1 if an old text is not found, or if
 # today's is wrong or does not run; 77 without ptxas or nvdisasm.
 set -eu
 build=$(cd "$1" && pwd)
@@ -108,5 +109,23 @@ while IFS='|' read -r options first second <&3; do
 	set +f
 	judge "$name" "$(run "$@")" "$(old run "$@")"
 done 3<"$here/old.txt"
+# The text itself, from before the correction, with struct ctl_args of both kernels (grids of 7,3 and 4).
+# The virtual GPU must run it, or it would hang for another reason.
+if [ -e "$build/kernels/clang/va.ptx" ] && [ -e "$build/kernels/clang/async.ptx" ]; then
+	zero=00000000 one=01000000
+	va=hex:$zero$zero$zero${zero}15000000${zero}0700000003000000$one$zero$zero$zero$zero${zero}9224492455555555$zero$zero$zero$zero
+	async=hex:$zero$zero$zero${zero}04000000${zero}04000000$one$one$zero$zero$zero$zero${zero}00000040ffffffff$zero$zero$zero$zero
+	set -- exec --device cpu "$here/va-async.ptx" hd_merged --grid 21 --block 256 --shared 1024 "$va" 'f32[5001]:iota' \
+		'f32[5001]:rand(2)' 'f32[5001]:zero' u32:5001 u32:3 "$async" 'u32[1024]:iota' 'u32[1024]:zero'
+	HEDDLE_VGPU=sass-$sass_id "$build/heddle" "$@" >"$work/out" 2>&1 || {
+		echo "va-async.ptx: the virtual GPU does not run it: $(cat "$work/out")"
+		bad=$((bad + 1))
+	}
+	set -f
+	judge 'weave va + async_copy' "$(run corun --json --device cpu --check --how weave -- \
+		kernels/clang/va.ptx va --grid 7,3 --block 256 'f32[5001]:iota' 'f32[5001]:rand(2)' 'f32[5001]:zero' u32:5001 u32:3 + \
+		kernels/clang/async.ptx async_copy --grid 4 --block 64 'u32[1024]:iota' 'u32[1024]:zero')" "$(LIMIT=10 run "$@")"
+	set +f
+fi
 [ "$cases" -gt 0 ] || exit 77
 [ "$bad" = 0 ]
