@@ -152,15 +152,15 @@ kernels() {
 		xargs -0 -r -n 4 -P "${JOBS:-2}" sh "$work/one"
 }
 
-# heddle for pairs.sh, which looks at the last error alone: an instruction without semantics is that.
+# heddle for pairs.sh, which reads the last error alone: this puts a fault's place and reason there.
 cat >"$work/heddle" <<'SH'
 #!/bin/sh
 mine=$(mktemp -d "$work/run.XXXXXX")
 status=0
 "$tree/heddle" "$@" >"$mine/out" 2>"$mine/err" || status=$?
 cat "$mine/err" >&2
-if grep -q 'not run: ' "$mine/err"; then
-	sed -n 's/.*\(not run: .*\)/"error": "\1",/p' "$mine/err" | head -n 1
+if grep -q '^virtual GPU: ' "$mine/err"; then
+	sed -n 's/^virtual GPU: \(.*\)/"error": "\1",/p' "$mine/err" | head -n 1
 else
 	cat "$mine/out"
 fi
