@@ -32,13 +32,14 @@ struct sass_part {
 struct sass_warp {
 	uint32_t index, existing, live;
 	uint32_t n, current; /* parts */
+	uint32_t ran;        /* instructions of the current one since it got its turn */
 	bool asleep;
 	struct sass_part part[LANES];
 	uint32_t pred[8];
 	uint32_t ur[64];
-	uint32_t upred; /* bit 7 is always set */
-	uint32_t b[16];
-	uint32_t back[LANES]; /* where each lane goes on after ENDCOLLECTIVE */
+	uint32_t upred;               /* bit 7 is always set */
+	uint32_t b[16][LANES];        /* the lanes that each lane waits for at BSYNC */
+	uint32_t back[LANES];         /* where each lane goes on after ENDCOLLECTIVE */
 	uint32_t red_count, red_pred; /* B2R.RESULT */
 	uint32_t tid[3][LANES];
 	uint32_t (*r)[LANES];
@@ -87,6 +88,7 @@ enum sass_next sass_unknown(struct sass_x *x, const struct sass_insn *in, const 
 struct sass_part *sass_split(struct sass_x *x, uint32_t lanes); /* into a new part, same pc */
 void sass_remove(struct sass_x *x, uint32_t lanes);             /* they exit */
 void sass_barriers_check(struct sass_x *x, struct sass_warp *w);
+void sass_give_turn(struct sass_warp *w);
 void sass_bar_check(struct sass_x *x, unsigned id);
 sass_fn op_bssy, op_bsync, op_break, op_bmov, op_warpsync, op_endcollective, op_bra, op_brx,
 	op_call, op_ret, op_exit, op_yield, op_bar, op_b2r, op_nanosleep, op_vote, op_shfl,

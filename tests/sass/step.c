@@ -2,14 +2,16 @@
  * Copyright 2026 The heddle authors */
 
 /* Which part of which warp runs, and for how long: warps in turn, in each the part that ran last,
- * until it waits or its turn is over; then the next one that can. So the parts of a warp that wait
- * for each other through memory get on. */
+ * until it waits or yields; then the next part that can. A part that neither waits nor yields keeps
+ * its warp for PART_TURN instructions and loses it at a jump backwards: the parts of a warp share
+ * its uniform registers, and ptxas holds values there in code that only some lanes run. */
 #include "sass_ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-#define QUANTUM 300
+#define QUANTUM   300
+#define PART_TURN 5000
 
 enum vgpu_state __wrap_vgpu_block_step(
 	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
@@ -67,12 +69,15 @@ static uint64_t run_part(struct sass_x *x, uint64_t n, uint64_t *io_threads)
 	while (did < n) {
 		const struct sass_insn *in;
 		enum sass_next next = N_NEXT;
+		uint32_t at;
 
 		x->part = &w->part[w->current];
-		in = &x->code->insns[x->part->pc];
+		at = x->part->pc;
+		in = &x->code->insns[at];
 		x->active = x->part->mask;
 		x->mask = x->active & guard_of(x, in);
 		did++;
+		w->ran++;
 		b->clock++;
 		*io_threads += (unsigned)__builtin_popcount(x->mask);
 		if (!in->fn)
@@ -90,18 +95,22 @@ static uint64_t run_part(struct sass_x *x, uint64_t n, uint64_t *io_threads)
 			x->part->pc++;
 		} else if (next == N_WAIT) {
 			return did;
+		} else if (w->ran > PART_TURN && x->part->pc <= at) {
+			sass_give_turn(w);
+			return did;
 		}
 	}
 	return did;
 }
 
 /* The next part that can run, from the current one on; false: none. */
-static bool choose(struct sass_warp *w, bool next)
+static bool choose(struct sass_warp *w)
 {
 	for (uint32_t k = 0; k < w->n; k++) {
-		uint32_t at = (w->current + k + next) % w->n;
+		uint32_t at = (w->current + k) % w->n;
 
 		if (w->part[at].state == P_READY) {
+			w->ran = k ? 0 : w->ran;
 			w->current = at;
 			return true;
 		}
@@ -147,25 +156,20 @@ enum vgpu_state __wrap_vgpu_block_step(
 	while (budget && stuck < b->n_warps) {
 		struct sass_warp *w = &b->warps[b->turn];
 		uint64_t left = MIN(budget, (uint64_t)QUANTUM), did;
-		bool next = false;
 
 		b->turn = b->turn + 1 < b->n_warps ? b->turn + 1 : 0;
 		x.w = w;
 		stuck++;
-		while (left && !w->asleep && w->n && choose(w, next)) {
+		while (left && !w->asleep && w->n && choose(w)) {
 			did = run_part(&x, left, io_thread_insns);
-			left -= did;
-			budget -= did;
+			left -= MIN(left, did);
+			budget -= MIN(budget, did);
 			stuck = 0;
-			next = true;
 			if (b->fault.kind) {
 				*io_clock = b->clock;
 				return VGPU_FAULT;
 			}
 		}
-		/* Its turn is over: another part of it has the next one. */
-		if (w->n && !left)
-			w->current = (w->current + 1) % w->n;
 	}
 	*io_clock = b->clock;
 	for (uint32_t k = 0; k < b->n_warps; k++) {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Parts of warps, and what splits and joins them. A convergence register holds the lanes that BSSY
- * saw; BSYNC waits until all of these that have not exited or left by BREAK wait at it, too. The
- * registers are the warp's: code that runs in another part may write one that lanes wait on, and
- * then lets them go early. A block barrier counts each part that comes as one warp. */
+/* Parts of warps, and what splits and joins them. BSSY gives each of its lanes, in a convergence
+ * register, the lanes that it saw. BSYNC holds a lane until all of these wait at that register,
+ * too, but for those that have exited, have left by BREAK, or have another mask there by now, which
+ * does not name that lane: code in another part may use the same register, and a function that
+ * calls itself does. Lanes of outer calls are then let go early. A block barrier counts each part
+ * that comes as one warp. */
 #include "sass_ops.h"
 
 static int64_t insn_at(const struct sass_x *x, uint64_t addr)
@@ -70,18 +72,32 @@ static void release(struct sass_warp *w, const bool which[LANES], bool join)
 	}
 }
 
+/* The lanes that a lane waits for at BSYNC, itself among them. */
+static uint32_t joined(const struct sass_warp *w, unsigned reg, unsigned lane)
+{
+	uint32_t lanes = 0;
+
+	for (unsigned i = 0; i < LANES; i++)
+		if (w->b[reg][lane] & w->live & 1u << i && w->b[reg][i] >> lane & 1)
+			lanes |= 1u << i;
+	return lanes;
+}
+
 static void check_bsync(struct sass_warp *w, unsigned reg)
 {
-	uint32_t waiting = 0;
+	uint32_t waiting = 0, open = 0;
 	bool which[LANES] = {0};
 
 	for (uint32_t k = 0; k < w->n; k++)
-		if (w->part[k].state == P_BSYNC && w->part[k].arg == reg) {
+		if (w->part[k].state == P_BSYNC && w->part[k].arg == reg)
 			waiting |= w->part[k].mask;
-			which[k] = true;
-		}
-	if (waiting && !(w->b[reg] & w->live & ~waiting))
-		release(w, which, true);
+	for (unsigned i = 0; i < LANES; i++)
+		if (waiting >> i & 1 && !(joined(w, reg, i) & ~waiting))
+			open |= 1u << i;
+	for (uint32_t k = 0; k < w->n; k++)
+		which[k] = w->part[k].state == P_BSYNC && w->part[k].arg == reg &&
+			   w->part[k].mask & open;
+	release(w, which, true);
 }
 
 /* After a register changed, in the middle of a part's run. */
@@ -169,13 +185,20 @@ static bool set_apart(struct sass_x *x)
 	return true;
 }
 
+static void set_barrier(struct sass_x *x, unsigned reg, uint32_t lanes)
+{
+	for (unsigned i = 0; i < LANES; i++)
+		if (x->mask >> i & 1)
+			x->w->b[reg][i] = lanes;
+}
+
 enum sass_next op_bssy(struct sass_x *x, const struct sass_insn *in)
 {
 	if (in->o[0].kind != O_BARRIER)
 		return sass_unknown(x, in, "operands");
 	if (!x->mask)
 		return N_NEXT;
-	x->w->b[in->o[0].reg] = x->mask;
+	set_barrier(x, in->o[0].reg, x->mask);
 	settle(x, in->o[0].reg);
 	return N_NEXT;
 }
@@ -196,7 +219,8 @@ enum sass_next op_break(struct sass_x *x, const struct sass_insn *in)
 		return sass_unknown(x, in, "operands");
 	if (in->n == 2)
 		x->mask &= get_pred(x, &in->o[0]);
-	x->w->b[reg] &= ~x->mask;
+	for (unsigned i = 0; i < LANES; i++)
+		x->w->b[reg][i] &= ~x->mask;
 	settle(x, reg);
 	return N_NEXT;
 }
@@ -208,15 +232,16 @@ enum sass_next op_bmov(struct sass_x *x, const struct sass_insn *in)
 	if (!x->mask)
 		return N_NEXT;
 	if (in->o[0].kind == O_BARRIER) {
-		x->w->b[in->o[0].reg] = get32(x, &in->o[1], t)[__builtin_ctz(x->mask)];
+		const uint32_t *v = get32(x, &in->o[1], t);
+		for (unsigned i = 0; i < LANES; i++)
+			if (x->mask >> i & 1)
+				x->w->b[in->o[0].reg][i] = v[i];
 		settle(x, in->o[0].reg);
 		return N_NEXT;
 	}
-	for (unsigned i = 0; i < LANES; i++)
-		t[i] = x->w->b[in->o[1].reg];
-	put32(x, &in->o[0], t);
+	put32(x, &in->o[0], x->w->b[in->o[1].reg]);
 	if (has(in, M_CLEAR)) {
-		x->w->b[in->o[1].reg] = 0;
+		set_barrier(x, in->o[1].reg, 0);
 		settle(x, in->o[1].reg);
 	}
 	return N_NEXT;
@@ -402,10 +427,18 @@ enum sass_next op_lepc(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
+/* Another part of the warp runs next, if there is one. */
+void sass_give_turn(struct sass_warp *w)
+{
+	w->ran = 0;
+	w->current = (w->current + 1) % w->n;
+}
+
 enum sass_next op_yield(struct sass_x *x, const struct sass_insn *in)
 {
 	(void)in;
 	x->part->pc++;
+	sass_give_turn(x->w);
 	return N_WAIT;
 }
 
@@ -414,6 +447,7 @@ enum sass_next op_nanosleep(struct sass_x *x, const struct sass_insn *in)
 	(void)in;
 	x->part->pc++;
 	x->w->asleep = true;
+	sass_give_turn(x->w);
 	return N_WAIT;
 }
 
@@ -542,9 +576,13 @@ void sass_remove(struct sass_x *x, uint32_t lanes)
 			sass_bar_check(x, k);
 }
 
+/* EXIT [p] */
 enum sass_next op_exit(struct sass_x *x, const struct sass_insn *in)
 {
-	(void)in;
+	if (in->n > 1 || (in->n && in->o[0].kind != O_PRED))
+		return sass_unknown(x, in, "operands");
+	if (in->n)
+		x->mask &= get_pred(x, &in->o[0]);
 	if (!set_apart(x))
 		return N_NEXT;
 	sass_remove(x, x->part->mask);
