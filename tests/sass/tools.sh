@@ -45,7 +45,7 @@ sass_open() {
 	mkdir -p "$tree/src/rt" "$tree/tests/rt"
 	cp "$build"/src/rt/libheddle.so.[0-9] "$tree/src/rt/"
 	cp "$build/tests/rt/tasks_same" "$tree/tests/rt/"
-	ln -s "$build/tests/sass/libcuda.so.1" "$tree/src/dev/cpu/"
+	cp "$build/tests/sass/libcuda.so.1" "$tree/src/dev/cpu/"
 	export PTXAS NVDISASM SASS_CACHE work tree build what sass_id
 }
 
