@@ -165,6 +165,36 @@ static int make_bank4(struct loaded *l)
 	return 0;
 }
 
+static bool is_function(uint64_t v)
+{
+	return v >> 32 == VGPU_FUNC_BASE >> 32;
+}
+
+/* Addresses of functions in .global variables: offsets of bank 2, as in the cubin. */
+static void point_functions(struct loaded *l)
+{
+	const struct sass_code *c = l->code;
+	const struct sass_elf_section *s = sass_elf_section(c, ".nv.global.init");
+	uint64_t addr, bytes, v;
+
+	for (uint32_t i = 0; s && s->at && i < c->n_symbols; i++) {
+		const struct sass_symbol *y = &c->symbols[i];
+
+		if (y->section >= c->n_elf || &c->elf[y->section] != s ||
+			vgpu_module_global((struct vgpu_module *)(uintptr_t)l->mod, y->name, &addr,
+				&bytes) != 0 ||
+			y->value + bytes > s->size)
+			continue;
+		for (uint64_t k = 0; k + 8 <= bytes; k += 8) {
+			uint8_t *to = (uint8_t *)(uintptr_t)addr + k;
+
+			memcpy(&v, to, 8);
+			if (is_function(v))
+				memcpy(to, s->at + y->value + k, 8);
+		}
+	}
+}
+
 static void load(struct loaded *l)
 {
 	const char *why = "no memory";
@@ -177,6 +207,8 @@ static void load(struct loaded *l)
 			r = make_kernels(l);
 		if (!r)
 			r = make_bank4(l);
+		if (!r)
+			point_functions(l);
 		if (r)
 			snprintf(l->why, sizeof(l->why), "not run: %s", why);
 		l->done = true;
@@ -211,11 +243,25 @@ static void fill_bank0(struct vgpu_block *b, uint32_t param_bytes)
 	}
 	word(c, 0x24, 0x00010001);
 	word(c, 0x28, b->kernel->stack_bytes);
+	word(c, 0x2c, l->dynamic_shared_bytes);
 	if (param_bytes)
 		memcpy(c + 0x210, l->params, param_bytes);
 }
 
-/* .const variables: each is where the virtual GPU has it. */
+static void copy_constants(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	for (uint64_t k = 0, n; k < bytes; k += n) {
+		uint64_t v = 0;
+
+		n = MIN(bytes - k, (uint64_t)8);
+		memcpy(&v, from + k, n);
+		if (!is_function(v))
+			memcpy(to + k, &v, n);
+	}
+}
+
+/* .const variables: each has the values that it has on the virtual GPU, but for addresses of
+ * functions. These stay as in the cubin: offsets of bank 2, which has the addresses. */
 static void fill_bank3(struct vgpu_block *b, struct vgpu_module *mod)
 {
 	const struct sass_code *code = b->kernel->code;
@@ -234,7 +280,7 @@ static void fill_bank3(struct vgpu_block *b, struct vgpu_module *mod)
 			vgpu_module_global(mod, y->name, &addr, &bytes) != 0 ||
 			y->value + bytes > s->size)
 			continue;
-		memcpy(c + y->value, (const void *)(uintptr_t)addr, bytes);
+		copy_constants(c + y->value, (const uint8_t *)(uintptr_t)addr, bytes);
 	}
 }
 

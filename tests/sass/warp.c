@@ -72,7 +72,14 @@ static void release(struct sass_warp *w, const bool which[LANES], bool join)
 	}
 }
 
-/* The lanes that a lane waits for at BSYNC, itself among them. */
+static bool gathers(const struct sass_part *p)
+{
+	return p->mask && (p->state == P_WARPSYNC || p->state == P_COLLECT);
+}
+
+/* The lanes that a lane waits for at BSYNC, itself among them. Lanes at a WARPSYNC that needs this
+ * one are left out: in recursive functions they have been let go early, and on an H100 nothing
+ * hangs then. */
 static uint32_t joined(const struct sass_warp *w, unsigned reg, unsigned lane)
 {
 	uint32_t lanes = 0;
@@ -80,6 +87,9 @@ static uint32_t joined(const struct sass_warp *w, unsigned reg, unsigned lane)
 	for (unsigned i = 0; i < LANES; i++)
 		if (w->b[reg][lane] & w->live & 1u << i && w->b[reg][i] >> lane & 1)
 			lanes |= 1u << i;
+	for (uint32_t k = 0; k < w->n; k++)
+		if (gathers(&w->part[k]) && w->part[k].arg >> lane & 1)
+			lanes &= ~w->part[k].mask;
 	return lanes;
 }
 
@@ -106,11 +116,6 @@ static void settle(struct sass_x *x, unsigned reg)
 	check_bsync(x->w, reg);
 	drop_empty(x->w);
 	x->part = &x->w->part[x->w->current];
-}
-
-static bool gathers(const struct sass_part *p)
-{
-	return p->mask && (p->state == P_WARPSYNC || p->state == P_COLLECT);
 }
 
 static uint32_t gathered(const struct sass_warp *w)
