@@ -228,8 +228,9 @@ static bool decode_plain(struct sass_opd *o, const char *s)
 	} else if (decode_number(s, "B", "BZ", 16, &o->reg, &end)) {
 		o->kind = O_BARRIER;
 		return !*end;
-	} else if (!strcmp(s, "PR")) {
+	} else if (!strcmp(s, "PR") || !strcmp(s, "UPR")) {
 		o->kind = O_ALL_PREDS;
+		o->wide = *s == 'U';
 		return true;
 	} else if (!strncmp(s, "SB", 2)) {
 		o->kind = O_OTHER;

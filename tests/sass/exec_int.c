@@ -509,6 +509,7 @@ enum sass_next op_p2r(struct sass_x *x, const struct sass_insn *in)
 		uint32_t p = 0;
 		for (unsigned k = 0; k < 7; k++)
 			p |= (x->w->pred[k] >> i & 1) << k;
+		p = in->o[1].wide ? x->w->upred & 0x7f : p;
 		r[i] = (a[i] & ~m[i]) | (p & m[i]);
 	}
 	put32(x, &in->o[0], r);
@@ -521,7 +522,7 @@ enum sass_next op_r2p(struct sass_x *x, const struct sass_insn *in)
 	lanes32 ta, tm;
 	const uint32_t *a = get32(x, &in->o[1], ta), *m = get32(x, &in->o[2], tm);
 
-	if (in->n != 3 || in->o[0].kind != O_ALL_PREDS)
+	if (in->n != 3 || in->o[0].kind != O_ALL_PREDS || in->o[0].wide)
 		return sass_unknown(x, in, "operands");
 	for (unsigned k = 0; k < 7; k++)
 		EACH if (x->mask >> i & 1 && m[i] >> k & 1) x->w->pred[k] =
@@ -529,19 +530,19 @@ enum sass_next op_r2p(struct sass_x *x, const struct sass_insn *in)
 	return N_NEXT;
 }
 
-/* R2UR [p,] ur, r: the first lane's value; p: that all have it. */
+/* R2UR [p,] ur, r: the first lane's value; p: the lanes that have it. */
 enum sass_next op_r2ur(struct sass_x *x, const struct sass_insn *in)
 {
 	bool pred = in->o[0].kind == O_PRED;
 	const struct sass_opd *o = &in->o[pred ? 1 : 0];
 	lanes32 t;
 	const uint32_t *a = get32(x, o + 1, t);
-	uint32_t first, same = ~0u;
+	uint32_t first, same = 0;
 
 	if (!x->mask)
 		return N_NEXT;
 	first = a[__builtin_ctz(x->mask)];
-	EACH if (x->mask >> i & 1 && a[i] != first) same = 0;
+	EACH if (a[i] == first) same |= 1u << i;
 	put32(x, o, a);
 	if (pred)
 		put_pred(x, &in->o[0], same);

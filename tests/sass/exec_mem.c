@@ -333,16 +333,18 @@ enum sass_next op_ldc(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *c = &in->o[1];
 	uint32_t bytes = access_bytes(in);
-	lanes32 t, r;
+	lanes32 t, r[4];
 
 	if (in->n != 2 || c->kind != O_CONST)
 		return sass_unknown(x, in, "operands");
+	/* The register of the address may be one of the result. */
 	for (uint32_t k = 0; k < (bytes + 3) / 4; k++) {
 		const uint32_t *v = get_word(x, c, k, t);
-		EACH r[i] = bytes == 1 ? v[i] & 0xff : bytes == 2 ? v[i] & 0xffff : v[i];
-		EACH r[i] = extended(in, r[i]);
-		put_word(x, &in->o[0], k, r);
+		EACH r[k][i] = bytes == 1 ? v[i] & 0xff : bytes == 2 ? v[i] & 0xffff : v[i];
+		EACH r[k][i] = extended(in, r[k][i]);
 	}
+	for (uint32_t k = 0; k < (bytes + 3) / 4; k++)
+		put_word(x, &in->o[0], k, r[k]);
 	return N_NEXT;
 }
 

@@ -121,6 +121,11 @@ static int make_kernels(struct loaded *l)
 	return 0;
 }
 
+uint64_t sass_builtin(const char *name)
+{
+	return BUILTIN_BASE + (hash_bytes(name, strlen(name), 0) & 0xfffffff0u);
+}
+
 static uint64_t address_of(struct loaded *l, const char *symbol)
 {
 	uint64_t addr, bytes;
@@ -131,8 +136,7 @@ static uint64_t address_of(struct loaded *l, const char *symbol)
 	code = sass_label(l->code, symbol);
 	if (code >= 0)
 		return (uint64_t)code;
-	/* What the driver provides. */
-	return BUILTIN_BASE + (hash_bytes(symbol, strlen(symbol), 0) & 0xfffffff0u);
+	return sass_builtin(symbol);
 }
 
 static void relocate(struct loaded *l, const struct sass_elf_section *s, uint8_t *to)

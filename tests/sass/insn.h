@@ -35,8 +35,8 @@ enum sass_opd_kind {
 	O_MEM,   /* [reg + ureg + imm] */
 	O_LABEL, /* imm: address of code */
 	O_SPECIAL,
-	O_BARRIER, /* B0 to B15 */
-	O_ALL_PREDS,
+	O_BARRIER,   /* B0 to B15 */
+	O_ALL_PREDS, /* PR; wide: UPR */
 	O_OTHER,
 };
 

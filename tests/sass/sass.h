@@ -69,6 +69,7 @@ struct vgpu_block {
 	struct sass_bar bar[16];
 	struct vgpu_fault fault;
 	uint64_t clock, ran;
+	uint32_t random; /* 0: turns of one length, in order */
 	uint64_t range_base, range_end, range_generation;
 };
 
@@ -112,6 +113,9 @@ const uint32_t *get_word(struct sass_x *x, const struct sass_opd *o, unsigned k,
 /* Memory; NULL after a fault. */
 uint8_t *sass_global(struct sass_x *x, const struct sass_insn *in, unsigned lane, uint64_t addr,
 	uint32_t bytes, bool write);
+
+/* Where a call of a function that the driver provides goes to: no such function is there. */
+uint64_t sass_builtin(const char *name);
 
 static inline float f32_of(uint32_t u)
 {

@@ -4,11 +4,13 @@
 /* Which part of which warp runs, and for how long: warps in turn, in each the part that ran last,
  * until it waits or yields; then the next part that can. A part that neither waits nor yields keeps
  * its warp for PART_TURN instructions and loses it at a jump backwards: the parts of a warp share
- * its uniform registers, and ptxas holds values there in code that only some lanes run. */
+ * its uniform registers, and ptxas holds values there in code that only some lanes run. With
+ * SASS_TURNS=SEED warps get turns of random length and order. */
 #include "sass_ops.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define QUANTUM   300
 #define PART_TURN 5000
@@ -118,6 +120,22 @@ static bool choose(struct sass_warp *w)
 	return false;
 }
 
+static uint32_t turn_bits(struct vgpu_block *b)
+{
+	b->random = b->random * 1664525u + 1013904223u;
+	return b->random >> 16;
+}
+
+static uint64_t turn_length(struct vgpu_block *b)
+{
+	const char *seed = b->ran ? NULL : getenv("SASS_TURNS");
+
+	if (seed)
+		b->random = 2 * (uint32_t)(atoi(seed) + (int)b->index) + 1;
+	b->ran = 1;
+	return b->random ? 1ull << (turn_bits(b) & 15) : QUANTUM;
+}
+
 static void deadlock(struct sass_x *x)
 {
 	struct vgpu_block *b = x->b;
@@ -145,7 +163,7 @@ enum vgpu_state __wrap_vgpu_block_step(
 {
 	struct sass_x x = {.b = b};
 	uint32_t stuck = 0, asleep = 0;
-	bool live = false;
+	bool live = false, moved = false;
 
 	if (b->fault.kind)
 		return VGPU_FAULT;
@@ -154,8 +172,11 @@ enum vgpu_state __wrap_vgpu_block_step(
 	for (uint32_t k = 0; k < b->n_warps; k++)
 		b->warps[k].asleep = false;
 	while (budget && stuck < b->n_warps) {
+		if (b->random && moved)
+			b->turn = turn_bits(b) % b->n_warps;
+		moved = false;
 		struct sass_warp *w = &b->warps[b->turn];
-		uint64_t left = MIN(budget, (uint64_t)QUANTUM), did;
+		uint64_t left = MIN(budget, turn_length(b)), did;
 
 		b->turn = b->turn + 1 < b->n_warps ? b->turn + 1 : 0;
 		x.w = w;
@@ -165,6 +186,7 @@ enum vgpu_state __wrap_vgpu_block_step(
 			left -= MIN(left, did);
 			budget -= MIN(budget, did);
 			stuck = 0;
+			moved = true;
 			if (b->fault.kind) {
 				*io_clock = b->clock;
 				return VGPU_FAULT;

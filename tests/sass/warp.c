@@ -9,6 +9,8 @@
  * that comes as one warp. */
 #include "sass_ops.h"
 
+#include <stdio.h>
+
 static int64_t insn_at(const struct sass_x *x, uint64_t addr)
 {
 	uint64_t s = (addr - CODE_BASE) / CODE_SECTION, k = (addr - CODE_BASE) % CODE_SECTION / 16;
@@ -118,12 +120,13 @@ static void settle(struct sass_x *x, unsigned reg)
 	x->part = &x->w->part[x->w->current];
 }
 
-static uint32_t gathered(const struct sass_warp *w)
+/* Those that wait for the same lanes. */
+static uint32_t gathered(const struct sass_warp *w, uint32_t wants)
 {
 	uint32_t lanes = 0;
 
 	for (uint32_t k = 0; k < w->n; k++)
-		lanes |= gathers(&w->part[k]) ? w->part[k].mask : 0;
+		lanes |= gathers(&w->part[k]) && w->part[k].arg == wants ? w->part[k].mask : 0;
 	return lanes;
 }
 
@@ -145,13 +148,13 @@ static void collect(struct sass_warp *w, uint32_t into, const bool which[LANES])
 static void check_warpsync(struct sass_warp *w)
 {
 	for (uint32_t k = 0; k < w->n; k++) {
-		uint32_t wants = w->part[k].arg & w->live;
+		uint32_t wants = w->part[k].arg;
 		bool which[LANES] = {0};
 
-		if (!gathers(&w->part[k]) || wants & ~gathered(w))
+		if (!gathers(&w->part[k]) || wants & w->live & ~gathered(w, wants))
 			continue;
 		for (uint32_t l = 0; l < w->n; l++)
-			which[l] = gathers(&w->part[l]) && (l == k || w->part[l].mask & wants);
+			which[l] = gathers(&w->part[l]) && w->part[l].arg == wants;
 		for (uint32_t l = 0; l < w->n; l++)
 			if (which[l] && w->part[l].mask && w->part[l].state == P_COLLECT) {
 				collect(w, l, which);
@@ -321,7 +324,7 @@ static enum sass_next jump(struct sass_x *x, const struct sass_insn *in, uint64_
 	return N_SET;
 }
 
-/* BRA [p,] label; .DIV u, label: where lanes of u are missing here. */
+/* BRA [p,] label; .DIV u, label: where lanes of u are missing here, or left out by the guard. */
 enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 {
 	const struct sass_opd *to = &in->o[in->n - 1];
@@ -333,7 +336,7 @@ enum sass_next op_bra(struct sass_x *x, const struct sass_insn *in)
 		uint32_t wants = get32(x, &in->o[0], t)[0];
 		if (in->n != 2)
 			return sass_unknown(x, in, "operands");
-		if (!(wants & x->w->live & ~x->active))
+		if (!(wants & x->w->live & ~x->mask))
 			x->mask = 0;
 	} else if (in->n == 2 && (in->o[0].kind == O_PRED || in->o[0].kind == O_UPRED)) {
 		x->mask &= get_pred(x, &in->o[0]);
@@ -384,6 +387,18 @@ enum sass_next op_brx(struct sass_x *x, const struct sass_insn *in)
 	return jump_each(x, in, t);
 }
 
+/* malloc, free, vprintf and the like are the driver's, and are missing here. */
+static enum sass_next call_builtin(struct sass_x *x, const struct sass_insn *in, uint64_t to)
+{
+	char why[80] = "a call of a function of the driver";
+
+	for (uint32_t k = 0; k < x->code->n_relocs; k++)
+		if (sass_builtin(x->code->relocs[k].symbol) == to)
+			snprintf(why, sizeof(why), "a call of the driver's %.40s",
+				x->code->relocs[k].symbol);
+	return sass_unknown(x, in, why);
+}
+
 /* CALL and RET to a label, or to a register's address: with .REL from a label on. */
 static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 {
@@ -406,7 +421,7 @@ static enum sass_next far(struct sass_x *x, const struct sass_insn *in)
 		t[i] += t[i] >= CODE_BASE ? 0 : from;
 	for (unsigned i = 0; i < LANES; i++)
 		if (x->mask >> i & 1 && t[i] >= BUILTIN_BASE)
-			return sass_unknown(x, in, "a call of what the driver provides");
+			return call_builtin(x, in, t[i]);
 	return jump_each(x, in, t);
 }
 
