@@ -4,107 +4,194 @@
 #
 # usage: sass.sh BUILD plain|preempt|pairs|tasks [FILTER]
 # Machine code without a GPU: ptxas compiles every kernel of BUILD's kernels/list.txt for sm_90, and
-# tests/sass interprets nvdisasm's listing of it, behind the virtual GPU's own driver.
-#   plain     each kernel as it is; memory is compared with the virtual GPU's
-#   preempt   its preemptible form, stopped every 5 blocks; likewise
+# tests/sass interprets nvdisasm's listing of it behind the virtual GPU's own driver.
+#   plain     each kernel as it is; memory is compared with the virtual GPU's. A kernel that differs
+#             is compiled again without contraction, which the virtual GPU does not do; if it has
+#             approximate instructions, floats that are the same to 20 bits are "close", which is right
+#   preempt   its preemptible form, which yields every 5 blocks
 #   pairs     PAIRS (40) random pairs from SEED (1), in every way (tests/exec/pairs.sh)
-#   tasks     each kernel as tasks of a pool, against the kernel alone
-# FILTER: an extended regular expression; only lines that match. PART=k/n: every n-th line, from the
-# k-th. JOBS (2) at a time; LIMIT (120) seconds a run. PTXAS, NVDISASM: the programs (default: from PATH
-# or CUDA's folder). A form that has an instruction without semantics here is "not run", with the
-# opcode, and counted. Exit status: 1 if memory differs anywhere or under 90 of 100 forms run, 77 without
-# ptxas or nvdisasm.
+#   tasks     each kernel as tasks of a pool (tests/rt/tasks_same.c)
+# Memory of preempt, pairs and tasks is compared with the plain kernel's machine code, so that a
+# difference is never one of approximate instructions (MUFU). Kernels of tests/exec/unordered.txt
+# must only end without an error: their outputs depend on the order of blocks.
+# FILTER: an extended regular expression that selects lines of the list. PART=k/n: the k-th of n parts.
+# JOBS (2) runs at a time; LIMIT (120) seconds a run. VERBOSE=1 also prints what is the same.
+# PTXAS, NVDISASM: the programs; tools.sh says where they are looked for otherwise.
+# A run that reaches an instruction without semantics is "not run": its opcode is printed, and it
+# counts as not right. A form that heddle refuses to make is "refused" and counts neither way.
+# Exit status: 1 if memory differs anywhere, or if fewer than RIGHT (90) of 100 forms are the same;
+# 77 without ptxas, nvdisasm or a kernel that FILTER selects.
 set -eu
 build=$(cd "$1" && pwd)
 what=$2
 filter=${3:-.}
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-sass-$$"*' EXIT
-trap 'exit 1' INT TERM
-PTXAS=${PTXAS:-$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)}
-NVDISASM=${NVDISASM:-$(command -v nvdisasm || echo /usr/local/cuda/bin/nvdisasm)}
-for tool in "$PTXAS" "$NVDISASM"; do
-	[ -x "$tool" ] || {
-		echo "skipped: no $(basename "$tool") (PyPI: nvidia-cuda-nvcc, nvidia-cuda-nvdisasm)"
-		exit 77
-	}
-done
-export PTXAS NVDISASM SASS_CACHE="${SASS_CACHE:-$work/cache}"
-mkdir -p "$SASS_CACHE"
+exec=$(cd "$here/../exec" && pwd)
+refused=$here/../rt/refused.txt
+tab=$(printf '\t')
+case $what in
+plain | preempt | pairs | tasks) ;;
+*)
+	echo "sass.sh: $what: valid modes are plain, preempt, pairs and tasks" >&2
+	exit 2
+	;;
+esac
+# shellcheck source=tests/sass/tools.sh
+. "$here/tools.sh"
+sass_open "$build"
+export exec refused
 
-# Programs look for the virtual GPU from their own folder on: here they find the machine code's.
-tree=$work/tree
-mkdir -p "$tree/src/dev/cpu"
-cp "$build/heddle" "$build/tests/rt/tasks_same" "$tree/"
-ln -s "$build/tests/sass/libcuda.so.1" "$tree/src/dev/cpu/"
-
-pairs() {
-	HEDDLE_VGPU=sass-$$ PAIRS=${PAIRS:-40} LIMIT=${LIMIT:-120} sh "$here/../exec/pairs.sh" "$tree/heddle" \
-		"$build/kernels/list.txt" cpu "$filter" >"$work/pairs" 2>&1 || :
-	grep -v 'without semantics' "$work/pairs" || :
-}
-
+# The verdict of one kernel; everything else reaches it through the environment.
 cat >"$work/one" <<'SH'
-# one WORK BUILD WHAT FILE KERNEL WORDS: prints a verdict.
+# one FILE KERNEL TOOLCHAIN WORDS
 set -fu
-work=$1 build=$2 what=$3 file=$4 kernel=$5 words=$6
+file=$1 kernel=$2 toolchain=$3 words=$4
 mine=$(mktemp -d "$work/run.XXXXXX")
 trap 'rm -rf "$mine"' EXIT
-# dumped TAG: the words, with each buffer written to a file.
-dumped() {
-	n=0
+export HEDDLE_VGPU="sass-$sass_id-${mine##*.}"
+cd "$build"
+name="$file $kernel [$words]"
+
+# attempt PROGRAM ARG...: runs it within the limit. Fails, and prints the verdict, if it fails.
+attempt() {
+	status=0
+	timeout -k 5 "${LIMIT:-120}" "$@" >"$mine/out" 2>&1 || status=$?
+	[ $status != 0 ] || return 0
+	why=$(tr '\n' ' ' <"$mine/out" | cut -c 1-400)
+	case $status-$why in
+	124-* | 137-*) echo "hang: $name: ended after ${LIMIT:-120} s" ;;
+	*'not run: '*) echo "not run: $name: ${why#*not run: }" ;;
+	*'buffers differ'*) echo "differs: $name: $why" ;;
+	*) echo "fails: $name: exit status $status: $why" ;;
+	esac
+	return 1
+}
+
+# exec_to TAG PROGRAM OPTION...: runs the kernel; each buffer goes to a file.
+exec_to() {
+	tag=$1 program=$2
+	shift 2
+	n=0 dumped=
 	for word in $words; do
 		case $word in
 		*]:*)
 			n=$((n + 1))
-			printf '%s>%s ' "$word" "$mine/$1.$n"
+			word="$word>$mine/$tag.$n"
 			;;
-		*) printf '%s ' "$word" ;;
 		esac
+		dumped="$dumped $word"
+	done
+	# shellcheck disable=SC2086
+	attempt "$program" exec --device cpu "$@" $file $kernel $dumped
+}
+
+same() {
+	! grep -qx "$kernel" "$exec/unordered.txt" || return 0
+	while [ "$n" -gt 0 ]; do
+		cmp -s "$mine/want.$n" "$mine/got.$n" || return 1
+		n=$((n - 1))
 	done
 }
-form=
-[ "$what" = plain ] || form='--as preempt --yield-every 5 --all-workers 3'
-cd "$build"
-# shellcheck disable=SC2046,SC2086
-HEDDLE_VGPU=sass-$PPID ./heddle exec --device cpu $file $kernel $(dumped cpu) >"$mine/cpu.out" 2>&1 || {
-	echo "no reference: $file $kernel"
+
+# The dumps are floats which are the same to 20 bits.
+close() {
+	while [ "$n" -gt 0 ]; do
+		for dump in want got; do
+			od -An -v -tf4 -w4 "$mine/$dump.$n" >"$mine/$dump"
+		done
+		paste "$mine/want" "$mine/got" | awk '
+			$1 != $2 && ($1 ~ /nan/ || $2 ~ /nan/ || ($1 - $2)^2 > ($1 * 2^-20)^2) { exit 1 }' || return 1
+		n=$((n - 1))
+	done
+}
+
+case $what in
+plain)
+	exec_to want ./heddle >"$mine/verdict" || {
+		echo "no reference: $(cat "$mine/verdict")"
+		exit 0
+	}
+	exec_to got "$tree/heddle" || exit 0
+	buffers=$n
+	if ! same; then
+		SASS_OPTIONS=--fmad=false exec_to got "$tree/heddle" || exit 0
+		if ! same && n=$buffers && grep -q '[.]approx[.]' "$file" && close; then
+			echo "close: $name"
+			exit 0
+		fi
+	fi
+	n=$buffers
+	;;
+preempt)
+	exec_to want "$tree/heddle" || exit 0
+	exec_to got "$tree/heddle" --as preempt --yield-every 5 --all-workers 3 || exit 0
+	;;
+tasks)
+	printf '%s\t%s\t%s\t%s\n' "$file" "$kernel" "$toolchain" "$words" >"$mine/list"
+	attempt "$tree/tests/rt/tasks_same" "$mine/list" "$build" "$toolchain" "$refused" || exit 0
+	! grep -q ' 1 refused' "$mine/out" || {
+		echo "refused: $name"
+		exit 0
+	}
+	if grep -q '^1 kernels the same' "$mine/out"; then
+		echo "same: $name"
+	else
+		echo "fails: $name: $(cat "$mine/out")"
+	fi
 	exit 0
-}
-# shellcheck disable=SC2046,SC2086
-HEDDLE_VGPU=sass-$PPID timeout -k 5 "${LIMIT:-120}" "$work/tree/heddle" exec --device cpu $form $file $kernel \
-	$(dumped sass) >"$mine/sass.out" 2>&1
-status=$?
-name="$file $kernel${form:+ ($form)} [$words]"
-if [ $status = 124 ] || [ $status = 137 ]; then
-	echo "hang: $name"
-elif [ $status != 0 ]; then
-	why=$(tr '\n' ' ' <"$mine/sass.out" | cut -c 1-300)
-	case $why in
-	*'not run: '*) echo "not run: $name: ${why#*not run: }" ;;
-	*) echo "fails: $name: $why" ;;
-	esac
-else
-	verdict=same
-	set +f
-	for dump in "$mine"/cpu.[0-9]*; do
-		cmp -s "$dump" "$mine/sass.${dump##*.}" || verdict=differs
-	done
-	echo "$verdict: $name"
-fi
+	;;
+esac
+if same; then echo "same: $name"; else echo "differs: $name"; fi
 SH
 
 kernels() {
-	tab=$(printf '\t')
 	grep -E "$filter" "$build/kernels/list.txt" | awk -F "$tab" -v part="${PART:-1/1}" '
 		BEGIN { split(part, p, "/") }
-		$4 != "-" && !seen[$1, $2]++ && ++n % p[2] == p[1] % p[2] { printf "%s%c%s%c%s%c", $1, 0, $2, 0, $4, 0 }' |
-		xargs -0 -r -n 3 -P "${JOBS:-2}" sh "$work/one" "$work" "$build" "$what" >"$work/said"
+		$4 != "" && $4 != "-" && !seen[$1, $2]++ && ++n % p[2] == p[1] % p[2] {
+			printf "%s%c%s%c%s%c%s%c", $1, 0, $2, 0, $3, 0, $4, 0 }' |
+		xargs -0 -r -n 4 -P "${JOBS:-2}" sh "$work/one"
 }
-kernels
-sort "$work/said" | grep -v '^same' || :
-for verdict in same differs hang fails 'not run' 'no reference'; do
-	printf '%s %s, ' "$(grep -c "^$verdict: " "$work/said")" "$verdict"
-done
-echo
+
+# heddle for pairs.sh, which reads the last error alone: this puts a fault's place and reason there.
+cat >"$work/heddle" <<'SH'
+#!/bin/sh
+mine=$(mktemp -d "$work/run.XXXXXX")
+status=0
+"$tree/heddle" "$@" >"$mine/out" 2>"$mine/err" || status=$?
+cat "$mine/err" >&2
+if grep -q '^virtual GPU: ' "$mine/err"; then
+	sed -n 's/^virtual GPU: \(.*\)/"error": "\1",/p' "$mine/err" | head -n 1
+else
+	cat "$mine/out"
+fi
+rm -rf "$mine"
+exit $status
+SH
+chmod +x "$work/heddle"
+
+# Verdicts of pairs.sh as the others'. What its FAIL is, its text says.
+pairs() {
+	PAIRS=${PAIRS:-40} LIMIT=${LIMIT:-120} sh "$exec/pairs.sh" "$work/heddle" "$build/kernels/list.txt" cpu \
+		"$filter" >"$work/pairs" 2>&1 || :
+	awk '
+		/^hang / { sub(/^hang /, ""); print "hang: " $0; next }
+		/^FAIL / {
+			sub(/^FAIL /, "")
+			verdict = /memory differs|not what the kernel leaves alone/ ? "differs" : /not run: / ? "not run" : "fails"
+			print verdict ": " $0
+			next
+		}
+		/: ok [0-9]+ wrong [0-9]+ hang [0-9]+ refused [0-9]+$/ {
+			way = $0
+			sub(/: ok .*/, "", way)
+			n = split($0, word, " ")
+			for (i = 0; i < word[n - 6]; i++)
+				print "same: " way
+			for (i = 0; i < word[n]; i++)
+				print "refused: " way
+		}' "$work/pairs"
+	grep -v '^FAIL \|^hang \|: ok \|runs the same' "$work/pairs" >&2 || :
+}
+
+if [ "$what" = pairs ]; then pairs; else kernels; fi >"$work/said"
+sass_count "$work/said"
