@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define QUANTUM   300
-#define PART_TURN 5000
+#define PART_TURN 4000000
 
 enum vgpu_state __wrap_vgpu_block_step(
 	struct vgpu_block *b, uint64_t budget, uint64_t *io_thread_insns, uint64_t *io_clock);
