@@ -46,13 +46,15 @@ enum sass_next op_iadd3(struct sass_x *x, const struct sass_insn *in)
 		const struct sass_opd *o = SRC(k);
 		const uint32_t *v = get_word(x, o, 0, t);
 
-		if (o->neg)
+		if (o->neg && o->kind == O_IMM)
+			EACH sum[i] += 0u - v[i]; /* a constant: only written so */
+		else if (o->neg)
 			EACH sum[i] += (uint64_t)~v[i] + !ex;
 		else if (o->inv)
 			EACH sum[i] += (uint32_t)~v[i];
 		else
 			EACH sum[i] += v[i];
-		if (o->neg && ex)
+		if (o->neg && ex && o->kind != O_IMM)
 			return sass_unknown(x, in, "a negative summand of .X");
 	}
 	if (ex) {
