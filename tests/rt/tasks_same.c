@@ -24,6 +24,7 @@ struct kernel {
 	struct spec_arg args[MAX_ARGS];
 	unsigned n_args, number;
 	unsigned grid[3], block[3], shared_bytes;
+	bool made;                         /* its buffers */
 	uint64_t at[COPIES + 1][MAX_ARGS]; /* buffers; the last copy is the plain launch's */
 	void *params[COPIES + 1][MAX_ARGS];
 };
@@ -108,6 +109,7 @@ static int make_buffers(struct kernel *k)
 				r = heddle_write(h, k->at[c][i], data, arg.bytes);
 			free(data);
 		}
+	k->made = r == 0;
 	return r;
 }
 
@@ -240,7 +242,7 @@ static void run_group(struct kernel *k, unsigned n, const char *list)
 	if (heddle_tasks_wait_all(t, WAIT_NS) < 0)
 		fail(k, "waiting for this and the next three", heddle_tasks_error(t));
 	for (unsigned i = 0; i < n; i++)
-		if (k[i].at[0][0] && k[i].n_args)
+		if (k[i].made && k[i].n_args)
 			compare(&k[i]);
 	heddle_tasks_destroy(t);
 	for (unsigned i = 0; i < n; i++)
