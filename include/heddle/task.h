@@ -39,24 +39,32 @@ struct heddle_tasks_options { /* 0: as is said */
 				   barriers, each block takes 16 of an SM's 64. A pool with more
 				   blocks refuses such a kernel (heddle_tasks_add: -E2BIG) */
 	unsigned leave_sms;     /* SMs that the pool keeps off; none */
-	unsigned shared_bytes;  /* for tasks, of each block: what there is, up to 512 KiB */
-	unsigned args_bytes;    /* parameters of a kernel, at most: 1,024 */
-	unsigned idle_us;       /* without work for so long, it leaves the GPU, until the next
-				   task comes. 1,000; UINT_MAX: never */
-	unsigned beat_ms;       /* the pool leaves the GPU when for so long it does not see that
-				   this process is alive. 10,000 */
+	unsigned shared_bytes; /* for tasks, of each block. Half of what there is, and all of it, up
+				  to 512 KiB, from the first task on that needs more */
+	unsigned args_bytes;   /* parameters of a kernel, at most: 1,024 */
+	unsigned idle_us;      /* without work for so long, it leaves the GPU, until the next
+				  task comes. 1,000; UINT_MAX: never */
+	unsigned beat_ms;      /* the pool leaves the GPU when for so long it does not see that
+				  this process is alive. 10,000 */
 	unsigned beat_every_ms; /* how often the process shows it: an eighth of that */
-	unsigned lifetime_ms;   /* it leaves and comes again, so that others get on. Never */
+	unsigned lifetime_ms;   /* it leaves and comes again, so that others get on: kernels that
+				   the program launches, of which the pool knows nothing. Another
+				   pool of the process has its turn without. 0: never */
 };
 
+/* In a child of fork a pool of its parent's is of no use: there each call but heddle_tasks_error
+ * gives -EINVAL, as it does with NULL for a pool. */
 /* A pool on h's device. It is there until it is destroyed, or h closed. options: NULL is all 0.
  * Nothing runs yet. *ret is NULL where this fails, and heddle_error(h) says why. -EINVAL: what
  * cannot be; -ENOMEM; -EIO: the driver's error. */
 int heddle_tasks_create(
 	struct heddle *h, const struct heddle_tasks_options *options, struct heddle_tasks **ret);
 /* Tasks that have not ended are dropped, but what runs runs to its end. NULL: nothing is done. No
- * other thread may be using it. */
-void heddle_tasks_destroy(struct heddle_tasks *t);
+ * other thread may be using it. -ETIMEDOUT: a task of this pool, or of another one of the process,
+ * has not ended within 10 s; the pool is there still, its other tasks may wait for that one, and it
+ * can be destroyed later. heddle_close, which
+ * destroys its pools, leaves the handle there then. -EINVAL: see below. */
+int heddle_tasks_destroy(struct heddle_tasks *t);
 /* Of the last call of this thread that failed; "" if none did. */
 const char *heddle_tasks_error(const struct heddle_tasks *t);
 

@@ -33,7 +33,7 @@
  * | hd_want, hd_put  | its warps that have no executor yet, and that have              |
  * | hd_any, hd_turn  | something was done in this turn; turns                          |
  * | hd_leave         | not 0: nothing is begun any more                                |
- * | hd_nap, hd_looks | looks in a row that found nothing; looks                        |
+ * | hd_nap, hd_looks | looks in a row that found nothing; looks, bit 31: some found rows |
  * | hd_beat, hd_t0   | the host's last beat, when it was seen; hd_t1: when all began   |
  * | hd_in            | column's bytes of this lane                                     |
  * | hd_a .. hd_i, hd_m, hd_d* , hd_p* | scratch                                        | */
@@ -81,6 +81,12 @@ static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
 			    "@%hd_p0 bra $hd_entered;\n"
 			    "ld.param.u64 %hd_d0, " K_TICKET ";\n"
 			    "atom.global.add.u32 %hd_a, [%hd_d0], 1;\n"
+			    "ld.param.u32 %hd_b, " K_N_COLUMNS ";\n"
+			    "ld.param.u32 %hd_c, " K_FIRST ";\n"
+			    "setp.lt.u32 %hd_p0, %hd_a, %hd_b;\n"
+			    "@%hd_p0 add.u32 %hd_a, %hd_a, %hd_c;\n"
+			    "setp.ge.and.u32 %hd_p1, %hd_a, %hd_b, %hd_p0;\n"
+			    "@%hd_p1 sub.u32 %hd_a, %hd_a, %hd_b;\n"
 			    "st.shared.u32 [%hd_s" Q_INDEX ", %hd_a;\n"
 			    "$hd_entered:\n" WHOLE_WARP "barrier.sync 0;\n"
 			    "ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"
@@ -615,7 +621,7 @@ static void put_wide(struct pass_writer *w)
 		    "mov.u32 %hd_turn, 0;\n"
 		    "mov.u32 %hd_any, 1;\n"
 		    "mov.u32 %hd_nap, 0;\n"
-		    "mov.u32 %hd_looks, 0;\n"
+		    "mov.u32 %hd_looks, 0x80000000;\n"
 		    "bra $hd_s_placed;\n");
 }
 
@@ -647,10 +653,16 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 	put_fetch(w, "$hd_s_fetched");
 	if (pool->stamps)
 		put_stamp(w, "@%hd_p1 ", "%hd_lane", offsetof(struct task_stamps, seen));
+	/* What comes in the first look that finds something is begun, whatever else that look
+	 * found: a launch gets on, however soon it has to leave. */
 	pass_put(w, "@%hd_p1 mov.u32 %hd_next, %hd_g;\n"
+		    "setp.ge.s32 %hd_p0, %hd_looks, 0;\n"
+		    "or.b32 %hd_looks, %hd_looks, 0x80000000;\n"
+		    "@%hd_p0 bra $hd_s_stay;\n"
 		    "$hd_s_alive:\n"
 		    "and.b32 %hd_a, %hd_n, 1;\n"
 		    "or.b32 %hd_leave, %hd_leave, %hd_a;\n"
+		    "$hd_s_stay:\n"
 		    "add.u32 %hd_looks, %hd_looks, 1;\n"
 		    "and.b32 %hd_a, %hd_looks, 15;\n"
 		    "setp.ne.u32 %hd_p0, %hd_a, 0;\n"

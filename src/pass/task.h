@@ -91,9 +91,11 @@ struct task_args {
 	uint64_t beat_ns, limit_ns; /* without a beat; of the launch. 0: no such limit */
 	uint32_t n_columns, launch; /* launch: its number */
 	uint32_t more_bytes;        /* a multiple of 16 */
-	uint32_t shared_bytes; /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
-	uint32_t first_free_sm, pad; /* blocks on this SM and those behind it leave at once */
-	uint64_t stamps;             /* struct task_stamps for each row of 32; host memory; or 0 */
+	uint32_t shared_bytes;  /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
+	uint32_t first_free_sm; /* blocks on this SM and those behind it leave at once */
+	uint32_t first_column; /* of the block that comes first; those that come later have the next
+				  ones, around */
+	uint64_t stamps;       /* struct task_stamps for each row of 32; host memory; or 0 */
 };
 
 /* When what happened to a row's task, by %globaltimer (ns); stored behind its end, gen last. */

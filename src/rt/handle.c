@@ -45,6 +45,8 @@ int rt_out_of_memory(struct heddle *h)
 
 int rt_enter(struct heddle *h)
 {
+	if (!h)
+		return -EINVAL;
 	if (!h->ready)
 		return rt_fail(h, -EINVAL, "heddle_open said why", "the device is not open");
 	RT_TRY(h, h->cu.cuCtxPushCurrent(h->context), "the context");
@@ -205,9 +207,11 @@ RT_API void heddle_close(struct heddle *h)
 	if (!h)
 		return;
 	while (h->pools)
-		heddle_tasks_destroy(h->pools);
+		if (heddle_tasks_destroy(h->pools) < 0)
+			return; /* what is still running uses what would be freed */
 	assembler_finish(&h->assembler);
 	if (h->ready && rt_enter(h) == 0) {
+		rt_pools_hold(); /* of other handles */
 		for (struct rt_split *s = h->splits, *next; s; s = next) {
 			next = s->next;
 			dev_green_destroy(&h->cu, &s->green);
@@ -224,6 +228,7 @@ RT_API void heddle_close(struct heddle *h)
 		free_streams(h);
 		rt_leave(h);
 		h->cu.cuDevicePrimaryCtxRelease(h->device);
+		rt_pools_release();
 	}
 	/* The driver stays loaded: it has threads of its own. */
 	free(h);
@@ -231,11 +236,13 @@ RT_API void heddle_close(struct heddle *h)
 
 RT_API const char *heddle_error(const struct heddle *h)
 {
-	return h ? h->error : "out of memory";
+	return h ? h->error : "out of memory, or NULL is no handle";
 }
 
 RT_API int heddle_limit_compiling(struct heddle *h, unsigned seconds)
 {
+	if (!h)
+		return -EINVAL;
 	if (!h->ready)
 		return rt_fail(h, -EINVAL, "heddle_open said why", "the device is not open");
 	if (!seconds || seconds > COMPILING_MAX)
@@ -246,7 +253,7 @@ RT_API int heddle_limit_compiling(struct heddle *h, unsigned seconds)
 
 RT_API const char *heddle_device(const struct heddle *h)
 {
-	return h->name;
+	return h ? h->name : "";
 }
 
 /* ---- memory ---- */
@@ -277,9 +284,9 @@ RT_API int heddle_free(struct heddle *h, uint64_t address)
 
 	if (r < 0)
 		return r;
-	rt_pools_hold(h);
+	rt_pools_hold();
 	r = finish(h, h->cu.cuMemFree(address), "freeing device memory");
-	rt_pools_release(h);
+	rt_pools_release();
 	return r;
 }
 

@@ -185,9 +185,9 @@ RT_API int heddle_load(
 		free(k);
 	} else {
 		arena_init(&k->arena, 0);
-		rt_pools_hold(h);
+		rt_pools_hold();
 		r = fill(h, k, name, ptx, bytes, entry);
-		rt_pools_release(h);
+		rt_pools_release();
 		if (r < 0) {
 			rt_kernel_free(h, k);
 		} else {
@@ -220,7 +220,7 @@ static int read_file(struct heddle *h, const char *path, struct strbuf *ret)
 RT_API int heddle_load_file(struct heddle *h, const char *name, const char *path, const char *entry)
 {
 	struct strbuf text = {0};
-	int r = read_file(h, path, &text);
+	int r = h ? read_file(h, path, &text) : -EINVAL;
 
 	if (r == 0)
 		r = heddle_load(h, name, text.at ? text.at : "", text.len, entry);

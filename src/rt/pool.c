@@ -3,6 +3,7 @@
 
 /* Pools made, their kernels, and their end. The module is made anew for each kernel that comes:
  * forms keep their numbers, so that rows which were not begun stay as they are. */
+#include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
 #include "pass/outside.h"
@@ -22,6 +23,7 @@
 #define BEATS       8u /* in that time */
 #define SHARED_MOST (1024u * TASK_UNIT)
 #define STAMPS_NS   10000000000u /* behind a task's end */
+#define DESTROY_NS  10000000000u /* for what runs to end */
 #define BARRIERS    16u /* of a block whose tasks have barriers: a register says which one */
 #define SM_BARRIERS 2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 
@@ -97,8 +99,11 @@ static int find_shape(struct heddle_tasks *t)
 			"an SM holds %u blocks of %u threads with %u registers and %u bytes", fit,
 			o->threads, o->registers, o->shared_bytes);
 	left = MIN(shared / t->per_sm, most);
-	t->shared_bytes = o->shared_bytes ? o->shared_bytes : left > own ? left - own : 0;
-	t->shared_bytes = MIN(t->shared_bytes, SHARED_MOST) / TASK_UNIT * TASK_UNIT;
+	t->shared_most = o->shared_bytes ? o->shared_bytes : left > own ? left - own : 0;
+	t->shared_most = MIN(t->shared_most, SHARED_MOST) / TASK_UNIT * TASK_UNIT;
+	t->shared_bytes = t->shared_most;
+	if (!o->shared_bytes) /* the other half is for others, and for caching */
+		t->shared_bytes = t->shared_most / 2 / TASK_UNIT * TASK_UNIT;
 	t->n_columns = MIN((h->n_sms - o->leave_sms) * t->per_sm, POOL_MAX_COLUMNS);
 	t->executors = o->threads / 32 - 1;
 	t->more_bytes = (uint32_t)round_up(o->args_bytes, 16);
@@ -181,7 +186,11 @@ RT_API int heddle_tasks_create(
 	struct heddle_tasks *t;
 	int r;
 
+	if (!ret)
+		return pool_fail(-EINVAL, "there is no place for the pool");
 	*ret = NULL;
+	if (!h)
+		return pool_fail(-EINVAL, "NULL is no handle");
 	if (options && options->size != sizeof(*options))
 		return rt_fail(h, -EINVAL, "set it to sizeof(struct heddle_tasks_options)",
 			"the options have the size %zu", options->size);
@@ -194,11 +203,13 @@ RT_API int heddle_tasks_create(
 	if (options)
 		t->o = *options;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->build_lock, NULL);
 	pthread_mutex_init(&t->failed_lock, NULL);
 	pthread_mutex_init(&t->owner_lock, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	t->next = h->pools;
 	h->pools = t;
+	pools_enlist(t);
 	r = create(t);
 	if (r < 0)
 		heddle_tasks_destroy(t);
@@ -207,26 +218,63 @@ RT_API int heddle_tasks_create(
 	return r;
 }
 
-RT_API void heddle_tasks_destroy(struct heddle_tasks *t)
+/* Off the GPU for good, with all others off it; what was held is for the caller to release. */
+static int leave_for_good(struct heddle_tasks *t)
+{
+	bool was;
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	was = t->suspended;
+	t->suspended = true;
+	r = pool_park_within(t, DESTROY_NS);
+	if (r == -ETIMEDOUT)
+		t->suspended = was;
+	pthread_mutex_unlock(&t->lock);
+	if (r == -ETIMEDOUT)
+		return pool_fail(r,
+			"a task of the pool has not ended within %u s: the pool stays, and can be "
+			"destroyed later",
+			(unsigned)(DESTROY_NS / 1000000000u));
+	if (pools_hold_within(DESTROY_NS) < 0) {
+		pthread_mutex_lock(&t->lock);
+		t->suspended = was;
+		pool_resume(t);
+		pthread_mutex_unlock(&t->lock);
+		return pool_fail(-ETIMEDOUT,
+			"a task of another pool has not ended within %u s, and until then the "
+			"device "
+			"frees nothing: this pool stays, and can be destroyed later",
+			(unsigned)(DESTROY_NS / 1000000000u));
+	}
+	return 0;
+}
+
+RT_API int heddle_tasks_destroy(struct heddle_tasks *t)
 {
 	struct heddle_tasks **at;
+	int r = t ? pool_check(t) : 0;
 
-	if (!t)
-		return;
+	if (!t || r < 0)
+		return r;
+	r = leave_for_good(t);
+	if (r < 0)
+		return r;
 	pool_stop_monitor(t);
-	pthread_mutex_lock(&t->lock);
-	pool_park(t);
-	pthread_mutex_unlock(&t->lock);
 	free_memory(t);
+	pools_delist(t);
+	rt_pools_release();
 	for (at = &t->h->pools; *at != t; at = &(*at)->next)
 		;
 	*at = t->next;
 	pthread_cond_destroy(&t->changed);
 	pthread_mutex_destroy(&t->lock);
+	pthread_mutex_destroy(&t->build_lock);
 	pthread_mutex_destroy(&t->failed_lock);
 	pthread_mutex_destroy(&t->owner_lock);
 	free(t->failed);
 	free(t);
+	return 0;
 }
 
 /* ---- its kernels ---- */
@@ -293,8 +341,11 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 	CUmodule module;
 	CUfunction fn;
 	unsigned usable;
-	int per_sm, r = compile_apart(t, text, n);
+	int per_sm, r;
 
+	pthread_mutex_lock(&t->lock);
+	r = atomic_load(&t->state) == POOL_FAILED ? rt_fail(h, -EIO, NULL, "%s", t->why) : 0;
+	pthread_mutex_unlock(&t->lock);
 	if (r == 0)
 		r = rt_compile(h, "a pool's kernel", text->at, TASK_ENTRY, 0, &module, &fn);
 	if (r < 0)
@@ -305,7 +356,7 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 		"a pool's shared memory");
 	RT_TRY(h,
 		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-			&per_sm, fn, (int)t->o.threads, t->shared_bytes),
+			&per_sm, fn, (int)t->o.threads, t->shared_most),
 		"a pool's kernel");
 	usable = MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms));
 	if (per_sm == 0 || (t->module && usable < atomic_load(&t->usable)))
@@ -324,13 +375,13 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 	return 0;
 }
 
-/* The module with n forms. */
-static int build(struct heddle_tasks *t, unsigned n)
+/* The module with n forms. Whoever has the build lock: the pool runs on until it is compiled. */
+static int build(struct heddle_tasks *t, unsigned n, bool wide)
 {
 	struct pass_task kinds[POOL_FORMS] = {0};
 	const struct pass_pool pool = {.threads = t->o.threads,
 		.registers = t->o.registers,
-		.wide = t->wide,
+		.wide = wide,
 		.nap_ns = t->nap_ns,
 		.stamps = t->stamps != NULL};
 	struct pass_verdict verdict = {0};
@@ -357,7 +408,14 @@ static int build(struct heddle_tasks *t, unsigned n)
 			text.failed = true;
 		ptx_print(m, &text);
 		ptx_module_free(m);
-		r = text.failed ? rt_out_of_memory(t->h) : load(t, &text, n);
+		r = text.failed ? rt_out_of_memory(t->h) : compile_apart(t, &text, n);
+		if (r == 0) { /* no pool is there from here on */
+			rt_pools_hold();
+			r = load(t, &text, n);
+			if (r == 0)
+				atomic_store(&t->wide, wide);
+			rt_pools_release();
+		}
 	}
 	if (r == 0)
 		note(t, &t->form[n - 1], &kinds[n - 1]);
@@ -366,7 +424,7 @@ static int build(struct heddle_tasks *t, unsigned n)
 	return r;
 }
 
-/* With the lock: parks, makes it anew, and goes on. */
+/* With the build lock. */
 static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 {
 	struct heddle *h = t->h;
@@ -374,18 +432,14 @@ static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 
 	if (t->n_forms == POOL_FORMS)
 		return rt_fail(h, -E2BIG, NULL, "a pool has no more than %u forms", POOL_FORMS);
-	r = pool_park(t);
-	if (r < 0)
-		return rt_fail(h, r, NULL, "%s", heddle_tasks_error(t));
 	t->form[t->n_forms] = (struct pool_form){kernel, partly};
 	r = rt_enter(h);
 	if (r == 0) {
-		r = build(t, t->n_forms + 1);
+		r = build(t, t->n_forms + 1, atomic_load(&t->wide));
 		rt_leave(h);
 	}
 	if (r == 0)
 		atomic_store(&t->kernel[kernel].form[partly], (int)t->n_forms++);
-	pool_resume(t); /* with what it had, if that failed */
 	return r;
 }
 
@@ -437,25 +491,38 @@ int pool_need_wide(struct heddle_tasks *t)
 
 	if (t->stamps)
 		return pool_fail(-ENOTSUP, "a pool that makes stamps has no blocks of all warps");
-	pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->build_lock);
 	if (!atomic_load(&t->wide)) {
-		r = pool_park(t);
-		if (r < 0)
-			rt_fail(h, r, NULL, "%s", heddle_tasks_error(t));
-		atomic_store(&t->wide, true);
-		if (r == 0)
-			r = rt_enter(h);
+		r = rt_enter(h);
 		if (r == 0) {
-			r = build(t, t->n_forms);
+			r = build(t, t->n_forms, true);
 			rt_leave(h);
 		}
-		if (r < 0)
-			atomic_store(&t->wide, false);
-		pool_resume(t);
 	}
 	if (r < 0)
 		pool_fail_as(h, r);
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&t->build_lock);
+	return r;
+}
+
+int pool_need_shared(struct heddle_tasks *t)
+{
+	CUresult c;
+	int r = rt_enter(t->h);
+
+	if (r < 0)
+		return pool_fail_as(t->h, r);
+	pthread_mutex_lock(&t->build_lock);
+	rt_pools_hold();
+	c = t->h->cu.cuFuncSetAttribute(
+		t->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most);
+	if (c == CUDA_SUCCESS)
+		t->shared_bytes = t->shared_most;
+	else
+		r = pool_fail_as(t->h, rt_cu_failed(t->h, c, "a pool's shared memory"));
+	rt_pools_release();
+	pthread_mutex_unlock(&t->build_lock);
+	rt_leave(t->h);
 	return r;
 }
 
@@ -463,22 +530,29 @@ int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 {
 	int r = 0;
 
-	pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->build_lock);
 	if (atomic_load(&t->kernel[kernel].form[partly]) < 0)
 		r = add_form(t, kernel, partly);
 	if (r < 0)
 		pool_fail_as(t->h, r);
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&t->build_lock);
 	return r;
 }
 
 RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned *ret_kernel)
 {
-	unsigned n = atomic_load(&t->n_kernels);
-	struct rt_kernel *k = kernel ? rt_find(t->h, kernel) : NULL;
-	struct pool_kernel *to = &t->kernel[n];
-	int r;
+	struct pool_kernel *to;
+	struct rt_kernel *k;
+	unsigned n;
+	int r = pool_check(t);
 
+	if (r < 0)
+		return r;
+	if (!ret_kernel)
+		return pool_fail(-EINVAL, "there is no place for the kernel's number");
+	n = atomic_load(&t->n_kernels);
+	k = kernel ? rt_find(t->h, kernel) : NULL;
+	to = &t->kernel[n];
 	if (!k)
 		return pool_fail(-ENOENT,
 			"no kernel is called '%s'; heddle_load gives kernels "
@@ -511,8 +585,10 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 /* ---- on and off ---- */
 static int suspend(struct heddle_tasks *t, bool suspended)
 {
-	int r;
+	int r = pool_check(t);
 
+	if (r < 0)
+		return r;
 	pthread_mutex_lock(&t->lock);
 	t->suspended = suspended;
 	r = suspended ? pool_park(t) : pool_resume(t);
@@ -534,7 +610,10 @@ RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *
 {
 	struct heddle_tasks_state s = {.size = sizeof(s)};
 	uint64_t running = 0;
+	int r = pool_check(t);
 
+	if (r < 0)
+		return r;
 	if (!ret || ret->size != sizeof(*ret))
 		return pool_fail(
 			-EINVAL, "a state's size is not sizeof(struct heddle_tasks_state)");
@@ -544,12 +623,12 @@ RT_API int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *
 	s.running = atomic_load(&t->state) == POOL_RUNNING;
 	s.launches = atomic_load(&t->launches);
 	for (unsigned c = 0; c < t->n_columns; c++)
-		for (unsigned r = 0; r < TASK_ROWS; r++) {
-			uint64_t gen = atomic_load(&t->of[c].row[r].gen);
-			bool inner = atomic_load(&t->of[c].row[r].then) & POOL_INNER;
+		for (unsigned row = 0; row < TASK_ROWS; row++) {
+			uint64_t gen = atomic_load(&t->of[c].row[row].gen);
+			bool inner = atomic_load(&t->of[c].row[row].then) & POOL_INNER;
 
 			s.spawned += gen;
-			running += gen && !inner && !pool_has_ended(t, &t->of[c], r, gen);
+			running += gen && !inner && !pool_has_ended(t, &t->of[c], row, gen);
 		}
 	s.spawned -= atomic_load(&t->n_inner);
 	s.ended = s.spawned - running;

@@ -52,12 +52,15 @@ struct pool_form {
 struct pool_column; /* pool_row.h */
 
 struct heddle_tasks {
-	struct heddle_tasks *next; /* of the handle's */
+	struct heddle_tasks *next;        /* of the handle's */
+	struct heddle_tasks *next_of_all; /* pool_all.h */
+	unsigned process;                 /* the one that made it; pools_process() */
 	struct heddle *h;
 	struct heddle_tasks_options o;
 	unsigned per_sm, n_columns;
-	_Atomic unsigned usable; /* columns that can be there at once */
-	uint32_t shared_bytes, executors, more_bytes;
+	_Atomic unsigned usable;       /* columns that can be there at once */
+	_Atomic uint32_t shared_bytes; /* becomes shared_most with the first task that needs more */
+	uint32_t shared_most, executors, more_bytes;
 
 	struct task_column *columns; /* pinned */
 	uint8_t *more;               /* pinned */
@@ -69,14 +72,16 @@ struct heddle_tasks {
 	_Atomic(struct pool_hand *) owner;
 	_Atomic(const void *) last; /* who spawned when that was looked at last */
 
+	pthread_mutex_t build_lock; /* who makes its module anew; taken ahead of all others */
 	_Alignas(128) pthread_mutex_t lock;
 	pthread_cond_t changed; /* state, or stop */
 	_Atomic int state;
+	_Atomic bool waits; /* rows of columns that have not come to the GPU */
 	bool suspended, stop, has_monitor;
-	bool heavy;    /* who parks makes other threads fence, so that who spawns need not */
-	unsigned held; /* by calls that a GPU would not let through while it is there */
+	bool heavy; /* who parks makes other threads fence, so that who spawns need not */
 	pthread_t monitor;
 	uint32_t launch;
+	unsigned first_column; /* of that */
 	_Atomic uint64_t launches;
 	_Atomic uint64_t n_inner; /* rows that were given to parts of tasks that others began */
 	char why[768];            /* state POOL_FAILED */
@@ -109,6 +114,7 @@ uint64_t pool_now_ns(void);
 /* pool.c: a form of a kernel that is not there yet; -ENOTSUP: there is none. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);
 int pool_need_wide(struct heddle_tasks *t);
+int pool_need_shared(struct heddle_tasks *t); /* all that a block of it can have */
 /* Ahead of its first kernel: when what happened to each task; blocks as wide as the pool's are none
  * then. heddle_error says what failed. Of a task that has ended, until its row is used again: */
 int pool_ask_stamps(struct heddle_tasks *t);
@@ -117,7 +123,8 @@ int pool_read_stamps(struct heddle_tasks *t, uint64_t id, struct task_stamps *re
 void pool_heavy_fence(const struct heddle_tasks *t);
 bool pool_has_heavy_fence(void); /* may it be light? */
 /* With the lock: */
-int pool_park(struct heddle_tasks *t);   /* until it is AWAY, or FAILED: -EIO */
+int pool_park(struct heddle_tasks *t); /* until it is AWAY, or FAILED: -EIO */
+int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns); /* -ETIMEDOUT: it runs on */
 int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
 /* Without it: somebody saw AWAY. */
 int pool_wake(struct heddle_tasks *t);

@@ -3,6 +3,7 @@
 
 /* A pool on the GPU and off it: launching, parking, and a thread that shows that the process is
  * alive, has an idle pool leave, and one that left by itself come back. */
+#include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@
 
 #define MONITOR_NS 1000000u   /* between its looks */
 #define COMING_NS  100000000u /* for all of a launch's blocks, */
+#define TURN_NS    10000000u  /* on the GPU, where another pool waits for room there */
+#define LEAVING_NS 50000000u  /* for a launch whose columns have not all come to leave */
 #define COMING     8u         /* which are so many times as many, where SMs are left */
 
 uint64_t pool_now_ns(void)
@@ -101,9 +104,24 @@ static int fail(struct heddle_tasks *t, CUresult r)
 
 /* ---- on the GPU ---- */
 
+/* Where others have a part of the SMs, not all columns come: those that come in this launch begin
+ * with one that has waited, and it is another one each time. */
+static unsigned first_waiting(struct heddle_tasks *t, unsigned n)
+{
+	for (unsigned i = 1; i <= n; i++) {
+		unsigned c = (t->first_column + i) % n;
+
+		for (unsigned r = 0; r < TASK_ROWS; r++)
+			if (pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
+				return t->first_column = c;
+	}
+	return t->first_column % n;
+}
+
 static CUresult launch(struct heddle_tasks *t)
 {
 	const struct cu_api *cu = &t->h->cu;
+	unsigned n = atomic_load(&t->usable);
 	struct ctl_args none = {0};
 	struct task_args a = {
 		.columns = t->columns_at,
@@ -112,7 +130,8 @@ static CUresult launch(struct heddle_tasks *t)
 		.ticket = t->ticket,
 		.beat_ns = (uint64_t)t->o.beat_ms * 1000000u,
 		.limit_ns = (uint64_t)t->o.lifetime_ms * 1000000u,
-		.n_columns = t->n_columns,
+		.n_columns = n,
+		.first_column = first_waiting(t, n),
 		.launch = ++t->launch,
 		.more_bytes = t->more_bytes,
 		.shared_bytes = t->shared_bytes,
@@ -122,7 +141,7 @@ static CUresult launch(struct heddle_tasks *t)
 	void *params[] = {&a, &none};
 	/* Blocks on SMs that are left leave at once, and others come for them: to the same SMs, as
 	 * those are the emptiest. So there are many; who finds no column left, leaves, too. */
-	unsigned grid = t->o.leave_sms ? COMING * t->h->n_sms * t->per_sm : t->n_columns;
+	unsigned grid = t->o.leave_sms ? COMING * t->h->n_sms * t->per_sm : n;
 	CUresult r = cu->cuMemsetD32Async(t->ticket, 0, 1, t->stream);
 
 	if (r == CUDA_SUCCESS)
@@ -135,7 +154,7 @@ int pool_resume(struct heddle_tasks *t)
 {
 	CUresult r;
 
-	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || t->held || !t->fn ||
+	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || pools_are_held() || !t->fn ||
 		!has_work(t))
 		return 0;
 	control(t, false);
@@ -184,13 +203,22 @@ void pool_heavy_fence(const struct heddle_tasks *t)
 #endif
 }
 
-/* It has left, or will: nothing else holds it up. */
-static int await_end(struct heddle_tasks *t)
+/* It has left, or will: nothing else holds it up but a task that does not end. -ETIMEDOUT: one has
+ * not within limit_ns (UINT64_MAX: no limit), and what has left comes again with the next launch.
+ */
+static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
+	uint64_t begin = limit_ns == UINT64_MAX ? 0 : pool_now_ns();
 	CUresult r;
 
-	while ((r = query(t)) == CUDA_ERROR_NOT_READY)
+	while ((r = query(t)) == CUDA_ERROR_NOT_READY) {
+		if (begin && pool_now_ns() - begin > limit_ns) {
+			control(t, false);
+			atomic_store(&t->state, POOL_RUNNING);
+			return -ETIMEDOUT;
+		}
 		nap(POOL_NAP_NS);
+	}
 	if (r != CUDA_SUCCESS)
 		return fail(t, r);
 	atomic_store(&t->state, POOL_AWAY);
@@ -198,7 +226,7 @@ static int await_end(struct heddle_tasks *t)
 	return 0;
 }
 
-int pool_park(struct heddle_tasks *t)
+int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	if (atomic_load(&t->state) == POOL_FAILED)
 		return pool_fail(-EIO, "%s", t->why);
@@ -207,27 +235,12 @@ int pool_park(struct heddle_tasks *t)
 	atomic_store(&t->state, POOL_LEAVING);
 	pool_heavy_fence(t);
 	control(t, true);
-	return await_end(t);
+	return await_end(t, limit_ns);
 }
 
-void rt_pools_hold(struct heddle *h)
+int pool_park(struct heddle_tasks *t)
 {
-	for (struct heddle_tasks *t = h->pools; t; t = t->next) {
-		pthread_mutex_lock(&t->lock);
-		t->held++;
-		pool_park(t); /* or it failed, which others say */
-		pthread_mutex_unlock(&t->lock);
-	}
-}
-
-void rt_pools_release(struct heddle *h)
-{
-	for (struct heddle_tasks *t = h->pools; t; t = t->next) {
-		pthread_mutex_lock(&t->lock);
-		t->held--;
-		pool_resume(t);
-		pthread_mutex_unlock(&t->lock);
-	}
+	return pool_park_within(t, UINT64_MAX);
 }
 
 int pool_pump(struct heddle_tasks *t)
@@ -264,19 +277,23 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 	return n;
 }
 
-/* Blocks that land on an SM which is to be left are gone, and where others were in the way of the
- * rest too few may have come: a row of a column that is not there would wait for ever. */
-static bool lacks_columns(const struct heddle_tasks *t)
+/* Blocks that land on an SM which is to be left are gone, and where others are in the way of the
+ * rest too few may have come: a row of a column that is not there would wait for ever, or for these
+ * others. *ret_any: at least one has come, so the launch has begun. */
+static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 {
-	if (!t->o.leave_sms)
-		return false;
-	for (unsigned c = 0; c < t->n_columns; c++)
-		for (unsigned r = 0; r < TASK_ROWS; r++)
-			if (__atomic_load_n(&t->of[c].at->launch, __ATOMIC_RELAXED) !=
-					t->launch << 1 &&
-				pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
-				return true;
-	return false;
+	bool any = false, lacks = false;
+
+	for (unsigned c = 0; c < t->n_columns; c++) {
+		bool is_there =
+			__atomic_load_n(&t->of[c].at->launch, __ATOMIC_RELAXED) == t->launch << 1;
+
+		any |= is_there;
+		for (unsigned r = 0; r < TASK_ROWS && !is_there; r++)
+			lacks |= pool_in(&t->of[c], r) != pool_out(&t->of[c], r);
+	}
+	*ret_any = any;
+	return lacks;
 }
 
 /* Something is in flight, or was spawned since it was not. Only where nothing is, as it reads all
@@ -297,14 +314,16 @@ static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 /* With the lock. */
 static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
+	bool lacks, any = true;
 	CUresult r;
 
+	atomic_store(&t->waits, false);
 	if (atomic_load(&t->state) != POOL_RUNNING)
 		return;
 	r = query(t);
 	if (r == CUDA_SUCCESS) { /* its time was over, or it saw no beat */
 		atomic_store(&t->state, POOL_LEAVING);
-		if (await_end(t) == 0)
+		if (await_end(t, UINT64_MAX) == 0)
 			pool_resume(t);
 		return;
 	}
@@ -317,8 +336,13 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	if (t->launch != w->launch)
 		w->launched_at = now;
 	w->launch = t->launch;
-	if (now - w->launched_at > COMING_NS && lacks_columns(t) && pool_park(t) == 0) {
-		pool_resume(t);
+	lacks = now - w->launched_at > TURN_NS / 2 && lacks_columns(t, &any);
+	atomic_store(&t->waits, lacks);
+	if ((now - w->launched_at > COMING_NS && lacks && any) ||
+		(now - w->launched_at > TURN_NS && any && pools_one_waits(t))) {
+		w->launched_at = now; /* a task that does not end keeps the others there, too */
+		if (pool_park_within(t, LEAVING_NS) == 0)
+			pool_resume(t);
 		return;
 	}
 	if (t->o.idle_us != UINT32_MAX && now - w->busy_at > (uint64_t)t->o.idle_us * 1000u &&

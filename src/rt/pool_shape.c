@@ -37,7 +37,7 @@ static int check_grid(const struct pool_kernel *k, const struct heddle_task *tas
 }
 
 /* Its threads, and what they need of a block of the pool. */
-static int check_block(const struct heddle_tasks *t, const struct pool_kernel *k,
+static int check_block(struct heddle_tasks *t, const struct pool_kernel *k,
 	const struct heddle_task *task, struct asked *ret)
 {
 	const unsigned *b = task->block;
@@ -56,6 +56,13 @@ static int check_block(const struct heddle_tasks *t, const struct pool_kernel *k
 	if (units) {
 		uint32_t order = units > 1 ? 32 - (uint32_t)__builtin_clz(units - 1) : 0;
 
+		if ((1ull << order) > have && t->shared_bytes < t->shared_most) {
+			int r = pool_need_shared(t);
+
+			if (r < 0)
+				return r;
+			have = t->shared_bytes / TASK_UNIT;
+		}
 		if (have == 0 || (1ull << order) > have)
 			return pool_fail(-E2BIG,
 				"kernel '%s': %llu bytes of shared memory, rounded up to a power "

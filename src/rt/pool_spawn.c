@@ -3,6 +3,7 @@
 
 /* Tasks given to a pool, and their ends. An id is a generation of a row: gen << 17 | column << 5 |
  * row; a row of a later generation says that the task has ended. */
+#include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
 #include <errno.h>
@@ -188,8 +189,10 @@ RT_API int heddle_tasks_spawn(
 {
 	struct pool_asked a;
 	uint64_t id = 0;
-	int r;
+	int r = pool_check(t);
 
+	if (r < 0)
+		return r;
 	if (!task || task->size != sizeof(*task))
 		return pool_fail(-EINVAL, "a task's size is not sizeof(struct heddle_task)");
 	if (task->kernel >= atomic_load_explicit(&t->n_kernels, memory_order_acquire))
@@ -211,8 +214,12 @@ RT_API int heddle_tasks_spawn(
 static int find(struct heddle_tasks *t, uint64_t id, struct pool_column **ret, unsigned *ret_row,
 	uint64_t *ret_gen)
 {
-	struct pool_column *c = pool_of_id(t, id, ret_row, ret_gen);
+	struct pool_column *c;
+	int r = pool_check(t);
 
+	if (r < 0)
+		return r;
+	c = pool_of_id(t, id, ret_row, ret_gen);
 	if (!c || *ret_gen == 0 ||
 		*ret_gen > atomic_load_explicit(&c->row[*ret_row].gen, memory_order_acquire))
 		return pool_fail(-EINVAL, "there is no task %llu", (unsigned long long)id);
@@ -290,7 +297,10 @@ RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeo
 RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 {
 	uint64_t begin = pool_now_ns();
+	int checked = pool_check(t);
 
+	if (checked < 0)
+		return checked;
 	for (unsigned c = 0; c < t->n_columns; c++)
 		for (unsigned row = 0; row < TASK_ROWS; row++) {
 			uint64_t gen =

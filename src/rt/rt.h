@@ -115,11 +115,12 @@ int rt_vars_leave(struct heddle *h, struct rt_kernel *k);
 /* Once a form is compiled in which it is guest `which`. */
 int rt_vars_fill(struct heddle *h, const struct rt_kernel *k, unsigned which, CUmodule form);
 
-/* ---- pool_run.c ---- */
+/* ---- pool_all.c ---- */
 /* Around what waits for all kernels of the context to end, or on a GPU may: freeing, loading,
- * running kernels together. h's pools leave the GPU, and come back as far as they have work. */
-void rt_pools_hold(struct heddle *h);
-void rt_pools_release(struct heddle *h);
+ * running kernels together. All pools of the process leave the GPU, and come back as far as they
+ * have work. With no pool's lock. */
+void rt_pools_hold(void);
+void rt_pools_release(void);
 
 /* ---- form.c ---- */
 struct rt_set { /* the kernels of one call */

@@ -72,7 +72,7 @@ static void opening(void **state)
 	assert_non_null(strstr(heddle_error(bad), "not open"));
 	heddle_close(bad);
 	heddle_close(NULL);
-	assert_string_equal(heddle_error(NULL), "out of memory");
+	assert_non_null(strstr(heddle_error(NULL), "out of memory"));
 	assert_string_equal(heddle_device(h), "heddle virtual GPU");
 }
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* All pools of the process, of whatever handle: they are on the same GPU, and while one is there,
+ * freeing memory, loading a module or another launch may wait for it. And a child of fork, in which
+ * they are of no use: its threads are not there, and what is pinned may be its parent's memory. */
+#include "rt/pool_all.h"
+
+#include <errno.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken ahead of any pool's */
+static struct heddle_tasks *all;
+static _Atomic unsigned held, process;
+
+static void begin_child(void)
+{
+	atomic_fetch_add(&process, 1);
+	pthread_mutex_init(&lock, NULL); /* whoever had it is not here */
+	all = NULL;
+	atomic_store(&held, 0);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, begin_child);
+}
+
+unsigned pools_process(void)
+{
+	return atomic_load_explicit(&process, memory_order_relaxed);
+}
+
+int pool_check(const struct heddle_tasks *t)
+{
+	if (!t)
+		return pool_fail(-EINVAL, "NULL is no pool");
+	if (t->process != pools_process())
+		return pool_fail(-EINVAL, "this process is a child of the one that made the pool: "
+					  "it has to open a handle "
+					  "and a pool of its own");
+	return 0;
+}
+
+void pools_enlist(struct heddle_tasks *t)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch_forks);
+	t->process = pools_process();
+	pthread_mutex_lock(&lock);
+	t->next_of_all = all;
+	all = t;
+	pthread_mutex_unlock(&lock);
+}
+
+void pools_delist(struct heddle_tasks *t)
+{
+	pthread_mutex_lock(&lock);
+	for (struct heddle_tasks **at = &all; *at; at = &(*at)->next_of_all)
+		if (*at == t) {
+			*at = t->next_of_all;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+}
+
+bool pools_are_held(void)
+{
+	return atomic_load(&held);
+}
+
+static void let_go(void)
+{
+	if (atomic_fetch_sub(&held, 1) == 1)
+		for (struct heddle_tasks *t = all; t; t = t->next_of_all) {
+			pthread_mutex_lock(&t->lock);
+			pool_resume(t);
+			pthread_mutex_unlock(&t->lock);
+		}
+}
+
+/* Where the list is somebody's, nobody does: who asks will ask again. */
+bool pools_one_waits(const struct heddle_tasks *but)
+{
+	bool any = false;
+
+	if (pthread_mutex_trylock(&lock) != 0)
+		return false;
+	for (const struct heddle_tasks *t = all; t; t = t->next_of_all)
+		any |= t != but && atomic_load(&t->waits);
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
+/* A pool that comes meanwhile sees that they are held. */
+int pools_hold_within(uint64_t limit_ns)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&lock);
+	atomic_fetch_add(&held, 1);
+	for (struct heddle_tasks *t = all; t && r != -ETIMEDOUT; t = t->next_of_all) {
+		pthread_mutex_lock(&t->lock);
+		r = pool_park_within(t, limit_ns); /* or it failed, which others say */
+		pthread_mutex_unlock(&t->lock);
+	}
+	if (r == -ETIMEDOUT)
+		let_go();
+	pthread_mutex_unlock(&lock);
+	return r == -ETIMEDOUT ? r : 0;
+}
+
+void rt_pools_hold(void)
+{
+	pools_hold_within(UINT64_MAX);
+}
+
+void rt_pools_release(void)
+{
+	pthread_mutex_lock(&lock);
+	let_go();
+	pthread_mutex_unlock(&lock);
+}

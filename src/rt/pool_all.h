@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* All pools of the process (pool_all.c; rt_pools_hold and rt_pools_release are in rt.h). */
+#ifndef HEDDLE_RT_POOL_ALL_H
+#define HEDDLE_RT_POOL_ALL_H
+
+#include "rt/pool.h"
+
+void pools_enlist(struct heddle_tasks *t);
+void pools_delist(struct heddle_tasks *t);
+bool pools_are_held(void);
+bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
+int pools_hold_within(uint64_t limit_ns); /* -ETIMEDOUT: one does not leave, none is held */
+unsigned pools_process(void);             /* another number in a child of fork */
+/* 0; -EINVAL, said: no pool, or one of a process whose child this one is. */
+int pool_check(const struct heddle_tasks *t);
+
+#endif
