@@ -7,6 +7,8 @@
  * for devices of the same major version that are not older. */
 #include "drv_accept.h"
 
+#include "drv.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,4 +106,32 @@ CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
 		h.s, DRV_DEVICE_CC);
 	diag_hint(diags, "compile the program for compute_%d or older", DRV_DEVICE_CC);
 	return CUDA_ERROR_INVALID_PTX;
+}
+
+/* True for the first that asks. */
+static bool is_first(bool *said)
+{
+	return !__atomic_exchange_n(said, true, __ATOMIC_RELAXED);
+}
+
+void drv_say_runtime(void)
+{
+	static bool said;
+
+	if (is_first(&said))
+		drv_report(
+			"virtual GPU: this program uses the CUDA runtime, which only NVIDIA's "
+			"driver can serve: cudaMalloc and the like fail (error 500). Run it on a "
+			"GPU, or build it for the driver API (cuMemAlloc, cuLaunchKernel).\n");
+}
+
+void drv_say_no_ptx(void)
+{
+	static bool said;
+
+	if (is_first(&said))
+		drv_report("virtual GPU: this program's code has no PTX that sm_%d can run, and a "
+			   "cubin runs on a GPU only (error 209). Run it on a GPU, or compile it "
+			   "with -gencode arch=compute_%d,code=compute_%d.\n",
+			DRV_DEVICE_CC, DRV_DEVICE_CC, DRV_DEVICE_CC);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which PTX the driver compiles for its device, by NVIDIA's rules. */
+/* Which code the driver takes: PTX by NVIDIA's rules for its version and device; never a cubin. */
 #ifndef HEDDLE_DRV_ACCEPT_H
 #define HEDDLE_DRV_ACCEPT_H
 
@@ -15,5 +15,9 @@
  * cannot run, with the reason in diags; CUDA_SUCCESS for all that the parser is to judge. ptx ends
  * in a zero byte. */
 CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags);
+
+/* Say on the report, once a process, what the virtual GPU cannot run and what to do. */
+void drv_say_runtime(void); /* a program of the CUDA runtime */
+void drv_say_no_ptx(void);  /* code without PTX for this device */
 
 #endif

@@ -54,8 +54,10 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 			return CUDA_SUCCESS;
 		}
 		image_pick_finish(&pick);
-		if (i >= more || image_prelinked(image, i, &bytes) != 0)
+		if (i >= more || image_prelinked(image, i, &bytes) != 0) {
+			drv_say_no_ptx();
 			return CUDA_ERROR_NO_BINARY_FOR_GPU;
+		}
 	}
 }
 
