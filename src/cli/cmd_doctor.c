@@ -112,9 +112,10 @@ static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 		cu.cuDeviceGetName(name, sizeof(name), dev);
 	d->cc = (uint32_t)(attribute(&cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev) * 10 +
 			   attribute(&cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
-	say(d, OK, what, "%d x %s, sm_%u, %d SMs, driver API %d.%d", n, name, d->cc,
+	say(d, OK, what, "%d x %s, sm_%u, %d SMs, driver API %d.%d%s", n, name, d->cc,
 		attribute(&cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
-		version % 1000 / 10);
+		version % 1000 / 10,
+		kind == DEV_CPU ? ": runs PTX of programs of the driver API" : "");
 	if (kind == DEV_CUDA)
 		check_compiler(d, version);
 	dev_close(&cu);
@@ -332,6 +333,7 @@ static void check_kernels(struct doctor *d, const struct program *p)
 static void check_program(struct doctor *d, const char *name)
 {
 	struct program p;
+	const char *needs;
 	char why[6400];
 	int r = program_open(name, &p);
 
@@ -356,6 +358,9 @@ static void check_program(struct doctor *d, const char *name)
 			: p.has_static_cudart ? "with the CUDA runtime inside"
 			: p.names_libcuda     ? "loads libcuda.so.1 by itself"
 					      : "names no libcuda.so.1: its libraries may");
+	needs = program_needs_gpu(&p);
+	if (needs)
+		say(d, NOTE, "virtual GPU", "cannot run %s: %s", p.path, needs);
 	check_kernels(d, &p);
 	program_close(&p);
 }

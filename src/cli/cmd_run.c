@@ -259,6 +259,20 @@ static bool can_be_reached(const struct cli *c)
 	return can;
 }
 
+/* What the virtual GPU cannot run fails later with a number alone. */
+static void warn_of_virtual(const struct cli *c)
+{
+	const char *device = getenv("HEDDLE_DEVICE"), *why;
+	struct program p;
+
+	if (!device || strcmp(device, "cpu") != 0 || program_open(c->operands[0], &p) < 0)
+		return;
+	why = program_needs_gpu(&p);
+	if (why)
+		cli_warn(c, "the virtual GPU cannot run %s: %s", p.path, why);
+	program_close(&p);
+}
+
 int run_exec(const struct cli *c)
 {
 	execvp(c->operands[0], c->operands);
@@ -275,8 +289,10 @@ static int run(struct cli *c)
 		r = set_device(c, &steer);
 	if (r == 0 && steer && can_be_reached(c))
 		r = set_shim(c);
-	if (r == 0 && steer)
+	if (r == 0 && steer) {
+		warn_of_virtual(c);
 		r = ask_daemon(c, weight);
+	}
 	if (r != 0)
 		return r < 0 ? fail(c, NULL, "out of memory") : r;
 	if (cli_has(c, "verbose"))
@@ -304,7 +320,8 @@ const struct cli_verb cli_verb_run = {
 		"The program finds a libcuda.so.1 of heddle's before the driver's. Without a "
 		"driver, without a daemon, and wherever heddle cannot help, it runs as it would "
 		"without heddle, with one line of warning. The virtual GPU is used where "
-		"--device cpu or HEDDLE_DEVICE=cpu asks for it.\n"
+		"--device cpu or HEDDLE_DEVICE=cpu asks for it; it runs programs of the driver API "
+		"that bring PTX, and none of the CUDA runtime.\n"
 		"High priority and weights above 1 are for the daemon's owner, root and a group "
 		"that heddled's configuration names; others are granted normal, with a line that "
 		"says so.\n"

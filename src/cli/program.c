@@ -230,6 +230,26 @@ int program_open(const char *name, struct program *ret)
 	return 0;
 }
 
+static int note_kind(void *user, const struct image_entry *e)
+{
+	*(unsigned *)user |= e->kind;
+	return 0;
+}
+
+const char *program_needs_gpu(const struct program *p)
+{
+	unsigned kinds = 0;
+
+	if (p->needs_libcudart || p->has_static_cudart)
+		return "it uses the CUDA runtime, and the virtual GPU serves the driver API alone: "
+		       "run it on a GPU, or build it for the driver API";
+	image_walk(p->file, note_kind, &kinds);
+	if (kinds == IMAGE_ELF)
+		return "it holds cubins and no PTX, and the virtual GPU runs PTX alone: run it on "
+		       "a GPU, or compile it with -gencode arch=compute_90,code=compute_90";
+	return NULL;
+}
+
 void program_close(struct program *p)
 {
 	if (p->file.at)

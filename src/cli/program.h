@@ -37,5 +37,7 @@ void program_close(struct program *p);
 /* Why no library can be put in front of the driver's in it, into buf; NULL: nothing is known
  * against it. Of a script, what is known of its interpreter. */
 const char *program_obstacle(const struct program *p, char *buf, size_t size);
+/* Why the virtual GPU cannot run it, and what to do; NULL: its file shows nothing against it. */
+const char *program_needs_gpu(const struct program *p);
 
 #endif

@@ -350,6 +350,7 @@ void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_lis
 void ptx_parser_finish(struct ptx_parser *p)
 {
 	VEC_FREE(&p->stack);
+	VEC_FREE(&p->before);
 }
 
 void ptx_func_finish(struct ptx_func *f)

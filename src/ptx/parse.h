@@ -28,11 +28,13 @@ struct ptx_parser {
 	bool is_added;   /* ptx_add_text: what the module has already keeps its meaning */
 	bool is_unknown; /* the statement's op is not in the table: nothing in it is an error */
 	unsigned opd_depth;
-	bool label_pending;        /* an operand of this statement names a label not placed yet */
-	size_t limit_bytes;        /* for what lies outside the arena */
-	VEC(struct ptx_opd) stack; /* operands of the statement being read */
-	struct ptx_sym *param;     /* what a snippet that is a parameter declared */
-	int error;                 /* what escape was taken for */
+	bool label_pending;          /* an operand of this statement names a label not placed yet */
+	size_t limit_bytes;          /* for what lies outside the arena */
+	VEC(struct ptx_opd) stack;   /* operands of the statement being read */
+	const struct ptx_mnem *mnem; /* whose operands are being read, or NULL */
+	VEC(struct ptx_stmt) before; /* to stand in front of the statement being read */
+	struct ptx_sym *param;       /* what a snippet that is a parameter declared */
+	int error;                   /* what escape was taken for */
 	jmp_buf escape;
 };
 
@@ -58,6 +60,12 @@ bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);
 /* An instruction's operands and its ';'. */
 bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct ptx_stmt *st);
+/* The "[index]" behind the array that o names. */
+bool ptx_parse_index(struct ptx_parser *p, struct ptx_opd *o);
+/* "+4", "-4" or an integer: value, and has_value when it is known. */
+bool ptx_parse_offset(struct ptx_parser *p, struct ptx_opd *o);
+/* Puts p->before in front of the last statement. */
+void ptx_put_before(struct ptx_parser *p);
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels);
 struct ptx_sym *ptx_label_ref(struct ptx_parser *p, struct ptx_name *n);
 bool ptx_parse_decl(struct ptx_parser *p, unsigned linkage);

@@ -332,6 +332,7 @@ static void instruction(struct ptx_parser *p)
 {
 	struct ptx_stmt *st = next_stmt(p);
 	const struct ptx_mnem *mn;
+	bool ok;
 
 	begin_stmt(p, st, PTX_INSN, p->s);
 	if (*p->s == '@' && !guard(p, st)) {
@@ -340,14 +341,19 @@ static void instruction(struct ptx_parser *p)
 	}
 	mn = known_mnem(p);
 	if (!mn) {
-		if (!label_or_insn(p, st))
-			ptx_skip_statement(p);
-	} else if (ptx_parse_operands(p, mn, st)) {
-		st->mn = mn;
-		keep_stmt(p, st);
+		ok = label_or_insn(p, st);
 	} else {
-		ptx_skip_statement(p);
+		ok = ptx_parse_operands(p, mn, st);
+		if (ok) {
+			st->mn = mn;
+			keep_stmt(p, st);
+		}
 	}
+	if (!ok)
+		ptx_skip_statement(p);
+	else if (p->before.len)
+		ptx_put_before(p);
+	p->before.len = 0;
 }
 
 bool ptx_parse_body(struct ptx_parser *p)

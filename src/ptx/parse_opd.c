@@ -274,6 +274,13 @@ static bool offset(struct ptx_parser *p, struct ptx_opd *o, const char **ret_tex
 	return true;
 }
 
+bool ptx_parse_offset(struct ptx_parser *p, struct ptx_opd *o)
+{
+	const char *text;
+
+	return offset(p, o, &text);
+}
+
 static bool symbol(struct ptx_parser *p, struct ptx_opd *o, struct ptx_name *n, const char *from,
 	bool label, bool in_address)
 {
@@ -301,7 +308,7 @@ static bool symbol(struct ptx_parser *p, struct ptx_opd *o, struct ptx_name *n, 
 	ptx_skip(p);
 	if (!in_address && (*p->s == '+' || *p->s == '-'))
 		return offset(p, o, &text);
-	return true;
+	return *p->s != '[' || in_address || p->is_unknown || ptx_parse_index(p, o);
 }
 
 static bool register_opd(struct ptx_parser *p, struct ptx_opd *o, uint32_t reg)
@@ -595,6 +602,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 
 	p->stack.len = 0;
 	p->opd_depth = 0;
+	p->mnem = mn;
 	p->label_pending = false;
 	ptx_skip(p);
 	if (*p->s != ';') {
@@ -626,6 +634,7 @@ bool ptx_parse_operands(struct ptx_parser *p, const struct ptx_mnem *mn, struct 
 bool ptx_parse_targets(struct ptx_parser *p, struct ptx_sym *sym, bool labels)
 {
 	p->stack.len = 0;
+	p->mnem = NULL;
 	p->label_pending = false;
 	while (*p->s != ';') {
 		struct ptx_opd o;

@@ -110,6 +110,49 @@ static void entry_points(void **state)
 	dlclose(self);
 }
 
+/* What a driver of CUDA 13.0 says of PTX for another driver or another device than its sm_90. */
+static void accepted(void **state)
+{
+	static const struct {
+		const char *head;
+		CUresult result;
+		const char *said; /* in the error log */
+	} all[] = {{".version 9.0\n.target sm_90", CUDA_SUCCESS, NULL},
+		{".version 1.4\n.target sm_10, debug", CUDA_SUCCESS, NULL},
+		{"// a\n/* b\n */ .version 9.0 // c\n.target\tsm_90a", CUDA_SUCCESS, NULL},
+		{".version 9.0\n.target sm_90f", CUDA_SUCCESS, NULL},
+		{".version 9.1\n.target sm_90", CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "9.0 at most"},
+		{"/* a */\n.version 10.0\n.target sm_90 junk", CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+			"ptx:2:10: error: unsupported .version"},
+		{".version 9.0\n.target sm_100", CUDA_ERROR_INVALID_PTX, "sm_100: this device"},
+		{".version 9.0\n.target sm_100a", CUDA_ERROR_INVALID_PTX, "sm_100a"},
+		{".version 9.0\n.target sm_100f", CUDA_ERROR_INVALID_PTX, "compute_90"},
+		{".version 9.0\n.target sm_103, debug", CUDA_ERROR_INVALID_PTX, "sm_103: this"},
+		{".version 9.0\n.target sm_80a", CUDA_ERROR_INVALID_PTX, "sm_80a"}};
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		char log[2000] = "untouched", ptx[300];
+		void *values[] = {log, (void *)sizeof(log)};
+		CUmodule mod;
+		CUlibrary lib;
+
+		snprintf(ptx, sizeof(ptx), "%s\n.address_size 64\n.visible .entry k() { ret; }\n",
+			all[i].head);
+		assert_int_equal(cuModuleLoadDataEx(&mod, ptx, 2, options, values), all[i].result);
+		assert_int_equal(
+			cuLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0), all[i].result);
+		if (all[i].result == CUDA_SUCCESS) {
+			OK(cuModuleUnload(mod));
+			OK(cuLibraryUnload(lib));
+			assert_string_equal(log, "");
+		} else {
+			assert_non_null(strstr(log, all[i].said));
+		}
+	}
+}
+
 static void code(void **state)
 {
 	struct drv_test *t = *state;
@@ -446,6 +489,7 @@ int main(void)
 		cmocka_unit_test(device),
 		cmocka_unit_test(names),
 		cmocka_unit_test(entry_points),
+		cmocka_unit_test(accepted),
 		cmocka_unit_test(code),
 		cmocka_unit_test(fat_binary),
 		cmocka_unit_test(memory),

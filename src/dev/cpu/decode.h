@@ -59,6 +59,9 @@ unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
 unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
 /* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
+/* How many components a whole vector register has that stands there; 0: it is something else. */
+uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o);
+uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n); /* its component n */
 /* All lanes of the warp come together here. */
 void dec_warp_meets(struct dec *d);
 bool dec_matrix(struct dec *d);

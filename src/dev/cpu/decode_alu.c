@@ -660,39 +660,53 @@ bool dec_cvt(struct dec *d)
 
 /* ---- mov ---- */
 
+/* Registers of the narrow side: {a, b, c}, or a register that was declared as a vector. */
+static bool narrow_parts(
+	struct dec *d, const struct ptx_opd *o, uint8_t type, bool written, uint32_t *part)
+{
+	uint32_t n = dec_vector_size(d, o);
+
+	for (uint32_t i = 0; i < n; i++)
+		part[i] = dec_part(d, o->reg, i);
+	for (uint32_t i = 0; n == 0 && i < o->n; i++) {
+		const struct ptx_opd *each = &o->list[i];
+		bool sink = written && each->kind == PTX_OPD_SINK;
+
+		part[i] = sink      ? VX_NONE
+			  : written ? dec_dst(d, each, type)
+				    : dec_src(d, each, type);
+		if (part[i] == VX_NONE && !sink)
+			return false;
+	}
+	return true;
+}
+
 static bool mov_vector(struct dec *d)
 {
 	const struct ptx_mnem *mn = d->s->mn;
 	const struct ptx_opd *o = d->s->opd;
-	bool pack = o[1].kind == PTX_OPD_VECTOR;
+	bool pack = o[1].kind == PTX_OPD_VECTOR || dec_vector_size(d, &o[1]);
 	const struct ptx_opd *list = pack ? &o[1] : &o[0];
+	uint32_t n = dec_vector_size(d, list), part[8], wide;
 	unsigned total = ptx_type_bytes(mn->type[0]);
-	uint32_t part[8], wide;
-	uint8_t pt;
 	struct vinsn *in;
 
-	if (list->n < 2 || list->n > 8 || !total || total % list->n)
+	if (n && n * ptx_type_bytes(d->f->regs.at[list->reg].sym->type.base) != total)
 		return false;
-	if (total / list->n > 8)
+	if (!n)
+		n = list->n;
+	if (n < 2 || n > 8 || !total || total % n || total / n > 8)
 		return false;
-	pt = total / list->n == 8 ? PTX_B64 : PTX_B32;
-	for (uint32_t i = 0; i < list->n; i++) {
-		if (!pack && list->list[i].kind == PTX_OPD_SINK)
-			part[i] = VX_NONE;
-		else
-			part[i] = pack ? dec_src(d, &list->list[i], pt)
-				       : dec_dst(d, &list->list[i], pt);
-		if (part[i] == VX_NONE && list->list[i].kind != PTX_OPD_SINK)
-			return false;
-	}
+	if (!narrow_parts(d, list, total / n == 8 ? PTX_B64 : PTX_B32, !pack, part))
+		return false;
 	wide = pack ? dec_dst(d, &o[0], mn->type[0]) : dec_src(d, &o[1], mn->type[0]);
 	if (wide == VX_NONE)
 		return false;
 	in = dec_emit(d, pack ? vop_pack : vop_unpack, 1);
 	in->a = in->d = wide;
-	in->size = (uint8_t)(total / list->n);
-	in->vec = (uint8_t)list->n;
-	in->x = dec_ext(d, part, list->n);
+	in->size = (uint8_t)(total / n);
+	in->vec = (uint8_t)n;
+	in->x = dec_ext(d, part, n);
 	return true;
 }
 
@@ -705,9 +719,8 @@ static bool vector_parts(struct dec *d, const struct ptx_opd *o, uint32_t part[4
 	for (uint32_t i = 0; i < *ret_n; i++) {
 		if (o->kind == PTX_OPD_VECTOR && o->n == *ret_n)
 			part[i] = dec_dst(d, &o->list[i], d->s->mn->type[0]);
-		else if (o->kind == PTX_OPD_REG && !o->selector &&
-			 d->f->regs.at[o->reg].sym->type.vec == *ret_n)
-			part[i] = d->reg_at[o->reg] + i * dec_reg_lane_bytes(d, o->reg) * LANES;
+		else if (dec_vector_size(d, o) == *ret_n)
+			part[i] = dec_part(d, o->reg, i);
 		else
 			return false;
 		if (part[i] == VX_NONE)
@@ -799,7 +812,8 @@ bool dec_mov(struct dec *d)
 		return mov_special_vector(d) || mov_parts(d);
 	if (mn->type[0] == PTX_PRED)
 		return emit_pred_logic(d);
-	if (o[0].kind == PTX_OPD_VECTOR || o[1].kind == PTX_OPD_VECTOR)
+	if (o[0].kind == PTX_OPD_VECTOR || o[1].kind == PTX_OPD_VECTOR ||
+		dec_vector_size(d, &o[0]) || dec_vector_size(d, &o[1]))
 		return mov_vector(d);
 	dst = dec_dst(d, &o[0], mn->type[0]);
 	if (dst == VX_NONE)

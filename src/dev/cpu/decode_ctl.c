@@ -51,6 +51,8 @@ static bool dec_arguments(struct dec *d, struct vcall *c, const struct ptx_opd *
 	for (uint32_t i = 0; i < c->n_args; i++) {
 		const struct ptx_sym *p = decl && i < decl->params.len ? decl->params.at[i] : NULL;
 
+		if (p && p->space == PTX_REG && p->type.vec > 1)
+			return false;
 		if (!dec_copy(d, &args->list[i], p ? p->type.base : PTX_NOTYPE,
 			    p ? (uint32_t)MIN(p->bytes, 16u) : 4, &c->args[i], &c->args[i].from,
 			    &c->args[i].from_reg))

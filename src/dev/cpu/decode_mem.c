@@ -82,12 +82,12 @@ static void take_weak(const struct ptx_mnem *mn, struct vinsn *to, vop_fn *fn)
 /* A register that was declared as a vector: its elements, one behind the other. */
 static bool dec_whole_vector(struct dec *d, const struct ptx_opd *o, struct vinsn *to)
 {
-	uint32_t n = d->f->regs.at[o->reg].sym->type.vec, part[8];
+	uint32_t n = dec_vector_size(d, o), part[8];
 
 	if (n > 8 || d->s->mn->vec != n)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		part[i] = d->reg_at[o->reg] + i * dec_reg_lane_bytes(d, o->reg) * LANES;
+		part[i] = dec_part(d, o->reg, i);
 	to->vec = (uint8_t)n;
 	to->c = dec_ext(d, part, n);
 	to->d = part[0];
@@ -112,7 +112,7 @@ static bool dec_data(struct dec *d, const struct ptx_opd *o, struct vinsn *to, b
 	}
 	if (to->size > 4)
 		to->flags |= VI_WIDE;
-	if (o->kind == PTX_OPD_REG && !o->selector && d->f->regs.at[o->reg].sym->type.vec > 1)
+	if (dec_vector_size(d, o))
 		return dec_whole_vector(d, o, to);
 	if (o->kind != PTX_OPD_VECTOR) {
 		if (d->s->mn->vec > 1)

@@ -261,20 +261,41 @@ static uint64_t float_bits(const struct ptx_opd *o, uint8_t type)
 	return v;
 }
 
+uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n)
+{
+	return d->reg_at[reg] + n * dec_reg_lane_bytes(d, reg) * LANES;
+}
+
+uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o)
+{
+	if (o->kind != PTX_OPD_REG || o->selector || o->negated)
+		return 0;
+	return d->f->regs.at[o->reg].sym->type.vec > 1 ? d->f->regs.at[o->reg].sym->type.vec : 0;
+}
+
+/* A register, or a component of one that was declared as a vector: .x and .r are the first. A whole
+ * vector is none: instructions that take one ask dec_vector_size. */
+static uint32_t src_reg(const struct dec *d, const struct ptx_opd *o)
+{
+	static const char names[] = "xyzwrgba";
+	uint32_t size = d->f->regs.at[o->reg].sym->type.vec;
+	const char *at;
+
+	if (size <= 1)
+		return o->selector ? VX_NONE : d->reg_at[o->reg];
+	at = o->selector ? strchr(names, o->selector) : NULL;
+	if (!at || (at - names) % 4 >= size)
+		return VX_NONE;
+	return dec_part(d, o->reg, (uint32_t)(at - names) % 4);
+}
+
 uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type)
 {
 	unsigned bytes = dec_lane_bytes(type);
 
 	switch (o->kind) {
 	case PTX_OPD_REG:
-		if (o->negated)
-			return VX_NONE;
-		if (o->selector >= 'w' && o->selector <= 'z' &&
-			d->f->regs.at[o->reg].sym->type.vec > 1)
-			return d->reg_at[o->reg] +
-			       (o->selector == 'w' ? 3u : (uint32_t)(o->selector - 'x')) *
-				       dec_reg_lane_bytes(d, o->reg) * LANES;
-		return o->selector ? VX_NONE : d->reg_at[o->reg];
+		return o->negated ? VX_NONE : src_reg(d, o);
 	case PTX_OPD_IMM:
 		if (!o->has_value)
 			return VX_NONE;

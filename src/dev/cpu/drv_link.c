@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drv.h"
+#include "drv_accept.h"
 #include "image/image.h"
 
 struct drv_link {
@@ -38,8 +39,10 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (!data || !size)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	if (type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_OBJECT)
+	if (type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_OBJECT) {
+		drv_say_no_ptx();
 		return drv_leave(CUDA_ERROR_NO_BINARY_FOR_GPU);
+	}
 	if (l->ptx || (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY))
 		return drv_leave(CUDA_ERROR_NOT_SUPPORTED);
 	if (type == CU_JIT_INPUT_FATBINARY)

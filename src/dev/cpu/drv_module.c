@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drv_accept.h"
 #include "drv_ctx.h"
 #include "drv_func.h"
 #include "drv_graph.h"
 #include "image/image.h"
 
 #define MAX_PTX_BYTES ((size_t)512 << 20)
-#define DEVICE_CC     90
 
 /* ---- from an image to PTX ---- */
 
@@ -45,7 +45,7 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 		return CUDA_SUCCESS;
 	}
 	for (unsigned i = 0;; i++) {
-		r = image_pick(bytes, DEVICE_CC, MAX_PTX_BYTES, &pick);
+		r = image_pick(bytes, DRV_DEVICE_CC, MAX_PTX_BYTES, &pick);
 		if (r)
 			return result_of_image(r);
 		if (pick.ptx) {
@@ -54,8 +54,10 @@ CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len)
 			return CUDA_SUCCESS;
 		}
 		image_pick_finish(&pick);
-		if (i >= more || image_prelinked(image, i, &bytes) != 0)
+		if (i >= more || image_prelinked(image, i, &bytes) != 0) {
+			drv_say_no_ptx();
 			return CUDA_ERROR_NO_BINARY_FOR_GPU;
+		}
 	}
 }
 
@@ -164,16 +166,21 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	struct arena arena;
 	struct diag_list *diags = malloc(sizeof(*diags));
 	struct strbuf text = {0};
-	play_compiler(ptx, len);
 	arena_init(&arena, (size_t)64 << 20);
 	int e = -ENOMEM;
 	if (diags) {
 		diag_init(diags, &arena, "ptx", ptx, len);
+		r = drv_accept_ptx(ptx, diags);
+		e = -EINVAL;
+	}
+	if (diags && r == CUDA_SUCCESS) {
+		play_compiler(ptx, len);
 		e = vgpu_module_load(drv.mem, ptx, len, diags, ret);
 		if (e == 0)
 			drv_lines_give(ptx, len, *ret);
-		diag_render(diags, &text);
 	}
+	if (diags)
+		diag_render(diags, &text);
 	fill(e ? log->error : log->info, e ? log->error_bytes : log->info_bytes,
 		e ? log->error_size : log->info_size, text.at ? text.at : "", text.len);
 	fill(e ? log->info : log->error, e ? log->info_bytes : log->error_bytes,
@@ -182,8 +189,8 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	arena_finish(&arena);
 	free(diags);
 	free(ptx);
-	if (e == 0)
-		return CUDA_SUCCESS;
+	if (e == 0 || r != CUDA_SUCCESS)
+		return r;
 	return e == -EINVAL ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,10 +16,15 @@
 void drv_report(const char *fmt, ...)
 {
 	char line[1024];
+	const char *report = drv.config.report;
+	struct sm_config early;
 	int fd = STDERR_FILENO;
 	va_list ap;
 
-	if (!strcmp(drv.config.report, "none"))
+	/* Before cuInit. */
+	if (!*report && sm_config_parse(secure_getenv("HEDDLE_VGPU"), &early) == 0)
+		report = early.report;
+	if (!strcmp(report, "none"))
 		return;
 	va_start(ap, fmt);
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
@@ -26,8 +32,8 @@ void drv_report(const char *fmt, ...)
 	if (n <= 0)
 		return;
 	n = (int)MIN((size_t)n, sizeof(line) - 1);
-	if (strcmp(drv.config.report, "stderr")) {
-		fd = open(drv.config.report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (*report && strcmp(report, "stderr")) {
+		fd = open(report, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 		if (fd < 0)
 			return;
 	}

@@ -90,6 +90,11 @@ INLINE u32 tf32(const struct vinsn *in, f32 v)
 	return narrowed(in, (f64)v, HALF_TF32) << 13;
 }
 
+INLINE f32 maybe_flushed(const struct vinsn *in, f32 v)
+{
+	return in->flags & VI_FTZ ? flush32(v) : v;
+}
+
 /* bf16 without .ftz is only moved up, NaNs as well. */
 INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
 {
@@ -97,7 +102,7 @@ INLINE f32 wide(const struct vinsn *in, u32 h, struct half_format f)
 
 	if (f.exp_bits == 8 && !(in->flags & (VI_FTZ | VI_SAT)))
 		return bits_f32(h << 16);
-	v = in->flags & VI_FTZ ? flush32(v) : v;
+	v = maybe_flushed(in, v);
 	return in->flags & VI_SAT ? sat32(v) : v;
 }
 
@@ -225,13 +230,14 @@ INLINE f64 odd_s64(s64 a)
 				pd[i] = (u32)(expr);                               \
 		return in + 1;                                                     \
 	}
-/* .ftz flushes f32, says the PTX ISA of cvt; the hardware does not on the way to f16. */
+/* .ftz flushes f32 (PTX ISA, cvt). The hardware does not where the result is f16; ptxas accepts
+ * .ftz with bf16, and with neither pairs nor tf32. */
 #define FROM(v, F)    narrowed(in, (f64)(v), F)
 #define FROM_UP(v, F) narrowed(in, relu((f64)(v)), F)
 #define CVTS(X)                                                                                  \
 	X(cvt_f16_f32, f32, HALF_F16, FROM(pa[i], HALF_F16))                                     \
 	X(cvt_f16_f64, f64, HALF_F16, narrowed64(in, pa[i], HALF_F16))                           \
-	X(cvt_bf16_f32, f32, HALF_BF16, FROM(pa[i], HALF_BF16))                                  \
+	X(cvt_bf16_f32, f32, HALF_BF16, FROM(maybe_flushed(in, pa[i]), HALF_BF16))               \
 	X(cvt_bf16_f64, f64, HALF_BF16, narrowed64(in, pa[i], HALF_BF16))                        \
 	X(cvt_relu_f16_f32, f32, HALF_F16, FROM_UP(pa[i], HALF_F16))                             \
 	X(cvt_relu_bf16_f32, f32, HALF_BF16, FROM_UP(pa[i], HALF_BF16))                          \

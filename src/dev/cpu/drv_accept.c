@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The first two directives of a PTX text, .version and .target, decide whether a driver compiles it
+ * for a device. A driver knows the PTX ISA of its own CUDA version and older ones. A device runs
+ * code for its own and lower architectures; sm_90a is for compute capability 9.0 alone, and sm_100f
+ * for devices of the same major version that are not older. */
+#include "drv_accept.h"
+
+#include "drv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct head {
+	const char *s, *line_start;
+	uint32_t line;
+};
+
+static void skip_one(struct head *h)
+{
+	if (*h->s++ == '\n') {
+		h->line++;
+		h->line_start = h->s;
+	}
+}
+
+/* Past blanks and comments. */
+static void skip_gaps(struct head *h)
+{
+	for (;;) {
+		if (*h->s && strchr(" \t\r\n\f\v", *h->s)) {
+			skip_one(h);
+		} else if (!strncmp(h->s, "//", 2)) {
+			while (*h->s && *h->s != '\n')
+				h->s++;
+		} else if (!strncmp(h->s, "/*", 2)) {
+			const char *end = strstr(h->s + 2, "*/");
+
+			while (*h->s && (!end || h->s < end + 2))
+				skip_one(h);
+		} else {
+			return;
+		}
+	}
+}
+
+/* The directive and the gap behind it. */
+static bool directive(struct head *h, const char *name)
+{
+	size_t len = strlen(name);
+
+	skip_gaps(h);
+	if (strncmp(h->s, name, len) != 0 || !strchr(" \t\r\n\f\v/", h->s[len]))
+		return false;
+	h->s += len;
+	skip_gaps(h);
+	return true;
+}
+
+static uint32_t column(const struct head *h)
+{
+	return (uint32_t)(h->s - h->line_start) + 1;
+}
+
+static bool runs(unsigned sm, char variant)
+{
+	if (variant == 'a')
+		return sm == DRV_DEVICE_CC;
+	if (variant == 'f')
+		return sm <= DRV_DEVICE_CC && sm / 10 == DRV_DEVICE_CC / 10;
+	return sm <= DRV_DEVICE_CC;
+}
+
+CUresult drv_accept_ptx(const char *ptx, struct diag_list *diags)
+{
+	struct head h = {ptx, ptx, 1};
+	unsigned long major, minor = 0, sm;
+	char *end;
+
+	if (!directive(&h, ".version"))
+		return CUDA_SUCCESS;
+	major = strtoul(h.s, &end, 10);
+	if (*end == '.')
+		minor = strtoul(end + 1, &end, 10);
+	if (major > DRV_PTX_VERSION / 10 ||
+		(major == DRV_PTX_VERSION / 10 && minor > DRV_PTX_VERSION % 10)) {
+		diag_add(diags, DIAG_ERROR, h.line, column(&h), (uint32_t)(end - h.s),
+			"unsupported .version %lu.%lu: this driver (CUDA %d.%d) compiles PTX of "
+			"%d.%d at most",
+			major, minor, CU_CUDA_VERSION / 1000, CU_CUDA_VERSION % 1000 / 10,
+			DRV_PTX_VERSION / 10, DRV_PTX_VERSION % 10);
+		diag_hint(diags, "compile the program with CUDA %d.%d or older",
+			CU_CUDA_VERSION / 1000, CU_CUDA_VERSION % 1000 / 10);
+		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+	}
+	h.s = end;
+	if (!directive(&h, ".target") || strncmp(h.s, "sm_", 3) != 0)
+		return CUDA_SUCCESS;
+	sm = strtoul(h.s + 3, &end, 10);
+	if (end == h.s + 3 || runs((unsigned)MIN(sm, 100000ul), *end))
+		return CUDA_SUCCESS;
+	end += *end == 'a' || *end == 'f';
+	diag_add(diags, DIAG_ERROR, h.line, column(&h), (uint32_t)(end - h.s),
+		".target %.*s: this device is sm_%d and cannot run it", (int)MIN(end - h.s, 40),
+		h.s, DRV_DEVICE_CC);
+	diag_hint(diags, "compile the program for compute_%d or older", DRV_DEVICE_CC);
+	return CUDA_ERROR_INVALID_PTX;
+}
+
+/* True for the first that asks. */
+static bool is_first(bool *said)
+{
+	return !__atomic_exchange_n(said, true, __ATOMIC_RELAXED);
+}
+
+void drv_say_runtime(void)
+{
+	static bool said;
+
+	if (is_first(&said))
+		drv_report(
+			"virtual GPU: this program uses the CUDA runtime, which only NVIDIA's "
+			"driver can serve: cudaMalloc and the like fail (error 500). Run it on a "
+			"GPU, or build it for the driver API (cuMemAlloc, cuLaunchKernel).\n");
+}
+
+void drv_say_no_ptx(void)
+{
+	static bool said;
+
+	if (is_first(&said))
+		drv_report("virtual GPU: this program's code has no PTX that sm_%d can run, and a "
+			   "cubin runs on a GPU only (error 209). Run it on a GPU, or compile it "
+			   "with -gencode arch=compute_%d,code=compute_%d.\n",
+			DRV_DEVICE_CC, DRV_DEVICE_CC, DRV_DEVICE_CC);
+}
