@@ -197,6 +197,11 @@ heddle ptx preempt: the same kernel with one parameter more.
   1
   $ heddle ptx preempt two.ptx | grep -c hd_args.80
   2
+  $ sed 's/^.visible .entry k(.*/&;\n&;\n&/' ok.ptx >ahead.ptx; grep -c 'entry k' ahead.ptx
+  3
+  $ heddle ptx preempt ahead.ptx >ahead.out; tr -d '\n\t ' <ahead.out | grep -o 'entryk([^)]*)' | sort | uniq -c
+        3 entryk(.param.u64p,.param.align8.b8hd_args[80])
+  $ if command -v ptxas >/dev/null; then ptxas -arch=sm_90 -o ahead.cubin ahead.out; fi
   $ heddle ptx preempt -k none ok.ptx
   heddle ptx preempt: error: ok.ptx: no kernel 'none'
     hint: heddle ptx check lists the kernels
