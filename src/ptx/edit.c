@@ -461,6 +461,8 @@ int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text
 		m->target = before.target;
 		m->sm = before.sm;
 		m->address_bits = before.address_bits;
+	} else {
+		ptx_resolve_aliases(m, before.items.len);
 	}
 	arena_finish(&scratch);
 	free(own);

@@ -60,26 +60,11 @@ static struct guest *guest_of(const struct import *im, const struct ptx_sym *sym
 	return at ? &im->guests.at[at - 1] : NULL;
 }
 
-/* ".alias a, b" defines a. */
-static bool is_alias(const struct ptx_module *m, const struct ptx_sym *sym)
-{
-	for (size_t i = 0; i < m->items.len; i++) {
-		const char *s = m->items.at[i].text;
-
-		if (m->items.at[i].kind != PTX_ITEM_TEXT || !ptx_word_is(s, ".alias"))
-			continue;
-		s += strlen(".alias");
-		if (ptx_word_is(s + strspn(s, " \t\n"), sym->name))
-			return true;
-	}
-	return false;
-}
-
 /* Declared here and defined here nowhere: the name is what counts. */
 static bool is_extern(const struct import *im, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC)
-		return !sym->func->has_body && !is_alias(im->own, sym);
+		return !sym->func->has_body;
 	/* A variable may be declared and then defined: two symbols, one name. */
 	return sym->linkage & PTX_EXTERN && global_of(im->own, sym->name)->linkage & PTX_EXTERN;
 }
@@ -273,7 +258,8 @@ static int share_weak(struct import *im)
 
 		if (g->sym->kind != PTX_SYM_FUNC || !(g->sym->linkage & PTX_WEAK) || !there ||
 			there->kind != PTX_SYM_FUNC || !(there->linkage & PTX_WEAK) ||
-			!there->func->has_body || g->sym->func->is_entry)
+			!there->func->has_body || g->sym->func->is_entry ||
+			g->sym->func->sym != g->sym || there->func->sym != there)
 			continue;
 		r = same_text(im, g->sym->func, there->func, &same);
 		if (r < 0)
@@ -460,6 +446,10 @@ static size_t print_front(const struct import *im, struct strbuf *out)
 			(shared && is_declared(im, shared)))
 			continue;
 		declared = *sym->func;
+		if (sym->func->sym != sym) { /* an alias */
+			declared.sym = (struct ptx_sym *)sym;
+			declared.linkage = sym->linkage;
+		}
 		declared.has_body = false;
 		ptx_print_func(own, &declared, out);
 		n++;
