@@ -66,6 +66,7 @@ static int make(struct corun_merge *m, bool tight, struct strbuf *ret_text, ptx_
 	for (unsigned k = 0; k < m->n; k++) {
 		guests[k].m = m->of[k]->module;
 		guests[k].name = m->of[k]->spec->kernel;
+		guests[k].file = m->of[k]->spec->file;
 		memcpy(guests[k].block, m->of[k]->spec->block, sizeof(guests[k].block));
 		guests[k].dynamic_bytes = m->of[k]->spec->shared_bytes;
 		guests[k].fits = tight ? m->fit[k] : 0;

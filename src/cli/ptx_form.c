@@ -104,8 +104,10 @@ static int read_kernel(struct forming *x, unsigned k)
 	if (!f || !f->is_entry || !f->has_body)
 		return cli_error(x->c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
 			s->file, s->kernel);
-	*g = (struct pass_guest){
-		.m = in->module, .name = s->kernel, .dynamic_bytes = s->shared_bytes};
+	*g = (struct pass_guest){.m = in->module,
+		.name = s->kernel,
+		.file = s->file,
+		.dynamic_bytes = s->shared_bytes};
 	memcpy(g->block, s->block, sizeof(g->block));
 	memcpy(g->grid, s->grid, sizeof(g->grid));
 	return CLI_OK;

@@ -61,6 +61,7 @@ enum pass_trait {
 	PASS_USES_RESERVED,    /* shared memory that each hardware block has once */
 	PASS_RECURS,           /* a function that it calls may call itself */
 	PASS_READS_WARP,       /* its number among the block's, or theirs */
+	PASS_USES_WARPGROUP,   /* four warps, of which the first's number is a multiple of four */
 	PASS_ODD_PARAM,        /* used as only a parameter can be */
 	PASS_TRAITS
 };

@@ -63,6 +63,12 @@ static bool is_plain_cp_async(enum ptx_op op)
 	       op == PTX_OP_cp_async_wait_group || op == PTX_OP_cp_async_wait_all;
 }
 
+static bool is_of_warpgroup(const struct ptx_mnem *mn)
+{
+	return !strncmp(mn->text, "wgmma.", 6) || !strncmp(mn->text, "tcgen05.ld", 10) ||
+	       !strncmp(mn->text, "tcgen05.st", 10);
+}
+
 static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool in_callee)
 {
 	uint32_t flags = s->mn->flags;
@@ -84,6 +90,11 @@ static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool 
 	else if (flags & PTX_F_ASYNC)
 		pass_note(facts, PASS_LEAVES_ASYNC, s,
 			"%s: what it leaves behind in shared memory ends with the block",
+			s->mn->text);
+	if (is_of_warpgroup(s->mn))
+		pass_note(facts, PASS_USES_WARPGROUP, s,
+			"%s is for four warps whose first is a multiple of four: put this kernel "
+			"ahead of the others",
 			s->mn->text);
 	if (s->mn->op == PTX_OP_setmaxnreg || s->mn->op == PTX_OP_alloca)
 		pass_note(facts, PASS_LASTS, s, "%s lasts until the thread ends", s->mn->text);

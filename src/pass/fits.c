@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WARPGROUP_THREADS 128
+
 bool pass_needs_copy(const struct pass_place *at, const struct pass_callee *c)
 {
 	bool any = c->barriers &&
@@ -59,6 +61,11 @@ static bool is_part_or_followed(const struct pass_place *at)
 	return is_part(at) || at->followed;
 }
 
+static bool moves_warpgroups(const struct pass_place *at)
+{
+	return at->first_thread % WARPGROUP_THREADS;
+}
+
 /* Barriers that have another number, or count, or whose numbers others use. */
 static bool knows_barriers(const struct pass_place *at)
 {
@@ -102,6 +109,7 @@ static bool (*const forbids[PASS_TRAITS])(const struct pass_place *at) = {
 	[PASS_USES_RESERVED] = is_part,
 	[PASS_RECURS] = is_followed_bare,
 	[PASS_READS_WARP] = is_part,
+	[PASS_USES_WARPGROUP] = moves_warpgroups,
 	[PASS_ODD_PARAM] = moves_params,
 };
 

@@ -12,6 +12,7 @@
 #include "pass/guests.h"
 #include "pass/contract.h"
 #include "pass/emit.h"
+#include "ptx/target.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,9 +27,67 @@ uint32_t pass_threads(const uint32_t block[3])
 }
 
 /* ---- the module ---- */
-static const char head[] = ".version 6.0\n.target sm_70\n.address_size 64\n"
+static const char head[] = ".version 6.0\n.target %s\n.address_size 64\n"
 			   ".extern .shared .align 16 .b8 " POOL "[];\n"
 			   ".visible .entry %s()\n{\n}\n";
+
+static int refuse_target(
+	struct guests *x, unsigned k, const struct pass_guest *from, unsigned other)
+{
+	const struct ptx_target t[] = {ptx_target_of(from[k].m), ptx_target_of(from[other].m)};
+	const char *file = from[other].file, *name = from[other].name;
+	char *own = ptx_target_print(x->diags->arena, &t[0]);
+	char *its = ptx_target_print(x->diags->arena, &t[1]);
+	unsigned odd = t[0].options ^ t[1].options;
+
+	if (!own || !its)
+		return -ENOMEM;
+	if (odd)
+		return guests_refuse(x, k,
+			"its target is %s, that of kernel '%s'%s%s %s: both or neither need %s",
+			own, name, file ? " of " : "", file ? file : "", its,
+			ptx_target_options[__builtin_ctz(odd)]);
+	return guests_refuse(x, k, "its target is %s, that of kernel '%s'%s%s %s: no GPU runs both",
+		own, name, file ? " of " : "", file ? file : "", its);
+}
+
+/* The target of all kernels together; sm_70 at least. */
+static int join_targets(struct guests *x, const struct pass_guest *from, struct ptx_target *ret)
+{
+	struct ptx_target t = {.sm = 70, .options = ptx_target_of(from[0].m).options};
+
+	for (unsigned k = 0; k < x->n; k++) {
+		struct ptx_target own = ptx_target_of(from[k].m), both;
+		unsigned other = 0;
+
+		if (ptx_target_join(&t, &own, &t))
+			continue;
+		while (other + 1 < k) {
+			struct ptx_target its = ptx_target_of(from[other].m);
+
+			if (!ptx_target_join(&its, &own, &both))
+				break;
+			other++;
+		}
+		return refuse_target(x, k, from, other);
+	}
+	*ret = t;
+	return 0;
+}
+
+/* The module that the kernels are imported into: an empty entry, and the pool. */
+static int make_module(struct guests *x, const struct pass_guest *from, const char *entry)
+{
+	struct ptx_target t;
+	char *target, *text;
+	int r = join_targets(x, from, &t);
+
+	if (r < 0)
+		return r;
+	target = ptx_target_print(x->diags->arena, &t);
+	text = target ? arena_printf(x->diags->arena, head, target, entry) : NULL;
+	return text ? ptx_parse(text, strlen(text), 0, x->diags, &x->m) : -ENOMEM;
+}
 
 /* Which guest's lines they are, of functions that came with it: so says the form's text, of which
  * faults are reported (ptx_lines). A single one's need no number. */
@@ -48,9 +107,7 @@ static void number_lines(struct guests *x, unsigned k)
 
 int guests_import(struct guests *x, const struct pass_guest *from, const char *entry)
 {
-	char text[sizeof(head) + 64];
-	size_t len = (size_t)snprintf(text, sizeof(text), head, entry);
-	int r = ptx_parse(text, len, 0, x->diags, &x->m);
+	int r = make_module(x, from, entry);
 
 	for (unsigned k = 0; r == 0 && k < x->n; k++) {
 		char prefix[16];
@@ -60,6 +117,8 @@ int guests_import(struct guests *x, const struct pass_guest *from, const char *e
 		r = ptx_import(x->m, from[k].m, from[k].name, prefix, x->diags, &x->of[k].f);
 		if (r == 0)
 			number_lines(x, k);
+		else if (r == -ENOTSUP && x->diags->len)
+			r = guests_refuse(x, k, "%s", x->diags->at[x->diags->len - 1].message);
 	}
 	if (r < 0)
 		return r;

@@ -69,10 +69,8 @@ _Static_assert(sizeof(struct ctl_merge) == 64, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, of) == 8, "emitted as offsets");
 _Static_assert(offsetof(struct ctl_turns, on_sm) == 8 + 32 * CTL_MAX_MERGED, "emitted as offsets");
 
-#define PASS_MAX_THREADS 1024u /* of a block, on every GPU */
-
-/* Of the names of all that guest k brings along: k as a number. */
-#define PASS_GUEST_PREFIX "k%u_"
+#define PASS_MAX_THREADS  1024u  /* of a block, on every GPU */
+#define PASS_GUEST_PREFIX "k%u_" /* begins all names of kernel k */
 
 struct pass_guest {
 	const struct ptx_module *m; /* read only; several guests may be of one module */
@@ -83,6 +81,7 @@ struct pass_guest {
 	/* Blocks of it that an SM holds alone; 0: not known. Where all are known, the assembler is
 	 * told to make do with registers for as many threads as the least of them, in a worker. */
 	uint32_t fits;
+	const char *file; /* that the module is from, for messages; NULL: not known */
 };
 
 /* How far weaving went. */

@@ -242,7 +242,7 @@ struct copying {
 	const struct cfg *g;
 	const struct pass_tail *t;
 	pass_twins twins;
-	struct ptx_sym *end;
+	struct ptx_sym *end, *start; /* start: of the tail's first block, where it has no label */
 	pass_put_fn *put;
 	void *user;
 };
@@ -279,22 +279,32 @@ static bool scope_is_used(const struct copying *c, size_t open)
 	return false;
 }
 
-/* Where the tail begins, if that is not what is written first. */
+static const struct ptx_sym *label_of_block(const struct copying *c, uint32_t b)
+{
+	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++)
+		if (c->g->f->body.at[i].kind == PTX_LABEL)
+			return pass_twin_of(&c->twins, c->g->f->body.at[i].sym);
+	return NULL;
+}
+
+/* A jump to the tail's first block, if another block of the tail is written first. That block has
+ * no label where a branch falls into code that jumps back to the tail's rest. */
 static void enter(struct copying *c)
 {
+	const struct ptx_sym *to;
 	uint32_t first = 0;
 
 	while (first < c->g->n && !c->t->in[first])
 		first++;
 	if (first == c->t->to || c->t->to == c->g->exit)
 		return;
-	for (uint32_t i = c->g->at[c->t->to].first; i < c->g->at[c->t->to].end; i++)
-		if (c->g->f->body.at[i].kind == PTX_LABEL) {
-			pass_emit(c->w, "bra %s;\n",
-				pass_twin_of(&c->twins, c->g->f->body.at[i].sym)->name);
-			return;
-		}
-	c->w->error = -EINVAL; /* nothing but a label leads backwards */
+	to = label_of_block(c, c->t->to);
+	if (!to)
+		to = c->start = ptx_new_label(c->w->m, c->w->f, "tail");
+	if (to)
+		pass_emit(c->w, "bra %s;\n", to->name);
+	else
+		c->w->error = -ENOMEM;
 }
 
 /* Block by block as they stand, so that what falls through goes on falling through. */
@@ -307,6 +317,8 @@ static void copy_body(struct copying *c)
 		const struct ptx_stmt *s = &f->body.at[i];
 		struct ptx_stmt copy = *s;
 
+		if (c->start && i == c->g->at[c->t->to].first)
+			pass_emit(c->w, "%s:\n", c->start->name);
 		if (s->kind == PTX_OPEN && !skipped && !scope_is_used(c, i))
 			skipped = depth + 1;
 		depth += s->kind == PTX_OPEN;
@@ -333,7 +345,7 @@ void pass_tails_write(
 	const struct pass_facts *facts = t->at->facts;
 
 	for (size_t k = 0; k < facts->tails.len && w->error == 0; k++) {
-		struct copying c = {w, facts->g, &facts->tails.at[k], {0}, NULL, put, user};
+		struct copying c = {w, facts->g, &facts->tails.at[k], {0}, NULL, NULL, put, user};
 
 		pass_emit(w, "%s:\n", t->label[k]->name);
 		w->error = w->error ? w->error : name_labels(&c);

@@ -312,6 +312,20 @@ struct ptx_sym *ptx_new_label(struct ptx_module *m, struct ptx_func *f, const ch
 	return sym;
 }
 
+/* Prototypes of a function have the parameters that its definition has. */
+static bool add_to_prototypes(
+	const struct ptx_module *m, const struct ptx_func *f, struct ptx_sym *param)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind == PTX_ITEM_FUNC && it->func != f && it->func->sym == f->sym &&
+			!VEC_PUSH(&it->func->params, param))
+			return false;
+	}
+	return true;
+}
+
 struct ptx_sym *ptx_add_param(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, const char *decl)
 {
@@ -325,7 +339,7 @@ struct ptx_sym *ptx_add_param(
 	memcpy(text, decl, len);
 	r = parse_snippet(m, f, NULL, diags, text, &sym);
 	free(text);
-	if (r < 0 || !sym || !VEC_PUSH(&f->params, sym))
+	if (r < 0 || !sym || !VEC_PUSH(&f->params, sym) || !add_to_prototypes(m, f, sym))
 		return NULL;
 	return sym;
 }
@@ -447,6 +461,8 @@ int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text
 		m->target = before.target;
 		m->sm = before.sm;
 		m->address_bits = before.address_bits;
+	} else {
+		ptx_resolve_aliases(m, before.items.len);
 	}
 	arena_finish(&scratch);
 	free(own);

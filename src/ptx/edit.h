@@ -37,7 +37,7 @@ struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, 
 	const struct ptx_func *before);
 /* Takes a function out of the module; nothing may name it any more. */
 void ptx_drop_func(struct ptx_module *m, struct ptx_func *f);
-/* Adds a parameter behind the present ones: "`.param .align 8 .b8 name[64]`". */
+/* Adds a last parameter, to prototypes of the function, too: "`.param .align 8 .b8 name[64]`". */
 struct ptx_sym *ptx_add_param(
 	struct ptx_module *m, struct ptx_func *f, struct diag_list *diags, const char *decl);
 /* Adds a variable of the module ahead of its functions: "`.visible .const .b64 name[8];`". NULL:

@@ -118,7 +118,7 @@ void ptx_visit_globals(
 static void reach_body(void *user, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC && sym->func && sym->func->has_body)
-		reach(user, sym);
+		reach(user, sym->func->sym); /* not its alias, or it would be there twice */
 }
 
 int ptx_reached(const struct ptx_module *m, const struct ptx_func *f, ptx_func_list *list)

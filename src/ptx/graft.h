@@ -27,13 +27,13 @@
  * one, with the greater alignment. Statements keep the lines of the module that they are from.
  *
  * Variables and declarations of the callees come ahead of into's first body, so any function of
- * into may name them; bodies come last. .version and .target become the greater of both. Debug
- * sections, .file and .loc stay behind.
+ * into may name them; bodies come last. .version becomes the later one, .target that of both
+ * (target.h). Debug sections, .file and .loc stay behind.
  *
  * 0 and the imported function; -ENOENT: no such function with a body; -EEXIST: a name is taken;
- * -ENOTSUP: modules that do not go together (32-bit addresses, sm_90a into another target, texture
- * modes, declarations that differ); -EINVAL: what came over is wrong. All but -ENOMEM are explained
- * in diags; into then has what it had. */
+ * -ENOTSUP: modules that do not go together (32-bit addresses, targets that do not join, sm_90a
+ * into sm_90, texture modes, declarations that differ); -EINVAL: what came over is wrong. All but
+ * -ENOMEM are explained in diags; into then has what it had. */
 int ptx_import(struct ptx_module *into, const struct ptx_module *from, const char *entry,
 	const char *prefix, struct diag_list *diags, struct ptx_func **ret);
 

@@ -7,6 +7,7 @@
 #include "ptx/copy.h"
 #include "ptx/graft.h"
 #include "ptx/lex.h"
+#include "ptx/target.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,26 +60,11 @@ static struct guest *guest_of(const struct import *im, const struct ptx_sym *sym
 	return at ? &im->guests.at[at - 1] : NULL;
 }
 
-/* ".alias a, b" defines a. */
-static bool is_alias(const struct ptx_module *m, const struct ptx_sym *sym)
-{
-	for (size_t i = 0; i < m->items.len; i++) {
-		const char *s = m->items.at[i].text;
-
-		if (m->items.at[i].kind != PTX_ITEM_TEXT || !ptx_word_is(s, ".alias"))
-			continue;
-		s += strlen(".alias");
-		if (ptx_word_is(s + strspn(s, " \t\n"), sym->name))
-			return true;
-	}
-	return false;
-}
-
 /* Declared here and defined here nowhere: the name is what counts. */
 static bool is_extern(const struct import *im, const struct ptx_sym *sym)
 {
 	if (sym->kind == PTX_SYM_FUNC)
-		return !sym->func->has_body && !is_alias(im->own, sym);
+		return !sym->func->has_body;
 	/* A variable may be declared and then defined: two symbols, one name. */
 	return sym->linkage & PTX_EXTERN && global_of(im->own, sym->name)->linkage & PTX_EXTERN;
 }
@@ -107,53 +93,34 @@ static int list_guests(struct import *im)
 }
 
 /* ---- do the modules go together ---- */
-static const char *past_arch(const char *target)
+static int check_targets(const struct import *im)
 {
-	return target + strcspn(target, ", \t\n");
-}
+	struct ptx_target into = ptx_target_of(im->into), own = ptx_target_of(im->own), both;
+	const char *to = im->into->target ? im->into->target : "";
+	const char *from = im->own->target ? im->own->target : "";
 
-static const char *arch_of(const struct ptx_module *m)
-{
-	return m->target ? m->target : "";
-}
-
-/* "sm_90a": code for it runs on nothing else. */
-static bool is_specific(const struct ptx_module *m)
-{
-	const char *end = past_arch(arch_of(m));
-
-	return end > arch_of(m) && (end[-1] < '0' || end[-1] > '9');
-}
-
-static bool has_option(const struct ptx_module *m, const char *option)
-{
-	return strstr(past_arch(arch_of(m)), option);
+	for (unsigned i = 0; i < PTX_TARGET_OPTIONS; i++)
+		if ((into.options ^ own.options) & 1u << i) {
+			complain(im, "one of the modules alone has %s in its .target%s",
+				ptx_target_options[i], "");
+			return -ENOTSUP;
+		}
+	/* The code that is there already was to run on later architectures, too. */
+	if (!ptx_target_join(&into, &own, &both) || (both.kind && !into.kind)) {
+		complain(im, "it is written for %.40s, the module that it goes into for %.40s",
+			from, to);
+		return -ENOTSUP;
+	}
+	return 0;
 }
 
 static int check_modules(const struct import *im)
 {
-	static const char *const options[] = {"texmode_independent", "map_f64_to_f32"};
-	const struct ptx_module *a = im->into, *b = im->own;
-	size_t n = (size_t)(past_arch(arch_of(b)) - arch_of(b));
-	bool same = n == (size_t)(past_arch(arch_of(a)) - arch_of(a)) &&
-		    !strncmp(arch_of(a), arch_of(b), n);
-
-	if (a->address_bits != 64 || b->address_bits != 64) {
+	if (im->into->address_bits != 64 || im->own->address_bits != 64) {
 		complain(im, "32-bit addresses%s%s", "", "");
 		return -ENOTSUP;
 	}
-	if (!same && (is_specific(b) || (is_specific(a) && b->sm > a->sm))) {
-		complain(im, "it is written for %.40s, what it would go into for %.40s", arch_of(b),
-			arch_of(a));
-		return -ENOTSUP;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		if (has_option(a, options[i]) != has_option(b, options[i])) {
-			complain(im, "one of the modules alone has %s in its .target%s", options[i],
-				"");
-			return -ENOTSUP;
-		}
-	return 0;
+	return check_targets(im);
 }
 
 /* ---- what both have ---- */
@@ -291,7 +258,8 @@ static int share_weak(struct import *im)
 
 		if (g->sym->kind != PTX_SYM_FUNC || !(g->sym->linkage & PTX_WEAK) || !there ||
 			there->kind != PTX_SYM_FUNC || !(there->linkage & PTX_WEAK) ||
-			!there->func->has_body || g->sym->func->is_entry)
+			!there->func->has_body || g->sym->func->is_entry ||
+			g->sym->func->sym != g->sym || there->func->sym != there)
 			continue;
 		r = same_text(im, g->sym->func, there->func, &same);
 		if (r < 0)
@@ -478,6 +446,10 @@ static size_t print_front(const struct import *im, struct strbuf *out)
 			(shared && is_declared(im, shared)))
 			continue;
 		declared = *sym->func;
+		if (sym->func->sym != sym) { /* an alias */
+			declared.sym = (struct ptx_sym *)sym;
+			declared.linkage = sym->linkage;
+		}
 		declared.has_body = false;
 		ptx_print_func(own, &declared, out);
 		n++;
@@ -549,19 +521,22 @@ static int to_front(struct ptx_module *m, size_t from, size_t n)
 	return 0;
 }
 
-/* .version and .target of the greater. */
+/* The later .version, and the .target of both (check_targets). */
 static int raise_module(struct import *im)
 {
 	const struct ptx_module *own = im->own;
 	struct ptx_module *m = im->into;
-	const char *target, *arch = arch_of(own);
+	struct ptx_target a = ptx_target_of(m), b = ptx_target_of(own), both = a;
+	const char *target;
 
-	if (own->sm > m->sm) {
-		target = arena_printf(&m->arena, ".target %.*s%s", (int)(past_arch(arch) - arch),
-			arch, past_arch(arch_of(m)));
+	if (ptx_target_join(&a, &b, &both) && (both.sm != a.sm || both.kind != a.kind)) {
+		char kind[2] = {both.kind, 0};
+
+		target = arena_printf(&m->arena, ".target sm_%u%s%s", both.sm, kind,
+			m->target + strcspn(m->target, ", \t\n"));
 		if (!target)
 			return -ENOMEM;
-		m->sm = own->sm;
+		m->sm = both.sm;
 		m->target = target + strlen(".target ");
 		ptx_set_text(m, ".target", target);
 	}

@@ -432,9 +432,11 @@ int ptx_parse(const char *text, size_t len, size_t limit_bytes, struct diag_list
 	ptx_parser_finish(p);
 	arena_finish(&scratch);
 	r = p->error;
-	if (r < 0)
+	if (r < 0) {
 		ptx_module_free(m);
-	else
-		*ret = m;
+		return r;
+	}
+	ptx_resolve_aliases(m, 0);
+	*ret = m;
 	return r;
 }

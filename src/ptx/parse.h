@@ -55,6 +55,8 @@ void ptx_parser_init(struct ptx_parser *p, struct ptx_module *m, struct diag_lis
 	const char *text, size_t len);
 void ptx_parser_finish(struct ptx_parser *p);
 void ptx_parse_items(struct ptx_parser *p); /* of a module, to the end */
+/* alias.c: of the items from first_item on. */
+void ptx_resolve_aliases(struct ptx_module *m, size_t first_item);
 /* To the closing brace, or a snippet's end; whether there was a brace. */
 bool ptx_parse_body(struct ptx_parser *p);
 void ptx_resolve_labels(struct ptx_parser *p, bool report);

@@ -197,6 +197,11 @@ heddle ptx preempt: the same kernel with one parameter more.
   1
   $ heddle ptx preempt two.ptx | grep -c hd_args.80
   2
+  $ sed 's/^.visible .entry k(.*/&;\n&;\n&/' ok.ptx >ahead.ptx; grep -c 'entry k' ahead.ptx
+  3
+  $ heddle ptx preempt ahead.ptx >ahead.out; tr -d '\n\t ' <ahead.out | grep -o 'entryk([^)]*)' | sort | uniq -c
+        3 entryk(.param.u64p,.param.align8.b8hd_args[80])
+  $ if command -v ptxas >/dev/null; then ptxas -arch=sm_90 -o ahead.cubin ahead.out; fi
   $ heddle ptx preempt -k none ok.ptx
   heddle ptx preempt: error: ok.ptx: no kernel 'none'
     hint: heddle ptx check lists the kernels
@@ -278,6 +283,7 @@ Passes that make a module of their own: entry and launch stand in its first line
 What cannot be put together is said of the kernels; nobody is asked to report it.
 
   $ sed 's/sm_70/sm_120a/' ok.ptx >specific.ptx
+  $ sed 's/sm_70/sm_90a/' two.ptx >hopper.ptx
   $ heddle ptx weave -- ok.ptx k --block 64
   ok.ptx: error: kernel 'k' cannot be merged: weave takes 2 kernels at least, not 1
   [1]
@@ -290,9 +296,11 @@ What cannot be put together is said of the kernels; nobody is asked to report it
   $ heddle ptx fuse-horizontal -- ok.ptx k --block 1000 + two.ptx other --block 256
   ok.ptx: error: kernel 'k' cannot be merged: side by side the blocks are one of 1280 threads: 1024 at most
   [1]
-  $ heddle ptx weave -- specific.ptx k --block 64 + two.ptx other --block 64
-  specific.ptx: error: kernel 'k' cannot be merged: cannot import k: it is written for sm_120a, what it would go into for sm_70
+  $ heddle ptx weave -- specific.ptx k --block 64 + hopper.ptx other --block 64
+  hopper.ptx: error: kernel 'other' cannot be merged: its target is sm_90a, that of kernel 'k' of specific.ptx sm_120a: no GPU runs both
   [1]
+  $ heddle ptx weave -- hopper.ptx k --block 64 + two.ptx other --block 64 | grep target
+  .target sm_90a
   $ heddle ptx virtual -- ok.ptx k --grid 4 --block 1025
   ok.ptx: error: kernel 'k' cannot be put so: a block of 1025 threads: 1024 at most
   [1]

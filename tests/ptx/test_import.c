@@ -147,7 +147,7 @@ static void refused(void **state)
 		const char *why;
 	} cases[] = {
 		{HEAD("8.0", "sm_90"), HEAD("8.0", "sm_90a") ".entry k() { ret; }\n", -ENOTSUP,
-			"written for sm_90a, what it would go into for sm_90"},
+			"written for sm_90a, the module that it goes into for sm_90"},
 		{HEAD("8.0", "sm_90a"), HEAD("8.0", "sm_100") ".entry k() { ret; }\n", -ENOTSUP,
 			"written for sm_100"},
 		{HEAD("8.0", "sm_90a"), HEAD("8.0", "sm_80") ".entry k() { ret; }\n", 0, ""},
