@@ -24,7 +24,7 @@
 extern struct cu_api cu; /* filled by shim_driver */
 /* Finds and loads the real driver, once. NULL: there is none. */
 const struct cu_api *shim_driver(void);
-void *shim_real(const char *symbol); /* dlsym in the real driver, or NULL */
+void *shim_real(const char *symbol); /* in the real driver, or NULL */
 /* What a function that the real driver does not have returns. */
 CUresult shim_lacking(void);
 /* For the start of each handled function: the real one, or return what a driverless system says. */
