@@ -86,6 +86,7 @@ struct shim {
 	bool is_primary;
 	CUdevice dev;
 	uint32_t cc, n_sms;
+	uint32_t max_grid[3]; /* blocks of a grid in each dimension */
 	uint32_t free_regs;   /* of a thread, with as many threads on an SM as it takes */
 	CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;
