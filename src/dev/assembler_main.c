@@ -8,6 +8,7 @@
  * there is no other way out of the driver. */
 #include "dev/assembler.h"
 #include "dev/folder.h"
+#include "dev/symbol.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -269,10 +270,10 @@ int main(int argc, char **argv)
 	driver = argc == 2 || limit_s ? dlopen(argv[1], RTLD_NOW) : NULL;
 	if (!driver)
 		return 1;
-	init = (CUresult(*)(unsigned int))dlsym(driver, "cuInit");
+	init = (CUresult(*)(unsigned int))dev_symbol(driver, "cuInit");
 	load = (CUresult(*)(CUlibrary *, const void *, CUjit_option *, void **, unsigned int,
-		CUlibraryOption *, void **, unsigned int))dlsym(driver, "cuLibraryLoadData");
-	unload = (CUresult(*)(CUlibrary))dlsym(driver, "cuLibraryUnload");
+		CUlibraryOption *, void **, unsigned int))dev_symbol(driver, "cuLibraryLoadData");
+	unload = (CUresult(*)(CUlibrary))dev_symbol(driver, "cuLibraryUnload");
 	if (!init || !load || !unload || init(0) != CUDA_SUCCESS)
 		return 1;
 	sem_init(&turns, 0, limit_s ? 1 : n_turns());

@@ -7,6 +7,7 @@
 #include "dev/dev.h"
 
 #include "base/base.h"
+#include "dev/symbol.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,40 +37,43 @@ static const char *const cpu_places[] = {HEDDLE_PARTS "/cpu/libcuda.so.1", "../c
 /* And in a build folder, from the program's folder or one of those above it. */
 #define CPU_BUILT "src/dev/cpu/libcuda.so.1"
 
-static int fill(void *handle, struct cu_api *ret)
+typedef void *lookup_fn(void *handle, const char *name);
+
+static int fill(void *handle, lookup_fn *lookup, struct cu_api *ret)
 {
 	struct cu_api api = {.handle = handle};
 
-	if (!dlsym(handle, "cuInit"))
+	if (!lookup(handle, "cuInit"))
 		return -ELIBBAD;
 	for (unsigned i = 0; i < cu_n_fns; i++) {
-		void *p = dlsym(handle, cu_fns[i].symbol);
+		void *p = lookup(handle, cu_fns[i].symbol);
 		memcpy((char *)&api + cu_fns[i].offset, &p, sizeof(p));
 	}
 	*ret = api;
 	return 0;
 }
 
-static int open_file(const char *path, bool foreign_only, struct cu_api *ret)
+static int open_file(const char *path, bool foreign_only, lookup_fn *lookup, struct cu_api *ret)
 {
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (!handle)
 		return -ENOENT;
 	int r = -ENOENT;
-	if (!foreign_only || (!dlsym(handle, DEV_SHIM_MARKER) && !dlsym(handle, DEV_CPU_MARKER)))
-		r = fill(handle, ret);
+	if (!foreign_only ||
+		(!dev_symbol(handle, DEV_SHIM_MARKER) && !dev_symbol(handle, DEV_CPU_MARKER)))
+		r = fill(handle, lookup, ret);
 	if (r)
 		dlclose(handle);
 	return r;
 }
 
-static int open_cuda(struct cu_api *ret)
+static int open_cuda(lookup_fn *lookup, struct cu_api *ret)
 {
 	int r = -ENOENT;
 
 	for (size_t i = 0; i < sizeof(system_paths) / sizeof(system_paths[0]); i++) {
-		r = open_file(system_paths[i], true, ret);
+		r = open_file(system_paths[i], true, lookup, ret);
 		if (r != -ENOENT)
 			break;
 	}
@@ -90,13 +94,13 @@ static int open_cpu(struct cu_api *ret)
 
 		snprintf(path, sizeof(path), "%s/%s", elsewhere ? "" : dir, cpu_places[i]);
 		if (access(path, R_OK) == 0)
-			return open_file(path, false, ret);
+			return open_file(path, false, dev_symbol, ret);
 	}
 	for (int up = 0; up < 4 && slash; up++, slash = strrchr(dir, '/')) {
 		*slash = 0;
 		snprintf(path, sizeof(path), "%s/" CPU_BUILT, dir);
 		if (access(path, R_OK) == 0)
-			return open_file(path, false, ret);
+			return open_file(path, false, dev_symbol, ret);
 	}
 	return -ENOENT;
 }
@@ -112,13 +116,13 @@ static bool has_device(const struct cu_api *api)
 int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret)
 {
 	if (path)
-		return open_file(path, false, ret);
+		return open_file(path, false, dev_symbol, ret);
 	if (kind == DEV_CPU)
 		return open_cpu(ret);
 	if (kind == DEV_CUDA)
-		return open_cuda(ret);
+		return open_cuda(dlsym, ret);
 	struct cu_api api;
-	if (open_cuda(&api) == 0) {
+	if (open_cuda(dlsym, &api) == 0) {
 		if (has_device(&api)) {
 			*ret = api;
 			return 0;
@@ -128,15 +132,20 @@ int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret)
 	return open_cpu(ret);
 }
 
+int dev_open_below(const char *path, struct cu_api *ret)
+{
+	return path ? open_file(path, false, dev_symbol, ret) : open_cuda(dev_symbol, ret);
+}
+
 enum dev_kind dev_kind_of(const struct cu_api *api)
 {
-	return dlsym(api->handle, DEV_CPU_MARKER) ? DEV_CPU : DEV_CUDA;
+	return dev_symbol(api->handle, DEV_CPU_MARKER) ? DEV_CPU : DEV_CUDA;
 }
 
 void dev_tell_lines(
 	const struct cu_api *api, const char *text, size_t len, const uint32_t *lines, size_t n)
 {
-	void *p = api->handle ? dlsym(api->handle, DEV_CPU_LINES) : NULL;
+	void *p = api->handle ? dev_symbol(api->handle, DEV_CPU_LINES) : NULL;
 	dev_lines_fn *tell;
 
 	memcpy(&tell, &p, sizeof(p));

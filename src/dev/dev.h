@@ -25,8 +25,14 @@ enum dev_kind {
 /* Loads a driver (RTLD_LOCAL) and fills *ret; path: this very file, NULL: where the kind is found
  * (cpu: beside the program, and in its build tree; cuda: the system's, never
  * one that carries a marker of ours). Calls no function of it, except that AUTO asks it for the
- * number of devices. -ENOENT: no such library; -ELIBBAD: not a driver. Thread safe. */
+ * number of devices. -ENOENT: no such library; -ELIBBAD: not a driver. Thread safe.
+ * The functions of the system's driver are those that the program's dlsym finds, so that a
+ * preloaded library that limits memory sees the calls; those of a file are always the file's own.
+ */
 int dev_open(enum dev_kind kind, const char *path, struct cu_api *ret);
+/* For the shim, which a preloaded library calls as its driver: this very file, or with NULL the
+ * system's driver, and in both cases the library's own functions (symbol.h). */
+int dev_open_below(const char *path, struct cu_api *ret);
 /* Which of the two it is: DEV_CPU or DEV_CUDA. */
 enum dev_kind dev_kind_of(const struct cu_api *api);
 /* Before this text is loaded: the line of the source that each of its lines stood in, from the

@@ -4,10 +4,10 @@
 /* The real driver: found and loaded at the first call that needs it, never from a constructor.
  * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or one in an unusual place); otherwise the
  * first libcuda.so.1 of the system that carries no marker of ours. */
+#include "dev/symbol.h"
 #include "shim/connections.h"
 #include "shim/shim.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -33,9 +33,9 @@ static void load(void)
 	struct cu_api api;
 
 	connections_init(); /* ahead of the driver, which reads it when it starts */
-	if (dev_open(DEV_CUDA, path && *path ? path : NULL, &api) < 0)
+	if (dev_open_below(path && *path ? path : NULL, &api) < 0)
 		return;
-	if (dlsym(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
+	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
 		dev_close(&api);
 		return;
 	}
@@ -51,7 +51,7 @@ const struct cu_api *shim_driver(void)
 
 void *shim_real(const char *symbol)
 {
-	return shim_driver() ? dlsym(cu.handle, symbol) : NULL;
+	return shim_driver() ? dev_symbol(cu.handle, symbol) : NULL;
 }
 
 CUresult shim_lacking(void)

@@ -184,6 +184,9 @@ static void fill_hello(struct wire_hello *h)
 		snprintf(h->group, sizeof(h->group), "%.31s", group);
 	shim.n_sms = MIN(h->n_sms, CTL_MAX_SMS);
 	shim.free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
+	for (int i = 0; i < 3; i++) /* the numbers of the three attributes follow each other */
+		shim.max_grid[i] =
+			attribute((CUdevice_attribute)(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i));
 	shim.cc = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
 		  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }

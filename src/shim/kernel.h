@@ -40,6 +40,7 @@ struct form {
 	struct pass_kernel_info info;
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	uint32_t regs, static_shared, local, max_threads;
+	uint32_t native_threads;   /* the same of the program's own kernel; 0: not asked yet */
 	uint32_t which;            /* 1: it is an other, as known.h counts them */
 	const struct known *known; /* from earlier starts, of it and its other */
 	uint32_t n_known;

@@ -107,6 +107,8 @@ static CUresult launch(const struct launch *l, bool manageable)
 /* Attributes that mean the same for a grid of workers. */
 static bool attributes_allow(const CUlaunchConfig *c)
 {
+	if (c->numAttrs && !c->attrs)
+		return false;
 	for (unsigned i = 0; i < c->numAttrs; i++) {
 		const CUlaunchAttributeValue *v = &c->attrs[i].value;
 

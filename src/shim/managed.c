@@ -36,10 +36,35 @@ int managed_init(void)
 
 /* ---- parameters ---- */
 
+/* A buffer of all parameters, as `extra` describes it. False: the driver refuses it. */
+static bool copy_buffer(const struct form *f, void **extra, uint8_t *ret)
+{
+	uint32_t last = f->info.n_params - 1;
+	size_t needed = f->info.n_params ? f->offsets[last] + f->sizes[last] : 0, given = 0;
+	const void *from = NULL;
+
+	for (void **e = extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
+		if (*e == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			from = e[1];
+		else if (*e == CU_LAUNCH_PARAM_BUFFER_SIZE && e[1])
+			given = *(size_t *)e[1];
+		else
+			return false;
+	}
+	if (needed && (!from || given < needed))
+		return false;
+	memcpy(ret, from ? from : "", needed);
+	return true;
+}
+
+/* False: the driver refuses these parameters, or there is no memory. */
 static bool copy_params(struct managed *m, const struct launch *l)
 {
 	const struct form *f = m->form;
-	size_t n = f->info.param_bytes, given = f->info.arg_offset;
+	size_t n = f->info.param_bytes;
+
+	if (l->params && l->extra)
+		return false;
 
 	if (m->params_cap < n) {
 		uint8_t *p = realloc(m->params, n);
@@ -50,22 +75,14 @@ static bool copy_params(struct managed *m, const struct launch *l)
 		m->params_cap = n;
 	}
 	if (l->params) {
-		for (uint32_t i = 0; i < f->info.n_params; i++)
+		for (uint32_t i = 0; i < f->info.n_params; i++) {
+			if (!l->params[i])
+				return false;
 			memcpy(m->params + f->offsets[i], l->params[i], f->sizes[i]);
+		}
 		return true;
 	}
-	if (!l->extra)
-		return f->info.n_params == 0;
-	for (void **e = l->extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
-		if (*e == CU_LAUNCH_PARAM_BUFFER_SIZE)
-			given = MIN(given, *(size_t *)e[1]);
-	}
-	memset(m->params, 0, n);
-	for (void **e = l->extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
-		if (*e == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			memcpy(m->params, e[1], given);
-	}
-	return true;
+	return l->extra ? copy_buffer(f, l->extra, m->params) : f->info.n_params == 0;
 }
 
 CUresult managed_fire(
@@ -236,6 +253,14 @@ static struct managed *take_slot(struct stream *s, size_t bytes)
 	return m;
 }
 
+/* The form's grid is another one, so the driver does not see this one. What else is out of bounds
+ * (threads of a block, shared memory), it refuses for the form as well. */
+static bool grid_allowed(const uint32_t grid[3])
+{
+	return grid[0] - 1 < shim.max_grid[0] && grid[1] - 1 < shim.max_grid[1] &&
+	       grid[2] - 1 < shim.max_grid[2];
+}
+
 bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret)
 {
 	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
@@ -245,7 +270,8 @@ bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CU
 	CUcontext now = NULL;
 	bool ok;
 
-	if (!total || !l->block[0] || !l->block[1] || !l->block[2] || fence_active())
+	if (!grid_allowed(l->grid) || !l->block[0] || !l->block[1] || !l->block[2] ||
+		fence_active())
 		return false;
 	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx ||
 		stream_capturing(l->stream))

@@ -20,6 +20,25 @@ static void recall(const struct form *f, struct form_shape *s)
 		s->pace = *p;
 }
 
+/* Threads of a block that the driver allows the program's own kernel: a form may need fewer
+ * registers, and so run where the driver refuses the kernel. Under the form's lock. */
+static uint32_t native_threads(struct form *f)
+{
+	CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+	const struct kernel *k = f->kernel;
+	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+	int n = 0;
+
+	if (f->native_threads)
+		return f->native_threads;
+	if (!k->in_library)
+		r = cu.cuFuncGetAttribute(&n, which, (CUfunction)k->handle);
+	else if (cu.cuKernelGetAttribute)
+		r = cu.cuKernelGetAttribute(&n, which, (CUkernel)k->handle, shim.dev);
+	f->native_threads = r == CUDA_SUCCESS && n > 0 ? (uint32_t)n : f->max_threads;
+	return f->native_threads;
+}
+
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
 {
 	uint32_t threads = l->block[0] * l->block[1] * l->block[2];
@@ -41,7 +60,7 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	s = &f->shape[f->n_shapes - 1];
 	*s = (struct form_shape){.threads = threads, .shared = l->shared, .scale = scale};
 	recall(f, s);
-	if (threads <= f->max_threads &&
+	if (threads <= MIN(f->max_threads, native_threads(f)) &&
 		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&n, f->on.fn, (int)threads, l->shared) == CUDA_SUCCESS &&
 		n > 0)

@@ -24,7 +24,7 @@
 extern struct cu_api cu; /* filled by shim_driver */
 /* Finds and loads the real driver, once. NULL: there is none. */
 const struct cu_api *shim_driver(void);
-void *shim_real(const char *symbol); /* dlsym in the real driver, or NULL */
+void *shim_real(const char *symbol); /* in the real driver, or NULL */
 /* What a function that the real driver does not have returns. */
 CUresult shim_lacking(void);
 /* For the start of each handled function: the real one, or return what a driverless system says. */
@@ -86,6 +86,7 @@ struct shim {
 	bool is_primary;
 	CUdevice dev;
 	uint32_t cc, n_sms;
+	uint32_t max_grid[3]; /* blocks of a grid in each dimension */
 	uint32_t free_regs;   /* of a thread, with as many threads on an SM as it takes */
 	CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;

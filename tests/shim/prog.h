@@ -31,6 +31,7 @@ void flood(void);
 void blocked(void);
 void contexts(void);
 void closes(void);
+void refused(void);
 void stay(void);
 
 #endif

@@ -361,3 +361,100 @@ void stay(void)
 	while (until && access(until, F_OK))
 		nanosleep(&(struct timespec){.tv_nsec = LATER_NS / 10}, NULL);
 }
+
+/* What the driver refuses, once the kernel is managed. Each is one code in the output. */
+static void refused_dimensions(void **p)
+{
+	static const unsigned bad[][6] = {{1, 65536, 1, 32, 1, 1}, {1, 1, 65536, 32, 1, 1},
+		{0x80000000u, 1, 1, 32, 1, 1}, {1, 0, 1, 32, 1, 1},
+		{1u << 16, 1u << 16, 1, 32, 1, 1}, {1, 1, 1, 0, 1, 1}, {1, 1, 1, 2048, 1, 1},
+		{1, 1, 1, 1, 2048, 1}, {1, 1, 1, 1, 1, 65}, {1, 1, 1, 64, 64, 1},
+		{1, 1, 1, 1u << 16, 1u << 16, 1}};
+	CUgraph graph;
+
+	DO(cuGraphCreate(&graph, 0));
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const unsigned *b = bad[i];
+		CUlaunchConfig c = {b[0], b[1], b[2], b[3], b[4], b[5], 0, NULL, NULL, 0};
+		CUDA_KERNEL_NODE_PARAMS node = {.func = mix,
+			.gridDimX = b[0],
+			.gridDimY = b[1],
+			.gridDimZ = b[2],
+			.blockDimX = b[3],
+			.blockDimY = b[4],
+			.blockDimZ = b[5],
+			.kernelParams = p};
+		CUgraphNode at;
+
+		printf("%u: %d %d", i,
+			cuLaunchKernel(mix, b[0], b[1], b[2], b[3], b[4], b[5], 0, NULL, p, NULL),
+			cuLaunchKernelEx(&c, mix, p, NULL));
+		printf(" %d %d\n",
+			cuLaunchCooperativeKernel(
+				mix, b[0], b[1], b[2], b[3], b[4], b[5], 0, NULL, p),
+			cuGraphAddKernelNode(&at, graph, NULL, 0, &node));
+	}
+	DO(cuGraphDestroy(graph));
+}
+
+static void refused_parameters(void **p, void *buffer, size_t bytes)
+{
+	size_t less = bytes - 1, more = bytes + 8;
+	void *size = CU_LAUNCH_PARAM_BUFFER_SIZE, *at = CU_LAUNCH_PARAM_BUFFER_POINTER;
+	void *good[] = {at, buffer, size, &bytes, NULL},
+	     *larger[] = {at, buffer, size, &more, NULL};
+	void *short_of[] = {at, buffer, size, &less, NULL}, *without_size[] = {at, buffer, NULL};
+	void *without_buffer[] = {size, &bytes, NULL},
+	     *null_size[] = {at, buffer, size, NULL, NULL};
+	void *unknown[] = {(void *)99, buffer, size, &bytes, NULL}, *none[] = {NULL};
+	void *lacks_one[] = {p[0], NULL, p[2], p[3]};
+	struct {
+		void **params, **extra;
+	} given[] = {{NULL, good}, {NULL, larger}, {p, good}, {p, none}, {NULL, short_of},
+		{NULL, without_size}, {NULL, without_buffer}, {NULL, null_size}, {NULL, unknown},
+		{NULL, none}, {NULL, NULL}, {lacks_one, NULL}};
+	CUlaunchConfig c = {1, 1, 1, THREADS, 1, 1, 0, NULL, NULL, 0};
+
+	for (unsigned i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		printf("parameters %u: %d %d\n", i,
+			cuLaunchKernel(mix, 1, 1, 1, THREADS, 1, 1, 0, NULL, given[i].params,
+				given[i].extra),
+			cuLaunchKernelEx(&c, mix, given[i].params, given[i].extra));
+	c.numAttrs = 1; /* and no attributes */
+	printf("attributes: %d\n", cuLaunchKernelEx(&c, mix, p, NULL));
+}
+
+/* A kernel of 64 threads at most. Its launch of as many has to succeed. */
+static void refused_threads(void **p)
+{
+	static const char ptx[] = PTX_HEAD PTX_MIX("narrow"), bound[] = ".maxntid 64, 1, 1\n";
+	const char *body = strchr(ptx, '{');
+	char text[sizeof(ptx) + sizeof(bound)];
+	CUfunction fn;
+	CUmodule m;
+
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(body - ptx), ptx, bound, body);
+	DO(cuModuleLoadData(&m, text));
+	DO(cuModuleGetFunction(&fn, m, "narrow"));
+	for (unsigned threads = 64; threads <= 128; threads += 32)
+		printf("%u threads: %d\n", threads,
+			cuLaunchKernel(fn, 64, 1, 1, threads, 1, 1, 0, NULL, p, NULL));
+}
+
+void refused(void)
+{
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 1);
+	void *p[] = {&a, &b, &n, &loops};
+	struct {
+		CUdeviceptr a, b;
+		unsigned n, loops, behind[2];
+	} buffer = {a, b, n, loops, {0, 0}};
+
+	do_mix(mix, a, b, NULL);
+	refused_dimensions(p);
+	refused_parameters(p, &buffer, 24);
+	refused_threads(p);
+	do_mix(mix, b, a, NULL);
+	DO(cuCtxSynchronize());
+	digest("refused", a, n);
+}

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Beside a preloaded library that answers every dlsym of a driver function with its own: it sees the
+# program's calls, and only those, as it does without the shim; and the launches are managed.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+: "$INTERPOSED" "$INTERPOSER"
+linked=$PROG
+
+before() { # LIBRARY...: preloads them ahead of the program's own
+	preload=$*
+}
+
+run() { # LIBCUDA ARG...
+	lib=$1
+	shift
+	HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$lib") LD_PRELOAD=$preload timeout 200 "$@"
+}
+
+beside() { # ARG...: what the program and the interposer print is the same with the shim and without
+	before "$INTERPOSER"
+	run "$CPU" "$@" >"$dir/plain" 2>"$dir/err" || fail "$* on the driver: status $?"
+	before "${first:+$first }$INTERPOSER"
+	start watch
+	run "$SHIM" "$@" >"$dir/out" 2>"$dir/err" || fail "$* on the shim: status $?"
+	stop
+	cmp -s "$dir/plain" "$dir/out" || { diff "$dir/plain" "$dir/out" || :; fail "$*: results differ"; }
+	cat "$dir/daemon"
+	grep -q '^native 0 opaque 0 of 0$' "$dir/daemon" || fail "$*: launches were not managed"
+}
+
+first=
+beside "$INTERPOSED" dlsym
+grep -q '^interposer: 1 inits, 50 launches, 3 allocations, 1 refused$' "$dir/out" || fail "not all calls were seen"
+grep -q '^16 MiB: 2$' "$dir/out" || fail "the limit on memory did not hold"
+beside "$INTERPOSED" proc
+grep -q '^interposer: 1 inits, 50 launches, 3 allocations, 1 refused$' "$dir/out" || fail "not all calls were seen"
+beside "$linked" chain 10
+# The shim ahead of it: dlsym is still the interposer's.
+first=$SHIM
+beside "$INTERPOSED" dlsym
+beside "$INTERPOSED" proc
