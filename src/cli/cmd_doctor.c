@@ -244,7 +244,7 @@ static void classify(struct doctor *d, const char *text, size_t len)
 			if (item->kind != PTX_ITEM_FUNC || !item->func->is_entry ||
 				!item->func->has_body)
 				continue;
-			pass_classify(m, item->func, &v);
+			pass_classify(m, item->func, &v, NULL);
 			say_kernel(d, item->func->sym->name, v.tier, v.reason);
 		}
 	}

@@ -12,8 +12,9 @@ static void say_kernel(
 	struct cli *c, struct json *j, const struct cli_ptx *f, const struct ptx_func *k)
 {
 	struct pass_verdict v = {0};
+	struct pass_wait wait;
 
-	pass_classify(f->module, k, &v);
+	pass_classify(f->module, k, &v, &wait);
 	if (c->json) {
 		json_begin_object(j, NULL);
 		json_str(j, "name", k->sym->name);
@@ -21,12 +22,20 @@ static void say_kernel(
 		json_str(j, "reason", v.reason);
 		json_uint(j, "line", v.line ? v.line : k->line);
 		json_uint(j, "column", v.line ? v.col : 0);
+		json_bool(j, "waits", wait.may);
+		json_uint(j, "waits_line", wait.line);
+		json_uint(j, "waits_column", wait.col);
 		json_end(j, '}');
 		return;
 	}
 	strbuf_printf(&c->out, "%s:%u: kernel %s: %s", f->name, v.line ? v.line : k->line,
 		k->sym->name, pass_tier_name(v.tier));
 	strbuf_printf(&c->out, v.reason ? ": %s\n" : "\n", v.reason);
+	if (wait.may)
+		strbuf_printf(&c->out,
+			"%s:%u: kernel %s: its blocks may wait for each other: a loop reads memory "
+			"here until another block writes it\n",
+			f->name, wait.line ? wait.line : k->line, k->sym->name);
 }
 
 static int check(struct cli *c, struct cli_ptx *f, void *user)
@@ -77,6 +86,10 @@ const struct cli_verb cli_verb_ptx_check = {
 		   "guard    preempted between two blocks: each looks before it starts\n"
 		   "held     runs untouched, waits at its launch while its program is held\n"
 		   "\n"
+		   "A further line names each kernel whose blocks may wait for each other, and "
+		   "the place: its blocks start in rising order, and a grid that fits the device "
+		   "is there at once or not at all.\n"
+		   "\n"
 		   "A file is PTX, or holds some: a program, a shared library, a fatbin. Whatever "
 		   "else is in it is passed over. Of one that holds machine code only, what "
 		   "that was made from is looked at where it was compiled with -lineinfo or -G.\n"
@@ -84,7 +97,10 @@ const struct cli_verb cli_verb_ptx_check = {
 		   "a file has any. An instruction that is not known is a warning.",
 	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "
 		"PTX), arch, errors, diagnostics (level, line, column, message, hint), and "
-		"kernels: name, tier, reason (null for managed), line and column of what decided.",
+		"kernels: name, tier, reason (null for managed), line and column of what decided, "
+		"waits "
+		"(whether its blocks may wait for each other), waits_line and waits_column (of "
+		"what a loop reads meanwhile; 0: no one place).",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

@@ -78,6 +78,8 @@ struct pass_facts {
 	bool spins, calls_spin;               /* it, or a function, has such a loop (rising.c) */
 	bool waits; /* a loop of it, or of a function, may wait for any other thread, also one of
 		       its own warp */
+	const struct ptx_stmt
+		*waits_at; /* of rising_order, in it or a function; NULL: no one place */
 	struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_demand demand;

@@ -35,8 +35,16 @@ struct pass_kernel_info {
 	bool keeps_masks;     /* it takes lanes that have left out of its warp operations' masks */
 };
 
-/* Reads only. f must be an entry of m. */
-void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret);
+/* Whether a kernel's blocks may wait for each other: some loop of it, or of a function that it
+ * calls, leaves only once another block has written what the loop reads. */
+struct pass_wait {
+	bool may;
+	uint32_t line, col; /* of what the loop reads; 0: no one place */
+};
+
+/* Reads only. f must be an entry of m. ret_wait may be NULL. */
+void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret,
+	struct pass_wait *ret_wait);
 
 /* Rewrites entry `name` of m into its preemptible form, in place, under the same name, with
  * struct ctl_args appended (FLEP, section 4.1, figure 4 (c), on the design's control block).

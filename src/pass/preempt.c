@@ -93,14 +93,20 @@ static void judge(struct ptx_module *m, const struct ptx_func *f, const struct p
 		ret->reason = arena_strndup(&m->arena, ret->reason, strlen(ret->reason));
 }
 
-void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret)
+void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret,
+	struct pass_wait *ret_wait)
 {
+	const struct ptx_stmt *at;
 	struct pass_facts facts;
 
 	if (pass_facts_find(m, f, &facts) < 0)
 		*ret = (struct pass_verdict){PASS_HELD, "out of memory", 0, 0};
 	else
 		judge(m, f, &facts, ret);
+	at = facts.waits_at;
+	if (ret_wait)
+		*ret_wait =
+			(struct pass_wait){facts.rising_order, at ? at->line : 0, at ? at->col : 0};
 	pass_facts_finish(&facts);
 }
 

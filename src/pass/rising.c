@@ -53,6 +53,8 @@ struct search {
 	bool any_space;  /* what is volatile or atomic counts in shared memory, too */
 	bool by_control; /* the slice is taken with control dependence */
 	bool loads, observes;
+	const struct ptx_stmt *load;     /* of loads: the first that the slice came to */
+	const struct ptx_stmt *waits_at; /* the load of a way out by which the loop waits */
 	bool by_shared;  /* it holds a load of shared memory: all stores to that belong to it, */
 	bool via_shared; /* and are in it by now: what they depend on counts if volatile or atomic
 			  */
@@ -127,8 +129,10 @@ static void note_load(struct search *s, const struct ptx_stmt *st)
 	if (st->mn->op == PTX_OP_call) {
 		const struct pass_callee *c = pass_called(s->facts, st);
 
-		if (!c || c->observes)
+		if (!c || c->observes) {
 			s->loads = s->observes = true;
+			s->load = s->load ? s->load : st;
+		}
 		return;
 	}
 	if (st->mn->space == PTX_SHARED && flags & (PTX_F_READS_MEM | PTX_F_ATOMIC))
@@ -139,6 +143,8 @@ static void note_load(struct search *s, const struct ptx_stmt *st)
 			!(s->any_space && observes)) ||
 		(s->via_shared && draws_number(st)))
 		return;
+	if (!s->load && (observes || !s->via_shared))
+		s->load = st;
 	s->loads |= observes || !s->via_shared;
 	s->observes |= observes;
 }
@@ -149,6 +155,7 @@ static void clear_slice(struct search *s)
 		s->in_slice[s->slice.at[i]] = 0;
 	s->slice.len = 0;
 	s->loads = s->observes = s->by_shared = s->via_shared = false;
+	s->load = NULL;
 }
 
 /* Only those of the loop are ever set. */
@@ -508,6 +515,7 @@ static bool loop_waits(struct search *s, bool by_control)
 {
 	bool plain = false;
 
+	s->waits_at = NULL;
 	if (has_too_many_ways(s))
 		return true;
 	s->by_control = by_control;
@@ -524,6 +532,8 @@ static bool loop_waits(struct search *s, bool by_control)
 		mark_progress(s);
 		if (!goes_round(s, b))
 			continue;
+		if (!plain || s->observes)
+			s->waits_at = s->load;
 		if (s->observes)
 			return true;
 		plain = true;
@@ -639,7 +649,11 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	for (uint32_t b = 0; b < g->n && !(found && spins == observes) && !s.error; b++) {
 		if (!find_loop(&s, b))
 			continue;
-		found = found || loop_waits(&s, false) || loop_waits(&s, true);
+		if (!found && (loop_waits(&s, false) || loop_waits(&s, true))) {
+			found = true;
+			if (!facts->waits_at)
+				facts->waits_at = s.waits_at;
+		}
 		spins = spins || (observes && (!is_entry || loop_spins(&s)));
 		waits = waits || found || (observes && loop_spins(&s) && loop_waits_in_block(&s));
 	}

@@ -12,6 +12,7 @@
  * which the assembler cannot know that whole warps leave it. */
 #include "pass/emit.h"
 #include "pass/emit_task.h"
+#include "pass/tables.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,36 +21,39 @@
 
 /* ---- what cannot be a task, beside what fits.c knows ---- */
 
-struct naming {
-	const char *found;
-};
-
-static void find_global(void *user, struct ptx_opd *o)
+/* The name that the user's module has, without the prefix of kernel k. */
+static const char *own_name(unsigned k, const char *name)
 {
-	struct naming *n = user;
+	char prefix[16];
+	size_t len = (size_t)snprintf(prefix, sizeof(prefix), PASS_GUEST_PREFIX, k);
 
-	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_VAR &&
-		o->sym->space == PTX_GLOBAL)
-		n->found = o->sym->name;
+	return strncmp(name, prefix, len) ? name : name + len;
 }
 
-/* Its own copy of a variable is not the one that others see, and would be a new one each time that
- * a kernel is added. */
-static const char *named_variable(const struct ptx_func *f)
+/* A task has a copy of each variable of its module, and a new one each time that a kernel is added:
+ * only tables that nothing writes may be named (tables.h). */
+static int check_variables(struct guests *x, unsigned k, const struct ptx_func *f)
 {
-	struct naming n = {NULL};
+	struct pass_written found;
+	int r = pass_find_written(x->m, f, &found);
 
-	for (size_t i = 0; i < f->body.len && !n.found; i++) {
-		struct ptx_stmt s = f->body.at[i];
-
-		ptx_visit_opds(&s, find_global, &n);
-	}
-	return n.found;
+	if (r < 0 || !found.sym)
+		return r;
+	if (found.why)
+		r = guests_refuse(x, k, "it names '%s', a variable of its module, %s",
+			own_name(k, found.sym->name), found.why);
+	else
+		r = guests_refuse(x, k, "%s may write '%s', a variable of its module",
+			found.s->mn->text, own_name(k, found.sym->name));
+	x->verdict.line = found.s->line & PTX_LINE_MASK;
+	x->verdict.col = found.s->col;
+	return r;
 }
 
 static int check(struct guests *x, unsigned k)
 {
 	const struct pass_facts *facts = &x->of[k].facts;
+	int r;
 
 	if (facts->barrier_ids & ~1u)
 		return guests_refuse(x, k, "its barriers have other numbers than 0");
@@ -57,14 +61,14 @@ static int check(struct guests *x, unsigned k)
 		return guests_refuse(x, k, "its barriers count threads");
 	for (size_t i = 0; i < facts->callees.len; i++) {
 		const struct pass_callee *c = &facts->callees.at[i];
-		const char *name = named_variable(c->f);
 
-		if (name)
-			return guests_refuse(x, k, "it names '%s', a variable of its module", name);
+		r = check_variables(x, k, c->f);
+		if (r < 0)
+			return r;
 		if (i > 0 && (c->barriers || c->shared))
 			return guests_refuse(x, k,
 				"it calls %s, which has barriers or shared memory",
-				c->f->sym->name);
+				own_name(k, c->f->sym->name));
 	}
 	return 0;
 }

@@ -103,5 +103,7 @@ const void *ptx_rename_stmt(
 typedef void ptx_global_fn(void *user, const struct ptx_sym *sym);
 void ptx_visit_globals(
 	const struct ptx_module *m, const struct ptx_func *f, ptx_global_fn *fn, void *user);
+void ptx_visit_text_globals(
+	const struct ptx_module *m, const char *s, ptx_global_fn *fn, void *user);
 
 #endif

@@ -57,7 +57,7 @@ static void reach(struct reach *r, const struct ptx_sym *sym)
 		r->failed = true;
 }
 
-static void ptx_visit_text_globals(
+void ptx_visit_text_globals(
 	const struct ptx_module *m, const char *s, ptx_global_fn *fn, void *user)
 {
 	char name[512];

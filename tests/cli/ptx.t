@@ -70,6 +70,48 @@ heddle ptx check: the tier of every kernel, and why it is not a better one.
   > EOF
   $ heddle ptx check exit.ptx
   exit.ptx:11: kernel k: guard: bar.arrive may leave a barrier half full at the block's end
+  $ cat >wait.ptx <<'EOF'
+  > .version 7.0
+  > .target sm_70
+  > .address_size 64
+  > .visible .entry waits(.param .u64 p)
+  > {
+  >   .reg .b64 %rd<3>;
+  >   .reg .b32 %r<3>;
+  >   .reg .pred %p<2>;
+  >   ld.param.u64 %rd1, [p];
+  >   ld.global.u32 %r2, [%rd1+8];
+  > again:
+  >   ld.volatile.global.u32 %r1, [%rd1];
+  >   setp.ne.u32 %p1, %r1, %r2;
+  >   @%p1 bra again;
+  >   ret;
+  > }
+  > .visible .entry counts(.param .u64 p)
+  > {
+  >   .reg .b64 %rd<3>;
+  >   .reg .b32 %r<3>;
+  >   .reg .pred %p<2>;
+  >   ld.param.u64 %rd1, [p];
+  >   mov.u32 %r2, 0;
+  > again:
+  >   ld.volatile.global.u32 %r1, [%rd1];
+  >   add.u32 %r2, %r2, 1;
+  >   setp.lt.u32 %p1, %r2, %r1;
+  >   @%p1 bra again;
+  >   ret;
+  > }
+  > EOF
+  $ heddle ptx check wait.ptx
+  wait.ptx:4: kernel waits: managed
+  wait.ptx:12: kernel waits: its blocks may wait for each other: a loop reads memory here until another block writes it
+  wait.ptx:17: kernel counts: managed
+  $ heddle ptx check --json wait.ptx | python3 -c '
+  > import json, sys
+  > for k in json.load(sys.stdin)["files"][0]["kernels"]:
+  >     print(k["name"], k["waits"], k["waits_line"], k["waits_column"])'
+  waits True 12 3
+  counts False 0 0
   $ heddle ptx check ok.ptx bad.ptx none.ptx 2>err
   ok.ptx:4: kernel k: managed
   [1]
@@ -192,7 +234,7 @@ heddle ptx preempt: the same kernel with one parameter more.
   	.param .align 8 .b8 hd_args[80])
   .maxnreg 255
   $ heddle ptx check worker.ptx | grep -c 'kernel k'
-  1
+  2
   $ heddle ptx preempt -k k two.ptx | grep -c hd_args.80
   1
   $ heddle ptx preempt two.ptx | grep -c hd_args.80
@@ -255,6 +297,7 @@ Passes that make a module of their own: entry and launch stand in its first line
   2-merge-other-in.ptx
   $ heddle ptx check both.ptx
   both.ptx:*: kernel hd_merged: guard: bar.warp.sync may be reached when lanes of its warp have left (glob)
+  both.ptx:*: kernel hd_merged: its blocks may wait for each other: a loop reads memory here until another block writes it (glob)
   $ heddle ptx fuse-vertical -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
   // hd_merged: --block 128,1,1 --shared 0
   $ heddle ptx fuse-horizontal -- ok.ptx k --block 64 + two.ptx other --block 100 | head -n 1
