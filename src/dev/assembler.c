@@ -87,15 +87,19 @@ static void close_from(unsigned first)
 		close((int)fd);
 }
 
-/* What the program does at signals is not for who shares its memory. */
+/* What the program does at signals is not for a process that shares its memory. What came for the
+ * program's process group until setsid is dropped: ignoring a signal discards it where it is
+ * pending. */
 static void reset_signals(void)
 {
-	struct sigaction now, usual = {.sa_handler = SIG_DFL};
+	struct sigaction now, usual = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
 	sigset_t none;
 
 	for (int i = 1; i < NSIG; i++) {
-		if (sigaction(i, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+		if (sigaction(i, NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+			sigaction(i, &ignored, NULL);
 			sigaction(i, &usual, NULL);
+		}
 	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -214,13 +218,19 @@ static bool spawn(struct start *s)
 	char *stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	int status = -1, r;
+	sigset_t all, old;
 	pid_t pid;
 
 	if (stacks == MAP_FAILED)
 		return false;
 	s->stack = stacks;
+	/* A signal to the process group would run the program's handler in the child as well, in
+	 * the memory that both share. The child inherits the mask (reset_signals). */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* No signal when it ends: none of the program's waits sees it. */
 	pid = clone(starts_and_ends, stacks + 2 * STACK, CLONE_VM | CLONE_VFORK, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	do
 		r = pid < 0 ? -1 : (int)waitpid(pid, &status, __WCLONE);
 	while (r < 0 && pid >= 0 && errno == EINTR);

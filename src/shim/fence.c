@@ -7,6 +7,7 @@
  * not managed. */
 #include "hooks_gen.h"
 #include "shim/follow.h"
+#include "shim/hello.h"
 #include "shim/launches.h"
 
 #include <sched.h>
@@ -254,22 +255,26 @@ static void context_ends(CUcontext ctx)
 	}
 }
 
-static void context_may_end(void)
+/* Returns what hello_resume takes, after the driver's call. */
+static bool context_may_end(void)
 {
+	bool paused = hello_pause();
+
 	follow_pause(1);
 	fence_begin(FENCE_WAITS);
 	resume_leave_channels();
+	return paused;
 }
 
 SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
 CUresult cuCtxDestroy_v2(CUcontext ctx)
 {
-	bool is_ours = ctx == shim.ctx;
+	bool is_ours = ctx == shim.ctx, paused = false;
 	CUresult r;
 
 	SHIM_NEED(cuCtxDestroy);
 	if (is_ours)
-		context_may_end();
+		paused = context_may_end();
 	else
 		follow_pause(1);
 	r = cu.cuCtxDestroy(ctx);
@@ -277,6 +282,7 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 		fence_end();
 	if (r == CUDA_SUCCESS)
 		context_ends(ctx);
+	hello_resume(paused);
 	follow_pause(-1);
 	return r;
 }
@@ -293,14 +299,16 @@ static bool primary_ended(CUdevice dev)
 SHIM_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev);
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
+	bool paused;
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxReset);
-	context_may_end();
+	paused = context_may_end();
 	r = cu.cuDevicePrimaryCtxReset(dev);
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))
 		context_ends(shim.ctx);
+	hello_resume(paused);
 	follow_pause(-1);
 	return r;
 }
@@ -308,14 +316,16 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 SHIM_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
+	bool paused;
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxRelease);
-	context_may_end();
+	paused = context_may_end();
 	r = cu.cuDevicePrimaryCtxRelease(dev);
 	fence_end();
 	if (r == CUDA_SUCCESS && primary_ended(dev))
 		context_ends(shim.ctx);
+	hello_resume(paused);
 	follow_pause(-1);
 	return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Becoming a tenant: once, at the first launch or load with a context current. Whatever fails on
- * the way leaves the program running natively. A child of fork starts anew: CUDA does not survive a
- * fork, so a child of a program that had begun is only passed through. */
+/* Becoming a tenant: at the first launch or load with a context current. If no daemon runs then, a
+ * thread looks for one every second, and until it finds one every call is passed on (SHIM_LATER).
+ * Whatever else fails on the way leaves the program running natively. A child of fork starts anew:
+ * CUDA does not survive a fork, so a child of a program that had begun is only passed through. */
 #include "shim/hello.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
@@ -21,6 +22,7 @@
 
 #define REPORT_MS  200
 #define WELCOME_MS 5000 /* a daemon may have to wait for its turn on a busy machine */
+#define LOOK_S     1    /* between looks for the first daemon */
 
 #define NO_FDS .sock.fd = -1, .kick.fd = -1, .wake.fd = -1, .page_fd.fd = -1
 
@@ -33,6 +35,8 @@ static bool fds_lost; /* under the lock */
  * environment is the program's to change. */
 static struct wire_hello hello;
 static char where[108];
+static bool socket_given; /* the environment says where */
+static char report_to[108];
 
 uint64_t shim_now_ns(void)
 {
@@ -195,8 +199,7 @@ static void fill_hello(struct wire_hello *h)
  */
 static void report(const struct wire_hello *hello, int page_fd)
 {
-	const char *path = secure_getenv(WIRE_REPORT_ENV);
-	int sock = path && *path ? wire_connect(path, REPORT_MS) : -1;
+	int sock = *report_to ? wire_connect(report_to, REPORT_MS) : -1;
 
 	if (sock < 0)
 		return;
@@ -243,9 +246,6 @@ static int greet(void)
 	int fds[3], r, sock;
 	union message m;
 
-	r = wire_socket_path(where, sizeof(where), false);
-	if (r < 0)
-		return r;
 	sock = wire_connect(where, WELCOME_MS);
 	if (sock < 0)
 		return sock;
@@ -368,7 +368,8 @@ static void prepare_device(void)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
 	shim.low_priority = least;
 	shim.top_priority = greatest;
-	shim.is_low = shim.welcome.priority <= 0;
+	/* After low_priority: threads that create streams may read both now. */
+	__atomic_store_n(&shim.is_low, shim.welcome.priority <= 0, __ATOMIC_RELEASE);
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
 		!cu.cuStreamWaitValue32 || !shim.n_sms)
 		return;
@@ -397,19 +398,32 @@ static bool is_primary(CUcontext ctx)
 	return primary == ctx;
 }
 
+/* The shim's context is current. */
+static int join_daemon(void)
+{
+	int r = greet();
+
+	if (r < 0)
+		return r;
+	prepare_device();
+	return agent_start();
+}
+
+/* Reads all that is wanted of the environment, which the program may change later. */
 static int start(void)
 {
+	const char *given = secure_getenv(WIRE_SOCKET_ENV),
+		   *report_path = secure_getenv(WIRE_REPORT_ENV);
 	int r;
 
 	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
 		return -ENODEV;
 	hello = (struct wire_hello){0};
 	fill_hello(&hello);
-	r = greet();
-	if (r < 0)
-		return r;
-	prepare_device();
-	return agent_start();
+	socket_given = given && *given;
+	snprintf(report_to, sizeof(report_to), "%s", report_path ? report_path : "");
+	r = wire_socket_path(where, sizeof(where), false);
+	return r < 0 ? r : join_daemon();
 }
 
 static const char *explain(int error)
@@ -439,6 +453,79 @@ static void __attribute__((destructor)) ends(void)
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* ---- the first daemon comes after the program ---- */
+
+static bool looking; /* the thread is there; under the lock */
+
+static bool is_absent(int error)
+{
+	return error == -ENOENT || error == -ECONNREFUSED;
+}
+
+/* Under the lock. */
+static void look_once(void)
+{
+	struct shim_inside in;
+	int r = -ENOENT;
+
+	if (atomic_load(&shim.mode) != SHIM_LATER)
+		return;
+	if (!socket_given && access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
+		snprintf(where, sizeof(where), "%s", WIRE_SYSTEM_SOCKET);
+	if (access(where, F_OK) < 0)
+		return;
+	if (shim_enter(&in) == CUDA_SUCCESS)
+		r = join_daemon();
+	shim_leave(&in);
+	if (!r)
+		atomic_store(&shim.mode, SHIM_ON);
+	else if (!is_absent(r) || shim.page)
+		atomic_store(&shim.mode, SHIM_NATIVE);
+}
+
+static void *look_for_daemon(void *unused)
+{
+	bool goes_on = true;
+
+	while (goes_on) {
+		int mode;
+
+		nanosleep(&(struct timespec){.tv_sec = LOOK_S}, NULL);
+		pthread_mutex_lock(&start_lock);
+		look_once();
+		mode = atomic_load(&shim.mode);
+		looking = goes_on = mode == SHIM_LATER || mode == SHIM_UNKNOWN;
+		pthread_mutex_unlock(&start_lock);
+	}
+	return NULL;
+}
+
+/* Under the lock. What the program is without the daemon that it looked for. */
+static enum shim_mode without_daemon(int error)
+{
+	if (!is_absent(error))
+		return SHIM_NATIVE;
+	looking = looking || shim_thread(look_for_daemon) == 0;
+	return looking ? SHIM_LATER : SHIM_NATIVE;
+}
+
+bool hello_pause(void)
+{
+	if (atomic_load(&shim.mode) != SHIM_LATER)
+		return false;
+	pthread_mutex_lock(&start_lock);
+	return true;
+}
+
+void hello_resume(bool paused)
+{
+	if (!paused)
+		return;
+	if (atomic_load(&shim.mode) == SHIM_LATER && !shim.ctx)
+		atomic_store(&shim.mode, SHIM_UNKNOWN);
+	pthread_mutex_unlock(&start_lock);
+}
+
 /* Only the thread that forked lives on in the child, and no thread of ours. */
 static void after_fork(void)
 {
@@ -448,7 +535,7 @@ static void after_fork(void)
 	pthread_mutex_init(&kernel_lock, NULL);
 	pthread_cond_init(&kernel_done, NULL);
 	pthread_mutex_init(&fd_lock, NULL);
-	fds_lost = false;
+	fds_lost = looking = false;
 	shim = (struct shim){NO_FDS};
 	shim.mode = begun ? SHIM_NATIVE : SHIM_UNKNOWN;
 	managed_after_fork();
@@ -479,7 +566,7 @@ void shim_start(void)
 		shim_leave(&in);
 		if (r < 0)
 			shim_warn(explain(r));
-		atomic_store(&shim.mode, r < 0 ? SHIM_NATIVE : SHIM_ON);
+		atomic_store(&shim.mode, r < 0 ? without_daemon(r) : SHIM_ON);
 	}
 	pthread_mutex_unlock(&start_lock);
 }

@@ -22,4 +22,9 @@ bool hello_socket(struct own_fd *ret);
 /* Any thread: lets all that waits in streams begin, unless there was a HELLO since so many. */
 bool hello_open_gate(unsigned joins);
 
+/* Around the end of a context of the program's: a program that looks for its first daemon does not
+ * become a tenant meanwhile, as that calls the driver in the context. */
+bool hello_pause(void);
+void hello_resume(bool paused);
+
 #endif

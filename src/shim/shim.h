@@ -68,6 +68,7 @@ void shim_warn(const char *why);
 enum shim_mode {
 	SHIM_UNKNOWN, /* nobody has asked for the daemon yet */
 	SHIM_NATIVE,  /* there is none, and none will be: everything is passed on */
+	SHIM_LATER,   /* the same, but a thread looks for one: what is loaded is kept for then */
 	SHIM_ON,
 };
 struct shim {

@@ -204,6 +204,11 @@ static void created(CUresult r, CUstream *stream, int priority)
 	map_put(&streams, *stream, s);
 }
 
+static bool is_low(void)
+{
+	return __atomic_load_n(&shim.is_low, __ATOMIC_ACQUIRE);
+}
+
 SHIM_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
@@ -211,7 +216,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 
 	SHIM_NEED(cuStreamCreate);
 	/* The hardware's own priorities favour others' work in what the shim does not manage. */
-	if (shim.is_low && cu.cuStreamCreateWithPriority)
+	if (is_low() && cu.cuStreamCreateWithPriority)
 		r = cu.cuStreamCreateWithPriority(stream, flags, shim.low_priority);
 	else
 		r = cu.cuStreamCreate(stream, flags);
@@ -225,8 +230,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	CUresult r;
 
 	SHIM_NEED(cuStreamCreateWithPriority);
-	r = cu.cuStreamCreateWithPriority(
-		stream, flags, shim.is_low ? shim.low_priority : priority);
+	r = cu.cuStreamCreateWithPriority(stream, flags, is_low() ? shim.low_priority : priority);
 	created(r, stream, priority);
 	return r;
 }

@@ -15,8 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SYSTEM_DIR "/run/heddle"
-#define NAME       "heddled.sock"
+#define NAME "heddled.sock"
 
 static int is_ours(const char *dir)
 {
@@ -53,8 +52,9 @@ int wire_socket_path(char *ret_path, size_t max, bool for_listening)
 
 	if (env && *env)
 		return fits(snprintf(ret_path, max, "%s", env), max);
-	if (for_listening ? access(SYSTEM_DIR, W_OK) == 0 : access(SYSTEM_DIR "/" NAME, F_OK) == 0)
-		return fits(snprintf(ret_path, max, SYSTEM_DIR "/" NAME), max);
+	if (for_listening ? access(WIRE_SYSTEM_DIR, W_OK) == 0
+			  : access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
+		return fits(snprintf(ret_path, max, WIRE_SYSTEM_SOCKET), max);
 	if (runtime && *runtime == '/') {
 		if (fits(snprintf(dir, sizeof(dir), "%s/heddle", runtime), sizeof(dir)) < 0)
 			return -ENAMETOOLONG;

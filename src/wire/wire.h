@@ -11,10 +11,12 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL   3u
-#define WIRE_MAX_BYTES  4096u
-#define WIRE_SOCKET_ENV "HEDDLE_SOCKET"
-#define WIRE_PRIORITIES 1000u
+#define WIRE_PROTOCOL      3u
+#define WIRE_MAX_BYTES     4096u
+#define WIRE_SOCKET_ENV    "HEDDLE_SOCKET"
+#define WIRE_PRIORITIES    1000u
+#define WIRE_SYSTEM_DIR    "/run/heddle"
+#define WIRE_SYSTEM_SOCKET WIRE_SYSTEM_DIR "/heddled.sock"
 
 #define WIRE_HIGHEST 2 /* priority that has a name */
 /* A socket on which a tenant's shim says HELLO, with its page, as it becomes one. */

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: again.sh WHERE killed|stopped [SECONDS]|often [N]
+# usage: again.sh WHERE first|killed|stopped [SECONDS]|often [N]
 # heddled goes and comes again under programs that go on, on DEVICE (cpu: the virtual GPU; cuda). WHERE is a
 # build folder or what ./run dist made. MPS (off): on cuda, whether heddled runs MPS, which then outlives it.
+#   first    it begins after a program, which becomes its tenant and is suspended for another
 #   killed   while one program is suspended by another: both are its successor's tenants with their numbers
 #            and priorities, one that was set meanwhile included, and it preempts one for the other again
 #   stopped  likewise, by SIGSTOP, for so many seconds at least: the suspended program goes on meanwhile
@@ -66,6 +67,21 @@ both_end_well() {
 
 is_preempted_again() {
 	tail -n +"$((lines + 1))" "$dir/events" | grep -q '"event": "preempt", "tenant": 1'
+}
+
+first() {
+	run low low mm $large --until "$dir/low.end"
+	low=$started
+	await 60 grep -q '"round":0' "$dir/low.out" || fail "the program does not begin without heddled"
+	start_daemon $mps
+	await 30 is_known "$low" || fail "the program that was there before is no tenant"
+	is_tenant 1 "$low" low || fail "its priority is lost: $("$heddle" ps)"
+	run high high mm $large --until "$dir/high.end"
+	high=$started
+	await 60 has_event drained || fail "nothing is suspended"
+	both_are_tenants low || fail "the second program is not tenant 2: $("$heddle" ps)"
+	[ "$(wc -l <"$dir/low.err")" = 1 ] || fail "not one line of warning"
+	both_end_well
 }
 
 killed() {
@@ -152,6 +168,7 @@ often_killed() {
 }
 
 case $what in
+first) first ;;
 killed) killed ;;
 stopped) stopped "${3:-5}" ;;
 often) often_killed "${3:-20}" ;;

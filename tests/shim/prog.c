@@ -854,7 +854,7 @@ static bool run(const char *what)
 		{"errors", errors}, {"trap", trap}, {"reused", reused}, {"images", images},
 		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
 		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
-		{"childless", childless}, {"guards", guards}, {"flood", flood},
+		{"childless", childless}, {"guards", guards}, {"flood", flood}, {"remade", remade},
 		{"blocked", blocked}, {"contexts", contexts}, {"refused", refused}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {

@@ -32,6 +32,7 @@ void blocked(void);
 void contexts(void);
 void closes(void);
 void refused(void);
+void remade(void);
 void stay(void);
 
 #endif

@@ -5,12 +5,14 @@
  * over, as cudaMemcpyToSymbol does; whatever waits; what the program sees of other processes; and
  * kernels that several threads launch for the first time at once. */
 #include "code.h"
+#include "page_of.h"
 #include "prog.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,6 +353,44 @@ void closes(void)
 		changed += !is_whole(&p[i]);
 	fprintf(stderr, "closes: %u numbers\n", count);
 	printf("%u changed\n", changed);
+}
+
+static bool is_managed(void)
+{
+	static const struct wire_page *page;
+
+	if (!page)
+		page = find_page();
+	return page && __atomic_load_n(&page->launched[WIRE_MANAGED], __ATOMIC_RELAXED) >= 3;
+}
+
+/* The context ends after its first launch, and the program goes on in another one. With
+ * PROG_MANAGED in the environment it launches until some launches are managed, a minute at most. */
+void remade(void)
+{
+	bool awaits = getenv("PROG_MANAGED");
+	CUdeviceptr a = buffer(n, 1), b = buffer(n, 2);
+	CUcontext again;
+	CUdevice dev;
+
+	DO(cuCtxGetDevice(&dev));
+	do_mix(mix, a, b, NULL);
+	DO(cuCtxSynchronize());
+	printf("begun\n");
+	nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
+	DO(cuDevicePrimaryCtxRelease(dev));
+	DO(cuDevicePrimaryCtxRetain(&again, dev));
+	DO(cuCtxSetCurrent(again));
+	DO(cuModuleLoadData(&mod, PTX_HEAD PTX_MIX("mix")));
+	DO(cuModuleGetFunction(&mix, mod, "mix"));
+	a = buffer(n, 1);
+	b = buffer(n, 2);
+	for (unsigned i = 0; i < (awaits ? 6000 : 3) && !(awaits && is_managed()); i++) {
+		do_mix(mix, a, b, NULL);
+		DO(cuCtxSynchronize());
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	}
+	digest("remade", b, n);
 }
 
 /* All being done, stays until there is the file that PROG_STAY names, if it names one. */

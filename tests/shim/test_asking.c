@@ -7,9 +7,12 @@
 #include "dev/assembler.h"
 #include "unit.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N    8
 #define TEXT ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k%d()\n{\n%sret;\n}\n"
@@ -77,12 +80,56 @@ static void not_there(void **state)
 		assert_int_equal(of[i].r, ASSEMBLED_NOT);
 }
 
+static pid_t own_pid;
+static volatile sig_atomic_t handled, strays; /* seen in whichever process: they share memory */
+static _Atomic bool over;
+
+static void on_signal(int sig)
+{
+	if (getpid() == own_pid)
+		handled = 1;
+	else
+		strays = 1;
+}
+
+static void *signals_group(void *unused)
+{
+	while (!atomic_load(&over))
+		kill(0, SIGUSR1);
+	return NULL;
+}
+
+/* The handler runs in the program alone while assemblers start, and what it handles comes to it. */
+static void signals(void **state)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+	pthread_t t;
+
+	own_pid = getpid();
+	setpgid(0, 0); /* or it leads its group already */
+	sigaction(SIGUSR1, &sa, &old);
+	assert_int_equal(pthread_create(&t, NULL, signals_group, NULL), 0);
+	for (int i = 0; i < 60; i++) {
+		const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n";
+
+		assembler_init(&a, &cu, program, 0);
+		assert_int_equal(assemble(&a, 0, text, strlen(text), NULL, NULL), ASSEMBLED);
+		assembler_finish(&a);
+	}
+	atomic_store(&over, true);
+	pthread_join(t, NULL);
+	sigaction(SIGUSR1, &old, NULL);
+	assert_true(handled);
+	assert_false(strays);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_crash),
 		cmocka_unit_test(some_crash),
 		cmocka_unit_test(not_there),
+		cmocka_unit_test(signals),
 	};
 
 	if (argc != 3)
