@@ -281,7 +281,22 @@ static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
 	return s->mn != NULL;
 }
 
-int pass_leave_const(struct ptx_module *m)
+/* "ld.global.nc.v4.f32" becomes "ld.global.v4.f32". */
+static bool leave_nc(struct ptx_module *m, struct ptx_stmt *s)
+{
+	const char *at = s->mn->op == PTX_OP_ld ? strstr(s->mn->text, ".nc.") : NULL;
+	struct strbuf text = {0};
+
+	if (!at)
+		return true;
+	strbuf_add(&text, s->mn->text, (size_t)(at - s->mn->text));
+	strbuf_puts(&text, at + strlen(".nc"));
+	s->mn = text.failed ? NULL : ptx_get_mnem(m, text.at);
+	strbuf_finish(&text);
+	return s->mn != NULL;
+}
+
+static int each_insn(struct ptx_module *m, bool (*edit)(struct ptx_module *m, struct ptx_stmt *s))
 {
 	for (size_t i = 0; i < m->items.len; i++) {
 		struct ptx_item *it = &m->items.at[i];
@@ -289,9 +304,19 @@ int pass_leave_const(struct ptx_module *m)
 		for (size_t k = 0; it->kind == PTX_ITEM_FUNC && k < it->func->body.len; k++) {
 			struct ptx_stmt *s = &it->func->body.at[k];
 
-			if (s->kind == PTX_INSN && !leave_const(m, s))
+			if (s->kind == PTX_INSN && !edit(m, s))
 				return -ENOMEM;
 		}
 	}
 	return 0;
+}
+
+int pass_leave_const(struct ptx_module *m)
+{
+	return each_insn(m, leave_const);
+}
+
+int pass_leave_nc(struct ptx_module *m)
+{
+	return each_insn(m, leave_nc);
 }

@@ -26,5 +26,8 @@ int pass_leave_outside(
 /* Loads from constant memory become loads from global memory, but those of the array: once
  * everything else is done. -ENOMEM. */
 int pass_leave_const(struct ptx_module *m);
+/* Loads that rely on it that nobody writes there while the kernel runs (.nc) become ordinary ones:
+ * a kernel that runs on while others' tasks come and go. Behind pass_leave_const. -ENOMEM. */
+int pass_leave_nc(struct ptx_module *m);
 
 #endif

@@ -404,7 +404,7 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 	if (r < 0) {
 		r = refused(t, r, &t->form[which], &verdict);
 	} else {
-		if (pass_leave_const(m) < 0)
+		if (pass_leave_const(m) < 0 || pass_leave_nc(m) < 0)
 			text.failed = true;
 		ptx_print(m, &text);
 		ptx_module_free(m);
