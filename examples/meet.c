@@ -32,9 +32,13 @@ int meet_open(const char *path, unsigned parties, struct meet **ret_meet)
 	if (fd < 0)
 		return -errno;
 	void *p = MAP_FAILED;
-	if (ftruncate(fd, sizeof(struct page)) == 0)
+	/* With room for it: in a full folder the page could be mapped, and writing to it would
+	 * kill. */
+	int error = posix_fallocate(fd, 0, sizeof(struct page));
+	if (error == 0) {
 		p = mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	int error = errno;
+		error = errno;
+	}
 	close(fd);
 	if (p == MAP_FAILED)
 		return -error;

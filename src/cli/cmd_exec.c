@@ -79,6 +79,9 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 		if (o->preempt && res->reason)
 			cli_warn(c, "kernel '%s' is not managed but %s: %s", s->kernel,
 				pass_tier_name(res->tier), res->reason);
+		if (cli_has(c, "repeat") && res->ms >= 0)
+			strbuf_printf(&c->out, "%s on %s: %.4f ms, the median of %u\n", s->kernel,
+				res->device_name, res->ms, o->repeat);
 		return;
 	}
 	cli_json_open(c, &j, 1);

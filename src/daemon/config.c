@@ -216,8 +216,15 @@ static char *next_line(char *ret, int max, void *user)
 {
 	struct reading *r = user;
 	char *got = fgets(ret, max, r->file);
+	const char *at = got ? got + strspn(got, " \t") : "";
 
 	r->line += got != NULL;
+	if (*at == '[' && (at = strchr(at, ']')) && (at += 1 + strspn(at + 1, " \t\r\n"), *at) &&
+		*at != ';' && *at != '#') {
+		hd_log_at(HD_LOG_ERROR, "%s:%d: text behind the section's name: '%.*s'", r->path,
+			r->line, (int)strcspn(at, "\r\n"), at);
+		r->status = -EINVAL;
+	}
 	return got;
 }
 

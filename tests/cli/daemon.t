@@ -73,6 +73,13 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   heddled: error: root/etc/heddle/heddled.conf:4: user_connections: '-1' is not a number (number) in range
   heddled: error: root/etc/heddle/heddled.conf:5: silence_ms: '86400001' is not a number (ms) in range
   [1]
+  $ printf '[heddled]nlatency_us = 50n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root --check-config
+  heddled: error: root/etc/heddle/heddled.conf:1: text behind the section's name: 'nlatency_us = 50n'
+  [1]
+  $ printf ' [heddled] ; a remark\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
+  $ heddled --config-root root --check-config
+  the configuration is in order
   $ printf '[heddled]\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root --check-config
   the configuration is in order

@@ -10,16 +10,15 @@
 
 static void test_loads(void **state)
 {
-	static const char text[] =
-		".version 7.4\n.target sm_80\n.address_size 64\n"
-		".visible .entry k(.param .u64 p)\n{\n"
-		".reg .b64 %a; .reg .f32 %f<4>; .reg .b32 %r;\n"
-		"ld.param.u64 %a, [p];\n"
-		"ld.global.nc.f32 %f0, [%a];\n"
-		"ld.global.nc.L1::no_allocate.v2.f32 {%f1, %f2}, [%a+8];\n"
-		"ld.global.ca.nc.f32 %f3, [%a+4];\n"
-		"ld.const.u32 %r, [%a];\n"
-		"st.global.u32 [%a], %r;\nret;\n}\n";
+	static const char text[] = ".version 7.4\n.target sm_80\n.address_size 64\n"
+				   ".visible .entry k(.param .u64 p)\n{\n"
+				   ".reg .b64 %a; .reg .f32 %f<4>; .reg .b32 %r;\n"
+				   "ld.param.u64 %a, [p];\n"
+				   "ld.global.nc.f32 %f0, [%a];\n"
+				   "ld.global.nc.L1::no_allocate.v2.f32 {%f1, %f2}, [%a+8];\n"
+				   "ld.global.ca.nc.f32 %f3, [%a+4];\n"
+				   "ld.const.u32 %r, [%a];\n"
+				   "st.global.u32 [%a], %r;\nret;\n}\n";
 	static const char *const want[] = {"ld.global.f32 ", "ld.global.L1::no_allocate.v2.f32 ",
 		"ld.global.ca.f32 ", "ld.global.u32 "};
 	struct ptx_module *m = NULL;
