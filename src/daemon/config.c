@@ -8,12 +8,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <ini.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static const char *const dirs[] = {"/etc/heddle", "/usr/lib/heddle"};
@@ -249,17 +252,39 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	return 1;
 }
 
+/* Only a file, or /dev/null, by which systems mask a drop-in: opening a FIFO would wait for its
+ * writer. NULL with errno. */
+static FILE *open_config(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0) {
+		if (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
+			f = fdopen(fd, "r");
+		else
+			errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+	}
+	if (!f)
+		close(fd);
+	return f;
+}
+
 /* -ENOENT: no such file. */
 static int read_one(struct hd_config *c, const char *path)
 {
 	struct reading r = {.c = c, .path = path};
 	int line;
 
-	r.file = fopen(path, "re");
+	r.file = open_config(path);
 	if (!r.file && errno == ENOENT)
 		return -ENOENT;
 	if (!r.file) {
-		hd_log_at(HD_LOG_ERROR, "%s: %s", path, strerror(errno));
+		hd_log_at(HD_LOG_ERROR, "%s: %s", path,
+			errno == EINVAL ? "not a regular file" : strerror(errno));
 		return -EINVAL;
 	}
 	line = ini_parse_stream(next_line, &r, on_key, &r);

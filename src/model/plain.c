@@ -14,7 +14,7 @@
 
 int model_default_path(char *buf, size_t size)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
 	int n;
 
 	if (state && state[0] == '/')
@@ -109,16 +109,18 @@ int model_plain_put(const char *path, const char *way)
 int model_plain_get(const char *path, char ret_way[MODEL_WAY_MAX])
 {
 	char line[MODEL_WAY_MAX + 1];
-	FILE *f = fopen(path, "re");
-	size_t n;
+	int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* never waits for a FIFO's writer */
+	struct stat st;
+	ssize_t n;
 
-	if (!f)
+	if (fd < 0)
 		return -errno;
-	n = fread(line, 1, sizeof(line), f);
-	fclose(f);
+	n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, line, sizeof(line)) : 0;
+	close(fd);
 	if (n < 2 || n > MODEL_WAY_MAX || line[n - 1] != '\n' || memchr(line, 0, n))
 		return -EINVAL;
 	line[n - 1] = 0;
-	memcpy(ret_way, line, n);
+	memcpy(ret_way, line, (size_t)n);
 	return 0;
 }

@@ -34,6 +34,16 @@ heddle ps and status, without a daemon and with one.
   $ kill $(cat pid); wait; test -e sock
   [1]
 
+What is no file is no configuration, and nobody waits for it; /dev/null is an empty one.
+
+  $ mkdir -p fifo/etc/heddle && mkfifo fifo/etc/heddle/heddled.conf
+  $ timeout 60 heddled --config-root fifo --check-config
+  heddled: error: fifo/etc/heddle/heddled.conf: not a regular file
+  [1]
+  $ ln -sf /dev/null fifo/etc/heddle/heddled.conf
+  $ timeout 60 heddled --config-root fifo --check-config
+  the configuration is in order
+
 What one user may have is not more because a tool asks:
 
   $ heddled --config-root /nonexistent --set user_connections=1 --events events 2>log & echo $! >pid

@@ -3,6 +3,7 @@
 
 /* What was measured comes back, to who asks for the same; a file that is something else, a writer
  * that is killed and a disk that is full lose nothing that was there. */
+#include "model/plain.h"
 #include "model/store.h"
 
 #include "unit.h"
@@ -258,6 +259,24 @@ static int begin(void **state)
 	return 0;
 }
 
+/* A way that is no file is refused, without waiting for anybody to write it. */
+static void test_way_is_a_file(void **state)
+{
+	char name[96], way[MODEL_WAY_MAX];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/way", folder);
+	assert_int_equal(model_plain_put(name, "merge steal"), 0);
+	assert_int_equal(model_plain_get(name, way), 0);
+	assert_string_equal(way, "merge steal");
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	alarm(60);
+	assert_int_equal(model_plain_get(name, way), -EINVAL);
+	alarm(0);
+	unlink(name);
+}
+
 static int end(void **state)
 {
 	static const char *const tails[] = {"", "-wal", "-shm"};
@@ -282,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_writers, begin, end),
 		cmocka_unit_test_setup_teardown(test_full_disk, begin, end),
 		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_way_is_a_file),
 	};
 	char name[96];
 	int r;
