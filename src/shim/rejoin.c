@@ -124,7 +124,12 @@ static bool is_over(short revents)
 		return true;
 	if (!(revents & POLLIN))
 		return false;
-	n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT);
+	/* Since poll the program may have closed it, and have another file there: that loses nothing. */
+	n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (!shim_has_fd(&shim.sock))
+		return true;
+	if (n > 0)
+		n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT);
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
