@@ -17,21 +17,25 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dev/cu_types.h"
 
-#define IDLE_MS  10000
-#define LONGEST  900 /* seconds behind the program's end */
-#define TURNS    4
-#define TEXT_MAX ((off_t)1 << 30)
+#define IDLE_MS      10000
+#define LONGEST      900 /* seconds behind the program's end */
+#define TURNS        4
+#define LOCK_LOOK_NS 50000000
+#define TEXT_MAX     ((off_t)1 << 30)
 
 static CUresult (*load)(CUlibrary *lib, const void *code, CUjit_option *jit, void **jit_values,
 	unsigned int n_jit, CUlibraryOption *options, void **values, unsigned int n);
@@ -41,6 +45,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
 static sem_t turns; /* to compile: half of the processors, as in the program */
 static unsigned n_busy;
+static _Atomic bool program_ended;
 static unsigned limit_s;      /* 0: none */
 static volatile int at_limit; /* who is answered then */
 
@@ -91,10 +96,53 @@ static void too_long(int sig)
 	_exit(0);
 }
 
+/* One assembler of a user's compiles a text, of all programs and starts: a compiler that hangs
+ * would otherwise hang once more with each start, and each would keep a processor busy. The lock is
+ * on a file beside the one that is to come, and ends with this process. -1: there is nothing to
+ * lock. */
+static int text_lock(const struct staged *s, bool *ret_abandoned)
+{
+	char path[sizeof(s->path) + 8];
+	struct stat st;
+	int fd = -1;
+
+	*ret_abandoned = false;
+	if (!*s->path)
+		return -1;
+	snprintf(path, sizeof(path), "%s.busy", s->path);
+	for (;;) {
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink)
+			return fd;
+		close(fd);
+		/* The other one goes on, for the next start. */
+		if (atomic_load(&program_ended)) {
+			*ret_abandoned = true;
+			return -1;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_LOOK_NS}, NULL);
+	}
+}
+
+static void text_unlock(const struct staged *s, int fd)
+{
+	char path[sizeof(s->path) + 8];
+
+	if (fd < 0)
+		return;
+	snprintf(path, sizeof(path), "%s.busy", s->path);
+	unlink(path);
+	close(fd);
+}
+
 static void *serve(void *arg)
 {
 	struct request *r = arg;
 	char *text = read_text(r->text), byte = ASSEMBLER_WRONG;
+	bool abandoned;
+	int locked = text_lock(&r->staged, &abandoned);
 	CUlibrary lib;
 
 	while (sem_wait(&turns) < 0)
@@ -103,7 +151,7 @@ static void *serve(void *arg)
 	at_limit = r->answer;
 	if (limit_s)
 		alarm(limit_s);
-	if (text && load(&lib, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS) {
+	if (text && !abandoned && load(&lib, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS) {
 		byte = ASSEMBLER_DONE;
 		unload(lib);
 	}
@@ -113,6 +161,7 @@ static void *serve(void *arg)
 		folder_keep(r->staged.tmp, r->staged.path);
 	else if (*r->staged.tmp)
 		unlink(r->staged.tmp);
+	text_unlock(&r->staged, locked);
 	answer(r, byte);
 	sem_post(&turns);
 	close(r->text);
@@ -278,6 +327,7 @@ int main(int argc, char **argv)
 		return 1;
 	sem_init(&turns, 0, limit_s ? 1 : n_turns());
 	serve_all();
+	atomic_store(&program_ended, true);
 	if (!limit_s) {
 		signal(SIGALRM, SIG_DFL);
 		alarm(LONGEST);

@@ -225,8 +225,10 @@ static int take_answer(int sock, union message *m, int fds[3])
 		r = -EPROTO;
 	if (r > 0 && m->head.type == WIRE_WELCOME && n == 3)
 		return 0;
-	if (r >= 0)
-		r = r && m->head.type == WIRE_REFUSED ? -EACCES : -EPROTO;
+	if (r == 0)
+		r = -ECONNRESET;
+	else if (r > 0)
+		r = m->head.type == WIRE_REFUSED ? -EACCES : -EPROTO;
 	for (unsigned i = 0; i < n; i++)
 		close(fds[i]);
 	return r;
@@ -432,6 +434,8 @@ static const char *explain(int error)
 	case -EPROTO:
 	case -EBADMSG:
 		return "heddled speaks another protocol version";
+	case -ECONNRESET:
+		return "heddled closed the connection without an answer";
 	case -EACCES:
 		return "heddled refused this program";
 	case -ENODEV:
@@ -459,7 +463,7 @@ static bool looking; /* the thread is there; under the lock */
 
 static bool is_absent(int error)
 {
-	return error == -ENOENT || error == -ECONNREFUSED;
+	return error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET;
 }
 
 /* Under the lock. */

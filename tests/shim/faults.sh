@@ -30,7 +30,7 @@ start mute && same chain && one_line 'heddled cannot be reached' && stop
 for mode in garbage big order nofds badpage; do
 	start $mode && same chain && one_line 'running natively' && stop
 done
-start shut && same chain && one_line 'running natively' && stop
+start shut && same chain && one_line 'heddled closed the connection without an answer' && stop
 start chatter && same chain 4 24 30 && silent && stop
 # More than there is to ask for.
 start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
