@@ -145,6 +145,12 @@ static bool told_other(struct verify_pair *p, const struct ptx_sym *plain,
 	return false;
 }
 
+/* In a function that several kernels call: each call has its own. */
+static bool is_of_each_call(const struct verify_pair *p, const struct ptx_sym *now)
+{
+	return !p->q->is_entry && (now->space == PTX_LOCAL || now->space == PTX_PARAM);
+}
+
 /* Of two kernels only what is defined elsewhere, or shared code, may be one. */
 static const struct ptx_sym *taken_by(
 	const struct verify_pair *p, const struct ptx_sym *plain, const struct ptx_sym *now)
@@ -157,7 +163,9 @@ static const struct ptx_sym *taken_by(
 
 			if (s->now != now || (k == p->k && s->plain == plain))
 				continue;
-			if (k == p->k || (now->kind == PTX_SYM_VAR && !(now->linkage & PTX_EXTERN)))
+			if (k == p->k ||
+				(now->kind == PTX_SYM_VAR && !(now->linkage & PTX_EXTERN) &&
+					!is_of_each_call(p, now)))
 				return s->plain;
 		}
 	return NULL;
