@@ -54,7 +54,7 @@ struct pool_column; /* pool_row.h */
 struct heddle_tasks {
 	struct heddle_tasks *next;        /* of the handle's */
 	struct heddle_tasks *next_of_all; /* pool_all.h */
-	unsigned process;                 /* the one that made it; pools_process() */
+	unsigned process;                 /* the one that made it (pool_all.c) */
 	struct heddle *h;
 	struct heddle_tasks_options o;
 	unsigned per_sm, n_columns;

@@ -25,7 +25,8 @@ static void watch_forks(void)
 	pthread_atfork(NULL, NULL, begin_child);
 }
 
-unsigned pools_process(void)
+/* Another number in a child of fork. */
+static unsigned this_process(void)
 {
 	return atomic_load_explicit(&process, memory_order_relaxed);
 }
@@ -34,7 +35,7 @@ int pool_check(const struct heddle_tasks *t)
 {
 	if (!t)
 		return pool_fail(-EINVAL, "NULL is no pool");
-	if (t->process != pools_process())
+	if (t->process != this_process())
 		return pool_fail(-EINVAL, "this process is a child of the one that made the pool: "
 					  "it has to open a handle "
 					  "and a pool of its own");
@@ -46,7 +47,7 @@ void pools_enlist(struct heddle_tasks *t)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, watch_forks);
-	t->process = pools_process();
+	t->process = this_process();
 	pthread_mutex_lock(&lock);
 	t->next_of_all = all;
 	all = t;

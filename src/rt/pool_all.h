@@ -12,7 +12,6 @@ void pools_delist(struct heddle_tasks *t);
 bool pools_are_held(void);
 bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
 int pools_hold_within(uint64_t limit_ns); /* -ETIMEDOUT: one does not leave, none is held */
-unsigned pools_process(void);             /* another number in a child of fork */
 /* 0; -EINVAL, said: no pool, or one of a process whose child this one is. */
 int pool_check(const struct heddle_tasks *t);
 

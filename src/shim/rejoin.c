@@ -124,7 +124,8 @@ static bool is_over(short revents)
 		return true;
 	if (!(revents & POLLIN))
 		return false;
-	/* Since poll the program may have closed it, and have another file there: that loses nothing. */
+	/* Since poll the program may have closed it, and have another file there: that loses
+	 * nothing. */
 	n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
 	if (!shim_has_fd(&shim.sock))
 		return true;
