@@ -49,12 +49,13 @@ void dev_close(struct cu_api *api);
 /* "cpu", "cuda", "auto"; false: none of these. */
 bool dev_kind_parse(const char *text, enum dev_kind *ret);
 
-/* What is known of the compiler of PTX in a driver that answers cuDriverGetVersion with version. */
+/* Each driver brings a PTX compiler. Whether the one in a driver of this version is known to
+ * produce wrong code; version is what cuDriverGetVersion gives, 13000 for CUDA 13.0. */
 enum dev_compiler {
-	DEV_COMPILER_RIGHT,  /* no fault is known in what heddle gives it */
-	DEV_COMPILER_FAULTY, /* wrong code where no bound on registers is stated: heddle states one
-				in all that it makes (ptx_bounds_state_registers) */
-	DEV_COMPILER_NOT_SEEN, /* nobody has looked at it */
+	DEV_COMPILER_RIGHT,  /* tried; heddle's forms come out right */
+	DEV_COMPILER_FAULTY, /* wrong code for some kernels without .maxnreg; heddle's forms always
+				have one (ptx_bounds_state_registers) */
+	DEV_COMPILER_NOT_SEEN, /* not tried */
 };
 enum dev_compiler dev_compiler(int version);
 

@@ -223,18 +223,25 @@ static int lay_out_guest(struct guests *x, struct guest *g, uint32_t dynamic_byt
 }
 
 /* ---- what is true of it, and where it is put ---- */
-int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
+int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap)
 {
 	char text[512];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	*ret = (struct pass_verdict){PASS_HELD, arena_strndup(a, text, strlen(text)), 0, 0};
+	return ret->reason ? -ENOTSUP : -ENOMEM;
+}
+
+int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...)
+{
 	va_list ap;
+	int r;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	r = pass_refuse(x->diags->arena, &x->verdict, fmt, ap);
 	va_end(ap);
 	x->which = k;
-	x->verdict = (struct pass_verdict){
-		PASS_HELD, arena_strndup(x->diags->arena, text, strlen(text)), 0, 0};
-	return x->verdict.reason ? -ENOTSUP : -ENOMEM;
+	return r;
 }
 
 static void place(struct guests *x, struct guest *g)

@@ -7,6 +7,8 @@
 #ifndef HEDDLE_GUESTS_H
 #define HEDDLE_GUESTS_H
 
+#include <stdarg.h>
+
 #include "pass/merge.h"
 #include "pass/worker.h"
 #include "ptx/graft.h"
@@ -72,6 +74,8 @@ int guests_look(struct guests *x, unsigned k, const struct pass_guest *from);
  * as it stands in the kernel itself. */
 int guests_fit(struct guests *x, unsigned k, const struct pass_guest *from);
 int guests_refuse(struct guests *x, unsigned k, const char *fmt, ...) HD_PRINTF(3, 4);
+/* Why a kernel cannot be put so: into *ret, its text in the arena. Returns -ENOTSUP, or -ENOMEM. */
+int pass_refuse(struct arena *a, struct pass_verdict *ret, const char *fmt, va_list ap);
 /* Chooses a barrier for all threads of the entry's blocks, and where blocks are of different sizes
  * one for those that each has. -ENOTSUP: none is free. */
 int guests_barrier(struct guests *x);

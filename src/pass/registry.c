@@ -3,13 +3,13 @@
 
 /* The rows, and what is done around each (registry.h). */
 #include "pass/registry.h"
+#include "pass/guests.h"
 #include "pass/predicate.h"
 #include "pass/verify.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the passes as the door calls them ---- */
@@ -82,16 +82,14 @@ static int refuse(struct pass_form *ret, unsigned which, struct diag_list *diags
 static int refuse(
 	struct pass_form *ret, unsigned which, struct diag_list *diags, const char *fmt, ...)
 {
-	char text[512];
 	va_list ap;
+	int r;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	r = pass_refuse(diags->arena, &ret->verdict, fmt, ap);
 	va_end(ap);
 	ret->which = which;
-	ret->verdict = (struct pass_verdict){
-		.tier = PASS_HELD, .reason = arena_strndup(diags->arena, text, strlen(text))};
-	return ret->verdict.reason ? -ENOTSUP : -ENOMEM;
+	return r;
 }
 
 /* Of a module of thousands of kernels only the one at hand: the rest stays as it is. */
