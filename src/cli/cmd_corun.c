@@ -26,8 +26,8 @@ static const struct cli_option options[] = {
 		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
 		"each kernel), with =N:N... for the kernels' shares"},
 	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
-	{0, "workers", "N", "merge: workers on all SMs together at most"},
-	{0, "workers-per-sm", "N", "merge: workers per SM at most, on the average"},
+	{0, "workers", "N", "merge: workers per SM at most, on the average"},
+	{0, "total-workers", "N", "merge: workers on all SMs together at most"},
 	{0, "own", "K[:K...]",
 		"merge: kernels (by number) that have a launch of workers of their own, too, with "
 		"their own demand of registers and shared memory, in the room that the merged one "
@@ -51,6 +51,8 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+#define WORKERS_MAX 64
+
 static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
 	const char *text = cli_value(c, "schedule");
@@ -61,14 +63,20 @@ static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct 
 
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
-	uint64_t workers = 0, per_sm = 0, yield = 0;
+	uint64_t total = 0, per_sm = 0, yield = 0;
 	const char *chunk = cli_value(c, "chunk"), *own = cli_value(c, "own"), *wrong = NULL;
 	int r = read_schedule(c, arena, n, m);
 
 	if (r == CLI_OK)
-		r = cli_number(c, "workers", 1, UINT32_MAX, &workers);
+		r = cli_number(c, "total-workers", 1, UINT32_MAX, &total);
 	if (r == CLI_OK)
-		r = cli_number(c, "workers-per-sm", 1, 64, &per_sm);
+		r = cli_number(c, "workers", 0, UINT32_MAX, &per_sm);
+	/* This option once was the limit for all SMs: a large number was meant for that. */
+	if (r == CLI_OK && cli_has(c, "workers") && (per_sm < 1 || per_sm > WORKERS_MAX))
+		r = cli_usage(c,
+			"--workers %s: 1 to %d for each SM; --total-workers sets the limit for all "
+			"SMs together",
+			cli_value(c, "workers"), WORKERS_MAX);
 	m->chunk = 1;
 	if (r == CLI_OK && chunk)
 		wrong = dev_chunk_parse(arena, chunk, n, m);
@@ -84,7 +92,7 @@ static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct d
 	m->count = cli_has(c, "resident");
 	if (r == CLI_OK && m->count && !m->times)
 		r = cli_usage(c, "--resident and --no-times exclude each other");
-	m->workers = (uint32_t)workers;
+	m->workers = (uint32_t)total;
 	m->workers_per_sm = (uint32_t)per_sm;
 	m->yield_every = (uint32_t)yield;
 	return r;
@@ -93,7 +101,7 @@ static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct d
 static int read_options(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
 	static const char *const merge_only[] = {"schedule", "help-others", "workers",
-		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
+		"total-workers", "own", "chunk", "yield-every", "no-times", "resident"};
 	static const char *const weave_only[] = {"registers", "unsliced", "branches"};
 	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
 	uint64_t repeat = 1, registers = DEV_REGISTERS_NONE, compile_s = ASSEMBLER_LIMIT_S;
@@ -326,7 +334,9 @@ const struct cli_verb cli_verb_corun = {
 		"In a merged launch began is when a worker claimed a kernel's first block, counted "
 		"from the earliest of these, ms the time from there until its last block had run, "
 		"and busy what all workers together spent on it. Shares are parts of the workers, "
-		"of apart the SMs.",
+		"of apart the SMs. --workers is a limit for each SM, as in heddle exec. "
+		"In early builds of heddle 0.1 it was the limit for all SMs together, which is "
+		"--total-workers now, and --workers was called --workers-per-sm.",
 	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
 		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
 		"were), launches; woven: why_not (fused vertically, since), kernels (instructions, "

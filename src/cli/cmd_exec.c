@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
 	{0, "chunk", "N", "preemptible form: blocks a worker takes at a time"},
 	{0, "pull-ahead", NULL, "preemptible form: take the next blocks while these run"},
 	{0, "workers", "N", "preemptible form: workers per SM at most"},
-	{0, "all-workers", "N", "preemptible form: workers on all SMs together at most"},
+	{0, "total-workers", "N", "preemptible form: workers on all SMs together at most"},
 	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
 	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
 	{0},
@@ -37,7 +37,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 1, 64, &workers);
 	if (r == CLI_OK)
-		r = cli_number(c, "all-workers", 1, UINT32_MAX, &all);
+		r = cli_number(c, "total-workers", 1, UINT32_MAX, &all);
 	if (r == CLI_OK)
 		r = cli_number(c, "repeat", 1, 100000, &repeat);
 	if (r == CLI_OK)
@@ -60,7 +60,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	if (!o->preempt &&
 		(yield || chunk > 1 || workers || all || first || o->steering.pull_ahead))
 		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers, "
-				    "--all-workers and --first need --as preempt");
+				    "--total-workers and --first need --as preempt");
 	return CLI_OK;
 }
 
@@ -72,7 +72,8 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	if (o->preempt && res->stats.together)
 		cli_warn(c,
 			"kernel '%s': its blocks may wait for each other, so all %" PRIu64
-			" were there at once, whatever --yield-every, --workers and --all-workers "
+			" were there at once, whatever --yield-every, --workers and "
+			"--total-workers "
 			"say",
 			s->kernel, res->stats.total);
 	if (!c->json) {

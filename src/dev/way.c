@@ -133,7 +133,7 @@ void dev_way_print(
 	if (how == DEV_MERGE && m->chunk > 1 && !m->chunks[0])
 		strbuf_printf(&b, " chunk=%u", m->chunk);
 	if (how == DEV_MERGE && m->workers)
-		strbuf_printf(&b, " workers=%u", m->workers);
+		strbuf_printf(&b, " total-workers=%u", m->workers);
 	if (how == DEV_MERGE && m->workers_per_sm)
 		strbuf_printf(&b, " per-sm=%u", m->workers_per_sm);
 	for (unsigned k = 0, first = 1; how == DEV_MERGE && k < n; k++)
@@ -171,14 +171,15 @@ static bool parse_weaving(const char *word, struct dev_merging *ret_m)
 	return true;
 }
 
-/* "help", "chunk=N", "chunk=N:N...", "workers=N", "per-sm=N", "own=K:K...", behind an order. */
+/* "help", "chunk=N", "chunk=N:N...", "total-workers=N", "per-sm=N", "own=K:K...", behind an order.
+ */
 static bool parse_word(
 	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
 {
 	const struct {
 		const char *name;
 		uint32_t *to;
-	} numbers[] = {{"workers=", &ret_m->workers}, {"per-sm=", &ret_m->workers_per_sm}};
+	} numbers[] = {{"total-workers=", &ret_m->workers}, {"per-sm=", &ret_m->workers_per_sm}};
 	unsigned n;
 	char more;
 

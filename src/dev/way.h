@@ -41,7 +41,7 @@ const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct 
 #define DEV_REGISTERS_MIN  16u
 #define DEV_REGISTERS_NONE 256u
 
-/* All of a way: "merge mixed=3:1 help chunk=4 workers=64 per-sm=2", "merge steal chunk=12:1",
+/* All of a way: "merge mixed=3:1 help chunk=4 total-workers=64 per-sm=2", "merge steal chunk=12:1",
  * "merge apart=1:1 own=2", "green=1:2", "weave unsliced branches registers=64". */
 void dev_way_print(
 	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);

@@ -114,10 +114,10 @@ With branches in short regions, where there are any:
   usage: heddle corun
          [--how sequential|streams|green|merge|vertical|horizontal|weave|tuned]
          [--store FILE] [--schedule ORDER] [--help-others] [--workers N]
-         [--workers-per-sm N] [--own K[:K...]] [--chunk N[:N...]]
-         [--yield-every N] [--registers N] [--unsliced] [--branches] [--no-times]
-         [--resident] [--compile-s N] [--device auto|cpu|cuda] [--repeat N]
-         [--check] [--json] -- KERNELSPEC [+ KERNELSPEC...]
+         [--total-workers N] [--own K[:K...]] [--chunk N[:N...]] [--yield-every N]
+         [--registers N] [--unsliced] [--branches] [--no-times] [--resident]
+         [--compile-s N] [--device auto|cpu|cuda] [--repeat N] [--check] [--json]
+         -- KERNELSPEC [+ KERNELSPEC...]
     hint: heddle corun -h says more
   [2]
   $ both tune --device cpu --rounds 1 --points 1 --store s.db | grep '^weave branches' | tr -s ' '
