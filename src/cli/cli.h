@@ -18,10 +18,12 @@
 enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct cli_option {
-	char letter;       /* 0: long form only */
-	const char *name;  /* NULL ends the list */
-	const char *value; /* NULL: a flag. "a|b|c": one of these words, checked by the frame. FILE
-			      and DIR complete as such. Anything else is shown as it is */
+	char letter;      /* 0: long form only */
+	const char *name; /* NULL ends the list */
+	const char *
+		value; /* NULL: a flag. "a|b|c": one of these words, checked by the frame; a word in
+			  capitals among them stands for any other text. FILE
+			  and DIR complete as such. Anything else is shown as it is */
 	const char *help;
 };
 

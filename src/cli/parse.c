@@ -62,7 +62,7 @@ const char *cli_value(const struct cli *c, const char *option)
 	return i >= 0 ? c->values[i] : NULL;
 }
 
-/* Whether value is one of the words "a|b|c". */
+/* Whether value is one of the words "a|b|c". A word in capitals stands for any other text. */
 static bool is_one_of(const char *words, const char *value)
 {
 	size_t len = strlen(value);
@@ -71,6 +71,8 @@ static bool is_one_of(const char *words, const char *value)
 		return false;
 	for (const char *w = words; w; w = strchr(w, '|')) {
 		w += *w == '|';
+		if (*w >= 'A' && *w <= 'Z')
+			return true;
 		if (strncmp(w, value, len) == 0 && (w[len] == '|' || w[len] == 0))
 			return true;
 	}

@@ -300,7 +300,7 @@ What is wrong is said with the kernel's number.
   $ first heddle corun -- $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1
   heddle corun: error: more than 8 kernels
   $ first heddle corun --how sideways -- $put 'u32[6]:zero' u32:3
-  heddle corun: error: --how: 'sideways' is not one of * (glob)
+  heddle corun: error: --how 'sideways': 'sideways' is not one of sequential, streams, green, merge, vertical, horizontal, weave
   $ for options in --schedule=fair --schedule=steal=1:2 --schedule=apart=1 --schedule=mixed=1:2:3 --schedule=partition=1:x \
   >   --schedule=partition=1: --schedule=partition=0:1 --schedule= '--how=streams --workers=2' '--how=sequential --no-times' \
   >   --total-workers=0 --workers=0 --workers=65 --chunk=0 --chunk=1:2:3; do

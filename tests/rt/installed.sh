@@ -77,6 +77,14 @@ chosen=$(sed -n 's/  *[0-9.]*  *[0-9.]* %  *[0-9.]*  \*$//p' "$dir/tune")
 run tuned || fail "tuned: $(cat "$dir/err")"
 grep -q "GPU: $chosen, .* 0 of 200000" "$dir/out" || fail "'$chosen' was chosen: $(cat "$dir/out")"
 
+# Two kernels that were measured in the other order are found, too.
+rm -r "$dir/state"
+"$build/heddle" tune --device cpu --rounds 1 --points 1 \
+	-- "$ptx" twice --grid 391 --block 256 "u32[100000]:iota" u32:100000 \
+	+ "$ptx" square --grid 391 --block 256 "u32[100000]:iota" u32:100000 >"$dir/tune" 2>&1 ||
+	fail "heddle tune: $(cat "$dir/tune")"
+run tuned || fail "tuned in the other order: $(cat "$dir/err")"
+
 needed=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case $needed in "libc.so.6 ") ;; *) fail "it needs $needed" ;; esac
 cat "$dir/root$prefix/include/heddle/"*.h | grep -o '\bheddle_[a-z_]*(' | tr -d '(' | sort -u >"$dir/declared"
