@@ -362,7 +362,8 @@ const struct cli_verb cli_verb_corun = {
 	.summary = "run several kernels together on a device",
 	.details =
 		"KERNELSPEC is FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
-		"[--shared BYTES] ARG..., with the arguments of heddle exec; up to eight of them, "
+		"[--shared BYTES] ARG..., with the arguments and numbers of heddle exec; up to "
+		"eight of them, "
 		"a + between two. One alone, merged, shows what the merging costs. fit is how many "
 		"blocks of a kernel (workers of the merged launch) the device holds at once.\n"
 		"In a merged launch began is when a worker claimed a kernel's first block, counted "

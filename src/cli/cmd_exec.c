@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
@@ -64,6 +65,36 @@ static int read_options(struct cli *c, struct job_options *o)
 	return CLI_OK;
 }
 
+/* Whether the values of a buffer are printed (>-). */
+static bool prints_values(const struct spec *s)
+{
+	for (unsigned i = 0; i < s->n_args; i++)
+		if (s->args[i].out_path && !strcmp(s->args[i].out_path, "-"))
+			return true;
+	return false;
+}
+
+/* One line; on standard error if standard output has values, so that it has nothing else. */
+static void report_text(struct cli *c, const struct spec *s, const struct job_options *o,
+	const struct job_result *res)
+{
+	struct strbuf line = {0};
+
+	strbuf_printf(&line, "%s on %s:", s->kernel, res->device_name);
+	if (res->ms >= 0)
+		strbuf_printf(&line, " %.4f ms", res->ms);
+	else
+		strbuf_puts(&line, " done");
+	if (res->ms >= 0 && o->repeat > 1)
+		strbuf_printf(&line, ", the median of %u", o->repeat);
+	strbuf_puts(&line, "\n");
+	if (line.at && prints_values(s))
+		fputs(line.at, stderr);
+	else if (line.at)
+		strbuf_add(&c->out, line.at, line.len);
+	strbuf_finish(&line);
+}
+
 static void report(struct cli *c, const struct spec *s, const struct job_options *o,
 	const struct job_result *res)
 {
@@ -80,9 +111,7 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 		if (o->preempt && res->reason)
 			cli_warn(c, "kernel '%s' is not managed but %s: %s", s->kernel,
 				pass_tier_name(res->tier), res->reason);
-		if (cli_has(c, "repeat") && res->ms >= 0)
-			strbuf_printf(&c->out, "%s on %s: %.4f ms, the median of %u\n", s->kernel,
-				res->device_name, res->ms, o->repeat);
+		report_text(c, s, o, res);
 		return;
 	}
 	cli_json_open(c, &j, 1);
@@ -128,9 +157,11 @@ const struct cli_verb cli_verb_exec = {
 	.operands = "FILE.ptx KERNEL [ARG...]",
 	.summary = "run one kernel on a device",
 	.details = "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
-		   "or TYPE[N]:INIT for a buffer, INIT one of zero, iota, const(V), rand(SEED), "
+		   "or TYPE[N]:INIT for a buffer of N elements (1000, 64K), INIT one of zero, "
+		   "iota, const(V), rand(SEED), "
 		   "@FILE. A buffer with >FILE appended is written there as raw bytes after the "
-		   "kernel; >- prints one value a line.",
+		   "kernel; >- prints one value a line. At the end a line says on which device the "
+		   "kernel ran, and how long: on standard output, or with >- on standard error.",
 	.json = "device, kernel, form (plain, preempt), ms; and in the preemptible form tier, "
 		"reason, blocks, "
 		"workers, launches, together (workers and turns were left aside, since its "

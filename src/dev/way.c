@@ -20,7 +20,7 @@ const char *const dev_how_passes[DEV_HOWS] = {
 };
 static const char *const orders[] = {"steal", "partition", "mixed", "apart", "steal:shared"};
 
-bool dev_how_parse(const char *text, enum dev_how *ret)
+static bool how_parse(const char *text, enum dev_how *ret)
 {
 	for (unsigned i = 0; i < DEV_HOWS; i++)
 		if (!strcmp(text, dev_hows[i])) {
@@ -221,7 +221,7 @@ static const char *parse_words(struct arena *a, char (*word)[128], int words, co
 {
 	const char *wrong = NULL;
 
-	if (!dev_how_parse(word[0], ret_how))
+	if (!how_parse(word[0], ret_how))
 		return arena_printf(a,
 			"'%s' is not one of sequential, streams, green, merge, vertical, "
 			"horizontal, weave",

@@ -22,7 +22,6 @@ enum dev_how {
 extern const char *const dev_hows[DEV_HOWS];
 /* The pass that makes it (pass/registry.h); NULL: none is needed. */
 extern const char *const dev_how_passes[DEV_HOWS];
-bool dev_how_parse(const char *text, enum dev_how *ret);
 
 /* "steal", "partition", "mixed", "apart" or "steal:shared". */
 const char *dev_order_name(enum ctl_order order);

@@ -282,6 +282,43 @@ A kernel whose SMs nobody comes to is told, not waited for.
     "workers": 4,
     "workers": 1,
 
+heddle exec says where the kernel ran and how long: beside values on standard error.
+
+  $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero' 2>&1 > /dev/null
+  $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero'
+  meet on heddle virtual GPU: * ms (glob)
+  $ heddle exec --device cpu --as preempt --repeat 3 --grid 3 --block 1 k.ptx meet 'u32[1]:zero'
+  meet on heddle virtual GPU: * ms, the median of 3 (glob)
+  $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero>-' 2> err
+  3
+  $ cat err
+  meet on heddle virtual GPU: * ms (glob)
+
+Shapes may be written with x, and counts with K, M or G.
+
+  $ for grid in 6 3,2 3x2 3x2x1 3x2,1; do
+  >   heddle exec --device cpu --grid $grid --block 1x1 k.ptx meet 'u32[1]:zero>-' 2> /dev/null
+  > done
+  6
+  6
+  6
+  6
+  6
+  $ heddle exec --device cpu --grid 1K --block 2 k.ptx put 'u32[2k]:zero>-' i32:-1K 2> /dev/null | tail -n 1
+  4292871168
+  $ for wrong in '--grid 3x k.ptx put' '--grid 0x2 k.ptx put' '--grid 1x1x1x1 k.ptx put' '--grid 8G k.ptx put' \
+  >   '--grid 1 k.ptx put u32[0K]:zero' '--grid 1 k.ptx put u8:1K' '--grid 1 k.ptx put u32[1T]:zero' '--grid 1 k.ptx put i32:2G'; do
+  >   heddle exec --device cpu --block 1 $wrong 2>&1 | head -n 1
+  > done
+  heddle exec: error: --grid 3x: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: --grid 0x2: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: --grid 1x1x1x1: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: --grid 8G: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: argument 'u32[0K]:zero': a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K
+  heddle exec: error: argument 'u8:1K': the value does not fit the type
+  heddle exec: error: argument 'u32[1T]:zero': a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K
+  heddle exec: error: argument 'i32:2G': the value does not fit the type
+
 What is wrong is said with the kernel's number.
 
   $ first() { "$@" 2>&1 >/dev/null | head -n 1; }
