@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Counts with units. No locale has a say in it. */
+/* Counts with units, and words that are nearly known. No locale has a say in it. */
 #include "base/text.h"
 
 #include <string.h>
@@ -29,4 +29,21 @@ const char *text_count(const char *text, uint64_t *ret)
 	}
 	*ret = v;
 	return text;
+}
+
+bool text_is_near(const char *word, size_t len, const char *known, size_t known_len)
+{
+	size_t same = 0, tail = 0;
+
+	if (len > known_len + 1 || known_len > len + 1)
+		return false;
+	while (same < MIN(len, known_len) && word[same] == known[same])
+		same++;
+	while (tail < MIN(len, known_len) - same &&
+		word[len - 1 - tail] == known[known_len - 1 - tail])
+		tail++;
+	if (MAX(len, known_len) - same - tail <= 1)
+		return true;
+	return len == known_len && len - same - tail == 2 && word[same] == known[same + 1] &&
+	       word[same + 1] == known[same];
 }

@@ -12,4 +12,8 @@
  * larger than 64 bits. */
 const char *text_count(const char *text, uint64_t *ret);
 
+/* Whether word is nearly so spelt: one letter too many, too few, another, or two letters that
+ * changed places. */
+bool text_is_near(const char *word, size_t len, const char *known, size_t known_len);
+
 #endif

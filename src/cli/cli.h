@@ -31,6 +31,8 @@ enum cli_verb_flags {
 	CLI_OPERANDS_LAST = 1, /* options end at the first operand, which is a program or a spec */
 	CLI_PROGRAM = 2,       /* not a verb of heddle's, but a program of its own */
 	CLI_TEXT_ERRORS = 4,   /* with --json, too: standard output is somebody else's */
+	CLI_NO_ENVIRONMENT = 16, /* says by itself what is wrong with HEDDLE_..., or becomes a
+				    program that does */
 	CLI_PART = 8, /* no verb but a part of one's words, with options of its own only (struct
 			 cli.whole) */
 };

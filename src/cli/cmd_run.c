@@ -339,6 +339,6 @@ const struct cli_verb cli_verb_run = {
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
-	.flags = CLI_OPERANDS_LAST | CLI_TEXT_ERRORS,
+	.flags = CLI_OPERANDS_LAST | CLI_TEXT_ERRORS | CLI_NO_ENVIRONMENT,
 	.run = run,
 };

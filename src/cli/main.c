@@ -3,6 +3,7 @@
 
 /* The heddle command: finds the verb, parses, runs it, prints what it wrote. The one place that
  * turns results into an exit status. */
+#include "base/environment.h"
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -87,6 +88,12 @@ static int flush_out(struct cli *c, int status)
 	return c->out_error && status == CLI_OK ? CLI_FAILED : status;
 }
 
+static void warn_of_environment(void *user, enum env_variable which, const char *line)
+{
+	(void)which;
+	cli_warn(user, "%s", line);
+}
+
 static int run_verb(const struct cli_verb *v, int argc, char **argv)
 {
 	struct cli c = {.verb = v};
@@ -100,6 +107,8 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 		cli_help_verb(v, &c.out);
 		r = CLI_OK;
 	} else if (r == 0) {
+		if (!(v->flags & CLI_NO_ENVIRONMENT))
+			env_check(warn_of_environment, &c);
 		r = v->run(&c);
 	}
 	free(c.operands);

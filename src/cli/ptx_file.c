@@ -3,6 +3,7 @@
 
 /* Finding, unpacking and parsing PTX for the ptx verbs. */
 #include "cli/ptx_file.h"
+#include "base/text.h"
 #include "image/image.h"
 
 #include <errno.h>
@@ -225,23 +226,6 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 
 /* ---- instructions that are not known ---- */
 
-/* One letter too many, too few, another, or two that changed places. */
-static bool is_near(const char *a, size_t la, const char *b, size_t lb)
-{
-	size_t same = 0, tail = 0;
-
-	if (la > lb + 1 || lb > la + 1)
-		return false;
-	while (same < MIN(la, lb) && a[same] == b[same])
-		same++;
-	while (tail < MIN(la, lb) - same && a[la - 1 - tail] == b[lb - 1 - tail])
-		tail++;
-	if (MAX(la, lb) - same - tail <= 1)
-		return true;
-	return la == lb && la - same - tail == 2 && a[same] == b[same + 1] &&
-	       a[same + 1] == b[same];
-}
-
 /* What is known and spelt nearly so; the first word counts. */
 static const char *nearest(const char *text)
 {
@@ -257,7 +241,7 @@ static const char *nearest(const char *text)
 	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
 		const char *name = ptx_ops[i].name;
 
-		if (len > 1 && is_near(text, len, name, strcspn(name, "_")))
+		if (len > 1 && text_is_near(text, len, name, strcspn(name, "_")))
 			return name;
 	}
 	return NULL;

@@ -4,10 +4,12 @@
 /* The real driver: found and loaded at the first call that needs it, never from a constructor.
  * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or one in an unusual place); otherwise the
  * first libcuda.so.1 of the system that carries no marker of ours. */
+#include "base/environment.h"
 #include "dev/symbol.h"
 #include "shim/connections.h"
 #include "shim/shim.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,14 +29,35 @@ void *shim_resolve(unsigned index);
 /* By this symbol others tell us from the driver. */
 SHIM_API const int heddle_shim_marker = 1;
 
+static void say_line(const char *text, const char *more)
+{
+	char line[512];
+	int n = snprintf(line, sizeof(line), "heddle: %s%s\n", text, more);
+
+	if (write(STDERR_FILENO, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
+		return; /* nowhere to say it */
+}
+
+static void say_environment(void *user, enum env_variable which, const char *line)
+{
+	(void)user;
+	(void)which;
+	say_line(line, "");
+}
+
 static void load(void)
 {
-	const char *path = secure_getenv("HEDDLE_DRIVER_LIB");
+	const char *path = secure_getenv("HEDDLE_DRIVER_LIB"), *why;
 	struct cu_api api;
 
-	connections_init(); /* ahead of the driver, which reads it when it starts */
-	if (dev_open_below(path && *path ? path : NULL, &api) < 0)
+	env_check(say_environment, NULL);
+	connections_init(); /* before the driver, which reads it when it starts */
+	if (dev_open_below(path && *path ? path : NULL, &api) < 0) {
+		why = path && *path ? dlerror() : NULL;
+		if (path && *path)
+			say_line("HEDDLE_DRIVER_LIB is no driver's library: ", why ? why : path);
 		return;
+	}
 	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
 		dev_close(&api);
 		return;

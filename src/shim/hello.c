@@ -6,6 +6,7 @@
  * Whatever else fails on the way leaves the program running natively. A child of fork starts anew:
  * CUDA does not survive a fork, so a child of a program that had begun is only passed through. */
 #include "shim/hello.h"
+#include "base/environment.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
 
@@ -163,13 +164,13 @@ static void program_name(char *ret, size_t size)
 
 static void fill_hello(struct wire_hello *h)
 {
-	const char *weight = secure_getenv("HEDDLE_WEIGHT"), *group = secure_getenv("HEDDLE_CLASS");
+	const char *group = secure_getenv("HEDDLE_CLASS");
 	CUuuid id = {{0}};
 	char hex[33];
 
 	wire_head_init(&h->head, WIRE_HELLO, sizeof(*h));
 	h->priority = asked_priority();
-	h->weight = weight && atoi(weight) > 0 ? (uint32_t)MIN(atoi(weight), 1000) : 1;
+	h->weight = (uint32_t)env_number(ENV_WEIGHT);
 	h->n_sms = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	h->threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 	h->blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
