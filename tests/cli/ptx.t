@@ -230,8 +230,8 @@ heddle ptx preempt: the same kernel with one parameter more.
   $ heddle ptx preempt ok.ptx >worker.ptx
   $ grep -A 3 entry worker.ptx
   .visible .entry k(
-  	.param .u64 p,
-  	.param .align 8 .b8 hd_args[80])
+  \t.param .u64 p, (esc)
+  \t.param .align 8 .b8 hd_args[80]) (esc)
   .maxnreg 255
   $ heddle ptx check worker.ptx | grep -c 'kernel k'
   2
@@ -314,12 +314,10 @@ Passes that make a module of their own: entry and launch stand in its first line
   [5, 1, 1] [96, 1, 1] 1088 ['ids', 'threads', 'counts', 'barriers', 'shared', 'dynamic', 'params', 'exits'] True
   $ heddle ptx virtual --fields ids,nonesuch -- ok.ptx k --grid 4 --block 32
   heddle ptx virtual: error: --fields: no field 'nonesuch'
-  usage: heddle ptx virtual [--fields LIST] [--dump DIR] [--json] -- KERNEL
     hint: heddle ptx virtual -h says more
   [2]
   $ heddle ptx virtual -- ok.ptx k --block 32 + ok.ptx k --block 32
   heddle ptx virtual: error: more than 1 kernel
-  usage: heddle ptx virtual [--fields LIST] [--dump DIR] [--json] -- KERNEL
     hint: heddle ptx virtual -h says more
   [2]
 

@@ -27,8 +27,6 @@ What fails before the program begins, as env(1) says it:
   [126]
   $ HEDDLE_DEVICE=tape heddle run -- true
   heddle run: error: HEDDLE_DEVICE: 'tape' is not one of cpu|cuda|auto
-  usage: heddle run [-p high|normal|low] [-w N] [--class NAME]
-         [--device cpu|cuda|auto] [--socket PATH] [-v] [--json] -- PROG [ARG...]
     hint: heddle run -h says more
   [2]
   $ heddle run 2>&1 | head -n 1

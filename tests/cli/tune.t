@@ -155,13 +155,6 @@ With branches in short regions, where there are any:
   memory is what the kernels leave alone
   $ heddle corun --device cpu --how merge --branches -- put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
   heddle corun: error: --branches needs --how weave
-  usage: heddle corun
-         [--how sequential|streams|green|merge|vertical|horizontal|weave|tuned|WAY]
-         [--store FILE] [--schedule ORDER] [--help-others] [--workers N]
-         [--total-workers N] [--own K[:K...]] [--chunk N[:N...]] [--yield-every N]
-         [--registers N] [--unsliced] [--branches] [--no-times] [--resident]
-         [--compile-s N] [--device auto|cpu|cuda] [--repeat N] [--check] [--json]
-         -- KERNELSPEC [+ KERNELSPEC...]
     hint: heddle corun -h says more
   [2]
   $ both tune --device cpu --rounds 1 --points 1 --store s.db | grep '^weave branches' | tr -s ' '
