@@ -8,6 +8,7 @@
 #include "dev/symbol.h"
 #include "shim/connections.h"
 #include "shim/shim.h"
+#include "wire/wire.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -64,6 +65,7 @@ static void load(void)
 	}
 	cu = api;
 	loaded = true;
+	shim_tell_watcher("it called the driver, and launched no kernel");
 }
 
 const struct cu_api *shim_driver(void)
@@ -96,10 +98,24 @@ void *shim_resolve(unsigned index)
 	return fn;
 }
 
+void shim_tell_watcher(const char *why)
+{
+	const char *path = secure_getenv(WIRE_REPORT_ENV);
+	struct wire_refused m = {0};
+	int sock = path && *path ? wire_connect(path, REPORT_MS) : -1;
+
+	if (sock < 0)
+		return;
+	wire_head_init(&m.head, WIRE_REFUSED, sizeof(m));
+	snprintf(m.why, sizeof(m.why), "%s", why);
+	wire_send(sock, &m, NULL, 0);
+	close(sock);
+}
+
 void shim_warn(const char *why)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
-	char line[256];
+	char line[512];
 	int n;
 
 	if (atomic_flag_test_and_set(&said))
