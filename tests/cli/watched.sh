@@ -96,6 +96,20 @@ wait "$sent" || status=$?
 [ "$status" = 9 ] || fail "a signal was not passed on: status $status"
 "$heddle" run -v --device cpu -- "$examples/mm" --size small >"$dir/text.out" 2>"$dir/text.err"
 grep -q '^  launches   1: 1 managed$' "$dir/text.err" || fail "as text: $(cat "$dir/text.err")"
+# heddled's log has the same numbers.
+agrees() { # NAME: of a watched program that ran once; launches of each kind, all together
+	launches=0
+	for fate in managed guard gated plain opaque unseen; do
+		launches=$((launches + $(field $fate "$dir/$1.err")))
+	done
+	pid=$(field pid "$dir/$1.err")
+	await 60 grep -q "leaves: .*, pid $pid: $launches launches, " "$dir/daemon.log" ||
+		fail "$1: $launches launches; heddled: $(grep "leaves: .* $pid:" "$dir/daemon.log")"
+}
+agrees low
+agrees high
+agrees past
+
 # Why a program is no tenant, as far as that shows.
 no_tenant() { # WHY PROGRAM...
 	why=$1
