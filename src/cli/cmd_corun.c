@@ -361,8 +361,9 @@ const struct cli_verb cli_verb_corun = {
 	.operands = "-- KERNELSPEC [+ KERNELSPEC...]",
 	.summary = "run several kernels together on a device",
 	.details =
-		"KERNELSPEC is FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
-		"[--shared BYTES] ARG..., with the arguments and numbers of heddle exec; up to "
+		"KERNELSPEC is FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
+		"[--shared BYTES] ARG..., with the files, arguments and numbers of heddle exec; up "
+		"to "
 		"eight of them, "
 		"a + between two. One alone, merged, shows what the merging costs. fit is how many "
 		"blocks of a kernel (workers of the merged launch) the device holds at once.\n"

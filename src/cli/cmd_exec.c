@@ -154,9 +154,11 @@ static int run(struct cli *c)
 
 const struct cli_verb cli_verb_exec = {
 	.name = "exec",
-	.operands = "FILE.ptx KERNEL [ARG...]",
+	.operands = "FILE KERNEL [ARG...]",
 	.summary = "run one kernel on a device",
-	.details = "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
+	.details = "FILE is PTX, or a program, library or fatbin that holds the kernel's PTX (of "
+		   "several, the one for the oldest architecture is taken). "
+		   "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
 		   "or TYPE[N]:INIT for a buffer of N elements (1000, 64K), INIT one of zero, "
 		   "iota, const(V), rand(SEED), "
 		   "@FILE. A buffer with >FILE appended is written there as raw bytes after the "

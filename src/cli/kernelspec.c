@@ -12,7 +12,7 @@ static const struct cli_option options[] = {KERNELSPEC_OPTIONS, {0}};
 /* What an error calls it: "kernel 2". */
 static const struct cli_verb part = {
 	.name = "kernel",
-	.operands = "FILE.ptx KERNEL",
+	.operands = "FILE KERNEL",
 	.options = options,
 	.min_operands = 2,
 	.max_operands = -1,

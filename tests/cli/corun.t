@@ -325,7 +325,7 @@ What is wrong is said with the kernel's number.
   $ first heddle corun
   heddle corun: error: what is missing: -- KERNELSPEC [+ KERNELSPEC...]
   $ first heddle corun -- $put 'u32[6]:zero' u32:3 +
-  heddle corun: error: kernel 2: what is missing: FILE.ptx KERNEL
+  heddle corun: error: kernel 2: what is missing: FILE KERNEL
   $ first heddle corun -- $put 'u32[6]:zero' u32:3 + k.ptx put --grid 3 'u32[6]:zero' u32:3
   heddle corun: error: kernel 2: --block is missing
   $ first heddle corun -- $put 'u32[6]:zero' u32:3 + $put --device cpu 'u32[6]:zero' u32:3
