@@ -8,6 +8,9 @@
 
 #include <errno.h>
 
+/* Then the driver is asked all the same: it waits only where it has to. */
+#define HOLD_NS 100000000u
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken ahead of any pool's */
 static struct heddle_tasks *all;
 static _Atomic unsigned held, process;
@@ -75,6 +78,7 @@ static void let_go(void)
 	if (atomic_fetch_sub(&held, 1) == 1)
 		for (struct heddle_tasks *t = all; t; t = t->next_of_all) {
 			pthread_mutex_lock(&t->lock);
+			pool_tell(t);
 			pool_resume(t);
 			pthread_mutex_unlock(&t->lock);
 		}
@@ -93,27 +97,44 @@ bool pools_one_waits(const struct heddle_tasks *but)
 	return any;
 }
 
-/* A pool that comes meanwhile sees that they are held. */
-int pools_hold_within(uint64_t limit_ns)
+/* A pool that comes meanwhile sees that they are held. With the list's lock; how many are there
+ * yet. */
+static unsigned hold(uint64_t limit_ns)
 {
-	int r = 0;
+	uint64_t until = pool_now_ns() + limit_ns;
+	unsigned there = 0;
 
-	pthread_mutex_lock(&lock);
 	atomic_fetch_add(&held, 1);
-	for (struct heddle_tasks *t = all; t && r != -ETIMEDOUT; t = t->next_of_all) {
-		pthread_mutex_lock(&t->lock);
-		r = pool_park_within(t, limit_ns); /* or it failed, which others say */
+	for (struct heddle_tasks *t = all; t; t = t->next_of_all) {
+		uint64_t now = pool_now_ns();
+
+		pthread_mutex_lock(&t->lock); /* one that failed is gone, which others say */
+		there += pool_park_within(t, now < until ? until - now : 0) == -ETIMEDOUT;
 		pthread_mutex_unlock(&t->lock);
 	}
-	if (r == -ETIMEDOUT)
-		let_go();
-	pthread_mutex_unlock(&lock);
-	return r == -ETIMEDOUT ? r : 0;
+	return there;
 }
 
-void rt_pools_hold(void)
+int pools_hold_within(uint64_t limit_ns)
 {
-	pools_hold_within(UINT64_MAX);
+	unsigned there;
+
+	pthread_mutex_lock(&lock);
+	there = hold(limit_ns);
+	if (there)
+		let_go();
+	pthread_mutex_unlock(&lock);
+	return there ? -ETIMEDOUT : 0;
+}
+
+bool rt_pools_hold(void)
+{
+	unsigned there;
+
+	pthread_mutex_lock(&lock);
+	there = hold(HOLD_NS);
+	pthread_mutex_unlock(&lock);
+	return there == 0;
 }
 
 void rt_pools_release(void)

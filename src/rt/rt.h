@@ -118,8 +118,9 @@ int rt_vars_fill(struct heddle *h, const struct rt_kernel *k, unsigned which, CU
 /* ---- pool_all.c ---- */
 /* Around what waits for all kernels of the context to end, or on a GPU may: freeing, loading,
  * running kernels together. All pools of the process leave the GPU, and come back as far as they
- * have work. With no pool's lock. */
-void rt_pools_hold(void);
+ * have work. One whose task goes on for 100 ms leaves once that ends, and is waited for no longer:
+ * the task may be waiting for this program. With no pool's lock. */
+bool rt_pools_hold(void); /* all are away */
 void rt_pools_release(void);
 
 /* ---- form.c ---- */
