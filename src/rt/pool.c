@@ -23,7 +23,6 @@
 #define BEATS       8u /* in that time */
 #define SHARED_MOST (1024u * TASK_UNIT)
 #define STAMPS_NS   10000000000u /* behind a task's end */
-#define ENDING_NS   10000000000u /* for what runs to end */
 #define BARRIERS    16u /* of a block whose tasks have barriers: a register says which one */
 #define SM_BARRIERS 2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 
@@ -140,14 +139,6 @@ static int get_memory(struct heddle_tasks *t)
 	return 0;
 }
 
-static void unload_past(struct heddle_tasks *t)
-{
-	while (t->n_past)
-		t->h->cu.cuModuleUnload(t->past[--t->n_past]);
-	free(t->past);
-	t->past = NULL;
-}
-
 static void free_memory(struct heddle_tasks *t)
 {
 	const struct cu_api *cu = &t->h->cu;
@@ -156,7 +147,6 @@ static void free_memory(struct heddle_tasks *t)
 		return;
 	if (t->module)
 		cu->cuModuleUnload(t->module);
-	unload_past(t);
 	if (t->stream)
 		cu->cuStreamDestroy(t->stream);
 	if (t->own)
@@ -245,7 +235,7 @@ static int leave_for_good(struct heddle_tasks *t)
 			"a task of the pool has not ended within %u s: the pool stays, and can be "
 			"destroyed later",
 			(unsigned)(ENDING_NS / 1000000000u));
-	if (pools_hold_within(ENDING_NS) < 0) {
+	if (pools_hold() < 0) {
 		pthread_mutex_lock(&t->lock);
 		t->suspended = was;
 		pool_resume(t);
@@ -343,19 +333,6 @@ static int too_few(struct heddle *h, int per_sm, unsigned had)
 		had);
 }
 
-/* For the next time that nothing is on the GPU. */
-static void leave_module(struct heddle_tasks *t, CUmodule module)
-{
-	CUmodule *past = realloc(t->past, (t->n_past + 1) * sizeof(*past));
-
-	if (!past) {
-		t->h->cu.cuModuleUnload(module);
-		return;
-	}
-	t->past = past;
-	past[t->n_past++] = module;
-}
-
 /* How many of its blocks can be on the GPU at once. */
 static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
@@ -372,7 +349,7 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 		r = rt_compile(h, "a pool's kernel", text->at, TASK_ENTRY, 0, &module, &fn);
 	if (r < 0)
 		return r;
-	/* What a launch may ask for, not what it takes: the driver says 0 blocks of more than that.
+	/* What a launch may ask for; of more than that the driver says that an SM holds no block.
 	 */
 	RT_TRY(h,
 		h->cu.cuFuncSetAttribute(
@@ -388,34 +365,15 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 	for (unsigned i = 0; r == 0 && i < n; i++)
 		r = rt_vars_fill(h, t->kernel[t->form[i].kernel].kernel, i, module);
 	if (r < 0) {
-		leave_module(t, module);
+		h->cu.cuModuleUnload(module);
 		return r;
 	}
 	if (t->module)
-		leave_module(t, t->module);
+		h->cu.cuModuleUnload(t->module);
 	t->module = module;
 	t->fn = fn;
 	atomic_store(&t->usable, usable); /* rows elsewhere would never be seen: never fewer */
 	return 0;
-}
-
-/* Until rt_pools_release: off the GPU, where its kernel can be changed, and so are all others or
- * not. -ETIMEDOUT: a task does not end. */
-static int hold_off(struct heddle_tasks *t, bool *ret_all)
-{
-	int r;
-
-	*ret_all = rt_pools_hold();
-	pthread_mutex_lock(&t->lock);
-	r = pool_park_within(t, ENDING_NS);
-	pthread_mutex_unlock(&t->lock);
-	if (r != -ETIMEDOUT)
-		return 0; /* or it failed, which load says */
-	rt_pools_release();
-	return rt_fail(t->h, r, "try again once it has",
-		"a task of the pool has not ended within %u s, and until then the pool's kernel "
-		"cannot be changed",
-		(unsigned)(ENDING_NS / 1000000000u));
 }
 
 /* The module with n forms. Whoever has the build lock: the pool runs on until it is compiled. */
@@ -433,7 +391,6 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 	struct strbuf text = {0};
 	struct arena arena;
 	unsigned which = 0;
-	bool all;
 	int r;
 
 	arena_init(&arena, 0);
@@ -453,10 +410,10 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 		ptx_print(m, &text);
 		ptx_module_free(m);
 		r = text.failed ? rt_out_of_memory(t->h) : compile_apart(t, &text, n);
-		if (r == 0 && (r = hold_off(t, &all)) == 0) {
+		if (r == 0)
+			r = rt_pools_hold(t->h);
+		if (r == 0) { /* no pool is there from here on */
 			r = load(t, &text, n);
-			if (all)
-				unload_past(t);
 			if (r == 0)
 				atomic_store(&t->wide, wide);
 			rt_pools_release();
@@ -552,11 +509,10 @@ int pool_need_wide(struct heddle_tasks *t)
 
 int pool_need_shared(struct heddle_tasks *t)
 {
-	bool all;
 	int r;
 
 	pthread_mutex_lock(&t->build_lock);
-	r = hold_off(t, &all);
+	r = rt_pools_hold(t->h);
 	if (r == 0) {
 		t->shared_bytes = t->shared_most;
 		rt_pools_release();

@@ -95,8 +95,6 @@ struct heddle_tasks {
 	CUdeviceptr stamps_at;
 	_Atomic bool wide; /* the module takes blocks of all warps, the scheduler's, too */
 	CUmodule module;
-	CUmodule *past; /* modules before it: unloading waits for every kernel on the GPU */
-	unsigned n_past;
 	CUfunction fn;
 
 	pthread_mutex_t failed_lock;
@@ -128,9 +126,6 @@ bool pool_has_heavy_fence(void); /* may it be light? */
 int pool_park(struct heddle_tasks *t); /* until it is AWAY, or FAILED: -EIO */
 int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns); /* -ETIMEDOUT: it runs on */
 int pool_resume(struct heddle_tasks *t); /* if AWAY, and there is something to do */
-/* As long as pools are held, one whose task does not end is told to leave, and leaves behind that.
- */
-void pool_tell(struct heddle_tasks *t);
 /* Without it: somebody saw AWAY. */
 int pool_wake(struct heddle_tasks *t);
 /* Lets the device go on where it has no thread of its own; sees whether it failed: -EIO. */

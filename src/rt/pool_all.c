@@ -8,9 +8,6 @@
 
 #include <errno.h>
 
-/* Then the driver is asked all the same: it waits only where it has to. */
-#define HOLD_NS 100000000u
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* taken ahead of any pool's */
 static struct heddle_tasks *all;
 static _Atomic unsigned held, process;
@@ -78,7 +75,6 @@ static void let_go(void)
 	if (atomic_fetch_sub(&held, 1) == 1)
 		for (struct heddle_tasks *t = all; t; t = t->next_of_all) {
 			pthread_mutex_lock(&t->lock);
-			pool_tell(t);
 			pool_resume(t);
 			pthread_mutex_unlock(&t->lock);
 		}
@@ -97,44 +93,33 @@ bool pools_one_waits(const struct heddle_tasks *but)
 	return any;
 }
 
-/* A pool that comes meanwhile sees that they are held. With the list's lock; how many are there
- * yet. */
-static unsigned hold(uint64_t limit_ns)
+/* A pool that comes meanwhile sees that they are held. */
+int pools_hold(void)
 {
-	uint64_t until = pool_now_ns() + limit_ns;
-	unsigned there = 0;
+	int r = 0;
 
+	pthread_mutex_lock(&lock);
 	atomic_fetch_add(&held, 1);
-	for (struct heddle_tasks *t = all; t; t = t->next_of_all) {
-		uint64_t now = pool_now_ns();
-
-		pthread_mutex_lock(&t->lock); /* one that failed is gone, which others say */
-		there += pool_park_within(t, now < until ? until - now : 0) == -ETIMEDOUT;
+	for (struct heddle_tasks *t = all; t && r != -ETIMEDOUT; t = t->next_of_all) {
+		pthread_mutex_lock(&t->lock);
+		r = pool_park_within(t, ENDING_NS); /* or it failed, which others say */
 		pthread_mutex_unlock(&t->lock);
 	}
-	return there;
-}
-
-int pools_hold_within(uint64_t limit_ns)
-{
-	unsigned there;
-
-	pthread_mutex_lock(&lock);
-	there = hold(limit_ns);
-	if (there)
+	if (r == -ETIMEDOUT)
 		let_go();
 	pthread_mutex_unlock(&lock);
-	return there ? -ETIMEDOUT : 0;
+	return r == -ETIMEDOUT ? r : 0;
 }
 
-bool rt_pools_hold(void)
+int rt_pools_hold(struct heddle *h)
 {
-	unsigned there;
-
-	pthread_mutex_lock(&lock);
-	there = hold(HOLD_NS);
-	pthread_mutex_unlock(&lock);
-	return there == 0;
+	if (pools_hold() == 0)
+		return 0;
+	return rt_fail(h, -ETIMEDOUT, "try again once it has",
+		"a task of a pool has not ended within %u s, and until then the device loads and "
+		"frees "
+		"nothing",
+		(unsigned)(ENDING_NS / 1000000000u));
 }
 
 void rt_pools_release(void)

@@ -203,12 +203,6 @@ void pool_heavy_fence(const struct heddle_tasks *t)
 #endif
 }
 
-void pool_tell(struct heddle_tasks *t)
-{
-	if (atomic_load(&t->state) == POOL_RUNNING)
-		control(t, pools_are_held());
-}
-
 /* It has left, or will: nothing else holds it up but a task that does not end. -ETIMEDOUT: one has
  * not within limit_ns (UINT64_MAX: no limit), and what has left comes again with the next launch.
  */
@@ -219,8 +213,8 @@ static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 
 	while ((r = query(t)) == CUDA_ERROR_NOT_READY) {
 		if (begin && pool_now_ns() - begin > limit_ns) {
+			control(t, false);
 			atomic_store(&t->state, POOL_RUNNING);
-			pool_tell(t);
 			return -ETIMEDOUT;
 		}
 		nap(POOL_NAP_NS);
