@@ -85,7 +85,7 @@ struct heddle_result {
  *                              registers: a bound, from 16 to 256, which is none. Kernels that
  *                              cannot be woven are fused as with "vertical", and heddle_error says
  *                              why, although the call succeeds
- *   "merge ORDER [help] [chunk=N or N:N...] [workers=N] [per-sm=N] [own=K or K:K...]"
+ *   "merge ORDER [help] [chunk=N or N:N...] [total-workers=N] [per-sm=N] [own=K or K:K...]"
  *                              as one launch whose workers take blocks of one kernel after
  *                              another's; ORDER: "steal" (or "steal:shared"), or for workers that
  *                              keep to a kernel, by shares, "partition=3:1", "mixed=1:2",

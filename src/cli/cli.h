@@ -18,10 +18,12 @@
 enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct cli_option {
-	char letter;       /* 0: long form only */
-	const char *name;  /* NULL ends the list */
-	const char *value; /* NULL: a flag. "a|b|c": one of these words, checked by the frame. FILE
-			      and DIR complete as such. Anything else is shown as it is */
+	char letter;      /* 0: long form only */
+	const char *name; /* NULL ends the list */
+	const char *
+		value; /* NULL: a flag. "a|b|c": one of these words, checked by the frame; a word in
+			  capitals among them stands for any other text. FILE
+			  and DIR complete as such. Anything else is shown as it is */
 	const char *help;
 };
 
@@ -29,6 +31,8 @@ enum cli_verb_flags {
 	CLI_OPERANDS_LAST = 1, /* options end at the first operand, which is a program or a spec */
 	CLI_PROGRAM = 2,       /* not a verb of heddle's, but a program of its own */
 	CLI_TEXT_ERRORS = 4,   /* with --json, too: standard output is somebody else's */
+	CLI_NO_ENVIRONMENT = 16, /* says by itself what is wrong with HEDDLE_..., or becomes a
+				    program that does */
 	CLI_PART = 8, /* no verb but a part of one's words, with options of its own only (struct
 			 cli.whole) */
 };
@@ -85,8 +89,11 @@ int cli_parse_number(const struct cli *c, const char *what, const char *text, ui
  * --json it goes into the result instead, under "errors". */
 int cli_error(const struct cli *c, const char *hint, const char *fmt, ...) HD_PRINTF(3, 4);
 void cli_warn(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
-/* The same for a wrong command line, with the verb's usage. Returns CLI_USAGE. */
+/* The same for a wrong value on the command line. Returns CLI_USAGE. */
 int cli_usage(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
+/* The same for options and operands that the verb does not have, or lacks: with the verb's usage.
+ */
+int cli_misuse(const struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Makes text from elsewhere fit for a terminal, in place: what would move its cursor, or is no
  * UTF-8, becomes '?'; tabs and line ends stay. */
 void cli_plain(char *text, size_t len);
@@ -114,6 +121,9 @@ void cli_json_errors(struct cli *c);
 int cli_parse(struct cli *c, int argc, char **argv);
 /* The i-th option, the common ones behind the verb's own; NULL past the last. */
 const struct cli_option *cli_option_at(const struct cli_verb *v, unsigned i);
+/* The verb whose name is nearly so spelt (text_is_near), NULL: none. group: of this group, "ptx",
+ * by the second word; NULL: of all, by the first. */
+const struct cli_verb *cli_near_verb(const char *group, const char *word);
 const char *cli_prefix(const struct cli_verb *v); /* "heddle " in front of its name, or "" */
 void cli_synopsis(const struct cli_verb *v, struct strbuf *out);
 /* "usage: …", in lines as wide as the terminal. */

@@ -12,13 +12,14 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "how", "sequential|streams|green|merge|vertical|horizontal|weave|tuned",
+	{0, "how", "sequential|streams|green|merge|vertical|horizontal|weave|tuned|WAY",
 		"back to back in one stream; each in a stream of its own; each in a green context "
 		"with an equal part of the SMs; (if nothing is said) as "
 		"one launch, whose workers take a block of one kernel after a block of another; or "
 		"fused, block by block: the same threads run one after the other, or each has "
 		"warps of its own, or the same threads run the instructions of two kernels by "
-		"turns (weave); tuned: as heddle tune found to be the fastest"},
+		"turns (weave); tuned: as heddle tune found to be the fastest; WAY: all of a way, "
+		"as heddle tune prints it ('merge partition=1:3 help chunk=8', 'green=1:3')"},
 	{0, "store", "FILE", "tuned: what heddle tune keeps, where it was told to"},
 	{0, "schedule", "ORDER",
 		"merge: steal (kernels by turns, whoever comes; steal:shared: all draw from one "
@@ -26,8 +27,8 @@ static const struct cli_option options[] = {
 		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
 		"each kernel), with =N:N... for the kernels' shares"},
 	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
-	{0, "workers", "N", "merge: workers on all SMs together at most"},
-	{0, "workers-per-sm", "N", "merge: workers per SM at most, on the average"},
+	{0, "workers", "N", "merge: workers per SM at most, on the average"},
+	{0, "total-workers", "N", "merge: workers on all SMs together at most"},
 	{0, "own", "K[:K...]",
 		"merge: kernels (by number) that have a launch of workers of their own, too, with "
 		"their own demand of registers and shared memory, in the room that the merged one "
@@ -51,52 +52,108 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static int read_schedule(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
-{
-	const char *text = cli_value(c, "schedule");
-	const char *wrong = dev_order_parse(arena, text ? text : "steal", n, m);
+#define WORKERS_MAX 64
 
-	return wrong ? cli_usage(c, "--schedule: %s", wrong) : CLI_OK;
+static int read_workers(struct cli *c, struct dev_merging *m)
+{
+	uint64_t total = m->workers, per_sm = m->workers_per_sm;
+	int r = cli_number(c, "total-workers", 1, UINT32_MAX, &total);
+
+	if (r == CLI_OK)
+		r = cli_number(c, "workers", 0, UINT32_MAX, &per_sm);
+	/* This option once was the limit for all SMs: a large number was meant for that. */
+	if (r == CLI_OK && cli_has(c, "workers") && (per_sm < 1 || per_sm > WORKERS_MAX))
+		r = cli_usage(c,
+			"--workers %s: 1 to %d for each SM; --total-workers sets the limit for all "
+			"SMs together",
+			cli_value(c, "workers"), WORKERS_MAX);
+	m->workers = (uint32_t)total;
+	m->workers_per_sm = (uint32_t)per_sm;
+	return r;
 }
 
+/* *m is what --how says; options that are given change it. */
 static int read_merging(struct cli *c, struct arena *arena, unsigned n, struct dev_merging *m)
 {
-	uint64_t workers = 0, per_sm = 0, yield = 0;
-	const char *chunk = cli_value(c, "chunk"), *own = cli_value(c, "own"), *wrong = NULL;
-	int r = read_schedule(c, arena, n, m);
+	static const struct {
+		const char *option;
+		const char *(*parse)(
+			struct arena *a, const char *text, unsigned n, struct dev_merging *ret);
+	} texts[] = {
+		{"schedule", dev_order_parse}, {"chunk", dev_chunk_parse}, {"own", dev_own_parse}};
+	uint64_t yield = 0;
+	int r = read_workers(c, m);
 
-	if (r == CLI_OK)
-		r = cli_number(c, "workers", 1, UINT32_MAX, &workers);
-	if (r == CLI_OK)
-		r = cli_number(c, "workers-per-sm", 1, 64, &per_sm);
-	m->chunk = 1;
-	if (r == CLI_OK && chunk)
-		wrong = dev_chunk_parse(arena, chunk, n, m);
-	if (wrong)
-		r = cli_usage(c, "--chunk: %s", wrong);
-	wrong = r == CLI_OK && own ? dev_own_parse(arena, own, n, m) : NULL;
-	if (wrong)
-		r = cli_usage(c, "--own: %s", wrong);
+	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(texts); i++) {
+		const char *text = cli_value(c, texts[i].option);
+		const char *wrong = text ? texts[i].parse(arena, text, n, m) : NULL;
+
+		if (wrong)
+			r = cli_usage(c, "--%s: %s", texts[i].option, wrong);
+	}
 	if (r == CLI_OK)
 		r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
-	m->help_others = cli_has(c, "help-others");
+	m->help_others |= cli_has(c, "help-others");
 	m->times = !cli_has(c, "no-times");
 	m->count = cli_has(c, "resident");
 	if (r == CLI_OK && m->count && !m->times)
 		r = cli_usage(c, "--resident and --no-times exclude each other");
-	m->workers = (uint32_t)workers;
-	m->workers_per_sm = (uint32_t)per_sm;
 	m->yield_every = (uint32_t)yield;
 	return r;
 }
 
+static int read_weaving(struct cli *c, struct dev_merging *m)
+{
+	uint64_t registers = m->registers ? m->registers : DEV_REGISTERS_NONE;
+	int r = cli_number(c, "registers", DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &registers);
+
+	m->registers = registers < DEV_REGISTERS_NONE ? (uint32_t)registers : 0;
+	m->unsliced |= cli_has(c, "unsliced");
+	m->branches |= cli_has(c, "branches");
+	return r;
+}
+
+/* --how, and the options that belong to that way. */
+static int read_way(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
+{
+	static const struct {
+		enum dev_how how;
+		const char *option;
+	} only[] = {
+		{DEV_MERGE, "schedule"},
+		{DEV_MERGE, "help-others"},
+		{DEV_MERGE, "workers"},
+		{DEV_MERGE, "total-workers"},
+		{DEV_MERGE, "own"},
+		{DEV_MERGE, "chunk"},
+		{DEV_MERGE, "yield-every"},
+		{DEV_MERGE, "no-times"},
+		{DEV_MERGE, "resident"},
+		{DEV_WEAVE, "registers"},
+		{DEV_WEAVE, "unsliced"},
+		{DEV_WEAVE, "branches"},
+	};
+	const char *how = cli_value(c, "how"), *wrong = NULL;
+
+	o->how = DEV_MERGE;
+	o->tuned = how && !strcmp(how, "tuned");
+	if (!o->tuned)
+		wrong = dev_way_parse(arena, how ? how : "merge", n, &o->how, &o->merging);
+	if (wrong)
+		return cli_usage(c, "--how '%s': %s", how, wrong);
+	for (unsigned i = 0; i < ARRAY_LEN(only); i++)
+		if ((o->how != only[i].how || o->tuned) && cli_has(c, only[i].option))
+			return cli_usage(
+				c, "--%s needs --how %s", only[i].option, dev_hows[only[i].how]);
+	return o->tuned || (o->how != DEV_MERGE && o->how != DEV_WEAVE) ? CLI_OK
+	       : o->how == DEV_MERGE ? read_merging(c, arena, n, &o->merging)
+				     : read_weaving(c, &o->merging);
+}
+
 static int read_options(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
-	static const char *const merge_only[] = {"schedule", "help-others", "workers",
-		"workers-per-sm", "own", "chunk", "yield-every", "no-times", "resident"};
-	static const char *const weave_only[] = {"registers", "unsliced", "branches"};
-	const char *device = cli_value(c, "device"), *how = cli_value(c, "how");
-	uint64_t repeat = 1, registers = DEV_REGISTERS_NONE, compile_s = ASSEMBLER_LIMIT_S;
+	const char *device = cli_value(c, "device");
+	uint64_t repeat = 1, compile_s = ASSEMBLER_LIMIT_S;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
 
 	if (r == CLI_OK)
@@ -106,31 +163,16 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		.device = !device || !strcmp(device, "auto") ? DEV_AUTO
 			  : !strcmp(device, "cpu")           ? DEV_CPU
 							     : DEV_CUDA,
-		.how = DEV_MERGE,
 		.repeat = (unsigned)repeat,
 		.compile_s = (unsigned)compile_s,
 		.check = cli_has(c, "check"),
 	};
-	o->tuned = how && !strcmp(how, "tuned");
-	if (how && !o->tuned)
-		dev_how_parse(how, &o->how);
-	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(merge_only); i++)
-		if ((o->how != DEV_MERGE || o->tuned) && cli_has(c, merge_only[i]))
-			r = cli_usage(c, "--%s needs --how merge", merge_only[i]);
-	for (unsigned i = 0; r == CLI_OK && i < ARRAY_LEN(weave_only); i++)
-		if ((o->how != DEV_WEAVE || o->tuned) && cli_has(c, weave_only[i]))
-			r = cli_usage(c, "--%s needs --how weave", weave_only[i]);
 	if (r == CLI_OK)
-		r = cli_number(c, "registers", DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &registers);
-	o->merging.registers = registers < DEV_REGISTERS_NONE ? (uint32_t)registers : 0;
-	o->merging.unsliced = cli_has(c, "unsliced");
-	o->merging.branches = cli_has(c, "branches");
-	if (r == CLI_OK && cli_has(c, "store") && !o->tuned)
-		r = cli_usage(c, "--store needs --how tuned");
+		r = read_way(c, arena, n, o);
 	o->store = cli_value(c, "store");
-	for (unsigned k = 0; k < n; k++)
-		o->merging.share[k] = 1;
-	return r == CLI_OK && o->how == DEV_MERGE ? read_merging(c, arena, n, &o->merging) : r;
+	if (r == CLI_OK && o->store && !o->tuned)
+		r = cli_usage(c, "--store needs --how tuned");
+	return r;
 }
 
 /* ---- what came of it ---- */
@@ -319,14 +361,18 @@ const struct cli_verb cli_verb_corun = {
 	.operands = "-- KERNELSPEC [+ KERNELSPEC...]",
 	.summary = "run several kernels together on a device",
 	.details =
-		"KERNELSPEC is FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
-		"[--shared BYTES] ARG..., with the arguments of heddle exec; up to eight of them, "
+		"KERNELSPEC is FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
+		"[--shared BYTES] ARG..., with the files, arguments and numbers of heddle exec; up "
+		"to "
+		"eight of them, "
 		"a + between two. One alone, merged, shows what the merging costs. fit is how many "
 		"blocks of a kernel (workers of the merged launch) the device holds at once.\n"
 		"In a merged launch began is when a worker claimed a kernel's first block, counted "
 		"from the earliest of these, ms the time from there until its last block had run, "
 		"and busy what all workers together spent on it. Shares are parts of the workers, "
-		"of apart the SMs.",
+		"of apart the SMs. --workers is a limit for each SM, as in heddle exec. "
+		"In early builds of heddle 0.1 it was the limit for all SMs together, which is "
+		"--total-workers now, and --workers was called --workers-per-sm.",
 	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
 		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
 		"were), launches; woven: why_not (fused vertically, since), kernels (instructions, "

@@ -9,6 +9,7 @@
 #include "cli/timeline.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,13 +124,61 @@ static const char *noise(const struct demo *d, unsigned i, char *buf, size_t siz
 	return why ? why : figures_noise(&f[0], 2, spread, buf, size);
 }
 
+/* Rounds in which high was launched while low ran, and those of them in which it ended clearly
+ * first: by a twentieth of low's time, for as they are both end at about the same time. On
+ * the virtual GPU this is the result: its times are those of a machine that does other things, too,
+ * but which of two kernels ends first is decided by the order of their blocks. */
+struct order {
+	unsigned together, overtook;
+};
+
+static struct order order_of(const struct stage_result *r)
+{
+	struct order o = {0, 0};
+
+	for (unsigned i = 0; i < r->rounds; i++) {
+		const struct stage_round *at = &r->at[i];
+		bool together = at->high_launch_ns < at->low_done_ns;
+
+		o.together += together;
+		o.overtook +=
+			together && at->high_done_ns + (at->low_done_ns - at->low_launch_ns) / 20 <
+					    at->low_done_ns;
+	}
+	return o;
+}
+
+static void show_order(struct demo *d, unsigned i)
+{
+	struct stage_result *m = &d->managed[i];
+	struct order with = order_of(m), without = order_of(&d->unmanaged[i]);
+	struct strbuf *o = &d->c->out;
+
+	if (!with.together || !without.together) {
+		strbuf_printf(o, "  no result: %s had ended each time before %s was launched\n",
+			pairs[i][0], pairs[i][1]);
+		return;
+	}
+	strbuf_printf(o,
+		"  order on the virtual GPU: %s clearly ended before %s in %u of %u rounds under "
+		"heddle, in %u of %u as they are\n",
+		pairs[i][1], pairs[i][0], with.overtook, with.together, without.overtook,
+		without.together);
+	if (m->handovers)
+		strbuf_printf(o,
+			"  when it was preempted, %.0f of the %" PRIu64
+			" blocks of %s, in the median, were left for later\n",
+			stage_median(m->put_off, m->handovers), m->low_blocks, pairs[i][0]);
+}
+
 static void show_table(struct demo *d)
 {
 	struct strbuf *o = &d->c->out;
 	char buf[96];
 
 	strbuf_printf(o, "device: %s; %u rounds; medians\n\n", d->device_name, d->rounds);
-	strbuf_puts(o, "turnaround from the launch call to completion, ms\n");
+	strbuf_printf(o, "turnaround from the launch call to completion, ms%s\n",
+		d->device == DEV_CPU ? " of this machine's processors (of no GPU)" : "");
 	strbuf_puts(o, "               alone  as it is    heddle\n");
 	for (unsigned i = 0; i < PAIRS; i++) {
 		const struct stage_result *u = &d->unmanaged[i], *m = &d->managed[i];
@@ -143,7 +192,9 @@ static void show_table(struct demo *d)
 			d->alone_low[i].low_ns / 1e6, u->low_ns / 1e6, m->low_ns / 1e6);
 		strbuf_printf(o, "  ANTT %23.2f %9.2f  (1 at best)\n", fu.antt, fm.antt);
 		strbuf_printf(o, "  STP  %23.2f %9.2f  (2 at best)\n", fu.stp, fm.stp);
-		if (why)
+		if (d->device == DEV_CPU)
+			show_order(d, i);
+		else if (why)
 			strbuf_printf(o, "  noise, no result: %s\n", why);
 		else
 			strbuf_printf(o, "  %s %.1f times faster\n", pairs[i][1],
@@ -172,6 +223,12 @@ static void show_json(struct demo *d, const char *svg)
 
 		json_begin_object(&j, NULL);
 		json_str(&j, "noise", noise(d, i, buf, sizeof(buf)));
+		json_uint(&j, "together", order_of(m).together);
+		json_uint(&j, "overtook", order_of(m).overtook);
+		json_uint(&j, "together_unmanaged", order_of(u).together);
+		json_uint(&j, "overtook_unmanaged", order_of(u).overtook);
+		json_num(&j, "put_off", stage_median(m->put_off, m->handovers));
+		json_uint(&j, "low_blocks", m->low_blocks);
 		json_str(&j, "low", pairs[i][0]);
 		json_str(&j, "high", pairs[i][1]);
 		json_num(&j, "high_speedup", u->high_ns / m->high_ns);
@@ -272,16 +329,25 @@ const struct cli_verb cli_verb_demo = {
 	.name = "demo",
 	.operands = "",
 	.summary = "two programs on this machine, one preempts the other",
-	.details = "Runs two pairs of example programs alone, together as they are, and together "
-		   "under heddle; compares every result with the host's; prints turnarounds, "
-		   "ANTT and STP, and draws a timeline. What cannot be (ANTT below 1, STP above "
-		   "2), or differs by more than 10 % between rounds, is marked as noise.\n"
-		   "On the virtual GPU times are those of this machine's processors: its virtual "
-		   "clock is of one process, and here two share the device.",
+	.details =
+		"Runs two pairs of example programs alone, together as they are, and together "
+		"under heddle; compares every result with the host's; prints turnarounds, "
+		"ANTT and STP, and draws a timeline. What cannot be (ANTT below 1, STP above "
+		"2), or differs by more than 10 % between rounds, is marked as noise.\n"
+		"On the virtual GPU times are those of this machine's processors, and no result: "
+		"its virtual clock is of one process, and here two share the device. There the "
+		"result is the order: in how many rounds the program of high priority, launched "
+		"while the other ran, clearly ended first, and how many blocks of the other were "
+		"left "
+		"when it was preempted.",
 	.json = "device, mps, rounds, timeline (the picture's file; null: it could not be "
 		"written), and pairs, an array of "
-		"noise (why the figures are no result; null: nothing speaks against them), low, "
-		"high "
+		"noise (why the figures are no result; null: nothing speaks against them), "
+		"together (rounds in which high was launched while low ran, managed), overtook "
+		"(those of them in which it ended first, by a twentieth of low's time), "
+		"together_unmanaged, "
+		"overtook_unmanaged, put_off (blocks of low that were left when it was preempted, "
+		"median), low_blocks, low, high "
 		"(programs), high_speedup (unmanaged over managed turnaround of the high one), "
 		"antt, stp, "
 		"stp_makespan (managed), antt_unmanaged, stp_unmanaged, preemptions, "

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "cli/ask.h"
 #include "cli/cli.h"
 #include "cli/program.h"
@@ -162,29 +163,15 @@ static void check_daemon(struct doctor *d)
 			"this user");
 }
 
-/* What heddle run refuses, or the shim takes for something else. */
-static void check_environment(struct doctor *d)
+static void say_environment(void *user, enum env_variable which, const char *line)
 {
-	const char *priority = getenv("HEDDLE_PRIORITY"), *weight = getenv("HEDDLE_WEIGHT");
-	const char *device = getenv("HEDDLE_DEVICE");
-	enum dev_kind kind;
+	bool refused = which == ENV_PRIORITY || which == ENV_DEVICE;
 
-	if (priority && *priority && !ask_is_priority(priority))
-		say(d, BAD, "environment",
-			"HEDDLE_PRIORITY: '%s' is not one of high|normal|low: heddle run refuses "
-			"it",
-			priority);
-	if (device && *device && !dev_kind_parse(device, &kind))
-		say(d, BAD, "environment",
-			"HEDDLE_DEVICE: '%s' is not one of cpu|cuda|auto: heddle run refuses it",
-			device);
-	if (weight && *weight &&
-		(strspn(weight, "0123456789") != strlen(weight) || strlen(weight) > 4 ||
-			atoi(weight) < 1 || atoi(weight) > 1000))
-		say(d, NOTE, "environment",
-			"HEDDLE_WEIGHT: '%s' is not a number from 1 to 1000: it does not count, or "
-			"not as it stands",
-			weight);
+	if (refused) /* in place of what is used */
+		say(user, BAD, "environment", "%.*s; heddle run refuses it",
+			(int)strcspn(line, ";"), line);
+	else
+		say(user, NOTE, "environment", "%s", line);
 }
 
 static void check_cache(struct doctor *d)
@@ -377,7 +364,7 @@ static int run(struct cli *c)
 	check_device(&d, "GPU", DEV_CUDA);
 	check_shim(&d);
 	check_daemon(&d);
-	check_environment(&d);
+	env_check(say_environment, &d);
 	check_cache(&d);
 	if (c->n_operands)
 		check_program(&d, c->operands[0]);
@@ -409,6 +396,6 @@ const struct cli_verb cli_verb_doctor = {
 		"managed); bad, the number of such findings.",
 	.options = options,
 	.max_operands = -1,
-	.flags = CLI_OPERANDS_LAST,
+	.flags = CLI_OPERANDS_LAST | CLI_NO_ENVIRONMENT,
 	.run = run,
 };

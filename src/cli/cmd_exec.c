@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
@@ -20,7 +21,7 @@ static const struct cli_option options[] = {
 	{0, "chunk", "N", "preemptible form: blocks a worker takes at a time"},
 	{0, "pull-ahead", NULL, "preemptible form: take the next blocks while these run"},
 	{0, "workers", "N", "preemptible form: workers per SM at most"},
-	{0, "all-workers", "N", "preemptible form: workers on all SMs together at most"},
+	{0, "total-workers", "N", "preemptible form: workers on all SMs together at most"},
 	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
 	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
 	{0},
@@ -37,7 +38,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	if (r == CLI_OK)
 		r = cli_number(c, "workers", 1, 64, &workers);
 	if (r == CLI_OK)
-		r = cli_number(c, "all-workers", 1, UINT32_MAX, &all);
+		r = cli_number(c, "total-workers", 1, UINT32_MAX, &all);
 	if (r == CLI_OK)
 		r = cli_number(c, "repeat", 1, 100000, &repeat);
 	if (r == CLI_OK)
@@ -60,8 +61,38 @@ static int read_options(struct cli *c, struct job_options *o)
 	if (!o->preempt &&
 		(yield || chunk > 1 || workers || all || first || o->steering.pull_ahead))
 		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers, "
-				    "--all-workers and --first need --as preempt");
+				    "--total-workers and --first need --as preempt");
 	return CLI_OK;
+}
+
+/* Whether the values of a buffer are printed (>-). */
+static bool prints_values(const struct spec *s)
+{
+	for (unsigned i = 0; i < s->n_args; i++)
+		if (s->args[i].out_path && !strcmp(s->args[i].out_path, "-"))
+			return true;
+	return false;
+}
+
+/* One line; on standard error if standard output has values, so that it has nothing else. */
+static void report_text(struct cli *c, const struct spec *s, const struct job_options *o,
+	const struct job_result *res)
+{
+	struct strbuf line = {0};
+
+	strbuf_printf(&line, "%s on %s:", s->kernel, res->device_name);
+	if (res->ms >= 0)
+		strbuf_printf(&line, " %.4f ms", res->ms);
+	else
+		strbuf_puts(&line, " done");
+	if (res->ms >= 0 && o->repeat > 1)
+		strbuf_printf(&line, ", the median of %u", o->repeat);
+	strbuf_puts(&line, "\n");
+	if (line.at && prints_values(s))
+		fputs(line.at, stderr);
+	else if (line.at)
+		strbuf_add(&c->out, line.at, line.len);
+	strbuf_finish(&line);
 }
 
 static void report(struct cli *c, const struct spec *s, const struct job_options *o,
@@ -72,16 +103,15 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	if (o->preempt && res->stats.together)
 		cli_warn(c,
 			"kernel '%s': its blocks may wait for each other, so all %" PRIu64
-			" were there at once, whatever --yield-every, --workers and --all-workers "
+			" were there at once, whatever --yield-every, --workers and "
+			"--total-workers "
 			"say",
 			s->kernel, res->stats.total);
 	if (!c->json) {
 		if (o->preempt && res->reason)
 			cli_warn(c, "kernel '%s' is not managed but %s: %s", s->kernel,
 				pass_tier_name(res->tier), res->reason);
-		if (cli_has(c, "repeat") && res->ms >= 0)
-			strbuf_printf(&c->out, "%s on %s: %.4f ms, the median of %u\n", s->kernel,
-				res->device_name, res->ms, o->repeat);
+		report_text(c, s, o, res);
 		return;
 	}
 	cli_json_open(c, &j, 1);
@@ -124,12 +154,16 @@ static int run(struct cli *c)
 
 const struct cli_verb cli_verb_exec = {
 	.name = "exec",
-	.operands = "FILE.ptx KERNEL [ARG...]",
+	.operands = "FILE KERNEL [ARG...]",
 	.summary = "run one kernel on a device",
-	.details = "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
-		   "or TYPE[N]:INIT for a buffer, INIT one of zero, iota, const(V), rand(SEED), "
+	.details = "FILE is PTX, or a program, library or fatbin that holds the kernel's PTX (of "
+		   "several, the one for the oldest architecture is taken). "
+		   "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
+		   "or TYPE[N]:INIT for a buffer of N elements (1000, 64K), INIT one of zero, "
+		   "iota, const(V), rand(SEED), "
 		   "@FILE. A buffer with >FILE appended is written there as raw bytes after the "
-		   "kernel; >- prints one value a line.",
+		   "kernel; >- prints one value a line. At the end a line says on which device the "
+		   "kernel ran, and how long: on standard output, or with >- on standard error.",
 	.json = "device, kernel, form (plain, preempt), ms; and in the preemptible form tier, "
 		"reason, blocks, "
 		"workers, launches, together (workers and turns were left aside, since its "

@@ -37,6 +37,17 @@ static void print_json(struct cli *c, const char *name)
 	json_end(&j, '}');
 }
 
+static void no_such_verb(const struct cli *c, const char *name)
+{
+	const struct cli_verb *near = cli_near_verb(
+		c->n_operands > 1 ? c->operands[0] : NULL, c->operands[c->n_operands - 1]);
+
+	if (near)
+		cli_usage(c, "no such verb: '%s'; %s is one", name, near->name);
+	else
+		cli_usage(c, "no such verb: '%s'", name);
+}
+
 static int run(struct cli *c)
 {
 	const struct cli_verb *one = NULL;
@@ -54,7 +65,7 @@ static int run(struct cli *c)
 			n++;
 		}
 	if (!n)
-		cli_usage(c, "no such verb: '%s'", name.at);
+		no_such_verb(c, name.at);
 	else if (c->json)
 		print_json(c, name.at);
 	else if (n == 1 && strcmp(one->name, name.at) == 0)

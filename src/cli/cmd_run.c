@@ -335,10 +335,12 @@ const struct cli_verb cli_verb_run = {
 		"heddled had not noticed its end), managed, guard, gated, plain, opaque, unseen "
 		"(launches of each tier), preemptions, spanned_ns (managed launches, from first "
 		"block to end), waited_ns (launches waited for others), held_ns (launch calls "
-		"did). Else nothing: the output is the program's.",
+		"did); why (no process became a tenant; null: one did). Else nothing: the output "
+		"is "
+		"the program's.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,
-	.flags = CLI_OPERANDS_LAST | CLI_TEXT_ERRORS,
+	.flags = CLI_OPERANDS_LAST | CLI_TEXT_ERRORS | CLI_NO_ENVIRONMENT,
 	.run = run,
 };

@@ -37,11 +37,15 @@ static bool is_kernel(const struct cli_option *o)
 	return o->value && strcmp(o->name, "kernel") == 0;
 }
 
-/* Words of "a|b|c" separated by blanks. */
+/* Words of "a|b|c" separated by blanks, without those in capitals, which stand for any text. */
 static void words(const char *value, struct strbuf *out)
 {
-	for (const char *p = value; *p; p++)
-		strbuf_add(out, *p == '|' ? " " : p, 1);
+	for (const char *p = value; *p; p++) {
+		if (*p == '|' && p[1] >= 'A' && p[1] <= 'Z')
+			p += strcspn(p + 1, "|");
+		else
+			strbuf_add(out, *p == '|' ? " " : p, 1);
+	}
 }
 
 /* Inside single quotes; characters of special get a backslash. In fish a backslash also stands

@@ -509,25 +509,48 @@ int corun_identify(struct corun *x, struct model_together *ret)
 	return r;
 }
 
+/* The chosen way of these kernels; of two kernels, also one that was chosen for them in the other
+ * order: then *ret_mirrored is set. */
+static int find_chosen(struct model_store *store, const struct model_together *what,
+	struct model_way *ret, bool *ret_mirrored)
+{
+	int err = model_ways_chosen(store, what, ret);
+
+	*ret_mirrored = err == -ENOENT && what->n == 2;
+	if (*ret_mirrored) {
+		const struct model_kernel turned[2] = {what->kernels[1], what->kernels[0]};
+		struct model_together other = *what;
+
+		other.kernels = turned;
+		err = model_ways_chosen(store, &other, ret);
+	}
+	return err;
+}
+
 int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io)
 {
-	const char *hint = "heddle tune measures every way, and keeps the best";
+	const char *hint = "heddle tune measures every way, and keeps the best", *wrong;
 	struct model_together what;
 	struct model_store *store;
 	struct model_way best;
+	bool mirrored = false;
 	int r = corun_identify(x, &what), err;
 
 	if (r != CLI_OK)
 		return r;
 	err = model_store_open(path, false, &store);
 	if (err == 0) {
-		err = model_ways_chosen(store, &what, &best);
+		err = find_chosen(store, &what, &best, &mirrored);
 		model_store_close(store);
 	}
 	if (err < 0)
 		return cli_error(x->c, err == -ENOENT ? hint : NULL, "%s", model_store_why());
-	if (!dev_way_parse(best.name, x->n, ret_how, io))
-		return cli_error(x->c, hint, "a way that is not known was kept: '%s'", best.name);
+	wrong = dev_way_parse(x->arena, best.name, x->n, ret_how, io);
+	if (wrong)
+		return cli_error(
+			x->c, hint, "a way that is not known was kept: '%s': %s", best.name, wrong);
+	if (mirrored)
+		dev_way_mirror(io);
 	return CLI_OK;
 }
 

@@ -27,6 +27,8 @@ bool stage_next_event(const char **at, struct stage_event *ret)
 	*ret = (struct stage_event){
 		.t_ns = number(o, "t_ns"),
 		.store_ns = number(o, "store_ns"),
+		.total = number(o, "total"),
+		.finished = number(o, "finished"),
 	};
 	strncpy(ret->what, what ? what : "", sizeof(ret->what) - 1);
 	json_decref(o);

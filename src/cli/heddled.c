@@ -4,6 +4,7 @@
 /* heddled's command line: files first, then options in their order, then it serves. Exit status 0;
  * 1 failed; 2 usage. */
 #include "cli/heddled.h"
+#include "base/environment.h"
 #include "commit_gen.h"
 #include "daemon/server.h"
 
@@ -91,6 +92,12 @@ static int run(struct cli *c)
 	return r ? r : heddled_serve(&config, read_all, c);
 }
 
+static void warn_of_environment(void *user, enum env_variable which, const char *line)
+{
+	(void)which;
+	cli_warn(user, "%s", line);
+}
+
 int main(int argc, char **argv)
 {
 	struct cli c = {.verb = &cli_heddled};
@@ -108,6 +115,7 @@ int main(int argc, char **argv)
 		strbuf_finish(&c.out);
 		r = CLI_OK;
 	} else if (r == CLI_OK) {
+		env_check(warn_of_environment, &c);
 		r = run(&c);
 	}
 	free(c.operands);

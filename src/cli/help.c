@@ -15,6 +15,15 @@ const char *cli_prefix(const struct cli_verb *v)
 	return v->flags & CLI_PROGRAM ? "" : "heddle ";
 }
 
+/* Where in "a|b|WAY" the word in capitals begins, which stands for all of them here; 0: it has
+ * none. */
+static size_t any_text(const char *value)
+{
+	const char *last = strrchr(value, '|');
+
+	return last && last[1] >= 'A' && last[1] <= 'Z' ? (size_t)(last + 1 - value) : 0;
+}
+
 void cli_synopsis(const struct cli_verb *v, struct strbuf *out)
 {
 	const struct cli_option *o;
@@ -28,7 +37,7 @@ void cli_synopsis(const struct cli_verb *v, struct strbuf *out)
 		else
 			strbuf_printf(out, " [--%s", o->name);
 		if (o->value)
-			strbuf_printf(out, " %s", o->value);
+			strbuf_printf(out, " %s", o->value + any_text(o->value));
 		strbuf_puts(out, "]");
 	}
 	if (v->operands[0])

@@ -4,6 +4,7 @@
 /* Specifications made ready for a device. Device memory is freed with the process: a command runs
  * its kernels and ends. */
 #include "cli/job_kernel.h"
+#include "cli/ptx_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,7 @@ int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct 
 
 	*k = (struct job_kernel){.c = c, .spec = spec};
 	arena_init(&k->arena, 0);
-	r = cli_read_file(c, spec->file, &k->text, &k->len);
+	r = cli_ptx_text(c, spec->file, spec->kernel, &k->text, &k->len);
 	if (r != CLI_OK)
 		return r;
 	diag_init(&k->diags, &k->arena, spec->file, k->text, k->len);

@@ -12,7 +12,7 @@ static const struct cli_option options[] = {KERNELSPEC_OPTIONS, {0}};
 /* What an error calls it: "kernel 2". */
 static const struct cli_verb part = {
 	.name = "kernel",
-	.operands = "FILE.ptx KERNEL",
+	.operands = "FILE KERNEL",
 	.options = options,
 	.min_operands = 2,
 	.max_operands = -1,
@@ -26,7 +26,9 @@ static int read_dims(const struct cli *c, const char *option, uint32_t ret[3])
 	if (!text)
 		return cli_usage(c, "--%s is missing", option);
 	if (spec_parse_dims(text, ret))
-		return cli_usage(c, "--%s %s: wants one to three whole numbers from 1, with commas",
+		return cli_usage(c,
+			"--%s %s: wants one to three whole numbers from 1, such as 64, 4,2 or "
+			"4x2x1",
 			option, text);
 	return CLI_OK;
 }

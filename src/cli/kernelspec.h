@@ -13,8 +13,8 @@
 /* For the table of a verb whose words are one specification. */
 /* clang-format off */
 #define KERNELSPEC_OPTIONS                                            \
-	{0, "grid", "X[,Y[,Z]]", "blocks in the grid"},               \
-	{0, "block", "X[,Y[,Z]]", "threads in a block"},              \
+	{0, "grid", "X[,Y[,Z]]", "blocks in the grid (4,2 or 4x2)"},               \
+	{0, "block", "X[,Y[,Z]]", "threads in a block (the same)"},              \
 	{0, "shared", "BYTES", "dynamic shared memory of a block"}
 /* clang-format on */
 

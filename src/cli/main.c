@@ -3,6 +3,8 @@
 
 /* The heddle command: finds the verb, parses, runs it, prints what it wrote. The one place that
  * turns results into an exit status. */
+#include "base/environment.h"
+#include "base/text.h"
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
@@ -87,6 +89,12 @@ static int flush_out(struct cli *c, int status)
 	return c->out_error && status == CLI_OK ? CLI_FAILED : status;
 }
 
+static void warn_of_environment(void *user, enum env_variable which, const char *line)
+{
+	(void)which;
+	cli_warn(user, "%s", line);
+}
+
 static int run_verb(const struct cli_verb *v, int argc, char **argv)
 {
 	struct cli c = {.verb = v};
@@ -100,6 +108,8 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 		cli_help_verb(v, &c.out);
 		r = CLI_OK;
 	} else if (r == 0) {
+		if (!(v->flags & CLI_NO_ENVIRONMENT))
+			env_check(warn_of_environment, &c);
 		r = v->run(&c);
 	}
 	free(c.operands);
@@ -108,6 +118,38 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 	r = flush_out(&c, r);
 	child_end_if_interrupted();
 	return r;
+}
+
+const struct cli_verb *cli_near_verb(const char *group, const char *word)
+{
+	for (unsigned i = 0; i < cli_verbs_len; i++) {
+		const char *name = cli_verbs[i]->name;
+		size_t len = strcspn(name, " ");
+
+		if (group && (strlen(group) != len || !name[len] || memcmp(name, group, len) != 0))
+			continue;
+		if (group)
+			name += len + 1;
+		if (text_is_near(word, strlen(word), name, group ? strlen(name) : len))
+			return cli_verbs[i];
+	}
+	return NULL;
+}
+
+/* group: "ptx", or NULL for a first word. Returns CLI_USAGE. */
+static int no_such_verb(const char *group, const char *word)
+{
+	const struct cli_verb *near = cli_near_verb(group, word);
+
+	fprintf(stderr, "heddle%s%s: error: no such verb: '%s'\n  hint: ", group ? " " : "",
+		group ? group : "", word);
+	if (near && group)
+		fprintf(stderr, "heddle %s is one; ", near->name);
+	else if (near)
+		fprintf(stderr, "heddle %.*s is one; ", (int)strcspn(near->name, " "), near->name);
+	fprintf(stderr, "heddle %s%s-h lists %s\n", group ? group : "", group ? " " : "",
+		near ? "all" : "them");
+	return CLI_USAGE;
 }
 
 /* The words that are no verbs: what a shell or the build asks for. -1: none of them. */
@@ -137,14 +179,16 @@ static int run_word(int argc, char **argv)
 		bool asked =
 			argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
 
-		cli_help_all(argv[0], &c.out);
-		if (!asked) {
-			fprintf(stderr, "heddle %s: error: %s%s%s\n%s", argv[0],
-				argc > 1 ? "no such verb: '" : "a verb is missing",
-				argc > 1 ? argv[1] : "", argc > 1 ? "'" : "",
-				c.out.at ? c.out.at : "");
-			strbuf_finish(&c.out);
-			status = CLI_USAGE;
+		if (!asked && argc > 1) {
+			status = no_such_verb(argv[0], argv[1]);
+		} else {
+			cli_help_all(argv[0], &c.out);
+			if (!asked) {
+				fprintf(stderr, "heddle %s: error: a verb is missing\n%s", argv[0],
+					c.out.at ? c.out.at : "");
+				strbuf_finish(&c.out);
+				status = CLI_USAGE;
+			}
 		}
 	} else {
 		return -1;
@@ -174,7 +218,5 @@ int main(int argc, char **argv)
 	r = run_word(argc - 1, argv + 1);
 	if (r >= 0)
 		return r;
-	fprintf(stderr, "heddle: error: no such verb: '%s'\n  hint: heddle -h lists them\n",
-		argv[1]);
-	return CLI_USAGE;
+	return no_such_verb(NULL, argv[1]);
 }

@@ -217,13 +217,16 @@ static void count_preemptions(struct arena *a, struct stage_result *res)
 	for (const char *p = res->events; (p = strstr(p, "\"drained\"")); p++)
 		max++;
 	res->handover_ns = ARENA_ARRAY(a, double, max);
+	res->put_off = ARENA_ARRAY(a, double, max);
 	while (stage_next_event(&at, &e)) {
 		if (!strcmp(e.what, "preempt"))
 			res->preemptions++;
 		if (!strcmp(e.what, "shrink"))
 			res->shrinks++;
-		if (!strcmp(e.what, "drained") && e.store_ns && n < max)
+		if (!strcmp(e.what, "drained") && e.store_ns && n < max && res->put_off) {
+			res->put_off[n] = (double)(e.total - MIN(e.finished, e.total));
 			res->handover_ns[n++] = (double)(e.t_ns - e.store_ns);
+		}
 	}
 	res->handovers = n;
 }

@@ -4,6 +4,7 @@
 /* A verb's words into its struct cli, checked against its row of the table. Options may stand
  * anywhere before "--"; given twice, the last one counts; no abbreviations, so that a later option
  * cannot change what a script means. */
+#include "base/text.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ const char *cli_value(const struct cli *c, const char *option)
 	return i >= 0 ? c->values[i] : NULL;
 }
 
-/* Whether value is one of the words "a|b|c". */
+/* Whether value is one of the words "a|b|c". A word in capitals stands for any other text. */
 static bool is_one_of(const char *words, const char *value)
 {
 	size_t len = strlen(value);
@@ -71,6 +72,8 @@ static bool is_one_of(const char *words, const char *value)
 		return false;
 	for (const char *w = words; w; w = strchr(w, '|')) {
 		w += *w == '|';
+		if (*w >= 'A' && *w <= 'Z')
+			return true;
 		if (strncmp(w, value, len) == 0 && (w[len] == '|' || w[len] == 0))
 			return true;
 	}
@@ -88,6 +91,18 @@ static int option_set(struct cli *c, int i, const char *value)
 	return c->verb->on_option ? c->verb->on_option(c, o, value) : 0;
 }
 
+/* Of option, "--name" or "--name=value", with the option that is nearly so spelt. */
+static int no_such_option(const struct cli *c, const char *option)
+{
+	size_t len = strcspn(option + 2, "=");
+	const struct cli_option *o;
+
+	for (unsigned i = 0; (o = cli_option_at(c->verb, i)); i++)
+		if (text_is_near(option + 2, len, o->name, strlen(o->name)))
+			return cli_misuse(c, "no such option: '%s'; --%s is one", option, o->name);
+	return cli_misuse(c, "no such option: '%s'", option);
+}
+
 /* "--name", "--name=value", "--name value": sets the option; *next is the argument behind it. */
 static int parse_long(struct cli *c, char **argv, int argc, int *next)
 {
@@ -96,14 +111,14 @@ static int parse_long(struct cli *c, char **argv, int argc, int *next)
 	const struct cli_option *o;
 
 	if (i < 0)
-		return cli_usage(c, "no such option: '%s'", argv[*next - 1]);
+		return no_such_option(c, argv[*next - 1]);
 	o = cli_option_at(c->verb, (unsigned)i);
 	if (!o->value)
-		return eq ? cli_usage(c, "--%s takes no value", o->name) : option_set(c, i, NULL);
+		return eq ? cli_misuse(c, "--%s takes no value", o->name) : option_set(c, i, NULL);
 	if (eq)
 		return option_set(c, i, eq + 1);
 	if (*next == argc)
-		return cli_usage(c, "--%s: %s is missing", o->name, o->value);
+		return cli_misuse(c, "--%s: %s is missing", o->name, o->value);
 	return option_set(c, i, argv[(*next)++]);
 }
 
@@ -115,13 +130,13 @@ static int parse_letters(struct cli *c, char **argv, int argc, int *next)
 		const struct cli_option *o;
 
 		if (i < 0)
-			return cli_usage(c, "no such option: '-%c'", *p);
+			return cli_misuse(c, "no such option: '-%c'", *p);
 		o = cli_option_at(c->verb, (unsigned)i);
 		if (o->value) {
 			if (p[1])
 				return option_set(c, i, p + 1);
 			if (*next == argc)
-				return cli_usage(c, "-%c: %s is missing", *p, o->value);
+				return cli_misuse(c, "-%c: %s is missing", *p, o->value);
 			return option_set(c, i, argv[(*next)++]);
 		}
 		r = option_set(c, i, NULL);
@@ -165,9 +180,9 @@ int cli_parse(struct cli *c, int argc, char **argv)
 	}
 	c->json = cli_has(c, "json");
 	if (c->n_operands < v->min_operands)
-		return cli_usage(c, "what is missing: %s", v->operands);
+		return cli_misuse(c, "what is missing: %s", v->operands);
 	if (v->max_operands >= 0 && c->n_operands > v->max_operands)
-		return cli_usage(c, "unexpected: '%s'", c->operands[v->max_operands]);
+		return cli_misuse(c, "unexpected: '%s'", c->operands[v->max_operands]);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 /* Finding, unpacking and parsing PTX for the ptx verbs. */
 #include "cli/ptx_file.h"
+#include "base/text.h"
 #include "image/image.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 
 #define MAX_PTX_BYTES (256u << 20)
+#define HINT_BYTES    400
 #define NAMED_MAX     20 /* unknown instructions of a file, */
 
 struct walk {
@@ -118,10 +120,76 @@ static bool is_text(const char *text, size_t len)
 	return !memchr(text, 0, len);
 }
 
+static bool has_name(const struct strbuf *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = names->at; p && *p; p = strstr(p, ", "), p = p ? p + 2 : p)
+		if (!strncmp(p, name, len) && !strncmp(p + len, ", ", 2))
+			return true;
+	return false;
+}
+
+/* The names of its kernels, with this behind each; for a hint some of those that are new. */
+static void add_names(const struct ptx_module *m, bool hint, struct strbuf *out)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind != PTX_ITEM_FUNC || !it->func->is_entry || !it->func->has_body)
+			continue;
+		if (hint && (out->len > HINT_BYTES || has_name(out, it->func->sym->name)))
+			continue;
+		strbuf_printf(out, "%s%s", it->func->sym->name, hint ? ", " : "\n");
+	}
+}
+
+/* A text that cannot be PTX, said. */
+static int check_text(const struct cli *c, const char *path, const char *text, size_t len)
+{
+	const char *dot = strrchr(path, '.');
+
+	if (dot && (!strcmp(dot, ".cu") || !strcmp(dot, ".cuh")))
+		return cli_error(c, "compile it with nvcc -ptx", "%s: CUDA C++, not PTX", path);
+	for (size_t i = 0; i < len; i++)
+		if (!strchr(" \t\n\v\f\r", text[i]))
+			return CLI_OK;
+	return cli_error(c, NULL, "%s: empty", path);
+}
+
+/* A file that is no text. */
+static void walk_image(struct walk *w, const char *bytes, size_t len)
+{
+	const struct image_bytes b = {(const uint8_t *)bytes, len};
+	int r = image_walk(b, entry, w);
+
+	if (r == 0 && !w->n_ptx && w->n_code) {
+		w->debug = true;
+		image_walk(b, debug_entry, w);
+	}
+	if (r == -EBADMSG)
+		keep(w, cli_error(w->c, "a newer copy of the file may help",
+				"%s: its device code is cut or broken", w->path));
+	else if (r == -ENOENT || (!w->n_ptx && !w->n_code))
+		keep(w, cli_error(w->c,
+				"a PTX text, or a program, library or fatbin with PTX in it",
+				"%s: holds no device code", w->path));
+	else if (!w->n_ptx)
+		keep(w, cli_error(w->c, "heddle doctor -- PROG lists kernels that come without",
+				"%s: holds machine code only, no PTX", w->path));
+	else if (!w->n_taken)
+		keep(w, cli_error(w->c, "heddle ptx check lists what there is",
+				"%s: holds no PTX for sm_%u", w->path, (unsigned)w->arch));
+}
+
+static const char *shown(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "<stdin>" : path;
+}
+
 int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 {
-	struct walk w = {
-		.c = c, .path = strcmp(path, "-") == 0 ? "<stdin>" : path, .fn = fn, .user = user};
+	struct walk w = {.c = c, .path = shown(path), .fn = fn, .user = user};
 	char *text;
 	size_t len;
 	int r = cli_number(c, "arch", 1, 9999, &w.arch);
@@ -133,45 +201,89 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 	if (is_text(text, len)) {
 		struct cli_ptx f = {.path = w.path, .name = w.path, .text = text, .len = len};
 
-		parsed(&w, &f);
-		free(text);
-		return w.status;
-	}
-	r = image_walk((struct image_bytes){(const uint8_t *)text, len}, entry, &w);
-	if (r == 0 && !w.n_ptx && w.n_code) {
-		w.debug = true;
-		image_walk((struct image_bytes){(const uint8_t *)text, len}, debug_entry, &w);
+		w.status = check_text(c, w.path, text, len);
+		if (w.status == CLI_OK)
+			parsed(&w, &f);
+	} else {
+		walk_image(&w, text, len);
 	}
 	free(text);
-	if (r == -EBADMSG)
-		keep(&w, cli_error(c, "a newer copy of the file may help",
-				 "%s: its device code is cut or broken", w.path));
-	else if (r == -ENOENT || (!w.n_ptx && !w.n_code))
-		keep(&w, cli_error(c, "a PTX text, or a program, library or fatbin with PTX in it",
-				 "%s: holds no device code", w.path));
-	else if (!w.n_ptx)
-		keep(&w, cli_error(c, "heddle doctor -- PROG lists kernels that come without",
-				 "%s: holds machine code only, no PTX", w.path));
-	else if (!w.n_taken)
-		keep(&w, cli_error(c, "heddle ptx check lists what there is",
-				 "%s: holds no PTX for sm_%u", w.path, (unsigned)w.arch));
 	return w.status;
 }
 
-static void add_names(const struct ptx_module *m, struct strbuf *out)
-{
-	for (size_t i = 0; i < m->items.len; i++) {
-		const struct ptx_item *it = &m->items.at[i];
+/* ---- the PTX of one kernel ---- */
 
-		if (it->kind == PTX_ITEM_FUNC && it->func->is_entry && it->func->has_body)
-			strbuf_printf(out, "%s\n", it->func->sym->name);
+struct choice {
+	const char *kernel;
+	char *text; /* NULL: none yet */
+	size_t len;
+	uint32_t arch;
+	struct strbuf names; /* of kernels that are there, ", " behind each */
+};
+
+static int choose(struct cli *c, struct cli_ptx *f, void *user)
+{
+	struct choice *ch = user;
+	const struct ptx_func *k = f->diags.errors ? NULL : ptx_find_func(f->module, ch->kernel);
+
+	if (f->diags.errors)
+		return CLI_OK; /* another one may do */
+	if (!k || !k->is_entry) {
+		add_names(f->module, true, &ch->names);
+		return CLI_OK;
 	}
+	if (ch->text && f->arch >= ch->arch)
+		return CLI_OK;
+	free(ch->text);
+	ch->text = malloc(f->len + 1);
+	if (!ch->text)
+		return cli_error(c, NULL, "out of memory");
+	memcpy(ch->text, f->text, f->len);
+	ch->text[f->len] = 0;
+	ch->len = f->len;
+	ch->arch = f->arch;
+	return CLI_OK;
+}
+
+int cli_ptx_text(
+	struct cli *c, const char *path, const char *kernel, char **ret_text, size_t *ret_len)
+{
+	struct choice ch = {.kernel = kernel};
+	struct walk w = {.c = c, .path = shown(path), .fn = choose, .user = &ch};
+	char *text;
+	size_t len;
+	int r = cli_read_file(c, path, &text, &len);
+
+	if (r != CLI_OK)
+		return r;
+	if (is_text(text, len)) {
+		r = check_text(c, w.path, text, len);
+		ch.text = text;
+		ch.len = len;
+	} else {
+		walk_image(&w, text, len);
+		free(text);
+		r = w.status;
+		if (ch.names.len > 2 && !ch.names.failed)
+			ch.names.at[ch.names.len - 2] = 0; /* the last comma */
+		if (r == CLI_OK && !ch.text)
+			r = cli_error(c, ch.names.len ? ch.names.at : "its PTX cannot be read",
+				"%s has no kernel '%s'", w.path, kernel);
+	}
+	strbuf_finish(&ch.names);
+	if (r != CLI_OK) {
+		free(ch.text);
+		return r;
+	}
+	*ret_text = ch.text;
+	*ret_len = ch.len;
+	return CLI_OK;
 }
 
 static int add_file(struct cli *c, struct cli_ptx *f, void *user)
 {
 	if (!f->diags.errors)
-		add_names(f->module, &c->out);
+		add_names(f->module, false, &c->out);
 	return CLI_OK;
 }
 
@@ -225,23 +337,6 @@ void cli_ptx_json_diags(struct json *j, const struct diag_list *d)
 
 /* ---- instructions that are not known ---- */
 
-/* One letter too many, too few, another, or two that changed places. */
-static bool is_near(const char *a, size_t la, const char *b, size_t lb)
-{
-	size_t same = 0, tail = 0;
-
-	if (la > lb + 1 || lb > la + 1)
-		return false;
-	while (same < MIN(la, lb) && a[same] == b[same])
-		same++;
-	while (tail < MIN(la, lb) - same && a[la - 1 - tail] == b[lb - 1 - tail])
-		tail++;
-	if (MAX(la, lb) - same - tail <= 1)
-		return true;
-	return la == lb && la - same - tail == 2 && a[same] == b[same + 1] &&
-	       a[same + 1] == b[same];
-}
-
 /* What is known and spelt nearly so; the first word counts. */
 static const char *nearest(const char *text)
 {
@@ -257,7 +352,7 @@ static const char *nearest(const char *text)
 	for (unsigned i = 1; i < PTX_OP_COUNT; i++) {
 		const char *name = ptx_ops[i].name;
 
-		if (len > 1 && is_near(text, len, name, strcspn(name, "_")))
+		if (len > 1 && text_is_near(text, len, name, strcspn(name, "_")))
 			return name;
 	}
 	return NULL;

@@ -86,7 +86,7 @@ static int read_kernel(struct forming *x, unsigned k)
 	struct pass_guest *g = &x->kernels[k];
 	const struct ptx_func *f;
 	size_t len;
-	int r = cli_read_file(x->c, s->file, &in->text, &len);
+	int r = cli_ptx_text(x->c, s->file, s->kernel, &in->text, &len);
 
 	if (r != CLI_OK)
 		return r;

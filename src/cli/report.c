@@ -132,21 +132,38 @@ void cli_warn(const struct cli *c, const char *fmt, ...)
 	va_end(ap);
 }
 
-int cli_usage(const struct cli *c, const char *fmt, ...)
+static void say_usage(const struct cli *c, bool synopsis, const char *fmt, va_list ap)
 {
 	const struct cli *whole = whole_of(c);
-	struct strbuf synopsis = {0};
+	struct strbuf line = {0};
+
+	say(c, "error", NULL, fmt, ap);
+	if (as_json(whole))
+		return;
+	if (synopsis)
+		cli_usage_line(whole->verb, &line);
+	fprintf(stderr, "%s  hint: %s%s -h says more\n", line.at ? line.at : "",
+		cli_prefix(whole->verb), whole->verb->name);
+	strbuf_finish(&line);
+}
+
+int cli_usage(const struct cli *c, const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, "error", NULL, fmt, ap);
+	say_usage(c, false, fmt, ap);
 	va_end(ap);
-	if (as_json(whole))
-		return CLI_USAGE;
-	cli_usage_line(whole->verb, &synopsis);
-	fprintf(stderr, "%s  hint: %s%s -h says more\n", synopsis.at ? synopsis.at : "",
-		cli_prefix(whole->verb), whole->verb->name);
-	strbuf_finish(&synopsis);
+	return CLI_USAGE;
+}
+
+int cli_misuse(const struct cli *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_usage(c, true, fmt, ap);
+	va_end(ap);
 	return CLI_USAGE;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "cli/run_watch.h"
 #include "cli/listing.h"
+#include "cli/run_why.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -38,6 +39,9 @@ struct watch {
 	char dir[64], path[96];
 	int listener;
 	VEC(struct tenant) tenants;
+	/* Where there is no tenant: what the program's shims said last, and what was seen of it. */
+	char said[sizeof(((struct wire_refused *)0)->why)];
+	struct run_seen seen;
 };
 
 static volatile pid_t child;
@@ -108,14 +112,24 @@ static bool hear(struct watch *w)
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 	struct tenant t = {0};
+	union {
+		struct wire_head head;
+		struct wire_hello hello;
+		struct wire_refused refused;
+	} m;
 	unsigned n = 0;
 
 	if (sock < 0)
 		return false;
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	r = wire_recv(sock, &t.hello, sizeof(t.hello), &fd, 1, &n);
-	if (r > 0 && n == 1 && wire_check(&t.hello, (size_t)r) == 0 &&
-		t.hello.head.type == WIRE_HELLO &&
+	r = wire_recv(sock, &m, sizeof(m), &fd, 1, &n);
+	if (r > 0 && wire_check(&m, (size_t)r) < 0)
+		r = -EPROTO;
+	if (r > 0 && m.head.type == WIRE_REFUSED)
+		snprintf(w->said, sizeof(w->said), "%s", m.refused.why);
+	else if (r > 0 && m.head.type == WIRE_HELLO)
+		t.hello = m.hello;
+	if (r > 0 && n == 1 && m.head.type == WIRE_HELLO &&
 		getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
 		wire_page_map(fd, &t.page) == 0) {
 		t.pid = cred.pid;
@@ -134,9 +148,12 @@ static int await_end(struct watch *w)
 	int fd = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
 	struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = w->listener, .events = POLLIN}};
 
-	while (fd >= 0 && !(p[0].revents & POLLIN)) {
-		if (poll(p, ARRAY_LEN(p), -1) > 0 && (p[1].revents & POLLIN))
+	/* It is looked at while it lives: often at first, for a program may be short. */
+	for (int ms = 1; fd >= 0 && !(p[0].revents & POLLIN); ms = MIN(2 * ms, 1000)) {
+		if (poll(p, ARRAY_LEN(p), w->tenants.len ? -1 : ms) > 0 && (p[1].revents & POLLIN))
 			hear(w);
+		if (!w->tenants.len)
+			run_look(child, w->path, &w->seen);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -231,6 +248,7 @@ static void report(struct watch *w)
 {
 	struct strbuf out = {0};
 	struct json j;
+	char why[6400];
 
 	await_figures(w);
 	if (w->c->json) {
@@ -248,9 +266,15 @@ static void report(struct watch *w)
 	}
 	if (w->c->json) {
 		json_end(&j, ']');
+		json_str(&j, "why",
+			w->tenants.len
+				? NULL
+				: run_why(w->c->operands[0], w->said, &w->seen, why, sizeof(why)));
 		json_end(&j, '}');
 	} else if (!w->tenants.len) {
-		strbuf_printf(&out, "heddle run: %s did not become a tenant\n", w->c->operands[0]);
+		strbuf_printf(&out, "heddle run: %s did not become a tenant: %s\n",
+			w->c->operands[0],
+			run_why(w->c->operands[0], w->said, &w->seen, why, sizeof(why)));
 	}
 	if (out.len)
 		fwrite(out.at, 1, out.len, stderr);

@@ -5,6 +5,7 @@
  * the range of its type: a silently cut constant would make two runs differ for no visible reason.
  */
 #include "cli/spec.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,23 +50,19 @@ int spec_parse_dims(const char *text, uint32_t ret[3])
 	uint32_t dims[3] = {1, 1, 1};
 
 	for (unsigned i = 0; i < 3; i++) {
-		char *end;
-		unsigned long long v;
+		uint64_t v;
 
-		if (!isdigit((unsigned char)*text))
-			return -EINVAL;
-		errno = 0;
-		v = strtoull(text, &end, 10);
-		if (errno || v == 0 || v > UINT32_MAX)
+		text = text_count(text, &v);
+		if (!text || v == 0 || v > UINT32_MAX)
 			return -EINVAL;
 		dims[i] = (uint32_t)v;
-		if (!*end) {
+		if (!*text) {
 			memcpy(ret, dims, sizeof(dims));
 			return 0;
 		}
-		if (*end != ',')
+		if (*text != ',' && *text != 'x')
 			return -EINVAL;
-		text = end + 1;
+		text++;
 	}
 	return -EINVAL;
 }
@@ -74,6 +71,19 @@ static int bad(struct strbuf *err, const char *text, const char *why)
 {
 	strbuf_printf(err, "argument '%s': %s", text, why);
 	return -EINVAL;
+}
+
+/* A decimal number with a unit, "64K" or "-1k", as its value; false: text is not one. */
+static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
+{
+	bool minus = is_signed && *text == '-';
+	uint64_t v;
+	const char *end = text_count(text + minus, &v);
+
+	if (!end || *end || isdigit((unsigned char)end[-1]) || (is_signed && v > INT64_MAX))
+		return false;
+	*ret = minus ? -v : v;
+	return true;
 }
 
 /* A value of type t from text[0, len), as its bytes. */
@@ -100,12 +110,16 @@ static int parse_value(const struct spec_type *t, const char *text, size_t len, 
 	if (t->kind == SIGNED) {
 		int64_t v = strtoll(buf, &end, 0);
 
+		if (parse_unit(buf, true, (uint64_t *)&v))
+			end = buf + len;
 		if (*end || errno ||
 			(width < 64 && (v < -(1ll << (width - 1)) || v >= (1ll << (width - 1)))))
 			return -ERANGE;
 		bits = (uint64_t)v;
 	} else {
 		bits = strtoull(buf, &end, 0);
+		if (parse_unit(buf, false, &bits))
+			end = buf + len;
 		if (*end || errno || *buf == '-' || (width < 64 && bits >> width))
 			return -ERANGE;
 	}
@@ -186,7 +200,7 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 	struct spec_arg arg = {.text = text};
 	size_t type_len = strcspn(text, "[:");
 	const char *rest = text + type_len;
-	char *end;
+	const char *end;
 	int r;
 
 	if (!strncmp(text, "hex:", 4)) {
@@ -210,10 +224,10 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 		*ret = arg;
 		return 0;
 	}
-	errno = 0;
-	arg.count = isdigit((unsigned char)rest[1]) ? strtoull(rest + 1, &end, 10) : 0;
-	if (!arg.count || errno || strncmp(end, "]:", 2))
-		return bad(err, text, "a buffer is written TYPE[N]:INIT, N at least 1");
+	end = text_count(rest + 1, &arg.count);
+	if (!arg.count || !end || strncmp(end, "]:", 2) != 0)
+		return bad(err, text,
+			"a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K");
 	if (arg.count > SPEC_MAX_BYTES / arg.type->bytes)
 		return bad(err, text, "the buffer is larger than 16 GiB");
 	arg.is_buffer = true;

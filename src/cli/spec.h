@@ -2,13 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* KERNELSPEC: one kernel, its launch shape and its arguments, as words of the command line.
- *   FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...
+ *   FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...   (4,2 or 4x2)
  *   ARG: TYPE:VALUE            a scalar (i32:5, f32:0.5), passed by value
  *        hex:0a0b...           raw bytes by value, for structures
  *        TYPE[N]:INIT          a buffer in device memory, its address is passed; INIT one of
  *                              zero, iota, const(V), rand(SEED), @FILE
  *        ...>FILE              the buffer is written there as raw bytes after the kernel;
  *                              >- prints one value a line
+ * Counts and whole numbers may end in K, M or G: powers of 1024.
  * rand: integers over their whole range, floating point in [0, 1); element i depends on SEED and i
  * alone, so equal specs give equal data on every machine. */
 #ifndef HEDDLE_SPEC_H
@@ -39,7 +40,7 @@ struct spec {
 
 #define SPEC_MAX_BYTES (16ull << 30) /* one buffer */
 
-/* "4", "4,2" or "4,2,1": every part at least 1. 0 or -EINVAL. */
+/* "4", "4,2", "4x2x1" or "64K,2": every part at least 1. 0 or -EINVAL. */
 int spec_parse_dims(const char *text, uint32_t ret[3]);
 /* 0; -EINVAL with one sentence in err; -ENOMEM. */
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);

@@ -53,6 +53,7 @@ struct stage_result {
 	/* managed: from the daemon's events */
 	unsigned preemptions, shrinks; /* of all SMs, of some */
 	double *handover_ns; /* store -> last worker's exit, in the order in which they came */
+	double *put_off; /* by handover: blocks of low that were left, and waited from then on */
 	unsigned handovers;
 	char *events; /* the daemon's event lines of this pair, or NULL */
 };
@@ -80,7 +81,7 @@ int stage_run(
 /* Of stage_result.events; in what, "" for a line that is none. */
 struct stage_event {
 	char what[16];
-	uint64_t t_ns, store_ns;
+	uint64_t t_ns, store_ns, total, finished; /* the latter two: blocks */
 };
 /* The event at *at, and *at past it; false after the last. */
 bool stage_next_event(const char **at, struct stage_event *ret);

@@ -206,6 +206,16 @@ fail:
 	return r;
 }
 
+/* All of them, as the tenant counts them: also those that came and went between two looks. */
+static uint64_t launches_of(const struct hd_tenant *t)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < WIRE_FATES; i++)
+		n += __atomic_load_n(&t->page->launched[i], __ATOMIC_RELAXED);
+	return n;
+}
+
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 {
 	struct hd_device *dev = t->device;
@@ -216,9 +226,9 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	hd_tell_figures(d, t, true);
 	if (t->is_logged)
 		hd_log_at(HD_LOG_INFO,
-			"tenant %u leaves: %s, pid %d: %llu launches seen, preempted %llu times, "
+			"tenant %u leaves: %s, pid %d: %llu launches, preempted %llu times, "
 			"waited %llu ms",
-			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)t->launches,
+			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)launches_of(t),
 			(unsigned long long)t->preemptions,
 			(unsigned long long)(t->page->waited_ns / 1000000));
 	for (unsigned i = 0; i < WIRE_SLOTS; i++) {

@@ -20,7 +20,7 @@ const char *const dev_how_passes[DEV_HOWS] = {
 };
 static const char *const orders[] = {"steal", "partition", "mixed", "apart", "steal:shared"};
 
-bool dev_how_parse(const char *text, enum dev_how *ret)
+static bool how_parse(const char *text, enum dev_how *ret)
 {
 	for (unsigned i = 0; i < DEV_HOWS; i++)
 		if (!strcmp(text, dev_hows[i])) {
@@ -133,7 +133,7 @@ void dev_way_print(
 	if (how == DEV_MERGE && m->chunk > 1 && !m->chunks[0])
 		strbuf_printf(&b, " chunk=%u", m->chunk);
 	if (how == DEV_MERGE && m->workers)
-		strbuf_printf(&b, " workers=%u", m->workers);
+		strbuf_printf(&b, " total-workers=%u", m->workers);
 	if (how == DEV_MERGE && m->workers_per_sm)
 		strbuf_printf(&b, " per-sm=%u", m->workers_per_sm);
 	for (unsigned k = 0, first = 1; how == DEV_MERGE && k < n; k++)
@@ -151,88 +151,134 @@ void dev_way_print(
 	strbuf_finish(&b);
 }
 
-/* "unsliced", "branches", "registers=N", behind "weave". */
-static bool parse_weaving(const char *word, struct dev_merging *ret_m)
+/* A word of a way that begins with name: what follows it; else NULL. */
+static const char *after(const char *word, const char *name)
 {
-	bool *const words[] = {&ret_m->unsliced, &ret_m->branches};
-	static const char *const names[] = {"unsliced", "branches"};
-	unsigned n;
-	char more;
+	size_t len = strlen(name);
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcmp(word, names[i])) {
-			*words[i] = true;
-			return true;
-		}
-	if (sscanf(word, "registers=%u%c", &n, &more) != 1 || n < DEV_REGISTERS_MIN ||
-		n > DEV_REGISTERS_NONE)
-		return false;
-	ret_m->registers = n < DEV_REGISTERS_NONE ? n : 0;
-	return true;
+	return strncmp(word, name, len) == 0 ? word + len : NULL;
 }
 
-/* "help", "chunk=N", "chunk=N:N...", "workers=N", "per-sm=N", "own=K:K...", behind an order. */
-static bool parse_word(
-	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
+static const char *parse_number(
+	struct arena *a, const char *text, unsigned min, unsigned max, uint32_t *ret)
 {
-	const struct {
-		const char *name;
-		uint32_t *to;
-	} numbers[] = {{"workers=", &ret_m->workers}, {"per-sm=", &ret_m->workers_per_sm}};
 	unsigned n;
 	char more;
+
+	if (sscanf(text, "%u%c", &n, &more) != 1 || n < min || n > max)
+		return arena_printf(a, "'%s' is not a number from %u to %u", text, min, max);
+	*ret = n;
+	return NULL;
+}
+
+/* A word after "weave": "unsliced", "branches", "registers=N". */
+static const char *parse_weaving(struct arena *a, const char *word, struct dev_merging *ret_m)
+{
+	const char *wrong, *text = after(word, "registers=");
+
+	if (!strcmp(word, "unsliced")) {
+		ret_m->unsliced = true;
+	} else if (!strcmp(word, "branches")) {
+		ret_m->branches = true;
+	} else if (text) {
+		wrong = parse_number(
+			a, text, DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &ret_m->registers);
+		if (wrong)
+			return wrong;
+		ret_m->registers %= DEV_REGISTERS_NONE;
+	} else {
+		return arena_printf(a, "'%s' is not one of unsliced, branches, registers=N", word);
+	}
+	return NULL;
+}
+
+/* A word after the order of "merge". */
+static const char *parse_word(
+	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
+{
+	const char *text;
 
 	if (!strcmp(word, "help")) {
 		ret_m->help_others = true;
-		return true;
+		return NULL;
 	}
-	if (!strncmp(word, "chunk=", 6))
-		return !dev_chunk_parse(a, word + 6, kernels, ret_m);
-	if (!strncmp(word, "own=", 4))
-		return !dev_own_parse(a, word + 4, kernels, ret_m);
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
-		size_t len = strlen(numbers[i].name);
-
-		if (strncmp(word, numbers[i].name, len) != 0)
-			continue;
-		if (sscanf(word + len, "%u%c", &n, &more) != 1 || n < 1 || n > SHARE_MAX)
-			return false;
-		*numbers[i].to = n;
-		return true;
-	}
-	return false;
+	if ((text = after(word, "chunk=")))
+		return dev_chunk_parse(a, text, kernels, ret_m);
+	if ((text = after(word, "own=")))
+		return dev_own_parse(a, text, kernels, ret_m);
+	if ((text = after(word, "total-workers=")))
+		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers);
+	if ((text = after(word, "per-sm=")))
+		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers_per_sm);
+	return arena_printf(a,
+		"'%s' is not one of help, chunk=N[:N...], total-workers=N, per-sm=N, own=K[:K...]",
+		word);
 }
 
-bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
+/* The words of a way, the first without its "=N:N...", which is *ret_shares (else NULL). */
+static const char *parse_words(struct arena *a, char (*word)[128], int words, const char *shares,
+	unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
+{
+	const char *wrong = NULL;
+
+	if (!how_parse(word[0], ret_how))
+		return arena_printf(a,
+			"'%s' is not one of sequential, streams, green, merge, vertical, "
+			"horizontal, weave",
+			word[0]);
+	if (shares && *ret_how != DEV_GREEN)
+		return arena_printf(a, "%s has no shares", word[0]);
+	if (words > 1 && *ret_how != DEV_MERGE && *ret_how != DEV_WEAVE)
+		return arena_printf(a, "'%s' after %s", word[1], word[0]);
+	if (shares)
+		wrong = parse_shares(a, shares, n, ret_m->share);
+	if (*ret_how == DEV_MERGE && words > 1)
+		wrong = dev_order_parse(a, word[1], n, ret_m);
+	for (int i = *ret_how == DEV_WEAVE ? 1 : 2; i < words && !wrong; i++)
+		wrong = *ret_how == DEV_WEAVE ? parse_weaving(a, word[i], ret_m)
+					      : parse_word(a, word[i], n, ret_m);
+	return wrong;
+}
+
+const char *dev_way_parse(struct arena *a, const char *text, unsigned n, enum dev_how *ret_how,
+	struct dev_merging *ret_m)
 {
 	char word[7][128], more;
 	int words = sscanf(text, "%127s %127s %127s %127s %127s %127s %127s %c", word[0], word[1],
 		word[2], word[3], word[4], word[5], word[6], &more);
 	char *shares = words > 0 ? strchr(word[0], '=') : NULL;
-	struct arena a;
-	bool ok;
+	struct dev_merging m = *ret_m;
+	enum dev_how how = DEV_MERGE;
+	const char *wrong;
 
+	if (words < 1)
+		return "it is empty";
+	if (words > 7)
+		return "it has more than seven words";
 	if (shares)
 		*shares++ = 0;
-	if (words < 1 || words > 7 || !dev_how_parse(word[0], ret_how))
-		return false;
-	if ((*ret_how == DEV_GREEN) != (shares != NULL))
-		return false;
-	if (*ret_how != DEV_MERGE && *ret_how != DEV_WEAVE && words > 1)
-		return false;
-	ret_m->help_others = false;
-	ret_m->chunk = 1;
-	ret_m->own = 0;
-	ret_m->registers = 0;
-	ret_m->unsliced = ret_m->branches = false;
-	memset(ret_m->chunks, 0, sizeof(ret_m->chunks));
-	arena_init(&a, 0);
-	ok = *ret_how == DEV_GREEN   ? !parse_shares(&a, shares, n, ret_m->share)
-	     : *ret_how == DEV_MERGE ? words >= 2 && !dev_order_parse(&a, word[1], n, ret_m)
-				     : true;
-	for (int i = *ret_how == DEV_WEAVE ? 1 : 2; i < words && ok; i++)
-		ok = *ret_how == DEV_WEAVE ? parse_weaving(word[i], ret_m)
-					   : parse_word(&a, word[i], n, ret_m);
-	arena_finish(&a);
-	return ok;
+	m.order = CTL_STEAL;
+	m.help_others = m.unsliced = m.branches = false;
+	m.chunk = 1;
+	m.own = m.registers = m.workers = m.workers_per_sm = 0;
+	memset(m.chunks, 0, sizeof(m.chunks));
+	for (unsigned k = 0; k < n; k++)
+		m.share[k] = 1;
+	wrong = parse_words(a, word, words, shares, n, &how, &m);
+	if (!wrong) {
+		*ret_how = how;
+		*ret_m = m;
+	}
+	return wrong;
+}
+
+void dev_way_mirror(struct dev_merging *m)
+{
+	struct dev_merging as = *m;
+
+	for (unsigned k = 0; k < 2; k++) {
+		m->share[k] = as.share[1 - k];
+		m->chunks[k] = as.chunks[1 - k];
+	}
+	m->own = (as.own & 1) << 1 | (as.own >> 1 & 1);
 }

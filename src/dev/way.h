@@ -22,7 +22,6 @@ enum dev_how {
 extern const char *const dev_hows[DEV_HOWS];
 /* The pass that makes it (pass/registry.h); NULL: none is needed. */
 extern const char *const dev_how_passes[DEV_HOWS];
-bool dev_how_parse(const char *text, enum dev_how *ret);
 
 /* "steal", "partition", "mixed", "apart" or "steal:shared". */
 const char *dev_order_name(enum ctl_order order);
@@ -41,11 +40,16 @@ const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct 
 #define DEV_REGISTERS_MIN  16u
 #define DEV_REGISTERS_NONE 256u
 
-/* All of a way: "merge mixed=3:1 help chunk=4 workers=64 per-sm=2", "merge steal chunk=12:1",
+/* All of a way: "merge mixed=3:1 help chunk=4 total-workers=64 per-sm=2", "merge steal chunk=12:1",
  * "merge apart=1:1 own=2", "green=1:2", "weave unsliced branches registers=64". */
 void dev_way_print(
 	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size);
-/* false: no such way, of n kernels. The rest of *ret_m stays as it was. */
-bool dev_way_parse(const char *text, unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m);
+/* The other direction. "merge" alone is "merge steal", and "green" has equal shares. What a way
+ * does not say (times, count, yield_every) stays in *ret_m. NULL, or what is wrong, in the arena.
+ */
+const char *dev_way_parse(struct arena *a, const char *text, unsigned n, enum dev_how *ret_how,
+	struct dev_merging *ret_m);
+/* Makes a way of two kernels a way of the same kernels in the other order. */
+void dev_way_mirror(struct dev_merging *m);
 
 #endif

@@ -71,7 +71,9 @@ static int find_all(struct heddle *h, const struct heddle_launch *l, unsigned n,
 
 /* ---- the way ---- */
 
-static int look_up(struct heddle *h, const struct rt_set *s, const char *store, char *ret)
+/* *ret_mirrored: the way was kept for the two kernels in the other order. */
+static int look_up(
+	struct heddle *h, const struct rt_set *s, const char *store, char *ret, bool *ret_mirrored)
 {
 	const char *hint = "heddle tune measures them, and keeps the best way";
 	struct model_kernel kernels[RT_MAX];
@@ -88,9 +90,20 @@ static int look_up(struct heddle *h, const struct rt_set *s, const char *store, 
 		memcpy(k->block, s->launch[i].block, sizeof(k->block));
 		k->shared_bytes = s->launch[i].shared_bytes;
 	}
+	*ret_mirrored = false;
 	r = model_plain_path(store, &what, path, sizeof(path));
 	if (r == 0)
 		r = model_plain_get(path, ret);
+	if (r == -ENOENT && s->n == 2) {
+		const struct model_kernel first = kernels[0];
+
+		kernels[0] = kernels[1];
+		kernels[1] = first;
+		*ret_mirrored = true;
+		r = model_plain_path(store, &what, path, sizeof(path));
+		if (r == 0)
+			r = model_plain_get(path, ret);
+	}
 	if (r == -ENOENT)
 		return rt_fail(h, -ENOENT, hint,
 			"these kernels, launched so, have not been measured on this device");
@@ -100,27 +113,40 @@ static int look_up(struct heddle *h, const struct rt_set *s, const char *store, 
 static int find_way(struct heddle *h, const struct rt_set *s, const char *way, const char *store,
 	char *ret_text, enum dev_how *ret_how, struct dev_merging *ret_m)
 {
+	bool mirrored = false;
+	struct arena a;
+	const char *wrong;
 	int r = 0;
 
 	if (!way || !strcmp(way, "tuned")) {
-		r = look_up(h, s, store, ret_text);
+		r = look_up(h, s, store, ret_text, &mirrored);
 		if (r < 0 && way)
 			return r;
 		if (r < 0)
 			snprintf(ret_text, MODEL_WAY_MAX, "sequential");
+		mirrored &= r == 0;
 	} else if (strlen(way) >= MODEL_WAY_MAX) {
 		return rt_fail(
 			h, -EINVAL, "heddle(3) lists them", "no way is as long as \"%.40s\"", way);
 	} else {
 		snprintf(ret_text, MODEL_WAY_MAX, "%s", way);
 	}
-	if (!dev_way_parse(ret_text, s->n, ret_how, ret_m))
-		return rt_fail(h, -EINVAL,
+	arena_init(&a, 0);
+	wrong = dev_way_parse(&a, ret_text, s->n, ret_how, ret_m);
+	if (wrong)
+		r = rt_fail(h, -EINVAL,
 			"\"sequential\", \"streams\", \"green=1:1\", \"merge steal chunk=8\", "
 			"\"merge partition=3:1 help\", \"vertical\", \"weave\" are; a share for "
 			"each kernel",
-			"\"%s\" is no way of running %u kernels", ret_text, s->n);
-	return 0;
+			"\"%s\" is no way of running %u kernels: %s", ret_text, s->n, wrong);
+	else
+		r = 0;
+	arena_finish(&a);
+	if (!wrong && mirrored) {
+		dev_way_mirror(ret_m);
+		dev_way_print(*ret_how, ret_m, s->n, ret_text, MODEL_WAY_MAX);
+	}
+	return r;
 }
 
 /* ---- as they are ---- */

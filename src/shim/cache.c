@@ -7,6 +7,7 @@
  * another name too, is as good as absent. Files appear by rename, so nobody reads half of one; a
  * read one is touched, so that those used longest ago are removed when all take too much.
  * Whatever fails here only costs time. */
+#include "base/environment.h"
 #include "dev/folder.h"
 #include "shim/kernel.h"
 
@@ -22,8 +23,7 @@
 
 #define CACHE_MAGIC   "hdcache2"
 #define CACHE_MAX     ((size_t)64 << 20)
-#define ALL_MB        512u /* HEDDLE_CACHE_MB */
-#define TOUCH_AFTER_S 60   /* not at each start of a program that is started over and over */
+#define TOUCH_AFTER_S 60 /* not at each start of a program that is started over and over */
 
 struct cache_head {
 	char magic[8];
@@ -34,14 +34,7 @@ struct cache_head {
 /* What all files may take. */
 static uint64_t all_bytes(void)
 {
-	const char *given = secure_getenv("HEDDLE_CACHE_MB");
-	char *end;
-	unsigned long long mb;
-
-	if (!given || *given < '0' || *given > '9')
-		return (uint64_t)ALL_MB << 20;
-	mb = strtoull(given, &end, 10);
-	return *end || mb > UINT32_MAX ? (uint64_t)ALL_MB << 20 : (uint64_t)mb << 20;
+	return env_number(ENV_CACHE_MB) << 20;
 }
 
 static bool cache_dir(char *ret, size_t size)

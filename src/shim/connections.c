@@ -10,6 +10,7 @@
  * on disk, and its next start gets more. What the user sets is left as it is, and nothing is noted
  * then. */
 #include "shim/connections.h"
+#include "base/environment.h"
 #include "shim/kernel.h"
 
 #include <fcntl.h>
@@ -22,9 +23,6 @@
 #define VARIABLE "CUDA_DEVICE_MAX_CONNECTIONS"
 /* What the shim set, which children inherit: by this it is told from what the user set. */
 #define OURS "HEDDLE_CONNECTIONS"
-
-#define AFTER   "HEDDLE_CONNECTIONS_AFTER"
-#define AFTER_S 100 /* then a second at the start is one part in a hundred */
 
 #define DRIVERS_CONNECTIONS 8 /* where the variable says nothing; see SPARE_CHANNELS */
 
@@ -114,8 +112,7 @@ static unsigned parsed(const char *s)
 
 void connections_init(void)
 {
-	const char *given = secure_getenv(VARIABLE), *ours = secure_getenv(OURS),
-		   *after = secure_getenv(AFTER);
+	const char *given = secure_getenv(VARIABLE), *ours = secure_getenv(OURS);
 	unsigned n = 0;
 	char text[12];
 	bool known;
@@ -124,8 +121,7 @@ void connections_init(void)
 		number = parsed(given);
 		return;
 	}
-	from_ns = shim_now_ns() +
-		  (uint64_t)(after && *after ? MAX(atoi(after), 0) : AFTER_S) * 1000000000;
+	from_ns = shim_now_ns() + env_number(ENV_CONNECTIONS_AFTER) * 1000000000;
 	known = key_of_program(program);
 	if (known)
 		n = noted(program);

@@ -4,10 +4,13 @@
 /* The real driver: found and loaded at the first call that needs it, never from a constructor.
  * HEDDLE_DRIVER_LIB names it (the virtual GPU's library, or one in an unusual place); otherwise the
  * first libcuda.so.1 of the system that carries no marker of ours. */
+#include "base/environment.h"
 #include "dev/symbol.h"
 #include "shim/connections.h"
 #include "shim/shim.h"
+#include "wire/wire.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,20 +30,42 @@ void *shim_resolve(unsigned index);
 /* By this symbol others tell us from the driver. */
 SHIM_API const int heddle_shim_marker = 1;
 
+static void say_line(const char *text, const char *more)
+{
+	char line[512];
+	int n = snprintf(line, sizeof(line), "heddle: %s%s\n", text, more);
+
+	if (write(STDERR_FILENO, line, (size_t)MIN(n, (int)sizeof(line) - 1)) < 0)
+		return; /* nowhere to say it */
+}
+
+static void say_environment(void *user, enum env_variable which, const char *line)
+{
+	(void)user;
+	(void)which;
+	say_line(line, "");
+}
+
 static void load(void)
 {
-	const char *path = secure_getenv("HEDDLE_DRIVER_LIB");
+	const char *path = secure_getenv("HEDDLE_DRIVER_LIB"), *why;
 	struct cu_api api;
 
-	connections_init(); /* ahead of the driver, which reads it when it starts */
-	if (dev_open_below(path && *path ? path : NULL, &api) < 0)
+	env_check(say_environment, NULL);
+	connections_init(); /* before the driver, which reads it when it starts */
+	if (dev_open_below(path && *path ? path : NULL, &api) < 0) {
+		why = path && *path ? dlerror() : NULL;
+		if (path && *path)
+			say_line("HEDDLE_DRIVER_LIB is no driver's library: ", why ? why : path);
 		return;
+	}
 	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */
 		dev_close(&api);
 		return;
 	}
 	cu = api;
 	loaded = true;
+	shim_tell_watcher("it called the driver, and launched no kernel");
 }
 
 const struct cu_api *shim_driver(void)
@@ -73,10 +98,24 @@ void *shim_resolve(unsigned index)
 	return fn;
 }
 
+void shim_tell_watcher(const char *why)
+{
+	const char *path = secure_getenv(WIRE_REPORT_ENV);
+	struct wire_refused m = {0};
+	int sock = path && *path ? wire_connect(path, REPORT_MS) : -1;
+
+	if (sock < 0)
+		return;
+	wire_head_init(&m.head, WIRE_REFUSED, sizeof(m));
+	snprintf(m.why, sizeof(m.why), "%s", why);
+	wire_send(sock, &m, NULL, 0);
+	close(sock);
+}
+
 void shim_warn(const char *why)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
-	char line[256];
+	char line[512];
 	int n;
 
 	if (atomic_flag_test_and_set(&said))

@@ -6,6 +6,7 @@
  * Whatever else fails on the way leaves the program running natively. A child of fork starts anew:
  * CUDA does not survive a fork, so a child of a program that had begun is only passed through. */
 #include "shim/hello.h"
+#include "base/environment.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
 
@@ -20,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REPORT_MS  200
 #define WELCOME_MS 5000 /* a daemon may have to wait for its turn on a busy machine */
 #define LOOK_S     1    /* between looks for the first daemon */
 
@@ -124,19 +124,19 @@ void shim_leave(struct shim_inside *in)
 		cu.cuThreadExchangeStreamCaptureMode(&in->mode);
 }
 
-/* "low", "normal", "high" or a number. */
+/* "low", "normal", "high" or a number of up to three digits; else normal. */
 static int asked_priority(void)
 {
 	static const char *const names[] = {"low", "normal", "high"};
 	const char *s = secure_getenv("HEDDLE_PRIORITY");
+	size_t n;
 
 	for (int i = 0; s && i < 3; i++) {
 		if (!strcmp(s, names[i]))
 			return i;
 	}
-	if (!s || *s < '0' || *s > '9')
-		return 1;
-	return (int)MIN(strtoul(s, NULL, 10), WIRE_PRIORITIES - 1);
+	n = s ? strspn(s, "0123456789") : 0;
+	return n > 0 && n < 4 && !s[n] ? atoi(s) : 1;
 }
 
 static uint32_t attribute(CUdevice_attribute which)
@@ -163,13 +163,13 @@ static void program_name(char *ret, size_t size)
 
 static void fill_hello(struct wire_hello *h)
 {
-	const char *weight = secure_getenv("HEDDLE_WEIGHT"), *group = secure_getenv("HEDDLE_CLASS");
+	const char *group = secure_getenv("HEDDLE_CLASS");
 	CUuuid id = {{0}};
 	char hex[33];
 
 	wire_head_init(&h->head, WIRE_HELLO, sizeof(*h));
 	h->priority = asked_priority();
-	h->weight = weight && atoi(weight) > 0 ? (uint32_t)MIN(atoi(weight), 1000) : 1;
+	h->weight = (uint32_t)env_number(ENV_WEIGHT);
 	h->n_sms = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	h->threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 	h->blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
@@ -213,7 +213,10 @@ union message {
 	char bytes[WIRE_MAX_BYTES];
 	struct wire_head head;
 	struct wire_welcome welcome;
+	struct wire_refused refused;
 };
+
+static char refusal[sizeof(((struct wire_refused *)0)->why)]; /* of the first greeting */
 
 /* fds: three, of which the caller closes what it does not keep. 0 or negative errno. */
 static int take_answer(int sock, union message *m, int fds[3])
@@ -249,6 +252,8 @@ static int greet(void)
 	union message m;
 
 	sock = wire_connect(where, WELCOME_MS);
+	if (sock == -EACCES) /* by the system, not by heddled */
+		return -EPERM;
 	if (sock < 0)
 		return sock;
 	r = wire_send(sock, &hello, NULL, 0);
@@ -259,6 +264,8 @@ static int greet(void)
 			close(fds[i]);
 		r = -EPROTO;
 	}
+	if (r == -EACCES)
+		snprintf(refusal, sizeof(refusal), "%s", m.refused.why);
 	if (r < 0) {
 		close(sock);
 		return r;
@@ -430,6 +437,8 @@ static int start(void)
 
 static const char *explain(int error)
 {
+	static char text[400];
+
 	switch (error) {
 	case -EPROTO:
 	case -EBADMSG:
@@ -437,7 +446,14 @@ static const char *explain(int error)
 	case -ECONNRESET:
 		return "heddled closed the connection without an answer";
 	case -EACCES:
-		return "heddled refused this program";
+		snprintf(text, sizeof(text), "heddled refused this program: %s", refusal);
+		return text;
+	case -EPERM:
+		snprintf(text, sizeof(text),
+			"%s does not let this user in: heddled's own user, and the members of the "
+			"group that owns the socket may",
+			where);
+		return text;
 	case -ENODEV:
 		return "the device could not be asked";
 	case -ENOENT:
@@ -568,8 +584,10 @@ void shim_start(void)
 		shim_enter(&in);
 		r = start();
 		shim_leave(&in);
-		if (r < 0)
+		if (r < 0) {
 			shim_warn(explain(r));
+			shim_tell_watcher(explain(r));
+		}
 		atomic_store(&shim.mode, r < 0 ? without_daemon(r) : SHIM_ON);
 	}
 	pthread_mutex_unlock(&start_lock);

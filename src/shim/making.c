@@ -4,6 +4,7 @@
 /* The threads that make preemptible forms. A form is asked for by the first launch, made off the
  * launch path, and used from then on; a launch that finds it in the making goes plain. */
 #include "shim/making.h"
+#include "base/environment.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
 
@@ -18,12 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAITS_MS     20 /* for forms, all launches of a program together */
-#define WAITS_MS_MAX 1000000
-#define AT_WORK_MAX  4  /* threads that make forms, */
-#define THREADS_MAX  32 /* and with those that wait for the assembler */
-#define LESS_URGENT  10 /* than the program's own threads, as nice(1) counts */
-#define IDLE_S       1  /* then threads end, and what was parsed is let go of */
+#define AT_WORK_MAX 4  /* threads that make forms, */
+#define THREADS_MAX 32 /* and with those that wait for the assembler */
+#define LESS_URGENT 10 /* than the program's own threads, as nice(1) counts */
+#define IDLE_S      1  /* then threads end, and what was parsed is let go of */
 
 static pthread_cond_t asked = PTHREAD_COND_INITIALIZER;
 static VEC(struct kernel *) queue;
@@ -145,7 +144,6 @@ static unsigned most_at_work(void)
 /* Under the lock, once. */
 static void begin_making(void)
 {
-	const char *ms = secure_getenv("HEDDLE_FORM_WAIT_MS");
 	static bool begun;
 
 	if (begun)
@@ -153,8 +151,7 @@ static void begin_making(void)
 	begun = true;
 	sem_init(&turns, 0, most_at_work());
 	remember_at_exit();
-	may_wait_ns =
-		(uint64_t)(ms && *ms ? MAX(MIN(atoi(ms), WAITS_MS_MAX), 0) : WAITS_MS) * 1000000;
+	may_wait_ns = env_number(ENV_FORM_WAIT_MS) * 1000000;
 }
 
 /* Under the lock, k being in the queue: for each that waits there a thread. False: there is none.

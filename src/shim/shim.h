@@ -63,6 +63,9 @@ static inline CUstream shim_stream(CUstream stream, bool own)
 
 /* One line on standard error, once in the life of the process. */
 void shim_warn(const char *why);
+#define REPORT_MS 200 /* for heddle run -v to hear */
+/* To heddle run -v, if it watches: why this process is no tenant (yet). Not heard: no harm. */
+void shim_tell_watcher(const char *why);
 
 /* ---- the daemon (hello.c) ---- */
 enum shim_mode {

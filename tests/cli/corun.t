@@ -114,7 +114,7 @@ As one launch, which is what it does if nothing else is said; also one kernel al
   put True True True False
   put True True True False
   put True True True False
-  $ heddle corun --device cpu --check --yield-every 1 --workers 1 -- $put 'u32[6]:zero' u32:3 | sed 's/[0-9]*[.][0-9]*/T/g'
+  $ heddle corun --device cpu --check --yield-every 1 --total-workers 1 -- $put 'u32[6]:zero' u32:3 | sed 's/[0-9]*[.][0-9]*/T/g'
   heddle virtual GPU: merge, T ms
   steal; 1 workers, 256 fit; launched 3 times
      kernel                       blocks      fit     began ms           ms      busy ms
@@ -218,7 +218,7 @@ Blocks that may wait for each other are there at once, or refused.
   $ heddle corun --device cpu --yield-every 2 -- $meet --grid 4 'u32[1]:zero' + $put 'u32[6]:zero' u32:3 | wc -l
   heddle corun: warning: kernel 'meet': its blocks may wait for each other, so all 4 were there at once, whatever --yield-every says
   5
-  $ heddle corun --device cpu --workers 40 -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero' + $meet --grid 30 'u32[1]:zero'
+  $ heddle corun --device cpu --total-workers 40 -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero' + $meet --grid 30 'u32[1]:zero'
   heddle corun: error: the blocks of kernel 3, 'meet', may wait for each other, and alone all of them are there at once: merged, with all such kernels' blocks, that takes 50 workers, and there are 40
     hint: more workers, or fewer blocks
   [1]
@@ -246,7 +246,7 @@ A kernel with a launch of its own beside the merged one.
   memory is what the kernels leave alone
   2: a launch of its own, of 128 workers; 128 fit
   memory is what the kernels leave alone
-  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --workers 1 --resident --json -- $put 'u32[6]:zero' u32:3 | grep -E 'resident(_threads)?"|own'
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --total-workers 1 --resident --json -- $put 'u32[6]:zero' u32:3 | grep -E 'resident(_threads)?"|own'
         "resident": 1,
         "resident_threads": 2,
         "own_fit": 0,
@@ -267,12 +267,57 @@ A kernel with a launch of its own beside the merged one.
 
 A kernel whose SMs nobody comes to is told, not waited for.
 
-  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --total-workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   heddle corun: error: a launch handed out no block: kernel 2, 'put', is not done
     hint: where a kernel has SMs or workers of its own: other shares, or --help-others
   [1]
-  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --workers 1 --help-others --check -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | tail -n 1
+  $ HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu --schedule apart --total-workers 1 --help-others --check -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | tail -n 1
   memory is what the kernels leave alone
+
+--workers is a limit for each SM, as in heddle exec; --total-workers is one for all of them.
+
+  $ for limit in --workers=1 --total-workers=1; do
+  >   HEDDLE_VGPU=serial,sms=4 heddle corun --device cpu $limit --json -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3 | grep '"workers"'
+  > done
+    "workers": 4,
+    "workers": 1,
+
+heddle exec says where the kernel ran and how long: beside values on standard error.
+
+  $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero' 2>&1 > /dev/null
+  $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero'
+  meet on heddle virtual GPU: * ms (glob)
+  $ heddle exec --device cpu --as preempt --repeat 3 --grid 3 --block 1 k.ptx meet 'u32[1]:zero'
+  meet on heddle virtual GPU: * ms, the median of 3 (glob)
+  $ heddle exec --device cpu --grid 3 --block 1 k.ptx meet 'u32[1]:zero>-' 2> err
+  3
+  $ cat err
+  meet on heddle virtual GPU: * ms (glob)
+
+Shapes may be written with x, and counts with K, M or G.
+
+  $ for grid in 6 3,2 3x2 3x2x1 3x2,1; do
+  >   heddle exec --device cpu --grid $grid --block 1x1 k.ptx meet 'u32[1]:zero>-' 2> /dev/null
+  > done
+  6
+  6
+  6
+  6
+  6
+  $ heddle exec --device cpu --grid 1K --block 2 k.ptx put 'u32[2k]:zero>-' i32:-1K 2> /dev/null | tail -n 1
+  4292871168
+  $ for wrong in '--grid 3x k.ptx put' '--grid 0x2 k.ptx put' '--grid 1x1x1x1 k.ptx put' '--grid 8G k.ptx put' \
+  >   '--grid 1 k.ptx put u32[0K]:zero' '--grid 1 k.ptx put u8:1K' '--grid 1 k.ptx put u32[1T]:zero' '--grid 1 k.ptx put i32:2G'; do
+  >   heddle exec --device cpu --block 1 $wrong 2>&1 | head -n 1
+  > done
+  heddle exec: error: --grid 3x: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: --grid 0x2: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: --grid 1x1x1x1: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: --grid 8G: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+  heddle exec: error: argument 'u32[0K]:zero': a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K
+  heddle exec: error: argument 'u8:1K': the value does not fit the type
+  heddle exec: error: argument 'u32[1T]:zero': a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K
+  heddle exec: error: argument 'i32:2G': the value does not fit the type
 
 What is wrong is said with the kernel's number.
 
@@ -280,7 +325,7 @@ What is wrong is said with the kernel's number.
   $ first heddle corun
   heddle corun: error: what is missing: -- KERNELSPEC [+ KERNELSPEC...]
   $ first heddle corun -- $put 'u32[6]:zero' u32:3 +
-  heddle corun: error: kernel 2: what is missing: FILE.ptx KERNEL
+  heddle corun: error: kernel 2: what is missing: FILE KERNEL
   $ first heddle corun -- $put 'u32[6]:zero' u32:3 + k.ptx put --grid 3 'u32[6]:zero' u32:3
   heddle corun: error: kernel 2: --block is missing
   $ first heddle corun -- $put 'u32[6]:zero' u32:3 + $put --device cpu 'u32[6]:zero' u32:3
@@ -292,10 +337,10 @@ What is wrong is said with the kernel's number.
   $ first heddle corun -- $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1 + $put u32:1
   heddle corun: error: more than 8 kernels
   $ first heddle corun --how sideways -- $put 'u32[6]:zero' u32:3
-  heddle corun: error: --how: 'sideways' is not one of * (glob)
+  heddle corun: error: --how 'sideways': 'sideways' is not one of sequential, streams, green, merge, vertical, horizontal, weave
   $ for options in --schedule=fair --schedule=steal=1:2 --schedule=apart=1 --schedule=mixed=1:2:3 --schedule=partition=1:x \
   >   --schedule=partition=1: --schedule=partition=0:1 --schedule= '--how=streams --workers=2' '--how=sequential --no-times' \
-  >   --workers=0 --workers-per-sm=65 --chunk=0 --chunk=1:2:3; do
+  >   --total-workers=0 --workers=0 --workers=65 --chunk=0 --chunk=1:2:3; do
   >   first heddle corun --device cpu $options -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   > done
   heddle corun: error: --schedule: 'fair' is not one of steal, steal:shared, partition, mixed, apart, the latter three with =N:N... or without
@@ -308,11 +353,12 @@ What is wrong is said with the kernel's number.
   heddle corun: error: --schedule: '' is not one of steal, steal:shared, partition, mixed, apart, the latter three with =N:N... or without
   heddle corun: error: --workers needs --how merge
   heddle corun: error: --no-times needs --how merge
-  heddle corun: error: --workers: 0 is not between 1 and 4294967295
-  heddle corun: error: --workers-per-sm: 65 is not between 1 and 64
+  heddle corun: error: --total-workers: 0 is not between 1 and 4294967295
+  heddle corun: error: --workers 0: 1 to 64 for each SM; --total-workers sets the limit for all SMs together
+  heddle corun: error: --workers 65: 1 to 64 for each SM; --total-workers sets the limit for all SMs together
   heddle corun: error: --chunk: '0' is not a number from 1 to 1000000
   heddle corun: error: --chunk: 3 numbers for 2 kernels
-  $ heddle corun --device cpu --schedule partition --workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
+  $ heddle corun --device cpu --schedule partition --total-workers 1 -- $put 'u32[6]:zero' u32:3 + $put 'u32[6]:zero' u32:3
   heddle corun: error: kernel 2, 'put', would have no worker: there are 1 in all, and at most 32 on an SM
     hint: other shares, more workers, or --help-others
   [1]

@@ -10,6 +10,22 @@ No verb, a wrong one, a group without its second word:
   heddle: error: no such verb: 'weave'
     hint: heddle -h lists them
   [2]
+  $ heddle rnu
+  heddle: error: no such verb: 'rnu'
+    hint: heddle run is one; heddle -h lists all
+  [2]
+  $ heddle bnch 2>&1 | tail -n 1
+    hint: heddle bench is one; heddle -h lists all
+  $ heddle ptx preemt
+  heddle ptx: error: no such verb: 'preemt'
+    hint: heddle ptx preempt is one; heddle ptx -h lists all
+  [2]
+  $ heddle help corn
+  heddle help: error: no such verb: 'corn'; corun is one
+    hint: heddle help -h says more
+  [2]
+  $ heddle help ptx cehck 2>&1 | head -n 1
+  heddle help: error: no such verb: 'ptx cehck'; ptx check is one
   $ heddle ptx 2>&1 | head -n 1
   heddle ptx: error: a verb is missing
   $ heddle ptx frobnicate 2>&1 | head -n 1
@@ -35,7 +51,6 @@ Help goes to standard output and succeeds:
   usage: heddle version [--json]
   $ heddle help nonsense
   heddle help: error: no such verb: 'nonsense'
-  usage: heddle help [--json] [VERB]
     hint: heddle help -h says more
   [2]
 
@@ -61,6 +76,12 @@ Wrong options and operands:
   heddle version: error: no such option: '--frob'
   usage: heddle version [--json]
     hint: heddle version -h says more
+  [2]
+  $ heddle exec --gird 4 2>&1 | head -n 1
+  heddle exec: error: no such option: '--gird'; --grid is one
+  $ heddle exec --grid 4 --block many k.ptx k
+  heddle exec: error: --block many: wants one to three whole numbers from 1, such as 64, 4,2 or 4x2x1
+    hint: heddle exec -h says more
   [2]
   $ heddle version -x 2>&1 | head -n 1
   heddle version: error: no such option: '-x'

@@ -213,6 +213,9 @@ demo() {
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/demo.svg"
 	[ "$(grep -c '"verified": true' "$dir/json")" = 2 ] || fail "not all verified"
 	! grep '"preemptions": 0,' "$dir/json" || fail "nothing was preempted"
+	[ "$(grep -c '"overtook": 1,' "$dir/json")" = 2 ] || fail "high did not end first: $(cat "$dir/json")"
+	[ "$(grep -c '"overtook_unmanaged": 0,' "$dir/json")" = 2 ] || fail "high ended first without heddle"
+	! grep '"put_off": 0,' "$dir/json" || fail "nothing was left for later"
 }
 
 bench() {

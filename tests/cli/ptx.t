@@ -172,6 +172,58 @@ PTX that lies in a program, a library, a fatbin; whatever else is there is passe
   heddle ptx print: error: no kernel 'r' in any PTX
     hint: heddle ptx check lists the kernels
   [1]
+
+Kernels of such files run, too; a kernel that is there for several architectures, by the oldest.
+
+  $ export HEDDLE_VGPU=cram-ptx-$$
+  $ heddle exec --device cpu --grid 1 --block 4 both.fatbin q 'u32[2]:zero>-' 2>/dev/null
+  3
+  0
+  $ heddle corun --device cpu --check -- --grid 1 --block 4 both.fatbin q 'u32[2]:zero' + --grid 2 --block 4 both.fatbin k 'u32[2]:zero' | tail -n 1
+  memory is what the kernels leave alone
+  $ heddle ptx merge -- --block 4 both.fatbin q + --block 4 both.fatbin k | grep -c entry
+  1
+  $ heddle exec --device cpu --grid 1 --block 4 both.fatbin r 'u32[2]:zero'
+  heddle exec: error: both.fatbin has no kernel 'r'
+    hint: k, q
+  [1]
+  $ heddle exec --device cpu --grid 1 --block 4 sass.fatbin q
+  heddle exec: error: sass.fatbin: holds machine code only, no PTX
+    hint: heddle doctor -- PROG lists kernels that come without
+  [1]
+  $ heddle tune --device cpu -- --grid 1 --block 4 sass.fatbin q
+  heddle tune: error: sass.fatbin: holds machine code only, no PTX
+    hint: heddle doctor -- PROG lists kernels that come without
+  [1]
+  $ heddle exec --device cpu --grid 1 --block 4 "$(command -v env)" q 2>&1 | tail -n 1
+    hint: a PTX text, or a program, library or fatbin with PTX in it
+  $ python3 - <<'EOF'
+  > import struct
+  > text = lambda value: (open("ok.ptx").read().replace("mov.u32 %r1, %tid.x", "mov.u32 %r1, " + value)).encode()
+  > def entry(arch, data):
+  >     data += bytes(8 - len(data) % 8)
+  >     return struct.pack("<HHIQIIHHIIIQQQ", 1, 0x101, 64, len(data), 0, 0, 0, 7, arch, 0, 0, 0, 0, 0) + data
+  > body = entry(90, text("90")) + entry(75, text("75")) + entry(80, text("80"))
+  > open("ages.fatbin", "wb").write(struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(body)) + body)
+  > EOF
+  $ heddle exec --device cpu --grid 1 --block 1 ages.fatbin k 'u32[1]:zero>-' 2>/dev/null
+  75
+  $ echo '__global__ void k() {}' >k.cu
+  $ heddle exec --device cpu --grid 1 --block 1 k.cu k
+  heddle exec: error: k.cu: CUDA C++, not PTX
+    hint: compile it with nvcc -ptx
+  [1]
+  $ heddle ptx check k.cu 2>&1 | head -n 1
+  heddle ptx check: error: k.cu: CUDA C++, not PTX
+  $ : >empty.ptx
+  $ heddle ptx check empty.ptx
+  heddle ptx check: error: empty.ptx: empty
+  [1]
+  $ echo >blank.ptx
+  $ heddle exec --device cpu --grid 1 --block 1 blank.ptx k
+  heddle exec: error: blank.ptx: empty
+  [1]
+
   $ heddle ptx check --arch 80 both.fatbin
   heddle ptx check: error: both.fatbin: holds no PTX for sm_80
     hint: heddle ptx check lists what there is
@@ -230,8 +282,8 @@ heddle ptx preempt: the same kernel with one parameter more.
   $ heddle ptx preempt ok.ptx >worker.ptx
   $ grep -A 3 entry worker.ptx
   .visible .entry k(
-  	.param .u64 p,
-  	.param .align 8 .b8 hd_args[80])
+  \t.param .u64 p, (esc)
+  \t.param .align 8 .b8 hd_args[80]) (esc)
   .maxnreg 255
   $ heddle ptx check worker.ptx | grep -c 'kernel k'
   2
@@ -314,12 +366,10 @@ Passes that make a module of their own: entry and launch stand in its first line
   [5, 1, 1] [96, 1, 1] 1088 ['ids', 'threads', 'counts', 'barriers', 'shared', 'dynamic', 'params', 'exits'] True
   $ heddle ptx virtual --fields ids,nonesuch -- ok.ptx k --grid 4 --block 32
   heddle ptx virtual: error: --fields: no field 'nonesuch'
-  usage: heddle ptx virtual [--fields LIST] [--dump DIR] [--json] -- KERNEL
     hint: heddle ptx virtual -h says more
   [2]
   $ heddle ptx virtual -- ok.ptx k --block 32 + ok.ptx k --block 32
   heddle ptx virtual: error: more than 1 kernel
-  usage: heddle ptx virtual [--fields LIST] [--dump DIR] [--json] -- KERNEL
     hint: heddle ptx virtual -h says more
   [2]
 

@@ -27,8 +27,6 @@ What fails before the program begins, as env(1) says it:
   [126]
   $ HEDDLE_DEVICE=tape heddle run -- true
   heddle run: error: HEDDLE_DEVICE: 'tape' is not one of cpu|cuda|auto
-  usage: heddle run [-p high|normal|low] [-w N] [--class NAME]
-         [--device cpu|cuda|auto] [--socket PATH] [-v] [--json] -- PROG [ARG...]
     hint: heddle run -h says more
   [2]
   $ heddle run 2>&1 | head -n 1
@@ -101,11 +99,11 @@ Numbers and names out of range are usage errors:
   2
   heddle run: error: HEDDLE_PRIORITY: 'urgent' is not one of high|normal|low
 
-  $ HEDDLE_PRIORITY=urgent HEDDLE_DEVICE=tpu HEDDLE_WEIGHT=1e3 heddle doctor >out; echo $?; grep environment out
+  $ HEDDLE_PRIORITY=urgent HEDDLE_DEVICE=tpu HEDDLE_WEIGHT=1e3 heddle doctor >out; echo $?; grep environment out | sort
   1
-  bad   environment  HEDDLE_PRIORITY: 'urgent' is not one of high|normal|low: heddle run refuses it
-  bad   environment  HEDDLE_DEVICE: 'tpu' is not one of cpu|cuda|auto: heddle run refuses it
-  note  environment  HEDDLE_WEIGHT: '1e3' is not a number from 1 to 1000: it does not count, or not as it stands
+  bad   environment  HEDDLE_DEVICE=tpu: not one of cuda|cpu|auto; heddle run refuses it
+  bad   environment  HEDDLE_PRIORITY=urgent: not one of high|normal|low|N; heddle run refuses it
+  note  environment  HEDDLE_WEIGHT=1e3: not a number from 1 to 1000; 1 is used
   $ HEDDLE_PRIORITY=low HEDDLE_DEVICE=cpu HEDDLE_WEIGHT=1000 heddle doctor | grep environment
   [1]
 
@@ -130,3 +128,28 @@ The virtual GPU is used when it is asked for.
   0
   $ HEDDLE_DEVICE= heddle run --device cpu -- python3 without
   0
+
+What is wrong with HEDDLE_... is said once by each process: by the program's shim, by the virtual GPU of its own
+words, and by heddle.
+
+  $ cat >twice <<'EOF'
+  > import ctypes
+  > cuda = ctypes.CDLL("libcuda.so.1")
+  > print(cuda.cuInit(0), cuda.cuInit(0))
+  > EOF
+  $ HEDDLE_CACHE_MB=lots HEDDLE_FORM_WAIT_MS=-5 HEDDLE_PRIORTY=high HEDDLE_VGPU=cram-run-$$,smms=4 \
+  >   heddle run --device cpu -- python3 twice 2>err; sort err | sed "s/cram-run-$$/NAME/"
+  0 0
+  heddle: HEDDLE_CACHE_MB=lots: not a number from 0 to 4294967295; 512 is used
+  heddle: HEDDLE_FORM_WAIT_MS=-5: not a number from 0 to 1000000; 20 is used
+  heddle: HEDDLE_PRIORTY: heddle reads no such variable; HEDDLE_PRIORITY is one
+  virtual GPU: HEDDLE_VGPU=NAME,smms=4: 'smms=4' is not understood (heddle-environment(7) lists the words)
+  $ HEDDLE_CACHE_MB= HEDDLE_PRIORITY=1 heddle run --device cpu -- python3 twice
+  0 0
+  $ HEDDLE_DRIVER_LIB=/nothere heddle run --device cuda -- python3 twice
+  heddle: HEDDLE_DRIVER_LIB is no driver's library: /nothere: cannot open shared object file: No such file or directory
+  100 100
+  $ HEDDLE_WIEGHT=2 heddle version --json >out
+  heddle version: warning: HEDDLE_WIEGHT: heddle reads no such variable; HEDDLE_WEIGHT is one
+  $ HEDDLE_WIEGHT=2 heddled --check-config >out
+  heddled: warning: HEDDLE_WIEGHT: heddle reads no such variable; HEDDLE_WEIGHT is one

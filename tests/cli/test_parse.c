@@ -16,6 +16,11 @@ int cli_usage(const struct cli *c, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
+int cli_misuse(const struct cli *c, const char *fmt, ...)
+{
+	return CLI_USAGE;
+}
+
 static int nothing(struct cli *c)
 {
 	return CLI_OK;

@@ -52,6 +52,50 @@ Every way, each with the memory that the kernels leave alone; one is chosen:
   $ both corun --device cpu --how tuned --store a/b/t.db --check | tail -n 1
   memory is what the kernels leave alone
 
+Every way that it prints is one for corun --how; options change what the way says:
+
+  $ sed -n 's/  *[0-9.]*  *[0-9.]* %.*//p' out | sort -u > ways
+  $ test "$(wc -l < ways)" -gt 15
+  $ while read -r way; do
+  >   both corun --device cpu --how "$way" --check > log 2>&1 || echo "$way: $(cat log)"
+  > done < ways
+  $ both corun --device cpu --how 'merge mixed=1:3 help chunk=2' --schedule partition --check | sed -n 2p
+  partition, helping others; 15 workers, 256 fit; launched 1 times
+  $ for way in 'merge partition=1:2:3' 'merge steal fast' 'weave registers=1' 'streams=1:2' sideways ''; do
+  >   both corun --device cpu --how "$way" 2>&1 | head -n 1
+  > done
+  heddle corun: error: --how 'merge partition=1:2:3': 3 numbers for 2 kernels
+  heddle corun: error: --how 'merge steal fast': 'fast' is not one of help, chunk=N[:N...], total-workers=N, per-sm=N, own=K[:K...]
+  heddle corun: error: --how 'weave registers=1': '1' is not a number from 16 to 256
+  heddle corun: error: --how 'streams=1:2': streams has no shares
+  heddle corun: error: --how 'sideways': 'sideways' is not one of sequential, streams, green, merge, vertical, horizontal, weave
+  heddle corun: error: --how: '' is not one of sequential|streams|green|merge|vertical|horizontal|weave|tuned|WAY
+
+The way is found in either order of two kernels, and mirrored:
+
+  $ turned() {
+  >   heddle "$@" -- put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5 + put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3
+  > }
+  $ cp a/b/t.db own.db
+  $ python3 -c '
+  > import sqlite3
+  > db = sqlite3.connect("own.db")
+  > db.execute("UPDATE way SET name = ? WHERE chosen", ("merge apart=3:1 own=1",))
+  > db.commit()'
+  $ for order in both turned; do
+  >   $order corun --device cpu --how tuned --store own.db --check --json | grep -E '"(schedule|own_fit|blocks)"'
+  > done
+    "schedule": "apart",
+        "blocks": 6,
+        "own_fit": 256,
+        "blocks": 9,
+        "own_fit": 0,
+    "schedule": "apart",
+        "blocks": 9,
+        "own_fit": 0,
+        "blocks": 6,
+        "own_fit": 256,
+
 Of other kernels, or otherwise launched, nothing is known:
 
   $ heddle corun --device cpu --how tuned --store a/b/t.db -- put.ptx put --grid 6 --block 32 'u32[6]:zero' u32:3 2>&1 | sed 's|: /.*/a/b|: a/b|'
@@ -111,13 +155,6 @@ With branches in short regions, where there are any:
   memory is what the kernels leave alone
   $ heddle corun --device cpu --how merge --branches -- put.ptx put --grid 9 --block 64 'u32[9]:zero' u32:5
   heddle corun: error: --branches needs --how weave
-  usage: heddle corun
-         [--how sequential|streams|green|merge|vertical|horizontal|weave|tuned]
-         [--store FILE] [--schedule ORDER] [--help-others] [--workers N]
-         [--workers-per-sm N] [--own K[:K...]] [--chunk N[:N...]]
-         [--yield-every N] [--registers N] [--unsliced] [--branches] [--no-times]
-         [--resident] [--compile-s N] [--device auto|cpu|cuda] [--repeat N]
-         [--check] [--json] -- KERNELSPEC [+ KERNELSPEC...]
     hint: heddle corun -h says more
   [2]
   $ both tune --device cpu --rounds 1 --points 1 --store s.db | grep '^weave branches' | tr -s ' '

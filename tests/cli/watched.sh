@@ -96,6 +96,44 @@ wait "$sent" || status=$?
 [ "$status" = 9 ] || fail "a signal was not passed on: status $status"
 "$heddle" run -v --device cpu -- "$examples/mm" --size small >"$dir/text.out" 2>"$dir/text.err"
 grep -q '^  launches   1: 1 managed$' "$dir/text.err" || fail "as text: $(cat "$dir/text.err")"
+# heddled's log has the same numbers.
+agrees() { # NAME: of a watched program that ran once; launches of each kind, all together
+	launches=0
+	for fate in managed guard gated plain opaque unseen; do
+		launches=$((launches + $(field $fate "$dir/$1.err")))
+	done
+	pid=$(field pid "$dir/$1.err")
+	await 60 grep -q "leaves: .*, pid $pid: $launches launches, " "$dir/daemon.log" ||
+		fail "$1: $launches launches; heddled: $(grep "leaves: .* $pid:" "$dir/daemon.log")"
+}
+agrees low
+agrees high
+agrees past
+
+# Why a program is no tenant, as far as that shows.
+no_tenant() { # WHY PROGRAM...
+	why=$1
+	shift
+	"$heddle" run -v --device cpu -- "$@" >"$dir/why.out" 2>"$dir/why.err" || fail "$*: status $?"
+	grep -q "^heddle run: $1 did not become a tenant: .*$why" "$dir/why.err" || fail "$*: $(cat "$dir/why.err")"
+}
+no_tenant 'environment was cleared' env -i sleep 0.5
+no_tenant 'no driver call' sh -c :
+no_tenant 'launched no kernel$' python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)'
+mkdir "$dir/own"
+cp "$build/src/dev/cpu/libcuda.so.1" "$dir/own"
+no_tenant "it loaded $dir/own/libcuda.so.1 in place" \
+	python3 -c 'import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); time.sleep(0.5)' "$dir/own/libcuda.so.1"
+rm -r "$dir/own"
+HEDDLE_SOCKET=$dir/nothing no_tenant 'heddled does not run' "$examples/mm" --size small
+mkdir -p "$dir/full/etc/heddle"
+printf '[heddled]\nmax_tenants = 0\n' >"$dir/full/etc/heddle/heddled.conf"
+"$heddled" --config-root "$dir/full" --socket "$dir/full/sock" 2>"$dir/full.log" &
+pids="$pids $!"
+HEDDLE_SOCKET=$dir/full/sock await 60 "$heddle" status >"$dir/full.status" || fail "the second heddled does not come up"
+HEDDLE_SOCKET=$dir/full/sock no_tenant 'heddled refused this program: too many tenants$' "$examples/mm" --size small
+watch why -- sh -c :
+sed -n '/^{/,/^}/p' "$dir/why.err" | grep -q '"why": "no driver call' || fail "as JSON: $(cat "$dir/why.err")"
 rmdir "$TMPDIR" || fail "something is left of a report"
 
 # Programs that cannot be reached.
@@ -190,6 +228,12 @@ as_nobody "$heddle" run -w 5 --device cpu -- true 2>"$dir/rights.err" || fail "n
 grep -q 'weight 5, but 1$' "$dir/rights.err" || fail "not granted: $(cat "$dir/rights.err")"
 as_nobody "$heddle" run -p low --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
 [ ! -s "$dir/rights.err" ] || fail "granted: $(cat "$dir/rights.err")"
+chmod 600 "$HEDDLE_SOCKET"
+as_nobody env HOME=/nonexistent TMPDIR=/tmp "$heddle" run -v --device cpu -- "$examples/mm" --size small \
+	>"$dir/rights.out" 2>"$dir/rights.err" || fail "nobody: $?"
+[ "$(grep -c 'heddled.s own user, and the members of the group' "$dir/rights.err")" = 2 ] ||
+	fail "why nobody may not is not said: $(cat "$dir/rights.err")"
+chmod 666 "$HEDDLE_SOCKET"
 cp "$(command -v env)" "$dir/setuid"
 chmod u+s "$dir/setuid"
 as_nobody "$heddle" run --device cpu -- "$dir/setuid" true 2>"$dir/setuid.err" || fail "setuid: $?"

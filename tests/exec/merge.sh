@@ -31,7 +31,7 @@ jobs=${JOBS:-2}
 modes=${MODES-"sms=8 serial converge=postdom"}
 bound=
 # A large GPU claims grids as small as these at once.
-[ "$device" = cpu ] || modes=- bound="--workers 4"
+[ "$device" = cpu ] || modes=- bound="--total-workers 4"
 tab=$(printf '\t')
 
 cat >"$work/schedules" <<'END'
@@ -44,7 +44,7 @@ cat >"$work/schedules" <<'END'
 --schedule partition=1:3 --yield-every 5 --help-others
 --schedule mixed=2:1 --yield-every 4 --chunk 2
 --schedule apart=3:1 --yield-every 2
---schedule steal --chunk 3 --workers 2
+--schedule steal --chunk 3 --total-workers 2
 --schedule steal:shared
 --schedule steal:shared --own 1 --yield-every 3
 --schedule mixed --own 2

@@ -82,30 +82,30 @@ sms() {
 export HEDDLE_VGPU=serial,sms=4
 
 # Figure 3a: by turns, and once one kernel has no blocks left, the rest of the other.
-corun "8:900 4:300" --workers 1
+corun "8:900 4:300" --total-workers 1
 is "figure 3a" "$(order)" "A0 B0 A1 B1 A2 B2 A3 B3 A4 A5 A6 A7"
-corun "2:900 6:900" --workers 1
+corun "2:900 6:900" --total-workers 1
 is "second is longer" "$(order)" "A0 B0 A1 B1 B2 B3 B4 B5"
-corun "3:900 1:900 4:900" --workers 1
+corun "3:900 1:900 4:900" --total-workers 1
 is "three kernels" "$(order)" "A0 B0 C0 A1 C1 A2 C2 C3"
-corun "6:900 4:900" --workers 1 --chunk 2
+corun "6:900 4:900" --total-workers 1 --chunk 2
 is "two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
-corun "6:900 3:900" --workers 1 --chunk 2:1
+corun "6:900 3:900" --total-workers 1 --chunk 2:1
 is "two of one, one of the other" "$(order)" "A0 A1 B0 A2 A3 B1 A4 A5 B2"
-corun "5:900" --workers 1
+corun "5:900" --total-workers 1
 is "one kernel" "$(order)" "A0 A1 A2 A3 A4"
-corun "4:900 6:900" --workers 1 --yield-every 2
+corun "4:900 6:900" --total-workers 1 --yield-every 2
 is "resumed" "$(order), $(sed -n 's/.*"launches": \([0-9]*\).*/\1/p' "$work/report")" \
 	"A0 B0 A1 B1 A2 B2 A3 B3 B4 B5, 3"
 # Several workers: claimed in this order, whoever comes.
-corun "12:4000 4:4000" --workers 4
+corun "12:4000 4:4000" --total-workers 4
 is "four workers begin with" "$(order | tr -d 0-9 | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A A B B "
 is "four workers" "$(at_once '[AB]') $(awk '{ print $4 $5 }' "$work/blocks" | sort | uniq | wc -l)" "0 16"
 
 # As the figure has it, with a word that all share: then the queue is exact with any number of workers.
 # Those that begin at once do so in any order.
 shared() {
-	corun "$2" --schedule steal:shared --workers "$1"
+	corun "$2" --schedule steal:shared --total-workers "$1"
 	is "$1 workers, one queue: $2" "$(order | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(order | cut -d ' ' -f "$(($1 + 1))-")" \
 		"$(echo "$3" | cut -d ' ' -f "-$1" | tr ' ' '\n' | sort | tr '\n' ' ')$(echo "$3" | cut -d ' ' -f "$(($1 + 1))-")"
 }
@@ -117,39 +117,39 @@ for workers in 1 2 3 4 5; do
 	shared $workers "6:30000:32:uneven 5:7100:32:uneven 3:2300:32:uneven" \
 		"A0 B0 C0 A1 B1 C1 A2 B2 C2 A3 B3 A4 B4 A5"
 done
-corun "6:900 4:900" --workers 1 --chunk 2 --schedule steal:shared
+corun "6:900 4:900" --total-workers 1 --chunk 2 --schedule steal:shared
 is "one queue, two blocks a turn" "$(order)" "A0 A1 B0 B1 A2 A3 B2 B3 A4 A5"
 
 # Claims of several blocks: those that workers make at the same time have blocks beside each other by
 # turns, and towards the end they become smaller. Every block is in one of them, however many there are.
-corun "40:4000" --schedule steal:shared --workers 4 --chunk 4
+corun "40:4000" --schedule steal:shared --total-workers 4 --chunk 4
 is "claims of four, as they begin" "$(order | cut -d ' ' -f 1-4 | tr ' ' '\n' | sort | tr '\n' ' ')" "A0 A1 A2 A3 "
 is "claims of four, their second blocks" "$(order | cut -d ' ' -f 5-8 | tr ' ' '\n' | sort | tr '\n' ' ')" "A4 A5 A6 A7 "
 is "the last claims of four, and of two" "$(order | cut -d ' ' -f 17-40 | tr ' ' '\n' | sort | tr '\n' ' ')" \
 	"$(seq 16 39 | sed 's/^/A/' | tr '\n' ' ')"
 for n in 1 2 7 40 97 600; do
 	for how in 1,1 1,4 2,2 3,8 4,3 5,32 32,2 60,16; do
-		corun "$n:1:32:once 5:1:32:once" --workers "${how%,*}" --chunk "${how#*,}"
+		corun "$n:1:32:once 5:1:32:once" --total-workers "${how%,*}" --chunk "${how#*,}"
 		is "$n blocks, $how, each once" "$(awk '$1 == 1' "$work/blocks" | wc -l)" $((n + 5))
 	done
 done
 
 # A claim that a kernel has written over is not gone on with.
-timeout 60 "$heddle" corun --device cpu --workers 1 --chunk 4 -- "$ptx" stray --grid 8 --block 32 "u64[8]:zero" \
+timeout 60 "$heddle" corun --device cpu --total-workers 1 --chunk 4 -- "$ptx" stray --grid 8 --block 32 "u64[8]:zero" \
 	>"$work/report" 2>"$work/err" && status=0 || status=$?
 is "a claim written over" "$status $(grep -c "merged launch: a kernel accessed an address" "$work/err")" "1 1"
 
 # Figure 3b: one worker in four keeps to the short kernel, however long the others take.
-corun "12:500 24:2000" --schedule partition=1:3 --workers 4
+corun "12:500 24:2000" --schedule partition=1:3 --total-workers 4
 is "figure 3b" "$(at_once A) $(at_once B)" "1 3"
 is "figure 3b, in their order" "$(awk '$4 == "A" { printf "%d ", $5 }' "$work/blocks")" \
 	"0 1 2 3 4 5 6 7 8 9 10 11 "
-corun "40:500 40:500" --schedule partition=3:13 --workers 16
+corun "40:500 40:500" --schedule partition=3:13 --total-workers 16
 is "3 of 16" "$(at_once A) $(at_once B)" "3 13"
 # Who has no blocks of its own left helps, if it is told to.
-corun "4:500 40:2000" --schedule partition=1:1 --workers 4
+corun "4:500 40:2000" --schedule partition=1:1 --total-workers 4
 is "without help" "$(at_once B)" 2
-corun "4:500 40:2000" --schedule partition=1:1 --workers 4 --help-others
+corun "4:500 40:2000" --schedule partition=1:1 --total-workers 4 --help-others
 is "with help" "$(at_once B)" 4
 
 # By SM.
@@ -161,7 +161,7 @@ corun "8:900 160:2000" --schedule apart --help-others
 is "apart, with help" "$(sms A)- $(sms B)" "0 1 - 0 1 2 3 "
 corun "64:2000 64:2000" --schedule mixed
 is "mixed" "$(sms A)- $(sms B)" "0 1 2 3 - 0 1 2 3 "
-corun "160:2000 160:2000" --schedule mixed=1:3 --workers-per-sm 8
+corun "160:2000 160:2000" --schedule mixed=1:3 --workers 8
 is "mixed, 1 to 3" "$(at_once A) $(at_once B)" "8 24"
 
 # A hungry kernel (threads, registers) and a frugal one, which has 32 blocks on an SM alone: with a launch

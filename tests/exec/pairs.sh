@@ -28,7 +28,7 @@ jobs=${JOBS:-2} part=${PART:-1/1} limit=${LIMIT:-60} exec=$here
 . "$here/corun.sh"
 # A large GPU claims grids as small as these at once.
 bound=
-[ "$device" = cpu ] || bound=' --workers 4'
+[ "$device" = cpu ] || bound=' --total-workers 4'
 
 # Specifications as heddle corun takes them, with the kernel's name first.
 grep -E "$filter" "$list" | awk -F "$tab" -v root="$root" '$4 != "" && $4 != "-" {

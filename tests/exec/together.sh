@@ -42,7 +42,7 @@ wait_for_all --chunk 4
 expect=yes
 wait_for_all --yield-every 3
 wait_for_all --workers 1
-wait_for_all --all-workers 5
+wait_for_all --total-workers 5
 says no --grid 40 --yield-every 3 --workers 1 "$other" va 'f32[2560]:iota' 'f32[2560]:iota' 'f32[2560]:zero' u32:2560 u32:1
 "$heddle" exec --json --device cpu --as preempt --yield-every 3 --grid 24 --block 64 "$file" gridwait_counter \
 	'u32[1]:zero' 'u32[24]:zero' i32:5 2>/dev/null | grep -q '"together": *true' || {

@@ -19,7 +19,7 @@ exec=$(cd "$(dirname "$0")/../exec" && pwd)
 . "$exec/corun.sh"
 # A large GPU claims grids as small as these at once.
 bound=
-[ "$device" = cpu ] || bound=' --workers 4'
+[ "$device" = cpu ] || bound=' --total-workers 4'
 work=$(mktemp -d)
 name=merged-$$
 trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-$name"-*' EXIT INT TERM
@@ -48,11 +48,11 @@ way() {
 	1) options="--schedule partition=1:3$bound --yield-every 2" ;;
 	2) options="--schedule mixed --help-others" ;;
 	3) options="--schedule apart --yield-every 3" ;;
-	4) options="--schedule steal --workers 2 --yield-every 2 --chunk 2" ;;
+	4) options="--schedule steal --total-workers 2 --yield-every 2 --chunk 2" ;;
 	5) options="--how vertical" ;;
 	6) options="--how horizontal" ;;
 	7) options="--schedule steal:shared$bound" ;;
-	8) options="--schedule steal:shared --own 1 --yield-every 3 --workers 3" ;;
+	8) options="--schedule steal:shared --own 1 --yield-every 3 --total-workers 3" ;;
 	9) options="--schedule apart --own 2 --yield-every 2" ;;
 	10) options="--schedule mixed --own 1 --chunk 2" ;;
 	11) options="--how weave" ;;

@@ -63,9 +63,9 @@ kernels() {
 
 forms() {
 	# Few workers: a large GPU claims grids this small at once, and nothing would be stopped.
-	export VARIANTS="${VARIANTS:---yield-every 1 --all-workers 2
---yield-every 5 --all-workers 3 --chunk 2
---yield-every 7 --chunk 2 --pull-ahead --all-workers 1
+	export VARIANTS="${VARIANTS:---yield-every 1 --total-workers 2
+--yield-every 5 --total-workers 3 --chunk 2
+--yield-every 7 --chunk 2 --pull-ahead --total-workers 1
 --chunk 2}"
 	kernels same "${FILTER:-.}"
 }

@@ -45,7 +45,7 @@ run() {
 	"$dir/corun" cpu "$ptx" "$@" >"$dir/out" 2>"$dir/err"
 }
 for way in sequential streams vertical horizontal "merge steal" "merge steal chunk=4 per-sm=1" \
-	"merge partition=3:1 help chunk=2 workers=8" "merge mixed=1:2" "merge apart=1:1" \
+	"merge partition=3:1 help chunk=2 total-workers=8" "merge mixed=1:2" "merge apart=1:1" \
 	"merge steal:shared" "merge apart=1:1 own=2" "merge steal chunk=2 own=1"; do
 	run "$way" || fail "$way: $(cat "$dir/out" "$dir/err")"
 	grep -q "^heddle virtual GPU: $way, .* 0 of 200000 results wrong$" "$dir/out" ||
@@ -76,6 +76,14 @@ grep -q "have not been measured on this device; heddle tune" "$dir/err" || fail 
 chosen=$(sed -n 's/  *[0-9.]*  *[0-9.]* %  *[0-9.]*  \*$//p' "$dir/tune")
 run tuned || fail "tuned: $(cat "$dir/err")"
 grep -q "GPU: $chosen, .* 0 of 200000" "$dir/out" || fail "'$chosen' was chosen: $(cat "$dir/out")"
+
+# Two kernels that were measured in the other order are found, too.
+rm -r "$dir/state"
+"$build/heddle" tune --device cpu --rounds 1 --points 1 \
+	-- "$ptx" twice --grid 391 --block 256 "u32[100000]:iota" u32:100000 \
+	+ "$ptx" square --grid 391 --block 256 "u32[100000]:iota" u32:100000 >"$dir/tune" 2>&1 ||
+	fail "heddle tune: $(cat "$dir/tune")"
+run tuned || fail "tuned in the other order: $(cat "$dir/err")"
 
 needed=$(readelf -d "$lib" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
 case $needed in "libc.so.6 ") ;; *) fail "it needs $needed" ;; esac

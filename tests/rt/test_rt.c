@@ -141,7 +141,7 @@ static void ways(void **state)
 	assert_int_equal(run(l, 2, "merge steal own=1:2"), -EINVAL);
 	assert_int_equal(run(l, 2, "merge apart=1:1 help own=2"), -EINVAL);
 	says("workers of its own alone", "mixed");
-	assert_int_equal(run(l, 2, "merge partition=1:1 workers=1"), -EINVAL);
+	assert_int_equal(run(l, 2, "merge partition=1:1 total-workers=1"), -EINVAL);
 	says("would have no worker", "help");
 	l[1].kernel = "half";
 	l[1].block[0] = 64;

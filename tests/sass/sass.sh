@@ -124,7 +124,7 @@ plain)
 	;;
 preempt)
 	exec_to want "$tree/heddle" || exit 0
-	exec_to got "$tree/heddle" --as preempt --yield-every 5 --all-workers 3 || exit 0
+	exec_to got "$tree/heddle" --as preempt --yield-every 5 --total-workers 3 || exit 0
 	;;
 tasks)
 	printf '%s\t%s\t%s\t%s\n' "$file" "$kernel" "$toolchain" "$words" >"$mine/list"

@@ -32,8 +32,9 @@ for mode in garbage big order nofds badpage; do
 done
 start shut && same chain && one_line 'heddled closed the connection without an answer' && stop
 start chatter && same chain 4 24 30 && silent && stop
-# More than there is to ask for.
-start watch && HEDDLE_PRIORITY=99999999999 same chain && silent && stop
+# As much as there is to ask for, and more.
+start watch && HEDDLE_PRIORITY=999 same chain && silent && stop
+start watch && HEDDLE_PRIORITY=99999999999 same chain && one_line 'HEDDLE_PRIORITY=99999999999: not one of' && stop
 
 all_done() {
 	grep -q '^sum' "$dir/out"

@@ -29,18 +29,22 @@ grep -q "$dir" "$dir/privileged" || {
 cp "$fake" "$dir/fake.so"
 chmod 755 "$dir/fake.so"
 unset LD_LIBRARY_PATH
-export HEDDLE_DRIVER_LIB="$dir/fake.so" HEDDLE_VGPU="privileged-$$,sms=3"
+export HEDDLE_DRIVER_LIB="$dir/fake.so" HEDDLE_VGPU="privileged-$$,sms=3,nonsense=1" HEDDLE_CACHE_MB=lots
 
 says() { # LIBRARY: what the program says beside it, as it is, and as another user's
 	rm -f "$dir/prog"
 	cp "$1" "$dir/libcuda.so.1"
 	cp "$dir/privileged" "$dir/prog"
 	chmod 755 "$dir/prog" "$dir/libcuda.so.1"
-	plain=$("$dir/prog")
+	plain=$("$dir/prog" 2>"$dir/plain.err")
 	chown 65534 "$dir/prog"
 	chmod 4755 "$dir/prog"
-	set=$("$dir/prog")
+	set=$("$dir/prog" 2>"$dir/set.err")
 	echo "$plain; set-uid: $set"
+	[ ! -s "$dir/set.err" ] || {
+		echo "FAILED: a set-uid program says what is wrong in its caller's environment: $(cat "$dir/set.err")"
+		exit 1
+	}
 	case $set in 'secure 1 '*) ;; *)
 		echo "skipped: set-uid programs are not, here"
 		exit 77
@@ -49,8 +53,16 @@ says() { # LIBRARY: what the program says beside it, as it is, and as another us
 }
 
 says "$shim"
+grep -q 'HEDDLE_CACHE_MB=lots' "$dir/plain.err" || {
+	echo "FAILED: what is wrong in the environment was not said"
+	exit 1
+}
 case $plain in 'secure 0 init 34 '*) ;; *) echo "FAILED: the driver that was named was not loaded" && exit 1 ;; esac
 case $set in *' init 34 '*) echo "FAILED: a set-uid program loads what it is told to" && exit 1 ;; esac
 says "$vgpu"
 case $plain in *' sms 3') ;; *) echo "FAILED: HEDDLE_VGPU was not read" && exit 1 ;; esac
+grep -q "'nonsense=1' is not understood" "$dir/plain.err" || {
+	echo "FAILED: what is wrong with HEDDLE_VGPU was not said"
+	exit 1
+}
 case $set in *' sms 8') ;; *) echo "FAILED: a set-uid program reads HEDDLE_VGPU" && exit 1 ;; esac

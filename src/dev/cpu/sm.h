@@ -38,6 +38,7 @@ struct sm_config {
 	char hang[64];        /* or are never compiled */
 	char count[200];      /* vgpu_set_counts */
 	char report[200];     /* where faults are told: "stderr", "none" or a file */
+	char wrong[40];       /* the first word that is not understood; empty: none */
 };
 /* From HEDDLE_VGPU's text (NULL: none): NAME and OPTION[=VALUE] with commas between them. -EINVAL:
  * *ret has the default for what was not understood, and ret->name for the rest. */

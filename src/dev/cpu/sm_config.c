@@ -148,12 +148,21 @@ int sm_config_parse(const char *text, struct sm_config *ret)
 	set_defaults(ret);
 	if (!text)
 		return 0;
-	if (strlen(text) >= sizeof(copy))
+	if (strlen(text) >= sizeof(copy)) {
+		snprintf(ret->wrong, sizeof(ret->wrong), "%.39s", text);
 		return -EINVAL;
+	}
 	memcpy(copy, text, strlen(text) + 1);
-	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
-		if (!set_word(ret, w))
-			r = -EINVAL;
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+		char whole[sizeof(ret->wrong)];
+
+		snprintf(whole, sizeof(whole), "%.39s", w); /* set_word cuts it at '=' */
+		if (set_word(ret, w))
+			continue;
+		r = -EINVAL;
+		if (!*ret->wrong)
+			memcpy(ret->wrong, whole, sizeof(whole));
+	}
 	return r;
 }
 

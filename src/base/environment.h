@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The environment variables of heddle (environment.def): their values, and what is wrong with those
+ * that are set. In a set-uid program no variable counts and nothing is wrong (secure_getenv). */
+#ifndef HEDDLE_ENVIRONMENT_H
+#define HEDDLE_ENVIRONMENT_H
+
+#include "base/base.h"
+
+enum env_variable {
+#define WORDS(id, name, words, otherwise)     ENV_##id,
+#define NUMBER(id, name, min, max, otherwise) ENV_##id,
+#define TEXT(id, name)                        ENV_##id,
+#include "base/environment.def"
+#undef WORDS
+#undef NUMBER
+#undef TEXT
+	ENV_VARIABLES,
+};
+
+/* A NUMBER's value: the default if it is not set, empty, or not a number in its range. */
+uint64_t env_number(enum env_variable which);
+
+/* Calls say once for each variable that begins with HEDDLE_ and is not in the table, or has a value
+ * that does not count. which: ENV_VARIABLES for a name that is not in the table. line: one
+ * sentence, without the end of the line. */
+void env_check(void (*say)(void *user, enum env_variable which, const char *line), void *user);
+
+#endif
