@@ -25,7 +25,9 @@ struct heddle;
  * heddle_error and heddle_close alone; NULL: out of memory. -ENODEV: there is no such device;
  * -EINVAL: no such word; -EIO: the driver's error. */
 int heddle_open(const char *device, struct heddle **ret);
-/* Frees what was loaded and allocated through it. NULL: nothing is done. */
+/* Frees what was loaded and allocated through it. NULL: nothing is done. Neither is it where a task
+ * of a pool (task.h) does not end within 10 s, on whose end freeing waits: the handle is as it was.
+ */
 void heddle_close(struct heddle *h);
 /* What the last call that failed met with, until the next; "" if none did. Never NULL, also of
  * NULL. */

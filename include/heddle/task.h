@@ -62,8 +62,9 @@ int heddle_tasks_create(
 /* Tasks that have not ended are dropped, but what runs runs to its end. NULL: nothing is done. No
  * other thread may be using it. -ETIMEDOUT: a task of this pool, or of another one of the process,
  * has not ended within 10 s; the pool is there still, its other tasks may wait for that one, and it
- * can be destroyed later. heddle_close, which
- * destroys its pools, leaves the handle there then. -EINVAL: see below. */
+ * can be destroyed later. heddle_close, which destroys its pools, leaves the handle there then. A
+ * driver loads and frees nothing while a kernel is on the GPU: heddle_tasks_add, heddle_load,
+ * heddle_free and heddle_corun give -ETIMEDOUT for the same reason. -EINVAL: see below. */
 int heddle_tasks_destroy(struct heddle_tasks *t);
 /* Of the last call of this thread that failed; "" if none did. */
 const char *heddle_tasks_error(const struct heddle_tasks *t);

@@ -264,10 +264,12 @@ RT_API int heddle_corun(struct heddle *h, const struct heddle_launch *launches, 
 	if (ret && ret->size != sizeof(res))
 		r = rt_fail(h, -EINVAL, "set it to sizeof(struct heddle_result)",
 			"the result has the size %zu", ret->size);
-	rt_pools_hold();
 	if (r == 0)
+		r = rt_pools_hold(h);
+	if (r == 0) {
 		r = corun(h, launches, n, way, tuned, &res);
-	rt_pools_release();
+		rt_pools_release();
+	}
 	rt_leave(h);
 	if (r == 0 && ret)
 		*ret = res;

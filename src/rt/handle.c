@@ -204,14 +204,20 @@ static void free_streams(struct heddle *h)
 
 RT_API void heddle_close(struct heddle *h)
 {
+	bool entered;
+
 	if (!h)
 		return;
 	while (h->pools)
 		if (heddle_tasks_destroy(h->pools) < 0)
 			return; /* what is still running uses what would be freed */
+	entered = h->ready && rt_enter(h) == 0;
+	if (entered && rt_pools_hold(h) < 0) { /* another handle's */
+		rt_leave(h);
+		return;
+	}
 	assembler_finish(&h->assembler);
-	if (h->ready && rt_enter(h) == 0) {
-		rt_pools_hold(); /* of other handles */
+	if (entered) {
 		for (struct rt_split *s = h->splits, *next; s; s = next) {
 			next = s->next;
 			dev_green_destroy(&h->cu, &s->green);
@@ -284,7 +290,11 @@ RT_API int heddle_free(struct heddle *h, uint64_t address)
 
 	if (r < 0)
 		return r;
-	rt_pools_hold();
+	r = rt_pools_hold(h);
+	if (r < 0) {
+		rt_leave(h);
+		return r;
+	}
 	r = finish(h, h->cu.cuMemFree(address), "freeing device memory");
 	rt_pools_release();
 	return r;

@@ -185,9 +185,11 @@ RT_API int heddle_load(
 		free(k);
 	} else {
 		arena_init(&k->arena, 0);
-		rt_pools_hold();
-		r = fill(h, k, name, ptx, bytes, entry);
-		rt_pools_release();
+		r = rt_pools_hold(h);
+		if (r == 0) {
+			r = fill(h, k, name, ptx, bytes, entry);
+			rt_pools_release();
+		}
 		if (r < 0) {
 			rt_kernel_free(h, k);
 		} else {

@@ -23,7 +23,6 @@
 #define BEATS       8u /* in that time */
 #define SHARED_MOST (1024u * TASK_UNIT)
 #define STAMPS_NS   10000000000u /* behind a task's end */
-#define DESTROY_NS  10000000000u /* for what runs to end */
 #define BARRIERS    16u /* of a block whose tasks have barriers: a register says which one */
 #define SM_BARRIERS 2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 
@@ -227,7 +226,7 @@ static int leave_for_good(struct heddle_tasks *t)
 	pthread_mutex_lock(&t->lock);
 	was = t->suspended;
 	t->suspended = true;
-	r = pool_park_within(t, DESTROY_NS);
+	r = pool_park_within(t, ENDING_NS);
 	if (r == -ETIMEDOUT)
 		t->suspended = was;
 	pthread_mutex_unlock(&t->lock);
@@ -235,8 +234,8 @@ static int leave_for_good(struct heddle_tasks *t)
 		return pool_fail(r,
 			"a task of the pool has not ended within %u s: the pool stays, and can be "
 			"destroyed later",
-			(unsigned)(DESTROY_NS / 1000000000u));
-	if (pools_hold_within(DESTROY_NS) < 0) {
+			(unsigned)(ENDING_NS / 1000000000u));
+	if (pools_hold() < 0) {
 		pthread_mutex_lock(&t->lock);
 		t->suspended = was;
 		pool_resume(t);
@@ -245,7 +244,7 @@ static int leave_for_good(struct heddle_tasks *t)
 			"a task of another pool has not ended within %u s, and until then the "
 			"device "
 			"frees nothing: this pool stays, and can be destroyed later",
-			(unsigned)(DESTROY_NS / 1000000000u));
+			(unsigned)(ENDING_NS / 1000000000u));
 	}
 	return 0;
 }
@@ -350,9 +349,11 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 		r = rt_compile(h, "a pool's kernel", text->at, TASK_ENTRY, 0, &module, &fn);
 	if (r < 0)
 		return r;
+	/* What a launch may ask for; of more than that the driver says that an SM holds no block.
+	 */
 	RT_TRY(h,
 		h->cu.cuFuncSetAttribute(
-			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_bytes),
+			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most),
 		"a pool's shared memory");
 	RT_TRY(h,
 		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -409,8 +410,9 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 		ptx_print(m, &text);
 		ptx_module_free(m);
 		r = text.failed ? rt_out_of_memory(t->h) : compile_apart(t, &text, n);
+		if (r == 0)
+			r = rt_pools_hold(t->h);
 		if (r == 0) { /* no pool is there from here on */
-			rt_pools_hold();
 			r = load(t, &text, n);
 			if (r == 0)
 				atomic_store(&t->wide, wide);
@@ -507,22 +509,17 @@ int pool_need_wide(struct heddle_tasks *t)
 
 int pool_need_shared(struct heddle_tasks *t)
 {
-	CUresult c;
-	int r = rt_enter(t->h);
+	int r;
 
-	if (r < 0)
-		return pool_fail_as(t->h, r);
 	pthread_mutex_lock(&t->build_lock);
-	rt_pools_hold();
-	c = t->h->cu.cuFuncSetAttribute(
-		t->fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most);
-	if (c == CUDA_SUCCESS)
+	r = rt_pools_hold(t->h);
+	if (r == 0) {
 		t->shared_bytes = t->shared_most;
-	else
-		r = pool_fail_as(t->h, rt_cu_failed(t->h, c, "a pool's shared memory"));
-	rt_pools_release();
+		rt_pools_release();
+	} else {
+		pool_fail_as(t->h, r);
+	}
 	pthread_mutex_unlock(&t->build_lock);
-	rt_leave(t->h);
 	return r;
 }
 

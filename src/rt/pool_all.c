@@ -94,7 +94,7 @@ bool pools_one_waits(const struct heddle_tasks *but)
 }
 
 /* A pool that comes meanwhile sees that they are held. */
-int pools_hold_within(uint64_t limit_ns)
+int pools_hold(void)
 {
 	int r = 0;
 
@@ -102,7 +102,7 @@ int pools_hold_within(uint64_t limit_ns)
 	atomic_fetch_add(&held, 1);
 	for (struct heddle_tasks *t = all; t && r != -ETIMEDOUT; t = t->next_of_all) {
 		pthread_mutex_lock(&t->lock);
-		r = pool_park_within(t, limit_ns); /* or it failed, which others say */
+		r = pool_park_within(t, ENDING_NS); /* or it failed, which others say */
 		pthread_mutex_unlock(&t->lock);
 	}
 	if (r == -ETIMEDOUT)
@@ -111,9 +111,15 @@ int pools_hold_within(uint64_t limit_ns)
 	return r == -ETIMEDOUT ? r : 0;
 }
 
-void rt_pools_hold(void)
+int rt_pools_hold(struct heddle *h)
 {
-	pools_hold_within(UINT64_MAX);
+	if (pools_hold() == 0)
+		return 0;
+	return rt_fail(h, -ETIMEDOUT, "try again once it has",
+		"a task of a pool has not ended within %u s, and until then the device loads and "
+		"frees "
+		"nothing",
+		(unsigned)(ENDING_NS / 1000000000u));
 }
 
 void rt_pools_release(void)

@@ -7,11 +7,13 @@
 
 #include "rt/pool.h"
 
+#define ENDING_NS 10000000000u /* for what runs to end */
+
 void pools_enlist(struct heddle_tasks *t);
 void pools_delist(struct heddle_tasks *t);
 bool pools_are_held(void);
 bool pools_one_waits(const struct heddle_tasks *but); /* with that one's lock */
-int pools_hold_within(uint64_t limit_ns); /* -ETIMEDOUT: one does not leave, none is held */
+int pools_hold(void);                                 /* rt_pools_hold, without its words */
 /* 0; -EINVAL, said: no pool, or one of a process whose child this one is. */
 int pool_check(const struct heddle_tasks *t);
 

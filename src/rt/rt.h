@@ -116,10 +116,12 @@ int rt_vars_leave(struct heddle *h, struct rt_kernel *k);
 int rt_vars_fill(struct heddle *h, const struct rt_kernel *k, unsigned which, CUmodule form);
 
 /* ---- pool_all.c ---- */
-/* Around what waits for all kernels of the context to end, or on a GPU may: freeing, loading,
- * running kernels together. All pools of the process leave the GPU, and come back as far as they
- * have work. With no pool's lock. */
-void rt_pools_hold(void);
+/* Around what waits for all kernels of the context to end: loading and unloading modules, freeing,
+ * the first launch of a kernel with more local memory than any before (seen with NVIDIA's driver
+ * 580.159 on an H100). All pools of the process leave the GPU, and come back as far as they have
+ * work. -ETIMEDOUT, said: a task has not ended within 10 s, and no pool is held. With no pool's
+ * lock. */
+int rt_pools_hold(struct heddle *h);
 void rt_pools_release(void);
 
 /* ---- form.c ---- */

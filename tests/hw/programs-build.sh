@@ -176,6 +176,7 @@ gemm() {
 	[ "$name" = "cs-$where" ] || edit="$edit; s/deviceProp.sharedMemPerMultiprocessor >= SHMEM_SZ/false/"
 	case $name in
 	cs-cuda*) set -- 32 32 16 ;;
+	cs-imma*) set -- 32 32 32 ;; # the simple one takes M for the width of A, and reads behind it if K is less
 	cs-dmma*) set -- 128 64 128 ;;
 	cs-tf32*) set -- 64 32 64 ;;
 	*) set -- 64 32 32 ;;

@@ -171,6 +171,30 @@ static void half_of_each_sm(void **state)
 	assert_int_equal(heddle_tasks_destroy(t), 0);
 }
 
+/* A task that waits for its program: what the driver would begin only behind it is refused in time.
+ */
+static void waits_for_host(void **state)
+{
+	struct heddle_tasks *first;
+	uint64_t id, memory;
+	unsigned k;
+
+	make((struct heddle_tasks_options){
+		.threads = 96, .blocks_per_sm = 1, .shared_bytes = 8192, .idle_us = UINT_MAX});
+	first = t;
+	assert_int_equal(heddle_alloc(h, 4096, &memory), 0);
+	id = spawn_of(number[AWAIT], 1, 32, 2, 7, 0);
+	assert_int_equal(heddle_free(h, memory), -ETIMEDOUT);
+	assert_non_null(strstr(heddle_error(h), "has not ended within 10 s"));
+	assert_int_equal(heddle_tasks_add(first, "put", &k), -ETIMEDOUT);
+	set_word(2, 7);
+	ok(heddle_tasks_wait(first, id, LONG));
+	ok(heddle_tasks_wait(first, spawn_of(number[PUT], 1, 32, 0, 1, 0), LONG));
+	assert_int_equal(word(0), 32);
+	assert_int_equal(heddle_free(h, memory), 0);
+	assert_int_equal(heddle_tasks_destroy(first), 0);
+}
+
 static void never_ends(void **state)
 {
 	struct timespec from, to;
@@ -254,6 +278,7 @@ int main(void)
 		cmocka_unit_test(two_busy),
 		cmocka_unit_test(beside_busy),
 		cmocka_unit_test(half_of_each_sm),
+		cmocka_unit_test(waits_for_host),
 		cmocka_unit_test(never_ends),
 		cmocka_unit_test(no_pool),
 		cmocka_unit_test(forked),

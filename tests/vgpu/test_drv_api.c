@@ -381,6 +381,11 @@ static void occupancy(void **state)
 	assert_int_equal(blocks, 32);
 	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, big, 32, 0));
 	assert_int_equal(blocks, 5); /* 41 KB of 228 each */
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
+	assert_int_equal(blocks, 0); /* more than it may have */
+	OK(cuFuncSetAttribute(add, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024));
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 32, 64 * 1024));
+	assert_int_equal(blocks, 3);
 	OK(cuOccupancyMaxPotentialBlockSize(&grid, &threads, add, NULL, 0, 0));
 	assert_int_equal(threads, 1024);
 	assert_int_equal(grid, 8);

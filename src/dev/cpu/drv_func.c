@@ -237,10 +237,11 @@ CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)
 
 /* ---- occupancy ---- */
 
+/* As NVIDIA's driver (580.159, H100): none of more dynamic shared memory than the function may have
+ * now. */
 static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
-	if (!threads || threads > f->info.max_threads ||
-		shared + f->info.static_shared_bytes > MAX_OPTIN_SHARED)
+	if (!threads || threads > f->info.max_threads || shared > (size_t)f->max_dynamic_shared)
 		return 0;
 	struct sm_demand d = sm_demand_of(
 		threads, f->info.regs_per_thread, f->info.static_shared_bytes + (uint32_t)shared);
