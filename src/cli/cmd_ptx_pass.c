@@ -163,12 +163,12 @@ static const char in_place_details[] =
 	"left as it was, with a warning. A program, library or fatbin with PTX will do, "
 	"too: each is written, behind a comment that names it.";
 static const char of_shapes_details[] =
-	"A kernel is FILE.ptx KERNEL --block X[,Y[,Z]] [--shared BYTES]; what else heddle corun "
+	"A kernel is FILE KERNEL --block X[,Y[,Z]] [--shared BYTES]; what else heddle corun "
 	"takes with it may stand there and does not matter. The form, entry hd_merged, is for "
 	"blocks of these shapes; how it is to be launched stands in its first lines. heddle corun "
 	"runs it.";
 static const char of_grids_details[] =
-	"The kernel, FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES], is put "
+	"The kernel, FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES], is put "
 	"into another one, hd_virtual, which computes the same. Its first line says how it is to "
 	"be "
 	"launched; its parameters are the kernel's, and 80 bytes more, all 0. What can be done to "

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* KERNELSPEC: one kernel, its launch shape and its arguments, as words of the command line.
- *   FILE.ptx KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...   (4,2 or 4x2)
+ *   FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...   (4,2 or 4x2)
  *   ARG: TYPE:VALUE            a scalar (i32:5, f32:0.5), passed by value
  *        hex:0a0b...           raw bytes by value, for structures
  *        TYPE[N]:INIT          a buffer in device memory, its address is passed; INIT one of

@@ -3,9 +3,9 @@
 
 /* Words for ways of running kernels together. What is printed can be parsed. */
 #include "dev/way.h"
+#include "base/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SHARE_MAX 1000000
@@ -46,11 +46,9 @@ static const char *parse_shares(struct arena *a, const char *text, unsigned n, u
 		return arena_printf(a, "%u numbers for %u kernels", given, n);
 	for (unsigned k = 0; k < n; k++) {
 		size_t len = strcspn(text, ":");
-		unsigned long share = 0;
+		uint64_t share = 0;
 
-		if (len && len < 8 && strspn(text, "0123456789") >= len)
-			share = strtoul(text, NULL, 10);
-		if (share < 1 || share > SHARE_MAX)
+		if (text_count(text, &share) != text + len || share < 1 || share > SHARE_MAX)
 			return arena_printf(a, "'%.*s' is not a number from 1 to %d",
 				(int)MIN(len, 40), text, SHARE_MAX);
 		ret[k] = (uint32_t)share;
@@ -162,12 +160,12 @@ static const char *after(const char *word, const char *name)
 static const char *parse_number(
 	struct arena *a, const char *text, unsigned min, unsigned max, uint32_t *ret)
 {
-	unsigned n;
-	char more;
+	uint64_t n;
+	const char *end = text_count(text, &n);
 
-	if (sscanf(text, "%u%c", &n, &more) != 1 || n < min || n > max)
+	if (!end || *end || n < min || n > max)
 		return arena_printf(a, "'%s' is not a number from %u to %u", text, min, max);
-	*ret = n;
+	*ret = (uint32_t)n;
 	return NULL;
 }
 

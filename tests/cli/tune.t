@@ -61,9 +61,12 @@ Every way that it prints is one for corun --how; options change what the way say
   > done < ways
   $ both corun --device cpu --how 'merge mixed=1:3 help chunk=2' --schedule partition --check | sed -n 2p
   partition, helping others; 15 workers, 256 fit; launched 1 times
-  $ for way in 'merge partition=1:2:3' 'merge steal fast' 'weave registers=1' 'streams=1:2' sideways ''; do
+  $ both corun --device cpu --how 'merge steal chunk=1K' --check | tail -n 1
+  memory is what the kernels leave alone
+  $ for way in 'merge steal chunk=4:K' 'merge partition=1:2:3' 'merge steal fast' 'weave registers=1' 'streams=1:2' sideways ''; do
   >   both corun --device cpu --how "$way" 2>&1 | head -n 1
   > done
+  heddle corun: error: --how 'merge steal chunk=4:K': 'K' is not a number from 1 to 1000000
   heddle corun: error: --how 'merge partition=1:2:3': 3 numbers for 2 kernels
   heddle corun: error: --how 'merge steal fast': 'fast' is not one of help, chunk=N[:N...], total-workers=N, per-sm=N, own=K[:K...]
   heddle corun: error: --how 'weave registers=1': '1' is not a number from 16 to 256
