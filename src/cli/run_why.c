@@ -35,8 +35,8 @@ static int has_report(pid_t pid, const char *path)
 	return r;
 }
 
-/* Between fork and exec it is this program. */
-static bool is_still_heddle(pid_t pid)
+/* Between fork and exec it is this program, and after its end none. */
+static bool is_other(pid_t pid)
 {
 	char name[64], its[4096] = "", ours[4096] = "";
 
@@ -84,9 +84,11 @@ static void look_at_libraries(pid_t pid, struct run_seen *io)
 
 void run_look(pid_t pid, const char *report_path, struct run_seen *io)
 {
-	int has = is_still_heddle(pid) ? -1 : has_report(pid, report_path);
+	bool was_other = is_other(pid);
+	int has = has_report(pid, report_path);
 
-	if (has < 0)
+	/* Twice: of a process that ended meanwhile the environment is empty. */
+	if (has < 0 || was_other || is_other(pid))
 		return;
 	io->is_cleared = !has;
 	look_at_libraries(pid, io);
