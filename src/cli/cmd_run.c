@@ -327,7 +327,7 @@ const struct cli_verb cli_verb_run = {
 		"says so.\n"
 		"With -v, heddle stays until the program ends, and tells on standard error for "
 		"each process that became a tenant: its launches by tier, how often it was "
-		"preempted, and the time lost to others.\n"
+		"preempted, and the time lost to others; if none did, why, as far as that shows.\n"
 		"Exit status: the program's own; 125 heddle failed, 126 the program cannot be "
 		"executed, 127 it was not found.",
 	.json = "with -v and behind the program's end, on standard error: tenants, an array of "

@@ -432,6 +432,9 @@ static int start(void)
 	socket_given = given && *given;
 	snprintf(report_to, sizeof(report_to), "%s", report_path ? report_path : "");
 	r = wire_socket_path(where, sizeof(where), false);
+	if (r == -EPERM) /* the socket's folder is not this user's alone; greet means another EPERM
+			  */
+		return -ENOTDIR;
 	return r < 0 ? r : join_daemon();
 }
 
@@ -459,6 +462,9 @@ static const char *explain(int error)
 	case -ENOENT:
 	case -ECONNREFUSED:
 		return "heddled does not run, so nothing is shared (\"heddled &\" starts it)";
+	case -ENOTDIR:
+		return "the folder of this user's sockets belongs to another user, or others may "
+		       "write to it: heddled is not looked for there";
 	default:
 		return "heddled cannot be reached";
 	}
