@@ -265,22 +265,25 @@ static bool start(struct assembler *a, CUdevice dev)
 
 /* ---- requests ---- */
 
-static int file_of(const char *text, size_t len)
+static bool file_of(const char *text, size_t len, struct own_fd *ret)
 {
 	int fd = memfd_create("heddle-ptx", MFD_CLOEXEC);
 
-	for (size_t at = 0; fd >= 0 && at < len;) {
-		ssize_t n = write(fd, text + at, len - at);
+	if (fd < 0)
+		return false;
+	own_take(ret, fd);
+	for (size_t at = 0; at < len;) {
+		ssize_t n = own_is(ret) ? write(ret->fd, text + at, len - at) : 0;
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			close(fd);
-			return -1;
+			own_close(ret);
+			return false;
 		}
 		at += (size_t)n;
 	}
-	return fd;
+	return true;
 }
 
 struct request {
@@ -460,13 +463,12 @@ static enum assembled ask_on(
 enum assembled assemble(struct assembler *a, CUdevice dev, const char *text, size_t len,
 	const struct staged *s, double *ret_ms)
 {
-	struct request request = {.text = file_of(text, len), .staged = s};
+	struct request request = {.staged = s};
 	enum assembled r = ASSEMBLED_NOT;
 	struct own_fd file;
 
-	if (request.text < 0)
+	if (!file_of(text, len, &file))
 		return r;
-	own_take(&file, request.text);
 	request.text = file.fd;
 	if (a->limit_s)
 		pthread_mutex_lock(&a->turn);

@@ -6,8 +6,9 @@
  * the digest of its key and of what follows, and what follows; anything that does not fit, under
  * another name too, is as good as absent. Files appear by rename, so nobody reads half of one; a
  * read one is touched, so that those used longest ago are removed when all take too much.
- * Whatever fails here only costs time. */
+ * Whatever fails here only costs time. The program does not see what is open for it (apart.h). */
 #include "base/environment.h"
+#include "dev/apart.h"
 #include "dev/folder.h"
 #include "shim/kernel.h"
 
@@ -131,22 +132,38 @@ static bool read_file(int fd, const uint8_t key[32], struct strbuf *ret)
 	return ok && !ret->failed;
 }
 
-bool cache_get(const uint8_t key[32], struct strbuf *ret)
+struct reading {
+	const char *dir;
+	const uint8_t *key;
+	struct strbuf *ret;
+	bool ok;
+};
+
+static void do_read(void *arg)
 {
-	char dir[3072], hex[65];
-	int folder = cache_dir(dir, sizeof(dir)) && all_bytes() ? folder_open(dir) : -1, fd;
-	bool ok = false;
+	struct reading *r = arg;
+	int folder = folder_open(r->dir), fd;
+	char hex[65];
 
 	if (folder < 0)
-		return false;
-	hex_encode(key, 32, hex);
+		return;
+	hex_encode(r->key, 32, hex);
 	fd = openat(folder, hex, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd >= 0) {
-		ok = read_file(fd, key, ret);
+		r->ok = read_file(fd, r->key, r->ret);
 		close(fd);
 	}
 	close(folder);
-	return ok;
+}
+
+bool cache_get(const uint8_t key[32], struct strbuf *ret)
+{
+	char dir[3072];
+	struct reading r = {.dir = dir, .key = key, .ret = ret};
+
+	if (cache_dir(dir, sizeof(dir)) && all_bytes())
+		apart(do_read, &r);
+	return r.ok;
 }
 
 static int make_folder(char *dir)
@@ -188,27 +205,42 @@ static bool write_file(
 	return false;
 }
 
+struct writing {
+	char *dir;
+	const struct cache_head *head;
+	const void *data;
+	size_t len;
+	const char *tmp;
+	bool ok;
+};
+
+static void do_write(void *arg)
+{
+	struct writing *w = arg;
+	int folder = make_folder(w->dir);
+
+	if (folder < 0)
+		return;
+	trim(folder, sizeof(*w->head) + w->len, all_bytes());
+	w->ok = write_file(folder, strrchr(w->tmp, '/') + 1, w->head, w->data, w->len);
+	close(folder);
+}
+
 bool cache_stage(const uint8_t key[32], const void *data, size_t len, struct staged *ret)
 {
 	struct cache_head h = {.magic = CACHE_MAGIC, .bytes = len};
 	uint64_t all = all_bytes();
 	char dir[3072];
-	int folder;
-	bool ok;
+	struct writing w = {.dir = dir, .head = &h, .data = data, .len = len, .tmp = ret->tmp};
 
 	if (len > CACHE_MAX || len + sizeof(h) > all / 8 || !cache_dir(dir, sizeof(dir)) ||
 		!cache_path(dir, key, ret->path, sizeof(ret->path)))
 		return false;
-	folder = make_folder(dir);
-	if (folder < 0)
-		return false;
 	digest_of(key, data, len, h.digest);
 	snprintf(ret->tmp, sizeof(ret->tmp), "%s.%d.%llx", ret->path, (int)getpid(),
 		(unsigned long long)shim_now_ns());
-	trim(folder, sizeof(h) + len, all);
-	ok = write_file(folder, strrchr(ret->tmp, '/') + 1, &h, data, len);
-	close(folder);
-	return ok;
+	apart(do_write, &w);
+	return w.ok;
 }
 
 void cache_unstage(const struct staged *s)
@@ -216,9 +248,16 @@ void cache_unstage(const struct staged *s)
 	unlink(s->tmp);
 }
 
+static void do_commit(void *arg)
+{
+	const struct staged *s = arg;
+
+	folder_keep(s->tmp, s->path);
+}
+
 void cache_commit(const struct staged *s)
 {
-	folder_keep(s->tmp, s->path);
+	apart(do_commit, (void *)s);
 }
 
 void cache_put(const uint8_t key[32], const void *data, size_t len)

@@ -5,11 +5,15 @@
  * this user's alone; and all of them take what they may, those used longest ago being removed. */
 #include "unit.h"
 
+#include "dev/apart.h"
 #include "dev/folder.h"
 #include "shim/kernel.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,6 +267,62 @@ static void unfinished(void **state)
 	close(fd);
 }
 
+/* ---- what is open for it ---- */
+
+static sem_t inside, over;
+
+static unsigned numbers(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void opens(void *arg)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	*(bool *)arg = fd == 3; /* none of the program's is there */
+	sem_post(&inside);
+	sem_wait(&over);
+	close(fd);
+}
+
+static void *works(void *arg)
+{
+	apart(opens, arg);
+	return NULL;
+}
+
+/* Neither does the program see ours, nor do we keep its open. */
+static void unseen(void **state)
+{
+	bool alone = false;
+	pthread_t t;
+	int ends[2];
+	unsigned n;
+	char byte;
+
+	sem_init(&inside, 0, 0);
+	sem_init(&over, 0, 0);
+	assert_int_equal(pipe(ends), 0);
+	n = numbers();
+	assert_int_equal(pthread_create(&t, NULL, works, &alone), 0);
+	sem_wait(&inside);
+	assert_int_equal(numbers(), n);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	sem_post(&over);
+	pthread_join(t, NULL);
+	assert_true(alone);
+	close(ends[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +334,7 @@ int main(void)
 		cmocka_unit_test_setup(staged, begin),
 		cmocka_unit_test_setup(takes_what_it_may, begin),
 		cmocka_unit_test_setup(unfinished, begin),
+		cmocka_unit_test(unseen),
 	};
 	char command[128];
 	int r;
