@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* STORE.ways/HASH, a line with the way. Written beside it and renamed. */
+/* STORE.ways/HASH, a line with the way. It is written to STORE.ways/HASH.XXXXXX and renamed. */
 #include "model/plain.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define HASH_DIGITS 64
+#define OLD_S       60 /* a file that is still being written is younger */
 
 int model_default_path(char *buf, size_t size)
 {
@@ -77,6 +83,44 @@ int model_plain_path(const char *store, const struct model_together *t, char *bu
 	return n < 0 || (size_t)n >= size - used ? -ENAMETOOLONG : 0;
 }
 
+/* HASH.XXXXXX, as model_plain_put names a file until it is complete. */
+static bool is_unfinished(const char *name)
+{
+	const char *end = name + HASH_DIGITS;
+
+	if (strlen(name) != HASH_DIGITS + strlen(".XXXXXX") || *end != '.')
+		return false;
+	if (strspn(name, "0123456789abcdef") != HASH_DIGITS)
+		return false;
+	while (isalnum((unsigned char)*++end))
+		;
+	return !*end;
+}
+
+/* A process that was killed while it wrote has left its file behind. */
+static void remove_unfinished(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096];
+	struct dirent *e;
+	struct stat st;
+	DIR *d;
+
+	if (!slash || snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path + 1), path) >=
+			      (int)sizeof(folder))
+		return;
+	d = opendir(folder);
+	while (d && (e = readdir(d))) {
+		if (is_unfinished(e->d_name) &&
+			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+			st.st_mtime < time(NULL) - OLD_S)
+			unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
 int model_plain_put(const char *path, const char *way)
 {
 	char beside[4096];
@@ -84,6 +128,7 @@ int model_plain_put(const char *path, const char *way)
 	int fd, err = 0;
 
 	model_make_folders(path);
+	remove_unfinished(path);
 	if ((size_t)snprintf(beside, sizeof(beside), "%s.XXXXXX", path) >= sizeof(beside))
 		return -ENAMETOOLONG;
 	fd = mkostemp(beside, O_CLOEXEC);

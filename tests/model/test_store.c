@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/heddle-store-XXXXXX", path[64];
@@ -277,6 +279,56 @@ static void test_way_is_a_file(void **state)
 	unlink(name);
 }
 
+/* Makes a file in the folder whose time of last change is age_s ago. */
+static void leave(const char *name, int age_s)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+	char file[192];
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/%s", folder, name);
+	fd = open(file, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+}
+
+/* Removes what is there. */
+static bool is_left(const char *name)
+{
+	char file[192];
+
+	snprintf(file, sizeof(file), "%s/%s", folder, name);
+	return remove(file) == 0;
+}
+
+#define HASH "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+/* What a killed writer left is removed by the next one, and nothing else is. */
+static void test_leftovers(void **state)
+{
+	static const char *const others[] = {
+		HASH, HASH ".a-cdef", HASH ".abcdefg", "x" HASH ".abcde", "measured.abcdef"};
+	char name[192];
+
+	(void)state;
+	leave(HASH ".aZ09bc", 120);
+	leave(HASH ".young0", 0);
+	for (unsigned i = 0; i < ARRAY_LEN(others); i++)
+		leave(others[i], 120);
+	snprintf(name, sizeof(name), "%s/" HASH ".folder", folder);
+	assert_int_equal(mkdir(name, 0700), 0);
+	assert_int_equal(utimensat(AT_FDCWD, name, (struct timespec[2]){{0}}, 0), 0);
+	snprintf(name, sizeof(name), "%s/way", folder);
+	assert_int_equal(model_plain_put(name, "merge steal"), 0);
+	assert_false(is_left(HASH ".aZ09bc"));
+	assert_true(is_left(HASH ".young0"));
+	for (unsigned i = 0; i < ARRAY_LEN(others); i++)
+		assert_true(is_left(others[i]));
+	assert_true(is_left(HASH ".folder"));
+	assert_true(is_left("way"));
+}
+
 static int end(void **state)
 {
 	static const char *const tails[] = {"", "-wal", "-shm"};
@@ -302,6 +354,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_disk, begin, end),
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_way_is_a_file),
+		cmocka_unit_test(test_leftovers),
 	};
 	char name[96];
 	int r;
