@@ -162,6 +162,17 @@ function compiling(   i, w, name) {
 	}
 }
 
+function waiting(   i, w, name) {
+	for (i = 0; ("text." i) in v; i++) {
+		w = v["text." i]
+		if (w !~ /^[A-Za-z0-9-]+: (goes on|waits|error)/)
+			continue
+		name = substr(w, 1, index(w, ":") - 1)
+		put(name ".waits", w ~ /: waits/)
+		put(name ".others", w ~ /launch waits/)
+	}
+}
+
 # Several runs, the lines of each as often: medians, and from least to greatest.
 function calls(   i, w, name, x) {
 	for (i = 0; ("text." i) in v; i++) {
@@ -296,6 +307,8 @@ END {
 		queue()
 	else if (table == "compiling")
 		compiling()
+	else if (table == "waiting")
+		waiting()
 	else if (table == "calls")
 		calls()
 	else if (table == "opaque")

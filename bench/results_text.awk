@@ -91,6 +91,19 @@ function compiling(   i, n, p) {
 	}
 }
 
+function waiting(   i, n, name) {
+	title("Calls that wait for a kernel that runs")
+	print "In the same context; and whether another thread's launch in another stream waits as long.\n"
+	n = rows("^[A-Za-z0-9-]+: (goes on|waits|error)")
+	columns(" call | beside the kernel | a launch meanwhile ")
+	for (i = 1; i <= n; i++) {
+		name = row[i]
+		gsub(/-/, " ", name)
+		print "| " name " | " (as_is(row[i] ".waits") + 0 ? "waits" : "goes on") " | " \
+			(as_is(row[i] ".others") + 0 ? "waits, too" : "goes on") " |"
+	}
+}
+
 function calls(   i, n, name, p) {
 	title("Launches through the shim")
 	print "What a launch takes more than the driver's own, ns: the median of several runs, the least and the most.\n"
@@ -164,6 +177,8 @@ function text_table(name) {
 		queue()
 	else if (name == "compiling")
 		compiling()
+	else if (name == "waiting")
+		waiting()
 	else if (name == "calls")
 		calls()
 	else if (name == "opaque")
