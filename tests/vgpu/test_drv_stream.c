@@ -225,6 +225,41 @@ static void per_thread_stream(void **state)
 	OK(cuMemFreeHost(gate));
 }
 
+static bool is_loaded;
+
+static void *load(void *arg)
+{
+	CUmodule mod;
+
+	OK(cuCtxSetCurrent(arg));
+	OK(cuModuleLoadData(&mod, drv_ptx));
+	__atomic_store_n(&is_loaded, true, __ATOMIC_SEQ_CST);
+	OK(cuModuleUnload(mod));
+	return NULL;
+}
+
+static void loading_waits(void **state)
+{
+	struct drv_test *t = *state;
+	uint32_t *flag = drv_mapped(1);
+	CUdeviceptr at = (CUdeviceptr)(uintptr_t)flag;
+	void *params[] = {&at};
+	pthread_t other;
+	CUstream s;
+	bool early;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuLaunchKernel(drv_fn(t, "spin"), 1, 1, 1, 32, 1, 1, 0, s, params, NULL));
+	assert_int_equal(pthread_create(&other, NULL, load, t->ctx), 0);
+	usleep(100000);
+	early = __atomic_load_n(&is_loaded, __ATOMIC_SEQ_CST);
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	pthread_join(other, NULL);
+	assert_true(is_loaded && !early);
+	OK(cuStreamDestroy(s));
+	OK(cuMemFreeHost(flag));
+}
+
 static void count_up(void *user)
 {
 	__atomic_fetch_add((int *)user, 1, __ATOMIC_SEQ_CST);
@@ -350,6 +385,7 @@ int main(void)
 		cmocka_unit_test(events),
 		cmocka_unit_test(legacy_stream),
 		cmocka_unit_test(per_thread_stream),
+		cmocka_unit_test(loading_waits),
 		cmocka_unit_test(host_functions),
 		cmocka_unit_test(priorities),
 		cmocka_unit_test(pageable),

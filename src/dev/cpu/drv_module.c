@@ -301,6 +301,8 @@ CUresult cuModuleLoadDataEx(
 	r = drv_enter(&c);
 	if (r == CUDA_SUCCESS && c->id != ctx_id)
 		r = drv_leave(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+	if (r == CUDA_SUCCESS)
+		drv_wait_ctx(c); /* as NVIDIA's driver does (bench/waiting.c; 580.159, H100) */
 	if (r != CUDA_SUCCESS) {
 		vgpu_module_free(code);
 		return r;
