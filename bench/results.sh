@@ -83,9 +83,9 @@ about() { # LINE SECONDS
 	END
 }
 
-# on TABLE: sets device and driver; what needs no GPU has the compiler in their place.
+# on TABLE: sets device, driver and digest; what needs no GPU has the compiler in place of the first two.
 on() {
-	device=$gpu driver=$gpu_driver
+	device=$gpu driver=$gpu_driver digest=$(sh "$root/bench/digest.sh" "$root" "$1")
 	[ "$(of "$1" 4)" = PTXAS ] || return 0
 	PATH=$PATH:/usr/local/cuda/bin
 	device="no GPU; ptxas $(ptxas --version 2>/dev/null | sed -n 's/.*, V//p')" driver=none
@@ -207,14 +207,18 @@ values() {
 	awk -F '\t' -v table="$1" -f "$root/bench/results_figures.awk" "$tmp/raw"
 }
 
+# is_of_now TABLE: measured with the forms that this tree's passes emit.
+is_of_now() {
+	grep -qxF "digest: $(sh "$root/bench/digest.sh" "$root" "$1")" "$results/$1.about"
+}
+
 # tables_are KIND: those that are kept, are missing, or are stale: measured with other forms than this tree's
 # passes emit.
 tables_are() {
-	[ "$1" != stale ] || now=$(sh "$root/bench/digest.sh" "$root")
 	for table in $(names); do
 		if [ ! -f "$results/$table.about" ]; then
 			[ "$1" != missing ] || echo "$table"
-		elif [ "$1" = kept ] || { [ "$1" = stale ] && ! grep -qxF "digest: $now" "$results/$table.about"; }; then
+		elif [ "$1" = kept ] || { [ "$1" = stale ] && ! is_of_now "$table"; }; then
 			echo "$table"
 		fi
 	done
@@ -281,7 +285,7 @@ render() {
 stale() {
 	for table in $(tables_are stale); do
 		echo "$table: measured with forms $(sed -n 's/^digest: //p' "$results/$table.about"), the passes emit $(
-			sh "$root/bench/digest.sh" "$root")"
+			sh "$root/bench/digest.sh" "$root" "$table")"
 	done
 }
 
@@ -315,7 +319,7 @@ for table; do
 	[ -n "$(of "$table" 5)" ] || die "$table is not a table; these are: $(names | tr '\n' ' ')"
 done
 commit=$(about_commit "$DIST/bin/heddle") gpu=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
-gpu_driver=$(about_driver "${DEVICE:-cuda}") digest=$(sh "$root/bench/digest.sh" "$root")
+gpu_driver=$(about_driver "${DEVICE:-cuda}")
 begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"

@@ -126,7 +126,7 @@ tables() {
 	for file in "$here"/../../bench/*.awk "$here"/../../bench/results.* "$here/../../bench/about.sh" "$here/../../bench/digest.sh"; do
 		cp "$file" "$tmp/t/bench/"
 	done
-	echo 0123456789ab >"$tmp/t/tests/pass/forms/digest"
+	echo 'kernels: 0123456789ab' >"$tmp/t/tests/pass/forms/digests"
 	printf '%s\n' 'line: heddle' 'commit: 1' 'digest: 0123456789ab' 'device: d' 'driver: none' 'host: h' 'day: 2026-11-25' \
 		'seconds: 1' 'status: 0' >"$tmp/t/doc/results/overhead.about"
 	echo '{"overhead": [{"program": "cfd", "plain_us": 1234.56}], "overhead_geomean": -0.0149}' >"$tmp/t/doc/results/overhead.json"
@@ -167,7 +167,7 @@ tables
 sed -i 's/<!--pairs:/<!--peers:/' "$tmp/t/README.md"
 expect 1 figures "a table that does not exist"
 tables
-echo 'fedcba987654' >"$tmp/t/tests/pass/forms/digest"
+echo 'kernels: fedcba987654' >"$tmp/t/tests/pass/forms/digests"
 expect 1 figures "figures of other forms that do not say so"
 sh "$tmp/t/bench/results.sh" render || status=1
 grep -q '^1,235‡<!--overhead:' "$tmp/t/README.md" || { echo "figures: no ‡ where a table is stale" && status=1; }
