@@ -43,7 +43,9 @@ struct search {
 	uint8_t *progress, *seen;           /* per block */
 	uint8_t *decided; /* per block: what decides that it runs is in the slice */
 	VEC(uint32_t) slice;
-	VEC(uint32_t) loop;           /* its blocks, sorted */
+	VEC(uint32_t) loop;           /* its blocks, the header first */
+	VEC(uint32_t) ways;           /* those that lead out, sorted; no more than WAYS_MAX + 1 */
+	bool sorted;                  /* loop is, too, by now */
 	VEC(struct control) controls; /* sorted by block */
 	bool has_controls;            /* once there is a loop that asks for them */
 	struct cfg_spans *spans;      /* once there is a loop that asks for them */
@@ -254,9 +256,19 @@ static void add_stmt(struct search *s, uint32_t at)
 	add_control(s, s->g->block_of[at]);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x != y;
+}
+
 /* What the loop's threads tell each other: a flag that one of them sets. */
 static void add_shared_stores(struct search *s)
 {
+	if (!s->sorted)
+		qsort(s->loop.at, s->loop.len, sizeof(s->loop.at[0]), by_number);
+	s->sorted = true;
 	for (size_t i = 0; i < s->loop.len; i++) {
 		uint32_t b = s->loop.at[i];
 
@@ -488,11 +500,9 @@ static bool is_way_out(const struct search *s, uint32_t b)
 static bool is_bounded(struct search *s)
 {
 	s->by_control = false;
-	for (size_t i = 0; i < s->loop.len && !s->error; i++) {
-		uint32_t b = s->loop.at[i];
+	for (size_t i = 0; i < s->ways.len && !s->error; i++) {
+		uint32_t b = s->ways.at[i];
 
-		if (!is_way_out(s, b))
-			continue;
 		find_slice(s, b);
 		if (!s->loads && mark_progress(s) && !goes_round(s, b))
 			return true;
@@ -500,32 +510,21 @@ static bool is_bounded(struct search *s)
 	return false;
 }
 
-/* What each way out depends on is most of what the one before it does: looking at all of them takes
- * time by the square. */
-static bool has_too_many_ways(const struct search *s)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < s->loop.len; i++)
-		n += is_way_out(s, s->loop.at[i]);
-	return n > WAYS_MAX;
-}
-
 static bool loop_waits(struct search *s, bool by_control)
 {
 	bool plain = false;
 
 	s->waits_at = NULL;
-	if (has_too_many_ways(s))
+	/* What each way out depends on is most of what the one before it does: looking at all of
+	 * them takes time by the square. */
+	if (s->ways.len > WAYS_MAX)
 		return true;
 	s->by_control = by_control;
 	if (by_control && !s->has_controls)
 		find_controls(s);
-	for (size_t i = 0; i < s->loop.len && !s->error; i++) {
-		uint32_t b = s->loop.at[i];
+	for (size_t i = 0; i < s->ways.len && !s->error; i++) {
+		uint32_t b = s->ways.at[i];
 
-		if (!is_way_out(s, b))
-			continue;
 		find_slice(s, b);
 		if (!s->loads)
 			continue;
@@ -575,13 +574,6 @@ static bool loop_spins(const struct search *s)
 	return false;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x != y;
-}
-
 static void add_to_loop(struct search *s, uint32_t block)
 {
 	if (s->in_loop[block] || s->g->at[block].order == CFG_NONE || s->error)
@@ -591,6 +583,16 @@ static void add_to_loop(struct search *s, uint32_t block)
 		s->error = -ENOMEM;
 }
 
+static void find_ways_out(struct search *s)
+{
+	s->ways.len = 0;
+	for (size_t i = 0; i < s->loop.len && s->ways.len <= WAYS_MAX && !s->error; i++)
+		if (is_way_out(s, s->loop.at[i]) && !VEC_PUSH(&s->ways, s->loop.at[i]))
+			s->error = -ENOMEM;
+	if (s->ways.len)
+		qsort(s->ways.at, s->ways.len, sizeof(s->ways.at[0]), by_number);
+}
+
 /* The natural loop of a header; false when the block is none. */
 static bool find_loop(struct search *s, uint32_t header)
 {
@@ -598,6 +600,7 @@ static bool find_loop(struct search *s, uint32_t header)
 
 	clear_blocks(s, s->in_loop);
 	s->loop.len = 0;
+	s->sorted = false;
 	s->header = header;
 	if (g->at[header].order == CFG_NONE)
 		return false;
@@ -616,8 +619,7 @@ static bool find_loop(struct search *s, uint32_t header)
 		for (uint32_t k = 0; k < b->n_pred; k++)
 			add_to_loop(s, b->pred[k]);
 	}
-	if (s->loop.len)
-		qsort(s->loop.at, s->loop.len, sizeof(s->loop.at[0]), by_number);
+	find_ways_out(s);
 	return s->loop.len > 0;
 }
 
@@ -663,6 +665,7 @@ static int search_func(struct pass_facts *facts, const struct cfg *g, bool obser
 	cfg_spans_free(s.spans);
 	VEC_FREE(&s.slice);
 	VEC_FREE(&s.loop);
+	VEC_FREE(&s.ways);
 	VEC_FREE(&s.controls);
 	free(s.defs);
 	free(s.in_loop);

@@ -497,6 +497,7 @@ static bool apart(const struct verify_guest *a, const struct verify_guest *b)
 struct search {
 	struct verify *v;
 	struct verify_pair *from;
+	bool shares[CTL_MAX_MERGED]; /* by kernel: it has memory or barriers of from's, too */
 	uint8_t *seen;
 	VEC(uint32_t) todo;
 };
@@ -540,14 +541,19 @@ static bool share_numbers(const struct verify_guest *a, const struct verify_gues
 	return false;
 }
 
+/* Not side by side, and both have some of the same shared memory or a number for a barrier. */
+static bool shares_with(const struct verify_guest *a, const struct verify_guest *b)
+{
+	return a != b && !apart(a, b) && (verify_share_places(a, b) || share_numbers(a, b));
+}
+
 /* A kernel's statement, with no barrier ahead of it: another's, or the beginning of the next block.
  * False: the search goes on behind it. */
 static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
 {
 	const struct verify_guest *g = s->from->g;
 	const struct cfg *plain = p->pg;
-	bool theirs = p != s->from && !apart(g, p->g) &&
-		      (verify_share_places(g, p->g) || share_numbers(g, p->g));
+	bool theirs = p != s->from && s->shares[p->k];
 
 	if (theirs)
 		verify_tell(p, PASS_RULE_SHARED, at, NONE,
@@ -588,6 +594,8 @@ static void search_ways(struct verify *v, unsigned k)
 	struct search s = {.v = v, .from = v->pairs.at[k], .seen = calloc(g->n, 1)};
 
 	v->failed |= !s.seen;
+	for (unsigned i = 0; i < v->r->n; i++)
+		s.shares[i] = shares_with(&v->guest[k], &v->guest[i]);
 	for (uint32_t b = 0; b < g->n && !v->failed; b++)
 		for (uint32_t i = g->at[b].end; i-- > g->at[b].first;)
 			if (s.from->of[i] != NONE) { /* the last of its statements there */

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: large.sh HEDDLE
+# Large kernels take time in proportion to their size. The limit counts seconds of CPU, some five times what
+# each line takes, and code that compares all with all takes longer.
+set -eu
+heddle=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+kernel() { # lines ahead of the entry, lines within it
+	printf '.version 7.8\n.target sm_70\n.address_size 64\n'
+	eval "$1"
+	printf '.visible .entry k(.param .u64 p)\n{\n.reg .pred %%p<4>; .reg .b32 %%r<4>;\n'
+	eval "$2"
+	printf 'ret;\n}\n'
+}
+each() { # n, program of awk that is run for each i below n
+	awk -v n="$1" "BEGIN { for (i = 0; i < n; i++) { $2 } }"
+}
+within() { # seconds, name, arguments of heddle
+	limit=$1
+	name=$2
+	shift 2
+	# dash has no other way to see the limit than the signal's status
+	if ! (ulimit -t "$limit" && exec "$heddle" ptx "$@") >"$dir/out" 2>"$dir/err"; then
+		echo "bad: $name: $(head -n 1 "$dir/err")"
+		failed=1
+	fi
+}
+
+# shellcheck disable=SC2016
+kernel 'each 5000 "printf \".shared .align 4 .b8 s%d[4];\\n\", i"' \
+	'each 5000 "printf \"st.shared.u32 [s%d], 1;\\n\", i"' >"$dir/shared.ptx"
+within 3 "many shared variables" weave -- "$dir/shared.ptx" k --block 128 + "$dir/shared.ptx" k --block 128
+
+# shellcheck disable=SC2016
+kernel : 'each 40000 "printf \"L%d: @%%p1 bra L%d;\\n\", i, n - 1 - i"' >"$dir/cross.ptx"
+within 10 "branches that cross" check "$dir/cross.ptx"
+exit $failed
