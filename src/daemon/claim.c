@@ -38,13 +38,17 @@ static bool is_system(uid_t uid)
 	return uid == 0 || (lstat(SYSTEM_DIR, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid);
 }
 
+/* A user's name holds its uid: nobody else's claim is in the way of one's own. */
 static socklen_t name_it(struct sockaddr_un *ret, bool system, const char *gpu)
 {
+	size_t max = sizeof(ret->sun_path) - 1;
 	int n;
 
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "heddle/%s/%s",
-		system ? "system" : "user", gpu);
+	if (system)
+		n = snprintf(ret->sun_path + 1, max, "heddle/system/%s", gpu);
+	else
+		n = snprintf(ret->sun_path + 1, max, "heddle/user/%u/%s", (unsigned)geteuid(), gpu);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
@@ -84,6 +88,12 @@ static int listen_there(bool system, const char *gpu, int *ret_fd)
 	return 0;
 }
 
+/* Any user can bind any name. Only these have a right to it. */
+static bool is_entitled(bool system, uid_t uid)
+{
+	return system ? is_system(uid) : uid == geteuid() || uid == 0;
+}
+
 int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
 {
 	bool system = is_system(geteuid());
@@ -100,8 +110,8 @@ int claim_take(const char *gpu, int *ret_fd, struct ucred *ret_holder)
 	r = listen_there(system, gpu, ret_fd);
 	if (r != -EADDRINUSE)
 		return r;
-	/* Who does not say who it is claims nothing, nor does a user what is the system's. */
-	if (!holder_of(system, gpu, &holder) || (system && !is_system(holder.uid)))
+	/* A socket that does not listen, or that another user bound, claims nothing. */
+	if (!holder_of(system, gpu, &holder) || !is_entitled(system, holder.uid))
 		return 0;
 	*ret_holder = holder;
 	return -EBUSY;

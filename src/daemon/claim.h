@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A GPU has one heddled: two would each decide as if the other's programs were not there. Whoever
- * serves a GPU listens on an abstract socket of its name, of which the system says whose it is; no
- * file is left behind, and none can be made by somebody else. The system's heddled (root's, or that
- * of the owner of /run/heddle) goes before users' own, which give way to it, and nobody else's
- * socket keeps it from anything. */
+/* Two heddleds on one GPU would each decide as if the other's programs did not exist. A heddled
+ * that serves a GPU therefore listens on an abstract socket named after it. The kernel tells the
+ * uid of the listener, and no file is left behind. There is one name for the system's heddled
+ * (root's, or that of the owner of /run/heddle) and one for each user:
+ * - The system's heddled ignores users' claims; a user's heddled gives way to the system's.
+ * - Two heddleds of one user exclude each other.
+ * - The heddleds of two users do not know of each other. If they did, any user could shut out
+ *   another by binding a name. */
 #ifndef HEDDLE_DAEMON_CLAIM_H
 #define HEDDLE_DAEMON_CLAIM_H
 

@@ -104,29 +104,49 @@ static void find_assembler(struct heddle *h)
 	assembler_init(&h->assembler, &h->cu, found ? path : "", ASSEMBLER_LIMIT_S);
 }
 
-static bool has_device(const struct cu_api *cu)
+static CUresult find_device(const struct cu_api *cu)
 {
 	int n = 0;
+	CUresult r = cu->cuInit(0);
 
-	return cu->cuInit(0) == CUDA_SUCCESS && cu->cuDeviceGetCount(&n) == CUDA_SUCCESS && n > 0;
+	if (r == CUDA_SUCCESS)
+		r = cu->cuDeviceGetCount(&n);
+	return r == CUDA_SUCCESS && n <= 0 ? CUDA_ERROR_NO_DEVICE : r;
+}
+
+static int begin_fails(struct heddle *h, CUresult r, const char *what, const char *hint)
+{
+	const char *name = cu_result_name(r), *text = cu_result_text(r);
+
+	if (r == CUDA_ERROR_NOT_INITIALIZED) /* cuInit says so in such a process alone */
+		return rt_fail(h, -ENODEV, "run a fresh program in the child (exec)",
+			"CUDA does not work in a child of fork whose parent had used it");
+	return rt_fail(h, -ENODEV, hint, "%s: %s (%s)", what, text ? text : "unknown error",
+		name ? name : "?");
 }
 
 static int open_driver(struct heddle *h, enum dev_kind kind)
 {
+	static const char other[] = "\"cpu\" is the virtual GPU; heddle doctor says what this "
+				    "machine has";
+	CUresult r;
+
 	if (kind != DEV_CPU && dev_open(DEV_CUDA, NULL, &h->cu) == 0) {
-		if (has_device(&h->cu))
+		r = find_device(&h->cu);
+		if (r == CUDA_SUCCESS)
 			return 0;
 		dev_close(&h->cu);
+		/* "auto" would leave the GPU that the parent had without a word. */
+		if (kind == DEV_CUDA || r == CUDA_ERROR_NOT_INITIALIZED)
+			return begin_fails(h, r, "no GPU: the driver's cuInit", other);
 	}
 	if (kind == DEV_CUDA)
-		return rt_fail(h, -ENODEV,
-			"\"cpu\" is the virtual GPU; heddle doctor says what this "
-			"machine has",
-			"no GPU: the driver library is missing, or finds none");
-	if (open_cpu(&h->cu) == 0 && has_device(&h->cu))
-		return 0;
-	return rt_fail(h, -ENODEV, "it is installed beside this library, in heddle/cpu",
-		"no GPU, and the virtual GPU's library was not found");
+		return rt_fail(h, -ENODEV, other, "no GPU: the driver library is missing");
+	if (open_cpu(&h->cu) < 0)
+		return rt_fail(h, -ENODEV, "it is installed beside this library, in heddle/cpu",
+			"no GPU, and the virtual GPU's library was not found");
+	r = find_device(&h->cu);
+	return r == CUDA_SUCCESS ? 0 : begin_fails(h, r, "the virtual GPU does not start", NULL);
 }
 
 static int open_device(struct heddle *h)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One heddled for a GPU: whose it is, and that nobody's socket keeps root's from serving it. */
+/* One heddled for a GPU: whose it is, and that another user's socket keeps no heddled from serving
+ * it. */
 #include "unit.h"
 
 #include "daemon/claim.h"
@@ -12,12 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SOMEBODY 65533 /* a user of no account */
+#define SOMEBODY 65533 /* users of no account */
+#define ANOTHER  65532
 
 /* Nobody has it: all tests of a machine share their names. */
 static void new_gpu(char ret[64])
@@ -99,9 +102,10 @@ static void names(void **state)
 	close(other);
 }
 
-/* As another user, in a child that stays until it is killed: what claim_take said, and whose it is.
+/* As that user, in a child that stays until it is killed: what claim_take said, and whose it is.
  * scope: binds that name by hand instead, and listens or not. */
-static pid_t as_somebody(const char *gpu, const char *scope, bool listens, int *ret, uid_t *ret_uid)
+static pid_t as_user(
+	uid_t user, const char *gpu, const char *scope, bool listens, int *ret, uid_t *ret_uid)
 {
 	struct {
 		int r;
@@ -116,9 +120,9 @@ static pid_t as_somebody(const char *gpu, const char *scope, bool listens, int *
 		struct sockaddr_un a = {.sun_family = AF_UNIX};
 		struct ucred holder = {0};
 
-		if (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
-			setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0)
+		if (setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
 			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of a test that fails, too */
 		if (scope) {
 			int n = snprintf(
 				a.sun_path + 1, sizeof(a.sun_path) - 1, "heddle/%s/%s", scope, gpu);
@@ -165,11 +169,11 @@ static void other_users(void **state)
 	}
 	/* A user's own gives way to root's, which it does not keep from anything. */
 	new_gpu(gpu);
-	first = as_somebody(gpu, NULL, false, &r, &uid);
+	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, 0);
 	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
 	assert_true(fd >= 0);
-	second = as_somebody(gpu, NULL, false, &r, &uid);
+	second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, -EBUSY);
 	assert_int_equal(uid, 0);
 	end(second);
@@ -178,27 +182,78 @@ static void other_users(void **state)
 	/* A user that takes root's name claims nothing by that, however it does it. */
 	for (int listens = 0; listens < 2; listens++) {
 		new_gpu(gpu);
-		first = as_somebody(gpu, "system", listens, &r, &uid);
+		first = as_user(SOMEBODY, gpu, "system", listens, &r, &uid);
 		assert_int_equal(r, 0);
 		for (int i = 0; i < 4; i++) /* more than it lets wait */
 			assert_int_equal(claim_take(gpu, &fd, &holder), 0);
-		second = as_somebody(gpu, NULL, false, &r, &uid);
+		second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 		assert_int_equal(r, 0);
 		end(second);
 		end(first);
 	}
-	/* Between users: who came first, if that can be told. */
+}
+
+static void between_users(void **state)
+{
+	static const char name[] = "user/65533";
+	struct ucred holder;
+	pid_t first, second;
+	char gpu[64];
+	uid_t uid;
+	int r, fd;
+
+	if (geteuid() != 0) {
+		puts("skipped: not root");
+		skip();
+	}
+	/* Of one user's, the first; two users' do not know of each other. */
 	new_gpu(gpu);
-	first = as_somebody(gpu, "user", false, &r, &uid);
-	second = as_somebody(gpu, NULL, false, &r, &uid);
+	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, 0);
-	end(second);
-	end(first);
-	first = as_somebody(gpu, NULL, false, &r, &uid);
-	second = as_somebody(gpu, NULL, false, &r, &uid);
+	second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
 	assert_int_equal(r, -EBUSY);
 	assert_int_equal(uid, SOMEBODY);
 	end(second);
+	second = as_user(ANOTHER, gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, 0);
+	end(second);
+	end(first);
+	/* A user that binds another's name, or what was the name of all, shuts nobody out. */
+	for (int listens = 0; listens < 2; listens++) {
+		for (int old = 0; old < 2; old++) {
+			new_gpu(gpu);
+			first = as_user(ANOTHER, gpu, old ? "user" : name, listens, &r, &uid);
+			assert_int_equal(r, 0);
+			for (int i = 0; i < 4; i++) { /* more than it lets wait */
+				second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
+				assert_int_equal(r, 0);
+				end(second);
+			}
+			end(first);
+		}
+	}
+	/* What has that name and is root's, or this user's, does. */
+	new_gpu(gpu);
+	first = as_user(SOMEBODY, gpu, name, true, &r, &uid);
+	assert_int_equal(r, 0);
+	second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, -EBUSY);
+	assert_int_equal(uid, SOMEBODY);
+	end(second);
+	end(first);
+	new_gpu(gpu);
+	first = as_user(0, gpu, name, true, &r, &uid);
+	assert_int_equal(r, 0);
+	second = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
+	assert_int_equal(r, -EBUSY);
+	assert_int_equal(uid, 0);
+	end(second);
+	end(first);
+	/* Which is not in the way of root's own. */
+	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
+	assert_int_equal(claim_take(gpu, &fd, &holder), 0);
+	assert_true(fd >= 0);
+	close(fd);
 	end(first);
 }
 
@@ -208,6 +263,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(two_daemons),
 		cmocka_unit_test(names),
 		cmocka_unit_test(other_users),
+		cmocka_unit_test(between_users),
 	};
 
 	if (argc < 2)

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "opened.h"
 
@@ -74,6 +76,33 @@ static void opening(void **state)
 	heddle_close(NULL);
 	assert_non_null(strstr(heddle_error(NULL), "out of memory"));
 	assert_string_equal(heddle_device(h), "heddle virtual GPU");
+}
+
+/* Where the driver of the parent is used already. */
+static void in_a_child(void **state)
+{
+	static const char *const devices[] = {"cpu", "auto"};
+
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		pid_t pid = fork();
+		int status;
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			struct heddle *child;
+			int r = heddle_open(devices[i], &child);
+
+			if (r != -ENODEV || !strstr(heddle_error(child), "child of fork") ||
+				!strstr(heddle_error(child), "exec")) {
+				fprintf(stderr, "%s: %d: %s\n", devices[i], r, heddle_error(child));
+				_exit(1);
+			}
+			heddle_close(child);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
 }
 
 static void loading(void **state)
@@ -275,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opening),
+		cmocka_unit_test(in_a_child),
 		cmocka_unit_test(loading),
 		cmocka_unit_test(launches),
 		cmocka_unit_test(ways),
