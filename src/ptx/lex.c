@@ -64,6 +64,8 @@ static void skip_block(struct ptx_parser *p)
 /* Lines that a C preprocessor left behind (# 12 "file.cu") count as comments. */
 static bool at_hash_line(const struct ptx_parser *p)
 {
+	if (p->line_start > p->s) /* a piece of a line */
+		return false;
 	for (const char *s = p->line_start; s < p->s; s++)
 		if (*s != ' ' && *s != '\t')
 			return false;
@@ -191,10 +193,12 @@ static void refuse_zero(struct ptx_parser *p, const char *at)
 }
 
 /* Copies text with each comment and each run of white space made one blank, or one line break where
- * it held one. */
+ * it held one. A '#' that does not begin a line here begins none in the copy: the copy is parsed
+ * again, and the line would be lost as a preprocessor's. */
 const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *to)
 {
-	struct ptx_parser q = {.m = p->m, .diags = NULL, .s = from, .end = to, .line_start = from};
+	struct ptx_parser q = {
+		.m = p->m, .diags = NULL, .s = from, .end = to, .line_start = to + 1};
 	char *out = arena_alloc(&p->m->arena, (size_t)(to - from) + 1);
 	size_t n = 0;
 
@@ -213,7 +217,7 @@ const char *ptx_clean_text(struct ptx_parser *p, const char *from, const char *t
 				break;
 			if (q.s != at) {
 				if (n && q.s < to)
-					out[n++] = q.line != line ? '\n' : ' ';
+					out[n++] = q.line != line && *q.s != '#' ? '\n' : ' ';
 				continue;
 			}
 		}

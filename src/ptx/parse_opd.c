@@ -140,16 +140,62 @@ static bool special(struct ptx_parser *p, struct ptx_opd *o, const char *from)
 	return true;
 }
 
+static const char *past_comment(const char *s, const char *e)
+{
+	bool line = s[1] == '/';
+
+	for (s += 2; s < e && !(line ? *s == '\n' : s[0] == '*' && s[1] == '/'); s++)
+		;
+	return s + (line ? 1 : 2);
+}
+
+/* The first name in the text of an expression, WARP_SZ aside; NULL: none. */
+static const char *name_within(const char *s, const char *e)
+{
+	while (s < e) {
+		if (*s == '/' && (s[1] == '/' || s[1] == '*')) {
+			s = past_comment(s, e);
+		} else if (ch_is(*s, CH_DIGIT) || *s == '.') { /* "32U", ".s64" */
+			for (s++; ch_is(*s, CH_ID); s++)
+				;
+		} else if (ch_is(*s, CH_START) && *s != '%') {
+			if (!ptx_word_is(s, "WARP_SZ"))
+				return s;
+			s = ptx_ident_end(s);
+		} else {
+			s++;
+		}
+	}
+	return NULL;
+}
+
+/* An expression is text: a name in it would stay as it is where its declaration is renamed. What is
+ * not declared is nobody's to rename, in an instruction that the table does not know. */
+static bool may_hold(struct ptx_parser *p, const char *name)
+{
+	const char *e = ptx_ident_end(name);
+	const struct ptx_name *n = ptx_name_at(p, name, (size_t)(e - name));
+
+	if (p->is_unknown && !n->local && !n->global)
+		return true;
+	ptx_error(p, name, (size_t)(e - name), "%.200s: a name cannot stand in an expression",
+		n->text);
+	return false;
+}
+
 /* What follows a number or stands in its place: an expression, kept as text, with its value. */
 static bool expression(struct ptx_parser *p, struct ptx_opd *o, const char *from)
 {
-	const char *e = from, *at = p->s;
+	const char *e = from, *at = p->s, *name;
 	bool known;
 
 	if (!ptx_fold(&e, &o->value, &known)) {
 		ptx_error(p, at, 1, "an operand should stand here");
 		return false;
 	}
+	name = known ? NULL : name_within(from, e);
+	if (name && !may_hold(p, name))
+		return false;
 	o->kind = PTX_OPD_IMM;
 	o->has_value = known;
 	while (p->s < e)

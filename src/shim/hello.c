@@ -21,8 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WELCOME_MS 5000 /* a daemon may have to wait for its turn on a busy machine */
-#define LOOK_S     1    /* between looks for the first daemon */
+/* How long connecting, and the answer, may take. The program waits for the first greeting, and for
+ * no later one: a daemon may have to wait for its turn on a busy machine. */
+#define FIRST_MS 1000
+#define LATER_MS 5000
+#define LOOK_S   1 /* between looks for the first daemon */
 
 #define NO_FDS .sock.fd = -1, .kick.fd = -1, .wake.fd = -1, .page_fd.fd = -1
 
@@ -245,35 +248,53 @@ static void take_fds(int sock, const int fds[3])
 	own_take(&shim.wake, fds[2]);
 }
 
-/* Returns 0 with page and descriptors in shim, or negative errno. */
-static int greet(void)
-{
-	int fds[3], r, sock;
+/* An answer, and with a welcome the connection. */
+struct greeting {
 	union message m;
+	struct own_fd sock;
+	int fds[3];
+};
 
-	sock = wire_connect(where, WELCOME_MS);
+/* 0: with a welcome; negative errno: no descriptor is left. Looks at nothing of shim. */
+static int greet(const char *path, const struct wire_hello *h, int timeout_ms, struct greeting *ret)
+{
+	int r, sock = wire_connect(path, timeout_ms);
+
 	if (sock == -EACCES) /* by the system, not by heddled */
 		return -EPERM;
 	if (sock < 0)
 		return sock;
-	r = wire_send(sock, &hello, NULL, 0);
+	own_take(&ret->sock, sock);
+	r = wire_send(ret->sock.fd, h, NULL, 0);
 	if (r >= 0 || r == -EPIPE) /* that: refused already */
-		r = take_answer(sock, &m, fds);
-	if (r == 0 && wire_page_map(fds[0], &shim.page) < 0) {
-		for (unsigned i = 0; i < 3; i++)
-			close(fds[i]);
+		r = take_answer(ret->sock.fd, &ret->m, ret->fds);
+	if (r < 0)
+		own_close(&ret->sock);
+	return r;
+}
+
+static void forget(struct greeting *g)
+{
+	for (unsigned i = 0; i < 3; i++)
+		close(g->fds[i]);
+	own_close(&g->sock);
+}
+
+/* Takes a welcome over: 0 with page and descriptors in shim, or negative errno. */
+static int be_welcome(struct greeting *g)
+{
+	int r = own_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
+
+	if (r == 0 && wire_page_map(g->fds[0], &shim.page) < 0)
 		r = -EPROTO;
-	}
-	if (r == -EACCES)
-		snprintf(refusal, sizeof(refusal), "%s", m.refused.why);
 	if (r < 0) {
-		close(sock);
+		forget(g);
 		return r;
 	}
-	report(&hello, fds[0]);
-	shim.welcome = m.welcome;
-	take_fds(sock, fds);
-	own_take(&shim.page_fd, fds[0]);
+	report(&hello, g->fds[0]);
+	shim.welcome = g->m.welcome;
+	take_fds(g->sock.fd, g->fds);
+	own_take(&shim.page_fd, g->fds[0]);
 	return 0;
 }
 
@@ -408,9 +429,9 @@ static bool is_primary(CUcontext ctx)
 }
 
 /* The shim's context is current. */
-static int join_daemon(void)
+static int join_daemon(struct greeting *g)
 {
-	int r = greet();
+	int r = be_welcome(g);
 
 	if (r < 0)
 		return r;
@@ -423,6 +444,7 @@ static int start(void)
 {
 	const char *given = secure_getenv(WIRE_SOCKET_ENV),
 		   *report_path = secure_getenv(WIRE_REPORT_ENV);
+	struct greeting g = {0};
 	int r;
 
 	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
@@ -435,7 +457,11 @@ static int start(void)
 	if (r == -EPERM) /* the socket's folder is not this user's alone; greet means another EPERM
 			  */
 		return -ENOTDIR;
-	return r < 0 ? r : join_daemon();
+	if (r == 0)
+		r = greet(where, &hello, FIRST_MS, &g);
+	if (r == -EACCES)
+		snprintf(refusal, sizeof(refusal), "%s", g.m.refused.why);
+	return r < 0 ? r : join_daemon(&g);
 }
 
 static const char *explain(int error)
@@ -457,6 +483,8 @@ static const char *explain(int error)
 			"group that owns the socket may",
 			where);
 		return text;
+	case -EAGAIN:
+		return "heddled does not answer, so nothing is shared until it does";
 	case -ENODEV:
 		return "the device could not be asked";
 	case -ENOENT:
@@ -483,30 +511,66 @@ static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool looking; /* the thread is there; under the lock */
 
-static bool is_absent(int error)
+/* Also if it does not answer in time: it may be stopped, or only be slow. */
+static bool may_come(int error)
 {
-	return error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET;
+	return !shim.page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||
+				     error == -EAGAIN);
+}
+
+/* Whether there is something to greet, and what to say to it. */
+static bool find_daemon(struct wire_hello *ret, char path[sizeof(where)])
+{
+	bool is_later;
+
+	pthread_mutex_lock(&start_lock);
+	is_later = atomic_load(&shim.mode) == SHIM_LATER;
+	if (is_later && !socket_given && access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
+		snprintf(where, sizeof(where), "%s", WIRE_SYSTEM_SOCKET);
+	*ret = hello;
+	memcpy(path, where, sizeof(where));
+	pthread_mutex_unlock(&start_lock);
+	return is_later && access(path, F_OK) == 0;
 }
 
 /* Under the lock. */
-static void look_once(void)
+static void join_later(struct greeting *g)
 {
 	struct shim_inside in;
 	int r = -ENOENT;
 
-	if (atomic_load(&shim.mode) != SHIM_LATER)
-		return;
-	if (!socket_given && access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
-		snprintf(where, sizeof(where), "%s", WIRE_SYSTEM_SOCKET);
-	if (access(where, F_OK) < 0)
-		return;
 	if (shim_enter(&in) == CUDA_SUCCESS)
-		r = join_daemon();
+		r = join_daemon(g);
+	else
+		forget(g);
 	shim_leave(&in);
 	if (!r)
 		atomic_store(&shim.mode, SHIM_ON);
-	else if (!is_absent(r) || shim.page)
+	else if (!may_come(r))
 		atomic_store(&shim.mode, SHIM_NATIVE);
+}
+
+/* The answer is waited for outside the lock, which calls of the program take. */
+static void look_once(void)
+{
+	struct wire_hello said;
+	struct greeting g;
+	char path[sizeof(where)];
+	bool same;
+	int r;
+
+	if (!find_daemon(&said, path))
+		return;
+	r = greet(path, &said, LATER_MS, &g);
+	pthread_mutex_lock(&start_lock);
+	same = atomic_load(&shim.mode) == SHIM_LATER && !memcmp(&said, &hello, sizeof(said));
+	if (r == 0 && same)
+		join_later(&g);
+	else if (r == 0)
+		forget(&g); /* the program begins anew, perhaps on another device */
+	else if (same && !may_come(r))
+		atomic_store(&shim.mode, SHIM_NATIVE);
+	pthread_mutex_unlock(&start_lock);
 }
 
 static void *look_for_daemon(void *unused)
@@ -517,8 +581,8 @@ static void *look_for_daemon(void *unused)
 		int mode;
 
 		nanosleep(&(struct timespec){.tv_sec = LOOK_S}, NULL);
-		pthread_mutex_lock(&start_lock);
 		look_once();
+		pthread_mutex_lock(&start_lock);
 		mode = atomic_load(&shim.mode);
 		looking = goes_on = mode == SHIM_LATER || mode == SHIM_UNKNOWN;
 		pthread_mutex_unlock(&start_lock);
@@ -529,7 +593,7 @@ static void *look_for_daemon(void *unused)
 /* Under the lock. What the program is without the daemon that it looked for. */
 static enum shim_mode without_daemon(int error)
 {
-	if (!is_absent(error))
+	if (!may_come(error))
 		return SHIM_NATIVE;
 	looking = looking || shim_thread(look_for_daemon) == 0;
 	return looking ? SHIM_LATER : SHIM_NATIVE;

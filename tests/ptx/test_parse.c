@@ -342,6 +342,56 @@ static void unknown_is_kept(void **state)
 	finish(&t);
 }
 
+/* Only the text would still have its name once the declaration has another. */
+static void names_in_expressions(void **state)
+{
+	static const struct {
+		const char *code;
+		bool is_right;
+	} rows[] = {{"mov.u32 y, +y;", false}, {"add.u32 y, y, (y);", false},
+		{"add.u32 y, y, 4+y;", false}, {"add.u32 y, -y, /* y */ +4;", true},
+		{"mov.u32 y, +4*(2+WARP_SZ);", true}, {"mov.u64 %rd1, (.u64)0x1F/0;", true},
+		{"frob y, +z;", true}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct module t;
+		char text[400];
+
+		snprintf(text, sizeof(text),
+			".version 8.0\n.target sm_80\n.address_size 64\n"
+			".entry k() { .reg .b32 y; .reg .b64 %%rd<2>; %s ret; }",
+			rows[i].code);
+		assert_int_equal(try_parse(&t, text, strlen(text)), 0);
+		if ((t.diags->errors == 0) != rows[i].is_right)
+			fail_msg("%s: %u errors", rows[i].code, t.diags->errors);
+		if (t.diags->errors)
+			assert_non_null(strstr(t.diags->at[0].message, "a name cannot stand"));
+		finish(&t);
+	}
+}
+
+/* A '#' behind a gap that held a line break does not begin a line in what is printed. */
+static void hashes(void **state)
+{
+	static const char *const texts[] = {".v\n\v#(1)", ".v\n/**/# 12 \"a.cu\"\n(1)",
+		".v 1,\n /* a */\t# 12 \"a.cu\"\n(b)", ".v\n# 12 \"a.cu\"\n(1)"};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct module t = parse_ok(texts[i]), again;
+		struct strbuf first = {0}, second = {0};
+
+		ptx_print(t.m, &first);
+		again = parse_ok(first.at);
+		ptx_print(again.m, &second);
+		assert_string_equal(first.at, second.at);
+		assert_int_equal(!strchr(first.at, '#'), i == 3); /* a preprocessor's line */
+		strbuf_finish(&first);
+		strbuf_finish(&second);
+		finish(&t);
+		finish(&again);
+	}
+}
+
 /* ---- input that means harm ---- */
 static struct strbuf repeat(const char *head, const char *unit, size_t n, const char *tail)
 {
@@ -600,6 +650,8 @@ int main(void)
 		cmocka_unit_test(call_roles),
 		cmocka_unit_test(scopes),
 		cmocka_unit_test(unknown_is_kept),
+		cmocka_unit_test(names_in_expressions),
+		cmocka_unit_test(hashes),
 		cmocka_unit_test(hostile),
 		cmocka_unit_test(large_ones_are_printed_in_pieces),
 		cmocka_unit_test(memory_is_bounded),

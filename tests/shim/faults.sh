@@ -25,7 +25,7 @@ suspended() { # waits until $prog is, by the daemon that was started last
 same chain && one_line '^heddle: heddled does not run, so nothing is shared ("heddled &" starts it); running natively$'
 start refuse && same chain && one_line 'heddled refused' && stop
 start version && same chain && one_line 'another protocol version' && stop
-start mute && same chain && one_line 'heddled cannot be reached' && stop
+start mute && same chain && one_line 'heddled does not answer' && stop
 # Answers that are no welcome: natively, with one line. What is said later is not listened to.
 for mode in garbage big order nofds badpage; do
 	start $mode && same chain && one_line 'running natively' && stop

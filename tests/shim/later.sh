@@ -3,21 +3,41 @@
 # Copyright 2026 The heddle authors
 #
 # A program that begins without a daemon is the tenant of the first one that comes, and its launches
-# are managed: also if the context in which it began is gone by then. Its results are right.
+# are managed: also if the context in which it began is gone by then. Its results are right. The same
+# if something listens and does not answer: that costs the program about a second, once.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 begun() {
 	grep -q begun "$dir/out"
 }
+later() { # MODE: what is there when the program begins
+	rm -f "$dir/out"
+	[ "$1" = none ] || start "$1"
+	PROG_MANAGED=1 shim remade 4 64 2000 >"$dir/out" 2>"$dir/err" &
+	prog=$!
+	await "the program does not begin" begun
+	stop
+	start watch
+	wait $prog || fail "$1: status $?"
+	stop
+	cat "$dir/daemon"
+	cmp "$dir/plain" "$dir/out" || fail "$1: results differ"
+	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$1: not one line of warning"
+	[ "$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")" -ge 3 ] || fail "$1: its launches are not managed"
+}
 plain remade 4 64 2000 >"$dir/plain"
-PROG_MANAGED=1 shim remade 4 64 2000 >"$dir/out" 2>"$dir/err" &
-prog=$!
-await "the program does not begin" begun
-start watch
-wait $prog || fail "status $?"
-stop
-cat "$dir/daemon"
-cmp "$dir/plain" "$dir/out" || fail "results differ"
-[ "$(wc -l <"$dir/err")" = 1 ] || fail "not one line of warning"
-[ "$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")" -ge 3 ] || fail "its launches are not managed"
+later none
+later mute
+grep -q 'heddled does not answer' "$dir/err" || fail "it does not say why"
+
+# It does not wait for long. A busy machine may need more, but hardly five times in a row.
+start mute
+for _ in 1 2 3 4 5; do
+	began=$(date +%s%N)
+	same chain
+	took=$((($(date +%s%N) - began) / 1000000))
+	echo "with a mute daemon: $took ms"
+	[ $took -ge 4000 ] || exit 0
+done
+fail "a daemon that does not answer costs $took ms"
