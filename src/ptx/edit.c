@@ -324,7 +324,7 @@ struct ptx_sym *ptx_new_label(struct ptx_module *m, struct ptx_func *f, const ch
 static bool add_to_prototypes(
 	const struct ptx_module *m, const struct ptx_func *f, struct ptx_sym *param)
 {
-	for (size_t i = 0; i < m->items.len; i++) {
+	for (size_t i = 0; f->sym->redeclared && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
 
 		if (it->kind == PTX_ITEM_FUNC && it->func != f && it->func->sym == f->sym &&
