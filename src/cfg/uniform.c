@@ -138,12 +138,10 @@ static uint8_t whole_warps_level(const struct work *w, const struct ptx_opd *o)
 	return cfg_zeros(&w->linear, o) >= 5 ? operand_level(w, o) : CFG_DIVERGENT;
 }
 
-static uint8_t result_above(const struct work *w, const struct ptx_stmt *s)
+static uint8_t sum_above(const struct work *w, const struct ptx_stmt *s)
 {
 	const struct ptx_opd *o = s->opd;
 
-	if (s->n < 2 || s->n != s->mn->n_needed || !cfg_is_plain_integer(s->mn))
-		return CFG_DIVERGENT;
 	switch (s->mn->op) {
 	case PTX_OP_mov:
 	case PTX_OP_cvt:
@@ -165,6 +163,16 @@ static uint8_t result_above(const struct work *w, const struct ptx_stmt *s)
 	default:
 		return CFG_DIVERGENT;
 	}
+}
+
+static uint8_t result_above(const struct work *w, const struct ptx_stmt *s)
+{
+	uint8_t level;
+
+	if (s->n < 2 || s->n != s->mn->n_needed)
+		return CFG_DIVERGENT;
+	level = sum_above(w, s);
+	return level > CFG_DIVERGENT && cfg_is_plain_integer(s->mn) ? level : CFG_DIVERGENT;
 }
 
 static bool is_imm_multiple(const struct ptx_opd *o, uint64_t of)
@@ -325,7 +333,9 @@ static void visit_block(struct work *w, uint32_t b)
 		if (s->guard != PTX_NO_REG)
 			control = MIN(control, w->u->reg[s->guard]);
 		l.level = MIN(control, result_level(w, s));
-		l.above = MAX(l.level, MIN(control, result_above(w, s)));
+		l.above = l.level;
+		if (l.level < control)
+			l.above = MAX(l.level, MIN(control, result_above(w, s)));
 		ptx_visit_regs(w->g->f, s, lower_reg, &l);
 	}
 }

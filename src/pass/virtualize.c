@@ -654,6 +654,7 @@ static int declare_copy(struct ptx_module *m, const struct ptx_func *copy, size_
 	memmove(&m->items.at[at + 1], &m->items.at[at], (m->items.len - 1 - at) * sizeof(it));
 	m->items.at[at] = it;
 	f->sym = copy->sym;
+	f->sym->redeclared = true;
 	f->line = copy->line;
 	f->is_noreturn = copy->is_noreturn;
 	f->no_param_list = copy->no_param_list && copy->params.len == 0;
@@ -670,7 +671,7 @@ static size_t first_copy(const struct virt *x)
 {
 	const struct ptx_module *m = x->w->m;
 
-	for (size_t i = 0; i < m->items.len; i++)
+	for (size_t i = 0; x->facts->callees.len > 1 && i < m->items.len; i++)
 		for (size_t k = 1; k < x->facts->callees.len; k++)
 			if (m->items.at[i].kind == PTX_ITEM_FUNC && x->copies[k] &&
 				m->items.at[i].func == x->copies[k])
@@ -702,7 +703,7 @@ static int virtual_callees(struct virt *x)
 	int r = 0;
 
 	/* Copies first: they may call each other. */
-	for (size_t i = 0; r == 0 && i < m->items.len; i++) {
+	for (size_t i = 0; r == 0 && facts->callees.len > 1 && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
 		size_t which = 0;
 

@@ -52,13 +52,21 @@ struct ptx_func *ptx_find_func(const struct ptx_module *m, const char *name)
 const char *ptx_reg_name(const struct ptx_func *f, uint32_t reg, char *buf, size_t size)
 {
 	const struct ptx_reg *r = reg < f->regs.len ? &f->regs.at[reg] : NULL;
+	char digits[16];
+	size_t n = 0, len;
 
-	if (!r)
+	if (!r) {
 		snprintf(buf, size, "%%bad%u", reg);
-	else if (r->sym->count)
-		snprintf(buf, size, "%s%u", r->sym->name, r->number);
-	else
-		snprintf(buf, size, "%s", r->sym->name);
+		return buf;
+	}
+	/* By hand: ptx_validate asks for the name of every operand. */
+	for (uint32_t v = r->number; r->sym->count && (v || !n); v /= 10)
+		digits[n++] = (char)('0' + v % 10);
+	len = MIN(strlen(r->sym->name), size - 1);
+	memcpy(buf, r->sym->name, len);
+	while (n && len + 1 < size)
+		buf[len++] = digits[--n];
+	buf[len] = 0;
 	return buf;
 }
 
@@ -316,7 +324,7 @@ struct ptx_sym *ptx_new_label(struct ptx_module *m, struct ptx_func *f, const ch
 static bool add_to_prototypes(
 	const struct ptx_module *m, const struct ptx_func *f, struct ptx_sym *param)
 {
-	for (size_t i = 0; i < m->items.len; i++) {
+	for (size_t i = 0; f->sym->redeclared && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
 
 		if (it->kind == PTX_ITEM_FUNC && it->func != f && it->func->sym == f->sym &&

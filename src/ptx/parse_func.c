@@ -93,6 +93,8 @@ static bool name(struct ptx_parser *p)
 		sym->col = (uint32_t)(from - p->line_start) + 1;
 		sym->func = p->f;
 		n->global = sym;
+	} else {
+		sym->redeclared = true;
 	}
 	sym->linkage |= p->f->linkage;
 	p->f->sym = sym;

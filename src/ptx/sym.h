@@ -39,6 +39,7 @@ struct ptx_sym {
 	uint32_t name_at;        /* where the name stands in decl; 0: decl is printed as it is */
 	uint32_t decl_name_len;  /* its length there, which renaming does not change */
 	const char *init;        /* initialiser text after '=', or NULL */
+	bool redeclared;         /* FUNC: a module has other items for it beside func */
 	struct ptx_func *func;   /* FUNC: the definition or first declaration */
 	struct ptx_opd *targets; /* PROTO: operands of .branchtargets and .calltargets, else NULL */
 	uint32_t n_targets;

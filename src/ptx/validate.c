@@ -45,7 +45,6 @@ static void check_reg(struct check *c, uint32_t reg, bool predicate)
 	if (c->found.at[reg] == c->names &&
 		(!predicate || c->f->regs.at[reg].sym->type.base == PTX_PRED))
 		return;
-	memset(name, 0, sizeof(name));
 	ptx_reg_name(c->f, reg, name, 128);
 	if (strlen(name) >= 127)
 		return;

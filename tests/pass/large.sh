@@ -24,7 +24,6 @@ within() { # seconds, name, arguments of heddle
 	limit=$1
 	name=$2
 	shift 2
-	# dash has no other way to see the limit than the signal's status
 	if ! (ulimit -t "$limit" && exec "$heddle" ptx "$@") >"$dir/out" 2>"$dir/err"; then
 		echo "bad: $name: $(head -n 1 "$dir/err")"
 		failed=1
