@@ -8,6 +8,7 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC2317 # by await
 begun() {
 	grep -q begun "$dir/out"
 }
