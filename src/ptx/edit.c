@@ -164,6 +164,13 @@ static void report(struct diag_list *to, const struct diag_list *from, const cha
 	}
 }
 
+/* What is added may take as much for its length as the text that was parsed (ptx_parse). */
+static void allow_memory(struct ptx_module *m, size_t len)
+{
+	if (m->arena.limit_bytes)
+		m->arena.limit_bytes += 64 * len;
+}
+
 /* Parses text, NUL-padded, into body; a parameter when body is NULL, a variable of the module when
  * f is NULL, too. */
 static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *body,
@@ -182,6 +189,7 @@ static int parse_snippet(struct ptx_module *m, struct ptx_func *f, ptx_body *bod
 		ptx_unbind_func(m);
 	if (r < 0)
 		goto out;
+	allow_memory(m, strlen(text));
 	diag_init(own, &scratch, "snippet", text, strlen(text));
 	ptx_parser_init(p, m, own, text, strlen(text));
 	p->f = f;
@@ -445,8 +453,7 @@ int ptx_add_text(struct ptx_module *m, struct diag_list *diags, const char *text
 		memcpy(copy, text, len);
 		ptx_unbind_func(m);
 		m->globals->knows_tags = false;
-		if (m->arena.limit_bytes)
-			m->arena.limit_bytes += 64 * len;
+		allow_memory(m, len);
 		diag_init(own, &scratch, "added", copy, len);
 		ptx_parser_init(p, m, own, copy, len);
 		p->is_added = true;

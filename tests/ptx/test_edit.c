@@ -50,6 +50,25 @@ static void append_code(void **state)
 	finish(&t);
 }
 
+/* The limit of memory is of the text that was parsed: what is added has its own share. */
+static void append_much(void **state)
+{
+	struct module t = kernel("ret;\n");
+	ptx_body body = {0};
+	size_t had = t.m->arena.limit_bytes;
+
+	assert_true(had > 0);
+	while (t.m->arena.used_bytes <= had)
+		if (ptx_append(t.m, t.f, &body, t.diags,
+			    "st.global.v2.u32 [%%rd1+8], {%%r1, %%r2};\n"
+			    "st.global.v2.u32 [%%rd1+16], {%%r1, %%r2};\n"
+			    "st.global.v2.u32 [%%rd1+24], {%%r1, %%r2};\n"
+			    "st.global.v2.u32 [%%rd1+32], {%%r1, %%r2};\n") < 0)
+			fail_msg("after %zu statements", body.len);
+	VEC_FREE(&body);
+	finish(&t);
+}
+
 /* What a form's own instructions are of, and no more: names and texts stay as they were. */
 static void append_raises(void **state)
 {
@@ -429,6 +448,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(append_code),
+		cmocka_unit_test(append_much),
 		cmocka_unit_test(append_raises),
 		cmocka_unit_test(append_at_end),
 		cmocka_unit_test(append_errors),
