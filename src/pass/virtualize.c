@@ -10,6 +10,7 @@
  * local. */
 #include "pass/emit.h"
 #include "pass/virtual.h"
+#include "ptx/copy.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -699,20 +700,22 @@ static int virtual_callees(struct virt *x)
 {
 	struct ptx_module *m = x->w->m;
 	const struct pass_facts *facts = x->facts;
+	struct ptx_map of = {0}; /* functions: the callee that each is */
+	const struct pass_callee *c;
 	size_t at;
 	int r = 0;
 
+	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
+		r = ptx_map_put(&of, facts->callees.at[k].f, (void *)&facts->callees.at[k]);
 	/* Copies first: they may call each other. */
 	for (size_t i = 0; r == 0 && facts->callees.len > 1 && i < m->items.len; i++) {
 		const struct ptx_item *it = &m->items.at[i];
-		size_t which = 0;
 
-		for (size_t k = 1; it->kind == PTX_ITEM_FUNC && k < facts->callees.len; k++)
-			if (facts->callees.at[k].f == it->func && !x->copies[k])
-				which = k;
-		if (which && pass_needs_copy(x->v, &facts->callees.at[which]))
-			r = copy_callee(x, which);
+		c = it->kind == PTX_ITEM_FUNC ? ptx_map_get(&of, it->func) : NULL;
+		if (c && !x->copies[c - facts->callees.at] && pass_needs_copy(x->v, c))
+			r = copy_callee(x, (size_t)(c - facts->callees.at));
 	}
+	ptx_map_free(&of);
 	at = first_copy(x);
 	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
 		if (x->copies[k])

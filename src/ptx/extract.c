@@ -208,14 +208,19 @@ static void print_var(const struct ptx_sym *sym, bool keep_storage, struct strbu
 	ptx_print_stmt(NULL, &s, out);
 }
 
-/* from[i]: of line i + 1 of the whole text. Without memory the last are missing. */
-static void note_lines(ptx_lines *from, const struct strbuf *out, const ptx_lines *of_func)
-{
-	size_t before = 0;
+struct noting {
+	ptx_lines *from;   /* from[i]: of line i + 1 of the whole text. Without memory the last are
+			      missing. */
+	size_t at, before; /* lines that end before this place of the text */
+};
 
-	for (size_t i = 0; i < out->len; i++)
-		before += out->at[i] == '\n';
-	while (from->len < before)
+static void note_lines(struct noting *n, const struct strbuf *out, const ptx_lines *of_func)
+{
+	ptx_lines *from = n->from;
+
+	for (; n->at < out->len; n->at++)
+		n->before += out->at[n->at] == '\n';
+	while (from->len < n->before)
 		if (!VEC_PUSH(from, 0))
 			return;
 	for (size_t i = 0; i < of_func->len; i++)
@@ -224,15 +229,15 @@ static void note_lines(ptx_lines *from, const struct strbuf *out, const ptx_line
 }
 
 static void print_func(
-	const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out, ptx_lines *from)
+	const struct ptx_module *m, const struct ptx_func *f, struct strbuf *out, struct noting *n)
 {
 	struct strbuf b = {0};
 	const char *s, *name;
 	ptx_lines lines = {0};
 
-	ptx_print_func_lines(m, f, &b, from ? &lines : NULL);
-	if (from)
-		note_lines(from, out, &lines);
+	ptx_print_func_lines(m, f, &b, n->from ? &lines : NULL);
+	if (n->from)
+		note_lines(n, out, &lines);
 	VEC_FREE(&lines);
 	if (b.failed)
 		out->failed = true;
@@ -246,6 +251,8 @@ static void print_func(
 static void print_kept(
 	const struct reach *r, bool keep_storage, struct strbuf *out, ptx_lines *from)
 {
+	struct noting n = {.from = from};
+
 	for (size_t i = 0; i < r->m->items.len; i++) {
 		const struct ptx_item *it = &r->m->items.at[i];
 
@@ -255,7 +262,7 @@ static void print_kept(
 		} else if (it->kind == PTX_ITEM_VAR && is_reached(r, it->sym)) {
 			print_var(it->sym, keep_storage, out);
 		} else if (it->kind == PTX_ITEM_FUNC && is_reached(r, it->func->sym)) {
-			print_func(r->m, it->func, out, from);
+			print_func(r->m, it->func, out, &n);
 		}
 	}
 }
