@@ -187,7 +187,7 @@ static void params(void **state)
 static const char unknown[] = HEAD
 	".entry k(.param .u64 p)\n{\n.reg .b32 %r<3>;\n.shared .u32 s;\n.const .u64 c = "
 	"generic(s);\n"
-	"L: frob.s32 %r1 ++ s, 0xL, L;\nmov.u64 %r1, (s)+4;\nld.shared.u32 %r1, [s+(c)];\n"
+	"L: frob.s32 %r1 ++ s, 0xL, L;\n"
 	"{ .reg .b32 %r<2>; .reg .b32 s; frob.s32 %r1 ++ s, %r2; frob2 %r1, M; M: }\nret;\n}\n";
 
 /* What is kept as text names the same, in whatever scope it stands. */
@@ -201,8 +201,6 @@ static void texts(void **state)
 	expect_valid(&t);
 	assert_true(prints(&t, "frob.s32 %hd_0_r1 ++ hd_0_s, 0xL, $hd_0_L;"));
 	assert_true(prints(&t, ".const .u64 hd_0_c = generic(hd_0_s);"));
-	assert_true(prints(&t, "mov.u64 %hd_0_r1, (hd_0_s)+4;"));
-	assert_true(prints(&t, "ld.shared.u32 %hd_0_r1, [hd_0_s+(hd_0_c)];"));
 	assert_true(prints(&t, "frob.s32 %hd_0_r_1_1 ++ %hd_0_s, %hd_0_r2;"));
 	assert_true(prints(&t, "frob2 %hd_0_r_1_1, $hd_0_M;"));
 	finish(&t);
