@@ -64,7 +64,7 @@ static bool is_word(const char *words, const char *value)
 	return false;
 }
 
-/* What is wrong with a variable of the table, in buf; false: nothing. */
+/* Writes to buf why the value of a variable from the table does not count. False: it counts. */
 static bool is_wrong(const struct variable *v, const char *value, char *buf, size_t size)
 {
 	uint64_t n;

@@ -106,17 +106,8 @@ static unsigned zeros_of(const uint8_t *zeros, const struct ptx_opd *o)
 bool cfg_is_plain_integer(const struct ptx_mnem *mn)
 {
 	for (unsigned i = 0; i < mn->n_types; i++)
-		switch (mn->type[i]) {
-		case PTX_U32:
-		case PTX_S32:
-		case PTX_B32:
-		case PTX_U64:
-		case PTX_S64:
-		case PTX_B64:
-			break;
-		default:
+		if (!ptx_is_plain_integer(mn->type[i]))
 			return false;
-		}
 	return mn->n_types && !ptx_has_mod(mn, "sat") && !ptx_has_mod(mn, "hi");
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of a program that did not become a tenant: what its shim said, what its file shows,
- * and what /proc showed while it ran. A program that ends within a millisecond is not seen. */
+/* Says why a program did not become a tenant. It asks the shim's report, the program's file, and
+ * /proc while the program runs. /proc has nothing of a program that ends within a millisecond. */
 #include "cli/run_why.h"
 #include "cli/program.h"
 #include "dev/dev.h"

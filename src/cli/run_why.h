@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-/* What was seen of the process while it ran, the last time. */
+/* The process as /proc showed it when we last looked. */
 struct run_seen {
 	bool is_cleared;   /* its environment has no HEDDLE_REPORT, with this path */
 	bool has_shim;     /* heddle's libcuda.so.1 is loaded */

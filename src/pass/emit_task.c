@@ -653,8 +653,8 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 	put_fetch(w, "$hd_s_fetched");
 	if (pool->stamps)
 		put_stamp(w, "@%hd_p1 ", "%hd_lane", offsetof(struct task_stamps, seen));
-	/* What comes in the first look that finds something is begun, whatever else that look
-	 * found: a launch gets on, however soon it has to leave. */
+	/* The first look that finds new rows begins them, even if it also finds that the launch has
+	 * to leave: so every launch makes progress. */
 	pass_put(w, "@%hd_p1 mov.u32 %hd_next, %hd_g;\n"
 		    "setp.ge.s32 %hd_p0, %hd_looks, 0;\n"
 		    "or.b32 %hd_looks, %hd_looks, 0x80000000;\n"

@@ -135,7 +135,8 @@ static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
 	       is_own(m, block, place);
 }
 
-/* What is under a guard, back to the last thing that lanes do together. */
+/* Tells of a guarded statement at which lanes may part, if one stands between the last statement of
+ * the block that all lanes execute together and the end of the block. */
 static void look_at_block(struct meeting *m, uint32_t block)
 {
 	const struct cfg_block *b = &m->g->at[block];

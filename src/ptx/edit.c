@@ -164,7 +164,7 @@ static void report(struct diag_list *to, const struct diag_list *from, const cha
 	}
 }
 
-/* What is added may take as much for its length as the text that was parsed (ptx_parse). */
+/* Raises the limit on memory for len bytes of new text, by the factor that ptx_parse uses. */
 static void allow_memory(struct ptx_module *m, size_t len)
 {
 	if (m->arena.limit_bytes)

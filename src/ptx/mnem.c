@@ -100,6 +100,21 @@ uint8_t ptx_type_from_name(const char *s, size_t len)
 	return PTX_NOTYPE;
 }
 
+bool ptx_is_plain_integer(uint8_t base)
+{
+	switch (base) {
+	case PTX_U32:
+	case PTX_S32:
+	case PTX_B32:
+	case PTX_U64:
+	case PTX_S64:
+	case PTX_B64:
+		return true;
+	default:
+		return false;
+	}
+}
+
 unsigned ptx_type_bytes(uint8_t base)
 {
 	static const uint8_t bytes[] = {[PTX_U8] = 1,

@@ -46,6 +46,7 @@ struct ptx_type {
 	uint8_t base; /* enum ptx_base_type */
 	uint8_t vec;  /* 1, 2, 4 (8 on new targets) */
 };
+bool ptx_is_plain_integer(uint8_t base);  /* of 32 or 64 bits */
 unsigned ptx_type_bytes(uint8_t base);    /* 0 for predicates and others */
 const char *ptx_type_name(unsigned base); /* "u32"; "" for none and others */
 

@@ -71,17 +71,7 @@ static uint32_t new_reg(struct ptx_parser *p, enum ptx_base_type type)
 
 static bool is_index_type(const struct ptx_type *type)
 {
-	switch (type->base) {
-	case PTX_U32:
-	case PTX_S32:
-	case PTX_B32:
-	case PTX_U64:
-	case PTX_S64:
-	case PTX_B64:
-		return type->vec <= 1;
-	default:
-		return false;
-	}
+	return ptx_is_plain_integer(type->base) && type->vec <= 1;
 }
 
 /* The register's 32 bits plus the constant; false and an error when it cannot be an index. */
