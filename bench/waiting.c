@@ -22,7 +22,7 @@
 #define WAITS_MS 300 /* what has not returned by then waits */
 #define BYTES    ((size_t)1 << 16)
 #define PTX                                                                              \
-	".version 7.0\n.target sm_70\n.address_size 64\n"                                \
+	".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 word;\n"   \
 	".visible .entry spin(.param .u64 p)\n{\n.reg .b64 %a, %t, %u;\n.reg .b32 %v;\n" \
 	".reg .pred %q;\nld.param.u64 %a, [p];\nmov.u64 %t, %globaltimer;\n"             \
 	"add.u64 %t, %t, 10000000000;\n"                                                 \
@@ -38,9 +38,9 @@
 static CUcontext ctx;
 static CUstream third, made;
 static CUmodule mod;
-static CUlibrary lib;
-static CUkernel kernel;
-static CUfunction add, of_module, of_library, locals;
+static CUlibrary lib, by_function, by_kernel, by_variable, unplaced;
+static CUkernel kernel, of_function, of_kernel;
+static CUfunction add, of_module, of_library, first, locals;
 static CUdeviceptr memory, freed;
 static void *host;
 
@@ -71,6 +71,53 @@ static CUresult launch_first(void)
 static CUresult load_library(void)
 {
 	return cuLibraryLoadData(&lib, PTX, NULL, NULL, 0, NULL, NULL, 0);
+}
+
+/* In libraries that nothing has put into the context so far. */
+
+static CUresult attribute_of_kernel(void)
+{
+	int regs;
+
+	return cuKernelGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS, of_function, 0);
+}
+
+static CUresult first_function(void)
+{
+	return cuKernelGetFunction(&first, of_function);
+}
+
+static CUresult load_first_function(void)
+{
+	return cuFuncLoad(first);
+}
+
+static CUresult launch_first_function(void)
+{
+	return launch_of(first);
+}
+
+static CUresult launch_kernel(void)
+{
+	return launch_of((CUfunction)of_kernel);
+}
+
+static CUresult get_variable(void)
+{
+	CUdeviceptr at;
+	size_t bytes;
+
+	return cuLibraryGetGlobal(&at, &bytes, by_variable, "word");
+}
+
+static CUresult unload_unplaced(void)
+{
+	return cuLibraryUnload(unplaced);
+}
+
+static CUresult unload_by_function(void)
+{
+	return cuLibraryUnload(by_function);
 }
 
 static CUresult get_kernel(void)
@@ -173,6 +220,14 @@ static const struct call {
 	{"cuModuleGetFunction", get_function},
 	{"first-cuLaunchKernel", launch_first},
 	{"cuLibraryLoadData", load_library},
+	{"cuKernelGetAttribute", attribute_of_kernel},
+	{"first-cuKernelGetFunction", first_function},
+	{"first-cuFuncLoad", load_first_function},
+	{"first-cuLaunchKernel-of-that-function", launch_first_function},
+	{"first-cuLaunchKernel-of-a-CUkernel", launch_kernel},
+	{"first-cuLibraryGetGlobal", get_variable},
+	{"cuLibraryUnload-of-one-not-placed", unload_unplaced},
+	{"cuLibraryUnload-of-one-placed", unload_by_function},
 	{"cuLibraryGetKernel", get_kernel},
 	{"cuLibraryGetModule", get_module},
 	{"cuKernelGetFunction", kernel_function},
@@ -265,6 +320,7 @@ static bool beside(
 
 int main(void)
 {
+	CUlibrary *libraries[] = {&by_function, &by_kernel, &by_variable, &unplaced};
 	CUdeviceptr flag_at;
 	CUfunction spin;
 	CUmodule own;
@@ -282,6 +338,11 @@ int main(void)
 	must(cuMemAlloc(&memory, BYTES), "cuMemAlloc");
 	must(cuMemHostAlloc(&flag, 4096, CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
 	must(cuMemHostGetDevicePointer(&flag_at, flag, 0), "cuMemHostGetDevicePointer");
+	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
+		must(cuLibraryLoadData(libraries[i], PTX, NULL, NULL, 0, NULL, NULL, 0),
+			"cuLibraryLoadData");
+	must(cuLibraryGetKernel(&of_function, by_function, "add"), "cuLibraryGetKernel");
+	must(cuLibraryGetKernel(&of_kernel, by_kernel, "add"), "cuLibraryGetKernel");
 	must(launch_elsewhere(), "cuLaunchKernel"); /* it is loaded from here on */
 	must(cuCtxSynchronize(), "cuCtxSynchronize");
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {

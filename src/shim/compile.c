@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "shim/managed.h"
+#include "shim/placing.h"
 
 /* Whoever ends the program may hold what the driver waits for (a function that the driver calls).
  */
@@ -116,23 +116,28 @@ static bool places_at_once(void)
 	       mode != CU_MODULE_LAZY_LOADING;
 }
 
+static bool load_data(const char *text, CUlibrary *ret)
+{
+	return cu.cuLibraryLoadData(ret, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS;
+}
+
 static bool load_library(const char *text, CUlibrary *ret)
 {
 	static pthread_once_t once_compiled = PTHREAD_ONCE_INIT;
-	bool at_once = places_at_once(), ok = false;
+	bool ok = false;
 	uint64_t began = shim_now_ns();
 	struct shim_inside in;
 
-	if (at_once)
-		fence_begin(FENCE_LOADS);
-	if (compile_goes_inside()) {
-		ok = shim_enter(&in) == CUDA_SUCCESS &&
-		     cu.cuLibraryLoadData(ret, text, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS;
+	if (places_at_once()) {
+		if (placing_begin(&in)) {
+			ok = load_data(text, ret);
+			placing_end(&in);
+		}
+	} else if (compile_goes_inside()) {
+		ok = shim_enter(&in) == CUDA_SUCCESS && load_data(text, ret);
 		shim_leave(&in);
 		compile_goes_outside();
 	}
-	if (at_once)
-		fence_end();
 	/* It was not in the driver's cache any more: the compiler is here now. */
 	if (shim_now_ns() - began > COMPILES_NS)
 		pthread_once(&once_compiled, before_first);

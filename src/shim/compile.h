@@ -27,10 +27,10 @@ bool compile(const char *text, size_t len, const struct staged *s, struct compil
  * there are any it waits, as the driver is taken down then. False: that has begun. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
-/* Within a fence, the shim's context and the two above: kernel `name` of it on the device, for
+/* Within placing_begin: kernel `name` of it on the device, for
  * good; a kernel that is loaded lazily would be loaded by its first launch, which locks. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
-/* What of it is there goes. Within a fence. */
+/* What of it is there goes. Within placing_begin, or a fence of the program's. */
 void compile_drop(struct compiled *c);
 
 #endif

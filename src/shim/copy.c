@@ -5,7 +5,7 @@
  * synchronous. The driver waits with a lock held, which the launch that resumes preempted work
  * would need; so the wait is done first, by a call that holds none. Where nothing managed is under
  * way they cost one load. */
-#include "shim/managed.h"
+#include "shim/placing.h"
 
 #include <stdatomic.h>
 
@@ -209,5 +209,19 @@ ASYNC(cuMemsetD16Async, cuMemsetD16Async,
 ASYNC(cuMemsetD32Async, cuMemsetD32Async,
 	(CUdeviceptr dst, unsigned int value, size_t n, CUstream stream), FENCE_NO_COPY,
 	(dst, value, n, stream))
-ASYNC(cuLaunchHostFunc, cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user), FENCE_NO_COPY,
-	(stream, fn, user))
+
+static CUresult launch_host_func(CUstream stream, CUhostFn fn, void *user)
+{
+	CUresult r;
+
+	SHIM_NEED(cuLaunchHostFunc);
+	stream_touch(stream);
+	placing_pass();
+	r = cu.cuLaunchHostFunc(stream, fn, user);
+	placing_passed();
+	return r;
+}
+
+SHIM_TWICE(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *user),
+	launch_host_func(shim_stream(stream, false), fn, user),
+	launch_host_func(shim_stream(stream, true), fn, user))

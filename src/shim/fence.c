@@ -24,6 +24,11 @@ bool fence_active(void)
 	return atomic_load(&active) != 0;
 }
 
+void fence_stand(void)
+{
+	atomic_fetch_add(&active, 1);
+}
+
 /* A context with an error completes nothing any more. */
 static bool context_broken(void)
 {
@@ -104,7 +109,7 @@ void fence_begin(enum fence_kind kind)
 {
 	uint64_t began = 0;
 
-	atomic_fetch_add(&active, 1);
+	fence_stand();
 	if (kind == FENCE_WAITS && managed_outstanding())
 		synchronise(NULL, true);
 	for (unsigned round = 0; managed_outstanding(); round++) {
@@ -179,7 +184,7 @@ static void await_room(CUstream stream)
 
 void fence_copy_begin(CUstream stream, enum fence_copy kind)
 {
-	atomic_fetch_add(&active, 1);
+	fence_stand();
 	if (kind == FENCE_COPY_MAY)
 		await_room(stream);
 	else if (managed_outstanding())

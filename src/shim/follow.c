@@ -217,6 +217,30 @@ bool follow_look(void)
 	return pending;
 }
 
+static void ask_stream(void *user, const void *key, void *value)
+{
+	struct stream *s = value;
+	bool *busy = user;
+
+	if (atomic_load(&s->opaque) && !s->destroyed && s->handle != CU_STREAM_PER_THREAD)
+		*busy |= cu.cuStreamQuery(s->handle) == CUDA_ERROR_NOT_READY;
+}
+
+bool follow_is_busy(void)
+{
+	struct shim_inside in;
+	bool busy;
+
+	pthread_mutex_lock(&lock);
+	busy = paused || atomic_load(&shim.captures);
+	if (!busy && shim_enter(&in) == CUDA_SUCCESS) {
+		map_each(&touched, ask_stream, &busy);
+		shim_leave(&in);
+	}
+	pthread_mutex_unlock(&lock);
+	return busy;
+}
+
 bool follow_from_agent(void)
 {
 	bool pending = follow_look();

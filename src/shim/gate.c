@@ -13,6 +13,7 @@
  * 580; not behind one that waits for its own memory, as a managed launch does). */
 #include "shim/follow.h"
 #include "shim/hello.h"
+#include "shim/placing.h"
 #include "shim/silence.h"
 
 #include <poll.h>
@@ -177,19 +178,22 @@ bool gate_begin(struct stream *s)
 		return false;
 	stream_use(s);
 	await_room();
+	placing_pass();
 	number = __atomic_add_fetch(&shim.page->opaque_submitted, 1, __ATOMIC_SEQ_CST);
 	r = cu.cuStreamWaitValue32(s->handle, shim.page_dev + offsetof(struct wire_page, allowed),
 		number, CU_STREAM_WAIT_VALUE_GEQ);
-	if (r != CUDA_SUCCESS)
+	if (r != CUDA_SUCCESS) {
 		__atomic_fetch_add(&shim.page->opaque_completed, 1, __ATOMIC_RELEASE);
-	else if (page_load(&shim.page->opaque_completed) == number - 1)
+		placing_passed();
+	} else if (page_load(&shim.page->opaque_completed) == number - 1) {
 		shim_kick(); /* the first: else the daemon knows, or is told of the one before */
+	}
 	return r == CUDA_SUCCESS;
 }
 
 void gate_end(struct stream *s, CUresult r)
 {
-	struct opaque o = {.counted = true};
+	struct opaque o = {.counted = true, .passes = true};
 
 	opaque_end(s, &o, r);
 }

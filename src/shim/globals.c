@@ -3,7 +3,7 @@
 
 /* Module variables of a kernel that is rewritten on its own (pass/outside.h): where the original's
  * are, as the driver tells, and the form's array of their addresses once it is loaded. */
-#include "shim/managed.h"
+#include "shim/placing.h"
 
 #include "pass/outside.h"
 
@@ -45,22 +45,21 @@ uint64_t *globals_find(const struct kernel *k, const struct vars *v)
 	return at;
 }
 
-static uint64_t *find_fenced(const struct kernel *k, const struct vars *v)
+static uint64_t *place_and_find(const struct kernel *k, const struct vars *v)
 {
 	struct shim_inside in;
 	uint64_t *at = NULL;
 
-	fence_begin(FENCE_LOADS);
-	if (shim_enter(&in) == CUDA_SUCCESS)
+	if (placing_begin(&in)) {
 		at = globals_find(k, v);
-	shim_leave(&in);
-	fence_end();
+		placing_end(&in);
+	}
 	return at;
 }
 
 bool globals_fit(const struct kernel *k, const struct vars *v)
 {
-	uint64_t *at = v->n ? find_fenced(k, v) : NULL;
+	uint64_t *at = v->n ? place_and_find(k, v) : NULL;
 	bool fit = at || !v->n;
 
 	for (uint32_t i = 0; at && i < v->n; i++)
@@ -97,7 +96,7 @@ static int list(void *user, struct pass_outside *vars, size_t n)
 	}
 	if (ret->names.failed)
 		return -ENOMEM;
-	at = find_fenced(((struct listing *)user)->k, ret);
+	at = place_and_find(((struct listing *)user)->k, ret);
 	for (size_t i = 0; at && i < n; i++)
 		vars[i].align = ret->at[i].align = align_of(at[i]);
 	free(at);

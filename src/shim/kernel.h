@@ -98,6 +98,7 @@ struct kernel *kernel_of(void *handle);
  * program, or as HEDDLE_FORM_WAIT_MS says: so long as those take that are there from an earlier
  * start. */
 struct form *kernel_form(struct kernel *k);
+void kernel_await_none(void); /* those that wait now go as they are */
 /* remember_write for it, by a thread that makes forms. False: its module is gone, or no thread. */
 bool kernel_remember(struct kernel *k);
 /* So many threads went without it: forms that are missed most are made first. */
@@ -127,7 +128,7 @@ int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Are they there, and aligned as the text has it? */
 bool globals_fit(const struct kernel *k, const struct vars *v);
-/* Both within a fence and the shim's context. What the array is to hold; NULL: one of them cannot
+/* Both within placing_begin. What the array is to hold; NULL: one of them cannot
  * be found. And into the array of a form that was loaded. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v);
 bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n);

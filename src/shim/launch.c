@@ -3,7 +3,7 @@
 
 /* Launches: managed where possible, otherwise passed on and counted. Both meanings of the default
  * stream come here with the stream resolved. */
-#include "shim/managed.h"
+#include "shim/placing.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -94,6 +94,7 @@ static CUresult launch(const struct launch *l, bool manageable)
 	if (steered && gate_suits(l, k))
 		return launch_opaque(l, k, true, WIRE_PLAIN);
 	f = k && steered ? kernel_form(k) : NULL;
+	placing_await();
 	if (f && managed_launch(l, k, f, &r)) {
 		count(f->info.tier == PASS_GUARD ? WIRE_GUARD : WIRE_MANAGED);
 		return r;

@@ -7,6 +7,7 @@
 #include "shim/launches.h"
 
 #include "shim/ctlpool.h"
+#include "shim/placing.h"
 #include "shim/remember.h"
 
 #include <time.h>
@@ -272,4 +273,5 @@ void managed_after_fork(void)
 	ctlpool_after_fork();
 	symbols_after_fork();
 	gate_after_fork();
+	placing_after_fork();
 }

@@ -5,7 +5,7 @@
  * launch path, and used from then on; a launch that finds it in the making goes plain. */
 #include "shim/making.h"
 #include "base/environment.h"
-#include "shim/managed.h"
+#include "shim/placing.h"
 #include "shim/remember.h"
 
 #include <errno.h>
@@ -29,12 +29,14 @@ static VEC(struct kernel *) queue;
 static unsigned n_threads, n_idle; /* that make forms */
 static sem_t turns;                /* to do so; counts those that may begin */
 static uint64_t may_wait_ns;       /* launches, from now on, in all */
+static unsigned await_round;       /* launches wait as long as it stays */
 
 static void make_form(struct kernel *k)
 {
 	struct code *c;
 	struct form *f = NULL;
 	const char *why = NULL;
+	struct shim_inside in;
 	bool gone;
 
 	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
@@ -54,10 +56,9 @@ static void make_form(struct kernel *k)
 		kernel_publish(k, f, why);
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
-	if (gone && f) {
-		fence_begin(FENCE_WAITS);
+	if (gone && f && placing_begin(&in)) {
 		rewrite_unload(f);
-		fence_end();
+		placing_end(&in);
 	}
 }
 
@@ -164,10 +165,19 @@ static bool have_threads(void)
 	return n_threads > 0;
 }
 
+void kernel_await_none(void)
+{
+	pthread_mutex_lock(&kernel_lock);
+	await_round++;
+	pthread_cond_broadcast(&kernel_done);
+	pthread_mutex_unlock(&kernel_lock);
+}
+
 /* Under the lock, which it lets go of meanwhile. */
 static void await_form(struct kernel *k)
 {
 	uint64_t began = shim_now_ns(), waited;
+	unsigned round = await_round;
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
@@ -175,7 +185,7 @@ static void await_form(struct kernel *k)
 	until.tv_nsec += (long)(may_wait_ns % 1000000000);
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	while (may_wait_ns && atomic_load(&k->state) == KERNEL_BUSY) {
+	while (may_wait_ns && atomic_load(&k->state) == KERNEL_BUSY && await_round == round) {
 		if (pthread_cond_timedwait(&kernel_done, &kernel_lock, &until) == ETIMEDOUT)
 			break;
 	}

@@ -74,6 +74,7 @@ struct opaque {
 	bool counted;
 	uint64_t what; /* a number for the kernel and its grid, or the graph: never 0 */
 	uint32_t us;   /* what it takes, where that counts */
+	bool passes;   /* see placing_pass */
 };
 /* Around a launch that is passed on: waits while the tenant is held, or has enough in flight. */
 void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret);
@@ -103,6 +104,8 @@ enum fence_copy {
 };
 /* Ahead of a copy that would wait in the driver, with a lock held. */
 void fence_copy_begin(CUstream stream, enum fence_copy kind);
+/* Waits for nothing: no new launch is managed until fence_end, that is all. */
+void fence_stand(void);
 void fence_end(void);
 bool fence_active(void);
 

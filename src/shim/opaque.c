@@ -4,6 +4,7 @@
 /* Work that is not managed: counted in the page, and kept waiting at launch while the tenant is
  * held, or while more of it is in flight than may be. */
 #include "shim/follow.h"
+#include "shim/placing.h"
 
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -106,6 +107,8 @@ void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 		wait_until_allowed(ret);
 		__atomic_fetch_add(&p->held_ns, shim_now_ns() - since, __ATOMIC_RELAXED);
 	}
+	placing_pass();
+	ret->passes = true;
 	number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
 	ret->counted = true;
 	/* The first is told ahead of the launch: the hand-over goes on while the driver is at work.
@@ -127,4 +130,6 @@ void opaque_end(struct stream *s, const struct opaque *o, CUresult r)
 	} else {
 		follow_later(s);
 	}
+	if (o->passes)
+		placing_passed();
 }

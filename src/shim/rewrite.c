@@ -6,7 +6,7 @@
  * driver, device, and the passes' version. The driver keeps what it compiled in a cache of its own,
  * keyed by the text: so nothing is in that which is another at the next start. Addresses of module
  * variables are filled in once it is loaded (globals.c). */
-#include "shim/managed.h"
+#include "shim/placing.h"
 #include "shim/remember.h"
 
 #include "pass/outside.h"
@@ -255,27 +255,6 @@ static uint32_t func_attribute(CUfunction fn, CUfunction_attribute which)
 	return cu.cuFuncGetAttribute(&v, which, fn) == CUDA_SUCCESS && v > 0 ? (uint32_t)v : 0;
 }
 
-/* Around calls of the driver that load. False: it is not to be called. */
-static bool loading_begin(struct shim_inside *in)
-{
-	fence_begin(FENCE_LOADS);
-	if (compile_goes_inside()) {
-		if (shim_enter(in) == CUDA_SUCCESS)
-			return true;
-		shim_leave(in);
-		compile_goes_outside();
-	}
-	fence_end();
-	return false;
-}
-
-static void loading_end(struct shim_inside *in)
-{
-	shim_leave(in);
-	compile_goes_outside();
-	fence_end();
-}
-
 /* Once, whichever thread comes first. */
 static bool closer_compiled(bool is_kept)
 {
@@ -291,12 +270,12 @@ static bool closer_compiled(bool is_kept)
 	kernel_turn_begin();
 	ok = closer.fn || compile(text, strlen(text), is_kept ? NULL : &none, &closer);
 	if (ok && !closer.fn) {
-		ok = loading_begin(&in);
+		ok = placing_begin(&in);
 		if (ok) {
 			ok = compile_place(&closer, text, CTL_CLOSER);
 			if (!ok)
 				compile_drop(&closer);
-			loading_end(&in);
+			placing_end(&in);
 		}
 	}
 	pthread_mutex_unlock(&lock);
@@ -314,7 +293,7 @@ static uint64_t *find_vars(struct kernel *k, const struct vars *v)
 	return at;
 }
 
-/* Within a fence and the shim's context. */
+/* Within placing_begin. */
 static bool place(struct kernel *k, const struct made *m, struct compiled *on, const char **ret_why)
 {
 	uint64_t *at = NULL;
@@ -369,14 +348,14 @@ static struct form *load(
 		return NULL;
 	}
 	f->info = m->info;
-	ok = loading_begin(&in);
+	ok = placing_begin(&in);
 	if (ok) {
 		ok = place(k, m, &f->on, ret_why);
 		if (ok)
 			ask_figures(f);
 		else
 			compile_drop(&f->on);
-		loading_end(&in);
+		placing_end(&in);
 	}
 	if (!ok) {
 		free(f);
@@ -435,29 +414,37 @@ static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct
 	return r;
 }
 
-/* Registers of the kernel as it is; 0: not known. */
+/* Registers of the kernel as it is; 0: not known. Nothing is placed for that. */
 static uint32_t plain_registers(struct kernel *k)
 {
-	CUfunction fn = k->handle;
 	struct shim_inside in;
 	uint32_t regs = 0;
+	int v = 0;
 
 	if (!kernel_hold(k))
 		return 0;
-	if (loading_begin(&in)) {
-		if (!k->in_library ||
-			(cu.cuKernelGetFunction &&
-				cu.cuKernelGetFunction(&fn, k->handle) == CUDA_SUCCESS))
-			regs = func_attribute(fn, CU_FUNC_ATTRIBUTE_NUM_REGS);
-		loading_end(&in);
+	if (shim_enter(&in) == CUDA_SUCCESS) {
+		if (!k->in_library)
+			regs = func_attribute(k->handle, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		else if (cu.cuKernelGetAttribute &&
+			 cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, k->handle,
+				 shim.dev) == CUDA_SUCCESS)
+			regs = (uint32_t)MAX(v, 0);
 	}
+	shim_leave(&in);
 	kernel_release(k);
 	return regs;
 }
 
-static void form_free(struct form *f)
+/* It was never launched, and has no other. */
+static void drop(struct form *f)
 {
-	rewrite_unload(f);
+	struct shim_inside in;
+
+	if (placing_begin(&in)) {
+		rewrite_unload(f);
+		placing_end(&in);
+	}
 	free(f->offsets);
 	free(f->sizes);
 	pthread_mutex_destroy(&f->lock);
@@ -481,11 +468,11 @@ static struct form *bounded(struct kernel *k, const struct code *c, struct form 
 	if (!plain || round_up(f->regs, step) <= bound || obtain(k, c, bound, &other, &why) < 0)
 		return f;
 	if (other->regs > bound) {
-		form_free(other);
+		drop(other);
 		return f;
 	}
 	if (other->local <= f->local) {
-		form_free(f);
+		drop(f);
 		return other;
 	}
 	f->other = other;

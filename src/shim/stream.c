@@ -16,6 +16,7 @@
  * that is managed waits for a launch of ours. */
 #include "shim/connections.h"
 #include "shim/follow.h"
+#include "shim/placing.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -303,9 +304,14 @@ static CUresult event_record_flags(CUevent event, CUstream stream, unsigned flag
 
 static CUresult wait_event(CUstream stream, CUevent event, unsigned flags)
 {
+	CUresult r;
+
 	SHIM_NEED(cuStreamWaitEvent);
 	stream_touch(stream);
-	return cu.cuStreamWaitEvent(stream, event, flags);
+	placing_pass();
+	r = cu.cuStreamWaitEvent(stream, event, flags);
+	placing_passed();
+	return r;
 }
 
 SHIM_TWICE(cuEventRecord, (CUevent event, CUstream stream),
@@ -318,25 +324,33 @@ SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flag
 	wait_event(shim_stream(stream, false), event, flags),
 	wait_event(shim_stream(stream, true), event, flags))
 
-/* Captures: counted, so that launches need to ask only while there are any. */
+/* Captures: counted, so that launches need to ask only while there are any. None begins while
+ * launches are held: what is asked of the driver then would end it. */
+static void capture_begins(void)
+{
+	placing_pass();
+	follow_capture(1);
+}
+
 static CUresult begun(CUresult r)
 {
 	if (r != CUDA_SUCCESS)
 		follow_capture(-1);
+	placing_passed();
 	return r;
 }
 
 static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCapture);
-	follow_capture(1);
+	capture_begins();
 	return begun(cu.cuStreamBeginCapture(stream, mode));
 }
 
 static CUresult begin_capture_v1(CUstream stream)
 {
 	SHIM_NEED(cuStreamBeginCapture_v1);
-	follow_capture(1);
+	capture_begins();
 	return begun(cu.cuStreamBeginCapture_v1(stream));
 }
 
@@ -344,7 +358,7 @@ static CUresult begin_capture_graph(CUstream stream, CUgraph graph, const CUgrap
 	const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCaptureToGraph);
-	follow_capture(1);
+	capture_begins();
 	return begun(cu.cuStreamBeginCaptureToGraph(stream, graph, deps, edges, n, mode));
 }
 

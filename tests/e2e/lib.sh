@@ -17,12 +17,12 @@ large="--size large${SCALE:+ --scale $SCALE}"
 export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
 export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
 
-# heddled first asked to end: it may own an MPS daemon.
+# heddled is first asked to end (it may own an MPS daemon), and goes on if it was stopped.
 end() {
 	status=$?
 	# shellcheck disable=SC2086
 	kill -9 $pids ${low:-} ${high:-} 2>/dev/null || :
-	[ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
+	[ -z "$daemon" ] || { kill "$daemon" && kill -CONT "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	[ "$status" = 0 ] || [ -n "${told:-}" ] ||
 		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
 	[ "$status" = 0 ] || [ -z "${KEEP:-}" ] || {

@@ -855,7 +855,7 @@ static bool run(const char *what)
 		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
 		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
 		{"childless", childless}, {"guards", guards}, {"flood", flood}, {"remade", remade},
-		{"blocked", blocked}, {"contexts", contexts}, {"refused", refused}};
+		{"fed", fed}, {"blocked", blocked}, {"contexts", contexts}, {"refused", refused}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

@@ -33,6 +33,7 @@ void contexts(void);
 void closes(void);
 void refused(void);
 void remade(void);
+void fed(void);
 void stay(void);
 
 #endif

@@ -498,3 +498,45 @@ void refused(void)
 	DO(cuCtxSynchronize());
 	digest("refused", a, n);
 }
+
+/* fed(p, i): one thread that ends when p[0] is i, and adds it to p[1]. feed(p, i): p[0] = i. */
+#define PTX_FED                                                                    \
+	PTX_HEAD ".visible .entry fed(.param .u64 p, .param .u32 i)\n{\n"          \
+		 "	.reg .b64 %rd1;\n	.reg .b32 %r<4>;\n	.reg .pred %p1;\n"         \
+		 "	ld.param.u64 %rd1, [p];\n	ld.param.u32 %r1, [i];\n"             \
+		 "$again:\n	ld.volatile.global.u32 %r2, [%rd1];\n"                 \
+		 "	setp.ne.u32 %p1, %r1, %r2;\n	@%p1 bra $again;\n"                \
+		 "	red.global.add.u32 [%rd1+4], %r1;\n	ret;\n}\n"                  \
+		 ".visible .entry feed(.param .u64 p, .param .u32 i)\n{\n"         \
+		 "	.reg .b64 %rd1;\n	.reg .b32 %r1;\n	ld.param.u64 %rd1, [p];\n"   \
+		 "	ld.param.u32 %r1, [i];\n	st.volatile.global.u32 [%rd1], %r1;\n" \
+		 "	ret;\n}\n"
+
+/* A kernel that ends only when the program launches another one, which it does later. Natively all
+ * of that goes on; also while the form of the first is made, and would come to the device. */
+void fed(void)
+{
+	CUdeviceptr p = buffer(2, 0), more;
+	CUfunction fed_fn, feed_fn;
+	CUstream a, b;
+	CUmodule m;
+	unsigned i = 1;
+	void *params[] = {&p, &i};
+
+	DO(cuModuleLoadData(&m, PTX_FED));
+	DO(cuModuleGetFunction(&fed_fn, m, "fed"));
+	DO(cuModuleGetFunction(&feed_fn, m, "feed"));
+	DO(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	DO(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	DO(cuMemsetD32(p, 0, 2));
+	for (; i <= rounds; i++) {
+		DO(cuLaunchKernel(fed_fn, 1, 1, 1, 1, 1, 1, 0, a, params, NULL));
+		usleep(i == 1 ? 500000 : 1000);
+		DO(cuMemAlloc(&more, 4096));
+		DO(cuMemsetD32Async(more, i, 1024, b));
+		DO(cuLaunchKernel(feed_fn, 1, 1, 1, 1, 1, 1, 0, b, params, NULL));
+		DO(cuStreamSynchronize(a));
+		usleep(i == 1 ? 500000 : 0); /* now it can come there */
+	}
+	digest("fed", p, 2);
+}

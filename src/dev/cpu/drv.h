@@ -35,7 +35,6 @@ struct obj {
 	struct obj *prev, *next; /* the context's objects */
 };
 
-struct drv_event;
 struct drv_ctx {
 	struct obj obj;
 	struct obj all; /* ring of its objects */
@@ -48,6 +47,7 @@ struct drv_ctx {
 	CUsharedconfig shared_config;
 	size_t limit[16];                   /* by CUlimit */
 	struct drv_stream *legacy, *active; /* active: streams with work */
+	unsigned alone;                     /* calls in drv_wait_alone */
 	struct strbuf printed;              /* of kernels; written at the next synchronisation */
 	pthread_mutex_t print_lock;
 };
@@ -76,6 +76,7 @@ struct drv_func {
 struct drv_library {
 	struct obj obj;
 	struct drv_module *module;
+	VEC(uint64_t) placed; /* contexts that have its code, by their ids */
 };
 
 enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };
@@ -141,8 +142,7 @@ struct drv_alloc *drv_alloc_of(uint64_t addr);
 bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
 bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes); /* by work queued now */
 void drv_alloc_destroy(struct drv_alloc *a);
-/* drv_event.c, drv_report.c */
-void drv_event_destroy(struct drv_event *e);
+/* drv_report.c */
 void drv_report(const char *fmt, ...) HD_PRINTF(1, 2);
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);
 

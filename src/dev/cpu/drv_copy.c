@@ -126,7 +126,7 @@ static CUresult submit_copy(
 static CUresult copy_call(
 	CUstream stream, struct drv_copy *copy, enum side dst, enum side src, bool sync)
 {
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	struct drv_stream *s = drv_stream_of(c, stream);
 	CUresult r = CUDA_SUCCESS;
 
@@ -361,7 +361,7 @@ static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_
 	unsigned element, size_t width, size_t height, bool sync)
 {
 	struct drv_set set = {dst, pitch, width, height, value, element};
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	struct drv_stream *s = drv_stream_of(c, stream);
 
 	if (!s)

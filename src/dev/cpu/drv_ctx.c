@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "drv_engine.h"
+#include "drv_func.h"
 #include "drv_graph.h"
 
 #define CTX_STACK 64

@@ -92,7 +92,7 @@ CUresult drv_event_record(CUevent event, struct drv_stream *s)
 
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
 {
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	struct drv_stream *s = drv_stream_of(c, stream);
 
 	if (!s)

@@ -220,8 +220,9 @@ CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 
 	if (!fn || !k)
 		return drv_leave(k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
-	*fn = (CUfunction)&CONTAINER_OF(k, struct drv_func, kernel)->obj;
-	return drv_leave(CUDA_SUCCESS);
+	struct drv_func *f = CONTAINER_OF(k, struct drv_func, kernel);
+	*fn = (CUfunction)&f->obj;
+	return drv_leave(drv_place(c, f->module->library));
 }
 
 CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)

@@ -11,6 +11,7 @@
 CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void **params,
 	void **extra, struct drv_op **ret);
 CUresult drv_event_record(CUevent event, struct drv_stream *s);
+void drv_event_destroy(struct drv_event *e);
 
 /* From the API's structures, checked. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
@@ -22,5 +23,21 @@ extern _Thread_local int drv_per_thread;
 
 /* drv_lines.c: to a module of this text, what was told of it. */
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
+
+/* drv_wait_ctx for calls behind which, as long as they wait, nothing is added to the context, as
+ * with NVIDIA's driver (bench/waiting.c; 580.159, H100): it holds a lock meanwhile. */
+CUresult drv_wait_alone(struct drv_ctx *c);
+/* drv_enter for what adds work, or memory, or a stream: behind those who have the context to
+ * themselves. */
+CUresult drv_enter_adding(struct drv_ctx **ret);
+#define DRV_ENTER_ADDING(ctx)                                   \
+	struct drv_ctx *ctx;                                    \
+	do {                                                    \
+		CUresult enter_result = drv_enter_adding(&ctx); \
+		if (enter_result != CUDA_SUCCESS)               \
+			return enter_result;                    \
+	} while (0)
+/* Its code is in the context from here on. The first time, and where l is not NULL, that waits. */
+CUresult drv_place(struct drv_ctx *c, struct drv_library *l);
 
 #endif

@@ -462,7 +462,7 @@ CUresult cuGraphExecKernelNodeSetParams(
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	struct graph_exec *e = drv_get(exec, OBJ_EXEC);
 	struct drv_stream *s = drv_stream_of(c, stream);
 

@@ -11,6 +11,7 @@
 
 #include "drv_ctx.h"
 #include "drv_engine.h"
+#include "drv_func.h"
 #include "drv_graph.h"
 #include "vgpu.h"
 
@@ -184,6 +185,17 @@ CUresult drv_enter(struct drv_ctx **ret)
 		r = (*ret)->error;
 	if (r != CUDA_SUCCESS)
 		unlock();
+	return r;
+}
+
+CUresult drv_enter_adding(struct drv_ctx **ret)
+{
+	CUresult r;
+
+	while ((r = drv_enter(ret)) == CUDA_SUCCESS && (*ret)->alone) {
+		drv_engine_wait();
+		unlock(); /* the context may be gone */
+	}
 	return r;
 }
 

@@ -302,6 +302,8 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 	CUresult r = take_attributes(config, &l, &x);
 	if (r == CUDA_SUCCESS)
 		r = capture_implicit(s);
+	if (r == CUDA_SUCCESS && !s->capture)
+		r = drv_place(c, l.func->module->library);
 	if (r == CUDA_SUCCESS)
 		r = drv_engine_ready(OP_KERNEL);
 	if (r == CUDA_SUCCESS)
@@ -318,7 +320,7 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fn, void **params, void **extra)
 {
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	return drv_leave(config ? launch(c, config, fn, params, extra) : CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -327,7 +329,7 @@ CUresult cuLaunchKernel(CUfunction fn, unsigned int gx, unsigned int gy, unsigne
 	void **params, void **extra)
 {
 	CUlaunchConfig config = {gx, gy, gz, bx, by, bz, shared, stream, NULL, 0};
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	return drv_leave(launch(c, &config, fn, params, extra));
 }
 
@@ -338,7 +340,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction fn, unsigned int gx, unsigned int 
 	CUlaunchAttribute together = {
 		.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value = {.cooperative = 1}};
 	CUlaunchConfig config = {gx, gy, gz, bx, by, bz, shared, stream, &together, 1};
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	return drv_leave(launch(c, &config, fn, params, NULL));
 }
 
@@ -350,7 +352,7 @@ CUresult cuLaunchCooperativeKernelMultiDevice(
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 {
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	struct drv_stream *s = drv_stream_of(c, stream);
 
 	if (!s)
@@ -368,4 +370,10 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 	op->host_fn = fn;
 	op->user = user;
 	return drv_leave(drv_submit(s, op));
+}
+
+/* mode: how the thread that calls it waits for it, which is no matter here. */
+CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn fn, void *user, unsigned int mode)
+{
+	return mode <= 1 ? cuLaunchHostFunc(stream, fn, user) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -131,7 +131,7 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 CUresult cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 {
 	uint64_t addr;
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	CUresult r = ptr ? capture_unsafe(c) : CUDA_ERROR_INVALID_VALUE;
 
 	if (r == CUDA_SUCCESS)
@@ -166,7 +166,7 @@ CUresult cuMemAllocPitch(
 CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 {
 	uint64_t addr;
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	CUresult r = capture_unsafe(c);
 
 	if (!ptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
@@ -197,7 +197,7 @@ static CUresult free_after_work(uint64_t addr, bool host, bool registered)
 					    : CUDA_ERROR_INVALID_VALUE);
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
-		r = drv_wait_ctx(c);
+		r = drv_wait_alone(c);
 	/* Another thread may have been quicker. */
 	a = freeable(addr, host);
 	if (r == CUDA_SUCCESS && a)

@@ -278,6 +278,13 @@ struct drv_func *drv_func_of(const void *handle)
 	return k ? CONTAINER_OF(k, struct drv_func, kernel) : f;
 }
 
+static bool loads_lazily(void)
+{
+	const char *asked = secure_getenv("CUDA_MODULE_LOADING");
+
+	return !asked || strcmp(asked, "EAGER");
+}
+
 /* ---- cuModule* ---- */
 
 CUresult cuModuleLoadDataEx(
@@ -302,7 +309,7 @@ CUresult cuModuleLoadDataEx(
 	if (r == CUDA_SUCCESS && c->id != ctx_id)
 		r = drv_leave(CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	if (r == CUDA_SUCCESS)
-		drv_wait_ctx(c); /* as NVIDIA's driver does (bench/waiting.c; 580.159, H100) */
+		drv_wait_alone(c);
 	if (r != CUDA_SUCCESS) {
 		vgpu_module_free(code);
 		return r;
@@ -380,11 +387,9 @@ CUresult cuModuleUnload(CUmodule mod)
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
-	const char *asked = secure_getenv("CUDA_MODULE_LOADING");
-
 	if (!mode)
 		return CUDA_ERROR_INVALID_VALUE;
-	*mode = asked && !strcmp(asked, "EAGER") ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
+	*mode = loads_lazily() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
 	return CUDA_SUCCESS;
 }
 
@@ -457,7 +462,34 @@ static void library_destroy(struct drv_library *l)
 {
 	drv_module_destroy(l->module);
 	drv_obj_remove(&l->obj);
+	VEC_FREE(&l->placed);
 	free(l);
+}
+
+static bool is_placed(const struct drv_library *l, const struct drv_ctx *c)
+{
+	for (size_t i = 0; i < l->placed.len; i++)
+		if (l->placed.at[i] == c->id)
+			return true;
+	return false;
+}
+
+CUresult drv_place(struct drv_ctx *c, struct drv_library *l)
+{
+	if (!l || is_placed(l, c))
+		return CUDA_SUCCESS;
+	if (!VEC_PUSH(&l->placed, c->id))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	return drv_wait_alone(c);
+}
+
+static CUresult place_everywhere(struct drv_library *l)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < drv.n_contexts && r == CUDA_SUCCESS; i++)
+		r = drv_place(drv.contexts[i], l);
+	return r;
 }
 
 CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option *jit,
@@ -491,7 +523,7 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option 
 	l->module->library = l;
 	drv_obj_add(&l->obj, OBJ_LIBRARY, NULL);
 	*lib = (CUlibrary)l;
-	return drv_leave(CUDA_SUCCESS);
+	return drv_leave(loads_lazily() ? CUDA_SUCCESS : place_everywhere(l));
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *lib, const char *file, CUjit_option *jit,
@@ -516,7 +548,8 @@ CUresult cuLibraryUnload(CUlibrary lib)
 	if (!l)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	for (unsigned i = 0; i < drv.n_contexts; i++)
-		drv_wait_ctx(drv.contexts[i]);
+		if (is_placed(l, drv.contexts[i]))
+			drv_wait_alone(drv.contexts[i]);
 	if (drv_get(lib, OBJ_LIBRARY) == l)
 		library_destroy(l);
 	return drv_leave(CUDA_SUCCESS);
@@ -568,7 +601,7 @@ CUresult cuLibraryGetModule(CUmodule *mod, CUlibrary lib)
 	if (!mod || !l)
 		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
 	*mod = (CUmodule)l->module;
-	return drv_leave(CUDA_SUCCESS);
+	return drv_leave(drv_place(c, l));
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)
@@ -578,8 +611,10 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, cons
 
 	if (!l)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	return drv_leave(name && (ptr || bytes) ? global(l->module, name, ptr, bytes)
-						: CUDA_ERROR_INVALID_VALUE);
+	if (!name || (!ptr && !bytes))
+		return drv_leave(CUDA_ERROR_INVALID_VALUE);
+	CUresult r = drv_place(c, l);
+	return drv_leave(r == CUDA_SUCCESS ? global(l->module, name, ptr, bytes) : r);
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)

@@ -3,7 +3,7 @@
 
 /* The order of ops: within a stream, between streams and the legacy default stream, behind events
  * and values in memory. */
-#include "drv_queue.h"
+#include "drv_func.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -426,6 +426,17 @@ CUresult drv_wait_ctx(struct drv_ctx *c)
 			return c->error;
 		drv_engine_wait();
 	}
+}
+
+CUresult drv_wait_alone(struct drv_ctx *c)
+{
+	CUresult r;
+
+	c->alone++;
+	r = drv_wait_ctx(c);
+	c->alone--;
+	pthread_cond_broadcast(&drv.changed);
+	return r;
 }
 
 CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r)

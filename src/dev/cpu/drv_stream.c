@@ -101,7 +101,7 @@ void drv_stream_release(struct drv_stream *s)
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
 {
-	DRV_ENTER(c);
+	DRV_ENTER_ADDING(c);
 	if (!stream || (flags & ~CU_STREAM_NON_BLOCKING))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	struct drv_stream *s = drv_stream_new(c, flags, priority);
@@ -337,6 +337,12 @@ static CUresult value_call(CUstream stream, enum op_kind kind, CUdeviceptr addr,
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, uint32_t value, unsigned int flags)
 {
 	return value_call(stream, OP_WAIT_VALUE, addr, value, flags, false);
+}
+
+CUresult cuWaitExternalSemaphoresAsync(
+	const void *semaphores, const void *params, unsigned int n, CUstream stream)
+{
+	return CUDA_ERROR_NOT_SUPPORTED; /* there are none */
 }
 
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned int flags)

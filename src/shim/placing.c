@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* When forms come to the device. NVIDIA's driver waits for all kernels that run in a context before
+ * it puts code there or takes it away, and meanwhile nobody's launch goes on (doc/notebook.md,
+ * "Calls of the driver that wait for a kernel that runs"). The program does not ask for that, and a
+ * kernel of its may wait for what it launches next. So it is done while nothing runs: launches are
+ * held, in the shim, for the milliseconds that it takes; and where something always runs, they are
+ * held for a while before, too, in which what runs comes to its end. A kernel that waits for its
+ * program does not: then they go on, and it is tried again much later. */
+#include "shim/placing.h"
+#include "shim/compile.h"
+#include "shim/follow.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define NAP_NS      1000000u /* from one look at what runs to the next, */
+#define NAP_MAX_NS  20000000u
+#define SHORT_NS    50000u    /* and while launches are held */
+#define GAP_NS      2000000u  /* they are held for so long where nothing seems to run; */
+#define ALONE_NS    5000000u  /* for so long none is held for it; */
+#define HOLD_NS     10000000u /* then for so long at first, twice as long each time, */
+#define HOLD_MAX_NS 500000000u
+#define REST        16u         /* and at most one part in so many of the time */
+#define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for it */
+#define BATCH_NS    20000000u   /* others may join for so long who would place something, too */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool looks;               /* under the lock: one thread looks for such a moment; */
+static unsigned n_placing;       /* so many use it; */
+static uint64_t since_ns;        /* it began then */
+static unsigned asked, answered; /* under the lock: how often the synchroniser was, and has */
+static bool has_thread;
+static _Atomic unsigned n_passing; /* launches between the shim and their count */
+static _Atomic bool closed;        /* no launch passes */
+
+/* ---- launches ---- */
+
+void placing_await(void)
+{
+	if (__builtin_expect(!atomic_load(&closed), 1))
+		return;
+	pthread_mutex_lock(&lock);
+	while (atomic_load(&closed))
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+void placing_pass(void)
+{
+	for (;;) {
+		atomic_fetch_add(&n_passing, 1);
+		if (__builtin_expect(!atomic_load(&closed), 1))
+			return;
+		atomic_fetch_sub(&n_passing, 1);
+		placing_await();
+	}
+}
+
+void placing_passed(void)
+{
+	atomic_fetch_sub(&n_passing, 1);
+}
+
+/* Managed launches, too: who counts as outstanding looks for fences after that. */
+static void close_launches(void)
+{
+	atomic_store(&closed, true);
+	fence_stand();
+}
+
+/* Under the lock. */
+static void open_launches(void)
+{
+	fence_end();
+	atomic_store(&closed, false);
+	pthread_cond_broadcast(&changed);
+}
+
+/* What may keep its stream from going on until the program does something more is held like a
+ * launch: the driver would wait for that stream, too. (The forms of before 11.7 are off in a stock
+ * driver.) */
+#define HELD(symbol, params, args)                 \
+	SHIM_API CUresult symbol params;           \
+	CUresult symbol params                     \
+	{                                          \
+		typedef CUresult(*real_fn) params; \
+		CUresult r;                        \
+		SHIM_REAL(held, real_fn, symbol);  \
+		placing_pass();                    \
+		r = held args;                     \
+		placing_passed();                  \
+		return r;                          \
+	}
+#define HELD_TWICE(symbol, params, args) \
+	HELD(symbol, params, args)       \
+	HELD(symbol##_ptsz, params, args)
+#define WAIT_VALUE(symbol, type)                                                              \
+	HELD_TWICE(symbol, (CUstream stream, CUdeviceptr at, type value, unsigned int flags), \
+		(stream, at, value, flags))
+WAIT_VALUE(cuStreamWaitValue32_v2, uint32_t)
+WAIT_VALUE(cuStreamWaitValue64_v2, uint64_t)
+HELD_TWICE(cuStreamBatchMemOp_v2, (CUstream stream, unsigned int n, void *ops, unsigned int flags),
+	(stream, n, ops, flags))
+HELD_TWICE(cuWaitExternalSemaphoresAsync,
+	(const void *semaphores, const void *params, unsigned int n, CUstream stream),
+	(semaphores, params, n, stream))
+HELD_TWICE(cuStreamAddCallback,
+	(CUstream stream, CUstreamCallback fn, void *user, unsigned int flags),
+	(stream, fn, user, flags))
+HELD_TWICE(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsigned int mode),
+	(stream, fn, user, mode))
+
+/* ---- who places ---- */
+
+/* As far as can be asked without waiting. */
+static bool seems_idle(void)
+{
+	if (atomic_load(&n_passing))
+		return false;
+	if (managed_outstanding())
+		managed_reap();
+	return !managed_outstanding() && !follow_is_busy();
+}
+
+/* Waits for all that is in the context, whatever it is: streams that were not asked are among it.
+ * In a thread of its own, as it may take for ever; it locks nothing in the driver. */
+static void *synchroniser(void *unused)
+{
+	struct shim_inside in;
+
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		while (asked == answered)
+			pthread_cond_wait(&changed, &lock);
+		pthread_mutex_unlock(&lock);
+		if (shim_enter(&in) == CUDA_SUCCESS)
+			cu.cuCtxSynchronize();
+		shim_leave(&in);
+		pthread_mutex_lock(&lock);
+		answered = asked;
+		pthread_cond_broadcast(&changed);
+	}
+	return NULL;
+}
+
+/* While launches are held. False: it does not know until then, and may be asked no more before it
+ * does. */
+static bool is_idle_until(uint64_t ns)
+{
+	struct timespec until;
+	bool is;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000);
+	until.tv_nsec = (long)(ns % 1000000000);
+	pthread_mutex_lock(&lock);
+	has_thread = has_thread || shim_thread(synchroniser) == 0;
+	if (has_thread && asked == answered) {
+		asked++;
+		pthread_cond_broadcast(&changed);
+		while (asked != answered &&
+			pthread_cond_timedwait(&changed, &lock, &until) != ETIMEDOUT)
+			;
+		is = asked == answered;
+	} else {
+		is = false;
+	}
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+static bool is_asking(void)
+{
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	is = asked != answered;
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+static bool program_ends(void)
+{
+	bool goes_on = compile_goes_inside();
+
+	if (goes_on)
+		compile_goes_outside();
+	return !goes_on || !shim.ctx;
+}
+
+static void nap(uint32_t ns)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/* Holds launches; true: nothing runs, and they are held on. */
+static bool hold(uint64_t ns)
+{
+	uint64_t until = shim_now_ns() + ns, now;
+
+	close_launches();
+	while ((now = shim_now_ns()) < until) {
+		if (is_asking())
+			break;
+		if (seems_idle() && is_idle_until(until - now))
+			return true;
+		nap(SHORT_NS);
+	}
+	pthread_mutex_lock(&lock);
+	open_launches();
+	pthread_mutex_unlock(&lock);
+	return false;
+}
+
+/* False: the program ends, or its context has. */
+static bool await_moment(void)
+{
+	uint64_t ns = HOLD_NS, began = shim_now_ns(), now = began, next = now + ALONE_NS;
+
+	while (!program_ends()) {
+		bool may = !is_asking(), is_due = may && now >= next && !managed_any_preempted();
+
+		if ((is_due || (may && seems_idle())) && hold(is_due ? ns : GAP_NS))
+			return true;
+		if (is_due) {
+			next = shim_now_ns() + REST * ns;
+			ns = MIN(2 * ns, HOLD_MAX_NS);
+		}
+		/* What many streams take to be asked is a small part of the time, too. */
+		nap(MAX(NAP_NS, (uint32_t)MIN(REST * (shim_now_ns() - now), NAP_MAX_NS)));
+		now = shim_now_ns();
+		if (now - began > STALLS_NS)
+			kernel_await_none();
+	}
+	return false;
+}
+
+/* Under the lock: by one of those who want it, for all of them. */
+static bool have_moment(void)
+{
+	bool ok = true;
+
+	while ((looks || n_placing) && (!n_placing || shim_now_ns() - since_ns > BATCH_NS))
+		pthread_cond_wait(&changed, &lock);
+	if (!n_placing) {
+		looks = true;
+		pthread_mutex_unlock(&lock);
+		ok = await_moment();
+		pthread_mutex_lock(&lock);
+		looks = false;
+		since_ns = shim_now_ns();
+		pthread_cond_broadcast(&changed);
+	}
+	n_placing += ok;
+	return ok;
+}
+
+static void end(void)
+{
+	pthread_mutex_lock(&lock);
+	if (!--n_placing)
+		open_launches();
+	pthread_mutex_unlock(&lock);
+	kernel_turn_begin();
+}
+
+bool placing_begin(struct shim_inside *in)
+{
+	bool ok;
+
+	kernel_turn_end(); /* it may take long */
+	pthread_mutex_lock(&lock);
+	ok = have_moment();
+	pthread_mutex_unlock(&lock);
+	if (!ok) {
+		kernel_turn_begin();
+		return false;
+	}
+	if (compile_goes_inside()) {
+		if (shim_enter(in) == CUDA_SUCCESS)
+			return true;
+		shim_leave(in);
+		compile_goes_outside();
+	}
+	end();
+	return false;
+}
+
+void placing_end(struct shim_inside *in)
+{
+	shim_leave(in);
+	compile_goes_outside();
+	end();
+}
+
+void placing_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&changed, NULL);
+	looks = false;
+	n_placing = asked = answered = 0;
+	has_thread = false;
+	atomic_store(&n_passing, 0);
+	atomic_store(&closed, false);
+}
