@@ -14,10 +14,10 @@ struct finding {
 	const struct cfg *g;
 	const struct cfg_chains *c;
 	struct contract *ret;
-	VEC(uint32_t) todo;   /* definitions */
+	VEC(uint32_t) todo;   /* nodes of chains */
 	VEC(uint32_t) sums;   /* statements that read the product in hand */
 	bool alone;           /* they read nothing else in its place */
-	uint32_t *seen, mark; /* by definition */
+	uint32_t *seen, mark; /* by node */
 };
 
 static bool is_fraction(uint8_t type)
@@ -107,42 +107,55 @@ static const struct ptx_stmt *stmt(const struct finding *x, uint32_t at)
 /* What alone gives a register the value that statement `at` reads; NULL: several may. */
 static const struct ptx_stmt *only_def(const struct finding *x, uint32_t reg, uint32_t at)
 {
-	uint32_t use = cfg_find_use(x->c, reg, at);
+	uint32_t use = cfg_find_use(x->c, reg, at), d;
 
-	if (use == CFG_NONE || x->c->defs_of[use + 1] - x->c->defs_of[use] != 1)
+	if (use == CFG_NONE)
 		return NULL;
-	return stmt(x, x->c->def[x->c->defs[x->c->defs_of[use]]].stmt);
+	d = x->c->only[x->c->n_defs + use];
+	return d < x->c->n_defs ? stmt(x, x->c->def[d].stmt) : NULL;
 }
 
-/* What reads definition d of the product, or of what hands it on: sums to x->sums. 0: sums alone
- * do, so far; 1: something else, too. */
-static int look_at_uses(struct finding *x, const struct ptx_stmt *product, uint32_t d)
+static int add_todo(struct finding *x, uint32_t node)
 {
-	for (uint32_t i = x->c->uses_of[d]; i < x->c->uses_of[d + 1]; i++) {
-		uint32_t at = x->c->use[x->c->uses[i]].stmt, next;
-		const struct ptx_stmt *s = stmt(x, at);
+	if (x->seen[node] == x->mark)
+		return 0;
+	x->seen[node] = x->mark;
+	return VEC_PUSH(&x->todo, node) ? 0 : -ENOMEM;
+}
 
-		x->alone &= only_def(x, x->c->def[d].reg, at) != NULL;
+/* Looks at a statement that reads the product or a copy of it, and adds a sum to x->sums. 0: it is
+ * a sum or makes a copy; 1: it is anything else. */
+static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32_t use)
+{
+	uint32_t at = x->c->use[use].stmt, next;
+	const struct ptx_stmt *s = stmt(x, at);
 
-		/* m + m is not fused. */
-		if (may_take(s, product) && s->opd[1].kind == PTX_OPD_REG &&
-			s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
-			return 1;
-		if (may_take(s, product)) {
-			if (!VEC_PUSH(&x->sums, at))
-				return -ENOMEM;
-			continue;
-		}
-		if (!is_through(s, product))
-			return 1;
-		next = cfg_find_def(x->c, s->opd[0].reg, at);
-		if (next == CFG_NONE)
-			return 1;
-		if (x->seen[next] != x->mark && !VEC_PUSH(&x->todo, next))
-			return -ENOMEM;
-		x->seen[next] = x->mark;
+	x->alone &= x->c->only[x->c->n_defs + use] != CFG_SEVERAL;
+	/* m + m is not fused. */
+	if (may_take(s, product) && s->opd[1].kind == PTX_OPD_REG &&
+		s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
+		return 1;
+	if (may_take(s, product))
+		return VEC_PUSH(&x->sums, at) ? 0 : -ENOMEM;
+	if (!is_through(s, product))
+		return 1;
+	next = cfg_find_def(x->c, s->opd[0].reg, at);
+	return next == CFG_NONE ? 1 : add_todo(x, next);
+}
+
+/* Looks at what reads a node of the product. A use has one input, so each is looked at once. */
+static int follow(struct finding *x, const struct ptx_stmt *product, uint32_t node)
+{
+	const struct cfg_chains *c = x->c;
+	int r = 0;
+
+	for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1] && r == 0; i++) {
+		uint32_t to = c->to[i];
+
+		r = to < c->n_defs + c->n_uses ? look_at_use(x, product, to - c->n_defs)
+					       : add_todo(x, to);
 	}
-	return 0;
+	return r;
 }
 
 static int find_sums(struct finding *x, uint32_t at)
@@ -156,10 +169,9 @@ static int find_sums(struct finding *x, uint32_t at)
 	x->mark++;
 	if (def == CFG_NONE)
 		return 1;
-	if (!VEC_PUSH(&x->todo, def))
-		return -ENOMEM;
+	r = add_todo(x, def);
 	while (x->todo.len && r == 0)
-		r = look_at_uses(x, product, x->todo.at[--x->todo.len]);
+		r = follow(x, product, x->todo.at[--x->todo.len]);
 	return r;
 }
 
@@ -343,7 +355,7 @@ int contract_find(struct arena *a, const struct cfg *g, struct contract *ret)
 	r = cfg_chains(&own, g, &c);
 	if (r == 0) {
 		x.c = c;
-		x.seen = arena_zalloc(&own, (c->n_defs + 1) * sizeof(*x.seen));
+		x.seen = arena_zalloc(&own, (size_t)c->n_nodes * sizeof(*x.seen));
 		r = x.seen ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = 0; i < body->len && r == 0; i++)

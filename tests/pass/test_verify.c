@@ -322,6 +322,21 @@ static void into_shuffle(void)
 				     "setp.gt.u32 %hd_test, %hd_lane, 7;\n"
 				     "@%hd_test bra $hd_tgoal;\n");
 }
+/* The same, by a register that differs between lanes because it copies another one in a loop. */
+static void into_shuffle_round_a_loop(void)
+{
+	insert(of(0, "shfl.sync"), "$hd_tgoal:\n");
+	insert(of(0, "bar.sync 1;"), ".reg .pred %hd_test; .reg .b32 %hd_lane, %hd_sum, %hd_last;\n"
+				     "mov.u32 %hd_lane, %laneid;\n"
+				     "mov.u32 %hd_last, 0;\n"
+				     "$hd_tloop:\n"
+				     "add.u32 %hd_sum, %hd_last, %hd_lane;\n"
+				     "mov.u32 %hd_last, %hd_sum;\n"
+				     "setp.lt.u32 %hd_test, %hd_sum, 99;\n"
+				     "@%hd_test bra $hd_tloop;\n"
+				     "setp.gt.u32 %hd_test, %hd_last, 120;\n"
+				     "@%hd_test bra $hd_tgoal;\n");
+}
 static void past_add(void)
 {
 	size_t at = of(0, "@%p1 bra MORE;"), to = of(0, "sub.u32 %r10");
@@ -595,6 +610,7 @@ static const struct mutant {
 	{WEAVE, turned_order, PASS_RULE_BARRIERS},
 	{WEAVE, other_threads, PASS_RULE_BARRIERS},
 	{MERGE, into_shuffle, PASS_RULE_CONVERGENCE},
+	{MERGE, into_shuffle_round_a_loop, PASS_RULE_CONVERGENCE},
 	{WEAVE, part_at_shuffle, PASS_RULE_CONVERGENCE},
 	{WEAVE, same_numbers, PASS_RULE_SHARED},
 	{WEAVE, lay_over, PASS_RULE_SHARED},
