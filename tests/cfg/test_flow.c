@@ -151,6 +151,59 @@ static void chains(void **state)
 	}
 }
 
+/* How many merges a body has, besides the entry value. */
+static void merges(void **state)
+{
+	static const struct {
+		const char *body;
+		uint32_t merges, links;
+	} cases[] = {
+		/* A guarded definition, and one that nothing reads. */
+		{"mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nmov.u32 %r2, %r1;\nret;", 1, 4},
+		{"@%p1 mov.u32 %r1, 2;\nret;", 1, 2},
+		/* A join, and two joins of one value. */
+		{"mov.u32 %r1, 1;\n@%p1 bra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r2, %r1;\nret;", 1, 4},
+		{"mov.u32 %r1, 1;\n@%p1 bra L;\nmov.u32 %r3, 2;\nL: @%p1 bra M;\n"
+		 "mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\nret;",
+			0, 4},
+		/* Nested loops that only read, or of which the inner one writes. */
+		{"mov.u32 %r1, 1;\nL: @%p1 bra N;\nM: mov.u32 %r2, %r1;\n@%p2 bra M;\n"
+		 "N: @%p3 bra L;\nmov.u32 %r2, %r1;\nret;",
+			0, 5},
+		{"mov.u32 %r1, 1;\nL: @%p1 bra N;\nM: add.u32 %r1, %r1, 1;\n@%p2 bra M;\n"
+		 "N: @%p3 bra L;\nmov.u32 %r2, %r1;\nret;",
+			3, 11},
+		/* A loop with two entries: each register keeps two merges of one value. */
+		{"mov.u32 %r1, 1;\n@%p1 bra M;\nL: mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\n"
+		 "@%p2 bra L;\nret;",
+			4, 12},
+		/* Unreachable: a loop of the entry value, a value that comes into reachable code.
+		 */
+		{"ret;\nL: mov.u32 %r2, %r1;\nbra L;", 0, 1},
+		{"mov.u32 %r1, 1;\nbra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r2, %r1;\nret;", 1, 3},
+		/* The entry value at a loop of the first block. */
+		{"L: mov.u32 %r2, %r1;\nmov.u32 %r1, 2;\n@%p1 bra L;\nret;", 1, 4},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct module t = kernel(cases[i].body);
+		struct cfg_chains *c;
+		struct arena a;
+		struct cfg *g;
+
+		arena_init(&a, 0);
+		assert_int_equal(cfg_build(&a, t.f, &g), 0);
+		assert_int_equal(cfg_chains(&a, g, &c), 0);
+		if (c->n_nodes != c->n_defs + c->n_uses + 1 + cases[i].merges ||
+			c->to_of[c->n_nodes] != cases[i].links)
+			fail_msg("%s: %u merges, %u links", cases[i].body,
+				c->n_nodes - c->n_defs - c->n_uses - 1, c->to_of[c->n_nodes]);
+		arena_finish(&a);
+		compare_chains(&t);
+		finish(&t);
+	}
+}
+
 /* Bodies drawn at random: a few registers, branches anywhere. */
 static void random_chains(void **state)
 {
@@ -344,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chains),
+		cmocka_unit_test(merges),
 		cmocka_unit_test(random_chains),
 		cmocka_unit_test(written),
 		cmocka_unit_test(drafts),
