@@ -18,6 +18,8 @@ struct finding {
 	VEC(uint32_t) sums;   /* statements that read the product in hand */
 	bool alone;           /* they read nothing else in its place */
 	uint32_t *seen, mark; /* by node */
+	const struct ptx_mnem *asked[2];
+	bool may_take; /* asked[0] may take a product of asked[1] */
 };
 
 static bool is_fraction(uint8_t type)
@@ -93,10 +95,16 @@ static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 	       (s->mn->op == PTX_OP_neg && s->mn->type[0] == product->mn->type[0]);
 }
 
-static bool may_take(const struct ptx_stmt *sum, const struct ptx_stmt *product)
+/* Mnemonics decide, and few pairs of them occur: x keeps the last answer. */
+static bool may_take(struct finding *x, const struct ptx_stmt *sum, const struct ptx_stmt *product)
 {
-	return contract_is_sum(sum) && sum->mn->type[0] == product->mn->type[0] &&
-	       ptx_has_mod(sum->mn, "ftz") == ptx_has_mod(product->mn, "ftz");
+	if (x->asked[0] == sum->mn && x->asked[1] == product->mn)
+		return x->may_take;
+	x->asked[0] = sum->mn;
+	x->asked[1] = product->mn;
+	x->may_take = contract_is_sum(sum) && sum->mn->type[0] == product->mn->type[0] &&
+		      ptx_has_mod(sum->mn, "ftz") == ptx_has_mod(product->mn, "ftz");
+	return x->may_take;
 }
 
 static const struct ptx_stmt *stmt(const struct finding *x, uint32_t at)
@@ -132,10 +140,10 @@ static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32
 
 	x->alone &= x->c->only[x->c->n_defs + use] != CFG_SEVERAL;
 	/* m + m is not fused. */
-	if (may_take(s, product) && s->opd[1].kind == PTX_OPD_REG &&
+	if (may_take(x, s, product) && s->opd[1].kind == PTX_OPD_REG &&
 		s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
 		return 1;
-	if (may_take(s, product))
+	if (may_take(x, s, product))
 		return VEC_PUSH(&x->sums, at) ? 0 : -ENOMEM;
 	if (!is_through(s, product))
 		return 1;
@@ -217,12 +225,12 @@ static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 	return a == b ? sum <= product : x->g->at[b].order <= x->g->at[a].order;
 }
 
-/* Back from an operand of a sum to the product. */
+/* Back from an operand of a sum to the product. More steps than definitions: copies in a circle. */
 static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t at,
 	uint32_t product, bool *ret_negated)
 {
 	*ret_negated = false;
-	while (o->kind == PTX_OPD_REG) {
+	for (uint32_t steps = 0; o->kind == PTX_OPD_REG && steps <= x->c->n_defs; steps++) {
 		const struct ptx_stmt *s = only_def(x, o->reg, at);
 
 		if (s == stmt(x, product))

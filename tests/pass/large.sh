@@ -53,4 +53,9 @@ for form in merge weave; do
 	within 1 "$form: guarded additions" $form -- "$dir/guards.ptx" k --block 128 + "$dir/guards.ptx" k --block 128
 	within 2 "$form: additions that are skipped" $form -- "$dir/skips.ptx" k --block 128 + "$dir/skips.ptx" k --block 128
 done
+
+# The way back from the sum to the product goes round in the loop: nothing but the copy writes %f3.
+kernel : "echo '.reg .f32 %f<5>;
+	L: mul.f32 %f1, %f2, 0f40000000; mov.f32 %f3, %f3; @%p1 bra L; add.f32 %f4, %f3, %f1;'" >"$dir/copy.ptx"
+within 1 "a copy of itself" merge -- "$dir/copy.ptx" k --block 128 + "$dir/copy.ptx" k --block 128
 exit $failed
