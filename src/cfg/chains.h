@@ -27,7 +27,7 @@ struct cfg_chains {
 	 * Node i is an input of the nodes to[to_of[i]] to before to[to_of[i + 1]] (of a merge
 	 * perhaps more than once). A use has one input, a definition none. Definition i may reach
 	 * use k if a path leads from i to n_defs + k.
-	 * Links are one a use, two a guarded definition, and one an edge into a merge's block. */
+	 * Links: one a use, at most two a guarded definition, one an edge into a merge's block. */
 	uint32_t n_nodes;
 	uint32_t *to_of, *to;
 	/* By node: the definition that alone may reach it; CFG_NONE: no definition does, so it is
