@@ -233,65 +233,71 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 	return 0;
 }
 
-static int mark_loop(struct cfg *g, uint32_t header, uint32_t latch, uint32_t *stack, uint8_t *seen)
+/* The header of the outermost loop around a block that is known by now, or the block. */
+static uint32_t outermost(uint32_t *outer, uint32_t block)
+{
+	while (outer[block] != block) {
+		outer[block] = outer[outer[block]];
+		block = outer[block];
+	}
+	return block;
+}
+
+/* Back from a latch to the header. A loop that is known counts as one block, its header. */
+static void mark_loop(
+	struct cfg *g, uint32_t header, uint32_t latch, uint32_t *stack, uint32_t *outer)
 {
 	uint32_t depth = 0;
 
-	if (!seen[header]) {
-		seen[header] = 1;
-		if (g->at[header].loop_header == CFG_NONE)
-			g->at[header].loop_header = header;
-	}
-	if (!seen[latch]) {
-		seen[latch] = 1;
-		stack[depth++] = latch;
-	}
+	g->at[header].loop_header = header;
+	stack[depth++] = latch;
 	while (depth) {
-		struct cfg_block *b = &g->at[stack[--depth]];
+		uint32_t at = outermost(outer, stack[--depth]);
+		struct cfg_block *b = &g->at[at];
 
+		if (at == header)
+			continue;
+		outer[at] = header;
 		if (b->loop_header == CFG_NONE)
 			b->loop_header = header;
 		for (uint32_t i = 0; i < b->n_pred; i++)
-			if (!seen[b->pred[i]] && g->at[b->pred[i]].order != CFG_NONE) {
-				seen[b->pred[i]] = 1;
+			if (g->at[b->pred[i]].order != CFG_NONE)
 				stack[depth++] = b->pred[i];
-			}
 	}
-	return 0;
 }
 
 /* Headers late in the order are inner ones: they come first and keep what they marked. */
 static int find_loops(struct cfg *g, const struct cfg_order *post)
 {
-	uint32_t *stack = calloc(g->n, sizeof(*stack));
-	uint8_t *seen = calloc(g->n, 1);
+	uint32_t edges = 1;
+	uint32_t *stack, *outer = calloc(g->n, sizeof(*outer));
 
-	if (!stack || !seen) {
+	for (uint32_t b = 0; b < g->n; b++)
+		edges += g->at[b].n_pred;
+	stack = calloc(edges, sizeof(*stack));
+	if (!stack || !outer) {
 		free(stack);
-		free(seen);
+		free(outer);
 		return -ENOMEM;
 	}
+	for (uint32_t b = 0; b < g->n; b++)
+		outer[b] = b;
 	for (uint32_t i = 0; i < post->n; i++) {
 		uint32_t h = post->at[i];
-		bool found = false;
 
 		for (uint32_t k = 0; k < g->at[h].n_pred; k++) {
 			uint32_t latch = g->at[h].pred[k];
 
 			if (g->at[latch].order == CFG_NONE || g->at[latch].order < g->at[h].order)
 				continue;
-			if (!cfg_dominates(g, h, latch)) {
+			if (cfg_dominates(g, h, latch))
+				mark_loop(g, h, latch, stack, outer);
+			else
 				g->irreducible = true;
-				continue;
-			}
-			if (!found)
-				memset(seen, 0, g->n);
-			found = true;
-			mark_loop(g, h, latch, stack, seen);
 		}
 	}
 	free(stack);
-	free(seen);
+	free(outer);
 	return 0;
 }
 

@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* From each write forwards, through blocks where the register is alive, until it is written anew
- * without a guard. So the work is the length of live ranges. */
+/* For each register: find the blocks where it is alive at the beginning, find the node of its value
+ * there, and link the nodes. A block takes over the node of its predecessors if they agree, and has
+ * a merge otherwise; in a loop this is decided twice (M. Braun et al., "Simple and Efficient
+ * Construction of Static Single Assignment Form", 2013). So the work is the length of live ranges.
+ */
 #include "cfg/chains.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A merge whose inputs turn out to be one node is replaced by that node. Two sweeps over the merges
+ * find nearly all of them. A merge that is kept needlessly takes memory but changes no answer. */
+#define SWEEPS_MAX 8
+
 struct link {
-	uint32_t def, use;
+	uint32_t from, to;
+};
+
+struct merge {
+	uint32_t block;
+	uint32_t is;   /* the node that replaces it, or itself */
+	uint32_t node; /* its number in the graph, if it is kept */
 };
 
 struct search {
@@ -19,12 +32,20 @@ struct search {
 	VEC(struct cfg_site) defs;
 	VEC(struct cfg_site) uses;
 	VEC(struct link) links;
-	VEC(uint32_t) todo;
-	uint32_t *seen; /* by block: the def, plus 1, whose walk was there last */
-	uint32_t *live; /* by block: the register, plus 1, last found alive at its beginning */
-	uint32_t of;    /* the register, plus 1, that this was last asked for */
 	uint32_t stmt;
 	bool failed;
+	uint32_t entry;       /* the node of what was there when the function began */
+	uint32_t *place, *at; /* of a block in reverse postorder, unreachable ones last; back */
+	uint32_t *after;      /* by definition: the node of what the register holds then */
+	/* Of the register in hand: */
+	uint32_t reg, first;   /* its first definition */
+	uint32_t *kill, *last; /* by block: its first unguarded and its last definition, plus 1;
+				  at most `first`: it has none */
+	uint32_t *live;        /* by block: the register, plus 1, last found alive there */
+	uint32_t *begin;       /* by block where it is alive: its node; CFG_NONE: not known yet */
+	VEC(uint32_t) places;  /* of the blocks where it is alive */
+	VEC(struct merge) merges; /* numbered from `base` on, until all are known */
+	uint32_t base;
 };
 
 static void note_site(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
@@ -110,158 +131,320 @@ static uint32_t from_stmt(const struct cfg_site *at, uint32_t lo, uint32_t hi, u
 	return lo;
 }
 
-/* The first statement of [from, end) that leaves nothing of a register's old value, or end. */
-static uint32_t first_kill(const struct search *s, uint32_t reg, uint32_t from, uint32_t end)
+/* Orders the blocks, and numbers the merges of guarded definitions. */
+static int prepare(struct arena *a, struct search *s)
 {
-	const struct cfg_chains *c = s->c;
-	uint32_t hi = c->defs_of_reg[reg + 1], d = from_stmt(c->def, c->defs_of_reg[reg], hi, from);
+	const struct cfg *g = s->g;
+	struct cfg_chains *c = s->c;
+	uint32_t n = 0;
 
-	while (d < hi && c->def[d].stmt < end &&
-		s->g->f->body.at[c->def[d].stmt].guard != PTX_NO_REG)
-		d++;
-	return d < hi && c->def[d].stmt < end ? c->def[d].stmt : end;
+	s->at = ARENA_ARRAY(a, uint32_t, 6 * (size_t)g->n);
+	s->after = ARENA_ARRAY(a, uint32_t, c->n_defs + 1);
+	if (!s->at || !s->after)
+		return -ENOMEM;
+	s->place = s->at + g->n;
+	s->kill = s->place + g->n;
+	s->last = s->kill + g->n;
+	s->live = s->last + g->n;
+	s->begin = s->live + g->n;
+	for (uint32_t b = 0; b < g->n; b++)
+		n += g->at[b].order != CFG_NONE;
+	for (uint32_t b = 0; b < g->n; b++) {
+		s->place[b] = g->at[b].order != CFG_NONE ? g->at[b].order : n++;
+		s->at[s->place[b]] = b;
+	}
+	s->entry = c->n_defs + c->n_uses;
+	c->n_nodes = s->entry + 1;
+	for (uint32_t d = 0; d < c->n_defs; d++)
+		s->after[d] = g->f->body.at[c->def[d].stmt].guard == PTX_NO_REG ? d : c->n_nodes++;
+	return 0;
 }
 
-/* Through statements [from, end) of a block; whether the value is still there behind them. */
-static bool walk_block(struct search *s, uint32_t def, uint32_t from, uint32_t end)
+static void link_nodes(struct search *s, uint32_t from, uint32_t to)
 {
-	const struct cfg_chains *c = s->c;
-	uint32_t reg = c->def[def].reg, hi = c->uses_of_reg[reg + 1];
-	uint32_t kill = first_kill(s, reg, from, end);
-
-	/* What writes it anew may read it first. */
-	for (uint32_t u = from_stmt(c->use, c->uses_of_reg[reg], hi, from);
-		u < hi && c->use[u].stmt < end && c->use[u].stmt <= kill; u++)
-		if (!VEC_PUSH(&s->links, (struct link){def, u}))
-			s->failed = true;
-	return kill == end;
-}
-
-static void make_live(struct search *s, uint32_t reg, uint32_t block)
-{
-	if (s->live[block] == reg + 1)
-		return;
-	s->live[block] = reg + 1;
-	if (!VEC_PUSH(&s->todo, block))
+	if (!VEC_PUSH(&s->links, (struct link){from, to}))
 		s->failed = true;
 }
 
-/* Blocks at whose beginning the register is alive: back from the reads. */
-static void find_live(struct search *s, uint32_t reg)
+static void note_defs(struct search *s)
+{
+	for (uint32_t d = s->first; d < s->c->defs_of_reg[s->reg + 1]; d++) {
+		uint32_t b = s->g->block_of[s->c->def[d].stmt];
+
+		s->last[b] = d + 1;
+		if (s->after[d] == d && s->kill[b] <= s->first)
+			s->kill[b] = d + 1;
+	}
+}
+
+static void make_live(struct search *s, uint32_t block)
+{
+	if (s->live[block] == s->reg + 1)
+		return;
+	s->live[block] = s->reg + 1;
+	s->begin[block] = CFG_NONE;
+	if (!VEC_PUSH(&s->places, s->place[block]))
+		s->failed = true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Finds the blocks at whose beginning the register is alive, back from the reads; sorted. */
+static void find_live(struct search *s)
 {
 	const struct cfg_chains *c = s->c;
 
-	s->of = reg + 1;
-	for (uint32_t u = c->uses_of_reg[reg]; u < c->uses_of_reg[reg + 1]; u++) {
+	s->places.len = 0;
+	for (uint32_t u = c->uses_of_reg[s->reg]; u < c->uses_of_reg[s->reg + 1]; u++) {
 		uint32_t b = s->g->block_of[c->use[u].stmt];
 
-		if (first_kill(s, reg, s->g->at[b].first, c->use[u].stmt) == c->use[u].stmt)
-			make_live(s, reg, b);
+		/* What writes it anew may read it first. */
+		if (s->kill[b] <= s->first || c->def[s->kill[b] - 1].stmt >= c->use[u].stmt)
+			make_live(s, b);
 	}
-	while (s->todo.len && !s->failed) {
-		const struct cfg_block *b = &s->g->at[s->todo.at[--s->todo.len]];
+	for (size_t i = 0; i < s->places.len && !s->failed; i++) {
+		const struct cfg_block *b = &s->g->at[s->at[s->places.at[i]]];
 
-		for (uint32_t i = 0; i < b->n_pred; i++) {
-			const struct cfg_block *p = &s->g->at[b->pred[i]];
+		for (uint32_t k = 0; k < b->n_pred; k++)
+			if (s->kill[b->pred[k]] <= s->first)
+				make_live(s, b->pred[k]);
+	}
+	if (s->places.len > 1)
+		qsort(s->places.at, s->places.len, sizeof(s->places.at[0]), by_number);
+}
 
-			if (first_kill(s, reg, p->first, p->end) == p->end)
-				make_live(s, reg, b->pred[i]);
+/* The node itself, or the one that replaces it. */
+static uint32_t resolve(struct search *s, uint32_t node)
+{
+	while (node != CFG_NONE && node >= s->base && s->merges.at[node - s->base].is != node) {
+		uint32_t *is = &s->merges.at[node - s->base].is;
+
+		if (*is >= s->base)
+			*is = s->merges.at[*is - s->base].is;
+		node = *is;
+	}
+	return node;
+}
+
+/* The register's node at the end of edge i into a block. The function's entry counts as one more
+ * edge into the first block. CFG_NONE: not known yet. */
+static uint32_t incoming(struct search *s, uint32_t block, uint32_t i)
+{
+	const struct cfg_block *b = &s->g->at[block];
+
+	if (i == b->n_pred)
+		return s->entry;
+	if (s->last[b->pred[i]] > s->first)
+		return s->after[s->last[b->pred[i]] - 1];
+	return resolve(s, s->begin[b->pred[i]]);
+}
+
+static uint32_t n_incoming(const struct search *s, uint32_t block)
+{
+	return s->g->at[block].n_pred + (block == 0);
+}
+
+/* The node that all edges into a block have, apart from `self`; CFG_NONE: they differ, or one is
+ * not known yet. An unreachable block without edges has the entry value. */
+static uint32_t common(struct search *s, uint32_t block, uint32_t self)
+{
+	uint32_t ret = CFG_NONE;
+
+	for (uint32_t i = 0; i < n_incoming(s, block); i++) {
+		uint32_t node = incoming(s, block, i);
+
+		if (node == self || (node == ret && node != CFG_NONE))
+			continue;
+		if (ret != CFG_NONE || node == CFG_NONE)
+			return CFG_NONE;
+		ret = node;
+	}
+	return ret != CFG_NONE ? ret : s->entry;
+}
+
+static void find_merges(struct search *s)
+{
+	s->merges.len = 0;
+	s->base = s->c->n_nodes;
+	for (size_t i = 0; i < s->places.len && !s->failed; i++) {
+		uint32_t b = s->at[s->places.at[i]], node = s->base + (uint32_t)s->merges.len;
+
+		s->begin[b] = common(s, b, node);
+		if (s->begin[b] != CFG_NONE)
+			continue;
+		s->begin[b] = node;
+		if (!VEC_PUSH(&s->merges, (struct merge){b, node, CFG_NONE}))
+			s->failed = true;
+	}
+}
+
+/* Backward sweeps see inner loops before outer ones, forward sweeps see a loop before the code that
+ * follows it. */
+static void drop_merges(struct search *s)
+{
+	bool changed = true;
+
+	for (unsigned sweep = 0; changed && sweep < SWEEPS_MAX; sweep++) {
+		changed = false;
+		for (size_t i = 0; i < s->merges.len; i++) {
+			size_t k = sweep % 2 ? i : s->merges.len - 1 - i;
+			struct merge *m = &s->merges.at[k];
+			uint32_t self = s->base + (uint32_t)k, is;
+
+			if (m->is != self)
+				continue;
+			is = common(s, m->block, self);
+			if (is == CFG_NONE)
+				continue;
+			m->is = is;
+			changed = true;
 		}
 	}
 }
 
-static void go_on(struct search *s, uint32_t def, uint32_t block)
+/* A node's number in the graph. */
+static uint32_t final(struct search *s, uint32_t node)
 {
-	const struct cfg_block *b = &s->g->at[block];
-	uint32_t reg = s->c->def[def].reg;
+	node = resolve(s, node);
+	return node < s->base ? node : s->merges.at[node - s->base].node;
+}
 
-	for (uint32_t i = 0; i < b->n_succ; i++) {
-		uint32_t next = b->succ[i];
+static void link_merges(struct search *s)
+{
+	for (size_t i = 0; i < s->merges.len; i++)
+		if (s->merges.at[i].is == s->base + i)
+			s->merges.at[i].node = s->c->n_nodes++;
+	for (size_t i = 0; i < s->merges.len; i++) {
+		const struct merge *m = &s->merges.at[i];
 
-		if (s->seen[next] == def + 1 || s->live[next] != reg + 1)
+		for (uint32_t k = 0; m->is == s->base + i && k < n_incoming(s, m->block); k++)
+			link_nodes(s, final(s, incoming(s, m->block, k)), m->node);
+	}
+}
+
+/* The register's node before a statement; `def` is the first definition that does not stand before
+ * the statement. CFG_NONE: the register is not alive there. */
+static uint32_t node_at(struct search *s, uint32_t def, uint32_t stmt)
+{
+	uint32_t b = s->g->block_of[stmt];
+
+	if (def > s->first && s->g->block_of[s->c->def[def - 1].stmt] == b)
+		return s->after[def - 1];
+	return s->live[b] == s->reg + 1 ? final(s, s->begin[b]) : CFG_NONE;
+}
+
+static void link_sites(struct search *s)
+{
+	const struct cfg_chains *c = s->c;
+	uint32_t end = c->defs_of_reg[s->reg + 1], d = s->first;
+
+	for (uint32_t u = c->uses_of_reg[s->reg]; u < c->uses_of_reg[s->reg + 1]; u++) {
+		while (d < end && c->def[d].stmt < c->use[u].stmt)
+			d++;
+		link_nodes(s, node_at(s, d, c->use[u].stmt), c->n_defs + u);
+	}
+	for (d = s->first; d < end; d++) {
+		uint32_t before = node_at(s, d, c->def[d].stmt);
+
+		if (s->after[d] == d)
 			continue;
-		s->seen[next] = def + 1;
-		if (!VEC_PUSH(&s->todo, next))
-			s->failed = true;
+		link_nodes(s, d, s->after[d]);
+		if (before != CFG_NONE)
+			link_nodes(s, before, s->after[d]);
 	}
 }
 
-static void follow(struct search *s, uint32_t def)
-{
-	uint32_t stmt = s->c->def[def].stmt, block = s->g->block_of[stmt];
-
-	if (!walk_block(s, def, stmt + 1, s->g->at[block].end))
-		return;
-	if (s->of != s->c->def[def].reg + 1)
-		find_live(s, s->c->def[def].reg);
-	go_on(s, def, block);
-	while (s->todo.len && !s->failed) {
-		uint32_t b = s->todo.at[--s->todo.len];
-
-		if (walk_block(s, def, s->g->at[b].first, s->g->at[b].end))
-			go_on(s, def, b);
-	}
-}
-
-/* Links, which are in order of defs, as lists of both sides. */
-static int make_lists(struct arena *a, struct search *s)
+static int make_lists(struct arena *a, const struct search *s)
 {
 	struct cfg_chains *c = s->c;
-	size_t n = s->links.len;
 	uint32_t *fill;
 
-	if (n > UINT32_MAX - 1)
+	if (s->links.len > UINT32_MAX - 1)
 		return -E2BIG;
-	c->uses_of = ARENA_ARRAY(a, uint32_t, c->n_defs + 2);
-	c->defs_of = ARENA_ARRAY(a, uint32_t, c->n_uses + 2);
-	c->uses = arena_alloc(a, (n + 1) * sizeof(*c->uses));
-	c->defs = arena_alloc(a, (n + 1) * sizeof(*c->defs));
-	fill = calloc(c->n_uses + 1, sizeof(*fill));
-	if (!c->uses_of || !c->defs_of || !c->uses || !c->defs || !fill) {
-		free(fill);
+	c->to_of = ARENA_ARRAY(a, uint32_t, (size_t)c->n_nodes + 2);
+	c->to = arena_alloc(a, (s->links.len + 1) * sizeof(*c->to));
+	if (!c->to_of || !c->to)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
-		c->uses_of[s->links.at[i].def + 1]++;
-		c->defs_of[s->links.at[i].use + 1]++;
-		c->uses[i] = s->links.at[i].use;
-	}
-	for (uint32_t i = 0; i < c->n_defs; i++)
-		c->uses_of[i + 1] += c->uses_of[i];
-	for (uint32_t i = 0; i < c->n_uses; i++)
-		c->defs_of[i + 1] += c->defs_of[i];
-	for (size_t i = 0; i < n; i++) {
-		uint32_t use = s->links.at[i].use;
+	fill = c->to_of + 1; /* by node: where its list begins; once it is filled: ends */
+	for (size_t i = 0; i < s->links.len; i++)
+		fill[s->links.at[i].from + 1]++;
+	for (uint32_t i = 0; i < c->n_nodes; i++)
+		fill[i + 1] += fill[i];
+	for (size_t i = 0; i < s->links.len; i++)
+		c->to[fill[s->links.at[i].from]++] = s->links.at[i].to;
+	return 0;
+}
 
-		c->defs[c->defs_of[use] + fill[use]++] = s->links.at[i].def;
+/* Each node changes at most twice: from none to one, and from one to several. */
+static int find_only(struct arena *a, struct search *s)
+{
+	struct cfg_chains *c = s->c;
+
+	c->only = arena_alloc(a, (size_t)c->n_nodes * sizeof(*c->only));
+	if (!c->only)
+		return -ENOMEM;
+	s->places.len = 0;
+	for (uint32_t i = 0; i < c->n_nodes; i++) {
+		c->only[i] = i < c->n_defs ? i : CFG_NONE;
+		if (i < c->n_defs && !VEC_PUSH(&s->places, i))
+			return -ENOMEM;
 	}
-	free(fill);
+	while (s->places.len) {
+		uint32_t node = s->places.at[--s->places.len];
+
+		for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1]; i++) {
+			uint32_t to = c->to[i], was = c->only[to];
+
+			if (was == CFG_SEVERAL || was == c->only[node])
+				continue;
+			c->only[to] = was == CFG_NONE ? c->only[node] : CFG_SEVERAL;
+			if (!VEC_PUSH(&s->places, to))
+				return -ENOMEM;
+		}
+	}
 	return 0;
 }
 
 int cfg_chains(struct arena *a, const struct cfg *g, struct cfg_chains **ret)
 {
 	struct search s = {.g = g, .c = ARENA_NEW(a, struct cfg_chains)};
+	struct arena own;
 	int r = -ENOMEM;
 
-	s.seen = calloc(g->n, sizeof(*s.seen));
-	s.live = calloc(g->n, sizeof(*s.live));
-	if (s.c && s.seen && s.live)
+	arena_init(&own, 0);
+	if (s.c)
 		r = find_sites(a, &s);
-	for (uint32_t i = 0; r == 0 && i < s.c->n_defs; i++) {
-		follow(&s, i);
+	if (r == 0)
+		r = prepare(&own, &s);
+	for (s.reg = 0; r == 0 && s.reg < g->f->regs.len; s.reg++) {
+		s.first = s.c->defs_of_reg[s.reg];
+		note_defs(&s);
+		find_live(&s);
+		find_merges(&s);
+		if (!s.failed) {
+			drop_merges(&s);
+			link_merges(&s);
+			link_sites(&s);
+		}
 		r = s.failed ? -ENOMEM : 0;
 	}
 	if (r == 0)
 		r = make_lists(a, &s);
 	if (r == 0)
+		r = find_only(a, &s);
+	if (r == 0)
 		*ret = s.c;
-	free(s.seen);
-	free(s.live);
+	arena_finish(&own);
 	VEC_FREE(&s.defs);
 	VEC_FREE(&s.uses);
 	VEC_FREE(&s.links);
-	VEC_FREE(&s.todo);
+	VEC_FREE(&s.places);
+	VEC_FREE(&s.merges);
 	return r;
 }
 

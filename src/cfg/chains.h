@@ -19,13 +19,24 @@ struct cfg_chains {
 	struct cfg_site *def, *use;
 	/* Those of register r are from [r] to before [r + 1]. */
 	uint32_t *defs_of_reg, *uses_of_reg;
-	/* The uses that def i may reach are uses[uses_of[i]] to before uses[uses_of[i + 1]], and
-	 * the other way round. A use without any gets what was there when the function began. */
-	uint32_t *uses_of, *uses;
-	uint32_t *defs_of, *defs;
+	/* A graph of values. Its nodes are numbered: the definitions, the uses (use i is node
+	 * n_defs + i), the merges. A definition's node is the value that it writes. A merge is one
+	 * of several values: after a guarded definition, the value written or the one before it;
+	 * at the beginning of a block, one of its predecessors' values, if these differ. The first
+	 * merge has no inputs: it is the value at the function's entry.
+	 * Node i is an input of the nodes to[to_of[i]] to before to[to_of[i + 1]] (of a merge
+	 * perhaps more than once). A use has one input, a definition none. Definition i may reach
+	 * use k if a path leads from i to n_defs + k.
+	 * Links: one a use, at most two a guarded definition, one an edge into a merge's block. */
+	uint32_t n_nodes;
+	uint32_t *to_of, *to;
+	/* By node: the definition that alone may reach it; CFG_NONE: no definition does, so it is
+	 * the value at entry; CFG_SEVERAL. The value at entry may reach it in each case. */
+	uint32_t *only;
 };
-/* Everything in the arena. Unreachable blocks have sites, and chains among themselves. -ENOMEM,
- * -E2BIG: more than 2^32 chains. */
+#define CFG_SEVERAL (CFG_NONE - 1)
+/* Everything in the arena. Unreachable blocks have sites and nodes, and may reach others. Time: the
+ * length of live ranges, in blocks and edges. -ENOMEM, -E2BIG: more than 2^32 links. */
 int cfg_chains(struct arena *a, const struct cfg *g, struct cfg_chains **ret);
 /* The place of a site; CFG_NONE: there is none. */
 uint32_t cfg_find_def(const struct cfg_chains *c, uint32_t reg, uint32_t stmt);

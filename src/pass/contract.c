@@ -14,10 +14,12 @@ struct finding {
 	const struct cfg *g;
 	const struct cfg_chains *c;
 	struct contract *ret;
-	VEC(uint32_t) todo;   /* definitions */
+	VEC(uint32_t) todo;   /* nodes of chains */
 	VEC(uint32_t) sums;   /* statements that read the product in hand */
 	bool alone;           /* they read nothing else in its place */
-	uint32_t *seen, mark; /* by definition */
+	uint32_t *seen, mark; /* by node */
+	const struct ptx_mnem *asked[2];
+	bool may_take; /* asked[0] may take a product of asked[1] */
 };
 
 static bool is_fraction(uint8_t type)
@@ -93,10 +95,16 @@ static bool is_through(const struct ptx_stmt *s, const struct ptx_stmt *product)
 	       (s->mn->op == PTX_OP_neg && s->mn->type[0] == product->mn->type[0]);
 }
 
-static bool may_take(const struct ptx_stmt *sum, const struct ptx_stmt *product)
+/* Mnemonics decide, and few pairs of them occur: x keeps the last answer. */
+static bool may_take(struct finding *x, const struct ptx_stmt *sum, const struct ptx_stmt *product)
 {
-	return contract_is_sum(sum) && sum->mn->type[0] == product->mn->type[0] &&
-	       ptx_has_mod(sum->mn, "ftz") == ptx_has_mod(product->mn, "ftz");
+	if (x->asked[0] == sum->mn && x->asked[1] == product->mn)
+		return x->may_take;
+	x->asked[0] = sum->mn;
+	x->asked[1] = product->mn;
+	x->may_take = contract_is_sum(sum) && sum->mn->type[0] == product->mn->type[0] &&
+		      ptx_has_mod(sum->mn, "ftz") == ptx_has_mod(product->mn, "ftz");
+	return x->may_take;
 }
 
 static const struct ptx_stmt *stmt(const struct finding *x, uint32_t at)
@@ -107,42 +115,55 @@ static const struct ptx_stmt *stmt(const struct finding *x, uint32_t at)
 /* What alone gives a register the value that statement `at` reads; NULL: several may. */
 static const struct ptx_stmt *only_def(const struct finding *x, uint32_t reg, uint32_t at)
 {
-	uint32_t use = cfg_find_use(x->c, reg, at);
+	uint32_t use = cfg_find_use(x->c, reg, at), d;
 
-	if (use == CFG_NONE || x->c->defs_of[use + 1] - x->c->defs_of[use] != 1)
+	if (use == CFG_NONE)
 		return NULL;
-	return stmt(x, x->c->def[x->c->defs[x->c->defs_of[use]]].stmt);
+	d = x->c->only[x->c->n_defs + use];
+	return d < x->c->n_defs ? stmt(x, x->c->def[d].stmt) : NULL;
 }
 
-/* What reads definition d of the product, or of what hands it on: sums to x->sums. 0: sums alone
- * do, so far; 1: something else, too. */
-static int look_at_uses(struct finding *x, const struct ptx_stmt *product, uint32_t d)
+static int add_todo(struct finding *x, uint32_t node)
 {
-	for (uint32_t i = x->c->uses_of[d]; i < x->c->uses_of[d + 1]; i++) {
-		uint32_t at = x->c->use[x->c->uses[i]].stmt, next;
-		const struct ptx_stmt *s = stmt(x, at);
+	if (x->seen[node] == x->mark)
+		return 0;
+	x->seen[node] = x->mark;
+	return VEC_PUSH(&x->todo, node) ? 0 : -ENOMEM;
+}
 
-		x->alone &= only_def(x, x->c->def[d].reg, at) != NULL;
+/* Looks at a statement that reads the product or a copy of it, and adds a sum to x->sums. 0: it is
+ * a sum or makes a copy; 1: it is anything else. */
+static int look_at_use(struct finding *x, const struct ptx_stmt *product, uint32_t use)
+{
+	uint32_t at = x->c->use[use].stmt, next;
+	const struct ptx_stmt *s = stmt(x, at);
 
-		/* m + m is not fused. */
-		if (may_take(s, product) && s->opd[1].kind == PTX_OPD_REG &&
-			s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
-			return 1;
-		if (may_take(s, product)) {
-			if (!VEC_PUSH(&x->sums, at))
-				return -ENOMEM;
-			continue;
-		}
-		if (!is_through(s, product))
-			return 1;
-		next = cfg_find_def(x->c, s->opd[0].reg, at);
-		if (next == CFG_NONE)
-			return 1;
-		if (x->seen[next] != x->mark && !VEC_PUSH(&x->todo, next))
-			return -ENOMEM;
-		x->seen[next] = x->mark;
+	x->alone &= x->c->only[x->c->n_defs + use] != CFG_SEVERAL;
+	/* m + m is not fused. */
+	if (may_take(x, s, product) && s->opd[1].kind == PTX_OPD_REG &&
+		s->opd[2].kind == PTX_OPD_REG && s->opd[1].reg == s->opd[2].reg)
+		return 1;
+	if (may_take(x, s, product))
+		return VEC_PUSH(&x->sums, at) ? 0 : -ENOMEM;
+	if (!is_through(s, product))
+		return 1;
+	next = cfg_find_def(x->c, s->opd[0].reg, at);
+	return next == CFG_NONE ? 1 : add_todo(x, next);
+}
+
+/* Looks at what reads a node of the product. A use has one input, so each is looked at once. */
+static int follow(struct finding *x, const struct ptx_stmt *product, uint32_t node)
+{
+	const struct cfg_chains *c = x->c;
+	int r = 0;
+
+	for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1] && r == 0; i++) {
+		uint32_t to = c->to[i];
+
+		r = to < c->n_defs + c->n_uses ? look_at_use(x, product, to - c->n_defs)
+					       : add_todo(x, to);
 	}
-	return 0;
+	return r;
 }
 
 static int find_sums(struct finding *x, uint32_t at)
@@ -156,10 +177,9 @@ static int find_sums(struct finding *x, uint32_t at)
 	x->mark++;
 	if (def == CFG_NONE)
 		return 1;
-	if (!VEC_PUSH(&x->todo, def))
-		return -ENOMEM;
+	r = add_todo(x, def);
 	while (x->todo.len && r == 0)
-		r = look_at_uses(x, product, x->todo.at[--x->todo.len]);
+		r = follow(x, product, x->todo.at[--x->todo.len]);
 	return r;
 }
 
@@ -205,12 +225,12 @@ static bool comes_round(const struct finding *x, uint32_t product, uint32_t sum)
 	return a == b ? sum <= product : x->g->at[b].order <= x->g->at[a].order;
 }
 
-/* Back from an operand of a sum to the product. */
+/* Back from an operand of a sum to the product. More steps than definitions: copies in a circle. */
 static bool leads_to(const struct finding *x, const struct ptx_opd *o, uint32_t at,
 	uint32_t product, bool *ret_negated)
 {
 	*ret_negated = false;
-	while (o->kind == PTX_OPD_REG) {
+	for (uint32_t steps = 0; o->kind == PTX_OPD_REG && steps <= x->c->n_defs; steps++) {
 		const struct ptx_stmt *s = only_def(x, o->reg, at);
 
 		if (s == stmt(x, product))
@@ -343,7 +363,7 @@ int contract_find(struct arena *a, const struct cfg *g, struct contract *ret)
 	r = cfg_chains(&own, g, &c);
 	if (r == 0) {
 		x.c = c;
-		x.seen = arena_zalloc(&own, (c->n_defs + 1) * sizeof(*x.seen));
+		x.seen = arena_zalloc(&own, (size_t)c->n_nodes * sizeof(*x.seen));
 		r = x.seen ? 0 : -ENOMEM;
 	}
 	for (uint32_t i = 0; i < body->len && r == 0; i++)

@@ -125,7 +125,8 @@ struct lanes {
 	const struct cfg *g;
 	struct cfg_uniformity *u;
 	struct cfg_chains *chains;
-	uint8_t *same; /* by definition of chains: 1 being looked at, 2 the same in all, 3 not */
+	uint8_t *differs; /* by node of chains: lanes of a warp may have different values there */
+	VEC(uint32_t) todo;
 	uint32_t *list, *seen, mark; /* of blocks */
 };
 
@@ -134,23 +135,6 @@ static bool is_own_word(const struct lanes *l, const struct ptx_stmt *s)
 {
 	return s->mn->op == PTX_OP_ld && s->mn->space == PTX_SHARED &&
 	       !verify_owner(l->v, (uint32_t)(s - l->g->f->body.at));
-}
-
-static bool is_same(struct lanes *l, uint32_t reg, uint32_t at);
-
-struct sources {
-	struct lanes *l;
-	uint32_t at;
-	bool same;
-};
-
-static void look_at_source(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
-{
-	struct sources *s = user;
-
-	(void)opd;
-	if (role & PTX_USE && s->same)
-		s->same = is_same(s->l, reg, s->at);
 }
 
 static bool reads_lane(const struct ptx_stmt *s)
@@ -174,49 +158,86 @@ static bool reads_lane(const struct ptx_stmt *s)
 	return false;
 }
 
-/* What a statement writes is the same in all lanes of a warp, as far as what it reads is. */
-static bool gives_same(struct lanes *l, uint32_t at)
-{
-	const struct ptx_stmt *s = &l->g->f->body.at[at];
-	struct sources from = {l, at, true};
+enum result { RESULT_SAME, RESULT_AS_READ, RESULT_DIFFERS };
 
+/* Whether a statement writes the same value in all lanes of a warp: always, if it reads the same
+ * values in all lanes, or never for certain. */
+static enum result result_of(const struct lanes *l, const struct ptx_stmt *s)
+{
 	if (s->mn->op == PTX_OP_vote && ptx_has_mod(s->mn, "sync"))
 		return s->n && s->opd[s->n - 1].kind == PTX_OPD_IMM &&
-		       (uint32_t)s->opd[s->n - 1].value == UINT32_MAX;
+				       (uint32_t)s->opd[s->n - 1].value == UINT32_MAX
+			       ? RESULT_SAME
+			       : RESULT_DIFFERS;
 	if (is_own_word(l, s))
-		return true;
+		return RESULT_SAME;
 	if (s->mn->flags & (PTX_F_ATOMIC | PTX_F_CALL | PTX_F_UNKNOWN | PTX_F_WARP_SYNC) ||
 		reads_lane(s) ||
 		(s->mn->flags & PTX_F_READS_MEM && s->mn->space != PTX_PARAM &&
 			s->mn->space != PTX_CONST))
-		return false;
-	ptx_visit_regs(l->g->f, s, look_at_source, &from);
-	return from.same;
+		return RESULT_DIFFERS;
+	return RESULT_AS_READ;
 }
 
-/* Whether a register holds the same in all lanes where statement `at` reads it: all that may have
- * written it do, and so do all lanes. */
-static bool is_same(struct lanes *l, uint32_t reg, uint32_t at)
+static void note_differs(struct lanes *l, uint32_t node)
 {
-	uint32_t use = cfg_find_use(l->chains, reg, at), first, end;
+	const struct cfg_chains *c = l->chains;
+	bool is_use = node >= c->n_defs && node < c->n_defs + c->n_uses;
 
-	if (l->u->reg[reg] >= CFG_WARP_UNIFORM)
-		return true;
-	if (use == CFG_NONE)
-		return false;
-	first = l->chains->defs_of[use];
-	end = l->chains->defs_of[use + 1];
-	for (uint32_t i = first; i < end; i++) {
-		uint32_t d = l->chains->defs[i];
+	if (l->differs[node] ||
+		(is_use && l->u->reg[c->use[node - c->n_defs].reg] >= CFG_WARP_UNIFORM))
+		return;
+	l->differs[node] = 1;
+	l->v->failed |= !VEC_PUSH(&l->todo, node);
+}
 
-		if (l->same[d] == 0) {
-			l->same[d] = 1; /* round a loop it is as the rest is */
-			l->same[d] = gives_same(l, l->chains->def[d].stmt) ? 2 : 3;
+struct writing {
+	struct lanes *l;
+	uint32_t at;
+};
+
+static void note_written(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct writing *w = user;
+
+	(void)opd;
+	if (role & PTX_DEF)
+		note_differs(w->l, cfg_find_def(w->l->chains, reg, w->at));
+}
+
+/* Starts from "every node is the same in all lanes", marks the nodes that are not, then all nodes
+ * that depend on a marked one: a greatest fixed point, so that a loop does not taint itself. */
+static void find_differing(struct lanes *l)
+{
+	const struct cfg_chains *c = l->chains;
+	const struct ptx_stmt *body = l->g->f->body.at;
+
+	for (uint32_t d = 0; d < c->n_defs; d++)
+		if (result_of(l, &body[c->def[d].stmt]) == RESULT_DIFFERS)
+			note_differs(l, d);
+	/* A register that nothing writes may hold anything. */
+	for (uint32_t u = c->n_defs; u < c->n_defs + c->n_uses; u++)
+		if (c->only[u] == CFG_NONE)
+			note_differs(l, u);
+	while (l->todo.len && !l->v->failed) {
+		uint32_t node = l->todo.at[--l->todo.len];
+
+		for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1]; i++)
+			note_differs(l, c->to[i]);
+		if (node >= c->n_defs && node < c->n_defs + c->n_uses) {
+			struct writing w = {l, c->use[node - c->n_defs].stmt};
+
+			if (result_of(l, &body[w.at]) == RESULT_AS_READ)
+				ptx_visit_regs(l->g->f, &body[w.at], note_written, &w);
 		}
-		if (l->same[d] == 3)
-			return false;
 	}
-	return first < end;
+	VEC_FREE(&l->todo);
+}
+
+/* Whether a register holds the same in all lanes where statement `at` reads it. */
+static bool is_same(const struct lanes *l, uint32_t reg, uint32_t at)
+{
+	return !l->differs[l->chains->n_defs + cfg_find_use(l->chains, reg, at)];
 }
 
 /* What lanes of a kernel do together, unless it is `but`. */
@@ -382,14 +403,15 @@ void verify_convergence(struct verify *v)
 	if (r == 0)
 		r = cfg_chains(&v->arena, g, &l.chains);
 	if (r == 0) {
-		l.same = arena_zalloc(&v->arena, l.chains->n_defs + 1);
+		l.differs = arena_zalloc(&v->arena, l.chains->n_nodes);
 		l.list = ARENA_ARRAY(&v->arena, uint32_t, g->n);
 		l.seen = ARENA_ARRAY(&v->arena, uint32_t, g->n);
 	}
-	if (!l.same || !l.list || !l.seen) {
+	if (!l.differs || !l.list || !l.seen) {
 		v->failed = true;
 		return;
 	}
+	find_differing(&l);
 	for (uint32_t b = 0; b < g->exit; b++)
 		if (g->at[b].order != CFG_NONE && g->at[b].end > g->at[b].first)
 			look_at_branch(&l, b);

@@ -51,16 +51,36 @@ static void walk_from(const struct cfg *g, uint32_t stmt, uint32_t reg, uint8_t 
 	}
 }
 
-static bool has_chain(const struct cfg_chains *c, uint32_t def, uint32_t use)
+/* Nodes to which a definition's value may go. */
+static void follow_chains(const struct cfg_chains *c, uint32_t node, uint8_t *reached)
 {
-	bool there = false, back = false;
+	for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1]; i++) {
+		uint32_t to = c->to[i];
 
-	for (uint32_t i = c->uses_of[def]; i < c->uses_of[def + 1]; i++)
-		there |= c->uses[i] == use;
-	for (uint32_t i = c->defs_of[use]; i < c->defs_of[use + 1]; i++)
-		back |= c->defs[i] == def;
-	assert_int_equal(there, back);
-	return there;
+		assert_in_range(to, c->n_defs, c->n_nodes - 1);
+		if (!reached[to]) {
+			reached[to] = 1;
+			follow_chains(c, to, reached);
+		}
+	}
+}
+
+/* One node goes to each use, and several to a merge, but for the first. */
+static void count_inputs(const struct cfg_chains *c)
+{
+	uint32_t *n = calloc(c->n_nodes, sizeof(*n)), *from = calloc(c->n_nodes, sizeof(*from));
+	uint32_t entry = c->n_defs + c->n_uses;
+
+	for (uint32_t node = 0; node < c->n_nodes; node++)
+		for (uint32_t i = c->to_of[node]; i < c->to_of[node + 1]; i++) {
+			n[c->to[i]] += node != from[c->to[i]] || !n[c->to[i]];
+			from[c->to[i]] = node;
+		}
+	for (uint32_t node = 0; node < c->n_nodes; node++)
+		if (node <= entry)
+			assert_int_equal(n[node], node >= c->n_defs && node < entry);
+	free(n);
+	free(from);
 }
 
 static void compare_chains(struct module *t)
@@ -69,12 +89,12 @@ static void compare_chains(struct module *t)
 	struct arena a;
 	struct cfg *g;
 	struct cfg_chains *c;
-	uint8_t *reached;
-	uint32_t chains = 0;
+	uint32_t *only;
 
 	arena_init(&a, 0);
 	assert_int_equal(cfg_build(&a, f, &g), 0);
 	assert_int_equal(cfg_chains(&a, g, &c), 0);
+	count_inputs(c);
 	for (uint32_t s = 0; s < f->body.len; s++)
 		for (uint32_t r = 0; r < f->regs.len; r++) {
 			uint32_t def = cfg_find_def(c, r, s), use = cfg_find_use(c, r, s);
@@ -82,20 +102,27 @@ static void compare_chains(struct module *t)
 			assert_int_equal(def != CFG_NONE, (role_of(f, s, r) & PTX_DEF) != 0);
 			assert_int_equal(use != CFG_NONE, (role_of(f, s, r) & PTX_USE) != 0);
 		}
+	only = malloc((c->n_uses + 1) * sizeof(*only));
+	memset(only, 0xff, (c->n_uses + 1) * sizeof(*only));
 	for (uint32_t d = 0; d < c->n_defs; d++) {
-		uint32_t reg = c->def[d].reg;
+		uint8_t *reached = calloc(f->body.len, 1), *nodes = calloc(c->n_nodes, 1);
 
-		reached = calloc(f->body.len, 1);
-		walk_from(g, c->def[d].stmt, reg, reached);
-		for (uint32_t u = c->uses_of_reg[reg]; u < c->uses_of_reg[reg + 1]; u++) {
-			if (has_chain(c, d, u) != reached[c->use[u].stmt])
-				fail_msg("register %u: statement %u to %u", reg, c->def[d].stmt,
-					c->use[u].stmt);
-			chains += reached[c->use[u].stmt];
+		walk_from(g, c->def[d].stmt, c->def[d].reg, reached);
+		follow_chains(c, d, nodes);
+		for (uint32_t u = 0; u < c->n_uses; u++) {
+			bool there = c->use[u].reg == c->def[d].reg && reached[c->use[u].stmt];
+
+			if (nodes[c->n_defs + u] != there)
+				fail_msg("register %u: statement %u to %u", c->def[d].reg,
+					c->def[d].stmt, c->use[u].stmt);
+			if (there)
+				only[u] = only[u] == CFG_NONE ? d : CFG_SEVERAL;
 		}
 		free(reached);
+		free(nodes);
 	}
-	assert_int_equal(chains, c->uses_of[c->n_defs]);
+	assert_memory_equal(only, c->only + c->n_defs, c->n_uses * sizeof(*only));
+	free(only);
 	arena_finish(&a);
 }
 
@@ -119,6 +146,59 @@ static void chains(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
 		struct module t = kernel(bodies[i]);
 
+		compare_chains(&t);
+		finish(&t);
+	}
+}
+
+/* How many merges a body has, besides the entry value. */
+static void merges(void **state)
+{
+	static const struct {
+		const char *body;
+		uint32_t merges, links;
+	} cases[] = {
+		/* A guarded definition, and one that nothing reads. */
+		{"mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nmov.u32 %r2, %r1;\nret;", 1, 4},
+		{"@%p1 mov.u32 %r1, 2;\nret;", 1, 2},
+		/* A join, and two joins of one value. */
+		{"mov.u32 %r1, 1;\n@%p1 bra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r2, %r1;\nret;", 1, 4},
+		{"mov.u32 %r1, 1;\n@%p1 bra L;\nmov.u32 %r3, 2;\nL: @%p1 bra M;\n"
+		 "mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\nret;",
+			0, 4},
+		/* Nested loops that only read, or of which the inner one writes. */
+		{"mov.u32 %r1, 1;\nL: @%p1 bra N;\nM: mov.u32 %r2, %r1;\n@%p2 bra M;\n"
+		 "N: @%p3 bra L;\nmov.u32 %r2, %r1;\nret;",
+			0, 5},
+		{"mov.u32 %r1, 1;\nL: @%p1 bra N;\nM: add.u32 %r1, %r1, 1;\n@%p2 bra M;\n"
+		 "N: @%p3 bra L;\nmov.u32 %r2, %r1;\nret;",
+			3, 11},
+		/* A loop with two entries: each register keeps two merges of one value. */
+		{"mov.u32 %r1, 1;\n@%p1 bra M;\nL: mov.u32 %r2, %r1;\nM: mov.u32 %r3, %r1;\n"
+		 "@%p2 bra L;\nret;",
+			4, 12},
+		/* Unreachable: a loop of the entry value, a value that comes into reachable code.
+		 */
+		{"ret;\nL: mov.u32 %r2, %r1;\nbra L;", 0, 1},
+		{"mov.u32 %r1, 1;\nbra L;\nmov.u32 %r1, 2;\nL: mov.u32 %r2, %r1;\nret;", 1, 3},
+		/* The entry value at a loop of the first block. */
+		{"L: mov.u32 %r2, %r1;\nmov.u32 %r1, 2;\n@%p1 bra L;\nret;", 1, 4},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct module t = kernel(cases[i].body);
+		struct cfg_chains *c;
+		struct arena a;
+		struct cfg *g;
+
+		arena_init(&a, 0);
+		assert_int_equal(cfg_build(&a, t.f, &g), 0);
+		assert_int_equal(cfg_chains(&a, g, &c), 0);
+		if (c->n_nodes != c->n_defs + c->n_uses + 1 + cases[i].merges ||
+			c->to_of[c->n_nodes] != cases[i].links)
+			fail_msg("%s: %u merges, %u links", cases[i].body,
+				c->n_nodes - c->n_defs - c->n_uses - 1, c->to_of[c->n_nodes]);
+		arena_finish(&a);
 		compare_chains(&t);
 		finish(&t);
 	}
@@ -317,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chains),
+		cmocka_unit_test(merges),
 		cmocka_unit_test(random_chains),
 		cmocka_unit_test(written),
 		cmocka_unit_test(drafts),

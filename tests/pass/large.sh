@@ -40,4 +40,22 @@ within 3 "many shared variables" weave -- "$dir/shared.ptx" k --block 128 + "$di
 # shellcheck disable=SC2016
 kernel : 'each 30000 "printf \"L%d: @%%p1 bra L%d;\\n\", i, n - 1 - i"' >"$dir/cross.ptx"
 within 6 "branches that cross" check "$dir/cross.ptx"
+
+# Each addition leaves what was there before as a possibility. The ends make heddle look for what it can be.
+ends='mul.f32 %f2, %f1, %f1; add.f32 %f3, %f2, %f1; shfl.sync.down.b32 %r2, %r1, 1, 31, -1;'
+skips() { # program of awk
+	kernel : "echo '.reg .f32 %f<4>; mov.f32 %f1, 0f40000000; mov.u32 %r1, 1; setp.eq.u32 %p1, %r1, 3;'
+		each 10000 '$1'; echo '$ends'"
+}
+skips 'print "@%p1 add.u32 %r1, %r1, 1;"' >"$dir/guards.ptx"
+skips 'printf "@%%p1 bra L%d; add.u32 %%r1, %%r1, 1; L%d:\n", i, i' >"$dir/skips.ptx"
+for form in merge weave; do
+	within 1 "$form: guarded additions" $form -- "$dir/guards.ptx" k --block 128 + "$dir/guards.ptx" k --block 128
+	within 2 "$form: additions that are skipped" $form -- "$dir/skips.ptx" k --block 128 + "$dir/skips.ptx" k --block 128
+done
+
+# The way back from the sum to the product goes round in the loop: nothing but the copy writes %f3.
+kernel : "echo '.reg .f32 %f<5>;
+	L: mul.f32 %f1, %f2, 0f40000000; mov.f32 %f3, %f3; @%p1 bra L; add.f32 %f4, %f3, %f1;'" >"$dir/copy.ptx"
+within 1 "a copy of itself" merge -- "$dir/copy.ptx" k --block 128 + "$dir/copy.ptx" k --block 128
 exit $failed

@@ -338,22 +338,43 @@ static void drop_shuffle(void)
 	drop(of(0, "shfl.sync"));
 }
 /* The same twice, for some lanes each: nothing but that is wrong. */
-static void part_at_shuffle(void)
+static void part_at_shuffle_by(const char *test)
 {
 	size_t at = of(0, "shfl.sync"), n;
 	struct ptx_stmt copy = ptx_copy_stmt(t.m, &t.f->body.at[at]);
 	struct pass_origin origin = recorded()->of.at[at];
+	struct strbuf code = {0};
 
 	insert(at + 1, "$hd_tmeet:\n");
-	n = insert(at, ".reg .pred %hd_test; .reg .b32 %hd_lane;\n"
-		       "mov.u32 %hd_lane, %laneid;\n"
-		       "setp.gt.u32 %hd_test, %hd_lane, 7;\n"
-		       "@%hd_test bra $hd_tcopy;\n"
-		       "mov.u32 %hd_lane, 0;\n"
-		       "bra $hd_tmeet;\n"
-		       "$hd_tcopy:\n");
+	strbuf_printf(&code,
+		".reg .pred %%hd_test; .reg .b32 %%hd_lane, %%hd_sum, %%hd_last;\n"
+		"mov.u32 %%hd_lane, %%laneid;\n"
+		"%s"
+		"@%%hd_test bra $hd_tcopy;\n"
+		"mov.u32 %%hd_lane, 0;\n"
+		"bra $hd_tmeet;\n"
+		"$hd_tcopy:\n",
+		test);
+	n = insert(at, code.at);
+	strbuf_finish(&code);
 	t.f->body.at[at + n - 3] = copy;
 	recorded()->of.at[at + n - 3] = origin;
+}
+static void part_at_shuffle(void)
+{
+	part_at_shuffle_by("setp.gt.u32 %hd_test, %hd_lane, 7;\n");
+}
+/* The loop's branch is looked at first, and depends on the last sum and the lane. So the last sum
+ * differs between lanes as well, though it is only copied. */
+static void part_at_shuffle_behind_loop(void)
+{
+	part_at_shuffle_by("mov.u32 %hd_last, 0;\n"
+			   "$hd_tloop:\n"
+			   "add.u32 %hd_sum, %hd_last, %hd_lane;\n"
+			   "mov.u32 %hd_last, %hd_sum;\n"
+			   "setp.lt.u32 %hd_test, %hd_sum, 99;\n"
+			   "@%hd_test bra $hd_tloop;\n"
+			   "setp.gt.u32 %hd_test, %hd_last, 120;\n");
 }
 static void move_address(void)
 {
@@ -607,7 +628,9 @@ static const struct mutant {
 	{WEAVE, drop_add, PASS_RULE_FLOW},
 	{MERGE, drop_shuffle, PASS_RULE_CONVERGENCE},
 	{MERGE, part_at_shuffle, PASS_RULE_CONVERGENCE},
+	{MERGE, part_at_shuffle_behind_loop, PASS_RULE_CONVERGENCE},
 	{PREEMPT, part_at_shuffle, PASS_RULE_CONVERGENCE},
+	{PREEMPT, part_at_shuffle_behind_loop, PASS_RULE_CONVERGENCE},
 	{HORIZONTAL, move_address, PASS_RULE_SHARED},
 	{MERGE, move_offset, PASS_RULE_SHARED},
 	{MERGE, move_base, PASS_RULE_SHARED},
