@@ -106,7 +106,8 @@ WAIT_VALUE(cuStreamWaitValue64_v2, uint64_t)
 HELD_TWICE(cuStreamBatchMemOp_v2, (CUstream stream, unsigned int n, void *ops, unsigned int flags),
 	(stream, n, ops, flags))
 HELD_TWICE(cuWaitExternalSemaphoresAsync,
-	(const void *semaphores, const void *params, unsigned int n, CUstream stream),
+	(const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,
+		unsigned int n, CUstream stream),
 	(semaphores, params, n, stream))
 HELD_TWICE(cuStreamAddCallback,
 	(CUstream stream, CUstreamCallback fn, void *user, unsigned int flags),

@@ -339,8 +339,8 @@ CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, uint32_t value, 
 	return value_call(stream, OP_WAIT_VALUE, addr, value, flags, false);
 }
 
-CUresult cuWaitExternalSemaphoresAsync(
-	const void *semaphores, const void *params, unsigned int n, CUstream stream)
+CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphores,
+	const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params, unsigned int n, CUstream stream)
 {
 	return CUDA_ERROR_NOT_SUPPORTED; /* there are none */
 }
