@@ -43,13 +43,16 @@ struct heddle_tasks_options { /* 0: as is said */
 				  to 512 KiB, from the first task on that needs more */
 	unsigned args_bytes;   /* parameters of a kernel, at most: 1,024 */
 	unsigned idle_us;      /* without work for so long, it leaves the GPU, until the next
-				  task comes. 1,000; UINT_MAX: never */
+				  task comes. 1,000; UINT_MAX: not before lifetime_ms */
 	unsigned beat_ms;      /* the pool leaves the GPU when for so long it does not see that
 				  this process is alive. 10,000 */
-	unsigned beat_every_ms; /* how often the process shows it: an eighth of that */
-	unsigned lifetime_ms;   /* it leaves and comes again, so that others get on: kernels that
-				   the program launches, of which the pool knows nothing. Another
-				   pool of the process has its turn without. 0: never */
+	unsigned beat_every_ms; /* how often the process shows it: an eighth of that, and at most
+				   50 with a lifetime */
+	unsigned lifetime_ms;   /* after so long it leaves the GPU and comes again, so that kernels
+				   and driver calls of the program get on beside it. Each of its
+				   blocks leaves once its own tasks have ended; those that have
+				   left come back while a long task keeps others. 100; UINT_MAX:
+				   never */
 };
 
 /* In a child of fork a pool of its parent's is of no use: there each call but heddle_tasks_error
@@ -115,7 +118,7 @@ struct heddle_tasks_state {
 	unsigned running;            /* 1: it is on the GPU */
 	uint64_t spawned, ended;     /* tasks */
 	uint64_t failed;             /* of those that have ended */
-	uint64_t launches;           /* how often it has come to the GPU */
+	uint64_t launches;           /* how often it, or a part of it, has come to the GPU */
 };
 int heddle_tasks_look(struct heddle_tasks *t, struct heddle_tasks_state *ret);
 

@@ -32,9 +32,9 @@
  * | hd_rec           | record of the block that is being placed                        |
  * | hd_want, hd_put  | its warps that have no executor yet, and that have              |
  * | hd_any, hd_turn  | something was done in this turn; turns                          |
- * | hd_leave         | not 0: nothing is begun any more                                |
+ * | hd_leave         | not 0: nothing is begun. Bit 0: TASK_PARK; bit 1: no beats       |
  * | hd_nap, hd_looks | looks in a row that found nothing; looks, bit 31: some found rows |
- * | hd_beat, hd_t0   | the host's last beat, when it was seen; hd_t1: when all began   |
+ * | hd_beat, hd_t0   | the host's last beat, and when it was seen                      |
  * | hd_in            | column's bytes of this lane                                     |
  * | hd_a .. hd_i, hd_m, hd_d* , hd_p* | scratch                                        | */
 static const char regs[] =
@@ -46,7 +46,7 @@ static const char regs[] =
 	".reg .b32 %hd_beat; .reg .b32 %hd_looks; .reg .b32 %hd_n; .reg .b32 %hd_m;\n"
 	".reg .b32 %hd_a; .reg .b32 %hd_b; .reg .b32 %hd_c; .reg .b32 %hd_e; .reg .b32 %hd_f;\n"
 	".reg .b32 %hd_g; .reg .b32 %hd_h; .reg .b32 %hd_i;\n"
-	".reg .b64 %hd_t0; .reg .b64 %hd_t1; .reg .b64 %hd_in;\n"
+	".reg .b64 %hd_t0; .reg .b64 %hd_in;\n"
 	".reg .b64 %hd_column; .reg .b64 %hd_own_at; .reg .b64 %hd_d<4>;\n"
 	".reg .pred %hd_p<4>; .reg .pred %hd_row;\n";
 
@@ -82,16 +82,15 @@ static const char enter[] = "mov.u32 %hd_t, %tid.x;\n"
 			    "ld.param.u64 %hd_d0, " K_TICKET ";\n"
 			    "atom.global.add.u32 %hd_a, [%hd_d0], 1;\n"
 			    "ld.param.u32 %hd_b, " K_N_COLUMNS ";\n"
-			    "ld.param.u32 %hd_c, " K_FIRST ";\n"
 			    "setp.lt.u32 %hd_p0, %hd_a, %hd_b;\n"
-			    "@%hd_p0 add.u32 %hd_a, %hd_a, %hd_c;\n"
-			    "setp.ge.and.u32 %hd_p1, %hd_a, %hd_b, %hd_p0;\n"
-			    "@%hd_p1 sub.u32 %hd_a, %hd_a, %hd_b;\n"
+			    "ld.param.u64 %hd_d0, " K_LIST ";\n"
+			    "mad.wide.u32 %hd_d0, %hd_a, 4, %hd_d0;\n"
+			    "mov.u32 %hd_a, -1;\n"
+			    "@%hd_p0 ld.relaxed.sys.global.u32 %hd_a, [%hd_d0];\n"
 			    "st.shared.u32 [%hd_s" Q_INDEX ", %hd_a;\n"
 			    "$hd_entered:\n" WHOLE_WARP "barrier.sync 0;\n"
 			    "ld.shared.u32 %hd_b, [%hd_s" Q_INDEX ";\n"
-			    "ld.param.u32 %hd_a, " K_N_COLUMNS ";\n"
-			    "setp.ge.u32 %hd_p0, %hd_b, %hd_a;\n"
+			    "setp.eq.u32 %hd_p0, %hd_b, -1;\n"
 			    "@%hd_p0 ret;\n"
 			    "setp.gt.u32 %hd_p0, %hd_t, 31;\n"
 			    "vote.sync.any.pred %hd_p0, %hd_p0, -1;\n"
@@ -120,6 +119,7 @@ static void put_setup(struct pass_writer *w)
 		    "selp.b32 %hd_mine, %hd_mine, 0, %hd_row;\n"
 		    "mov.u32 %hd_seen, %hd_mine;\n"
 		    "mad.wide.u32 %hd_d0, %hd_lane, 4, %hd_own_at;\n"
+		    "fence.acq_rel.gpu;\n" /* another launch may have stored it, on another SM */
 		    "ld.global.u32 %hd_next, [%hd_d0];\n"
 		    "selp.b32 %hd_next, %hd_next, 0, %hd_row;\n"
 		    "mov.u32 %hd_all, 0;\n"
@@ -144,8 +144,7 @@ static void put_setup(struct pass_writer *w)
 		    "mov.u32 %hd_nap, 0;\n"
 		    "mov.u32 %hd_looks, 0;\n"
 		    "mov.u32 %hd_beat, -1;\n"
-		    "mov.u64 %hd_t0, %globaltimer;\n"
-		    "mov.u64 %hd_t1, %hd_t0;\n");
+		    "mov.u64 %hd_t0, %globaltimer;\n");
 }
 
 /* What one look finds: %hd_i the row's byte of `in`, %hd_a and %hd_b a word of row 0's descriptor,
@@ -595,7 +594,7 @@ static void put_wide(struct pass_writer *w)
 		    "or.b32 %hd_b, %hd_put, %hd_c;\n"
 		    "or.b32 %hd_b, %hd_b, 0x80000000;\n"
 		    "st.shared.u32 [%hd_s" Q_GO ", %hd_b;\n"
-		    "st.shared.v2.u64 [%hd_s" Q_SINCE ", {%hd_t0, %hd_t1};\n");
+		    "st.shared.u64 [%hd_s" Q_SINCE ", %hd_t0;\n");
 	for (unsigned i = 0; i < ARRAY_LEN(kept); i++)
 		pass_emit(w, "st.shared.u32 [%%hd_w+%u], %s;\n", N_KEPT + 128 * i, kept[i]);
 	pass_put(w, "mov.u32 %hd_w, %hd_s;\n"
@@ -606,7 +605,7 @@ static void put_wide(struct pass_writer *w)
 		    "shl.b32 %hd_w, %hd_lane, 2;\n"
 		    "add.u32 %hd_w, %hd_w, %hd_s;\n"
 		    "setp.lt.u32 %hd_row, %hd_lane, 31;\n"
-		    "ld.shared.v2.u64 {%hd_t0, %hd_t1}, [%hd_s" Q_SINCE ";\n"
+		    "ld.shared.u64 %hd_t0, [%hd_s" Q_SINCE ";\n"
 		    "ld.shared.u64 %hd_column, [%hd_s" Q_COLUMN ";\n"
 		    "ld.shared.u64 %hd_own_at, [%hd_s" Q_MORE ";\n");
 	pass_emit(w,
@@ -660,8 +659,7 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 		    "or.b32 %hd_looks, %hd_looks, 0x80000000;\n"
 		    "@%hd_p0 bra $hd_s_stay;\n"
 		    "$hd_s_alive:\n"
-		    "and.b32 %hd_a, %hd_n, 1;\n"
-		    "or.b32 %hd_leave, %hd_leave, %hd_a;\n"
+		    "bfi.b32 %hd_leave, %hd_n, %hd_leave, 0, 1;\n"
 		    "$hd_s_stay:\n"
 		    "add.u32 %hd_looks, %hd_looks, 1;\n"
 		    "and.b32 %hd_a, %hd_looks, 15;\n"
@@ -675,12 +673,8 @@ static void put_poll(struct pass_writer *w, const struct pass_pool *pool)
 		    "ld.param.u64 %hd_d2, " K_BEAT_NS ";\n"
 		    "setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
 		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
-		    "selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
-		    "sub.u64 %hd_d1, %hd_d0, %hd_t1;\n"
-		    "ld.param.u64 %hd_d2, " K_LIMIT_NS ";\n"
-		    "setp.gt.u64 %hd_p0, %hd_d1, %hd_d2;\n"
-		    "setp.ne.and.u64 %hd_p0, %hd_d2, 0, %hd_p0;\n"
-		    "selp.b32 %hd_leave, 1, %hd_leave, %hd_p0;\n"
+		    "selp.b32 %hd_a, 1, 0, %hd_p0;\n"
+		    "bfi.b32 %hd_leave, %hd_a, %hd_leave, 1, 1;\n"
 		    /* Lanes may have read the clock apart. */
 		    "shfl.sync.idx.b32 %hd_leave, %hd_leave, 0" ALL "$hd_s_timed:\n"
 		    "setp.ne.u32 %hd_p0, %hd_any, 0;\n"

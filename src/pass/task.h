@@ -13,7 +13,9 @@
  * ids and its flush of the last task are for: there a copy had no order within (section 4.2).
  *
  * A launch of the master kernel may end at any time (parking): all that lasts is in, out and
- * next. What was seen and not begun is forgotten, and seen again by the next launch. */
+ * next. What was seen and not begun is forgotten, and seen again by the next launch. Several
+ * launches may be there at once, each with columns of its own. A column's last store says that it
+ * has left (`launch`); only then may another launch bring it. */
 #ifndef HEDDLE_TASK_H
 #define HEDDLE_TASK_H
 
@@ -46,7 +48,7 @@ enum task_need {
 
 /* in[31], which the host alone writes; a byte. */
 enum task_control {
-	TASK_PARK = 1, /* leave, once all that was begun has ended */
+	TASK_PARK = 1, /* leave, once all that was begun has ended; cleared ahead of that: stay */
 	TASK_BEAT = 2, /* counted up from here on: the host is alive */
 };
 
@@ -87,15 +89,14 @@ struct task_args {
 	uint64_t columns;           /* struct task_column[] as the device sees it */
 	uint64_t more;              /* more_bytes for each row of each column; host memory */
 	uint64_t own;               /* struct task_own, and as many bytes for each row, again */
-	uint64_t ticket;            /* device memory, 0: the next column */
-	uint64_t beat_ns, limit_ns; /* without a beat; of the launch. 0: no such limit */
+	uint64_t ticket;            /* device memory, 0: the next place in list */
+	uint64_t list;              /* uint32_t[n_columns]: columns of this launch; host memory */
+	uint64_t beat_ns;           /* a column leaves after so long without a beat; 0: never */
 	uint32_t n_columns, launch; /* launch: its number */
 	uint32_t more_bytes;        /* a multiple of 16 */
 	uint32_t shared_bytes;  /* for tasks, of a block: a multiple of TASK_UNIT, up to 1,024 */
 	uint32_t first_free_sm; /* blocks on this SM and those behind it leave at once */
-	uint32_t first_column; /* of the block that comes first; those that come later have the next
-				  ones, around */
-	uint64_t stamps;       /* struct task_stamps for each row of 32; host memory; or 0 */
+	uint64_t stamps;        /* struct task_stamps for each row of 32; host memory; or 0 */
 };
 
 /* When what happened to a row's task, by %globaltimer (ns); stored behind its end, gen last. */

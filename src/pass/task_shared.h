@@ -23,8 +23,8 @@ struct task_shared {
 	uint32_t failed[32]; /* rows: not 0: a thread has failed; who waits for it need not */
 	uint64_t column;     /* this one's struct task_column, */
 	uint64_t more;       /* and copies of parameters */
-	uint64_t since[2];   /* kept by the scheduler for as long as it executes, */
-	uint32_t index, pad[23];
+	uint64_t since;      /* kept by the scheduler for as long as it executes, */
+	uint32_t index, pad[25];
 	uint32_t kept[11][32]; /* and this */
 	struct task_desc row[32];
 	struct task_record record[32];

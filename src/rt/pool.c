@@ -10,21 +10,25 @@
 #include "pass/task_shared.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS     1024u
-#define REGISTERS   32u
-#define ARGS        1024u
-#define ARGS_MAX    32768u
-#define IDLE_US     1000u
-#define BEAT_MS     10000u
-#define BEATS       8u /* in that time */
-#define SHARED_MOST (1024u * TASK_UNIT)
-#define STAMPS_NS   10000000000u /* behind a task's end */
-#define BARRIERS    16u /* of a block whose tasks have barriers: a register says which one */
-#define SM_BARRIERS 2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
+#define THREADS      1024u
+#define REGISTERS    32u
+#define ARGS         1024u
+#define ARGS_MAX     32768u
+#define IDLE_US      1000u
+#define BEAT_MS      10000u
+#define BEATS        8u  /* in that time */
+#define BEAT_MOST    50u /* ms between them, if the pool has a lifetime */
+#define LIFETIME_MS  100u
+#define TICKET_BYTES 128u
+#define SHARED_MOST  (1024u * TASK_UNIT)
+#define STAMPS_NS    10000000000u /* behind a task's end */
+#define BARRIERS     16u /* of a block whose tasks have barriers: a register says which one */
+#define SM_BARRIERS  2u  /* of an SM, for each block that it can hold (CUDA's cuda_occupancy.h) */
 
 /* ---- its shape ---- */
 
@@ -35,8 +39,12 @@ static int check_options(struct heddle *h, struct heddle_tasks_options *o)
 	o->args_bytes = o->args_bytes ? o->args_bytes : ARGS;
 	o->idle_us = o->idle_us ? o->idle_us : IDLE_US;
 	o->beat_ms = o->beat_ms ? o->beat_ms : BEAT_MS;
-	if (!o->beat_every_ms)
+	o->lifetime_ms = o->lifetime_ms ? o->lifetime_ms : LIFETIME_MS;
+	if (!o->beat_every_ms) {
 		o->beat_every_ms = MAX(o->beat_ms / BEATS, 1u);
+		if (o->lifetime_ms != UINT_MAX)
+			o->beat_every_ms = MIN(o->beat_every_ms, BEAT_MOST);
+	}
 	if (o->threads < 64 || o->threads > 1024 || o->threads % 32)
 		return rt_fail(h, -EINVAL, "64 to 1,024, a multiple of 32",
 			"a pool with blocks of %u threads", o->threads);
@@ -122,9 +130,19 @@ static int get_memory(struct heddle_tasks *t)
 	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->columns_at, t->columns, 0), "a pool's rows");
 	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->more_at, t->more, 0), "a pool's rows");
 	RT_TRY(h, h->cu.cuMemAlloc(&t->own, own), "a pool's memory");
-	RT_TRY(h, h->cu.cuMemAlloc(&t->ticket, 4), "a pool's memory");
 	RT_TRY(h, h->cu.cuMemsetD8(t->own, 0, own), "a pool's memory");
-	RT_TRY(h, h->cu.cuStreamCreate(&t->stream, CU_STREAM_NON_BLOCKING), "a stream");
+	RT_TRY(h, h->cu.cuMemAlloc(&t->tickets, POOL_LAUNCHES * TICKET_BYTES), "a pool's memory");
+	RT_TRY(h, h->cu.cuMemHostAlloc((void **)&t->lists, POOL_LAUNCHES * n * 4, flags),
+		"a pool's lists");
+	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->lists_at, t->lists, 0), "a pool's lists");
+	for (unsigned i = 0; i < POOL_LAUNCHES; i++) {
+		struct pool_launch *l = &t->at_once[i];
+
+		RT_TRY(h, h->cu.cuStreamCreate(&l->stream, CU_STREAM_NON_BLOCKING), "a stream");
+		l->ticket = t->tickets + i * TICKET_BYTES;
+		l->list = t->lists + i * n;
+		l->list_at = t->lists_at + i * n * 4;
+	}
 	memset(t->columns, 0, n * sizeof(*t->columns));
 	t->of = aligned_alloc(128, n * sizeof(*t->of));
 	if (!t->of)
@@ -147,12 +165,15 @@ static void free_memory(struct heddle_tasks *t)
 		return;
 	if (t->module)
 		cu->cuModuleUnload(t->module);
-	if (t->stream)
-		cu->cuStreamDestroy(t->stream);
+	for (unsigned i = 0; i < POOL_LAUNCHES; i++)
+		if (t->at_once[i].stream)
+			cu->cuStreamDestroy(t->at_once[i].stream);
 	if (t->own)
 		cu->cuMemFree(t->own);
-	if (t->ticket)
-		cu->cuMemFree(t->ticket);
+	if (t->tickets)
+		cu->cuMemFree(t->tickets);
+	if (t->lists)
+		cu->cuMemFreeHost(t->lists);
 	if (t->columns)
 		cu->cuMemFreeHost(t->columns);
 	if (t->more)

@@ -2,19 +2,23 @@
  * Copyright 2026 The heddle authors */
 
 /* A pool of tasks inside (heddle/task.h). pool.c makes it, pool_run.c has it come to the GPU and
- * leave, pool_place.c knows who has which rows, pool_spawn.c gives it tasks and waits for them.
+ * leave, pool_launch.c knows which launch has which columns, pool_place.c knows who has which rows,
+ * pool_spawn.c gives it tasks and waits for them.
  *
  * Whether it is on the GPU: RUNNING, LEAVING, AWAY, changed under `lock` alone. Who spawns stores
  * the row's word and then looks at it; who parks stores LEAVING, later AWAY, and then looks at the
  * words; with a full fence in each between the two one of them sees the other. So who sees AWAY has
  * the pool come back, and who sees LEAVING need not: the parker looks behind AWAY. Where the kernel
  * has membarrier(2), the parker's fence is one in all threads, and who spawns does without: a fence
- * waits until the lines of what was stored are there, each task anew. */
+ * waits until the lines of what was stored are there, each task anew.
+ *
+ * RUNNING: one or more launches are on the GPU (pool_launch.c), each with columns of its own. */
 #ifndef HEDDLE_RT_POOL_H
 #define HEDDLE_RT_POOL_H
 
 #include "heddle/task.h"
 #include "pass/task.h"
+#include "rt/pool_launch.h"
 #include "rt/rt.h"
 
 #include <pthread.h>
@@ -43,13 +47,12 @@ struct pool_kernel {
 };
 
 struct pool_failed;
-struct pool_hand; /* pool_place.c: a thread */
+struct pool_column; /* pool_row.h */
+struct pool_hand;   /* pool_place.c: a thread */
 struct pool_form {
 	unsigned kernel;
 	bool partly;
 };
-
-struct pool_column; /* pool_row.h */
 
 struct heddle_tasks {
 	struct heddle_tasks *next;        /* of the handle's */
@@ -64,9 +67,9 @@ struct heddle_tasks {
 
 	struct task_column *columns; /* pinned */
 	uint8_t *more;               /* pinned */
-	CUdeviceptr own, ticket, columns_at, more_at;
+	CUdeviceptr own, tickets, columns_at, more_at, lists_at;
 	struct pool_column *of;
-	CUstream stream;
+	uint32_t *lists; /* pinned: a list of each place for a launch */
 
 	pthread_mutex_t owner_lock; /* pool_place.c: who has all columns, if somebody has; */
 	_Atomic(struct pool_hand *) owner;
@@ -80,7 +83,8 @@ struct heddle_tasks {
 	bool suspended, stop, has_monitor;
 	bool heavy; /* who parks makes other threads fence, so that who spawns need not */
 	pthread_t monitor;
-	uint32_t launch;
+	struct pool_launch at_once[POOL_LAUNCHES];
+	uint32_t launch;       /* number of the last one */
 	unsigned first_column; /* of that */
 	_Atomic uint64_t launches;
 	_Atomic uint64_t n_inner; /* rows that were given to parts of tasks that others began */

@@ -23,6 +23,7 @@ struct pool_column {
 		_Atomic uint64_t then;
 		_Atomic unsigned form; /* index in the module */
 	} row[TASK_ROWS];
+	uint32_t launch; /* the last one that brought it, 0 once that has ended; the pool's lock */
 };
 
 /* An id is a generation of a row. */
@@ -58,6 +59,14 @@ static inline uint8_t pool_in(const struct pool_column *c, unsigned row)
 static inline uint8_t pool_out(const struct pool_column *c, unsigned row)
 {
 	return __atomic_load_n(&c->at->out[row], __ATOMIC_ACQUIRE);
+}
+
+static inline bool pool_has_waiting(const struct pool_column *c)
+{
+	for (unsigned r = 0; r < TASK_ROWS; r++)
+		if (pool_in(c, r) != pool_out(c, r))
+			return true;
+	return false;
 }
 
 /* Between storing a row's byte and looking at state. */

@@ -15,11 +15,16 @@
 #include <unistd.h>
 #endif
 
-#define MONITOR_NS 1000000u   /* between its looks */
-#define COMING_NS  100000000u /* for all of a launch's blocks, */
-#define TURN_NS    10000000u  /* on the GPU, where another pool waits for room there */
-#define LEAVING_NS 50000000u  /* for a launch whose columns have not all come to leave */
-#define COMING     8u         /* which are so many times as many, where SMs are left */
+#define MONITOR_NS  1000000u   /* between its looks, */
+#define SOON_NS     100000u    /* and where a launch is about to end */
+#define COMING_NS   100000000u /* for all of a launch's blocks, */
+#define TURN_NS     10000000u  /* on the GPU, where another pool waits for room there */
+#define LEAVING_NS  50000000u  /* for a launch whose columns have not all come to leave */
+#define GAP_NS      4000000u   /* before columns come back while others stay; doubled up to */
+#define GAP_MOST_NS 64000000u
+#define MANY        4u        /* launches; the other places are for columns that left late */
+#define PATIENCE_NS 10000000u /* until a request to leave is withdrawn, at least; */
+#define REFUSED     4u        /* doubled at most so often */
 
 uint64_t pool_now_ns(void)
 {
@@ -39,22 +44,9 @@ static void nap(uint64_t ns)
 static bool has_work(const struct heddle_tasks *t)
 {
 	for (unsigned c = 0; c < t->n_columns; c++)
-		for (unsigned r = 0; r < TASK_ROWS; r++)
-			if (pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
-				return true;
+		if (pool_has_waiting(&t->of[c]))
+			return true;
 	return false;
-}
-
-static void control(struct heddle_tasks *t, bool park)
-{
-	for (unsigned c = 0; c < t->n_columns; c++) {
-		uint8_t *word = &t->of[c].at->in[TASK_ROWS];
-
-		if (park)
-			__atomic_fetch_or(word, TASK_PARK, __ATOMIC_RELEASE);
-		else
-			__atomic_fetch_and(word, (uint8_t)~TASK_PARK, __ATOMIC_RELEASE);
-	}
 }
 
 static void beat(struct heddle_tasks *t)
@@ -104,52 +96,6 @@ static int fail(struct heddle_tasks *t, CUresult r)
 
 /* ---- on the GPU ---- */
 
-/* Where others have a part of the SMs, not all columns come: those that come in this launch begin
- * with one that has waited, and it is another one each time. */
-static unsigned first_waiting(struct heddle_tasks *t, unsigned n)
-{
-	for (unsigned i = 1; i <= n; i++) {
-		unsigned c = (t->first_column + i) % n;
-
-		for (unsigned r = 0; r < TASK_ROWS; r++)
-			if (pool_in(&t->of[c], r) != pool_out(&t->of[c], r))
-				return t->first_column = c;
-	}
-	return t->first_column % n;
-}
-
-static CUresult launch(struct heddle_tasks *t)
-{
-	const struct cu_api *cu = &t->h->cu;
-	unsigned n = atomic_load(&t->usable);
-	struct ctl_args none = {0};
-	struct task_args a = {
-		.columns = t->columns_at,
-		.more = t->more_at,
-		.own = t->own,
-		.ticket = t->ticket,
-		.beat_ns = (uint64_t)t->o.beat_ms * 1000000u,
-		.limit_ns = (uint64_t)t->o.lifetime_ms * 1000000u,
-		.n_columns = n,
-		.first_column = first_waiting(t, n),
-		.launch = ++t->launch,
-		.more_bytes = t->more_bytes,
-		.shared_bytes = t->shared_bytes,
-		.first_free_sm = t->o.leave_sms ? t->h->n_sms - t->o.leave_sms : UINT32_MAX,
-		.stamps = t->stamps_at,
-	};
-	void *params[] = {&a, &none};
-	/* Blocks on SMs that are left leave at once, and others come for them: to the same SMs, as
-	 * those are the emptiest. So there are many; who finds no column left, leaves, too. */
-	unsigned grid = t->o.leave_sms ? COMING * t->h->n_sms * t->per_sm : n;
-	CUresult r = cu->cuMemsetD32Async(t->ticket, 0, 1, t->stream);
-
-	if (r == CUDA_SUCCESS)
-		r = cu->cuLaunchKernel(t->fn, grid, 1, 1, t->o.threads, 1, 1, t->shared_bytes,
-			t->stream, params, NULL);
-	return r;
-}
-
 int pool_resume(struct heddle_tasks *t)
 {
 	CUresult r;
@@ -157,15 +103,10 @@ int pool_resume(struct heddle_tasks *t)
 	if (atomic_load(&t->state) != POOL_AWAY || t->suspended || pools_are_held() || !t->fn ||
 		!has_work(t))
 		return 0;
-	control(t, false);
 	atomic_store(&t->state, POOL_RUNNING);
-	if (rt_enter(t->h) < 0)
-		return fail(t, CUDA_ERROR_INVALID_CONTEXT);
-	r = launch(t);
-	rt_leave(t->h);
+	r = pool_bring(t, pool_now_ns());
 	if (r != CUDA_SUCCESS)
 		return fail(t, r);
-	atomic_fetch_add(&t->launches, 1);
 	pthread_cond_broadcast(&t->changed);
 	return 0;
 }
@@ -177,17 +118,6 @@ int pool_wake(struct heddle_tasks *t)
 	pthread_mutex_lock(&t->lock);
 	r = pool_resume(t);
 	pthread_mutex_unlock(&t->lock);
-	return r;
-}
-
-static CUresult query(struct heddle_tasks *t)
-{
-	CUresult r;
-
-	if (rt_enter(t->h) < 0)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	r = t->h->cu.cuStreamQuery(t->stream);
-	rt_leave(t->h);
 	return r;
 }
 
@@ -203,17 +133,40 @@ void pool_heavy_fence(const struct heddle_tasks *t)
 #endif
 }
 
-/* It has left, or will: nothing else holds it up but a task that does not end. -ETIMEDOUT: one has
- * not within limit_ns (UINT64_MAX: no limit), and what has left comes again with the next launch.
- */
+static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
+{
+	uint64_t now = pool_now_ns();
+
+	for (unsigned i = 0; i < POOL_LAUNCHES; i++) {
+		struct pool_launch *l = &t->at_once[i];
+
+		if (!l->number || l->number == but)
+			continue;
+		if (leave)
+			pool_ask_leave(t, l, now);
+		else
+			pool_ask_stay(t, l, now);
+	}
+}
+
+/* Asks all launches to leave: each ends, unless a task of it does not. -ETIMEDOUT: one has not
+ * ended within limit_ns (UINT64_MAX: no limit). The monitor then brings back the columns that have
+ * left, in a launch for which it needs a place. Where there is none, the last launch, which may
+ * have nearly all columns, is asked only after another one has ended. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
 	uint64_t begin = limit_ns == UINT64_MAX ? 0 : pool_now_ns();
+	bool all = !begin || pool_count_launches(t) < POOL_LAUNCHES;
 	CUresult r;
 
-	while ((r = query(t)) == CUDA_ERROR_NOT_READY) {
+	ask_all(t, true, all ? 0 : t->launch);
+	while ((r = pool_query(t)) == CUDA_ERROR_NOT_READY) {
+		if (!all && pool_count_launches(t) < POOL_LAUNCHES) {
+			all = true;
+			ask_all(t, true, 0);
+		}
 		if (begin && pool_now_ns() - begin > limit_ns) {
-			control(t, false);
+			ask_all(t, false, 0);
 			atomic_store(&t->state, POOL_RUNNING);
 			return -ETIMEDOUT;
 		}
@@ -234,7 +187,6 @@ int pool_park_within(struct heddle_tasks *t, uint64_t limit_ns)
 		return 0;
 	atomic_store(&t->state, POOL_LEAVING);
 	pool_heavy_fence(t);
-	control(t, true);
 	return await_end(t, limit_ns);
 }
 
@@ -251,9 +203,9 @@ int pool_pump(struct heddle_tasks *t)
 		return pool_fail(-EIO, "%s", t->why);
 	if (atomic_load(&t->state) != POOL_RUNNING)
 		return 0;
-	r = query(t);
-	if (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY)
-		return 0; /* ended: the monitor sees to that */
+	r = pool_find_fault(t);
+	if (r == CUDA_SUCCESS)
+		return 0;
 	pthread_mutex_lock(&t->lock);
 	fail(t, r);
 	pthread_mutex_unlock(&t->lock);
@@ -265,6 +217,10 @@ struct watch {
 	uint64_t beat_at, busy_at; /* when it last was so */
 	uint64_t spawned, launched_at;
 	uint32_t launch;
+	uint64_t away_at; /* since when columns are away; 0: none is */
+	uint64_t gap_ns;  /* for so long they stay away */
+	unsigned n_launches;
+	bool soon;
 };
 
 static uint64_t count_spawned(const struct heddle_tasks *t)
@@ -278,19 +234,18 @@ static uint64_t count_spawned(const struct heddle_tasks *t)
 }
 
 /* Blocks that land on an SM which is to be left are gone, and where others are in the way of the
- * rest too few may have come: a row of a column that is not there would wait for ever, or for these
- * others. *ret_any: at least one has come, so the launch has begun. */
+ * rest too few may have come: a row of a column that does not come would wait for ever, or for
+ * these others. *ret_any: at least one of the last launch has come, so it has begun. */
 static bool lacks_columns(const struct heddle_tasks *t, bool *ret_any)
 {
 	bool any = false, lacks = false;
 
-	for (unsigned c = 0; c < t->n_columns; c++) {
-		bool is_there =
-			__atomic_load_n(&t->of[c].at->launch, __ATOMIC_RELAXED) == t->launch << 1;
+	for (unsigned i = 0; i < t->n_columns; i++) {
+		const struct pool_column *c = &t->of[i];
+		bool has_come = __atomic_load_n(&c->at->launch, __ATOMIC_RELAXED) >> 1 == c->launch;
 
-		any |= is_there;
-		for (unsigned r = 0; r < TASK_ROWS && !is_there; r++)
-			lacks |= pool_in(&t->of[c], r) != pool_out(&t->of[c], r);
+		any |= has_come && c->launch == t->launch;
+		lacks |= !has_come && c->launch && pool_has_waiting(c);
 	}
 	*ret_any = any;
 	return lacks;
@@ -311,6 +266,53 @@ static bool is_busy(const struct heddle_tasks *t, struct watch *w)
 	return true;
 }
 
+/* A launch whose time is over is asked to leave, so that others have their turn. It ends, unless a
+ * task in one of its columns does not: that column stays, and bring_back gives the others a launch
+ * of their own. There are not many places for these, so from MANY launches on only those with one
+ * column are asked: they end or stay as a whole. A column that is asked to leave begins no tasks,
+ * so the request is withdrawn after a while, and repeated later, each time for longer. */
+static void leave_in_time(struct heddle_tasks *t, struct watch *w, uint64_t now)
+{
+	uint64_t patience = MAX((uint64_t)t->o.lifetime_ms * 500000u, PATIENCE_NS);
+	bool many = pool_count_launches(t) >= MANY;
+
+	w->soon = false;
+	for (unsigned i = 0; i < POOL_LAUNCHES; i++) {
+		struct pool_launch *l = &t->at_once[i];
+
+		if (!l->number)
+			continue;
+		if (l->asked && now - l->asked_ns > patience << l->refused) {
+			l->refused = MIN(l->refused + 1, REFUSED);
+			pool_ask_stay(t, l, now);
+		} else if (!l->asked && now > l->due_ns &&
+			   (!many || pool_count_columns(t, l) <= 1)) {
+			pool_ask_leave(t, l, now);
+		}
+		w->soon |= l->asked && now - l->asked_ns < GAP_NS;
+	}
+}
+
+/* Columns that have left come back while others of the pool stay. The gap grows with each such
+ * launch, so that columns that leave one after another share one. */
+static CUresult bring_back(struct heddle_tasks *t, struct watch *w, uint64_t now)
+{
+	unsigned n = pool_count_launches(t);
+
+	if (n <= 1 || n < w->n_launches)
+		w->gap_ns = GAP_NS;
+	w->n_launches = n;
+	if (pool_count_away(t) == 0)
+		w->away_at = 0;
+	else if (!w->away_at)
+		w->away_at = now;
+	if (!w->away_at || now - w->away_at <= w->gap_ns || n == POOL_LAUNCHES)
+		return CUDA_SUCCESS;
+	w->away_at = 0;
+	w->gap_ns = MIN(2 * w->gap_ns, GAP_MOST_NS);
+	return pool_bring(t, now);
+}
+
 /* With the lock. */
 static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 {
@@ -320,7 +322,7 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 	atomic_store(&t->waits, false);
 	if (atomic_load(&t->state) != POOL_RUNNING)
 		return;
-	r = query(t);
+	r = pool_query(t);
 	if (r == CUDA_SUCCESS) { /* its time was over, or it saw no beat */
 		atomic_store(&t->state, POOL_LEAVING);
 		if (await_end(t, UINT64_MAX) == 0)
@@ -328,6 +330,12 @@ static void look_after(struct heddle_tasks *t, struct watch *w, uint64_t now)
 		return;
 	}
 	if (r != CUDA_ERROR_NOT_READY) {
+		fail(t, r);
+		return;
+	}
+	leave_in_time(t, w, now);
+	r = bring_back(t, w, now);
+	if (r != CUDA_SUCCESS) {
 		fail(t, r);
 		return;
 	}
@@ -371,7 +379,7 @@ static void *monitor(void *user)
 			beat(t);
 			w.beat_at = now;
 		}
-		nap(MONITOR_NS);
+		nap(w.soon ? SOON_NS : MONITOR_NS);
 		pthread_mutex_lock(&t->lock);
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -48,13 +48,13 @@ both_are_tenants() { # PRIORITY of the first
 	is_tenant 1 "$low" "$1" && is_tenant 2 "$high" high
 }
 
-# The daemon kills the one that it has preempted for the other, again.
+# The daemon kills the one that it has preempted for the other, again. PROGRAM ARG...: the other.
 suspend_one() {
 	start_daemon $mps
 	run low low mm $large --until "$dir/low.end"
 	low=$started
 	await 60 grep -q '"round":0' "$dir/low.out" || fail "the low program does not begin"
-	run high high mm $large --until "$dir/high.end"
+	run high high "$@"
 	high=$started
 	await 60 has_event drained || fail "nothing is suspended"
 }
@@ -85,7 +85,7 @@ first() {
 }
 
 killed() {
-	suspend_one
+	suspend_one mm $large --until "$dir/high.end"
 	is_tenant 1 "$low" low || fail "the low program is not tenant 1"
 	"$heddle" set 1 -p normal
 	kill -9 "$daemon"
@@ -99,8 +99,13 @@ killed() {
 	grep -q 'no tenants' "$dir/ps" || fail "tenants are left"
 }
 
+# On a GPU mm is over long before a shell can stop anything.
 stopped() {
-	suspend_one
+	if [ "$device" = cuda ]; then
+		suspend_one tick --kernel-us 1000000 --every-us 1200000
+	else
+		suspend_one mm $large --until "$dir/high.end"
+	fi
 	kill -STOP "$daemon"
 	began=$(date +%s)
 	lines=$(wc -l <"$dir/events")
@@ -111,7 +116,15 @@ stopped() {
 	kill -CONT "$daemon"
 	await 30 both_are_tenants low || fail "who they were is lost: $("$heddle" ps)"
 	await 60 is_preempted_again || fail "nothing is preempted any more" # what was launched meanwhile is not
-	both_end_well
+	if [ "$device" = cuda ]; then
+		kill "$high"
+		wait "$high" || fail "the high program: $?"
+		high=
+		ends low "$low"
+		low=
+	else
+		both_end_well
+	fi
 }
 
 is_known() { # PID

@@ -31,7 +31,11 @@
  * the device a byte: a word is stored each time, and what a look finds is never older than what the look that the task before came with
  * found, so it is of this generation or of the one before.)
  *
- * PLANT=1…12 are faults, each of which must be found (see task.sh). */
+ * BACK=1: there are other columns, which are not modelled. The host gives up having this one leave, which then stays or has left by then;
+ * and one that has left comes back while others stay, in another launch. That a column is in one launch at a time is the host's
+ * bookkeeping (rt/pool_launch.c), which is not modelled, nor which launches are asked to leave, and when.
+ *
+ * PLANT=1…13 are faults, each of which must be found (see task.sh). */
 
 #ifndef PLANT
 #define PLANT 0
@@ -44,6 +48,9 @@
 #endif
 #ifndef EXPIRES
 #define EXPIRES 1 /* how often it leaves by itself */
+#endif
+#ifndef BACK
+#define BACK 0
 #endif
 #define MAX_ROWS  2
 #define EXECS     2
@@ -243,7 +250,12 @@ end:
 			state = LEAVING;
 			heavy_fence();
 			ctl = 1;
-			after_end();
+			if
+			:: after_end()
+#if BACK
+			:: atomic { ctl = 0; state = RUNNING; suspended = false }
+#endif
+			fi;
 			lock = false;
 			if
 			:: suspended ->
@@ -255,6 +267,9 @@ end:
 			fi
 		:: else -> lock = false
 		fi
+#if BACK
+	:: atomic { ended && state == RUNNING && !lock -> ctl = 0; ended = false }
+#endif
 	:: atomic { ended && state == RUNNING && !lock -> lock = true };
 		state = LEAVING;
 		heavy_fence();
@@ -390,6 +405,9 @@ endturn:
 	   :: atomic { rec_used[1] && !left[1] -> rec_used[1] = false; met[1] = 0; rec_row[1] = 0; rec_block[1] = 0 }
 	   :: atomic { !leaving && ctl -> leaving = true }
 	   :: atomic { !leaving && expires -> expires--; leaving = true }
+#if BACK
+	   :: atomic { leaving && !ctl -> leaving = false }
+#endif
 	   :: atomic { leaving &&
 #if PLANT == 9 /* who has not begun yet is sent away */
 		!want[0] && !want[1] ->
@@ -400,8 +418,13 @@ endturn:
 #endif
 		break }
 	   od;
-	   /* The end of a kernel: executors are gone, and all that was stored is in memory. */
-	   atomic { FREE(0) && FREE(1) && !out_way[0] && !out_way[1] ->
+	   /* Executors are gone, and all that was stored is in memory: the column says so behind a fence, or the kernel ends. */
+#if PLANT == 13 /* it says so without */
+#define BEHIND_OUT true
+#else
+#define BEHIND_OUT (!out_way[0] && !out_way[1])
+#endif
+	   atomic { FREE(0) && FREE(1) && BEHIND_OUT ->
 		next[0] = (blocks[0] -> started[0] : 0); next[1] = (blocks[1] -> started[1] : 0);
 		mine[0] = 0; mine[1] = 0; blocks[0] = 0; blocks[1] = 0; started[0] = 0; started[1] = 0;
 		rec_used[0] = false; rec_used[1] = false; leaving = false; ended = true

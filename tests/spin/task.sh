@@ -63,6 +63,8 @@ holds expires -DWIDE=0 -DPARKS=0 -DEXPIRES=1
 holds within -DWIDE=1 -DPARKS=1 -DEXPIRES=0 -DTASKS=2
 holds first -DFIRST=1 -DPARKS=0 -DEXPIRES=0
 holds first-expires -DFIRST=1 -DPARKS=0 -DEXPIRES=1 -DTASKS=2
+holds back -DBACK=1 -DWIDE=0 -DPARKS=1 -DEXPIRES=1 -DTASKS=2
+holds back-within -DBACK=1 -DWIDE=1 -DPARKS=1 -DEXPIRES=0 -DTASKS=2
 finds 1 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the generation is stored ahead of the descriptor
 finds 2 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the descriptor is read without acquire
 finds 3 'assertion violated' -DWIDE=0 -DPARKS=0 -DEXPIRES=0  # the end of a task is stored ahead of what it left
@@ -75,4 +77,5 @@ finds 9 '' -DWIDE=1 -DPARKS=1 -DEXPIRES=0                    # who has not begun
 finds 10 'assertion violated' -DWIDE=1 -DPARKS=1 -DEXPIRES=0 # a task that was begun starts anew
 finds 11 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0 # a word of row 0 is taken for a later one
 finds 12 'assertion violated' -DFIRST=1 -DPARKS=0 -DEXPIRES=0 # one of two words is looked at
+finds 13 '' -DBACK=1 -DWIDE=0 -DPARKS=1 -DEXPIRES=0          # a column has left ahead of the ends of its tasks
 echo passed
