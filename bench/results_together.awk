@@ -65,8 +65,8 @@ function tasks(   i, k, p, q, best, streams) {
 		best = streams = ""
 		for (k = 0; has(p "launches." k ".ms"); k++) {
 			q = p "launches." k "."
-			if (best == "" || v[q "ms"] < best) {
-				best = v[q "ms"]
+			if (best == "" || v[q "ms"] + 0 < best) {
+				best = v[q "ms"] + 0
 				streams = v[q "streams"]
 			}
 		}
