@@ -144,9 +144,11 @@ static bool load_library(const char *text, CUlibrary *ret)
 	return ok;
 }
 
+static pthread_once_t once_here = PTHREAD_ONCE_INIT;
+
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT, once_here = PTHREAD_ONCE_INIT;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	enum assembled r = ASSEMBLED_NOT;
 	bool ok;
 
@@ -188,6 +190,13 @@ bool compile_place(struct compiled *c, const char *text, const char *name)
 	bool ok = c->lib ? function_of_library(c, name) : function_of_module(c, text, name);
 
 	return ok && (!cu.cuFuncLoad || cu.cuFuncLoad(c->fn) == CUDA_SUCCESS);
+}
+
+bool compile_here(struct compiled *c, const char *text, const char *name)
+{
+	*c = (struct compiled){0};
+	pthread_once(&once_here, before_first_here);
+	return (!has_libraries() || load_data(text, &c->lib)) && compile_place(c, text, name);
 }
 
 void compile_drop(struct compiled *c)

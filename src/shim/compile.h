@@ -30,6 +30,8 @@ void compile_goes_outside(void);
 /* Within placing_begin: kernel `name` of it on the device, for
  * good; a kernel that is loaded lazily would be loaded by its first launch, which locks. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
+/* Both at once, for a kernel that takes no time. */
+bool compile_here(struct compiled *c, const char *text, const char *name);
 /* What of it is there goes. Within placing_begin, or a fence of the program's. */
 void compile_drop(struct compiled *c);
 

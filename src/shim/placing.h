@@ -15,6 +15,10 @@
 bool placing_begin(struct shim_inside *in);
 void placing_end(struct shim_inside *in);
 
+/* Within placing_begin: launches of kernels that need so many bytes of local memory a thread wait
+ * for nothing, from here on. (locals.c) */
+void locals_make_room(uint32_t bytes);
+
 /* ---- launches ---- */
 /* Returns when launches are not held; they may be again at once. */
 void placing_await(void);

@@ -351,10 +351,12 @@ static struct form *load(
 	ok = placing_begin(&in);
 	if (ok) {
 		ok = place(k, m, &f->on, ret_why);
-		if (ok)
+		if (ok) {
 			ask_figures(f);
-		else
+			locals_make_room(f->local);
+		} else {
 			compile_drop(&f->on);
+		}
 		placing_end(&in);
 	}
 	if (!ok) {

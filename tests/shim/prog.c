@@ -23,7 +23,7 @@
 
 unsigned rounds = 4, blocks = 64, loops = 200;
 unsigned n;
-static CUcontext ctx;
+CUcontext ctx;
 CUmodule mod;
 CUfunction mix;
 static CUfunction sum, early, count, steady;
@@ -517,9 +517,9 @@ static void bulky(void)
 	digest("bulky", out, n);
 }
 
-/* Copies to the device that read the host's memory before they return, between launches that read
- * what they write. gate: 0, or the stream waits for that word first, which only the program sets.
- * Says of how many copies the launches ahead were not over yet when they returned. */
+/* Copies that read the host's memory before they return, between launches that read what they
+ * write. gate: 0, or the stream waits for it first. Says how many returned ahead of the launches'
+ * end. */
 static void copies_behind(unsigned *gate)
 {
 	/* The last is no small one: a driver may wait for what is ahead of it. */
@@ -855,7 +855,8 @@ static bool run(const char *what)
 		{"held", held}, {"code", code}, {"own", own}, {"bulky", bulky}, {"copies", copies},
 		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
 		{"childless", childless}, {"guards", guards}, {"flood", flood}, {"remade", remade},
-		{"fed", fed}, {"blocked", blocked}, {"contexts", contexts}, {"refused", refused}};
+		{"fed", fed}, {"deep", deep}, {"blocked", blocked}, {"contexts", contexts},
+		{"refused", refused}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

@@ -12,6 +12,7 @@
 extern unsigned rounds, blocks, loops;
 extern unsigned n; /* elements */
 extern CUmodule mod;
+extern CUcontext ctx;
 extern CUfunction mix;
 
 /* With code.h: of an architecture that is too old to be made preemptible. */
@@ -34,6 +35,7 @@ void closes(void);
 void refused(void);
 void remade(void);
 void fed(void);
+void deep(void);
 void stay(void);
 
 #endif

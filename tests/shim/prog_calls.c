@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -539,4 +540,67 @@ void fed(void)
 		usleep(i == 1 ? 500000 : 0); /* now it can come there */
 	}
 	digest("fed", p, 2);
+}
+
+/* deepN(out): out[i] += i, by way of N bytes of local memory. */
+#define PTX_DEEP                                                                          \
+	PTX_HEAD ".visible .entry deep%u(.param .u64 out)\n{\n"                           \
+		 ".local .align 4 .b8 room[%u];\n.reg .b64 %%rd<6>;\n.reg .b32 %%r<8>;\n" \
+		 "mov.u32 %%r1, %%ctaid.x;\nmov.u32 %%r2, %%ntid.x;\n"                    \
+		 "mov.u32 %%r3, %%tid.x;\nmad.lo.s32 %%r4, %%r1, %%r2, %%r3;\n"           \
+		 "ld.param.u64 %%rd1, [out];\nmad.wide.u32 %%rd1, %%r4, 4, %%rd1;\n"      \
+		 "mov.u64 %%rd2, room;\nand.b32 %%r5, %%r4, 255;\n"                       \
+		 "mad.wide.u32 %%rd2, %%r5, 4, %%rd2;\nst.local.u32 [%%rd2], %%r4;\n"     \
+		 "ld.global.u32 %%r6, [%%rd1];\nld.local.u32 %%r7, [%%rd2];\n"            \
+		 "add.u32 %%r6, %%r6, %%r7;\nst.global.u32 [%%rd1], %%r6;\nret;\n}\n"
+
+static atomic_bool deep_ends;
+
+static void *mix_on(void *xy)
+{
+	const CUdeviceptr *at = xy;
+	CUstream a;
+
+	DO(cuCtxSetCurrent(ctx));
+	DO(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+	while (!atomic_load(&deep_ends)) {
+		for (unsigned k = 0; k < rounds; k++) {
+			do_mix(mix, at[0], at[1], a);
+			do_mix(mix, at[1], at[0], a);
+		}
+		DO(cuStreamSynchronize(a));
+	}
+	return NULL;
+}
+
+/* Kernels that need more and more local memory, each launched for the first time beside another
+ * thread's launches: the driver makes room for that once nothing runs. */
+void deep(void)
+{
+	CUdeviceptr xy[2] = {buffer(n, 1), buffer(n, 2)}, out = buffer(n, 3);
+	void *params[] = {&out};
+	CUfunction fn[5];
+	pthread_t other;
+	CUmodule m;
+	CUstream b;
+
+	DO(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0, bytes = 2048; i < 5; i++, bytes *= 2) {
+		char text[sizeof(PTX_DEEP) + 32], name[16];
+
+		snprintf(text, sizeof(text), PTX_DEEP, bytes, bytes);
+		snprintf(name, sizeof(name), "deep%u", bytes);
+		DO(cuModuleLoadData(&m, text));
+		DO(cuModuleGetFunction(&fn[i], m, name));
+	}
+	if (pthread_create(&other, NULL, mix_on, xy))
+		exit(1);
+	for (unsigned i = 0; i < 5; i++)
+		for (unsigned k = 0; k < rounds; k++) {
+			DO(cuLaunchKernel(fn[i], blocks, 1, 1, THREADS, 1, 1, 0, b, params, NULL));
+			DO(cuStreamSynchronize(b));
+		}
+	atomic_store(&deep_ends, true);
+	pthread_join(other, NULL);
+	digest("deep", out, n);
 }

@@ -47,7 +47,7 @@ struct drv_ctx {
 	CUsharedconfig shared_config;
 	size_t limit[16];                   /* by CUlimit */
 	struct drv_stream *legacy, *active; /* active: streams with work */
-	unsigned alone;                     /* calls in drv_wait_alone */
+	unsigned alone, local_bytes;        /* calls in drv_wait_alone; most of a thread so far */
 	struct strbuf printed;              /* of kernels; written at the next synchronisation */
 	pthread_mutex_t print_lock;
 };

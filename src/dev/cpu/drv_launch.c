@@ -284,6 +284,18 @@ static CUresult take_attributes(
 	return CUDA_SUCCESS;
 }
 
+/* What the first launch waits for: a library's code, and more local memory than there was. */
+static CUresult make_ready(struct drv_ctx *c, const struct drv_func *f)
+{
+	uint32_t local = (uint32_t)MIN(f->info.local_bytes, UINT32_MAX);
+	CUresult r = drv_place(c, f->module->library);
+
+	if (r != CUDA_SUCCESS || local <= MAX(c->local_bytes, c->limit[CU_LIMIT_STACK_SIZE]))
+		return r;
+	c->local_bytes = local;
+	return drv_wait_alone(c);
+}
+
 static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const void *fn,
 	void **params, void **extra)
 {
@@ -303,7 +315,7 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 	if (r == CUDA_SUCCESS)
 		r = capture_implicit(s);
 	if (r == CUDA_SUCCESS && !s->capture)
-		r = drv_place(c, l.func->module->library);
+		r = make_ready(c, l.func);
 	if (r == CUDA_SUCCESS)
 		r = drv_engine_ready(OP_KERNEL);
 	if (r == CUDA_SUCCESS)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Local memory. The driver has as much for each thread as the launch so far that wanted most of it,
+ * and makes it more for the first one that wants more still. For that it waits for all that is in
+ * the context, a lock held (doc/notebook.md), preempted launches too, whose grids of workers would
+ * come behind that lock. So a kernel of the shim's has it made more ahead of the form's launches,
+ * while nothing runs. It stays so. */
+#include "shim/compile.h"
+#include "shim/placing.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define NAME "heddle_locals"
+/* As much as a kernel may have that has not said so (CU_LIMIT_STACK_SIZE). */
+#define AT_FIRST 1024u
+#define MOST     (512u << 10) /* of a thread (CUDA's programming guide, compute capabilities) */
+
+static _Atomic uint32_t most = AT_FIRST;
+
+/* Nobody knows which word is written, and one is read, so no compiler drops them. */
+static void print_text(char *to, size_t size, uint32_t bytes)
+{
+	snprintf(to, size,
+		".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry " NAME
+		"(.param .u64 to)\n{\n.local .align 8 .b8 room[%u];\n"
+		".reg .b64 %%a, %%b, %%c;\n.reg .pred %%p;\nld.param.u64 %%a, [to];\n"
+		"mov.u64 %%b, room;\nand.b64 %%c, %%a, %u;\nadd.u64 %%b, %%b, %%c;\n"
+		"st.local.u64 [%%b], %%a;\nld.local.u64 %%c, [room];\n"
+		"setp.ne.u64 %%p, %%a, 0;\n@%%p st.global.u64 [%%a], %%c;\nret;\n}\n",
+		bytes, bytes - 8);
+}
+
+static bool launch(const struct compiled *c)
+{
+	uint64_t none = 0;
+	void *params[] = {&none};
+
+	return cu.cuLaunchKernel(c->fn, 1, 1, 1, 1, 1, 1, 0, shim.helper, params, NULL) ==
+		       CUDA_SUCCESS &&
+	       cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS;
+}
+
+void locals_make_room(uint32_t bytes)
+{
+	struct compiled c = {0};
+	uint32_t room = AT_FIRST;
+	char text[768];
+
+	if (bytes <= atomic_load(&most) || bytes > MOST)
+		return;
+	while (room < bytes)
+		room *= 2; /* few kernels do for all */
+	print_text(text, sizeof(text), room);
+	if (compile_here(&c, text, NAME) && launch(&c))
+		atomic_store(&most, room);
+	compile_drop(&c);
+}

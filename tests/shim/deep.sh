@@ -1,0 +1,17 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Forms that need more local memory than any launch before are launched beside launches that are preempted or
+# held: the driver waits for nothing then that only its next call could resume.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+unset HEDDLE_FORM_WAIT_MS
+for mode in storm hold; do
+	start "$mode" 3
+	for _ in 1 2 3 4 5; do # its forms are in the cache from the second on
+		same deep 4 24 30
+	done
+	stop
+done
