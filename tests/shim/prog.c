@@ -517,9 +517,8 @@ static void bulky(void)
 	digest("bulky", out, n);
 }
 
-/* Copies that read the host's memory before they return, between launches that read what they
- * write. gate: 0, or the stream waits for it first. Says how many returned ahead of the launches'
- * end. */
+/* Copies from the host between launches that read what they write. gate: 0, or the stream waits for
+ * it first. Says how many returned ahead of the launches' end. */
 static void copies_behind(unsigned *gate)
 {
 	/* The last is no small one: a driver may wait for what is ahead of it. */
