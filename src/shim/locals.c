@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Local memory. The driver has as much for each thread as the launch so far that wanted most of it,
- * and makes it more for the first one that wants more still. For that it waits for all that is in
- * the context, a lock held (doc/notebook.md), preempted launches too, whose grids of workers would
- * come behind that lock. So a kernel of the shim's has it made more ahead of the form's launches,
- * while nothing runs. It stays so. */
+/* Local memory. The driver keeps as much for each thread as any launch so far has needed. The first
+ * launch that needs more waits, with a lock held, for all that is in the context (doc/notebook.md):
+ * for preempted launches, too, which go on only by further launches, and these wait for the lock.
+ * So ahead of a form's launches, while nothing runs, a kernel of the shim's is launched that needs
+ * as much. The driver does not take it back. */
 #include "shim/compile.h"
 #include "shim/placing.h"
 

@@ -3,11 +3,11 @@
 
 /* When forms come to the device. NVIDIA's driver waits for all kernels that run in a context before
  * it puts code there or takes it away, and meanwhile nobody's launch goes on (doc/notebook.md,
- * "Calls of the driver that wait for a kernel that runs"). The program does not ask for that, and a
- * kernel of its may wait for what it launches next. So it is done while nothing runs: launches are
- * held, in the shim, for the milliseconds that it takes; and where something always runs, they are
- * held for a while before, too, in which what runs comes to its end. A kernel that waits for its
- * program does not: then they go on, and it is tried again much later. */
+ * "Calls of the driver that wait for a kernel that runs"). The program does not ask for that, and
+ * one of its kernels may wait for what it launches next. So it is done while nothing runs: launches
+ * are held, in the shim, for the milliseconds that it takes; and where something always runs, they
+ * are held for a while before, too, in which what runs comes to its end. A kernel that waits for
+ * its program does not: then they go on, and it is tried again later, at last once a minute. */
 #include "shim/placing.h"
 #include "shim/compile.h"
 #include "shim/follow.h"
@@ -23,7 +23,8 @@
 #define ALONE_NS    5000000u  /* for so long none is held for it; */
 #define HOLD_NS     10000000u /* then for so long at first, twice as long each time, */
 #define HOLD_MAX_NS 500000000u
-#define REST        16u         /* and at most one part in so many of the time */
+#define REST        16u /* and at most one part in so many of the time, in the end at most every */
+#define REST_MAX_NS 60000000000u
 #define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for it */
 #define BATCH_NS    20000000u   /* others may join for so long who would place something, too */
 
@@ -221,7 +222,8 @@ static bool hold(uint64_t ns)
 /* False: the program ends, or its context has. */
 static bool await_moment(void)
 {
-	uint64_t ns = HOLD_NS, began = shim_now_ns(), now = began, next = now + ALONE_NS;
+	uint64_t ns = HOLD_NS, rest = REST * ns, began = shim_now_ns(), now = began;
+	uint64_t next = now + ALONE_NS;
 
 	while (!program_ends()) {
 		bool may = !is_asking(), is_due = may && now >= next && !managed_any_preempted();
@@ -229,8 +231,9 @@ static bool await_moment(void)
 		if ((is_due || (may && seems_idle())) && hold(is_due ? ns : GAP_NS))
 			return true;
 		if (is_due) {
-			next = shim_now_ns() + REST * ns;
+			next = shim_now_ns() + rest;
 			ns = MIN(2 * ns, HOLD_MAX_NS);
+			rest = MIN(2 * rest, REST_MAX_NS);
 		}
 		/* What many streams take to be asked is a small part of the time, too. */
 		nap(MAX(NAP_NS, (uint32_t)MIN(REST * (shim_now_ns() - now), NAP_MAX_NS)));

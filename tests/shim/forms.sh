@@ -39,10 +39,12 @@ stop
 grep -rl hdtaugh "$dir/cache/heddle" >/dev/null || fail "nothing is kept of a brief program"
 
 # With which form the launches go on after the tries is the machine's affair: several times, if need
-# be, until the second was preempted a few times.
-total=0
-for mode in grant storm storm storm storm storm storm; do
+# be, until the second was preempted a few times. On a busy machine the daemon does not see them all.
+total=0 both=
+for mode in grant grant grant storm storm storm storm storm storm; do
 	[ "$total" -lt 10 ] || [ "$mode" = grant ] || break
+	[ -z "$both" ] || [ "$mode" != grant ] || continue
+	[ -n "$both" ] || [ "$mode" = grant ] || fail "all launches are of second forms, three times"
 	rm -rf "$dir/cache"
 	start "$mode" 5
 	for scenario in chain ranks params; do
@@ -54,7 +56,7 @@ for mode in grant storm storm storm storm storm storm; do
 	all=$(sed -n 's/^seen \([0-9]*\) .*/\1/p' "$dir/daemon")
 	[ "$launched" -gt 0 ] || fail "$mode: no launch of a second form"
 	if [ "$mode" = grant ]; then
-		[ "$launched" -lt "$all" ] || fail "all launches are of second forms"
+		[ "$launched" -ge "$all" ] || both=1
 	else
 		total=$((total + launched))
 	fi
