@@ -377,11 +377,11 @@ void remade(void)
 	DO(cuCtxGetDevice(&dev));
 	do_mix(mix, a, b, NULL);
 	DO(cuCtxSynchronize());
-	printf("begun\n");
 	nanosleep(&(struct timespec){.tv_nsec = LATER_NS}, NULL);
 	DO(cuDevicePrimaryCtxRelease(dev));
 	DO(cuDevicePrimaryCtxRetain(&again, dev));
 	DO(cuCtxSetCurrent(again));
+	printf("remade\n");
 	DO(cuModuleLoadData(&mod, PTX_HEAD PTX_MIX("mix")));
 	DO(cuModuleGetFunction(&mix, mod, "mix"));
 	a = buffer(n, 1);
