@@ -100,7 +100,7 @@ done
 
 # Killed itself while all is suspended: nothing is left that a next one would trip over.
 start suspend
-HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" chain 8 100 300 >"$dir/out" 2>&1 &
+HEDDLE_DRIVER_LIB=$CPU LD_LIBRARY_PATH=$(dirname "$SHIM") "$PROG" chain 8 100 24000 >"$dir/out" 2>&1 &
 prog=$!
 suspended
 kill -9 $prog
