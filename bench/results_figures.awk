@@ -168,7 +168,7 @@ function waiting(   i, w, name) {
 		if (w !~ /^[A-Za-z0-9-]+: (goes on|waits|error)/)
 			continue
 		name = substr(w, 1, index(w, ":") - 1)
-		put(name ".waits", w ~ /: waits/)
+		put(name ".waits", w ~ /: error/ ? "error" : w ~ /: waits/)
 		put(name ".others", w ~ /launch waits/)
 	}
 }

@@ -99,7 +99,7 @@ function waiting(   i, n, name) {
 	for (i = 1; i <= n; i++) {
 		name = row[i]
 		gsub(/-/, " ", name)
-		print "| " name " | " (as_is(row[i] ".waits") + 0 ? "waits" : "goes on") " | " \
+		print "| " name " | " (as_is(row[i] ".waits") == "error" ? "fails" : as_is(row[i] ".waits") + 0 ? "waits" : "goes on") " | " \
 			(as_is(row[i] ".others") + 0 ? "waits, too" : "goes on") " |"
 	}
 }

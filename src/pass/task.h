@@ -12,10 +12,10 @@
  * from then on the row is the host's again. That is what the paper's four states, its chained task
  * ids and its flush of the last task are for: there a copy had no order within (section 4.2).
  *
- * A launch of the master kernel may end at any time (parking): all that lasts is in, out and
- * next. What was seen and not begun is forgotten, and seen again by the next launch. Several
- * launches may be there at once, each with columns of its own. A column's last store says that it
- * has left (`launch`); only then may another launch bring it. */
+ * A launch of the master kernel may end at any time (parking). Only in, out and next outlast it:
+ * the next launch finds again each row that this one had seen and not begun. Several launches may
+ * run at once, each with columns of its own. The last store of a column says that it has left
+ * (`launch`); only then may another launch bring it. */
 #ifndef HEDDLE_TASK_H
 #define HEDDLE_TASK_H
 

@@ -169,8 +169,9 @@ static const char *name_within(const char *s, const char *e)
 	return NULL;
 }
 
-/* An expression is text: a name in it would stay as it is where its declaration is renamed. What is
- * not declared is nobody's to rename, in an instruction that the table does not know. */
+/* Expressions are kept as text, so a pass that renames a declaration does not rename it there:
+ * names in them are refused. Undeclared names are never renamed, and are allowed in an instruction
+ * that the table does not know. */
 static bool may_hold(struct ptx_parser *p, const char *name)
 {
 	const char *e = ptx_ident_end(name);

@@ -27,12 +27,12 @@ bool compile(const char *text, size_t len, const struct staged *s, struct compil
  * there are any it waits, as the driver is taken down then. False: that has begun. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
-/* Within placing_begin: kernel `name` of it on the device, for
- * good; a kernel that is loaded lazily would be loaded by its first launch, which locks. */
+/* Puts kernel `name` of it on the device, within placing_begin: the driver would otherwise load it
+ * at its first launch, a lock held. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
-/* Both at once, for a kernel that takes no time. */
+/* Compiles and places, within placing_begin. For small kernels: launches are held meanwhile. */
 bool compile_here(struct compiled *c, const char *text, const char *name);
-/* What of it is there goes. Within placing_begin, or a fence of the program's. */
+/* Unloads whatever of it was loaded, within placing_begin or a call of the program that unloads. */
 void compile_drop(struct compiled *c);
 
 #endif

@@ -14,7 +14,7 @@ bool follow_from_agent(void); /* the same by the agent, which looks again soon i
 /* Has a stream not come to its end, of those that can be asked and had unmanaged launches? Also
  * while nobody else wants to know, and as long as there are captures. */
 bool follow_is_busy(void);
-void follow_waited(void); /* the program has waited for the device: what is over is told now */
+void follow_waited(void); /* after a wait of the program's: tells at once what has ended */
 
 /* A launch that the agent is to follow; wakes it if need be. */
 void follow_later(struct stream *s);

@@ -94,7 +94,8 @@ void gate_after_fork(void);
 /* ---- fences (fence.c) ---- */
 enum fence_kind {
 	FENCE_WAITS, /* the driver would wait for the GPU: so do we, as long as it takes */
-	FENCE_LOADS, /* the driver would lock, not wait: for what is preempted, else 2 s at most */
+	FENCE_LOADS, /* as long as launches are preempted, else 2 s at most: the driver waits for
+			what runs, as it does natively */
 };
 void fence_begin(enum fence_kind kind);
 enum fence_copy {

@@ -66,7 +66,7 @@ void placing_passed(void)
 	atomic_fetch_sub(&n_passing, 1);
 }
 
-/* Managed launches, too: who counts as outstanding looks for fences after that. */
+/* The fence is for managed launches: each counts as outstanding first, and then looks for one. */
 static void close_launches(void)
 {
 	atomic_store(&closed, true);
@@ -81,9 +81,9 @@ static void open_launches(void)
 	pthread_cond_broadcast(&changed);
 }
 
-/* What may keep its stream from going on until the program does something more is held like a
- * launch: the driver would wait for that stream, too. (The forms of before 11.7 are off in a stock
- * driver.) */
+/* These calls may stop their stream until the program does something more, and the driver would
+ * wait for that stream: so they are held like launches. (Their forms of before CUDA 11.7 are
+ * disabled in a stock driver.) */
 #define HELD(symbol, params, args)                 \
 	SHIM_API CUresult symbol params;           \
 	CUresult symbol params                     \

@@ -155,6 +155,14 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
+static void need_root(void)
+{
+	if (geteuid() != 0) {
+		puts("skipped: not root");
+		skip();
+	}
+}
+
 static void other_users(void **state)
 {
 	struct ucred holder;
@@ -163,10 +171,7 @@ static void other_users(void **state)
 	uid_t uid;
 	int r, fd;
 
-	if (geteuid() != 0) {
-		puts("skipped: not root");
-		skip();
-	}
+	need_root();
 	/* A user's own gives way to root's, which it does not keep from anything. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
@@ -202,10 +207,7 @@ static void between_users(void **state)
 	uid_t uid;
 	int r, fd;
 
-	if (geteuid() != 0) {
-		puts("skipped: not root");
-		skip();
-	}
+	need_root();
 	/* Of one user's, the first; two users' do not know of each other. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, NULL, false, &r, &uid);
@@ -232,7 +234,7 @@ static void between_users(void **state)
 			end(first);
 		}
 	}
-	/* What has that name and is root's, or this user's, does. */
+	/* A claim of that name does count if root, or this user, made it. */
 	new_gpu(gpu);
 	first = as_user(SOMEBODY, gpu, name, true, &r, &uid);
 	assert_int_equal(r, 0);

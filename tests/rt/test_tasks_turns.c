@@ -91,6 +91,15 @@ static void run_batch(void)
 	assert_int_equal(seen, columns);
 }
 
+static void end_with_long_task(void)
+{
+	end_spawner();
+	set_word(2, 7);
+	ok(heddle_tasks_wait_all(t, LONG));
+	assert_int_equal(word(0), n_spawned * 64);
+	assert_int_equal(heddle_tasks_destroy(t), 0);
+}
+
 /* ---- the cases ---- */
 
 /* With one thread for each that an SM holds, so that it needs the room of a whole SM. */
@@ -198,11 +207,7 @@ static void one_long_task(void **state)
 		run_batch();
 	}
 	assert_int_equal(heddle_tasks_check(t, id), -EAGAIN);
-	end_spawner();
-	set_word(2, 7);
-	ok(heddle_tasks_wait_all(t, LONG));
-	assert_int_equal(word(0), n_spawned * 64);
-	assert_int_equal(heddle_tasks_destroy(t), 0);
+	end_with_long_task();
 }
 
 /* Without a lifetime: the pool leaves for another one, gives that up, and is there again. */
@@ -225,11 +230,7 @@ static void turn_of_another(void **state)
 		run_batch();
 		assert_int_equal(heddle_tasks_check(t, id), -EAGAIN);
 	}
-	end_spawner();
-	set_word(2, 7);
-	ok(heddle_tasks_wait_all(t, LONG));
-	assert_int_equal(word(0), n_spawned * 64);
-	assert_int_equal(heddle_tasks_destroy(t), 0);
+	end_with_long_task();
 	assert_int_equal(heddle_tasks_destroy(other), 0);
 }
 
