@@ -3,9 +3,9 @@
 
 /* heddle corun: several kernels on one device, one after the other, in streams or as one launch,
  * with equal data each time. */
-#include "cli/corun.h"
-#include "cli/kernelspec.h"
-#include "cli/woven.h"
+#include "cli/corun/corun.h"
+#include "cli/corun/kernelspec.h"
+#include "cli/corun/woven.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 /* heddle demo: the main job on this machine. Two programs that know nothing of heddle, one long and
  * of low priority, one short and of high priority, alone, together as they are, and together under
  * heddle, in one run; every result compared with the host's. */
-#include "cli/figures.h"
+#include "cli/bench/figures.h"
 #include "cli/progress.h"
 #include "cli/timeline.h"
 

@@ -3,8 +3,8 @@
 
 /* heddle exec: one kernel on a device, plain or in its preemptible form, with equal data each time.
  * Its outputs are how every transform is compared with the original. */
-#include "cli/job.h"
-#include "cli/kernelspec.h"
+#include "cli/corun/job.h"
+#include "cli/corun/kernelspec.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -159,7 +159,7 @@ static const struct cli_option of_grids[] = {
 
 static const char in_place_details[] =
 	"Kernels keep their names and parameters; one parameter is appended, hd_args, whose "
-	"layout is struct ctl_args of src/pass/control.h. What cannot be transformed is "
+	"layout is struct ctl_args of src/ctl/control.h. What cannot be transformed is "
 	"left as it was, with a warning. A program, library or fatbin with PTX will do, "
 	"too: each is written, behind a comment that names it.";
 static const char of_shapes_details[] =

@@ -5,8 +5,8 @@
  * partition), each checked against the kernels alone; the best is kept for `corun --how tuned`.
  * Rounds go through all ways before the next begins, so that a device that changes its clock while
  * this runs changes it for all. */
-#include "cli/kernelspec.h"
-#include "cli/ways.h"
+#include "cli/corun/kernelspec.h"
+#include "cli/corun/ways.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 /* Forms that are modules of their own, from kernel specifications (cmd_ptx_pass.c). */
 #include "cli/ptx_form.h"
-#include "cli/kernelspec.h"
-#include "cli/woven.h"
+#include "cli/corun/kernelspec.h"
+#include "cli/corun/woven.h"
 
 #include <errno.h>
 #include <inttypes.h>

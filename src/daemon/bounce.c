@@ -4,7 +4,7 @@
 /* Programs that make way before they are back. Where others use the device who are no tenants, a
  * program that is granted again waits for its turn among them, and its turn may always come just
  * after the next launch of higher priority, which waits for a turn, too: then each round ends with
- * the one claim that it has for sure (pass/control.h), and it hardly gets on (seen on an H200 with
+ * the one claim that it has for sure (ctl/control.h), and it hardly gets on (seen on an H200 with
  * eight busy processes: more than 28 times as long as natively). So nothing is taken from who was
  * sent away so a few times in a row until it has had the device for a while: what is above shares
  * it for that long, as it would without us. Where tenants are alone the device notices a grant in

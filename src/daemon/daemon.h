@@ -34,7 +34,9 @@ struct hd_slot {
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns;    /* ran before a look */
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
-	uint32_t gen, seq, drains, grow, preemptions, tier, asked; /* for workers, since its word */
+	uint32_t gen, seq, drains, grow, preemptions;
+	uint32_t guard; /* its form's blocks leave without a ticket where the quota is 0 */
+	uint32_t asked; /* for workers, since its word */
 	uint32_t threads, shared_bytes, workers_per_sm;
 	uint32_t shrinking; /* told to leave some SMs: this many may stay; 0: nothing to wait for */
 	bool zero;          /* its quotas are all 0 now */

@@ -5,7 +5,6 @@
  * anything at any time, so each word is read once, what was published with a slot is copied once,
  * and nothing that comes back is used as an index or a size without a bound. */
 #include "daemon.h"
-#include "pass/pass.h"
 
 #include <string.h>
 
@@ -212,7 +211,7 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, 
 	uint64_t left, present, want;
 	struct sched_info info;
 
-	if (s->zero || s->tier == PASS_GUARD || s->asked == ASK_MAX ||
+	if (s->zero || s->guard || s->asked == ASK_MAX ||
 		now - s->asked_ns < (uint64_t)ASK_NS << s->asked)
 		return;
 	left = s->total - MIN(load64(&w->host.ticket), s->total);
@@ -288,7 +287,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.submit_ns = load64(&w->submit_ns),
 		.gen = load(&w->gen),
 		.seq = load(&w->host.seq),
-		.tier = load(&w->tier),
+		.guard = load(&w->guard),
 		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_PASS_H
 #define HEDDLE_PASS_H
 
-#include "pass/control.h"
+#include "ctl/control.h"
 #include "ptx/ptx.h"
 
 /* How a kernel can be steered (design: tiers), as far as its code decides. */

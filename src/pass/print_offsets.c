@@ -3,7 +3,7 @@
 
 /* Prints offsets_gen.h, the offsets of offsets.def as the compiler lays the structures out. Run
  * when this is built; no part of the library. */
-#include "pass/task_shared.h"
+#include "pass/task/task_shared.h"
 
 #include <stdio.h>
 

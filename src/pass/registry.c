@@ -3,9 +3,9 @@
 
 /* The rows, and what is done around each (registry.h). */
 #include "pass/registry.h"
-#include "pass/guests.h"
-#include "pass/predicate.h"
-#include "pass/verify.h"
+#include "pass/fuse/guests.h"
+#include "pass/fuse/predicate.h"
+#include "pass/verify/verify.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_REGISTRY_H
 #define HEDDLE_REGISTRY_H
 
-#include "pass/harness.h"
+#include "pass/fuse/harness.h"
 #include "pass/merge.h"
 
 enum pass_wants {

@@ -5,7 +5,7 @@
  * any schedule. */
 #include "rt/rt.h"
 
-#include "pass/outside.h"
+#include "host/outside.h"
 #include "pass/registry.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "rt/pool_all.h"
 #include "rt/pool_row.h"
 
-#include "pass/outside.h"
-#include "pass/task_shared.h"
+#include "host/outside.h"
+#include "pass/task/task_shared.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -17,7 +17,7 @@
 #define HEDDLE_RT_POOL_H
 
 #include "heddle/task.h"
-#include "pass/task.h"
+#include "pass/task/task.h"
 #include "rt/pool_launch.h"
 #include "rt/rt.h"
 

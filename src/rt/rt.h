@@ -8,11 +8,11 @@
 
 #include "base/base.h"
 #include "base/diag.h"
-#include "dev/assembler.h"
 #include "dev/dev.h"
-#include "dev/green.h"
-#include "dev/way.h"
 #include "heddle/heddle.h"
+#include "host/assembler.h"
+#include "host/green.h"
+#include "host/way.h"
 #include "model/plain.h"
 #include "ptx/ptx.h"
 

@@ -3,11 +3,11 @@
 
 /* Module variables: one copy, whichever way kernels are run. What several kernels become together
  * names none; it has arrays of the addresses of those of the modules that kernels were loaded as
- * (pass/outside.h), which are filled once it is compiled. */
+ * (host/outside.h), which are filled once it is compiled. */
 #include "rt/rt.h"
 
+#include "host/outside.h"
 #include "pass/merge.h"
-#include "pass/outside.h"
 
 #include <errno.h>
 #include <stdio.h>

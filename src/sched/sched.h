@@ -8,7 +8,7 @@
 #ifndef HEDDLE_SCHED_H
 #define HEDDLE_SCHED_H
 
-#include "pass/control.h"
+#include "ctl/control.h"
 #include "policy.h"
 
 struct sched;

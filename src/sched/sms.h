@@ -5,7 +5,7 @@
 #ifndef HEDDLE_SCHED_SMS_H
 #define HEDDLE_SCHED_SMS_H
 
-#include "pass/control.h"
+#include "ctl/control.h"
 
 #define SM_WORDS (CTL_MAX_SMS / 64)
 

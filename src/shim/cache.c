@@ -8,8 +8,8 @@
  * read one is touched, so that those used longest ago are removed when all take too much.
  * Whatever fails here only costs time. The program does not see what is open for it (apart.h). */
 #include "base/environment.h"
-#include "dev/apart.h"
-#include "dev/folder.h"
+#include "host/apart.h"
+#include "host/folder.h"
 #include "shim/kernel.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
 #ifndef HEDDLE_SHIM_COMPILE_H
 #define HEDDLE_SHIM_COMPILE_H
 
-#include "dev/assembler.h"
 #include "dev/dev.h"
+#include "host/assembler.h"
 
 struct compiled {
 	CUlibrary lib; /* NULL: the driver has none (before 12.0), mod is a module of its own */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Module variables of a kernel that is rewritten on its own (pass/outside.h): where the original's
+/* Module variables of a kernel that is rewritten on its own (host/outside.h): where the original's
  * are, as the driver tells, and the form's array of their addresses once it is loaded. */
 #include "shim/placing.h"
 
-#include "pass/outside.h"
+#include "host/outside.h"
 
 #include <errno.h>
 #include <stdlib.h>

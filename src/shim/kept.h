@@ -7,7 +7,7 @@
 #define HEDDLE_SHIM_KEPT_H
 
 #include "base/base.h"
-#include "pass/outside.h"
+#include "host/outside.h"
 #include "pass/pass.h"
 
 /* What the form's array of addresses holds (globals.c): the i-th is that of the i-th variable of

@@ -151,7 +151,7 @@ static void fill_slot(
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
 	w->priority = p->rank;
-	w->tier = m->form->info.tier;
+	w->guard = m->form->info.tier == PASS_GUARD;
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
 	/* Ahead of looking at the watch, as the daemon sets that ahead of looking here. */

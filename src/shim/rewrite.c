@@ -9,7 +9,7 @@
 #include "shim/placing.h"
 #include "shim/remember.h"
 
-#include "pass/outside.h"
+#include "host/outside.h"
 #include "pass/registry.h"
 
 #include <dlfcn.h>

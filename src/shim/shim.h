@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "dev/dev.h"
-#include "dev/own.h"
+#include "host/own.h"
 #include "wire/wire.h"
 
 #define SHIM_HIGH 2 /* a priority that has nobody to wait for it */

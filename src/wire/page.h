@@ -13,7 +13,7 @@
 #ifndef HEDDLE_PAGE_H
 #define HEDDLE_PAGE_H
 
-#include "pass/control.h"
+#include "ctl/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
 #define WIRE_PAGE_VERSION 6u
@@ -61,7 +61,7 @@ struct wire_slot {
 	uint32_t workers_per_sm; /* how many the launch keeps on an SM at most */
 	uint32_t launches;       /* worker launches made for it so far: 1 the original; + resumes */
 	uint32_t priority;       /* of the stream within the tenant: 0 default, higher first */
-	uint32_t tier;           /* enum pass_tier: managed or guard */
+	uint32_t guard;          /* 1: the guard form (ctl/control.h); 0: workers */
 	char name[64];           /* kernel's, cut, NUL-terminated */
 	/* daemon */
 	uint32_t granted; /* 1: may run; 0: held or preempted. Levels, not edges: while it is 1 and

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What is a result, and what cannot be one. */
-#include "cli/figures.h"
+#include "cli/bench/figures.h"
 #include "unit.h"
 
 static void bounds(void **state)

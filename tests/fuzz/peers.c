@@ -388,7 +388,7 @@ static void submit(struct world *w, struct wire_slot *s)
 	s->shared_bytes = (uint32_t)number(&w->in);
 	s->priority = byte(&w->in) & 15;
 	s->launches = byte(&w->in) & 3;
-	s->tier = byte(&w->in) & 3;
+	s->guard = byte(&w->in) & 3;
 	memset(s->name, 'k', sizeof(s->name)); /* does not end */
 	__atomic_store_n(&s->state, WIRE_SLOT_SUBMITTED, __ATOMIC_RELEASE);
 }

@@ -6,7 +6,7 @@
 # COUNT pairs of random programs as one launch, merged, fused and woven, on DEVICE (cpu), compared with
 # each of them alone; from seed FIRST on, those programs that can be workers. Each pair in one way and one
 # mode of the virtual GPU, which go through all of both; EVERY=1: in every way. The result is verified,
-# too (pass/verify.h). PART=k/n: every n-th of the pairs. LIMIT: seconds that a run may take (60); JOBS:
+# too (pass/verify/verify.h). PART=k/n: every n-th of the pairs. LIMIT: seconds that a run may take (60); JOBS:
 # runs at a time (2). A failure is named with its seeds; KEEP: a folder for its files.
 set -eu
 heddle=$1

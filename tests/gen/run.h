@@ -6,8 +6,8 @@
 #define HEDDLE_GEN_RUN_H
 
 #include "dev/dev.h"
-#include "dev/managed.h"
 #include "gen.h"
+#include "host/managed.h"
 
 enum run_verdict {
 	RUN_NONE,   /* not run */

@@ -3,7 +3,7 @@
 # Copyright 2026 The heddle authors
 #
 # usage: parting.sh TOOL HERE PTX...
-# What the assembler makes of kernels whose lanes leave ahead of a barrier (src/pass/tails.c): no
+# What the assembler makes of kernels whose lanes leave ahead of a barrier (src/pass/analysis/tails.c): no
 # lane that is done may be made to wait for lanes of its warp that are at a barrier. Needs ptxas and
 # nvdisasm (or NVDISASM).
 set -eu

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "pass/predicate.h"
-#include "pass/verify.h"
+#include "pass/fuse/predicate.h"
+#include "pass/verify/verify.h"
 
 static const char *paths[2];
 

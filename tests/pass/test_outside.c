@@ -4,7 +4,7 @@
 /* Loads of what nobody writes while the kernel runs, in a kernel that others' tasks run beside. */
 #include "unit.h"
 
-#include "pass/outside.h"
+#include "host/outside.h"
 
 #include <string.h>
 

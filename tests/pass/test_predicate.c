@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Regions under guards (pass/predicate.h): which ones there are, and that the check finds what is
- * planted in a body that was rewritten. That they compute the same: tests/exec/merge.sh, woven. */
+/* Regions under guards (pass/fuse/predicate.h): which ones there are, and that the check finds what
+ * is planted in a body that was rewritten. That they compute the same: tests/exec/merge.sh, woven.
+ */
 #include "unit.h"
 
-#include "pass/contract.h"
-#include "pass/predicate.h"
+#include "pass/analysis/contract.h"
+#include "pass/fuse/predicate.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static void refused(void **state)
 		assert_string_equal(rewritten(stay[i]), "");
 }
 
-/* ---- what the assembler fuses (pass/contract.h) ---- */
+/* ---- what the assembler fuses (pass/analysis/contract.h) ---- */
 #define FUSED(body)                                                                 \
 	KERNEL(".reg .f32 %f<8>; .reg .f64 %e<4>; ld.global.f32 %f1, [%d1];\n" body \
 	       "st.global.f32 [%d1], %f4;\nst.global.f32 [%d1+4], %f5;\n")

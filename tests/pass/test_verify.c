@@ -5,7 +5,7 @@
  * (verify.ptx) in one way and names the rule under which that is found, alone. */
 #include "unit.h"
 
-#include "pass/verify.h"
+#include "pass/verify/verify.h"
 
 #include <errno.h>
 #include <stdio.h>

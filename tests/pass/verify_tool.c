@@ -6,7 +6,7 @@
  * Every kernel of a list (kernels/list.txt) with every STEP-th one from the FIRST behind it on,
  * merged and fused in both ways, or preemptible, each once for a shape of its blocks: what the
  * verifier says, which has to be nothing, and the time that it takes. */
-#include "pass/verify.h"
+#include "pass/verify/verify.h"
 #include "tool.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
 # Copyright 2026 The heddle authors
 #
 # usage: whole.sh TOOL PTX...
-# In a kernel that spins (src/pass/rising.c), or with ways past barriers, which lanes may take alone
+# In a kernel that spins (src/pass/analysis/rising.c), or with ways past barriers, which lanes may take alone
 # (tails.c), ahead of each barrier of its worker to which whole warps come the lanes meet, with the
-# barrier's own guard (src/pass/emit.h, WHOLE_WARP, says why); with a mask that the assembler does not
+# barrier's own guard (src/pass/virtual/emit.h, WHOLE_WARP, says why); with a mask that the assembler does not
 # know, if it calls what spins. Others are spared that: it costs a fifth of some kernels' time. The
 # names say which is which. Looked at: barriers with a number and no
 # count.

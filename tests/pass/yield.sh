@@ -4,7 +4,7 @@
 #
 # usage: yield.sh TOOL PTX...
 # Kernels in whose code the assembler puts YIELD, which lets lanes go on that wait for others of their
-# warp, are those that the pass takes to spin (src/pass/rising.c): in the worker lanes meet ahead of
+# warp, are those that the pass takes to spin (src/pass/analysis/rising.c): in the worker lanes meet ahead of
 # its barriers. Needs ptxas and nvdisasm (or NVDISASM).
 set -eu
 tool=$1

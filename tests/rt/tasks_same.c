@@ -6,7 +6,7 @@
  * and as plain launches. All buffers are the same, bit for bit, or the kernel is in REFUSED
  * ("KERNEL: why"). Shared memory is static, dynamic or both, blocks end in parts of warps,
  * parameters are structures: whatever the lines have. */
-#include "cli/spec.h"
+#include "cli/corun/spec.h"
 #include "heddle/task.h"
 
 #include <errno.h>

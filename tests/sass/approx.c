@@ -5,8 +5,8 @@
  * operand, the result. Sums of products add in the virtual GPU's order, in double precision. */
 #include "approx.h"
 
-#include "dev/cpu/exec.h"
-#include "dev/cpu/half.h"
+#include "dev/cpu/exec/exec.h"
+#include "dev/cpu/exec/half.h"
 
 #include <stdlib.h>
 

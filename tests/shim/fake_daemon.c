@@ -255,7 +255,7 @@ static void look(struct tenant *t, unsigned i, const char *mode)
 		store(&w->granted, 1);
 		note_form(w);
 		seen++;
-		guards += w->tier == PASS_GUARD;
+		guards += w->guard;
 	}
 	if (load(&w->host.done) == w->gen + 1)
 		return;

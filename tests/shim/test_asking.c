@@ -4,7 +4,7 @@
 /* test_asking ASSEMBLER DRIVER: several threads ask at once while the compiler crashes of some
  * texts: whoever only waited for his turn asks another assembler, and nobody is told that there is
  * none, for then he would compile such a text himself. */
-#include "dev/assembler.h"
+#include "host/assembler.h"
 #include "unit.h"
 
 #include <signal.h>

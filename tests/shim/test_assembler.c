@@ -3,7 +3,7 @@
 
 /* test_assembler ASSEMBLER DRIVER: whatever is sent to it, the assembler answers what is a request,
  * keeps what compiles and nothing else, and ends when nobody is there to send. */
-#include "dev/assembler.h"
+#include "host/assembler.h"
 #include "unit.h"
 
 #include <errno.h>

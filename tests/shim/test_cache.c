@@ -5,8 +5,8 @@
  * this user's alone; and all of them take what they may, those used longest ago being removed. */
 #include "unit.h"
 
-#include "dev/apart.h"
-#include "dev/folder.h"
+#include "host/apart.h"
+#include "host/folder.h"
 #include "shim/kernel.h"
 
 #include <dirent.h>

@@ -6,7 +6,7 @@
 # the layers that stand before it in the list below, and the public ones. A quoted include that
 # names no file of the tree is a violation too, so that a typo cannot hide an arrow.
 . "$(dirname "$0")/lib.sh"
-order='base ptx cfg pass image dev model sched wire trace rt shim daemon cli opencl spank'
+order='base ctl wire sched daemon ptx cfg image dev pass host model trace rt shim cli opencl spank'
 
 {
 	for dir in src/*/; do

@@ -70,7 +70,7 @@ sed -i '$d' "$tmp/t/src/ptx/b.c"
 echo '}' >>"$tmp/t/src/ptx/b.c"
 expect 0 sizes "a function of 100 lines"
 fresh
-yes '/* */' | head -n 151 >>"$tmp/t/src/base/a.h"
+yes '/* */' | head -n 251 >>"$tmp/t/src/base/a.h"
 expect 1 sizes "a header too long"
 fresh
 yes '/* */' | head -n 901 >>"$tmp/t/src/ptx/b.c"

@@ -4,7 +4,7 @@
 /* Who of the workers of a merged launch belongs to which kernel, and what is refused. */
 #include "unit.h"
 
-#include "dev/merged.h"
+#include "host/merged.h"
 
 #include <string.h>
 

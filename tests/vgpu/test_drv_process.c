@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "dev/cpu/sm_table.h"
+#include "dev/cpu/sm/sm_table.h"
 
 #define LIMIT_S 60
 #define SKIP    77

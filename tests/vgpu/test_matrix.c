@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dev/cpu/half.h"
+#include "dev/cpu/exec/half.h"
 
 /* Row and column of element i of lane's A, column-wise those of B (its row) and of C. */
 struct shape {

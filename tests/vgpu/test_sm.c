@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dev/cpu/sm_table.h"
+#include "dev/cpu/sm/sm_table.h"
 #include "dev/cpu/vgpu.h"
 
 static struct sm_config config_of(const char *what)

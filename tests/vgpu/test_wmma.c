@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dev/cpu/half.h"
+#include "dev/cpu/exec/half.h"
 
 enum type { F16, BF16, TF32, F64, S8, U8, F32, S32 };
 static const struct {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "dev/cpu/exec_ctl.h"
+#include "dev/cpu/exec/exec_ctl.h"
 
 int bare_open(struct bare *ret)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dev/cpu/matrix.h"
+#include "dev/cpu/exec/matrix.h"
 #include "sums.h"
 
 _Static_assert(SUM_IN <= FORM_IN * 8 && SUM_OUT <= FORM_OUT * 8, "they fit where forms do");

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench merge: what its parts share. Each part prints its rows as they come, and writes its
+ * keys into the object that is open. */
+#ifndef HEDDLE_BENCH_MERGE_H
+#define HEDDLE_BENCH_MERGE_H
+
+#include "cli/corun/ways.h"
+
+#define MERGE_KERNELS 7
+#define MERGE_PAIRS   (MERGE_KERNELS * (MERGE_KERNELS + 1) / 2) /* with themselves */
+#define MERGE_CURVE   64
+
+/* KernelMerge's benchmarks (section 2.3). Large: a millisecond and ten waves on an H200, more bytes
+ * than its L2 holds; small: milliseconds on the virtual GPU. */
+struct merge_row {
+	const char *name;
+	const char *file, *kernel; /* file: below a folder of kernels */
+	const char *large, *small; /* words of a kernel specification */
+};
+extern const struct merge_row merge_rows[MERGE_KERNELS];
+
+struct merge_kernel {
+	struct spec spec;
+	struct corun_kernel of[2]; /* two, for a pair with itself */
+	bool ready, has_twin;
+	double alone_ms;
+};
+
+/* A pair's bathtub: time by the first one's part of the workers. */
+struct merge_curve {
+	unsigned n;
+	double part[MERGE_CURVE], ms[MERGE_CURVE];
+};
+
+/* Medians; 0: it cannot be, or was not measured. */
+struct merge_pair {
+	unsigned a, b; /* merge_rows */
+	bool done;
+	double sequential, streams, green, vertical, horizontal;
+	double steal;      /* a block a claim */
+	double steal_best; /* the best size of claims */
+	double partition;  /* the best share, the same size of claims, nobody helps */
+	double tuned, tuned_sequential, tuned_streams; /* measured together, once chosen */
+	char tuned_name[MODEL_WAY_MAX], partition_name[MODEL_WAY_MAX];
+	struct merge_curve curve;
+	double make_ms, compile_ms; /* the merged form */
+};
+
+/* Why ways of some kinds (bits: columns of the table of pairs) were not measured of some pairs. */
+struct merge_note {
+	const char *why;
+	uint32_t columns, pairs;
+	struct merge_note *next;
+};
+
+struct merge_bench {
+	struct cli *c;
+	struct arena arena;
+	struct corun_device device;
+	bool large;
+	unsigned rounds, points, wrong, failures;
+	double until_ms; /* by ways_now_ms; 0: as long as it takes */
+	const char *store;
+	char cache[4096]; /* the driver's, for as long as this runs */
+	struct merge_kernel kernels[MERGE_KERNELS];
+	struct merge_pair pairs[MERGE_PAIRS];
+	unsigned n_pairs;
+	struct merge_note *notes; /* in the arena */
+	struct json *j;           /* NULL: none is wanted */
+	bool text;                /* rows on standard output */
+};
+
+/* Rows go out as they come. */
+void merge_print(struct merge_bench *b, const char *fmt, ...) HD_PRINTF(2, 3);
+bool merge_is_late(const struct merge_bench *b);
+/* Kernel i ready, its twin too if asked for. */
+int merge_kernel(struct merge_bench *b, unsigned i, bool twin);
+/* The kernels of a pair as a set. */
+int merge_open(
+	struct merge_bench *b, struct arena *a, const struct merge_pair *p, struct corun **ret);
+const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size);
+
+/* ---- the parts ---- */
+int merge_alone(struct merge_bench *b);    /* bench_merge_cost.c: kernels as they are */
+int merge_overhead(struct merge_bench *b); /* one kernel in the scheduler (figure 5) */
+int merge_pairs(struct merge_bench *b);    /* bench_merge_pairs.c: figures 4, 6 and 7 */
+int merge_tuned(struct merge_bench *b);    /* what was kept, beside what changes nothing */
+/* bathtub.c: figure 6 for all pairs that were measured. */
+void bathtub_svg(const struct merge_bench *b, struct strbuf *out);
+
+#endif

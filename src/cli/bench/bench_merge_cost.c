@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernels as they are, and what one of them pays inside the scheduler (KernelMerge, section 2.4,
+ * figure 5), in parts that add up:
+ *   ids        a launch of as many blocks, each of which computes its numbers: the form that is
+ *              fused "vertically" with nothing
+ *   occupancy  the kernel as it is, with dynamic shared memory for nothing, so that no more of its
+ *              blocks fit an SM than workers do (which takes from the L1 cache as well)
+ *   queue      the rest, in the form whose workers keep to the only kernel
+ *   choosing   what it takes more when the kernel is chosen by turns
+ * Beside the last, the same by turns of all workers, by a word that they share (figure 3a as it
+ * stands): CTL_STEAL_SHARED. */
+#include "cli/bench/bench_merge.h"
+
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS_MAX 1000
+
+struct timing {
+	double ms[ROUNDS_MAX];
+	unsigned n;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(struct timing *t)
+{
+	qsort(t->ms, t->n, sizeof(t->ms[0]), by_value);
+	return t->n ? t->ms[t->n / 2] : 0;
+}
+
+static bool is_wanted(const struct merge_bench *b, unsigned kernel)
+{
+	for (unsigned i = 0; i < b->n_pairs; i++)
+		if (b->pairs[i].a == kernel || b->pairs[i].b == kernel)
+			return true;
+	return false;
+}
+
+/* ---- as they are ---- */
+
+static uint64_t bytes_of(const struct spec *s)
+{
+	uint64_t sum = 0;
+
+	for (unsigned a = 0; a < s->n_args; a++)
+		sum += s->args[a].is_buffer ? s->args[a].bytes : 0;
+	return sum;
+}
+
+static void say_alone(struct merge_bench *b, unsigned i, double mhz)
+{
+	struct merge_kernel *k = &b->kernels[i];
+	uint64_t blocks = (uint64_t)k->spec.grid[0] * k->spec.grid[1] * k->spec.grid[2];
+	uint64_t fit = (uint64_t)k->of[0].fit * b->device.n_sms, bytes = bytes_of(&k->spec);
+	double waves = fit ? (double)blocks / (double)fit : 0;
+
+	merge_print(b, "%-13s %9.4f %10" PRIu64 " %8" PRIu64 " %8.1f %8.1f %6.0f%s\n",
+		merge_rows[i].name, k->alone_ms, blocks, fit, waves, (double)bytes / 1e6, mhz,
+		b->large && (k->alone_ms < 1 || waves < 10) ? "  less than it should be" : "");
+	json_begin_object(b->j, NULL);
+	json_str(b->j, "name", merge_rows[i].name);
+	json_num(b->j, "ms", k->alone_ms);
+	json_uint(b->j, "blocks", blocks);
+	json_uint(b->j, "fit", fit);
+	json_num(b->j, "waves", waves);
+	json_uint(b->j, "bytes", bytes);
+	json_num(b->j, "mhz", mhz);
+	json_end(b->j, '}');
+}
+
+static int time_once(struct merge_bench *b, struct corun *x, enum dev_how how,
+	const struct dev_merging *m, const struct dev_merge_plan *plan, struct timing *t)
+{
+	struct corun_times times;
+	bool same;
+	int r = corun_once(x, how, m, plan, false, &times, &same);
+
+	if (r == CLI_OK && t)
+		t->ms[t->n++] = times.ms;
+	b->wrong += r == CLI_OK && !same;
+	return r;
+}
+
+static int alone(struct merge_bench *b, unsigned i)
+{
+	struct merge_kernel *k = &b->kernels[i];
+	struct corun_kernel *of = &k->of[0];
+	struct timing t = {.n = 0};
+	struct corun *x = NULL;
+	struct arena arena;
+	double mhz = 0;
+	int r = merge_kernel(b, i, false);
+
+	arena_init(&arena, 0);
+	if (r == CLI_OK)
+		r = corun_open(b->c, &arena, &b->device, &of, 1, &x);
+	if (r == CLI_OK)
+		r = corun_prepare(x, DEV_SEQUENTIAL, NULL, NULL);
+	if (r == CLI_OK)
+		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, NULL);
+	for (unsigned n = 0; r == CLI_OK && n < b->rounds; n++)
+		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, &t);
+	if (r == CLI_OK)
+		JOB_TRY(b->c, gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz), "clock");
+	k->alone_ms = median(&t);
+	corun_close(x);
+	arena_finish(&arena);
+	if (r == CLI_OK)
+		say_alone(b, i, mhz);
+	return r;
+}
+
+int merge_alone(struct merge_bench *b)
+{
+	int r = CLI_OK;
+
+	merge_print(b, "\n%-13s %9s %10s %8s %8s %8s %6s\n", "kernel", "alone ms", "blocks", "fit",
+		"waves", "MB", "MHz");
+	json_begin_array(b->j, "kernels");
+	progress_begin(0);
+	for (unsigned i = 0; i < MERGE_KERNELS && r == CLI_OK; i++)
+		if (is_wanted(b, i))
+			r = alone(b, i);
+	progress_clear();
+	json_end(b->j, ']');
+	return r;
+}
+
+/* ---- in the scheduler ---- */
+
+#define CLAIMS 6 /* 1, 2, 4 ... blocks */
+
+enum { PLAIN, LIMITED, IDS, KEEP, TURNS, SHARED = TURNS + CLAIMS, FORMS = SHARED + CLAIMS };
+
+struct cost {
+	struct corun *x;
+	unsigned kernel;
+	struct spec limited; /* the kernel with shared memory for nothing */
+	bool is_limited;
+	struct dev_merging merging[FORMS];
+	struct dev_merge_plan plan[FORMS];
+	struct timing times[FORMS];
+	double ms[FORMS];
+	double make_ms, compile_ms;
+};
+
+static enum dev_how how_of(unsigned form)
+{
+	return form == IDS ? DEV_VERTICAL : form >= KEEP ? DEV_MERGE : DEV_SEQUENTIAL;
+}
+
+/* The least dynamic shared memory with which no more than `most` blocks fit an SM. */
+static int limit(struct merge_bench *b, struct cost *t, uint32_t most)
+{
+	const struct cu_api *cu = &b->device.d.cu;
+	struct corun_kernel *k = &b->kernels[t->kernel].of[0];
+	int room = 0, fixed = 0, low, high, fit = 0;
+	CUdevice device;
+
+	t->limited = *k->k.spec;
+	t->is_limited = false;
+	if (most >= k->fit)
+		return CLI_OK;
+	JOB_TRY(b->c, cu->cuCtxGetDevice(&device), "device");
+	JOB_TRY(b->c,
+		cu->cuDeviceGetAttribute(
+			&room, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
+		"device");
+	JOB_TRY(b->c, cu->cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->plain),
+		"kernel");
+	high = room - fixed;
+	JOB_TRY(b->c,
+		cu->cuFuncSetAttribute(
+			k->plain, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, high),
+		"kernel");
+	for (low = 0; high - low > 128;) {
+		const uint32_t *block = k->k.spec->block;
+		int mid = low + (high - low) / 2;
+
+		JOB_TRY(b->c,
+			cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+				&fit, k->plain, (int)(block[0] * block[1] * block[2]), (size_t)mid),
+			"kernel");
+		if ((uint32_t)fit > most)
+			low = mid;
+		else
+			high = mid;
+	}
+	t->limited.shared_bytes = (uint32_t)high;
+	t->is_limited = true;
+	return CLI_OK;
+}
+
+static enum ctl_order order_of(unsigned form)
+{
+	return form == KEEP ? CTL_PARTITION : form >= SHARED ? CTL_STEAL_SHARED : CTL_STEAL;
+}
+
+static int prepare(struct merge_bench *b, struct cost *t)
+{
+	int r = CLI_OK;
+
+	for (unsigned f = 0; f < FORMS && r == CLI_OK; f++) {
+		t->merging[f] =
+			(struct dev_merging){.order = order_of(f), .share = {1}, .chunk = 1};
+		if (f >= TURNS)
+			t->merging[f].chunk = 1u << ((f - TURNS) % CLAIMS);
+		r = corun_prepare(t->x, how_of(f), &t->merging[f], NULL);
+		if (r == CLI_OK)
+			r = corun_plan(t->x, how_of(f), &t->merging[f], NULL, &t->plan[f]);
+	}
+	if (r == CLI_OK)
+		corun_made(t->x, DEV_MERGE, &t->make_ms, &t->compile_ms);
+	return r == CLI_OK ? limit(b, t, t->plan[TURNS].per_sm) : r;
+}
+
+static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool counts)
+{
+	struct corun_kernel *k = &b->kernels[t->kernel].of[0];
+	const struct spec *spec = k->k.spec;
+	int r;
+
+	if (f == LIMITED && !t->is_limited)
+		return CLI_OK;
+	if (f == LIMITED)
+		k->k.spec = &t->limited;
+	r = time_once(
+		b, t->x, how_of(f), &t->merging[f], &t->plan[f], counts ? &t->times[f] : NULL);
+	k->k.spec = spec;
+	return r;
+}
+
+/* Of the sizes of claims from form `first` on. */
+static unsigned best_claim(const struct cost *t, unsigned first)
+{
+	unsigned best = first;
+
+	for (unsigned f = first; f < first + CLAIMS; f++)
+		if (t->ms[f] < t->ms[best])
+			best = f;
+	return best;
+}
+
+static void json_claims(struct json *j, const struct cost *t, const char *key, unsigned first)
+{
+	json_begin_array(j, key);
+	for (unsigned f = first; f < first + CLAIMS; f++) {
+		json_begin_object(j, NULL);
+		json_uint(j, "chunk", t->merging[f].chunk);
+		json_num(j, "ms", t->ms[f]);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+}
+
+static void say_cost(struct merge_bench *b, const struct cost *t)
+{
+	const char *name = merge_rows[t->kernel].name;
+	const double *ms = t->ms;
+	double p = ms[PLAIN], ids = ms[IDS] / p - 1, lost = ms[LIMITED] / p - 1;
+	double keep = ms[KEEP] / p - 1, total = ms[TURNS] / p - 1;
+	unsigned best = best_claim(t, TURNS), shared = best_claim(t, SHARED);
+	uint32_t fit = b->kernels[t->kernel].of[0].fit, workers = t->plan[TURNS].per_sm;
+
+	merge_print(b,
+		"%-13s %9.4f %7.1f %7.1f (%2u, %2u) %7.1f %7.1f %8.1f %8.1f of %2u %8.1f %8.1f of "
+		"%2u %8.2f %8.1f\n",
+		name, p, ids * 100, lost * 100, fit, workers, (keep - ids - lost) * 100,
+		(total - keep) * 100, total * 100, (ms[best] / p - 1) * 100, t->merging[best].chunk,
+		(ms[SHARED] / p - 1) * 100, (ms[shared] / p - 1) * 100, t->merging[shared].chunk,
+		t->make_ms, t->compile_ms);
+	json_begin_object(b->j, NULL);
+	json_str(b->j, "kernel", name);
+	json_num(b->j, "plain_ms", p);
+	json_num(b->j, "limited_ms", ms[LIMITED]);
+	json_num(b->j, "ids_ms", ms[IDS]);
+	json_num(b->j, "keep_ms", ms[KEEP]);
+	json_num(b->j, "total_ms", ms[TURNS]);
+	json_claims(b->j, t, "claims", TURNS);
+	json_claims(b->j, t, "shared_claims", SHARED);
+	json_uint(b->j, "fit", fit);
+	json_uint(b->j, "workers", workers);
+	json_num(b->j, "ids", ids);
+	json_num(b->j, "occupancy", lost);
+	json_num(b->j, "queue", keep - ids - lost);
+	json_num(b->j, "choosing", total - keep);
+	json_num(b->j, "total", total);
+	json_num(b->j, "best", ms[best] / p - 1);
+	json_num(b->j, "shared", ms[SHARED] / p - 1);
+	json_num(b->j, "shared_best", ms[shared] / p - 1);
+	json_num(b->j, "make_ms", t->make_ms);
+	json_num(b->j, "compile_ms", t->compile_ms);
+	json_end(b->j, '}');
+}
+
+static int cost_of(struct merge_bench *b, struct cost *t)
+{
+	struct corun_kernel *of = &b->kernels[t->kernel].of[0];
+	struct arena arena;
+	int r;
+
+	arena_init(&arena, 0);
+	r = corun_open(b->c, &arena, &b->device, &of, 1, &t->x);
+	if (r == CLI_OK)
+		r = prepare(b, t);
+	for (unsigned n = 0; n <= b->rounds && r == CLI_OK; n++)
+		for (unsigned f = 0; f < FORMS && r == CLI_OK; f++) {
+			progress_step("%s in the scheduler", merge_rows[t->kernel].name);
+			r = time_form(b, t, f, n > 0);
+		}
+	corun_close(t->x);
+	arena_finish(&arena);
+	for (unsigned f = 0; f < FORMS; f++)
+		t->ms[f] = median(&t->times[f]);
+	if (!t->is_limited)
+		t->ms[LIMITED] = t->ms[PLAIN];
+	progress_clear();
+	if (r == CLI_OK)
+		say_cost(b, t);
+	return r;
+}
+
+int merge_overhead(struct merge_bench *b)
+{
+	double logs = 0, best_logs = 0, shared_logs = 0;
+	unsigned n = 0;
+	struct cost *t = malloc(sizeof(*t));
+
+	if (!t)
+		return job_out_of_memory(b->c);
+	merge_print(b,
+		"\nwhat the scheduler costs one kernel, %% of its time; (fit: blocks, workers on "
+		"an "
+		"SM; shared: turns from one word)\n"
+		"%-13s %9s %7s %16s %7s %7s %8s %14s %8s %14s %8s %8s\n",
+		"kernel", "plain ms", "ids", "occupancy (fit)", "queue", "choose", "total",
+		"best claim", "shared", "best claim", "make ms", "compile");
+	json_begin_array(b->j, "overhead");
+	for (unsigned i = 0; i < MERGE_KERNELS && !merge_is_late(b); i++) {
+		if (!is_wanted(b, i))
+			continue;
+		*t = (struct cost){.kernel = i};
+		progress_begin((b->rounds + 1) * FORMS);
+		if (cost_of(b, t) != CLI_OK) {
+			b->failures++;
+			continue;
+		}
+		logs += log(t->ms[TURNS] / t->ms[PLAIN]);
+		best_logs += log(t->ms[best_claim(t, TURNS)] / t->ms[PLAIN]);
+		shared_logs += log(t->ms[best_claim(t, SHARED)] / t->ms[PLAIN]);
+		n++;
+	}
+	json_end(b->j, ']');
+	free(t);
+	if (!n)
+		return CLI_OK;
+	json_num(b->j, "overhead_geomean", exp(logs / n) - 1);
+	json_num(b->j, "overhead_best_geomean", exp(best_logs / n) - 1);
+	json_num(b->j, "overhead_shared_geomean", exp(shared_logs / n) - 1);
+	merge_print(b,
+		"geometric mean: a block a claim %+.2f %%, with the best claims %+.2f %%; shared, "
+		"with the best claims, %+.2f %%\n",
+		(exp(logs / n) - 1) * 100, (exp(best_logs / n) - 1) * 100,
+		(exp(shared_logs / n) - 1) * 100);
+	return CLI_OK;
+}

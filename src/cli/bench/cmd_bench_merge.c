@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench merge: KernelMerge's figures 4 to 7 on this device. All pairs of seven kernels, and
+ * each with itself, in every way there is; what one kernel alone pays for the scheduler; what was
+ * chosen, once more. */
+#include "cli/bench/bench_merge.h"
+#include "cli/corun/kernelspec.h"
+#include "cli/progress.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "part", "all|overhead|pairs|tuned",
+		"one kernel in the scheduler; pairs, and what is best for each is kept; what was "
+		"kept, in this process; (all) the first two"},
+	{0, "pairs", "A+B,...", "only these; one name: that one with all"},
+	{0, "rounds", "N", "measure each way N times (10)"},
+	{0, "points", "N", "partitions of a kind to try, at most 64 (15)"},
+	{0, "budget-s", "N", "as many rounds and pairs as fit into about so many seconds"},
+	{0, "size", "large|small", "of the kernels (large on a GPU)"},
+	{0, "store", "FILE", "where what is chosen is kept, as by heddle tune"},
+	{0, "svg", "FILE", "pairs: write the curves over the partition there"},
+	{0, "data", "FILE", "write what --json would print there, beside the text"},
+	{0},
+};
+
+void merge_print(struct merge_bench *b, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!b->text)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	strbuf_puts(&b->c->out, text);
+	cli_emit(b->c);
+	fflush(stdout);
+}
+
+bool merge_is_late(const struct merge_bench *b)
+{
+	return b->until_ms > 0 && ways_now_ms() > b->until_ms;
+}
+
+const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s + %s", merge_rows[p->a].name, merge_rows[p->b].name);
+	return buf;
+}
+
+/* ---- kernels ---- */
+
+/* The PTX of the compiler that is preferred, of those that were there. */
+static int find_file(struct merge_bench *b, const struct merge_row *row, char **ret)
+{
+	static const char *const toolchains[] = {"nvcc", "clang"};
+
+	for (size_t i = 0; i < ARRAY_LEN(toolchains); i++) {
+		char path[128];
+		char *found;
+
+		snprintf(path, sizeof(path), "kernels/%s/%s", toolchains[i], row->file);
+		if (cli_find_part(path, path, &found))
+			continue;
+		*ret = arena_strndup(&b->arena, found, strlen(found));
+		free(found);
+		return *ret ? CLI_OK : job_out_of_memory(b->c);
+	}
+	return cli_error(b->c, "a build has them where nvcc or clang 14 is there",
+		"no %s among "
+		"the kernels of this installation",
+		row->file);
+}
+
+static int read_spec(struct merge_bench *b, unsigned i)
+{
+	const struct merge_row *row = &merge_rows[i];
+	char *words[32], *save = NULL, *text;
+	int n = 2, r = find_file(b, row, &words[0]);
+
+	if (r != CLI_OK)
+		return r;
+	words[1] = (char *)row->kernel;
+	text = arena_printf(&b->arena, "%s", b->large ? row->large : row->small);
+	if (!text)
+		return job_out_of_memory(b->c);
+	for (char *w = strtok_r(text, " ", &save); w && n < 32; w = strtok_r(NULL, " ", &save))
+		words[n++] = w;
+	return kernelspec_read_words(b->c, &b->arena, i + 1, words, n, &b->kernels[i].spec);
+}
+
+int merge_kernel(struct merge_bench *b, unsigned i, bool twin)
+{
+	struct merge_kernel *k = &b->kernels[i];
+	int r = CLI_OK;
+
+	if (!k->ready) {
+		progress_step("%s", merge_rows[i].name);
+		r = read_spec(b, i);
+		if (r == CLI_OK)
+			r = corun_kernel_open(b->c, &b->device, &k->spec, true, &k->of[0]);
+		k->ready = r == CLI_OK;
+	}
+	if (r == CLI_OK && twin && !k->has_twin) {
+		r = corun_kernel_twin(b->c, &b->device, &k->of[0], &k->of[1]);
+		k->has_twin = r == CLI_OK;
+	}
+	return r;
+}
+
+int merge_open(
+	struct merge_bench *b, struct arena *a, const struct merge_pair *p, struct corun **ret)
+{
+	struct corun_kernel *of[2];
+	int r = merge_kernel(b, p->a, false);
+
+	*ret = NULL;
+	if (r == CLI_OK)
+		r = merge_kernel(b, p->b, p->a == p->b);
+	if (r != CLI_OK)
+		return r;
+	of[0] = &b->kernels[p->a].of[0];
+	of[1] = &b->kernels[p->b].of[p->a == p->b];
+	return corun_open(b->c, a, &b->device, of, 2, ret);
+}
+
+/* ---- which ---- */
+
+static bool names(const char *text, size_t len, unsigned *ret)
+{
+	for (unsigned i = 0; i < MERGE_KERNELS; i++)
+		if (strlen(merge_rows[i].name) == len && !memcmp(merge_rows[i].name, text, len)) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static void add_pair(struct merge_bench *b, unsigned x, unsigned y)
+{
+	unsigned low = MIN(x, y), high = MAX(x, y);
+
+	for (unsigned i = 0; i < b->n_pairs; i++)
+		if (b->pairs[i].a == low && b->pairs[i].b == high)
+			return;
+	b->pairs[b->n_pairs++] = (struct merge_pair){.a = low, .b = high};
+}
+
+static int read_pairs(struct merge_bench *b)
+{
+	const char *text = cli_value(b->c, "pairs");
+
+	for (unsigned x = 0; !text && x < MERGE_KERNELS; x++)
+		for (unsigned y = x; y < MERGE_KERNELS; y++)
+			add_pair(b, x, y);
+	while (text) {
+		size_t len = strcspn(text, ","), first = strcspn(text, "+,");
+		unsigned x, y;
+
+		if (!names(text, first, &x) ||
+			(first < len && !names(text + first + 1, len - first - 1, &y)))
+			return cli_usage(b->c,
+				"--pairs: '%.*s' is none: names are bitonic, msort, kmeans, va, "
+				"transpose, blackscholes, histogram, two of them with a +",
+				(int)MIN(len, 60), text);
+		if (first < len)
+			add_pair(b, x, y);
+		for (y = 0; first == len && y < MERGE_KERNELS; y++)
+			add_pair(b, x, y);
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return CLI_OK;
+}
+
+static int read_options(struct merge_bench *b, enum dev_kind *ret_kind)
+{
+	uint64_t rounds = 10, points = 15, budget = 0;
+	const char *device = cli_value(b->c, "device");
+	int r = cli_number(b->c, "rounds", 1, 1000, &rounds);
+
+	if (r == CLI_OK)
+		r = cli_number(b->c, "points", 1, MERGE_CURVE, &points);
+	if (r == CLI_OK)
+		r = cli_number(b->c, "budget-s", 1, 100000, &budget);
+	if (r == CLI_OK)
+		r = read_pairs(b);
+	*ret_kind = DEV_AUTO;
+	if (device)
+		dev_kind_parse(device, ret_kind);
+	b->rounds = (unsigned)rounds;
+	b->points = (unsigned)points;
+	b->store = cli_value(b->c, "store");
+	if (budget)
+		b->until_ms = ways_now_ms() + (double)budget * 1e3;
+	return r;
+}
+
+static bool wants(const struct merge_bench *b, const char *part)
+{
+	const char *given = cli_value(b->c, "part");
+
+	if (!given || !strcmp(given, "all"))
+		return strcmp(part, "tuned") != 0;
+	return !strcmp(given, part);
+}
+
+/* ---- what came of it ---- */
+
+static int write_file(struct merge_bench *b, const char *path, const struct strbuf *text)
+{
+	FILE *f = text->failed ? NULL : fopen(path, "w");
+
+	if (text->failed)
+		return job_out_of_memory(b->c);
+	if (!f || fwrite(text->at, 1, text->len, f) != text->len || fclose(f))
+		return cli_error(b->c, NULL, "%s: %s", path, strerror(errno));
+	return CLI_OK;
+}
+
+static int write_svg(struct merge_bench *b)
+{
+	const char *path = cli_value(b->c, "svg");
+	struct strbuf text = {0};
+	int r;
+
+	if (!path || !wants(b, "pairs"))
+		return CLI_OK;
+	bathtub_svg(b, &text);
+	r = write_file(b, path, &text);
+	strbuf_finish(&text);
+	return r;
+}
+
+static int measure(struct merge_bench *b)
+{
+	int r = merge_alone(b);
+
+	if (r == CLI_OK && wants(b, "overhead"))
+		r = merge_overhead(b);
+	if (r == CLI_OK && wants(b, "pairs"))
+		r = merge_pairs(b);
+	if (r == CLI_OK && wants(b, "tuned"))
+		r = merge_tuned(b);
+	return r;
+}
+
+static void begin(struct merge_bench *b, struct json *j, struct strbuf *data)
+{
+	const char *version = HEDDLE_VERSION;
+
+	if (b->c->json) {
+		cli_json_open(b->c, j, 1);
+	} else {
+		json_init(j, data);
+		json_begin_object(j, NULL);
+		json_uint(j, "schema", 1);
+		json_str(j, "command", b->c->verb->name);
+	}
+	json_str(j, "version", version);
+	json_str(j, "device", b->device.d.name);
+	json_uint(j, "sms", b->device.n_sms);
+	json_str(j, "size", b->large ? "large" : "small");
+	json_uint(j, "rounds", b->rounds);
+	b->j = j;
+	merge_print(b, "device: %s, %u SMs; %s kernels, %u rounds, medians\n", b->device.d.name,
+		b->device.n_sms, b->large ? "large" : "small", b->rounds);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	remove(path);
+	return 0;
+}
+
+/* What compiling takes is looked at, too: a cache of the driver's that is empty. But it is one: the
+ * driver's compiler may crash in any process that compiles, and this one shall find what another
+ * has compiled. */
+static int begin_cache(struct merge_bench *b)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(b->cache, sizeof(b->cache), "%s/heddle-cache.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(b->cache)) {
+		int r = cli_error(
+			b->c, "TMPDIR names another folder", "%s: %s", b->cache, strerror(errno));
+
+		b->cache[0] = 0;
+		return r;
+	}
+	setenv("CUDA_CACHE_PATH", b->cache, 1);
+	unsetenv("CUDA_CACHE_DISABLE");
+	return CLI_OK;
+}
+
+static void end_cache(struct merge_bench *b)
+{
+	if (b->cache[0])
+		nftw(b->cache, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static int run_all(struct merge_bench *b)
+{
+	const char *size = cli_value(b->c, "size"), *path = cli_value(b->c, "data");
+	struct strbuf data = {0};
+	enum dev_kind kind;
+	struct json j;
+	int r = read_options(b, &kind), written = CLI_OK;
+
+	if (r == CLI_OK && path && b->c->json)
+		r = cli_usage(b->c, "--data beside --json, which prints the same");
+	if (r == CLI_OK)
+		r = begin_cache(b);
+	if (r == CLI_OK)
+		r = corun_device_open(b->c, kind, &b->device);
+	if (r != CLI_OK)
+		return r;
+	b->large = size ? !strcmp(size, "large") : dev_kind_of(&b->device.d.cu) == DEV_CUDA;
+	begin(b, &j, &data);
+	r = measure(b);
+	progress_clear();
+	if (r == CLI_OK) {
+		json_uint(&j, "wrong", b->wrong);
+		json_uint(&j, "failures", b->failures);
+		json_end(&j, '}');
+		written = write_svg(b);
+	}
+	if (r == CLI_OK && written == CLI_OK && path)
+		written = write_file(b, path, &data);
+	strbuf_finish(&data);
+	return r == CLI_OK ? written : r;
+}
+
+static int run(struct cli *c)
+{
+	struct merge_bench *b = calloc(1, sizeof(*b));
+	int r;
+
+	if (!b)
+		return job_out_of_memory(c);
+	b->c = c;
+	b->text = !c->json;
+	arena_init(&b->arena, 0);
+	r = run_all(b);
+	for (unsigned i = 0; i < MERGE_KERNELS; i++)
+		for (unsigned k = 0; k < 2; k++)
+			corun_kernel_close(&b->kernels[i].of[k]);
+	end_cache(b);
+	if (r == CLI_OK && (b->wrong || b->failures))
+		r = CLI_FAILED;
+	arena_finish(&b->arena);
+	free(b);
+	return r;
+}
+
+const struct cli_verb cli_verb_bench_merge = {
+	.name = "bench merge",
+	.operands = "",
+	.summary = "pairs of kernels together, as KernelMerge has them, every result verified",
+	.details =
+		"The kernels are bitonic and merge sort, k-means, vector addition, transposition, "
+		"Black-Scholes and histogram; the pairs are all two of them, and each with itself. "
+		"Each runs one after the other, in streams, in green contexts where the driver has "
+		"them, merged in every order with claims of several sizes, and fused. gain is how "
+		"much longer the two take one after the other. What is best for a pair is kept; "
+		"--part tuned, another time, measures that beside one after the other and streams. "
+		"In --part overhead, ids is what it takes that a block's numbers are computed, "
+		"occupancy what the kernel as it is loses with no more blocks on an SM than "
+		"workers, queue what "
+		"claiming and the worker's loop add to both, and choosing what the turns add; "
+		"shared is the total where all draw turns from one word (steal:shared).",
+	.json = "device, sms, version, size, rounds, wrong, failures; kernels, an array of name, "
+		"ms (alone), blocks, fit, waves, bytes, mhz; overhead, an array of kernel, "
+		"plain_ms, "
+		"limited_ms (as many blocks on an SM as workers), ids_ms, keep_ms (one kernel, no "
+		"turns), total_ms, claims (an array of chunk, ms), shared_claims, fit, workers "
+		"(per SM), ids, occupancy, queue, choosing, total, best, shared, shared_best (each "
+		"part of plain_ms), make_ms, compile_ms; overhead_geomean, "
+		"overhead_best_geomean, overhead_shared_geomean; pairs, an array of first, second, "
+		"mhz, "
+		"sequential_ms, streams, green, vertical, horizontal, steal, steal_best, partition "
+		"(gains; null: not measured), partition_way, tuned_way, tuned (its gain, measured "
+		"once more), "
+		"tuned_of_plain (over the better of sequential and streams), make_ms, compile_ms, "
+		"ways (way, refused, wrong, ms, "
+		"spread, runs, chosen), left_out (no time was left); summary, with pairs, better "
+		"(more than 1.05), geomean, best, worst, steal_of_partition, least_of_plain; "
+		"tuned, "
+		"an array of first, second, way, sequential_ms, streams_ms, ms, gain, of_plain; "
+		"tuned_summary, of the same keys as summary.",
+	.options = options,
+	.run = run,
+};

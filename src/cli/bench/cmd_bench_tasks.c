@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench tasks: how many tasks a pool takes in a second, how long one takes, and programs of
+ * narrow tasks beside the same ones as launches in streams; Pagoda's figure 5 in its beginnings. */
+#include "cli/bench/bench_tasks.h"
+#include "cli/progress.h"
+#include "rt/pool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "program", "all|empty|mandelbrot|matmul|filterbank", "only this (all)"},
+	{0, "tasks", "N", "of a program (32k on a GPU, 96 on the virtual one)"},
+	{0, "threads", "N", "of a task, at least 128, a multiple of 32, at most 256 (128)"},
+	{0, "streams", "N", "launches in 1, 2, 4 and so on, up to N streams, at most 32 (32)"},
+	{0, "rounds", "N", "measure each N times, of which the median counts (5, or 1)"},
+	{0, "seed", "N", "of the inputs (1)"},
+	{0, "blocks-per-sm", "N", "of the pool (as many as fit)"},
+	{0, "leave-sms", "N", "that the pool keeps off (0)"},
+	{0, "nap", "NS", "between two looks of the pool at the host that find nothing (64)"},
+	{0, "stamps", NULL, "where one task's time goes: empty ones only"},
+	{0},
+};
+
+struct latency {
+	unsigned n;
+	double p50, p99, most;
+	bool has_legs;
+	double legs[TASKS_LEGS]; /* medians */
+};
+
+static const char *const leg_names[TASKS_LEGS] = {
+	[TASKS_PLACED] = "placed",
+	[TASKS_BEGUN] = "begun",
+	[TASKS_ENDED] = "ended",
+	[TASKS_FENCED] = "fenced",
+	[TASKS_REST] = "rest",
+};
+
+/* ---- opening ---- */
+
+static int find_file(struct tasks_bench *b, char **ret)
+{
+	static const char *const paths[] = {"kernels/nvcc/narrow.ptx", "kernels/clang/narrow.ptx"};
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		if (cli_find_part(paths[i], paths[i], ret) == 0)
+			return CLI_OK;
+	return cli_error(b->c, "a build has it where nvcc or clang 14 is there",
+		"no narrow.ptx among the kernels of this installation");
+}
+
+/* So that it is known which it is, the GPU is tried first. */
+static int open_device(struct tasks_bench *b)
+{
+	const char *device = cli_value(b->c, "device");
+	bool any = !device || !strcmp(device, "auto");
+	int r = -1;
+
+	if (any || !strcmp(device, "cuda"))
+		r = heddle_open("cuda", &b->h);
+	if (r < 0 && (any || !strcmp(device, "cpu"))) {
+		heddle_close(b->h);
+		b->is_virtual = true;
+		r = heddle_open("cpu", &b->h);
+	}
+	if (r < 0)
+		return cli_error(b->c, NULL, "%s", b->h ? heddle_error(b->h) : "out of memory");
+	return CLI_OK;
+}
+
+static int number(struct tasks_bench *b, const char *name, uint64_t min, uint64_t max,
+	unsigned otherwise, unsigned *ret)
+{
+	uint64_t n = otherwise;
+	int r = cli_number(b->c, name, min, max, &n);
+
+	*ret = (unsigned)n;
+	return r;
+}
+
+static int read_options(struct tasks_bench *b)
+{
+	int r = number(b, "tasks", 1, 1u << 20, b->is_virtual ? 96 : 32768, &b->tasks);
+
+	b->seed = 1;
+	b->stamps = cli_has(b->c, "stamps");
+	if (r == CLI_OK)
+		r = number(b, "threads", 128, 256, 128, &b->threads);
+	if (r == CLI_OK && b->threads % 32)
+		r = cli_usage(b->c, "--threads %u is no multiple of 32", b->threads);
+	if (r == CLI_OK)
+		r = number(b, "streams", 1, TASKS_STREAMS, TASKS_STREAMS, &b->streams);
+	if (r == CLI_OK)
+		r = number(b, "rounds", 1, 1000, b->is_virtual ? 1 : 5, &b->rounds);
+	if (r == CLI_OK)
+		r = number(b, "blocks-per-sm", 1, 32, 0, &b->columns);
+	if (r == CLI_OK)
+		r = number(b, "leave-sms", 0, 1024, 0, &b->leave);
+	if (r == CLI_OK)
+		r = number(b, "nap", 1, 1000000, 0, &b->nap);
+	if (r == CLI_OK)
+		r = cli_number(b->c, "seed", 0, UINT64_MAX, &b->seed);
+	return r;
+}
+
+/* ---- what it writes ---- */
+
+static void begin(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
+{
+	if (!b->c->json) {
+		strbuf_printf(&b->c->out, "%s, a pool of %u blocks with %u warps for tasks\n",
+			heddle_device(b->h), s->columns, s->executors);
+		if (b->is_virtual)
+			strbuf_printf(&b->c->out, "A virtual GPU: outputs are checked, times say "
+						  "nothing of any GPU.\n");
+		return;
+	}
+	cli_json_open(b->c, j, 1);
+	json_str(j, "device", heddle_device(b->h));
+	json_bool(j, "virtual", b->is_virtual);
+	json_uint(j, "columns", s->columns);
+	json_uint(j, "executors", s->executors);
+	json_uint(j, "threads", b->threads);
+	json_uint(j, "rounds", b->rounds);
+	json_uint(j, "seed", b->seed);
+}
+
+static void text_empty(
+	struct tasks_bench *b, unsigned n, const struct tasks_rate *e, const struct latency *l)
+{
+	struct strbuf *out = &b->c->out;
+
+	strbuf_printf(out, "\nempty        %u tasks in %.2f ms, %.0f a second", n, e->ms[0],
+		n / e->ms[0] * 1000);
+	for (unsigned k = 1; k < TASKS_PRODUCERS; k++)
+		strbuf_printf(out, "; from %u threads %.0f", 1u << k, n / e->ms[k] * 1000);
+	strbuf_printf(out,
+		"\nspawning     %u where places are free: %.1f ns each\n"
+		"latency      of %u: p50 %.1f us, p99 %.1f us, at most %.1f us\n",
+		e->burst, e->spawn_ns, l->n, l->p50, l->p99, l->most);
+	if (!l->has_legs)
+		return;
+	strbuf_printf(out, "medians of  ");
+	for (unsigned i = 0; i < TASKS_LEGS; i++)
+		strbuf_printf(out, " %s %.2f us%s", leg_names[i], l->legs[i],
+			i + 1 < TASKS_LEGS ? "," : "\n");
+}
+
+static void tell_empty(struct tasks_bench *b, struct json *j, unsigned n,
+	const struct tasks_rate *e, const struct latency *l)
+{
+	if (!b->c->json) {
+		text_empty(b, n, e, l);
+		return;
+	}
+	json_begin_object(j, "empty");
+	json_uint(j, "tasks", n);
+	json_num(j, "ms", e->ms[0]);
+	json_num(j, "per_second", n / e->ms[0] * 1000);
+	json_num(j, "spawn_ns", e->spawn_ns);
+	json_begin_array(j, "producers");
+	for (unsigned k = 0; k < TASKS_PRODUCERS; k++) {
+		json_begin_object(j, NULL);
+		json_uint(j, "threads", 1u << k);
+		json_num(j, "ms", e->ms[k]);
+		json_num(j, "per_second", n / e->ms[k] * 1000);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	json_end(j, '}');
+	json_begin_object(j, "latency");
+	json_uint(j, "samples", l->n);
+	json_num(j, "p50_us", l->p50);
+	json_num(j, "p99_us", l->p99);
+	json_num(j, "max_us", l->most);
+	if (l->has_legs) {
+		json_begin_object(j, "legs_us");
+		for (unsigned i = 0; i < TASKS_LEGS; i++)
+			json_num(j, leg_names[i], l->legs[i]);
+		json_end(j, '}');
+	}
+	json_end(j, '}');
+}
+
+static unsigned best_way(const struct tasks_times *t)
+{
+	unsigned best = 1;
+
+	for (unsigned i = 2; i < t->n; i++)
+		best = t->ms[i] < t->ms[best] ? i : best;
+	return best;
+}
+
+static void json_program(struct tasks_bench *b, struct json *j, const struct tasks_program *p,
+	const struct tasks_times *t)
+{
+	unsigned best = best_way(t);
+
+	json_begin_object(j, NULL);
+	json_str(j, "program", p->of->name);
+	json_uint(j, "tasks", p->n);
+	json_num(j, "ms", t->ms[0]);
+	json_begin_array(j, "launches");
+	for (unsigned i = 1; i < t->n; i++) {
+		json_begin_object(j, NULL);
+		json_uint(j, "streams", 1u << (i - 1));
+		json_num(j, "ms", t->ms[i]);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	if (!b->is_virtual)
+		json_num(j, "ratio", t->ms[best] / t->ms[0]);
+	json_uint(j, "checked", t->checked);
+	json_uint(j, "wrong", p->wrong);
+	json_end(j, '}');
+}
+
+static void text_program(
+	struct tasks_bench *b, const struct tasks_program *p, const struct tasks_times *t)
+{
+	struct strbuf *out = &b->c->out;
+
+	strbuf_printf(out, "\n%-12s %u tasks: %.2f ms; as launches:", p->of->name, p->n, t->ms[0]);
+	for (unsigned i = 1; i < t->n; i++)
+		strbuf_printf(out, " %.2f ms in %u%s", t->ms[i], 1u << (i - 1),
+			i + 1 < t->n ? "," : " streams");
+	if (!b->is_virtual)
+		strbuf_printf(out, "; the best of them takes %.2f times as long",
+			t->ms[best_way(t)] / t->ms[0]);
+	strbuf_printf(out, "\n%-12s %llu outputs checked, %u wrong\n", "",
+		(unsigned long long)t->checked, p->wrong);
+	cli_emit(b->c);
+	fflush(stdout);
+}
+
+/* ---- all of it ---- */
+
+static int run_empty(struct tasks_bench *b, struct json *j)
+{
+	unsigned n = b->is_virtual ? 2000 : 1000000, samples = b->is_virtual ? 100 : 10000;
+	double *us = calloc((size_t)samples * (1 + TASKS_LEGS), sizeof(*us));
+	struct tasks_rate rate = {0};
+	struct latency l = {.n = samples};
+	int r = us ? CLI_OK : cli_error(b->c, NULL, "out of memory");
+
+	progress_step("empty tasks");
+	if (r == CLI_OK)
+		r = tasks_empty(b, n, &rate);
+	if (r == CLI_OK)
+		r = tasks_latency(b, samples, us, us + samples);
+	if (r == CLI_OK) {
+		l.p50 = us[samples / 2];
+		l.p99 = us[samples * 99 / 100];
+		l.most = us[samples - 1];
+		l.has_legs = b->stamps;
+		for (unsigned i = 0; i < TASKS_LEGS; i++)
+			l.legs[i] = us[samples * (1 + i) + samples / 2];
+		tell_empty(b, j, n, &rate, &l);
+	}
+	free(us);
+	return r;
+}
+
+static int run_program(
+	struct tasks_bench *b, struct json *j, const struct narrow_program *of, unsigned *io_wrong)
+{
+	struct tasks_program p;
+	struct tasks_times t;
+	int r;
+
+	progress_step("%s", of->name);
+	r = tasks_open(b, &p, of);
+	if (r == CLI_OK)
+		r = tasks_measure(b, &p, &t);
+	if (r == CLI_OK && b->c->json)
+		json_program(b, j, &p, &t);
+	else if (r == CLI_OK)
+		text_program(b, &p, &t);
+	*io_wrong += p.wrong;
+	tasks_close(b, &p);
+	return r;
+}
+
+static bool is_wanted(const struct tasks_bench *b, const char *name)
+{
+	const char *only = cli_value(b->c, "program");
+
+	if (b->stamps) /* they cost something */
+		return !strcmp(name, "empty");
+	return !only || !strcmp(only, "all") || !strcmp(only, name);
+}
+
+static int run_all(struct tasks_bench *b)
+{
+	struct heddle_tasks_state state = {.size = sizeof(state)};
+	unsigned wrong = 0;
+	struct json j;
+	const struct heddle_tasks_options o = {
+		.size = sizeof(o), .blocks_per_sm = b->columns, .leave_sms = b->leave};
+	int r = heddle_tasks_create(b->h, &o, &b->pool);
+
+	if (r < 0)
+		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
+	b->pool->nap_ns = b->nap;
+	if (b->stamps && pool_ask_stamps(b->pool) < 0)
+		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
+	heddle_tasks_look(b->pool, &state);
+	progress_begin(1 + narrow_n_programs);
+	begin(b, &j, &state);
+	r = is_wanted(b, "empty") ? run_empty(b, &j) : CLI_OK;
+	if (b->c->json)
+		json_begin_array(&j, "programs");
+	for (unsigned i = 0; r == CLI_OK && i < narrow_n_programs; i++)
+		if (is_wanted(b, narrow_programs[i].name))
+			r = run_program(b, &j, &narrow_programs[i], &wrong);
+	if (b->c->json) {
+		json_end(&j, ']');
+		json_uint(&j, "wrong", wrong);
+		json_end(&j, '}');
+	}
+	progress_clear();
+	if (r == CLI_OK && wrong)
+		r = cli_error(b->c, NULL, "%u outputs are wrong", wrong);
+	return r;
+}
+
+static int run(struct cli *c)
+{
+	struct tasks_bench b = {.c = c};
+	char *file = NULL;
+	int r = find_file(&b, &file);
+
+	b.file = file;
+	if (r == CLI_OK)
+		r = open_device(&b);
+	if (r == CLI_OK)
+		r = read_options(&b);
+	if (r == CLI_OK)
+		r = run_all(&b);
+	heddle_tasks_destroy(b.pool);
+	heddle_close(b.h);
+	free(file);
+	return r;
+}
+
+const struct cli_verb cli_verb_bench_tasks = {
+	.name = "bench tasks",
+	.operands = "",
+	.summary = "thousands of narrow tasks in a pool, and as launches, every result verified",
+	.details =
+		"First tasks that do nothing: how many a second from one thread, and from 2, 4 and "
+		"8, spawned one by one, until the end of the last one is seen; what a spawn alone "
+		"takes the host, while places are free; and how long one takes from its spawning "
+		"until its end is seen, one after the other. With --stamps it says what that is "
+		"made "
+		"of: until the task was placed from when it was found, begun, ended, and what it "
+		"left was there, and the rest, the host's part and the ways over the bus; programs "
+		"are left out then, and rates lower, as stamps take time. Then programs of such "
+		"tasks: parts of the Mandelbrot set of irregular sizes, products of small "
+		"matrices, "
+		"filter banks. Each runs in a pool, and as launches in turn to 1, 2, 4 and so on "
+		"streams, from one thread; what each task leaves is compared with what this host "
+		"computes. Inputs are there beforehand, outputs stay on the device. On the virtual "
+		"GPU counts and sizes are small, and there is no ratio.",
+	.json = "device, virtual, columns (blocks of the pool), executors (warps of each), "
+		"threads, "
+		"rounds, seed; empty, with tasks, ms, per_second (of one thread), spawn_ns, "
+		"producers (an array of threads, ms, per_second); latency, with samples, p50_us, "
+		"p99_us, max_us, with --stamps legs_us (medians: placed, begun, ended, fenced, "
+		"rest); programs, an array of program, tasks, ms (in the pool), launches "
+		"(an array of streams, ms), ratio (the best of launches over the pool; on a GPU), "
+		"checked, wrong (outputs); wrong, in all",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A pair's time is the median of its rounds, since now and then the host holds one up. Confidence
+ * by resampling the rounds of each pair (bootstrap, percentiles): the pairs are what they are. */
+#include "cli/bench/lost.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define RESAMPLES 2000
+
+/* Rounds as they are, or drawn from them. */
+struct drawing {
+	bool draws;
+	uint64_t drawn;  /* so often */
+	double *scratch; /* as many as a pair has rounds */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_of(const struct lost_samples *s, struct drawing *d)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		d->scratch[i] = s->ns[d->draws ? random_bits(1, d->drawn++) % s->n : i];
+	qsort(d->scratch, s->n, sizeof(double), by_value);
+	return s->n % 2 ? d->scratch[s->n / 2]
+			: (d->scratch[s->n / 2 - 1] + d->scratch[s->n / 2]) / 2;
+}
+
+static bool counts(const struct lost_pair *p)
+{
+	return p->of[LOST_ORIGINAL].n && p->of[LOST_KEPT].n && p->of[LOST_TEMPORAL].preemptions &&
+	       p->of[LOST_SPATIAL].preemptions;
+}
+
+static unsigned mean(const struct lost_pair *pairs, unsigned n, int low, struct drawing *d,
+	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS])
+{
+	unsigned m = 0;
+
+	for (unsigned k = 0; k < LOST_FORMS; k++)
+		ret_overhead[k] = ret_us[k] = 0;
+	for (unsigned i = 0; i < n; i++) {
+		const struct lost_pair *p = &pairs[i];
+		double original, kept;
+
+		if (!counts(p) || (low >= 0 && p->low != (unsigned)low))
+			continue;
+		original = median_of(&p->of[LOST_ORIGINAL], d);
+		kept = median_of(&p->of[LOST_KEPT], d);
+		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++) {
+			const struct lost_samples *s = &p->of[k];
+			double took = median_of(s, d);
+
+			ret_overhead[k] += (took - original) / original;
+			ret_us[k] += (took - kept) * s->n / s->preemptions / 1e3;
+		}
+		m++;
+	}
+	for (unsigned k = 0; m && k < LOST_FORMS; k++) {
+		ret_overhead[k] /= m;
+		ret_us[k] /= m;
+	}
+	return m;
+}
+
+static double *scratch_for(const struct lost_pair *pairs, unsigned n)
+{
+	unsigned most = 1;
+
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < LOST_FORMS; k++)
+			most = MAX(most, pairs[i].of[k].n);
+	return malloc(most * sizeof(double));
+}
+
+unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
+	double ret_overhead[LOST_FORMS], double ret_us[LOST_FORMS])
+{
+	struct drawing d = {.scratch = scratch_for(pairs, n)};
+	unsigned m = d.scratch ? mean(pairs, n, low, &d, ret_overhead, ret_us) : 0;
+
+	free(d.scratch);
+	return m;
+}
+
+/* -1: one round does not tell. */
+static double spread_of(const struct lost_samples *s, struct drawing *d)
+{
+	double median = median_of(s, d); /* and they are sorted */
+	unsigned cut = s->n / 10;
+
+	return s->n > 1 ? (d->scratch[s->n - 1 - cut] - d->scratch[cut]) / median : -1;
+}
+
+unsigned lost_noisy(const struct lost_pair *pairs, unsigned n, int low, double most)
+{
+	struct drawing d = {.scratch = scratch_for(pairs, n)};
+	unsigned m = 0;
+
+	for (unsigned i = 0; d.scratch && i < n; i++) {
+		bool noisy = false;
+
+		if (!counts(&pairs[i]) || (low >= 0 && pairs[i].low != (unsigned)low))
+			continue;
+		for (unsigned k = 0; k < LOST_FORMS; k++) {
+			double spread = spread_of(&pairs[i].of[k], &d);
+
+			noisy |= spread < 0 || spread > most;
+		}
+		m += noisy;
+	}
+	free(d.scratch);
+	return m;
+}
+
+static double reduction(const double of[LOST_FORMS])
+{
+	return of[LOST_TEMPORAL] ? 1 - of[LOST_SPATIAL] / of[LOST_TEMPORAL] : 0;
+}
+
+static void interval(double *values, double *ret_low, double *ret_high)
+{
+	qsort(values, RESAMPLES, sizeof(*values), by_value);
+	*ret_low = values[RESAMPLES * 25 / 1000];
+	*ret_high = values[RESAMPLES * 975 / 1000 - 1];
+}
+
+static void intervals(const struct lost_pair *pairs, unsigned n, struct drawing *d,
+	double *values[LOST_FORMS], struct lost *l)
+{
+	double overhead[LOST_FORMS], us[LOST_FORMS];
+
+	for (unsigned i = 0; i < RESAMPLES; i++) {
+		mean(pairs, n, -1, d, overhead, us);
+		values[0][i] = reduction(us);
+		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++)
+			values[k][i] = us[k];
+	}
+	interval(values[0], &l->reduction_low, &l->reduction_high);
+	for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++)
+		interval(values[k], &l->us_low[k], &l->us_high[k]);
+}
+
+int lost_sum_up(const struct lost_pair *pairs, unsigned n, struct lost *ret)
+{
+	struct drawing d = {.scratch = scratch_for(pairs, n)};
+	double *room = malloc(sizeof(double) * RESAMPLES * LOST_FORMS);
+	double *values[LOST_FORMS] = {room, NULL, room + RESAMPLES, room + 2 * RESAMPLES};
+	struct lost l = {0};
+
+	if (!room || !d.scratch) {
+		free(room);
+		free(d.scratch);
+		return -ENOMEM;
+	}
+	l.pairs = mean(pairs, n, -1, &d, l.overhead, l.us);
+	l.reduction = reduction(l.us);
+	l.overhead_reduction = reduction(l.overhead);
+	d.draws = true;
+	intervals(pairs, n, &d, values, &l);
+	for (unsigned i = 0; i < n; i++) {
+		if (!counts(&pairs[i]))
+			continue;
+		l.rounds += pairs[i].of[LOST_SPATIAL].n;
+		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++)
+			l.preemptions[k] += pairs[i].of[k].preemptions;
+	}
+	free(room);
+	free(d.scratch);
+	*ret = l;
+	return 0;
+}

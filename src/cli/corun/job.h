@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A kernel specification carried out on a device: load, fill, launch, time, write back. */
+#ifndef HEDDLE_JOB_H
+#define HEDDLE_JOB_H
+
+#include "cli/cli.h"
+#include "cli/corun/spec.h"
+#include "dev/dev.h"
+#include "host/managed.h"
+
+struct job_options {
+	enum dev_kind device;
+	bool preempt;                 /* the preemptible form */
+	struct dev_steering steering; /* of it */
+	unsigned repeat; /* times the kernel runs, on freshly filled buffers; at least 1 */
+};
+
+struct job_result {
+	char device_name[128];
+	enum pass_tier tier; /* preemptible form: how it was steered */
+	const char *reason;  /* why not managed; NULL */
+	double ms;           /* device time of the kernel alone, median of the repeats; < 0: none */
+	struct dev_managed_stats stats;
+};
+
+/* Runs it and writes the buffers that ask for it. Errors are said through c. CLI_OK or CLI_FAILED.
+ */
+int job_run(struct cli *c, const struct spec *spec, const struct job_options *o,
+	struct job_result *ret);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernel specifications among the words of a command line: one that a verb's own options and
+ * operands are, or several with '+' between them, each with its own --grid, --block and --shared.
+ */
+#ifndef HEDDLE_KERNELSPEC_H
+#define HEDDLE_KERNELSPEC_H
+
+#include "cli/cli.h"
+#include "cli/corun/spec.h"
+
+/* For the table of a verb whose words are one specification. */
+/* clang-format off */
+#define KERNELSPEC_OPTIONS                                            \
+	{0, "grid", "X[,Y[,Z]]", "blocks in the grid (4,2 or 4x2)"},               \
+	{0, "block", "X[,Y[,Z]]", "threads in a block (the same)"},              \
+	{0, "shared", "BYTES", "dynamic shared memory of a block"}
+/* clang-format on */
+
+/* c's options and operands as one specification; ret->arena is set. CLI_OK, or what failed, said.
+ */
+int kernelspec_read(const struct cli *c, struct spec *ret);
+/* c's operands as 1 to max specifications with "+" between them, in arena. */
+int kernelspec_read_all(
+	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
+/* The same where a specification without a grid has one block. */
+int kernelspec_read_shapes(
+	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
+/* words[0, n) as one, in arena, called kernel `number` (from 1) in errors, which are whole's. */
+int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+	char **words, int n, struct spec *ret);
+
+uint64_t spec_blocks(const struct spec *s);
+
+#endif

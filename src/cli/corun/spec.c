@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Reading kernel specifications, and the data that they describe. Every value is checked against
+ * the range of its type: a silently cut constant would make two runs differ for no visible reason.
+ */
+#include "cli/corun/spec.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { UNSIGNED, SIGNED, FLOAT, RAW };
+
+struct spec_type {
+	const char *name;
+	enum kind kind;
+	unsigned bytes;
+};
+
+static const struct spec_type types[] = {
+	{"u8", UNSIGNED, 1},
+	{"u16", UNSIGNED, 2},
+	{"u32", UNSIGNED, 4},
+	{"u64", UNSIGNED, 8},
+	{"b8", UNSIGNED, 1},
+	{"b16", UNSIGNED, 2},
+	{"b32", UNSIGNED, 4},
+	{"b64", UNSIGNED, 8},
+	{"i8", SIGNED, 1},
+	{"i16", SIGNED, 2},
+	{"i32", SIGNED, 4},
+	{"i64", SIGNED, 8},
+	{"s8", SIGNED, 1},
+	{"s16", SIGNED, 2},
+	{"s32", SIGNED, 4},
+	{"s64", SIGNED, 8},
+	{"f32", FLOAT, 4},
+	{"f64", FLOAT, 8},
+};
+static const struct spec_type raw_type = {"hex", RAW, 1};
+
+int spec_parse_dims(const char *text, uint32_t ret[3])
+{
+	uint32_t dims[3] = {1, 1, 1};
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t v;
+
+		text = text_count(text, &v);
+		if (!text || v == 0 || v > UINT32_MAX)
+			return -EINVAL;
+		dims[i] = (uint32_t)v;
+		if (!*text) {
+			memcpy(ret, dims, sizeof(dims));
+			return 0;
+		}
+		if (*text != ',' && *text != 'x')
+			return -EINVAL;
+		text++;
+	}
+	return -EINVAL;
+}
+
+static int bad(struct strbuf *err, const char *text, const char *why)
+{
+	strbuf_printf(err, "argument '%s': %s", text, why);
+	return -EINVAL;
+}
+
+/* A decimal number with a unit, "64K" or "-1k", as its value; false: text is not one. */
+static bool parse_unit(const char *text, bool is_signed, uint64_t *ret)
+{
+	bool minus = is_signed && *text == '-';
+	uint64_t v;
+	const char *end = text_count(text + minus, &v);
+
+	if (!end || *end || isdigit((unsigned char)end[-1]) || (is_signed && v > INT64_MAX))
+		return false;
+	*ret = minus ? -v : v;
+	return true;
+}
+
+/* A value of type t from text[0, len), as its bytes. */
+static int parse_value(const struct spec_type *t, const char *text, size_t len, uint8_t ret[8])
+{
+	char buf[64], *end;
+	uint64_t bits;
+	unsigned width = t->bytes * 8;
+
+	if (len == 0 || len >= sizeof(buf) || isspace((unsigned char)*text))
+		return -EINVAL;
+	memcpy(buf, text, len);
+	buf[len] = 0;
+	errno = 0;
+	if (t->kind == FLOAT) {
+		double d = strtod(buf, &end);
+		float f = (float)d;
+
+		if (*end)
+			return -EINVAL;
+		memcpy(ret, t->bytes == 4 ? (void *)&f : (void *)&d, t->bytes);
+		return 0;
+	}
+	if (t->kind == SIGNED) {
+		int64_t v = strtoll(buf, &end, 0);
+
+		if (parse_unit(buf, true, (uint64_t *)&v))
+			end = buf + len;
+		if (*end || errno ||
+			(width < 64 && (v < -(1ll << (width - 1)) || v >= (1ll << (width - 1)))))
+			return -ERANGE;
+		bits = (uint64_t)v;
+	} else {
+		bits = strtoull(buf, &end, 0);
+		if (parse_unit(buf, false, &bits))
+			end = buf + len;
+		if (*end || errno || *buf == '-' || (width < 64 && bits >> width))
+			return -ERANGE;
+	}
+	memcpy(ret, &bits, t->bytes); /* little endian, as every device here */
+	return 0;
+}
+
+static int parse_hex(struct arena *a, const char *text, const char *hex, struct spec_arg *arg,
+	struct strbuf *err)
+{
+	size_t len = strlen(hex);
+
+	if (len == 0 || len % 2)
+		return bad(err, text, "wants an even number of hexadecimal digits");
+	arg->type = &raw_type;
+	arg->bytes = len / 2;
+	arg->value = arena_alloc(a, arg->bytes);
+	if (!arg->value)
+		return -ENOMEM;
+	for (size_t i = 0; i < arg->bytes; i++) {
+		unsigned v;
+		int used = 0;
+
+		if (sscanf(hex + 2 * i, "%2x%n", &v, &used) != 1 || used != 2)
+			return bad(err, text, "wants hexadecimal digits only");
+		arg->value[i] = (uint8_t)v;
+	}
+	return 0;
+}
+
+/* INIT[>FILE] */
+static int parse_init(struct arena *a, const char *init, struct spec_arg *arg, struct strbuf *err)
+{
+	const char *out = strrchr(init, '>');
+	size_t len = out ? (size_t)(out - init) : strlen(init);
+
+	if (out) {
+		arg->out_path = arena_strndup(a, out + 1, strlen(out + 1));
+		if (!arg->out_path)
+			return -ENOMEM;
+		if (!*arg->out_path)
+			return bad(err, arg->text, "'>' wants a file name, or '-'");
+	}
+	if (len == 4 && !memcmp(init, "zero", 4)) {
+		arg->init = SPEC_ZERO;
+	} else if (len == 4 && !memcmp(init, "iota", 4)) {
+		arg->init = SPEC_IOTA;
+	} else if (len > 6 && !memcmp(init, "const(", 6) && init[len - 1] == ')') {
+		arg->init = SPEC_CONST;
+		if (parse_value(arg->type, init + 6, len - 7, arg->element))
+			return bad(err, arg->text, "const(V) wants a value of the buffer's type");
+	} else if (len > 5 && !memcmp(init, "rand(", 5) && init[len - 1] == ')') {
+		arg->init = SPEC_RAND;
+		if (parse_value(&types[3], init + 5, len - 6, (uint8_t *)&arg->seed))
+			return bad(err, arg->text, "rand(SEED) wants a whole number");
+	} else if (len > 1 && *init == '@') {
+		arg->init = SPEC_FILE;
+		arg->in_path = arena_strndup(a, init + 1, len - 1);
+		if (!arg->in_path)
+			return -ENOMEM;
+	} else {
+		return bad(err, arg->text,
+			"a buffer starts as zero, iota, const(V), rand(SEED) or @FILE");
+	}
+	return 0;
+}
+
+static const struct spec_type *find_type(const char *text, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (strlen(types[i].name) == len && !memcmp(types[i].name, text, len))
+			return &types[i];
+	return NULL;
+}
+
+int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err)
+{
+	struct spec_arg arg = {.text = text};
+	size_t type_len = strcspn(text, "[:");
+	const char *rest = text + type_len;
+	const char *end;
+	int r;
+
+	if (!strncmp(text, "hex:", 4)) {
+		r = parse_hex(a, text, text + 4, &arg, err);
+		if (r == 0)
+			*ret = arg;
+		return r;
+	}
+	arg.type = find_type(text, type_len);
+	if (!arg.type || !*rest)
+		return bad(err, text,
+			"wants TYPE:VALUE or TYPE[N]:INIT with a type such as i32, u64 "
+			"or f32 (or hex:BYTES)");
+	if (*rest == ':') {
+		arg.bytes = arg.type->bytes;
+		arg.value = arena_zalloc(a, 8);
+		if (!arg.value)
+			return -ENOMEM;
+		if (parse_value(arg.type, rest + 1, strlen(rest + 1), arg.value))
+			return bad(err, text, "the value does not fit the type");
+		*ret = arg;
+		return 0;
+	}
+	end = text_count(rest + 1, &arg.count);
+	if (!arg.count || !end || strncmp(end, "]:", 2) != 0)
+		return bad(err, text,
+			"a buffer is written TYPE[N]:INIT, N at least 1, such as 1000 or 64K");
+	if (arg.count > SPEC_MAX_BYTES / arg.type->bytes)
+		return bad(err, text, "the buffer is larger than 16 GiB");
+	arg.is_buffer = true;
+	arg.bytes = arg.count * arg.type->bytes;
+	r = parse_init(a, end + 2, &arg, err);
+	if (r == 0)
+		*ret = arg;
+	return r;
+}
+
+static void fill_element(const struct spec_arg *arg, uint64_t i, uint8_t *out)
+{
+	uint64_t bits = arg->init == SPEC_IOTA ? i : random_bits(arg->seed, i);
+	double d = arg->init == SPEC_IOTA ? (double)i : (double)(bits >> 40) * 0x1p-24;
+	float f = (float)d;
+
+	if (arg->type->kind != FLOAT)
+		memcpy(out, &bits, arg->type->bytes);
+	else if (arg->type->bytes == 4)
+		memcpy(out, &f, 4);
+	else
+		memcpy(out, &d, 8);
+}
+
+static int fill_from_file(const struct spec_arg *arg, void *out, struct strbuf *err)
+{
+	FILE *f = fopen(arg->in_path, "rb");
+	size_t n;
+	bool more;
+
+	if (!f) {
+		strbuf_printf(err, "%s: %s", arg->in_path, strerror(errno));
+		return -EIO;
+	}
+	n = fread(out, 1, arg->bytes, f);
+	more = n == arg->bytes && fgetc(f) != EOF;
+	fclose(f);
+	if (n != arg->bytes || more) {
+		strbuf_printf(err, "%s holds %s than the %" PRIu64 " bytes of '%s'", arg->in_path,
+			more ? "more" : "less", arg->bytes, arg->text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err)
+{
+	uint8_t *p = out;
+
+	if (arg->init == SPEC_FILE)
+		return fill_from_file(arg, out, err);
+	if (arg->init == SPEC_ZERO) {
+		memset(out, 0, arg->bytes);
+		return 0;
+	}
+	for (uint64_t i = 0; i < arg->count; i++, p += arg->type->bytes) {
+		if (arg->init == SPEC_CONST)
+			memcpy(p, arg->element, arg->type->bytes);
+		else
+			fill_element(arg, i, p);
+	}
+	return 0;
+}
+
+void spec_print_element(
+	const struct spec_arg *arg, const void *data, uint64_t i, struct strbuf *out)
+{
+	unsigned n = arg->type->bytes;
+	const uint8_t *p = (const uint8_t *)data + i * n;
+	uint64_t bits = 0;
+	float f;
+	double d;
+
+	memcpy(&bits, p, n);
+	memcpy(&f, p, MIN(n, sizeof(f)));
+	memcpy(&d, &bits, sizeof(d));
+	if (arg->type->kind == FLOAT)
+		strbuf_printf(out, n == 4 ? "%.9g" : "%.17g", n == 4 ? (double)f : d);
+	else if (arg->type->kind == SIGNED)
+		strbuf_printf(out, "%" PRId64, (int64_t)(bits << (64 - 8 * n)) >> (64 - 8 * n));
+	else
+		strbuf_printf(out, "%" PRIu64, bits);
+}
+
+void spec_print(const struct spec_arg *arg, const void *data, struct strbuf *out)
+{
+	for (uint64_t i = 0; i < arg->count; i++) {
+		spec_print_element(arg, data, i, out);
+		strbuf_puts(out, "\n");
+	}
+}

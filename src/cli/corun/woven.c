@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How far two kernels were woven: the share of each one's instructions, and what runs alone. */
+#include "cli/corun/woven.h"
+
+#include <inttypes.h>
+
+void woven_print(const struct spec specs[2], const struct pass_woven *w, const char *prefix,
+	struct strbuf *out)
+{
+	if (w->why.reason) {
+		strbuf_printf(out,
+			"%snot woven but fused vertically: kernel '%s', line %" PRIu32 ": %s\n",
+			prefix, specs[w->which].kernel, w->why.line, w->why.reason);
+		return;
+	}
+	for (unsigned k = 0; k < 2; k++)
+		strbuf_printf(out, "%s%" PRIu32 " of %" PRIu32 " instructions of '%s' are woven\n",
+			prefix, w->of[k].woven, w->of[k].instructions, specs[k].kernel);
+	for (unsigned i = 0; i < w->n_apart; i++)
+		strbuf_printf(out, "%skernel '%s', line %" PRIu32 ": %s\n", prefix,
+			specs[w->apart[i].guest].kernel, w->apart[i].line, w->apart[i].why);
+}
+
+void woven_json(struct json *j, const struct spec specs[2], const struct pass_woven *w)
+{
+	json_begin_object(j, "woven");
+	json_str(j, "why_not", w->why.reason);
+	json_begin_array(j, "kernels");
+	for (unsigned k = 0; k < 2; k++) {
+		json_begin_object(j, NULL);
+		json_str(j, "kernel", specs[k].kernel);
+		json_uint(j, "instructions", w->of[k].instructions);
+		json_uint(j, "woven", w->of[k].woven);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	json_begin_array(j, "apart");
+	for (unsigned i = 0; i < w->n_apart; i++) {
+		json_begin_object(j, NULL);
+		json_uint(j, "number", w->apart[i].guest + 1u);
+		json_uint(j, "line", w->apart[i].line);
+		json_str(j, "why", w->apart[i].why);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	json_end(j, '}');
+}

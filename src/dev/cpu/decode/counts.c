@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How often warps ran each line of a module's text (HEDDLE_VGPU=count=FILE): what of a form is run
+ * how much. A program's counts go to the end of the file when its module is unloaded, as "KERNEL
+ * LINE TIMES" for each line that was run; those of modules that never are, nowhere. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "counts.h"
+#include "dev/cpu/vgpu.h"
+
+static char path[200];
+
+void vgpu_set_counts(const char *file)
+{
+	snprintf(path, sizeof(path), "%s", file);
+}
+
+void vgpu_counts_begin(struct vprogram *p)
+{
+	if (!path[0])
+		return;
+	for (uint32_t i = 0; i < p->n_funcs; i++)
+		for (uint32_t k = 0; k < p->funcs[i].n_code; k++)
+			p->n_counts = MAX(p->n_counts, p->funcs[i].code[k].line + 1);
+	p->counts = calloc(p->n_counts, sizeof(*p->counts)); /* NULL: nothing is counted */
+}
+
+void vgpu_counts_end(struct vprogram *p)
+{
+	FILE *f = p->counts ? fopen(path, "ae") : NULL;
+
+	for (uint32_t i = 0; f && i < p->n_counts; i++)
+		if (p->counts[i])
+			fprintf(f, "%s %u %llu\n", p->funcs[0].name, i,
+				(unsigned long long)p->counts[i]);
+	if (f)
+		fclose(f);
+	free(p->counts);
+	p->counts = NULL;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The decoder's state while it works on one function. A step that runs out of memory sets
+ * d->error and returns harmless values; a form that the interpreter does not know becomes an
+ * instruction that faults when it is reached. */
+#ifndef HEDDLE_VGPU_DECODE_H
+#define HEDDLE_VGPU_DECODE_H
+
+#include "dev/cpu/exec/converge.h"
+#include "dev/cpu/exec/exec_ctl.h"
+
+struct vslot { /* where a variable of the program lies */
+	const struct ptx_sym *sym;
+	uint64_t at;
+	struct vslot *next;
+};
+#define SLOT_BUCKETS 256
+struct vslots {
+	struct vslot *bucket[SLOT_BUCKETS];
+};
+
+struct dec {
+	struct vgpu_kernel *k;
+	struct vprogram *p;
+	struct arena *a; /* the program's */
+	enum vgpu_converge how;
+	struct vfunc *fn;
+	const struct ptx_func *f;
+	const struct ptx_stmt *s;
+	bool is_entry;
+	uint32_t *reg_at;     /* offset of each PTX register */
+	struct vslots shared; /* of the whole program */
+	struct vslots local;  /* frame variables and formals; kernel: parameters too */
+	struct vslots labels; /* label -> block */
+	struct vslots consts; /* by value: sym is the value's low bits */
+	VEC(struct vinsn) code;
+	VEC(uint32_t) ext;
+	VEC(struct vcall) calls;
+	VEC(uint32_t) targets; /* block numbers until the end */
+	VEC(uint32_t) waits;   /* lists of block numbers, VX_NONE behind each */
+	struct converge conv;  /* n 0: lanes do not wait where they meet */
+	uint32_t block;        /* that is decoded */
+	struct strbuf const_data;
+	uint32_t reg_bytes, local_bytes;
+	uint32_t guard, guard_xor, cc;
+	uint32_t *block_at; /* instruction index of each block */
+	uint32_t *meet_at;  /* of its vop_meet */
+	uint32_t extra_shared;
+	int error;
+};
+
+/* ---- decode_opd.c ---- */
+bool vslot_put(struct dec *d, struct vslots *t, const void *key, uint64_t at);
+bool vslot_get(const struct vslots *t, const void *key, uint64_t *ret);
+uint32_t dec_new_reg(struct dec *d, unsigned bytes); /* a lane's bytes, 4 or 8 (16: two) */
+uint32_t dec_const(struct dec *d, uint64_t value, unsigned bytes);
+unsigned dec_lane_bytes(uint8_t type); /* 4, 8 or 16 */
+unsigned dec_reg_lane_bytes(const struct dec *d, uint32_t reg);
+/* Offset of a source read as a type; specials and addresses are fetched into a temporary first. */
+uint32_t dec_src(struct dec *d, const struct ptx_opd *o, uint8_t type);
+/* How many components a whole vector register has that stands there; 0: it is something else. */
+uint32_t dec_vector_size(const struct dec *d, const struct ptx_opd *o);
+uint32_t dec_part(const struct dec *d, uint32_t reg, uint32_t n); /* its component n */
+/* All lanes of the warp come together here. */
+void dec_warp_meets(struct dec *d);
+bool dec_matrix(struct dec *d);
+/* A comparison: what is compared, where its result goes and (set: what true looks like) how, the
+ * opposite's register or VX_NONE, and a predicate that both are combined with (0: none). */
+struct dec_cmp {
+	uint32_t src[2], dst, inverse, with, yes;
+	unsigned combine;
+	bool negated;
+};
+void dec_compare(struct dec *d, bool is_set, uint8_t type, const struct dec_cmp *c);
+/* What set gives for true, of a result or of each half of a pair. */
+uint32_t dec_true_of(uint8_t type, bool pair);
+bool dec_half_compare(struct dec *d, bool is_set, uint8_t type, struct dec_cmp *c);
+/* cvt to and from pairs of 8 bits. */
+bool dec_cvt_eight(struct dec *d);
+/* A new register with one half of a pair (0, 1) or a single one (0) as f32. */
+uint32_t dec_half_widen(struct dec *d, uint32_t src, uint8_t type, unsigned half);
+/* The special register that an operand names, or 0 and a constant; of %envreg its number, too.
+ * False: it is not known. */
+bool dec_special(const struct ptx_opd *o, enum ptx_special *ret_sr, uint32_t *ret_constant);
+uint32_t dec_dst(struct dec *d, const struct ptx_opd *o, uint8_t type); /* sink: a temporary */
+uint32_t dec_pred(struct dec *d, const struct ptx_opd *o, bool *ret_negated);
+/* The address of a variable: a constant, or one relative to the frame. */
+bool dec_sym_addr(struct dec *d, const struct ptx_sym *sym, uint64_t *ret, bool *ret_frame);
+
+/* ---- decode.c ---- */
+struct vinsn *dec_emit(struct dec *d, vop_fn *fn, unsigned cost);
+uint32_t dec_ext(struct dec *d, const uint32_t *at, unsigned n);
+/* Lanes that part at the end of this block wait somewhere: index of the list. */
+bool dec_waits(struct dec *d, uint32_t *ret);
+struct vfunc *dec_func(struct dec *d, const struct ptx_func *f);
+uint32_t dec_block_of(struct dec *d, const struct ptx_sym *label);
+
+/* Each returns false for a form it does not know. */
+bool dec_mods_known(const struct ptx_mnem *mn); /* of what dec_alu and dec_cvt do */
+bool dec_alu(struct dec *d);
+bool dec_cvt(struct dec *d);
+bool dec_mov(struct dec *d);
+bool dec_mem(struct dec *d);
+bool dec_async(struct dec *d);
+bool dec_sync(struct dec *d);
+/* Base register, offset and width of an address: into to->a, imm, flags. */
+bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to);
+bool dec_bar(struct dec *d);
+bool dec_call(struct dec *d);
+bool dec_brx(struct dec *d);
+
+#endif

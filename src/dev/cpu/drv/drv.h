@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The driver API's objects on the virtual GPU. One lock, drv.lock, guards all of them; it is let go
+ * while host functions, large copies and blocks run. Handles are looked up before use, so that a
+ * stale or foreign one is an error code. A function without a word on it wants the lock held. */
+#ifndef HEDDLE_VGPU_DRV_H
+#define HEDDLE_VGPU_DRV_H
+
+#include <pthread.h>
+
+#include "dev/cpu/sm/sm_pool.h"
+#include "dev/cu.h"
+#include "dev/cu_link.h"
+
+enum obj_kind {
+	OBJ_CTX = 1,
+	OBJ_STREAM,
+	OBJ_EVENT,
+	OBJ_MODULE,
+	OBJ_LIBRARY,
+	OBJ_FUNC,
+	OBJ_KERNEL,
+	OBJ_ALLOC, /* found by its address */
+	OBJ_GRAPH,
+	OBJ_NODE,
+	OBJ_EXEC,
+	OBJ_POOL,
+	OBJ_LINK
+};
+/* First in every object. */
+struct obj {
+	enum obj_kind kind;
+	struct drv_ctx *ctx;
+	struct obj *prev, *next; /* the context's objects */
+};
+
+struct drv_ctx {
+	struct obj obj;
+	struct obj all; /* ring of its objects */
+	CUdevice dev;
+	unsigned refs, flags, api_version;
+	uint64_t id;
+	bool primary;
+	CUresult error; /* sticky: a fault's code, which everything returns from then on */
+	CUfunc_cache cache;
+	CUsharedconfig shared_config;
+	size_t limit[16];                   /* by CUlimit */
+	struct drv_stream *legacy, *active; /* active: streams with work */
+	unsigned alone, local_bytes;        /* calls in drv_wait_alone; most of a thread so far */
+	struct strbuf printed;              /* of kernels; written at the next synchronisation */
+	pthread_mutex_t print_lock;
+};
+
+struct drv_module {
+	struct obj obj;
+	struct vgpu_module *code;
+	struct drv_library *library; /* NULL: loaded as a module */
+	struct drv_func **funcs;
+	unsigned n_funcs;
+};
+
+/* A kernel: its CUfunction is &obj, its CUkernel &kernel. */
+struct drv_func {
+	struct obj obj, kernel;
+	struct drv_module *module;
+	struct vgpu_kernel *code;
+	struct vgpu_kernel_info info;
+	int max_dynamic_shared, carveout, cluster_flags;
+	CUfunc_cache cache;
+	/* cuFuncSetBlockShape and its kin. */
+	uint32_t old_block[3], old_shared, old_bytes;
+	uint8_t *old_params;
+};
+
+struct drv_library {
+	struct obj obj;
+	struct drv_module *module;
+	VEC(uint64_t) placed; /* contexts that have its code, by their ids */
+};
+
+enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };
+struct drv_alloc {
+	struct obj obj;
+	enum alloc_kind kind;
+	uint64_t addr, bytes, id;
+	unsigned flags;
+	bool sync_memops, pooled, freed; /* freed: by cuMemFreeAsync, which has still to happen */
+	struct drv_stream *freed_in;     /* where; what comes behind it there is refused at once */
+};
+
+struct drv_state {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* something that a host thread may wait for has ended */
+	int pid;                /* of the process that called cuInit; 0: nobody did */
+	struct sm_config config;
+	struct sm *sm;
+	struct vgpu_pool *pool;
+	struct vgpu_mem *mem;
+	struct drv_ctx *primary;
+	struct drv_ctx *contexts[64];
+	unsigned n_contexts;
+	unsigned primary_flags;
+	uint64_t next_id; /* of contexts, streams, allocations, captures */
+	struct drv_pool *default_pool;
+};
+extern struct drv_state drv;
+
+/* Handles. drv_get: NULL unless h is a live object of that kind. */
+void drv_obj_add(struct obj *o, enum obj_kind kind, struct drv_ctx *ctx);
+bool drv_obj_add_at(const void *handle, struct obj *o);
+void drv_obj_remove(struct obj *o);
+void drv_obj_remove_at(const void *handle, struct obj *o);
+void *drv_get(const void *h, enum obj_kind kind);
+
+/* Locks, and gives the thread's current context: for every function that works in a context. On
+ * failure nothing is locked. DRV_ENTER leaves the calling function with the error. */
+CUresult drv_enter(struct drv_ctx **ret);
+CUresult drv_enter_init(void); /* the lock alone, for what needs no context */
+CUresult drv_leave(CUresult r);
+#define DRV_ENTER(ctx)                                   \
+	struct drv_ctx *ctx;                             \
+	do {                                             \
+		CUresult enter_result = drv_enter(&ctx); \
+		if (enter_result != CUDA_SUCCESS)        \
+			return enter_result;             \
+	} while (0)
+#define DRV_ENTER_INIT()                                  \
+	do {                                              \
+		CUresult enter_result = drv_enter_init(); \
+		if (enter_result != CUDA_SUCCESS)         \
+			return enter_result;              \
+	} while (0)
+
+void drv_ctx_destroy(struct drv_ctx *c);
+void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
+struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
+void drv_module_destroy(struct drv_module *m);
+CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
+/* drv_mem.c */
+struct drv_alloc *drv_alloc_of(uint64_t addr);
+bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
+bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes); /* by work queued now */
+void drv_alloc_destroy(struct drv_alloc *a);
+/* drv_report.c */
+void drv_report(const char *fmt, ...) HD_PRINTF(1, 2);
+void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);
+
+#endif

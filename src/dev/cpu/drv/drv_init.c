@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The driver's state, its handles, the way in and out of every call, and the process's end: its
+ * blocks leave the shared SMs before its memory goes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dev/cpu/vgpu.h"
+#include "drv_ctx.h"
+#include "drv_engine.h"
+#include "drv_func.h"
+#include "drv_graph.h"
+
+struct drv_state drv = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+};
+
+/* By which a loader tells this library from a GPU's driver (dev/dev.h). */
+__attribute__((visibility("default"))) extern const int heddle_cpu_marker;
+const int heddle_cpu_marker = 1;
+
+/* ---- handles: a hash table of addresses ---- */
+
+static struct handle {
+	const void *at;
+	struct obj *obj;
+} * handles;
+static size_t n_handles, cap_handles; /* deleted ones are closed up at once */
+
+static size_t home_of(const void *p)
+{
+	return (size_t)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull) & (cap_handles - 1);
+}
+
+static size_t place_of(const void *p)
+{
+	size_t i = home_of(p);
+
+	while (handles[i].at && handles[i].at != p)
+		i = (i + 1) & (cap_handles - 1);
+	return i;
+}
+
+static bool grow_handles(void)
+{
+	size_t old_cap = cap_handles;
+	struct handle *old = handles;
+	size_t cap = old_cap ? old_cap * 2 : 1024;
+	struct handle *more = calloc(cap, sizeof(*more));
+
+	if (!more)
+		return false;
+	handles = more;
+	cap_handles = cap;
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i].at)
+			handles[place_of(old[i].at)] = old[i];
+	free(old);
+	return true;
+}
+
+bool drv_obj_add_at(const void *handle, struct obj *o)
+{
+	if (n_handles * 2 >= cap_handles && !grow_handles())
+		return false;
+	size_t i = place_of(handle);
+	n_handles += handles[i].at == NULL;
+	handles[i] = (struct handle){handle, o};
+	return true;
+}
+
+void drv_obj_remove_at(const void *handle, struct obj *o)
+{
+	if (!cap_handles)
+		return;
+	size_t i = place_of(handle);
+	if (handles[i].at != handle || handles[i].obj != o)
+		return;
+	n_handles--;
+	handles[i].at = NULL;
+	/* Those behind it that would not be found any more move up. */
+	for (size_t k = (i + 1) & (cap_handles - 1); handles[k].at;
+		k = (k + 1) & (cap_handles - 1)) {
+		struct handle h = handles[k];
+		handles[k].at = NULL;
+		handles[place_of(h.at)] = h;
+	}
+}
+
+void drv_obj_add(struct obj *o, enum obj_kind kind, struct drv_ctx *ctx)
+{
+	o->kind = kind;
+	o->ctx = ctx;
+	o->prev = o->next = NULL;
+	if (ctx && &ctx->obj != o) {
+		o->prev = ctx->all.prev;
+		o->next = &ctx->all;
+		o->prev->next = o->next->prev = o;
+	}
+	drv_obj_add_at(o, o);
+}
+
+void drv_obj_remove(struct obj *o)
+{
+	drv_obj_remove_at(o, o);
+	if (o->next) {
+		o->prev->next = o->next;
+		o->next->prev = o->prev;
+		o->prev = o->next = NULL;
+	}
+}
+
+void *drv_get(const void *h, enum obj_kind kind)
+{
+	if (!h || !cap_handles)
+		return NULL;
+	const struct handle *at = &handles[place_of(h)];
+	return at->at && at->obj->kind == kind ? at->obj : NULL;
+}
+
+/* ---- in and out ---- */
+
+/* A thread that is cancelled in here would take the lock with it. Whether it could be cancelled,
+ * from the time it came in until it leaves. */
+static _Thread_local int cancel_state;
+static unsigned outside; /* threads that want to come in */
+static uint64_t came_in; /* counts them, under the lock */
+
+static void lock(void)
+{
+	int was;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	__atomic_fetch_add(&outside, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&drv.lock);
+	__atomic_fetch_sub(&outside, 1, __ATOMIC_SEQ_CST);
+	came_in++;
+	cancel_state = was;
+}
+
+void drv_let_others_in(void)
+{
+	uint64_t before = came_in;
+
+	while (came_in == before && __atomic_load_n(&outside, __ATOMIC_SEQ_CST)) {
+		pthread_mutex_unlock(&drv.lock);
+		usleep(20);
+		pthread_mutex_lock(&drv.lock);
+	}
+}
+
+static void unlock(void)
+{
+	int was = cancel_state;
+
+	pthread_mutex_unlock(&drv.lock);
+	pthread_setcancelstate(was, NULL);
+}
+
+CUresult drv_enter_init(void)
+{
+	int pid = __atomic_load_n(&drv.pid, __ATOMIC_ACQUIRE);
+
+	if (pid == 0)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (pid < 0)
+		return CUDA_ERROR_DEINITIALIZED;
+	lock();
+	return CUDA_SUCCESS;
+}
+
+CUresult drv_enter(struct drv_ctx **ret)
+{
+	CUresult r = drv_enter_init();
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	r = drv_ctx_current(ret);
+	if (r == CUDA_SUCCESS)
+		r = (*ret)->error;
+	if (r != CUDA_SUCCESS)
+		unlock();
+	return r;
+}
+
+CUresult drv_enter_adding(struct drv_ctx **ret)
+{
+	CUresult r;
+
+	while ((r = drv_enter(ret)) == CUDA_SUCCESS && (*ret)->alone) {
+		drv_engine_wait();
+		unlock(); /* the context may be gone */
+	}
+	return r;
+}
+
+CUresult drv_leave(CUresult r)
+{
+	unlock();
+	return r;
+}
+
+/* ---- beginning and end ---- */
+
+/* A child has none of the threads: for it, nothing is initialised, and nothing can be. The lock may
+ * have been another thread's, who was in the middle of something that the child never looks at. */
+static void forget_in_child(void)
+{
+	if (drv.pid > 0)
+		drv.pid = 0;
+	outside = 0;
+	pthread_mutex_init(&drv.lock, NULL);
+}
+
+static void at_fork(void)
+{
+	pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+static void report_open(int error)
+{
+	switch (error) {
+	case -EUSERS:
+		drv_report("virtual GPU: %d processes use it already\n", SM_MAX_PROCS);
+		break;
+	case -ETIMEDOUT:
+		drv_report("virtual GPU: its file in /dev/shm is kept locked by another process\n");
+		break;
+	case -EPERM:
+		drv_report("virtual GPU: its file in /dev/shm is not this user's alone: remove it, "
+			   "or give another name in HEDDLE_VGPU\n");
+		break;
+	case -EAGAIN:
+		drv_report("virtual GPU: no thread can be made: %s\n", strerror(EAGAIN));
+		break;
+	default:
+		drv_report("virtual GPU: cannot be shared in /dev/shm: %s\n", strerror(-error));
+	}
+}
+
+static CUresult init_device(void)
+{
+	if (drv.sm) /* a child after fork */
+		return CUDA_ERROR_NOT_INITIALIZED;
+	const char *options = secure_getenv("HEDDLE_VGPU");
+	if (sm_config_parse(options, &drv.config) != 0)
+		drv_report("virtual GPU: HEDDLE_VGPU=%s: '%s' is not understood "
+			   "(heddle-environment(7) lists the words)\n",
+			options, drv.config.wrong);
+	vgpu_set_converge(drv.config.converge);
+	vgpu_set_turns(drv.config.turns);
+	vgpu_set_garbage(drv.config.garbage);
+	vgpu_set_weak(drv.config.weak);
+	vgpu_set_counts(drv.config.count);
+	int r = sm_open(&drv.config, &drv.sm);
+	if (r) {
+		report_open(r);
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	}
+	if (vgpu_mem_create(drv.config.memory_bytes, &drv.mem) != 0 ||
+		vgpu_pool_create(&drv.config, drv.sm, &drv.lock, &drv.pool) != 0) {
+		sm_close(drv.sm);
+		drv.sm = NULL;
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	__atomic_store_n(&drv.pid, getpid(), __ATOMIC_RELEASE);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned int flags)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (__atomic_load_n(&drv.pid, __ATOMIC_ACQUIRE) < 0)
+		return CUDA_ERROR_DEINITIALIZED;
+	pthread_once(&once, at_fork);
+	lock();
+	return drv_leave(drv.pid ? CUDA_SUCCESS : init_device());
+}
+
+__attribute__((destructor)) static void leave(void)
+{
+	struct timespec ts;
+
+	if (drv.pid != getpid())
+		return;
+	/* The thread that exits may be inside a call (a signal handler): do not wait for ever. */
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_sec += 2;
+	if (pthread_mutex_timedlock(&drv.lock, &ts) == 0) {
+		__atomic_store_n(&drv.pid, -1, __ATOMIC_RELEASE);
+		pthread_mutex_unlock(&drv.lock);
+	}
+	__atomic_store_n(&drv.pid, -1, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < drv.n_contexts; i++)
+		drv_ctx_flush_print(drv.contexts[i]);
+	vgpu_pool_destroy(drv.pool);
+	sm_close(drv.sm);
+}

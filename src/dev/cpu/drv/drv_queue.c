@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The order of ops: within a stream, between streams and the legacy default stream, behind events
+ * and values in memory. */
+#include "drv_func.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dev/cpu/fence.h"
+#include "drv_engine.h"
+#include "drv_graph.h"
+
+static uint64_t next_seq = 1;
+
+uint64_t drv_last_seq(void)
+{
+	return next_seq - 1;
+}
+
+struct drv_op *drv_op_new(enum op_kind kind, struct drv_stream *s)
+{
+	struct drv_op *op = calloc(1, sizeof(*op));
+
+	if (op) {
+		op->kind = kind;
+		op->stream = s;
+		op->ctx = s ? s->obj.ctx : NULL;
+	}
+	return op;
+}
+
+void drv_record_unref(struct drv_record *r)
+{
+	if (r && --r->refs == 0)
+		free(r);
+}
+
+void drv_op_free(struct drv_op *op)
+{
+	switch (op->kind) {
+	case OP_KERNEL:
+		free(op->launch.params);
+		break;
+	case OP_COPY:
+		free(op->copy.staged);
+		break;
+	case OP_RECORD:
+	case OP_WAIT_EVENT:
+		drv_record_unref(op->record);
+		break;
+	case OP_GRAPH:
+		graph_exec_unref(op->exec);
+		break;
+	default:
+		break;
+	}
+	free(op);
+}
+
+/* ---- when may an op start ---- */
+
+/* The legacy stream waits for all blocking streams, and they for it. */
+static bool legacy_allows(const struct drv_op *op)
+{
+	const struct drv_stream *s = op->stream;
+	const struct drv_ctx *c = op->ctx;
+
+	if (!s || (s->flags & CU_STREAM_NON_BLOCKING))
+		return true;
+	if (!s->legacy)
+		return !c->legacy->head || c->legacy->head->seq > op->seq;
+	for (const struct drv_stream *t = c->active; t; t = t->next_active)
+		if (t != s && !(t->flags & CU_STREAM_NON_BLOCKING) && t->head &&
+			t->head->seq < op->seq)
+			return false;
+	return true;
+}
+
+static bool is_met(const struct drv_value *v)
+{
+	uint64_t now, want = v->value;
+
+	if (v->wide) {
+		now = __atomic_load_n((uint64_t *)(uintptr_t)v->addr, __ATOMIC_ACQUIRE);
+	} else {
+		now = __atomic_load_n((uint32_t *)(uintptr_t)v->addr, __ATOMIC_ACQUIRE);
+		want = (uint32_t)want;
+	}
+	switch (v->flags & 3) {
+	case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic */
+		return v->wide ? (int64_t)(now - want) >= 0
+			       : (int32_t)((uint32_t)now - (uint32_t)want) >= 0;
+	case CU_STREAM_WAIT_VALUE_EQ:
+		return now == want;
+	case CU_STREAM_WAIT_VALUE_AND:
+		return (now & want) != 0;
+	default: /* NOR */
+		return v->wide ? ~(now | want) != 0 : (uint32_t) ~(now | want) != 0;
+	}
+}
+
+/* What was there when the op was queued may have been freed since. */
+static bool value_there(const struct drv_value *v)
+{
+	return drv_in_range(v->addr, v->wide ? 8 : 4);
+}
+
+bool drv_value_met(const struct drv_value *v)
+{
+	if (!value_there(v))
+		return true; /* ends it, with an error */
+	if (!is_met(v))
+		return false;
+	vgpu_fence(__ATOMIC_ACQUIRE); /* what was fenced off from the value is seen behind it */
+	return true;
+}
+
+static bool may_start(const struct drv_op *op)
+{
+	if (op->ctx->error)
+		return true;
+	if (!legacy_allows(op))
+		return false;
+	if (op->kind == OP_WAIT_EVENT)
+		return op->record->done;
+	if (op->kind == OP_WAIT_VALUE)
+		return drv_value_met(&op->value);
+	return true;
+}
+
+/* ---- the list of streams with work ---- */
+
+static void activate(struct drv_stream *s)
+{
+	if (s->is_active)
+		return;
+	s->is_active = true;
+	struct drv_stream **at = &s->obj.ctx->active;
+	while (*at) /* in order of arrival, so that serial mode is fair */
+		at = &(*at)->next_active;
+	s->next_active = NULL;
+	*at = s;
+}
+
+static void deactivate(struct drv_stream *s)
+{
+	for (struct drv_stream **at = &s->obj.ctx->active; *at; at = &(*at)->next_active)
+		if (*at == s) {
+			*at = s->next_active;
+			break;
+		}
+	s->is_active = false;
+}
+
+static void pop(struct drv_stream *s)
+{
+	s->head = s->head->next;
+	if (!s->head) {
+		s->tail = NULL;
+		deactivate(s);
+		if (s->destroyed)
+			drv_stream_release(s);
+	}
+}
+
+/* ---- starting and ending ---- */
+
+void drv_complete(struct drv_op *op)
+{
+	struct drv_stream *s = op->stream;
+	bool keep = op->by_caller;
+
+	if (op->kind == OP_RECORD) {
+		uint64_t now = drv_now_ns();
+		op->record->time_ns = s ? MAX(now, s->last_ns) : now;
+		op->record->done = true;
+	}
+	if (s)
+		s->last_ns = MAX(s->last_ns, drv_now_ns());
+	op->done = true;
+	struct graph_run *run = op->graph_run;
+	unsigned node = op->node;
+	for (size_t i = 0; i < ARRAY_LEN(op->hold); i++)
+		if (op->hold[i])
+			vgpu_mem_drop(drv.mem, op->hold[i]);
+	if (s)
+		pop(s);
+	if (run)
+		graph_node_done(run, node); /* looks at the op */
+	if (!keep)
+		drv_op_free(op);
+	pthread_cond_broadcast(&drv.changed);
+}
+
+/* Has to happen even when the context failed: others count on it. */
+static void skip(struct drv_op *op)
+{
+	if (op->kind == OP_FREE)
+		drv_alloc_destroy(op->alloc);
+	if (op->kind == OP_CALLBACK)
+		drv_engine_host(op);
+	else
+		drv_complete(op);
+}
+
+static void fail_freed(struct drv_op *op, uint64_t addr)
+{
+	drv_report("virtual GPU: a %s finds its memory at 0x%llx freed: by cuMemFreeAsync, or "
+		   "before its graph was launched\n",
+		op->kind == OP_COPY  ? "copy"
+		: op->kind == OP_SET ? "memset"
+				     : "stream's value operation",
+		(unsigned long long)addr);
+	drv_fail(op->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+/* A copy or set begins: its memory is still there, and stays until drv_complete. False: the context
+ * has failed. */
+static bool drv_copy_begin(struct drv_op *op)
+{
+	struct part {
+		uint64_t addr, bytes;
+	} parts[2] = {{0}};
+
+	if (op->kind == OP_COPY) {
+		const struct drv_copy *c = &op->copy;
+		if (c->dst_known)
+			parts[0] = (struct part){c->dst, drv_extent(c->width, c->height, c->depth,
+								 c->dst_pitch, c->dst_plane)};
+		if (c->src_known)
+			parts[1] = (struct part){c->src, drv_extent(c->width, c->height, c->depth,
+								 c->src_pitch, c->src_plane)};
+	} else {
+		const struct drv_set *s = &op->set;
+		parts[0] = (struct part){
+			s->dst, drv_extent(s->width * s->element, s->height, 1, s->pitch, 0)};
+	}
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (!parts[i].bytes ||
+			vgpu_mem_hold(drv.mem, parts[i].addr, parts[i].bytes, &op->hold[i]))
+			continue;
+		fail_freed(op, parts[i].addr);
+		return false;
+	}
+	return true;
+}
+
+static void start_value(struct drv_op *op)
+{
+	const struct drv_value *v = &op->value;
+
+	if (!value_there(v))
+		fail_freed(op, v->addr);
+	else if (op->kind == OP_WRITE_VALUE && v->wide)
+		__atomic_store_n((uint64_t *)(uintptr_t)v->addr, v->value, __ATOMIC_RELEASE);
+	else if (op->kind == OP_WRITE_VALUE)
+		__atomic_store_n(
+			(uint32_t *)(uintptr_t)v->addr, (uint32_t)v->value, __ATOMIC_RELEASE);
+	drv_complete(op);
+}
+
+void drv_start(struct drv_op *op)
+{
+	op->started = true;
+	if (op->ctx->error) {
+		skip(op);
+		return;
+	}
+	switch (op->kind) {
+	case OP_KERNEL:
+		drv_kernel_start(op);
+		break;
+	case OP_COPY:
+	case OP_SET:
+		if (drv_copy_begin(op))
+			drv_engine_copy(op);
+		else
+			drv_complete(op);
+		break;
+	case OP_HOST:
+	case OP_CALLBACK:
+		drv_engine_host(op);
+		break;
+	case OP_WRITE_VALUE:
+	case OP_WAIT_VALUE:
+		start_value(op);
+		break;
+	case OP_FREE:
+		drv_alloc_destroy(op->alloc);
+		drv_complete(op);
+		break;
+	case OP_GRAPH:
+		graph_start(op);
+		break;
+	case OP_RECORD:
+	case OP_WAIT_EVENT:
+	case OP_EMPTY:
+		drv_complete(op);
+		break;
+	}
+}
+
+/* Starts ops of one context until none can; they may end at once and let others start. */
+static bool kick_ctx(struct drv_ctx *c)
+{
+	bool any = false;
+
+	for (struct drv_stream *s = c->active, *next; s; s = next) {
+		next = s->next_active;
+		struct drv_op *op = s->head;
+		if (!op || op->started || !may_start(op))
+			continue;
+		if (op->by_caller) {
+			op->started = true;
+			pthread_cond_broadcast(&drv.changed);
+			continue;
+		}
+		drv_start(op);
+		any = true;
+		/* The list may have changed under us. */
+		next = c->active;
+	}
+	return any;
+}
+
+void drv_kick(void)
+{
+	static bool busy, again;
+
+	/* Ending an op can lead back here: once more around instead of deeper. */
+	if (busy) {
+		again = true;
+		return;
+	}
+	busy = true;
+	do {
+		again = false;
+		for (unsigned i = 0; i < drv.n_contexts; i++)
+			again |= kick_ctx(drv.contexts[i]);
+		again |= graph_kick();
+	} while (again);
+	busy = false;
+	drv_engine_wake();
+}
+
+static void append(struct drv_stream *s, struct drv_op *op)
+{
+	op->seq = next_seq++;
+	op->next = NULL;
+	if (s->tail)
+		s->tail->next = op;
+	else
+		s->head = op;
+	s->tail = op;
+	activate(s);
+	drv_kick();
+}
+
+CUresult drv_submit(struct drv_stream *s, struct drv_op *op)
+{
+	if (s->capture)
+		return capture_op(s, op);
+	append(s, op);
+	return CUDA_SUCCESS;
+}
+
+CUresult drv_do(struct drv_stream *s, struct drv_op *op)
+{
+	struct drv_ctx *c = op->ctx;
+
+	op->by_caller = true;
+	append(s, op);
+	while (!op->started)
+		drv_engine_wait();
+	if (!c->error && drv_copy_begin(op)) {
+		pthread_mutex_unlock(&drv.lock);
+		if (op->kind == OP_COPY)
+			drv_copy_run(&op->copy);
+		else if (op->kind == OP_SET)
+			drv_set_run(&op->set);
+		pthread_mutex_lock(&drv.lock);
+		drv_engine_spend(op);
+	}
+	drv_complete(op);
+	drv_op_free(op);
+	drv_kick();
+	return c->error;
+}
+
+/* ---- host waits ---- */
+
+bool drv_stream_idle(const struct drv_stream *s, uint64_t seq)
+{
+	if (s->head && s->head->seq <= seq)
+		return false;
+	if (!s->legacy)
+		return true;
+	for (const struct drv_stream *t = s->obj.ctx->active; t; t = t->next_active)
+		if (!(t->flags & CU_STREAM_NON_BLOCKING) && t->head && t->head->seq <= seq)
+			return false;
+	return true;
+}
+
+CUresult drv_wait_stream(struct drv_stream *s)
+{
+	uint64_t seq = drv_last_seq();
+	struct drv_ctx *c = s->obj.ctx;
+
+	/* The stream object may go while we wait: look it up again each time. */
+	while (drv_get(s, OBJ_STREAM) == s && !drv_stream_idle(s, seq))
+		drv_engine_wait();
+	return c->error;
+}
+
+CUresult drv_wait_ctx(struct drv_ctx *c)
+{
+	uint64_t seq = drv_last_seq();
+
+	for (;;) {
+		bool busy = false;
+		for (const struct drv_stream *s = c->active; s; s = s->next_active)
+			busy |= s->head && s->head->seq <= seq;
+		if (!busy)
+			return c->error;
+		drv_engine_wait();
+	}
+}
+
+CUresult drv_wait_alone(struct drv_ctx *c)
+{
+	CUresult r;
+
+	c->alone++;
+	r = drv_wait_ctx(c);
+	c->alone--;
+	pthread_cond_broadcast(&drv.changed);
+	return r;
+}
+
+CUresult drv_wait_record(struct drv_ctx *c, struct drv_record *r)
+{
+	r->refs++;
+	while (!r->done)
+		drv_engine_wait();
+	drv_record_unref(r);
+	return c->error;
+}
+
+void drv_fail(struct drv_ctx *c, CUresult error)
+{
+	if (!c->error)
+		c->error = error;
+	for (struct drv_stream *s = c->active; s; s = s->next_active)
+		if (s->head && s->head->started && s->head->kind == OP_KERNEL && s->head->run)
+			vgpu_pool_cancel(drv.pool, s->head->run);
+	graph_cancel(c);
+	drv_kick();
+}

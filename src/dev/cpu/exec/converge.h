@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Where lanes that part at a branch wait for each other, as ptxas makes them wait. See converge.c
+ * for the rule and where it is from. */
+#ifndef HEDDLE_VGPU_CONVERGE_H
+#define HEDDLE_VGPU_CONVERGE_H
+
+#include "dev/cpu/vgpu.h"
+#include "ptx/ptx.h"
+
+/* Lists of blocks, one for each block. */
+struct converge_lists {
+	uint32_t *first, *at; /* block b: at[first[b]] up to at[first[b + 1]] */
+};
+/* Blocks as in src/cfg; n - 1 is the end of the function, where lanes wait before they return. */
+struct converge {
+	uint32_t n;
+	uint8_t *meets;               /* of each block: lanes wait in front of it */
+	struct converge_lists parts;  /* where lanes that part at a block's end will wait */
+	struct converge_lists some;   /* the same, where only some of the ways meet */
+	struct converge_lists leaves; /* what lanes that come to a block do not wait for any more */
+};
+int vgpu_find_converge(struct arena *a, const struct ptx_func *f, bool joins, struct converge *ret);
+
+/* ---- converge_graph.c ---- */
+struct cfg;
+/* Blocks behind the exit stand for ways back to the header given. */
+int vgpu_converge_graph(
+	struct arena *a, const struct ptx_func *f, struct cfg **ret, uint32_t **ret_header_of);
+bool vgpu_only_ends(
+	const struct cfg *g, uint32_t b); /* the block does nothing but end the thread */
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* State of running blocks. A warp's lanes are grouped in fragments: lanes of one fragment have the
+ * same place in the code and the same chain of frames. Fragments split at branches and merge where
+ * two of them meet at the head of a basic block. A handler executes one instruction for the lanes
+ * of x->mask and returns the next instruction, or NULL when the fragment cannot go on here: it is
+ * gone, waits, or another one comes first; then its state is already stored. */
+#ifndef HEDDLE_VGPU_EXEC_H
+#define HEDDLE_VGPU_EXEC_H
+
+#include "dev/cpu/code.h"
+#include "poll.h"
+
+#define LANES         32
+#define VGPU_BARRIERS 16
+#define VX_CLUSTER    VGPU_BARRIERS /* the barrier of a cluster, which is one block */
+#define VX_SPIN_LIMIT 20000
+#define MAX_DEPTH     2000
+#define MAX_STACK     (512u << 10) /* local memory a thread, bytes */
+
+struct vframe {
+	struct vframe *parent; /* or the next one of the free list */
+	const struct vfunc *fn;
+	const struct vinsn *call;    /* the caller's call instruction */
+	uint32_t lanes;              /* lanes that have not returned */
+	uint32_t depth, local_start; /* where this frame's local memory begins in a lane's */
+	char *regs, *local;
+};
+
+enum vfrag_state {
+	VF_READY,
+	VF_BARRIER,  /* at a block barrier */
+	VF_SYNC,     /* at an operation that waits for other lanes of the warp */
+	VF_CONVERGE, /* where lanes that parted meet again */
+};
+
+struct vfrag {
+	uint32_t mask;
+	uint8_t state, barrier;
+	const struct vinsn *pc;
+	struct vframe *frame;
+	uint64_t ran; /* when it last ran, in turns of the warp */
+};
+
+struct vconv { /* lanes that parted, and where they wait for each other */
+	const struct vinsn *at;
+	const struct vframe *frame;
+	uint32_t mask; /* less those that have exited or went elsewhere */
+	bool some;     /* only some of the ways meet there */
+};
+
+enum vwarp_turn {
+	VW_IN_ORDER,   /* the fragment that is first in the code runs */
+	VW_NEXT_SLICE, /* the one that waits longest, whatever its place */
+	VW_SAME_SLICE, /* the one that ran last goes on with its slice */
+};
+
+struct vwarp {
+	uint32_t index, existing, live;
+	uint32_t n, waiting; /* fragments; those in VF_SYNC */
+	uint32_t cluster;    /* lanes that wait, or will, at the cluster's barrier */
+	bool asleep;         /* gave the rest of this step away */
+	bool progress;
+	uint8_t slicing; /* enum vwarp_turn */
+	uint32_t spin;   /* grows while the same fragments loop */
+	struct vpolls polls;
+	uint64_t turns, sleep_ns;
+	struct vconv *conv; /* malloc'ed */
+	uint32_t n_conv, cap_conv;
+	struct vfrag frag[LANES];
+	uint32_t tid[3][LANES];
+};
+
+struct vbarrier {
+	uint32_t expected; /* threads; 0: all that have not exited */
+	uint32_t arrived;
+	bool in_use, aligned; /* all who came did so by the aligned form */
+	uint32_t popc, and_all, or_any;
+};
+
+struct vgpu_block {
+	const struct vgpu_launch *launch;
+	const struct vprogram *program;
+	struct vgpu_mem *mem;
+	uint64_t index;
+	uint32_t ctaid[3], smid, slot;
+	uint32_t n_warps, n_threads, live_threads, shared_bytes, own_shared_bytes;
+	uint32_t turn;                     /* the warp that runs next */
+	uint64_t random, n_turns, garbage; /* seeds of turns and contents (0: none); turns so far */
+	char *shared;
+	struct vwarp *warps;
+	struct vgpu_range *ranges;
+	struct vframe **free_frames; /* by function */
+	struct vframe **entry;       /* by warp */
+	struct weak *weak;           /* NULL: memory is not */
+	struct vbarrier barrier[VGPU_BARRIERS + 1];
+	struct vgpu_fault fault;
+};
+
+struct vx {
+	char *base[2]; /* registers; constants less one */
+	uint32_t mask, active;
+	struct vgpu_block *b;
+	struct vwarp *w;
+	struct vfrag *f;
+	uint64_t quantum, left; /* warp instructions of this turn, and until it ends */
+	uint64_t unused;        /* given away by warps that wait */
+	uint64_t threads;       /* executed by threads */
+	uint64_t cycles;
+};
+
+#define VX_PTR(x, off)  ((void *)((x)->base[(off)&1] + (off)))
+#define VX_U32(x, off)  ((uint32_t *)VX_PTR(x, off))
+#define VX_U64(x, off)  ((uint64_t *)VX_PTR(x, off))
+#define VX_PRED(x, off) (*VX_U32(x, off))
+#define VX_NONE         UINT32_MAX
+
+/* ---- exec.c ---- */
+void vx_load(struct vx *x, struct vfrag *f); /* makes f the running fragment */
+/* Takes lanes out of the running fragment into a new one at pc. */
+struct vfrag *vx_split(struct vx *x, uint32_t lanes, const struct vinsn *pc);
+void vx_remove(struct vx *x, struct vfrag *f);
+const struct vinsn *vx_goto(struct vx *x, const struct vinsn *pc); /* NULL: others come first */
+void vx_merge_equal(struct vwarp *w, struct vfrag **running);
+struct vframe *vx_frame_new(struct vgpu_block *b, const struct vfunc *fn);
+void vx_frame_free(struct vgpu_block *b, struct vframe *f);
+const struct vinsn *vx_fault(struct vx *x, const struct vinsn *in, enum vgpu_fault_kind kind,
+	unsigned lane, uint64_t address, const char *fmt, ...) HD_PRINTF(6, 7);
+void vx_fault_thread(struct vgpu_block *b, struct vwarp *w, unsigned lane, uint32_t line,
+	enum vgpu_fault_kind kind, const char *text);
+
+/* ---- exec_ctl.c, exec_bar.c, exec_sync.c ---- */
+void vx_barrier_check(struct vx *x, unsigned id);
+void vx_sync_check(struct vx *x, struct vwarp *w);
+
+/* ---- exec_conv.c: lanes that will not come to at (NULL: anywhere; they have exited) ---- */
+void vx_conv_drop(struct vx *x, struct vwarp *w, uint32_t lanes, const struct vinsn *at,
+	const struct vframe *frame);
+
+/* ---- exec_addr.c: where a lane's access goes; NULL after a fault ---- */
+void *vx_resolve(struct vx *x, const struct vinsn *in, unsigned lane, uint64_t addr, uint32_t bytes,
+	bool write);
+/* Of the active lanes. */
+bool vx_addresses(
+	struct vx *x, const struct vinsn *in, uint32_t bytes, bool write, void *ret_p[LANES]);
+
+#endif

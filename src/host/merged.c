@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Merged launches, waited for. What always holds: between launches all control blocks are idle. A
+ * kernel that is done stays in the launches that follow for the others' sake: its generation is
+ * over, which workers find out as they come. */
+#include "host/merged.h"
+
+#include <string.h>
+
+/* ---- the plan ---- */
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+	while (b) {
+		uint32_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Slots to kernels by their shares, each at least one where there are as many. What rounding leaves
+ * goes to who has the least of what is due to it. */
+static void apportion(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
+{
+	uint64_t sum = 0;
+	uint32_t given = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		sum += share[k];
+	for (unsigned k = 0; k < n; k++) {
+		ret[k] = (uint32_t)(slots * (uint64_t)share[k] / sum);
+		if (slots >= n && ret[k] == 0)
+			ret[k] = 1;
+		given += ret[k];
+	}
+	while (given != slots) {
+		bool more = given < slots;
+		unsigned best = n;
+		double best_lack = 0;
+
+		for (unsigned k = 0; k < n; k++) {
+			double due = (double)slots * share[k] / (double)sum;
+			double lack = more ? due - ret[k] : ret[k] - due;
+
+			if (!more && ret[k] <= (slots >= n))
+				continue;
+			if (best == n || lack > best_lack) {
+				best = k;
+				best_lack = lack;
+			}
+		}
+		ret[best] += more ? 1 : UINT32_MAX;
+		given += more ? 1 : UINT32_MAX;
+	}
+}
+
+/* The shares themselves, in lowest terms, where a round of them goes into the slots: then who comes
+ * last finds the same mixture as who comes first. */
+static void mix(const uint32_t *share, unsigned n, uint32_t slots, uint32_t *ret)
+{
+	uint32_t common = share[0];
+	uint64_t sum = 0;
+
+	for (unsigned k = 1; k < n; k++)
+		common = gcd(common, share[k]);
+	for (unsigned k = 0; k < n; k++) {
+		ret[k] = share[k] / common;
+		sum += ret[k];
+	}
+	if (sum > slots)
+		apportion(share, n, slots, ret);
+}
+
+/* Without a common divisor with n, and near the golden section of it: wherever workers begin, those
+ * that follow belong to the kernels in due proportion. */
+static uint32_t spread(uint32_t n)
+{
+	uint32_t stride = MAX((uint32_t)(n * 0.618), 1u);
+
+	while (gcd(stride, n) != 1)
+		stride++;
+	return stride;
+}
+
+static bool has_own(const struct dev_merging *how, unsigned k)
+{
+	return how->own >> k & 1;
+}
+
+/* The merged launch makes room for those that have launches of their own, as their shares are; a
+ * worker for each of the others is left, where there are as many. With CTL_APART it has them all at
+ * first, and those leave that come to others' SMs. */
+static void leave_room(
+	const struct dev_merging *how, unsigned n, uint32_t n_sms, struct dev_merge_plan *p)
+{
+	bool per_sm = how->order == CTL_MIXED;
+	uint32_t places = per_sm ? (p->workers + n_sms - 1) / n_sms : p->workers, left, others = 0;
+	uint64_t rest = 0, sum = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		sum += how->share[k];
+		rest += has_own(how, k) ? 0 : how->share[k];
+		others += !has_own(how, k);
+	}
+	left = MIN(MAX((uint32_t)(places * rest / sum), others), places);
+	p->workers = per_sm ? left * n_sms : left;
+}
+
+/* What of the workers, the places on an SM, or the SMs is each kernel's; without SMs of its own,
+ * who has a launch of its own has nothing in the merged one. */
+static void divide(const struct dev_merging *how, unsigned n, uint32_t n_sms,
+	const struct dev_merge_plan *p, uint32_t *ret_count)
+{
+	uint32_t share[CTL_MAX_MERGED] = {0}, count[CTL_MAX_MERGED] = {0};
+	unsigned m = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		if (how->order == CTL_APART || !has_own(how, k))
+			share[m++] = how->share[k];
+	if (how->order == CTL_PARTITION)
+		apportion(share, m, p->workers, count);
+	else if (how->order == CTL_MIXED)
+		mix(share, m, (p->workers + n_sms - 1) / n_sms, count);
+	else if (how->order == CTL_APART)
+		apportion(share, m, n_sms, count);
+	m = 0;
+	for (unsigned k = 0; k < n; k++)
+		ret_count[k] = how->order == CTL_APART || !has_own(how, k) ? count[m++] : 0;
+}
+
+/* The kernels' parts, those with workers in the merged launch first. */
+static enum dev_merge_status plan_kinds(const struct dev_merging *how, unsigned n, uint32_t n_sms,
+	struct dev_merge_plan *p, unsigned *ret_which)
+{
+	bool apart = how->order == CTL_APART;
+	uint32_t count[CTL_MAX_MERGED], upto = 0;
+
+	if (how->own && (how->order == CTL_PARTITION || how->order == CTL_MIXED))
+		leave_room(how, n, n_sms, p);
+	divide(how, n, n_sms, p, count);
+	for (unsigned k = 0; k < n; k++) {
+		bool own = has_own(how, k);
+
+		upto += own ? 0 : count[k];
+		p->merge.upto[k] = upto;
+		if (!ctl_steals(how->order) && !count[k] && (own ? apart : !how->help_others)) {
+			*ret_which = k;
+			return DEV_MERGE_NO_WORKER;
+		}
+	}
+	p->merge.of = apart ? n_sms : upto;
+	p->merge.stride = how->order == CTL_PARTITION ? spread(p->workers) : 1;
+	for (unsigned k = 0; k < n && apart; k++) {
+		if (!has_own(how, k))
+			continue;
+		p->own[k].merge.upto[0] = count[k];
+		p->own[k].merge.of = n_sms;
+		p->own[k].merge.shift = n_sms - upto;
+		upto += count[k];
+	}
+	return DEV_MERGE_OK;
+}
+
+/* As many as the kernel has alone: those that find no room yet come as the others leave. */
+static void plan_own(const struct dev_merging *how, const struct dev_merge_part *own, unsigned n,
+	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *p)
+{
+	for (unsigned k = 0; k < n; k++) {
+		uint64_t workers = own && has_own(how, k) ? (uint64_t)own[k].per_sm * n_sms : 0;
+
+		p->own[k].per_sm = workers ? own[k].per_sm : 0;
+		/* Who comes to an SM of another kernel leaves. */
+		if (how->order != CTL_APART)
+			workers = MIN(workers, dev_total_blocks(&shapes[k].shape));
+		p->own[k].workers = (uint32_t)workers;
+		p->own[k].merge.order = how->order == CTL_APART ? CTL_APART : CTL_STEAL;
+		p->own[k].merge.flags = p->merge.flags & ~(uint32_t)CTL_HELP;
+		p->own[k].merge.stride = 1;
+	}
+}
+
+/* Kernels that natively have all their blocks there at once, and may need it: whoever runs one of
+ * these blocks may stay with it until the last of them has begun. Who steals does not leave while
+ * there are any, so enough workers are enough. */
+static enum dev_merge_status plan_together(const struct dev_merging *how,
+	const struct pass_merged *form, unsigned n, const struct dev_merge_shape *shapes,
+	struct dev_merge_plan *p, unsigned *ret_which, uint64_t *ret_blocks)
+{
+	uint64_t blocks = 0;
+	unsigned last = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		p->together[k] = form->of[k].rising_order && shapes[k].fits;
+		if (!p->together[k])
+			continue;
+		blocks += dev_total_blocks(&shapes[k].shape);
+		last = k;
+		/* One block has nobody to wait for; of one kernel everybody is. Which workers of
+		 * two launches are there at first is for the hardware to say. */
+		if ((!ctl_steals(how->order) || has_own(how, k)) && n > 1 &&
+			dev_total_blocks(&shapes[k].shape) > 1) {
+			*ret_which = k;
+			return DEV_MERGE_ORDER;
+		}
+	}
+	if (blocks <= p->workers)
+		return DEV_MERGE_OK;
+	*ret_which = last;
+	*ret_blocks = blocks;
+	return DEV_MERGE_TOO_FEW;
+}
+
+static uint32_t plan_workers(const struct dev_merging *how, uint32_t per_sm, unsigned n,
+	const struct dev_merge_shape *shapes, uint32_t n_sms)
+{
+	uint64_t workers = (uint64_t)per_sm * n_sms, blocks = 0;
+	unsigned rest = n - (unsigned)__builtin_popcount(how->own);
+
+	if (how->own && ctl_steals(how->order) && !how->workers && !how->workers_per_sm)
+		workers = (uint64_t)MAX(per_sm * rest / n, 1u) * n_sms;
+	for (unsigned k = 0; k < n; k++)
+		blocks += dev_total_blocks(&shapes[k].shape);
+	/* By SM, every place is filled: with fewer workers than places it would be for the hardware
+	 * to say which kernel has how many. */
+	if (ctl_steals(how->order) || how->order == CTL_PARTITION)
+		workers = MIN(workers, blocks);
+	if (how->workers_per_sm)
+		workers = MIN(workers, (uint64_t)how->workers_per_sm * n_sms);
+	if (how->workers)
+		workers = MIN(workers, how->workers);
+	return (uint32_t)workers;
+}
+
+enum dev_merge_status dev_merge_plan(const struct dev_merging *how,
+	const struct dev_merge_part *all, const struct dev_merge_part *own, unsigned n,
+	const struct dev_merge_shape *shapes, uint32_t n_sms, struct dev_merge_plan *ret,
+	unsigned *ret_which, uint64_t *ret_blocks)
+{
+	struct dev_merge_plan p = {
+		.per_sm = all->per_sm,
+		.workers = plan_workers(how, all->per_sm, n, shapes, n_sms),
+		.merge = {.order = how->order,
+			.flags = (how->help_others ? CTL_HELP : 0) | (how->times ? CTL_TIMES : 0) |
+				 (how->count ? CTL_COUNT : 0)},
+	};
+	enum dev_merge_status status =
+		plan_together(how, all->form, n, shapes, &p, ret_which, ret_blocks);
+
+	if (status == DEV_MERGE_OK && how->own && how->order == CTL_APART && how->help_others) {
+		*ret_which = (unsigned)__builtin_ctz(how->own);
+		status = DEV_MERGE_NO_HELP;
+	}
+	if (status == DEV_MERGE_OK)
+		status = plan_kinds(how, n, n_sms, &p, ret_which);
+	plan_own(how, own, n, shapes, n_sms, &p);
+	*ret = p;
+	return status;
+}
+
+/* ---- launches ---- */
+CUresult dev_merged_create(const struct cu_api *cu, unsigned n, struct dev_merged *ret)
+{
+	struct dev_merged d = {0};
+	CUresult r = cu->cuMemAlloc(&d.turns, sizeof(struct ctl_turns));
+
+	for (unsigned k = 0; r == CUDA_SUCCESS && k < n; k++)
+		r = dev_control_create(cu, &d.block[k]);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventCreate(&d.began, 0);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventCreate(&d.ended, 0);
+	if (r == CUDA_SUCCESS)
+		*ret = d;
+	else
+		dev_merged_destroy(cu, &d);
+	return r;
+}
+
+void dev_merged_destroy(const struct cu_api *cu, struct dev_merged *d)
+{
+	if (d->turns)
+		cu->cuMemFree(d->turns);
+	for (unsigned k = 0; k < CTL_MAX_MERGED; k++) {
+		if (d->block[k])
+			cu->cuMemFree(d->block[k]);
+		if (d->stream[k])
+			cu->cuStreamDestroy(d->stream[k]);
+		if (d->done[k])
+			cu->cuEventDestroy(d->done[k]);
+	}
+	if (d->ready)
+		cu->cuEventDestroy(d->ready);
+	if (d->began)
+		cu->cuEventDestroy(d->began);
+	if (d->ended)
+		cu->cuEventDestroy(d->ended);
+	*d = (struct dev_merged){0};
+}
+
+/* One merged launch, as it is asked for. */
+struct run {
+	const struct cu_api *cu;
+	const struct dev_merge_part *all, *own;
+	unsigned n;
+	const struct dev_merge_shape *shapes;
+	const struct dev_merging *how;
+	const struct dev_merge_plan *plan;
+	struct dev_merged *d;
+};
+
+static uint32_t inverse(uint32_t n)
+{
+	return (uint32_t)MIN((1ull << 32) / n, UINT32_MAX);
+}
+
+/* Where workers of merged and fused forms look for a block (ctl/args.h). */
+static void fill_inverse(struct ctl_args *args)
+{
+	if (args->total >= CTL_TICKETS_32)
+		return;
+	args->inverse[0] = inverse(args->grid[0]);
+	args->inverse[1] = inverse(args->grid[1]);
+}
+
+/* Which blocks each claim has. Those that workers have at the same time lie beside each other as
+ * they would in a launch of its own, so what they read and write does, too; and claims become
+ * smaller towards the end, for which half of the blocks are left at most. */
+static void count_claims(uint32_t workers, struct ctl_args *args)
+{
+	unsigned s = 31 - (unsigned)__builtin_clz(workers), c = 0;
+	uint64_t end;
+
+	if (args->total >= CTL_TICKETS_32)
+		return;
+	args->chunk = (uint32_t)MIN(args->chunk, args->total);
+	while (1ull << c < args->chunk)
+		c++;
+	while (s && ((1ull << c) - 1) << s > args->total / 2)
+		c--;
+	end = s ? ((1ull << c) - 1) << s : 0;
+	args->chunk = s ? MIN(args->chunk, 1u << c) : args->chunk;
+	args->even = (uint32_t)((args->total - end) / args->chunk);
+	args->claims = (uint32_t)(args->even + (s ? (uint64_t)c << s : 0) +
+				  (args->total - end) % args->chunk);
+	args->apart = s | c << 8 | (s ? c : 0) << 16;
+	args->flags |= CTL_BY_CLAIMS;
+}
+
+/* struct ctl_args of kernel k, which is the form's number `at`. */
+static void fill_args(
+	const struct run *x, const struct dev_merge_part *part, unsigned at, unsigned k)
+{
+	uint32_t workers = x->plan->workers + x->plan->own[k].workers;
+	struct pass_kernel_info info = {
+		.tier = PASS_MANAGED, .rising_order = part->form->of[at].rising_order};
+	struct dev_steering steering = {
+		.chunk = x->how->chunks[k] ? x->how->chunks[k] : x->how->chunk,
+		.yield_every = x->plan->together[k] ? 0 : x->how->yield_every};
+	struct ctl_args args;
+
+	dev_fill_args(&x->shapes[k].shape, &info, x->d->block[k], 0, x->d->gen[k], workers,
+		&steering, &args);
+	if (!steering.yield_every && !info.rising_order) {
+		args.flags |= CTL_UNSTEERED;
+		args.shrink = dev_shrink(workers);
+		count_claims(workers, &args);
+	}
+	fill_inverse(&args);
+	memcpy((char *)part->params + part->form->of[at].arg_offset, &args, sizeof(args));
+}
+
+static void fill_params(const struct run *x)
+{
+	struct ctl_merge merge = x->plan->merge;
+
+	for (unsigned k = 0; k < x->n; k++)
+		fill_args(x, x->all, k, k);
+	merge.turns = x->d->turns;
+	memcpy((char *)x->all->params + x->all->form->merge_offset, &merge, sizeof(merge));
+	for (unsigned k = 0; k < x->n; k++) {
+		if (!x->plan->own[k].workers)
+			continue;
+		fill_args(x, &x->own[k], 0, k);
+		merge = x->plan->own[k].merge;
+		/* Of one kernel, that is the first: its words are where those of this one are. By
+		 * these orders no other word of struct ctl_turns is used. */
+		merge.turns = x->d->turns + k * sizeof(struct ctl_times);
+		memcpy((char *)x->own[k].params + x->own[k].form->merge_offset, &merge,
+			sizeof(merge));
+	}
+}
+
+static CUresult reset_turns(const struct cu_api *cu, CUdeviceptr turns)
+{
+	struct ctl_turns t = {0};
+
+	for (unsigned k = 0; k < CTL_MAX_MERGED; k++)
+		t.of[k].began_ns = UINT64_MAX;
+	return cu->cuMemcpyHtoD(turns, &t, sizeof(t));
+}
+
+static CUresult launch_part(const struct cu_api *cu, const struct dev_merge_part *part,
+	uint32_t blocks, CUstream stream)
+{
+	const struct pass_merged *form = part->form;
+	size_t bytes = form->param_bytes;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, part->params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&bytes, CU_LAUNCH_PARAM_END};
+
+	return cu->cuLaunchKernel(part->fn, blocks, 1, 1, form->block[0], form->block[1],
+		form->block[2], form->shared_bytes, stream, NULL, extra);
+}
+
+/* Where launches of their own are made, once what is under way has ended. */
+static CUresult ready_streams(const struct run *x)
+{
+	const struct cu_api *cu = x->cu;
+	struct dev_merged *d = x->d;
+	CUresult r = CUDA_SUCCESS;
+
+	if (!d->ready)
+		r = cu->cuEventCreate(&d->ready, 0);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventRecord(d->ready, NULL);
+	for (unsigned k = 0; r == CUDA_SUCCESS && k < x->n; k++) {
+		if (!x->plan->own[k].workers)
+			continue;
+		if (!d->stream[k])
+			r = cu->cuStreamCreate(&d->stream[k], CU_STREAM_NON_BLOCKING);
+		if (r == CUDA_SUCCESS && !d->done[k])
+			r = cu->cuEventCreate(&d->done[k], 0);
+		if (r == CUDA_SUCCESS)
+			r = cu->cuStreamWaitEvent(d->stream[k], d->ready, 0);
+	}
+	return r;
+}
+
+static CUresult launch_own(const struct run *x)
+{
+	const struct cu_api *cu = x->cu;
+	struct dev_merged *d = x->d;
+	CUresult r = CUDA_SUCCESS;
+
+	for (unsigned k = 0; r == CUDA_SUCCESS && k < x->n; k++) {
+		if (!x->plan->own[k].workers)
+			continue;
+		r = launch_part(cu, &x->own[k], x->plan->own[k].workers, d->stream[k]);
+		if (r == CUDA_SUCCESS)
+			r = cu->cuEventRecord(d->done[k], d->stream[k]);
+	}
+	return r;
+}
+
+static CUresult join_own(const struct run *x)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	for (unsigned k = 0; r == CUDA_SUCCESS && k < x->n; k++)
+		if (x->plan->own[k].workers)
+			r = x->cu->cuStreamWaitEvent(NULL, x->d->done[k], 0);
+	return r;
+}
+
+/* The merged one first: its workers find room only where there is much. But where each kernel has
+ * SMs of its own they come last: the others fill all SMs, those of them that are elsewhere leave,
+ * and there alone is room. The other way round it would be filled up with workers that leave. */
+static CUresult launch(const struct run *x, uint32_t workers, bool first)
+{
+	const struct cu_api *cu = x->cu;
+	bool last = x->how->order == CTL_APART;
+	CUresult r = first ? cu->cuEventRecord(x->d->began, NULL) : CUDA_SUCCESS;
+
+	if (r == CUDA_SUCCESS && x->how->own)
+		r = ready_streams(x);
+	if (r == CUDA_SUCCESS && last)
+		r = launch_own(x);
+	if (r == CUDA_SUCCESS)
+		r = launch_part(cu, x->all, workers, NULL);
+	if (r == CUDA_SUCCESS && !last)
+		r = launch_own(x);
+	if (r == CUDA_SUCCESS)
+		r = join_own(x);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventRecord(x->d->ended, NULL);
+	return r == CUDA_SUCCESS ? cu->cuCtxSynchronize() : r;
+}
+
+/* How far the kernels are. */
+struct progress {
+	uint64_t handed; /* blocks handed out so far */
+	uint64_t left;   /* not yet */
+	unsigned undone; /* kernels */
+	unsigned first;  /* of these */
+};
+
+/* Quotas of those that are not done are lifted, for the next launch. */
+static CUresult look(const struct cu_api *cu, unsigned n, const struct dev_merge_shape *shapes,
+	const struct dev_merged *d, struct progress *ret)
+{
+	struct progress p = {0};
+
+	for (unsigned k = n; k-- > 0;) {
+		uint64_t total = dev_total_blocks(&shapes[k].shape), handed = total;
+		struct ctl_block state;
+		CUresult r = cu->cuMemcpyDtoH(&state, d->block[k], sizeof(state));
+
+		if (r != CUDA_SUCCESS)
+			return r;
+		if (state.gate != d->gen[k] + 1) {
+			handed = MIN(state.ticket, total);
+			p.undone++;
+			p.first = k;
+			r = cu->cuMemsetD32(d->block[k] + offsetof(struct ctl_block, quota),
+				CTL_NO_QUOTA, CTL_MAX_SMS);
+			if (r != CUDA_SUCCESS)
+				return r;
+		}
+		p.handed += handed;
+		p.left += total - handed;
+	}
+	*ret = p;
+	return CUDA_SUCCESS;
+}
+
+static CUresult add_times(const struct cu_api *cu, unsigned n, const struct dev_merged *d,
+	struct dev_merged_stats *stats)
+{
+	struct ctl_turns t;
+	CUresult r = cu->cuMemcpyDtoH(&t, d->turns, sizeof(t));
+
+	for (unsigned k = 0; r == CUDA_SUCCESS && k < n; k++) {
+		struct ctl_times *sum = &stats->of[k];
+
+		sum->began_ns = MIN(sum->began_ns, t.of[k].began_ns);
+		sum->ended_ns = MAX(sum->ended_ns, t.of[k].ended_ns);
+		sum->busy_ns += t.of[k].busy_ns;
+		sum->most = MAX(sum->most, t.of[k].most);
+		stats->first_ns = MIN(stats->first_ns, sum->began_ns);
+	}
+	return r;
+}
+
+/* Launches in a row that may hand out nothing. Which SMs workers come to is for the hardware to
+ * say, and where others use the device, too, a kernel's own may all be taken. */
+static unsigned patience(const struct dev_merging *how)
+{
+	return how->order == CTL_MIXED || how->order == CTL_APART ? 8 : 0;
+}
+
+CUresult dev_merged_run(const struct cu_api *cu, const struct dev_merge_part *all,
+	const struct dev_merge_part *own, unsigned n, const struct dev_merge_shape *shapes,
+	const struct dev_merging *how, const struct dev_merge_plan *plan, struct dev_merged *io,
+	struct dev_merged_stats *ret)
+{
+	const struct run x = {cu, all, own, n, shapes, how, plan, io};
+	struct dev_merged_stats stats = {.first_ns = UINT64_MAX};
+	struct progress before = {0}, p;
+	uint32_t workers = plan->workers;
+	unsigned in_vain = 0;
+	CUresult r = CUDA_SUCCESS;
+
+	for (unsigned k = 0; k < n; k++)
+		stats.of[k].began_ns = UINT64_MAX;
+	fill_params(&x);
+	for (;; before = p) {
+		r = reset_turns(cu, io->turns);
+		if (r == CUDA_SUCCESS)
+			r = launch(&x, workers, stats.launches == 0);
+		if (r == CUDA_SUCCESS)
+			r = look(cu, n, shapes, io, &p);
+		if (r == CUDA_SUCCESS && (how->times || how->count))
+			r = add_times(cu, n, io, &stats);
+		if (r != CUDA_SUCCESS)
+			return r;
+		stats.launches++;
+		if (!p.undone)
+			break;
+		in_vain = p.handed > before.handed ? 0 : in_vain + 1;
+		if (in_vain > patience(how)) {
+			ret->stalled = p.first;
+			return CUDA_ERROR_UNKNOWN;
+		}
+		/* Who belongs to which kernel depends on how many they are. */
+		if (ctl_steals(how->order))
+			workers = (uint32_t)MIN(workers, MAX(p.left, 1ull));
+	}
+	for (unsigned k = 0; k < n; k++)
+		io->gen[k]++;
+	r = cu->cuEventElapsedTime(&stats.ms, io->began, io->ended);
+	if (r == CUDA_SUCCESS)
+		*ret = stats;
+	return r;
+}
+
+uint64_t dev_fused_blocks(unsigned n, const struct dev_merge_shape *shapes)
+{
+	uint64_t most = 0;
+
+	for (unsigned k = 0; k < n; k++)
+		most = MAX(most, dev_total_blocks(&shapes[k].shape));
+	return most;
+}
+
+CUresult dev_fused_run(const struct cu_api *cu, CUfunction fn, const struct pass_merged *form,
+	unsigned n, const struct dev_merge_shape *shapes, void *params, struct dev_merged *io,
+	struct dev_merged_stats *ret)
+{
+	static const struct dev_steering none;
+	const struct dev_merge_part part = {fn, form, params, 0};
+	struct dev_merged_stats stats = {.launches = 1};
+	struct pass_kernel_info info = {0};
+	CUresult r;
+
+	for (unsigned k = 0; k < n; k++) {
+		struct ctl_args args;
+
+		dev_fill_args(&shapes[k].shape, &info, 0, 0, 0, 1, &none, &args);
+		fill_inverse(&args);
+		memcpy((char *)params + form->of[k].arg_offset, &args, sizeof(args));
+	}
+	r = cu->cuEventRecord(io->began, NULL);
+	if (r == CUDA_SUCCESS)
+		r = launch_part(cu, &part, (uint32_t)dev_fused_blocks(n, shapes), NULL);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventRecord(io->ended, NULL);
+	if (r == CUDA_SUCCESS)
+		r = cu->cuCtxSynchronize();
+	if (r == CUDA_SUCCESS)
+		r = cu->cuEventElapsedTime(&stats.ms, io->began, io->ended);
+	if (r == CUDA_SUCCESS)
+		*ret = stats;
+	return r;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Module variables stay one copy: the original module's. A kernel that is rewritten on its own
+ * names them no longer; each function that did gets a register with the variable's address, which
+ * it loads from an array of constants of the form's own. Whoever loads the form fills that:
+ * addresses differ from start to start, and as a part of the text they would have it compiled anew
+ * each time. .const variables are read through their global addresses, since constant banks belong
+ * to a module. What cannot be done this way (textures, unknown shapes) refuses the kernel. */
+#include "host/outside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct bake {
+	struct ptx_module *m;
+	struct diag_list *diags;
+	struct ptx_func *f;
+	bool refused;
+	VEC(struct baked { /* the array's entries */
+		const struct ptx_sym *sym;
+		uint64_t offset;
+		uint64_t align;           /* of that address */
+		const struct ptx_func *f; /* in which reg holds it */
+		uint32_t reg;
+	})
+	vars;
+	ptx_body head; /* of the function at hand */
+};
+
+static bool is_baked(const struct bake *b, const struct ptx_sym *sym)
+{
+	return sym && sym->kind == PTX_SYM_VAR &&
+	       (sym->space == PTX_GLOBAL || sym->space == PTX_CONST) &&
+	       ptx_find_global(b->m, sym->name) == sym;
+}
+
+static struct baked *find(const struct bake *b, const struct ptx_opd *o)
+{
+	uint64_t offset = o->has_value ? o->value : 0;
+
+	for (size_t i = 0; i < b->vars.len; i++) {
+		if (b->vars.at[i].sym == o->sym && b->vars.at[i].offset == offset)
+			return &b->vars.at[i];
+	}
+	return NULL;
+}
+
+/* ---- which there are ---- */
+
+static void note(void *user, struct ptx_opd *o)
+{
+	struct bake *b = user;
+
+	if (o->kind != PTX_OPD_SYM || !is_baked(b, o->sym))
+		return;
+	if (o->negated || (!find(b, o) && !VEC_PUSH(&b->vars,
+						  (struct baked){.sym = o->sym,
+							  .offset = o->has_value ? o->value : 0})))
+		b->refused = true;
+}
+
+static bool mentions(const struct bake *b, const char *text)
+{
+	for (size_t i = 0; text && i < b->m->items.len; i++) {
+		const struct ptx_item *it = &b->m->items.at[i];
+
+		if (it->kind == PTX_ITEM_VAR && is_baked(b, it->sym) && strstr(text, it->sym->name))
+			return true;
+	}
+	return false;
+}
+
+static int note_func(struct bake *b)
+{
+	for (size_t i = 0; i < b->f->body.len; i++) {
+		struct ptx_stmt *s = &b->f->body.at[i];
+
+		if (s->kind != PTX_INSN)
+			continue;
+		if (!s->n && s->mn->op == PTX_OP_RAW && mentions(b, s->text))
+			return -ENOTSUP;
+		if (s->n)
+			ptx_visit_opds(s, note, b);
+		if (b->refused)
+			return -ENOTSUP;
+		if (b->vars.len > PASS_OUTSIDE_MAX)
+			return -E2BIG;
+	}
+	return 0;
+}
+
+/* ---- and what names them ---- */
+
+/* The register that holds the address in this function; PTX_NO_REG: none to be had. The assembler
+ * is shown how the address is aligned, or it makes narrow loads of wide ones (H200: 142 us of 77).
+ */
+static uint32_t register_for(struct bake *b, struct baked *v)
+{
+	char name[128];
+	uint32_t reg;
+
+	if (v->f == b->f)
+		return v->reg;
+	reg = ptx_new_reg(b->m, b->f, &b->head, "b64", "var");
+	if (reg == PTX_NO_REG)
+		return reg;
+	ptx_reg_name(b->f, reg, name, sizeof(name));
+	if (ptx_append(b->m, b->f, &b->head, b->diags,
+		    "ld.const.b64 %s, [" PASS_OUTSIDE_ARRAY "+%zu]; and.b64 %s, %s, -%u;", name,
+		    (size_t)(v - b->vars.at) * sizeof(uint64_t), name, name,
+		    (unsigned)v->align) < 0)
+		return PTX_NO_REG;
+	v->f = b->f;
+	v->reg = reg;
+	return reg;
+}
+
+static void replace(void *user, struct ptx_opd *o)
+{
+	struct bake *b = user;
+	struct baked *v = o->kind == PTX_OPD_SYM ? find(b, o) : NULL;
+	uint32_t reg;
+
+	if (!v)
+		return;
+	reg = register_for(b, v);
+	if (reg == PTX_NO_REG)
+		b->refused = true;
+	else
+		*o = (struct ptx_opd){.kind = PTX_OPD_REG, .reg = reg};
+}
+
+static int bake_func(struct bake *b)
+{
+	struct ptx_func *f = b->f;
+	ptx_body body = {0};
+
+	for (size_t i = 0; i < f->body.len; i++) {
+		if (f->body.at[i].kind == PTX_INSN && f->body.at[i].n)
+			ptx_visit_opds(&f->body.at[i], replace, b);
+		if (b->refused)
+			return -ENOMEM;
+	}
+	if (!b->head.len)
+		return 0;
+	for (size_t i = 0; i < b->head.len; i++)
+		VEC_PUSH(&body, b->head.at[i]);
+	for (size_t i = 0; i < f->body.len; i++)
+		VEC_PUSH(&body, f->body.at[i]);
+	if (body.len != b->head.len + f->body.len) {
+		VEC_FREE(&body);
+		return -ENOMEM;
+	}
+	VEC_FREE(&f->body);
+	memcpy(&f->body, &body, sizeof(body));
+	b->head.len = 0;
+	return 0;
+}
+
+static int each_func(struct bake *b, int (*fn)(struct bake *))
+{
+	int r = 0;
+
+	for (size_t i = 0; i < b->m->items.len && r == 0; i++) {
+		struct ptx_item *it = &b->m->items.at[i];
+
+		if (it->kind != PTX_ITEM_FUNC || !it->func->has_body)
+			continue;
+		b->f = it->func;
+		r = fn(b);
+	}
+	return r;
+}
+
+/* Declarations of what is going to be named no longer; whether there were any. */
+static bool drop_declarations(struct bake *b)
+{
+	struct ptx_module *m = b->m;
+	size_t n = m->items.len, kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind != PTX_ITEM_VAR || !is_baked(b, it->sym))
+			m->items.at[kept++] = *it;
+	}
+	m->items.len = kept;
+	return kept < n;
+}
+
+/* Visible, so that the assembler takes nothing about its contents for granted. */
+static int declare(struct bake *b)
+{
+	char decl[96];
+
+	snprintf(decl, sizeof(decl), ".visible .const .align 8 .b64 " PASS_OUTSIDE_ARRAY "[%zu];",
+		b->vars.len);
+	return ptx_add_var(b->m, b->diags, decl) ? 0 : -EINVAL;
+}
+
+/* Where they are, as far as whoever has the module knows. */
+static int locate(struct bake *b, pass_locate_fn *fn, void *user)
+{
+	struct pass_outside *vars = arena_zalloc(&b->m->arena, b->vars.len * sizeof(*vars));
+	int r;
+
+	if (!vars)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->vars.len; i++)
+		vars[i] = (struct pass_outside){b->vars.at[i].sym->name, b->vars.at[i].offset, 1};
+	r = fn(user, vars, b->vars.len);
+	for (size_t i = 0; r == 0 && i < b->vars.len; i++)
+		b->vars.at[i].align = vars[i].align;
+	return r;
+}
+
+int pass_leave_outside(
+	struct ptx_module *m, struct diag_list *diags, pass_locate_fn *fn, void *user)
+{
+	struct bake b = {.m = m, .diags = diags};
+	int r = each_func(&b, note_func);
+
+	if (r == 0 && drop_declarations(&b) && b.vars.len) {
+		r = locate(&b, fn, user);
+		if (r == 0)
+			r = declare(&b);
+		if (r == 0)
+			r = each_func(&b, bake_func);
+	}
+	VEC_FREE(&b.vars);
+	VEC_FREE(&b.head);
+	return r;
+}
+
+/* ---- .const ---- */
+
+/* Does a cache operator or hint follow? Its place is not that of ".nc". */
+static bool is_cached(const char *at)
+{
+	static const char *const starts[] = {".ca.", ".cg.", ".cs.", ".cv.", ".lu.", ".L"};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (!strncmp(at, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* The form's own array is named, and is where it is: the program's constants are not named any
+ * more.
+ */
+static bool names_const(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct ptx_opd *o = &s->opd[i];
+
+		if (o->kind == PTX_OPD_ADDR && o->n && o->list[0].kind == PTX_OPD_SYM &&
+			o->list[0].sym && o->list[0].sym->space == PTX_CONST)
+			return true;
+	}
+	return false;
+}
+
+/* "ld.const.u32" becomes "ld.global.nc.u32": it stays a load of what nobody writes meanwhile. */
+static bool leave_const(struct ptx_module *m, struct ptx_stmt *s)
+{
+	const char *at = strstr(s->mn->text, ".const");
+	struct strbuf text = {0};
+
+	if (!at || names_const(s))
+		return true;
+	strbuf_add(&text, s->mn->text, (size_t)(at - s->mn->text));
+	at += strlen(".const");
+	strbuf_puts(&text, ".global");
+	if (s->mn->op == PTX_OP_ld && text.len == strlen("ld.global") && !is_cached(at))
+		strbuf_puts(&text, ".nc");
+	strbuf_puts(&text, at);
+	s->mn = text.failed ? NULL : ptx_get_mnem(m, text.at);
+	strbuf_finish(&text);
+	return s->mn != NULL;
+}
+
+/* "ld.global.nc.v4.f32" becomes "ld.global.v4.f32". */
+static bool leave_nc(struct ptx_module *m, struct ptx_stmt *s)
+{
+	const char *at = s->mn->op == PTX_OP_ld ? strstr(s->mn->text, ".nc.") : NULL;
+	struct strbuf text = {0};
+
+	if (!at)
+		return true;
+	strbuf_add(&text, s->mn->text, (size_t)(at - s->mn->text));
+	strbuf_puts(&text, at + strlen(".nc"));
+	s->mn = text.failed ? NULL : ptx_get_mnem(m, text.at);
+	strbuf_finish(&text);
+	return s->mn != NULL;
+}
+
+static int each_insn(struct ptx_module *m, bool (*edit)(struct ptx_module *m, struct ptx_stmt *s))
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		struct ptx_item *it = &m->items.at[i];
+
+		for (size_t k = 0; it->kind == PTX_ITEM_FUNC && k < it->func->body.len; k++) {
+			struct ptx_stmt *s = &it->func->body.at[k];
+
+			if (s->kind == PTX_INSN && !edit(m, s))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int pass_leave_const(struct ptx_module *m)
+{
+	return each_insn(m, leave_const);
+}
+
+int pass_leave_nc(struct ptx_module *m)
+{
+	return each_insn(m, leave_nc);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What own.h says. */
+#include "host/own.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ABOVE  1024 /* what select can name */
+#define BELOW  16   /* the limit, where that is lower */
+#define ENOUGH 64
+
+/* The least number wanted; 0: any. */
+static int high(void)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &most) < 0 || most.rlim_cur < ENOUGH)
+		return 0;
+	return most.rlim_cur > ABOVE + ENOUGH ? ABOVE : (int)most.rlim_cur - BELOW;
+}
+
+void own_take(struct own_fd *ret, int fd)
+{
+	int up = fcntl(fd, F_DUPFD_CLOEXEC, high());
+	struct stat st;
+
+	if (up >= 0)
+		close(fd);
+	*ret = (struct own_fd){.fd = up >= 0 ? up : fd};
+	if (fstat(ret->fd, &st) == 0) {
+		ret->dev = st.st_dev;
+		ret->ino = st.st_ino;
+	}
+}
+
+bool own_is(const struct own_fd *o)
+{
+	struct stat st;
+
+	return o->fd >= 0 && fstat(o->fd, &st) == 0 && st.st_dev == o->dev && st.st_ino == o->ino;
+}
+
+void own_close(struct own_fd *o)
+{
+	if (own_is(o))
+		close(o->fd);
+	o->fd = -1;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Words for ways of running kernels together. What is printed can be parsed. */
+#include "host/way.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHARE_MAX 1000000
+
+const char *const dev_hows[DEV_HOWS] = {
+	"sequential", "streams", "green", "merge", "vertical", "horizontal", "weave"};
+const char *const dev_how_passes[DEV_HOWS] = {
+	[DEV_MERGE] = "merge",
+	[DEV_VERTICAL] = "fuse-vertical",
+	[DEV_HORIZONTAL] = "fuse-horizontal",
+	[DEV_WEAVE] = "weave",
+};
+static const char *const orders[] = {"steal", "partition", "mixed", "apart", "steal:shared"};
+
+static bool how_parse(const char *text, enum dev_how *ret)
+{
+	for (unsigned i = 0; i < DEV_HOWS; i++)
+		if (!strcmp(text, dev_hows[i])) {
+			*ret = (enum dev_how)i;
+			return true;
+		}
+	return false;
+}
+
+const char *dev_order_name(enum ctl_order order)
+{
+	return orders[order];
+}
+
+/* "N:N...", one for each of n. */
+static const char *parse_shares(struct arena *a, const char *text, unsigned n, uint32_t *ret)
+{
+	unsigned given = 1;
+
+	for (const char *p = text; *p; p++)
+		given += *p == ':';
+	if (given != n)
+		return arena_printf(a, "%u numbers for %u kernels", given, n);
+	for (unsigned k = 0; k < n; k++) {
+		size_t len = strcspn(text, ":");
+		uint64_t share = 0;
+
+		if (text_count(text, &share) != text + len || share < 1 || share > SHARE_MAX)
+			return arena_printf(a, "'%.*s' is not a number from 1 to %d",
+				(int)MIN(len, 40), text, SHARE_MAX);
+		ret[k] = (uint32_t)share;
+		text += len + 1;
+	}
+	return NULL;
+}
+
+const char *dev_order_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+{
+	size_t len = strcspn(text, "=");
+
+	for (unsigned k = 0; k < n; k++)
+		ret->share[k] = 1;
+	for (unsigned i = 0; i < ARRAY_LEN(orders); i++) {
+		if (strlen(orders[i]) != len || memcmp(orders[i], text, len) != 0)
+			continue;
+		ret->order = (enum ctl_order)i;
+		if (!text[len])
+			return NULL;
+		if (ctl_steals(ret->order))
+			return arena_printf(a, "%s has no shares", orders[i]);
+		return parse_shares(a, text + len + 1, n, ret->share);
+	}
+	return arena_printf(a,
+		"'%s' is not one of steal, steal:shared, partition, mixed, apart, the latter three "
+		"with =N:N... or without",
+		text);
+}
+
+const char *dev_chunk_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+{
+	return strchr(text, ':') ? parse_shares(a, text, n, ret->chunks)
+				 : parse_shares(a, text, 1, &ret->chunk);
+}
+
+const char *dev_own_parse(struct arena *a, const char *text, unsigned n, struct dev_merging *ret)
+{
+	uint32_t own = 0;
+
+	for (const char *p = text;; p++) {
+		size_t len = strcspn(p, ":");
+		unsigned long k = 0;
+
+		if (len == 1 && *p >= '1' && *p <= '9')
+			k = (unsigned long)(*p - '0');
+		if (k < 1 || k > n)
+			return arena_printf(a, "'%.*s' is not a kernel's number, 1 to %u",
+				(int)MIN(len, 40), p, n);
+		own |= 1u << (k - 1);
+		p += len;
+		if (!*p)
+			break;
+	}
+	if (own == (1u << n) - 1)
+		return "one kernel at least has no launch of its own";
+	ret->own = own;
+	return NULL;
+}
+
+static bool has_shares(enum dev_how how, const struct dev_merging *m)
+{
+	return how == DEV_GREEN || (how == DEV_MERGE && !ctl_steals(m->order));
+}
+
+void dev_way_print(
+	enum dev_how how, const struct dev_merging *m, unsigned n, char *buf, size_t size)
+{
+	struct strbuf b = {0};
+
+	strbuf_puts(&b, dev_hows[how]);
+	if (how == DEV_MERGE)
+		strbuf_printf(&b, " %s", orders[m->order]);
+	for (unsigned k = 0; has_shares(how, m) && k < n; k++)
+		strbuf_printf(&b, "%c%u", k ? ':' : '=', m->share[k]);
+	if (how == DEV_MERGE && m->help_others)
+		strbuf_puts(&b, " help");
+	for (unsigned k = 0; how == DEV_MERGE && m->chunks[0] && k < n; k++)
+		strbuf_printf(&b, "%s%u", k ? ":" : " chunk=", m->chunks[k]);
+	if (how == DEV_MERGE && m->chunk > 1 && !m->chunks[0])
+		strbuf_printf(&b, " chunk=%u", m->chunk);
+	if (how == DEV_MERGE && m->workers)
+		strbuf_printf(&b, " total-workers=%u", m->workers);
+	if (how == DEV_MERGE && m->workers_per_sm)
+		strbuf_printf(&b, " per-sm=%u", m->workers_per_sm);
+	for (unsigned k = 0, first = 1; how == DEV_MERGE && k < n; k++)
+		if (m->own >> k & 1) {
+			strbuf_printf(&b, "%s%u", first ? " own=" : ":", k + 1);
+			first = 0;
+		}
+	if (how == DEV_WEAVE && m->unsliced)
+		strbuf_puts(&b, " unsliced");
+	if (how == DEV_WEAVE && m->branches)
+		strbuf_puts(&b, " branches");
+	if (how == DEV_WEAVE && m->registers)
+		strbuf_printf(&b, " registers=%u", m->registers);
+	snprintf(buf, size, "%s", b.failed ? "" : b.at);
+	strbuf_finish(&b);
+}
+
+/* A word of a way that begins with name: what follows it; else NULL. */
+static const char *after(const char *word, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(word, name, len) == 0 ? word + len : NULL;
+}
+
+static const char *parse_number(
+	struct arena *a, const char *text, unsigned min, unsigned max, uint32_t *ret)
+{
+	uint64_t n;
+	const char *end = text_count(text, &n);
+
+	if (!end || *end || n < min || n > max)
+		return arena_printf(a, "'%s' is not a number from %u to %u", text, min, max);
+	*ret = (uint32_t)n;
+	return NULL;
+}
+
+/* A word after "weave": "unsliced", "branches", "registers=N". */
+static const char *parse_weaving(struct arena *a, const char *word, struct dev_merging *ret_m)
+{
+	const char *wrong, *text = after(word, "registers=");
+
+	if (!strcmp(word, "unsliced")) {
+		ret_m->unsliced = true;
+	} else if (!strcmp(word, "branches")) {
+		ret_m->branches = true;
+	} else if (text) {
+		wrong = parse_number(
+			a, text, DEV_REGISTERS_MIN, DEV_REGISTERS_NONE, &ret_m->registers);
+		if (wrong)
+			return wrong;
+		ret_m->registers %= DEV_REGISTERS_NONE;
+	} else {
+		return arena_printf(a, "'%s' is not one of unsliced, branches, registers=N", word);
+	}
+	return NULL;
+}
+
+/* A word after the order of "merge". */
+static const char *parse_word(
+	struct arena *a, const char *word, unsigned kernels, struct dev_merging *ret_m)
+{
+	const char *text;
+
+	if (!strcmp(word, "help")) {
+		ret_m->help_others = true;
+		return NULL;
+	}
+	if ((text = after(word, "chunk=")))
+		return dev_chunk_parse(a, text, kernels, ret_m);
+	if ((text = after(word, "own=")))
+		return dev_own_parse(a, text, kernels, ret_m);
+	if ((text = after(word, "total-workers=")))
+		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers);
+	if ((text = after(word, "per-sm=")))
+		return parse_number(a, text, 1, SHARE_MAX, &ret_m->workers_per_sm);
+	return arena_printf(a,
+		"'%s' is not one of help, chunk=N[:N...], total-workers=N, per-sm=N, own=K[:K...]",
+		word);
+}
+
+/* The words of a way, the first without its "=N:N...", which is *ret_shares (else NULL). */
+static const char *parse_words(struct arena *a, char (*word)[128], int words, const char *shares,
+	unsigned n, enum dev_how *ret_how, struct dev_merging *ret_m)
+{
+	const char *wrong = NULL;
+
+	if (!how_parse(word[0], ret_how))
+		return arena_printf(a,
+			"'%s' is not one of sequential, streams, green, merge, vertical, "
+			"horizontal, weave",
+			word[0]);
+	if (shares && *ret_how != DEV_GREEN)
+		return arena_printf(a, "%s has no shares", word[0]);
+	if (words > 1 && *ret_how != DEV_MERGE && *ret_how != DEV_WEAVE)
+		return arena_printf(a, "'%s' after %s", word[1], word[0]);
+	if (shares)
+		wrong = parse_shares(a, shares, n, ret_m->share);
+	if (*ret_how == DEV_MERGE && words > 1)
+		wrong = dev_order_parse(a, word[1], n, ret_m);
+	for (int i = *ret_how == DEV_WEAVE ? 1 : 2; i < words && !wrong; i++)
+		wrong = *ret_how == DEV_WEAVE ? parse_weaving(a, word[i], ret_m)
+					      : parse_word(a, word[i], n, ret_m);
+	return wrong;
+}
+
+const char *dev_way_parse(struct arena *a, const char *text, unsigned n, enum dev_how *ret_how,
+	struct dev_merging *ret_m)
+{
+	char word[7][128], more;
+	int words = sscanf(text, "%127s %127s %127s %127s %127s %127s %127s %c", word[0], word[1],
+		word[2], word[3], word[4], word[5], word[6], &more);
+	char *shares = words > 0 ? strchr(word[0], '=') : NULL;
+	struct dev_merging m = *ret_m;
+	enum dev_how how = DEV_MERGE;
+	const char *wrong;
+
+	if (words < 1)
+		return "it is empty";
+	if (words > 7)
+		return "it has more than seven words";
+	if (shares)
+		*shares++ = 0;
+	m.order = CTL_STEAL;
+	m.help_others = m.unsliced = m.branches = false;
+	m.chunk = 1;
+	m.own = m.registers = m.workers = m.workers_per_sm = 0;
+	memset(m.chunks, 0, sizeof(m.chunks));
+	for (unsigned k = 0; k < n; k++)
+		m.share[k] = 1;
+	wrong = parse_words(a, word, words, shares, n, &how, &m);
+	if (!wrong) {
+		*ret_how = how;
+		*ret_m = m;
+	}
+	return wrong;
+}
+
+void dev_way_mirror(struct dev_merging *m)
+{
+	struct dev_merging as = *m;
+
+	for (unsigned k = 0; k < 2; k++) {
+		m->share[k] = as.share[1 - k];
+		m->chunks[k] = as.chunks[1 - k];
+	}
+	m->own = (as.own & 1) << 1 | (as.own >> 1 & 1);
+}

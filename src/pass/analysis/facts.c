@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What is true of a kernel and of what it calls (body.h), looked at in one order: of several traits
+ * the first is what a verdict names. */
+#include "pass/analysis/private.h"
+#include "ptx/graft.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void check_module(
+	const struct ptx_module *m, struct pass_facts *facts, const struct ptx_func *f)
+{
+	const char *cluster = ptx_bounds_cluster(f);
+
+	if (m->address_bits != 64)
+		pass_note(facts, PASS_IS_OTHER_MODULE, NULL, "32-bit addresses");
+	if (m->sm < 70 || m->version < 60)
+		pass_note(facts, PASS_IS_OTHER_MODULE, NULL,
+			"written for sm_%u in PTX %u.%u; sm_70 and PTX 6.0 are needed", m->sm,
+			m->version / 10, m->version % 10);
+	if (cluster)
+		pass_note(facts, PASS_IS_CLUSTER, NULL, "is launched in clusters (%s)", cluster);
+}
+
+struct looking {
+	struct pass_facts *facts;
+	const struct ptx_stmt *s;
+};
+
+static void look_at_operand(void *user, struct ptx_opd *o)
+{
+	struct looking *l = user;
+
+	if (o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_VAR &&
+		o->sym->space == PTX_SHARED)
+		l->facts->uses_shared = true;
+	if (o->kind != PTX_OPD_SPECIAL)
+		return;
+	if (o->value == PTX_SR_ENVREG &&
+		(!strcmp(o->name, "%envreg1") || !strcmp(o->name, "%envreg2")))
+		pass_note(l->facts, PASS_IS_GRID, l->s, "waits for its whole grid (%s)", o->name);
+	if (o->value == PTX_SR_TOTAL_SMEM)
+		pass_note(l->facts, PASS_READS_TOTAL, l->s,
+			"reads %s, which is another where it shares a block", o->name);
+	if (o->value == PTX_SR_RESERVED_SMEM) {
+		l->facts->uses_shared = true;
+		pass_note(l->facts, PASS_USES_RESERVED, l->s,
+			"uses reserved shared memory (%s), which there is once in a block",
+			o->name);
+	}
+	if (o->value == PTX_SR_WARPID || o->value == PTX_SR_NWARPID)
+		pass_note(l->facts, PASS_READS_WARP, l->s,
+			"reads %s, which is another where it shares a block", o->name);
+	if (o->value == PTX_SR_OTHER && strstr(o->name, "cluster"))
+		pass_note(l->facts, PASS_IS_CLUSTER, l->s, "reads %s", o->name);
+}
+
+static bool is_plain_cp_async(enum ptx_op op)
+{
+	return op == PTX_OP_cp_async || op == PTX_OP_cp_async_commit_group ||
+	       op == PTX_OP_cp_async_wait_group || op == PTX_OP_cp_async_wait_all;
+}
+
+static bool is_of_warpgroup(const struct ptx_mnem *mn)
+{
+	return !strncmp(mn->text, "wgmma.", 6) || !strncmp(mn->text, "tcgen05.ld", 10) ||
+	       !strncmp(mn->text, "tcgen05.st", 10);
+}
+
+static void check_insn(struct pass_facts *facts, const struct ptx_stmt *s, bool in_callee)
+{
+	uint32_t flags = s->mn->flags;
+
+	if (flags & PTX_F_UNKNOWN)
+		pass_note(facts, PASS_IS_UNKNOWN, s, "%s is not known", s->mn->text);
+	/* Of a launch that is managed nobody is told to start early, and it follows nobody early
+	 * itself: launches with that attribute are made as they are, and virtualize.c leaves this
+	 * out. */
+	if (flags & PTX_F_GRID && (in_callee || s->mn->op != PTX_OP_griddepcontrol))
+		pass_note(facts, PASS_IS_GRID, s, "%s concerns the whole grid or cluster",
+			s->mn->text);
+	if (s->mn->space == PTX_SHARED)
+		facts->uses_shared = true;
+	if (flags & PTX_F_BARRIER)
+		facts->has_barriers = true;
+	if (is_plain_cp_async(s->mn->op))
+		facts->cp_async = true;
+	else if (flags & PTX_F_ASYNC)
+		pass_note(facts, PASS_LEAVES_ASYNC, s,
+			"%s: what it leaves behind in shared memory ends with the block",
+			s->mn->text);
+	if (is_of_warpgroup(s->mn))
+		pass_note(facts, PASS_USES_WARPGROUP, s,
+			"%s is for four warps whose first is a multiple of four: put this kernel "
+			"ahead of the others",
+			s->mn->text);
+	if (s->mn->op == PTX_OP_setmaxnreg || s->mn->op == PTX_OP_alloca)
+		pass_note(facts, PASS_LASTS, s, "%s lasts until the thread ends", s->mn->text);
+	if (in_callee && s->mn->op == PTX_OP_exit)
+		pass_note(facts, PASS_EXITS_DEEP, s, "exit within a function");
+}
+
+static void check_params(
+	struct pass_facts *facts, const struct ptx_func *f, const struct ptx_stmt *s)
+{
+	const struct ptx_sym *odd = f->is_entry ? pass_odd_param(f, s) : NULL;
+
+	if (odd)
+		pass_note(facts, PASS_ODD_PARAM, s, "%s of parameter %s", s->mn->text, odd->name);
+	else if (pass_knows_param_space(f, s))
+		pass_note(facts, PASS_ODD_PARAM, s, "%s, of parameters", s->mn->text);
+}
+
+static void check_funcs(struct pass_facts *facts)
+{
+	for (size_t i = 0; i < facts->callees.len; i++) {
+		const struct ptx_func *f = facts->callees.at[i].f;
+
+		for (size_t k = 0; k < f->body.len; k++) {
+			struct ptx_stmt s = f->body.at[k];
+			struct looking l = {facts, &f->body.at[k]};
+
+			if (s.kind == PTX_DECL && s.sym->space == PTX_SHARED)
+				facts->uses_shared = true;
+			if (s.kind != PTX_INSN)
+				continue;
+			check_insn(facts, &f->body.at[k], i > 0);
+			check_params(facts, f, &f->body.at[k]);
+			ptx_visit_opds(&s, look_at_operand, &l);
+		}
+	}
+}
+
+static const char *launches_from_device(const char *name)
+{
+	static const char *const starts[] = {
+		"cudaLaunchDevice", "cudaGetParameterBuffer", "cudaDeviceSynchronize"};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return name;
+	return NULL;
+}
+
+static void check_launches(struct pass_facts *facts)
+{
+	for (size_t i = 0; i < facts->callees.len; i++) {
+		const struct ptx_func *f = facts->callees.at[i].f;
+
+		for (size_t k = 0; k < f->body.len; k++) {
+			const struct ptx_stmt *s = &f->body.at[k];
+			const struct ptx_func *to;
+
+			if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
+				continue;
+			to = pass_call_target(s);
+			if (to && launches_from_device(to->sym->name))
+				pass_note(facts, PASS_LAUNCHES, s, "launches kernels itself");
+		}
+	}
+}
+
+int pass_facts_find(const struct ptx_module *m, const struct ptx_func *f, struct pass_facts *facts)
+{
+	int r;
+
+	*facts = (struct pass_facts){.parting = PASS_NO_PARTING};
+	arena_init(&facts->arena, 0);
+	check_module(m, facts, f);
+	r = pass_callees_find(m, f, facts);
+	if (r < 0)
+		return r;
+	check_launches(facts);
+	check_funcs(facts);
+	cfg_demand(m, f, &facts->demand);
+	facts->uses_shared |= facts->demand.static_shared_bytes || facts->demand.dynamic_shared;
+	r = cfg_build(&facts->arena, f, &facts->g);
+	if (r == 0)
+		r = pass_check_sync(facts);
+	if (r == 0)
+		r = pass_find_tails(facts);
+	if (r == 0)
+		r = pass_find_rising(facts);
+	pass_check_spins(facts);
+	if (r == 0)
+		facts->parting = pass_find_parting(facts);
+	return r;
+}
+
+void pass_facts_finish(struct pass_facts *facts)
+{
+	VEC_FREE(&facts->callees);
+	VEC_FREE(&facts->tails);
+	VEC_FREE(&facts->leaves);
+	arena_finish(&facts->arena);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Addresses of code. A kernel that is rewritten on its own is code of another module: a function
+ * has another address there, and what one module calls at an address of the other faults. So all
+ * that memory holds has to be the addresses of the program's own module: a kernel stays as it is
+ * when an address that it takes may leave its registers, or when it calls one that it may not have
+ * taken itself. (Tables of functions and objects' tables of virtual functions are variables; those
+ * stay the program's own in every kernel.)
+ *
+ * Of each register and .param variable of the kernel and its callees it is found whether it may
+ * hold an address taken here, and whether it may hold anything else; in whatever order statements
+ * run. */
+#include "pass/analysis/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAKEN = 1, ELSE = 2 };
+#define MAX_ROUNDS 64 /* over all statements; each follows any number of moves in their order */
+
+struct flow {
+	struct pass_facts *facts;
+	const struct pass_callee *c;        /* whose statements are looked at */
+	const struct ptx_stmt *s;           /* the statement */
+	VEC(const struct ptx_sym *) params; /* sorted; their values stand first */
+	VEC(uint32_t) first;                /* value of a callee's register 0 */
+	uint8_t *may;
+	uint32_t n;
+	bool changed, objecting;
+};
+
+/* ---- values ---- */
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t) * (const struct ptx_sym *const *)a;
+	uintptr_t y = (uintptr_t) * (const struct ptx_sym *const *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The value of a .param variable or of a formal parameter; NULL: sym is none. */
+static uint8_t *param_value(const struct flow *w, const struct ptx_sym *sym)
+{
+	const struct ptx_sym **at =
+		w->params.len ? bsearch(&sym, w->params.at, w->params.len, sizeof(sym), by_address)
+			      : NULL;
+
+	return at ? &w->may[at - w->params.at] : NULL;
+}
+
+static uint8_t *reg_value(const struct flow *w, const struct pass_callee *c, uint32_t reg)
+{
+	return &w->may[w->first.at[c - w->facts->callees.at] + reg];
+}
+
+static uint8_t *formal_value(
+	const struct flow *w, const struct pass_callee *c, const struct ptx_sym *sym)
+{
+	return sym->space == PTX_REG ? reg_value(w, c, sym->first_reg) : param_value(w, sym);
+}
+
+static void add(struct flow *w, uint8_t *value, unsigned bits)
+{
+	if (!value || !(bits & ~*value))
+		return;
+	*value |= (uint8_t)bits;
+	w->changed = true;
+}
+
+static bool is_code(const struct ptx_opd *o)
+{
+	return o->kind == PTX_OPD_SYM && o->sym && o->sym->kind == PTX_SYM_FUNC;
+}
+
+/* What an operand may be. A constant is no address of code. */
+static unsigned value_of(const struct flow *w, const struct ptx_opd *o)
+{
+	unsigned bits = 0;
+
+	switch (o->kind) {
+	case PTX_OPD_REG:
+		return *reg_value(w, w->c, o->reg) | (o->selector ? ELSE : 0u);
+	case PTX_OPD_SYM:
+		return is_code(o) && !o->has_value ? TAKEN : ELSE;
+	case PTX_OPD_IMM:
+		return 0;
+	case PTX_OPD_VECTOR:
+		for (uint32_t i = 0; i < o->n; i++)
+			bits |= value_of(w, &o->list[i]);
+		return bits;
+	default:
+		return ELSE;
+	}
+}
+
+/* ---- what lets an address out ---- */
+static void object(struct flow *w, const char *fmt, const char *what)
+{
+	if (w->objecting)
+		pass_note(w->facts, PASS_SHARES_CODE, w->s, fmt, what);
+}
+
+static void object_to_use(struct flow *w)
+{
+	object(w, "lets the address of a function out of its registers (%s)", w->s->mn->text);
+}
+
+static void other_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *o)
+{
+	struct flow *w = user;
+	uint8_t *value = reg_value(w, w->c, reg);
+
+	if (role & PTX_USE && o && *value & TAKEN)
+		object_to_use(w);
+	if (role & PTX_DEF)
+		add(w, value, ELSE);
+}
+
+static void other_opd(void *user, struct ptx_opd *o)
+{
+	struct flow *w = user;
+	const uint8_t *param = o->kind == PTX_OPD_SYM ? param_value(w, o->sym) : NULL;
+
+	if (is_code(o) || (param && *param & TAKEN))
+		object_to_use(w);
+}
+
+/* An instruction that is not followed: an address that it reads is out. */
+static void other(struct flow *w)
+{
+	struct ptx_stmt copy = *w->s;
+
+	ptx_visit_regs(w->c->f, w->s, other_reg, w);
+	ptx_visit_opds(&copy, other_opd, w);
+}
+
+/* ---- instructions that are followed ---- */
+static bool is_whole_reg(const struct ptx_opd *o)
+{
+	return o->kind == PTX_OPD_REG && !o->selector;
+}
+
+static bool is_plain(const struct ptx_opd *o)
+{
+	return is_whole_reg(o) || o->kind == PTX_OPD_IMM || is_code(o);
+}
+
+static void copy(struct flow *w, unsigned from, unsigned n)
+{
+	const struct ptx_stmt *s = w->s;
+	bool plain = s->n >= from + n && is_whole_reg(&s->opd[0]);
+	unsigned bits = 0;
+
+	for (unsigned i = from; plain && i < from + n; i++) {
+		plain = is_plain(&s->opd[i]);
+		bits |= value_of(w, &s->opd[i]);
+	}
+	if (plain)
+		add(w, reg_value(w, w->c, s->opd[0].reg), bits);
+	else
+		other(w);
+}
+
+/* Equal or not is the same in every module, among the module's own. */
+static void compare(struct flow *w)
+{
+	const struct ptx_stmt *s = w->s;
+	unsigned bits = s->n < 3 ? 0 : value_of(w, &s->opd[1]) | value_of(w, &s->opd[2]);
+	bool equality = s->mn->cmp == PTX_EQ || s->mn->cmp == PTX_NE;
+
+	if (!(bits & TAKEN))
+		other(w);
+	else if (bits & ELSE || !equality)
+		object(w, "compares the address of a function with others (%s)", s->mn->text);
+}
+
+/* The .param variable that an access names; NULL: none. */
+static uint8_t *accessed(const struct flow *w, const struct ptx_opd *o)
+{
+	if (w->s->mn->space != PTX_PARAM || o->kind != PTX_OPD_ADDR || o->n != 1 ||
+		o->list[0].kind != PTX_OPD_SYM)
+		return NULL;
+	return param_value(w, o->list[0].sym);
+}
+
+static void load(struct flow *w)
+{
+	const struct ptx_stmt *s = w->s;
+	const uint8_t *from = s->n == 2 ? accessed(w, &s->opd[1]) : NULL;
+	const struct ptx_opd *to = s->opd;
+
+	if (!from) {
+		other(w);
+		return;
+	}
+	for (uint32_t i = 0; i < (to->kind == PTX_OPD_VECTOR ? to->n : 1); i++) {
+		const struct ptx_opd *o = to->kind == PTX_OPD_VECTOR ? &to->list[i] : to;
+
+		if (o->kind == PTX_OPD_REG)
+			add(w, reg_value(w, w->c, o->reg), *from);
+	}
+}
+
+static void store(struct flow *w)
+{
+	const struct ptx_stmt *s = w->s;
+	uint8_t *to = s->n == 2 ? accessed(w, &s->opd[0]) : NULL;
+
+	if (to)
+		add(w, to, value_of(w, &s->opd[1]));
+	else
+		other(w);
+}
+
+/* ---- calls ---- */
+static unsigned argument(const struct flow *w, const struct ptx_opd *o)
+{
+	const uint8_t *param = o->kind == PTX_OPD_SYM ? param_value(w, o->sym) : NULL;
+
+	return param ? *param : value_of(w, o);
+}
+
+static void returned(struct flow *w, const struct ptx_opd *o, unsigned bits)
+{
+	if (o->kind == PTX_OPD_REG)
+		add(w, reg_value(w, w->c, o->reg), bits);
+	else if (o->kind == PTX_OPD_SYM)
+		add(w, param_value(w, o->sym), bits);
+}
+
+static void call(struct flow *w)
+{
+	static const struct ptx_opd none = {.kind = PTX_OPD_TUPLE};
+	const struct ptx_stmt *s = w->s;
+	unsigned at = s->opd[0].kind == PTX_OPD_TUPLE && s->n > 1;
+	const struct ptx_opd *rets = at ? &s->opd[0] : &none;
+	const struct ptx_opd *args =
+		s->n > at + 1 && s->opd[at + 1].kind == PTX_OPD_TUPLE ? &s->opd[at + 1] : &none;
+	const struct ptx_func *f = pass_call_target(s);
+	const struct pass_callee *to = pass_called(w->facts, s);
+
+	for (uint32_t i = 0; i < args->n; i++) {
+		unsigned bits = argument(w, &args->list[i]);
+
+		if (to && i < f->params.len)
+			add(w, formal_value(w, to, f->params.at[i]), bits);
+		else if (bits & TAKEN)
+			object(w, "gives the address of a function to %s",
+				f ? f->sym->name : "what it calls through a pointer");
+	}
+	for (uint32_t i = 0; i < rets->n; i++)
+		returned(w, &rets->list[i],
+			to && i < f->rets.len ? *formal_value(w, to, f->rets.at[i]) : ELSE);
+	if (!f && value_of(w, &s->opd[at]) & ELSE)
+		object(w, "calls through a pointer from %s", "memory or a parameter");
+}
+
+/* ---- all of it ---- */
+static void look(struct flow *w)
+{
+	switch (w->s->mn->op) {
+	case PTX_OP_mov:
+		copy(w, 1, 1);
+		break;
+	case PTX_OP_selp:
+		copy(w, 1, 2);
+		break;
+	case PTX_OP_setp:
+	case PTX_OP_set:
+		compare(w);
+		break;
+	case PTX_OP_ld:
+		load(w);
+		break;
+	case PTX_OP_st:
+		store(w);
+		break;
+	case PTX_OP_call:
+		call(w);
+		break;
+	default:
+		other(w);
+	}
+}
+
+static void look_at_all(struct flow *w)
+{
+	w->changed = false;
+	for (size_t i = 0; i < w->facts->callees.len; i++) {
+		w->c = &w->facts->callees.at[i];
+		for (size_t k = 0; k < w->c->f->body.len; k++) {
+			w->s = &w->c->f->body.at[k];
+			if (w->s->kind == PTX_INSN && w->s->n)
+				look(w);
+		}
+	}
+}
+
+static int collect(struct flow *w)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < w->facts->callees.len; i++) {
+		const struct ptx_func *f = w->facts->callees.at[i].f;
+
+		for (size_t k = 0; k < f->params.len; k++)
+			ok &= VEC_PUSH(&w->params, f->params.at[k]);
+		for (size_t k = 0; k < f->rets.len; k++)
+			ok &= VEC_PUSH(&w->params, f->rets.at[k]);
+		for (size_t k = 0; k < f->body.len; k++) {
+			const struct ptx_stmt *s = &f->body.at[k];
+
+			if (s->kind == PTX_DECL && s->sym->space == PTX_PARAM)
+				ok &= VEC_PUSH(&w->params, s->sym);
+		}
+		ok &= VEC_PUSH(&w->first, w->n);
+		w->n += (uint32_t)f->regs.len;
+	}
+	for (size_t i = 0; ok && i < w->first.len; i++)
+		w->first.at[i] += (uint32_t)w->params.len;
+	if (!ok)
+		return -ENOMEM;
+	if (w->params.len)
+		qsort(w->params.at, w->params.len, sizeof(w->params.at[0]), by_address);
+	w->may = ARENA_ARRAY(&w->facts->arena, uint8_t, w->params.len + w->n + 1);
+	return w->may ? 0 : -ENOMEM;
+}
+
+/* What comes from outside: the kernel's parameters, and those of whatever a pointer may lead to. */
+static void begin(struct flow *w)
+{
+	for (size_t i = 0; i < w->facts->callees.len; i++) {
+		const struct pass_callee *c = &w->facts->callees.at[i];
+
+		for (size_t k = 0; (i == 0 || c->taken) && k < c->f->params.len; k++)
+			add(w, formal_value(w, c, c->f->params.at[k]), ELSE);
+	}
+}
+
+static void object_to_results(struct flow *w)
+{
+	for (size_t i = 0; i < w->facts->callees.len; i++) {
+		const struct pass_callee *c = &w->facts->callees.at[i];
+
+		w->s = c->taken;
+		for (size_t k = 0; c->taken && k < c->f->rets.len; k++)
+			if (*formal_value(w, c, c->f->rets.at[k]) & TAKEN)
+				object(w,
+					"calls %s through a pointer for the address of a function",
+					c->f->sym->name);
+	}
+}
+
+int pass_check_pointers(struct pass_facts *facts)
+{
+	struct flow w = {.facts = facts, .changed = true};
+	int r;
+
+	if (!facts->takes_code && !facts->calls_pointer)
+		return 0;
+	r = collect(&w);
+	if (r == 0) {
+		begin(&w);
+		for (unsigned i = 0; i < MAX_ROUNDS && w.changed; i++)
+			look_at_all(&w);
+		w.objecting = true;
+		if (w.changed)
+			pass_note(facts, PASS_SHARES_CODE, NULL,
+				"moves addresses of functions too often to follow them");
+		look_at_all(&w);
+		object_to_results(&w);
+	}
+	VEC_FREE(&w.params);
+	VEC_FREE(&w.first);
+	return r;
+}

@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Finds kernels whose blocks may wait for other blocks: a loop that goes round without changing
+ * anything but what it reads from memory, and leaves on what it has read.
+ *
+ * For each way out of each natural loop: the slice of its predicate within the loop. A register of
+ * the slice that depends on itself (an induction variable, a pointer that is followed, a bound that
+ * is halved) makes progress where it is written. If the slice holds a load or an atomic on global
+ * or generic memory, and the loop can go round through that way out without making progress, it
+ * waits. A bound loaded ahead of the loop is not in it, one loaded within is compared with
+ * something that makes progress: ordinary loops are not found.
+ *
+ * The slice is taken twice. By data alone; and with what decides whether its writes happen at all
+ * (a counter that moves only when a flag has been seen: the load is in no operand of it). In the
+ * second a constant that is written is progress as well, where it is the only value that the loop
+ * gives its register: "found = true" is what such a loop does instead of going round again. */
+#include "pass/analysis/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAYS_MAX 256 /* out of a loop; one that has more is taken to wait */
+
+struct def {
+	uint32_t reg, stmt;
+};
+
+/* The choice at the end of block `by` decides whether `block` runs. */
+struct control {
+	uint32_t block, by;
+};
+
+struct search {
+	struct pass_facts *facts;
+	const struct cfg *g;
+	struct def *defs; /* sorted by register */
+	size_t n_defs, cap_defs;
+	uint8_t *in_loop;                   /* per block */
+	uint8_t *in_slice, *state, *copies; /* per register */
+	uint32_t *stack;                    /* registers or blocks */
+	uint8_t *progress, *seen;           /* per block */
+	uint8_t *decided; /* per block: what decides that it runs is in the slice */
+	VEC(uint32_t) slice;
+	VEC(uint32_t) loop;           /* its blocks, the header first */
+	VEC(uint32_t) ways;           /* those that lead out, sorted; no more than WAYS_MAX + 1 */
+	bool sorted;                  /* loop is, too, by now */
+	VEC(struct control) controls; /* sorted by block */
+	bool has_controls;            /* once there is a loop that asks for them */
+	struct cfg_spans *spans;      /* once there is a loop that asks for them */
+	uint32_t *asked;  /* per register: the header for which is_carried was, plus 1 */
+	uint8_t *carried; /* and what it said */
+	uint32_t header;
+	bool any_space;  /* what is volatile or atomic counts in shared memory, too */
+	bool by_control; /* the slice is taken with control dependence */
+	bool loads, observes;
+	const struct ptx_stmt *load;     /* of loads: the first that the slice came to */
+	const struct ptx_stmt *waits_at; /* the load of a way out by which the loop waits */
+	bool by_shared;  /* it holds a load of shared memory: all stores to that belong to it, */
+	bool via_shared; /* and are in it by now: what they depend on counts if volatile or atomic
+			  */
+	uint32_t stmt;
+	int error;
+};
+
+static void note_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct search *s = user;
+
+	if (!(role & PTX_DEF) || s->error)
+		return;
+	if (!vec_grow((void **)&s->defs, &s->cap_defs, s->n_defs, sizeof(*s->defs)))
+		s->error = -ENOMEM;
+	else
+		s->defs[s->n_defs++] = (struct def){reg, s->stmt};
+}
+
+static int by_reg(const void *a, const void *b)
+{
+	const struct def *x = a, *y = b;
+
+	if (x->reg != y->reg)
+		return x->reg < y->reg ? -1 : 1;
+	return x->stmt < y->stmt ? -1 : x->stmt != y->stmt;
+}
+
+static size_t first_def(const struct search *s, uint32_t reg)
+{
+	size_t lo = 0, hi = s->n_defs;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->defs[mid].reg < reg)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void add_to_slice(struct search *s, uint32_t reg)
+{
+	if (s->in_slice[reg] || s->error)
+		return;
+	s->in_slice[reg] = 1;
+	if (!VEC_PUSH(&s->slice, reg))
+		s->error = -ENOMEM;
+}
+
+static void add_use(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	if (role & PTX_USE)
+		add_to_slice(user, reg);
+}
+
+/* Drawing a number that nobody had: each time another one. */
+static bool draws_number(const struct ptx_stmt *st)
+{
+	return st->mn->op == PTX_OP_atom && ptx_has_mod(st->mn, "add") && st->n > 2 &&
+	       st->opd[2].kind == PTX_OPD_IMM && st->opd[2].has_value &&
+	       (int64_t)st->opd[2].value > 0;
+}
+
+static void note_load(struct search *s, const struct ptx_stmt *st)
+{
+	uint32_t flags = st->mn->flags;
+	bool observes;
+
+	if (st->mn->op == PTX_OP_call) {
+		const struct pass_callee *c = pass_called(s->facts, st);
+
+		if (!c || c->observes) {
+			s->loads = s->observes = true;
+			s->load = s->load ? s->load : st;
+		}
+		return;
+	}
+	if (st->mn->space == PTX_SHARED && flags & (PTX_F_READS_MEM | PTX_F_ATOMIC))
+		s->by_shared = true;
+	observes = (flags & (PTX_F_VOLATILE | PTX_F_ATOMIC)) != 0;
+	if (!(flags & (PTX_F_READS_MEM | PTX_F_ATOMIC)) ||
+		(st->mn->space != PTX_GENERIC && st->mn->space != PTX_GLOBAL &&
+			!(s->any_space && observes)) ||
+		(s->via_shared && draws_number(st)))
+		return;
+	if (!s->load && (observes || !s->via_shared))
+		s->load = st;
+	s->loads |= observes || !s->via_shared;
+	s->observes |= observes;
+}
+
+static void clear_slice(struct search *s)
+{
+	for (size_t i = 0; i < s->slice.len; i++)
+		s->in_slice[s->slice.at[i]] = 0;
+	s->slice.len = 0;
+	s->loads = s->observes = s->by_shared = s->via_shared = false;
+	s->load = NULL;
+}
+
+/* Only those of the loop are ever set. */
+static void clear_blocks(const struct search *s, uint8_t *of_blocks)
+{
+	for (size_t i = 0; i < s->loop.len; i++)
+		of_blocks[s->loop.at[i]] = 0;
+}
+
+static int by_block(const void *a, const void *b)
+{
+	const struct control *x = a, *y = b;
+
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	return x->by < y->by ? -1 : x->by != y->by;
+}
+
+/* Which choices decide that a block runs: for each edge, those blocks behind it that do not stand
+ * behind all edges of its branch. */
+static void find_controls(struct search *s)
+{
+	const struct cfg *g = s->g;
+
+	s->has_controls = true;
+	for (uint32_t by = 0; by < g->n; by++) {
+		const struct cfg_block *from = &g->at[by];
+
+		if (from->n_succ < 2 || from->order == CFG_NONE)
+			continue;
+		for (uint32_t i = 0; i < from->n_succ; i++) {
+			for (uint32_t b = from->succ[i]; b != CFG_NONE && b != from->ipdom;
+				b = g->at[b].ipdom) {
+				struct control c = {b, by};
+
+				if (!VEC_PUSH(&s->controls, c)) {
+					s->error = -ENOMEM;
+					return;
+				}
+			}
+		}
+	}
+	if (s->controls.len)
+		qsort(s->controls.at, s->controls.len, sizeof(s->controls.at[0]), by_block);
+}
+
+static size_t first_control(const struct search *s, uint32_t block)
+{
+	size_t lo = 0, hi = s->controls.len;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->controls.at[mid].block < block)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What decides, within the loop, that a block runs. */
+static void add_control(struct search *s, uint32_t block)
+{
+	uint32_t depth = 0;
+
+	if (!s->by_control || s->decided[block])
+		return;
+	s->decided[block] = 1;
+	s->stack[depth++] = block;
+	while (depth && !s->error) {
+		uint32_t b = s->stack[--depth];
+
+		for (size_t i = first_control(s, b);
+			i < s->controls.len && s->controls.at[i].block == b; i++) {
+			uint32_t by = s->controls.at[i].by;
+
+			if (!s->in_loop[by])
+				continue;
+			ptx_visit_regs(
+				s->g->f, &s->g->f->body.at[s->g->at[by].end - 1], add_use, s);
+			if (!s->decided[by]) {
+				s->decided[by] = 1;
+				s->stack[depth++] = by;
+			}
+		}
+	}
+}
+
+static void add_stmt(struct search *s, uint32_t at)
+{
+	const struct ptx_stmt *st = &s->g->f->body.at[at];
+
+	note_load(s, st);
+	ptx_visit_regs(s->g->f, st, add_use, s);
+	add_control(s, s->g->block_of[at]);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x != y;
+}
+
+/* What the loop's threads tell each other: a flag that one of them sets. */
+static void add_shared_stores(struct search *s)
+{
+	if (!s->sorted)
+		qsort(s->loop.at, s->loop.len, sizeof(s->loop.at[0]), by_number);
+	s->sorted = true;
+	for (size_t i = 0; i < s->loop.len; i++) {
+		uint32_t b = s->loop.at[i];
+
+		for (uint32_t at = s->g->at[b].first; at < s->g->at[b].end; at++) {
+			const struct ptx_stmt *st = &s->g->f->body.at[at];
+
+			if (st->kind == PTX_INSN && st->mn->space == PTX_SHARED &&
+				st->mn->flags & PTX_F_WRITES_MEM)
+				add_stmt(s, at);
+		}
+	}
+}
+
+/* Everything within the loop that the choice at a block's end depends on. */
+static void find_slice(struct search *s, uint32_t block)
+{
+	clear_slice(s);
+	clear_blocks(s, s->decided);
+	ptx_visit_regs(s->g->f, &s->g->f->body.at[s->g->at[block].end - 1], add_use, s);
+	add_control(s, block);
+	for (size_t i = 0; i < s->slice.len && !s->error; i++) {
+		uint32_t reg = s->slice.at[i];
+
+		for (size_t d = first_def(s, reg); d < s->n_defs && s->defs[d].reg == reg; d++) {
+			if (s->in_loop[s->g->block_of[s->defs[d].stmt]])
+				add_stmt(s, s->defs[d].stmt);
+		}
+		if (s->by_control && s->by_shared && !s->via_shared) {
+			s->via_shared = true;
+			add_shared_stores(s);
+		}
+	}
+}
+
+/* Whether the loop goes round with the register's value: others are made anew each time, even if
+ * from a value that goes round. */
+static bool is_carried(struct search *s, uint32_t reg)
+{
+	if (!s->spans && !s->error)
+		s->error = cfg_spans_find(s->g, &s->spans);
+	if (s->error)
+		return false;
+	if (s->asked[reg] != s->header + 1) {
+		s->asked[reg] = s->header + 1;
+		s->carried[reg] = cfg_live_in(s->spans, reg, s->header);
+	}
+	return s->carried[reg];
+}
+
+struct reach {
+	struct search *s;
+	uint32_t target, depth;
+	bool hit;
+};
+
+static void follow(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct reach *r = user;
+
+	if (!(role & PTX_USE))
+		return;
+	r->hit |= reg == r->target;
+	if (!r->s->state[reg] && r->s->in_slice[reg]) {
+		r->s->state[reg] = 1;
+		r->s->stack[r->depth++] = reg;
+	}
+}
+
+/* Whether a register's value in the loop depends on what it was before. */
+static bool depends_on_itself(struct search *s, uint32_t reg)
+{
+	struct reach r = {s, reg, 0, false};
+
+	for (size_t i = 0; i < s->slice.len; i++)
+		s->state[s->slice.at[i]] = 0;
+	s->stack[r.depth++] = reg;
+	while (r.depth && !r.hit) {
+		uint32_t at = s->stack[--r.depth];
+
+		for (size_t d = first_def(s, at); d < s->n_defs && s->defs[d].reg == at; d++)
+			if (s->in_loop[s->g->block_of[s->defs[d].stmt]])
+				ptx_visit_regs(
+					s->g->f, &s->g->f->body.at[s->defs[d].stmt], follow, &r);
+	}
+	return r.hit;
+}
+
+static void note_use(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	bool *uses = user;
+
+	*uses |= (role & PTX_USE) != 0;
+}
+
+/* The loop writes one constant to it, and nothing else. */
+static bool is_set_once(const struct search *s, uint32_t reg)
+{
+	unsigned n = 0;
+	bool uses = false;
+
+	for (size_t d = first_def(s, reg); d < s->n_defs && s->defs[d].reg == reg; d++) {
+		const struct ptx_stmt *st = &s->g->f->body.at[s->defs[d].stmt];
+
+		if (!s->in_loop[s->g->block_of[s->defs[d].stmt]])
+			continue;
+		n++;
+		uses |= st->mn->op != PTX_OP_mov;
+		ptx_visit_regs(s->g->f, st, note_use, &uses);
+	}
+	return n == 1 && !uses;
+}
+
+/* A write of what another register of the set holds; or such as may be one, where others decide. */
+static bool is_copy(const struct search *s, const struct ptx_stmt *st)
+{
+	unsigned n = st->mn->op == PTX_OP_mov                   ? 2
+		     : s->observes && st->mn->op == PTX_OP_selp ? 3
+								: 0;
+
+	for (unsigned i = 1; i < MIN(n, st->n); i++) {
+		if (st->opd[i].kind == PTX_OPD_REG && s->copies[st->opd[i].reg])
+			return true;
+	}
+	return false;
+}
+
+/* Marks what may hold the value with which the register went round. */
+static void find_copies(struct search *s, uint32_t carried)
+{
+	bool more = true;
+
+	for (size_t i = 0; i < s->slice.len; i++)
+		s->copies[s->slice.at[i]] = 0;
+	s->copies[carried] = 1;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < s->slice.len; i++) {
+			uint32_t reg = s->slice.at[i];
+
+			for (size_t d = first_def(s, reg);
+				d < s->n_defs && s->defs[d].reg == reg && !s->copies[reg]; d++) {
+				if (s->in_loop[s->g->block_of[s->defs[d].stmt]] &&
+					is_copy(s, &s->g->f->body.at[s->defs[d].stmt]))
+					s->copies[reg] = more = true;
+			}
+		}
+	}
+}
+
+/* Marks where the value that goes round in the register becomes another. */
+static bool mark_changes(struct search *s, uint32_t carried)
+{
+	bool any = false;
+
+	find_copies(s, carried);
+	for (size_t i = 0; i < s->slice.len; i++) {
+		uint32_t reg = s->slice.at[i];
+
+		for (size_t d = first_def(s, reg);
+			s->copies[reg] && d < s->n_defs && s->defs[d].reg == reg; d++) {
+			uint32_t at = s->defs[d].stmt;
+			const struct ptx_stmt *st = &s->g->f->body.at[at];
+
+			if (!s->in_loop[s->g->block_of[at]] || st->guard != PTX_NO_REG ||
+				is_copy(s, st))
+				continue;
+			s->progress[s->g->block_of[at]] = 1;
+			any = true;
+		}
+	}
+	return any;
+}
+
+/* Marks the blocks that make progress; a guarded write may not happen. Returns whether any does. */
+static bool mark_progress(struct search *s)
+{
+	bool any = false;
+
+	clear_blocks(s, s->progress);
+	for (size_t i = 0; i < s->slice.len && !s->error; i++) {
+		uint32_t reg = s->slice.at[i];
+
+		if (is_carried(s, reg) &&
+			(depends_on_itself(s, reg) || (s->by_control && is_set_once(s, reg))))
+			any |= mark_changes(s, reg);
+	}
+	return any;
+}
+
+/* Whether control can come back to a block within the loop without making progress. */
+static bool goes_round(struct search *s, uint32_t block)
+{
+	uint32_t depth = 0;
+
+	if (s->progress[block])
+		return false;
+	clear_blocks(s, s->seen);
+	s->stack[depth++] = block;
+	while (depth) {
+		const struct cfg_block *b = &s->g->at[s->stack[--depth]];
+
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			uint32_t to = b->succ[i];
+
+			if (to == block)
+				return true;
+			if (s->in_loop[to] && !s->progress[to] && !s->seen[to]) {
+				s->seen[to] = 1;
+				s->stack[depth++] = to;
+			}
+		}
+	}
+	return false;
+}
+
+static bool is_way_out(const struct search *s, uint32_t b)
+{
+	const struct cfg_block *blk = &s->g->at[b];
+
+	if (blk->n_succ < 2)
+		return false;
+	for (uint32_t i = 0; i < blk->n_succ; i++)
+		if (!s->in_loop[blk->succ[i]])
+			return true;
+	return false;
+}
+
+/* Another way out is sure to be taken at last. */
+static bool is_bounded(struct search *s)
+{
+	s->by_control = false;
+	for (size_t i = 0; i < s->ways.len && !s->error; i++) {
+		uint32_t b = s->ways.at[i];
+
+		find_slice(s, b);
+		if (!s->loads && mark_progress(s) && !goes_round(s, b))
+			return true;
+	}
+	return false;
+}
+
+static bool loop_waits(struct search *s, bool by_control)
+{
+	bool plain = false;
+
+	s->waits_at = NULL;
+	/* What each way out depends on is most of what the one before it does: looking at all of
+	 * them takes time by the square. */
+	if (s->ways.len > WAYS_MAX)
+		return true;
+	s->by_control = by_control;
+	if (by_control && !s->has_controls)
+		find_controls(s);
+	for (size_t i = 0; i < s->ways.len && !s->error; i++) {
+		uint32_t b = s->ways.at[i];
+
+		find_slice(s, b);
+		if (!s->loads)
+			continue;
+		mark_progress(s);
+		if (!goes_round(s, b))
+			continue;
+		if (!plain || s->observes)
+			s->waits_at = s->load;
+		if (s->observes)
+			return true;
+		plain = true;
+	}
+	return plain && !is_bounded(s);
+}
+
+/* For a thread of its own block: through shared memory, too. */
+static bool loop_waits_in_block(struct search *s)
+{
+	bool waits;
+
+	s->any_space = true;
+	waits = loop_waits(s, false) || loop_waits(s, true);
+	s->any_space = false;
+	return waits;
+}
+
+/* Lanes that have left a loop with an atomic or volatile access may go on while others are in it
+ * (YIELD, in the code of ptxas 13.0): behind it a warp may not be whole (emit.h). */
+static bool loop_spins(const struct search *s)
+{
+	for (size_t i = 0; i < s->loop.len; i++) {
+		const struct cfg_block *b = &s->g->at[s->loop.at[i]];
+
+		for (uint32_t at = b->first; at < b->end; at++) {
+			const struct ptx_stmt *st = &s->g->f->body.at[at];
+			const struct pass_callee *c;
+
+			if (st->kind != PTX_INSN)
+				continue;
+			if (st->mn->flags & (PTX_F_VOLATILE | PTX_F_ATOMIC))
+				return true;
+			c = st->mn->op == PTX_OP_call ? pass_called(s->facts, st) : NULL;
+			if (st->mn->op == PTX_OP_call && (!c || c->observes))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void add_to_loop(struct search *s, uint32_t block)
+{
+	if (s->in_loop[block] || s->g->at[block].order == CFG_NONE || s->error)
+		return;
+	s->in_loop[block] = 1;
+	if (!VEC_PUSH(&s->loop, block))
+		s->error = -ENOMEM;
+}
+
+static void find_ways_out(struct search *s)
+{
+	s->ways.len = 0;
+	for (size_t i = 0; i < s->loop.len && s->ways.len <= WAYS_MAX && !s->error; i++)
+		if (is_way_out(s, s->loop.at[i]) && !VEC_PUSH(&s->ways, s->loop.at[i]))
+			s->error = -ENOMEM;
+	if (s->ways.len)
+		qsort(s->ways.at, s->ways.len, sizeof(s->ways.at[0]), by_number);
+}
+
+/* The natural loop of a header; false when the block is none. */
+static bool find_loop(struct search *s, uint32_t header)
+{
+	const struct cfg *g = s->g;
+
+	clear_blocks(s, s->in_loop);
+	s->loop.len = 0;
+	s->sorted = false;
+	s->header = header;
+	if (g->at[header].order == CFG_NONE)
+		return false;
+	for (uint32_t i = 0; i < g->at[header].n_pred; i++) {
+		uint32_t latch = g->at[header].pred[i];
+
+		if (g->at[latch].order == CFG_NONE || !cfg_dominates(g, header, latch))
+			continue;
+		add_to_loop(s, header);
+		add_to_loop(s, latch);
+	}
+	/* The header comes first, and is what all others are entered by. */
+	for (size_t i = 1; i < s->loop.len && !s->error; i++) {
+		const struct cfg_block *b = &g->at[s->loop.at[i]];
+
+		for (uint32_t k = 0; k < b->n_pred; k++)
+			add_to_loop(s, b->pred[k]);
+	}
+	find_ways_out(s);
+	return s->loop.len > 0;
+}
+
+/* A function spins if it has any loop and, maybe elsewhere, such accesses. */
+static int search_func(struct pass_facts *facts, const struct cfg *g, bool observes, bool is_entry)
+{
+	struct search s = {.facts = facts, .g = g};
+	size_t regs = g->f->regs.len;
+	bool found = g->irreducible && observes;
+	bool spins = found, waits = found;
+
+	s.in_loop = calloc(g->n, 1);
+	s.progress = calloc(g->n, 1);
+	s.seen = calloc(g->n, 1);
+	s.decided = calloc(g->n, 1);
+	s.in_slice = calloc(regs + 1, 1);
+	s.state = calloc(regs + 1, 1);
+	s.asked = calloc(regs + 1, sizeof(*s.asked));
+	s.carried = calloc(regs + 1, 1);
+	s.copies = calloc(regs + 1, 1);
+	s.stack = calloc(MAX((size_t)g->n, regs) + 1, sizeof(*s.stack));
+	if (!s.in_loop || !s.progress || !s.seen || !s.decided || !s.in_slice || !s.state ||
+		!s.copies || !s.asked || !s.carried || !s.stack)
+		s.error = -ENOMEM;
+	for (s.stmt = 0; s.stmt < g->f->body.len && !s.error; s.stmt++)
+		ptx_visit_regs(g->f, &g->f->body.at[s.stmt], note_def, &s);
+	if (s.n_defs)
+		qsort(s.defs, s.n_defs, sizeof(*s.defs), by_reg);
+	for (uint32_t b = 0; b < g->n && !(found && spins == observes) && !s.error; b++) {
+		if (!find_loop(&s, b))
+			continue;
+		if (!found && (loop_waits(&s, false) || loop_waits(&s, true))) {
+			found = true;
+			if (!facts->waits_at)
+				facts->waits_at = s.waits_at;
+		}
+		spins = spins || (observes && (!is_entry || loop_spins(&s)));
+		waits = waits || found || (observes && loop_spins(&s) && loop_waits_in_block(&s));
+	}
+	facts->rising_order |= found;
+	facts->waits |= waits || found;
+	*(is_entry ? &facts->spins : &facts->calls_spin) |= spins;
+	cfg_spans_free(s.spans);
+	VEC_FREE(&s.slice);
+	VEC_FREE(&s.loop);
+	VEC_FREE(&s.ways);
+	VEC_FREE(&s.controls);
+	free(s.defs);
+	free(s.in_loop);
+	free(s.progress);
+	free(s.seen);
+	free(s.decided);
+	free(s.in_slice);
+	free(s.state);
+	free(s.asked);
+	free(s.carried);
+	free(s.copies);
+	free(s.stack);
+	return s.error;
+}
+
+int pass_find_rising(struct pass_facts *facts)
+{
+	int r = search_func(facts, facts->g, facts->callees.at[0].observes, true);
+
+	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
+		struct cfg *g;
+
+		/* In the code of such a function there may be YIELD without a loop. */
+		facts->spins |= facts->callees.at[i].observes;
+		r = cfg_build(&facts->arena, facts->callees.at[i].f, &g);
+		if (r == 0)
+			r = search_func(facts, g, facts->callees.at[i].observes, false);
+	}
+	return r;
+}

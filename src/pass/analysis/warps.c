@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Threads that are done ahead of others. In a worker they stay alive, so whatever on hardware does
+ * not wait for exited threads must be answered for:
+ *
+ * A plain barrier 0 that not all threads of a block reach together: those that are done keep
+ * answering, until nobody is active (PASS_BAR_ACTIVE). Other barriers with that trait, and those
+ * whose state might outlive the block: guard.
+ *
+ * A warp operation that lanes may skip: it is at risk when the lanes that skip it can run to the
+ * end without meeting an operation that makes them wait for all others first. On hardware they
+ * would be gone; here it would wait for them for ever. */
+#include "pass/analysis/private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAYING_MAX 64 /* analyses of a kernel: each takes as long as it is large */
+#define LEAVES_MAX  8  /* ways out that are kept track of */
+
+struct sync_check {
+	struct pass_facts *facts;
+	const struct cfg *g;
+	struct cfg_uniformity *u;
+	bool in_callee;
+	uint32_t *list, *seen; /* of blocks; their last mark */
+	uint32_t mark, *safe;  /* in the influence of a branch behind which there was no risk */
+	struct pass_masks *masks;
+	unsigned assume;                /* what u is found with, */
+	struct cfg_uniformity *staying; /* and this, of those that stay behind */
+	uint32_t stay, n_staying;       /* that block; so many were looked at */
+	bool *but;                      /* blocks at whose end masks lose those that leave */
+	bool young; /* a mask that is younger than a parting was what made an operation safe, */
+	bool named; /* or one that names those that stayed at it */
+	uint8_t *out, *holds; /* the end can be reached without waiting; with a warp operation */
+	uint16_t ids;         /* barriers named with a constant */
+	bool counted_0, red;  /* barrier 0 with a count; a reduction on a plain barrier 0 */
+	bool apart;           /* a plain barrier 0 that not all threads reach together */
+};
+
+static bool is_barrier(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && (s->mn->flags & PTX_F_BARRIER);
+}
+
+struct barrier {
+	bool red, arrive, counted, in_register;
+	uint64_t id;
+};
+
+static struct barrier read_barrier(const struct ptx_stmt *s)
+{
+	struct barrier b = {0};
+	unsigned first;
+
+	b.red = ptx_has_mod(s->mn, "red");
+	b.arrive = ptx_has_mod(s->mn, "arrive");
+	first = b.red ? 1 : 0;
+	b.counted = s->n > first + 1u + (b.red ? 1u : 0u);
+	if (s->n > first) {
+		b.in_register = s->opd[first].kind != PTX_OPD_IMM || !s->opd[first].has_value;
+		b.id = s->opd[first].value & 15;
+	}
+	return b;
+}
+
+bool pass_is_plain_barrier(const struct ptx_stmt *s)
+{
+	struct barrier b;
+
+	if (!is_barrier(s))
+		return false;
+	b = read_barrier(s);
+	return !b.arrive && !b.counted && !b.in_register && b.id == 0;
+}
+
+static void check_barrier(struct sync_check *c, const struct ptx_stmt *s, uint8_t level)
+{
+	struct barrier b = read_barrier(s);
+	bool together = level == CFG_BLOCK_UNIFORM;
+
+	if (b.in_register) {
+		pass_note(c->facts, PASS_BARRIER_REGISTER, s,
+			"the barrier's number is in a register: none is known to be free");
+		return;
+	}
+	c->ids |= (uint16_t)(1u << b.id);
+	if (b.arrive)
+		pass_note(c->facts, PASS_BARRIER_HALF, s,
+			"%s may leave a barrier half full at the block's end", s->mn->text);
+	if (b.counted) {
+		c->facts->counts = true;
+		c->counted_0 |= b.id == 0;
+		return;
+	}
+	if (b.id == 0)
+		c->red |= b.red;
+	if (together && !c->in_callee)
+		return;
+	if (c->in_callee && !together)
+		pass_note(c->facts, PASS_BARRIER_APART, s,
+			"a barrier in a function that not all threads may reach");
+	else if (!together && b.id != 0)
+		pass_note(c->facts, PASS_BARRIER_APART, s,
+			"barrier %u may be reached when threads have left", (unsigned)b.id);
+	else if (!together)
+		c->apart = true;
+}
+
+/* PTX ISA, of each of these: all threads of the warp must execute it, and behaviour is undefined if
+ * any of them has exited. So where one runs nobody has left, and all are waited for. */
+bool pass_needs_whole_warp(const struct ptx_stmt *s)
+{
+	switch (s->mn->op) {
+	case PTX_OP_ldmatrix:
+	case PTX_OP_stmatrix:
+	case PTX_OP_mma:
+	case PTX_OP_wmma_load:
+	case PTX_OP_wmma_store:
+	case PTX_OP_wmma_mma:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Whoever runs this waits for all threads of its warp that have not left. */
+static bool waits_for_warp(const struct ptx_stmt *s)
+{
+	const struct ptx_opd *mask;
+
+	if (s->kind != PTX_INSN || s->guard != PTX_NO_REG)
+		return false;
+	if (pass_is_plain_barrier(s) || pass_needs_whole_warp(s))
+		return true;
+	mask = pass_mask_of(s);
+	return mask && mask->kind == PTX_OPD_IMM && mask->has_value &&
+	       (uint32_t)mask->value == UINT32_MAX;
+}
+
+static bool block_waits(const struct cfg *g, uint32_t b)
+{
+	for (uint32_t i = g->at[b].first; i < g->at[b].end; i++)
+		if (waits_for_warp(&g->f->body.at[i]))
+			return true;
+	return false;
+}
+
+/* Marks the blocks from which the end can be reached without waiting. */
+static void find_ways_out(struct sync_check *c)
+{
+	const struct cfg *g = c->g;
+	uint32_t depth = 0;
+
+	c->out[g->exit] = 1;
+	c->list[depth++] = g->exit;
+	while (depth) {
+		const struct cfg_block *b = &g->at[c->list[--depth]];
+
+		for (uint32_t i = 0; i < b->n_pred; i++) {
+			if (c->out[b->pred[i]] || block_waits(g, b->pred[i]))
+				continue;
+			c->out[b->pred[i]] = 1;
+			c->list[depth++] = b->pred[i];
+		}
+	}
+}
+
+static bool parts(const struct sync_check *c, const struct cfg_uniformity *u, uint32_t b)
+{
+	const struct cfg_block *blk = &c->g->at[b];
+	const struct ptx_stmt *s = blk->end > blk->first ? &c->g->f->body.at[blk->end - 1] : NULL;
+
+	if (!s || s->kind != PTX_INSN || blk->n_succ < 2 || c->but[b])
+		return false;
+	if (s->guard != PTX_NO_REG && u->reg[s->guard] < CFG_WARP_UNIFORM)
+		return true;
+	return s->mn->op == PTX_OP_brx;
+}
+
+static bool lanes_part(const struct sync_check *c, uint32_t b)
+{
+	return parts(c, c->u, b);
+}
+
+/* Does anything that a pointer may lead to? */
+static bool pointers_hold_warp_ops(const struct pass_facts *facts)
+{
+	for (size_t i = 0; i < facts->callees.len; i++)
+		if (facts->callees.at[i].taken && facts->callees.at[i].warp_ops)
+			return true;
+	return false;
+}
+
+static bool holds_warp_op(struct sync_check *c, const struct ptx_stmt *s)
+{
+	const struct pass_callee *callee;
+
+	if (s->kind != PTX_INSN)
+		return false;
+	if (s->mn->flags & PTX_F_WARP_SYNC)
+		return !pass_needs_whole_warp(s);
+	if (s->mn->op != PTX_OP_call)
+		return false;
+	if (!pass_call_target(s))
+		return pointers_hold_warp_ops(c->facts);
+	callee = pass_called(c->facts, s);
+	return callee && callee->warp_ops;
+}
+
+static bool has_warp_op(struct sync_check *c, uint32_t b)
+{
+	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++)
+		if (holds_warp_op(c, &c->g->f->body.at[i]))
+			return true;
+	return false;
+}
+
+/* Whether lanes that parted and stayed are together at a block where on hardware they are. Those
+ * that leave there exit, and the assembler lets the others meet as if there were no such way; here
+ * they go to the end, and it may have the others meet no earlier. What activemask gives need not be
+ * all that could be there, but programs are seen to count on it. */
+static bool lanes_meet(struct sync_check *c, uint32_t at)
+{
+	const struct cfg *g = c->g;
+
+	for (uint32_t b = 0; b < g->n; b++) {
+		uint32_t past[2] = {b, g->at[b].ipdom}, n = 0;
+
+		if (past[1] == at || !lanes_part(c, b))
+			continue;
+		for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+			n += pass_way_leads(c->masks, g->at[b].succ[i], at, past);
+		if (n > 1)
+			return false;
+	}
+	return true;
+}
+
+/* Whether those that stay at the end of one block, whose mask it is, all go the same way at the end
+ * of another. */
+static bool stay_together(struct sync_check *c, uint32_t stay, uint32_t branch)
+{
+	if (stay == branch)
+		return true;
+	if (c->stay != stay) {
+		bool before = c->but[stay], ok = c->n_staying < STAYING_MAX;
+
+		c->n_staying++;
+		c->but[stay] = true;
+		ok = ok &&
+		     cfg_uniformity(&c->facts->arena, c->g, c->assume, c->but, &c->staying) == 0;
+		c->but[stay] = before;
+		if (!ok)
+			return false;
+		c->stay = stay;
+	}
+	return !parts(c, c->staying, branch);
+}
+
+/* The first of a block for which lanes matter that left at a branch. */
+static const struct ptx_stmt *first_warp_op(struct sync_check *c, uint32_t branch, uint32_t b)
+{
+	for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++) {
+		const struct ptx_stmt *s = &c->g->f->body.at[i];
+		uint32_t from;
+
+		if (!holds_warp_op(c, s))
+			continue;
+		from = pass_mask_of_stayers(c->masks, s);
+		if (from != CFG_NONE && stay_together(c, from, branch)) {
+			c->named = true;
+			continue;
+		}
+		from = pass_young_mask(c->masks, branch, s);
+		if (from == CFG_NONE || !lanes_meet(c, from))
+			return s;
+		c->young = true;
+	}
+	return NULL;
+}
+
+/* The first block behind a branch with a warp operation that not all lanes reach, or CFG_NONE. */
+static uint32_t first_risk(struct sync_check *c, uint32_t branch)
+{
+	uint32_t n = cfg_influence(c->g, branch, c->list, c->seen, ++c->mark), first = CFG_NONE;
+	bool before = c->young;
+
+	c->young = c->named = false;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t b = c->list[i];
+
+		if (c->u->block[b] < CFG_WARP_UNIFORM && c->holds[b] && first_warp_op(c, branch, b))
+			first = MIN(first, b);
+	}
+	/* Lanes may part again behind where a mask was made. */
+	for (uint32_t i = 0; i < n && !c->young && !c->named; i++)
+		c->safe[c->list[i]] = c->mark;
+	c->young |= before;
+	return first;
+}
+
+/* The first warp operation at risk, and at the end of which block lanes part ahead of it; or NULL.
+ */
+static const struct ptx_stmt *find_risk(struct sync_check *c, uint32_t *ret_branch)
+{
+	uint32_t from = c->mark;
+
+	for (uint32_t d = 0; d < c->g->n; d++) {
+		uint32_t to = c->g->at[d].ipdom, b;
+
+		/* What a block influences that a branch influences, that branch does, too. */
+		if (c->safe[d] > from || !lanes_part(c, d) || (to != CFG_NONE && !c->out[to]))
+			continue;
+		b = first_risk(c, d);
+		*ret_branch = d;
+		if (b != CFG_NONE)
+			return first_warp_op(c, d, b);
+	}
+	return NULL;
+}
+
+/* A barrier in a callee is reached as its call is; its own code is looked at apart. */
+static bool call_has_barrier(struct sync_check *c, const struct ptx_stmt *s)
+{
+	const struct pass_callee *callee;
+
+	if (s->kind != PTX_INSN || s->mn->op != PTX_OP_call)
+		return false;
+	callee = pass_called(c->facts, s);
+	return callee && callee->barriers;
+}
+
+static void check_barriers(struct sync_check *c)
+{
+	for (uint32_t b = 0; b < c->g->n; b++)
+		for (uint32_t i = c->g->at[b].first; i < c->g->at[b].end; i++) {
+			const struct ptx_stmt *s = &c->g->f->body.at[i];
+			uint8_t level = c->u->block[b];
+
+			if (s->kind == PTX_INSN && s->guard != PTX_NO_REG)
+				level = MIN(level, c->u->reg[s->guard]);
+			if (is_barrier(s))
+				check_barrier(c, s, level);
+			else if (call_has_barrier(c, s) && level != CFG_BLOCK_UNIFORM)
+				pass_note(c->facts, PASS_BARRIER_APART, s,
+					"a call of a function with a barrier that not all threads "
+					"may "
+					"reach");
+		}
+}
+
+static void choose_barriers(struct sync_check *c)
+{
+	struct pass_facts *facts = c->facts;
+
+	facts->barrier_ids = c->ids;
+	if (c->apart) {
+		facts->barriers = c->red ? PASS_BAR_ACTIVE_RED : PASS_BAR_ACTIVE;
+		if (c->counted_0)
+			pass_note(facts, PASS_BARRIER_APART, NULL,
+				"barrier 0 both with a count and when threads have left");
+		for (size_t i = 1; i < facts->callees.len; i++)
+			if (facts->callees.at[i].barriers)
+				pass_note(facts, PASS_BARRIER_APART, NULL,
+					"barriers in a function, and when threads have left");
+		return;
+	}
+	/* Plain use of barrier 0 by all threads leaves it free between blocks. */
+	facts->keeps_barrier_0 = c->counted_0;
+}
+
+static int prepare(struct sync_check *c, const struct cfg *g, bool in_callee)
+{
+	struct arena *a = &c->facts->arena;
+
+	c->g = g;
+	c->in_callee = in_callee;
+	c->mark = 0;
+	c->list = ARENA_ARRAY(a, uint32_t, g->n);
+	c->seen = ARENA_ARRAY(a, uint32_t, g->n);
+	c->safe = ARENA_ARRAY(a, uint32_t, g->n);
+	c->out = ARENA_ARRAY(a, uint8_t, g->n);
+	c->holds = ARENA_ARRAY(a, uint8_t, g->n);
+	c->but = ARENA_ARRAY(a, bool, g->n);
+	if (!c->list || !c->seen || !c->safe || !c->out || !c->holds || !c->but)
+		return -ENOMEM;
+	find_ways_out(c);
+	for (uint32_t b = 0; b < g->n; b++)
+		c->holds[b] = has_warp_op(c, b);
+	return pass_masks_find(a, g, &c->masks);
+}
+
+/* ---- lanes that really leave ---- */
+
+/* What follows holds nothing that other lanes might wait at. */
+static bool leads_out(struct sync_check *c, uint32_t from, uint32_t branch)
+{
+	const struct cfg *g = c->g;
+	uint32_t n = 0;
+
+	c->mark++;
+	c->seen[branch] = c->mark;
+	c->seen[from] = c->mark;
+	c->list[n++] = from;
+	while (n) {
+		const struct cfg_block *b = &g->at[c->list[--n]];
+
+		for (uint32_t i = b->first; i < b->end; i++) {
+			const struct ptx_stmt *s = &g->f->body.at[i];
+
+			if (s->kind == PTX_INSN &&
+				(s->mn->op == PTX_OP_call ||
+					s->mn->flags & (PTX_F_BARRIER | PTX_F_WARP_SYNC)))
+				return false;
+		}
+		for (uint32_t i = 0; i < b->n_succ; i++) {
+			if (c->seen[b->succ[i]] == c->mark)
+				continue;
+			c->seen[b->succ[i]] = c->mark;
+			c->list[n++] = b->succ[i];
+		}
+	}
+	return true;
+}
+
+/* Whether all lanes of a warp that are left come to a branch together, and those that take it, or
+ * those that do not, meet nobody any more. */
+static bool is_way_out(struct sync_check *c, uint32_t branch)
+{
+	const struct cfg_block *b = &c->g->at[branch];
+	const struct ptx_stmt *s = &c->g->f->body.at[b->end - 1];
+
+	if (c->u->block[branch] < CFG_WARP_UNIFORM || b->n_succ != 2 || s->guard == PTX_NO_REG)
+		return false;
+	switch (s->mn->op) {
+	case PTX_OP_ret:
+	case PTX_OP_exit:
+		return true;
+	case PTX_OP_bra:
+		return leads_out(c, b->succ[0], branch) != leads_out(c, b->succ[1], branch);
+	default:
+		return false;
+	}
+}
+
+static bool add_leave(struct sync_check *c, uint32_t branch)
+{
+	const struct cfg *g = c->g;
+	const struct cfg_block *b = &g->at[branch];
+	struct pass_leave l = {.at = b->end - 1, .taken = true};
+	uint32_t next = b->end < g->f->body.len ? g->block_of[b->end] : g->exit;
+
+	/* Those that go on to the next statement do not take it. */
+	if (g->f->body.at[l.at].mn->op == PTX_OP_bra)
+		l.taken = !leads_out(c, next, branch);
+	return VEC_PUSH(&c->facts->leaves, l);
+}
+
+/* Whether masks can be kept as this wants it: all in sight and in an operand, and barriers only
+ * where all threads of a block meet. */
+static bool can_keep_masks(struct sync_check *c)
+{
+	const struct cfg *g = c->g;
+
+	for (uint32_t b = 0; b < g->n; b++)
+		for (uint32_t i = g->at[b].first; i < g->at[b].end; i++) {
+			const struct ptx_stmt *s = &g->f->body.at[i];
+
+			if (s->kind != PTX_INSN)
+				continue;
+			if (holds_warp_op(c, s) && !pass_mask_of(s))
+				return false;
+			if ((is_barrier(s) || call_has_barrier(c, s)) &&
+				(s->guard != PTX_NO_REG || c->u->block[b] != CFG_BLOCK_UNIFORM))
+				return false;
+		}
+	return !c->in_callee && !g->has_indirect;
+}
+
+/* What this gives is to be as if those that left a block were gone: they must not be in the next
+ * one ahead of the others (masks.c). */
+static bool asks_who_is_there(const struct cfg *g)
+{
+	for (size_t i = 0; i < g->f->body.len; i++)
+		if (g->f->body.at[i].kind == PTX_INSN &&
+			g->f->body.at[i].mn->op == PTX_OP_activemask)
+			return true;
+	return false;
+}
+
+/* The ways out behind which masks must not hold those that took them, as they are there still: the
+ * code that runs the kernel keeps who stays (virtualize.c). False: something else is at risk. */
+static bool find_leaves(struct sync_check *c)
+{
+	struct pass_facts *facts = c->facts;
+	uint32_t n = 0, branch;
+	bool ok = true;
+
+	memset(c->but, 0, c->g->n * sizeof(*c->but));
+	for (; ok; n++) {
+		c->stay = CFG_NONE;
+		c->young = false;
+		ok = cfg_uniformity(&facts->arena, c->g, c->assume, c->but, &c->u) == 0;
+		if (ok && !find_risk(c, &branch))
+			break;
+		ok = ok && n < LEAVES_MAX && is_way_out(c, branch);
+		if (ok)
+			c->but[branch] = true;
+	}
+	for (uint32_t b = 0; b < c->g->n && ok; b++)
+		ok = !c->but[b] || add_leave(c, b);
+	memset(c->but, 0, c->g->n * sizeof(*c->but));
+	c->young |= asks_who_is_there(c->g);
+	return ok;
+}
+
+/* Looks for what makes warp operations safe, the weakest first: nothing; blocks of one dimension,
+ * which the launch shows; a program without races, which is taken on trust, and hence only where
+ * the kernel would else be a guard. Then the same where those that leave are kept track of. */
+static int check_warp_ops(struct sync_check *c)
+{
+	static const unsigned tries[] = {
+		0, CFG_BLOCKS_1D, CFG_NO_RACES, CFG_NO_RACES | CFG_BLOCKS_1D};
+	struct pass_facts *facts = c->facts;
+	const struct ptx_stmt *risk = NULL;
+	struct cfg_uniformity *least = NULL;
+	bool safe = false;
+	uint32_t branch;
+
+	for (size_t i = 0; i < 2 * ARRAY_LEN(tries) && !safe; i++) {
+		c->assume = tries[i % ARRAY_LEN(tries)];
+		c->stay = CFG_NONE;
+		c->young = false;
+		if (i < ARRAY_LEN(tries)) {
+			int r = cfg_uniformity(&facts->arena, c->g, c->assume, NULL, &c->u);
+
+			if (r < 0)
+				return r;
+			least = least ? least : c->u;
+			risk = find_risk(c, &branch);
+			safe = !risk;
+		} else {
+			c->u = least;
+			safe = can_keep_masks(c) && find_leaves(c);
+			c->u = least;
+		}
+	}
+	if (safe) {
+		facts->one_dimensional |= (c->assume & CFG_BLOCKS_1D) != 0;
+		facts->gathers |= c->young;
+	} else {
+		c->u = least;
+		pass_note(facts, PASS_LANES_LEFT, risk,
+			"%s may be reached when lanes of its warp have left", risk->mn->text);
+	}
+	if (!c->in_callee)
+		facts->u = least;
+	return 0;
+}
+
+static int check_func(struct sync_check *c, const struct cfg *g, bool in_callee)
+{
+	int r = prepare(c, g, in_callee);
+
+	if (r == 0)
+		r = check_warp_ops(c);
+	if (r == 0)
+		check_barriers(c);
+	return r;
+}
+
+int pass_check_sync(struct pass_facts *facts)
+{
+	struct sync_check c = {.facts = facts};
+	int r = check_func(&c, facts->g, false);
+
+	for (size_t i = 1; r == 0 && i < facts->callees.len; i++) {
+		struct cfg *g;
+
+		if (!facts->callees.at[i].barriers && !facts->callees.at[i].warp_ops)
+			continue;
+		r = cfg_build(&facts->arena, facts->callees.at[i].f, &g);
+		if (r == 0)
+			r = check_func(&c, g, true);
+	}
+	if (r == 0)
+		choose_barriers(&c);
+	return r;
+}
+
+/* Behind a call of what spins the assembler takes a warp for whole that is not (emit.h). The
+ * worker's own barriers make sure; the kernel's warp operations, and barriers in functions, stay as
+ * they are, and in the guard form they are right where the plain kernel is. */
+void pass_check_spins(struct pass_facts *facts)
+{
+	for (size_t i = 0; facts->calls_spin && i < facts->callees.len; i++) {
+		const struct ptx_func *f = facts->callees.at[i].f;
+
+		for (size_t k = 0; k < f->body.len; k++) {
+			const struct ptx_stmt *s = &f->body.at[k];
+
+			if (s->kind != PTX_INSN)
+				continue;
+			if (s->mn->flags & PTX_F_WARP_SYNC || (i > 0 && is_barrier(s)))
+				pass_note(facts, PASS_SPINS_DEEP, s,
+					"%s, in a kernel that calls a function with a loop of "
+					"atomics",
+					s->mn->text);
+		}
+	}
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The pieces of several workers (worker.h), and what is written around them. */
+#ifndef HEDDLE_EMIT_MERGE_H
+#define HEDDLE_EMIT_MERGE_H
+
+#include "pass/fuse/guests.h"
+
+#define MERGE_PARAM ".param .align 8 .b8 hd_merge[64]"
+
+/* The last is take, body and again. */
+enum merge_piece {
+	MERGE_DECLARE,
+	MERGE_ENTER,
+	MERGE_CLAIM,
+	MERGE_AHEAD,
+	MERGE_COUNT,
+	MERGE_LEAVE,
+	MERGE_RUN,
+	MERGE_PIECES,
+};
+
+/* Where they lead. */
+enum merge_exit { MERGE_LATE, MERGE_OK, MERGE_NONE, MERGE_LEFT, MERGE_TOP, MERGE_EXITS };
+
+void pass_emit_merged(struct guests *x, struct pass_writer *w);
+
+#endif

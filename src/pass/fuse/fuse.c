@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What all ways of fusing share (fuse.h): from a launch's block number to a guest's ids, and the
+ * guest's body there. No scheduler, no control block: of struct ctl_args total, grid and inverse
+ * are read (a launch has less than 2^31 blocks: there always is one). The body is virtual as in a
+ * worker, since it stands among other code: its ways out lead behind it, its barriers count its own
+ * threads. */
+#include "pass/fuse/fuse.h"
+#include "pass/virtual/emit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FUSE_DECLARE, FUSE_RUN, FUSE_PIECES };
+enum { FUSE_OUT, FUSE_EXITS };
+
+/* %hd_x, %hd_y, %hd_z from the launch's block; $hd_out: there is no such block. */
+static const char ids[] = "mov.u32 %hd_x, %ctaid.x;\n"
+			  "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
+			  "ld.param.u64 %hd_d0, " A_TOTAL ";\n"
+			  "cvt.u64.u32 %hd_d1, %hd_x;\n"
+			  "setp.ge.u64 %hd_p1, %hd_d1, %hd_d0;\n"
+			  "@%hd_p1 bra $hd_out;\n"
+			  "ld.param.u32 %hd_r1, " A_INVERSE_X ";\n";
+
+static int make_pieces(struct guests *x, unsigned k)
+{
+	static const char *const names[] = {"$hd_out"};
+	struct guest *g = &x->of[k];
+	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
+	int r = guests_begin(x, k, &w);
+
+	if (r < 0)
+		return r;
+	g->from[FUSE_RUN] = w.out.len;
+	pass_put(&w, ids);
+	pass_emit_multiply(&w, g->facts.callees.at[0].reads + PASS_CTAID);
+	guests_rounds_ready(g, &w);
+	guests_put_body(x, k, &w);
+	if (!g->at.real_exits)
+		pass_emit_block_end(&w, &g->at);
+	g->from[FUSE_PIECES] = w.out.len;
+	guests_put_exits(g, &w, names, FUSE_EXITS);
+	g->to[FUSE_OUT] = ptx_new_label(x->m, x->host, "out");
+	if (!g->to[FUSE_OUT])
+		w.error = -ENOMEM;
+	return guests_graft(x, k, &w, FUSE_EXITS);
+}
+
+void fuse_put(struct guests *x, struct pass_writer *w, unsigned k)
+{
+	guests_put_piece(x, w, k, FUSE_DECLARE);
+	guests_put_piece(x, w, k, FUSE_RUN);
+	pass_emit(w, "%s:\n", x->of[k].to[FUSE_OUT]->name);
+}
+
+/* The vote says to the assembler that warps are whole. */
+void fuse_skip(struct pass_writer *w, uint32_t from, const char *label, unsigned number)
+{
+	pass_emit(w,
+		"mov.u32 %%hd_mr0, %%tid.x;\n"
+		"setp.ge.u32 %%hd_mp1, %%hd_mr0, %u;\n"
+		"vote.sync.any.pred %%hd_mp1, %%hd_mp1, -1;\n"
+		"@%%hd_mp1 bra %s%u;\n",
+		from, label, number);
+}
+
+int fuse_fit(struct guests *x, unsigned k, const struct pass_guest *from)
+{
+	struct pass_verdict why;
+	int r = guests_fit(x, k, &from[k]);
+
+	if (r != -ENOTSUP)
+		return r;
+	why = x->verdict;
+	x->of[k].at.real_exits = true;
+	r = guests_fit(x, k, &from[k]);
+	if (r == -ENOTSUP)
+		x->verdict = why;
+	return r;
+}
+
+static int make(const struct fuse_way *way, struct guests *x, const struct pass_guest *from,
+	struct pass_merged *ret)
+{
+	struct pass_writer w = {.diags = x->diags};
+	int r = guests_import(x, from, CTL_MERGE_ENTRY);
+
+	for (unsigned k = 0; r == 0 && k < x->n; k++) {
+		r = way->begin(x, k);
+		if (r == 0)
+			r = guests_look(x, k, &from[k]);
+		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
+	}
+	if (r == 0)
+		r = way->place(x, from);
+	if (r == 0)
+		r = guests_params(x, NULL, ret);
+	for (unsigned k = 0; r == 0 && k < x->n; k++)
+		r = make_pieces(x, k);
+	if (r < 0)
+		return r;
+	w.m = x->m;
+	w.f = x->host;
+	pass_put(&w, ".reg .b32 %hd_mr<2>; .reg .pred %hd_mp<2>; .reg .b32 %hd_n;\n");
+	way->write(x, &w);
+	pass_put(&w, "ret;\n");
+	return guests_seal(x, &w, ret->block);
+}
+
+int pass_fuse(const struct fuse_call *call, const struct pass_guest *from, unsigned n,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
+	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
+{
+	struct guests *x = n < 1 || n > CTL_MAX_MERGED ? NULL : calloc(1, sizeof(*x));
+	int r;
+
+	if (!x)
+		return n < 1 || n > CTL_MAX_MERGED ? -EINVAL : -ENOMEM;
+	x->n = n;
+	x->diags = diags;
+	x->record = record;
+	x->threads = call->threads;
+	x->max_registers = call->max_registers;
+	x->user = call->user;
+	*ret = (struct pass_merged){.block = {call->threads, 1, 1}};
+	r = make(call->way, x, from, ret);
+	*ret_which = x->which;
+	guests_finish(x, r, ret_verdict);
+	*ret_m = x->m;
+	free(x);
+	return r;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Horizontal fusion: kernels side by side in one block. Each has warps of its own, shared memory
+ * behind that of those before it, and barriers with numbers of its own. So threads may leave, as
+ * they do alone, where none of its barriers counts them any more. */
+#include "pass/fuse/fuse.h"
+#include "pass/virtual/emit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+static int begin(struct guests *x, unsigned k)
+{
+	struct guest *before = k ? &x->of[k - 1] : NULL;
+
+	if (x->threads > PASS_MAX_THREADS)
+		return guests_refuse(x, k,
+			"side by side the blocks are one of %" PRIu32 " threads: %u at most",
+			x->threads, PASS_MAX_THREADS);
+	if (!before)
+		return 0;
+	x->of[k].at.first_thread = before->at.first_thread + before->threads;
+	x->of[k].shared_at = before->shared_bytes;
+	return 0;
+}
+
+/* Each kernel's numbers behind those of the kernels before it. */
+static int place(struct guests *x, const struct pass_guest *from)
+{
+	unsigned next = 0;
+	int r = 0;
+
+	for (unsigned k = 0; k < x->n && r == 0; k++) {
+		uint16_t ids = x->of[k].facts.barrier_ids;
+
+		x->of[k].at.barrier_first = (uint8_t)next;
+		next += ids ? 32 - (unsigned)__builtin_clz(ids) : 0;
+		r = fuse_fit(x, k, from);
+		if (r == 0 && next > 16)
+			r = guests_refuse(
+				x, k, "its barriers and those of the others are more than 16");
+	}
+	return r;
+}
+
+static void write_all(struct guests *x, struct pass_writer *w)
+{
+	for (unsigned k = 0; k < x->n; k++) {
+		if (k + 1 < x->n)
+			fuse_skip(w, x->of[k + 1].at.first_thread, "$hd_next_kernel", k);
+		fuse_put(x, w, k);
+		pass_put(w, "ret;\n");
+		if (k + 1 < x->n)
+			pass_emit(w, "$hd_next_kernel%u:\n", k);
+	}
+}
+
+static const struct fuse_way way = {begin, place, write_all};
+
+int pass_fuse_horizontal(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which, struct pass_record *record)
+{
+	struct fuse_call call = {.way = &way};
+
+	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
+		call.threads += (uint32_t)round_up(pass_threads(guests[k].block), 32);
+	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Vertical fusion: the same threads run a block of one kernel, then a block of the next. Shared
+ * memory is laid over itself, with a barrier of all threads between two kernels. They do not know
+ * of each other: which one is the last to run is free. */
+#include "pass/fuse/fuse.h"
+#include "pass/virtual/emit.h"
+
+#include <errno.h>
+
+static int begin(struct guests *x, unsigned k)
+{
+	(void)x;
+	(void)k;
+	return 0;
+}
+
+/* The last one's threads may leave, and it may leave behind what ends with the block. Alone in the
+ * block by then, its barriers need not count. */
+static int place_last(struct guests *x, unsigned k, const struct pass_guest *from)
+{
+	struct guest *g = &x->of[k];
+	int r;
+
+	g->at.followed = false;
+	r = guests_fit(x, k, &from[k]);
+	if (r != -ENOTSUP)
+		return r;
+	g->at.threads = 0;
+	return fuse_fit(x, k, from);
+}
+
+/* One that is right only as the last comes last. */
+static int place(struct guests *x, const struct pass_guest *from)
+{
+	unsigned last = x->n;
+
+	for (unsigned k = 0; k < x->n; k++) {
+		int r;
+
+		x->of[k].at.followed = true;
+		r = guests_fit(x, k, &from[k]);
+		if (r == -ENOTSUP && last == x->n) {
+			r = place_last(x, k, from);
+			last = k;
+		}
+		if (r < 0)
+			return r;
+	}
+	x->last = last < x->n ? last : x->n - 1;
+	return guests_barrier(x);
+}
+
+static void write_one(struct guests *x, struct pass_writer *w, unsigned k)
+{
+	if (x->of[k].threads < x->threads)
+		fuse_skip(w, x->of[k].threads, "$hd_behind", k);
+	fuse_put(x, w, k);
+	pass_emit(w, "$hd_behind%u:\n", k);
+	if (k != x->last)
+		guests_put_barrier(x, w);
+}
+
+static void write_all(struct guests *x, struct pass_writer *w)
+{
+	for (unsigned k = 0; k < x->n; k++)
+		if (k != x->last)
+			write_one(x, w, k);
+	write_one(x, w, x->last);
+}
+
+static const struct fuse_way way = {begin, place, write_all};
+
+int pass_fuse_vertical(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which, struct pass_record *record)
+{
+	struct fuse_call call = {.way = &way};
+
+	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
+		call.threads =
+			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+	return pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+}

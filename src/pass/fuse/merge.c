@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Several kernels in one worker (merge.h): each guest becomes the pieces of a worker (worker.h),
+ * and emit_merge.c writes what chooses among them. Variables in shared memory are laid over each
+ * other: a worker needs the most that one kernel needs, not the sum. */
+#include "pass/fuse/emit_merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_piece(struct guests *x, unsigned k, struct pass_writer *w, enum merge_piece piece)
+{
+	const struct pass_place *at = &x->of[k].at;
+
+	switch (piece) {
+	case MERGE_DECLARE:
+		pass_part_declare(w, at);
+		break;
+	case MERGE_ENTER:
+		pass_part_enter(w, at);
+		break;
+	case MERGE_CLAIM:
+		pass_part_claim(w, at);
+		break;
+	case MERGE_AHEAD:
+		pass_part_ahead(w);
+		break;
+	case MERGE_COUNT:
+		pass_part_count(w, at);
+		break;
+	case MERGE_LEAVE:
+		pass_part_leave(w);
+		break;
+	case MERGE_RUN:
+		pass_part_take(w, at);
+		guests_put_body(x, k, w);
+		pass_part_again(w, at);
+		break;
+	case MERGE_PIECES:
+		break;
+	}
+}
+
+static bool find_register(const struct ptx_func *f, const char *name, uint32_t *ret)
+{
+	for (size_t i = 0; i < f->regs.len; i++)
+		if (!strcmp(f->regs.at[i].sym->name, name)) {
+			*ret = (uint32_t)i;
+			return true;
+		}
+	return false;
+}
+
+/* What a worker keeps through a body it keeps once, not once for each guest. */
+static int share_registers(struct guests *x, unsigned k)
+{
+	static const char *const names[] = {WORKER_SHARED};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(names); i++) {
+		uint32_t here, first;
+
+		if (!find_register(x->of[k].f, names[i], &here) ||
+			!find_register(x->of[0].f, names[i], &first))
+			return -EINVAL;
+		r = ptx_graft_map_reg(x->of[k].graft, here, ptx_graft_reg(x->of[0].graft, first));
+	}
+	return r;
+}
+
+static bool name_register(struct guests *x, const char *name, char *buf, size_t size)
+{
+	const struct guest *g = &x->of[0];
+	uint32_t reg;
+
+	return find_register(g->f, name, &reg) &&
+	       ptx_reg_name(x->host, ptx_graft_reg(g->graft, reg), buf, size);
+}
+
+static int name_shared(struct guests *x)
+{
+	static const char *const names[] = {WORKER_SHARED};
+	struct guest *g = &x->of[0];
+
+	return name_register(x, names[0], g->slot, sizeof(g->slot)) &&
+			       name_register(x, names[1], g->ticket, sizeof(g->ticket))
+		       ? 0
+		       : -EINVAL;
+}
+
+/* A guest's pieces, and a label of the host for each way out of them. */
+static int make_pieces(struct guests *x, unsigned k)
+{
+	static const char *const names[] = {
+		"$hd_special", "$hd_ok", "$hd_none", "$hd_ret", "$hd_top"};
+	static const char *const hints[] = {"late", "ok", "none", "left", "pick"};
+	struct guest *g = &x->of[k];
+	struct pass_writer w = {.m = x->m, .f = g->f, .diags = x->diags, .record = x->record};
+	int r = guests_own_args(x, k);
+
+	_Static_assert(
+		ARRAY_LEN(names) == MERGE_EXITS && ARRAY_LEN(hints) == MERGE_EXITS, "one each");
+	_Static_assert(
+		MERGE_PIECES <= GUESTS_MAX_PIECES && MERGE_EXITS <= GUESTS_MAX_EXITS, "room");
+	if (r < 0)
+		return r;
+	for (unsigned p = 0; p <= MERGE_PIECES; p++) {
+		g->from[p] = w.out.len;
+		put_piece(x, k, &w, (enum merge_piece)p);
+	}
+	guests_put_exits(g, &w, names, MERGE_EXITS);
+	for (unsigned i = 0; i < MERGE_EXITS; i++) {
+		g->to[i] = i == MERGE_TOP && k > 0 ? x->of[0].to[i]
+						   : ptx_new_label(x->m, x->host, hints[i]);
+		if (!g->to[i])
+			w.error = -ENOMEM;
+	}
+	r = guests_graft(x, k, &w, MERGE_EXITS);
+	if (r == 0 && k > 0)
+		return share_registers(x, k);
+	return r == 0 ? name_shared(x) : r;
+}
+
+static int make(struct guests *x, const struct pass_guest *guests, struct pass_merged *ret)
+{
+	struct pass_writer w = {.diags = x->diags};
+	int r = guests_import(x, guests, CTL_MERGE_ENTRY);
+
+	for (unsigned k = 0; r == 0 && k < x->n; k++) {
+		r = guests_look(x, k, &guests[k]);
+		x->of[k].at.merged = x->of[k].at.followed = true;
+		if (r == 0)
+			r = guests_fit(x, k, &guests[k]);
+		ret->shared_bytes = MAX(ret->shared_bytes, x->of[k].shared_bytes);
+	}
+	if (r == 0)
+		r = guests_barrier(x);
+	if (r == 0)
+		r = guests_params(x, MERGE_PARAM, ret);
+	for (unsigned k = 0; r == 0 && k < x->n; k++)
+		r = make_pieces(x, k);
+	if (r < 0)
+		return r;
+	w.m = x->m;
+	w.f = x->host;
+	pass_emit_merged(x, &w);
+	return guests_seal(x, &w, ret->block);
+}
+
+/* Of the entry's blocks. */
+static uint32_t least_per_sm(const struct pass_guest *guests, unsigned n, uint32_t threads)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (unsigned k = 0; k < n; k++) {
+		uint64_t own = round_up(pass_threads(guests[k].block), 32);
+
+		least = (uint32_t)MIN(least, guests[k].fits * own);
+	}
+	return least / threads;
+}
+
+static bool are_alike(const struct pass_guest *guests, unsigned n)
+{
+	for (unsigned k = 1; k < n; k++)
+		if (memcmp(guests[k].block, guests[0].block, sizeof(guests[0].block)) != 0)
+			return false;
+	return true;
+}
+
+int pass_merge(const struct pass_guest *guests, unsigned n, struct diag_list *diags,
+	struct ptx_module **ret_m, struct pass_merged *ret, struct pass_verdict *ret_verdict,
+	unsigned *ret_which, struct pass_record *record)
+{
+	struct guests *x = calloc(1, sizeof(*x));
+	int r;
+
+	if (!x || n < 1 || n > CTL_MAX_MERGED) {
+		free(x);
+		return n < 1 || n > CTL_MAX_MERGED ? -EINVAL : -ENOMEM;
+	}
+	x->n = n;
+	x->diags = diags;
+	x->record = record;
+	x->as_is = are_alike(guests, n);
+	*ret = (struct pass_merged){.block = {0, 1, 1}};
+	for (unsigned k = 0; k < n; k++)
+		x->threads = MAX(x->threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+	ret->block[0] = x->threads;
+	if (x->as_is)
+		memcpy(ret->block, guests[0].block, sizeof(ret->block));
+	x->per_sm = x->threads ? least_per_sm(guests, n, x->threads) : 0;
+	r = make(x, guests, ret);
+	*ret_which = x->which;
+	guests_finish(x, r, ret_verdict);
+	*ret_m = x->m;
+	free(x);
+	return r;
+}

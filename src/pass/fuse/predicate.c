@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Regions of one branch, short on each of its ways, that nothing else leads into:
+ *
+ *   @p bra L; A; L:            A under !p
+ *   @p bra E; A; bra L; E: B; L:    A under !p, B under p
+ *   @p bra E; bra F; E: A; bra L; F: B; L:    A under p, B under !p
+ *
+ * What has a guard of its own has the conjunction. Regions within regions come first, so that the
+ * outer ones have no branches any more. Branches that whole warps take stay: they cost nothing. So
+ * do those around what the assembler may fuse: it does not fuse a product under a guard. */
+#include "pass/fuse/predicate.h"
+
+#include "cfg/cfg.h"
+#include "pass/analysis/contract.h"
+#include "pass/analysis/private.h"
+#include "ptx/graft.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_WAY    96 /* instructions of a way: under guards, all lanes wait for them */
+#define MAX_ROUNDS 8  /* of regions within regions */
+
+struct predicating {
+	struct ptx_module *m;
+	struct ptx_func *f;
+	struct diag_list *diags;
+	const struct cfg *cfg;
+	const struct cfg_uniformity *u;
+	struct contract contract;
+	struct predicate_labels labels;
+	uint32_t *named; /* by statement that is a label: how often it is named */
+	bool is_1d;      /* its blocks */
+	ptx_body out;
+	predicate_regions regions;
+	int error;
+};
+
+struct way {
+	uint32_t first, end;
+	bool taken; /* it is run where the branch is taken */
+};
+struct region {
+	uint32_t end; /* where its ways meet: a label, that stays */
+	struct way way[2];
+	unsigned n;
+};
+
+/* ---- finding them ---- */
+static const struct ptx_stmt *at(const struct predicating *x, uint32_t i)
+{
+	static const struct ptx_stmt none = {.kind = PTX_CLOSE, .guard = PTX_NO_REG};
+
+	return i < x->f->body.len ? &x->f->body.at[i] : &none;
+}
+
+static bool is_bra(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && s->mn->op == PTX_OP_bra && s->n == 1 &&
+	       s->opd[0].kind == PTX_OPD_SYM && s->opd[0].sym;
+}
+
+static bool is_jump(const struct ptx_stmt *s)
+{
+	return is_bra(s) && s->guard == PTX_NO_REG;
+}
+
+static bool can_have_guard(const struct ptx_stmt *s)
+{
+	const uint32_t no = PTX_F_BRANCH | PTX_F_EXIT | PTX_F_BARRIER | PTX_F_CONVERGENT |
+			    PTX_F_WARP_SYNC | PTX_F_CALL | PTX_F_UNKNOWN | PTX_F_READS_CC |
+			    PTX_F_WRITES_CC | PTX_F_ASYNC;
+
+	return s->kind == PTX_INSN && s->mn->op != PTX_OP_RAW && !(s->mn->flags & no);
+}
+
+/* Where the instructions end that can stand under the branch's guard. */
+static uint32_t straight_from(const struct predicating *x, uint32_t i, uint32_t guard)
+{
+	uint32_t n = 0;
+
+	for (;; i++) {
+		const struct ptx_stmt *s = at(x, i);
+
+		/* A label that nothing names is what a region within this one has left. */
+		if (s->kind == PTX_DECL || (s->kind == PTX_DIRECTIVE && !s->sym) ||
+			(s->kind == PTX_LABEL && !x->named[i]))
+			continue;
+		if (!can_have_guard(s) || ++n > MAX_WAY || predicate_writes(x->f, s, guard) ||
+			x->contract.from[i] != CFG_NONE)
+			return i;
+	}
+}
+
+/* A label, of that name, that is named once. */
+static bool is_label(const struct predicating *x, uint32_t i, const struct ptx_sym *sym)
+{
+	return at(x, i)->kind == PTX_LABEL && at(x, i)->sym == sym;
+}
+
+static bool is_only(const struct predicating *x, uint32_t i, const struct ptx_sym *sym)
+{
+	return is_label(x, i, sym) && x->named[i] == 1;
+}
+
+/* Both ways, from the first statement of the one that comes first; `taken`: it is the one that is
+ * taken. other: the other's label. */
+static bool find_both(const struct predicating *x, uint32_t i, uint32_t guard, bool taken,
+	const struct ptx_sym *other, struct region *ret)
+{
+	uint32_t end = straight_from(x, i, guard), second;
+
+	if (!is_jump(at(x, end)) || !is_only(x, end + 1, other))
+		return false;
+	second = straight_from(x, end + 2, guard);
+	*ret = (struct region){second, {{i, end, taken}, {end + 2, second, !taken}}, 2};
+	return is_label(x, second, at(x, end)->opd[0].sym);
+}
+
+static bool find_region(const struct predicating *x, uint32_t i, struct region *ret)
+{
+	const struct ptx_stmt *s = at(x, i), *next = at(x, i + 1);
+	const struct ptx_sym *to;
+	uint32_t end;
+
+	if (!is_bra(s) || s->guard == PTX_NO_REG ||
+		(x->u->reg[s->guard] >= CFG_WARP_UNIFORM &&
+			x->u->block[x->cfg->block_of[i]] >= CFG_WARP_UNIFORM))
+		return false;
+	to = s->opd[0].sym;
+	end = straight_from(x, i + 1, s->guard);
+	*ret = (struct region){end, {{i + 1, end, false}}, 1};
+	if (end > i + 1 && is_label(x, end, to))
+		return true;
+	if (is_jump(next) && is_only(x, i + 2, to))
+		return find_both(x, i + 3, s->guard, true, next->opd[0].sym, ret);
+	return find_both(x, i + 1, s->guard, false, to, ret);
+}
+
+static void count(struct predicating *x, const struct ptx_sym *sym, uint32_t times)
+{
+	uint32_t i = predicate_label_at(&x->labels, sym);
+
+	if (i != UINT32_MAX)
+		x->named[i] += times;
+}
+
+static void count_name(void *user, struct ptx_opd *opd)
+{
+	if (opd->kind == PTX_OPD_SYM && opd->sym)
+		count(user, opd->sym, 1);
+}
+
+/* Labels in tables are named more often than we look: such regions stay. */
+static void count_names(struct predicating *x)
+{
+	for (uint32_t i = 0; i < x->f->body.len; i++) {
+		struct ptx_stmt *s = &x->f->body.at[i];
+
+		if (s->kind == PTX_INSN && s->mn->op != PTX_OP_RAW)
+			ptx_visit_opds(s, count_name, x);
+		for (uint32_t t = 0; s->kind == PTX_DIRECTIVE && s->sym && t < s->sym->n_targets;
+			t++)
+			count(x, s->sym->targets[t].sym, 2);
+	}
+}
+
+/* ---- writing them ---- */
+static void put(struct predicating *x, struct ptx_stmt s)
+{
+	if (!x->error && !VEC_PUSH(&x->out, s))
+		x->error = -ENOMEM;
+}
+
+static uint32_t fresh(struct predicating *x)
+{
+	return x->error ? 0 : ptx_new_reg(x->m, x->f, &x->out, "pred", "pg");
+}
+
+/* to = from, or not. */
+static void put_copy(struct predicating *x, uint32_t to, uint32_t from, bool negated)
+{
+	char a[128], b[128];
+
+	if (!x->error)
+		x->error = ptx_append(x->m, x->f, &x->out, x->diags, "%s.pred %s, %s;",
+			negated ? "not" : "mov", ptx_reg_name(x->f, to, a, sizeof(a)),
+			ptx_reg_name(x->f, from, b, sizeof(b)));
+}
+
+static void put_and(struct predicating *x, uint32_t to, uint32_t with)
+{
+	char a[128], b[128];
+
+	ptx_reg_name(x->f, to, a, sizeof(a));
+	if (!x->error)
+		x->error = ptx_append(x->m, x->f, &x->out, x->diags, "and.pred %s, %s, %s;", a, a,
+			ptx_reg_name(x->f, with, b, sizeof(b)));
+}
+
+/* s, where the guard of `branch` says that the way is run. */
+static void put_guarded(
+	struct predicating *x, struct ptx_stmt s, const struct ptx_stmt *branch, bool taken)
+{
+	bool negated = (branch->guard_negated != 0) == taken;
+	size_t from = x->out.len;
+	uint32_t both, own;
+
+	if (s.kind == PTX_LABEL)
+		return;
+	if (s.kind != PTX_INSN) {
+		put(x, s);
+		return;
+	}
+	if (s.guard == PTX_NO_REG) {
+		s.guard = branch->guard;
+		s.guard_negated = negated;
+		put(x, s);
+		return;
+	}
+	both = fresh(x);
+	put_copy(x, both, branch->guard, negated);
+	own = s.guard;
+	if (s.guard_negated) {
+		own = fresh(x);
+		put_copy(x, own, s.guard, true);
+	}
+	put_and(x, both, own);
+	for (size_t i = from; i < x->out.len; i++)
+		x->out.at[i].line = s.line;
+	s.guard = both;
+	s.guard_negated = 0;
+	put(x, s);
+}
+
+static void put_region(struct predicating *x, uint32_t i, const struct region *r)
+{
+	struct predicate_region at = {i, r->end, (uint32_t)x->out.len, 0};
+	const struct ptx_stmt branch = x->f->body.at[i];
+
+	for (unsigned k = 0; k < r->n; k++)
+		for (uint32_t s = r->way[k].first; s < r->way[k].end; s++)
+			put_guarded(x, x->f->body.at[s], &branch, r->way[k].taken);
+	at.now_to = (uint32_t)x->out.len;
+	if (!VEC_PUSH(&x->regions, at))
+		x->error = -ENOMEM;
+}
+
+static int look_at(struct predicating *x, struct arena *a)
+{
+	struct cfg *g;
+	struct cfg_uniformity *u;
+	int r = cfg_build(a, x->f, &g);
+
+	if (r == 0)
+		r = cfg_uniformity(a, g, x->is_1d ? CFG_BLOCKS_1D : 0, NULL, &u);
+	if (r == 0)
+		r = contract_find(a, g, &x->contract);
+	if (r < 0)
+		return r;
+	x->cfg = g;
+	x->u = u;
+	x->named = arena_zalloc(a, (x->f->body.len + 1) * sizeof(*x->named));
+	r = x->named ? predicate_labels_find(&x->f->body, &x->labels) : -ENOMEM;
+	if (r == 0)
+		count_names(x);
+	predicate_labels_free(&x->labels);
+	return r;
+}
+
+/* All regions that have none within them. Returns how many. */
+static size_t go_through(struct predicating *x, struct arena *a)
+{
+	ptx_body before = x->f->body;
+	uint32_t n_regs = (uint32_t)x->f->regs.len;
+	size_t n;
+
+	x->out = (ptx_body){0};
+	x->regions.len = 0;
+	x->error = look_at(x, a);
+	for (uint32_t i = 0; i < x->f->body.len && !x->error;) {
+		struct region r;
+
+		if (find_region(x, i, &r)) {
+			put_region(x, i, &r);
+			i = r.end;
+		} else {
+			put(x, x->f->body.at[i++]);
+		}
+	}
+	n = x->regions.len;
+	if (x->error || !n) {
+		VEC_FREE(&x->out);
+		return 0;
+	}
+	x->f->body = x->out;
+	x->error = predicate_check(x->f, &before, n_regs, &x->regions, x->diags);
+	VEC_FREE(&before);
+	return n;
+}
+
+static int extract(const struct pass_guest *g, struct ptx_module **ret)
+{
+	ptx_lines lines = {0};
+	int r = ptx_extract_lines(g->m, g->name, true, &lines, ret);
+
+	for (size_t k = 0; r == 0 && k < (*ret)->items.len; k++) {
+		struct ptx_item *item = &(*ret)->items.at[k];
+		struct ptx_func *f = item->kind == PTX_ITEM_FUNC ? item->func : NULL;
+
+		for (size_t i = 0; f && i < f->body.len; i++) {
+			uint32_t line = f->body.at[i].line;
+
+			f->body.at[i].line = line && line <= lines.len ? lines.at[line - 1] : 0;
+		}
+	}
+	VEC_FREE(&lines);
+	return r;
+}
+
+int pass_predicate(
+	const struct pass_guest *g, bool branches, struct diag_list *diags, struct ptx_module **ret)
+{
+	struct predicating x = {.diags = diags, .is_1d = g->block[1] == 1 && g->block[2] == 1};
+	struct arena a;
+	size_t found = 0, n = 1;
+	int r = extract(g, &x.m);
+
+	if (r < 0)
+		return r;
+	x.f = ptx_find_func(x.m, g->name);
+	r = x.f ? ptx_flatten(x.m, x.f, diags) : -EINVAL;
+	if (r == 0)
+		r = contract_settle(x.m, x.f, diags, &found);
+	for (unsigned i = 0; i < MAX_ROUNDS && r == 0 && n && !branches; i++) {
+		arena_init(&a, 0);
+		n = go_through(&x, &a);
+		r = x.error;
+		found += n;
+		arena_finish(&a);
+	}
+	VEC_FREE(&x.regions);
+	*ret = r == 0 && found ? x.m : NULL;
+	if (!*ret)
+		ptx_module_free(x.m);
+	return r;
+}

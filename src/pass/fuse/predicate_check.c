@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A body without some of its branches against the body that had them (predicate.h). Who rewrote it
+ * is believed as to where regions are, and nothing else. Outside of them both are the same,
+ * statement by statement. A region is gone through twice, its branch taken and not: what the one
+ * runs, in its order and under its own guards, the other runs. Nothing leads into a region but its
+ * branch, and nothing there writes what the branch reads. */
+#include "pass/fuse/predicate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a predicate of ours holds: true, false, or what one of the kernel's does. */
+struct value {
+	enum { UNKNOWN, KNOWN, SAME } kind;
+	bool holds;   /* KNOWN */
+	uint32_t reg; /* SAME */
+	bool negated;
+};
+
+struct checking {
+	const struct ptx_func *f;
+	const ptx_body *before;
+	struct predicate_labels labels; /* of it */
+	uint32_t n_regs;                /* of the kernel's own */
+	struct value *ours;
+	uint32_t guard; /* the branch's */
+	bool holds;     /* it does, on the way in hand */
+	struct diag_list *diags;
+	const struct ptx_stmt *where;
+};
+
+static int wrong(const struct checking *c, const char *what)
+{
+	diag_add(c->diags, DIAG_ERROR, c->where ? c->where->line : 0, 0, 0,
+		"a region under guards is not what it was: %s", what);
+	return -EINVAL;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct predicate_label *x = a, *y = b;
+
+	return (uintptr_t)x->sym < (uintptr_t)y->sym ? -1 : x->sym != y->sym;
+}
+
+int predicate_labels_find(const ptx_body *body, struct predicate_labels *ret)
+{
+	size_t n = 0;
+
+	*ret = (struct predicate_labels){0};
+	for (size_t i = 0; i < body->len; i++)
+		n += body->at[i].kind == PTX_LABEL;
+	ret->of = calloc(n + 1, sizeof(*ret->of));
+	if (!ret->of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < body->len; i++)
+		if (body->at[i].kind == PTX_LABEL)
+			ret->of[ret->n++] = (struct predicate_label){body->at[i].sym, i};
+	qsort(ret->of, ret->n, sizeof(*ret->of), by_address);
+	return 0;
+}
+
+uint32_t predicate_label_at(const struct predicate_labels *l, const struct ptx_sym *sym)
+{
+	struct predicate_label key = {sym, 0};
+	const struct predicate_label *hit = bsearch(&key, l->of, l->n, sizeof(key), by_address);
+
+	return hit ? hit->at : UINT32_MAX;
+}
+
+void predicate_labels_free(struct predicate_labels *l)
+{
+	free(l->of);
+	*l = (struct predicate_labels){0};
+}
+
+static bool same(const struct ptx_stmt *a, const struct ptx_stmt *b)
+{
+	return a->kind == b->kind && a->n == b->n && a->mn == b->mn && a->opd == b->opd &&
+	       a->sym == b->sym;
+}
+
+static bool same_guard(const struct ptx_stmt *a, const struct ptx_stmt *b)
+{
+	return a->guard == b->guard &&
+	       (a->guard == PTX_NO_REG || (a->guard_negated != 0) == (b->guard_negated != 0));
+}
+
+struct writes {
+	uint32_t reg;
+	bool found;
+};
+
+static void look_at_reg(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct writes *w = user;
+
+	(void)opd;
+	w->found |= role & PTX_DEF && reg == w->reg;
+}
+
+bool predicate_writes(const struct ptx_func *f, const struct ptx_stmt *s, uint32_t reg)
+{
+	struct writes w = {reg, false};
+
+	ptx_visit_regs(f, s, look_at_reg, &w);
+	return w.found;
+}
+
+/* ---- the region as it is now ---- */
+static struct value value_of(const struct checking *c, uint32_t reg, bool negated)
+{
+	struct value v = {.kind = SAME, .reg = reg, .negated = negated};
+
+	if (reg >= c->n_regs) {
+		v = c->ours[reg - c->n_regs];
+		v.holds ^= negated;
+		v.negated ^= negated;
+	} else if (reg == c->guard) {
+		v = (struct value){.kind = KNOWN, .holds = c->holds != negated};
+	}
+	return v;
+}
+
+static struct value both(struct value a, struct value b)
+{
+	if (a.kind == KNOWN)
+		return a.holds ? b : a;
+	if (b.kind == KNOWN)
+		return b.holds ? a : b;
+	return (struct value){.kind = UNKNOWN};
+}
+
+/* A statement of ours: it gives a predicate of ours a value. False: it is none. */
+static bool take_ours(struct checking *c, const struct ptx_stmt *s)
+{
+	struct value *to;
+
+	if (s->kind == PTX_DECL)
+		return true;
+	if (s->kind != PTX_INSN || !s->n || s->opd[0].kind != PTX_OPD_REG ||
+		s->opd[0].reg < c->n_regs || s->guard != PTX_NO_REG ||
+		s->opd[1].kind != PTX_OPD_REG)
+		return false;
+	to = &c->ours[s->opd[0].reg - c->n_regs];
+	if (s->mn->op == PTX_OP_mov || s->mn->op == PTX_OP_not)
+		*to = value_of(c, s->opd[1].reg, s->mn->op == PTX_OP_not);
+	else if (s->mn->op == PTX_OP_and && s->n == 3 && s->opd[2].kind == PTX_OPD_REG)
+		*to = both(value_of(c, s->opd[1].reg, false), value_of(c, s->opd[2].reg, false));
+	else
+		return false;
+	return true;
+}
+
+/* The next statement that is run, from *io_at on; its guard as the kernel had it. NULL: none. */
+static const struct ptx_stmt *next_now(
+	struct checking *c, uint32_t *io_at, uint32_t end, struct ptx_stmt *ret)
+{
+	while (*io_at < end) {
+		const struct ptx_stmt *s = &c->f->body.at[(*io_at)++];
+		struct value v = {.kind = KNOWN, .holds = true};
+
+		c->where = s;
+		if (take_ours(c, s))
+			continue;
+		if (s->kind == PTX_INSN && s->guard != PTX_NO_REG)
+			v = value_of(c, s->guard, s->guard_negated != 0);
+		*ret = *s;
+		/* What it writes may be what ours were made of: they are good for one. */
+		memset(c->ours, 0, (c->f->regs.len - c->n_regs) * sizeof(*c->ours));
+		if (v.kind == KNOWN && !v.holds)
+			continue;
+		ret->guard = v.kind == SAME ? v.reg : PTX_NO_REG;
+		ret->guard_negated = v.kind == SAME && v.negated;
+		if (v.kind == UNKNOWN)
+			ret->guard = (uint32_t)c->f->regs.len; /* none that there is */
+		return ret;
+	}
+	return NULL;
+}
+
+/* ---- and as it was ---- */
+/* -EINVAL: it leaves the region, goes back, or has what is not looked through. */
+static int next_before(
+	struct checking *c, uint32_t *io_at, uint32_t end, const struct ptx_stmt **ret)
+{
+	*ret = NULL;
+	while (*io_at < end) {
+		const struct ptx_stmt *s = &c->before->at[*io_at];
+		uint32_t to;
+
+		c->where = s;
+		if (s->kind == PTX_LABEL) {
+			++*io_at;
+			continue;
+		}
+		if (s->kind == PTX_INSN && s->mn->op == PTX_OP_bra && s->n == 1 &&
+			(s->guard == PTX_NO_REG || s->guard == c->guard)) {
+			bool taken = s->guard == PTX_NO_REG || c->holds != (s->guard_negated != 0);
+
+			to = taken ? predicate_label_at(&c->labels, s->opd[0].sym) : *io_at + 1;
+			if (to <= *io_at || to > end)
+				return wrong(c, "a branch leads out of it");
+			*io_at = to;
+			continue;
+		}
+		if (s->kind == PTX_INSN &&
+			s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT | PTX_F_BARRIER | PTX_F_CALL |
+					       PTX_F_CONVERGENT | PTX_F_WARP_SYNC | PTX_F_UNKNOWN))
+			return wrong(c, "something there cannot stand under a guard");
+		if (s->kind == PTX_INSN && predicate_writes(c->f, s, c->guard))
+			return wrong(c, "it writes what its branch reads");
+		++*io_at;
+		*ret = s;
+		return 0;
+	}
+	return 0;
+}
+
+/* One of its two ways. */
+static int go_through(struct checking *c, const struct predicate_region *r)
+{
+	uint32_t old = r->from, now = r->now_from;
+	const struct ptx_stmt *a, *b;
+	struct ptx_stmt buf;
+	int err;
+
+	memset(c->ours, 0, (c->f->regs.len - c->n_regs) * sizeof(*c->ours));
+	for (;;) {
+		/* Directives are kept on both ways. */
+		do
+			err = next_before(c, &old, r->to, &a);
+		while (err == 0 && a && a->kind != PTX_INSN);
+		do
+			b = next_now(c, &now, r->now_to, &buf);
+		while (b && b->kind == PTX_DIRECTIVE);
+		if (err < 0)
+			return err;
+		if (!a && !b)
+			return 0;
+		if (!a || !b || !same(a, b) || !same_guard(a, b))
+			return wrong(c, c->holds ? "where its branch's guard holds"
+						 : "where its branch's guard does not hold");
+	}
+}
+
+static const struct predicate_region *within(
+	const predicate_regions *regions, const struct checking *c, const struct ptx_sym *label)
+{
+	uint32_t at = predicate_label_at(&c->labels, label);
+
+	for (size_t i = 0; i < regions->len; i++)
+		if (at > regions->at[i].from && at < regions->at[i].to)
+			return &regions->at[i];
+	return NULL;
+}
+
+struct naming {
+	const struct checking *c;
+	const predicate_regions *regions;
+	uint32_t at;
+	bool bad;
+};
+
+static void look_at_name(void *user, struct ptx_opd *opd)
+{
+	struct naming *n = user;
+	const struct predicate_region *r =
+		opd->kind == PTX_OPD_SYM && opd->sym ? within(n->regions, n->c, opd->sym) : NULL;
+
+	n->bad |= r && (n->at < r->from || n->at >= r->to);
+}
+
+/* Labels within regions are named there alone. */
+static int check_names(struct checking *c, const predicate_regions *regions)
+{
+	struct naming n = {.c = c, .regions = regions};
+
+	for (uint32_t i = 0; i < c->before->len; i++) {
+		struct ptx_stmt *s = &c->before->at[i];
+
+		n.at = i;
+		c->where = s;
+		if (s->kind == PTX_INSN && s->mn->op != PTX_OP_RAW)
+			ptx_visit_opds(s, look_at_name, &n);
+		for (uint32_t t = 0; s->kind == PTX_DIRECTIVE && s->sym && t < s->sym->n_targets;
+			t++)
+			n.bad |= within(regions, c, s->sym->targets[t].sym) != NULL;
+		if (n.bad)
+			return wrong(c, "something else leads into it");
+	}
+	return 0;
+}
+
+/* What stands between regions. */
+static int check_rest(struct checking *c, const predicate_regions *regions)
+{
+	uint32_t old = 0, now = 0;
+
+	for (size_t i = 0; i <= regions->len; i++) {
+		uint32_t end = i < regions->len ? regions->at[i].from : (uint32_t)c->before->len;
+		uint32_t now_end =
+			i < regions->len ? regions->at[i].now_from : (uint32_t)c->f->body.len;
+
+		if (end < old || now_end < now || end - old != now_end - now)
+			return wrong(c, "more than it has changed");
+		for (; old < end; old++, now++) {
+			c->where = &c->before->at[old];
+			if (!same(c->where, &c->f->body.at[now]) ||
+				!same_guard(c->where, &c->f->body.at[now]))
+				return wrong(c, "more than it has changed");
+		}
+		if (i < regions->len) {
+			old = regions->at[i].to;
+			now = regions->at[i].now_to;
+		}
+	}
+	return 0;
+}
+
+int predicate_check(const struct ptx_func *f, const ptx_body *before, uint32_t n_regs,
+	const predicate_regions *regions, struct diag_list *diags)
+{
+	struct checking c = {.f = f, .before = before, .n_regs = n_regs, .diags = diags};
+	int r;
+
+	c.ours = calloc(f->regs.len - n_regs + 1, sizeof(*c.ours));
+	r = c.ours ? predicate_labels_find(before, &c.labels) : -ENOMEM;
+	if (r == 0)
+		r = check_rest(&c, regions);
+	if (r == 0)
+		r = check_names(&c, regions);
+	for (size_t i = 0; i < regions->len && r == 0; i++) {
+		c.guard = before->at[regions->at[i].from].guard;
+		for (unsigned way = 0; way < 2 && r == 0; way++) {
+			c.holds = way;
+			r = go_through(&c, &regions->at[i]);
+		}
+	}
+	predicate_labels_free(&c.labels);
+	free(c.ours);
+	return r;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Weaving (GoPTX): the instructions of two kernels in one flow, so that one goes on where the other
+ * would wait for a result. The same threads run a block of each, as in vertical fusion, but neither
+ * comes first: shared memory and barriers of each are its own. What cannot be woven at all is fused
+ * vertically, and the form says why. */
+#include "pass/fuse/weave.h"
+#include "pass/fuse/fuse.h"
+#include "pass/virtual/emit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int begin(struct guests *x, unsigned k)
+{
+	if (k)
+		x->of[k].shared_at = x->of[k - 1].shared_bytes;
+	x->which = k;
+	return ptx_flatten(x->m, x->of[k].f, x->diags);
+}
+
+/* Numbers of its own for the barriers of each. */
+static int place(struct guests *x, const struct pass_guest *from)
+{
+	unsigned next = 0;
+	int r = 0;
+
+	for (unsigned k = 0; k < x->n && r == 0; k++) {
+		uint16_t ids = x->of[k].facts.barrier_ids;
+
+		x->of[k].facts.parting = PASS_NO_PARTING; /* whole warps are told apart here */
+		x->of[k].at.barrier_first = (uint8_t)next;
+		x->of[k].at.followed = true;
+		next += ids ? 32 - (unsigned)__builtin_clz(ids) : 0;
+		r = guests_fit(x, k, &from[k]);
+		if (r == 0 && next > 16)
+			r = guests_refuse(
+				x, k, "its barriers and those of the others are more than 16");
+	}
+	return r;
+}
+
+/* ---- what both together cannot be ---- */
+/* The first of the kernel's instructions that has one of these flags. */
+static const struct ptx_stmt *find_flag(const struct weave_flow *f, uint32_t flags)
+{
+	const ptx_body *body = &f->g->f->body;
+
+	for (uint32_t i = 0; i < body->len; i++)
+		if (body->at[i].kind == PTX_INSN && body->at[i].mn->flags & flags &&
+			weave_plain(f, i))
+			return weave_plain(f, i);
+	return NULL;
+}
+
+static int refuse_at(struct guests *x, unsigned k, const struct ptx_stmt *s, const char *why)
+{
+	int r = guests_refuse(x, k, "%s", why);
+
+	x->verdict.line = s ? s->line : 0;
+	x->verdict.col = s ? s->col : 0;
+	return r;
+}
+
+static bool spins(const struct weave_flow *f)
+{
+	return f->g->facts.spins || f->g->facts.calls_spin;
+}
+
+/* The first instruction with which a loop may wait. */
+static const struct ptx_stmt *find_waiting(const struct weave_flow *f)
+{
+	return find_flag(f, PTX_F_ATOMIC | PTX_F_VOLATILE);
+}
+
+/* A thread waits only for what is sure to run meanwhile. In the product lanes wait for those of
+ * their warp at each vote and wherever their ways meet, and in whole warps for the other kernel. */
+static int look_at_waits(struct guests *x, const struct weave_flow f[2])
+{
+	for (unsigned k = 0; k < 2; k++) {
+		if (f[k].g->facts.waits)
+			return refuse_at(x, k, find_waiting(&f[k]),
+				"a loop of it may wait for another thread, which may be one of its "
+				"warp: where kernels are woven that would wait for this one");
+		if (spins(&f[k]) && (spins(&f[!k]) || weave_has_sync(&f[!k])))
+			return refuse_at(x, k, find_waiting(&f[k]),
+				"a loop of it may wait for other threads, and so may the other "
+				"kernel");
+	}
+	return 0;
+}
+
+static int look_at_both(struct guests *x, const struct weave_flow f[2])
+{
+	const struct ptx_stmt *async = find_flag(&f[1], PTX_F_ASYNC);
+	const struct pass_finding *reserved = &f[1].g->facts.found[PASS_USES_RESERVED];
+	int r;
+
+	if (async && find_flag(&f[0], PTX_F_ASYNC))
+		return refuse_at(x, 1, async,
+			"both kernels have copies that go on by themselves, and a thread counts "
+			"them together");
+	if (reserved->reason && pass_has(&f[0].g->facts, PASS_USES_RESERVED)) {
+		r = guests_refuse(x, 1,
+			"both kernels use reserved shared memory (%%reserved_smem_offset_1), which "
+			"there is once in a block");
+		x->verdict.line = reserved->line & PTX_LINE_MASK;
+		x->verdict.col = reserved->col;
+		return r;
+	}
+	return look_at_waits(x, f);
+}
+
+/* ---- the product ---- */
+/* The threshold of equation 1 is an average, which a long block makes large: a short one of the
+ * other kernel would then have all of that beside it, and nothing would be left for what follows.
+ * Of 28 pairs on the virtual GPU (tests/exec/woven.sh) 25 had half of what warps ran woven with
+ * this, 14 with 1024 and latencies counted whole, 13 with the average. */
+#define SLICE_MAX 128 /* cycles */
+
+struct weaving {
+	const struct pass_weave_options *o;
+	const struct pass_guest *from;
+	struct pass_woven *ret;
+};
+
+static int weave_with(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
+	enum weave_reach reach, uint64_t threshold)
+{
+	const struct weaving *how = x->user;
+	bool apart = weave_has_sync(&f[0]) && weave_has_sync(&f[1]);
+	int r = 0;
+
+	how->ret->reach = reach;
+	for (unsigned k = 0; k < 2 && r == 0; k++)
+		r = weave_flow_nodes(&f[k], reach, threshold, apart);
+	return r == 0 ? weave_product(x, w, f, how->o, how->ret) : r;
+}
+
+static int weave_as_far(struct guests *x, struct pass_writer *w, struct weave_flow f[2])
+{
+	const struct weaving *how = x->user;
+	int r = -E2BIG;
+
+	for (enum weave_reach reach = how->o->unsliced ? WEAVE_UNSLICED : WEAVE_SLICED;
+		r == -E2BIG && reach < WEAVE_REACHES; reach++) {
+		bool sliced =
+			reach == WEAVE_SLICED || (reach == WEAVE_STRAIGHT && !how->o->unsliced);
+		uint64_t threshold = sliced ? weave_threshold(f) : 0;
+
+		if (threshold > SLICE_MAX)
+			r = weave_with(x, w, f, reach, SLICE_MAX);
+		if (r == -E2BIG)
+			r = weave_with(x, w, f, reach, threshold);
+	}
+	return r == -E2BIG ? guests_refuse(x, 0, "the product of both is too large") : r;
+}
+
+static void write_woven(struct guests *x, struct pass_writer *w)
+{
+	const struct weaving *how = x->user;
+	struct weave_flow f[2] = {0};
+	struct pass_verdict why = {0};
+	struct arena a;
+	int r = w->error;
+
+	arena_init(&a, 0);
+	for (unsigned k = 0; k < 2 && r == 0; k++) {
+		r = weave_flow_find(&a, x, k, &how->from[k], &f[k], &why);
+		if (r == -ENOTSUP) {
+			r = guests_refuse(x, k, "%s", why.reason);
+			x->verdict.line = why.line;
+			x->verdict.col = why.col;
+		}
+	}
+	pass_put(w, ".reg .pred %hd_wv;\n");
+	if (r == 0)
+		r = look_at_both(x, f);
+	if (r == 0)
+		r = weave_as_far(x, w, f);
+	w->error = w->error ? w->error : r;
+	weave_flow_finish(&f[0]);
+	weave_flow_finish(&f[1]);
+	arena_finish(&a);
+}
+
+static const struct fuse_way way = {begin, place, write_woven};
+
+int pass_weave(const struct pass_guest *guests, unsigned n, const struct pass_weave_options *o,
+	struct diag_list *diags, struct ptx_module **ret_m, struct pass_merged *ret,
+	struct pass_verdict *ret_verdict, unsigned *ret_which, struct pass_record *record)
+{
+	struct pass_woven woven = {0};
+	struct weaving how = {o, guests, &woven};
+	struct fuse_call call = {.way = &way, .user = &how, .max_registers = o->max_registers};
+	struct pass_verdict why;
+	int r;
+
+	for (unsigned k = 0; k < n && k < CTL_MAX_MERGED; k++)
+		call.threads =
+			MAX(call.threads, (uint32_t)round_up(pass_threads(guests[k].block), 32));
+	r = pass_fuse(&call, guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+	if (r == 0)
+		ret->woven = woven;
+	if (r != -ENOTSUP || !ret_verdict->reason)
+		return r;
+	why = *ret_verdict;
+	woven = (struct pass_woven){.why = why, .which = *ret_which};
+	if (record)
+		pass_record_finish(record);
+	r = pass_fuse_vertical(guests, n, diags, ret_m, ret, ret_verdict, ret_which, record);
+	ret->woven = woven;
+	return r;
+}

@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The product of two flows as code (GoPTX, section III-A, algorithm 1). A state is a node of each.
+ * In one with two runs both are woven, and both go on; branches are taken one after the other, so
+ * that the states in which one kernel has chosen, and the other has not, are the dummy nodes of
+ * figure 7b. Once one is at its end, the other goes on alone.
+ *
+ * Barriers (figure 9): what may wait for other warps, of the second kernel, waits until nothing of
+ * the first can any more, so that all warps come to all of them in one order.
+ *
+ * A branch that lanes may take apart is a vote ahead of each of its ways: whole warps go on woven.
+ * Warps that part run the kernel alone, in a copy of its own, up to where its ways meet. */
+#include "cfg/write.h"
+#include "pass/fuse/weave.h"
+#include "pass/virtual/emit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STMTS  12000 /* of the product */
+#define MAX_STATES (1u << 22)
+#define STATE      0x80000000u /* in place of a part's number: of the state that it is for */
+
+/* What goes with a part of the draft. */
+struct about {
+	VEC(struct pass_origin) of; /* of its statements */
+	struct pass_origin last;
+	bool cold; /* few come there */
+};
+
+struct state {
+	uint32_t node[2];
+	uint32_t part; /* CFG_NONE: none yet */
+};
+
+struct product {
+	struct guests *x;
+	struct pass_writer *w;
+	struct weave_flow *f;
+	const struct pass_weave_options *o;
+	struct cfg_draft d;
+	VEC(struct about) about; /* by part */
+	VEC(struct state) states;
+	uint32_t *state_of; /* by node of both: its number and 1 */
+	VEC(uint32_t) todo;
+	uint32_t *region[2], *list, *seen, mark; /* by block */
+	const struct ptx_mnem *bra;
+	size_t n_stmts;
+	int error;
+};
+
+static void fail(struct product *p, int error)
+{
+	p->error = p->error ? p->error : error;
+}
+
+/* ---- parts ---- */
+static uint32_t new_part(struct product *p, bool cold)
+{
+	uint32_t n = cfg_draft_add(&p->d);
+
+	if (n == CFG_NONE || !VEC_PUSH(&p->about, ((struct about){.last = {PASS_OURS, PASS_OURS},
+							  .cold = cold}))) {
+		fail(p, -ENOMEM);
+		return CFG_NONE;
+	}
+	return n;
+}
+
+static void push(struct product *p, uint32_t part, struct ptx_stmt s, struct pass_origin of)
+{
+	if (p->error)
+		return;
+	if (!VEC_PUSH(&p->d.parts.at[part].stmts, s) || !VEC_PUSH(&p->about.at[part].of, of))
+		fail(p, -ENOMEM);
+	if (++p->n_stmts > MAX_STMTS)
+		fail(p, -E2BIG);
+}
+
+static struct pass_origin origin(const struct weave_flow *f, uint32_t at)
+{
+	uint32_t number = at < f->g->numbers.len ? f->g->numbers.at[at] : PASS_OURS;
+
+	return (struct pass_origin){number == PASS_OURS ? PASS_OURS : f->k, number};
+}
+
+static void put_stmt(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at)
+{
+	push(p, part, ptx_graft_stmt(f->g->graft, &f->g->f->body.at[at]), origin(f, at));
+	fail(p, ptx_graft_error(f->g->graft));
+}
+
+static void put_unit(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t unit)
+{
+	for (uint32_t i = f->units.at[unit].first; i < f->units.at[unit].end; i++)
+		put_stmt(p, part, f, i);
+}
+
+/* Text of ours at a part's end. Returns the last statement of it, or NULL. */
+static struct ptx_stmt *put_text(
+	struct product *p, uint32_t part, const char *text, struct pass_origin of)
+{
+	struct pass_writer t = {.m = p->x->m, .f = p->x->host, .diags = p->x->diags};
+
+	pass_put(&t, text);
+	fail(p, t.error);
+	for (size_t i = 0; i < t.out.len; i++)
+		push(p, part, t.out.at[i], of);
+	VEC_FREE(&t.out);
+	pass_writer_finish(&t);
+	if (p->error)
+		return NULL;
+	return &p->d.parts.at[part].stmts.at[p->d.parts.at[part].stmts.len - 1];
+}
+
+static void go_on(struct product *p, uint32_t part, uint32_t to)
+{
+	if (!p->error)
+		p->d.parts.at[part].next = to;
+}
+
+static void lead(struct product *p, uint32_t part, uint32_t to)
+{
+	if (!p->error && !VEC_PUSH(&p->d.parts.at[part].to, to))
+		fail(p, -ENOMEM);
+}
+
+static void branch(struct product *p, uint32_t part, uint32_t guard, bool negated, uint32_t to,
+	struct pass_origin of)
+{
+	if (p->error)
+		return;
+	p->d.parts.at[part].last = (struct ptx_stmt){
+		.kind = PTX_INSN, .mn = p->bra, .guard = guard, .guard_negated = negated};
+	p->about.at[part].last = of;
+	lead(p, part, to);
+}
+
+/* ---- states ---- */
+static uint32_t state(struct product *p, uint32_t first, uint32_t second)
+{
+	uint32_t node[2] = {weave_settle(&p->f[0], first), weave_settle(&p->f[1], second)};
+	size_t key = (size_t)node[0] * p->f[1].nodes.len + node[1];
+	struct state s = {{node[0], node[1]}, CFG_NONE};
+
+	if (p->state_of[key])
+		return STATE | (p->state_of[key] - 1);
+	if (!VEC_PUSH(&p->states, s) || !VEC_PUSH(&p->todo, (uint32_t)p->states.len - 1)) {
+		fail(p, -ENOMEM);
+		return CFG_NONE;
+	}
+	p->state_of[key] = (uint32_t)p->states.len;
+	return STATE | (p->state_of[key] - 1);
+}
+
+/* The state with node `to` of kernel k, and the other's node of s. */
+static uint32_t moved(struct product *p, struct state s, unsigned k, uint32_t to)
+{
+	s.node[k] = to;
+	return state(p, s.node[0], s.node[1]);
+}
+
+/* ---- runs: GoPTX, section III-B ---- */
+/* Not only what stands around it. */
+static bool has_own(const struct weave_flow *f, const struct weave_node *n)
+{
+	for (uint32_t u = n->from; u < n->end; u++)
+		for (uint32_t i = f->units.at[u].first; i < f->units.at[u].end; i++)
+			if (origin(f, i).guest != PASS_OURS)
+				return true;
+	return false;
+}
+
+static void mark_woven(struct weave_flow *f, const struct weave_node *n)
+{
+	for (uint32_t u = n->from; u < n->end; u++)
+		for (uint32_t i = f->units.at[u].first; i < f->units.at[u].end; i++)
+			f->woven[i] = 1;
+}
+
+/* Which of two lists gives the next unit: that with fewer cycles so far; if they have as many, that
+ * with the longer one. */
+static unsigned choose(const struct product *p, const uint32_t at[2], const uint32_t end[2],
+	const uint64_t cycles[2])
+{
+	if (at[0] == end[0] || at[1] == end[1])
+		return at[0] == end[0];
+	if (p->o->in_order)
+		return 0;
+	if (cycles[0] != cycles[1])
+		return cycles[1] < cycles[0];
+	return p->f[1].units.at[at[1]].latency > p->f[0].units.at[at[0]].latency;
+}
+
+/* What is said to the assembler of a block stands at its beginning. */
+static void put_directives(struct product *p, uint32_t part, unsigned k, uint32_t *at, uint32_t end)
+{
+	const struct weave_flow *f = &p->f[k];
+
+	for (; *at < end; ++*at) {
+		if (f->g->f->body.at[f->units.at[*at].first].kind != PTX_DIRECTIVE)
+			return;
+		put_unit(p, part, f, *at);
+	}
+}
+
+static void put_run(struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
+{
+	for (uint32_t u = n->from; u < n->end && !p->error; u++)
+		put_unit(p, part, &p->f[k], u);
+}
+
+/* Both kernels are at their end there. */
+static bool is_end(const struct product *p, uint32_t ref)
+{
+	const struct state *s;
+
+	if (p->error || !(ref & STATE))
+		return false;
+	s = &p->states.at[ref & ~STATE];
+	return s->node[0] == p->f[0].end && s->node[1] == p->f[1].end;
+}
+
+/* At the end of a part: the lanes of a warp meet there, before they join code
+ * that others enter. ptxas makes lanes that a branch or a guard parts meet again (BSYNC) only at a
+ * place that nothing but this branch leads to. At a state, which other parts lead to, they stay
+ * apart, and ptxas takes the warp for whole all the same: a barrier counts each part of it as a
+ * warp, a vote asks the lanes that are there, a loop counts once for each part. At the beginning of
+ * a state a gathering is too late: ptxas makes nothing of it. */
+static void gather(struct product *p, uint32_t part)
+{
+	const struct pass_origin ours = {PASS_OURS, PASS_OURS};
+
+	put_text(p, part, WHOLE_WARP, ours);
+}
+
+/* Something in these units is under a guard. */
+static bool has_guard(const struct weave_flow *f, uint32_t from, uint32_t end)
+{
+	const ptx_body *body = &f->g->f->body;
+
+	for (uint32_t u = from; u < end; u++)
+		for (uint32_t i = f->units.at[u].first; i < f->units.at[u].end; i++)
+			if (body->at[i].kind == PTX_INSN && body->at[i].guard != PTX_NO_REG)
+				return true;
+	return false;
+}
+
+/* Of whole warps. Returns whether something is under a guard. */
+static bool weave_runs(struct product *p, uint32_t part, const struct weave_node *const n[2])
+{
+	uint32_t at[2] = {0, 0}, end[2] = {0, 0};
+	uint64_t cycles[2] = {0, 0};
+	bool guarded = false;
+
+	for (unsigned k = 0; k < 2; k++) {
+		if (!n[k])
+			continue;
+		at[k] = n[k]->from;
+		end[k] = n[k]->end;
+		guarded |= has_guard(&p->f[k], at[k], end[k]);
+		if (n[!k] && has_own(&p->f[!k], n[!k]))
+			mark_woven(&p->f[k], n[k]);
+		put_directives(p, part, k, &at[k], end[k]);
+	}
+	while ((at[0] < end[0] || at[1] < end[1]) && !p->error) {
+		unsigned k = choose(p, at, end, cycles);
+
+		cycles[k] += p->f[k].units.at[at[k]].latency;
+		put_unit(p, part, &p->f[k], at[k]++);
+	}
+	return guarded;
+}
+
+/* ---- branches ---- */
+static const struct ptx_stmt *last_of(const struct weave_flow *f, uint32_t block, uint32_t *ret_at)
+{
+	const struct cfg_block *blk = &f->cfg->at[block];
+	const struct ptx_stmt *s = blk->end > blk->first ? &f->g->f->body.at[blk->end - 1] : NULL;
+
+	*ret_at = blk->end - 1;
+	return s && s->kind == PTX_INSN && s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT) ? s : NULL;
+}
+
+/* A place in a kernel that runs alone: a block of the region in hand, or beyond it. */
+struct region {
+	struct state s;
+	unsigned k;
+	uint32_t meet; /* block */
+	uint32_t out;  /* part in which its ways meet, ahead of that block's state */
+};
+
+static uint32_t place(struct product *p, const struct region *r, uint32_t block)
+{
+	const struct weave_flow *f = &p->f[r->k];
+
+	if (block == r->meet)
+		return r->out;
+	if (block != f->cfg->exit && p->seen[block] == p->mark)
+		return p->region[r->k][block];
+	return moved(p, r->s, r->k, f->node[block]);
+}
+
+static uint32_t block_of_label(const struct weave_flow *f, const struct ptx_sym *label)
+{
+	const ptx_body *body = &f->g->f->body;
+
+	for (size_t i = 0; i < body->len; i++)
+		if (body->at[i].kind == PTX_LABEL && body->at[i].sym == label)
+			return f->cfg->block_of[i];
+	return f->cfg->exit;
+}
+
+/* How a block ends, at the end of a part: as it is. */
+static void end_alone(struct product *p, const struct region *r, uint32_t part, uint32_t block)
+{
+	const struct weave_flow *f = &p->f[r->k];
+	const struct cfg_block *blk = &f->cfg->at[block];
+	const struct ptx_stmt *s;
+	struct ptx_stmt copy;
+	uint32_t at;
+
+	s = last_of(f, block, &at);
+	if (!s || (s->mn->op == PTX_OP_bra && s->guard == PTX_NO_REG)) {
+		go_on(p, part, place(p, r, blk->n_succ ? blk->succ[0] : f->cfg->exit));
+		return;
+	}
+	if (s->guard != PTX_NO_REG)
+		go_on(p, part, place(p, r, block + 1));
+	if (s->mn->op == PTX_OP_bra) {
+		branch(p, part, ptx_graft_reg(f->g->graft, s->guard), s->guard_negated,
+			place(p, r, blk->succ[0]), origin(f, at));
+		p->d.parts.at[part].last.mn = s->mn;
+		return;
+	}
+	copy = ptx_graft_stmt(f->g->graft, s);
+	fail(p, ptx_graft_error(f->g->graft));
+	if (p->error)
+		return;
+	p->d.parts.at[part].last = copy;
+	p->about.at[part].last = origin(f, at);
+	for (uint32_t i = 0; s->mn->op == PTX_OP_brx && i < s->opd[1].sym->n_targets; i++)
+		lead(p, part, place(p, r, block_of_label(f, s->opd[1].sym->targets[i].sym)));
+}
+
+/* Kernel k alone, from the branch at the end of a block, in `part`, to where its ways meet. */
+static void put_alone(struct product *p, struct state s, unsigned k, uint32_t part, uint32_t block)
+{
+	const struct weave_flow *f = &p->f[k];
+	uint32_t ipdom = f->cfg->at[block].ipdom;
+	struct region r = {s, k, ipdom == CFG_NONE ? f->cfg->exit : ipdom, CFG_NONE};
+	uint32_t n = cfg_influence(f->cfg, block, p->list, p->seen, ++p->mark), meet;
+
+	meet = moved(p, s, k, f->node[r.meet]);
+	r.out = is_end(p, meet) ? meet : new_part(p, true);
+	if (r.out != meet) {
+		gather(p, r.out);
+		go_on(p, r.out, meet);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		p->region[k][p->list[i]] = new_part(p, true);
+	end_alone(p, &r, part, block);
+	for (uint32_t i = 0; i < n && !p->error; i++) {
+		uint32_t b = p->list[i], to = p->region[k][b];
+
+		for (uint32_t u = f->run[b]; u < f->run[b + 1] && !p->error; u++)
+			put_unit(p, to, f, u);
+		end_alone(p, &r, to, b);
+	}
+}
+
+/* At the end of a part: "@vote bra", where the vote is of all lanes or of any, that they do what
+ * `way` says: 0 take the branch, 1 not. */
+static void vote(struct product *p, uint32_t part, const struct weave_flow *f, uint32_t at,
+	bool all, unsigned way, uint32_t to)
+{
+	const struct ptx_stmt *s = &f->g->f->body.at[at];
+	struct ptx_stmt *v = put_text(p, part,
+		all ? "vote.sync.all.pred %hd_wv, %hd_wv, -1;"
+		    : "vote.sync.any.pred %hd_wv, %hd_wv, -1;",
+		origin(f, at));
+
+	if (!v)
+		return;
+	v->opd[1].reg = ptx_graft_reg(f->g->graft, s->guard);
+	v->opd[1].negated = (s->guard_negated != 0) != (way == 1) ? '!' : 0;
+	branch(p, part, v->opd[0].reg, false, to, origin(f, at));
+}
+
+/* Whole warps go on woven; the others alone. */
+static void vote_on(struct product *p, struct state s, unsigned k, uint32_t part)
+{
+	const struct weave_flow *f = &p->f[k];
+	const struct weave_node *n = &f->nodes.at[s.node[k]];
+	unsigned likely = n->likely ? 0 : 1;
+	uint32_t at = f->cfg->at[n->block].end - 1, alone = new_part(p, true), second = alone;
+
+	/* To where its ways meet anyway they come alone, too. */
+	if (n->next[!likely] != n->meet) {
+		second = new_part(p, true);
+		vote(p, second, f, at, true, !likely, moved(p, s, k, n->next[!likely]));
+		go_on(p, second, alone);
+	}
+	vote(p, part, f, at, false, !likely, second);
+	put_alone(p, s, k, alone, n->block);
+	go_on(p, part, moved(p, s, k, n->next[likely]));
+}
+
+static void take_branch(struct product *p, struct state s, unsigned k, uint32_t part)
+{
+	const struct weave_flow *f = &p->f[k];
+	const struct weave_node *n = &f->nodes.at[s.node[k]];
+	const struct ptx_stmt *last;
+	uint32_t at, taken;
+
+	for (uint32_t u = n->from; u < n->end; u++)
+		put_unit(p, part, f, u);
+	last = last_of(f, n->block, &at);
+	if (p->error)
+		return;
+	if (n->kind == WEAVE_TRAP) {
+		p->d.parts.at[part].last = ptx_graft_stmt(f->g->graft, last);
+		fail(p, ptx_graft_error(f->g->graft));
+		p->about.at[part].last = origin(f, at);
+		if (n->next[0] != CFG_NONE)
+			go_on(p, part, moved(p, s, k, n->next[0]));
+	} else if (n->alone) {
+		put_alone(p, s, k, part, n->block);
+	} else if (n->uniform) {
+		taken = moved(p, s, k, n->next[0]);
+		branch(p, part, ptx_graft_reg(f->g->graft, last->guard), last->guard_negated, taken,
+			origin(f, at));
+		go_on(p, part, moved(p, s, k, n->next[1]));
+	} else {
+		vote_on(p, s, k, part);
+	}
+}
+
+/* ---- one step of both, where each is a run, or an if ---- */
+/* At the end of a part: who does not go into the block of an if, to `to`. Returns the next part. */
+static uint32_t unless_into(struct product *p, uint32_t part, unsigned k,
+	const struct weave_node *n, bool whole, uint32_t to)
+{
+	const struct weave_flow *f = &p->f[k];
+	uint32_t at = f->cfg->at[n->block].end - 1, next = new_part(p, !whole);
+	const struct ptx_stmt *s = &f->g->f->body.at[at];
+
+	if (p->error)
+		return part;
+	if (whole && !n->uniform)
+		vote(p, part, f, at, false, !n->into, to);
+	else
+		branch(p, part, ptx_graft_reg(f->g->graft, s->guard),
+			(s->guard_negated != 0) != (n->into == 0), to, origin(f, at));
+	go_on(p, part, next);
+	return next;
+}
+
+/* Kernel k's step alone, from a part on. Returns that in which it ends. */
+static uint32_t step_alone(struct product *p, uint32_t part, unsigned k, const struct weave_node *n)
+{
+	uint32_t behind, into;
+
+	if (n->kind == WEAVE_RUN) {
+		put_run(p, part, k, n);
+		return part;
+	}
+	behind = new_part(p, true);
+	into = unless_into(p, part, k, n, false, behind);
+	put_run(p, into, k, n);
+	go_on(p, into, behind);
+	return behind;
+}
+
+/* Where all of a warp go into the blocks of ifs, all is woven; else one after the other. */
+static void step(struct product *p, uint32_t part, const struct weave_node *const n[2], uint32_t to)
+{
+	uint32_t apart = CFG_NONE, last;
+
+	for (unsigned k = 0; k < 2 && !p->error; k++) {
+		if (!n[k] || n[k]->kind != WEAVE_IF)
+			continue;
+		if (apart == CFG_NONE)
+			apart = new_part(p, true);
+		part = unless_into(p, part, k, n[k], true, apart);
+	}
+	if (weave_runs(p, part, n) && !is_end(p, to))
+		gather(p, part);
+	go_on(p, part, to);
+	if (apart == CFG_NONE)
+		return;
+	last = apart;
+	for (unsigned k = 0; k < 2 && !p->error; k++)
+		if (n[k])
+			last = step_alone(p, last, k, n[k]);
+	if (!is_end(p, to))
+		gather(p, last);
+	go_on(p, last, to);
+}
+
+/* ---- one state ---- */
+static bool is_step(const struct weave_node *n)
+{
+	return n->kind == WEAVE_RUN || n->kind == WEAVE_IF;
+}
+
+/* Whether the second kernel is kept where it is. */
+static bool has_to_wait(const struct product *p, struct state s)
+{
+	return p->f[1].nodes.at[s.node[1]].sync && p->f[0].nodes.at[s.node[0]].sync_ahead;
+}
+
+/* What stands around a kernel (ids, who has no block) is long in one and short in the other: code
+ * of kernels is woven with code of kernels. */
+static void begin_together(const struct product *p, const struct weave_node *runs[2])
+{
+	bool own[2];
+
+	if (!runs[0] || !runs[1])
+		return;
+	for (unsigned k = 0; k < 2; k++)
+		own[k] = has_own(&p->f[k], runs[k]);
+	if (own[0] != own[1])
+		runs[own[0] ? 0 : 1] = NULL;
+}
+
+static void write_state(struct product *p, uint32_t number)
+{
+	struct state s = p->states.at[number];
+	const struct weave_node *n[2] = {
+		&p->f[0].nodes.at[s.node[0]], &p->f[1].nodes.at[s.node[1]]};
+	const struct weave_node *runs[2] = {NULL, NULL};
+	uint32_t part = new_part(p, false);
+	bool waits = has_to_wait(p, s);
+
+	if (p->error)
+		return;
+	p->states.at[number].part = part;
+	for (unsigned k = 0; k < 2; k++)
+		if (!is_step(n[k]) && n[k]->kind != WEAVE_END && !(k == 1 && waits)) {
+			take_branch(p, s, k, part);
+			return;
+		}
+	for (unsigned k = 0; k < 2; k++)
+		if (is_step(n[k]) && !(k == 1 && waits))
+			runs[k] = n[k];
+	begin_together(p, runs);
+	for (unsigned k = 0; k < 2; k++)
+		if (runs[k])
+			s.node[k] = n[k]->next[0];
+	if (runs[0] || runs[1])
+		step(p, part, runs, state(p, s.node[0], s.node[1]));
+}
+
+/* ---- all of it ---- */
+static void put_head(struct product *p, const struct weave_flow *f)
+{
+	const ptx_body *body = &f->g->f->body;
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < body->len && !p->error; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+		bool proto = s->kind == PTX_DIRECTIVE && s->sym &&
+			     strcmp(s->text, ".branchtargets") != 0;
+
+		depth += s->kind == PTX_OPEN;
+		depth -= s->kind == PTX_CLOSE;
+		if (!depth && (s->kind == PTX_DECL || proto) &&
+			!VEC_PUSH(&p->d.head, ptx_graft_stmt(f->g->graft, s)))
+			fail(p, -ENOMEM);
+	}
+	fail(p, ptx_graft_error(f->g->graft));
+}
+
+/* Where threads begin: those that only one kernel has, with that alone. */
+static void put_entry(struct product *p)
+{
+	uint32_t part = new_part(p, false), both = state(p, p->f[0].start, p->f[1].start);
+	struct pass_origin ours = {PASS_OURS, PASS_OURS};
+	char text[200];
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct ptx_stmt *s;
+
+		if (p->f[k].g->threads >= p->x->threads)
+			continue;
+		snprintf(text, sizeof(text),
+			"mov.u32 %%hd_mr0, %%tid.x;\n"
+			"setp.ge.u32 %%hd_mp1, %%hd_mr0, %u;\n"
+			"vote.sync.any.pred %%hd_mp1, %%hd_mp1, -1;\n",
+			p->f[k].g->threads);
+		s = put_text(p, part, text, ours);
+		if (s)
+			branch(p, part, s->opd[0].reg, false,
+				state(p, k ? p->f[0].start : p->f[0].end,
+					k ? p->f[1].end : p->f[1].start),
+				ours);
+	}
+	go_on(p, part, both);
+	if (p->todo.len == 2) { /* both first */
+		uint32_t one = p->todo.at[0];
+
+		p->todo.at[0] = p->todo.at[1];
+		p->todo.at[1] = one;
+	}
+}
+
+/* Parts in the order in which they are laid out: the entry, those where most come, the others, and
+ * the end. */
+static uint32_t *lay_out(const struct product *p, uint32_t end)
+{
+	uint32_t n = (uint32_t)p->d.parts.len, at = 0;
+	uint32_t *to = malloc((n + 1) * sizeof(*to));
+
+	for (unsigned cold = 0; to && cold < 2; cold++)
+		for (uint32_t i = 0; i < n; i++)
+			if (i != end && p->about.at[i].cold == cold)
+				to[i] = at++;
+	if (to && end != CFG_NONE)
+		to[end] = at;
+	return to;
+}
+
+static uint32_t resolved(const struct product *p, const uint32_t *to, uint32_t ref)
+{
+	if (ref == CFG_NONE)
+		return ref;
+	return to[ref & STATE ? p->states.at[ref & ~STATE].part : ref];
+}
+
+/* The draft and what goes with it in their order, with parts for states. */
+static void arrange(struct product *p)
+{
+	uint32_t n = (uint32_t)p->d.parts.len, end = CFG_NONE, *to;
+	struct cfg_part *parts = calloc(n + 1, sizeof(*parts));
+	struct about *about = calloc(n + 1, sizeof(*about));
+
+	for (size_t i = 0; i < p->states.len; i++)
+		if (p->states.at[i].node[0] == p->f[0].end &&
+			p->states.at[i].node[1] == p->f[1].end)
+			end = p->states.at[i].part;
+	to = lay_out(p, end);
+	if (!to || !parts || !about)
+		fail(p, -ENOMEM);
+	for (uint32_t i = 0; i < n && !p->error; i++) {
+		struct cfg_part *part = &p->d.parts.at[i];
+
+		part->next = resolved(p, to, part->next);
+		for (size_t k = 0; k < part->to.len; k++)
+			part->to.at[k] = resolved(p, to, part->to.at[k]);
+		parts[to[i]] = *part;
+		about[to[i]] = p->about.at[i];
+	}
+	if (!p->error) {
+		memcpy(p->d.parts.at, parts, n * sizeof(*parts));
+		memcpy(p->about.at, about, n * sizeof(*about));
+	}
+	free(parts);
+	free(about);
+	free(to);
+}
+
+static void note(struct product *p, struct pass_origin of)
+{
+	if (of.guest != PASS_OURS)
+		guests_note(p->x, p->w, of.guest, of.insn);
+}
+
+/* Into the writer, with the numbers of what comes from where. */
+static void write_out(struct product *p)
+{
+	uint32_t *first = calloc(p->d.parts.len + 1, sizeof(*first));
+	ptx_body body = {0};
+	uint32_t at = 0;
+
+	fail(p, first ? 0 : -ENOMEM);
+	if (!p->error)
+		fail(p, cfg_write_parts(p->x->m, p->x->host, &p->d, &body, first));
+	for (uint32_t i = 0; i < p->d.parts.len && !p->error; i++) {
+		const struct about *a = &p->about.at[i];
+		uint32_t from = first[i];
+
+		for (; at < from; at++)
+			pass_copy(p->w, &body.at[at]);
+		/* A label of its own comes first. */
+		if (from < first[i + 1] && body.at[from].kind == PTX_LABEL)
+			from++;
+		for (; at < first[i + 1]; at++) {
+			if (at >= from && at - from < a->of.len)
+				note(p, a->of.at[at - from]);
+			else if (at - from == a->of.len && body.at[at].kind == PTX_INSN)
+				note(p, a->last);
+			else if (at - from == a->of.len)
+				from++; /* a table comes ahead of its branch */
+			pass_copy(p->w, &body.at[at]);
+		}
+	}
+	fail(p, p->w->error);
+	VEC_FREE(&body);
+	free(first);
+}
+
+static void count_woven(const struct weave_flow *f, struct pass_woven *ret)
+{
+	const ptx_body *body = &f->g->f->body;
+
+	for (uint32_t i = 0; i < body->len; i++) {
+		const struct ptx_stmt *s = &body->at[i];
+
+		if (s->kind != PTX_INSN || origin(f, i).guest == PASS_OURS ||
+			s->mn->flags & (PTX_F_BRANCH | PTX_F_EXIT))
+			continue;
+		ret->of[f->k].instructions++;
+		ret->of[f->k].woven += f->woven[i];
+	}
+}
+
+static void tell_apart(
+	struct pass_woven *ret, const struct weave_flow *f, uint32_t at, const char *why)
+{
+	const struct ptx_stmt *s = weave_plain(f, at);
+
+	if (s && ret->n_apart < ARRAY_LEN(ret->apart))
+		ret->apart[ret->n_apart++] =
+			(struct pass_apart){(uint8_t)f->k, s->line, s->col, why};
+}
+
+static uint32_t first_sync(const struct weave_flow *f, const struct weave_node *n)
+{
+	uint32_t u = n->from;
+
+	while (u + 1 < n->end && !f->units.at[u].sync)
+		u++;
+	return f->units.at[u].first;
+}
+
+/* Where something of a kernel runs alone, and why. */
+static void find_apart(const struct weave_flow f[2], unsigned k, struct pass_woven *ret)
+{
+	bool waits = k == 1 && weave_has_sync(&f[0]);
+
+	for (size_t i = 0; i < f[k].nodes.len; i++) {
+		const struct weave_node *n = &f[k].nodes.at[i];
+		uint32_t at;
+
+		if (n->kind == WEAVE_RUN && n->sync && waits) {
+			tell_apart(ret, &f[k], first_sync(&f[k], n),
+				"a barrier here waits until the first kernel has none left");
+			waits = false; /* and all behind it */
+		}
+		if (n->kind == WEAVE_RUN || n->kind == WEAVE_END || n->kind == WEAVE_TRAP)
+			continue;
+		last_of(&f[k], n->block, &at);
+		if (n->kind == WEAVE_TABLE)
+			tell_apart(ret, &f[k], at, "a branch by a table: its ways are not woven");
+		else if (n->alone && n->uniform)
+			tell_apart(ret, &f[k], at,
+				"its ways are not woven: the product would be too large");
+		else if (n->alone)
+			tell_apart(ret, &f[k], at,
+				ret->reach >= WEAVE_STRAIGHT
+					? "lanes may part here, and the product would be too "
+					  "large: its ways are not woven"
+					: "lanes may part here: its ways are short, and not "
+					  "woven");
+		else if (!n->uniform)
+			tell_apart(ret, &f[k], at,
+				"lanes may part here: warps in which they do run its ways alone");
+	}
+}
+
+static void finish(struct product *p)
+{
+	for (size_t i = 0; i < p->about.len; i++)
+		VEC_FREE(&p->about.at[i].of);
+	VEC_FREE(&p->about);
+	VEC_FREE(&p->states);
+	VEC_FREE(&p->todo);
+	cfg_draft_finish(&p->d);
+	free(p->state_of);
+}
+
+static bool begin(struct product *p, struct arena *a)
+{
+	uint32_t blocks = MAX(p->f[0].cfg->n, p->f[1].cfg->n);
+
+	p->state_of = calloc(p->f[0].nodes.len * p->f[1].nodes.len, sizeof(*p->state_of));
+	p->bra = ptx_get_mnem(p->x->m, "bra");
+	p->list = ARENA_ARRAY(a, uint32_t, blocks);
+	p->seen = arena_zalloc(a, blocks * sizeof(*p->seen));
+	for (unsigned k = 0; k < 2; k++)
+		p->region[k] = ARENA_ARRAY(a, uint32_t, blocks);
+	return p->state_of && p->bra && p->list && p->seen && p->region[0] && p->region[1];
+}
+
+int weave_product(struct guests *x, struct pass_writer *w, struct weave_flow f[2],
+	const struct pass_weave_options *o, struct pass_woven *ret)
+{
+	struct product p = {.x = x, .w = w, .f = f, .o = o};
+	struct arena a;
+
+	if (f[0].nodes.len * f[1].nodes.len > MAX_STATES)
+		return -E2BIG;
+	for (unsigned k = 0; k < 2; k++)
+		memset(f[k].woven, 0, f[k].g->f->body.len);
+	arena_init(&a, 0);
+	fail(&p, begin(&p, &a) ? 0 : -ENOMEM);
+	if (!p.error)
+		put_entry(&p);
+	while (p.todo.len && !p.error)
+		write_state(&p, p.todo.at[--p.todo.len]);
+	if (!p.error)
+		arrange(&p);
+	/* Nothing but what is woven has been written to the host so far. */
+	for (unsigned k = 0; k < 2 && !p.error; k++)
+		put_head(&p, &f[k]);
+	if (!p.error)
+		write_out(&p);
+	for (unsigned k = 0; k < 2 && !p.error; k++)
+		count_woven(&f[k], ret);
+	for (unsigned k = 0; k < 2 && !p.error; k++)
+		find_apart(f, k, ret);
+	finish(&p);
+	arena_finish(&a);
+	return p.error;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Where lanes of a warp meet again in a woven form. ptxas makes lanes that a branch or a guard
+ * parts meet (BSYNC) at a place that nothing but this branch leads to, or at the end of a region
+ * with one way in and one way out. At other places lanes stay apart, and ptxas takes the warp for
+ * whole all the same: barriers then count parts of warps, and votes ask parts of them. So whatever
+ * may part lanes must have such a place ahead of the next barrier, vote or operation of a warp. A
+ * gathering (bar.warp.sync) at the end of a part makes one; at the beginning of a place that other
+ * code enters it makes none.
+ *
+ * Only woven forms have their code in so many copies that lead into each other. */
+#include "pass/verify/verify_private.h"
+
+#include <stdlib.h>
+
+struct meeting {
+	struct verify *v;
+	const struct cfg *g;
+	struct cfg_uniformity *u;
+	uint8_t *together; /* by block: something is done together there, or behind it */
+};
+
+static bool is_gathering(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && s->mn->op == PTX_OP_bar_warp && s->guard == PTX_NO_REG;
+}
+
+static bool is_together(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && !is_gathering(s) &&
+	       s->mn->flags & (PTX_F_CONVERGENT | PTX_F_WARP_SYNC | PTX_F_BARRIER);
+}
+
+static void find_together(struct meeting *m)
+{
+	bool changed = true;
+
+	for (uint32_t b = 0; b < m->g->n; b++)
+		for (uint32_t i = m->g->at[b].first; i < m->g->at[b].end; i++)
+			m->together[b] |= is_together(&m->g->f->body.at[i]);
+	while (changed) {
+		changed = false;
+		for (uint32_t b = m->g->n; b-- > 0;) {
+			bool was = m->together[b];
+
+			for (uint32_t i = 0; i < m->g->at[b].n_succ; i++)
+				m->together[b] |= m->together[m->g->at[b].succ[i]];
+			changed |= was != m->together[b];
+		}
+	}
+}
+
+/* Both are asked for late: most forms have no place at which lanes could not wait. */
+static const struct cfg_uniformity *uniformity_of_guest(struct meeting *m, struct verify_pair *p)
+{
+	const uint32_t *b = p->g->from->block;
+
+	if (!p->g->u && cfg_uniformity(&m->v->arena, p->pg,
+				b[1] == 1 && b[2] == 1 ? CFG_BLOCKS_1D : 0, NULL, &p->g->u) < 0)
+		m->v->failed = true;
+	return p->g->u;
+}
+
+static bool is_uniform(const struct cfg_uniformity *u, uint32_t block, uint32_t reg)
+{
+	return u->reg[reg] >= CFG_WARP_UNIFORM && u->block[block] >= CFG_WARP_UNIFORM;
+}
+
+/* The guard may differ in lanes of a warp; it does not where whole warps take it in the kernel. */
+static bool may_part(struct meeting *m, uint32_t block, uint32_t at)
+{
+	const struct ptx_stmt *s = &m->g->f->body.at[at], *w, *own;
+	struct verify_pair *p = verify_owner(m->v, at);
+
+	if (verify_is_never(m->v->pairs.at[0], at))
+		return false;
+	w = verify_written(m->g, at, s->guard);
+	if (w && w->mn->op == PTX_OP_vote)
+		return false;
+	own = p && p->g && uniformity_of_guest(m, p) ? &p->p->body.at[p->of[at]] : NULL;
+	if (own && own->guard != PTX_NO_REG &&
+		is_uniform(p->g->u, p->pg->block_of[p->of[at]], own->guard))
+		return false;
+	if (!m->u && cfg_uniformity(&m->v->arena, m->g, CFG_BLOCKS_1D, NULL, &m->u) < 0)
+		m->v->failed = true;
+	return m->v->failed || !is_uniform(m->u, block, s->guard);
+}
+
+/* Nothing leads there but what comes from block `from`, or it ends a region with one way in. */
+static bool is_own(const struct meeting *m, uint32_t from, uint32_t place)
+{
+	const struct cfg_block *b = &m->g->at[place];
+
+	if (b->idom != CFG_NONE && m->g->at[b->idom].ipdom == place)
+		return true;
+	for (uint32_t i = 0; i < b->n_pred; i++)
+		if (m->g->at[b->pred[i]].order != CFG_NONE &&
+			!cfg_dominates(m->g, from, b->pred[i]))
+			return false;
+	return true;
+}
+
+/* Past blocks that only lead on: ptxas makes no place of them. */
+static uint32_t settle(const struct meeting *m, uint32_t place)
+{
+	for (uint32_t steps = 0; place != CFG_NONE && steps < m->g->n; steps++) {
+		const struct cfg_block *b = &m->g->at[place];
+
+		for (uint32_t i = b->first; i < b->end; i++) {
+			const struct ptx_stmt *s = &m->g->f->body.at[i];
+
+			if (s->kind == PTX_INSN &&
+				(s->mn->op != PTX_OP_bra || s->guard != PTX_NO_REG))
+				return place;
+		}
+		if (b->n_succ != 1)
+			return place;
+		place = b->succ[0];
+	}
+	return place;
+}
+
+/* Lanes parted in a block by statement `at` may wait for each other where they meet, or do nothing
+ * together from there on. */
+static bool can_meet(const struct meeting *m, uint32_t block, uint32_t at)
+{
+	const struct cfg_block *b = &m->g->at[block];
+	uint32_t place = b->n_succ == 1 ? b->succ[0] : CFG_NONE;
+
+	if (at + 1 == b->end && b->n_succ > 1)
+		place = b->ipdom;
+	place = settle(m, place);
+	return place == CFG_NONE || place == m->g->exit || !m->together[place] ||
+	       is_own(m, block, place);
+}
+
+/* Tells of a guarded statement at which lanes may part, if one stands between the last statement of
+ * the block that all lanes execute together and the end of the block. */
+static void look_at_block(struct meeting *m, uint32_t block)
+{
+	const struct cfg_block *b = &m->g->at[block];
+	struct verify_pair *p;
+
+	for (uint32_t at = b->end; at-- > b->first;) {
+		const struct ptx_stmt *s = &m->g->f->body.at[at];
+
+		if (is_gathering(s) || is_together(s))
+			return;
+		if (s->kind != PTX_INSN || s->guard == PTX_NO_REG || can_meet(m, block, at) ||
+			!may_part(m, block, at))
+			continue;
+		if (m->v->r->apart) {
+			*m->v->r->apart = true;
+			return;
+		}
+		p = verify_owner(m->v, at);
+		p = p ? p : m->v->pairs.at[0];
+		verify_tell(p, PASS_RULE_CONVERGENCE, at, p->of[at],
+			"lanes may part at `%s` and meet again only where other code comes, too, "
+			"ahead of "
+			"what they do together",
+			verify_text(p, p->q, at));
+		return;
+	}
+}
+
+void verify_meetings(struct verify *v)
+{
+	const struct pass_merged *form = v->r->form;
+	struct meeting m = {.v = v, .g = v->host};
+
+	if (!form || form->woven.why.reason || !form->woven.of[0].instructions)
+		return;
+	m.together = arena_zalloc(&v->arena, m.g->n + 1);
+	if (!m.together) {
+		v->failed = true;
+		return;
+	}
+	find_together(&m);
+	for (uint32_t b = 0; b < m.g->exit && !v->failed; b++)
+		if (m.g->at[b].order != CFG_NONE && m.g->at[b].end > m.g->at[b].first)
+			look_at_block(&m, b);
+}

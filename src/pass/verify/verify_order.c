@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Barriers of two kernels whose code stands among each other's (GoPTX, figure 9). Where one warp
+ * comes to a barrier of the first ahead of one of the second, and another warp the other way round,
+ * both wait for ever. So all ways lead from the one to the other, or all the other way; but for
+ * those on which all threads of the entry meet in between. */
+#include "pass/verify/verify_private.h"
+
+#include <stdlib.h>
+
+struct order {
+	struct verify *v;
+	uint8_t *seen;
+	VEC(uint32_t) todo;
+	/* By kernel: a barrier, or a call of what may have one. */
+	const bool *calls_barrier;
+	uint32_t found[CTL_MAX_MERGED]; /* by kernel: a barrier of it that comes behind, or NONE */
+};
+
+static bool waits(const struct order *o, uint32_t at, unsigned *ret_k)
+{
+	const struct ptx_stmt *s = &o->v->r->f->body.at[at];
+	struct verify_pair *p;
+
+	if (s->kind != PTX_INSN || !(s->mn->flags & (PTX_F_BARRIER | PTX_F_CALL)))
+		return false;
+	p = verify_owner(o->v, at);
+	if (!p || (s->mn->flags & PTX_F_CALL && !o->calls_barrier[p->k]))
+		return false;
+	*ret_k = p->k;
+	return true;
+}
+
+/* Nobody's, and of all threads. */
+static bool is_fence(const struct order *o, uint32_t at)
+{
+	const struct ptx_stmt *s = &o->v->r->f->body.at[at];
+
+	return s->kind == PTX_INSN && s->mn->flags & PTX_F_BARRIER && s->n == 1 &&
+	       s->guard == PTX_NO_REG && !verify_owner(o->v, at);
+}
+
+static void add_ways(struct order *o, uint32_t block)
+{
+	const struct cfg *g = o->v->host;
+
+	for (uint32_t i = 0; i < g->at[block].n_succ; i++) {
+		uint32_t next = g->at[block].succ[i];
+
+		if (o->seen[next])
+			continue;
+		o->seen[next] = 1;
+		if (!VEC_PUSH(&o->todo, next))
+			o->v->failed = true;
+	}
+}
+
+static void search(struct order *o, uint32_t at, uint32_t block)
+{
+	const struct cfg *g = o->v->host;
+	unsigned k = 0;
+
+	for (; at < g->at[block].end; at++) {
+		if (is_fence(o, at))
+			return;
+		if (waits(o, at, &k) && o->found[k] == NONE)
+			o->found[k] = at;
+	}
+	add_ways(o, block);
+}
+
+/* What comes behind any of kernel k's. */
+static void search_from(struct order *o, unsigned k)
+{
+	const struct cfg *g = o->v->host;
+	unsigned by = 0;
+
+	for (unsigned i = 0; i < CTL_MAX_MERGED; i++)
+		o->found[i] = NONE;
+	for (uint32_t b = 0; b < g->n; b++)
+		o->seen[b] = 0;
+	for (uint32_t b = 0; b < g->n; b++)
+		for (uint32_t i = g->at[b].first; i < g->at[b].end; i++)
+			if (g->at[b].order != CFG_NONE && waits(o, i, &by) && by == k)
+				search(o, i + 1, b);
+	while (o->todo.len && !o->v->failed) {
+		uint32_t b = o->todo.at[--o->todo.len];
+
+		search(o, g->at[b].first, b);
+	}
+}
+
+static bool any_barrier(const struct verify *v, unsigned k)
+{
+	for (size_t i = 0; i < v->pairs.len; i++) {
+		const struct verify_pair *p = v->pairs.at[i];
+
+		for (size_t s = 0; p->k == k && !p->entry && s < p->p->body.len; s++)
+			if (p->p->body.at[s].kind == PTX_INSN &&
+				p->p->body.at[s].mn->flags & PTX_F_BARRIER)
+				return true;
+	}
+	return false;
+}
+
+void verify_order(struct verify *v)
+{
+	uint32_t behind[CTL_MAX_MERGED][CTL_MAX_MERGED];
+	bool calls[CTL_MAX_MERGED] = {0};
+	struct order o = {.v = v, .calls_barrier = calls, .seen = calloc(v->host->n, 1)};
+
+	v->failed |= !o.seen;
+	for (unsigned k = 0; k < v->r->n; k++)
+		calls[k] = any_barrier(v, k);
+	for (unsigned k = 0; k < v->r->n && !v->failed; k++) {
+		search_from(&o, k);
+		for (unsigned j = 0; j < v->r->n; j++)
+			behind[k][j] = o.found[j];
+	}
+	for (unsigned k = 0; k < v->r->n && !v->failed; k++)
+		for (unsigned j = 0; j < k; j++)
+			if (behind[k][j] != NONE && behind[j][k] != NONE)
+				verify_tell(v->pairs.at[k], PASS_RULE_BARRIERS, behind[j][k],
+					v->pairs.at[k]->of[behind[j][k]],
+					"`%s` comes behind a barrier of kernel '%.200s' on one "
+					"way, "
+					"and ahead of one on another",
+					verify_text(v->pairs.at[k], v->r->f, behind[j][k]),
+					v->guest[j].from->name);
+	free(o.seen);
+	VEC_FREE(&o.todo);
+}

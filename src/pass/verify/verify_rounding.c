@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Products and sums without a rounding modifier: what the assembler may fuse in the kernel it sees
+ * as it was, and what it does not, it may not now (contract.h). */
+#include "pass/analysis/contract.h"
+#include "pass/verify/verify_private.h"
+
+/* Whether a statement of q ends a block of the assembler's, and what it comes from does not. */
+static bool splits(const struct verify_pair *p, uint32_t at)
+{
+	uint32_t plain = p->of[at];
+
+	return contract_splits(&p->q->body.at[at]) &&
+	       (plain == NONE || !contract_splits(&p->p->body.at[plain]));
+}
+
+/* Back from a sum to the first product that it had in its block. */
+static void look_back(struct verify_pair *p, uint32_t at, uint32_t from)
+{
+	uint32_t first = p->qg->at[p->qg->block_of[at]].first;
+
+	for (uint32_t i = at; i-- > first;) {
+		if (p->of[i] == from && contract_is_product(&p->q->body.at[i]))
+			return;
+		if (!splits(p, i))
+			continue;
+		verify_tell(p, PASS_RULE_ROUNDING, i, p->of[at],
+			"`%s` stands between `%s` and what the assembler fuses it with",
+			verify_text(p, p->q, i), verify_text(p, p->q, at));
+		return;
+	}
+	verify_tell(p, PASS_RULE_ROUNDING, at, p->of[at],
+		"`%s` is in another block than what the assembler fuses it with",
+		verify_text(p, p->q, at));
+}
+
+static bool find(struct verify *v, const struct cfg *g, struct contract *ret)
+{
+	if (contract_find(&v->arena, g, ret) < 0)
+		v->failed = true;
+	return !v->failed;
+}
+
+static bool is_anywhere(const struct verify_pair *p, const struct contract *plain, uint32_t at)
+{
+	return p->of[at] != NONE && plain->anywhere[p->of[at]];
+}
+
+void verify_rounding(struct verify_pair *p)
+{
+	struct contract plain, now;
+
+	if (!find(p->v, p->pg, &plain) || !find(p->v, p->qg, &now))
+		return;
+	for (uint32_t i = 0; i < p->q->body.len; i++) {
+		uint32_t from = p->of[i];
+
+		if (from == NONE || !contract_is_sum(&p->q->body.at[i]))
+			continue;
+		from = plain.from[from];
+		if (from != CFG_NONE)
+			look_back(p, i, from);
+		else if (now.from[i] != CFG_NONE && !is_anywhere(p, &plain, now.from[i]))
+			verify_tell(p, PASS_RULE_ROUNDING, i, p->of[i],
+				"`%s` has a product in its block that it had not, and the "
+				"assembler "
+				"may fuse both",
+				verify_text(p, p->q, i));
+	}
+}

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Barriers: which they are now and whom they count, and who comes to them. That they are met in the
+ * order of the plain kernel is for verify_flow.c. */
+#include "pass/verify/verify_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_barrier(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_INSN && s->mn->flags & PTX_F_BARRIER &&
+	       s->mn->op != PTX_OP_barrier_cluster;
+}
+
+static unsigned number_at(const struct ptx_stmt *s)
+{
+	return ptx_has_mod(s->mn, "red") ? 1 : 0;
+}
+
+/* The count of threads; NULL: all of the block. */
+static const struct ptx_opd *count_of(const struct ptx_stmt *s)
+{
+	unsigned red = number_at(s);
+
+	return s->n > 1 + 2 * red ? &s->opd[1 + red] : NULL;
+}
+
+static bool is_imm(const struct ptx_opd *o)
+{
+	return o->kind == PTX_OPD_IMM && o->has_value;
+}
+
+static bool is_aligned(const struct ptx_stmt *s)
+{
+	return s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned");
+}
+
+static void wrong(struct verify_pair *p, uint32_t at, const char *why)
+{
+	verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at], "`%s` stands for `%s`: %s",
+		verify_text(p, p->q, at), verify_text(p, p->p, p->of[at]), why);
+}
+
+/* ---- one barrier ---- */
+static void same_number(
+	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
+{
+	const struct ptx_opd *a = &plain->opd[number_at(plain)], *b = &s->opd[number_at(s)];
+	uint8_t *now;
+
+	p->g->has_barriers = true;
+	if (!is_imm(a) || !is_imm(b)) {
+		verify_operand(p, a, b, at);
+		return;
+	}
+	now = &p->g->barrier[a->value & 15];
+	if (*now == 255)
+		*now = (uint8_t)b->value;
+	if (*now != b->value || (!p->v->r->form && a->value != b->value))
+		wrong(p, at, "its number is another one");
+	for (unsigned i = 0; i < 16; i++)
+		if (i != a->value && p->g->barrier[i] == b->value)
+			wrong(p, at, "two barriers of the kernel have one number");
+}
+
+/* Whether lanes are there that fill up the last warp of the kernel's block, and are elsewhere. */
+static bool has_fillers(const struct verify_pair *p)
+{
+	const uint32_t *b = p->g->from->block;
+
+	return p->v->r->form && (b[0] * b[1] * b[2]) % 32 &&
+	       memcmp(b, p->v->r->form->block, sizeof(p->v->r->form->block)) != 0;
+}
+
+static void same_count(
+	struct verify_pair *p, uint32_t at, const struct ptx_stmt *s, const struct ptx_stmt *plain)
+{
+	const struct ptx_opd *a = count_of(plain), *b = count_of(s);
+
+	if (a && has_fillers(p))
+		wrong(p, at, "it counts lanes that the kernel's block does not have");
+	else if (a && b)
+		verify_operand(p, a, b, at);
+	else if (a)
+		wrong(p, at, "its count of threads is gone");
+	else if (b && (!is_imm(b) || !p->v->r->form || b->value != p->g->threads))
+		wrong(p, at, "it does not count the threads of the kernel's block");
+}
+
+static bool has_all_mods(const struct ptx_mnem *of, const struct ptx_mnem *in)
+{
+	for (unsigned i = 0; i < of->n_mods; i++)
+		if (strcmp(of->mods[i], "aligned") != 0 && !ptx_has_mod(in, of->mods[i]))
+			return false;
+	return true;
+}
+
+/* A reduction whose result goes through memory (rounds.c): which are its operands then. */
+static void same_reduction(
+	struct verify_pair *p, uint32_t from, uint32_t end, const struct ptx_stmt *plain)
+{
+	const struct ptx_stmt *first = &p->q->body.at[from], *last = &p->q->body.at[end - 1];
+
+	if (first->kind != PTX_INSN || first->mn->op != PTX_OP_selp || !last->n) {
+		wrong(p, from, "its operand is not looked at");
+		return;
+	}
+	if (verify_operand(p,
+		    &(struct ptx_opd){.kind = PTX_OPD_REG, .reg = plain->opd[plain->n - 1].reg},
+		    &(struct ptx_opd){.kind = PTX_OPD_REG, .reg = first->opd[3].reg}, from))
+		verify_operand(p, &plain->opd[0], &last->opd[0], end - 1);
+}
+
+void verify_barrier(struct verify_pair *p, uint32_t from, uint32_t end)
+{
+	const struct ptx_stmt *plain = &p->p->body.at[p->of[from]], *s;
+	bool reduces = ptx_has_mod(plain->mn, "red");
+	uint32_t at = NONE;
+
+	for (uint32_t i = from; i < end; i++)
+		if (is_barrier(&p->q->body.at[i])) {
+			if (at != NONE)
+				wrong(p, i, "there are two of it");
+			at = i;
+		}
+	if (!is_barrier(plain))
+		return; /* of a cluster: nobody changes it */
+	if (at == NONE) {
+		wrong(p, from, "it is none");
+		return;
+	}
+	s = &p->q->body.at[at];
+	if (!verify_reg(p, plain->guard, s->guard, at))
+		return;
+	same_number(p, at, s, plain);
+	same_count(p, at, s, plain);
+	if (reduces && !ptx_has_mod(s->mn, "red")) {
+		same_reduction(p, from, end, plain);
+		return;
+	}
+	if (!has_all_mods(plain->mn, s->mn) || !has_all_mods(s->mn, plain->mn)) {
+		wrong(p, at, "of another kind");
+		return;
+	}
+	if (reduces && verify_operand(p, &plain->opd[0], &s->opd[0], at))
+		verify_operand(p, &plain->opd[plain->n - 1], &s->opd[s->n - 1], at);
+}
+
+/* ---- what comes behind a kernel ---- */
+/* By block: 1: some of the kernel is there; 2: all of it comes behind the kernel. */
+static uint8_t *find_blocks_behind(const struct verify_pair *p)
+{
+	const struct cfg *g = p->v->host;
+	uint8_t *behind = arena_zalloc(&p->v->arena, g->n);
+	bool changed = behind != NULL;
+
+	p->v->failed |= !behind;
+	for (uint32_t i = 0; behind && i < p->q->body.len; i++)
+		if (p->of[i] != NONE)
+			behind[g->block_of[i]] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = 0; b < g->n; b++)
+			for (uint32_t i = 0; behind[b] && i < g->at[b].n_succ; i++) {
+				changed |= behind[g->at[b].succ[i]] != 2;
+				behind[g->at[b].succ[i]] = 2;
+			}
+	}
+	return behind;
+}
+
+/* A statement behind some of the kernel's that is another's, or a barrier and nobody's; or NONE. */
+static uint32_t find_behind(const struct verify_pair *p)
+{
+	const struct cfg *g = p->v->host;
+	const uint8_t *behind = find_blocks_behind(p);
+
+	for (uint32_t b = 0; behind && b < g->n; b++) {
+		bool after = behind[b] == 2;
+
+		for (uint32_t i = g->at[b].first; behind[b] && i < g->at[b].end; i++) {
+			const struct verify_pair *by = verify_owner(p->v, i);
+
+			after |= by == p;
+			if (after && by != p && (by || is_barrier(&p->q->body.at[i])))
+				return i;
+		}
+	}
+	return NONE;
+}
+
+/* Whose threads leave is the last that they run. */
+static void look_behind(struct verify_pair *p)
+{
+	uint32_t at = find_behind(p);
+
+	if (at != NONE)
+		verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
+			"`%s` comes behind the kernel, and threads of that have left",
+			verify_text(p, p->q, at));
+}
+
+/* The end of it is its only way out, and there the entry ends, too. */
+static bool ends_as_it_did(const struct verify_pair *p)
+{
+	for (size_t i = 0; i < p->p->body.len; i++) {
+		const struct ptx_stmt *s = &p->p->body.at[i];
+
+		if (s->kind == PTX_INSN && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
+			return false;
+	}
+	return find_behind(p) == NONE;
+}
+
+/* Where the code stands among other code, lanes may come to a barrier apart, and the aligned form
+ * says that they do not. A block that is run once and is left as it was is as before. */
+void verify_forms(struct verify_pair *p)
+{
+	if (!p->entry || p->leaves || (!p->v->r->form && !p->again) ||
+		(p->v->r->form && ends_as_it_did(p)))
+		return;
+	for (uint32_t i = 0; i < p->q->body.len; i++)
+		if (p->of[i] != NONE && is_barrier(&p->q->body.at[i]) &&
+			is_aligned(&p->q->body.at[i]))
+			wrong(p, i, "the aligned form, where lanes may come apart");
+}
+
+/* ---- who comes where ---- */
+struct range {
+	uint32_t first, end;
+};
+
+/* "@p bra", where p says that the thread's number is n or more, n whole warps. */
+static bool compares_tid(const struct cfg *g, uint32_t at, uint32_t *ret_n)
+{
+	const struct ptx_stmt *s = &g->f->body.at[at], *w;
+
+	if (s->guard == PTX_NO_REG || s->guard_negated || s->mn->op != PTX_OP_bra)
+		return false;
+	w = verify_written(g, at, s->guard);
+	if (w && w->mn->op == PTX_OP_vote && ptx_has_mod(w->mn, "any") &&
+		w->opd[1].kind == PTX_OPD_REG && !w->opd[1].negated)
+		w = verify_written(g, (uint32_t)(w - g->f->body.at), w->opd[1].reg);
+	if (!w || w->mn->op != PTX_OP_setp || w->mn->cmp != PTX_GE || w->n != 3 ||
+		w->opd[1].kind != PTX_OPD_REG || !is_imm(&w->opd[2]) || w->opd[2].value % 32)
+		return false;
+	*ret_n = (uint32_t)w->opd[2].value;
+	w = verify_written(g, (uint32_t)(w - g->f->body.at), w->opd[1].reg);
+	return w && w->mn->op == PTX_OP_mov && w->opd[1].kind == PTX_OPD_SPECIAL &&
+	       w->opd[1].value == PTX_SR_TID_X;
+}
+
+static bool widen(struct range *to, struct range by)
+{
+	struct range was = *to;
+
+	if (by.first >= by.end)
+		return false;
+	if (to->first >= to->end)
+		*to = by;
+	else
+		*to = (struct range){MIN(to->first, by.first), MAX(to->end, by.end)};
+	return to->first != was.first || to->end != was.end;
+}
+
+/* Of those that come to block b, who goes on by its way i. */
+static struct range range_of_way(const struct cfg *g, const struct range *r, uint32_t b, uint32_t i)
+{
+	const struct cfg_block *blk = &g->at[b];
+	struct range to = r[b];
+	uint32_t n = 0;
+
+	if (blk->n_succ != 2 || !compares_tid(g, blk->end - 1, &n))
+		return to;
+	if (i == 0)
+		to.first = MAX(to.first, n);
+	else
+		to.end = MIN(to.end, n);
+	return to;
+}
+
+static bool pass_on(const struct cfg *g, struct range *r, uint32_t b)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+		changed |= widen(&r[g->at[b].succ[i]], range_of_way(g, r, b, i));
+	return changed;
+}
+
+static uint32_t all_threads(const struct verify *v)
+{
+	const uint32_t *b = v->r->form->block;
+
+	return b[0] * b[1] * b[2];
+}
+
+/* Whoever comes there only has to leave yet: no barrier, and nothing of a kernel's. */
+static bool only_leaves(struct verify *v, uint32_t b, const uint8_t *leaves)
+{
+	const struct cfg_block *blk = &v->host->at[b];
+
+	for (uint32_t i = blk->first; i < blk->end; i++)
+		if (is_barrier(&v->r->f->body.at[i]) || verify_owner(v, i))
+			return false;
+	for (uint32_t i = 0; i < blk->n_succ; i++)
+		if (!leaves[blk->succ[i]])
+			return false;
+	return true;
+}
+
+/* By block: whether it may lead to `to`, and whether it only leaves. */
+static void find_ways(struct verify *v, uint32_t to, uint8_t *leads, uint8_t *leaves)
+{
+	const struct cfg *g = v->host;
+	bool changed = true;
+
+	leads[to] = leaves[g->exit] = 1;
+	while (changed) {
+		changed = false;
+		for (uint32_t b = g->n; b-- > 0;) {
+			uint8_t was = leads[b] | leaves[b] << 1;
+
+			for (uint32_t i = 0; i < g->at[b].n_succ; i++)
+				leads[b] |= leads[g->at[b].succ[i]];
+			leaves[b] = leaves[b] || only_leaves(v, b, leaves);
+			changed |= was != (leads[b] | leaves[b] << 1);
+		}
+	}
+}
+
+/* Whether all threads that do not come to block `to` are gone, or leave, by wherever they part from
+ * those that do: then a barrier there waits for nobody else. */
+static bool others_leave(struct verify *v, const struct range *r, uint32_t to)
+{
+	const struct cfg *g = v->host;
+	uint8_t *leads = arena_zalloc(&v->arena, g->n), *leaves = arena_zalloc(&v->arena, g->n);
+
+	if (!leads || !leaves) {
+		v->failed = true;
+		return true;
+	}
+	find_ways(v, to, leads, leaves);
+	for (uint32_t b = 0; b < g->n; b++)
+		for (uint32_t i = 0; leads[b] && i < g->at[b].n_succ; i++) {
+			uint32_t next = g->at[b].succ[i];
+			struct range by = range_of_way(g, r, b, i);
+
+			if (leads[next] || leaves[next] || by.first >= by.end)
+				continue;
+			if (by.first < r[to].first || by.end > r[to].end)
+				return false;
+		}
+	return true;
+}
+
+/* Whose code begins at several places, for some of its threads each: together these are all, and
+ * from there on the ways are for verify_flow.c. */
+static void look_at_beginnings(struct verify *v, struct verify_pair *p, const struct range *all)
+{
+	struct range hull = {0, 0};
+	uint32_t warps = 0;
+
+	for (uint32_t i = 0; i < v->r->f->body.len; i++) {
+		struct range r = all[v->host->block_of[i]];
+
+		if (p->of[i] == NONE || r.first >= r.end)
+			continue;
+		p->g->has_code = true;
+		if (p->of[i] != p->entry_at)
+			continue;
+		p->g->in_parts |= hull.end && (hull.first != r.first || hull.end != r.end);
+		widen(&hull, r);
+		for (uint32_t t = r.first; t < r.end; t += 32)
+			warps |= 1u << (t / 32 % 32);
+	}
+	p->g->first = hull.first;
+	p->g->end = hull.end;
+	if (!p->g->has_code)
+		return;
+	if (hull.end - hull.first != MIN(p->g->threads, all_threads(v)) ||
+		(uint32_t)__builtin_popcount(warps) != (hull.end - hull.first + 31) / 32)
+		verify_tell(p, PASS_RULE_BARRIERS, NONE, p->entry_at,
+			"threads %u to %u of the entry's come to it, and its block has %u",
+			hull.first, hull.end, p->g->threads);
+}
+
+/* A kernel's statements see its own threads, all of them, beginning with the one that its ids say.
+ */
+static void look_at_comers(struct verify *v, uint32_t at, const struct range *all, uint32_t block)
+{
+	struct range r = all[block];
+	struct verify_pair *p = verify_owner(v, at);
+	const struct ptx_stmt *s = &v->r->f->body.at[at];
+	const struct ptx_opd *count = is_barrier(s) ? count_of(s) : NULL;
+
+	if (p && (p->g->in_parts ? p->g->first > r.first || p->g->end < r.end
+				 : p->g->first != r.first || p->g->end != r.end))
+		verify_tell(p, PASS_RULE_BARRIERS, at, p->of[at],
+			"threads %u to %u of the entry's come to `%s`, and %u to %u elsewhere",
+			r.first, r.end, verify_text(p, p->q, at), p->g->first, p->g->end);
+	if (!is_barrier(s) || (p && count && count_of(&p->p->body.at[p->of[at]])))
+		return; /* it says itself how many */
+	if (p && p->g->in_parts)
+		r = (struct range){p->g->first, p->g->end};
+	if (count ? is_imm(count) && count->value == r.end - r.first
+		  : r.end - r.first == all_threads(v) || others_leave(v, all, block))
+		return;
+	p = p ? p : v->pairs.at[0];
+	verify_tell(p, PASS_RULE_BARRIERS, at, NONE,
+		"`%s` waits for others than threads %u to %u, which come to it",
+		verify_text(p, p->q, at), r.first, r.end);
+}
+
+/* The first thread is number 0 of its block. */
+static void look_at_first(struct verify *v, unsigned k)
+{
+	const struct ptx_func *f = v->r->f;
+	struct verify_guest *g = &v->guest[k];
+	uint32_t reg = g->id_reg[PASS_TID], less = 0;
+
+	for (uint32_t i = 0; reg != NONE && i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if (s->kind == PTX_INSN && s->mn->op == PTX_OP_sub && s->n == 3 &&
+			s->opd[0].kind == PTX_OPD_REG && s->opd[0].reg == reg && is_imm(&s->opd[2]))
+			less += (uint32_t)s->opd[2].value;
+	}
+	if (g->has_code && reg != NONE && less != g->first)
+		verify_tell(v->pairs.at[k], PASS_RULE_IDS, NONE, NONE,
+			"its first thread is the entry's %u, and its thread ids begin at %u",
+			g->first, less);
+}
+
+void verify_threads(struct verify *v)
+{
+	const struct pass_merged *form = v->r->form;
+	struct range *r;
+	bool changed = true;
+
+	if (!form)
+		return;
+	r = ARENA_ARRAY(&v->arena, struct range, v->host->n);
+	if (!r) {
+		v->failed = true;
+		return;
+	}
+	r[0] = (struct range){0, all_threads(v)};
+	while (changed) {
+		changed = false;
+		for (uint32_t b = 0; b < v->host->n; b++)
+			if (r[b].first < r[b].end)
+				changed |= pass_on(v->host, r, b);
+	}
+	for (unsigned k = 0; k < v->r->n; k++)
+		look_at_beginnings(v, v->pairs.at[k], r);
+	for (uint32_t b = 0; b < v->host->n; b++)
+		for (uint32_t i = v->host->at[b].first; i < v->host->at[b].end; i++)
+			if (r[b].first < r[b].end && v->r->f->body.at[i].kind == PTX_INSN)
+				look_at_comers(v, i, r, b);
+	for (unsigned k = 0; k < v->r->n; k++) {
+		look_at_first(v, k);
+		if (v->pairs.at[k]->leaves)
+			look_behind(v->pairs.at[k]);
+	}
+}
+
+/* ---- what there is one of ---- */
+/* Side by side, a number is one kernel's. */
+static void compare_numbers(struct verify *v, unsigned k, unsigned other)
+{
+	for (unsigned i = 0; i < 16; i++)
+		for (unsigned m = 0; m < 16; m++) {
+			uint8_t a = v->guest[k].barrier[i], b = v->guest[other].barrier[m];
+
+			if (a != 255 && a == b)
+				verify_tell(v->pairs.at[k], PASS_RULE_BARRIERS, NONE, NONE,
+					"barrier %u is kernel '%.200s''s, too, which runs beside "
+					"it",
+					a, v->guest[other].from->name);
+		}
+}
+
+static bool shares(const struct verify_guest *g)
+{
+	return g->has_shared || g->has_barriers;
+}
+
+/* Side by side. */
+static bool apart(const struct verify_guest *a, const struct verify_guest *b)
+{
+	return a->end <= b->first || b->end <= a->first;
+}
+
+struct search {
+	struct verify *v;
+	struct verify_pair *from;
+	bool shares[CTL_MAX_MERGED]; /* by kernel: it has memory or barriers of from's, too */
+	uint8_t *seen;
+	VEC(uint32_t) todo;
+};
+
+/* All threads of the entry, or of the kernel alone. */
+static bool holds_all(const struct search *s, const struct ptx_stmt *stmt)
+{
+	const struct ptx_opd *count = is_barrier(stmt) ? count_of(stmt) : NULL;
+
+	if (!is_barrier(stmt) || stmt->guard != PTX_NO_REG || ptx_has_mod(stmt->mn, "arrive"))
+		return false;
+	return !count || (is_imm(count) && count->value >= s->from->g->end - s->from->g->first);
+}
+
+static void add(struct search *s, uint32_t block)
+{
+	if (s->seen[block])
+		return;
+	s->seen[block] = 1;
+	if (!VEC_PUSH(&s->todo, block))
+		s->v->failed = true;
+}
+
+static void search_behind(struct search *s, uint32_t block)
+{
+	const struct cfg *g = s->v->host;
+	const struct cfg_block *b = &g->at[block];
+
+	for (uint32_t i = verify_is_never(s->from, b->end - 1) ? 1 : 0; i < b->n_succ; i++)
+		if (b->succ[i] != g->exit)
+			add(s, b->succ[i]);
+}
+
+/* Both have a number for a barrier. */
+static bool share_numbers(const struct verify_guest *a, const struct verify_guest *b)
+{
+	for (unsigned i = 0; i < 16; i++)
+		for (unsigned m = 0; m < 16; m++)
+			if (a->barrier[i] != 255 && a->barrier[i] == b->barrier[m])
+				return true;
+	return false;
+}
+
+/* Not side by side, and both have some of the same shared memory or a number for a barrier. */
+static bool shares_with(const struct verify_guest *a, const struct verify_guest *b)
+{
+	return a != b && !apart(a, b) && (verify_share_places(a, b) || share_numbers(a, b));
+}
+
+/* A kernel's statement, with no barrier ahead of it: another's, or the beginning of the next block.
+ * False: the search goes on behind it. */
+static bool meet(struct search *s, struct verify_pair *p, uint32_t at)
+{
+	const struct verify_guest *g = s->from->g;
+	const struct cfg *plain = p->pg;
+	bool theirs = p != s->from && s->shares[p->k];
+
+	if (theirs)
+		verify_tell(p, PASS_RULE_SHARED, at, NONE,
+			"nothing keeps `%s` apart from kernel '%.200s', which has the same shared "
+			"memory or barriers",
+			verify_text(p, p->q, at), g->from->name);
+	/* A kernel that begins with a loop comes there by itself. */
+	if (p == s->from && g->has_shared && p->of[at] == p->entry_at &&
+		plain->at[plain->block_of[p->entry_at]].n_pred == 0)
+		verify_tell(p, PASS_RULE_SHARED, at, NONE,
+			"nothing keeps `%s` apart from the block before, which has the same shared "
+			"memory",
+			verify_text(p, p->q, at));
+	return theirs || p == s->from;
+}
+
+/* From statement `at` on to the block's end; no further than a barrier. */
+static void search_block(struct search *s, uint32_t at)
+{
+	const struct cfg *g = s->v->host;
+	const struct cfg_block *b = &g->at[g->block_of[at]];
+
+	for (; at < b->end; at++) {
+		struct verify_pair *p = verify_owner(s->v, at);
+
+		if (p && meet(s, p, at))
+			return;
+		if (holds_all(s, &g->f->body.at[at]))
+			return;
+	}
+	search_behind(s, g->block_of[b->first]);
+}
+
+/* One after the other: a barrier stands between them. */
+static void search_ways(struct verify *v, unsigned k)
+{
+	const struct cfg *g = v->host;
+	struct search s = {.v = v, .from = v->pairs.at[k], .seen = calloc(g->n, 1)};
+
+	v->failed |= !s.seen;
+	for (unsigned i = 0; i < v->r->n; i++)
+		s.shares[i] = shares_with(&v->guest[k], &v->guest[i]);
+	for (uint32_t b = 0; b < g->n && !v->failed; b++)
+		for (uint32_t i = g->at[b].end; i-- > g->at[b].first;)
+			if (s.from->of[i] != NONE) { /* the last of its statements there */
+				if (i + 1 < g->at[b].end)
+					search_block(&s, i + 1);
+				else
+					search_behind(&s, b);
+				break;
+			}
+	while (s.todo.len && !v->failed)
+		search_block(&s, g->at[s.todo.at[--s.todo.len]].first);
+	free(s.seen);
+	VEC_FREE(&s.todo);
+}
+
+/* Silent code has words of its own. */
+struct naming {
+	const struct ptx_sym *sym;
+	bool found;
+};
+
+static void look_for_name(void *user, struct ptx_opd *o)
+{
+	struct naming *n = user;
+
+	n->found |= o->kind == PTX_OPD_SYM && o->sym == n->sym;
+}
+
+static void look_for_pool(struct verify *v)
+{
+	for (uint32_t i = 0; v->pool && i < v->r->f->body.len; i++) {
+		struct ptx_stmt s = v->r->f->body.at[i];
+		struct naming n = {.sym = v->pool};
+
+		if (s.kind != PTX_INSN || verify_owner(v, i))
+			continue;
+		ptx_visit_opds(&s, look_for_name, &n);
+		if (n.found)
+			verify_tell(v->pairs.at[0], PASS_RULE_SHARED, i, NONE,
+				"`%s` is in the kernels' shared memory, and none of theirs",
+				verify_text(v->pairs.at[0], v->r->f, i));
+	}
+}
+
+void verify_apart(struct verify *v)
+{
+	for (unsigned k = 0; k < v->r->n && !v->failed; k++) {
+		for (unsigned j = 0; v->r->form && j < k; j++)
+			if (apart(&v->guest[k], &v->guest[j]) && v->guest[k].has_code &&
+				v->guest[j].has_code)
+				compare_numbers(v, k, j);
+		if (shares(&v->guest[k]))
+			search_ways(v, k);
+	}
+	look_for_pool(v);
+}

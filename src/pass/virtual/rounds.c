@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Block barriers that not all threads reach, in a worker. On hardware a barrier does not wait for
+ * threads that have left; in a worker they live on, so they keep answering the barriers of the
+ * others until all are done.
+ *
+ * Rounds. Each barrier of a block is a round, numbered from the worker's start (%hd_w, the same in
+ * all threads at the same barrier). A thread that is done adds itself to the count of the round
+ * that it reaches next, of two counts by the round's parity, and answers rounds until the two
+ * together say that everybody is done (%hd_g: threads times blocks so far). Behind round k, the
+ * count of k's parity holds what was added for rounds up to k: who is done later adds for k + 1 at
+ * the earliest, and for k + 2 not before all have reached k + 1. The other count may be ahead by
+ * k + 1, so its value of one round ago is kept, which was exact then. So all that are done see the
+ * same sum, and leave behind the same round.
+ *
+ * Reductions are counted in shared memory too, in one of four words by the round's number; each
+ * round clears the word of the round before it. Only barriers without a result are left: where the
+ * lanes of a warp stand at several barriers, the code of one of them is run for all lanes
+ * (WARPSYNC.COLLECTIVE), and a result goes to that one's register in all of them.
+ *
+ * Ways out: tails.c. */
+#include "pass/virtual/emit.h"
+#include "pass/virtual/virtual.h"
+
+/* ---- whole warps ---- */
+/* Only in kernels that spin, or have ways past barriers, which lanes may take alone (of 7,500
+ * random programs without it there one was wrong on an H200): elsewhere the assembler sees that
+ * warps are whole, and with this in it it takes all of the kernel for divergent (md is 19 % slower
+ * then, pf 20 %). Aligned barriers are no way out: with `bar.sync` here twelve of 10,000 were
+ * wrong.
+ */
+void pass_gather(struct pass_writer *w, const struct pass_place *at)
+{
+	if (at->whole_warps || at->facts->spins || at->facts->calls_spin || at->facts->tails.len)
+		pass_put(w, at->facts->calls_spin ? UNSEEN_WARP : WHOLE_WARP);
+}
+
+void pass_own_barrier(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_gather(w, at);
+	pass_emit(w, "barrier.sync %u;\n", at->own_barrier);
+}
+
+void pass_among_barrier(struct pass_writer *w, const struct pass_place *at)
+{
+	if (!at->threads) {
+		pass_own_barrier(w, at);
+		return;
+	}
+	pass_gather(w, at);
+	pass_emit(w, "barrier.sync %u, %u;\n", at->among_barrier, at->threads);
+}
+
+void pass_barrier_0(struct pass_writer *w, const struct pass_place *at)
+{
+	if (at->barrier)
+		pass_emit(w, "barrier.sync %s, %s;\n", at->barrier, at->count);
+	else if (at->threads)
+		pass_emit(w, "barrier.sync %u, %u;\n", at->barrier_first, at->threads);
+	else
+		pass_emit(w, "barrier.sync %u;\n", at->barrier_first);
+}
+
+/* ---- in the body ---- */
+/* Behind a round: the word of the round before is free. Uses %hd_n. */
+static const char find_word[] = "add.u32 %hd_n, %hd_w, 2;\n"
+				"and.b32 %hd_n, %hd_n, 3;\n"
+				"shl.b32 %hd_n, %hd_n, 2;\n";
+
+/* reg += where the words are; uses scratch. */
+static void add_slot(
+	struct pass_writer *w, const struct pass_place *at, const char *reg, const char *scratch)
+{
+	pass_emit(w, "mov.u32 %s, %s;\nadd.u32 %s, %s, %s;\n", scratch,
+		at->slot ? at->slot : "hd_slot", reg, reg, scratch);
+}
+
+static const char clear_word[] = "mov.u32 %hd_rb, " ROUND_BASE ";\n"
+				 "st.volatile.shared.u32 [%hd_n" R_WORDS ", %hd_rb;\n";
+
+/* A sum that no block can have is somebody else's: the store that follows has no address. No
+ * predicate, as all of this may get the barrier's own. */
+static const char unless_broken[] = "set.gt.u32.u32 %hd_rb, %hd_ra, 1024;\n"
+				    "or.b32 %hd_n, %hd_n, %hd_rb;\n";
+
+/* A round of a kernel that has reductions, without one. */
+static void put_round(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_gather(w, at);
+	pass_barrier_0(w, at);
+	pass_put(w, "add.u32 %hd_w, %hd_w, 1;\n");
+	if (at->facts->barriers == PASS_BAR_ACTIVE_RED) {
+		pass_put(w, find_word);
+		add_slot(w, at, "%hd_n", "%hd_rb");
+		pass_put(w, clear_word);
+	}
+}
+
+void pass_round_barrier(
+	struct pass_writer *w, const struct pass_place *at, const struct ptx_stmt *s)
+{
+	bool all = ptx_has_mod(s->mn, "and");
+	struct ptx_opd *own;
+
+	if (!ptx_has_mod(s->mn, "red")) {
+		put_round(w, at);
+		return;
+	}
+	/* "All are true" is "none is false". */
+	pass_put(w, all ? "selp.u32 %hd_n, 0, 1, %hd_pa;\n" : "selp.u32 %hd_n, 1, 0, %hd_pa;\n");
+	own = &pass_last(w)->opd[3];
+	own->reg = s->opd[s->n - 1].reg;
+	if (s->opd[s->n - 1].negated) {
+		struct ptx_opd one = pass_last(w)->opd[1];
+
+		pass_last(w)->opd[1] = pass_last(w)->opd[2];
+		pass_last(w)->opd[2] = one;
+	}
+	pass_put(w, "and.b32 %hd_ra, %hd_w, 3;\n"
+		    "shl.b32 %hd_ra, %hd_ra, 2;\n");
+	add_slot(w, at, "%hd_ra", "%hd_rb");
+	pass_put(w, "red.shared.add.u32 [%hd_ra" R_WORDS ", %hd_n;\n");
+	pass_gather(w, at); /* %hd_n is free again */
+	pass_barrier_0(w, at);
+	pass_put(w, "ld.volatile.shared.u32 %hd_ra, [%hd_ra" R_WORDS ";\n"
+		    "add.u32 %hd_w, %hd_w, 1;\n"
+		    "sub.u32 %hd_ra, %hd_ra, " ROUND_BASE ";\n");
+	pass_put(w, find_word);
+	add_slot(w, at, "%hd_n", "%hd_rb");
+	pass_put(w, unless_broken);
+	pass_put(w, clear_word);
+	if (ptx_has_mod(s->mn, "popc"))
+		pass_put(w, "mov.u32 %hd_n, %hd_ra;\n");
+	else
+		pass_put(w, all ? "setp.eq.u32 %hd_pa, %hd_ra, 0;\n"
+				: "setp.ne.u32 %hd_pa, %hd_ra, 0;\n");
+	pass_last(w)->opd[0] = s->opd[0];
+}
+
+/* Those that fail ahead of a round take all with them that come to it: all find the same
+ * (task_fail.c). */
+void pass_round_fate(struct pass_writer *w, const struct pass_place *at)
+{
+	if (at->fate)
+		pass_emit(w,
+			"ld.volatile.shared.u32 %%hd_n, [%s" R_FAILED ";\n"
+			"setp.lt.u32 %%hd_pv, %%hd_n, %%hd_w;\n"
+			"@%%hd_pv bra %s;\n",
+			at->slot, at->end->name);
+}
+
+/* ---- around it ---- */
+void pass_rounds_declare(struct pass_writer *w, const struct pass_place *at)
+{
+	if (!pass_has_rounds(at))
+		return;
+	pass_put(w, ".reg .b32 %hd_w; .reg .b32 %hd_g;\n"
+		    "mov.u32 %hd_w, 0;\nmov.u32 %hd_g, " ROUND_BASE_2 ";\n");
+}
+
+/* The leader's, ahead of the worker's first barrier. */
+void pass_rounds_clear(struct pass_writer *w, const struct pass_place *at)
+{
+	if (pass_has_rounds(at))
+		pass_put(w, "mov.u32 %hd_r0, " ROUND_BASE ";\n"
+			    "st.shared.v4.u32 [hd_slot+80], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+			    "st.shared.v2.u32 [hd_slot+96], {%hd_r0, %hd_r0};\n");
+}
+
+/* As many threads more. */
+static void expect_all(struct pass_writer *w, const struct pass_place *at)
+{
+	if (at->count)
+		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %s;\n", at->count);
+	else if (at->threads)
+		pass_emit(w, "add.u32 %%hd_g, %%hd_g, %u;\n", at->threads);
+	else
+		pass_put(w, "mov.u32 %hd_r0, %ntid.x;\n"
+			    "mov.u32 %hd_r1, %ntid.y;\n"
+			    "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			    "mov.u32 %hd_r1, %ntid.z;\n"
+			    "mad.lo.u32 %hd_g, %hd_r0, %hd_r1, %hd_g;\n");
+}
+
+/* %hd_r0 the count of the next round's parity, %hd_r1 the other's address, then its value. */
+static const char find_count[] = "and.b32 %hd_r0, %hd_w, 1;\n"
+				 "shl.b32 %hd_r0, %hd_r0, 2;\n";
+static const char count_me[] = "xor.b32 %hd_r1, %hd_r0, 4;\n"
+			       "ld.volatile.shared.u32 %hd_r1, [%hd_r1" R_COUNT ";\n"
+			       "mov.u32 %hd_r2, 1;\n"
+			       "red.shared.add.u32 [%hd_r0" R_COUNT ", %hd_r2;\n";
+
+/* More to come than a block has threads: somebody else wrote to a count. */
+static const char until_all_done[] = "ld.volatile.shared.u32 %hd_r2, [%hd_r0" R_COUNT ";\n"
+				     "add.u32 %hd_r3, %hd_r2, %hd_r1;\n"
+				     "mov.u32 %hd_r1, %hd_r2;\n"
+				     "xor.b32 %hd_r0, %hd_r0, 4;\n"
+				     "sub.u32 %hd_r3, %hd_g, %hd_r3;\n"
+				     "setp.gt.u32 %hd_p1, %hd_r3, 1024;\n";
+
+void pass_round_answer(struct pass_writer *w, const struct pass_place *at)
+{
+	unsigned site = w->m->fresh++;
+
+	if (at->facts->cp_async)
+		pass_put(w, "cp.async.wait_all;\n");
+	if (at->fate)
+		pass_emit(w,
+			"setp.ne.u32 %%hd_p1, %s, 0;\n"
+			"@%%hd_p1 red.shared.min.u32 [%s" R_FAILED ", %%hd_w;\n",
+			at->fate, at->slot);
+	expect_all(w, at);
+	pass_put(w, find_count);
+	add_slot(w, at, "%hd_r0", "%hd_r1");
+	pass_put(w, count_me);
+	pass_emit(w, "$hd_answer%u:\n.pragma \"nounroll\";\n", site);
+	put_round(w, at);
+	pass_put(w, until_all_done);
+	if (at->slot)
+		pass_emit(w, "@%%hd_p1 red.shared.add.u32 [%s+8388000], 1;\n", at->slot);
+	else
+		pass_put(w, FAIL_IF_P1);
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_r3, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_answer%u;\n", site);
+}

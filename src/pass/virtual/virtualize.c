@@ -1,0 +1,727 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Turns a body into code that runs one virtual block: block ids come from where the caller says,
+ * every way out leads to one label, barriers stand in the form that may be reached by lanes apart,
+ * in callees, too, and callees that read ids get them as parameters.
+ *
+ * Registers that the emitted code uses are declared by pass_virtual_regs, outermost, ahead of the
+ * body. Special registers are legal only as the source of mov and cvt, so replacing them is
+ * local. */
+#include "pass/virtual/emit.h"
+#include "pass/virtual/virtual.h"
+#include "ptx/copy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct virt {
+	struct pass_writer *w;
+	const struct pass_facts *facts;
+	const struct pass_place *v;
+	struct ptx_func **copies; /* of each callee; NULL: it is called as it is */
+	const struct ptx_func *f;
+	bool is_entry;
+	size_t at;         /* of the entry's statements, the one in hand */
+	uint32_t *numbers; /* of f's instructions, where they are recorded */
+	uint64_t *read;    /* registers that f reads; NULL: atomics stay as they are */
+};
+
+void pass_virtual_regs(struct pass_writer *w)
+{
+	pass_put(w, ".reg .b32 %hd_n; .reg .b32 %hd_ra; .reg .b32 %hd_rb; .reg .b16 %hd_h;\n"
+		    ".reg .pred %hd_pa; .reg .pred %hd_pv;");
+}
+
+static void begin_notes(struct virt *x, const struct ptx_func *f, uint32_t ignored)
+{
+	if (!x->w->record || x->w->error)
+		return;
+	x->numbers = pass_record_numbers(f, ignored);
+	x->w->error = x->numbers ? 0 : -ENOMEM;
+}
+
+/* What was written since `from` is statement i. */
+static void note_since(struct virt *x, size_t from, size_t i)
+{
+	struct pass_writer *w = x->w;
+
+	if (x->numbers && x->numbers[i] != PASS_OURS &&
+		!pass_record_note(&w->numbers, from, w->out.len, x->numbers[i]))
+		w->error = w->error ? w->error : -ENOMEM;
+}
+
+/* The special registers of x of each kind; all of a kind at once are those behind z. */
+static const struct {
+	uint64_t x, all;
+	enum pass_id id;
+} kinds[] = {
+	{PTX_SR_CTAID_X, PTX_SR_CTAID, PASS_CTAID},
+	{PTX_SR_NCTAID_X, PTX_SR_NCTAID, PASS_NCTAID},
+	{PTX_SR_TID_X, PTX_SR_TID, PASS_TID},
+	{PTX_SR_NTID_X, PTX_SR_NTID, PASS_NTID},
+};
+
+/* Text that stands for a special register now, or NULL: it stays. */
+static const char *replacement(const struct pass_place *v, uint64_t special)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (special >= kinds[i].x && special < kinds[i].x + 3)
+			return v->id[kinds[i].id + (special - kinds[i].x)];
+	return special == PTX_SR_DYNAMIC_SMEM ? v->dynamic_bytes : NULL;
+}
+
+/* Writes dest = text, of 16 or 32 bits. */
+static void write_id(struct virt *x, const struct ptx_opd *dest, bool narrow, const char *text)
+{
+	if (text[0] == '[') {
+		pass_emit(x->w, "ld.param.u32 %%hd_n, %s;", text);
+		if (!narrow) {
+			pass_last(x->w)->opd[0] = *dest;
+			return;
+		}
+		text = "%hd_n";
+	}
+	if (narrow)
+		pass_emit(x->w, "cvt.u16.u32 %%hd_h, %s;", text);
+	else
+		pass_emit(x->w, "mov.u32 %%hd_n, %s;", text);
+	pass_last(x->w)->opd[0] = *dest;
+}
+
+static bool is_narrow(const struct ptx_stmt *s)
+{
+	return s->mn->n_types && ptx_type_bytes(s->mn->type[0]) == 2;
+}
+
+/* mov.v4.u32 {a, b, c, d}, %ctaid, or one vector register: the fourth is 0. */
+static bool virtual_vector(struct virt *x, const struct ptx_stmt *s)
+{
+	size_t from = x->w->out.len;
+	uint64_t first = PTX_SR_OTHER;
+	bool list;
+
+	if (s->mn->op != PTX_OP_mov || s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (s->opd[1].value == kinds[i].all)
+			first = kinds[i].x;
+	if (!replacement(x->v, first))
+		return false;
+	list = s->opd[0].kind == PTX_OPD_VECTOR;
+	for (uint32_t i = 0; i < (list ? s->opd[0].n : 4); i++) {
+		struct ptx_opd to = list ? s->opd[0].list[i] : s->opd[0];
+
+		if (!list)
+			to.selector = (uint8_t) "xyzw"[i];
+		if (to.kind == PTX_OPD_REG)
+			write_id(x, &to, is_narrow(s), i < 3 ? replacement(x->v, first + i) : "0");
+	}
+	pass_guard_since(x->w, from, s);
+	return true;
+}
+
+static bool virtual_id(struct virt *x, const struct ptx_stmt *s)
+{
+	const char *text;
+	size_t from = x->w->out.len;
+	struct ptx_stmt copy;
+
+	if (virtual_vector(x, s))
+		return true;
+	if (s->n != 2 || s->opd[1].kind != PTX_OPD_SPECIAL ||
+		!(text = replacement(x->v, s->opd[1].value)))
+		return false;
+	if (s->mn->op == PTX_OP_mov) {
+		write_id(x, &s->opd[0], is_narrow(s), text);
+	} else { /* cvt: the source becomes a register */
+		copy = ptx_copy_stmt(x->w->m, s);
+		pass_emit(x->w, text[0] == '[' ? "ld.param.u32 %%hd_n, %s;" : "mov.u32 %%hd_n, %s;",
+			text);
+		copy.opd[1] = pass_last(x->w)->opd[0];
+		pass_copy(x->w, &copy);
+	}
+	pass_guard_since(x->w, from, s);
+	return true;
+}
+
+/* ---- barriers ---- */
+/* Its number, and how many threads come to it where that are fewer than the hardware block has. */
+static void place_barrier(struct virt *x, struct ptx_stmt *s)
+{
+	unsigned behind = ptx_has_mod(s->mn, "red") ? 1 : 0, at = behind;
+	struct ptx_opd *opd = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, s->n + 1u);
+
+	if (!opd || s->n <= at) {
+		x->w->error = opd ? -EINVAL : -ENOMEM;
+		return;
+	}
+	memcpy(opd, s->opd, s->n * sizeof(*opd));
+	s->opd = opd;
+	if (x->v->barrier) {
+		opd[at] = pass_operand(x->w, "b32", x->v->barrier);
+	} else if (x->v->barrier_first) {
+		opd[at].value += x->v->barrier_first;
+		opd[at].name = NULL;
+	}
+	if (!x->v->threads || s->n != at + 1 + behind)
+		return; /* all come; or it says how many */
+	memmove(opd + at + 2, opd + at + 1, behind * sizeof(*opd));
+	opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_IMM, .has_value = 1, .value = x->v->threads};
+	if (x->v->count)
+		opd[at + 1] = pass_operand(x->w, "b32", x->v->count);
+	s->n++;
+}
+
+/* bar.sync -> barrier.sync, and nothing ".aligned". */
+static const struct ptx_mnem *apart_form(struct ptx_module *m, const struct ptx_mnem *mn)
+{
+	char text[128];
+	size_t n = (size_t)snprintf(text, sizeof(text), "barrier");
+
+	for (unsigned i = 0; i < mn->n_mods; i++)
+		if (strcmp(mn->mods[i], "aligned") != 0 && n < sizeof(text))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, ".%s", mn->mods[i]);
+	return n < sizeof(text) ? ptx_get_mnem(m, text) : NULL;
+}
+
+/* One to which whole warps come: all threads meet at a plain one, others are if they say so. */
+static bool takes_whole_warps(const struct ptx_stmt *s)
+{
+	return pass_is_plain_barrier(s) || s->mn->op == PTX_OP_bar || ptx_has_mod(s->mn, "aligned");
+}
+
+static void whole_barrier(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+	size_t from = x->w->out.len;
+
+	pass_gather(x->w, x->v);
+	pass_guard_since(x->w, from, s);
+	copy.mn = apart_form(x->w->m, s->mn);
+	if (!copy.mn) {
+		x->w->error = -ENOMEM;
+		return;
+	}
+	place_barrier(x, &copy);
+	pass_copy(x->w, &copy);
+}
+
+static void virtual_barrier(struct virt *x, const struct ptx_stmt *s)
+{
+	size_t from = x->w->out.len;
+	bool apart = x->is_entry && pass_has_rounds(x->v);
+
+	/* Control flow is as it was, or part of a warp may meet there. */
+	if (x->v->real_exits || !takes_whole_warps(s)) {
+		struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+
+		place_barrier(x, &copy);
+		pass_copy(x->w, &copy);
+	} else if (!apart || !pass_is_plain_barrier(s)) {
+		whole_barrier(x, s);
+	} else {
+		pass_round_barrier(x->w, x->v, s);
+		pass_guard_since(x->w, from, s);
+		pass_round_fate(x->w, x->v);
+	}
+}
+
+/* ---- calls ---- */
+/* The names of an id in a callee: register and parameter. */
+static const char *const reg_names[] = {"%hd_cx", "%hd_cy", "%hd_cz", "%hd_gx", "%hd_gy", "%hd_gz",
+	"%hd_ix", "%hd_iy", "%hd_iz", "%hd_jx", "%hd_jy", "%hd_jz"};
+_Static_assert(ARRAY_LEN(reg_names) == PASS_IDS, "one for each");
+#define PARAM_NAME(d) (reg_names[d] + 1)
+
+/* A number is one everywhere; the rest is handed down. */
+static bool is_handed_down(const struct pass_place *v, const struct pass_callee *c, int d)
+{
+	return c->reads[d] && v->id[d] && (v->id[d][0] < '0' || v->id[d][0] > '9');
+}
+
+/* Appends one argument: a .param of its own, filled from text. */
+static struct ptx_opd one_argument(struct virt *x, const char *text)
+{
+	unsigned number = x->w->m->fresh++;
+	const char *reg = text;
+	struct ptx_opd o;
+
+	if (text[0] == '[') {
+		pass_emit(x->w, "ld.param.u32 %%hd_n, %s;", text);
+		reg = "%hd_n";
+	}
+	pass_emit(x->w, ".param .b32 hd_a%u;\nst.param.b32 [hd_a%u], %s;", number, number, reg);
+	o = pass_last(x->w)->opd[0];
+	return o.kind == PTX_OPD_ADDR ? o.list[0] : o;
+}
+
+static bool virtual_call(struct virt *x, const struct ptx_stmt *s)
+{
+	const struct pass_callee *c = pass_called(x->facts, s);
+	const struct ptx_func *to = c ? x->copies[c - x->facts->callees.at] : NULL;
+	struct ptx_opd more[PASS_IDS], *opd, *list;
+	unsigned n = 0, at = 0, n_opd;
+	struct ptx_stmt copy;
+
+	if (!to)
+		return false;
+	for (int d = 0; d < PASS_IDS; d++)
+		if (is_handed_down(x->v, c, d))
+			more[n++] = one_argument(x, x->v->id[d]);
+	copy = ptx_copy_stmt(x->w->m, s);
+	while (at < copy.n && copy.opd[at].kind != PTX_OPD_SYM)
+		at++;
+	n_opd = MAX(copy.n, at + 2);
+	opd = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, n_opd);
+	list = ARENA_ARRAY(&x->w->m->arena, struct ptx_opd, n + 256);
+	if (!opd || !list || at == copy.n)
+		goto fail;
+	memcpy(opd, copy.opd, copy.n * sizeof(*opd));
+	opd[at].sym = to->sym;
+	opd[at].name = to->sym->name;
+	if (copy.n == at + 1)
+		opd[at + 1] = (struct ptx_opd){.kind = PTX_OPD_TUPLE};
+	if (opd[at + 1].kind != PTX_OPD_TUPLE || opd[at + 1].n > 250)
+		goto fail;
+	if (opd[at + 1].n) /* a call without arguments has no list */
+		memcpy(list, opd[at + 1].list, opd[at + 1].n * sizeof(*list));
+	memcpy(list + opd[at + 1].n, more, n * sizeof(*list));
+	opd[at + 1].list = list;
+	opd[at + 1].n += n;
+	copy.opd = opd;
+	copy.n = (uint8_t)n_opd;
+	pass_copy(x->w, &copy);
+	return true;
+fail:
+	x->w->error = -EINVAL;
+	return true;
+}
+
+/* ---- lanes that leave ahead of operations of their warp ---- */
+
+static const struct pass_leave *leave_at(const struct virt *x)
+{
+	for (size_t i = 0; i < x->facts->leaves.len && x->is_entry && x->v->end; i++)
+		if (x->facts->leaves.at[i].at == x->at)
+			return &x->facts->leaves.at[i];
+	return NULL;
+}
+
+/* Ahead of a way out, to which all come that are left: who does not take it. */
+static void keep_stayers(struct virt *x, const struct pass_leave *l, const struct ptx_stmt *s)
+{
+	struct ptx_opd *stays;
+
+	pass_put(x->w, "vote.sync.ballot.b32 %hd_here, %hd_pv, %hd_here;");
+	stays = &pass_last(x->w)->opd[1];
+	stays->reg = s->guard;
+	stays->negated = l->taken != (s->guard_negated != 0) ? '!' : 0;
+}
+
+static bool holds_mask(const struct virt *x, const struct ptx_stmt *s)
+{
+	return x->facts->leaves.len && x->is_entry && x->v->end && pass_mask_of(s);
+}
+
+/* One that waits only for those that have stayed. */
+static void among_stayers(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+
+	pass_put(x->w, "and.b32 %hd_m, %hd_here, %hd_here;");
+	pass_last(x->w)->opd[2] = copy.opd[copy.n - 1];
+	copy.opd[copy.n - 1] = pass_last(x->w)->opd[0];
+	pass_copy(x->w, &copy);
+}
+
+/* ---- shared memory ---- */
+static const struct pass_move *move_of(const struct virt *x, const struct ptx_sym *sym)
+{
+	for (size_t i = 0; i < x->v->n_moves && (x->v->shared || x->v->base); i++)
+		if (x->v->moves[i].from == sym)
+			return &x->v->moves[i];
+	return NULL;
+}
+
+static void move_operand(void *user, struct ptx_opd *o)
+{
+	const struct virt *x = user;
+	const struct pass_move *move = o->kind == PTX_OPD_SYM && o->sym ? move_of(x, o->sym) : NULL;
+
+	if (!move)
+		return;
+	o->sym = x->v->shared;
+	o->name = o->sym->name;
+	o->value = move->at + (o->has_value ? o->value : 0);
+	o->has_value = 1;
+}
+
+/* Behind a register: an address takes it with an offset, anything else is given the sum. */
+static void move_behind(struct virt *x, const struct ptx_mnem *mn, struct ptx_opd *o)
+{
+	bool in_address = o->kind == PTX_OPD_ADDR && o->n;
+	struct ptx_opd *sym = in_address ? &o->list[0] : o;
+	const struct pass_move *move =
+		sym->kind == PTX_OPD_SYM && sym->sym ? move_of(x, sym->sym) : NULL;
+	uint64_t at = move ? move->at + (sym->has_value ? sym->value : 0) : 0;
+
+	if (!move)
+		return;
+	if (in_address) {
+		o->value += at;
+		o->has_value = 1;
+		o->name = NULL;
+		*sym = pass_operand(x->w, "b32", move->base ? move->base : x->v->base);
+		return;
+	}
+	pass_emit(x->w, "add.u32 %%hd_sa, %s, %llu;", move->base ? move->base : x->v->base,
+		(unsigned long long)at);
+	*o = pass_operand(x->w, "b32", "%hd_sa");
+	if (mn->n_types && ptx_type_bytes(mn->type[0]) == 8) {
+		pass_put(x->w, "cvt.u64.u32 %hd_sb, %hd_sa;");
+		*o = pass_operand(x->w, "b64", "%hd_sb");
+	}
+}
+
+static void find_moved(void *user, struct ptx_opd *o)
+{
+	struct virt *x = user;
+
+	if (o->kind == PTX_OPD_SYM && o->sym && move_of(x, o->sym))
+		x->w->error = x->w->error ? x->w->error : -EINVAL; /* e.g. in a list */
+}
+
+/* The same statement with its variables where they are now. */
+static struct ptx_stmt moved(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = *s;
+
+	if (x->v->base && s->kind == PTX_INSN) {
+		copy = ptx_copy_stmt(x->w->m, s);
+		for (unsigned i = 0; i < copy.n; i++)
+			move_behind(x, copy.mn, &copy.opd[i]);
+		ptx_visit_opds(&copy, find_moved, x);
+	} else if (x->v->shared && s->kind == PTX_INSN) {
+		copy = ptx_copy_stmt(x->w->m, s);
+		ptx_visit_opds(&copy, move_operand, x);
+	}
+	return copy;
+}
+
+/* ---- the body ---- */
+static void virtual_exit(struct virt *x, const struct ptx_stmt *s)
+{
+	size_t from = x->w->out.len;
+
+	pass_emit(x->w, "bra %s;", x->v->end->name);
+	pass_guard_since(x->w, from, s);
+}
+
+static bool is_declared_elsewhere(const struct virt *x, const struct ptx_stmt *s)
+{
+	return s->kind == PTX_DECL && (s->sym == x->v->declared || move_of(x, s->sym));
+}
+
+/* Its result is read nowhere (unread.c). */
+static void reduce(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_stmt copy = ptx_copy_stmt(x->w->m, s);
+	char text[128];
+	int n = snprintf(text, sizeof(text), "red%s", s->mn->text + strlen("atom"));
+
+	copy.mn = n < (int)sizeof(text) ? ptx_get_mnem(x->w->m, text) : NULL;
+	if (!copy.mn) {
+		x->w->error = -ENOMEM;
+		return;
+	}
+	copy.opd++;
+	copy.n--;
+	pass_copy(x->w, &copy);
+}
+
+static void virtual_stmt(struct virt *x, const struct ptx_stmt *stmt)
+{
+	struct ptx_stmt at_home = moved(x, stmt), *s = &at_home;
+
+	if (s->kind != PTX_INSN) {
+		if (!is_declared_elsewhere(x, s))
+			pass_copy(x->w, s);
+		return;
+	}
+	if (s->mn->op == PTX_OP_griddepcontrol)
+		return; /* of grids that start before others have ended: facts.c */
+	if (leave_at(x))
+		keep_stayers(x, leave_at(x), s);
+	if (x->is_entry && x->v->end && (s->mn->op == PTX_OP_ret || s->mn->op == PTX_OP_exit))
+		virtual_exit(x, s);
+	else if (s->mn->flags & PTX_F_BARRIER)
+		virtual_barrier(x, s);
+	else if (holds_mask(x, s))
+		among_stayers(x, s);
+	else if (s->mn->op == PTX_OP_call && virtual_call(x, s))
+		return;
+	else if (x->is_entry && x->v->params && pass_put_param(x->w, x->f, x->v, s))
+		return;
+	else if (x->read && pass_is_unread(s, x->read))
+		reduce(x, s);
+	else if (!virtual_id(x, s))
+		pass_copy(x->w, s);
+}
+
+/* A `ret` that nothing follows need not jump. */
+static size_t without_last_ret(const struct ptx_func *f)
+{
+	size_t n = f->body.len;
+	const struct ptx_stmt *s;
+
+	if (n == 0)
+		return 0;
+	s = &f->body.at[n - 1];
+	return s->kind == PTX_INSN && s->mn->op == PTX_OP_ret && s->guard == PTX_NO_REG ? n - 1 : n;
+}
+
+/* Warps of which some lanes leave go on in the second copy. */
+static void vote_to_stay(struct virt *x, const struct ptx_stmt *s)
+{
+	struct ptx_opd *leaves;
+
+	pass_put(x->w, "vote.sync.any.pred %hd_pv, %hd_pv, -1;");
+	leaves = &pass_last(x->w)->opd[1];
+	leaves->reg = s->guard;
+	leaves->negated = s->guard_negated ? '!' : 0;
+	pass_put(x->w, "@%hd_pv bra $hd_parted;");
+}
+
+/* The rest once more, as it was, its labels renamed. What is declared at its outermost level is
+ * declared already. */
+static void virtual_twin(struct virt *x, const struct ptx_func *f, size_t n)
+{
+	pass_twins twins = {0};
+	unsigned depth = 0;
+	size_t from;
+	int r = pass_twins_find(x->w, f, x->facts->parting, &twins);
+
+	x->w->error = x->w->error ? x->w->error : r;
+	pass_emit(x->w, "bra %s;\n$hd_parted:\n", x->v->end->name);
+	for (size_t i = x->facts->parting; i < n && x->w->error == 0; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+		struct ptx_stmt copy;
+
+		depth += s->kind == PTX_OPEN;
+		depth -= s->kind == PTX_CLOSE;
+		if (s->kind == PTX_DECL && depth == 0)
+			continue;
+		if (s->kind == PTX_LABEL) {
+			pass_emit(x->w, "%s:\n", pass_twin_of(&twins, s->sym)->name);
+			continue;
+		}
+		copy = s->kind == PTX_INSN ? pass_twin_stmt(x->w->m, &twins, s) : *s;
+		x->at = i;
+		from = x->w->out.len;
+		virtual_stmt(x, &copy);
+		note_since(x, from, i);
+	}
+	VEC_FREE(&twins);
+}
+
+static void put_in_tail(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end)
+{
+	struct virt x = *(struct virt *)user;
+	struct pass_place v = *x.v;
+	size_t from = x.w->out.len;
+
+	v.end = end;
+	x.v = &v;
+	virtual_stmt(&x, s);
+	note_since(&x, from, at);
+}
+
+static int virtual_callees(struct virt *x);
+
+static void begin_reducing(struct virt *x)
+{
+	if (!x->v->merged || x->w->error)
+		return;
+	x->read = pass_find_read(x->f);
+	x->w->error = x->read ? 0 : -ENOMEM;
+}
+
+int pass_put_body(struct pass_writer *w, const struct ptx_func *f, const struct pass_place *at)
+{
+	const struct pass_facts *facts = at->facts;
+	struct virt x = {w, facts, at, NULL, f, true, 0, NULL, NULL};
+	size_t n = at->end ? without_last_ret(f) : f->body.len;
+	bool twice = at->end && facts->parting != PASS_NO_PARTING;
+	struct pass_tails_put tails = {.at = at};
+
+	x.copies = arena_zalloc(&w->m->arena, (facts->callees.len + 1) * sizeof(*x.copies));
+	w->error = w->error || x.copies ? w->error : -ENOMEM;
+	w->error = w->error ? w->error : virtual_callees(&x);
+	begin_notes(&x, f, w->record ? w->record->ignored : 0);
+	begin_reducing(&x);
+	if (at->end)
+		pass_tails_begin(w, &tails);
+	if (at->end && facts->leaves.len)
+		pass_put(w, ".reg .b32 %hd_here; .reg .b32 %hd_m;\nmov.u32 %hd_here, -1;");
+	for (size_t i = 0; i < n && w->error == 0; i++) {
+		size_t from = w->out.len;
+
+		x.at = i;
+		if (!at->end || !pass_tail_branch(w, &tails, i, &f->body.at[i])) {
+			if (twice && i == facts->parting)
+				vote_to_stay(&x, &f->body.at[i]);
+			else
+				virtual_stmt(&x, &f->body.at[i]);
+		}
+		note_since(&x, from, i);
+	}
+	if (twice)
+		virtual_twin(&x, f, n);
+	if (at->end && facts->tails.len) {
+		pass_emit(w, "bra %s;\n", at->end->name);
+		pass_tails_write(w, &tails, put_in_tail, &x);
+	}
+	free(x.numbers);
+	free(x.read);
+	return w->error;
+}
+
+/* ---- callees that read ids or have barriers: a copy each, with parameters more ---- */
+static int add_id_params(struct pass_writer *w, struct ptx_func *f, const struct pass_place *v,
+	const struct pass_callee *c)
+{
+	char text[64];
+
+	for (int d = 0; d < PASS_IDS; d++) {
+		if (!is_handed_down(v, c, d))
+			continue;
+		snprintf(text, sizeof(text), ".param .b32 %s", PARAM_NAME(d));
+		if (!ptx_add_param(w->m, f, w->diags, text))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int virtual_callee(const struct virt *outer, size_t k)
+{
+	const struct pass_callee *c = &outer->facts->callees.at[k];
+	struct ptx_func *f = outer->copies[k];
+	struct pass_place own = *outer->v;
+	struct pass_writer w = {
+		.m = outer->w->m, .f = f, .diags = outer->w->diags, .record = outer->w->record};
+	struct virt x = {&w, outer->facts, &own, outer->copies, f, false, 0, NULL, NULL};
+
+	own.end = NULL;
+	pass_virtual_regs(&w);
+	for (int d = 0; d < PASS_IDS; d++)
+		if (is_handed_down(outer->v, c, d)) {
+			pass_emit(&w, ".reg .b32 %s;\nld.param.u32 %s, [%s];", reg_names[d],
+				reg_names[d], PARAM_NAME(d));
+			own.id[d] = reg_names[d];
+		}
+	begin_notes(&x, f, 0);
+	begin_reducing(&x);
+	for (size_t i = 0; i < f->body.len && w.error == 0; i++) {
+		size_t from = w.out.len;
+
+		virtual_stmt(&x, &f->body.at[i]);
+		note_since(&x, from, i);
+	}
+	free(x.numbers);
+	free(x.read);
+	if (w.error == 0 && w.record)
+		w.error = pass_record_func(w.record, f, &w.numbers);
+	if (w.error == 0) {
+		VEC_FREE(&f->body);
+		f->body = w.out;
+	} else {
+		VEC_FREE(&w.out);
+	}
+	pass_writer_finish(&w);
+	return w.error;
+}
+
+/* Copies may call each other in any order: each is declared ahead of all. */
+static int declare_copy(struct ptx_module *m, const struct ptx_func *copy, size_t at)
+{
+	struct ptx_func *f = ARENA_NEW(&m->arena, struct ptx_func);
+	struct ptx_item it = {PTX_ITEM_FUNC, copy->line, {.func = f}};
+
+	if (!f || !VEC_PUSH(&m->items, it))
+		return -ENOMEM;
+	memmove(&m->items.at[at + 1], &m->items.at[at], (m->items.len - 1 - at) * sizeof(it));
+	m->items.at[at] = it;
+	f->sym = copy->sym;
+	f->sym->redeclared = true;
+	f->line = copy->line;
+	f->is_noreturn = copy->is_noreturn;
+	f->no_param_list = copy->no_param_list && copy->params.len == 0;
+	for (size_t i = 0; i < copy->rets.len; i++)
+		if (!VEC_PUSH(&f->rets, copy->rets.at[i]))
+			return -ENOMEM;
+	for (size_t i = 0; i < copy->params.len; i++)
+		if (!VEC_PUSH(&f->params, copy->params.at[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static size_t first_copy(const struct virt *x)
+{
+	const struct ptx_module *m = x->w->m;
+
+	for (size_t i = 0; x->facts->callees.len > 1 && i < m->items.len; i++)
+		for (size_t k = 1; k < x->facts->callees.len; k++)
+			if (m->items.at[i].kind == PTX_ITEM_FUNC && x->copies[k] &&
+				m->items.at[i].func == x->copies[k])
+				return i;
+	return m->items.len;
+}
+
+static int copy_callee(struct virt *x, size_t k)
+{
+	const struct pass_callee *c = &x->facts->callees.at[k];
+	struct pass_writer *w = x->w;
+	struct ptx_func *to;
+	char name[512];
+
+	snprintf(name, sizeof(name), "hd_%.200s_%.200s", w->f->sym->name, c->f->sym->name);
+	to = ptx_clone_func(w->m, c->f, name, w->f);
+	if (!to || !VEC_PUSH(&w->copies, to))
+		return -ENOMEM;
+	to->no_param_list = false;
+	x->copies[k] = to;
+	return add_id_params(w, to, x->v, c);
+}
+
+static int virtual_callees(struct virt *x)
+{
+	struct ptx_module *m = x->w->m;
+	const struct pass_facts *facts = x->facts;
+	struct ptx_map of = {0}; /* functions: the callee that each is */
+	const struct pass_callee *c;
+	size_t at;
+	int r = 0;
+
+	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
+		r = ptx_map_put(&of, facts->callees.at[k].f, (void *)&facts->callees.at[k]);
+	/* Copies first: they may call each other. */
+	for (size_t i = 0; r == 0 && facts->callees.len > 1 && i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		c = it->kind == PTX_ITEM_FUNC ? ptx_map_get(&of, it->func) : NULL;
+		if (c && !x->copies[c - facts->callees.at] && pass_needs_copy(x->v, c))
+			r = copy_callee(x, (size_t)(c - facts->callees.at));
+	}
+	ptx_map_free(&of);
+	at = first_copy(x);
+	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
+		if (x->copies[k])
+			r = declare_copy(m, x->copies[k], at);
+	for (size_t k = 1; r == 0 && k < facts->callees.len; k++)
+		if (x->copies[k])
+			r = virtual_callee(x, k);
+	return r;
+}

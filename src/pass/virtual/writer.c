@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Writing a new body: text, copies, and the statement written last, so that a template can be given
+ * operands that have no unambiguous name. The first error stays and makes the rest do nothing. */
+#include "pass/analysis/private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void pass_put(struct pass_writer *w, const char *text)
+{
+	if (w->error == 0)
+		w->error = ptx_append(w->m, w->f, &w->out, w->diags, "%s", text);
+}
+
+void pass_emit(struct pass_writer *w, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		w->error = w->error ? w->error : -ENOMEM;
+		return;
+	}
+	pass_put(w, text);
+	free(text);
+}
+
+void pass_copy(struct pass_writer *w, const struct ptx_stmt *s)
+{
+	if (w->error == 0 && !VEC_PUSH(&w->out, *s))
+		w->error = -ENOMEM;
+}
+
+int pass_ahead(struct pass_writer *w)
+{
+	struct ptx_func *f = w->f;
+
+	for (size_t i = 0; i < f->body.len; i++)
+		pass_copy(w, &f->body.at[i]);
+	if (w->error) {
+		VEC_FREE(&w->out);
+		return w->error;
+	}
+	VEC_FREE(&f->body);
+	f->body = w->out;
+	return 0;
+}
+
+struct ptx_stmt *pass_last(struct pass_writer *w)
+{
+	static struct ptx_opd no_opd[8];
+	static struct ptx_stmt none = {.n = 8, .opd = no_opd};
+
+	if (w->error == 0 && w->out.len == 0)
+		w->error = -EINVAL;
+	return w->error ? &none : &w->out.at[w->out.len - 1];
+}
+
+struct ptx_opd pass_operand(struct pass_writer *w, const char *type, const char *name)
+{
+	struct ptx_opd o;
+
+	pass_emit(w, "mov.%s %s, %s;", type, name, name);
+	o = pass_last(w)->opd[1];
+	if (w->error == 0)
+		w->out.len--;
+	return o;
+}
+
+void pass_guard_since(struct pass_writer *w, size_t from, const struct ptx_stmt *s)
+{
+	for (size_t i = from; w->error == 0 && i < w->out.len; i++) {
+		struct ptx_stmt *to = &w->out.at[i];
+
+		if (to->kind != PTX_INSN)
+			continue;
+		to->guard = s->guard;
+		to->guard_negated = s->guard_negated;
+		to->line = s->line;
+		to->col = s->col;
+	}
+}
+
+void pass_writer_finish(struct pass_writer *w)
+{
+	VEC_FREE(&w->copies);
+	VEC_FREE(&w->numbers);
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What a launch begins and ends with (control.h: relay, the host's word, exit, exit rule), and the
+ * closer, which ends a launch of guard grids. */
+#include "pass/virtual/emit.h"
+#include "pass/worker/worker.h"
+
+/* Block 0 may become the relay; others may have to wait for what it reads first. */
+void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker)
+{
+	pass_put(w, "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+		    "and.b32 %hd_r2, %hd_r1, 1;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_relay;\n"
+		    "mov.u32 %hd_r2, %ctaid.x;\n"
+		    "mov.u32 %hd_r3, %ctaid.y;\n"
+		    "or.b32 %hd_r2, %hd_r2, %hd_r3;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_relay;\n"
+		    "mov.u32 %hd_r3, 1;\n"
+		    "atom.global.cas.b32 %hd_r2, [%hd_d0" B_RELAY ", 0, %hd_r3;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_relay;\n"
+		    "mov.u32 %hd_k, " SLOT_RELAY ";\n"
+		    "mov.u32 %hd_t, " CLAIM_RELAY ";\n");
+	pass_emit(w, "bra %s;\n", relay_to);
+	pass_put(w, "$hd_no_relay:\n"
+		    "bfe.u32 %hd_r2, %hd_r1, 3, 1;\n");
+	if (worker)
+		pass_put(w, "or.b32 %hd_r2, %hd_r2, %hd_r9;\n");
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+		    "@%hd_p1 bra $hd_no_word;\n"
+		    "ld.param.u32 %hd_r2, " A_SEQ ";\n"
+		    "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+		    "setp.eq.u32 %hd_p2, %hd_r2, 0;\n"
+		    "$hd_word:\n"
+		    ".pragma \"nounroll\";\n"
+		    "ld.volatile.global.u32 %hd_r3, [%hd_d0" B_SEQ ";\n"
+		    "ld.volatile.global.u32 %hd_r5, [%hd_d0" B_BEGUN ";\n"
+		    "sub.s32 %hd_r4, %hd_r3, %hd_r2;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r3, 0;\n"
+		    "setp.ge.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
+		    "setp.ne.and.u32 %hd_p3, %hd_r5, 0, %hd_p2;\n"
+		    "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
+		    "@%hd_p1 bra $hd_told;\n"
+		    "ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"
+		    "setp.ge.u64 %hd_p1, %hd_d3, %hd_d2;\n"
+		    "@%hd_p1 bra $hd_no_word;\n"
+		    "nanosleep.u32 100;\n"
+		    "bra $hd_word;\n"
+		    "$hd_told:\n");
+	/* Its word has been overtaken before it came: one such worker an SM claims once, whatever
+	 * holds now. %hd_r3: which word of which generation. */
+	if (worker)
+		pass_put(w,
+			"setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+			"setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
+			"and.b32 %hd_r1, %hd_r1, 16;\n"
+			"setp.ne.and.u32 %hd_p1, %hd_r1, 0, %hd_p1;\n"
+			"@!%hd_p1 bra $hd_no_word;\n" SM_ADDRESS "ld.param.u32 %hd_r3, " A_GEN ";\n"
+			"mad.lo.u32 %hd_r3, %hd_r3, " CHECK_ODD ", %hd_r2;\n"
+			"atom.global.exch.b32 %hd_r4, [%hd_d1" B_ONCE ", %hd_r3;\n"
+			"setp.ne.u32 %hd_p1, %hd_r4, %hd_r3;\n"
+			"mov.u32 %hd_t, " CLAIM_ONCE ";\n"
+			"@%hd_p1 bra $hd_special;\n");
+	pass_put(w, "$hd_no_word:\n");
+}
+
+/* Takes one off the count; who brings it to 0 goes on. */
+#define TAKE_OFF                                                \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n" \
+	"mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"                   \
+	"and.b32 %hd_r8, %hd_r1, " STATE_NARROW ";\n"           \
+	"and.b32 %hd_r1, %hd_r1, " STATE_COUNT ";\n"            \
+	"setp.ne.u32 %hd_p1, %hd_r1, 1;\n"                      \
+	"@%hd_p1 bra $hd_ret;\n"
+
+/* %hd_p1: there are blocks that have not run. */
+#define LOOK_BACK                                                 \
+	"membar.gl;\n"                                            \
+	"ld.volatile.global.u64 %hd_d2, [%hd_d0" B_TOTAL ";\n"    \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n" \
+	"ld.volatile.global.u64 %hd_d4, [%hd_d0" B_HOST ";\n"     \
+	"setp.eq.u64 %hd_p1, %hd_d2, 0;\n"                        \
+	"@%hd_p1 bra $hd_ret;\n"                                  \
+	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"
+
+/* Who brought the count to 0 goes on to complete, or to $hd_drained. */
+#define LEAVE                                                               \
+	TAKE_OFF                                                            \
+	"$hd_last:\n" LOOK_BACK "@%hd_p1 bra $hd_drained;\n"                \
+	"$hd_complete:\n"                                                   \
+	"mov.b64 %hd_d5, {%hd_r8, %hd_r2};\n"                               \
+	"add.u32 %hd_r2, %hd_r2, 1;\n"                                      \
+	"ld.volatile.global.u32 %hd_r3, [%hd_d0" B_NARROW ";\n"             \
+	"shl.b32 %hd_r3, %hd_r3, 31;\n"                                     \
+	"or.b32 %hd_r3, %hd_r3, 1;\n"                                       \
+	"mov.b64 %hd_d6, {%hd_r3, %hd_r2};\n"                               \
+	"atom.global.cas.b64 %hd_d7, [%hd_d0" B_STATE ", %hd_d5, %hd_d6;\n" \
+	"setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"                             \
+	"@%hd_p1 bra $hd_ret;\n"
+
+/* The leader takes itself off; %hd_d0 is the block's address. */
+static const char gone[] =
+	"$hd_gone:\n"
+	"membar.gl;\n"
+	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_RANK ";\n"
+	"xor.b32 %hd_r2, %hd_r1, %hd_r2;\n"
+	"setp.ne.u32 %hd_p1, %hd_r2, -1;\n" FAIL_IF_P1 "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+	"@%hd_p1 bra $hd_no_rank;\n"
+	"and.b32 %hd_r3, %hd_r1, 255;\n"
+	"sub.u32 %hd_r3, %hd_r3, 1;\n"
+	"mov.u32 %hd_r2, 1;\n"
+	"shl.b32 %hd_r2, %hd_r2, %hd_r3;\n"
+	"not.b32 %hd_r2, %hd_r2;\n"
+	"shr.u32 %hd_r1, %hd_r1, 8;\n"
+	"mul.wide.u32 %hd_d1, %hd_r1, 4;\n"
+	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
+	"atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
+	"$hd_no_rank:\n"
+	"mov.u64 %hd_d1, 1;\n"
+	"red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
+
+/* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
+#define COMPLETE                                                                   \
+	"mov.u64 %hd_d1, 0;\n"                                                     \
+	"mov.u32 %hd_r3, 0;\n"                                                     \
+	"st.volatile.global.u64 [%hd_d0" B_TICKET ", %hd_d1;\n"                    \
+	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n"                  \
+	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d1;\n"                     \
+	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d1;\n"                      \
+	"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r3;\n"                     \
+	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r3;\n"                       \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r3;\n"               \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                    \
+	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r3;\n"                    \
+	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r3;\n"                     \
+	"st.volatile.global.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n"                    \
+	"mov.u32 %hd_r4, 255;\n"                                                   \
+	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
+	"mov.u32 %hd_r5, 0;\n"                                                     \
+	"$hd_reset:\n"                                                             \
+	".pragma \"nounroll\";\n"                                                  \
+	"st.global.v4.u32 [%hd_d5" B_QUOTA ", {%hd_r4, %hd_r4, %hd_r4, %hd_r4};\n" \
+	"st.global.v4.u32 [%hd_d5" B_RANKS ", {%hd_r3, %hd_r3, %hd_r3, %hd_r3};\n" \
+	"add.u64 %hd_d5, %hd_d5, 16;\n"                                            \
+	"add.u32 %hd_r5, %hd_r5, 1;\n"                                             \
+	"setp.lt.u32 %hd_p1, %hd_r5, 64;\n"                                        \
+	"@%hd_p1 bra $hd_reset;\n"                                                 \
+	"membar.gl;\n"                                                             \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"                    \
+	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                         \
+	"@%hd_p1 bra $hd_silent;\n"                                                \
+	"mov.u64 %hd_d5, %globaltimer;\n"                                          \
+	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d2;\n"                    \
+	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d2;\n"                  \
+	"st.volatile.global.u64 [%hd_d4" H_DONE_NS ", %hd_d5;\n"                   \
+	"$hd_silent:\n"                                                            \
+	"membar.sys;\n"                                                            \
+	"@!%hd_p1 st.volatile.global.u32 [%hd_d4" H_DONE ", %hd_r2;\n"             \
+	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                      \
+	"bra $hd_ret;\n"
+
+/* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 generation. It is counted again while it tells:
+ * else the launch might complete meanwhile, and what it has still to store would go to a slot that
+ * may be another launch's by then. If it has completed, there is nothing to tell. Who is the last
+ * to leave here tells again, if anybody has left since it looked: a worker (gone), or one who told
+ * what it had found earlier, and may have stored that later (told). */
+#define DRAINED                                                           \
+	"$hd_drained:\n"                                                  \
+	".pragma \"nounroll\";\n"                                         \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"            \
+	"mov.b64 {%hd_r1, %hd_r3}, %hd_d1;\n"                             \
+	"mov.u64 %hd_d7, -1;\n"                                           \
+	"mov.u32 %hd_r5, 0;\n"                                            \
+	"setp.ne.u32 %hd_p1, %hd_r3, %hd_r2;\n"                           \
+	"@%hd_p1 bra $hd_off;\n"                                          \
+	"membar.gl;\n"                                                    \
+	"ld.volatile.global.u64 %hd_d7, [%hd_d0" B_GONE ";\n"             \
+	"ld.volatile.global.u32 %hd_r5, [%hd_d0" B_TOLD ";\n"             \
+	"membar.gl;\n"                                                    \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_FINISHED ";\n"         \
+	"ld.volatile.global.u32 %hd_r4, [%hd_d0" B_SEQ ";\n"              \
+	"setp.ge.u64 %hd_p1, %hd_d3, %hd_d2;\n"                           \
+	"@%hd_p1 bra $hd_off;\n"                                          \
+	"mov.u32 %hd_r3, 1;\n"                                            \
+	"atom.global.add.u32 %hd_r3, [%hd_d0" B_DRAINS ", %hd_r3;\n"      \
+	"add.u32 %hd_r3, %hd_r3, 1;\n"                                    \
+	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                \
+	"atom.global.max.u32 %hd_r6, [%hd_d0" B_DRAINED_SEQ ", %hd_r4;\n" \
+	"@%hd_p1 bra $hd_off;\n"                                          \
+	"max.u32 %hd_r4, %hd_r4, %hd_r6;\n"                               \
+	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d3;\n"         \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"           \
+	"ld.volatile.global.u32 %hd_r6, [%hd_d0" B_ROUNDS ";\n"           \
+	"st.volatile.global.u32 [%hd_d4" H_DRAINED_SEQ ", %hd_r4;\n"      \
+	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d3;\n"           \
+	"st.volatile.global.u32 [%hd_d4" H_ROUNDS ", %hd_r6;\n"           \
+	"mov.u64 %hd_d3, %globaltimer;\n"                                 \
+	"st.volatile.global.u64 [%hd_d4" H_DRAINED_NS ", %hd_d3;\n"       \
+	"membar.sys;\n"                                                   \
+	"st.volatile.global.u32 [%hd_d4" H_DRAINS ", %hd_r3;\n"           \
+	"$hd_off:\n"                                                      \
+	"mov.u32 %hd_r3, 1;\n"                                            \
+	"red.global.add.u32 [%hd_d0" B_TOLD ", %hd_r3;\n"                 \
+	"membar.sys;\n" TAKE_OFF LOOK_BACK "@!%hd_p1 bra $hd_complete;\n" \
+	"ld.volatile.global.u64 %hd_d1, [%hd_d0" B_GONE ";\n"             \
+	"ld.volatile.global.u32 %hd_r1, [%hd_d0" B_TOLD ";\n"             \
+	"sub.u32 %hd_r1, %hd_r1, 1;\n"                                    \
+	"setp.ne.u32 %hd_p1, %hd_r1, %hd_r5;\n"                           \
+	"setp.ne.or.u64 %hd_p1, %hd_d1, %hd_d7, %hd_p1;\n"                \
+	"@%hd_p1 bra $hd_drained;\n"                                      \
+	"bra $hd_ret;\n"
+
+void pass_emit_exit(struct pass_writer *w)
+{
+	pass_put(w, gone);
+	pass_put(w, COMPLETE);
+	pass_put(w, DRAINED);
+}
+
+/* ---- the relay: the first warp of the block that won, all lanes together ----
+ * Lanes meet at vote and shfl; a bar.warp.sync in here would make the assembler take every warp of
+ * the kernel for divergent. Each lane's fence stands ahead of the vote, and the store that
+ * publishes the word behind it. */
+/* %hd_r6 lane, %hd_r7 lanes, %hd_r8 their mask, %hd_r9 the word applied, %hd_r10 polls, %hd_r11 the
+ * tenant's word that it begins with; %hd_p3: no quota is above 0; %hd_d3 host, %hd_d6 workers gone
+ * before it came, %hd_d7 whose quotas are to be applied. */
+static const char relay_begin[] =
+	"mov.u32 %hd_r0, %tid.z;\n"
+	"mov.u32 %hd_r1, %ntid.y;\n"
+	"mov.u32 %hd_r2, %tid.y;\n"
+	"mad.lo.u32 %hd_r0, %hd_r0, %hd_r1, %hd_r2;\n"
+	"mov.u32 %hd_r2, %ntid.x;\n"
+	"mov.u32 %hd_r3, %tid.x;\n"
+	"mad.lo.u32 %hd_r6, %hd_r0, %hd_r2, %hd_r3;\n"
+	"setp.gt.u32 %hd_p1, %hd_r6, 31;\n"
+	"@%hd_p1 bra $hd_ret;\n"
+	"mov.u32 %hd_r0, %ntid.z;\n"
+	"mul.lo.u32 %hd_r1, %hd_r1, %hd_r2;\n"
+	"mul.lo.u32 %hd_r7, %hd_r0, %hd_r1;\n"
+	"min.u32 %hd_r7, %hd_r7, 32;\n"
+	"mov.u32 %hd_r0, 32;\n"
+	"sub.u32 %hd_r0, %hd_r0, %hd_r7;\n"
+	"mov.u32 %hd_r8, -1;\n"
+	"shr.u32 %hd_r8, %hd_r8, %hd_r0;\n"
+	"ld.param.u64 %hd_d3, " A_HOST ";\n"
+	"mov.u32 %hd_r9, 0;\n" /* no word is 0: the first poll applies it */
+	"mov.u32 %hd_r10, 0;\n"
+	"ld.volatile.global.u64 %hd_d6, [%hd_d0" B_GONE ";\n"
+	"mov.u64 %hd_d5, 0;\n" /* lest it live on from nowhere */
+	"setp.ne.u32 %hd_p3, %hd_r9, %hd_r9;\n"
+	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
+	"ld.volatile.global.u64 %hd_d1, [%hd_d3" H_SEQ ";\n"
+	"mov.u32 %hd_r11, 0;\n"
+	"mov.u32 %hd_r5, 0;\n"
+	"ld.param.u64 %hd_d7, " A_TENANT ";\n"
+	"setp.eq.u64 %hd_p1, %hd_d7, 0;\n"
+	"@%hd_p1 bra $hd_alone;\n"
+	"ld.volatile.global.u64 %hd_d2, [%hd_d7" T_SEQ ";\n"
+	"mov.b64 {%hd_r11, %hd_r5}, %hd_d2;\n"
+	"$hd_alone:\n"
+	"cvt.u32.u64 %hd_r0, %hd_d1;\n"
+	"setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+	"selp.u32 %hd_r11, 0, %hd_r11, %hd_p1;\n"
+	"shfl.sync.idx.b32 %hd_r11, %hd_r11, 0, 31, %hd_r8;\n"
+	"@%hd_p0 bra $hd_arrived;\n";
+
+/* Without a word there is nothing to wait for. */
+static const char relay_free[] = "or.b32 %hd_r0, %hd_r0, %hd_r11;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+				 "mov.u32 %hd_r1, 1;\n"
+				 "@!%hd_p1 st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r1;\n";
+
+/* The generation's first relay says that the launch has arrived. Workers cannot tell by what they
+ * find in the block whether they are the first: others write it while they look. */
+static const char relay_arrive[] = "mov.u64 %hd_d1, %globaltimer;\n"
+				   "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_ARRIVED ";\n"
+				   "ld.param.u32 %hd_r1, " A_GEN ";\n"
+				   "add.u32 %hd_r1, %hd_r1, 1;\n"
+				   "setp.eq.u32 %hd_p1, %hd_r0, %hd_r1;\n"
+				   "@%hd_p1 bra $hd_arrived;\n"
+				   "st.volatile.global.u32 [%hd_d3" H_BEGAN ", %hd_r11;\n"
+				   "st.volatile.global.u64 [%hd_d3" H_ARRIVED_NS ", %hd_d1;\n"
+				   "membar.sys;\n"
+				   "st.volatile.global.u32 [%hd_d3" H_ARRIVED ", %hd_r1;\n"
+				   "$hd_arrived:\n";
+
+/* A word of the launch's own goes before the tenant's, which is looked at once. */
+static const char relay_obey[] = "mov.u32 %hd_r0, 0;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r11, 0;\n"
+				 "@%hd_p1 bra $hd_apply;\n";
+
+/* What is the same on all SMs comes with the word: a block may be one thread, and to read by itself
+ * what 32 lanes have at once takes it 80 us (H200). %hd_p2: the quotas differ; else %hd_r10: four
+ * of them. */
+static const char relay_apply[] =
+	"$hd_poll:\n"
+	".pragma \"nounroll\";\n"
+	"ld.volatile.global.u64 %hd_d1, [%hd_d3" H_SEQ ";\n"
+	"mov.b64 {%hd_r0, %hd_r5}, %hd_d1;\n"
+	"shfl.sync.idx.b32 %hd_r0, %hd_r0, 0, 31, %hd_r8;\n"
+	"setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
+	"@%hd_p1 bra $hd_look;\n"
+	"mov.u64 %hd_d7, %hd_d3;\n"
+	"$hd_apply:\n"
+	"shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+	"mov.u32 %hd_r9, %hd_r0;\n"
+	"setp.eq.u32 %hd_p2, %hd_r5, 0;\n"
+	"sub.u32 %hd_r10, %hd_r5, 1;\n"
+	"mul.lo.u32 %hd_r10, %hd_r10, 0x01010101;\n"
+	"@%hd_p2 membar.sys;\n"
+	"mov.u32 %hd_r5, 0;\n"   /* all quotas, or'ed */
+	"mov.u32 %hd_r11, -1;\n" /* and and'ed */
+	"mov.u32 %hd_r4, %hd_r6;\n"
+	"$hd_copy:\n"
+	".pragma \"nounroll\";\n"
+	"setp.gt.u32 %hd_p1, %hd_r4, 63;\n"
+	"@%hd_p1 bra $hd_copied;\n"
+	"mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
+	"add.u64 %hd_d1, %hd_d7, %hd_d1;\n"
+	"mov.u32 %hd_r0, %hd_r10;\n"
+	"@%hd_p2 ld.volatile.global.u32 %hd_r0, [%hd_d1" H_QUOTA ";\n" /* four bytes */
+	"or.b32 %hd_r5, %hd_r5, %hd_r0;\n"
+	"and.b32 %hd_r11, %hd_r11, %hd_r0;\n"
+	"mul.wide.u32 %hd_d1, %hd_r4, 16;\n"
+	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
+	"and.b32 %hd_r1, %hd_r0, 255;\n"
+	"bfe.u32 %hd_r2, %hd_r0, 8, 8;\n"
+	"bfe.u32 %hd_r3, %hd_r0, 16, 8;\n"
+	"shr.u32 %hd_r0, %hd_r0, 24;\n"
+	"st.volatile.global.v4.u32 [%hd_d1" B_QUOTA ", {%hd_r1, %hd_r2, %hd_r3, %hd_r0};\n"
+	"add.u32 %hd_r4, %hd_r4, %hd_r7;\n"
+	"bra $hd_copy;\n"
+	"$hd_copied:\n"
+	"membar.gl;\n"
+	"setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+	"vote.sync.any.pred %hd_p1, %hd_p1, %hd_r8;\n"
+	"not.pred %hd_p3, %hd_p1;\n"
+	"setp.ne.u32 %hd_p1, %hd_r11, -1;\n"
+	"vote.sync.any.pred %hd_p1, %hd_p1, %hd_r8;\n"
+	"mov.u32 %hd_r10, 0;\n"
+	"setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
+	"@%hd_p0 bra $hd_look;\n"
+	"selp.u32 %hd_r0, 1, 0, %hd_p1;\n"
+	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r0;\n"
+	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r9;\n"
+	"mov.u32 %hd_r0, 1;\n"
+	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r0;\n"
+	"mov.u64 %hd_d1, %globaltimer;\n"
+	"st.volatile.global.u64 [%hd_d3" H_SEEN_NS ", %hd_d1;\n"
+	"$hd_look:\n";
+
+#define PATIENCE "4096" /* polls: some milliseconds */
+
+/* Lane 0 reports on the first poll after a change, on every 64th and as it leaves; it decides for
+ * all. %hd_d1 ticket, %hd_d2 total, %hd_d5 state. */
+static const char relay_look[] = "mov.u32 %hd_r5, 0;\n"
+				 "setp.ne.u32 %hd_p0, %hd_r6, 0;\n"
+				 "@%hd_p0 bra $hd_decided;\n"
+				 "ld.volatile.global.u64 %hd_d1, [%hd_d0" B_TICKET ";\n"
+				 "ld.volatile.global.u64 %hd_d5, [%hd_d0" B_STATE ";\n"
+				 "ld.param.u64 %hd_d2, " A_TOTAL ";\n";
+
+static const char relay_all_claimed[] = "setp.ge.u64 %hd_p1, %hd_d1, %hd_d2;\n";
+
+/* Of a guarded grid each block has taken a ticket, or has left without one: nobody is to come. */
+static const char relay_all_passed[] = "ld.volatile.global.u32 %hd_r0, [%hd_d0" B_PASSED ";\n"
+				       "cvt.u64.u32 %hd_d4, %hd_r0;\n"
+				       "add.u64 %hd_d4, %hd_d4, %hd_d1;\n"
+				       "setp.ge.u64 %hd_p1, %hd_d4, %hd_d2;\n";
+
+static const char relay_leaves[] = "or.pred %hd_p1, %hd_p1, %hd_p3;\n"
+				   "selp.u32 %hd_r5, 1, 0, %hd_p1;\n";
+
+/* 2: nobody else is there, and somebody has been since it came; or it has been alone for long. */
+static const char relay_is_alone[] = "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_GONE ";\n"
+				     "cvt.u32.u64 %hd_r0, %hd_d5;\n"
+				     "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
+				     "setp.ne.u64 %hd_p1, %hd_d4, %hd_d6;\n"
+				     "setp.gt.or.u32 %hd_p1, %hd_r10, " PATIENCE ", %hd_p1;\n"
+				     "setp.eq.and.u32 %hd_p1, %hd_r0, 1, %hd_p1;\n"
+				     "selp.u32 %hd_r5, 2, %hd_r5, %hd_p1;\n";
+
+static const char relay_decide[] = "and.b32 %hd_r0, %hd_r10, 63;\n"
+				   "add.u32 %hd_r10, %hd_r10, 1;\n"
+				   "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+				   "setp.eq.and.u32 %hd_p1, %hd_r5, 0, %hd_p1;\n"
+				   "@%hd_p1 bra $hd_decided;\n"
+				   "ld.volatile.global.u64 %hd_d4, [%hd_d0" B_FINISHED ";\n"
+				   "cvt.u32.u64 %hd_r0, %hd_d5;\n"
+				   "and.b32 %hd_r0, %hd_r0, " STATE_COUNT ";\n"
+				   "st.volatile.global.u64 [%hd_d3" H_TICKET ", %hd_d1;\n"
+				   "st.volatile.global.u64 [%hd_d3" H_FINISHED ", %hd_d4;\n"
+				   "st.volatile.global.u32 [%hd_d3" H_PRESENT ", %hd_r0;\n"
+				   "$hd_decided:\n"
+				   "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+				   "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
+				   "@%hd_p1 bra $hd_poll;\n";
+
+static const char relay_end[] = "mov.u32 %hd_r4, %hd_r5;\n"
+				"mov.u32 %hd_r5, 0;\n"
+				"@%hd_p0 bra $hd_looked;\n"
+				"mov.u32 %hd_r0, 0;\n"
+				"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r0;\n"
+				"membar.sys;\n";
+
+/* Takes itself off in one step with making sure that nobody has come, and goes on as the last one
+ * to leave. */
+static const char relay_off[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
+				"@%hd_p1 bra $hd_with_others;\n"
+				"sub.u64 %hd_d1, %hd_d5, 1;\n"
+				"atom.global.cas.b64 %hd_d2, [%hd_d0" B_STATE ", %hd_d5, %hd_d1;\n"
+				"setp.eq.u64 %hd_p1, %hd_d2, %hd_d5;\n"
+				"@%hd_p1 bra $hd_looked;\n"
+				"mov.u32 %hd_r4, 1;\n"
+				"bra $hd_stay;\n"
+				"$hd_with_others:\n";
+
+/* A word that was written meanwhile must not be lost. */
+static const char relay_again[] = "ld.volatile.global.u32 %hd_r0, [%hd_d3" H_SEQ ";\n"
+				  "setp.eq.u32 %hd_p1, %hd_r0, %hd_r9;\n"
+				  "@%hd_p1 bra $hd_looked;\n"
+				  "$hd_stay:\n"
+				  "mov.u32 %hd_r1, 1;\n"
+				  "atom.global.cas.b32 %hd_r0, [%hd_d0" B_RELAY ", 0, %hd_r1;\n"
+				  "setp.eq.u32 %hd_p1, %hd_r0, 0;\n"
+				  "selp.u32 %hd_r5, 1, 0, %hd_p1;\n"
+				  "$hd_looked:\n"
+				  "shfl.sync.idx.b32 %hd_r5, %hd_r5, 0, 31, %hd_r8;\n"
+				  "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+				  "@%hd_p1 bra $hd_poll;\n"
+				  "@%hd_p0 bra $hd_ret;\n";
+
+static const char relay_gone[] = "setp.ne.u32 %hd_p1, %hd_r4, 2;\n"
+				 "@%hd_p1 bra $hd_gone;\n"
+				 "mov.b64 {%hd_r1, %hd_r2}, %hd_d5;\n"
+				 "and.b32 %hd_r8, %hd_r1, " STATE_NARROW ";\n"
+				 "bra $hd_last;\n";
+
+void pass_emit_relay(struct pass_writer *w, bool guard)
+{
+	pass_put(w, "$hd_relay:\n");
+	pass_put(w, guard ? BLOCK_ADDRESS : BLOCK_AGAIN);
+	pass_put(w, relay_begin);
+	pass_put(w, relay_free);
+	pass_put(w, relay_arrive);
+	pass_put(w, relay_obey);
+	pass_put(w, relay_apply);
+	pass_put(w, relay_look);
+	pass_put(w, guard ? relay_all_passed : relay_all_claimed);
+	pass_put(w, relay_leaves);
+	if (!guard)
+		pass_put(w, relay_is_alone);
+	pass_put(w, relay_decide);
+	pass_put(w, relay_end);
+	if (!guard)
+		pass_put(w, relay_off);
+	pass_put(w, relay_again);
+	pass_put(w, guard ? "bra $hd_ret;\n" : relay_gone);
+}
+
+/* ---- the closer ---- */
+#define CLOSER_HEAD                                                       \
+	".version 6.0\n.target sm_70\n.address_size 64\n"                 \
+	".visible .entry hd_closer(.param .align 8 .b8 hd_args[80])\n{\n" \
+	".reg .pred %hd_p<4>; .reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
+
+/* It enters only to end the launch: what is counted then may be a late helper of the launch before,
+ * and the last one of them to leave completes. */
+#define CLOSE                                                     \
+	BLOCK_ADDRESS                                             \
+	"ld.param.u64 %hd_d4, " A_HOST ";\n"                      \
+	"ld.param.u64 %hd_d2, " A_TOTAL ";\n"                     \
+	"ld.param.u32 %hd_r3, " A_ROUND ";\n"                     \
+	"red.global.max.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n"       \
+	"ld.volatile.global.u64 %hd_d3, [%hd_d0" B_TICKET ";\n"   \
+	"mov.u32 %hd_r2, 0;\n"                                    \
+	"st.volatile.global.u32 [%hd_d0" B_PASSED ", %hd_r2;\n"   \
+	"min.u64 %hd_d3, %hd_d3, %hd_d2;\n"                       \
+	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d3;\n" \
+	"setp.lt.u64 %hd_p1, %hd_d3, %hd_d2;\n"                   \
+	"ld.param.u32 %hd_r2, " A_GEN ";\n"                       \
+	"@%hd_p1 bra $hd_drained;\n"                              \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"    \
+	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d4;\n"     \
+	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"    \
+	"membar.gl;\n"
+
+const char *pass_closer_ptx(void)
+{
+	return CLOSER_HEAD CLOSE LEAVE COMPLETE DRAINED "$hd_ret:\nret;\n}\n";
+}

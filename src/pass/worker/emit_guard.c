@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The guard form (control.h): the leader looks at the quota and takes one ticket, the block's
+ * threads get the ids behind one barrier, and the body runs as it was written, exits and all.
+ *
+ * A kernel whose static shared memory leaves no room for a slot lends its own: nothing is in it
+ * yet. A second barrier keeps bodies that write to shared memory, theirs or what lies ahead of it,
+ * from doing so before all have read. */
+#include "pass/virtual/emit.h"
+#include "pass/worker/worker.h"
+
+static const char take_ticket[] = SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
+					     "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+					     "@%hd_p1 bra $hd_pass;\n"
+					     "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
+					     "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+					     "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+					     "@%hd_p1 bra $hd_store;\n"
+					     "mov.u32 %hd_k, 1;\n"
+					     "mov.u32 %hd_r6, 1;\n"
+					     "cvt.u32.u64 %hd_r4, %hd_d4;\n"
+					     "mov.u32 %hd_x, %hd_r4;\n";
+
+static void emit_slot_address(struct pass_writer *w, struct ptx_sym *overlay)
+{
+	if (!overlay) {
+		pass_put(w, "mov.u32 %hd_s, hd_slot;\n");
+		return;
+	}
+	pass_put(w, "mov.u32 %hd_s, 0;\n");
+	pass_last(w)->opd[1] =
+		(struct ptx_opd){.kind = PTX_OPD_SYM, .sym = overlay, .name = overlay->name};
+}
+
+void pass_emit_guard_head(
+	struct pass_writer *w, const struct pass_place *at, struct ptx_sym *overlay)
+{
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
+
+	if (!overlay)
+		pass_put(w, SLOT_DECL);
+	pass_emit_regs(w);
+	emit_slot_address(w, overlay);
+	pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_sync;\n" BLOCK_ADDRESS "mov.u32 %hd_k, " SLOT_LEAVE
+			       ";\n");
+	pass_emit_first_steps(w, "$hd_store", false);
+	pass_put(w, take_ticket);
+	pass_emit_ids(w, reads);
+	pass_put(w, "bra $hd_store;\n"
+		    "$hd_pass:\n"
+		    "mov.u32 %hd_r2, 1;\n"
+		    "red.global.add.u32 [%hd_d0" B_PASSED ", %hd_r2;\n"
+		    "$hd_store:\n"
+		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
+		    "bra $hd_sync;\n");
+	pass_emit_wide_ids(w, reads, NULL);
+	pass_put(w, "$hd_sync:\n"
+		    "bar.sync 0;\n"
+		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"
+		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+		    "@%hd_p1 bra $hd_leave;\n");
+	if (overlay || at->facts->uses_shared)
+		pass_put(w, "bar.sync 0;\n");
+}
+
+void pass_emit_guard_tail(struct pass_writer *w)
+{
+	pass_put(w, "ret;\n"
+		    "$hd_leave:\n"
+		    "setp.ne.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
+		    "@%hd_p1 bra $hd_ret;\n");
+	pass_emit_relay(w, true);
+	pass_put(w, "$hd_ret:\nret;\n");
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* From a ticket to the block's ids, done by the leader once a claim; and what yield_every asks
+ * for. Divisions by 32 bits, none for grids of one dimension. Only ids that the body reads are
+ * computed.
+ *
+ * In merged workers the leader finds out where a claim begins and how far apart its blocks are, and
+ * each thread computes ids from that, by multiplying (args.h: inverse, claims). */
+#include "pass/virtual/emit.h"
+#include "pass/worker/worker.h"
+
+static const char split_rows[] = "div.u32 %hd_z, %hd_y, %hd_r4;\n"
+				 "mul.lo.u32 %hd_r5, %hd_z, %hd_r4;\n"
+				 "sub.u32 %hd_y, %hd_y, %hd_r5;\n";
+
+/* Block number %hd_x becomes {x, y, z}. */
+static void divide(struct pass_writer *w, const bool *reads)
+{
+	pass_put(w, "mov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n");
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+		    "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+		    "@%hd_p1 bra $hd_wide_ids;\n");
+	pass_put(w, "ld.param.u32 %hd_r4, " A_GRID_Y ";\n"
+		    "ld.param.u32 %hd_r5, " A_GRID_Z ";\n"
+		    "mul.lo.u32 %hd_r5, %hd_r4, %hd_r5;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r5, 1;\n"
+		    "@%hd_p1 bra $hd_store;\n"
+		    "ld.param.u32 %hd_r5, " A_GRID_X ";\n"
+		    "div.u32 %hd_y, %hd_x, %hd_r5;\n"
+		    "mul.lo.u32 %hd_r5, %hd_y, %hd_r5;\n"
+		    "sub.u32 %hd_x, %hd_x, %hd_r5;\n"
+		    "$hd_rows:\n");
+	if (reads[1] || reads[2])
+		pass_put(w, split_rows);
+}
+
+/* If claiming %hd_r6 blocks from ticket %hd_r4 reached a multiple of yield_every. */
+static const char yield[] = "ld.param.u32 %hd_r5, " A_YIELD ";\n"
+			    "setp.eq.u32 %hd_p1, %hd_r5, 0;\n"
+			    "@%hd_p1 bra $hd_no_yield;\n"
+			    "div.u32 %hd_r7, %hd_r4, %hd_r5;\n"
+			    "add.u32 %hd_r8, %hd_r4, %hd_r6;\n"
+			    "div.u32 %hd_r8, %hd_r8, %hd_r5;\n"
+			    "setp.eq.u32 %hd_p1, %hd_r7, %hd_r8;\n"
+			    "@%hd_p1 bra $hd_no_yield;\n"
+			    "mov.u32 %hd_r5, 0;\n"
+			    "mov.u64 %hd_d1, %hd_d0;\n"
+			    "$hd_yield:\n"
+			    ".pragma \"nounroll\";\n"
+			    "mov.u32 %hd_r7, 0;\n"
+			    "st.volatile.global.u32 [%hd_d1" B_QUOTA ", %hd_r7;\n"
+			    "add.u64 %hd_d1, %hd_d1, 4;\n"
+			    "add.u32 %hd_r5, %hd_r5, 1;\n"
+			    "setp.lt.u32 %hd_p1, %hd_r5, 256;\n"
+			    "@%hd_p1 bra $hd_yield;\n"
+			    "$hd_no_yield:\n";
+
+void pass_emit_part_ids(struct pass_writer *w, const bool *reads)
+{
+	pass_put(w, yield);
+	pass_put(w, "mov.u32 %hd_y, 1;\nmov.u32 %hd_z, 0;\n");
+	if (!reads[0] && !reads[1] && !reads[2]) {
+		pass_put(w, "bra $hd_store;\n");
+		return;
+	}
+	pass_put(w, "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+		    "setp.lt.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+		    "@%hd_p1 bra $hd_store;\n"
+		    "bra $hd_wide_ids;\n"
+		    "$hd_rows:\n");
+	if (reads[1] || reads[2])
+		pass_put(w, split_rows);
+	pass_put(w, "bra $hd_store;\n");
+}
+
+/* 2^s - 1 and 2^s are in %hd_r10 and %hd_r6, s and c in %hd_r7 and %hd_r8 (args.h). */
+static const char claimed[] = "mov.u32 %hd_k, " SLOT_LEAVE ";\n"
+			      "ld.param.u32 %hd_r4, " A_CLAIMS ";\n"
+			      "setp.ge.u32 %hd_p1, %hd_t, %hd_r4;\n"
+			      "@%hd_p1 bra $hd_sync;\n"
+			      "st.shared.u32 " S_LAST ", %hd_t;\n"
+			      "ld.param.u32 %hd_r5, " A_APART ";\n"
+			      "and.b32 %hd_r7, %hd_r5, 255;\n"
+			      "bfe.u32 %hd_r8, %hd_r5, 8, 8;\n"
+			      "shl.b32 %hd_r6, 1, %hd_r7;\n"
+			      "sub.u32 %hd_r10, %hd_r6, 1;\n"
+			      "mov.u32 %hd_z, 0;\n"
+			      "ld.param.u32 %hd_r9, " A_EVEN ";\n"
+			      "setp.ge.u32 %hd_p1, %hd_t, %hd_r9;\n"
+			      "@%hd_p1 bra $hd_later;\n";
+
+/* Of the last claims of that size there may be fewer than 2^s. */
+static const char claimed_even[] = "and.b32 %hd_r11, %hd_t, %hd_r10;\n"
+				   "sub.u32 %hd_r10, %hd_t, %hd_r11;\n"
+				   "sub.u32 %hd_r9, %hd_r9, %hd_r10;\n"
+				   "min.u32 %hd_y, %hd_r6, %hd_r9;\n"
+				   "ld.param.u32 %hd_k, " A_CHUNK ";\n"
+				   "mad.lo.u32 %hd_x, %hd_r10, %hd_k, %hd_r11;\n"
+				   "bra $hd_store;\n";
+
+static const char claimed_later[] = "$hd_later:\n"
+				    "sub.u32 %hd_r11, %hd_t, %hd_r9;\n"
+				    "shr.u32 %hd_y, %hd_r11, %hd_r7;\n" /* which size */
+				    "bfe.u32 %hd_r5, %hd_r5, 16, 8;\n"
+				    "setp.ge.u32 %hd_p1, %hd_y, %hd_r5;\n"
+				    "@%hd_p1 bra $hd_single;\n"
+				    "and.b32 %hd_r11, %hd_r11, %hd_r10;\n"
+				    "sub.u32 %hd_k, %hd_r8, %hd_y;\n"
+				    "shl.b32 %hd_k, 1, %hd_k;\n" /* twice that size */
+				    "shl.b32 %hd_r10, %hd_k, %hd_r7;\n"
+				    "shr.u32 %hd_k, %hd_k, 1;\n"
+				    "sub.u32 %hd_r11, %hd_r11, %hd_r10;\n"
+				    "ld.param.u32 %hd_x, " A_CHUNK ";\n"
+				    "mad.lo.u32 %hd_x, %hd_r9, %hd_x, %hd_r11;\n"
+				    "shl.b32 %hd_r9, %hd_r6, %hd_r8;\n"
+				    "add.u32 %hd_x, %hd_x, %hd_r9;\n"
+				    "mov.u32 %hd_y, %hd_r6;\n"
+				    "bra $hd_store;\n"
+				    "$hd_single:\n"
+				    "ld.param.u32 %hd_x, " A_TOTAL ";\n"
+				    "sub.u32 %hd_x, %hd_x, %hd_r4;\n"
+				    "add.u32 %hd_x, %hd_x, %hd_t;\n"
+				    "mov.u32 %hd_y, 1;\n"
+				    "mov.u32 %hd_k, 1;\n";
+
+void pass_emit_claimed(struct pass_writer *w)
+{
+	pass_put(w, claimed);
+	pass_put(w, claimed_even);
+	pass_put(w, claimed_later);
+}
+
+/* %hd_x less whole rows of the grid, which go to %hd_y; likewise %hd_y and %hd_z. The inverse is
+ * too small by less than 1, and the quotient then by 1 at most. */
+static const char divide_x[] = "ld.param.u32 %hd_r2, " A_GRID_X ";\n"
+			       "mul.hi.u32 %hd_y, %hd_x, %hd_r1;\n"
+			       "mul.lo.u32 %hd_r1, %hd_y, %hd_r2;\n"
+			       "sub.u32 %hd_x, %hd_x, %hd_r1;\n"
+			       "setp.ge.u32 %hd_p1, %hd_x, %hd_r2;\n"
+			       "@%hd_p1 sub.u32 %hd_x, %hd_x, %hd_r2;\n";
+static const char divide_y[] = "@%hd_p1 add.u32 %hd_y, %hd_y, 1;\n"
+			       "ld.param.u32 %hd_r1, " A_INVERSE_Y ";\n"
+			       "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
+			       "mul.hi.u32 %hd_z, %hd_y, %hd_r1;\n"
+			       "mul.lo.u32 %hd_r1, %hd_z, %hd_r2;\n"
+			       "sub.u32 %hd_y, %hd_y, %hd_r1;\n"
+			       "setp.ge.u32 %hd_p1, %hd_y, %hd_r2;\n"
+			       "@%hd_p1 sub.u32 %hd_y, %hd_y, %hd_r2;\n"
+			       "@%hd_p1 add.u32 %hd_z, %hd_z, 1;\n";
+
+void pass_emit_multiply(struct pass_writer *w, const bool *reads)
+{
+	pass_put(w, divide_x);
+	if (reads[1] || reads[2])
+		pass_put(w, divide_y);
+}
+
+void pass_emit_ids(struct pass_writer *w, const bool *reads)
+{
+	pass_put(w, yield);
+	divide(w, reads);
+}
+
+/* Ticket %hd_d4; leaves column and row number where the short way has them. */
+static const char divide_wide[] = "ld.param.u32 %hd_r5, " A_GRID_X ";\n"
+				  "cvt.u64.u32 %hd_d3, %hd_r5;\n"
+				  "mov.u64 %hd_d2, 0;\n"
+				  "mov.u32 %hd_r5, 64;\n"
+				  "$hd_shift:\n"
+				  ".pragma \"nounroll\";\n"
+				  "shl.b64 %hd_d2, %hd_d2, 1;\n"
+				  "shr.u64 %hd_d5, %hd_d4, 63;\n"
+				  "or.b64 %hd_d2, %hd_d2, %hd_d5;\n"
+				  "shl.b64 %hd_d4, %hd_d4, 1;\n"
+				  "setp.lt.u64 %hd_p1, %hd_d2, %hd_d3;\n"
+				  "@%hd_p1 bra $hd_shifted;\n"
+				  "sub.u64 %hd_d2, %hd_d2, %hd_d3;\n"
+				  "or.b64 %hd_d4, %hd_d4, 1;\n"
+				  "$hd_shifted:\n"
+				  "sub.u32 %hd_r5, %hd_r5, 1;\n"
+				  "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+				  "@%hd_p1 bra $hd_shift;\n"
+				  "cvt.u32.u64 %hd_x, %hd_d2;\n"
+				  "cvt.u32.u64 %hd_y, %hd_d4;\n"
+				  "ld.param.u32 %hd_r4, " A_GRID_Y ";\n"
+				  "mov.u32 %hd_z, 0;\n"
+				  "bra $hd_rows;\n";
+
+/* Its lower half is in %hd_r4. */
+static const char still_the_ticket[] =
+	"cvt.u32.u64 %hd_r5, %hd_d4;\n"
+	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r5;\n" FAIL_IF_P1 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+	"setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n" FAIL_IF_P1;
+
+void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket)
+{
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "$hd_wide_ids:\n");
+	if (ticket) {
+		pass_emit(w, "ld.shared.u64 %%hd_d4, %s;\n", ticket);
+		pass_put(w, still_the_ticket);
+	}
+	pass_put(w, divide_wide);
+}

@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The worker around a virtual block (control.h: worker). In the order in which it runs:
+ *
+ *   enter     the leader joins the launch
+ *   $hd_top   the leader claims, or takes what it has claimed ahead, and puts it into the slot
+ *   $hd_sync  barrier; nothing claimed: leave. The leader counts what was run before, and with
+ *             CTL_PULL_AHEAD claims the next chunk
+ *   $hd_next  ids of the chunk's next block, from the slot
+ *   body
+ *   $hd_end   more of this chunk: $hd_next, else $hd_top
+ *
+ * Two loops, each entered at its head alone: that is what lets the assembler see that whole warps
+ * go round them together, and keep what is uniform in uniform registers.
+ *
+ * Few values of ours live across the body: %hd_s (32 * block within the chunk + 16 * slot) and the
+ * ticket under way, %hd_t; all else is read again from shared memory and parameters. Without shared
+ * memory and barriers in the body warps go through a chunk each at its own pace: there reading
+ * again would show, and the chunk's first block and length stay in registers. One barrier a chunk,
+ * and one a block only where the body's use of shared memory asks for it. */
+#include "pass/virtual/emit.h"
+#include "pass/worker/worker.h"
+
+_Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");
+_Static_assert(CTL_ONCE == 16, "pass_emit_first_steps");
+
+static const char regs[] =
+	".reg .pred %hd_p<4>;\n"
+	".reg .b32 %hd_r<12>; .reg .b64 %hd_d<8>;\n"
+	".reg .b32 %hd_s; .reg .b32 %hd_t;\n"
+	".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_k;\n"
+	".reg .b32 %hd_bx; .reg .b32 %hd_by; .reg .b32 %hd_bz; .reg .b32 %hd_bk;\n"
+	".reg .pred %hd_pr;\n";
+
+void pass_emit_regs(struct pass_writer *w)
+{
+	pass_put(w, regs);
+	pass_virtual_regs(w);
+}
+
+/* ---- entering ---- */
+static const char enter[] = NOT_LEADER "mov.u32 %hd_s, 16;\n" /* the first claim comes to slot 0 */
+				       "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+				       "@%hd_p0 bra $hd_begin;\n";
+
+static const char clear_slot[] =
+	"mov.u32 %hd_r0, 0;\n"
+	"mov.u32 %hd_r1, -1;\n"
+	"mov.u32 %hd_r2, " CHECK_BASE ";\n"
+	"st.shared.v4.u32 [hd_slot], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+16], {%hd_r0, %hd_r0, %hd_r0, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+32], {%hd_r0, %hd_r0, %hd_r2, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+48], {%hd_r0, %hd_r1, %hd_r2, %hd_r0};\n"
+	"st.shared.v4.u32 [hd_slot+64], {%hd_r0, %hd_r1, %hd_r0, %hd_r1};\n";
+
+static const char join[] =
+	BLOCK_ADDRESS "atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", 1;\n"
+		      "mov.b64 {%hd_r1, %hd_r2}, %hd_d1;\n"
+		      "shr.u32 %hd_r9, %hd_r1, 31;\n" /* CTL_NARROW, for the first steps */
+		      "ld.param.u32 %hd_r3, " A_GEN ";\n"
+		      "setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
+		      "mov.u32 %hd_t, " CLAIM_LEAVE ";\n"
+		      "@%hd_p1 bra $hd_special;\n" /* too late */
+		      "ld.param.u64 %hd_d3, " A_HOST ";\n"
+		      "ld.param.u64 %hd_d2, " A_TOTAL ";\n"
+		      "st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d2;\n"
+		      "st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d3;\n"
+		      "ld.param.u32 %hd_r3, " A_ROUND ";\n"
+		      "setp.ne.u32 %hd_p1, %hd_r3, 0;\n"
+		      "@%hd_p1 red.global.max.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n";
+
+/* ---- at the barrier ---- */
+static const char find_slot[] = "and.b32 %hd_s, %hd_s, 16;\n"
+				"xor.b32 %hd_s, %hd_s, 16;\n"
+				"mov.u32 %hd_r0, hd_slot;\n"
+				"add.u32 %hd_r0, %hd_r0, %hd_s;\n";
+
+/* Of several, who runs all of them has changed %hd_s. */
+static const char find_slot_again[] = "mov.u32 %hd_r0, hd_slot;\n"
+				      "add.u32 %hd_r0, %hd_r0, %hd_s;\n";
+
+static const char keep_slot[] = "ld.shared.v4.u32 {%hd_bx, %hd_by, %hd_bz, %hd_bk}, [%hd_r0];\n"
+				"mov.u32 %hd_k, %hd_bk;\n";
+static const char see_row[] = "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+			      "add.u32 %hd_r0, %hd_bx, %hd_bk;\n"
+			      "setp.le.u32 %hd_pr, %hd_r0, %hd_r1;\n"; /* in one row */
+
+static const char unless_leaving[] = "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+				     "@%hd_p1 bra $hd_leave;\n";
+
+static const char claim_at[] = "ld.shared.v4.u32 {%hd_r2, %hd_r3, %hd_r4, %hd_r5}, [%hd_r1];\n";
+
+/* Fails unless the claim that was read is as its leader left it. */
+#define COMPARE_CLAIM                                         \
+	"xor.b32 %hd_r2, %hd_r2, %hd_r3;\n"                   \
+	"xor.b32 %hd_r2, %hd_r2, %hd_r4;\n"                   \
+	"mad.lo.u32 %hd_r2, %hd_r2, " CHECK_ODD ", %hd_r5;\n" \
+	"add.u32 %hd_r2, %hd_r2, " CHECK_BASE ";\n"           \
+	"ld.shared.u32 %hd_r3, [%hd_r1" S_CHECK ";\n"         \
+	"setp.ne.u32 %hd_p1, %hd_r2, %hd_r3;\n"
+static const char check_claim[] = COMPARE_CLAIM FAIL_IF_P1;
+
+/* The same as a store, which the assembler does not branch around: what follows need not wait for
+ * the words that are compared. */
+static const char check_claim_aside[] =
+	COMPARE_CLAIM "@%hd_p1 st.shared.u32 [hd_slot+8388000], %hd_r2;\n";
+
+/* Whether a chunk's first block and length stay in registers. */
+static bool keeps_slot(const struct pass_place *at)
+{
+	return !at->facts->uses_shared && !at->facts->has_barriers;
+}
+
+/* Whether the first warp that is through with a chunk claims the next one. Not where blocks may
+ * wait for each other: a block that is claimed begins at once, and does not stand behind one that
+ * waits for it. */
+static bool first_claims(const struct pass_place *at)
+{
+	return keeps_slot(at) && !at->pull_ahead && !at->facts->rising_order && !at->merged;
+}
+
+static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, find_slot);
+	if (keeps_slot(at))
+		pass_put(w, keep_slot);
+	pass_put(w, keeps_slot(at) ? see_row : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	pass_put(w, unless_leaving);
+}
+
+/* Adds the blocks that were run last to the finished ones: of the slot before this one, or of this
+ * one still where another kernel's may follow. */
+static void count_finished(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, at->merged ? "and.b32 %hd_r1, %hd_s, 16;\n" : "xor.b32 %hd_r1, %hd_s, 16;\n");
+	pass_put(w, "mov.u32 %hd_r2, hd_slot;\n"
+		    "add.u32 %hd_r1, %hd_r1, %hd_r2;\n");
+	if (keeps_slot(at)) {
+		pass_put(w, "ld.shared.u32 %hd_r5, [%hd_r1+12];\n");
+	} else {
+		pass_put(w, claim_at);
+		pass_put(w, at->merged ? check_claim_aside : check_claim);
+	}
+	pass_put(w, "cvt.u64.u32 %hd_d1, %hd_r5;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
+		    "@%hd_p1 red.global.add.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n");
+}
+
+/* ---- claiming ---- */
+/* One try at the lowest bit that is free in %hd_r3; %hd_r3 becomes what was there, rank + 1 goes to
+ * %hd_r4. */
+static void emit_rank_try(struct pass_writer *w, const char *site)
+{
+	pass_put(w, "not.b32 %hd_r4, %hd_r3;\n"
+		    "neg.s32 %hd_r5, %hd_r4;\n"
+		    "and.b32 %hd_r5, %hd_r4, %hd_r5;\n"
+		    "atom.global.or.b32 %hd_r3, [%hd_d1" B_RANKS ", %hd_r5;\n"
+		    "bfind.u32 %hd_r4, %hd_r5;\n"
+		    "add.u32 %hd_r4, %hd_r4, 1;\n"
+		    "and.b32 %hd_r5, %hd_r3, %hd_r5;\n"
+		    "setp.eq.u32 %hd_p1, %hd_r5, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_got_%s;\n", site);
+}
+
+/* Goes to $hd_no_<site> when the quota bids the worker leave. Who loses three races for a rank goes
+ * on and tries again at its next claim: a loop here would make the assembler take the whole worker
+ * for divergent. Uses %hd_r1 to %hd_r5. */
+static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
+{
+	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
+			       "setp.eq.u32 %hd_p1, %hd_r2, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
+	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
+	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_RANK ";\n");
+	if (!keeps_slot(at))
+		pass_put(w, "xor.b32 %hd_r5, %hd_r4, %hd_r5;\n"
+			    "setp.ne.u32 %hd_p1, %hd_r5, -1;\n" FAIL_IF_P1);
+	pass_put(w, "and.b32 %hd_r4, %hd_r4, 255;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r4, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_ranked_%s;\n", site);
+	pass_put(w, "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_RANKS ";\n");
+	for (int i = 0; i < 3; i++)
+		emit_rank_try(w, site);
+	pass_emit(w, "bra $hd_may_%s;\n$hd_got_%s:\n", site, site);
+	pass_put(w, "shl.b32 %hd_r3, %hd_r1, 8;\n"
+		    "or.b32 %hd_r3, %hd_r3, %hd_r4;\n"
+		    "not.b32 %hd_r5, %hd_r3;\n"
+		    "st.shared.v2.u32 " S_RANK ", {%hd_r3, %hd_r5};\n");
+	pass_emit(w, "$hd_ranked_%s:\n", site);
+	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r4, %hd_r2;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
+}
+
+/* %hd_r5 = what is left of the grid, shrunk; %hd_r6 = blocks to ask for. */
+static const char claim_size[] = "ld.shared.u32 %hd_r4, " S_LAST ";\n"
+				 "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+				 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
+				 "ld.param.u32 %hd_r4, " A_SHRINK ";\n"
+				 "shr.u32 %hd_r5, %hd_r5, %hd_r4;\n"
+				 "ld.param.u32 %hd_r6, " A_CHUNK ";\n"
+				 "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+				 "max.u32 %hd_r6, %hd_r6, 1;\n";
+
+static const char if_wide[] = "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+			      "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+			      "@%hd_p1 bra $hd_wide;\n";
+
+static const char claim_ticket[] = "not.b32 %hd_r5, %hd_r6;\n"
+				   "st.shared.v2.u32 " S_CLAIM ", {%hd_r6, %hd_r5};\n"
+				   "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", %hd_r6;\n";
+
+static const char if_ahead[] = "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+			       "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+			       "and.b32 %hd_r1, %hd_r1, 2;\n"
+			       "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+			       "@%hd_p1 bra $hd_next;\n"
+			       "ld.param.u64 %hd_d1, " A_TOTAL ";\n"
+			       "setp.ge.u64 %hd_p1, %hd_d1, " TICKETS_32 ";\n"
+			       "@%hd_p1 bra $hd_next;\n";
+
+static void emit_pull_ahead(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, if_ahead);
+	pass_put(w, claim_size);
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r5, 0;\n" /* near the end */
+		    "@%hd_p1 bra $hd_next;\n"
+		    "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	emit_quota(w, at, "ahead"); /* leaves %hd_r6 alone */
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_ahead:\n");
+}
+
+/* Lest what is stored on every way live on from the block before, through its body. */
+#define NO_IDS "mov.u32 %hd_x, 0;\nmov.u32 %hd_y, 0;\nmov.u32 %hd_z, 0;\n"
+
+static const char take[] = "$hd_take:\n" BLOCK_AGAIN "setp.eq.s32 %hd_p1, %hd_t, " CLAIM_RELAY ";\n"
+			   "selp.s32 %hd_k, " SLOT_RELAY ", " SLOT_LEAVE ", %hd_p1;\n";
+
+static const char take_ticket[] = NO_IDS "ld.param.u32 %hd_r5, " A_TOTAL ";\n"
+					 "setp.ge.u32 %hd_p1, %hd_t, %hd_r5;\n"
+					 "@%hd_p1 bra $hd_store;\n"
+					 "mov.u32 %hd_r4, %hd_t;\n"
+					 "st.shared.u32 " S_LAST ", %hd_t;\n"
+					 "ld.shared.v2.u32 {%hd_r6, %hd_r7}, " S_CLAIM ";\n"
+					 "sub.u32 %hd_r5, %hd_r5, %hd_t;\n";
+
+/* Others may still be in a body, or were in one since it was noted. */
+static const char check_size[] = "xor.b32 %hd_r7, %hd_r6, %hd_r7;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r7, -1;\n" FAIL_IF_P1;
+
+static const char taken[] = "min.u32 %hd_r6, %hd_r6, %hd_r5;\n"
+			    "mov.u32 %hd_k, %hd_r6;\n"
+			    "mov.u32 %hd_x, %hd_t;\n"
+			    "$hd_claimed:\n";
+
+/* Grids of nearly 2^32 blocks and more: everything in 64 bits, and a division by shifting, which
+ * needs no registers to speak of (emit_ids.c). */
+static const char claim_wide[] =
+	"ld.shared.u64 %hd_d2, " S_LAST64 ";\n"
+	"ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+	"sub.u64 %hd_d2, %hd_d3, %hd_d2;\n"
+	"ld.param.u32 %hd_r4, " A_SHRINK ";\n"
+	"shr.u64 %hd_d2, %hd_d2, %hd_r4;\n"
+	"ld.param.u32 %hd_r6, " A_CHUNK ";\n"
+	"cvt.u64.u32 %hd_d4, %hd_r6;\n"
+	"min.u64 %hd_d2, %hd_d2, %hd_d4;\n"
+	"max.u64 %hd_d2, %hd_d2, 1;\n"
+	"atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", %hd_d2;\n"
+	"mov.u32 %hd_k, " SLOT_LEAVE ";\n" NO_IDS "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+	"@%hd_p1 bra $hd_store;\n"
+	"st.shared.u64 " S_LAST64 ", %hd_d4;\n"
+	"sub.u64 %hd_d3, %hd_d3, %hd_d4;\n"
+	"min.u64 %hd_d2, %hd_d2, %hd_d3;\n"
+	"cvt.u32.u64 %hd_r6, %hd_d2;\n"
+	"mov.u32 %hd_k, %hd_r6;\n";
+
+static const char store_slot[] = "$hd_store:\n"
+				 "and.b32 %hd_r0, %hd_s, 16;\n"
+				 "xor.b32 %hd_r0, %hd_r0, 16;\n"
+				 "mov.u32 %hd_r1, hd_slot;\n"
+				 "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+				 "st.shared.v4.u32 [%hd_r0], {%hd_x, %hd_y, %hd_z, %hd_k};\n";
+
+static const char store_check[] = "xor.b32 %hd_r1, %hd_x, %hd_y;\n"
+				  "xor.b32 %hd_r1, %hd_r1, %hd_z;\n"
+				  "mad.lo.u32 %hd_r1, %hd_r1, " CHECK_ODD ", %hd_k;\n"
+				  "add.u32 %hd_r1, %hd_r1, " CHECK_BASE ";\n"
+				  "st.shared.u32 [%hd_r0" S_CHECK ", %hd_r1;\n";
+
+/* ---- ids of the chunk's next block ---- */
+static const char first_kept[] = "mov.u32 %hd_x, %hd_bx;\n"
+				 "mov.u32 %hd_y, %hd_by;\n"
+				 "mov.u32 %hd_z, %hd_bz;\n";
+
+static const char find_claim[] = "and.b32 %hd_r0, %hd_s, 16;\n"
+				 "mov.u32 %hd_r1, hd_slot;\n"
+				 "add.u32 %hd_r1, %hd_r0, %hd_r1;\n";
+
+static const char first_of_claim[] = "mov.u32 %hd_x, %hd_r2;\n"
+				     "mov.u32 %hd_y, %hd_r3;\n"
+				     "mov.u32 %hd_z, %hd_r4;\n";
+
+/* Where the chunk begins. */
+static void emit_first(struct pass_writer *w, const struct pass_place *at)
+{
+	if (keeps_slot(at)) {
+		pass_put(w, first_kept);
+		return;
+	}
+	pass_put(w, find_claim);
+	pass_put(w, claim_at);
+	pass_put(w, first_of_claim);
+	pass_put(w, at->merged ? check_claim_aside : check_claim);
+}
+
+static void emit_next(struct pass_writer *w, const struct pass_place *at)
+{
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
+
+	pass_put(w, "$hd_next:\n");
+	emit_first(w, at);
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n"
+		    "add.u32 %hd_x, %hd_x, %hd_r0;\n");
+	if (keeps_slot(at))
+		pass_put(w, "@%hd_pr bra $hd_body;\n");
+	pass_put(w, "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+		    "$hd_carry:\n"
+		    ".pragma \"nounroll\";\n"
+		    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n"
+		    "@%hd_p1 bra $hd_body;\n"
+		    "sub.u32 %hd_x, %hd_x, %hd_r1;\n");
+	if (reads[1] || reads[2])
+		pass_put(w, "add.u32 %hd_y, %hd_y, 1;\n"
+			    "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
+			    "setp.ge.u32 %hd_p1, %hd_y, %hd_r2;\n"
+			    "@%hd_p1 mov.u32 %hd_y, 0;\n"
+			    "@%hd_p1 add.u32 %hd_z, %hd_z, 1;\n");
+	pass_put(w, "bra $hd_carry;\n$hd_body:\n");
+}
+
+/* Whether a barrier must stand between two blocks of a chunk. Rounds end with one by themselves. */
+static bool parts_blocks(const struct pass_place *at)
+{
+	return at->facts->uses_shared && !pass_has_rounds(at);
+}
+
+static void emit_claim(struct pass_writer *w, const struct pass_place *at)
+{
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
+
+	pass_put(w, BLOCK_AGAIN);
+	if (first_claims(at))
+		count_finished(w, at);
+	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	emit_quota(w, at, "now");
+	pass_put(w, if_wide);
+	pass_put(w, claim_size);
+	if (at->facts->rising_order)
+		pass_put(w, "mov.u32 %hd_r6, 1;\n");
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_now:\n");
+	pass_put(w, take);
+	pass_put(w, take_ticket);
+	if (!keeps_slot(at))
+		pass_put(w, check_size);
+	pass_put(w, taken);
+	pass_emit_ids(w, reads);
+	pass_put(w, store_slot);
+	if (!keeps_slot(at))
+		pass_put(w, store_check);
+	pass_put(w, "bra $hd_sync;\n"
+		    "$hd_wide:\n");
+	pass_put(w, claim_wide);
+	pass_put(w, "cvt.u32.u64 %hd_r4, %hd_d4;\nbra $hd_claimed;\n");
+	pass_emit_wide_ids(w, reads, S_LAST64);
+}
+
+/* Off the way of all other claims. */
+static const char first_claim[] = "$hd_first:\n"
+				  "xor.b32 %hd_r1, %hd_t, %hd_r1;\n"
+				  "setp.ne.u32 %hd_p1, %hd_r1, -1;\n" FAIL_IF_P1
+				  "setp.ne.s32 %hd_p1, %hd_t, " CLAIM_ONCE ";\n"
+				  "@%hd_p1 bra $hd_take;\n" BLOCK_AGAIN "mov.u32 %hd_r1, 0;\n"
+				  "st.shared.u32 " S_SPECIAL ", %hd_r1;\n"
+				  "bra $hd_may_now;\n";
+
+/* One lane of each warp takes a number; the first claims. */
+static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
+			       "mov.u32 %hd_r0, %laneid;\n"
+			       "setp.ne.u32 %hd_p0, %hd_r0, 0;\n"
+			       "@%hd_p0 bra $hd_sync;\n"
+			       "mov.u32 %hd_r0, %ntid.x;\n"
+			       "mov.u32 %hd_r1, %ntid.y;\n"
+			       "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			       "mov.u32 %hd_r1, %ntid.z;\n"
+			       "mul.lo.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+			       "sub.u32 %hd_r0, %hd_r0, 1;\n"
+			       "shr.u32 %hd_r0, %hd_r0, 5;\n"
+			       "atom.shared.inc.u32 %hd_r0, " S_TURN ", %hd_r0;\n"
+			       "setp.ne.u32 %hd_p1, %hd_r0, 0;\n"
+			       "@%hd_p1 bra $hd_sync;\n";
+
+void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, SLOT_DECL);
+	pass_emit_regs(w);
+	pass_rounds_declare(w, at);
+	pass_put(w, enter);
+	pass_put(w, clear_slot);
+	pass_rounds_clear(w, at);
+	pass_put(w, join);
+	pass_emit_first_steps(w, "$hd_special", true);
+	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+		    "bra $hd_begin;\n"
+		    "$hd_special:\n"
+		    "not.b32 %hd_r1, %hd_t;\n"
+		    "st.shared.v2.u32 " S_SPECIAL ", {%hd_t, %hd_r1};\n"
+		    "mov.u32 %hd_t, " CLAIM_NONE ";\n");
+	pass_put(w, "$hd_begin:\n" WHOLE_WARP); /* from here on */
+	if (first_claims(at))
+		pass_own_barrier(w, at);
+	pass_put(w, "$hd_top:\n");
+	/* All of a block that others may wait for is over before its worker claims another. */
+	if (at->facts->rising_order)
+		pass_own_barrier(w, at);
+	pass_put(w, first_claims(at) ? if_first : NOT_LEADER "@%hd_p0 bra $hd_sync;\n");
+	if (at->pull_ahead)
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+			    "@%hd_p1 bra $hd_take;\n");
+	pass_put(w, "ld.shared.v2.u32 {%hd_t, %hd_r1}, " S_SPECIAL ";\n"
+		    "setp.ne.u32 %hd_p1, %hd_t, 0;\n"
+		    "@%hd_p1 bra $hd_first;\n");
+	emit_claim(w, at);
+	pass_put(w, first_claim);
+	pass_put(w, "$hd_sync:\n");
+	pass_own_barrier(w, at);
+	emit_take_slot(w, at);
+	if (!first_claims(at)) {
+		pass_put(w, NOT_LEADER "@%hd_p0 bra $hd_next;\n" BLOCK_AGAIN);
+		count_finished(w, at);
+	}
+	if (at->pull_ahead)
+		emit_pull_ahead(w, at);
+	emit_next(w, at);
+}
+
+/* Blocks of the chunk, in %hd_bk. If it has changed, whoever looks at the claim next sees that. */
+static const char length_of_slot[] = "and.b32 %hd_r0, %hd_s, 16;\n"
+				     "mov.u32 %hd_r1, hd_slot;\n"
+				     "add.u32 %hd_r0, %hd_r0, %hd_r1;\n"
+				     "ld.shared.u32 %hd_bk, [%hd_r0+12];\n";
+
+static const char if_more[] = "add.u32 %hd_s, %hd_s, 32;\n"
+			      "shr.u32 %hd_r0, %hd_s, 5;\n"
+			      "setp.ge.u32 %hd_p1, %hd_r0, %hd_bk;\n"
+			      "@%hd_p1 bra $hd_top;\n";
+
+void pass_emit_block_end(struct pass_writer *w, const struct pass_place *at)
+{
+	if (pass_has_rounds(at)) {
+		pass_round_answer(w, at);
+		pass_put(w, "$hd_joined:\n");
+	} else if (at->facts->cp_async) {
+		pass_put(w, "cp.async.wait_all;\n");
+	}
+}
+
+static void end_block(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_emit_block_end(w, at);
+	if (at->facts->gathers && !pass_has_rounds(at) && !parts_blocks(at))
+		pass_put(w, WHOLE_WARP);
+}
+
+/* The way from a block's end to the next. */
+static void emit_again(struct pass_writer *w, const struct pass_place *at)
+{
+	end_block(w, at);
+	if (!keeps_slot(at))
+		pass_put(w, length_of_slot);
+	pass_put(w, if_more);
+	if (parts_blocks(at))
+		pass_among_barrier(w, at);
+	pass_put(w, "bra $hd_next;\n");
+}
+
+void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at)
+{
+	emit_again(w, at);
+	pass_put(w, "$hd_leave:\n");
+	if (!keeps_slot(at)) {
+		pass_put(w, find_claim);
+		pass_put(w, claim_at);
+		pass_put(w, check_claim);
+	}
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_k, " SLOT_RELAY ";\n"
+		    "@%hd_p1 bra $hd_relay;\n" NOT_LEADER "@%hd_p0 bra $hd_ret;\n" BLOCK_AGAIN);
+	count_finished(w, at);
+	pass_emit_exit(w);
+	pass_emit_relay(w, false);
+	pass_put(w, "$hd_ret:\nret;\n");
+}
+
+/* ---- one of several ---- */
+void pass_part_declare(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, SLOT_DECL);
+	pass_emit_regs(w);
+	pass_rounds_declare(w, at);
+	pass_put(w, "mov.u32 %hd_s, 16;\n"); /* the first claim comes to slot 0 */
+}
+
+void pass_part_begin(struct pass_writer *w, const char *ticket)
+{
+	pass_emit(w, "mov.u32 %s, " CLAIM_NONE ";\n", ticket);
+}
+
+void pass_part_enter(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, clear_slot);
+	pass_rounds_clear(w, at);
+	pass_put(w, join);
+}
+
+_Static_assert(CTL_UNSTEERED == 32 && CTL_BY_CLAIMS == 64, "flags of merged launches");
+static const char if_steered[] = "ld.param.u32 %hd_r1, " A_FLAGS ";\n"
+				 "and.b32 %hd_r1, %hd_r1, 32;\n"
+				 "setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+				 "@%hd_p1 bra $hd_may_now;\n";
+
+#define IF_BY_CLAIMS                          \
+	"ld.param.u32 %hd_r1, " A_FLAGS ";\n" \
+	"and.b32 %hd_r1, %hd_r1, 64;\n"       \
+	"setp.ne.u32 %hd_p1, %hd_r1, 0;\n"
+
+/* Near the end of the grid blocks are left to whoever comes first: for the last claims, twice as
+ * many as there are workers or a few less. */
+static const char ahead[] = IF_BY_CLAIMS "@!%hd_p1 bra $hd_no_ahead;\n"
+					 "ld.shared.u32 %hd_r4, " S_LAST ";\n"
+					 "ld.param.u32 %hd_r5, " A_CLAIMS ";\n"
+					 "sub.u32 %hd_r5, %hd_r5, %hd_r4;\n"
+					 "ld.param.u32 %hd_r6, " A_APART ";\n"
+					 "and.b32 %hd_r6, %hd_r6, 255;\n"
+					 "shl.b32 %hd_r6, 2, %hd_r6;\n"
+					 "setp.le.u32 %hd_p1, %hd_r5, %hd_r6;\n"
+					 "@%hd_p1 bra $hd_no_ahead;\n" BLOCK_AGAIN
+					 "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", 1;\n"
+					 "$hd_no_ahead:\n";
+
+void pass_part_ahead(struct pass_writer *w)
+{
+	pass_put(w, ahead);
+}
+
+/* Tickets are blocks. */
+static void claim_blocks(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, if_steered);
+	emit_quota(w, at, "now");
+	pass_put(w, if_wide);
+	pass_put(w, claim_size);
+	if (at->facts->rising_order)
+		pass_put(w, "mov.u32 %hd_r6, 1;\n");
+	pass_put(w, claim_ticket);
+	pass_put(w, "$hd_no_now:\n"
+		    "mov.u32 %hd_k, " SLOT_LEAVE ";\n");
+	pass_put(w, take_ticket);
+	if (!keeps_slot(at))
+		pass_put(w, check_size);
+	pass_put(w, taken);
+	pass_emit_part_ids(w, at->facts->callees.at[0].reads + PASS_CTAID);
+}
+
+/* The largest grids, a block a claim: its ids are in the slot as they are. */
+static const char claim_wide_block[] =
+	"$hd_wide:\n"
+	"atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
+	"mov.u32 %hd_k, " SLOT_LEAVE ";\n" NO_IDS "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
+	"setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"
+	"@%hd_p1 bra $hd_store;\n"
+	"st.shared.u64 " S_LAST64 ", %hd_d4;\n"
+	"mov.u32 %hd_r6, 1;\n"
+	"mov.u32 %hd_k, 1;\n"
+	"cvt.u32.u64 %hd_r4, %hd_d4;\n"
+	"bra $hd_claimed;\n";
+
+void pass_part_claim(struct pass_writer *w, const struct pass_place *at)
+{
+	if (!at->facts->rising_order)
+		pass_put(w, "setp.ne.u32 %hd_p1, %hd_t, " CLAIM_NONE ";\n"
+			    "@%hd_p1 bra $hd_take;\n");
+	pass_put(w, BLOCK_AGAIN);
+	if (!at->facts->rising_order)
+		pass_put(w, IF_BY_CLAIMS "@%hd_p1 bra $hd_one;\n");
+	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
+	claim_blocks(w, at);
+	pass_put(w, claim_wide_block);
+	pass_emit_wide_ids(w, at->facts->callees.at[0].reads + PASS_CTAID, S_LAST64);
+	if (!at->facts->rising_order) {
+		pass_put(w, "$hd_one:\n"
+			    "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", 1;\n"
+			    "$hd_take:\n");
+		pass_emit_claimed(w);
+	}
+	pass_put(w, store_slot);
+	if (!keeps_slot(at))
+		pass_put(w, store_check);
+	pass_put(w, "$hd_sync:\n"
+		    "mov.u32 %hd_t, " CLAIM_NONE ";\n"
+		    "setp.lt.s32 %hd_p1, %hd_k, 1;\n"
+		    "@%hd_p1 bra $hd_none;\n"
+		    "bra $hd_ok;\n");
+}
+
+void pass_part_count(struct pass_writer *w, const struct pass_place *at)
+{
+	pass_put(w, BLOCK_AGAIN);
+	count_finished(w, at);
+}
+
+void pass_part_leave(struct pass_writer *w)
+{
+	pass_put(w, BLOCK_AGAIN);
+	pass_emit_exit(w);
+}
+
+/* %hd_s: blocks left of the claim, behind this one. */
+static const char note_left[] = "sub.u32 %hd_r1, %hd_k, 1;\n"
+				"shl.b32 %hd_r1, %hd_r1, 5;\n"
+				"or.b32 %hd_s, %hd_s, %hd_r1;\n";
+
+static const char number_in_claim[] = "shr.u32 %hd_r0, %hd_s, 5;\n"
+				      "sub.u32 %hd_r0, %hd_r5, %hd_r0;\n"
+				      "sub.u32 %hd_r0, %hd_r0, 1;\n";
+
+void pass_part_take(struct pass_writer *w, const struct pass_place *at)
+{
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
+
+	pass_put(w, find_slot_again);
+	pass_put(w, keeps_slot(at) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	pass_put(w, note_left);
+	pass_put(w, "$hd_next:\n");
+	emit_first(w, at);
+	if (!reads[0] && !reads[1] && !reads[2])
+		return;
+	pass_put(w, "ld.param.u32 %hd_r1, " A_INVERSE_X ";\n"
+		    "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
+		    "@%hd_p1 bra $hd_body;\n");
+	if (!keeps_slot(at)) {
+		pass_put(w, number_in_claim);
+		pass_put(w, "mad.lo.u32 %hd_x, %hd_r0, %hd_y, %hd_x;\n");
+	}
+	pass_emit_multiply(w, reads);
+	pass_put(w, "$hd_body:\n");
+}
+
+void pass_part_again(struct pass_writer *w, const struct pass_place *at)
+{
+	end_block(w, at);
+	pass_put(w, "setp.lt.u32 %hd_p1, %hd_s, 32;\n"
+		    "@%hd_p1 bra $hd_top;\n"
+		    "sub.u32 %hd_s, %hd_s, 32;\n");
+	if (keeps_slot(at))
+		pass_put(w, "add.u32 %hd_bx, %hd_bx, %hd_by;\n");
+	if (parts_blocks(at))
+		pass_among_barrier(w, at);
+	pass_put(w, "bra $hd_next;\n");
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The preemptible form of a kernel: virtualize, and around that the worker or the guard
+ * (FLEP, section 4.1, figure 4 (c); the protocol is control.h's).
+ * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
+#include "pass/worker/worker.h"
+#include "ptx/graft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *pass_tier_name(enum pass_tier tier)
+{
+	static const char *const names[] = {
+		[PASS_MANAGED] = "managed",
+		[PASS_GUARD] = "guard",
+		[PASS_HELD] = "held",
+	};
+
+	return names[tier];
+}
+
+/* ---- what preempting makes of a kernel ---- */
+
+/* The tier of a kernel with such a trait; where none is given it does not matter. */
+static const enum pass_tier tiers[PASS_TRAITS] = {
+	[PASS_IS_OTHER_MODULE] = PASS_HELD,
+	[PASS_IS_CLUSTER] = PASS_HELD,
+	[PASS_IS_GRID] = PASS_HELD,
+	[PASS_IS_UNKNOWN] = PASS_HELD,
+	[PASS_CALLS_ELSEWHERE] = PASS_HELD,
+	[PASS_CALLS_POINTER] = PASS_HELD,
+	[PASS_LAUNCHES] = PASS_HELD,
+	[PASS_SHARES_CODE] = PASS_HELD,
+	[PASS_LEAVES_ASYNC] = PASS_GUARD,
+	[PASS_LASTS] = PASS_GUARD,
+	[PASS_EXITS_DEEP] = PASS_GUARD,
+	[PASS_BARRIER_REGISTER] = PASS_GUARD,
+	[PASS_BARRIER_HALF] = PASS_GUARD,
+	[PASS_BARRIER_APART] = PASS_GUARD,
+	[PASS_NO_TAILS] = PASS_GUARD,
+	[PASS_LANES_LEFT] = PASS_GUARD,
+	[PASS_SPINS_DEEP] = PASS_GUARD,
+};
+
+/* The first reason for the worst tier stays. */
+static void lower(struct pass_verdict *v, enum pass_tier tier, const struct pass_finding *f)
+{
+	if (tier > v->tier)
+		*v = (struct pass_verdict){tier, f->reason, f->line, f->col};
+}
+
+static void lower_to(struct ptx_module *m, struct pass_verdict *v, enum pass_tier tier,
+	const char *fmt, unsigned long long n)
+{
+	struct pass_finding f = {.reason = arena_printf(&m->arena, fmt, n)};
+
+	lower(v, tier, &f);
+}
+
+/* A barrier for all threads of a worker; 0: the kernel's own 0 will do. */
+static unsigned own_barrier(const struct pass_facts *facts)
+{
+	unsigned left = (uint16_t)~facts->barrier_ids & ~1u;
+
+	if (!facts->keeps_barrier_0 || facts->barriers != PASS_BAR_NONE || !left)
+		return 0;
+	return 31 - (unsigned)__builtin_clz(left);
+}
+
+/* What is true of it, and what the pass needs: a parameter, a barrier, a slot. The reason is in m's
+ * arena. */
+static void judge(struct ptx_module *m, const struct ptx_func *f, const struct pass_facts *facts,
+	struct pass_verdict *ret)
+{
+	uint32_t bytes = 0, limit = m->version >= 81 ? 32764 : 4096;
+	uint64_t shared = facts->demand.static_shared_bytes;
+
+	*ret = (struct pass_verdict){.tier = PASS_MANAGED};
+	if (pass_param_layout(f, &bytes, NULL, NULL, 0) < 0 ||
+		round_up(bytes, 8) + sizeof(struct ctl_args) > limit)
+		lower_to(m, ret, PASS_HELD, "no room for one more parameter", 0);
+	for (unsigned i = 0; i < facts->n_found; i++)
+		lower(ret, tiers[facts->order[i]], &facts->found[facts->order[i]]);
+	if (facts->keeps_barrier_0 && facts->barriers == PASS_BAR_NONE && !own_barrier(facts))
+		lower_to(m, ret, PASS_GUARD, "all 16 barriers are in use", 0);
+	if (shared + PASS_SLOT_BYTES > PASS_SHARED_LIMIT)
+		lower_to(m, ret, PASS_GUARD, "%llu bytes of static shared memory leave no room",
+			shared);
+	if (ret->reason)
+		ret->reason = arena_strndup(&m->arena, ret->reason, strlen(ret->reason));
+}
+
+void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_verdict *ret,
+	struct pass_wait *ret_wait)
+{
+	const struct ptx_stmt *at;
+	struct pass_facts facts;
+
+	if (pass_facts_find(m, f, &facts) < 0)
+		*ret = (struct pass_verdict){PASS_HELD, "out of memory", 0, 0};
+	else
+		judge(m, f, &facts, ret);
+	at = facts.waits_at;
+	if (ret_wait)
+		*ret_wait =
+			(struct pass_wait){facts.rising_order, at ? at->line : 0, at ? at->col : 0};
+	pass_facts_finish(&facts);
+}
+
+static void fill_info(struct ptx_module *m, const struct ptx_func *f,
+	const struct pass_facts *facts, enum pass_tier tier, struct pass_kernel_info *ret)
+{
+	uint32_t bytes = 0;
+
+	pass_param_layout(f, &bytes, NULL, NULL, 0);
+	*ret = (struct pass_kernel_info){
+		.tier = tier,
+		.arg_offset = (uint32_t)round_up(bytes, 8),
+		.n_params = (uint32_t)f->params.len,
+		.rising_order = facts->rising_order,
+		.one_dimensional = tier == PASS_MANAGED && facts->one_dimensional,
+		.keeps_masks = tier == PASS_MANAGED && facts->leaves.len,
+		.block_local = !facts->uses_shared && !facts->has_barriers,
+		.added_static_shared_bytes = PASS_SLOT_BYTES,
+	};
+	ret->param_bytes = ret->arg_offset + (uint32_t)sizeof(struct ctl_args);
+}
+
+/* ---- the two forms ---- */
+
+/* Shared memory of the kernel's own that may hold the slot before the body runs. */
+static struct ptx_sym *find_overlay(const struct pass_facts *facts)
+{
+	const struct ptx_func *f = facts->callees.at[0].f;
+
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if (s->kind == PTX_DECL && s->sym->kind == PTX_SYM_VAR &&
+			s->sym->space == PTX_SHARED && s->sym->bytes >= 16)
+			return s->sym;
+	}
+	return NULL;
+}
+
+static void write_managed(struct pass_writer *w, struct pass_place *at)
+{
+	at->end = ptx_new_label(w->m, w->f, "end");
+	if (!at->end) {
+		w->error = -ENOMEM;
+		return;
+	}
+	pass_emit_worker_head(w, at);
+	pass_put_body(w, w->f, at);
+	pass_emit(w, "%s:", at->end->name);
+	pass_emit_worker_tail(w, at);
+}
+
+static void write_guard(struct pass_writer *w, struct pass_place *at, struct ptx_sym *overlay)
+{
+	if (overlay) {
+		struct ptx_stmt decl = {.kind = PTX_DECL, .guard = PTX_NO_REG, .sym = overlay};
+
+		/* The slot is stored 16 bytes at a time. */
+		w->error = w->error ? w->error : ptx_raise_align(w->m, overlay, 16);
+		pass_copy(w, &decl);
+		at->declared = overlay;
+	}
+	at->real_exits = true;
+	pass_emit_guard_head(w, at, overlay);
+	pass_put_body(w, w->f, at);
+	pass_emit_guard_tail(w);
+}
+
+/* What was written: the rest of a module of thousands of kernels is as it was. */
+static int validate(const struct pass_writer *w)
+{
+	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);
+
+	for (size_t i = 0; i < w->copies.len; i++)
+		errors += ptx_validate_func(w->m, w->copies.at[i], w->diags);
+	return errors ? -EINVAL : 0;
+}
+
+static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
+	struct pass_place *at, enum pass_tier tier, struct ptx_sym *overlay,
+	struct pass_record *record)
+{
+	struct pass_writer w = {.m = m, .f = f, .diags = diags, .record = record};
+	char decl[64];
+
+	snprintf(decl, sizeof(decl), ".param .align 8 .b8 %s[%zu]", CTL_PARAM,
+		sizeof(struct ctl_args));
+	if (!ptx_add_param(m, f, diags, decl))
+		return -EINVAL;
+	if (tier == PASS_MANAGED)
+		write_managed(&w, at);
+	else
+		write_guard(&w, at, overlay);
+	if (w.error == 0 && record)
+		w.error = pass_record_func(record, f, &w.numbers);
+	if (w.error == 0) {
+		VEC_FREE(&f->body);
+		f->body = w.out;
+		w.error = validate(&w);
+	} else {
+		VEC_FREE(&w.out);
+	}
+	pass_writer_finish(&w);
+	return w.error;
+}
+
+int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,
+	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
+{
+	static const struct pass_options none;
+
+	return pass_preempt_with(m, name, &none, diags, ret_verdict, ret_info);
+}
+
+int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,
+	struct diag_list *diags, struct pass_verdict *ret_verdict,
+	struct pass_kernel_info *ret_info)
+{
+	struct ptx_func *f = ptx_find_func(m, name);
+	struct pass_kernel_info info;
+	struct ptx_sym *overlay = NULL;
+	struct pass_facts facts;
+	struct pass_place at = {.facts = &facts, .id = PASS_CLAIMED_IDS};
+	int r;
+
+	if (!f || !f->is_entry || !f->has_body)
+		return -ENOENT;
+	r = pass_facts_find(m, f, &facts);
+	if (r < 0)
+		goto out;
+	judge(m, f, &facts, ret_verdict);
+	fill_info(m, f, &facts, ret_verdict->tier, &info);
+	if (facts.demand.static_shared_bytes + info.added_static_shared_bytes > PASS_SHARED_LIMIT) {
+		overlay = find_overlay(&facts);
+		info.added_static_shared_bytes = 0;
+		if (!overlay)
+			lower_to(m, ret_verdict, PASS_HELD,
+				"no static shared memory of its own to lend", 0);
+	}
+	if (ret_verdict->tier == PASS_HELD) {
+		r = -ENOTSUP;
+		goto out;
+	}
+	at.pull_ahead = !options->no_pull_ahead && !facts.rising_order;
+	at.own_barrier = (uint8_t)own_barrier(&facts);
+	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay, options->record);
+	if (r == 0 && options->max_registers)
+		r = ptx_bounds_lower_maxnreg(m, f, options->max_registers);
+	if (r == 0)
+		r = ptx_bounds_state_registers(m, f);
+	if (r == 0 && ret_info)
+		*ret_info = info;
+out:
+	pass_facts_finish(&facts);
+	return r;
+}
