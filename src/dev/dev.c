@@ -53,9 +53,11 @@ static int fill(void *handle, lookup_fn *lookup, struct cu_api *ret)
 	return 0;
 }
 
+/* A driver is never unmapped: its threads, and what it has registered for the program's end, may
+ * still run its code after dlclose. */
 static int open_file(const char *path, bool foreign_only, lookup_fn *lookup, struct cu_api *ret)
 {
-	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
 	if (!handle)
 		return -ENOENT;

@@ -43,7 +43,8 @@ void dev_tell_lines(
 /* The function of the virtual GPU that is told. */
 #define DEV_CPU_LINES "heddle_cpu_lines"
 typedef void dev_lines_fn(const char *text, size_t len, const uint32_t *lines, size_t n);
-/* The handle stays loaded until all that was opened is closed. */
+/* Of *api nothing is called any more. The library stays mapped: a driver's own threads outlive
+ * this. */
 void dev_close(struct cu_api *api);
 
 /* "cpu", "cuda", "auto"; false: none of these. */

@@ -3,6 +3,7 @@
 
 /* Prints offsets_gen.h, the offsets of offsets.def as the compiler lays the structures out. Run
  * when this is built; no part of the library. */
+#include "ctl/merge.h"
 #include "pass/task/task_shared.h"
 
 #include <stdio.h>

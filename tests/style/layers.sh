@@ -3,10 +3,15 @@
 # Copyright 2026 The heddle authors
 #
 # Includes run downwards only: a file in src/LAYER may include its own folder's headers, those of
-# the layers that stand before it in the list below, and the public ones. A quoted include that
-# names no file of the tree is a violation too, so that a typo cannot hide an arrow.
+# the layers that stand before it in the list below, and the public ones. A folder within a layer,
+# and a file, may have a place of its own in the list; else it has that of the folder around it. A
+# quoted include that names no file of the tree is a violation too, so that a typo cannot hide an
+# arrow.
 . "$(dirname "$0")/lib.sh"
-order='base ctl wire sched daemon ptx cfg image dev pass host model trace rt shim cli opencl spank'
+order='base ctl wire sched daemon ptx cfg image'
+order="$order dev dev/cpu dev/cpu/exec dev/cpu/decode dev/cpu/sm dev/cpu/drv"
+order="$order pass/pass.h pass/merge.h pass/analysis pass/verify pass/virtual pass/worker pass/fuse pass/task pass"
+order="$order host model trace rt shim cli opencl spank"
 
 {
 	for dir in src/*/; do
@@ -20,10 +25,15 @@ order='base ctl wire sched daemon ptx cfg image dev pass host model trace rt shi
 			rank[names[i]] = i
 	}
 	FNR == 1 {
-		split(FILENAME, part, "/")
-		own = part[1] == "include" ? "" : part[2]
+		own = FILENAME ~ /^include/ ? "" : place(substr(FILENAME, 5))
 		folder = FILENAME
 		sub(/[^\/]*$/, "", folder)
+	}
+	# The entry of the list that a path is of; "": none.
+	function place(path) {
+		while (!(path in rank) && sub(/\/[^\/]*$/, "", path))
+			;
+		return path in rank ? path : ""
 	}
 	function exists(path,   line, r) {
 		if (!(path in known)) {
@@ -42,12 +52,12 @@ order='base ctl wire sched daemon ptx cfg image dev pass host model trace rt shi
 			print FILENAME ":" FNR ": write \"layer/file.h\", not \"" to "\""
 			next
 		}
-		split(to, path, "/")
+		goal = place(to)
 		if (own == "") {
 			print FILENAME ":" FNR ": a public header may not include \"" to "\""
-		} else if (to ~ /\// && path[1] in rank && exists("src/" to)) {
-			if (rank[path[1]] > rank[own])
-				print FILENAME ":" FNR ": " own " may not include " path[1] ": \"" to "\""
+		} else if (to ~ /\// && goal != "" && exists("src/" to)) {
+			if (rank[goal] > rank[own])
+				print FILENAME ":" FNR ": " own " may not include " goal ": \"" to "\""
 		} else if (!exists(folder to) && to !~ /\.(def|inc)$/ && to !~ /_gen\.h$/) {
 			print FILENAME ":" FNR ": no such file in the tree: \"" to "\""
 		}

@@ -52,6 +52,11 @@ echo '#include "ptx/b.h"' >>"$tmp/t/src/base/a.h"
 echo >"$tmp/t/src/ptx/b.h"
 expect 1 layers "an arrow that runs upwards"
 fresh
+mkdir -p "$tmp/t/src/pass/verify" "$tmp/t/src/pass/fuse"
+echo >"$tmp/t/src/pass/fuse/b.h"
+echo '#include "pass/fuse/b.h"' >"$tmp/t/src/pass/verify/a.h"
+expect 1 layers "an arrow that runs upwards within a layer"
+fresh
 echo '#include "base/none.h"' >>"$tmp/t/src/ptx/b.c"
 expect 1 layers "a header that does not exist"
 fresh

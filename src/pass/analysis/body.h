@@ -9,7 +9,6 @@
 
 #include "cfg/cfg.h"
 #include "pass/pass.h"
-#include "pass/virtual/rounds.h"
 
 /* What tells a thread where it is: x, y and z of each. */
 enum pass_id { PASS_CTAID = 0, PASS_NCTAID = 3, PASS_TID = 6, PASS_NTID = 9, PASS_IDS = 12 };
@@ -36,6 +35,16 @@ enum pass_barriers {
 	PASS_BAR_ACTIVE,     /* each becomes a round (rounds.c) */
 	PASS_BAR_ACTIVE_RED, /* the same, and there are reductions */
 };
+
+/* A way from code that may still meet a round to code that cannot (tails.c). */
+struct pass_tail {
+	size_t at;   /* the branch, or exit */
+	uint32_t to; /* block where it begins; the graph's exit: nothing is left to do */
+	bool falls;  /* who does not take the branch goes there */
+	uint8_t *in; /* for each block: belongs to it */
+};
+
+#define PASS_MAX_TAILS 64 /* of one kernel */
 
 /* What may stand in a pass's way; of each kind the first place is kept. Whom it concerns: preempt.c
  * has a tier for each, fits.c says where a body with it cannot be put. */
@@ -69,6 +78,8 @@ struct pass_finding {
 	const char *reason; /* NULL: it has no such trait. In the facts' arena */
 	uint32_t line, col; /* of the statement; 0: none */
 };
+
+#define PASS_NO_PARTING SIZE_MAX
 
 struct pass_facts {
 	struct arena arena;

@@ -4,7 +4,9 @@
 /* The functions that a kernel reaches, and what each reads or does, closed over calls. A call
  * through a pointer may reach every function whose address one of them takes: a kernel that calls
  * others is left as it is (pointers.c). */
-#include "pass/analysis/private.h"
+#include "pass/analysis/callees.h"
+#include "pass/analysis/find.h"
+#include "pass/analysis/warps.h"
 
 #include <errno.h>
 #include <stdarg.h>

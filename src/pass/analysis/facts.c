@@ -3,7 +3,9 @@
 
 /* What is true of a kernel and of what it calls (body.h), looked at in one order: of several traits
  * the first is what a verdict names. */
-#include "pass/analysis/private.h"
+#include "pass/analysis/callees.h"
+#include "pass/analysis/find.h"
+#include "pass/analysis/params.h"
 #include "ptx/graft.h"
 
 #include <errno.h>

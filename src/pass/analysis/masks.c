@@ -13,7 +13,7 @@
  *
  * Nor does a ballot, made right ahead of a branch, of what leads past the way out: that names those
  * that stay, however old it is. */
-#include "pass/analysis/private.h"
+#include "pass/analysis/masks.h"
 
 #include <errno.h>
 #include <string.h>

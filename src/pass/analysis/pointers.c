@@ -11,7 +11,8 @@
  * Of each register and .param variable of the kernel and its callees it is found whether it may
  * hold an address taken here, and whether it may hold anything else; in whatever order statements
  * run. */
-#include "pass/analysis/private.h"
+#include "pass/analysis/callees.h"
+#include "pass/analysis/find.h"
 
 #include <errno.h>
 #include <stdlib.h>

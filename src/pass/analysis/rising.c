@@ -15,7 +15,8 @@
  * (a counter that moves only when a flag has been seen: the load is in no operand of it). In the
  * second a constant that is written is progress as well, where it is the only value that the loop
  * gives its register: "found = true" is what such a loop does instead of going round again. */
-#include "pass/analysis/private.h"
+#include "pass/analysis/callees.h"
+#include "pass/analysis/find.h"
 
 #include <errno.h>
 #include <stdlib.h>

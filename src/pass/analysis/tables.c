@@ -7,6 +7,7 @@
  * vprintf and __assertfail. Registers are followed without regard to order: a register that holds
  * such an address anywhere in a function counts as holding it everywhere. */
 #include "pass/analysis/tables.h"
+#include "pass/analysis/callees.h"
 #include "ptx/copy.h"
 
 #include <errno.h>

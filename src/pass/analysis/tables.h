@@ -5,7 +5,7 @@
 #ifndef HEDDLE_PASS_TABLES_H
 #define HEDDLE_PASS_TABLES_H
 
-#include "pass/analysis/private.h"
+#include "pass/analysis/body.h"
 
 struct pass_written {
 	const struct ptx_sym *sym; /* the first such variable; NULL: there is none */

@@ -5,7 +5,7 @@
  * kernel as it is the assembler sees to that by itself, in a worker it does not: there histogram
  * asked the L2 for all of its sums (ATOMG with RZ for REDG), in every block. Shared memory it does
  * not concern. */
-#include "pass/analysis/private.h"
+#include "pass/analysis/unread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,10 @@
  * A warp operation that lanes may skip: it is at risk when the lanes that skip it can run to the
  * end without meeting an operation that makes them wait for all others first. On hardware they
  * would be gone; here it would wait for them for ever. */
-#include "pass/analysis/private.h"
+#include "pass/analysis/warps.h"
+#include "pass/analysis/callees.h"
+#include "pass/analysis/find.h"
+#include "pass/analysis/masks.h"
 
 #include <errno.h>
 #include <stdlib.h>

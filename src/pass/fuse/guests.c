@@ -12,6 +12,7 @@
 #include "pass/fuse/guests.h"
 #include "pass/analysis/contract.h"
 #include "pass/virtual/emit.h"
+#include "pass/virtual/rounds.h"
 #include "ptx/target.h"
 
 #include <errno.h>

@@ -14,7 +14,6 @@
 
 #include "cfg/cfg.h"
 #include "pass/analysis/contract.h"
-#include "pass/analysis/private.h"
 #include "ptx/graft.h"
 
 #include <errno.h>

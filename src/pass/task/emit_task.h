@@ -6,6 +6,7 @@
 #define HEDDLE_EMIT_TASK_H
 
 #include "pass/fuse/guests.h"
+#include "pass/task/task.h"
 #include "pass/task/task_shared.h"
 
 #define TASK_PARAM "hd_task" /* struct task_args */

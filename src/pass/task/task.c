@@ -13,6 +13,7 @@
 #include "pass/analysis/tables.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
+#include "pass/virtual/rounds.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -19,6 +19,7 @@
  *
  * What is left are lanes that wait for a lane of their warp by plain accesses and masks alone. On
  * hardware, too, the others of a warp may go on for some time behind a trap. */
+#include "pass/analysis/callees.h"
 #include "pass/task/emit_task.h"
 #include "pass/virtual/emit.h"
 

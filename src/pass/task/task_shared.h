@@ -5,7 +5,7 @@
 #ifndef HEDDLE_TASK_SHARED_H
 #define HEDDLE_TASK_SHARED_H
 
-#include "pass/task/task.h"
+#include "ctl/task.h"
 
 struct task_record { /* of a task's block that runs */
 	uint32_t row, ctaid[3];

@@ -4,6 +4,8 @@
 /* One instruction and the statements that it has become: the same instruction on the registers that
  * stand for its own, and what passes put ahead of it. Registers of a kernel and of the result stand
  * for each other one to one, from where they are first met. */
+#include "pass/analysis/masks.h"
+#include "pass/analysis/unread.h"
 #include "pass/verify/verify_private.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define HEDDLE_VERIFY_PRIVATE_H
 
 #include "cfg/cfg.h"
-#include "pass/analysis/private.h"
+#include "pass/analysis/body.h"
 #include "pass/verify/verify.h"
 
 #define NONE UINT32_MAX

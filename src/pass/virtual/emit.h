@@ -52,14 +52,15 @@
  * are spared that.
  *
  * Two claims {x, y, z, blocks} of 16 bytes, each with a check word, and the leader's notes. */
-#define SLOT_DECL ".shared .align 16 .b8 hd_slot[128];\n"
-#define S_LAST    "[hd_slot+32]" /* ticket claimed last; says only how much to claim */
-#define S_LAST64  "[hd_slot+32]" /* the same for the largest grids */
-#define S_CHECK   "+40]"         /* of a claim, behind a register that holds its address */
-#define S_TURN    "[hd_slot+44]" /* warps that have come for the next claim; the last sets it to 0 */
-#define S_RANK    "[hd_slot+48]" /* SM << 8 | rank + 1, 0: none; and its complement */
-#define S_CLAIM   "[hd_slot+64]" /* blocks asked for with the claim made ahead; complement */
-#define S_SPECIAL "[hd_slot+72]" /* what the first claim is: CLAIM_*, 0: nothing; complement */
+#define SLOT_DECL       ".shared .align 16 .b8 hd_slot[128];\n"
+#define PASS_SLOT_BYTES 128 /* of static shared memory, all that the emitted code takes */
+#define S_LAST          "[hd_slot+32]" /* ticket claimed last; says only how much to claim */
+#define S_LAST64        "[hd_slot+32]" /* the same for the largest grids */
+#define S_CHECK         "+40]"         /* of a claim, behind a register that holds its address */
+#define S_TURN          "[hd_slot+44]" /* warps that have come for the next claim; the last sets it to 0 */
+#define S_RANK          "[hd_slot+48]" /* SM << 8 | rank + 1, 0: none; and its complement */
+#define S_CLAIM         "[hd_slot+64]" /* blocks asked for with the claim made ahead; complement */
+#define S_SPECIAL       "[hd_slot+72]" /* what the first claim is: CLAIM_*, 0: nothing; complement */
 
 /* An access far outside of a block's shared memory. A `trap`, or a way out that stores anything,
  * makes the assembler take more registers (sm_90: 15 for kernels/mm.cu). */

@@ -3,81 +3,11 @@
 
 /* Parameters that lie in global memory: what names them, or the space that they were in, gets an
  * address there (virtual.h: params). A generic address of theirs is one of global memory then. */
+#include "pass/analysis/params.h"
 #include "pass/virtual/virtual.h"
 
 #include <errno.h>
 #include <string.h>
-
-static const struct ptx_sym *find_param(const struct ptx_func *f, const struct ptx_sym *sym)
-{
-	for (size_t i = 0; i < f->params.len; i++)
-		if (f->params.at[i] == sym)
-			return sym;
-	return NULL;
-}
-
-struct naming {
-	const struct ptx_func *f;
-	const struct ptx_sym *found;
-};
-
-static void look(void *user, struct ptx_opd *o)
-{
-	struct naming *n = user;
-
-	if (o->kind == PTX_OPD_SYM && o->sym && find_param(n->f, o->sym))
-		n->found = o->sym;
-}
-
-static const struct ptx_sym *named_param(const struct ptx_func *f, const struct ptx_stmt *s)
-{
-	struct naming n = {f, NULL};
-	struct ptx_stmt copy = *s;
-
-	ptx_visit_opds(&copy, look, &n);
-	return n.found;
-}
-
-/* "ld.param.u32", not of a variable for a call. */
-static bool loads(const struct ptx_func *f, const struct ptx_stmt *s)
-{
-	const struct ptx_opd *at = s->n > 1 ? &s->opd[1] : NULL;
-
-	return s->mn->op == PTX_OP_ld && s->mn->space == PTX_PARAM && at &&
-	       at->kind == PTX_OPD_ADDR && at->n &&
-	       (at->list[0].kind == PTX_OPD_REG ||
-		       (at->list[0].kind == PTX_OPD_SYM && find_param(f, at->list[0].sym)));
-}
-
-/* mov or cvta of an address. */
-static bool takes_address(const struct ptx_func *f, const struct ptx_stmt *s)
-{
-	if (s->n != 2 || s->opd[0].kind != PTX_OPD_REG)
-		return false;
-	if (s->mn->op == PTX_OP_cvta && ptx_has_mod(s->mn, "param"))
-		return s->opd[1].kind == PTX_OPD_REG || s->opd[1].kind == PTX_OPD_SYM;
-	return s->mn->op == PTX_OP_mov && s->mn->n_types && ptx_type_bytes(s->mn->type[0]) == 8 &&
-	       s->opd[1].kind == PTX_OPD_SYM && find_param(f, s->opd[1].sym);
-}
-
-const struct ptx_sym *pass_odd_param(const struct ptx_func *f, const struct ptx_stmt *s)
-{
-	if (s->kind != PTX_INSN || loads(f, s) || takes_address(f, s))
-		return NULL;
-	return named_param(f, s);
-}
-
-bool pass_knows_param_space(const struct ptx_func *f, const struct ptx_stmt *s)
-{
-	const struct ptx_opd *at = s->kind == PTX_INSN && s->n > 1 ? &s->opd[1] : NULL;
-
-	if (!at)
-		return false;
-	if (s->mn->op == PTX_OP_isspacep)
-		return ptx_has_mod(s->mn, "param") || ptx_has_mod(s->mn, "param::entry");
-	return !f->is_entry && s->mn->op == PTX_OP_ld && s->mn->space == PTX_PARAM &&
-	       at->kind == PTX_OPD_ADDR && at->n && at->list[0].kind == PTX_OPD_REG;
-}
 
 /* "ld.param::entry.v2.u32" becomes "ld.global.v2.u32", or "ld.v2.u32". */
 static const struct ptx_mnem *moved_form(
@@ -151,9 +81,9 @@ bool pass_put_param(struct pass_writer *w, const struct ptx_func *f, const struc
 {
 	size_t from = w->out.len;
 
-	if (loads(f, s))
+	if (pass_loads_param(f, s))
 		put_load(w, f, at, s);
-	else if (takes_address(f, s))
+	else if (pass_takes_param_address(f, s))
 		put_address(w, f, at, s);
 	else
 		return false;

@@ -20,6 +20,7 @@
  * (WARPSYNC.COLLECTIVE), and a result goes to that one's register in all of them.
  *
  * Ways out: tails.c. */
+#include "pass/virtual/rounds.h"
 #include "pass/virtual/emit.h"
 #include "pass/virtual/virtual.h"
 

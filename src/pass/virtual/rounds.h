@@ -5,19 +5,10 @@
 #ifndef HEDDLE_PASS_ROUNDS_H
 #define HEDDLE_PASS_ROUNDS_H
 
-#include "ptx/ptx.h"
+#include "pass/analysis/body.h"
 
-struct pass_facts;
 struct pass_place;
 struct pass_writer;
-
-/* A way from code that may still meet a round to code that cannot (tails.c). */
-struct pass_tail {
-	size_t at;   /* the branch, or exit */
-	uint32_t to; /* block where it begins; the graph's exit: nothing is left to do */
-	bool falls;  /* who does not take the branch goes there */
-	uint8_t *in; /* for each block: belongs to it */
-};
 
 /* rounds.c: barriers to which whole warps come. The lanes of a warp meet ahead of them. */
 void pass_gather(struct pass_writer *w, const struct pass_place *at);
@@ -36,13 +27,11 @@ void pass_round_fate(struct pass_writer *w, const struct pass_place *at);
 void pass_round_answer(struct pass_writer *w, const struct pass_place *at);
 
 /* tails.c: ways from code that may still meet such a barrier to code that cannot. */
-#define PASS_MAX_TAILS 64 /* of one kernel */
 struct pass_tails_put {
 	const struct pass_place *at;
 	struct ptx_sym *label[PASS_MAX_TAILS]; /* of each, once its branch is written */
 };
 typedef void pass_put_fn(void *user, size_t at, const struct ptx_stmt *s, struct ptx_sym *end);
-int pass_find_tails(struct pass_facts *facts);
 void pass_tails_begin(struct pass_writer *w, const struct pass_tails_put *t);
 /* The branch at statement i to a tail of its own. False: there is none. */
 bool pass_tail_branch(

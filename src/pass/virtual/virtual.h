@@ -6,7 +6,8 @@
 #ifndef HEDDLE_VIRTUAL_H
 #define HEDDLE_VIRTUAL_H
 
-#include "pass/analysis/private.h"
+#include "pass/analysis/body.h"
+#include "pass/virtual/writer.h"
 
 struct pass_move { /* of a variable in shared memory */
 	const struct ptx_sym *from;

@@ -8,7 +8,13 @@
  * Registers that the emitted code uses are declared by pass_virtual_regs, outermost, ahead of the
  * body. Special registers are legal only as the source of mov and cvt, so replacing them is
  * local. */
+#include "pass/analysis/callees.h"
+#include "pass/analysis/masks.h"
+#include "pass/analysis/unread.h"
+#include "pass/analysis/warps.h"
 #include "pass/virtual/emit.h"
+#include "pass/virtual/rounds.h"
+#include "pass/virtual/twins.h"
 #include "pass/virtual/virtual.h"
 #include "ptx/copy.h"
 

@@ -3,7 +3,7 @@
 
 /* Writing a new body: text, copies, and the statement written last, so that a template can be given
  * operands that have no unambiguous name. The first error stays and makes the rest do nothing. */
-#include "pass/analysis/private.h"
+#include "pass/virtual/writer.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -20,6 +20,7 @@
  * again would show, and the chunk's first block and length stay in registers. One barrier a chunk,
  * and one a block only where the body's use of shared memory asks for it. */
 #include "pass/virtual/emit.h"
+#include "pass/virtual/rounds.h"
 #include "pass/worker/worker.h"
 
 _Static_assert(offsetof(struct ctl_tenant, quota) == offsetof(struct ctl_host, quota), "H_QUOTA");

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PASS_SHARED_LIMIT 49152 /* static shared memory of an entry, bytes */
+
 const char *pass_tier_name(enum pass_tier tier)
 {
 	static const char *const names[] = {

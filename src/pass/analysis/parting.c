@@ -10,9 +10,9 @@
  * uniform. Only where no barrier comes behind it (kmeans: behind the only one of it the loops are
  * then what they are alone; as divergent code they had two registers more, and four loads at a time
  * where there had been ten), and at most once a kernel. */
-#include "pass/analysis/private.h"
-
-#include <errno.h>
+#include "pass/analysis/parting.h"
+#include "pass/analysis/callees.h"
+#include "pass/analysis/find.h"
 
 #define TWICE_MAX 512 /* statements: measured to gain with 400, to lose with 640 */
 
@@ -48,7 +48,6 @@ static bool returns(const struct cfg *g, uint32_t b, const struct ptx_stmt *s)
 	return false;
 }
 
-/* What cannot be written twice: lists of labels that other statements name. */
 bool pass_stands_once(const struct ptx_stmt *s)
 {
 	if (s->kind == PTX_DIRECTIVE)
@@ -110,49 +109,4 @@ size_t pass_find_parting(const struct pass_facts *facts)
 		return can_be_twice(facts, i) ? i : PASS_NO_PARTING;
 	}
 	return PASS_NO_PARTING;
-}
-
-/* ---- the second copy ---- */
-int pass_twins_find(struct pass_writer *w, const struct ptx_func *f, size_t from, pass_twins *t)
-{
-	for (size_t i = from; i < f->body.len; i++) {
-		const struct ptx_stmt *s = &f->body.at[i];
-		struct pass_twin twin = {s->sym, NULL};
-
-		if (s->kind != PTX_LABEL)
-			continue;
-		twin.to = ptx_new_label(w->m, w->f, "twin");
-		if (!twin.to || !VEC_PUSH(t, twin))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-struct ptx_sym *pass_twin_of(const pass_twins *t, const struct ptx_sym *sym)
-{
-	for (size_t i = 0; i < t->len; i++)
-		if (t->at[i].from == sym)
-			return t->at[i].to;
-	return NULL;
-}
-
-static void name_twin(void *user, struct ptx_opd *opd)
-{
-	struct ptx_sym *to;
-
-	if (opd->kind != PTX_OPD_SYM || !opd->sym)
-		return;
-	to = pass_twin_of(user, opd->sym);
-	if (to) {
-		opd->sym = to;
-		opd->name = to->name;
-	}
-}
-
-struct ptx_stmt pass_twin_stmt(struct ptx_module *m, pass_twins *t, const struct ptx_stmt *s)
-{
-	struct ptx_stmt copy = ptx_copy_stmt(m, s);
-
-	ptx_visit_opds(&copy, name_twin, t);
-	return copy;
 }
