@@ -5,7 +5,7 @@
  * Speed of the virtual GPU's core: the eight programs' kernels from each folder of PTX
  * (build/kernels/nvcc, build/kernels/clang), in thread instructions per second of one core's time,
  * and their geometric mean. Fails below 100 million, the least that is promised. */
-#include "../tests/vgpu/grid.h"
+#include "../tests/dev/cpu/grid.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -98,7 +98,7 @@ static int open_cpu(struct cu_api *ret)
 		if (access(path, R_OK) == 0)
 			return open_file(path, false, dev_symbol, ret);
 	}
-	for (int up = 0; up < 4 && slash; up++, slash = strrchr(dir, '/')) {
+	for (int up = 0; up < 6 && slash; up++, slash = strrchr(dir, '/')) {
 		*slash = 0;
 		snprintf(path, sizeof(path), "%s/" CPU_BUILT, dir);
 		if (access(path, R_OK) == 0)

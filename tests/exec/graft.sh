@@ -5,7 +5,7 @@
 # Every kernel of a list, plain and put together again from its statements: the same memory, to the
 # last bit, and the same text printed.
 #   graft.sh HEDDLE TOOL LIST [FILTER]
-# TOOL: tests/ptx/graft_tool, whose modes are the ways below, or tests/cfg/cfg_tool with WAYS. LIST, FILTER: as of same.sh.
+# TOOL: tests/ptx/graft_tool, whose modes are the ways below, or tests/cfg/cfg_tool with WAYS. LIST, FILTER: as of preempted.sh.
 # LIMIT: seconds that a run may take (600); JOBS: files at a time (2); WAYS: some of them only.
 set -eu
 heddle=$1

@@ -67,7 +67,7 @@ forms() {
 --yield-every 5 --total-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --total-workers 1
 --chunk 2}"
-	kernels same "${FILTER:-.}"
+	kernels preempted "${FILTER:-.}"
 }
 
 merged() {
@@ -95,7 +95,7 @@ random_programs() {
 
 ops() {
 	tests=$where/lib/heddle/tests
-	[ -x "$tests/ops" ] || tests=$where/tests/vgpu/exact
+	[ -x "$tests/ops" ] || tests=$where/tests/dev/cpu/exact
 	tsv=${TSV:-ops.tsv} status=0
 	"$tests/ops" --device "$device" --jobs "${JOBS:-8}" --limit "${LIMIT:-120}" --tsv "$tsv" || status=1
 	timeout "${LIMIT:-120}" "$tests/sums" --device "$device" --tsv "${tsv%.tsv}-sums.tsv" || status=1

@@ -4,7 +4,7 @@
 #
 # usage: lanes.sh HEDDLE [DEVICE] [FILE.ptx…]
 # Whether lanes of a warp wait for each other on DEVICE (cuda) as the virtual GPU's converge= modes
-# say. Every "// run:" line of the files (converge, answer and diverge.ptx of tests/vgpu/cases) is
+# say. Every "// run:" line of the files (converge, answer and diverge.ptx of tests/dev/cpu/cases) is
 # run there with a limit of LIMIT seconds, and its buffers compared with those of the virtual GPU
 # without the modes. A run without "fault WAY:" or "endless WAY:" lines must end with the same
 # buffers: else the modes, or the virtual GPU, are wrong. Of the others it says what they do; where
@@ -14,7 +14,7 @@ heddle=$1
 shift
 device=${1:-cuda}
 [ $# -eq 0 ] || shift
-cases=$(cd "$(dirname "$0")/../vgpu/cases" && pwd)
+cases=$(cd "$(dirname "$0")/../dev/cpu/cases" && pwd)
 [ $# -gt 0 ] || set -- "$cases/converge.ptx" "$cases/answer.ptx" "$cases/diverge.ptx"
 if [ "$device" = cuda ] && [ ! -e /dev/nvidiactl ]; then
 	echo "skipped: no NVIDIA GPU"

@@ -5,7 +5,7 @@
 # usage: often.sh WHERE [TIMES]
 # Programs and kernels that are preempted TIMES times (2500) on this machine's GPU, each result
 # compared: by words of heddled, wholly without MPS, wholly and in part with it; and in one launch
-# that stops itself (../exec/often.sh). WHERE is a build folder or what ./run dist made.
+# that stops itself (../exec/preempted_often.sh). WHERE is a build folder or what ./run dist made.
 set -eu
 where=$1
 times=${2:-2500}
@@ -60,5 +60,5 @@ else
 fi
 # A word lets the blocks through that are claimed before it is seen: some for each SM.
 echo "in one launch:"
-"$(dirname "$0")/../exec/often.sh" "$heddle" "$kernels" cuda "$times" $((times * 300))
+"$(dirname "$0")/../exec/preempted_often.sh" "$heddle" "$kernels" cuda "$times" $((times * 300))
 echo passed

@@ -30,7 +30,7 @@ grep -q ' 65 compared: 65 within the bound, 0 BEYOND; 0 fail, 0 refused, .* 0 no
 	exit 1
 }
 
-! "$build/tests/vgpu/exact/ops" --device cpu --match .f64 --plant fma.rz.f64 --tsv "$dir/planted.tsv" \
+! "$build/tests/dev/cpu/exact/ops" --device cpu --match .f64 --plant fma.rz.f64 --tsv "$dir/planted.tsv" \
 	>"$dir/planted" || {
 	echo "a planted difference was not seen"
 	exit 1
@@ -40,7 +40,7 @@ grep -q ' 1 DIFFER;' "$dir/planted"
 [ "$(grep -c DIFFERS "$dir/planted.tsv")" = 1 ]
 grep -q "^fma.rz.f64$(printf '\t')DIFFERS$(printf '\t')6400$(printf '\t')1$(printf '\t')0" "$dir/planted.tsv"
 for form in mma.m16n8k8.f32.f16.f16.f32 wmma.m8n8k4.f64.f64.f64.f64 mma.m16n8k16.s32.s8.u8.s32; do
-	! "$build/tests/vgpu/exact/sums" --device cpu --match "$form" --plant "$form" >"$dir/planted" || {
+	! "$build/tests/dev/cpu/exact/sums" --device cpu --match "$form" --plant "$form" >"$dir/planted" || {
 		echo "$form: a planted difference was not seen"
 		exit 1
 	}
@@ -48,7 +48,7 @@ for form in mma.m16n8k8.f32.f16.f16.f32 wmma.m8n8k4.f64.f64.f64.f64 mma.m16n8k16
 done
 
 # Processes that have no memory there: their forms count as not run, and that is a failure.
-! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/vgpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
+! HEDDLE_VGPU="small-$$,memory=2M" "$build/tests/dev/cpu/exact/ops" --device cpu --match .pred >"$dir/lost" 2>&1 || {
 	echo "without memory all is said to be well"
 	exit 1
 }

@@ -110,7 +110,7 @@ start grant
 same chain && silent
 stop
 
-# The cache. (Files whose digest fits what they hold: vars.sh, and test_kept.c.)
+# The cache. (Files whose digest fits what they hold: module_vars.sh, and test_kept.c.)
 both() { # forms of kernels that name module variables, and of such as name none
 	same chain && silent && same globals && silent
 }

@@ -115,8 +115,8 @@ static int look_at_both(struct guests *x, const struct weave_flow f[2])
 /* ---- the product ---- */
 /* The threshold of equation 1 is an average, which a long block makes large: a short one of the
  * other kernel would then have all of that beside it, and nothing would be left for what follows.
- * Of 28 pairs on the virtual GPU (tests/exec/woven.sh) 25 had half of what warps ran woven with
- * this, 14 with 1024 and latencies counted whole, 13 with the average. */
+ * Of 28 pairs on the virtual GPU (tests/exec/woven_share.sh) 25 had half of what warps ran woven
+ * with this, 14 with 1024 and latencies counted whole, 13 with the average. */
 #define SLICE_MAX 128 /* cycles */
 
 struct weaving {

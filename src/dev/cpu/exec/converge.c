@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* The rule, read in the SASS (ptxas 13.0, sm_90; the control flow graphs are those of
- * tests/vgpu/cases/converge.ptx and answer.ptx, and some fifty more):
+ * tests/dev/cpu/cases/converge.ptx and answer.ptx, and some fifty more):
  * 1. A branch has its BSSY ahead of it and its BSYNC where all its ways meet again, its immediate
  *    post-dominator. Branches that share it share the barrier. A loop's BSSY stands before the
  *    loop. Spinning on an atomic makes no difference: `while (atomicCAS(l, 0, 1));` is "BSSY B0, L;

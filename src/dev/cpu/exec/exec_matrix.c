@@ -10,7 +10,7 @@
  *
  * A sum is made in double, in rising order, and rounded once; of f64 by fused steps. In which order
  * and with how many bits the hardware sums is not told: it may differ in the last bits. How far off
- * either may be is in tests/vgpu/exact/sums.h.
+ * either may be is in tests/dev/cpu/exact/sums.h.
  */
 #include "exec_ctl.h"
 

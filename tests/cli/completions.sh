@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: completions.sh BUILD
+# Completions in the shells that are here: completions.py, in a folder of its own.
+set -eu
+command -v python3 >/dev/null || {
+	echo "skipped: no python3"
+	exit 77
+}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+python3 "$(dirname "$0")/completions.py" "$1" "$dir"

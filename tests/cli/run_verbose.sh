@@ -1,0 +1,240 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: run_verbose.sh BUILD BESIDE_SHIM
+# heddle run says what it does: with -v what became of the launches, however the program ends; which
+# programs cannot be reached; a priority that is not granted. On the virtual GPU.
+set -eu
+build=$1
+beside_shim=$2
+for part in heddled examples/cfd examples/mm src/shim/libcuda.so.1 src/dev/cpu/libcuda.so.1; do
+	[ -x "$build/$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+heddle=$build/heddle heddled=$build/heddled examples=$build/examples device=cpu
+export HEDDLE_VGPU="watched-$$"
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+
+# field NAME FILE: of the report as JSON, behind what the program itself said.
+field() {
+	sed -n '/^{/,/^}/p' "$2" | python3 -c '
+import json, sys
+tenants = json.load(sys.stdin)["tenants"]
+print(len(tenants) if sys.argv[1] == "tenants" else tenants[0][sys.argv[1]])' "$1"
+}
+watch() { # NAME OPTION...
+	name=$1
+	shift
+	"$heddle" run -v --json --device cpu "$@" >"$dir/$name.out" 2>"$dir/$name.err"
+}
+
+start_daemon --policy hpf
+export TMPDIR="$dir/t"
+mkdir "$TMPDIR"
+# A long one of low priority, preempted by a short one of high: nothing of that is lost on the way.
+watch low -p low -- "$examples/cfd" --size large --scale 4 --repeat 2 &
+pids="$pids $!"
+low=$!
+await 60 grep -q "correct" "$dir/low.out" || fail "the low program does not begin"
+watch high -p high -- "$examples/mm" --size small --repeat 3 || fail "the high program: $?"
+wait "$low" || fail "the low program: $?"
+for name in low high; do
+	[ "$(field tenants "$dir/$name.err")" = 1 ] || fail "$name: $(cat "$dir/$name.err")"
+	[ "$(field priority "$dir/$name.err")" = $name ] || fail "$name: priority"
+	[ "$(field ended "$dir/$name.err")" = True ] || fail "$name: its end was not noticed"
+	[ "$(field opaque "$dir/$name.err")" = 0 ] || fail "$name: $(cat "$dir/$name.err")"
+	[ "$(field unseen "$dir/$name.err")" = 0 ] || fail "$name: $(cat "$dir/$name.err")"
+	[ "$(field spanned_ns "$dir/$name.err")" -gt 0 ] || fail "$name: took no time"
+done
+[ "$(field managed "$dir/low.err")" = 2 ] || fail "low: $(cat "$dir/low.err")"
+[ "$(field managed "$dir/high.err")" = 3 ] || fail "high: $(cat "$dir/high.err")"
+[ "$(field preemptions "$dir/low.err")" -gt 0 ] || fail "low was not preempted: $(cat "$dir/low.err")"
+[ "$(field waited_ns "$dir/low.err")" -gt 0 ] || fail "low lost no time: $(cat "$dir/low.err")"
+told=yes
+
+# What was loaded past the shim is counted apart.
+cat >"$dir/k.ptx" <<'END'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd1, [p];
+	st.global.u64 [%rd1], %rd1;
+	ret;
+}
+END
+watch past -- "$beside_shim" "$dir/k.ptx" k || fail "past: $(cat "$dir/past.err")"
+[ "$(field unseen "$dir/past.err")" = 3 ] || fail "past: $(cat "$dir/past.err")"
+[ "$(field opaque "$dir/past.err")" = 0 ] || fail "past: $(cat "$dir/past.err")"
+
+# It ends as the program does, and tells in any case.
+status=0
+watch killed -- sh -c '"$0" --size small >&2; kill -9 $$' "$examples/mm" || status=$?
+[ "$status" = 137 ] || fail "killed: status $status"
+[ "$(field managed "$dir/killed.err")" = 1 ] || fail "killed: $(cat "$dir/killed.err")"
+status=0
+watch seven -- sh -c 'exit 7' || status=$?
+[ "$status" = 7 ] || fail "status $status, not 7"
+status=0
+watch nowhere -- "$dir/nowhere" || status=$?
+[ "$status" = 127 ] || fail "status $status, not 127"
+# What is sent to heddle is meant for the program.
+"$heddle" run -v --device cpu -- sh -c 'trap "exit 9" TERM; echo ready; for _ in $(seq 600); do sleep 0.1; done' \
+	>"$dir/told.out" 2>"$dir/told.err" &
+pids="$pids $!"
+sent=$!
+await 60 grep -q ready "$dir/told.out" || fail "sh does not begin"
+kill -TERM "$sent"
+status=0
+wait "$sent" || status=$?
+[ "$status" = 9 ] || fail "a signal was not passed on: status $status"
+"$heddle" run -v --device cpu -- "$examples/mm" --size small >"$dir/text.out" 2>"$dir/text.err"
+grep -q '^  launches   1: 1 managed$' "$dir/text.err" || fail "as text: $(cat "$dir/text.err")"
+# heddled's log has the same numbers.
+agrees() { # NAME: of a watched program that ran once; launches of each kind, all together
+	launches=0
+	for fate in managed guard gated plain opaque unseen; do
+		launches=$((launches + $(field $fate "$dir/$1.err")))
+	done
+	pid=$(field pid "$dir/$1.err")
+	await 60 grep -q "leaves: .*, pid $pid: $launches launches, " "$dir/daemon.log" ||
+		fail "$1: $launches launches; heddled: $(grep "leaves: .* $pid:" "$dir/daemon.log")"
+}
+agrees low
+agrees high
+agrees past
+
+# Why a program is no tenant, as far as that shows.
+no_tenant() { # WHY PROGRAM...
+	why=$1
+	shift
+	"$heddle" run -v --device cpu -- "$@" >"$dir/why.out" 2>"$dir/why.err" || fail "$*: status $?"
+	grep -q "^heddle run: $1 did not become a tenant: .*$why" "$dir/why.err" || fail "$*: $(cat "$dir/why.err")"
+}
+no_tenant 'environment was cleared' env -i sleep 0.5
+no_tenant 'no driver call' sh -c :
+no_tenant 'launched no kernel$' python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)'
+mkdir "$dir/own"
+cp "$build/src/dev/cpu/libcuda.so.1" "$dir/own"
+no_tenant "it loaded $dir/own/libcuda.so.1 in place" \
+	python3 -c 'import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); time.sleep(0.5)' "$dir/own/libcuda.so.1"
+rm -r "$dir/own"
+HEDDLE_SOCKET=$dir/nothing no_tenant 'heddled does not run' "$examples/mm" --size small
+mkdir -p "$dir/full/etc/heddle"
+printf '[heddled]\nmax_tenants = 0\n' >"$dir/full/etc/heddle/heddled.conf"
+"$heddled" --config-root "$dir/full" --socket "$dir/full/sock" 2>"$dir/full.log" &
+pids="$pids $!"
+HEDDLE_SOCKET=$dir/full/sock await 60 "$heddle" status >"$dir/full.status" || fail "the second heddled does not come up"
+HEDDLE_SOCKET=$dir/full/sock no_tenant 'heddled refused this program: too many tenants$' "$examples/mm" --size small
+watch why -- sh -c :
+sed -n '/^{/,/^}/p' "$dir/why.err" | grep -q '"why": "no driver call' || fail "as JSON: $(cat "$dir/why.err")"
+rmdir "$TMPDIR" || fail "something is left of a report"
+
+# Programs that cannot be reached.
+echo 'int main(void) { return 3; }' >"$dir/main.c"
+reach() { # WORD OPTION...: how it is linked; WORD: of the line that is said, or none
+	word=$1
+	shift
+	cc "$dir/main.c" -o "$dir/main" "$@" 2>/dev/null || {
+		echo "not linked here: $*"
+		return
+	}
+	status=0
+	"$heddle" run --device cpu -- "$dir/main" 2>"$dir/main.err" || status=$?
+	[ "$status" = 3 ] || fail "$*: status $status"
+	if [ "$word" = none ]; then
+		[ ! -s "$dir/main.err" ] || fail "$*: $(cat "$dir/main.err")"
+	else
+		[ "$(wc -l <"$dir/main.err")" = 1 ] || fail "$*: $(cat "$dir/main.err")"
+		grep -q "runs without heddle: .*$word" "$dir/main.err" || fail "$*: $(cat "$dir/main.err")"
+	fi
+}
+if command -v cc >/dev/null; then
+	reach none -O0
+	reach statically -static
+	reach statically -static-pie
+	: >"$dir/libcuda.so.1"
+	reach RPATH -Wl,--disable-new-dtags,-rpath,"\$ORIGIN"
+	reach none -Wl,--enable-new-dtags,-rpath,"\$ORIGIN"
+	reach none -Wl,--disable-new-dtags,-rpath,/nonexistent
+	rm "$dir/libcuda.so.1"
+	reach none -O0
+	# What a library of the program's leads to: once it is the driver that needs it first.
+	mkdir "$dir/own"
+	cc -shared -fPIC -Wl,-soname,libcuda.so.1 -x c /dev/null -o "$dir/own/libcuda.so.1"
+	with_library() { # C-TEXT OPTION...: libmine.so, and how it is linked
+		echo "$1" >"$dir/mine.c"
+		shift
+		cc -shared -fPIC "$dir/mine.c" -o "$dir/libmine.so" -Wl,--no-as-needed "$@"
+	}
+	mine="-Wl,--no-as-needed,--enable-new-dtags,-rpath,$dir $dir/libmine.so"
+	rpath=-Wl,--disable-new-dtags,-rpath,\$ORIGIN/own
+	runpath=-Wl,--enable-new-dtags,-rpath,\$ORIGIN/own
+	driver=$dir/own/libcuda.so.1
+	with_library 'int mine;' "$rpath" "$driver"
+	# shellcheck disable=SC2086
+	reach "libmine.so's RPATH leads to $driver" $mine
+	with_library 'int mine;' "$runpath" "$driver"
+	# shellcheck disable=SC2086
+	reach none $mine
+	with_library 'int mine;' "$rpath"
+	# shellcheck disable=SC2086
+	reach none $mine
+	with_library 'const char *driver(void) { return "libcuda.so.1"; }' "$rpath"
+	# shellcheck disable=SC2086
+	reach "libmine.so's RPATH leads to $driver" $mine
+	# The program needs it first.
+	with_library 'int mine;' "$rpath" "$driver"
+	# shellcheck disable=SC2086
+	reach none -Wl,--no-as-needed "$driver" $mine
+	# A library that only another one needs, which is found by that one's RPATH, whose RPATH counts.
+	cc -shared -fPIC "$dir/mine.c" -o "$dir/own/libdeep.so" -Wl,--no-as-needed "$driver"
+	with_library 'int mine;' "$rpath" "$dir/own/libdeep.so" -Wl,-rpath-link,"$dir/own"
+	# shellcheck disable=SC2086
+	reach "libmine.so's RPATH leads to $driver" $mine
+	printf '#!%s/main\n' "$dir" >"$dir/script"
+	chmod +x "$dir/script"
+	cc -static "$dir/main.c" -o "$dir/main" && {
+		"$heddle" run --device cpu -- "$dir/script" 2>"$dir/main.err" || :
+		grep -q 'script runs without heddle' "$dir/main.err" || fail "script: $(cat "$dir/main.err")"
+	}
+fi
+
+# What needs another user.
+if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null; then
+	echo "not root: rights and setuid were not looked at"
+	exit 0
+fi
+chmod 755 "$dir"
+chmod 666 "$HEDDLE_SOCKET"
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+as_nobody test -x "$heddle" || {
+	echo "nobody may not enter the build: rights and setuid were not looked at"
+	exit 0
+}
+as_nobody "$heddle" run -p high --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
+[ "$(cat "$dir/rights.err")" = \
+	"heddle run: warning: heddled does not grant this user priority high, but normal" ] ||
+	fail "not granted: $(cat "$dir/rights.err")"
+as_nobody "$heddle" run -w 5 --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
+grep -q 'weight 5, but 1$' "$dir/rights.err" || fail "not granted: $(cat "$dir/rights.err")"
+as_nobody "$heddle" run -p low --device cpu -- true 2>"$dir/rights.err" || fail "nobody: $?"
+[ ! -s "$dir/rights.err" ] || fail "granted: $(cat "$dir/rights.err")"
+chmod 600 "$HEDDLE_SOCKET"
+as_nobody env HOME=/nonexistent TMPDIR=/tmp "$heddle" run -v --device cpu -- "$examples/mm" --size small \
+	>"$dir/rights.out" 2>"$dir/rights.err" || fail "nobody: $?"
+[ "$(grep -c 'heddled.s own user, and the members of the group' "$dir/rights.err")" = 2 ] ||
+	fail "why nobody may not is not said: $(cat "$dir/rights.err")"
+chmod 666 "$HEDDLE_SOCKET"
+cp "$(command -v env)" "$dir/setuid"
+chmod u+s "$dir/setuid"
+as_nobody "$heddle" run --device cpu -- "$dir/setuid" true 2>"$dir/setuid.err" || fail "setuid: $?"
+grep -q 'setuid' "$dir/setuid.err" || fail "setuid: $(cat "$dir/setuid.err")"

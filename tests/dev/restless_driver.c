@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A driver that, once it is asked for devices, has a thread of its own, which runs to the end of
+ * the process: as NVIDIA's has. */
+#include "dev/cu.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define API __attribute__((visibility("default")))
+
+static volatile unsigned turns;
+
+static void *work(void *arg)
+{
+	for (;;) {
+		struct timespec pause = {0, 100000};
+
+		turns++;
+		nanosleep(&pause, NULL);
+	}
+	return arg;
+}
+
+API CUresult cuInit(unsigned int flags);
+CUresult cuInit(unsigned int flags)
+{
+	pthread_t thread;
+
+	(void)flags;
+	return pthread_create(&thread, NULL, work, NULL) == 0 ? CUDA_SUCCESS
+							      : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+API CUresult cuDriverGetVersion(int *version);
+CUresult cuDriverGetVersion(int *version)
+{
+	*version = (int)turns; /* how often the thread has run */
+	return CUDA_SUCCESS;
+}

@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Every kernel of a list, plain and in its preemptible form, on the same data: the memory of each
+# buffer must be the same to the last bit, and so must what the kernel prints, but for the order.
+#   preempted.sh HEDDLE LIST DEVICE [FILTER]
+# LIST: kernels/list.txt of a build (its paths are relative to the folder above). FILTER: an extended
+# regular expression; only lines that match. VARIANTS: one set of options a line (below).
+# Kernels whose outputs are not a function of their inputs (they say who came first) are listed in
+# unordered.txt beside this script: for them only that both forms end without an error counts.
+# LIMIT: seconds that a run may take (600); JOBS: kernels at a time (2).
+# fails.txt has arguments with which kernels fail on purpose: both forms must give the same error.
+# "cpu": only the virtual GPU notices.
+set -eu
+heddle=$1
+list=$2
+device=$3
+filter=${4:-.}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$(dirname "$list")/.." && pwd)
+variants=${VARIANTS:-"--yield-every 1
+--yield-every 7
+--yield-every 5 --chunk 4
+--chunk 3 --pull-ahead
+--yield-every 7 --chunk 2 --pull-ahead --workers 1"}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+
+limit=${LIMIT:-600}
+# shellcheck source=tests/exec/form.sh
+. "$here/form.sh"
+
+# form OUT FILE KERNEL WORDS OPTIONS
+form() {
+	run_form "$1" "$device" "$root/$2" "$3 $4" "$5"
+}
+
+# printed FILE: what the kernel printed, in an order of its own; the report stands behind it.
+printed() {
+	sed '/^{$/,$d' "$1" | sort
+}
+
+# seldom OPTIONS WORDS: the options, with fewer yields where a grid of thousands of blocks would be
+# launched again thousands of times.
+seldom() {
+	grid=$(echo "$2" | sed -n 's/.*--grid \([0-9,]*\).*/\1/p' | tr , '*')
+	every=$(echo "$1" | sed -n 's/.*--yield-every \([0-9]*\).*/\1/p')
+	if [ -n "$every" ]; then
+		every=$((every * (1 + ${grid:-1} / 1000)))
+	fi
+	echo "$1" | sed "s/--yield-every [0-9]*/--yield-every $every/"
+}
+
+# number KEY FILE: of a form's report.
+number() {
+	sed -n "s/.*\"$1\": \([0-9]*\),*\$/\1/p" "$2"
+}
+
+# check_line NUMBER FILE KERNEL TOOLCHAIN WORDS: prints one line for each variant.
+check_line() {
+	id=$1 file=$2 kernel=$3 words=$5
+	if ! form "$work/$id.plain" "$file" "$kernel" "$words" ""; then
+		echo "FAIL $file $kernel plain: $(head -n 2 "$work/$id.plain.err" | tr '\n' ' ')"
+		return 0
+	fi
+	echo "$variants" | while IFS= read -r options; do
+		options=$(seldom "$options" "$words")
+		name="$file $kernel $options [$words]"
+		if ! form "$work/$id.form" "$file" "$kernel" "$words" "--as preempt $options"; then
+			echo "FAIL $name: $(head -n 2 "$work/$id.form.err" | tr '\n' ' ')"
+			continue
+		fi
+		verdict=ok
+		printed "$work/$id.plain.out" >"$work/$id.plain.text"
+		printed "$work/$id.form.out" | cmp -s - "$work/$id.plain.text" || verdict=FAIL
+		[ "$kernel" != print_some ] || [ -s "$work/$id.plain.text" ] || verdict=FAIL
+		if ! grep -qx "$kernel" "$here/unordered.txt"; then
+			for f in "$work/$id.plain".[0-9]*; do
+				cmp -s "$f" "$work/$id.form.${f##*.}" || verdict=FAIL
+			done
+		fi
+		why=
+		[ $verdict = ok ] || why=": buffers or texts differ"
+		tier=$(sed -n 's/.*"tier": "\([a-z]*\)".*/\1/p' "$work/$id.form.out")
+		echo "$verdict $name ($tier, $(number launches "$work/$id.form.out") launches)$why"
+	done
+	rm -f "$work/$id".*
+}
+
+# check_failure NUMBER FILE KERNEL: with arguments that make it fail; the same error each time.
+check_failure() {
+	id=$1 file=$2 kernel=$3
+	sed -n "s/^$kernel //p" "$here/fails.txt" >"$work/$id.ways"
+	[ "$device" = cpu ] || sed -i '/^cpu /d' "$work/$id.ways"
+	sed -i 's/^cpu //' "$work/$id.ways"
+	while IFS= read -r words; do
+		form "$work/$id.plain" "$file" "$kernel" "$words" "" &&
+			echo "FAIL $file $kernel [$words] does not fail"
+		error=$(grep '^heddle exec: error' "$work/$id.plain.err" || :)
+		echo "$variants" | while IFS= read -r options; do
+			name="$file $kernel $options [$words]"
+			if form "$work/$id.form" "$file" "$kernel" "$words" \
+				"--as preempt $options" ||
+				[ "$(grep '^heddle exec: error' "$work/$id.form.err")" != "$error" ]; then
+				echo "FAIL $name: not $error but $(tail -n 1 "$work/$id.form.err")"
+			else
+				echo "ok $name (${error##*: })"
+			fi
+		done
+	done <"$work/$id.ways"
+	rm -f "$work/$id".*
+}
+
+tab=$(printf '\t')
+job=0
+jobs=${JOBS:-2}
+grep -E "$filter" "$list" >"$work/list" || {
+	echo "skipped: no kernel matches $filter (no such compiler here)"
+	exit 77
+}
+while IFS=$tab read -r file kernel toolchain words; do
+	job=$((job + 1))
+	if [ "$words" != - ]; then
+		check_line "$job" "$file" "$kernel" "$toolchain" "$words" >"$work/result.$job" &
+	elif ! grep -q "^$kernel " "$here/fails.txt"; then
+		echo "FAIL $file $kernel: its source has no exec line" >"$work/result.$job"
+	fi
+	[ $((job % jobs)) -ne 0 ] || wait
+done <"$work/list"
+wait
+cut -f 1,2 "$work/list" | sort -u >"$work/kernels"
+while IFS=$tab read -r file kernel; do
+	grep -q "^$kernel " "$here/fails.txt" || continue
+	job=$((job + 1))
+	check_failure "$job" "$file" "$kernel" >"$work/result.$job"
+done <"$work/kernels"
+cat "$work"/result.* >"$work/all"
+[ -z "${VERBOSE-}" ] || cat "$work/all"
+grep '^FAIL' "$work/all" || :
+ok=$(grep -c '^ok' "$work/all" || :)
+bad=$(grep -c '^FAIL' "$work/all" || :)
+# A yield that does nothing would pass: some have to be launched again.
+again=$(grep -cE '\((managed|guard), ([2-9]|[0-9]{2,}) launches' "$work/all" || :)
+echo "$job kernels: $ok runs the same, $bad not, $again of them stopped and resumed"
+[ "$bad" -eq 0 ] && [ "$ok" -gt 0 ] && [ "$again" -gt $((ok / 8)) ]

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: woven_share.sh HEDDLE LIST AT-LEAST KERNEL...
+# KERNEL: with the words of goptx.txt (full blocks, as many of each: GoPTX, section IV-B), or, with SHAPES=list,
+# those of the list.
+# Each two of some kernels of a list (kernels/list.txt of a build), woven, on the virtual GPU: memory as they
+# leave it alone, and the share of what warps ran of both that stood near instructions of the other.
+# Fails where fewer pairs than AT-LEAST have half of it woven. WEAVE: options for heddle corun and ptx weave.
+set -eu
+heddle=$1
+list=$2
+least=$3
+shift 3
+root=$(cd "$(dirname "$list")/.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work" "/dev/shm/heddle-vgpu-$(id -u)-woven-$$"' EXIT INT TERM
+tab=$(printf '\t')
+
+# words KERNEL: its specification.
+words() {
+	while IFS=$tab read -r _ kernel rest; do
+		file=$(grep "^kernels/[a-z]*/[a-z]*\.ptx$tab$1$tab" "$list" | head -n 1 | cut -f1)
+		[ "$kernel" != "$1" ] || [ -z "$file" ] || [ "${SHAPES-}" = list ] || echo "$root/$file $kernel $rest"
+	done <"$(dirname "$0")/goptx.txt"
+	[ "${SHAPES-}" = list ] || return 0
+	grep "^kernels/[a-z]*/[a-z]*\.ptx$tab$1$tab" "$list" | head -n 1 |
+		while IFS=$tab read -r file kernel _ rest; do
+			echo "$root/$file $kernel $rest"
+		done
+}
+
+# share: of the instructions that name registers of a guest, weighed by how often warps ran them, those with
+# one of the other guest among the eight ahead of them or behind them in their block. Blocks end at labels
+# and branches; registers of a guest are %hd_N_..., and what the pass adds for its place %hd_N_hd_...
+share() {
+	awk 'NR == FNR { if ($1 == "hd_merged") times[$2] += $3; next }
+	function flush(i, j, near) {
+		for (i = 1; i <= n; i++) {
+			near = 0
+			for (j = i - 8; j <= i + 8 && !near; j++)
+				near = j >= 1 && j <= n && who[j] != who[i]
+			all += ran[i]
+			if (near) woven += ran[i]
+		}
+		n = 0
+	}
+	/^[$A-Za-z_0-9]+:/ { flush() }
+	/^\t[^.{}]/ {
+		line = $0; k = ""
+		while (match(line, /%hd_[0-9]+_[a-z]+/)) {
+			split(substr(line, RSTART, RLENGTH), part, "_")
+			if (part[3] != "hd" || line ~ /_hd_pg/) k = part[2]
+			line = substr(line, RSTART + RLENGTH)
+		}
+		if (k != "") { who[++n] = k; ran[n] = times[FNR] }
+		if ($0 ~ /bra|brx|exit|ret;/) flush()
+	}
+	END { flush(); printf "%.1f\n", all ? 100 * woven / all : 0 }' "$1" "$2"
+}
+
+if [ -z "$(words "$1")" ]; then
+	echo "skipped: no kernels (no compiler here)"
+	exit 77
+fi
+bad=0 half=0 pairs=0
+for first; do
+	seen=
+	for second; do
+		[ "$first" != "$second" ] && [ -z "$seen" ] && continue
+		seen=1
+		pairs=$((pairs + 1))
+		a=$(words "$first") b=$(words "$second")
+		rm -f "$work"/*
+		: >"$work/counts"
+		status=0
+		set -f
+		# shellcheck disable=SC2086
+		HEDDLE_VGPU="woven-$$,${MODE:-sms=8},count=$work/counts" "$heddle" corun ${WEAVE-} --how weave \
+			--device cpu --check -- $a + $b >"$work/out" 2>&1 || status=$?
+		# shellcheck disable=SC2086
+		"$heddle" ptx weave -- $a + $b 2>"$work/err" | sed '/^\/\/ /d' >"$work/ptx"
+		set +f
+		if [ $status -ne 0 ]; then
+			echo "FAIL $first + $second: $(tail -n 2 "$work/out" | tr '\n' ' ')"
+			bad=$((bad + 1))
+			continue
+		fi
+		part=$(share "$work/counts" "$work/ptx")
+		half=$((half + $(echo "$part" | awk '{ print ($1 >= 50) }')))
+		echo "$first + $second: $part % woven$(sed -n 's/^not woven.*: /; not woven: /p' "$work/out" | head -n 1)"
+	done
+done
+echo "$pairs pairs, $bad wrong; at least half woven in $half"
+[ $bad -eq 0 ] && [ $half -ge "$least" ]

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: merge_classify.sh HEDDLE LIST EXPECTED
+# Of every kernel of a list (kernels/list.txt of a build) whether it can be merged and fused with va, and
+# with itself fused vertically, and why not: the same from every compiler. BLESS=1 writes the expectation.
+set -eu
+# shellcheck source=tests/pass/expected.sh
+. "$(dirname "$0")/expected.sh"
+heddle=$1
+list=$2
+expected=$3
+root=$(cd "$(dirname "$list")/.." && pwd)
+got=$(mktemp)
+trap 'rm -f "$got" "$got".*' EXIT
+tab=$(printf '\t')
+grep -e --block "$list" | grep -v 'sm_90\.ptx' >"$got.list" || {
+	echo "no compiler for kernels: skipped"
+	exit 77
+}
+
+# can PASS KERNEL + KERNEL: prints yes, or why not.
+can() {
+	pass=$1
+	shift
+	if "$heddle" ptx "$pass" -- "$@" >/dev/null 2>"$got.err"; then
+		printf yes
+	else
+		sed -n 's/.*cannot be merged: /no, /p' "$got.err" | sed 's/^no, calls [^ ]*, which/no, calls FUNCTION, which/' | tr -d '\n'
+	fi
+}
+
+last=
+while IFS=$tab read -r file kernel toolchain words <&3; do
+	[ "$file $kernel" != "$last" ] || continue
+	last="$file $kernel"
+	va="$root/kernels/$toolchain/va.ptx"
+	[ -e "$va" ] || va=$root/$file
+	name=va
+	[ "$va" != "$root/$file" ] || name=$kernel
+	set -f
+	# shellcheck disable=SC2086
+	{
+		printf '%s: merged: %s; ' "$kernel" \
+			"$(can merge "$root/$file" "$kernel" $words + "$va" $name --block 256)"
+		printf 'vertically: %s; ' \
+			"$(can fuse-vertical "$root/$file" "$kernel" $words + "$va" $name --block 256)"
+		printf 'twice: %s; ' "$(can fuse-vertical "$root/$file" "$kernel" $words + "$root/$file" "$kernel" $words)"
+		printf 'horizontally: %s\n' \
+			"$(can fuse-horizontal "$root/$file" "$kernel" $words + "$va" $name --block 256)"
+	}
+	set +f
+done 3<"$got.list" | LC_ALL=C sort -u >"$got"
+as_expected "$got" "$expected"
