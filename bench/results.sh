@@ -320,6 +320,7 @@ for table; do
 done
 commit=$(about_commit "$DIST/bin/heddle") gpu=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
 gpu_driver=$(about_driver "${DEVICE:-cuda}")
+[ -n "$commit" ] && [ -n "$gpu" ] || die "heddle version and heddle doctor do not say what commit this is, and which device"
 begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"

@@ -177,11 +177,28 @@ judge() {
 	echo "round $n: a survivor, exit status $status: $(tail -q -n 1 "$dir/slot$1.err" "$dir/slot$1.out" | tr '\n' ' ')"
 }
 
+has_ended() {
+	! runs "$1"
+}
+
+# hangs SLOT WHEN: a program that does not end: where it and its threads are, and what heddled knows of it.
+hangs() {
+	hung=$((hung + 1))
+	echo "round $n: program $pid of slot $1 $2"
+	for thread in "/proc/$pid/task"/*; do
+		echo "  $(cat "$thread/comm"), $(cut -d' ' -f3 "$thread/stat"), in $(cat "$thread/wchan"), system call $(cat "$thread/syscall")"
+	done 2>/dev/null
+	tail -q -n 2 "$dir/slot$1.err" "$dir/slot$1.out" || :
+	timeout 5 "$heddle" ps || :
+	tail -n 5 "$dir/events" "$dir/daemon.log" || :
+	kill -9 "$pid" 2>/dev/null || :
+}
+
 kills() {
 	start_daemon --mps "$mps"
 	seed=${SEED:-$$}
 	echo "seed $seed, MPS $mps"
-	n=0 survivors=0 wrong=0 failed=0 slots='1 2 3 4 5 6'
+	n=0 survivors=0 wrong=0 failed=0 hung=0 slots='1 2 3 4 5 6'
 	for slot in $slots; do begin "$slot"; done
 	while [ "$n" -lt "$count" ]; do
 		random 60
@@ -197,13 +214,25 @@ kills() {
 		eval "pid=\$pid$slot"
 		runs "$pid" || continue
 		kill -9 "$pid" 2>/dev/null || continue
-		wait "$pid" 2>/dev/null || :
+		if await 30 has_ended "$pid"; then
+			wait "$pid" 2>/dev/null || :
+		else
+			hangs "$slot" "was killed, and has not ended in 30 s"
+		fi
 		n=$((n + 1))
 		begin "$slot"
 	done
-	for slot in $slots; do judge "$slot"; done
-	echo "$n kills, MPS $mps: $survivors survivors correct, $wrong wrong, $failed failed"
+	for slot in $slots; do
+		eval "pid=\$pid$slot"
+		if await 60 has_ended "$pid"; then
+			judge "$slot"
+		else
+			hangs "$slot" "has not ended in 60 s"
+		fi
+	done
+	echo "$n kills, MPS $mps: $survivors survivors correct, $wrong wrong, $failed failed, $hung hung"
 	kill -0 "$daemon" || fail "heddled died"
+	[ "$hung" = 0 ] || fail "programs hang"
 	await 5 "$heddle" ps >"$dir/ps"
 	[ "$(cat "$dir/ps")" = "no tenants" ] || fail "a dead tenant is left"
 	[ "$wrong" = 0 ] || fail "survivors had wrong results"
