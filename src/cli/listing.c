@@ -14,8 +14,17 @@
 #define NAME_ROOM 10u /* columns that are left for names, at least */
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
-const char *const listing_fates[WIRE_FATES] = {
-	"managed", "guard", "gated", "plain", "opaque", "unseen"};
+
+enum wire_reason listing_main_reason(const uint64_t launched[WIRE_REASONS])
+{
+	enum wire_reason most = WIRE_REASONS;
+
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		if (wire_reason_rows[i].outcome > WIRE_GUARD && launched[i] &&
+			(most == WIRE_REASONS || launched[i] > launched[most]))
+			most = i;
+	return most;
+}
 
 void listing_add(void *user, const struct wire_row *row)
 {
@@ -45,6 +54,7 @@ enum column {
 	WEIGHT,
 	STATE,
 	LAUNCHES,
+	UNMANAGED,
 	PREEMPTED,
 	DONE,
 	RAN,
@@ -67,6 +77,7 @@ static const struct {
 	[WEIGHT] = {"WEIGHT", 6, 9},
 	[STATE] = {"STATE", -9, 1},
 	[LAUNCHES] = {"LAUNCHES", 8, 8},
+	[UNMANAGED] = {"UNMANAGED", -20, 10},
 	[PREEMPTED] = {"PREEMPTED", 9, 6},
 	[DONE] = {"DONE", 6, 3},
 	[RAN] = {"RAN(ms)", 9, 5},
@@ -95,11 +106,19 @@ static void user_text(char *buf, size_t size, uint32_t uid)
 
 static uint64_t launches(const struct wire_row *r)
 {
-	uint64_t n = 0;
+	uint64_t by_outcome[WIRE_OUTCOMES];
 
-	for (unsigned i = 0; i < WIRE_FATES; i++)
-		n += r->launched[i];
-	return n;
+	return wire_outcomes(r->launched, by_outcome);
+}
+
+/* "12 short": why most of those that are not managed are not. */
+static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REASONS])
+{
+	enum wire_reason why = listing_main_reason(launched);
+
+	if (why < WIRE_REASONS)
+		snprintf(buf, size, "%llu %s", (unsigned long long)launched[why],
+			wire_reason_rows[why].name);
 }
 
 /* What only a tenant has is empty in its launches' lines, and the other way round. */
@@ -122,6 +141,8 @@ static void cell(const struct wire_row *r, enum column c, char *buf, size_t size
 		snprintf(buf, size, "%s", state_name(r->state));
 	else if (tenant && c == LAUNCHES)
 		snprintf(buf, size, "%llu", (unsigned long long)launches(r));
+	else if (tenant && c == UNMANAGED)
+		reason_text(buf, size, r->launched);
 	else if (c == PREEMPTED)
 		snprintf(buf, size, "%u", r->preemptions);
 	else if (!tenant && c == DONE && r->total)
@@ -136,9 +157,9 @@ static void cell(const struct wire_row *r, enum column c, char *buf, size_t size
 		snprintf(buf, size, "%s [%s]", r->name, r->group);
 	else if (c == NAME)
 		snprintf(buf, size, "%s%s", tenant ? "" : "  ", r->name);
-	if (c == NAME && tenant && r->launched[WIRE_UNSEEN])
+	if (c == NAME && tenant && r->launched[WIRE_WHY_UNSEEN])
 		snprintf(buf + strlen(buf), size - strlen(buf), " (%llu unseen)",
-			(unsigned long long)r->launched[WIRE_UNSEEN]);
+			(unsigned long long)r->launched[WIRE_WHY_UNSEEN]);
 	cli_plain(buf, strlen(buf));
 }
 
@@ -178,7 +199,7 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 {
 	const struct wire_row *before = NULL;
-	unsigned worst = 9;
+	unsigned worst = 10;
 
 	while (columns && worst > 1 && width_of(worst) > columns)
 		worst--;
@@ -212,6 +233,20 @@ static void time_or_null(struct json *j, const char *key, uint64_t ns)
 		json_uint(j, key, ns);
 }
 
+void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j)
+{
+	uint64_t by_outcome[WIRE_OUTCOMES];
+
+	wire_outcomes(launched, by_outcome);
+	for (unsigned i = 0; i < WIRE_OUTCOMES; i++)
+		json_uint(j, wire_outcome_names[i], by_outcome[i]);
+	json_begin_object(j, "reasons");
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		if (launched[i])
+			json_uint(j, wire_reason_rows[i].name, launched[i]);
+	json_end(j, '}');
+}
+
 static void json_tenant(struct json *j, const struct wire_row *r)
 {
 	char buf[16];
@@ -229,8 +264,7 @@ static void json_tenant(struct json *j, const struct wire_row *r)
 	json_str(j, "device_name", r->device_name);
 	json_uint(j, "age_ns", r->age_ns);
 	json_uint(j, "launched", launches(r));
-	for (unsigned i = 0; i < WIRE_FATES; i++)
-		json_uint(j, listing_fates[i], r->launched[i]);
+	listing_json_launches(r->launched, j);
 }
 
 void listing_json(const struct listing *l, struct json *j)

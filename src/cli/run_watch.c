@@ -192,25 +192,37 @@ static uint64_t word(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
+/* "launches 60: 42 managed, 18 plain", and a line for each reason of those that are not managed. */
+static void add_launches(struct strbuf *o, const struct wire_page *p)
+{
+	uint64_t by_reason[WIRE_REASONS], by_outcome[WIRE_OUTCOMES], all;
+
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		by_reason[i] = word(&p->launched[i]);
+	all = wire_outcomes(by_reason, by_outcome);
+	strbuf_printf(o, "\n  %-10s %" PRIu64, "launches", all);
+	for (unsigned i = 0, any = 0; i < WIRE_OUTCOMES; i++)
+		if (by_outcome[i])
+			strbuf_printf(o, "%s%" PRIu64 " %s", any++ ? ", " : ": ", by_outcome[i],
+				wire_outcome_names[i]);
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		if (by_reason[i] && wire_reason_rows[i].outcome > WIRE_GUARD)
+			strbuf_printf(o, "\n    %" PRIu64 " %s, %s: %s", by_reason[i],
+				wire_outcome_names[wire_reason_rows[i].outcome],
+				wire_reason_rows[i].name, wire_reason_rows[i].text);
+}
+
 static void add_text(struct strbuf *o, const struct tenant *t)
 {
 	const struct wire_page *p = t->page;
-	uint64_t launches = 0;
 	char asked[16], granted[16];
 
-	for (unsigned i = 0; i < WIRE_FATES; i++)
-		launches += word(&p->launched[i]);
 	strbuf_printf(o, "heddle run: %s, pid %d: priority %s", t->hello.name, (int)t->pid,
 		ask_priority_name((int)p->priority, granted, sizeof(granted)));
 	if ((int)p->priority != t->hello.priority)
 		strbuf_printf(o, " (%s was asked for)",
 			ask_priority_name(t->hello.priority, asked, sizeof(asked)));
-	strbuf_printf(o, "\n  %-10s %" PRIu64, "launches", launches);
-	for (unsigned i = 0, any = 0; i < WIRE_FATES; i++) {
-		if (word(&p->launched[i]))
-			strbuf_printf(o, "%s%" PRIu64 " %s", any++ ? ", " : ": ",
-				word(&p->launched[i]), listing_fates[i]);
-	}
+	add_launches(o, p);
 	strbuf_printf(o, "\n  %-10s %" PRIu64 " times\n", "preempted", word(&p->preempted));
 	strbuf_printf(o, "  %-10s %.1f ms", "time lost",
 		(double)(word(&p->waited_ns) + word(&p->held_ns)) / 1e6);
@@ -225,6 +237,7 @@ static void add_text(struct strbuf *o, const struct tenant *t)
 static void add_json(struct json *j, const struct tenant *t)
 {
 	const struct wire_page *p = t->page;
+	uint64_t launched[WIRE_REASONS];
 	char name[16];
 
 	json_begin_object(j, NULL);
@@ -235,8 +248,9 @@ static void add_json(struct json *j, const struct tenant *t)
 	json_uint(j, "weight", p->weight);
 	json_str(j, "asked_priority", ask_priority_name(t->hello.priority, name, sizeof(name)));
 	json_bool(j, "ended", is_final(t));
-	for (unsigned i = 0; i < WIRE_FATES; i++)
-		json_uint(j, listing_fates[i], word(&p->launched[i]));
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		launched[i] = word(&p->launched[i]);
+	listing_json_launches(launched, j);
 	json_uint(j, "preemptions", word(&p->preempted));
 	json_uint(j, "spanned_ns", word(&p->spanned_ns));
 	json_uint(j, "waited_ns", word(&p->waited_ns));

@@ -58,7 +58,8 @@ void hd_tenant_recall(struct hd *d, struct hd_tenant *t)
 	t->waited_ns = load64(&p->waited_ns);
 	t->ran_ns = load64(&p->ran_ns);
 	t->preemptions = load64(&p->preempted);
-	t->launches = load64(&p->launched[WIRE_MANAGED]) + load64(&p->launched[WIRE_GUARD]);
+	t->launches =
+		load64(&p->launched[WIRE_WHY_WORKERS]) + load64(&p->launched[WIRE_WHY_GUARD_FORM]);
 	/* Launches that began with a word of the daemon before show none of ours. */
 	t->begins = (uint32_t)(now / 1000);
 }

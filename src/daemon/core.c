@@ -206,14 +206,18 @@ fail:
 	return r;
 }
 
-/* All of them, as the tenant counts them: also those that came and went between two looks. */
+void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS])
+{
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		ret[i] = __atomic_load_n(&t->page->launched[i], __ATOMIC_RELAXED);
+}
+
 static uint64_t launches_of(const struct hd_tenant *t)
 {
-	uint64_t n = 0;
+	uint64_t by_reason[WIRE_REASONS], by_outcome[WIRE_OUTCOMES];
 
-	for (unsigned i = 0; i < WIRE_FATES; i++)
-		n += __atomic_load_n(&t->page->launched[i], __ATOMIC_RELAXED);
-	return n;
+	hd_launched(t, by_reason);
+	return wire_outcomes(by_reason, by_outcome);
 }
 
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t)

@@ -109,6 +109,8 @@ void hd_reconfigure(struct hd *d, const struct hd_config *c); /* MPS stays as it
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret);
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
+/* How many launches it has made so far, by reason, as it says itself. */
+void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority);
 /* It kicked: looks at its whole page. hd_run decides, but on opaque work at once. */

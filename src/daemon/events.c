@@ -19,11 +19,12 @@
 struct record {
 	uint64_t t_ns;
 	const char *what; /* a literal */
-	bool of_launch;
+	bool of_launch, leaves;
 	/* tenant */
 	uint32_t tenant, weight;
 	int pid, priority;
 	char group[32], device[64];
+	uint64_t launched[WIRE_REASONS]; /* of one that leaves */
 	/* launch */
 	uint64_t launch, total, submit_ns, store_ns;
 	uint32_t sms, preemptions, seq, drained_seq, present, rounds;
@@ -65,6 +66,13 @@ static void tenant_fields(struct json *j, const struct record *r)
 	json_uint(j, "weight", r->weight);
 	json_str(j, "group", r->group);
 	json_str(j, "device", r->device);
+	if (!r->leaves)
+		return;
+	json_begin_object(j, "launched");
+	for (unsigned i = 0; i < WIRE_REASONS; i++)
+		if (r->launched[i])
+			json_uint(j, wire_reason_rows[i].name, r->launched[i]);
+	json_end(j, '}');
 }
 
 static void launch_fields(struct json *j, const struct record *r)
@@ -197,6 +205,9 @@ void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t)
 	memcpy(r.name, t->hello.name, sizeof(r.name));
 	memcpy(r.group, t->hello.group, sizeof(r.group));
 	memcpy(r.device, t->device->name, sizeof(r.device));
+	r.leaves = !strcmp(what, "leave");
+	if (r.leaves)
+		hd_launched(t, r.launched);
 	add(d->events, &r);
 }
 

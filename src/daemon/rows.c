@@ -77,8 +77,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	r.age_ns = d->io.now_ns(d->io.user) - t->joined_ns;
 	r.waited_ns = t->waited_ns;
 	r.ran_ns = __atomic_load_n(&t->page->spanned_ns, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < WIRE_FATES; i++)
-		r.launched[i] = __atomic_load_n(&t->page->launched[i], __ATOMIC_RELAXED);
+	hd_launched(t, r.launched);
 	if (t->opaque_active)
 		r.state = WIRE_RUNNING;
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
@@ -98,7 +97,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	}
 	if (t->hold && r.state == WIRE_IDLE)
 		r.state = WIRE_HELD;
-	if (!r.launched[WIRE_MANAGED] && !r.launched[WIRE_GUARD] && !t->n_known)
+	if (!r.launched[WIRE_WHY_WORKERS] && !r.launched[WIRE_WHY_GUARD_FORM] && !t->n_known)
 		r.ran_ns = UINT64_MAX; /* what is not managed reports nothing */
 	add(out, &r, sizeof(r));
 	++*io_rows;

@@ -3,7 +3,7 @@
 
 /* Launches: managed where possible, otherwise passed on and counted. Both meanings of the default
  * stream come here with the stream resolved. */
-#include "shim/placing.h"
+#include "shim/admit.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -36,32 +36,26 @@ static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t bl
 	return h | 1;
 }
 
-static void count(enum wire_fate fate)
+static void count(enum wire_reason why)
 {
-	__atomic_fetch_add(&shim.page->launched[fate], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&shim.page->launched[why], 1, __ATOMIC_RELAXED);
 }
 
-/* Of a launch that goes as it is. */
-static enum wire_fate fate_of(const struct kernel *k, bool manageable)
+static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 {
-	if (k && !k->seen)
-		return WIRE_UNSEEN;
-	return k && manageable &&
-			       atomic_load_explicit(&k->state, memory_order_relaxed) != KERNEL_PLAIN
-		       ? WIRE_PLAIN
-		       : WIRE_OPAQUE;
-}
-
-static CUresult launch_opaque(
-	const struct launch *l, struct kernel *k, bool gated, enum wire_fate fate)
-{
+	bool gated = a->why == WIRE_WHY_WAVE;
 	struct stream *s = stream_of(l->stream);
+	struct kernel *k = a->kernel;
 	bool first = k && !atomic_load_explicit(&k->loaded, memory_order_relaxed);
 	struct opaque o = {0};
 	CUresult r;
 
-	gated = gated && gate_begin(s);
-	count(gated ? WIRE_GATED : fate);
+	if (gated && !gate_begin(s)) {
+		gated = false;
+		count(WIRE_WHY_REFUSED);
+	} else {
+		count(a->why);
+	}
 	if (!gated)
 		opaque_begin(s, kind_of(l->fn, l->grid, l->block), &o);
 	/* Its code may be loaded by this launch, which locks. */
@@ -79,63 +73,23 @@ static CUresult launch_opaque(
 	return r;
 }
 
-static CUresult launch(const struct launch *l, bool manageable)
+static CUresult launch(const struct launch *l)
 {
-	struct kernel *k;
-	struct form *f;
-	bool steered;
+	struct admission a;
 	CUresult r;
 
 	if (!shim_on())
 		return launch_as_is(l);
 	copies_anew();
-	k = kernel_of(l->fn);
-	steered = manageable && !atomic_load_explicit(&shim.dead, memory_order_relaxed);
-	if (steered && gate_suits(l, k))
-		return launch_opaque(l, k, true, WIRE_PLAIN);
-	f = k && steered ? kernel_form(k) : NULL;
-	placing_await();
-	if (f && managed_launch(l, k, f, &r)) {
-		count(f->info.tier == PASS_GUARD ? WIRE_GUARD : WIRE_MANAGED);
+	admit(l, &a);
+	if (admission_is_managed(&a) && managed_launch(l, &a, &r)) {
+		count(a.why);
 		return r;
 	}
-	if (k)
-		kernel_missed(k, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] *
-					 l->block[1] * l->block[2]);
-	return launch_opaque(l, k, false, fate_of(k, manageable));
-}
-
-/* Attributes that mean the same for a grid of workers. */
-static bool attributes_allow(const CUlaunchConfig *c)
-{
-	if (c->numAttrs && !c->attrs)
-		return false;
-	for (unsigned i = 0; i < c->numAttrs; i++) {
-		const CUlaunchAttributeValue *v = &c->attrs[i].value;
-
-		switch (c->attrs[i].id) {
-		case CU_LAUNCH_ATTRIBUTE_IGNORE:
-		case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-		case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-			break;
-		case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-			if (v->cooperative)
-				return false;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-			if (v->clusterDim.x > 1 || v->clusterDim.y > 1 || v->clusterDim.z > 1)
-				return false;
-			break;
-		case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-			if (v->programmaticStreamSerializationAllowed)
-				return false;
-			break;
-		default:
-			return false;
-		}
-	}
-	return true;
+	if (a.kernel && a.why != WIRE_WHY_WAVE)
+		kernel_missed(
+			a.kernel, a.total * ((uint64_t)l->block[0] * l->block[1] * l->block[2]));
+	return launch_opaque(l, &a);
 }
 
 static CUresult launch_kernel(CUfunction fn, const unsigned grid[3], const unsigned block[3],
@@ -145,7 +99,7 @@ static CUresult launch_kernel(CUfunction fn, const unsigned grid[3], const unsig
 		stream, params, extra, NULL};
 
 	SHIM_NEED(cuLaunchKernel);
-	return launch(&l, true);
+	return launch(&l);
 }
 
 static CUresult launch_kernel_ex(
@@ -160,7 +114,7 @@ static CUresult launch_kernel_ex(
 	memcpy(l.block, &c->blockDimX, sizeof(l.block));
 	l.shared = c->sharedMemBytes;
 	l.stream = shim_stream(c->hStream, per_thread);
-	return launch(&l, attributes_allow(c));
+	return launch(&l);
 }
 
 static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const unsigned block[3],
@@ -174,7 +128,7 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, kind_of(fn, grid, block), &o);
-		count(WIRE_OPAQUE);
+		count(WIRE_WHY_COOPERATIVE);
 	}
 	fence_begin(FENCE_LOADS);
 	r = cu.cuLaunchCooperativeKernel(fn, grid[0], grid[1], grid[2], block[0], block[1],
@@ -195,7 +149,7 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, (uintptr_t)exec | 1, &o);
-		count(WIRE_OPAQUE);
+		count(WIRE_WHY_GRAPH);
 	}
 	r = cu.cuGraphLaunch(exec, stream);
 	if (s)

@@ -60,6 +60,7 @@ void launches_drop(struct managed *m); /* it was not launched after all */
 /* After that: waits for one to end. False: nothing ends for a while, though it may run. */
 bool launches_await_room(size_t bytes);
 void launches_reap(unsigned at_most); /* looks at so many; under the lock */
+void launches_learn(void);            /* the same of a few, with no lock held */
 
 /* ---- waiting for them (patience.c) ---- */
 struct patience {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/admit.h"
 #include "shim/ctlpool.h"
-#include "shim/plan.h"
 
 int managed_init(void)
 {
@@ -210,23 +210,28 @@ static void tell(const struct managed *m, uint32_t rank)
 		shim_kick();
 }
 
-/* Under the stream's lock. */
-static bool launch_locked(const struct launch *l, struct kernel *k, struct managed *m,
-	const struct plan *p, CUresult *ret)
+/* Under the stream's lock. a->why: as it was, or why it was not launched. */
+static void launch_locked(
+	const struct launch *l, struct managed *m, struct admission *a, CUresult *ret)
 {
+	const struct plan *p = &a->plan;
 	struct stream *s = m->stream;
 	/* Then no worker claims anything before it is known what holds. */
 	bool told = __atomic_load_n(&shim.page->begin.seq, __ATOMIC_ACQUIRE);
 	CUresult r;
 
 	fill(m, l, p, told);
-	if (!copy_params(m, l))
-		return false;
-	fill_slot(m, l, k, p);
+	if (!copy_params(m, l)) {
+		a->why = WIRE_WHY_PARAMETERS;
+		return;
+	}
+	fill_slot(m, l, a->kernel, p);
 	tell(m, p->rank);
 	r = managed_fire(m, (m->guard ? m->total : p->workers) + 1, l->stream, l->config);
-	if (r != CUDA_SUCCESS)
-		return false; /* the plain launch says it in the program's own terms */
+	if (r != CUDA_SUCCESS) { /* the plain launch says it in the program's own terms */
+		a->why = WIRE_WHY_REFUSED;
+		return;
+	}
 	r = managed_fire_closer(m, l->stream);
 	if (r == CUDA_SUCCESS)
 		r = cu.cuStreamWaitValue32(l->stream, s->ctl + offsetof(struct ctl_block, gate),
@@ -236,7 +241,6 @@ static bool launch_locked(const struct launch *l, struct kernel *k, struct manag
 		r = CUDA_SUCCESS;
 	s->gen++;
 	*ret = r;
-	return true;
 }
 
 /* Under the stream's lock, which is let go while there is none to be had. */
@@ -253,60 +257,32 @@ static struct managed *take_slot(struct stream *s, size_t bytes)
 	return m;
 }
 
-/* The form's grid is another one, so the driver does not see this one. What else is out of bounds
- * (threads of a block, shared memory), it refuses for the form as well. */
-static bool grid_allowed(const uint32_t grid[3])
+bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 {
-	return grid[0] - 1 < shim.max_grid[0] && grid[1] - 1 < shim.max_grid[1] &&
-	       grid[2] - 1 < shim.max_grid[2];
-}
-
-bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret)
-{
-	uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-	struct stream *s;
+	struct stream *s = a->stream;
 	struct managed *m;
-	struct plan p;
-	CUcontext now = NULL;
-	bool ok;
 
-	if (!grid_allowed(l->grid) || !l->block[0] || !l->block[1] || !l->block[2] ||
-		fence_active())
-		return false;
-	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx ||
-		stream_capturing(l->stream))
-		return false;
-	/* What has ended teaches how to launch this one. */
-	pthread_mutex_lock(&launches.lock);
-	launches_reap(4);
-	pthread_mutex_unlock(&launches.lock);
-	f = plan_form(f, l, total);
-	if (!plan_launch(f, l, total, &p))
-		return false;
-	s = stream_of(l->stream);
-	if (!s || !stream_admits(s)) {
-		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
-		return false;
-	}
-	p.rank = rank_of(l, s, f);
+	a->plan.rank = rank_of(l, s, a->form);
 	pthread_mutex_lock(&s->lock);
-	m = take_slot(s, f->info.param_bytes);
-	ok = m && !fence_active(); /* asked again, now that we count as outstanding */
-	if (ok) {
-		m->form = f;
-		m->total = total;
-		ok = launch_locked(l, k, m, &p, ret);
+	m = take_slot(s, a->form->info.param_bytes);
+	if (!m) {
+		a->why = WIRE_WHY_SLOT;
+	} else if (fence_active()) { /* asked again, now that we count as outstanding */
+		a->why = WIRE_WHY_LOCKED;
+	} else {
+		m->form = a->form;
+		m->total = a->total;
+		launch_locked(l, m, a, ret);
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (!ok) {
+	if (!admission_is_managed(a)) {
 		if (m)
 			launches_drop(m);
-		__atomic_fetch_add(&shim.page->managed_native, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
 	pthread_mutex_unlock(&launches.lock);
-	atomic_store_explicit(&k->loaded, true, memory_order_relaxed);
+	atomic_store_explicit(&a->kernel->loaded, true, memory_order_relaxed);
 	return true;
 }

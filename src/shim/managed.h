@@ -48,8 +48,10 @@ struct launch {
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
 };
-/* False: not managed, launch it as it is. True: launched, *ret is the result. */
-bool managed_launch(const struct launch *l, struct kernel *k, struct form *f, CUresult *ret);
+struct admission;
+/* Of a launch that was admitted. False: it is to be launched as it is, and a->why says why. True:
+ * launched, *ret is the result. */
+bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret);
 int managed_init(void); /* control blocks and helper stream; the context is current */
 unsigned managed_outstanding(void);
 void managed_reap(void); /* notices what has completed */

@@ -132,33 +132,40 @@ static bool is_queued(const struct launch *l)
 		       (cu.cuStreamQuery && cu.cuStreamQuery(l->stream) == CUDA_ERROR_NOT_READY));
 }
 
-bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p)
+enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p)
 {
-	bool guard = f->info.tier == PASS_GUARD, queued = is_queued(l), ok, whole;
+	bool guard = f->info.tier == PASS_GUARD, queued = is_queued(l), brief = false, whole;
 	struct form_shape *s;
 	bool settled;
 	uint64_t fits;
 
 	*p = (struct plan){.chunk = 1, .flags = CTL_RELAY | (guard ? CTL_GUARD : 0)};
 	if (f->info.one_dimensional && (l->block[1] != 1 || l->block[2] != 1))
-		return false;
+		return WIRE_WHY_DIMENSIONS;
 	pthread_mutex_lock(&f->lock);
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
-	ok = s->per_sm > 0;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
-	if (ok && !queued &&
+	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim.welcome.min_managed_ns)))
-		ok = pace_remeasures(&s->pace);
+		brief = !pace_remeasures(&s->pace);
 	fits = (uint64_t)p->per_sm * shim.n_sms;
-	if (ok && !guard && !f->info.rising_order)
+	if (s->per_sm && !brief && !guard && !f->info.rising_order)
 		p->chunk = pace_chunk(
 			&s->pace, MIN(total, fits), page_load(&shim.welcome.latency_ns), &settled);
 	whole = must_start_whole(f, s, total);
 	pthread_mutex_unlock(&f->lock);
 	remember_soon();
-	if (!ok || whole || fits < 2 || (guard && total > INT32_MAX - 1))
-		return false;
+	if (!p->per_sm)
+		return WIRE_WHY_NO_ROOM;
+	if (brief)
+		return WIRE_WHY_SHORT;
+	if (whole)
+		return WIRE_WHY_WHOLE;
+	if (fits < 2)
+		return WIRE_WHY_FEW_PLACES;
+	if (guard && total > INT32_MAX - 1)
+		return WIRE_WHY_GRID;
 	p->workers = (uint32_t)MIN(total, fits - 1);
 	/* All of it is claimed as soon as it is there: a word that came while it was queued has to
 	 * be heard first. */
@@ -166,5 +173,5 @@ bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct 
 		p->flags |= CTL_WAIT_WORD;
 	while (p->chunk > 1 && (uint64_t)1 << p->shrink < 2 * (uint64_t)p->workers)
 		p->shrink++;
-	return true;
+	return WIRE_WHY_WORKERS;
 }

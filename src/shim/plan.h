@@ -15,7 +15,9 @@ struct plan {
 
 /* A kernel may have two forms (rewrite.c); measured launches choose between them. */
 struct form *plan_form(struct form *f, const struct launch *l, uint64_t total);
-/* False: a launch of this shape is not managed. All but the rank. */
-bool plan_launch(struct form *f, const struct launch *l, uint64_t total, struct plan *p);
+/* WIRE_WHY_WORKERS: *p is all of the plan but the rank; else why a launch of this shape is not
+ * managed. */
+enum wire_reason plan_launch(
+	struct form *f, const struct launch *l, uint64_t total, struct plan *p);
 
 #endif

@@ -16,16 +16,20 @@
 #include "ctl/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 6u
+#define WIRE_PAGE_VERSION 7u
 #define WIRE_SLOTS        256u
 
+/* clang-format off */
 /* A slot's life; each launch of the tenant goes once through it:
- *	state      set by                               until
- *	FREE       the daemon, behind CLOSED            the tenant has a launch for it, fills the
- *rest, SUBMITTED  the tenant, ahead of the launch      and it is over: the device writes arrived,
- *then done = gen + 1 into host; the tenant has seen that CLOSED     the tenant, or for one that
- *failed   the daemon has looked, and learnt from it The daemon knows a launch by id: a slot with
- *another one was given up and taken again meanwhile. */
+ *
+ *   state      set by                               until
+ *   FREE       the daemon, after CLOSED             the tenant has a launch for it, and fills in the rest
+ *   SUBMITTED  the tenant, before the launch        it is over (the device writes arrived, then done = gen + 1
+ *                                                   into host) and the tenant has seen that
+ *   CLOSED     the tenant, also of one that failed  the daemon has looked, and learnt from it
+ *
+ * The daemon knows a launch by id: a slot with another one was given up and taken again meanwhile. */
+/* clang-format on */
 enum wire_slot_state {
 	WIRE_SLOT_FREE = 0,
 	WIRE_SLOT_SUBMITTED =
@@ -34,15 +38,30 @@ enum wire_slot_state {
 };
 
 /* What became of a launch. */
-enum wire_fate {
+enum wire_outcome {
 	WIRE_MANAGED, /* workers that pull blocks */
 	WIRE_GUARD,   /* each hardware block looks before it starts */
 	WIRE_GATED,   /* as it is, behind a gate in its stream */
-	WIRE_PLAIN,   /* as it is, for it had no form yet, or no room */
-	WIRE_OPAQUE,  /* as it is: its kernel has no form (or it is a graph, or cooperative) */
+	WIRE_PLAIN,   /* as it is, though others of its kernel may be managed */
+	WIRE_OPAQUE,  /* as it is, as all of its kind */
 	WIRE_UNSEEN,  /* as it is: its kernel is of a module that was loaded past the shim */
-	WIRE_FATES
+	WIRE_OUTCOMES
 };
+/* And why: each is of one outcome (reasons.def). */
+enum wire_reason {
+#define REASON(id, outcome, name, text) WIRE_WHY_##id,
+#include "wire/reasons.def"
+#undef REASON
+	WIRE_REASONS
+};
+extern const char *const wire_outcome_names[WIRE_OUTCOMES]; /* "managed" ... */
+extern const struct wire_reason_row {
+	enum wire_outcome outcome;
+	const char *name, *text;
+} wire_reason_rows[WIRE_REASONS];
+/* How many launches had each outcome, of so many for each reason; the sum of all. */
+uint64_t wire_outcomes(
+	const uint64_t launched[WIRE_REASONS], uint64_t ret_by_outcome[WIRE_OUTCOMES]);
 
 /* One managed launch. */
 struct wire_slot {
@@ -122,24 +141,24 @@ struct wire_page {
 				    */
 	uint32_t opaque_completed; /* as far as known; only kept current while follow is set */
 	uint32_t opaque_waiting;   /* threads now waiting in a launch because of hold */
-	uint32_t managed_native; /* launches that went plain for want of a slot, channel or image */
-	uint64_t kick_ns;        /* CLOCK_MONOTONIC of the last kick */
-	uint32_t pin; /* rises; odd: a driver call waits for the launches that run, under a lock
-			 that resuming one would need: none of them is preempted. Kick after each
-			 change, and wait for pinned */
+	uint32_t pad4;
+	uint64_t kick_ns; /* CLOCK_MONOTONIC of the last kick */
+	uint32_t pin;     /* rises; odd: a driver call waits for the launches that run, under a lock
+			     that resuming one would need: none of them is preempted. Kick after each
+			     change, and wait for pinned */
 	uint32_t opaque_waited; /* opaque_submitted when the program last began to wait */
 	/* CLOCK_MONOTONIC of copies between host and device, only kept current while watch is set:
 	 * of the first since the last launch, and of the last. */
 	uint64_t copied_ns, last_copy_ns;
-	uint64_t launched[WIRE_FATES]; /* how many there were of each */
-	uint64_t held_ns;              /* its threads waited in launch calls for others */
+	uint64_t launched[WIRE_REASONS]; /* how many launches there were, by reason */
+	uint64_t held_ns;                /* its threads waited in launch calls for others */
 	uint64_t spanned_ns; /* from the first block to the end of its managed launches, each by
 				its own report; those that were preempted with their pauses */
 	uint32_t ends;       /* 1: the program ends in order, or leaves the daemon by itself */
-	uint32_t pad4[3];
+	uint32_t pad5[3];
 	/* daemon -> device (the shim, once the daemon is gone): what managed launches begin with
 	 * that have no word of their own, ctl_host.seq 0 */
-	struct ctl_tenant begin;
+	_Alignas(128) struct ctl_tenant begin;
 	struct wire_slot slots[WIRE_SLOTS];
 };
 

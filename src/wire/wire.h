@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL      3u
+#define WIRE_PROTOCOL      4u
 #define WIRE_MAX_BYTES     4096u
 #define WIRE_SOCKET_ENV    "HEDDLE_SOCKET"
 #define WIRE_PRIORITIES    1000u
@@ -75,7 +75,7 @@ struct wire_row {
 	uint64_t id, total, finished, waited_ns, predicted_ns, remaining_ns;
 	uint64_t ran_ns; /* by its own report; UINT64_MAX: not known, as of the three before */
 	uint64_t age_ns; /* a tenant's */
-	uint64_t launched[WIRE_FATES]; /* a tenant's, by what became of them */
+	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
 	char name[64], group[32], device[64], device_name[64];
 };
 enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE_HELD };

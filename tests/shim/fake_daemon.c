@@ -450,6 +450,31 @@ static void stop_late(struct tenant *t, const char *socket)
 		pause();
 }
 
+/* Launches that were to be managed, and could not be: no slot, no channel, no memory, or refused.
+ */
+static unsigned unlucky(const struct wire_page *p)
+{
+	return (unsigned)(p->launched[WIRE_WHY_CHANNEL] + p->launched[WIRE_WHY_SLOT] +
+			  p->launched[WIRE_WHY_PARAMETERS] + p->launched[WIRE_WHY_REFUSED]);
+}
+
+/* "launched 12: 10 workers, 2 graph". */
+static void print_reasons(const struct wire_page *p)
+{
+	uint64_t by_outcome[WIRE_OUTCOMES];
+	const char *between = ":";
+
+	printf("launched %llu", (unsigned long long)wire_outcomes(p->launched, by_outcome));
+	for (unsigned i = 0; i < WIRE_REASONS; i++) {
+		if (!p->launched[i])
+			continue;
+		printf("%s %llu %s", between, (unsigned long long)p->launched[i],
+			wire_reason_rows[i].name);
+		between = ",";
+	}
+	printf("\n");
+}
+
 static void greet(int conn, const char *mode)
 {
 	struct tenant t = {.sock = conn};
@@ -499,8 +524,9 @@ static void greet(int conn, const char *mode)
 		serve(&t, mode);
 	if (!stop && !strncmp(mode, "late", 4))
 		stop_late(&t, strchr(mode, '-') ? socket_path : NULL);
-	printf("native %u opaque %u of %u\n", t.page->managed_native, t.page->opaque_completed,
+	printf("native %u opaque %u of %u\n", unlucky(t.page), t.page->opaque_completed,
 		t.page->opaque_submitted);
+	print_reasons(t.page);
 	fflush(stdout);
 	close(fd);
 	close(t.kick);

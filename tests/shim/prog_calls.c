@@ -362,7 +362,7 @@ static bool is_managed(void)
 
 	if (!page)
 		page = find_page();
-	return page && __atomic_load_n(&page->launched[WIRE_MANAGED], __ATOMIC_RELAXED) >= 3;
+	return page && __atomic_load_n(&page->launched[WIRE_WHY_WORKERS], __ATOMIC_RELAXED) >= 3;
 }
 
 /* The context ends after its first launch, and the program goes on in another one. With

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The rules that keep a launch from being managed: those of the launch as such, of its kernel, of
+ * the moment, and of how it would be managed. Each returns its reason; the first one counts.
+ * WIRE_WHY_WORKERS: none is against it. What only shows as the launch is made (no slot is free, the
+ * driver refuses the form) is found by managed_launch. */
+#include "shim/admit.h"
+#include "shim/launches.h"
+
+#include "shim/placing.h"
+
+#include <stdatomic.h>
+
+#define ADMITTED WIRE_WHY_WORKERS
+
+/* Attributes that mean the same for a grid of workers. */
+static bool attribute_allows(const CUlaunchAttribute *a)
+{
+	switch (a->id) {
+	case CU_LAUNCH_ATTRIBUTE_IGNORE:
+	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+		return true;
+	case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+		return !a->value.cooperative;
+	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+		return a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 &&
+		       a->value.clusterDim.z <= 1;
+	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+		return !a->value.programmaticStreamSerializationAllowed;
+	default:
+		return false;
+	}
+}
+
+static enum wire_reason look_at_launch(const struct launch *l, struct kernel *k)
+{
+	const CUlaunchConfig *c = l->config;
+
+	if (c && c->numAttrs && !c->attrs)
+		return WIRE_WHY_ATTRIBUTES;
+	for (unsigned i = 0; c && i < c->numAttrs; i++)
+		if (!attribute_allows(&c->attrs[i]))
+			return WIRE_WHY_ATTRIBUTES;
+	if (!atomic_load_explicit(&shim.dead, memory_order_relaxed) && gate_suits(l, k))
+		return WIRE_WHY_WAVE;
+	return ADMITTED;
+}
+
+static int state_of(const struct kernel *k)
+{
+	return atomic_load_explicit(&k->state, memory_order_relaxed);
+}
+
+/* Its form is asked for, if it has none yet. */
+static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
+{
+	if (!k)
+		return WIRE_WHY_UNKNOWN;
+	if (!k->seen)
+		return WIRE_WHY_UNSEEN;
+	if (state_of(k) == KERNEL_PLAIN)
+		return WIRE_WHY_NO_FORM;
+	if (atomic_load_explicit(&shim.dead, memory_order_relaxed))
+		return WIRE_WHY_NO_DAEMON;
+	*ret = kernel_form(k);
+	if (*ret)
+		return ADMITTED;
+	return state_of(k) == KERNEL_PLAIN ? WIRE_WHY_NO_FORM : WIRE_WHY_IN_MAKING;
+}
+
+/* The form's grid is another one, so the driver does not see this one. What else is out of bounds
+ * (threads of a block, shared memory), it refuses for the form as well. */
+static bool shape_is_allowed(const struct launch *l)
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (l->grid[i] - 1 >= shim.max_grid[i] || !l->block[i])
+			return false;
+	return true;
+}
+
+static enum wire_reason look_at_moment(const struct launch *l)
+{
+	CUcontext now = NULL;
+
+	if (!shape_is_allowed(l))
+		return WIRE_WHY_SHAPE;
+	if (fence_active())
+		return WIRE_WHY_LOCKED;
+	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx)
+		return WIRE_WHY_CONTEXT;
+	if (stream_capturing(l->stream))
+		return WIRE_WHY_CAPTURED;
+	return ADMITTED;
+}
+
+void admit(const struct launch *l, struct admission *ret)
+{
+	*ret = (struct admission){.kernel = kernel_of(l->fn),
+		.total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]};
+
+	ret->why = look_at_launch(l, ret->kernel);
+	if (ret->why == WIRE_WHY_WAVE)
+		return;
+	if (ret->why == ADMITTED)
+		ret->why = look_at_kernel(ret->kernel, &ret->form);
+	placing_await();
+	if (ret->why == ADMITTED)
+		ret->why = look_at_moment(l);
+	if (ret->why != ADMITTED)
+		return;
+	launches_learn(); /* what has ended teaches how to launch this one */
+	ret->form = plan_form(ret->form, l, ret->total);
+	ret->why = plan_launch(ret->form, l, ret->total, &ret->plan);
+	if (ret->why != ADMITTED)
+		return;
+	ret->stream = stream_of(l->stream);
+	if (!ret->stream || !stream_admits(ret->stream))
+		ret->why = WIRE_WHY_CHANNEL;
+	else if (ret->form->info.tier == PASS_GUARD)
+		ret->why = WIRE_WHY_GUARD_FORM;
+}

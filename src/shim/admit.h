@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Whether a launch is managed, and if not, why: every rule is asked here, in one order. */
+#ifndef HEDDLE_SHIM_ADMIT_H
+#define HEDDLE_SHIM_ADMIT_H
+
+#include "shim/plan.h"
+
+struct admission {
+	enum wire_reason why;  /* its outcome: wire_reason_rows */
+	struct kernel *kernel; /* NULL: not known */
+	/* Of managed launches: */
+	struct form *form;
+	struct stream *stream;
+	uint64_t total; /* blocks */
+	struct plan plan;
+};
+
+/* Asks the rules (wire/reasons.def) until one keeps the launch from being managed. Returns when
+ * launches are not held for forms to be placed (placing_await), but of one for a gate at once. */
+void admit(const struct launch *l, struct admission *ret);
+
+static inline enum wire_outcome admission_outcome(const struct admission *a)
+{
+	return wire_reason_rows[a->why].outcome;
+}
+static inline bool admission_is_managed(const struct admission *a)
+{
+	return a->why == WIRE_WHY_WORKERS || a->why == WIRE_WHY_GUARD_FORM;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Outcomes and reasons of launches as words. */
+#include "wire/page.h"
+
+const char *const wire_outcome_names[WIRE_OUTCOMES] = {
+	"managed", "guard", "gated", "plain", "opaque", "unseen"};
+
+const struct wire_reason_row wire_reason_rows[WIRE_REASONS] = {
+#define REASON(id, outcome, name, text) {WIRE_##outcome, name, text},
+#include "wire/reasons.def"
+#undef REASON
+};
+
+uint64_t wire_outcomes(
+	const uint64_t launched[WIRE_REASONS], uint64_t ret_by_outcome[WIRE_OUTCOMES])
+{
+	uint64_t all = 0;
+
+	memset(ret_by_outcome, 0, WIRE_OUTCOMES * sizeof(*ret_by_outcome));
+	for (unsigned i = 0; i < WIRE_REASONS; i++) {
+		ret_by_outcome[wire_reason_rows[i].outcome] += launched[i];
+		all += launched[i];
+	}
+	return all;
+}
