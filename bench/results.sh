@@ -320,7 +320,9 @@ for table; do
 done
 commit=$(about_commit "$DIST/bin/heddle") gpu=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
 gpu_driver=$(about_driver "${DEVICE:-cuda}")
-[ -n "$commit" ] && [ -n "$gpu" ] || die "heddle version and heddle doctor do not say what commit this is, and which device"
+if [ -z "$commit" ] || [ -z "$gpu" ]; then
+	die "heddle version and heddle doctor do not say what commit this is, and which device"
+fi
 begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"

@@ -47,12 +47,15 @@ const struct cli_verb cli_verb_ps = {
 	.summary = "list tenants and their kernels",
 	.details = "One line a tenant, and one below it for each launch that heddled knows of: how "
 		   "often it was preempted, how much of it is done, how long it ran by its own "
-		   "report and waited, and how long it may still take. A dash is what nobody "
+		   "report and waited, and how long it may still take. UNMANAGED: why most of the "
+		   "launches that are not managed "
+		   "are not (heddle run -v says it in words). A dash is what nobody "
 		   "knows. On a narrow terminal some columns are left out.",
 	.json = "tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a "
 		"number), "
 		"weight, class, device, device_name, age_ns, launched (how many launches so far) "
-		"and of these managed, guard, gated, plain, opaque, unseen, name, state (idle, "
+		"and of these managed, guard, gated, plain, opaque, unseen, reasons (an array of "
+		"reason, outcome, launches), name, state (idle, "
 		"queued, running, preempted, held), preemptions, ran_ns (null: not known), "
 		"waited_ns "
 		"and launches: an array of launch, blocks, finished, predicted_ns and remaining_ns "

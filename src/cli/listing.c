@@ -15,7 +15,8 @@
 
 static const char *const states[] = {"idle", "queued", "running", "preempted", "held"};
 
-enum wire_reason listing_main_reason(const uint64_t launched[WIRE_REASONS])
+/* The reason of most of those that are not managed; WIRE_REASONS: there are none. */
+static enum wire_reason main_reason(const uint64_t launched[WIRE_REASONS])
 {
 	enum wire_reason most = WIRE_REASONS;
 
@@ -114,7 +115,7 @@ static uint64_t launches(const struct wire_row *r)
 /* "12 short": why most of those that are not managed are not. */
 static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REASONS])
 {
-	enum wire_reason why = listing_main_reason(launched);
+	enum wire_reason why = main_reason(launched);
 
 	if (why < WIRE_REASONS)
 		snprintf(buf, size, "%llu %s", (unsigned long long)launched[why],
@@ -240,11 +241,7 @@ void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j
 	wire_outcomes(launched, by_outcome);
 	for (unsigned i = 0; i < WIRE_OUTCOMES; i++)
 		json_uint(j, wire_outcome_names[i], by_outcome[i]);
-	json_begin_object(j, "reasons");
-	for (unsigned i = 0; i < WIRE_REASONS; i++)
-		if (launched[i])
-			json_uint(j, wire_reason_rows[i].name, launched[i]);
-	json_end(j, '}');
+	wire_reasons_json(launched, j);
 }
 
 static void json_tenant(struct json *j, const struct wire_row *r)

@@ -14,11 +14,7 @@ struct listing {
 	bool failed;               /* out of memory: some are missing */
 };
 
-/* The reason of most launches that are not managed, though others of their kernel may be, or of
- * any that are not; WIRE_REASONS: there are none. */
-enum wire_reason listing_main_reason(const uint64_t launched[WIRE_REASONS]);
-/* Into the object that was begun: outcomes and their counts; and "reasons", an object of those that
- * there are. */
+/* Into the object that was begun: outcomes and their counts; and "reasons" (wire_reasons_json). */
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j);
 /* For ask_list; user is the listing. */
 void listing_add(void *user, const struct wire_row *row);

@@ -68,11 +68,7 @@ static void tenant_fields(struct json *j, const struct record *r)
 	json_str(j, "device", r->device);
 	if (!r->leaves)
 		return;
-	json_begin_object(j, "launched");
-	for (unsigned i = 0; i < WIRE_REASONS; i++)
-		if (r->launched[i])
-			json_uint(j, wire_reason_rows[i].name, r->launched[i]);
-	json_end(j, '}');
+	wire_reasons_json(r->launched, j);
 }
 
 static void launch_fields(struct json *j, const struct record *r)

@@ -54,6 +54,11 @@ static int state_of(const struct kernel *k)
 	return atomic_load_explicit(&k->state, memory_order_relaxed);
 }
 
+static enum wire_reason why_plain(const struct kernel *k)
+{
+	return (enum wire_reason)atomic_load_explicit(&k->why, memory_order_relaxed);
+}
+
 /* Its form is asked for, if it has none yet. */
 static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 {
@@ -62,13 +67,15 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 	if (!k->seen)
 		return WIRE_WHY_UNSEEN;
 	if (state_of(k) == KERNEL_PLAIN)
-		return WIRE_WHY_NO_FORM;
+		return why_plain(k);
 	if (atomic_load_explicit(&shim.dead, memory_order_relaxed))
 		return WIRE_WHY_NO_DAEMON;
+	if (!shim.page_dev) /* the one that it was registered in has ended */
+		return WIRE_WHY_CONTEXT;
 	*ret = kernel_form(k);
 	if (*ret)
 		return ADMITTED;
-	return state_of(k) == KERNEL_PLAIN ? WIRE_WHY_NO_FORM : WIRE_WHY_IN_MAKING;
+	return state_of(k) == KERNEL_PLAIN ? why_plain(k) : WIRE_WHY_IN_MAKING;
 }
 
 /* The form's grid is another one, so the driver does not see this one. What else is out of bounds

@@ -141,6 +141,7 @@ void kernel_module_unloaded(void *handle)
 		k->gone = true;
 		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);
+		atomic_store(&k->why, WIRE_WHY_UNLOADED);
 		if (atomic_exchange(&k->state, KERNEL_PLAIN) == KERNEL_READY)
 			VEC_PUSH(&gone, k->form);
 		code_put(k->code);
@@ -166,6 +167,7 @@ static struct kernel *new_kernel(void *handle, void *owner, bool in_library, con
 		return NULL;
 	k->handle = handle;
 	k->owner = owner;
+	k->why = WIRE_WHY_NO_PTX;
 	k->in_library = in_library;
 	k->name = strdup(name);
 	if (!k->name) {
@@ -226,12 +228,18 @@ struct kernel *kernel_of(void *handle)
 
 /* ---- forms ---- */
 
+void kernel_give_up(struct kernel *k, enum wire_reason why)
+{
+	atomic_store(&k->why, why);
+	atomic_store(&k->state, KERNEL_PLAIN);
+}
+
 static void apply(struct kernel *k, const struct form *f)
 {
 	for (int i = 0; i < KERNEL_ATTRIBUTES; i++) {
 		if (k->attr_set[i] && cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)i,
 					      k->attr[i]) != CUDA_SUCCESS)
-			atomic_store(&k->state, KERNEL_PLAIN);
+			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
 	}
 	if (k->cache_set)
 		cu.cuFuncSetCacheConfig(f->on.fn, k->cache);
@@ -258,15 +266,16 @@ void kernel_release(struct kernel *k)
 	pthread_mutex_unlock(&kernel_lock);
 }
 
-void kernel_publish(struct kernel *k, struct form *f, const char *why)
+void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why)
 {
 	struct shim_inside in;
 
 	k->form = f;
-	k->why = why;
-	atomic_store(&k->state, f ? KERNEL_READY : KERNEL_PLAIN);
-	if (!f)
+	if (!f) {
+		kernel_give_up(k, why);
 		return;
+	}
+	atomic_store(&k->state, KERNEL_READY);
 	shim_enter(&in);
 	for (const struct form *g = f; g; g = g->other)
 		apply(k, g);
@@ -290,7 +299,7 @@ void kernel_attribute(void *handle, int attr, int value)
 	for (struct form *f = ready_form(k); f; f = f->other) {
 		if (cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)attr, value) !=
 			CUDA_SUCCESS)
-			atomic_store(&k->state, KERNEL_PLAIN);
+			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
 		pthread_mutex_lock(&f->lock);
 		f->n_shapes = 0;
 		pthread_mutex_unlock(&f->lock);

@@ -72,7 +72,7 @@ struct kernel {
 	_Atomic uint64_t wave_of; /* shared memory << 32 | threads of a block, of which */
 	_Atomic uint32_t wave;    /* so many fit on the device at once, as it is (gate.c) */
 	struct form *form;        /* valid when KERNEL_READY */
-	const char *why;          /* plain although it has PTX */
+	_Atomic int why;          /* enum wire_reason: why it is KERNEL_PLAIN */
 	_Atomic uint64_t missed;  /* threads launched as they are while the form was made */
 	bool gone;                /* unloaded; under kernel_lock, as is: */
 	unsigned held;            /* whoever uses its handles: it is not unloaded meanwhile */
@@ -116,7 +116,7 @@ void kernel_cache_config(void *handle, CUfunc_cache config);
 
 /* Makes k's form: parse, rewrite, compile, load. In any of the threads that do so. 0 or negative
  * errno with *ret_why. (rewrite.c) */
-int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why);
+int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wire_reason *ret_why);
 void rewrite_idle(void);             /* no form has been in the making for a while */
 void rewrite_unload(struct form *f); /* and its other */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */

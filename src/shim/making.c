@@ -35,7 +35,7 @@ static void make_form(struct kernel *k)
 {
 	struct code *c;
 	struct form *f = NULL;
-	const char *why = NULL;
+	enum wire_reason why = WIRE_WHY_NO_MEMORY;
 	struct shim_inside in;
 	bool gone;
 
@@ -221,9 +221,10 @@ static void ask(struct kernel *k)
 	pthread_mutex_lock(&kernel_lock);
 	if (atomic_load(&k->state) == KERNEL_NEW) {
 		/* Only who holds the lock takes it out of the queue. */
-		bool ok = enqueue(k);
-
-		atomic_store(&k->state, ok ? KERNEL_BUSY : KERNEL_PLAIN);
+		if (enqueue(k))
+			atomic_store(&k->state, KERNEL_BUSY);
+		else
+			kernel_give_up(k, WIRE_WHY_NO_MEMORY);
 	}
 	await_form(k);
 	pthread_mutex_unlock(&kernel_lock);

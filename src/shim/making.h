@@ -11,6 +11,8 @@
 void code_get(struct code *c);
 void code_put(struct code *c);
 /* Under kernel_lock: k's form is there, with all that the program has set; or NULL, and why. */
-void kernel_publish(struct kernel *k, struct form *f, const char *why);
+void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why);
+/* Under kernel_lock: its launches go as they are from here on. */
+void kernel_give_up(struct kernel *k, enum wire_reason why);
 
 #endif

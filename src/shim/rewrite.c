@@ -86,7 +86,7 @@ static void stage(const uint8_t key[32], const struct made *m, struct staged *re
 
 /* Layout of the kernel's own parameters, then the pass. */
 static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
-	struct diag_list *diags, struct made *out, const char **ret_why)
+	struct diag_list *diags, struct made *out, enum wire_reason *ret_why)
 {
 	/* Pulling ahead costs a register and gains nothing on the kernels measured
 	 * (doc/notebook.md). */
@@ -113,12 +113,12 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	r = globals_bake(m, k, &out->vars, diags);
 	kernel_release(k);
 	if (r < 0) {
-		*ret_why = "module variables that are too many, oddly used or cannot be found";
+		*ret_why = WIRE_WHY_VARIABLES;
 		return r;
 	}
 	r = pass_run(pass_find("preempt"), &rq, diags, &form);
 	if (r < 0) {
-		*ret_why = "its code does not transform";
+		*ret_why = WIRE_WHY_NOT_REWRITTEN;
 		return r;
 	}
 	out->info = form.info;
@@ -219,7 +219,7 @@ static int parsed_get(
 }
 
 static int make(struct kernel *k, const struct code *c, uint32_t bound, struct made *out,
-	const char **ret_why)
+	enum wire_reason *ret_why)
 {
 	struct diag_list *diags = calloc(1, sizeof(*diags));
 	struct ptx_module *one = NULL;
@@ -229,7 +229,7 @@ static int make(struct kernel *k, const struct code *c, uint32_t bound, struct m
 	struct arena scratch;
 	int r;
 
-	*ret_why = "its PTX cannot be read";
+	*ret_why = WIRE_WHY_UNREADABLE;
 	if (!diags)
 		return -ENOMEM;
 	arena_init(&scratch, 0);
@@ -294,18 +294,19 @@ static uint64_t *find_vars(struct kernel *k, const struct vars *v)
 }
 
 /* Within placing_begin. */
-static bool place(struct kernel *k, const struct made *m, struct compiled *on, const char **ret_why)
+static bool place(
+	struct kernel *k, const struct made *m, struct compiled *on, enum wire_reason *ret_why)
 {
 	uint64_t *at = NULL;
 	bool ok;
 
-	*ret_why = "module variables that cannot be found";
+	*ret_why = WIRE_WHY_VARIABLES;
 	if (m->vars.n && !(at = find_vars(k, &m->vars)))
 		return false;
-	*ret_why = "the driver does not load its preemptible form";
+	*ret_why = WIRE_WHY_FORM_REFUSED;
 	ok = compile_place(on, m->text.at, k->name);
 	if (ok && at) {
-		*ret_why = "addresses of module variables that cannot be stored";
+		*ret_why = WIRE_WHY_VARIABLES;
 		ok = globals_fill(on->mod, at, m->vars.n);
 	}
 	free(at);
@@ -329,13 +330,13 @@ static void ask_figures(struct form *f)
 
 /* s: what is to be kept of it once it is compiled; NULL: that is there. */
 static struct form *load(
-	struct kernel *k, const struct made *m, const struct staged *s, const char **ret_why)
+	struct kernel *k, const struct made *m, const struct staged *s, enum wire_reason *ret_why)
 {
 	struct form *f = calloc(1, sizeof(*f));
 	struct shim_inside in;
 	bool ok;
 
-	*ret_why = "the driver does not load its preemptible form";
+	*ret_why = WIRE_WHY_FORM_REFUSED;
 	if (!f || (m->info.tier == PASS_GUARD && !closer_compiled(!s))) {
 		if (s)
 			cache_unstage(s);
@@ -383,7 +384,7 @@ static bool vars_fit(struct kernel *k, const struct vars *v)
 /* From the cache or made anew, and loaded. What is in the cache has been compiled. bound: registers
  * a thread, 0: as the assembler likes. */
 static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct form **ret,
-	const char **ret_why)
+	enum wire_reason *ret_why)
 {
 	struct made m = {0};
 	struct form *f = NULL;
@@ -409,7 +410,6 @@ static int obtain(struct kernel *k, const struct code *c, uint32_t bound, struct
 		f->offsets = m.offsets;
 		f->sizes = m.sizes;
 		m.offsets = m.sizes = NULL;
-		*ret_why = NULL;
 		*ret = f;
 	}
 	made_finish(&m);
@@ -461,7 +461,7 @@ static struct form *bounded(struct kernel *k, const struct code *c, struct form 
 	const uint32_t step = 8; /* registers are given out in eights a thread */
 	struct form *other = NULL;
 	uint32_t plain, bound;
-	const char *why;
+	enum wire_reason why;
 
 	if (round_up(f->regs, step) <= shim.free_regs)
 		return f;
@@ -491,7 +491,7 @@ static void known_key(const struct kernel *k, const struct code *c, uint8_t ret[
 	sha256(forms, sizeof(forms), ret);
 }
 
-int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, const char **ret_why)
+int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wire_reason *ret_why)
 {
 	struct form *f;
 	int r = obtain(k, c, 0, &f, ret_why);

@@ -62,6 +62,9 @@ extern const struct wire_reason_row {
 /* How many launches had each outcome, of so many for each reason; the sum of all. */
 uint64_t wire_outcomes(
 	const uint64_t launched[WIRE_REASONS], uint64_t ret_by_outcome[WIRE_OUTCOMES]);
+/* The key "reasons": an array of reason, outcome and launches, of those that there are. */
+struct json;
+void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j);
 
 /* One managed launch. */
 struct wire_slot {

@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Outcomes and reasons of launches as words. */
+#include "base/json.h"
 #include "wire/page.h"
 
 const char *const wire_outcome_names[WIRE_OUTCOMES] = {
@@ -24,4 +25,19 @@ uint64_t wire_outcomes(
 		all += launched[i];
 	}
 	return all;
+}
+
+void wire_reasons_json(const uint64_t launched[WIRE_REASONS], struct json *j)
+{
+	json_begin_array(j, "reasons");
+	for (unsigned i = 0; i < WIRE_REASONS; i++) {
+		if (!launched[i])
+			continue;
+		json_begin_object(j, NULL);
+		json_str(j, "reason", wire_reason_rows[i].name);
+		json_str(j, "outcome", wire_outcome_names[wire_reason_rows[i].outcome]);
+		json_uint(j, "launches", launched[i]);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
 }

@@ -147,4 +147,14 @@
 	"	setp.lt.u32 %p1, %r3, 8000;\n	@%p1 bra LOOP;\n"                              \
 	"	st.global.u32 [%rd2], %r5;\n	ret;\n}\n"
 
+/* half(out): the first warp of a block of one dimension exchanges among its lanes. */
+#define PTX_HALF                                                                    \
+	".visible .entry half(.param .u64 out)\n{\n"                                \
+	"	.reg .b32 %r<8>;\n	.reg .b64 %rd<4>;\n	.reg .pred %p<3>;\n"               \
+	"	mov.u32 %r1, %tid.x;\n	shr.u32 %r2, %r1, 5;\n	setp.ne.u32 %p1, %r2, 0;\n" \
+	"	@%p1 bra DONE;\n	shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\n"               \
+	"	ld.param.u64 %rd1, [out];\n	cvta.to.global.u64 %rd1, %rd1;\n"             \
+	"	mad.wide.u32 %rd2, %r1, 4, %rd1;\n	st.global.u32 [%rd2], %r3;\n"          \
+	"DONE:\n	ret;\n}\n"
+
 #endif

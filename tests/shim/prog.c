@@ -62,7 +62,7 @@ void digest(const char *what, CUdeviceptr d, unsigned words)
 }
 
 /* A kernel of code of its own, which stays loaded. */
-static CUfunction kernel_of(const char *ptx, const char *name)
+CUfunction kernel_of(const char *ptx, const char *name)
 {
 	CUfunction fn;
 	CUmodule m;
@@ -855,7 +855,7 @@ static bool run(const char *what)
 		{"gated", gated}, {"told", told}, {"symbols", symbols}, {"waits", waits},
 		{"childless", childless}, {"guards", guards}, {"flood", flood}, {"remade", remade},
 		{"fed", fed}, {"deep", deep}, {"blocked", blocked}, {"contexts", contexts},
-		{"refused", refused}};
+		{"refused", refused}, {"outcomes", outcomes}};
 
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (!strcmp(what, scenarios[i].name)) {

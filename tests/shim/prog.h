@@ -23,6 +23,8 @@ void check(CUresult r, const char *what);
 CUdeviceptr buffer(unsigned words, unsigned seed);
 void digest(const char *what, CUdeviceptr d, unsigned words);
 void do_mix(CUfunction fn, CUdeviceptr in, CUdeviceptr out, CUstream s);
+CUfunction kernel_of(
+	const char *ptx, const char *name); /* of code of its own, which stays loaded */
 
 void symbols(void); /* prog_calls.c */
 void waits(void);
@@ -36,6 +38,7 @@ void refused(void);
 void remade(void);
 void fed(void);
 void deep(void);
+void outcomes(void);
 void stay(void);
 
 #endif
