@@ -12,7 +12,8 @@
 #include "ctl/args.h"
 #include "ctl/words.h"
 
-/* Life of a launch, device side (thread 0 of a block, the leader, does all this).
+/* Life of a launch, device side (thread 0 of a block, the leader, does all this). What the daemon
+ * makes of it is in sched/launch_state.h.
  *
  * enter: old = atom.add(state, 1). While one is counted the generation cannot change. If old's
  *   generation is not args.gen the launch is already over (a late helper): nothing but the exit

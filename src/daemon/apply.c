@@ -20,7 +20,8 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_quotas(s->tenant->device->sched, s->launch, quota);
-	s->store_ns = s->asked_ns = d->io.now_ns(d->io.user);
+	/* Exact, as what it takes is measured from here, and a turn may store many words. */
+	s->store_ns = s->asked_ns = hd_clock(d);
 	s->asked = 0;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
 	s->seq = s->seq + 1 ? s->seq + 1 : 1;
@@ -32,7 +33,7 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
  * that nobody waits for.) */
 static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 {
-	return s->empty && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
+	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
 /* How many of it there are says when those that lost their SMs have left. A launch that does not
@@ -41,8 +42,9 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 {
 	uint32_t may_stay = n_sms * s->workers_per_sm + 1; /* the relay stays wherever it is */
 
-	if (s->workers_per_sm && __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) > may_stay)
-		hd_slot_shrinks(s, may_stay);
+	s->may_stay = may_stay;
+	if (!s->workers_per_sm || __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay)
+		sched_absent(s->tenant->device->sched, s->launch);
 	hd_store_quotas(d, s);
 	s->tenant->device->told_ns = s->store_ns;
 	store(&w->preemptions, ++s->preemptions);
@@ -57,17 +59,9 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	absent = is_absent(s, w);
 	if (absent)
 		sched_absent(s->tenant->device->sched, s->launch);
-	/* What met nothing but zeros from its start gets no new word, so that leaving then counts
-	 * as the answer to this. */
-	if (!s->zero) {
-		hd_store_quotas(d, s);
-		s->zero = true;
-		if (hd_has_arrived(s) && !s->draining && !absent) {
-			s->draining = true;
-			s->tenant->device->draining++;
-			s->tenant->device->told_ns = s->store_ns;
-		}
-	}
+	hd_store_quotas(d, s);
+	if (!absent)
+		s->tenant->device->told_ns = s->store_ns;
 	if (first)
 		return;
 	hd_bounce_taken(s);
@@ -75,14 +69,27 @@ static void give_up(struct hd *d, struct hd_slot *s, struct wire_slot *w, bool f
 	s->tenant->preemptions++;
 }
 
+static void say_native(struct hd *d, const struct hd_slot *s)
+{
+	enum launch_state from, to;
+
+	if (!hd_log_may(&d->natives, d->now_ns, HD_LOG_WARNING, "native launches:"))
+		return;
+	sched_refused(s->launch, &from, &to);
+	hd_log("launch %llu of tenant %u (%s): illegal transition from %s to %s: it runs natively, "
+	       "on all SMs, from now on; please report this",
+		(unsigned long long)s->id, s->tenant->id, s->name, launch_state_name(from),
+		launch_state_name(to));
+}
+
 static void apply_launch(struct hd *d, const struct sched_action *a)
 {
-	static const char *const names[] = {"begin", "preempt", "shrink", "grant", "grow"};
+	static const char *const names[] = {
+		"begin", "preempt", "shrink", "grant", "grow", "native"};
 	struct hd_slot *s = sched_launch_user(a->launch);
 	struct hd_tenant *t = s->tenant;
 	struct wire_slot *w = &t->page->slots[s - t->slots];
 
-	hd_slot_shrinks(s, 0);
 	switch (a->type) {
 	case SCHED_PREEMPT:
 		give_up(d, s, w, a->first);
@@ -93,20 +100,20 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 	case SCHED_GRANT:
 		/* Unless all are known to have left, some workers may have met the zeros and left
 		 * while others stay: then nothing drains, and too few would go on. */
-		if ((s->zero && !is_absent(s, w)) || s->unsure)
+		if (a->first || !is_absent(s, w))
 			store(&w->grow, ++s->grow);
 		hd_bounce_granted(d, s);
 		hd_store_quotas(d, s);
-		s->zero = false;
 		store(&w->granted, 1);
 		break;
 	default:
+		if (a->type == SCHED_NATIVE)
+			say_native(d, s);
+		hd_slot_index(s);
 		hd_store_quotas(d, s);
-		s->zero = false;
 		store(&w->grow, ++s->grow);
 		store(&w->granted, 1);
 	}
-	s->unsure = false;
 	hd_event_launch(
 		d, a->first && a->type == SCHED_PREEMPT ? "wait" : names[a->type], s, a->n_sms);
 }
@@ -118,7 +125,6 @@ static void apply_begin(struct hd *d, struct hd_tenant *t, uint32_t n_sms)
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_begin_quotas(t->device->sched, t->sched, quota);
-	t->begin_zero = n_sms == 0;
 	t->begin = n_sms == t->device->n_sms ? 0 : ++t->begins ? t->begins : ++t->begins;
 	ctl_tell(b->quota, &b->word, t->begin, quota);
 	hd_event_tenant(d, "begin", t);
@@ -134,6 +140,25 @@ static void apply_tenant(struct hd *d, const struct sched_action *a)
 	hd_event_tenant(d, t->hold ? "hold" : "release", t);
 }
 
+/* Bits of hd_tenant.seq. 1: a word changed; 2: the tenant has something to do, or to look out for;
+ * 4: one of its threads may sleep on hold. */
+static uint32_t news_of(
+	const struct hd *d, const struct hd_device *dev, enum sched_action_type type)
+{
+	switch (type) {
+	case SCHED_GRANT:
+	case SCHED_GROW:
+	case SCHED_NATIVE:
+		return 3;
+	case SCHED_PREEMPT:
+		return hd_look_out(d, dev) ? 3 : 1;
+	case SCHED_RELEASE:
+		return 7;
+	default:
+		return 1;
+	}
+}
+
 void hd_apply(struct hd *d, struct hd_device *dev)
 {
 	struct sched_action a;
@@ -145,14 +170,7 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		struct hd_tenant *t = sched_tenant_user(a.tenant);
 
 		any = true;
-		/* 1: changed; 2: and it has something to do, or to look out for; 4: somebody may
-		 * sleep on hold */
-		t->seq |= 1 |
-			  (a.type == SCHED_GRANT || a.type == SCHED_GROW ||
-						  (a.type == SCHED_PREEMPT && hd_look_out(d, dev))
-					  ? 2
-					  : 0) |
-			  (a.type == SCHED_RELEASE ? 6 : 0);
+		t->seq |= news_of(d, dev, a.type);
 		if (a.type == SCHED_BEGIN)
 			apply_begin(d, t, a.n_sms);
 		else if (a.launch)
@@ -228,16 +246,16 @@ static uint64_t bound_until(const struct hd *d, const struct hd_tenant *t)
 	return until;
 }
 
-uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev, uint64_t now)
+uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 {
 	uint64_t next = UINT64_MAX;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		uint64_t until = bound_until(d, t);
-		uint32_t us = now < until ? (uint32_t)(d->config.opaque_ns / 1000) : 0;
+		uint32_t us = d->now_ns < until ? (uint32_t)(d->config.opaque_ns / 1000) : 0;
 
 		if (us)
-			next = MIN(next, until - now);
+			next = MIN(next, until - d->now_ns);
 		if (t->bound_us == us)
 			continue;
 		t->bound_us = us;
@@ -259,7 +277,7 @@ void hd_watch(struct hd *d, struct hd_device *dev)
 		if (t->watch == shared)
 			continue;
 		t->watch = shared;
-		dev->unwatched_ns = d->io.now_ns(d->io.user);
+		dev->unwatched_ns = d->now_ns;
 		__atomic_store_n(&t->page->watch, shared, __ATOMIC_SEQ_CST);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		/* What it submitted just before it saw the word, and all that came earlier. */

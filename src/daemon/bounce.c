@@ -46,7 +46,7 @@ void hd_bounce_granted(struct hd *d, struct hd_slot *s)
 	if (b->n < BOUNCES)
 		return;
 	b->kept = true;
-	b->until_ns = d->io.now_ns(d->io.user) + GIVEUP_NS;
+	b->until_ns = d->now_ns + GIVEUP_NS;
 	sched_keep(t->device->sched, t->sched, true);
 	hd_event_tenant(d, "keep", t);
 }
@@ -65,17 +65,15 @@ void hd_bounce_taken(struct hd_slot *s)
 uint64_t hd_bounce_look(struct hd *d, struct hd_tenant *t)
 {
 	struct hd_bounce *b = &t->bounce;
-	uint64_t now;
 
 	if (!b->kept)
 		return UINT64_MAX;
-	now = d->io.now_ns(d->io.user);
 	if (!b->noticed && is_noticed(t)) {
 		b->noticed = true;
-		b->until_ns = now + HOLDS_NS;
+		b->until_ns = d->now_ns + HOLDS_NS;
 	}
-	if (now < b->until_ns)
-		return MIN(b->until_ns - now, LOOK_NS);
+	if (d->now_ns < b->until_ns)
+		return MIN(b->until_ns - d->now_ns, LOOK_NS);
 	b->kept = b->granted = false;
 	b->n = BOUNCES - 1; /* the next time sooner, if nothing has changed */
 	sched_keep(t->device->sched, t->sched, false);

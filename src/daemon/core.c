@@ -17,6 +17,12 @@
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
 
+uint64_t hd_clock(struct hd *d)
+{
+	d->now_ns = d->io.now_ns(d->io.user);
+	return d->now_ns;
+}
+
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret)
 {
 	struct hd *d = calloc(1, sizeof(*d));
@@ -26,7 +32,7 @@ int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret
 		return -ENOMEM;
 	d->config = *c;
 	d->io = *io;
-	d->started_ns = io->now_ns(io->user);
+	d->started_ns = hd_clock(d);
 	if (c->events[0]) {
 		r = hd_events_open(c->events, &d->events);
 		if (r < 0) {
@@ -76,6 +82,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 
 void hd_reconfigure(struct hd *d, const struct hd_config *c)
 {
+	hd_clock(d);
 	d->config = *c;
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		struct sched_options o = options_for(d, dev->is_cpu);
@@ -147,7 +154,7 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret)
 {
-	uint64_t now = d->io.now_ns(d->io.user);
+	uint64_t now = hd_clock(d);
 	struct hd_device *dev;
 	struct hd_tenant *t;
 	int r;
@@ -223,7 +230,7 @@ static uint64_t launches_of(const struct hd_tenant *t)
 void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 {
 	struct hd_device *dev = t->device;
-	uint64_t now = d->io.now_ns(d->io.user);
+	uint64_t now = hd_clock(d);
 
 	hd_event_tenant(d, "leave", t);
 	d->killed += !dev->is_cpu && !__atomic_load_n(&t->page->ends, __ATOMIC_ACQUIRE);
@@ -235,11 +242,6 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)launches_of(t),
 			(unsigned long long)t->preemptions,
 			(unsigned long long)(t->page->waited_ns / 1000000));
-	for (unsigned i = 0; i < WIRE_SLOTS; i++) {
-		if (t->slots[i].draining)
-			dev->draining--;
-		dev->shrinking -= t->slots[i].shrinking != 0;
-	}
 	sched_leave(dev->sched, now, t->sched);
 	*(t->prev ? &t->prev->next : &dev->tenants) = t->next;
 	if (t->next)
@@ -266,7 +268,7 @@ struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id)
 
 void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority)
 {
-	if (hd_log_may(&d->sets, d->io.now_ns(d->io.user), HD_LOG_INFO, "priorities: set"))
+	if (hd_log_may(&d->sets, hd_clock(d), HD_LOG_INFO, "priorities: set"))
 		hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id,
 			t->hello.name, (int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
 			hd_priority_name(t->priority, (char[16]){0}));
@@ -283,7 +285,7 @@ static void serve_at_once(struct hd *d, struct hd_device *dev)
 {
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
 		hd_look_at_pin(d, t);
-	if (sched_decide(dev->sched, d->io.now_ns(d->io.user)) == 0)
+	if (sched_decide(dev->sched, d->now_ns) == 0)
 		hd_apply(d, dev);
 }
 
@@ -291,6 +293,7 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 {
 	uint64_t before = t->launches;
 
+	hd_clock(d);
 	if (hd_look_at_opaque(d, t))
 		serve_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
@@ -318,11 +321,18 @@ static void say_alive(struct hd *d, uint64_t now)
 	}
 }
 
-/* Who has not left by now may never: it is not looked for as closely any more. (Somebody may have
- * been told since `now`.) */
+/* A launch that has not left by now may never: the daemon does not look for it as closely any more.
+ */
 static bool may_leave_soon(const struct hd_device *dev, uint64_t now)
 {
 	return now < dev->told_ns + LEAVES_NS;
+}
+
+/* A launch was told to leave, and others wait until it has. (Nobody waits for one that was held at
+ * its start.) */
+static bool is_in_handover(const struct hd_device *dev)
+{
+	return sched_count(dev->sched, LAUNCH_DRAINING) != 0;
 }
 
 /* How long until somebody who is waited for may be through. */
@@ -330,7 +340,8 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
 {
 	uint64_t least = TICK_MAX_NS * 8, floor = dev->is_cpu ? TICK_CPU_NS : TICK_MIN_NS;
 
-	if ((dev->draining || dev->shrinking) && may_leave_soon(dev, now))
+	if ((is_in_handover(dev) || sched_count(dev->sched, LAUNCH_SHRINKING)) &&
+		may_leave_soon(dev, now))
 		return floor;
 	least = MIN(least, sched_soonest(dev->sched, now));
 	return MAX(floor, MIN(least / 8, TICK_MAX_NS));
@@ -340,7 +351,7 @@ static uint64_t tick_of(struct hd_device *dev, uint64_t now)
  * looking a few times more (a tenant that keeps to page.h kicks for it, too). */
 static uint64_t look_again(struct hd *d, struct hd_device *dev)
 {
-	uint64_t since = d->io.now_ns(d->io.user) - dev->unwatched_ns;
+	uint64_t since = d->now_ns - dev->unwatched_ns;
 
 	if (dev->n_tenants != 1 || !dev->unwatched_ns || since > LOOK_AGAIN_NS)
 		return UINT64_MAX;
@@ -361,29 +372,28 @@ static void look_at_opaque(struct hd *d, struct hd_device *dev)
 
 static uint64_t run_device(struct hd *d, struct hd_device *dev)
 {
-	uint64_t now, next = look_again(d, dev), deadline;
+	uint64_t next = look_again(d, dev), deadline;
 
 	look_at_opaque(d, dev);
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		if (t->n_known || t->opaque_active) {
 			hd_scan_tenant(d, t, false);
-			t->active_ns = d->io.now_ns(d->io.user);
+			t->active_ns = d->now_ns;
 			if (t->n_known)
 				t->steered_ns = t->active_ns;
 		}
 		hd_look_at_pin(d, t);
 		next = MIN(next, hd_bounce_look(d, t));
 	}
-	now = d->io.now_ns(d->io.user);
-	next = MIN(next, hd_set_bounds(d, dev, now));
-	if (sched_decide(dev->sched, now) < 0)
+	next = MIN(next, hd_set_bounds(d, dev));
+	if (sched_decide(dev->sched, d->now_ns) < 0)
 		return TICK_MAX_NS;
 	hd_apply(d, dev);
 	deadline = sched_deadline(dev->sched);
 	if (deadline != UINT64_MAX)
-		next = MIN(next, deadline > now ? deadline - now : 0);
+		next = MIN(next, deadline > d->now_ns ? deadline - d->now_ns : 0);
 	if (sched_contended(dev->sched))
-		next = MIN(next, tick_of(dev, now));
+		next = MIN(next, tick_of(dev, d->now_ns));
 	return next;
 }
 
@@ -401,7 +411,7 @@ static bool is_waited_for(const struct hd_device *dev)
 
 uint64_t hd_run(struct hd *d)
 {
-	uint64_t next = UINT64_MAX, now = d->io.now_ns(d->io.user);
+	uint64_t next = UINT64_MAX, now = hd_clock(d);
 	bool waited_for = false;
 
 	/* Before anybody is held, so that nobody meets a hold beside an old sign of life. */
@@ -416,10 +426,8 @@ uint64_t hd_run(struct hd *d)
 
 bool hd_in_handover(const struct hd *d)
 {
-	uint64_t now = d->io.now_ns(d->io.user);
-
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
-		if (dev->draining && !dev->is_cpu && may_leave_soon(dev, now))
+		if (is_in_handover(dev) && !dev->is_cpu && may_leave_soon(dev, d->now_ns))
 			return true;
 	}
 	return false;

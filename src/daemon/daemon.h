@@ -21,29 +21,31 @@
 
 struct hd_tenant;
 struct hd_io {
-	uint64_t (*now_ns)(void *user);
+	uint64_t (*now_ns)(void *user); /* CLOCK_MONOTONIC, or a test's; hd_clock alone calls it */
 	/* Something changed for the tenant; hold: its hold word fell to 0. */
 	void (*wake)(void *user, struct hd_tenant *t, bool hold);
 	void *user;
 };
 
+/* How a scan of the page looks at a slot; hd_slot_index derives it from the launch's state. */
 enum hd_stage { HD_UNKNOWN, HD_SUBMITTED, HD_ARRIVED };
+/* A launch as its page tells of it. Its state is the engine's: sched_state(launch). */
 struct hd_slot {
 	struct sched_launch *launch; /* NULL: nothing known in this slot */
 	struct hd_tenant *tenant;
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns;    /* ran before a look */
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
-	uint32_t gen, seq, drains, grow, preemptions;
+	uint32_t gen, preemptions;
 	uint32_t guard; /* its form's blocks leave without a ticket where the quota is 0 */
-	uint32_t asked; /* for workers, since its word */
 	uint32_t threads, shared_bytes, workers_per_sm;
-	uint32_t shrinking; /* told to leave some SMs: this many may stay; 0: nothing to wait for */
-	bool zero;          /* its quotas are all 0 now */
-	bool unsure;        /* it began with an old word of its tenant's */
-	bool draining;
-	bool empty;      /* all who had come have left once, */
-	uint32_t rounds; /* those of so many rounds last */
+	/* Counts of what the two sides said, in any state. */
+	uint32_t seq;      /* of its last word; 0: it has had none of its own */
+	uint32_t grow;     /* rounds of workers that words asked for (wire_slot.grow) */
+	uint32_t asked;    /* of these, since its last word, because too few workers came */
+	uint32_t drains;   /* how often all its workers had left, as reported */
+	uint32_t rounds;   /* rounds of workers that had come when they last had */
+	uint32_t may_stay; /* SHRINKING: workers that need not leave */
 	char name[64];
 };
 
@@ -57,7 +59,6 @@ struct hd_tenant {
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
-	bool begin_zero;        /* it says 0 for all SMs */
 	bool opaque_active;
 	bool is_logged; /* that it has come, and so that it goes */
 	bool again;     /* it was one of an earlier daemon */
@@ -80,9 +81,7 @@ struct hd_device {
 	uid_t uid;                  /* whose tenant came first: it counts as that user's */
 	int64_t ahead_ns, ahead_at; /* its clock of ours, at most; as of then, 0: not known */
 	uint64_t unwatched_ns;      /* when tenants were last told not to kick */
-	uint64_t draining;          /* launches told to leave and not gone, */
-	uint64_t told_ns;           /* of which the last was told then */
-	uint32_t shrinking; /* launches told to leave some SMs, of which too many are there */
+	uint64_t told_ns;           /* when a launch was last told to leave, or to shrink */
 	char name[64];
 };
 
@@ -92,8 +91,9 @@ struct hd {
 	struct hd_device *devices;
 	struct hd_events *events;            /* NULL: not asked for */
 	uint32_t n_tenants, next_id, killed; /* of those on GPUs, without a word of theirs */
+	uint64_t now_ns;                     /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
-	struct hd_log_limit joins, sets;
+	struct hd_log_limit joins, sets, natives;
 	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
 	uint32_t handover_ns[HD_HANDOVERS];
@@ -101,6 +101,13 @@ struct hd {
 };
 
 /* ---- core.c ---- */
+/* Reads the clock into d->now_ns, and returns it (ns). A turn begins with it: the loop when it
+ * wakes up, and each function of the core that is called from outside. Everything that the turn
+ * decides is decided by d->now_ns. The clock is read again at two places only: where a word is
+ * stored, and where the last worker is seen to have left because of it. The time between them, the
+ * hand-over, may be shorter than a turn. As both move d->now_ns, it never falls, and no stamp lies
+ * ahead of it. */
+uint64_t hd_clock(struct hd *d);
 int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret);
 void hd_destroy(struct hd *d);
 void hd_reconfigure(struct hd *d, const struct hd_config *c); /* MPS stays as it is */
@@ -124,10 +131,9 @@ bool hd_look_out(const struct hd *d, const struct hd_device *dev);
 /* Tenants of different priorities share a device: the next launch of one may preempt the other. */
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
-bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t);  /* true: changed */
-void hd_let_pass(struct hd_tenant *t);                      /* what waits in its streams */
-void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay); /* 0: no longer */
-bool hd_has_arrived(const struct hd_slot *s);
+bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: changed */
+void hd_let_pass(struct hd_tenant *t);                     /* what waits in its streams */
+void hd_slot_index(const struct hd_slot *s);               /* sets hd_tenant.stage */
 /* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
@@ -137,7 +143,7 @@ void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* a word for a launch */
 void hd_watch(struct hd *d, struct hd_device *dev);
 /* Whose opaque work in flight is bounded; in how many ns that changes by itself. */
-uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev, uint64_t now);
+uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: answers to tools, as packets one after another in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);

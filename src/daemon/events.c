@@ -193,7 +193,7 @@ void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t)
 
 	if (!d->events || d->events->fd < 0)
 		return;
-	r.t_ns = d->io.now_ns(d->io.user);
+	r.t_ns = d->now_ns;
 	r.tenant = t->id;
 	r.pid = t->cred.pid;
 	r.priority = t->priority;
@@ -216,7 +216,7 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 
 	if (!d->events || d->events->fd < 0)
 		return;
-	r.t_ns = d->io.now_ns(d->io.user);
+	r.t_ns = d->now_ns;
 	r.tenant = t->id;
 	r.launch = s->id;
 	r.total = s->total;

@@ -66,7 +66,7 @@ static void read_signal(struct server *s)
 
 uint64_t loop_now(const struct server *s)
 {
-	return s->hd->io.now_ns(s->hd->io.user);
+	return s->hd->now_ns;
 }
 
 /* slept: this event ended a sleep, and tells what being woken costs. */
@@ -189,6 +189,7 @@ int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)
 	struct epoll_event ev[MAX_EVENTS];
 	int n = epoll_wait(s->epoll, ev, MAX_EVENTS, wait ? -1 : 0);
 
+	hd_clock(s->hd);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	*ret_next_ns = turn(s, ev, n < 0 ? 0 : n, wait);
@@ -211,7 +212,7 @@ static uint64_t spin_until(const struct server *s, uint64_t began)
 
 static uint64_t spin(struct server *s, uint64_t next)
 {
-	uint64_t began = loop_now(s), now = began;
+	uint64_t began = hd_clock(s->hd), now = began;
 
 	for (; !s->stop && now < spin_until(s, began); now = loop_now(s)) {
 		if (loop_turn(s, false, &next) < 0)

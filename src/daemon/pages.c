@@ -76,12 +76,12 @@ static void copy_info(
 		ret->threads = 1;
 }
 
-void hd_slot_shrinks(struct hd_slot *s, uint32_t may_stay)
+void hd_slot_index(const struct hd_slot *s)
 {
-	struct hd_device *dev = s->tenant->device;
-
-	dev->shrinking += (may_stay != 0) - (s->shrinking != 0);
-	s->shrinking = may_stay;
+	s->tenant->stage[s - s->tenant->slots] =
+		!s->launch                                            ? HD_UNKNOWN
+		: launch_is(sched_state(s->launch), LAUNCH_SUBMITTED) ? HD_SUBMITTED
+								      : HD_ARRIVED;
 }
 
 static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
@@ -91,7 +91,7 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	struct sched_info info;
 	uint64_t ran = 0;
 
-	sched_launch_state(t->device->sched, d->io.now_ns(d->io.user), s->launch, &info);
+	sched_launch_state(t->device->sched, d->now_ns, s->launch, &info);
 	if (completed) {
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 
@@ -101,13 +101,11 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	} else {
 		hd_event_launch(d, "drop", s, 0);
 	}
-	if (s->draining)
-		t->device->draining--;
-	hd_slot_shrinks(s, 0);
-	sched_end(t->device->sched, d->io.now_ns(d->io.user), s->launch, completed, ran);
+	sched_end(t->device->sched, d->now_ns, s->launch, completed, ran);
 	t->waited_ns += info.waited_ns;
 	t->ran_ns += ran && !s->preemptions ? ran : info.ran_ns;
-	t->stage[s - t->slots] = HD_UNKNOWN;
+	s->launch = NULL;
+	hd_slot_index(s);
 	memset(s, 0, sizeof(*s));
 	t->n_known--;
 	hd_tell_figures(d, t, false);
@@ -122,8 +120,7 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 
 		if (!t->slots[i].launch)
 			continue;
-		sched_launch_state(
-			t->device->sched, d->io.now_ns(d->io.user), t->slots[i].launch, &info);
+		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
 		waited += info.waited_ns;
 		ran += info.ran_ns;
 	}
@@ -133,25 +130,19 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 	__atomic_store_n(&t->page->left, left, __ATOMIC_RELEASE);
 }
 
-static void saw_drained(struct hd *d, struct hd_slot *s, uint64_t now)
+static void saw_drained(struct hd *d, struct hd_slot *s)
 {
 	struct hd_device *dev = s->tenant->device;
 
-	if (s->draining) {
-		s->draining = false;
-		dev->draining--;
-		s->handover_ns = now - s->store_ns;
+	if (sched_state(s->launch) == LAUNCH_DRAINING) {
+		/* Exact, as the store was: the turn may have stored it, too. */
+		s->handover_ns = hd_clock(d) - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
 			(uint32_t)MIN(s->handover_ns, UINT32_MAX);
 	}
 	hd_event_launch(d, "drained", s, 0);
 	s->handover_ns = 0;
-	sched_drained(dev->sched, now, s->launch);
-}
-
-bool hd_has_arrived(const struct hd_slot *s)
-{
-	return s->tenant->stage[s - s->tenant->slots] == HD_ARRIVED;
+	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
 /* How far the device's clock is ahead of ours: no launch begins before the program asked for it,
@@ -192,38 +183,42 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
 
-	t->stage[s - t->slots] = HD_ARRIVED;
-	s->asked_ns = d->io.now_ns(d->io.user);
+	s->asked_ns = d->now_ns;
 	s->unseen_ns = ran_unseen(t->device, s, w, s->asked_ns);
-	s->zero = how == SCHED_BEGAN_TOLD && t->begin_zero;
-	s->unsure = how == SCHED_BEGAN_UNKNOWN;
-	__atomic_store_n(&w->granted, !s->zero, __ATOMIC_RELEASE);
-	sched_arrive(t->device->sched, d->io.now_ns(d->io.user), s->launch, how);
+	sched_arrive(t->device->sched, d->now_ns, s->launch, how);
+	hd_slot_index(s);
+	__atomic_store_n(&w->granted, sched_state(s->launch) != LAUNCH_HELD, __ATOMIC_RELEASE);
 	hd_event_launch(d, "arrive", s, 0);
+}
+
+/* Its quotas are all 0. */
+static bool is_stopped(const struct hd_slot *s)
+{
+	return launch_is(sched_state(s->launch), LAUNCH_STOPPED);
 }
 
 /* Workers come where there is room, and leave where they may not be: while those that are to give
  * up SMs are still busy there, a place that is free on somebody else's eats up the whole grid. Then
  * the launch wants one more round. (Relays keep a few places.) */
-static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint64_t now)
+static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
 	uint64_t left, present, want;
 	struct sched_info info;
 
-	if (s->zero || s->guard || s->asked == ASK_MAX ||
-		now - s->asked_ns < (uint64_t)ASK_NS << s->asked)
+	if (is_stopped(s) || s->guard || s->asked == ASK_MAX ||
+		d->now_ns - s->asked_ns < (uint64_t)ASK_NS << s->asked)
 		return;
 	left = s->total - MIN(load64(&w->host.ticket), s->total);
 	present = load(&w->host.present);
-	sched_launch_state(dev->sched, now, s->launch, &info);
+	sched_launch_state(dev->sched, d->now_ns, s->launch, &info);
 	want = MIN((uint64_t)info.n_sms * s->workers_per_sm, present + left);
 	if (info.n_sms >= dev->n_sms || present + 2 + want / 8 >= want)
 		return;
 	if (!s->seq) /* rounds answer words of its own */
 		hd_store_quotas(d, s);
 	s->asked++;
-	s->asked_ns = now;
+	s->asked_ns = d->now_ns;
 	__atomic_store_n(&w->grow, ++s->grow, __ATOMIC_RELEASE);
 	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);
@@ -233,7 +228,6 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w, 
 static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct sched *sched = s->tenant->device->sched;
-	uint64_t now = d->io.now_ns(d->io.user);
 	uint32_t drains;
 
 	if (load(&w->host.done) == s->gen + 1) {
@@ -241,29 +235,26 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		return false;
 	}
 	drains = load(&w->host.drains);
-	if (!hd_has_arrived(s)) {
+	if (launch_is(sched_state(s->launch), LAUNCH_SUBMITTED)) {
 		if (load(&w->host.arrived) != s->gen + 1)
 			return true;
 		arrived(d, s, w);
 	}
-	sched_idle(sched, now, s->launch, load(&w->idle) != 0);
+	sched_idle(sched, d->now_ns, s->launch, load(&w->idle) != 0);
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
-	if (s->shrinking && load(&w->host.present) <= s->shrinking) {
-		hd_slot_shrinks(s, 0);
-		sched_shrunk(sched, now, s->launch);
-	}
-	count_workers(d, s, w, now);
+	if (sched_state(s->launch) == LAUNCH_SHRINKING && load(&w->host.present) <= s->may_stay)
+		sched_shrunk(sched, d->now_ns, s->launch);
+	count_workers(d, s, w);
 	if (drains != s->drains) {
 		s->drains = drains;
-		s->empty = true;
 		s->rounds = MIN(load(&w->host.rounds), INT32_MAX);
 		/* A round that is still to come has not left with the others. */
 		if (load(&w->launches) <= s->rounds + 1)
-			saw_drained(d, s, now);
+			saw_drained(d, s);
 		/* All of it left on what its tenant was told: rounds answer words of its own. */
-		if (!s->zero && !s->seq)
+		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);
-		if (!s->zero)
+		if (!is_stopped(s))
 			d->io.wake(d->io.user, s->tenant, false);
 	}
 	return true;
@@ -294,15 +285,14 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	info.user = s;
 	__atomic_store_n(&w->preemptions, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->granted, 1, __ATOMIC_RELEASE);
-	if (sched_submit(t->device->sched, d->io.now_ns(d->io.user), t->sched, &info, &s->launch) <
-		0) {
+	if (sched_submit(t->device->sched, d->now_ns, t->sched, &info, &s->launch) < 0) {
 		/* Nonsense (no blocks, an id twice): it runs unmanaged. */
 		s->launch = NULL;
 		return;
 	}
 	t->n_known++;
 	t->launches++;
-	t->stage[i] = HD_SUBMITTED;
+	hd_slot_index(s);
 	hd_event_launch(d, "submit", s, 0);
 	look(d, s, w);
 }
@@ -324,8 +314,7 @@ static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
 		copy_info(t, w, &info);
 		if (from && to > from) {
 			sched_learn(t->device->sched, &info, to - from);
-			compare_clocks(
-				t->device, from, load64(&w->submit_ns), d->io.now_ns(d->io.user));
+			compare_clocks(t->device, from, load64(&w->submit_ns), d->now_ns);
 			t->ran_ns += to - from;
 			hd_tell_figures(d, t, false);
 		}
@@ -380,7 +369,7 @@ bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t)
 	if (active == t->opaque_active)
 		return false;
 	t->opaque_active = active;
-	sched_opaque(t->device->sched, d->io.now_ns(d->io.user), t->sched, active,
+	sched_opaque(t->device->sched, d->now_ns, t->sched, active,
 		load(&t->page->opaque_waited) == load(&t->page->opaque_submitted));
 	hd_event_tenant(d, active ? "opaque" : "opaque-end", t);
 	return true;
@@ -404,13 +393,12 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
  */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
-	uint64_t now = d->io.now_ns(d->io.user);
-	uint32_t few = whole || now - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;
+	uint32_t few = whole || d->now_ns - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;
 	uint32_t first = t->next_slot, seen = 0;
 
 	hd_look_at_opaque(d, t);
 	if (few == WIRE_SLOTS)
-		t->looked_ns = now;
+		t->looked_ns = d->now_ns;
 	for (uint32_t k = 0; k < WIRE_SLOTS; k++) {
 		uint32_t i = (first + k) % WIRE_SLOTS;
 		bool queued = t->stage[i] == HD_SUBMITTED;

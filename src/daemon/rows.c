@@ -16,18 +16,18 @@ static void add(struct strbuf *out, const void *msg, size_t bytes)
 	strbuf_add(out, msg, bytes);
 }
 
+static bool has_arrived(const struct sched_info *i)
+{
+	return !launch_is(i->state, LAUNCH_SUBMITTED);
+}
+
 static enum wire_row_state state_of(const struct sched_info *i)
 {
-	switch (i->state) {
-	case SCHED_RUNNING:
-		return WIRE_RUNNING;
-	case SCHED_DRAINING:
+	if (launch_is(i->state, LAUNCH_LEAVES))
 		return WIRE_PREEMPTED;
-	case SCHED_WAITING:
+	if (!i->n_sms)
 		return i->preemptions ? WIRE_PREEMPTED : WIRE_HELD;
-	default:
-		return WIRE_QUEUED;
-	}
+	return has_arrived(i) ? WIRE_RUNNING : WIRE_QUEUED;
 }
 
 static void fill_common(struct wire_row *r, const struct hd_tenant *t)
@@ -48,18 +48,18 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	struct wire_row r = {.kind = 1, .id = s->id, .total = s->total};
 	struct sched_info i;
 
-	sched_launch_state(s->tenant->device->sched, d->io.now_ns(d->io.user), s->launch, &i);
+	sched_launch_state(s->tenant->device->sched, d->now_ns, s->launch, &i);
 	fill_common(&r, s->tenant);
 	r.state = state_of(&i);
 	r.preemptions = s->preemptions;
 	r.launches = 1;
 	r.finished = i.finished;
 	r.waited_ns = i.waited_ns;
-	r.ran_ns = i.arrived ? i.ran_ns + s->unseen_ns : UINT64_MAX;
+	r.ran_ns = has_arrived(&i) ? i.ran_ns + s->unseen_ns : UINT64_MAX;
 	r.predicted_ns = i.predicted_ns;
 	r.remaining_ns = i.remaining_ns;
 	/* As the blocks so far went, and not only those that were looked at. */
-	if (i.predicted_ns == SCHED_UNKNOWN && i.finished && i.arrived)
+	if (i.predicted_ns == SCHED_UNKNOWN && i.finished && has_arrived(&i))
 		r.remaining_ns = (uint64_t)((double)r.ran_ns * (double)(s->total - i.finished) /
 					    (double)i.finished);
 	memcpy(r.name, s->name, sizeof(r.name));
@@ -74,7 +74,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	r.preemptions = (uint32_t)MIN(t->preemptions, UINT32_MAX);
 	r.launches = (uint32_t)MIN(t->launches, UINT32_MAX);
 	memcpy(r.name, t->hello.name, sizeof(r.name));
-	r.age_ns = d->io.now_ns(d->io.user) - t->joined_ns;
+	r.age_ns = d->now_ns - t->joined_ns;
 	r.waited_ns = t->waited_ns;
 	r.ran_ns = __atomic_load_n(&t->page->spanned_ns, __ATOMIC_RELAXED);
 	hd_launched(t, r.launched);
@@ -85,13 +85,12 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 
 		if (!t->slots[i].launch)
 			continue;
-		sched_launch_state(
-			t->device->sched, d->io.now_ns(d->io.user), t->slots[i].launch, &info);
+		sched_launch_state(t->device->sched, d->now_ns, t->slots[i].launch, &info);
 		/* The one that says most: running, preempted, held, queued. */
 		if (r.state != WIRE_RUNNING &&
 			(r.state == WIRE_IDLE || state_of(&info) != WIRE_QUEUED))
 			r.state = state_of(&info);
-		if (info.arrived)
+		if (has_arrived(&info))
 			r.ran_ns += info.ran_ns + t->slots[i].unseen_ns;
 		r.waited_ns += info.waited_ns;
 	}
@@ -114,6 +113,7 @@ void hd_list(struct hd *d, struct strbuf *out)
 	struct wire_head end;
 	size_t rows = 0;
 
+	hd_clock(d);
 	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
 		for (struct hd_tenant *t = dev->tenants; t && rows < MAX_ROWS; t = t->next) {
 			hd_scan_tenant(d, t, true);
@@ -136,7 +136,7 @@ void hd_status(struct hd *d, struct wire_status *ret)
 	uint32_t n = (uint32_t)MIN(d->n_handovers, HD_HANDOVERS), sorted[HD_HANDOVERS];
 	struct wire_status s = {
 		.pid = (uint32_t)getpid(),
-		.uptime_s = (uint32_t)((d->io.now_ns(d->io.user) - d->started_ns) / 1000000000),
+		.uptime_s = (uint32_t)((hd_clock(d) - d->started_ns) / 1000000000),
 		.tenants = d->n_tenants,
 		.grants = d->ended_grants,
 		.preemptions = d->ended_preemptions,

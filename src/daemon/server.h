@@ -103,7 +103,7 @@ int loop_run(struct server *s);
 int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns);
 /* For a while: there are no descriptors. */
 void loop_pause_listener(struct server *s);
-uint64_t loop_now(const struct server *s); /* CLOCK_MONOTONIC ns, or a test's */
+uint64_t loop_now(const struct server *s); /* hd_clock's, of this turn */
 /* The descriptor is the watch's from then on, also when this fails. */
 int loop_watch(struct server *s, struct watch *w, enum watch_kind kind, int fd, uint32_t events);
 /* Before w may be freed. Closes the descriptor; nothing when there is none (-1). */

@@ -72,8 +72,14 @@ static struct sched_launch *arriving(const struct sched_tenant *t)
 	return t->arrived.first || t->late ? NULL : t->submitted.first;
 }
 
+/* It has come since the last decision. */
+static bool is_new(const struct sched *s, const struct sched_launch *l)
+{
+	return l->k.order >= s->decided;
+}
+
 /* Its time counts from here on, and that of the one before no longer. */
-static void change_head(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
 	struct sched_launch *head = arriving(t);
 
@@ -81,14 +87,13 @@ static void change_head(const struct sched *s, struct sched_tenant *t, uint64_t 
 		return;
 	if (t->head) {
 		sched_account(t->head, now_ns);
-		t->head->active = false;
+		sched_to(s, t->head, LAUNCH_QUEUED);
 	}
-	t->head = head;
 	if (head) {
 		head->since_ns = MAX(head->since_ns, now_ns);
-		head->told = head->k.order < s->decided;
-		head->allowed = head->told ? t->begin : (struct sms){0};
+		head->allowed = is_new(s, head) ? (struct sms){0} : t->begin;
 		head->grace_ns = 0;
+		sched_to(s, head, LAUNCH_NEXT);
 	}
 }
 
@@ -100,9 +105,8 @@ static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t dept
 		l->next_allowed = (struct sms){0};
 		return true;
 	}
-	l->active = true;
 	l->k.depth = depth;
-	l->k.running = l->told && !l->draining && sms_any(&l->allowed);
+	l->k.running = sms_any(&l->allowed);
 	l->k.need_sms = need_sms(s, l);
 	return add_kernel(s, &l->k);
 }
@@ -156,7 +160,7 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 	bool busy;
 
 	change_head(s, t, now_ns);
-	busy = t->opaque_active || t->head || t->arrived.first;
+	busy = t->opaque_active || t->head || t->arrived.first || t->native.first;
 	t->best = NULL;
 	t->submitted_priority = submitted_priority(t);
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
@@ -348,7 +352,8 @@ static void leave_door(const struct sched *s, const struct sched_launch *l, stru
 	bool for_other = t && t->priority >= l->tenant->priority && s->o.simultaneous;
 	/* Its own tenant's more urgent stream: no worker of that comes in either. */
 	bool for_own = l->tenant->submitted_priority > (int64_t)l->stream_priority ||
-		       (s->o.within_srt && l->arrived && l->tenant->submitted_priority >= 0);
+		       (s->o.within_srt && launch_is(l->state, LAUNCH_ARRIVED) &&
+			       l->tenant->submitted_priority >= 0);
 
 	if ((for_other || for_own) && s->o.n_sms > 1)
 		sms_remove(allowed, DOOR);
@@ -441,7 +446,7 @@ static void place(struct sched *s, int hold_below)
 
 static void keep(const struct sched *s, struct sched_launch *l)
 {
-	if (!l->told)
+	if (l->state == LAUNCH_UNSURE || (l->state == LAUNCH_NEXT && is_new(s, l)))
 		l->next_allowed = s->all;
 	else if (sms_any(&l->allowed))
 		l->next_allowed = l->allowed;
@@ -475,22 +480,20 @@ static bool act(struct sched *s, enum sched_action_type type, bool first, struct
 static int by_urgency(const void *pa, const void *pb)
 {
 	const struct sched_action *a = pa, *b = pb;
-	bool ra = a->launch && a->launch->arrived, rb = b->launch && b->launch->arrived;
 
-	if (a->type != b->type)
-		return a->type < b->type ? -1 : 1;
-	return ra == rb ? 0 : ra ? -1 : 1;
+	return (a->type > b->type) - (a->type < b->type);
 }
 
 static bool tell_launch(struct sched *s, struct sched_launch *l)
 {
 	struct sms lost = sms_minus(l->allowed, &l->next_allowed);
 	struct sms gained = sms_minus(l->next_allowed, &l->allowed);
+	bool first = l->state == LAUNCH_UNSURE;
 	enum sched_action_type type;
 
-	if (l->draining && sms_any(&l->next_allowed))
+	if (launch_is(l->state, LAUNCH_LEAVES) && sms_any(&l->next_allowed))
 		return true; /* again when it has drained */
-	if (l->told && !sms_any(&lost) && !sms_any(&gained))
+	if (!first && !sms_any(&lost) && !sms_any(&gained))
 		return true;
 	if (!sms_any(&l->next_allowed))
 		type = SCHED_PREEMPT;
@@ -498,36 +501,48 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 		type = SCHED_GRANT;
 	else
 		type = sms_any(&gained) ? SCHED_GROW : SCHED_SHRINK;
-	return act(s, type, !l->told, l->tenant, l);
+	return act(s, type, first, l->tenant, l);
+}
+
+/* Launches of which nothing is known for sure: with every SM they cannot go wrong. */
+static bool tell_strays(struct sched *s, struct sched_tenant *t)
+{
+	for (struct sched_launch *l = t->native.first; l; l = l->next) {
+		l->next_allowed = s->all;
+		if (l->state == LAUNCH_STRAY && !act(s, SCHED_NATIVE, true, t, l))
+			return false;
+	}
+	return true;
 }
 
 static void commit(
 	struct sched *s, struct sched_launch *l, const struct sched_action *a, uint64_t now_ns)
 {
-	bool ran = l->told && l->arrived && sms_any(&l->allowed);
+	enum launch_state to = LAUNCH_RUNNING;
 
-	if (a->type == SCHED_PREEMPT && ran) {
-		l->draining = true;
-		l->preempt_ns = now_ns;
-		l->preemptions++;
-		s->stats.preemptions++;
-	} else if (a->type == SCHED_PREEMPT) {
-		/* Arrived before the first word: it may have begun. */
-		l->draining = l->draining || (l->arrived && !l->told);
-	} else if (a->type == SCHED_SHRINK && ran) {
-		l->preempt_ns = now_ns;
-		l->preemptions++;
+	if (a->type == SCHED_PREEMPT) {
+		to = LAUNCH_DRAINING;
+		l->grace_ns = 0;
+		s->stats.preemptions += !a->first;
+	} else if (a->type == SCHED_SHRINK) {
+		to = LAUNCH_SHRINKING;
 		s->stats.shrinks++;
 	} else if (a->type == SCHED_GRANT) {
 		s->stats.grants++;
 		sched_number(s, l->tenant);
-	}
-	if (a->type == SCHED_GROW)
+	} else if (a->type == SCHED_GROW) {
 		l->preempt_ns = 0; /* given back before it had left */
-	if (a->type == SCHED_PREEMPT)
-		l->grace_ns = 0;
-	l->told = true;
+	} else {
+		to = LAUNCH_NATIVE;
+		s->stats.natives++;
+	}
+	/* A first word takes nothing from a launch that is known to run. */
+	if (to != LAUNCH_RUNNING && to != LAUNCH_NATIVE && !a->first) {
+		l->preempt_ns = now_ns;
+		l->preemptions++;
+	}
 	l->allowed = l->next_allowed;
+	sched_to(s, l, to);
 }
 
 /* What has not arrived costs no word: it begins with its tenant's. */
@@ -535,7 +550,6 @@ static void commit_quietly(struct sched_launch *head)
 {
 	if (!sms_any(&head->next_allowed))
 		head->grace_ns = 0;
-	head->told = true;
 	head->allowed = head->next_allowed;
 }
 
@@ -583,6 +597,8 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 			if (!tell_launch(s, l))
 				goto nomem;
 		}
+		if (!tell_strays(s, t))
+			goto nomem;
 		if (held != t->held && !act(s, held ? SCHED_HOLD : SCHED_RELEASE, false, t, NULL))
 			goto nomem;
 	}
@@ -617,16 +633,13 @@ nomem:
  * while somebody is still on the way out. */
 static void check_grace(struct sched *s, uint64_t now_ns)
 {
-	bool draining = false, others = s->tenants && s->tenants->next;
+	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
+	bool others = s->tenants && s->tenants->next;
 
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-			draining |= l->draining;
-	}
-	for (struct sched_tenant *t = s->tenants; t && others && !draining; t = t->next) {
+	for (struct sched_tenant *t = s->tenants; t && others && !leaving; t = t->next) {
 		struct sched_launch *l = arriving(t);
 
-		if (!l || !l->told || !sms_any(&l->allowed))
+		if (!l || !sms_any(&l->allowed))
 			continue;
 		l->grace_ns = l->grace_ns ? l->grace_ns : now_ns + s->o.grace_ns;
 		if (now_ns >= l->grace_ns) {
@@ -644,7 +657,7 @@ static void look_for_contention(struct sched *s)
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		s->contended |= t->held || sms_count(&t->begin) < s->o.n_sms;
 		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-			s->contended |= l->draining || sms_count(&l->allowed) < s->o.n_sms;
+			s->contended |= sms_count(&l->allowed) < s->o.n_sms;
 		s->contended |= t->head && sms_count(&t->head->allowed) < s->o.n_sms;
 	}
 }
@@ -683,7 +696,7 @@ int sched_decide(struct sched *s, uint64_t now_ns)
 	s->next_action = s->actions.len = 0;
 	s->stats.decisions++;
 	r = decide_once(s, now_ns);
-	s->dirty = r < 0;
+	s->dirty = r < 0 || s->n_in[LAUNCH_STRAY];
 	if (r < 0)
 		return r;
 	check_grace(s, now_ns); /* for those let go just now */

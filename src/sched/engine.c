@@ -137,12 +137,15 @@ void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 
 static struct sched_launches *list_of(struct sched_launch *l)
 {
-	return l->arrived ? &l->tenant->arrived : &l->tenant->submitted;
+	return launch_is(l->state, LAUNCH_SUBMITTED) ? &l->tenant->submitted
+	       : launch_is(l->state, LAUNCH_ARRIVED) ? &l->tenant->arrived
+	       : launch_is(l->state, LAUNCH_ASTRAY)  ? &l->tenant->native
+						     : NULL;
 }
 
-static void put_in(struct sched_launch *l)
+/* In the order of ids. */
+static void put_in(struct sched_launches *list, struct sched_launch *l)
 {
-	struct sched_launches *list = list_of(l);
 	struct sched_launch *after = list->last;
 
 	while (after && after->k.id > l->k.id)
@@ -151,43 +154,71 @@ static void put_in(struct sched_launch *l)
 	l->next = after ? after->next : list->first;
 	*(l->next ? &l->next->prev : &list->last) = l;
 	*(after ? &after->next : &list->first) = l;
-	if (!l->arrived)
-		l->tenant->n_submitted_of[l->stream_priority]++;
 }
 
-static void take_out(struct sched_launch *l)
+static void take_out(struct sched_launches *list, struct sched_launch *l)
 {
-	struct sched_launches *list = list_of(l);
-
 	*(l->prev ? &l->prev->next : &list->first) = l->next;
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
-	if (l->arrived)
-		return;
-	l->tenant->n_submitted_of[l->stream_priority]--;
-	if (l->tenant->head == l)
-		l->tenant->head = NULL;
 }
 
-static void drop_launch(struct sched *s, struct sched_launch *l)
+/* Nobody shall act on what was decided for it. */
+static void withdraw_actions(struct sched *s, const struct sched_launch *l)
 {
-	struct sched_tenant *t = l->tenant;
-
-	take_out(l);
-	t->n_launches--;
-	s->stats.launches--;
-	/* Nobody shall act on a handle that is gone. */
 	for (size_t i = s->next_action; i < s->actions.len; i++) {
 		if (s->actions.at[i].launch == l)
 			s->actions.at[i].tenant = NULL;
 	}
+}
+
+bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
+{
+	struct sched_launches *was = list_of(l), *list;
+	struct sched_tenant *t = l->tenant;
+	enum launch_state from = l->state;
+	bool legal = launch_to(&l->state, s->n_in, to);
+
+	list = list_of(l);
+	if (was != list && was)
+		take_out(was, l);
+	if (was != list && list)
+		put_in(list, l);
+	t->n_submitted_of[l->stream_priority] += list == &t->submitted;
+	t->n_submitted_of[l->stream_priority] -= was == &t->submitted;
+	if (l->state == LAUNCH_NEXT)
+		t->head = l;
+	else if (t->head == l)
+		t->head = NULL;
+	if (!legal) {
+		l->refused_from = from;
+		l->refused_to = to;
+		withdraw_actions(s, l);
+		s->dirty = true;
+	}
+	return legal;
+}
+
+static void drop_launch(struct sched *s, struct sched_launch *l)
+{
+	sched_to(s, l, LAUNCH_NONE);
+	l->tenant->n_launches--;
+	s->stats.launches--;
+	withdraw_actions(s, l);
 	free(l);
+}
+
+static void drop_all(struct sched *s, struct sched_launches *list)
+{
+	while (list->first)
+		drop_launch(s, list->first);
 }
 
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 {
 	(void)now_ns;
-	while (t->arrived.first || t->submitted.first)
-		drop_launch(s, t->arrived.first ? t->arrived.first : t->submitted.first);
+	drop_all(s, &t->arrived);
+	drop_all(s, &t->submitted);
+	drop_all(s, &t->native);
 	for (size_t i = s->next_action; i < s->actions.len; i++) {
 		if (s->actions.at[i].tenant == t)
 			s->actions.at[i].tenant = NULL;
@@ -239,7 +270,8 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		return -EINVAL;
 	if (t->n_launches >= s->o.max_launches)
 		return -ENOSPC;
-	if (is_known(&t->arrived, info->id) || is_known(&t->submitted, info->id))
+	if (is_known(&t->arrived, info->id) || is_known(&t->submitted, info->id) ||
+		is_known(&t->native, info->id))
 		return -EEXIST;
 	l = calloc(1, sizeof(*l));
 	if (!l)
@@ -266,7 +298,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
 	};
 	l->k.remaining_ns = l->k.predicted_ns;
-	put_in(l);
+	sched_to(s, l, LAUNCH_QUEUED);
 	t->n_launches++;
 	s->stats.launches++;
 	s->dirty = true;
@@ -295,7 +327,7 @@ static uint64_t ran(const struct sched_launch *l, uint64_t passed)
 	uint64_t can_use = (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
 	uint32_t has = sms_count(&l->allowed);
 
-	if (l->draining || has >= MIN(can_use, l->device_sms))
+	if (launch_is(l->state, LAUNCH_LEAVES) || has >= MIN(can_use, l->device_sms))
 		return passed;
 	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
 }
@@ -304,9 +336,9 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
 
-	if (l->arrived && (l->draining || sms_any(&l->allowed)))
+	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE)
 		l->ran_ns += ran(l, passed);
-	else if (l->active || l->arrived)
+	else if (l->state != LAUNCH_QUEUED)
 		l->k.waited_ns += passed;
 	l->since_ns = MAX(l->since_ns, now_ns);
 	l->k.remaining_ns = remaining(l);
@@ -315,10 +347,10 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 static bool is_there(const struct sched_tenant *t)
 {
 	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
-		if (l->draining || !l->told || sms_any(&l->allowed))
+		if (l->state != LAUNCH_WAITING)
 			return true;
 	}
-	return t->opaque_active;
+	return t->opaque_active || t->native.first;
 }
 
 void sched_number(const struct sched *s, struct sched_tenant *t)
@@ -334,21 +366,19 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
 {
-	if (l->arrived)
+	if (!launch_is(l->state, LAUNCH_SUBMITTED))
 		return;
 	sched_account(l, now_ns);
 	sched_number(s, l->tenant);
-	take_out(l);
-	l->arrived = true;
-	put_in(l);
-	l->tenant->late = false;
 	/* What was decided for it meanwhile is told now, where it is something else. */
-	l->told = began != SCHED_BEGAN_UNKNOWN;
 	l->allowed = began == SCHED_BEGAN_FREE   ? s->all
 		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
 						 : (struct sms){0};
-	/* Its workers meet that and leave. */
-	l->draining = l->told && !sms_any(&l->allowed);
+	sched_to(s, l,
+		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
+		: sms_any(&l->allowed)       ? LAUNCH_RUNNING
+					     : LAUNCH_HELD);
+	l->tenant->late = false;
 	s->dirty = true;
 }
 
@@ -380,9 +410,9 @@ static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_account(l, now_ns);
-	if (!l->draining)
+	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
-	l->draining = false;
+	sched_to(s, l, LAUNCH_WAITING);
 	s->left_ns = now_ns;
 	s->dirty = true;
 	learn_cost(s, now_ns, l);
@@ -390,17 +420,21 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
-	if (!l->draining)
-		learn_cost(s, now_ns, l);
+	if (l->state != LAUNCH_SHRINKING)
+		return;
+	sched_to(s, l, LAUNCH_RUNNING);
+	learn_cost(s, now_ns, l);
 }
 
 void sched_absent(struct sched *s, struct sched_launch *l)
 {
-	if (!l->draining)
+	bool leaves = launch_is(l->state, LAUNCH_LEAVES);
+
+	if (!leaves && l->state != LAUNCH_SHRINKING)
 		return;
-	l->draining = false;
+	sched_to(s, l, leaves ? LAUNCH_WAITING : LAUNCH_RUNNING);
 	l->preempt_ns = 0;
-	s->dirty = true;
+	s->dirty |= leaves;
 }
 
 void sched_end(
@@ -482,7 +516,7 @@ static void quotas_of(const struct sched *s, const struct sms *sms, bool renumbe
 /* What it may use; of one that is only submitted: what it would begin with. */
 static const struct sms *sched_allowed(const struct sched_launch *l)
 {
-	return l->arrived || l->active ? &l->allowed : &l->tenant->begin;
+	return l->state == LAUNCH_QUEUED ? &l->tenant->begin : &l->allowed;
 }
 
 void sched_quotas(
@@ -499,6 +533,23 @@ void sched_begin_quotas(
 	quotas_of(s, &t->begin, s->o.renumbers, ret_quota);
 }
 
+enum launch_state sched_state(const struct sched_launch *l)
+{
+	return l->state;
+}
+
+void sched_refused(
+	const struct sched_launch *l, enum launch_state *ret_from, enum launch_state *ret_to)
+{
+	*ret_from = l->refused_from;
+	*ret_to = l->refused_to;
+}
+
+uint32_t sched_count(const struct sched *s, enum launch_state state)
+{
+	return s->n_in[state];
+}
+
 void sched_launch_state(
 	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
 {
@@ -508,11 +559,7 @@ void sched_launch_state(
 	(void)s;
 	sched_account(&now, now_ns);
 	*ret = (struct sched_info){
-		.state = l->draining         ? SCHED_DRAINING
-			 : !sms_any(allowed) ? SCHED_WAITING
-			 : l->arrived        ? SCHED_RUNNING
-					     : SCHED_SUBMITTED,
-		.arrived = l->arrived,
+		.state = l->state,
 		.preemptions = l->preemptions,
 		.n_sms = sms_count(allowed),
 		.predicted_ns = now.k.predicted_ns,
@@ -533,7 +580,7 @@ static uint64_t soonest(uint64_t least, uint64_t now_ns, const struct sched_laun
 {
 	struct sched_launch now = *l;
 
-	if (l->draining || !sms_any(&l->allowed))
+	if (!sms_any(&l->allowed))
 		return least;
 	sched_account(&now, now_ns);
 	return MIN(least, now.k.remaining_ns);

@@ -5,6 +5,7 @@
 #ifndef HEDDLE_SCHED_ENGINE_H
 #define HEDDLE_SCHED_ENGINE_H
 
+#include "launch_state.h"
 #include "profile.h"
 #include "sched.h"
 #include "sms.h"
@@ -17,18 +18,17 @@ struct sched_launch {
 	struct sched_tenant *tenant;
 	void *user;
 	uint32_t shared_bytes, stream_priority, device_sms;
-	bool arrived;
-	bool told;     /* what it may use is known to it, or will be when it arrives */
-	bool draining; /* told to leave while it ran; not yet gone */
-	bool active;   /* in the present view */
-	struct sms
-		allowed; /* of a submitted one that is not its tenant's head: see sched_allowed */
+	enum launch_state state;                    /* sched_to alone changes it */
+	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
+	/* What it may use; some SM if it is in LAUNCH_HAS_SMS, every SM of a native one. NEXT: what
+	 * it would begin with. QUEUED: what it would have begun with when it was NEXT, or none. */
+	struct sms allowed;
 	struct sms reserved, next_allowed;
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
-	uint32_t preemptions;
-	/* turns.c */
+	uint32_t preemptions; /* and shrinks, so far */
+	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool idle;     /* a pool of tasks that has none */
 	bool had_lane; /* in the last decision */
 	bool still;    /* gets nowhere while equals wait */
@@ -45,9 +45,9 @@ struct sched_tenant {
 	struct sched_tenant *prev, *next;
 	/* A queue may hold hundreds that have not arrived: only the oldest of them, and that only
 	 * while nothing has arrived, takes part in decisions, which must not cost more for the
-	 * rest. */
-	struct sched_launches arrived, submitted;
-	struct sched_launch *head; /* of submitted, in the present view; or NULL */
+	 * rest. The state of a launch says which list it is in. */
+	struct sched_launches arrived, submitted, native;
+	struct sched_launch *head;                   /* the one that is NEXT, or NULL */
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
 	struct sched_kernel opaque, linger;          /* pseudo launches */
 	void *user;
@@ -89,6 +89,7 @@ struct sched {
 	struct sched_tenant *tenants;
 	struct profile *profile;
 	struct sched_stats stats;
+	uint32_t n_in[LAUNCH_STATES]; /* launches in each state */
 	uint64_t order, deadline_ns;
 	uint64_t decided; /* launches of a smaller order were there when it was last decided */
 	struct sms all;
@@ -101,6 +102,9 @@ struct sched {
 	size_t next_action;
 };
 
+/* The one way to change a launch's state: moves it to the list and the count of its new state. An
+ * illegal transition makes it STRAY, and asks for a decision; false then. */
+bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 /* Something of the tenant's comes to the device: whose numbers it has from then on. */

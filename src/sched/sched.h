@@ -9,6 +9,7 @@
 #define HEDDLE_SCHED_H
 
 #include "ctl/control.h"
+#include "launch_state.h"
 #include "policy.h"
 
 struct sched;
@@ -66,11 +67,11 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
- * says so: then the shrink teaches no cost. */
+ * says so, or says absent: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* A pool of tasks has none (everybody goes first, and it is not one that gets nowhere). */
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
-/* Told to leave, but nobody of it was there: no drain will be seen. */
+/* Told to leave, or to shrink, but nobody was there who had to: none will be seen to leave. */
 void sched_absent(struct sched *s, struct sched_launch *l);
 /* Over, and the handle with it. completed: every block ran; ran_ns: as the device measured it, or
  * 0. A launch given up (completed false) teaches nothing. */
@@ -97,6 +98,7 @@ enum sched_action_type {
 	SCHED_SHRINK,  /* some */
 	SCHED_GRANT,   /* from none to some */
 	SCHED_GROW,    /* gets more (and may lose some) */
+	SCHED_NATIVE,  /* gets the whole device for good, since its state is not known */
 	SCHED_HOLD,    /* the tenant starts nothing */
 	SCHED_RELEASE,
 };
@@ -125,10 +127,14 @@ void sched_quotas(
 void sched_begin_quotas(
 	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS]);
 
-enum sched_state { SCHED_SUBMITTED, SCHED_RUNNING, SCHED_DRAINING, SCHED_WAITING };
+enum launch_state sched_state(const struct sched_launch *l);
+/* Of a stray or native launch: the transition that made it so. */
+void sched_refused(
+	const struct sched_launch *l, enum launch_state *ret_from, enum launch_state *ret_to);
+/* How many launches are in this state, of all tenants. */
+uint32_t sched_count(const struct sched *s, enum launch_state state);
 struct sched_info {
-	enum sched_state state;
-	bool arrived;
+	enum launch_state state;
 	uint32_t preemptions, n_sms;
 	uint64_t predicted_ns, waited_ns, remaining_ns, ran_ns, cost_ns, finished;
 };
@@ -140,7 +146,7 @@ void sched_launch_state(
 uint64_t sched_soonest(const struct sched *s, uint64_t now_ns);
 
 struct sched_stats {
-	uint64_t decisions, grants, preemptions, shrinks, holds, lingers, late;
+	uint64_t decisions, grants, preemptions, shrinks, holds, lingers, late, natives;
 	uint32_t tenants, launches;
 };
 void sched_stats(const struct sched *s, struct sched_stats *ret);

@@ -40,12 +40,13 @@ uint64_t sched_last_turn(const struct sched *s, int priority)
 
 static bool is_leaving(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
 {
-	return l->draining && now_ns - l->preempt_ns < LEAVE_STILL * s->o.still_ns;
+	return launch_is(l->state, LAUNCH_LEAVES) &&
+	       now_ns - l->preempt_ns < LEAVE_STILL * s->o.still_ns;
 }
 
 bool sched_stays_away(const struct sched *s, const struct sched_launch *l, uint64_t now_ns)
 {
-	return l->draining && l->preempt_ns && !is_leaving(s, l, now_ns);
+	return l->state == LAUNCH_DRAINING && l->preempt_ns && !is_leaving(s, l, now_ns);
 }
 
 static void look_at_launch(const struct sched *s, struct sched_launch *l, uint64_t now_ns)

@@ -35,11 +35,12 @@ static void check(struct world *w)
 			if (!w->launch[t][i])
 				continue;
 			sched_launch_state(w->s, w->now, w->launch[t][i], &info);
-			if (info.state == SCHED_DRAINING && info.n_sms)
+			if (launch_is(info.state, LAUNCH_LEAVES) && info.n_sms)
 				abort();
 			if (info.finished > 100)
 				abort();
-			if (!w->exclusive || info.n_sms == 0 || !info.arrived)
+			if (!w->exclusive || info.n_sms == 0 ||
+				launch_is(info.state, LAUNCH_SUBMITTED))
 				continue;
 			if (highest >= 0 && highest != (int)t % 3)
 				abort();

@@ -204,7 +204,7 @@ static void quotas_arrive(struct sim *s, const struct sim_event *e)
 static void apply(struct sim *s, const struct sched_action *a)
 {
 	static const char *const names[] = {
-		"begin", "preempt", "shrink", "grant", "grow", "hold", "release"};
+		"begin", "preempt", "shrink", "grant", "grow", "native", "hold", "release"};
 	struct sim_tenant *t = sched_tenant_user(a->tenant);
 	struct sim_event e = {.fn = quotas_arrive};
 	char sms[128];

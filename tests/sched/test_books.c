@@ -89,7 +89,7 @@ static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t lea
 {
 	struct sched_launch *h = submit(f, f->high, 9, 400);
 
-	assert_int_equal(look(f, victim).state, SCHED_DRAINING);
+	assert_int_equal(look(f, victim).state, LAUNCH_DRAINING);
 	f->now += leaves_ns;
 	drained(f, victim);
 	sched_arrive(f->s, f->now, h, SCHED_BEGAN_TOLD);
@@ -99,7 +99,7 @@ static void preempt(struct fixture *f, struct sched_launch *victim, uint64_t lea
 	/* Its tenant is waited for, if it came back soon before. */
 	f->now += 20 * MS;
 	tell(f);
-	assert_int_equal(look(f, victim).state, SCHED_RUNNING);
+	assert_int_equal(look(f, victim).state, LAUNCH_RUNNING);
 }
 
 static void cost_is_learnt(void **state)
@@ -147,7 +147,7 @@ static void cost_of_none(void **state)
 	struct fixture f = begin(false);
 	struct sched_launch *h = launch(&f, f.high, 9, 400), *l = launch(&f, f.low, 1, 800);
 
-	assert_int_equal(look(&f, l).state, SCHED_DRAINING); /* began held */
+	assert_int_equal(look(&f, l).state, LAUNCH_HELD);
 	f.now += 30 * US;
 	drained(&f, l);
 	assert_int_equal(look(&f, l).cost_ns, 100 * US);
@@ -155,7 +155,7 @@ static void cost_of_none(void **state)
 	f.now += 20 * MS;
 	tell(&f);
 	h = submit(&f, f.high, 9, 400);
-	assert_int_equal(look(&f, l).state, SCHED_DRAINING);
+	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
 	sched_absent(f.s, l);
 	f.now += 40 * US;
 	drained(&f, l);
@@ -193,7 +193,7 @@ static void cost_of_shrinking(void **state)
 	h = launch(&f, f.high, 9, 2);
 	f.now += 500 * US;
 	launch(&f, f.high, 8, 400);
-	assert_int_equal(look(&f, l).state, SCHED_DRAINING);
+	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
 	sched_shrunk(f.s, f.now, l);
 	f.now += 65 * US;
 	drained(&f, l);
