@@ -198,7 +198,7 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_kernel *k = s->view.at[i];
 
-		if (k->priority >= t->priority)
+		if (s->policy->by_shares ? k->tenant == t->id : k->priority >= t->priority)
 			continue;
 		if (k->kind == SCHED_MANAGED)
 			bounce = MAX(bounce, 2 * k->cost_ns);
@@ -243,7 +243,12 @@ static bool gather_linger(struct sched *s, struct sched_tenant *t, uint64_t now_
 
 static int gather(struct sched *s, uint64_t now_ns)
 {
-	s->view.len = 0;
+	s->view.len = s->shares.len = 0;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->share.held = false;
+		if (!VEC_PUSH(&s->shares, &t->share))
+			return -ENOMEM;
+	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		if (!gather_tenant(s, t, now_ns))
 			return -ENOMEM;
@@ -441,7 +446,7 @@ static void place(struct sched *s, int hold_below)
 		avail = sms_minus(avail, &reserved);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		place_begin(s, t, t->priority < hold_below, avail);
+		place_begin(s, t, t->priority < hold_below || t->share.held, avail);
 }
 
 static void keep(const struct sched *s, struct sched_launch *l)
@@ -589,7 +594,7 @@ static int tell(struct sched *s, uint64_t now_ns, int hold_below)
 	size_t from = s->actions.len;
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		bool held = t->priority < hold_below;
+		bool held = t->priority < hold_below || t->share.held;
 
 		if (!tell_begin(s, t))
 			goto nomem;
@@ -662,15 +667,21 @@ static void look_for_contention(struct sched *s)
 	}
 }
 
+#define WAKE_MIN_NS 100000u /* a policy that asks to be asked sooner is asked then */
+
 static int decide_once(struct sched *s, uint64_t now_ns)
 {
 	struct sched_view v = {.n_sms = s->o.n_sms,
 		.simultaneous = s->o.simultaneous,
 		.spatial = s->o.spatial,
 		.within_srt = s->o.within_srt,
+		.now_ns = now_ns,
+		.overhead_permille = s->o.overhead_permille,
+		.wake_ns = SCHED_UNKNOWN,
 		.hold_below = INT_MIN};
 	int r;
 
+	sched_serve(s, now_ns);
 	check_grace(s, now_ns);
 	s->deadline_ns = UINT64_MAX;
 	r = gather(s, now_ns);
@@ -679,7 +690,11 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 	sched_turns(s, now_ns);
 	v.at = s->view.at;
 	v.len = s->view.len;
-	s->policy->decide(&v);
+	v.tenants = s->shares.at;
+	v.n_tenants = s->shares.len;
+	s->policy->decide(s->policy_state, &v);
+	if (v.wake_ns != SCHED_UNKNOWN)
+		s->deadline_ns = MIN(s->deadline_ns, MAX(v.wake_ns, now_ns + WAKE_MIN_NS));
 	sched_turns_note(s, now_ns);
 	place(s, v.hold_below);
 	keep_pinned(s);

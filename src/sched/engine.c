@@ -32,6 +32,7 @@ static void fill_options(struct sched_options *o)
 	set_default(&o->resume_ns, 20000);
 	set_default(&o->opaque_hold_ns, UINT64_MAX);
 	set_default(&o->still_ns, 1000000000);
+	set_default32(&o->overhead_permille, 100);
 }
 
 int sched_create(
@@ -45,7 +46,9 @@ int sched_create(
 	if (!s)
 		return -ENOMEM;
 	s->profile = calloc(1, sizeof(*s->profile));
-	if (!s->profile) {
+	s->policy_state = policy->create ? policy->create() : NULL;
+	if (!s->profile || (policy->create && !s->policy_state)) {
+		free(s->profile);
 		free(s);
 		return -ENOMEM;
 	}
@@ -57,6 +60,23 @@ int sched_create(
 	fill_options(&s->o);
 	*ret = s;
 	return 0;
+}
+
+/* Without memory for another one's state the old one goes on. */
+static void change_policy(struct sched *s, const struct sched_policy *p)
+{
+	void *state = NULL;
+
+	if (p == s->policy)
+		return;
+	if (p->create && !(state = p->create()))
+		return;
+	if (s->policy->destroy)
+		s->policy->destroy(s->policy_state);
+	s->policy = p;
+	s->policy_state = state;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next)
+		t->share.held = false;
 }
 
 void sched_reconfigure(struct sched *s, const struct sched_options *o, const struct sched_policy *p)
@@ -73,8 +93,8 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 	s->o.simultaneous = was.simultaneous;
 	s->o.renumbers = was.renumbers;
 	fill_options(&s->o);
-	s->policy = p;
 	s->dirty = true;
+	change_policy(s, p);
 }
 
 void sched_destroy(struct sched *s)
@@ -83,7 +103,10 @@ void sched_destroy(struct sched *s)
 		return;
 	while (s->tenants)
 		sched_leave(s, 0, s->tenants);
+	if (s->policy->destroy)
+		s->policy->destroy(s->policy_state);
 	VEC_FREE(&s->view);
+	VEC_FREE(&s->shares);
 	VEC_FREE(&s->actions);
 	free(s->profile);
 	free(s);
@@ -109,6 +132,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 		.predicted_ns = SCHED_UNKNOWN,
 		.need_sms = s->o.n_sms,
 	};
+	t->share = (struct sched_share){.tenant = tenant, .weight = weight, .priority = priority};
 	t->begin = s->all;
 	t->turn = sched_last_turn(s, priority);
 	t->opaque.kind = SCHED_OPAQUE;
@@ -127,12 +151,39 @@ void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
 	if (priority != t->priority) /* behind those that it comes to, as who joins */
 		t->turn = sched_last_turn(s, priority);
-	t->priority = t->opaque.priority = t->linger.priority = priority;
+	t->priority = t->opaque.priority = t->linger.priority = t->share.priority = priority;
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 		l->k.priority = priority;
 	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
 		l->k.priority = priority;
 	s->dirty = true;
+}
+
+void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight)
+{
+	t->weight = t->opaque.weight = t->linger.weight = t->share.weight = weight;
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
+		l->k.weight = weight;
+	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
+		l->k.weight = weight;
+	s->dirty = true;
+}
+
+uint64_t sched_service(const struct sched_tenant *t)
+{
+	return t->share.service_ns;
+}
+
+void sched_serve(struct sched *s, uint64_t now_ns)
+{
+	uint64_t passed = now_ns > s->served_ns ? now_ns - s->served_ns : 0;
+	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
+
+	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
+		if (leaving ? t->n_leave > 0 : t->n_there || t->opaque_active)
+			t->share.service_ns += passed;
+	}
+	s->served_ns = MAX(s->served_ns, now_ns);
 }
 
 static struct sched_launches *list_of(struct sched_launch *l)
@@ -185,6 +236,10 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 		put_in(list, l);
 	t->n_submitted_of[l->stream_priority] += list == &t->submitted;
 	t->n_submitted_of[l->stream_priority] -= was == &t->submitted;
+	t->n_there += launch_is(l->state, LAUNCH_THERE);
+	t->n_there -= launch_is(from, LAUNCH_THERE);
+	t->n_leave += launch_is(l->state, LAUNCH_LEAVES);
+	t->n_leave -= launch_is(from, LAUNCH_LEAVES);
 	if (l->state == LAUNCH_NEXT)
 		t->head = l;
 	else if (t->head == l)
@@ -215,7 +270,7 @@ static void drop_all(struct sched *s, struct sched_launches *list)
 
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
 {
-	(void)now_ns;
+	sched_serve(s, now_ns);
 	drop_all(s, &t->arrived);
 	drop_all(s, &t->submitted);
 	drop_all(s, &t->native);
@@ -366,6 +421,7 @@ void sched_number(const struct sched *s, struct sched_tenant *t)
 
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
 {
+	sched_serve(s, now_ns);
 	if (!launch_is(l->state, LAUNCH_SUBMITTED))
 		return;
 	sched_account(l, now_ns);
@@ -409,6 +465,7 @@ static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
+	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
 	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
@@ -440,6 +497,7 @@ void sched_absent(struct sched *s, struct sched_launch *l)
 void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
 {
+	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
 	if (completed) {
 		profile_learn(s->profile, l->k.kernel, l->k.total, l->k.threads, l->shared_bytes,
@@ -467,9 +525,9 @@ void sched_keep(struct sched *s, struct sched_tenant *t, bool kept)
 void sched_opaque(
 	struct sched *s, uint64_t now_ns, struct sched_tenant *t, bool active, bool waited)
 {
-	(void)now_ns;
 	if (t->opaque_active == active)
 		return;
+	sched_serve(s, now_ns);
 	t->opaque_active = active;
 	if (!active) {
 		t->continues = !waited;

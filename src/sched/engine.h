@@ -50,6 +50,8 @@ struct sched_tenant {
 	struct sched_launch *head;                   /* the one that is NEXT, or NULL */
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
 	struct sched_kernel opaque, linger;          /* pseudo launches */
+	struct sched_share share;                    /* as the policy sees it */
+	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
@@ -86,18 +88,21 @@ struct sched_tenant {
 struct sched {
 	struct sched_options o;
 	const struct sched_policy *policy;
+	void *policy_state;
 	struct sched_tenant *tenants;
 	struct profile *profile;
 	struct sched_stats stats;
 	uint32_t n_in[LAUNCH_STATES]; /* launches in each state */
 	uint64_t order, deadline_ns;
-	uint64_t decided; /* launches of a smaller order were there when it was last decided */
+	uint64_t served_ns; /* tenants' service is accounted up to here */
+	uint64_t decided;   /* launches of a smaller order were there when it was last decided */
 	struct sms all;
 	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
 	uint64_t left_ns;                   /* turns.c: when somebody was last on the way out */
 	bool dirty, contended;
 	bool turns; /* somebody stands still */
 	VEC(struct sched_kernel *) view;
+	VEC(struct sched_share *) shares;
 	VEC(struct sched_action) actions;
 	size_t next_action;
 };
@@ -105,6 +110,8 @@ struct sched {
 /* The one way to change a launch's state: moves it to the list and the count of its new state. An
  * illegal transition makes it STRAY, and asks for a decision; false then. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
+/* Brings what each tenant has had of the device up to now: before anything changes. */
+void sched_serve(struct sched *s, uint64_t now_ns);
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 /* Something of the tenant's comes to the device: whose numbers it has from then on. */

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static const struct sched_policy *const policies[] = {&sched_policy_none, &sched_policy_hpf};
+static const struct sched_policy *const policies[] = {
+	&sched_policy_none, &sched_policy_hpf, &sched_policy_ffs};
 
 const struct sched_policy *sched_policy_find(const char *name)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The seam between the engine and its policies. A policy sees kernels with their figures, and
- * answers for each kernel in which lane it runs; it knows no tenants' processes, no time and no
- * device. The engine asks after every burst of events, picks the SMs, and tells the difference to
- * what holds now. policy_none.c is the template. */
+/* The seam between the engine and its policies. A policy sees kernels and tenants with their
+ * figures, and answers for each kernel in which lane it runs; it knows no processes and no device.
+ * The engine asks after every burst of events, and at the time that the policy asked for; it picks
+ * the SMs, and tells the difference to what holds now. policy_none.c is the template. */
 #ifndef HEDDLE_SCHED_POLICY_H
 #define HEDDLE_SCHED_POLICY_H
 
@@ -45,13 +45,32 @@ struct sched_kernel {
 	uint32_t want_sms; /* to be reserved for it */
 };
 
+/* A tenant, and what it has had of the device. */
+struct sched_share {
+	/* The question. */
+	uint32_t tenant, weight;
+	int priority;
+	/* Time that it has had the device, work of its being there; while somebody is on the way
+	 * out, that one alone has it. Never falls. */
+	uint64_t service_ns;
+	/* The answer: it starts nothing, as with hold_below. False beforehand. */
+	bool held;
+};
+
 struct sched_view {
+	uint64_t now_ns;
 	uint32_t n_sms;
 	bool simultaneous; /* tenants may run side by side; else all lanes belong to one tenant */
 	bool spatial;      /* a lane may leave SMs to the next one */
 	bool within_srt;   /* launches of one tenant compete by remaining time too */
 	struct sched_kernel **at; /* the policy may sort it; lane is SCHED_NO_LANE beforehand */
 	size_t len;
+	struct sched_share **tenants; /* all of them, in no order */
+	size_t n_tenants;
+	uint32_t overhead_permille; /* what switching may cost of the device's time */
+	/* Answer: when to ask again though nothing happens; SCHED_UNKNOWN, as it is beforehand: not
+	 * at all. */
+	uint64_t wake_ns;
 	/* Answer: tenants of a priority below this one start nothing (new launches begin with no
 	 * SMs, opaque ones wait). INT_MIN: nobody is held. */
 	int hold_below;
@@ -59,11 +78,19 @@ struct sched_view {
 
 struct sched_policy {
 	const char *name;
-	void (*decide)(struct sched_view *v);
+	/* Shares of time, not priorities, decide among tenants: whoever has its turn may be waited
+	 * for at the cost of any other, and equals need no turns of the engine's (turns.c). */
+	bool by_shares;
+	/* What it keeps from one decision to the next; both NULL: nothing. A new one starts from
+	 * the view. NULL from create: out of memory. */
+	void *(*create)(void);
+	void (*destroy)(void *state);
+	void (*decide)(void *state, struct sched_view *v);
 };
 
 extern const struct sched_policy sched_policy_none;
 extern const struct sched_policy sched_policy_hpf;
+extern const struct sched_policy sched_policy_ffs;
 const struct sched_policy *sched_policy_find(const char *name); /* NULL: no such */
 
 #endif

@@ -6,8 +6,9 @@
 
 #include <limits.h>
 
-static void decide(struct sched_view *v)
+static void decide(void *state, struct sched_view *v)
 {
+	(void)state;
 	for (size_t i = 0; i < v->len; i++) {
 		v->at[i]->lane = 0;
 		v->at[i]->want_sms = v->n_sms;

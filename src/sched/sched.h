@@ -33,6 +33,7 @@ struct sched_options {
 	uint64_t opaque_hold_ns; /* a burst of opaque work holds lower such work: UINT64_MAX */
 	bool opaque_free;        /* it does not at all */
 	uint64_t still_ns;       /* equals wait so long for one that gets nowhere (turns.c): 1 s */
+	uint32_t overhead_permille; /* what switching by shares may cost (policy_ffs.c): 100 */
 };
 
 struct sched_launch_info {
@@ -53,6 +54,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	void *user, struct sched_tenant **ret);
 void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t);
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority); /* next decision */
+void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight);
 /* The program called; -EEXIST, -ENOSPC, -EINVAL (no blocks), -ENOMEM. Nothing is told of it before
  * it arrives: it begins with what its tenant was told last (SCHED_BEGIN). */
 int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
@@ -119,6 +121,8 @@ uint64_t sched_deadline(const struct sched *s);
 
 /* ---- looking ---- */
 void *sched_tenant_user(const struct sched_tenant *t);
+/* struct sched_share: as of the last event with a time. */
+uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
 /* SMs that the device does not have: 0, unless it is all others. */
 void sched_quotas(

@@ -111,6 +111,15 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 {
 	bool turns = s->turns;
 
+	if (s->policy->by_shares) {
+		for (size_t i = 0; i < s->view.len; i++) {
+			struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+			if (l)
+				l->k.turn = l->idle ? SCHED_NO_TURN : 0;
+		}
+		return;
+	}
 	s->turns = false;
 	look_who_leaves(s, now_ns);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -177,6 +186,8 @@ void sched_turns_note(struct sched *s, uint64_t now_ns)
 {
 	bool any = false;
 
+	if (s->policy->by_shares)
+		return;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
 		t->has_lane = t->waits = false;
 	for (size_t i = 0; i < s->view.len; i++) {

@@ -76,7 +76,7 @@ static uint64_t time_of(
 }
 
 /* device sms=4 mode=simultaneous|turns preempt=spatial|temporal numbering=own extra=0 linger=1ms
- * grace=2ms opaque=1ms hold=2ms still=1s ... */
+ * grace=2ms opaque=1ms hold=2ms still=1s overhead=100 (of 1000) ... */
 static void do_device(struct scenario *sc, char **w, unsigned n)
 {
 	struct sim *s = &sc->sim;
@@ -98,6 +98,7 @@ static void do_device(struct scenario *sc, char **w, unsigned n)
 	s->o.opaque_ns = time_of(sc, w, n, "opaque", 0);
 	s->o.opaque_hold_ns = time_of(sc, w, n, "hold", 0);
 	s->o.still_ns = time_of(sc, w, n, "still", 0);
+	s->o.overhead_permille = (uint32_t)number_of(w, n, "overhead", 0);
 	s->relay_ns = time_of(sc, w, n, "relay", s->relay_ns);
 	s->relaunch_ns = time_of(sc, w, n, "relaunch", s->relaunch_ns);
 	if (policy)
@@ -123,6 +124,7 @@ static void do_join(struct scenario *sc, uint64_t t, char **w, unsigned n)
 		abort();
 	snprintf(tenant->name, sizeof(tenant->name), "%s", w[0]);
 	tenant->priority = priority_of(value_of(w, n, "prio"));
+	tenant->weight = (uint32_t)number_of(w, n, "weight", 1);
 	tenant->next_id = 1;
 	tenant->next = sc->sim.tenants;
 	sc->sim.tenants = tenant;
@@ -223,6 +225,10 @@ static void do_at(struct scenario *sc, char **w, unsigned n)
 		sim_at(&sc->sim, at,
 			(struct sim_event){
 				.fn = sim_priority, .tenant = t, .n = (uint32_t)priority_of(w[3])});
+	else if (strcmp(w[1], "weight") == 0 && n > 3)
+		sim_at(&sc->sim, at,
+			(struct sim_event){
+				.fn = sim_weight, .tenant = t, .n = (uint32_t)atoi(w[3])});
 	else if (strcmp(w[1], "leave") == 0)
 		sim_at(&sc->sim, at, (struct sim_event){.fn = sim_leave, .tenant = t});
 	else
@@ -265,8 +271,23 @@ static bool compare(double have, const char *op, double want)
 				      : strcmp(op, "=") == 0 && have == want;
 }
 
+static bool share_is(struct scenario *sc, const char *name, double percent, double points)
+{
+	double all = 0, its = 0, share;
+
+	for (struct sim_tenant *t = sc->sim.tenants; t; t = t->next) {
+		all += sim_work(&sc->sim, t);
+		its += strcmp(t->name, name) == 0 ? sim_work(&sc->sim, t) : 0;
+	}
+	share = all > 0 ? 100 * its / all : 0;
+	if (share < percent - points || share > percent + points)
+		fprintf(stderr, "%s has %.2f %%\n", name, share);
+	return share >= percent - points && share <= percent + points;
+}
+
 /* expect TENANT LAUNCH turnaround|preemptions|finished OP VALUE; … sms LIST; … unfinished;
- * expect stat NAME OP VALUE */
+ * expect stat NAME OP VALUE; expect share TENANT PERCENT within POINTS: of the SM-time of all
+ * blocks that have finished */
 static bool holds(struct scenario *sc, char **w, unsigned n)
 {
 	struct sched_stats st;
@@ -285,6 +306,8 @@ static bool holds(struct scenario *sc, char **w, unsigned n)
 									 : UINT64_MAX),
 			w[3], atof(w[4]));
 	}
+	if (n == 6 && strcmp(w[1], "share") == 0)
+		return share_is(sc, w[2], atof(w[3]), atof(w[5]));
 	t = n > 3 ? sim_tenant(&sc->sim, w[1]) : NULL;
 	if (n > 3)
 		real_name(w[2]);

@@ -465,7 +465,7 @@ void sim_join(struct sim *s, const struct sim_event *e)
 	say(s, "%s joins", t->name);
 	if (!s->sched && sched_create(&s->o, s->policy, &s->sched) < 0)
 		abort();
-	if (sched_join(s->sched, s->now, e->n, t->priority, 1, t, &t->handle) < 0)
+	if (sched_join(s->sched, s->now, e->n, t->priority, t->weight, t, &t->handle) < 0)
 		abort();
 	memset(t->begin, CTL_NO_QUOTA, sizeof(t->begin));
 	t->n_begin = s->o.n_sms;
@@ -510,6 +510,25 @@ void sim_priority(struct sim *s, const struct sim_event *e)
 	t->priority = (int)e->n;
 	sched_set_priority(s->sched, t->handle, t->priority);
 	decide(s);
+}
+
+void sim_weight(struct sim *s, const struct sim_event *e)
+{
+	if (!e->tenant->handle)
+		return;
+	say(s, "%s has weight %u", e->tenant->name, (unsigned)e->n);
+	sched_set_weight(s->sched, e->tenant->handle, e->n);
+	decide(s);
+}
+
+double sim_work(const struct sim *s, const struct sim_tenant *t)
+{
+	double work = 0;
+
+	for (const struct sim_launch *l = s->launches; l; l = l->next)
+		if (l->tenant == t)
+			work += (double)l->finished * (double)l->block_ns / l->wps;
+	return work;
 }
 
 void sim_leave(struct sim *s, const struct sim_event *e)

@@ -36,6 +36,7 @@ struct sim_tenant {
 	struct sched_tenant *handle;
 	char name[32];
 	int priority;
+	uint32_t weight;
 	bool hold, gone;
 	uint8_t begin[CTL_MAX_SMS]; /* what its launches begin with */
 	uint32_t n_begin;           /* SMs of that */
@@ -87,6 +88,9 @@ void sim_join(struct sim *s, const struct sim_event *e);
 void sim_submit(struct sim *s, const struct sim_event *e);
 void sim_leave(struct sim *s, const struct sim_event *e);
 void sim_priority(struct sim *s, const struct sim_event *e); /* n: another one */
+void sim_weight(struct sim *s, const struct sim_event *e);   /* n: another one */
+/* SM-time of the blocks of its launches that have finished, ns. */
+double sim_work(const struct sim *s, const struct sim_tenant *t);
 void sim_opaque(struct sim *s, const struct sim_event *e);
 void sim_copied(struct sim *s, const struct sim_event *e);
 void sim_idle(struct sim *s, const struct sim_event *e); /* n: on */
