@@ -102,9 +102,9 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 	return r == WIRE_END ? 0 : -EBADMSG;
 }
 
-int ask_set(const char *socket, uint32_t tenant, int priority)
+int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight)
 {
-	struct wire_set q = {.tenant = tenant, .priority = priority};
+	struct wire_set q = {.tenant = tenant, .priority = priority, .weight = weight};
 	_Alignas(8) char msg[WIRE_MAX_BYTES];
 	int fd, r;
 

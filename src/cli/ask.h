@@ -16,7 +16,8 @@ int ask_status(const char *socket, struct wire_status *ret);
 /* Calls fn for each row, in order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
 /* Another priority for a tenant. -ESRCH: none of that number; -EPERM: not for this user. */
-int ask_set(const char *socket, uint32_t tenant, int priority);
+/* priority WIRE_AS_IT_IS, weight 0: not to change. */
+int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);
 /* Says why asking failed; CLI_FAILED. */
 int ask_failed(const struct cli *c, const char *socket, int error);
 /* As HEDDLE_PRIORITY may say it: one of the words below, or a number. */

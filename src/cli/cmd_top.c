@@ -154,7 +154,9 @@ const struct cli_verb cli_verb_top = {
 	.details = "The screen is what ps shows, looked at again each second. q ends it.",
 	.json = "launches (now), preemptions (so far), and tenants, an array of tenant, pid, uid, "
 		"user, priority (high, normal, low, or a number), "
-		"weight, class, device, device_name, age_ns, launched (how many launches so far) "
+		"weight, share_wanted and share_had (percent of the device's time; null: no policy "
+		"of "
+		"shares), class, device, device_name, age_ns, launched (how many launches so far) "
 		"and of these managed, guard, gated, plain, opaque, unseen, reasons (an array of "
 		"reason, outcome, launches), name, state (idle, "
 		"queued, running, preempted, held), preemptions, ran_ns (null: not known), "

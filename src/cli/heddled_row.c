@@ -5,9 +5,10 @@
 #include "cli/heddled.h"
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|none",
+	{0, "policy", "hpf|ffs|none",
 		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
-		"none: everything is granted (default hpf)"},
+		"ffs: shares of time by weight, in turns; none: everything is granted (default "
+		"hpf)"},
 	{0, "mps", "on|off", "own an MPS control daemon (default off)"},
 	{0, "socket", "PATH", "where to listen"},
 	{0, "temporal", NULL, "preempt whole devices only, never some SMs"},

@@ -53,6 +53,7 @@ enum column {
 	USER,
 	PRIORITY,
 	WEIGHT,
+	SHARE,
 	STATE,
 	LAUNCHES,
 	UNMANAGED,
@@ -76,6 +77,7 @@ static const struct {
 	[USER] = {"USER", -8, 4},
 	[PRIORITY] = {"PRIORITY", -8, 1},
 	[WEIGHT] = {"WEIGHT", 6, 9},
+	[SHARE] = {"SHARE(%)", 11, 10},
 	[STATE] = {"STATE", -9, 1},
 	[LAUNCHES] = {"LAUNCHES", 8, 8},
 	[UNMANAGED] = {"UNMANAGED", -20, 10},
@@ -112,6 +114,15 @@ static uint64_t launches(const struct wire_row *r)
 	return wire_outcomes(r->launched, by_outcome);
 }
 
+/* "66.5/66.6": what it had, and what its weight entitles it to. */
+static void share_text(char *buf, size_t size, const struct wire_row *r)
+{
+	if (r->share_wanted != UINT32_MAX && r->share_had != UINT32_MAX)
+		snprintf(buf, size, "%.1f/%.1f", r->share_had / 10.0, r->share_wanted / 10.0);
+	else if (r->share_wanted != UINT32_MAX)
+		snprintf(buf, size, "-/%.1f", r->share_wanted / 10.0);
+}
+
 /* "12 short": why most of those that are not managed are not. */
 static void reason_text(char *buf, size_t size, const uint64_t launched[WIRE_REASONS])
 {
@@ -138,6 +149,8 @@ static void cell(const struct wire_row *r, enum column c, char *buf, size_t size
 		snprintf(buf, size, "%s", ask_priority_name(r->priority, (char[16]){0}, 16));
 	else if (tenant && c == WEIGHT)
 		snprintf(buf, size, "%u", r->weight);
+	else if (tenant && c == SHARE)
+		share_text(buf, size, r);
 	else if (c == STATE)
 		snprintf(buf, size, "%s", state_name(r->state));
 	else if (tenant && c == LAUNCHES)
@@ -234,6 +247,11 @@ static void time_or_null(struct json *j, const char *key, uint64_t ns)
 		json_uint(j, key, ns);
 }
 
+static void percent_or_null(struct json *j, const char *key, uint32_t permille)
+{
+	json_num(j, key, permille == UINT32_MAX ? 0.0 / 0.0 : permille / 10.0);
+}
+
 void listing_json_launches(const uint64_t launched[WIRE_REASONS], struct json *j)
 {
 	uint64_t by_outcome[WIRE_OUTCOMES];
@@ -256,6 +274,8 @@ static void json_tenant(struct json *j, const struct wire_row *r)
 	json_str(j, "user", user);
 	json_str(j, "priority", ask_priority_name(r->priority, buf, sizeof(buf)));
 	json_uint(j, "weight", r->weight);
+	percent_or_null(j, "share_wanted", r->share_wanted);
+	percent_or_null(j, "share_had", r->share_had);
 	json_str(j, "class", r->group);
 	json_str(j, "device", r->device);
 	json_str(j, "device_name", r->device_name);

@@ -30,6 +30,7 @@ void config_defaults(struct hd_config *c)
 		.opaque_ns = 1000000,
 		.opaque_auto = true,
 		.max_tenants = 1024,
+		.overhead_permille = 100,
 		.min_managed_ns = 100000,
 		.latency_ns = 24000,
 		.still_ns = 1000000000,
@@ -62,6 +63,19 @@ static int set_number(uint64_t *ret, const char *value, uint64_t max, uint64_t u
 		return -EINVAL;
 	*ret = n * unit;
 	return 0;
+}
+
+/* At least one: what costs nothing never happens. */
+static int set_percent(uint32_t *ret_permille, const char *value)
+{
+	uint64_t n;
+	int r = set_number(&n, value, 100, 10);
+
+	if (r == 0 && n == 0)
+		return -EINVAL;
+	if (r == 0)
+		*ret_permille = (uint32_t)n;
+	return r;
 }
 
 /* In ms, a day at most; 0: for ever. */
@@ -130,7 +144,8 @@ static int set_group(char ret[64], const char *value)
 
 /* Key, the values that it may have, and what sets it in c. */
 #define KEYS(KEY)                                                                                \
-	KEY(policy, "hpf|none", set_policy(c, value))                                            \
+	KEY(policy, "hpf|ffs|none", set_policy(c, value))                                        \
+	KEY(max_overhead, "percent", set_percent(&c->overhead_permille, value))                  \
 	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                \
 	KEY(mps_stays, "on|off", set_bool(&c->mps_stays, value, "on", "off"))                    \
 	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))   \

@@ -14,6 +14,7 @@ struct hd_config {
 	bool mps, mps_stays, temporal, within_srt, gates,
 		opaque_auto; /* that: where opaque_ns does good */
 	uint32_t extra_sms, max_tenants, log_level;
+	uint32_t overhead_permille; /* max_overhead, of policy ffs */
 	/* What one user (uid) may have of it; 0: a part of what there is (limits.c). */
 	uint32_t user_tenants, user_devices, user_connections;
 	uint64_t silence_ns; /* who is no tenant may say nothing, and take nothing, for so long */

@@ -388,19 +388,22 @@ static void list(struct server *s, struct conn *c)
 static void set(struct server *s, struct conn *c, const struct wire_set *m)
 {
 	struct hd_tenant *t = hd_tenant_find(s->hd, m->tenant);
-	int priority = m->priority;
+	int priority = m->priority == WIRE_AS_IT_IS && t ? t->priority : m->priority;
+	uint32_t weight = m->weight || !t ? m->weight : t->weight;
+	int granted = priority;
+	uint32_t granted_weight = weight;
 	struct wire_head end;
-	uint32_t weight = 1;
 
-	rights(s, c, &priority, &weight);
+	rights(s, c, &granted, &granted_weight);
 	if (!t) {
 		refuse(s, c, -ESRCH, "no such tenant");
 	} else if (c->cred.uid != 0 && c->cred.uid != geteuid() && c->cred.uid != t->cred.uid) {
 		refuse(s, c, -EPERM, "another user's tenant");
-	} else if (m->priority < 0 || m->priority > WIRE_HIGHEST || priority != m->priority) {
-		refuse(s, c, -EPERM, "a priority that is not granted to this user");
+	} else if (priority < 0 || priority > WIRE_HIGHEST || weight > WIRE_WEIGHT_MAX ||
+		   granted != priority || granted_weight != weight) {
+		refuse(s, c, -EPERM, "a priority or weight that is not granted to this user");
 	} else {
-		hd_tenant_set(s->hd, t, priority);
+		hd_tenant_set(s->hd, t, priority, weight);
 		wire_head_init(&end, WIRE_END, sizeof(end));
 		strbuf_add(&c->out, (const char *)&end, sizeof(end));
 		conn_writable(s, c);

@@ -69,6 +69,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 		.opaque_hold_ns = c->opaque_hold_ns,
 		.grace_ns = c->grace_ns,
 		.still_ns = c->still_ns,
+		.overhead_permille = c->overhead_permille,
 	};
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
@@ -151,6 +152,13 @@ static void drop_device(struct hd *d, struct hd_device *dev)
 	free(dev);
 }
 
+/* What tenants have had counts from when the last one came, left or was set. */
+static void count_shares_anew(struct hd_device *dev)
+{
+	for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+		t->share_from_ns = sched_service(t->sched);
+}
+
 int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hello *hello,
 	int priority, uint32_t weight, struct wire_page *page, void *user, struct hd_tenant **ret)
 {
@@ -190,6 +198,7 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 		t->next->prev = t;
 	dev->tenants = t;
 	dev->n_tenants++;
+	count_shares_anew(dev);
 	page->alive_ms = (uint32_t)(now / 1000000);
 	page->tenant = t->id;
 	page->priority = (uint32_t)priority;
@@ -249,6 +258,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	dev->n_tenants--;
 	d->n_tenants--;
 	free(t);
+	count_shares_anew(dev);
 	if (!dev->tenants)
 		drop_device(d, dev);
 	else
@@ -266,15 +276,20 @@ struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id)
 	return NULL;
 }
 
-void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority)
+void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight)
 {
 	if (hd_log_may(&d->sets, hd_clock(d), HD_LOG_INFO, "priorities: set"))
-		hd_log_at(HD_LOG_INFO, "tenant %u: %s, pid %d: priority %s, was %s", t->id,
+		hd_log_at(HD_LOG_INFO,
+			"tenant %u: %s, pid %d: priority %s, was %s; weight %u, was %u", t->id,
 			t->hello.name, (int)t->cred.pid, hd_priority_name(priority, (char[16]){0}),
-			hd_priority_name(t->priority, (char[16]){0}));
+			hd_priority_name(t->priority, (char[16]){0}), weight, t->weight);
 	t->priority = priority;
+	t->weight = weight;
 	__atomic_store_n(&t->page->priority, (uint32_t)priority, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->weight, weight, __ATOMIC_RELAXED);
 	sched_set_priority(t->device->sched, t->sched, priority);
+	sched_set_weight(t->device->sched, t->sched, weight);
+	count_shares_anew(t->device);
 	hd_scan_tenant(d, t, true);
 	hd_watch(d, t->device);
 }

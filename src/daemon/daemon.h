@@ -67,6 +67,7 @@ struct hd_tenant {
 	uint32_t next_slot;        /* where the oldest launch was that had not arrived */
 	uint64_t looked_ns;        /* when all that is known was last looked at */
 	uint64_t launches, preemptions, joined_ns, waited_ns, ran_ns; /* of those that ended */
+	uint64_t share_from_ns; /* what it had had of the device when shares were counted anew */
 	uint64_t active_ns, steered_ns; /* it had work then; such as can be steered */
 	struct hd_bounce bounce;
 	struct hd_slot slots[WIRE_SLOTS];
@@ -119,7 +120,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t);
 /* How many launches it has made so far, by reason, as it says itself. */
 void hd_launched(const struct hd_tenant *t, uint64_t ret[WIRE_REASONS]);
 struct hd_tenant *hd_tenant_find(struct hd *d, uint32_t id); /* or NULL */
-void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority);
+void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t weight);
 /* It kicked: looks at its whole page. hd_run decides, but on opaque work at once. */
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Looks, decides, tells. In how many ns it wants to look again; UINT64_MAX: when kicked. */

@@ -66,6 +66,22 @@ static void add_launch(struct hd *d, const struct hd_slot *s, struct strbuf *out
 	add(out, &r, sizeof(r));
 }
 
+static void fill_shares(const struct hd *d, const struct hd_tenant *t, struct wire_row *r)
+{
+	uint64_t weights = 0, had = 0, its = sched_service(t->sched) - t->share_from_ns;
+
+	r->share_wanted = r->share_had = UINT32_MAX;
+	if (!d->config.policy->by_shares)
+		return;
+	for (const struct hd_tenant *o = t->device->tenants; o; o = o->next) {
+		weights += o->weight;
+		had += sched_service(o->sched) - o->share_from_ns;
+	}
+	r->share_wanted = (uint32_t)(1000 * (uint64_t)t->weight / MAX(weights, 1u));
+	if (had)
+		r->share_had = (uint32_t)(1000 * (double)its / (double)had);
+}
+
 static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, size_t *io_rows)
 {
 	struct wire_row r = {.kind = 0, .id = t->id, .state = WIRE_IDLE};
@@ -78,6 +94,7 @@ static void add_tenant(struct hd *d, struct hd_tenant *t, struct strbuf *out, si
 	r.waited_ns = t->waited_ns;
 	r.ran_ns = __atomic_load_n(&t->page->spanned_ns, __ATOMIC_RELAXED);
 	hd_launched(t, r.launched);
+	fill_shares(d, t, &r);
 	if (t->opaque_active)
 		r.state = WIRE_RUNNING;
 	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {

@@ -10,11 +10,12 @@
  * kernel for each program; here a tenant has a weight of its own, priorities do not count, and all
  * launches of a tenant share its epoch.
  *
- * Epochs do not end on time: a block that was begun is ended, and draining takes its while. So each
- * tenant has a credit, as in deficit round robin (Shreedhar and Varghese, 1995): a turn adds T x W,
- * what it had of the device is taken off, and who overdrew waits a round for each epoch that it is
- * short of. What a tenant does not use of its turn it loses, and so it saves nothing while it has
- * nothing to do. Alone, a tenant has the device without turns. */
+ * Epochs do not last as they should: a block that was begun is ended, draining takes its while, and
+ * a program pauses between its kernels. So what each has had of the device, by its weight, is its
+ * virtual time, as in fair queueing (Goyal, Vin and Cheng, 1996): the next turn is that of the
+ *least one, and a turn ends early where another one with work is an epoch behind. With work all the
+ *time that makes the paper's rounds. Who comes back is an epoch behind at most: nothing is saved by
+ * having nothing to do. */
 #include "policy.h"
 
 #include <limits.h>
@@ -22,22 +23,24 @@
 
 #define EPOCH_MIN_NS 100000u /* T at least */
 #define COST_MIN_NS  10000u  /* what a preemption is taken to cost at least */
-#define DEBT_MAX     64      /* epochs: a tenant that cannot be stopped is not barred for good */
+#define AHEAD_MAX    64      /* epochs: a tenant that cannot be stopped is not barred for good */
 
 struct entry {
 	uint32_t tenant, weight;
-	uint64_t served_ns; /* of struct sched_share, when it was charged last */
-	int64_t credit_ns;
-	uint64_t cost_ns; /* of preempting what it has now */
-	bool here, wants; /* in this view: it is there; it has something to do */
-	bool expected;    /* nothing now, but more is about to come */
+	uint64_t served_ns;  /* of struct sched_share, as of the last decision */
+	uint64_t virtual_ns; /* what it has had, by its weight */
+	uint64_t turn_ns;    /* what it has had in its present turn */
+	uint64_t cost_ns;    /* of preempting what it has now */
+	bool here;           /* in this view */
+	bool wants, wanted;  /* it has something to do; at the last decision */
+	bool expected;       /* nothing now, but more is about to come */
 	struct sched_share *share;
 };
 
 struct ffs {
-	VEC(struct entry) row; /* in the order of turns */
-	uint32_t current;      /* the tenant whose turn it is; meaningful if it is in the row */
-	bool waits; /* that one had nothing to do at the last decision, and kept its turn */
+	VEC(struct entry) row;
+	uint32_t current; /* the tenant whose turn it is; meaningful if it is in the row */
+	bool waits;       /* that one had nothing to do at the last decision, and kept its turn */
 	uint64_t decided_ns; /* when that was */
 };
 
@@ -66,6 +69,7 @@ static bool look_at_tenants(struct ffs *f, const struct sched_view *v)
 			return false;
 		e = e ? e : &f->row.at[f->row.len - 1];
 		e->here = true;
+		e->wanted = e->wants;
 		e->wants = e->expected = false;
 		e->cost_ns = COST_MIN_NS;
 		e->weight = MAX(s->weight, 1u);
@@ -106,51 +110,79 @@ static uint64_t epoch_of(const struct ffs *f, uint32_t overhead_permille)
 	return weight ? MAX(cost * 1000 / (per * weight), EPOCH_MIN_NS) : EPOCH_MIN_NS;
 }
 
-/* What each has had since the last decision is taken off its credit; nothing of it where nobody
- * else wanted the device. */
-static void charge(struct ffs *f, const struct sched_view *v, uint64_t epoch_ns, bool contested)
+static void add_service(struct entry *e, uint64_t ns)
+{
+	e->turn_ns += ns;
+	e->virtual_ns += ns / e->weight;
+}
+
+/* What each has had since the last decision. */
+static void charge(struct ffs *f, const struct sched_view *v)
 {
 	struct entry *now = find(f, f->current);
 
 	/* A pause in which others waited for it was part of its turn. */
 	if (now && f->waits)
-		now->credit_ns -= (int64_t)(v->now_ns - f->decided_ns);
+		add_service(now, v->now_ns - f->decided_ns);
 	for (size_t i = 0; i < f->row.len; i++) {
 		struct entry *e = &f->row.at[i];
-		int64_t had =
-			(int64_t)MIN(e->share->service_ns - e->served_ns, (uint64_t)INT64_MAX / 2);
 
+		add_service(e, e->share->service_ns - e->served_ns);
 		e->served_ns = e->share->service_ns;
-		e->credit_ns = contested ? MAX(e->credit_ns - had,
-						   -(int64_t)(DEBT_MAX * epoch_ns * e->weight))
-					 : 0;
 	}
 }
 
-static bool has_turn(const struct entry *e)
+/* Of those with work the one that has had least; of equals the first behind `last` in the row, so
+ * that turns go round. NULL: nobody has any. */
+static struct entry *least(struct ffs *f, const struct entry *last)
 {
-	return e && e->credit_ns > 0 && (e->wants || e->expected);
+	size_t from = last ? (size_t)(last - f->row.at) + 1 : 0;
+	struct entry *least = NULL;
+
+	for (size_t i = 0; i < f->row.len; i++) {
+		struct entry *e = &f->row.at[(from + i) % f->row.len];
+
+		if (e->wants && (!least || e->virtual_ns < least->virtual_ns))
+			least = e;
+	}
+	return least;
 }
 
-/* The next in the row that wants the device and has credit, each that is passed getting its epoch.
- * One does: somebody wants it. */
-static struct entry *next_turn(struct ffs *f, const struct entry *last, uint64_t epoch_ns)
+/* Who comes, or comes back, is no more than an epoch behind those who have been there; and nobody
+ * is too far ahead of them. */
+static void bound(struct ffs *f, uint64_t epoch_ns)
 {
-	size_t at = last ? (size_t)(last - f->row.at) : f->row.len - 1;
+	uint64_t there = UINT64_MAX;
 
-	for (;;) {
-		struct entry *e;
+	for (size_t i = 0; i < f->row.len; i++) {
+		const struct entry *e = &f->row.at[i];
 
-		at = (at + 1) % f->row.len;
-		e = &f->row.at[at];
-		if (!e->wants) {
-			e->credit_ns = MIN(e->credit_ns, 0);
-			continue;
-		}
-		e->credit_ns += (int64_t)(epoch_ns * e->weight);
-		if (e->credit_ns > 0)
-			return e;
+		if (e->wants && e->wanted)
+			there = MIN(there, e->virtual_ns);
 	}
+	for (size_t i = 0; i < f->row.len && there != UINT64_MAX; i++) {
+		struct entry *e = &f->row.at[i];
+
+		if (e->wants && !e->wanted && e->virtual_ns + epoch_ns < there)
+			e->virtual_ns = there - epoch_ns;
+		e->virtual_ns = MIN(e->virtual_ns, there + AHEAD_MAX * epoch_ns);
+	}
+}
+
+/* How long its turn may still last; 0: it is over. */
+static uint64_t turn_left(const struct ffs *f, const struct entry *e, uint64_t epoch_ns)
+{
+	uint64_t all = epoch_ns * e->weight, left = all - MIN(e->turn_ns, all);
+
+	for (size_t i = 0; i < f->row.len; i++) {
+		const struct entry *o = &f->row.at[i];
+		uint64_t until = o->virtual_ns + epoch_ns;
+
+		if (o != e && o->wants)
+			left = MIN(left,
+				until > e->virtual_ns ? (until - e->virtual_ns) * e->weight : 0);
+	}
+	return left;
 }
 
 static unsigned count_wanting(const struct ffs *f)
@@ -191,6 +223,7 @@ static void decide(void *state, struct sched_view *v)
 	struct entry *now;
 	uint64_t epoch_ns;
 	unsigned wanting;
+	bool others;
 
 	v->hold_below = INT_MIN;
 	if (!look_at_tenants(f, v)) {
@@ -198,23 +231,29 @@ static void decide(void *state, struct sched_view *v)
 		return;
 	}
 	look_at_kernels(f, v);
+	charge(f, v);
 	wanting = count_wanting(f);
 	now = find(f, f->current);
 	epoch_ns = epoch_of(f, v->overhead_permille);
-	charge(f, v, epoch_ns, wanting > 1 || (wanting && now && !now->wants && now->expected));
+	bound(f, epoch_ns);
 	f->decided_ns = v->now_ns;
 	f->waits = false;
 	if (!wanting) {
 		give_all(v);
 		return;
 	}
-	if (!has_turn(now))
-		now = next_turn(f, now, epoch_ns);
+	others = wanting > (now && now->wants);
+	if (!now || (!now->wants && !now->expected) ||
+		(others && turn_left(f, now, epoch_ns) == 0)) {
+		now = least(f, now);
+		now->turn_ns = 0;
+		others = wanting > 1;
+	}
 	f->current = now->tenant;
 	f->waits = !now->wants;
-	give(v, now, wanting > now->wants);
-	if (wanting > now->wants)
-		v->wake_ns = v->now_ns + (uint64_t)now->credit_ns;
+	give(v, now, others);
+	if (others)
+		v->wake_ns = v->now_ns + turn_left(f, now, epoch_ns);
 }
 
 static void *create(void)

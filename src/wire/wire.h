@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL      4u
+#define WIRE_PROTOCOL      5u
 #define WIRE_MAX_BYTES     4096u
 #define WIRE_SOCKET_ENV    "HEDDLE_SOCKET"
 #define WIRE_PRIORITIES    1000u
@@ -32,7 +32,7 @@ enum wire_type {
 	WIRE_ROW,       /* daemon -> tool: one tenant or one launch */
 	WIRE_STATUS,    /* tool -> daemon, and back with the figures */
 	WIRE_END,       /* daemon -> tool: the answer is complete */
-	WIRE_SET,       /* tool -> daemon: another priority for a tenant; answered by END */
+	WIRE_SET, /* tool -> daemon: another priority or weight for a tenant; answered by END */
 };
 
 struct wire_head {
@@ -75,14 +75,20 @@ struct wire_row {
 	uint64_t id, total, finished, waited_ns, predicted_ns, remaining_ns;
 	uint64_t ran_ns; /* by its own report; UINT64_MAX: not known, as of the three before */
 	uint64_t age_ns; /* a tenant's */
+	/* Of a tenant where shares decide, in a thousandth of the device's time: what its weight
+	 * entitles it to, and what it has had since tenants last changed; else UINT32_MAX. */
+	uint32_t share_wanted, share_had;
 	uint64_t launched[WIRE_REASONS]; /* a tenant's, by reason */
 	char name[64], group[32], device[64], device_name[64];
 };
 enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE_HELD };
+#define WIRE_AS_IT_IS   (-1)  /* a priority that is not to change */
+#define WIRE_WEIGHT_MAX 1000u /* and 1 at least */
 struct wire_set {
 	struct wire_head head;
 	uint32_t tenant;
 	int32_t priority;
+	uint32_t weight, pad; /* 0: as it is */
 };
 struct wire_status {
 	struct wire_head head;

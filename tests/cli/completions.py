@@ -34,7 +34,7 @@ CASES = [
     ("heddle ptx print two.ptx -k ", ["k_first", "k_second"], ["only-a-file", "--arch", "not_one"]),
     ("heddle ptx preempt two.ptx --kernel k_s", ["k_second"], ["k_first"]),
     ("heddled --pol", ["--policy"], []),
-    ("heddled --policy ", ["hpf", "none"], ["only-a-file"]),
+    ("heddled --policy ", ["hpf", "ffs", "none"], ["only-a-file"]),
     ("heddled --log=d", ["debug"], []),
 ]
 

@@ -237,7 +237,7 @@ static void come_and_go(struct hd *d, unsigned times)
 	for (unsigned i = 0; i < times; i++) {
 		struct fake f = join(d, 1, true);
 
-		hd_tenant_set(d, f.t, 0);
+		hd_tenant_set(d, f.t, 0, 1);
 		leave(d, &f);
 	}
 }
