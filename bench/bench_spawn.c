@@ -22,10 +22,10 @@ static double alone(void)
 	uint64_t ns = 0;
 
 	for (unsigned i = 0; i < TASKS; i += COLUMNS * 8) {
-		uint64_t began = pool_now_ns();
+		uint64_t began = clock_ns();
 
 		spawn(COLUMNS * 8);
-		ns += pool_now_ns() - began;
+		ns += clock_ns() - began;
 		echo_all();
 	}
 	return (double)ns / TASKS;
@@ -40,13 +40,13 @@ static void *produce(void *user)
 static double produced(unsigned n)
 {
 	pthread_t thread[8];
-	uint64_t began = pool_now_ns();
+	uint64_t began = clock_ns();
 
 	for (unsigned i = 0; i < n; i++)
 		must(pthread_create(&thread[i], NULL, produce, &n) == 0, "no thread");
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(thread[i], NULL);
-	return (double)(pool_now_ns() - began) / TASKS;
+	return (double)(clock_ns() - began) / TASKS;
 }
 
 int main(int argc, char **argv)

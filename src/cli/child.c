@@ -4,6 +4,8 @@
 /* Children of a verb. A pipe each, poll over all of them; SIGCHLD is left alone. */
 #include "cli/child.h"
 
+#include "base/measure.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -48,14 +50,6 @@ void child_end_if_interrupted(void)
 		return;
 	signal(caught, SIG_DFL);
 	raise(caught);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Never returns. */
@@ -139,13 +133,13 @@ static void kill_all(struct child *children, unsigned n)
 
 int child_wait(struct child *children, unsigned n, int timeout_ms)
 {
-	int64_t end = now_ms() + timeout_ms;
+	double end = clock_ms() + timeout_ms;
 	static sig_atomic_t heeded; /* so many signals */
 
 	for (;;) {
 		struct pollfd p[16];
 		unsigned index[16], open_fds = 0;
-		int64_t left = end - now_ms();
+		double left = end - clock_ms();
 
 		for (unsigned i = 0; i < n && open_fds < ARRAY_LEN(p); i++) {
 			if (children[i].fd < 0)

@@ -61,8 +61,9 @@ struct cli {
 	char **operands; /* NULL-terminated */
 	int n_operands;
 	bool json;
-	struct strbuf out; /* the result, on its way to standard output */
-	int out_error;     /* errno of what could not be written */
+	struct strbuf out;    /* the result, on its way to standard output */
+	struct strbuf unread; /* without --json: what would be the object */
+	int out_error;        /* errno of what could not be written */
 	const char *values[CLI_OPTIONS_MAX];
 	bool given[CLI_OPTIONS_MAX];
 	const struct cli *whole; /* of a part: the call it belongs to; NULL */
@@ -104,8 +105,18 @@ void cli_show_diags(const struct diag_list *d);
 void cli_emit(struct cli *c);
 /* A whole file, or standard input for "-"; the caller frees. Returns 0, or CLI_FAILED, said. */
 int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len);
+/* A whole file, written anew; also says where data has failed. hint: what to do where the file
+ * cannot be written. CLI_OK, or CLI_FAILED, said. */
+int cli_write_file(
+	const struct cli *c, const char *path, const char *hint, const struct strbuf *data);
+/* A new folder in $TMPDIR or /tmp, with so short a path that a socket may lie in it. 0 or negative
+ * errno. */
+int cli_make_folder(const char *kind, char ret_path[64]);
+void cli_remove_folder(const char *path); /* with all that is in it */
+/* A part of the text that is shown without --json. What ends a line goes out at once. */
+void cli_show(struct cli *c, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Opens the JSON object every --json starts with: schema and command. json_end(j, '}') closes it.
- */
+ * Without --json the object goes nowhere: a verb may write both that and its text (cli_show). */
 void cli_json_open(struct cli *c, struct json *j, unsigned schema);
 
 /* What belongs to the installation: part ("shim/libcuda.so.1") in the folder of parts, which is

@@ -152,7 +152,6 @@ static int read_way(struct cli *c, struct arena *arena, unsigned n, struct corun
 
 static int read_options(struct cli *c, struct arena *arena, unsigned n, struct corun_options *o)
 {
-	const char *device = cli_value(c, "device");
 	uint64_t repeat = 1, compile_s = ASSEMBLER_LIMIT_S;
 	int r = cli_number(c, "repeat", 1, 100000, &repeat);
 
@@ -160,9 +159,7 @@ static int read_options(struct cli *c, struct arena *arena, unsigned n, struct c
 		r = cli_number(c, "compile-s", 1, 86400, &compile_s);
 
 	*o = (struct corun_options){
-		.device = !device || !strcmp(device, "auto") ? DEV_AUTO
-			  : !strcmp(device, "cpu")           ? DEV_CPU
-							     : DEV_CUDA,
+		.device = job_device_kind(c),
 		.repeat = (unsigned)repeat,
 		.compile_s = (unsigned)compile_s,
 		.check = cli_has(c, "check"),
@@ -210,7 +207,7 @@ static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 	json_begin_object(j, NULL);
 	json_str(j, "file", s->file);
 	json_str(j, "kernel", s->kernel);
-	json_uint(j, "blocks", spec_blocks(s));
+	json_uint(j, "blocks", dev_total_blocks(&s->shape));
 	json_uint(j, "fit", (uint64_t)r->fit[i] * r->n_sms);
 	if (is_timed(o)) {
 		json_num(j, "began_ms", r->times.of[i].began_ms);
@@ -222,7 +219,8 @@ static void json_kernel(struct json *j, const struct spec *s, unsigned i,
 		json_uint(j, "resident", r->times.of[i].most);
 		json_num(j, "resident_mean", resident_mean(r, i));
 		json_uint(j, "resident_threads",
-			(uint64_t)r->times.of[i].most * s->block[0] * s->block[1] * s->block[2]);
+			(uint64_t)r->times.of[i].most * s->shape.block[0] * s->shape.block[1] *
+				s->shape.block[2]);
 	}
 	if (o->how == DEV_MERGE) {
 		json_uint(j, "own_fit", (uint64_t)r->plan.own[i].per_sm * r->n_sms);
@@ -267,7 +265,8 @@ static void report_json(struct cli *c, const struct spec *specs, unsigned n,
 static void report_own(struct strbuf *out, const struct spec *s, unsigned i,
 	const struct corun_options *o, const struct corun_result *res)
 {
-	uint32_t threads = s->block[0] * s->block[1] * s->block[2], most = res->times.of[i].most;
+	uint32_t threads = s->shape.block[0] * s->shape.block[1] * s->shape.block[2],
+		 most = res->times.of[i].most;
 	uint64_t fit = (uint64_t)res->fit[i] * res->n_sms;
 
 	if (res->plan.own[i].workers)
@@ -304,7 +303,7 @@ static void report_table(struct cli *c, const struct spec *specs, unsigned n,
 		timed ? "     began ms           ms" : "", merged && timed ? "      busy ms" : "");
 	for (unsigned i = 0; i < n; i++) {
 		strbuf_printf(out, "%u  %-24s %10" PRIu64 " %8" PRIu64, i + 1, specs[i].kernel,
-			spec_blocks(&specs[i]), (uint64_t)res->fit[i] * res->n_sms);
+			dev_total_blocks(&specs[i].shape), (uint64_t)res->fit[i] * res->n_sms);
 		if (timed)
 			strbuf_printf(out, " %12.4f %12.4f", res->times.of[i].began_ms,
 				res->times.of[i].ms);
@@ -328,7 +327,7 @@ static void warn(struct cli *c, const struct spec *specs, unsigned n, const stru
 			cli_warn(c,
 				"kernel '%s': its blocks may wait for each other, so all %" PRIu64
 				" were there at once, whatever --yield-every says",
-				specs[i].kernel, spec_blocks(&specs[i]));
+				specs[i].kernel, dev_total_blocks(&specs[i].shape));
 }
 
 static int run(struct cli *c)
@@ -341,7 +340,7 @@ static int run(struct cli *c)
 	int r;
 
 	arena_init(&arena, 0);
-	r = kernelspec_read_all(c, &arena, CORUN_MAX, specs, &n);
+	r = kernelspec_read_all(c, &arena, CORUN_MAX, false, specs, &n);
 	if (r == CLI_OK)
 		r = read_options(c, &arena, n, &o);
 	if (r == CLI_OK)

@@ -48,9 +48,23 @@ static struct stage_run make_run(const struct demo *d, const char *low, const ch
 		.timeout_ms = 120000};
 }
 
-static int run_unmanaged(struct demo *d)
+/* One of the pair alone, or both, as `how` says. */
+static int run_one(struct demo *d, struct stage *stage, const char *low, const char *high,
+	const char *how, struct stage_result *ret)
 {
-	struct stage_spec spec = {.name = "unmanaged", .device = d->device, .mps = d->mps};
+	struct stage_run run = make_run(d, low, high);
+
+	progress_step(
+		"%s%s%s %s", low ? low : "", low && high ? " and " : "", high ? high : "", how);
+	return stage_run(stage, &d->arena, &run, ret);
+}
+
+static int run_pairs(struct demo *d, bool managed)
+{
+	struct stage_spec spec = {.name = managed ? "heddle" : "unmanaged",
+		.device = d->device,
+		.managed = managed,
+		.mps = d->mps};
 	struct stage stage;
 	int r = stage_open(d->c, &spec, &stage);
 
@@ -58,37 +72,16 @@ static int run_unmanaged(struct demo *d)
 		return r;
 	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
 		const char *low = pairs[i][0], *high = pairs[i][1];
-		struct stage_run run = make_run(d, low, NULL);
 
-		progress_step("%s alone", low);
-		r = stage_run(&stage, &d->arena, &run, &d->alone_low[i]);
-		run = make_run(d, NULL, high);
-		progress_step("%s alone", high);
+		if (managed) {
+			r = run_one(d, &stage, low, high, "under heddle", &d->managed[i]);
+			continue;
+		}
+		r = run_one(d, &stage, low, NULL, "alone", &d->alone_low[i]);
 		if (r == CLI_OK)
-			r = stage_run(&stage, &d->arena, &run, &d->alone_high[i]);
-		run = make_run(d, low, high);
-		progress_step("%s and %s as they are", low, high);
+			r = run_one(d, &stage, NULL, high, "alone", &d->alone_high[i]);
 		if (r == CLI_OK)
-			r = stage_run(&stage, &d->arena, &run, &d->unmanaged[i]);
-	}
-	stage_close(&stage);
-	return r;
-}
-
-static int run_managed(struct demo *d)
-{
-	struct stage_spec spec = {
-		.name = "heddle", .device = d->device, .managed = true, .mps = d->mps};
-	struct stage stage;
-	int r = stage_open(d->c, &spec, &stage);
-
-	if (r != CLI_OK)
-		return r;
-	for (unsigned i = 0; r == CLI_OK && i < PAIRS; i++) {
-		struct stage_run run = make_run(d, pairs[i][0], pairs[i][1]);
-
-		progress_step("%s and %s under heddle", pairs[i][0], pairs[i][1]);
-		r = stage_run(&stage, &d->arena, &run, &d->managed[i]);
+			r = run_one(d, &stage, low, high, "as they are", &d->unmanaged[i]);
 	}
 	stage_close(&stage);
 	return r;
@@ -168,7 +161,7 @@ static void show_order(struct demo *d, unsigned i)
 		strbuf_printf(o,
 			"  when it was preempted, %.0f of the %" PRIu64
 			" blocks of %s, in the median, were left for later\n",
-			stage_median(m->put_off, m->handovers), m->low_blocks, pairs[i][0]);
+			median_of(m->put_off, m->handovers), m->low_blocks, pairs[i][0]);
 }
 
 static void show_table(struct demo *d)
@@ -200,7 +193,7 @@ static void show_table(struct demo *d)
 			strbuf_printf(o, "  %s %.1f times faster\n", pairs[i][1],
 				u->high_ns / m->high_ns);
 		strbuf_printf(o, "  %u preemptions, %.1f us each in the median\n", n,
-			stage_median(m->handover_ns, MIN(n, m->handovers)) / 1e3);
+			median_of(m->handover_ns, MIN(n, m->handovers)) / 1e3);
 		strbuf_printf(
 			o, "  results %s\n\n", verified(d, i) ? "all correct" : "NOT ALL CORRECT");
 	}
@@ -227,7 +220,7 @@ static void show_json(struct demo *d, const char *svg)
 		json_uint(&j, "overtook", order_of(m).overtook);
 		json_uint(&j, "together_unmanaged", order_of(u).together);
 		json_uint(&j, "overtook_unmanaged", order_of(u).overtook);
-		json_num(&j, "put_off", stage_median(m->put_off, m->handovers));
+		json_num(&j, "put_off", median_of(m->put_off, m->handovers));
 		json_uint(&j, "low_blocks", m->low_blocks);
 		json_str(&j, "low", pairs[i][0]);
 		json_str(&j, "high", pairs[i][1]);
@@ -238,8 +231,8 @@ static void show_json(struct demo *d, const char *svg)
 		json_num(&j, "antt_unmanaged", fu.antt);
 		json_num(&j, "stp_unmanaged", fu.stp);
 		json_uint(&j, "preemptions", m->preemptions);
-		json_num(&j, "preemption_latency_us",
-			stage_median(m->handover_ns, m->handovers) / 1e3);
+		json_num(
+			&j, "preemption_latency_us", median_of(m->handover_ns, m->handovers) / 1e3);
 		json_bool(&j, "verified", verified(d, i));
 		json_num(&j, "low_alone_ms", d->alone_low[i].low_ns / 1e6);
 		json_num(&j, "high_alone_ms", d->alone_high[i].high_ns / 1e6);
@@ -262,18 +255,12 @@ static int write_svg(struct demo *d, const char *path)
 		.managed = &d->managed[0],
 		.high_alone_ns = d->alone_high[0].high_ns};
 	struct strbuf svg = {0};
-	FILE *f = fopen(path, "w");
-	bool ok;
+	int r;
 
-	if (!f)
-		return cli_error(
-			d->c, "--svg FILE puts it elsewhere", "%s: %s", path, strerror(errno));
 	timeline_svg(&t, &svg);
-	ok = !svg.failed && fwrite(svg.at, 1, svg.len, f) == svg.len;
+	r = cli_write_file(d->c, path, "--svg FILE puts it elsewhere", &svg);
 	strbuf_finish(&svg);
-	if (fclose(f) || !ok)
-		return cli_error(d->c, NULL, "%s: %s", path, strerror(errno));
-	return CLI_OK;
+	return r;
 }
 
 /* The results first: the picture's folder may not be ours. */
@@ -301,26 +288,27 @@ static int run(struct cli *c)
 	const char *svg = cli_value(c, "svg");
 	struct demo d = {.c = c};
 	uint64_t rounds = 0;
+	unsigned sms;
 	int r = cli_number(c, "rounds", 1, 1000, &rounds);
 
 	svg = svg ? svg : "heddle-demo.svg";
 	d.mps = cli_value(c, "mps") && !strcmp(cli_value(c, "mps"), "on");
 	arena_init(&d.arena, 0);
 	if (r == CLI_OK)
-		r = stage_device(c, cli_value(c, "device"), &d.device, d.device_name);
+		r = stage_device(c, cli_value(c, "device"), &d.device, d.device_name, &sms);
 	d.rounds = rounds ? (unsigned)rounds : d.device == DEV_CPU ? 2 : 10;
 	child_catch_signals();
 	progress_begin(4 * PAIRS);
 	if (r == CLI_OK)
-		stage_make_folder("reference", d.reference);
+		cli_make_folder("reference", d.reference);
 	if (r == CLI_OK)
-		r = run_unmanaged(&d);
+		r = run_pairs(&d, false);
 	if (r == CLI_OK)
-		r = run_managed(&d);
+		r = run_pairs(&d, true);
 	if (r == CLI_OK)
 		r = show(&d, svg);
 	if (d.reference[0])
-		stage_remove_folder(d.reference);
+		cli_remove_folder(d.reference);
 	arena_finish(&d.arena);
 	return r;
 }

@@ -40,10 +40,7 @@ static void HD_PRINTF(4, 5)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	d->bad += level == BAD;
-	if (!d->c->json) {
-		strbuf_printf(&d->c->out, "%-4s  %-12s %s\n", level_names[level], what, text);
-		return;
-	}
+	cli_show(d->c, "%-4s  %-12s %s\n", level_names[level], what, text);
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "level", level_names[level]);
 	json_str(&d->j, "what", what);
@@ -203,11 +200,8 @@ static void say_kernel(struct doctor *d, const char *name, enum pass_tier tier, 
 {
 	d->kernels++;
 	d->tiers[tier]++;
-	if (!d->c->json) {
-		strbuf_printf(&d->c->out, "      %-8s %s%s%s\n", pass_tier_name(tier), name,
-			why ? ": " : "", why ? why : "");
-		return;
-	}
+	cli_show(d->c, "      %-8s %s%s%s\n", pass_tier_name(tier), name, why ? ": " : "",
+		why ? why : "");
 	json_begin_object(&d->j, NULL);
 	json_str(&d->j, "name", name);
 	json_str(&d->j, "tier", pass_tier_name(tier));
@@ -299,22 +293,20 @@ static void check_kernels(struct doctor *d, const struct program *p)
 {
 	struct best b = {.limit = d->cc ? d->cc : 999};
 
-	if (d->c->json) {
-		json_end(&d->j, ']');
-		json_begin_array(&d->j, "kernels");
-	}
+	json_end(&d->j, ']');
+	json_begin_array(&d->j, "kernels");
 	image_walk(p->file, find_best, &b);
 	d->cc = b.arch;
 	if (b.arch)
 		image_walk(p->file, classify_entry, d);
 	else if (b.any_elf)
 		image_walk(p->file, list_elf_entry, d);
-	if (!d->c->json && d->kernels)
-		strbuf_printf(&d->c->out, "      %u kernels: %u managed, %u guard, %u held\n",
-			d->kernels, d->tiers[0], d->tiers[1], d->tiers[2]);
-	else if (!d->c->json)
-		strbuf_puts(&d->c->out, "      no kernels in the file itself: libraries that it "
-					"loads may hold some\n");
+	if (d->kernels)
+		cli_show(d->c, "      %u kernels: %u managed, %u guard, %u held\n", d->kernels,
+			d->tiers[0], d->tiers[1], d->tiers[2]);
+	else
+		cli_show(d->c, "      no kernels in the file itself: libraries that it "
+			       "loads may hold some\n");
 }
 
 static void check_program(struct doctor *d, const char *name)
@@ -356,10 +348,8 @@ static int run(struct cli *c)
 {
 	struct doctor d = {.c = c};
 
-	if (c->json) {
-		cli_json_open(c, &d.j, 1);
-		json_begin_array(&d.j, "findings");
-	}
+	cli_json_open(c, &d.j, 1);
+	json_begin_array(&d.j, "findings");
 	check_device(&d, "virtual GPU", DEV_CPU);
 	check_device(&d, "GPU", DEV_CUDA);
 	check_shim(&d);
@@ -368,11 +358,9 @@ static int run(struct cli *c)
 	check_cache(&d);
 	if (c->n_operands)
 		check_program(&d, c->operands[0]);
-	if (c->json) {
-		json_end(&d.j, ']');
-		json_uint(&d.j, "bad", d.bad);
-		json_end(&d.j, '}');
-	}
+	json_end(&d.j, ']');
+	json_uint(&d.j, "bad", d.bad);
+	json_end(&d.j, '}');
 	return d.bad ? CLI_FAILED : CLI_OK;
 }
 

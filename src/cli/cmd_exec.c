@@ -4,6 +4,7 @@
 /* heddle exec: one kernel on a device, plain or in its preemptible form, with equal data each time.
  * Its outputs are how every transform is compared with the original. */
 #include "cli/corun/job.h"
+#include "cli/corun/job_kernel.h"
 #include "cli/corun/kernelspec.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static const struct cli_option options[] = {
 
 static int read_options(struct cli *c, struct job_options *o)
 {
-	const char *device = cli_value(c, "device"), *as = cli_value(c, "as");
+	const char *as = cli_value(c, "as");
 	uint64_t yield = 0, chunk = 1, workers = 0, all = 0, repeat = 1, first = 0;
 	int r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 
@@ -46,9 +47,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	if (r != CLI_OK)
 		return r;
 	*o = (struct job_options){
-		.device = !device || !strcmp(device, "auto") ? DEV_AUTO
-			  : !strcmp(device, "cpu")           ? DEV_CPU
-							     : DEV_CUDA,
+		.device = job_device_kind(c),
 		.preempt = as && !strcmp(as, "preempt"),
 		.repeat = (unsigned)repeat,
 		.steering = {.chunk = (uint32_t)chunk,
@@ -142,8 +141,9 @@ static int run(struct cli *c)
 	r = kernelspec_read(c, &spec);
 	if (r == CLI_OK)
 		r = read_options(c, &o);
-	if (r == CLI_OK && o.steering.first && o.steering.first >= spec_blocks(&spec))
-		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks", spec_blocks(&spec));
+	if (r == CLI_OK && o.steering.first && o.steering.first >= dev_total_blocks(&spec.shape))
+		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks",
+			dev_total_blocks(&spec.shape));
 	if (r == CLI_OK)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)

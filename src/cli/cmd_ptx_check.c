@@ -15,24 +15,21 @@ static void say_kernel(
 	struct pass_wait wait;
 
 	pass_classify(f->module, k, &v, &wait);
-	if (c->json) {
-		json_begin_object(j, NULL);
-		json_str(j, "name", k->sym->name);
-		json_str(j, "tier", pass_tier_name(v.tier));
-		json_str(j, "reason", v.reason);
-		json_uint(j, "line", v.line ? v.line : k->line);
-		json_uint(j, "column", v.line ? v.col : 0);
-		json_bool(j, "waits", wait.may);
-		json_uint(j, "waits_line", wait.line);
-		json_uint(j, "waits_column", wait.col);
-		json_end(j, '}');
-		return;
-	}
-	strbuf_printf(&c->out, "%s:%u: kernel %s: %s", f->name, v.line ? v.line : k->line,
-		k->sym->name, pass_tier_name(v.tier));
-	strbuf_printf(&c->out, v.reason ? ": %s\n" : "\n", v.reason);
+	json_begin_object(j, NULL);
+	json_str(j, "name", k->sym->name);
+	json_str(j, "tier", pass_tier_name(v.tier));
+	json_str(j, "reason", v.reason);
+	json_uint(j, "line", v.line ? v.line : k->line);
+	json_uint(j, "column", v.line ? v.col : 0);
+	json_bool(j, "waits", wait.may);
+	json_uint(j, "waits_line", wait.line);
+	json_uint(j, "waits_column", wait.col);
+	json_end(j, '}');
+	cli_show(c, "%s:%u: kernel %s: %s", f->name, v.line ? v.line : k->line, k->sym->name,
+		pass_tier_name(v.tier));
+	cli_show(c, v.reason ? ": %s\n" : "\n", v.reason);
 	if (wait.may)
-		strbuf_printf(&c->out,
+		cli_show(c,
 			"%s:%u: kernel %s: its blocks may wait for each other: a loop reads memory "
 			"here until another block writes it\n",
 			f->name, wait.line ? wait.line : k->line, k->sym->name);
@@ -47,13 +44,11 @@ static int check(struct cli *c, struct cli_ptx *f, void *user)
 	if (!f->diags.errors)
 		cli_ptx_warn_unknown(f);
 	cli_show_diags(&f->diags);
-	if (c->json) {
-		json_begin_object(j, NULL);
-		cli_ptx_json_name(j, f);
-		json_uint(j, "errors", f->diags.errors);
-		cli_ptx_json_diags(j, &f->diags);
-		json_begin_array(j, "kernels");
-	}
+	json_begin_object(j, NULL);
+	cli_ptx_json_name(j, f);
+	json_uint(j, "errors", f->diags.errors);
+	cli_ptx_json_diags(j, &f->diags);
+	json_begin_array(j, "kernels");
 	/* A module with errors is good for reporting them only. */
 	for (size_t i = 0; !f->diags.errors && i < f->module->items.len; i++) {
 		const struct ptx_item *item = &f->module->items.at[i];
@@ -61,10 +56,8 @@ static int check(struct cli *c, struct cli_ptx *f, void *user)
 		if (item->kind == PTX_ITEM_FUNC && item->func->is_entry && item->func->has_body)
 			say_kernel(c, j, f, item->func);
 	}
-	if (c->json) {
-		json_end(j, ']');
-		json_end(j, '}');
-	}
+	json_end(j, ']');
+	json_end(j, '}');
 	return f->diags.errors ? CLI_FAILED : CLI_OK;
 }
 

@@ -57,8 +57,7 @@ static int transform(struct cli *c, struct output *o, struct cli_ptx *f, const c
 		return cli_error(c, "this is a bug: please report it with the file",
 			"%s: kernel '%s': %s", f->name, name, strerror(-err));
 	}
-	if (c->json)
-		json_kernel(&o->j, name, err, &form);
+	json_kernel(&o->j, name, err, &form);
 	return o->dump.failed ? CLI_FAILED : CLI_OK;
 }
 
@@ -117,21 +116,17 @@ static int run_in_place(struct cli *c)
 
 	if (r != CLI_OK)
 		return r;
-	if (c->json) {
-		cli_json_open(c, &o.j, 1);
-		json_begin_array(&o.j, "kernels");
-	}
+	cli_json_open(c, &o.j, 1);
+	json_begin_array(&o.j, "kernels");
 	r = cli_ptx_walk(c, c->operands[0], rewrite, &o);
 	if (r == CLI_OK && kernel && !o.found)
 		r = cli_error(c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
 			c->operands[0], kernel);
 	if (o.text->failed)
 		r = cli_error(c, NULL, "out of memory");
-	if (c->json) {
-		json_end(&o.j, ']');
-		json_str(&o.j, "text", r == CLI_OK ? o.quoted.at : NULL);
-		json_end(&o.j, '}');
-	}
+	json_end(&o.j, ']');
+	json_str(&o.j, "text", r == CLI_OK ? o.quoted.at : NULL);
+	json_end(&o.j, '}');
 	strbuf_finish(&o.quoted);
 	return r;
 }

@@ -36,15 +36,13 @@ static int run(struct cli *c)
 			word && weight ? ", or this weight," : "");
 	if (r < 0)
 		return ask_failed(c, socket, r);
-	if (c->json) {
-		cli_json_open(c, &j, 1);
-		json_uint(&j, "tenant", tenant);
-		if (word)
-			json_str(&j, "priority", word);
-		if (weight)
-			json_uint(&j, "weight", weight);
-		json_end(&j, '}');
-	}
+	cli_json_open(c, &j, 1);
+	json_uint(&j, "tenant", tenant);
+	if (word)
+		json_str(&j, "priority", word);
+	if (weight)
+		json_uint(&j, "weight", weight);
+	json_end(&j, '}');
 	return CLI_OK;
 }
 

@@ -119,20 +119,15 @@ static int run(struct cli *c)
 	struct spec specs[CORUN_MAX];
 	struct arena arena;
 	struct ways t = {.c = c, .arena = &arena};
-	const char *device = cli_value(c, "device");
 	unsigned compile_s;
 	int r;
 
 	arena_init(&arena, 0);
-	r = kernelspec_read_all(c, &arena, CORUN_MAX, specs, &t.n);
+	r = kernelspec_read_all(c, &arena, CORUN_MAX, false, specs, &t.n);
 	if (r == CLI_OK)
 		r = read_options(&t, &compile_s);
 	if (r == CLI_OK) {
-		enum dev_kind kind = DEV_AUTO;
-
-		if (device)
-			dev_kind_parse(device, &kind);
-		r = corun_open_specs(c, &arena, specs, t.n, kind, true, &t.x);
+		r = corun_open_specs(c, &arena, specs, t.n, job_device_kind(c), true, &t.x);
 		if (r == CLI_OK) {
 			corun_limit(t.x, compile_s);
 			r = tune(&t);

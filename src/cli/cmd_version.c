@@ -11,10 +11,7 @@ static int run(struct cli *c)
 {
 	struct json j;
 
-	if (!c->json) {
-		strbuf_puts(&c->out, "heddle " HEDDLE_VERSION " (commit " HEDDLE_COMMIT ")\n");
-		return CLI_OK;
-	}
+	cli_show(c, "heddle " HEDDLE_VERSION " (commit " HEDDLE_COMMIT ")\n");
 	cli_json_open(c, &j, 1);
 	json_str(&j, "version", HEDDLE_VERSION);
 	json_str(&j, "commit", strcmp(HEDDLE_COMMIT, "unknown") ? HEDDLE_COMMIT : NULL);

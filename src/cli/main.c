@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,29 @@ void cli_emit(struct cli *c)
 	c->out.len = 0;
 }
 
+void cli_show(struct cli *c, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	if (c->json)
+		return;
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		c->out.failed = true;
+		return;
+	}
+	strbuf_add(&c->out, text, (size_t)n);
+	if (n && text[n - 1] == '\n') {
+		cli_emit(c);
+		fflush(stdout);
+	}
+	free(text);
+}
+
 /* A full disk or a closed pipe is a failure like any other. */
 static int flush_out(struct cli *c, int status)
 {
@@ -86,6 +110,7 @@ static int flush_out(struct cli *c, int status)
 		fprintf(stderr, "heddle: error: cannot write to standard output: %s\n",
 			strerror(c->out_error));
 	strbuf_finish(&c->out);
+	strbuf_finish(&c->unread);
 	return c->out_error && status == CLI_OK ? CLI_FAILED : status;
 }
 

@@ -13,21 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double stage_median(double *values, unsigned n)
-{
-	if (n == 0)
-		return 0;
-	qsort(values, n, sizeof(*values), by_value);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /* ---- command lines ---- */
 
 struct command {
@@ -51,9 +36,11 @@ static char *say(struct command *k, const char *fmt, ...)
 	return p;
 }
 
-static void arg(struct command *k, const char *a)
+/* An option and its value. */
+static void add(struct command *k, const char *option, const char *value)
 {
-	k->argv[k->n_argv++] = (char *)a;
+	k->argv[k->n_argv++] = (char *)option;
+	k->argv[k->n_argv++] = (char *)value;
 }
 
 static void arrange(
@@ -64,15 +51,11 @@ static void arrange(
 	/* What is measured are the forms, from the first launch on. */
 	if (s->spec.managed) {
 		k->env[k->n_env++] = "HEDDLE_FORM_WAIT_MS=60000";
-		arg(k, s->heddle);
-		arg(k, "run");
-		arg(k, "--socket");
-		arg(k, say(k, "%s/heddled.sock", s->dir));
-		arg(k, "--device");
-		arg(k, s->spec.device == DEV_CPU ? "cpu" : "cuda");
-		arg(k, "-p");
-		arg(k, run->equal ? "normal" : high ? "high" : "low");
-		arg(k, "--");
+		add(k, s->heddle, "run");
+		add(k, "--socket", say(k, "%s/heddled.sock", s->dir));
+		add(k, "--device", s->spec.device == DEV_CPU ? "cpu" : "cuda");
+		add(k, "-p", run->equal ? "normal" : high ? "high" : "low");
+		k->argv[k->n_argv++] = "--";
 	} else if (s->spec.device == DEV_CPU) {
 		k->env[k->n_env++] = say(k, "LD_LIBRARY_PATH=%s", s->cpu_folder);
 	} else if (s->spec.mps) {
@@ -96,27 +79,18 @@ static int make_command(struct stage *s, const struct stage_run *run, bool high,
 		return cli_error(s->c, "heddle builds them where a compiler for kernels is",
 			"the example program %s was not found", path);
 	arrange(s, run, high, k);
-	arg(k, k->program);
-	arg(k, "--size");
-	arg(k, p->size);
-	arg(k, "--scale");
-	arg(k, say(k, "%.6g", p->scale > 0 ? p->scale : 1.0));
-	arg(k, "--repeat");
-	arg(k, say(k, "%u", run->rounds));
-	arg(k, "--json");
-	arg(k, "--check");
-	arg(k, run->check ? run->check : "each");
-	if (run->reference) {
-		arg(k, "--reference");
-		arg(k, run->reference);
-	}
+	k->argv[k->n_argv++] = k->program;
+	add(k, "--size", p->size);
+	add(k, "--scale", say(k, "%.6g", p->scale > 0 ? p->scale : 1.0));
+	add(k, "--repeat", say(k, "%u", run->rounds));
+	add(k, "--check", run->check ? run->check : "each");
+	k->argv[k->n_argv++] = "--json";
+	if (run->reference)
+		add(k, "--reference", run->reference);
 	if (run->low.name && run->high.name) {
-		arg(k, "--role");
-		arg(k, high ? "high" : "low");
-		arg(k, "--barrier");
-		arg(k, say(k, "%s/barrier", s->dir));
-		arg(k, "--delay-us");
-		arg(k, say(k, "%.3f", run->delay_us));
+		add(k, "--role", high ? "high" : "low");
+		add(k, "--barrier", say(k, "%s/barrier", s->dir));
+		add(k, "--delay-us", say(k, "%.3f", run->delay_us));
 	}
 	return CLI_OK;
 }
@@ -187,8 +161,8 @@ static int read_child(struct stage *s, struct arena *a, const struct stage_run *
 		return cli_error(s->c, NULL, "%s (%s): %s: %u of %u rounds, results %s", name,
 			s->spec.name, child_status_text(child, status, sizeof(status)), rd.rounds,
 			run->rounds, rd.passed ? "correct" : "not all correct");
-	*(high ? &res->high_ns : &res->low_ns) = stage_median(rd.turnaround, rd.rounds);
-	*(high ? &res->high_kernel_ns : &res->low_kernel_ns) = stage_median(rd.kernel, rd.rounds);
+	*(high ? &res->high_ns : &res->low_ns) = median_of(rd.turnaround, rd.rounds);
+	*(high ? &res->high_kernel_ns : &res->low_kernel_ns) = median_of(rd.kernel, rd.rounds);
 	return CLI_OK;
 }
 
@@ -260,7 +234,7 @@ static void measure_makespan(struct arena *a, const struct stage_run *run, struc
 			from = r->high_launch_ns;
 		spans[i] = (double)(to - from);
 	}
-	res->makespan_ns = stage_median(spans, run->rounds);
+	res->makespan_ns = median_of(spans, run->rounds);
 }
 
 int stage_run(

@@ -5,6 +5,8 @@
  */
 #include "cli/progress.h"
 
+#include "base/measure.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +20,6 @@ static struct {
 	unsigned step, steps;
 	time_t since;
 } line;
-
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
 
 unsigned terminal_columns(int fd)
 {
@@ -46,7 +40,7 @@ void progress_begin(unsigned steps)
 	line.on = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
 	line.step = 0;
 	line.steps = steps;
-	line.since = now_s();
+	line.since = (time_t)(clock_ns() / 1000000000u);
 }
 
 void progress_more(int steps)
@@ -57,7 +51,7 @@ void progress_more(int steps)
 static void left(char *buf, size_t size)
 {
 	unsigned done = line.step - 1;
-	time_t passed = now_s() - line.since, s;
+	time_t passed = (time_t)(clock_ns() / 1000000000u) - line.since, s;
 
 	*buf = 0;
 	if (!done || line.step > line.steps || passed < 1)

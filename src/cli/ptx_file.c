@@ -245,7 +245,16 @@ static int choose(struct cli *c, struct cli_ptx *f, void *user)
 	return CLI_OK;
 }
 
-int cli_ptx_text(
+/* names: of those that there are, ", " behind each. */
+static int no_kernel(struct cli *c, struct strbuf *names, const char *path, const char *kernel)
+{
+	if (names->len > 2 && !names->failed)
+		names->at[names->len - 2] = 0; /* the last comma */
+	return cli_error(c, names->len ? names->at : "it holds no kernels that can be read",
+		"%s has no kernel '%s'", path, kernel);
+}
+
+static int find_text(
 	struct cli *c, const char *path, const char *kernel, char **ret_text, size_t *ret_len)
 {
 	struct choice ch = {.kernel = kernel};
@@ -264,11 +273,8 @@ int cli_ptx_text(
 		walk_image(&w, text, len);
 		free(text);
 		r = w.status;
-		if (ch.names.len > 2 && !ch.names.failed)
-			ch.names.at[ch.names.len - 2] = 0; /* the last comma */
 		if (r == CLI_OK && !ch.text)
-			r = cli_error(c, ch.names.len ? ch.names.at : "its PTX cannot be read",
-				"%s has no kernel '%s'", w.path, kernel);
+			r = no_kernel(c, &ch.names, w.path, kernel);
 	}
 	strbuf_finish(&ch.names);
 	if (r != CLI_OK) {
@@ -278,6 +284,39 @@ int cli_ptx_text(
 	*ret_text = ch.text;
 	*ret_len = ch.len;
 	return CLI_OK;
+}
+
+int cli_kernel_read(
+	struct cli *c, struct arena *a, const char *path, const char *kernel, struct cli_kernel *k)
+{
+	struct strbuf names = {0};
+	int r;
+
+	*k = (struct cli_kernel){.diags = ARENA_NEW(a, struct diag_list)};
+	r = k->diags ? find_text(c, path, kernel, &k->text, &k->len)
+		     : cli_error(c, NULL, "out of memory");
+	if (r != CLI_OK)
+		return r;
+	diag_init(k->diags, a, path, k->text, k->len);
+	if (ptx_parse(k->text, k->len, 0, k->diags, &k->module))
+		return cli_error(c, NULL, "out of memory");
+	if (k->diags->errors) {
+		cli_show_diags(k->diags);
+		return CLI_FAILED;
+	}
+	k->f = ptx_find_func(k->module, kernel);
+	if (k->f && k->f->is_entry && k->f->has_body)
+		return CLI_OK;
+	add_names(k->module, true, &names);
+	r = no_kernel(c, &names, path, kernel);
+	strbuf_finish(&names);
+	return r;
+}
+
+void cli_kernel_finish(struct cli_kernel *k)
+{
+	free(k->text);
+	ptx_module_free(k->module);
 }
 
 static int add_file(struct cli *c, struct cli_ptx *f, void *user)
@@ -391,18 +430,14 @@ int cli_ptx_each(struct cli *c, cli_ptx_fn *fn)
 	struct json j;
 	int status = CLI_OK;
 
-	if (c->json) {
-		cli_json_open(c, &j, 1);
-		json_begin_array(&j, "files");
-	}
+	cli_json_open(c, &j, 1);
+	json_begin_array(&j, "files");
 	for (int i = 0; i < c->n_operands; i++) {
 		int r = cli_ptx_walk(c, c->operands[i], fn, &j);
 
 		status = status ? status : r;
 	}
-	if (c->json) {
-		json_end(&j, ']');
-		json_end(&j, '}');
-	}
+	json_end(&j, ']');
+	json_end(&j, '}');
 	return status;
 }

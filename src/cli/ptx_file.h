@@ -28,12 +28,20 @@ struct cli_ptx {
  * that fn returned, which goes on. What fn gets is gone when it returns. */
 typedef int cli_ptx_fn(struct cli *c, struct cli_ptx *f, void *user);
 int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user);
-/* The PTX that has this kernel: the file itself if it is a text, whatever the text holds; of a
- * program, library, fatbin or cubin the PTX inside, and of several that have the kernel the one for
- * the oldest architecture, which newer ones can run, too. The caller frees it. CLI_OK or
- * CLI_FAILED, said. */
-int cli_ptx_text(
-	struct cli *c, const char *path, const char *kernel, char **ret_text, size_t *ret_len);
+/* A kernel, and the PTX that has it, parsed: the file itself if it is a text; of a program,
+ * library, fatbin or cubin the PTX inside, and of several that have the kernel the one for the
+ * oldest architecture, which newer ones can run, too. */
+struct cli_kernel {
+	char *text;
+	size_t len;
+	struct diag_list *diags; /* of the file, in the arena given */
+	struct ptx_module *module;
+	const struct ptx_func *f;
+};
+/* To be finished also after a failure. CLI_OK or CLI_FAILED, said. */
+int cli_kernel_read(struct cli *c, struct arena *a, const char *path, const char *kernel,
+	struct cli_kernel *ret);
+void cli_kernel_finish(struct cli_kernel *k);
 /* The same over all operands, in the JSON array "files"; user is the struct json. */
 int cli_ptx_each(struct cli *c, cli_ptx_fn *fn);
 /* The kernels of all words that are files, a line each, for completions: nothing else is said. The

@@ -34,16 +34,11 @@ static void dump(void *user, const char *pass, const char *kernel, const char *w
 {
 	struct ptx_dump *d = user;
 	struct strbuf text = {0}, path = {0};
-	FILE *f;
 
 	d->number += !strcmp(when, "in");
 	strbuf_printf(&path, "%s/%u-%s-%.100s-%s.ptx", d->dir, d->number, pass, kernel, when);
 	ptx_print(m, &text);
-	f = path.failed || text.failed ? NULL : fopen(path.at, "wb");
-	if (!f || fwrite(text.at, 1, text.len, f) != text.len || fclose(f) != 0) {
-		cli_error(d->c, NULL, "%s: %s", path.at ? path.at : d->dir, strerror(errno));
-		d->failed = true;
-	}
+	d->failed |= path.failed || cli_write_file(d->c, path.at, NULL, &text) != CLI_OK;
 	strbuf_finish(&text);
 	strbuf_finish(&path);
 }
@@ -55,17 +50,11 @@ void ptx_dump_to(struct ptx_dump *d, struct pass_request *rq)
 }
 
 /* ---- kernels ---- */
-struct input {
-	char *text;
-	struct diag_list *diags;
-	struct ptx_module *module;
-};
-
 struct forming {
 	struct cli *c;
 	struct arena arena;
 	struct spec specs[CTL_MAX_MERGED];
-	struct input of[CTL_MAX_MERGED];
+	struct cli_kernel of[CTL_MAX_MERGED];
 	struct pass_guest kernels[CTL_MAX_MERGED];
 	unsigned n;
 	struct pass_request rq;
@@ -74,42 +63,21 @@ struct forming {
 	struct ptx_dump dump;
 };
 
-static int out_of_memory(const struct forming *x)
-{
-	return cli_error(x->c, NULL, "out of memory");
-}
-
 static int read_kernel(struct forming *x, unsigned k)
 {
 	const struct spec *s = &x->specs[k];
-	struct input *in = &x->of[k];
+	struct cli_kernel *in = &x->of[k];
 	struct pass_guest *g = &x->kernels[k];
-	const struct ptx_func *f;
-	size_t len;
-	int r = cli_ptx_text(x->c, s->file, s->kernel, &in->text, &len);
+	int r = cli_kernel_read(x->c, &x->arena, s->file, s->kernel, in);
 
 	if (r != CLI_OK)
 		return r;
-	in->diags = ARENA_NEW(&x->arena, struct diag_list);
-	if (!in->diags)
-		return out_of_memory(x);
-	diag_init(in->diags, &x->arena, s->file, in->text, len);
-	if (ptx_parse(in->text, len, 0, in->diags, &in->module))
-		return out_of_memory(x);
-	if (in->diags->errors) {
-		cli_show_diags(in->diags);
-		return CLI_FAILED;
-	}
-	f = ptx_find_func(in->module, s->kernel);
-	if (!f || !f->is_entry || !f->has_body)
-		return cli_error(x->c, "heddle ptx check lists the kernels", "%s: no kernel '%s'",
-			s->file, s->kernel);
 	*g = (struct pass_guest){.m = in->module,
 		.name = s->kernel,
 		.file = s->file,
-		.dynamic_bytes = s->shared_bytes};
-	memcpy(g->block, s->block, sizeof(g->block));
-	memcpy(g->grid, s->grid, sizeof(g->grid));
+		.dynamic_bytes = s->shape.shared_bytes};
+	memcpy(g->block, s->shape.block, sizeof(g->block));
+	memcpy(g->grid, s->shape.grid, sizeof(g->grid));
 	return CLI_OK;
 }
 
@@ -141,11 +109,11 @@ static int read_fields(struct forming *x)
 static int refused(struct forming *x, int err)
 {
 	const struct pass_verdict *v = &x->form.verdict;
-	struct input *in = &x->of[x->form.which];
+	struct cli_kernel *in = &x->of[x->form.which];
 	const char *name = x->specs[x->form.which].kernel;
 
 	if (err == -ENOMEM)
-		return out_of_memory(x);
+		return cli_error(x->c, NULL, "out of memory");
 	if (err == -ENOTSUP && v->reason) {
 		diag_add(in->diags, DIAG_ERROR, v->line, v->col, 1, "kernel '%s' cannot be %s: %s",
 			name, ptx_form_row(x->c)->wants & PASS_WANTS_GRID ? "put so" : "merged",
@@ -250,7 +218,7 @@ static void show(struct forming *x)
 static int form(struct forming *x)
 {
 	const struct pass_row *row = ptx_form_row(x->c);
-	int r = kernelspec_read_shapes(x->c, &x->arena, row->max_kernels, x->specs, &x->n);
+	int r = kernelspec_read_all(x->c, &x->arena, row->max_kernels, true, x->specs, &x->n);
 
 	if (r == CLI_OK && row->wants & PASS_WANTS_GRID)
 		r = read_fields(x);
@@ -262,7 +230,7 @@ static int form(struct forming *x)
 		return r;
 	x->diags = ARENA_NEW(&x->arena, struct diag_list);
 	if (!x->diags)
-		return out_of_memory(x);
+		return cli_error(x->c, NULL, "out of memory");
 	diag_init(x->diags, &x->arena, row->name, NULL, 0);
 	x->rq.kernels = x->kernels;
 	x->rq.n = x->n;
@@ -285,10 +253,8 @@ int ptx_form_run(struct cli *c)
 	arena_init(&x->arena, 0);
 	r = form(x);
 	ptx_module_free(x->form.m);
-	for (unsigned k = 0; k < x->n; k++) {
-		ptx_module_free(x->of[k].module);
-		free(x->of[k].text);
-	}
+	for (unsigned k = 0; k < x->n; k++)
+		cli_kernel_finish(&x->of[k]);
 	arena_finish(&x->arena);
 	free(x);
 	return r;

@@ -3,10 +3,12 @@
 
 /* What verbs say and read: errors in one style (what, where, what to do), whole files, the parts of
  * the installation. */
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -207,35 +209,58 @@ void cli_show_diags(const struct diag_list *d)
 
 int cli_read_file(const struct cli *c, const char *path, char **ret_text, size_t *ret_len)
 {
-	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
 	struct strbuf b = {0};
-	char chunk[16384];
-	int err = 0;
-	size_t n;
+	int r = file_read(path, true, &b);
 
-	if (!f)
-		return cli_error(c, NULL, "%s: %s", path, strerror(errno));
-	strbuf_add(&b, "", 0);
-	while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
-		strbuf_add(&b, chunk, n);
-	if (ferror(f))
-		err = errno;
-	else if (b.failed)
-		err = ENOMEM;
-	if (f != stdin)
-		fclose(f);
-	if (err) {
+	if (r < 0) {
 		strbuf_finish(&b);
-		return cli_error(c, NULL, "%s: %s", path, strerror(err));
+		return cli_error(c, NULL, "%s: %s", path, strerror(-r));
 	}
 	*ret_text = b.at;
 	*ret_len = b.len;
 	return 0;
 }
 
+int cli_write_file(
+	const struct cli *c, const char *path, const char *hint, const struct strbuf *data)
+{
+	FILE *f = data->failed ? NULL : fopen(path, "wb");
+	bool ok = f && fwrite(data->at, 1, data->len, f) == data->len;
+
+	if (data->failed)
+		return cli_error(c, NULL, "out of memory");
+	if ((f && fclose(f)) || !ok)
+		return cli_error(c, hint, "%s: %s", path, strerror(errno));
+	return CLI_OK;
+}
+
+int cli_make_folder(const char *kind, char ret_path[64])
+{
+	const char *at = getenv("TMPDIR");
+	char path[64];
+
+	if (!at || snprintf(path, 64, "%s/heddle-%s-XXXXXX", at, kind) >= 64)
+		snprintf(path, 64, "/tmp/heddle-%s-XXXXXX", kind);
+	if (!mkdtemp(path))
+		return -errno;
+	memcpy(ret_path, path, sizeof(path));
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	remove(path);
+	return 0;
+}
+
+void cli_remove_folder(const char *path)
+{
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 void cli_json_open(struct cli *c, struct json *j, unsigned schema)
 {
-	json_init(j, &c->out);
+	json_init(j, c->json ? &c->out : &c->unread);
 	json_begin_object(j, NULL);
 	json_uint(j, "schema", schema);
 	json_str(j, "command", c->verb->name);

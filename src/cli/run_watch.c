@@ -71,17 +71,11 @@ static void catch_signals(struct sigaction old[])
 
 static int open_socket(struct watch *w)
 {
-	const char *at = getenv("TMPDIR");
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int r = cli_make_folder("run", w->dir);
 
-	/* A socket's path is short. */
-	if (!at ||
-		snprintf(w->dir, sizeof(w->dir), "%s/heddle-run-XXXXXX", at) >= (int)sizeof(w->dir))
-		snprintf(w->dir, sizeof(w->dir), "/tmp/heddle-run-XXXXXX");
-	if (!mkdtemp(w->dir)) {
-		w->dir[0] = 0;
-		return -errno;
-	}
+	if (r < 0)
+		return r;
 	snprintf(w->path, sizeof(w->path), "%s/report", w->dir);
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", w->path);
 	w->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

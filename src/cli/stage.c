@@ -5,7 +5,6 @@
  * that the user runs: socket, MPS pipes and the virtual GPU's name are this stage's own. */
 #include "cli/stage.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,68 +13,27 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "wire/wire.h"
 
-static void nap_ms(unsigned ms)
-{
-	nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
-		NULL);
-}
-
-int stage_device(struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128])
+int stage_device(
+	struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128], unsigned *ret_sms)
 {
 	enum dev_kind kind = DEV_AUTO;
 	struct cu_api cu;
 	CUdevice device;
+	int sms;
 
 	if (want && !dev_kind_parse(want, &kind))
 		return cli_usage(c, "--device is auto, cpu or cuda, not '%s'", want);
 	if (dev_open(kind, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
-		cu.cuDeviceGetName(ret_name, 128, device))
+		cu.cuDeviceGetName(ret_name, 128, device) ||
+		cu.cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
 		return cli_error(c, "heddle doctor says what this machine has", "no device");
 	*ret = dev_kind_of(&cu);
+	*ret_sms = (unsigned)sms;
 	return CLI_OK;
-}
-
-int stage_make_folder(const char *kind, char ret_path[64])
-{
-	const char *at = getenv("TMPDIR");
-	char path[64];
-
-	/* A socket's path is short. */
-	if (!at || snprintf(path, 64, "%s/heddle-%s-XXXXXX", at, kind) >= 64)
-		snprintf(path, 64, "/tmp/heddle-%s-XXXXXX", kind);
-	if (!mkdtemp(path))
-		return -errno;
-	memcpy(ret_path, path, sizeof(path));
-	return 0;
-}
-
-void stage_remove_folder(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		char child[512];
-		struct stat st;
-
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if ((size_t)snprintf(child, sizeof(child), "%s/%s", path, e->d_name) >=
-			sizeof(child))
-			continue;
-		if (!lstat(child, &st) && S_ISDIR(st.st_mode))
-			stage_remove_folder(child);
-		else
-			unlink(child);
-	}
-	if (d)
-		closedir(d);
-	rmdir(path);
 }
 
 /* ---- MPS, for the unmanaged baseline (heddled starts its own) ---- */
@@ -143,7 +101,7 @@ static int await_socket(struct stage *s, const char *path)
 		}
 		if (s->daemon.pid > 0 && kill(s->daemon.pid, 0))
 			break;
-		nap_ms(5);
+		usleep(5000);
 	}
 	return cli_error(s->c, NULL, "heddled did not start (%s/heddled.err)", s->dir);
 }
@@ -203,7 +161,7 @@ int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret)
 	int r;
 
 	child_catch_signals();
-	r = stage_make_folder("stage", s.dir);
+	r = cli_make_folder("stage", s.dir);
 	if (r < 0)
 		return cli_error(
 			c, "TMPDIR says where else", "a temporary folder: %s", strerror(-r));
@@ -224,7 +182,7 @@ void stage_close(struct stage *s)
 	child_finish(&s->daemon);
 	mps_stop(s);
 	if (*s->dir)
-		stage_remove_folder(s->dir);
+		cli_remove_folder(s->dir);
 	free(s->heddle);
 	free(s->heddled);
 	free(s->cpu_folder);

@@ -8,6 +8,7 @@
 #ifndef HEDDLE_STAGE_H
 #define HEDDLE_STAGE_H
 
+#include "base/measure.h"
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "dev/dev.h"
@@ -71,7 +72,8 @@ struct stage_run {
 
 /* Which device --device names (NULL: auto), and what it calls itself. Says what is wrong through c;
  * CLI_OK or CLI_FAILED, as all below. */
-int stage_device(struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128]);
+int stage_device(
+	struct cli *c, const char *want, enum dev_kind *ret, char ret_name[128], unsigned *ret_sms);
 /* Closes what it began when it fails. Signals end this process only once all is closed. */
 int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret);
 void stage_close(struct stage *s);
@@ -85,11 +87,5 @@ struct stage_event {
 };
 /* The event at *at, and *at past it; false after the last. */
 bool stage_next_event(const char **at, struct stage_event *ret);
-
-double stage_median(double *values, unsigned n); /* sorts them; 0 when n is 0 */
-/* A new folder in $TMPDIR or /tmp; 0 or negative errno. */
-int stage_make_folder(const char *kind, char ret_path[64]);
-/* A folder with all that is in it. */
-void stage_remove_folder(const char *path);
 
 #endif

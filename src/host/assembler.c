@@ -7,6 +7,7 @@
 #include "host/assembler.h"
 
 #include "base/base.h"
+#include "base/measure.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +23,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STACK    ((size_t)64 << 10)
@@ -336,21 +336,13 @@ static bool send_request(struct assembler *a, CUdevice dev, const struct request
 	return sent;
 }
 
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* Is there something to read, until then? 0: without end. */
 static bool comes(int fd, double until)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	for (;;) {
-		double left = until - now_ms();
+		double left = until - clock_ms();
 		int r = poll(&p, 1, !until ? -1 : left > 0 ? (int)MIN(left + 1, 1e9) : 0);
 
 		if (r != 0 && !(r < 0 && errno == EINTR))
@@ -376,7 +368,7 @@ static char read_byte(const struct own_fd *o, double until)
 
 static double limit_of(const struct assembler *a)
 {
-	return a->limit_s ? now_ms() + 1e3 * (a->limit_s + GRACE_S) : 0;
+	return a->limit_s ? clock_ms() + 1e3 * (a->limit_s + GRACE_S) : 0;
 }
 
 /* Whoever asks next asks another one. */
@@ -400,13 +392,13 @@ static enum assembled answer_of(
 		*ret_unbegun = true;
 		return ASSEMBLED_NOT;
 	}
-	from = now_ms();
+	from = clock_ms();
 	pthread_mutex_lock(&a->lock);
 	a->starts = true;
 	pthread_mutex_unlock(&a->lock);
 	byte = read_byte(pipe, limit_of(a));
 	if (ret_ms)
-		*ret_ms = now_ms() - from;
+		*ret_ms = clock_ms() - from;
 	if (byte == ASSEMBLER_LATE)
 		leave_it(a);
 	return byte == ASSEMBLER_DONE    ? ASSEMBLED

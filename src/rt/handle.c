@@ -32,15 +32,37 @@ int rt_fail(struct heddle *h, int err, const char *hint, const char *fmt, ...)
 
 int rt_cu_failed(struct heddle *h, CUresult r, const char *what)
 {
-	const char *name = cu_result_name(r), *text = cu_result_text(r);
+	struct host_fault f;
 
-	return rt_fail(h, -EIO, NULL, "%s: %s (%s)", what, text ? text : "unknown error",
-		name ? name : "?");
+	host_cu_failed(&f, r, what);
+	return rt_host_failed(h, &f, NULL, NULL);
 }
 
 int rt_out_of_memory(struct heddle *h)
 {
 	return rt_fail(h, -ENOMEM, NULL, "out of memory");
+}
+
+int rt_host_failed(
+	struct heddle *h, const struct host_fault *f, const struct host_set *s, const char *instead)
+{
+	const struct host_words words = {
+		.help = "\"help\"",
+		.steal = "\"merge steal\"",
+		.mixed = "\"merge mixed\"",
+		.streams = "\"streams\"",
+		.vertical = "\"vertical\"",
+		.plain = instead ? instead : "\"sequential\" and \"streams\" run any kernels",
+		.time = "heddle_limit_compiling",
+		.ptx = "the PTX",
+	};
+	struct strbuf text = {0}, hint = {0};
+
+	host_explain(f, s, &words, &text, &hint);
+	rt_fail(h, 0, hint.len ? hint.at : NULL, "%s", text.at ? text.at : "out of memory");
+	strbuf_finish(&text);
+	strbuf_finish(&hint);
+	return host_errno(f);
 }
 
 int rt_enter(struct heddle *h)
@@ -49,7 +71,7 @@ int rt_enter(struct heddle *h)
 		return -EINVAL;
 	if (!h->ready)
 		return rt_fail(h, -EINVAL, "heddle_open said why", "the device is not open");
-	RT_TRY(h, h->cu.cuCtxPushCurrent(h->context), "the context");
+	RT_TRY(h, h->d.cu.cuCtxPushCurrent(h->d.context), "the context");
 	return 0;
 }
 
@@ -57,7 +79,7 @@ void rt_leave(struct heddle *h)
 {
 	CUcontext own;
 
-	h->cu.cuCtxPopCurrent(&own);
+	h->d.cu.cuCtxPopCurrent(&own);
 }
 
 /* ---- the device ---- */
@@ -95,13 +117,17 @@ static int open_cpu(struct cu_api *ret)
 }
 
 /* Where it is not installed, what we compile is compiled here. */
-static void find_assembler(struct heddle *h)
+static int open_device(struct heddle *h)
 {
 	static const char *const places[] = {"heddle/" ASSEMBLER_PART, "../" ASSEMBLER_PART};
 	char path[PATH_MAX];
 	bool found = find_part(places, ARRAY_LEN(places), path);
+	struct host_fault f;
 
-	assembler_init(&h->assembler, &h->cu, found ? path : "", ASSEMBLER_LIMIT_S);
+	if (host_device_open(&h->d, found ? path : "", &f) < 0)
+		return rt_host_failed(h, &f, NULL, NULL);
+	h->ready = true;
+	return 0;
 }
 
 static CUresult find_device(const struct cu_api *cu)
@@ -131,52 +157,22 @@ static int open_driver(struct heddle *h, enum dev_kind kind)
 				    "machine has";
 	CUresult r;
 
-	if (kind != DEV_CPU && dev_open(DEV_CUDA, NULL, &h->cu) == 0) {
-		r = find_device(&h->cu);
+	if (kind != DEV_CPU && dev_open(DEV_CUDA, NULL, &h->d.cu) == 0) {
+		r = find_device(&h->d.cu);
 		if (r == CUDA_SUCCESS)
 			return 0;
-		dev_close(&h->cu);
+		dev_close(&h->d.cu);
 		/* "auto" would leave the GPU that the parent had without a word. */
 		if (kind == DEV_CUDA || r == CUDA_ERROR_NOT_INITIALIZED)
 			return begin_fails(h, r, "no GPU: the driver's cuInit", other);
 	}
 	if (kind == DEV_CUDA)
 		return rt_fail(h, -ENODEV, other, "no GPU: the driver library is missing");
-	if (open_cpu(&h->cu) < 0)
+	if (open_cpu(&h->d.cu) < 0)
 		return rt_fail(h, -ENODEV, "it is installed beside this library, in heddle/cpu",
 			"no GPU, and the virtual GPU's library was not found");
-	r = find_device(&h->cu);
+	r = find_device(&h->d.cu);
 	return r == CUDA_SUCCESS ? 0 : begin_fails(h, r, "the virtual GPU does not start", NULL);
-}
-
-static int open_device(struct heddle *h)
-{
-	int n, version;
-
-	RT_TRY(h, h->cu.cuDeviceGet(&h->device, 0), "the first device");
-	RT_TRY(h, h->cu.cuDeviceGetName(h->name, sizeof(h->name), h->device), "the device's name");
-	RT_TRY(h, h->cu.cuDriverGetVersion(&version), "the driver's version");
-	snprintf(h->driver, sizeof(h->driver), "%d", version);
-	RT_TRY(h,
-		h->cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, h->device),
-		"the device's SMs");
-	h->n_sms = (uint32_t)n;
-	RT_TRY(h, h->cu.cuDevicePrimaryCtxRetain(&h->context, h->device), "the primary context");
-	find_assembler(h);
-	h->ready = true;
-	return 0;
-}
-
-static int make_streams(struct heddle *h)
-{
-	RT_TRY(h, h->cu.cuStreamCreate(&h->main, CU_STREAM_NON_BLOCKING), "a stream");
-	RT_TRY(h, h->cu.cuEventCreate(&h->began, 0), "an event");
-	RT_TRY(h, h->cu.cuEventCreate(&h->ended, 0), "an event");
-	for (unsigned i = 0; i < RT_MAX; i++) {
-		RT_TRY(h, h->cu.cuStreamCreate(&h->streams[i], CU_STREAM_NON_BLOCKING), "a stream");
-		RT_TRY(h, h->cu.cuEventCreate(&h->done[i], 0), "an event");
-	}
-	return 0;
 }
 
 RT_API int heddle_open(const char *device, struct heddle **ret)
@@ -195,31 +191,7 @@ RT_API int heddle_open(const char *device, struct heddle **ret)
 		r = open_driver(h, kind);
 	if (r == 0)
 		r = open_device(h);
-	if (r == 0)
-		r = rt_enter(h);
-	if (r == 0) {
-		r = make_streams(h);
-		rt_leave(h);
-	}
 	return r;
-}
-
-static void free_streams(struct heddle *h)
-{
-	const struct cu_api *cu = &h->cu;
-
-	for (unsigned i = 0; i < RT_MAX; i++) {
-		if (h->streams[i])
-			cu->cuStreamDestroy(h->streams[i]);
-		if (h->done[i])
-			cu->cuEventDestroy(h->done[i]);
-	}
-	if (h->main)
-		cu->cuStreamDestroy(h->main);
-	if (h->began)
-		cu->cuEventDestroy(h->began);
-	if (h->ended)
-		cu->cuEventDestroy(h->ended);
 }
 
 RT_API void heddle_close(struct heddle *h)
@@ -236,24 +208,16 @@ RT_API void heddle_close(struct heddle *h)
 		rt_leave(h);
 		return;
 	}
-	assembler_finish(&h->assembler);
+	assembler_finish(&h->d.assembler);
 	if (entered) {
-		for (struct rt_split *s = h->splits, *next; s; s = next) {
-			next = s->next;
-			dev_green_destroy(&h->cu, &s->green);
-			free(s);
-		}
-		for (struct rt_form *f = h->forms, *next; f; f = next) {
-			next = f->next;
-			rt_form_free(h, f);
-		}
+		host_forms_free(&h->d, &h->forms);
+		host_device_close(&h->d);
 		for (struct rt_kernel *k = h->kernels, *next; k; k = next) {
 			next = k->next;
 			rt_kernel_free(h, k);
 		}
-		free_streams(h);
 		rt_leave(h);
-		h->cu.cuDevicePrimaryCtxRelease(h->device);
+		h->d.cu.cuDevicePrimaryCtxRelease(h->d.device);
 		rt_pools_release();
 	}
 	/* The driver stays loaded: it has threads of its own. */
@@ -273,13 +237,13 @@ RT_API int heddle_limit_compiling(struct heddle *h, unsigned seconds)
 		return rt_fail(h, -EINVAL, "heddle_open said why", "the device is not open");
 	if (!seconds || seconds > COMPILING_MAX)
 		return rt_fail(h, -EINVAL, "1 to 86,400", "%u s are no limit", seconds);
-	assembler_limit(&h->assembler, seconds);
+	assembler_limit(&h->d.assembler, seconds);
 	return 0;
 }
 
 RT_API const char *heddle_device(const struct heddle *h)
 {
-	return h ? h->name : "";
+	return h ? h->d.name : "";
 }
 
 /* ---- memory ---- */
@@ -298,7 +262,7 @@ RT_API int heddle_alloc(struct heddle *h, size_t bytes, uint64_t *ret_address)
 
 	if (r < 0)
 		return r;
-	c = h->cu.cuMemAlloc(&at, bytes);
+	c = h->d.cu.cuMemAlloc(&at, bytes);
 	if (c == CUDA_SUCCESS)
 		*ret_address = at;
 	return finish(h, c, "allocating device memory");
@@ -315,7 +279,7 @@ RT_API int heddle_free(struct heddle *h, uint64_t address)
 		rt_leave(h);
 		return r;
 	}
-	r = finish(h, h->cu.cuMemFree(address), "freeing device memory");
+	r = finish(h, h->d.cu.cuMemFree(address), "freeing device memory");
 	rt_pools_release();
 	return r;
 }
@@ -324,7 +288,8 @@ RT_API int heddle_write(struct heddle *h, uint64_t to, const void *from, size_t 
 {
 	int r = rt_enter(h);
 
-	return r < 0 ? r : finish(h, h->cu.cuMemcpyHtoD(to, from, bytes), "copying to the device");
+	return r < 0 ? r
+		     : finish(h, h->d.cu.cuMemcpyHtoD(to, from, bytes), "copying to the device");
 }
 
 RT_API int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes)
@@ -332,5 +297,5 @@ RT_API int heddle_read(struct heddle *h, void *to, uint64_t from, size_t bytes)
 	int r = rt_enter(h);
 
 	return r < 0 ? r
-		     : finish(h, h->cu.cuMemcpyDtoH(to, from, bytes), "copying from the device");
+		     : finish(h, h->d.cu.cuMemcpyDtoH(to, from, bytes), "copying from the device");
 }

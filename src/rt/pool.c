@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANY_KERNEL   "ordinary launches run any kernel" /* a hint */
 #define THREADS      1024u
 #define REGISTERS    32u
 #define ARGS         1024u
@@ -51,9 +52,9 @@ static int check_options(struct heddle *h, struct heddle_tasks_options *o)
 	if (o->registers != 32 && o->registers != 64 && o->registers != 128)
 		return rt_fail(h, -EINVAL, "32, 64 or 128", "a pool with %u registers a thread",
 			o->registers);
-	if (o->leave_sms >= h->n_sms)
+	if (o->leave_sms >= h->d.n_sms)
 		return rt_fail(h, -EINVAL, NULL, "a pool that leaves %u of %u SMs", o->leave_sms,
-			h->n_sms);
+			h->d.n_sms);
 	if (o->args_bytes > ARGS_MAX)
 		return rt_fail(h, -EINVAL, NULL, "kernels with %u bytes of parameters: at most %u",
 			o->args_bytes, ARGS_MAX);
@@ -67,7 +68,7 @@ static int ask(struct heddle *h, CUdevice_attribute what, unsigned *ret)
 {
 	int v = 0;
 
-	RT_TRY(h, h->cu.cuDeviceGetAttribute(&v, what, h->device), "the device's limits");
+	RT_TRY(h, h->d.cu.cuDeviceGetAttribute(&v, what, h->d.device), "the device's limits");
 	*ret = (unsigned)MAX(v, 0);
 	return 0;
 }
@@ -111,7 +112,7 @@ static int find_shape(struct heddle_tasks *t)
 	t->shared_bytes = t->shared_most;
 	if (!o->shared_bytes) /* the other half is for others, and for caching */
 		t->shared_bytes = t->shared_most / 2 / TASK_UNIT * TASK_UNIT;
-	t->n_columns = MIN((h->n_sms - o->leave_sms) * t->per_sm, POOL_MAX_COLUMNS);
+	t->n_columns = MIN((h->d.n_sms - o->leave_sms) * t->per_sm, POOL_MAX_COLUMNS);
 	t->executors = o->threads / 32 - 1;
 	t->more_bytes = (uint32_t)round_up(o->args_bytes, 16);
 	return 0;
@@ -124,21 +125,22 @@ static int get_memory(struct heddle_tasks *t)
 	size_t own = n * (sizeof(struct task_own) + TASK_ROWS * (size_t)t->more_bytes);
 	const unsigned flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
 
-	RT_TRY(h, h->cu.cuMemHostAlloc((void **)&t->columns, n * sizeof(*t->columns), flags),
+	RT_TRY(h, h->d.cu.cuMemHostAlloc((void **)&t->columns, n * sizeof(*t->columns), flags),
 		"a pool's rows");
-	RT_TRY(h, h->cu.cuMemHostAlloc((void **)&t->more, more, flags), "a pool's parameters");
-	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->columns_at, t->columns, 0), "a pool's rows");
-	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->more_at, t->more, 0), "a pool's rows");
-	RT_TRY(h, h->cu.cuMemAlloc(&t->own, own), "a pool's memory");
-	RT_TRY(h, h->cu.cuMemsetD8(t->own, 0, own), "a pool's memory");
-	RT_TRY(h, h->cu.cuMemAlloc(&t->tickets, POOL_LAUNCHES * TICKET_BYTES), "a pool's memory");
-	RT_TRY(h, h->cu.cuMemHostAlloc((void **)&t->lists, POOL_LAUNCHES * n * 4, flags),
+	RT_TRY(h, h->d.cu.cuMemHostAlloc((void **)&t->more, more, flags), "a pool's parameters");
+	RT_TRY(h, h->d.cu.cuMemHostGetDevicePointer(&t->columns_at, t->columns, 0),
+		"a pool's rows");
+	RT_TRY(h, h->d.cu.cuMemHostGetDevicePointer(&t->more_at, t->more, 0), "a pool's rows");
+	RT_TRY(h, h->d.cu.cuMemAlloc(&t->own, own), "a pool's memory");
+	RT_TRY(h, h->d.cu.cuMemsetD8(t->own, 0, own), "a pool's memory");
+	RT_TRY(h, h->d.cu.cuMemAlloc(&t->tickets, POOL_LAUNCHES * TICKET_BYTES), "a pool's memory");
+	RT_TRY(h, h->d.cu.cuMemHostAlloc((void **)&t->lists, POOL_LAUNCHES * n * 4, flags),
 		"a pool's lists");
-	RT_TRY(h, h->cu.cuMemHostGetDevicePointer(&t->lists_at, t->lists, 0), "a pool's lists");
+	RT_TRY(h, h->d.cu.cuMemHostGetDevicePointer(&t->lists_at, t->lists, 0), "a pool's lists");
 	for (unsigned i = 0; i < POOL_LAUNCHES; i++) {
 		struct pool_launch *l = &t->at_once[i];
 
-		RT_TRY(h, h->cu.cuStreamCreate(&l->stream, CU_STREAM_NON_BLOCKING), "a stream");
+		RT_TRY(h, h->d.cu.cuStreamCreate(&l->stream, CU_STREAM_NON_BLOCKING), "a stream");
 		l->ticket = t->tickets + i * TICKET_BYTES;
 		l->list = t->lists + i * n;
 		l->list_at = t->lists_at + i * n * 4;
@@ -159,7 +161,7 @@ static int get_memory(struct heddle_tasks *t)
 
 static void free_memory(struct heddle_tasks *t)
 {
-	const struct cu_api *cu = &t->h->cu;
+	const struct cu_api *cu = &t->h->d.cu;
 
 	if (rt_enter(t->h) < 0)
 		return;
@@ -307,9 +309,9 @@ static int refused(
 	if (err == -ENOMEM)
 		return rt_out_of_memory(t->h);
 	if (err == -ENOTSUP && v->reason)
-		return rt_fail(t->h, -ENOTSUP, "ordinary launches run any kernel",
-			"kernel '%s' cannot be a task%s: %s", name,
-			f->partly ? " with blocks that end in a part of a warp" : "", v->reason);
+		return rt_fail(t->h, -ENOTSUP, ANY_KERNEL, "kernel '%s' cannot be a task%s: %s",
+			name, f->partly ? " with blocks that end in a part of a warp" : "",
+			v->reason);
 	return rt_fail(t->h, -EINVAL, "this is a bug in heddle: please report it with the PTX",
 		"kernel '%s' could not be made a task: %s", name, strerror(-err));
 }
@@ -333,11 +335,14 @@ static void note(struct heddle_tasks *t, const struct pool_form *f, const struct
 static int compile_apart(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	char what[200];
+	struct host_fault f;
 
 	snprintf(what, sizeof(what), "kernel '%.100s' as a task%s",
 		t->kernel[t->form[n - 1].kernel].kernel->name,
 		n > 1 ? ", with those that the pool has" : "");
-	return rt_compile_apart(t->h, text, what, "ordinary launches run any kernel");
+	return host_compile_apart(&t->h->d, text, what, NULL, &f) < 0
+		       ? rt_host_failed(t->h, &f, NULL, ANY_KERNEL)
+		       : 0;
 }
 
 /* An SM holds fewer blocks with the new kernel than the pool has there. */
@@ -358,6 +363,7 @@ static int too_few(struct heddle *h, int per_sm, unsigned had)
 static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 {
 	struct heddle *h = t->h;
+	struct host_fault f;
 	CUmodule module;
 	CUfunction fn;
 	unsigned usable;
@@ -366,31 +372,35 @@ static int load(struct heddle_tasks *t, const struct strbuf *text, unsigned n)
 	pthread_mutex_lock(&t->lock);
 	r = atomic_load(&t->state) == POOL_FAILED ? rt_fail(h, -EIO, NULL, "%s", t->why) : 0;
 	pthread_mutex_unlock(&t->lock);
-	if (r == 0)
-		r = rt_compile(h, "a pool's kernel", text->at, TASK_ENTRY, 0, &module, &fn);
+	if (r == 0 &&
+		host_load(&h->d, "a pool's kernel", text->at, TASK_ENTRY, &module, &fn, &f) < 0)
+		r = rt_host_failed(h, &f, NULL, NULL);
 	if (r < 0)
 		return r;
 	/* What a launch may ask for; of more than that the driver says that an SM holds no block.
 	 */
 	RT_TRY(h,
-		h->cu.cuFuncSetAttribute(
+		h->d.cu.cuFuncSetAttribute(
 			fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)t->shared_most),
 		"a pool's shared memory");
 	RT_TRY(h,
-		h->cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+		h->d.cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&per_sm, fn, (int)t->o.threads, t->shared_most),
 		"a pool's kernel");
-	usable = MIN(t->n_columns, (unsigned)per_sm * (h->n_sms - t->o.leave_sms));
+	usable = MIN(t->n_columns, (unsigned)per_sm * (h->d.n_sms - t->o.leave_sms));
 	if (per_sm == 0 || (t->module && usable < atomic_load(&t->usable)))
-		r = too_few(h, per_sm, atomic_load(&t->usable) / (h->n_sms - t->o.leave_sms));
+		r = too_few(h, per_sm, atomic_load(&t->usable) / (h->d.n_sms - t->o.leave_sms));
 	for (unsigned i = 0; r == 0 && i < n; i++)
-		r = rt_vars_fill(h, t->kernel[t->form[i].kernel].kernel, i, module);
+		r = host_kernel_fill_vars(
+			    &h->d, &t->kernel[t->form[i].kernel].kernel->host, i, module, &f) < 0
+			    ? rt_host_failed(h, &f, NULL, NULL)
+			    : 0;
 	if (r < 0) {
-		h->cu.cuModuleUnload(module);
+		h->d.cu.cuModuleUnload(module);
 		return r;
 	}
 	if (t->module)
-		h->cu.cuModuleUnload(t->module);
+		h->d.cu.cuModuleUnload(t->module);
 	t->module = module;
 	t->fn = fn;
 	atomic_store(&t->usable, usable); /* rows elsewhere would never be seen: never fewer */
@@ -420,7 +430,7 @@ static int build(struct heddle_tasks *t, unsigned n, bool wide)
 		const struct rt_kernel *k = t->kernel[t->form[i].kernel].kernel;
 
 		kinds[i] = (struct pass_task){
-			.m = k->alone, .name = k->entry, .partly = t->form[i].partly};
+			.m = k->host.alone, .name = k->entry, .partly = t->form[i].partly};
 	}
 	r = pass_tasks(kinds, n, &pool, &diags, &m, &verdict, &which);
 	if (r < 0) {
@@ -468,7 +478,7 @@ static int add_form(struct heddle_tasks *t, unsigned kernel, bool partly)
 
 static int get_stamps(struct heddle_tasks *t)
 {
-	const struct cu_api *cu = &t->h->cu;
+	const struct cu_api *cu = &t->h->d.cu;
 	size_t bytes = (size_t)t->n_columns * 32 * sizeof(*t->stamps);
 
 	RT_TRY(t->h,
@@ -495,13 +505,13 @@ int pool_read_stamps(struct heddle_tasks *t, uint64_t id, struct task_stamps *re
 {
 	struct pool_column *c;
 	struct task_stamps *from;
-	uint64_t gen, until = pool_now_ns() + STAMPS_NS;
+	uint64_t gen, until = clock_ns() + STAMPS_NS;
 	unsigned row;
 
 	c = pool_of_id(t, id, &row, &gen);
 	from = &t->stamps[(c - t->of) * 32 + row];
 	while (__atomic_load_n(&from->gen, __ATOMIC_ACQUIRE) != (uint8_t)gen)
-		if (pool_now_ns() > until)
+		if (clock_ns() > until)
 			return pool_fail(-ETIMEDOUT, "a task's stamps do not come");
 	*ret = *from;
 	return 0;
@@ -579,16 +589,14 @@ RT_API int heddle_tasks_add(struct heddle_tasks *t, const char *kernel, unsigned
 	if (n == HEDDLE_MAX_TASK_KERNELS)
 		return pool_fail(
 			-E2BIG, "a pool has no more than %d kernels", HEDDLE_MAX_TASK_KERNELS);
-	if (k->bytes > t->more_bytes)
+	if (k->host.bytes > t->more_bytes)
 		return pool_fail(-E2BIG,
 			"kernel '%s' has %u bytes of parameters, and the pool was made for %u; "
 			"args_bytes says how many",
-			kernel, k->bytes, t->o.args_bytes);
-	if (k->no_vars)
-		return pool_fail(-ENOTSUP, "kernel '%s' cannot be a task: %s%s", kernel,
-			*k->no_vars ? "the driver does not tell where this module variable is: "
-				    : "module variables are too many, or oddly used",
-			k->no_vars);
+			kernel, k->host.bytes, t->o.args_bytes);
+	if (k->host.no_vars)
+		return pool_fail(
+			-ENOTSUP, "kernel '%s' cannot be a task: %s", kernel, k->host.no_vars);
 	*to = (struct pool_kernel){.kernel = k};
 	atomic_init(&to->form[0], -1);
 	atomic_init(&to->form[1], -1);

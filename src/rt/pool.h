@@ -16,6 +16,7 @@
 #ifndef HEDDLE_RT_POOL_H
 #define HEDDLE_RT_POOL_H
 
+#include "base/measure.h"
 #include "heddle/task.h"
 #include "pass/task/task.h"
 #include "rt/pool_launch.h"
@@ -113,7 +114,6 @@ int pool_fail(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Behind what it says already. */
 int pool_fail_more(int err, const char *fmt, ...) HD_PRINTF(2, 3);
 int pool_fail_as(const struct heddle *h, int err); /* what h says */
-uint64_t pool_now_ns(void);
 
 /* pool.c: a form of a kernel that is not there yet; -ENOTSUP: there is none. */
 int pool_need_form(struct heddle_tasks *t, unsigned kernel, bool partly);

@@ -146,7 +146,7 @@ static uint64_t find_beat_ns(const struct heddle_tasks *t)
 
 static CUresult start(struct heddle_tasks *t, const struct pool_launch *l, unsigned n)
 {
-	const struct cu_api *cu = &t->h->cu;
+	const struct cu_api *cu = &t->h->d.cu;
 	struct ctl_args none = {0};
 	struct task_args a = {
 		.columns = t->columns_at,
@@ -159,13 +159,13 @@ static CUresult start(struct heddle_tasks *t, const struct pool_launch *l, unsig
 		.launch = l->number,
 		.more_bytes = t->more_bytes,
 		.shared_bytes = t->shared_bytes,
-		.first_free_sm = t->o.leave_sms ? t->h->n_sms - t->o.leave_sms : UINT32_MAX,
+		.first_free_sm = t->o.leave_sms ? t->h->d.n_sms - t->o.leave_sms : UINT32_MAX,
 		.stamps = t->stamps_at,
 	};
 	void *params[] = {&a, &none};
 	/* Blocks on SMs that are left leave at once, and others come for them: to the same SMs, as
 	 * those are the emptiest. So there are many; who finds no column left, leaves, too. */
-	unsigned grid = t->o.leave_sms ? COMING * t->h->n_sms * t->per_sm : n;
+	unsigned grid = t->o.leave_sms ? COMING * t->h->d.n_sms * t->per_sm : n;
 	CUresult r = cu->cuMemsetD32Async(l->ticket, 0, 1, l->stream);
 
 	if (r == CUDA_SUCCESS)
@@ -222,7 +222,7 @@ CUresult pool_query(struct heddle_tasks *t)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	for (unsigned i = 0; i < POOL_LAUNCHES; i++) {
 		struct pool_launch *l = &t->at_once[i];
-		CUresult r = l->number ? t->h->cu.cuStreamQuery(l->stream) : CUDA_SUCCESS;
+		CUresult r = l->number ? t->h->d.cu.cuStreamQuery(l->stream) : CUDA_SUCCESS;
 
 		if (l->number && r == CUDA_SUCCESS)
 			note_end(t, l);
@@ -242,7 +242,7 @@ CUresult pool_find_fault(struct heddle_tasks *t)
 	for (unsigned i = 0; i < POOL_LAUNCHES && r == CUDA_SUCCESS; i++) {
 		const struct pool_launch *l = &t->at_once[i];
 
-		r = l->number ? t->h->cu.cuStreamQuery(l->stream) : CUDA_SUCCESS;
+		r = l->number ? t->h->d.cu.cuStreamQuery(l->stream) : CUDA_SUCCESS;
 		r = r == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : r;
 	}
 	rt_leave(t->h);

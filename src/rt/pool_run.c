@@ -26,14 +26,6 @@
 #define PATIENCE_NS 10000000u /* until a request to leave is withdrawn, at least; */
 #define REFUSED     4u        /* doubled at most so often */
 
-uint64_t pool_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void nap(uint64_t ns)
 {
 	struct timespec t = {.tv_nsec = (long)ns};
@@ -104,7 +96,7 @@ int pool_resume(struct heddle_tasks *t)
 		!has_work(t))
 		return 0;
 	atomic_store(&t->state, POOL_RUNNING);
-	r = pool_bring(t, pool_now_ns());
+	r = pool_bring(t, clock_ns());
 	if (r != CUDA_SUCCESS)
 		return fail(t, r);
 	pthread_cond_broadcast(&t->changed);
@@ -135,7 +127,7 @@ void pool_heavy_fence(const struct heddle_tasks *t)
 
 static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
 {
-	uint64_t now = pool_now_ns();
+	uint64_t now = clock_ns();
 
 	for (unsigned i = 0; i < POOL_LAUNCHES; i++) {
 		struct pool_launch *l = &t->at_once[i];
@@ -155,7 +147,7 @@ static void ask_all(struct heddle_tasks *t, bool leave, uint32_t but)
  * have nearly all columns, is asked only after another one has ended. */
 static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 {
-	uint64_t begin = limit_ns == UINT64_MAX ? 0 : pool_now_ns();
+	uint64_t begin = limit_ns == UINT64_MAX ? 0 : clock_ns();
 	bool all = !begin || pool_count_launches(t) < POOL_LAUNCHES;
 	CUresult r;
 
@@ -165,7 +157,7 @@ static int await_end(struct heddle_tasks *t, uint64_t limit_ns)
 			all = true;
 			ask_all(t, true, 0);
 		}
-		if (begin && pool_now_ns() - begin > limit_ns) {
+		if (begin && clock_ns() - begin > limit_ns) {
 			ask_all(t, false, 0);
 			atomic_store(&t->state, POOL_RUNNING);
 			return -ETIMEDOUT;
@@ -362,15 +354,15 @@ static void *monitor(void *user)
 {
 	struct heddle_tasks *t = user;
 	uint64_t every = (uint64_t)t->o.beat_every_ms * 1000000u;
-	struct watch w = {.busy_at = pool_now_ns(), .beat_at = pool_now_ns()};
+	struct watch w = {.busy_at = clock_ns(), .beat_at = clock_ns()};
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->stop) {
-		uint64_t now = pool_now_ns();
+		uint64_t now = clock_ns();
 
 		if (atomic_load(&t->state) != POOL_RUNNING) {
 			pthread_cond_wait(&t->changed, &t->lock);
-			w.busy_at = pool_now_ns();
+			w.busy_at = clock_ns();
 			continue;
 		}
 		look_after(t, &w, now);

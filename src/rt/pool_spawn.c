@@ -271,7 +271,7 @@ static int await(struct heddle_tasks *t, const struct pool_column *c, unsigned r
 		r = pool_pump(t);
 		if (r < 0)
 			return pool_has_ended(t, c, row, gen) ? 0 : r;
-		now = pool_now_ns();
+		now = clock_ns();
 		until = until ? until : now + MIN(timeout_ns, UINT64_MAX - now);
 		if (now >= until && timeout_ns != UINT64_MAX)
 			return pool_has_ended(t, c, row, gen)
@@ -296,7 +296,7 @@ RT_API int heddle_tasks_wait(struct heddle_tasks *t, uint64_t id, uint64_t timeo
 
 RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 {
-	uint64_t begin = pool_now_ns();
+	uint64_t begin = clock_ns();
 	int checked = pool_check(t);
 
 	if (checked < 0)
@@ -310,7 +310,7 @@ RT_API int heddle_tasks_wait_all(struct heddle_tasks *t, uint64_t timeout_ns)
 
 			if (gen == 0 || pool_has_ended(t, &t->of[c], row, gen))
 				continue;
-			spent = pool_now_ns() - begin;
+			spent = clock_ns() - begin;
 			if (timeout_ns != UINT64_MAX)
 				left = spent < timeout_ns ? timeout_ns - spent : 0;
 			r = await(t, &t->of[c], row, gen, left);

@@ -28,17 +28,17 @@ hd_pick stands in merged forms alone; the other ways go on, in corun and in tune
 
   $ export HEDDLE_VGPU="$name,crash=hd_pick"
   $ both corun --how merge
-  heddle corun: error: kernels 1, 'put', and 2, 'put', --how merge: the driver's compiler crashes of it (in a process of its own)
-    hint: another --how: sequential and streams run any kernels
+  heddle corun: error: kernels 1, 'put', and 2, 'put', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
+    hint: another way: --how sequential and --how streams run any kernels
   [1]
   $ both corun --how horizontal --check | tail -n 1
   memory is what the kernels leave alone
   $ both corun --how weave --check | tail -n 1
   memory is what the kernels leave alone
   $ both tune --rounds 1 --points 1 --store t.db > out
-  $ sed -n 's/ [ 0-9.]*%.*//p; /crashes/p' out | grep -v green | sort
+  $ sed -n 's/ [ 0-9.]*%.*//p; /crashed/p' out | grep -v green | sort
   horizontal
-  merge steal                          kernels 1, 'put', and 2, 'put', --how merge: the driver's compiler crashes of it (in a process of its own)
+  merge steal                          kernels 1, 'put', and 2, 'put', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
   sequential
   streams
   vertical
@@ -53,13 +53,13 @@ A kernel's launch of its own is another form:
 
   $ export HEDDLE_VGPU="$name,crash=maxntid 32"
   $ both corun --how merge --own 1
-  heddle corun: error: kernel 1, 'put', --how merge with a launch of its own: the driver's compiler crashes of it (in a process of its own)
-    hint: another --how: sequential and streams run any kernels
+  heddle corun: error: kernel 1, 'put', in a launch of its own: the driver's compiler crashed on it (in a separate process)
+    hint: another way: --how sequential and --how streams run any kernels
   [1]
   $ both corun --how merge --own 2 --check | tail -n 1
   memory is what the kernels leave alone
 
-What it crashes of once it is given once more:
+What it crashed of once it is given once more:
 
   $ mkdir once
   $ export HEDDLE_VGPU="$name,crash=hd_pick,once"
@@ -72,13 +72,13 @@ Without an end:
 
   $ export HEDDLE_VGPU="$name,hang=maxntid 96"
   $ both corun --how horizontal --compile-s 1
-  heddle corun: error: kernels 1, 'put', and 2, 'put', --how horizontal: the driver's compiler has not compiled it in 1 s
-    hint: another --how (sequential and streams run any kernels), or more time: --compile-s
+  heddle corun: error: kernels 1, 'put', and 2, 'put', as one launch, "horizontal": the driver's compiler has not compiled it in 1 s
+    hint: another way (--how sequential and --how streams run any kernels), or more time: --compile-s
   [1]
   $ both corun --how vertical --check | tail -n 1
   memory is what the kernels leave alone
   $ both tune --compile-s 1 --rounds 1 --points 1 --store t.db | grep horizontal
-  horizontal                           kernels 1, 'put', and 2, 'put', --how horizontal: the driver's compiler has not compiled it in 1 s
+  horizontal                           kernels 1, 'put', and 2, 'put', as one launch, "horizontal": the driver's compiler has not compiled it in 1 s
 
 What the other process has compiled is in the driver's cache, and not compiled again, here or there:
 

@@ -178,7 +178,7 @@ Large buffers are compared on the device: 16 bytes a thread, and what is left at
 What cannot be merged is shown where it stands.
 
   $ heddle corun --device cpu -- $put 'u32[6]:zero' u32:3 + k.ptx half --grid 1 --block 64 'u32[1]:zero'
-  k.ptx:47:3: error: kernel 'half' cannot be merged: bar.arrive may leave a barrier half full at the block's end
+  k.ptx:47:3: error: kernel 2, 'half', cannot be merged: bar.arrive may leave a barrier half full at the block's end
       bar.arrive 1, 64;
       ^
   [1]
@@ -206,7 +206,7 @@ Parameters of all together may be more than a launch takes.
   7
   7
   $ heddle corun --device cpu -- $large + $large + $large
-  large.ptx: error: kernel 'large' cannot be merged: all parameters together are more than 4096 bytes
+  large.ptx: error: kernel 3, 'large', cannot be merged: all parameters together are more than 4096 bytes
   [1]
 
 Blocks that may wait for each other are there at once, or refused.
@@ -224,11 +224,11 @@ Blocks that may wait for each other are there at once, or refused.
   [1]
   $ heddle corun --device cpu --schedule partition -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero'
   heddle corun: error: the blocks of kernel 2, 'meet', may wait for each other: with workers of its own they may never all be there at once
-    hint: --schedule steal, and no launch of its own
+    hint: --how merge --schedule steal, and no launch of its own
   [1]
   $ heddle corun --device cpu --own 2 -- $put 'u32[6]:zero' u32:3 + $meet --grid 20 'u32[1]:zero'
   heddle corun: error: the blocks of kernel 2, 'meet', may wait for each other: with workers of its own they may never all be there at once
-    hint: --schedule steal, and no launch of its own
+    hint: --how merge --schedule steal, and no launch of its own
   [1]
 
 A kernel with a launch of its own beside the merged one.

@@ -67,7 +67,7 @@ if [ -n "$(find moved -name va.ptx)" ]; then
 	! HEDDLE_VGPU="installed-$$,crash=hd_pick" "$heddle" corun --device cpu --how merge \
 		-- "$ptx" va --grid 4 --block 256 'f32[1000]:zero' 'f32[1000]:zero' 'f32[1000]:zero' u32:1000 u32:1 >"$dir/out" 2>&1 ||
 		fail "a compiler that crashes, and yet"
-	grep -q 'compiler crashes of it' "$dir/out" || fail "a compiler that crashes: $(cat "$dir/out")"
+	grep -q 'compiler crashed on it' "$dir/out" || fail "a compiler that crashes: $(cat "$dir/out")"
 else
 	echo "no kernels were built: no program was run"
 fi

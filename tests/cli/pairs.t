@@ -15,8 +15,8 @@ Numbers and ways vary; hd_pick stands in merged forms alone:
   va + va N N - N N - - - N
   va + transpose N N - N N - - - N
   -: green of all pairs: green contexts: the driver (CUDA N and later have them), or the device, has none
-  -: steal, steal*, part. of va + va: kernels N, 'va', and N, 'va', --how merge: the driver's compiler crashes of it (in a process of its own)
-  -: steal, steal*, part. of va + transpose: kernels N, 'va', and N, 'transpose', --how merge: the driver's compiler crashes of it (in a process of its own)
+  -: steal, steal*, part. of va + va: kernels N, 'va', and N, 'va', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
+  -: steal, steal*, part. of va + transpose: kernels N, 'va', and N, 'transpose', as one launch, "merge": the driver's compiler crashed on it (in a separate process)
   $ grep -c '"steal": null' a.json
   2
 

@@ -24,7 +24,8 @@ corun() {
 	corun_said=$(cat "$1.err" "$1.out" | grep -E ' error: |"error": ' | tail -n 1) || :
 	case $corun_status-$corun_said in
 	0-*) corun_verdict=ok ;;
-	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | 1-*"no block of them fits"*)
+	1-*"cannot be merged: "* | 1-*" may wait for each other"* | 1-*" would have no worker"* | \
+		1-*"no block of them fits"* | 1-*"can be woven, not "*)
 		corun_verdict=refused
 		;;
 	124-* | 137-*) corun_verdict=hang corun_said="hangs ($limit s)" ;;

@@ -103,8 +103,8 @@ awk -F "$tab" '
 	{ n[$1, $2]++; all[$2]++; if (!($1 in seen)) { seen[$1] = 1; order[++m] = $1 } }
 	$2 == "refused" { # without the names of kernels
 		why = $4
-		gsub(/[^ ]*: kernel .[^ ]* cannot be merged: |^.*error"?: |",?$/, "", why)
-		sub(/^kernel .[^ ]* cannot be merged: /, "", why)
+		gsub(/[^ ]*: kernel [^:]* cannot be merged: |^.*error"?: |",?$/, "", why)
+		sub(/^kernel [^:]* cannot be merged: /, "", why)
 		gsub(/[0-9][0-9,]*/, "N", why)
 		gsub(/\047[^\047]*\047/, "NAME", why)
 		reasons[why]++

@@ -14,7 +14,7 @@
 
 static struct heddle fake_handle;
 static struct heddle_tasks *fake;
-static struct rt_kernel fake_kernel = {.name = (char *)"empty", .n_params = 1, .bytes = 8};
+static struct rt_kernel fake_kernel = {.name = (char *)"empty", .n_params = 1, .host.bytes = 8};
 static atomic_bool fake_stop;
 
 static inline void must(bool ok, const char *what)
@@ -51,9 +51,9 @@ static inline void fake_make(unsigned columns)
 	must(t, "no memory");
 	memset(t, 0, sizeof(*t));
 	fake_handle.ready = true;
-	fake_handle.cu.cuStreamQuery = fake_query;
-	fake_handle.cu.cuCtxPushCurrent = fake_push;
-	fake_handle.cu.cuCtxPopCurrent = fake_pop;
+	fake_handle.d.cu.cuStreamQuery = fake_query;
+	fake_handle.d.cu.cuCtxPushCurrent = fake_push;
+	fake_handle.d.cu.cuCtxPopCurrent = fake_pop;
 	t->h = &fake_handle;
 	t->o.threads = 1024;
 	t->heavy = pool_has_heavy_fence();

@@ -55,7 +55,7 @@ done
 # The assembler that is installed with it is found: a compiler that crashes takes nobody along. Without it, too, all ways are there.
 assembler=$(find "$dir/root" -name heddle-assembler)
 ! HEDDLE_VGPU="rt-$$,crash=hd_pick" run "merge steal" || fail "a compiler that crashes, and yet"
-grep -q 'compiler crashes of it' "$dir/err" || fail "a compiler that crashes: $(cat "$dir/out" "$dir/err")"
+grep -q 'compiler crashed on it' "$dir/err" || fail "a compiler that crashes: $(cat "$dir/out" "$dir/err")"
 mv "$assembler" "$dir/assembler"
 HEDDLE_VGPU="rt-$$,assemble=1" run "merge steal" || fail "without an assembler: $(cat "$dir/err")"
 mv "$dir/assembler" "$assembler"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* libheddle while the driver's compiler crashes of some forms, and has no end with others: an error
+/* libheddle while the driver's compiler crashed of some forms, and has no end with others: an error
  * value that says of which kernels and which way, and what to do; all else goes on, in the same
  * process, on the same handle. The virtual GPU plays that compiler. */
 #include "unit.h"
@@ -81,7 +81,7 @@ static void others_go_on(unsigned before)
 static void crashes(void **state)
 {
 	static const char *const words[] = {"kernels 'ones' and 'thousands'", "\"merge\"",
-		"compiler crashes", "\"sequential\" and \"streams\" run any", NULL};
+		"compiler crashed", "\"sequential\" and \"streams\" run any", NULL};
 	unsigned before = read_it();
 
 	for (int i = 0; i < 2; i++) {
@@ -114,7 +114,7 @@ static void hangs(void **state)
 static void tasks(void **state)
 {
 	static const char *const words[] = {
-		"'ones' as a task", "compiler crashes", "ordinary launches run any kernel", NULL};
+		"'ones' as a task", "compiler crashed", "ordinary launches run any kernel", NULL};
 	struct heddle_tasks *t;
 	struct heddle *other;
 	unsigned kernel;

@@ -105,7 +105,7 @@ static void end_with_long_task(void)
 /* With one thread for each that an SM holds, so that it needs the room of a whole SM. */
 static void ordinary_kernel(void **state)
 {
-	const struct cu_api *cu = &h->cu;
+	const struct cu_api *cu = &h->d.cu;
 	uint64_t to = at + 16, until, launches;
 	unsigned one = 1, before;
 	void *params[] = {&to, &one, &one};
@@ -114,7 +114,7 @@ static void ordinary_kernel(void **state)
 	CUmodule module;
 
 	make((struct heddle_tasks_options){0});
-	assert_int_equal(cu->cuCtxPushCurrent(h->context), CUDA_SUCCESS);
+	assert_int_equal(cu->cuCtxPushCurrent(h->d.context), CUDA_SUCCESS);
 	assert_int_equal(cu->cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
 	assert_int_equal(cu->cuModuleGetFunction(&fn, module, "put"), CUDA_SUCCESS);
 	assert_int_equal(cu->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
@@ -125,15 +125,15 @@ static void ordinary_kernel(void **state)
 		assert_int_equal(
 			cu->cuLaunchKernel(fn, 4, 1, 1, 1024, 1, 1, 0, stream, params, NULL),
 			CUDA_SUCCESS);
-		until = pool_now_ns() + LONG;
-		while (cu->cuStreamQuery(stream) == CUDA_ERROR_NOT_READY && pool_now_ns() < until)
+		until = clock_ns() + LONG;
+		while (cu->cuStreamQuery(stream) == CUDA_ERROR_NOT_READY && clock_ns() < until)
 			nap();
 		assert_int_equal(cu->cuStreamQuery(stream), CUDA_SUCCESS);
 		assert_int_equal(word(4), i * 4 * 1024);
 	}
 	launches = look().launches;
 	before = n_spawned;
-	for (until = pool_now_ns() + LONG; n_spawned < before + 5000 && pool_now_ns() < until;)
+	for (until = clock_ns() + LONG; n_spawned < before + 5000 && clock_ns() < until;)
 		nap();
 	assert_true(n_spawned >= before + 5000);
 	assert_true(launches < 1000);
@@ -149,10 +149,10 @@ static void ordinary_kernel(void **state)
 /* What the driver does behind all kernels that run. */
 static void *load_and_free(void *user)
 {
-	const struct cu_api *cu = &h->cu;
+	const struct cu_api *cu = &h->d.cu;
 	atomic_uint *n = user;
 
-	assert_int_equal(cu->cuCtxPushCurrent(h->context), CUDA_SUCCESS);
+	assert_int_equal(cu->cuCtxPushCurrent(h->d.context), CUDA_SUCCESS);
 	for (unsigned i = 0; i < 5; i++) {
 		CUmodule module;
 		CUdeviceptr memory;
@@ -178,7 +178,7 @@ static void driver_calls(void **state)
 	while (!look().running)
 		nap();
 	assert_int_equal(pthread_create(&loader, NULL, load_and_free, &n), 0);
-	for (until = pool_now_ns() + LONG; n < 5 && pool_now_ns() < until;)
+	for (until = clock_ns() + LONG; n < 5 && clock_ns() < until;)
 		nap();
 	assert_int_equal(n, 5);
 	pthread_join(loader, NULL);
@@ -202,8 +202,8 @@ static void one_long_task(void **state)
 		run_batch();
 		assert_int_equal(heddle_tasks_check(t, id), -EAGAIN);
 	}
-	for (uint64_t until = pool_now_ns() + LONG; look().launches < first + 5;) {
-		assert_true(pool_now_ns() < until);
+	for (uint64_t until = clock_ns() + LONG; look().launches < first + 5;) {
+		assert_true(clock_ns() < until);
 		run_batch();
 	}
 	assert_int_equal(heddle_tasks_check(t, id), -EAGAIN);
@@ -265,7 +265,7 @@ static void long_tasks(void **state)
 
 		id[i] = spawn_of(number[AWAIT], 1, 32, 2 + i, 7, 0);
 		run_batch();
-		for (uint64_t until = pool_now_ns() + SOME; pool_now_ns() < until;) {
+		for (uint64_t until = clock_ns() + SOME; clock_ns() < until;) {
 			if (count_launches() >= n)
 				break;
 			run_batch();

@@ -18,17 +18,15 @@ struct bench {
 	enum dev_kind device;
 	char device_name[128];
 	bool quick, runtime;
-	unsigned rounds, failures;
+	unsigned sms, rounds, failures;
 	uint64_t budget_s;                             /* 0: as long as it takes */
-	struct json *j;                                /* NULL: text */
+	struct json *j;                                /* without --json, read by nobody */
 	char reference[64];                            /* folder; empty: none */
 	double large_ns[PROGRAMS], small_ns[PROGRAMS]; /* turnaround alone, unmanaged; 0: not yet */
 };
 
 /* One line on a terminal. */
 void bench_progress(const char *arrangement, const char *low, const char *high);
-/* Rows are shown as they come: the whole takes minutes. */
-void bench_emit(struct bench *b);
 /* The large input of low beside the small one of high; either may be NULL. */
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high);
 /* A pair that fails is said and counted; the others go on. CLI_FAILED: nothing shall go on. */

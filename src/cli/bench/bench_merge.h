@@ -61,19 +61,16 @@ struct merge_bench {
 	struct corun_device device;
 	bool large;
 	unsigned rounds, points, wrong, failures;
-	double until_ms; /* by ways_now_ms; 0: as long as it takes */
+	double until_ms; /* by clock_ms; 0: as long as it takes */
 	const char *store;
-	char cache[4096]; /* the driver's, for as long as this runs */
+	char cache[64]; /* the driver's, for as long as this runs */
 	struct merge_kernel kernels[MERGE_KERNELS];
 	struct merge_pair pairs[MERGE_PAIRS];
 	unsigned n_pairs;
 	struct merge_note *notes; /* in the arena */
 	struct json *j;           /* NULL: none is wanted */
-	bool text;                /* rows on standard output */
 };
 
-/* Rows go out as they come. */
-void merge_print(struct merge_bench *b, const char *fmt, ...) HD_PRINTF(2, 3);
 bool merge_is_late(const struct merge_bench *b);
 /* Kernel i ready, its twin too if asked for. */
 int merge_kernel(struct merge_bench *b, unsigned i, bool twin);

@@ -27,19 +27,6 @@ struct timing {
 	unsigned n;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(struct timing *t)
-{
-	qsort(t->ms, t->n, sizeof(t->ms[0]), by_value);
-	return t->n ? t->ms[t->n / 2] : 0;
-}
-
 static bool is_wanted(const struct merge_bench *b, unsigned kernel)
 {
 	for (unsigned i = 0; i < b->n_pairs; i++)
@@ -62,11 +49,11 @@ static uint64_t bytes_of(const struct spec *s)
 static void say_alone(struct merge_bench *b, unsigned i, double mhz)
 {
 	struct merge_kernel *k = &b->kernels[i];
-	uint64_t blocks = (uint64_t)k->spec.grid[0] * k->spec.grid[1] * k->spec.grid[2];
-	uint64_t fit = (uint64_t)k->of[0].fit * b->device.n_sms, bytes = bytes_of(&k->spec);
+	uint64_t blocks = dev_total_blocks(&k->spec.shape);
+	uint64_t fit = (uint64_t)k->of[0].fit * b->device.d.n_sms, bytes = bytes_of(&k->spec);
 	double waves = fit ? (double)blocks / (double)fit : 0;
 
-	merge_print(b, "%-13s %9.4f %10" PRIu64 " %8" PRIu64 " %8.1f %8.1f %6.0f%s\n",
+	cli_show(b->c, "%-13s %9.4f %10" PRIu64 " %8" PRIu64 " %8.1f %8.1f %6.0f%s\n",
 		merge_rows[i].name, k->alone_ms, blocks, fit, waves, (double)bytes / 1e6, mhz,
 		b->large && (k->alone_ms < 1 || waves < 10) ? "  less than it should be" : "");
 	json_begin_object(b->j, NULL);
@@ -83,7 +70,7 @@ static void say_alone(struct merge_bench *b, unsigned i, double mhz)
 static int time_once(struct merge_bench *b, struct corun *x, enum dev_how how,
 	const struct dev_merging *m, const struct dev_merge_plan *plan, struct timing *t)
 {
-	struct corun_times times;
+	struct host_times times;
 	bool same;
 	int r = corun_once(x, how, m, plan, false, &times, &same);
 
@@ -114,7 +101,7 @@ static int alone(struct merge_bench *b, unsigned i)
 		r = time_once(b, x, DEV_SEQUENTIAL, NULL, NULL, &t);
 	if (r == CLI_OK)
 		JOB_TRY(b->c, gauge_mhz(&b->device.d.cu, &b->device.gauge, &mhz), "clock");
-	k->alone_ms = median(&t);
+	k->alone_ms = median_of(t.ms, t.n);
 	corun_close(x);
 	arena_finish(&arena);
 	if (r == CLI_OK)
@@ -126,7 +113,7 @@ int merge_alone(struct merge_bench *b)
 {
 	int r = CLI_OK;
 
-	merge_print(b, "\n%-13s %9s %10s %8s %8s %8s %6s\n", "kernel", "alone ms", "blocks", "fit",
+	cli_show(b->c, "\n%-13s %9s %10s %8s %8s %8s %6s\n", "kernel", "alone ms", "blocks", "fit",
 		"waves", "MB", "MHz");
 	json_begin_array(b->j, "kernels");
 	progress_begin(0);
@@ -147,8 +134,7 @@ enum { PLAIN, LIMITED, IDS, KEEP, TURNS, SHARED = TURNS + CLAIMS, FORMS = SHARED
 struct cost {
 	struct corun *x;
 	unsigned kernel;
-	struct spec limited; /* the kernel with shared memory for nothing */
-	bool is_limited;
+	uint32_t limited; /* bytes of shared memory for nothing; 0: none is needed */
 	struct dev_merging merging[FORMS];
 	struct dev_merge_plan plan[FORMS];
 	struct timing times[FORMS];
@@ -164,42 +150,36 @@ static enum dev_how how_of(unsigned form)
 /* The least dynamic shared memory with which no more than `most` blocks fit an SM. */
 static int limit(struct merge_bench *b, struct cost *t, uint32_t most)
 {
-	const struct cu_api *cu = &b->device.d.cu;
+	struct host_device *d = &b->device.d;
 	struct corun_kernel *k = &b->kernels[t->kernel].of[0];
-	int room = 0, fixed = 0, low, high, fit = 0;
-	CUdevice device;
+	struct dev_shape shape = k->k.spec->shape;
+	int room = 0, fixed = 0, low, high;
+	struct host_fault f;
+	uint32_t fit;
 
-	t->limited = *k->k.spec;
-	t->is_limited = false;
+	t->limited = 0;
 	if (most >= k->fit)
 		return CLI_OK;
-	JOB_TRY(b->c, cu->cuCtxGetDevice(&device), "device");
 	JOB_TRY(b->c,
-		cu->cuDeviceGetAttribute(
-			&room, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device),
+		d->cu.cuDeviceGetAttribute(
+			&room, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d->device),
 		"device");
-	JOB_TRY(b->c, cu->cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->plain),
+	JOB_TRY(b->c,
+		d->cu.cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k->host.fn),
 		"kernel");
 	high = room - fixed;
-	JOB_TRY(b->c,
-		cu->cuFuncSetAttribute(
-			k->plain, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, high),
-		"kernel");
 	for (low = 0; high - low > 128;) {
-		const uint32_t *block = k->k.spec->block;
-		int mid = low + (high - low) / 2;
-
-		JOB_TRY(b->c,
-			cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-				&fit, k->plain, (int)(block[0] * block[1] * block[2]), (size_t)mid),
-			"kernel");
-		if ((uint32_t)fit > most)
-			low = mid;
+		shape.shared_bytes = (uint32_t)(low + (high - low) / 2);
+		if (host_kernel_fit(d, &k->host, &shape, &fit, &f) < 0)
+			return job_host_failed(b->c, &f);
+		if (fit > most)
+			low = (int)shape.shared_bytes;
 		else
-			high = mid;
+			high = (int)shape.shared_bytes;
 	}
-	t->limited.shared_bytes = (uint32_t)high;
-	t->is_limited = true;
+	if (host_room(d, k->host.fn, (uint32_t)high, &f) < 0)
+		return job_host_failed(b->c, &f);
+	t->limited = (uint32_t)high;
 	return CLI_OK;
 }
 
@@ -228,17 +208,15 @@ static int prepare(struct merge_bench *b, struct cost *t)
 
 static int time_form(struct merge_bench *b, struct cost *t, unsigned f, bool counts)
 {
-	struct corun_kernel *k = &b->kernels[t->kernel].of[0];
-	const struct spec *spec = k->k.spec;
+	uint32_t bytes = b->kernels[t->kernel].spec.shape.shared_bytes;
 	int r;
 
-	if (f == LIMITED && !t->is_limited)
+	if (f == LIMITED && !t->limited)
 		return CLI_OK;
-	if (f == LIMITED)
-		k->k.spec = &t->limited;
+	corun_take_shared(t->x, 0, f == LIMITED ? t->limited : bytes);
 	r = time_once(
 		b, t->x, how_of(f), &t->merging[f], &t->plan[f], counts ? &t->times[f] : NULL);
-	k->k.spec = spec;
+	corun_take_shared(t->x, 0, bytes);
 	return r;
 }
 
@@ -274,7 +252,7 @@ static void say_cost(struct merge_bench *b, const struct cost *t)
 	unsigned best = best_claim(t, TURNS), shared = best_claim(t, SHARED);
 	uint32_t fit = b->kernels[t->kernel].of[0].fit, workers = t->plan[TURNS].per_sm;
 
-	merge_print(b,
+	cli_show(b->c,
 		"%-13s %9.4f %7.1f %7.1f (%2u, %2u) %7.1f %7.1f %8.1f %8.1f of %2u %8.1f %8.1f of "
 		"%2u %8.2f %8.1f\n",
 		name, p, ids * 100, lost * 100, fit, workers, (keep - ids - lost) * 100,
@@ -323,8 +301,8 @@ static int cost_of(struct merge_bench *b, struct cost *t)
 	corun_close(t->x);
 	arena_finish(&arena);
 	for (unsigned f = 0; f < FORMS; f++)
-		t->ms[f] = median(&t->times[f]);
-	if (!t->is_limited)
+		t->ms[f] = median_of(t->times[f].ms, t->times[f].n);
+	if (!t->limited)
 		t->ms[LIMITED] = t->ms[PLAIN];
 	progress_clear();
 	if (r == CLI_OK)
@@ -340,7 +318,7 @@ int merge_overhead(struct merge_bench *b)
 
 	if (!t)
 		return job_out_of_memory(b->c);
-	merge_print(b,
+	cli_show(b->c,
 		"\nwhat the scheduler costs one kernel, %% of its time; (fit: blocks, workers on "
 		"an "
 		"SM; shared: turns from one word)\n"
@@ -369,7 +347,7 @@ int merge_overhead(struct merge_bench *b)
 	json_num(b->j, "overhead_geomean", exp(logs / n) - 1);
 	json_num(b->j, "overhead_best_geomean", exp(best_logs / n) - 1);
 	json_num(b->j, "overhead_shared_geomean", exp(shared_logs / n) - 1);
-	merge_print(b,
+	cli_show(b->c,
 		"geometric mean: a block a claim %+.2f %%, with the best claims %+.2f %%; shared, "
 		"with the best claims, %+.2f %%\n",
 		(exp(logs / n) - 1) * 100, (exp(best_logs / n) - 1) * 100,

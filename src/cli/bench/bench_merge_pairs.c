@@ -19,34 +19,9 @@
 
 /* ---- one pair ---- */
 
-static bool is_sequential(const struct way *w)
-{
-	return w->how == DEV_SEQUENTIAL;
-}
-
-static bool is_streams(const struct way *w)
-{
-	return w->how == DEV_STREAMS;
-}
-
-static bool is_green(const struct way *w)
-{
-	return w->how == DEV_GREEN;
-}
-
-static bool is_vertical(const struct way *w)
-{
-	return w->how == DEV_VERTICAL;
-}
-
-static bool is_horizontal(const struct way *w)
-{
-	return w->how == DEV_HORIZONTAL;
-}
-
 static bool is_steal(const struct way *w)
 {
-	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL && !w->merging.own;
+	return w->merging.order == CTL_STEAL && !w->merging.own;
 }
 
 static bool is_paper_steal(const struct way *w)
@@ -56,23 +31,24 @@ static bool is_paper_steal(const struct way *w)
 
 static bool is_partition(const struct way *w)
 {
-	return w->how == DEV_MERGE && w->merging.order == CTL_PARTITION && !w->merging.help_others;
+	return w->merging.order == CTL_PARTITION && !w->merging.help_others;
 }
 
 /* The gains of a row: of the best way of each kind. */
 static const struct column {
 	const char *head, *key; /* of the table; in JSON */
 	int width;
-	bool (*is)(const struct way *);
-	size_t at; /* in struct merge_pair: its milliseconds */
+	enum dev_how how;               /* of its ways */
+	bool (*is)(const struct way *); /* and what else is true of them; NULL: nothing */
+	size_t at;                      /* in struct merge_pair: its milliseconds */
 } columns[] = {
-	{"streams", "streams", 7, is_streams, offsetof(struct merge_pair, streams)},
-	{"green", "green", 6, is_green, offsetof(struct merge_pair, green)},
-	{"vertic.", "vertical", 7, is_vertical, offsetof(struct merge_pair, vertical)},
-	{"horiz.", "horizontal", 7, is_horizontal, offsetof(struct merge_pair, horizontal)},
-	{"steal", "steal", 6, is_paper_steal, offsetof(struct merge_pair, steal)},
-	{"steal*", "steal_best", 6, is_steal, offsetof(struct merge_pair, steal_best)},
-	{"part.", "partition", 6, is_partition, offsetof(struct merge_pair, partition)},
+	{"streams", "streams", 7, DEV_STREAMS, NULL, offsetof(struct merge_pair, streams)},
+	{"green", "green", 6, DEV_GREEN, NULL, offsetof(struct merge_pair, green)},
+	{"vertic.", "vertical", 7, DEV_VERTICAL, NULL, offsetof(struct merge_pair, vertical)},
+	{"horiz.", "horizontal", 7, DEV_HORIZONTAL, NULL, offsetof(struct merge_pair, horizontal)},
+	{"steal", "steal", 6, DEV_MERGE, is_paper_steal, offsetof(struct merge_pair, steal)},
+	{"steal*", "steal_best", 6, DEV_MERGE, is_steal, offsetof(struct merge_pair, steal_best)},
+	{"part.", "partition", 6, DEV_MERGE, is_partition, offsetof(struct merge_pair, partition)},
 };
 
 static double *ms_at(struct merge_pair *p, const struct column *c)
@@ -85,9 +61,9 @@ static double ms_of(const struct merge_pair *p, const struct column *c)
 	return *(const double *)((const char *)p + c->at);
 }
 
-static double best_ms(const struct ways *t, bool (*is)(const struct way *))
+static double best_ms(const struct ways *t, enum dev_how how, bool (*is)(const struct way *))
 {
-	const struct way *w = ways_best(t, is);
+	const struct way *w = ways_best(t, how, is);
 
 	return w ? w->main_ms : 0;
 }
@@ -107,7 +83,7 @@ static void take_curve(const struct ways *t, struct merge_curve *ret)
 	for (unsigned i = 0; i < t->n_ways && n < MERGE_CURVE; i++) {
 		const struct way *w = &t->at[i];
 
-		if (!is_partition(w) || !way_counts(w))
+		if (w->how != DEV_MERGE || !is_partition(w) || !way_counts(w))
 			continue;
 		points[n][0] =
 			(double)w->merging.share[0] / (w->merging.share[0] + w->merging.share[1]);
@@ -123,19 +99,19 @@ static void take_curve(const struct ways *t, struct merge_curve *ret)
 
 static void take(const struct ways *t, struct merge_pair *p)
 {
-	const struct way *part = ways_best(t, is_partition);
+	const struct way *part = ways_best(t, DEV_MERGE, is_partition);
 
-	p->sequential = best_ms(t, is_sequential);
+	p->sequential = best_ms(t, DEV_SEQUENTIAL, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		*ms_at(p, &columns[i]) = best_ms(t, columns[i].is);
+		*ms_at(p, &columns[i]) = best_ms(t, columns[i].how, columns[i].is);
 	snprintf(p->partition_name, sizeof(p->partition_name), "%s", part ? part->name : "");
 	take_curve(t, &p->curve);
 	for (unsigned i = 0; i < t->n_ways; i++) {
 		const struct way *w = &t->at[i];
 
-		if (is_sequential(w))
+		if (w->how == DEV_SEQUENTIAL)
 			p->tuned_sequential = w->median;
-		if (is_streams(w))
+		if (w->how == DEV_STREAMS)
 			p->tuned_streams = w->median;
 		if (!w->chosen)
 			continue;
@@ -155,10 +131,10 @@ static int measure(struct merge_bench *b, struct merge_pair *p, struct ways *t, 
 	t->behind = BEHIND;
 	t->n = 2;
 	if (part_ms > 0)
-		t->until_ms = ways_now_ms() + part_ms * (1 - AGAIN);
+		t->until_ms = clock_ms() + part_ms * (1 - AGAIN);
 	r = ways_measure(t);
 	if (part_ms > 0)
-		t->until_ms = ways_now_ms() + part_ms * AGAIN;
+		t->until_ms = clock_ms() + part_ms * AGAIN;
 	if (r == CLI_OK)
 		r = ways_choose(t);
 	if (r != CLI_OK)
@@ -230,30 +206,30 @@ static void json_pair(
 
 static void head(struct merge_bench *b)
 {
-	merge_print(b,
+	cli_show(b->c,
 		"\ngains: how much longer one after the other takes (steal: a block a claim; "
 		"steal*, "
 		"partition: the best)\n%-27s %9s",
 		"pair", "seq. ms");
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
-		merge_print(b, " %*s", columns[i].width, columns[i].head);
-	merge_print(b, " %6s  %s\n", "tuned", "way");
+		cli_show(b->c, " %*s", columns[i].width, columns[i].head);
+	cli_show(b->c, " %6s  %s\n", "tuned", "way");
 }
 
 static void row(struct merge_bench *b, const struct merge_pair *p)
 {
 	char name[64];
 
-	merge_print(b, "%-27s %9.4f", merge_pair_name(p, name, sizeof(name)), p->sequential);
+	cli_show(b->c, "%-27s %9.4f", merge_pair_name(p, name, sizeof(name)), p->sequential);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 		double ms = ms_of(p, &columns[i]);
 
 		if (ms > 0)
-			merge_print(b, " %*.3f", columns[i].width, over(p->sequential, ms));
+			cli_show(b->c, " %*.3f", columns[i].width, over(p->sequential, ms));
 		else
-			merge_print(b, " %*s", columns[i].width, "-");
+			cli_show(b->c, " %*s", columns[i].width, "-");
 	}
-	merge_print(b, " %6.3f  %s\n", over(p->tuned_sequential, p->tuned), p->tuned_name);
+	cli_show(b->c, " %6.3f  %s\n", over(p->tuned_sequential, p->tuned), p->tuned_name);
 }
 
 /* ---- what was not measured ---- */
@@ -261,13 +237,13 @@ static void row(struct merge_bench *b, const struct merge_pair *p)
 /* Partitions are tried where stealing can be. */
 static const char *why_none(const struct ways *t, const struct column *c)
 {
-	bool (*is)(const struct way *) = c->is == is_partition ? is_steal : c->is;
-
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < t->n_ways; i++) {
+			bool (*is)(const struct way *) =
+				pass && c->is == is_partition ? is_steal : c->is;
 			const struct way *w = &t->at[i];
 
-			if (!(pass ? is : c->is)(w) || way_counts(w))
+			if (w->how != c->how || (is && !is(w)) || way_counts(w))
 				continue;
 			return w->why     ? w->why
 			       : w->wrong ? "it leaves other memory than the kernels alone"
@@ -329,22 +305,22 @@ static void say_notes(struct merge_bench *b)
 
 		for (unsigned i = 0; i < ARRAY_LEN(columns); i++)
 			if (n->columns >> i & 1) {
-				merge_print(b, "%s%s", between, columns[i].head);
+				cli_show(b->c, "%s%s", between, columns[i].head);
 				between = ", ";
 			}
 		between = " of ";
 		if ((unsigned)__builtin_popcount(n->pairs) == b->n_pairs)
-			merge_print(b, " of all pairs");
+			cli_show(b->c, " of all pairs");
 		else
 			for (unsigned i = 0; i < b->n_pairs; i++) {
 				if (!(n->pairs >> i & 1))
 					continue;
-				merge_print(b, "%s%s", between,
+				cli_show(b->c, "%s%s", between,
 					merge_pair_name(&b->pairs[i], name, sizeof(name)));
 				between = ", ";
 			}
-		merge_print(b, ": %s", n->why);
-		merge_print(b, "\n");
+		cli_show(b->c, ": %s", n->why);
+		cli_show(b->c, "\n");
 	}
 }
 
@@ -418,12 +394,12 @@ static void summary(struct merge_bench *b, const char *key)
 	if (parted)
 		json_num(b->j, "steal_of_partition", steal / parted);
 	json_end(b->j, '}');
-	merge_print(b,
+	cli_show(b->c,
 		"%u pairs: gain of what was chosen %.3f (geometric mean; %.3f to %.3f), over 1.05 "
 		"in %u; least of the better of sequential and streams %.3f\n",
 		n, exp(logs / n), worst, best, better, least);
 	if (parted)
-		merge_print(b, "stealing takes %.3f times as long as the best partition (mean)\n",
+		cli_show(b->c, "stealing takes %.3f times as long as the best partition (mean)\n",
 			steal / parted);
 }
 
@@ -435,8 +411,7 @@ static void for_each_pair(struct merge_bench *b,
 
 	for (unsigned i = 0; i < b->n_pairs; i++) {
 		struct merge_pair *p = &b->pairs[i];
-		double part =
-			b->until_ms > 0 ? (b->until_ms - ways_now_ms()) / (b->n_pairs - i) : 0;
+		double part = b->until_ms > 0 ? (b->until_ms - clock_ms()) / (b->n_pairs - i) : 0;
 
 		if (!merge_is_late(b)) {
 			run(b, p, part);
@@ -445,7 +420,7 @@ static void for_each_pair(struct merge_bench *b,
 		begin_pair(b, p);
 		json_bool(b->j, "left_out", true);
 		json_end(b->j, '}');
-		merge_print(b, "%-27s left out: no time\n", merge_pair_name(p, name, sizeof(name)));
+		cli_show(b->c, "%-27s left out: no time\n", merge_pair_name(p, name, sizeof(name)));
 	}
 }
 
@@ -462,75 +437,47 @@ int merge_pairs(struct merge_bench *b)
 
 /* ---- what was kept ---- */
 
-static double median(double *ms, unsigned n)
-{
-	for (unsigned i = 1; i < n; i++)
-		for (unsigned k = i; k > 0 && ms[k] < ms[k - 1]; k--) {
-			double t = ms[k];
-
-			ms[k] = ms[k - 1];
-			ms[k - 1] = t;
-		}
-	return n ? ms[n / 2] : 0;
-}
-
 /* Three ways in turn; the first round counts for nothing. */
-static int run_three(struct merge_bench *b, struct corun *x, struct merge_pair *p, double until_ms)
+static int run_three(struct merge_bench *b, struct ways *t, struct merge_pair *p)
 {
-	struct dev_merging m = {0};
-	struct dev_merge_plan plan = {0};
 	enum dev_how hows[] = {DEV_SEQUENTIAL, DEV_STREAMS, 0};
-	double *ms[ARRAY_LEN(hows)], at[ARRAY_LEN(hows)];
-	unsigned n = 0;
-	int r = corun_look_up(x, b->store, &hows[2], &m);
+	struct dev_merging m[ARRAY_LEN(hows)] = {{0}};
+	int r = corun_look_up(t->x, b->store, &hows[2], &m[2]);
 
+	t->n = 2;
+	t->rounds = b->rounds;
 	if (r == CLI_OK)
-		dev_way_print(hows[2], &m, 2, p->tuned_name, sizeof(p->tuned_name));
-	for (unsigned i = 0; i < ARRAY_LEN(hows); i++) {
-		ms[i] = ARENA_ARRAY(&b->arena, double, b->rounds);
-		if (r == CLI_OK)
-			r = ms[i] ? corun_prepare(x, hows[i], &m, NULL) : job_out_of_memory(b->c);
-	}
-	if (r == CLI_OK)
-		r = corun_plan(x, hows[2], &m, NULL, &plan);
-	for (unsigned round = 0; round <= b->rounds && r == CLI_OK; round++) {
-		if (n && until_ms > 0 && ways_now_ms() > until_ms)
-			break;
-		for (unsigned i = 0; i < ARRAY_LEN(hows) && r == CLI_OK; i++) {
-			struct corun_times times;
-			bool same;
-
-			progress_step("%s", p->tuned_name);
-			r = corun_once(x, hows[i], &m, &plan, false, &times, &same);
-			b->wrong += r == CLI_OK && !same;
-			if (round)
-				ms[i][n] = times.ms;
-		}
-		n += round > 0;
-	}
-	for (unsigned i = 0; i < ARRAY_LEN(hows); i++)
-		at[i] = r == CLI_OK ? median(ms[i], n) : 0;
-	p->sequential = p->tuned_sequential = at[0];
-	p->tuned_streams = at[1];
-	p->tuned = at[2];
-	p->done = r == CLI_OK;
-	return r;
+		r = ways_measure_these(t, hows, m, ARRAY_LEN(hows));
+	if (r == CLI_OK && t->at[2].why)
+		r = cli_error(b->c, NULL, "%s", t->at[2].why);
+	if (r != CLI_OK)
+		return r;
+	for (unsigned i = 0; i < t->n_ways; i++)
+		b->wrong += t->at[i].wrong;
+	p->sequential = p->tuned_sequential = t->at[0].median;
+	p->tuned_streams = t->at[1].median;
+	p->tuned = t->at[2].median;
+	snprintf(p->tuned_name, sizeof(p->tuned_name), "%s", t->at[2].name);
+	p->done = true;
+	return CLI_OK;
 }
 
 static void tuned_pair(struct merge_bench *b, struct merge_pair *p, double part_ms)
 {
-	struct arena arena;
-	struct corun *x = NULL;
 	char name[64];
+	struct arena arena;
+	struct ways t = {.c = b->c, .arena = &arena};
 	int r;
 
 	arena_init(&arena, 0);
 	*p = (struct merge_pair){.a = p->a, .b = p->b};
+	t.label = merge_pair_name(p, name, sizeof(name));
 	begin_pair(b, p);
-	r = merge_open(b, &arena, p, &x);
-	progress_begin(3 * (b->rounds + 1));
+	r = merge_open(b, &arena, p, &t.x);
+	if (part_ms > 0)
+		t.until_ms = clock_ms() + part_ms;
 	if (r == CLI_OK)
-		r = run_three(b, x, p, part_ms > 0 ? ways_now_ms() + part_ms : 0);
+		r = run_three(b, &t, p);
 	progress_clear();
 	if (r == CLI_OK) {
 		json_str(b->j, "way", p->tuned_name);
@@ -539,20 +486,20 @@ static void tuned_pair(struct merge_bench *b, struct merge_pair *p, double part_
 		json_num(b->j, "ms", p->tuned);
 		json_num(b->j, "gain", over(p->tuned_sequential, p->tuned));
 		json_num(b->j, "of_plain", over(plain_of(p), p->tuned));
-		merge_print(b, "%-27s %9.4f %9.4f %9.4f %6.3f %6.3f  %s\n",
-			merge_pair_name(p, name, sizeof(name)), p->tuned_sequential,
-			p->tuned_streams, p->tuned, over(p->tuned_sequential, p->tuned),
-			over(plain_of(p), p->tuned), p->tuned_name);
+		cli_show(b->c, "%-27s %9.4f %9.4f %9.4f %6.3f %6.3f  %s\n", name,
+			p->tuned_sequential, p->tuned_streams, p->tuned,
+			over(p->tuned_sequential, p->tuned), over(plain_of(p), p->tuned),
+			p->tuned_name);
 	}
 	b->failures += r != CLI_OK;
 	json_end(b->j, '}');
-	corun_close(x);
+	corun_close(t.x);
 	arena_finish(&arena);
 }
 
 int merge_tuned(struct merge_bench *b)
 {
-	merge_print(b, "\n%-27s %9s %9s %9s %6s %6s  %s\n", "as chosen before", "seq. ms",
+	cli_show(b->c, "\n%-27s %9s %9s %9s %6s %6s  %s\n", "as chosen before", "seq. ms",
 		"streams", "ms", "gain", "plain", "way");
 	json_begin_array(b->j, "tuned");
 	for_each_pair(b, tuned_pair);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define MAX_PAIRS  (PROGRAMS * (PROGRAMS - 1))
 #define MAX_PASSES 16
@@ -28,14 +27,6 @@ struct spatial {
 	struct lost_pair pair[MAX_PAIRS];
 	unsigned n_pairs, n_run; /* the first of them take part */
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* ---- measuring ---- */
 
@@ -114,7 +105,7 @@ static int run_form(
 		return r;
 	for (unsigned i = 0; r == CLI_OK && i < sp->n_run; i++) {
 		r = run_pair(sp, &stage, &sp->pair[i], form);
-		if (stop_at > 0 && now_s() > stop_at && i + 1 < sp->n_run) {
+		if (stop_at > 0 && clock_ms() / 1e3 > stop_at && i + 1 < sp->n_run) {
 			progress_more(-(int)(LOST_FORMS * (sp->n_run - i - 1)));
 			sp->n_run = i + 1;
 		}
@@ -138,11 +129,11 @@ static int measure(struct spatial *sp)
 			.managed = true,
 			.options = {"--set", "min_managed_us=1", "--temporal"}},
 		{.name = "spatial", .managed = true, .options = {"--set", "min_managed_us=1"}}};
-	double began = now_s(), budget = (double)sp->b->budget_s;
+	double began = clock_ms() / 1e3, budget = (double)sp->b->budget_s;
 	int r = CLI_OK, planned = 0; /* passes behind this one */
 
 	for (unsigned pass = 0; r == CLI_OK && pass < MAX_PASSES; pass++) {
-		double from = now_s(), took, left;
+		double from = clock_ms() / 1e3, took, left;
 		int more;
 
 		for (unsigned i = 0; r == CLI_OK && i < LOST_FORMS; i++) {
@@ -154,8 +145,8 @@ static int measure(struct spatial *sp)
 			r = run_form(
 				sp, &spec[form], form, first ? began + budget / LOST_FORMS : 0);
 		}
-		took = now_s() - from;
-		left = budget - (now_s() - began);
+		took = clock_ms() / 1e3 - from;
+		left = budget - (clock_ms() / 1e3 - began);
 		more = left >= took ? (int)MIN(left / MAX(took, 1e-3), MAX_PASSES) : 0;
 		progress_more(LOST_FORMS * (int)sp->n_run * (more - planned));
 		if (!more)
@@ -169,42 +160,35 @@ static void show_lows(struct spatial *sp)
 {
 	struct bench *b = sp->b;
 
-	if (b->j)
-		json_begin_array(b->j, "spatial");
-	else
-		strbuf_puts(&b->c->out,
-			"\npreemption overhead, (T - T_original) / T_original, and us lost a "
-			"preemption,\nbeyond the same never preempted, beside a trivial "
-			"high-priority kernel;\n~ noise: rounds of a pair differ by more than 10 "
-			"%:\n"
-			"                                       temporal"
-			"              spatial\n");
+	json_begin_array(b->j, "spatial");
+	cli_show(b->c, "\npreemption overhead, (T - T_original) / T_original, and us lost a "
+		       "preemption,\nbeyond the same never preempted, beside a trivial "
+		       "high-priority kernel;\n~ noise: rounds of a pair differ by more than 10 "
+		       "%%:\n"
+		       "                                       temporal"
+		       "              spatial\n");
 	for (unsigned low = 0; low < PROGRAMS; low++) {
 		double overhead[LOST_FORMS], us[LOST_FORMS];
 		unsigned n = lost_mean(sp->pair, sp->n_run, (int)low, overhead, us);
 		unsigned noisy = lost_noisy(sp->pair, sp->n_run, (int)low, FIGURES_SPREAD);
 
-		if (n && b->j) {
-			json_begin_object(b->j, NULL);
-			json_str(b->j, "low", bench_programs[low]);
-			json_uint(b->j, "pairs", n);
-			json_num(b->j, "temporal_overhead", overhead[LOST_TEMPORAL]);
-			json_num(b->j, "spatial_overhead", overhead[LOST_SPATIAL]);
-			json_num(b->j, "temporal_lost_us", us[LOST_TEMPORAL]);
-			json_num(b->j, "spatial_lost_us", us[LOST_SPATIAL]);
-			json_uint(b->j, "noisy", noisy);
-			json_end(b->j, '}');
-		} else if (n) {
-			strbuf_printf(&b->c->out,
-				"%-5s %u pairs                 %c%+8.2f %% %9.1f us  %+8.2f %% "
-				"%9.1f us\n",
-				bench_programs[low], n, noisy ? '~' : ' ',
-				overhead[LOST_TEMPORAL] * 100, us[LOST_TEMPORAL],
-				overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
-		}
+		if (!n)
+			continue;
+		json_begin_object(b->j, NULL);
+		json_str(b->j, "low", bench_programs[low]);
+		json_uint(b->j, "pairs", n);
+		json_num(b->j, "temporal_overhead", overhead[LOST_TEMPORAL]);
+		json_num(b->j, "spatial_overhead", overhead[LOST_SPATIAL]);
+		json_num(b->j, "temporal_lost_us", us[LOST_TEMPORAL]);
+		json_num(b->j, "spatial_lost_us", us[LOST_SPATIAL]);
+		json_uint(b->j, "noisy", noisy);
+		json_end(b->j, '}');
+		cli_show(b->c,
+			"%-5s %u pairs                 %c%+8.2f %% %9.1f us  %+8.2f %% %9.1f us\n",
+			bench_programs[low], n, noisy ? '~' : ' ', overhead[LOST_TEMPORAL] * 100,
+			us[LOST_TEMPORAL], overhead[LOST_SPATIAL] * 100, us[LOST_SPATIAL]);
 	}
-	if (b->j)
-		json_end(b->j, ']');
+	json_end(b->j, ']');
 }
 
 /* noisy: of its pairs. */
@@ -214,41 +198,36 @@ static void show_lost(struct bench *b, const struct lost *l, unsigned noisy)
 	static const char *const key[LOST_FORMS] = {"", "", "temporal_total", "spatial_total"};
 
 	for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++) {
-		if (b->j) {
-			json_begin_object(b->j, key[k]);
-			json_num(b->j, "overhead_mean", l->overhead[k]);
-			json_num(b->j, "lost_us", l->us[k]);
-			json_num(b->j, "lost_us_low", l->us_low[k]);
-			json_num(b->j, "lost_us_high", l->us_high[k]);
-			json_uint(b->j, "preemptions", l->preemptions[k]);
-			json_end(b->j, '}');
-		} else {
-			strbuf_printf(&b->c->out,
-				"%s%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), "
-				"%u "
-				"preemptions\n",
-				noisy ? "noise: " : "", name[k], l->overhead[k] * 100, l->us[k],
-				l->us_low[k], l->us_high[k], l->preemptions[k]);
-		}
+		json_begin_object(b->j, key[k]);
+		json_num(b->j, "overhead_mean", l->overhead[k]);
+		json_num(b->j, "lost_us", l->us[k]);
+		json_num(b->j, "lost_us_low", l->us_low[k]);
+		json_num(b->j, "lost_us_high", l->us_high[k]);
+		json_uint(b->j, "preemptions", l->preemptions[k]);
+		json_end(b->j, '}');
+		cli_show(b->c,
+			"%s%-8s %+.2f %%; %.1f us lost a preemption (95 %%: %.1f to %.1f), %u "
+			"preemptions\n",
+			noisy ? "noise: " : "", name[k], l->overhead[k] * 100, l->us[k],
+			l->us_low[k], l->us_high[k], l->preemptions[k]);
 	}
-	if (b->j) {
-		json_uint(b->j, "spatial_pairs", l->pairs);
-		json_uint(b->j, "spatial_rounds", l->rounds);
-		json_num(b->j, "spatial_reduction", l->reduction);
-		json_num(b->j, "spatial_reduction_low", l->reduction_low);
-		json_num(b->j, "spatial_reduction_high", l->reduction_high);
-		json_num(b->j, "spatial_overhead_reduction", l->overhead_reduction);
-		json_uint(b->j, "spatial_noisy", noisy);
-	} else if (!l->pairs) {
-		strbuf_puts(&b->c->out, "no pair was preempted in both ways: no result\n");
-	} else {
-		strbuf_printf(&b->c->out,
-			"%sspatial loses %.1f %% less (95 %%: %.1f to %.1f), %u pairs, %u rounds "
-			"each way; its overhead is %.1f %% less",
-			noisy ? "noise: " : "", l->reduction * 100, l->reduction_low * 100,
-			l->reduction_high * 100, l->pairs, l->rounds, l->overhead_reduction * 100);
-		strbuf_printf(&b->c->out, noisy ? "; %u pairs are noise\n" : "\n", noisy);
+	json_uint(b->j, "spatial_pairs", l->pairs);
+	json_uint(b->j, "spatial_rounds", l->rounds);
+	json_num(b->j, "spatial_reduction", l->reduction);
+	json_num(b->j, "spatial_reduction_low", l->reduction_low);
+	json_num(b->j, "spatial_reduction_high", l->reduction_high);
+	json_num(b->j, "spatial_overhead_reduction", l->overhead_reduction);
+	json_uint(b->j, "spatial_noisy", noisy);
+	if (!l->pairs) {
+		cli_show(b->c, "no pair was preempted in both ways: no result\n");
+		return;
 	}
+	cli_show(b->c,
+		"%sspatial loses %.1f %% less (95 %%: %.1f to %.1f), %u pairs, %u rounds each way; "
+		"its overhead is %.1f %% less",
+		noisy ? "noise: " : "", l->reduction * 100, l->reduction_low * 100,
+		l->reduction_high * 100, l->pairs, l->rounds, l->overhead_reduction * 100);
+	cli_show(b->c, noisy ? "; %u pairs are noise\n" : "\n", noisy);
 }
 
 int bench_spatial(struct bench *b)
@@ -265,7 +244,6 @@ int bench_spatial(struct bench *b)
 		return r;
 	show_lows(sp);
 	show_lost(b, &lost, lost_noisy(sp->pair, sp->n_run, -1, FIGURES_SPREAD));
-	bench_emit(b);
 	return CLI_OK;
 }
 
@@ -291,19 +269,6 @@ unsigned bench_extra_steps(const struct bench *b)
 	unsigned steps, n = count_extra(b, &steps);
 
 	return n + n * steps; /* alone, and beside each other */
-}
-
-static int count_sms(struct bench *b, unsigned *ret)
-{
-	struct cu_api cu;
-	CUdevice device;
-	int n;
-
-	if (dev_open(b->device, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
-		cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device))
-		return cli_error(b->c, NULL, "no device");
-	*ret = (unsigned)n;
-	return CLI_OK;
 }
 
 static int extra_alone(struct bench *b, struct extra_pair *pairs, unsigned n)
@@ -376,22 +341,19 @@ static void show_step(struct bench *b, const struct extra_pair *p, unsigned step
 		f = figures_of(r, p->low_alone_ns, p->high_alone_ns);
 		noise = figures_noise(&f, 2, stage_spread(r, true), why, sizeof(why));
 	}
-	if (b->j) {
-		json_begin_object(b->j, NULL);
-		json_uint(b->j, "extra_sms", sms);
-		json_num(b->j, "high_us", r->high_ns / 1e3);
-		json_num(b->j, "low_us", r->low_ns / 1e3);
-		json_str(b->j, "noise", noise);
-		json_num(b->j, "high_speedup", speedup);
-		json_num(b->j, "high_slowdown", high);
-		json_num(b->j, "low_slowdown", low);
-		json_uint(b->j, "preemptions", r->preemptions + r->shrinks);
-		json_uint(b->j, "checked", r->checked);
-		json_uint(b->j, "wrong", r->wrong);
-		json_end(b->j, '}');
-		return;
-	}
-	strbuf_printf(&b->c->out, "%-4s %-4s %5u %c%10.1f %8.2fx %8.2fx %12.1f %8.3fx %6u\n",
+	json_begin_object(b->j, NULL);
+	json_uint(b->j, "extra_sms", sms);
+	json_num(b->j, "high_us", r->high_ns / 1e3);
+	json_num(b->j, "low_us", r->low_ns / 1e3);
+	json_str(b->j, "noise", noise);
+	json_num(b->j, "high_speedup", speedup);
+	json_num(b->j, "high_slowdown", high);
+	json_num(b->j, "low_slowdown", low);
+	json_uint(b->j, "preemptions", r->preemptions + r->shrinks);
+	json_uint(b->j, "checked", r->checked);
+	json_uint(b->j, "wrong", r->wrong);
+	json_end(b->j, '}');
+	cli_show(b->c, "%-4s %-4s %5u %c%10.1f %8.2fx %8.2fx %12.1f %8.3fx %6u\n",
 		bench_programs[p->low], bench_programs[p->high], sms, noise ? '~' : ' ',
 		r->high_ns / 1e3, speedup, high, r->low_ns / 1e3, low, r->preemptions + r->shrinks);
 }
@@ -399,53 +361,42 @@ static void show_step(struct bench *b, const struct extra_pair *p, unsigned step
 static void show_extra(struct bench *b, const struct extra_pair *pairs, unsigned n,
 	const unsigned *sms, unsigned steps)
 {
-	if (b->j)
-		json_begin_array(b->j, "extra");
-	else
-		strbuf_puts(&b->c->out,
-			"\nSMs given up beyond what a trivial high-priority kernel needs: its "
-			"turnaround, speedup\nover none, and both programs' times over alone; ~ "
-			"noise\n"
-			"low  high extra     high us  speedup    alone       low us    alone  "
-			"preempted\n");
+	json_begin_array(b->j, "extra");
+	cli_show(b->c,
+		"\nSMs given up beyond what a trivial high-priority kernel needs: its "
+		"turnaround, speedup\nover none, and both programs' times over alone; ~ noise\n"
+		"low  high extra     high us  speedup    alone       low us    alone  preempted\n");
 	for (unsigned i = 0; i < n; i++) {
-		if (b->j) {
-			json_begin_object(b->j, NULL);
-			json_str(b->j, "low", bench_programs[pairs[i].low]);
-			json_str(b->j, "high", bench_programs[pairs[i].high]);
-			json_num(b->j, "low_alone_us", pairs[i].low_alone_ns / 1e3);
-			json_num(b->j, "high_alone_us", pairs[i].high_alone_ns / 1e3);
-			json_begin_array(b->j, "steps");
-		}
+		json_begin_object(b->j, NULL);
+		json_str(b->j, "low", bench_programs[pairs[i].low]);
+		json_str(b->j, "high", bench_programs[pairs[i].high]);
+		json_num(b->j, "low_alone_us", pairs[i].low_alone_ns / 1e3);
+		json_num(b->j, "high_alone_us", pairs[i].high_alone_ns / 1e3);
+		json_begin_array(b->j, "steps");
 		for (unsigned k = 0; k < steps; k++)
 			show_step(b, &pairs[i], k, sms[k]);
-		if (b->j) {
-			json_end(b->j, ']');
-			json_end(b->j, '}');
-		}
-	}
-	if (b->j)
 		json_end(b->j, ']');
+		json_end(b->j, '}');
+	}
+	json_end(b->j, ']');
 }
 
 int bench_extra(struct bench *b)
 {
 	/* The paper's high ones, nn and md, beside cfd and pl. */
 	struct extra_pair pairs[EXTRA_PAIRS] = {{3, 1}, {3, 4}, {0, 1}, {0, 4}};
-	unsigned steps, n = count_extra(b, &steps), all = 0;
+	unsigned steps, n = count_extra(b, &steps);
 	unsigned sms[STEPS] = {0};
-	int r = count_sms(b, &all);
+	int r;
 
 	/* To the whole device, however many are needed. */
 	for (unsigned k = 1; k < steps; k++)
-		sms[k] = MAX(all >> (steps - 1 - k), 1u);
-	if (r == CLI_OK)
-		r = extra_alone(b, pairs, n);
+		sms[k] = MAX(b->sms >> (steps - 1 - k), 1u);
+	r = extra_alone(b, pairs, n);
 	for (unsigned k = 0; r == CLI_OK && k < steps; k++)
 		r = extra_step(b, pairs, n, k, sms[k]);
 	if (r != CLI_OK)
 		return r;
 	show_extra(b, pairs, n, sms, steps);
-	bench_emit(b);
 	return CLI_OK;
 }

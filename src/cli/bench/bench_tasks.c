@@ -27,19 +27,6 @@ static int device_failed(struct tasks_bench *b, CUresult r, const char *what)
 	return cli_error(b->c, NULL, "%s: %s", what, text ? text : "unknown error");
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(double *values, unsigned n)
-{
-	qsort(values, n, sizeof(*values), by_value);
-	return (values[n / 2] + values[(n - 1) / 2]) / 2;
-}
-
 /* ---- what tasks work on ---- */
 
 static int make_inputs(struct tasks_bench *b, struct tasks_program *p)
@@ -147,7 +134,7 @@ static int run_pool(struct tasks_bench *b, struct tasks_program *p, double *ret_
 	if (heddle_tasks_resume(b->pool) < 0)
 		return pool_failed(b, p->of->name);
 	task.params = params.at;
-	began = ways_now_ms();
+	began = clock_ms();
 	for (unsigned i = 0; i < p->n; i++) {
 		params_of(p, i, &params);
 		task.shared_bytes = p->inputs[i % p->n_inputs].shared_bytes;
@@ -156,15 +143,15 @@ static int run_pool(struct tasks_bench *b, struct tasks_program *p, double *ret_
 	}
 	if (heddle_tasks_wait_all(b->pool, WAIT) < 0)
 		return pool_failed(b, p->of->name);
-	*ret_ms = ways_now_ms() - began;
+	*ret_ms = clock_ms() - began;
 	return heddle_tasks_suspend(b->pool) < 0 ? pool_failed(b, p->of->name) : CLI_OK;
 }
 
 static CUresult launch_all(const struct tasks_bench *b, const struct tasks_program *p,
 	CUstream *streams, unsigned n_streams)
 {
-	const struct cu_api *cu = &b->h->cu;
-	CUfunction fn = rt_find(b->h, p->of->name)->fn;
+	const struct cu_api *cu = &b->h->d.cu;
+	CUfunction fn = rt_find(b->h, p->of->name)->host.fn;
 	CUresult r = CUDA_SUCCESS;
 
 	for (unsigned i = 0; i < p->n && r == CUDA_SUCCESS; i++) {
@@ -183,7 +170,7 @@ static CUresult launch_all(const struct tasks_bench *b, const struct tasks_progr
 static int run_launches(
 	struct tasks_bench *b, struct tasks_program *p, unsigned n_streams, double *ret_ms)
 {
-	const struct cu_api *cu = &b->h->cu;
+	const struct cu_api *cu = &b->h->d.cu;
 	CUstream streams[TASKS_STREAMS];
 	unsigned n = 0;
 	CUresult r = CUDA_SUCCESS;
@@ -195,10 +182,10 @@ static int run_launches(
 		r = cu->cuStreamCreate(&streams[n], CU_STREAM_NON_BLOCKING);
 		n += r == CUDA_SUCCESS;
 	}
-	began = ways_now_ms();
+	began = clock_ms();
 	if (r == CUDA_SUCCESS)
 		r = launch_all(b, p, streams, n);
-	*ret_ms = ways_now_ms() - began;
+	*ret_ms = clock_ms() - began;
 	while (n)
 		cu->cuStreamDestroy(streams[--n]);
 	rt_leave(b->h);
@@ -211,9 +198,9 @@ static int wipe(struct tasks_bench *b, const struct tasks_program *p)
 
 	if (rt_enter(b->h) < 0)
 		return cli_error(b->c, NULL, "%s", heddle_error(b->h));
-	r = b->h->cu.cuMemsetD8(p->out, 0xff, 4 * p->out_words);
+	r = b->h->d.cu.cuMemsetD8(p->out, 0xff, 4 * p->out_words);
 	if (r == CUDA_SUCCESS)
-		r = b->h->cu.cuCtxSynchronize();
+		r = b->h->d.cu.cuCtxSynchronize();
 	rt_leave(b->h);
 	return r == CUDA_SUCCESS ? CLI_OK : device_failed(b, r, "wiping");
 }
@@ -241,7 +228,7 @@ int tasks_measure(struct tasks_bench *b, struct tasks_program *p, struct tasks_t
 		ret->checked += p->n;
 	}
 	for (unsigned way = 0; r == CLI_OK && way < ret->n; way++)
-		ret->ms[way] = median(ms + way * b->rounds, b->rounds);
+		ret->ms[way] = median_of(ms + way * b->rounds, b->rounds);
 	free(ms);
 	if (heddle_tasks_resume(b->pool) < 0 && r == CLI_OK)
 		r = pool_failed(b, p->of->name);
@@ -297,7 +284,7 @@ static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, un
 	unsigned threads, double *ret_spawned_ms, double *ret_ms)
 {
 	struct producer of[1u << (TASKS_PRODUCERS - 1)];
-	double began = ways_now_ms();
+	double began = clock_ms();
 	unsigned started = 1;
 	bool failed = false;
 
@@ -311,12 +298,12 @@ static int spawn_empty(struct tasks_bench *b, const struct heddle_task *task, un
 	produce(&of[0]);
 	for (unsigned i = 1; i < started; i++)
 		pthread_join(of[i].thread, NULL);
-	*ret_spawned_ms = ways_now_ms() - began;
+	*ret_spawned_ms = clock_ms() - began;
 	for (unsigned i = 0; i < started; i++)
 		failed |= of[i].failed < 0;
 	if (failed || heddle_tasks_wait_all(b->pool, WAIT) < 0)
 		return pool_failed(b, EMPTY);
-	*ret_ms = ways_now_ms() - began;
+	*ret_ms = clock_ms() - began;
 	return started == threads ? CLI_OK : cli_error(b->c, NULL, "no thread to spawn with");
 }
 
@@ -333,7 +320,7 @@ int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret)
 		for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++)
 			r = spawn_empty(b, &task, n, 1u << k, &spawned, &ms[i]);
 		if (r == CLI_OK)
-			ret->ms[k] = median(ms, b->rounds);
+			ret->ms[k] = median_of(ms, b->rounds);
 	}
 	/* Once to have it awake, and its memory near. */
 	for (unsigned i = 0; r == CLI_OK && i < b->rounds; i++) {
@@ -342,7 +329,7 @@ int tasks_empty(struct tasks_bench *b, unsigned n, struct tasks_rate *ret)
 			r = spawn_empty(b, &task, ret->burst, 1, &ms[i], &all);
 	}
 	if (r == CLI_OK)
-		ret->spawn_ns = median(ms, b->rounds) * 1e6 / ret->burst;
+		ret->spawn_ns = median_of(ms, b->rounds) * 1e6 / ret->burst;
 	free(ms);
 	return r;
 }
@@ -371,19 +358,19 @@ int tasks_latency(struct tasks_bench *b, unsigned n, double *ret_us, double *ret
 	int r = add_empty(b, &task);
 
 	for (unsigned i = 0; i < n && r == CLI_OK; i++) {
-		double began = ways_now_ms();
+		double began = clock_ms();
 		uint64_t id;
 
 		if (heddle_tasks_spawn(b->pool, &task, &id) < 0 ||
 			heddle_tasks_wait(b->pool, id, WAIT) < 0)
 			return pool_failed(b, EMPTY);
-		ret_us[i] = (ways_now_ms() - began) * 1000;
+		ret_us[i] = (clock_ms() - began) * 1000;
 		if (b->stamps)
 			r = read_legs(b, id, ret_us[i], i, n, ret_legs);
 	}
 	for (unsigned leg = 0; r == CLI_OK && b->stamps && leg < TASKS_LEGS; leg++)
-		qsort(ret_legs + leg * n, n, sizeof(*ret_legs), by_value);
+		sort_values(ret_legs + leg * n, n);
 	if (r == CLI_OK)
-		qsort(ret_us, n, sizeof(*ret_us), by_value);
+		sort_values(ret_us, n);
 	return r;
 }

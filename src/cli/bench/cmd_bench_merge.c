@@ -8,8 +8,6 @@
 #include "cli/corun/kernelspec.h"
 #include "cli/progress.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,24 +29,9 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-void merge_print(struct merge_bench *b, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	if (!b->text)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	strbuf_puts(&b->c->out, text);
-	cli_emit(b->c);
-	fflush(stdout);
-}
-
 bool merge_is_late(const struct merge_bench *b)
 {
-	return b->until_ms > 0 && ways_now_ms() > b->until_ms;
+	return b->until_ms > 0 && clock_ms() > b->until_ms;
 }
 
 const char *merge_pair_name(const struct merge_pair *p, char *buf, size_t size)
@@ -95,7 +78,7 @@ static int read_spec(struct merge_bench *b, unsigned i)
 		return job_out_of_memory(b->c);
 	for (char *w = strtok_r(text, " ", &save); w && n < 32; w = strtok_r(NULL, " ", &save))
 		words[n++] = w;
-	return kernelspec_read_words(b->c, &b->arena, i + 1, words, n, &b->kernels[i].spec);
+	return kernelspec_read_words(b->c, &b->arena, i + 1, false, words, n, &b->kernels[i].spec);
 }
 
 int merge_kernel(struct merge_bench *b, unsigned i, bool twin)
@@ -181,10 +164,9 @@ static int read_pairs(struct merge_bench *b)
 	return CLI_OK;
 }
 
-static int read_options(struct merge_bench *b, enum dev_kind *ret_kind)
+static int read_options(struct merge_bench *b)
 {
 	uint64_t rounds = 10, points = 15, budget = 0;
-	const char *device = cli_value(b->c, "device");
 	int r = cli_number(b->c, "rounds", 1, 1000, &rounds);
 
 	if (r == CLI_OK)
@@ -193,14 +175,11 @@ static int read_options(struct merge_bench *b, enum dev_kind *ret_kind)
 		r = cli_number(b->c, "budget-s", 1, 100000, &budget);
 	if (r == CLI_OK)
 		r = read_pairs(b);
-	*ret_kind = DEV_AUTO;
-	if (device)
-		dev_kind_parse(device, ret_kind);
 	b->rounds = (unsigned)rounds;
 	b->points = (unsigned)points;
 	b->store = cli_value(b->c, "store");
 	if (budget)
-		b->until_ms = ways_now_ms() + (double)budget * 1e3;
+		b->until_ms = clock_ms() + (double)budget * 1e3;
 	return r;
 }
 
@@ -215,17 +194,6 @@ static bool wants(const struct merge_bench *b, const char *part)
 
 /* ---- what came of it ---- */
 
-static int write_file(struct merge_bench *b, const char *path, const struct strbuf *text)
-{
-	FILE *f = text->failed ? NULL : fopen(path, "w");
-
-	if (text->failed)
-		return job_out_of_memory(b->c);
-	if (!f || fwrite(text->at, 1, text->len, f) != text->len || fclose(f))
-		return cli_error(b->c, NULL, "%s: %s", path, strerror(errno));
-	return CLI_OK;
-}
-
 static int write_svg(struct merge_bench *b)
 {
 	const char *path = cli_value(b->c, "svg");
@@ -235,7 +203,7 @@ static int write_svg(struct merge_bench *b)
 	if (!path || !wants(b, "pairs"))
 		return CLI_OK;
 	bathtub_svg(b, &text);
-	r = write_file(b, path, &text);
+	r = cli_write_file(b->c, path, NULL, &text);
 	strbuf_finish(&text);
 	return r;
 }
@@ -253,32 +221,17 @@ static int measure(struct merge_bench *b)
 	return r;
 }
 
-static void begin(struct merge_bench *b, struct json *j, struct strbuf *data)
+static void begin(struct merge_bench *b, struct json *j)
 {
-	const char *version = HEDDLE_VERSION;
-
-	if (b->c->json) {
-		cli_json_open(b->c, j, 1);
-	} else {
-		json_init(j, data);
-		json_begin_object(j, NULL);
-		json_uint(j, "schema", 1);
-		json_str(j, "command", b->c->verb->name);
-	}
-	json_str(j, "version", version);
+	cli_json_open(b->c, j, 1);
+	json_str(j, "version", HEDDLE_VERSION);
 	json_str(j, "device", b->device.d.name);
-	json_uint(j, "sms", b->device.n_sms);
+	json_uint(j, "sms", b->device.d.n_sms);
 	json_str(j, "size", b->large ? "large" : "small");
 	json_uint(j, "rounds", b->rounds);
 	b->j = j;
-	merge_print(b, "device: %s, %u SMs; %s kernels, %u rounds, medians\n", b->device.d.name,
-		b->device.n_sms, b->large ? "large" : "small", b->rounds);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	remove(path);
-	return 0;
+	cli_show(b->c, "device: %s, %u SMs; %s kernels, %u rounds, medians\n", b->device.d.name,
+		b->device.d.n_sms, b->large ? "large" : "small", b->rounds);
 }
 
 /* What compiling takes is looked at, too: a cache of the driver's that is empty. But it is one: the
@@ -286,45 +239,32 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
  * has compiled. */
 static int begin_cache(struct merge_bench *b)
 {
-	const char *tmp = getenv("TMPDIR");
+	int r = cli_make_folder("cache", b->cache);
 
-	snprintf(b->cache, sizeof(b->cache), "%s/heddle-cache.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(b->cache)) {
-		int r = cli_error(
-			b->c, "TMPDIR names another folder", "%s: %s", b->cache, strerror(errno));
-
-		b->cache[0] = 0;
-		return r;
-	}
+	if (r < 0)
+		return cli_error(b->c, "TMPDIR names another folder", "a temporary folder: %s",
+			strerror(-r));
 	setenv("CUDA_CACHE_PATH", b->cache, 1);
 	unsetenv("CUDA_CACHE_DISABLE");
 	return CLI_OK;
 }
 
-static void end_cache(struct merge_bench *b)
-{
-	if (b->cache[0])
-		nftw(b->cache, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 static int run_all(struct merge_bench *b)
 {
 	const char *size = cli_value(b->c, "size"), *path = cli_value(b->c, "data");
-	struct strbuf data = {0};
-	enum dev_kind kind;
 	struct json j;
-	int r = read_options(b, &kind), written = CLI_OK;
+	int r = read_options(b), written = CLI_OK;
 
 	if (r == CLI_OK && path && b->c->json)
 		r = cli_usage(b->c, "--data beside --json, which prints the same");
 	if (r == CLI_OK)
 		r = begin_cache(b);
 	if (r == CLI_OK)
-		r = corun_device_open(b->c, kind, &b->device);
+		r = corun_device_open(b->c, job_device_kind(b->c), &b->device);
 	if (r != CLI_OK)
 		return r;
 	b->large = size ? !strcmp(size, "large") : dev_kind_of(&b->device.d.cu) == DEV_CUDA;
-	begin(b, &j, &data);
+	begin(b, &j);
 	r = measure(b);
 	progress_clear();
 	if (r == CLI_OK) {
@@ -334,8 +274,7 @@ static int run_all(struct merge_bench *b)
 		written = write_svg(b);
 	}
 	if (r == CLI_OK && written == CLI_OK && path)
-		written = write_file(b, path, &data);
-	strbuf_finish(&data);
+		written = cli_write_file(b->c, path, NULL, &b->c->unread);
 	return r == CLI_OK ? written : r;
 }
 
@@ -347,13 +286,14 @@ static int run(struct cli *c)
 	if (!b)
 		return job_out_of_memory(c);
 	b->c = c;
-	b->text = !c->json;
 	arena_init(&b->arena, 0);
 	r = run_all(b);
 	for (unsigned i = 0; i < MERGE_KERNELS; i++)
 		for (unsigned k = 0; k < 2; k++)
 			corun_kernel_close(&b->kernels[i].of[k]);
-	end_cache(b);
+	host_device_close(&b->device.d);
+	if (b->cache[0])
+		cli_remove_folder(b->cache);
 	if (r == CLI_OK && (b->wrong || b->failures))
 		r = CLI_FAILED;
 	arena_finish(&b->arena);

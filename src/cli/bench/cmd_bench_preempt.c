@@ -39,14 +39,6 @@ void bench_progress(const char *arrangement, const char *low, const char *high)
 		high ? high : "");
 }
 
-void bench_emit(struct bench *b)
-{
-	if (b->j || b->c->out.failed)
-		return;
-	cli_emit(b->c);
-	fflush(stdout);
-}
-
 struct stage_run bench_run(const struct bench *b, const char *low, const char *high)
 {
 	return (struct stage_run){.low = {low, "large", 0},
@@ -180,20 +172,19 @@ static void json_pair(
 
 static void text_pair(struct bench *b, const struct pair *p, unsigned n)
 {
-	struct strbuf *o = &b->c->out;
 	double low = b->large_ns[p->low], high = b->small_ns[p->high];
 	char why[96];
 
-	strbuf_printf(o, "%-4s %-4s %6.1f", bench_programs[p->low], bench_programs[p->high],
+	cli_show(b->c, "%-4s %-4s %6.1f", bench_programs[p->low], bench_programs[p->high],
 		1 + low / high);
 	for (unsigned k = 0; k < n; k++)
 		if (p->by[k].high_ns)
-			strbuf_printf(o, " %c%9.0f (%5.1fx)",
+			cli_show(b->c, " %c%9.0f (%5.1fx)",
 				noise(b, p, k, why, sizeof(why)) ? '~' : ' ',
 				p->by[k].high_ns / 1e3, p->by[0].high_ns / p->by[k].high_ns);
 		else
-			strbuf_printf(o, "  %18s", "failed");
-	strbuf_puts(o, "\n");
+			cli_show(b->c, "  %18s", "failed");
+	cli_show(b->c, "\n");
 }
 
 /* Mean and best speedup, mean ANTT and STP of each arrangement over the pairs that all ran. */
@@ -204,10 +195,8 @@ static void summary(struct bench *b, const struct pair *pairs, unsigned n_pairs,
 
 	for (unsigned i = 0; i < n_pairs; i++)
 		ideal += (1 + b->large_ns[pairs[i].low] / b->small_ns[pairs[i].high]) / n_pairs;
-	if (b->j)
-		json_begin_array(b->j, "summary");
-	else
-		strbuf_printf(&b->c->out, "\nideal speedup in the mean: %.1f\n", ideal);
+	json_begin_array(b->j, "summary");
+	cli_show(b->c, "\nideal speedup in the mean: %.1f\n", ideal);
 	for (unsigned k = 0; k < n; k++) {
 		double sum = 0, best = 0, worst = INFINITY, antt = 0, stp = 0, makespan = 0;
 		unsigned m = 0, preemptions = 0, noisy = 0;
@@ -233,31 +222,29 @@ static void summary(struct bench *b, const struct pair *pairs, unsigned n_pairs,
 			noisy += noise(b, p, k, why, sizeof(why)) != NULL;
 			m++;
 		}
-		if (b->j && m) {
-			json_begin_object(b->j, NULL);
-			json_str(b->j, "name", specs[k].name);
-			json_uint(b->j, "pairs", m);
-			json_num(b->j, "speedup_mean", sum / m);
-			json_num(b->j, "speedup_best", best);
-			json_num(b->j, "speedup_worst", worst);
-			json_num(b->j, "ideal_mean", ideal);
-			json_num(b->j, "antt_mean", antt / m);
-			json_num(b->j, "stp_mean", stp / m);
-			json_num(b->j, "stp_makespan_mean", makespan / m);
-			json_uint(b->j, "preemptions", preemptions);
-			json_uint(b->j, "noisy", noisy);
-			json_end(b->j, '}');
-		} else if (m) {
-			strbuf_printf(&b->c->out,
-				"%-10s  %sspeedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, "
-				"STP %.2f (makespan %.2f); %u preemptions; %u pairs",
-				specs[k].name, noisy ? "noise: " : "", sum / m, best, worst,
-				antt / m, stp / m, makespan / m, preemptions, m);
-			strbuf_printf(&b->c->out, noisy ? ", %u of them noise\n" : "\n", noisy);
-		}
+		if (!m)
+			continue;
+		json_begin_object(b->j, NULL);
+		json_str(b->j, "name", specs[k].name);
+		json_uint(b->j, "pairs", m);
+		json_num(b->j, "speedup_mean", sum / m);
+		json_num(b->j, "speedup_best", best);
+		json_num(b->j, "speedup_worst", worst);
+		json_num(b->j, "ideal_mean", ideal);
+		json_num(b->j, "antt_mean", antt / m);
+		json_num(b->j, "stp_mean", stp / m);
+		json_num(b->j, "stp_makespan_mean", makespan / m);
+		json_uint(b->j, "preemptions", preemptions);
+		json_uint(b->j, "noisy", noisy);
+		json_end(b->j, '}');
+		cli_show(b->c,
+			"%-10s  %sspeedup %5.1f mean, %5.1f best, %5.1f worst; ANTT %.2f, "
+			"STP %.2f (makespan %.2f); %u preemptions; %u pairs",
+			specs[k].name, noisy ? "noise: " : "", sum / m, best, worst, antt / m,
+			stp / m, makespan / m, preemptions, m);
+		cli_show(b->c, noisy ? ", %u of them noise\n" : "\n", noisy);
 	}
-	if (b->j)
-		json_end(b->j, ']');
+	json_end(b->j, ']');
 }
 
 static int bench_pairs(struct bench *b)
@@ -282,36 +269,26 @@ static int bench_pairs(struct bench *b)
 
 			bench_progress(specs[k].name, run.low.name, run.high.name);
 			r = bench_try(b, &stage, &run, &pairs[i].by[k]);
-			if (!b->j && pairs[i].by[k].high_ns) {
-				strbuf_printf(&b->c->out, "# %s: %s beside %s: %.0f us\n",
-					specs[k].name, run.high.name, run.low.name,
-					pairs[i].by[k].high_ns / 1e3);
-				bench_emit(b);
-			}
+			if (pairs[i].by[k].high_ns)
+				cli_show(b->c, "# %s: %s beside %s: %.0f us\n", specs[k].name,
+					run.high.name, run.low.name, pairs[i].by[k].high_ns / 1e3);
 		}
 		stage_close(&stage);
 	}
 	if (r != CLI_OK)
 		return r;
-	if (b->j) {
-		json_begin_array(b->j, "pairs");
-	} else {
-		strbuf_puts(&b->c->out,
-			"turnaround of the high-priority program, us (speedup over the "
-			"first arrangement; ~ noise: it cannot be, or rounds differ by more "
-			"than 10 %)\nlow  high  ideal");
-		for (unsigned k = 0; k < n; k++)
-			strbuf_printf(&b->c->out, "  %18s", specs[k].name);
-		strbuf_puts(&b->c->out, "\n");
-	}
+	json_begin_array(b->j, "pairs");
+	cli_show(b->c, "turnaround of the high-priority program, us (speedup over the first "
+		       "arrangement; ~ noise: it cannot be, or rounds differ by more than 10 "
+		       "%%)\nlow  high  ideal");
+	for (unsigned k = 0; k < n; k++)
+		cli_show(b->c, "  %18s", specs[k].name);
+	cli_show(b->c, "\n");
 	for (unsigned i = 0; i < n_pairs; i++) {
-		if (b->j)
-			json_pair(b, &pairs[i], specs, n);
-		else
-			text_pair(b, &pairs[i], n);
+		json_pair(b, &pairs[i], specs, n);
+		text_pair(b, &pairs[i], n);
 	}
-	if (b->j)
-		json_end(b->j, ']');
+	json_end(b->j, ']');
 	summary(b, pairs, n_pairs, specs, n);
 	return CLI_OK;
 }
@@ -336,7 +313,7 @@ static int overhead_of(
 			ns[k][pass] = res.low_kernel_ns;
 		}
 	for (unsigned k = 0; k < 2; k++) {
-		ret_ns[k] = stage_median(ns[k], PASSES);
+		ret_ns[k] = median_of(ns[k], PASSES);
 		ret_spread[k] = ret_ns[k] ? (ns[k][PASSES - 1] - ns[k][0]) / ret_ns[k] : 0;
 	}
 	return CLI_OK;
@@ -356,11 +333,8 @@ static int bench_overhead(struct bench *b)
 	r = stage_open(b->c, &specs[1], &stages[1]);
 	if (r != CLI_OK)
 		goto out;
-	if (b->j)
-		json_begin_array(b->j, "overhead");
-	else
-		strbuf_puts(&b->c->out,
-			"\nkernel alone, us      plain  preemptible  ratio  (spreads; ~ noise)\n");
+	json_begin_array(b->j, "overhead");
+	cli_show(b->c, "\nkernel alone, us      plain  preemptible  ratio  (spreads; ~ noise)\n");
 	for (unsigned i = 0; r == CLI_OK && i < PROGRAMS; i++) {
 		double ns[2], spread[2];
 		bool is_noise;
@@ -373,32 +347,23 @@ static int bench_overhead(struct bench *b)
 		n++;
 		is_noise = MAX(spread[0], spread[1]) > FIGURES_SPREAD;
 		noisy += is_noise;
-		if (b->j) {
-			json_begin_object(b->j, NULL);
-			json_str(b->j, "program", bench_programs[i]);
-			json_num(b->j, "plain_us", ns[0] / 1e3);
-			json_num(b->j, "preemptible_us", ns[1] / 1e3);
-			json_num(b->j, "ratio", ns[1] / ns[0]);
-			json_num(b->j, "spread", MAX(spread[0], spread[1]));
-			json_end(b->j, '}');
-		} else {
-			strbuf_printf(&b->c->out,
-				"%-16s %10.1f %12.1f %c%.4f  (%.1f %%, %.1f %%)\n",
-				bench_programs[i], ns[0] / 1e3, ns[1] / 1e3, is_noise ? '~' : ' ',
-				ns[1] / ns[0], spread[0] * 100, spread[1] * 100);
-			bench_emit(b);
-		}
+		json_begin_object(b->j, NULL);
+		json_str(b->j, "program", bench_programs[i]);
+		json_num(b->j, "plain_us", ns[0] / 1e3);
+		json_num(b->j, "preemptible_us", ns[1] / 1e3);
+		json_num(b->j, "ratio", ns[1] / ns[0]);
+		json_num(b->j, "spread", MAX(spread[0], spread[1]));
+		json_end(b->j, '}');
+		cli_show(b->c, "%-16s %10.1f %12.1f %c%.4f  (%.1f %%, %.1f %%)\n",
+			bench_programs[i], ns[0] / 1e3, ns[1] / 1e3, is_noise ? '~' : ' ',
+			ns[1] / ns[0], spread[0] * 100, spread[1] * 100);
 	}
-	if (b->j) {
-		json_end(b->j, ']');
-		json_num(b->j, "overhead_geomean", n ? exp(logs / n) - 1 : 0);
-		json_num(b->j, "overhead_worst", worst - 1);
-		json_uint(b->j, "overhead_noisy", noisy);
-	} else {
-		strbuf_printf(&b->c->out, "%sgeometric mean %+.2f %%, worst %+.2f %%\n",
-			noisy ? "noise: " : "", n ? (exp(logs / n) - 1) * 100 : 0.0,
-			(worst - 1) * 100);
-	}
+	json_end(b->j, ']');
+	json_num(b->j, "overhead_geomean", n ? exp(logs / n) - 1 : 0);
+	json_num(b->j, "overhead_worst", worst - 1);
+	json_uint(b->j, "overhead_noisy", noisy);
+	cli_show(b->c, "%sgeometric mean %+.2f %%, worst %+.2f %%\n", noisy ? "noise: " : "",
+		n ? (exp(logs / n) - 1) * 100 : 0.0, (worst - 1) * 100);
 	stage_close(&stages[1]);
 out:
 	stage_close(&stages[0]);
@@ -443,19 +408,18 @@ static int run(struct cli *c)
 	b.runtime = api && !strcmp(api, "runtime");
 	arena_init(&b.arena, 0);
 	child_catch_signals();
-	stage_make_folder("reference", b.reference);
+	cli_make_folder("reference", b.reference);
 	if (r == CLI_OK)
-		r = stage_device(c, cli_value(c, "device"), &b.device, b.device_name);
+		r = stage_device(c, cli_value(c, "device"), &b.device, b.device_name, &b.sms);
 	b.rounds = rounds ? (unsigned)rounds : b.quick ? 2 : 10;
-	if (r == CLI_OK && c->json) {
+	if (r == CLI_OK) {
 		cli_json_open(c, &j, 1);
 		json_str(&j, "device", b.device_name);
 		json_uint(&j, "rounds", b.rounds);
 		json_str(&j, "programs", b.runtime ? "runtime" : "driver");
 		b.j = &j;
-	} else if (r == CLI_OK) {
-		strbuf_printf(&c->out, "device: %s; %u rounds each, medians; %s API\n\n",
-			b.device_name, b.rounds, b.runtime ? "runtime" : "driver");
+		cli_show(c, "device: %s; %u rounds each, medians; %s API\n\n", b.device_name,
+			b.rounds, b.runtime ? "runtime" : "driver");
 	}
 	progress_begin(count_steps(&b));
 	if (r == CLI_OK && wants(&b, "overhead"))
@@ -466,12 +430,12 @@ static int run(struct cli *c)
 		r = bench_spatial(&b);
 	if (r == CLI_OK && wants(&b, "extra"))
 		r = bench_extra(&b);
-	if (r == CLI_OK && b.j) {
+	if (r == CLI_OK) {
 		json_uint(b.j, "failures", b.failures);
 		json_end(b.j, '}');
 	}
 	if (b.reference[0])
-		stage_remove_folder(b.reference);
+		cli_remove_folder(b.reference);
 	arena_finish(&b.arena);
 	return r == CLI_OK && b.failures ? CLI_FAILED : r;
 }

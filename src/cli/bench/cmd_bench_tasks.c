@@ -112,14 +112,11 @@ static int read_options(struct tasks_bench *b)
 
 static void begin(struct tasks_bench *b, struct json *j, const struct heddle_tasks_state *s)
 {
-	if (!b->c->json) {
-		strbuf_printf(&b->c->out, "%s, a pool of %u blocks with %u warps for tasks\n",
-			heddle_device(b->h), s->columns, s->executors);
-		if (b->is_virtual)
-			strbuf_printf(&b->c->out, "A virtual GPU: outputs are checked, times say "
-						  "nothing of any GPU.\n");
-		return;
-	}
+	cli_show(b->c, "%s, a pool of %u blocks with %u warps for tasks\n", heddle_device(b->h),
+		s->columns, s->executors);
+	if (b->is_virtual)
+		cli_show(b->c, "A virtual GPU: outputs are checked, times say nothing of any "
+			       "GPU.\n");
 	cli_json_open(b->c, j, 1);
 	json_str(j, "device", heddle_device(b->h));
 	json_bool(j, "virtual", b->is_virtual);
@@ -133,31 +130,22 @@ static void begin(struct tasks_bench *b, struct json *j, const struct heddle_tas
 static void text_empty(
 	struct tasks_bench *b, unsigned n, const struct tasks_rate *e, const struct latency *l)
 {
-	struct strbuf *out = &b->c->out;
-
-	strbuf_printf(out, "\nempty        %u tasks in %.2f ms, %.0f a second", n, e->ms[0],
+	cli_show(b->c, "\nempty        %u tasks in %.2f ms, %.0f a second", n, e->ms[0],
 		n / e->ms[0] * 1000);
 	for (unsigned k = 1; k < TASKS_PRODUCERS; k++)
-		strbuf_printf(out, "; from %u threads %.0f", 1u << k, n / e->ms[k] * 1000);
-	strbuf_printf(out,
+		cli_show(b->c, "; from %u threads %.0f", 1u << k, n / e->ms[k] * 1000);
+	cli_show(b->c,
 		"\nspawning     %u where places are free: %.1f ns each\n"
 		"latency      of %u: p50 %.1f us, p99 %.1f us, at most %.1f us\n",
 		e->burst, e->spawn_ns, l->n, l->p50, l->p99, l->most);
-	if (!l->has_legs)
-		return;
-	strbuf_printf(out, "medians of  ");
-	for (unsigned i = 0; i < TASKS_LEGS; i++)
-		strbuf_printf(out, " %s %.2f us%s", leg_names[i], l->legs[i],
+	for (unsigned i = 0; l->has_legs && i < TASKS_LEGS; i++)
+		cli_show(b->c, "%s %s %.2f us%s", i ? "" : "medians of  ", leg_names[i], l->legs[i],
 			i + 1 < TASKS_LEGS ? "," : "\n");
 }
 
-static void tell_empty(struct tasks_bench *b, struct json *j, unsigned n,
-	const struct tasks_rate *e, const struct latency *l)
+static void json_empty(
+	struct json *j, unsigned n, const struct tasks_rate *e, const struct latency *l)
 {
-	if (!b->c->json) {
-		text_empty(b, n, e, l);
-		return;
-	}
 	json_begin_object(j, "empty");
 	json_uint(j, "tasks", n);
 	json_num(j, "ms", e->ms[0]);
@@ -223,19 +211,15 @@ static void json_program(struct tasks_bench *b, struct json *j, const struct tas
 static void text_program(
 	struct tasks_bench *b, const struct tasks_program *p, const struct tasks_times *t)
 {
-	struct strbuf *out = &b->c->out;
-
-	strbuf_printf(out, "\n%-12s %u tasks: %.2f ms; as launches:", p->of->name, p->n, t->ms[0]);
+	cli_show(b->c, "\n%-12s %u tasks: %.2f ms; as launches:", p->of->name, p->n, t->ms[0]);
 	for (unsigned i = 1; i < t->n; i++)
-		strbuf_printf(out, " %.2f ms in %u%s", t->ms[i], 1u << (i - 1),
+		cli_show(b->c, " %.2f ms in %u%s", t->ms[i], 1u << (i - 1),
 			i + 1 < t->n ? "," : " streams");
 	if (!b->is_virtual)
-		strbuf_printf(out, "; the best of them takes %.2f times as long",
+		cli_show(b->c, "; the best of them takes %.2f times as long",
 			t->ms[best_way(t)] / t->ms[0]);
-	strbuf_printf(out, "\n%-12s %llu outputs checked, %u wrong\n", "",
+	cli_show(b->c, "\n%-12s %llu outputs checked, %u wrong\n", "",
 		(unsigned long long)t->checked, p->wrong);
-	cli_emit(b->c);
-	fflush(stdout);
 }
 
 /* ---- all of it ---- */
@@ -260,7 +244,8 @@ static int run_empty(struct tasks_bench *b, struct json *j)
 		l.has_legs = b->stamps;
 		for (unsigned i = 0; i < TASKS_LEGS; i++)
 			l.legs[i] = us[samples * (1 + i) + samples / 2];
-		tell_empty(b, j, n, &rate, &l);
+		text_empty(b, n, &rate, &l);
+		json_empty(j, n, &rate, &l);
 	}
 	free(us);
 	return r;
@@ -277,10 +262,10 @@ static int run_program(
 	r = tasks_open(b, &p, of);
 	if (r == CLI_OK)
 		r = tasks_measure(b, &p, &t);
-	if (r == CLI_OK && b->c->json)
+	if (r == CLI_OK) {
 		json_program(b, j, &p, &t);
-	else if (r == CLI_OK)
 		text_program(b, &p, &t);
+	}
 	*io_wrong += p.wrong;
 	tasks_close(b, &p);
 	return r;
@@ -313,16 +298,13 @@ static int run_all(struct tasks_bench *b)
 	progress_begin(1 + narrow_n_programs);
 	begin(b, &j, &state);
 	r = is_wanted(b, "empty") ? run_empty(b, &j) : CLI_OK;
-	if (b->c->json)
-		json_begin_array(&j, "programs");
+	json_begin_array(&j, "programs");
 	for (unsigned i = 0; r == CLI_OK && i < narrow_n_programs; i++)
 		if (is_wanted(b, narrow_programs[i].name))
 			r = run_program(b, &j, &narrow_programs[i], &wrong);
-	if (b->c->json) {
-		json_end(&j, ']');
-		json_uint(&j, "wrong", wrong);
-		json_end(&j, '}');
-	}
+	json_end(&j, ']');
+	json_uint(&j, "wrong", wrong);
+	json_end(&j, '}');
 	progress_clear();
 	if (r == CLI_OK && wrong)
 		r = cli_error(b->c, NULL, "%u outputs are wrong", wrong);

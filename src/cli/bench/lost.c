@@ -5,6 +5,8 @@
  * by resampling the rounds of each pair (bootstrap, percentiles): the pairs are what they are. */
 #include "cli/bench/lost.h"
 
+#include "base/measure.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -17,20 +19,11 @@ struct drawing {
 	double *scratch; /* as many as a pair has rounds */
 };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median_of(const struct lost_samples *s, struct drawing *d)
+static double draw_median(const struct lost_samples *s, struct drawing *d)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		d->scratch[i] = s->ns[d->draws ? random_bits(1, d->drawn++) % s->n : i];
-	qsort(d->scratch, s->n, sizeof(double), by_value);
-	return s->n % 2 ? d->scratch[s->n / 2]
-			: (d->scratch[s->n / 2 - 1] + d->scratch[s->n / 2]) / 2;
+	return median_of(d->scratch, s->n);
 }
 
 static bool counts(const struct lost_pair *p)
@@ -52,11 +45,11 @@ static unsigned mean(const struct lost_pair *pairs, unsigned n, int low, struct 
 
 		if (!counts(p) || (low >= 0 && p->low != (unsigned)low))
 			continue;
-		original = median_of(&p->of[LOST_ORIGINAL], d);
-		kept = median_of(&p->of[LOST_KEPT], d);
+		original = draw_median(&p->of[LOST_ORIGINAL], d);
+		kept = draw_median(&p->of[LOST_KEPT], d);
 		for (unsigned k = LOST_TEMPORAL; k < LOST_FORMS; k++) {
 			const struct lost_samples *s = &p->of[k];
-			double took = median_of(s, d);
+			double took = draw_median(s, d);
 
 			ret_overhead[k] += (took - original) / original;
 			ret_us[k] += (took - kept) * s->n / s->preemptions / 1e3;
@@ -93,7 +86,7 @@ unsigned lost_mean(const struct lost_pair *pairs, unsigned n, int low,
 /* -1: one round does not tell. */
 static double spread_of(const struct lost_samples *s, struct drawing *d)
 {
-	double median = median_of(s, d); /* and they are sorted */
+	double median = draw_median(s, d); /* and they are sorted */
 	unsigned cut = s->n / 10;
 
 	return s->n > 1 ? (d->scratch[s->n - 1 - cut] - d->scratch[cut]) / median : -1;
@@ -127,7 +120,7 @@ static double reduction(const double of[LOST_FORMS])
 
 static void interval(double *values, double *ret_low, double *ret_high)
 {
-	qsort(values, RESAMPLES, sizeof(*values), by_value);
+	sort_values(values, RESAMPLES);
 	*ret_low = values[RESAMPLES * 25 / 1000];
 	*ret_high = values[RESAMPLES * 975 / 1000 - 1];
 }

@@ -8,11 +8,10 @@
 
 #include "cli/corun/gauge.h"
 #include "cli/corun/job_kernel.h"
-#include "host/green.h"
-#include "host/way.h"
-#include "model/store.h"
+#include "host/corun.h"
+#include "model/together.h"
 
-#define CORUN_MAX CTL_MAX_MERGED
+#define CORUN_MAX HOST_MAX
 
 struct corun_options {
 	enum dev_kind device;
@@ -26,19 +25,6 @@ struct corun_options {
 		     */
 };
 
-/* How long kernels and whole took: by the device's events; of a merged launch, by its workers'
- * clocks, from when a kernel's first block was claimed until its last one had run. */
-struct corun_times {
-	double ms; /* of all together */
-	struct {
-		double began_ms; /* after the whole began; merged: after the first kernel began */
-		double ms;       /* from there to its end */
-		double busy_ms;  /* merged: of all workers together with this kernel */
-		uint32_t most;   /* merged, if counted: so many workers had it at once */
-	} of[CORUN_MAX];
-	uint32_t launches; /* merged: 1 + times resumed */
-};
-
 /* One buffer that is not what the plain kernel leaves. */
 struct corun_difference {
 	unsigned kernel, arg; /* from 0 */
@@ -49,7 +35,7 @@ struct corun_difference {
 struct corun_result {
 	char device_name[128];
 	uint32_t n_sms, registers;  /* of an SM */
-	struct corun_times times;   /* of the run with the median time */
+	struct host_times times;    /* of the run with the median time */
 	uint32_t fit[CORUN_MAX];    /* blocks of the plain kernel that fit one SM at once */
 	uint64_t blocks[CORUN_MAX]; /* of its grid */
 	struct pass_woven woven;    /* DEV_WEAVE */
@@ -65,26 +51,18 @@ int corun_run(struct cli *c, struct arena *arena, const struct spec *specs, unsi
 	struct corun_options *o, struct corun_result *ret);
 
 /* ---- the same in steps: several ways on the same device, each from the same data ---- */
-#define CORUN_GREENS 8
 
 /* The device, for as long as the process has it. */
 struct corun_device {
-	struct job_device d;
-	uint32_t n_sms, registers; /* of an SM */
+	struct host_device d;
 	struct gauge gauge;
-	struct corun_green { /* made when first asked for */
-		unsigned n;
-		uint32_t share[CORUN_MAX];
-		struct dev_green green;
-	} greens[CORUN_GREENS];
-	unsigned n_greens;
 };
 int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_device *ret);
 
 /* A kernel as it is, ready on the device; of one set of kernels, or of several, one at a time. */
 struct corun_kernel {
 	struct job_kernel k;
-	CUfunction plain;
+	struct host_kernel host;
 	uint32_t fit; /* blocks that fit one SM */
 	/* By argument, what it leaves alone, in device memory; 0: a scalar. NULL: nothing is
 	 * compared. */
@@ -98,11 +76,8 @@ int corun_kernel_open(struct cli *c, struct corun_device *d, const struct spec *
 int corun_kernel_twin(struct cli *c, struct corun_device *d, struct corun_kernel *first,
 	struct corun_kernel *ret);
 void corun_kernel_close(struct corun_kernel *k);
-/* The steps of opening, and what a run left compared with what is wanted: said, and added to *res.
- * ret of read is zeroed before. number: the kernel's, from 0. */
-int corun_kernel_read(struct cli *c, const struct spec *spec, struct corun_kernel *ret);
-int corun_kernel_run_alone(struct cli *c, struct corun_device *d, struct corun_kernel *k);
-int corun_kernel_load(struct cli *c, struct corun_device *d, struct corun_kernel *k);
+/* What a run left compared with what is wanted: said, and added to *res. number: the kernel's, from
+ * 0. */
 int corun_kernel_compare(struct cli *c, struct corun_device *d, struct corun_kernel *k,
 	unsigned number, struct corun_result *res);
 
@@ -127,21 +102,22 @@ int corun_plan(struct corun *x, enum dev_how how, const struct dev_merging *m, s
  * ret_same: nothing differs. Of the times only `ms`, unless `each`: then those of each kernel, too,
  * by events between them. */
 int corun_once(struct corun *x, enum dev_how how, const struct dev_merging *m,
-	const struct dev_merge_plan *plan, bool each, struct corun_times *ret, bool *ret_same);
+	const struct dev_merge_plan *plan, bool each, struct host_times *ret, bool *ret_same);
+/* From now on kernel k, as it is, is launched with so much dynamic shared memory. */
+void corun_take_shared(struct corun *x, unsigned k, uint32_t bytes);
 const struct corun_result *corun_seen(const struct corun *x); /* device_name, n_sms, fit */
 /* What making a form took, and what the driver took to compile it, ms; after corun_prepare. */
 void corun_made(const struct corun *x, enum dev_how how, double *ret_make, double *ret_compile);
 /* What became of a way of weaving; after corun_prepare. Borrowed. */
 struct corun_woven {
-	const struct pass_woven *woven;
-	const uint8_t *digest;  /* SHA-256 of the form's text */
-	uint32_t registers;     /* of a thread, as compiled */
-	uint32_t warps, per_sm; /* of a block; blocks that fit an SM */
+	const struct host_form *form;
+	const char *name; /* of the kernel that is not woven */
+	uint32_t warps;   /* of a block */
 };
 void corun_look_at_woven(
 	const struct corun *x, const struct dev_merging *m, struct corun_woven *ret);
 /* What the kernels are, for what is remembered of them; digests and names are x's. */
-int corun_identify(struct corun *x, struct model_together *ret);
+void corun_identify(struct corun *x, struct model_together *ret);
 /* The way that was chosen (path as for model_store_open). */
 int corun_look_up(struct corun *x, const char *path, enum dev_how *ret_how, struct dev_merging *io);
 

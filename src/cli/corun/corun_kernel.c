@@ -12,51 +12,30 @@
 
 int corun_device_open(const struct cli *c, enum dev_kind kind, struct corun_device *d)
 {
-	CUdevice device;
-	int n, registers, r = job_device_open(c, kind, &d->d);
+	int r = job_device_open(c, kind, &d->d);
 
-	if (r != CLI_OK)
-		return r;
-	JOB_TRY(c, d->d.cu.cuCtxGetDevice(&device), "device");
-	JOB_TRY(c,
-		d->d.cu.cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-		"device");
-	JOB_TRY(c,
-		d->d.cu.cuDeviceGetAttribute(
-			&registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, device),
-		"device");
-	d->n_sms = (uint32_t)n;
-	d->registers = (uint32_t)registers;
-	JOB_TRY(c, gauge_open(&d->d.cu, &d->gauge), "gauge");
-	return CLI_OK;
+	if (r == CLI_OK)
+		JOB_TRY(c, gauge_open(&d->d.cu, &d->gauge), "gauge");
+	return r;
 }
 
-int corun_kernel_read(struct cli *c, const struct spec *spec, struct corun_kernel *ret)
-{
-	return job_kernel_read(c, spec, 0, &ret->k);
-}
-
-static int load(struct cli *c, struct corun_device *d, struct corun_kernel *k, CUmodule *ret,
-	CUfunction *fn)
+static int load(struct cli *c, struct corun_device *d, struct corun_kernel *k)
 {
 	const struct spec *s = k->k.spec;
+	struct host_fault f;
+	int r;
 
-	return job_load(c, &d->d.cu, s->file, k->k.text, s->kernel, s->shared_bytes, ret, fn);
-}
-
-int corun_kernel_load(struct cli *c, struct corun_device *d, struct corun_kernel *k)
-{
-	const struct spec *s = k->k.spec;
-	CUmodule module;
-	int n, r = load(c, d, k, &module, &k->plain);
-
+	k->host = (struct host_kernel){.name = s->kernel,
+		.entry = s->kernel,
+		.file = s->file,
+		.arena = &k->k.arena,
+		.bytes = k->k.own_bytes};
+	r = job_kernel_load(&k->k, &d->d, k->k.src.text, &k->host.module, &k->host.fn);
 	if (r != CLI_OK)
 		return r;
-	JOB_TRY(c,
-		d->d.cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, k->plain,
-			(int)(s->block[0] * s->block[1] * s->block[2]), s->shared_bytes),
-		s->kernel);
-	k->fit = (uint32_t)n;
+	if (host_kernel_open(&d->d, k->k.src.module, &k->host, &f) < 0 ||
+		host_kernel_fit(&d->d, &k->host, &s->shape, &k->fit, &f) < 0)
+		return job_host_failed(c, &f);
 	return CLI_OK;
 }
 
@@ -78,18 +57,18 @@ static int keep_wanted(struct cli *c, struct corun_device *d, struct corun_kerne
 }
 
 /* In a module of its own, so that the one that is run later begins as it was loaded. */
-int corun_kernel_run_alone(struct cli *c, struct corun_device *d, struct corun_kernel *k)
+static int run_alone(struct cli *c, struct corun_device *d, struct corun_kernel *k)
 {
 	CUmodule module;
 	CUfunction fn;
 	CUresult failed;
-	int r = load(c, d, k, &module, &fn);
+	int r = job_kernel_load(&k->k, &d->d, k->k.src.text, &module, &fn);
 
 	if (r == CLI_OK)
 		r = job_kernel_fill(&k->k, &d->d.cu);
 	if (r != CLI_OK)
 		return r;
-	failed = job_kernel_launch(&k->k, &d->d.cu, fn, NULL);
+	failed = host_launch(&d->d.cu, fn, &k->k.spec->shape, k->k.params, k->k.own_bytes, NULL);
 	if (failed == CUDA_SUCCESS)
 		failed = d->d.cu.cuCtxSynchronize();
 	if (failed != CUDA_SUCCESS)
@@ -106,10 +85,10 @@ int corun_kernel_open(struct cli *c, struct corun_device *d, const struct spec *
 	int r;
 
 	*ret = (struct corun_kernel){0};
-	r = corun_kernel_read(c, spec, ret);
+	r = job_kernel_read(c, spec, 0, &ret->k);
 	if (r == CLI_OK && check)
-		r = corun_kernel_run_alone(c, d, ret);
-	return r == CLI_OK ? corun_kernel_load(c, d, ret) : r;
+		r = run_alone(c, d, ret);
+	return r == CLI_OK ? load(c, d, ret) : r;
 }
 
 int corun_kernel_twin(
@@ -121,18 +100,20 @@ int corun_kernel_twin(
 	*ret = (struct corun_kernel){0};
 	r = job_kernel_fill(&first->k, &d->d.cu);
 	if (r == CLI_OK)
-		r = corun_kernel_read(c, s, ret);
+		r = job_kernel_read(c, s, 0, &ret->k);
 	if (r != CLI_OK)
 		return r;
 	memcpy(ret->k.initial, first->k.initial, s->n_args * sizeof(*ret->k.initial));
 	ret->want = first->want;
-	return corun_kernel_load(c, d, ret);
+	return load(c, d, ret);
 }
 
 void corun_kernel_close(struct corun_kernel *k)
 {
-	if (k->k.spec)
-		job_kernel_finish(&k->k);
+	if (!k->k.spec)
+		return;
+	host_kernel_close(&k->host);
+	job_kernel_finish(&k->k);
 }
 
 /* ---- comparing ---- */

@@ -5,6 +5,7 @@
  * device for as long as it runs. */
 #include "cli/corun/job.h"
 
+#include "base/measure.h"
 #include "cli/corun/job_kernel.h"
 #include "pass/registry.h"
 
@@ -23,7 +24,7 @@ struct job {
 	bool managed; /* transformed: managed or guard */
 	struct strbuf image;
 	ptx_lines lines; /* where those of the image stood */
-	struct job_device device;
+	struct host_device device;
 	CUfunction fn, closer;
 	CUdeviceptr control;
 	uint32_t gen;
@@ -31,21 +32,22 @@ struct job {
 
 static int transform(struct job *j)
 {
-	const struct pass_guest kernel = {.m = j->k.module, .name = j->spec->kernel};
-	const struct pass_request rq = {.kernels = &kernel, .n = 1, .in = j->k.module};
+	const struct pass_guest kernel = {.m = j->k.src.module, .name = j->spec->kernel};
+	const struct pass_request rq = {.kernels = &kernel, .n = 1, .in = j->k.src.module};
 	struct pass_form form;
-	int r = pass_run(pass_find("preempt"), &rq, &j->k.diags, &form);
+	int r = pass_run(pass_find("preempt"), &rq, j->k.src.diags, &form);
 
 	j->verdict = form.verdict;
 	j->info = form.info;
-	if (r == 0 && j->info.one_dimensional && (j->spec->block[1] > 1 || j->spec->block[2] > 1)) {
+	if (r == 0 && j->info.one_dimensional &&
+		(j->spec->shape.block[1] > 1 || j->spec->shape.block[2] > 1)) {
 		/* The rewritten module is dropped: the text is loaded as it is. */
 		j->verdict = (struct pass_verdict){PASS_HELD,
 			"its rewritten form holds for blocks of one dimension only", 0, 0};
 	} else if (r == 0) {
 		j->managed = true;
 	} else if (r != -ENOTSUP) {
-		cli_show_diags(&j->k.diags);
+		cli_show_diags(j->k.src.diags);
 		return cli_error(j->c, "this is a bug in heddle: please report it with the file",
 			"%s: kernel '%s' could not be rewritten", j->spec->file, j->spec->kernel);
 	}
@@ -66,9 +68,9 @@ static int prepare_module(struct job *j)
 	if (r != CLI_OK)
 		return r;
 	if (j->managed)
-		ptx_print_lines(j->k.module, &j->image, &j->lines);
+		ptx_print_lines(j->k.src.module, &j->image, &j->lines);
 	else
-		strbuf_add(&j->image, j->k.text, j->k.len);
+		strbuf_add(&j->image, j->k.src.text, j->k.src.len);
 	return j->image.failed ? job_out_of_memory(j->c) : CLI_OK;
 }
 
@@ -80,9 +82,7 @@ static int load(struct job *j)
 
 	if (j->managed)
 		dev_tell_lines(cu, j->image.at, j->image.len, j->lines.at, j->lines.len);
-	r = job_load(j->c, cu, j->spec->file, j->image.at, j->spec->kernel, j->spec->shared_bytes,
-		&module, &j->fn);
-
+	r = job_kernel_load(&j->k, &j->device, j->image.at, &module, &j->fn);
 	if (r != CLI_OK)
 		return r;
 	if (j->managed)
@@ -95,48 +95,41 @@ static int load(struct job *j)
 	return CLI_OK;
 }
 
-static int launch_timed(struct job *j, struct job_result *res, float *ret_ms)
+static int launch_timed(struct job *j, struct job_result *res, double *ret_ms)
 {
 	const struct cu_api *cu = &j->device.cu;
-	struct dev_shape shape;
 	CUevent start, stop;
+	float ms;
 	CUresult r;
 
-	job_kernel_shape(j->spec, &shape);
 	JOB_TRY(j->c, cu->cuEventCreate(&start, 0), "event");
 	JOB_TRY(j->c, cu->cuEventCreate(&stop, 0), "event");
 	JOB_TRY(j->c, cu->cuEventRecord(start, NULL), "event");
-	r = j->managed ? dev_managed_run(cu, j->fn, j->closer, &j->info, &shape, j->k.params,
-				 &j->o->steering, j->control, &j->gen, &res->stats)
-		       : job_kernel_launch(&j->k, cu, j->fn, NULL);
+	r = j->managed ? dev_managed_run(cu, j->fn, j->closer, &j->info, &j->spec->shape,
+				 j->k.params, &j->o->steering, j->control, &j->gen, &res->stats)
+		       : host_launch(cu, j->fn, &j->spec->shape, j->k.params, j->k.own_bytes, NULL);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuEventRecord(stop, NULL);
 	if (r == CUDA_SUCCESS)
 		r = cu->cuCtxSynchronize();
 	if (r != CUDA_SUCCESS)
 		return job_cu_failed(j->c, r, j->spec->kernel);
-	JOB_TRY(j->c, cu->cuEventElapsedTime(ret_ms, start, stop), "event");
+	JOB_TRY(j->c, cu->cuEventElapsedTime(&ms, start, stop), "event");
+	*ret_ms = (double)ms;
 	cu->cuEventDestroy(start);
 	cu->cuEventDestroy(stop);
 	return CLI_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int run_all(struct job *j, struct job_result *res)
 {
 	unsigned n = MAX(j->o->repeat, 1u);
-	float *ms;
+	double *ms;
 	int r = prepare_module(j);
 
 	if (r != CLI_OK)
 		return r;
-	ms = ARENA_ARRAY(&j->k.arena, float, n);
+	ms = ARENA_ARRAY(&j->k.arena, double, n);
 	if (!ms)
 		return job_out_of_memory(j->c);
 	r = job_device_open(j->c, j->o->device, &j->device);
@@ -150,7 +143,7 @@ static int run_all(struct job *j, struct job_result *res)
 	if (r == CLI_OK)
 		r = job_kernel_write(&j->k, &j->device.cu);
 	if (r == CLI_OK) {
-		qsort(ms, n, sizeof(*ms), by_value);
+		sort_values(ms, n);
 		res->ms = ms[n / 2];
 		res->tier = j->managed ? j->info.tier : PASS_HELD;
 		memcpy(res->device_name, j->device.name, sizeof(res->device_name));

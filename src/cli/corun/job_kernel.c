@@ -4,7 +4,6 @@
 /* Specifications made ready for a device. Device memory is freed with the process: a command runs
  * its kernels and ends. */
 #include "cli/corun/job_kernel.h"
-#include "cli/ptx_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +13,36 @@
 
 #define MAX_PARAMS 256
 
+const struct host_words job_words = {
+	.numbered = true,
+	.help = "--help-others",
+	.steal = "--how merge --schedule steal",
+	.mixed = "--schedule mixed",
+	.streams = "--how streams",
+	.vertical = "--how vertical",
+	.plain = "--how sequential and --how streams run any kernels",
+	.time = "--compile-s",
+	.ptx = "the files",
+};
+
+int job_host_failed(const struct cli *c, const struct host_fault *f)
+{
+	struct strbuf text = {0}, hint = {0};
+	int r;
+
+	host_explain(f, NULL, &job_words, &text, &hint);
+	r = cli_error(c, hint.len ? hint.at : NULL, "%s", text.at ? text.at : "out of memory");
+	strbuf_finish(&text);
+	strbuf_finish(&hint);
+	return r;
+}
+
 int job_cu_failed(const struct cli *c, CUresult r, const char *what)
 {
-	const char *name = cu_result_name(r), *text = cu_result_text(r);
+	struct host_fault f;
 
-	return cli_error(
-		c, NULL, "%s: %s (%s)", what, text ? text : "unknown error", name ? name : "?");
+	host_cu_failed(&f, r, what);
+	return job_host_failed(c, &f);
 }
 
 int job_out_of_memory(const struct cli *c)
@@ -28,23 +51,6 @@ int job_out_of_memory(const struct cli *c)
 }
 
 /* ---- the module ---- */
-
-static int no_kernel(struct job_kernel *k)
-{
-	struct strbuf names = {0};
-	int r;
-
-	for (size_t i = 0; i < k->module->items.len; i++) {
-		const struct ptx_item *it = &k->module->items.at[i];
-
-		if (it->kind == PTX_ITEM_FUNC && it->func->is_entry)
-			strbuf_printf(&names, "%s%s", names.len ? ", " : "", it->func->sym->name);
-	}
-	r = cli_error(k->c, names.len ? names.at : "the file holds no kernels",
-		"%s has no kernel '%s'", k->spec->file, k->spec->kernel);
-	strbuf_finish(&names);
-	return r;
-}
 
 static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t room)
 {
@@ -85,96 +91,62 @@ static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t roo
 
 int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct job_kernel *k)
 {
-	const struct ptx_func *f;
 	int r;
 
 	*k = (struct job_kernel){.c = c, .spec = spec};
 	arena_init(&k->arena, 0);
-	r = cli_ptx_text(c, spec->file, spec->kernel, &k->text, &k->len);
-	if (r != CLI_OK)
-		return r;
-	diag_init(&k->diags, &k->arena, spec->file, k->text, k->len);
-	if (ptx_parse(k->text, k->len, 0, &k->diags, &k->module))
-		return job_out_of_memory(c);
-	if (k->diags.errors) {
-		cli_show_diags(&k->diags);
-		return CLI_FAILED;
-	}
-	f = ptx_find_func(k->module, spec->kernel);
-	return f && f->is_entry ? check_args(k, f, room) : no_kernel(k);
+	r = cli_kernel_read(c, &k->arena, spec->file, spec->kernel, &k->src);
+	return r == CLI_OK ? check_args(k, k->src.f, room) : r;
 }
 
 void job_kernel_finish(struct job_kernel *k)
 {
-	free(k->text);
-	ptx_module_free(k->module);
+	cli_kernel_finish(&k->src);
 	arena_finish(&k->arena);
 }
 
 /* ---- the device ---- */
 
-/* Without it, all is compiled here. */
-static void find_assembler(struct job_device *d)
+enum dev_kind job_device_kind(const struct cli *c)
 {
-	char *path = NULL;
+	const char *device = cli_value(c, "device");
+	enum dev_kind kind = DEV_AUTO;
 
-	if (cli_find_part(ASSEMBLER_PART, "src/" ASSEMBLER_PART, &path) < 0)
-		path = NULL;
-	assembler_init(&d->assembler, &d->cu, path ? path : "", ASSEMBLER_LIMIT_S);
-	free(path);
+	if (device)
+		dev_kind_parse(device, &kind);
+	return kind;
 }
 
-int job_device_open(const struct cli *c, enum dev_kind kind, struct job_device *d)
+int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *d)
 {
-	CUcontext ctx;
+	struct host_fault f;
+	char *path = NULL;
+	int r;
 
 	if (dev_open(kind, NULL, &d->cu))
 		return cli_error(c, "heddle doctor says what this machine has",
 			"no device: the driver library could not be opened");
 	JOB_TRY(c, d->cu.cuInit(0), "the device did not start");
-	JOB_TRY(c, d->cu.cuDeviceGet(&d->device, 0), "no device");
-	JOB_TRY(c, d->cu.cuDeviceGetName(d->name, sizeof(d->name), d->device), "device name");
-	JOB_TRY(c, d->cu.cuDevicePrimaryCtxRetain(&ctx, d->device), "no context on the device");
-	JOB_TRY(c, d->cu.cuCtxSetCurrent(ctx), "no context on the device");
-	find_assembler(d);
+	if (cli_find_part(ASSEMBLER_PART, "src/" ASSEMBLER_PART, &path) < 0)
+		path = NULL;
+	r = host_device_open(d, path ? path : "", &f);
+	free(path);
+	if (r < 0)
+		return job_host_failed(c, &f);
+	JOB_TRY(c, d->cu.cuCtxSetCurrent(d->context), "no context on the device");
 	return CLI_OK;
 }
 
-int job_room(const struct cli *c, const struct cu_api *cu, CUfunction fn, uint32_t shared_bytes)
+int job_kernel_load(const struct job_kernel *k, const struct host_device *d, const char *ptx,
+	CUmodule *ret_module, CUfunction *ret_fn)
 {
-	int static_bytes = 0;
+	const struct spec *s = k->spec;
+	struct host_fault f;
 
-	JOB_TRY(c, cu->cuFuncGetAttribute(&static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fn),
-		"kernel");
-	if (shared_bytes && (uint64_t)shared_bytes + (uint32_t)static_bytes > 48 << 10)
-		JOB_TRY(c,
-			cu->cuFuncSetAttribute(fn, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-				(int)shared_bytes),
-			"--shared");
+	if (host_load(d, s->file, ptx, s->kernel, ret_module, ret_fn, &f) < 0 ||
+		host_room(d, *ret_fn, s->shape.shared_bytes, &f) < 0)
+		return job_host_failed(k->c, &f);
 	return CLI_OK;
-}
-
-int job_load(const struct cli *c, const struct cu_api *cu, const char *file, const char *ptx,
-	const char *entry, uint32_t shared_bytes, CUmodule *ret_module, CUfunction *ret_fn)
-{
-	static char log[8192];
-	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
-	CUmodule module;
-	CUfunction fn;
-	CUresult r;
-
-	log[0] = 0;
-	r = cu->cuModuleLoadDataEx(&module, ptx, ARRAY_LEN(options), options, values);
-	if (r != CUDA_SUCCESS) {
-		log[sizeof(log) - 1] = 0;
-		return cli_error(c, log[0] ? log : NULL, "%s: the device refused it: %s", file,
-			cu_result_name(r));
-	}
-	JOB_TRY(c, cu->cuModuleGetFunction(&fn, module, entry), "kernel");
-	*ret_module = module;
-	*ret_fn = fn;
-	return job_room(c, cu, fn, shared_bytes);
 }
 
 /* What a buffer begins with, in device memory. */
@@ -224,39 +196,7 @@ int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 	return CLI_OK;
 }
 
-CUresult job_kernel_launch(
-	const struct job_kernel *k, const struct cu_api *cu, CUfunction fn, CUstream stream)
-{
-	const struct spec *s = k->spec;
-	size_t bytes = k->own_bytes;
-	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, k->params, CU_LAUNCH_PARAM_BUFFER_SIZE,
-		&bytes, CU_LAUNCH_PARAM_END};
-
-	return cu->cuLaunchKernel(fn, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1],
-		s->block[2], s->shared_bytes, stream, NULL, bytes ? extra : NULL);
-}
-
-void job_kernel_shape(const struct spec *spec, struct dev_shape *ret)
-{
-	memcpy(ret->grid, spec->grid, sizeof(ret->grid));
-	memcpy(ret->block, spec->block, sizeof(ret->block));
-	ret->shared_bytes = spec->shared_bytes;
-}
-
 /* ---- what it wrote ---- */
-
-static int write_file(const struct job_kernel *k, const struct spec_arg *arg, const void *data)
-{
-	FILE *f = fopen(arg->out_path, "wb");
-	bool ok;
-
-	if (!f)
-		return cli_error(k->c, NULL, "%s: %s", arg->out_path, strerror(errno));
-	ok = fwrite(data, 1, arg->bytes, f) == arg->bytes;
-	if (fclose(f) || !ok)
-		return cli_error(k->c, NULL, "%s: %s", arg->out_path, strerror(errno));
-	return CLI_OK;
-}
 
 int job_kernel_write(struct job_kernel *k, const struct cu_api *cu)
 {
@@ -277,7 +217,8 @@ int job_kernel_write(struct job_kernel *k, const struct cu_api *cu)
 		else if (!strcmp(arg->out_path, "-"))
 			spec_print(arg, host, &k->c->out);
 		else
-			r = write_file(k, arg, host);
+			r = cli_write_file(k->c, arg->out_path, NULL,
+				&(struct strbuf){.at = host, .len = arg->bytes});
 		free(host);
 	}
 	return r;

@@ -39,16 +39,16 @@ static int read_one(const struct cli *c, bool any_grid, struct spec *s)
 	uint64_t shared = 0;
 	int r = CLI_OK;
 
-	s->grid[0] = s->grid[1] = s->grid[2] = 1;
+	s->shape.grid[0] = s->shape.grid[1] = s->shape.grid[2] = 1;
 	if (!any_grid || cli_has(c, "grid"))
-		r = read_dims(c, "grid", s->grid);
+		r = read_dims(c, "grid", s->shape.grid);
 	if (r == CLI_OK)
-		r = read_dims(c, "block", s->block);
+		r = read_dims(c, "block", s->shape.block);
 	if (r == CLI_OK)
 		r = cli_number(c, "shared", 0, 1 << 20, &shared);
 	if (r != CLI_OK)
 		return r;
-	s->shared_bytes = (uint32_t)shared;
+	s->shape.shared_bytes = (uint32_t)shared;
 	s->file = c->operands[0];
 	s->kernel = c->operands[1];
 	s->n_args = (unsigned)c->n_operands - 2;
@@ -67,9 +67,8 @@ int kernelspec_read(const struct cli *c, struct spec *s)
 	return read_one(c, false, s);
 }
 
-/* words[0, n) as the specification with this number, from 1. */
-static int read_part(const struct cli *whole, struct arena *arena, unsigned number, bool any_grid,
-	char **words, int n, struct spec *ret)
+int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
+	bool any_grid, char **words, int n, struct spec *ret)
 {
 	struct cli c = {.verb = &part, .whole = whole, .number = number};
 	int r;
@@ -82,13 +81,7 @@ static int read_part(const struct cli *whole, struct arena *arena, unsigned numb
 	return r == CLI_OK ? read_one(&c, any_grid, ret) : r;
 }
 
-int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
-	char **words, int n, struct spec *ret)
-{
-	return read_part(whole, arena, number, false, words, n, ret);
-}
-
-static int read_all(const struct cli *c, struct arena *arena, unsigned max, bool any_grid,
+int kernelspec_read_all(const struct cli *c, struct arena *arena, unsigned max, bool any_grid,
 	struct spec *ret, unsigned *ret_n)
 {
 	unsigned n = 0;
@@ -99,27 +92,11 @@ static int read_all(const struct cli *c, struct arena *arena, unsigned max, bool
 			continue;
 		if (n == max)
 			return cli_usage(c, "more than %u kernel%s", max, max == 1 ? "" : "s");
-		r = read_part(c, arena, n + 1, any_grid, c->operands + from, i - from, &ret[n]);
+		r = kernelspec_read_words(
+			c, arena, n + 1, any_grid, c->operands + from, i - from, &ret[n]);
 		n++;
 		from = i + 1;
 	}
 	*ret_n = n;
 	return r;
-}
-
-int kernelspec_read_all(
-	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n)
-{
-	return read_all(c, arena, max, false, ret, ret_n);
-}
-
-int kernelspec_read_shapes(
-	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n)
-{
-	return read_all(c, arena, max, true, ret, ret_n);
-}
-
-uint64_t spec_blocks(const struct spec *s)
-{
-	return (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
 }

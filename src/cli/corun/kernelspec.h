@@ -21,16 +21,12 @@
 /* c's options and operands as one specification; ret->arena is set. CLI_OK, or what failed, said.
  */
 int kernelspec_read(const struct cli *c, struct spec *ret);
-/* c's operands as 1 to max specifications with "+" between them, in arena. */
-int kernelspec_read_all(
-	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
-/* The same where a specification without a grid has one block. */
-int kernelspec_read_shapes(
-	const struct cli *c, struct arena *arena, unsigned max, struct spec *ret, unsigned *ret_n);
+/* c's operands as 1 to max specifications with "+" between them, in arena. any_grid: one without a
+ * grid has one block. */
+int kernelspec_read_all(const struct cli *c, struct arena *arena, unsigned max, bool any_grid,
+	struct spec *ret, unsigned *ret_n);
 /* words[0, n) as one, in arena, called kernel `number` (from 1) in errors, which are whole's. */
 int kernelspec_read_words(const struct cli *whole, struct arena *arena, unsigned number,
-	char **words, int n, struct spec *ret);
-
-uint64_t spec_blocks(const struct spec *s);
+	bool any_grid, char **words, int n, struct spec *ret);
 
 #endif

@@ -16,6 +16,7 @@
 #define HEDDLE_SPEC_H
 
 #include "base/base.h"
+#include "host/managed.h"
 
 struct spec_arg {
 	const char *text; /* as written */
@@ -33,7 +34,7 @@ struct spec_arg {
 struct spec {
 	struct arena *arena;
 	const char *file, *kernel;
-	uint32_t grid[3], block[3], shared_bytes;
+	struct dev_shape shape;
 	struct spec_arg *args;
 	unsigned n_args;
 };

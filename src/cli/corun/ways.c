@@ -14,20 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WAYS_MAX  (3 * 2 * 64 + 32 + 5 * CORUN_MAX + 2 * 7 + 1)
 #define FINALISTS 4u
 #define EVEN_MAX  512u /* blocks a claim */
 #define WORTH     0.99 /* of the better of those that change nothing */
-
-double ways_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 bool way_counts(const struct way *w)
 {
@@ -40,13 +31,13 @@ static bool way_changes_nothing(const struct way *w)
 	return w->how == DEV_SEQUENTIAL || w->how == DEV_STREAMS;
 }
 
-const struct way *ways_best(const struct ways *w, bool (*is)(const struct way *))
+const struct way *ways_best(const struct ways *w, enum dev_how how, bool (*is)(const struct way *))
 {
 	const struct way *best = NULL;
 
 	for (unsigned i = 0; i < w->n_ways; i++)
-		if (way_counts(&w->at[i]) && (!is || is(&w->at[i])) &&
-			(!best || w->at[i].main_ms < best->main_ms))
+		if (way_counts(&w->at[i]) && (how == DEV_HOWS || w->at[i].how == how) &&
+			(!is || is(&w->at[i])) && (!best || w->at[i].main_ms < best->main_ms))
 			best = &w->at[i];
 	return best;
 }
@@ -161,17 +152,20 @@ static int HD_PRINTF(2, 3) refuse_last(struct ways *t, const char *fmt, ...)
 static int add_woven(struct ways *t, const struct dev_merging *m, const struct corun_woven *seen,
 	struct corun_woven *ret)
 {
-	const struct pass_verdict *why;
+	struct strbuf text = {0};
 	int r = add_way(t, DEV_WEAVE, m);
 
 	if (r != CLI_OK || t->at[t->n_ways - 1].why)
 		return r;
 	corun_look_at_woven(t->x, m, ret);
-	why = &ret->woven->why;
-	if (why->reason)
-		return refuse_last(t, "fused vertically instead: kernel %u, line %" PRIu32 ": %s",
-			ret->woven->which + 1, why->line, why->reason);
-	if (seen && !memcmp(seen->digest, ret->digest, 32))
+	if (ret->form->form.woven.why.reason) {
+		host_explain_woven(
+			&ret->form->form.woven, ret->name, ret->form->form.woven.which + 1, &text);
+		r = refuse_last(t, "%s", text.at ? text.at : "");
+		strbuf_finish(&text);
+		return r;
+	}
+	if (seen && !memcmp(seen->form->digest, ret->form->digest, 32))
 		return refuse_last(t, m->branches
 					      ? "no short region has a branch: the same as without"
 					      : "no block is long enough to be cut: the same as "
@@ -192,26 +186,27 @@ static uint32_t fit_by_registers(const struct ways *t, const struct corun_woven 
 static int add_bounds(struct ways *t, struct dev_merging m, const struct corun_woven *free)
 {
 	static const uint32_t bounds[] = {128, 80, 64, 48, 40, 32};
-	uint32_t per_sm = free->per_sm;
+	uint32_t per_sm = free->form->per_sm;
 	struct corun_woven w;
 	int r = CLI_OK;
 
 	/* Something else bounds them. */
-	if (fit_by_registers(t, free, free->registers) > per_sm)
+	if (fit_by_registers(t, free, free->form->registers) > per_sm)
 		return CLI_OK;
 	for (size_t i = 0; i < ARRAY_LEN(bounds) && r == CLI_OK; i++) {
 		m.registers = bounds[i];
-		if (bounds[i] >= free->registers || fit_by_registers(t, free, bounds[i]) <= per_sm)
+		if (bounds[i] >= free->form->registers ||
+			fit_by_registers(t, free, bounds[i]) <= per_sm)
 			continue;
 		r = add_woven(t, &m, NULL, &w);
 		if (r != CLI_OK || t->at[t->n_ways - 1].why)
 			continue;
-		if (w.per_sm <= per_sm)
+		if (w.form->per_sm <= per_sm)
 			r = refuse_last(t,
 				"no more blocks fit an SM than without so low a bound: %" PRIu32,
 				per_sm);
 		else
-			per_sm = w.per_sm;
+			per_sm = w.form->per_sm;
 	}
 	return r;
 }
@@ -260,8 +255,7 @@ static int add_simple(struct ways *t)
 
 static bool steals(const struct way *w)
 {
-	return w->how == DEV_MERGE && w->merging.order == CTL_STEAL && !w->merging.chunks[0] &&
-	       !w->merging.own;
+	return w->merging.order == CTL_STEAL && !w->merging.chunks[0] && !w->merging.own;
 }
 
 /* Kernels of which an SM holds more blocks alone than workers, each with a launch of its own. */
@@ -294,7 +288,7 @@ static int add_own(struct ways *t, const struct way *steal)
 
 static int add_partitions(struct ways *t)
 {
-	const struct way *steal = ways_best(t, steals);
+	const struct way *steal = ways_best(t, DEV_MERGE, steals);
 	uint32_t chunk, per_sm;
 	int r;
 
@@ -315,7 +309,7 @@ static int add_partitions(struct ways *t)
 /* ---- measuring ---- */
 static int measure(struct ways *t, struct way *w, bool warm)
 {
-	struct corun_times times;
+	struct host_times times;
 	bool same;
 	int r = corun_once(t->x, w->how, &w->merging, &w->plan, false, &times, &same);
 
@@ -327,18 +321,11 @@ static int measure(struct ways *t, struct way *w, bool warm)
 	return CLI_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void judge(struct way *w)
 {
 	if (!w->runs)
 		return;
-	qsort(w->ms, w->runs, sizeof(*w->ms), by_value);
+	sort_values(w->ms, w->runs);
 	w->median = w->ms[w->runs / 2];
 	if (w->median > 0)
 		w->spread = (w->ms[w->runs * 3 / 4] - w->ms[w->runs / 4]) / w->median;
@@ -362,7 +349,7 @@ static bool are_akin(const struct way *a, const struct way *b)
 /* Those that are far behind need no more than a figure, but for the best of each kind. */
 static void drop_far(struct ways *t)
 {
-	const struct way *best = ways_best(t, NULL);
+	const struct way *best = ways_best(t, DEV_HOWS, NULL);
 
 	for (unsigned i = 0; i < t->n_ways && best; i++) {
 		struct way *w = &t->at[i];
@@ -409,7 +396,7 @@ static int measure_round(struct ways *t, unsigned from, const char *what, bool w
 
 static bool is_late(const struct ways *t)
 {
-	return t->until_ms > 0 && ways_now_ms() > t->until_ms;
+	return t->until_ms > 0 && clock_ms() > t->until_ms;
 }
 
 static void judge_all(struct ways *t)
@@ -450,16 +437,32 @@ static int go_through(struct ways *t)
 	return r;
 }
 
+static int begin(struct ways *t)
+{
+	t->n_ways = 0;
+	t->at = ARENA_ARRAY(t->arena, struct way, WAYS_MAX);
+	return t->at ? CLI_OK : cli_error(t->c, NULL, "out of memory");
+}
+
+int ways_measure_these(
+	struct ways *t, const enum dev_how *hows, const struct dev_merging *merging, unsigned n)
+{
+	int r = begin(t);
+
+	for (unsigned i = 0; r == CLI_OK && i < n; i++)
+		r = add_way(t, hows[i], &merging[i]);
+	if (r == CLI_OK)
+		r = look(t, 0);
+	return r == CLI_OK ? go_through(t) : r;
+}
+
 int ways_measure(struct ways *t)
 {
 	unsigned n;
-	int r;
+	int r = begin(t);
 
-	t->n_ways = 0;
-	t->at = ARENA_ARRAY(t->arena, struct way, WAYS_MAX);
-	if (!t->at)
-		return cli_error(t->c, NULL, "out of memory");
-	r = add_simple(t);
+	if (r == CLI_OK)
+		r = add_simple(t);
 	if (r == CLI_OK)
 		r = look(t, 0);
 	n = t->n_ways;
@@ -540,10 +543,11 @@ int ways_keep(const struct ways *t, const char *path)
 	struct model_store *store;
 	char file[4096] = "";
 	unsigned n = 0;
-	int r = ways ? corun_identify(t->x, &what) : cli_error(t->c, NULL, "out of memory");
+	int r;
 
-	if (r != CLI_OK)
-		return r;
+	if (!ways)
+		return cli_error(t->c, NULL, "out of memory");
+	corun_identify(t->x, &what);
 	for (unsigned i = 0; i < t->n_ways; i++) {
 		const struct way *w = &t->at[i];
 

@@ -8,6 +8,7 @@
 #ifndef HEDDLE_WAYS_H
 #define HEDDLE_WAYS_H
 
+#include "base/measure.h"
 #include "cli/corun/corun.h"
 
 struct way {
@@ -36,14 +37,16 @@ struct ways {
 	unsigned looks;    /* runs ahead of that, of all */
 	bool weave;        /* woven, too, where there are two kernels */
 	double behind;     /* dropped: slower than the best by this, and not the best of its kind */
-	double until_ms;   /* by ways_now_ms, no more rounds begin; 0: all do */
+	double until_ms;   /* by clock_ms, no more rounds begin; 0: all do */
 	struct way *at;    /* in order of listing; after ways_choose by time, the fastest first */
 	unsigned n_ways;
 };
 
-double ways_now_ms(void);
 /* What stands above `at` in w is set. All are listed and measured. CLI_OK or CLI_FAILED. */
 int ways_measure(struct ways *w);
+/* The same of n ways alone (fewer than 64), which are in this order then. */
+int ways_measure_these(
+	struct ways *w, const enum dev_how *hows, const struct dev_merging *merging, unsigned n);
 /* Of many ways the one that seems the fastest is so by luck, too: those in front are measured
  * again, beside those that change nothing, which are chosen unless one is worth it. */
 int ways_choose(struct ways *w);
@@ -51,7 +54,8 @@ int ways_choose(struct ways *w);
 int ways_keep(const struct ways *w, const char *path);
 
 bool way_counts(const struct way *w); /* it can be done, and is right */
-/* The fastest that counts of those that `is` says are meant (NULL: all), by main_ms; NULL: none. */
-const struct way *ways_best(const struct ways *w, bool (*is)(const struct way *));
+/* The fastest that counts, by main_ms, of this kind (DEV_HOWS: of all), and of those that `is` says
+ * are meant (NULL: all); NULL: none. */
+const struct way *ways_best(const struct ways *w, enum dev_how how, bool (*is)(const struct way *));
 
 #endif

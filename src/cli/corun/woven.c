@@ -6,13 +6,15 @@
 
 #include <inttypes.h>
 
+#include "host/corun_fault.h"
+
 void woven_print(const struct spec specs[2], const struct pass_woven *w, const char *prefix,
 	struct strbuf *out)
 {
 	if (w->why.reason) {
-		strbuf_printf(out,
-			"%snot woven but fused vertically: kernel '%s', line %" PRIu32 ": %s\n",
-			prefix, specs[w->which].kernel, w->why.line, w->why.reason);
+		strbuf_puts(out, prefix);
+		host_explain_woven(w, specs[w->which].kernel, 0, out);
+		strbuf_puts(out, "\n");
 		return;
 	}
 	for (unsigned k = 0; k < 2; k++)

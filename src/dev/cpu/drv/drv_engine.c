@@ -209,7 +209,7 @@ static bool serial_step(void)
 	if (at && (*at)->due_ns <= due) {
 		struct drv_op *op = *at;
 		*at = op->engine_next;
-		vgpu_pool_set_now(drv.pool, MAX(op->due_ns, vgpu_pool_now_ns(drv.pool)));
+		vgpu_pool_set_now(drv.pool, MAX(op->due_ns, vgpu_clock_ns(drv.pool)));
 		if (!op->ctx->error)
 			run_copy(op);
 		drv_complete(op);
@@ -281,7 +281,7 @@ void drv_poll(void)
 void drv_engine_spend(struct drv_op *op)
 {
 	if (drv.config.serial && (op->kind == OP_COPY || op->kind == OP_SET))
-		vgpu_pool_set_now(drv.pool, vgpu_pool_now_ns(drv.pool) + cost_ns(op));
+		vgpu_pool_set_now(drv.pool, vgpu_clock_ns(drv.pool) + cost_ns(op));
 }
 
 /* ---- doors ---- */
@@ -313,7 +313,7 @@ CUresult drv_engine_ready(enum op_kind kind)
 void drv_engine_copy(struct drv_op *op)
 {
 	if (drv.config.serial) {
-		op->due_ns = vgpu_pool_now_ns(drv.pool) + cost_ns(op);
+		op->due_ns = vgpu_clock_ns(drv.pool) + cost_ns(op);
 		list_push(&timed, op);
 		return;
 	}
@@ -371,5 +371,5 @@ void drv_engine_wait(void)
 
 uint64_t drv_now_ns(void)
 {
-	return vgpu_pool_now_ns(drv.pool);
+	return vgpu_clock_ns(drv.pool);
 }

@@ -126,7 +126,7 @@ static bool has_crashed(const char *path)
 }
 
 /* A compiler that takes as long as the options say, or fails as they say, but once for each text: a
- * file in the driver's cache stands for what was compiled. */
+ * file in the driver's cache, which holds the text, stands for what was compiled. */
 static void play_compiler(const char *ptx, size_t len)
 {
 	const struct sm_config *c = &drv.config;
@@ -149,8 +149,11 @@ static void play_compiler(const char *ptx, size_t len)
 	usleep((useconds_t)c->assemble_ms * 1000);
 	if (dir)
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd >= 0)
+	if (fd >= 0) {
+		for (ssize_t n; len && (n = write(fd, ptx, len)) > 0; len -= (size_t)n)
+			ptx += n;
 		close(fd);
+	}
 }
 
 static CUresult decode(const void *image, struct jit_log *log, struct vgpu_module **ret)

@@ -70,7 +70,7 @@ static void run_end(struct vgpu_pool *p, struct vgpu_run *r)
 			break;
 		}
 	r->state = RUN_ENDED;
-	r->end_ns = vgpu_pool_now_ns(p);
+	r->end_ns = vgpu_clock_ns(p);
 	p->unplaced--;
 	run_append(&p->ended, r);
 }
@@ -230,7 +230,7 @@ void vgpu_run_finish(struct vgpu_run *r)
 	r->fault = NULL;
 }
 
-uint64_t vgpu_pool_now_ns(struct vgpu_pool *p)
+uint64_t vgpu_clock_ns(struct vgpu_pool *p)
 {
 	struct timespec ts;
 
@@ -316,7 +316,7 @@ void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r)
 	r->live_next = p->live;
 	p->live = r;
 	p->unplaced++;
-	r->start_ns = vgpu_pool_now_ns(p);
+	r->start_ns = vgpu_clock_ns(p);
 	run_append(&p->pending, r);
 	pool_retry(p);
 	/* Threads that sleep until something is placed sleep for ever if those who have the slots

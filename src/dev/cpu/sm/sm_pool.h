@@ -53,7 +53,7 @@ void vgpu_pool_submit(struct vgpu_pool *p, struct vgpu_run *r);
 /* Drops what is left of it; done is called soon, from elsewhere. */
 void vgpu_pool_cancel(struct vgpu_pool *p, struct vgpu_run *r);
 /* CLOCK_MONOTONIC, or the virtual clock. */
-uint64_t vgpu_pool_now_ns(struct vgpu_pool *p);
+uint64_t vgpu_clock_ns(struct vgpu_pool *p);
 
 /* Serial mode only. The virtual time of the next step; UINT64_MAX: there is nothing to step. */
 uint64_t vgpu_pool_next_ns(struct vgpu_pool *p);

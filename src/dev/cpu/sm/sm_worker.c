@@ -28,7 +28,7 @@ static uint64_t wake_idle(struct vgpu_pool *p)
 
 	if (!p->idle.n)
 		return next;
-	uint64_t now = vgpu_pool_now_ns(p);
+	uint64_t now = vgpu_clock_ns(p);
 	for (struct vgpu_task *t; (t = task_pop(&p->idle)) != NULL;) {
 		if (t->due_ns <= now || t->run->cancelled) {
 			task_push(&p->ready, t);
@@ -53,7 +53,7 @@ static void after_step(struct vgpu_pool *p, struct vgpu_task *t, enum vgpu_state
 	case VGPU_IDLE:
 		t->backoff_ns =
 			t->backoff_ns ? MIN(t->backoff_ns * 2, BACKOFF_MAX_NS) : BACKOFF_MIN_NS;
-		t->due_ns = vgpu_pool_now_ns(p) + t->backoff_ns;
+		t->due_ns = vgpu_clock_ns(p) + t->backoff_ns;
 		task_push(&p->idle, t);
 		break;
 	case VGPU_RUNNING:
@@ -83,7 +83,7 @@ static void rest(struct vgpu_pool *p, uint32_t word, uint64_t due, bool unplaced
 	uint64_t timeout = UINT64_MAX;
 
 	if (due != UINT64_MAX) {
-		uint64_t now = vgpu_pool_now_ns(p);
+		uint64_t now = vgpu_clock_ns(p);
 		timeout = due > now ? due - now : 1;
 	}
 	if (unplaced)
