@@ -505,6 +505,7 @@ void sched_end(
 		/* A completed launch proves that its tenant's streams move. */
 		l->tenant->late = false;
 	}
+	l->tenant->starved = false;
 	l->tenant->linger_sms = l->reserved;
 	drop_launch(s, l);
 	s->dirty = true;

@@ -79,6 +79,9 @@ struct sched_tenant {
 	uint64_t turn;       /* among equals of which one stands still: smaller goes first */
 	uint64_t awaited_ns; /* since when an equal has waited for it; 0: none does */
 	uint64_t used_ns, counted_ns; /* of its turn, as far as it was awaited; up to when */
+	uint64_t watched_ns, had_ns;  /* since when it has work, 0: it has none; what it
+					 had had of the device by then */
+	bool starved; /* it had little of it in a while, and no launch of it has ended since */
 	bool still, in_turns, has_lane, waits;
 	/* In the present decision: of the lowest lane, and what that lane may use. */
 	const struct sched_launch *best;

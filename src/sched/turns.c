@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Equals take turns while one of them gets nowhere. Among tenants of one priority the policy's
- * order decides who runs, and it lets who runs go on: a launch that never ends, or that says
- * nothing true of itself, would keep its equals waiting for ever. So whoever has SMs, is waited for
- * by an equal and has not come on in still_ns stands still; while a tenant of a priority has such
- * a launch, each of that priority has the device for still_ns while another waits, and goes to the
- * end of the row then. Tenants are in the row, not launches: one more launch is no new turn, and a
- * pause does not end one. Who does not even leave when told to is not reckoned with until it has.
+/* Equals take turns while one of them gets nowhere, on the device or in front of it. Among tenants
+ * of one priority the policy's order decides who runs, and it lets who runs go on: a launch that
+ * never ends, or that says nothing true of itself, would keep its equals waiting for ever. So
+ * whoever has SMs, is waited for by an equal and has not come on in still_ns stands still; while a
+ * tenant of a priority has such a launch, each of that priority has the device for still_ns while
+ * another waits, and goes to the end of the row then. Tenants are in the row, not launches: one
+ * more launch is no new turn, and a pause does not end one. Who does not even leave when told to is
+ * not reckoned with until it has.
+ *
+ * And the shortest remaining time goes first among equals (policy_hpf.c), so one with a long launch
+ * would wait for ever beside another with short ones that never ends to launch them. Who has had
+ * less than an eighth of the device in 16 still_ns, with work all the time, is starved until a
+ * launch of it has ended: those of its priority take turns till then.
  *
  * To come on is to finish a part of the grid from which the end can be expected: what ran for a
  * year at its pace is as good as standing. What a launch says while it has no SMs does not count.
@@ -15,13 +21,15 @@
  * while that lasts, and is never taken for one that stands still. */
 #include "engine.h"
 
-#define STEPS       64u /* a launch that comes on is over after so many still_ns */
-#define LEAVE_STILL 8u  /* who is told to leave is waited for so many of them at most */
+#define STEPS        64u /* a launch that comes on is over after so many still_ns */
+#define LEAVE_STILL  8u  /* who is told to leave is waited for so many of them at most */
+#define STARVING     16u /* still_ns, after which it is looked at who has had */
+#define STARVED_PART 8u  /* less than an eighth of that time */
 
 static bool any_still(const struct sched *s, int priority)
 {
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		if (t->priority == priority && t->still)
+		if (t->priority == priority && (t->still || t->starved))
 			return true;
 	}
 	return false;
@@ -125,7 +133,7 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		account(s, t, now_ns);
 		look_at_tenant(s, t, now_ns);
-		s->turns |= t->still;
+		s->turns |= t->still || t->starved;
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		if (turns || s->turns)
@@ -182,6 +190,37 @@ static uint64_t look_again(const struct sched *s, const struct sched_tenant *t)
 	return next < UINT64_MAX - s->o.still_ns ? next + s->o.still_ns : UINT64_MAX;
 }
 
+/* Also one that has no work at the moment, as between two launches. */
+static bool has_equal(const struct sched *s, const struct sched_tenant *t)
+{
+	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
+		if (o != t && o->priority == t->priority)
+			return true;
+	}
+	return false;
+}
+
+/* What it gets of the device, looked at after each STARVING still_ns. */
+static void watch(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t span =
+		s->o.still_ns < UINT64_MAX / STARVING ? STARVING * s->o.still_ns : UINT64_MAX;
+
+	if (!t->busy || !has_equal(s, t)) {
+		t->watched_ns = 0;
+		t->starved = false;
+		return;
+	}
+	if (t->watched_ns && now_ns - t->watched_ns >= span)
+		t->starved |= t->share.service_ns - t->had_ns < span / STARVED_PART;
+	if (!t->watched_ns || now_ns - t->watched_ns >= span) {
+		t->watched_ns = MAX(now_ns, 1);
+		t->had_ns = t->share.service_ns;
+	}
+	if (t->watched_ns < UINT64_MAX - span)
+		s->deadline_ns = MIN(s->deadline_ns, t->watched_ns + span);
+}
+
 void sched_turns_note(struct sched *s, uint64_t now_ns)
 {
 	bool any = false;
@@ -197,6 +236,7 @@ void sched_turns_note(struct sched *s, uint64_t now_ns)
 			note_launch(l, now_ns, &any);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		watch(s, t, now_ns);
 		if (!any || !is_awaited(s, t)) {
 			t->awaited_ns = 0;
 			continue;
