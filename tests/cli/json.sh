@@ -161,10 +161,12 @@ END
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
 	merged
 	narrow
+	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
+	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
 	# What goes wrong is told in the result, and nowhere else.
 	for wrong in "1 ps" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
-		"1 ptx+check /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
+		"1 ptx+check /nonexistent" "1 sim /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
 		"2 corun -- $dir/k.ptx put --grid 4 --block 32 u32[128]:zero + $dir/k.ptx put --frob" \
 		"1 tune -- $dir/k.ptx nosuch --grid 1 --block 1"; do
 		# shellcheck disable=SC2086

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Runs scenario files: what happens, then what is expected, then "---" and the whole trace. With
- * --bless the trace is rewritten; expectations never are. A line is a word and what do_WORD reads.
- */
-#include "sim.h"
+/* Runs scenario files: what happens (sim/trace.h), lines "expect" among it, then "---" and the
+ * whole trace. With --bless the trace is rewritten; expectations never are. */
+#include "sim/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_WORDS 16
-
 struct scenario {
 	struct sim sim;
+	struct diag_list diags;
+	struct sim_reader reader;
 	const char *path;
-	unsigned line, n_tenants;
 	int failures;
 	VEC(char *) expects; /* lines, kept until the end */
 	VEC(unsigned) expect_lines;
@@ -27,241 +25,24 @@ static void fail(struct scenario *sc, unsigned line, const char *what, const cha
 	sc->failures++;
 }
 
-/* "10us", "1.5ms", "2s", "300ns" */
-static bool parse_time(const char *text, uint64_t *ret)
+static void do_line(struct scenario *sc, const char *line, size_t len)
 {
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	char *end;
-	double v = strtod(text, &end);
+	char *copy;
 
-	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-		if (end != text && strcmp(end, units[i].unit) == 0) {
-			*ret = (uint64_t)(v * units[i].ns + 0.5);
-			return true;
-		}
-	}
-	return false;
-}
-
-static const char *value_of(char **words, unsigned n, const char *key)
-{
-	size_t len = strlen(key);
-
-	for (unsigned i = 0; i < n; i++) {
-		if (strncmp(words[i], key, len) == 0 && words[i][len] == '=')
-			return words[i] + len + 1;
-	}
-	return NULL;
-}
-
-static uint64_t number_of(char **words, unsigned n, const char *key, uint64_t otherwise)
-{
-	const char *v = value_of(words, n, key);
-
-	return v ? strtoull(v, NULL, 10) : otherwise;
-}
-
-static uint64_t time_of(
-	struct scenario *sc, char **words, unsigned n, const char *key, uint64_t otherwise)
-{
-	const char *v = value_of(words, n, key);
-	uint64_t t = otherwise;
-
-	if (v && !parse_time(v, &t))
-		fail(sc, sc->line, "not a time:", v);
-	return t;
-}
-
-/* device sms=4 mode=simultaneous|turns preempt=spatial|temporal numbering=own extra=0 linger=1ms
- * grace=2ms opaque=1ms hold=2ms still=1s overhead=100 (of 1000) ... */
-static void do_device(struct scenario *sc, char **w, unsigned n)
-{
-	struct sim *s = &sc->sim;
-	const char *mode = value_of(w, n, "mode"), *preempt = value_of(w, n, "preempt");
-	const char *within = value_of(w, n, "within"), *policy = value_of(w, n, "policy");
-	const char *numbering = value_of(w, n, "numbering");
-
-	s->o.n_sms = (uint32_t)number_of(w, n, "sms", s->o.n_sms);
-	s->o.extra_sms = (uint32_t)number_of(w, n, "extra", 0);
-	s->o.renumbers = numbering && strcmp(numbering, "own") == 0;
-	if (mode)
-		s->o.simultaneous = strcmp(mode, "turns") != 0;
-	if (preempt)
-		s->o.spatial = strcmp(preempt, "temporal") != 0;
-	s->o.within_srt = within && strcmp(within, "srt") == 0;
-	s->o.linger_max_ns = time_of(sc, w, n, "linger", 0);
-	s->o.grace_ns = time_of(sc, w, n, "grace", 0);
-	s->o.cost_ns = time_of(sc, w, n, "cost", 0);
-	s->o.opaque_ns = time_of(sc, w, n, "opaque", 0);
-	s->o.opaque_hold_ns = time_of(sc, w, n, "hold", 0);
-	s->o.still_ns = time_of(sc, w, n, "still", 0);
-	s->o.overhead_permille = (uint32_t)number_of(w, n, "overhead", 0);
-	s->relay_ns = time_of(sc, w, n, "relay", s->relay_ns);
-	s->relaunch_ns = time_of(sc, w, n, "relaunch", s->relaunch_ns);
-	if (policy)
-		s->policy = sched_policy_find(policy);
-	if (!s->policy)
-		fail(sc, sc->line, "no such policy:", policy);
-}
-
-static int priority_of(const char *text)
-{
-	return !text || strcmp(text, "normal") == 0 ? 1
-	       : strcmp(text, "low") == 0           ? 0
-	       : strcmp(text, "high") == 0          ? 2
-						    : atoi(text);
-}
-
-static void do_join(struct scenario *sc, uint64_t t, char **w, unsigned n)
-{
-	struct sim_tenant *tenant = calloc(1, sizeof(*tenant));
-	struct sim_event e = {.fn = sim_join, .tenant = tenant, .n = ++sc->n_tenants};
-
-	if (!tenant)
-		abort();
-	snprintf(tenant->name, sizeof(tenant->name), "%s", w[0]);
-	tenant->priority = priority_of(value_of(w, n, "prio"));
-	tenant->weight = (uint32_t)number_of(w, n, "weight", 1);
-	tenant->next_id = 1;
-	tenant->next = sc->sim.tenants;
-	sc->sim.tenants = tenant;
-	sim_at(&sc->sim, t, e);
-}
-
-/* The second launch of kernel k is k#1, and written k~1, since '#' begins a comment. */
-static void real_name(char *name)
-{
-	for (char *c = name; *c; c++)
-		*c = *c == '~' ? '#' : *c;
-}
-
-static void do_launch(
-	struct scenario *sc, uint64_t t, struct sim_tenant *tenant, char **w, unsigned n)
-{
-	struct sim_event e = {.fn = sim_submit};
-
-	real_name(w[0]);
-	e.l = sim_new_launch(&sc->sim, tenant, w[0]);
-	e.l->total = number_of(w, n, "blocks", 1);
-	e.l->wps = (uint32_t)number_of(w, n, "wps", 2);
-	e.l->stream = (uint32_t)number_of(w, n, "stream", 0);
-	e.l->stream_priority = (uint32_t)number_of(w, n, "sprio", 0);
-	e.l->count = (uint32_t)number_of(w, n, "count", 1);
-	e.l->block_ns = time_of(sc, w, n, "block", 10000);
-	e.l->gap_ns = time_of(sc, w, n, "gap", 0);
-	e.l->before_ns = time_of(sc, w, n, "before", 0);
-	sim_at(&sc->sim, t, e);
-}
-
-static void do_opaque(
-	struct scenario *sc, uint64_t t, struct sim_tenant *tenant, char **w, unsigned n)
-{
-	uint64_t on = time_of(sc, w, n, "on", 1000), gap = time_of(sc, w, n, "gap", 0);
-	uint64_t count = number_of(w, n, "count", 1), copy = time_of(sc, w, n, "copy", 0);
-	const char *waited = value_of(w, n, "waited");
-	bool goes_on = waited && strcmp(waited, "no") == 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		struct sim_event e = {.fn = sim_opaque, .tenant = tenant, .n = 1};
-
-		sim_at(&sc->sim, t, e);
-		e.n = goes_on && i + 1 < count ? 2 : 0; /* the last is waited for */
-		sim_at(&sc->sim, t + on, e);
-		e.fn = sim_copied;
-		if (copy) /* so long after it */
-			sim_at(&sc->sim, t + on + copy, e);
-		t += on + gap;
-	}
-}
-
-/* at T idle TENANT LAUNCH [until=T] */
-static void do_idle(
-	struct scenario *sc, uint64_t t, struct sim_tenant *tenant, char **w, unsigned n)
-{
-	struct sim_event e = {.fn = sim_idle, .tenant = tenant, .n = 1};
-	uint64_t until = time_of(sc, w, n, "until", 0);
-
-	real_name(w[0]);
-	e.l = sim_launch(&sc->sim, tenant, w[0]);
-	if (!e.l) {
-		fail(sc, sc->line, "no such launch:", w[0]);
+	sc->reader.line++;
+	if (len < 7 || memcmp(line, "expect ", 7) != 0) {
+		sim_read_line(&sc->reader, line, len);
 		return;
 	}
-	sim_at(&sc->sim, t, e);
-	e.n = 0;
-	if (until)
-		sim_at(&sc->sim, until, e);
+	copy = strndup(line, len);
+	if (!copy || !VEC_PUSH(&sc->expects, copy) || !VEC_PUSH(&sc->expect_lines, sc->reader.line))
+		fail(sc, sc->reader.line, "out of memory", "");
 }
 
-static void do_at(struct scenario *sc, char **w, unsigned n)
+static void tell_diags(struct scenario *sc)
 {
-	struct sim_tenant *t;
-	uint64_t at;
-
-	if (n < 3 || !parse_time(w[0], &at)) {
-		fail(sc, sc->line, "at: a time, a word, a tenant; not", n ? w[0] : "");
-		return;
-	}
-	if (strcmp(w[1], "join") == 0) {
-		do_join(sc, at, w + 2, n - 2);
-		return;
-	}
-	t = sim_tenant(&sc->sim, w[2]);
-	if (!t)
-		fail(sc, sc->line, "no such tenant:", w[2]);
-	else if (strcmp(w[1], "launch") == 0 && n > 3)
-		do_launch(sc, at, t, w + 3, n - 3);
-	else if (strcmp(w[1], "opaque") == 0)
-		do_opaque(sc, at, t, w + 3, n - 3);
-	else if (strcmp(w[1], "idle") == 0 && n > 3)
-		do_idle(sc, at, t, w + 3, n - 3);
-	else if (strcmp(w[1], "pin") == 0 || strcmp(w[1], "unpin") == 0)
-		sim_at(&sc->sim, at,
-			(struct sim_event){.fn = sim_pin, .tenant = t, .n = w[1][0] == 'p'});
-	else if (strcmp(w[1], "priority") == 0 && n > 3)
-		sim_at(&sc->sim, at,
-			(struct sim_event){
-				.fn = sim_priority, .tenant = t, .n = (uint32_t)priority_of(w[3])});
-	else if (strcmp(w[1], "weight") == 0 && n > 3)
-		sim_at(&sc->sim, at,
-			(struct sim_event){
-				.fn = sim_weight, .tenant = t, .n = (uint32_t)atoi(w[3])});
-	else if (strcmp(w[1], "leave") == 0)
-		sim_at(&sc->sim, at, (struct sim_event){.fn = sim_leave, .tenant = t});
-	else
-		fail(sc, sc->line, "unknown word", w[1]);
-}
-
-static unsigned split(char *line, char **words)
-{
-	unsigned n = 0;
-
-	line[strcspn(line, "#\n")] = 0;
-	for (char *w = strtok(line, " \t"); w && n < MAX_WORDS; w = strtok(NULL, " \t"))
-		words[n++] = w;
-	return n;
-}
-
-static void do_line(struct scenario *sc, char *line)
-{
-	char *copy = strdup(line), *w[MAX_WORDS];
-	unsigned n = split(line, w);
-
-	if (n && strcmp(w[0], "device") == 0)
-		do_device(sc, w + 1, n - 1);
-	else if (n && strcmp(w[0], "at") == 0)
-		do_at(sc, w + 1, n - 1);
-	else if (n == 2 && strcmp(w[0], "run") == 0 && parse_time(w[1], &sc->sim.end))
-		;
-	else if (n && strcmp(w[0], "expect") == 0 && VEC_PUSH(&sc->expects, copy) &&
-		 VEC_PUSH(&sc->expect_lines, sc->line))
-		return;
-	else if (n)
-		fail(sc, sc->line, "what is", w[0]);
-	free(copy);
+	for (unsigned i = 0; i < sc->diags.len; i++)
+		fail(sc, sc->diags.at[i].line, sc->diags.at[i].message, "");
 }
 
 static bool compare(double have, const char *op, double want)
@@ -310,7 +91,7 @@ static bool holds(struct scenario *sc, char **w, unsigned n)
 		return share_is(sc, w[2], atof(w[3]), atof(w[5]));
 	t = n > 3 ? sim_tenant(&sc->sim, w[1]) : NULL;
 	if (n > 3)
-		real_name(w[2]);
+		sim_real_name(w[2]);
 	l = t ? sim_launch(&sc->sim, t, w[2]) : NULL;
 	if (!l)
 		return false;
@@ -321,10 +102,10 @@ static bool holds(struct scenario *sc, char **w, unsigned n)
 		return strcmp(sms, w[4]) == 0;
 	}
 	if (n == 6 && strcmp(w[3], "turnaround") == 0)
-		return l->done && parse_time(w[5], &want) &&
+		return l->done && sim_parse_time(w[5], &want) == 0 &&
 		       compare((double)(l->done_ns - l->submit_ns), w[4], (double)want);
 	if (n == 6 && strcmp(w[3], "done") == 0)
-		return l->done && parse_time(w[5], &want) &&
+		return l->done && sim_parse_time(w[5], &want) == 0 &&
 		       compare((double)l->done_ns, w[4], (double)want);
 	if (n == 6 && strcmp(w[3], "preemptions") == 0)
 		return compare(l->preemptions, w[4], atof(w[5]));
@@ -336,13 +117,11 @@ static bool holds(struct scenario *sc, char **w, unsigned n)
 static void check(struct scenario *sc)
 {
 	for (size_t i = 0; i < sc->expects.len; i++) {
-		char *line = strdup(sc->expects.at[i]), *w[MAX_WORDS];
-		unsigned n = split(line, w);
+		const char *line = sc->expects.at[i];
+		struct sim_words w;
 
-		sc->expects.at[i][strcspn(sc->expects.at[i], "\n")] = 0;
-		if (!holds(sc, w, n))
-			fail(sc, sc->expect_lines.at[i], "does not hold:", sc->expects.at[i]);
-		free(line);
+		if (sim_split(line, strlen(line), &w) < 0 || !holds(sc, w.at, w.n))
+			fail(sc, sc->expect_lines.at[i], "does not hold:", line);
 	}
 	/* What no scenario has to ask for: no block twice or never, no launch left behind that
 	 * nobody was holding at the end. */
@@ -356,7 +135,7 @@ static void show_difference(struct scenario *sc, const char *want, const char *h
 {
 	unsigned line = 1;
 
-	fail(sc, sc->line, "the trace differs", "(--bless rewrites it)");
+	fail(sc, sc->reader.line, "the trace differs", "(--bless rewrites it)");
 	while (*want && *have) {
 		size_t a = strcspn(want, "\n"), b = strcspn(have, "\n");
 
@@ -391,24 +170,25 @@ static char *read_all(const char *path)
 static int run_file(const char *path, bool bless)
 {
 	struct scenario sc = {.path = path};
+	struct arena arena;
 	char *text = read_all(path), *at = text, *golden = strstr(text, "\n---\n");
 	size_t head = golden ? (size_t)(golden - text) + 5 : strlen(text);
 
+	arena_init(&arena, 0);
+	diag_init(&sc.diags, &arena, path, NULL, 0);
 	sim_init(&sc.sim);
+	sc.reader = (struct sim_reader){.sim = &sc.sim, .diags = &sc.diags};
 	sc.sim.end = 1000000000;
 	while (*at && (!golden || at <= golden)) {
 		size_t n = strcspn(at, "\n");
-		char *line = strndup(at, n);
 
-		sc.line++;
-		do_line(&sc, line);
-		free(line);
+		do_line(&sc, at, n);
 		at += n + (at[n] == '\n');
 	}
+	tell_diags(&sc);
 	if (!sc.failures) {
-		sim_run(&sc.sim);
-		if (sc.sim.error[0])
-			fail(&sc, sc.line, sc.sim.error, "");
+		if (sim_run(&sc.sim) < 0)
+			fail(&sc, sc.sim.error_line, "does not run:", sc.sim.error);
 		check(&sc);
 	}
 	if (bless && !sc.failures) {
@@ -422,7 +202,7 @@ static int run_file(const char *path, bool bless)
 	} else if (golden && sc.sim.trace.at && strcmp(text + head, sc.sim.trace.at) != 0) {
 		show_difference(&sc, text + head, sc.sim.trace.at);
 	} else if (!golden) {
-		fail(&sc, sc.line, "no trace in it", "(--bless writes one)");
+		fail(&sc, sc.reader.line, "no trace in it", "(--bless writes one)");
 	}
 	if (sc.failures && getenv("VERBOSE"))
 		fputs(sc.sim.trace.at ? sc.sim.trace.at : "", stderr);
@@ -431,6 +211,7 @@ static int run_file(const char *path, bool bless)
 	VEC_FREE(&sc.expects);
 	VEC_FREE(&sc.expect_lines);
 	sim_finish(&sc.sim);
+	arena_finish(&arena);
 	free(text);
 	return sc.failures;
 }

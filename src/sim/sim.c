@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The simulated device. */
-#include "sim.h"
+/* The simulated device: a heap of events in the order of their times, the dispatcher of blocks, the
+ * workers, and what tenants do with the engine's answers. A simulation that fails keeps the first
+ * error in its status and stops before the next event. */
+#include "sim/sim.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +20,22 @@ void sim_init(struct sim *s)
 		.relay_ns = 5000,
 		.relaunch_ns = 10000,
 	};
+	/* A program may be ahead of the device by any number of launches. */
+	s->o.max_launches = UINT32_MAX;
+	s->end = UINT64_MAX;
 	s->last = &s->launches;
+	s->last_tenant = &s->tenants;
 	for (unsigned i = 0; i < CTL_MAX_SMS; i++)
 		s->free[i] = SIM_CAPACITY;
+}
+
+static void streams_free(struct sim_tenant *t)
+{
+	for (struct sim_stream *q = t->streams, *next; q; q = next) {
+		next = q->next;
+		free(q);
+	}
+	t->streams = NULL;
 }
 
 void sim_finish(struct sim *s)
@@ -31,11 +47,22 @@ void sim_finish(struct sim *s)
 	}
 	for (struct sim_tenant *t = s->tenants, *next; t; t = next) {
 		next = t->next;
+		streams_free(t);
 		free(t);
 	}
+	for (size_t i = 0; i < s->events.len; i++)
+		free(s->events.at[i].quota);
 	VEC_FREE(&s->events);
+	VEC_FREE(&s->planned);
 	VEC_FREE(&s->rounds);
 	strbuf_finish(&s->trace);
+}
+
+/* The first error counts. */
+static void sim_fail(struct sim *s, int status)
+{
+	if (status < 0 && !s->status)
+		s->status = status;
 }
 
 static void HD_PRINTF(2, 3) say(struct sim *s, const char *fmt, ...)
@@ -43,6 +70,8 @@ static void HD_PRINTF(2, 3) say(struct sim *s, const char *fmt, ...)
 	char line[256];
 	va_list ap;
 
+	if (s->quiet)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
@@ -68,7 +97,7 @@ void sim_sms_text(const uint8_t *sms, uint32_t n, char *ret, size_t max)
 		snprintf(ret, max, "none");
 }
 
-/* ---- events: a heap by time and order of making ---- */
+/* ---- events, by time and order of making ---- */
 
 static bool before(const struct sim_event *a, const struct sim_event *b)
 {
@@ -90,14 +119,34 @@ void sim_at(struct sim *s, uint64_t t, struct sim_event e)
 
 	e.t = t;
 	e.order = s->order++;
-	if (!VEC_PUSH(&s->events, e))
-		abort();
+	if (s->running ? !VEC_PUSH(&s->events, e) : !VEC_PUSH(&s->planned, e)) {
+		free(e.quota);
+		sim_fail(s, -ENOMEM);
+		return;
+	}
+	if (!s->running)
+		return;
 	h = s->events.at;
 	for (i = s->events.len - 1; i && before(&h[i], &h[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&h[i], &h[(i - 1) / 2]);
 }
 
-static struct sim_event pop(struct sim *s)
+static int by_time(const void *a, const void *b)
+{
+	return before(a, b) ? -1 : before(b, a);
+}
+
+/* The next event; NULL: none is left. */
+static const struct sim_event *next_event(const struct sim *s)
+{
+	const struct sim_event *made = s->events.len ? &s->events.at[0] : NULL;
+	const struct sim_event *planned =
+		s->next_planned < s->planned.len ? &s->planned.at[s->next_planned] : NULL;
+
+	return made && planned ? before(made, planned) ? made : planned : made ? made : planned;
+}
+
+static struct sim_event pop_made(struct sim *s)
 {
 	struct sim_event *h = s->events.at, e = h[0];
 	size_t n = --s->events.len, i = 0;
@@ -113,6 +162,16 @@ static struct sim_event pop(struct sim *s)
 		swap(&h[c], &h[i]);
 		i = c;
 	}
+}
+
+static struct sim_event pop(struct sim *s)
+{
+	const struct sim_event *next = next_event(s);
+
+	if (s->events.len && next == &s->events.at[0])
+		return pop_made(s);
+	s->next_planned++;
+	return *next;
 }
 
 /* ---- names ---- */
@@ -135,12 +194,25 @@ struct sim_launch *sim_launch(struct sim *s, struct sim_tenant *t, const char *n
 	return NULL;
 }
 
+struct sim_tenant *sim_new_tenant(struct sim *s, const char *name)
+{
+	struct sim_tenant *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	t->next_id = 1;
+	*s->last_tenant = t;
+	s->last_tenant = &t->next;
+	return t;
+}
+
 struct sim_launch *sim_new_launch(struct sim *s, struct sim_tenant *t, const char *name)
 {
 	struct sim_launch *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		abort();
+		return NULL;
 	l->tenant = t;
 	snprintf(l->name, sizeof(l->name), "%s", name);
 	l->kernel = hash_bytes(name, strcspn(name, "#"), 1);
@@ -168,7 +240,7 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 		}
 	}
 	if (!VEC_PUSH(&s->rounds, r))
-		abort();
+		sim_fail(s, -ENOMEM);
 	place(s);
 }
 
@@ -196,68 +268,94 @@ static void answer(struct sim *s, struct sim_launch *l)
 
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
-	memcpy(e->l->quota, e->quota, sizeof(e->quota));
 	/* Workers look at their next ticket. */
-	(void)s;
+	memcpy(e->l->quota, e->quota, sizeof(e->l->quota));
+	free(e->quota);
+}
+
+/* The word is under way: workers see it after the relay's delay. */
+static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
+{
+	struct sim_event e = {.fn = quotas_arrive, .l = l, .quota = malloc(CTL_MAX_SMS)};
+
+	if (!e.quota) {
+		sim_fail(s, -ENOMEM);
+		return;
+	}
+	memcpy(e.quota, quota, CTL_MAX_SMS);
+	sim_at(s, s->now + s->relay_ns, e);
+}
+
+/* New workers for the SMs that the launch gains. */
+static void grow(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
+{
+	struct sim_event e = {.fn = launch_workers, .l = l};
+
+	for (uint32_t i = 0; i < s->o.n_sms; i++)
+		e.n += quota[i] && !l->quota[i];
+	e.n *= l->wps;
+	sim_at(s, s->now + s->relaunch_ns, e);
+}
+
+static void apply_to_tenant(struct sim *s, const struct sched_action *a, const char *what)
+{
+	struct sim_tenant *t = sched_tenant_user(a->tenant);
+	char sms[128];
+
+	if (a->type != SCHED_BEGIN) {
+		t->hold = a->type == SCHED_HOLD;
+		say(s, "  -> %s %s", what, t->name);
+		return;
+	}
+	sched_begin_quotas(s->sched, t->handle, t->begin);
+	t->n_begin = a->n_sms;
+	sim_sms_text(t->begin, s->o.n_sms, sms, sizeof(sms));
+	say(s, "  -> begin %s: SMs %s", t->name, sms);
 }
 
 static void apply(struct sim *s, const struct sched_action *a)
 {
 	static const char *const names[] = {
 		"begin", "preempt", "shrink", "grant", "grow", "native", "hold", "release"};
-	struct sim_tenant *t = sched_tenant_user(a->tenant);
-	struct sim_event e = {.fn = quotas_arrive};
+	uint8_t quota[CTL_MAX_SMS];
+	struct sim_launch *l;
 	char sms[128];
 
-	if (a->type == SCHED_BEGIN) {
-		sched_begin_quotas(s->sched, t->handle, t->begin);
-		t->n_begin = a->n_sms;
-		sim_sms_text(t->begin, s->o.n_sms, sms, sizeof(sms));
-		say(s, "  -> begin %s: SMs %s", t->name, sms);
-		return;
-	}
 	if (!a->launch) {
-		t->hold = a->type == SCHED_HOLD;
-		say(s, "  -> %s %s", names[a->type], t->name);
+		apply_to_tenant(s, a, names[a->type]);
 		return;
 	}
 	s->words++;
-	e.l = sched_launch_user(a->launch);
-	sched_quotas(s->sched, a->launch, e.quota);
-	sim_sms_text(e.quota, s->o.n_sms, sms, sizeof(sms));
-	say(s, "  -> %s %s %s: SMs %s%s", names[a->type], t->name, e.l->name, sms,
+	l = sched_launch_user(a->launch);
+	sched_quotas(s->sched, a->launch, quota);
+	sim_sms_text(quota, s->o.n_sms, sms, sizeof(sms));
+	say(s, "  -> %s %s %s: SMs %s%s", names[a->type], l->tenant->name, l->name, sms,
 		a->first ? " (first)" : "");
 	if (a->type == SCHED_PREEMPT && !a->first)
-		e.l->preemptions++;
-	e.l->granted = a->type != SCHED_PREEMPT;
-	if (a->type == SCHED_PREEMPT && e.l->drains && e.l->present == 0)
+		l->preemptions++;
+	l->granted = a->type != SCHED_PREEMPT;
+	if (a->type == SCHED_PREEMPT && l->drains && l->present == 0)
 		sched_absent(s->sched, a->launch);
-	if (e.l->present == 0)
-		memcpy(e.l->quota, e.quota, sizeof(e.quota)); /* in place before any worker */
+	if (l->present == 0)
+		memcpy(l->quota, quota, sizeof(quota)); /* in place before any worker */
 	else
-		sim_at(s, s->now + s->relay_ns, e);
-	if (a->type == SCHED_GROW) {
-		uint32_t gained = 0;
-
-		for (uint32_t i = 0; i < s->o.n_sms; i++)
-			gained += e.quota[i] && !e.l->quota[i];
-		e.fn = launch_workers;
-		e.n = gained * e.l->wps;
-		sim_at(s, s->now + s->relaunch_ns, e);
-	}
-	answer(s, e.l);
+		send_quotas(s, l, quota);
+	if (a->type == SCHED_GROW)
+		grow(s, l, quota);
+	answer(s, l);
 }
 
 static void decide(struct sim *s)
 {
 	struct sched_action a;
 
-	for (struct sim_launch *l = s->launches; l; l = l->next) {
-		if (l->handle)
-			sched_progress(s->sched, l->handle, l->finished);
+	for (struct sim_tenant *t = s->tenants; t; t = t->next) {
+		for (struct sim_stream *q = t->streams; q; q = q->next) {
+			if (q->first)
+				sched_progress(s->sched, q->first->handle, q->first->finished);
+		}
 	}
-	if (sched_decide(s->sched, s->now) < 0)
-		abort();
+	sim_fail(s, sched_decide(s->sched, s->now));
 	while (sched_next(s->sched, &a))
 		apply(s, &a);
 }
@@ -266,7 +364,36 @@ static void decide(struct sim *s)
 
 static void next_ticket(struct sim *s, const struct sim_event *e);
 
-static void start_next(struct sim *s, struct sim_launch *prev);
+static void stream_leave(const struct sim_launch *l);
+static void start_next(struct sim *s, const struct sim_launch *prev);
+
+/* The same launch once more, after the pause. */
+static void repeat(struct sim *s, struct sim_launch *l)
+{
+	struct sim_event e = {.fn = sim_submit, .line = l->line};
+	char name[sizeof(l->name)];
+	const char *hash = strchr(l->name, '#');
+
+	if (l->count <= 1)
+		return;
+	snprintf(name, sizeof(name), "%.*s#%d", (int)strcspn(l->name, "#"), l->name,
+		hash ? atoi(hash + 1) + 1 : 1);
+	e.l = l->again = sim_new_launch(s, l->tenant, name);
+	if (!e.l) {
+		sim_fail(s, -ENOMEM);
+		return;
+	}
+	e.l->total = l->total;
+	e.l->block_ns = l->block_ns;
+	e.l->wps = l->wps;
+	e.l->stream = l->stream;
+	e.l->stream_priority = l->stream_priority;
+	e.l->count = l->count - 1;
+	e.l->gap_ns = l->gap_ns;
+	e.l->line = l->line;
+	e.l->repeated = true;
+	sim_at(s, s->now + l->gap_ns, e);
+}
 
 static void finish_launch(struct sim *s, struct sim_launch *l)
 {
@@ -274,29 +401,14 @@ static void finish_launch(struct sim *s, struct sim_launch *l)
 
 	l->done = true;
 	l->done_ns = s->now;
+	stream_leave(l);
 	l->handle = NULL;
 	say(s, "%s %s done after %.3f ms", l->tenant->name, l->name,
 		(double)(s->now - l->submit_ns) / 1e6);
 	sched_end(s->sched, s->now, h, true, 0);
 	decide(s);
 	start_next(s, l);
-	if (l->count > 1) {
-		struct sim_event e = {.fn = sim_submit};
-		char name[32];
-		const char *hash = strchr(l->name, '#');
-
-		snprintf(name, sizeof(name), "%.*s#%d", (int)strcspn(l->name, "#"), l->name,
-			hash ? atoi(hash + 1) + 1 : 1);
-		e.l = sim_new_launch(s, l->tenant, name);
-		e.l->total = l->total;
-		e.l->block_ns = l->block_ns;
-		e.l->wps = l->wps;
-		e.l->stream = l->stream;
-		e.l->stream_priority = l->stream_priority;
-		e.l->count = l->count - 1;
-		e.l->gap_ns = l->gap_ns;
-		sim_at(s, s->now + l->gap_ns, e);
-	}
+	repeat(s, l);
 }
 
 static void give_number(struct sim_tenant *t, uint32_t sm)
@@ -325,10 +437,12 @@ static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	s->free[sm] += SIM_CAPACITY / l->wps;
+	s->occupied -= SIM_CAPACITY / l->wps;
 	l->on_sm[sm]--;
 	l->tenant->present--;
 	if (--l->present)
 		return;
+	l->wait_since_ns = s->now;
 	if (l->finished == l->total) {
 		finish_launch(s, l);
 		return;
@@ -384,8 +498,10 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	number_sms(s, l, sm);
 	s->free[sm] -= SIM_CAPACITY / l->wps;
+	s->occupied += SIM_CAPACITY / l->wps;
 	l->on_sm[sm]++;
-	l->present++;
+	if (l->present++ == 0)
+		l->waited_ns += s->now - l->wait_since_ns;
 	if (!l->arrived) {
 		l->arrived = true;
 		say(s, "%s %s arrives", l->tenant->name, l->name);
@@ -398,32 +514,43 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 	run_worker(s, l, sm);
 }
 
+static bool round_is_over(const struct sim_round *r)
+{
+	return !r->workers || r->l->done || r->l->tenant->gone;
+}
+
+/* The first round of the highest priority; NULL: none is left. Forgets the rounds that are over. */
+static struct sim_round *next_round(struct sim *s)
+{
+	struct sim_round *best = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->rounds.len; i++) {
+		struct sim_round *r = &s->rounds.at[n];
+
+		if (round_is_over(&s->rounds.at[i]))
+			continue;
+		*r = s->rounds.at[i];
+		n++;
+		if (!best || r->l->tenant->priority > best->l->tenant->priority)
+			best = r;
+	}
+	s->rounds.len = n;
+	return best;
+}
+
 /* The dispatcher: the first round of the highest priority, whole, before the next. */
 static void place(struct sim *s)
 {
-	for (;;) {
-		size_t best = s->rounds.len;
-		struct sim_launch *l;
-		int sm;
+	struct sim_round *r;
 
-		for (size_t i = 0; i < s->rounds.len; i++) {
-			struct sim_round *r = &s->rounds.at[i];
+	while ((r = next_round(s))) {
+		struct sim_launch *l = r->l;
+		int sm = roomiest(s, SIM_CAPACITY / l->wps);
 
-			if (r->workers && !r->l->done && !r->l->tenant->gone &&
-				(best == s->rounds.len ||
-					r->l->tenant->priority >
-						s->rounds.at[best].l->tenant->priority))
-				best = i;
-		}
-		if (best == s->rounds.len) {
-			s->rounds.len = 0;
-			return;
-		}
-		l = s->rounds.at[best].l;
-		sm = roomiest(s, SIM_CAPACITY / l->wps);
 		if (sm < 0)
 			return;
-		s->rounds.at[best].workers--;
+		r->workers--;
 		s->next_sm = (uint32_t)sm + 1;
 		place_worker(s, l, (uint32_t)sm);
 	}
@@ -431,14 +558,44 @@ static void place(struct sim *s)
 
 /* ---- tenants ---- */
 
-static bool stream_is_free(const struct sim *s, const struct sim_launch *l)
+static struct sim_stream *stream_of(const struct sim_launch *l)
 {
-	for (const struct sim_launch *o = s->launches; o; o = o->next) {
-		if (o != l && o->tenant == l->tenant && o->stream == l->stream && o->handle &&
-			o->id < l->id)
-			return false;
+	struct sim_stream *q = l->tenant->streams;
+
+	while (q && q->id != l->stream)
+		q = q->next;
+	return q;
+}
+
+/* At the end of its stream, which is made if it is new. 0 or -ENOMEM. */
+static int stream_enter(struct sim_launch *l)
+{
+	struct sim_stream *q = stream_of(l);
+
+	if (!q) {
+		q = calloc(1, sizeof(*q));
+		if (!q)
+			return -ENOMEM;
+		q->id = l->stream;
+		q->next = l->tenant->streams;
+		l->tenant->streams = q;
 	}
-	return true;
+	if (q->last)
+		q->last->behind = l;
+	else
+		q->first = l;
+	q->last = l;
+	return 0;
+}
+
+/* It is done: nothing of a stream runs but its first launch. */
+static void stream_leave(const struct sim_launch *l)
+{
+	struct sim_stream *q = stream_of(l);
+
+	q->first = l->behind;
+	if (!q->first)
+		q->last = NULL;
 }
 
 static void start(struct sim *s, struct sim_launch *l)
@@ -450,23 +607,43 @@ static void start(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + 5000 + l->before_ns, e);
 }
 
-static void start_next(struct sim *s, struct sim_launch *prev)
+static void start_next(struct sim *s, const struct sim_launch *prev)
 {
-	for (struct sim_launch *l = s->launches; l; l = l->next) {
-		if (l->handle && !l->started && l->tenant == prev->tenant && stream_is_free(s, l))
-			start(s, l);
+	struct sim_launch *next = stream_of(prev)->first;
+
+	if (next && !next->started)
+		start(s, next);
+}
+
+/* Whether the tenant can do what the event is about: not once it is gone. Before it has joined, the
+ * file is wrong. */
+static bool is_there(struct sim *s, const struct sim_event *e, const struct sim_tenant *t)
+{
+	if (t->handle)
+		return true;
+	if (!t->gone && !s->status) {
+		snprintf(s->error, sizeof(s->error), "%s has not joined by then", t->name);
+		s->error_line = e->line;
+		sim_fail(s, -EINVAL);
 	}
+	return false;
 }
 
 void sim_join(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
+	int r = 0;
+
 	say(s, "%s joins", t->name);
-	if (!s->sched && sched_create(&s->o, s->policy, &s->sched) < 0)
-		abort();
-	if (sched_join(s->sched, s->now, e->n, t->priority, t->weight, t, &t->handle) < 0)
-		abort();
+	if (!s->sched)
+		r = sched_create(&s->o, s->policy, &s->sched);
+	if (r == 0)
+		r = sched_join(s->sched, s->now, e->n, t->priority, t->weight, t, &t->handle);
+	if (r < 0) {
+		sim_fail(s, r);
+		return;
+	}
 	memset(t->begin, CTL_NO_QUOTA, sizeof(t->begin));
 	t->n_begin = s->o.n_sms;
 	decide(s);
@@ -483,19 +660,21 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 		.workers_per_sm = l->wps,
 		.stream_priority = l->stream_priority,
 		.user = l};
+	int r;
 
-	if (t->gone)
+	if (!is_there(s, e, t))
 		return;
-	if (!t->handle) {
-		snprintf(s->error, sizeof(s->error), "%s has not joined", t->name);
-		return;
-	}
 	say(s, "%s %s submitted", t->name, l->name);
 	l->id = info.id;
-	l->submit_ns = s->now;
-	if (sched_submit(s->sched, s->now, t->handle, &info, &l->handle) < 0)
-		abort();
-	if (stream_is_free(s, l))
+	l->submit_ns = l->wait_since_ns = s->now;
+	r = sched_submit(s->sched, s->now, t->handle, &info, &l->handle);
+	if (r == 0)
+		r = stream_enter(l);
+	if (r < 0) {
+		sim_fail(s, r);
+		return;
+	}
+	if (stream_of(l)->first == l)
 		start(s, l);
 	decide(s);
 }
@@ -504,7 +683,7 @@ void sim_priority(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
-	if (!t->handle)
+	if (!is_there(s, e, t))
 		return;
 	say(s, "%s has priority %u", t->name, (unsigned)e->n);
 	t->priority = (int)e->n;
@@ -514,9 +693,10 @@ void sim_priority(struct sim *s, const struct sim_event *e)
 
 void sim_weight(struct sim *s, const struct sim_event *e)
 {
-	if (!e->tenant->handle)
+	if (!is_there(s, e, e->tenant))
 		return;
 	say(s, "%s has weight %u", e->tenant->name, (unsigned)e->n);
+	e->tenant->weight = e->n;
 	sched_set_weight(s->sched, e->tenant->handle, e->n);
 	decide(s);
 }
@@ -531,29 +711,42 @@ double sim_work(const struct sim *s, const struct sim_tenant *t)
 	return work;
 }
 
+/* Of a program that is gone: its workers vanish. */
+static void cut_off(struct sim *s, struct sim_launch *l)
+{
+	l->handle = NULL;
+	l->done_ns = s->now;
+	if (!l->present)
+		l->waited_ns += s->now - l->wait_since_ns;
+	for (uint32_t i = 0; i < s->o.n_sms; i++) {
+		s->free[i] += l->on_sm[i] * (SIM_CAPACITY / l->wps);
+		s->occupied -= l->on_sm[i] * (SIM_CAPACITY / l->wps);
+	}
+}
+
 void sim_leave(struct sim *s, const struct sim_event *e)
 {
 	struct sim_tenant *t = e->tenant;
 
+	if (!is_there(s, e, t))
+		return;
 	say(s, "%s is gone", t->name);
 	t->gone = true;
-	for (struct sim_launch *l = s->launches; l; l = l->next) {
-		if (l->tenant != t)
-			continue;
-		l->handle = NULL;
-		for (uint32_t i = 0; i < s->o.n_sms; i++)
-			s->free[i] += l->on_sm[i] * (SIM_CAPACITY / l->wps);
+	for (struct sim_stream *q = t->streams; q; q = q->next) {
+		for (struct sim_launch *l = q->first; l; l = l->behind)
+			cut_off(s, l);
 	}
+	streams_free(t);
 	sched_leave(s->sched, s->now, t->handle);
 	t->handle = NULL;
 	decide(s);
 	place(s);
 }
 
-/* value: how many more bursts of n ns with pauses of value2 ns; see runner.c. */
+/* n: 1: begins; 0: ends; 2: ends, and the program did not wait for that. */
 void sim_opaque(struct sim *s, const struct sim_event *e)
 {
-	if (e->tenant->gone)
+	if (!is_there(s, e, e->tenant))
 		return;
 	say(s, "%s opaque work %s%s", e->tenant->name, e->n & 1 ? "begins" : "ends",
 		e->n & 2 ? ", not waited for" : "");
@@ -563,13 +756,13 @@ void sim_opaque(struct sim *s, const struct sim_event *e)
 
 void sim_copied(struct sim *s, const struct sim_event *e)
 {
-	if (!e->tenant->gone)
+	if (is_there(s, e, e->tenant))
 		sched_copied(e->tenant->handle, s->now, s->now);
 }
 
 void sim_pin(struct sim *s, const struct sim_event *e)
 {
-	if (e->tenant->gone)
+	if (!is_there(s, e, e->tenant))
 		return;
 	say(s, "%s %s", e->tenant->name, e->n ? "pins what it runs" : "unpins");
 	sched_pin(s->sched, e->tenant->handle, e->n != 0);
@@ -578,7 +771,7 @@ void sim_pin(struct sim *s, const struct sim_event *e)
 
 void sim_idle(struct sim *s, const struct sim_event *e)
 {
-	if (e->tenant->gone || !e->l->handle)
+	if (!is_there(s, e, e->tenant) || !e->l->handle)
 		return;
 	say(s, "%s %s has %s", e->tenant->name, e->l->name, e->n ? "no tasks" : "tasks");
 	sched_idle(s->sched, s->now, e->l->handle, e->n != 0);
@@ -591,23 +784,46 @@ static void tick(struct sim *s, const struct sim_event *e)
 	decide(s);
 }
 
-void sim_run(struct sim *s)
+/* Time passes; what occupies SMs meanwhile is counted. */
+static void pass_time(struct sim *s, uint64_t until)
 {
-	while (!s->error[0]) {
-		uint64_t deadline = s->sched ? sched_deadline(s->sched) : UINT64_MAX;
+	s->busy_ns += (double)s->occupied / SIM_CAPACITY * (double)(until - s->now);
+	s->now = until;
+}
+
+/* The engine decides at its deadline, too, though nothing else happens then. */
+static void plan_tick(struct sim *s)
+{
+	uint64_t deadline = s->sched ? sched_deadline(s->sched) : UINT64_MAX;
+	const struct sim_event *next = next_event(s);
+	struct sim_event e = {.fn = tick};
+
+	if (deadline < (next ? next->t : UINT64_MAX))
+		sim_at(s, MAX(deadline, s->now), e);
+}
+
+int sim_run(struct sim *s)
+{
+	s->running = true;
+	if (s->planned.len)
+		qsort(s->planned.at, s->planned.len, sizeof(s->planned.at[0]), by_time);
+	while (!s->status) {
+		const struct sim_event *next;
 		struct sim_event e;
 
-		if (deadline < (s->events.len ? s->events.at[0].t : UINT64_MAX)) {
-			struct sim_event t = {.fn = tick};
-
-			sim_at(s, MAX(deadline, s->now), t);
+		plan_tick(s);
+		next = next_event(s);
+		if (!next)
+			break;
+		if (next->t > s->end) {
+			pass_time(s, s->end);
+			break;
 		}
-		if (!s->events.len)
-			return;
 		e = pop(s);
-		if (e.t > s->end)
-			return;
-		s->now = e.t;
+		pass_time(s, e.t);
 		e.fn(s, &e);
 	}
+	if (!s->quiet && s->trace.failed)
+		sim_fail(s, -ENOMEM);
+	return s->status;
 }

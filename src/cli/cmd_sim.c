@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle sim: what the scheduling engine makes of a trace, in virtual time. */
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "sim/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- as JSON ---- */
+
+static void json_trace(struct json *j, const struct sim *s)
+{
+	char *copy = s->trace.at ? strdup(s->trace.at) : NULL, *rest = NULL;
+
+	json_begin_array(j, "trace");
+	for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line;
+		line = strtok_r(NULL, "\n", &rest))
+		json_str(j, NULL, line);
+	json_end(j, ']');
+	free(copy);
+}
+
+static void json_tenant(struct json *j, const struct sim_tenant_report *t)
+{
+	char buf[16];
+
+	json_begin_object(j, NULL);
+	json_str(j, "name", t->tenant->name);
+	json_uint(j, "weight", t->tenant->weight);
+	json_str(j, "priority", ask_priority_name(t->tenant->priority, buf, sizeof(buf)));
+	json_uint(j, "finished", t->finished);
+	json_uint(j, "unfinished", t->unfinished);
+	json_num(j, "share_had", t->share);
+	json_num(j, "share_wanted", t->share_wanted);
+	json_num(j, "waiting_mean_ns", t->waiting_mean_ns);
+	json_uint(j, "waiting_longest_ns", t->waiting_longest_ns);
+	json_num(j, "turnaround_mean_ns", t->turnaround_mean_ns);
+	json_num(j, "turnaround_alone_mean_ns", t->turnaround_alone_mean_ns);
+	json_num(j, "ntt", t->ntt);
+	json_end(j, '}');
+}
+
+static void json_report(struct cli *c, struct json *j, const char *file, const struct sim *s,
+	const struct sim_report *r)
+{
+	json_begin_object(j, NULL);
+	json_str(j, "file", file);
+	json_str(j, "policy", s->policy->name);
+	json_uint(j, "sms", s->o.n_sms);
+	json_begin_array(j, "tenants");
+	for (size_t i = 0; i < r->tenants.len; i++)
+		json_tenant(j, &r->tenants.at[i]);
+	json_end(j, ']');
+	json_uint(j, "preemptions", r->preemptions);
+	json_uint(j, "makespan_ns", r->makespan_ns);
+	json_num(j, "antt", r->antt);
+	json_num(j, "stp", r->stp);
+	json_num(j, "idle", r->idle);
+	if (cli_has(c, "trace"))
+		json_trace(j, s);
+	json_end(j, '}');
+}
+
+/* ---- as text ---- */
+
+/* A figure in a column of this width; a dash where there is none. */
+static void show_figure(struct cli *c, int width, double v, const char *unit)
+{
+	if (isfinite(v))
+		cli_show(c, " %*.*f%s", width - (int)strlen(unit), *unit == '%' ? 1 : 3, v, unit);
+	else
+		cli_show(c, " %*s", width, "-");
+}
+
+static void show_tenant(struct cli *c, const struct sim_tenant_report *t)
+{
+	char buf[16];
+
+	cli_show(c, "%-12s %6u %8s %8llu %10llu", t->tenant->name, t->tenant->weight,
+		ask_priority_name(t->tenant->priority, buf, sizeof(buf)),
+		(unsigned long long)t->finished, (unsigned long long)t->unfinished);
+	show_figure(c, 6, t->share, "%");
+	show_figure(c, 8, t->share_wanted, "%");
+	show_figure(c, 12, t->waiting_mean_ns / 1e6, "ms");
+	show_figure(c, 12, (double)t->waiting_longest_ns / 1e6, "ms");
+	show_figure(c, 12, t->turnaround_mean_ns / 1e6, "ms");
+	show_figure(c, 12, t->turnaround_alone_mean_ns / 1e6, "ms");
+	cli_show(c, "\n");
+}
+
+static void show_whole(struct cli *c, const char *name, double v, const char *unit)
+{
+	cli_show(c, "%-12s", name);
+	show_figure(c, 12, v, unit);
+	cli_show(c, "\n");
+}
+
+static void show_report(
+	struct cli *c, const char *file, const struct sim *s, const struct sim_report *r)
+{
+	if (cli_has(c, "trace"))
+		cli_show(c, "%s", s->trace.at ? s->trace.at : "");
+	cli_show(c, "%s: policy %s, %u SMs\n", file, s->policy->name, s->o.n_sms);
+	cli_show(c, "%-12s %6s %8s %8s %10s %6s %8s %12s %12s %12s %12s\n", "TENANT", "WEIGHT",
+		"PRIORITY", "FINISHED", "UNFINISHED", "SHARE", "ENTITLED", "WAITING", "LONGEST",
+		"TURNAROUND", "ALONE");
+	for (size_t i = 0; i < r->tenants.len; i++)
+		show_tenant(c, &r->tenants.at[i]);
+	cli_show(c, "%-12s %12llu\n", "preemptions", (unsigned long long)r->preemptions);
+	show_whole(c, "makespan", (double)r->makespan_ns / 1e6, "ms");
+	show_whole(c, "ANTT", r->antt, "");
+	show_whole(c, "STP", r->stp, "");
+	show_whole(c, "idle", r->idle, "%");
+}
+
+/* ---- running ---- */
+
+/* What is wrong with the file; CLI_FAILED. */
+static int trace_failed(const struct cli *c, const struct diag_list *d, int status)
+{
+	for (unsigned i = 0; i < d->len; i++) {
+		if (d->at[i].line)
+			cli_error(c, NULL, "%s:%u: %s", d->file, d->at[i].line, d->at[i].message);
+		else
+			cli_error(c, NULL, "%s: %s", d->file, d->at[i].message);
+	}
+	if (d->dropped)
+		cli_error(c, NULL, "%s: %u more errors", d->file, d->dropped);
+	if (!d->len)
+		cli_error(c, NULL, "%s: %s", d->file, strerror(-status));
+	return CLI_FAILED;
+}
+
+static int simulate(struct cli *c, struct json *j, const struct sim_job *job)
+{
+	struct sim_report report = {0};
+	struct sim s;
+	int status = sim_job_run(job, NULL, &s);
+
+	if (status == 0)
+		status = sim_report_make(job, &s, &report);
+	if (status == 0 && c->json)
+		json_report(c, j, job->diags->file, &s, &report);
+	else if (status == 0)
+		show_report(c, job->diags->file, &s, &report);
+	sim_report_finish(&report);
+	sim_finish(&s);
+	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
+}
+
+static int run_file(struct cli *c, struct json *j, const char *file)
+{
+	const char *policy = cli_value(c, "policy");
+	struct diag_list diags;
+	struct sim_job job = {.diags = &diags,
+		.policy = policy ? sched_policy_find(policy) : NULL,
+		.quiet = !cli_has(c, "trace")};
+	struct arena arena;
+	char *text = NULL;
+	int status = cli_read_file(c, file, &text, &job.len);
+
+	if (status)
+		return status;
+	if (text)
+		cli_plain(text, job.len);
+	job.text = text ? text : "";
+	arena_init(&arena, 0);
+	diag_init(&diags, &arena, file, NULL, 0);
+	status = simulate(c, j, &job);
+	arena_finish(&arena);
+	free(text);
+	return status;
+}
+
+static int run(struct cli *c)
+{
+	int status = CLI_OK;
+	struct json j;
+
+	cli_json_open(c, &j, 1);
+	json_begin_array(&j, "files");
+	for (int i = 0; i < c->n_operands; i++) {
+		int its = run_file(c, &j, c->operands[i]);
+
+		status = MAX(status, its);
+	}
+	json_end(&j, ']');
+	json_end(&j, '}');
+	return status;
+}
+
+static const struct cli_option options[] = {
+	{0, "policy", "hpf|ffs|none", "the policy (default: the one in the file, else hpf)"},
+	{0, "trace", NULL, "also print everything that happens, a line each"},
+	{0},
+};
+
+const struct cli_verb cli_verb_sim = {
+	.name = "sim",
+	.operands = "FILE...",
+	.summary = "run a trace of launches through the scheduler, in virtual time",
+	.details =
+		"Needs no GPU: the engine of heddled decides, a simulated device runs the blocks. "
+		"A "
+		"file has lines of these forms; '#' begins a comment, and a time is a number and "
+		"ns, "
+		"us, ms or s:\n"
+		"\n"
+		"device sms=N policy=hpf|ffs|none mode=simultaneous|turns ...\n"
+		"at TIME join TENANT [prio=low|normal|high|N] [weight=N]\n"
+		"at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] ...\n"
+		"at TIME priority TENANT low|normal|high|N\n"
+		"at TIME weight TENANT N\n"
+		"at TIME leave TENANT\n"
+		"run TIME\n"
+		"\n"
+		"A device has 4 SMs unless sms says otherwise. device also takes "
+		"preempt=spatial|temporal, numbering=device|own, within=order|srt, extra=N (SMs), "
+		"overhead=N (of 1000), and the times linger, grace, cost, opaque, hold, still, "
+		"relay, "
+		"relaunch. block is how long a block runs (default: 10us), wps how many blocks an "
+		"SM holds (default: 2). launch also takes count=N (the launch is made so many "
+		"times, each after the end of the one before), gap=TIME (the pause between them), "
+		"before=TIME (a copy ahead of it), sprio=N (the stream's priority). Other lines "
+		"are "
+		"at TIME opaque TENANT [on=TIME] [gap=TIME] [count=N] [copy=TIME] [waited=yes|no] "
+		"(work "
+		"that is not managed; it occupies no SM here), at TIME idle TENANT KERNEL "
+		"[until=TIME], at TIME pin TENANT, at TIME unpin TENANT. Without a line run, a "
+		"trace ends when nothing is left to do, after an hour at the latest. Lines that "
+		"begin with expect, and what follows a line ---, are passed over.\n"
+		"\n"
+		"SHARE is the tenant's part of the SM-time of all finished blocks, ENTITLED its "
+		"weight's part of all weights. WAITING is the time from a launch's submission to "
+		"its end in which none of its blocks is on the device: the mean, then the LONGEST. "
+		"TURNAROUND is the mean time from submission to end of finished launches, ALONE "
+		"the same when the tenant's launches are simulated by themselves (of launches that "
+		"finish in both runs). ANTT is the mean over tenants of their turnaround "
+		"together over that alone (1 is best; a dash where a tenant finishes launches "
+		"only alone), STP the sum of the inverses (the number of "
+		"tenants is best). idle is the part of the device's SM-time from the first "
+		"submission to the last end in which no block ran.",
+	.json = "files, an array of file, policy, sms, tenants: an array of name, weight, priority "
+		"(high, normal, low, or a number), finished and unfinished (launches), share_had "
+		"and share_wanted (percent), waiting_mean_ns, waiting_longest_ns, "
+		"turnaround_mean_ns, turnaround_alone_mean_ns, ntt (turnaround together over "
+		"alone); and preemptions, makespan_ns, antt, stp, idle (percent), and with --trace "
+		"trace, an array of lines. What cannot be told is null.",
+	.options = options,
+	.min_operands = 1,
+	.max_operands = -1,
+	.run = run,
+};

@@ -1,0 +1,181 @@
+Traces in virtual time. What the scheduler decides does not depend on the machine: each figure is exact.
+
+  $ cp "$SRC"/examples/traces/*.trace .
+
+Under hpf a program waits for an equal that came first; under ffs both take turns:
+
+  $ heddle sim equal.trace --policy hpf
+  equal.trace: policy hpf, 8 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  batch             1   normal        4          0  83.3%    50.0%      0.005ms      0.005ms     10.005ms     10.005ms
+  service           1   normal       40          0  16.7%    50.0%      0.981ms     39.030ms      1.181ms      0.205ms
+  preemptions             3
+  makespan         67.725ms
+  ANTT                3.380
+  STP                 1.174
+  idle                29.1%
+  $ heddle sim equal.trace --policy ffs
+  equal.trace: policy ffs, 8 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  batch             1   normal        4          0  83.3%    50.0%      2.105ms      4.205ms     12.105ms     10.005ms
+  service           1   normal       40          0  16.7%    50.0%      0.015ms      0.205ms      0.215ms      0.205ms
+  preemptions            40
+  makespan         48.420ms
+  ANTT                1.130
+  STP                 1.779
+  idle                 0.9%
+
+Shares by weight, which the file's own policy gives; none takes no notice of weights:
+
+  $ heddle sim weights.trace
+  weights.trace: policy ffs, 8 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  gold              3   normal      298          1  50.2%    50.0%      1.007ms      1.630ms      2.007ms      1.005ms
+  silver            2   normal      197          1  33.3%    33.3%      2.026ms      4.050ms      3.023ms      1.005ms
+  bronze            1   normal       98          1  16.5%    16.7%      5.061ms      7.070ms      6.092ms      1.005ms
+  preemptions           265
+  makespan        599.000ms
+  ANTT                3.689
+  STP                 0.998
+  idle                 0.8%
+  $ heddle sim weights.trace --policy none | sed -n '3,5p'
+  gold              3   normal      200          1  33.4%    50.0%      1.985ms      2.000ms      2.990ms      1.005ms
+  silver            2   normal      199          1  33.4%    33.3%      1.995ms      2.000ms      2.995ms      1.005ms
+  bronze            1   normal      199          1  33.2%    16.7%      2.000ms      2.005ms      3.000ms      1.005ms
+
+One launch of 8 blocks of 1 ms, 4 at once: nothing waits but for the launch itself:
+
+  $ printf 'device sms=2\nat 0ms join a\nat 1ms launch a k blocks=8 block=1ms\n' > one.trace
+  $ heddle sim --trace one.trace
+      0.000  a joins
+      1.000  a k submitted
+      1.005  a k arrives
+      3.005  a k done after 2.005 ms
+  one.trace: policy hpf, 2 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  a                 1   normal        1          0 100.0%   100.0%      0.005ms      0.005ms      2.005ms      2.005ms
+  preemptions             0
+  makespan          2.005ms
+  ANTT                1.000
+  STP                 1.000
+  idle                 0.2%
+
+Two files; - is standard input. A second launch in the same stream waits for the first:
+
+  $ { cat one.trace; echo 'at 1ms launch a k blocks=8 block=1ms'; } | heddle sim one.trace - | grep ^a
+  a                 1   normal        1          0 100.0%   100.0%      0.005ms      0.005ms      2.005ms      2.005ms
+  a                 1   normal        2          0 100.0%   100.0%      1.008ms      2.010ms      3.007ms      3.007ms
+
+A tenant that leaves takes its launches along; they stay unfinished:
+
+  $ { cat one.trace; echo 'at 2500us leave a'; } | heddle sim - | sed -n '3,$p'
+  a                 1   normal        0          1 100.0%   100.0%      0.005ms      0.005ms            -            -
+  preemptions             0
+  makespan          1.500ms
+  ANTT                    -
+  STP                     -
+  idle                 0.3%
+
+A tenant that finishes nothing beside others has no ANTT, and adds nothing to STP:
+
+  $ cat > starved.trace << 'END'
+  > at 0ms join a prio=high
+  > at 0ms join b prio=low
+  > at 0ms launch a k blocks=80 block=1ms count=100
+  > at 1ms launch b k blocks=80 block=1ms
+  > run 100ms
+  > END
+  $ heddle sim starved.trace
+  starved.trace: policy hpf, 4 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  a                 1     high        9          1 100.0%    50.0%      0.005ms      0.005ms     10.005ms     10.005ms
+  b                 1      low        0          1   0.0%    50.0%     99.000ms     99.000ms            -            -
+  preemptions             9
+  makespan        100.000ms
+  ANTT                    -
+  STP                 1.000
+  idle                 0.0%
+
+What is wrong in a file is said line by line:
+
+  $ cat > broken.trace << 'END'
+  > device sms=300 policy=fifo
+  > at 0ms join a color=red
+  > at -1ms launch a k
+  > at 2000000s launch a k
+  > at 5 launch a k
+  > at nans launch a k
+  > at 1ms launch b k
+  > at 1ms lunch a k
+  > at 1ms launch a k blocks=0 wps=many
+  > at 1ms launch a blocks=2
+  > at 1ms join a
+  > at 1ms
+  > dewice
+  > run
+  > END
+  $ heddle sim broken.trace
+  heddle sim: error: broken.trace:1: sms: 300 is not between 1 and 256
+  heddle sim: error: broken.trace:1: no such policy: 'fifo'; there are hpf, ffs and none
+  heddle sim: error: broken.trace:2: unknown word: 'color=red'
+  heddle sim: error: broken.trace:3: negative time: '-1ms'
+  heddle sim: error: broken.trace:4: time too large: '2000000s', at most 1000000s
+  heddle sim: error: broken.trace:5: not a time: '5'; a time is a number and ns, us, ms or s
+  heddle sim: error: broken.trace:6: not a time: 'nans'; a time is a number and ns, us, ms or s
+  heddle sim: error: broken.trace:7: no such tenant: 'b'; it must join above
+  heddle sim: error: broken.trace:8: unknown word: 'lunch'
+  heddle sim: error: broken.trace:9: blocks: 0 is not between 1 and 4294967295
+  heddle sim: error: broken.trace:9: wps: 'many' is not a whole number
+  heddle sim: error: broken.trace:10: launch: which kernel? 'blocks=2' is no name
+  heddle sim: error: broken.trace:11: a tenant of this name joins above: 'a'
+  heddle sim: error: broken.trace:12: at: a time, a word and a tenant must follow
+  heddle sim: error: broken.trace:13: unknown word: 'dewice'
+  heddle sim: error: broken.trace:14: not a time: ''; a time is a number and ns, us, ms or s
+  [1]
+  $ heddle sim broken.trace one.trace 2>/dev/null | head -n 1
+  one.trace: policy hpf, 2 SMs
+
+Of very many errors the first are said, and how many more there are:
+
+  $ for i in $(seq 120); do echo "at 1ms lunch a k$i"; done | heddle sim - 2>&1 | sed -n '1p;100,$p'
+  heddle sim: error: -:1: unknown word: 'lunch'
+  heddle sim: error: -:100: unknown word: 'lunch'
+  heddle sim: error: -: 20 more errors
+
+What only shows while it runs names its line, too:
+
+  $ printf 'at 5ms join a\nat 1ms launch a k\n' | heddle sim -
+  heddle sim: error: -:2: a has not joined by then
+  [1]
+
+No such file, an empty one, one that launches nothing:
+
+  $ heddle sim none.trace
+  heddle sim: error: none.trace: No such file or directory
+  [1]
+  $ : > empty.trace
+  $ heddle sim empty.trace
+  heddle sim: error: empty.trace: the file is empty
+  [1]
+  $ echo 'at 0ms join a' | heddle sim -
+  heddle sim: error: -: nothing is launched: there is no line 'at TIME launch'
+  [1]
+  $ heddle sim --json none.trace
+  {
+    "schema": 1,
+    "command": "sim",
+    "files": [],
+    "errors": [
+    {
+      "error": "none.trace: No such file or directory",
+      "hint": null
+    }
+  ]
+  }
+  [1]
+  $ heddle sim one.trace --policy fair
+  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|none
+    hint: heddle sim -h says more
+  [2]
+  $ heddle sim 2>&1 | head -n 1
+  heddle sim: error: what is missing: FILE...
