@@ -162,6 +162,38 @@ function extra(   i, k, p, line) {
 	}
 }
 
+function shares(   i, p) {
+	title("Weighted fairness (FLEP, section 6.3.3)")
+	print "Programs that launch without end: their shares of the work under policy ffs, percent, and how many points the"
+	print "one furthest off is from its weight's; their shares of the time by heddled's account; the throughput lost. Beside"
+	print "it the same programs without heddle (`sliced`). ~: noise, no result.\n"
+	columns(" programs | weights | shares | off | by heddled | lost | sliced: shares | lost ")
+	for (i = 0; has("shares." i ".set"); i++) {
+		p = "shares." i "."
+		print "| " v[p "set"] " | " v[p "ratio"] " | " mark(p "noise") each(p, "share") " | " us1(p "deviation") " | " \
+			each(p, "share_had") " | " percent(p "lost") " | " each(p, "share_sliced") " | " percent(p "lost_sliced") " |"
+	}
+	print ""
+	columns(" weights | sets | off: mean | worst | lost: mean | worst | sliced, off: mean | worst | lost: mean | sets that are noise ")
+	for (i = 0; has("shares_summary." i ".name"); i++) {
+		p = "shares_summary." i "."
+		print "| " v[p "name"] " | " v[p "sets"] " | " us1(p "deviation_mean") " | " us1(p "deviation_worst") " | " \
+			percent(p "lost_mean") " | " percent(p "lost_worst") " | " us1(p "deviation_sliced_mean") " | " \
+			us1(p "deviation_sliced_worst") " | " percent(p "lost_sliced_mean") " | " v[p "noisy"] " |"
+	}
+	for (i = 0; has("shares_left_out." i); i++)
+		printf "%s%s", i ? ", " : "\nLeft out, for want of time: ", v["shares_left_out." i]
+	if (i)
+		print "."
+}
+
+# each SET KEY: of its programs.
+function each(p, key,   i, line) {
+	for (i = 0; has(p "programs." i "." key); i++)
+		line = line (i ? ", " : "") us1(p "programs." i "." key)
+	return line == "" ? "-" : line
+}
+
 function printed(   i) {
 	title("`" part "`")
 	print "```"
@@ -192,6 +224,8 @@ END {
 		spatial()
 	else if (part == "extra")
 		extra()
+	else if (part == "shares")
+		shares()
 	else if (part == "merge")
 		merge()
 	else if (part == "tasks")

@@ -131,7 +131,7 @@ static void kill_all(struct child *children, unsigned n)
 		reap(&children[i]);
 }
 
-int child_wait(struct child *children, unsigned n, int timeout_ms)
+int child_collect(struct child *children, unsigned n, int timeout_ms)
 {
 	double end = clock_ms() + timeout_ms;
 	static sig_atomic_t heeded; /* so many signals */
@@ -148,20 +148,28 @@ int child_wait(struct child *children, unsigned n, int timeout_ms)
 			p[open_fds++] = (struct pollfd){.fd = children[i].fd, .events = POLLIN};
 		}
 		if (open_fds == 0)
-			break;
+			return 0;
 		if (left <= 0 || heeded != told) {
 			heeded = told;
-			kill_all(children, n);
 			return left <= 0 ? -ETIMEDOUT : -EINTR;
 		}
-		if (poll(p, open_fds, (int)MIN(left, 1000)) > 0)
+		if (poll(p, open_fds, (int)MIN(left + 1, 1000)) > 0)
 			for (unsigned i = 0; i < open_fds; i++)
 				if (p[i].revents)
 					drain(&children[index[i]]);
 	}
-	for (unsigned i = 0; i < n; i++)
-		reap(&children[i]);
-	return 0;
+}
+
+int child_wait(struct child *children, unsigned n, int timeout_ms)
+{
+	int r = child_collect(children, n, timeout_ms);
+
+	if (r)
+		kill_all(children, n);
+	else
+		for (unsigned i = 0; i < n; i++)
+			reap(&children[i]);
+	return r;
 }
 
 static void child_stop(struct child *c)

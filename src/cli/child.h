@@ -31,6 +31,9 @@ void child_end_if_interrupted(void);
 /* Collects until every child has closed its output and ended. -ETIMEDOUT after timeout_ms, -EINTR
  * by a signal: those left are killed and reaped. */
 int child_wait(struct child *children, unsigned n, int timeout_ms);
+/* Collects for so long, or until every child has closed its output (0). -ETIMEDOUT when the time is
+ * over, -EINTR by a signal: the children go on. */
+int child_collect(struct child *children, unsigned n, int timeout_ms);
 /* SIGTERM, a second's patience, SIGKILL; and frees. */
 void child_finish(struct child *c);
 /* "exit status 3", "killed by SIGKILL"; buf at least 64 bytes. Returns buf. */

@@ -3,128 +3,60 @@
 
 /* A pair of programs, or one alone, run in an arrangement, and what came of it. Times are the
  * programs' own, on one clock; preemptions are the daemon's account. */
-#include "cli/stage.h"
+#include "cli/stage_command.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- command lines ---- */
 
-struct command {
-	char *argv[40];
-	char *env[12];
-	unsigned n_argv, n_env;
-	char text[12][160]; /* what they point to */
-	unsigned n_text;
-	char *program;
-};
-
-static char *say(struct command *k, const char *fmt, ...) HD_PRINTF(2, 3);
-static char *say(struct command *k, const char *fmt, ...)
-{
-	char *p = k->text[k->n_text++];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(p, sizeof(k->text[0]), fmt, ap);
-	va_end(ap);
-	return p;
-}
-
-/* An option and its value. */
-static void add(struct command *k, const char *option, const char *value)
-{
-	k->argv[k->n_argv++] = (char *)option;
-	k->argv[k->n_argv++] = (char *)value;
-}
-
-static void arrange(
-	const struct stage *s, const struct stage_run *run, bool high, struct command *k)
-{
-	if (s->spec.device == DEV_CPU)
-		k->env[k->n_env++] = say(k, "HEDDLE_VGPU=stage%s", strrchr(s->dir, '-'));
-	/* What is measured are the forms, from the first launch on. */
-	if (s->spec.managed) {
-		k->env[k->n_env++] = "HEDDLE_FORM_WAIT_MS=60000";
-		add(k, s->heddle, "run");
-		add(k, "--socket", say(k, "%s/heddled.sock", s->dir));
-		add(k, "--device", s->spec.device == DEV_CPU ? "cpu" : "cuda");
-		add(k, "-p", run->equal ? "normal" : high ? "high" : "low");
-		k->argv[k->n_argv++] = "--";
-	} else if (s->spec.device == DEV_CPU) {
-		k->env[k->n_env++] = say(k, "LD_LIBRARY_PATH=%s", s->cpu_folder);
-	} else if (s->spec.mps) {
-		k->env[k->n_env++] = say(k, "CUDA_MPS_PIPE_DIRECTORY=%s/mps", s->dir);
-		if (s->spec.mps_priorities && !high)
-			k->env[k->n_env++] = "CUDA_MPS_CLIENT_PRIORITY=1";
-	} else {
-		k->env[k->n_env++] = say(k, "CUDA_MPS_PIPE_DIRECTORY=%s/none", s->dir);
-	}
-}
-
-static int make_command(struct stage *s, const struct stage_run *run, bool high, struct command *k)
+static int make_command(
+	struct stage *s, const struct stage_run *run, bool high, struct stage_command *k)
 {
 	const struct stage_program *p = high ? &run->high : &run->low;
-	const char *folder = run->runtime ? "examples/rt" : "examples";
-	char path[128];
+	int r = stage_command_begin(s, run, p, "-p",
+		run->equal ? "normal"
+		: high     ? "high"
+			   : "low",
+		k);
 
-	*k = (struct command){0};
-	snprintf(path, sizeof(path), "%s/%s", folder, p->name);
-	if (cli_find_part(path, path, &k->program))
-		return cli_error(s->c, "heddle builds them where a compiler for kernels is",
-			"the example program %s was not found", path);
-	arrange(s, run, high, k);
-	k->argv[k->n_argv++] = k->program;
-	add(k, "--size", p->size);
-	add(k, "--scale", say(k, "%.6g", p->scale > 0 ? p->scale : 1.0));
-	add(k, "--repeat", say(k, "%u", run->rounds));
-	add(k, "--check", run->check ? run->check : "each");
-	k->argv[k->n_argv++] = "--json";
-	if (run->reference)
-		add(k, "--reference", run->reference);
+	if (r != CLI_OK)
+		return r;
+	if (s->spec.mps_priorities && !high)
+		k->env[k->n_env++] = "CUDA_MPS_CLIENT_PRIORITY=1";
+	stage_command_add(k, "--repeat", stage_command_say(k, "%u", run->rounds));
 	if (run->low.name && run->high.name) {
-		add(k, "--role", high ? "high" : "low");
-		add(k, "--barrier", say(k, "%s/barrier", s->dir));
-		add(k, "--delay-us", say(k, "%.3f", run->delay_us));
+		stage_command_add(k, "--role", high ? "high" : "low");
+		stage_command_add(k, "--barrier", stage_command_say(k, "%s/barrier", s->dir));
+		stage_command_add(k, "--delay-us", stage_command_say(k, "%.3f", run->delay_us));
 	}
 	return CLI_OK;
 }
 
 /* ---- output ---- */
 
-static uint64_t get_u64(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v)
-							       : 0;
-}
-
 struct reading {
 	struct stage_result *res;
 	double *turnaround, *kernel;
-	unsigned rounds;
+	unsigned rounds, max_rounds;
 	bool high, passed;
 };
 
-static void read_line(struct reading *rd, unsigned max_rounds, const json_t *o)
+static void read_line(void *user, const json_t *o)
 {
-	uint64_t launch = get_u64(o, "launch_ns"), done = get_u64(o, "done_ns");
+	struct reading *rd = user;
+	uint64_t launch = stage_get_u64(o, "launch_ns"), done = stage_get_u64(o, "done_ns");
+	struct stage_verdict v;
 
-	if (json_object_get(o, "verdict")) {
-		const char *v = json_string_value(json_object_get(o, "verdict"));
-
-		rd->passed = v && !strcmp(v, "pass");
-		rd->res->checked += (unsigned)get_u64(o, "checked");
-		rd->res->wrong += (unsigned)get_u64(o, "wrong");
+	if (stage_read_verdict(o, &v)) {
+		rd->passed = v.passed;
+		rd->res->checked += v.checked;
+		rd->res->wrong += v.wrong;
 		if (!rd->high)
-			rd->res->low_blocks = get_u64(o, "blocks");
-	} else if (json_object_get(o, "round") && rd->rounds < max_rounds) {
+			rd->res->low_blocks = v.blocks;
+	} else if (json_object_get(o, "round") && rd->rounds < rd->max_rounds) {
 		struct stage_round *r = &rd->res->at[rd->rounds];
 
 		*(rd->high ? &r->high_launch_ns : &r->low_launch_ns) = launch;
@@ -134,29 +66,18 @@ static void read_line(struct reading *rd, unsigned max_rounds, const json_t *o)
 	}
 }
 
-static void read_output(struct reading *rd, unsigned max_rounds, char *text)
-{
-	for (char *save = NULL, *line = text ? strtok_r(text, "\n", &save) : NULL; line;
-		line = strtok_r(NULL, "\n", &save)) {
-		json_t *o = json_loads(line, 0, NULL);
-
-		if (json_is_object(o))
-			read_line(rd, max_rounds, o);
-		json_decref(o);
-	}
-}
-
 static int read_child(struct stage *s, struct arena *a, const struct stage_run *run, bool high,
 	struct child *child, struct stage_result *res)
 {
 	struct reading rd = {.res = res,
 		.high = high,
+		.max_rounds = run->rounds,
 		.turnaround = ARENA_ARRAY(a, double, run->rounds),
 		.kernel = ARENA_ARRAY(a, double, run->rounds)};
 	const char *name = high ? run->high.name : run->low.name;
 	char status[64];
 
-	read_output(&rd, run->rounds, child->out.at);
+	stage_each_line(child->out.at, read_line, &rd);
 	if (child->status || !rd.passed || rd.rounds != run->rounds)
 		return cli_error(s->c, NULL, "%s (%s): %s: %u of %u rounds, results %s", name,
 			s->spec.name, child_status_text(child, status, sizeof(status)), rd.rounds,
@@ -241,7 +162,7 @@ int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret)
 {
 	struct stage_result res = {.rounds = run->rounds};
-	struct command command[2];
+	struct stage_command command;
 	struct child child[2] = {{.fd = -1}, {.fd = -1}};
 	bool part[2] = {run->low.name != NULL, run->high.name != NULL};
 	char path[128];
@@ -256,13 +177,9 @@ int stage_run(
 	for (unsigned i = 0; i < 2 && r == CLI_OK; i++) {
 		if (!part[i])
 			continue;
-		r = make_command(s, run, i == 1, &command[i]);
-		if (r != CLI_OK)
-			break;
-		e = child_start(command[i].argv, command[i].env, NULL, &child[i]);
-		if (e)
-			r = cli_error(s->c, NULL, "%s: %s", command[i].program, strerror(-e));
-		free(command[i].program);
+		r = make_command(s, run, i == 1, &command);
+		if (r == CLI_OK)
+			r = stage_command_start(s, &command, &child[i]);
 	}
 	e = r == CLI_OK ? child_wait(child, 2, run->timeout_ms) : 0;
 	if (e == -EINTR)

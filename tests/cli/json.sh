@@ -220,11 +220,37 @@ demo() {
 	! grep '"put_off": 0,' "$dir/json" || fail "nothing was left for later"
 }
 
+# A set of each ratio. How near shares come to weights the machine decides, too; what they are is checked.
+shares() {
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+assert [s["ratio"] for s in d["shares"]] == ["1:1", "5:1", "3:2:1", "2:1"], d["shares"]
+assert d["shares_left_out"] == [], d
+for s in d["shares"]:
+    programs = s["programs"]
+    weights = [int(w) for w in s["ratio"].split(":")]
+    assert [p["weight"] for p in programs] == weights, s
+    assert s["set"] == "+".join(p["program"] for p in programs) and s["checked"] == 2 * len(programs), s
+    assert s["share_spread"] is None and s["lost_spread"] is None and "one window" in s["noise"], s
+    for key in "share", "share_sliced", "share_had":
+        assert abs(sum(p[key] for p in programs) - 100) < 0.5, (key, s)
+    off = max(abs(p["share"] - p["share_wanted"]) for p in programs)
+    assert abs(off - s["deviation"]) < 1e-6, s
+    assert weights[0] == weights[-1] or programs[0]["share"] > programs[-1]["share"], s
+    assert abs(sum(p["progress"] for p in programs) + s["lost"] - 1) < 1e-6, s
+    assert all(p["alone_per_s"] > 0 and p["alone_per_s_sliced"] > 0 for p in programs), s
+assert [s["name"] for s in d["shares_summary"]] == ["1:1", "2:1", "5:1", "3:2:1"], d["shares_summary"]
+END
+}
+
 bench() {
 	need_programs
 	check 0 "bench preempt" --device cpu --quick --rounds 1
 	! grep '"wrong": [1-9]' "$dir/json" || fail "wrong results"
 	grep -q '"failures": 0' "$dir/json" || fail "failures"
+	shares
 }
 
 "$what"

@@ -76,3 +76,23 @@ totals = spatial["temporal_total"], spatial["spatial_total"]
 body.append(["all", str(spatial["spatial_pairs"])] +
             [cell for t in totals for cell in (f"{100 * t['overhead_mean']:+.1f} %", loss(t))])
 compare("Spatial against temporal", rows("Spatial against temporal")[0], body)
+
+shares = raw("shares")
+
+
+def each(programs, key):
+    return ", ".join(f"{p[key]:.1f}" for p in programs)
+
+
+body = [[s["set"], s["ratio"], tilde(s["noise"]) + each(s["programs"], "share"), f"{s['deviation']:.1f}",
+         each(s["programs"], "share_had"), f"{100 * s['lost']:+.1f} %", each(s["programs"], "share_sliced"),
+         f"{100 * s['lost_sliced']:+.1f} %"] for s in shares["shares"]]
+head = ["weights", "sets", "off: mean", "worst", "lost: mean", "worst", "sliced, off: mean", "worst", "lost: mean",
+        "sets that are noise"]
+body += [head, ["---"] * len(head)]
+body += [[s["name"], str(s["sets"]), f"{s['deviation_mean']:.1f}", f"{s['deviation_worst']:.1f}",
+          f"{100 * s['lost_mean']:+.1f} %", f"{100 * s['lost_worst']:+.1f} %", f"{s['deviation_sliced_mean']:.1f}",
+          f"{s['deviation_sliced_worst']:.1f}", f"{100 * s['lost_sliced_mean']:+.1f} %", str(s["noisy"])]
+         for s in shares["shares_summary"]]
+compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"],
+        body)

@@ -151,7 +151,7 @@ def look(verb, argv):
 def count_parts():
     """The parts of the bench that find out while they run how much there is to do say so from the start,
     and are right at the end; of one round nothing is a result."""
-    parts = {"extra": ([], 3, 2), "spatial": (["--budget-s", "1"], 4, None)}
+    parts = {"extra": ([], 3, 2), "spatial": (["--budget-s", "1"], 4, None), "shares": (["--budget-s", "1"], 6, 1)}
     for part, (more, last, noisy) in parts.items():
         argv = [HEDDLE, "bench", "preempt", "--device", "cpu", "--part", part, "--quick", "--rounds", "1",
                 "--check", "last"] + more

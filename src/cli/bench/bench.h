@@ -40,4 +40,9 @@ unsigned bench_extra_steps(const struct bench *b);
 int bench_spatial(struct bench *b);
 int bench_extra(struct bench *b);
 
+/* ---- bench_shares.c ---- */
+/* Runs of programs to come, at most. */
+unsigned bench_shares_steps(const struct bench *b);
+int bench_shares(struct bench *b);
+
 #endif

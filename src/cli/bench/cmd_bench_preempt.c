@@ -3,7 +3,8 @@
 
 /* heddle bench preempt: FLEP's tables on this device. 28 pairs of a long program of low priority
  * and a short one of high priority (section 6.3.1, figure 8), the cost of the preemptible form
- * alone (section 6.5, figure 17), and what is in bench_spatial.c (section 6.4, figures 15 and 16).
+ * alone (section 6.5, figure 17), and what is in bench_spatial.c (section 6.4, figures 15 and 16)
+ * and bench_shares.c (section 6.3.3, figures 13 and 14).
  * Every arrangement runs in the same call, every result is compared with the host's. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
@@ -17,10 +18,13 @@
 static const struct cli_option options[] = {
 	{0, "quick", NULL, "a few pairs and rounds"},
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
-	{0, "part", "all|pairs|overhead|spatial|extra", "which tables (all)"},
-	{0, "rounds", "N", "launches of each program in each arrangement (10)"},
-	{0, "budget-s", "N", "spatial: as many pairs and rounds as fit into about so many seconds"},
-	{0, "check", "each|last", "which results are compared with the host's (each)"},
+	{0, "part", "all|pairs|overhead|spatial|extra|shares", "which tables (all)"},
+	{0, "rounds", "N",
+		"launches of each program in each arrangement; shares: windows of time (10)"},
+	{0, "budget-s", "N",
+		"spatial, shares: as many pairs and rounds as fit into about so many seconds"},
+	{0, "check", "each|last",
+		"which results are compared with the host's (each; shares: last)"},
 	{0, "programs", "driver|runtime", "example programs on which CUDA API (driver)"},
 	{0},
 };
@@ -392,6 +396,8 @@ static unsigned count_steps(const struct bench *b)
 		n += bench_spatial_steps(b);
 	if (wants(b, "extra"))
 		n += bench_extra_steps(b);
+	if (wants(b, "shares"))
+		n += bench_shares_steps(b);
 	return n;
 }
 
@@ -430,6 +436,8 @@ static int run(struct cli *c)
 		r = bench_spatial(&b);
 	if (r == CLI_OK && wants(&b, "extra"))
 		r = bench_extra(&b);
+	if (r == CLI_OK && wants(&b, "shares"))
+		r = bench_shares(&b);
 	if (r == CLI_OK) {
 		json_uint(b.j, "failures", b.failures);
 		json_end(b.j, '}');
@@ -465,7 +473,18 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"of low, high, low_alone_us, high_alone_us, and steps (extra_sms, high_us, low_us, "
 		"noise, high_speedup over the first step, high_slowdown and low_slowdown over "
 		"alone, "
-		"preemptions, checked, wrong).",
+		"preemptions, checked, wrong); shares, an array of set, ratio (of the weights), "
+		"deviation (the greatest of a share from its weight's, in points), share_spread "
+		"and lost_spread (of the windows, in points; null: there is one), lost (the "
+		"throughput, 1 - the sum of "
+		"progress), deviation_sliced, lost_sliced (without heddle), noise, checked, wrong, "
+		"and programs (program, size, weight, share_wanted, share (percent of the work), "
+		"share_had (percent of the time, by heddled's account), share_sliced, progress "
+		"(rounds a second over those alone), progress_sliced, alone_per_s and "
+		"alone_per_s_sliced (rounds a second)); shares_summary, an array of name (the "
+		"ratio), sets, deviation_mean, deviation_worst, lost_mean, lost_worst, "
+		"deviation_sliced_mean, deviation_sliced_worst, lost_sliced_mean, noisy (sets); "
+		"shares_left_out, the sets for which the budget left no time.",
 	.options = options,
 	.run = run,
 };

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Several example programs in a stage that launch without end: all are started, each warms up, and
+ * from then on their rounds count for a given time. */
+#ifndef HEDDLE_CROWD_H
+#define HEDDLE_CROWD_H
+
+#include "cli/stage.h"
+
+#define CROWD_MAX 3
+
+struct crowd_run {
+	const struct stage_run *run; /* API, check, reference and timeout */
+	struct stage_program program[CROWD_MAX];
+	unsigned weight[CROWD_MAX]; /* under heddle */
+	unsigned n;                 /* programs */
+	unsigned warm_rounds;       /* that each finishes before the time begins; 1 at least */
+	uint64_t window_ns;         /* how long rounds count */
+};
+
+struct crowd_times {
+	uint64_t *done_ns; /* of every round, in order; CLOCK_MONOTONIC; in the arena given */
+	unsigned n;
+};
+
+struct crowd_result {
+	struct crowd_times of[CROWD_MAX];
+	double share_had[CROWD_MAX]; /* heddled's, percent; NAN: not known */
+	uint64_t from_ns;            /* when the time began */
+	unsigned checked, wrong;
+};
+
+/* Each program finishes a round after the time is over, beside the others, so that the last round
+ * within it is like those before. CLI_OK; CLI_FAILED: a program failed, gave a wrong result or did
+ * not get on within the timeout, and this was reported. No program is left behind. */
+int crowd_run(
+	struct stage *s, struct arena *a, const struct crowd_run *run, struct crowd_result *ret);
+
+#endif

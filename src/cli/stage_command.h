@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The command of an example program in a stage, and the JSON lines that the program prints. */
+#ifndef HEDDLE_STAGE_COMMAND_H
+#define HEDDLE_STAGE_COMMAND_H
+
+#include <jansson.h>
+
+#include "cli/stage.h"
+
+struct stage_command {
+	char *argv[40];
+	char *env[12];
+	unsigned n_argv, n_env;
+	char text[12][160]; /* memory of some of them */
+	unsigned n_text;
+	char *program; /* owned by the caller, who frees it */
+};
+
+/* Formats a text that lives as long as k. */
+char *stage_command_say(struct stage_command *k, const char *fmt, ...) HD_PRINTF(2, 3);
+/* Adds an option and its value, which must live as long as k. */
+void stage_command_add(struct stage_command *k, const char *option, const char *value);
+/* The command of p in the arrangement of s: heddle run with this option and value where the stage
+ * is managed, the program with its size, and of run what all programs take (API, check, reference).
+ * CLI_OK; CLI_FAILED: the program was not found, and the reason was reported. */
+int stage_command_begin(struct stage *s, const struct stage_run *run, const struct stage_program *p,
+	const char *option, const char *value, struct stage_command *k);
+/* Starts it; frees k->program. CLI_OK; CLI_FAILED: the reason was reported. */
+int stage_command_start(struct stage *s, struct stage_command *k, struct child *ret);
+
+/* Calls fn for each line of text that is a JSON object. Changes text; NULL is no lines. */
+void stage_each_line(char *text, void (*fn)(void *user, const json_t *o), void *user);
+/* A number above 0; 0 where there is none. */
+uint64_t stage_get_u64(const json_t *o, const char *key);
+
+/* What a program's last line says. */
+struct stage_verdict {
+	bool passed;
+	unsigned checked, wrong;
+	uint64_t blocks;
+};
+/* False: the line is no verdict. */
+bool stage_read_verdict(const json_t *o, struct stage_verdict *ret);
+
+#endif
