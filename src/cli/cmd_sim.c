@@ -120,7 +120,7 @@ static void show_report(
 
 /* ---- running ---- */
 
-/* What is wrong with the file; CLI_FAILED. */
+/* Reports the errors found in the file. Returns CLI_FAILED. */
 static int trace_failed(const struct cli *c, const struct diag_list *d, int status)
 {
 	for (unsigned i = 0; i < d->len; i++) {

@@ -31,7 +31,7 @@ static void command_arrange(
 	if (s->spec.device == DEV_CPU)
 		k->env[k->n_env++] =
 			stage_command_say(k, "HEDDLE_VGPU=stage%s", strrchr(s->dir, '-'));
-	/* What is measured are the forms, from the first launch on. */
+	/* The forms are measured, so launches wait for them from the first on. */
 	if (s->spec.managed) {
 		k->env[k->n_env++] = "HEDDLE_FORM_WAIT_MS=60000";
 		stage_command_add(k, s->heddle, "run");

@@ -80,7 +80,7 @@ static void name_form(
 	strbuf_printf(out, " as one launch, \"%s\"", dev_hows[f->how]);
 }
 
-/* What stands for a name in a template. */
+/* Writes the text that replaces a placeholder of a template. */
 static void put(const struct host_fault *f, const struct host_set *s, const struct host_words *w,
 	const char *name, size_t len, struct strbuf *out)
 {

@@ -144,7 +144,8 @@ static int find_way(struct heddle *h, struct arena *a, const struct host_set *s,
 
 /* ---- running ---- */
 
-/* What was woven, or why it is fused vertically: said, and the way is what was run. */
+/* Reports whether the kernels were woven, or why they were fused vertically, and the way that was
+ * run. */
 static void see_woven(struct heddle *h, const struct host_set *s, const struct host_form *form,
 	struct heddle_result *ret)
 {

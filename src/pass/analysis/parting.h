@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What can be written twice (parting.c). */
+/* Tells which statements can be written twice (parting.c). */
 #ifndef HEDDLE_PASS_PARTING_H
 #define HEDDLE_PASS_PARTING_H
 
