@@ -122,12 +122,16 @@ static bool is_enough(const struct ex_options *o, unsigned rounds, uint64_t end_
 	return o->for_ms > 0.0 ? ex_now_ns() >= end_ns : rounds >= o->repeat;
 }
 
-/* Rounds until it is enough. Counts those that were wrong. */
+struct tally {
+	unsigned rounds, checked, wrong;
+};
+
+/* Rounds until it is enough. Adds up those that were wrong. */
 static int run_rounds(const struct ex_options *o, const struct ex_work *w, struct meet *m,
-	bool spin, unsigned *ret_rounds, unsigned *ret_checked, unsigned *ret_wrong)
+	bool spin, struct tally *t)
 {
 	uint64_t end = ex_now_ns() + (uint64_t)(o->for_ms * 1.0e6);
-	unsigned k = 0, checked = 0, wrong = 0;
+	unsigned k = 0;
 	if (o->start_at_ns)
 		ex_sleep_until(o->start_at_ns);
 	for (; !is_enough(o, k, end); k++) {
@@ -136,21 +140,84 @@ static int run_rounds(const struct ex_options *o, const struct ex_work *w, struc
 		if (run_round(o, w, m, spin, check, &r))
 			return -1;
 		print_round(o, k, &r);
-		checked += check;
-		wrong += r.verdict.wrong > 0;
+		t->checked += check;
+		t->wrong += r.verdict.wrong > 0;
 	}
 	if (!strcmp(o->check, "last") && k > 0) {
 		struct round r = {.checked = true};
 		if (exd_download(w))
 			return -1;
 		ex_program.check(w, &r.verdict);
-		checked = 1;
-		wrong = r.verdict.wrong > 0;
+		t->checked++;
+		t->wrong += r.verdict.wrong > 0;
 		print_wrong(&r.verdict);
 	}
-	*ret_rounds = k;
-	*ret_checked = checked;
-	*ret_wrong = wrong;
+	t->rounds += k;
+	return 0;
+}
+
+/* The same with others, where o names a barrier. */
+static int run_together(
+	const struct ex_options *o, const struct ex_work *w, bool spin, struct tally *t)
+{
+	struct meet *m = NULL;
+	int r = o->barrier ? meet_open(o->barrier, o->parties, &m) : 0;
+	if (r) {
+		fprintf(stderr, "%s: %s: %s\n", ex_program.name, o->barrier, strerror(-r));
+		return -1;
+	}
+	r = run_rounds(o, w, m, spin, t);
+	if (r && m)
+		meet_cancel(m);
+	meet_close(m);
+	return r;
+}
+
+/* ---- --commands ---- */
+
+/* "run ROUNDS", or "run ROUNDS ROLE DELAY-US PARTIES FILE". False: it is none. path: the file's. */
+static bool parse_command(const char *line, struct ex_options *o, char path[PATH_MAX])
+{
+	char role[8], format[48];
+	int n;
+
+	snprintf(format, sizeof(format), "run %%u %%7s %%lf %%u %%%d[^\n]", PATH_MAX - 1);
+	n = sscanf(line, format, &o->repeat, role, &o->delay_us, &o->parties, path);
+	o->barrier = n == 5 ? path : NULL;
+	o->role = n == 5 && !strcmp(role, "high") ? "high" : "low";
+	return o->repeat > 0 &&
+	       (n == 1 || (n == 5 && o->parties > 0 && o->delay_us >= 0.0 &&
+				  (!strcmp(role, "high") || !strcmp(role, "low"))));
+}
+
+static void print_state(const char *state, const struct tally *t)
+{
+	printf("{\"schema\":1,\"program\":\"%s\",\"state\":\"%s\",\"rounds\":%u,"
+	       "\"checked\":%u,\"wrong\":%u}\n",
+		ex_program.name, state, t->rounds, t->checked, t->wrong);
+	fflush(stdout);
+}
+
+static int obey(const struct ex_options *given, const struct ex_work *w, bool spin, struct tally *t)
+{
+	struct ex_options o = *given;
+	char line[PATH_MAX + 64], path[PATH_MAX];
+
+	print_state("ready", t);
+	while (fgets(line, sizeof(line), stdin)) {
+		struct tally one = {0};
+
+		if (!parse_command(line, &o, path)) {
+			fprintf(stderr, "%s: no command: %s", ex_program.name, line);
+			return -1;
+		}
+		if (run_together(&o, w, spin, &one))
+			return -1;
+		print_state("done", &one);
+		t->rounds += one.rounds;
+		t->checked += one.checked;
+		t->wrong += one.wrong;
+	}
 	return 0;
 }
 
@@ -197,38 +264,30 @@ static int run(const struct ex_options *o, const char *device_class)
 	struct ex_work w = {.size = ex_find_size(ex_program.name, device_class, o->size),
 		.scale = o->scale,
 		.seed = o->seed};
-	struct meet *m = NULL;
-	unsigned rounds = 0, checked = 0, wrong = 0;
+	bool spin = !strcmp(device_class, "gpu");
+	struct tally t = {0};
 	if (!w.size) {
 		fprintf(stderr, "%s: no size %s\n", ex_program.name, o->size);
 		return 1;
 	}
-	int r = o->barrier ? meet_open(o->barrier, o->parties, &m) : 0;
-	if (r) {
-		fprintf(stderr, "%s: %s: %s\n", ex_program.name, o->barrier, strerror(-r));
-		return 1;
-	}
 	ex_reference_folder(o->reference);
 	ex_program.build(&w);
-	r = exd_upload(&w);
+	int r = exd_upload(&w);
 	if (r == 0)
-		r = run_rounds(o, &w, m, !strcmp(device_class, "gpu"), &rounds, &checked, &wrong);
-	if (r && m)
-		meet_cancel(m);
-	meet_close(m);
-	const char *verdict = r || wrong ? "fail" : "pass";
+		r = o->commands ? obey(o, &w, spin, &t) : run_together(o, &w, spin, &t);
+	const char *verdict = r || t.wrong ? "fail" : "pass";
 	if (o->json)
 		printf("{\"schema\":1,\"program\":\"%s\",\"size\":\"%s\",\"device\":\"%s\","
 		       "\"class\":\"%s\",\"blocks\":%llu,\"threads\":%u,\"rounds\":%u,"
 		       "\"checked\":%u,\"wrong\":%u,\"verdict\":\"%s\"}\n",
 			ex_program.name, o->size, exd_name(), device_class,
-			(unsigned long long)w.grid[0] * w.grid[1] * w.grid[2], w.block, rounds,
-			checked, wrong, verdict);
+			(unsigned long long)w.grid[0] * w.grid[1] * w.grid[2], w.block, t.rounds,
+			t.checked, t.wrong, verdict);
 	else
 		printf("%s %s: %s: %u of %u checked results correct\n", ex_program.name, o->size,
-			verdict, checked - wrong, checked);
+			verdict, t.checked - t.wrong, t.checked);
 	ex_free_work(&w);
-	return r || wrong ? 1 : 0;
+	return r || t.wrong ? 1 : 0;
 }
 
 int main(int argc, char **argv)

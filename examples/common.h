@@ -78,7 +78,7 @@ struct ex_options {
 	double scale, delay_us, for_ms;
 	uint64_t seed, start_at_ns;
 	unsigned repeat, parties, device;
-	bool json, library, calibrate, list_sizes;
+	bool json, library, calibrate, list_sizes, commands;
 };
 
 /* ---- sizes.def ---- */

@@ -34,6 +34,9 @@ static const char usage[] =
 	"  --role low|high      low launches first and tells when its kernel runs;\n"
 	"                       high launches --delay-us after that\n"
 	"  --delay-us D         (0)\n"
+	"  --commands           launches as each line of standard input says, until its end:\n"
+	"                       run ROUNDS, or run ROUNDS ROLE DELAY-US PARTIES FILE (a barrier);\n"
+	"                       a line says when it is ready, and when one is done (with --json)\n"
 	"  --calibrate          kernel times of every size, as JSON\n";
 
 enum {
@@ -56,6 +59,7 @@ enum {
 	OPT_PARTIES,
 	OPT_ROLE,
 	OPT_DELAY,
+	OPT_COMMANDS,
 	OPT_CALIBRATE
 };
 
@@ -79,6 +83,7 @@ static const struct option options[] = {
 	{"parties", required_argument, NULL, OPT_PARTIES},
 	{"role", required_argument, NULL, OPT_ROLE},
 	{"delay-us", required_argument, NULL, OPT_DELAY},
+	{"commands", no_argument, NULL, OPT_COMMANDS},
 	{"calibrate", no_argument, NULL, OPT_CALIBRATE},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -172,6 +177,8 @@ static bool take_option(int opt, const char *v, struct ex_options *o)
 		return parse_choice(v, "low|high", &o->role);
 	case OPT_DELAY:
 		return parse_real(v, &o->delay_us);
+	case OPT_COMMANDS:
+		return o->commands = true;
 	case OPT_CALIBRATE:
 		return o->calibrate = true;
 	}
@@ -202,7 +209,8 @@ int ex_parse(int argc, char **argv, struct ex_options *ret_options)
 		}
 	}
 	if (optind < argc ||
-		(o.barrier && (o.for_ms > 0.0 || o.until))) { /* parties must agree on the rounds */
+		(o.barrier && (o.for_ms > 0.0 || o.until)) || /* parties must agree on the rounds */
+		(o.commands && (o.barrier || o.for_ms > 0.0 || o.until || !o.json))) {
 		fprintf(stderr, usage, argv[0]);
 		return 3;
 	}

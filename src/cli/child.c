@@ -52,9 +52,9 @@ void child_end_if_interrupted(void)
 	raise(caught);
 }
 
-/* Never returns. */
-static void become(
-	char *const argv[], char *const env[], const char *err_path, int out_fd, pid_t parent)
+/* Never returns. in_fd < 0: nothing to read. */
+static void become(char *const argv[], char *const env[], const char *err_path, int in_fd,
+	int out_fd, pid_t parent)
 {
 	int fd;
 
@@ -67,7 +67,7 @@ static void become(
 		if (fd >= 0)
 			dup2(fd, STDERR_FILENO);
 	}
-	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	fd = in_fd >= 0 ? in_fd : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		dup2(fd, STDIN_FILENO);
 	for (; env && *env; env++) {
@@ -80,25 +80,73 @@ static void become(
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret)
+static void close_both(const int fds[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static int start(char *const argv[], char *const env[], const char *err_path, bool listening,
+	struct child *ret)
 {
 	pid_t pid, parent = getpid();
-	int fds[2];
+	int out[2], in[2] = {-1, -1}, e;
 
-	if (pipe2(fds, O_CLOEXEC))
+	if (pipe2(out, O_CLOEXEC))
 		return -errno;
-	pid = fork();
-	if (pid == 0)
-		become(argv, env, err_path, fds[1], parent);
-	close(fds[1]);
-	if (pid < 0) {
-		int e = errno;
-
-		close(fds[0]);
+	if (listening && pipe2(in, O_CLOEXEC)) {
+		e = errno;
+		close_both(out);
 		return -e;
 	}
-	*ret = (struct child){.pid = pid, .fd = fds[0]};
+	pid = fork();
+	if (pid == 0)
+		become(argv, env, err_path, in[0], out[1], parent);
+	e = errno;
+	if (pid < 0) {
+		close_both(out);
+		close_both(in);
+		return -e;
+	}
+	close(out[1]);
+	if (listening)
+		close(in[0]);
+	*ret = (struct child){.pid = pid, .fd = out[0], .in = in[1]};
 	return 0;
+}
+
+int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret)
+{
+	return start(argv, env, err_path, false, ret);
+}
+
+int child_start_listening(
+	char *const argv[], char *const env[], const char *err_path, struct child *ret)
+{
+	return start(argv, env, err_path, true, ret);
+}
+
+int child_tell(struct child *c, const char *text)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+	size_t len = strlen(text);
+	ssize_t n;
+	int e;
+
+	sigemptyset(&ignore.sa_mask);
+	sigaction(SIGPIPE, &ignore, &old);
+	n = write(c->in, text, len);
+	e = errno;
+	sigaction(SIGPIPE, &old, NULL);
+	return n == (ssize_t)len ? 0 : n < 0 ? -e : -EPIPE;
+}
+
+void child_close_input(struct child *c)
+{
+	if (c->in > 0)
+		close(c->in);
+	c->in = -1;
 }
 
 /* Takes what is there; closes at the end. */
@@ -191,6 +239,7 @@ static void child_stop(struct child *c)
 void child_finish(struct child *c)
 {
 	child_stop(c);
+	child_close_input(c);
 	if (c->fd > 0)
 		close(c->fd);
 	strbuf_finish(&c->out);

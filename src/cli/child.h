@@ -13,6 +13,7 @@
 struct child {
 	pid_t pid; /* 0: none, or already reaped */
 	int fd;    /* its standard output; -1 once at its end */
+	int in;    /* its standard input, where child_start_listening opened one; else -1 or 0 */
 	struct strbuf out;
 	int status; /* as waitpid gives it, once reaped */
 };
@@ -21,6 +22,13 @@ struct child {
  * NULL. err_path: where its standard error goes; NULL: ours. The child dies when this process does.
  * Negative errno. */
 int child_start(char *const argv[], char *const env[], const char *err_path, struct child *ret);
+/* The same for one that reads: what child_tell writes. */
+int child_start_listening(
+	char *const argv[], char *const env[], const char *err_path, struct child *ret);
+/* Negative errno: it no longer reads (-EPIPE), or a signal. */
+int child_tell(struct child *c, const char *text);
+/* Nothing more will be told. */
+void child_close_input(struct child *c);
 /* From now on SIGINT, SIGTERM and SIGHUP end this process only at child_end_if_interrupted, so that
  * what it started and wrote can be cleared away; each cuts one child_wait short. What was ignored
  * stays ignored. */

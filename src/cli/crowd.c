@@ -42,7 +42,7 @@ static int crowd_start(struct crowd *w)
 		if (r != CLI_OK)
 			break;
 		stage_command_add(&k, "--until", w->end_path);
-		r = stage_command_start(w->s, &k, &w->child[i]);
+		r = stage_command_start(w->s, &k, false, &w->child[i]);
 	}
 	return r;
 }

@@ -89,7 +89,7 @@ static int read_child(struct stage *s, struct arena *a, const struct stage_run *
 
 /* ---- the daemon's events ---- */
 
-static long events_size(const struct stage *s, char *path, size_t size)
+static long events_path(const struct stage *s, char *path, size_t size)
 {
 	FILE *f;
 	long end = 0;
@@ -126,10 +126,17 @@ static void count_preemptions(struct arena *a, struct stage_result *res)
 	res->handovers = n;
 }
 
-static void read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res)
+long stage_events_end(const struct stage *s)
 {
 	char path[128];
-	long end = events_size(s, path, sizeof(path));
+
+	return events_path(s, path, sizeof(path));
+}
+
+void stage_read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res)
+{
+	char path[128];
+	long end = events_path(s, path, sizeof(path));
 	FILE *f;
 
 	if (end <= from)
@@ -166,7 +173,7 @@ int stage_run(
 	struct child child[2] = {{.fd = -1}, {.fd = -1}};
 	bool part[2] = {run->low.name != NULL, run->high.name != NULL};
 	char path[128];
-	long from = events_size(s, path, sizeof(path));
+	long from = events_path(s, path, sizeof(path));
 	int r = CLI_OK, e;
 
 	res.at = ARENA_ARRAY(a, struct stage_round, run->rounds);
@@ -179,7 +186,7 @@ int stage_run(
 			continue;
 		r = make_command(s, run, i == 1, &command);
 		if (r == CLI_OK)
-			r = stage_command_start(s, &command, &child[i]);
+			r = stage_command_start(s, &command, false, &child[i]);
 	}
 	e = r == CLI_OK ? child_wait(child, 2, run->timeout_ms) : 0;
 	if (e == -EINTR)
@@ -192,7 +199,7 @@ int stage_run(
 		if (part[i])
 			r = read_child(s, a, run, i == 1, &child[i], &res);
 	if (r == CLI_OK) {
-		read_events(s, a, from, &res);
+		stage_read_events(s, a, from, &res);
 		measure_makespan(a, run, &res);
 		*ret = res;
 	}

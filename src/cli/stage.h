@@ -80,6 +80,11 @@ void stage_close(struct stage *s);
 int stage_run(
 	struct stage *s, struct arena *a, const struct stage_run *run, struct stage_result *ret);
 
+/* How long the daemon's list of events is; 0: there is none. */
+long stage_events_end(const struct stage *s);
+/* Those behind `from`, and what is counted of them. */
+void stage_read_events(const struct stage *s, struct arena *a, long from, struct stage_result *res);
+
 /* Of stage_result.events; in what, "" for a line that is none. */
 struct stage_event {
 	char what[16];

@@ -69,9 +69,10 @@ int stage_command_begin(struct stage *s, const struct stage_run *run, const stru
 	return CLI_OK;
 }
 
-int stage_command_start(struct stage *s, struct stage_command *k, struct child *ret)
+int stage_command_start(struct stage *s, struct stage_command *k, bool listening, struct child *ret)
 {
-	int e = child_start(k->argv, k->env, NULL, ret);
+	int e = listening ? child_start_listening(k->argv, k->env, NULL, ret)
+			  : child_start(k->argv, k->env, NULL, ret);
 	int r = e ? cli_error(s->c, NULL, "%s: %s", k->program, strerror(-e)) : CLI_OK;
 
 	free(k->program);

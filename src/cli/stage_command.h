@@ -27,8 +27,10 @@ void stage_command_add(struct stage_command *k, const char *option, const char *
  * CLI_OK; CLI_FAILED: the program was not found, and the reason was reported. */
 int stage_command_begin(struct stage *s, const struct stage_run *run, const struct stage_program *p,
 	const char *option, const char *value, struct stage_command *k);
-/* Starts it; frees k->program. CLI_OK; CLI_FAILED: the reason was reported. */
-int stage_command_start(struct stage *s, struct stage_command *k, struct child *ret);
+/* Starts it, listening if it is to read commands; frees k->program. CLI_OK; CLI_FAILED: the reason
+ * was reported. */
+int stage_command_start(
+	struct stage *s, struct stage_command *k, bool listening, struct child *ret);
 
 /* Calls fn for each line of text that is a JSON object. Changes text; NULL is no lines. */
 void stage_each_line(char *text, void (*fn)(void *user, const json_t *o), void *user);

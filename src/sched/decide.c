@@ -677,6 +677,7 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 		.within_srt = s->o.within_srt,
 		.now_ns = now_ns,
 		.overhead_permille = s->o.overhead_permille,
+		.change_ns = s->change_ns,
 		.wake_ns = SCHED_UNKNOWN,
 		.hold_below = INT_MIN};
 	int r;

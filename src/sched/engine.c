@@ -483,6 +483,17 @@ void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	learn_cost(s, now_ns, l);
 }
 
+#define CHANGE_MAX_NS 20000000u /* what took longer was kept from the device by something else */
+#define CHANGE_PART   8         /* of the mean that a sample replaces */
+
+void sched_came_back(struct sched *s, uint64_t after_ns)
+{
+	uint64_t ns = MIN(after_ns, CHANGE_MAX_NS);
+
+	s->change_ns =
+		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
+}
+
 void sched_absent(struct sched *s, struct sched_launch *l)
 {
 	bool leaves = launch_is(l->state, LAUNCH_LEAVES);

@@ -98,6 +98,7 @@ struct sched {
 	uint32_t n_in[LAUNCH_STATES]; /* launches in each state */
 	uint64_t order, deadline_ns;
 	uint64_t served_ns; /* tenants' service is accounted up to here */
+	uint64_t change_ns; /* moving mean of what a change of launches took; 0: none was seen */
 	uint64_t decided;   /* launches of a smaller order were there when it was last decided */
 	struct sms all;
 	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */

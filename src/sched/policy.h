@@ -68,6 +68,8 @@ struct sched_view {
 	struct sched_share **tenants; /* all of them, in no order */
 	size_t n_tenants;
 	uint32_t overhead_permille; /* what switching may cost of the device's time */
+	uint64_t
+		change_ns; /* what a change from one launch to another takes, as seen; 0: not yet */
 	/* Answer: when to ask again though nothing happens; SCHED_UNKNOWN, as it is beforehand: not
 	 * at all. */
 	uint64_t wake_ns;

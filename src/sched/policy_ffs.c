@@ -6,9 +6,10 @@
  *
  *	sum of O_i  /  (T x sum of W_i)  <=  max_overhead,
  *
- * O_i being what preempting tenant i's kernel costs. The paper has a weight for each priority and a
- * kernel for each program; here a tenant has a weight of its own, priorities do not count, and all
- * launches of a tenant share its epoch.
+ * O_i being what preempting tenant i's kernel costs, or the whole change to the next one, where
+ *that is seen to take longer: without MPS the device needs a while between programs. The paper has
+ *a weight for each priority and a kernel for each program; here a tenant has a weight of its own,
+ *priorities do not count, and all launches of a tenant share its epoch.
  *
  * Epochs do not last as they should: a block that was begun is ended, draining takes its while, and
  * a program pauses between its kernels. So what each has had of the device, by its weight, is its
@@ -71,7 +72,7 @@ static bool look_at_tenants(struct ffs *f, const struct sched_view *v)
 		e->here = true;
 		e->wanted = e->wants;
 		e->wants = e->expected = false;
-		e->cost_ns = COST_MIN_NS;
+		e->cost_ns = MAX(COST_MIN_NS, v->change_ns);
 		e->weight = MAX(s->weight, 1u);
 		e->share = s;
 	}

@@ -71,6 +71,9 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /*
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
  * says so, or says absent: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
+/* So long after it was granted SMs a launch was seen to go on: others' way out, the device's change
+ * between programs, its own way back. Teaches what policies by shares reckon with. */
+void sched_came_back(struct sched *s, uint64_t after_ns);
 /* A pool of tasks has none (everybody goes first, and it is not one that gets nowhere). */
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
 /* Told to leave, or to shrink, but nobody was there who had to: none will be seen to leave. */

@@ -19,10 +19,10 @@ struct bench {
 	char device_name[128];
 	bool quick, runtime;
 	unsigned sms, rounds, failures;
-	uint64_t budget_s;                             /* 0: as long as it takes */
-	struct json *j;                                /* without --json, read by nobody */
-	char reference[64];                            /* folder; empty: none */
-	double large_ns[PROGRAMS], small_ns[PROGRAMS]; /* turnaround alone, unmanaged; 0: not yet */
+	uint64_t budget_s;  /* 0: as long as it takes */
+	struct json *j;     /* without --json, read by nobody */
+	char reference[64]; /* folder; empty: none */
+	const char *resume; /* file of results so far; NULL: none (resume.h) */
 };
 
 /* One line on a terminal. */
@@ -32,6 +32,12 @@ struct stage_run bench_run(const struct bench *b, const char *low, const char *h
 /* A pair that fails is said and counted; the others go on. CLI_FAILED: nothing shall go on. */
 int bench_try(
 	struct bench *b, struct stage *s, const struct stage_run *run, struct stage_result *ret);
+
+/* ---- bench_corun.c ---- */
+enum { BENCH_PAIRS = 1, BENCH_DELAY = 2, BENCH_EQUAL = 4, BENCH_TRIPLETS = 8 };
+/* Runs of programs to come. */
+unsigned bench_corun_steps(const struct bench *b, unsigned parts);
+int bench_corun(struct bench *b, unsigned parts);
 
 /* ---- bench_spatial.c ---- */
 /* Runs of programs to come; with a budget, at most so many in the first pass. */

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* One arrangement after another: its programs are started all at once, and stay up for all cases.
+ */
+#include "cli/bench/cases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/bench/resume.h"
+#include "cli/progress.h"
+
+/* ---- what runs where ---- */
+
+static const struct stage_spec on_gpu[ARRANGEMENTS] = {
+	[ALONE] = {.name = "alone"},
+	[MPS] = {.name = "MPS", .mps = true},
+	[MPS_PRIO] = {.name = "MPS prio", .mps = true, .mps_priorities = true},
+	[SLICED] = {.name = "sliced"},
+	[HEDDLE] = {.name = "heddle", .managed = true},
+	[HEDDLE_MPS] = {.name = "heddle MPS", .managed = true, .mps = true},
+};
+static const struct stage_spec on_cpu[ARRANGEMENTS] = {
+	[ALONE] = {.name = "alone"},
+	[MPS] = {.name = "unmanaged"},
+	[HEDDLE] = {.name = "heddle", .managed = true},
+};
+
+#define IN(k) (1u << (k))
+static const unsigned runs_in[CASE_KINDS] = {
+	[CASE_ALONE] = IN(ALONE),
+	[CASE_PAIR] = IN(MPS) | IN(MPS_PRIO) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_DELAYED] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_EQUAL] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_TRIPLET] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_REORDERED] = IN(MPS),
+};
+
+bool cases_run_in(const struct cases *cs, enum case_kind kind, enum arrangement k)
+{
+	return cs->spec[k].name && (runs_in[kind] & IN(k));
+}
+
+int cases_begin(struct bench *b, unsigned max, struct cases *ret)
+{
+	const struct stage_spec *from = b->device == DEV_CPU ? on_cpu : on_gpu;
+
+	*ret = (struct cases){
+		.b = b, .at = ARENA_ARRAY(&b->arena, struct bench_case, max), .max = max};
+	for (unsigned k = 0; k < ARRANGEMENTS; k++) {
+		ret->spec[k] = from[k];
+		ret->spec[k].device = b->device;
+	}
+	return ret->at ? CLI_OK : cli_error(b->c, NULL, "out of memory");
+}
+
+struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n)
+{
+	struct bench_case *c = &cs->at[cs->n++];
+
+	*c = (struct bench_case){.kind = kind, .n = n};
+	return c;
+}
+
+unsigned cases_steps(const struct cases *cs)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < cs->n; i++)
+		for (unsigned k = 0; k < ARRANGEMENTS; k++)
+			n += cases_run_in(cs, cs->at[i].kind, k);
+	return n;
+}
+
+double cases_alone(const struct cases *cs, unsigned program, bool large)
+{
+	for (unsigned i = 0; i < cs->n; i++) {
+		const struct bench_case *c = &cs->at[i];
+
+		if (c->kind == CASE_ALONE && c->program[0] == program && c->large[0] == large)
+			return c->by[ALONE].n ? c->by[ALONE].of[0].median_ns : 0;
+	}
+	return 0;
+}
+
+double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i)
+{
+	return cases_alone(cs, c->program[i], c->large[i]);
+}
+
+double cases_spread(const struct crew_result *res, unsigned i)
+{
+	const double *ns = res->of[i].turnaround_ns;
+	double least = ns[0], most = ns[0];
+
+	for (unsigned k = 1; k < res->rounds; k++) {
+		least = MIN(least, ns[k]);
+		most = MAX(most, ns[k]);
+	}
+	return res->rounds > 1 ? (most - least) / res->of[i].median_ns : -1;
+}
+
+struct figures cases_figures(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+{
+	const struct crew_result *res = &c->by[k];
+	struct figures f = {0};
+	double sum = 0;
+
+	for (unsigned i = 0; i < c->n; i++) {
+		double alone = cases_alone_of(cs, c, i), ns = res->of[i].median_ns;
+
+		f.antt += ns / alone / c->n;
+		f.stp += alone / ns;
+		sum += alone;
+	}
+	f.stp_makespan = sum / res->makespan_ns;
+	return f;
+}
+
+/* ---- measuring ---- */
+
+static struct crew_member *enlist(
+	struct cases *cs, struct crew *crew, const struct bench_case *c, unsigned i)
+{
+	const char *priority =
+		c->kind == CASE_PAIR || c->kind == CASE_DELAYED ? i ? "high" : "low" : "normal";
+
+	/* Only where they count: else the same program serves all. */
+	if (!crew->s->spec.managed && !crew->s->spec.mps_priorities)
+		priority = "normal";
+	return crew_enlist(
+		crew, bench_programs[c->program[i]], c->large[i] ? "large" : "small", priority);
+}
+
+/* From the start of the first one's kernel. Two that are to come one behind the other are this far
+ * apart. */
+static double delay_us(const struct cases *cs, const struct bench_case *c, unsigned i)
+{
+	double apart_us = cs->b->device == DEV_CPU ? 5000 : 50;
+
+	if (c->kind == CASE_DELAYED)
+		return i * c->delay * cases_alone(cs, c->program[0], c->large[0]) / 1e3;
+	return i > 1 ? (i - 1) * apart_us : 0;
+}
+
+static const char *case_names(const struct bench_case *c, char *buf, size_t size)
+{
+	size_t at = 0;
+
+	for (unsigned i = 0; i < c->n && at < size; i++)
+		at += (size_t)snprintf(
+			buf + at, size - at, "%s%s", i ? " + " : "", bench_programs[c->program[i]]);
+	return buf;
+}
+
+/* The third goes first, before the second. */
+static bool is_swapped(const struct cases *cs, const struct bench_case *c)
+{
+	return c->kind == CASE_REORDERED && cases_alone_of(cs, c, 2) < cases_alone_of(cs, c, 1);
+}
+
+/* A case that fails is counted, and the others go on. */
+static int run_case(struct cases *cs, struct crew *crew, enum arrangement k, struct bench_case *c)
+{
+	bool swap = is_swapped(cs, c);
+	struct bench *b = cs->b;
+	struct crew_run run = {.n = c->n, .rounds = b->rounds};
+	char names[48];
+
+	progress_step("%s: %s", cs->spec[k].name, case_names(c, names, sizeof(names)));
+	for (unsigned i = 0; i < c->n; i++) {
+		run.of[i] = enlist(cs, crew, c, i);
+		run.delay_us[i] = delay_us(cs, c, swap && i ? 3 - i : i);
+		if (!run.of[i]) {
+			b->failures++;
+			return child_interrupted() ? CLI_FAILED : CLI_OK;
+		}
+	}
+	if (crew_run(crew, &b->arena, &run, &c->by[k]) != CLI_OK)
+		b->failures++;
+	else
+		resume_put(b, cs, c, k);
+	return child_interrupted() ? CLI_FAILED : CLI_OK;
+}
+
+static bool is_open(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+{
+	return cases_run_in(cs, c->kind, k) && !c->by[k].n;
+}
+
+static unsigned count_open(const struct cases *cs, enum arrangement k)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < cs->n; i++)
+		n += is_open(cs, &cs->at[i], k);
+	return n;
+}
+
+static int measure_arrangement(struct cases *cs, enum arrangement k)
+{
+	struct bench *b = cs->b;
+	struct stage_run how = bench_run(b, NULL, NULL);
+	struct stage stage;
+	struct crew crew;
+	unsigned n = count_open(cs, k);
+	int r = CLI_OK;
+
+	if (!n)
+		return CLI_OK;
+	if (stage_open(b->c, &cs->spec[k], &stage) != CLI_OK) {
+		b->failures++;
+		progress_more(-(int)n);
+		return child_interrupted() ? CLI_FAILED : CLI_OK;
+	}
+	crew_open(&crew, &stage, &how);
+	/* On a GPU all start while the first gets ready; the virtual one has no CPUs to spare. */
+	for (unsigned i = 0; b->device != DEV_CPU && i < cs->n; i++)
+		for (unsigned m = 0; is_open(cs, &cs->at[i], k) && m < cs->at[i].n; m++)
+			enlist(cs, &crew, &cs->at[i], m);
+	for (unsigned i = 0; r == CLI_OK && i < cs->n; i++)
+		if (is_open(cs, &cs->at[i], k))
+			r = run_case(cs, &crew, k, &cs->at[i]);
+	crew_close(&crew);
+	stage_close(&stage);
+	return r;
+}
+
+int cases_measure(struct cases *cs)
+{
+	unsigned all = cases_steps(cs), left = 0;
+	int r = resume_get(cs->b, cs);
+
+	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
+		left += count_open(cs, k);
+	progress_more((int)left - (int)all);
+	for (enum arrangement k = ALONE; r == CLI_OK && k < ARRANGEMENTS; k++)
+		r = measure_arrangement(cs, k);
+	return r;
+}

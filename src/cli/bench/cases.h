@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Cases of heddle bench preempt: programs that launch once each at fixed times from each other, in
+ * rounds, measured in each arrangement, with programs that stay up (crew.h). */
+#ifndef HEDDLE_BENCH_CASES_H
+#define HEDDLE_BENCH_CASES_H
+
+#include "cli/bench/bench.h"
+#include "cli/bench/figures.h"
+#include "cli/crew.h"
+
+enum case_kind {
+	CASE_ALONE,
+	CASE_PAIR,      /* large at low priority, small at high priority right behind it */
+	CASE_DELAYED,   /* the same, some time behind it */
+	CASE_EQUAL,     /* the same at equal priorities */
+	CASE_TRIPLET,   /* a large one, two small ones behind it, at equal priorities */
+	CASE_REORDERED, /* the same, the shorter of the small ones first */
+	CASE_KINDS
+};
+
+enum arrangement { ALONE, MPS, MPS_PRIO, SLICED, HEDDLE, HEDDLE_MPS, ARRANGEMENTS };
+
+struct bench_case {
+	enum case_kind kind;
+	unsigned n, program[CREW_RUNS];
+	bool large[CREW_RUNS];
+	double delay; /* DELAYED: of the first one's time alone */
+	struct crew_result by[ARRANGEMENTS];
+};
+
+struct cases {
+	struct bench *b;
+	struct bench_case *at;
+	unsigned n, max;
+	struct stage_spec spec[ARRANGEMENTS]; /* name NULL: not on this device */
+};
+
+/* Names that a table shows; false: this device has no such arrangement, or the kind does not run in
+ * it. The one that others are compared with is MPS; on the virtual GPU it is the programs as they
+ * are. */
+bool cases_run_in(const struct cases *cs, enum case_kind kind, enum arrangement k);
+/* Lists nothing yet. CLI_OK or CLI_FAILED. */
+int cases_begin(struct bench *b, unsigned max, struct cases *ret);
+/* n: as many as were begun with at most. */
+struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);
+/* Runs of programs to come. */
+unsigned cases_steps(const struct cases *cs);
+/* Runs all, one arrangement after another, the programs alone first. Cases that fail are said and
+ * counted, and have n 0. Where b->resume names a file, what it has is taken from it, and each
+ * result is added to it at once. CLI_FAILED: nothing shall go on. */
+int cases_measure(struct cases *cs);
+/* Turnaround alone, ns; 0: not known. */
+double cases_alone(const struct cases *cs, unsigned program, bool large);
+double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);
+/* How far the turnarounds of a program's rounds lie apart, by their median; -1: there is one. */
+double cases_spread(const struct crew_result *res, unsigned i);
+/* Of a case that ran; its programs alone are known. */
+struct figures cases_figures(
+	const struct cases *cs, const struct bench_case *c, enum arrangement k);
+
+/* ---- tables: each writes its keys into the object that is open, and its text ---- */
+void cases_show_pairs(struct cases *cs);  /* bench_pairs.c */
+void cases_show_delays(struct cases *cs); /* bench_pairs.c */
+/* bench_equal.c; kind: EQUAL or TRIPLET. */
+void cases_show_equals(struct cases *cs, enum case_kind kind);
+
+#endif

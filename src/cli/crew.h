@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Example programs in a stage that stay up and run on command, so that a device is measured, not
+ * the starting of programs. Each is started once, and where the stage is managed it first launches
+ * until the shim has found out how its kernel is best launched. */
+#ifndef HEDDLE_CREW_H
+#define HEDDLE_CREW_H
+
+#include "cli/stage.h"
+
+#define CREW_MAX  32 /* programs */
+#define CREW_RUNS 3  /* of them at a time */
+
+struct crew_member {
+	struct stage_program program;
+	const char *priority; /* of heddle run, where the stage is managed */
+	struct child child;
+	size_t read; /* of its output */
+	bool up;     /* it runs, as far as is known */
+	bool ready, warm;
+};
+
+struct crew {
+	struct stage *s;
+	const struct stage_run *how; /* API, check, reference, timeout */
+	struct crew_member at[CREW_MAX];
+	unsigned n, n_runs;
+};
+
+/* One run: the first launches; the others launch when its kernel has started and their delay has
+ * passed. */
+struct crew_run {
+	unsigned n, rounds;
+	struct crew_member *of[CREW_RUNS];
+	double delay_us[CREW_RUNS]; /* the first has none */
+};
+
+struct crew_times {
+	double *turnaround_ns, *kernel_ns; /* by round; in the arena given */
+	struct stage_round *at;            /* this one's times are those of `low` */
+	double median_ns, kernel_median_ns;
+};
+
+struct crew_result {
+	unsigned n, rounds; /* n 0: it failed, or was not run */
+	struct crew_times of[CREW_RUNS];
+	double makespan_ns; /* median: from the first launch until all are done */
+	unsigned preemptions, shrinks, checked, wrong;
+};
+
+/* s and how stay the caller's, and must outlive it. */
+void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how);
+/* Ends all; what a program says at its end is not asked. */
+void crew_close(struct crew *crew);
+/* The program of this name, size and priority; started if it is not there. It gets ready meanwhile:
+ * enlist all first. NULL: that failed and was reported. */
+struct crew_member *crew_enlist(
+	struct crew *crew, const char *name, const char *size, const char *priority);
+/* CLI_OK; CLI_FAILED: a program failed, gave a wrong result or did not end in time, and this was
+ * reported; those that took part are ended, and start anew when enlisted again. */
+int crew_run(
+	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
+/* Turnarounds, medians and the makespan, from each round's times. False: out of memory. */
+bool crew_sum_up(struct arena *a, struct crew_result *res);
+/* A result of two, the second with high priority, as stage_run gives it. */
+void crew_as_pair(const struct crew_result *res, struct stage_result *ret);
+
+#endif
