@@ -280,22 +280,3 @@ int crew_run(
 	*ret = res;
 	return CLI_OK;
 }
-
-void crew_as_pair(const struct crew_result *res, struct stage_result *ret)
-{
-	*ret = (struct stage_result){.rounds = res->rounds,
-		.low_ns = res->of[0].median_ns,
-		.high_ns = res->of[1].median_ns,
-		.low_kernel_ns = res->of[0].kernel_median_ns,
-		.high_kernel_ns = res->of[1].kernel_median_ns,
-		.makespan_ns = res->makespan_ns,
-		.checked = res->checked,
-		.wrong = res->wrong,
-		.preemptions = res->preemptions,
-		.shrinks = res->shrinks,
-		.at = res->of[0].at};
-	for (unsigned k = 0; k < res->rounds && res->n > 1; k++) {
-		ret->at[k].high_launch_ns = res->of[1].at[k].low_launch_ns;
-		ret->at[k].high_done_ns = res->of[1].at[k].low_done_ns;
-	}
-}

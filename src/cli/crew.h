@@ -63,7 +63,5 @@ int crew_run(
 	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
 /* Turnarounds, medians and the makespan, from each round's times. False: out of memory. */
 bool crew_sum_up(struct arena *a, struct crew_result *res);
-/* A result of two, the second with high priority, as stage_run gives it. */
-void crew_as_pair(const struct crew_result *res, struct stage_result *ret);
 
 #endif

@@ -245,12 +245,85 @@ assert [s["name"] for s in d["shares_summary"]] == ["1:1", "2:1", "5:1", "3:2:1"
 END
 }
 
+# What is computed of co-runs, from the times that are printed.
+coruns() {
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
+assert len(d["pairs"]) == 4 and [c["delay"] for c in d["delay"]] == [0, 0.6, 1.2], d
+for c in d["pairs"] + d["delay"]:
+    low, high = c["low_alone_us"], c["high_alone_us"]
+    assert near(c["ideal"], (max(low * (1 - c.get("delay", 0)), 0) + high) / high), c
+    first = c["arrangements"][0]
+    assert [a["name"] for a in c["arrangements"]] == ["unmanaged", "heddle"], c
+    for a in c["arrangements"]:
+        assert a["checked"] == 2 and near(a["high_speedup"], first["high_us"] / a["high_us"]), a
+        assert near(a["antt"], (a["low_us"] / low + a["high_us"] / high) / 2), a
+assert len(d["equal"]) == 4 and len(d["triplets"]) == 2, d
+for c in d["equal"] + d["triplets"]:
+    sizes = [p["size"] for p in c["programs"]]
+    assert sizes == ["large"] + ["small"] * (len(sizes) - 1), c
+    passed = ideal = 0
+    for us in sorted(p["alone_us"] for p in c["programs"]):
+        passed += us
+        ideal += passed / us / len(sizes)
+    assert near(c["antt_ideal"], ideal), c
+    names = ["unmanaged", "heddle"] + ["reordered"] * (len(sizes) == 3)
+    assert [a["name"] for a in c["arrangements"]] == names, c
+    for a in c["arrangements"]:
+        assert a["checked"] == len(sizes), a
+        assert near(a["antt_gain"], c["arrangements"][0]["antt"] / a["antt"]), a
+        assert near(a["of_ideal"], ideal / a["antt"]), a
+# The short one of a pair that a long one is far longer than is done sooner under heddle.
+assert max(a["speedup_mean"] for a in d["summary"] if a["name"] == "heddle") > 1.5, d["summary"]
+END
+}
+
+# A file of results: nothing is measured again, nor from what a kill left of a line.
+resumes() {
+	log=$dir/log
+	part="--device cpu --quick --rounds 1 --part equal --resume $log"
+	# shellcheck disable=SC2086
+	check 0 "bench preempt" $part
+	mv "$dir/json" "$dir/first"
+	cp "$log" "$dir/whole"
+	# shellcheck disable=SC2086
+	check 0 "bench preempt" $part
+	cmp "$dir/first" "$dir/json" || fail "measured again"
+	cmp "$log" "$dir/whole" || fail "added what was there"
+	head -n 3 "$dir/whole" >"$log"
+	sed -n 4p "$dir/whole" | head -c 60 >>"$log"
+	# shellcheck disable=SC2086
+	check 0 "bench preempt" $part
+	[ "$(wc -l <"$log")" = "$(wc -l <"$dir/whole")" ] || fail "not all of it: $(cat "$log")"
+	head -n 3 "$dir/whole" >"$dir/three"
+	head -n 3 "$log" | cmp - "$dir/three" || fail "the first three were measured again"
+	printf 'no result\n' >>"$log"
+	refused "line $(wc -l <"$log") is no result"
+	sed '1s/"rounds":1/"rounds":7/' "$dir/whole" >"$log"
+	refused "line 1 is of another device"
+	printf precious >"$log"
+	refused "line 1 is no result"
+	[ "$(cat "$log")" = precious ] || fail "a file of something else was changed"
+}
+
+# refused TEXT
+refused() {
+	# shellcheck disable=SC2086
+	! "$heddle" bench preempt $part >"$dir/out" 2>"$dir/err" || fail "accepted: $1"
+	grep -q "$1" "$dir/err" || fail "not $1: $(cat "$dir/err")"
+}
+
 bench() {
 	need_programs
 	check 0 "bench preempt" --device cpu --quick --rounds 1
+	coruns
 	! grep '"wrong": [1-9]' "$dir/json" || fail "wrong results"
 	grep -q '"failures": 0' "$dir/json" || fail "failures"
 	shares
+	resumes
 }
 
 "$what"

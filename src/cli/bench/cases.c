@@ -73,7 +73,7 @@ unsigned cases_steps(const struct cases *cs)
 	return n;
 }
 
-double cases_alone(const struct cases *cs, unsigned program, bool large)
+static double alone(const struct cases *cs, unsigned program, bool large)
 {
 	for (unsigned i = 0; i < cs->n; i++) {
 		const struct bench_case *c = &cs->at[i];
@@ -86,7 +86,7 @@ double cases_alone(const struct cases *cs, unsigned program, bool large)
 
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i)
 {
-	return cases_alone(cs, c->program[i], c->large[i]);
+	return alone(cs, c->program[i], c->large[i]);
 }
 
 double cases_spread(const struct crew_result *res, unsigned i)
@@ -140,7 +140,7 @@ static double delay_us(const struct cases *cs, const struct bench_case *c, unsig
 	double apart_us = cs->b->device == DEV_CPU ? 5000 : 50;
 
 	if (c->kind == CASE_DELAYED)
-		return i * c->delay * cases_alone(cs, c->program[0], c->large[0]) / 1e3;
+		return i * c->delay * cases_alone_of(cs, c, 0) / 1e3;
 	return i > 1 ? (i - 1) * apart_us : 0;
 }
 

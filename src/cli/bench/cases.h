@@ -51,8 +51,7 @@ unsigned cases_steps(const struct cases *cs);
  * counted, and have n 0. Where b->resume names a file, what it has is taken from it, and each
  * result is added to it at once. CLI_FAILED: nothing shall go on. */
 int cases_measure(struct cases *cs);
-/* Turnaround alone, ns; 0: not known. */
-double cases_alone(const struct cases *cs, unsigned program, bool large);
+/* Turnaround of its program i alone, ns; 0: not known. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);
 /* How far the turnarounds of a program's rounds lie apart, by their median; -1: there is one. */
 double cases_spread(const struct crew_result *res, unsigned i);
