@@ -10,6 +10,7 @@
  *   others fill the device);
  * - those behind follow what their tenant's best one got. */
 #include "engine.h"
+#include "foreign.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -40,7 +41,7 @@ static uint64_t relays_below(const struct sched *s, const struct sched_launch *l
 		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
 			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
 
-			if (sms_any(&o->allowed))
+			if (quota_any(&o->allowed))
 				most = MAX(most, relay);
 		}
 		n += most;
@@ -91,7 +92,7 @@ static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns
 	}
 	if (head) {
 		head->since_ns = MAX(head->since_ns, now_ns);
-		head->allowed = is_new(s, head) ? (struct sms){0} : t->begin;
+		head->allowed = is_new(s, head) ? (struct quota){0} : t->begin;
 		head->grace_ns = 0;
 		sched_to(s, head, LAUNCH_NEXT);
 	}
@@ -102,11 +103,11 @@ static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t dept
 	sched_account(l, now_ns);
 	if (sched_stays_away(s, l, now_ns)) {
 		l->had_lane = false;
-		l->next_allowed = (struct sms){0};
+		l->next_allowed = (struct quota){0};
 		return true;
 	}
 	l->k.depth = depth;
-	l->k.running = sms_any(&l->allowed);
+	l->k.running = quota_any(&l->allowed);
 	l->k.need_sms = need_sms(s, l);
 	return add_kernel(s, &l->k);
 }
@@ -253,7 +254,8 @@ static int gather(struct sched *s, uint64_t now_ns)
 		if (!gather_tenant(s, t, now_ns))
 			return -ENOMEM;
 	}
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+	/* A policy of other people's sees since when a tenant has nothing, and decides itself. */
+	for (struct sched_tenant *t = s->tenants; t && !s->policy->foreign; t = t->next) {
 		if (!gather_linger(s, t, now_ns))
 			return -ENOMEM;
 	}
@@ -321,10 +323,12 @@ static void find_claims(const struct sched *s, struct claims *ret)
 	ret->used = (struct sms){0};
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+		struct sms has;
 
 		if (!l || !l->k.running)
 			continue;
-		ret->used = sms_plus(ret->used, &l->allowed);
+		has = quota_sms(&l->allowed);
+		ret->used = sms_plus(ret->used, &has);
 		for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
 			if (sms_has(&l->reserved, sm))
 				ret->lane[sm] = MIN(ret->lane[sm], l->k.lane);
@@ -336,7 +340,7 @@ static void find_claims(const struct sched *s, struct claims *ret)
  * worker can say that it does: the one that is given away last. */
 #define DOOR 0u
 
-static void find_doors(struct sched *s)
+void sched_doors_find(struct sched *s)
 {
 	s->door[0] = s->door[1] = NULL;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -351,7 +355,7 @@ static void find_doors(struct sched *s)
 	}
 }
 
-static void leave_door(const struct sched *s, const struct sched_launch *l, struct sms *allowed)
+void sched_door_leave(const struct sched *s, const struct sched_launch *l, struct quota *io_allowed)
 {
 	const struct sched_tenant *t = s->door[s->door[0] == l->tenant];
 	bool for_other = t && t->priority >= l->tenant->priority && s->o.simultaneous;
@@ -361,23 +365,21 @@ static void leave_door(const struct sched *s, const struct sched_launch *l, stru
 			       l->tenant->submitted_priority >= 0);
 
 	if ((for_other || for_own) && s->o.n_sms > 1)
-		sms_remove(allowed, DOOR);
+		io_allowed->at[DOOR] = 0;
 }
 
-/* What launches begin with that arrive after this decision: what the tenant's best one has, and all
- * that is left over where it has none. */
-static void place_begin(struct sched *s, struct sched_tenant *t, bool held, struct sms left)
+void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, struct quota left)
 {
 	const struct sched_tenant *door = s->door[s->door[0] == t];
 	bool competes = t->arrived.first || t->head;
 
-	t->next_begin = t->best ? t->best_avail : (struct sms){0};
+	t->next_begin = t->best ? t->best_avail : (struct quota){0};
 	if (t->pinned || (!competes && !held))
-		t->next_begin = s->all;
+		t->next_begin = s->everywhere;
 	else if (!competes && s->o.simultaneous)
 		t->next_begin = left;
 	if (door && door->priority >= t->priority && s->o.simultaneous && s->o.n_sms > 1)
-		sms_remove(&t->next_begin, DOOR);
+		t->next_begin.at[DOOR] = 0;
 }
 
 /* One lane, members [from, to) of the view. Returns what it reserves. */
@@ -407,12 +409,12 @@ static struct sms place_lane(
 
 		if (!l)
 			continue;
-		l->next_allowed = avail;
+		l->next_allowed = quota_of(&avail);
 		l->reserved = reserved;
-		leave_door(s, l, &l->next_allowed);
+		sched_door_leave(s, l, &l->next_allowed);
 		if (!l->tenant->best) {
 			l->tenant->best = l;
-			l->tenant->best_avail = avail;
+			l->tenant->best_avail = quota_of(&avail);
 		}
 	}
 	return reserved;
@@ -424,14 +426,14 @@ static void place(struct sched *s, int hold_below)
 	struct claims claims;
 	size_t to;
 
-	find_doors(s);
+	sched_doors_find(s);
 	find_claims(s, &claims);
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
 		if (!l)
 			continue;
-		l->next_allowed = (struct sms){0};
+		l->next_allowed = (struct quota){0};
 		if (l->k.lane == SCHED_NO_LANE)
 			l->reserved = (struct sms){0};
 	}
@@ -446,14 +448,15 @@ static void place(struct sched *s, int hold_below)
 		avail = sms_minus(avail, &reserved);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		place_begin(s, t, t->priority < hold_below || t->share.held, avail);
+		sched_begin_place(
+			s, t, t->priority < hold_below || t->share.held, quota_of(&avail));
 }
 
 static void keep(const struct sched *s, struct sched_launch *l)
 {
 	if (l->state == LAUNCH_UNSURE || (l->state == LAUNCH_NEXT && is_new(s, l)))
-		l->next_allowed = s->all;
-	else if (sms_any(&l->allowed))
+		l->next_allowed = s->everywhere;
+	else if (quota_any(&l->allowed))
 		l->next_allowed = l->allowed;
 }
 
@@ -467,7 +470,7 @@ static void keep_pinned(struct sched *s)
 			keep(s, l);
 		if (t->head)
 			keep(s, t->head);
-		if (t->kept && sms_any(&t->begin))
+		if (t->kept && quota_any(&t->begin))
 			t->next_begin = t->begin;
 	}
 }
@@ -477,7 +480,12 @@ static void keep_pinned(struct sched *s)
 static bool act(struct sched *s, enum sched_action_type type, bool first, struct sched_tenant *t,
 	struct sched_launch *l)
 {
-	struct sched_action a = {type, first, t, l, l ? sms_count(&l->next_allowed) : 0};
+	struct sched_action a = {.type = type, .first = first, .tenant = t, .launch = l};
+
+	if (l) {
+		a.n_sms = quota_count(&l->next_allowed);
+		a.workers = quota_workers(&l->next_allowed, l->k.workers_per_sm);
+	}
 
 	return VEC_PUSH(&s->actions, a);
 }
@@ -491,21 +499,21 @@ static int by_urgency(const void *pa, const void *pb)
 
 static bool tell_launch(struct sched *s, struct sched_launch *l)
 {
-	struct sms lost = sms_minus(l->allowed, &l->next_allowed);
-	struct sms gained = sms_minus(l->next_allowed, &l->allowed);
+	bool lost = quota_less(&l->next_allowed, &l->allowed);
+	bool gained = quota_less(&l->allowed, &l->next_allowed);
 	bool first = l->state == LAUNCH_UNSURE;
 	enum sched_action_type type;
 
-	if (launch_is(l->state, LAUNCH_LEAVES) && sms_any(&l->next_allowed))
+	if (launch_is(l->state, LAUNCH_LEAVES) && quota_any(&l->next_allowed))
 		return true; /* again when it has drained */
-	if (!first && !sms_any(&lost) && !sms_any(&gained))
+	if (!first && !lost && !gained)
 		return true;
-	if (!sms_any(&l->next_allowed))
+	if (!quota_any(&l->next_allowed))
 		type = SCHED_PREEMPT;
-	else if (!sms_any(&l->allowed))
+	else if (!quota_any(&l->allowed))
 		type = SCHED_GRANT;
 	else
-		type = sms_any(&gained) ? SCHED_GROW : SCHED_SHRINK;
+		type = gained ? SCHED_GROW : SCHED_SHRINK;
 	return act(s, type, first, l->tenant, l);
 }
 
@@ -513,7 +521,7 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
 	for (struct sched_launch *l = t->native.first; l; l = l->next) {
-		l->next_allowed = s->all;
+		l->next_allowed = s->everywhere;
 		if (l->state == LAUNCH_STRAY && !act(s, SCHED_NATIVE, true, t, l))
 			return false;
 	}
@@ -553,7 +561,7 @@ static void commit(
 /* What has not arrived costs no word: it begins with its tenant's. */
 static void commit_quietly(struct sched_launch *head)
 {
-	if (!sms_any(&head->next_allowed))
+	if (!quota_any(&head->next_allowed))
 		head->grace_ns = 0;
 	head->allowed = head->next_allowed;
 }
@@ -561,7 +569,7 @@ static void commit_quietly(struct sched_launch *head)
 static bool tell_begin(struct sched *s, struct sched_tenant *t)
 {
 	struct sched_action a = {
-		.type = SCHED_BEGIN, .tenant = t, .n_sms = sms_count(&t->next_begin)};
+		.type = SCHED_BEGIN, .tenant = t, .n_sms = quota_count(&t->next_begin)};
 
 	if (memcmp(&t->begin, &t->next_begin, sizeof(t->begin)) == 0)
 		return true;
@@ -644,7 +652,7 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 	for (struct sched_tenant *t = s->tenants; t && others && !leaving; t = t->next) {
 		struct sched_launch *l = arriving(t);
 
-		if (!l || !sms_any(&l->allowed))
+		if (!l || !quota_any(&l->allowed))
 			continue;
 		l->grace_ns = l->grace_ns ? l->grace_ns : now_ns + s->o.grace_ns;
 		if (now_ns >= l->grace_ns) {
@@ -660,16 +668,17 @@ static void look_for_contention(struct sched *s)
 {
 	s->contended = false;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		s->contended |= t->held || sms_count(&t->begin) < s->o.n_sms;
+		s->contended |= t->held || quota_less(&t->begin, &s->everywhere);
 		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-			s->contended |= sms_count(&l->allowed) < s->o.n_sms;
-		s->contended |= t->head && sms_count(&t->head->allowed) < s->o.n_sms;
+			s->contended |= quota_less(&l->allowed, &s->everywhere);
+		s->contended |= t->head && quota_less(&t->head->allowed, &s->everywhere);
 	}
 }
 
 #define WAKE_MIN_NS 100000u /* a policy that asks to be asked sooner is asked then */
 
-static int decide_once(struct sched *s, uint64_t now_ns)
+/* Asks a policy of the engine's own, and picks the SMs. Returns hold_below. */
+static int decide_lanes(struct sched *s, uint64_t now_ns)
 {
 	struct sched_view v = {.n_sms = s->o.n_sms,
 		.simultaneous = s->o.simultaneous,
@@ -679,14 +688,7 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 		.overhead_permille = s->o.overhead_permille,
 		.wake_ns = SCHED_UNKNOWN,
 		.hold_below = INT_MIN};
-	int r;
 
-	sched_serve(s, now_ns);
-	check_grace(s, now_ns);
-	s->deadline_ns = UINT64_MAX;
-	r = gather(s, now_ns);
-	if (r < 0)
-		return r;
 	sched_turns(s, now_ns);
 	v.at = s->view.at;
 	v.len = s->view.len;
@@ -697,8 +699,28 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 		s->deadline_ns = MIN(s->deadline_ns, MAX(v.wake_ns, now_ns + WAKE_MIN_NS));
 	sched_turns_note(s, now_ns);
 	place(s, v.hold_below);
+	return v.hold_below;
+}
+
+static int decide_once(struct sched *s, uint64_t now_ns)
+{
+	int r, hold_below = INT_MIN;
+
+	sched_serve(s, now_ns);
+	check_grace(s, now_ns);
+	s->deadline_ns = UINT64_MAX;
+	r = gather(s, now_ns);
+	if (r < 0)
+		return r;
+	if (s->policy->foreign) {
+		r = foreign_decide(s, now_ns);
+		if (r < 0)
+			return r;
+	} else {
+		hold_below = decide_lanes(s, now_ns);
+	}
 	keep_pinned(s);
-	return tell(s, now_ns, hold_opaque_below(s, now_ns, v.hold_below));
+	return tell(s, now_ns, hold_opaque_below(s, now_ns, hold_below));
 }
 
 int sched_decide(struct sched *s, uint64_t now_ns)

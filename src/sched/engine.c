@@ -5,9 +5,11 @@
  * waited and remaining time, brought up to date at arrival, preemption and finish) and marks that
  * there is something to decide. */
 #include "engine.h"
+#include "foreign.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void set_default(uint64_t *v, uint64_t d)
 {
@@ -35,6 +37,21 @@ static void fill_options(struct sched_options *o)
 	set_default32(&o->overhead_permille, 100);
 }
 
+/* A policy's state; NULL: it keeps none. False: out of memory. */
+static bool policy_begin(struct sched *s, const struct sched_policy *p, void **ret)
+{
+	*ret = p->foreign ? foreign_create(s, p->foreign) : p->create ? p->create() : NULL;
+	return *ret || (!p->foreign && !p->create);
+}
+
+static void policy_end(struct sched *s)
+{
+	if (s->policy->foreign)
+		foreign_destroy(s->policy->foreign, s->policy_state);
+	else if (s->policy->destroy)
+		s->policy->destroy(s->policy_state);
+}
+
 int sched_create(
 	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret)
 {
@@ -46,33 +63,36 @@ int sched_create(
 	if (!s)
 		return -ENOMEM;
 	s->profile = calloc(1, sizeof(*s->profile));
-	s->policy_state = policy->create ? policy->create() : NULL;
-	if (!s->profile || (policy->create && !s->policy_state)) {
+	s->o = *o;
+	fill_options(&s->o);
+	if (!s->profile || !policy_begin(s, policy, &s->policy_state)) {
 		free(s->profile);
 		free(s);
 		return -ENOMEM;
 	}
-	s->o = *o;
 	s->policy = policy;
 	s->deadline_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < o->n_sms; i++)
 		sms_add(&s->all, i);
-	fill_options(&s->o);
+	s->everywhere = quota_of(&s->all);
 	*ret = s;
 	return 0;
 }
 
-/* Without memory for another one's state the old one goes on. */
+/* Without memory for another one's state the old one goes on; but one of other people's may be
+ * gone then: none instead. */
 static void change_policy(struct sched *s, const struct sched_policy *p)
 {
 	void *state = NULL;
 
 	if (p == s->policy)
 		return;
-	if (p->create && !(state = p->create()))
-		return;
-	if (s->policy->destroy)
-		s->policy->destroy(s->policy_state);
+	if (!policy_begin(s, p, &state)) {
+		if (!s->policy->foreign)
+			return;
+		p = &sched_policy_none;
+	}
+	policy_end(s);
 	s->policy = p;
 	s->policy_state = state;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
@@ -103,8 +123,7 @@ void sched_destroy(struct sched *s)
 		return;
 	while (s->tenants)
 		sched_leave(s, 0, s->tenants);
-	if (s->policy->destroy)
-		s->policy->destroy(s->policy_state);
+	policy_end(s);
 	VEC_FREE(&s->view);
 	VEC_FREE(&s->shares);
 	VEC_FREE(&s->actions);
@@ -133,7 +152,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 		.need_sms = s->o.n_sms,
 	};
 	t->share = (struct sched_share){.tenant = tenant, .weight = weight, .priority = priority};
-	t->begin = s->all;
+	t->begin = s->everywhere;
 	t->turn = sched_last_turn(s, priority);
 	t->opaque.kind = SCHED_OPAQUE;
 	t->linger.kind = SCHED_LINGER;
@@ -256,6 +275,7 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 static void drop_launch(struct sched *s, struct sched_launch *l)
 {
 	sched_to(s, l, LAUNCH_NONE);
+	l->tenant->sm_ns += l->sm_ns;
 	l->tenant->n_launches--;
 	s->stats.launches--;
 	withdraw_actions(s, l);
@@ -334,6 +354,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	l->tenant = t;
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
+	l->regs = info->regs;
 	l->shared_bytes = info->shared_bytes;
 	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
 	l->submit_ns = l->since_ns = now_ns;
@@ -376,13 +397,20 @@ static uint64_t remaining(const struct sched_launch *l)
 	return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
 }
 
+/* SMs that its whole grid can use. */
+static uint64_t sms_used(const struct sched_launch *l)
+{
+	return (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
+}
+
 /* In time on the whole device: what passed on half of the SMs that it could use counts half. */
 static uint64_t ran(const struct sched_launch *l, uint64_t passed)
 {
-	uint64_t can_use = (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
-	uint32_t has = sms_count(&l->allowed);
+	uint64_t can_use = sms_used(l);
+	/* Exact where it is whole SMs. */
+	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
 
-	if (launch_is(l->state, LAUNCH_LEAVES) || has >= MIN(can_use, l->device_sms))
+	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))
 		return passed;
 	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
 }
@@ -391,9 +419,12 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
 
-	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE)
-		l->ran_ns += ran(l, passed);
-	else if (l->state != LAUNCH_QUEUED)
+	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE) {
+		uint64_t ns = ran(l, passed);
+
+		l->ran_ns += ns;
+		l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
+	} else if (l->state != LAUNCH_QUEUED)
 		l->k.waited_ns += passed;
 	l->since_ns = MAX(l->since_ns, now_ns);
 	l->k.remaining_ns = remaining(l);
@@ -427,12 +458,12 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 	sched_account(l, now_ns);
 	sched_number(s, l->tenant);
 	/* What was decided for it meanwhile is told now, where it is something else. */
-	l->allowed = began == SCHED_BEGAN_FREE   ? s->all
+	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
 		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
-						 : (struct sms){0};
+						 : (struct quota){0};
 	sched_to(s, l,
 		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
-		: sms_any(&l->allowed)       ? LAUNCH_RUNNING
+		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
 					     : LAUNCH_HELD);
 	l->tenant->late = false;
 	s->dirty = true;
@@ -442,6 +473,14 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 {
 	(void)s;
 	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
+}
+
+void sched_started(struct sched *s, struct sched_launch *l, uint64_t started)
+{
+	uint64_t before = l->started;
+
+	l->started = MAX(before, MIN(started, l->k.total));
+	s->dirty |= s->policy->foreign && before < l->k.total && l->started == l->k.total;
 }
 
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
@@ -559,21 +598,24 @@ void *sched_launch_user(const struct sched_launch *l)
 	return l->user;
 }
 
-static void quotas_of(const struct sched *s, const struct sms *sms, bool renumbered,
+/* Of the bytes that are not 0, which SMs they are for does not matter to a renumbered one. */
+static void quotas_of(const struct sched *s, const struct quota *q, bool renumbered,
 	uint8_t ret_quota[CTL_MAX_SMS])
 {
-	uint32_t count = sms_count(sms);
-	bool all = count == s->o.n_sms;
+	uint32_t n = s->o.n_sms, at = 0;
+	bool same = memcmp(q->at, q->at + 1, n - 1) == 0;
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++) {
-		bool may = i >= s->o.n_sms ? all : renumbered ? i < count : sms_has(sms, i);
-
-		ret_quota[i] = may ? CTL_NO_QUOTA : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!renumbered || q->at[i])
+			ret_quota[at++] = q->at[i];
 	}
+	memset(ret_quota + at, 0, CTL_MAX_SMS - at);
+	if (same)
+		memset(ret_quota + n, q->at[0], CTL_MAX_SMS - n);
 }
 
 /* What it may use; of one that is only submitted: what it would begin with. */
-static const struct sms *sched_allowed(const struct sched_launch *l)
+static const struct quota *sched_allowed(const struct sched_launch *l)
 {
 	return l->state == LAUNCH_QUEUED ? &l->tenant->begin : &l->allowed;
 }
@@ -613,14 +655,15 @@ void sched_launch_state(
 	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
 {
 	struct sched_launch now = *l; /* looking changes nothing */
-	const struct sms *allowed = sched_allowed(l);
+	const struct quota *allowed = sched_allowed(l);
 
 	(void)s;
 	sched_account(&now, now_ns);
 	*ret = (struct sched_info){
 		.state = l->state,
 		.preemptions = l->preemptions,
-		.n_sms = sms_count(allowed),
+		.n_sms = quota_count(allowed),
+		.workers = quota_workers(allowed, l->k.workers_per_sm),
 		.predicted_ns = now.k.predicted_ns,
 		.waited_ns = now.k.waited_ns,
 		.remaining_ns = now.k.remaining_ns,
@@ -639,7 +682,7 @@ static uint64_t soonest(uint64_t least, uint64_t now_ns, const struct sched_laun
 {
 	struct sched_launch now = *l;
 
-	if (!sms_any(&l->allowed))
+	if (!quota_any(&l->allowed))
 		return least;
 	sched_account(&now, now_ns);
 	return MIN(least, now.k.remaining_ns);

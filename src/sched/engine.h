@@ -7,8 +7,8 @@
 
 #include "launch_state.h"
 #include "profile.h"
+#include "quota.h"
 #include "sched.h"
-#include "sms.h"
 
 #define SCHED_STREAM_RANKS 16
 
@@ -17,16 +17,18 @@ struct sched_launch {
 	struct sched_launch *prev, *next; /* in its list */
 	struct sched_tenant *tenant;
 	void *user;
-	uint32_t shared_bytes, stream_priority, device_sms;
+	uint32_t regs, shared_bytes, stream_priority, device_sms;
 	enum launch_state state;                    /* sched_to alone changes it */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
 	/* What it may use; some SM if it is in LAUNCH_HAS_SMS, every SM of a native one. NEXT: what
 	 * it would begin with. QUEUED: what it would have begun with when it was NEXT, or none. */
-	struct sms allowed;
-	struct sms reserved, next_allowed;
+	struct quota allowed, next_allowed;
+	struct sms reserved;
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
+	uint64_t sm_ns;       /* SM time, from the SMs that it had and could use */
+	uint64_t started;     /* blocks that have begun */
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool idle;     /* a pool of tasks that has none */
@@ -51,6 +53,7 @@ struct sched_tenant {
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
 	struct sched_kernel opaque, linger;          /* pseudo launches */
 	struct sched_share share;                    /* as the policy sees it */
+	uint64_t sm_ns;                              /* of launches that are gone */
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
 	void *user;
 	uint32_t id, weight, n_launches;
@@ -73,8 +76,8 @@ struct sched_tenant {
 	uint64_t busy_since_ns, copied_ns, last_copy_ns;
 	uint32_t copies; /* how sure it is that a copy comes right behind its work */
 	uint64_t linger_until_ns;
-	struct sms linger_sms;        /* what its work had reserved last */
-	struct sms begin, next_begin; /* what its launches begin with */
+	struct sms linger_sms;          /* what its work had reserved last */
+	struct quota begin, next_begin; /* what its launches begin with */
 	/* turns.c */
 	uint64_t turn;       /* among equals of which one stands still: smaller goes first */
 	uint64_t awaited_ns; /* since when an equal has waited for it; 0: none does */
@@ -85,7 +88,7 @@ struct sched_tenant {
 	bool still, in_turns, has_lane, waits;
 	/* In the present decision: of the lowest lane, and what that lane may use. */
 	const struct sched_launch *best;
-	struct sms best_avail;
+	struct quota best_avail;
 };
 
 struct sched {
@@ -100,6 +103,7 @@ struct sched {
 	uint64_t served_ns; /* tenants' service is accounted up to here */
 	uint64_t decided;   /* launches of a smaller order were there when it was last decided */
 	struct sms all;
+	struct quota everywhere;            /* no bound on any SM */
 	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
 	uint64_t left_ns;                   /* turns.c: when somebody was last on the way out */
 	bool dirty, contended;
@@ -123,6 +127,16 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
 	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
 }
+
+/* ---- decide.c: where others keep out while a tenant's launch does not arrive ---- */
+/* Ahead of the others: for whom. */
+void sched_doors_find(struct sched *s);
+/* Takes the SM from what the launch may use, where somebody else needs it. */
+void sched_door_leave(
+	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
+/* Sets what launches begin with that arrive after this decision: what the tenant's best one has,
+ * and all that is left over where it has none. */
+void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, struct quota left);
 
 /* ---- turns.c ---- */
 /* Ahead of the policy: who stands still, and whose turn it is. */
