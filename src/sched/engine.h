@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine's own state, shared by engine.c (events) and decide.c (decisions). */
+/* The engine's own state, and what its files have of each other. */
 #ifndef HEDDLE_SCHED_ENGINE_H
 #define HEDDLE_SCHED_ENGINE_H
 
@@ -114,13 +114,12 @@ struct sched {
 	size_t next_action;
 };
 
+/* ---- launches.c ---- */
 /* The one way to change a launch's state: moves it to the list and the count of its new state. An
  * illegal transition makes it STRAY, and asks for a decision; false then. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
-/* Brings what each tenant has had of the device up to now: before anything changes. */
-void sched_serve(struct sched *s, uint64_t now_ns);
-/* Brings waited, ran and remaining up to now. */
-void sched_account(struct sched_launch *l, uint64_t now_ns);
+/* Forgets all launches of a list. */
+void sched_drop_all(struct sched *s, struct sched_launches *list);
 /* Something of the tenant's comes to the device: whose numbers it has from then on. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
@@ -128,7 +127,41 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
 }
 
-/* ---- decide.c: where others keep out while a tenant's launch does not arrive ---- */
+/* ---- account.c ---- */
+/* Brings what each tenant has had of the device up to now: before anything changes. */
+void sched_serve(struct sched *s, uint64_t now_ns);
+/* Brings waited, ran and remaining up to now. */
+void sched_account(struct sched_launch *l, uint64_t now_ns);
+
+/* ---- gather.c ---- */
+/* Fills s->view with what competes, and s->shares. 0 or -ENOMEM. */
+int sched_gather(struct sched *s, uint64_t now_ns);
+/* Appends to s->view, without an answer yet. False: out of memory. */
+bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
+/* The tenant's oldest launch, while none has arrived; NULL: one has, or it is late. */
+struct sched_launch *sched_arriving(const struct sched_tenant *t);
+/* It has come since the last decision. */
+bool sched_is_new(const struct sched *s, const struct sched_launch *l);
+
+/* ---- pauses.c ---- */
+/* The tenant has work again. */
+void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
+/* Appends the tenant's pseudo launch to s->view, if it pays to wait for the end of its pause.
+ * False: out of memory. */
+bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
+
+/* ---- lanes.c ---- */
+/* Asks a policy of the engine's own, and sets what each launch and tenant gets: next_allowed,
+ * next_begin, share.held; lowers deadline_ns. Behind sched_gather. *ret_hold_below as in struct
+ * sched_view. 0 or -ENOMEM. (foreign.h: the same of other people's.) */
+int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below);
+
+/* ---- tell.c ---- */
+/* Appends actions for what differs from before, and makes it the present. 0 or -ENOMEM: nothing
+ * changed. */
+int sched_tell(struct sched *s, uint64_t now_ns, int hold_below);
+
+/* ---- begin.c: where others keep out while a tenant's launch does not arrive ---- */
 /* Ahead of the others: for whom. */
 void sched_doors_find(struct sched *s);
 /* Takes the SM from what the launch may use, where somebody else needs it. */
