@@ -81,6 +81,8 @@ static int run(struct cli *c)
 	}
 	r = -read_all(&config, c);
 	if (cli_has(c, "check-config")) {
+		if (r == CLI_OK && policy_check(&config) < 0)
+			r = CLI_FAILED;
 		if (c->json)
 			printf("{\n  \"schema\": 1,\n  \"command\": \"heddled\",\n  \"ok\": "
 			       "%s\n}\n",

@@ -38,9 +38,9 @@ static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 
 /* How many of it there are says when those that lost their SMs have left. A launch that does not
  * fill what it keeps (near its end) shows nothing. */
-static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t n_sms)
+static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
 {
-	uint32_t may_stay = n_sms * s->workers_per_sm + 1; /* the relay stays wherever it is */
+	uint32_t may_stay = workers + 1; /* the relay stays wherever it is */
 
 	s->may_stay = may_stay;
 	if (!s->workers_per_sm || __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay)
@@ -95,7 +95,7 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		give_up(d, s, w, a->first);
 		break;
 	case SCHED_SHRINK:
-		shrink(d, s, w, a->n_sms);
+		shrink(d, s, w, a->workers);
 		break;
 	case SCHED_GRANT:
 		/* Unless all are known to have left, some workers may have met the zeros and left
@@ -120,14 +120,20 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		d, a->first && a->type == SCHED_PREEMPT ? "wait" : names[a->type], s, a->n_sms);
 }
 
+/* No SM has a bound. */
+static bool is_free(const uint8_t quota[CTL_MAX_SMS])
+{
+	return quota[0] == CTL_NO_QUOTA && memcmp(quota, quota + 1, CTL_MAX_SMS - 1) == 0;
+}
+
 /* One word for all launches that are still to come. */
-static void apply_begin(struct hd *d, struct hd_tenant *t, uint32_t n_sms)
+static void apply_begin(struct hd *d, struct hd_tenant *t)
 {
 	struct ctl_tenant *b = &t->page->begin;
 	uint8_t quota[CTL_MAX_SMS];
 
 	sched_begin_quotas(t->device->sched, t->sched, quota);
-	t->begin = n_sms == t->device->n_sms ? 0 : ++t->begins ? t->begins : ++t->begins;
+	t->begin = is_free(quota) ? 0 : ++t->begins ? t->begins : ++t->begins;
 	ctl_tell(b->quota, &b->word, t->begin, quota);
 	hd_event_tenant(d, "begin", t);
 }
@@ -174,7 +180,7 @@ void hd_apply(struct hd *d, struct hd_device *dev)
 		any = true;
 		t->seq |= news_of(d, dev, a.type);
 		if (a.type == SCHED_BEGIN)
-			apply_begin(d, t, a.n_sms);
+			apply_begin(d, t);
 		else if (a.launch)
 			apply_launch(d, &a);
 		else

@@ -112,9 +112,14 @@ static int set_policy(struct hd_config *c, const char *value)
 {
 	const struct sched_policy *p = sched_policy_find(value);
 
-	if (p)
-		c->policy = p;
-	return p ? 0 : -EINVAL;
+	/* What a path names is loaded when all is read (policies.c). */
+	if (strchr(value, '/'))
+		return set_text(c->policy_file, sizeof(c->policy_file), value);
+	if (!p)
+		return -EINVAL;
+	c->policy = p;
+	c->policy_file[0] = 0;
+	return 0;
 }
 
 static int set_opaque(struct hd_config *c, const char *value)
@@ -143,31 +148,32 @@ static int set_group(char ret[64], const char *value)
 }
 
 /* Key, the values that it may have, and what sets it in c. */
-#define KEYS(KEY)                                                                                \
-	KEY(policy, "hpf|ffs|none", set_policy(c, value))                                        \
-	KEY(max_overhead, "percent", set_percent(&c->overhead_permille, value))                  \
-	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                \
-	KEY(mps_stays, "on|off", set_bool(&c->mps_stays, value, "on", "off"))                    \
-	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))   \
-	KEY(within_tenant, "together|srt", set_bool(&c->within_srt, value, "srt", "together"))   \
-	KEY(extra_sms, "SMs", set_number32(&c->extra_sms, value, CTL_MAX_SMS))                   \
-	KEY(opaque_us, "us", set_opaque(c, value))                                               \
-	KEY(opaque_hold_us, "us", set_number(&c->opaque_hold_ns, value, 10000000, 1000))         \
-	KEY(gates, "on|off", set_bool(&c->gates, value, "on", "off"))                            \
-	KEY(max_tenants, "number", set_number32(&c->max_tenants, value, SERVER_CONNS))           \
-	KEY(user_tenants, "number", set_number32(&c->user_tenants, value, SERVER_CONNS))         \
-	KEY(user_devices, "number", set_number32(&c->user_devices, value, HD_DEVICES))           \
-	KEY(user_connections, "number", set_number32(&c->user_connections, value, SERVER_CONNS)) \
-	KEY(silence_ms, "ms", set_time(&c->silence_ns, value))                                   \
-	KEY(min_managed_us, "us", set_number(&c->min_managed_ns, value, 4000000, 1000))          \
-	KEY(latency_us, "us", set_number(&c->latency_ns, value, 1000000, 1000))                  \
-	KEY(linger_max_us, "us", set_number(&c->linger_max_ns, value, 1000000, 1000))            \
-	KEY(spin_us, "us|auto", set_spin(c, value))                                              \
-	KEY(grace_us, "us", set_number(&c->grace_ns, value, 10000000, 1000))                     \
-	KEY(standstill_ms, "ms", set_time(&c->still_ns, value))                                  \
-	KEY(log, "error|warning|info|debug", set_level(c, value))                                \
-	KEY(socket, "path", set_text(c->socket, sizeof(c->socket), value))                       \
-	KEY(group, "group", set_group(c->group, value))                                          \
+#define KEYS(KEY)                                                                                  \
+	KEY(policy, "hpf|ffs|none|./FILE", set_policy(c, value))                                   \
+	KEY(policy_options, "text", set_text(c->policy_options, sizeof(c->policy_options), value)) \
+	KEY(max_overhead, "percent", set_percent(&c->overhead_permille, value))                    \
+	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                  \
+	KEY(mps_stays, "on|off", set_bool(&c->mps_stays, value, "on", "off"))                      \
+	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))     \
+	KEY(within_tenant, "together|srt", set_bool(&c->within_srt, value, "srt", "together"))     \
+	KEY(extra_sms, "SMs", set_number32(&c->extra_sms, value, CTL_MAX_SMS))                     \
+	KEY(opaque_us, "us", set_opaque(c, value))                                                 \
+	KEY(opaque_hold_us, "us", set_number(&c->opaque_hold_ns, value, 10000000, 1000))           \
+	KEY(gates, "on|off", set_bool(&c->gates, value, "on", "off"))                              \
+	KEY(max_tenants, "number", set_number32(&c->max_tenants, value, SERVER_CONNS))             \
+	KEY(user_tenants, "number", set_number32(&c->user_tenants, value, SERVER_CONNS))           \
+	KEY(user_devices, "number", set_number32(&c->user_devices, value, HD_DEVICES))             \
+	KEY(user_connections, "number", set_number32(&c->user_connections, value, SERVER_CONNS))   \
+	KEY(silence_ms, "ms", set_time(&c->silence_ns, value))                                     \
+	KEY(min_managed_us, "us", set_number(&c->min_managed_ns, value, 4000000, 1000))            \
+	KEY(latency_us, "us", set_number(&c->latency_ns, value, 1000000, 1000))                    \
+	KEY(linger_max_us, "us", set_number(&c->linger_max_ns, value, 1000000, 1000))              \
+	KEY(spin_us, "us|auto", set_spin(c, value))                                                \
+	KEY(grace_us, "us", set_number(&c->grace_ns, value, 10000000, 1000))                       \
+	KEY(standstill_ms, "ms", set_time(&c->still_ns, value))                                    \
+	KEY(log, "error|warning|info|debug", set_level(c, value))                                  \
+	KEY(socket, "path", set_text(c->socket, sizeof(c->socket), value))                         \
+	KEY(group, "group", set_group(c->group, value))                                            \
 	KEY(privileged_group, "group", set_group(c->privileged_group, value))
 
 #define SETTER(name, values, call)                                    \
@@ -214,7 +220,8 @@ void config_explain(int error, const char *key, const char *value, char *buf, si
 		snprintf(buf, size, "%s: this system has no group '%s'", key, value);
 	} else if (strchr(k->values, '|')) {
 		snprintf(buf, size, "%s: '%s' is not one of %s", key, value, k->values);
-	} else if (strcmp(k->values, "path") == 0 || strcmp(k->values, "group") == 0) {
+	} else if (strcmp(k->values, "path") == 0 || strcmp(k->values, "group") == 0 ||
+		   strcmp(k->values, "text") == 0) {
 		snprintf(buf, size, "%s: too long", key);
 	} else {
 		snprintf(

@@ -24,6 +24,8 @@ struct hd_config {
 			      HD_SPIN_AUTO: where waking turns out to be slow */
 	char socket[108], group[64], privileged_group[64], mps_pipe[108];
 	char events[4096];
+	char policy_file[4096];    /* of other people's policy (policies.h); "": one of ours */
+	char policy_options[1024]; /* what it is given */
 };
 
 #endif

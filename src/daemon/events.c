@@ -78,6 +78,7 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "total", r->total);
 	json_uint(j, "finished", r->info.finished);
 	json_uint(j, "sms", r->sms);
+	json_uint(j, "workers", r->info.workers);
 	json_uint(j, "preemptions", r->preemptions);
 	json_uint(j, "seq", r->seq);
 	json_uint(j, "present", r->present);

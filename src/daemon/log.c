@@ -6,13 +6,17 @@
 #include "daemon.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LIMIT_NS    1000000000u
 #define LIMIT_LINES 20u
+
+#define LINE_MAX_BYTES 8192 /* a path and what is wrong with it */
 
 static uint32_t most = HD_LOG_INFO;
 static const char *const words[] = {"error", "warning", "info", "debug"};
@@ -55,26 +59,50 @@ const char *hd_priority_name(int priority, char *buf)
 	return buf;
 }
 
-void hd_log_at(enum hd_log_level level, const char *fmt, ...)
+/* A whole line, with its end; its length. */
+static size_t format_line(
+	char ret[LINE_MAX_BYTES], enum hd_log_level level, const char *fmt, va_list ap)
 {
 	static const char *const journal[] = {"<3>", "<4>", "<6>", "<7>"};
-	bool to_journal = getenv("JOURNAL_STREAM") != NULL;
-	char line[1024];
+	int n;
+
+	if (getenv("JOURNAL_STREAM"))
+		n = snprintf(ret, LINE_MAX_BYTES, "%s", journal[level]);
+	else
+		n = snprintf(ret, LINE_MAX_BYTES, "heddled: %s%s",
+			level < HD_LOG_INFO ? words[level] : "", level < HD_LOG_INFO ? ": " : "");
+	vsnprintf(ret + n, LINE_MAX_BYTES - 1 - (size_t)n, fmt, ap);
+	/* Names come from outside: nothing may look like a second line. */
+	for (char *c = ret; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
+	}
+	return strlen(strcat(ret, "\n"));
+}
+
+void hd_log_at(enum hd_log_level level, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
 	va_list ap;
 
 	if (level > most)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	format_line(line, level, fmt, ap);
 	va_end(ap);
-	/* Names come from outside: nothing may look like a second line. */
-	for (char *c = line; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
-	}
-	if (to_journal)
-		fprintf(stderr, "%s%s\n", journal[level], line);
-	else
-		fprintf(stderr, "heddled: %s%s%s\n", level < HD_LOG_INFO ? words[level] : "",
-			level < HD_LOG_INFO ? ": " : "", line);
+	fputs(line, stderr);
+}
+
+void hd_log_last(const char *fmt, ...)
+{
+	struct pollfd p = {.fd = 2, .events = POLLOUT};
+	char line[LINE_MAX_BYTES];
+	size_t n;
+	va_list ap;
+
+	va_start(ap, fmt);
+	n = format_line(line, HD_LOG_ERROR, fmt, ap);
+	va_end(ap);
+	if (poll(&p, 1, 0) == 1 && write(2, line, n) < 0)
+		return;
 }

@@ -14,6 +14,8 @@ enum hd_log_level { HD_LOG_ERROR, HD_LOG_WARNING, HD_LOG_INFO, HD_LOG_DEBUG };
 void hd_log_set_level(uint32_t level);
 int hd_log_level_parse(const char *word, uint32_t *ret); /* 0 or -EINVAL */
 void hd_log_at(enum hd_log_level level, const char *fmt, ...) HD_PRINTF(2, 3);
+/* An error, from any thread, ahead of _exit: takes no locks, and is lost where it would wait. */
+void hd_log_last(const char *fmt, ...) HD_PRINTF(1, 2);
 /* Of lines that others bring about as often as they like so many are logged a second. */
 struct hd_log_limit {
 	uint64_t since_ns;

@@ -74,12 +74,18 @@ static int open_server(struct server *s)
 		hd_log_at(HD_LOG_ERROR, "cannot listen on %s: %s", s->config->socket, strerror(-r));
 		return 1;
 	}
+	/* Once the lock says that no other heddled has the note. */
+	if (policy_choose(s->config, NULL, &s->policy) < 0) {
+		listen_close(s);
+		return 1;
+	}
 	mps_start(s);
 	r = hd_create(s->config, &io, &s->hd);
 	if (r < 0) {
 		hd_log_at(HD_LOG_ERROR, "%s%scannot start: %s", s->config->events,
 			s->config->events[0] ? ": " : "", strerror(-r));
 		mps_stop(s, false);
+		policy_unload(s->policy, false);
 		listen_close(s);
 		return 1;
 	}
@@ -97,6 +103,7 @@ static void close_server(struct server *s)
 	}
 	mps_stop(s, somebody);
 	hd_destroy(s->hd);
+	policy_unload(s->policy, false);
 }
 
 int heddled_serve(

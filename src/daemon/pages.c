@@ -212,8 +212,8 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	left = s->total - MIN(load64(&w->host.ticket), s->total);
 	present = load(&w->host.present);
 	sched_launch_state(dev->sched, d->now_ns, s->launch, &info);
-	want = MIN((uint64_t)info.n_sms * s->workers_per_sm, present + left);
-	if (info.n_sms >= dev->n_sms || present + 2 + want / 8 >= want)
+	want = MIN((uint64_t)info.workers, present + left);
+	if (info.workers >= dev->n_sms * s->workers_per_sm || present + 2 + want / 8 >= want)
 		return;
 	if (!s->seq) /* rounds answer words of its own */
 		hd_store_quotas(d, s);
@@ -229,7 +229,7 @@ static void came_back(struct hd *d, struct hd_slot *s, const struct wire_slot *w
 {
 	if (!s->granted_ns || load64(&w->host.ticket) == s->granted_ticket)
 		return;
-	sched_came_back(s->tenant->device->sched, d->now_ns - s->granted_ns);
+	sched_changed(s->tenant->device->sched, d->now_ns - s->granted_ns);
 	s->granted_ns = 0;
 }
 
@@ -251,6 +251,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	}
 	sched_idle(sched, d->now_ns, s->launch, load(&w->idle) != 0);
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
+	sched_started(sched, s->launch, load64(&w->host.ticket));
 	if (sched_state(s->launch) == LAUNCH_SHRINKING && load(&w->host.present) <= s->may_stay)
 		sched_shrunk(sched, d->now_ns, s->launch);
 	came_back(d, s, w);

@@ -20,15 +20,29 @@ static void name_what_stays(const struct server *s, const struct hd_config *now)
 			mps && socket ? ", " : "", socket ? "socket" : "");
 }
 
+/* The socket stays, and with it the note's place. */
+static int choose_policy(
+	const struct server *s, struct hd_config *io_now, struct policy_loaded **ret)
+{
+	struct hd_config here = *io_now;
+	int r;
+
+	memcpy(here.socket, s->config->socket, sizeof(here.socket));
+	r = policy_choose(&here, s->policy, ret);
+	io_now->policy = here.policy;
+	return r;
+}
+
 void server_reload(struct server *s)
 {
+	struct policy_loaded *policy = NULL;
 	struct hd_config now;
 	bool regroup;
 
 	if (!s->reread)
 		return;
 	notify("RELOADING=1\n");
-	if (s->reread(&now, s->reread_user) < 0) {
+	if (s->reread(&now, s->reread_user) < 0 || choose_policy(s, &now, &policy) < 0) {
 		hd_log_at(HD_LOG_ERROR, "the configuration stays as it was");
 		notify("READY=1\n");
 		return;
@@ -46,6 +60,9 @@ void server_reload(struct server *s)
 	if (regroup && !s->activated)
 		listen_give_rights(s->config);
 	hd_reconfigure(s->hd, s->config);
+	if (policy != s->policy)
+		policy_unload(s->policy, policy != NULL);
+	s->policy = policy;
 	hd_log_at(HD_LOG_INFO, "the configuration was read again: policy %s", now.policy->name);
 	notify("READY=1\n");
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Events: what tenants and launches did. Each only changes the books (FLEP, section 5.1: predicted,
- * waited and remaining time, brought up to date at arrival, preemption and finish) and marks that
- * there is something to decide. */
+/* The engine, its policy and its tenants: they come, change and go. Each event only changes the
+ * books and marks that there is something to decide. */
 #include "engine.h"
+#include "foreign.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +35,21 @@ static void fill_options(struct sched_options *o)
 	set_default32(&o->overhead_permille, 100);
 }
 
+/* A policy's state; NULL: it keeps none. False: out of memory. */
+static bool policy_begin(struct sched *s, const struct sched_policy *p, void **ret)
+{
+	*ret = p->foreign ? foreign_create(s, p->foreign) : p->create ? p->create() : NULL;
+	return *ret || (!p->foreign && !p->create);
+}
+
+static void policy_end(struct sched *s)
+{
+	if (s->policy->foreign)
+		foreign_destroy(s->policy->foreign, s->policy_state);
+	else if (s->policy->destroy)
+		s->policy->destroy(s->policy_state);
+}
+
 int sched_create(
 	const struct sched_options *o, const struct sched_policy *policy, struct sched **ret)
 {
@@ -46,33 +61,36 @@ int sched_create(
 	if (!s)
 		return -ENOMEM;
 	s->profile = calloc(1, sizeof(*s->profile));
-	s->policy_state = policy->create ? policy->create() : NULL;
-	if (!s->profile || (policy->create && !s->policy_state)) {
+	s->o = *o;
+	fill_options(&s->o);
+	if (!s->profile || !policy_begin(s, policy, &s->policy_state)) {
 		free(s->profile);
 		free(s);
 		return -ENOMEM;
 	}
-	s->o = *o;
 	s->policy = policy;
 	s->deadline_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < o->n_sms; i++)
 		sms_add(&s->all, i);
-	fill_options(&s->o);
+	s->everywhere = quota_of(&s->all);
 	*ret = s;
 	return 0;
 }
 
-/* Without memory for another one's state the old one goes on. */
+/* Without memory for another one's state the old one goes on; but one of other people's may be
+ * gone then: none instead. */
 static void change_policy(struct sched *s, const struct sched_policy *p)
 {
 	void *state = NULL;
 
 	if (p == s->policy)
 		return;
-	if (p->create && !(state = p->create()))
-		return;
-	if (s->policy->destroy)
-		s->policy->destroy(s->policy_state);
+	if (!policy_begin(s, p, &state)) {
+		if (!s->policy->foreign)
+			return;
+		p = &sched_policy_none;
+	}
+	policy_end(s);
 	s->policy = p;
 	s->policy_state = state;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
@@ -103,8 +121,7 @@ void sched_destroy(struct sched *s)
 		return;
 	while (s->tenants)
 		sched_leave(s, 0, s->tenants);
-	if (s->policy->destroy)
-		s->policy->destroy(s->policy_state);
+	policy_end(s);
 	VEC_FREE(&s->view);
 	VEC_FREE(&s->shares);
 	VEC_FREE(&s->actions);
@@ -133,7 +150,7 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 		.need_sms = s->o.n_sms,
 	};
 	t->share = (struct sched_share){.tenant = tenant, .weight = weight, .priority = priority};
-	t->begin = s->all;
+	t->begin = s->everywhere;
 	t->turn = sched_last_turn(s, priority);
 	t->opaque.kind = SCHED_OPAQUE;
 	t->linger.kind = SCHED_LINGER;
@@ -145,6 +162,24 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	s->dirty = true;
 	*ret = t;
 	return 0;
+}
+
+void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
+{
+	sched_serve(s, now_ns);
+	sched_drop_all(s, &t->arrived);
+	sched_drop_all(s, &t->submitted);
+	sched_drop_all(s, &t->native);
+	for (size_t i = s->next_action; i < s->actions.len; i++) {
+		if (s->actions.at[i].tenant == t)
+			s->actions.at[i].tenant = NULL;
+	}
+	*(t->prev ? &t->prev->next : &s->tenants) = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	s->stats.tenants--;
+	s->dirty = true;
+	free(t);
 }
 
 void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
@@ -166,359 +201,6 @@ void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight)
 		l->k.weight = weight;
 	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
 		l->k.weight = weight;
-	s->dirty = true;
-}
-
-uint64_t sched_service(const struct sched_tenant *t)
-{
-	return t->share.service_ns;
-}
-
-void sched_serve(struct sched *s, uint64_t now_ns)
-{
-	uint64_t passed = now_ns > s->served_ns ? now_ns - s->served_ns : 0;
-	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
-
-	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
-		if (leaving ? t->n_leave > 0 : t->n_there || t->opaque_active)
-			t->share.service_ns += passed;
-	}
-	s->served_ns = MAX(s->served_ns, now_ns);
-}
-
-static struct sched_launches *list_of(struct sched_launch *l)
-{
-	return launch_is(l->state, LAUNCH_SUBMITTED) ? &l->tenant->submitted
-	       : launch_is(l->state, LAUNCH_ARRIVED) ? &l->tenant->arrived
-	       : launch_is(l->state, LAUNCH_ASTRAY)  ? &l->tenant->native
-						     : NULL;
-}
-
-/* In the order of ids. */
-static void put_in(struct sched_launches *list, struct sched_launch *l)
-{
-	struct sched_launch *after = list->last;
-
-	while (after && after->k.id > l->k.id)
-		after = after->prev;
-	l->prev = after;
-	l->next = after ? after->next : list->first;
-	*(l->next ? &l->next->prev : &list->last) = l;
-	*(after ? &after->next : &list->first) = l;
-}
-
-static void take_out(struct sched_launches *list, struct sched_launch *l)
-{
-	*(l->prev ? &l->prev->next : &list->first) = l->next;
-	*(l->next ? &l->next->prev : &list->last) = l->prev;
-}
-
-/* Nobody shall act on what was decided for it. */
-static void withdraw_actions(struct sched *s, const struct sched_launch *l)
-{
-	for (size_t i = s->next_action; i < s->actions.len; i++) {
-		if (s->actions.at[i].launch == l)
-			s->actions.at[i].tenant = NULL;
-	}
-}
-
-bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
-{
-	struct sched_launches *was = list_of(l), *list;
-	struct sched_tenant *t = l->tenant;
-	enum launch_state from = l->state;
-	bool legal = launch_to(&l->state, s->n_in, to);
-
-	list = list_of(l);
-	if (was != list && was)
-		take_out(was, l);
-	if (was != list && list)
-		put_in(list, l);
-	t->n_submitted_of[l->stream_priority] += list == &t->submitted;
-	t->n_submitted_of[l->stream_priority] -= was == &t->submitted;
-	t->n_there += launch_is(l->state, LAUNCH_THERE);
-	t->n_there -= launch_is(from, LAUNCH_THERE);
-	t->n_leave += launch_is(l->state, LAUNCH_LEAVES);
-	t->n_leave -= launch_is(from, LAUNCH_LEAVES);
-	if (l->state == LAUNCH_NEXT)
-		t->head = l;
-	else if (t->head == l)
-		t->head = NULL;
-	if (!legal) {
-		l->refused_from = from;
-		l->refused_to = to;
-		withdraw_actions(s, l);
-		s->dirty = true;
-	}
-	return legal;
-}
-
-static void drop_launch(struct sched *s, struct sched_launch *l)
-{
-	sched_to(s, l, LAUNCH_NONE);
-	l->tenant->n_launches--;
-	s->stats.launches--;
-	withdraw_actions(s, l);
-	free(l);
-}
-
-static void drop_all(struct sched *s, struct sched_launches *list)
-{
-	while (list->first)
-		drop_launch(s, list->first);
-}
-
-void sched_leave(struct sched *s, uint64_t now_ns, struct sched_tenant *t)
-{
-	sched_serve(s, now_ns);
-	drop_all(s, &t->arrived);
-	drop_all(s, &t->submitted);
-	drop_all(s, &t->native);
-	for (size_t i = s->next_action; i < s->actions.len; i++) {
-		if (s->actions.at[i].tenant == t)
-			s->actions.at[i].tenant = NULL;
-	}
-	*(t->prev ? &t->prev->next : &s->tenants) = t->next;
-	if (t->next)
-		t->next->prev = t->prev;
-	s->stats.tenants--;
-	s->dirty = true;
-	free(t);
-}
-
-static uint32_t clamp_workers(uint64_t n)
-{
-	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
-}
-
-/* How many blocks an SM holds at once. */
-static uint32_t workers_per_sm(const struct sched_options *o, const struct sched_launch_info *i)
-{
-	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
-
-	if (i->workers_per_sm)
-		return clamp_workers(i->workers_per_sm);
-	if (i->threads)
-		n = MIN(n, o->threads_per_sm / i->threads);
-	if (regs)
-		n = MIN(n, o->regs_per_sm / regs);
-	if (i->shared_bytes)
-		n = MIN(n, o->shared_per_sm / i->shared_bytes);
-	return clamp_workers(n);
-}
-
-static bool is_known(const struct sched_launches *list, uint64_t id)
-{
-	for (const struct sched_launch *l = list->last; l && l->k.id >= id; l = l->prev) {
-		if (l->k.id == id)
-			return true;
-	}
-	return false;
-}
-
-int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
-	const struct sched_launch_info *info, struct sched_launch **ret)
-{
-	struct sched_launch *l;
-
-	if (info->total == 0)
-		return -EINVAL;
-	if (t->n_launches >= s->o.max_launches)
-		return -ENOSPC;
-	if (is_known(&t->arrived, info->id) || is_known(&t->submitted, info->id) ||
-		is_known(&t->native, info->id))
-		return -EEXIST;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	l->tenant = t;
-	l->user = info->user;
-	l->device_sms = s->o.n_sms;
-	l->shared_bytes = info->shared_bytes;
-	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
-	l->submit_ns = l->since_ns = now_ns;
-	l->k = (struct sched_kernel){
-		.kind = SCHED_MANAGED,
-		.tenant = t->id,
-		.id = info->id,
-		.order = s->order++,
-		.priority = t->priority,
-		.weight = t->weight,
-		.kernel = info->kernel,
-		.total = info->total,
-		.threads = info->threads,
-		.workers_per_sm = workers_per_sm(&s->o, info),
-		.predicted_ns = profile_predict(
-			s->profile, info->kernel, info->total, info->threads, info->shared_bytes),
-		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
-	};
-	l->k.remaining_ns = l->k.predicted_ns;
-	sched_to(s, l, LAUNCH_QUEUED);
-	t->n_launches++;
-	s->stats.launches++;
-	s->dirty = true;
-	*ret = l;
-	return 0;
-}
-
-static uint64_t remaining(const struct sched_launch *l)
-{
-	uint64_t left = l->k.total - l->k.finished;
-	double ns;
-
-	/* From finished blocks, not from elapsed time. */
-	if (l->k.predicted_ns != SCHED_UNKNOWN)
-		ns = (double)l->k.predicted_ns * (double)left / (double)l->k.total;
-	else if (l->k.finished)
-		ns = (double)l->ran_ns * (double)left / (double)l->k.finished;
-	else
-		return SCHED_UNKNOWN;
-	return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
-}
-
-/* In time on the whole device: what passed on half of the SMs that it could use counts half. */
-static uint64_t ran(const struct sched_launch *l, uint64_t passed)
-{
-	uint64_t can_use = (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
-	uint32_t has = sms_count(&l->allowed);
-
-	if (launch_is(l->state, LAUNCH_LEAVES) || has >= MIN(can_use, l->device_sms))
-		return passed;
-	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
-}
-
-void sched_account(struct sched_launch *l, uint64_t now_ns)
-{
-	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
-
-	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE)
-		l->ran_ns += ran(l, passed);
-	else if (l->state != LAUNCH_QUEUED)
-		l->k.waited_ns += passed;
-	l->since_ns = MAX(l->since_ns, now_ns);
-	l->k.remaining_ns = remaining(l);
-}
-
-static bool is_there(const struct sched_tenant *t)
-{
-	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
-		if (l->state != LAUNCH_WAITING)
-			return true;
-	}
-	return t->opaque_active || t->native.first;
-}
-
-void sched_number(const struct sched *s, struct sched_tenant *t)
-{
-	bool others = false;
-
-	if (is_there(t))
-		return;
-	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
-		others |= o != t && is_there(o);
-	t->renumbered = s->o.renumbers && others;
-}
-
-void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
-{
-	sched_serve(s, now_ns);
-	if (!launch_is(l->state, LAUNCH_SUBMITTED))
-		return;
-	sched_account(l, now_ns);
-	sched_number(s, l->tenant);
-	/* What was decided for it meanwhile is told now, where it is something else. */
-	l->allowed = began == SCHED_BEGAN_FREE   ? s->all
-		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
-						 : (struct sms){0};
-	sched_to(s, l,
-		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
-		: sms_any(&l->allowed)       ? LAUNCH_RUNNING
-					     : LAUNCH_HELD);
-	l->tenant->late = false;
-	s->dirty = true;
-}
-
-void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
-{
-	(void)s;
-	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
-}
-
-void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
-{
-	if (l->idle == idle)
-		return;
-	l->idle = idle;
-	l->came_on_ns = now_ns;
-	s->dirty = true;
-}
-
-/* What others wait for when they are given its SMs, and what it takes to be back on them. */
-static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
-{
-	if (!l->preempt_ns)
-		return;
-	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
-	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
-	l->preempt_ns = 0;
-}
-
-void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
-{
-	sched_serve(s, now_ns);
-	sched_account(l, now_ns);
-	if (!launch_is(l->state, LAUNCH_LEAVES))
-		return;
-	sched_to(s, l, LAUNCH_WAITING);
-	s->left_ns = now_ns;
-	s->dirty = true;
-	learn_cost(s, now_ns, l);
-}
-
-void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
-{
-	if (l->state != LAUNCH_SHRINKING)
-		return;
-	sched_to(s, l, LAUNCH_RUNNING);
-	learn_cost(s, now_ns, l);
-}
-
-#define CHANGE_MAX_NS 20000000u /* what took longer was kept from the device by something else */
-#define CHANGE_PART   8         /* of the mean that a sample replaces */
-
-void sched_came_back(struct sched *s, uint64_t after_ns)
-{
-	uint64_t ns = MIN(after_ns, CHANGE_MAX_NS);
-
-	s->change_ns =
-		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
-}
-
-void sched_absent(struct sched *s, struct sched_launch *l)
-{
-	bool leaves = launch_is(l->state, LAUNCH_LEAVES);
-
-	if (!leaves && l->state != LAUNCH_SHRINKING)
-		return;
-	sched_to(s, l, leaves ? LAUNCH_WAITING : LAUNCH_RUNNING);
-	l->preempt_ns = 0;
-	s->dirty |= leaves;
-}
-
-void sched_end(
-	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
-{
-	sched_serve(s, now_ns);
-	sched_account(l, now_ns);
-	if (completed) {
-		profile_learn(s->profile, l->k.kernel, l->k.total, l->k.threads, l->shared_bytes,
-			ran_ns && !l->preemptions ? ran_ns : l->ran_ns);
-		/* A completed launch proves that its tenant's streams move. */
-		l->tenant->late = false;
-	}
-	l->tenant->starved = false;
-	l->tenant->linger_sms = l->reserved;
-	drop_launch(s, l);
 	s->dirty = true;
 }
 
@@ -552,124 +234,4 @@ void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns)
 {
 	t->copied_ns = first_ns;
 	t->last_copy_ns = last_ns;
-}
-
-void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
-{
-	profile_learn(
-		s->profile, info->kernel, info->total, info->threads, info->shared_bytes, ran_ns);
-}
-
-void *sched_tenant_user(const struct sched_tenant *t)
-{
-	return t->user;
-}
-
-void *sched_launch_user(const struct sched_launch *l)
-{
-	return l->user;
-}
-
-static void quotas_of(const struct sched *s, const struct sms *sms, bool renumbered,
-	uint8_t ret_quota[CTL_MAX_SMS])
-{
-	uint32_t count = sms_count(sms);
-	bool all = count == s->o.n_sms;
-
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++) {
-		bool may = i >= s->o.n_sms ? all : renumbered ? i < count : sms_has(sms, i);
-
-		ret_quota[i] = may ? CTL_NO_QUOTA : 0;
-	}
-}
-
-/* What it may use; of one that is only submitted: what it would begin with. */
-static const struct sms *sched_allowed(const struct sched_launch *l)
-{
-	return l->state == LAUNCH_QUEUED ? &l->tenant->begin : &l->allowed;
-}
-
-void sched_quotas(
-	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS])
-{
-	quotas_of(s, sched_allowed(l), l->tenant->renumbered, ret_quota);
-}
-
-void sched_begin_quotas(
-	const struct sched *s, const struct sched_tenant *t, uint8_t ret_quota[CTL_MAX_SMS])
-{
-	/* By then nothing is left of the launch before, as a rule (streams side by side: it is),
-	 * and SMs are numbered anew. */
-	quotas_of(s, &t->begin, s->o.renumbers, ret_quota);
-}
-
-enum launch_state sched_state(const struct sched_launch *l)
-{
-	return l->state;
-}
-
-void sched_refused(
-	const struct sched_launch *l, enum launch_state *ret_from, enum launch_state *ret_to)
-{
-	*ret_from = l->refused_from;
-	*ret_to = l->refused_to;
-}
-
-uint32_t sched_count(const struct sched *s, enum launch_state state)
-{
-	return s->n_in[state];
-}
-
-void sched_launch_state(
-	struct sched *s, uint64_t now_ns, const struct sched_launch *l, struct sched_info *ret)
-{
-	struct sched_launch now = *l; /* looking changes nothing */
-	const struct sms *allowed = sched_allowed(l);
-
-	(void)s;
-	sched_account(&now, now_ns);
-	*ret = (struct sched_info){
-		.state = l->state,
-		.preemptions = l->preemptions,
-		.n_sms = sms_count(allowed),
-		.predicted_ns = now.k.predicted_ns,
-		.waited_ns = now.k.waited_ns,
-		.remaining_ns = now.k.remaining_ns,
-		.ran_ns = now.ran_ns,
-		.cost_ns = now.k.cost_ns,
-		.finished = now.k.finished,
-	};
-}
-
-void sched_stats(const struct sched *s, struct sched_stats *ret)
-{
-	*ret = s->stats;
-}
-
-static uint64_t soonest(uint64_t least, uint64_t now_ns, const struct sched_launch *l)
-{
-	struct sched_launch now = *l;
-
-	if (!sms_any(&l->allowed))
-		return least;
-	sched_account(&now, now_ns);
-	return MIN(least, now.k.remaining_ns);
-}
-
-uint64_t sched_soonest(const struct sched *s, uint64_t now_ns)
-{
-	uint64_t least = SCHED_UNKNOWN;
-
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
-		for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
-			least = soonest(least, now_ns, l);
-		if (t->head)
-			least = soonest(least, now_ns, t->head);
-	}
-	return least;
-}
-
-bool sched_contended(const struct sched *s)
-{
-	return s->contended;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The engine's own state, shared by engine.c (events) and decide.c (decisions). */
+/* The engine's own state, and what its files have of each other. */
 #ifndef HEDDLE_SCHED_ENGINE_H
 #define HEDDLE_SCHED_ENGINE_H
 
 #include "launch_state.h"
 #include "profile.h"
+#include "quota.h"
 #include "sched.h"
-#include "sms.h"
 
 #define SCHED_STREAM_RANKS 16
 
@@ -17,16 +17,18 @@ struct sched_launch {
 	struct sched_launch *prev, *next; /* in its list */
 	struct sched_tenant *tenant;
 	void *user;
-	uint32_t shared_bytes, stream_priority, device_sms;
+	uint32_t regs, shared_bytes, stream_priority, device_sms;
 	enum launch_state state;                    /* sched_to alone changes it */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
 	/* What it may use; some SM if it is in LAUNCH_HAS_SMS, every SM of a native one. NEXT: what
 	 * it would begin with. QUEUED: what it would have begun with when it was NEXT, or none. */
-	struct sms allowed;
-	struct sms reserved, next_allowed;
+	struct quota allowed, next_allowed;
+	struct sms reserved;
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
+	uint64_t sm_ns;       /* SM time, from the SMs that it had and could use */
+	uint64_t started;     /* blocks that have begun */
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool idle;     /* a pool of tasks that has none */
@@ -51,6 +53,7 @@ struct sched_tenant {
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
 	struct sched_kernel opaque, linger;          /* pseudo launches */
 	struct sched_share share;                    /* as the policy sees it */
+	uint64_t sm_ns;                              /* of launches that are gone */
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
 	void *user;
 	uint32_t id, weight, n_launches;
@@ -73,8 +76,8 @@ struct sched_tenant {
 	uint64_t busy_since_ns, copied_ns, last_copy_ns;
 	uint32_t copies; /* how sure it is that a copy comes right behind its work */
 	uint64_t linger_until_ns;
-	struct sms linger_sms;        /* what its work had reserved last */
-	struct sms begin, next_begin; /* what its launches begin with */
+	struct sms linger_sms;          /* what its work had reserved last */
+	struct quota begin, next_begin; /* what its launches begin with */
 	/* turns.c */
 	uint64_t turn;       /* among equals of which one stands still: smaller goes first */
 	uint64_t awaited_ns; /* since when an equal has waited for it; 0: none does */
@@ -85,7 +88,7 @@ struct sched_tenant {
 	bool still, in_turns, has_lane, waits;
 	/* In the present decision: of the lowest lane, and what that lane may use. */
 	const struct sched_launch *best;
-	struct sms best_avail;
+	struct quota best_avail;
 };
 
 struct sched {
@@ -101,6 +104,7 @@ struct sched {
 	uint64_t change_ns; /* moving mean of what a change of launches took; 0: none was seen */
 	uint64_t decided;   /* launches of a smaller order were there when it was last decided */
 	struct sms all;
+	struct quota everywhere;            /* no bound on any SM */
 	const struct sched_tenant *door[2]; /* late tenants of the highest priorities */
 	uint64_t left_ns;                   /* turns.c: when somebody was last on the way out */
 	bool dirty, contended;
@@ -111,19 +115,62 @@ struct sched {
 	size_t next_action;
 };
 
+/* ---- launches.c ---- */
 /* The one way to change a launch's state: moves it to the list and the count of its new state. An
  * illegal transition makes it STRAY, and asks for a decision; false then. */
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to);
-/* Brings what each tenant has had of the device up to now: before anything changes. */
-void sched_serve(struct sched *s, uint64_t now_ns);
-/* Brings waited, ran and remaining up to now. */
-void sched_account(struct sched_launch *l, uint64_t now_ns);
+/* Forgets all launches of a list. */
+void sched_drop_all(struct sched *s, struct sched_launches *list);
 /* Something of the tenant's comes to the device: whose numbers it has from then on. */
 void sched_number(const struct sched *s, struct sched_tenant *t);
 static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 {
 	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k) : NULL;
 }
+
+/* ---- account.c ---- */
+/* Brings what each tenant has had of the device up to now: before anything changes. */
+void sched_serve(struct sched *s, uint64_t now_ns);
+/* Brings waited, ran and remaining up to now. */
+void sched_account(struct sched_launch *l, uint64_t now_ns);
+
+/* ---- gather.c ---- */
+/* Fills s->view with what competes, and s->shares. 0 or -ENOMEM. */
+int sched_gather(struct sched *s, uint64_t now_ns);
+/* Appends to s->view, without an answer yet. False: out of memory. */
+bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
+/* The tenant's oldest launch, while none has arrived; NULL: one has, or it is late. */
+struct sched_launch *sched_arriving(const struct sched_tenant *t);
+/* It has come since the last decision. */
+bool sched_is_new(const struct sched *s, const struct sched_launch *l);
+
+/* ---- pauses.c ---- */
+/* The tenant has work again. */
+void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns);
+/* Appends the tenant's pseudo launch to s->view, if it pays to wait for the end of its pause.
+ * False: out of memory. */
+bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
+
+/* ---- lanes.c ---- */
+/* Asks a policy of the engine's own, and sets what each launch and tenant gets: next_allowed,
+ * next_begin, share.held; lowers deadline_ns. Behind sched_gather. *ret_hold_below as in struct
+ * sched_view. 0 or -ENOMEM. (foreign.h: the same of other people's.) */
+int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below);
+
+/* ---- tell.c ---- */
+/* Appends actions for what differs from before, and makes it the present. 0 or -ENOMEM: nothing
+ * changed. */
+int sched_tell(struct sched *s, uint64_t now_ns, int hold_below);
+
+/* ---- begin.c: where others keep out while a tenant's launch does not arrive ---- */
+/* Ahead of the others: for whom. */
+void sched_doors_find(struct sched *s);
+/* Takes the SM from what the launch may use, where somebody else needs it. */
+void sched_door_leave(
+	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
+/* Sets what launches begin with that arrive after this decision: what the tenant's best one has,
+ * and all that is left over where it has none. */
+void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, struct quota left);
 
 /* ---- turns.c ---- */
 /* Ahead of the policy: who stands still, and whose turn it is. */

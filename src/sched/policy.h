@@ -78,8 +78,12 @@ struct sched_view {
 	int hold_below;
 };
 
+struct sched_foreign;
 struct sched_policy {
 	const char *name;
+	/* A policy of other people's, which is asked instead of the functions below; by_shares is
+	 * true. NULL: one of the engine's own. */
+	struct sched_foreign *foreign;
 	/* Shares of time, not priorities, decide among tenants: whoever has its turn may be waited
 	 * for at the cost of any other, and equals need no turns of the engine's (turns.c). */
 	bool by_shares;

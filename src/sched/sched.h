@@ -67,13 +67,16 @@ enum sched_began {
 };
 void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began);
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
+/* So many of its blocks have begun, finished ones among them. When the last one has, a policy of
+ * other people's is asked, as it may have room for the next kernel. */
+void sched_started(struct sched *s, struct sched_launch *l, uint64_t started);
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
  * says so, or says absent: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* So long after it was granted SMs a launch was seen to go on: others' way out, the device's change
  * between programs, its own way back. Teaches what policies by shares reckon with. */
-void sched_came_back(struct sched *s, uint64_t after_ns);
+void sched_changed(struct sched *s, uint64_t after_ns);
 /* A pool of tasks has none (everybody goes first, and it is not one that gets nowhere). */
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
 /* Told to leave, or to shrink, but nobody was there who had to: none will be seen to leave. */
@@ -114,6 +117,7 @@ struct sched_action {
 	struct sched_tenant *tenant;
 	struct sched_launch *launch; /* NULL for BEGIN, HOLD and RELEASE */
 	uint32_t n_sms;              /* that the launch, or one that begins, may use now */
+	uint32_t workers;            /* that may stay on these; of a launch only */
 };
 
 /* 0; -ENOMEM: nothing decided, ask again. Nor is anything while sched_next has more. */
@@ -127,7 +131,7 @@ void *sched_tenant_user(const struct sched_tenant *t);
 /* struct sched_share: as of the last event with a time. */
 uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
-/* SMs that the device does not have: 0, unless it is all others. */
+/* A byte an SM (quota.h). SMs that the device does not have: 0, unless all others are the same. */
 void sched_quotas(
 	const struct sched *s, const struct sched_launch *l, uint8_t ret_quota[CTL_MAX_SMS]);
 /* What SCHED_BEGIN told. */
@@ -143,6 +147,7 @@ uint32_t sched_count(const struct sched *s, enum launch_state state);
 struct sched_info {
 	enum launch_state state;
 	uint32_t preemptions, n_sms;
+	uint32_t workers; /* that may stay on these SMs */
 	uint64_t predicted_ns, waited_ns, remaining_ns, ran_ns, cost_ns, finished;
 };
 void sched_launch_state(

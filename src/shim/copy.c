@@ -113,7 +113,7 @@ void copies_anew(void)
 		atomic_store_explicit(&copied, false, memory_order_relaxed);
 }
 
-/* Others hold back for it (decide.c). */
+/* Others hold back for it (sched/pauses.c). */
 static void note_copy(void)
 {
 	uint64_t now;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The books: what tenants have had of the device, and how long each launch waited, ran, and has
+ * left (FLEP, section 5.1). */
+#include "engine.h"
+
+void sched_serve(struct sched *s, uint64_t now_ns)
+{
+	uint64_t passed = now_ns > s->served_ns ? now_ns - s->served_ns : 0;
+	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
+
+	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
+		if (leaving ? t->n_leave > 0 : t->n_there || t->opaque_active)
+			t->share.service_ns += passed;
+	}
+	s->served_ns = MAX(s->served_ns, now_ns);
+}
+
+static uint64_t remaining(const struct sched_launch *l)
+{
+	uint64_t left = l->k.total - l->k.finished;
+	double ns;
+
+	/* From finished blocks, not from elapsed time. */
+	if (l->k.predicted_ns != SCHED_UNKNOWN)
+		ns = (double)l->k.predicted_ns * (double)left / (double)l->k.total;
+	else if (l->k.finished)
+		ns = (double)l->ran_ns * (double)left / (double)l->k.finished;
+	else
+		return SCHED_UNKNOWN;
+	return ns < 1e18 ? (uint64_t)ns : (uint64_t)1e18;
+}
+
+/* SMs that its whole grid can use. */
+static uint64_t sms_used(const struct sched_launch *l)
+{
+	return (l->k.total + l->k.workers_per_sm - 1) / l->k.workers_per_sm;
+}
+
+/* In time on the whole device: what passed on half of the SMs that it could use counts half. */
+static uint64_t ran(const struct sched_launch *l, uint64_t passed)
+{
+	uint64_t can_use = sms_used(l);
+	/* Exact where it is whole SMs. */
+	double has = (double)quota_workers(&l->allowed, l->k.workers_per_sm) / l->k.workers_per_sm;
+
+	if (launch_is(l->state, LAUNCH_LEAVES) || has >= (double)MIN(can_use, l->device_sms))
+		return passed;
+	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
+}
+
+void sched_account(struct sched_launch *l, uint64_t now_ns)
+{
+	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
+
+	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE) {
+		uint64_t ns = ran(l, passed);
+
+		l->ran_ns += ns;
+		l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
+	} else if (l->state != LAUNCH_QUEUED)
+		l->k.waited_ns += passed;
+	l->since_ns = MAX(l->since_ns, now_ns);
+	l->k.remaining_ns = remaining(l);
+}

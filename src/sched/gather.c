@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Gathers what competes for the device:
+ * - of a tenant's launches those that have arrived; while none has, the oldest submitted one counts
+ *   as about to, for a while (no worker of it can say that it is there as long as others fill the
+ *   device);
+ * - opaque work, as one pseudo launch a tenant. */
+#include "engine.h"
+
+#include <errno.h>
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/* Relays of those that are to make room for it stay where they are: the first blocks of their
+ * grids, which the hardware puts on the last SMs of a device that is empty. In workers of this one.
+ */
+static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
+{
+	uint64_t n = 0;
+
+	if (sms_any(&l->reserved))
+		return 0; /* room was made for it before */
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		uint64_t most = 0;
+
+		if (t->priority >= l->tenant->priority)
+			continue;
+		/* One a tenant: its launches follow one another as a rule, and the end of one is
+		 * often seen after the next has come. */
+		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
+			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
+
+			if (quota_any(&o->allowed))
+				most = MAX(most, relay);
+		}
+		n += most;
+	}
+	return n;
+}
+
+static uint32_t need_sms(const struct sched *s, const struct sched_launch *l)
+{
+	/* Its own relay takes a place, too. */
+	uint64_t places = l->k.total - l->k.finished + 1 + relays_below(s, l), n;
+
+	n = divide_up(places, l->k.workers_per_sm) + s->o.extra_sms;
+	return (uint32_t)MIN(n, s->o.n_sms);
+}
+
+bool sched_add_kernel(struct sched *s, struct sched_kernel *k)
+{
+	k->lane = SCHED_NO_LANE;
+	k->want_sms = 0;
+	return VEC_PUSH(&s->view, k);
+}
+
+struct sched_launch *sched_arriving(const struct sched_tenant *t)
+{
+	return t->arrived.first || t->late ? NULL : t->submitted.first;
+}
+
+bool sched_is_new(const struct sched *s, const struct sched_launch *l)
+{
+	return l->k.order >= s->decided;
+}
+
+/* Its time counts from here on, and that of the one before no longer. */
+static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	struct sched_launch *head = sched_arriving(t);
+
+	if (t->head == head)
+		return;
+	if (t->head) {
+		sched_account(t->head, now_ns);
+		sched_to(s, t->head, LAUNCH_QUEUED);
+	}
+	if (head) {
+		head->since_ns = MAX(head->since_ns, now_ns);
+		head->allowed = sched_is_new(s, head) ? (struct quota){0} : t->begin;
+		head->grace_ns = 0;
+		sched_to(s, head, LAUNCH_NEXT);
+	}
+}
+
+static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t depth, uint64_t now_ns)
+{
+	sched_account(l, now_ns);
+	if (sched_stays_away(s, l, now_ns)) {
+		l->had_lane = false;
+		l->next_allowed = (struct quota){0};
+		return true;
+	}
+	l->k.depth = depth;
+	l->k.running = quota_any(&l->allowed);
+	l->k.need_sms = need_sms(s, l);
+	return sched_add_kernel(s, &l->k);
+}
+
+static int64_t submitted_priority(const struct sched_tenant *t)
+{
+	int64_t p = SCHED_STREAM_RANKS - 1;
+
+	while (p >= 0 && !t->n_submitted_of[p])
+		p--;
+	return p;
+}
+
+static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint32_t top = 0;
+	bool busy;
+
+	change_head(s, t, now_ns);
+	busy = t->opaque_active || t->head || t->arrived.first || t->native.first;
+	t->best = NULL;
+	t->submitted_priority = submitted_priority(t);
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
+		top = MAX(top, l->stream_priority);
+	for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		if (!gather_launch(s, l, top - l->stream_priority, now_ns))
+			return false;
+	}
+	if (t->head && !gather_launch(s, t->head, 0, now_ns))
+		return false;
+	if (t->opaque_active && !sched_add_kernel(s, &t->opaque))
+		return false;
+	if (busy && !t->busy)
+		sched_came_back(s, t, now_ns);
+	else if (!busy && t->busy)
+		t->idle_since_ns = now_ns;
+	if (busy && !t->busy)
+		t->busy_since_ns = now_ns;
+	t->busy = busy;
+	t->worked |= busy;
+	return true;
+}
+
+int sched_gather(struct sched *s, uint64_t now_ns)
+{
+	s->view.len = s->shares.len = 0;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->share.held = false;
+		if (!VEC_PUSH(&s->shares, &t->share))
+			return -ENOMEM;
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!gather_tenant(s, t, now_ns))
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The helper of the engine's own policies, which answer in lanes: asks one, and picks the SMs. SMs
+ * are given away from the last one down, so that what lower lanes may use is mostly the first so
+ * many (engine.h, renumbered). */
+#include "engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_lane(const void *pa, const void *pb)
+{
+	const struct sched_kernel *a = *(struct sched_kernel *const *)pa;
+	const struct sched_kernel *b = *(struct sched_kernel *const *)pb;
+
+	return a->lane < b->lane ? -1 : a->lane > b->lane;
+}
+
+struct claims {
+	uint32_t lane[CTL_MAX_SMS]; /* the lowest that had it reserved so far */
+	struct sms used;
+};
+
+struct choice {
+	uint64_t key;
+	uint32_t sm;
+};
+
+static int by_key(const void *pa, const void *pb)
+{
+	const struct choice *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->sm > b->sm ? -1 : 1;
+}
+
+/* Up to want SMs of avail, those first that it disturbs least to take: the lane's own, then those
+ * that nobody uses, then those of the lanes that come last; of equals the last. */
+static struct sms pick(
+	const struct sms *avail, const struct sms *own, const struct claims *c, uint32_t want)
+{
+	struct choice at[CTL_MAX_SMS];
+	struct sms got = {0};
+	uint32_t n = 0;
+
+	if (want >= sms_count(avail))
+		return *avail;
+	for (uint32_t sm = 0; sm < CTL_MAX_SMS; sm++) {
+		if (!sms_has(avail, sm))
+			continue;
+		at[n++] = (struct choice){sms_has(own, sm) ? 0
+					  : !sms_has(&c->used, sm)
+						  ? 1
+						  : 2ull + SCHED_NO_LANE - c->lane[sm],
+			sm};
+	}
+	qsort(at, n, sizeof(at[0]), by_key);
+	for (uint32_t i = 0; i < want; i++)
+		sms_add(&got, at[i].sm);
+	return got;
+}
+
+static void find_claims(const struct sched *s, struct claims *ret)
+{
+	memset(ret->lane, 0xff, sizeof(ret->lane));
+	ret->used = (struct sms){0};
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+		struct sms has;
+
+		if (!l || !l->k.running)
+			continue;
+		has = quota_sms(&l->allowed);
+		ret->used = sms_plus(ret->used, &has);
+		for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
+			if (sms_has(&l->reserved, sm))
+				ret->lane[sm] = MIN(ret->lane[sm], l->k.lane);
+		}
+	}
+}
+
+/* One lane, members [from, to) of the view. Returns what it reserves. */
+static struct sms place_lane(
+	struct sched *s, size_t from, size_t to, struct sms avail, const struct claims *claims)
+{
+	struct sms before = {0}, reserved;
+	uint64_t want = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct sched_kernel *k = s->view.at[i];
+		struct sched_launch *l = sched_launch_of(k);
+		struct sched_tenant *t = CONTAINER_OF(k, struct sched_tenant, linger);
+
+		want += k->want_sms;
+		if (l)
+			before = sms_plus(before, &l->reserved);
+		else if (k->kind == SCHED_LINGER)
+			before = sms_plus(before, &t->linger_sms);
+	}
+	/* What is reserved stays so while the lane lasts: blocks that finish do not make it
+	 * narrower with each decision. */
+	want = MAX(want, sms_count(&before));
+	reserved = pick(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
+	for (size_t i = from; i < to; i++) {
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (!l)
+			continue;
+		l->next_allowed = quota_of(&avail);
+		l->reserved = reserved;
+		sched_door_leave(s, l, &l->next_allowed);
+		if (!l->tenant->best) {
+			l->tenant->best = l;
+			l->tenant->best_avail = quota_of(&avail);
+		}
+	}
+	return reserved;
+}
+
+static void place(struct sched *s, int hold_below)
+{
+	struct sms avail = s->all;
+	struct claims claims;
+	size_t to;
+
+	sched_doors_find(s);
+	find_claims(s, &claims);
+	for (size_t i = 0; i < s->view.len; i++) {
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (!l)
+			continue;
+		l->next_allowed = (struct quota){0};
+		if (l->k.lane == SCHED_NO_LANE)
+			l->reserved = (struct sms){0};
+	}
+	if (s->view.len > 1)
+		qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_lane);
+	for (size_t i = 0; i < s->view.len && s->view.at[i]->lane != SCHED_NO_LANE; i = to) {
+		struct sms reserved;
+
+		for (to = i; to < s->view.len && s->view.at[to]->lane == s->view.at[i]->lane;)
+			to++;
+		reserved = place_lane(s, i, to, avail, &claims);
+		avail = sms_minus(avail, &reserved);
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next)
+		sched_begin_place(
+			s, t, t->priority < hold_below || t->share.held, quota_of(&avail));
+}
+
+#define WAKE_MIN_NS 100000u /* a policy that asks to be asked sooner is asked then */
+
+int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
+{
+	struct sched_view v = {.n_sms = s->o.n_sms,
+		.simultaneous = s->o.simultaneous,
+		.spatial = s->o.spatial,
+		.within_srt = s->o.within_srt,
+		.now_ns = now_ns,
+		.overhead_permille = s->o.overhead_permille,
+		.change_ns = s->change_ns,
+		.wake_ns = SCHED_UNKNOWN,
+		.hold_below = INT_MIN};
+
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!sched_linger(s, t, now_ns))
+			return -ENOMEM;
+	}
+	sched_turns(s, now_ns);
+	v.at = s->view.at;
+	v.len = s->view.len;
+	v.tenants = s->shares.at;
+	v.n_tenants = s->shares.len;
+	s->policy->decide(s->policy_state, &v);
+	if (v.wake_ns != SCHED_UNKNOWN)
+		s->deadline_ns = MIN(s->deadline_ns, MAX(v.wake_ns, now_ns + WAKE_MIN_NS));
+	sched_turns_note(s, now_ns);
+	place(s, v.hold_below);
+	*ret_hold_below = v.hold_below;
+	return 0;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Launches: from submission to end. Each event brings the books up to date (FLEP, section 5.1), and
+ * marks that there is something to decide. */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct sched_launches *list_of(struct sched_launch *l)
+{
+	return launch_is(l->state, LAUNCH_SUBMITTED) ? &l->tenant->submitted
+	       : launch_is(l->state, LAUNCH_ARRIVED) ? &l->tenant->arrived
+	       : launch_is(l->state, LAUNCH_ASTRAY)  ? &l->tenant->native
+						     : NULL;
+}
+
+/* In the order of ids. */
+static void put_in(struct sched_launches *list, struct sched_launch *l)
+{
+	struct sched_launch *after = list->last;
+
+	while (after && after->k.id > l->k.id)
+		after = after->prev;
+	l->prev = after;
+	l->next = after ? after->next : list->first;
+	*(l->next ? &l->next->prev : &list->last) = l;
+	*(after ? &after->next : &list->first) = l;
+}
+
+static void take_out(struct sched_launches *list, struct sched_launch *l)
+{
+	*(l->prev ? &l->prev->next : &list->first) = l->next;
+	*(l->next ? &l->next->prev : &list->last) = l->prev;
+}
+
+/* Nobody shall act on what was decided for it. */
+static void withdraw_actions(struct sched *s, const struct sched_launch *l)
+{
+	for (size_t i = s->next_action; i < s->actions.len; i++) {
+		if (s->actions.at[i].launch == l)
+			s->actions.at[i].tenant = NULL;
+	}
+}
+
+bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
+{
+	struct sched_launches *was = list_of(l), *list;
+	struct sched_tenant *t = l->tenant;
+	enum launch_state from = l->state;
+	bool legal = launch_to(&l->state, s->n_in, to);
+
+	list = list_of(l);
+	if (was != list && was)
+		take_out(was, l);
+	if (was != list && list)
+		put_in(list, l);
+	t->n_submitted_of[l->stream_priority] += list == &t->submitted;
+	t->n_submitted_of[l->stream_priority] -= was == &t->submitted;
+	t->n_there += launch_is(l->state, LAUNCH_THERE);
+	t->n_there -= launch_is(from, LAUNCH_THERE);
+	t->n_leave += launch_is(l->state, LAUNCH_LEAVES);
+	t->n_leave -= launch_is(from, LAUNCH_LEAVES);
+	if (l->state == LAUNCH_NEXT)
+		t->head = l;
+	else if (t->head == l)
+		t->head = NULL;
+	if (!legal) {
+		l->refused_from = from;
+		l->refused_to = to;
+		withdraw_actions(s, l);
+		s->dirty = true;
+	}
+	return legal;
+}
+
+static void drop_launch(struct sched *s, struct sched_launch *l)
+{
+	sched_to(s, l, LAUNCH_NONE);
+	l->tenant->sm_ns += l->sm_ns;
+	l->tenant->n_launches--;
+	s->stats.launches--;
+	withdraw_actions(s, l);
+	free(l);
+}
+
+void sched_drop_all(struct sched *s, struct sched_launches *list)
+{
+	while (list->first)
+		drop_launch(s, list->first);
+}
+
+static uint32_t clamp_workers(uint64_t n)
+{
+	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
+}
+
+/* How many blocks an SM holds at once. */
+static uint32_t workers_per_sm(const struct sched_options *o, const struct sched_launch_info *i)
+{
+	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
+
+	if (i->workers_per_sm)
+		return clamp_workers(i->workers_per_sm);
+	if (i->threads)
+		n = MIN(n, o->threads_per_sm / i->threads);
+	if (regs)
+		n = MIN(n, o->regs_per_sm / regs);
+	if (i->shared_bytes)
+		n = MIN(n, o->shared_per_sm / i->shared_bytes);
+	return clamp_workers(n);
+}
+
+static bool is_known(const struct sched_launches *list, uint64_t id)
+{
+	for (const struct sched_launch *l = list->last; l && l->k.id >= id; l = l->prev) {
+		if (l->k.id == id)
+			return true;
+	}
+	return false;
+}
+
+int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
+	const struct sched_launch_info *info, struct sched_launch **ret)
+{
+	struct sched_launch *l;
+
+	if (info->total == 0)
+		return -EINVAL;
+	if (t->n_launches >= s->o.max_launches)
+		return -ENOSPC;
+	if (is_known(&t->arrived, info->id) || is_known(&t->submitted, info->id) ||
+		is_known(&t->native, info->id))
+		return -EEXIST;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->tenant = t;
+	l->user = info->user;
+	l->device_sms = s->o.n_sms;
+	l->regs = info->regs;
+	l->shared_bytes = info->shared_bytes;
+	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
+	l->submit_ns = l->since_ns = now_ns;
+	l->k = (struct sched_kernel){
+		.kind = SCHED_MANAGED,
+		.tenant = t->id,
+		.id = info->id,
+		.order = s->order++,
+		.priority = t->priority,
+		.weight = t->weight,
+		.kernel = info->kernel,
+		.total = info->total,
+		.threads = info->threads,
+		.workers_per_sm = workers_per_sm(&s->o, info),
+		.predicted_ns = profile_predict(
+			s->profile, info->kernel, info->total, info->threads, info->shared_bytes),
+		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
+	};
+	l->k.remaining_ns = l->k.predicted_ns;
+	sched_to(s, l, LAUNCH_QUEUED);
+	t->n_launches++;
+	s->stats.launches++;
+	s->dirty = true;
+	*ret = l;
+	return 0;
+}
+
+static bool is_there(const struct sched_tenant *t)
+{
+	for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+		if (l->state != LAUNCH_WAITING)
+			return true;
+	}
+	return t->opaque_active || t->native.first;
+}
+
+void sched_number(const struct sched *s, struct sched_tenant *t)
+{
+	bool others = false;
+
+	if (is_there(t))
+		return;
+	for (const struct sched_tenant *o = s->tenants; o; o = o->next)
+		others |= o != t && is_there(o);
+	t->renumbered = s->o.renumbers && others;
+}
+
+void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum sched_began began)
+{
+	sched_serve(s, now_ns);
+	if (!launch_is(l->state, LAUNCH_SUBMITTED))
+		return;
+	sched_account(l, now_ns);
+	sched_number(s, l->tenant);
+	/* What was decided for it meanwhile is told now, where it is something else. */
+	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
+		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
+						 : (struct quota){0};
+	sched_to(s, l,
+		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
+		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
+					     : LAUNCH_HELD);
+	l->tenant->late = false;
+	s->dirty = true;
+}
+
+void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
+{
+	(void)s;
+	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
+}
+
+void sched_started(struct sched *s, struct sched_launch *l, uint64_t started)
+{
+	uint64_t before = l->started;
+
+	l->started = MAX(before, MIN(started, l->k.total));
+	s->dirty |= s->policy->foreign && before < l->k.total && l->started == l->k.total;
+}
+
+void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)
+{
+	if (l->idle == idle)
+		return;
+	l->idle = idle;
+	l->came_on_ns = now_ns;
+	s->dirty = true;
+}
+
+/* What others wait for when they are given its SMs, and what it takes to be back on them. */
+static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (!l->preempt_ns)
+		return;
+	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
+	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
+	l->preempt_ns = 0;
+}
+
+void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	sched_serve(s, now_ns);
+	sched_account(l, now_ns);
+	if (!launch_is(l->state, LAUNCH_LEAVES))
+		return;
+	sched_to(s, l, LAUNCH_WAITING);
+	s->left_ns = now_ns;
+	s->dirty = true;
+	learn_cost(s, now_ns, l);
+}
+
+void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	if (l->state != LAUNCH_SHRINKING)
+		return;
+	sched_to(s, l, LAUNCH_RUNNING);
+	learn_cost(s, now_ns, l);
+}
+
+#define CHANGE_MAX_NS 20000000u /* what took longer was kept from the device by something else */
+#define CHANGE_PART   8         /* of the mean that a sample replaces */
+
+void sched_changed(struct sched *s, uint64_t after_ns)
+{
+	uint64_t ns = MIN(after_ns, CHANGE_MAX_NS);
+
+	s->change_ns =
+		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
+}
+
+void sched_absent(struct sched *s, struct sched_launch *l)
+{
+	bool leaves = launch_is(l->state, LAUNCH_LEAVES);
+
+	if (!leaves && l->state != LAUNCH_SHRINKING)
+		return;
+	sched_to(s, l, leaves ? LAUNCH_WAITING : LAUNCH_RUNNING);
+	l->preempt_ns = 0;
+	s->dirty |= leaves;
+}
+
+void sched_end(
+	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
+{
+	sched_serve(s, now_ns);
+	sched_account(l, now_ns);
+	if (completed) {
+		profile_learn(s->profile, l->k.kernel, l->k.total, l->k.threads, l->shared_bytes,
+			ran_ns && !l->preemptions ? ran_ns : l->ran_ns);
+		/* A completed launch proves that its tenant's streams move. */
+		l->tenant->late = false;
+	}
+	l->tenant->starved = false;
+	l->tenant->linger_sms = l->reserved;
+	drop_launch(s, l);
+	s->dirty = true;
+}
+
+void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
+{
+	profile_learn(
+		s->profile, info->kernel, info->total, info->threads, info->shared_bytes, ran_ns);
+}

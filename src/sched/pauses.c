@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Pauses of programs: how long they last, as a rule, and whether it pays to wait for their end. The
+ * engine's own policies wait in a pseudo launch; those of other people see the pauses alone. */
+#include "engine.h"
+
+/* Copies are not the engine's to grant; but where tenants take turns each copy that follows a
+ * launch soon, as that of its results does, costs the device two more changes between them (H200:
+ * 140 us each), unless whoever stands below is let wait that long. */
+#define COPY_NS       30000u
+#define ALL_COPIES_NS 150000u /* one behind the other, at most */
+#define COPIES_ENOUGH 2u
+#define COPIES_MAX    8u
+
+static void learn_copies(struct sched_tenant *t)
+{
+	if (t->copied_ns > t->busy_since_ns && t->copied_ns < t->idle_since_ns + COPY_NS)
+		t->copies = MIN(t->copies + 1, COPIES_MAX);
+	else if (t->copies)
+		t->copies--;
+}
+
+/* Pauses within a burst say nothing of those between bursts. */
+void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t gap = now_ns - t->idle_since_ns;
+
+	if (t->continues && gap <= s->o.linger_max_ns)
+		return;
+	t->burst_ns = now_ns;
+	if (!t->idle_since_ns || !t->worked)
+		return;
+	learn_copies(t);
+	/* One long pause is soon forgotten: the mean moves by a quarter, and no sample counts more
+	 * than four times what matters. */
+	gap = MIN(gap, 4 * s->o.linger_max_ns);
+	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
+	t->gaps += t->gaps < 1000;
+}
+
+/* Resuming the lower ones pays when the tenant stays away longer than taking the device from them
+ * again would cost. Whoever comes back sooner as a rule is waited for, twice its usual pause at
+ * most; whoever does not, is not waited for at all. So pauses that could have been used are at most
+ * as long as what using them would have cost. A program that did not wait for the end of its work
+ * is about to launch more. 0: not waited for. */
+static uint64_t comes_back_until(const struct sched *s, const struct sched_tenant *t)
+{
+	uint64_t bounce = 0;
+
+	if (!t->continues && (t->gaps < 2 || t->gap_ns > s->o.linger_max_ns))
+		return 0;
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_kernel *k = s->view.at[i];
+
+		if (s->policy->by_shares ? k->tenant == t->id : k->priority >= t->priority)
+			continue;
+		if (k->kind == SCHED_MANAGED)
+			bounce = MAX(bounce, 2 * k->cost_ns);
+		else if (k->kind == SCHED_OPAQUE)
+			bounce = MAX(bounce, s->o.opaque_ns);
+	}
+	bounce = MIN(bounce, s->o.linger_max_ns);
+	if (t->continues)
+		return t->idle_since_ns + bounce;
+	return t->gap_ns > bounce ? 0 : t->idle_since_ns + MIN(2 * t->gap_ns, bounce);
+}
+
+static uint64_t copies_until(const struct sched *s, const struct sched_tenant *t)
+{
+	uint64_t from = MAX(t->idle_since_ns, t->last_copy_ns);
+	bool lower = false;
+
+	for (size_t i = 0; i < s->view.len; i++)
+		lower |= s->view.at[i]->priority < t->priority;
+	if (!lower || s->o.simultaneous || t->copies < COPIES_ENOUGH)
+		return 0;
+	return MIN(from + COPY_NS, t->idle_since_ns + ALL_COPIES_NS);
+}
+
+bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t until;
+
+	if (t->busy || !t->worked)
+		return true;
+	until = MAX(comes_back_until(s, t), copies_until(s, t));
+	if (now_ns >= until)
+		return true;
+	if (t->linger_until_ns != until) {
+		t->linger_until_ns = until;
+		s->stats.lingers++;
+	}
+	t->linger.need_sms = MAX(sms_count(&t->linger_sms), 1);
+	s->deadline_ns = MIN(s->deadline_ns, until);
+	return sched_add_kernel(s, &t->linger);
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Makes views for a policy of other people, and quotas of its plans. Whatever it answers, nobody
+ * waits for ever because of it:
+ * - a plan that was written behind its arrays, or does not come (create failed), gives the device
+ *   to everyone, as natively; so does one that has given nobody an SM for FOREIGN_EMPTY_NS;
+ * - a value that is no quota is no bound; bounded quotas are clipped to what fits an SM;
+ * - while a kernel has no SM or a tenant is held, the policy is asked again after FOREIGN_ASK_NS.
+ * Each is said once. */
+#include "engine.h"
+#include "foreign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANARY       0xc5
+#define CANARY_BYTES 64u
+
+/* Bits of sched_foreign.said. */
+enum complaint {
+	NOT_CREATED,
+	WROTE_BEHIND,
+	NO_QUOTA,
+	CLIPPED,
+	NOBODY,
+	WAKES_SOON,
+	NEVER_WAKES,
+};
+
+struct foreign {
+	void *state;
+	bool broken; /* create failed */
+	VEC(struct heddle_policy_kernel) kernels;
+	VEC(struct heddle_policy_tenant) tenants;
+	uint8_t *now; /* rows of the quotas that kernels have */
+	/* Canary, rows of quotas, canary, held, canary. */
+	uint8_t *plan;
+	size_t plan_bytes, now_bytes;
+	uint64_t empty_ns; /* since when nobody has an SM; 0: somebody has */
+	uint64_t ask_ns;   /* when it is asked again though it did not want to be; 0: not at all */
+	bool any;          /* in the present plan, somebody is given an SM */
+	bool waits;        /* or somebody is not, or is held */
+};
+
+static void complain(const struct sched *s, enum complaint which, const char *what)
+{
+	struct sched_foreign *f = s->policy->foreign;
+
+	if (f->said >> which & 1)
+		return;
+	f->said |= 1u << which;
+	if (f->say)
+		f->say(f->user, what);
+}
+
+static void enter(const struct sched_foreign *f, const char *call)
+{
+	if (f->enter)
+		f->enter(f->user, call);
+}
+
+static void leave(const struct sched_foreign *f)
+{
+	if (f->leave)
+		f->leave(f->user);
+}
+
+static struct heddle_policy_device describe_device(const struct sched *s)
+{
+	return (struct heddle_policy_device){
+		.size = sizeof(struct heddle_policy_device),
+		.n_sms = s->o.n_sms,
+		.threads_per_sm = s->o.threads_per_sm,
+		.blocks_per_sm = s->o.blocks_per_sm,
+		.regs_per_sm = s->o.regs_per_sm,
+		.shared_per_sm = s->o.shared_per_sm,
+		.simultaneous = s->o.simultaneous,
+		.spatial = s->o.spatial,
+		.within_srt = s->o.within_srt,
+		.overhead_permille = s->o.overhead_permille,
+	};
+}
+
+void *foreign_create(struct sched *s, struct sched_foreign *f)
+{
+	struct heddle_policy_device device = describe_device(s);
+	struct foreign *p = calloc(1, sizeof(*p));
+
+	if (!p || !f->policy->create)
+		return p;
+	enter(f, "create");
+	p->state = f->policy->create(&device, f->options);
+	leave(f);
+	p->broken = !p->state;
+	return p;
+}
+
+void foreign_destroy(struct sched_foreign *f, void *state)
+{
+	struct foreign *p = state;
+
+	if (!p->broken && f->policy->destroy) {
+		enter(f, "destroy");
+		f->policy->destroy(p->state);
+		leave(f);
+	}
+	VEC_FREE(&p->kernels);
+	VEC_FREE(&p->tenants);
+	free(p->plan);
+	free(p->now);
+	free(p);
+}
+
+/* ---- the view ---- */
+
+static const struct sched_tenant *tenant_of(const struct sched_kernel *k)
+{
+	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k)->tenant
+					: CONTAINER_OF(k, struct sched_tenant, opaque);
+}
+
+static int by_arrival(const void *pa, const void *pb)
+{
+	const struct sched_kernel *a = *(struct sched_kernel *const *)pa;
+	const struct sched_kernel *b = *(struct sched_kernel *const *)pb;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static struct heddle_policy_kernel describe_kernel(const struct sched_launch *l)
+{
+	struct heddle_policy_kernel k = {
+		.kind = HEDDLE_POLICY_MANAGED,
+		.launch = l->k.id,
+		.code = l->k.kernel,
+		.order = l->k.order,
+		.depth = l->k.depth,
+		.threads = l->k.threads,
+		.regs = l->regs,
+		.shared_bytes = l->shared_bytes,
+		.blocks_per_sm = l->k.workers_per_sm,
+		.running = l->k.running,
+		.leaving = launch_is(l->state, LAUNCH_LEAVES),
+		.idle = l->idle,
+		.blocks = l->k.total,
+		.started = MAX(l->started, l->k.finished),
+		.finished = l->k.finished,
+		.predicted_ns = l->k.predicted_ns,
+		.waited_ns = l->k.waited_ns,
+		.remaining_ns = l->k.remaining_ns,
+		.cost_ns = l->k.cost_ns,
+	};
+
+	for (unsigned i = 0; i < HEDDLE_POLICY_CURVE; i++)
+		k.curve_ns[i] = HEDDLE_POLICY_UNKNOWN;
+	return k;
+}
+
+static uint64_t sm_time(const struct sched_tenant *t)
+{
+	uint64_t ns = t->sm_ns;
+
+	for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
+		ns += l->sm_ns;
+	for (const struct sched_launch *l = t->native.first; l; l = l->next)
+		ns += l->sm_ns;
+	return ns;
+}
+
+static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
+{
+	return (struct heddle_policy_tenant){
+		.id = t->id,
+		.priority = t->priority,
+		.weight = t->weight,
+		.held = t->held,
+		.opaque = t->opaque_active,
+		.busy = t->busy,
+		.service_ns = t->share.service_ns,
+		.sm_ns = sm_time(t),
+		.idle_since_ns = t->idle_since_ns,
+		.pause_ns = t->gaps < 2 ? HEDDLE_POLICY_UNKNOWN : t->gap_ns,
+	};
+}
+
+static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
+{
+	uint32_t i = 0;
+
+	for (const struct sched_tenant *o = s->tenants; o != t; o = o->next)
+		i++;
+	return i;
+}
+
+/* Pointers into p->now are set once it does not move any more. */
+static bool make_room(struct foreign *p, size_t n_sms)
+{
+	size_t rows = p->kernels.len * n_sms;
+	size_t bytes = rows + p->tenants.len + 3 * CANARY_BYTES;
+	uint8_t *plan = p->plan, *now = p->now;
+
+	if (p->plan_bytes < bytes) {
+		plan = realloc(p->plan, bytes);
+		p->plan = plan ? plan : p->plan;
+		p->plan_bytes = plan ? bytes : p->plan_bytes;
+	}
+	if (p->now_bytes < rows) {
+		now = realloc(p->now, rows);
+		p->now = now ? now : p->now;
+		p->now_bytes = now ? rows : p->now_bytes;
+	}
+	return plan && (now || !rows);
+}
+
+static bool fill_view(struct sched *s, struct foreign *p)
+{
+	uint32_t n_sms = s->o.n_sms;
+
+	p->kernels.len = p->tenants.len = 0;
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!VEC_PUSH(&p->tenants, describe_tenant(t)))
+			return false;
+	}
+	if (s->view.len > 1)
+		qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_arrival);
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+		struct heddle_policy_kernel k = {.kind = HEDDLE_POLICY_OPAQUE};
+
+		if (l)
+			k = describe_kernel(l);
+		k.tenant_index = index_of(s, tenant_of(s->view.at[i]));
+		if (!VEC_PUSH(&p->kernels, k))
+			return false;
+	}
+	if (!make_room(p, n_sms))
+		return false;
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+		uint8_t *row = p->now + i * n_sms;
+
+		if (l)
+			memcpy(row, l->allowed.at, n_sms);
+		else
+			memset(row, CTL_NO_QUOTA, n_sms);
+		p->kernels.at[i].quota = row;
+	}
+	return true;
+}
+
+/* ---- the plan ---- */
+
+static bool is_whole(const uint8_t *canary)
+{
+	for (unsigned i = 0; i < CANARY_BYTES; i++) {
+		if (canary[i] != CANARY)
+			return false;
+	}
+	return true;
+}
+
+/* False: its answer is none. */
+static bool ask(struct sched *s, struct foreign *p, uint64_t now_ns, struct heddle_policy_plan *out)
+{
+	struct sched_foreign *f = s->policy->foreign;
+	struct heddle_policy_device device = describe_device(s);
+	struct heddle_policy_view in = {
+		.size = sizeof(in),
+		.abi = HEDDLE_POLICY_ABI,
+		.kernel_size = sizeof(struct heddle_policy_kernel),
+		.tenant_size = sizeof(struct heddle_policy_tenant),
+		.now_ns = now_ns,
+		.device = &device,
+		.kernels = p->kernels.at,
+		.tenants = p->tenants.at,
+		.n_kernels = (uint32_t)p->kernels.len,
+		.n_tenants = (uint32_t)p->tenants.len,
+	};
+	size_t rows = p->kernels.len * s->o.n_sms;
+	uint8_t *quota = p->plan + CANARY_BYTES, *held = quota + rows + CANARY_BYTES;
+
+	if (p->broken) {
+		complain(s, NOT_CREATED, "create returned NULL; the device goes to everyone");
+		return false;
+	}
+	memset(p->plan, CANARY, rows + p->tenants.len + 3 * CANARY_BYTES);
+	memset(quota, 0, rows);
+	memset(held, 0, p->tenants.len);
+	*out = (struct heddle_policy_plan){
+		.size = sizeof(*out),
+		.abi = HEDDLE_POLICY_ABI,
+		.quota = quota,
+		.held = held,
+		.wake_ns = HEDDLE_POLICY_UNKNOWN,
+	};
+	enter(f, "decide");
+	f->policy->decide(p->state, &in, out);
+	leave(f);
+	out->quota = quota;
+	out->held = held;
+	if (is_whole(p->plan) && is_whole(quota + rows) && is_whole(held + p->tenants.len))
+		return true;
+	complain(s, WROTE_BEHIND,
+		"it writes behind the arrays of its plan; such plans give the device to everyone");
+	return false;
+}
+
+/* What an SM still holds beside the bounded kernels looked at so far. */
+struct room {
+	uint32_t threads, blocks, regs, shared;
+};
+
+static uint32_t blocks_that_fit(const struct room *r, const struct sched_launch *l)
+{
+	uint32_t n = MIN(r->blocks, l->k.workers_per_sm), regs = l->regs * l->k.threads;
+
+	if (l->k.threads)
+		n = MIN(n, r->threads / l->k.threads);
+	if (regs)
+		n = MIN(n, r->regs / regs);
+	if (l->shared_bytes)
+		n = MIN(n, r->shared / l->shared_bytes);
+	return n;
+}
+
+static void take_room(struct room *r, const struct sched_launch *l, uint32_t n)
+{
+	r->blocks -= MIN(r->blocks, n);
+	r->threads -= MIN(r->threads, n * l->k.threads);
+	r->regs -= MIN(r->regs, n * l->regs * l->k.threads);
+	r->shared -= MIN(r->shared, n * l->shared_bytes);
+}
+
+/* A quota as it can be, of what the policy wrote. */
+static uint8_t checked_quota(
+	struct sched *s, const struct sched_launch *l, uint8_t q, struct room *r)
+{
+	uint32_t fit;
+	char what[160];
+
+	if (q == 0 || q == CTL_NO_QUOTA)
+		return q;
+	if (q > QUOTA_MAX) {
+		snprintf(what, sizeof(what),
+			"a quota of %u blocks: 0 to %u, or %u for no bound, are possible; taken as "
+			"no "
+			"bound",
+			q, QUOTA_MAX, CTL_NO_QUOTA);
+		complain(s, NO_QUOTA, what);
+		return CTL_NO_QUOTA;
+	}
+	fit = blocks_that_fit(r, l);
+	/* An SM of its own holds one block, whatever is said of its size. */
+	if (!fit && r->blocks == s->o.blocks_per_sm)
+		fit = 1;
+	if (q > fit) {
+		snprintf(what, sizeof(what),
+			"%u blocks of a kernel of %u threads on an SM: beside what it gave others "
+			"there %u fit; clipped",
+			q, l->k.threads, fit);
+		complain(s, CLIPPED, what);
+		q = (uint8_t)fit;
+	}
+	take_room(r, l, q);
+	return q;
+}
+
+/* Every launch gets what the plan says, or, plan NULL, every SM. */
+static void set_quotas(struct sched *s, struct foreign *p, const uint8_t *plan)
+{
+	struct room room[CTL_MAX_SMS];
+
+	for (uint32_t i = 0; i < s->o.n_sms; i++)
+		room[i] = (struct room){s->o.threads_per_sm, s->o.blocks_per_sm, s->o.regs_per_sm,
+			s->o.shared_per_sm};
+	for (size_t i = 0; i < s->view.len; i++) {
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
+		const uint8_t *row = plan ? plan + i * s->o.n_sms : NULL;
+
+		if (!l)
+			continue;
+		l->next_allowed = row ? (struct quota){0} : s->everywhere;
+		for (uint32_t sm = 0; row && sm < s->o.n_sms; sm++)
+			l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
+		l->reserved = (struct sms){0};
+		p->any |= quota_any(&l->next_allowed);
+		p->waits |= !l->idle && !quota_any(&l->next_allowed);
+	}
+}
+
+static void set_held(struct sched *s, struct foreign *p, const uint8_t *held)
+{
+	size_t i = 0;
+
+	for (struct sched_tenant *t = s->tenants; t; t = t->next, i++) {
+		t->share.held = held && held[i];
+		p->any |= t->opaque_active && !t->share.held;
+		p->waits |= t->share.held;
+	}
+}
+
+static bool is_work(const struct sched *s)
+{
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (!l || !l->idle)
+			return true;
+	}
+	return false;
+}
+
+static void set_all(struct sched *s, struct foreign *p, const struct heddle_policy_plan *plan)
+{
+	p->any = p->waits = false;
+	set_quotas(s, p, plan ? plan->quota : NULL);
+	set_held(s, p, plan ? plan->held : NULL);
+}
+
+/* False: nobody has had an SM for too long. */
+static bool somebody_runs(struct sched *s, struct foreign *p, uint64_t now_ns)
+{
+	if (p->any || !is_work(s)) {
+		p->empty_ns = 0;
+		return true;
+	}
+	p->empty_ns = p->empty_ns ? p->empty_ns : MAX(now_ns, 1);
+	if (now_ns - p->empty_ns < FOREIGN_EMPTY_NS) {
+		s->deadline_ns = MIN(s->deadline_ns, p->empty_ns + FOREIGN_EMPTY_NS);
+		return true;
+	}
+	complain(s, NOBODY,
+		"it gives nobody an SM though there is work, for 100 ms; such plans give the "
+		"device to everyone");
+	return false;
+}
+
+static void set_deadline(struct sched *s, struct foreign *p, uint64_t now_ns, uint64_t wake_ns)
+{
+	bool never = wake_ns == HEDDLE_POLICY_UNKNOWN;
+	uint64_t soonest = now_ns + HEDDLE_POLICY_MIN_WAKE;
+
+	if (wake_ns < soonest)
+		complain(s, WAKES_SOON,
+			"it wants to be asked again in less than 100 us; asked after 100 us");
+	if (!never)
+		s->deadline_ns = MIN(s->deadline_ns, MAX(wake_ns, soonest));
+	/* Nothing has happened since: who waits would have waited on. */
+	if (never && p->waits && p->ask_ns && now_ns >= p->ask_ns && !s->dirty)
+		complain(s, NEVER_WAKES,
+			"it never wants to be asked again though somebody waits; asked each "
+			"second");
+	p->ask_ns = p->waits && never ? now_ns + FOREIGN_ASK_NS : 0;
+	if (p->waits)
+		s->deadline_ns = MIN(s->deadline_ns, now_ns + FOREIGN_ASK_NS);
+}
+
+/* What launches begin with that are still to come: what their tenant's oldest one has. */
+static void place_all(struct sched *s)
+{
+	struct quota left = s->everywhere;
+
+	sched_doors_find(s);
+	for (size_t i = 0; i < s->view.len; i++) {
+		struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (!l || !quota_any(&l->next_allowed))
+			continue;
+		if (!l->tenant->best) {
+			l->tenant->best = l;
+			l->tenant->best_avail = l->next_allowed;
+		}
+		for (uint32_t sm = 0; sm < s->o.n_sms; sm++)
+			left.at[sm] = l->next_allowed.at[sm] ? 0 : left.at[sm];
+		sched_door_leave(s, l, &l->next_allowed);
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next)
+		sched_begin_place(s, t, t->share.held, left);
+}
+
+int foreign_decide(struct sched *s, uint64_t now_ns)
+{
+	struct foreign *p = s->policy_state;
+	struct heddle_policy_plan plan;
+	uint64_t wake_ns = HEDDLE_POLICY_UNKNOWN;
+
+	if (!fill_view(s, p))
+		return -ENOMEM;
+	if (ask(s, p, now_ns, &plan)) {
+		wake_ns = plan.wake_ns;
+		set_all(s, p, &plan);
+		if (!somebody_runs(s, p, now_ns))
+			set_all(s, p, NULL);
+	} else {
+		set_all(s, p, NULL);
+	}
+	set_deadline(s, p, now_ns, wake_ns);
+	place_all(s);
+	return 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Tells what differs from before, and changes the launches' states as if it were done. A launch
+ * that was told to leave gets nothing back before its last worker has left, whatever the policy
+ * says. */
+#include "engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who stands below this starts no opaque work. */
+static int hold_opaque_below(struct sched *s, uint64_t now_ns, int hold_below)
+{
+	int below = INT_MIN;
+
+	if (s->o.opaque_hold_ns == UINT64_MAX && !s->o.opaque_free)
+		return hold_below;
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		uint64_t until = t->burst_ns + s->o.opaque_hold_ns;
+		bool steered = t->arrived.first || t->head;
+
+		if (steered) {
+			below = MAX(below, t->priority);
+		} else if (!s->o.opaque_free && now_ns < until) {
+			below = MAX(below, t->priority);
+			s->deadline_ns = MIN(s->deadline_ns, until);
+		}
+	}
+	return MIN(below, hold_below);
+}
+
+static bool act(struct sched *s, enum sched_action_type type, bool first, struct sched_tenant *t,
+	struct sched_launch *l)
+{
+	struct sched_action a = {.type = type, .first = first, .tenant = t, .launch = l};
+
+	if (l) {
+		a.n_sms = quota_count(&l->next_allowed);
+		a.workers = quota_workers(&l->next_allowed, l->k.workers_per_sm);
+	}
+
+	return VEC_PUSH(&s->actions, a);
+}
+
+static int by_urgency(const void *pa, const void *pb)
+{
+	const struct sched_action *a = pa, *b = pb;
+
+	return (a->type > b->type) - (a->type < b->type);
+}
+
+static bool tell_launch(struct sched *s, struct sched_launch *l)
+{
+	bool lost = quota_less(&l->next_allowed, &l->allowed);
+	bool gained = quota_less(&l->allowed, &l->next_allowed);
+	bool first = l->state == LAUNCH_UNSURE;
+	enum sched_action_type type;
+
+	if (launch_is(l->state, LAUNCH_LEAVES) && quota_any(&l->next_allowed))
+		return true; /* again when it has drained */
+	if (!first && !lost && !gained)
+		return true;
+	if (!quota_any(&l->next_allowed))
+		type = SCHED_PREEMPT;
+	else if (!quota_any(&l->allowed))
+		type = SCHED_GRANT;
+	else
+		type = gained ? SCHED_GROW : SCHED_SHRINK;
+	return act(s, type, first, l->tenant, l);
+}
+
+/* Launches of which nothing is known for sure: with every SM they cannot go wrong. */
+static bool tell_strays(struct sched *s, struct sched_tenant *t)
+{
+	for (struct sched_launch *l = t->native.first; l; l = l->next) {
+		l->next_allowed = s->everywhere;
+		if (l->state == LAUNCH_STRAY && !act(s, SCHED_NATIVE, true, t, l))
+			return false;
+	}
+	return true;
+}
+
+static void commit(
+	struct sched *s, struct sched_launch *l, const struct sched_action *a, uint64_t now_ns)
+{
+	enum launch_state to = LAUNCH_RUNNING;
+
+	if (a->type == SCHED_PREEMPT) {
+		to = LAUNCH_DRAINING;
+		l->grace_ns = 0;
+		s->stats.preemptions += !a->first;
+	} else if (a->type == SCHED_SHRINK) {
+		to = LAUNCH_SHRINKING;
+		s->stats.shrinks++;
+	} else if (a->type == SCHED_GRANT) {
+		s->stats.grants++;
+		sched_number(s, l->tenant);
+	} else if (a->type == SCHED_GROW) {
+		l->preempt_ns = 0; /* given back before it had left */
+	} else {
+		to = LAUNCH_NATIVE;
+		s->stats.natives++;
+	}
+	/* A first word takes nothing from a launch that is known to run. */
+	if (to != LAUNCH_RUNNING && to != LAUNCH_NATIVE && !a->first) {
+		l->preempt_ns = now_ns;
+		l->preemptions++;
+	}
+	l->allowed = l->next_allowed;
+	sched_to(s, l, to);
+}
+
+/* What has not arrived costs no word: it begins with its tenant's. */
+static void commit_quietly(struct sched_launch *head)
+{
+	if (!quota_any(&head->next_allowed))
+		head->grace_ns = 0;
+	head->allowed = head->next_allowed;
+}
+
+static bool tell_begin(struct sched *s, struct sched_tenant *t)
+{
+	struct sched_action a = {
+		.type = SCHED_BEGIN, .tenant = t, .n_sms = quota_count(&t->next_begin)};
+
+	if (memcmp(&t->begin, &t->next_begin, sizeof(t->begin)) == 0)
+		return true;
+	return VEC_PUSH(&s->actions, a);
+}
+
+int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
+{
+	size_t from = s->actions.len;
+
+	hold_below = hold_opaque_below(s, now_ns, hold_below);
+
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		bool held = t->priority < hold_below || t->share.held;
+
+		if (!tell_begin(s, t))
+			goto nomem;
+		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+			if (!tell_launch(s, l))
+				goto nomem;
+		}
+		if (!tell_strays(s, t))
+			goto nomem;
+		if (held != t->held && !act(s, held ? SCHED_HOLD : SCHED_RELEASE, false, t, NULL))
+			goto nomem;
+	}
+	if (s->actions.len - from > 1)
+		qsort(s->actions.at + from, s->actions.len - from, sizeof(s->actions.at[0]),
+			by_urgency);
+	for (size_t i = from; i < s->actions.len; i++) {
+		struct sched_action *a = &s->actions.at[i];
+
+		if (a->launch) {
+			commit(s, a->launch, a, now_ns);
+		} else if (a->type != SCHED_BEGIN) {
+			a->tenant->held = a->type == SCHED_HOLD;
+			s->stats.holds += a->tenant->held;
+		}
+	}
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->begin = t->next_begin;
+		if (t->head)
+			commit_quietly(t->head);
+	}
+	s->decided = s->order;
+	return 0;
+nomem:
+	s->actions.len = from;
+	return -ENOMEM;
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: policy.sh BUILD halves|hangs
+# Policies as shared objects, with programs on the virtual GPU:
+#   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
+#           of every SM, by the blocks' own word
+#   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
+#           heddled, which does without the policy; every result is right
+set -eu
+build=$1
+what=$2
+heddle=$build/heddle heddled=$build/heddled examples=$build/examples bench=$build/bench device=cpu
+here=$(dirname "$0")
+source=$here/../..
+for part in heddle heddled examples/mm bench/where tests/sched/policy_bad.so src/shim/libcuda.so.1 \
+	src/dev/cpu/libcuda.so.1; do
+	[ -x "$build/$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+export HEDDLE_VGPU="policy-$$"
+# shellcheck source=tests/e2e/lib.sh
+. "$here/lib.sh"
+
+# The command in the example's head.
+build_example() {
+	line=$(sed -n 's/^ \*\t\(cc .*\)/\1/p' "$source/examples/policy/halves.c")
+	# shellcheck disable=SC2086
+	set -- $line
+	shift
+	(cd "$source/examples/policy" && "${CC:-cc}" -I "$source/include" -Wall -Wextra -Werror \
+		"$@" -o "$dir/halves.so") || fail "it does not build: $line"
+	chmod 755 "$dir/halves.so"
+}
+
+halves() {
+	command -v "${CC:-cc}" >/dev/null || {
+		echo "skipped: no compiler"
+		exit 77
+	}
+	source=$(cd "$source" && pwd)
+	build_example
+	start_daemon --policy "$dir/halves.so" --set min_managed_us=1
+	# 128 threads a block: an SM of 2048 threads holds 16.
+	where_begins normal one --threads 128 --blocks 3000 --loops 3000
+	pids=$started
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+	where_begins normal two --threads 128 --blocks 3000 --loops 3000
+	pids="$pids $started"
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	grep '"event": "shrink"' "$dir/events" | grep -q "\"sms\": $sms, \"workers\": $((sms * 8))," ||
+		fail "no launch was told to keep 8 blocks on each of $sms SMs"
+	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
+		fail "halves: see above"
+	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
+}
+
+hangs() {
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	start_daemon --policy none
+	for name in one two; do
+		# shellcheck disable=SC2086
+		run normal $name mm $large --check each --until "$dir/end"
+		pids="$pids $started"
+		await 60 grep -q '"round":0' "$dir/$name.out" || fail "$name does not begin"
+	done
+	kill "$daemon"
+	wait "$daemon" || fail "heddled: $?"
+	"$heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --policy "$dir/bad.so" \
+		--set policy_options=hang 2>"$dir/daemon.log" &
+	daemon=$!
+	status=0
+	wait "$daemon" || status=$?
+	daemon=
+	[ "$status" = 1 ] || fail "heddled ended with $status"
+	grep -q 'policy bad: decide has not returned' "$dir/daemon.log" || fail "it does not say why"
+	# Nobody is left waiting.
+	for name in one two; do
+		rounds=$(wc -l <"$dir/$name.out")
+		await 60 awk -v n="$rounds" 'END { exit NR <= n }' "$dir/$name.out" ||
+			fail "$name stands still"
+	done
+	start_daemon --policy "$dir/bad.so"
+	grep -q 'an earlier heddled ended while it was loaded' "$dir/daemon.log" ||
+		fail "the next heddled does not say that it does without the policy"
+	await 60 two_tenants || fail "the programs do not come back"
+	: >"$dir/end"
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	for name in one two; do passed "$name" || fail "$name: wrong result"; done
+}
+
+two_tenants() {
+	"$heddle" status --json | grep -q '"tenants": 2'
+}
+
+"$what"
+echo passed

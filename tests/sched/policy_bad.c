@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A policy that does what its options say, most of it wrong. A word, or a number N: every kernel
+ * gets N blocks on each SM. BAD_ABI, BAD_SIZE: what its table says of itself. */
+#include "policy_bad.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef BAD_ABI
+#define BAD_ABI HEDDLE_POLICY_ABI
+#endif
+#ifndef BAD_SIZE
+#define BAD_SIZE sizeof(struct heddle_policy)
+#endif
+
+struct bad {
+	char does[32];
+	uint32_t n_sms;
+};
+
+static void wait_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static void *create(const struct heddle_policy_device *device, const char *options)
+{
+	struct bad *b = calloc(1, sizeof(*b));
+
+	if (strcmp(options, "create=null") == 0 || !b) {
+		free(b);
+		return NULL;
+	}
+	if (strcmp(options, "create=hang") == 0)
+		wait_for_ever();
+	strncpy(b->does, options, sizeof(b->does) - 1);
+	b->n_sms = device->n_sms;
+	return b;
+}
+
+static void destroy(void *state)
+{
+	struct bad *b = state;
+
+	if (strcmp(b->does, "destroy=hang") == 0)
+		wait_for_ever();
+	free(b);
+}
+
+static void give(const struct heddle_policy_view *in, struct heddle_policy_plan *out, uint8_t n)
+{
+	for (uint32_t i = 0; i < in->n_kernels; i++)
+		memset(heddle_policy_row(in, out, i), n, in->device->n_sms);
+}
+
+static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	const struct bad *b = state;
+
+	bad_view(in);
+	if (strcmp(b->does, "nobody") == 0)
+		return;
+	if (strcmp(b->does, "first") == 0) { /* and never asks again */
+		if (in->n_kernels)
+			memset(heddle_policy_row(in, out, 0), HEDDLE_POLICY_UNBOUNDED, b->n_sms);
+		return;
+	}
+	if (strcmp(b->does, "hold") == 0) {
+		memset(out->held, 1, in->n_tenants);
+		return;
+	}
+	give(in, out, b->does[0] >= '0' && b->does[0] <= '9' ? (uint8_t)atoi(b->does) : 255);
+	if (strcmp(b->does, "soon") == 0)
+		out->wake_ns = in->now_ns;
+	else if (strcmp(b->does, "behind") == 0)
+		out->quota[in->n_kernels * b->n_sms] = 0;
+	else if (strcmp(b->does, "before") == 0)
+		out->quota[-1] = 0;
+	else if (strcmp(b->does, "held=behind") == 0)
+		out->held[in->n_tenants] = 1;
+	else if (strcmp(b->does, "crash") == 0 && in->n_kernels)
+		*(volatile int *)NULL = 1;
+	else if (strcmp(b->does, "hang") == 0 && in->n_kernels)
+		wait_for_ever();
+}
+
+static const struct heddle_policy table = {
+	.size = BAD_SIZE,
+	.abi = BAD_ABI,
+	.name = "bad",
+	.create = create,
+	.destroy = destroy,
+	.decide = decide,
+};
+
+const struct heddle_policy *heddle_policy(void)
+{
+	return &table;
+}

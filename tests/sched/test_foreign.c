@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Policies of other people under the engine (sched/foreign.h), in virtual time: what they see, what
+ * becomes of their plans, and that nobody waits for ever because of a bad one. */
+#include "unit.h"
+
+#include "policy_bad.h"
+#include "sched/foreign.h"
+#include "sched/sched.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MS 1000000ull
+
+static struct heddle_policy_view seen;
+static struct heddle_policy_device device;
+static struct heddle_policy_kernel kernels[8];
+static struct heddle_policy_tenant tenants[8];
+static uint8_t quota_seen[8][4];
+static unsigned asked, said;
+static int inside;
+static char what_said[256];
+
+void bad_view(const struct heddle_policy_view *in)
+{
+	assert_int_equal(inside, 1);
+	asked++;
+	seen = *in;
+	device = *in->device;
+	for (uint32_t i = 0; i < in->n_kernels && i < 8; i++) {
+		kernels[i] = *heddle_policy_kernel_at(in, i);
+		memcpy(quota_seen[i], kernels[i].quota, 4);
+	}
+	for (uint32_t i = 0; i < in->n_tenants && i < 8; i++)
+		tenants[i] = *heddle_policy_tenant_at(in, i);
+}
+
+static void on_enter(void *user, const char *call)
+{
+	(void)user;
+	assert_non_null(call);
+	assert_int_equal(inside++, 0);
+}
+
+static void on_leave(void *user)
+{
+	(void)user;
+	assert_int_equal(--inside, 0);
+}
+
+static void on_say(void *user, const char *what)
+{
+	(void)user;
+	said++;
+	snprintf(what_said, sizeof(what_said), "%s", what);
+}
+
+struct fixture {
+	struct sched *s;
+	struct sched_foreign foreign;
+	struct sched_policy policy;
+	struct sched_tenant *a, *b;
+	uint64_t now, next_id;
+	unsigned held;
+};
+
+static void tell(struct fixture *f)
+{
+	struct sched_action a;
+
+	assert_int_equal(sched_decide(f->s, f->now), 0);
+	while (sched_next(f->s, &a))
+		f->held += (a.type == SCHED_HOLD) - (a.type == SCHED_RELEASE);
+}
+
+/* Four SMs that hold 8 blocks of 256 threads each. */
+static void begin(struct fixture *f, const char *options)
+{
+	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
+
+	asked = said = 0;
+	what_said[0] = 0;
+	*f = (struct fixture){.now = 1000 * MS, .next_id = 1};
+	f->foreign = (struct sched_foreign){.policy = heddle_policy(),
+		.options = options,
+		.enter = on_enter,
+		.leave = on_leave,
+		.say = on_say};
+	f->policy = (struct sched_policy){.name = "bad", .by_shares = true, .foreign = &f->foreign};
+	assert_int_equal(sched_create(&o, &f->policy, &f->s), 0);
+	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->a), 0);
+	assert_int_equal(sched_join(f->s, f->now, 2, 2, 3, NULL, &f->b), 0);
+	tell(f);
+}
+
+static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, uint64_t blocks)
+{
+	struct sched_launch_info i = {.id = f->next_id++,
+		.kernel = 77,
+		.total = blocks,
+		.threads = 256,
+		.regs = 32,
+		.shared_bytes = 1024};
+	struct sched_launch *l = NULL;
+
+	assert_int_equal(sched_submit(f->s, f->now, t, &i, &l), 0);
+	tell(f);
+	sched_arrive(f->s, f->now, l, SCHED_BEGAN_TOLD);
+	tell(f);
+	return l;
+}
+
+static void pass_ns(struct fixture *f, uint64_t ns)
+{
+	f->now += ns;
+	tell(f);
+}
+
+static void expect_quota(const struct fixture *f, const struct sched_launch *l, uint8_t n)
+{
+	uint8_t q[CTL_MAX_SMS];
+
+	sched_quotas(f->s, l, q);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(q[i], n);
+}
+
+static void expect_line(const char *part)
+{
+	assert_int_equal(said, 1);
+	assert_non_null(strstr(what_said, part));
+}
+
+static void sees_all(void **state)
+{
+	struct fixture f;
+	struct sched_launch *a, *b;
+	unsigned before;
+
+	begin(&f, "3");
+	assert_int_equal(device.n_sms, 4);
+	assert_int_equal(device.threads_per_sm, 2048);
+	assert_int_equal(device.simultaneous, 1);
+	a = launch(&f, f.a, 1000);
+	b = launch(&f, f.b, 500);
+	sched_progress(f.s, a, 100);
+	sched_started(f.s, a, 110);
+	sched_opaque(f.s, f.now, f.b, true, true);
+	pass_ns(&f, 10 * MS);
+	assert_int_equal(seen.abi, HEDDLE_POLICY_ABI);
+	assert_int_equal(seen.size, sizeof(seen));
+	assert_int_equal(seen.now_ns, f.now);
+	assert_int_equal(seen.n_kernels, 3);
+	assert_int_equal(seen.n_tenants, 2);
+	assert_int_equal(tenants[kernels[0].tenant_index].id, 1);
+	assert_int_equal(tenants[kernels[1].tenant_index].id, 2);
+	assert_int_equal(tenants[kernels[1].tenant_index].weight, 3);
+	assert_int_equal(tenants[kernels[1].tenant_index].priority, 2);
+	assert_int_equal(tenants[kernels[1].tenant_index].opaque, 1);
+	assert_int_equal(tenants[kernels[0].tenant_index].opaque, 0);
+	assert_int_equal(tenants[kernels[0].tenant_index].pause_ns, HEDDLE_POLICY_UNKNOWN);
+	/* Three of 8 blocks on each of 4 SMs: 3/8 of 4 SMs, for 10 ms. */
+	assert_int_equal(tenants[kernels[0].tenant_index].sm_ns, 15 * MS);
+	assert_int_equal(tenants[kernels[0].tenant_index].service_ns, 10 * MS);
+	assert_int_equal(kernels[0].kind, HEDDLE_POLICY_MANAGED);
+	assert_int_equal(kernels[0].launch, 1);
+	assert_int_equal(kernels[0].code, 77);
+	assert_int_equal(kernels[0].threads, 256);
+	assert_int_equal(kernels[0].regs, 32);
+	assert_int_equal(kernels[0].shared_bytes, 1024);
+	assert_int_equal(kernels[0].blocks_per_sm, 8);
+	assert_int_equal(kernels[0].blocks, 1000);
+	assert_int_equal(kernels[0].finished, 100);
+	assert_int_equal(kernels[0].started, 110);
+	assert_int_equal(kernels[0].running, 1);
+	assert_int_equal(kernels[0].predicted_ns, HEDDLE_POLICY_UNKNOWN);
+	assert_int_equal(kernels[0].curve_ns[32], HEDDLE_POLICY_UNKNOWN);
+	assert_int_equal(quota_seen[0][3], 3);
+	assert_int_equal(kernels[2].kind, HEDDLE_POLICY_OPAQUE);
+	assert_int_equal(tenants[kernels[2].tenant_index].id, 2);
+	expect_quota(&f, a, 3);
+	expect_quota(&f, b, 3);
+	/* What is unfinished, but all begun, leaves room for the next one: that is an event. */
+	before = asked;
+	sched_started(f.s, a, 999);
+	pass_ns(&f, 1);
+	assert_int_equal(asked, before);
+	sched_started(f.s, a, 1000);
+	pass_ns(&f, 1);
+	assert_int_equal(asked, before + 1);
+	assert_int_equal(said, 0);
+	sched_destroy(f.s);
+	assert_int_equal(inside, 0);
+}
+
+/* Launches that come begin with what their tenant's oldest has. */
+static void begins_bounded(void **state)
+{
+	uint8_t q[CTL_MAX_SMS];
+	struct fixture f;
+
+	begin(&f, "2");
+	launch(&f, f.a, 1000);
+	sched_begin_quotas(f.s, f.a, q);
+	assert_int_equal(q[0], 2);
+	assert_int_equal(q[3], 2);
+	assert_int_equal(q[255], 2); /* the same on all: the device reads one word */
+	sched_destroy(f.s);
+}
+
+static void no_quota(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "200");
+	expect_quota(&f, launch(&f, f.a, 1000), 255);
+	launch(&f, f.b, 1000);
+	expect_line("a quota of 200 blocks");
+	sched_destroy(f.s);
+}
+
+/* 6 blocks of 256 threads beside 6 others: an SM holds 8. */
+static void clips(void **state)
+{
+	struct sched_launch *a, *b;
+	struct fixture f;
+
+	begin(&f, "6");
+	a = launch(&f, f.a, 1000);
+	assert_int_equal(said, 0);
+	b = launch(&f, f.b, 1000);
+	expect_quota(&f, a, 6);
+	expect_quota(&f, b, 2);
+	expect_line("beside what it gave others there 2 fit");
+	sched_destroy(f.s);
+	begin(&f, "31");
+	expect_quota(&f, launch(&f, f.a, 1000), 8);
+	expect_line("31 blocks of a kernel of 256 threads");
+	sched_destroy(f.s);
+}
+
+static void gives_nobody(void **state)
+{
+	struct sched_launch *a;
+	struct fixture f;
+
+	begin(&f, "nobody");
+	a = launch(&f, f.a, 1000);
+	expect_quota(&f, a, 0);
+	assert_int_equal(said, 0);
+	assert_int_equal(sched_state(a), LAUNCH_HELD);
+	sched_drained(f.s, f.now, a);
+	tell(&f);
+	assert_true(sched_deadline(f.s) <= f.now + FOREIGN_EMPTY_NS);
+	pass_ns(&f, FOREIGN_EMPTY_NS);
+	expect_quota(&f, a, 255);
+	expect_line("gives nobody an SM");
+	pass_ns(&f, 10 * MS);
+	expect_quota(&f, a, 255); /* not for a moment only */
+	expect_quota(&f, launch(&f, f.b, 10), 255);
+	assert_int_equal(said, 1);
+	sched_destroy(f.s);
+}
+
+/* Opaque work of tenants that are all held is not forgotten either. */
+static void holds_all(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "hold");
+	assert_int_equal(f.held, 2);
+	sched_opaque(f.s, f.now, f.a, true, false);
+	tell(&f);
+	pass_ns(&f, FOREIGN_EMPTY_NS);
+	assert_int_equal(f.held, 0);
+	expect_line("gives nobody an SM");
+	sched_destroy(f.s);
+}
+
+static void never_asks(void **state)
+{
+	struct fixture f;
+	unsigned before;
+
+	begin(&f, "first");
+	launch(&f, f.a, 1000);
+	launch(&f, f.b, 1000);
+	before = asked;
+	assert_true(sched_deadline(f.s) <= f.now + FOREIGN_ASK_NS);
+	pass_ns(&f, FOREIGN_ASK_NS);
+	assert_int_equal(asked, before + 1);
+	expect_line("never wants to be asked again");
+	pass_ns(&f, FOREIGN_ASK_NS);
+	assert_int_equal(asked, before + 2);
+	assert_int_equal(said, 1);
+	sched_destroy(f.s);
+}
+
+static void asks_too_soon(void **state)
+{
+	struct fixture f;
+	unsigned before;
+
+	begin(&f, "soon");
+	launch(&f, f.a, 1000);
+	before = asked;
+	assert_int_equal(sched_deadline(f.s), f.now + HEDDLE_POLICY_MIN_WAKE);
+	pass_ns(&f, HEDDLE_POLICY_MIN_WAKE - 1);
+	assert_int_equal(asked, before);
+	pass_ns(&f, 1);
+	assert_int_equal(asked, before + 1);
+	expect_line("less than 100 us");
+	sched_destroy(f.s);
+}
+
+static void writes_behind(void **state)
+{
+	static const char *const how[] = {"behind", "before", "held=behind"};
+	struct fixture f;
+
+	for (unsigned i = 0; i < ARRAY_LEN(how); i++) {
+		begin(&f, how[i]);
+		expect_quota(&f, launch(&f, f.a, 1000), 255);
+		expect_line("behind the arrays");
+		sched_destroy(f.s);
+	}
+}
+
+static void creates_nothing(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "create=null");
+	expect_quota(&f, launch(&f, f.a, 1000), 255);
+	expect_line("create returned NULL");
+	assert_int_equal(asked, 0);
+	sched_destroy(f.s);
+}
+
+/* Policies change while kernels run, in both directions; each finds a full view. */
+static void switches(void **state)
+{
+	struct sched_options o = {.simultaneous = true, .spatial = true};
+	struct sched_launch *a, *b;
+	struct fixture f;
+
+	begin(&f, "3");
+	a = launch(&f, f.a, 1000);
+	b = launch(&f, f.b, 1000);
+	sched_reconfigure(f.s, &o, &sched_policy_hpf);
+	tell(&f);
+	expect_quota(&f, b, 255);
+	expect_quota(&f, a, 0);
+	sched_drained(f.s, f.now, a);
+	tell(&f);
+	asked = 0;
+	sched_reconfigure(f.s, &o, &f.policy);
+	tell(&f);
+	assert_int_equal(asked, 1);
+	assert_int_equal(seen.n_kernels, 2);
+	assert_int_equal(quota_seen[1][0], 255);
+	expect_quota(&f, a, 3);
+	expect_quota(&f, b, 3);
+	sched_destroy(f.s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sees_all),
+		cmocka_unit_test(begins_bounded),
+		cmocka_unit_test(no_quota),
+		cmocka_unit_test(clips),
+		cmocka_unit_test(gives_nobody),
+		cmocka_unit_test(holds_all),
+		cmocka_unit_test(never_asks),
+		cmocka_unit_test(asks_too_soon),
+		cmocka_unit_test(writes_behind),
+		cmocka_unit_test(creates_nothing),
+		cmocka_unit_test(switches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
