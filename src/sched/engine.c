@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void set_default(uint64_t *v, uint64_t d)
 {
@@ -33,6 +34,14 @@ static void fill_options(struct sched_options *o)
 	set_default(&o->opaque_hold_ns, UINT64_MAX);
 	set_default(&o->still_ns, 1000000000);
 	set_default32(&o->overhead_permille, 100);
+	o->model = o->model ? o->model : &sched_model_means;
+}
+
+/* What only the engine's own state needs: a caller's is left alone. */
+static void free_model(struct sched *s)
+{
+	if (!s->o.model_state && s->model_state && s->o.model->destroy)
+		s->o.model->destroy(s->model_state);
 }
 
 int sched_create(
@@ -45,19 +54,19 @@ int sched_create(
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->profile = calloc(1, sizeof(*s->profile));
+	s->o = *o;
+	fill_options(&s->o);
+	s->model_state = s->o.model_state ? s->o.model_state : s->o.model->create();
 	s->policy_state = policy->create ? policy->create() : NULL;
-	if (!s->profile || (policy->create && !s->policy_state)) {
-		free(s->profile);
+	if (!s->model_state || (policy->create && !s->policy_state)) {
+		free_model(s);
 		free(s);
 		return -ENOMEM;
 	}
-	s->o = *o;
 	s->policy = policy;
 	s->deadline_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < o->n_sms; i++)
 		sms_add(&s->all, i);
-	fill_options(&s->o);
 	*ret = s;
 	return 0;
 }
@@ -92,6 +101,8 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 	s->o.max_launches = was.max_launches;
 	s->o.simultaneous = was.simultaneous;
 	s->o.renumbers = was.renumbers;
+	s->o.model = was.model;
+	s->o.model_state = was.model_state;
 	fill_options(&s->o);
 	s->dirty = true;
 	change_policy(s, p);
@@ -108,7 +119,7 @@ void sched_destroy(struct sched *s)
 	VEC_FREE(&s->view);
 	VEC_FREE(&s->shares);
 	VEC_FREE(&s->actions);
-	free(s->profile);
+	free_model(s);
 	free(s);
 }
 
@@ -307,6 +318,20 @@ static uint32_t workers_per_sm(const struct sched_options *o, const struct sched
 	return clamp_workers(n);
 }
 
+static struct sched_shape shape_of(const struct sched *s, const struct sched_launch_info *i)
+{
+	struct sched_shape shape = {
+		.kernel = i->kernel,
+		.total = i->total,
+		.threads = i->threads,
+		.shared_bytes = i->shared_bytes,
+		.at_once = workers_per_sm(&s->o, i) * s->o.n_sms,
+	};
+
+	memcpy(shape.input, i->input, sizeof(shape.input));
+	return shape;
+}
+
 static bool is_known(const struct sched_launches *list, uint64_t id)
 {
 	for (const struct sched_launch *l = list->last; l && l->k.id >= id; l = l->prev) {
@@ -334,7 +359,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	l->tenant = t;
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
-	l->shared_bytes = info->shared_bytes;
+	l->shape = shape_of(s, info);
 	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
 	l->submit_ns = l->since_ns = now_ns;
 	l->k = (struct sched_kernel){
@@ -348,9 +373,8 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		.total = info->total,
 		.threads = info->threads,
 		.workers_per_sm = workers_per_sm(&s->o, info),
-		.predicted_ns = profile_predict(
-			s->profile, info->kernel, info->total, info->threads, info->shared_bytes),
-		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
+		.predicted_ns = s->o.model->predict(s->model_state, &l->shape),
+		.cost_ns = s->o.model->cost(s->model_state, info->kernel, s->o.cost_ns),
 	};
 	l->k.remaining_ns = l->k.predicted_ns;
 	sched_to(s, l, LAUNCH_QUEUED);
@@ -387,12 +411,21 @@ static uint64_t ran(const struct sched_launch *l, uint64_t passed)
 	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
 }
 
+static void add_time(struct sched_launch *l, uint64_t passed)
+{
+	l->ran_ns += ran(l, passed);
+	/* A launch that is on its way out has its SMs until it is gone. */
+	if (!launch_is(l->state, LAUNCH_LEAVES))
+		l->spell.n_sms = sms_count(&l->allowed);
+	l->spell.sm_ns += passed * MIN(l->spell.n_sms, l->k.total);
+}
+
 void sched_account(struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
 
 	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE)
-		l->ran_ns += ran(l, passed);
+		add_time(l, passed);
 	else if (l->state != LAUNCH_QUEUED)
 		l->k.waited_ns += passed;
 	l->since_ns = MAX(l->since_ns, now_ns);
@@ -453,13 +486,44 @@ void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool i
 	s->dirty = true;
 }
 
+static void learn_curve(struct sched *s, const struct sched_shape *shape, uint32_t workers,
+	uint32_t n_sms, uint64_t blocks, uint64_t sm_ns)
+{
+	uint64_t per_sm;
+
+	if (!s->o.model->learn_curve || !n_sms || !blocks || !sm_ns)
+		return;
+	per_sm = MIN(workers, (shape->total + n_sms - 1) / n_sms);
+	s->o.model->learn_curve(
+		s->model_state, shape, (uint32_t)MIN(per_sm, SCHED_PER_SM), blocks, sm_ns);
+}
+
+/* A launch that had the whole device from its start to its end. */
+static void learn_whole(
+	struct sched *s, const struct sched_shape *shape, uint32_t workers, uint64_t ran_ns)
+{
+	uint64_t n_sms = MIN(s->o.n_sms, shape->total);
+
+	if (ran_ns < UINT64_MAX / CTL_MAX_SMS)
+		learn_curve(s, shape, workers, s->o.n_sms, shape->total, ran_ns * n_sms);
+}
+
+/* What finished since the launch last came to SMs. */
+static void learn_spell(struct sched *s, struct sched_launch *l)
+{
+	learn_curve(s, &l->shape, l->k.workers_per_sm, l->spell.n_sms,
+		l->k.finished - l->spell.finished, l->spell.sm_ns);
+	l->spell = (struct sched_spell){.finished = l->k.finished};
+}
+
 /* What others wait for when they are given its SMs, and what it takes to be back on them. */
 static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	if (!l->preempt_ns)
 		return;
-	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
-	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
+	s->o.model->learn_cost(
+		s->model_state, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
+	l->k.cost_ns = s->o.model->cost(s->model_state, l->k.kernel, s->o.cost_ns);
 	l->preempt_ns = 0;
 }
 
@@ -473,6 +537,7 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	s->left_ns = now_ns;
 	s->dirty = true;
 	learn_cost(s, now_ns, l);
+	learn_spell(s, l);
 }
 
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
@@ -500,8 +565,14 @@ void sched_end(
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
 	if (completed) {
-		profile_learn(s->profile, l->k.kernel, l->k.total, l->k.threads, l->shared_bytes,
-			ran_ns && !l->preemptions ? ran_ns : l->ran_ns);
+		bool undisturbed = ran_ns && !l->preemptions;
+		uint64_t ns = undisturbed ? ran_ns : l->ran_ns;
+
+		s->o.model->learn(s->model_state, &l->shape, ns);
+		if (undisturbed)
+			learn_whole(s, &l->shape, l->k.workers_per_sm, ns);
+		else
+			learn_spell(s, l);
 		/* A completed launch proves that its tenant's streams move. */
 		l->tenant->late = false;
 	}
@@ -545,8 +616,13 @@ void sched_copied(struct sched_tenant *t, uint64_t first_ns, uint64_t last_ns)
 
 void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
 {
-	profile_learn(
-		s->profile, info->kernel, info->total, info->threads, info->shared_bytes, ran_ns);
+	struct sched_shape shape;
+
+	if (info->total == 0)
+		return;
+	shape = shape_of(s, info);
+	s->o.model->learn(s->model_state, &shape, ran_ns);
+	learn_whole(s, &shape, workers_per_sm(&s->o, info), ran_ns);
 }
 
 void *sched_tenant_user(const struct sched_tenant *t)

@@ -6,18 +6,25 @@
 #define HEDDLE_SCHED_ENGINE_H
 
 #include "launch_state.h"
-#include "profile.h"
 #include "sched.h"
 #include "sms.h"
 
 #define SCHED_STREAM_RANKS 16
+
+/* What a launch has had of SMs since its curve was last learnt from. */
+struct sched_spell {
+	uint64_t sm_ns;    /* SMs times the time on them */
+	uint64_t finished; /* blocks that had finished before */
+	uint32_t n_sms;    /* that it had last; 0: none since */
+};
 
 struct sched_launch {
 	struct sched_kernel k;            /* as the policy sees it */
 	struct sched_launch *prev, *next; /* in its list */
 	struct sched_tenant *tenant;
 	void *user;
-	uint32_t shared_bytes, stream_priority, device_sms;
+	struct sched_shape shape; /* as the model sees it */
+	uint32_t stream_priority, device_sms;
 	enum launch_state state;                    /* sched_to alone changes it */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
 	/* What it may use; some SM if it is in LAUNCH_HAS_SMS, every SM of a native one. NEXT: what
@@ -27,6 +34,7 @@ struct sched_launch {
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
+	struct sched_spell spell;
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool idle;     /* a pool of tasks that has none */
@@ -93,7 +101,7 @@ struct sched {
 	const struct sched_policy *policy;
 	void *policy_state;
 	struct sched_tenant *tenants;
-	struct profile *profile;
+	void *model_state; /* of o.model */
 	struct sched_stats stats;
 	uint32_t n_in[LAUNCH_STATES]; /* launches in each state */
 	uint64_t order, deadline_ns;
