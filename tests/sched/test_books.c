@@ -319,8 +319,8 @@ static void note_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 {
 }
 
-static void note_learn_curve(void *state, const struct sched_shape *s, uint32_t per_sm,
-	uint64_t blocks, uint64_t sm_ns)
+static void note_learn_curve(
+	void *state, const struct sched_shape *s, uint32_t per_sm, uint64_t blocks, uint64_t sm_ns)
 {
 	struct notes *n = state;
 
