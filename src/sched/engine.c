@@ -325,7 +325,7 @@ static struct sched_shape shape_of(const struct sched *s, const struct sched_lau
 		.total = i->total,
 		.threads = i->threads,
 		.shared_bytes = i->shared_bytes,
-		.at_once = workers_per_sm(&s->o, i) * s->o.n_sms,
+		.n_sms = s->o.n_sms,
 	};
 
 	memcpy(shape.input, i->input, sizeof(shape.input));

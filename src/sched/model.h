@@ -19,7 +19,7 @@ struct sched_shape {
 	uint64_t kernel;                /* equal kernels of one user have equal numbers */
 	uint64_t total;                 /* blocks; at least 1 */
 	uint32_t threads, shared_bytes; /* of a block */
-	uint32_t at_once;               /* blocks that the whole device holds; 0: not known */
+	uint32_t n_sms;                 /* of the device; at least 1 */
 	float input[SCHED_INPUTS];      /* finite, at least 0; their meaning is the caller's */
 };
 

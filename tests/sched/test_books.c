@@ -359,7 +359,7 @@ static void model_of_the_caller(void **state)
 	tell(&f);
 	assert_int_equal(sched_submit(f.s, f.now, f.low, &i, &l), 0);
 	tell(&f);
-	assert_int_equal(n.asked.at_once, 8);
+	assert_int_equal(n.asked.n_sms, 4);
 	assert_int_equal(n.asked.shared_bytes, 1024);
 	assert_true(n.asked.input[0] == 5 && n.asked.input[1] == 6 && n.asked.input[2] == 0);
 	assert_int_equal(look(&f, l).predicted_ns, 7 * MS);
