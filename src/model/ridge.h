@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-#define RIDGE_FEATURES 12u
+#define RIDGE_FEATURES 16u
 #define RIDGE_TERMS    (1u + 2 * RIDGE_FEATURES)
 #define RIDGE_SUMS     (RIDGE_TERMS * (RIDGE_TERMS + 1) / 2)
 

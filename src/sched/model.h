@@ -11,7 +11,7 @@
 #include "base/base.h"
 
 #define SCHED_UNKNOWN UINT64_MAX /* a time that nobody can tell yet */
-#define SCHED_INPUTS  8u         /* figures that tell how large a launch's input is */
+#define SCHED_INPUTS  12u        /* figures that tell how large a launch's input is */
 #define SCHED_PER_SM  32u        /* most blocks on an SM */
 
 /* A launch, as a model sees it. Its features are the paper's. */

@@ -78,6 +78,14 @@ static void number(struct call *c, uint32_t v)
 	add_input(c, v);
 }
 
+/* Of no meaning for the duration, as the shim has it. */
+static void fraction(struct call *c, const char *v)
+{
+	add_text(c, " f32:");
+	add_text(c, v);
+	add_input(c, 0);
+}
+
 static void blocks(struct call *c, uint32_t x, uint32_t y, uint32_t z, uint32_t threads)
 {
 	c->shape.total = (uint64_t)x * y * z;
@@ -149,7 +157,7 @@ static void draw_pl(struct call *c)
 	number(c, side);
 	number(c, side);
 	number(c, points);
-	add_text(c, " f32:0.0001");
+	fraction(c, "0.0001");
 	number(c, each);
 	blocks(c, cover(n, 256), y, 1, 256);
 }
@@ -164,7 +172,9 @@ static void draw_md(struct call *c)
 	floats(c, (uint64_t)4 * n * y * each);
 	number(c, n);
 	number(c, neighbours);
-	add_text(c, " f32:0.5 f32:1.5 f32:2");
+	fraction(c, "0.5");
+	fraction(c, "1.5");
+	fraction(c, "2");
 	number(c, each);
 	blocks(c, cover(n, 128), y, 1, 128);
 }
@@ -230,7 +240,7 @@ static void draw_cfd(struct call *c)
 	floats(c, (uint64_t)5 * n * y * each);
 	number(c, n);
 	number(c, inner);
-	add_text(c, " f32:0.01");
+	fraction(c, "0.01");
 	number(c, each);
 	blocks(c, cover(n, 128), y, 1, 128);
 }
