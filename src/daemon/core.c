@@ -33,12 +33,13 @@ int hd_create(const struct hd_config *c, const struct hd_io *io, struct hd **ret
 	d->config = *c;
 	d->io = *io;
 	d->started_ns = hd_clock(d);
-	if (c->events[0]) {
+	r = durations_create(&d->durations);
+	if (r == 0 && c->events[0])
 		r = hd_events_open(c->events, &d->events);
-		if (r < 0) {
-			free(d);
-			return r;
-		}
+	if (r < 0) {
+		durations_destroy(d->durations);
+		free(d);
+		return r;
 	}
 	*ret = d;
 	return 0;
@@ -51,6 +52,7 @@ void hd_destroy(struct hd *d)
 	while (d->devices)
 		hd_tenant_remove(d, d->devices->tenants);
 	hd_events_close(d->events);
+	durations_destroy(d->durations);
 	free(d);
 }
 
@@ -70,6 +72,8 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 		.grace_ns = c->grace_ns,
 		.still_ns = c->still_ns,
 		.overhead_permille = c->overhead_permille,
+		.model = &model_durations,
+		.model_state = d->durations,
 	};
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);
@@ -185,6 +189,9 @@ int hd_tenant_add(struct hd *d, const struct ucred *cred, const struct wire_hell
 	t->user = user;
 	t->device = dev;
 	t->joined_ns = now;
+	t->owner = (struct duration_owner){.uid = cred->uid, .n_sms = hello->n_sms};
+	memcpy(t->owner.device, hello->device_name, sizeof(t->owner.device));
+	memcpy(t->owner.driver, hello->driver, sizeof(t->owner.driver));
 	hd_tenant_recall(d, t);
 	r = sched_join(dev->sched, now, t->id, priority, weight, t, &t->sched);
 	if (r < 0) {

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "limits.h"
 #include "log.h"
+#include "model/durations.h"
 #include "sched/sched.h"
 #include "wire/wire.h"
 
@@ -58,6 +59,7 @@ struct hd_tenant {
 	struct wire_page *page;
 	struct wire_hello hello;
 	struct ucred cred;
+	struct duration_owner owner; /* of what its launches teach */
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
@@ -93,6 +95,7 @@ struct hd {
 	struct hd_io io;
 	struct hd_device *devices;
 	struct hd_events *events;            /* NULL: not asked for */
+	struct durations *durations;         /* of all devices' kernels */
 	uint32_t n_tenants, next_id, killed; /* of those on GPUs, without a word of theirs */
 	uint64_t now_ns;                     /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#define INPUT_MAX 1e18f
+
+_Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
+
 #define NEXT_FEW 8u       /* of a tenant's launches that have not arrived: looked at each time, */
 #define LOOK_NS  40000u   /* and the rest of them when so much time has passed */
 #define ASK_NS   1000000u /* a launch gets so much time until its workers are counted, */
@@ -47,24 +51,29 @@ static uint64_t product(const uint32_t dim[3], uint64_t max)
 	return n;
 }
 
-/* A tenant says by itself which kernel it is that took so long: nobody else's is judged by that. */
-static uint64_t kernel_of(const struct hd_tenant *t, uint64_t hash)
+/* A size, or 0: anything may be written there. */
+static float input_of(const float *from)
 {
-	uint64_t parts[2] = {t->cred.uid, hash};
+	uint32_t bits = __atomic_load_n((const uint32_t *)from, __ATOMIC_RELAXED);
+	float v;
 
-	return hash_bytes(parts, sizeof(parts), 0x75736572);
+	memcpy(&v, &bits, sizeof(v));
+	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
-/* What was published with the launch. */
-static void copy_info(
-	const struct hd_tenant *t, const struct wire_slot *w, struct sched_launch_info *ret)
+/* What was published with the launch. A tenant says by itself which kernel it is that took so long:
+ * the kernel's number is the user's own, and nobody else's kernel is judged by it. */
+static void copy_info(struct hd *d, const struct hd_tenant *t, const struct wire_slot *w,
+	struct sched_launch_info *ret)
 {
 	uint32_t block[3];
+	char name[64];
 
+	copy_name(name, w->name);
 	memcpy(block, w->block, sizeof(block));
 	*ret = (struct sched_launch_info){
 		.id = load64(&w->id),
-		.kernel = kernel_of(t, load64(&w->kernel)),
+		.kernel = durations_number(d->durations, &t->owner, load64(&w->kernel), name),
 		.total = MIN(load64(&w->total), UINT64_MAX / 4),
 		.threads = (uint32_t)product(block, 1024),
 		.regs = MIN(load(&w->regs), 255),
@@ -74,6 +83,9 @@ static void copy_info(
 	};
 	if (ret->threads == 0)
 		ret->threads = 1;
+	for (unsigned i = 0; i < SCHED_INPUTS; i++)
+		ret->input[i] = input_of(&w->input[i]);
+	durations_claim(d->durations, ret->kernel, load(&w->claim));
 }
 
 void hd_slot_index(const struct hd_slot *s)
@@ -277,7 +289,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	struct hd_slot *s = &t->slots[i];
 	struct sched_launch_info info;
 
-	copy_info(t, w, &info);
+	copy_info(d, t, w, &info);
 	*s = (struct hd_slot){
 		.tenant = t,
 		.id = info.id,
@@ -322,7 +334,7 @@ static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 		struct sched_launch_info info;
 
-		copy_info(t, w, &info);
+		copy_info(d, t, w, &info);
 		if (from && to > from) {
 			sched_learn(t->device->sched, &info, to - from);
 			compare_clocks(t->device, from, load64(&w->submit_ns), d->now_ns);

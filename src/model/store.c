@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* One file, two tables: sets of kernels by the digest of what identifies them, and the ways that
- * each was run. user_version says the layout; a later one is left alone.
+/* One file, four tables: sets of kernels by the digest of what identifies them, and the ways that
+ * each was run; kernels by user and device, and the shapes of their launches (kept.c).
+ * user_version says the layout; a later one is left alone, an earlier one is brought up to date by
+ * the first that writes. `heddle tune` and heddled have a file each, of the same layout.
  *
  * A rollback journal, no write-ahead log: who changes a file to the latter has to have it alone,
  * and is refused at once where another writer is. After a writer was killed, whoever reads first
@@ -10,6 +12,7 @@
 #include "model/store.h"
 
 #include "model/plain.h"
+#include "model/store_inside.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -18,12 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LAYOUT  1
 #define WAIT_MS 5000
-
-struct model_store {
-	sqlite3 *db;
-};
 
 static char why[4096 + 256];
 
@@ -38,7 +36,7 @@ static int say(int r, const char *path, const char *text)
 	return r;
 }
 
-static int failed(const struct model_store *s)
+int store_failed(const struct model_store *s)
 {
 	return say(-EIO, sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
 }
@@ -59,11 +57,11 @@ static int layout_of(struct model_store *s, int *ret)
 	int r = sqlite3_prepare_v2(s->db, "PRAGMA user_version", -1, &q, NULL);
 
 	if (r != SQLITE_OK)
-		return failed(s);
+		return store_failed(s);
 	r = sqlite3_step(q);
 	*ret = r == SQLITE_ROW ? sqlite3_column_int(q, 0) : 0;
 	sqlite3_finalize(q);
-	return r == SQLITE_ROW ? 0 : failed(s);
+	return r == SQLITE_ROW ? 0 : store_failed(s);
 }
 
 static const char tables[] =
@@ -75,12 +73,40 @@ static const char tables[] =
 	"  ms REAL NOT NULL, spread REAL NOT NULL, runs INTEGER NOT NULL, at INTEGER NOT NULL,"
 	"  chosen INTEGER NOT NULL,"
 	"  PRIMARY KEY(together, name)) WITHOUT ROWID;"
-	"PRAGMA user_version = 1;"
+	"CREATE TABLE IF NOT EXISTS kernel("
+	"  id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, code INTEGER NOT NULL,"
+	"  device TEXT NOT NULL, n_sms INTEGER NOT NULL, driver TEXT NOT NULL, name TEXT NOT NULL,"
+	"  launches INTEGER NOT NULL, claim INTEGER NOT NULL, cost_ns INTEGER NOT NULL,"
+	"  costs BLOB NOT NULL, errors BLOB NOT NULL, curve_ns BLOB NOT NULL,"
+	"  curve_n BLOB NOT NULL, ridge BLOB NOT NULL, at INTEGER NOT NULL,"
+	"  UNIQUE(uid, code, device, n_sms, driver));"
+	"CREATE INDEX IF NOT EXISTS kernel_at ON kernel(at);"
+	"CREATE TABLE IF NOT EXISTS shape("
+	"  kernel INTEGER NOT NULL REFERENCES kernel(id), total INTEGER NOT NULL,"
+	"  threads INTEGER NOT NULL, shared_bytes INTEGER NOT NULL, input BLOB NOT NULL,"
+	"  n INTEGER NOT NULL, mean_ns INTEGER NOT NULL, moving_ns INTEGER NOT NULL,"
+	"  predicted_ns INTEGER NOT NULL, first_ns INTEGER NOT NULL, used INTEGER NOT NULL,"
+	"  PRIMARY KEY(kernel, total, threads, shared_bytes, input)) WITHOUT ROWID;"
+	"PRAGMA user_version = 2;"
 	"COMMIT;";
 
-static int run(struct model_store *s, const char *sql)
+int store_run(struct model_store *s, const char *sql)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(s);
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : store_failed(s);
+}
+
+int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *user), void *user)
+{
+	int r = store_run(s, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	r = fn(s, user);
+	if (r == 0)
+		r = store_run(s, "COMMIT");
+	if (r < 0) /* what failed is said already */
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
 }
 
 static int prepare(struct model_store *s, bool write)
@@ -91,14 +117,22 @@ static int prepare(struct model_store *s, bool write)
 	r = layout_of(s, &layout);
 	if (r < 0)
 		return r;
-	if (layout > LAYOUT)
+	if (layout > STORE_LAYOUT)
 		return say(-EPROTO, sqlite3_db_filename(s->db, "main"),
 			"written by a later version of heddle");
+	s->layout = layout;
 	if (!write)
 		return layout ? 0
 			      : say(-ENOENT, sqlite3_db_filename(s->db, "main"),
 					"holds nothing yet");
-	return layout ? 0 : run(s, tables);
+	if (layout < STORE_LAYOUT) {
+		r = store_run(s, tables);
+		if (r < 0) /* left open by what failed */
+			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+		layout = STORE_LAYOUT;
+	}
+	s->layout = layout;
+	return r;
 }
 
 int model_store_open(const char *path, bool write, struct model_store **ret)
@@ -166,12 +200,12 @@ static sqlite3_stmt *with_key(struct model_store *s, const struct key *k, const 
 	return q;
 }
 
-static int step_once(struct model_store *s, sqlite3_stmt *q)
+int store_step(struct model_store *s, sqlite3_stmt *q)
 {
 	int r = q ? sqlite3_step(q) : SQLITE_ERROR;
 
 	sqlite3_finalize(q);
-	return r == SQLITE_DONE ? 0 : failed(s);
+	return r == SQLITE_DONE ? 0 : store_failed(s);
 }
 
 static int put_way(struct model_store *s, const struct key *k, const struct model_way *way)
@@ -187,44 +221,44 @@ static int put_way(struct model_store *s, const struct key *k, const struct mode
 		sqlite3_bind_int64(q, 5, way->runs);
 		sqlite3_bind_int(q, 6, way->chosen);
 	}
-	return step_once(s, q);
+	return store_step(s, q);
 }
 
-static int put_all(
-	struct model_store *s, const struct key *k, const struct model_way *ways, unsigned n)
+struct putting {
+	struct key key;
+	const struct model_way *ways;
+	unsigned n;
+};
+
+static int put_all(struct model_store *s, void *user)
 {
+	const struct putting *p = user;
+	const struct key *k = &p->key;
 	sqlite3_stmt *q =
 		with_key(s, k, "INSERT OR IGNORE INTO together(key, what) VALUES(?1, ?2)");
 	int r;
 
 	if (q)
 		sqlite3_bind_text(q, 2, k->text.at, -1, SQLITE_STATIC);
-	r = step_once(s, q);
+	r = store_step(s, q);
 	if (r == 0)
-		r = step_once(s, with_key(s, k,
-					 "DELETE FROM way WHERE together IN"
-					 " (SELECT id FROM together WHERE key = ?1)"));
-	for (unsigned i = 0; r == 0 && i < n; i++)
-		r = put_way(s, k, &ways[i]);
+		r = store_step(s, with_key(s, k,
+					  "DELETE FROM way WHERE together IN"
+					  " (SELECT id FROM together WHERE key = ?1)"));
+	for (unsigned i = 0; r == 0 && i < p->n; i++)
+		r = put_way(s, k, &p->ways[i]);
 	return r;
 }
 
 int model_ways_put(struct model_store *s, const struct model_together *t,
 	const struct model_way *ways, unsigned n)
 {
-	struct key k;
-	int r = key_of(t, &k);
+	struct putting p = {.ways = ways, .n = n};
+	int r = key_of(t, &p.key);
 
 	if (r == 0)
-		r = run(s, "BEGIN IMMEDIATE");
-	if (r == 0) {
-		r = put_all(s, &k, ways, n);
-		if (r == 0)
-			r = run(s, "COMMIT");
-		if (r < 0) /* what failed is said already */
-			sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-	}
-	strbuf_finish(&k.text);
+		r = store_in_one(s, put_all, &p);
+	strbuf_finish(&p.key.text);
 	return r;
 }
 
@@ -252,7 +286,7 @@ int model_ways_chosen(struct model_store *s, const struct model_together *t, str
 		r = say(-ENOENT, sqlite3_db_filename(s->db, "main"),
 			"these kernels, launched so, have not been measured on this device");
 	} else {
-		r = failed(s);
+		r = store_failed(s);
 	}
 	sqlite3_finalize(q);
 	strbuf_finish(&k.text);

@@ -2,8 +2,9 @@
  * Copyright 2026 The heddle authors */
 
 /* What was measured and outlives the process: how long kernels took together, each way that was
- * tried. An SQLite file, safe under kills and a full disk; any number of readers, one writer at a
- * time (others wait for it, up to five seconds). A store is not thread safe. */
+ * tried, and what heddled has learnt of kernels (kept.h). An SQLite file, safe under kills and a
+ * full disk; any number of readers, one writer at a time (others wait for it, up to five seconds).
+ * A store is not thread safe. */
 #ifndef HEDDLE_MODEL_STORE_H
 #define HEDDLE_MODEL_STORE_H
 

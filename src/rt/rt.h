@@ -11,8 +11,8 @@
 #include "dev/dev.h"
 #include "heddle/heddle.h"
 #include "host/corun.h"
+#include "host/together.h"
 #include "model/plain.h"
-#include "model/together.h"
 #include "ptx/ptx.h"
 
 #define RT_MAX HEDDLE_MAX_KERNELS

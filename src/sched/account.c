@@ -50,17 +50,29 @@ static uint64_t ran(const struct sched_launch *l, uint64_t passed)
 	return (uint64_t)((double)passed * has / (double)MIN(can_use, l->device_sms));
 }
 
+static void add_time(struct sched_launch *l, uint64_t passed)
+{
+	uint64_t ns = ran(l, passed);
+
+	l->ran_ns += ns;
+	l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
+	/* A launch that is on its way out has its SMs until it is gone. */
+	if (!launch_is(l->state, LAUNCH_LEAVES)) {
+		l->spell.n_sms = quota_count(&l->allowed);
+		l->spell.workers = quota_workers(&l->allowed, l->k.workers_per_sm);
+	}
+	l->spell.sm_ns += passed * MIN(l->spell.n_sms, l->k.total);
+}
+
 void sched_account(struct sched_launch *l, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
 
 	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE) {
-		uint64_t ns = ran(l, passed);
-
-		l->ran_ns += ns;
-		l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
-	} else if (l->state != LAUNCH_QUEUED)
+		add_time(l, passed);
+	} else if (l->state != LAUNCH_QUEUED) {
 		l->k.waited_ns += passed;
+	}
 	l->since_ns = MAX(l->since_ns, now_ns);
 	l->k.remaining_ns = remaining(l);
 }

@@ -33,6 +33,14 @@ static void fill_options(struct sched_options *o)
 	set_default(&o->opaque_hold_ns, UINT64_MAX);
 	set_default(&o->still_ns, 1000000000);
 	set_default32(&o->overhead_permille, 100);
+	o->model = o->model ? o->model : &sched_model_means;
+}
+
+/* What only the engine's own state needs: a caller's is left alone. */
+static void free_model(struct sched *s)
+{
+	if (!s->o.model_state && s->model_state && s->o.model->destroy)
+		s->o.model->destroy(s->model_state);
 }
 
 /* A policy's state; NULL: it keeps none. False: out of memory. */
@@ -60,11 +68,11 @@ int sched_create(
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->profile = calloc(1, sizeof(*s->profile));
 	s->o = *o;
 	fill_options(&s->o);
-	if (!s->profile || !policy_begin(s, policy, &s->policy_state)) {
-		free(s->profile);
+	s->model_state = s->o.model_state ? s->o.model_state : s->o.model->create();
+	if (!s->model_state || !policy_begin(s, policy, &s->policy_state)) {
+		free_model(s);
 		free(s);
 		return -ENOMEM;
 	}
@@ -110,6 +118,8 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 	s->o.max_launches = was.max_launches;
 	s->o.simultaneous = was.simultaneous;
 	s->o.renumbers = was.renumbers;
+	s->o.model = was.model;
+	s->o.model_state = was.model_state;
 	fill_options(&s->o);
 	s->dirty = true;
 	change_policy(s, p);
@@ -125,7 +135,7 @@ void sched_destroy(struct sched *s)
 	VEC_FREE(&s->view);
 	VEC_FREE(&s->shares);
 	VEC_FREE(&s->actions);
-	free(s->profile);
+	free_model(s);
 	free(s);
 }
 

@@ -6,18 +6,25 @@
 #define HEDDLE_SCHED_ENGINE_H
 
 #include "launch_state.h"
-#include "profile.h"
 #include "quota.h"
 #include "sched.h"
 
 #define SCHED_STREAM_RANKS 16
+
+/* What a launch has had of SMs since its curve was last learnt from. */
+struct sched_spell {
+	uint64_t sm_ns;          /* SMs times the time on them */
+	uint64_t finished;       /* blocks that had finished before */
+	uint32_t n_sms, workers; /* that it had last, and what they hold; 0: none since */
+};
 
 struct sched_launch {
 	struct sched_kernel k;            /* as the policy sees it */
 	struct sched_launch *prev, *next; /* in its list */
 	struct sched_tenant *tenant;
 	void *user;
-	uint32_t regs, shared_bytes, stream_priority, device_sms;
+	struct sched_shape shape; /* as the model sees it */
+	uint32_t regs, stream_priority, device_sms;
 	enum launch_state state;                    /* sched_to alone changes it */
 	enum launch_state refused_from, refused_to; /* in LAUNCH_ASTRAY */
 	/* What it may use; some SM if it is in LAUNCH_HAS_SMS, every SM of a native one. NEXT: what
@@ -27,8 +34,9 @@ struct sched_launch {
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
-	uint64_t sm_ns;       /* SM time, from the SMs that it had and could use */
-	uint64_t started;     /* blocks that have begun */
+	uint64_t sm_ns;   /* SM time, from the SMs that it had and could use */
+	uint64_t started; /* blocks that have begun */
+	struct sched_spell spell;
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool idle;     /* a pool of tasks that has none */
@@ -96,7 +104,7 @@ struct sched {
 	const struct sched_policy *policy;
 	void *policy_state;
 	struct sched_tenant *tenants;
-	struct profile *profile;
+	void *model_state; /* of o.model */
 	struct sched_stats stats;
 	uint32_t n_in[LAUNCH_STATES]; /* launches in each state */
 	uint64_t order, deadline_ns;
@@ -131,6 +139,14 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 /* ---- account.c ---- */
 /* Brings what each tenant has had of the device up to now: before anything changes. */
 void sched_serve(struct sched *s, uint64_t now_ns);
+/* learn.c: what the model is taught. A preempted launch, with its last word; a launch that ended,
+ * and how long it ran undisturbed (0: it did not). */
+void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
+void sched_learn_spell(struct sched *s, struct sched_launch *l);
+void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
+struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
+/* How many blocks an SM holds at once. */
+uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i);
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 

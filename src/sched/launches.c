@@ -96,8 +96,7 @@ static uint32_t clamp_workers(uint64_t n)
 	return (uint32_t)(n < 1 ? 1 : n > 32 ? 32 : n);
 }
 
-/* How many blocks an SM holds at once. */
-static uint32_t workers_per_sm(const struct sched_options *o, const struct sched_launch_info *i)
+uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i)
 {
 	uint64_t n = o->blocks_per_sm, regs = (uint64_t)i->regs * i->threads;
 
@@ -140,7 +139,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
 	l->regs = info->regs;
-	l->shared_bytes = info->shared_bytes;
+	l->shape = sched_shape_of(s, info);
 	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
 	l->submit_ns = l->since_ns = now_ns;
 	l->k = (struct sched_kernel){
@@ -153,10 +152,9 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		.kernel = info->kernel,
 		.total = info->total,
 		.threads = info->threads,
-		.workers_per_sm = workers_per_sm(&s->o, info),
-		.predicted_ns = profile_predict(
-			s->profile, info->kernel, info->total, info->threads, info->shared_bytes),
-		.cost_ns = profile_cost_of(s->profile, info->kernel, s->o.cost_ns),
+		.workers_per_sm = sched_workers(&s->o, info),
+		.predicted_ns = s->o.model->predict(s->model_state, &l->shape),
+		.cost_ns = s->o.model->cost(s->model_state, info->kernel, s->o.cost_ns),
 	};
 	l->k.remaining_ns = l->k.predicted_ns;
 	sched_to(s, l, LAUNCH_QUEUED);
@@ -229,16 +227,6 @@ void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool i
 	s->dirty = true;
 }
 
-/* What others wait for when they are given its SMs, and what it takes to be back on them. */
-static void learn_cost(struct sched *s, uint64_t now_ns, struct sched_launch *l)
-{
-	if (!l->preempt_ns)
-		return;
-	profile_learn_cost(s->profile, l->k.kernel, now_ns - l->preempt_ns + s->o.resume_ns);
-	l->k.cost_ns = profile_cost_of(s->profile, l->k.kernel, s->o.cost_ns);
-	l->preempt_ns = 0;
-}
-
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_serve(s, now_ns);
@@ -248,7 +236,8 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	sched_to(s, l, LAUNCH_WAITING);
 	s->left_ns = now_ns;
 	s->dirty = true;
-	learn_cost(s, now_ns, l);
+	sched_learn_way_out(s, now_ns, l);
+	sched_learn_spell(s, l);
 }
 
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
@@ -256,7 +245,7 @@ void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 	if (l->state != LAUNCH_SHRINKING)
 		return;
 	sched_to(s, l, LAUNCH_RUNNING);
-	learn_cost(s, now_ns, l);
+	sched_learn_way_out(s, now_ns, l);
 }
 
 #define CHANGE_MAX_NS 20000000u /* what took longer was kept from the device by something else */
@@ -287,8 +276,7 @@ void sched_end(
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
 	if (completed) {
-		profile_learn(s->profile, l->k.kernel, l->k.total, l->k.threads, l->shared_bytes,
-			ran_ns && !l->preemptions ? ran_ns : l->ran_ns);
+		sched_learn_end(s, l, l->preemptions ? 0 : ran_ns);
 		/* A completed launch proves that its tenant's streams move. */
 		l->tenant->late = false;
 	}
@@ -296,10 +284,4 @@ void sched_end(
 	l->tenant->linger_sms = l->reserved;
 	drop_launch(s, l);
 	s->dirty = true;
-}
-
-void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t ran_ns)
-{
-	profile_learn(
-		s->profile, info->kernel, info->total, info->threads, info->shared_bytes, ran_ns);
 }

@@ -8,9 +8,8 @@
 #ifndef HEDDLE_SCHED_POLICY_H
 #define HEDDLE_SCHED_POLICY_H
 
-#include "base/base.h"
+#include "model.h"
 
-#define SCHED_UNKNOWN UINT64_MAX /* a time that nobody can tell yet */
 #define SCHED_NO_LANE UINT32_MAX
 #define SCHED_NO_TURN UINT64_MAX
 

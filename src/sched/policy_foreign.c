@@ -132,7 +132,28 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static struct heddle_policy_kernel describe_kernel(const struct sched_launch *l)
+/* The model knows an SM's time for a block; a whole launch takes that of its share of the blocks.
+ */
+static void describe_curve(
+	const struct sched *s, const struct sched_launch *l, struct heddle_policy_kernel *k)
+{
+	float block_ns[SCHED_PER_SM] = {0};
+
+	for (unsigned i = 0; i < HEDDLE_POLICY_CURVE; i++)
+		k->curve_ns[i] = HEDDLE_POLICY_UNKNOWN;
+	if (s->o.model->curve)
+		s->o.model->curve(s->model_state, l->k.kernel, block_ns);
+	for (unsigned i = 0; i < SCHED_PER_SM; i++) {
+		double ns = (double)block_ns[i] * (double)l->k.total /
+			    (double)MIN(l->k.total, s->o.n_sms);
+
+		if (ns > 0)
+			k->curve_ns[i + 1] = ns < 1e15 ? (uint64_t)ns : (uint64_t)1e15;
+	}
+}
+
+static struct heddle_policy_kernel describe_kernel(
+	const struct sched *s, const struct sched_launch *l)
 {
 	struct heddle_policy_kernel k = {
 		.kind = HEDDLE_POLICY_MANAGED,
@@ -142,7 +163,7 @@ static struct heddle_policy_kernel describe_kernel(const struct sched_launch *l)
 		.depth = l->k.depth,
 		.threads = l->k.threads,
 		.regs = l->regs,
-		.shared_bytes = l->shared_bytes,
+		.shared_bytes = l->shape.shared_bytes,
 		.blocks_per_sm = l->k.workers_per_sm,
 		.running = l->k.running,
 		.leaving = launch_is(l->state, LAUNCH_LEAVES),
@@ -156,8 +177,7 @@ static struct heddle_policy_kernel describe_kernel(const struct sched_launch *l)
 		.cost_ns = l->k.cost_ns,
 	};
 
-	for (unsigned i = 0; i < HEDDLE_POLICY_CURVE; i++)
-		k.curve_ns[i] = HEDDLE_POLICY_UNKNOWN;
+	describe_curve(s, l, &k);
 	return k;
 }
 
@@ -233,7 +253,7 @@ static bool fill_view(struct sched *s, struct foreign *p)
 		struct heddle_policy_kernel k = {.kind = HEDDLE_POLICY_OPAQUE};
 
 		if (l)
-			k = describe_kernel(l);
+			k = describe_kernel(s, l);
 		k.tenant_index = index_of(s, tenant_of(s->view.at[i]));
 		if (!VEC_PUSH(&p->kernels, k))
 			return false;
@@ -323,8 +343,8 @@ static uint32_t blocks_that_fit(const struct room *r, const struct sched_launch 
 		n = MIN(n, r->threads / l->k.threads);
 	if (regs)
 		n = MIN(n, r->regs / regs);
-	if (l->shared_bytes)
-		n = MIN(n, r->shared / l->shared_bytes);
+	if (l->shape.shared_bytes)
+		n = MIN(n, r->shared / l->shape.shared_bytes);
 	return n;
 }
 
@@ -333,7 +353,7 @@ static void take_room(struct room *r, const struct sched_launch *l, uint32_t n)
 	r->blocks -= MIN(r->blocks, n);
 	r->threads -= MIN(r->threads, n * l->k.threads);
 	r->regs -= MIN(r->regs, n * l->regs * l->k.threads);
-	r->shared -= MIN(r->shared, n * l->shared_bytes);
+	r->shared -= MIN(r->shared, n * l->shape.shared_bytes);
 }
 
 /* A quota as it can be, of what the policy wrote. */

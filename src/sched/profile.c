@@ -3,12 +3,39 @@
 
 /* Durations per kernel and shape, as a mean that turns into a moving one after eight launches; and
  * per kernel and block shape the time of one block, which answers for grids never launched before.
- * Both live in one table under different keys. */
-#include "profile.h"
+ * Both live in one bounded table under different keys; the longest unused entry of a small set
+ * makes room. */
+#include "model.h"
 
-#include "policy.h"
+#include <stdlib.h>
 
+#define SETS          1024u
+#define WAYS          8u
+#define SAMPLES       50u /* a preemption's cost is the mean of so many runs, as in the paper */
 #define LEARN_EIGHTHS 8u
+
+struct profile_shape {
+	uint64_t key, used;
+	uint64_t mean_ns; /* of the whole launch; a shape's key 0 with mean 0 is free */
+	uint32_t n;
+};
+
+struct profile_cost {
+	uint64_t key, used, sum_ns;
+	uint32_t n, next;
+	uint32_t ns[SAMPLES];
+};
+
+struct profile {
+	uint64_t clock;
+	struct profile_shape shapes[SETS][WAYS];
+	struct profile_cost costs[SETS / 8][WAYS];
+};
+
+static void *profile_create(void)
+{
+	return calloc(1, sizeof(struct profile));
+}
 
 static uint64_t key_of(uint64_t kernel, uint64_t total, uint32_t threads, uint32_t shared)
 {
@@ -20,9 +47,9 @@ static uint64_t key_of(uint64_t kernel, uint64_t total, uint32_t threads, uint32
 
 static struct profile_shape *find_shape(struct profile *p, uint64_t key, bool make)
 {
-	struct profile_shape *set = p->shapes[key % PROFILE_SETS], *oldest = set;
+	struct profile_shape *set = p->shapes[key % SETS], *oldest = set;
 
-	for (unsigned i = 0; i < PROFILE_WAYS; i++) {
+	for (unsigned i = 0; i < WAYS; i++) {
 		if (set[i].key == key) {
 			set[i].used = ++p->clock;
 			return &set[i];
@@ -53,30 +80,33 @@ static uint64_t per_block(uint64_t ran_ns, uint64_t total)
 		       : (uint64_t)((double)ran_ns * 1000 / (double)total);
 }
 
-uint64_t profile_predict(
-	struct profile *p, uint64_t kernel, uint64_t total, uint32_t threads, uint32_t shared)
+static uint64_t profile_predict(void *state, const struct sched_shape *shape)
 {
-	const struct profile_shape *s =
-		find_shape(p, key_of(kernel, total, threads, shared), false);
+	struct profile *p = state;
+	const struct profile_shape *s = find_shape(
+		p, key_of(shape->kernel, shape->total, shape->threads, shape->shared_bytes), false);
 	double ns;
 
 	if (s)
 		return s->mean_ns;
-	s = find_shape(p, key_of(kernel, 0, threads, shared), false);
+	s = find_shape(p, key_of(shape->kernel, 0, shape->threads, shape->shared_bytes), false);
 	if (!s)
 		return SCHED_UNKNOWN;
-	ns = (double)s->mean_ns * (double)total / 1000;
+	ns = (double)s->mean_ns * (double)shape->total / 1000;
 	return ns < 1e15 ? (uint64_t)ns : (uint64_t)1e15;
 }
 
-void profile_learn(struct profile *p, uint64_t kernel, uint64_t total, uint32_t threads,
-	uint32_t shared, uint64_t ran_ns)
+static void profile_learn(void *state, const struct sched_shape *s, uint64_t ran_ns)
 {
+	struct profile *p = state;
+
 	/* Longer than eleven days is a wrong clock. */
-	if (total == 0 || ran_ns == 0 || ran_ns > (uint64_t)1e15)
+	if (s->total == 0 || ran_ns == 0 || ran_ns > (uint64_t)1e15)
 		return;
-	average(find_shape(p, key_of(kernel, total, threads, shared), true), ran_ns);
-	average(find_shape(p, key_of(kernel, 0, threads, shared), true), per_block(ran_ns, total));
+	average(find_shape(p, key_of(s->kernel, s->total, s->threads, s->shared_bytes), true),
+		ran_ns);
+	average(find_shape(p, key_of(s->kernel, 0, s->threads, s->shared_bytes), true),
+		per_block(ran_ns, s->total));
 }
 
 static struct profile_cost *find_cost(struct profile *p, uint64_t kernel, bool make)
@@ -84,7 +114,7 @@ static struct profile_cost *find_cost(struct profile *p, uint64_t kernel, bool m
 	uint64_t key = key_of(kernel, 0, 0, 0);
 	struct profile_cost *set = p->costs[key % ARRAY_LEN(p->costs)], *oldest = set;
 
-	for (unsigned i = 0; i < PROFILE_WAYS; i++) {
+	for (unsigned i = 0; i < WAYS; i++) {
 		if (set[i].key == key) {
 			set[i].used = ++p->clock;
 			return &set[i];
@@ -98,22 +128,32 @@ static struct profile_cost *find_cost(struct profile *p, uint64_t kernel, bool m
 	return oldest;
 }
 
-uint64_t profile_cost_of(struct profile *p, uint64_t kernel, uint64_t otherwise)
+static uint64_t profile_cost(void *state, uint64_t kernel, uint64_t otherwise)
 {
-	const struct profile_cost *c = find_cost(p, kernel, false);
+	const struct profile_cost *c = find_cost(state, kernel, false);
 
 	return c && c->n ? c->sum_ns / c->n : otherwise;
 }
 
-void profile_learn_cost(struct profile *p, uint64_t kernel, uint64_t cost_ns)
+static void profile_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 {
-	struct profile_cost *c = find_cost(p, kernel, true);
+	struct profile_cost *c = find_cost(state, kernel, true);
 	uint32_t ns = (uint32_t)MIN(cost_ns, UINT32_MAX);
 
 	c->sum_ns += ns;
 	c->sum_ns -= c->ns[c->next];
 	c->ns[c->next] = ns;
-	c->next = (c->next + 1) % PROFILE_SAMPLES;
-	if (c->n < PROFILE_SAMPLES)
+	c->next = (c->next + 1) % SAMPLES;
+	if (c->n < SAMPLES)
 		c->n++;
 }
+
+const struct sched_model sched_model_means = {
+	.name = "means",
+	.create = profile_create,
+	.destroy = free,
+	.predict = profile_predict,
+	.learn = profile_learn,
+	.cost = profile_cost,
+	.learn_cost = profile_learn_cost,
+};

@@ -10,6 +10,7 @@
 
 #include "ctl/control.h"
 #include "launch_state.h"
+#include "model.h"
 #include "policy.h"
 
 struct sched;
@@ -34,6 +35,10 @@ struct sched_options {
 	bool opaque_free;        /* it does not at all */
 	uint64_t still_ns;       /* equals wait so long for one that gets nowhere (turns.c): 1 s */
 	uint32_t overhead_permille; /* what switching by shares may cost (policy_ffs.c): 100 */
+	/* What predicts, and learns: sched_model_means. Its state stays the caller's, and outlives
+	 * the engine; NULL: the engine makes one. */
+	const struct sched_model *model;
+	void *model_state;
 };
 
 struct sched_launch_info {
@@ -41,11 +46,13 @@ struct sched_launch_info {
 	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: from the resources above */
 	uint32_t stream_priority;             /* 15 and all above it are the same */
+	float input[SCHED_INPUTS];            /* struct sched_shape */
 	void *user;
 };
 
 int sched_create(const struct sched_options *o, const struct sched_policy *p, struct sched **ret);
-/* From here on; the device stays: its numbers, simultaneous, renumbers, max_launches. */
+/* From here on; the device stays (its numbers, simultaneous, renumbers, max_launches),
+ * and so does the model. */
 void sched_reconfigure(struct sched *s, const struct sched_options *, const struct sched_policy *);
 void sched_destroy(struct sched *s);
 

@@ -193,6 +193,7 @@ void fence_copy_begin(CUstream stream, enum fence_copy kind)
 
 void fence_end(void)
 {
+	inputs_forget();
 	if (atomic_fetch_sub(&active, 1) == 1 && atomic_load(&pinned))
 		unpin();
 }

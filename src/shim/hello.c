@@ -168,6 +168,7 @@ static void fill_hello(struct wire_hello *h)
 {
 	const char *group = secure_getenv("HEDDLE_CLASS");
 	CUuuid id = {{0}};
+	int version = 0;
 	char hex[33];
 
 	wire_head_init(&h->head, WIRE_HELLO, sizeof(*h));
@@ -186,6 +187,8 @@ static void fill_hello(struct wire_hello *h)
 		hex + 12, hex + 16, hex + 20);
 	if (cu.cuDeviceGetName)
 		cu.cuDeviceGetName(h->device_name, sizeof(h->device_name) - 1, shim.dev);
+	if (cu.cuDriverGetVersion && cu.cuDriverGetVersion(&version) == CUDA_SUCCESS)
+		snprintf(h->driver, sizeof(h->driver), "%d", version);
 	program_name(h->name, sizeof(h->name));
 	if (group)
 		snprintf(h->group, sizeof(h->group), "%.31s", group);

@@ -46,6 +46,11 @@ struct form {
 	uint32_t n_known;
 	_Atomic uint32_t retried_at;
 	uint8_t known_key[32]; /* under which that is kept; of an other: none */
+	/* Where pointers led when the driver was last asked (inputs.c); under the lock. */
+	struct form_input {
+		uint64_t value, bytes;
+		uint32_t epoch, uses;
+	} input[WIRE_INPUTS];
 	pthread_mutex_t lock;
 	/* Launches of one block size and shared memory, and of grids of about one size: a block of
 	 * a grid that is much smaller does, as a rule, much more. */

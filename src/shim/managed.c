@@ -152,6 +152,8 @@ static void fill_slot(
 	w->launches = 1;
 	w->priority = p->rank;
 	w->guard = m->form->info.tier == PASS_GUARD;
+	w->claim = p->chunk;
+	inputs_of(m->form, m->params, w->input);
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
 	w->name[sizeof(w->name) - 1] = 0;
 	/* Ahead of looking at the watch, as the daemon sets that ahead of looking here. */

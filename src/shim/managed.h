@@ -93,6 +93,12 @@ bool gate_begin(struct stream *s); /* ahead of the launch; false: launch it as a
 void gate_end(struct stream *s, CUresult r);
 void gate_after_fork(void);
 
+/* ---- how large a launch's input is (inputs.c) ---- */
+/* params: as the driver takes them, in one buffer. Asks the driver where a pointer leads, unless it
+ * has lately. */
+void inputs_of(struct form *f, const uint8_t *params, float ret[WIRE_INPUTS]);
+void inputs_forget(void); /* memory may have been freed */
+
 /* ---- fences (fence.c) ---- */
 enum fence_kind {
 	FENCE_WAITS, /* the driver would wait for the GPU: so do we, as long as it takes */

@@ -16,8 +16,9 @@
 #include "ctl/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 7u
+#define WIRE_PAGE_VERSION 8u
 #define WIRE_SLOTS        256u
+#define WIRE_INPUTS       12u /* figures of a launch's input */
 
 /* clang-format off */
 /* A slot's life; each launch of the tenant goes once through it:
@@ -98,7 +99,11 @@ struct wire_slot {
 	uint32_t idle; /* 1: a pool of tasks that has none: all others go first, and it is not taken
 			  for a launch that gets nowhere. Kick after each change, while watch is set
 			*/
-	uint32_t pad[22];
+	uint32_t claim; /* blocks that a worker claims at a time */
+	/* How large its input is, by parameter in their order: bytes of the allocation that a
+	 * pointer leads into, or an integer's value; 0: neither is known. */
+	float input[WIRE_INPUTS];
+	uint32_t pad[9];
 };
 
 /* What is allowed while nobody is held back: so many more than were submitted. */

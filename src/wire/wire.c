@@ -24,11 +24,11 @@ struct text {
 
 static const struct layout {
 	size_t bytes;
-	struct text texts[4];
+	struct text texts[5];
 } layouts[] = {
 	[WIRE_HELLO] = {sizeof(struct wire_hello),
 		{TEXT(wire_hello, device), TEXT(wire_hello, name), TEXT(wire_hello, group),
-			TEXT(wire_hello, device_name)}},
+			TEXT(wire_hello, device_name), TEXT(wire_hello, driver)}},
 	[WIRE_WELCOME] = {sizeof(struct wire_welcome), {TEXT(wire_welcome, mps_pipe)}},
 	[WIRE_REFUSED] = {sizeof(struct wire_refused), {TEXT(wire_refused, why)}},
 	[WIRE_LIST] = {sizeof(struct wire_head)},

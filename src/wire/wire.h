@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL      5u
+#define WIRE_PROTOCOL      6u
 #define WIRE_MAX_BYTES     4096u
 #define WIRE_SOCKET_ENV    "HEDDLE_SOCKET"
 #define WIRE_PRIORITIES    1000u
@@ -49,6 +49,7 @@ struct wire_hello {
 	char device_name[64]; /* as people know it */
 	char name[64];        /* program */
 	char group[32];       /* --class */
+	char driver[32];      /* its version, as cuDriverGetVersion has it */
 };
 struct wire_welcome {
 	struct wire_head head;

@@ -291,6 +291,132 @@ static void remaining(void **state)
 	sched_destroy(f.s);
 }
 
+/* A model that notes what it is asked and taught. */
+struct notes {
+	struct sched_shape asked, taught;
+	uint64_t ran_ns, blocks, sm_ns;
+	uint32_t per_sm, n_curves;
+};
+
+static uint64_t note_predict(void *state, const struct sched_shape *s)
+{
+	((struct notes *)state)->asked = *s;
+	return 7 * MS;
+}
+
+static void note_learn(void *state, const struct sched_shape *s, uint64_t ran_ns)
+{
+	((struct notes *)state)->taught = *s;
+	((struct notes *)state)->ran_ns = ran_ns;
+}
+
+static uint64_t note_cost(void *state, uint64_t kernel, uint64_t otherwise)
+{
+	return kernel == 1 ? 11 * US : otherwise;
+}
+
+static void note_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
+{
+}
+
+static void note_learn_curve(
+	void *state, const struct sched_shape *s, uint32_t per_sm, uint64_t blocks, uint64_t sm_ns)
+{
+	struct notes *n = state;
+
+	n->per_sm = per_sm;
+	n->blocks = blocks;
+	n->sm_ns = sm_ns;
+	n->n_curves++;
+}
+
+static const struct sched_model notebook = {
+	.name = "notebook",
+	.predict = note_predict,
+	.learn = note_learn,
+	.cost = note_cost,
+	.learn_cost = note_learn_cost,
+	.learn_curve = note_learn_curve,
+};
+
+/* The engine asks the model that it was given, with all features, and leaves its state alone. */
+static void model_of_the_caller(void **state)
+{
+	struct notes n = {0};
+	struct sched_options o = {.n_sms = 4, .model = &notebook, .model_state = &n};
+	struct sched_launch_info i = {.id = 1,
+		.kernel = 1,
+		.total = 30,
+		.threads = 256,
+		.shared_bytes = 1024,
+		.workers_per_sm = 2,
+		.input = {5, 6}};
+	struct fixture f = {.now = MS};
+	struct sched_launch *l;
+
+	assert_int_equal(sched_create(&o, &sched_policy_hpf, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.low), 0);
+	tell(&f);
+	assert_int_equal(sched_submit(f.s, f.now, f.low, &i, &l), 0);
+	tell(&f);
+	assert_int_equal(n.asked.n_sms, 4);
+	assert_int_equal(n.asked.shared_bytes, 1024);
+	assert_true(n.asked.input[0] == 5 && n.asked.input[1] == 6 && n.asked.input[2] == 0);
+	assert_int_equal(look(&f, l).predicted_ns, 7 * MS);
+	assert_int_equal(look(&f, l).cost_ns, 11 * US);
+	sched_arrive(f.s, f.now, l, SCHED_BEGAN_TOLD);
+	sched_progress(f.s, l, 30);
+	sched_end(f.s, f.now + MS, l, true, 3 * MS);
+	assert_memory_equal(&n.taught, &n.asked, sizeof(n.asked));
+	assert_int_equal(n.ran_ns, 3 * MS);
+	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 30 && n.sm_ns == 12 * MS);
+	/* Seen only after its end: two blocks, of which each has an SM to itself. */
+	i.total = 2;
+	sched_learn(f.s, &i, 5 * MS);
+	assert_int_equal(n.ran_ns, 5 * MS);
+	assert_true(n.n_curves == 2 && n.per_sm == 1 && n.blocks == 2 && n.sm_ns == 10 * MS);
+	sched_destroy(f.s);
+}
+
+/* The curve is learnt from the blocks that finish on the SMs that a launch has, few or many, and
+ * also from a launch that never comes to its end. */
+static void curve_on_some(void **state)
+{
+	struct notes n = {0};
+	struct sched_options o = {.n_sms = 4,
+		.simultaneous = true,
+		.spatial = true,
+		.model = &notebook,
+		.model_state = &n};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+	struct sched_launch *l, *h;
+
+	assert_int_equal(sched_create(&o, &sched_policy_hpf, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.low), 0);
+	assert_int_equal(sched_join(f.s, f.now, 2, 2, 1, NULL, &f.high), 0);
+	tell(&f);
+	l = launch(&f, f.low, 1, 800);
+	f.now += 2 * MS; /* on 4 SMs */
+	h = launch(&f, f.high, 9, 4);
+	assert_int_equal(look(&f, l).n_sms, 1);
+	f.now += 3 * MS; /* on 1 */
+	sched_shrunk(f.s, f.now, l);
+	sched_progress(f.s, l, 90);
+	launch(&f, f.high, 8, 400);
+	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
+	f.now += MS; /* and on that until it is gone */
+	sched_progress(f.s, l, 100);
+	drained(&f, l);
+	assert_true(n.n_curves == 1 && n.per_sm == 2 && n.blocks == 100);
+	assert_int_equal(n.sm_ns, 4 * 2 * MS + 3 * MS + MS);
+	/* What waits has no SMs. */
+	f.now += 50 * MS;
+	sched_end(f.s, f.now, h, false, 0);
+	sched_end(f.s, f.now, l, false, 0);
+	assert_int_equal(n.n_curves, 1);
+	sched_destroy(f.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +427,8 @@ int main(void)
 		cmocka_unit_test(waited),
 		cmocka_unit_test(ran_on_some),
 		cmocka_unit_test(remaining),
+		cmocka_unit_test(model_of_the_caller),
+		cmocka_unit_test(curve_on_some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

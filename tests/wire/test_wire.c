@@ -190,7 +190,7 @@ static void malformed(void **state)
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
 	bad.head.type = WIRE_END + 1;
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
-	bad.head.type = WIRE_STATUS; /* known, of another size */
+	bad.head.type = WIRE_ROW; /* known, of another size */
 	assert_int_equal(wire_check(&bad, sizeof(bad)), -EBADMSG);
 	bad = h;
 	memset(bad.name, 'x', sizeof(bad.name)); /* no NUL */

@@ -9,7 +9,7 @@
 #include "cli/corun/gauge.h"
 #include "cli/corun/job_kernel.h"
 #include "host/corun.h"
-#include "model/together.h"
+#include "host/together.h"
 
 #define CORUN_MAX HOST_MAX
 

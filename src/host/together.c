@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What together.h says. */
-#include "model/together.h"
+#include "host/together.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Kernels that a host runs together (host/corun.h), as what is remembered of them knows them. */
-#ifndef HEDDLE_MODEL_TOGETHER_H
-#define HEDDLE_MODEL_TOGETHER_H
+#ifndef HEDDLE_HOST_TOGETHER_H
+#define HEDDLE_HOST_TOGETHER_H
 
 #include "host/corun.h"
 #include "model/store.h"

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What is known of kernels (durations.h), in a store: heddled's own is heddled.db in its state
+ * folder. Whoever may read the file sees all users' rows, so it is its owner's alone. */
+#ifndef HEDDLE_MODEL_KEPT_H
+#define HEDDLE_MODEL_KEPT_H
+
+#include "model/durations.h"
+#include "model/store.h"
+
+#define KEPT_KERNELS 4096u /* those written longest ago leave, */
+#define KEPT_OF_USER 1024u /* also of one user */
+
+/* $XDG_STATE_HOME/heddle/heddled.db, else below ~/.local/state. -ENOENT: no home; -ENAMETOOLONG. */
+int kept_default_path(char *buf, size_t size);
+/* Writes these in one step, and lets the oldest go. Errors as model_store_open. */
+int kept_put(struct model_store *s, const struct duration_kernel *k, unsigned n);
+/* All of a user (DURATION_ANY: of all users), the last written first; a row that is not sane is
+ * passed over. Errors as model_store_open; -ENOENT: written before there was anything to know. */
+int kept_each(struct model_store *s, uint32_t uid, durations_fn *fn, void *user);
+
+#endif

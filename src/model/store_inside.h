@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What the files of the store share. All return 0 or a negative errno, with the reason said at
+ * model_store_why. */
+#ifndef HEDDLE_MODEL_STORE_INSIDE_H
+#define HEDDLE_MODEL_STORE_INSIDE_H
+
+#include "model/store.h"
+
+#include <sqlite3.h>
+
+#define STORE_LAYOUT 2
+
+struct model_store {
+	sqlite3 *db;
+	int layout; /* of the file */
+};
+
+int store_failed(const struct model_store *s); /* -EIO, for what SQLite says */
+int store_run(struct model_store *s, const char *sql);
+/* Runs a statement that gives no rows, and ends it. q NULL: it could not be prepared. */
+int store_step(struct model_store *s, sqlite3_stmt *q);
+/* Runs fn in a transaction, which holds if fn returns 0. */
+int store_in_one(struct model_store *s, int (*fn)(struct model_store *s, void *user), void *user);
+
+#endif
