@@ -55,14 +55,18 @@ struct heddle_policy_device {
 
 enum heddle_policy_kind {
 	HEDDLE_POLICY_MANAGED = 0, /* a launch that can be steered */
-	/* All of a tenant's work that cannot: it takes the whole device while it lasts. Its row of
-	 * the plan is not read; holding its tenant keeps more of it from starting. */
+	/* All of a tenant's work that cannot: it takes the whole device while it lasts. Holding its
+	 * tenant keeps more of it from starting. */
 	HEDDLE_POLICY_OPAQUE = 1,
+	/* No work now; but the tenant is expected back before it pays to give the device to others.
+	 * heddled asks again when that is over. */
+	HEDDLE_POLICY_EXPECTED = 2,
 };
 
 /* A launch that competes for the device; of a tenant of which no launch has begun, the oldest. */
 struct heddle_policy_kernel {
-	uint32_t kind; /* enum heddle_policy_kind. Of an opaque one only tenant_index is set */
+	/* enum heddle_policy_kind. Of what is no launch only tenant_index and quota are set. */
+	uint32_t kind;
 	uint32_t tenant_index; /* in the view's tenants */
 	uint64_t launch;       /* number of the launch in its tenant */
 	uint64_t code;    /* hash of the code: launches with the same one run the same kernel */
@@ -112,9 +116,13 @@ struct heddle_policy_view {
 	uint32_t kernel_size, tenant_size; /* bytes of an element */
 	uint64_t now_ns;
 	const struct heddle_policy_device *device;
-	const void *kernels; /* by order of arrival, opaque ones last */
+	const void *kernels; /* launches by order of arrival, then what is no launch */
 	const void *tenants;
 	uint32_t n_kernels, n_tenants;
+	/* What a change from one kernel to another takes of the device's time, the mean of the last
+	 * few as seen: others' way out, the device's own change between programs, the kernel's way
+	 * back. 0: none was seen. */
+	uint64_t change_ns;
 };
 
 /* The policy's answer. All quotas and held are 0, and wake_ns is UNKNOWN beforehand. */
@@ -123,7 +131,8 @@ struct heddle_policy_plan {
 	/* n_kernels rows of n_sms bytes: how many blocks of the kernel may stay on the SM. 0: none;
 	 * 1 to HEDDLE_POLICY_MAX_QUOTA; HEDDLE_POLICY_UNBOUNDED. heddled takes any other value as
 	 * UNBOUNDED, and clips bounded ones to what fits an SM beside the bounded ones of kernels
-	 * that came earlier. */
+	 * that came earlier. The row of what is no launch has one use: where it is not 0, launches
+	 * of tenants that have none now do not begin. */
 	uint8_t *quota;
 	/* n_tenants bytes, 1: the tenant starts nothing (launches that come begin with no SM,
 	 * opaque work waits). Else what it launches begins with what its oldest kernel with an SM

@@ -11,7 +11,7 @@
  * state folder, else beside the socket. */
 #include "policies.h"
 #include "log.h"
-#include "sched/foreign.h"
+#include "sched/planner.h"
 #include "watchdog.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@
 
 struct policy_loaded {
 	struct sched_policy policy; /* what the engines have */
-	struct sched_foreign foreign;
+	struct sched_planner planner;
 	char *path, *options, *note;
 	char name[32];
 	struct stat st;
@@ -284,7 +284,7 @@ static int load_table(struct policy_loaded *p)
 	if (check_table(p, t) < 0)
 		return -EINVAL;
 	snprintf(p->name, sizeof(p->name), "%s", t->name);
-	p->foreign = (struct sched_foreign){
+	p->planner = (struct sched_planner){
 		.policy = t,
 		.options = p->options,
 		.enter = on_enter,
@@ -292,8 +292,7 @@ static int load_table(struct policy_loaded *p)
 		.say = on_say,
 		.user = p,
 	};
-	p->policy =
-		(struct sched_policy){.name = p->name, .by_shares = true, .foreign = &p->foreign};
+	p->policy = (struct sched_policy){.name = p->name, .planner = &p->planner};
 	return 0;
 }
 

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Policies of other people (heddle/policy.h): which files heddled loads, the note on disk that one
- * is loaded, and the watchdog over its calls. The engine knows none of this (sched/foreign.h). One
+ * is loaded, and the watchdog over its calls. The engine knows none of this (sched/planner.h). One
  * thread calls. */
 #ifndef HEDDLE_DAEMON_POLICIES_H
 #define HEDDLE_DAEMON_POLICIES_H

@@ -12,7 +12,7 @@ void sched_serve(struct sched *s, uint64_t now_ns)
 
 	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
 		if (leaving ? t->n_leave > 0 : t->n_there || t->opaque_active)
-			t->share.service_ns += passed;
+			t->service_ns += passed;
 	}
 	s->served_ns = MAX(s->served_ns, now_ns);
 }

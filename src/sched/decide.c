@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Decisions: gathers what competes (gather.c), asks the policy (lanes.c; policy_foreign.c), and
+/* Decisions: gathers what competes (gather.c), asks the policy (lanes.c; planner.c), and
  * tells what differs from before (tell.c). Launches that others must leave alone keep what they
  * have, whatever the policy says. */
 #include "engine.h"
-#include "foreign.h"
+#include "planner.h"
 
 #include <limits.h>
 
@@ -75,7 +75,7 @@ static int decide_once(struct sched *s, uint64_t now_ns)
 	r = sched_gather(s, now_ns);
 	if (r < 0)
 		return r;
-	r = s->policy->foreign ? foreign_decide(s, now_ns) : sched_lanes(s, now_ns, &hold_below);
+	r = s->policy->planner ? planner_decide(s, now_ns) : sched_lanes(s, now_ns, &hold_below);
 	if (r < 0)
 		return r;
 	keep_pinned(s);

@@ -4,7 +4,7 @@
 /* The engine, its policy and its tenants: they come, change and go. Each event only changes the
  * books and marks that there is something to decide. */
 #include "engine.h"
-#include "foreign.h"
+#include "planner.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,19 +43,19 @@ static void free_model(struct sched *s)
 		s->o.model->destroy(s->model_state);
 }
 
-/* A policy's state; NULL: it keeps none. False: out of memory. */
-static bool policy_begin(struct sched *s, const struct sched_policy *p, void **ret)
+/* The one before, if any, ends once the new one has begun: a policy's file may be loaded for both.
+ */
+static void change_policy(struct sched *s, const struct sched_policy *p)
 {
-	*ret = p->foreign ? foreign_create(s, p->foreign) : p->create ? p->create() : NULL;
-	return *ret || (!p->foreign && !p->create);
-}
+	void *state = p->planner ? planner_create(s, p->planner) : NULL;
 
-static void policy_end(struct sched *s)
-{
-	if (s->policy->foreign)
-		foreign_destroy(s->policy->foreign, s->policy_state);
-	else if (s->policy->destroy)
-		s->policy->destroy(s->policy_state);
+	if (s->policy && s->policy->planner)
+		planner_destroy(s->policy->planner, s->policy_state);
+	s->policy = p;
+	s->policy_state = state;
+	s->planning.empty_ns = s->planning.ask_ns = 0;
+	for (struct sched_tenant *t = s->tenants; t; t = t->next)
+		t->next_held = false;
 }
 
 int sched_create(
@@ -71,38 +71,17 @@ int sched_create(
 	s->o = *o;
 	fill_options(&s->o);
 	s->model_state = s->o.model_state ? s->o.model_state : s->o.model->create();
-	if (!s->model_state || !policy_begin(s, policy, &s->policy_state)) {
-		free_model(s);
+	if (!s->model_state) {
 		free(s);
 		return -ENOMEM;
 	}
-	s->policy = policy;
+	change_policy(s, policy);
 	s->deadline_ns = UINT64_MAX;
 	for (uint32_t i = 0; i < o->n_sms; i++)
 		sms_add(&s->all, i);
 	s->everywhere = quota_of(&s->all);
 	*ret = s;
 	return 0;
-}
-
-/* Without memory for another one's state the old one goes on; but one of other people's may be
- * gone then: none instead. */
-static void change_policy(struct sched *s, const struct sched_policy *p)
-{
-	void *state = NULL;
-
-	if (p == s->policy)
-		return;
-	if (!policy_begin(s, p, &state)) {
-		if (!s->policy->foreign)
-			return;
-		p = &sched_policy_none;
-	}
-	policy_end(s);
-	s->policy = p;
-	s->policy_state = state;
-	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		t->share.held = false;
 }
 
 void sched_reconfigure(struct sched *s, const struct sched_options *o, const struct sched_policy *p)
@@ -122,7 +101,8 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 	s->o.model_state = was.model_state;
 	fill_options(&s->o);
 	s->dirty = true;
-	change_policy(s, p);
+	if (p != s->policy)
+		change_policy(s, p);
 }
 
 void sched_destroy(struct sched *s)
@@ -131,9 +111,10 @@ void sched_destroy(struct sched *s)
 		return;
 	while (s->tenants)
 		sched_leave(s, 0, s->tenants);
-	policy_end(s);
+	if (s->policy->planner)
+		planner_destroy(s->policy->planner, s->policy_state);
+	planner_free(&s->planning);
 	VEC_FREE(&s->view);
-	VEC_FREE(&s->shares);
 	VEC_FREE(&s->actions);
 	free_model(s);
 	free(s);
@@ -154,12 +135,10 @@ int sched_join(struct sched *s, uint64_t now_ns, uint32_t tenant, int priority, 
 	t->opaque = t->linger = (struct sched_kernel){
 		.tenant = tenant,
 		.priority = priority,
-		.weight = weight,
 		.remaining_ns = SCHED_UNKNOWN,
 		.predicted_ns = SCHED_UNKNOWN,
 		.need_sms = s->o.n_sms,
 	};
-	t->share = (struct sched_share){.tenant = tenant, .weight = weight, .priority = priority};
 	t->begin = s->everywhere;
 	t->turn = sched_last_turn(s, priority);
 	t->opaque.kind = SCHED_OPAQUE;
@@ -196,7 +175,7 @@ void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 {
 	if (priority != t->priority) /* behind those that it comes to, as who joins */
 		t->turn = sched_last_turn(s, priority);
-	t->priority = t->opaque.priority = t->linger.priority = t->share.priority = priority;
+	t->priority = t->opaque.priority = t->linger.priority = priority;
 	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
 		l->k.priority = priority;
 	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
@@ -206,11 +185,7 @@ void sched_set_priority(struct sched *s, struct sched_tenant *t, int priority)
 
 void sched_set_weight(struct sched *s, struct sched_tenant *t, uint32_t weight)
 {
-	t->weight = t->opaque.weight = t->linger.weight = t->share.weight = weight;
-	for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-		l->k.weight = weight;
-	for (struct sched_launch *l = t->submitted.first; l; l = l->next)
-		l->k.weight = weight;
+	t->weight = weight;
 	s->dirty = true;
 }
 

@@ -5,6 +5,7 @@
 #ifndef HEDDLE_SCHED_ENGINE_H
 #define HEDDLE_SCHED_ENGINE_H
 
+#include "heddle/policy.h"
 #include "launch_state.h"
 #include "quota.h"
 #include "sched.h"
@@ -60,14 +61,15 @@ struct sched_tenant {
 	struct sched_launch *head;                   /* the one that is NEXT, or NULL */
 	uint32_t n_submitted_of[SCHED_STREAM_RANKS]; /* by stream priority */
 	struct sched_kernel opaque, linger;          /* pseudo launches */
-	struct sched_share share;                    /* as the policy sees it */
+	uint64_t service_ns;                         /* sched_service */
 	uint64_t sm_ns;                              /* of launches that are gone */
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
 	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
-	bool opaque_active, held;
+	bool opaque_active;
+	bool held, next_held; /* it starts nothing, whatever its priority */
 	bool continues; /* its opaque work has come to an end that the program did not wait for */
 	uint64_t burst_ns; /* when its opaque work began that is one burst with what there is now */
 	bool busy, worked; /* has work now; ever had */
@@ -99,10 +101,24 @@ struct sched_tenant {
 	struct quota best_avail;
 };
 
+/* What planner.c needs for a decision, and keeps until the next one. */
+struct planning {
+	VEC(struct heddle_policy_kernel) kernels;
+	VEC(struct heddle_policy_tenant) tenants;
+	uint8_t *now;  /* rows of the quotas that kernels have */
+	uint8_t *plan; /* canary, rows of quotas, canary, held, canary */
+	size_t plan_bytes, now_bytes;
+	uint64_t empty_ns; /* since when nobody has an SM; 0: somebody has */
+	uint64_t ask_ns;   /* when it is asked again though it did not want to be; 0: not at all */
+	bool any;          /* in the present plan, somebody is given an SM */
+	bool waits;        /* or somebody is not, or is held */
+};
+
 struct sched {
 	struct sched_options o;
 	const struct sched_policy *policy;
-	void *policy_state;
+	void *policy_state; /* of a policy with a planner */
+	struct planning planning;
 	struct sched_tenant *tenants;
 	void *model_state; /* of o.model */
 	struct sched_stats stats;
@@ -118,7 +134,6 @@ struct sched {
 	bool dirty, contended;
 	bool turns; /* somebody stands still */
 	VEC(struct sched_kernel *) view;
-	VEC(struct sched_share *) shares;
 	VEC(struct sched_action) actions;
 	size_t next_action;
 };
@@ -151,7 +166,7 @@ uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 
 /* ---- gather.c ---- */
-/* Fills s->view with what competes, and s->shares. 0 or -ENOMEM. */
+/* Fills s->view with what competes. 0 or -ENOMEM. */
 int sched_gather(struct sched *s, uint64_t now_ns);
 /* Appends to s->view, without an answer yet. False: out of memory. */
 bool sched_add_kernel(struct sched *s, struct sched_kernel *k);
@@ -169,8 +184,8 @@ bool sched_linger(struct sched *s, struct sched_tenant *t, uint64_t now_ns);
 
 /* ---- lanes.c ---- */
 /* Asks a policy of the engine's own, and sets what each launch and tenant gets: next_allowed,
- * next_begin, share.held; lowers deadline_ns. Behind sched_gather. *ret_hold_below as in struct
- * sched_view. 0 or -ENOMEM. (foreign.h: the same of other people's.) */
+ * next_begin, next_held; lowers deadline_ns. Behind sched_gather. *ret_hold_below as in struct
+ * sched_view. 0 or -ENOMEM. (planner.h: the same of other people's.) */
 int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below);
 
 /* ---- tell.c ---- */

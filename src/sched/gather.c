@@ -142,13 +142,9 @@ static bool gather_tenant(struct sched *s, struct sched_tenant *t, uint64_t now_
 
 int sched_gather(struct sched *s, uint64_t now_ns)
 {
-	s->view.len = s->shares.len = 0;
+	s->view.len = 0;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		t->share.held = false;
-		if (!VEC_PUSH(&s->shares, &t->share))
-			return -ENOMEM;
-	}
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->next_held = false;
 		if (!gather_tenant(s, t, now_ns))
 			return -ENOMEM;
 	}

@@ -149,11 +149,8 @@ static void place(struct sched *s, int hold_below)
 		avail = sms_minus(avail, &reserved);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		sched_begin_place(
-			s, t, t->priority < hold_below || t->share.held, quota_of(&avail));
+		sched_begin_place(s, t, t->priority < hold_below || t->next_held, quota_of(&avail));
 }
-
-#define WAKE_MIN_NS 100000u /* a policy that asks to be asked sooner is asked then */
 
 int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 {
@@ -162,9 +159,6 @@ int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 		.spatial = s->o.spatial,
 		.within_srt = s->o.within_srt,
 		.now_ns = now_ns,
-		.overhead_permille = s->o.overhead_permille,
-		.change_ns = s->change_ns,
-		.wake_ns = SCHED_UNKNOWN,
 		.hold_below = INT_MIN};
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -174,11 +168,7 @@ int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 	sched_turns(s, now_ns);
 	v.at = s->view.at;
 	v.len = s->view.len;
-	v.tenants = s->shares.at;
-	v.n_tenants = s->shares.len;
-	s->policy->decide(s->policy_state, &v);
-	if (v.wake_ns != SCHED_UNKNOWN)
-		s->deadline_ns = MIN(s->deadline_ns, MAX(v.wake_ns, now_ns + WAKE_MIN_NS));
+	s->policy->decide(&v);
 	sched_turns_note(s, now_ns);
 	place(s, v.hold_below);
 	*ret_hold_below = v.hold_below;

@@ -148,7 +148,6 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 		.id = info->id,
 		.order = s->order++,
 		.priority = t->priority,
-		.weight = t->weight,
 		.kernel = info->kernel,
 		.total = info->total,
 		.threads = info->threads,
@@ -215,7 +214,7 @@ void sched_started(struct sched *s, struct sched_launch *l, uint64_t started)
 	uint64_t before = l->started;
 
 	l->started = MAX(before, MIN(started, l->k.total));
-	s->dirty |= s->policy->foreign && before < l->k.total && l->started == l->k.total;
+	s->dirty |= s->policy->planner && before < l->k.total && l->started == l->k.total;
 }
 
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle)

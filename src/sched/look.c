@@ -13,7 +13,7 @@ void *sched_tenant_user(const struct sched_tenant *t)
 
 uint64_t sched_service(const struct sched_tenant *t)
 {
-	return t->share.service_ns;
+	return t->service_ns;
 }
 
 void *sched_launch_user(const struct sched_launch *l)

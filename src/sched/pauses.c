@@ -53,7 +53,7 @@ static uint64_t comes_back_until(const struct sched *s, const struct sched_tenan
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_kernel *k = s->view.at[i];
 
-		if (s->policy->by_shares ? k->tenant == t->id : k->priority >= t->priority)
+		if (s->policy->planner ? k->tenant == t->id : k->priority >= t->priority)
 			continue;
 		if (k->kind == SCHED_MANAGED)
 			bounce = MAX(bounce, 2 * k->cost_ns);

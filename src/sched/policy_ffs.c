@@ -14,13 +14,14 @@
  * Epochs do not last as they should: a block that was begun is ended, draining takes its while, and
  * a program pauses between its kernels. So what each has had of the device, by its weight, is its
  * virtual time, as in fair queueing (Goyal, Vin and Cheng, 1996): the next turn is that of the
- *least one, and a turn ends early where another one with work is an epoch behind. With work all the
- *time that makes the paper's rounds. Who comes back is an epoch behind at most: nothing is saved by
- * having nothing to do. */
+ * least one, and a turn ends early where another one with work is an epoch behind. With work all
+ *the time that makes the paper's rounds. Who comes back is an epoch behind at most: nothing is
+ *saved by having nothing to do. */
+#include "planner.h"
 #include "policy.h"
 
-#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EPOCH_MIN_NS 100000u /* T at least */
 #define COST_MIN_NS  10000u  /* what a preemption is taken to cost at least */
@@ -28,14 +29,14 @@
 
 struct entry {
 	uint32_t tenant, weight;
-	uint64_t served_ns;  /* of struct sched_share, as of the last decision */
+	uint64_t served_ns;  /* service_ns as of the last decision, */
+	uint64_t service_ns; /* and now */
 	uint64_t virtual_ns; /* what it has had, by its weight */
 	uint64_t turn_ns;    /* what it has had in its present turn */
 	uint64_t cost_ns;    /* of preempting what it has now */
 	bool here;           /* in this view */
 	bool wants, wanted;  /* it has something to do; at the last decision */
 	bool expected;       /* nothing now, but more is about to come */
-	struct sched_share *share;
 };
 
 struct ffs {
@@ -55,16 +56,16 @@ static struct entry *find(struct ffs *f, uint32_t tenant)
 }
 
 /* The row gets newcomers at its end, and loses who is gone. */
-static bool look_at_tenants(struct ffs *f, const struct sched_view *v)
+static bool look_at_tenants(struct ffs *f, const struct heddle_policy_view *v)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->row.len; i++)
 		f->row.at[i].here = false;
-	for (size_t i = 0; i < v->n_tenants; i++) {
-		struct sched_share *s = v->tenants[i];
-		struct entry *e = find(f, s->tenant);
-		struct entry fresh = {.tenant = s->tenant, .served_ns = s->service_ns};
+	for (uint32_t i = 0; i < v->n_tenants; i++) {
+		const struct heddle_policy_tenant *t = heddle_policy_tenant_at(v, i);
+		struct entry *e = find(f, t->id);
+		struct entry fresh = {.tenant = t->id, .served_ns = t->service_ns};
 
 		if (!e && !VEC_PUSH(&f->row, fresh))
 			return false;
@@ -73,8 +74,8 @@ static bool look_at_tenants(struct ffs *f, const struct sched_view *v)
 		e->wanted = e->wants;
 		e->wants = e->expected = false;
 		e->cost_ns = MAX(COST_MIN_NS, v->change_ns);
-		e->weight = MAX(s->weight, 1u);
-		e->share = s;
+		e->weight = MAX(t->weight, 1u);
+		e->service_ns = t->service_ns;
 	}
 	for (size_t i = 0; i < f->row.len; i++) {
 		if (f->row.at[i].here)
@@ -84,16 +85,21 @@ static bool look_at_tenants(struct ffs *f, const struct sched_view *v)
 	return true;
 }
 
-static void look_at_kernels(struct ffs *f, const struct sched_view *v)
+static uint32_t owner_of(const struct heddle_policy_view *v, uint32_t i)
 {
-	for (size_t i = 0; i < v->len; i++) {
-		const struct sched_kernel *k = v->at[i];
-		struct entry *e = find(f, k->tenant);
+	return heddle_policy_tenant_at(v, heddle_policy_kernel_at(v, i)->tenant_index)->id;
+}
 
-		if (!e || k->turn == SCHED_NO_TURN)
+static void look_at_kernels(struct ffs *f, const struct heddle_policy_view *v)
+{
+	for (uint32_t i = 0; i < v->n_kernels; i++) {
+		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
+		struct entry *e = find(f, owner_of(v, i));
+
+		if (!e || k->idle)
 			continue;
-		e->expected |= k->kind == SCHED_LINGER;
-		e->wants |= k->kind != SCHED_LINGER;
+		e->expected |= k->kind == HEDDLE_POLICY_EXPECTED;
+		e->wants |= k->kind != HEDDLE_POLICY_EXPECTED;
 		e->cost_ns = MAX(e->cost_ns, k->cost_ns);
 	}
 }
@@ -118,7 +124,7 @@ static void add_service(struct entry *e, uint64_t ns)
 }
 
 /* What each has had since the last decision. */
-static void charge(struct ffs *f, const struct sched_view *v)
+static void charge(struct ffs *f, const struct heddle_policy_view *v)
 {
 	struct entry *now = find(f, f->current);
 
@@ -128,8 +134,8 @@ static void charge(struct ffs *f, const struct sched_view *v)
 	for (size_t i = 0; i < f->row.len; i++) {
 		struct entry *e = &f->row.at[i];
 
-		add_service(e, e->share->service_ns - e->served_ns);
-		e->served_ns = e->share->service_ns;
+		add_service(e, e->service_ns - e->served_ns);
+		e->served_ns = e->service_ns;
 	}
 }
 
@@ -195,30 +201,25 @@ static unsigned count_wanting(const struct ffs *f)
 	return n;
 }
 
-static void give(struct sched_view *v, const struct entry *to, bool others_wait)
+static void give(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
+	const struct entry *to, bool others_wait)
 {
-	for (size_t i = 0; i < v->len; i++) {
-		struct sched_kernel *k = v->at[i];
-
-		if (k->tenant == to->tenant || k->turn == SCHED_NO_TURN) {
-			k->lane = k->tenant == to->tenant ? 0 : 1;
-			k->want_sms = k->tenant == to->tenant ? v->n_sms : 0;
-		}
+	for (uint32_t i = 0; i < v->n_kernels; i++) {
+		if (owner_of(v, i) == to->tenant)
+			memset(heddle_policy_row(v, out, i), HEDDLE_POLICY_UNBOUNDED,
+				v->device->n_sms);
 	}
-	for (size_t i = 0; i < v->n_tenants; i++)
-		v->tenants[i]->held = others_wait && v->tenants[i]->tenant != to->tenant;
+	for (uint32_t i = 0; i < v->n_tenants; i++)
+		out->held[i] = others_wait && heddle_policy_tenant_at(v, i)->id != to->tenant;
 }
 
 /* Everybody, as natively. */
-static void give_all(struct sched_view *v)
+static void give_all(const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
-	for (size_t i = 0; i < v->len; i++) {
-		v->at[i]->lane = 0;
-		v->at[i]->want_sms = v->n_sms;
-	}
+	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)v->n_kernels * v->device->n_sms);
 }
 
-static void decide(void *state, struct sched_view *v)
+static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	struct ffs *f = state;
 	struct entry *now;
@@ -226,21 +227,20 @@ static void decide(void *state, struct sched_view *v)
 	unsigned wanting;
 	bool others;
 
-	v->hold_below = INT_MIN;
 	if (!look_at_tenants(f, v)) {
-		give_all(v);
+		give_all(v, out);
 		return;
 	}
 	look_at_kernels(f, v);
 	charge(f, v);
 	wanting = count_wanting(f);
 	now = find(f, f->current);
-	epoch_ns = epoch_of(f, v->overhead_permille);
+	epoch_ns = epoch_of(f, v->device->overhead_permille);
 	bound(f, epoch_ns);
 	f->decided_ns = v->now_ns;
 	f->waits = false;
 	if (!wanting) {
-		give_all(v);
+		give_all(v, out);
 		return;
 	}
 	others = wanting > (now && now->wants);
@@ -252,13 +252,15 @@ static void decide(void *state, struct sched_view *v)
 	}
 	f->current = now->tenant;
 	f->waits = !now->wants;
-	give(v, now, others);
+	give(v, out, now, others);
 	if (others)
-		v->wake_ns = v->now_ns + turn_left(f, now, epoch_ns);
+		out->wake_ns = v->now_ns + MAX(turn_left(f, now, epoch_ns), HEDDLE_POLICY_MIN_WAKE);
 }
 
-static void *create(void)
+static void *create(const struct heddle_policy_device *device, const char *options)
 {
+	(void)device;
+	(void)options;
 	return calloc(1, sizeof(struct ffs));
 }
 
@@ -270,5 +272,15 @@ static void destroy(void *state)
 	free(f);
 }
 
+static const struct heddle_policy table = {
+	.size = sizeof(table),
+	.abi = HEDDLE_POLICY_ABI,
+	.name = "ffs",
+	.create = create,
+	.destroy = destroy,
+	.decide = decide,
+};
+static struct sched_planner planner = {.policy = &table, .options = ""};
+
 const struct sched_policy sched_policy_ffs = {
-	.name = "ffs", .by_shares = true, .create = create, .destroy = destroy, .decide = decide};
+	.name = "ffs", .by_shares = true, .planner = &planner};

@@ -81,11 +81,10 @@ static void fill(struct filling *f, size_t i)
 	f->left -= want;
 }
 
-static void decide(void *state, struct sched_view *v)
+static void decide(struct sched_view *v)
 {
 	struct filling f = {v, 0, v->n_sms};
 
-	(void)state;
 	v->hold_below = INT_MIN;
 	if (v->len == 0)
 		return;

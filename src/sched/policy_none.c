@@ -2,18 +2,19 @@
  * Copyright 2026 The heddle authors */
 
 /* The template: everything is granted, nobody is held. What a device does without heddle. */
+#include "planner.h"
 #include "policy.h"
 
-#include <limits.h>
+#include <string.h>
 
-static void decide(void *state, struct sched_view *v)
+static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
 	(void)state;
-	for (size_t i = 0; i < v->len; i++) {
-		v->at[i]->lane = 0;
-		v->at[i]->want_sms = v->n_sms;
-	}
-	v->hold_below = INT_MIN;
+	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)in->n_kernels * in->device->n_sms);
 }
 
-const struct sched_policy sched_policy_none = {.name = "none", .decide = decide};
+static const struct heddle_policy table = {
+	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "none", .decide = decide};
+static struct sched_planner planner = {.policy = &table, .options = ""};
+
+const struct sched_policy sched_policy_none = {.name = "none", .planner = &planner};

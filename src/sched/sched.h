@@ -135,7 +135,8 @@ uint64_t sched_deadline(const struct sched *s);
 
 /* ---- looking ---- */
 void *sched_tenant_user(const struct sched_tenant *t);
-/* struct sched_share: as of the last event with a time. */
+/* Time that the tenant has had the device, work of its being there, as of the last event with a
+ * time; while somebody is on the way out, that one alone has it. Never falls. */
 uint64_t sched_service(const struct sched_tenant *t);
 void *sched_launch_user(const struct sched_launch *l);
 /* A byte an SM (quota.h). SMs that the device does not have: 0, unless all others are the same. */

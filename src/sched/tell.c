@@ -138,7 +138,7 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 	hold_below = hold_opaque_below(s, now_ns, hold_below);
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		bool held = t->priority < hold_below || t->share.held;
+		bool held = t->priority < hold_below || t->next_held;
 
 		if (!tell_begin(s, t))
 			goto nomem;

@@ -119,15 +119,6 @@ void sched_turns(struct sched *s, uint64_t now_ns)
 {
 	bool turns = s->turns;
 
-	if (s->policy->by_shares) {
-		for (size_t i = 0; i < s->view.len; i++) {
-			struct sched_launch *l = sched_launch_of(s->view.at[i]);
-
-			if (l)
-				l->k.turn = l->idle ? SCHED_NO_TURN : 0;
-		}
-		return;
-	}
 	s->turns = false;
 	look_who_leaves(s, now_ns);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
@@ -212,10 +203,10 @@ static void watch(struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 		return;
 	}
 	if (t->watched_ns && now_ns - t->watched_ns >= span)
-		t->starved |= t->share.service_ns - t->had_ns < span / STARVED_PART;
+		t->starved |= t->service_ns - t->had_ns < span / STARVED_PART;
 	if (!t->watched_ns || now_ns - t->watched_ns >= span) {
 		t->watched_ns = MAX(now_ns, 1);
-		t->had_ns = t->share.service_ns;
+		t->had_ns = t->service_ns;
 	}
 	if (t->watched_ns < UINT64_MAX - span)
 		s->deadline_ns = MIN(s->deadline_ns, t->watched_ns + span);
@@ -225,8 +216,6 @@ void sched_turns_note(struct sched *s, uint64_t now_ns)
 {
 	bool any = false;
 
-	if (s->policy->by_shares)
-		return;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
 		t->has_lane = t->waits = false;
 	for (size_t i = 0; i < s->view.len; i++) {

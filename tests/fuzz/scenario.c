@@ -3,8 +3,10 @@
 
 /* Any order of events, sensible or not, must leave the engine consistent: no crash, bounded lists,
  * no decision that asks for the next one at once, no SMs for a launch that is still on its way out,
- * and under hpf with whole-device preemption no lower tenant beside a higher one. Two bytes an
+ * and under hpf with whole-device preemption no lower tenant beside a higher one. Under a policy
+ * that answers with any bytes no quotas but possible ones, that fit an SM together. Two bytes an
  * event. */
+#include "sched/planner.h"
 #include "sched/sched.h"
 
 #include <stdlib.h>
@@ -23,6 +25,44 @@ struct world {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+/* The bytes of a plan are those of the input, from where the last one ended. */
+static struct {
+	const uint8_t *data;
+	size_t len, at;
+} plans;
+
+static uint8_t plan_byte(void)
+{
+	return plans.data[plans.at++ % plans.len];
+}
+
+/* Rows of one value, or of any. */
+static void any_plan(
+	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	uint32_t n = in->device->n_sms;
+	uint8_t how = plan_byte();
+
+	(void)state;
+	for (uint32_t i = 0; i < in->n_kernels; i++) {
+		uint8_t *row = heddle_policy_row(in, out, i), q = plan_byte();
+
+		for (uint32_t sm = 0; sm < n; sm++)
+			row[sm] = how & 1 ? plan_byte() : how & 2 ? q : q % 40;
+	}
+	for (uint32_t i = 0; i < in->n_tenants; i++)
+		out->held[i] = plan_byte() < 50;
+	if (how & 4)
+		out->wake_ns = in->now_ns - 1000000 + 10000ull * plan_byte();
+	if (how == 77)
+		out->held[in->n_tenants] = how;
+}
+
+static const struct heddle_policy plan_table = {
+	.size = sizeof(plan_table), .abi = HEDDLE_POLICY_ABI, .name = "any", .decide = any_plan};
+static struct sched_planner planner = {.policy = &plan_table, .options = ""};
+static const struct sched_policy policy_any = {.name = "any", .planner = &planner};
 
 static void check(struct world *w)
 {
@@ -45,6 +85,28 @@ static void check(struct world *w)
 			if (highest >= 0 && highest != (int)t % 3)
 				abort();
 			highest = (int)t % 3;
+		}
+	}
+}
+
+/* Bounded workers of all launches fit an SM: 2048 threads, 32 blocks, 64 threads each. */
+static void check_quotas(struct world *w)
+{
+	uint32_t there[CTL_MAX_SMS] = {0};
+
+	for (unsigned i = 0; i < TENANTS * LAUNCHES; i++) {
+		const struct sched_launch *l = w->launch[i / LAUNCHES][i % LAUNCHES];
+		uint8_t quota[CTL_MAX_SMS];
+
+		if (!l || !launch_is(sched_state(l), LAUNCH_ARRIVED))
+			continue;
+		sched_quotas(w->s, l, quota);
+		for (unsigned sm = 0; sm < w->n_sms; sm++) {
+			if (quota[sm] > 31 && quota[sm] != CTL_NO_QUOTA)
+				abort();
+			there[sm] += quota[sm] == CTL_NO_QUOTA ? 0 : quota[sm];
+			if (there[sm] > 32)
+				abort();
 		}
 	}
 }
@@ -120,6 +182,13 @@ static void launch_event(struct world *w, unsigned t, unsigned i, unsigned what)
 	}
 }
 
+static const struct sched_policy *policy_of(uint8_t byte)
+{
+	if (byte & 32)
+		return byte & 16 ? &sched_policy_ffs : &policy_any;
+	return byte & 16 ? &sched_policy_none : &sched_policy_hpf;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct sched_options o = {.n_sms = 4, .still_ns = 400000};
@@ -127,12 +196,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len < 1)
 		return 0;
+	plans.data = data;
+	plans.len = len;
+	plans.at = len / 2;
 	o.simultaneous = data[0] & 1;
 	o.spatial = data[0] & 2;
 	o.within_srt = data[0] & 4;
 	o.n_sms = w.n_sms = data[0] & 8 ? 256 : 4;
-	w.exclusive = !o.spatial && !(data[0] & 16);
-	if (sched_create(&o, data[0] & 16 ? &sched_policy_none : &sched_policy_hpf, &w.s) < 0)
+	w.exclusive = !o.spatial && policy_of(data[0]) == &sched_policy_hpf;
+	if (sched_create(&o, policy_of(data[0]), &w.s) < 0)
 		abort();
 	for (size_t i = 1; i + 1 < len && i < 4000; i += 2) {
 		unsigned t = data[i] % TENANTS, what = data[i + 1] & 7;
@@ -151,6 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			abort();
 		actions(&w);
 		check(&w);
+		check_quotas(&w);
 	}
 	sched_destroy(w.s);
 	return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Policies of other people under the engine (sched/foreign.h), in virtual time: what they see, what
+/* Policies of other people under the engine (sched/planner.h), in virtual time: what they see, what
  * becomes of their plans, and that nobody waits for ever because of a bad one. */
 #include "unit.h"
 
 #include "policy_bad.h"
-#include "sched/foreign.h"
+#include "sched/planner.h"
 #include "sched/sched.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void on_say(void *user, const char *what)
 
 struct fixture {
 	struct sched *s;
-	struct sched_foreign foreign;
+	struct sched_planner planner;
 	struct sched_policy policy;
 	struct sched_tenant *a, *b;
 	uint64_t now, next_id;
@@ -83,12 +83,12 @@ static void begin(struct fixture *f, const char *options)
 	asked = said = 0;
 	what_said[0] = 0;
 	*f = (struct fixture){.now = 1000 * MS, .next_id = 1};
-	f->foreign = (struct sched_foreign){.policy = heddle_policy(),
+	f->planner = (struct sched_planner){.policy = heddle_policy(),
 		.options = options,
 		.enter = on_enter,
 		.leave = on_leave,
 		.say = on_say};
-	f->policy = (struct sched_policy){.name = "bad", .by_shares = true, .foreign = &f->foreign};
+	f->policy = (struct sched_policy){.name = "bad", .planner = &f->planner};
 	assert_int_equal(sched_create(&o, &f->policy, &f->s), 0);
 	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->a), 0);
 	assert_int_equal(sched_join(f->s, f->now, 2, 2, 3, NULL, &f->b), 0);
@@ -253,8 +253,8 @@ static void gives_nobody(void **state)
 	assert_int_equal(sched_state(a), LAUNCH_HELD);
 	sched_drained(f.s, f.now, a);
 	tell(&f);
-	assert_true(sched_deadline(f.s) <= f.now + FOREIGN_EMPTY_NS);
-	pass_ns(&f, FOREIGN_EMPTY_NS);
+	assert_true(sched_deadline(f.s) <= f.now + PLANNER_EMPTY_NS);
+	pass_ns(&f, PLANNER_EMPTY_NS);
 	expect_quota(&f, a, 255);
 	expect_line("gives nobody an SM");
 	pass_ns(&f, 10 * MS);
@@ -273,7 +273,7 @@ static void holds_all(void **state)
 	assert_int_equal(f.held, 2);
 	sched_opaque(f.s, f.now, f.a, true, false);
 	tell(&f);
-	pass_ns(&f, FOREIGN_EMPTY_NS);
+	pass_ns(&f, PLANNER_EMPTY_NS);
 	assert_int_equal(f.held, 0);
 	expect_line("gives nobody an SM");
 	sched_destroy(f.s);
@@ -288,11 +288,11 @@ static void never_asks(void **state)
 	launch(&f, f.a, 1000);
 	launch(&f, f.b, 1000);
 	before = asked;
-	assert_true(sched_deadline(f.s) <= f.now + FOREIGN_ASK_NS);
-	pass_ns(&f, FOREIGN_ASK_NS);
+	assert_true(sched_deadline(f.s) <= f.now + PLANNER_ASK_NS);
+	pass_ns(&f, PLANNER_ASK_NS);
 	assert_int_equal(asked, before + 1);
 	expect_line("never wants to be asked again");
-	pass_ns(&f, FOREIGN_ASK_NS);
+	pass_ns(&f, PLANNER_ASK_NS);
 	assert_int_equal(asked, before + 2);
 	assert_int_equal(said, 1);
 	sched_destroy(f.s);

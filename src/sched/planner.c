@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Makes views for a policy of other people, and quotas of its plans. Whatever it answers, nobody
- * waits for ever because of it:
+/* Makes views for a policy, and quotas of its plans. Whatever it answers, nobody waits for ever
+ * because of it:
  * - a plan that was written behind its arrays, or does not come (create failed), gives the device
- *   to everyone, as natively; so does one that has given nobody an SM for FOREIGN_EMPTY_NS;
+ *   to everyone, as natively; so does one that has given nobody an SM for PLANNER_EMPTY_NS;
  * - a value that is no quota is no bound; bounded quotas are clipped to what fits an SM;
- * - while a kernel has no SM or a tenant is held, the policy is asked again after FOREIGN_ASK_NS.
+ * - while a kernel has no SM or a tenant is held, the policy is asked again after PLANNER_ASK_NS.
  * Each is said once. */
+#include "planner.h"
 #include "engine.h"
-#include "foreign.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #define CANARY       0xc5
 #define CANARY_BYTES 64u
 
-/* Bits of sched_foreign.said. */
+/* Bits of sched_planner.said. */
 enum complaint {
 	NOT_CREATED,
 	WROTE_BEHIND,
@@ -30,24 +30,9 @@ enum complaint {
 	NEVER_WAKES,
 };
 
-struct foreign {
-	void *state;
-	bool broken; /* create failed */
-	VEC(struct heddle_policy_kernel) kernels;
-	VEC(struct heddle_policy_tenant) tenants;
-	uint8_t *now; /* rows of the quotas that kernels have */
-	/* Canary, rows of quotas, canary, held, canary. */
-	uint8_t *plan;
-	size_t plan_bytes, now_bytes;
-	uint64_t empty_ns; /* since when nobody has an SM; 0: somebody has */
-	uint64_t ask_ns;   /* when it is asked again though it did not want to be; 0: not at all */
-	bool any;          /* in the present plan, somebody is given an SM */
-	bool waits;        /* or somebody is not, or is held */
-};
-
 static void complain(const struct sched *s, enum complaint which, const char *what)
 {
-	struct sched_foreign *f = s->policy->foreign;
+	struct sched_planner *f = s->policy->planner;
 
 	if (f->said >> which & 1)
 		return;
@@ -56,13 +41,13 @@ static void complain(const struct sched *s, enum complaint which, const char *wh
 		f->say(f->user, what);
 }
 
-static void enter(const struct sched_foreign *f, const char *call)
+static void enter(const struct sched_planner *f, const char *call)
 {
 	if (f->enter)
 		f->enter(f->user, call);
 }
 
-static void leave(const struct sched_foreign *f)
+static void leave(const struct sched_planner *f)
 {
 	if (f->leave)
 		f->leave(f->user);
@@ -84,42 +69,44 @@ static struct heddle_policy_device describe_device(const struct sched *s)
 	};
 }
 
-void *foreign_create(struct sched *s, struct sched_foreign *f)
+void *planner_create(const struct sched *s, const struct sched_planner *f)
 {
 	struct heddle_policy_device device = describe_device(s);
-	struct foreign *p = calloc(1, sizeof(*p));
+	void *state = NULL;
 
-	if (!p || !f->policy->create)
-		return p;
+	if (!f->policy->create)
+		return NULL;
 	enter(f, "create");
-	p->state = f->policy->create(&device, f->options);
+	state = f->policy->create(&device, f->options);
 	leave(f);
-	p->broken = !p->state;
-	return p;
+	return state;
 }
 
-void foreign_destroy(struct sched_foreign *f, void *state)
+void planner_destroy(const struct sched_planner *f, void *state)
 {
-	struct foreign *p = state;
+	/* NULL: create failed, or there is none. */
+	if ((f->policy->create && !state) || !f->policy->destroy)
+		return;
+	enter(f, "destroy");
+	f->policy->destroy(state);
+	leave(f);
+}
 
-	if (!p->broken && f->policy->destroy) {
-		enter(f, "destroy");
-		f->policy->destroy(p->state);
-		leave(f);
-	}
+void planner_free(struct planning *p)
+{
 	VEC_FREE(&p->kernels);
 	VEC_FREE(&p->tenants);
 	free(p->plan);
 	free(p->now);
-	free(p);
 }
 
 /* ---- the view ---- */
 
 static const struct sched_tenant *tenant_of(const struct sched_kernel *k)
 {
-	return k->kind == SCHED_MANAGED ? CONTAINER_OF(k, struct sched_launch, k)->tenant
-					: CONTAINER_OF(k, struct sched_tenant, opaque);
+	return k->kind == SCHED_MANAGED  ? CONTAINER_OF(k, struct sched_launch, k)->tenant
+	       : k->kind == SCHED_OPAQUE ? CONTAINER_OF(k, struct sched_tenant, opaque)
+					 : CONTAINER_OF(k, struct sched_tenant, linger);
 }
 
 static int by_arrival(const void *pa, const void *pb)
@@ -201,7 +188,7 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 		.held = t->held,
 		.opaque = t->opaque_active,
 		.busy = t->busy,
-		.service_ns = t->share.service_ns,
+		.service_ns = t->service_ns,
 		.sm_ns = sm_time(t),
 		.idle_since_ns = t->idle_since_ns,
 		.pause_ns = t->gaps < 2 ? HEDDLE_POLICY_UNKNOWN : t->gap_ns,
@@ -218,7 +205,7 @@ static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
 }
 
 /* Pointers into p->now are set once it does not move any more. */
-static bool make_room(struct foreign *p, size_t n_sms)
+static bool make_room(struct planning *p, size_t n_sms)
 {
 	size_t rows = p->kernels.len * n_sms;
 	size_t bytes = rows + p->tenants.len + 3 * CANARY_BYTES;
@@ -237,7 +224,7 @@ static bool make_room(struct foreign *p, size_t n_sms)
 	return plan && (now || !rows);
 }
 
-static bool fill_view(struct sched *s, struct foreign *p)
+static bool fill_view(struct sched *s, struct planning *p)
 {
 	uint32_t n_sms = s->o.n_sms;
 
@@ -250,7 +237,7 @@ static bool fill_view(struct sched *s, struct foreign *p)
 		qsort(s->view.at, s->view.len, sizeof(s->view.at[0]), by_arrival);
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
-		struct heddle_policy_kernel k = {.kind = HEDDLE_POLICY_OPAQUE};
+		struct heddle_policy_kernel k = {.kind = (uint32_t)s->view.at[i]->kind};
 
 		if (l)
 			k = describe_kernel(s, l);
@@ -267,7 +254,7 @@ static bool fill_view(struct sched *s, struct foreign *p)
 		if (l)
 			memcpy(row, l->allowed.at, n_sms);
 		else
-			memset(row, CTL_NO_QUOTA, n_sms);
+			memset(row, 0, n_sms);
 		p->kernels.at[i].quota = row;
 	}
 	return true;
@@ -285,9 +272,10 @@ static bool is_whole(const uint8_t *canary)
 }
 
 /* False: its answer is none. */
-static bool ask(struct sched *s, struct foreign *p, uint64_t now_ns, struct heddle_policy_plan *out)
+static bool ask(
+	struct sched *s, struct planning *p, uint64_t now_ns, struct heddle_policy_plan *out)
 {
-	struct sched_foreign *f = s->policy->foreign;
+	struct sched_planner *f = s->policy->planner;
 	struct heddle_policy_device device = describe_device(s);
 	struct heddle_policy_view in = {
 		.size = sizeof(in),
@@ -300,11 +288,12 @@ static bool ask(struct sched *s, struct foreign *p, uint64_t now_ns, struct hedd
 		.tenants = p->tenants.at,
 		.n_kernels = (uint32_t)p->kernels.len,
 		.n_tenants = (uint32_t)p->tenants.len,
+		.change_ns = s->change_ns,
 	};
 	size_t rows = p->kernels.len * s->o.n_sms;
 	uint8_t *quota = p->plan + CANARY_BYTES, *held = quota + rows + CANARY_BYTES;
 
-	if (p->broken) {
+	if (f->policy->create && !s->policy_state) {
 		complain(s, NOT_CREATED, "create returned NULL; the device goes to everyone");
 		return false;
 	}
@@ -319,7 +308,7 @@ static bool ask(struct sched *s, struct foreign *p, uint64_t now_ns, struct hedd
 		.wake_ns = HEDDLE_POLICY_UNKNOWN,
 	};
 	enter(f, "decide");
-	f->policy->decide(p->state, &in, out);
+	f->policy->decide(s->policy_state, &in, out);
 	leave(f);
 	out->quota = quota;
 	out->held = held;
@@ -391,7 +380,7 @@ static uint8_t checked_quota(
 }
 
 /* Every launch gets what the plan says, or, plan NULL, every SM. */
-static void set_quotas(struct sched *s, struct foreign *p, const uint8_t *plan)
+static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 {
 	struct room room[CTL_MAX_SMS];
 
@@ -413,14 +402,14 @@ static void set_quotas(struct sched *s, struct foreign *p, const uint8_t *plan)
 	}
 }
 
-static void set_held(struct sched *s, struct foreign *p, const uint8_t *held)
+static void set_held(struct sched *s, struct planning *p, const uint8_t *held)
 {
 	size_t i = 0;
 
 	for (struct sched_tenant *t = s->tenants; t; t = t->next, i++) {
-		t->share.held = held && held[i];
-		p->any |= t->opaque_active && !t->share.held;
-		p->waits |= t->share.held;
+		t->next_held = held && held[i];
+		p->any |= t->opaque_active && !t->next_held;
+		p->waits |= t->next_held;
 	}
 }
 
@@ -429,13 +418,13 @@ static bool is_work(const struct sched *s)
 	for (size_t i = 0; i < s->view.len; i++) {
 		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
-		if (!l || !l->idle)
+		if (l ? !l->idle : s->view.at[i]->kind == SCHED_OPAQUE)
 			return true;
 	}
 	return false;
 }
 
-static void set_all(struct sched *s, struct foreign *p, const struct heddle_policy_plan *plan)
+static void set_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	p->any = p->waits = false;
 	set_quotas(s, p, plan ? plan->quota : NULL);
@@ -443,15 +432,15 @@ static void set_all(struct sched *s, struct foreign *p, const struct heddle_poli
 }
 
 /* False: nobody has had an SM for too long. */
-static bool somebody_runs(struct sched *s, struct foreign *p, uint64_t now_ns)
+static bool somebody_runs(struct sched *s, struct planning *p, uint64_t now_ns)
 {
 	if (p->any || !is_work(s)) {
 		p->empty_ns = 0;
 		return true;
 	}
 	p->empty_ns = p->empty_ns ? p->empty_ns : MAX(now_ns, 1);
-	if (now_ns - p->empty_ns < FOREIGN_EMPTY_NS) {
-		s->deadline_ns = MIN(s->deadline_ns, p->empty_ns + FOREIGN_EMPTY_NS);
+	if (now_ns - p->empty_ns < PLANNER_EMPTY_NS) {
+		s->deadline_ns = MIN(s->deadline_ns, p->empty_ns + PLANNER_EMPTY_NS);
 		return true;
 	}
 	complain(s, NOBODY,
@@ -460,7 +449,7 @@ static bool somebody_runs(struct sched *s, struct foreign *p, uint64_t now_ns)
 	return false;
 }
 
-static void set_deadline(struct sched *s, struct foreign *p, uint64_t now_ns, uint64_t wake_ns)
+static void set_deadline(struct sched *s, struct planning *p, uint64_t now_ns, uint64_t wake_ns)
 {
 	bool never = wake_ns == HEDDLE_POLICY_UNKNOWN;
 	uint64_t soonest = now_ns + HEDDLE_POLICY_MIN_WAKE;
@@ -475,13 +464,21 @@ static void set_deadline(struct sched *s, struct foreign *p, uint64_t now_ns, ui
 		complain(s, NEVER_WAKES,
 			"it never wants to be asked again though somebody waits; asked each "
 			"second");
-	p->ask_ns = p->waits && never ? now_ns + FOREIGN_ASK_NS : 0;
+	p->ask_ns = p->waits && never ? now_ns + PLANNER_ASK_NS : 0;
 	if (p->waits)
-		s->deadline_ns = MIN(s->deadline_ns, now_ns + FOREIGN_ASK_NS);
+		s->deadline_ns = MIN(s->deadline_ns, now_ns + PLANNER_ASK_NS);
 }
 
-/* What launches begin with that are still to come: what their tenant's oldest one has. */
-static void place_all(struct sched *s)
+/* Takes the SMs of the row from *io. */
+static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
+{
+	for (uint32_t sm = 0; sm < n_sms; sm++)
+		io->at[sm] = row[sm] ? 0 : io->at[sm];
+}
+
+/* What launches begin with that are still to come: what their tenant's oldest one has. plan: for
+ * the rows of what is no launch. */
+static void place_all(struct sched *s, const struct heddle_policy_plan *plan)
 {
 	struct quota left = s->everywhere;
 
@@ -489,37 +486,43 @@ static void place_all(struct sched *s)
 	for (size_t i = 0; i < s->view.len; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
+		if (!l && plan)
+			take_sms(&left, plan->quota + i * s->o.n_sms, s->o.n_sms);
 		if (!l || !quota_any(&l->next_allowed))
 			continue;
 		if (!l->tenant->best) {
 			l->tenant->best = l;
 			l->tenant->best_avail = l->next_allowed;
 		}
-		for (uint32_t sm = 0; sm < s->o.n_sms; sm++)
-			left.at[sm] = l->next_allowed.at[sm] ? 0 : left.at[sm];
+		take_sms(&left, l->next_allowed.at, s->o.n_sms);
 		sched_door_leave(s, l, &l->next_allowed);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		sched_begin_place(s, t, t->share.held, left);
+		sched_begin_place(s, t, t->next_held, left);
 }
 
-int foreign_decide(struct sched *s, uint64_t now_ns)
+int planner_decide(struct sched *s, uint64_t now_ns)
 {
-	struct foreign *p = s->policy_state;
-	struct heddle_policy_plan plan;
+	struct planning *p = &s->planning;
 	uint64_t wake_ns = HEDDLE_POLICY_UNKNOWN;
+	struct heddle_policy_plan plan;
+	bool taken;
 
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (!sched_linger(s, t, now_ns))
+			return -ENOMEM;
+	}
 	if (!fill_view(s, p))
 		return -ENOMEM;
-	if (ask(s, p, now_ns, &plan)) {
+	taken = ask(s, p, now_ns, &plan);
+	if (taken) {
 		wake_ns = plan.wake_ns;
 		set_all(s, p, &plan);
-		if (!somebody_runs(s, p, now_ns))
-			set_all(s, p, NULL);
-	} else {
-		set_all(s, p, NULL);
+		taken = somebody_runs(s, p, now_ns);
 	}
+	if (!taken)
+		set_all(s, p, NULL);
 	set_deadline(s, p, now_ns, wake_ns);
-	place_all(s);
+	place_all(s, taken ? &plan : NULL);
 	return 0;
 }
