@@ -114,12 +114,37 @@ void mps_ended(struct server *s)
 
 /* ---- start ---- */
 
+/* A list of indices other than 0, 1, 2, ... The MPS server numbers the GPUs it sees from 0, so a
+ * program with the same list finds other GPUs, or none. */
+static bool lists_other_indices(const char *devices)
+{
+	for (unsigned long i = 0; *devices >= '0' && *devices <= '9'; i++) {
+		char *end;
+
+		if (strtoul(devices, &end, 10) != i)
+			return true;
+		devices = end + (*end == ',');
+	}
+	return false;
+}
+
+static void warn_of_indices(void)
+{
+	const char *devices = getenv("CUDA_VISIBLE_DEVICES");
+
+	if (devices && lists_other_indices(devices))
+		hd_log("CUDA_VISIBLE_DEVICES=%s: MPS numbers these GPUs from 0, so programs with "
+		       "the same value fail: name GPUs by UUID (nvidia-smi -L)",
+			devices);
+}
+
 static const char *start(struct server *s, const struct mps_place *p)
 {
 	char control[sizeof(p->pipe) + 16];
 	int status;
 	pid_t pid;
 
+	warn_of_indices();
 	snprintf(control, sizeof(control), "%s/control", p->pipe);
 	unlink(control); /* a dead one's */
 	pid = fork();

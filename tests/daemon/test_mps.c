@@ -339,6 +339,53 @@ static void worn(void **state)
 	end(&f);
 }
 
+/* What heddled says when it starts MPS with this CUDA_VISIBLE_DEVICES (NULL: unset). */
+static void says(const char *devices, char *ret, size_t max)
+{
+	int log = fcntl(2, F_DUPFD_CLOEXEC, 10), ends[2];
+	struct fixture f = begin();
+	struct daemon d;
+	size_t len = 0;
+	ssize_t n;
+
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	if (devices)
+		setenv("CUDA_VISIBLE_DEVICES", devices, 1);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	dup2(ends[1], 2);
+	d = serving(&f, on);
+	dup2(log, 2);
+	close(ends[1]);
+	assert_string_equal(mps_of(&d), "on");
+	assert_int_equal(daemon_stop(&d), 0);
+	while (len + 1 < max && (n = read(ends[0], ret + len, max - 1 - len)) > 0)
+		len += (size_t)n;
+	ret[len] = 0;
+	close(ends[0]);
+	close(log);
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	end(&f);
+}
+
+/* MPS numbers GPUs anew: a list of indices that is not 0, 1, ... means others to programs. */
+static void indices(void **state)
+{
+	static const char *const fine[] = {NULL, "", "0", "0,1,2", "GPU-82f4dccb", "-1"};
+	static const char *const other[] = {"1", "0,2", "1,0", "0,1,3,2"};
+	char text[8192], expected[64];
+
+	for (unsigned i = 0; i < ARRAY_LEN(fine); i++) {
+		says(fine[i], text, sizeof(text));
+		assert_null(strstr(text, "CUDA_VISIBLE_DEVICES"));
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(other); i++) {
+		says(other[i], text, sizeof(text));
+		snprintf(expected, sizeof(expected), "CUDA_VISIBLE_DEVICES=%s: MPS", other[i]);
+		assert_non_null(strstr(text, expected));
+		assert_non_null(strstr(text, "by UUID"));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +396,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ends_with_it),
 		cmocka_unit_test(no_such),
 		cmocka_unit_test(worn),
+		cmocka_unit_test(indices),
 	};
 
 	if (argc < 2)
