@@ -103,8 +103,6 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		if (a->first || !is_absent(s, w))
 			store(&w->grow, ++s->grow);
 		hd_bounce_granted(d, s);
-		s->granted_ns = d->now_ns;
-		s->granted_ticket = __atomic_load_n(&w->host.ticket, __ATOMIC_RELAXED);
 		hd_store_quotas(d, s);
 		store(&w->granted, 1);
 		break;

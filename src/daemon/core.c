@@ -63,6 +63,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 	struct sched_options o = {
 		.simultaneous = c->mps || is_cpu,
 		.renumbers = c->mps && !is_cpu,
+		.tells_started = true,
 		.spatial = !c->temporal,
 		.within_srt = c->within_srt,
 		.extra_sms = c->extra_sms,

@@ -37,8 +37,6 @@ struct hd_slot {
 	uint64_t id, total, kernel, submit_ns, store_ns, asked_ns,
 		unseen_ns;    /* ran before a look */
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
-	uint64_t granted_ns,
-		granted_ticket; /* of its last grant, until it is seen to go on; or 0 */
 	uint32_t gen, preemptions;
 	uint32_t guard; /* its form's blocks leave without a ticket where the quota is 0 */
 	uint32_t threads, shared_bytes, workers_per_sm;

@@ -236,15 +236,6 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
-/* What a change between launches costs is over when the one that comes claims blocks again. */
-static void came_back(struct hd *d, struct hd_slot *s, const struct wire_slot *w)
-{
-	if (!s->granted_ns || load64(&w->host.ticket) == s->granted_ticket)
-		return;
-	sched_changed(s->tenant->device->sched, d->now_ns - s->granted_ns);
-	s->granted_ns = 0;
-}
-
 /* The device's reports of a known launch. False when it is over. */
 static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
@@ -263,10 +254,9 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	}
 	sched_idle(sched, d->now_ns, s->launch, load(&w->idle) != 0);
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
-	sched_started(sched, s->launch, load64(&w->host.ticket));
+	sched_started(sched, d->now_ns, s->launch, load64(&w->host.ticket));
 	if (sched_state(s->launch) == LAUNCH_SHRINKING && load(&w->host.present) <= s->may_stay)
 		sched_shrunk(sched, d->now_ns, s->launch);
-	came_back(d, s, w);
 	count_workers(d, s, w);
 	if (drains != s->drains) {
 		s->drains = drains;

@@ -5,15 +5,26 @@
  * left (FLEP, section 5.1). */
 #include "engine.h"
 
+/* Since served_ns, while nobody is on the way out. The time in which all that it has is still to
+ * come to the device is nobody's: else whoever has short turns would pay most for changes. */
+static uint64_t served(const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
+{
+	uint64_t from = s->served_ns;
+
+	if (!t->n_there && !t->opaque_active)
+		return 0;
+	if (t->n_there && t->n_coming == t->n_there && !t->opaque_active)
+		from = MAX(from, t->coming_until_ns);
+	return now_ns > from ? now_ns - from : 0;
+}
+
 void sched_serve(struct sched *s, uint64_t now_ns)
 {
 	uint64_t passed = now_ns > s->served_ns ? now_ns - s->served_ns : 0;
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
 
-	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
-		if (leaving ? t->n_leave > 0 : t->n_there || t->opaque_active)
-			t->service_ns += passed;
-	}
+	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next)
+		t->service_ns += !leaving ? served(s, t, now_ns) : t->n_leave ? passed : 0;
 	s->served_ns = MAX(s->served_ns, now_ns);
 }
 

@@ -35,8 +35,9 @@ struct sched_launch {
 	uint64_t submit_ns, since_ns; /* since: T_w, T_r, ran_ns are accounted up to here */
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
-	uint64_t sm_ns;   /* SM time, from the SMs that it had and could use */
-	uint64_t started; /* blocks that have begun */
+	uint64_t sm_ns;     /* SM time, from the SMs that it had and could use */
+	uint64_t coming_ns; /* when it was granted SMs on which it has begun nothing yet; or 0 */
+	uint64_t started;   /* blocks that have begun */
 	struct sched_spell spell;
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
@@ -63,6 +64,8 @@ struct sched_tenant {
 	struct sched_kernel opaque, linger;          /* pseudo launches */
 	uint64_t service_ns;                         /* sched_service */
 	uint64_t sm_ns;                              /* of launches that are gone */
+	uint64_t coming_until_ns;  /* until when those count as such that have coming_ns: */
+	uint32_t n_coming;         /* so many of those that are there */
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
 	void *user;
 	uint32_t id, weight, n_launches;
@@ -152,6 +155,11 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 }
 
 /* ---- account.c ---- */
+/* What takes longer than this from a grant on was kept from the device by something else than a
+ * change. */
+#define SCHED_CHANGE_MAX_NS 20000000u
+/* It was granted SMs, and is still to begin blocks on them. */
+void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* Brings what each tenant has had of the device up to now: before anything changes. */
 void sched_serve(struct sched *s, uint64_t now_ns);
 /* learn.c: what the model is taught. A preempted launch, with its last word; a launch that ended,

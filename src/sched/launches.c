@@ -44,6 +44,21 @@ static void withdraw_actions(struct sched *s, const struct sched_launch *l)
 	}
 }
 
+void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns)
+{
+	if (!s->o.tells_started || l->coming_ns)
+		return;
+	l->coming_ns = now_ns;
+	l->tenant->n_coming++;
+	l->tenant->coming_until_ns = now_ns + SCHED_CHANGE_MAX_NS;
+}
+
+static void comes_no_more(struct sched_launch *l)
+{
+	l->tenant->n_coming -= l->coming_ns > 0;
+	l->coming_ns = 0;
+}
+
 bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 {
 	struct sched_launches *was = list_of(l), *list;
@@ -62,6 +77,8 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 	t->n_there -= launch_is(from, LAUNCH_THERE);
 	t->n_leave += launch_is(l->state, LAUNCH_LEAVES);
 	t->n_leave -= launch_is(from, LAUNCH_LEAVES);
+	if (!launch_is(l->state, LAUNCH_THERE))
+		comes_no_more(l);
 	if (l->state == LAUNCH_NEXT)
 		t->head = l;
 	else if (t->head == l)
@@ -209,9 +226,25 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
 }
 
-void sched_started(struct sched *s, struct sched_launch *l, uint64_t started)
+#define CHANGE_PART 8 /* of the mean that a sample replaces */
+
+/* A change is over. */
+static void has_come(struct sched *s, uint64_t now_ns, struct sched_launch *l)
+{
+	uint64_t ns = MIN(now_ns - l->coming_ns, SCHED_CHANGE_MAX_NS);
+
+	sched_serve(s, now_ns);
+	comes_no_more(l);
+	s->change_ns =
+		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
+}
+
+void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started)
 {
 	uint64_t before = l->started;
+
+	if (l->coming_ns && started > before)
+		has_come(s, now_ns, l);
 
 	l->started = MAX(before, MIN(started, l->k.total));
 	s->dirty |= s->policy->planner && before < l->k.total && l->started == l->k.total;
@@ -245,17 +278,6 @@ void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 		return;
 	sched_to(s, l, LAUNCH_RUNNING);
 	sched_learn_way_out(s, now_ns, l);
-}
-
-#define CHANGE_MAX_NS 20000000u /* what took longer was kept from the device by something else */
-#define CHANGE_PART   8         /* of the mean that a sample replaces */
-
-void sched_changed(struct sched *s, uint64_t after_ns)
-{
-	uint64_t ns = MIN(after_ns, CHANGE_MAX_NS);
-
-	s->change_ns =
-		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
 }
 
 void sched_absent(struct sched *s, struct sched_launch *l)

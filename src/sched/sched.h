@@ -24,6 +24,8 @@ struct sched_options {
 	uint32_t threads_per_sm, blocks_per_sm, regs_per_sm, shared_per_sm;
 	bool simultaneous, spatial, within_srt; /* struct sched_view */
 	bool renumbers;     /* programs number SMs by themselves: struct sched_tenant, renumbered */
+	bool tells_started; /* sched_started is called: a launch that was granted SMs has the device
+			       from when it begins blocks again */
 	uint32_t extra_sms; /* given up beyond what a waiting kernel needs */
 	uint64_t linger_max_ns;  /* longest wait for a tenant that is expected back: 1 ms */
 	uint64_t grace_ns;       /* how long a submitted launch counts as about to arrive: 2 ms */
@@ -76,14 +78,11 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished); /* no decision */
 /* So many of its blocks have begun, finished ones among them. When the last one has, a policy of
  * other people's is asked, as it may have room for the next kernel. */
-void sched_started(struct sched *s, struct sched_launch *l, uint64_t started);
+void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started);
 void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
  * says so, or says absent: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
-/* So long after it was granted SMs a launch was seen to go on: others' way out, the device's change
- * between programs, its own way back. Teaches what policies by shares reckon with. */
-void sched_changed(struct sched *s, uint64_t after_ns);
 /* A pool of tasks has none (everybody goes first, and it is not one that gets nowhere). */
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
 /* Told to leave, or to shrink, but nobody was there who had to: none will be seen to leave. */

@@ -111,6 +111,8 @@ static void commit(
 	}
 	l->allowed = l->next_allowed;
 	sched_to(s, l, to);
+	if (a->type == SCHED_GRANT)
+		sched_comes(s, l, now_ns);
 }
 
 /* What has not arrived costs no word: it begins with its tenant's. */

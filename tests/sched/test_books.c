@@ -417,6 +417,62 @@ static void curve_on_some(void **state)
 	sched_destroy(f.s);
 }
 
+/* Preempted for one that is long through, granted SMs again, and not yet back on them. */
+static struct sched_launch *comes(struct fixture *f)
+{
+	struct sched_options o = {.n_sms = 4, .simultaneous = true, .tells_started = true};
+	struct sched_launch *l, *h;
+
+	*f = (struct fixture){.now = 1000 * MS, .next_id = 1};
+	assert_int_equal(sched_create(&o, &sched_policy_hpf, &f->s), 0);
+	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->low), 0);
+	assert_int_equal(sched_join(f->s, f->now, 2, 2, 1, NULL, &f->high), 0);
+	tell(f);
+	l = launch(f, f->low, 1, 800);
+	sched_started(f->s, f->now, l, 100);
+	f->now += MS;
+	h = submit(f, f->high, 9, 400);
+	f->now += 70 * US;
+	drained(f, l);
+	sched_arrive(f->s, f->now, h, SCHED_BEGAN_TOLD);
+	tell(f);
+	f->now += MS;
+	end(f, h);
+	assert_int_equal(look(f, l).state, LAUNCH_RUNNING);
+	return l;
+}
+
+/* A change is nobody's time, until blocks begin again. */
+static void change_is_nobodys(void **state)
+{
+	struct fixture f;
+	struct sched_launch *l = comes(&f);
+	uint64_t before = sched_service(f.low);
+
+	f.now += 3 * MS;
+	sched_started(f.s, f.now, l, 100); /* of what had begun before */
+	assert_int_equal(sched_service(f.low), before);
+	sched_started(f.s, f.now, l, 101);
+	assert_int_equal(sched_service(f.low), before);
+	f.now += 2 * MS;
+	end(&f, l);
+	assert_int_equal(sched_service(f.low), before + 2 * MS);
+	sched_destroy(f.s);
+}
+
+/* Who does not come back has the device all the same, after a while: else its turn never ended. */
+static void change_is_bounded(void **state)
+{
+	struct fixture f;
+	struct sched_launch *l = comes(&f);
+	uint64_t before = sched_service(f.low);
+
+	f.now += 50 * MS;
+	end(&f, l);
+	assert_int_equal(sched_service(f.low), before + 30 * MS);
+	sched_destroy(f.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +485,8 @@ int main(void)
 		cmocka_unit_test(remaining),
 		cmocka_unit_test(model_of_the_caller),
 		cmocka_unit_test(curve_on_some),
+		cmocka_unit_test(change_is_nobodys),
+		cmocka_unit_test(change_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,7 @@ static void sees_all(void **state)
 	a = launch(&f, f.a, 1000);
 	b = launch(&f, f.b, 500);
 	sched_progress(f.s, a, 100);
-	sched_started(f.s, a, 110);
+	sched_started(f.s, 0, a, 110);
 	sched_opaque(f.s, f.now, f.b, true, true);
 	pass_ns(&f, 10 * MS);
 	assert_int_equal(seen.abi, HEDDLE_POLICY_ABI);
@@ -184,10 +184,10 @@ static void sees_all(void **state)
 	expect_quota(&f, b, 3);
 	/* What is unfinished, but all begun, leaves room for the next one: that is an event. */
 	before = asked;
-	sched_started(f.s, a, 999);
+	sched_started(f.s, 0, a, 999);
 	pass_ns(&f, 1);
 	assert_int_equal(asked, before);
-	sched_started(f.s, a, 1000);
+	sched_started(f.s, 0, a, 1000);
 	pass_ns(&f, 1);
 	assert_int_equal(asked, before + 1);
 	assert_int_equal(said, 0);
