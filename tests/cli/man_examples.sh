@@ -90,7 +90,7 @@ printf '#!/bin/sh\nexec "%s/heddled" --config-root "%s" "$@"\n' "$build" "$dir" 
 chmod +x "$dir/bin/systemctl" "$dir/bin/heddled"
 PATH=$dir/bin:$PATH
 cd "$dir/work"
-cp "$source"/examples/*.c "$source"/examples/*.h "$source/examples/corun.ptx" .
+cp "$source"/examples/*.c "$source"/examples/policy/*.c "$source"/examples/*.h "$source/examples/corun.ptx" .
 cp "$build/examples/rt/va" program
 printf '#!/bin/sh\nexec "%s/mm" --size small\n' "$build/examples" >inference
 cp inference driver-api-program
