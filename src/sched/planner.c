@@ -175,15 +175,6 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 	};
 }
 
-static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
-{
-	uint32_t i = 0;
-
-	for (const struct sched_tenant *o = s->tenants; o != t; o = o->next)
-		i++;
-	return i;
-}
-
 /* Pointers into p->now are set once it does not move any more. */
 static bool make_room(struct planning *p, size_t n_sms)
 {
@@ -209,7 +200,8 @@ static bool fill_view(struct sched *s, struct planning *p)
 	uint32_t n_sms = s->o.n_sms;
 
 	p->kernels.len = p->tenants.len = 0;
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
+		t->index = (uint32_t)p->tenants.len;
 		if (!VEC_PUSH(&p->tenants, describe_tenant(t)))
 			return false;
 	}
@@ -221,7 +213,7 @@ static bool fill_view(struct sched *s, struct planning *p)
 
 		if (l)
 			k = describe_kernel(l);
-		k.tenant_index = index_of(s, tenant_of(s->view.at[i]));
+		k.tenant_index = tenant_of(s->view.at[i])->index;
 		if (!VEC_PUSH(&p->kernels, k))
 			return false;
 	}
