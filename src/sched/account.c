@@ -17,7 +17,7 @@ void sched_serve(struct sched *s, uint64_t now_ns)
 	s->served_ns = MAX(s->served_ns, now_ns);
 }
 
-static uint64_t launch_remaining(const struct sched_launch *l)
+static uint64_t remaining(const struct sched_launch *l)
 {
 	uint64_t left = l->k.total - l->k.finished;
 	double ns;
@@ -39,7 +39,7 @@ static uint64_t sms_used(const struct sched_launch *l)
 }
 
 /* In time on the whole device: what passed on half of the SMs that it could use counts half. */
-static uint64_t launch_ran(const struct sched_launch *l, uint64_t passed)
+static uint64_t ran(const struct sched_launch *l, uint64_t passed)
 {
 	uint64_t can_use = sms_used(l);
 	/* Exact where it is whole SMs. */
@@ -55,12 +55,12 @@ void sched_account(struct sched_launch *l, uint64_t now_ns)
 	uint64_t passed = now_ns > l->since_ns ? now_ns - l->since_ns : 0;
 
 	if (launch_is(l->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES) || l->state == LAUNCH_NATIVE) {
-		uint64_t ns = launch_ran(l, passed);
+		uint64_t ns = ran(l, passed);
 
 		l->ran_ns += ns;
 		l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
 	} else if (l->state != LAUNCH_QUEUED)
 		l->k.waited_ns += passed;
 	l->since_ns = MAX(l->since_ns, now_ns);
-	l->k.remaining_ns = launch_remaining(l);
+	l->k.remaining_ns = remaining(l);
 }

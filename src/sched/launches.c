@@ -137,10 +137,10 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	if (!l)
 		return -ENOMEM;
 	l->tenant = t;
+	l->unranked = info->unranked;
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
 	l->regs = info->regs;
-	l->unranked = info->unranked;
 	l->shared_bytes = info->shared_bytes;
 	l->stream_priority = MIN(info->stream_priority, SCHED_STREAM_RANKS - 1);
 	l->submit_ns = l->since_ns = now_ns;

@@ -38,10 +38,10 @@ struct sched_options {
 
 struct sched_launch_info {
 	uint64_t id, kernel, total;
+	bool unranked; /* its workers obey 0 only; any other quota is no bound */
 	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: from the resources above */
-	bool unranked;            /* its workers obey 0 only; any other quota is no bound */
-	uint32_t stream_priority; /* 15 and all above it are the same */
+	uint32_t stream_priority;             /* 15 and all above it are the same */
 	void *user;
 };
 
