@@ -59,7 +59,6 @@ struct sched_tenant {
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
 	void *user;
 	uint32_t id, weight, n_launches;
-	uint32_t index; /* in planning.tenants */
 	int priority;
 	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
 	bool opaque_active;

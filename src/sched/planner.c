@@ -178,8 +178,11 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 
 static uint32_t index_of(const struct sched *s, const struct sched_tenant *t)
 {
-	(void)s;
-	return t->index;
+	uint32_t i = 0;
+
+	for (const struct sched_tenant *o = s->tenants; o != t; o = o->next)
+		i++;
+	return i;
 }
 
 /* Pointers into p->now are set once it does not move any more. */
@@ -207,8 +210,7 @@ static bool fill_view(struct sched *s, struct planning *p)
 	uint32_t n_sms = s->o.n_sms;
 
 	p->kernels.len = p->tenants.len = 0;
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		t->index = (uint32_t)p->tenants.len;
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
 		if (!VEC_PUSH(&p->tenants, describe_tenant(t)))
 			return false;
 	}
