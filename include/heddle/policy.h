@@ -80,13 +80,15 @@ struct heddle_policy_kernel {
 	uint32_t leaving;       /* 1: it was preempted and has not left yet; it gets nothing back
 				 * before it has, whatever the plan says */
 	uint32_t idle;          /* 1: a pool of tasks that has none at the moment */
-	uint64_t blocks;        /* of the grid */
-	uint64_t started;       /* blocks that have begun, as of when heddled last looked */
-	uint64_t finished;      /* blocks that have ended */
-	uint64_t predicted_ns;  /* of the whole launch on the whole device; or UNKNOWN */
-	uint64_t waited_ns;     /* since it was submitted, without an SM */
-	uint64_t remaining_ns;  /* on the whole device, from finished blocks; or UNKNOWN */
-	uint64_t cost_ns;       /* of preempting it, and of its way back */
+	uint32_t unranked;     /* 1: its blocks look for a quota of 0 only, as they begin; any other
+				* one is no bound for them */
+	uint64_t blocks;       /* of the grid */
+	uint64_t started;      /* blocks that have begun, as of when heddled last looked */
+	uint64_t finished;     /* blocks that have ended */
+	uint64_t predicted_ns; /* of the whole launch on the whole device; or UNKNOWN */
+	uint64_t waited_ns;    /* since it was submitted, without an SM */
+	uint64_t remaining_ns; /* on the whole device, from finished blocks; or UNKNOWN */
+	uint64_t cost_ns;      /* of preempting it, and of its way back */
 	/* Duration of the whole launch where each SM may hold so many blocks of it, ns; [0] and
 	 * what was not seen yet is UNKNOWN. */
 	uint64_t curve_ns[HEDDLE_POLICY_CURVE];

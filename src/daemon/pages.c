@@ -79,6 +79,7 @@ static void copy_info(struct hd *d, const struct hd_tenant *t, const struct wire
 		.regs = MIN(load(&w->regs), 255),
 		.shared_bytes = MIN(load(&w->shared_bytes), 1 << 20),
 		.workers_per_sm = MIN(load(&w->workers_per_sm), 32),
+		.unranked = load(&w->guard) != 0,
 		.stream_priority = MIN(load(&w->priority), 15),
 	};
 	if (ret->threads == 0)

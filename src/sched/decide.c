@@ -42,7 +42,7 @@ static void look_for_contention(struct sched *s)
 	}
 }
 
-static void keep(const struct sched *s, struct sched_launch *l)
+static void keep_launch(const struct sched *s, struct sched_launch *l)
 {
 	if (l->state == LAUNCH_UNSURE || (l->state == LAUNCH_NEXT && sched_is_new(s, l)))
 		l->next_allowed = s->everywhere;
@@ -57,9 +57,9 @@ static void keep_pinned(struct sched *s)
 		if (!t->pinned && !t->kept)
 			continue;
 		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-			keep(s, l);
+			keep_launch(s, l);
 		if (t->head)
-			keep(s, t->head);
+			keep_launch(s, t->head);
 		if (t->kept && quota_any(&t->begin))
 			t->next_begin = t->begin;
 	}

@@ -41,6 +41,7 @@ struct sched_launch {
 	struct sched_spell spell;
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
+	bool unranked; /* struct sched_launch_info */
 	bool idle;     /* a pool of tasks that has none */
 	bool had_lane; /* in the last decision */
 	bool still;    /* gets nowhere while equals wait */

@@ -29,7 +29,7 @@ struct choice {
 	uint32_t sm;
 };
 
-static int by_key(const void *pa, const void *pb)
+static int by_disturbance(const void *pa, const void *pb)
 {
 	const struct choice *a = pa, *b = pb;
 
@@ -40,7 +40,7 @@ static int by_key(const void *pa, const void *pb)
 
 /* Up to want SMs of avail, those first that it disturbs least to take: the lane's own, then those
  * that nobody uses, then those of the lanes that come last; of equals the last. */
-static struct sms pick(
+static struct sms pick_sms(
 	const struct sms *avail, const struct sms *own, const struct claims *c, uint32_t want)
 {
 	struct choice at[CTL_MAX_SMS];
@@ -58,7 +58,7 @@ static struct sms pick(
 						  : 2ull + SCHED_NO_LANE - c->lane[sm],
 			sm};
 	}
-	qsort(at, n, sizeof(at[0]), by_key);
+	qsort(at, n, sizeof(at[0]), by_disturbance);
 	for (uint32_t i = 0; i < want; i++)
 		sms_add(&got, at[i].sm);
 	return got;
@@ -104,7 +104,7 @@ static struct sms place_lane(
 	/* What is reserved stays so while the lane lasts: blocks that finish do not make it
 	 * narrower with each decision. */
 	want = MAX(want, sms_count(&before));
-	reserved = pick(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
+	reserved = pick_sms(&avail, &before, claims, (uint32_t)MIN(want, s->o.n_sms));
 	for (size_t i = from; i < to; i++) {
 		struct sched_launch *l = sched_launch_of(s->view.at[i]);
 
@@ -121,7 +121,7 @@ static struct sms place_lane(
 	return reserved;
 }
 
-static void place(struct sched *s, int hold_below)
+static void place_lanes(struct sched *s, int hold_below)
 {
 	struct sms avail = s->all;
 	struct claims claims;
@@ -170,7 +170,7 @@ int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)
 	v.len = s->view.len;
 	s->policy->decide(&v);
 	sched_turns_note(s, now_ns);
-	place(s, v.hold_below);
+	place_lanes(s, v.hold_below);
 	*ret_hold_below = v.hold_below;
 	return 0;
 }

@@ -17,7 +17,7 @@ static struct sched_launches *list_of(struct sched_launch *l)
 }
 
 /* In the order of ids. */
-static void put_in(struct sched_launches *list, struct sched_launch *l)
+static void list_add(struct sched_launches *list, struct sched_launch *l)
 {
 	struct sched_launch *after = list->last;
 
@@ -29,7 +29,7 @@ static void put_in(struct sched_launches *list, struct sched_launch *l)
 	*(after ? &after->next : &list->first) = l;
 }
 
-static void take_out(struct sched_launches *list, struct sched_launch *l)
+static void list_remove(struct sched_launches *list, struct sched_launch *l)
 {
 	*(l->prev ? &l->prev->next : &list->first) = l->next;
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
@@ -68,9 +68,9 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 
 	list = list_of(l);
 	if (was != list && was)
-		take_out(was, l);
+		list_remove(was, l);
 	if (was != list && list)
-		put_in(list, l);
+		list_add(list, l);
 	t->n_submitted_of[l->stream_priority] += list == &t->submitted;
 	t->n_submitted_of[l->stream_priority] -= was == &t->submitted;
 	t->n_there += launch_is(l->state, LAUNCH_THERE);
@@ -153,6 +153,7 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	if (!l)
 		return -ENOMEM;
 	l->tenant = t;
+	l->unranked = info->unranked;
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
 	l->regs = info->regs;

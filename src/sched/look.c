@@ -101,7 +101,7 @@ void sched_stats(const struct sched *s, struct sched_stats *ret)
 	*ret = s->stats;
 }
 
-static uint64_t soonest(uint64_t least, uint64_t now_ns, const struct sched_launch *l)
+static uint64_t launch_soonest(uint64_t least, uint64_t now_ns, const struct sched_launch *l)
 {
 	struct sched_launch now = *l;
 
@@ -117,9 +117,9 @@ uint64_t sched_soonest(const struct sched *s, uint64_t now_ns)
 
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
 		for (const struct sched_launch *l = t->arrived.first; l; l = l->next)
-			least = soonest(least, now_ns, l);
+			least = launch_soonest(least, now_ns, l);
 		if (t->head)
-			least = soonest(least, now_ns, t->head);
+			least = launch_soonest(least, now_ns, t->head);
 	}
 	return least;
 }

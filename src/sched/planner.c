@@ -155,6 +155,7 @@ static struct heddle_policy_kernel describe_kernel(
 		.running = l->k.running,
 		.leaving = launch_is(l->state, LAUNCH_LEAVES),
 		.idle = l->idle,
+		.unranked = l->unranked,
 		.blocks = l->k.total,
 		.started = MAX(l->started, l->k.finished),
 		.finished = l->k.finished,

@@ -33,6 +33,7 @@ struct sched_planner {
 /* The policy's state for this engine's device. NULL: it has none, or it failed; planner_decide then
  * gives the device to everyone. */
 void *planner_create(const struct sched *s, const struct sched_planner *f);
+/* Frees what planner_create returned for this policy. */
 void planner_destroy(const struct sched_planner *f, void *state);
 /* Frees what p holds, not p itself. */
 void planner_free(struct planning *p);

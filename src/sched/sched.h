@@ -45,6 +45,7 @@ struct sched_options {
 
 struct sched_launch_info {
 	uint64_t id, kernel, total;
+	bool unranked; /* its workers obey 0 only; any other quota is no bound */
 	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: from the resources above */
 	uint32_t stream_priority;             /* 15 and all above it are the same */

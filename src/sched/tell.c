@@ -32,8 +32,8 @@ static int hold_opaque_below(struct sched *s, uint64_t now_ns, int hold_below)
 	return MIN(below, hold_below);
 }
 
-static bool act(struct sched *s, enum sched_action_type type, bool first, struct sched_tenant *t,
-	struct sched_launch *l)
+static bool add_action(struct sched *s, enum sched_action_type type, bool first,
+	struct sched_tenant *t, struct sched_launch *l)
 {
 	struct sched_action a = {.type = type, .first = first, .tenant = t, .launch = l};
 
@@ -69,7 +69,7 @@ static bool tell_launch(struct sched *s, struct sched_launch *l)
 		type = SCHED_GRANT;
 	else
 		type = gained ? SCHED_GROW : SCHED_SHRINK;
-	return act(s, type, first, l->tenant, l);
+	return add_action(s, type, first, l->tenant, l);
 }
 
 /* Launches of which nothing is known for sure: with every SM they cannot go wrong. */
@@ -77,13 +77,13 @@ static bool tell_strays(struct sched *s, struct sched_tenant *t)
 {
 	for (struct sched_launch *l = t->native.first; l; l = l->next) {
 		l->next_allowed = s->everywhere;
-		if (l->state == LAUNCH_STRAY && !act(s, SCHED_NATIVE, true, t, l))
+		if (l->state == LAUNCH_STRAY && !add_action(s, SCHED_NATIVE, true, t, l))
 			return false;
 	}
 	return true;
 }
 
-static void commit(
+static void commit_launch(
 	struct sched *s, struct sched_launch *l, const struct sched_action *a, uint64_t now_ns)
 {
 	enum launch_state to = LAUNCH_RUNNING;
@@ -116,7 +116,7 @@ static void commit(
 }
 
 /* What has not arrived costs no word: it begins with its tenant's. */
-static void commit_quietly(struct sched_launch *head)
+static void commit_head(struct sched_launch *head)
 {
 	if (!quota_any(&head->next_allowed))
 		head->grace_ns = 0;
@@ -150,7 +150,8 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 		}
 		if (!tell_strays(s, t))
 			goto nomem;
-		if (held != t->held && !act(s, held ? SCHED_HOLD : SCHED_RELEASE, false, t, NULL))
+		if (held != t->held &&
+			!add_action(s, held ? SCHED_HOLD : SCHED_RELEASE, false, t, NULL))
 			goto nomem;
 	}
 	if (s->actions.len - from > 1)
@@ -160,7 +161,7 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 		struct sched_action *a = &s->actions.at[i];
 
 		if (a->launch) {
-			commit(s, a->launch, a, now_ns);
+			commit_launch(s, a->launch, a, now_ns);
 		} else if (a->type != SCHED_BEGIN) {
 			a->tenant->held = a->type == SCHED_HOLD;
 			s->stats.holds += a->tenant->held;
@@ -169,7 +170,7 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
 		t->begin = t->next_begin;
 		if (t->head)
-			commit_quietly(t->head);
+			commit_head(t->head);
 	}
 	s->decided = s->order;
 	return 0;

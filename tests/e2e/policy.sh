@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|hangs
+# usage: policy.sh BUILD halves|resized|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
+#   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
+#           policy is given: so many are there
 #   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
 #           heddled, which does without the policy; every result is right
 set -eu
@@ -57,6 +59,47 @@ halves() {
 	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
 		fail "halves: see above"
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
+}
+
+# gives BLOCKS: from here on the policy gives each kernel so many blocks an SM.
+gives() {
+	printf '[heddled]\nmin_managed_us = 1\npolicy = %s\npolicy_options = %s\n' "$dir/bad.so" \
+		"$1" >"$dir/etc/heddle/heddled.conf"
+}
+
+has_workers() {
+	grep -q "\"event\": \"$1\", \"tenant\": $2.*\"workers\": $3," "$dir/events"
+}
+
+# An SM of 2048 threads holds 16 blocks of 128 threads.
+resized() {
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	mkdir -p "$dir/etc/heddle"
+	gives 2
+	start_daemon --config-root "$dir"
+	# While there are two, they tell of their launches.
+	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
+	beside=$started
+	pids=$beside
+	where_begins normal one --threads 128 --blocks 30000 --loops 3000
+	pids="$pids $started"
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+	sleep 1
+	for step in "12 grow" "3 shrink" "255 grow"; do
+		blocks=${step% *}
+		gives "$blocks"
+		kill -HUP "$daemon"
+		[ "$blocks" != 255 ] || blocks=16
+		await 60 has_workers "${step#* }" 2 $((sms * blocks)) || fail "no ${step#* } to $blocks"
+		sleep 1
+	done
+	wait "$started" || fail "the program: $?"
+	kill "$beside"
+	pids=
+	awk '{ print $4, 1; print $5, -1 }' "$dir/one.where" | sort -n |
+		awk -v levels="$((sms * 2)) $((sms * 12)) $((sms * 3))" -f "$here/resized.awk" ||
+		fail "sizes: see above"
 }
 
 hangs() {

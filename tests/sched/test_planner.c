@@ -102,6 +102,7 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, ui
 		.total = blocks,
 		.threads = 256,
 		.regs = 32,
+		.unranked = t == f->b,
 		.shared_bytes = 1024};
 	struct sched_launch *l = NULL;
 
@@ -175,6 +176,8 @@ static void sees_all(void **state)
 	assert_int_equal(kernels[0].finished, 100);
 	assert_int_equal(kernels[0].started, 110);
 	assert_int_equal(kernels[0].running, 1);
+	assert_int_equal(kernels[0].unranked, 0);
+	assert_int_equal(kernels[1].unranked, 1);
 	assert_int_equal(kernels[0].predicted_ns, HEDDLE_POLICY_UNKNOWN);
 	assert_int_equal(kernels[0].curve_ns[32], HEDDLE_POLICY_UNKNOWN);
 	assert_int_equal(quota_seen[0][3], 3);
