@@ -24,6 +24,7 @@ struct hd_config {
 			      HD_SPIN_AUTO: where waking turns out to be slow */
 	char socket[108], group[64], privileged_group[64], mps_pipe[108];
 	char events[4096];
+	char state[4096]; /* the folder of heddled.db; "off": none; "": as keeper.c finds it */
 };
 
 #endif

@@ -41,6 +41,7 @@ void server_reload(struct server *s)
 	memcpy(now.mps_pipe, s->config->mps_pipe, sizeof(now.mps_pipe));
 	memcpy(now.socket, s->config->socket, sizeof(now.socket));
 	memcpy(now.events, s->config->events, sizeof(now.events));
+	memcpy(now.state, s->config->state, sizeof(now.state));
 	*s->config = now;
 	hd_log_set_level(now.log_level);
 	if (regroup && !s->activated)

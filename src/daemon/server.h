@@ -6,6 +6,7 @@
 #define HEDDLE_DAEMON_SERVER_H
 
 #include "daemon.h"
+#include "keeper.h"
 
 #define SERVER_CONNS  4096u
 #define SERVER_UNSENT ((size_t)8 << 20) /* bytes that one user's connections may leave unread */
@@ -54,6 +55,7 @@ struct server {
 	struct watch listener, signal, timer;
 	struct conn *conns;
 	struct claim *claims;
+	struct keeper *keeper; /* NULL: nothing is kept */
 	uint32_t n_conns, max_conns;
 	uint64_t expiry_ns; /* no connection has an earlier until_ns */
 	uint64_t listen_ns; /* for want of descriptors nobody is accepted until then; 0: all are */
