@@ -330,8 +330,8 @@ const struct cli_verb cli_verb_profile = {
 		"never run. With KERNEL, a part of the name, also how long an SM takes for a "
 		"block, by how many are on it, and a line for each shape: how long its launches "
 		"took, what was predicted before the first of them, and what that one took. A dash "
-		"is what nobody knows. If no heddled runs, and no socket is named, its file is read: this user's, or the "
-		"system's where this user may read it.",
+		"is what nobody knows. If no heddled runs, and no socket is named, its file is "
+		"read: this user's, or the system's where this user may read it.",
 	.json = "file (null: from heddled), kernels: an array of name, code (a hash), uid, device, "
 		"sms, driver, launches, claim, preemptions (of which cost_ns is the mean), "
 		"predictions (of which error_mean and error_worst are, relative), curve: an array "

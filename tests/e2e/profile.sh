@@ -41,7 +41,9 @@ stop_daemon() {
 }
 
 launch() { # PROGRAM ARG...
-	"$heddle" run --device cpu -- "$examples/$@" >"$dir/program.out" 2>&1 || fail "$* fails"
+	program=$1
+	shift
+	"$heddle" run --device cpu -- "$examples/$program" "$@" >"$dir/program.out" 2>&1 || fail "$program $* fails"
 }
 
 start_daemon --set min_managed_us=1
