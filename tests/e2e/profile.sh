@@ -64,6 +64,14 @@ asks 'list(k) == ["mm"]' mm
 asks 'list(k) == []' nosuch
 "$heddle" profile va | grep -q '^va  *3  *2 ' || fail "as text: $("$heddle" profile va)"
 
+# Another user is told of that user's own, which is nothing. (root is told of all.)
+if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$heddle"; then
+	chmod 755 "$dir"
+	chmod 666 "$HEDDLE_SOCKET"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$heddle" profile >"$dir/nobody.out" 2>&1 || fail "nobody: $?"
+	[ "$(cat "$dir/nobody.out")" = 'nothing is known' ] || fail "nobody: $(cat "$dir/nobody.out")"
+fi
+
 # Another heddled knows it, whether this one ends or is killed; and the tool, while none runs.
 stop_daemon
 [ "$(stat -c %a "$db")" = 600 ] || fail "others may read $db"
