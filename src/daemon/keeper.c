@@ -31,7 +31,8 @@ struct keeper {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool full, stop; /* under the lock */
-	bool failed;     /* the last write did, which was said; the thread's */
+	bool failed;     /* the last write did: the thread's while full, */
+	bool said;       /* and so said once, until one succeeds again */
 	unsigned n;
 	struct duration_kernel batch[BATCH];
 };
@@ -61,9 +62,9 @@ static void write_batch(struct keeper *k)
 {
 	int r = kept_put(k->store, k->batch, k->n);
 
-	if (r < 0 && !k->failed)
+	if (r < 0 && !k->said)
 		hd_log("what is learnt of kernels is not kept for now: %s", model_store_why());
-	k->failed = r < 0;
+	k->failed = k->said = r < 0;
 }
 
 static void *keep(void *user)
@@ -148,6 +149,15 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d)
 	return NULL;
 }
 
+/* What could not be written is to be written again. */
+static void take_back(struct keeper *k)
+{
+	for (unsigned i = 0; k->failed && i < k->n; i++)
+		durations_change(k->hd->durations, &k->batch[i]);
+	k->failed = false;
+	k->n = 0;
+}
+
 /* Hands a batch to the thread. False: it has not written the last one yet. */
 static bool hand_over(struct keeper *k)
 {
@@ -158,6 +168,7 @@ static bool hand_over(struct keeper *k)
 	pthread_mutex_unlock(&k->lock);
 	if (busy)
 		return false;
+	take_back(k);
 	k->n = durations_changed(k->hd->durations, k->batch, BATCH);
 	if (!k->n)
 		return true;
@@ -168,9 +179,15 @@ static bool hand_over(struct keeper *k)
 	return true;
 }
 
+/* Something has changed, or a batch is with the thread, which may not be able to write it. */
+static bool keeper_has_work(struct keeper *k)
+{
+	return k->n || durations_has_changed(k->hd->durations);
+}
+
 uint64_t keeper_look(struct keeper *k, uint64_t now_ns)
 {
-	if (!k || !durations_has_changed(k->hd->durations))
+	if (!k || !keeper_has_work(k))
 		return UINT64_MAX;
 	if (!k->look_ns) /* the first change in a while waits for others */
 		k->look_ns = now_ns + OFTEN_NS;
@@ -180,8 +197,8 @@ uint64_t keeper_look(struct keeper *k, uint64_t now_ns)
 		k->look_ns = now_ns + SOON_NS;
 		return k->look_ns;
 	}
-	k->look_ns = durations_has_changed(k->hd->durations) ? now_ns + SOON_NS : 0;
-	return k->look_ns ? k->look_ns : UINT64_MAX;
+	k->look_ns = durations_has_changed(k->hd->durations) ? now_ns + SOON_NS : now_ns + OFTEN_NS;
+	return k->look_ns;
 }
 
 void keeper_stop(struct keeper *k)
@@ -193,6 +210,7 @@ void keeper_stop(struct keeper *k)
 	pthread_cond_signal(&k->changed);
 	pthread_mutex_unlock(&k->lock);
 	pthread_join(k->thread, NULL);
+	take_back(k);
 	while (!k->failed && (k->n = durations_changed(k->hd->durations, k->batch, BATCH)) > 0)
 		write_batch(k);
 	model_store_close(k->store);

@@ -468,6 +468,14 @@ unsigned durations_changed(struct durations *d, struct duration_kernel *ret, uns
 	return n;
 }
 
+void durations_change(struct durations *d, const struct duration_kernel *copied)
+{
+	struct entry *e = entry_of(d, number_of(&copied->owner, copied->code));
+
+	if (e)
+		entry_changes(d, e);
+}
+
 bool durations_has_changed(const struct durations *d)
 {
 	return d->n_changed > 0;

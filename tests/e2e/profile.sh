@@ -109,6 +109,15 @@ stop_daemon
 rmdir "$db-journal"
 [ "$(grep -c 'not kept' "$dir/daemon.log")" = 1 ] || fail "not one line of that"
 asks 'k["va"]["launches"] == 3 and len(k) == 2'
+# Once it can be, what could not be written is.
+start_daemon --set min_managed_us=1
+mkdir "$db-journal"
+for program in nn pf; do launch "$program" --size trivial; done
+await 60 grep -q 'not kept for now' "$dir/daemon.log" || fail "no line of what cannot be written"
+rmdir "$db-journal"
+written() { "$heddle" profile --json --store "$db" | grep -c '"name": "\(nn\|pf\)"' | grep -qx 2; }
+await 60 written || fail "what could not be written is not tried again"
+stop_daemon -KILL
 
 # off: no file is made.
 rm -rf "$XDG_STATE_HOME"
