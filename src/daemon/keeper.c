@@ -31,8 +31,9 @@ struct keeper {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool full, stop; /* under the lock */
-	bool failed;     /* the last write did: the thread's while full, */
-	bool said;       /* and so said once, until one succeeds again */
+	bool failed;     /* the last write did, as why says: the thread's while full */
+	bool said;       /* by the loop, once until one succeeds again */
+	char why[256];
 	unsigned n;
 	struct duration_kernel batch[BATCH];
 };
@@ -60,11 +61,9 @@ static int keeper_path(const struct hd_config *c, char *buf, size_t size)
 
 static void write_batch(struct keeper *k)
 {
-	int r = kept_put(k->store, k->batch, k->n);
-
-	if (r < 0 && !k->said)
-		hd_log("what is learnt of kernels is not kept for now: %s", model_store_why());
-	k->failed = k->said = r < 0;
+	k->failed = kept_put(k->store, k->batch, k->n) < 0;
+	if (k->failed)
+		snprintf(k->why, sizeof(k->why), "%s", model_store_why());
 }
 
 static void *keep(void *user)
@@ -149,9 +148,14 @@ struct keeper *keeper_start(const struct hd_config *c, struct hd *d)
 	return NULL;
 }
 
-/* What could not be written is to be written again. */
+/* The thread is through with the batch. What it could not write is to be written again. */
 static void take_back(struct keeper *k)
 {
+	if (!k->n)
+		return;
+	if (k->failed && !k->said)
+		hd_log("what is learnt of kernels is not kept for now: %s", k->why);
+	k->said = k->failed;
 	for (unsigned i = 0; k->failed && i < k->n; i++)
 		durations_change(k->hd->durations, &k->batch[i]);
 	k->failed = false;
@@ -210,9 +214,13 @@ void keeper_stop(struct keeper *k)
 	pthread_cond_signal(&k->changed);
 	pthread_mutex_unlock(&k->lock);
 	pthread_join(k->thread, NULL);
+	do {
+		take_back(k);
+		k->n = durations_changed(k->hd->durations, k->batch, BATCH);
+		if (k->n)
+			write_batch(k);
+	} while (k->n && !k->failed);
 	take_back(k);
-	while (!k->failed && (k->n = durations_changed(k->hd->durations, k->batch, BATCH)) > 0)
-		write_batch(k);
 	model_store_close(k->store);
 	pthread_mutex_destroy(&k->lock);
 	pthread_cond_destroy(&k->changed);

@@ -312,7 +312,8 @@ static void restored(void **state)
 	durations_destroy(g.d);
 }
 
-/* On the path of decisions. The best of many, as any process may stand still. */
+/* On the path of decisions: 6 us where 10 are allowed. Time of this thread alone, and the best of
+ * many; BOUND_US has twice as much for a slower machine. */
 static void time_it_takes(void **state)
 {
 	struct fixture f = begin();
@@ -337,9 +338,7 @@ static void time_it_takes(void **state)
 			best = fmin(best, us);
 	}
 	print_message("learning and predicting, all features in use: %.1f us\n", best);
-#ifndef __SANITIZE_ADDRESS__
-	assert_true(best < 20);
-#endif
+	assert_true(best < BOUND_US);
 	durations_destroy(f.d);
 }
 
