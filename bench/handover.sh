@@ -57,7 +57,7 @@ low_ends() {
 }
 
 daemon() { # MPS
-	export HEDDLE_SOCKET="$dir/sock" HEDDLE_FORM_WAIT_MS=60000
+	export HEDDLE_SOCKET="$dir/sock" XDG_STATE_HOME="$dir/state" HEDDLE_FORM_WAIT_MS=60000
 	"$dist/bin/heddled" --mps "$1" --socket "$dir/sock" --events "$out/events.$1" \
 		>"$out/heddled.$1" 2>&1 &
 	daemon=$!

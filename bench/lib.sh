@@ -12,7 +12,7 @@ examples=$dist/lib/heddle/examples benches=$dist/lib/heddle/bench
 	heddle=$dist/heddle heddled=$dist/heddled examples=$dist/examples benches=$dist/bench
 }
 dir=$(mktemp -d)
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state"
 high='' low='' daemon=''
 ends() {
 	# shellcheck disable=SC2086

@@ -28,7 +28,7 @@ out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 dir=$(mktemp -d)
 train='' infer='' daemon='' vendor=''
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state"
 
 ends() {
 	for pid in $infer $train; do kill "$pid" 2>/dev/null || :; done

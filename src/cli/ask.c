@@ -102,6 +102,34 @@ int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *r
 	return r == WIRE_END ? 0 : -EBADMSG;
 }
 
+int ask_profile(const char *socket, ask_profile_fn *fn, void *user)
+{
+	_Alignas(8) char msg[WIRE_MAX_BYTES];
+	uint32_t left = 0; /* shapes that are to come */
+	struct wire_head q;
+	int fd, r;
+
+	wire_head_init(&q, WIRE_PROFILE, sizeof(q));
+	fd = ask(socket, &q);
+	if (fd < 0)
+		return fd;
+	while ((r = answer(fd, msg)) == WIRE_KERNEL || (r == WIRE_SHAPE && left)) {
+		if (r == WIRE_KERNEL) {
+			const struct wire_kernel *k = (const struct wire_kernel *)(void *)msg;
+
+			left = k->n_shapes;
+			fn(user, k, NULL);
+		} else {
+			left--;
+			fn(user, NULL, (const struct wire_shape *)(void *)msg);
+		}
+	}
+	close(fd);
+	if (r < 0)
+		return r;
+	return r == WIRE_END ? 0 : -EBADMSG;
+}
+
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight)
 {
 	struct wire_set q = {.tenant = tenant, .priority = priority, .weight = weight};

@@ -15,6 +15,11 @@ int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
 /* Calls fn for each row, in order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
+/* Calls fn for each kernel and, behind it, each of its shapes: one of the two is NULL. What comes
+ * is checked: every shape has its kernel before it. */
+typedef void ask_profile_fn(
+	void *user, const struct wire_kernel *kernel, const struct wire_shape *shape);
+int ask_profile(const char *socket, ask_profile_fn *fn, void *user);
 /* Another priority for a tenant. -ESRCH: none of that number; -EPERM: not for this user. */
 /* priority WIRE_AS_IT_IS, weight 0: not to change. */
 int ask_set(const char *socket, uint32_t tenant, int priority, uint32_t weight);

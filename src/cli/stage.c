@@ -109,7 +109,7 @@ static int await_socket(struct stage *s, const char *path)
 static int heddled_start(struct stage *s)
 {
 	char socket[108], events[128], err[128];
-	char *argv[24];
+	char *argv[28];
 	unsigned n = 0;
 	int r;
 
@@ -127,6 +127,8 @@ static int heddled_start(struct stage *s)
 	argv[n++] = s->spec.mps ? "on" : "off";
 	argv[n++] = "--set";
 	argv[n++] = "mps_stays=off"; /* its folder goes, too */
+	argv[n++] = "--set";
+	argv[n++] = "state=off"; /* what earlier runs taught counts in none */
 	for (unsigned i = 0; i < ARRAY_LEN(s->spec.options) && s->spec.options[i]; i++)
 		argv[n++] = (char *)s->spec.options[i];
 	argv[n] = NULL;

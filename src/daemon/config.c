@@ -173,6 +173,7 @@ static int set_group(char ret[64], const char *value)
 	KEY(standstill_ms, "ms", set_time(&c->still_ns, value))                                    \
 	KEY(log, "error|warning|info|debug", set_level(c, value))                                  \
 	KEY(socket, "path", set_text(c->socket, sizeof(c->socket), value))                         \
+	KEY(state, "path", set_text(c->state, sizeof(c->state), value))                            \
 	KEY(group, "group", set_group(c->group, value))                                            \
 	KEY(privileged_group, "group", set_group(c->privileged_group, value))
 

@@ -26,6 +26,7 @@ struct hd_config {
 	char events[4096];
 	char policy_file[4096];    /* of other people's policy (policies.h); "": one of ours */
 	char policy_options[1024]; /* what it is given */
+	char state[4096]; /* the folder of heddled.db; "off": none; "": as keeper.c finds it */
 };
 
 #endif

@@ -369,13 +369,17 @@ static void bad_message(struct server *s, struct conn *c, int r)
 	}
 }
 
-static void list(struct server *s, struct conn *c)
+/* A list of tenants, or of what is known of kernels. */
+static void list(struct server *s, struct conn *c, enum wire_type what)
 {
 	if (unsent_of(s, c->cred.uid) > SERVER_UNSENT) {
 		refuse(s, c, -EDQUOT, "this user leaves too much unread");
 		return;
 	}
-	hd_list(s->hd, &c->out);
+	if (what == WIRE_PROFILE)
+		hd_profile(s->hd, c->cred.uid ? c->cred.uid : DURATION_ANY, &c->out);
+	else
+		hd_list(s->hd, &c->out);
 	if (c->out.failed) {
 		refuse(s, c, -ENOMEM, strerror(ENOMEM));
 		return;
@@ -424,9 +428,10 @@ static void message(struct server *s, struct conn *c, const void *msg, int fd)
 		hello(s, c, msg, fd);
 		return;
 	case WIRE_LIST:
+	case WIRE_PROFILE:
 		if (c->out.len)
 			break; /* the last answer first */
-		list(s, c);
+		list(s, c, head.type);
 		return;
 	case WIRE_SET:
 		if (c->out.len || c->tenant)

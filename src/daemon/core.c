@@ -249,6 +249,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	struct hd_device *dev = t->device;
 	uint64_t now = hd_clock(d);
 
+	hd_scan_last(d, t);
 	hd_event_tenant(d, "leave", t);
 	d->killed += !dev->is_cpu && !__atomic_load_n(&t->page->ends, __ATOMIC_ACQUIRE);
 	hd_tell_figures(d, t, true);

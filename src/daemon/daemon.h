@@ -141,6 +141,7 @@ void hd_slot_index(const struct hd_slot *s);               /* sets hd_tenant.sta
 /* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
+void hd_scan_last(struct hd *d, struct hd_tenant *t); /* as it leaves: what ended teaches */
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its life, in its page */
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
@@ -151,6 +152,8 @@ uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: answers to tools, as packets one after another in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);
+/* What is known of the user's kernels (DURATION_ANY: of all users'); the last used first. */
+void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out);
 /* ---- events.c: the log in JSON lines (doc/events.md) ---- */
 int hd_events_open(const char *path, struct hd_events **ret);
 void hd_events_close(struct hd_events *e);

@@ -159,12 +159,11 @@ static void resume_listener(struct server *s)
 /* What is to be done at a time, apart from the core's. In how many ns there is more. */
 static uint64_t run_clocks(struct server *s)
 {
-	uint64_t next, now;
+	uint64_t now = loop_now(s), next = keeper_look(s->keeper, now);
 
 	if (s->expiry_ns == UINT64_MAX && !s->listen_ns)
-		return UINT64_MAX;
-	now = loop_now(s);
-	next = conn_expire(s, now);
+		return next == UINT64_MAX ? next : next - MIN(now, next);
+	next = MIN(next, conn_expire(s, now));
 	if (s->listen_ns && now >= s->listen_ns)
 		resume_listener(s);
 	if (s->listen_ns)

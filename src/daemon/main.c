@@ -89,6 +89,7 @@ static int open_server(struct server *s)
 		listen_close(s);
 		return 1;
 	}
+	s->keeper = keeper_start(s->config, s->hd);
 	return 0;
 }
 
@@ -102,6 +103,7 @@ static void close_server(struct server *s)
 		conn_reap(s);
 	}
 	mps_stop(s, somebody);
+	keeper_stop(s->keeper);
 	hd_destroy(s->hd);
 	policy_unload(s->policy, false);
 }

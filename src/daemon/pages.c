@@ -311,29 +311,35 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	look(d, s, w);
 }
 
+/* It came and went while nobody looked. If no word of its own held it up, it still tells how long
+ * it took. */
+static void unseen(struct hd *d, struct hd_tenant *t, const struct wire_slot *w)
+{
+	uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
+	struct sched_launch_info info;
+
+	if (load(&w->host.seq) != 0 || load(&w->host.drains) != 0)
+		return;
+	copy_info(d, t, w, &info);
+	if (from && to > from) {
+		sched_learn(t->device->sched, &info, to - from);
+		compare_clocks(t->device, from, load64(&w->submit_ns), d->now_ns);
+		t->ran_ns += to - from;
+		hd_tell_figures(d, t, false);
+	}
+	t->launches++;
+}
+
 static void closed(struct hd *d, struct hd_tenant *t, uint32_t i)
 {
 	struct wire_slot *w = &t->page->slots[i];
 	struct hd_slot *s = &t->slots[i];
 	uint32_t expected = WIRE_SLOT_CLOSED;
 
-	if (s->launch) {
+	if (s->launch)
 		hd_slot_forget(d, s, load(&w->host.done) == s->gen + 1);
-	} else if (load(&w->host.done) == load(&w->gen) + 1 && load(&w->host.seq) == 0 &&
-		   load(&w->host.drains) == 0) {
-		/* Came and went while nobody looked: still tells how long it took. */
-		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
-		struct sched_launch_info info;
-
-		copy_info(d, t, w, &info);
-		if (from && to > from) {
-			sched_learn(t->device->sched, &info, to - from);
-			compare_clocks(t->device, from, load64(&w->submit_ns), d->now_ns);
-			t->ran_ns += to - from;
-			hd_tell_figures(d, t, false);
-		}
-		t->launches++;
-	}
+	else if (load(&w->host.done) == load(&w->gen) + 1)
+		unseen(d, t, w);
 	__atomic_store_n(&w->granted, 0, __ATOMIC_RELAXED);
 	__atomic_compare_exchange_n(
 		&w->state, &expected, WIRE_SLOT_FREE, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
@@ -354,6 +360,19 @@ static void look_at_slot(struct hd *d, struct hd_tenant *t, uint32_t i)
 		look(d, s, w);
 	else if (state == WIRE_SLOT_SUBMITTED && load(&w->host.done) != load(&w->gen) + 1)
 		submitted(d, t, i);
+}
+
+void hd_scan_last(struct hd *d, struct hd_tenant *t)
+{
+	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
+		struct wire_slot *w = &t->page->slots[i];
+		uint32_t state = load(&w->state);
+
+		if (t->slots[i].launch || state == WIRE_SLOT_CLOSED)
+			look_at_slot(d, t, i);
+		else if (state == WIRE_SLOT_SUBMITTED && load(&w->host.done) == load(&w->gen) + 1)
+			unseen(d, t, w);
+	}
 }
 
 /* None of those that are held back begins; but one does where some were waiting the last time, too,

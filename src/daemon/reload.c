@@ -2,8 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The configuration, read again while tenants are there. What is wrong in it changes nothing: all
- * of it holds, or none. What takes another socket or another MPS takes another daemon, which no
- * tenant notices much of; that is said. */
+ * of it holds, or none. What takes another socket, MPS or state folder takes another daemon, which
+ * no tenant notices much of; that is said. */
 #include "server.h"
 
 #include <string.h>
@@ -14,10 +14,13 @@ static void name_what_stays(const struct server *s, const struct hd_config *now)
 	bool mps = now->mps != s->given->mps && now->mps != s->read.mps;
 	bool socket = strcmp(now->socket, s->given->socket) != 0 &&
 		      strcmp(now->socket, s->read.socket) != 0;
+	bool state =
+		strcmp(now->state, s->given->state) != 0 && strcmp(now->state, s->read.state) != 0;
 
-	if (mps || socket)
-		hd_log("%s%s%s: takes effect when heddled is started again", mps ? "mps" : "",
-			mps && socket ? ", " : "", socket ? "socket" : "");
+	if (mps || socket || state)
+		hd_log("%s%s%s%s%s: takes effect when heddled is started again", mps ? "mps" : "",
+			mps && (socket || state) ? ", " : "", socket ? "socket" : "",
+			socket && state ? ", " : "", state ? "state" : "");
 }
 
 /* The socket stays, and with it the note's place. */
@@ -55,6 +58,7 @@ void server_reload(struct server *s)
 	memcpy(now.mps_pipe, s->config->mps_pipe, sizeof(now.mps_pipe));
 	memcpy(now.socket, s->config->socket, sizeof(now.socket));
 	memcpy(now.events, s->config->events, sizeof(now.events));
+	memcpy(now.state, s->config->state, sizeof(now.state));
 	*s->config = now;
 	hd_log_set_level(now.log_level);
 	if (regroup && !s->activated)

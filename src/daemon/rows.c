@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What tools see: tenants, launches, figures. */
+#include "model/rows.h"
 #include "daemon.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_ROWS 8192u
+#define MAX_ROWS    8192u
+#define MAX_PROFILE ((size_t)4 << 20) /* bytes */
 
 static void add(struct strbuf *out, const void *msg, size_t bytes)
 {
@@ -137,6 +139,36 @@ void hd_list(struct hd *d, struct strbuf *out)
 			add_tenant(d, t, out, &rows);
 		}
 	}
+	wire_head_init(&end, WIRE_END, sizeof(end));
+	add(out, &end, sizeof(end));
+}
+
+static void add_kernel(void *user, const struct duration_kernel *k)
+{
+	struct strbuf *out = user;
+	struct wire_kernel row;
+	struct wire_shape shape;
+
+	if (!k->launches || out->len > MAX_PROFILE)
+		return;
+	rows_of_kernel(k, &row);
+	add(out, &row, sizeof(row));
+	for (unsigned i = 0; i < k->n_shapes; i++) {
+		rows_of_shape(&k->shape[i], &shape);
+		add(out, &shape, sizeof(shape));
+	}
+}
+
+void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out)
+{
+	struct wire_head end;
+
+	hd_clock(d);
+	for (struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		for (struct hd_tenant *t = dev->tenants; t; t = t->next)
+			hd_scan_tenant(d, t, true); /* what has ended teaches */
+	}
+	durations_each(d->durations, uid, add_kernel, out);
 	wire_head_init(&end, WIRE_END, sizeof(end));
 	add(out, &end, sizeof(end));
 }

@@ -6,6 +6,7 @@
 #define HEDDLE_DAEMON_SERVER_H
 
 #include "daemon.h"
+#include "keeper.h"
 #include "policies.h"
 
 #define SERVER_CONNS  4096u
@@ -55,6 +56,7 @@ struct server {
 	struct watch listener, signal, timer;
 	struct conn *conns;
 	struct claim *claims;
+	struct keeper *keeper;        /* NULL: nothing is kept */
 	struct policy_loaded *policy; /* what config->policy is of; NULL: of ours */
 	uint32_t n_conns, max_conns;
 	uint64_t expiry_ns; /* no connection has an earlier until_ns */

@@ -34,7 +34,7 @@ struct entry {
 
 struct durations {
 	struct entry *bucket[BUCKETS], *newest, *oldest;
-	unsigned n;
+	unsigned n, n_changed;
 	uint64_t clock; /* launches learnt */
 };
 
@@ -96,6 +96,7 @@ static void entry_free(struct durations *d, struct entry *e)
 		at = &(*at)->chain;
 	*at = e->chain;
 	entry_unlink(d, e);
+	d->n_changed -= e->changed;
 	d->n--;
 	free(e);
 }
@@ -131,6 +132,12 @@ static struct entry *entry_make(struct durations *d, uint64_t number, uint32_t u
 	d->bucket[number % BUCKETS] = e;
 	d->n++;
 	return e;
+}
+
+static void entry_changes(struct durations *d, struct entry *e)
+{
+	d->n_changed += !e->changed;
+	e->changed = true;
 }
 
 static uint64_t number_of(const struct duration_owner *o, uint64_t code)
@@ -178,7 +185,7 @@ void durations_claim(struct durations *d, uint64_t number, uint32_t blocks)
 	if (!e || e->k.claim == blocks)
 		return;
 	e->k.claim = blocks;
-	e->changed = true;
+	entry_changes(d, e);
 }
 
 /* ---- predicting ---- */
@@ -300,7 +307,7 @@ static void duration_learn(void *state, const struct sched_shape *s, uint64_t ra
 		ridge_learn(&e->k.ridge, feature, log2((double)ran_ns) - feature[0]);
 	}
 	e->k.launches++;
-	e->changed = true;
+	entry_changes(d, e);
 }
 
 static uint64_t duration_cost_or(void *state, uint64_t kernel, uint64_t otherwise)
@@ -321,7 +328,7 @@ static void duration_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 	c->ns[c->next] = (uint32_t)MIN(cost_ns, UINT32_MAX);
 	c->next = (c->next + 1) % DURATION_COSTS;
 	c->n += c->n < DURATION_COSTS;
-	e->changed = true;
+	entry_changes(state, e);
 }
 
 static void duration_learn_curve(
@@ -339,7 +346,7 @@ static void duration_learn_curve(
 	at = &e->k.curve_ns[per_sm - 1];
 	*n += *n < UINT32_MAX;
 	*at += ((float)block_ns - *at) / (float)MIN(*n, CURVE_MOVING);
-	e->changed = true;
+	entry_changes(state, e);
 }
 
 static void duration_curve(void *state, uint64_t kernel, float ret_ns[SCHED_PER_SM])
@@ -455,9 +462,23 @@ unsigned durations_changed(struct durations *d, struct duration_kernel *ret, uns
 		if (!e->changed)
 			continue;
 		e->changed = false;
+		d->n_changed--;
 		ret[n++] = e->k;
 	}
 	return n;
+}
+
+void durations_change(struct durations *d, const struct duration_kernel *copied)
+{
+	struct entry *e = entry_of(d, number_of(&copied->owner, copied->code));
+
+	if (e)
+		entry_changes(d, e);
+}
+
+bool durations_has_changed(const struct durations *d)
+{
+	return d->n_changed > 0;
 }
 
 void durations_each(const struct durations *d, uint32_t uid, durations_fn *fn, void *user)

@@ -80,6 +80,10 @@ int durations_restore(struct durations *d, const struct duration_kernel *k);
 /* Copies up to max kernels that have changed since they were last copied, longest unchanged first.
  * How many. */
 unsigned durations_changed(struct durations *d, struct duration_kernel *ret, unsigned max);
+/* What was copied so could not be written: it counts as changed again. */
+void durations_change(struct durations *d, const struct duration_kernel *copied);
+/* Whether there would be any. */
+bool durations_has_changed(const struct durations *d);
 /* All kernels of the user (DURATION_ANY: of all users), the last used first. */
 #define DURATION_ANY UINT32_MAX
 typedef void durations_fn(void *user, const struct duration_kernel *k);

@@ -9,6 +9,8 @@
 #include "model/durations.h"
 #include "model/store.h"
 
+#define KEPT_SYSTEM_FOLDER "/var/lib/heddle" /* of the system's heddled */
+
 #define KEPT_KERNELS 4096u /* those written longest ago leave, */
 #define KEPT_OF_USER 1024u /* also of one user */
 

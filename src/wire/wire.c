@@ -40,6 +40,10 @@ static const struct layout {
 			TEXT(wire_status, mps)}},
 	[WIRE_END] = {sizeof(struct wire_head)},
 	[WIRE_SET] = {sizeof(struct wire_set)},
+	[WIRE_PROFILE] = {sizeof(struct wire_head)},
+	[WIRE_KERNEL] = {sizeof(struct wire_kernel),
+		{TEXT(wire_kernel, name), TEXT(wire_kernel, device), TEXT(wire_kernel, driver)}},
+	[WIRE_SHAPE] = {sizeof(struct wire_shape)},
 };
 
 static bool hello_in_range(const struct wire_hello *h)

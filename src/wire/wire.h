@@ -32,7 +32,10 @@ enum wire_type {
 	WIRE_ROW,       /* daemon -> tool: one tenant or one launch */
 	WIRE_STATUS,    /* tool -> daemon, and back with the figures */
 	WIRE_END,       /* daemon -> tool: the answer is complete */
-	WIRE_SET, /* tool -> daemon: another priority or weight for a tenant; answered by END */
+	WIRE_SET,     /* tool -> daemon: another priority or weight for a tenant; answered by END */
+	WIRE_PROFILE, /* tool -> daemon: what is known of kernels: one's own, and to root all */
+	WIRE_KERNEL,  /* daemon -> tool: one kernel, with its SHAPEs behind it */
+	WIRE_SHAPE,   /* daemon -> tool: launches of one shape */
 };
 
 struct wire_head {
@@ -83,6 +86,30 @@ struct wire_row {
 	char name[64], group[32], device[64], device_name[64];
 };
 enum wire_row_state { WIRE_IDLE, WIRE_QUEUED, WIRE_RUNNING, WIRE_PREEMPTED, WIRE_HELD };
+#define WIRE_PER_SM 32u /* most blocks on an SM */
+struct wire_kernel {
+	struct wire_head head;
+	uint32_t uid, n_sms, n_shapes;
+	uint32_t claim; /* blocks that a worker last claimed at a time; 0: not known */
+	uint64_t code, launches;
+	uint64_t cost_ns; /* of a preemption, the mean of n_costs */
+	uint32_t n_costs;
+	uint32_t n_errors;             /* predictions of shapes that had never run: */
+	float error_mean, error_worst; /* relative */
+	float curve_ns[WIRE_PER_SM];   /* with i + 1 blocks on an SM, its time for one; 0: not known
+					*/
+	char name[64], device[64], driver[32];
+};
+struct wire_shape {
+	struct wire_head head;
+	uint32_t threads, shared_bytes; /* of a block */
+	uint64_t total;                 /* blocks */
+	float input[WIRE_INPUTS];       /* wire_slot */
+	uint64_t launches, mean_ns, moving_ns;
+	/* Of the first launch: what was predicted (UINT64_MAX: nothing could be), and what it took.
+	 */
+	uint64_t predicted_ns, first_ns;
+};
 #define WIRE_AS_IT_IS   (-1)  /* a priority that is not to change */
 #define WIRE_WEIGHT_MAX 1000u /* and 1 at least */
 struct wire_set {

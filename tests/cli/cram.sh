@@ -16,7 +16,7 @@ tool=$(command -v cram3 || command -v cram) || {
 }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-export SRC BUILD LC_ALL=C.UTF-8 PATH="$BUILD:$PATH"
+export SRC BUILD LC_ALL=C.UTF-8 PATH="$BUILD:$PATH" XDG_STATE_HOME="$tmp/state"
 if [ "${BLESS-}" ]; then
 	exec "$tool" -E --shell=/bin/sh -i -y "$test"
 fi

@@ -36,7 +36,7 @@ mv "$dir/root$prefix" "$dir/moved"
 rm -rf "$dir/root"
 cd "$dir"
 unset HEDDLE_DRIVER_LIB LD_LIBRARY_PATH
-export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="installed-$$" XDG_CACHE_HOME="$dir/cache"
+export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="installed-$$" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state"
 heddle=$dir/moved/bin/heddle
 [ -x "$heddle" ] || fail "no bin/heddle"
 

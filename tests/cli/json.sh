@@ -21,7 +21,7 @@ end() {
 }
 trap end EXIT
 trap 'exit 1' INT TERM
-export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="json-$$" XDG_CACHE_HOME="$dir" TMPDIR="$dir"
+export HEDDLE_SOCKET="$dir/sock" HEDDLE_VGPU="json-$$" XDG_CACHE_HOME="$dir" XDG_STATE_HOME="$dir/state" TMPDIR="$dir"
 export HEDDLE_FORM_WAIT_MS=60000
 
 fail() {
@@ -165,7 +165,7 @@ END
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
 	# What goes wrong is told in the result, and nowhere else.
-	for wrong in "1 ps" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
+	for wrong in "1 ps" "1 profile" "1 status" "1 top" "1 set 1 -p low" "2 set x -p low" "2 ps --frob" \
 		"1 ptx+check /nonexistent" "1 sim /nonexistent" "1 exec --grid 1 --block 1 $dir/k.ptx nosuch" \
 		"2 corun -- $dir/k.ptx put --grid 4 --block 32 u32[128]:zero + $dir/k.ptx put --frob" \
 		"1 tune -- $dir/k.ptx nosuch --grid 1 --block 1"; do
@@ -188,6 +188,7 @@ END
 	check 0 status
 	check 0 top
 	check 0 ps
+	check 0 profile
 	[ -x "$build/examples/mm" ] || return 0
 	check 0 doctor -- "$build/examples/mm"
 	"$heddle" run --device cpu -- "$build/examples/mm" --size large --repeat 1000 >/dev/null 2>&1 &

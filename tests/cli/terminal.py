@@ -93,7 +93,7 @@ def commands():
     return {
         "run": [["run", "-v", "--device", "cpu", "--", "true"]],
         "demo": [["demo", "--device", "cpu", "--rounds", "1", "--svg", f"{FOLDER}/demo.svg"]],
-        "ps": [["ps"]], "status": [["status"]], "top": [["top", "--once"]], "set": [["set", "1"]],
+        "ps": [["ps"]], "status": [["status"]], "top": [["top", "--once"]], "set": [["set", "1"]], "profile": [["profile"]],
         "ptx check": [["ptx", "check", "k.ptx"]], "ptx print": [["ptx", "print", "k.ptx"]],
         "ptx preempt": [["ptx", "preempt", "k.ptx"]],
         "ptx merge": [["ptx", "merge", "--"] + put + ["+"] + put],

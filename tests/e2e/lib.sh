@@ -14,7 +14,7 @@ daemon='' pids=''
 # Where the virtual GPU is ten times as slow, in sanitizer builds, SCALE says how much of the work there is.
 # shellcheck disable=SC2034
 large="--size large${SCALE:+ --scale $SCALE}"
-export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache"
+export HEDDLE_SOCKET="$dir/sock" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state"
 export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
 
 # heddled is first asked to end (it may own an MPS daemon), and goes on if it was stopped.

@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		struct wire_refused refused;
 		struct wire_row row;
 		struct wire_status status;
+		struct wire_kernel kernel;
 		char bytes[WIRE_MAX_BYTES];
 	} m;
 	char *exact;
@@ -42,10 +43,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			ends(m.hello.device, sizeof(m.hello.device));
 			ends(m.hello.name, sizeof(m.hello.name));
 			ends(m.hello.group, sizeof(m.hello.group));
+			ends(m.hello.driver, sizeof(m.hello.driver));
 			if (m.hello.n_sms > CTL_MAX_SMS || !m.hello.n_sms || !m.hello.weight)
 				abort();
 		} else if (m.head.type == WIRE_ROW) {
 			ends(m.row.name, sizeof(m.row.name));
+		} else if (m.head.type == WIRE_KERNEL) {
+			ends(m.kernel.name, sizeof(m.kernel.name));
+			ends(m.kernel.device, sizeof(m.kernel.device));
+			ends(m.kernel.driver, sizeof(m.kernel.driver));
 		} else if (m.head.type == WIRE_STATUS) {
 			ends(m.status.socket, sizeof(m.status.socket));
 		} else if (m.head.type == WIRE_WELCOME) {

@@ -15,8 +15,8 @@ dir=$(mktemp -d)
 daemon=
 trap 'kill $daemon 2>/dev/null || :; rm -rf "$dir"' EXIT INT TERM
 HEDDLE_SOCKET=$dir/sock
-XDG_CACHE_HOME=$dir/cache
-export HEDDLE_SOCKET XDG_CACHE_HOME HEDDLE_FORM_WAIT_MS=60000
+XDG_CACHE_HOME=$dir/cache XDG_STATE_HOME=$dir/state
+export HEDDLE_SOCKET XDG_CACHE_HOME XDG_STATE_HOME HEDDLE_FORM_WAIT_MS=60000
 "$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" 2>"$dir/log" &
 daemon=$!
 for _ in $(seq 600); do

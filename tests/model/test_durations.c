@@ -7,6 +7,7 @@
 
 #include "model/durations.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -173,6 +174,8 @@ static void costs_and_curves(void **state)
 	for (uint64_t i = 1; i <= 75; i++) {
 		model_durations.learn_cost(f.d, f.number, i * i);
 		sum += i > 25 ? i * i : 0;
+		if (i == 2)
+			assert_int_equal(model_durations.cost(f.d, f.number, 5), 2);
 	}
 	assert_int_equal(model_durations.cost(f.d, f.number, 5), sum / 50);
 	model_durations.learn_curve(f.d, &s, 2, 10, 3000);
@@ -266,6 +269,30 @@ static void restored(void **state)
 	learn(&g, 30, 100);
 	assert_int_equal(durations_restore(g.d, &k[0]), 0);
 	assert_int_equal(durations_find(g.d, g.number)->launches, 31);
+	/* What nobody of ours has made. */
+#define REFUSED(change)                                                     \
+	do {                                                                \
+		broken = k[0];                                              \
+		broken.launches = 500;                                      \
+		change;                                                     \
+		assert_int_equal(durations_restore(g.d, &broken), -EINVAL); \
+	} while (0)
+	REFUSED(broken.n_shapes = DURATION_SHAPES + 1);
+	REFUSED(broken.costs.next = DURATION_COSTS);
+	REFUSED(broken.costs.n = DURATION_COSTS + 1);
+	REFUSED(broken.errors.n = DURATION_ERRORS + 1);
+	REFUSED(broken.errors.relative[3] = NAN);
+	REFUSED(broken.curve_ns[0] = -1);
+	REFUSED(broken.shape[0].n = UINT64_MAX);
+	REFUSED(broken.shape[0].n = 0);
+	REFUSED(broken.shape[1].input[2] = INFINITY);
+	REFUSED(broken.shape[1].moving_ns = 0);
+	REFUSED(broken.shape[1].used = UINT64_MAX);
+	REFUSED(broken.ridge.sum[5] = NAN);
+	REFUSED(broken.ridge.sum[0] = -1);
+	REFUSED(broken.ridge.least[0] = 5);
+	REFUSED(broken.owner.uid = DURATION_ANY);
+	REFUSED(memset(broken.owner.driver, 'x', sizeof(broken.owner.driver)));
 	/* Any byte of it may be wrong. */
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct sched_shape s = shape(&g, 17, 3);
@@ -285,7 +312,8 @@ static void restored(void **state)
 	durations_destroy(g.d);
 }
 
-/* On the path of decisions. The best of many, as any process may stand still. */
+/* On the path of decisions: 6 us where 10 are allowed. Time of this thread alone, and the best of
+ * many; BOUND_US has twice as much for a slower machine. */
 static void time_it_takes(void **state)
 {
 	struct fixture f = begin();
@@ -310,9 +338,7 @@ static void time_it_takes(void **state)
 			best = fmin(best, us);
 	}
 	print_message("learning and predicting, all features in use: %.1f us\n", best);
-#ifndef __SANITIZE_ADDRESS__
-	assert_true(best < 20);
-#endif
+	assert_true(best < BOUND_US);
 	durations_destroy(f.d);
 }
 

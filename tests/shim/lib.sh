@@ -9,7 +9,7 @@
 dir=$(mktemp -d)
 daemon=
 trap 'stop; rm -rf "$dir"' EXIT
-export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" HEDDLE_SOCKET="$dir/sock"
+export XDG_RUNTIME_DIR="$dir" XDG_CACHE_HOME="$dir/cache" XDG_STATE_HOME="$dir/state" HEDDLE_SOCKET="$dir/sock"
 export HEDDLE_VGPU="shim-$$"
 export HEDDLE_FORM_WAIT_MS=60000 # what is to be seen are managed launches, from the first on
 # The shim's records of kernels and streams live as long as the process: they are no leaks.

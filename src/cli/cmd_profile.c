@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle profile: what heddled has learnt of kernels, from itself, or from its file while none
+ * runs.
+ */
+#include "cli/ask.h"
+#include "cli/cli.h"
+#include "model/kept.h"
+#include "model/rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define UNKNOWN (0.0 / 0.0) /* null, or a dash */
+
+struct profile {
+	const char *part; /* of the name of those that are asked for; NULL: all */
+	bool wanted;      /* the kernel that came last is */
+	bool failed;
+	char from[4096]; /* the file; "": heddled itself */
+	VEC(struct wire_kernel) kernels;
+	/* first: of those below; kernels.at[i] has shapes.at[first[i]] to shapes.at[first[i+1]] */
+	VEC(size_t) first;
+	VEC(struct wire_shape) shapes;
+};
+
+/* ---- collecting ---- */
+
+static void profile_add(void *user, const struct wire_kernel *k, const struct wire_shape *s)
+{
+	struct profile *p = user;
+
+	if (k)
+		p->wanted = !p->part || strstr(k->name, p->part);
+	if (!p->wanted)
+		return;
+	if (k && (!VEC_PUSH(&p->kernels, *k) || !VEC_PUSH(&p->first, p->shapes.len)))
+		p->failed = true;
+	if (s && !VEC_PUSH(&p->shapes, *s))
+		p->failed = true;
+}
+
+static void profile_add_kept(void *user, const struct duration_kernel *k)
+{
+	struct wire_kernel kernel;
+	struct wire_shape shape;
+
+	rows_of_kernel(k, &kernel);
+	profile_add(user, &kernel, NULL);
+	for (unsigned i = 0; i < k->n_shapes; i++) {
+		rows_of_shape(&k->shape[i], &shape);
+		profile_add(user, NULL, &shape);
+	}
+}
+
+/* Where heddled's file would be: as given, this user's, or the system's. 0 or negative errno. */
+static int find_store(const char *given, char *ret, size_t size)
+{
+	struct stat st;
+	int r = 0;
+
+	if (given)
+		return snprintf(ret, size, "%s", given) < (int)size ? 0 : -ENAMETOOLONG;
+	r = kept_default_path(ret, size);
+	if (r < 0 || stat(ret, &st) < 0)
+		r = snprintf(ret, size, KEPT_SYSTEM_FOLDER "/heddled.db") < (int)size
+			    ? 0
+			    : -ENAMETOOLONG;
+	return r;
+}
+
+/* 0; CLI_FAILED, said; -ENOENT: there is none. */
+static int read_store(struct cli *c, struct profile *p)
+{
+	uint32_t uid = geteuid() ? geteuid() : DURATION_ANY;
+	struct model_store *s = NULL;
+	int r = find_store(cli_value(c, "store"), p->from, sizeof(p->from));
+
+	if (r == 0)
+		r = model_store_open(p->from, false, &s);
+	if (r == 0)
+		r = kept_each(s, uid, profile_add_kept, p);
+	model_store_close(s);
+	if (r == -ENOENT && !cli_has(c, "store"))
+		return r;
+	return r < 0 ? cli_error(c, NULL, "%s", model_store_why()) : 0;
+}
+
+static int collect(struct cli *c, struct profile *p)
+{
+	const char *socket = cli_value(c, "socket");
+	int r = cli_has(c, "store") ? -ENOENT : ask_profile(socket, profile_add, p), kept;
+
+	if (!socket && (r == -ENOENT || r == -ECONNREFUSED)) {
+		kept = read_store(c, p);
+		if (kept != -ENOENT)
+			return kept;
+	}
+	return r < 0 ? ask_failed(c, socket, r) : 0;
+}
+
+static void profile_finish(struct profile *p)
+{
+	VEC_FREE(&p->kernels);
+	VEC_FREE(&p->first);
+	VEC_FREE(&p->shapes);
+}
+
+/* One past the last shape of the i-th kernel. */
+static size_t shapes_end(const struct profile *p, size_t i)
+{
+	return i + 1 < p->first.len ? p->first.at[i + 1] : p->shapes.len;
+}
+
+static double shape_error(const struct wire_shape *s)
+{
+	if (s->predicted_ns == UINT64_MAX || !s->first_ns)
+		return UNKNOWN;
+	return fabs((double)s->predicted_ns - (double)s->first_ns) / (double)s->first_ns;
+}
+
+/* ---- as JSON ---- */
+
+static void json_shape(struct json *j, const struct wire_shape *s)
+{
+	json_begin_object(j, NULL);
+	json_uint(j, "blocks", s->total);
+	json_uint(j, "threads", s->threads);
+	json_uint(j, "shared_bytes", s->shared_bytes);
+	json_begin_array(j, "inputs");
+	for (unsigned i = 0; i < WIRE_INPUTS; i++)
+		json_num(j, NULL, s->input[i]);
+	json_end(j, ']');
+	json_uint(j, "launches", s->launches);
+	json_uint(j, "mean_ns", s->mean_ns);
+	json_uint(j, "moving_ns", s->moving_ns);
+	json_num(j, "predicted_ns",
+		s->predicted_ns == UINT64_MAX ? UNKNOWN : (double)s->predicted_ns);
+	json_uint(j, "measured_ns", s->first_ns);
+	json_num(j, "error", shape_error(s));
+	json_end(j, '}');
+}
+
+static void json_curve(struct json *j, const struct wire_kernel *k)
+{
+	json_begin_array(j, "curve");
+	for (unsigned i = 0; i < WIRE_PER_SM; i++) {
+		if (!(k->curve_ns[i] > 0))
+			continue;
+		json_begin_object(j, NULL);
+		json_uint(j, "per_sm", i + 1);
+		json_num(j, "block_ns", k->curve_ns[i]);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+}
+
+static void json_kernel(struct json *j, const struct profile *p, size_t i)
+{
+	const struct wire_kernel *k = &p->kernels.at[i];
+	char code[24];
+
+	snprintf(code, sizeof(code), "%016llx", (unsigned long long)k->code);
+	json_begin_object(j, NULL);
+	json_str(j, "name", k->name);
+	json_str(j, "code", code);
+	json_uint(j, "uid", k->uid);
+	json_str(j, "device", k->device);
+	json_uint(j, "sms", k->n_sms);
+	json_str(j, "driver", k->driver);
+	json_uint(j, "launches", k->launches);
+	json_num(j, "claim", k->claim ? k->claim : UNKNOWN);
+	json_uint(j, "preemptions", k->n_costs);
+	json_num(j, "cost_ns", k->n_costs ? (double)k->cost_ns : UNKNOWN);
+	json_uint(j, "predictions", k->n_errors);
+	json_num(j, "error_mean", k->n_errors ? k->error_mean : UNKNOWN);
+	json_num(j, "error_worst", k->n_errors ? k->error_worst : UNKNOWN);
+	json_curve(j, k);
+	json_begin_array(j, "shapes");
+	for (size_t s = p->first.at[i]; s < shapes_end(p, i); s++)
+		json_shape(j, &p->shapes.at[s]);
+	json_end(j, ']');
+	json_end(j, '}');
+}
+
+static void json_profile(struct cli *c, const struct profile *p)
+{
+	struct json j;
+
+	cli_json_open(c, &j, 1);
+	json_str(&j, "file", p->from[0] ? p->from : NULL);
+	json_begin_array(&j, "kernels");
+	for (size_t i = 0; i < p->kernels.len; i++)
+		json_kernel(&j, p, i);
+	json_end(&j, ']');
+	json_end(&j, '}');
+}
+
+/* ---- as text ---- */
+
+/* A figure in a column of this width; a dash where there is none. */
+static void show_figure(struct cli *c, int width, int digits, double v)
+{
+	if (isfinite(v))
+		cli_show(c, " %*.*f", width, digits, v);
+	else
+		cli_show(c, " %*s", width, "-");
+}
+
+static void show_shapes(struct cli *c, const struct profile *p, size_t i)
+{
+	cli_show(c, "  %10s %7s %8s %8s %10s %13s %12s %8s\n", "BLOCKS", "THREADS", "SHARED",
+		"LAUNCHES", "MEAN(ms)", "PREDICTED(ms)", "MEASURED(ms)", "ERROR(%)");
+	for (size_t at = p->first.at[i]; at < shapes_end(p, i); at++) {
+		const struct wire_shape *s = &p->shapes.at[at];
+		bool any = s->predicted_ns != UINT64_MAX;
+
+		cli_show(c, "  %10llu %7u %8u %8llu", (unsigned long long)s->total, s->threads,
+			s->shared_bytes, (unsigned long long)s->launches);
+		show_figure(c, 10, 3, (double)s->mean_ns / 1e6);
+		show_figure(c, 13, 3, any ? (double)s->predicted_ns / 1e6 : UNKNOWN);
+		show_figure(c, 12, 3, (double)s->first_ns / 1e6);
+		show_figure(c, 8, 1, 100 * shape_error(s));
+		cli_show(c, "\n");
+	}
+}
+
+static void show_curve(struct cli *c, const struct wire_kernel *k)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < WIRE_PER_SM; i++) {
+		if (!(k->curve_ns[i] > 0))
+			continue;
+		cli_show(c, "%s %u: %.3f us",
+			any ? "," : "  an SM's time for a block, by blocks on it:", i + 1,
+			(double)k->curve_ns[i] / 1e3);
+		any = true;
+	}
+	if (any)
+		cli_show(c, "\n");
+}
+
+static void show_kernel(struct cli *c, const struct profile *p, size_t i)
+{
+	const struct wire_kernel *k = &p->kernels.at[i];
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s", k->name[0] ? k->name : "(no name)");
+	cli_plain(name, strlen(name));
+	cli_show(c, "%-24s %8llu %6u", name, (unsigned long long)k->launches, k->n_shapes);
+	show_figure(c, 8, 1, k->n_costs ? (double)k->cost_ns / 1e3 : UNKNOWN);
+	show_figure(c, 6, 0, k->claim ? k->claim : UNKNOWN);
+	show_figure(c, 8, 1, k->n_errors ? 100 * (double)k->error_mean : UNKNOWN);
+	show_figure(c, 8, 1, k->n_errors ? 100 * (double)k->error_worst : UNKNOWN);
+	cli_show(c, "\n");
+	if (!p->part)
+		return;
+	show_curve(c, k);
+	show_shapes(c, p, i);
+}
+
+static bool same_device(const struct wire_kernel *a, const struct wire_kernel *b)
+{
+	return !strcmp(a->device, b->device) && !strcmp(a->driver, b->driver) &&
+	       a->n_sms == b->n_sms;
+}
+
+static void show_profile(struct cli *c, const struct profile *p)
+{
+	const struct wire_kernel *before = NULL;
+
+	if (p->from[0])
+		cli_show(c, "no heddled was asked: from %s\n", p->from);
+	if (!p->kernels.len)
+		cli_show(c, "nothing is known%s%s\n", p->part ? " of kernels named " : "",
+			p->part ? p->part : "");
+	for (size_t i = 0; i < p->kernels.len; i++) {
+		const struct wire_kernel *k = &p->kernels.at[i];
+		char head[128];
+
+		if (!before || !same_device(before, k)) {
+			snprintf(head, sizeof(head), "on %s, %u SMs, driver %s", k->device,
+				k->n_sms, k->driver);
+			cli_plain(head, strlen(head));
+			cli_show(c, "%s\n%-24s %8s %6s %8s %6s %8s %8s\n", head, "KERNEL",
+				"LAUNCHES", "SHAPES", "COST(us)", "CLAIM", "ERROR(%)", "WORST(%)");
+		}
+		before = k;
+		show_kernel(c, p, i);
+	}
+}
+
+static int run(struct cli *c)
+{
+	struct profile p = {.part = c->operands[0]};
+	int r = collect(c, &p);
+
+	if (r == 0 && p.failed)
+		r = cli_error(c, NULL, "out of memory");
+	if (r == 0 && c->json)
+		json_profile(c, &p);
+	else if (r == 0)
+		show_profile(c, &p);
+	profile_finish(&p);
+	return r;
+}
+
+static const struct cli_option options[] = {
+	{0, "socket", "PATH", "the daemon's socket"},
+	{0, "store", "FILE", "read this file of heddled's, and ask no heddled"},
+	{0},
+};
+
+const struct cli_verb cli_verb_profile = {
+	.name = "profile",
+	.operands = "[KERNEL]",
+	.summary = "list what heddled has learnt of kernels",
+	.details =
+		"One line for each of one's own kernels that heddled has seen on a device (root "
+		"sees those of all users), the last used first: managed launches that ended, "
+		"shapes (grid, block, shared memory and input), COST of a preemption, and CLAIM, "
+		"the blocks that a worker takes at a time. ERROR is the mean error of predicted "
+		"durations and WORST the greatest, over the last 64 launches of shapes that had "
+		"never run. With KERNEL, a part of the name, also how long an SM takes for a "
+		"block, by how many are on it, and a line for each shape: how long its launches "
+		"took, what was predicted before the first of them, and what that one took. A dash "
+		"is what nobody knows. If no heddled runs, and no socket is named, its file is "
+		"read: this user's, or the system's where this user may read it.",
+	.json = "file (null: from heddled), kernels: an array of name, code (a hash), uid, device, "
+		"sms, driver, launches, claim, preemptions (of which cost_ns is the mean), "
+		"predictions (of which error_mean and error_worst are, relative), curve: an array "
+		"of per_sm and block_ns, and shapes: an array of blocks, threads, shared_bytes, "
+		"inputs (in the order of the parameters: bytes of the allocation a pointer leads "
+		"into, or an integer; 0: neither), launches, mean_ns, moving_ns (of the last "
+		"eight or so), predicted_ns, measured_ns and error (of the first launch, "
+		"relative). What is not known is null.",
+	.options = options,
+	.max_operands = 1,
+	.run = run,
+};

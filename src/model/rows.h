@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What is known of a kernel as messages, for whoever lists it: heddled's answer, and what the tool
+ * makes of a store while no heddled runs. */
+#ifndef HEDDLE_MODEL_ROWS_H
+#define HEDDLE_MODEL_ROWS_H
+
+#include "model/durations.h"
+#include "wire/wire.h"
+
+void rows_of_kernel(const struct duration_kernel *k, struct wire_kernel *ret);
+/* at: one of k's shapes. */
+void rows_of_shape(const struct duration_shape *at, struct wire_shape *ret);
+
+#endif
