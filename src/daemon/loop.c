@@ -109,6 +109,9 @@ static void handle(struct server *s, const struct epoll_event *ev, bool slept)
 	case WATCH_MPS:
 		mps_ended(s);
 		break;
+	case WATCH_MPS_ANSWER:
+		mps_answered(s);
+		break;
 	case WATCH_CLAIM:
 		claims_asked(w);
 		break;
@@ -161,7 +164,7 @@ static uint64_t run_clocks(struct server *s)
 {
 	uint64_t next, now;
 
-	if (s->expiry_ns == UINT64_MAX && !s->listen_ns)
+	if (s->expiry_ns == UINT64_MAX && !s->listen_ns && s->mps <= 0)
 		return UINT64_MAX;
 	now = loop_now(s);
 	next = conn_expire(s, now);
@@ -169,6 +172,7 @@ static uint64_t run_clocks(struct server *s)
 		resume_listener(s);
 	if (s->listen_ns)
 		next = MIN(next, s->listen_ns);
+	next = MIN(next, mps_health(s));
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 
