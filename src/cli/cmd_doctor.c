@@ -148,7 +148,11 @@ static void check_daemon(struct doctor *d)
 	if (r < 0)
 		return;
 	say(d, OK, "daemon", "heddled %s on %s, policy %s", s.version, s.socket, s.policy);
-	if (strcmp(s.mps, "on") == 0)
+	if (strcmp(s.mps, WIRE_MPS_SILENT) == 0)
+		say(d, NOTE, "MPS",
+			"%s: programs that start now run without it, and heddled starts it again",
+			s.mps);
+	else if (strcmp(s.mps, "on") == 0)
 		say(d, OK, "MPS", "on: a fault of one tenant reaches all");
 	else
 		say(d, OK, "MPS", "off: tenants take turns");

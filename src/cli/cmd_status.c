@@ -72,7 +72,8 @@ const struct cli_verb cli_verb_status = {
 	.details = "The hand-over is the time from the daemon's word to a running launch until its "
 		   "last "
 		   "worker has left, over the last thousand preemptions.",
-	.json = "version, pid, uptime_s, socket, policy, mps (on, off), tenants, launches, "
+	.json = "version, pid, uptime_s, socket, policy, mps (on, off, not answering), tenants, "
+		"launches, "
 		"decisions, grants, preemptions, refused, bad_messages, handover_p50_ns and "
 		"handover_p99_ns (0: none yet).",
 	.options = options,

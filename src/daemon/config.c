@@ -35,6 +35,7 @@ void config_defaults(struct hd_config *c)
 		.latency_ns = 24000,
 		.still_ns = 1000000000,
 		.silence_ns = 5000000000,
+		.mps_answer_ns = 3000000000,
 		.spin_ns = HD_SPIN_AUTO,
 		.log_level = HD_LOG_INFO,
 		.group = "heddle",
@@ -154,6 +155,7 @@ static int set_group(char ret[64], const char *value)
 	KEY(max_overhead, "percent", set_percent(&c->overhead_permille, value))                    \
 	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                  \
 	KEY(mps_stays, "on|off", set_bool(&c->mps_stays, value, "on", "off"))                      \
+	KEY(mps_answer_ms, "ms", set_time(&c->mps_answer_ns, value))                               \
 	KEY(preempt, "temporal|spatial", set_bool(&c->temporal, value, "temporal", "spatial"))     \
 	KEY(within_tenant, "together|srt", set_bool(&c->within_srt, value, "srt", "together"))     \
 	KEY(extra_sms, "SMs", set_number32(&c->extra_sms, value, CTL_MAX_SMS))                     \

@@ -17,7 +17,9 @@ struct hd_config {
 	uint32_t overhead_permille; /* max_overhead, of policy ffs */
 	/* What one user (uid) may have of it; 0: a part of what there is (limits.c). */
 	uint32_t user_tenants, user_devices, user_connections;
-	uint64_t silence_ns; /* who is no tenant may say nothing, and take nothing, for so long */
+	uint64_t
+		mps_answer_ns; /* MPS may take so long for an answer; UINT64_MAX: it is not asked */
+	uint64_t silence_ns;   /* who is no tenant may say nothing, and take nothing, for so long */
 	uint64_t min_managed_ns, latency_ns, opaque_ns, opaque_hold_ns, linger_max_ns, grace_ns;
 	uint64_t still_ns; /* 0: the engine's default; UINT64_MAX: equals never take turns */
 	uint64_t spin_ns;  /* look on for so long, unslept, where the next launch may preempt;

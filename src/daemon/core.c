@@ -448,6 +448,33 @@ uint64_t hd_run(struct hd *d)
 	return waited_for ? MIN(next, ALIVE_TICK_NS) : next;
 }
 
+static uint64_t tenant_progress(const struct hd_tenant *t)
+{
+	uint64_t sum = t->launches + __atomic_load_n(&t->page->opaque_submitted, __ATOMIC_RELAXED) +
+		       __atomic_load_n(&t->page->opaque_completed, __ATOMIC_RELAXED);
+
+	for (unsigned i = 0; i < WIRE_SLOTS && t->n_known; i++) {
+		const struct ctl_host *h = &t->page->slots[i].host;
+
+		if (t->slots[i].launch)
+			sum += __atomic_load_n(&h->ticket, __ATOMIC_RELAXED) +
+			       __atomic_load_n(&h->finished, __ATOMIC_RELAXED) +
+			       __atomic_load_n(&h->drains, __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+uint64_t hd_progress(const struct hd *d)
+{
+	uint64_t sum = 0;
+
+	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		for (const struct hd_tenant *t = dev->tenants; t && !dev->is_cpu; t = t->next)
+			sum += tenant_progress(t);
+	}
+	return sum;
+}
+
 bool hd_in_handover(const struct hd *d)
 {
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {

@@ -98,7 +98,8 @@ struct hd {
 	uint64_t now_ns;                     /* of this turn: hd_clock */
 	uint64_t started_ns, refused, bad_messages, last_alive_ns;
 	struct hd_log_limit joins, sets, natives;
-	bool slow_wake; /* tenants' threads had better not sleep while they wait for a word */
+	bool slow_wake;  /* tenants' threads had better not sleep while they wait for a word */
+	bool mps_silent; /* MPS is on, and did not answer when it was last asked */
 	uint64_t ended_decisions, ended_grants, ended_preemptions; /* of devices that are gone */
 	uint32_t handover_ns[HD_HANDOVERS];
 	uint64_t n_handovers;
@@ -128,6 +129,9 @@ void hd_tenant_set(struct hd *d, struct hd_tenant *t, int priority, uint32_t wei
 void hd_kicked(struct hd *d, struct hd_tenant *t);
 /* Looks, decides, tells. In how many ns it wants to look again; UINT64_MAX: when kicked. */
 uint64_t hd_run(struct hd *d);
+/* A figure that changes whenever a tenant on a GPU gets on: it launches, or a launch claims or
+ * finishes blocks, or ends. Takes no lock and no clock. */
+uint64_t hd_progress(const struct hd *d);
 /* A launch is on its way out, so that looking without sleeping may pay. */
 bool hd_in_handover(const struct hd *d);
 /* Tenants of this device had better look out for a grant than sleep. */

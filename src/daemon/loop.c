@@ -109,6 +109,9 @@ static void handle(struct server *s, const struct epoll_event *ev, bool slept)
 	case WATCH_MPS:
 		mps_ended(s);
 		break;
+	case WATCH_MPS_ANSWER:
+		mps_answered(s);
+		break;
 	case WATCH_CLAIM:
 		claims_asked(w);
 		break;
@@ -161,13 +164,14 @@ static uint64_t run_clocks(struct server *s)
 {
 	uint64_t now = loop_now(s), next = keeper_look(s->keeper, now);
 
-	if (s->expiry_ns == UINT64_MAX && !s->listen_ns)
+	if (s->expiry_ns == UINT64_MAX && !s->listen_ns && s->mps <= 0)
 		return next == UINT64_MAX ? next : next - MIN(now, next);
 	next = MIN(next, conn_expire(s, now));
 	if (s->listen_ns && now >= s->listen_ns)
 		resume_listener(s);
 	if (s->listen_ns)
 		next = MIN(next, s->listen_ns);
+	next = MIN(next, mps_health(s));
 	return next == UINT64_MAX ? next : next - MIN(now, next);
 }
 

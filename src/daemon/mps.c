@@ -92,24 +92,32 @@ static int watch(struct server *s, pid_t pid)
 	return r;
 }
 
-static void forget(struct server *s, const struct mps_place *p)
+void mps_forget(struct server *s, const struct mps_place *p)
 {
 	int status;
 
+	loop_unwatch(s, &s->mps_answer);
 	loop_unwatch(s, &s->mps_end);
 	waitpid(s->mps, &status, WNOHANG); /* if it is a child of ours */
 	unlink(p->record);
 	s->mps = 0;
 }
 
+void mps_off(struct server *s)
+{
+	s->config->mps = s->hd->config.mps = false;
+}
+
 void mps_ended(struct server *s)
 {
 	struct mps_place p;
 
+	if (!mps_await_end(s->mps_end.fd, 0)) /* that one is gone, and this another one */
+		return;
 	hd_log("the MPS control daemon ended: tenants that come now take turns");
 	if (mps_place(s->config, &p) == 0)
-		forget(s, &p);
-	s->config->mps = s->hd->config.mps = false;
+		mps_forget(s, &p);
+	mps_off(s);
 }
 
 /* ---- start ---- */
@@ -138,7 +146,7 @@ static void warn_of_indices(void)
 			devices);
 }
 
-static const char *start(struct server *s, const struct mps_place *p)
+const char *mps_start_control(struct server *s, const struct mps_place *p)
 {
 	char control[sizeof(p->pipe) + 16];
 	int status;
@@ -198,7 +206,7 @@ static void quit(struct server *s, const struct mps_place *p)
 			kill(s->mps, SIGKILL);
 		mps_await_end(s->mps_end.fd, QUIT_WAIT_MS);
 	}
-	forget(s, p);
+	mps_forget(s, p);
 }
 
 /* MPS is not wanted: what an earlier heddled left goes, if nobody uses it. */
@@ -217,6 +225,22 @@ static void end_left(struct server *s, const struct mps_place *p)
 	s->mps = 0;
 }
 
+/* Before a program is let in, so that none is killed while its server starts: one (driver 580) was
+ * once seen to deadlock at that, and all programs waited for it. */
+static void start_server(const struct mps_place *p)
+{
+	int r = mps_start_server(p, p->answer_ms * SERVER_ANSWERS);
+
+	if (r == 0)
+		return;
+	hd_log("MPS has no server for uid %u yet (%s): the first program starts it",
+		(unsigned)geteuid(),
+		r == -ENOENT  ? "none came"
+		: r == -EBUSY ? "it is still starting"
+		: r == -EIO   ? "the control daemon cannot start one"
+			      : strerror(-r));
+}
+
 void mps_start(struct server *s)
 {
 	struct mps_place p;
@@ -224,7 +248,7 @@ void mps_start(struct server *s)
 	int r = mps_place(s->config, &p);
 	pid_t pid;
 
-	s->mps_end.fd = -1;
+	s->mps_end.fd = s->mps_answer.fd = -1;
 	if (!s->config->mps && r == 0)
 		end_left(s, &p);
 	if (!s->config->mps)
@@ -236,12 +260,13 @@ void mps_start(struct server *s)
 	if (r < 0)
 		why = strerror(-r);
 	else
-		why = pid ? adopt(s, &p, pid) : start(s, &p);
+		why = pid ? adopt(s, &p, pid) : mps_start_control(s, &p);
 	if (why) {
 		hd_log("no MPS: %s; tenants take turns", why);
 		s->config->mps = false;
 		return;
 	}
+	start_server(&p);
 	hd_log_at(HD_LOG_INFO, "MPS control daemon %d%s serves %s", (int)s->mps,
 		pid ? " of an earlier heddled" : "", p.pipe);
 }
@@ -252,6 +277,7 @@ void mps_stop(struct server *s, bool somebody)
 
 	if (s->mps <= 0 || mps_place(s->config, &p) < 0)
 		return;
+	loop_unwatch(s, &s->mps_answer);
 	if (s->config->mps_stays && (somebody || mps_has_clients(&p))) {
 		hd_log_at(HD_LOG_INFO,
 			"MPS control daemon %d stays, for programs run under it: the next heddled "
@@ -271,11 +297,13 @@ static void renew(struct server *s, const struct mps_place *p, uint32_t killed)
 
 	hd_log_at(HD_LOG_INFO, "MPS is started again, as %u programs were killed under it", killed);
 	quit(s, p);
-	why = start(s, p);
-	if (!why)
+	why = mps_start_control(s, p);
+	if (!why) {
+		start_server(p);
 		return;
+	}
 	hd_log("no MPS: %s; tenants take turns", why);
-	s->config->mps = s->hd->config.mps = false;
+	mps_off(s);
 }
 
 void mps_look(struct server *s)

@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ASK_MS 5000u
+#define ASK_MS  5000u /* where the configuration sets no limit */
+#define POLL_MS 20u
 
 int mps_place(const struct hd_config *c, struct mps_place *ret)
 {
@@ -33,6 +35,8 @@ int mps_place(const struct hd_config *c, struct mps_place *ret)
 		snprintf(ret->record, sizeof(ret->record), "%.*s/mps-daemon", dir, c->socket) >=
 			(int)sizeof(ret->record))
 		return -ENAMETOOLONG;
+	ret->answer_ms =
+		c->mps_answer_ns == UINT64_MAX ? ASK_MS : (unsigned)(c->mps_answer_ns / 1000000);
 	return 0;
 }
 
@@ -67,20 +71,18 @@ static unsigned since(const struct timespec *began)
 			  (now.tv_nsec - began->tv_nsec) / 1000000);
 }
 
-/* Until the end of the file. */
-static int take_all(int fd, char *ret, size_t max)
+/* Until the end of the file, ms after began at the latest. */
+static int take_all(int fd, const struct timespec *began, unsigned ms, char *ret, size_t max)
 {
-	struct timespec began;
 	size_t len = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &began);
 	for (;;) {
 		struct pollfd p = {fd, POLLIN, 0};
-		unsigned passed = since(&began);
+		unsigned passed = since(began);
 		char rest[256];
 		ssize_t n;
 
-		if (passed >= ASK_MS || poll(&p, 1, (int)(ASK_MS - passed)) <= 0)
+		if (passed >= ms || poll(&p, 1, (int)(ms - passed)) <= 0)
 			return -ETIMEDOUT;
 		n = len + 1 < max ? read(fd, ret + len, max - 1 - len)
 				  : read(fd, rest, sizeof(rest));
@@ -92,29 +94,52 @@ static int take_all(int fd, char *ret, size_t max)
 	return 0;
 }
 
+/* A child that has closed its output ends soon, or is ended. Its status, or -ETIMEDOUT, -ECHILD. */
+static int take_end(pid_t pid, const struct timespec *began, unsigned ms, int *ret_status)
+{
+	pid_t r = waitpid(pid, ret_status, WNOHANG);
+
+	while (r == 0 && since(began) < ms) {
+		mps_nap(1);
+		r = waitpid(pid, ret_status, WNOHANG);
+	}
+	if (r == 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, ret_status, 0);
+		return -ETIMEDOUT;
+	}
+	return r == pid ? 0 : -ECHILD;
+}
+
 /* in, out: a pipe each, both ends. */
 static int ask_child(const struct mps_place *p, const char *command, int in[2], int out[2],
 	char *ret, size_t max)
 {
-	pid_t pid = fork();
-	int status = 0, r;
+	struct timespec began;
+	int status = 0, r, ended;
+	pid_t pid;
 
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	pid = fork();
 	if (pid < 0)
 		return -errno;
-	if (pid == 0)
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		mps_become(p, NULL, in[0], out[1]);
+	}
 	close(in[0]);
 	close(out[1]);
 	in[0] = out[1] = -1;
 	dprintf(in[1], "%s\n", command);
 	close(in[1]);
 	in[1] = -1;
-	r = take_all(out[0], ret, max);
+	r = take_all(out[0], &began, p->answer_ms, ret, max);
 	if (r < 0)
 		kill(pid, SIGKILL);
-	if (waitpid(pid, &status, 0) != pid)
-		return r ? r : -ECHILD;
-	return r ? r : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+	ended = take_end(pid, &began, p->answer_ms, &status);
+	if (r < 0 || ended < 0)
+		return r < 0 ? r : ended;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
 }
 
 static void close_both(int fd[2])
@@ -210,4 +235,63 @@ bool mps_has_clients(const struct mps_place *p)
 		}
 	}
 	return false;
+}
+
+/* What of the server's state matters: whether it is still starting. Control daemons that do not
+ * know the question say that they do not. */
+static int server_answers(const struct mps_place *p, int server)
+{
+	char answer[4096], command[48];
+	int r;
+
+	snprintf(command, sizeof(command), "get_server_status %d", server);
+	r = mps_ask(p, command, answer, sizeof(answer));
+	if (r < 0 && r != -EIO)
+		return r;
+	if (r == 0 && strstr(answer, "INITIALIZING"))
+		return -EBUSY;
+	snprintf(command, sizeof(command), "get_client_list %d", server);
+	r = mps_ask(p, command, answer, sizeof(answer));
+	return r == -EIO ? -EBUSY : r;
+}
+
+int mps_answers(const struct mps_place *p, unsigned *ret_servers)
+{
+	char servers[1024], *at = servers;
+	int server, r = mps_ask(p, "get_server_list", servers, sizeof(servers));
+	unsigned n = 0;
+
+	while (r == 0 && next_number(&at, &server)) {
+		r = server_answers(p, server);
+		n++;
+	}
+	*ret_servers = n;
+	return r;
+}
+
+int mps_start_server(const struct mps_place *p, unsigned wait_ms)
+{
+	char answer[1024], command[48];
+	struct timespec began;
+	unsigned n = 0;
+	int r = mps_answers(p, &n);
+
+	if (r < 0 && r != -EBUSY)
+		return r;
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	if (n == 0) {
+		snprintf(command, sizeof(command), "start_server -uid %u", (unsigned)geteuid());
+		r = mps_ask(p, command, answer, sizeof(answer));
+		if (r < 0 && r != -ETIMEDOUT)
+			return r;
+		r = mps_answers(p, &n);
+	}
+	/* The control daemon may answer nothing while a server starts. One that does not come at
+	 * all is not worth the whole wait. */
+	while (((r == -EBUSY || r == -ETIMEDOUT) && since(&began) < wait_ms) ||
+		(r == 0 && n == 0 && since(&began) < wait_ms / 4)) {
+		mps_nap(POLL_MS);
+		r = mps_answers(p, &n);
+	}
+	return r == 0 && n == 0 ? -ENOENT : r;
 }

@@ -213,6 +213,9 @@ void hd_status(struct hd *d, struct wire_status *ret)
 	snprintf(s.policy, sizeof(s.policy), "%s", d->config.policy->name);
 	snprintf(s.version, sizeof(s.version), "%s", HEDDLE_VERSION);
 	snprintf(s.socket, sizeof(s.socket), "%s", d->config.socket);
-	snprintf(s.mps, sizeof(s.mps), "%s", d->config.mps ? "on" : "off");
+	snprintf(s.mps, sizeof(s.mps), "%s",
+		!d->config.mps  ? "off"
+		: d->mps_silent ? WIRE_MPS_SILENT
+				: "on");
 	*ret = s;
 }

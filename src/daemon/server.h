@@ -21,6 +21,7 @@ enum watch_kind {
 	WATCH_KICK,
 	WATCH_PID,
 	WATCH_MPS,
+	WATCH_MPS_ANSWER,
 	WATCH_CLAIM
 };
 
@@ -74,6 +75,13 @@ struct server {
 	uint32_t mps_killed;  /* hd.killed as it was started, */
 	uint64_t mps_look_ns; /* and when to look at the next one at the earliest */
 	bool mps_said;
+	/* What mps_health.c knows: the question on its way (fd -1: none), */
+	struct watch mps_answer;
+	uint64_t mps_ask_ns;   /* when to ask next, or to give up waiting for its answer; 0: not yet
+				  set */
+	uint64_t mps_progress; /* hd_progress at the last look */
+	uint32_t mps_silent;   /* questions in a row that had no answer */
+	uint32_t mps_restarts; /* of an MPS that did not answer, since heddled started */
 };
 
 /* ---- conn.c ---- */
@@ -123,6 +131,12 @@ void mps_stop(struct server *s, bool somebody); /* runs under it, as far as we k
 void mps_ended(struct server *s);
 /* After each turn: too many were killed under it. May take a while, when nobody runs. */
 void mps_look(struct server *s);
+/* ---- mps_health.c ---- */
+/* After each turn, when decisions are made: asks MPS by a child whether it is well, where no tenant
+ * on a GPU gets on. An MPS that is not is ended and started again, which may take some seconds.
+ * When to be called again, by loop_now; UINT64_MAX: MPS is off. */
+uint64_t mps_health(struct server *s);
+void mps_answered(struct server *s); /* s->mps_answer can be read */
 /* ---- config.c ---- */
 void config_defaults(struct hd_config *c);
 /* root: "" or a folder that stands for /, for tests. 0, or -EINVAL, said. */

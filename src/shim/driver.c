@@ -30,7 +30,7 @@ void *shim_resolve(unsigned index);
 /* By this symbol others tell us from the driver. */
 SHIM_API const int heddle_shim_marker = 1;
 
-static void say_line(const char *text, const char *more)
+void shim_say(const char *text, const char *more)
 {
 	char line[512];
 	int n = snprintf(line, sizeof(line), "heddle: %s%s\n", text, more);
@@ -43,7 +43,7 @@ static void say_environment(void *user, enum env_variable which, const char *lin
 {
 	(void)user;
 	(void)which;
-	say_line(line, "");
+	shim_say(line, "");
 }
 
 static void load(void)
@@ -56,7 +56,7 @@ static void load(void)
 	if (dev_open_below(path && *path ? path : NULL, &api) < 0) {
 		why = path && *path ? dlerror() : NULL;
 		if (path && *path)
-			say_line("HEDDLE_DRIVER_LIB is no driver's library: ", why ? why : path);
+			shim_say("HEDDLE_DRIVER_LIB is no driver's library: ", why ? why : path);
 		return;
 	}
 	if (dev_symbol(api.handle, DEV_SHIM_MARKER)) { /* told to load ourselves */

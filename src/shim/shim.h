@@ -5,8 +5,9 @@
  * jump to the real driver; launches, code loading, and what must not block while a launch is
  * preempted are handled (design: mechanism 2, stream order, tiers).
  *
- * What always holds: nothing is printed but one line when the shim gives up on the daemon; nothing
- * exits; the program gets the driver's own result codes; without a daemon every call is passed on.
+ * What always holds: nothing is printed but one line when the shim gives up on the daemon, or on
+ * its MPS; nothing exits; the program gets the driver's own result codes; without a daemon every
+ * call is passed on.
  */
 #ifndef HEDDLE_SHIM_H
 #define HEDDLE_SHIM_H
@@ -61,6 +62,8 @@ static inline CUstream shim_stream(CUstream stream, bool own)
 	return stream ? stream : own ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
 }
 
+/* One line on standard error: text and more, behind the name of heddle. */
+void shim_say(const char *text, const char *more);
 /* One line on standard error, once in the life of the process. */
 void shim_warn(const char *why);
 #define REPORT_MS 200 /* for heddle run -v to hear */

@@ -118,6 +118,7 @@ struct wire_set {
 	int32_t priority;
 	uint32_t weight, pad; /* 0: as it is */
 };
+#define WIRE_MPS_SILENT "not answering" /* wire_status.mps: this, on, or off */
 struct wire_status {
 	struct wire_head head;
 	uint32_t pid, uptime_s, tenants, launches;

@@ -16,24 +16,45 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* started: the process ids of all; ended: what ended them; servers, clients: what it answers. */
+/* started: the process ids of all; ended: what ended them; clients: what it answers; said: the
+ * questions. The server is a process of its own: server has its id, ready is there when it is up.
+ * What a test makes: deaf: all fails; alone: no server starts; slow: one takes a second; hangs,
+ * deadlock: no answer at all, or none of a server, until it is started again; stuck: for ever. */
 static const char control[] =
 	"#!/bin/sh\n"
 	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
 	"d=$p/..\n"
 	"if [ \"$1\" = -f ]; then\n"
+	"	[ ! -e \"$d/server\" ] || kill -9 \"$(cat \"$d/server\")\"\n"
+	"	rm -f \"$d/server\" \"$d/ready\"\n"
+	"	[ -e \"$d/stuck\" ] || rm -f \"$d/hangs\" \"$d/deadlock\"\n"
 	"	mkfifo \"$p/new\"; echo $$ >>\"$d/started\"; mv \"$p/new\" \"$p/control\"\n"
 	"	read -r word <\"$p/control\"; rm \"$p/control\"; echo \"$word\" >>\"$d/ended\"\n"
+	"	[ ! -e \"$d/server\" ] || kill -9 \"$(cat \"$d/server\")\"\n"
+	"	rm -f \"$d/server\" \"$d/ready\"\n"
 	"	exit\n"
 	"fi\n"
 	"read -r word\n"
+	"echo \"$word\" >>\"$d/said\"\n"
 	"[ ! -e \"$d/deaf\" ] || exit 1\n"
+	"[ ! -e \"$d/hangs\" ] || exec sleep 100\n"
 	"case $word in\n"
-	"get_server_list) [ ! -e \"$d/clients\" ] || echo 7 ;;\n"
-	"'get_client_list 7') cat \"$d/clients\" ;;\n"
+	"get_server_list) [ ! -e \"$d/server\" ] || cat \"$d/server\" ;;\n"
+	"start_server*) [ ! -e \"$d/alone\" ] || exit 1\n"
+	"	nvidia-cuda-mps-server >/dev/null 2>&1 & echo $! >\"$d/server\" ;;\n"
+	"get_server_status*) if [ -e \"$d/ready\" ]; then echo ACTIVE; else echo INITIALIZING; fi "
+	";;\n"
+	"get_client_list*) [ ! -e \"$d/deadlock\" ] || exec sleep 100\n"
+	"	[ ! -e \"$d/clients\" ] || cat \"$d/clients\" ;;\n"
 	"quit) echo quit >\"$p/control\" ;;\n"
 	"*) exit 1 ;;\n"
 	"esac\n";
+
+static const char server[] = "#!/bin/sh\n"
+			     "d=$CUDA_MPS_PIPE_DIRECTORY/..\n"
+			     "[ ! -e \"$d/slow\" ] || sleep 1\n"
+			     "echo >\"$d/ready\"\n"
+			     "while :; do sleep 1; done\n";
 
 struct fixture {
 	char dir[64], *path; /* the old PATH */
@@ -51,15 +72,23 @@ static void put(const char *dir, const char *name, const char *text)
 	fclose(f);
 }
 
+static void put_program(const char *dir, const char *name, const char *text)
+{
+	char path[128];
+
+	put(dir, name, text);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(chmod(path, 0755), 0);
+}
+
 static struct fixture begin(void)
 {
 	struct fixture f = {.dir = "/tmp/heddled-test-XXXXXX", .path = strdup(getenv("PATH"))};
 	char path[4200];
 
 	assert_non_null(mkdtemp(f.dir));
-	put(f.dir, "nvidia-cuda-mps-control", control);
-	snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control", f.dir);
-	assert_int_equal(chmod(path, 0755), 0);
+	put_program(f.dir, "nvidia-cuda-mps-control", control);
+	put_program(f.dir, "nvidia-cuda-mps-server", server);
 	snprintf(path, sizeof(path), "%s:%s", f.dir, f.path);
 	setenv("PATH", path, 1);
 	return f;
@@ -88,6 +117,8 @@ static void end(struct fixture *f)
 	int pid = 0;
 
 	if (lines(f, "started", &pid) && pid)
+		kill(pid, SIGKILL);
+	if (lines(f, "server", &pid) && pid)
 		kill(pid, SIGKILL);
 	setenv("PATH", f->path, 1);
 	free(f->path);
@@ -386,6 +417,198 @@ static void indices(void **state)
 	}
 }
 
+/* ---- one that does not answer ---- */
+
+static bool exists(const struct fixture *f, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static bool await_mps(const struct daemon *d, const char *text)
+{
+	uint64_t until = now_ns() + LIMIT_NS;
+
+	while (strcmp(mps_of(d), text) != 0 && now_ns() < until)
+		usleep(1000);
+	return strcmp(mps_of(d), text) == 0;
+}
+
+static void await_lines(const struct fixture *f, const char *name, unsigned n)
+{
+	uint64_t until = now_ns() + LIMIT_NS;
+
+	while (lines(f, name, &(int){0}) < n && now_ns() < until)
+		usleep(1000);
+	assert_true(lines(f, name, &(int){0}) >= n);
+}
+
+/* A daemon whose messages end up in the file "log". */
+static struct daemon logging(const struct fixture *f, char *const args[])
+{
+	int saved = fcntl(2, F_DUPFD_CLOEXEC, 10), log;
+	struct daemon d;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/log", f->dir);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	assert_true(log >= 0);
+	dup2(log, 2);
+	close(log);
+	d = serving(f, args);
+	dup2(saved, 2);
+	close(saved);
+	return d;
+}
+
+static unsigned times_said(const struct fixture *f, const char *name, const char *text)
+{
+	char path[128], line[512];
+	unsigned n = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		n += strstr(line, text) != NULL;
+	if (file)
+		fclose(file);
+	return n;
+}
+
+static char *quick[] = {"--mps", "on", "--set", "mps_answer_ms=400", NULL};
+
+/* heddled has a server started, and serves nobody before that is up. */
+static void server_first(void **state)
+{
+	struct fixture f = begin();
+	char command[64];
+	struct daemon d;
+
+	put(f.dir, "slow", "");
+	d = serving(&f, on);
+	assert_true(exists(&f, "ready"));
+	assert_string_equal(mps_of(&d), "on");
+	snprintf(command, sizeof(command), "start_server -uid %u", (unsigned)geteuid());
+	assert_int_equal(times_said(&f, "said", command), 1);
+	/* The next heddled takes it over with its server. */
+	daemon_kill(&d);
+	d = serving(&f, on);
+	assert_string_equal(mps_of(&d), "on");
+	assert_int_equal(times_said(&f, "said", command), 1);
+	assert_int_equal(daemon_stop(&d), 0);
+	end(&f);
+}
+
+static void no_server(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d;
+
+	put(f.dir, "alone", "");
+	d = logging(&f, on);
+	assert_string_equal(mps_of(&d), "on");
+	assert_int_equal(times_said(&f, "log", "the first program starts it"), 1);
+	assert_int_equal(daemon_stop(&d), 0);
+	end(&f);
+}
+
+/* A server of somebody else's. */
+static pid_t other_server(const struct fixture *f)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent/mps-pipe", 1);
+		execlp("nvidia-cuda-mps-server", "nvidia-cuda-mps-server", NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* The control daemon, or its server alone, stops to answer: both are replaced, and nothing else. */
+static void stops(void **state)
+{
+	static const char *const how[] = {"hangs", "deadlock"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(how); i++) {
+		struct fixture f = begin();
+		struct daemon d = logging(&f, quick);
+		int old_control = 0, old_server = 0, now = 0;
+		pid_t other = other_server(&f);
+
+		assert_string_equal(mps_of(&d), "on");
+		assert_int_equal(lines(&f, "started", &old_control), 1);
+		assert_int_equal(lines(&f, "server", &old_server), 1);
+		put(f.dir, how[i], "");
+		await_lines(&f, "started", 2);
+		assert_true(is_gone(old_control));
+		assert_true(is_gone(old_server));
+		assert_true(await_mps(&d, "on"));
+		assert_int_equal(times_said(&f, "log", "MPS does not answer"), 1);
+		assert_int_equal(lines(&f, "server", &now), 1);
+		assert_int_not_equal(now, old_server);
+		assert_int_equal(kill(now, 0), 0);
+		assert_int_equal(kill(other, 0), 0);
+		assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+		kill(other, SIGKILL);
+		waitpid(other, NULL, 0);
+		assert_int_equal(daemon_stop(&d), 0);
+		end(&f);
+	}
+}
+
+/* It is started again three times; then tenants go on without it. */
+static void never_answers(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d;
+	struct tenant t;
+	int pid = 0;
+
+	put(f.dir, "stuck", "");
+	put(f.dir, "hangs", "");
+	d = logging(&f, quick);
+	assert_true(await_mps(&d, "not answering"));
+	assert_true(await_mps(&d, "off"));
+	assert_int_equal(lines(&f, "started", &pid), 4);
+	assert_true(is_gone(pid));
+	assert_int_equal(times_said(&f, "log", "started again (3 of 3 times)"), 1);
+	assert_int_equal(times_said(&f, "log", "after 3 restarts: it is off"), 1);
+	t = tenant_join(&d, 1);
+	assert_int_equal(t.welcome.mps, 0);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&d), 0);
+	assert_int_equal(lines(&f, "started", &pid), 4);
+	end(&f);
+}
+
+/* Whoever gets on keeps its server, however long that answers nothing; until it stands still. */
+static void gets_on(void **state)
+{
+	struct fixture f = begin();
+	struct daemon d = logging(&f, quick);
+	struct tenant t = tenant_join(&d, 1);
+	unsigned asked;
+
+	assert_int_equal(t.welcome.mps, 1);
+	put(f.dir, "hangs", "");
+	asked = lines(&f, "said", &(int){0});
+	for (unsigned i = 1; i <= 14; i++) {
+		await_lines(&f, "said", asked + i);
+		__atomic_fetch_add(&t.page->opaque_submitted, 1, __ATOMIC_RELEASE);
+	}
+	assert_int_equal(lines(&f, "started", &(int){0}), 1);
+	assert_string_equal(mps_of(&d), "not answering");
+	await_lines(&f, "started", 2);
+	tenant_leave(&t);
+	assert_int_equal(daemon_stop(&d), 0);
+	end(&f);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +620,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_such),
 		cmocka_unit_test(worn),
 		cmocka_unit_test(indices),
+		cmocka_unit_test(server_first),
+		cmocka_unit_test(no_server),
+		cmocka_unit_test(stops),
+		cmocka_unit_test(never_answers),
+		cmocka_unit_test(gets_on),
 	};
 
 	if (argc < 2)

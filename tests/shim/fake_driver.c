@@ -4,13 +4,22 @@
 /* A driver of a few functions that only report what reached them, for the tests of the jumps. */
 #include "dev/cu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define API __attribute__((visibility("default")))
 
+/* How often cuInit was called, and the errors that it returns from the next call on, up to a 0. */
+API int fake_inits, fake_errors[4];
+int fake_inits, fake_errors[4];
+/* Those of MPS only for a program that uses it. */
 API CUresult cuInit(unsigned int flags);
 CUresult cuInit(unsigned int flags)
 {
+	int error = fake_errors[fake_inits++ % 4];
+
+	if (error && (error < 800 || getenv("CUDA_MPS_PIPE_DIRECTORY")))
+		return (CUresult)error;
 	return flags == 77 ? CUDA_ERROR_STUB_LIBRARY : CUDA_SUCCESS;
 }
 
@@ -66,6 +75,8 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, uint64_
 		*fn = (void *)inner_free;
 	else if (!strcmp(symbol, "cuInit"))
 		*fn = (void *)cuInit;
+	else if (!strcmp(symbol, "cuTexRefSetMipmapLevelBias"))
+		*fn = (void *)cuTexRefSetMipmapLevelBias;
 	else
 		return CUDA_ERROR_NOT_FOUND;
 	return CUDA_SUCCESS;

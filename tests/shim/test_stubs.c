@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* The jumps in front of a fake driver: every argument arrives, the first time and later; names that
- * the driver lacks say so; cuGetProcAddress gives the driver's functions or ours. */
+ * the driver lacks say so; cuGetProcAddress gives the driver's functions or ours. And cuInit where
+ * MPS fails. */
 #include "unit.h"
 
 #include "dev/dev.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,8 +59,10 @@ static void proc_address(void **state)
 	void *fn;
 
 	assert_non_null(fake);
+	assert_int_equal(get("cuTexRefSetMipmapLevelBias", &fn, 12000, 0, NULL), CUDA_SUCCESS);
+	assert_ptr_equal(fn, dlsym(fake, "cuTexRefSetMipmapLevelBias"));
 	assert_int_equal(get("cuInit", &fn, 12000, 0, NULL), CUDA_SUCCESS);
-	assert_ptr_equal(fn, dlsym(fake, "cuInit"));
+	assert_ptr_equal(fn, sym("cuInit"));
 	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 0, NULL), CUDA_SUCCESS);
 	assert_ptr_equal(fn, sym("cuLaunchKernel"));
 	assert_int_equal(get("cuLaunchKernel", &fn, 12000, 2, NULL), CUDA_SUCCESS);
@@ -102,6 +106,84 @@ static void threads_and_fork(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* ---- cuInit under heddled's MPS ---- */
+
+/* cuInit through the shim, with the driver's errors in this order. ret_said: its standard error. */
+static CUresult init_with(const int errors[4], int *ret_inits, char *ret_said, size_t max)
+{
+	void *fake = dlopen(getenv("HEDDLE_DRIVER_LIB"), RTLD_NOW | RTLD_NOLOAD);
+	int *inits = dlsym(fake, "fake_inits"), *planned = dlsym(fake, "fake_errors"), ends[2];
+	CUresult (*init)(unsigned) = sym("cuInit"), r;
+	int saved = dup(2);
+	ssize_t n;
+
+	memcpy(planned, errors, 4 * sizeof(int));
+	*inits = 0;
+	assert_int_equal(pipe(ends), 0);
+	dup2(ends[1], 2);
+	close(ends[1]);
+	r = init(0);
+	dup2(saved, 2);
+	close(saved);
+	n = read(ends[0], ret_said, max - 1);
+	ret_said[n > 0 ? n : 0] = 0;
+	close(ends[0]);
+	*ret_inits = *inits;
+	memset(planned, 0, 4 * sizeof(int));
+	return r;
+}
+
+/* heddled's folder: the program names dir/FOLDER for MPS. */
+static void set_folders(const char *dir, const char *folder)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/sock", dir);
+	setenv("HEDDLE_SOCKET", path, 1);
+	snprintf(path, sizeof(path), "%s/%s", dir, folder);
+	mkdir(path, 0700);
+	setenv("CUDA_MPS_PIPE_DIRECTORY", path, 1);
+}
+
+static const struct init_case {
+	const char *folder;
+	int errors[4], inits, result;
+	bool without; /* MPS in the end */
+} init_cases[] = {
+	{"mps-pipe", {0}, 1, 0, false}, {"mps-pipe", {805}, 2, 0, false},
+	{"mps-pipe", {807, 805}, 3, 0, true}, {"mps-pipe", {809, 809, 809}, 3, 0, true},
+	{"mps-pipe", {806, 806, 100}, 3, 100, true}, {"mps-pipe", {805, 999}, 2, 999, false},
+	{"mps-pipe", {100}, 1, 100, false},
+	{"mps-pipe", {810}, 1, 810, false}, /* this one ends the program, by its documentation */
+	{"other", {805}, 1, 805, false},    /* the user's own MPS is the user's affair */
+};
+
+static void init_without_mps(void **state)
+{
+	char dir[] = "/tmp/heddle-stubs-XXXXXX", command[128], said[512];
+	int inits;
+
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < sizeof(init_cases) / sizeof(init_cases[0]); i++) {
+		const struct init_case *c = &init_cases[i];
+
+		set_folders(dir, "mps-pipe");
+		set_folders(dir, c->folder);
+		assert_int_equal(init_with(c->errors, &inits, said, sizeof(said)), c->result);
+		assert_int_equal(inits, c->inits);
+		assert_int_equal(getenv("CUDA_MPS_PIPE_DIRECTORY") == NULL, c->without);
+		if (c->without)
+			assert_ptr_equal(strstr(said, "heddle: heddled's MPS refuses"), said);
+		else
+			assert_string_equal(said, "");
+		assert_true(!c->without || strchr(said, '\n') == said + strlen(said) - 1);
+	}
+	unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+	unsetenv("HEDDLE_SOCKET");
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +191,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(arguments_arrive),
 		cmocka_unit_test(lacking),
 		cmocka_unit_test(proc_address),
+		cmocka_unit_test(init_without_mps),
 	};
 
 	lib = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Whether MPS still answers. A server that deadlocks keeps every program in its first call of the
+ * driver, for ever, and none of them is a tenant yet. So heddled asks the control daemon and its
+ * servers every few seconds while no tenant gets on, by a child of its own, as an answer may take
+ * seconds. Several questions in a row without an answer end MPS, by force, and start it again;
+ * after some restarts MPS stays off. Tenants that get on are never touched. */
+#include "server.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "mps_ask.h"
+
+#define SILENT_MAX 3u /* questions without an answer that end MPS, */
+#define SILENT_MAX_TENANTS \
+	9u /* and while tenants are there: a pause of theirs may be no standstill */
+#define RESTARTS_MAX  3u
+#define END_WAIT_MS   500
+#define PROCESSES_MAX 64u
+
+/* ---- asking ---- */
+
+/* In the child: nothing of heddled's stays open in it but the answer's pipe, as descriptor 3. */
+static void keep_only(int fd)
+{
+	dup3(fd, 3, O_CLOEXEC);
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 4, ~0u, 0) == 0)
+		return;
+#endif
+	for (int i = 4; i < 1024; i++)
+		close(i);
+}
+
+_Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned bound_ms, int fd)
+{
+	struct itimerval t = {.it_value = {bound_ms / 1000, (bound_ms % 1000) * 1000}};
+	unsigned n;
+	int r;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	keep_only(fd);
+	loop_restore_signals();
+	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process, without an answer */
+	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
+	/* That a control daemon starts no server is no standstill: it does for a program. */
+	if (r == 0 || (starts && r == -ENOENT))
+		r = write(3, "", 1) == 1;
+	_exit(0);
+}
+
+/* starts: has a server started, too, which may take longer. */
+static void ask(struct server *s, bool starts)
+{
+	uint64_t now = loop_now(s);
+	struct mps_place p;
+	unsigned bound_ms;
+	int fd[2];
+	pid_t pid;
+
+	s->mps_ask_ns = now + s->config->mps_answer_ns;
+	if (mps_place(s->config, &p) < 0 || pipe2(fd, O_CLOEXEC) < 0)
+		return;
+	bound_ms = p.answer_ms * (starts ? SERVER_ANSWERS : 1);
+	pid = fork();
+	if (pid == 0)
+		be_asker(&p, starts, bound_ms, fd[1]);
+	close(fd[1]);
+	if (pid < 0)
+		close(fd[0]);
+	else if (loop_watch(s, &s->mps_answer, WATCH_MPS_ANSWER, fd[0], EPOLLIN) < 0)
+		loop_unwatch(s, &s->mps_answer);
+	else /* the child ends by itself; if it is stopped, this does */
+		s->mps_ask_ns = now + bound_ms * 2000000ull;
+}
+
+/* ---- ending ---- */
+
+static bool uses_folder(const struct mps_place *p, int pid)
+{
+	char path[48], text[65536], name[160];
+	size_t len, name_len;
+	bool uses = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	len = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[len] = 0;
+	name_len = (size_t)snprintf(name, sizeof(name), "CUDA_MPS_PIPE_DIRECTORY=%s", p->pipe);
+	for (const char *at = text; at < text + len && !uses; at += strlen(at) + 1)
+		uses = strncmp(at, name, name_len + 1) == 0;
+	return uses;
+}
+
+/* Of our folder: the control daemon, its children, and what was told to use the folder. */
+static bool is_ours(const struct server *s, const struct mps_place *p, int pid)
+{
+	char path[48];
+	bool is_program;
+	int parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	/* Both programs are called so, in the 15 characters that the system keeps. */
+	is_program = fscanf(f, "%*d (nvidia-cuda-mps) %*c %d", &parent) == 1;
+	fclose(f);
+	return is_program && (pid == s->mps || parent == s->mps || uses_folder(p, pid));
+}
+
+/* Descriptors of the processes, which the caller closes. A living control daemon is among them. */
+static unsigned find_processes(const struct server *s, const struct mps_place *p, int ret_fds[])
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+	unsigned n = 0;
+
+	while (dir && n < PROCESSES_MAX && (e = readdir(dir))) {
+		int pid = atoi(e->d_name);
+		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+		/* Looked at while the descriptor keeps it from being another one. */
+		if (fd >= 0 && is_ours(s, p, pid))
+			ret_fds[n++] = fd;
+		else if (fd >= 0)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* The second look finds a server that the control daemon started before it ended. */
+static void end_all(struct server *s, const struct mps_place *p)
+{
+	int fds[PROCESSES_MAX];
+
+	for (unsigned look = 0; look < 2; look++) {
+		unsigned n = find_processes(s, p, fds);
+
+		if (look == 0 && kill(s->mps, SIGTERM) == 0)
+			mps_await_end(s->mps_end.fd, END_WAIT_MS);
+		for (unsigned i = 0; i < n; i++)
+			syscall(SYS_pidfd_send_signal, fds[i], SIGKILL, NULL, 0);
+		for (unsigned i = 0; i < n; i++) {
+			mps_await_end(fds[i], END_WAIT_MS);
+			close(fds[i]);
+		}
+	}
+	mps_forget(s, p);
+}
+
+static void give_up(struct server *s)
+{
+	const char *why = NULL;
+	struct mps_place p;
+
+	if (s->mps <= 0 || mps_place(s->config, &p) < 0)
+		return;
+	s->mps_silent = 0;
+	if (s->mps_restarts == RESTARTS_MAX) {
+		hd_log("MPS does not answer, after %u restarts: it is off until heddled is started "
+		       "again; tenants take turns",
+			s->mps_restarts);
+		end_all(s, &p);
+		mps_off(s);
+		return;
+	}
+	hd_log("MPS does not answer: its server and control daemon are ended and started again "
+	       "(%u of %u times)",
+		++s->mps_restarts, RESTARTS_MAX);
+	end_all(s, &p);
+	why = mps_start_control(s, &p);
+	if (!why) {
+		ask(s, true);
+		return;
+	}
+	hd_log("no MPS: %s; tenants take turns", why);
+	mps_off(s);
+}
+
+/* ---- judging ---- */
+
+static bool gets_on(struct server *s)
+{
+	uint64_t before = s->mps_progress;
+
+	s->mps_progress = hd_progress(s->hd);
+	return s->mps_progress != before;
+}
+
+static void heard(struct server *s, bool answered)
+{
+	uint64_t answer_ns = s->config->mps_answer_ns;
+
+	loop_unwatch(s, &s->mps_answer);
+	s->hd->mps_silent = !answered;
+	if (answered || gets_on(s)) {
+		s->mps_silent = 0;
+		s->mps_ask_ns = loop_now(s) + answer_ns * 5 / 3;
+		return;
+	}
+	s->mps_silent++;
+	s->mps_ask_ns = loop_now(s) + answer_ns / 3;
+	if (s->mps_silent >= (s->hd->n_tenants ? SILENT_MAX_TENANTS : SILENT_MAX))
+		give_up(s);
+}
+
+void mps_answered(struct server *s)
+{
+	char byte;
+
+	if (s->mps_answer.fd >= 0)
+		heard(s, read(s->mps_answer.fd, &byte, 1) == 1);
+}
+
+uint64_t mps_health(struct server *s)
+{
+	if (s->mps <= 0 || s->config->mps_answer_ns == UINT64_MAX)
+		return UINT64_MAX;
+	if (loop_now(s) < s->mps_ask_ns)
+		return s->mps_ask_ns;
+	if (s->mps_answer.fd >= 0)
+		heard(s, false);
+	else if (!s->mps_ask_ns || (!s->hd->mps_silent && gets_on(s)))
+		s->mps_ask_ns = loop_now(s) + s->config->mps_answer_ns * 5 / 3;
+	else
+		ask(s, false);
+	return s->mps > 0 ? s->mps_ask_ns : UINT64_MAX;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* cuInit, where heddle run made the program a client of heddled's MPS server. When that server is
+ * ended because it did not answer, the driver's cuInit returns an error. Without heddle there would
+ * be none: so it is tried again, first with the next server, then without MPS. */
+#include "shim/shim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define PIPE_ENV "CUDA_MPS_PIPE_DIRECTORY"
+#define AGAIN_NS 1000000000l /* another server is there by then */
+
+/* The errors with which the server, or the way to it, refuses a program that could do without. */
+static bool is_mps_error(CUresult r)
+{
+	return r >= CUDA_ERROR_MPS_CONNECTION_FAILED && r <= CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED;
+}
+
+/* The folder is the one beside heddled's socket: heddle run named it, and not the user. */
+static bool is_heddles(void)
+{
+	const char *pipe = secure_getenv(PIPE_ENV);
+	char socket[108], folder[sizeof(socket) + 16];
+	struct stat theirs, ours;
+	char *slash;
+
+	if (!pipe || wire_socket_path(socket, sizeof(socket), false) < 0)
+		return false;
+	slash = strrchr(socket, '/');
+	snprintf(folder, sizeof(folder), "%.*s/mps-pipe", slash ? (int)(slash - socket) : 1,
+		slash ? socket : ".");
+	return stat(pipe, &theirs) == 0 && stat(folder, &ours) == 0 &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+SHIM_API CUresult cuInit(unsigned int flags);
+CUresult cuInit(unsigned int flags)
+{
+	const struct timespec again = {AGAIN_NS / 1000000000, AGAIN_NS % 1000000000};
+	CUresult r;
+
+	SHIM_NEED(cuInit);
+	r = cu.cuInit(flags);
+	if (!is_mps_error(r) || !is_heddles())
+		return r;
+	nanosleep(&again, NULL);
+	r = cu.cuInit(flags);
+	if (!is_mps_error(r))
+		return r;
+	shim_say("heddled's MPS refuses this program, which runs without it: ", cu_result_name(r));
+	unsetenv(PIPE_ENV);
+	return cu.cuInit(flags);
+}
