@@ -14,6 +14,9 @@
  * - A call must not block, and must not take long: nobody is scheduled meanwhile. heddled ends
  *   itself when a call takes more than a second; programs then go on without it.
  * - Pointers in a view and a plan are valid until decide returns. Keep none.
+ * - heddled comes as near to a plan as it can. A program that loads code keeps what it has until
+ *   that is done. One that lost SMs several times before it had used them keeps them for a
+ *   millisecond. A launch that heddled has lost track of runs natively, and is in no view.
  * - Each view is full: a policy may be replaced by another one while kernels run.
  * - Times are nanoseconds of one clock that never falls. HEDDLE_POLICY_UNKNOWN: not known yet.
  *

@@ -37,7 +37,7 @@ void sched_door_leave(const struct sched *s, const struct sched_launch *l, struc
 		io_allowed->at[DOOR] = 0;
 }
 
-void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, struct quota left)
+void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, const struct quota *left)
 {
 	const struct sched_tenant *door = s->door[s->door[0] == t];
 	bool competes = t->arrived.first || t->head;
@@ -46,7 +46,7 @@ void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, struc
 	if (t->pinned || (!competes && !held))
 		t->next_begin = s->everywhere;
 	else if (!competes && s->o.simultaneous)
-		t->next_begin = left;
+		t->next_begin = *left;
 	if (door && door->priority >= t->priority && s->o.simultaneous && s->o.n_sms > 1)
 		t->next_begin.at[DOOR] = 0;
 }

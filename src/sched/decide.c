@@ -31,15 +31,19 @@ static void check_grace(struct sched *s, uint64_t now_ns)
 	}
 }
 
-static void look_for_contention(struct sched *s)
+/* Somebody has less than the whole device. */
+static bool is_contended(const struct sched *s)
 {
-	s->contended = false;
-	for (struct sched_tenant *t = s->tenants; t; t = t->next) {
-		s->contended |= t->held || quota_less(&t->begin, &s->everywhere);
-		for (struct sched_launch *l = t->arrived.first; l; l = l->next)
-			s->contended |= quota_less(&l->allowed, &s->everywhere);
-		s->contended |= t->head && quota_less(&t->head->allowed, &s->everywhere);
+	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		if (t->held || !quota_same(&t->begin, &s->everywhere) ||
+			(t->head && !quota_same(&t->head->allowed, &s->everywhere)))
+			return true;
+		for (const struct sched_launch *l = t->arrived.first; l; l = l->next) {
+			if (!quota_same(&l->allowed, &s->everywhere))
+				return true;
+		}
 	}
+	return false;
 }
 
 static void keep_launch(const struct sched *s, struct sched_launch *l)
@@ -96,7 +100,7 @@ int sched_decide(struct sched *s, uint64_t now_ns)
 	if (r < 0)
 		return r;
 	check_grace(s, now_ns); /* for those let go just now */
-	look_for_contention(s);
+	s->contended = is_contended(s);
 	return 0;
 }
 

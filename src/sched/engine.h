@@ -210,7 +210,8 @@ void sched_door_leave(
 	const struct sched *s, const struct sched_launch *l, struct quota *io_allowed);
 /* Sets what launches begin with that arrive after this decision: what the tenant's best one has,
  * and all that is left over where it has none. */
-void sched_begin_place(struct sched *s, struct sched_tenant *t, bool held, struct quota left);
+void sched_begin_place(
+	struct sched *s, struct sched_tenant *t, bool held, const struct quota *left);
 
 /* ---- turns.c ---- */
 /* Ahead of the policy: who stands still, and whose turn it is. */

@@ -74,7 +74,7 @@ static void find_claims(const struct sched *s, struct claims *ret)
 
 		if (!l || !l->k.running)
 			continue;
-		has = quota_sms(&l->allowed);
+		has = quota_same(&l->allowed, &s->everywhere) ? s->all : quota_sms(&l->allowed);
 		ret->used = sms_plus(ret->used, &has);
 		for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
 			if (sms_has(&l->reserved, sm))
@@ -87,6 +87,7 @@ static void find_claims(const struct sched *s, struct claims *ret)
 static struct sms place_lane(
 	struct sched *s, size_t from, size_t to, struct sms avail, const struct claims *claims)
 {
+	struct quota quota = quota_of(&avail);
 	struct sms before = {0}, reserved;
 	uint64_t want = 0;
 
@@ -110,12 +111,12 @@ static struct sms place_lane(
 
 		if (!l)
 			continue;
-		l->next_allowed = quota_of(&avail);
+		l->next_allowed = quota;
 		l->reserved = reserved;
 		sched_door_leave(s, l, &l->next_allowed);
 		if (!l->tenant->best) {
 			l->tenant->best = l;
-			l->tenant->best_avail = quota_of(&avail);
+			l->tenant->best_avail = quota;
 		}
 	}
 	return reserved;
@@ -125,6 +126,7 @@ static void place_lanes(struct sched *s, int hold_below)
 {
 	struct sms avail = s->all;
 	struct claims claims;
+	struct quota left;
 	size_t to;
 
 	sched_doors_find(s);
@@ -148,8 +150,9 @@ static void place_lanes(struct sched *s, int hold_below)
 		reserved = place_lane(s, i, to, avail, &claims);
 		avail = sms_minus(avail, &reserved);
 	}
+	left = quota_of(&avail);
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		sched_begin_place(s, t, t->priority < hold_below || t->next_held, quota_of(&avail));
+		sched_begin_place(s, t, t->priority < hold_below || t->next_held, &left);
 }
 
 int sched_lanes(struct sched *s, uint64_t now_ns, int *ret_hold_below)

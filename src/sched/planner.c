@@ -380,6 +380,20 @@ static uint8_t checked_quota(
 	return q;
 }
 
+static void set_row(
+	struct sched *s, struct sched_launch *l, const uint8_t *row, struct room room[CTL_MAX_SMS])
+{
+	uint32_t n = s->o.n_sms;
+
+	/* The whole device or none of it, as most rows are. */
+	if ((row[0] == 0 || row[0] == CTL_NO_QUOTA) && memcmp(row, row + 1, n - 1) == 0) {
+		memcpy(l->next_allowed.at, row, n);
+		return;
+	}
+	for (uint32_t sm = 0; sm < n; sm++)
+		l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
+}
+
 /* Every launch gets what the plan says, or, plan NULL, every SM. */
 static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 {
@@ -395,8 +409,8 @@ static void set_quotas(struct sched *s, struct planning *p, const uint8_t *plan)
 		if (!l)
 			continue;
 		l->next_allowed = row ? (struct quota){0} : s->everywhere;
-		for (uint32_t sm = 0; row && sm < s->o.n_sms; sm++)
-			l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
+		if (row)
+			set_row(s, l, row, room);
 		l->reserved = (struct sms){0};
 		p->any |= quota_any(&l->next_allowed);
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
@@ -499,7 +513,7 @@ static void place_all(struct sched *s, const struct heddle_policy_plan *plan)
 		sched_door_leave(s, l, &l->next_allowed);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		sched_begin_place(s, t, t->next_held, left);
+		sched_begin_place(s, t, t->next_held, &left);
 }
 
 int planner_decide(struct sched *s, uint64_t now_ns)

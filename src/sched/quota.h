@@ -10,19 +10,42 @@
 #include "base/base.h"
 #include "sms.h"
 
+#include <string.h>
+
 #define QUOTA_MAX 31u /* a rank on an SM is a bit of a word (ctl/control.h) */
 
 struct quota {
 	uint8_t at[CTL_MAX_SMS];
 };
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte i of a word is that of SM i");
+
+#define QUOTA_WORDS (CTL_MAX_SMS / 8)
+#define QUOTA_ONES  0x0101010101010101ull
+
+/* The bytes of eight SMs. */
+static inline uint64_t quota_word(const struct quota *q, uint32_t i)
+{
+	uint64_t word;
+
+	memcpy(&word, q->at + 8 * (size_t)i, 8);
+	return word;
+}
+
 /* No bound on the SMs of the set, none elsewhere. */
 static inline struct quota quota_of(const struct sms *set)
 {
 	struct quota q;
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		q.at[i] = sms_has(set, i) ? CTL_NO_QUOTA : 0;
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
+		/* Bit i in byte i; then 1 in each byte that is not 0. */
+		uint64_t eight = set->w[i / 8] >> i % 8 * 8 & 0xff;
+		uint64_t bit = eight * QUOTA_ONES & 0x8040201008040201ull;
+		uint64_t any = (bit + 0x7f * QUOTA_ONES) >> 7 & QUOTA_ONES;
+		uint64_t word = any * CTL_NO_QUOTA;
+
+		memcpy(q.at + 8 * (size_t)i, &word, 8);
+	}
 	return q;
 }
 
@@ -31,30 +54,32 @@ static inline struct sms quota_sms(const struct quota *q)
 {
 	struct sms set = {0};
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++) {
-		if (q->at[i])
-			sms_add(&set, i);
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
+		uint64_t word = quota_word(q, i);
+		uint64_t low = (word & 0x7f * QUOTA_ONES) + 0x7f * QUOTA_ONES;
+		uint64_t any = (low | word) >> 7 & QUOTA_ONES;
+
+		/* The lowest bits of eight bytes, side by side. */
+		set.w[i / 8] |= any * 0x0102040810204080ull >> 56 << i % 8 * 8;
 	}
 	return set;
 }
 
 static inline bool quota_any(const struct quota *q)
 {
-	uint8_t any = 0;
+	uint64_t any = 0;
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		any |= q->at[i];
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++)
+		any |= quota_word(q, i);
 	return any != 0;
 }
 
 /* SMs on which some worker may stay. */
 static inline uint32_t quota_count(const struct quota *q)
 {
-	uint32_t n = 0;
+	struct sms set = quota_sms(q);
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		n += q->at[i] != 0;
-	return n;
+	return sms_count(&set);
 }
 
 /* Workers that may stay in all, where an SM holds workers_per_sm of them. */
@@ -62,19 +87,34 @@ static inline uint32_t quota_workers(const struct quota *q, uint32_t workers_per
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		n += MIN(q->at[i], workers_per_sm);
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
+		uint64_t word = quota_word(q, i);
+
+		if (word == UINT64_MAX)
+			n += 8 * MIN(CTL_NO_QUOTA, workers_per_sm);
+		for (uint32_t k = 0; word && word != UINT64_MAX && k < 8; k++)
+			n += MIN(q->at[8 * i + k], workers_per_sm);
+	}
 	return n;
+}
+
+static inline bool quota_same(const struct quota *a, const struct quota *b)
+{
+	return memcmp(a->at, b->at, CTL_MAX_SMS) == 0;
 }
 
 /* On some SM a has less than b. */
 static inline bool quota_less(const struct quota *a, const struct quota *b)
 {
-	bool less = false;
-
-	for (uint32_t i = 0; i < CTL_MAX_SMS; i++)
-		less |= a->at[i] < b->at[i];
-	return less;
+	for (uint32_t i = 0; i < QUOTA_WORDS; i++) {
+		if (quota_word(a, i) == quota_word(b, i))
+			continue;
+		for (uint32_t k = 8 * i; k < 8 * i + 8; k++) {
+			if (a->at[k] < b->at[k])
+				return true;
+		}
+	}
+	return false;
 }
 
 #endif

@@ -54,21 +54,19 @@ static int by_urgency(const void *pa, const void *pb)
 
 static bool tell_launch(struct sched *s, struct sched_launch *l)
 {
-	bool lost = quota_less(&l->next_allowed, &l->allowed);
-	bool gained = quota_less(&l->allowed, &l->next_allowed);
 	bool first = l->state == LAUNCH_UNSURE;
 	enum sched_action_type type;
 
+	if (!first && quota_same(&l->allowed, &l->next_allowed))
+		return true;
 	if (launch_is(l->state, LAUNCH_LEAVES) && quota_any(&l->next_allowed))
 		return true; /* again when it has drained */
-	if (!first && !lost && !gained)
-		return true;
 	if (!quota_any(&l->next_allowed))
 		type = SCHED_PREEMPT;
 	else if (!quota_any(&l->allowed))
 		type = SCHED_GRANT;
 	else
-		type = gained ? SCHED_GROW : SCHED_SHRINK;
+		type = quota_less(&l->allowed, &l->next_allowed) ? SCHED_GROW : SCHED_SHRINK;
 	return add_action(s, type, first, l->tenant, l);
 }
 
@@ -128,7 +126,7 @@ static bool tell_begin(struct sched *s, struct sched_tenant *t)
 	struct sched_action a = {
 		.type = SCHED_BEGIN, .tenant = t, .n_sms = quota_count(&t->next_begin)};
 
-	if (memcmp(&t->begin, &t->next_begin, sizeof(t->begin)) == 0)
+	if (quota_same(&t->begin, &t->next_begin))
 		return true;
 	return VEC_PUSH(&s->actions, a);
 }
