@@ -93,7 +93,8 @@ def commands():
     return {
         "run": [["run", "-v", "--device", "cpu", "--", "true"]],
         "demo": [["demo", "--device", "cpu", "--rounds", "1", "--svg", f"{FOLDER}/demo.svg"]],
-        "ps": [["ps"]], "status": [["status"]], "top": [["top", "--once"]], "set": [["set", "1"]], "profile": [["profile"]],
+        "ps": [["ps"]], "status": [["status"]], "top": [["top", "--once"]], "set": [["set", "1"]],
+        "profile": [["profile"]], "sim": [["sim", f"{FOLDER}/k.ptx"]],
         "ptx check": [["ptx", "check", "k.ptx"]], "ptx print": [["ptx", "print", "k.ptx"]],
         "ptx preempt": [["ptx", "preempt", "k.ptx"]],
         "ptx merge": [["ptx", "merge", "--"] + put + ["+"] + put],
