@@ -21,6 +21,7 @@ function us1(path) { return has(path) ? sprintf("%.1f", v[path]) : "-" }
 function ratio(path) { return has(path) ? sprintf("%.2f", v[path]) : "-" }
 function times(path) { return has(path) ? sprintf("%.1fx", v[path]) : "-" }
 function percent(path) { return has(path) ? sprintf("%+.1f %%", 100 * v[path]) : "-" }
+function part_of(path) { return has(path) ? sprintf("%.1f %%", 100 * v[path]) : "-" }
 function mark(why) { return has(why) ? "~" : "" }
 function link(name) { return "[" name "](results/" name ")" }
 
@@ -65,31 +66,47 @@ function demo(   i, p, why) {
 	}
 }
 
-# The vendor's answers and heddle's beside each other, however many there were.
-function pairs(   i, k, p, q, n, at, line, wrong) {
+# The vendor's answers and heddle's beside each other, however many there were: the names of the first N of
+# what stands in the arrangements, and where each stands.
+function arrangements(list, first,   n) {
+	line = first
+	for (n = 0; has(list n ".name"); n++) {
+		at[v[list n ".name"]] = n
+		line = line " " v[list n ".name"] " |"
+	}
+	columns(substr(line, 1, length(line) - 1))
+	return n
+}
+
+# cells ITEM N KIND: what it has of each arrangement. Counts wrong results.
+function cells(p, n, kind,   k, q, line) {
+	for (k = 0; k < n; k++)
+		cell[k] = " failed |"
+	for (k = 0; has(p "arrangements." k ".name"); k++) {
+		q = p "arrangements." k "."
+		cell[at[v[q "name"]]] = " " mark(q "noise") \
+			(kind == "antt" ? ratio(q "antt") " (" times(q "antt_gain") ")" \
+			 : us(q "high_us") " (" times(q "high_speedup") ")") " |"
+		wrong += v[q "wrong"]
+	}
+	for (k = 0; k < n; k++)
+		line = line cell[k]
+	return line
+}
+
+function say_wrong() {
+	print wrong ? "\n**" wrong " results were wrong.**" : "\nNo result was wrong."
+}
+
+function pairs(   i, k, p, n) {
 	title("Pairs of programs (FLEP, section 6.3.1)")
 	print "Turnaround of the program of high priority, us; in brackets how many times faster than in the"
 	print "first arrangement. `sliced`: both natively, taking turns, as the GPU does by itself. `heddle` is"
 	print "the default configuration. ~: noise, no result.\n"
-	line = " low | high | ideal |"
-	for (n = 0; has("summary." n ".name"); n++) {
-		at[v["summary." n ".name"]] = n
-		line = line " " v["summary." n ".name"] " |"
-	}
-	columns(substr(line, 1, length(line) - 1))
+	n = arrangements("summary.", " low | high | ideal |")
 	for (i = 0; has("pairs." i ".low"); i++) {
 		p = "pairs." i "."
-		line = "| " v[p "low"] " | " v[p "high"] " | " us1(p "ideal") " |"
-		for (k = 0; k < n; k++)
-			cell[k] = " failed |"
-		for (k = 0; has(p "arrangements." k ".name"); k++) {
-			q = p "arrangements." k "."
-			cell[at[v[q "name"]]] = " " mark(q "noise") us(q "high_us") " (" times(q "high_speedup") ") |"
-			wrong += v[q "wrong"]
-		}
-		for (k = 0; k < n; k++)
-			line = line cell[k]
-		print line
+		print "| " v[p "low"] " | " v[p "high"] " | " us1(p "ideal") " |" cells(p, n)
 	}
 	split("speedup_mean speedup_best speedup_worst antt_mean stp_mean preemptions noisy", key, " ")
 	split("mean,best,worst,ANTT,STP,preemptions,pairs that are noise", name, ",")
@@ -101,7 +118,65 @@ function pairs(   i, k, p, q, n, at, line, wrong) {
 		}
 		print line
 	}
-	print wrong ? "\n**" wrong " results were wrong.**" : "\nNo result was wrong."
+	say_wrong()
+}
+
+function delay(   i, k, p, n) {
+	title("Pairs with a delay (FLEP, section 6.3.1, figure 9)")
+	print "Turnaround of the program of high priority, us, launched so long behind the start of the other one's kernel"
+	print "(of that one's time alone); in brackets how many times faster than in the first arrangement. ~: noise.\n"
+	n = arrangements("delay.0.arrangements.", " low | high | delay | ideal |")
+	for (i = 0; has("delay." i ".low"); i++) {
+		p = "delay." i "."
+		print "| " v[p "low"] " | " v[p "high"] " | " us1(p "delay") " | " us1(p "ideal") " |" cells(p, n)
+	}
+	for (i = 0; has("delay_summary." i ".delay"); i++) {
+		p = "delay_summary." i "."
+		line = "| mean | | " us1(p "delay") " | " us1(p "ideal_mean") " | |"
+		for (k = 0; k < n - 1; k++)
+			line = line " " times(p "arrangements." k ".speedup_mean") " |"
+		print line
+	}
+	say_wrong()
+}
+
+# equals LIST: equal or triplets.
+function equals(list, heading,   i, k, p, n, names) {
+	title(heading)
+	print "A long program and short ones behind it, of one priority: ANTT; in brackets how many times better than in the"
+	print "first arrangement. `ideal`: the shortest first, at no cost. `reordered`: the shorter one of two first, but"
+	print "nobody is preempted. ~: noise, no result.\n"
+	n = arrangements(list "_summary.", " programs | ideal |")
+	for (i = 0; has(list "." i ".antt_ideal"); i++) {
+		p = list "." i "."
+		names = v[p "programs.0.program"]
+		for (k = 1; has(p "programs." k ".program"); k++)
+			names = names ", " v[p "programs." k ".program"]
+		print "| " names " | " ratio(p "antt_ideal") " |" cells(p, n, "antt")
+	}
+	print ""
+	columns(" | cases | ANTT better: mean | best | worst | ideal: mean | of the ideal | makespan lost | preemptions | cases that are noise ")
+	for (i = 0; has(list "_summary." i ".name"); i++) {
+		p = list "_summary." i "."
+		print "| " v[p "name"] " | " v[p "cases"] " | " times(p "antt_gain_mean") " | " times(p "antt_gain_best") " | " \
+			times(p "antt_gain_worst") " | " times(p "ideal_gain_mean") " | " part_of(p "of_ideal_mean") " | " \
+			percent(p "makespan_lost_mean") " | " v[p "preemptions"] " | " v[p "noisy"] " |"
+	}
+	say_wrong()
+}
+
+function predict(   i, n, p) {
+	title("Predicted durations (FLEP, section 6.2)")
+	print "By how much heddled's prediction was off from what the first launch took, of sizes that had never run.\n"
+	columns(" program | sizes learnt from | held out | mean | worst ")
+	for (i = 0; has("predict." i ".program"); i++) {
+		p = "predict." i "."
+		for (n = 0; has(p "sizes." n ".error"); n++)
+			;
+		print "| " v[p "program"] " | " v[p "sizes_learnt"] " | " n " | " part_of(p "error_mean") " | " \
+			part_of(p "error_worst") " |"
+	}
+	print "| all | | | " part_of("predict_error_mean") " | " part_of("predict_error_worst") " (of a program's mean) |"
 }
 
 function overhead(   i, p) {
@@ -226,6 +301,14 @@ END {
 		extra()
 	else if (part == "shares")
 		shares()
+	else if (part == "delay")
+		delay()
+	else if (part == "equal")
+		equals("equal", "Pairs of one priority (FLEP, section 6.3.1, figures 10 and 11)")
+	else if (part == "triplets")
+		equals("triplets", "Three programs of one priority (FLEP, section 6.3.2)")
+	else if (part == "predict")
+		predict()
 	else if (part == "merge")
 		merge()
 	else if (part == "tasks")

@@ -185,6 +185,7 @@ measure() {
 	cp "$tmp/out" "$results/$1.$kind"
 	cp "$tmp/about" "$results/$1.about"
 	for file in "$tmp/keep/"*; do # TABLE.data.json: raw figures beside what is printed
+		case $file in *.part) continue ;; esac # what a line goes on from, if it is ended
 		[ ! -f "$file" ] || cp "$file" "$results/"
 	done
 }

@@ -282,6 +282,26 @@ assert max(a["speedup_mean"] for a in d["summary"] if a["name"] == "heddle") > 1
 END
 }
 
+# Each program of the quick ones: what is printed of sizes that were held out.
+predicted() {
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
+assert [p["program"] for p in d["predict"]] == ["cfd", "nn"], d["predict"]
+for p in d["predict"]:
+    assert p["sizes_learnt"] == 3 and len(p["sizes"]) == 2, p
+    errors = [s["error"] for s in p["sizes"]]
+    for s in p["sizes"]:
+        assert near(s["error"], abs(s["predicted_us"] - s["measured_us"]) / s["measured_us"]), s
+    assert near(p["error_mean"], sum(errors) / 2) and p["error_worst"] == max(errors), p
+    assert p["error_mean"] < 3, p  # of a clock that other load disturbs; unknown sizes would be off by more
+means = [p["error_mean"] for p in d["predict"]]
+assert near(d["predict_error_mean"], sum(means) / 2) and d["predict_error_worst"] == max(means), d
+END
+}
+
 # A file of results: nothing is measured again, nor from what a kill left of a line.
 resumes() {
 	log=$dir/log
@@ -324,6 +344,7 @@ bench() {
 	! grep '"wrong": [1-9]' "$dir/json" || fail "wrong results"
 	grep -q '"failures": 0' "$dir/json" || fail "failures"
 	shares
+	predicted
 	resumes
 }
 

@@ -56,6 +56,42 @@ for label, key, form in (("mean", "speedup_mean", "{:.1f}x"), ("best", "speedup_
     body.append([label, "", ideal] + [form.format(s[key]) for s in pairs["summary"]])
 compare("Pairs of programs", ["low", "high", "ideal"] + names, body)
 
+
+
+def cells(case, names, form):
+    by = {a["name"]: a for a in case["arrangements"]}
+    return [tilde(by[n]["noise"]) + form(by[n]) for n in names]
+
+
+delay = raw("delay")
+names = [a["name"] for a in delay["delay"][0]["arrangements"]]
+body = [[d["low"], d["high"], f"{d['delay']:.1f}", f"{d['ideal']:.1f}"] +
+        cells(d, names, lambda a: f"{a['high_us']:.0f} ({a['high_speedup']:.1f}x)") for d in delay["delay"]]
+body += [["mean", "", f"{s['delay']:.1f}", f"{s['ideal_mean']:.1f}", ""] +
+         [f"{a['speedup_mean']:.1f}x" for a in s["arrangements"]] for s in delay["delay_summary"]]
+compare("Pairs with a delay", ["low", "high", "delay", "ideal"] + names, body)
+
+for part, title in ("equal", "Pairs of one priority"), ("triplets", "Three programs of one priority"):
+    data = raw(part)
+    names = [s["name"] for s in data[part + "_summary"]]
+    body = [[", ".join(p["program"] for p in c["programs"]), f"{c['antt_ideal']:.2f}"] +
+            cells(c, names, lambda a: f"{a['antt']:.2f} ({a['antt_gain']:.1f}x)") for c in data[part]]
+    head = ["", "cases", "ANTT better: mean", "best", "worst", "ideal: mean", "of the ideal", "makespan lost",
+            "preemptions", "cases that are noise"]
+    body += [head, ["---"] * len(head)]
+    body += [[s["name"], str(s["cases"]), f"{s['antt_gain_mean']:.1f}x", f"{s['antt_gain_best']:.1f}x",
+              f"{s['antt_gain_worst']:.1f}x", f"{s['ideal_gain_mean']:.1f}x", f"{100 * s['of_ideal_mean']:.1f} %",
+              f"{100 * s['makespan_lost_mean']:+.1f} %", str(s["preemptions"]), str(s["noisy"])]
+             for s in data[part + "_summary"]]
+    compare(title, ["programs", "ideal"] + names, body)
+
+predict = raw("predict")
+body = [[p["program"], str(p["sizes_learnt"]), str(len(p["sizes"])), f"{100 * p['error_mean']:.1f} %",
+         f"{100 * p['error_worst']:.1f} %"] for p in predict["predict"]]
+body.append(["all", "", "", f"{100 * predict['predict_error_mean']:.1f} %",
+             f"{100 * predict['predict_error_worst']:.1f} % (of a program's mean)"])
+compare("Predicted durations", ["program", "sizes learnt from", "held out", "mean", "worst"], body)
+
 extra = raw("extra")["extra"]
 compare("More SMs than needed", ["low, high (alone, us)"] + [str(s["extra_sms"]) for s in extra[0]["steps"]],
         [[f"{e['low']}, {e['high']} ({e['high_alone_us']:.0f})"] +
