@@ -14,9 +14,6 @@
  * - A call must not block, and must not take long: nobody is scheduled meanwhile. heddled ends
  *   itself when a call takes more than a second; programs then go on without it.
  * - Pointers in a view and a plan are valid until decide returns. Keep none.
- * - heddled comes as near to a plan as it can. A program that loads code keeps what it has until
- *   that is done. One that lost SMs several times before it had used them keeps them for a
- *   millisecond. A launch that heddled has lost track of runs natively, and is in no view.
  * - Each view is full: a policy may be replaced by another one while kernels run.
  * - Times are nanoseconds of one clock that never falls. HEDDLE_POLICY_UNKNOWN: not known yet.
  *
@@ -126,7 +123,10 @@ struct heddle_policy_view {
 	uint32_t n_kernels, n_tenants;
 };
 
-/* The policy's answer. All quotas and held are 0, and wake_ns is UNKNOWN beforehand. */
+/* The policy's answer. All quotas and held are 0, and wake_ns is UNKNOWN beforehand. heddled comes
+ * as near to it as it can: a program that loads code keeps what it has until that is done. One that
+ * lost SMs several times before it had used them keeps them for a millisecond. A launch that
+ * heddled has lost track of runs natively, and is in no view. */
 struct heddle_policy_plan {
 	uint32_t size, abi;
 	/* n_kernels rows of n_sms bytes: how many blocks of the kernel may stay on the SM. 0: none;
