@@ -8,15 +8,6 @@
  * says how many blocks of each kernel may stay on each SM. heddled tells programs what differs from
  * before. A kernel that loses an SM keeps its blocks there until they have finished.
  *
- * Rules:
- * - heddled calls from one thread at a time, for one device at a time. Each device has a state of
- *   its own. Between calls the policy runs nothing: no threads, no signal handlers.
- * - A call must not block, and must not take long: nobody is scheduled meanwhile. heddled ends
- *   itself when a call takes more than a second; programs then go on without it.
- * - Pointers in a view and a plan are valid until decide returns. Keep none.
- * - Each view is full: a policy may be replaced by another one while kernels run.
- * - Times are nanoseconds of one clock that never falls. HEDDLE_POLICY_UNKNOWN: not known yet.
- *
  * ABI: a heddled that has another HEDDLE_POLICY_ABI does not load the policy. Within a number,
  * structures grow at their end only. heddled sets `size` of what it passes, and the policy that of
  * struct heddle_policy; a policy reads no field beyond `size`, and walks arrays with
@@ -26,6 +17,18 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Rules:
+ * - heddled calls from one thread at a time, for one device at a time. Each device has a state of
+ *   its own. Between calls the policy runs nothing: no threads, no signal handlers.
+ * - A call must not block, and must not take long: nobody is scheduled meanwhile. heddled ends
+ *   itself when a call takes more than a second; programs then go on without it.
+ * - Pointers in a view and a plan are valid until decide returns. Keep none.
+ * - heddled comes as near to a plan as it can. A program that loads code keeps what it has until
+ *   that is done. One that lost SMs several times before it had used them keeps them for a
+ *   millisecond. A launch that heddled has lost track of runs natively, and is in no view.
+ * - Each view is full: a policy may be replaced by another one while kernels run.
+ * - Times are nanoseconds of one clock that never falls. HEDDLE_POLICY_UNKNOWN: not known yet. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -121,12 +124,13 @@ struct heddle_policy_view {
 	const void *kernels; /* launches by order of arrival, then what is no launch */
 	const void *tenants;
 	uint32_t n_kernels, n_tenants;
+	/* What a change from one kernel to another takes of the device's time, the mean of the last
+	 * few as seen: others' way out, the device's own change between programs, the kernel's way
+	 * back. 0: none was seen. */
+	uint64_t change_ns;
 };
 
-/* The policy's answer. All quotas and held are 0, and wake_ns is UNKNOWN beforehand. heddled comes
- * as near to it as it can: a program that loads code keeps what it has until that is done. One that
- * lost SMs several times before it had used them keeps them for a millisecond. A launch that
- * heddled has lost track of runs natively, and is in no view. */
+/* The policy's answer. All quotas and held are 0, and wake_ns is UNKNOWN beforehand. */
 struct heddle_policy_plan {
 	uint32_t size, abi;
 	/* n_kernels rows of n_sms bytes: how many blocks of the kernel may stay on the SM. 0: none;
