@@ -18,11 +18,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* As much of a table as has been there since this ABI number: later fields may be missing. */
+#define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
 
 struct policy_loaded {
 	struct sched_policy policy; /* what the engines have */
@@ -242,11 +246,11 @@ static int check_table(const struct policy_loaded *p, const struct heddle_policy
 			p->path, t->abi, HEDDLE_POLICY_ABI);
 		return -EINVAL;
 	}
-	if (t->size < sizeof(struct heddle_policy)) {
+	if (t->size < TABLE_BYTES) {
 		hd_log_at(HD_LOG_ERROR,
 			"policy: %s: its table has %u bytes, of at least %zu: set size to "
 			"sizeof(struct heddle_policy)",
-			p->path, t->size, sizeof(struct heddle_policy));
+			p->path, t->size, TABLE_BYTES);
 		return -EINVAL;
 	}
 	if (!t->name || !t->name[0] || !t->decide) {
@@ -269,7 +273,12 @@ static int load_table(struct policy_loaded *p)
 	p->dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	watchdog_leave();
 	if (!p->dl) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: it cannot be loaded: %s", p->path, dlerror());
+		const char *why = dlerror();
+		size_t n = strlen(file);
+
+		/* The file has a name that says more. */
+		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
+		hd_log_at(HD_LOG_ERROR, "policy: %s: it cannot be loaded: %s", p->path, why);
 		return -EINVAL;
 	}
 	table = (const struct heddle_policy *(*)(void))dlsym(p->dl, "heddle_policy");

@@ -114,6 +114,19 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   heddled: error: max_overhead: '0' is not a number (percent) in range
   $ heddled --config-root root --set max_overhead=101 2>&1 | head -n 1
   heddled: error: max_overhead: '101' is not a number (percent) in range
+  $ heddled --config-root root --policy ./none.so --check-config
+  heddled: error: policy: ./none.so: No such file or directory
+  [1]
+  $ touch open.so; chmod 666 open.so
+  $ heddled --config-root root --set policy=./open.so --check-config 2>&1 | sed "s|$PWD/||"
+  heddled: error: policy: open.so: other users can write to it: take that right from them (chmod go-w)
+  $ chmod 644 open.so; chmod 755 .
+  $ heddled --config-root root --policy ./open.so --check-config
+  the configuration is in order
+  $ heddled --config-root root --policy ./open.so --socket $PWD/sock 2>&1 | sed "s|$PWD/||"
+  heddled: error: policy: open.so: it cannot be loaded: file too short
+  $ heddled --config-root root --set policy_options=$(printf %01024d 0) --check-config 2>&1 | head -n 1
+  heddled: error: policy_options: too long
   $ heddled --config-root root --set gates=off --set gates=perhaps --check-config 2>&1 | head -n 1
   heddled: error: gates: 'perhaps' is not one of on|off
   $ heddled --set gates 2>&1 | head -n 1

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|resized|hangs
+# usage: policy.sh BUILD halves|moved|resized|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
+#   moved   two programs change places, from half of the SMs to the other half, every 20 ms: each block
+#           runs once, and mostly where its program is at the time
 #   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
 #           policy is given: so many are there
 #   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
@@ -59,6 +61,41 @@ halves() {
 	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
 		fail "halves: see above"
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
+}
+
+# cells NAME: SMs and times of 5 ms in which blocks of the program began there; and the times alone.
+cells() {
+	awk '{ print $3, int($4 / 5000000) }' "$dir/$1.where" | sort -u >"$dir/$1.cells"
+	awk '{ print int($4 / 5000000) }' "$dir/$1.where" | sort -u >"$dir/$1.times"
+}
+
+# common KIND: how many there are of both programs.
+common() {
+	comm -12 "$dir/one.$1" "$dir/two.$1" | wc -l
+}
+
+moved() {
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	start_daemon --policy "$dir/bad.so" --set policy_options=move --set min_managed_us=1
+	for name in one two; do
+		where_begins normal $name --threads 128 --blocks 6000 --loops 1500
+		pids="$pids $started"
+	done
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	cells one
+	cells two
+	one=$(wc -l <"$dir/one.cells")
+	two=$(wc -l <"$dir/two.cells")
+	both=$(common cells)
+	moves=$(grep -c '"event": "grow"' "$dir/events")
+	echo "$moves moves; blocks began in $one and $two cells, of both programs in $both"
+	[ "$moves" -ge 20 ] || fail "too few moves"
+	[ "$(common times)" -ge 50 ] || fail "they did not run at the same time"
+	if [ $((both * 3)) -ge "$one" ] || [ $((both * 3)) -ge "$two" ]; then
+		fail "they are not apart"
+	fi
 }
 
 # gives BLOCKS: from here on the policy gives each kernel so many blocks an SM.

@@ -57,6 +57,21 @@ static void give(const struct heddle_policy_view *in, struct heddle_policy_plan 
 		memset(heddle_policy_row(in, out, i), n, in->device->n_sms);
 }
 
+/* Each kernel has the other half of the SMs every 20 ms. */
+#define MOVE_NS 20000000u
+static void move(const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	uint32_t n = in->device->n_sms, half = n / 2;
+
+	for (uint32_t i = 0; i < in->n_kernels; i++) {
+		uint32_t upper = (uint32_t)(in->now_ns / MOVE_NS + i) & 1;
+
+		memset(heddle_policy_row(in, out, i) + (upper ? half : 0), HEDDLE_POLICY_UNBOUNDED,
+			upper ? n - half : half);
+	}
+	out->wake_ns = (in->now_ns / MOVE_NS + 1) * MOVE_NS;
+}
+
 static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
 	const struct bad *b = state;
@@ -67,6 +82,10 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	if (strcmp(b->does, "first") == 0) { /* and never asks again */
 		if (in->n_kernels)
 			memset(heddle_policy_row(in, out, 0), HEDDLE_POLICY_UNBOUNDED, b->n_sms);
+		return;
+	}
+	if (strcmp(b->does, "move") == 0) {
+		move(in, out);
 		return;
 	}
 	if (strcmp(b->does, "hold") == 0) {
