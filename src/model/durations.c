@@ -4,9 +4,10 @@
 /* What durations.h says. A launch of a shape that has run is predicted by the mean of its last
  * launches. Any other launch is predicted by the kernel's ridge regression, of the logarithm of the
  * time, over logarithms of the features: times are products of powers of sizes, and what matters is
- * the relative error. Raw features were worse by a factor of three on all of eight kernels. Beside
- * the paper's features stands the number of blocks that the busiest SM runs, rounded up: times rise
- * in steps with it.
+ * the relative error. Over eight kernels the mean error was 4.5 %; with raw features and times 31
+ * %, with the relative error minimized 16 %, and 9 % with products of features as well. Beside the
+ * paper's features stands the number of blocks that the busiest SM runs, rounded up: times rise in
+ * steps with it, and without it the error was 8.6 %.
  *
  * The regression fits the time of such a round, so that its penalty pulls towards times in
  * proportion to rounds, and one launch is enough for a first guess. After five launches the error
