@@ -4,12 +4,14 @@
 /* What durations.h says. A launch of a shape that has run is predicted by the mean of its last
  * launches. Any other launch is predicted by the kernel's ridge regression, of the logarithm of the
  * time, over logarithms of the features: times are products of powers of sizes, and what matters is
- * the relative error. Raw features were worse by a factor of three on all of eight kernels. Beside
- * the paper's features stands the number of blocks that the busiest SM runs, rounded up: times rise
- * in steps with it.
+ * the relative error. Over eight kernels the mean error was 4.5 %; with raw features and times 31
+ * %, with the relative error minimized 16 %, and 9 % with products of features as well. Beside the
+ * paper's features stands the number of blocks that the busiest SM runs, rounded up: times rise in
+ * steps with it, and without it the error was 8.6 %.
  *
- * The regression fits the time of a block, so that its penalty pulls towards times in proportion
- * to blocks, and one launch is enough for a first guess. */
+ * The regression fits the time of such a round, so that its penalty pulls towards times in
+ * proportion to rounds, and one launch is enough for a first guess. After five launches the error
+ * was 17 %, in place of 25 % with a penalty that pulls towards times in proportion to blocks. */
 #include "model/durations.h"
 
 #include <errno.h>
@@ -37,6 +39,8 @@ struct durations {
 	unsigned n, n_changed;
 	uint64_t clock; /* launches learnt */
 };
+
+#define ROUNDS 1 /* this feature: the blocks that the busiest SM runs */
 
 _Static_assert(RIDGE_FEATURES == 4 + SCHED_INPUTS, "features_of fills all of them");
 
@@ -200,7 +204,7 @@ static void features_of(const struct sched_shape *s, double ret[RIDGE_FEATURES])
 	uint64_t n_sms = MAX(s->n_sms, 1u), rounds = s->total / n_sms + (s->total % n_sms != 0);
 
 	ret[0] = log2((double)s->total);
-	ret[1] = log2((double)rounds);
+	ret[ROUNDS] = log2((double)rounds);
 	ret[2] = log2((double)MAX(s->threads, 1u));
 	ret[3] = log_of(s->shared_bytes);
 	for (unsigned i = 0; i < SCHED_INPUTS; i++)
@@ -214,7 +218,7 @@ static uint64_t predict_by_ridge(struct ridge *r, const struct sched_shape *s)
 	if (!r->n || !s->total)
 		return SCHED_UNKNOWN;
 	features_of(s, feature);
-	ns = exp2(ridge_predict(r, feature) + feature[0]);
+	ns = exp2(ridge_predict(r, feature) + feature[ROUNDS]);
 	return ns < 1 ? 1 : ns < (double)LONGEST_NS ? (uint64_t)ns : LONGEST_NS;
 }
 
@@ -304,7 +308,7 @@ static void duration_learn(void *state, const struct sched_shape *s, uint64_t ra
 	at->used = ++d->clock;
 	if (teaches(at)) {
 		features_of(s, feature);
-		ridge_learn(&e->k.ridge, feature, log2((double)ran_ns) - feature[0]);
+		ridge_learn(&e->k.ridge, feature, log2((double)ran_ns) - feature[ROUNDS]);
 	}
 	e->k.launches++;
 	entry_changes(d, e);

@@ -10,9 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Measured on eight kernels with 10 to 100 launches of other sizes each (tests/model/held_out.c):
- * a tenth or ten times of either is no better in the mean. A square's penalty is 256 times as
- * high as its feature's, so that few samples bend nothing. */
+/* By tests/model/held_out.c, of eight kernels. With a tenth or ten times this penalty the mean
+ * error is 4.1 % in place of 4.0 % after 100 launches of other sizes, and 6.2 or 5.6 % in place
+ * of 5.4 % after 20. A square's penalty is 256 times as high as its feature's, so that few samples
+ * bend little. */
 #define PENALTY      0.03
 #define SQUARE_SCALE (1.0 / 16)
 #define FREE         1e-6 /* the penalty of the constant */
