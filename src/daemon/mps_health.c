@@ -23,12 +23,19 @@
 
 #include "mps_ask.h"
 
-#define SILENT_MAX 3u /* questions without an answer that end MPS, */
-#define SILENT_MAX_TENANTS \
-	9u /* and while tenants are there: a pause of theirs may be no standstill */
-#define RESTARTS_MAX  3u
-#define END_WAIT_MS   500
-#define PROCESSES_MAX 64u
+/* Questions without an answer that end MPS; and where a pause may be no standstill: while tenants
+ * are there, or a server says that it starts. */
+#define SILENT_MAX      3u
+#define SILENT_MAX_MILD 9u
+#define RESTARTS_MAX    3u
+#define END_WAIT_MS     500
+#define PROCESSES_MAX   64u
+
+enum mps_answer {
+	ANSWER_NONE,
+	ANSWER_WELL,
+	ANSWER_STARTING
+}; /* a byte, from the child that asks */
 
 /* ---- asking ---- */
 
@@ -47,6 +54,7 @@ static void keep_only(int fd)
 _Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned bound_ms, int fd)
 {
 	struct itimerval t = {.it_value = {bound_ms / 1000, (bound_ms % 1000) * 1000}};
+	char answer = ANSWER_NONE;
 	unsigned n;
 	int r;
 
@@ -57,8 +65,10 @@ _Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned 
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
 	/* That a control daemon starts no server is no standstill: it does for a program. */
 	if (r == 0 || (starts && r == -ENOENT))
-		r = write(3, "", 1) == 1;
-	_exit(0);
+		answer = ANSWER_WELL;
+	else if (r == -EBUSY)
+		answer = ANSWER_STARTING;
+	_exit(write(3, &answer, 1) != 1);
 }
 
 /* starts: has a server started, too, which may take longer. */
@@ -207,29 +217,33 @@ static bool gets_on(struct server *s)
 	return s->mps_progress != before;
 }
 
-static void heard(struct server *s, bool answered)
+static void heard(struct server *s, enum mps_answer answer)
 {
 	uint64_t answer_ns = s->config->mps_answer_ns;
+	bool mild = answer == ANSWER_STARTING || s->hd->n_tenants;
 
 	loop_unwatch(s, &s->mps_answer);
-	s->hd->mps_silent = !answered;
-	if (answered || gets_on(s)) {
+	s->hd->mps_silent = answer != ANSWER_WELL;
+	if (answer == ANSWER_WELL || gets_on(s)) {
 		s->mps_silent = 0;
 		s->mps_ask_ns = loop_now(s) + answer_ns * 5 / 3;
 		return;
 	}
 	s->mps_silent++;
 	s->mps_ask_ns = loop_now(s) + answer_ns / 3;
-	if (s->mps_silent >= (s->hd->n_tenants ? SILENT_MAX_TENANTS : SILENT_MAX))
+	if (s->mps_silent >= (mild ? SILENT_MAX_MILD : SILENT_MAX))
 		give_up(s);
 }
 
 void mps_answered(struct server *s)
 {
-	char byte;
+	char answer = ANSWER_NONE;
 
-	if (s->mps_answer.fd >= 0)
-		heard(s, read(s->mps_answer.fd, &byte, 1) == 1);
+	if (s->mps_answer.fd < 0)
+		return;
+	if (read(s->mps_answer.fd, &answer, 1) < 1)
+		answer = ANSWER_NONE;
+	heard(s, (enum mps_answer)answer);
 }
 
 uint64_t mps_health(struct server *s)
@@ -239,7 +253,7 @@ uint64_t mps_health(struct server *s)
 	if (loop_now(s) < s->mps_ask_ns)
 		return s->mps_ask_ns;
 	if (s->mps_answer.fd >= 0)
-		heard(s, false);
+		heard(s, ANSWER_NONE);
 	else if (!s->mps_ask_ns || (!s->hd->mps_silent && gets_on(s)))
 		s->mps_ask_ns = loop_now(s) + s->config->mps_answer_ns * 5 / 3;
 	else

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -521,6 +522,7 @@ static pid_t other_server(const struct fixture *f)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent/mps-pipe", 1);
 		execlp("nvidia-cuda-mps-server", "nvidia-cuda-mps-server", NULL);
 		_exit(127);
