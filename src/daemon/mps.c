@@ -311,7 +311,8 @@ void mps_look(struct server *s)
 	uint32_t killed = s->hd->killed - s->mps_killed;
 	struct mps_place p;
 
-	if (s->mps <= 0 || killed < KILLED_SOME || loop_now(s) < s->mps_look_ns)
+	if (s->mps <= 0 || killed < KILLED_SOME || loop_now(s) < s->mps_look_ns ||
+		s->hd->mps_silent) /* mps_health replaces that one */
 		return;
 	if (s->hd->n_tenants && killed >= KILLED_MANY && !s->mps_said) {
 		hd_log("%u programs were killed under MPS, which takes nobody new after some 60: "

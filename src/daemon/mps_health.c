@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Whether MPS still answers. A server that deadlocks keeps every program in its first call of the
- * driver, for ever, and none of them is a tenant yet. So heddled asks the control daemon and its
- * servers every few seconds while no tenant gets on, by a child of its own, as an answer may take
- * seconds. Several questions in a row without an answer end MPS, by force, and start it again;
- * after some restarts MPS stays off. Tenants that get on are never touched. */
+/* Checks that MPS still answers. A server that deadlocks blocks every program in its first call of
+ * the driver, for ever, before the program is a tenant. So heddled asks the control daemon and its
+ * servers every few seconds while no tenant makes progress. A child asks, because an answer may
+ * take seconds. After several questions in a row without an answer, heddled kills MPS and starts it
+ * again; after some restarts MPS stays off. Tenants that make progress are never touched. */
 #include "server.h"
 
 #include <dirent.h>
@@ -23,16 +23,21 @@
 
 #include "mps_ask.h"
 
-#define SILENT_MAX 3u /* questions without an answer that end MPS, */
-#define SILENT_MAX_TENANTS \
-	9u /* and while tenants are there: a pause of theirs may be no standstill */
-#define RESTARTS_MAX  3u
-#define END_WAIT_MS   500
-#define PROCESSES_MAX 64u
+/* So many questions in a row without an answer end MPS. The limit is the higher one while tenants
+ * are connected, which may only be pausing, and while a server says that it is starting. */
+#define SILENT_MAX      3u
+#define SILENT_MAX_HIGH 9u
+#define RESTARTS_MAX    3u
+#define END_WAIT_MS     500
+#define PROCESSES_MAX   64u
+
+/* The byte that the asking child writes; none if it got no answer in time. */
+enum mps_answer { ANSWER_NONE, ANSWER_OK, ANSWER_STARTING };
 
 /* ---- asking ---- */
 
-/* In the child: nothing of heddled's stays open in it but the answer's pipe, as descriptor 3. */
+/* In the child: closes all of heddled's descriptors but the pipe for the answer, which becomes 3.
+ */
 static void keep_only(int fd)
 {
 	dup3(fd, 3, O_CLOEXEC);
@@ -47,6 +52,7 @@ static void keep_only(int fd)
 _Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned bound_ms, int fd)
 {
 	struct itimerval t = {.it_value = {bound_ms / 1000, (bound_ms % 1000) * 1000}};
+	char answer = ANSWER_NONE;
 	unsigned n;
 	int r;
 
@@ -55,13 +61,15 @@ _Noreturn static void be_asker(const struct mps_place *p, bool starts, unsigned 
 	loop_restore_signals();
 	setitimer(ITIMER_REAL, &t, NULL); /* its signal ends this process, without an answer */
 	r = starts ? mps_start_server(p, bound_ms) : mps_answers(p, &n);
-	/* That a control daemon starts no server is no standstill: it does for a program. */
+	/* A control daemon that starts no server now still starts one for a program. */
 	if (r == 0 || (starts && r == -ENOENT))
-		r = write(3, "", 1) == 1;
-	_exit(0);
+		answer = ANSWER_OK;
+	else if (r == -EBUSY)
+		answer = ANSWER_STARTING;
+	_exit(write(3, &answer, 1) != 1);
 }
 
-/* starts: has a server started, too, which may take longer. */
+/* starts: the child also has a server started, which may take longer. */
 static void ask(struct server *s, bool starts)
 {
 	uint64_t now = loop_now(s);
@@ -82,7 +90,7 @@ static void ask(struct server *s, bool starts)
 		close(fd[0]);
 	else if (loop_watch(s, &s->mps_answer, WATCH_MPS_ANSWER, fd[0], EPOLLIN) < 0)
 		loop_unwatch(s, &s->mps_answer);
-	else /* the child ends by itself; if it is stopped, this does */
+	else /* the child ends by itself; this is for one that was stopped */
 		s->mps_ask_ns = now + bound_ms * 2000000ull;
 }
 
@@ -108,7 +116,7 @@ static bool uses_folder(const struct mps_place *p, int pid)
 	return uses;
 }
 
-/* Of our folder: the control daemon, its children, and what was told to use the folder. */
+/* The control daemon, its children, and MPS programs that use our pipe folder. */
 static bool is_ours(const struct server *s, const struct mps_place *p, int pid)
 {
 	char path[48];
@@ -137,7 +145,7 @@ static unsigned find_processes(const struct server *s, const struct mps_place *p
 		int pid = atoi(e->d_name);
 		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 
-		/* Looked at while the descriptor keeps it from being another one. */
+		/* Checked after opening, so that the descriptor is of the process checked. */
 		if (fd >= 0 && is_ours(s, p, pid))
 			ret_fds[n++] = fd;
 		else if (fd >= 0)
@@ -190,6 +198,8 @@ static void give_up(struct server *s)
 	end_all(s, &p);
 	why = mps_start_control(s, &p);
 	if (!why) {
+		s->mps_killed = s->hd->killed; /* the new server keeps nothing of those */
+		s->mps_said = false;
 		ask(s, true);
 		return;
 	}
@@ -199,7 +209,7 @@ static void give_up(struct server *s)
 
 /* ---- judging ---- */
 
-static bool gets_on(struct server *s)
+static bool makes_progress(struct server *s)
 {
 	uint64_t before = s->mps_progress;
 
@@ -207,29 +217,33 @@ static bool gets_on(struct server *s)
 	return s->mps_progress != before;
 }
 
-static void heard(struct server *s, bool answered)
+static void heard(struct server *s, enum mps_answer answer)
 {
 	uint64_t answer_ns = s->config->mps_answer_ns;
+	bool high = answer == ANSWER_STARTING || s->hd->n_tenants;
 
 	loop_unwatch(s, &s->mps_answer);
-	s->hd->mps_silent = !answered;
-	if (answered || gets_on(s)) {
+	s->hd->mps_silent = answer != ANSWER_OK;
+	if (answer == ANSWER_OK || makes_progress(s)) {
 		s->mps_silent = 0;
 		s->mps_ask_ns = loop_now(s) + answer_ns * 5 / 3;
 		return;
 	}
 	s->mps_silent++;
 	s->mps_ask_ns = loop_now(s) + answer_ns / 3;
-	if (s->mps_silent >= (s->hd->n_tenants ? SILENT_MAX_TENANTS : SILENT_MAX))
+	if (s->mps_silent >= (high ? SILENT_MAX_HIGH : SILENT_MAX))
 		give_up(s);
 }
 
 void mps_answered(struct server *s)
 {
-	char byte;
+	char answer = ANSWER_NONE;
 
-	if (s->mps_answer.fd >= 0)
-		heard(s, read(s->mps_answer.fd, &byte, 1) == 1);
+	if (s->mps_answer.fd < 0)
+		return;
+	if (read(s->mps_answer.fd, &answer, 1) < 1)
+		answer = ANSWER_NONE;
+	heard(s, (enum mps_answer)answer);
 }
 
 uint64_t mps_health(struct server *s)
@@ -239,8 +253,8 @@ uint64_t mps_health(struct server *s)
 	if (loop_now(s) < s->mps_ask_ns)
 		return s->mps_ask_ns;
 	if (s->mps_answer.fd >= 0)
-		heard(s, false);
-	else if (!s->mps_ask_ns || (!s->hd->mps_silent && gets_on(s)))
+		heard(s, ANSWER_NONE);
+	else if (!s->mps_ask_ns || (!s->hd->mps_silent && makes_progress(s)))
 		s->mps_ask_ns = loop_now(s) + s->config->mps_answer_ns * 5 / 3;
 	else
 		ask(s, false);

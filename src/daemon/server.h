@@ -75,8 +75,7 @@ struct server {
 	uint32_t mps_killed;  /* hd.killed as it was started, */
 	uint64_t mps_look_ns; /* and when to look at the next one at the earliest */
 	bool mps_said;
-	/* What mps_health.c knows: the question on its way (fd -1: none), */
-	struct watch mps_answer;
+	struct watch mps_answer; /* mps_health.c: of the question on its way; fd -1: none */
 	uint64_t mps_ask_ns;   /* when to ask next, or to give up waiting for its answer; 0: not yet
 				  set */
 	uint64_t mps_progress; /* hd_progress at the last look */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@
 /* started: the process ids of all; ended: what ended them; clients: what it answers; said: the
  * questions. The server is a process of its own: server has its id, ready is there when it is up.
  * What a test makes: deaf: all fails; alone: no server starts; slow: one takes a second; hangs,
- * deadlock: no answer at all, or none of a server, until it is started again; stuck: for ever. */
+ * deadlock: no answer at all, or none of a server, until it is started again; unready: it says
+ * that it starts, until then; stuck: for ever. */
 static const char control[] =
 	"#!/bin/sh\n"
 	"p=$CUDA_MPS_PIPE_DIRECTORY\n"
@@ -27,7 +29,7 @@ static const char control[] =
 	"if [ \"$1\" = -f ]; then\n"
 	"	[ ! -e \"$d/server\" ] || kill -9 \"$(cat \"$d/server\")\"\n"
 	"	rm -f \"$d/server\" \"$d/ready\"\n"
-	"	[ -e \"$d/stuck\" ] || rm -f \"$d/hangs\" \"$d/deadlock\"\n"
+	"	[ -e \"$d/stuck\" ] || rm -f \"$d/hangs\" \"$d/deadlock\" \"$d/unready\"\n"
 	"	mkfifo \"$p/new\"; echo $$ >>\"$d/started\"; mv \"$p/new\" \"$p/control\"\n"
 	"	read -r word <\"$p/control\"; rm \"$p/control\"; echo \"$word\" >>\"$d/ended\"\n"
 	"	[ ! -e \"$d/server\" ] || kill -9 \"$(cat \"$d/server\")\"\n"
@@ -42,8 +44,8 @@ static const char control[] =
 	"get_server_list) [ ! -e \"$d/server\" ] || cat \"$d/server\" ;;\n"
 	"start_server*) [ ! -e \"$d/alone\" ] || exit 1\n"
 	"	nvidia-cuda-mps-server >/dev/null 2>&1 & echo $! >\"$d/server\" ;;\n"
-	"get_server_status*) if [ -e \"$d/ready\" ]; then echo ACTIVE; else echo INITIALIZING; fi "
-	";;\n"
+	"get_server_status*) [ -e \"$d/ready\" ] && [ ! -e \"$d/unready\" ] && echo ACTIVE ||\n"
+	"	echo INITIALIZING ;;\n"
 	"get_client_list*) [ ! -e \"$d/deadlock\" ] || exec sleep 100\n"
 	"	[ ! -e \"$d/clients\" ] || cat \"$d/clients\" ;;\n"
 	"quit) echo quit >\"$p/control\" ;;\n"
@@ -521,6 +523,7 @@ static pid_t other_server(const struct fixture *f)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setenv("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent/mps-pipe", 1);
 		execlp("nvidia-cuda-mps-server", "nvidia-cuda-mps-server", NULL);
 		_exit(127);
@@ -529,22 +532,27 @@ static pid_t other_server(const struct fixture *f)
 	return pid;
 }
 
-/* The control daemon, or its server alone, stops to answer: both are replaced, and nothing else. */
+/* The control daemon, or its server alone, stops to answer, or starts for ever: both are replaced,
+ * and nothing else. */
 static void stops(void **state)
 {
-	static const char *const how[] = {"hangs", "deadlock"};
+	static const char *const how[] = {"hangs", "deadlock", "unready"};
 
 	for (unsigned i = 0; i < ARRAY_LEN(how); i++) {
 		struct fixture f = begin();
 		struct daemon d = logging(&f, quick);
 		int old_control = 0, old_server = 0, now = 0;
 		pid_t other = other_server(&f);
+		unsigned asked;
 
 		assert_string_equal(mps_of(&d), "on");
 		assert_int_equal(lines(&f, "started", &old_control), 1);
 		assert_int_equal(lines(&f, "server", &old_server), 1);
+		asked = times_said(&f, "said", "get_server_list");
 		put(f.dir, how[i], "");
 		await_lines(&f, "started", 2);
+		if (i == 2) /* it may come yet: more questions than of one that says nothing */
+			assert_true(times_said(&f, "said", "get_server_list") >= asked + 9);
 		assert_true(is_gone(old_control));
 		assert_true(is_gone(old_server));
 		assert_true(await_mps(&d, "on"));
