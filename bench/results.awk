@@ -165,6 +165,24 @@ function equals(list, heading,   i, k, p, n, names) {
 	say_wrong()
 }
 
+function slicing(   i, p) {
+	title("Preemptible kernels beside sliced ones (FLEP, section 6.5)")
+	print "Kernels alone: what the preemptible form costs, and launches in slices as long as heddle takes to get the device"
+	print "from the same kernel. ~: noise, rounds differ by more than 10 %.\n"
+	columns(" program | way out us | slices | plain us | preemptible | sliced ")
+	for (i = 0; has("slicing." i ".program"); i++) {
+		p = "slicing." i "."
+		print "| " v[p "program"] " | " us1(p "way_out_us") " | " v[p "slices"] " | " us1(p "plain_us") " | " \
+			(v[p "spread"] > 0.1 ? "~" : "") more(v[p "preemptible_us"] / v[p "plain_us"]) " | " \
+			more(v[p "sliced_us"] / v[p "plain_us"]) " |"
+	}
+	for (i = 0; i < 2 && has("slicing_summary." i ".name"); i++)
+		line = line " " percent("slicing_summary." i ".overhead_geomean") " |"
+	print "| geometric mean | | | |" line
+}
+
+function more(of) { return sprintf("%+.1f %%", 100 * (of - 1)) }
+
 function predict(   i, n, p) {
 	title("Predicted durations (FLEP, section 6.2)")
 	print "By how much heddled's prediction was off from what the first launch took, of sizes that had never run.\n"
@@ -307,6 +325,8 @@ END {
 		equals("equal", "Pairs of one priority (FLEP, section 6.3.1, figures 10 and 11)")
 	else if (part == "triplets")
 		equals("triplets", "Three programs of one priority (FLEP, section 6.3.2)")
+	else if (part == "slicing")
+		slicing()
 	else if (part == "predict")
 		predict()
 	else if (part == "merge")

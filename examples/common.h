@@ -77,7 +77,7 @@ struct ex_options {
 		*reference, *until;
 	double scale, delay_us, for_ms;
 	uint64_t seed, start_at_ns;
-	unsigned repeat, parties, device;
+	unsigned repeat, parties, device, slices;
 	bool json, library, calibrate, list_sizes, commands;
 };
 

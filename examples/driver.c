@@ -18,7 +18,7 @@ static struct {
 	CUstream stream;
 	CUevent start, end;
 	CUdeviceptr memory[EX_BUFFERS];
-	unsigned buffers;
+	unsigned buffers, slices; /* slices 0: a launch is one */
 	char name[128];
 } d;
 
@@ -77,6 +77,7 @@ static int load(const char *path, const char *kernel, bool as_library)
 
 int exd_open(const struct ex_options *o, const char *ptx, const char *kernel)
 {
+	d.slices = o->slices;
 	TRY(cuInit(0));
 	TRY(cuDeviceGet(&d.device, (int)o->device));
 	TRY(cuDeviceGetName(d.name, sizeof(d.name), d.device));
@@ -133,17 +134,37 @@ static int clear(unsigned k, size_t bytes)
 	return 0;
 }
 
+/* In slices: slice, the last parameter, says which block a launch begins with, of what grid. */
+static int launch_slices(const struct ex_work *w, void **param, uint32_t slice[4])
+{
+	uint64_t total = (uint64_t)w->grid[0] * w->grid[1] * w->grid[2];
+	uint64_t each = (total + d.slices - 1) / d.slices;
+
+	for (uint64_t first = 0; first < total; first += each) {
+		uint64_t left = total - first;
+
+		slice[0] = (uint32_t)first;
+		TRY(cuLaunchKernel(d.function, (unsigned)(left < each ? left : each), 1, 1,
+			w->block, 1, 1, 0, d.stream, param, NULL));
+	}
+	return 0;
+}
+
 int exd_launch(const struct ex_work *w)
 {
-	uint32_t word[EX_ARGS];
-	void *param[EX_ARGS];
+	uint32_t word[EX_ARGS], slice[4] = {0, w->grid[0], w->grid[1], w->grid[2]};
+	void *param[EX_ARGS + 1];
+	param[w->args] = slice;
 	for (unsigned k = 0; k < w->args; k++) {
 		word[k] = w->arg[k].word;
 		param[k] = w->arg[k].is_buffer ? (void *)&d.memory[w->arg[k].buffer] : &word[k];
 	}
 	TRY(cuEventRecord(d.start, d.stream));
-	TRY(cuLaunchKernel(d.function, w->grid[0], w->grid[1], w->grid[2], w->block, 1, 1, 0,
-		d.stream, param, NULL));
+	if (d.slices && launch_slices(w, param, slice))
+		return -1;
+	if (!d.slices)
+		TRY(cuLaunchKernel(d.function, w->grid[0], w->grid[1], w->grid[2], w->block, 1, 1,
+			0, d.stream, param, NULL));
 	TRY(cuEventRecord(d.end, d.stream));
 	return 0;
 }

@@ -34,6 +34,7 @@ static const char usage[] =
 	"  --role low|high      low launches first and tells when its kernel runs;\n"
 	"                       high launches --delay-us after that\n"
 	"  --delay-us D         (0)\n"
+	"  --slices N           each launch as N, of a kernel of heddle ptx slice (--ptx)\n"
 	"  --commands           launches as each line of standard input says, until its end:\n"
 	"                       run ROUNDS, or run ROUNDS ROLE DELAY-US PARTIES FILE (a barrier);\n"
 	"                       a line says when it is ready, and when one is done (with --json)\n"
@@ -59,6 +60,7 @@ enum {
 	OPT_PARTIES,
 	OPT_ROLE,
 	OPT_DELAY,
+	OPT_SLICES,
 	OPT_COMMANDS,
 	OPT_CALIBRATE
 };
@@ -83,6 +85,7 @@ static const struct option options[] = {
 	{"parties", required_argument, NULL, OPT_PARTIES},
 	{"role", required_argument, NULL, OPT_ROLE},
 	{"delay-us", required_argument, NULL, OPT_DELAY},
+	{"slices", required_argument, NULL, OPT_SLICES},
 	{"commands", no_argument, NULL, OPT_COMMANDS},
 	{"calibrate", no_argument, NULL, OPT_CALIBRATE},
 	{"help", no_argument, NULL, 'h'},
@@ -177,6 +180,8 @@ static bool take_option(int opt, const char *v, struct ex_options *o)
 		return parse_choice(v, "low|high", &o->role);
 	case OPT_DELAY:
 		return parse_real(v, &o->delay_us);
+	case OPT_SLICES:
+		return parse_unsigned(v, &o->slices) && o->slices > 0;
 	case OPT_COMMANDS:
 		return o->commands = true;
 	case OPT_CALIBRATE:
@@ -210,7 +215,8 @@ int ex_parse(int argc, char **argv, struct ex_options *ret_options)
 	}
 	if (optind < argc ||
 		(o.barrier && (o.for_ms > 0.0 || o.until)) || /* parties must agree on the rounds */
-		(o.commands && (o.barrier || o.for_ms > 0.0 || o.until || !o.json))) {
+		(o.commands && (o.barrier || o.for_ms > 0.0 || o.until || !o.json)) ||
+		(o.slices && !o.ptx)) {
 		fprintf(stderr, usage, argv[0]);
 		return 3;
 	}

@@ -48,8 +48,9 @@ static int transform(struct cli *c, struct output *o, struct cli_ptx *f, const c
 		const struct pass_verdict *v = &form.verdict;
 
 		if (cli_has(c, "kernel"))
-			return cli_error(c, NULL, "%s: kernel '%s' cannot be preempted: %s",
-				f->name, name, v->reason ? v->reason : "no reason known");
+			return cli_error(c, NULL, "%s: kernel '%s' cannot be %s: %s", f->name, name,
+				strcmp(ptx_form_row(c)->name, "slice") ? "preempted" : "sliced",
+				v->reason ? v->reason : "no reason known");
 		diag_add(&f->diags, DIAG_WARNING, v->line, v->col, 1,
 			"kernel '%s' is left as it was: %s", name,
 			v->reason ? v->reason : "no reason known");
@@ -153,8 +154,10 @@ static const struct cli_option of_grids[] = {
 };
 
 static const char in_place_details[] =
-	"Kernels keep their names and parameters; one parameter is appended, hd_args, whose "
-	"layout is struct ctl_args of src/ctl/control.h. What cannot be transformed is "
+	"Kernels keep their names and parameters; one parameter is appended: of preempt hd_args, "
+	"whose layout is struct ctl_args of src/ctl/control.h; of slice hd_slice, four 32-bit "
+	"words: the number of a launch's first block in the whole grid, and the grid's x, y and z "
+	"(launches have blocks in x alone). What cannot be transformed is "
 	"left as it was, with a warning. A program, library or fatbin with PTX will do, "
 	"too: each is written, behind a comment that names it.";
 static const char of_shapes_details[] =

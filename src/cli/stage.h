@@ -36,7 +36,9 @@ struct stage {
 /* A program of the examples. */
 struct stage_program {
 	const char *name, *size;
-	double scale; /* 0: 1 */
+	double scale;    /* 0: 1 */
+	const char *ptx; /* instead of its own kernel, of heddle ptx slice */
+	unsigned slices; /* of that a launch is made of; 0: as it is */
 };
 
 struct stage_round {

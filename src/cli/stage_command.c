@@ -64,6 +64,10 @@ int stage_command_begin(struct stage *s, const struct stage_run *run, const stru
 		k, "--scale", stage_command_say(k, "%.6g", p->scale > 0 ? p->scale : 1.0));
 	stage_command_add(k, "--check", run->check ? run->check : "each");
 	k->argv[k->n_argv++] = "--json";
+	if (p->slices) {
+		stage_command_add(k, "--ptx", p->ptx);
+		stage_command_add(k, "--slices", stage_command_say(k, "%u", p->slices));
+	}
 	if (run->reference)
 		stage_command_add(k, "--reference", run->reference);
 	return CLI_OK;

@@ -67,6 +67,15 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	struct diag_list *diags, struct pass_verdict *ret_verdict,
 	struct pass_kernel_info *ret_info);
 
+/* Rewrites entry `name` of m into its sliced form, in place, under the same name, with a parameter
+ * of four 32-bit words appended: the number of the launch's first block in the whole grid, and the
+ * grid's x, y and z. Launches have blocks in x alone. Returns 0; -ENOTSUP with ret_verdict->reason;
+ * -EINVAL with diags (a bug); -ENOENT; -ENOMEM. */
+#define PASS_SLICE_PARAM "hd_slice"
+#define PASS_SLICE_BYTES 16u
+int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
+	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info);
+
 /* A module with the entry CTL_CLOSER, which a host launches behind each guard grid (control.h). */
 const char *pass_closer_ptx(void);
 

@@ -55,6 +55,15 @@ static int run_weave(const struct pass_request *rq, struct diag_list *diags, str
 		&ret->verdict, &ret->which, record);
 }
 
+static int run_slice(const struct pass_request *rq, struct diag_list *diags, struct pass_form *ret,
+	struct pass_record *record)
+{
+	(void)record;
+	ret->m = rq->in;
+	ret->entry = rq->kernels[0].name;
+	return pass_slice(rq->in, ret->entry, diags, &ret->verdict, &ret->info);
+}
+
 static int run_virtual(const struct pass_request *rq, struct diag_list *diags,
 	struct pass_form *ret, struct pass_record *record)
 {

@@ -148,6 +148,7 @@ END
 	check 0 "ptx print" "$dir/k.ptx"
 	check 1 "ptx print" "$dir/bad.ptx"
 	check 0 "ptx preempt" "$dir/k.ptx"
+	check 0 "ptx slice" "$dir/k.ptx"
 	for pass in merge fuse-vertical fuse-horizontal weave; do
 		check 0 "ptx $pass" -- "$dir/k.ptx" put --block 32 + "$dir/k.ptx" put --block 64
 	done
@@ -282,6 +283,22 @@ assert max(a["speedup_mean"] for a in d["summary"] if a["name"] == "heddle") > 1
 END
 }
 
+# Overheads are of the times that are printed.
+sliced() {
+	python3 - "$dir/json" <<'END'
+import json, math, sys
+
+d = json.load(open(sys.argv[1]))
+assert [s["program"] for s in d["slicing"]] == ["cfd", "nn"], d["slicing"]
+for s in d["slicing"]:
+    assert s["slices"] == int(max(s["plain_us"] / max(s["way_out_us"], 2), 1)) and s["slices"] > 1, s
+for t, key in zip(d["slicing_summary"], ("preemptible_us", "sliced_us")):
+    ratios = [s[key] / s["plain_us"] for s in d["slicing"]]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) - 1
+    assert abs(t["overhead_geomean"] - mean) < 1e-9 and abs(t["overhead_worst"] + 1 - max(ratios)) < 1e-9, t
+END
+}
+
 # Each program of the quick ones: what is printed of sizes that were held out.
 predicted() {
 	python3 - "$dir/json" <<'END'
@@ -345,6 +362,7 @@ bench() {
 	grep -q '"failures": 0' "$dir/json" || fail "failures"
 	shares
 	predicted
+	sliced
 	resumes
 }
 

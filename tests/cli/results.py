@@ -92,6 +92,15 @@ body.append(["all", "", "", f"{100 * predict['predict_error_mean']:.1f} %",
              f"{100 * predict['predict_error_worst']:.1f} % (of a program's mean)"])
 compare("Predicted durations", ["program", "sizes learnt from", "held out", "mean", "worst"], body)
 
+slicing = raw("slicing")
+body = [[s["program"], f"{s['way_out_us']:.1f}", str(s["slices"]), f"{s['plain_us']:.1f}",
+         tilde(s["spread"] > 0.1) + f"{100 * (s['preemptible_us'] / s['plain_us'] - 1):+.1f} %",
+         f"{100 * (s['sliced_us'] / s['plain_us'] - 1):+.1f} %"] for s in slicing["slicing"]]
+body.append(["geometric mean", "", "", ""] +
+            [f"{100 * t['overhead_geomean']:+.1f} %" for t in slicing["slicing_summary"]])
+compare("Preemptible kernels beside sliced ones", ["program", "way out us", "slices", "plain us", "preemptible",
+                                                   "sliced"], body)
+
 extra = raw("extra")["extra"]
 compare("More SMs than needed", ["low, high (alone, us)"] + [str(s["extra_sms"]) for s in extra[0]["steps"]],
         [[f"{e['low']}, {e['high']} ({e['high_alone_us']:.0f})"] +

@@ -97,6 +97,7 @@ def commands():
         "profile": [["profile"]], "sim": [["sim", f"{FOLDER}/k.ptx"]],
         "ptx check": [["ptx", "check", "k.ptx"]], "ptx print": [["ptx", "print", "k.ptx"]],
         "ptx preempt": [["ptx", "preempt", "k.ptx"]],
+        "ptx slice": [["ptx", "slice", "k.ptx"]],
         "ptx merge": [["ptx", "merge", "--"] + put + ["+"] + put],
         "ptx fuse-vertical": [["ptx", "fuse-vertical", "--"] + put + ["+"] + put],
         "ptx fuse-horizontal": [["ptx", "fuse-horizontal", "--"] + put + ["+"] + put],

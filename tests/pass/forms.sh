@@ -31,6 +31,7 @@ ptx=$folder/kernels.ptx
 for kernel in add turn half; do
 	"$heddle" ptx print -k $kernel "$ptx" >/dev/null
 	form "preempt-$kernel" "$heddle" ptx preempt -k $kernel "$ptx"
+	form "slice-$kernel" "$heddle" ptx slice -k $kernel "$ptx"
 done
 add="$ptx add --block 64"
 turn="$ptx turn --block 40"

@@ -51,6 +51,10 @@ int bench_extra(struct bench *b);
 unsigned bench_shares_steps(const struct bench *b);
 int bench_shares(struct bench *b);
 
+/* ---- bench_slicing.c ---- */
+unsigned bench_slicing_steps(const struct bench *b);
+int bench_slicing(struct bench *b);
+
 /* ---- bench_predict.c ---- */
 unsigned bench_predict_steps(const struct bench *b);
 int bench_predict(struct bench *b);

@@ -15,11 +15,11 @@
 #include "cli/ask.h"
 #include "cli/progress.h"
 
-#define LEARN     10 /* sizes, and launches of each: a hundred */
-#define HELD_OUT  9
-#define QUICK     3 /* sizes of either kind, and launches; and programs */
-#define LEAST     0.4 /* of the small input's work; */
-#define GREATEST  2.0
+#define LEARN    10 /* sizes, and launches of each: a hundred */
+#define HELD_OUT 9
+#define QUICK    3   /* sizes of either kind, and launches; and programs */
+#define LEAST    0.4 /* of the small input's work; */
+#define GREATEST 2.0
 
 struct predict {
 	struct bench *b;

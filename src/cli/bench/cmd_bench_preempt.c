@@ -4,7 +4,8 @@
 /* heddle bench preempt: FLEP's tables on this device: co-runs of pairs and triplets
  * (bench_corun.c), the cost of the preemptible form alone (section 6.5, figure 17), and what is in
  * bench_spatial.c (section 6.4, figures 15 and 16), bench_shares.c (section 6.3.3, figures 13 and
- * 14) and bench_predict.c (section 6.2, figure 7). Every arrangement runs in the same call, every result is compared with the host's. */
+ * 14) and bench_predict.c (section 6.2, figure 7). Every arrangement runs in the same call, every
+ * result is compared with the host's. */
 #include "cli/bench/bench.h"
 #include "cli/bench/figures.h"
 #include "cli/progress.h"
@@ -19,7 +20,7 @@ static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
 	{0, "part", "LIST",
 		"which tables (all): pairs, delay, equal, triplets, overhead, spatial, extra, "
-		"shares, predict, with commas"},
+		"shares, predict, slicing, with commas"},
 	{0, "rounds", "N",
 		"launches of each program in each arrangement; shares: windows of time (10)"},
 	{0, "budget-s", "N",
@@ -139,8 +140,8 @@ out:
 	return r;
 }
 
-static const char *const parts[] = {
-	"pairs", "delay", "equal", "triplets", "overhead", "spatial", "extra", "shares", "predict"};
+static const char *const parts[] = {"pairs", "delay", "equal", "triplets", "overhead", "spatial",
+	"extra", "shares", "predict", "slicing"};
 
 /* Is part in the list that was given? */
 static bool wants(const struct bench *b, const char *part)
@@ -169,7 +170,7 @@ static int check_parts(struct bench *b)
 		if (i == ARRAY_LEN(parts))
 			return cli_usage(b->c,
 				"--part is all, or a list of pairs, delay, equal, triplets, "
-				"overhead, spatial, extra, shares, predict, not '%.*s'",
+				"overhead, spatial, extra, shares, predict, slicing, not '%.*s'",
 				(int)len, at);
 		at = at[len] ? at + len + 1 : NULL;
 	}
@@ -197,6 +198,8 @@ static unsigned count_steps(const struct bench *b)
 		n += bench_extra_steps(b);
 	if (wants(b, "shares"))
 		n += bench_shares_steps(b);
+	if (wants(b, "slicing"))
+		n += bench_slicing_steps(b);
 	if (wants(b, "predict"))
 		n += bench_predict_steps(b);
 	return n;
@@ -242,6 +245,8 @@ static int run(struct cli *c)
 		r = bench_extra(&b);
 	if (r == CLI_OK && wants(&b, "shares"))
 		r = bench_shares(&b);
+	if (r == CLI_OK && wants(&b, "slicing"))
+		r = bench_slicing(&b);
 	if (r == CLI_OK && wants(&b, "predict"))
 		r = bench_predict(&b);
 	if (r == CLI_OK) {
@@ -299,9 +304,13 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"alone_per_s_sliced (rounds a second)); shares_summary, an array of name (the "
 		"ratio), sets, deviation_mean, deviation_worst, lost_mean, lost_worst, "
 		"deviation_sliced_mean, deviation_sliced_worst, lost_sliced_mean, noisy (sets); "
-		"shares_left_out, the sets for which the budget left no time; predict, an array of "
+		"shares_left_out, the sets for which the budget left no time; slicing, an array of "
+		"program, way_out_us (until heddle has the device from it), slices, plain_us, "
+		"preemptible_us, sliced_us, spread; slicing_summary, an array of name, "
+		"overhead_geomean, overhead_worst, noisy (programs); predict, an array of "
 		"program, sizes_learnt, sizes (held out: blocks, predicted_us, measured_us, error "
-		"(relative)), error_mean, error_worst; predict_error_mean, predict_error_worst (the "
+		"(relative)), error_mean, error_worst; predict_error_mean, predict_error_worst "
+		"(the "
 		"programs' means).",
 	.options = options,
 	.run = run,

@@ -39,6 +39,18 @@ for program in va nn pf pl md spmv mm cfd; do
 		grep -q "pass: 2 of 2 checked" "$tmp/out" || complain "$program: no verdict"
 	done
 done
+# In slices (heddle ptx slice): one, some that do not divide the grid, and one for each block.
+for program in va nn pf pl md spmv mm cfd; do
+	for toolchain in $toolchains; do
+		"$examples/../heddle" ptx slice "$examples/../kernels/$toolchain/$program.ptx" >"$tmp/sliced.ptx" ||
+			complain "$program: not sliced"
+		for slices in 1 7 100000; do
+			expect 0 "$program" --size trivial --ptx "$tmp/sliced.ptx" --slices $slices
+			grep -q "pass: 1 of 1 checked" "$tmp/out" || complain "$program in $slices: no verdict"
+		done
+	done
+done
+expect 2 va --size trivial --slices 7
 expect 0 va --size trivial --library --json --check last --seed 7
 grep -q '"verdict":"pass"' "$tmp/out" || complain "va --json: no verdict"
 expect 2 va --size huge

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernel slicing (Zhong and He, Kernelet, 2014; FLEP, section 6.5, measures against it): a launch
+ * becomes several, each of some of its blocks, one behind the other; between two of them others get
+ * the device. The form's launches have one dimension; a parameter more says which block is the
+ * first, and how large the whole grid is.
+ * Requires: an entry with a body. Afterwards: the same name, one parameter more. */
+#include "pass/worker/worker.h"
+#include "ptx/graft.h"
+
+#include <errno.h>
+
+#define SLICE_FIRST "[" PASS_SLICE_PARAM "]"
+#define SLICE_X     "[" PASS_SLICE_PARAM "+4]"
+#define SLICE_Y     "[" PASS_SLICE_PARAM "+8]"
+#define SLICE_Z     "[" PASS_SLICE_PARAM "+12]"
+
+/* %hd_x, %hd_y, %hd_z: in a grid of one row a block is the one that it is numbered as. */
+static void put_ids(struct pass_writer *w)
+{
+	pass_virtual_regs(w);
+	pass_put(w, ".reg .b32 %hd_x; .reg .b32 %hd_y; .reg .b32 %hd_z; .reg .b32 %hd_r<2>;\n"
+		    ".reg .pred %hd_p1;\n"
+		    "mov.u32 %hd_x, %ctaid.x;\n"
+		    "ld.param.u32 %hd_r0, " SLICE_FIRST ";\n"
+		    "add.u32 %hd_x, %hd_x, %hd_r0;\n"
+		    "mov.u32 %hd_y, 0;\n"
+		    "mov.u32 %hd_z, 0;\n"
+		    "ld.param.u32 %hd_r0, " SLICE_X ";\n"
+		    "setp.lt.u32 %hd_p1, %hd_x, %hd_r0;\n"
+		    "@%hd_p1 bra $hd_row;\n"
+		    "div.u32 %hd_y, %hd_x, %hd_r0;\n"
+		    "mul.lo.u32 %hd_r1, %hd_y, %hd_r0;\n"
+		    "sub.u32 %hd_x, %hd_x, %hd_r1;\n"
+		    "ld.param.u32 %hd_r0, " SLICE_Y ";\n"
+		    "div.u32 %hd_z, %hd_y, %hd_r0;\n"
+		    "mul.lo.u32 %hd_r1, %hd_z, %hd_r0;\n"
+		    "sub.u32 %hd_y, %hd_y, %hd_r1;\n"
+		    "$hd_row:\n");
+}
+
+static int validate(const struct pass_writer *w)
+{
+	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);
+
+	for (size_t i = 0; i < w->copies.len; i++)
+		errors += ptx_validate_func(w->m, w->copies.at[i], w->diags);
+	return errors ? -EINVAL : 0;
+}
+
+static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
+	const struct pass_place *at)
+{
+	struct pass_writer w = {.m = m, .f = f, .diags = diags};
+
+	if (!ptx_add_param(m, f, diags, ".param .align 4 .b8 " PASS_SLICE_PARAM "[16]"))
+		return -EINVAL;
+	put_ids(&w);
+	pass_put_body(&w, f, at);
+	if (w.error == 0) {
+		VEC_FREE(&f->body);
+		f->body = w.out;
+		w.error = validate(&w);
+	} else {
+		VEC_FREE(&w.out);
+	}
+	pass_writer_finish(&w);
+	return w.error;
+}
+
+int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
+	struct pass_verdict *ret_verdict, struct pass_kernel_info *ret_info)
+{
+	struct ptx_func *f = ptx_find_func(m, name);
+	struct pass_wait wait;
+	struct pass_facts facts;
+	struct pass_place at = {.facts = &facts,
+		.id = {"%hd_x", "%hd_y", "%hd_z", SLICE_X, SLICE_Y, SLICE_Z},
+		.real_exits = true};
+	uint32_t bytes = 0;
+	int r;
+
+	if (!f || !f->is_entry || !f->has_body)
+		return -ENOENT;
+	pass_classify(m, f, ret_verdict, &wait);
+	if (ret_verdict->tier == PASS_HELD)
+		return -ENOTSUP;
+	if (wait.may) {
+		*ret_verdict = (struct pass_verdict){PASS_HELD,
+			"a block may wait for another, which may be in a later slice", wait.line,
+			wait.col};
+		return -ENOTSUP;
+	}
+	pass_param_layout(f, &bytes, NULL, NULL, 0);
+	*ret_info = (struct pass_kernel_info){.tier = ret_verdict->tier,
+		.n_params = (uint32_t)f->params.len,
+		.arg_offset = (uint32_t)round_up(bytes, 4),
+		.param_bytes = (uint32_t)round_up(bytes, 4) + PASS_SLICE_BYTES};
+	r = pass_facts_find(m, f, &facts);
+	if (r == 0)
+		r = rewrite(m, f, diags, &at);
+	pass_facts_finish(&facts);
+	return r;
+}
