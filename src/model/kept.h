@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* What is known of kernels (durations.h), in a store: heddled's own is heddled.db in its state
- * folder. Whoever may read the file sees all users' rows, so it is its owner's alone. */
+ * folder. It has rows of all users, so only its owner may read it. */
 #ifndef HEDDLE_MODEL_KEPT_H
 #define HEDDLE_MODEL_KEPT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of a kernel as messages, for whoever lists it: heddled's answer, and what the tool
+/* What is known of a kernel as messages: heddled's answer to a list, and what the tool
  * makes of a store while no heddled runs. */
 #ifndef HEDDLE_MODEL_ROWS_H
 #define HEDDLE_MODEL_ROWS_H
