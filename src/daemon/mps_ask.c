@@ -271,6 +271,7 @@ int mps_answers(const struct mps_place *p, unsigned *ret_servers)
 
 int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 {
+	struct mps_place patient = *p; /* it may answer when the server has started */
 	char answer[1024], command[48];
 	struct timespec began;
 	unsigned n = 0;
@@ -281,7 +282,8 @@ int mps_start_server(const struct mps_place *p, unsigned wait_ms)
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	if (n == 0) {
 		snprintf(command, sizeof(command), "start_server -uid %u", (unsigned)geteuid());
-		r = mps_ask(p, command, answer, sizeof(answer));
+		patient.answer_ms = wait_ms;
+		r = mps_ask(&patient, command, answer, sizeof(answer));
 		if (r < 0 && r != -ETIMEDOUT)
 			return r;
 		r = mps_answers(p, &n);

@@ -29,8 +29,8 @@ int mps_ask(const struct mps_place *p, const char *command, char *ret, size_t ma
 /* Do the control daemon and its servers answer? 0, -EBUSY: a server is not ready yet, or what
  * mps_ask says. ret_servers: how many there are, up to the one that does not answer. */
 int mps_answers(const struct mps_place *p, unsigned *ret_servers);
-/* Has the control daemon start a server for this user, unless it has one, and waits up to
- * wait_ms until that answers. 0; -ENOENT: there is no server; -EBUSY: it is not ready; or what
+/* Has the control daemon start a server for this user, unless it has one, and waits some wait_ms
+ * at most until that answers. 0; -ENOENT: there is no server; -EBUSY: it is not ready; or what
  * mps_ask says. */
 int mps_start_server(const struct mps_place *p, unsigned wait_ms);
 /* Some program that lives is there, or nobody can tell. */

@@ -480,7 +480,9 @@ static unsigned times_said(const struct fixture *f, const char *name, const char
 	return n;
 }
 
-static char *quick[] = {"--mps", "on", "--set", "mps_answer_ms=400", NULL};
+/* brief: where no answer has to come in time, on a machine that is busy. */
+static char *brief[] = {"--mps", "on", "--set", "mps_answer_ms=400", NULL};
+static char *quick[] = {"--mps", "on", "--set", "mps_answer_ms=1500", NULL};
 
 /* heddled has a server started, and serves nobody before that is up. */
 static void server_first(void **state)
@@ -545,7 +547,7 @@ static void stops(void **state)
 		pid_t other = other_server(&f);
 		unsigned asked;
 
-		assert_string_equal(mps_of(&d), "on");
+		assert_true(await_mps(&d, "on"));
 		assert_int_equal(lines(&f, "started", &old_control), 1);
 		assert_int_equal(lines(&f, "server", &old_server), 1);
 		asked = times_said(&f, "said", "get_server_list");
@@ -556,7 +558,7 @@ static void stops(void **state)
 		assert_true(is_gone(old_control));
 		assert_true(is_gone(old_server));
 		assert_true(await_mps(&d, "on"));
-		assert_int_equal(times_said(&f, "log", "MPS does not answer"), 1);
+		assert_true(times_said(&f, "log", "MPS does not answer") >= 1);
 		assert_int_equal(lines(&f, "server", &now), 1);
 		assert_int_not_equal(now, old_server);
 		assert_int_equal(kill(now, 0), 0);
@@ -579,8 +581,9 @@ static void never_answers(void **state)
 
 	put(f.dir, "stuck", "");
 	put(f.dir, "hangs", "");
-	d = logging(&f, quick);
+	d = logging(&f, brief);
 	assert_true(await_mps(&d, "not answering"));
+	await_lines(&f, "started", 4);
 	assert_true(await_mps(&d, "off"));
 	assert_int_equal(lines(&f, "started", &pid), 4);
 	assert_true(is_gone(pid));
@@ -598,7 +601,7 @@ static void never_answers(void **state)
 static void gets_on(void **state)
 {
 	struct fixture f = begin();
-	struct daemon d = logging(&f, quick);
+	struct daemon d = logging(&f, brief);
 	struct tenant t = tenant_join(&d, 1);
 	unsigned asked;
 
