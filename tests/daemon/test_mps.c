@@ -633,14 +633,16 @@ int main(int argc, char **argv)
 		cmocka_unit_test(indices),
 		cmocka_unit_test(server_first),
 		cmocka_unit_test(no_server),
-		cmocka_unit_test(stops),
 		cmocka_unit_test(never_answers),
-		cmocka_unit_test(gets_on),
 	};
+	/* They wait out many answers that do not come. */
+	const struct CMUnitTest silent[] = {cmocka_unit_test(stops), cmocka_unit_test(gets_on)};
 
 	if (argc < 2)
 		return 2;
 	heddled_path = argv[1];
 	signal(SIGPIPE, SIG_IGN);
+	if (argc > 2)
+		return cmocka_run_group_tests(silent, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
