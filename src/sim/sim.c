@@ -22,6 +22,8 @@ void sim_init(struct sim *s)
 	};
 	/* A program may be ahead of the device by any number of launches. */
 	s->o.max_launches = UINT32_MAX;
+	s->o.threads_per_sm = SIM_THREADS;
+	s->o.shared_per_sm = SIM_CAPACITY;
 	s->end = UINT64_MAX;
 	s->last = &s->launches;
 	s->last_tenant = &s->tenants;
@@ -246,11 +248,11 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 
 static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
 {
-	uint32_t sms = 0;
+	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < s->o.n_sms; i++)
-		sms += l->quota[i] != 0;
-	return (uint32_t)MIN((uint64_t)sms * l->wps, l->total - l->finished);
+		n += MIN(l->quota[i], l->wps);
+	return (uint32_t)MIN(n, l->total - l->finished);
 }
 
 /* What the tenant owes: one round of workers for each time that all had left. */
@@ -266,18 +268,23 @@ static void answer(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
+/* Workers look at their next ticket. A word that a newer one has overtaken says nothing. */
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
-	/* Workers look at their next ticket. */
-	memcpy(e->l->quota, e->quota, sizeof(e->l->quota));
+	(void)s;
+	if (e->value > e->l->applied) {
+		memcpy(e->l->quota, e->quota, sizeof(e->l->quota));
+		e->l->applied = e->value;
+	}
 	free(e->quota);
 }
 
 /* The word is under way: workers see it after the relay's delay. */
 static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
-	struct sim_event e = {.fn = quotas_arrive, .l = l, .quota = malloc(CTL_MAX_SMS)};
+	struct sim_event e = {.fn = quotas_arrive, .l = l, .value = l->word};
 
+	e.quota = malloc(CTL_MAX_SMS);
 	if (!e.quota) {
 		sim_fail(s, -ENOMEM);
 		return;
@@ -286,14 +293,28 @@ static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota
 	sim_at(s, s->now + s->relay_ns, e);
 }
 
-/* New workers for the SMs that the launch gains. */
+/* Where no worker is there the word is in place before any comes. */
+static void tell_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
+{
+	l->word++;
+	if (l->present) {
+		send_quotas(s, l, quota);
+		return;
+	}
+	memcpy(l->quota, quota, sizeof(l->quota));
+	l->applied = l->word;
+}
+
+/* As many new workers as may stay now beyond those that might before. */
 static void grow(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	struct sim_event e = {.fn = launch_workers, .l = l};
 
-	for (uint32_t i = 0; i < s->o.n_sms; i++)
-		e.n += quota[i] && !l->quota[i];
-	e.n *= l->wps;
+	for (uint32_t i = 0; i < s->o.n_sms; i++) {
+		uint32_t may = MIN(quota[i], l->wps), might = MIN(l->quota[i], l->wps);
+
+		e.n += may > might ? may - might : 0;
+	}
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
@@ -336,12 +357,9 @@ static void apply(struct sim *s, const struct sched_action *a)
 	l->granted = a->type != SCHED_PREEMPT;
 	if (a->type == SCHED_PREEMPT && l->drains && l->present == 0)
 		sched_absent(s->sched, a->launch);
-	if (l->present == 0)
-		memcpy(l->quota, quota, sizeof(quota)); /* in place before any worker */
-	else
-		send_quotas(s, l, quota);
 	if (a->type == SCHED_GROW)
 		grow(s, l, quota);
+	tell_quotas(s, l, quota);
 	answer(s, l);
 }
 
@@ -507,8 +525,7 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 		say(s, "%s %s arrives", l->tenant->name, l->name);
 		memcpy(l->quota, l->tenant->begin, sizeof(l->quota));
 		l->granted = l->tenant->n_begin > 0;
-		sched_arrive(s->sched, s->now, l->handle,
-			l->tenant->n_begin == s->o.n_sms ? SCHED_BEGAN_FREE : SCHED_BEGAN_TOLD);
+		sched_arrive(s->sched, s->now, l->handle, SCHED_BEGAN_TOLD);
 		decide(s);
 	}
 	run_worker(s, l, sm);
@@ -656,7 +673,8 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 	struct sched_launch_info info = {.id = t->next_id++,
 		.kernel = l->kernel,
 		.total = l->total,
-		.threads = 256,
+		.threads = SIM_THREADS / l->wps,
+		.shared_bytes = SIM_CAPACITY / l->wps,
 		.workers_per_sm = l->wps,
 		.stream_priority = l->stream_priority,
 		.user = l};
@@ -822,6 +840,8 @@ int sim_run(struct sim *s)
 		e = pop(s);
 		pass_time(s, e.t);
 		e.fn(s, &e);
+		if (s->watch)
+			s->watch(s, s->watch_user);
 	}
 	if (!s->quiet && s->trace.failed)
 		sim_fail(s, -ENOMEM);

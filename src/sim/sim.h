@@ -13,7 +13,9 @@
 #include "sched/sched.h"
 
 #define SIM_NAME_MAX 31
-#define SIM_CAPACITY 55440u /* of an SM; a worker takes 1 / workers_per_sm of it */
+/* Of an SM; a worker takes 1 / workers_per_sm of it. The engine sees it as shared memory. */
+#define SIM_CAPACITY 55440u
+#define SIM_THREADS  2048u /* likewise */
 
 struct sim;
 struct sim_tenant;
@@ -31,6 +33,7 @@ struct sim_launch {
 	/* done: of the last block, or when its program left. */
 	uint64_t submit_ns, done_ns, ticket, finished, said;
 	uint32_t present, drains, answered, preemptions;
+	uint64_t word, applied; /* the last word to it, and the last one that reached it; 0: none */
 	/* Time since submission without a worker on the device; up to when that is counted. */
 	uint64_t waited_ns, wait_since_ns;
 	uint32_t line; /* of the file that it is from; 0: none */
@@ -93,6 +96,9 @@ struct sim {
 	uint32_t free[CTL_MAX_SMS];
 	bool quiet; /* no trace is written */
 	struct strbuf trace;
+	/* After each event; NULL: nobody looks. May change nothing. */
+	void (*watch)(const struct sim *s, void *user);
+	void *watch_user;
 	uint32_t next_sm;    /* where the dispatcher looks first */
 	uint32_t words;      /* told of launches */
 	uint64_t occupied;   /* of SIM_CAPACITY, over all SMs */
