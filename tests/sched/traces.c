@@ -173,7 +173,8 @@ static void check_launch(struct checker *c, const struct sim *s, const struct si
 		used[sm] += (uint64_t)l->on_sm[sm] * (SIM_CAPACITY / l->wps);
 		if (engine[sm] != CTL_NO_QUOTA)
 			bounded[sm] += (uint64_t)engine[sm] * (SIM_CAPACITY / l->wps);
-		if (l->arrived && s->now > c->told_ns[i] + s->relay_ns &&
+		/* Programs that number SMs by themselves mean others by theirs. */
+		if (!s->o.renumbers && s->now > c->told_ns[i] + s->relay_ns &&
 			l->quota[sm] != engine[sm])
 			checker_fail(c, s, "%s: SM %u has quota %u, the engine gave %u", l->name,
 				sm, l->quota[sm], engine[sm]);
@@ -214,7 +215,6 @@ static void check_event(const struct sim *s, void *user)
 	for (uint32_t sm = 0; sm < s->o.n_sms; sm++) {
 		if (used[sm] > SIM_CAPACITY || s->free[sm] != SIM_CAPACITY - used[sm])
 			checker_fail(c, s, "SM %u holds more than it can", sm);
-		/* Programs that number SMs by themselves mean others by theirs. */
 		if (bounded[sm] > SIM_CAPACITY && !s->o.renumbers)
 			checker_fail(c, s, "the quotas of SM %u do not fit it", sm);
 	}
