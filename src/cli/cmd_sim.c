@@ -4,6 +4,8 @@
 /* heddle sim: what the scheduling engine makes of a trace, in virtual time. */
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "daemon/policy_file.h"
+#include "sched/planner.h"
 #include "sim/report.h"
 
 #include <errno.h>
@@ -153,13 +155,52 @@ static int simulate(struct cli *c, struct json *j, const struct sim_job *job)
 	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
 }
 
-static int run_file(struct cli *c, struct json *j, const char *file)
+/* What --policy names. */
+struct chosen {
+	const struct sched_policy *policy; /* NULL: that of the trace */
+	struct policy_file file;           /* fd -1: none */
+	struct sched_planner planner;
+	struct sched_policy loaded;
+	const struct cli *c;
+};
+
+static void policy_says(void *user, const char *what)
 {
-	const char *policy = cli_value(c, "policy");
+	const struct chosen *p = user;
+
+	cli_warn(p->c, "policy %s: %s", p->file.name, what);
+}
+
+/* 0; CLI_FAILED: said. The caller frees *ret with policy_file_close where its fd is not -1. */
+static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
+{
+	struct strbuf err = {0};
+	int r;
+
+	*ret = (struct chosen){
+		.c = c, .file.fd = -1, .policy = name ? sched_policy_find(name) : NULL};
+	if (!name || ret->policy)
+		return CLI_OK;
+	r = policy_file_open(name, &ret->file, &err);
+	if (r == 0)
+		r = policy_file_load(&ret->file, &err);
+	if (r < 0)
+		cli_error(c, NULL, "%s", err.at);
+	strbuf_finish(&err);
+	ret->planner = (struct sched_planner){.policy = ret->file.table,
+		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
+		.say = policy_says,
+		.user = ret};
+	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};
+	ret->policy = &ret->loaded;
+	return r < 0 ? CLI_FAILED : CLI_OK;
+}
+
+static int run_file(
+	struct cli *c, struct json *j, const char *file, const struct sched_policy *policy)
+{
 	struct diag_list diags;
-	struct sim_job job = {.diags = &diags,
-		.policy = policy ? sched_policy_find(policy) : NULL,
-		.quiet = !cli_has(c, "trace")};
+	struct sim_job job = {.diags = &diags, .policy = policy, .quiet = !cli_has(c, "trace")};
 	struct arena arena;
 	char *text = NULL;
 	int status = cli_read_file(c, file, &text, &job.len);
@@ -179,23 +220,36 @@ static int run_file(struct cli *c, struct json *j, const char *file)
 
 static int run(struct cli *c)
 {
-	int status = CLI_OK;
+	const char *name = cli_value(c, "policy");
+	struct chosen policy;
 	struct json j;
+	bool loaded;
+	int status;
 
+	if (name && !sched_policy_find(name) && !strchr(name, '/'))
+		return cli_usage(c, "--policy: '%s' is not one of hpf|ffs|none|./FILE", name);
+	status = choose_policy(c, name, &policy);
+	loaded = status == CLI_OK;
 	cli_json_open(c, &j, 1);
 	json_begin_array(&j, "files");
-	for (int i = 0; i < c->n_operands; i++) {
-		int its = run_file(c, &j, c->operands[i]);
+	for (int i = 0; loaded && i < c->n_operands; i++) {
+		int its = run_file(c, &j, c->operands[i], policy.policy);
 
 		status = MAX(status, its);
 	}
 	json_end(&j, ']');
 	json_end(&j, '}');
+	if (policy.file.fd >= 0)
+		policy_file_close(&policy.file);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|none", "the policy (default: the one in the file, else hpf)"},
+	{0, "policy", "hpf|ffs|none|FILE",
+		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
+		"is "
+		"a policy as heddled loads it (heddle(3))"},
+	{0, "policy-options", "TEXT", "what such a policy gets as its options"},
 	{0, "trace", NULL, "also print everything that happens, a line each"},
 	{0},
 };
