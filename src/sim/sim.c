@@ -50,6 +50,7 @@ void sim_finish(struct sim *s)
 	for (struct sim_tenant *t = s->tenants, *next; t; t = next) {
 		next = t->next;
 		streams_free(t);
+		VEC_FREE(&t->stays);
 		free(t);
 	}
 	for (size_t i = 0; i < s->events.len; i++)
@@ -452,11 +453,29 @@ static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 	give_number(t, sm);
 }
 
+/* A tenant's workers on an SM become `count`. */
+static void set_on_sm(struct sim *s, struct sim_tenant *t, uint32_t sm, uint32_t count)
+{
+	struct sim_stay stay = {.t = s->now};
+	size_t n = t->stays.len;
+
+	t->sms += (count != 0) - (t->on_sm[sm] != 0);
+	t->on_sm[sm] = count;
+	stay.sms = t->sms;
+	if (!s->keeps_stays || (n && t->stays.at[n - 1].sms == t->sms))
+		return;
+	if (n && t->stays.at[n - 1].t == s->now)
+		t->stays.at[n - 1] = stay;
+	else if (!VEC_PUSH(&t->stays, stay))
+		sim_fail(s, -ENOMEM);
+}
+
 static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	s->free[sm] += SIM_CAPACITY / l->wps;
 	s->occupied -= SIM_CAPACITY / l->wps;
 	l->on_sm[sm]--;
+	set_on_sm(s, l->tenant, sm, l->tenant->on_sm[sm] - 1);
 	l->tenant->present--;
 	if (--l->present)
 		return;
@@ -518,6 +537,7 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 	s->free[sm] -= SIM_CAPACITY / l->wps;
 	s->occupied += SIM_CAPACITY / l->wps;
 	l->on_sm[sm]++;
+	set_on_sm(s, l->tenant, sm, l->tenant->on_sm[sm] + 1);
 	if (l->present++ == 0)
 		l->waited_ns += s->now - l->wait_since_ns;
 	if (!l->arrived) {
@@ -754,6 +774,8 @@ void sim_leave(struct sim *s, const struct sim_event *e)
 		for (struct sim_launch *l = q->first; l; l = l->behind)
 			cut_off(s, l);
 	}
+	for (uint32_t i = 0; i < s->o.n_sms; i++)
+		set_on_sm(s, t, i, 0);
 	streams_free(t);
 	sched_leave(s->sched, s->now, t->handle);
 	t->handle = NULL;

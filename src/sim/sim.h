@@ -49,6 +49,12 @@ struct sim_stream {
 	struct sim_launch *first, *last;
 };
 
+/* From t on the tenant has blocks on so many SMs. */
+struct sim_stay {
+	uint64_t t;
+	uint32_t sms;
+};
+
 struct sim_tenant {
 	struct sim_tenant *next; /* in the order in which they were made */
 	struct sim_stream *streams;
@@ -61,6 +67,8 @@ struct sim_tenant {
 	uint32_t n_begin;           /* SMs of that */
 	/* Workers of all its launches; its numbers of SMs plus one, 0: none yet. */
 	uint32_t present, n_numbers, number[CTL_MAX_SMS];
+	uint32_t on_sm[CTL_MAX_SMS], sms; /* its workers on each SM; SMs that have any */
+	VEC(struct sim_stay) stays;       /* where struct sim keeps them */
 	uint64_t next_id;
 };
 
@@ -95,6 +103,8 @@ struct sim {
 	VEC(struct sim_round) rounds;
 	uint32_t free[CTL_MAX_SMS];
 	bool quiet; /* no trace is written */
+	bool keeps_stays;
+	char name[64]; /* of the device; "": none was given */
 	struct strbuf trace;
 	/* After each event; NULL: nobody looks. May change nothing. */
 	void (*watch)(const struct sim *s, void *user);
