@@ -4,10 +4,15 @@
 /* heddle sim: what the scheduling engine makes of a trace, in virtual time. */
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/recorded.h"
+#include "daemon/policy_file.h"
+#include "sched/planner.h"
+#include "sim/picture.h"
 #include "sim/report.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +55,7 @@ static void json_report(struct cli *c, struct json *j, const char *file, const s
 {
 	json_begin_object(j, NULL);
 	json_str(j, "file", file);
+	json_str(j, "device", s->name[0] ? s->name : NULL);
 	json_str(j, "policy", s->policy->name);
 	json_uint(j, "sms", s->o.n_sms);
 	json_begin_array(j, "tenants");
@@ -105,7 +111,8 @@ static void show_report(
 {
 	if (cli_has(c, "trace"))
 		cli_show(c, "%s", s->trace.at ? s->trace.at : "");
-	cli_show(c, "%s: policy %s, %u SMs\n", file, s->policy->name, s->o.n_sms);
+	cli_show(c, "%s%s%s: policy %s, %u SMs\n", file, s->name[0] ? ": device " : "", s->name,
+		s->policy->name, s->o.n_sms);
 	cli_show(c, "%-12s %6s %8s %8s %10s %6s %8s %12s %12s %12s %12s\n", "TENANT", "WEIGHT",
 		"PRIORITY", "FINISHED", "UNFINISHED", "SHARE", "ENTITLED", "WAITING", "LONGEST",
 		"TURNAROUND", "ALONE");
@@ -136,7 +143,17 @@ static int trace_failed(const struct cli *c, const struct diag_list *d, int stat
 	return CLI_FAILED;
 }
 
-static int simulate(struct cli *c, struct json *j, const struct sim_job *job)
+static void add_panel(struct sim_picture *p, const char *file, const struct sim *s)
+{
+	char title[160];
+
+	snprintf(title, sizeof(title), "%.60s %s: policy %s", file, s->name, s->policy->name);
+	sim_picture_add(p, s, title);
+}
+
+/* picture: NULL: none. */
+static int simulate(
+	struct cli *c, struct json *j, const struct sim_job *job, struct sim_picture *picture)
 {
 	struct sim_report report = {0};
 	struct sim s;
@@ -144,6 +161,8 @@ static int simulate(struct cli *c, struct json *j, const struct sim_job *job)
 
 	if (status == 0)
 		status = sim_report_make(job, &s, &report);
+	if (status == 0 && picture)
+		add_panel(picture, job->diags->file, &s);
 	if (status == 0 && c->json)
 		json_report(c, j, job->diags->file, &s, &report);
 	else if (status == 0)
@@ -153,13 +172,114 @@ static int simulate(struct cli *c, struct json *j, const struct sim_job *job)
 	return status < 0 ? trace_failed(c, job->diags, status) : CLI_OK;
 }
 
-static int run_file(struct cli *c, struct json *j, const char *file)
+/* Each device of the trace has an engine of its own. */
+static int simulate_all(
+	struct cli *c, struct json *j, const struct sim_job *whole, struct sim_picture *picture)
 {
-	const char *policy = cli_value(c, "policy");
+	struct sim_job job = *whole;
+	int status = CLI_OK;
+	size_t at = 0;
+
+	do {
+		uint32_t lines;
+		int its;
+
+		job.text = whole->text + at;
+		job.len = sim_section(job.text, whole->len - at, &lines);
+		its = simulate(c, j, &job, picture);
+		status = MAX(status, its);
+		/* Every section counts its own errors. */
+		diag_init(job.diags, job.diags->arena, job.diags->file, NULL, 0);
+		job.line += lines;
+		at += job.len;
+	} while (at < whole->len);
+	return status;
+}
+
+/* What --policy names. */
+struct chosen {
+	const struct sched_policy *policy; /* NULL: that of the trace */
+	struct policy_file file;           /* fd -1: none */
+	struct sched_planner planner;
+	struct sched_policy loaded;
+	const struct cli *c;
+};
+
+static void policy_says(void *user, const char *what)
+{
+	const struct chosen *p = user;
+
+	cli_warn(p->c, "policy %s: %s", p->file.name, what);
+}
+
+/* 0; CLI_FAILED: said. The caller frees *ret with policy_file_close where its fd is not -1. */
+static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
+{
+	struct strbuf err = {0};
+	int r;
+
+	*ret = (struct chosen){
+		.c = c, .file.fd = -1, .policy = name ? sched_policy_find(name) : NULL};
+	if (!name || ret->policy)
+		return CLI_OK;
+	r = policy_file_open(name, &ret->file, &err);
+	if (r == 0)
+		r = policy_file_load(&ret->file, &err);
+	if (r < 0)
+		cli_error(c, NULL, "%s", err.at);
+	strbuf_finish(&err);
+	ret->planner = (struct sched_planner){.policy = ret->file.table,
+		.options = cli_value(c, "policy-options") ? cli_value(c, "policy-options") : "",
+		.say = policy_says,
+		.user = ret};
+	ret->loaded = (struct sched_policy){.name = ret->file.name, .planner = &ret->planner};
+	ret->policy = &ret->loaded;
+	return r < 0 ? CLI_FAILED : CLI_OK;
+}
+
+#ifdef HEDDLE_RECORDED
+static void tell_gaps(const struct cli *c, const char *file, const struct recorded_gaps *g)
+{
+	cli_warn(c,
+		"%s: launches come when they came then, one stream a program: an event log "
+		"names no streams; left out: %llu launches that do not end in it, %llu that "
+		"were not measured; devices without a number of SMs: %llu",
+		file, (unsigned long long)g->unended, (unsigned long long)g->unmeasured,
+		(unsigned long long)g->assumed);
+}
+#endif
+
+/* Makes a trace of *io_text, if it is an event log. 0; CLI_FAILED: said. */
+static int read_recorded(struct cli *c, struct diag_list *diags, char **io_text, size_t *io_len)
+{
+#ifdef HEDDLE_RECORDED
+	struct recorded_gaps gaps;
+	struct strbuf trace = {0};
+	int status;
+
+	if (!*io_text || !recorded_is(*io_text, *io_len))
+		return CLI_OK;
+	status = recorded_read(*io_text, *io_len, diags, &trace, &gaps);
+	free(*io_text);
+	*io_text = trace.at;
+	*io_len = trace.len;
+	if (status == 0 && trace.failed)
+		status = -ENOMEM;
+	if (status < 0)
+		return trace_failed(c, diags, status);
+	tell_gaps(c, diags->file, &gaps);
+#endif
+	return CLI_OK;
+}
+
+static int run_file(struct cli *c, struct json *j, const char *file,
+	const struct sched_policy *policy, struct sim_picture *picture)
+{
 	struct diag_list diags;
 	struct sim_job job = {.diags = &diags,
-		.policy = policy ? sched_policy_find(policy) : NULL,
-		.quiet = !cli_has(c, "trace")};
+		.policy = policy,
+		.quiet = !cli_has(c, "trace"),
+		.keeps_stays = picture != NULL};
 	struct arena arena;
 	char *text = NULL;
 	int status = cli_read_file(c, file, &text, &job.len);
@@ -168,34 +288,66 @@ static int run_file(struct cli *c, struct json *j, const char *file)
 		return status;
 	if (text)
 		cli_plain(text, job.len);
-	job.text = text ? text : "";
 	arena_init(&arena, 0);
 	diag_init(&diags, &arena, file, NULL, 0);
-	status = simulate(c, j, &job);
+	status = read_recorded(c, &diags, &text, &job.len);
+	job.text = text ? text : "";
+	if (status == CLI_OK)
+		status = simulate_all(c, j, &job, picture);
 	arena_finish(&arena);
 	free(text);
 	return status;
 }
 
+static int write_picture(struct cli *c, struct sim_picture *picture)
+{
+	struct strbuf svg = {0};
+	int status;
+
+	sim_picture_finish(picture, &svg);
+	status = cli_write_file(c, cli_value(c, "svg"), "--svg FILE puts it elsewhere", &svg);
+	strbuf_finish(&svg);
+	return status;
+}
+
 static int run(struct cli *c)
 {
-	int status = CLI_OK;
+	const char *name = cli_value(c, "policy");
+	struct sim_picture picture = {0};
+	struct chosen policy;
 	struct json j;
+	bool loaded;
+	int status;
 
+	if (name && !sched_policy_find(name) && !strchr(name, '/'))
+		return cli_usage(c, "--policy: '%s' is not one of hpf|ffs|none|./FILE", name);
+	status = choose_policy(c, name, &policy);
+	loaded = status == CLI_OK;
 	cli_json_open(c, &j, 1);
 	json_begin_array(&j, "files");
-	for (int i = 0; i < c->n_operands; i++) {
-		int its = run_file(c, &j, c->operands[i]);
+	for (int i = 0; loaded && i < c->n_operands; i++) {
+		int its = run_file(
+			c, &j, c->operands[i], policy.policy, cli_has(c, "svg") ? &picture : NULL);
 
 		status = MAX(status, its);
 	}
 	json_end(&j, ']');
 	json_end(&j, '}');
+	if (cli_has(c, "svg") && status == CLI_OK)
+		status = write_picture(c, &picture);
+	strbuf_finish(&picture.body);
+	if (policy.file.fd >= 0)
+		policy_file_close(&policy.file);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|none", "the policy (default: the one in the file, else hpf)"},
+	{0, "policy", "hpf|ffs|none|FILE",
+		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
+		"is "
+		"a policy as heddled loads it (heddle(3))"},
+	{0, "policy-options", "TEXT", "what such a policy gets as its options"},
+	{0, "svg", "FILE", "also draw, for each tenant, on how many SMs it had blocks over time"},
 	{0, "trace", NULL, "also print everything that happens, a line each"},
 	{0},
 };
@@ -233,7 +385,16 @@ const struct cli_verb cli_verb_sim = {
 		"that is not managed; it occupies no SM here), at TIME idle TENANT KERNEL "
 		"[until=TIME], at TIME pin TENANT, at TIME unpin TENANT. Without a line run, a "
 		"trace ends when nothing is left to do, after an hour at the latest. Lines that "
-		"begin with expect, and what follows a line ---, are passed over.\n"
+		"begin with expect, and what follows a line ---, are passed over. A line device "
+		"below "
+		"others begins the part of another device (name=NAME says which), with tenants "
+		"and times of its own; each part is reported by itself.\n"
+		"\n"
+		"FILE may also be what heddled --events wrote: then programs join, change and "
+		"leave as "
+		"they did, and launches come when they came then, whatever becomes of those "
+		"before; a block takes as long as it took in the mean. The policy is hpf unless "
+		"--policy says otherwise.\n"
 		"\n"
 		"SHARE is the tenant's part of the SM-time of all finished blocks, ENTITLED its "
 		"weight's part of all weights. WAITING is the time from a launch's submission to "
@@ -245,7 +406,8 @@ const struct cli_verb cli_verb_sim = {
 		"only alone), STP the sum of the inverses (the number of "
 		"tenants is best). idle is the part of the device's SM-time from the first "
 		"submission to the last end in which no block ran.",
-	.json = "files, an array of file, policy, sms, tenants: an array of name, weight, priority "
+	.json = "files, an array of file, device (its name, or null), policy, sms, tenants: an "
+		"array of name, weight, priority "
 		"(high, normal, low, or a number), finished and unfinished (launches), share_had "
 		"and share_wanted (percent), waiting_mean_ns, waiting_longest_ns, "
 		"turnaround_mean_ns, turnaround_alone_mean_ns, ntt (turnaround together over "

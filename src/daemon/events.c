@@ -24,10 +24,11 @@ struct record {
 	uint32_t tenant, weight;
 	int pid, priority;
 	char group[32], device[64];
+	uint32_t device_sms;
 	uint64_t launched[WIRE_REASONS]; /* of one that leaves */
 	/* launch */
 	uint64_t launch, total, submit_ns, store_ns;
-	uint32_t sms, preemptions, seq, drained_seq, present, rounds;
+	uint32_t sms, blocks_per_sm, preemptions, seq, drained_seq, present, rounds;
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
@@ -66,6 +67,7 @@ static void tenant_fields(struct json *j, const struct record *r)
 	json_uint(j, "weight", r->weight);
 	json_str(j, "group", r->group);
 	json_str(j, "device", r->device);
+	json_uint(j, "device_sms", r->device_sms);
 	if (!r->leaves)
 		return;
 	wire_reasons_json(r->launched, j);
@@ -79,6 +81,7 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "finished", r->info.finished);
 	json_uint(j, "sms", r->sms);
 	json_uint(j, "workers", r->info.workers);
+	json_uint(j, "blocks_per_sm", r->blocks_per_sm);
 	json_uint(j, "preemptions", r->preemptions);
 	json_uint(j, "seq", r->seq);
 	json_uint(j, "present", r->present);
@@ -202,6 +205,7 @@ void hd_event_tenant(struct hd *d, const char *what, const struct hd_tenant *t)
 	memcpy(r.name, t->hello.name, sizeof(r.name));
 	memcpy(r.group, t->hello.group, sizeof(r.group));
 	memcpy(r.device, t->device->name, sizeof(r.device));
+	r.device_sms = t->device->n_sms;
 	r.leaves = !strcmp(what, "leave");
 	if (r.leaves)
 		hd_launched(t, r.launched);
@@ -224,6 +228,7 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.submit_ns = s->submit_ns;
 	r.store_ns = s->store_ns;
 	r.sms = n_sms;
+	r.blocks_per_sm = s->workers_per_sm;
 	r.preemptions = s->preemptions;
 	r.seq = s->seq;
 	r.handover_ns = s->handover_ns;

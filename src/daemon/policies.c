@@ -1,136 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a policy's file holds becomes code of heddled, with all its rights: only a file counts that
- * is the daemon's user's or root's, and that nobody else can write to or put another one in the
- * place of. It is opened once, looked at, and loaded by that descriptor.
- *
- * The note, one line with the file's path, is on disk before any of the policy's code runs, and
+/* The note, one line with the file's path, is on disk before any of the policy's code runs, and
  * removed when all of it has ended in order. A heddled that finds it at its start was ended by that
  * policy, as far as anybody knows, and does not load it again. It lies in the service manager's
  * state folder, else beside the socket. */
 #include "policies.h"
 #include "log.h"
+#include "policy_file.h"
 #include "sched/planner.h"
 #include "watchdog.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* As much of a table as has been there since this ABI number: later fields may be missing. */
-#define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
 
 struct policy_loaded {
 	struct sched_policy policy; /* what the engines have */
 	struct sched_planner planner;
-	char *path, *options, *note;
-	char name[32];
-	struct stat st;
-	int fd; /* stays open: dlopen takes files of one name for the same */
-	void *dl;
+	struct policy_file file;
+	char *options, *note;
 };
 
 /* ---- the file ---- */
 
-static bool is_trusted(const struct stat *st)
+/* Says why not. */
+static int open_file(const char *given, struct policy_file *ret)
 {
-	return st->st_uid == 0 || st->st_uid == geteuid();
-}
+	struct strbuf err = {0};
+	int r = policy_file_open(given, ret, &err);
 
-/* The folders above, from the file's own: who may rename what lies there may replace it. */
-static int check_folders(const char *path)
-{
-	char folder[PATH_MAX];
-	bool own = true;
-	char *slash;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	while ((slash = strrchr(folder, '/'))) {
-		struct stat st;
-		mode_t others;
-
-		slash[slash == folder] = 0;
-		if (stat(folder, &st) < 0) {
-			hd_log_at(HD_LOG_ERROR, "policy: %s: %s", folder, strerror(errno));
-			return -EINVAL;
-		}
-		/* In /tmp and its like nobody renames what is another's. */
-		others = !own && st.st_mode & S_ISVTX ? 0 : st.st_mode & 022;
-		if (!is_trusted(&st) || others) {
-			hd_log_at(HD_LOG_ERROR,
-				"policy: %s: other users can replace what lies in the folder %s: "
-				"it must be this user's or root's, and writable by no one else",
-				path, folder);
-			return -EINVAL;
-		}
-		own = false;
-		if (slash == folder)
-			break;
-	}
-	return 0;
-}
-
-static int check_file(const char *path, const struct stat *st)
-{
-	if (!S_ISREG(st->st_mode)) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: not a regular file", path);
-		return -EINVAL;
-	}
-	if (!is_trusted(st)) {
-		hd_log_at(HD_LOG_ERROR,
-			"policy: %s: it is the file of user %u: it must be this user's or root's",
-			path, (unsigned)st->st_uid);
-		return -EINVAL;
-	}
-	if (st->st_mode & 022) {
-		hd_log_at(HD_LOG_ERROR,
-			"policy: %s: other users can write to it: take that right from them "
-			"(chmod go-w)",
-			path);
-		return -EINVAL;
-	}
-	return check_folders(path);
-}
-
-/* A descriptor, or -EINVAL: said. The caller frees *ret_path. */
-static int open_file(const char *given, char **ret_path, struct stat *ret_st)
-{
-	char *path = realpath(given, NULL);
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
-
-	if (fd < 0 || fstat(fd, ret_st) < 0) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: %s", given, strerror(errno));
-	} else if (check_file(path, ret_st) == 0) {
-		*ret_path = path;
-		return fd;
-	}
-	free(path);
-	if (fd >= 0)
-		close(fd);
-	return -EINVAL;
+	if (r < 0)
+		hd_log_at(HD_LOG_ERROR, "%s", err.at);
+	strbuf_finish(&err);
+	return r;
 }
 
 int policy_check(const struct hd_config *c)
 {
-	struct stat st;
-	char *path;
-	int fd;
+	struct policy_file file;
 
 	if (!c->policy_file[0])
 		return 0;
-	fd = open_file(c->policy_file, &path, &st);
-	if (fd < 0)
-		return fd;
-	free(path);
-	close(fd);
+	if (open_file(c->policy_file, &file) < 0)
+		return -EINVAL;
+	policy_file_close(&file);
 	return 0;
 }
 
@@ -217,7 +135,7 @@ static void on_enter(void *user, const char *call)
 {
 	const struct policy_loaded *p = user;
 
-	watchdog_enter(p->name, call);
+	watchdog_enter(p->file.name, call);
 }
 
 static void on_leave(void *user)
@@ -230,118 +148,54 @@ static void on_say(void *user, const char *what)
 {
 	const struct policy_loaded *p = user;
 
-	hd_log("policy %s: %s", p->name, what);
-}
-
-static int check_table(const struct policy_loaded *p, const struct heddle_policy *t)
-{
-	if (!t) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: heddle_policy() returned NULL", p->path);
-		return -EINVAL;
-	}
-	if (t->abi != HEDDLE_POLICY_ABI) {
-		hd_log_at(HD_LOG_ERROR,
-			"policy: %s: made for ABI %u, this heddled has %u: build it with this "
-			"heddled's heddle/policy.h",
-			p->path, t->abi, HEDDLE_POLICY_ABI);
-		return -EINVAL;
-	}
-	if (t->size < TABLE_BYTES) {
-		hd_log_at(HD_LOG_ERROR,
-			"policy: %s: its table has %u bytes, of at least %zu: set size to "
-			"sizeof(struct heddle_policy)",
-			p->path, t->size, TABLE_BYTES);
-		return -EINVAL;
-	}
-	if (!t->name || !t->name[0] || !t->decide) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: its table has no %s", p->path,
-			t->decide ? "name" : "decide");
-		return -EINVAL;
-	}
-	return 0;
+	hd_log("policy %s: %s", p->file.name, what);
 }
 
 /* Runs its code for the first time. */
 static int load_table(struct policy_loaded *p)
 {
-	const struct heddle_policy *(*table)(void);
-	const struct heddle_policy *t;
-	char file[32];
+	struct strbuf err = {0};
+	int r = policy_file_load(&p->file, &err);
 
-	snprintf(file, sizeof(file), "/proc/self/fd/%d", p->fd);
-	watchdog_enter(p->name, "loading it");
-	p->dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	watchdog_leave();
-	if (!p->dl) {
-		const char *why = dlerror();
-		size_t n = strlen(file);
-
-		/* The file has a name that says more. */
-		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
-		hd_log_at(HD_LOG_ERROR, "policy: %s: it cannot be loaded: %s", p->path, why);
-		return -EINVAL;
+	if (r < 0) {
+		hd_log_at(HD_LOG_ERROR, "%s", err.at);
+	} else {
+		p->planner = (struct sched_planner){
+			.policy = p->file.table,
+			.options = p->options,
+			.enter = on_enter,
+			.leave = on_leave,
+			.say = on_say,
+			.user = p,
+		};
+		p->policy = (struct sched_policy){.name = p->file.name, .planner = &p->planner};
 	}
-	table = (const struct heddle_policy *(*)(void))dlsym(p->dl, "heddle_policy");
-	if (!table) {
-		hd_log_at(HD_LOG_ERROR,
-			"policy: %s: it exports no heddle_policy(); see heddle/policy.h", p->path);
-		return -EINVAL;
-	}
-	watchdog_enter(p->name, "heddle_policy");
-	t = table();
-	watchdog_leave();
-	if (check_table(p, t) < 0)
-		return -EINVAL;
-	snprintf(p->name, sizeof(p->name), "%s", t->name);
-	p->planner = (struct sched_planner){
-		.policy = t,
-		.options = p->options,
-		.enter = on_enter,
-		.leave = on_leave,
-		.say = on_say,
-		.user = p,
-	};
-	p->policy = (struct sched_policy){.name = p->name, .planner = &p->planner};
-	return 0;
+	strbuf_finish(&err);
+	return r;
 }
 
 static void free_loaded(struct policy_loaded *p)
 {
-	if (p->dl) {
-		watchdog_enter(p->name, "unloading it");
-		dlclose(p->dl);
-		watchdog_leave();
-	}
-	close(p->fd);
-	free(p->path);
+	policy_file_close(&p->file);
 	free(p->options);
 	free(p->note);
 	free(p);
 }
 
-/* The caller has noted it. */
-static int load_noted(struct policy_loaded *p)
-{
-	const char *base = strrchr(p->path, '/');
-
-	snprintf(p->name, sizeof(p->name), "%s", base ? base + 1 : p->path);
-	return load_table(p);
-}
-
 static bool is_same(const struct policy_loaded *old, const struct policy_loaded *p)
 {
-	return old && old->st.st_dev == p->st.st_dev && old->st.st_ino == p->st.st_ino &&
-	       strcmp(old->options, p->options) == 0;
+	return old && old->file.st.st_dev == p->file.st.st_dev &&
+	       old->file.st.st_ino == p->file.st.st_ino && strcmp(old->options, p->options) == 0;
 }
 
 /* Of an earlier heddled's note: the one that is loaded now is not meant. */
 static bool is_feared(const struct policy_loaded *old, const struct policy_loaded *p)
 {
-	if ((old && strcmp(old->path, p->path) == 0) || !is_noted(p->note, p->path))
+	if ((old && strcmp(old->file.path, p->file.path) == 0) || !is_noted(p->note, p->file.path))
 		return false;
 	hd_log("policy: %s: an earlier heddled ended while it was loaded: policy none instead; to "
 	       "try it again, remove %s and have the configuration read again (SIGHUP)",
-		p->path, p->note);
+		p->file.path, p->note);
 	return true;
 }
 
@@ -352,11 +206,12 @@ static struct policy_loaded *open_policy(const struct hd_config *c)
 
 	if (!p)
 		return NULL;
-	p->fd = open_file(c->policy_file, &p->path, &p->st);
-	if (p->fd < 0) {
+	if (open_file(c->policy_file, &p->file) < 0) {
 		free(p);
 		return NULL;
 	}
+	p->file.enter = watchdog_enter;
+	p->file.leave = watchdog_leave;
 	p->options = strdup(c->policy_options);
 	p->note = note_path(c);
 	if (p->options && p->note)
@@ -367,18 +222,18 @@ static struct policy_loaded *open_policy(const struct hd_config *c)
 
 static int start_policy(struct policy_loaded *p, const struct policy_loaded *old)
 {
-	int r = write_note(p->note, p->path);
+	int r = write_note(p->note, p->file.path);
 
 	if (r < 0) {
 		hd_log_at(HD_LOG_ERROR,
 			"policy: %s: it is noted in %s before it is loaded, which fails: %s",
-			p->path, p->note, strerror(-r));
+			p->file.path, p->note, strerror(-r));
 	} else if (!old && (r = watchdog_start()) < 0) {
-		hd_log_at(HD_LOG_ERROR, "policy: %s: no thread can look on: %s", p->path,
+		hd_log_at(HD_LOG_ERROR, "policy: %s: no thread can look on: %s", p->file.path,
 			strerror(-r));
 		remove_note(p->note);
 	} else {
-		r = load_noted(p);
+		r = load_table(p);
 	}
 	return r < 0 ? -EINVAL : 0;
 }
@@ -393,11 +248,11 @@ static void give_up(struct policy_loaded *p, const struct policy_loaded *old)
 	if (!note)
 		return;
 	if (old)
-		r = write_note(note, old->path);
+		r = write_note(note, old->file.path);
 	else
 		remove_note(note);
 	if (r < 0)
-		hd_log("policy: %s: cannot be noted in %s: %s", old->path, note, strerror(-r));
+		hd_log("policy: %s: cannot be noted in %s: %s", old->file.path, note, strerror(-r));
 	if (!old)
 		watchdog_stop();
 	free(note);
@@ -428,7 +283,7 @@ int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_
 		give_up(p, old);
 		return -EINVAL;
 	}
-	hd_log_at(HD_LOG_INFO, "policy %s: loaded from %s", p->name, p->path);
+	hd_log_at(HD_LOG_INFO, "policy %s: loaded from %s", p->file.name, p->file.path);
 	c->policy = &p->policy;
 	*ret = p;
 	return 0;

@@ -493,7 +493,7 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 
 /* What launches begin with that are still to come: what their tenant's oldest one has. plan: for
  * the rows of what is no launch. */
-static void place_all(struct sched *s, const struct heddle_policy_plan *plan)
+static void place_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	struct quota left = s->everywhere;
 
@@ -511,6 +511,8 @@ static void place_all(struct sched *s, const struct heddle_policy_plan *plan)
 		}
 		take_sms(&left, l->next_allowed.at, s->o.n_sms);
 		sched_door_leave(s, l, &l->next_allowed);
+		/* It may have had that SM alone. */
+		p->waits |= !l->idle && !quota_any(&l->next_allowed);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
 		sched_begin_place(s, t, t->next_held, &left);
@@ -537,7 +539,7 @@ int planner_decide(struct sched *s, uint64_t now_ns)
 	}
 	if (!taken)
 		set_all(s, p, NULL);
+	place_all(s, p, taken ? &plan : NULL);
 	set_deadline(s, p, now_ns, wake_ns);
-	place_all(s, taken ? &plan : NULL);
 	return 0;
 }

@@ -18,11 +18,12 @@ static int job_error(const struct sim_job *job, uint32_t line, const char *what)
 
 int sim_job_run(const struct sim_job *job, const char *only, struct sim *ret)
 {
-	struct sim_reader r = {.sim = ret, .diags = job->diags, .only = only};
+	struct sim_reader r = {.sim = ret, .diags = job->diags, .only = only, .line = job->line};
 	int status;
 
 	sim_init(ret);
 	ret->quiet = job->quiet || only;
+	ret->keeps_stays = job->keeps_stays && !only;
 	status = sim_read(&r, job->text, job->len);
 	if (status < 0)
 		return status;

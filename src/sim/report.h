@@ -16,12 +16,14 @@
 #define SIM_END_NS 3600000000000ull /* where a trace has no line "run": an hour */
 
 struct sim_job {
-	const char *text;
+	const char *text; /* of one device (sim_section) */
 	size_t len;
+	uint32_t line; /* lines of the file above it */
 	const struct sched_policy
 		*policy; /* goes before that of the device's line; NULL: that one */
 	struct diag_list *diags;
 	bool quiet; /* no trace is written */
+	bool keeps_stays;
 };
 
 struct sim_tenant_report {

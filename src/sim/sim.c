@@ -22,6 +22,8 @@ void sim_init(struct sim *s)
 	};
 	/* A program may be ahead of the device by any number of launches. */
 	s->o.max_launches = UINT32_MAX;
+	s->o.threads_per_sm = SIM_THREADS;
+	s->o.shared_per_sm = SIM_CAPACITY;
 	s->end = UINT64_MAX;
 	s->last = &s->launches;
 	s->last_tenant = &s->tenants;
@@ -48,6 +50,7 @@ void sim_finish(struct sim *s)
 	for (struct sim_tenant *t = s->tenants, *next; t; t = next) {
 		next = t->next;
 		streams_free(t);
+		VEC_FREE(&t->stays);
 		free(t);
 	}
 	for (size_t i = 0; i < s->events.len; i++)
@@ -246,11 +249,11 @@ static void launch_workers(struct sim *s, const struct sim_event *e)
 
 static uint32_t allowed_workers(const struct sim *s, const struct sim_launch *l)
 {
-	uint32_t sms = 0;
+	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < s->o.n_sms; i++)
-		sms += l->quota[i] != 0;
-	return (uint32_t)MIN((uint64_t)sms * l->wps, l->total - l->finished);
+		n += MIN(l->quota[i], l->wps);
+	return (uint32_t)MIN(n, l->total - l->finished);
 }
 
 /* What the tenant owes: one round of workers for each time that all had left. */
@@ -266,18 +269,23 @@ static void answer(struct sim *s, struct sim_launch *l)
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
+/* Workers look at their next ticket. A word that a newer one has overtaken says nothing. */
 static void quotas_arrive(struct sim *s, const struct sim_event *e)
 {
-	/* Workers look at their next ticket. */
-	memcpy(e->l->quota, e->quota, sizeof(e->l->quota));
+	(void)s;
+	if (e->value > e->l->applied) {
+		memcpy(e->l->quota, e->quota, sizeof(e->l->quota));
+		e->l->applied = e->value;
+	}
 	free(e->quota);
 }
 
 /* The word is under way: workers see it after the relay's delay. */
 static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
-	struct sim_event e = {.fn = quotas_arrive, .l = l, .quota = malloc(CTL_MAX_SMS)};
+	struct sim_event e = {.fn = quotas_arrive, .l = l, .value = l->word};
 
+	e.quota = malloc(CTL_MAX_SMS);
 	if (!e.quota) {
 		sim_fail(s, -ENOMEM);
 		return;
@@ -286,14 +294,28 @@ static void send_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota
 	sim_at(s, s->now + s->relay_ns, e);
 }
 
-/* New workers for the SMs that the launch gains. */
+/* Where no worker is there the word is in place before any comes. */
+static void tell_quotas(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
+{
+	l->word++;
+	if (l->present) {
+		send_quotas(s, l, quota);
+		return;
+	}
+	memcpy(l->quota, quota, sizeof(l->quota));
+	l->applied = l->word;
+}
+
+/* As many new workers as may stay now beyond those that might before. */
 static void grow(struct sim *s, struct sim_launch *l, const uint8_t quota[CTL_MAX_SMS])
 {
 	struct sim_event e = {.fn = launch_workers, .l = l};
 
-	for (uint32_t i = 0; i < s->o.n_sms; i++)
-		e.n += quota[i] && !l->quota[i];
-	e.n *= l->wps;
+	for (uint32_t i = 0; i < s->o.n_sms; i++) {
+		uint32_t may = MIN(quota[i], l->wps), might = MIN(l->quota[i], l->wps);
+
+		e.n += may > might ? may - might : 0;
+	}
 	sim_at(s, s->now + s->relaunch_ns, e);
 }
 
@@ -336,12 +358,9 @@ static void apply(struct sim *s, const struct sched_action *a)
 	l->granted = a->type != SCHED_PREEMPT;
 	if (a->type == SCHED_PREEMPT && l->drains && l->present == 0)
 		sched_absent(s->sched, a->launch);
-	if (l->present == 0)
-		memcpy(l->quota, quota, sizeof(quota)); /* in place before any worker */
-	else
-		send_quotas(s, l, quota);
 	if (a->type == SCHED_GROW)
 		grow(s, l, quota);
+	tell_quotas(s, l, quota);
 	answer(s, l);
 }
 
@@ -434,11 +453,29 @@ static void number_sms(struct sim *s, struct sim_launch *l, uint32_t sm)
 	give_number(t, sm);
 }
 
+/* A tenant's workers on an SM become `count`. */
+static void set_on_sm(struct sim *s, struct sim_tenant *t, uint32_t sm, uint32_t count)
+{
+	struct sim_stay stay = {.t = s->now};
+	size_t n = t->stays.len;
+
+	t->sms += (count != 0) - (t->on_sm[sm] != 0);
+	t->on_sm[sm] = count;
+	stay.sms = t->sms;
+	if (!s->keeps_stays || (n && t->stays.at[n - 1].sms == t->sms))
+		return;
+	if (n && t->stays.at[n - 1].t == s->now)
+		t->stays.at[n - 1] = stay;
+	else if (!VEC_PUSH(&t->stays, stay))
+		sim_fail(s, -ENOMEM);
+}
+
 static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	s->free[sm] += SIM_CAPACITY / l->wps;
 	s->occupied -= SIM_CAPACITY / l->wps;
 	l->on_sm[sm]--;
+	set_on_sm(s, l->tenant, sm, l->tenant->on_sm[sm] - 1);
 	l->tenant->present--;
 	if (--l->present)
 		return;
@@ -500,6 +537,7 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 	s->free[sm] -= SIM_CAPACITY / l->wps;
 	s->occupied += SIM_CAPACITY / l->wps;
 	l->on_sm[sm]++;
+	set_on_sm(s, l->tenant, sm, l->tenant->on_sm[sm] + 1);
 	if (l->present++ == 0)
 		l->waited_ns += s->now - l->wait_since_ns;
 	if (!l->arrived) {
@@ -507,8 +545,7 @@ static void place_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 		say(s, "%s %s arrives", l->tenant->name, l->name);
 		memcpy(l->quota, l->tenant->begin, sizeof(l->quota));
 		l->granted = l->tenant->n_begin > 0;
-		sched_arrive(s->sched, s->now, l->handle,
-			l->tenant->n_begin == s->o.n_sms ? SCHED_BEGAN_FREE : SCHED_BEGAN_TOLD);
+		sched_arrive(s->sched, s->now, l->handle, SCHED_BEGAN_TOLD);
 		decide(s);
 	}
 	run_worker(s, l, sm);
@@ -656,7 +693,8 @@ void sim_submit(struct sim *s, const struct sim_event *e)
 	struct sched_launch_info info = {.id = t->next_id++,
 		.kernel = l->kernel,
 		.total = l->total,
-		.threads = 256,
+		.threads = SIM_THREADS / l->wps,
+		.shared_bytes = SIM_CAPACITY / l->wps,
 		.workers_per_sm = l->wps,
 		.stream_priority = l->stream_priority,
 		.user = l};
@@ -736,6 +774,8 @@ void sim_leave(struct sim *s, const struct sim_event *e)
 		for (struct sim_launch *l = q->first; l; l = l->behind)
 			cut_off(s, l);
 	}
+	for (uint32_t i = 0; i < s->o.n_sms; i++)
+		set_on_sm(s, t, i, 0);
 	streams_free(t);
 	sched_leave(s->sched, s->now, t->handle);
 	t->handle = NULL;
@@ -822,6 +862,8 @@ int sim_run(struct sim *s)
 		e = pop(s);
 		pass_time(s, e.t);
 		e.fn(s, &e);
+		if (s->watch)
+			s->watch(s, s->watch_user);
 	}
 	if (!s->quiet && s->trace.failed)
 		sim_fail(s, -ENOMEM);

@@ -13,7 +13,9 @@
 #include "sched/sched.h"
 
 #define SIM_NAME_MAX 31
-#define SIM_CAPACITY 55440u /* of an SM; a worker takes 1 / workers_per_sm of it */
+/* Of an SM; a worker takes 1 / workers_per_sm of it. The engine sees it as shared memory. */
+#define SIM_CAPACITY 55440u
+#define SIM_THREADS  2048u /* likewise */
 
 struct sim;
 struct sim_tenant;
@@ -31,6 +33,7 @@ struct sim_launch {
 	/* done: of the last block, or when its program left. */
 	uint64_t submit_ns, done_ns, ticket, finished, said;
 	uint32_t present, drains, answered, preemptions;
+	uint64_t word, applied; /* the last word to it, and the last one that reached it; 0: none */
 	/* Time since submission without a worker on the device; up to when that is counted. */
 	uint64_t waited_ns, wait_since_ns;
 	uint32_t line; /* of the file that it is from; 0: none */
@@ -46,6 +49,12 @@ struct sim_stream {
 	struct sim_launch *first, *last;
 };
 
+/* From t on the tenant has blocks on so many SMs. */
+struct sim_stay {
+	uint64_t t;
+	uint32_t sms;
+};
+
 struct sim_tenant {
 	struct sim_tenant *next; /* in the order in which they were made */
 	struct sim_stream *streams;
@@ -58,6 +67,8 @@ struct sim_tenant {
 	uint32_t n_begin;           /* SMs of that */
 	/* Workers of all its launches; its numbers of SMs plus one, 0: none yet. */
 	uint32_t present, n_numbers, number[CTL_MAX_SMS];
+	uint32_t on_sm[CTL_MAX_SMS], sms; /* its workers on each SM; SMs that have any */
+	VEC(struct sim_stay) stays;       /* where struct sim keeps them */
 	uint64_t next_id;
 };
 
@@ -92,7 +103,12 @@ struct sim {
 	VEC(struct sim_round) rounds;
 	uint32_t free[CTL_MAX_SMS];
 	bool quiet; /* no trace is written */
+	bool keeps_stays;
+	char name[64]; /* of the device; "": none was given */
 	struct strbuf trace;
+	/* After each event; NULL: nobody looks. May change nothing. */
+	void (*watch)(const struct sim *s, void *user);
+	void *watch_user;
 	uint32_t next_sm;    /* where the dispatcher looks first */
 	uint32_t words;      /* told of launches */
 	uint64_t occupied;   /* of SIM_CAPACITY, over all SMs */

@@ -205,9 +205,12 @@ static int read_device(struct sim_reader *r, struct sim_words *w)
 	static const char *const preempt[] = {"temporal", "spatial"};
 	static const char *const within[] = {"order", "srt"}, *const numbering[] = {
 								      "device", "own"};
+	const char *name = value_of(w, "name");
 	struct sim *s = r->sim;
 	struct sched_options *o = &s->o;
 
+	if (name)
+		snprintf(s->name, sizeof(s->name), "%s", name);
 	o->n_sms = number_of(r, w, "sms", 1, CTL_MAX_SMS, o->n_sms);
 	o->extra_sms = number_of(r, w, "extra", 0, CTL_MAX_SMS, 0);
 	o->renumbers = second_of(r, w, "numbering", numbering, false);
@@ -429,6 +432,33 @@ int sim_read_line(struct sim_reader *r, const char *line, size_t len)
 		return reader_error(
 			r, "line too long: at most %d bytes and %d words", SIM_LINE_MAX, SIM_WORDS);
 	return read_words(r, &w);
+}
+
+static bool starts_with(const char *line, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	return len >= n && memcmp(line, word, n) == 0 &&
+	       (len == n || line[n] == ' ' || line[n] == '\t' || line[n] == '\r');
+}
+
+size_t sim_section(const char *text, size_t len, uint32_t *ret_lines)
+{
+	bool any = false;
+
+	*ret_lines = 0;
+	for (size_t at = 0; at < len; (*ret_lines)++) {
+		const char *line = text + at, *end = memchr(line, '\n', len - at);
+		size_t n = end ? (size_t)(end - line) : len - at;
+
+		if (n == 3 && memcmp(line, "---", 3) == 0)
+			break;
+		if (any && starts_with(line, n, "device"))
+			return at;
+		any |= starts_with(line, n, "at") || starts_with(line, n, "run");
+		at += MIN(n + 1, len - at);
+	}
+	return len;
 }
 
 static bool is_expect(const char *line, size_t len)

@@ -44,6 +44,9 @@ void sim_real_name(char *name);
 /* Reads one line, which must be none of those that sim_read passes over. 0; -EINVAL: said in diags;
  * -ENOMEM. */
 int sim_read_line(struct sim_reader *r, const char *line, size_t len);
+/* How many bytes are about the first device: up to a line "device" that stands below lines "at" or
+ * "run", and begins another device's part; and their lines. */
+size_t sim_section(const char *text, size_t len, uint32_t *ret_lines);
 /* Reads lines up to the end, or to a line "---". Passes over "expect" lines, which are for tests.
  * Counts from r->line on. 0; -EINVAL: said in diags; -ENOMEM. */
 int sim_read(struct sim_reader *r, const char *text, size_t len);

@@ -174,8 +174,39 @@ No such file, an empty one, one that launches nothing:
   }
   [1]
   $ heddle sim one.trace --policy fair
-  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|none
+  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|none|./FILE
     hint: heddle sim -h says more
   [2]
   $ heddle sim 2>&1 | head -n 1
   heddle sim: error: what is missing: FILE...
+
+A policy in a file, as heddled takes one. This one gives two programs half of every SM:
+
+  $ chmod 755 .
+  $ cp "$BUILD"/tests/sched/policy_halves.so "$BUILD"/tests/sched/policy_abi.so .
+  $ chmod 755 *.so
+  $ cat > two.trace << 'END'
+  > device sms=2
+  > at 0ms join a
+  > at 0ms join b
+  > at 1ms launch a k blocks=64 block=1ms wps=4
+  > at 1ms launch b l blocks=32 block=1ms wps=4
+  > END
+  $ heddle sim two.trace --policy ./policy_halves.so
+  two.trace: policy halves, 2 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  a                 1   normal        1          0  66.7%    50.0%      0.005ms      0.005ms     12.015ms      8.005ms
+  b                 1   normal        1          0  33.3%    50.0%      0.005ms      0.005ms      8.005ms      4.005ms
+  preemptions             0
+  makespan         12.015ms
+  ANTT                1.750
+  STP                 1.167
+  idle                 0.1%
+  $ heddle sim one.trace --policy ./none.so
+  heddle sim: error: policy: ./none.so: No such file or directory
+  [1]
+  $ heddle sim one.trace --policy ./policy_abi.so 2>&1 | sed "s|$PWD/||"
+  heddle sim: error: policy: policy_abi.so: made for ABI 77, this heddled has 1: build it with this heddled's heddle/policy.h
+  $ chmod 777 policy_halves.so
+  $ heddle sim one.trace --policy ./policy_halves.so 2>&1 | sed "s|$PWD/||"
+  heddle sim: error: policy: policy_halves.so: other users can write to it: take that right from them (chmod go-w)

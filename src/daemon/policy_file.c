@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What a policy's file holds becomes code of the caller, with all its rights: only a file counts
+ * that is this user's or root's, and that nobody else can write to or put another one in the place
+ * of. It is opened once, looked at, and loaded by that descriptor. */
+#include "policy_file.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER_MAX 4096 /* of what realpath returns: PATH_MAX */
+/* As much of a table as has been there since this ABI number: later fields may be missing. */
+#define TABLE_BYTES (offsetof(struct heddle_policy, decide) + sizeof(void (*)(void)))
+
+static void HD_PRINTF(2, 3) policy_error(struct strbuf *err, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	strbuf_puts(err, text ? text : "policy: out of memory");
+	free(text);
+}
+
+static void file_enter(const struct policy_file *p, const char *call)
+{
+	if (p->enter)
+		p->enter(p->name, call);
+}
+
+static void file_leave(const struct policy_file *p)
+{
+	if (p->leave)
+		p->leave();
+}
+
+static bool is_trusted(const struct stat *st)
+{
+	return st->st_uid == 0 || st->st_uid == geteuid();
+}
+
+/* The folders above, from the file's own: who may rename what lies there may replace it. */
+static int check_folders(const char *path, struct strbuf *err)
+{
+	char folder[FOLDER_MAX];
+	bool own = true;
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	while ((slash = strrchr(folder, '/'))) {
+		struct stat st;
+		mode_t others;
+
+		slash[slash == folder] = 0;
+		if (stat(folder, &st) < 0) {
+			policy_error(err, "policy: %s: %s", folder, strerror(errno));
+			return -EINVAL;
+		}
+		/* In /tmp and its like nobody renames what is another's. */
+		others = !own && st.st_mode & S_ISVTX ? 0 : st.st_mode & 022;
+		if (!is_trusted(&st) || others) {
+			policy_error(err,
+				"policy: %s: other users can replace what lies in the folder %s: "
+				"it must be this user's or root's, and writable by no one else",
+				path, folder);
+			return -EINVAL;
+		}
+		own = false;
+		if (slash == folder)
+			break;
+	}
+	return 0;
+}
+
+static int check_file(const char *path, const struct stat *st, struct strbuf *err)
+{
+	if (!S_ISREG(st->st_mode)) {
+		policy_error(err, "policy: %s: not a regular file", path);
+		return -EINVAL;
+	}
+	if (!is_trusted(st)) {
+		policy_error(err,
+			"policy: %s: it is the file of user %u: it must be this user's or root's",
+			path, (unsigned)st->st_uid);
+		return -EINVAL;
+	}
+	if (st->st_mode & 022) {
+		policy_error(err,
+			"policy: %s: other users can write to it: take that right from them "
+			"(chmod go-w)",
+			path);
+		return -EINVAL;
+	}
+	return check_folders(path, err);
+}
+
+int policy_file_open(const char *given, struct policy_file *ret, struct strbuf *err)
+{
+	struct policy_file p = {.path = realpath(given, NULL)};
+	const char *base;
+
+	p.fd = p.path ? open(p.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW) : -1;
+	if (p.fd < 0 || fstat(p.fd, &p.st) < 0) {
+		policy_error(err, "policy: %s: %s", given, strerror(errno));
+	} else if (check_file(p.path, &p.st, err) == 0) {
+		base = strrchr(p.path, '/');
+		snprintf(p.name, sizeof(p.name), "%s", base ? base + 1 : p.path);
+		*ret = p;
+		return 0;
+	}
+	free(p.path);
+	if (p.fd >= 0)
+		close(p.fd);
+	return -EINVAL;
+}
+
+static int check_table(
+	const struct policy_file *p, const struct heddle_policy *t, struct strbuf *err)
+{
+	if (!t) {
+		policy_error(err, "policy: %s: heddle_policy() returned NULL", p->path);
+		return -EINVAL;
+	}
+	if (t->abi != HEDDLE_POLICY_ABI) {
+		policy_error(err,
+			"policy: %s: made for ABI %u, this heddled has %u: build it with this "
+			"heddled's heddle/policy.h",
+			p->path, t->abi, HEDDLE_POLICY_ABI);
+		return -EINVAL;
+	}
+	if (t->size < TABLE_BYTES) {
+		policy_error(err,
+			"policy: %s: its table has %u bytes, of at least %zu: set size to "
+			"sizeof(struct heddle_policy)",
+			p->path, t->size, TABLE_BYTES);
+		return -EINVAL;
+	}
+	if (!t->name || !t->name[0] || !t->decide) {
+		policy_error(err, "policy: %s: its table has no %s", p->path,
+			t->decide ? "name" : "decide");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int policy_file_load(struct policy_file *p, struct strbuf *err)
+{
+	const struct heddle_policy *(*table)(void);
+	const struct heddle_policy *t;
+	char file[32];
+
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", p->fd);
+	file_enter(p, "loading it");
+	p->dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	file_leave(p);
+	if (!p->dl) {
+		const char *why = dlerror();
+		size_t n = strlen(file);
+
+		/* The file has a name that says more. */
+		why += strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? n + 2 : 0;
+		policy_error(err, "policy: %s: it cannot be loaded: %s", p->path, why);
+		return -EINVAL;
+	}
+	table = (const struct heddle_policy *(*)(void))dlsym(p->dl, "heddle_policy");
+	if (!table) {
+		policy_error(err, "policy: %s: it exports no heddle_policy(); see heddle/policy.h",
+			p->path);
+		return -EINVAL;
+	}
+	file_enter(p, "heddle_policy");
+	t = table();
+	file_leave(p);
+	if (check_table(p, t, err) < 0)
+		return -EINVAL;
+	snprintf(p->name, sizeof(p->name), "%s", t->name);
+	p->table = t;
+	return 0;
+}
+
+void policy_file_close(struct policy_file *p)
+{
+	if (p->dl) {
+		file_enter(p, "unloading it");
+		dlclose(p->dl);
+		file_leave(p);
+	}
+	close(p->fd);
+	free(p->path);
+	*p = (struct policy_file){.fd = -1};
+}
