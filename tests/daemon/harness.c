@@ -40,8 +40,9 @@ static void die(const char *what)
 
 pid_t daemon_spawn(const char *socket, char *const args[], int stderr_fd)
 {
-	char *argv[24] = {(char *)heddled_path, "--config-root", CONFIG_ROOT};
-	int n = 3;
+	/* What played tenants teach is kept nowhere. */
+	char *argv[24] = {(char *)heddled_path, "--config-root", CONFIG_ROOT, "--set", "state=off"};
+	int n = 5;
 	pid_t pid;
 
 	if (socket) {

@@ -489,6 +489,7 @@ static void activation(void **state)
 		setenv("LISTEN_PID", pid, 1);
 		setenv("LISTEN_FDS", "1", 1);
 		setenv("NOTIFY_SOCKET", note, 1);
+		setenv("STATE_DIRECTORY", dir, 1);
 		dup2(sock, 3);
 		execl(heddled_path, heddled_path, "--socket", path, (char *)NULL);
 		_exit(127);
@@ -502,6 +503,8 @@ static void activation(void **state)
 	tenant_leave(&t);
 	assert_int_equal(daemon_stop(&d), 0);
 	assert_int_equal(access(path, F_OK), 0); /* the service manager's, not ours to remove */
+	snprintf(path, sizeof(path), "%s/heddled.db", dir);
+	assert_int_equal(access(path, F_OK), 0); /* in the manager's folder */
 	close(notes);
 	daemon_remove(&d);
 }
