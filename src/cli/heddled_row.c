@@ -5,10 +5,13 @@
 #include "cli/heddled.h"
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|none|FILE",
+	{0, "policy", "hpf|ffs|greedy|none|FILE",
 		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
-		"ffs: shares of time by weight, in turns; none: everything is granted; a path with "
-		"a '/': other people's, a shared object (default hpf)"},
+		"ffs: shares of time by weight, in turns; greedy: all kernels at once, with as "
+		"many "
+		"blocks on each SM as make the longest shortest; none: everything is granted; a "
+		"path "
+		"with a '/': other people's, a shared object (default hpf)"},
 	{0, "mps", "on|off", "own an MPS control daemon (default off)"},
 	{0, "socket", "PATH", "where to listen"},
 	{0, "temporal", NULL, "preempt whole devices only, never some SMs"},

@@ -70,6 +70,7 @@ struct sched_policy {
 extern const struct sched_policy sched_policy_none;
 extern const struct sched_policy sched_policy_hpf;
 extern const struct sched_policy sched_policy_ffs;
+extern const struct sched_policy sched_policy_greedy;
 const struct sched_policy *sched_policy_find(const char *name); /* NULL: no such */
 
 #endif

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Reads what happens on a simulated device, a line each:
- *   device sms=4 mode=simultaneous|turns preempt=spatial|temporal policy=hpf|ffs|none ...
+ *   device sms=4 mode=simultaneous|turns preempt=spatial|temporal policy=hpf|ffs|greedy|none ...
  *   at TIME join TENANT [prio=low|normal|high|N] [weight=N]
  *   at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] [count=N] [gap=TIME]
  * ... at TIME opaque|idle|pin|unpin|priority|weight|leave TENANT ... run TIME A time is a number

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|moved|resized|hangs
+# usage: policy.sh BUILD halves|greedy|moved|resized|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
+#   greedy  heddled's own: the same, and then all for the one that is left
 #   moved   two programs change places, from half of the SMs to the other half, every 20 ms: each block
 #           runs once, and mostly where its program is at the time
 #   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
@@ -47,7 +48,21 @@ halves() {
 	}
 	source=$(cd "$source" && pwd)
 	build_example
-	start_daemon --policy "$dir/halves.so" --set min_managed_us=1
+	two_programs "$dir/halves.so"
+	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
+		fail "halves: see above"
+}
+
+# Of two programs of which nothing is known yet each has half, too, until one is through.
+greedy() {
+	two_programs greedy
+	grep '"event": "grow"' "$dir/events" | grep -q "\"workers\": $((sms * 16))," ||
+		fail "the last one did not get all"
+}
+
+# two_programs POLICY: side by side, until both are through.
+two_programs() {
+	start_daemon --policy "$1" --set min_managed_us=1
 	# 128 threads a block: an SM of 2048 threads holds 16.
 	where_begins normal one --threads 128 --blocks 3000 --loops 3000
 	pids=$started
@@ -58,8 +73,6 @@ halves() {
 	pids=
 	grep '"event": "shrink"' "$dir/events" | grep -q "\"sms\": $sms, \"workers\": $((sms * 8))," ||
 		fail "no launch was told to keep 8 blocks on each of $sms SMs"
-	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
-		fail "halves: see above"
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
 }
 
