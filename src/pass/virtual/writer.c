@@ -94,3 +94,26 @@ void pass_writer_finish(struct pass_writer *w)
 	VEC_FREE(&w->copies);
 	VEC_FREE(&w->numbers);
 }
+
+/* What was written: the rest of a module of thousands of kernels is as it was. */
+static int validate(const struct pass_writer *w)
+{
+	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);
+
+	for (size_t i = 0; i < w->copies.len; i++)
+		errors += ptx_validate_func(w->m, w->copies.at[i], w->diags);
+	return errors ? -EINVAL : 0;
+}
+
+int pass_writer_into(struct pass_writer *w)
+{
+	if (w->error == 0) {
+		VEC_FREE(&w->f->body);
+		w->f->body = w->out;
+		w->error = validate(w);
+	} else {
+		VEC_FREE(&w->out);
+	}
+	pass_writer_finish(w);
+	return w->error;
+}

@@ -177,16 +177,6 @@ static void write_guard(struct pass_writer *w, struct pass_place *at, struct ptx
 	pass_emit_guard_tail(w);
 }
 
-/* What was written: the rest of a module of thousands of kernels is as it was. */
-static int validate(const struct pass_writer *w)
-{
-	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);
-
-	for (size_t i = 0; i < w->copies.len; i++)
-		errors += ptx_validate_func(w->m, w->copies.at[i], w->diags);
-	return errors ? -EINVAL : 0;
-}
-
 static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
 	struct pass_place *at, enum pass_tier tier, struct ptx_sym *overlay,
 	struct pass_record *record)
@@ -204,15 +194,7 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 		write_guard(&w, at, overlay);
 	if (w.error == 0 && record)
 		w.error = pass_record_func(record, f, &w.numbers);
-	if (w.error == 0) {
-		VEC_FREE(&f->body);
-		f->body = w.out;
-		w.error = validate(&w);
-	} else {
-		VEC_FREE(&w.out);
-	}
-	pass_writer_finish(&w);
-	return w.error;
+	return pass_writer_into(&w);
 }
 
 int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags,

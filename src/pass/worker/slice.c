@@ -40,15 +40,6 @@ static void put_ids(struct pass_writer *w)
 		    "$hd_row:\n");
 }
 
-static int validate(const struct pass_writer *w)
-{
-	unsigned errors = ptx_validate_func(w->m, w->f, w->diags);
-
-	for (size_t i = 0; i < w->copies.len; i++)
-		errors += ptx_validate_func(w->m, w->copies.at[i], w->diags);
-	return errors ? -EINVAL : 0;
-}
-
 static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *diags,
 	const struct pass_place *at)
 {
@@ -58,15 +49,7 @@ static int rewrite(struct ptx_module *m, struct ptx_func *f, struct diag_list *d
 		return -EINVAL;
 	put_ids(&w);
 	pass_put_body(&w, f, at);
-	if (w.error == 0) {
-		VEC_FREE(&f->body);
-		f->body = w.out;
-		w.error = validate(&w);
-	} else {
-		VEC_FREE(&w.out);
-	}
-	pass_writer_finish(&w);
-	return w.error;
+	return pass_writer_into(&w);
 }
 
 int pass_slice(struct ptx_module *m, const char *name, struct diag_list *diags,
