@@ -147,7 +147,8 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 {
 	char title[160];
 
-	snprintf(title, sizeof(title), "%.60s %s: policy %s", file, s->name, s->policy->name);
+	snprintf(title, sizeof(title), "%.60s%s%s: policy %s", file, s->name[0] ? " " : "", s->name,
+		s->policy->name);
 	sim_picture_add(p, s, title);
 }
 
