@@ -23,7 +23,7 @@ export HEDDLE_VGPU="sim-$$"
 	echo "skipped: this heddle reads no event logs"
 	exit 77
 }
-start_daemon
+start_daemon --policy hpf
 for name in low high; do
 	# shellcheck disable=SC2086
 	run "$name" "$name" mm $large --until "$dir/end"
