@@ -147,7 +147,8 @@ static void add_panel(struct sim_picture *p, const char *file, const struct sim 
 {
 	char title[160];
 
-	snprintf(title, sizeof(title), "%.60s %s: policy %s", file, s->name, s->policy->name);
+	snprintf(title, sizeof(title), "%.60s%s%s: policy %s", file, s->name[0] ? " " : "", s->name,
+		s->policy->name);
 	sim_picture_add(p, s, title);
 }
 
@@ -238,14 +239,28 @@ static int choose_policy(struct cli *c, const char *name, struct chosen *ret)
 }
 
 #ifdef HEDDLE_RECORDED
+/* In one line. */
 static void tell_gaps(const struct cli *c, const char *file, const struct recorded_gaps *g)
 {
+	struct strbuf b = {0};
+
+	if (g->unended)
+		strbuf_printf(&b, "; left out: %llu launches that do not end in it",
+			(unsigned long long)g->unended);
+	if (g->unseen)
+		strbuf_printf(&b, "; it misses %llu launches that were over before heddled looked",
+			(unsigned long long)g->unseen);
+	if (g->unmeasured)
+		strbuf_printf(&b, "; left out: %llu launches whose blocks were not measured",
+			(unsigned long long)g->unmeasured);
+	if (g->assumed)
+		strbuf_puts(&b, "; it does not say how many SMs a device has: as many as were "
+				"used at once");
 	cli_warn(c,
-		"%s: launches come when they came then, one stream a program: an event log "
-		"names no streams; left out: %llu launches that do not end in it, %llu that "
-		"were not measured; devices without a number of SMs: %llu",
-		file, (unsigned long long)g->unended, (unsigned long long)g->unmeasured,
-		(unsigned long long)g->assumed);
+		"%s: an event log names no streams: launches come when they came then, one "
+		"stream a program%s",
+		file, b.at ? b.at : "");
+	strbuf_finish(&b);
 }
 #endif
 
@@ -391,9 +406,10 @@ const struct cli_verb cli_verb_sim = {
 		"others begins the part of another device (name=NAME says which), with tenants "
 		"and times of its own; each part is reported by itself.\n"
 		"\n"
-		"FILE may also be what heddled --events wrote: then programs join, change and "
-		"leave as "
-		"they did, and launches come when they came then, whatever becomes of those "
+		"FILE may also be what heddled --events wrote: then programs join and change "
+		"as "
+		"they did (they leave where they left launches unfinished), and launches come when "
+		"they came then, whatever becomes of those "
 		"before; a block takes as long as it took in the mean. The policy is hpf unless "
 		"--policy says otherwise.\n"
 		"\n"

@@ -32,6 +32,7 @@ struct tenant {
 	const char *priority;
 	uint64_t weight, join_ns, opaque_ns; /* opaque_ns: since then; meaningful if it is opaque */
 	bool opaque;
+	uint64_t ended, open; /* of its launches: over; not finished */
 };
 
 struct recorded {
@@ -208,6 +209,24 @@ static void tenant_opaque(struct recorded *r, struct tenant *n, uint64_t t, bool
 	n->opaque = on;
 }
 
+/* Of the launches that a tenant made in all those that were over before heddled looked. */
+static void count_unseen(struct recorded *r, const struct tenant *n, const json_t *o)
+{
+	const json_t *reasons = json_object_get(o, "reasons"), *reason;
+	uint64_t managed = 0;
+	size_t i;
+
+	json_array_foreach(reasons, i, reason)
+	{
+		const char *outcome = json_string_value(json_object_get(reason, "outcome"));
+		json_int_t launches = json_integer_value(json_object_get(reason, "launches"));
+
+		if (outcome && strcmp(outcome, "managed") == 0 && launches > 0)
+			managed += (uint64_t)launches;
+	}
+	r->gaps->unseen += managed > n->ended ? managed - n->ended : 0;
+}
+
 static int tenant_event(struct recorded *r, const char *what, uint64_t t, const json_t *o)
 {
 	const char *priority = priority_word(r, o);
@@ -228,9 +247,12 @@ static int tenant_event(struct recorded *r, const char *what, uint64_t t, const 
 	if (strncmp(what, "opaque", 6) == 0)
 		tenant_opaque(r, n, t, !what[6]);
 	if (strcmp(what, "leave") == 0) {
+		count_unseen(r, n, o);
 		tenant_opaque(r, n, t, false);
-		strbuf_printf(&r->devices.at[n->device].text, "at %lluns leave %s\n",
-			(unsigned long long)t, n->name);
+		/* One that was through stays, as it may take longer under another policy. */
+		if (n->open)
+			strbuf_printf(&r->devices.at[n->device].text, "at %lluns leave %s\n",
+				(unsigned long long)t, n->name);
 	}
 	return 0;
 }
@@ -287,7 +309,7 @@ static int read_measured(struct recorded *r, const json_t *o, struct measured *m
 
 /* Blocks run in rounds of as many as may be there at once. */
 static int launch_end(
-	struct recorded *r, const struct tenant *n, const char *kernel, const struct measured *m)
+	struct recorded *r, struct tenant *n, const char *kernel, const struct measured *m)
 {
 	uint64_t at_once = MAX(m->workers, 1), rounds = (m->total + at_once - 1) / at_once;
 	char word[NAME_BYTES];
@@ -295,6 +317,7 @@ static int launch_end(
 	int status;
 
 	r->submitted -= r->submitted > 0;
+	n->ended++;
 	if (!m->ran_ns) {
 		r->gaps->unmeasured++;
 		return 0;
@@ -328,6 +351,8 @@ static int launch_event(struct recorded *r, const char *what, const json_t *o)
 		return -EINVAL;
 	r->devices.at[n->device].most_sms = MAX(r->devices.at[n->device].most_sms, (uint32_t)sms);
 	r->submitted += strcmp(what, "submit") == 0;
+	n->open += strcmp(what, "submit") == 0;
+	n->open -= strcmp(what, "finish") == 0 && n->open;
 	if (strcmp(what, "finish") != 0 && strcmp(what, "drop") != 0)
 		return 0;
 	if (read_measured(r, o, &m) < 0)

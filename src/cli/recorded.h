@@ -11,6 +11,7 @@
 struct recorded_gaps {
 	uint64_t unended;    /* launches whose end is not in it: left out */
 	uint64_t unmeasured; /* launches that ended, with no time measured: left out */
+	uint64_t unseen;     /* managed launches that were over before heddled looked */
 	uint64_t assumed;    /* devices whose number of SMs it does not name: the most that a launch
 				had */
 };

@@ -4,10 +4,11 @@
 /* Reads what happens on a simulated device, a line each:
  *   device sms=4 mode=simultaneous|turns preempt=spatial|temporal policy=hpf|ffs|greedy|none ...
  *   at TIME join TENANT [prio=low|normal|high|N] [weight=N]
- *   at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] [count=N] [gap=TIME]
- * ... at TIME opaque|idle|pin|unpin|priority|weight|leave TENANT ... run TIME A time is a number
- * and ns, us, ms or s. '#' begins a comment. heddle(1) lists every word. What is wrong goes into
- * diagnostics with its line, and the reader goes on with the next one. */
+ *   at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] [count=N] ...
+ *   at TIME opaque|idle|pin|unpin|priority|weight|leave TENANT ...
+ *   run TIME
+ * A time is a number and ns, us, ms or s. '#' begins a comment. heddle(1) lists every word. Errors
+ * go into diagnostics with their line, and the reader goes on with the next line. */
 #ifndef HEDDLE_SIM_TRACE_H
 #define HEDDLE_SIM_TRACE_H
 
@@ -44,8 +45,8 @@ void sim_real_name(char *name);
 /* Reads one line, which must be none of those that sim_read passes over. 0; -EINVAL: said in diags;
  * -ENOMEM. */
 int sim_read_line(struct sim_reader *r, const char *line, size_t len);
-/* How many bytes are about the first device: up to a line "device" that stands below lines "at" or
- * "run", and begins another device's part; and their lines. */
+/* A trace may have several devices: a line "device" below lines "at" or "run" begins the part of
+ * another one. Returns the bytes of the first part, and its number of lines. */
 size_t sim_section(const char *text, size_t len, uint32_t *ret_lines);
 /* Reads lines up to the end, or to a line "---". Passes over "expect" lines, which are for tests.
  * Counts from r->line on. 0; -EINVAL: said in diags; -ENOMEM. */

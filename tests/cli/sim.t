@@ -210,3 +210,125 @@ A policy in a file, as heddled takes one. This one gives two programs half of ev
   $ chmod 777 policy_halves.so
   $ heddle sim one.trace --policy ./policy_halves.so 2>&1 | sed "s|$PWD/||"
   heddle sim: error: policy: policy_halves.so: other users can write to it: take that right from them (chmod go-w)
+
+Two devices in a trace, each with an engine of its own, and a picture of both:
+
+  $ { sed 's/sms=2/sms=2 name=gpu0/' two.trace; cat one.trace; } > both.trace
+  $ heddle sim both.trace --svg both.svg
+  both.trace: device gpu0: policy hpf, 2 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  a                 1   normal        1          0  66.7%    50.0%      0.005ms      0.005ms      8.005ms      8.005ms
+  b                 1   normal        1          0  33.3%    50.0%      8.015ms      8.015ms     12.015ms      4.005ms
+  preemptions             0
+  makespan         12.015ms
+  ANTT                2.000
+  STP                 1.333
+  idle                 0.1%
+  both.trace: policy hpf, 2 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  a                 1   normal        1          0 100.0%   100.0%      0.005ms      0.005ms      2.005ms      2.005ms
+  preemptions             0
+  makespan          2.005ms
+  ANTT                1.000
+  STP                 1.000
+  idle                 0.2%
+  $ sed -n 's/ height=.*//; /<text/p; /^<rect x/p' both.svg
+  <text x="150.0" y="20.0" text-anchor="start">both.trace gpu0: policy hpf</text>
+  <text x="142.0" y="56.0" text-anchor="end">a</text>
+  <rect x="211" y="58.8" width="1"
+  <rect x="212" y="34.0" width="491"
+  <rect x="703" y="49.5" width="1"
+  <text x="142.0" y="98.0" text-anchor="end">b</text>
+  <rect x="704" y="80.2" width="1"
+  <rect x="705" y="76.0" width="245"
+  <text x="150.0" y="130.0" text-anchor="start">0</text>
+  <text x="950.0" y="130.0" text-anchor="end">13.015 ms; a row is 2 SMs high</text>
+  <text x="150.0" y="168.0" text-anchor="start">both.trace: policy hpf</text>
+  <text x="142.0" y="204.0" text-anchor="end">a</text>
+  <rect x="417" y="199.7" width="1"
+  <rect x="418" y="182.0" width="532"
+  <text x="150.0" y="236.0" text-anchor="start">0</text>
+  <text x="950.0" y="236.0" text-anchor="end">3.005 ms; a row is 2 SMs high</text>
+  $ python3 -c 'import xml.dom.minidom as x; x.parse("both.svg")'
+  $ { cat both.trace; echo 'at 1ms lunch a k'; } | heddle sim - > both.out
+  heddle sim: error: -:9: unknown word: 'lunch'
+  [1]
+  $ head -n 1 both.out
+  -: device gpu0: policy hpf, 2 SMs
+  $ heddle sim one.trace --svg none/one.svg > one.out
+  heddle sim: error: none/one.svg: No such file or directory
+    hint: --svg FILE puts it elsewhere
+  [1]
+
+What heddled --events wrote is a trace, too. Nothing in it says which streams a program has:
+
+  $ cat > events << 'END'
+  > {"schema": 2, "log": "heddled-events"}
+  > {"t_ns": 5000, "event": "join", "tenant": 1, "name": "a b", "priority": "normal", "weight": 1, "device": "x", "device_sms": 2}
+  > {"t_ns": 5000, "event": "join", "tenant": 2, "name": "c", "priority": "high", "weight": 3, "device": "y", "device_sms": 4}
+  > {"t_ns": 1005000, "event": "submit", "tenant": 1, "launch": 1, "kernel": "k"}
+  > {"t_ns": 9005000, "event": "finish", "tenant": 1, "launch": 1, "kernel": "k", "submit_ns": 1005000, "total": 16, "workers": 4, "blocks_per_sm": 2, "ran_ns": 4000000}
+  > {"t_ns": 9005000, "event": "finish", "tenant": 2, "launch": 1, "kernel": "k", "submit_ns": 1005000, "total": 16, "workers": 8, "blocks_per_sm": 2, "ran_ns": 4000000}
+  > {"t_ns": 9005000, "event": "submit", "tenant": 2, "launch": 2, "kernel": "k"}
+  > {"t_ns": 9105000, "event": "opaque", "tenant": 1, "priority": "low", "weight": 2}
+  > {"t_ns": 9205000, "event": "opaque-end", "tenant": 1, "priority": "low", "weight": 2}
+  > {"t_ns": 9305000, "event": "leave", "tenant": 1, "priority": "low", "weight": 2, "reasons": [{"reason": "workers", "outcome": "managed", "launches": 4}]}
+  > END
+  $ heddle sim events --trace --policy none
+  heddle sim: warning: events: an event log names no streams: launches come when they came then, one stream a program; left out: 1 launches that do not end in it; it misses 3 launches that were over before heddled looked
+      0.000  a_b-1 joins
+      1.000  a_b-1 k.0 submitted
+      1.005  a_b-1 k.0 arrives
+      5.005  a_b-1 k.0 done after 4.005 ms
+      9.100  a_b-1 has priority 0
+      9.100  a_b-1 has weight 2
+      9.100  a_b-1 opaque work begins
+      9.200  a_b-1 opaque work ends
+  events: device x: policy none, 2 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  a_b-1             2      low        1          0 100.0%   100.0%      0.005ms      0.005ms      4.005ms      4.005ms
+  preemptions             0
+  makespan          4.005ms
+  ANTT                1.000
+  STP                 1.000
+  idle                 0.1%
+      0.000  c-2 joins
+      1.000  c-2 k.0 submitted
+      1.005  c-2 k.0 arrives
+      5.005  c-2 k.0 done after 4.005 ms
+  events: device y: policy none, 4 SMs
+  TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
+  c-2               3     high        1          0 100.0%   100.0%      0.005ms      0.005ms      4.005ms      4.005ms
+  preemptions             0
+  makespan          4.005ms
+  ANTT                1.000
+  STP                 1.000
+  idle                 0.1%
+
+What is wrong in it is said line by line:
+
+  $ cat >> events << 'END'
+  > {"t_ns": 1, "event": "jo
+  > [1]
+  > {"t_ns": "late", "event": "leave"}
+  > {"t_ns": 9405000, "event": "leave", "tenant": 7, "priority": "low", "weight": 2}
+  > {"t_ns": 9405000, "event": "leave", "tenant": 1, "priority": "lowest", "weight": 2}
+  > {"t_ns": 9405000, "event": "leave", "tenant": 1, "priority": "low", "weight": 0}
+  > {"t_ns": 9405000, "event": "finish", "tenant": 1, "launch": 1, "kernel": "k", "submit_ns": 1005000, "total": 0}
+  > {"t_ns": 9405000, "event": "join", "tenant": 1, "name": "a", "priority": "low", "weight": 1, "device": "x"}
+  > {"t_ns": 9405000000000000000, "event": "leave", "tenant": 1, "priority": "low", "weight": 2}
+  > END
+  $ heddle sim events
+  heddle sim: error: events:11: not JSON: premature end of input near '"jo'
+  heddle sim: error: events:12: not an object
+  heddle sim: error: events:13: t_ns is not a whole number
+  heddle sim: error: events:14: tenant 7 has not joined above
+  heddle sim: error: events:15: priority: 'lowest' is none of low, normal and high
+  heddle sim: error: events:16: weight: 0 is not between 1 and 1000
+  heddle sim: error: events:17: total: 0 is not between 1 and 4294967295
+  heddle sim: error: events:18: tenant 1 joins twice
+  heddle sim: error: events:19: not JSON: too big integer near '9405000000000000000'
+  [1]
+  $ { echo '{"schema": 3}'; } | heddle sim -
+  heddle sim: error: -:1: schema: 3 is not between 2 and 2
+  [1]

@@ -47,21 +47,22 @@ static void add_device(struct random *r, struct limits *lim, bool ffs, struct st
 {
 	lim->relay_ns = 1000 * any_of(r, 40);
 	lim->relaunch_ns = 1000 * (1 + any_of(r, 40));
-	strbuf_printf(b, "device sms=%u mode=%s preempt=%s relay=%uns relaunch=%uns%s\n",
-		1 + any_of(r, 12), any_of(r, 3) ? "simultaneous" : "turns",
+	strbuf_printf(b, "device sms=%u cost=20us mode=%s preempt=%s relay=%uns relaunch=%uns%s\n",
+		1 + any_of(r, ffs ? 3 : 12), any_of(r, 3) ? "simultaneous" : "turns",
 		any_of(r, 2) ? "spatial" : "temporal", (unsigned)lim->relay_ns,
 		(unsigned)lim->relaunch_ns, !ffs && any_of(r, 4) == 0 ? " numbering=own" : "");
 }
 
-static void add_launch(
-	struct random *r, struct limits *lim, uint32_t at_us, unsigned tenant, struct strbuf *b)
+/* Under ffs there is much work on few places, so that who is not served waits for long. */
+static void add_launch(struct random *r, struct limits *lim, bool ffs, uint32_t at_us,
+	unsigned tenant, struct strbuf *b)
 {
-	uint32_t block_us = 1 + any_of(r, any_of(r, 3) ? 100 : 1500);
+	uint32_t block_us = 1 + any_of(r, any_of(r, ffs ? 40 : 3) ? 100 : 1500);
 
 	lim->block_ns = MAX(lim->block_ns, 1000ull * block_us);
 	strbuf_printf(b, "at %uus launch t%u k%u blocks=%u block=%uus wps=%u stream=%u sprio=%u\n",
-		at_us, tenant, any_of(r, 4), 1 + any_of(r, 60), block_us, 1 + any_of(r, 8),
-		any_of(r, 3), any_of(r, 2));
+		at_us, tenant, any_of(r, 4), 1 + any_of(r, ffs ? 400 : 60), block_us,
+		1 + any_of(r, ffs ? 2 : 8), any_of(r, 3), any_of(r, 2));
 }
 
 /* Under ffs a tenant submits all it has when it joins, so that its work never pauses. */
@@ -76,7 +77,7 @@ static void add_tenant(
 		lim->weight[tenant]);
 	for (unsigned i = 0; i < n; i++) {
 		at_us += ffs ? 0 : any_of(r, 2000);
-		add_launch(r, lim, at_us, tenant, b);
+		add_launch(r, lim, ffs, at_us, tenant, b);
 	}
 	if (!ffs && any_of(r, 4) == 0)
 		strbuf_printf(b, "at %uus priority t%u %u\n", at_us, tenant, any_of(r, 3));
@@ -238,8 +239,9 @@ static void check_end(struct checker *c, const struct sim *s)
 /* How long a tenant with work may wait under ffs for its next block, ns.
  *
  * D: the most that a turn overruns: the word's delay, the longest block, the next one's way in.
- * C: the most that a change costs, as the engine sees it: its default (100 us), or D.
- * T: the epoch, at most: 10 % overhead for n tenants, weights 1 or more: 10 C.
+ * C: the most that a change costs, as the engine sees it: its default (20 us), or D.
+ * T: the epoch, at most. For an overhead of 10 % it is 10 times the sum of the costs by that of the
+ * weights, so no more than 10 C by the least weight; and never less than 100 us.
  *
  * A turn ends when its tenant is an epoch ahead of another one with work, D later at most: nobody
  * is more than T + D ahead (in virtual time), and who comes is no more than T behind. So before a
@@ -247,9 +249,12 @@ static void check_end(struct checker *c, const struct sim *s)
  * more turn of W T; and as it ends in the middle of a block, D. */
 static uint64_t wait_bound(const struct limits *lim)
 {
-	uint64_t d = lim->relay_ns + lim->block_ns + lim->relaunch_ns + 25000;
-	uint64_t t = 10 * MAX(100000, d), bound = d;
+	uint64_t d = lim->relay_ns + lim->block_ns + lim->relaunch_ns + 25000, bound = d, t;
+	uint32_t least = UINT32_MAX;
 
+	for (unsigned i = 0; i < lim->n_tenants; i++)
+		least = MIN(least, lim->weight[i]);
+	t = MAX(10 * d / least, 100000);
 	for (unsigned i = 0; i < lim->n_tenants; i++)
 		bound += lim->weight[i] * (3 * t + d) + d;
 	return bound;
