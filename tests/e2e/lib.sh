@@ -22,7 +22,8 @@ end() {
 	status=$?
 	# shellcheck disable=SC2086
 	kill -9 $pids ${low:-} ${high:-} 2>/dev/null || :
-	[ -z "$daemon" ] || { kill "$daemon" && kill -CONT "$daemon" && wait "$daemon"; } 2>/dev/null || :
+	# In this order: SIGCONT takes away a SIGSTOP by which a leak checker looks at a process that ends.
+	[ -z "$daemon" ] || { kill -CONT "$daemon" && kill "$daemon" && wait "$daemon"; } 2>/dev/null || :
 	[ "$status" = 0 ] || [ -n "${told:-}" ] ||
 		tail -n 5 "$dir"/*.out "$dir"/*.err "$dir"/daemon.log || :
 	[ "$status" = 0 ] || [ -z "${KEEP:-}" ] || {
