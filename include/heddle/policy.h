@@ -41,7 +41,7 @@ extern "C" {
 #define HEDDLE_POLICY_MIN_WAKE  100000u /* ns: heddled asks no sooner of itself */
 #define HEDDLE_POLICY_CURVE     33u
 
-/* What a device has. It stays the same while the policy's state lives, but for the last four. */
+/* Limits of a device. They stay the same while the policy's state lives, but for the last four. */
 struct heddle_policy_device {
 	uint32_t size; /* bytes of this structure */
 	uint32_t n_sms;
@@ -124,9 +124,9 @@ struct heddle_policy_view {
 	const void *kernels; /* launches by order of arrival, then what is no launch */
 	const void *tenants;
 	uint32_t n_kernels, n_tenants;
-	/* What a change from one kernel to another takes of the device's time, the mean of the last
-	 * few as seen: others' way out, the device's own change between programs, the kernel's way
-	 * back. 0: none was seen. */
+	/* Mean time, ns, from granting a kernel SMs until its first block begins: it covers the
+	 * blocks of others that must end, the device's switch between programs, and the launch of
+	 * the kernel's workers. 0: not measured yet. */
 	uint64_t change_ns;
 };
 
@@ -167,8 +167,8 @@ struct heddle_policy {
 		void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out);
 };
 
-/* What the shared object exports. The table stays its own, and valid while it is loaded; NULL: it
- * cannot run here. */
+/* The function that the shared object exports. The table stays its own, and valid while it is
+ * loaded; NULL: it cannot run here. */
 __attribute__((visibility("default"))) const struct heddle_policy *heddle_policy(void);
 
 static inline const struct heddle_policy_kernel *heddle_policy_kernel_at(

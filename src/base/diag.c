@@ -4,6 +4,7 @@
 /* Diagnostics as people read them: file:line:column, the source line, a caret, what to do. */
 #include "diag.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,17 +33,14 @@ static const char *vformat(struct arena *a, const char *fmt, va_list ap)
 	return p ? p : "(out of memory)";
 }
 
-void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
-	uint32_t span, const char *fmt, ...)
+static void add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
+	uint32_t span, const char *fmt, va_list ap)
 {
-	va_list ap;
-
 	d->errors += level == DIAG_ERROR;
 	if (d->len == DIAG_MAX) {
 		d->dropped++;
 		return;
 	}
-	va_start(ap, fmt);
 	d->at[d->len++] = (struct diag){
 		.level = level,
 		.line = line,
@@ -50,7 +48,26 @@ void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_
 		.span = MAX(span, 1),
 		.message = vformat(d->arena, fmt, ap),
 	};
+}
+
+void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
+	uint32_t span, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(d, level, line, col, span, fmt, ap);
 	va_end(ap);
+}
+
+int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add(d, DIAG_ERROR, line, 0, 1, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
 }
 
 void diag_hint(struct diag_list *d, const char *fmt, ...)

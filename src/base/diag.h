@@ -32,6 +32,8 @@ void diag_init(
 	struct diag_list *d, struct arena *a, const char *file, const char *text, size_t len);
 void diag_add(struct diag_list *d, enum diag_level level, uint32_t line, uint32_t col,
 	uint32_t span, const char *fmt, ...) HD_PRINTF(6, 7);
+/* Adds an error about a whole line of input. Returns -EINVAL. */
+int diag_line_error(struct diag_list *d, uint32_t line, const char *fmt, ...) HD_PRINTF(3, 4);
 void diag_hint(struct diag_list *d, const char *fmt, ...) HD_PRINTF(2, 3); /* for the last one */
 /* file:line:col: error: message / source line / caret / hint, for every entry, in order. */
 void diag_render(const struct diag_list *d, struct strbuf *out);

@@ -15,8 +15,8 @@ int ask_path(const char *socket, char *ret, size_t max);
 int ask_status(const char *socket, struct wire_status *ret);
 /* Calls fn for each row, in order. */
 int ask_list(const char *socket, void (*fn)(void *user, const struct wire_row *row), void *user);
-/* Calls fn for each kernel and, behind it, each of its shapes: one of the two is NULL. What comes
- * is checked: every shape has its kernel before it. */
+/* Calls fn for each kernel (shape is NULL) and then for each of its shapes (kernel is NULL). A
+ * reply in which a shape comes before any kernel is refused (-EPROTO). */
 typedef void ask_profile_fn(
 	void *user, const struct wire_kernel *kernel, const struct wire_shape *shape);
 int ask_profile(const char *socket, ask_profile_fn *fn, void *user);

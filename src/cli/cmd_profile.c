@@ -339,7 +339,7 @@ const struct cli_verb cli_verb_profile = {
 		"inputs (in the order of the parameters: bytes of the allocation a pointer leads "
 		"into, or an integer; 0: neither), launches, mean_ns, moving_ns (of the last "
 		"eight or so), predicted_ns, measured_ns and error (of the first launch, "
-		"relative). What is not known is null.",
+		"relative). Values that heddled does not know are null.",
 	.options = options,
 	.max_operands = 1,
 	.run = run,

@@ -429,7 +429,7 @@ const struct cli_verb cli_verb_sim = {
 		"and share_wanted (percent), waiting_mean_ns, waiting_longest_ns, "
 		"turnaround_mean_ns, turnaround_alone_mean_ns, ntt (turnaround together over "
 		"alone); and preemptions, makespan_ns, antt, stp, idle (percent), and with --trace "
-		"trace, an array of lines. What cannot be told is null.",
+		"trace, an array of lines. Values that cannot be computed are null.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

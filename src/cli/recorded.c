@@ -48,17 +48,7 @@ struct recorded {
 	int status;
 };
 
-static int HD_PRINTF(2, 3) recorded_error(struct recorded *r, const char *fmt, ...)
-{
-	char message[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(message, sizeof(message), fmt, ap);
-	va_end(ap);
-	diag_add(r->diags, DIAG_ERROR, r->line, 0, 1, "%s", message);
-	return -EINVAL;
-}
+#define recorded_error(r, ...) diag_line_error((r)->diags, (r)->line, __VA_ARGS__)
 
 /* ---- fields ---- */
 

@@ -156,7 +156,8 @@ uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);
 /* ---- rows.c: answers to tools, as packets one after another in out ---- */
 void hd_list(struct hd *d, struct strbuf *out);
 void hd_status(struct hd *d, struct wire_status *ret);
-/* What is known of the user's kernels (DURATION_ANY: of all users'); the last used first. */
+/* Lists the records of this user's kernels (DURATION_ANY: of all users' kernels), the most recently
+ * used first. */
 void hd_profile(struct hd *d, uint32_t uid, struct strbuf *out);
 /* ---- events.c: the log in JSON lines (doc/events.md) ---- */
 int hd_events_open(const char *path, struct hd_events **ret);

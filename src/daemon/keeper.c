@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What keeper.h says. The loop and the thread share one batch: while `full` is set it is the
+/* The loop and the thread share one batch: while `full` is set it is the
  * thread's, else the loop's. The store belongs to the thread from its start to its end. */
 #include "keeper.h"
 

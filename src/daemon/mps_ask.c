@@ -237,8 +237,8 @@ bool mps_has_clients(const struct mps_place *p)
 	return false;
 }
 
-/* What of the server's state matters: whether it is still starting. Control daemons that do not
- * know the question say that they do not. */
+/* Asks whether the server is still starting; its other states do not matter here. A control daemon
+ * too old to know the question answers with an error. */
 static int server_answers(const struct mps_place *p, int server)
 {
 	char answer[4096], command[48];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What a policy's file holds becomes code of the caller, with all its rights: only a file counts
- * that is this user's or root's, and that nobody else can write to or put another one in the place
- * of. It is opened once, looked at, and loaded by that descriptor. */
+/* A policy runs with all rights of the caller. So its file must belong to this user or to root, and
+ * no other user may be able to write to it or to replace it. It is opened once, checked, and loaded
+ * through that descriptor. */
 #include "policy_file.h"
 
 #include <dlfcn.h>

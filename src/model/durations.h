@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of kernels, by user, kernel, device and driver: how long launches of each shape
+/* Records of kernels, by user, kernel, device and driver: how long launches of each shape
  * ran, what preempting costs, how speed follows from blocks on an SM, and a ridge regression for
  * shapes that have never run. A shape is grid, block, shared memory and inputs. Bounded: what has
  * been unused for longest leaves. It is a model of the engine's (sched/model.h); all times are in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What kept.h says. A row of `kernel` and its rows of `shape` are replaced together. Figures that
+/* A row of `kernel` and its rows of `shape` are replaced together. Figures that
  * only heddled can make use of are bytes as it has them in memory, and a file stays on its machine;
  * what is read is checked whole (duration_is_sane). A number of 64 bits is stored as SQLite's
  * signed one. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of kernels (durations.h), in a store: heddled's own is heddled.db in its state
- * folder. It has rows of all users, so only its owner may read it. */
+/* Reads and writes records of kernels (durations.h) in a store: heddled's own is heddled.db in its
+ * state folder. It has rows of all users, so only its owner may read it. */
 #ifndef HEDDLE_MODEL_KEPT_H
 #define HEDDLE_MODEL_KEPT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What is known of a kernel as messages: heddled's answer to a list, and what the tool
- * makes of a store while no heddled runs. */
+/* Records of a kernel as messages: heddled answers lists with them, and the tool makes them from a
+ * store while no heddled runs. */
 #ifndef HEDDLE_MODEL_ROWS_H
 #define HEDDLE_MODEL_ROWS_H
 

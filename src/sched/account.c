@@ -5,8 +5,9 @@
  * left (FLEP, section 5.1). */
 #include "engine.h"
 
-/* Since served_ns, while nobody is on the way out. The time in which all that it has is still to
- * come to the device is nobody's: else whoever has short turns would pay most for changes. */
+/* The tenant's service since served_ns, while nobody is on the way out. The time from a grant until
+ * the first block begins is charged to no tenant: otherwise tenants with short turns would pay most
+ * for the changes. */
 static uint64_t served(const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
 	uint64_t from = s->served_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What launches begin with that have not arrived yet, and the SM on which others keep out so that
- * these can. For all policies. */
+/* Sets the quotas with which launches that have not arrived yet will begin, and keeps one SM free
+ * of others so that they can arrive. For all policies. */
 #include "engine.h"
 
 /* While a tenant's submitted launch does not arrive, others leave one SM free on which its first

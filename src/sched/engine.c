@@ -36,7 +36,7 @@ static void fill_options(struct sched_options *o)
 	o->model = o->model ? o->model : &sched_model_means;
 }
 
-/* What only the engine's own state needs: a caller's is left alone. */
+/* Frees the model's state if the engine created it; a state that the caller gave stays. */
 static void free_model(struct sched *s)
 {
 	if (!s->o.model_state && s->model_state && s->o.model->destroy)

@@ -156,10 +156,10 @@ static inline struct sched_launch *sched_launch_of(struct sched_kernel *k)
 }
 
 /* ---- account.c ---- */
-/* What takes longer than this from a grant on was kept from the device by something else than a
- * change. */
+/* A launch that begins no block for longer than this after a grant is delayed by something other
+ * than the change between launches. */
 #define SCHED_CHANGE_MAX_NS 20000000u
-/* It was granted SMs, and is still to begin blocks on them. */
+/* The launch was granted SMs and has not begun a block on them yet. */
 void sched_comes(struct sched *s, struct sched_launch *l, uint64_t now_ns);
 /* Brings what each tenant has had of the device up to now: before anything changes. */
 void sched_serve(struct sched *s, uint64_t now_ns);

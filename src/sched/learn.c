@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What the model of durations is taught: how long launches ran, what taking SMs from them cost, and
- * how fast blocks finish by how many are on an SM. */
+/* Teaches the model of durations: how long launches ran, how long preempting them took, and how
+ * fast blocks finish, by how many share an SM. */
 #include "engine.h"
 
 #include <string.h>

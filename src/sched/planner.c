@@ -320,7 +320,7 @@ static bool ask(
 	return false;
 }
 
-/* What an SM still holds beside the bounded kernels looked at so far. */
+/* Room left on an SM beside the bounded kernels placed so far. */
 struct room {
 	uint32_t threads, blocks, regs, shared;
 };
@@ -491,8 +491,8 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* What launches begin with that are still to come: what their tenant's oldest one has. plan: for
- * the rows of what is no launch. */
+/* Launches that are still to come begin with the quotas of their tenant's oldest launch. plan: for
+ * the rows of opaque and expected work. */
 static void place_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	struct quota left = s->everywhere;

@@ -7,9 +7,9 @@
  * (Line 5 of the listing goes one past the end of its list: < is meant, not <=.)
  *
  * A kernel's configurations are the counts of blocks at which it was seen to run faster than at any
- * smaller count (section 3.5). What was not seen yet is taken to be as fast by the block as the
- * nearest smaller count that was, or else as the prediction for a whole SM of them: so counts that
- * may pay are tried, and then known. The remaining time is equation 1. Priorities do not count.
+ * smaller count (section 3.5). A count that was not measured yet is assumed to be as fast per block
+ * as the nearest smaller count that was, or else as the prediction for a full SM: so counts that
+ * may pay are tried, and measured then. The remaining time is equation 1. Priorities do not count.
  *
  * A kernel whose last block has begun needs no more room, and frees what it has as its blocks end:
  * it is left out, so that others are launched while it ends (section 3.3).

@@ -14,17 +14,7 @@
 
 #define MAX_BURSTS 10000u /* of one line; each is made in advance */
 
-static int HD_PRINTF(2, 3) reader_error(struct sim_reader *r, const char *fmt, ...)
-{
-	char message[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(message, sizeof(message), fmt, ap);
-	va_end(ap);
-	diag_add(r->diags, DIAG_ERROR, r->line, 0, 1, "%s", message);
-	return -EINVAL;
-}
+#define reader_error(r, ...) diag_line_error((r)->diags, (r)->line, __VA_ARGS__)
 
 int sim_parse_time(const char *text, uint64_t *ret_ns)
 {

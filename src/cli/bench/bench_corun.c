@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* What co-runs FLEP's section 6.3 has, and which tables are made of them: pairs by priority (figure
+/* The co-runs of FLEP's section 6.3, and the tables made of them: pairs by priority (figure
  * 8), with delays (figure 9), at equal priorities (figures 10 and 11), triplets (figure 12). All
  * are measured in one pass over the arrangements. */
 #include "cli/bench/cases.h"

@@ -3,8 +3,8 @@
 
 /* How well heddled predicts the duration of launches of sizes that have never run (FLEP, section
  * 6.2, figure 7): each program runs at some sizes, from which heddled learns, and then at sizes
- * between them. What was predicted before the first launch of a size is heddled's account, and so
- * is what that launch took. */
+ * between them. Both times come from heddled: the prediction that it made before the first launch
+ * of a size, and the duration that it measured for that launch. */
 #include "cli/bench/bench.h"
 
 #include <errno.h>

@@ -153,7 +153,7 @@ static bool is_ours(const struct bench *b, const json_t *o)
 	       json_is_true(json_object_get(o, "runtime")) == b->runtime;
 }
 
-/* What this run does not list is left alone. False: it is no result. */
+/* A line for a case that this run does not list is ignored. False: the line is no result. */
 static bool take(struct bench *b, struct cases *cs, const json_t *o)
 {
 	char key[96];

@@ -20,8 +20,9 @@ struct pass_writer {
 	pass_numbers numbers;          /* then: of out, as far as it is a kernel's */
 };
 void pass_writer_finish(struct pass_writer *w); /* all but out */
-/* What was written becomes the body of w->f, and is validated with the copies of functions that it
- * calls; an error of w: neither. Finishes w. 0, w's error, or -EINVAL with w->diags. */
+/* Makes the text written so far the body of w->f, and validates it and the copies of functions that
+ * it calls; if w has an error, w->f stays as it was. Finishes w. Returns 0, w's error, or -EINVAL
+ * with w->diags. */
 int pass_writer_into(struct pass_writer *w);
 void pass_emit(struct pass_writer *w, const char *fmt, ...) HD_PRINTF(2, 3);
 void pass_put(struct pass_writer *w, const char *text); /* no format */
