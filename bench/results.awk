@@ -255,24 +255,30 @@ function extra(   i, k, p, line) {
 	}
 }
 
-function shares(   i, p) {
+function shares(   i, p, mps) {
 	title("Weighted fairness (FLEP, section 6.3.3)")
 	print "Programs that launch without end: their shares of the work under policy ffs, percent, and how many points the"
 	print "one furthest off is from its weight's; their shares of the time by heddled's account; the throughput lost. Beside"
 	print "it the same programs without heddle (`sliced`). ~: noise, no result.\n"
-	columns(" programs | weights | shares | off | by heddled | lost | sliced: shares | lost ")
+	mps = has("shares.0.deviation_mps")
+	columns(" programs | weights | shares | off | by heddled | lost | sliced: shares | lost " \
+		(mps ? "| under MPS: shares | off | lost " : ""))
 	for (i = 0; has("shares." i ".set"); i++) {
 		p = "shares." i "."
 		print "| " v[p "set"] " | " v[p "ratio"] " | " mark(p "noise") each(p, "share") " | " us1(p "deviation") " | " \
-			each(p, "share_had") " | " percent(p "lost") " | " each(p, "share_sliced") " | " percent(p "lost_sliced") " |"
+			each(p, "share_had") " | " percent(p "lost") " | " each(p, "share_sliced") " | " percent(p "lost_sliced") " |" \
+			(mps ? " " mark(p "noise_mps") each(p, "share_mps") " | " us1(p "deviation_mps") " | " percent(p "lost_mps") " |" : "")
 	}
 	print ""
-	columns(" weights | sets | off: mean | worst | lost: mean | worst | sliced, off: mean | worst | lost: mean | sets that are noise ")
+	columns(" weights | sets | off: mean | worst | lost: mean | worst | sliced, off: mean | worst | lost: mean | sets that are noise " \
+		(mps ? "| under MPS, off: mean | worst | lost: mean | worst | noise " : ""))
 	for (i = 0; has("shares_summary." i ".name"); i++) {
 		p = "shares_summary." i "."
 		print "| " v[p "name"] " | " v[p "sets"] " | " us1(p "deviation_mean") " | " us1(p "deviation_worst") " | " \
 			percent(p "lost_mean") " | " percent(p "lost_worst") " | " us1(p "deviation_sliced_mean") " | " \
-			us1(p "deviation_sliced_worst") " | " percent(p "lost_sliced_mean") " | " v[p "noisy"] " |"
+			us1(p "deviation_sliced_worst") " | " percent(p "lost_sliced_mean") " | " v[p "noisy"] " |" \
+			(mps ? " " us1(p "deviation_mps_mean") " | " us1(p "deviation_mps_worst") " | " percent(p "lost_mps_mean") " | " \
+			percent(p "lost_mps_worst") " | " v[p "noisy_mps"] " |" : "")
 	}
 	for (i = 0; has("shares_left_out." i); i++)
 		printf "%s%s", i ? ", " : "\nLeft out, for want of time: ", v["shares_left_out." i]

@@ -283,12 +283,22 @@ static bool teaches(const struct duration_shape *at)
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;
 }
 
-static void duration_learn(void *state, const struct sched_shape *s, uint64_t ran_ns)
+/* A disturbed launch took longer than it would have alone. So it teaches where little is known,
+ * what is less than is known, and what is so much more that the kernel does other work than before.
+ */
+static bool tells_more(const struct duration_shape *at, uint64_t ran_ns)
+{
+	return at->n < MOVING || ran_ns < at->moving_ns || ran_ns / 2 > at->moving_ns;
+}
+
+static void duration_learn(
+	void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed)
 {
 	struct durations *d = state;
 	struct entry *e = entry_of(d, s->kernel);
 	double feature[RIDGE_FEATURES];
 	struct duration_shape *at;
+	bool tells;
 
 	if (!e || !s->total || !ran_ns || ran_ns > LONGEST_NS)
 		return;
@@ -302,11 +312,13 @@ static void duration_learn(void *state, const struct sched_shape *s, uint64_t ra
 		at->predicted_ns = predicted;
 		at->first_ns = ran_ns;
 	}
+	tells = !disturbed || tells_more(at, ran_ns);
 	at->n++;
 	at->mean_ns = moved(at->mean_ns, ran_ns, at->n);
-	at->moving_ns = moved(at->moving_ns, ran_ns, MIN(at->n, MOVING));
+	if (tells)
+		at->moving_ns = moved(at->moving_ns, ran_ns, MIN(at->n, MOVING));
 	at->used = ++d->clock;
-	if (teaches(at)) {
+	if (tells && teaches(at)) {
 		features_of(s, feature);
 		ridge_learn(&e->k.ridge, feature, log2((double)ran_ns) - feature[ROUNDS]);
 	}

@@ -24,9 +24,26 @@ void sched_serve(struct sched *s, uint64_t now_ns)
 	uint64_t passed = now_ns > s->served_ns ? now_ns - s->served_ns : 0;
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
 
-	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next)
-		t->service_ns += !leaving ? served(s, t, now_ns) : t->n_leave ? passed : 0;
+	for (struct sched_tenant *t = s->tenants; t && passed; t = t->next) {
+		uint64_t ns = !leaving ? served(s, t, now_ns) : t->n_leave ? passed : 0;
+
+		t->service_ns += ns;
+		t->work_ns += t->opaque_active || t->n_unpredicted ? ns : 0;
+	}
 	s->served_ns = MAX(s->served_ns, now_ns);
+}
+
+void sched_work(struct sched_launch *l)
+{
+	uint64_t ns;
+
+	if (l->k.predicted_ns == SCHED_UNKNOWN)
+		return;
+	ns = (uint64_t)((double)l->k.predicted_ns * (double)l->k.finished / (double)l->k.total);
+	if (ns > l->work_ns) {
+		l->tenant->work_ns += ns - l->work_ns;
+		l->work_ns = ns;
+	}
 }
 
 static uint64_t remaining(const struct sched_launch *l)

@@ -36,6 +36,7 @@ struct sched_launch {
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
 	uint64_t sm_ns;     /* SM time, from the SMs that it had and could use */
+	uint64_t work_ns;   /* its part of its tenant's */
 	uint64_t coming_ns; /* when it was granted SMs on which it has begun nothing yet; or 0 */
 	uint64_t started;   /* blocks that have begun */
 	struct sched_spell spell;
@@ -65,9 +66,11 @@ struct sched_tenant {
 	struct sched_kernel opaque, linger;          /* pseudo launches */
 	uint64_t service_ns;                         /* sched_service */
 	uint64_t sm_ns;                              /* of launches that are gone */
+	uint64_t work_ns;                            /* struct heddle_policy_tenant */
 	uint64_t coming_until_ns;  /* until when those count as such that have coming_ns: */
 	uint32_t n_coming;         /* so many of those that are there */
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
+	uint32_t n_unpredicted;    /* of both, those that nothing is known of */
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
@@ -171,6 +174,9 @@ void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturb
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
 /* How many blocks an SM holds at once. */
 uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i);
+/* More blocks of the launch have finished: what they would have taken alone is its tenant's work.
+ */
+void sched_work(struct sched_launch *l);
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);
 

@@ -77,6 +77,10 @@ bool sched_to(struct sched *s, struct sched_launch *l, enum launch_state to)
 	t->n_there -= launch_is(from, LAUNCH_THERE);
 	t->n_leave += launch_is(l->state, LAUNCH_LEAVES);
 	t->n_leave -= launch_is(from, LAUNCH_LEAVES);
+	if (l->k.predicted_ns == SCHED_UNKNOWN) {
+		t->n_unpredicted += launch_is(l->state, LAUNCH_THERE | LAUNCH_LEAVES);
+		t->n_unpredicted -= launch_is(from, LAUNCH_THERE | LAUNCH_LEAVES);
+	}
 	if (!launch_is(l->state, LAUNCH_THERE))
 		comes_no_more(l);
 	if (l->state == LAUNCH_NEXT)
@@ -225,6 +229,7 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished)
 {
 	(void)s;
 	l->k.finished = MAX(l->k.finished, MIN(finished, l->k.total));
+	sched_work(l);
 }
 
 #define CHANGE_PART 8 /* of the mean that a sample replaces */
@@ -298,6 +303,7 @@ void sched_end(
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
 	if (completed) {
+		sched_progress(s, l, l->k.total);
 		sched_learn_end(s, l, l->preemptions ? 0 : ran_ns);
 		/* A completed launch proves that its tenant's streams move. */
 		l->tenant->late = false;

@@ -65,7 +65,8 @@ void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *
 
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns)
 {
-	s->o.model->learn(s->model_state, &l->shape, undisturbed_ns ? undisturbed_ns : l->ran_ns);
+	s->o.model->learn(s->model_state, &l->shape, undisturbed_ns ? undisturbed_ns : l->ran_ns,
+		!undisturbed_ns);
 	if (undisturbed_ns)
 		learn_whole(s, &l->shape, l->k.workers_per_sm, undisturbed_ns);
 	else
@@ -79,6 +80,6 @@ void sched_learn(struct sched *s, const struct sched_launch_info *info, uint64_t
 	if (info->total == 0)
 		return;
 	shape = sched_shape_of(s, info);
-	s->o.model->learn(s->model_state, &shape, ran_ns);
+	s->o.model->learn(s->model_state, &shape, ran_ns, false);
 	learn_whole(s, &shape, sched_workers(&s->o, info), ran_ns);
 }

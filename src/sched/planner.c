@@ -193,6 +193,7 @@ static struct heddle_policy_tenant describe_tenant(const struct sched_tenant *t)
 		.sm_ns = sm_time(t),
 		.idle_since_ns = t->idle_since_ns,
 		.pause_ns = t->gaps < 2 ? HEDDLE_POLICY_UNKNOWN : t->gap_ns,
+		.work_ns = t->work_ns,
 	};
 }
 

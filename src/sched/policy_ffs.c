@@ -6,17 +6,23 @@
  *
  *	sum of O_i  /  (T x sum of W_i)  <=  max_overhead,
  *
- * O_i being what preempting tenant i's kernel costs, or the whole change to the next one, where
- *that is seen to take longer: without MPS the device needs a while between programs. The paper has
- *a weight for each priority and a kernel for each program; here a tenant has a weight of its own,
- *priorities do not count, and all launches of a tenant share its epoch.
+ * O_i being what tenant i's turn loses: at least what preempting its kernel costs, and at least the
+ * whole change to the next one, for without MPS the device needs a while between programs. What a
+ * turn loses beyond that, such as to caches that others have filled, is seen when it is over: it
+ * lasted longer than its work would have taken alone. The paper has a weight for each priority and
+ * a kernel for each program; here a tenant has a weight of its own, priorities do not count, and
+ * all launches of a tenant share its epoch.
  *
  * Epochs do not last as they should: a block that was begun is ended, draining takes its while, and
- * a program pauses between its kernels. So what each has had of the device, by its weight, is its
- * virtual time, as in fair queueing (Goyal, Vin and Cheng, 1996): the next turn is that of the
- * least one, and a turn ends early where another one with work is an epoch behind. With work all
- *the time that makes the paper's rounds. Who comes back is an epoch behind at most: nothing is
- *saved by having nothing to do. */
+ * a program pauses between its kernels. So what each has got done, by its weight, is its virtual
+ * time, as in fair queueing (Goyal, Vin and Cheng, 1996): the next turn is that of the least one,
+ * and a turn ends early where another one with work is an epoch behind. With work all the time that
+ * makes the paper's rounds. Who comes back is an epoch behind at most: nothing is saved by having
+ * nothing to do.
+ *
+ * What counts as done is the time that the work would have taken alone, so that nobody pays for
+ * what changing costs. Predictions may be wrong, though, or a program may lie: in each turn no less
+ * than half of the time on the device counts, and no more than all of it. */
 #include "planner.h"
 #include "policy.h"
 
@@ -26,17 +32,25 @@
 #define EPOCH_MIN_NS 100000u /* T at least */
 #define COST_MIN_NS  10000u  /* what a preemption is taken to cost at least */
 #define AHEAD_MAX    64      /* epochs: a tenant that cannot be stopped is not barred for good */
+#define LOST_MAX     4       /* a turn is taken to lose no more than so many times what it must */
+#define LOST_PART    8       /* of the mean loss that a turn replaces */
 
 struct entry {
 	uint32_t tenant, weight;
-	uint64_t served_ns;  /* service_ns as of the last decision, */
-	uint64_t service_ns; /* and now */
-	uint64_t virtual_ns; /* what it has had, by its weight */
-	uint64_t turn_ns;    /* what it has had in its present turn */
-	uint64_t cost_ns;    /* of preempting what it has now */
-	bool here;           /* in this view */
-	bool wants, wanted;  /* it has something to do; at the last decision */
-	bool expected;       /* nothing now, but more is about to come */
+	uint64_t served_ns, worked_ns; /* service_ns and work_ns as of the last decision, */
+	uint64_t service_ns, work_ns;  /* and now */
+	uint64_t virtual_ns;           /* what it has had, by its weight */
+	/* Of its present turn, or of its last one and what came behind it: */
+	uint64_t turn_ns;       /* what it has had; of that */
+	uint64_t turn_pause_ns; /* pauses that others waited for */
+	uint64_t turn_time_ns, turn_work_ns, turn_charged_ns;
+	uint64_t turn_began_ns, turn_ended_ns; /* ended: of its last one */
+	bool turn_awaited;                     /* others have waited all the while */
+	uint64_t lost_ns;                      /* moving mean, of a turn; 0: not seen */
+	uint64_t cost_ns;                      /* what its turn is taken to lose */
+	bool here;                             /* in this view */
+	bool wants, wanted;                    /* it has something to do; at the last decision */
+	bool expected;                         /* nothing now, but more is about to come */
 };
 
 struct ffs {
@@ -65,7 +79,8 @@ static bool look_at_tenants(struct ffs *f, const struct heddle_policy_view *v)
 	for (uint32_t i = 0; i < v->n_tenants; i++) {
 		const struct heddle_policy_tenant *t = heddle_policy_tenant_at(v, i);
 		struct entry *e = find(f, t->id);
-		struct entry fresh = {.tenant = t->id, .served_ns = t->service_ns};
+		struct entry fresh = {
+			.tenant = t->id, .served_ns = t->service_ns, .worked_ns = t->work_ns};
 
 		if (!e && !VEC_PUSH(&f->row, fresh))
 			return false;
@@ -76,6 +91,7 @@ static bool look_at_tenants(struct ffs *f, const struct heddle_policy_view *v)
 		e->cost_ns = MAX(COST_MIN_NS, v->change_ns);
 		e->weight = MAX(t->weight, 1u);
 		e->service_ns = t->service_ns;
+		e->work_ns = t->work_ns;
 	}
 	for (size_t i = 0; i < f->row.len; i++) {
 		if (f->row.at[i].here)
@@ -102,6 +118,11 @@ static void look_at_kernels(struct ffs *f, const struct heddle_policy_view *v)
 		e->wants |= k->kind != HEDDLE_POLICY_EXPECTED;
 		e->cost_ns = MAX(e->cost_ns, k->cost_ns);
 	}
+	for (size_t i = 0; i < f->row.len; i++) {
+		struct entry *e = &f->row.at[i];
+
+		e->cost_ns = MAX(e->cost_ns, MIN(e->lost_ns, LOST_MAX * e->cost_ns));
+	}
 }
 
 static uint64_t epoch_of(const struct ffs *f, uint32_t overhead_permille)
@@ -123,20 +144,48 @@ static void add_service(struct entry *e, uint64_t ns)
 	e->virtual_ns += ns / e->weight;
 }
 
+/* Its work since the last decision, or what counts for that. */
+static void add_work(struct entry *e)
+{
+	uint64_t charged;
+
+	e->turn_time_ns += e->service_ns - e->served_ns;
+	e->turn_work_ns += e->work_ns - e->worked_ns;
+	e->served_ns = e->service_ns;
+	e->worked_ns = e->work_ns;
+	charged = MAX(MIN(e->turn_work_ns, e->turn_time_ns), e->turn_time_ns / 2);
+	add_service(e, charged - e->turn_charged_ns);
+	e->turn_charged_ns = charged;
+}
+
+/* Its next one begins, and all blocks of the last have finished. */
+static void begin_turn(struct entry *e, uint64_t now_ns)
+{
+	uint64_t lasted = e->turn_ended_ns - e->turn_began_ns;
+	uint64_t done = e->turn_pause_ns + MIN(e->turn_work_ns, e->turn_time_ns);
+	uint64_t lost = lasted - MIN(lasted, done);
+
+	if (e->turn_awaited)
+		e->lost_ns =
+			e->lost_ns ? e->lost_ns - e->lost_ns / LOST_PART + lost / LOST_PART : lost;
+	e->turn_ns = e->turn_pause_ns = 0;
+	e->turn_time_ns = e->turn_work_ns = e->turn_charged_ns = 0;
+	e->turn_began_ns = now_ns;
+	e->turn_awaited = true;
+}
+
 /* What each has had since the last decision. */
 static void charge(struct ffs *f, const struct heddle_policy_view *v)
 {
 	struct entry *now = find(f, f->current);
 
 	/* A pause in which others waited for it was part of its turn. */
-	if (now && f->waits)
+	if (now && f->waits) {
 		add_service(now, v->now_ns - f->decided_ns);
-	for (size_t i = 0; i < f->row.len; i++) {
-		struct entry *e = &f->row.at[i];
-
-		add_service(e, e->service_ns - e->served_ns);
-		e->served_ns = e->service_ns;
+		now->turn_pause_ns += v->now_ns - f->decided_ns;
 	}
+	for (size_t i = 0; i < f->row.len; i++)
+		add_work(&f->row.at[i]);
 }
 
 /* Of those with work the one that has had least; of equals the first behind `last` in the row, so
@@ -239,15 +288,19 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 	bound(f, epoch_ns);
 	f->decided_ns = v->now_ns;
 	f->waits = false;
+	others = wanting > (now && now->wants);
+	if (now)
+		now->turn_awaited &= others;
 	if (!wanting) {
 		give_all(v, out);
 		return;
 	}
-	others = wanting > (now && now->wants);
 	if (!now || (!now->wants && !now->expected) ||
 		(others && turn_left(f, now, epoch_ns) == 0)) {
+		if (now)
+			now->turn_ended_ns = v->now_ns;
 		now = least(f, now);
-		now->turn_ns = 0;
+		begin_turn(now, v->now_ns);
 		others = wanting > 1;
 	}
 	f->current = now->tenant;

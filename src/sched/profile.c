@@ -96,10 +96,11 @@ static uint64_t profile_predict(void *state, const struct sched_shape *shape)
 	return ns < 1e15 ? (uint64_t)ns : (uint64_t)1e15;
 }
 
-static void profile_learn(void *state, const struct sched_shape *s, uint64_t ran_ns)
+static void profile_learn(void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed)
 {
 	struct profile *p = state;
 
+	(void)disturbed;
 	/* Longer than eleven days is a wrong clock. */
 	if (s->total == 0 || ran_ns == 0 || ran_ns > (uint64_t)1e15)
 		return;

@@ -123,6 +123,7 @@ body.append(["all", str(spatial["spatial_pairs"])] +
 compare("Spatial against temporal", rows("Spatial against temporal")[0], body)
 
 shares = raw("shares")
+under_mps = "deviation_mps" in shares["shares"][0]
 
 
 def each(programs, key):
@@ -131,13 +132,17 @@ def each(programs, key):
 
 body = [[s["set"], s["ratio"], tilde(s["noise"]) + each(s["programs"], "share"), f"{s['deviation']:.1f}",
          each(s["programs"], "share_had"), f"{100 * s['lost']:+.1f} %", each(s["programs"], "share_sliced"),
-         f"{100 * s['lost_sliced']:+.1f} %"] for s in shares["shares"]]
+         f"{100 * s['lost_sliced']:+.1f} %"] +
+        ([tilde(s["noise_mps"]) + each(s["programs"], "share_mps"), f"{s['deviation_mps']:.1f}",
+          f"{100 * s['lost_mps']:+.1f} %"] if under_mps else []) for s in shares["shares"]]
 head = ["weights", "sets", "off: mean", "worst", "lost: mean", "worst", "sliced, off: mean", "worst", "lost: mean",
-        "sets that are noise"]
+        "sets that are noise"] + (["under MPS, off: mean", "worst", "lost: mean", "worst", "noise"] if under_mps else [])
 body += [head, ["---"] * len(head)]
 body += [[s["name"], str(s["sets"]), f"{s['deviation_mean']:.1f}", f"{s['deviation_worst']:.1f}",
           f"{100 * s['lost_mean']:+.1f} %", f"{100 * s['lost_worst']:+.1f} %", f"{s['deviation_sliced_mean']:.1f}",
-          f"{s['deviation_sliced_worst']:.1f}", f"{100 * s['lost_sliced_mean']:+.1f} %", str(s["noisy"])]
+          f"{s['deviation_sliced_worst']:.1f}", f"{100 * s['lost_sliced_mean']:+.1f} %", str(s["noisy"])] +
+         ([f"{s['deviation_mps_mean']:.1f}", f"{s['deviation_mps_worst']:.1f}", f"{100 * s['lost_mps_mean']:+.1f} %",
+           f"{100 * s['lost_mps_worst']:+.1f} %", str(s["noisy_mps"])] if under_mps else [])
          for s in shares["shares_summary"]]
-compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"],
-        body)
+compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"] +
+        (["under MPS: shares", "off", "lost"] if under_mps else []), body)

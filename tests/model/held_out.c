@@ -301,7 +301,7 @@ static double try_program(const struct program *p, const char *heddle, const cha
 		p->draw(&c);
 		ran = call_run(&c, heddle, folder, p->name);
 		if (i < LEARNT) {
-			model_durations.learn(d, &c.shape, ran);
+			model_durations.learn(d, &c.shape, ran, false);
 			continue;
 		}
 		predicted = model_durations.predict(d, &c.shape);

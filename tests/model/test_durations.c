@@ -48,7 +48,7 @@ static void learn(const struct fixture *f, uint64_t blocks, float n)
 {
 	struct sched_shape s = shape(f, blocks, n);
 
-	model_durations.learn(f->d, &s, takes(&s));
+	model_durations.learn(f->d, &s, takes(&s), false);
 }
 
 static uint64_t predict(const struct fixture *f, uint64_t blocks, float n)
@@ -73,7 +73,7 @@ static void mean_of_a_shape(void **state)
 
 	assert_true(model_durations.predict(f.d, &s) == SCHED_UNKNOWN);
 	for (uint64_t i = 0; i < 100; i++)
-		model_durations.learn(f.d, &s, i < 50 ? 1000 : 3000);
+		model_durations.learn(f.d, &s, i < 50 ? 1000 : 3000, false);
 	/* The last eight or so decide. */
 	assert_in_range(model_durations.predict(f.d, &s), 2900, 3000);
 	k = durations_find(f.d, f.number);
@@ -138,7 +138,7 @@ static void nonsense(void **state)
 			s.input[k] = (float)ldexp(1, (int)(random_bits(10 + k, i) % 60));
 		said = model_durations.predict(f.d, &s);
 		assert_true(said == SCHED_UNKNOWN ? !any : said >= 1 && said <= 1000000000000000);
-		model_durations.learn(f.d, &s, ran);
+		model_durations.learn(f.d, &s, ran, false);
 		any |= ran > 0 && ran <= 1000000000000000;
 	}
 	assert_true(duration_is_sane(durations_find(f.d, f.number)));
@@ -329,7 +329,7 @@ static void time_it_takes(void **state)
 		s.threads = 32 * (i % 7 + 1);
 		s.shared_bytes = i;
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
-		model_durations.learn(f.d, &s, 1000 + i);
+		model_durations.learn(f.d, &s, 1000 + i, false);
 		s.total += 1000;
 		model_durations.predict(f.d, &s);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);

@@ -37,7 +37,7 @@ static struct duration_kernel known(uint32_t uid, uint64_t code)
 			.n_sms = 132,
 			.input = {(float)(i % 20 * 100)}};
 
-		model_durations.learn(d, &s, 1000 * s.total + code % 1000);
+		model_durations.learn(d, &s, 1000 * s.total + code % 1000, false);
 		model_durations.learn_cost(d, number, 10 + i);
 		model_durations.learn_curve(d, &s, 1 + (uint32_t)i % 8, 10, 1000 + i);
 	}

@@ -304,7 +304,7 @@ static uint64_t note_predict(void *state, const struct sched_shape *s)
 	return 7 * MS;
 }
 
-static void note_learn(void *state, const struct sched_shape *s, uint64_t ran_ns)
+static void note_learn(void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed)
 {
 	((struct notes *)state)->taught = *s;
 	((struct notes *)state)->ran_ns = ran_ns;

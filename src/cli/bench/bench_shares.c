@@ -21,7 +21,8 @@
 /* Launches in which the shim finds out how a kernel is best launched (src/shim/pace.c). */
 #define SEARCH_ROUNDS 14
 
-enum { BY_WEIGHT, SLICED, ARRANGEMENTS };
+/* The virtual GPU has no MPS: there are only the first two. */
+enum { BY_WEIGHT, SLICED, BY_WEIGHT_MPS, ARRANGEMENTS };
 
 struct ratio {
 	const char *name;
@@ -49,6 +50,7 @@ struct share_set {
 struct share_bench {
 	struct bench *b;
 	struct stage stage[ARRANGEMENTS];
+	unsigned arrangements;
 	struct share_set set[MAX_SETS];
 	unsigned n, n_run; /* the first n_run take part: the budget leaves no time for more */
 	double began_s, set_began_s, longest_s; /* the part, the present set, the longest so far */
@@ -101,6 +103,11 @@ static bool alone_is_kept(const struct bench *b)
 	return b->device != DEV_CPU;
 }
 
+static unsigned arrangements_of(const struct bench *b)
+{
+	return b->device == DEV_CPU ? BY_WEIGHT_MPS : ARRANGEMENTS;
+}
+
 /* Runs of the first n sets. */
 static unsigned count_steps(const struct share_bench *sb, unsigned n)
 {
@@ -114,12 +121,12 @@ static unsigned count_steps(const struct share_bench *sb, unsigned n)
 			alone += !*at || !alone_is_kept(sb->b);
 			*at = true;
 		}
-	return ARRANGEMENTS * (n + alone);
+	return sb->arrangements * (n + alone);
 }
 
 unsigned bench_shares_steps(const struct bench *b)
 {
-	struct share_bench sb = {.b = (struct bench *)b};
+	struct share_bench sb = {.b = (struct bench *)b, .arrangements = arrangements_of(b)};
 
 	list_sets(&sb);
 	return count_steps(&sb, sb.n);
@@ -222,14 +229,14 @@ static int measure_set(struct share_bench *sb, unsigned i)
 	bool ran = true;
 
 	sb->set_began_s = clock_ms() / 1e3;
-	for (unsigned k = 0; k < ARRANGEMENTS; k++) {
+	for (unsigned k = 0; k < sb->arrangements; k++) {
 		struct crowd_result res = {0};
 		double from_s;
 		int r = CLI_OK;
 
 		for (unsigned m = 0; r == CLI_OK && m < s->ratio->n; m++)
 			r = measure_alone(sb, k, s, m);
-		if (k + 1 == ARRANGEMENTS)
+		if (k + 1 == sb->arrangements)
 			keep_budget(sb, i, run_s);
 		from_s = clock_ms() / 1e3;
 		if (r == CLI_OK)
@@ -294,6 +301,11 @@ static void json_program(struct share_bench *sb, const struct share_set *s, unsi
 	json_num(j, "progress_sliced", s->of[SLICED].progress[i]);
 	json_num(j, "alone_per_s", s->alone_per_s[BY_WEIGHT][i]);
 	json_num(j, "alone_per_s_sliced", s->alone_per_s[SLICED][i]);
+	if (sb->arrangements > BY_WEIGHT_MPS) {
+		json_num(j, "share_mps", 100 * s->of[BY_WEIGHT_MPS].share[i]);
+		json_num(j, "progress_mps", s->of[BY_WEIGHT_MPS].progress[i]);
+		json_num(j, "alone_per_s_mps", s->alone_per_s[BY_WEIGHT_MPS][i]);
+	}
 	json_end(j, '}');
 }
 
@@ -319,6 +331,11 @@ static void json_set(struct share_bench *sb, const struct share_set *s)
 	json_num(j, "deviation_sliced", of[SLICED].deviation);
 	json_num(j, "lost_sliced", of[SLICED].lost);
 	json_str(j, "noise", noise_of(&of[BY_WEIGHT], why, sizeof(why)));
+	if (sb->arrangements > BY_WEIGHT_MPS) {
+		json_num(j, "deviation_mps", of[BY_WEIGHT_MPS].deviation);
+		json_num(j, "lost_mps", of[BY_WEIGHT_MPS].lost);
+		json_str(j, "noise_mps", noise_of(&of[BY_WEIGHT_MPS], why, sizeof(why)));
+	}
 	json_uint(j, "checked", s->checked);
 	json_uint(j, "wrong", s->wrong);
 	json_begin_array(j, "programs");
@@ -345,19 +362,26 @@ static void text_set(struct share_bench *sb, const struct share_set *s)
 	list_values(share, sizeof(share), of[BY_WEIGHT].share, s->ratio->n, 100);
 	list_values(had, sizeof(had), s->had, s->ratio->n, 1);
 	list_values(sliced, sizeof(sliced), of[SLICED].share, s->ratio->n, 100);
-	cli_show(sb->b->c, "%-13s %-5s %c%-15s %5.1f  %-15s %+6.1f   %-15s %+6.1f\n",
+	cli_show(sb->b->c, "%-13s %-5s %c%-15s %5.1f  %-15s %+6.1f   %-15s %+6.1f",
 		set_names(s, names, sizeof(names)), s->ratio->name,
 		noise_of(&of[BY_WEIGHT], why, sizeof(why)) ? '~' : ' ', share,
 		of[BY_WEIGHT].deviation, had, of[BY_WEIGHT].lost * 100, sliced,
 		of[SLICED].lost * 100);
+	if (sb->arrangements > BY_WEIGHT_MPS) {
+		list_values(share, sizeof(share), of[BY_WEIGHT_MPS].share, s->ratio->n, 100);
+		cli_show(sb->b->c, "   %c%-15s %5.1f %+6.1f",
+			noise_of(&of[BY_WEIGHT_MPS], why, sizeof(why)) ? '~' : ' ', share,
+			of[BY_WEIGHT_MPS].deviation, of[BY_WEIGHT_MPS].lost * 100);
+	}
+	cli_show(sb->b->c, "\n");
 }
 
 static void show_ratio(struct share_bench *sb, const struct ratio *ratio)
 {
 	struct bench *b = sb->b;
 	double deviation[ARRANGEMENTS] = {0}, worst[ARRANGEMENTS] = {0}, lost[ARRANGEMENTS] = {0};
-	double lost_worst = -INFINITY;
-	unsigned n = 0, noisy = 0;
+	double lost_worst[ARRANGEMENTS];
+	unsigned n = 0, noisy[ARRANGEMENTS] = {0};
 	char why[64];
 
 	for (unsigned i = 0; i < sb->n; i++) {
@@ -365,13 +389,13 @@ static void show_ratio(struct share_bench *sb, const struct ratio *ratio)
 
 		if (s->ratio != ratio || !s->ran)
 			continue;
-		for (unsigned k = 0; k < ARRANGEMENTS; k++) {
+		for (unsigned k = 0; k < sb->arrangements; k++) {
 			deviation[k] += s->of[k].deviation;
 			worst[k] = MAX(worst[k], s->of[k].deviation);
 			lost[k] += s->of[k].lost;
+			lost_worst[k] = n ? MAX(lost_worst[k], s->of[k].lost) : s->of[k].lost;
+			noisy[k] += noise_of(&s->of[k], why, sizeof(why)) != NULL;
 		}
-		lost_worst = MAX(lost_worst, s->of[BY_WEIGHT].lost);
-		noisy += noise_of(&s->of[BY_WEIGHT], why, sizeof(why)) != NULL;
 		n++;
 	}
 	if (!n)
@@ -382,19 +406,32 @@ static void show_ratio(struct share_bench *sb, const struct ratio *ratio)
 	json_num(b->j, "deviation_mean", deviation[BY_WEIGHT] / n);
 	json_num(b->j, "deviation_worst", worst[BY_WEIGHT]);
 	json_num(b->j, "lost_mean", lost[BY_WEIGHT] / n);
-	json_num(b->j, "lost_worst", lost_worst);
+	json_num(b->j, "lost_worst", lost_worst[BY_WEIGHT]);
 	json_num(b->j, "deviation_sliced_mean", deviation[SLICED] / n);
 	json_num(b->j, "deviation_sliced_worst", worst[SLICED]);
 	json_num(b->j, "lost_sliced_mean", lost[SLICED] / n);
-	json_uint(b->j, "noisy", noisy);
+	json_uint(b->j, "noisy", noisy[BY_WEIGHT]);
+	if (sb->arrangements > BY_WEIGHT_MPS) {
+		json_num(b->j, "deviation_mps_mean", deviation[BY_WEIGHT_MPS] / n);
+		json_num(b->j, "deviation_mps_worst", worst[BY_WEIGHT_MPS]);
+		json_num(b->j, "lost_mps_mean", lost[BY_WEIGHT_MPS] / n);
+		json_num(b->j, "lost_mps_worst", lost_worst[BY_WEIGHT_MPS]);
+		json_uint(b->j, "noisy_mps", noisy[BY_WEIGHT_MPS]);
+	}
 	json_end(b->j, '}');
 	cli_show(b->c,
 		"%s%-5s  %.1f points off in the mean, %.1f at worst; %+.1f %% lost in the mean, "
 		"%+.1f %% at worst; sliced: %.1f points, %+.1f %%; %u sets",
-		noisy ? "noise: " : "", ratio->name, deviation[BY_WEIGHT] / n, worst[BY_WEIGHT],
-		lost[BY_WEIGHT] / n * 100, lost_worst * 100, deviation[SLICED] / n,
-		lost[SLICED] / n * 100, n);
-	cli_show(b->c, noisy ? ", %u of them noise\n" : "\n", noisy);
+		noisy[BY_WEIGHT] ? "noise: " : "", ratio->name, deviation[BY_WEIGHT] / n,
+		worst[BY_WEIGHT], lost[BY_WEIGHT] / n * 100, lost_worst[BY_WEIGHT] * 100,
+		deviation[SLICED] / n, lost[SLICED] / n * 100, n);
+	cli_show(b->c, noisy[BY_WEIGHT] ? ", %u of them noise\n" : "\n", noisy[BY_WEIGHT]);
+	if (sb->arrangements > BY_WEIGHT_MPS)
+		cli_show(b->c,
+			"       under MPS: %.1f points off in the mean, %.1f at worst; %+.1f %% "
+			"lost in the mean, %+.1f %% at worst\n",
+			deviation[BY_WEIGHT_MPS] / n, worst[BY_WEIGHT_MPS],
+			lost[BY_WEIGHT_MPS] / n * 100, lost_worst[BY_WEIGHT_MPS] * 100);
 }
 
 static void show_left_out(struct share_bench *sb)
@@ -424,7 +461,8 @@ static void show_shares(struct share_bench *sb)
 		"shares of the\nwork, %%, points off, shares of the time by heddled's account, %% "
 		"of throughput lost; ~ noise:\nwindows differ by more than 10 points\n"
 		"programs      weights share            off  by heddled        lost   sliced"
-		"            lost\n");
+		"            lost%s\n",
+		sb->arrangements > BY_WEIGHT_MPS ? "    under MPS         off   lost" : "");
 	for (unsigned i = 0; i < sb->n; i++)
 		if (sb->set[i].ran) {
 			json_set(sb, &sb->set[i]);
@@ -448,6 +486,12 @@ int bench_shares(struct bench *b)
 			.policy = "ffs",
 			.options = {"--set", "min_managed_us=1", "--set", "max_overhead=10"}},
 		[SLICED] = {.name = "sliced", .device = b->device},
+		[BY_WEIGHT_MPS] = {.name = "ffs MPS",
+			.device = b->device,
+			.managed = true,
+			.mps = true,
+			.policy = "ffs",
+			.options = {"--set", "min_managed_us=1", "--set", "max_overhead=10"}},
 	};
 	struct share_bench *sb = arena_zalloc(&b->arena, sizeof(*sb));
 	unsigned n = 0;
@@ -456,8 +500,9 @@ int bench_shares(struct bench *b)
 	if (r != CLI_OK)
 		return r;
 	sb->b = b;
+	sb->arrangements = arrangements_of(b);
 	list_sets(sb);
-	for (; r == CLI_OK && n < ARRANGEMENTS; n++)
+	for (; r == CLI_OK && n < sb->arrangements; n++)
 		r = stage_open(b->c, &spec[n], &sb->stage[n]);
 	if (r != CLI_OK)
 		n--; /* the one that failed has closed itself */
