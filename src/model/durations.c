@@ -22,6 +22,7 @@
 #define BUCKETS        1024u
 #define MOVING         8u /* launches that a moving mean is of, about */
 #define CURVE_MOVING   32u
+#define SLACK_NS       1000u /* that a launch may always take longer than the one before */
 #define LONGEST_NS     1000000000000000ull /* eleven days: longer is a wrong clock */
 #define GREATEST_INPUT 1e18f
 #define MOST           (UINT64_MAX / 4) /* of what is counted */
@@ -283,12 +284,25 @@ static bool teaches(const struct duration_shape *at)
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;
 }
 
-/* A disturbed launch took longer than it would have alone. So it teaches where little is known,
- * what is less than is known, and what is so much more that the kernel does other work than before.
- */
-static bool tells_more(const struct duration_shape *at, uint64_t ran_ns)
+/* The time that a launch teaches; 0: nothing. A disturbed one took longer than it would have alone:
+ * it teaches where little is known, what is less than is known, and what is so much more that the
+ * kernel must do other work than before. Undisturbed ones now and then take twice as long as their
+ * like, or more, as the first launch of a program does: no launch counts as more than half as long
+ * again. And where the first of a shape was such a one, the next says so. */
+static uint64_t taught_by(const struct duration_shape *at, uint64_t ran_ns, bool disturbed)
 {
-	return at->n < MOVING || ran_ns < at->moving_ns || ran_ns / 2 > at->moving_ns;
+	uint64_t known = at->moving_ns, most = known + MAX(known / 2, SLACK_NS);
+
+	if (!at->n)
+		return ran_ns;
+	if (disturbed && at->n >= MOVING && ran_ns >= known && ran_ns / 2 <= known)
+		return 0;
+	return MIN(ran_ns, most);
+}
+
+static bool was_slow(const struct duration_shape *at, uint64_t ran_ns)
+{
+	return at->n == 1 && ran_ns + ran_ns / 2 < at->moving_ns;
 }
 
 static void duration_learn(
@@ -298,7 +312,7 @@ static void duration_learn(
 	struct entry *e = entry_of(d, s->kernel);
 	double feature[RIDGE_FEATURES];
 	struct duration_shape *at;
-	bool tells;
+	uint64_t taught;
 
 	if (!e || !s->total || !ran_ns || ran_ns > LONGEST_NS)
 		return;
@@ -312,15 +326,17 @@ static void duration_learn(
 		at->predicted_ns = predicted;
 		at->first_ns = ran_ns;
 	}
-	tells = !disturbed || tells_more(at, ran_ns);
+	taught = taught_by(at, ran_ns, disturbed);
+	if (was_slow(at, ran_ns))
+		at->moving_ns = ran_ns;
 	at->n++;
 	at->mean_ns = moved(at->mean_ns, ran_ns, at->n);
-	if (tells)
-		at->moving_ns = moved(at->moving_ns, ran_ns, MIN(at->n, MOVING));
+	if (taught)
+		at->moving_ns = moved(at->moving_ns, taught, MIN(at->n, MOVING));
 	at->used = ++d->clock;
-	if (tells && teaches(at)) {
+	if (taught && teaches(at)) {
 		features_of(s, feature);
-		ridge_learn(&e->k.ridge, feature, log2((double)ran_ns) - feature[ROUNDS]);
+		ridge_learn(&e->k.ridge, feature, log2((double)taught) - feature[ROUNDS]);
 	}
 	e->k.launches++;
 	entry_changes(d, e);

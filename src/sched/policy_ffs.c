@@ -18,11 +18,7 @@
  * time, as in fair queueing (Goyal, Vin and Cheng, 1996): the next turn is that of the least one,
  * and a turn ends early where another one with work is an epoch behind. With work all the time that
  * makes the paper's rounds. Who comes back is an epoch behind at most: nothing is saved by having
- * nothing to do.
- *
- * What counts as done is the time that the work would have taken alone, so that nobody pays for
- * what changing costs. Predictions may be wrong, though, or a program may lie: in each turn no less
- * than half of the time on the device counts, and no more than all of it. */
+ * nothing to do. */
 #include "planner.h"
 #include "policy.h"
 
@@ -49,8 +45,10 @@ struct entry {
 	uint64_t lost_ns;                      /* moving mean, of a turn; 0: not seen */
 	uint64_t cost_ns;                      /* what its turn is taken to lose */
 	bool here;                             /* in this view */
-	bool wants, wanted;                    /* it has something to do; at the last decision */
-	bool expected;                         /* nothing now, but more is about to come */
+	bool wants;                            /* it has something to do */
+	uint64_t away_ns;                      /* since when it has not; 0: it has */
+	bool is_back;  /* it has been away for longer than an epoch until now */
+	bool expected; /* nothing now, but more is about to come */
 };
 
 struct ffs {
@@ -79,14 +77,15 @@ static bool look_at_tenants(struct ffs *f, const struct heddle_policy_view *v)
 	for (uint32_t i = 0; i < v->n_tenants; i++) {
 		const struct heddle_policy_tenant *t = heddle_policy_tenant_at(v, i);
 		struct entry *e = find(f, t->id);
-		struct entry fresh = {
-			.tenant = t->id, .served_ns = t->service_ns, .worked_ns = t->work_ns};
+		struct entry fresh = {.tenant = t->id,
+			.served_ns = t->service_ns,
+			.worked_ns = t->work_ns,
+			.away_ns = 1};
 
 		if (!e && !VEC_PUSH(&f->row, fresh))
 			return false;
 		e = e ? e : &f->row.at[f->row.len - 1];
 		e->here = true;
-		e->wanted = e->wants;
 		e->wants = e->expected = false;
 		e->cost_ns = MAX(COST_MIN_NS, v->change_ns);
 		e->weight = MAX(t->weight, 1u);
@@ -144,7 +143,9 @@ static void add_service(struct entry *e, uint64_t ns)
 	e->virtual_ns += ns / e->weight;
 }
 
-/* Its work since the last decision, or what counts for that. */
+/* What it has got done since the last decision counts as the time that this would have taken alone,
+ * so that nobody pays for what changing costs. Predictions may be wrong, though, or a program may
+ * lie: in each turn no less than half of the time on the device counts, and no more than all. */
 static void add_work(struct entry *e)
 {
 	uint64_t charged;
@@ -204,22 +205,33 @@ static struct entry *least(struct ffs *f, const struct entry *last)
 	return least;
 }
 
+static void note_away(struct entry *e, uint64_t now_ns, uint64_t epoch_ns)
+{
+	e->is_back = e->wants && e->away_ns && now_ns - e->away_ns > epoch_ns;
+	if (e->wants)
+		e->away_ns = 0;
+	else if (!e->away_ns)
+		e->away_ns = MAX(now_ns, 1);
+}
+
 /* Who comes, or comes back, is no more than an epoch behind those who have been there; and nobody
- * is too far ahead of them. */
-static void bound(struct ffs *f, uint64_t epoch_ns)
+ * is too far ahead of them. A pause between two kernels is none of that kind: else every turn of
+ * another one that lasted too long would be forgotten. */
+static void bound(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
 {
 	uint64_t there = UINT64_MAX;
 
 	for (size_t i = 0; i < f->row.len; i++) {
-		const struct entry *e = &f->row.at[i];
+		struct entry *e = &f->row.at[i];
 
-		if (e->wants && e->wanted)
+		note_away(e, now_ns, epoch_ns);
+		if (e->wants && !e->is_back)
 			there = MIN(there, e->virtual_ns);
 	}
 	for (size_t i = 0; i < f->row.len && there != UINT64_MAX; i++) {
 		struct entry *e = &f->row.at[i];
 
-		if (e->wants && !e->wanted && e->virtual_ns + epoch_ns < there)
+		if (e->is_back && e->virtual_ns + epoch_ns < there)
 			e->virtual_ns = there - epoch_ns;
 		e->virtual_ns = MIN(e->virtual_ns, there + AHEAD_MAX * epoch_ns);
 	}
@@ -285,7 +297,7 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 	wanting = count_wanting(f);
 	now = find(f, f->current);
 	epoch_ns = epoch_of(f, v->device->overhead_permille);
-	bound(f, epoch_ns);
+	bound(f, v->now_ns, epoch_ns);
 	f->decided_ns = v->now_ns;
 	f->waits = false;
 	others = wanting > (now && now->wants);

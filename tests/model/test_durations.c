@@ -86,6 +86,47 @@ static void mean_of_a_shape(void **state)
 	durations_destroy(f.d);
 }
 
+static void learn_us(const struct fixture *f, unsigned times, uint64_t us, bool disturbed)
+{
+	struct sched_shape s = shape(f, 100, 50);
+
+	while (times-- > 0)
+		model_durations.learn(f->d, &s, us * 1000, disturbed);
+}
+
+/* A launch that took far longer than its like changes little, the first one of all included. */
+static void slow_ones(void **state)
+{
+	struct fixture f = begin(), g = begin();
+
+	learn_us(&f, 10, 1000, false);
+	learn_us(&f, 1, 3000, false);
+	assert_in_range(predict(&f, 100, 50), 1000000, 1063000);
+	learn_us(&g, 1, 2000, false);
+	learn_us(&g, 1, 1000, false);
+	assert_int_equal(predict(&g, 100, 50), 1000000);
+	durations_destroy(f.d);
+	durations_destroy(g.d);
+}
+
+/* One that was preempted says how long it took at most, unless the kernel does other work now. */
+static void disturbed_ones(void **state)
+{
+	struct fixture f = begin(), g = begin();
+
+	learn_us(&f, 10, 1000, false);
+	learn_us(&f, 100, 1200, true);
+	assert_int_equal(predict(&f, 100, 50), 1000000);
+	learn_us(&f, 20, 900, true);
+	assert_in_range(predict(&f, 100, 50), 900000, 930000);
+	learn_us(&f, 100, 5000, true);
+	assert_true(predict(&f, 100, 50) > 2000000);
+	learn_us(&g, 1, 1200, true);
+	assert_int_equal(predict(&g, 100, 50), 1200000);
+	durations_destroy(f.d);
+	durations_destroy(g.d);
+}
+
 /* One launch is enough for a guess in proportion to blocks; some more for a good one, with inputs
  * that have not been seen. */
 static void other_shapes(void **state)
@@ -346,6 +387,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mean_of_a_shape),
+		cmocka_unit_test(slow_ones),
+		cmocka_unit_test(disturbed_ones),
 		cmocka_unit_test(other_shapes),
 		cmocka_unit_test(often),
 		cmocka_unit_test(nonsense),

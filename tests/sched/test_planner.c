@@ -199,6 +199,35 @@ static void sees_all(void **state)
 }
 
 /* Launches that come begin with what their tenant's oldest has. */
+/* What finished blocks would have taken alone counts as work, however long they took; of a launch
+ * that nothing is known of, the time. */
+static void sees_work(void **state)
+{
+	struct sched_launch *l;
+	struct fixture f;
+
+	begin(&f, "");
+	l = launch(&f, f.a, 40);
+	pass_ns(&f, 2 * MS);
+	sched_progress(f.s, l, 20);
+	tell(&f);
+	pass_ns(&f, MS);
+	sched_end(f.s, f.now, l, true, 3 * MS);
+	tell(&f);
+	assert_int_equal(tenants[0].work_ns, 3 * MS);
+	l = launch(&f, f.a, 40);
+	pass_ns(&f, 10 * MS);
+	sched_progress(f.s, l, 20);
+	launch(&f, f.b, 8);
+	assert_int_equal(kernels[0].predicted_ns, 3 * MS);
+	assert_int_equal(tenants[0].work_ns, 3 * MS + 1500000);
+	sched_progress(f.s, l, 10); /* an older word */
+	sched_end(f.s, f.now, l, true, 0);
+	tell(&f);
+	assert_int_equal(tenants[0].work_ns, 6 * MS);
+	sched_destroy(f.s);
+}
+
 static void begins_bounded(void **state)
 {
 	uint8_t q[CTL_MAX_SMS];
@@ -373,6 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sees_all),
+		cmocka_unit_test(sees_work),
 		cmocka_unit_test(begins_bounded),
 		cmocka_unit_test(no_quota),
 		cmocka_unit_test(clips),

@@ -4,7 +4,7 @@
 /* How well heddled predicts the duration of launches of sizes that have never run (FLEP, section
  * 6.2, figure 7): each program runs at some sizes, from which heddled learns, and then at sizes
  * between them. Both times come from heddled: the prediction that it made before the first launch
- * of a size, and the duration that it measured for that launch. */
+ * of a size, and what it takes that size to last after a few. */
 #include "cli/bench/bench.h"
 
 #include <errno.h>
@@ -15,11 +15,12 @@
 #include "cli/ask.h"
 #include "cli/progress.h"
 
-#define LEARN    10 /* sizes, and launches of each: a hundred */
-#define HELD_OUT 9
-#define QUICK    3   /* sizes of either kind, and launches; and programs */
-#define LEAST    0.4 /* of the small input's work; */
-#define GREATEST 2.0
+#define LEARN         10 /* sizes, and launches of each: a hundred */
+#define HELD_OUT      9
+#define HELD_LAUNCHES 5   /* of each */
+#define QUICK         3   /* sizes of either kind, and launches; and programs */
+#define LEAST         0.4 /* of the small input's work; */
+#define GREATEST      2.0
 
 struct predict {
 	struct bench *b;
@@ -121,7 +122,7 @@ static bool is_known(const struct wire_shape *known, size_t n, const struct wire
 
 static double show_size(struct predict *p, const struct wire_shape *s)
 {
-	double predicted = (double)s->predicted_ns, measured = (double)s->first_ns;
+	double predicted = (double)s->predicted_ns, measured = (double)s->moving_ns;
 	double error = fabs(predicted - measured) / measured;
 	struct json *j = p->b->j;
 
@@ -149,7 +150,7 @@ static void show_program(struct predict *p, const struct wire_shape *known, size
 		const struct wire_shape *s = &p->shapes.at[i];
 		double error;
 
-		if (is_known(known, n, s) || s->predicted_ns == UINT64_MAX || !s->first_ns)
+		if (is_known(known, n, s) || s->predicted_ns == UINT64_MAX || !s->moving_ns)
 			continue;
 		error = show_size(p, s);
 		sum += error;
@@ -193,7 +194,7 @@ static int measure_program(struct predict *p, struct stage *stage, const char *p
 	if (n)
 		memcpy(known, p->shapes.at, n * sizeof(*known));
 	for (unsigned i = 0; r == CLI_OK && i < p->held_out; i++)
-		r = run_size(p, stage, scale_of(p, i, true), 1);
+		r = run_size(p, stage, scale_of(p, i, true), HELD_LAUNCHES);
 	if (r == CLI_OK)
 		r = ask(p, stage);
 	if (r == CLI_OK)
