@@ -16,6 +16,7 @@
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
+#define ACTIVE_NS     60000000000ull /* whoever had work so lately may launch at any time */
 
 uint64_t hd_clock(struct hd *d)
 {
@@ -486,9 +487,14 @@ bool hd_in_handover(const struct hd *d)
 
 bool hd_may_preempt(const struct hd *d)
 {
+	if (d->config.policy == &sched_policy_none)
+		return false;
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		unsigned active = 0;
+
 		for (const struct hd_tenant *t = dev->tenants; t && !dev->is_cpu; t = t->next) {
-			if (t->priority != dev->tenants->priority)
+			active += t->active_ns && d->now_ns - t->active_ns < ACTIVE_NS;
+			if (t->priority != dev->tenants->priority || active > 1)
 				return true;
 		}
 	}

@@ -136,7 +136,8 @@ uint64_t hd_progress(const struct hd *d);
 bool hd_in_handover(const struct hd *d);
 /* Tenants of this device had better look out for a grant than sleep. */
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
-/* Tenants of different priorities share a device: the next launch of one may preempt the other. */
+/* Tenants of different priorities share a device, or equals that have had work lately: the next
+ * launch of one may preempt the other. */
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: changed */
