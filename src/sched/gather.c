@@ -87,6 +87,14 @@ static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns
 	}
 }
 
+/* It was given SMs, but has begun nothing on them, or others are still to leave them. */
+static bool is_to_begin(const struct sched *s, const struct sched_launch *l)
+{
+	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
+
+	return l->coming_ns || (l->state == LAUNCH_NEXT && leaving);
+}
+
 static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t depth, uint64_t now_ns)
 {
 	sched_account(l, now_ns);
@@ -97,6 +105,7 @@ static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t dept
 	}
 	l->k.depth = depth;
 	l->k.running = quota_any(&l->allowed);
+	l->k.begun = l->k.running && !is_to_begin(s, l);
 	l->k.need_sms = need_sms(s, l);
 	return sched_add_kernel(s, &l->k);
 }
