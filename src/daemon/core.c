@@ -322,8 +322,14 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	if (hd_look_at_opaque(d, t))
 		serve_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
-	if (t->launches != before)
-		serve_at_once(d, t->device);
+	if (t->launches == before)
+		return;
+	/* Who runs undisturbed is not looked at meanwhile, and may be nearly through. */
+	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
+		if (o != t)
+			hd_scan_known(d, o);
+	}
+	serve_at_once(d, t->device);
 }
 
 bool hd_look_out(const struct hd *d, const struct hd_device *dev)

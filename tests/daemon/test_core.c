@@ -784,53 +784,6 @@ static void reconfigured(void **state)
 	hd_destroy(d);
 }
 
-/* Whose next launch may preempt somebody, so that it pays to look out for it. */
-static void next_may_preempt(void **state)
-{
-	struct hd *d = make(NULL);
-	struct fake a = join(d, 1, false), b = join(d, 1, false), high, x, y;
-	struct hd_config c = d->config;
-	struct wire_slot *w;
-
-	assert_false(hd_may_preempt(d)); /* equals that have never had work */
-	w = submit(d, &a, 0, 800);
-	hd_run(d);
-	assert_false(hd_may_preempt(d)); /* one of them has */
-	run_through(d, &a, w);
-	now += 30000 * MS;
-	w = submit(d, &b, 0, 400);
-	hd_run(d);
-	assert_true(hd_may_preempt(d));
-	run_through(d, &b, w);
-	assert_true(hd_may_preempt(d));
-	/* Under policy none nothing is taken from anybody. */
-	c.policy = &sched_policy_none;
-	hd_reconfigure(d, &c);
-	assert_false(hd_may_preempt(d));
-	c.policy = &sched_policy_hpf;
-	hd_reconfigure(d, &c);
-	assert_true(hd_may_preempt(d));
-	now += 40000 * MS;
-	hd_run(d);
-	assert_false(hd_may_preempt(d)); /* only one of them lately */
-	high = join(d, 2, false);
-	assert_true(hd_may_preempt(d)); /* somebody above, who need not have had any */
-	leave(d, &high);
-	assert_false(hd_may_preempt(d));
-	leave(d, &a);
-	leave(d, &b);
-	/* On the virtual GPU the processors are the device. */
-	x = join(d, 1, true);
-	y = join(d, 1, true);
-	submit(d, &x, 0, 400);
-	submit(d, &y, 0, 400);
-	hd_run(d);
-	assert_false(hd_may_preempt(d));
-	leave(d, &x);
-	leave(d, &y);
-	hd_destroy(d);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -854,7 +807,6 @@ int main(void)
 		cmocka_unit_test(hostile_page),
 		cmocka_unit_test(limits_and_devices),
 		cmocka_unit_test(rights),
-		cmocka_unit_test(next_may_preempt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
