@@ -195,12 +195,16 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			       : !began            ? SCHED_BEGAN_FREE
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
+	bool held;
 
 	s->asked_ns = d->now_ns;
 	s->unseen_ns = ran_unseen(t->device, s, w, s->asked_ns);
 	sched_arrive(t->device->sched, d->now_ns, s->launch, how);
 	hd_slot_index(s);
-	__atomic_store_n(&w->granted, sched_state(s->launch) != LAUNCH_HELD, __ATOMIC_RELEASE);
+	held = sched_state(s->launch) == LAUNCH_HELD;
+	__atomic_store_n(&w->granted, !held, __ATOMIC_RELEASE);
+	if (held && hd_look_out(d, t->device)) /* as whoever is preempted: nothing tells it */
+		d->io.wake(d->io.user, t, false);
 	hd_event_launch(d, "arrive", s, 0);
 }
 

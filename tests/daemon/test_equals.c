@@ -109,11 +109,49 @@ static void nearly_through(void **state)
 	hd_destroy(d);
 }
 
+/* Where waking takes long, who waits from its start is woken to look out for its grant, as whoever
+ * is preempted. */
+static void looks_out(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b = join(d, 1, false);
+	struct wire_slot *l, *h;
+
+	for (unsigned slow = 0; slow < 2; slow++) {
+		d->slow_wake = slow;
+		l = submit(d, &a, slow, 400);
+		hd_run(d);
+		arrive(a.page, l);
+		hd_run(d);
+		h = submit(d, &b, slow, 400);
+		hd_run(d);
+		assert_int_equal(b.page->begin.quota[0], 0);
+		wakes = 0;
+		arrive(b.page, h);
+		hd_run(d);
+		assert_int_equal(h->granted, 0);
+		assert_int_equal(wakes, slow);
+		drain(h);
+		finish(l);
+		hd_run(d);
+		assert_int_equal(h->granted, 1);
+		assert_int_equal(wakes, slow + 1);
+		finish(h);
+		hd_run(d);
+		close_slot(d, &a, l);
+		close_slot(d, &b, h);
+	}
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_may_preempt),
 		cmocka_unit_test(nearly_through),
+		cmocka_unit_test(looks_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
