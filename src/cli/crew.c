@@ -156,6 +156,29 @@ static int prepare(struct crew *crew, struct crew_member *m)
 	return r;
 }
 
+static bool takes_part(const struct crew_run *run, const struct crew_member *m)
+{
+	for (unsigned i = 0; i < run->n; i++) {
+		if (run->of[i] == m)
+			return true;
+	}
+	return false;
+}
+
+/* Who gets ready loads code, allocates and copies, which costs who is measured milliseconds. */
+static void await_others(struct crew *crew, const struct crew_run *run)
+{
+	for (unsigned i = 0; i < crew->n; i++) {
+		struct crew_member *m = &crew->at[i];
+
+		if (!m->up || m->ready || takes_part(run, m))
+			continue;
+		m->ready = await(crew, &m, 1, "ready") == CLI_OK;
+		if (!m->ready)
+			dismiss(m); /* its own run starts it anew */
+	}
+}
+
 static int tell_all(struct crew *crew, const struct crew_run *run)
 {
 	char line[256], path[128];
@@ -260,6 +283,7 @@ int crew_run(
 	long from;
 
 	*ret = (struct crew_result){0};
+	await_others(crew, run);
 	for (unsigned i = 0; r == CLI_OK && i < run->n; i++)
 		r = prepare(crew, run->of[i]);
 	from = stage_events_end(crew->s);

@@ -57,8 +57,9 @@ void crew_close(struct crew *crew);
  * enlist all first. NULL: that failed and was reported. */
 struct crew_member *crew_enlist(
 	struct crew *crew, const char *name, const char *size, const char *priority);
-/* CLI_OK; CLI_FAILED: a program failed, gave a wrong result or did not end in time, and this was
- * reported; those that took part are ended, and start anew when enlisted again. */
+/* Once all that were enlisted are ready. CLI_OK; CLI_FAILED: a program failed, gave a wrong result
+ * or did not end in time, and this was reported; those that took part are ended, and start anew
+ * when enlisted again. */
 int crew_run(
 	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
 /* Turnarounds, medians and the makespan, from each round's times. False: out of memory. */

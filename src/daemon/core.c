@@ -16,6 +16,7 @@
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
+#define ACTIVE_NS     60000000000ull /* whoever had work so lately may launch at any time */
 
 uint64_t hd_clock(struct hd *d)
 {
@@ -321,8 +322,14 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	if (hd_look_at_opaque(d, t))
 		serve_at_once(d, t->device);
 	hd_scan_tenant(d, t, true);
-	if (t->launches != before)
-		serve_at_once(d, t->device);
+	if (t->launches == before)
+		return;
+	/* Who runs undisturbed is not looked at meanwhile, and may be nearly through. */
+	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
+		if (o != t)
+			hd_scan_known(d, o);
+	}
+	serve_at_once(d, t->device);
 }
 
 bool hd_look_out(const struct hd *d, const struct hd_device *dev)
@@ -486,9 +493,14 @@ bool hd_in_handover(const struct hd *d)
 
 bool hd_may_preempt(const struct hd *d)
 {
+	if (d->config.policy == &sched_policy_none)
+		return false;
 	for (const struct hd_device *dev = d->devices; dev; dev = dev->next) {
+		unsigned active = 0;
+
 		for (const struct hd_tenant *t = dev->tenants; t && !dev->is_cpu; t = t->next) {
-			if (t->priority != dev->tenants->priority)
+			active += t->active_ns && d->now_ns - t->active_ns < ACTIVE_NS;
+			if (t->priority != dev->tenants->priority || active > 1)
 				return true;
 		}
 	}

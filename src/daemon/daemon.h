@@ -136,7 +136,8 @@ uint64_t hd_progress(const struct hd *d);
 bool hd_in_handover(const struct hd *d);
 /* Tenants of this device had better look out for a grant than sleep. */
 bool hd_look_out(const struct hd *d, const struct hd_device *dev);
-/* Tenants of different priorities share a device: the next launch of one may preempt the other. */
+/* Tenants of different priorities share a device, or equals that have had work lately: the next
+ * launch of one may preempt the other. */
 bool hd_may_preempt(const struct hd *d);
 /* ---- pages.c ---- */
 bool hd_look_at_opaque(struct hd *d, struct hd_tenant *t); /* true: changed */
@@ -145,6 +146,8 @@ void hd_slot_index(const struct hd_slot *s);               /* sets hd_tenant.sta
 /* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
+/* How far the launches are that have arrived, and whether the next one has: in no long time. */
+void hd_scan_known(struct hd *d, struct hd_tenant *t);
 void hd_scan_last(struct hd *d, struct hd_tenant *t); /* as it leaves: what ended teaches */
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its life, in its page */
 /* ---- apply.c ---- */

@@ -202,15 +202,16 @@ int loop_turn(struct server *s, bool wait, uint64_t *ret_next_ns)
 /* Until when to look on, now. */
 static uint64_t spin_until(const struct server *s, uint64_t began)
 {
-	uint64_t ns = s->config->spin_ns;
+	uint64_t ns = s->config->spin_ns, until = 0;
 
 	if (!s->may_spin)
 		return 0;
 	if (ns == HD_SPIN_AUTO)
 		ns = s->wake_ns > SLOW_WAKE_NS ? LONG_SPIN_NS : 0;
 	if (ns && hd_may_preempt(s->hd))
-		return s->event_ns + ns;
-	return hd_in_handover(s->hd) ? began + SPIN_NS : 0;
+		until = s->event_ns + ns;
+	/* No event may have led to it: the end of a turn is a matter of time. */
+	return hd_in_handover(s->hd) ? MAX(until, began + MAX(ns, SPIN_NS)) : until;
 }
 
 static uint64_t spin(struct server *s, uint64_t next)

@@ -195,12 +195,16 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			       : !began            ? SCHED_BEGAN_FREE
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
+	bool held;
 
 	s->asked_ns = d->now_ns;
 	s->unseen_ns = ran_unseen(t->device, s, w, s->asked_ns);
 	sched_arrive(t->device->sched, d->now_ns, s->launch, how);
 	hd_slot_index(s);
-	__atomic_store_n(&w->granted, sched_state(s->launch) != LAUNCH_HELD, __ATOMIC_RELEASE);
+	held = sched_state(s->launch) == LAUNCH_HELD;
+	__atomic_store_n(&w->granted, !held, __ATOMIC_RELEASE);
+	if (held && hd_look_out(d, t->device)) /* as whoever is preempted: nothing tells it */
+		d->io.wake(d->io.user, t, false);
 	hd_event_launch(d, "arrive", s, 0);
 }
 
@@ -421,25 +425,38 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
 	__atomic_store_n(&t->page->pinned, pin, __ATOMIC_RELEASE);
 }
 
+/* few: so many at most of those that have not arrived. */
+static void scan(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t few)
+{
+	uint32_t first = t->next_slot, seen = 0;
+
+	for (uint32_t k = 0; k < WIRE_SLOTS; k++) {
+		uint32_t i = (first + k) % WIRE_SLOTS;
+		bool queued = t->stage[i] == HD_SUBMITTED;
+
+		if ((!unknown && t->stage[i] == HD_UNKNOWN) || (queued && seen == few))
+			continue;
+		if (queued && seen++ == 0)
+			t->next_slot = i;
+		look_at_slot(d, t, i);
+	}
+}
+
 /* In a long queue the next few arrive next (slots are taken in turn): those behind are looked at
  * now and then only, so that whoever waits for this does not wait for hundreds of them each time.
  */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
 	uint32_t few = whole || d->now_ns - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;
-	uint32_t first = t->next_slot, seen = 0;
 
 	hd_look_at_opaque(d, t);
 	if (few == WIRE_SLOTS)
 		t->looked_ns = d->now_ns;
-	for (uint32_t k = 0; k < WIRE_SLOTS; k++) {
-		uint32_t i = (first + k) % WIRE_SLOTS;
-		bool queued = t->stage[i] == HD_SUBMITTED;
+	scan(d, t, whole, few);
+}
 
-		if ((!whole && t->stage[i] == HD_UNKNOWN) || (queued && seen == few))
-			continue;
-		if (queued && seen++ == 0)
-			t->next_slot = i;
-		look_at_slot(d, t, i);
-	}
+void hd_scan_known(struct hd *d, struct hd_tenant *t)
+{
+	if (t->n_known)
+		scan(d, t, false, 1);
 }

@@ -15,9 +15,14 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
 	return a / b + (a % b != 0);
 }
 
+static bool fills_device(const struct sched *s, const struct sched_launch *l)
+{
+	return l->k.total - l->k.finished >= (uint64_t)s->o.n_sms * l->k.workers_per_sm;
+}
+
 /* Relays of those that are to make room for it stay where they are: the first blocks of their
  * grids, which the hardware puts on the last SMs of a device that is empty. In workers of this one.
- */
+ * (Equals make room only if they fill the device: otherwise there may be room beside them.) */
 static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t n = 0;
@@ -25,16 +30,17 @@ static uint64_t relays_below(const struct sched *s, const struct sched_launch *l
 	if (sms_any(&l->reserved))
 		return 0; /* room was made for it before */
 	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+		bool equal = t->priority == l->tenant->priority;
 		uint64_t most = 0;
 
-		if (t->priority >= l->tenant->priority)
+		if (t == l->tenant || t->priority > l->tenant->priority)
 			continue;
 		/* One a tenant: its launches follow one another as a rule, and the end of one is
 		 * often seen after the next has come. */
 		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
 			uint64_t relay = divide_up(l->k.workers_per_sm, o->k.workers_per_sm);
 
-			if (quota_any(&o->allowed))
+			if (quota_any(&o->allowed) && (!equal || fills_device(s, o)))
 				most = MAX(most, relay);
 		}
 		n += most;
@@ -87,6 +93,14 @@ static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns
 	}
 }
 
+/* It was given SMs, but has begun nothing on them, or others are still to leave them. */
+static bool is_to_begin(const struct sched *s, const struct sched_launch *l)
+{
+	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];
+
+	return l->coming_ns || (l->state == LAUNCH_NEXT && leaving);
+}
+
 static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t depth, uint64_t now_ns)
 {
 	sched_account(l, now_ns);
@@ -97,6 +111,7 @@ static bool gather_launch(struct sched *s, struct sched_launch *l, uint32_t dept
 	}
 	l->k.depth = depth;
 	l->k.running = quota_any(&l->allowed);
+	l->k.begun = l->k.running && !is_to_begin(s, l);
 	l->k.need_sms = need_sms(s, l);
 	return sched_add_kernel(s, &l->k);
 }

@@ -16,12 +16,13 @@
 #include <stdlib.h>
 
 /* Line 27: Ks takes over from Kr if Kr.Tr > Ks.Tr + overhead. As an order of all kernels: whoever
- * runs counts as shorter by what preempting it would cost. */
+ * runs counts as shorter by what preempting it would cost: nothing where those before it are still
+ * on their way out. */
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)
 		return SCHED_UNKNOWN; /* no reason to preempt for it, first come first served */
-	if (!k->running)
+	if (!k->running || !k->begun)
 		return k->remaining_ns;
 	return k->remaining_ns > k->cost_ns ? k->remaining_ns - k->cost_ns : 0;
 }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The daemon's core, where tenants are of one priority: when it looks out for the next launch, and
+ * what it knows by then. */
+#include "unit.h"
+
+#include "fake.h"
+
+/* Whose next launch may preempt somebody, so that it pays to look out for it. */
+static void next_may_preempt(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b = join(d, 1, false), high, x, y;
+	struct hd_config c = d->config;
+	struct wire_slot *w;
+
+	assert_false(hd_may_preempt(d)); /* equals that have never had work */
+	w = submit(d, &a, 0, 800);
+	hd_run(d);
+	assert_false(hd_may_preempt(d)); /* one of them has */
+	run_through(d, &a, w);
+	now += 30000 * MS;
+	w = submit(d, &b, 0, 400);
+	hd_run(d);
+	assert_true(hd_may_preempt(d));
+	run_through(d, &b, w);
+	assert_true(hd_may_preempt(d));
+	/* Under policy none nothing is taken from anybody. */
+	c.policy = &sched_policy_none;
+	hd_reconfigure(d, &c);
+	assert_false(hd_may_preempt(d));
+	c.policy = &sched_policy_hpf;
+	hd_reconfigure(d, &c);
+	assert_true(hd_may_preempt(d));
+	now += 40000 * MS;
+	hd_run(d);
+	assert_false(hd_may_preempt(d)); /* only one of them lately */
+	high = join(d, 2, false);
+	assert_true(hd_may_preempt(d)); /* somebody above, who need not have had any */
+	leave(d, &high);
+	assert_false(hd_may_preempt(d));
+	leave(d, &a);
+	leave(d, &b);
+	/* On the virtual GPU the processors are the device. */
+	x = join(d, 1, true);
+	y = join(d, 1, true);
+	submit(d, &x, 0, 400);
+	submit(d, &y, 0, 400);
+	hd_run(d);
+	assert_false(hd_may_preempt(d));
+	leave(d, &x);
+	leave(d, &y);
+	hd_destroy(d);
+}
+
+/* While one runs alone, nobody looks at it; but before a decision how far it is counts. */
+static void nearly_through(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b = join(d, 1, false);
+	struct wire_slot *l, *h;
+
+	l = submit(d, &a, 0, 800);
+	arrive(a.page, l);
+	hd_run(d);
+	now += 10 * MS;
+	finish(l);
+	hd_run(d);
+	h = submit(d, &b, 0, 400);
+	arrive(b.page, h);
+	hd_run(d);
+	now += 5 * MS;
+	finish(h);
+	hd_run(d);
+	close_slot(d, &a, l);
+	close_slot(d, &b, h);
+	l = submit(d, &a, 1, 800);
+	hd_run(d);
+	arrive(a.page, l);
+	now += 2 * MS;
+	assert_true(hd_run(d) > 1000 * MS);
+	now += 7 * MS;
+	l->host.finished = 720;
+	h = submit(d, &b, 1, 400);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	assert_int_equal(l->host.seq, 0);
+	assert_int_equal(b.page->begin.quota[0], 0);
+	/* But what is longer than the one that comes makes room for it. */
+	now += 1 * MS;
+	finish(l);
+	arrive(b.page, h);
+	hd_run(d);
+	now += 5 * MS;
+	finish(h);
+	hd_run(d);
+	close_slot(d, &a, l);
+	close_slot(d, &b, h);
+	l = submit(d, &a, 2, 800);
+	hd_run(d);
+	arrive(a.page, l);
+	now += 2 * MS;
+	l->host.finished = 160;
+	submit(d, &b, 2, 400);
+	assert_int_equal(allowed(l), 0);
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+/* Where waking takes long, who waits from its start is woken to look out for its grant, as whoever
+ * is preempted. */
+static void looks_out(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake a = join(d, 1, false), b = join(d, 1, false);
+	struct wire_slot *l, *h;
+
+	for (unsigned slow = 0; slow < 2; slow++) {
+		d->slow_wake = slow;
+		l = submit(d, &a, slow, 400);
+		hd_run(d);
+		arrive(a.page, l);
+		hd_run(d);
+		h = submit(d, &b, slow, 400);
+		hd_run(d);
+		assert_int_equal(b.page->begin.quota[0], 0);
+		wakes = 0;
+		arrive(b.page, h);
+		hd_run(d);
+		assert_int_equal(h->granted, 0);
+		assert_int_equal(wakes, slow);
+		drain(h);
+		finish(l);
+		hd_run(d);
+		assert_int_equal(h->granted, 1);
+		assert_int_equal(wakes, slow + 1);
+		finish(h);
+		hd_run(d);
+		close_slot(d, &a, l);
+		close_slot(d, &b, h);
+	}
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(next_may_preempt),
+		cmocka_unit_test(nearly_through),
+		cmocka_unit_test(looks_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
