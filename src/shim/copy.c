@@ -200,14 +200,34 @@ ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream 
 ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
-ASYNC(cuMemsetD8Async, cuMemsetD8Async,
-	(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream), FENCE_NO_COPY,
+/* A memset is a kernel of the driver's: under MPS it waits for room on the SMs, of which another
+ * program's workers leave none. So heddled has to know of it, as of any unmanaged launch. */
+#define MEMSET_FORM(name, symbol, params, own, args)      \
+	SHIM_API CUresult symbol params;                  \
+	CUresult symbol params                            \
+	{                                                 \
+		struct opaque o = {0};                    \
+		struct stream *s;                         \
+		CUresult r;                               \
+		SHIM_NEED(name);                          \
+		stream = shim_stream(stream, own);        \
+		stream_touch(stream);                     \
+		note_copy();                              \
+		s = shim_on() ? stream_of(stream) : NULL; \
+		opaque_pass(s, &o);                       \
+		r = cu.name args;                         \
+		opaque_end(s, &o, r);                     \
+		return r;                                 \
+	}
+#define MEMSET(name, params, args)                   \
+	MEMSET_FORM(name, name, params, false, args) \
+	MEMSET_FORM(name, name##_ptsz, params, true, args)
+
+MEMSET(cuMemsetD8Async, (CUdeviceptr dst, unsigned char value, size_t n, CUstream stream),
 	(dst, value, n, stream))
-ASYNC(cuMemsetD16Async, cuMemsetD16Async,
-	(CUdeviceptr dst, unsigned short value, size_t n, CUstream stream), FENCE_NO_COPY,
+MEMSET(cuMemsetD16Async, (CUdeviceptr dst, unsigned short value, size_t n, CUstream stream),
 	(dst, value, n, stream))
-ASYNC(cuMemsetD32Async, cuMemsetD32Async,
-	(CUdeviceptr dst, unsigned int value, size_t n, CUstream stream), FENCE_NO_COPY,
+MEMSET(cuMemsetD32Async, (CUdeviceptr dst, unsigned int value, size_t n, CUstream stream),
 	(dst, value, n, stream))
 
 static CUresult launch_host_func(CUstream stream, CUhostFn fn, void *user)

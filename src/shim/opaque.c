@@ -91,10 +91,29 @@ static void wait_until_allowed(struct opaque *o)
 	} while (held() && !o->us);
 }
 
+/* The first is told ahead of the launch: the hand-over goes on while the driver is at work. */
+static void count(struct opaque *o)
+{
+	struct wire_page *p = shim.page;
+	uint32_t number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
+
+	o->counted = true;
+	if (__atomic_load_n(&p->follow, __ATOMIC_SEQ_CST) &&
+		__atomic_load_n(&p->opaque_completed, __ATOMIC_SEQ_CST) == number - 1)
+		shim_kick();
+}
+
+void opaque_pass(struct stream *s, struct opaque *ret)
+{
+	if (!s || stream_capturing(s->handle))
+		return;
+	stream_use(s);
+	count(ret);
+}
+
 void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 {
 	struct wire_page *p = shim.page;
-	uint32_t number;
 
 	*ret = (struct opaque){.what = what};
 	/* Captured work runs when its graph does. */
@@ -109,13 +128,7 @@ void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 	}
 	placing_pass();
 	ret->passes = true;
-	number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
-	ret->counted = true;
-	/* The first is told ahead of the launch: the hand-over goes on while the driver is at work.
-	 */
-	if (__atomic_load_n(&p->follow, __ATOMIC_SEQ_CST) &&
-		__atomic_load_n(&p->opaque_completed, __ATOMIC_SEQ_CST) == number - 1)
-		shim_kick();
+	count(ret);
 }
 
 void opaque_end(struct stream *s, const struct opaque *o, CUresult r)
