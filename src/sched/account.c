@@ -28,7 +28,7 @@ void sched_serve(struct sched *s, uint64_t now_ns)
 		uint64_t ns = !leaving ? served(s, t, now_ns) : t->n_leave ? passed : 0;
 
 		t->service_ns += ns;
-		t->work_ns += t->opaque_active || t->n_unpredicted ? ns : 0;
+		t->work_ns += t->n_unpredicted || !(t->n_there + t->n_leave) ? ns : 0;
 	}
 	s->served_ns = MAX(s->served_ns, now_ns);
 }

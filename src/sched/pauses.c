@@ -33,8 +33,12 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 		return;
 	learn_copies(t);
 	/* One long pause is soon forgotten: the mean moves by a quarter, and no sample counts more
-	 * than four times what matters. */
+	 * than four times what matters. Where others had the device meanwhile, a program may have
+	 * paused for longer because of that (without MPS it gets no copy done, and no memset): else
+	 * who was once not waited for would not be for ever. */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
+	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns)
+		gap = MIN(gap, t->gap_ns / 2);
 	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
 	t->gaps += t->gaps < 1000;
 }

@@ -201,7 +201,8 @@ ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
 /* A memset is a kernel of the driver's: under MPS it waits for room on the SMs, of which another
- * program's workers leave none. So heddled has to know of it, as of any unmanaged launch. */
+ * program's workers leave none. So heddled has to know of it, as of any unmanaged launch. (Without
+ * MPS the device lets it in by itself, and to make way for it costs more than it takes.) */
 #define MEMSET_FORM(name, symbol, params, own, args)      \
 	SHIM_API CUresult symbol params;                  \
 	CUresult symbol params                            \

@@ -105,7 +105,7 @@ static void count(struct opaque *o)
 
 void opaque_pass(struct stream *s, struct opaque *ret)
 {
-	if (!s || stream_capturing(s->handle))
+	if (!s || !shim.welcome.mps || stream_capturing(s->handle))
 		return;
 	stream_use(s);
 	count(ret);

@@ -17,27 +17,27 @@ Under hpf a program waits for an equal that came first; under ffs both take turn
   $ heddle sim equal.trace --policy ffs
   equal.trace: policy ffs, 8 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  batch             1   normal        4          0  83.3%    50.0%      2.105ms      4.205ms     12.105ms     10.005ms
-  service           1   normal       40          0  16.7%    50.0%      0.015ms      0.205ms      0.215ms      0.205ms
+  batch             1   normal        4          0  83.3%    50.0%      2.160ms      4.354ms     12.160ms     10.005ms
+  service           1   normal       40          0  16.7%    50.0%      0.021ms      0.205ms      0.221ms      0.205ms
   preemptions            40
-  makespan         48.420ms
-  ANTT                1.130
-  STP                 1.779
-  idle                 0.9%
+  makespan         48.640ms
+  ANTT                1.146
+  STP                 1.752
+  idle                 1.3%
 
 Shares by weight, which the file's own policy gives; none takes no notice of weights:
 
   $ heddle sim weights.trace
   weights.trace: policy ffs, 8 SMs
   TENANT       WEIGHT PRIORITY FINISHED UNFINISHED  SHARE ENTITLED      WAITING      LONGEST   TURNAROUND        ALONE
-  gold              3   normal      298          1  50.2%    50.0%      1.007ms      1.630ms      2.007ms      1.005ms
-  silver            2   normal      197          1  33.3%    33.3%      2.026ms      4.050ms      3.023ms      1.005ms
-  bronze            1   normal       98          1  16.5%    16.7%      5.061ms      7.070ms      6.092ms      1.005ms
-  preemptions           265
+  gold              3   normal      297          1  50.1%    50.0%      1.013ms      1.720ms      2.012ms      1.005ms
+  silver            2   normal      198          1  33.4%    33.3%      2.015ms      3.039ms      3.023ms      1.005ms
+  bronze            1   normal       98          1  16.6%    16.7%      5.057ms      7.070ms      6.088ms      1.005ms
+  preemptions           127
   makespan        599.000ms
   ANTT                3.689
-  STP                 0.998
-  idle                 0.8%
+  STP                 0.997
+  idle                 0.9%
   $ heddle sim weights.trace --policy none | sed -n '3,5p'
   gold              3   normal      200          1  33.4%    50.0%      1.985ms      2.000ms      2.990ms      1.005ms
   silver            2   normal      199          1  33.4%    33.3%      1.995ms      2.000ms      2.995ms      1.005ms
