@@ -185,7 +185,7 @@ function more(of) { return sprintf("%+.1f %%", 100 * (of - 1)) }
 
 function predict(   i, n, p) {
 	title("Predicted durations (FLEP, section 6.2)")
-	print "By how much heddled's prediction was off from what the first launch took, of sizes that had never run.\n"
+	print "By how much heddled's prediction of sizes that had never run was off from what these then took.\n"
 	columns(" program | sizes learnt from | held out | mean | worst ")
 	for (i = 0; has("predict." i ".program"); i++) {
 		p = "predict." i "."

@@ -129,11 +129,4 @@ TSV=$dir/third PART=2/3 DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$d
 	'o*' broken >"$dir/out" 2>&1 || status=$?
 check 'not the second third' [ "$(sed 1d "$dir/third" | cut -f 1 | tr '\n' ' ')" = \
 	'only-filtered other-output ' ]
-
-# Several at a time say the same.
-TSV=$dir/jobs JOBS=3 DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out" 2>&1 || status=$?
-cut -f 1,2 "$dir/jobs" | tr '\t' ' ' >"$dir/got"
-check 'other verdicts of several at a time' diff "$dir/want" "$dir/got"
-check 'rows of parts are left' [ ! -e "$dir/jobs.1" ]
-check 'not all of several at a time are counted' grep -qx '3 differs, 1 fails, 1 hang, 2 same, 1 unusable, 1 varies' "$dir/out"
 exit $bad

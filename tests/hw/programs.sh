@@ -29,8 +29,7 @@
 # DEVICE=cpu: the virtual GPU. The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
 # what a fault of the GPU was. Lines at the end: suites, medians, counts; exit status 1 if any
 # differs, fails or hangs. A program that has a row in TSV is not run again: what was ended goes on where it
-# was; the lines at the end are of all rows. JOBS=n (1): so many programs at a time, each beside a disturber
-# and a heddled of its own; their rows are in TSV.k until all of them have ended.
+# was; the lines at the end are of all rows.
 set -eu
 where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
@@ -388,36 +387,7 @@ together() {
 	stop_under_heddle
 }
 
-# side_by_side PATTERN...: JOBS parts of what PART says, at the same time. Their rows go to TSV in the order of
-# their parts.
-side_by_side() {
-	k=1 status=0 started_parts=
-	while [ $k -le "$JOBS" ]; do
-		[ ! -s "$tsv" ] || [ -s "$tsv.$k" ] || cp "$tsv" "$tsv.$k"
-		PART=$((${part%/*} + (k - 1) * ${part#*/}))/$((${part#*/} * JOBS)) TSV=$tsv.$k JOBS=1 \
-			sh "$0" "$where" "$programs" "$@" >"$dir/part.$k" 2>&1 &
-		started_parts="$started_parts $!"
-		k=$((k + 1))
-	done
-	for pid in $started_parts; do
-		wait "$pid" || status=$?
-	done
-	k=1
-	while [ $k -le "$JOBS" ]; do
-		grep -v '^|\|^median:\|^[0-9]* same' "$dir/part.$k" || :
-		sed 1d "$tsv.$k" >>"$dir/rows"
-		sed 1q "$tsv.$k" >"$dir/head"
-		k=$((k + 1))
-	done
-	sort -u -t '	' -k 1,1 "$dir/rows" | cat "$dir/head" - >"$tsv"
-	rm -f "$tsv".[0-9]*
-}
-
 disturbed=0
-if [ "${JOBS:-1}" -gt 1 ]; then
-	side_by_side "$@"
-	[ "$status" -lt 2 ] || fail "a part of them ended with status $status"
-fi
 if [ "$device" = cpu ]; then
 	rounds=100 # whatever that takes: its processors have other things to do
 else
