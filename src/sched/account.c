@@ -5,16 +5,18 @@
  * left (FLEP, section 5.1). */
 #include "engine.h"
 
-/* The tenant's service since served_ns, while nobody is on the way out. The time from a grant until
- * the first block begins is charged to no tenant: otherwise tenants with short turns would pay most
- * for the changes. */
+/* The tenant's service since served_ns, while nobody is on the way out. Unmanaged work that came
+ * while the tenant was held does not begin, or only where others leave room. The time from a grant
+ * until the first block begins is charged to no tenant: otherwise tenants with short turns would
+ * pay most for the changes. */
 static uint64_t served(const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
+	bool opaque = t->opaque_active && !t->opaque_waits;
 	uint64_t from = s->served_ns;
 
-	if (!t->n_there && !t->opaque_active)
+	if (!t->n_there && !opaque)
 		return 0;
-	if (t->n_there && t->n_coming == t->n_there && !t->opaque_active)
+	if (t->n_there && t->n_coming == t->n_there && !opaque)
 		from = MAX(from, t->coming_until_ns);
 	return now_ns > from ? now_ns - from : 0;
 }

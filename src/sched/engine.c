@@ -208,6 +208,7 @@ void sched_opaque(
 		return;
 	sched_serve(s, now_ns);
 	t->opaque_active = active;
+	t->opaque_waits = active && t->held;
 	if (!active) {
 		t->continues = !waited;
 		t->linger_sms = s->all;

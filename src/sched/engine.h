@@ -76,6 +76,7 @@ struct sched_tenant {
 	int priority;
 	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
 	bool opaque_active;
+	bool opaque_waits;    /* that began while it was held, and has been since */
 	bool held, next_held; /* it starts nothing, whatever its priority */
 	bool continues; /* its opaque work has come to an end that the program did not wait for */
 	uint64_t burst_ns; /* when its opaque work began that is one burst with what there is now */

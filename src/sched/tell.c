@@ -162,6 +162,7 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 			commit_launch(s, a->launch, a, now_ns);
 		} else if (a->type != SCHED_BEGIN) {
 			a->tenant->held = a->type == SCHED_HOLD;
+			a->tenant->opaque_waits &= a->tenant->held;
 			s->stats.holds += a->tenant->held;
 		}
 	}

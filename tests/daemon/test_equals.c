@@ -54,6 +54,17 @@ static void next_may_preempt(void **state)
 	hd_destroy(d);
 }
 
+/* h takes 5 ms; l is over already. */
+static void both_end(
+	struct hd *d, struct fake *a, struct wire_slot *l, struct fake *b, struct wire_slot *h)
+{
+	now += 5 * MS;
+	finish(h);
+	hd_run(d);
+	close_slot(d, a, l);
+	close_slot(d, b, h);
+}
+
 /* While one runs alone, nobody looks at it; but before a decision how far it is counts. */
 static void nearly_through(void **state)
 {
@@ -70,11 +81,7 @@ static void nearly_through(void **state)
 	h = submit(d, &b, 0, 400);
 	arrive(b.page, h);
 	hd_run(d);
-	now += 5 * MS;
-	finish(h);
-	hd_run(d);
-	close_slot(d, &a, l);
-	close_slot(d, &b, h);
+	both_end(d, &a, l, &b, h);
 	l = submit(d, &a, 1, 800);
 	hd_run(d);
 	arrive(a.page, l);
@@ -92,11 +99,7 @@ static void nearly_through(void **state)
 	finish(l);
 	arrive(b.page, h);
 	hd_run(d);
-	now += 5 * MS;
-	finish(h);
-	hd_run(d);
-	close_slot(d, &a, l);
-	close_slot(d, &b, h);
+	both_end(d, &a, l, &b, h);
 	l = submit(d, &a, 2, 800);
 	hd_run(d);
 	arrive(a.page, l);

@@ -473,6 +473,34 @@ static void change_is_bounded(void **state)
 	sched_destroy(f.s);
 }
 
+/* Unmanaged work that comes while its tenant is held, as a memset does, waits for its turn, and
+ * waiting is no service. */
+static void held_has_nothing(void **state)
+{
+	struct sched_options o = {.n_sms = 4, .simultaneous = true};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+	struct sched_launch *l;
+
+	assert_int_equal(sched_create(&o, &sched_policy_ffs, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.low), 0);
+	assert_int_equal(sched_join(f.s, f.now, 2, 0, 1, NULL, &f.high), 0);
+	tell(&f);
+	l = launch(&f, f.low, 1, 100000);
+	submit(&f, f.high, 9, 400); /* and is held, for it is the other one's turn */
+	f.now += 10 * US;
+	sched_opaque(f.s, f.now, f.high, true, true);
+	tell(&f);
+	f.now += 50 * MS;
+	tell(&f);
+	assert_int_equal(look(&f, l).state, LAUNCH_DRAINING);
+	assert_int_equal(sched_service(f.high), 0);
+	drained(&f, l);
+	f.now += 40 * US;
+	sched_opaque(f.s, f.now, f.high, false, true);
+	assert_int_equal(sched_service(f.high), 40 * US);
+	sched_destroy(f.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +515,7 @@ int main(void)
 		cmocka_unit_test(curve_on_some),
 		cmocka_unit_test(change_is_nobodys),
 		cmocka_unit_test(change_is_bounded),
+		cmocka_unit_test(held_has_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
