@@ -15,7 +15,7 @@
 # table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
 # which no line begins, and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
-# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, MORE (further options): of the
+# the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PART, MORE (further options): of the
 # lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
 # alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
 # made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.

@@ -7,6 +7,12 @@
 # shellcheck disable=SC2154
 : "$heddle" "$limit"
 
+# part_of: of the lines on standard input those that PART=k/n leaves: every n-th, from the k-th on.
+part_of() {
+	part=${PART:-1/1}
+	awk -v k="${part%/*}" -v n="${part#*/}" '(NR - 1) % n == k - 1'
+}
+
 # run_form OUT DEVICE FILE KERNEL-AND-WORDS [OPTIONS]: runs the kernel; buffers go to OUT.0, OUT.1 …,
 # the report to OUT.out, errors to OUT.err. Status 124: it was ended at the limit.
 run_form() {

@@ -6,7 +6,8 @@
 # buffer must be the same to the last bit, and so must what the kernel prints, but for the order.
 #   preempted.sh HEDDLE LIST DEVICE [FILTER]
 # LIST: kernels/list.txt of a build (its paths are relative to the folder above). FILTER: an extended
-# regular expression; only lines that match. VARIANTS: one set of options a line (below).
+# regular expression; only lines that match. PART=k/n: every n-th of them, from the k-th on. VARIANTS: one set of
+# options a line (below).
 # Kernels whose outputs are not a function of their inputs (they say who came first) are listed in
 # unordered.txt beside this script: for them only that both forms end without an error counts.
 # LIMIT: seconds that a run may take (600); JOBS: kernels at a time (2).
@@ -115,7 +116,8 @@ check_failure() {
 tab=$(printf '\t')
 job=0
 jobs=${JOBS:-2}
-grep -E "$filter" "$list" >"$work/list" || {
+grep -E "$filter" "$list" | part_of >"$work/list"
+[ -s "$work/list" ] || {
 	echo "skipped: no kernel matches $filter (no such compiler here)"
 	exit 77
 }

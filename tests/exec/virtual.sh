@@ -5,7 +5,7 @@
 # Every kernel of a list, plain and with its body put into another kernel (heddle ptx virtual), a field
 # at a time and all together: the same memory, to the last bit, and the same text printed.
 #   virtual.sh HEDDLE LIST DEVICE [FILTER]
-# LIST, DEVICE, FILTER: as of preempted.sh. FIELDS: some of them only ("all" is each field that the kernel can
+# LIST, DEVICE, FILTER, PART: as of preempted.sh. FIELDS: some of them only ("all" is each field that the kernel can
 # have); SAMPLE=1: two of them for each kernel, others for each. LIMIT: seconds that a run may take
 # (60); JOBS: kernels at a time (2).
 # What cannot be put so says why; virtual.txt has who that is, for which field, and of which compiler if
@@ -102,7 +102,8 @@ check_line() {
 	rm -f "$work/$1".*
 }
 
-grep -E "$filter" "$list" | grep -v "$tab-\$" >"$work/list" || {
+grep -E "$filter" "$list" | grep -v "$tab-\$" | part_of >"$work/list"
+[ -s "$work/list" ] || {
 	echo "skipped: no kernel matches $filter (no such compiler here)"
 	exit 77
 }

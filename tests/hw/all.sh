@@ -6,7 +6,7 @@
 # The tests of this folder one after the other on this machine's GPU, in pieces of a few minutes, each
 # with a limit, so that a hang costs no more than that. WHERE: what ./run dist made, or a build folder;
 # OUT gets NAME.log of each, and NAME.kept with more of some that failed. NAME@k/n is the k-th of n parts
-# of woven, tasks or generated.
+# of forms, virtual, woven, tasks or generated.
 # A piece that has ended with a verdict is not run again at the same commit and device: STATE (OUT/state)
 # has a line for each. AGAIN=1 runs it again. FOR=SECONDS: no piece begins after so long, and the one
 # that runs then is ended and has no verdict; call it again to go on. Exit status 3: pieces are left.
@@ -19,9 +19,9 @@ shift 2
 here=$(dirname "$0")
 # shellcheck source=bench/about.sh
 . "$here/../../bench/about.sh"
-names='forms merged virtual woven@1/2 woven@2/2 tasks generated ops random-1 random-2501 random-5001 random-7501
-smid often scenarios lanes wide pair daemon-killed again-killed again-stopped again-often kills kills-mps
-again-killed-mps again-often-mps'
+names='forms@1/2 forms@2/2 merged virtual@1/4 virtual@2/4 virtual@3/4 virtual@4/4 woven@1/2 woven@2/2 tasks
+generated ops random-1 random-2501 random-5001 random-7501 smid often scenarios lanes wide pair daemon-killed
+again-killed again-stopped again-often kills kills-mps again-killed-mps again-often-mps'
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $names ${PROGRAMS:+programs}
 for test; do

@@ -29,7 +29,7 @@
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
 #   kills          N times, one of six running programs is killed somewhere; the others stay correct
-# PART=k/n: of woven, tasks and generated the k-th of n parts.
+# PART=k/n: of forms, virtual, woven, tasks and generated the k-th of n parts.
 set -eu
 where=$1
 what=$2
