@@ -76,6 +76,10 @@ cat "$dir"/out/woven-?-2.log | grep 'runs the same' | awk '{ n += $1 + $8 } END 
 awk '/runs the same/ { print $1 + $8 }' "$dir/out/woven.log" | cmp - "$dir/sum" || fail "two parts are not the whole"
 says '^tasks: passed, .* kernels the same as tasks, '
 
+all 0 virtual@1/2 virtual@2/2 virtual
+cat "$dir"/out/virtual-?-2.log | awk '/runs the same/ { n += $3 } END { print n }' >"$dir/sum"
+awk '/runs the same/ { print $3 }' "$dir/out/virtual.log" | cmp - "$dir/sum" || fail "two parts of virtual are not the whole"
+
 GENERATED=5 all 0 generated
 says '^generated: passed, .* runs of 5 pairs the same, 0 not, '
 
@@ -85,5 +89,5 @@ says '^woven@1/3: no verdict, cut off by FOR=11'
 says 'left for another call: woven@1/3 pair$'
 ! grep -q 'woven@1/3' "$dir/out/state" || fail "a piece that was cut off has a verdict"
 all 2 nosuch
-says "no test 'nosuch'; these are: forms "
+says "no test 'nosuch'; these are: forms@1/2 "
 echo "all.sh finds what is wrong, and goes on where it was"
