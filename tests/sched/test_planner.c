@@ -237,6 +237,30 @@ static void sees_work(void **state)
 	sched_destroy(f.s);
 }
 
+/* Who pauses for long because others have the device meanwhile is waited for again, now and then.
+ */
+static void waits_again(void **state)
+{
+	struct sched_launch *l, *o;
+	struct sched_stats st;
+	struct fixture f;
+
+	begin(&f, "3");
+	o = launch(&f, f.b, 1000000);
+	for (unsigned i = 0; i < 40; i++) {
+		l = launch(&f, f.a, 40);
+		pass_ns(&f, MS);
+		sched_end(f.s, f.now, l, true, MS);
+		tell(&f);
+		pass_ns(&f, 100000);
+		pass_ns(&f, 3 * MS);
+	}
+	sched_stats(f.s, &st);
+	assert_in_range(st.lingers, 2, 8);
+	sched_end(f.s, f.now, o, false, 0);
+	sched_destroy(f.s);
+}
+
 static void begins_bounded(void **state)
 {
 	uint8_t q[CTL_MAX_SMS];
@@ -412,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sees_all),
 		cmocka_unit_test(sees_work),
+		cmocka_unit_test(waits_again),
 		cmocka_unit_test(begins_bounded),
 		cmocka_unit_test(no_quota),
 		cmocka_unit_test(clips),

@@ -480,7 +480,7 @@ static void greet(int conn, const char *mode)
 	struct tenant t = {.sock = conn};
 	char buf[WIRE_MAX_BYTES];
 	struct wire_hello *h = (struct wire_hello *)buf;
-	struct wire_welcome w = {.tenant = 1};
+	struct wire_welcome w = {.tenant = 1, .mps = getenv("FAKE_MPS") != NULL};
 	struct wire_refused no = {.error = EPERM, .why = "told to"};
 	unsigned n_fds;
 	int fd, r;

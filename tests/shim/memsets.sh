@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# Under MPS memsets on streams are told as work of the driver's own, and when they are over; without MPS not.
+set -eu
+# shellcheck source=tests/shim/lib.sh disable=SC2154
+. "$(dirname "$0")/lib.sh"
+more() { # N: so much more work than launches that went natively, and all of it is over
+	start watch
+	same defaults 20
+	stop
+	awk -v want="$1" '/^native [0-9]* opaque/ { exit !($4 == $6 && $6 - $2 == want) }' "$dir/daemon" ||
+		fail "not $1 memsets: $(grep '^native' "$dir/daemon")"
+}
+more 0
+FAKE_MPS=1
+export FAKE_MPS
+more 20
