@@ -114,9 +114,9 @@ struct heddle_policy_tenant {
 	uint64_t sm_ns;
 	uint64_t idle_since_ns; /* since when it has no work; meaningful where busy is 0 */
 	uint64_t pause_ns; /* moving mean of the pauses between its work; UNKNOWN: fewer than two */
-	/* What the work that it has got done would have taken it alone on the device: of a launch
-	 * that is predicted, the prediction times the part of its blocks that have finished; of
-	 * any other work, service_ns. Never falls. */
+	/* Work done, as the time that it would take alone on the device. A predicted launch counts
+	 * its prediction times its fraction of finished blocks. While only other work is on the
+	 * device, the tenant's service_ns counts. Never falls. */
 	uint64_t work_ns;
 };
 

@@ -165,7 +165,8 @@ static bool takes_part(const struct crew_run *run, const struct crew_member *m)
 	return false;
 }
 
-/* Who gets ready loads code, allocates and copies, which costs who is measured milliseconds. */
+/* A program that is still starting delays the measured ones by milliseconds: it loads code,
+ * allocates and copies. */
 static void await_others(struct crew *crew, const struct crew_run *run)
 {
 	for (unsigned i = 0; i < crew->n; i++) {

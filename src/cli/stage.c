@@ -128,9 +128,7 @@ static int heddled_start(struct stage *s)
 	argv[n++] = "--set";
 	argv[n++] = "mps_stays=off"; /* its folder goes, too */
 	argv[n++] = "--set";
-	argv[n++] = "state=off"; /* what is learnt here is nobody's */
-	argv[n++] = "--set";
-	argv[n++] = "state=off"; /* what earlier runs taught counts in none */
+	argv[n++] = "state=off"; /* neither reads nor writes what other runs learnt */
 	for (unsigned i = 0; i < ARRAY_LEN(s->spec.options) && s->spec.options[i]; i++)
 		argv[n++] = (char *)s->spec.options[i];
 	argv[n] = NULL;

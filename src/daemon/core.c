@@ -16,7 +16,7 @@
 #define ALIVE_TICK_NS 100000000ull
 #define LOOK_AGAIN_NS 1000000000ull
 #define LEAVES_NS     100000000ull
-#define ACTIVE_NS     60000000000ull /* whoever had work so lately may launch at any time */
+#define ACTIVE_NS     60000000000ull /* a tenant that had work this recently may launch at any time */
 
 uint64_t hd_clock(struct hd *d)
 {
@@ -324,7 +324,7 @@ void hd_kicked(struct hd *d, struct hd_tenant *t)
 	hd_scan_tenant(d, t, true);
 	if (t->launches == before)
 		return;
-	/* Who runs undisturbed is not looked at meanwhile, and may be nearly through. */
+	/* heddled does not poll a launch that runs alone, so its progress is out of date here. */
 	for (struct hd_tenant *o = t->device->tenants; o; o = o->next) {
 		if (o != t)
 			hd_scan_known(d, o);

@@ -146,7 +146,7 @@ void hd_slot_index(const struct hd_slot *s);               /* sets hd_tenant.sta
 /* Ahead of each decision: what was asked before it holds in it. (And when it copied.) */
 void hd_look_at_pin(struct hd *d, struct hd_tenant *t);
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole);
-/* How far the launches are that have arrived, and whether the next one has: in no long time. */
+/* Updates the progress of arrived launches, and sees the arrival of the next one. Fast. */
 void hd_scan_known(struct hd *d, struct hd_tenant *t);
 void hd_scan_last(struct hd *d, struct hd_tenant *t); /* as it leaves: what ended teaches */
 void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its life, in its page */

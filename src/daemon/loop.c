@@ -210,7 +210,7 @@ static uint64_t spin_until(const struct server *s, uint64_t began)
 		ns = s->wake_ns > SLOW_WAKE_NS ? LONG_SPIN_NS : 0;
 	if (ns && hd_may_preempt(s->hd))
 		until = s->event_ns + ns;
-	/* No event may have led to it: the end of a turn is a matter of time. */
+	/* A hand-over can begin without an event, when a turn ends. */
 	return hd_in_handover(s->hd) ? MAX(until, began + MAX(ns, SPIN_NS)) : until;
 }
 

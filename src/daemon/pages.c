@@ -203,7 +203,8 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	hd_slot_index(s);
 	held = sched_state(s->launch) == LAUNCH_HELD;
 	__atomic_store_n(&w->granted, !held, __ATOMIC_RELEASE);
-	if (held && hd_look_out(d, t->device)) /* as whoever is preempted: nothing tells it */
+	if (held &&
+		hd_look_out(d, t->device)) /* as after a preemption: it must poll for its grant */
 		d->io.wake(d->io.user, t, false);
 	hd_event_launch(d, "arrive", s, 0);
 }
@@ -425,7 +426,7 @@ void hd_look_at_pin(struct hd *d, struct hd_tenant *t)
 	__atomic_store_n(&t->page->pinned, pin, __ATOMIC_RELEASE);
 }
 
-/* few: so many at most of those that have not arrived. */
+/* few: limit of launches that have not arrived. unknown: free slots, too. */
 static void scan(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t few)
 {
 	uint32_t first = t->next_slot, seen = 0;
@@ -442,9 +443,8 @@ static void scan(struct hd *d, struct hd_tenant *t, bool unknown, uint32_t few)
 	}
 }
 
-/* In a long queue the next few arrive next (slots are taken in turn): those behind are looked at
- * now and then only, so that whoever waits for this does not wait for hundreds of them each time.
- */
+/* In a long queue the next few launches arrive first, because slots are used in turn. The rest are
+ * scanned only now and then: hundreds of slots at each scan would delay the waiting tenant. */
 void hd_scan_tenant(struct hd *d, struct hd_tenant *t, bool whole)
 {
 	uint32_t few = whole || d->now_ns - t->looked_ns >= LOOK_NS ? WIRE_SLOTS : NEXT_FEW;

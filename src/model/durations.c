@@ -22,7 +22,7 @@
 #define BUCKETS        1024u
 #define MOVING         8u /* launches that a moving mean is of, about */
 #define CURVE_MOVING   32u
-#define SLACK_NS       1000u /* that a launch may always take longer than the one before */
+#define SLACK_NS       1000u               /* least margin of that limit */
 #define LONGEST_NS     1000000000000000ull /* eleven days: longer is a wrong clock */
 #define GREATEST_INPUT 1e18f
 #define MOST           (UINT64_MAX / 4) /* of what is counted */
@@ -284,11 +284,11 @@ static bool teaches(const struct duration_shape *at)
 	return at->n <= MOVING || (at->n & (at->n - 1)) == 0;
 }
 
-/* The time that a launch teaches; 0: nothing. A disturbed one took longer than it would have alone:
- * it teaches where little is known, what is less than is known, and what is so much more that the
- * kernel must do other work than before. Undisturbed ones now and then take twice as long as their
- * like, or more, as the first launch of a program does: no launch counts as more than half as long
- * again. And where the first of a shape was such a one, the next says so. */
+/* The duration to learn from a launch; 0: none. Two kinds of launches are outliers:
+ * - A preempted launch took longer than alone. After MOVING launches it is used only if it was
+ * faster than known, or over twice as slow: then the kernel does other work than before.
+ * - An undisturbed launch sometimes takes twice its usual time, as the first of a process does. So
+ *   any duration is limited to 1.5 times the known one. */
 static uint64_t taught_by(const struct duration_shape *at, uint64_t ran_ns, bool disturbed)
 {
 	uint64_t known = at->moving_ns, most = known + MAX(known / 2, SLACK_NS);
@@ -300,6 +300,7 @@ static uint64_t taught_by(const struct duration_shape *at, uint64_t ran_ns, bool
 	return MIN(ran_ns, most);
 }
 
+/* The first launch of the shape was such an outlier. */
 static bool was_slow(const struct duration_shape *at, uint64_t ran_ns)
 {
 	return at->n == 1 && ran_ns + ran_ns / 2 < at->moving_ns;

@@ -5,10 +5,10 @@
  * left (FLEP, section 5.1). */
 #include "engine.h"
 
-/* The tenant's service since served_ns, while nobody is on the way out. Unmanaged work that came
- * while the tenant was held does not begin, or only where others leave room. The time from a grant
- * until the first block begins is charged to no tenant: otherwise tenants with short turns would
- * pay most for the changes. */
+/* The tenant's service since served_ns, while no launch is leaving. Unmanaged work that was
+ * submitted while its tenant was held is waiting, so it is no service. The time from a grant to the
+ * first block is charged to no tenant: otherwise tenants with short turns would pay most for
+ * changes. */
 static uint64_t served(const struct sched *s, const struct sched_tenant *t, uint64_t now_ns)
 {
 	bool opaque = t->opaque_active && !t->opaque_waits;

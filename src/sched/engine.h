@@ -36,7 +36,7 @@ struct sched_launch {
 	uint64_t preempt_ns; /* of the last PREEMPT or SHRINK that it has not answered; else 0 */
 	uint64_t ran_ns, grace_ns;
 	uint64_t sm_ns;     /* SM time, from the SMs that it had and could use */
-	uint64_t work_ns;   /* its part of its tenant's */
+	uint64_t work_ns;   /* its part of the tenant's work_ns */
 	uint64_t coming_ns; /* when it was granted SMs on which it has begun nothing yet; or 0 */
 	uint64_t started;   /* blocks that have begun */
 	struct sched_spell spell;
@@ -70,13 +70,13 @@ struct sched_tenant {
 	uint64_t coming_until_ns;  /* until when those count as such that have coming_ns: */
 	uint32_t n_coming;         /* so many of those that are there */
 	uint32_t n_there, n_leave; /* launches in LAUNCH_HAS_SMS or NATIVE, and in LAUNCH_LEAVES */
-	uint32_t n_unpredicted;    /* of both, those that nothing is known of */
+	uint32_t n_unpredicted;    /* of both, those without a prediction */
 	void *user;
 	uint32_t id, weight, n_launches;
 	int priority;
 	int64_t submitted_priority; /* highest stream's of what has not arrived; -1: nothing */
 	bool opaque_active;
-	bool opaque_waits;    /* that began while it was held, and has been since */
+	bool opaque_waits;    /* submitted while the tenant was held, which it still is */
 	bool held, next_held; /* it starts nothing, whatever its priority */
 	bool continues; /* its opaque work has come to an end that the program did not wait for */
 	uint64_t burst_ns; /* when its opaque work began that is one burst with what there is now */
@@ -175,8 +175,7 @@ void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturb
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
 /* How many blocks an SM holds at once. */
 uint32_t sched_workers(const struct sched_options *o, const struct sched_launch_info *i);
-/* More blocks of the launch have finished: what they would have taken alone is its tenant's work.
- */
+/* Adds the predicted time of newly finished blocks to the tenant's work_ns. */
 void sched_work(struct sched_launch *l);
 /* Brings waited, ran and remaining up to now. */
 void sched_account(struct sched_launch *l, uint64_t now_ns);

@@ -22,7 +22,7 @@ static bool fills_device(const struct sched *s, const struct sched_launch *l)
 
 /* Relays of those that are to make room for it stay where they are: the first blocks of their
  * grids, which the hardware puts on the last SMs of a device that is empty. In workers of this one.
- * (Equals make room only if they fill the device: otherwise there may be room beside them.) */
+ * Of equals only those that fill the device count: beside smaller ones there may be room. */
 static uint64_t relays_below(const struct sched *s, const struct sched_launch *l)
 {
 	uint64_t n = 0;
@@ -93,7 +93,7 @@ static void change_head(struct sched *s, struct sched_tenant *t, uint64_t now_ns
 	}
 }
 
-/* It was given SMs, but has begun nothing on them, or others are still to leave them. */
+/* It holds SMs, but no block of it has begun on them, or other launches are still leaving them. */
 static bool is_to_begin(const struct sched *s, const struct sched_launch *l)
 {
 	bool leaving = s->n_in[LAUNCH_HELD] || s->n_in[LAUNCH_DRAINING];

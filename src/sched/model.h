@@ -31,8 +31,8 @@ struct sched_model {
 	void (*destroy)(void *state);
 	/* SCHED_UNKNOWN: nothing like this launch has run yet. */
 	uint64_t (*predict)(void *state, const struct sched_shape *s);
-	/* A launch of this shape ran for ran_ns, as if alone on the whole device. disturbed: it was
-	 * preempted meanwhile, and took longer for that, by how much nobody knows. */
+	/* A launch of this shape ran for ran_ns, in time on the whole device. disturbed: it was
+	 * preempted, so ran_ns is longer than alone by an unknown amount. */
 	void (*learn)(void *state, const struct sched_shape *s, uint64_t ran_ns, bool disturbed);
 	/* otherwise: the answer for a kernel that has never been preempted. */
 	uint64_t (*cost)(void *state, uint64_t kernel, uint64_t otherwise);

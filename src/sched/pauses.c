@@ -21,6 +21,15 @@ static void learn_copies(struct sched_tenant *t)
 		t->copies--;
 }
 
+static bool others_have_work(const struct sched *s, const struct sched_tenant *t)
+{
+	for (const struct sched_tenant *o = s->tenants; o; o = o->next) {
+		if (o != t && o->busy)
+			return true;
+	}
+	return false;
+}
+
 /* Pauses within a burst say nothing of those between bursts. */
 void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now_ns)
 {
@@ -32,12 +41,14 @@ void sched_came_back(const struct sched *s, struct sched_tenant *t, uint64_t now
 	if (!t->idle_since_ns || !t->worked)
 		return;
 	learn_copies(t);
-	/* One long pause is soon forgotten: the mean moves by a quarter, and no sample counts more
-	 * than four times what matters. Where others had the device meanwhile, a program may have
-	 * paused for longer because of that (without MPS it gets no copy done, and no memset): else
-	 * who was once not waited for would not be for ever. */
+	/* The mean moves by a quarter of a sample, and a sample is at most four times the limit, so
+	 * that one long pause does not matter for long. If others had the device in the pause, the
+	 * program may only have waited for them (without MPS even a memset does). Such a sample
+	 * lowers the mean, or heddled would never again keep the device for this tenant. (hpf
+	 * keeps the rule that its tables were measured with.) */
 	gap = MIN(gap, 4 * s->o.linger_max_ns);
-	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns)
+	if (s->policy->planner && t->gaps && t->linger_until_ns <= t->idle_since_ns &&
+		others_have_work(s, t))
 		gap = MIN(gap, t->gap_ns / 2);
 	t->gap_ns = t->gaps ? (3 * t->gap_ns + gap) / 4 : gap;
 	t->gaps += t->gaps < 1000;

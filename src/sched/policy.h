@@ -35,7 +35,7 @@ struct sched_kernel {
 	uint32_t need_sms; /* as many as its unfinished blocks can use, and what was asked for more
 			    */
 	bool running;      /* has SMs now, */
-	bool begun;        /* and, as far as is known, has begun on them */
+	bool begun;        /* and a block of it has begun on them */
 	uint64_t predicted_ns, waited_ns, remaining_ns; /* T_e, T_w, T_r, or SCHED_UNKNOWN */
 	uint64_t cost_ns;                               /* of preempting it, once it has begun */
 	/* The answer. Kernels of one lane share their SMs; a lane may use every SM that no lane of

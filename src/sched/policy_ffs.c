@@ -6,19 +6,18 @@
  *
  *	sum of O_i  /  (T x sum of W_i)  <=  max_overhead,
  *
- * O_i being what tenant i's turn loses: at least what preempting its kernel costs, and at least the
- * whole change to the next one, for without MPS the device needs a while between programs. What a
- * turn loses beyond that, such as to caches that others have filled, is seen when it is over: it
- * lasted longer than its work would have taken alone. The paper has a weight for each priority and
- * a kernel for each program; here a tenant has a weight of its own, priorities do not count, and
- * all launches of a tenant share its epoch.
+ * where O_i is the time that a turn of tenant i loses: at least the cost of preempting its kernel,
+ * and at least the change to the next tenant. A turn also loses time to cold caches; ffs measures
+ * that at the end of the turn, as its length minus the predicted time of the work done in it. In
+ *the paper each priority has a weight and each program one kernel. Here each tenant has a weight,
+ * priorities do not count, and all launches of a tenant share its epoch.
  *
- * Epochs do not last as they should: a block that was begun is ended, draining takes its while, and
- * a program pauses between its kernels. So what each has got done, by its weight, is its virtual
- * time, as in fair queueing (Goyal, Vin and Cheng, 1996): the next turn is that of the least one,
- * and a turn ends early where another one with work is an epoch behind. With work all the time that
- * makes the paper's rounds. Who comes back is an epoch behind at most: nothing is saved by having
- * nothing to do. */
+ * Epochs vary in length: begun blocks run to their end, draining takes time, and programs pause
+ * between kernels. So ffs keeps a virtual time for each tenant, as in fair queueing (Goyal, Vin and
+ * Cheng, 1996): the work done, divided by the weight. The tenant with the least virtual time has
+ *the next turn, and a turn ends early when another tenant with work is an epoch behind. If all
+ *tenants always have work, this gives the paper's rounds. A tenant that returns from a longer
+ *absence is at most one epoch behind, because an idle tenant must not save up time. */
 #include "planner.h"
 #include "policy.h"
 
@@ -28,27 +27,27 @@
 #define EPOCH_MIN_NS 100000u /* T at least */
 #define COST_MIN_NS  10000u  /* what a preemption is taken to cost at least */
 #define AHEAD_MAX    64      /* epochs: a tenant that cannot be stopped is not barred for good */
-#define LOST_MAX     4       /* a turn is taken to lose no more than so many times what it must */
-#define LOST_PART    8       /* of the mean loss that a turn replaces */
+#define LOST_MAX     4       /* limit of a turn's loss, in multiples of its known costs */
+#define LOST_PART    8       /* a turn replaces 1/8 of the mean loss */
 
 struct entry {
 	uint32_t tenant, weight;
 	uint64_t served_ns, worked_ns; /* service_ns and work_ns as of the last decision, */
 	uint64_t service_ns, work_ns;  /* and now */
 	uint64_t virtual_ns;           /* what it has had, by its weight */
-	/* Of its present turn, or of its last one and what came behind it: */
-	uint64_t turn_ns;       /* what it has had; of that */
-	uint64_t turn_pause_ns; /* pauses that others waited for */
+	/* Of the present turn; between turns, of the last one. */
+	uint64_t turn_ns;       /* charged in all */
+	uint64_t turn_pause_ns; /* pauses in which other tenants waited */
 	uint64_t turn_time_ns, turn_work_ns, turn_charged_ns;
-	uint64_t turn_began_ns, turn_ended_ns; /* ended: of its last one */
-	bool turn_awaited;                     /* others have waited all the while */
-	uint64_t lost_ns;                      /* moving mean, of a turn; 0: not seen */
-	uint64_t cost_ns;                      /* what its turn is taken to lose */
+	uint64_t turn_began_ns, turn_ended_ns; /* ended: valid between turns */
+	bool turn_awaited;                     /* other tenants waited throughout */
+	uint64_t lost_ns;                      /* moving mean of a turn's loss; 0: none yet */
+	uint64_t cost_ns;                      /* O_i */
 	bool here;                             /* in this view */
 	bool wants;                            /* it has something to do */
-	uint64_t away_ns;                      /* since when it has not; 0: it has */
-	bool is_back;  /* it has been away for longer than an epoch until now */
-	bool expected; /* nothing now, but more is about to come */
+	uint64_t away_ns;                      /* start of its absence; 0: it has work */
+	bool is_back;                          /* it returns from an absence longer than an epoch */
+	bool expected;                         /* nothing now, but more is about to come */
 };
 
 struct ffs {
@@ -143,9 +142,9 @@ static void add_service(struct entry *e, uint64_t ns)
 	e->virtual_ns += ns / e->weight;
 }
 
-/* What it has got done since the last decision counts as the time that this would have taken alone,
- * so that nobody pays for what changing costs. Predictions may be wrong, though, or a program may
- * lie: in each turn no less than half of the time on the device counts, and no more than all. */
+/* ffs charges finished work at its predicted time alone, so that no tenant pays for changes between
+ * tenants. The charge of a turn is between half of its time on the device and all of it, because
+ * predictions can be wrong. */
 static void add_work(struct entry *e)
 {
 	uint64_t charged;
@@ -159,7 +158,7 @@ static void add_work(struct entry *e)
 	e->turn_charged_ns = charged;
 }
 
-/* Its next one begins, and all blocks of the last have finished. */
+/* The blocks of the tenant's last turn have all finished, so its loss is known now. */
 static void begin_turn(struct entry *e, uint64_t now_ns)
 {
 	uint64_t lasted = e->turn_ended_ns - e->turn_began_ns;
@@ -214,9 +213,9 @@ static void note_away(struct entry *e, uint64_t now_ns, uint64_t epoch_ns)
 		e->away_ns = MAX(now_ns, 1);
 }
 
-/* Who comes, or comes back, is no more than an epoch behind those who have been there; and nobody
- * is too far ahead of them. A pause between two kernels is none of that kind: else every turn of
- * another one that lasted too long would be forgotten. */
+/* A new or returning tenant is at most one epoch behind those present, and no tenant is too far
+ * ahead. A pause between two kernels is no absence: otherwise each pause would cancel what the
+ * others owe. */
 static void bound(struct ffs *f, uint64_t now_ns, uint64_t epoch_ns)
 {
 	uint64_t there = UINT64_MAX;

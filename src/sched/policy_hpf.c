@@ -15,9 +15,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Line 27: Ks takes over from Kr if Kr.Tr > Ks.Tr + overhead. As an order of all kernels: whoever
- * runs counts as shorter by what preempting it would cost: nothing where those before it are still
- * on their way out. */
+/* Line 27: Ks takes over from Kr if Kr.Tr > Ks.Tr + overhead. As an order of all kernels: a running
+ * kernel counts as shorter by its preemption cost. A kernel that has not begun on its SMs costs
+ * nothing to preempt. */
 static uint64_t sort_key(const struct sched_kernel *k)
 {
 	if (k->remaining_ns == SCHED_UNKNOWN)

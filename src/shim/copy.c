@@ -200,9 +200,9 @@ ASYNC(cuMemcpy3DAsync, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *copy, CUstream 
 ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 	(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), FENCE_NO_COPY,
 	(dst, src, bytes, stream))
-/* A memset is a kernel of the driver's: under MPS it waits for room on the SMs, of which another
- * program's workers leave none. So heddled has to know of it, as of any unmanaged launch. (Without
- * MPS the device lets it in by itself, and to make way for it costs more than it takes.) */
+/* The driver runs a memset as a kernel. Under MPS that kernel waits until another program's workers
+ * leave room on an SM, so heddled counts it as an unmanaged launch. Without MPS the device's time
+ * slicing lets it run, and a hand-over would cost more than the memset. */
 #define MEMSET_FORM(name, symbol, params, own, args)      \
 	SHIM_API CUresult symbol params;                  \
 	CUresult symbol params                            \

@@ -80,7 +80,7 @@ struct opaque {
 };
 /* Around a launch that is passed on: waits while the tenant is held, or has enough in flight. */
 void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret);
-/* The same for what is too short to wait, and counts only where it may have to: under MPS. */
+/* The same for short work, such as a memset: never waits, and counts only under MPS. */
 void opaque_pass(struct stream *s, struct opaque *ret);
 void opaque_end(struct stream *s, const struct opaque *o, CUresult r);
 void opaque_wake(void); /* those who wait look again */

@@ -91,7 +91,8 @@ static void wait_until_allowed(struct opaque *o)
 	} while (held() && !o->us);
 }
 
-/* The first is told ahead of the launch: the hand-over goes on while the driver is at work. */
+/* heddled hears of the first launch before the driver gets it, so that the hand-over overlaps with
+ * the driver's own work. */
 static void count(struct opaque *o)
 {
 	struct wire_page *p = shim.page;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The daemon's core, where tenants are of one priority: when it looks out for the next launch, and
- * what it knows by then. */
+/* The daemon's core with tenants of one priority: when it polls for the next launch, and that it
+ * knows the progress of others by then. */
 #include "unit.h"
 
 #include "fake.h"
 
-/* Whose next launch may preempt somebody, so that it pays to look out for it. */
+/* heddled polls only if the next launch of a tenant may preempt another one. */
 static void next_may_preempt(void **state)
 {
 	struct hd *d = make(NULL);
@@ -54,7 +54,7 @@ static void next_may_preempt(void **state)
 	hd_destroy(d);
 }
 
-/* h takes 5 ms; l is over already. */
+/* h runs for 5 ms; l has ended before. */
 static void both_end(
 	struct hd *d, struct fake *a, struct wire_slot *l, struct fake *b, struct wire_slot *h)
 {
@@ -65,7 +65,7 @@ static void both_end(
 	close_slot(d, b, h);
 }
 
-/* While one runs alone, nobody looks at it; but before a decision how far it is counts. */
+/* heddled reads the progress of a launch that runs alone before it decides on a new one. */
 static void nearly_through(void **state)
 {
 	struct hd *d = make(NULL);
@@ -112,8 +112,7 @@ static void nearly_through(void **state)
 	hd_destroy(d);
 }
 
-/* Where waking takes long, who waits from its start is woken to look out for its grant, as whoever
- * is preempted. */
+/* If waking is slow, a tenant whose launch is held at its start is told to poll for its grant. */
 static void looks_out(void **state)
 {
 	struct hd *d = make(NULL);

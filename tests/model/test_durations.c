@@ -94,7 +94,7 @@ static void learn_us(const struct fixture *f, unsigned times, uint64_t us, bool 
 		model_durations.learn(f->d, &s, us * 1000, disturbed);
 }
 
-/* A launch that took far longer than its like changes little, the first one of all included. */
+/* A slow outlier changes the prediction little, even if it was the first launch. */
 static void slow_ones(void **state)
 {
 	struct fixture f = begin(), g = begin();
@@ -109,7 +109,7 @@ static void slow_ones(void **state)
 	durations_destroy(g.d);
 }
 
-/* One that was preempted says how long it took at most, unless the kernel does other work now. */
+/* A preempted launch only lowers the prediction, unless the kernel does other work now. */
 static void disturbed_ones(void **state)
 {
 	struct fixture f = begin(), g = begin();

@@ -473,8 +473,8 @@ static void change_is_bounded(void **state)
 	sched_destroy(f.s);
 }
 
-/* Unmanaged work that comes while its tenant is held, as a memset does, waits for its turn, and
- * waiting is no service. */
+/* Unmanaged work that is submitted while its tenant is held is no service until the tenant's turn.
+ */
 static void held_has_nothing(void **state)
 {
 	struct sched_options o = {.n_sms = 4, .simultaneous = true};

@@ -208,8 +208,8 @@ static uint64_t work_of(uint32_t id)
 	return UINT64_MAX;
 }
 
-/* What finished blocks would have taken alone counts as work, however long they took; of a launch
- * that nothing is known of, the time. */
+/* Finished blocks of a predicted launch count their predicted time. Other launches count their
+ * time. */
 static void sees_work(void **state)
 {
 	struct sched_launch *l;
@@ -237,8 +237,7 @@ static void sees_work(void **state)
 	sched_destroy(f.s);
 }
 
-/* Who pauses for long because others have the device meanwhile is waited for again, now and then.
- */
+/* A tenant that pauses for long while others have the device gets another chance now and then. */
 static void waits_again(void **state)
 {
 	struct sched_launch *l, *o;

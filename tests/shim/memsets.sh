@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Under MPS memsets on streams are told as work of the driver's own, and when they are over; without MPS not.
+# The shim reports asynchronous memsets as unmanaged work under MPS only, and reports their end.
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"

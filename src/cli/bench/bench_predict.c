@@ -3,8 +3,8 @@
 
 /* How well heddled predicts the duration of launches of sizes that have never run (FLEP, section
  * 6.2, figure 7): each program runs at some sizes, from which heddled learns, and then at sizes
- * between them. Both times come from heddled: the prediction that it made before the first launch
- * of a size, and what it takes that size to last after a few. */
+ * between them. Both times come from heddled: its prediction before the first launch of a size, and
+ * its mean duration over a few launches of that size. */
 #include "cli/bench/bench.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@
 /* Launches in which the shim finds out how a kernel is best launched (src/shim/pace.c). */
 #define SEARCH_ROUNDS 14
 
-/* The virtual GPU has no MPS: there are only the first two. */
+/* The virtual GPU has no MPS, so it runs only the first two. */
 enum { BY_WEIGHT, SLICED, BY_WEIGHT_MPS, ARRANGEMENTS };
 
 struct ratio {
