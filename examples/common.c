@@ -198,11 +198,25 @@ static void print_state(const char *state, const struct tally *t)
 	fflush(stdout);
 }
 
+static int print_resources(const struct ex_work *w)
+{
+	struct ex_resources r;
+
+	if (exd_resources(w, &r))
+		return -1;
+	printf("{\"schema\":1,\"program\":\"%s\",\"threads\":%u,\"registers\":%u,"
+	       "\"shared_bytes\":%u,\"blocks_per_sm\":%u}\n",
+		ex_program.name, w->block, r.registers, r.shared_bytes, r.blocks_per_sm);
+	return 0;
+}
+
 static int obey(const struct ex_options *given, const struct ex_work *w, bool spin, struct tally *t)
 {
 	struct ex_options o = *given;
 	char line[PATH_MAX + 64], path[PATH_MAX];
 
+	if (print_resources(w))
+		return -1;
 	print_state("ready", t);
 	while (fgets(line, sizeof(line), stdin)) {
 		struct tally one = {0};

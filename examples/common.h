@@ -114,10 +114,17 @@ void ex_check_words(struct ex_verdict *v, const void *got, const void *want, uin
 void ex_check_bound(struct ex_verdict *v, const float *got, const float *want, uint64_t count,
 	double bound, double floor);
 
+/* What one block of the kernel takes of an SM, and how many of them fit it; 0: not known. */
+struct ex_resources {
+	unsigned registers; /* a thread */
+	unsigned shared_bytes, blocks_per_sm;
+};
+
 /* ---- a device; errors are printed there and end in -1 ---- */
 int exd_open(const struct ex_options *o, const char *ptx, const char *kernel);
 const char *exd_name(void);
 int exd_multiprocessors(void);
+int exd_resources(const struct ex_work *w, struct ex_resources *ret);
 int exd_upload(const struct ex_work *w); /* allocates too; frees what an earlier one left */
 int exd_reset(const struct ex_work *w);  /* fills the outputs with 0xff bytes */
 int exd_launch(const struct ex_work *w); /* between two events; does not wait */

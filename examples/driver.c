@@ -103,6 +103,16 @@ int exd_multiprocessors(void)
 	return n;
 }
 
+int exd_resources(const struct ex_work *w, struct ex_resources *ret)
+{
+	int registers, shared, blocks;
+	TRY(cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, d.function));
+	TRY(cuFuncGetAttribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, d.function));
+	TRY(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, d.function, (int)w->block, 0));
+	*ret = (struct ex_resources){(unsigned)registers, (unsigned)shared, (unsigned)blocks};
+	return 0;
+}
+
 static void free_memory(void)
 {
 	while (d.buffers > 0)

@@ -135,15 +135,37 @@ static int tell(struct crew *crew, struct crew_member *m, const char *line)
 	return e ? fails(crew, m, strerror(-e)) : CLI_OK;
 }
 
+static void take_kernel(void *user, const json_t *o)
+{
+	struct crew_member *m = user;
+
+	if (json_object_get(o, "registers"))
+		m->kernel = (struct crew_kernel){.threads = (unsigned)stage_get_u64(o, "threads"),
+			.registers = (unsigned)stage_get_u64(o, "registers"),
+			.shared_bytes = (unsigned)stage_get_u64(o, "shared_bytes"),
+			.blocks_per_sm = (unsigned)stage_get_u64(o, "blocks_per_sm")};
+}
+
+static int await_ready(struct crew *crew, struct crew_member *m)
+{
+	int r = await(crew, &m, 1, "ready");
+
+	if (r != CLI_OK)
+		return r;
+	stage_each_line(m->child.out.at + m->read, take_kernel, m);
+	forget_output(m);
+	m->ready = true;
+	return CLI_OK;
+}
+
 /* Ready, and in a managed stage past the launches in which the shim looks for its best form. */
 static int prepare(struct crew *crew, struct crew_member *m)
 {
 	char line[32];
-	int r = m->ready ? CLI_OK : await(crew, &m, 1, "ready");
+	int r = m->ready ? CLI_OK : await_ready(crew, m);
 
 	if (r != CLI_OK)
 		return r;
-	m->ready = true;
 	if (m->warm)
 		return CLI_OK;
 	snprintf(line, sizeof(line), "run %d\n",
@@ -174,8 +196,7 @@ static void await_others(struct crew *crew, const struct crew_run *run)
 
 		if (!m->up || m->ready || takes_part(run, m))
 			continue;
-		m->ready = await(crew, &m, 1, "ready") == CLI_OK;
-		if (!m->ready)
+		if (await_ready(crew, m) != CLI_OK)
 			dismiss(m); /* its own run starts it anew */
 	}
 }
@@ -192,7 +213,8 @@ static int tell_all(struct crew *crew, const struct crew_run *run)
 			snprintf(line, sizeof(line), "run %u\n", run->rounds);
 		else
 			snprintf(line, sizeof(line), "run %u %s %.3f %u %s\n", run->rounds,
-				i ? "high" : "low", run->delay_us[i], run->n, path);
+				i && !run->at_once ? "high" : "low", run->delay_us[i], run->n,
+				path);
 		r = tell(crew, run->of[i], line);
 	}
 	if (r == CLI_OK)
@@ -238,12 +260,24 @@ static int read_member(struct crew *crew, struct arena *a, struct crew_member *m
 	to->at = ARENA_ARRAY(a, struct stage_round, res->rounds);
 	if (!to->turnaround_ns || !to->kernel_ns || !to->at)
 		return cli_error(crew->s->c, NULL, "out of memory");
+	to->kernel = m->kernel;
 	stage_each_line(m->child.out.at + m->read, take_line, &rd);
 	forget_output(m);
 	if (!rd.done || rd.rounds != res->rounds || res->wrong)
 		return fails(crew, m,
 			res->wrong ? "results are wrong" : "it ran fewer rounds than it was told");
 	return CLI_OK;
+}
+
+double crew_makespan_ns(const struct crew_result *res, unsigned round)
+{
+	uint64_t from = UINT64_MAX, to = 0;
+
+	for (unsigned i = 0; i < res->n; i++) {
+		from = MIN(from, res->of[i].at[round].low_launch_ns);
+		to = MAX(to, res->of[i].at[round].low_done_ns);
+	}
+	return (double)(to - from);
 }
 
 bool crew_sum_up(struct arena *a, struct crew_result *res)
@@ -262,15 +296,8 @@ bool crew_sum_up(struct arena *a, struct crew_result *res)
 		memcpy(v, t->kernel_ns, res->rounds * sizeof(*v));
 		t->kernel_median_ns = median_of(v, res->rounds);
 	}
-	for (unsigned k = 0; k < res->rounds; k++) {
-		uint64_t from = UINT64_MAX, to = 0;
-
-		for (unsigned i = 0; i < res->n; i++) {
-			from = MIN(from, res->of[i].at[k].low_launch_ns);
-			to = MAX(to, res->of[i].at[k].low_done_ns);
-		}
-		v[k] = (double)(to - from);
-	}
+	for (unsigned k = 0; k < res->rounds; k++)
+		v[k] = crew_makespan_ns(res, k);
 	res->makespan_ns = median_of(v, res->rounds);
 	return true;
 }

@@ -12,6 +12,12 @@
 #define CREW_MAX  32 /* programs */
 #define CREW_RUNS 3  /* of them at a time */
 
+/* What a program's kernel takes of an SM; 0: the program does not know. */
+struct crew_kernel {
+	unsigned threads, registers, shared_bytes; /* of a block, of a thread, of a block */
+	unsigned blocks_per_sm;                    /* that fit at most */
+};
+
 struct crew_member {
 	struct stage_program program;
 	const char *priority; /* of heddle run, where the stage is managed */
@@ -19,6 +25,7 @@ struct crew_member {
 	size_t read; /* of its output */
 	bool up;     /* it runs, as far as is known */
 	bool ready, warm;
+	struct crew_kernel kernel; /* once ready */
 };
 
 struct crew {
@@ -29,17 +36,19 @@ struct crew {
 };
 
 /* One run: the first launches; the others launch when its kernel has started and their delay has
- * passed. */
+ * passed, or together with it. */
 struct crew_run {
 	unsigned n, rounds;
 	struct crew_member *of[CREW_RUNS];
 	double delay_us[CREW_RUNS]; /* the first has none */
+	bool at_once;               /* all launch at the same time, without delays */
 };
 
 struct crew_times {
 	double *turnaround_ns, *kernel_ns; /* by round; in the arena given */
 	struct stage_round *at;            /* this one's times are those of `low` */
 	double median_ns, kernel_median_ns;
+	struct crew_kernel kernel;
 };
 
 struct crew_result {
@@ -62,6 +71,8 @@ struct crew_member *crew_enlist(
  * when enlisted again. */
 int crew_run(
 	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
+/* From the first launch of a round until all are done. */
+double crew_makespan_ns(const struct crew_result *res, unsigned round);
 /* Turnarounds, medians and the makespan, from each round's times. False: out of memory. */
 bool crew_sum_up(struct arena *a, struct crew_result *res);
 

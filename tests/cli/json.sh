@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: json.sh BUILD verbs|demo|bench
+# usage: json.sh BUILD verbs|demo|bench|share
 # Every verb's --json is JSON, and each of its keys is in the verb's help. verbs: those that are
-# quick; demo, bench: these, on the virtual GPU, whose results are looked at, too.
+# quick; demo, bench, share: these, on the virtual GPU, whose results are looked at, too.
 set -eu
 build=$1
 what=$2
@@ -345,6 +345,99 @@ resumes() {
 	printf precious >"$log"
 	refused "line 1 is no result"
 	[ "$(cat "$log")" = precious ] || fail "a file of something else was changed"
+}
+
+# A pair of programs. Its figures are computed once more from the times of its orders.
+shared() {
+	python3 - "$dir/json" "$1" <<'END'
+import json, math, sys
+
+d = json.load(open(sys.argv[1]))
+near = lambda a, b: abs(a - b) < 1e-6 * max(abs(a), abs(b), 1)
+geomean = lambda values: math.exp(sum(map(math.log, values)) / len(values))
+assert d["failures"] == 0 and d["left"] == 0 and d["size"] == "small" and d["rounds"] == 2, d
+assert [p["program"] for p in d["programs"]] == ["mm", "va"], d["programs"]
+assert [p["class"] for p in d["programs"]] == ["high", "low"], d["programs"]
+for p in d["programs"]:
+    assert p["takes"]["threads"] > 0 and p["takes"]["registers"] > 0, p
+    assert 0 < max(v for k, v in p["takes"].items() if k.endswith("_percent")) <= 100, p
+    assert near(p["form_ratio"], p["workers_us"] / p["plain_us"]), p
+assert near(d["form_geomean"], geomean([p["form_ratio"] for p in d["programs"]])), d
+(pair,) = d["pairs"]
+assert (pair["first"], pair["second"], pair["class"]) == ("mm", "va", "low"), pair
+alone = (pair["first_alone_us"], pair["second_alone_us"])
+names = [a["name"] for a in pair["arrangements"]]
+assert names == ["sequential", "unmanaged", "workers", "greedy"] + sys.argv[2].split(), names
+for a in pair["arrangements"]:
+    assert [o["order"] for o in a["orders"]] == ["first", "second", "together"], a
+    for o in a["orders"]:
+        together = (o["first_us"], o["second_us"])
+        assert near(o["stp_makespan"], sum(alone) / o["makespan_us"]), (o, alone)
+        assert near(o["stp"], sum(x / y for x, y in zip(alone, together))), (o, alone)
+        assert near(o["antt"], sum(y / x for x, y in zip(alone, together)) / 2), (o, alone)
+        assert o["makespan_us"] >= max(together) - 1e-3, o
+    for key in ("stp_makespan", "stp", "antt"):
+        assert near(a[key], geomean([o[key] for o in a["orders"]])), (a, key)
+    # Of two programs, two rounds in three orders.
+    assert a["checked"] == (0 if a["name"] == "sequential" else 12), a
+sequential = pair["arrangements"][0]
+assert sequential["stp_makespan"] == 1 and sequential["noise"] is None, sequential
+second = {o["order"]: o for o in sequential["orders"]}["second"]
+assert near(second["first_us"], alone[0] + 0.9 * alone[1]) and near(second["second_us"], alone[1]), second
+groups = [(s["group"], s["name"]) for s in d["summary"]]
+assert groups == [(g, n) for g in ("low", "all") for n in names], groups
+for s, a in zip(d["summary"], pair["arrangements"] * 2):
+    assert s["pairs"] == 1 and near(s["stp_makespan_geomean"], a["stp_makespan"]), s
+    assert near(s["stp_makespan_best"], a["stp_makespan"]) and near(s["antt_geomean"], a["antt"]), s
+END
+}
+
+# Calls that end before all is measured, until nothing is left: each gets on, and measures nothing twice.
+shares_in_parts() {
+	log=$dir/log
+	left=1 calls=0
+	while [ "$left" -gt 0 ]; do
+		[ "$calls" -lt 13 ] || fail "no end after $calls calls"
+		calls=$((calls + 1))
+		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --budget-s 1
+		left=$(sed -n 's/.*"left": \([0-9]*\).*/\1/p' "$dir/json")
+		# Two programs alone in two arrangements, three orders in three.
+		[ $(($(wc -l <"$log") + left)) = 13 ] || fail "$left left: $(cat "$log")"
+	done
+	[ "$(sed 's/"rounds".*"case"/"case"/; s/"programs".*//' "$log" | sort -u | wc -l)" = 13 ] || fail "twice: $(cat "$log")"
+	cp "$log" "$dir/whole"
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --svg "$dir/share.svg"
+	cmp "$log" "$dir/whole" || fail "measured again"
+	shared ""
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
+	[ "$(grep -c '<title>greedy: ' "$dir/share.svg")" = 1 ] || fail "$(cat "$dir/share.svg")"
+	sed '2s/"rounds":2/"rounds":7/' "$dir/whole" >"$log"
+	check 1 "bench share" --device cpu --of mm,va --rounds 2 --resume "$log"
+	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
+}
+
+# wrong_share STATUS TEXT ARG...
+wrong_share() {
+	status=$1 text=$2
+	shift 2
+	check "$status" "bench share" --device cpu "$@"
+	grep -q -e "$text" "$dir/json" || fail "not $text: $(cat "$dir/json")"
+}
+
+share() {
+	need_programs
+	shares_in_parts
+	wrong_share 2 "'xx' is no program; the programs are bo, fd, " --of mm,xx
+	wrong_share 2 "'' is no program" --of mm,
+	wrong_share 2 "--low: 'm' is no program" --of mm,va --low m
+	wrong_share 2 "names mm twice" --of mm,va,mm
+	wrong_share 2 "a pair needs two" --of mm
+	if "$build/heddled" -h | grep -q -e --policy-options; then
+		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --predict
+		shared greedy+predict
+	else
+		wrong_share 1 "no option --policy-options" --of mm,va --predict
+	fi
 }
 
 # refused TEXT

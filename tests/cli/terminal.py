@@ -107,7 +107,7 @@ def commands():
         "corun": [["corun", "--device", "cpu", "--check", "--"] + put + ["+"] + put],
         "tune": [["tune", "--device", "cpu", "--rounds", "3", "--points", "1", "--store",
                   f"{FOLDER}/db", "--"] + put + ["+"] + put],
-        "bench preempt": [], "bench merge": [], "bench tasks": [], "doctor": [["doctor"], ["doctor", "--", "true"]],
+        "bench preempt": [], "bench share": [], "bench merge": [], "bench tasks": [], "doctor": [["doctor"], ["doctor", "--", "true"]],
         "help": [["help"], ["help", "exec"], ["help", "nonesuch"]], "version": [["version"]],
     }
 

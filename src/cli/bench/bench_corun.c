@@ -11,6 +11,30 @@
 #define TRIPLETS  28
 #define MAX_CASES 256
 
+static const struct stage_spec on_gpu[ARRANGEMENTS] = {
+	[ALONE] = {.name = "alone"},
+	[MPS] = {.name = "MPS", .mps = true},
+	[MPS_PRIO] = {.name = "MPS prio", .mps = true, .mps_priorities = true},
+	[SLICED] = {.name = "sliced"},
+	[HEDDLE] = {.name = "heddle", .managed = true},
+	[HEDDLE_MPS] = {.name = "heddle MPS", .managed = true, .mps = true},
+};
+static const struct stage_spec on_cpu[ARRANGEMENTS] = {
+	[ALONE] = {.name = "alone"},
+	[MPS] = {.name = "unmanaged"},
+	[HEDDLE] = {.name = "heddle", .managed = true},
+};
+
+#define IN(k) (1u << (k))
+static const unsigned runs_in[CASE_KINDS] = {
+	[CASE_ALONE] = IN(ALONE),
+	[CASE_PAIR] = IN(MPS) | IN(MPS_PRIO) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_DELAYED] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_EQUAL] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_TRIPLET] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
+	[CASE_REORDERED] = IN(MPS),
+};
+
 static const double delays[] = {0, 0.2, 0.4, 0.6, 0.8, 1, 1.2};
 
 static struct bench_case *add(
@@ -115,7 +139,9 @@ static void list_alone(struct cases *cs)
 
 static int list(struct bench *b, unsigned parts, struct cases *ret)
 {
-	int r = cases_begin(b, MAX_CASES, ret);
+	static const struct cases_table gpu = {bench_programs, on_gpu, ARRANGEMENTS, runs_in},
+					cpu = {bench_programs, on_cpu, ARRANGEMENTS, runs_in};
+	int r = cases_begin(b, b->device == DEV_CPU ? &cpu : &gpu, MAX_CASES, ret);
 
 	if (r != CLI_OK)
 		return r;

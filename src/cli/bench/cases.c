@@ -13,43 +13,19 @@
 
 /* ---- what runs where ---- */
 
-static const struct stage_spec on_gpu[ARRANGEMENTS] = {
-	[ALONE] = {.name = "alone"},
-	[MPS] = {.name = "MPS", .mps = true},
-	[MPS_PRIO] = {.name = "MPS prio", .mps = true, .mps_priorities = true},
-	[SLICED] = {.name = "sliced"},
-	[HEDDLE] = {.name = "heddle", .managed = true},
-	[HEDDLE_MPS] = {.name = "heddle MPS", .managed = true, .mps = true},
-};
-static const struct stage_spec on_cpu[ARRANGEMENTS] = {
-	[ALONE] = {.name = "alone"},
-	[MPS] = {.name = "unmanaged"},
-	[HEDDLE] = {.name = "heddle", .managed = true},
-};
-
-#define IN(k) (1u << (k))
-static const unsigned runs_in[CASE_KINDS] = {
-	[CASE_ALONE] = IN(ALONE),
-	[CASE_PAIR] = IN(MPS) | IN(MPS_PRIO) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
-	[CASE_DELAYED] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
-	[CASE_EQUAL] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
-	[CASE_TRIPLET] = IN(MPS) | IN(SLICED) | IN(HEDDLE) | IN(HEDDLE_MPS),
-	[CASE_REORDERED] = IN(MPS),
-};
-
-bool cases_run_in(const struct cases *cs, enum case_kind kind, enum arrangement k)
+bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k)
 {
-	return cs->spec[k].name && (runs_in[kind] & IN(k));
+	return cs->spec[k].name && (cs->table->runs_in[kind] >> k & 1);
 }
 
-int cases_begin(struct bench *b, unsigned max, struct cases *ret)
+int cases_begin(struct bench *b, const struct cases_table *table, unsigned max, struct cases *ret)
 {
-	const struct stage_spec *from = b->device == DEV_CPU ? on_cpu : on_gpu;
-
-	*ret = (struct cases){
-		.b = b, .at = ARENA_ARRAY(&b->arena, struct bench_case, max), .max = max};
-	for (unsigned k = 0; k < ARRANGEMENTS; k++) {
-		ret->spec[k] = from[k];
+	*ret = (struct cases){.b = b,
+		.table = table,
+		.at = ARENA_ARRAY(&b->arena, struct bench_case, max),
+		.max = max};
+	for (unsigned k = 0; k < table->arrangements; k++) {
+		ret->spec[k] = table->spec[k];
 		ret->spec[k].device = b->device;
 	}
 	return ret->at ? CLI_OK : cli_error(b->c, NULL, "out of memory");
@@ -68,7 +44,7 @@ unsigned cases_steps(const struct cases *cs)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < cs->n; i++)
-		for (unsigned k = 0; k < ARRANGEMENTS; k++)
+		for (unsigned k = 0; k < CASES_ARRANGEMENTS; k++)
 			n += cases_run_in(cs, cs->at[i].kind, k);
 	return n;
 }
@@ -79,7 +55,7 @@ static double alone(const struct cases *cs, unsigned program, bool large)
 		const struct bench_case *c = &cs->at[i];
 
 		if (c->kind == CASE_ALONE && c->program[0] == program && c->large[0] == large)
-			return c->by[ALONE].n ? c->by[ALONE].of[0].median_ns : 0;
+			return c->by[0].n ? c->by[0].of[0].median_ns : 0;
 	}
 	return 0;
 }
@@ -101,7 +77,7 @@ double cases_spread(const struct crew_result *res, unsigned i)
 	return res->rounds > 1 ? (most - least) / res->of[i].median_ns : -1;
 }
 
-struct figures cases_figures(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+struct figures cases_figures(const struct cases *cs, const struct bench_case *c, unsigned k)
 {
 	const struct crew_result *res = &c->by[k];
 	struct figures f = {0};
@@ -123,14 +99,15 @@ struct figures cases_figures(const struct cases *cs, const struct bench_case *c,
 static struct crew_member *enlist(
 	struct cases *cs, struct crew *crew, const struct bench_case *c, unsigned i)
 {
-	const char *priority =
-		c->kind == CASE_PAIR || c->kind == CASE_DELAYED ? i ? "high" : "low" : "normal";
+	const struct stage_spec *spec = &crew->s->spec;
+	bool by_priority = c->kind == CASE_PAIR || c->kind == CASE_DELAYED;
+	const char *priority = "normal";
 
 	/* Only where they count: else the same program serves all. */
-	if (!crew->s->spec.managed && !crew->s->spec.mps_priorities)
-		priority = "normal";
-	return crew_enlist(
-		crew, bench_programs[c->program[i]], c->large[i] ? "large" : "small", priority);
+	if (spec->mps_priorities || (spec->managed && by_priority))
+		priority = i ? "high" : "low";
+	return crew_enlist(crew, cs->table->programs[c->program[i]],
+		c->large[i] ? "large" : "small", priority);
 }
 
 /* From the start of the first one's kernel. Two that are to come one behind the other are this far
@@ -139,18 +116,19 @@ static double delay_us(const struct cases *cs, const struct bench_case *c, unsig
 {
 	double apart_us = cs->b->device == DEV_CPU ? 5000 : 50;
 
-	if (c->kind == CASE_DELAYED)
+	if (c->kind == CASE_DELAYED || c->kind == CASE_ARRIVING)
 		return i * c->delay * cases_alone_of(cs, c, 0) / 1e3;
 	return i > 1 ? (i - 1) * apart_us : 0;
 }
 
-static const char *case_names(const struct bench_case *c, char *buf, size_t size)
+static const char *case_names(
+	const struct cases *cs, const struct bench_case *c, char *buf, size_t size)
 {
 	size_t at = 0;
 
 	for (unsigned i = 0; i < c->n && at < size; i++)
-		at += (size_t)snprintf(
-			buf + at, size - at, "%s%s", i ? " + " : "", bench_programs[c->program[i]]);
+		at += (size_t)snprintf(buf + at, size - at, "%s%s", i ? " + " : "",
+			cs->table->programs[c->program[i]]);
 	return buf;
 }
 
@@ -161,14 +139,14 @@ static bool is_swapped(const struct cases *cs, const struct bench_case *c)
 }
 
 /* A case that fails is counted, and the others go on. */
-static int run_case(struct cases *cs, struct crew *crew, enum arrangement k, struct bench_case *c)
+static int run_case(struct cases *cs, struct crew *crew, unsigned k, struct bench_case *c)
 {
 	bool swap = is_swapped(cs, c);
 	struct bench *b = cs->b;
-	struct crew_run run = {.n = c->n, .rounds = b->rounds};
+	struct crew_run run = {.n = c->n, .rounds = b->rounds, .at_once = c->kind == CASE_AT_ONCE};
 	char names[48];
 
-	progress_step("%s: %s", cs->spec[k].name, case_names(c, names, sizeof(names)));
+	progress_step("%s: %s", cs->spec[k].name, case_names(cs, c, names, sizeof(names)));
 	for (unsigned i = 0; i < c->n; i++) {
 		run.of[i] = enlist(cs, crew, c, i);
 		run.delay_us[i] = delay_us(cs, c, swap && i ? 3 - i : i);
@@ -184,12 +162,17 @@ static int run_case(struct cases *cs, struct crew *crew, enum arrangement k, str
 	return child_interrupted() ? CLI_FAILED : CLI_OK;
 }
 
-static bool is_open(const struct cases *cs, const struct bench_case *c, enum arrangement k)
+static bool is_open(const struct cases *cs, const struct bench_case *c, unsigned k)
 {
 	return cases_run_in(cs, c->kind, k) && !c->by[k].n;
 }
 
-static unsigned count_open(const struct cases *cs, enum arrangement k)
+static bool is_late(const struct bench *b)
+{
+	return b->until_ms > 0 && clock_ms() > b->until_ms;
+}
+
+static unsigned count_open(const struct cases *cs, unsigned k)
 {
 	unsigned n = 0;
 
@@ -198,17 +181,28 @@ static unsigned count_open(const struct cases *cs, enum arrangement k)
 	return n;
 }
 
-static int measure_arrangement(struct cases *cs, enum arrangement k)
+/* For want of time. */
+static void leave(struct cases *cs, unsigned n)
+{
+	cs->left += n;
+	progress_more(-(int)n);
+}
+
+static int measure_arrangement(struct cases *cs, unsigned k)
 {
 	struct bench *b = cs->b;
 	struct stage_run how = bench_run(b, NULL, NULL);
 	struct stage stage;
 	struct crew crew;
-	unsigned n = count_open(cs, k);
+	unsigned n = count_open(cs, k), begun = 0;
 	int r = CLI_OK;
 
 	if (!n)
 		return CLI_OK;
+	if (is_late(b)) {
+		leave(cs, n);
+		return CLI_OK;
+	}
 	if (stage_open(b->c, &cs->spec[k], &stage) != CLI_OK) {
 		b->failures++;
 		progress_more(-(int)n);
@@ -220,7 +214,9 @@ static int measure_arrangement(struct cases *cs, enum arrangement k)
 		for (unsigned m = 0; is_open(cs, &cs->at[i], k) && m < cs->at[i].n; m++)
 			enlist(cs, &crew, &cs->at[i], m);
 	for (unsigned i = 0; r == CLI_OK && i < cs->n; i++)
-		if (is_open(cs, &cs->at[i], k))
+		if (is_open(cs, &cs->at[i], k) && begun && is_late(b))
+			leave(cs, 1);
+		else if (is_open(cs, &cs->at[i], k) && ++begun)
 			r = run_case(cs, &crew, k, &cs->at[i]);
 	crew_close(&crew);
 	stage_close(&stage);
@@ -232,10 +228,10 @@ int cases_measure(struct cases *cs)
 	unsigned all = cases_steps(cs), left = 0;
 	int r = resume_get(cs->b, cs);
 
-	for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
+	for (unsigned k = 0; k < CASES_ARRANGEMENTS; k++)
 		left += count_open(cs, k);
 	progress_more((int)left - (int)all);
-	for (enum arrangement k = ALONE; r == CLI_OK && k < ARRANGEMENTS; k++)
+	for (unsigned k = 0; r == CLI_OK && k < CASES_ARRANGEMENTS; k++)
 		r = measure_arrangement(cs, k);
 	return r;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Cases of heddle bench preempt: programs that launch once each at fixed times from each other, in
- * rounds, measured in each arrangement, with programs that stay up (crew.h). */
+/* Cases of heddle bench preempt and heddle bench share: programs that launch once each at fixed
+ * times from each other, in rounds, measured in each arrangement, with programs that stay up
+ * (crew.h). */
 #ifndef HEDDLE_BENCH_CASES_H
 #define HEDDLE_BENCH_CASES_H
 
@@ -17,47 +18,65 @@ enum case_kind {
 	CASE_EQUAL,     /* the same at equal priorities */
 	CASE_TRIPLET,   /* a large one, two small ones behind it, at equal priorities */
 	CASE_REORDERED, /* the same, the shorter of the small ones first */
+	CASE_ARRIVING,  /* two of one priority: the second launches some time after the first */
+	CASE_AT_ONCE,   /* two of one priority that launch at the same time */
 	CASE_KINDS
 };
 
+#define CASES_ARRANGEMENTS 8
+
+/* Those of heddle bench preempt. */
 enum arrangement { ALONE, MPS, MPS_PRIO, SLICED, HEDDLE, HEDDLE_MPS, ARRANGEMENTS };
+_Static_assert(ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
+
+/* What a verb measures. Arrangement 0 gives the times of the programs alone. */
+struct cases_table {
+	const char *const *programs; /* names; a case has indices */
+	const struct stage_spec *spec;
+	unsigned arrangements;   /* in spec; name NULL: not on this device */
+	const unsigned *runs_in; /* by case_kind: bits of arrangements */
+};
 
 struct bench_case {
 	enum case_kind kind;
-	unsigned n, program[CREW_RUNS];
+	unsigned n, program[CREW_RUNS]; /* indices in cases.table.programs */
 	bool large[CREW_RUNS];
-	double delay; /* DELAYED: of the first one's time alone */
-	struct crew_result by[ARRANGEMENTS];
+	double delay; /* DELAYED, ARRIVING: of the first one's time alone */
+	struct crew_result by[CASES_ARRANGEMENTS];
 };
 
 struct cases {
 	struct bench *b;
+	const struct cases_table *table;
 	struct bench_case *at;
 	unsigned n, max;
-	struct stage_spec spec[ARRANGEMENTS]; /* name NULL: not on this device */
+	unsigned left;                              /* results for which b->until_ms left no time */
+	struct stage_spec spec[CASES_ARRANGEMENTS]; /* name NULL: not on this device */
 };
 
 /* Names that a table shows; false: this device has no such arrangement, or the kind does not run in
  * it. The one that others are compared with is MPS; on the virtual GPU it is the programs as they
  * are. */
-bool cases_run_in(const struct cases *cs, enum case_kind kind, enum arrangement k);
+bool cases_run_in(const struct cases *cs, enum case_kind kind, unsigned k);
 /* Lists nothing yet. CLI_OK or CLI_FAILED. */
-int cases_begin(struct bench *b, unsigned max, struct cases *ret);
+/* table stays the caller's. */
+int cases_begin(struct bench *b, const struct cases_table *table, unsigned max, struct cases *ret);
 /* n: as many as were begun with at most. */
 struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);
 /* Runs of programs to come. */
 unsigned cases_steps(const struct cases *cs);
 /* Runs all, one arrangement after another, the programs alone first. Cases that fail are said and
  * counted, and have n 0. Where b->resume names a file, what it has is taken from it, and each
- * result is added to it at once. CLI_FAILED: nothing shall go on. */
+ * result is added to it at once. After b->until_ms no case begins (but for the first one of an
+ * arrangement that was opened before, so that each call gets on), and cs->left counts those that
+ * are missing. CLI_FAILED: nothing shall go on. */
 int cases_measure(struct cases *cs);
 /* Turnaround of its program i alone, ns; 0: not known. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);
 /* How far the turnarounds of a program's rounds lie apart, by their median; -1: there is one. */
 double cases_spread(const struct crew_result *res, unsigned i);
 /* Of a case that ran; its programs alone are known. */
-struct figures cases_figures(
-	const struct cases *cs, const struct bench_case *c, enum arrangement k);
+struct figures cases_figures(const struct cases *cs, const struct bench_case *c, unsigned k);
 
 /* ---- tables: each writes its keys into the object that is open, and its text ---- */
 void cases_show_pairs(struct cases *cs);  /* bench_pairs.c */

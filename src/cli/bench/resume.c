@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A line is {"device", "rounds", "runtime", "case", "arrangement", "programs": [{"launch_ns": [],
- * "done_ns": [], "kernel_ns": []}], "preemptions", "shrinks", "checked"}. */
+ * "done_ns": [], "kernel_ns": [], "kernel": [threads, registers, shared_bytes, blocks_per_sm]}],
+ * "preemptions", "shrinks", "checked"}. */
 #include "cli/bench/resume.h"
 
 #include <errno.h>
@@ -15,15 +16,16 @@
 
 #include "base/file.h"
 
-static const char *case_key(const struct bench_case *c, char *buf, size_t size)
+static const char *case_key(
+	const struct cases *cs, const struct bench_case *c, char *buf, size_t size)
 {
 	static const char *const kinds[CASE_KINDS] = {
-		"alone", "pair", "delayed", "equal", "triplet", "reordered"};
+		"alone", "pair", "delayed", "equal", "triplet", "reordered", "arriving", "at once"};
 	size_t at = (size_t)snprintf(buf, size, "%s %.3f", kinds[c->kind], c->delay);
 
 	for (unsigned i = 0; i < c->n && at < size; i++)
-		at += (size_t)snprintf(buf + at, size - at, " %s%s", bench_programs[c->program[i]],
-			c->large[i] ? "-large" : "");
+		at += (size_t)snprintf(buf + at, size - at, " %s%s",
+			cs->table->programs[c->program[i]], c->large[i] ? "-large" : "");
 	return buf;
 }
 
@@ -38,7 +40,9 @@ static json_t *pack_times(const struct crew_times *t, unsigned rounds)
 		json_array_append_new(done, json_integer((json_int_t)t->at[k].low_done_ns));
 		json_array_append_new(kernel, json_real(t->kernel_ns[k]));
 	}
-	return json_pack("{so so so}", "launch_ns", launch, "done_ns", done, "kernel_ns", kernel);
+	return json_pack("{so so so s[iiii]}", "launch_ns", launch, "done_ns", done, "kernel_ns",
+		kernel, "kernel", (int)t->kernel.threads, (int)t->kernel.registers,
+		(int)t->kernel.shared_bytes, (int)t->kernel.blocks_per_sm);
 }
 
 static bool append(const char *path, const char *line)
@@ -54,8 +58,7 @@ static bool append(const char *path, const char *line)
 	return ok;
 }
 
-void resume_put(
-	struct bench *b, const struct cases *cs, const struct bench_case *c, enum arrangement k)
+void resume_put(struct bench *b, const struct cases *cs, const struct bench_case *c, unsigned k)
 {
 	const struct crew_result *res = &c->by[k];
 	json_t *programs, *o;
@@ -67,9 +70,10 @@ void resume_put(
 	for (unsigned i = 0; i < res->n; i++)
 		json_array_append_new(programs, pack_times(&res->of[i], res->rounds));
 	o = json_pack("{ss si sb ss ss so si si si}", "device", b->device_name, "rounds",
-		(int)b->rounds, "runtime", (int)b->runtime, "case", case_key(c, key, sizeof(key)),
-		"arrangement", cs->spec[k].name, "programs", programs, "preemptions",
-		(int)res->preemptions, "shrinks", (int)res->shrinks, "checked", (int)res->checked);
+		(int)b->rounds, "runtime", (int)b->runtime, "case",
+		case_key(cs, c, key, sizeof(key)), "arrangement", cs->spec[k].name, "programs",
+		programs, "preemptions", (int)res->preemptions, "shrinks", (int)res->shrinks,
+		"checked", (int)res->checked);
 	line = json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER);
 	json_decref(o);
 	if (!line || !append(b->resume, line)) {
@@ -96,14 +100,22 @@ static bool get_numbers(const json_t *o, const char *key, unsigned n, double *re
 	return true;
 }
 
+static unsigned get_unsigned(const json_t *array, size_t i)
+{
+	return (unsigned)json_integer_value(json_array_get(array, i));
+}
+
 static bool get_times(struct arena *a, const json_t *o, unsigned rounds, struct crew_times *ret)
 {
 	double *launch = ARENA_ARRAY(a, double, rounds), *done = ARENA_ARRAY(a, double, rounds);
 	double *kernel = ARENA_ARRAY(a, double, rounds);
+	const json_t *takes = json_object_get(o, "kernel");
 
 	*ret = (struct crew_times){.at = ARENA_ARRAY(a, struct stage_round, rounds),
 		.turnaround_ns = ARENA_ARRAY(a, double, rounds),
-		.kernel_ns = kernel};
+		.kernel_ns = kernel,
+		.kernel = {get_unsigned(takes, 0), get_unsigned(takes, 1), get_unsigned(takes, 2),
+			get_unsigned(takes, 3)}};
 	if (!launch || !done || !kernel || !ret->at || !ret->turnaround_ns ||
 		!get_numbers(o, "launch_ns", rounds, launch) ||
 		!get_numbers(o, "done_ns", rounds, done) ||
@@ -161,9 +173,9 @@ static bool take(struct bench *b, struct cases *cs, const json_t *o)
 	for (unsigned i = 0; i < cs->n; i++) {
 		struct bench_case *c = &cs->at[i];
 
-		if (!is_same(o, "case", case_key(c, key, sizeof(key))))
+		if (!is_same(o, "case", case_key(cs, c, key, sizeof(key))))
 			continue;
-		for (enum arrangement k = ALONE; k < ARRANGEMENTS; k++)
+		for (unsigned k = 0; k < CASES_ARRANGEMENTS; k++)
 			if (cs->spec[k].name && is_same(o, "arrangement", cs->spec[k].name) &&
 				!get_result(b, o, c->n, &c->by[k]))
 				return false;
@@ -173,7 +185,7 @@ static bool take(struct bench *b, struct cases *cs, const json_t *o)
 
 static int is_none(struct bench *b, unsigned number)
 {
-	return cli_error(b->c, "it is a file of heddle bench preempt --resume, or a new one",
+	return cli_error(b->c, "it is a file of this verb's --resume, or a new one",
 		"%s: line %u is no result", b->resume, number);
 }
 

@@ -13,7 +13,6 @@
  * there. CLI_OK or CLI_FAILED. */
 int resume_get(struct bench *b, struct cases *cs);
 /* Adds one result. Where the file cannot be written, this is said once and nothing is kept. */
-void resume_put(
-	struct bench *b, const struct cases *cs, const struct bench_case *c, enum arrangement k);
+void resume_put(struct bench *b, const struct cases *cs, const struct bench_case *c, unsigned k);
 
 #endif

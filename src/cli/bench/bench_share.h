@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench share: what its parts share. The evaluation of "Adaptive simultaneous multi-tenancy"
+ * (section 4): pairs of programs that arrive one after the other or together, in several
+ * arrangements. Figures are the medians of rounds; each part prints its table, and writes its keys
+ * into the object that is open. */
+#ifndef HEDDLE_BENCH_SHARE_H
+#define HEDDLE_BENCH_SHARE_H
+
+#include "cli/bench/cases.h"
+
+#define SHARE_PROGRAMS       15 /* rows of utilisation.def */
+#define SHARE_PAIRS          (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
+#define SHARE_PREDICT_OPTION "--policy-options" /* of heddled */
+#define SHARE_PREDICT_VALUE  "pairs=on"
+#define SHARE_LOW            50.0 /* percent of issue slots; below it a program's utilisation is low */
+
+enum share_class { SHARE_UNKNOWN, SHARE_LOW_CLASS, SHARE_HIGH_CLASS };
+
+/* SEQUENTIAL is computed from the programs alone: one after the other, without a gap. */
+enum share_arrangement {
+	SHARE_SEQUENTIAL,
+	SHARE_MPS,          /* on the virtual GPU: the programs as they are */
+	SHARE_MPS_PRIORITY, /* the client priorities of MPS: high for the program that arrives
+			       second */
+	SHARE_WORKERS,      /* preemptible forms, heddled with the policy none */
+	SHARE_GREEDY,
+	SHARE_PREDICT, /* greedy that asks the pair model first */
+	SHARE_ARRANGEMENTS
+};
+_Static_assert(SHARE_ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
+
+enum share_order { SHARE_FIRST, SHARE_SECOND, SHARE_TOGETHER, SHARE_ORDERS };
+
+struct share_pair {
+	unsigned program[2]; /* indices of share.programs */
+	enum share_class class;
+	struct bench_case *by[SHARE_ORDERS]; /* SECOND: the second program is the case's first */
+};
+
+/* Of a pair in one arrangement, over its orders. */
+struct share_figures {
+	struct figures f; /* geometric means */
+	double spread;    /* the largest of its makespans, of their median; -1: one round */
+	unsigned preemptions, shrinks, checked;
+};
+
+struct share {
+	struct bench b;
+	struct cases_table table;
+	struct cases cs;
+	const char *programs[SHARE_PROGRAMS];
+	enum share_class class[SHARE_PROGRAMS];
+	unsigned n, n_pairs;
+	bool large, predict;
+	struct bench_case *alone[SHARE_PROGRAMS];
+	struct share_pair pairs[SHARE_PAIRS];
+};
+
+/* ---- bench_share_programs.c ---- */
+/* Reads --of and --low, and looks for the programs. CLI_OK, CLI_USAGE or CLI_FAILED, said. */
+int share_choose(struct share *s);
+/* "low" or "high"; NULL: not known. */
+const char *share_class_name(enum share_class class);
+/* Figures 2, 3 and 8a: what each program takes of an SM, its utilisation, the cost of its workers'
+ * form. CLI_OK; CLI_FAILED: no device. */
+int share_show_programs(struct share *s);
+
+/* ---- bench_share_pairs.c ---- */
+/* The cases of all pairs. CLI_OK or CLI_FAILED. */
+int share_list(struct share *s);
+/* Figures 10 and 11. */
+void share_show_pairs(struct share *s);
+/* NULL: the arrangement is not on this device, or not asked for. */
+const char *share_arrangement_name(const struct share *s, enum share_arrangement k);
+/* False: not all its orders, or not both programs alone, were measured. */
+bool share_figures_of(const struct share *s, const struct share_pair *p, enum share_arrangement k,
+	struct share_figures *ret);
+
+/* ---- share_svg.c ---- */
+/* STP of each pair in each arrangement as bars, those with a low program first. */
+void share_svg(const struct share *s, struct strbuf *out);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The pairs of heddle bench share ("Adaptive simultaneous multi-tenancy", section 4.4, figures 10
+ * and 11). Each pair runs in three orders: one program first and the other after a tenth of its
+ * time alone, the same the other way round, and both at once. A pair's figure is the geometric mean
+ * over the orders, and a group's the geometric mean over its pairs. */
+#include "cli/bench/bench_share.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DELAY       0.1 /* of the time alone of the program that arrives first */
+#define QUICK_PAIRS 3
+
+static const struct stage_spec on_gpu[SHARE_ARRANGEMENTS] = {
+	[SHARE_SEQUENTIAL] = {.name = "sequential"},
+	[SHARE_MPS] = {.name = "mps", .mps = true},
+	[SHARE_MPS_PRIORITY] = {.name = "mps-priority", .mps = true, .mps_priorities = true},
+	[SHARE_WORKERS] = {.name = "workers", .managed = true, .mps = true, .policy = "none"},
+	[SHARE_GREEDY] = {.name = "greedy", .managed = true, .mps = true, .policy = "greedy"},
+	[SHARE_PREDICT] = {.name = "greedy+predict",
+		.managed = true,
+		.mps = true,
+		.policy = "greedy",
+		.options = {SHARE_PREDICT_OPTION, SHARE_PREDICT_VALUE}},
+};
+/* Its tenants run side by side without MPS. */
+static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
+	[SHARE_SEQUENTIAL] = {.name = "sequential"},
+	[SHARE_MPS] = {.name = "unmanaged"},
+	[SHARE_WORKERS] = {.name = "workers", .managed = true, .policy = "none"},
+	[SHARE_GREEDY] = {.name = "greedy", .managed = true, .policy = "greedy"},
+	[SHARE_PREDICT] = {.name = "greedy+predict",
+		.managed = true,
+		.policy = "greedy",
+		.options = {SHARE_PREDICT_OPTION, SHARE_PREDICT_VALUE}},
+};
+
+static const char *const order_names[SHARE_ORDERS] = {"first", "second", "together"};
+
+/* ---- what runs ---- */
+
+static bool is_asked_for(const struct share *s, enum share_arrangement k)
+{
+	return k != SHARE_PREDICT || s->predict;
+}
+
+static void add_pair(struct share *s, unsigned first, unsigned second)
+{
+	struct share_pair *p = &s->pairs[s->n_pairs++];
+	enum share_class a = s->class[first], b = s->class[second];
+
+	*p = (struct share_pair){.program = {first, second}};
+	if (a == SHARE_LOW_CLASS || b == SHARE_LOW_CLASS)
+		p->class = SHARE_LOW_CLASS;
+	else if (a == SHARE_HIGH_CLASS && b == SHARE_HIGH_CLASS)
+		p->class = SHARE_HIGH_CLASS;
+	for (unsigned o = 0; o < SHARE_ORDERS; o++) {
+		struct bench_case *c =
+			cases_add(&s->cs, o == SHARE_TOGETHER ? CASE_AT_ONCE : CASE_ARRIVING, 2);
+
+		c->program[0] = o == SHARE_SECOND ? second : first;
+		c->program[1] = o == SHARE_SECOND ? first : second;
+		c->large[0] = c->large[1] = s->large;
+		c->delay = o == SHARE_TOGETHER ? 0 : DELAY;
+		p->by[o] = c;
+	}
+}
+
+int share_list(struct share *s)
+{
+	static const unsigned pairs = 1u << SHARE_MPS | 1u << SHARE_MPS_PRIORITY |
+				      1u << SHARE_WORKERS | 1u << SHARE_GREEDY |
+				      1u << SHARE_PREDICT;
+	static const unsigned runs_in[CASE_KINDS] = {
+		[CASE_ALONE] = 1u << SHARE_SEQUENTIAL | 1u << SHARE_WORKERS,
+		[CASE_ARRIVING] = pairs,
+		[CASE_AT_ONCE] = pairs,
+	};
+	int r;
+
+	s->table = (struct cases_table){
+		s->programs, s->b.device == DEV_CPU ? on_cpu : on_gpu, SHARE_ARRANGEMENTS, runs_in};
+	r = cases_begin(&s->b, &s->table, SHARE_PROGRAMS + SHARE_PAIRS * SHARE_ORDERS, &s->cs);
+	if (r != CLI_OK)
+		return r;
+	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
+		if (!is_asked_for(s, k))
+			s->cs.spec[k].name = NULL;
+	for (unsigned i = 0; i < s->n; i++) {
+		s->alone[i] = cases_add(&s->cs, CASE_ALONE, 1);
+		s->alone[i]->program[0] = i;
+		s->alone[i]->large[0] = s->large;
+	}
+	for (unsigned i = 0; i < s->n; i++)
+		for (unsigned j = i + 1; j < s->n; j++)
+			if (!s->b.quick || (j == i + 1 && s->n_pairs < QUICK_PAIRS))
+				add_pair(s, i, j);
+	return CLI_OK;
+}
+
+const char *share_arrangement_name(const struct share *s, enum share_arrangement k)
+{
+	return s->cs.spec[k].name;
+}
+
+/* ---- figures ---- */
+
+/* Of one order of a pair. */
+struct order_figures {
+	struct figures f;
+	double makespan_ns, ns[2]; /* turnarounds, by the case's programs */
+	double spread;             /* of the makespans, of their median; -1: one round */
+};
+
+static double makespan_spread(const struct crew_result *res)
+{
+	double least = crew_makespan_ns(res, 0), most = least;
+
+	for (unsigned k = 1; k < res->rounds; k++) {
+		least = MIN(least, crew_makespan_ns(res, k));
+		most = MAX(most, crew_makespan_ns(res, k));
+	}
+	return res->rounds > 1 ? (most - least) / res->makespan_ns : -1;
+}
+
+/* One after the other; of two that come together the first goes first. */
+static void figure_sequential(
+	const struct bench_case *c, const double alone[2], struct order_figures *ret)
+{
+	double waited = alone[0] - c->delay * alone[0];
+
+	ret->ns[0] = alone[0];
+	ret->ns[1] = waited + alone[1];
+	ret->makespan_ns = alone[0] + alone[1];
+	ret->f = (struct figures){.antt = (1 + ret->ns[1] / alone[1]) / 2,
+		.stp = 1 + alone[1] / ret->ns[1],
+		.stp_makespan = 1};
+}
+
+/* False: not measured. */
+static bool figure_order(const struct share *s, const struct bench_case *c,
+	enum share_arrangement k, struct order_figures *ret)
+{
+	double alone[2] = {cases_alone_of(&s->cs, c, 0), cases_alone_of(&s->cs, c, 1)};
+	const struct crew_result *res = &c->by[k];
+
+	*ret = (struct order_figures){0};
+	if (!(alone[0] > 0) || !(alone[1] > 0))
+		return false;
+	if (k == SHARE_SEQUENTIAL) {
+		figure_sequential(c, alone, ret);
+		return true;
+	}
+	if (!cases_run_in(&s->cs, c->kind, k) || !res->n)
+		return false;
+	ret->f = cases_figures(&s->cs, c, k);
+	ret->makespan_ns = res->makespan_ns;
+	for (unsigned i = 0; i < 2; i++)
+		ret->ns[i] = res->of[i].median_ns;
+	ret->spread = makespan_spread(res);
+	return true;
+}
+
+/* A sum of logarithms, for geometric means. */
+struct log_sum {
+	double antt, stp, stp_makespan;
+	unsigned n;
+};
+
+static void add_logs(struct log_sum *sum, const struct figures *f)
+{
+	sum->antt += log(f->antt);
+	sum->stp += log(f->stp);
+	sum->stp_makespan += log(f->stp_makespan);
+	sum->n++;
+}
+
+static struct figures geomeans(const struct log_sum *sum)
+{
+	return (struct figures){.antt = exp(sum->antt / sum->n),
+		.stp = exp(sum->stp / sum->n),
+		.stp_makespan = exp(sum->stp_makespan / sum->n)};
+}
+
+bool share_figures_of(const struct share *s, const struct share_pair *p, enum share_arrangement k,
+	struct share_figures *ret)
+{
+	struct log_sum sum = {0};
+
+	*ret = (struct share_figures){0};
+	for (unsigned o = 0; o < SHARE_ORDERS; o++) {
+		const struct crew_result *res = &p->by[o]->by[k];
+		struct order_figures of;
+
+		if (!figure_order(s, p->by[o], k, &of))
+			return false;
+		add_logs(&sum, &of.f);
+		ret->spread = of.spread < 0 || ret->spread < 0 ? -1 : MAX(ret->spread, of.spread);
+		ret->preemptions += res->preemptions;
+		ret->shrinks += res->shrinks;
+		ret->checked += res->checked;
+	}
+	ret->f = geomeans(&sum);
+	return true;
+}
+
+/* Why they are no result, or NULL. */
+static const char *noise(
+	const struct share_figures *f, enum share_arrangement k, char *buf, size_t size)
+{
+	return k == SHARE_SEQUENTIAL ? NULL : figures_noise(&f->f, 2, f->spread, buf, size);
+}
+
+/* ---- tables ---- */
+
+static void json_figures(struct json *j, const struct figures *f)
+{
+	json_num(j, "stp_makespan", f->stp_makespan);
+	json_num(j, "stp", f->stp);
+	json_num(j, "antt", f->antt);
+}
+
+static void json_spread(struct json *j, double spread)
+{
+	json_num(j, "spread", spread < 0 ? NAN : spread);
+}
+
+static void json_order(
+	struct share *s, const struct share_pair *p, enum share_order o, enum share_arrangement k)
+{
+	struct json *j = s->b.j;
+	struct order_figures of;
+
+	if (!figure_order(s, p->by[o], k, &of))
+		return;
+	json_begin_object(j, NULL);
+	json_str(j, "order", order_names[o]);
+	json_num(j, "makespan_us", of.makespan_ns / 1e3);
+	json_num(j, "first_us", of.ns[o == SHARE_SECOND] / 1e3);
+	json_num(j, "second_us", of.ns[o != SHARE_SECOND] / 1e3);
+	json_figures(j, &of.f);
+	json_spread(j, of.spread);
+	json_end(j, '}');
+}
+
+static void json_arrangement(struct share *s, const struct share_pair *p, enum share_arrangement k)
+{
+	struct json *j = s->b.j;
+	struct share_figures f;
+	char why[96];
+
+	if (!share_figures_of(s, p, k, &f))
+		return;
+	json_begin_object(j, NULL);
+	json_str(j, "name", share_arrangement_name(s, k));
+	json_figures(j, &f.f);
+	json_spread(j, f.spread);
+	json_str(j, "noise", noise(&f, k, why, sizeof(why)));
+	json_uint(j, "preemptions", f.preemptions);
+	json_uint(j, "shrinks", f.shrinks);
+	json_uint(j, "checked", f.checked);
+	json_begin_array(j, "orders");
+	for (unsigned o = 0; o < SHARE_ORDERS; o++)
+		json_order(s, p, o, k);
+	json_end(j, ']');
+	json_end(j, '}');
+}
+
+static void json_us(struct json *j, const char *key, double ns)
+{
+	json_num(j, key, ns > 0 ? ns / 1e3 : NAN);
+}
+
+static void json_pair(struct share *s, const struct share_pair *p)
+{
+	double first = cases_alone_of(&s->cs, p->by[0], 0);
+	double second = cases_alone_of(&s->cs, p->by[0], 1);
+	struct json *j = s->b.j;
+
+	json_begin_object(j, NULL);
+	json_str(j, "first", s->programs[p->program[0]]);
+	json_str(j, "second", s->programs[p->program[1]]);
+	json_str(j, "class", share_class_name(p->class));
+	json_us(j, "first_alone_us", first);
+	json_us(j, "second_alone_us", second);
+	json_begin_array(j, "arrangements");
+	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
+		if (share_arrangement_name(s, k))
+			json_arrangement(s, p, k);
+	json_end(j, ']');
+	json_end(j, '}');
+}
+
+static void text_pair(struct share *s, const struct share_pair *p)
+{
+	char name[32], why[96];
+
+	snprintf(name, sizeof(name), "%s + %s", s->programs[p->program[0]],
+		s->programs[p->program[1]]);
+	cli_show(s->b.c, "%-12s %-4s", name, p->class ? share_class_name(p->class) : "-");
+	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++) {
+		struct share_figures f;
+
+		if (!share_arrangement_name(s, k))
+			continue;
+		if (share_figures_of(s, p, k, &f))
+			cli_show(s->b.c, " %c%6.3f (%5.2f)",
+				noise(&f, k, why, sizeof(why)) ? '~' : ' ', f.f.stp_makespan,
+				f.f.antt);
+		else
+			cli_show(s->b.c, " %15s", "-");
+	}
+	cli_show(s->b.c, "\n");
+}
+
+/* ---- means ---- */
+
+static bool is_in(const struct share_pair *p, enum share_class group)
+{
+	return group == SHARE_UNKNOWN || p->class == group;
+}
+
+static void show_mean(struct share *s, enum share_class group, enum share_arrangement k)
+{
+	const char *name = group ? share_class_name(group) : "all";
+	unsigned preemptions = 0, shrinks = 0, noisy = 0;
+	double best = 0, worst = INFINITY;
+	struct log_sum sum = {0};
+	struct json *j = s->b.j;
+	struct figures mean;
+	char why[96];
+
+	for (unsigned i = 0; i < s->n_pairs; i++) {
+		struct share_figures f;
+
+		if (!is_in(&s->pairs[i], group) || !share_figures_of(s, &s->pairs[i], k, &f))
+			continue;
+		add_logs(&sum, &f.f);
+		best = MAX(best, f.f.stp_makespan);
+		worst = MIN(worst, f.f.stp_makespan);
+		preemptions += f.preemptions;
+		shrinks += f.shrinks;
+		noisy += noise(&f, k, why, sizeof(why)) != NULL;
+	}
+	if (!sum.n)
+		return;
+	mean = geomeans(&sum);
+	json_begin_object(j, NULL);
+	json_str(j, "group", name);
+	json_str(j, "name", share_arrangement_name(s, k));
+	json_uint(j, "pairs", sum.n);
+	json_num(j, "stp_makespan_geomean", mean.stp_makespan);
+	json_num(j, "stp_makespan_best", best);
+	json_num(j, "stp_makespan_worst", worst);
+	json_num(j, "stp_geomean", mean.stp);
+	json_num(j, "antt_geomean", mean.antt);
+	json_uint(j, "preemptions", preemptions);
+	json_uint(j, "shrinks", shrinks);
+	json_uint(j, "noisy", noisy);
+	json_end(j, '}');
+	cli_show(s->b.c,
+		"%-4s %-14s %sSTP %.3f (%.3f to %.3f), by turnarounds %.3f, ANTT %.2f; %u "
+		"preemptions, %u shrinks; %u pairs, %u of them noise\n",
+		name, share_arrangement_name(s, k), noisy ? "noise: " : "", mean.stp_makespan,
+		worst, best, mean.stp, mean.antt, preemptions, shrinks, sum.n, noisy);
+}
+
+void share_show_pairs(struct share *s)
+{
+	static const enum share_class groups[] = {SHARE_LOW_CLASS, SHARE_HIGH_CLASS, SHARE_UNKNOWN};
+	struct json *j = s->b.j;
+
+	json_begin_array(j, "pairs");
+	cli_show(s->b.c,
+		"\nSTP: time one after the other over time until both are done (ANTT); ~ noise; "
+		"low: a program of low utilisation takes part\n"
+		"%-17s",
+		"pair");
+	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
+		if (share_arrangement_name(s, k))
+			cli_show(s->b.c, " %15s", share_arrangement_name(s, k));
+	cli_show(s->b.c, "\n");
+	for (unsigned i = 0; i < s->n_pairs; i++) {
+		json_pair(s, &s->pairs[i]);
+		text_pair(s, &s->pairs[i]);
+	}
+	json_end(j, ']');
+	json_begin_array(j, "summary");
+	cli_show(s->b.c, "\ngeometric means:\n");
+	for (unsigned g = 0; g < ARRAY_LEN(groups); g++)
+		for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
+			if (share_arrangement_name(s, k))
+				show_mean(s, groups[g], k);
+	json_end(j, ']');
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The programs of heddle bench share: which take part, their issue slot utilisation ("Adaptive
+ * simultaneous multi-tenancy", figure 3), what they take of an SM (figure 2), and the cost of their
+ * workers' form alone (figure 8a). */
+#include "cli/bench/bench_share.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -1: not known. */
+struct utilisation {
+	const char *name;
+	double percent, paper_percent;
+};
+
+static const struct utilisation rows[] = {
+#define UTILISATION(name, percent, paper) {#name, percent, paper},
+#include "cli/bench/utilisation.def"
+#undef UTILISATION
+};
+_Static_assert(ARRAY_LEN(rows) == SHARE_PROGRAMS, "SHARE_PROGRAMS counts them");
+
+/* ---- which ---- */
+
+/* The row of this name, or NULL. */
+static const struct utilisation *find_row(const char *name, size_t len)
+{
+	for (unsigned i = 0; i < SHARE_PROGRAMS; i++) {
+		const struct utilisation *row = &rows[i];
+
+		if (strlen(row->name) == len && !memcmp(row->name, name, len))
+			return row;
+	}
+	return NULL;
+}
+
+static int is_no_program(struct share *s, const char *option, const char *name, size_t len)
+{
+	char known[128] = "";
+
+	for (unsigned i = 0; i < SHARE_PROGRAMS; i++) {
+		strcat(known, i ? ", " : "");
+		strcat(known, rows[i].name);
+	}
+	return cli_usage(s->b.c, "--%s: '%.*s' is no program; the programs are %s", option,
+		(int)MIN(len, 40), name, known);
+}
+
+static int find_index(const struct share *s, const char *name)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (!strcmp(s->programs[i], name))
+			return (int)i;
+	return -1;
+}
+
+static int read_of(struct share *s)
+{
+	const char *text = cli_value(s->b.c, "of");
+
+	for (unsigned i = 0; !text && i < SHARE_PROGRAMS; i++)
+		if (rows[i].paper_percent >= 0)
+			s->programs[s->n++] = rows[i].name;
+	while (text) {
+		size_t len = strcspn(text, ",");
+		const struct utilisation *row = find_row(text, len);
+
+		if (!row)
+			return is_no_program(s, "of", text, len);
+		if (find_index(s, row->name) >= 0)
+			return cli_usage(
+				s->b.c, "--of names %s twice; each program once", row->name);
+		s->programs[s->n++] = row->name;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return s->n > 1 ? CLI_OK
+			: cli_usage(
+				  s->b.c, "--of names one program; a pair needs two, with a comma");
+}
+
+/* Without --low by the table, where it says. */
+static int read_low(struct share *s)
+{
+	const char *text = cli_value(s->b.c, "low");
+
+	for (unsigned i = 0; i < s->n; i++) {
+		double percent = find_row(s->programs[i], strlen(s->programs[i]))->percent;
+		bool low = percent < SHARE_LOW;
+
+		if (text || percent >= 0)
+			s->class[i] = !text && low ? SHARE_LOW_CLASS : SHARE_HIGH_CLASS;
+	}
+	while (text) {
+		size_t len = strcspn(text, ",");
+		const struct utilisation *row = find_row(text, len);
+		int i = row ? find_index(s, row->name) : -1;
+
+		if (!row)
+			return is_no_program(s, "low", text, len);
+		if (i >= 0)
+			s->class[i] = SHARE_LOW_CLASS;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return CLI_OK;
+}
+
+const char *share_class_name(enum share_class class)
+{
+	return class == SHARE_LOW_CLASS ? "low" : class == SHARE_HIGH_CLASS ? "high" : NULL;
+}
+
+int share_choose(struct share *s)
+{
+	int r = read_of(s);
+
+	if (r == CLI_OK)
+		r = read_low(s);
+	for (unsigned i = 0; r == CLI_OK && i < s->n; i++) {
+		char path[64], *found;
+
+		snprintf(path, sizeof(path), "examples/%s", s->programs[i]);
+		if (cli_find_part(path, path, &found))
+			return cli_error(s->b.c, "--of names programs that are there",
+				"the example program %s was not found", s->programs[i]);
+		free(found);
+	}
+	return r;
+}
+
+/* ---- figure 2: what a kernel takes ---- */
+
+/* Of an SM. */
+struct share_limits {
+	int threads, registers, shared_bytes, blocks;
+};
+
+static int read_limits(struct share *s, struct share_limits *ret)
+{
+	static const CUdevice_attribute attributes[] = {
+		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+		CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+		CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+		CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR};
+	int value[ARRAY_LEN(attributes)];
+	struct cu_api cu;
+	CUdevice device;
+
+	if (dev_open(s->b.device, NULL, &cu) || cu.cuInit(0) || cu.cuDeviceGet(&device, 0))
+		return cli_error(s->b.c, "heddle doctor says what this machine has", "no device");
+	for (unsigned i = 0; i < ARRAY_LEN(attributes); i++)
+		if (cu.cuDeviceGetAttribute(&value[i], attributes[i], device))
+			return cli_error(s->b.c, NULL, "the driver does not say what an SM has");
+	*ret = (struct share_limits){value[0], value[1], value[2], value[3]};
+	return CLI_OK;
+}
+
+/* Percent of an SM's limit, with as many blocks as fit. */
+static double part(const struct crew_kernel *k, double each, int limit)
+{
+	return limit > 0 ? 100 * each * k->blocks_per_sm / limit : NAN;
+}
+
+static void show_occupied(struct share *s, unsigned i, const struct share_limits *l)
+{
+	const struct crew_kernel *k = &s->alone[i]->by[SHARE_SEQUENTIAL].of[0].kernel;
+	double threads, registers, shared, blocks;
+
+	if (!k->blocks_per_sm) {
+		cli_show(s->b.c, " %31s", "-");
+		return;
+	}
+	threads = part(k, k->threads, l->threads);
+	registers = part(k, (double)k->threads * k->registers, l->registers);
+	shared = part(k, k->shared_bytes, l->shared_bytes);
+	blocks = part(k, 1, l->blocks);
+	json_begin_object(s->b.j, "takes");
+	json_uint(s->b.j, "threads", k->threads);
+	json_uint(s->b.j, "registers", k->registers);
+	json_uint(s->b.j, "shared_bytes", k->shared_bytes);
+	json_uint(s->b.j, "blocks_per_sm", k->blocks_per_sm);
+	json_num(s->b.j, "threads_percent", threads);
+	json_num(s->b.j, "registers_percent", registers);
+	json_num(s->b.j, "shared_percent", shared);
+	json_num(s->b.j, "blocks_percent", blocks);
+	json_end(s->b.j, '}');
+	cli_show(s->b.c, " %7.0f %9.0f %6.0f %6.0f", threads, registers, shared, blocks);
+}
+
+/* ---- figure 8a: the cost of the form ---- */
+
+/* 0: not measured. */
+static double kernel_ns(const struct share *s, unsigned i, enum share_arrangement k)
+{
+	const struct crew_result *res = &s->alone[i]->by[k];
+
+	return res->n ? res->of[0].kernel_median_ns : 0;
+}
+
+static double kernel_spread(const struct share *s, unsigned i, enum share_arrangement k)
+{
+	return cases_spread(&s->alone[i]->by[k], 0);
+}
+
+static double show_form(struct share *s, unsigned i)
+{
+	double plain = kernel_ns(s, i, SHARE_SEQUENTIAL), form = kernel_ns(s, i, SHARE_WORKERS);
+	double spread;
+
+	json_num(s->b.j, "plain_us", plain ? plain / 1e3 : NAN);
+	json_num(s->b.j, "workers_us", form ? form / 1e3 : NAN);
+	if (!plain || !form) {
+		cli_show(s->b.c, " %29s", "-");
+		return 0;
+	}
+	spread = MAX(kernel_spread(s, i, SHARE_SEQUENTIAL), kernel_spread(s, i, SHARE_WORKERS));
+	json_num(s->b.j, "form_ratio", form / plain);
+	json_num(s->b.j, "spread", spread < 0 ? NAN : spread);
+	cli_show(s->b.c, " %10.1f %10.1f %c%.3f", plain / 1e3, form / 1e3,
+		spread < 0 || spread > FIGURES_SPREAD ? '~' : ' ', form / plain);
+	return form / plain;
+}
+
+static void show_percent(struct share *s, const char *key, double percent)
+{
+	json_num(s->b.j, key, percent < 0 ? NAN : percent);
+	if (percent < 0)
+		cli_show(s->b.c, " %6s", "-");
+	else
+		cli_show(s->b.c, " %6.1f", percent);
+}
+
+int share_show_programs(struct share *s)
+{
+	struct share_limits limits;
+	struct json *j = s->b.j;
+	double logs = 0;
+	unsigned n = 0;
+	int r = read_limits(s, &limits);
+
+	if (r != CLI_OK)
+		return r;
+	json_begin_array(j, "programs");
+	cli_show(s->b.c,
+		"occupied of an SM, percent; issue slots used, percent, and in the paper; kernel "
+		"alone, us (~ noise)\n"
+		"program threads registers shared blocks  slots  paper      plain    workers  "
+		"ratio\n");
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct utilisation *row = find_row(s->programs[i], strlen(s->programs[i]));
+		double ratio;
+
+		json_begin_object(j, NULL);
+		json_str(j, "program", row->name);
+		json_str(j, "class", share_class_name(s->class[i]));
+		cli_show(s->b.c, "%-7s", row->name);
+		show_occupied(s, i, &limits);
+		show_percent(s, "utilisation", row->percent);
+		show_percent(s, "utilisation_paper", row->paper_percent);
+		ratio = show_form(s, i);
+		if (ratio > 0) {
+			logs += log(ratio);
+			n++;
+		}
+		json_end(j, '}');
+		cli_show(s->b.c, "\n");
+	}
+	json_end(j, ']');
+	json_num(j, "form_geomean", n ? exp(logs / n) : NAN);
+	if (n)
+		cli_show(s->b.c, "cost of the workers' form: geometric mean %+.2f %%\n",
+			(exp(logs / n) - 1) * 100);
+	return CLI_OK;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle bench share: the evaluation of "Adaptive simultaneous multi-tenancy" (section 4) on this
+ * device. Every result of a program is compared with the host's. */
+#include "cli/bench/bench_share.h"
+#include "cli/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct cli_option options[] = {
+	{0, "device", "auto|cpu|cuda", "where it runs (default: auto, the GPU if there is one)"},
+	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp)"},
+	{0, "low", "LIST",
+		"programs of low utilisation, with commas (default: those that the table of "
+		"utilisations says)"},
+	{0, "size", "large|small", "of the programs' inputs (default: large on a GPU, else small)"},
+	{0, "rounds", "N", "launches of each program in each order (default: 3)"},
+	{0, "quick", NULL, "three pairs, one round"},
+	{0, "predict", NULL,
+		"also greedy+predict: heddled asks the pair model before programs share"},
+	{0, "check", "each|last", "which results are compared with the host's (default: each)"},
+	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
+	{0, "budget-s", "N", "begin nothing after so many seconds; --resume goes on from there"},
+	{0, "svg", "FILE", "write the STP of each pair there, as a picture"},
+	{0},
+};
+
+static int read_options(struct share *s)
+{
+	struct cli *c = s->b.c;
+	uint64_t rounds = s->b.quick ? 1 : 3, budget = 0;
+	int r = cli_number(c, "rounds", 1, 1000, &rounds);
+
+	if (r == CLI_OK)
+		r = cli_number(c, "budget-s", 1, 100000, &budget);
+	if (r == CLI_OK)
+		r = share_choose(s);
+	s->b.rounds = (unsigned)rounds;
+	s->b.until_ms = budget ? clock_ms() + (double)budget * 1e3 : 0;
+	s->b.resume = cli_value(c, "resume");
+	return r;
+}
+
+/* The daemon has no such option: nothing would tell its results from those of greedy. */
+static int check_predict(struct share *s)
+{
+	struct child child = {.fd = -1};
+	char *heddled = NULL;
+	bool knows = false;
+
+	if (!s->predict)
+		return CLI_OK;
+	if (!cli_find_part(NULL, "heddled", &heddled) &&
+		!child_start((char *const[]){heddled, "-h", NULL}, NULL, NULL, &child) &&
+		!child_wait(&child, 1, 20000))
+		knows = child.out.at && strstr(child.out.at, SHARE_PREDICT_OPTION);
+	child_finish(&child);
+	free(heddled);
+	return knows ? CLI_OK
+		     : cli_error(s->b.c, "leave --predict out",
+			       "greedy+predict: this heddled has no option " SHARE_PREDICT_OPTION);
+}
+
+static int write_svg(struct share *s)
+{
+	const char *path = cli_value(s->b.c, "svg");
+	struct strbuf text = {0};
+	int r;
+
+	if (!path)
+		return CLI_OK;
+	share_svg(s, &text);
+	r = cli_write_file(s->b.c, path, NULL, &text);
+	strbuf_finish(&text);
+	return r;
+}
+
+static void begin(struct share *s, struct json *j)
+{
+	cli_json_open(s->b.c, j, 1);
+	json_str(j, "device", s->b.device_name);
+	json_uint(j, "sms", s->b.sms);
+	json_str(j, "size", s->large ? "large" : "small");
+	json_uint(j, "rounds", s->b.rounds);
+	s->b.j = j;
+	cli_show(s->b.c, "device: %s, %u SMs; %s inputs, %u rounds in each order, medians\n\n",
+		s->b.device_name, s->b.sms, s->large ? "large" : "small", s->b.rounds);
+}
+
+static int show(struct share *s)
+{
+	int r = share_show_programs(s);
+
+	if (r != CLI_OK)
+		return r;
+	share_show_pairs(s);
+	json_uint(s->b.j, "left", s->cs.left);
+	json_uint(s->b.j, "failures", s->b.failures);
+	json_end(s->b.j, '}');
+	if (s->cs.left)
+		cli_show(s->b.c, "\n%u results are missing for want of time%s\n", s->cs.left,
+			s->b.resume ? "; call this again to go on" : "");
+	return write_svg(s);
+}
+
+static int run_all(struct share *s)
+{
+	const char *size = cli_value(s->b.c, "size");
+	struct json j;
+	int r = read_options(s);
+
+	if (r == CLI_OK)
+		r = check_predict(s);
+	if (r == CLI_OK)
+		r = stage_device(s->b.c, cli_value(s->b.c, "device"), &s->b.device,
+			s->b.device_name, &s->b.sms);
+	if (r != CLI_OK)
+		return r;
+	s->large = size ? !strcmp(size, "large") : s->b.device == DEV_CUDA;
+	r = share_list(s);
+	if (r != CLI_OK)
+		return r;
+	begin(s, &j);
+	progress_begin(cases_steps(&s->cs));
+	r = cases_measure(&s->cs);
+	progress_clear();
+	return r == CLI_OK ? show(s) : r;
+}
+
+static int run(struct cli *c)
+{
+	struct share *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return cli_error(c, NULL, "out of memory");
+	s->b = (struct bench){.c = c, .quick = cli_has(c, "quick")};
+	s->predict = cli_has(c, "predict");
+	arena_init(&s->b.arena, 0);
+	child_catch_signals();
+	cli_make_folder("reference", s->b.reference);
+	r = run_all(s);
+	if (r == CLI_OK && s->b.failures)
+		r = CLI_FAILED;
+	if (s->b.reference[0])
+		cli_remove_folder(s->b.reference);
+	arena_finish(&s->b.arena);
+	free(s);
+	return r;
+}
+
+const struct cli_verb cli_verb_bench_share = {
+	.name = "bench share",
+	.operands = "",
+	.summary = "pairs of programs that share SMs, as SiM has them, every result verified",
+	.details =
+		"All pairs of the programs run in each arrangement, in three orders: the first "
+		"program first and the second after a tenth of the first one's time alone; the "
+		"other way round; both at once. sequential is one program after the other, "
+		"computed from the programs alone. mps is MPS without heddle (on the virtual GPU: "
+		"unmanaged), mps-priority gives the program that arrives second the high client "
+		"priority, workers are preemptible forms with the policy none, and greedy is the "
+		"policy of that name. STP is the time of sequential over the time from the first "
+		"launch until both programs are done. By turnarounds, it is the sum over the "
+		"programs of the time alone over the time together, and ANTT is the mean of the "
+		"inverse ratios. A pair's figures are geometric means over its orders. How fast "
+		"each program is with fewer blocks on an SM is shown by heddle profile.",
+	.json = "device, sms, size, rounds, failures, left (results for which --budget-s left no "
+		"time); programs, an array of program, class (low: fewer than half of the issue "
+		"slots used; high; null: not known), takes (threads, registers (of a thread), "
+		"shared_bytes, blocks_per_sm; and of an SM's limits, with as many blocks as fit: "
+		"threads_percent, registers_percent, shared_percent, blocks_percent), utilisation "
+		"and utilisation_paper (percent of issue slots; null: not known), plain_us and "
+		"workers_us (the kernel alone), form_ratio, spread; form_geomean; pairs, an array "
+		"of first, second, class (low: of one of the programs, or of both), "
+		"first_alone_us, second_alone_us, arrangements (name, stp_makespan, stp, antt, "
+		"spread (of the time until both are done, of the median; the largest of the "
+		"orders; null: one round), noise (why it is no result, or null), preemptions, "
+		"shrinks, checked, orders (order (first, second: this one arrives first; "
+		"together), makespan_us, first_us, second_us, stp_makespan, stp, antt, spread)); "
+		"summary, an array of group (low, high, all), name, pairs, stp_makespan_geomean, "
+		"stp_makespan_best, stp_makespan_worst, stp_geomean, antt_geomean, preemptions, "
+		"shrinks, noisy (pairs).",
+	.options = options,
+	.run = run,
+};
