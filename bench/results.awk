@@ -85,7 +85,7 @@ function cells(p, n, kind,   k, q, line) {
 	for (k = 0; has(p "arrangements." k ".name"); k++) {
 		q = p "arrangements." k "."
 		cell[at[v[q "name"]]] = " " mark(q "noise") \
-			(kind == "antt" ? ratio(q "antt") " (" times(q "antt_gain") ")" \
+			(kind == "stp" ? gain(q "stp_makespan") " (" ratio(q "antt") ")" : kind == "antt" ? ratio(q "antt") " (" times(q "antt_gain") ")" \
 			 : us(q "high_us") " (" times(q "high_speedup") ")") " |"
 		wrong += v[q "wrong"]
 	}
@@ -335,6 +335,8 @@ END {
 		slicing()
 	else if (part == "predict")
 		predict()
+	else if (part == "share")
+		share()
 	else if (part == "merge")
 		merge()
 	else if (part == "tasks")

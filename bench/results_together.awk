@@ -1,11 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# Beside results.awk: the tables of `heddle bench merge` and `heddle bench tasks`. A gain is the time of
+# Beside results.awk: the tables of `heddle bench share`, `heddle bench merge` and `heddle bench tasks`. A gain is the time of
 # one kernel after the other over that of a way of running both.
 function gain(path) { return has(path) ? sprintf("%.3f", v[path]) : "-" }
 function million(path) { return has(path) ? sprintf("%.2f", v[path] / 1000000) : "-" }
 function ms(path) { return has(path) ? sprintf("%.3f", v[path]) : "-" }
+
+function slots(path) { return has(path) ? sprintf("%.1f", v[path]) : "-" }
+function name_or_dash(path) { return has(path) ? v[path] : "-" }
+
+# As the geometric means of the pairs of a class, or of all.
+function share_means(list, label,   i, p) {
+	for (i = 0; has(list "." i ".name"); i++) {
+		p = list "." i "."
+		print "| " label " | " v[p "name"] " | " v[p "pairs"] " | " gain(p "stp_makespan_geomean") " | " \
+			gain(p "stp_makespan_best") " | " gain(p "stp_makespan_worst") " | " gain(p "stp_geomean") " | " \
+			ratio(p "antt_geomean") " | " v[p "preemptions"] " | " v[p "shrinks"] " | " v[p "noisy"] " |"
+	}
+}
+
+function share_programs(   i, p, q) {
+	print "What a program's kernel takes of an SM with as many blocks as fit, percent of each limit; the percent of issue"
+	print "slots that it uses, here and in the paper; the kernel alone, as it is and in its workers' form.\n"
+	columns(" program | threads | registers | shared memory | blocks | issue slots | in the paper | plain us | workers us | ratio ")
+	for (i = 0; has("programs." i ".program"); i++) {
+		p = "programs." i "."
+		q = p "takes."
+		print "| " v[p "program"] " | " us(q "threads_percent") " | " us(q "registers_percent") " | " us(q "shared_percent") " | " \
+			us(q "blocks_percent") " | " slots(p "utilisation") " | " slots(p "utilisation_paper") " | " us1(p "plain_us") \
+			" | " us1(p "workers_us") " | " (has(p "spread") && v[p "spread"] <= 0.1 ? "" : "~") gain(p "form_ratio") " |"
+	}
+	print "\nCost of the workers' form: " (has("form_geomean") ? more(v["form_geomean"]) : "-") " in the geometric mean.\n"
+}
+
+function share(   i, n, p) {
+	title("Pairs that share SMs (SiM, section 4)")
+	share_programs()
+	print "STP: the time of one program after the other over the time until both are done; in brackets ANTT. Each is the"
+	print "geometric mean of three orders: either program first, and both at once. ~: noise, no result.\n"
+	n = arrangements("summary.", " pair | utilisation |")
+	for (i = 0; has("pairs." i ".first"); i++) {
+		p = "pairs." i "."
+		print "| " v[p "first"] " + " v[p "second"] " | " name_or_dash(p "class") " |" cells(p, n, "stp")
+	}
+	print ""
+	columns(" utilisation | arrangement | pairs | STP: mean | best | worst | by turnarounds | ANTT | preemptions | shrinks | " \
+		"pairs that are noise ")
+	share_means("summary_low", "low")
+	share_means("summary_high", "high")
+	share_means("summary", "all")
+	if (v["left"] > 0)
+		print "\n**" v["left"] " results are missing**, for want of time."
+}
 
 function merge_cost(   i, p) {
 	if (!has("overhead.0.kernel"))

@@ -146,3 +146,30 @@ body += [[s["name"], str(s["sets"]), f"{s['deviation_mean']:.1f}", f"{s['deviati
          for s in shares["shares_summary"]]
 compare("Weighted fairness", ["programs", "weights", "shares", "off", "by heddled", "lost", "sliced: shares", "lost"] +
         (["under MPS: shares", "off", "lost"] if under_mps else []), body)
+
+share = raw("share")
+names = [s["name"] for s in share["summary"]]
+
+
+def number(value, form):
+    return "-" if value is None else form.format(value)
+
+
+parts = "threads_percent", "registers_percent", "shared_percent", "blocks_percent"
+body = [[p["program"]] + [f"{p['takes'][part]:.0f}" for part in parts] +
+        [number(p["utilisation"], "{:.1f}"), number(p["utilisation_paper"], "{:.1f}"), f"{p['plain_us']:.1f}",
+         f"{p['workers_us']:.1f}", tilde(p["spread"] is None or p["spread"] > 0.1) + f"{p['form_ratio']:.3f}"]
+        for p in share["programs"]]
+head = ["pair", "utilisation"] + names
+body += [head, ["---"] * len(head)]
+body += [[f"{p['first']} + {p['second']}", p["class"] or "-"] +
+         cells(p, names, lambda a: f"{a['stp_makespan']:.3f} ({a['antt']:.2f})") for p in share["pairs"]]
+head = ["utilisation", "arrangement", "pairs", "STP: mean", "best", "worst", "by turnarounds", "ANTT", "preemptions",
+        "shrinks", "pairs that are noise"]
+body += [head, ["---"] * len(head)]
+body += [[label, s["name"], str(s["pairs"]), f"{s['stp_makespan_geomean']:.3f}", f"{s['stp_makespan_best']:.3f}",
+          f"{s['stp_makespan_worst']:.3f}", f"{s['stp_geomean']:.3f}", f"{s['antt_geomean']:.2f}",
+          str(s["preemptions"]), str(s["shrinks"]), str(s["noisy"])]
+         for key, label in (("summary_low", "low"), ("summary_high", "high"), ("summary", "all")) for s in share[key]]
+compare("Pairs that share SMs", ["program", "threads", "registers", "shared memory", "blocks", "issue slots",
+                                 "in the paper", "plain us", "workers us", "ratio"], body)

@@ -349,7 +349,6 @@ static void show_mean(struct share *s, enum share_class group, enum share_arrang
 		return;
 	mean = geomeans(&sum);
 	json_begin_object(j, NULL);
-	json_str(j, "group", name);
 	json_str(j, "name", share_arrangement_name(s, k));
 	json_uint(j, "pairs", sum.n);
 	json_num(j, "stp_makespan_geomean", mean.stp_makespan);
@@ -370,7 +369,11 @@ static void show_mean(struct share *s, enum share_class group, enum share_arrang
 
 void share_show_pairs(struct share *s)
 {
-	static const enum share_class groups[] = {SHARE_LOW_CLASS, SHARE_HIGH_CLASS, SHARE_UNKNOWN};
+	static const struct {
+		const char *key;
+		enum share_class class;
+	} groups[] = {{"summary_low", SHARE_LOW_CLASS}, {"summary_high", SHARE_HIGH_CLASS},
+		{"summary", SHARE_UNKNOWN}};
 	struct json *j = s->b.j;
 
 	json_begin_array(j, "pairs");
@@ -388,11 +391,12 @@ void share_show_pairs(struct share *s)
 		text_pair(s, &s->pairs[i]);
 	}
 	json_end(j, ']');
-	json_begin_array(j, "summary");
 	cli_show(s->b.c, "\ngeometric means:\n");
-	for (unsigned g = 0; g < ARRAY_LEN(groups); g++)
+	for (unsigned g = 0; g < ARRAY_LEN(groups); g++) {
+		json_begin_array(j, groups[g].key);
 		for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
 			if (share_arrangement_name(s, k))
-				show_mean(s, groups[g], k);
-	json_end(j, ']');
+				show_mean(s, groups[g].class, k);
+		json_end(j, ']');
+	}
 }

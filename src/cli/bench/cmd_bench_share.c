@@ -180,7 +180,8 @@ const struct cli_verb cli_verb_bench_share = {
 		"orders; null: one round), noise (why it is no result, or null), preemptions, "
 		"shrinks, checked, orders (order (first, second: this one arrives first; "
 		"together), makespan_us, first_us, second_us, stp_makespan, stp, antt, spread)); "
-		"summary, an array of group (low, high, all), name, pairs, stp_makespan_geomean, "
+		"summary (of all pairs), summary_low and summary_high (of a class), arrays of "
+		"name, pairs, stp_makespan_geomean, "
 		"stp_makespan_best, stp_makespan_worst, stp_geomean, antt_geomean, preemptions, "
 		"shrinks, noisy (pairs).",
 	.options = options,
