@@ -113,6 +113,10 @@ void ex_check_words(struct ex_verdict *v, const void *got, const void *want, uin
 /* Each value within bound * max(|want|, floor) of what is wanted. */
 void ex_check_bound(struct ex_verdict *v, const float *got, const float *want, uint64_t count,
 	double bound, double floor);
+/* The same for results that repeat: got has `count` values, of which value k should be
+ * want[k % period]. A bound of 0 compares bits. */
+void ex_check_repeated(struct ex_verdict *v, const void *got, uint64_t count, const void *want,
+	uint64_t period, double bound, double floor);
 
 /* What one block of the kernel takes of an SM, and how many of them fit it; 0: not known. */
 struct ex_resources {

@@ -239,6 +239,20 @@ void ex_check_bound(struct ex_verdict *v, const float *got, const float *want, u
 	}
 }
 
+void ex_check_repeated(struct ex_verdict *v, const void *got, uint64_t count, const void *want,
+	uint64_t period, double bound, double floor)
+{
+	for (uint64_t from = 0; from < count; from += period) {
+		uint64_t some = period < count - from ? period : count - from, wrong = v->wrong;
+		if (bound > 0.0)
+			ex_check_bound(v, (const float *)got + from, want, some, bound, floor);
+		else
+			ex_check_words(v, (const uint32_t *)got + from, want, some);
+		if (wrong == 0 && v->wrong)
+			v->first_wrong += from;
+	}
+}
+
 uint64_t ex_now_ns(void)
 {
 	struct timespec t;

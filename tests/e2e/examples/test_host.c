@@ -42,6 +42,23 @@ static void bounds(void **state)
 	assert_int_equal(nan.wrong, 1);
 }
 
+static void repeated(void **state)
+{
+	float want[2] = {1.0f, 2.0f}, got[5] = {1.0f, 2.0f, 1.0f, 2.0f, 1.0f};
+	struct ex_verdict v = {0};
+	ex_check_repeated(&v, got, 5, want, 2, 0.0, 0.0);
+	assert_int_equal(v.wrong, 0);
+	got[3] = 2.001f;
+	got[4] = 3.0f; /* of a repetition that is not whole */
+	ex_check_repeated(&v, got, 5, want, 2, 0.0, 0.0);
+	assert_int_equal(v.wrong, 2);
+	assert_int_equal(v.first_wrong, 3);
+	struct ex_verdict bound = {0};
+	ex_check_repeated(&bound, got, 5, want, 2, 1e-3, 1.0);
+	assert_int_equal(bound.wrong, 1);
+	assert_int_equal(bound.first_wrong, 4);
+}
+
 static void scaling(void **state)
 {
 	struct ex_work w = {.scale = 2.0};
@@ -63,9 +80,10 @@ static void scaling(void **state)
 
 static void every_size(void **state)
 {
-	static const char *const names[] = {"va", "nn", "pf", "pl", "md", "spmv", "mm", "cfd"};
+	static const char *const names[] = {
+		"va", "nn", "pf", "pl", "md", "spmv", "mm", "cfd", "nb", "bo", "mh", "tp", "fd"};
 	static const char *const classes[] = {"gpu", "cpu"};
-	for (unsigned k = 0; k < 8; k++)
+	for (unsigned k = 0; k < sizeof(names) / sizeof(names[0]); k++)
 		for (unsigned c = 0; c < 2; c++) {
 			const struct ex_size *large = ex_find_size(names[k], classes[c], "large");
 			const struct ex_size *small = ex_find_size(names[k], classes[c], "small");
@@ -109,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),
 		cmocka_unit_test(bounds),
+		cmocka_unit_test(repeated),
 		cmocka_unit_test(scaling),
 		cmocka_unit_test(every_size),
 		cmocka_unit_test(parallel),
