@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "wire/wire.h"
 
 int stage_device(
@@ -106,13 +107,36 @@ static int await_socket(struct stage *s, const char *path)
 	return cli_error(s->c, NULL, "heddled did not start (%s/heddled.err)", s->dir);
 }
 
+/* What heddled learnt elsewhere, into this stage's folder. */
+static int copy_store(struct stage *s)
+{
+	struct strbuf data = {0};
+	char path[128];
+	int r = file_read(s->spec.store, false, &data);
+
+	if (r)
+		r = cli_error(s->c, NULL, "%s: %s", s->spec.store, strerror(-r));
+	snprintf(path, sizeof(path), "%s/state", s->dir);
+	if (r == CLI_OK && mkdir(path, 0700))
+		r = cli_error(s->c, NULL, "%s: %s", path, strerror(errno));
+	snprintf(path, sizeof(path), "%s/state/heddled.db", s->dir);
+	if (r == CLI_OK)
+		r = cli_write_file(s->c, path, NULL, &data);
+	strbuf_finish(&data);
+	return r;
+}
+
 static int heddled_start(struct stage *s)
 {
-	char socket[108], events[128], err[128];
+	char socket[108], events[128], err[128], state[96] = "state=off";
 	char *argv[28];
 	unsigned n = 0;
-	int r;
+	int r = s->spec.store ? copy_store(s) : CLI_OK;
 
+	if (r != CLI_OK)
+		return r;
+	if (s->spec.store)
+		snprintf(state, sizeof(state), "state=%s/state", s->dir);
 	snprintf(socket, sizeof(socket), "%s/heddled.sock", s->dir);
 	snprintf(events, sizeof(events), "%s/events", s->dir);
 	snprintf(err, sizeof(err), "%s/heddled.err", s->dir);
@@ -128,7 +152,7 @@ static int heddled_start(struct stage *s)
 	argv[n++] = "--set";
 	argv[n++] = "mps_stays=off"; /* its folder goes, too */
 	argv[n++] = "--set";
-	argv[n++] = "state=off"; /* neither reads nor writes what other runs learnt */
+	argv[n++] = state; /* neither reads nor writes what other runs learnt */
 	for (unsigned i = 0; i < ARRAY_LEN(s->spec.options) && s->spec.options[i]; i++)
 		argv[n++] = (char *)s->spec.options[i];
 	argv[n] = NULL;

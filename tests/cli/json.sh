@@ -432,6 +432,16 @@ share() {
 	wrong_share 2 "--low: 'm' is no program" --of mm,va --low m
 	wrong_share 2 "names mm twice" --of mm,va,mm
 	wrong_share 2 "a pair needs two" --of mm
+	wrong_share 1 "No such file" --of mm,va --store "$dir/none"
+	# heddled makes a store when it ends.
+	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --set state="$dir/state" 2>"$dir/log" &
+	daemon=$!
+	"$heddle" run --device cpu -- "$build/examples/mm" >"$dir/out" 2>&1 || fail "$(cat "$dir/out")"
+	kill "$daemon"
+	wait "$daemon" || fail "heddled: $(cat "$dir/log")"
+	daemon=''
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --store "$dir/state/heddled.db"
+	shared greedy+profile
 	if "$build/heddled" -h | grep -q -e --policy-options; then
 		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --predict
 		shared greedy+predict

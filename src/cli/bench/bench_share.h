@@ -26,7 +26,8 @@ enum share_arrangement {
 			       second */
 	SHARE_WORKERS,      /* preemptible forms, heddled with the policy none */
 	SHARE_GREEDY,
-	SHARE_PREDICT, /* greedy that asks the pair model first */
+	SHARE_PROFILED, /* greedy that knows the profiles of heddle profile */
+	SHARE_PREDICT,  /* greedy that asks the pair model first */
 	SHARE_ARRANGEMENTS
 };
 _Static_assert(SHARE_ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
@@ -54,6 +55,7 @@ struct share {
 	enum share_class class[SHARE_PROGRAMS];
 	unsigned n, n_pairs;
 	bool large, predict;
+	const char *store; /* of heddle profile; NULL: none */
 	struct bench_case *alone[SHARE_PROGRAMS];
 	struct share_pair pairs[SHARE_PAIRS];
 };

@@ -20,6 +20,10 @@ static const struct stage_spec on_gpu[SHARE_ARRANGEMENTS] = {
 	[SHARE_MPS_PRIORITY] = {.name = "mps-priority", .mps = true, .mps_priorities = true},
 	[SHARE_WORKERS] = {.name = "workers", .managed = true, .mps = true, .policy = "none"},
 	[SHARE_GREEDY] = {.name = "greedy", .managed = true, .mps = true, .policy = "greedy"},
+	[SHARE_PROFILED] = {.name = "greedy+profile",
+		.managed = true,
+		.mps = true,
+		.policy = "greedy"},
 	[SHARE_PREDICT] = {.name = "greedy+predict",
 		.managed = true,
 		.mps = true,
@@ -32,6 +36,7 @@ static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
 	[SHARE_MPS] = {.name = "unmanaged"},
 	[SHARE_WORKERS] = {.name = "workers", .managed = true, .policy = "none"},
 	[SHARE_GREEDY] = {.name = "greedy", .managed = true, .policy = "greedy"},
+	[SHARE_PROFILED] = {.name = "greedy+profile", .managed = true, .policy = "greedy"},
 	[SHARE_PREDICT] = {.name = "greedy+predict",
 		.managed = true,
 		.policy = "greedy",
@@ -44,7 +49,7 @@ static const char *const order_names[SHARE_ORDERS] = {"first", "second", "togeth
 
 static bool is_asked_for(const struct share *s, enum share_arrangement k)
 {
-	return k != SHARE_PREDICT || s->predict;
+	return (k != SHARE_PREDICT || s->predict) && (k != SHARE_PROFILED || s->store);
 }
 
 static void add_pair(struct share *s, unsigned first, unsigned second)
@@ -73,7 +78,7 @@ int share_list(struct share *s)
 {
 	static const unsigned pairs = 1u << SHARE_MPS | 1u << SHARE_MPS_PRIORITY |
 				      1u << SHARE_WORKERS | 1u << SHARE_GREEDY |
-				      1u << SHARE_PREDICT;
+				      1u << SHARE_PROFILED | 1u << SHARE_PREDICT;
 	static const unsigned runs_in[CASE_KINDS] = {
 		[CASE_ALONE] = 1u << SHARE_SEQUENTIAL | 1u << SHARE_WORKERS,
 		[CASE_ARRIVING] = pairs,
@@ -89,6 +94,7 @@ int share_list(struct share *s)
 	for (unsigned k = 0; k < SHARE_ARRANGEMENTS; k++)
 		if (!is_asked_for(s, k))
 			s->cs.spec[k].name = NULL;
+	s->cs.spec[SHARE_PROFILED].store = s->cs.spec[SHARE_PREDICT].store = s->store;
 	for (unsigned i = 0; i < s->n; i++) {
 		s->alone[i] = cases_add(&s->cs, CASE_ALONE, 1);
 		s->alone[i]->program[0] = i;

@@ -6,8 +6,10 @@
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (default: auto, the GPU if there is one)"},
@@ -18,6 +20,9 @@ static const struct cli_option options[] = {
 	{0, "size", "large|small", "of the programs' inputs (default: large on a GPU, else small)"},
 	{0, "rounds", "N", "launches of each program in each order (default: 3)"},
 	{0, "quick", NULL, "three pairs, one round"},
+	{0, "store", "FILE",
+		"also greedy+profile: heddled starts with the profiles in this file, of heddle "
+		"profile --store"},
 	{0, "predict", NULL,
 		"also greedy+predict: heddled asks the pair model before programs share"},
 	{0, "check", "each|last", "which results are compared with the host's (default: each)"},
@@ -37,6 +42,9 @@ static int read_options(struct share *s)
 		r = cli_number(c, "budget-s", 1, 100000, &budget);
 	if (r == CLI_OK)
 		r = share_choose(s);
+	if (r == CLI_OK && s->store && access(s->store, R_OK))
+		r = cli_error(c, "heddle profile --store FILE makes such a file", "--store %s: %s",
+			s->store, strerror(errno));
 	s->b.rounds = (unsigned)rounds;
 	s->b.until_ms = budget ? clock_ms() + (double)budget * 1e3 : 0;
 	s->b.resume = cli_value(c, "resume");
@@ -138,6 +146,7 @@ static int run(struct cli *c)
 		return cli_error(c, NULL, "out of memory");
 	s->b = (struct bench){.c = c, .quick = cli_has(c, "quick")};
 	s->predict = cli_has(c, "predict");
+	s->store = cli_value(c, "store");
 	arena_init(&s->b.arena, 0);
 	child_catch_signals();
 	cli_make_folder("reference", s->b.reference);
@@ -162,7 +171,10 @@ const struct cli_verb cli_verb_bench_share = {
 		"computed from the programs alone. mps is MPS without heddle (on the virtual GPU: "
 		"unmanaged), mps-priority gives the program that arrives second the high client "
 		"priority, workers are preemptible forms with the policy none, and greedy is the "
-		"policy of that name. STP is the time of sequential over the time from the first "
+		"policy of that name, which learns from the runs. With --store, greedy+profile is "
+		"the "
+		"same policy with what heddle profile measured before. STP is the time of "
+		"sequential over the time from the first "
 		"launch until both programs are done. By turnarounds, it is the sum over the "
 		"programs of the time alone over the time together, and ANTT is the mean of the "
 		"inverse ratios. A pair's figures are geometric means over its orders. How fast "

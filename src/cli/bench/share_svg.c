@@ -21,6 +21,7 @@ static const char *const colours[SHARE_ARRANGEMENTS] = {
 	[SHARE_MPS_PRIORITY] = "#868e96",
 	[SHARE_WORKERS] = "#74c0fc",
 	[SHARE_GREEDY] = "#1971c2",
+	[SHARE_PROFILED] = "#0b3d66",
 	[SHARE_PREDICT] = "#d9480f",
 };
 
