@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: for p in va nn pf pl md spmv mm cfd nb bo mh tp fd; do build/examples/$p --calibrate; done |
+# usage: for p in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do build/examples/$p --calibrate; done |
 #                sh examples/fit-sizes.sh examples/sizes.def >new && mv new examples/sizes.def
 # Fits the rows of sizes.def to a device: multiplies each row's work by the scale that --calibrate
 # found for it, in the way that --scale does. Rows that were not measured stay as they are. Do it
@@ -12,7 +12,7 @@ exec awk '
 # Which of p0… is the number of elements, of batches, of batches a block (0: none).
 BEGIN {
 	split("va 1 3 2;nn 1 2 3;pf 1 4 5;pl 1 5 6;md 1 3 4;spmv 1 3 4;mm 0 2 3;cfd 1 3 4;" \
-		"nb 1 2 3;bo 1 3 4;mh 1 3 4;tp 1 3 4;fd 1 4 5", row, ";")
+		"nb 1 2 3;bo 1 3 4;mh 1 3 4;tp 1 3 4;fd 1 4 5;lm 1 3 4;px 1 2 3", row, ";")
 	for (k in row) {
 		split(row[k], c, " ")
 		n_at[c[1]] = c[2]; batches_at[c[1]] = c[3]; per_block_at[c[1]] = c[4]

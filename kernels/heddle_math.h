@@ -126,6 +126,10 @@ HD double __longlong_as_double(long long a)
 {
 	return __builtin_bit_cast(double, a);
 }
+HD long long __double_as_longlong(double a)
+{
+	return __builtin_bit_cast(long long, a);
+}
 HD long long clock64()
 {
 	return __nvvm_read_ptx_sreg_clock64();

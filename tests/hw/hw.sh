@@ -106,7 +106,7 @@ ops() {
 programs() {
 	start_daemon --mps "$mps"
 	for api in . rt; do
-		for program in va nn pf pl md spmv mm cfd nb bo mh tp fd; do
+		for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 			[ -x "$examples/$api/$program" ] || continue
 			"$examples/$api/$program" --size small --repeat 3 --check last --json \
 				>"$dir/plain.out" 2>&1 || fail "$api/$program as it is"

@@ -33,14 +33,14 @@ expect() {
 	[ $got = "$want" ] || complain "$program $*: status $got, expected $want"
 }
 toolchains=$(cut -f 3 "$list" | sort -u | grep -vx ptx)
-for program in va nn pf pl md spmv mm cfd nb bo mh tp fd; do
+for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 	for toolchain in $toolchains; do
 		expect 0 "$program" --size trivial --repeat 2 --toolchain "$toolchain"
 		grep -q "pass: 2 of 2 checked" "$tmp/out" || complain "$program: no verdict"
 	done
 done
 # In slices (heddle ptx slice): one, some that do not divide the grid, and one for each block.
-for program in va nn pf pl md spmv mm cfd nb bo mh tp fd; do
+for program in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px; do
 	for toolchain in $toolchains; do
 		"$examples/../heddle" ptx slice "$examples/../kernels/$toolchain/$program.ptx" >"$tmp/sliced.ptx" ||
 			complain "$program: not sliced"

@@ -31,7 +31,7 @@ cut -f 1,3 "$list" | sort -u | {
 	done
 	exit $bad
 } || bad=1
-for kernel in va nn pf pl md spmv mm cfd nb bo mh tp fd burn bitonic_tile bitonic_step msort_tile msort_pass \
+for kernel in va nn pf pl md spmv mm cfd nb bo mh tp fd lm px burn bitonic_tile bitonic_step msort_tile msort_pass \
 	kmeans transpose blackscholes histogram er_shuffle lookback bar_producer async_copy; do
 	lacking=$(cut -f 3 "$list" | sort -u | grep -vx ptx | while read -r toolchain; do
 		cut -f 2,3 "$list" | grep -qx "$kernel	$toolchain" || echo "$toolchain"

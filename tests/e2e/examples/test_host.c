@@ -80,8 +80,8 @@ static void scaling(void **state)
 
 static void every_size(void **state)
 {
-	static const char *const names[] = {
-		"va", "nn", "pf", "pl", "md", "spmv", "mm", "cfd", "nb", "bo", "mh", "tp", "fd"};
+	static const char *const names[] = {"va", "nn", "pf", "pl", "md", "spmv", "mm", "cfd", "nb",
+		"bo", "mh", "tp", "fd", "lm", "px"};
 	static const char *const classes[] = {"gpu", "cpu"};
 	for (unsigned k = 0; k < sizeof(names) / sizeof(names[0]); k++)
 		for (unsigned c = 0; c < 2; c++) {
