@@ -34,9 +34,35 @@ function share_programs(   i, p, q) {
 	print "\nCost of the workers' form: " (has("form_geomean") ? more(v["form_geomean"]) : "-") " in the geometric mean.\n"
 }
 
+# By the number of blocks on each SM: a column each.
+function share_curves(   i, k, most, line, p, row) {
+	for (i = 0; has("curves." i ".program"); i++)
+		for (k = 0; has("curves." i ".curve." k ".per_sm"); k++)
+			most = v["curves." i ".curve." k ".per_sm"] > most ? v["curves." i ".curve." k ".per_sm"] + 0 : most
+	if (!most)
+		return
+	print "A program's time by its blocks on each SM, over that with the most.\n"
+	line = " program "
+	for (k = 1; k <= most; k++)
+		line = line "| " k " "
+	columns(line)
+	for (i = 0; has("curves." i ".program"); i++) {
+		p = "curves." i "."
+		split("", row)
+		for (k = 0; has(p "curve." k ".per_sm"); k++)
+			row[v[p "curve." k ".per_sm"]] = ratio(p "curve." k ".of_most")
+		line = "| " v[p "program"] " |"
+		for (k = 1; k <= most; k++)
+			line = line " " (k in row ? row[k] : "-") " |"
+		print line
+	}
+	print ""
+}
+
 function share(   i, n, p) {
 	title("Pairs that share SMs (SiM, section 4)")
 	share_programs()
+	share_curves()
 	print "STP: the time of one program after the other over the time until both are done; in brackets ANTT. Each is the"
 	print "geometric mean of three orders: either program first, and both at once. ~: noise, no result.\n"
 	n = arrangements("summary.", " pair | utilisation |")

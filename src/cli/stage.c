@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "model/kept.h"
 #include "wire/wire.h"
 
 int stage_device(
@@ -107,23 +107,36 @@ static int await_socket(struct stage *s, const char *path)
 	return cli_error(s->c, NULL, "heddled did not start (%s/heddled.err)", s->dir);
 }
 
+struct stage_copy {
+	struct model_store *to;
+	int error;
+};
+
+static void copy_kernel(void *user, const struct duration_kernel *k)
+{
+	struct stage_copy *copy = user;
+
+	if (!copy->error)
+		copy->error = kept_put(copy->to, k, 1);
+}
+
 /* What heddled learnt elsewhere, into this stage's folder. */
 static int copy_store(struct stage *s)
 {
-	struct strbuf data = {0};
+	struct stage_copy copy = {0};
+	struct model_store *from = NULL;
 	char path[128];
-	int r = file_read(s->spec.store, false, &data);
+	int e = model_store_open(s->spec.store, false, &from);
 
-	if (r)
-		r = cli_error(s->c, NULL, "%s: %s", s->spec.store, strerror(-r));
-	snprintf(path, sizeof(path), "%s/state", s->dir);
-	if (r == CLI_OK && mkdir(path, 0700))
-		r = cli_error(s->c, NULL, "%s: %s", path, strerror(errno));
 	snprintf(path, sizeof(path), "%s/state/heddled.db", s->dir);
-	if (r == CLI_OK)
-		r = cli_write_file(s->c, path, NULL, &data);
-	strbuf_finish(&data);
-	return r;
+	if (!e)
+		e = model_store_open(path, true, &copy.to);
+	if (!e)
+		e = kept_each(from, DURATION_ANY, copy_kernel, &copy);
+	model_store_close(copy.to);
+	model_store_close(from);
+	return e || copy.error ? cli_error(s->c, NULL, "%s: %s", s->spec.store, model_store_why())
+			       : CLI_OK;
 }
 
 static int heddled_start(struct stage *s)

@@ -21,7 +21,8 @@ struct stage_spec {
 	bool mps_priorities;    /* the vendor's client priorities, unmanaged */
 	const char *policy;     /* heddled's; NULL: hpf */
 	const char *options[8]; /* more of heddled's; NULL ends them */
-	const char *store;      /* managed: heddled starts with a copy of this file; NULL: empty */
+	const char *store; /* managed: heddled starts with what is in this store of heddled's; NULL:
+			      with nothing */
 };
 
 struct stage {

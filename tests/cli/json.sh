@@ -432,7 +432,9 @@ share() {
 	wrong_share 2 "--low: 'm' is no program" --of mm,va --low m
 	wrong_share 2 "names mm twice" --of mm,va,mm
 	wrong_share 2 "a pair needs two" --of mm
-	wrong_share 1 "No such file" --of mm,va --store "$dir/none"
+	wrong_share 1 "$dir/none: " --of mm,va --store "$dir/none"
+	printf precious >"$dir/other"
+	wrong_share 1 "$dir/other: " --of mm,va --store "$dir/other"
 	# heddled makes a store when it ends.
 	"$build/heddled" --config-root /nonexistent --socket "$HEDDLE_SOCKET" --set state="$dir/state" 2>"$dir/log" &
 	daemon=$!
@@ -442,6 +444,15 @@ share() {
 	daemon=''
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --store "$dir/state/heddled.db"
 	shared greedy+profile
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+mm, va = d["curves"]
+assert (mm["program"], va["program"], va["curve"]) == ("mm", "va", []), d["curves"]
+# The one launch of mm: as many blocks as fit an SM, and maybe fewer at its end.
+assert mm["curve"][-1]["of_most"] == 1 and all(c["block_ns"] > 0 for c in mm["curve"]), mm
+END
 	if "$build/heddled" -h | grep -q -e --policy-options; then
 		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --predict
 		shared greedy+predict

@@ -9,6 +9,7 @@
 #define HEDDLE_BENCH_SHARE_H
 
 #include "cli/bench/cases.h"
+#include "sched/model.h"
 
 #define SHARE_PROGRAMS       15 /* rows of utilisation.def */
 #define SHARE_PAIRS          (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
@@ -56,6 +57,10 @@ struct share {
 	unsigned n, n_pairs;
 	bool large, predict;
 	const char *store; /* of heddle profile; NULL: none */
+	/* Of the store, by program: with i + 1 blocks on an SM, its time for a block; 0: not known.
+	 */
+	float curve_ns[SHARE_PROGRAMS][SCHED_PER_SM];
+	bool has_curve[SHARE_PROGRAMS];
 	struct bench_case *alone[SHARE_PROGRAMS];
 	struct share_pair pairs[SHARE_PAIRS];
 };
@@ -63,10 +68,12 @@ struct share {
 /* ---- bench_share_programs.c ---- */
 /* Reads --of and --low, and looks for the programs. CLI_OK, CLI_USAGE or CLI_FAILED, said. */
 int share_choose(struct share *s);
+/* Reads what s->store has of the programs on this device. CLI_OK; CLI_FAILED, said. */
+int share_read_store(struct share *s);
 /* "low" or "high"; NULL: not known. */
 const char *share_class_name(enum share_class class);
-/* Figures 2, 3 and 8a: what each program takes of an SM, its utilisation, the cost of its workers'
- * form. CLI_OK; CLI_FAILED: no device. */
+/* Figures 2, 3, 8a and, of s->store, 9: what each program takes of an SM, its utilisation, the cost
+ * of its workers' form, its time by its blocks on each SM. CLI_OK; CLI_FAILED: no device. */
 int share_show_programs(struct share *s);
 
 /* ---- bench_share_pairs.c ---- */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/kept.h"
+
 /* -1: not known. */
 struct utilisation {
 	const char *name;
@@ -129,6 +131,75 @@ int share_choose(struct share *s)
 		free(found);
 	}
 	return r;
+}
+
+/* ---- figure 9: time by blocks on each SM ---- */
+
+/* The curve written last counts. */
+static void take_curve(void *user, const struct duration_kernel *k)
+{
+	struct share *s = user;
+	int i = find_index(s, k->name);
+
+	if (i < 0 || s->has_curve[i] || k->owner.n_sms != s->b.sms ||
+		strcmp(k->owner.device, s->b.device_name) != 0)
+		return;
+	memcpy(s->curve_ns[i], k->curve_ns, sizeof(s->curve_ns[i]));
+	s->has_curve[i] = true;
+}
+
+int share_read_store(struct share *s)
+{
+	struct model_store *store = NULL;
+	int e = s->store ? model_store_open(s->store, false, &store) : 0;
+
+	if (!e && store)
+		e = kept_each(store, DURATION_ANY, take_curve, s);
+	model_store_close(store);
+	return e ? cli_error(s->b.c, "heddle profile --store FILE makes such a file",
+			   "--store %s: %s", s->store, model_store_why())
+		 : CLI_OK;
+}
+
+/* An SM's time for a block by the number of its blocks there, over that with the most. */
+static void show_curve(struct share *s, unsigned i)
+{
+	unsigned most = SCHED_PER_SM;
+
+	while (most && !(s->curve_ns[i][most - 1] > 0))
+		most--;
+	json_begin_array(s->b.j, "curve");
+	if (most)
+		cli_show(s->b.c, "%-7s", s->programs[i]);
+	for (unsigned n = 1; n <= most; n++) {
+		double ns = s->curve_ns[i][n - 1];
+
+		if (!(ns > 0))
+			continue;
+		json_begin_object(s->b.j, NULL);
+		json_uint(s->b.j, "per_sm", n);
+		json_num(s->b.j, "block_ns", ns);
+		json_num(s->b.j, "of_most", ns / s->curve_ns[i][most - 1]);
+		json_end(s->b.j, '}');
+		cli_show(s->b.c, " %u: %.3f", n, ns / s->curve_ns[i][most - 1]);
+	}
+	json_end(s->b.j, ']');
+	if (most)
+		cli_show(s->b.c, "\n");
+}
+
+static void show_curves(struct share *s)
+{
+	json_begin_array(s->b.j, "curves");
+	if (s->store)
+		cli_show(s->b.c, "\ntime by blocks on each SM, over that with the most\n");
+	for (unsigned i = 0; i < s->n; i++) {
+		json_begin_object(s->b.j, NULL);
+		json_str(s->b.j, "program", s->programs[i]);
+		show_curve(s, i);
+		json_end(s->b.j, '}');
+	}
+	json_end(s->b.j, ']');
 }
 
 /* ---- figure 2: what a kernel takes ---- */
@@ -273,5 +344,6 @@ int share_show_programs(struct share *s)
 	if (n)
 		cli_show(s->b.c, "cost of the workers' form: geometric mean %+.2f %%\n",
 			(exp(logs / n) - 1) * 100);
+	show_curves(s);
 	return CLI_OK;
 }

@@ -6,10 +6,8 @@
 #include "cli/bench/bench_share.h"
 #include "cli/progress.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (default: auto, the GPU if there is one)"},
@@ -42,9 +40,6 @@ static int read_options(struct share *s)
 		r = cli_number(c, "budget-s", 1, 100000, &budget);
 	if (r == CLI_OK)
 		r = share_choose(s);
-	if (r == CLI_OK && s->store && access(s->store, R_OK))
-		r = cli_error(c, "heddle profile --store FILE makes such a file", "--store %s: %s",
-			s->store, strerror(errno));
 	s->b.rounds = (unsigned)rounds;
 	s->b.until_ms = budget ? clock_ms() + (double)budget * 1e3 : 0;
 	s->b.resume = cli_value(c, "resume");
@@ -124,6 +119,8 @@ static int run_all(struct share *s)
 	if (r == CLI_OK)
 		r = stage_device(s->b.c, cli_value(s->b.c, "device"), &s->b.device,
 			s->b.device_name, &s->b.sms);
+	if (r == CLI_OK)
+		r = share_read_store(s);
 	if (r != CLI_OK)
 		return r;
 	s->large = size ? !strcmp(size, "large") : s->b.device == DEV_CUDA;
@@ -177,15 +174,18 @@ const struct cli_verb cli_verb_bench_share = {
 		"sequential over the time from the first "
 		"launch until both programs are done. By turnarounds, it is the sum over the "
 		"programs of the time alone over the time together, and ANTT is the mean of the "
-		"inverse ratios. A pair's figures are geometric means over its orders. How fast "
-		"each program is with fewer blocks on an SM is shown by heddle profile.",
+		"inverse ratios. A pair's figures are geometric means over its orders.",
 	.json = "device, sms, size, rounds, failures, left (results for which --budget-s left no "
 		"time); programs, an array of program, class (low: fewer than half of the issue "
 		"slots used; high; null: not known), takes (threads, registers (of a thread), "
 		"shared_bytes, blocks_per_sm; and of an SM's limits, with as many blocks as fit: "
 		"threads_percent, registers_percent, shared_percent, blocks_percent), utilisation "
 		"and utilisation_paper (percent of issue slots; null: not known), plain_us and "
-		"workers_us (the kernel alone), form_ratio, spread; form_geomean; pairs, an array "
+		"workers_us (the kernel alone), form_ratio, spread; form_geomean; "
+		"curves, an array of program, curve (without --store empty; per_sm, the blocks on "
+		"each SM; block_ns, an SM's time for a block; of_most, this over that with the "
+		"most "
+		"blocks); pairs, an array "
 		"of first, second, class (low: of one of the programs, or of both), "
 		"first_alone_us, second_alone_us, arrangements (name, stp_makespan, stp, antt, "
 		"spread (of the time until both are done, of the median; the largest of the "
