@@ -453,11 +453,12 @@ assert (mm["program"], va["program"], va["curve"]) == ("mm", "va", []), d["curve
 # The one launch of mm: as many blocks as fit an SM, and maybe fewer at its end.
 assert mm["curve"][-1]["of_most"] == 1 and all(c["block_ns"] > 0 for c in mm["curve"]), mm
 END
-	if "$build/heddled" -h | grep -q -e --policy-options; then
+	if ! "$build/heddled" --check-config --config-root /nonexistent --policy greedy \
+		--set policy_options=pairs=unknown >"$dir/out" 2>&1; then
 		check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --predict
 		shared greedy+predict
 	else
-		wrong_share 1 "no option --policy-options" --of mm,va --predict
+		wrong_share 1 "greedy of this heddled has no option pairs" --of mm,va --predict
 	fi
 }
 

@@ -11,11 +11,10 @@
 #include "cli/bench/cases.h"
 #include "sched/model.h"
 
-#define SHARE_PROGRAMS       15 /* rows of utilisation.def */
-#define SHARE_PAIRS          (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
-#define SHARE_PREDICT_OPTION "--policy-options" /* of heddled */
-#define SHARE_PREDICT_VALUE  "pairs=on"
-#define SHARE_LOW            50.0 /* percent of issue slots; below it a program's utilisation is low */
+#define SHARE_PROGRAMS    15 /* rows of utilisation.def */
+#define SHARE_PAIRS       (SHARE_PROGRAMS * (SHARE_PROGRAMS - 1) / 2)
+#define SHARE_PREDICT_KEY "policy_options=" /* of heddled */
+#define SHARE_LOW         50.0 /* percent of issue slots; below it a program's utilisation is low */
 
 enum share_class { SHARE_UNKNOWN, SHARE_LOW_CLASS, SHARE_HIGH_CLASS };
 

@@ -28,7 +28,7 @@ static const struct stage_spec on_gpu[SHARE_ARRANGEMENTS] = {
 		.managed = true,
 		.mps = true,
 		.policy = "greedy",
-		.options = {SHARE_PREDICT_OPTION, SHARE_PREDICT_VALUE}},
+		.options = {"--set", SHARE_PREDICT_KEY "pairs=on"}},
 };
 /* Its tenants run side by side without MPS. */
 static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
@@ -40,7 +40,7 @@ static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
 	[SHARE_PREDICT] = {.name = "greedy+predict",
 		.managed = true,
 		.policy = "greedy",
-		.options = {SHARE_PREDICT_OPTION, SHARE_PREDICT_VALUE}},
+		.options = {"--set", SHARE_PREDICT_KEY "pairs=on"}},
 };
 
 static const char *const order_names[SHARE_ORDERS] = {"first", "second", "together"};

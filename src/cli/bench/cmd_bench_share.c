@@ -46,24 +46,29 @@ static int read_options(struct share *s)
 	return r;
 }
 
-/* The daemon has no such option: nothing would tell its results from those of greedy. */
+/* A heddled without the pair model ignores this key with policy greedy: nothing would tell its
+ * results from those of greedy. One that has the model refuses a value that it does not know. */
 static int check_predict(struct share *s)
 {
 	struct child child = {.fd = -1};
 	char *heddled = NULL;
-	bool knows = false;
+	bool refuses = false;
 
 	if (!s->predict)
 		return CLI_OK;
 	if (!cli_find_part(NULL, "heddled", &heddled) &&
-		!child_start((char *const[]){heddled, "-h", NULL}, NULL, NULL, &child) &&
+		!child_start((char *const[]){heddled, "--check-config", "--config-root",
+				     "/nonexistent", "--policy", "greedy", "--set",
+				     SHARE_PREDICT_KEY "pairs=unknown", NULL},
+			NULL, "/dev/null", &child) &&
 		!child_wait(&child, 1, 20000))
-		knows = child.out.at && strstr(child.out.at, SHARE_PREDICT_OPTION);
+		refuses = child.status != 0;
 	child_finish(&child);
 	free(heddled);
-	return knows ? CLI_OK
-		     : cli_error(s->b.c, "leave --predict out",
-			       "greedy+predict: this heddled has no option " SHARE_PREDICT_OPTION);
+	return refuses ? CLI_OK
+		       : cli_error(s->b.c, "leave --predict out",
+				 "greedy+predict: policy greedy of this heddled has no option "
+				 "pairs");
 }
 
 static int write_svg(struct share *s)
