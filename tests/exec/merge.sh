@@ -68,9 +68,20 @@ done
 	exit 77
 }
 
+# seldom OPTIONS WORDS: the options, with fewer yields where a grid of thousands of blocks would be
+# launched again thousands of times.
+seldom() {
+	most=$(echo "$2" | grep -oe '--grid [0-9,]*' | awk -F '[ ,]' '
+		{ n = $2 * (NF > 2 ? $3 : 1) * (NF > 3 ? $4 : 1); most = n > most ? n : most }
+		END { print most + 0 }')
+	every=$(echo "$1" | sed -n 's/.*--yield-every \([0-9]*\).*/\1/p')
+	[ -z "$every" ] || every=$((every * (1 + most / 1000)))
+	echo "$1" | sed "s/--yield-every [0-9]*/--yield-every $every/"
+}
+
 # run NUMBER MODE OPTIONS WORDS: one line to $work/result.NUMBER.
 run() {
-	id=$1 mode=$2 options=$3 words=$4
+	id=$1 mode=$2 options=$(seldom "$3" "$4") words=$4
 	# Where others are on the same SMs, these are not as many as they seem.
 	export HEDDLE_VGPU="merge-$$-$((id % jobs)),$mode"
 	case $words in

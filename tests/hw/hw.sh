@@ -25,7 +25,7 @@
 #                  matrix product against exact sums and a bound: how near it came, and how many have the bits
 #                  of the virtual GPU, for each in ops-sums.tsv. With DEVICE=cpu needs no GPU, and compares
 #                  that with itself
-#   programs       all eight on both APIs, as they are and under heddle, results checked
+#   programs       all example programs on both APIs, as they are and under heddle, results checked
 #   pair           a running program is preempted by another; both correct
 #   daemon-killed  heddled dies while a tenant is suspended: that goes on within a second
 #   kills          N times, one of six running programs is killed somewhere; the others stay correct
