@@ -392,6 +392,26 @@ for s, a in zip(d["summary"], pair["arrangements"]):
 END
 }
 
+# The second program launches a tenth of the first one's time alone after the first one's kernel began.
+arrivals() {
+	python3 - "$log" <<'END'
+import json, statistics, sys
+
+lines = [json.loads(line) for line in open(sys.argv[1])]
+alone = {}
+for o in lines:
+    if o["case"].startswith("alone") and o["arrangement"] == "sequential":
+        (times,) = o["programs"]
+        alone[o["case"].split()[-1]] = statistics.median(b - a for a, b in zip(times["launch_ns"], times["done_ns"]))
+arriving = [o for o in lines if o["case"].startswith("arriving 0.100 ")]
+assert len(arriving) == 6 and {o["case"].split()[2] for o in arriving} == {"mm", "va"}, lines
+for o in arriving:
+    first, second = (p["launch_ns"] for p in o["programs"])
+    least = 0.1 * alone[o["case"].split()[2]]
+    assert all(b - a >= least for a, b in zip(first, second)), (o, least)
+END
+}
+
 # Calls that end before all is measured, until nothing is left: each gets on, and measures nothing twice.
 shares_in_parts() {
 	log=$dir/log
@@ -405,6 +425,7 @@ shares_in_parts() {
 		[ $(($(wc -l <"$log") + left)) = 13 ] || fail "$left left: $(cat "$log")"
 	done
 	[ "$(sed 's/"rounds".*"case"/"case"/; s/"programs".*//' "$log" | sort -u | wc -l)" = 13 ] || fail "twice: $(cat "$log")"
+	arrivals
 	cp "$log" "$dir/whole"
 	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --svg "$dir/share.svg"
 	cmp "$log" "$dir/whole" || fail "measured again"
