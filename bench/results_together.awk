@@ -22,16 +22,18 @@ function share_means(list, label,   i, p) {
 
 function share_programs(   i, p, q) {
 	print "What a program's kernel takes of an SM with as many blocks as fit, percent of each limit; the percent of issue"
-	print "slots that it uses, here and in the paper; the kernel alone, as it is and in its workers' form.\n"
-	columns(" program | threads | registers | shared memory | blocks | issue slots | in the paper | plain us | workers us | ratio ")
+	print "slots that it uses, here and in the paper; the kernel alone and its registers, as it is and in its workers' form.\n"
+	columns(" program | threads | registers | shared memory | blocks | issue slots | in the paper | plain us | workers us | ratio | registers of a thread | of the workers' form ")
 	for (i = 0; has("programs." i ".program"); i++) {
 		p = "programs." i "."
 		q = p "takes."
 		print "| " v[p "program"] " | " us(q "threads_percent") " | " us(q "registers_percent") " | " us(q "shared_percent") " | " \
 			us(q "blocks_percent") " | " slots(p "utilisation") " | " slots(p "utilisation_paper") " | " us1(p "plain_us") \
-			" | " us1(p "workers_us") " | " (has(p "spread") && v[p "spread"] <= 0.1 ? "" : "~") gain(p "form_ratio") " |"
+			" | " us1(p "workers_us") " | " (has(p "spread") && v[p "spread"] <= 0.1 ? "" : "~") gain(p "form_ratio") " | " \
+			us(p "plain_registers") " | " us(p "workers_registers") " |"
 	}
-	print "\nCost of the workers' form: " (has("form_geomean") ? more(v["form_geomean"]) : "-") " in the geometric mean.\n"
+	print "\nCost of the workers' form: " (has("form_geomean") ? more(v["form_geomean"]) : "-") " of time and " \
+		(has("registers_geomean") ? more(v["registers_geomean"]) : "-") " of registers in the geometric mean (the paper: +1.7 % and +23 %).\n"
 }
 
 # By the number of blocks on each SM: a column each.

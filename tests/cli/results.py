@@ -158,7 +158,8 @@ def number(value, form):
 parts = "threads_percent", "registers_percent", "shared_percent", "blocks_percent"
 body = [[p["program"]] + [f"{p['takes'][part]:.0f}" for part in parts] +
         [number(p["utilisation"], "{:.1f}"), number(p["utilisation_paper"], "{:.1f}"), f"{p['plain_us']:.1f}",
-         f"{p['workers_us']:.1f}", tilde(p["spread"] is None or p["spread"] > 0.1) + f"{p['form_ratio']:.3f}"]
+         f"{p['workers_us']:.1f}", tilde(p["spread"] is None or p["spread"] > 0.1) + f"{p['form_ratio']:.3f}",
+         str(p["plain_registers"]), str(p["workers_registers"])]
         for p in share["programs"]]
 head = ["pair", "utilisation"] + names
 body += [head, ["---"] * len(head)]
@@ -172,4 +173,5 @@ body += [[label, s["name"], str(s["pairs"]), f"{s['stp_makespan_geomean']:.3f}",
           str(s["preemptions"]), str(s["shrinks"]), str(s["noisy"])]
          for key, label in (("summary_low", "low"), ("summary_high", "high"), ("summary", "all")) for s in share[key]]
 compare("Pairs that share SMs", ["program", "threads", "registers", "shared memory", "blocks", "issue slots",
-                                 "in the paper", "plain us", "workers us", "ratio"], body)
+                                 "in the paper", "plain us", "workers us", "ratio", "registers of a thread",
+                                 "of the workers' form"], body)

@@ -60,6 +60,9 @@ struct share {
 	 */
 	float curve_ns[SHARE_PROGRAMS][SCHED_PER_SM];
 	bool has_curve[SHARE_PROGRAMS];
+	struct {
+		unsigned plain, workers; /* of a thread; 0: not known */
+	} registers[SHARE_PROGRAMS];
 	struct bench_case *alone[SHARE_PROGRAMS];
 	struct share_pair pairs[SHARE_PAIRS];
 };
@@ -74,6 +77,11 @@ const char *share_class_name(enum share_class class);
 /* Figures 2, 3, 8a and, of s->store, 9: what each program takes of an SM, its utilisation, the cost
  * of its workers' form, its time by its blocks on each SM. CLI_OK; CLI_FAILED: no device. */
 int share_show_programs(struct share *s);
+
+/* ---- bench_share_registers.c ---- */
+/* Compiles each program's kernel in both forms. A form that is not made is said and counted.
+ * CLI_OK; CLI_FAILED, said. */
+int share_read_registers(struct share *s);
 
 /* ---- bench_share_pairs.c ---- */
 /* The cases of all pairs. CLI_OK or CLI_FAILED. */

@@ -295,6 +295,17 @@ static double show_form(struct share *s, unsigned i)
 	return form / plain;
 }
 
+/* Figure 8b. The ratio; 0: not known. */
+static double show_registers(struct share *s, unsigned i)
+{
+	unsigned plain = s->registers[i].plain, workers = s->registers[i].workers;
+
+	json_num(s->b.j, "plain_registers", plain ? plain : NAN);
+	json_num(s->b.j, "workers_registers", workers ? workers : NAN);
+	cli_show(s->b.c, " %5u %7u", plain, workers);
+	return plain && workers ? (double)workers / plain : 0;
+}
+
 static void show_percent(struct share *s, const char *key, double percent)
 {
 	json_num(s->b.j, key, percent < 0 ? NAN : percent);
@@ -308,8 +319,8 @@ int share_show_programs(struct share *s)
 {
 	struct share_limits limits;
 	struct json *j = s->b.j;
-	double logs = 0;
-	unsigned n = 0;
+	double logs[2] = {0}; /* of times, of registers */
+	unsigned n[2] = {0};
 	int r = read_limits(s, &limits);
 
 	if (r != CLI_OK)
@@ -319,10 +330,10 @@ int share_show_programs(struct share *s)
 		"occupied of an SM, percent; issue slots used, percent, and in the paper; kernel "
 		"alone, us (~ noise)\n"
 		"program threads registers shared blocks  slots  paper      plain    workers  "
-		"ratio\n");
+		"ratio  regs workers\n");
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct utilisation *row = find_row(s->programs[i], strlen(s->programs[i]));
-		double ratio;
+		double ratio[2];
 
 		json_begin_object(j, NULL);
 		json_str(j, "program", row->name);
@@ -331,19 +342,24 @@ int share_show_programs(struct share *s)
 		show_occupied(s, i, &limits);
 		show_percent(s, "utilisation", row->percent);
 		show_percent(s, "utilisation_paper", row->paper_percent);
-		ratio = show_form(s, i);
-		if (ratio > 0) {
-			logs += log(ratio);
-			n++;
-		}
+		ratio[0] = show_form(s, i);
+		ratio[1] = show_registers(s, i);
+		for (unsigned k = 0; k < 2; k++)
+			if (ratio[k] > 0) {
+				logs[k] += log(ratio[k]);
+				n[k]++;
+			}
 		json_end(j, '}');
 		cli_show(s->b.c, "\n");
 	}
 	json_end(j, ']');
-	json_num(j, "form_geomean", n ? exp(logs / n) : NAN);
-	if (n)
-		cli_show(s->b.c, "cost of the workers' form: geometric mean %+.2f %%\n",
-			(exp(logs / n) - 1) * 100);
+	json_num(j, "form_geomean", n[0] ? exp(logs[0] / n[0]) : NAN);
+	json_num(j, "registers_geomean", n[1] ? exp(logs[1] / n[1]) : NAN);
+	if (n[0] && n[1])
+		cli_show(s->b.c,
+			"cost of the workers' form: geometric mean %+.2f %% of time, %+.1f %% of "
+			"registers\n",
+			(exp(logs[0] / n[0]) - 1) * 100, (exp(logs[1] / n[1]) - 1) * 100);
 	show_curves(s);
 	return CLI_OK;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/bench/form_file.h"
 #include "cli/progress.h"
 
 enum { PLAIN, PREEMPTIBLE, SLICES, FORMS };
@@ -38,36 +39,6 @@ static unsigned count_programs(const struct bench *b)
 unsigned bench_slicing_steps(const struct bench *b)
 {
 	return count_programs(b) * (1 + FORMS * PASSES);
-}
-
-/* The sliced form of a program's kernel, into a file. */
-static int make_form(struct slicing *sl, const char *program)
-{
-	static const char *const chains[] = {"nvcc", "clang"};
-	struct child child = {.fd = -1};
-	char name[64], *path = NULL;
-	int e = -ENOENT, fd;
-
-	for (unsigned i = 0; i < ARRAY_LEN(chains) && e; i++) {
-		snprintf(name, sizeof(name), "kernels/%s/%s.ptx", chains[i], program);
-		e = cli_find_part(name, name, &path);
-	}
-	if (e)
-		return cli_error(sl->b->c, NULL, "the kernel of %s was not found", program);
-	e = child_start(
-		(char *const[]){sl->heddle.heddle, "ptx", "slice", path, NULL}, NULL, NULL, &child);
-	if (!e)
-		e = child_wait(&child, 1, 20000);
-	free(path);
-	fd = e || child.status || !child.out.len
-		     ? -1
-		     : open(sl->ptx, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, child.out.at, child.out.len) != (ssize_t)child.out.len)
-		e = cli_error(sl->b->c, NULL, "the sliced form of %s was not made", program);
-	if (fd >= 0)
-		close(fd);
-	child_finish(&child);
-	return e ? CLI_FAILED : CLI_OK;
 }
 
 /* How long heddle takes to get the device from it; 0: that was not seen. */
@@ -138,7 +109,8 @@ static int measure_program(struct slicing *sl, unsigned program)
 {
 	double way_out_ns, ns[FORMS], spread[FORMS], most = 0;
 	unsigned slices = 1;
-	int r = make_form(sl, bench_programs[program]);
+	int r = form_file_make(
+		sl->b->c, sl->heddle.heddle, "slice", bench_programs[program], sl->ptx);
 
 	if (r == CLI_OK)
 		r = measure_way_out(sl, program, &way_out_ns);

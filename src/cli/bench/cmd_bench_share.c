@@ -99,8 +99,10 @@ static void begin(struct share *s, struct json *j)
 
 static int show(struct share *s)
 {
-	int r = share_show_programs(s);
+	int r = share_read_registers(s);
 
+	if (r == CLI_OK)
+		r = share_show_programs(s);
 	if (r != CLI_OK)
 		return r;
 	share_show_pairs(s);
@@ -186,7 +188,8 @@ const struct cli_verb cli_verb_bench_share = {
 		"shared_bytes, blocks_per_sm; and of an SM's limits, with as many blocks as fit: "
 		"threads_percent, registers_percent, shared_percent, blocks_percent), utilisation "
 		"and utilisation_paper (percent of issue slots; null: not known), plain_us and "
-		"workers_us (the kernel alone), form_ratio, spread; form_geomean; "
+		"workers_us (the kernel alone), form_ratio, spread, plain_registers and "
+		"workers_registers (of a thread); form_geomean, registers_geomean; "
 		"curves, an array of program, curve (without --store empty; per_sm, the blocks on "
 		"each SM; block_ns, an SM's time for a block; of_most, this over that with the "
 		"most "
