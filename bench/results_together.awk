@@ -21,8 +21,8 @@ function share_means(list, label,   i, p) {
 }
 
 function share_programs(   i, p, q) {
-	print "What a program's kernel takes of an SM with as many blocks as fit, percent of each limit; the percent of issue"
-	print "slots that it uses, here and in the paper; the kernel alone and its registers, as it is and in its workers' form.\n"
+	print "Percent of each limit of an SM that a program's kernel takes with as many blocks as fit; percent of issue slots that"
+	print "it uses, here and in the paper; time alone and registers of the kernel as it is and in its workers' form.\n"
 	columns(" program | threads | registers | shared memory | blocks | issue slots | in the paper | plain us | workers us | ratio | registers of a thread | of the workers' form ")
 	for (i = 0; has("programs." i ".program"); i++) {
 		p = "programs." i "."

@@ -118,7 +118,7 @@ void ex_check_bound(struct ex_verdict *v, const float *got, const float *want, u
 void ex_check_repeated(struct ex_verdict *v, const void *got, uint64_t count, const void *want,
 	uint64_t period, double bound, double floor);
 
-/* What one block of the kernel takes of an SM, and how many of them fit it; 0: not known. */
+/* Resources that a block of the kernel takes of an SM, and how many blocks fit it; 0: not known. */
 struct ex_resources {
 	unsigned registers; /* a thread */
 	unsigned shared_bytes, blocks_per_sm;

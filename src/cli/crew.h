@@ -12,7 +12,7 @@
 #define CREW_MAX  32 /* programs */
 #define CREW_RUNS 3  /* of them at a time */
 
-/* What a program's kernel takes of an SM; 0: the program does not know. */
+/* The resources of an SM that a program's kernel takes; 0: the program does not know. */
 struct crew_kernel {
 	unsigned threads, registers, shared_bytes; /* of a block, of a thread, of a block */
 	unsigned blocks_per_sm;                    /* that fit at most */
@@ -71,7 +71,7 @@ struct crew_member *crew_enlist(
  * when enlisted again. */
 int crew_run(
 	struct crew *crew, struct arena *a, const struct crew_run *run, struct crew_result *ret);
-/* From the first launch of a round until all are done. */
+/* Returns the time from the first launch of a round until all programs are done, in ns. */
 double crew_makespan_ns(const struct crew_result *res, unsigned round);
 /* Turnarounds, medians and the makespan, from each round's times. False: out of memory. */
 bool crew_sum_up(struct arena *a, struct crew_result *res);

@@ -120,7 +120,7 @@ static void copy_kernel(void *user, const struct duration_kernel *k)
 		copy->error = kept_put(copy->to, k, 1);
 }
 
-/* What heddled learnt elsewhere, into this stage's folder. */
+/* Copies the kernels of the store into the folder that heddled starts with. */
 static int copy_store(struct stage *s)
 {
 	struct stage_copy copy = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* heddle bench share: what its parts share. The evaluation of "Adaptive simultaneous multi-tenancy"
- * (section 4): pairs of programs that arrive one after the other or together, in several
- * arrangements. Figures are the medians of rounds; each part prints its table, and writes its keys
- * into the object that is open. */
+/* heddle bench share measures pairs of programs that arrive one after the other or together, in
+ * several arrangements ("Adaptive simultaneous multi-tenancy", section 4). This header has the data
+ * that its parts share. Times are medians of rounds, in ns. Each part prints its table, and writes
+ * its keys into the JSON object that is open. */
 #ifndef HEDDLE_BENCH_SHARE_H
 #define HEDDLE_BENCH_SHARE_H
 
@@ -18,7 +18,7 @@
 
 enum share_class { SHARE_UNKNOWN, SHARE_LOW_CLASS, SHARE_HIGH_CLASS };
 
-/* SEQUENTIAL is computed from the programs alone: one after the other, without a gap. */
+/* SEQUENTIAL is computed from the times of the programs alone, without a gap between them. */
 enum share_arrangement {
 	SHARE_SEQUENTIAL,
 	SHARE_MPS,          /* on the virtual GPU: the programs as they are */
@@ -40,7 +40,7 @@ struct share_pair {
 	struct bench_case *by[SHARE_ORDERS]; /* SECOND: the second program is the case's first */
 };
 
-/* Of a pair in one arrangement, over its orders. */
+/* A pair's figures in one arrangement, over its orders. */
 struct share_figures {
 	struct figures f; /* geometric means */
 	double spread;    /* the largest of its makespans, of their median; -1: one round */
@@ -56,8 +56,8 @@ struct share {
 	unsigned n, n_pairs;
 	bool large, predict;
 	const char *store; /* of heddle profile; NULL: none */
-	/* Of the store, by program: with i + 1 blocks on an SM, its time for a block; 0: not known.
-	 */
+	/* From the store, by program: an SM's time for a block with i + 1 blocks on the SM; 0: not
+	 * known. */
 	float curve_ns[SHARE_PROGRAMS][SCHED_PER_SM];
 	bool has_curve[SHARE_PROGRAMS];
 	struct {
@@ -68,34 +68,36 @@ struct share {
 };
 
 /* ---- bench_share_programs.c ---- */
-/* Reads --of and --low, and looks for the programs. CLI_OK, CLI_USAGE or CLI_FAILED, said. */
+/* Reads --of and --low into s, and checks that the programs are installed. CLI_OK; CLI_USAGE or
+ * CLI_FAILED after it reported an error, as all below. */
 int share_choose(struct share *s);
-/* Reads what s->store has of the programs on this device. CLI_OK; CLI_FAILED, said. */
+/* Reads the curves that s->store has of the programs on this device into s->curve_ns. */
 int share_read_store(struct share *s);
-/* "low" or "high"; NULL: not known. */
+/* Returns "low" or "high"; NULL: not known. */
 const char *share_class_name(enum share_class class);
-/* Figures 2, 3, 8a and, of s->store, 9: what each program takes of an SM, its utilisation, the cost
- * of its workers' form, its time by its blocks on each SM. CLI_OK; CLI_FAILED: no device. */
+/* Shows figures 2, 3, 8a and 8b, and figure 9 if there is a store: the resources of an SM that each
+ * program takes, its utilisation, the cost of its workers' form, its time by its blocks on each SM.
+ */
 int share_show_programs(struct share *s);
 
 /* ---- bench_share_registers.c ---- */
-/* Compiles each program's kernel in both forms. A form that is not made is said and counted.
- * CLI_OK; CLI_FAILED, said. */
+/* Compiles each program's kernel in both forms, into s->registers. Counts a form that cannot be
+ * made as a failure, and goes on. */
 int share_read_registers(struct share *s);
 
 /* ---- bench_share_pairs.c ---- */
-/* The cases of all pairs. CLI_OK or CLI_FAILED. */
+/* Lists the cases of all programs alone and of all pairs in s->cs. */
 int share_list(struct share *s);
-/* Figures 10 and 11. */
+/* Shows figures 10 and 11. */
 void share_show_pairs(struct share *s);
-/* NULL: the arrangement is not on this device, or not asked for. */
+/* Returns NULL if this device lacks the arrangement, or the user did not ask for it. */
 const char *share_arrangement_name(const struct share *s, enum share_arrangement k);
-/* False: not all its orders, or not both programs alone, were measured. */
+/* Returns false if an order of the pair, or one of its programs alone, was not measured. */
 bool share_figures_of(const struct share *s, const struct share_pair *p, enum share_arrangement k,
 	struct share_figures *ret);
 
 /* ---- share_svg.c ---- */
-/* STP of each pair in each arrangement as bars, those with a low program first. */
+/* Appends a picture to out: a bar for each pair's STP in each arrangement. */
 void share_svg(const struct share *s, struct strbuf *out);
 
 #endif

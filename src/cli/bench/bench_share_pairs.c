@@ -30,7 +30,7 @@ static const struct stage_spec on_gpu[SHARE_ARRANGEMENTS] = {
 		.policy = "greedy",
 		.options = {"--set", SHARE_PREDICT_KEY "pairs=on"}},
 };
-/* Its tenants run side by side without MPS. */
+/* Tenants of the virtual GPU run side by side without MPS. */
 static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
 	[SHARE_SEQUENTIAL] = {.name = "sequential"},
 	[SHARE_MPS] = {.name = "unmanaged"},
@@ -114,7 +114,7 @@ const char *share_arrangement_name(const struct share *s, enum share_arrangement
 
 /* ---- figures ---- */
 
-/* Of one order of a pair. */
+/* The figures of one order of a pair. */
 struct order_figures {
 	struct figures f;
 	double makespan_ns, ns[2]; /* turnarounds, by the case's programs */
@@ -132,7 +132,7 @@ static double makespan_spread(const struct crew_result *res)
 	return res->rounds > 1 ? (most - least) / res->makespan_ns : -1;
 }
 
-/* One after the other; of two that come together the first goes first. */
+/* If both programs arrive at once, the first one runs first. */
 static void figure_sequential(
 	const struct bench_case *c, const double alone[2], struct order_figures *ret)
 {
@@ -146,7 +146,7 @@ static void figure_sequential(
 		.stp_makespan = 1};
 }
 
-/* False: not measured. */
+/* Returns false if the order was not measured. */
 static bool figure_order(const struct share *s, const struct bench_case *c,
 	enum share_arrangement k, struct order_figures *ret)
 {
@@ -170,7 +170,7 @@ static bool figure_order(const struct share *s, const struct bench_case *c,
 	return true;
 }
 
-/* A sum of logarithms, for geometric means. */
+/* Sums of logarithms, for geometric means. */
 struct log_sum {
 	double antt, stp, stp_makespan;
 	unsigned n;
@@ -213,7 +213,7 @@ bool share_figures_of(const struct share *s, const struct share_pair *p, enum sh
 	return true;
 }
 
-/* Why they are no result, or NULL. */
+/* Returns why the figures are no result, or NULL. */
 static const char *noise(
 	const struct share_figures *f, enum share_arrangement k, char *buf, size_t size)
 {

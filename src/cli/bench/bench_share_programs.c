@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The programs of heddle bench share: which take part, their issue slot utilisation ("Adaptive
- * simultaneous multi-tenancy", figure 3), what they take of an SM (figure 2), and the cost of their
- * workers' form alone (figure 8a). */
+/* The programs of heddle bench share, each alone: issue slot utilisation ("Adaptive simultaneous
+ * multi-tenancy", figure 3), resources of an SM (figure 2), cost of the workers' form (figure 8),
+ * and time by blocks on each SM (figure 9). */
 #include "cli/bench/bench_share.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 #include "model/kept.h"
 
-/* -1: not known. */
+/* A percentage of -1 is not known. */
 struct utilisation {
 	const char *name;
 	double percent, paper_percent;
@@ -28,7 +28,7 @@ _Static_assert(ARRAY_LEN(rows) == SHARE_PROGRAMS, "SHARE_PROGRAMS counts them");
 
 /* ---- which ---- */
 
-/* The row of this name, or NULL. */
+/* Returns the row of this name, or NULL. */
 static const struct utilisation *find_row(const char *name, size_t len)
 {
 	for (unsigned i = 0; i < SHARE_PROGRAMS; i++) {
@@ -84,7 +84,7 @@ static int read_of(struct share *s)
 				  s->b.c, "--of names one program; a pair needs two, with a comma");
 }
 
-/* Without --low by the table, where it says. */
+/* Without --low, the table of utilisations decides. */
 static int read_low(struct share *s)
 {
 	const char *text = cli_value(s->b.c, "low");
@@ -135,7 +135,7 @@ int share_choose(struct share *s)
 
 /* ---- figure 9: time by blocks on each SM ---- */
 
-/* The curve written last counts. */
+/* The store lists the curve that was written last first, and that one counts. */
 static void take_curve(void *user, const struct duration_kernel *k)
 {
 	struct share *s = user;
@@ -161,7 +161,7 @@ int share_read_store(struct share *s)
 		 : CLI_OK;
 }
 
-/* An SM's time for a block by the number of its blocks there, over that with the most. */
+/* Shows an SM's time for a block by the number of blocks on the SM, over the time with the most. */
 static void show_curve(struct share *s, unsigned i)
 {
 	unsigned most = SCHED_PER_SM;
@@ -202,9 +202,9 @@ static void show_curves(struct share *s)
 	json_end(s->b.j, ']');
 }
 
-/* ---- figure 2: what a kernel takes ---- */
+/* ---- figure 2: resources of an SM ---- */
 
-/* Of an SM. */
+/* Limits of an SM. */
 struct share_limits {
 	int threads, registers, shared_bytes, blocks;
 };
@@ -229,7 +229,7 @@ static int read_limits(struct share *s, struct share_limits *ret)
 	return CLI_OK;
 }
 
-/* Percent of an SM's limit, with as many blocks as fit. */
+/* Returns the percentage of an SM's limit that as many blocks as fit take. */
 static double part(const struct crew_kernel *k, double each, int limit)
 {
 	return limit > 0 ? 100 * each * k->blocks_per_sm / limit : NAN;
@@ -261,9 +261,9 @@ static void show_occupied(struct share *s, unsigned i, const struct share_limits
 	cli_show(s->b.c, " %7.0f %9.0f %6.0f %6.0f", threads, registers, shared, blocks);
 }
 
-/* ---- figure 8a: the cost of the form ---- */
+/* ---- figure 8: the cost of the form ---- */
 
-/* 0: not measured. */
+/* Returns 0 if it was not measured. */
 static double kernel_ns(const struct share *s, unsigned i, enum share_arrangement k)
 {
 	const struct crew_result *res = &s->alone[i]->by[k];
@@ -295,7 +295,7 @@ static double show_form(struct share *s, unsigned i)
 	return form / plain;
 }
 
-/* Figure 8b. The ratio; 0: not known. */
+/* Returns the ratio, or 0 if it is not known. */
 static double show_registers(struct share *s, unsigned i)
 {
 	unsigned plain = s->registers[i].plain, workers = s->registers[i].workers;

@@ -10,7 +10,7 @@
 
 #include "cli/bench/form_file.h"
 
-/* Of a thread; 0: the driver does not load it. */
+/* Returns the registers of a thread, or 0 if the driver cannot load the file. */
 static unsigned registers_of(struct cu_api *cu, const char *path, const char *kernel)
 {
 	CUfunction fn;

@@ -25,11 +25,11 @@ enum case_kind {
 
 #define CASES_ARRANGEMENTS 8
 
-/* Those of heddle bench preempt. */
+/* The arrangements of heddle bench preempt. */
 enum arrangement { ALONE, MPS, MPS_PRIO, SLICED, HEDDLE, HEDDLE_MPS, ARRANGEMENTS };
 _Static_assert(ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
 
-/* What a verb measures. Arrangement 0 gives the times of the programs alone. */
+/* The programs and arrangements of a verb. Arrangement 0 gives the times of the programs alone. */
 struct cases_table {
 	const char *const *programs; /* names; a case has indices */
 	const struct stage_spec *spec;
@@ -67,9 +67,9 @@ struct bench_case *cases_add(struct cases *cs, enum case_kind kind, unsigned n);
 unsigned cases_steps(const struct cases *cs);
 /* Runs all, one arrangement after another, the programs alone first. Cases that fail are said and
  * counted, and have n 0. Where b->resume names a file, what it has is taken from it, and each
- * result is added to it at once. After b->until_ms no case begins (but for the first one of an
- * arrangement that was opened before, so that each call gets on), and cs->left counts those that
- * are missing. CLI_FAILED: nothing shall go on. */
+ * result is added to it at once. After b->until_ms no case begins, except
+ * the first one of an arrangement that is open already, so that each call makes progress; cs->left
+ * counts the cases that are not measured. CLI_FAILED: nothing shall go on. */
 int cases_measure(struct cases *cs);
 /* Turnaround of its program i alone, ns; 0: not known. */
 double cases_alone_of(const struct cases *cs, const struct bench_case *c, unsigned i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* A process of its own runs the pass, as a user would: what it prints is the form. */
+/* A separate process, heddle ptx, runs the pass and prints the form. */
 #include "cli/bench/form_file.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
 
 /* Finds the PTX of nvcc, or else of clang. The caller frees *ret. 0 or -ENOENT. */
 int form_file_find(const char *program, char **ret);
-/* Writes what `heddle ptx PASS` makes of that into path; heddle: its executable. CLI_OK;
- * CLI_FAILED, said through c. */
+/* Writes the form that `heddle ptx PASS` makes of that PTX into path; heddle is the executable.
+ * CLI_OK; CLI_FAILED after it reported an error through c. */
 int form_file_make(
 	struct cli *c, const char *heddle, const char *pass, const char *program, const char *path);
 
