@@ -5,7 +5,7 @@
 #include "cli/heddled.h"
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|none|FILE",
+	{0, "policy", "hpf|ffs|greedy|none|profile|FILE",
 		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
 		"ffs: shares of time by weight, in turns; greedy: all kernels at once, with as "
 		"many "
