@@ -4,7 +4,7 @@
 /* For heddle profile (Adaptive simultaneous multi-tenancy, section 3.5): one launch at a time, with
  * the same number of blocks on each SM from its first block to its last. The launches of a kernel
  * take turns through the counts, most blocks first, down to one, and from the top again. Kernels
- * are told apart by code and shape, since both decide how many blocks an SM holds.
+ * are told apart by code, shape and how many blocks an SM holds: a kernel may have two forms.
  *
  * Tenants are held, so a launch begins with no SM, and has no block before heddled says how many
  * may stay. Unmanaged work lifts the hold: a launch may wait for it in its stream.
@@ -23,7 +23,7 @@
 
 static struct turn {
 	uint64_t code, blocks; /* blocks 0: free */
-	uint32_t threads, shared_bytes;
+	uint32_t threads, shared_bytes, blocks_per_sm;
 	uint32_t next; /* count of its next launch */
 	uint64_t used;
 } turns[KERNELS];
@@ -44,7 +44,7 @@ static struct turn *turn_of(const struct heddle_policy_kernel *k)
 		struct turn *t = &turns[i];
 
 		if (t->blocks == k->blocks && t->code == k->code && t->threads == k->threads &&
-			t->shared_bytes == k->shared_bytes)
+			t->shared_bytes == k->shared_bytes && t->blocks_per_sm == k->blocks_per_sm)
 			return t;
 		if (t->used < oldest->used)
 			oldest = t;
@@ -52,7 +52,8 @@ static struct turn *turn_of(const struct heddle_policy_kernel *k)
 	*oldest = (struct turn){.code = k->code,
 		.blocks = k->blocks,
 		.threads = k->threads,
-		.shared_bytes = k->shared_bytes};
+		.shared_bytes = k->shared_bytes,
+		.blocks_per_sm = k->blocks_per_sm};
 	return oldest;
 }
 
