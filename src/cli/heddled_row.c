@@ -9,7 +9,9 @@ static const struct cli_option options[] = {
 		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
 		"ffs: shares of time by weight, in turns; greedy: all kernels at once, with as "
 		"many "
-		"blocks on each SM as make the longest shortest; none: everything is granted; a "
+		"blocks on each SM as make the longest shortest; none: everything is granted; "
+		"profile: one launch at a time, with changing numbers of blocks on each SM, for "
+		"heddle profile; a "
 		"path "
 		"with a '/': other people's, a shared object (default hpf)"},
 	{0, "mps", "on|off", "own an MPS control daemon (default off)"},

@@ -14,6 +14,7 @@
 #include "model/kept.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,9 +311,9 @@ static int explain_nothing(struct profiler *f)
 	if (!launches)
 		return cli_error(f->c, NULL, "%s launched no kernel", f->p.program);
 	return cli_error(f->c, NULL,
-		"%s: heddle can manage none of its %llu launches; of %llu of them: %s",
-		f->p.program, (unsigned long long)launches, (unsigned long long)most,
-		wire_reason_rows[why].text);
+		"%s: none of its %" PRIu64 " launches was managed; heddle says of %" PRIu64
+		" of them: %s",
+		f->p.program, launches, most, wire_reason_rows[why].text);
 }
 
 static void look_at_time(struct profiler *f, uint64_t before)
@@ -369,14 +370,21 @@ static int read_options(struct profiler *f)
 static int find_device(struct profiler *f, enum dev_kind *ret)
 {
 	const char *want = cli_value(f->c, "device");
+	struct cu_api cu;
 	unsigned n_sms;
+	bool is_cpu;
 
 	if (!want)
 		want = getenv("HEDDLE_DEVICE");
 	if (want && *want && strcmp(want, "cpu") && strcmp(want, "cuda") && strcmp(want, "auto"))
 		return cli_usage(f->c, "HEDDLE_DEVICE: '%s' is not one of cpu|cuda|auto", want);
-	return stage_device(
-		f->c, want && !strcmp(want, "cpu") ? "cpu" : "cuda", ret, f->p.device, &n_sms);
+	is_cpu = want && !strcmp(want, "cpu");
+	if (!is_cpu && dev_open(DEV_CUDA, NULL, &cu) < 0)
+		return cli_error(f->c, "--device cpu is the virtual GPU",
+			"no NVIDIA driver was found to run %s", f->p.program);
+	if (!is_cpu)
+		dev_close(&cu);
+	return stage_device(f->c, is_cpu ? "cpu" : "cuda", ret, f->p.device, &n_sms);
 }
 
 static int profile_in_stage(struct profiler *f)

@@ -102,8 +102,8 @@ static void show_json(struct cli *c, struct program_profile *p)
 
 /* ---- as text ---- */
 
-/* The count that count n is not faster than. */
-static uint32_t faster_than(const struct curve *curve, uint32_t n)
+/* Of the counts below n, the largest that is kept: none below n is faster. */
+static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 {
 	uint32_t best = n - 1;
 
@@ -117,14 +117,13 @@ static void show_points(struct cli *c, const struct measured_kernel *k, const st
 	cli_show(c, "  %9s %8s %12s %12s\n", "BLOCKS/SM", "LAUNCHES", "MEDIAN(ms)", "LEAST(ms)");
 	for (uint32_t n = curve->first; n <= k->most; n++) {
 		cli_show(c, "  %9u %8zu", n, k->ns[n].len);
-		if (!k->ns[n].len)
-			cli_show(c, " %12s %12s\n", "-", "-");
-		else
-			cli_show(c, " %12.3f %12.3f", curve->ns[n] / 1e6, k->ns[n].at[0] / 1e6);
-		if (k->ns[n].len && !curve->kept[n])
-			cli_show(c, "  pruned: no faster than %u", faster_than(curve, n));
 		if (k->ns[n].len)
-			cli_show(c, "\n");
+			cli_show(c, " %12.3f %12.3f", curve->ns[n] / 1e6, k->ns[n].at[0] / 1e6);
+		else
+			cli_show(c, " %12s %12s", "-", "-");
+		if (k->ns[n].len && !curve->kept[n])
+			cli_show(c, "  pruned: no faster than %u", fastest_before(curve, n));
+		cli_show(c, "\n");
 	}
 }
 
@@ -147,9 +146,7 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 		cli_show(c, "  the store had it for another device only: %s, %u SMs, driver %s\n",
 			e->device, e->n_sms, e->driver);
 	if (k->disturbed)
-		cli_show(c,
-			"  %" PRIu64 " of its %" PRIu64
-			" launches were disturbed, and measure nothing\n",
+		cli_show(c, "  disturbed, and not measured: %" PRIu64 " of %" PRIu64 " launches\n",
 			k->disturbed, k->launches);
 	show_points(c, k, &curve);
 	if (!measured_is_current(&p->measured, k))
@@ -162,8 +159,8 @@ static void show_unmanaged(struct cli *c, const struct measured *m)
 {
 	for (unsigned i = 0; i < WIRE_REASONS; i++)
 		if (m->launched[i] && wire_reason_rows[i].outcome > WIRE_GUARD)
-			cli_show(c, "%" PRIu64 " launches were not managed: %s\n", m->launched[i],
-				wire_reason_rows[i].text);
+			cli_show(c, "not managed: %" PRIu64 " launch%s: %s\n", m->launched[i],
+				m->launched[i] == 1 ? "" : "es", wire_reason_rows[i].text);
 }
 
 static void show_text(struct cli *c, struct program_profile *p)
