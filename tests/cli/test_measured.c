@@ -11,11 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AHEAD 5000000ull /* of the device's clock, and what a launch takes to arrive */
+#define AHEAD 5000000ull /* of the device's clock */
 
 struct log {
 	struct strbuf text;
 	uint64_t now;
+	uint64_t seen; /* when the device saw the last word */
 };
 
 static void HD_PRINTF(2, 3) line(struct log *l, const char *fmt, ...)
@@ -72,13 +73,15 @@ static void finish(struct log *l, unsigned launch, uint64_t arrived)
 	char more[256];
 
 	snprintf(more, sizeof(more),
-		", \"submit_ns\": %llu, \"device_arrived_ns\": %llu, \"device_done_ns\": %llu",
-		(unsigned long long)arrived, (unsigned long long)(arrived + AHEAD),
+		", \"device_arrived_ns\": %llu, \"device_seen_ns\": %llu, \"device_done_ns\": %llu",
+		(unsigned long long)(arrived + AHEAD),
+		(unsigned long long)(l->seen ? l->seen + AHEAD : 0),
 		(unsigned long long)(l->now + AHEAD));
 	of(l, "finish", 1, launch, more);
 }
 
-/* A launch that begins with no SM, gets its grant after a microsecond, and runs so long. */
+/* A launch that begins with no SM, gets its grant after a microsecond, sees it after two more, and
+ * then runs so long. */
 static void whole_launch(
 	struct log *l, unsigned launch, const char *code, unsigned workers, uint64_t ns)
 {
@@ -90,6 +93,7 @@ static void whole_launch(
 	l->now += 1000;
 	word(l, "grant", launch, workers);
 	of(l, "ask", 1, launch, "");
+	l->seen = l->now += 2000;
 	l->now += ns;
 	finish(l, launch, from);
 }
@@ -113,7 +117,7 @@ static struct measured read_all(struct log *l)
 	return m;
 }
 
-/* The time from the grant to the end counts, though two clocks tell them. */
+/* The time counts from when the device saw the grant. */
 static void from_the_grant(void **state)
 {
 	double ns[SCHED_PER_SM + 1];

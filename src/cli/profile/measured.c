@@ -2,9 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* A launch counts if it had one number of blocks on all SMs from its first block to its last, and
- * nothing else ran beside it. Most launches begin with no SM and get their grant later, so their
- * time begins at the grant, which heddled's clock tells; the end is known by the device's clock.
- * The two are compared by the launch that arrived soonest after the program's call. */
+ * nothing else ran beside it. The device tells both times. Most launches begin with no SM: their
+ * time begins when the device sees the grant, so heddled's delays do not count. */
 #include "cli/profile/measured.h"
 
 #include "base/measure.h"
@@ -18,10 +17,10 @@
 /* A launch that has not ended. */
 struct live {
 	uint64_t tenant, launch;
-	size_t kernel;     /* index of its struct measured_kernel */
-	uint64_t workers;  /* that may be on all SMs together; 0: none yet */
-	uint64_t grant_ns; /* heddled's clock; 0: it began with its workers */
-	bool drained;      /* all that began of it has left */
+	size_t kernel;    /* index of its struct measured_kernel */
+	uint64_t workers; /* that may be on all SMs together; 0: none yet */
+	bool granted;     /* it got its workers later than it began */
+	bool drained;     /* all that began of it has left */
 	bool disturbed;
 };
 
@@ -30,8 +29,6 @@ struct reading {
 	VEC(struct live) live;
 	uint64_t n_sms;
 	unsigned opaque; /* tenants with unmanaged work */
-	bool compared;
-	int64_t ahead_ns; /* of the device's clock */
 };
 
 static uint64_t number(const json_t *o, const char *key)
@@ -136,46 +133,35 @@ static void change(struct live *l, const json_t *o)
 {
 	l->disturbed |= l->workers > 0 || !l->drained || strcmp(text(o, "event"), "grant") != 0;
 	l->workers = number(o, "workers");
-	l->grant_ns = number(o, "store_ns");
+	l->granted = true;
 }
 
-static double duration(const struct reading *r, const struct live *l, const json_t *o)
+/* 0: the device did not tell. */
+static uint64_t duration(const struct live *l, const json_t *o)
 {
-	int64_t done = (int64_t)number(o, "device_done_ns");
+	uint64_t from = number(o, l->granted ? "device_seen_ns" : "device_arrived_ns");
+	uint64_t to = number(o, "device_done_ns");
 
-	if (!l->grant_ns)
-		return (double)(done - (int64_t)number(o, "device_arrived_ns"));
-	return r->compared ? (double)(done - r->ahead_ns - (int64_t)l->grant_ns) : 0;
+	return from && to > from ? to - from : 0;
 }
 
 static void finish(struct reading *r, const struct live *l, const json_t *o)
 {
 	struct measured_kernel *k = &r->m->kernels.at[l->kernel];
 	uint64_t n = l->workers / k->n_sms;
-	double ns = duration(r, l, o);
+	uint64_t ns = duration(l, o);
 
 	/* Above what the grid can use, it is all the same. */
 	n = k->guard ? k->most : MIN(n, k->most);
 	k->launches++;
 	k->recent++;
-	if (l->disturbed || n < 1 || l->workers % k->n_sms || !(ns > 0))
+	if (l->disturbed || n < 1 || l->workers % k->n_sms || !ns)
 		k->disturbed++;
 	else
-		r->m->failed |= !VEC_PUSH(&k->ns[n], ns);
+		r->m->failed |= !VEC_PUSH(&k->ns[n], (double)ns);
 }
 
 /* ---- lines ---- */
-
-static void compare_clocks(struct reading *r, const json_t *o)
-{
-	uint64_t arrived = number(o, "device_arrived_ns"), submitted = number(o, "submit_ns");
-	int64_t ahead = (int64_t)(arrived - submitted);
-
-	if (strcmp(text(o, "event"), "finish") != 0 || !arrived || !submitted)
-		return;
-	r->ahead_ns = r->compared ? MIN(r->ahead_ns, ahead) : ahead;
-	r->compared = true;
-}
 
 static void leave(struct reading *r, const json_t *o)
 {
@@ -232,26 +218,19 @@ static void event(struct reading *r, const json_t *o)
 	}
 }
 
-static void each_line(
-	struct reading *r, const char *at, void (*fn)(struct reading *r, const json_t *o))
-{
-	for (const char *end; (end = strchr(at, '\n')); at = end + 1) {
-		json_t *o = json_loadb(at, (size_t)(end - at), 0, NULL);
-
-		if (json_is_object(o))
-			fn(r, o);
-		json_decref(o);
-	}
-}
-
 void measured_add(struct measured *m, const char *events)
 {
 	struct reading r = {.m = m};
 
 	for (size_t i = 0; i < m->kernels.len; i++)
 		m->kernels.at[i].recent = 0;
-	each_line(&r, events, compare_clocks);
-	each_line(&r, events, event);
+	for (const char *at = events, *end; (end = strchr(at, '\n')); at = end + 1) {
+		json_t *o = json_loadb(at, (size_t)(end - at), 0, NULL);
+
+		if (json_is_object(o))
+			event(&r, o);
+		json_decref(o);
+	}
 	VEC_FREE(&r.live);
 }
 

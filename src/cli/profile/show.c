@@ -142,6 +142,10 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 		name, k->blocks, k->blocks == 1 ? "" : "s", k->threads, k->shared_bytes, k->fit);
 	if (k->guard)
 		cli_show(c, "  one point: " GUARD_WHY "\n");
+	else if (k->most == 1)
+		cli_show(c, "  one point: %s\n",
+			k->fit == 1 ? "an SM holds one block"
+				    : "the grid has no more blocks than the device has SMs");
 	if (e)
 		cli_show(c, "  the store had it for another device only: %s, %u SMs, driver %s\n",
 			e->device, e->n_sms, e->driver);
