@@ -196,8 +196,7 @@ static void read_events(const struct profiler *f, long from, struct strbuf *out)
 
 	snprintf(path, sizeof(path), "%s/events", f->stage.dir);
 	for (;;) {
-		out->len = 0;
-		read_text(path, from, out);
+		read_text(path, from + (long)out->len, out);
 		measured_count(out->at ? out->at : "", &joined, &left);
 		if (joined == left || clock_ms() > end)
 			return;
@@ -252,9 +251,12 @@ static int explain_failure(struct profiler *f, const struct child *program)
 	char status[64], line[512];
 
 	last_line(f, line, sizeof(line));
-	return cli_error(f->c, "a profile needs runs that succeed", "%s: %s in run %u%s%s",
-		f->p.program, child_status_text(program, status, sizeof(status)), f->p.runs,
-		*line ? ": " : "", line);
+	return cli_error(f->c,
+		f->p.runs > 1 ? "what earlier runs measured is kept: heddle profile KERNEL shows it"
+			      : "a profile needs runs that succeed",
+		"%s: %s in run %u%s%s", f->p.program,
+		child_status_text(program, status, sizeof(status)), f->p.runs, *line ? ": " : "",
+		line);
 }
 
 static int run_program(struct profiler *f)

@@ -37,6 +37,15 @@ static const struct profile_elsewhere *elsewhere_of(
 
 /* ---- as JSON ---- */
 
+/* ns 0: it was not measured. */
+static void json_ns(struct json *j, const char *key, double ns)
+{
+	if (ns > 0)
+		json_uint(j, key, (uint64_t)ns);
+	else
+		json_num(j, key, 0.0 / 0.0);
+}
+
 static void json_points(struct json *j, const struct measured_kernel *k, const struct curve *curve)
 {
 	json_begin_array(j, "points");
@@ -46,8 +55,8 @@ static void json_points(struct json *j, const struct measured_kernel *k, const s
 		json_begin_object(j, NULL);
 		json_uint(j, "per_sm", n);
 		json_uint(j, "launches", k->ns[n].len);
-		json_num(j, "median_ns", any ? curve->ns[n] : 0.0 / 0.0);
-		json_num(j, "least_ns", any ? k->ns[n].at[0] : 0.0 / 0.0);
+		json_ns(j, "median_ns", any ? curve->ns[n] : 0);
+		json_ns(j, "least_ns", any ? k->ns[n].at[0] : 0);
 		json_bool(j, "pruned", any && !curve->kept[n]);
 		json_end(j, '}');
 	}
