@@ -60,6 +60,7 @@ struct cli {
 	const struct cli_verb *verb;
 	char **operands; /* NULL-terminated */
 	int n_operands;
+	bool behind; /* "--" stood before the first operand */
 	bool json;
 	struct strbuf out;    /* the result, on its way to standard output */
 	struct strbuf unread; /* without --json: what would be the object */

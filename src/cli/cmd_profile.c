@@ -2,12 +2,14 @@
  * Copyright 2026 The heddle authors */
 
 /* heddle profile: what heddled has learnt of kernels, from itself, or from its file while none
- * runs.
+ * runs. With a program behind "--": measures its kernels (profile/program.c).
  */
 #include "cli/ask.h"
 #include "cli/cli.h"
+#include "cli/profile/program.h"
 #include "model/kept.h"
 #include "model/rows.h"
+#include "sched/curve.h"
 
 #include <errno.h>
 #include <math.h>
@@ -146,8 +148,22 @@ static void json_shape(struct json *j, const struct wire_shape *s)
 	json_end(j, '}');
 }
 
+/* Pruned as policy greedy prunes it: a launch takes as many times the time for a block at each
+ * count. */
+static void prune(const struct wire_kernel *k, bool ret_kept[WIRE_PER_SM + 1])
+{
+	double ns[WIRE_PER_SM + 1] = {0};
+
+	for (unsigned i = 0; i < WIRE_PER_SM; i++)
+		ns[i + 1] = (double)k->curve_ns[i];
+	curve_prune(ns, WIRE_PER_SM, ret_kept);
+}
+
 static void json_curve(struct json *j, const struct wire_kernel *k)
 {
+	bool kept[WIRE_PER_SM + 1];
+
+	prune(k, kept);
 	json_begin_array(j, "curve");
 	for (unsigned i = 0; i < WIRE_PER_SM; i++) {
 		if (!(k->curve_ns[i] > 0))
@@ -155,6 +171,7 @@ static void json_curve(struct json *j, const struct wire_kernel *k)
 		json_begin_object(j, NULL);
 		json_uint(j, "per_sm", i + 1);
 		json_num(j, "block_ns", k->curve_ns[i]);
+		json_bool(j, "pruned", !kept[i + 1]);
 		json_end(j, '}');
 	}
 	json_end(j, ']');
@@ -232,14 +249,15 @@ static void show_shapes(struct cli *c, const struct profile *p, size_t i)
 
 static void show_curve(struct cli *c, const struct wire_kernel *k)
 {
-	bool any = false;
+	bool any = false, kept[WIRE_PER_SM + 1];
 
+	prune(k, kept);
 	for (unsigned i = 0; i < WIRE_PER_SM; i++) {
 		if (!(k->curve_ns[i] > 0))
 			continue;
-		cli_show(c, "%s %u: %.3f us",
+		cli_show(c, "%s %u: %.3f us%s",
 			any ? "," : "  an SM's time for a block, by blocks on it:", i + 1,
-			(double)k->curve_ns[i] / 1e3);
+			(double)k->curve_ns[i] / 1e3, kept[i + 1] ? "" : " (pruned)");
 		any = true;
 	}
 	if (any)
@@ -296,10 +314,24 @@ static void show_profile(struct cli *c, const struct profile *p)
 	}
 }
 
-static int run(struct cli *c)
+/* Options of the form with a program. */
+static int check_list(struct cli *c)
+{
+	static const char *const only[] = {"device", "runs", "rounds", "budget-s"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(only); i++)
+		if (cli_has(c, only[i]))
+			return cli_misuse(c, "--%s is for a program: -- PROG [ARG...]", only[i]);
+	return c->n_operands > 1 ? cli_misuse(c, "unexpected: '%s'", c->operands[1]) : CLI_OK;
+}
+
+static int list(struct cli *c)
 {
 	struct profile p = {.part = c->operands[0]};
-	int r = collect(c, &p);
+	int r = check_list(c);
+
+	if (r == CLI_OK)
+		r = collect(c, &p);
 
 	if (r == 0 && p.failed)
 		r = cli_error(c, NULL, "out of memory");
@@ -311,16 +343,37 @@ static int run(struct cli *c)
 	return r;
 }
 
+static int run(struct cli *c)
+{
+	if (!c->behind)
+		return list(c);
+	if (!c->n_operands)
+		return cli_misuse(c, "what is missing: a program after --");
+#ifdef HEDDLE_RECORDED
+	return profile_program(c);
+#else
+	return cli_error(
+		c, "build heddle with jansson", "this heddle cannot read heddled's events");
+#endif
+}
+
 static const struct cli_option options[] = {
 	{0, "socket", "PATH", "the daemon's socket"},
-	{0, "store", "FILE", "read this file of heddled's, and ask no heddled"},
+	{0, "store", "FILE",
+		"read this file of heddled's, and ask no heddled; with a program: keep the profile "
+		"there (default: in this user's heddled's)"},
+	{0, "device", "cpu|cuda|auto", "with a program: the virtual GPU, or the GPU (default)"},
+	{0, "runs", "N", "run the program at most N times (default: 33)"},
+	{0, "rounds", "N", "measure each count N times (default: 3)"},
+	{0, "budget-s", "N",
+		"end after N seconds, with what is measured by then (default: no limit)"},
 	{0},
 };
 
 const struct cli_verb cli_verb_profile = {
 	.name = "profile",
-	.operands = "[KERNEL]",
-	.summary = "list what heddled has learnt of kernels",
+	.operands = "[KERNEL | -- PROG [ARG...]]",
+	.summary = "list what heddled has learnt of kernels, or measure a program's",
 	.details =
 		"One line for each of one's own kernels that heddled has seen on a device (root "
 		"sees those of all users), the last used first: managed launches that ended, "
@@ -331,16 +384,41 @@ const struct cli_verb cli_verb_profile = {
 		"block, by how many are on it, and a line for each shape: how long its launches "
 		"took, what was predicted before the first of them, and what that one took. A dash "
 		"is what nobody knows. If no heddled runs, and no socket is named, its file is "
-		"read: this user's, or the system's where this user may read it.",
-	.json = "file (null: from heddled), kernels: an array of name, code (a hash), uid, device, "
+		"read: this user's, or the system's where this user may read it.\n"
+		"With a program after --, heddle runs it under a heddled of its own, and measures "
+		"the duration of each launch against the number of its blocks that may stay on "
+		"each SM: all that fit, one less, down to one, in turns. The program runs again "
+		"until each count of each kernel has three launches (--rounds), or until two runs "
+		"in a row add none. Its standard output is dropped. Nothing else should use the "
+		"device meanwhile. The table has the median and the least duration of each count. "
+		"A count is pruned if it is no faster than one with fewer blocks; policy greedy "
+		"does not consider it. A kernel of several shapes has a table for each. The curve "
+		"of the largest grid goes into the store, where heddled finds it when it starts, "
+		"and refines it; a heddled whose configuration names another state folder needs "
+		"--store FOLDER/heddled.db. Launches run one at a time: a program whose kernels "
+		"wait for each other needs --budget-s. Exit status 1: nothing was measured, or the "
+		"program failed.",
+	.json = "Without a program: file (null: from heddled), kernels: an array of name, code (a "
+		"hash), uid, device, "
 		"sms, driver, launches, claim, preemptions (of which cost_ns is the mean), "
 		"predictions (of which error_mean and error_worst are, relative), curve: an array "
-		"of per_sm and block_ns, and shapes: an array of blocks, threads, shared_bytes, "
+		"of per_sm, block_ns and pruned, and shapes: an array of blocks, threads, "
+		"shared_bytes, "
 		"inputs (in the order of the parameters: bytes of the allocation a pointer leads "
 		"into, or an integer; 0: neither), launches, mean_ns, moving_ns (of the last "
 		"eight or so), predicted_ns, measured_ns and error (of the first launch, "
-		"relative). Values that heddled does not know are null.",
+		"relative). Values that heddled does not know are null. With a program: program, "
+		"device, file (the store), runs, out_of_time, unmeasured (counts without a "
+		"launch), missing (launches that counts lack to have --rounds), reasons (of all "
+		"launches: an array of reason, outcome, launches), kernels: an array of name, "
+		"code, blocks, threads, shared_bytes, sms, fit (blocks that an SM holds), current "
+		"(most launches of the "
+		"last run had this form), launches, disturbed (launches that "
+		"measure nothing), unbounded (why it has one point; null: it has all), kept "
+		"(whether its curve goes into the store), only_on (the device that the store had "
+		"it for before; null: none, or this one), points: an array of per_sm, launches, "
+		"median_ns, least_ns (null: not measured) and pruned.",
 	.options = options,
-	.max_operands = 1,
+	.max_operands = -1,
 	.run = run,
 };

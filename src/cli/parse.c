@@ -164,6 +164,7 @@ int cli_parse(struct cli *c, int argc, char **argv)
 		r = 0;
 		if (options && strcmp(arg, "--") == 0) {
 			options = false;
+			c->behind = !c->n_operands;
 		} else if (options && strncmp(arg, "--", 2) == 0) {
 			r = parse_long(c, argv, argc, &next);
 		} else if (options && arg[0] == '-' && arg[1]) {

@@ -272,10 +272,11 @@ uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev)
 	return next;
 }
 
-/* Tenants tell of each launch only while there is somebody to share with. */
+/* Tenants tell of each launch only while there is somebody to share with, or the policy steers a
+ * tenant that is alone. */
 void hd_watch(struct hd *d, struct hd_device *dev)
 {
-	bool shared = dev->n_tenants > 1;
+	bool shared = dev->n_tenants > 1 || d->config.policy->steers_one;
 
 	for (struct hd_tenant *t = dev->tenants; t; t = t->next) {
 		store(&t->page->gates, wants_gates(d, t));

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,9 @@ struct record {
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
+	uint64_t code; /* these four: of a launch that is first seen */
+	uint32_t threads, shared_bytes;
+	bool guard;
 	char name[64]; /* of the program, or of the kernel */
 };
 
@@ -75,8 +79,17 @@ static void tenant_fields(struct json *j, const struct record *r)
 
 static void launch_fields(struct json *j, const struct record *r)
 {
+	char code[24];
+
 	json_uint(j, "launch", r->launch);
 	json_str(j, "kernel", r->name);
+	if (!strcmp(r->what, "submit")) {
+		snprintf(code, sizeof(code), "%016llx", (unsigned long long)r->code);
+		json_str(j, "code", code);
+		json_uint(j, "threads", r->threads);
+		json_uint(j, "shared_bytes", r->shared_bytes);
+		json_bool(j, "guard", r->guard);
+	}
 	json_uint(j, "total", r->total);
 	json_uint(j, "finished", r->info.finished);
 	json_uint(j, "sms", r->sms);
@@ -225,6 +238,10 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.tenant = t->id;
 	r.launch = s->id;
 	r.total = s->total;
+	r.code = s->kernel;
+	r.threads = s->threads;
+	r.shared_bytes = s->shared_bytes;
+	r.guard = s->guard;
 	r.submit_ns = s->submit_ns;
 	r.store_ns = s->store_ns;
 	r.sms = n_sms;

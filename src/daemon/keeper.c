@@ -6,17 +6,13 @@
 #include "keeper.h"
 
 #include "model/kept.h"
-#include "model/plain.h"
 #include "wire/wire.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BATCH    8u            /* kernels; 15 us to copy */
 #define OFTEN_NS 2000000000ull /* between looks, */
@@ -92,23 +88,9 @@ static void restore(void *user, const struct duration_kernel *k)
 	durations_restore(user, k);
 }
 
-/* The file is its owner's alone from the first: it has rows of all users. */
-static int make_private(const char *path)
-{
-	int fd;
-
-	model_make_folders(path);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (fd < 0)
-		return -errno;
-	fchmod(fd, 0600);
-	close(fd);
-	return 0;
-}
-
 static int keeper_open(struct keeper *k)
 {
-	int r = make_private(k->path);
+	int r = kept_make_private(k->path); /* it has rows of all users */
 
 	if (r < 0) {
 		hd_log("what is learnt of kernels is not kept: %s: %s", k->path, strerror(-r));

@@ -143,13 +143,23 @@ void hd_list(struct hd *d, struct strbuf *out)
 	add(out, &end, sizeof(end));
 }
 
+/* A profile teaches a curve, and no launch. */
+static bool is_learnt(const struct duration_kernel *k)
+{
+	bool any = k->launches > 0;
+
+	for (unsigned i = 0; i < SCHED_PER_SM && !any; i++)
+		any = k->curve_n[i] > 0;
+	return any;
+}
+
 static void add_kernel(void *user, const struct duration_kernel *k)
 {
 	struct strbuf *out = user;
 	struct wire_kernel row;
 	struct wire_shape shape;
 
-	if (!k->launches || out->len > MAX_PROFILE)
+	if (!is_learnt(k) || out->len > MAX_PROFILE)
 		return;
 	rows_of_kernel(k, &row);
 	add(out, &row, sizeof(row));

@@ -11,9 +11,12 @@
 #include "model/store_inside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 int kept_default_path(char *buf, size_t size)
 {
@@ -159,6 +162,19 @@ int kept_put(struct model_store *s, const struct duration_kernel *k, unsigned n)
 	return n ? store_in_one(s, put_batch, &b) : 0;
 }
 
+int kept_make_private(const char *path)
+{
+	int fd;
+
+	model_make_folders(path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd < 0)
+		return -errno;
+	fchmod(fd, 0600);
+	close(fd);
+	return 0;
+}
+
 /* ---- reading ---- */
 
 static bool take_text(sqlite3_stmt *q, int column, char *ret, size_t size)
@@ -275,4 +291,84 @@ int kept_each(struct model_store *s, uint32_t uid, durations_fn *fn, void *user)
 	sqlite3_finalize(q);
 	free(k);
 	return r;
+}
+
+/* ---- curves alone ---- */
+
+/* The curve that the store has of it; no point where it has no row, or one that is not sane. 1: it
+ * has a row; 0; -EIO. */
+static int find_curve(
+	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *ret)
+{
+	sqlite3_stmt *q = kept_prepare(s,
+		"SELECT curve_ns, curve_n FROM kernel WHERE uid = ?1 AND code = ?2 AND device = ?3"
+		" AND n_sms = ?4 AND driver = ?5");
+	int step;
+
+	if (!q)
+		return store_failed(s);
+	bind_key(q, k);
+	step = sqlite3_step(q);
+	if (step == SQLITE_ROW && (!take_blob(q, 0, ret->curve_ns, sizeof(ret->curve_ns)) ||
+					  !take_blob(q, 1, ret->curve_n, sizeof(ret->curve_n)) ||
+					  !duration_is_sane(ret)))
+		*ret = (struct duration_kernel){0};
+	sqlite3_finalize(q);
+	return step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : store_failed(s);
+}
+
+static int update_curve(struct model_store *s, const struct duration_kernel *k)
+{
+	sqlite3_stmt *q = kept_prepare(s,
+		"UPDATE kernel SET curve_ns = ?6, curve_n = ?7,"
+		" at = (SELECT ifnull(max(at), 0) + 1 FROM kernel) WHERE uid = ?1 AND code = ?2"
+		" AND device = ?3 AND n_sms = ?4 AND driver = ?5");
+
+	if (q) {
+		bind_key(q, k);
+		sqlite3_bind_blob(q, 6, k->curve_ns, sizeof(k->curve_ns), SQLITE_STATIC);
+		sqlite3_bind_blob(q, 7, k->curve_n, sizeof(k->curve_n), SQLITE_STATIC);
+	}
+	return store_step(s, q);
+}
+
+/* whole: room for a kernel. */
+static int put_curve(
+	struct model_store *s, const struct duration_kernel *k, struct duration_kernel *whole)
+{
+	int r;
+
+	memset(whole, 0, sizeof(*whole));
+	r = find_curve(s, k, whole);
+	if (r < 0)
+		return r;
+	whole->owner = k->owner;
+	whole->code = k->code;
+	memcpy(whole->name, k->name, sizeof(whole->name));
+	for (unsigned i = 0; i < SCHED_PER_SM; i++) {
+		if (!k->curve_n[i])
+			continue;
+		whole->curve_ns[i] = k->curve_ns[i];
+		whole->curve_n[i] = k->curve_n[i];
+	}
+	return r ? update_curve(s, whole) : put_kernel(s, whole);
+}
+
+static int put_curves(struct model_store *s, void *user)
+{
+	struct duration_kernel *whole = malloc(sizeof(*whole));
+	const struct kept_batch *b = user;
+	int r = whole ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < b->n && r == 0; i++)
+		r = put_curve(s, &b->k[i], whole);
+	free(whole);
+	return r == 0 ? drop_oldest(s) : r;
+}
+
+int kept_put_curves(struct model_store *s, const struct duration_kernel *k, unsigned n)
+{
+	struct kept_batch b = {k, n};
+
+	return n ? store_in_one(s, put_curves, &b) : 0;
 }

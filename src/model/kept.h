@@ -18,6 +18,13 @@
 int kept_default_path(char *buf, size_t size);
 /* Writes these in one step, and lets the oldest go. Errors as model_store_open. */
 int kept_put(struct model_store *s, const struct duration_kernel *k, unsigned n);
+/* Sets points of the curves of these kernels, in one step: those of which k[i].curve_n is not 0.
+ * Other points, and all else that the store knows of a kernel, stay as they are; a kernel that is
+ * new gets a row with its name and curve. Errors as model_store_open. */
+int kept_put_curves(struct model_store *s, const struct duration_kernel *k, unsigned n);
+/* Makes the file, if it is not there, with its folders; only its owner may read it from now on.
+ * Negative errno. */
+int kept_make_private(const char *path);
 /* All of a user (DURATION_ANY: of all users), the last written first; a row that is not sane is
  * passed over. Errors as model_store_open; -ENOENT: written before there was anything to know. */
 int kept_each(struct model_store *s, uint32_t uid, durations_fn *fn, void *user);

@@ -85,6 +85,7 @@ static void add_time(struct sched_launch *l, uint64_t passed)
 {
 	uint64_t ns = ran(l, passed);
 
+	l->partial |= ns < passed;
 	l->ran_ns += ns;
 	l->sm_ns += ns * MIN(sms_used(l), l->device_sms);
 	/* A launch that is on its way out has its SMs until it is gone. */

@@ -43,6 +43,7 @@ struct sched_launch {
 	uint32_t preemptions; /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool unranked; /* struct sched_launch_info */
+	bool partial;  /* since it arrived, it waited or had fewer workers than it could use */
 	bool idle;     /* a pool of tasks that has none */
 	bool had_lane; /* in the last decision */
 	bool still;    /* gets nowhere while equals wait */

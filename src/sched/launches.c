@@ -217,6 +217,7 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
 		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
 						 : (struct quota){0};
+	l->partial |= !quota_any(&l->allowed);
 	sched_to(s, l,
 		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
 		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
@@ -304,7 +305,7 @@ void sched_end(
 	sched_account(l, now_ns);
 	if (completed) {
 		sched_progress(s, l, l->k.total);
-		sched_learn_end(s, l, l->preemptions ? 0 : ran_ns);
+		sched_learn_end(s, l, l->preemptions || l->partial ? 0 : ran_ns);
 		/* A completed launch proves that its tenant's streams move. */
 		l->tenant->late = false;
 	}

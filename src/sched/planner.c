@@ -492,11 +492,11 @@ static void take_sms(struct quota *io, const uint8_t *row, uint32_t n_sms)
 		io->at[sm] = row[sm] ? 0 : io->at[sm];
 }
 
-/* Launches that are still to come begin with the quotas of their tenant's oldest launch. plan: for
- * the rows of opaque and expected work. */
+/* Launches that are still to come begin with the quotas of their tenant's oldest launch, or, of a
+ * held tenant, with no SM. plan: for the rows of opaque and expected work. */
 static void place_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
-	struct quota left = s->everywhere;
+	struct quota left = s->everywhere, none = {0};
 
 	sched_doors_find(s);
 	for (size_t i = 0; i < s->view.len; i++) {
@@ -506,7 +506,7 @@ static void place_all(struct sched *s, struct planning *p, const struct heddle_p
 			take_sms(&left, plan->quota + i * s->o.n_sms, s->o.n_sms);
 		if (!l || !quota_any(&l->next_allowed))
 			continue;
-		if (!l->tenant->best) {
+		if (!l->tenant->best && !l->tenant->next_held) {
 			l->tenant->best = l;
 			l->tenant->best_avail = l->next_allowed;
 		}
@@ -516,7 +516,7 @@ static void place_all(struct sched *s, struct planning *p, const struct heddle_p
 		p->waits |= !l->idle && !quota_any(&l->next_allowed);
 	}
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
-		sched_begin_place(s, t, t->next_held, &left);
+		sched_begin_place(s, t, t->next_held, t->next_held ? &none : &left);
 }
 
 int planner_decide(struct sched *s, uint64_t now_ns)

@@ -60,7 +60,8 @@ struct sched_view {
 struct sched_planner;
 struct sched_policy {
 	const char *name;
-	bool by_shares; /* weights entitle tenants to shares of the device, as `heddle ps` shows */
+	bool by_shares;  /* weights entitle tenants to shares of the device, as `heddle ps` shows */
+	bool steers_one; /* also a tenant that has the device alone: each of its launches is told */
 	/* It answers in plans (heddle/policy.h) and weighs tenants as it likes: whoever has its
 	 * turn may be waited for at the cost of any other, and equals need no turns of the engine's
 	 * (turns.c). NULL: it answers in lanes. */
@@ -72,6 +73,7 @@ extern const struct sched_policy sched_policy_none;
 extern const struct sched_policy sched_policy_hpf;
 extern const struct sched_policy sched_policy_ffs;
 extern const struct sched_policy sched_policy_greedy;
+extern const struct sched_policy sched_policy_profile;
 const struct sched_policy *sched_policy_find(const char *name); /* NULL: no such */
 
 #endif

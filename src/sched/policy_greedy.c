@@ -17,6 +17,7 @@
  * Where tenants cannot run side by side, one tenant's launches share the device: those of the
  * tenant whose launch came first. */
 #include "base/base.h"
+#include "curve.h"
 #include "planner.h"
 #include "policy.h"
 
@@ -46,14 +47,6 @@ static uint32_t most_blocks(const struct heddle_policy_kernel *k)
 	return MIN(MAX(k->blocks_per_sm, 1u), COUNTS);
 }
 
-/* A grid that is nearly through, or small, has no use for all places. */
-static uint32_t usable_blocks(const struct heddle_policy_kernel *k, uint32_t n_sms)
-{
-	uint64_t left = k->blocks - MIN(k->finished, k->blocks);
-
-	return (uint32_t)MIN(MAX((left + n_sms - 1) / n_sms, 1), most_blocks(k));
-}
-
 /* Of the whole launch. Where nothing is known at all that is UNKNOWN as a number: longer than all.
  */
 static void estimate(struct candidate *c)
@@ -75,15 +68,6 @@ static void estimate(struct candidate *c)
 static double remaining(const struct candidate *c)
 {
 	return c->ns[c->count] * c->left;
-}
-
-/* The next count at which it is faster; 0: there is none. */
-static uint32_t next_count(const struct candidate *c)
-{
-	for (uint32_t n = c->count + 1; n <= c->most; n++)
-		if (c->ns[n] < c->ns[c->count])
-			return n;
-	return 0;
 }
 
 /* ---- what an SM has ---- */
@@ -128,7 +112,7 @@ static void allocate(const struct heddle_policy_device *d, struct candidate *at,
 	qsort(at, n, sizeof(*at), longest_first);
 	while (marked < n) {
 		struct candidate *c = &at[marked];
-		uint32_t before = c->count, next = next_count(c);
+		uint32_t before = c->count, next = curve_next(c->ns, c->most, before);
 
 		if (next)
 			c->count = next;
@@ -172,7 +156,9 @@ static uint32_t gather(
 			continue;
 		at[n] = (struct candidate){.k = k,
 			.index = i,
-			.most = usable_blocks(k, v->device->n_sms),
+			/* A grid that is nearly through, or small, has no use for all places. */
+			.most = curve_most(most_blocks(k), k->blocks - MIN(k->finished, k->blocks),
+				v->device->n_sms),
 			/* It obeys no bound but 0. */
 			.count = k->unranked ? most_blocks(k) : 1,
 			.left = (double)(k->blocks - MIN(k->finished, k->blocks)) /

@@ -192,6 +192,7 @@ END
 	check 0 profile
 	[ -x "$build/examples/mm" ] || return 0
 	check 0 doctor -- "$build/examples/mm"
+	check 0 profile --device cpu --store "$dir/profile.db" --runs 1 -- "$build/examples/mm" --size trivial
 	"$heddle" run --device cpu -- "$build/examples/mm" --size large --repeat 1000 >/dev/null 2>&1 &
 	tenant=$!
 	n=0

@@ -193,6 +193,58 @@ static void nonsense(void **state)
 	tamper("DELETE FROM shape; DELETE FROM kernel");
 }
 
+static void put_curves(const struct duration_kernel *k, unsigned n)
+{
+	struct model_store *s;
+
+	assert_int_equal(model_store_open(path, true, &s), 0);
+	assert_int_equal(kept_put_curves(s, k, n), 0);
+	model_store_close(s);
+}
+
+/* A profile changes points of a curve, and nothing else of what is known. */
+static void curves(void **state)
+{
+	struct duration_kernel k = known(1000, 21), expect = k,
+			       p = {.owner = k.owner, .code = 21, .name = "profiled"}, other = p;
+	struct found f;
+
+	tamper("DELETE FROM shape; DELETE FROM kernel");
+	put(&k, 1);
+	p.curve_ns[1] = expect.curve_ns[1] = 77;
+	p.curve_n[1] = expect.curve_n[1] = 3;
+	p.curve_ns[4] = 5; /* of no launch: it is no point */
+	p.curve_ns[30] = expect.curve_ns[30] = 88;
+	p.curve_n[30] = expect.curve_n[30] = 1;
+	put_curves(&p, 1);
+	f = look(1000);
+	assert_int_equal(f.n, 1);
+	assert_memory_equal(&f.last, &expect, sizeof(expect));
+	/* New: a row without a launch, which a daemon takes over as it is. */
+	snprintf(other.owner.device, sizeof(other.owner.device), "another GPU");
+	other.curve_ns[0] = 9;
+	other.curve_n[0] = 4;
+	put_curves(&other, 1);
+	f = look(1000);
+	assert_int_equal(f.n, 2);
+	other.code = 22;
+	put_curves((const struct duration_kernel[]){other, p}, 2);
+	f = look(1000);
+	assert_int_equal(f.n, 3);
+	assert_int_equal(f.codes[0], 21);
+	assert_int_equal(f.codes[1], 22);
+	assert_memory_equal(&f.last.curve_ns, &other.curve_ns, sizeof(other.curve_ns));
+	assert_true(f.last.launches == 0 && f.last.n_shapes == 0);
+	assert_string_equal(f.last.name, "profiled");
+	/* A curve that is nonsense is replaced as a whole. */
+	tamper("UPDATE kernel SET curve_ns = randomblob(3)");
+	put_curves(&p, 1);
+	f = look(1000);
+	assert_int_equal(f.n, 1);
+	assert_true(f.last.curve_ns[0] == 0 && f.last.curve_ns[1] == 77);
+	tamper("DELETE FROM shape; DELETE FROM kernel");
+}
+
 /* Bytes of the file are wrong: an error, or rows that are sane. */
 static void broken_file(void **state)
 {
@@ -314,6 +366,7 @@ int main(void)
 		cmocka_unit_test(first_layout),
 		cmocka_unit_test(rooms),
 		cmocka_unit_test(nonsense),
+		cmocka_unit_test(curves),
 		cmocka_unit_test(broken_file),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(full_disk),

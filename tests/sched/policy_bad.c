@@ -88,8 +88,10 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 		move(in, out);
 		return;
 	}
-	if (strcmp(b->does, "hold") == 0) {
+	if (strncmp(b->does, "hold", 4) == 0) {
 		memset(out->held, 1, in->n_tenants);
+		if (strcmp(b->does, "hold but first") == 0 && in->n_kernels)
+			memset(heddle_policy_row(in, out, 0), 2, b->n_sms);
 		return;
 	}
 	give(in, out, b->does[0] >= '0' && b->does[0] <= '9' ? (uint8_t)atoi(b->does) : 255);

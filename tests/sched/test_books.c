@@ -417,6 +417,36 @@ static void curve_on_some(void **state)
 	sched_destroy(f.s);
 }
 
+/* A launch that had a bound from its first block to its end teaches the curve at that bound. The
+ * device's own figure includes the wait for that bound, and does not count. The duration on the
+ * whole device is estimated. */
+static void curve_of_a_bound(void **state)
+{
+	struct notes n = {0};
+	struct sched_options o = {.n_sms = 4, .model = &notebook, .model_state = &n};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+
+	assert_int_equal(sched_create(&o, &sched_policy_profile, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.low), 0);
+	tell(&f);
+	for (uint32_t count = 2; count > 0; count--) {
+		struct sched_launch *l = launch(&f, f.low, 1, 800);
+
+		assert_int_equal(look(&f, l).state, LAUNCH_HELD);
+		drained(&f, l);
+		assert_int_equal(look(&f, l).workers, 4 * count);
+		f.now += 8 * MS;
+		sched_end(f.s, f.now, l, true, 58 * MS);
+		tell(&f);
+		assert_int_equal(n.per_sm, count);
+		assert_int_equal(n.blocks, 800);
+		assert_int_equal(n.sm_ns, 4 * 8 * MS);
+		assert_int_equal(n.ran_ns, 8 * MS * count / 2);
+	}
+	assert_int_equal(n.n_curves, 2);
+	sched_destroy(f.s);
+}
+
 /* Preempted for one that is long through, granted SMs again, and not yet back on them. */
 static struct sched_launch *comes(struct fixture *f)
 {
@@ -513,6 +543,7 @@ int main(void)
 		cmocka_unit_test(remaining),
 		cmocka_unit_test(model_of_the_caller),
 		cmocka_unit_test(curve_on_some),
+		cmocka_unit_test(curve_of_a_bound),
 		cmocka_unit_test(change_is_nobodys),
 		cmocka_unit_test(change_is_bounded),
 		cmocka_unit_test(held_has_nothing),

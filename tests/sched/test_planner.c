@@ -215,7 +215,7 @@ static void sees_work(void **state)
 	struct sched_launch *l;
 	struct fixture f;
 
-	begin(&f, "3");
+	begin(&f, "255");
 	l = launch(&f, f.a, 40);
 	pass_ns(&f, 2 * MS);
 	sched_progress(f.s, l, 20);
@@ -234,6 +234,23 @@ static void sees_work(void **state)
 	sched_end(f.s, f.now, l, true, 0);
 	tell(&f);
 	assert_int_equal(work_of(1), 6 * MS);
+	sched_destroy(f.s);
+}
+
+/* A launch that may have half of the blocks that an SM holds, as it may from its begin on, counts
+ * half of its time on the whole device. */
+static void half_of_an_sm(void **state)
+{
+	struct sched_launch *l;
+	struct fixture f;
+
+	begin(&f, "4");
+	l = launch(&f, f.a, 40);
+	pass_ns(&f, 3 * MS);
+	sched_end(f.s, f.now, l, true, 3 * MS);
+	tell(&f);
+	launch(&f, f.a, 40);
+	assert_int_equal(kernels[0].predicted_ns, 1500000);
 	sched_destroy(f.s);
 }
 
@@ -343,6 +360,25 @@ static void holds_all(void **state)
 	sched_destroy(f.s);
 }
 
+/* A held tenant's launches begin with no SM, even beside an earlier one that has some. */
+static void begins_held(void **state)
+{
+	struct sched_launch *a, *b;
+	struct fixture f;
+
+	begin(&f, "hold but first");
+	a = launch(&f, f.a, 1000);
+	expect_quota(&f, a, 0);
+	sched_drained(f.s, f.now, a);
+	tell(&f);
+	expect_quota(&f, a, 2);
+	b = launch(&f, f.a, 1000);
+	expect_quota(&f, b, 0);
+	expect_quota(&f, a, 2);
+	assert_int_equal(sched_state(b), LAUNCH_HELD);
+	sched_destroy(f.s);
+}
+
 static void never_asks(void **state)
 {
 	struct fixture f;
@@ -435,12 +471,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sees_all),
 		cmocka_unit_test(sees_work),
+		cmocka_unit_test(half_of_an_sm),
 		cmocka_unit_test(waits_again),
 		cmocka_unit_test(begins_bounded),
 		cmocka_unit_test(no_quota),
 		cmocka_unit_test(clips),
 		cmocka_unit_test(gives_nobody),
 		cmocka_unit_test(holds_all),
+		cmocka_unit_test(begins_held),
 		cmocka_unit_test(never_asks),
 		cmocka_unit_test(asks_too_soon),
 		cmocka_unit_test(writes_behind),

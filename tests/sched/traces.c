@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Random traces under the engine, in two kinds: `any`, whose policy answers with random plans
- * (bounded quotas among them), or is greedy, and `ffs`. After each event:
+ * (bounded quotas among them), or is greedy or profile, and `ffs`. After each event:
  * - blocks on an SM fit it, and the bounded quotas of all launches together fit it, too;
  * - an SM that holds more blocks of a launch than its quota gets no further one;
  * - quotas that are not under way are those of the engine.
@@ -10,8 +10,8 @@
  * that stayed has run every block exactly once. A failure prints the seed; --print SEED prints the
  * trace.
  *
- *	traces any|greedy|ffs [--first SEED] [--count N]
- *	traces any|greedy|ffs --print SEED */
+ *	traces any|greedy|profile|ffs [--first SEED] [--count N]
+ *	traces any|greedy|profile|ffs --print SEED */
 #include "sched/planner.h"
 #include "sched/quota.h"
 #include "sim/trace.h"
@@ -262,7 +262,7 @@ static uint64_t wait_bound(const struct limits *lim)
 
 /* ---- running ---- */
 
-static const struct sched_policy *of_any = &policy_any; /* or greedy */
+static const struct sched_policy *of_any = &policy_any; /* or greedy, or profile */
 
 static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_longest)
 {
@@ -316,6 +316,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "greedy") == 0)
 		of_any = &sched_policy_greedy;
+	if (argc > 1 && strcmp(argv[1], "profile") == 0)
+		of_any = &sched_policy_profile;
 	for (int i = 2; i + 1 < argc; i += 2) {
 		uint64_t v = strtoull(argv[i + 1], NULL, 10);
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Durations of launches by blocks on each SM, from the events of a heddled with policy profile
+ * (doc/events.md, sched/policy_profile.c). */
+#ifndef HEDDLE_CLI_MEASURED_H
+#define HEDDLE_CLI_MEASURED_H
+
+#include "base/base.h"
+#include "sched/model.h"
+#include "wire/wire.h"
+
+/* A kernel in one shape and form: heddle may try two forms, of which an SM holds different numbers
+ * of blocks. Counts are of blocks on each SM. */
+struct measured_kernel {
+	uint64_t code, blocks;
+	uint32_t threads, shared_bytes, n_sms;
+	uint32_t fit; /* blocks that an SM holds */
+	char name[64];
+	uint32_t most;      /* the largest count: what an SM holds, and the grid can use */
+	bool guard;         /* its blocks obey no bound: `most` is its one count */
+	uint64_t launches;  /* all that ended, */
+	uint64_t recent;    /* of these, in the last run; */
+	uint64_t disturbed; /* of all, those that something disturbed: they measure nothing */
+	VEC(double) ns[SCHED_PER_SM + 1]; /* [n]: durations of launches with count n */
+};
+
+struct measured {
+	VEC(struct measured_kernel) kernels; /* in the order of their first launches */
+	unsigned joined;                     /* processes that became tenants */
+	uint64_t launched[WIRE_REASONS];     /* all launches of those that have left */
+	bool failed;                         /* out of memory */
+};
+
+/* How many tenants joined in this text, and how many of them left. */
+void measured_count(const char *events, unsigned *ret_joined, unsigned *ret_left);
+/* Adds the launches of a program's run. events: the lines of one heddled, from before its tenants
+ * joined until they left. */
+void measured_add(struct measured *m, const char *events);
+/* The median for each count from 1 to k->most; 0: not measured. Sorts k->ns. */
+void measured_curve(struct measured_kernel *k, double ret_ns[SCHED_PER_SM + 1]);
+/* How many launches are still wanted, where each count of each kernel, in the form that heddle
+ * launches now, wants `rounds` of them; and *ret_unmeasured: counts without any launch. */
+uint64_t measured_missing(const struct measured *m, unsigned rounds, unsigned *ret_unmeasured);
+/* Whether it is in the form that most launches of this kernel and shape had in the last run. */
+bool measured_is_current(const struct measured *m, const struct measured_kernel *k);
+/* Whether its curve stands for all of its code: it is the current form of the largest grid, of
+ * equal ones the first. */
+bool measured_is_main(const struct measured *m, const struct measured_kernel *k);
+void measured_finish(struct measured *m);
+
+#endif

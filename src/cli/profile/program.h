@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* heddle profile -- PROG ARG...: the kernels of a program, measured with each count of blocks on
+ * an SM (Adaptive simultaneous multi-tenancy, section 3.5). */
+#ifndef HEDDLE_CLI_PROFILE_PROGRAM_H
+#define HEDDLE_CLI_PROFILE_PROGRAM_H
+
+#include "cli/cli.h"
+#include "cli/profile/measured.h"
+
+/* A kernel that the store had a profile of before, on other devices alone: on which one. */
+struct profile_elsewhere {
+	uint64_t code;
+	char device[64], driver[32];
+	uint32_t n_sms;
+};
+
+struct program_profile {
+	struct measured measured;
+	const char *program;
+	char device[128]; /* as it calls itself */
+	char store[4096];
+	unsigned runs, rounds;
+	bool out_of_time;    /* --budget-s is over */
+	unsigned unmeasured; /* counts without a launch */
+	uint64_t missing;    /* launches that counts lack to have `rounds` */
+	VEC(struct profile_elsewhere) elsewhere;
+};
+
+/* Runs the program of the operands as often as it takes, and keeps the curves in the store.
+ * The exit status. */
+int profile_program(struct cli *c);
+/* As text and as JSON; sorts the durations. */
+void profile_program_show(struct cli *c, struct program_profile *p);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Pruning walks from each count to the next faster one, so the walk visits exactly the counts that
+ * are kept. */
+#include "sched/curve.h"
+
+uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms)
+{
+	uint64_t share = left / n_sms + (left % n_sms != 0);
+
+	return (uint32_t)MIN(MAX(share, 1), MAX(blocks_per_sm, 1u));
+}
+
+uint32_t curve_next(const double *ns, uint32_t most, uint32_t count)
+{
+	for (uint32_t n = count + 1; n <= most; n++)
+		if (ns[n] > 0 && (!count || ns[n] < ns[count]))
+			return n;
+	return 0;
+}
+
+uint32_t curve_prune(const double *ns, uint32_t most, bool *ret_kept)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t n = 1; n <= most; n++)
+		ret_kept[n] = false;
+	for (uint32_t n = curve_next(ns, most, 0); n; n = curve_next(ns, most, n)) {
+		ret_kept[n] = true;
+		kept++;
+	}
+	return kept;
+}
