@@ -77,9 +77,13 @@ before=$("$heddle" profile mm | grep 'by blocks on it')
 start_daemon --policy greedy --set min_managed_us=1
 "$heddle" profile mm >"$dir/profile.out"
 grep -qF "$before" "$dir/profile.out" || fail "heddled has another curve than $before: $(cat "$dir/profile.out")"
-"$heddle" run --device cpu -- "$examples/mm" --size small >"$dir/mm.out" || fail "mm"
-"$heddle" profile mm >"$dir/profile.out"
-! grep -qF "$before" "$dir/profile.out" || fail "a launch changes nothing of $before"
+# A launch that waits as it begins teaches nothing: on a busy machine the first ones may.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	"$heddle" run --device cpu -- "$examples/mm" --size small >"$dir/mm.out" || fail "mm"
+	"$heddle" profile mm >"$dir/profile.out"
+	grep -qF "$before" "$dir/profile.out" || break
+done
+! grep -qF "$before" "$dir/profile.out" || fail "$i launches change nothing of $before"
 refused 1 'would overwrite the profile' --device cpu -- "$examples/nn" --size trivial
 # Another store is nobody's business.
 profile --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial
