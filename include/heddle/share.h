@@ -37,7 +37,8 @@ struct heddle_share;
 int heddle_share_init(struct heddle *h, struct heddle_share **ret);
 /* Releases the kernel, if one is obtained, leaves heddled and frees s. NULL: does nothing. */
 void heddle_share_close(struct heddle_share *s);
-/* The text of the last call that failed; "" if none did. */
+/* The text of the last call that failed, of any thread; "" if none did. Read it while no other
+ * thread is in a call. */
 const char *heddle_share_error(const struct heddle_share *s);
 /* NULL while heddled decides; else the text that says why it does not. The text stays valid until
  * heddle_share_close. */

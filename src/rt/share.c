@@ -560,8 +560,9 @@ RT_API int heddle_share_progress(struct heddle_share *s, uint64_t started, uint6
 
 		__atomic_store_n(&h->finished, finished, __ATOMIC_RELEASE);
 		__atomic_store_n(&h->ticket, started, __ATOMIC_RELEASE);
-		__atomic_store_n(&h->present, (uint32_t)MIN(started - finished, UINT32_MAX),
-			__ATOMIC_RELEASE);
+		if (started) /* until then, as many as were told */
+			__atomic_store_n(&h->present, (uint32_t)MIN(started - finished, UINT32_MAX),
+				__ATOMIC_RELEASE);
 		if (last)
 			share_kick(s);
 	}
