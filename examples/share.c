@@ -134,8 +134,7 @@ static void steer(struct heddle_share_blocks *may)
 			launch(may->blocks);
 		had = may->blocks;
 	}
-	while (is_running())
-		;
+	cu(cuCtxSynchronize(), "the kernel");
 }
 
 static unsigned count_wrong(void)

@@ -41,7 +41,7 @@ void heddle_share_close(struct heddle_share *s);
  * thread is in a call. */
 const char *heddle_share_error(const struct heddle_share *s);
 /* NULL while heddled decides; else the text that says why it does not. The text stays valid until
- * heddle_share_close. */
+ * the next heddle_share_obtain, or close. */
 const char *heddle_share_alone(struct heddle_share *s);
 
 struct heddle_share_kernel {
@@ -65,7 +65,8 @@ struct heddle_share_blocks {
 	unsigned char of_sm[HEDDLE_SHARE_MAX_SMS];
 };
 
-/* Asks for one kernel, and waits until it may have blocks on some SM, at most timeout_ns
+/* Looks for heddled again if it was not there (once a second at most, 1 s at most). Then asks for
+ * one kernel, and waits until it may have blocks on some SM, at most timeout_ns
  * (UINT64_MAX: for ever). -ETIMEDOUT: heddled gave it none in time; the request is withdrawn.
  * -EBUSY: a kernel is obtained already; -EINVAL: a field is wrong, or no block fits an SM. */
 int heddle_share_obtain(struct heddle_share *s, const struct heddle_share_kernel *kernel,

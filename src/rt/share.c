@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define GREET_MS    1000
+#define RETRY_NS    1000000000
 #define LOOK_NS     1000000
 #define GENERATION  1          /* ctl_args.gen: a slot's kernel is its only launch */
 #define NO_WORD     UINT32_MAX /* in ctl_host.began: heddled cannot know it */
@@ -47,6 +48,7 @@ struct heddle_share {
 	struct own_fd sock, kick;
 	struct wire_page *page; /* NULL: heddled never answered */
 	struct silence silence;
+	uint64_t tried_ns; /* when it last looked for heddled */
 	/* The kernel. */
 	bool obtained;
 	struct wire_slot *slot;                             /* NULL: without heddled */
@@ -232,8 +234,21 @@ static void share_join(struct heddle_share *s)
 		r = -ENOTDIR;
 	if (r == 0)
 		r = share_greet(s, where, &m);
+	s->tried_ns = share_now_ns();
 	if (r < 0)
 		share_lose(s, host_greeting_failed(r, where, m.refused.why, buf));
+}
+
+/* Before a kernel: a heddled may have started since. */
+static void share_join_again(struct heddle_share *s)
+{
+	if (!s->alone[0] || share_now_ns() - s->tried_ns < RETRY_NS)
+		return;
+	wire_page_unmap(s->page);
+	s->page = NULL;
+	s->silence = (struct silence){0};
+	s->alone[0] = 0;
+	share_join(s);
 }
 
 RT_API int heddle_share_init(struct heddle *h, struct heddle_share **ret)
@@ -473,6 +488,7 @@ RT_API int heddle_share_obtain(struct heddle_share *s, const struct heddle_share
 	s->obtained = true;
 	set_all(s, 0);
 	share_check(s);
+	share_join_again(s);
 	if (s->page && !s->alone[0])
 		s->slot = free_slot(s);
 	if (s->slot)
