@@ -50,8 +50,8 @@ struct heddle_share {
 	struct silence silence;
 	uint64_t tried_ns; /* when it last looked for heddled */
 	/* The kernel. */
-	bool obtained;
-	struct wire_slot *slot;                             /* NULL: without heddled */
+	bool obtained, asking;  /* asking: obtain waits still, and no other call has a kernel yet */
+	struct wire_slot *slot; /* NULL: without heddled */
 	uint64_t total, started, finished, number, kernels; /* kernels: how many were obtained */
 	uint32_t fit, cursor;
 	uint32_t seq; /* of the word in `now`; 0: none came */
@@ -306,7 +306,7 @@ static int share_enter_kernel(struct heddle_share *s)
 {
 	int r = share_enter(s);
 
-	if (r == 0 && !s->obtained)
+	if (r == 0 && (!s->obtained || s->asking))
 		r = share_leave(
 			s, share_fail(s, -EINVAL,
 				   "no kernel is obtained; heddle_share_obtain comes first"));
@@ -495,7 +495,9 @@ RT_API int heddle_share_obtain(struct heddle_share *s, const struct heddle_share
 		share_submit(s, kernel);
 	else
 		set_all(s, fit);
+	s->asking = true;
 	r = await_blocks(s, timeout_ns);
+	s->asking = false;
 	if (r < 0) {
 		share_end(s);
 		return share_leave(s, r);

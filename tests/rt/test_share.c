@@ -9,6 +9,7 @@
 #include "heddle/share.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,6 +220,63 @@ static void higher_priority_takes_all(void **state)
 	end(&d);
 }
 
+/* A small kernel of higher priority takes the SMs that it needs. */
+static void some_sms_are_taken(void **state)
+{
+	struct daemon d = start("hpf");
+	struct heddle_share *low = init(d.socket, "low"), *high = init(d.socket, "high");
+	struct heddle_share_kernel small = kernel;
+	unsigned without = 0;
+
+	obtain(low, FIT);
+	small.blocks = FIT;
+	assert_int_equal(heddle_share_obtain(high, &small, LIMIT_NS, &may), 0);
+	changes_to(low, FIT);
+	for (unsigned i = 0; i < may.n_sms; i++)
+		without += may.of_sm[i] == 0;
+	assert_in_range(without, 1, may.n_sms - 1);
+	assert_int_equal(may.blocks, (may.n_sms - without) * FIT);
+	heddle_share_close(high);
+	heddle_share_close(low);
+	end(&d);
+}
+
+static struct {
+	struct heddle_share *s;
+	_Atomic int result; /* 0: not yet */
+} waiter;
+
+static void *wait_for_ever(void *unused)
+{
+	struct heddle_share_blocks b = {.size = sizeof(b)};
+	int r = -EINVAL;
+
+	while (r == -EINVAL) /* between two kernels */
+		r = heddle_share_wait(waiter.s, UINT64_MAX, &b);
+	waiter.result = r;
+	return NULL;
+}
+
+static void released_while_waited_for(void **state)
+{
+	struct daemon d = start("greedy");
+	uint64_t end_ns = now_ns() + LIMIT_NS;
+	pthread_t thread;
+
+	waiter.s = init(d.socket, "normal");
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, NULL), 0);
+	while (!waiter.result && now_ns() < end_ns) {
+		obtain(waiter.s, FIT);
+		for (uint64_t i = 0; i < 1000; i++)
+			assert_int_equal(heddle_share_progress(waiter.s, i, i / 2), 0);
+		assert_int_equal(heddle_share_release(waiter.s), 0);
+	}
+	assert_int_equal(waiter.result, -ECANCELED);
+	pthread_join(thread, NULL);
+	heddle_share_close(waiter.s);
+	end(&d);
+}
+
 static void heddled_dies(void **state)
 {
 	struct daemon d = start("greedy");
@@ -290,6 +348,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(as_many_as_fit),
 		cmocka_unit_test(two_share),
 		cmocka_unit_test(higher_priority_takes_all),
+		cmocka_unit_test(some_sms_are_taken),
+		cmocka_unit_test(released_while_waited_for),
 		cmocka_unit_test(heddled_dies),
 		cmocka_unit_test(heddled_hangs),
 		cmocka_unit_test(child_has_none),
