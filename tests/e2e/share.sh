@@ -39,11 +39,12 @@ grep -q 'heddled does not run' "$dir/alone.err" || fail "without heddled it does
 told alone 1 16 || fail "without heddled it does not have all that fit"
 
 start_daemon --policy greedy
-share one "${BLOCKS:-20000}"
+blocks=${BLOCKS:-20000}
+share one "$blocks"
 one=$started
 pids=$one
 await 60 told one 1 16 || fail "the first one does not have all"
-share two 4000
+share two $((blocks / 5))
 two=$started
 pids="$pids $two"
 await 60 told two 1 8 || fail "the second one does not have half"
