@@ -357,7 +357,8 @@ int guests_barrier(struct guests *x)
 	return 0;
 }
 
-/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
+/* Where the assembler cannot tell that warps are whole, as in rounds.c; or takes them for whole
+ * where they are not, as behind a function that calls itself (fits.c). */
 void guests_put_barrier(struct guests *x, struct pass_writer *w)
 {
 	bool gathers = false, unseen = false;
@@ -365,7 +366,7 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w)
 	for (unsigned k = 0; k < x->n; k++) {
 		const struct pass_facts *facts = &x->of[k].facts;
 
-		unseen |= facts->calls_spin;
+		unseen |= facts->calls_spin || pass_has(facts, PASS_RECURS);
 		gathers |= facts->spins || facts->tails.len;
 	}
 	if (unseen)
