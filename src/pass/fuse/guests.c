@@ -357,8 +357,7 @@ int guests_barrier(struct guests *x)
 	return 0;
 }
 
-/* Where the assembler cannot tell that warps are whole, as in rounds.c; or takes them for whole
- * where they are not, as behind a function that calls itself (fits.c). */
+/* Where the assembler cannot tell that warps are whole, as in rounds.c. */
 void guests_put_barrier(struct guests *x, struct pass_writer *w)
 {
 	bool gathers = false, unseen = false;
@@ -366,7 +365,7 @@ void guests_put_barrier(struct guests *x, struct pass_writer *w)
 	for (unsigned k = 0; k < x->n; k++) {
 		const struct pass_facts *facts = &x->of[k].facts;
 
-		unseen |= facts->calls_spin || pass_has(facts, PASS_RECURS);
+		unseen |= facts->calls_spin;
 		gathers |= facts->spins || facts->tails.len;
 	}
 	if (unseen)
