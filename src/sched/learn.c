@@ -60,9 +60,10 @@ static struct sched_beside beside_of(const struct sched *s, const struct sched_l
 {
 	struct sched_beside b = {.own_count = count_of(l)};
 
-	for (const struct sched_tenant *t = s->tenants; t; t = t->next) {
+	for (const struct sched_tenant *t = s->tenants; t && !b.several; t = t->next) {
 		b.several |= t->native.first || (t->opaque_active && !t->opaque_waits);
-		for (const struct sched_launch *o = t->arrived.first; o; o = o->next) {
+		for (const struct sched_launch *o = t->arrived.first; o && !b.several;
+			o = o->next) {
 			if (o == l || o->idle ||
 				!launch_is(o->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES))
 				continue;
@@ -77,8 +78,8 @@ static struct sched_beside beside_of(const struct sched *s, const struct sched_l
 
 static bool is_same(const struct sched_beside *a, const struct sched_beside *b)
 {
-	return a->kernel == b->kernel && a->count == b->count && a->own_count == b->own_count &&
-	       a->several == b->several;
+	return a->own_count == b->own_count && a->several == b->several &&
+	       (a->several || (a->kernel == b->kernel && a->count == b->count));
 }
 
 void sched_learn_beside(struct sched *s)

@@ -151,15 +151,27 @@ static void allocate(const struct heddle_policy_device *d, struct candidate *at,
  *
  * Time together is until the last launch ends: the launches run at the pace that the model of pairs
  * predicts for their counts, until one ends, and the last one goes on alone. The other way is one
- * tenant after the other, with the best count each. Slowdowns by several launches add up. */
+ * tenant after the other, each with all blocks that fit. Slowdowns by several launches add up. */
 
-static double best_ns(const struct candidate *c)
+/* Of the whole launch alone on the device. Between measured counts the throughput is linear, as the
+ * model of pairs has it: a sum of times must not win because one of them was guessed in another
+ * way.
+ */
+static double alone_ns(const struct candidate *c)
 {
-	double best = c->ns[1];
+	const uint64_t *curve = c->k->curve_ns;
+	uint32_t below = c->most, above = c->most;
+	double low, high;
 
-	for (uint32_t n = 2; n <= c->most; n++)
-		best = MIN(best, c->ns[n]);
-	return best;
+	while (below && curve[below] == HEDDLE_POLICY_UNKNOWN)
+		below--;
+	while (above <= COUNTS && curve[above] == HEDDLE_POLICY_UNKNOWN)
+		above++;
+	if (!below || above > COUNTS || below == above)
+		return c->ns[c->most];
+	low = 1 / (double)curve[below];
+	high = 1 / (double)curve[above];
+	return 1 / (low + (high - low) * (c->most - below) / (above - below));
 }
 
 /* slow[i][j]: by how much launch j beside it makes all of launch i longer, ns. False: of launches
@@ -183,12 +195,12 @@ static bool ask_all(const struct heddle_policy_plan *out, const struct candidate
 	return true;
 }
 
-/* Of the whole launch, beside those of which something is left. Nothing makes it faster than it is
- * alone. */
+/* Of the whole launch, beside those of which something is left. Several ratios below 1 cannot make
+ * it faster than it is without the others. */
 static double beside_ns(
 	const struct candidate *at, uint32_t n, uint32_t i, const double *left, const double *slow)
 {
-	double ns = at[i].ns[at[i].count], best = best_ns(&at[i]);
+	double whole = alone_ns(&at[i]), ns = at[i].ns[at[i].count], least = MIN(ns, whole);
 	bool alone = true;
 
 	for (uint32_t j = 0; j < n; j++) {
@@ -197,7 +209,7 @@ static double beside_ns(
 		ns += slow[j];
 		alone = false;
 	}
-	return alone ? best : MAX(ns, best);
+	return alone ? whole : MAX(ns, least);
 }
 
 /* Until the last of them ends, ns. Below 0: not known. */

@@ -302,17 +302,20 @@ static void unranked(void **state)
 /* ---- the option pairs ---- */
 
 /* Each kernel takes this percentage of its curve's time beside another one; 0: not known. */
-static uint32_t slowed;
+static uint32_t slowed,
+	slowed_by_second; /* the latter for pairs with the second kernel; 0: no other */
 
 static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 	const uint8_t quota[2], uint64_t ret_ns[2])
 {
 	const struct world *w = CONTAINER_OF(plan, const struct world, plan);
+	bool second = slowed_by_second && (kernel[0] == 1 || kernel[1] == 1);
+	uint32_t percent = second ? slowed_by_second : slowed;
 
-	if (!slowed)
+	if (!percent)
 		return -ENOENT;
 	for (unsigned i = 0; i < 2; i++)
-		ret_ns[i] = w->kernel[kernel[i]].curve_ns[quota[i]] * slowed / 100;
+		ret_ns[i] = w->kernel[kernel[i]].curve_ns[quota[i]] * percent / 100;
 	return 0;
 }
 
@@ -417,6 +420,10 @@ static void three(void **state)
 	assert_true(got[0] == 4 && got[1] == 4);
 	assert_int_equal(got[2], 0);
 	decide_pairs(&w, 250, got);
+	assert_true(got[0] && !got[1] && !got[2]);
+	slowed_by_second = 250;
+	decide_pairs(&w, 100, got);
+	slowed_by_second = 0;
 	assert_true(got[0] && !got[1] && !got[2]);
 }
 
