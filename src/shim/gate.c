@@ -11,10 +11,10 @@
  * Only launches of a program that waits between them: where more are queued behind one that waits
  * for host memory, the device takes 130 to 160 us longer to change to another tenant (H200, driver
  * 580; not behind one that waits for its own memory, as a managed launch does). */
+#include "host/silence.h"
 #include "shim/follow.h"
 #include "shim/hello.h"
 #include "shim/placing.h"
-#include "shim/silence.h"
 
 #include <poll.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  * Whatever else fails on the way leaves the program running natively. A child of fork starts anew:
  * CUDA does not survive a fork, so a child of a program that had begun is only passed through. */
 #include "shim/hello.h"
-#include "base/environment.h"
+#include "host/tenant.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
 
@@ -127,71 +127,14 @@ void shim_leave(struct shim_inside *in)
 		cu.cuThreadExchangeStreamCaptureMode(&in->mode);
 }
 
-/* "low", "normal", "high" or a number of up to three digits; else normal. */
-static int asked_priority(void)
-{
-	static const char *const names[] = {"low", "normal", "high"};
-	const char *s = secure_getenv("HEDDLE_PRIORITY");
-	size_t n;
-
-	for (int i = 0; s && i < 3; i++) {
-		if (!strcmp(s, names[i]))
-			return i;
-	}
-	n = s ? strspn(s, "0123456789") : 0;
-	return n > 0 && n < 4 && !s[n] ? atoi(s) : 1;
-}
-
 static uint32_t attribute(CUdevice_attribute which)
 {
-	int v = 0;
-
-	if (cu.cuDeviceGetAttribute(&v, which, shim.dev) != CUDA_SUCCESS || v < 0)
-		return 0;
-	return (uint32_t)v;
-}
-
-static void program_name(char *ret, size_t size)
-{
-	char path[512];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	const char *slash;
-
-	if (n <= 0)
-		return;
-	path[n] = 0;
-	slash = strrchr(path, '/');
-	snprintf(ret, size, "%.63s", slash ? slash + 1 : path);
+	return host_attribute(&cu, shim.dev, which);
 }
 
 static void fill_hello(struct wire_hello *h)
 {
-	const char *group = secure_getenv("HEDDLE_CLASS");
-	CUuuid id = {{0}};
-	int version = 0;
-	char hex[33];
-
-	wire_head_init(&h->head, WIRE_HELLO, sizeof(*h));
-	h->priority = asked_priority();
-	h->weight = (uint32_t)env_number(ENV_WEIGHT);
-	h->n_sms = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-	h->threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-	h->blocks_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-	h->regs_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
-	h->shared_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-	h->is_cpu_device = dev_kind_of(&cu) == DEV_CPU;
-	if (cu.cuDeviceGetUuid)
-		cu.cuDeviceGetUuid(&id, shim.dev);
-	hex_encode((uint8_t *)id.bytes, 16, hex);
-	snprintf(h->device, sizeof(h->device), "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8,
-		hex + 12, hex + 16, hex + 20);
-	if (cu.cuDeviceGetName)
-		cu.cuDeviceGetName(h->device_name, sizeof(h->device_name) - 1, shim.dev);
-	if (cu.cuDriverGetVersion && cu.cuDriverGetVersion(&version) == CUDA_SUCCESS)
-		snprintf(h->driver, sizeof(h->driver), "%d", version);
-	program_name(h->name, sizeof(h->name));
-	if (group)
-		snprintf(h->group, sizeof(h->group), "%.31s", group);
+	host_hello(&cu, shim.dev, h);
 	shim.n_sms = MIN(h->n_sms, CTL_MAX_SMS);
 	shim.free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
 	for (int i = 0; i < 3; i++) /* the numbers of the three attributes follow each other */
@@ -215,33 +158,7 @@ static void report(const struct wire_hello *hello, int page_fd)
 
 /* ---- the conversation ---- */
 
-union message {
-	char bytes[WIRE_MAX_BYTES];
-	struct wire_head head;
-	struct wire_welcome welcome;
-	struct wire_refused refused;
-};
-
 static char refusal[sizeof(((struct wire_refused *)0)->why)]; /* of the first greeting */
-
-/* fds: three, of which the caller closes what it does not keep. 0 or negative errno. */
-static int take_answer(int sock, union message *m, int fds[3])
-{
-	unsigned n = 0;
-	int r = wire_recv(sock, m, sizeof(*m), fds, 3, &n);
-
-	if (r > 0 && wire_check(m, (size_t)r) < 0)
-		r = -EPROTO;
-	if (r > 0 && m->head.type == WIRE_WELCOME && n == 3)
-		return 0;
-	if (r == 0)
-		r = -ECONNRESET;
-	else if (r > 0)
-		r = m->head.type == WIRE_REFUSED ? -EACCES : -EPROTO;
-	for (unsigned i = 0; i < n; i++)
-		close(fds[i]);
-	return r;
-}
 
 /* Under the lock once there are other threads: takes over all but the page. */
 static void take_fds(int sock, const int fds[3])
@@ -253,7 +170,7 @@ static void take_fds(int sock, const int fds[3])
 
 /* An answer, and with a welcome the connection. */
 struct greeting {
-	union message m;
+	union host_answer m;
 	struct own_fd sock;
 	int fds[3];
 };
@@ -270,7 +187,7 @@ static int greet(const char *path, const struct wire_hello *h, int timeout_ms, s
 	own_take(&ret->sock, sock);
 	r = wire_send(ret->sock.fd, h, NULL, 0);
 	if (r >= 0 || r == -EPIPE) /* that: refused already */
-		r = take_answer(ret->sock.fd, &ret->m, ret->fds);
+		r = host_await_answer(ret->sock.fd, &ret->m, ret->fds);
 	if (r < 0)
 		own_close(&ret->sock);
 	return r;
@@ -337,12 +254,12 @@ int hello_answered(struct own_fd *sock)
 {
 	struct own_fd old[3] = {shim.sock, shim.kick, shim.wake};
 	uint64_t ours = 0, theirs = 0;
-	union message m;
+	union host_answer m;
 	int fds[3], r;
 
 	if (!own_is(sock))
 		return -EBADF;
-	r = take_answer(sock->fd, &m, fds);
+	r = host_await_answer(sock->fd, &m, fds);
 	if (r < 0)
 		return r;
 	/* A daemon that knows nothing of tenants of before has made a page of its own. */
@@ -452,7 +369,6 @@ static int start(void)
 
 	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
 		return -ENODEV;
-	hello = (struct wire_hello){0};
 	fill_hello(&hello);
 	socket_given = given && *given;
 	snprintf(report_to, sizeof(report_to), "%s", report_path ? report_path : "");
@@ -465,40 +381,6 @@ static int start(void)
 	if (r == -EACCES)
 		snprintf(refusal, sizeof(refusal), "%s", g.m.refused.why);
 	return r < 0 ? r : join_daemon(&g);
-}
-
-static const char *explain(int error)
-{
-	static char text[400];
-
-	switch (error) {
-	case -EPROTO:
-	case -EBADMSG:
-		return "heddled speaks another protocol version";
-	case -ECONNRESET:
-		return "heddled closed the connection without an answer";
-	case -EACCES:
-		snprintf(text, sizeof(text), "heddled refused this program: %s", refusal);
-		return text;
-	case -EPERM:
-		snprintf(text, sizeof(text),
-			"%s does not let this user in: heddled's own user, and the members of the "
-			"group that owns the socket may",
-			where);
-		return text;
-	case -EAGAIN:
-		return "heddled does not answer, so nothing is shared until it does";
-	case -ENODEV:
-		return "the device could not be asked";
-	case -ENOENT:
-	case -ECONNREFUSED:
-		return "heddled does not run, so nothing is shared (\"heddled &\" starts it)";
-	case -ENOTDIR:
-		return "the folder of this user's sockets belongs to another user, or others may "
-		       "write to it: heddled is not looked for there";
-	default:
-		return "heddled cannot be reached";
-	}
 }
 
 /* Not when the program is killed. */
@@ -658,8 +540,11 @@ void shim_start(void)
 		r = start();
 		shim_leave(&in);
 		if (r < 0) {
-			shim_warn(explain(r));
-			shim_tell_watcher(explain(r));
+			char buf[400];
+			const char *why = host_greeting_failed(r, where, refusal, buf);
+
+			shim_warn(why);
+			shim_tell_watcher(why);
 		}
 		atomic_store(&shim.mode, r < 0 ? without_daemon(r) : SHIM_ON);
 	}

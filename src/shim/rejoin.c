@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "host/silence.h"
 #include "shim/hello.h"
 #include "shim/managed.h"
-#include "shim/silence.h"
 
 #define FIRST_NS  5000000u     /* until the first look for another daemon, */
 #define MOST_NS   200000000u   /* twice as long each time, and so long at most; */

@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* When a daemon that says nothing is given up: times are made up. */
-#include "shim/silence.h"
+#include "host/silence.h"
 #include "unit.h"
 
 /* Looks every `every` ms at a daemon that last said 1000; how long until it is given up, or `end`.

@@ -5,8 +5,8 @@
  * That counts only while somebody waits for its word, since an idle one says nothing; and only as
  * far as we looked: on a machine that ran neither of the two, neither is to blame. Pure: no clock.
  */
-#ifndef HEDDLE_SHIM_SILENCE_H
-#define HEDDLE_SHIM_SILENCE_H
+#ifndef HEDDLE_HOST_SILENCE_H
+#define HEDDLE_HOST_SILENCE_H
 
 #include "base/base.h"
 

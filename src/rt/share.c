@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Kernels that programs steer themselves, as tenants of heddled (Adaptive simultaneous
+ * multi-tenancy, section 3.3). The messages and the page are the shim's (wire/page.h). A kernel is
+ * one slot; this file writes there what the relay of a managed launch would report:
+ * - arrived, with the word of no tenant in `began`, so that heddled answers with a word of its own;
+ * - ticket, finished: the program's progress; present: their difference;
+ * - drained, when the word takes all SMs and no block is left; done, when all blocks have finished.
+ * The program reads quotas on its host, so no control block on the device is needed. heddled wakes
+ * nobody when it lowers a quota (a relay polls it), so waiting here polls the word.
+ * Times of the device's clock stay 0: heddled measures by its own clock then. */
+#include "rt/rt.h"
+
+#include "heddle/share.h"
+#include "host/own.h"
+#include "host/silence.h"
+#include "host/tenant.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GREET_MS    1000
+#define LOOK_NS     1000000
+#define GENERATION  1          /* ctl_args.gen: a slot's kernel is its only launch */
+#define NO_WORD     UINT32_MAX /* in ctl_host.began: heddled cannot know it */
+#define REGS_UNIT   256u       /* the hardware allocates registers to warps in such units */
+#define WARP        32u
+#define MAX_THREADS 1024u
+#define MAX_REGS    255u
+
+_Static_assert(HEDDLE_SHARE_MAX_SMS == CTL_MAX_SMS, "one number");
+
+struct heddle_share {
+	char error[512], alone[512]; /* alone: "" while heddled decides */
+	pthread_mutex_t lock;        /* of all below */
+	pid_t pid;
+	struct wire_hello hello;
+	uint32_t reserved_shared; /* bytes of each block that the system takes */
+	struct own_fd sock, kick;
+	struct wire_page *page; /* NULL: heddled never answered */
+	struct silence silence;
+	/* The kernel. */
+	bool obtained;
+	struct wire_slot *slot;                             /* NULL: without heddled */
+	uint64_t total, started, finished, number, kernels; /* kernels: how many were obtained */
+	uint32_t fit, cursor;
+	uint32_t seq; /* of the word in `now`; 0: none came */
+	bool drained; /* reported for that word */
+	struct heddle_share_blocks now, told;
+};
+
+static uint64_t share_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int share_fail(struct heddle_share *s, int err, const char *fmt, ...) HD_PRINTF(3, 4);
+
+static int share_fail(struct heddle_share *s, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->error, sizeof(s->error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* ---- quotas ---- */
+
+static void set_all(struct heddle_share *s, uint32_t blocks)
+{
+	s->now.blocks_per_sm = blocks;
+	s->now.blocks = blocks * s->now.n_sms;
+	memset(s->now.of_sm, 0, sizeof(s->now.of_sm));
+	memset(s->now.of_sm, (int)blocks, s->now.n_sms);
+}
+
+/* heddled decides no more: as many as fit from now on. */
+static void share_lose(struct heddle_share *s, const char *why)
+{
+	snprintf(s->alone, sizeof(s->alone), "%s", why);
+	own_close(&s->sock);
+	own_close(&s->kick);
+	s->slot = NULL;
+	if (s->obtained)
+		set_all(s, s->fit);
+}
+
+static void share_kick(struct heddle_share *s)
+{
+	uint64_t one = 1;
+
+	__atomic_store_n(&s->page->kick_ns, share_now_ns(), __ATOMIC_RELAXED);
+	if (own_is(&s->sock) && own_is(&s->kick) && write(s->kick.fd, &one, sizeof(one)) < 0)
+		return; /* full is as good as rung */
+}
+
+/* heddled's end of the socket is closed, or it shows no sign of life while a word is due. */
+static void share_check(struct heddle_share *s)
+{
+	char byte;
+	ssize_t n;
+
+	if (!s->page || s->alone[0])
+		return;
+	if (!own_is(&s->sock)) {
+		share_lose(s, "the program has closed its connection to heddled");
+		return;
+	}
+	n = recv(s->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+		share_lose(s, "heddled is gone, so nothing is shared");
+	else if (silence_too_long(&s->silence,
+			 __atomic_load_n(&s->page->alive_ms, __ATOMIC_ACQUIRE),
+			 (uint32_t)(share_now_ns() / 1000000), s->slot && !s->now.blocks))
+		share_lose(s, "heddled does not answer, so nothing is shared");
+}
+
+/* Copies the quotas of a word, again if the word changed meanwhile. heddled stores quotas before
+ * their word: bytes of the next word may be among them, and the next look finds that word. */
+static uint32_t copy_quotas(struct heddle_share *s, const struct ctl_host *h)
+{
+	uint64_t before, word = __atomic_load_n(&h->word, __ATOMIC_ACQUIRE);
+
+	do {
+		struct heddle_share_blocks *b = &s->now;
+
+		before = word;
+		b->blocks = b->blocks_per_sm = 0;
+		for (unsigned i = 0; i < b->n_sms; i++) {
+			uint32_t q = __atomic_load_n(&h->quota[i], __ATOMIC_ACQUIRE);
+
+			q = MIN(q, s->fit);
+			b->of_sm[i] = (unsigned char)q;
+			b->blocks += q;
+			b->blocks_per_sm = MAX(b->blocks_per_sm, q);
+		}
+		word = __atomic_load_n(&h->word, __ATOMIC_ACQUIRE);
+	} while (word != before);
+	return ((struct ctl_tenant){.word = word}).seq;
+}
+
+/* Each grant after a drain counts as one more launch of workers, and a drain names the last. */
+static void report_drain(struct heddle_share *s)
+{
+	struct wire_slot *w = s->slot;
+	struct ctl_host *h = &w->host;
+
+	if (s->now.blocks && s->drained) {
+		s->drained = false;
+		__atomic_store_n(&w->launches, w->launches + 1, __ATOMIC_RELEASE);
+	} else if (!s->now.blocks && !s->drained && s->started == s->finished) {
+		s->drained = true;
+		__atomic_store_n(&h->present, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&h->drained_seq, s->seq, __ATOMIC_RELEASE);
+		__atomic_store_n(&h->rounds, w->launches - 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&h->drains, h->drains + 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* Brings s->now up to date. */
+static void share_look(struct heddle_share *s)
+{
+	struct ctl_host *h;
+	uint32_t seq;
+
+	share_check(s);
+	if (!s->slot)
+		return;
+	h = &s->slot->host;
+	seq = ((struct ctl_tenant){.word = __atomic_load_n(&h->word, __ATOMIC_ACQUIRE)}).seq;
+	if (seq != s->seq) {
+		s->seq = copy_quotas(s, h);
+		__atomic_store_n(&h->seen_ns, share_now_ns(), __ATOMIC_RELEASE);
+	}
+	if (s->seq)
+		report_drain(s);
+}
+
+static void share_tell(struct heddle_share *s, struct heddle_share_blocks *ret)
+{
+	size_t size = ret->size;
+
+	s->told = s->now;
+	*ret = s->now;
+	ret->size = size;
+}
+
+/* ---- the session ---- */
+
+/* 0 with the page and the connection, or a negative errno. */
+static int share_greet(struct heddle_share *s, const char *where, union host_answer *m)
+{
+	int fds[3], r, sock = wire_connect(where, GREET_MS);
+
+	if (sock == -EACCES) /* by the system, not by heddled */
+		return -EPERM;
+	if (sock < 0)
+		return sock;
+	own_take(&s->sock, sock);
+	r = wire_send(s->sock.fd, &s->hello, NULL, 0);
+	if (r >= 0 || r == -EPIPE) /* that: refused already */
+		r = host_await_answer(s->sock.fd, m, fds);
+	if (r < 0)
+		return r;
+	r = wire_page_map(fds[0], &s->page);
+	own_take(&s->kick, fds[1]);
+	close(fds[0]);
+	close(fds[2]);
+	return r;
+}
+
+static void share_join(struct heddle_share *s)
+{
+	union host_answer m = {0};
+	char where[108] = "", buf[400];
+	int r = wire_socket_path(where, sizeof(where), false);
+
+	if (r == -EPERM)
+		r = -ENOTDIR;
+	if (r == 0)
+		r = share_greet(s, where, &m);
+	if (r < 0)
+		share_lose(s, host_greeting_failed(r, where, m.refused.why, buf));
+}
+
+RT_API int heddle_share_init(struct heddle *h, struct heddle_share **ret)
+{
+	struct heddle_share *s;
+	int r;
+
+	*ret = NULL;
+	r = rt_enter(h);
+	if (r < 0)
+		return r;
+	s = calloc(1, sizeof(*s));
+	if (!s) {
+		rt_leave(h);
+		return rt_out_of_memory(h);
+	}
+	pthread_mutex_init(&s->lock, NULL);
+	s->pid = getpid();
+	s->sock.fd = s->kick.fd = -1;
+	host_hello(&h->d.cu, h->d.device, &s->hello);
+	s->reserved_shared = host_attribute(
+		&h->d.cu, h->d.device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+	s->now.n_sms = MIN(s->hello.n_sms, CTL_MAX_SMS);
+	rt_leave(h);
+	share_join(s);
+	*ret = s;
+	return 0;
+}
+
+RT_API const char *heddle_share_error(const struct heddle_share *s)
+{
+	return s ? s->error : "no session: heddle_share_init makes one";
+}
+
+/* 0: with the lock. */
+static int share_enter(struct heddle_share *s)
+{
+	if (!s)
+		return -EINVAL;
+	if (s->pid != getpid())
+		return share_fail(s, -EINVAL,
+			"this session belongs to the parent process; the child makes its own");
+	pthread_mutex_lock(&s->lock);
+	return 0;
+}
+
+static int share_leave(struct heddle_share *s, int r)
+{
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+/* The same, where a kernel must be obtained. */
+static int share_enter_kernel(struct heddle_share *s)
+{
+	int r = share_enter(s);
+
+	if (r == 0 && !s->obtained)
+		r = share_leave(
+			s, share_fail(s, -EINVAL,
+				   "no kernel is obtained; heddle_share_obtain comes first"));
+	return r;
+}
+
+RT_API const char *heddle_share_alone(struct heddle_share *s)
+{
+	const char *why = "";
+
+	if (!s)
+		return heddle_share_error(s);
+	if (share_enter(s) < 0)
+		return s->error;
+	share_look(s);
+	why = s->alone[0] ? s->alone : NULL;
+	pthread_mutex_unlock(&s->lock);
+	return why;
+}
+
+/* ---- one kernel ---- */
+
+/* As many blocks as an SM holds; 0: none. */
+static uint32_t blocks_that_fit(
+	const struct heddle_share *s, const struct heddle_share_kernel *k, uint32_t threads)
+{
+	const struct wire_hello *d = &s->hello;
+	uint32_t warps = (threads + WARP - 1) / WARP, n = MIN(d->blocks_per_sm, WIRE_PER_SM);
+	uint32_t regs = warps * (uint32_t)round_up(k->registers * WARP, REGS_UNIT);
+	uint64_t shared = (uint64_t)k->shared_bytes + s->reserved_shared;
+
+	n = MIN(n, d->threads_per_sm / (warps * WARP));
+	if (regs)
+		n = MIN(n, d->regs_per_sm / regs);
+	if (shared)
+		n = (uint32_t)MIN(n, d->shared_per_sm / shared);
+	return n;
+}
+
+static int check_kernel(
+	struct heddle_share *s, const struct heddle_share_kernel *k, uint32_t *ret_fit)
+{
+	uint64_t threads = 1;
+
+	if (!k || k->size < sizeof(*k))
+		return share_fail(s, -EINVAL,
+			"size of %zu: sizeof(struct heddle_share_kernel) is %zu", k ? k->size : 0,
+			sizeof(*k));
+	if (!k->name || !*k->name)
+		return share_fail(s, -EINVAL, "the kernel has no name");
+	if (!k->blocks)
+		return share_fail(s, -EINVAL, "%s: 0 thread blocks: 1 or more", k->name);
+	for (unsigned i = 0; i < 3; i++)
+		threads *= MIN(k->block[i], MAX_THREADS + 1);
+	if (!threads || threads > MAX_THREADS)
+		return share_fail(s, -EINVAL, "%s: block of %u x %u x %u threads: 1 to %u in all",
+			k->name, k->block[0], k->block[1], k->block[2], MAX_THREADS);
+	if (k->registers > MAX_REGS)
+		return share_fail(s, -EINVAL, "%s: %u registers: at most %u a thread", k->name,
+			k->registers, MAX_REGS);
+	*ret_fit = blocks_that_fit(s, k, (uint32_t)threads);
+	if (!*ret_fit)
+		return share_fail(s, -EINVAL,
+			"%s: no block of %u threads, %u registers a thread and %u bytes of shared "
+			"memory fits an SM, which has %u bytes",
+			k->name, (unsigned)threads, k->registers, k->shared_bytes,
+			s->hello.shared_per_sm);
+	if (k->blocks_per_sm > MIN(s->hello.blocks_per_sm, WIRE_PER_SM))
+		return share_fail(s, -EINVAL, "%s: %u blocks on an SM: at most %u", k->name,
+			k->blocks_per_sm, MIN(s->hello.blocks_per_sm, WIRE_PER_SM));
+	if (k->blocks_per_sm)
+		*ret_fit = k->blocks_per_sm;
+	return 0;
+}
+
+/* A free slot, from the one behind the last on; NULL: heddled has not freed any yet. */
+static struct wire_slot *free_slot(struct heddle_share *s)
+{
+	for (uint32_t i = 0; i < WIRE_SLOTS; i++) {
+		struct wire_slot *w = &s->page->slots[(s->cursor + i) % WIRE_SLOTS];
+
+		if (__atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE) {
+			s->cursor = (s->cursor + i + 1) % WIRE_SLOTS;
+			return w;
+		}
+	}
+	return NULL;
+}
+
+static void share_submit(struct heddle_share *s, const struct heddle_share_kernel *k)
+{
+	struct wire_slot *w = s->slot;
+
+	memset(&w->host, 0, sizeof(w->host));
+	memset(w->host.quota, CTL_NO_QUOTA, sizeof(w->host.quota));
+	w->host.began = NO_WORD;
+	w->host.arrived = GENERATION + 1;
+	w->gen = GENERATION;
+	w->id = ++s->kernels;
+	w->kernel = hash_bytes(k->name, strlen(k->name), 0);
+	w->total = k->blocks;
+	w->submit_ns = share_now_ns();
+	w->grid[0] = (uint32_t)MIN(k->blocks, UINT32_MAX);
+	w->grid[1] = w->grid[2] = 1;
+	memcpy(w->block, k->block, sizeof(w->block));
+	w->shared_bytes = k->shared_bytes;
+	w->regs = k->registers;
+	w->workers_per_sm = s->fit;
+	w->launches = w->claim = 1;
+	w->priority = w->guard = w->idle = 0;
+	memset(w->input, 0, sizeof(w->input));
+	snprintf(w->name, sizeof(w->name), "%s", k->name);
+	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&s->page->launched[WIRE_WHY_WORKERS], 1, __ATOMIC_RELAXED);
+	share_kick(s);
+}
+
+/* Until there is a block to launch. With the lock, which is free while it sleeps. */
+static int await_blocks(struct heddle_share *s, uint64_t timeout_ns)
+{
+	uint64_t since = share_now_ns();
+
+	for (share_look(s); !s->now.blocks; share_look(s)) {
+		if (share_now_ns() - since >= timeout_ns)
+			return share_fail(s, -ETIMEDOUT,
+				"heddled gave this kernel no SM in time; others come first");
+		pthread_mutex_unlock(&s->lock);
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		pthread_mutex_lock(&s->lock);
+	}
+	return 0;
+}
+
+/* Gives the slot back. */
+static void share_end(struct heddle_share *s)
+{
+	struct wire_slot *w = s->slot;
+
+	share_check(s);
+	if (s->slot) {
+		if (s->finished == s->total)
+			__atomic_store_n(&w->host.done, GENERATION + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&w->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
+		share_kick(s);
+	}
+	s->slot = NULL;
+	s->obtained = false;
+}
+
+static bool blocks_are_sized(struct heddle_share *s, const struct heddle_share_blocks *b)
+{
+	if (b && b->size >= sizeof(*b))
+		return true;
+	share_fail(s, -EINVAL, "size of %zu: sizeof(struct heddle_share_blocks) is %zu",
+		b ? b->size : 0, sizeof(*b));
+	return false;
+}
+
+RT_API int heddle_share_obtain(struct heddle_share *s, const struct heddle_share_kernel *kernel,
+	uint64_t timeout_ns, struct heddle_share_blocks *ret)
+{
+	uint32_t fit = 0;
+	int r = share_enter(s);
+
+	if (r < 0)
+		return r;
+	if (s->obtained)
+		return share_leave(s, share_fail(s, -EBUSY,
+					      "a kernel is obtained; heddle_share_release ends it, "
+					      "and another session "
+					      "takes a second one"));
+	r = blocks_are_sized(s, ret) ? check_kernel(s, kernel, &fit) : -EINVAL;
+	if (r < 0)
+		return share_leave(s, r);
+	s->fit = fit;
+	s->total = kernel->blocks;
+	s->started = s->finished = s->seq = 0;
+	s->drained = false;
+	s->obtained = true;
+	set_all(s, 0);
+	share_check(s);
+	if (s->page && !s->alone[0])
+		s->slot = free_slot(s);
+	if (s->slot)
+		share_submit(s, kernel);
+	else
+		set_all(s, fit);
+	r = await_blocks(s, timeout_ns);
+	if (r < 0) {
+		share_end(s);
+		return share_leave(s, r);
+	}
+	if (s->slot) /* until the program reports, all of them count as launched */
+		__atomic_store_n(&s->slot->host.present, (uint32_t)MIN(s->now.blocks, s->total),
+			__ATOMIC_RELEASE);
+	share_tell(s, ret);
+	return share_leave(s, 0);
+}
+
+RT_API int heddle_share_quota(struct heddle_share *s, struct heddle_share_blocks *ret)
+{
+	int r = share_enter_kernel(s);
+
+	if (r < 0)
+		return r;
+	if (!blocks_are_sized(s, ret))
+		return share_leave(s, -EINVAL);
+	share_look(s);
+	share_tell(s, ret);
+	return share_leave(s, 0);
+}
+
+static bool share_is_told(const struct heddle_share *s)
+{
+	return memcmp(s->now.of_sm, s->told.of_sm, sizeof(s->now.of_sm)) == 0;
+}
+
+RT_API int heddle_share_wait(
+	struct heddle_share *s, uint64_t timeout_ns, struct heddle_share_blocks *ret)
+{
+	uint64_t since = share_now_ns(), kernel;
+	int r = share_enter_kernel(s);
+
+	if (r < 0)
+		return r;
+	if (!blocks_are_sized(s, ret))
+		return share_leave(s, -EINVAL);
+	kernel = s->number;
+	for (share_look(s); share_is_told(s); share_look(s)) {
+		if (share_now_ns() - since >= timeout_ns)
+			return share_leave(s, share_fail(s, -ETIMEDOUT, "the number is the same"));
+		pthread_mutex_unlock(&s->lock);
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+		pthread_mutex_lock(&s->lock);
+		if (!s->obtained || s->number != kernel)
+			return share_leave(
+				s, share_fail(s, -ECANCELED, "the kernel was released meanwhile"));
+	}
+	share_tell(s, ret);
+	return share_leave(s, 0);
+}
+
+RT_API int heddle_share_progress(struct heddle_share *s, uint64_t started, uint64_t finished)
+{
+	bool last;
+	int r = share_enter_kernel(s);
+
+	if (r < 0)
+		return r;
+	if (finished > started || finished > s->total || started < s->started ||
+		finished < s->finished)
+		return share_leave(
+			s, share_fail(s, -EINVAL,
+				   "%llu blocks started, %llu finished: of %llu in all, at least "
+				   "%llu and "
+				   "%llu as reported before, and no more finished than started",
+				   (unsigned long long)started, (unsigned long long)finished,
+				   (unsigned long long)s->total, (unsigned long long)s->started,
+				   (unsigned long long)s->finished));
+	started = MIN(started, s->total);
+	last = s->started < s->total && started == s->total;
+	s->started = started;
+	s->finished = finished;
+	if (s->slot) {
+		struct ctl_host *h = &s->slot->host;
+
+		__atomic_store_n(&h->finished, finished, __ATOMIC_RELEASE);
+		__atomic_store_n(&h->ticket, started, __ATOMIC_RELEASE);
+		if (started) /* until then, as many as were told */
+			__atomic_store_n(&h->present, (uint32_t)MIN(started - finished, UINT32_MAX),
+				__ATOMIC_RELEASE);
+		if (last)
+			share_kick(s);
+	}
+	share_look(s);
+	return share_leave(s, 0);
+}
+
+RT_API int heddle_share_release(struct heddle_share *s)
+{
+	int r = share_enter_kernel(s);
+
+	if (r < 0)
+		return r;
+	share_end(s);
+	s->number++;
+	return share_leave(s, 0);
+}
+
+RT_API void heddle_share_close(struct heddle_share *s)
+{
+	if (!s)
+		return;
+	if (s->pid == getpid()) {
+		if (s->obtained)
+			share_end(s);
+		if (s->page)
+			__atomic_store_n(&s->page->ends, 1, __ATOMIC_RELEASE);
+	}
+	own_close(&s->sock);
+	own_close(&s->kick);
+	wire_page_unmap(s->page);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
