@@ -151,9 +151,9 @@ struct heddle_policy_plan {
 	 * UNKNOWN: not at all. While a tenant is held or a kernel has no SM, heddled asks each
 	 * second in any case. */
 	uint64_t wake_ns;
-	/* Asks a model of pairs how long each of two kernels (of the view) takes with so many
-	 * blocks an SM beside the other. 0, or -ENOENT: not known. NULL: this heddled has no such
-	 * model. */
+	/* Asks a model of pairs how long each of two kernels (indices in the view) takes, the whole
+	 * launch, with so many blocks an SM beside the other. plan: the one that decide was given,
+	 * not a copy. 0, or -ENOENT: not known. NULL: this heddled has no such model. */
 	int (*ask)(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
 		const uint8_t quota[2], uint64_t ret_ns[2]);
 };

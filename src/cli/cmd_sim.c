@@ -293,6 +293,7 @@ static int run_file(struct cli *c, struct json *j, const char *file,
 	struct diag_list diags;
 	struct sim_job job = {.diags = &diags,
 		.policy = policy,
+		.policy_options = cli_value(c, "policy-options"),
 		.quiet = !cli_has(c, "trace"),
 		.keeps_stays = picture != NULL};
 	struct arena arena;
@@ -362,7 +363,8 @@ static const struct cli_option options[] = {
 		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
 		"is "
 		"a policy as heddled loads it (heddle(3))"},
-	{0, "policy-options", "TEXT", "what such a policy gets as its options"},
+	{0, "policy-options", "TEXT",
+		"options of the policy (default: those in the trace); of greedy: pairs=on|off"},
 	{0, "svg", "FILE", "also draw, for each tenant, on how many SMs it had blocks over time"},
 	{0, "trace", NULL, "also print everything that happens, a line each"},
 	{0},
@@ -388,13 +390,16 @@ const struct cli_verb cli_verb_sim = {
 		"run TIME\n"
 		"\n"
 		"A device has 4 SMs unless sms says otherwise. device also takes "
+		"options=TEXT (of the policy, as policy_options of heddled), "
 		"preempt=spatial|temporal, numbering=device|own, within=order|srt, extra=N (SMs), "
 		"overhead=N (of 1000), and the times linger, grace, cost, opaque, hold, still, "
 		"relay, "
 		"relaunch. block is how long a block runs (default: 10us), wps how many blocks an "
 		"SM holds (default: 2). launch also takes count=N (the launch is made so many "
 		"times, each after the end of the one before), gap=TIME (the pause between them), "
-		"before=TIME (a copy ahead of it), sprio=N (the stream's priority). Other lines "
+		"before=TIME (a copy ahead of it), sprio=N (the stream's priority), use=N (percent "
+		"of an SM's bottleneck that a block needs: where the blocks on an SM need more "
+		"than 100, those that begin then take longer; default: 0). Other lines "
 		"are "
 		"at TIME opaque TENANT [on=TIME] [gap=TIME] [count=N] [copy=TIME] [waited=yes|no] "
 		"(work "

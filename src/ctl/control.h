@@ -43,16 +43,18 @@
  *   Everybody also waits for begun who found CTL_NARROW in state when entering: the launch before
  *   ended while it had less than the device, and what followed it in the queue would otherwise run
  *   on past a word that came a little too late for it.
- *   At each claim: q = quota[%smid]; 0: leaves. 1 to 31: needs a rank, the lowest free bit of
- *   ranks[%smid], taken when first needed; leaves when rank >= q. Else t = atom.add(ticket, chunk),
- *   leaves when t >= total; runs what it claimed, all of it; then a barrier and
- *   atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when the present one
+ *   Once it is to claim it counts in workers[%smid], which the relay never does.
+ *   At each claim: q = quota[%smid]; 0: leaves. If workers of its SM > q: old = atom.add(workers,
+ *   -1), leaves when old > q, else atom.add(workers, 1). So, however many do that at once, as many
+ *   leave as are too many. One that came between and saw too few stays a claim longer at most.
+ *   Else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all of it; then
+ *   a barrier and atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when the present one
  *   begins, except near the end of the grid (where the shrunk claim is one block). If yield_every
  *   != 0 and the claim reaches or crosses a multiple of it, the leader sets every quota to 0 after
  *   claiming.
  *
  * exit: after a barrier of its block, a fence: what the worker wrote is released before it is gone.
- *   Gives its rank back, counts in gone; old = atom.add(state, -1).
+ *   Ahead of that it counts in workers no more, if it still did. Counts in gone; old = atom.add(state, -1).
  *
  * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total: is
  *   counted again, and unless the generation is over counts in drains and reports drained, with
@@ -61,7 +63,7 @@
  *   reported. So what is reported last is the latest, and the launch cannot complete, nor its slot
  *   be another's, while somebody has still to write there. finished is total: CAS state from {gen,
  * 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from counting to 0
- * meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished, ranks, quotas (to
+ * meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished, workers, quotas (to
  * CTL_NO_QUOTA), relay, total, host, applied_seq, drains, narrow, begun, rounds (to 0), takes
  * itself off the count, reports done to the host slot, fences at system scope and sets gate = gen
  * + 1.
@@ -110,7 +112,7 @@ struct ctl_block {
 	uint32_t told;        /* who reported drained and left again, of all generations */
 	uint32_t pad2[14];
 	uint32_t quota[CTL_MAX_SMS];
-	uint32_t ranks[CTL_MAX_SMS]; /* bit r: rank r is taken on this SM */
+	uint32_t workers[CTL_MAX_SMS]; /* of the present generation on this SM */
 	uint32_t once[CTL_MAX_SMS];  /* generation and word of the last claim for CTL_ONCE there */
 };
 

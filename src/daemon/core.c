@@ -76,6 +76,7 @@ static struct sched_options options_for(const struct hd *d, bool is_cpu)
 		.overhead_permille = c->overhead_permille,
 		.model = &model_durations,
 		.model_state = d->durations,
+		.policy_options = c->policy_options,
 	};
 
 	o.opaque_free = !o.opaque_ns || (c->opaque_auto && !o.simultaneous);

@@ -40,12 +40,23 @@ static int open_file(const char *given, struct policy_file *ret)
 	return r;
 }
 
+/* Of a policy of the engine's own. Says what is wrong with them. */
+static int check_options(const struct hd_config *c)
+{
+	char why[256];
+	int r = sched_policy_check(c->policy, c->policy_options, why, sizeof(why));
+
+	if (r < 0)
+		hd_log_at(HD_LOG_ERROR, "%s", why);
+	return r;
+}
+
 int policy_check(const struct hd_config *c)
 {
 	struct policy_file file;
 
 	if (!c->policy_file[0])
-		return 0;
+		return check_options(c);
 	if (open_file(c->policy_file, &file) < 0)
 		return -EINVAL;
 	policy_file_close(&file);
@@ -264,7 +275,7 @@ int policy_choose(struct hd_config *c, struct policy_loaded *old, struct policy_
 
 	*ret = NULL;
 	if (!c->policy_file[0])
-		return 0;
+		return check_options(c);
 	p = open_policy(c);
 	if (!p)
 		return -EINVAL;

@@ -13,6 +13,7 @@
  * proportion to rounds, and one launch is enough for a first guess. After five launches the error
  * was 17 %, in place of 25 % with a penalty that pulls towards times in proportion to blocks. */
 #include "model/durations.h"
+#include "sched/pair.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,7 +39,8 @@ struct entry {
 struct durations {
 	struct entry *bucket[BUCKETS], *newest, *oldest;
 	unsigned n, n_changed;
-	uint64_t clock; /* launches learnt */
+	uint64_t clock;           /* launches learnt */
+	struct pair_ratios pairs; /* not stored: learnt again by each heddled */
 };
 
 #define ROUNDS 1 /* this feature: the blocks that the busiest SM runs */
@@ -391,6 +393,27 @@ static void duration_curve(void *state, uint64_t kernel, float ret_ns[SCHED_PER_
 		memcpy(ret_ns, e->k.curve_ns, sizeof(e->k.curve_ns));
 }
 
+static int duration_pair(void *state, const struct sched_pair *p, float ret_ns[2])
+{
+	const struct durations *d = state;
+	float curve[2][SCHED_PER_SM];
+
+	for (unsigned i = 0; i < 2; i++)
+		duration_curve(state, p->kernel[i], curve[i]);
+	return pair_ask(&d->pairs, p, curve, ret_ns);
+}
+
+static bool duration_learn_pair(
+	void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns)
+{
+	struct durations *d = state;
+	float curve[2][SCHED_PER_SM];
+
+	for (unsigned i = 0; i < 2; i++)
+		duration_curve(state, p->kernel[i], curve[i]);
+	return pair_teach(&d->pairs, p, curve, blocks, sm_ns);
+}
+
 const struct sched_model model_durations = {
 	.name = "ridge",
 	.predict = duration_predict,
@@ -399,6 +422,8 @@ const struct sched_model model_durations = {
 	.learn_cost = duration_learn_cost,
 	.learn_curve = duration_learn_curve,
 	.curve = duration_curve,
+	.pair = duration_pair,
+	.learn_pair = duration_learn_pair,
 };
 
 /* ---- looking, and keeping ---- */

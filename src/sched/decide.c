@@ -100,6 +100,7 @@ int sched_decide(struct sched *s, uint64_t now_ns)
 	if (r < 0)
 		return r;
 	check_grace(s, now_ns); /* for those let go just now */
+	sched_learn_beside(s);
 	s->contended = is_contended(s);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void set_default(uint64_t *v, uint64_t d)
 {
@@ -43,6 +44,18 @@ static void free_model(struct sched *s)
 		s->o.model->destroy(s->model_state);
 }
 
+/* False: they are too long, and stay as they were. */
+static bool copy_options(struct sched *s, const char *options)
+{
+	size_t n = options ? strlen(options) : 0;
+
+	if (n >= sizeof(s->policy_options))
+		return false;
+	memcpy(s->policy_options, options ? options : "", n + 1);
+	s->o.policy_options = s->policy_options;
+	return true;
+}
+
 /* The one before, if any, ends once the new one has begun: a policy's file may be loaded for both.
  */
 static void change_policy(struct sched *s, const struct sched_policy *p)
@@ -54,6 +67,7 @@ static void change_policy(struct sched *s, const struct sched_policy *p)
 	s->policy = p;
 	s->policy_state = state;
 	s->planning.empty_ns = s->planning.ask_ns = 0;
+	s->pairs = false;
 	for (struct sched_tenant *t = s->tenants; t; t = t->next)
 		t->next_held = false;
 }
@@ -70,6 +84,10 @@ int sched_create(
 		return -ENOMEM;
 	s->o = *o;
 	fill_options(&s->o);
+	if (!copy_options(s, o->policy_options)) {
+		free(s);
+		return -EINVAL;
+	}
 	s->model_state = s->o.model_state ? s->o.model_state : s->o.model->create();
 	if (!s->model_state) {
 		free(s);
@@ -86,6 +104,9 @@ int sched_create(
 
 void sched_reconfigure(struct sched *s, const struct sched_options *o, const struct sched_policy *p)
 {
+	const char *options = o->policy_options ? o->policy_options : "";
+	bool asks = p->planner && !p->planner->options;
+	bool same = p == s->policy && (!asks || strcmp(options, s->policy_options) == 0);
 	struct sched_options was = s->o;
 
 	s->o = *o;
@@ -99,9 +120,10 @@ void sched_reconfigure(struct sched *s, const struct sched_options *o, const str
 	s->o.renumbers = was.renumbers;
 	s->o.model = was.model;
 	s->o.model_state = was.model_state;
+	s->o.policy_options = s->policy_options;
 	fill_options(&s->o);
 	s->dirty = true;
-	if (p != s->policy)
+	if (copy_options(s, options) && !same)
 		change_policy(s, p);
 }
 

@@ -19,6 +19,14 @@ struct sched_spell {
 	uint32_t n_sms, workers; /* that it had last, and what they hold; 0: none since */
 };
 
+/* What else has SMs while a launch has some. */
+struct sched_beside {
+	uint64_t kernel;      /* the only other launch's code; count 0: there is none */
+	uint32_t count, most; /* of its blocks, on an SM */
+	uint32_t own_count;   /* of the launch's own */
+	bool several;         /* several launches, or work that cannot be steered */
+};
+
 struct sched_launch {
 	struct sched_kernel k;            /* as the policy sees it */
 	struct sched_launch *prev, *next; /* in its list */
@@ -40,7 +48,9 @@ struct sched_launch {
 	uint64_t coming_ns; /* when it was granted SMs on which it has begun nothing yet; or 0 */
 	uint64_t started;   /* blocks that have begun */
 	struct sched_spell spell;
-	uint32_t preemptions; /* and shrinks, so far */
+	struct sched_beside beside; /* during the spell; where s->pairs is set */
+	bool shared;                /* something was beside it since it arrived; likewise */
+	uint32_t preemptions;       /* and shrinks, so far */
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
 	bool unranked; /* struct sched_launch_info */
 	bool partial;  /* since it arrived, it waited or had fewer workers than it could use */
@@ -142,6 +152,8 @@ struct sched {
 	uint64_t left_ns;                   /* turns.c: when somebody was last on the way out */
 	bool dirty, contended;
 	bool turns; /* somebody stands still */
+	bool pairs; /* the policy asks the model of pairs, so that is taught */
+	char policy_options[SCHED_POLICY_OPTIONS];
 	VEC(struct sched_kernel *) view;
 	VEC(struct sched_action) actions;
 	size_t next_action;
@@ -172,6 +184,9 @@ void sched_serve(struct sched *s, uint64_t now_ns);
  * and how long it ran undisturbed (0: it did not). */
 void sched_learn_way_out(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_learn_spell(struct sched *s, struct sched_launch *l);
+/* After a decision: notes what is beside each launch, where s->pairs is set. A launch that has
+ * other company than before ends its spell. */
+void sched_learn_beside(struct sched *s);
 void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturbed_ns);
 struct sched_shape sched_shape_of(const struct sched *s, const struct sched_launch_info *i);
 /* How many blocks an SM holds at once. */

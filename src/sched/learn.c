@@ -2,7 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* Teaches the model of durations: how long launches ran, how long preempting them took, and how
- * fast blocks finish, by how many share an SM. */
+ * fast blocks finish, by how many share an SM, and beside which kernel. */
 #include "engine.h"
 
 #include <string.h>
@@ -21,17 +21,99 @@ struct sched_shape sched_shape_of(const struct sched *s, const struct sched_laun
 	return shape;
 }
 
+/* Blocks of a grid that an SM holds, if n_sms SMs hold so many workers. At most SCHED_PER_SM. */
+static uint32_t blocks_on_sm(uint32_t workers, uint32_t n_sms, uint64_t total)
+{
+	uint64_t n = MIN((workers + n_sms - 1) / n_sms, (total + n_sms - 1) / n_sms);
+
+	return (uint32_t)MIN(n, SCHED_PER_SM);
+}
+
 /* workers: that these SMs hold. */
 static void learn_curve(struct sched *s, const struct sched_shape *shape, uint32_t workers,
 	uint32_t n_sms, uint64_t blocks, uint64_t sm_ns)
 {
-	uint64_t per_sm;
-
 	if (!s->o.model->learn_curve || !n_sms || !workers || !blocks || !sm_ns)
 		return;
-	per_sm = MIN((workers + n_sms - 1) / n_sms, (shape->total + n_sms - 1) / n_sms);
 	s->o.model->learn_curve(
-		s->model_state, shape, (uint32_t)MIN(per_sm, SCHED_PER_SM), blocks, sm_ns);
+		s->model_state, shape, blocks_on_sm(workers, n_sms, shape->total), blocks, sm_ns);
+}
+
+/* ---- pairs ---- */
+
+static uint32_t most_on_sm(const struct sched_launch *l)
+{
+	return MIN(MAX(l->k.workers_per_sm, 1u), SCHED_PER_SM);
+}
+
+/* 0: it has none, or no worker of it is there. */
+static uint32_t count_of(const struct sched_launch *l)
+{
+	uint32_t n_sms = quota_count(&l->allowed);
+
+	return n_sms ? blocks_on_sm(
+			       quota_workers(&l->allowed, l->k.workers_per_sm), n_sms, l->k.total)
+		     : 0;
+}
+
+static struct sched_beside beside_of(const struct sched *s, const struct sched_launch *l)
+{
+	struct sched_beside b = {.own_count = count_of(l)};
+
+	for (const struct sched_tenant *t = s->tenants; t && !b.several; t = t->next) {
+		b.several |= t->native.first || (t->opaque_active && !t->opaque_waits);
+		for (const struct sched_launch *o = t->arrived.first; o && !b.several;
+			o = o->next) {
+			if (o == l || o->idle ||
+				!launch_is(o->state, LAUNCH_HAS_SMS | LAUNCH_LEAVES))
+				continue;
+			b.several |= b.count || launch_is(o->state, LAUNCH_LEAVES);
+			b.kernel = o->k.kernel;
+			b.count = MAX(count_of(o), 1);
+			b.most = most_on_sm(o);
+		}
+	}
+	return b;
+}
+
+static bool is_same(const struct sched_beside *a, const struct sched_beside *b)
+{
+	return a->own_count == b->own_count && a->several == b->several &&
+	       (a->several || (a->kernel == b->kernel && a->count == b->count));
+}
+
+void sched_learn_beside(struct sched *s)
+{
+	for (struct sched_tenant *t = s->tenants; t && s->pairs; t = t->next) {
+		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+			struct sched_beside b;
+
+			if (!launch_is(l->state, LAUNCH_HAS_SMS))
+				continue;
+			b = beside_of(s, l);
+			l->shared |= b.count || b.several;
+			if (is_same(&l->beside, &b))
+				continue;
+			sched_learn_spell(s, l);
+			l->beside = b;
+		}
+	}
+}
+
+/* False: the spell was alone, beside several, or the model cannot use it: it teaches the curve. A
+ * spell of fewer blocks than are there at once is mostly its two ends, and teaches nothing. */
+static bool learn_pair(struct sched *s, const struct sched_launch *l)
+{
+	uint64_t blocks = l->k.finished - l->spell.finished;
+	struct sched_pair p = {.kernel = {l->k.kernel, l->beside.kernel},
+		.count = {l->beside.own_count, l->beside.count},
+		.most = {most_on_sm(l), l->beside.most}};
+
+	if (!s->pairs || !s->o.model->learn_pair || !l->beside.count || l->beside.several)
+		return false;
+	if (blocks < MIN(l->spell.workers, l->k.total))
+		return true;
+	return s->o.model->learn_pair(s->model_state, &p, blocks, l->spell.sm_ns);
 }
 
 /* A launch that had the whole device from its start to its end. */
@@ -47,8 +129,9 @@ static void learn_whole(
 
 void sched_learn_spell(struct sched *s, struct sched_launch *l)
 {
-	learn_curve(s, &l->shape, l->spell.workers, l->spell.n_sms,
-		l->k.finished - l->spell.finished, l->spell.sm_ns);
+	if (!learn_pair(s, l))
+		learn_curve(s, &l->shape, l->spell.workers, l->spell.n_sms,
+			l->k.finished - l->spell.finished, l->spell.sm_ns);
 	l->spell = (struct sched_spell){.finished = l->k.finished};
 }
 
@@ -67,7 +150,7 @@ void sched_learn_end(struct sched *s, struct sched_launch *l, uint64_t undisturb
 {
 	s->o.model->learn(s->model_state, &l->shape, undisturbed_ns ? undisturbed_ns : l->ran_ns,
 		!undisturbed_ns);
-	if (undisturbed_ns)
+	if (undisturbed_ns && !l->shared)
 		learn_whole(s, &l->shape, l->k.workers_per_sm, undisturbed_ns);
 	else
 		sched_learn_spell(s, l);

@@ -23,6 +23,13 @@ struct sched_shape {
 	float input[SCHED_INPUTS];      /* finite, at least 0; their meaning is the caller's */
 };
 
+/* Two kernels that share each SM. */
+struct sched_pair {
+	uint64_t kernel[2];
+	uint32_t count[2]; /* blocks of each on an SM, at least 1 */
+	uint32_t most[2];  /* blocks of each that an SM holds alone, 1 to SCHED_PER_SM */
+};
+
 /* All functions belong to one thread. */
 struct sched_model {
 	const char *name;
@@ -44,9 +51,17 @@ struct sched_model {
 	/* An SM's time for a block with i + 1 blocks on it, in ns; 0: not known. NULL: never known.
 	 */
 	void (*curve)(void *state, uint64_t kernel, float ret_ns[SCHED_PER_SM]);
+	/* An SM's time for a block of each kernel beside the other, in ns. 0 or -ENOENT: not known.
+	 * NULL: never known. */
+	int (*pair)(void *state, const struct sched_pair *p, float ret_ns[2]);
+	/* So many blocks of kernel 0 took sm_ns (as for learn_curve) beside kernel 1. False: the
+	 * model cannot use that, as it does not know the curves yet. NULL where pair is. */
+	bool (*learn_pair)(
+		void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns);
 };
 
-/* Means: of a grid's launches, and for other grids the time per block. */
+/* Means: of a grid's launches, for other grids the time per block, and of curves; pairs by pair.h.
+ */
 extern const struct sched_model sched_model_means;
 
 #endif

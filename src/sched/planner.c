@@ -77,7 +77,7 @@ void *planner_create(const struct sched *s, const struct sched_planner *f)
 	if (!f->policy->create)
 		return NULL;
 	enter(f, "create");
-	state = f->policy->create(&device, f->options);
+	state = f->policy->create(&device, f->options ? f->options : s->policy_options);
 	leave(f);
 	return state;
 }
@@ -121,6 +121,13 @@ static int by_arrival(const void *pa, const void *pb)
 
 /* The model knows an SM's time for a block; a whole launch takes that of its share of the blocks.
  */
+static uint64_t whole_launch(const struct sched *s, const struct sched_launch *l, double block_ns)
+{
+	double ns = block_ns * (double)l->k.total / (double)MIN(l->k.total, s->o.n_sms);
+
+	return ns < 1e15 ? (uint64_t)ns : (uint64_t)1e15;
+}
+
 static void describe_curve(
 	const struct sched *s, const struct sched_launch *l, struct heddle_policy_kernel *k)
 {
@@ -131,11 +138,8 @@ static void describe_curve(
 	if (s->o.model->curve)
 		s->o.model->curve(s->model_state, l->k.kernel, block_ns);
 	for (unsigned i = 0; i < SCHED_PER_SM; i++) {
-		double ns = (double)block_ns[i] * (double)l->k.total /
-			    (double)MIN(l->k.total, s->o.n_sms);
-
-		if (ns > 0)
-			k->curve_ns[i + 1] = ns < 1e15 ? (uint64_t)ns : (uint64_t)1e15;
+		if (block_ns[i] > 0)
+			k->curve_ns[i + 1] = whole_launch(s, l, (double)block_ns[i]);
 	}
 }
 
@@ -273,10 +277,42 @@ static bool is_whole(const uint8_t *canary)
 	return true;
 }
 
+/* A plan that the policy fills, and the engine that it belongs to. */
+struct asked {
+	struct heddle_policy_plan plan;
+	struct sched *s;
+};
+
+/* The hook of the plan: struct heddle_policy_plan, ask. */
+static int ask_pair(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
+	const uint8_t quota[2], uint64_t ret_ns[2])
+{
+	struct sched *s = CONTAINER_OF(plan, const struct asked, plan)->s;
+	const struct sched_launch *l[2];
+	struct sched_pair p;
+	float block_ns[2];
+	int r;
+
+	for (unsigned i = 0; i < 2; i++) {
+		l[i] = kernel[i] < s->view.len ? sched_launch_of(s->view.at[kernel[i]]) : NULL;
+		if (!l[i] || !quota[i])
+			return -ENOENT;
+		p.kernel[i] = l[i]->k.kernel;
+		p.most[i] = MIN(MAX(l[i]->k.workers_per_sm, 1u), SCHED_PER_SM);
+		p.count[i] = MIN(quota[i], p.most[i]);
+	}
+	s->pairs = true;
+	r = s->o.model->pair(s->model_state, &p, block_ns);
+	for (unsigned i = 0; r == 0 && i < 2; i++)
+		ret_ns[i] = whole_launch(s, l[i], (double)block_ns[i]);
+	return r;
+}
+
 /* False: its answer is none. */
 static bool ask(
 	struct sched *s, struct planning *p, uint64_t now_ns, struct heddle_policy_plan *out)
 {
+	struct asked asked = {.s = s};
 	struct sched_planner *f = s->policy->planner;
 	struct heddle_policy_device device = describe_device(s);
 	struct heddle_policy_view in = {
@@ -302,16 +338,18 @@ static bool ask(
 	memset(p->plan, CANARY, rows + p->tenants.len + 3 * CANARY_BYTES);
 	memset(quota, 0, rows);
 	memset(held, 0, p->tenants.len);
-	*out = (struct heddle_policy_plan){
+	asked.plan = (struct heddle_policy_plan){
 		.size = sizeof(*out),
 		.abi = HEDDLE_POLICY_ABI,
 		.quota = quota,
 		.held = held,
 		.wake_ns = HEDDLE_POLICY_UNKNOWN,
+		.ask = s->o.model->pair ? ask_pair : NULL,
 	};
 	enter(f, "decide");
-	f->policy->decide(s->policy_state, &in, out);
+	f->policy->decide(s->policy_state, &in, &asked.plan);
 	leave(f);
+	*out = asked.plan;
 	out->quota = quota;
 	out->held = held;
 	if (is_whole(p->plan) && is_whole(quota + rows) && is_whole(held + p->tenants.len))

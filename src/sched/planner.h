@@ -19,7 +19,7 @@ struct sched;
  * one. */
 struct sched_planner {
 	const struct heddle_policy *policy;
-	const char *options; /* the caller's; not NULL */
+	const char *options; /* the caller's; NULL: those of struct sched_options */
 	/* All of these may be NULL. Around each call into the policy, for a watchdog; call:
 	 * "create", "decide", "destroy". */
 	void (*enter)(void *user, const char *call);

@@ -4,6 +4,7 @@
 /* The table of policies. */
 #include "policy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct sched_policy *const policies[] = {&sched_policy_none, &sched_policy_hpf,
@@ -16,4 +17,12 @@ const struct sched_policy *sched_policy_find(const char *name)
 			return policies[i];
 	}
 	return NULL;
+}
+
+int sched_policy_check(
+	const struct sched_policy *p, const char *options, char *ret_why, size_t size)
+{
+	int n = snprintf(ret_why, size, "policy_options: ");
+
+	return p->check ? p->check(options, ret_why + n, size - (size_t)n) : 0;
 }

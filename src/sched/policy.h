@@ -66,6 +66,9 @@ struct sched_policy {
 	 * turn may be waited for at the cost of any other, and equals need no turns of the engine's
 	 * (turns.c). NULL: it answers in lanes. */
 	struct sched_planner *planner;
+	/* Whether create takes these options. 0 or -EINVAL: ret_why says what is wrong, without
+	 * the name of the key. NULL: the policy ignores its options. */
+	int (*check)(const char *options, char *ret_why, size_t size);
 	void (*decide)(struct sched_view *v); /* in lanes */
 };
 
@@ -75,5 +78,8 @@ extern const struct sched_policy sched_policy_ffs;
 extern const struct sched_policy sched_policy_greedy;
 extern const struct sched_policy sched_policy_profile;
 const struct sched_policy *sched_policy_find(const char *name); /* NULL: no such */
+/* 0, or -EINVAL: ret_why is "policy_options: " and a sentence. */
+int sched_policy_check(
+	const struct sched_policy *p, const char *options, char *ret_why, size_t size);
 
 #endif

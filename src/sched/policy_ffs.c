@@ -344,7 +344,7 @@ static const struct heddle_policy table = {
 	.destroy = destroy,
 	.decide = decide,
 };
-static struct sched_planner planner = {.policy = &table, .options = ""};
+static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_ffs = {
 	.name = "ffs", .by_shares = true, .planner = &planner};

@@ -15,27 +15,43 @@
  * it is left out, so that others are launched while it ends (section 3.3).
  *
  * Where tenants cannot run side by side, one tenant's launches share the device: those of the
- * tenant whose launch came first. */
+ * tenant whose launch came first. With the option pairs=on, also where they would be slower side by
+ * side (below). */
 #include "base/base.h"
 #include "curve.h"
 #include "planner.h"
 #include "policy.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define COUNTS (HEDDLE_POLICY_CURVE - 1) /* most blocks on an SM */
 #define WARP   32u
+/* Launches that a prediction is made for; it costs the cube of that. With more of them nothing is
+ * predicted. */
+#define PREDICTED 8u
+/* Tenants begin to share if that saves more than this part of the time, and stop if it costs more.
+ * Durations are predicted with an error of 4.5 % in the mean (model/durations.c), so a smaller
+ * difference is none; and a running pair stays together while predictions vary around a tie. */
+#define MARGIN 0.05
 
 struct resources {
 	uint64_t threads, blocks, regs, shared;
+};
+
+struct greedy {
+	bool pairs; /* predict whether tenants are faster side by side */
 };
 
 struct candidate {
 	const struct heddle_policy_kernel *k;
 	uint32_t index; /* in the view */
 	uint32_t most;  /* blocks of it that an SM can use */
+	uint32_t least; /* blocks on each SM that the plan begins with */
 	uint32_t count; /* blocks on each SM, as planned so far */
+	bool chosen;    /* its tenant may run now; where pairs are predicted */
 	double left;    /* of its blocks that have not ended, 0 to 1 */
 	double ns[COUNTS + 1];
 };
@@ -105,10 +121,16 @@ static int longest_first(const void *pa, const void *pb)
 	return a->k->order < b->k->order ? -1 : a->k->order > b->k->order;
 }
 
+/* Sets the counts; sorts at. Where not even one block of each fits, all are launched with one, and
+ * the hardware queues them. */
 static void allocate(const struct heddle_policy_device *d, struct candidate *at, uint32_t n)
 {
 	uint32_t marked = 0;
 
+	for (uint32_t i = 0; i < n; i++)
+		at[i].count = at[i].least;
+	if (n < 2 || !fits(d, at, n))
+		return;
 	qsort(at, n, sizeof(*at), longest_first);
 	while (marked < n) {
 		struct candidate *c = &at[marked];
@@ -123,6 +145,190 @@ static void allocate(const struct heddle_policy_device *d, struct candidate *at,
 		c->count = before;
 		marked++;
 	}
+}
+
+/* ---- whether tenants are faster side by side ----
+ *
+ * Time together is until the last launch ends: the launches run at the pace that the model of pairs
+ * predicts for their counts, until one ends, and the last one goes on alone. The other way is one
+ * tenant after the other, each with all blocks that fit. Slowdowns by several launches add up. */
+
+/* Of the whole launch alone on the device. Between measured counts the throughput is linear, as the
+ * model of pairs has it: a sum of times must not win because one of them was guessed in another
+ * way.
+ */
+static double alone_ns(const struct candidate *c)
+{
+	const uint64_t *curve = c->k->curve_ns;
+	uint32_t below = c->most, above = c->most;
+	double low, high;
+
+	while (below && curve[below] == HEDDLE_POLICY_UNKNOWN)
+		below--;
+	while (above <= COUNTS && curve[above] == HEDDLE_POLICY_UNKNOWN)
+		above++;
+	if (!below || above > COUNTS || below == above)
+		return c->ns[c->most];
+	low = 1 / (double)curve[below];
+	high = 1 / (double)curve[above];
+	return 1 / (low + (high - low) * (c->most - below) / (above - below));
+}
+
+/* slow[i][j]: by how much launch j beside it makes all of launch i longer, ns. False: of launches
+ * of two tenants that is not known. */
+static bool ask_all(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n,
+	double slow[PREDICTED][PREDICTED])
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = i + 1; j < n; j++) {
+			uint32_t kernel[2] = {at[i].index, at[j].index};
+			uint8_t quota[2] = {(uint8_t)at[i].count, (uint8_t)at[j].count};
+			uint64_t ns[2];
+			bool known = out->ask(out, kernel, quota, ns) == 0;
+
+			if (!known && at[i].k->tenant_index != at[j].k->tenant_index)
+				return false;
+			slow[i][j] = known ? (double)ns[0] - at[i].ns[at[i].count] : 0;
+			slow[j][i] = known ? (double)ns[1] - at[j].ns[at[j].count] : 0;
+		}
+	}
+	return true;
+}
+
+/* Of the whole launch, beside those of which something is left. Several ratios below 1 cannot make
+ * it faster than it is without the others. */
+static double beside_ns(
+	const struct candidate *at, uint32_t n, uint32_t i, const double *left, const double *slow)
+{
+	double whole = alone_ns(&at[i]), ns = at[i].ns[at[i].count], least = MIN(ns, whole);
+	bool alone = true;
+
+	for (uint32_t j = 0; j < n; j++) {
+		if (j == i || left[j] <= 0)
+			continue;
+		ns += slow[j];
+		alone = false;
+	}
+	return alone ? whole : MAX(ns, least);
+}
+
+/* Until the last of them ends, ns. Below 0: not known. */
+static double makespan(const struct heddle_policy_plan *out, const struct candidate *at, uint32_t n)
+{
+	double left[PREDICTED], slow[PREDICTED][PREDICTED] = {{0}}, total = 0;
+
+	if (n > PREDICTED || !ask_all(out, at, n, slow))
+		return -1;
+	for (uint32_t i = 0; i < n; i++)
+		left[i] = at[i].left;
+	for (uint32_t running = n; running; running--) {
+		double ns[PREDICTED], soonest = 0;
+		uint32_t first = n;
+
+		for (uint32_t i = 0; i < n; i++) {
+			if (left[i] <= 0)
+				continue;
+			ns[i] = MAX(beside_ns(at, n, i, left, slow[i]), 1.0);
+			if (first == n || ns[i] * left[i] < soonest) {
+				first = i;
+				soonest = ns[i] * left[i];
+			}
+		}
+		if (first == n)
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			left[i] -= left[i] > 0 ? soonest / ns[i] : 0;
+		left[first] = 0;
+		total += soonest;
+	}
+	return total;
+}
+
+/* Copies the launches of tenants that are chosen, if wanted, and of this tenant. Returns how many.
+ */
+static uint32_t collect(
+	const struct candidate *at, uint32_t n, bool chosen, uint32_t tenant, struct candidate *ret)
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if ((chosen && at[i].chosen) || at[i].k->tenant_index == tenant)
+			ret[len++] = at[i];
+	return len;
+}
+
+/* *ret_back_ns: what it costs to take the device from those that run. */
+static bool is_running(const struct candidate *at, uint32_t n, uint64_t *ret_back_ns)
+{
+	bool running = false;
+
+	*ret_back_ns = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		running |= at[i].k->running;
+		*ret_back_ns += at[i].k->running ? at[i].k->cost_ns : 0;
+	}
+	return running;
+}
+
+/* Whether the tenant had better run beside the chosen ones than after them. True if nobody knows.
+ * work: room for n. */
+static bool pays(const struct heddle_policy_view *v, const struct heddle_policy_plan *out,
+	const struct candidate *at, uint32_t n, uint32_t tenant, struct candidate *work)
+{
+	uint32_t len = collect(at, n, true, tenant, work);
+	double together, after;
+	uint64_t back_ns;
+	bool run;
+
+	allocate(v->device, work, len);
+	together = makespan(out, work, len);
+	if (together < 0)
+		return true;
+	len = collect(at, n, true, UINT32_MAX, work);
+	run = is_running(work, len, &back_ns);
+	allocate(v->device, work, len);
+	after = makespan(out, work, len);
+	len = collect(at, n, false, tenant, work);
+	run = is_running(work, len, &back_ns) && run;
+	allocate(v->device, work, len);
+	after += makespan(out, work, len);
+	return run ? together < after * (1 + MARGIN) + (double)back_ns
+		   : together < after * (1 - MARGIN);
+}
+
+static void choose(struct candidate *at, uint32_t n, uint32_t tenant)
+{
+	for (uint32_t i = 0; i < n; i++)
+		at[i].chosen |= at[i].k->tenant_index == tenant;
+}
+
+/* Adds tenants in the order of their first launches, up to the first that had better wait: a later
+ * one does not overtake it. The others get no SM. Returns how many launches are left, at the front
+ * of at. */
+static uint32_t choose_tenants(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
+	struct candidate *at, uint32_t n)
+{
+	struct candidate *work = n > 1 ? calloc(n, sizeof(*work)) : NULL;
+	uint32_t len = 0;
+
+	if (!work)
+		return n;
+	choose(at, n, at[0].k->tenant_index);
+	for (uint32_t i = 1; i < n; i++) {
+		if (at[i].chosen)
+			continue;
+		if (!pays(v, out, at, n, at[i].k->tenant_index, work))
+			break;
+		choose(at, n, at[i].k->tenant_index);
+	}
+	free(work);
+	for (uint32_t i = 0; i < n; i++) {
+		if (at[i].chosen)
+			at[len++] = at[i];
+		else
+			memset(heddle_policy_row(v, out, at[i].index), 0, v->device->n_sms);
+	}
+	return len;
 }
 
 /* ---- plans ---- */
@@ -160,7 +366,7 @@ static uint32_t gather(
 			.most = curve_most(most_blocks(k), k->blocks - MIN(k->finished, k->blocks),
 				v->device->n_sms),
 			/* It obeys no bound but 0. */
-			.count = k->unranked ? most_blocks(k) : 1,
+			.least = k->unranked ? most_blocks(k) : 1,
 			.left = (double)(k->blocks - MIN(k->finished, k->blocks)) /
 				(double)k->blocks};
 		estimate(&at[n++]);
@@ -171,19 +377,18 @@ static uint32_t gather(
 static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	struct candidate *at = calloc(MAX(v->n_kernels, 1u), sizeof(*at));
+	const struct greedy *g = state;
 	uint32_t n;
 
-	(void)state;
 	if (!at) {
 		memset(out->quota, HEDDLE_POLICY_UNBOUNDED,
 			(size_t)v->n_kernels * v->device->n_sms);
 		return;
 	}
 	n = gather(v, out, at);
-	/* Where not even one block of each fits, all are launched with one, and the hardware queues
-	 * them. */
-	if (n > 1 && fits(v->device, at, n))
-		allocate(v->device, at, n);
+	if (g->pairs && out->ask)
+		n = choose_tenants(v, out, at, n);
+	allocate(v->device, at, n);
 	for (uint32_t i = 0; i < n && n > 1; i++)
 		if (at[i].count < most_blocks(at[i].k))
 			memset(heddle_policy_row(v, out, at[i].index), (int)at[i].count,
@@ -191,8 +396,51 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 	free(at);
 }
 
-static const struct heddle_policy table = {
-	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "greedy", .decide = decide};
-static struct sched_planner planner = {.policy = &table, .options = ""};
+/* ---- options ---- */
 
-const struct sched_policy sched_policy_greedy = {.name = "greedy", .planner = &planner};
+static int read_options(struct greedy *g, const char *options, char *ret_why, size_t size)
+{
+	static const char key[] = "pairs=";
+	const char *value = options + sizeof(key) - 1;
+	bool is_pairs = strncmp(options, key, sizeof(key) - 1) == 0;
+
+	g->pairs = is_pairs && strcmp(value, "on") == 0;
+	if (!*options || g->pairs || (is_pairs && strcmp(value, "off") == 0))
+		return 0;
+	if (is_pairs)
+		snprintf(ret_why, size, "pairs: '%.40s' is not one of on|off", value);
+	else
+		snprintf(ret_why, size,
+			"policy greedy has no option '%.40s'; there is pairs=on|off", options);
+	return -EINVAL;
+}
+
+static int check(const char *options, char *ret_why, size_t size)
+{
+	struct greedy g;
+
+	return read_options(&g, options, ret_why, size);
+}
+
+static void *create(const struct heddle_policy_device *device, const char *options)
+{
+	struct greedy *g = calloc(1, sizeof(*g));
+	char why[128];
+
+	(void)device;
+	if (g && read_options(g, options, why, sizeof(why)) == 0)
+		return g;
+	free(g);
+	return NULL;
+}
+
+static const struct heddle_policy table = {.size = sizeof(table),
+	.abi = HEDDLE_POLICY_ABI,
+	.name = "greedy",
+	.create = create,
+	.destroy = free,
+	.decide = decide};
+static struct sched_planner planner = {.policy = &table};
+
+const struct sched_policy sched_policy_greedy = {
+	.name = "greedy", .planner = &planner, .check = check};

@@ -15,6 +15,6 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 
 static const struct heddle_policy table = {
 	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "none", .decide = decide};
-static struct sched_planner planner = {.policy = &table, .options = ""};
+static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_none = {.name = "none", .planner = &planner};

@@ -145,7 +145,7 @@ static const struct heddle_policy table = {.size = sizeof(table),
 	.create = create,
 	.destroy = free,
 	.decide = decide};
-static struct sched_planner planner = {.policy = &table, .options = ""};
+static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_profile = {
 	.name = "profile", .steers_one = true, .planner = &planner};

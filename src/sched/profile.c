@@ -4,15 +4,18 @@
 /* Durations per kernel and shape, as a mean that turns into a moving one after eight launches; and
  * per kernel and block shape the time of one block, which answers for grids never launched before.
  * Both live in one bounded table under different keys; the longest unused entry of a small set
- * makes room. */
-#include "model.h"
+ * makes room. Curves of kernels are moving means in a table of their own. */
+#include "pair.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SETS          1024u
 #define WAYS          8u
 #define SAMPLES       50u /* a preemption's cost is the mean of so many runs, as in the paper */
 #define LEARN_EIGHTHS 8u
+#define CURVES        256u
+#define CURVE_MOVING  32u
 
 struct profile_shape {
 	uint64_t key, used;
@@ -26,8 +29,17 @@ struct profile_cost {
 	uint32_t ns[SAMPLES];
 };
 
+/* A kernel replaces another one that has the same place. n: samples of each count. */
+struct profile_curve {
+	uint64_t kernel;
+	float ns[SCHED_PER_SM];
+	uint32_t n[SCHED_PER_SM];
+};
+
 struct profile {
 	uint64_t clock;
+	struct profile_curve curves[CURVES];
+	struct pair_ratios pairs;
 	struct profile_shape shapes[SETS][WAYS];
 	struct profile_cost costs[SETS / 8][WAYS];
 };
@@ -149,6 +161,52 @@ static void profile_learn_cost(void *state, uint64_t kernel, uint64_t cost_ns)
 		c->n++;
 }
 
+static void profile_learn_curve(
+	void *state, const struct sched_shape *s, uint32_t per_sm, uint64_t blocks, uint64_t sm_ns)
+{
+	struct profile *p = state;
+	struct profile_curve *c = &p->curves[s->kernel % CURVES];
+
+	if (per_sm < 1 || per_sm > SCHED_PER_SM || !blocks || !sm_ns)
+		return;
+	if (c->kernel != s->kernel)
+		*c = (struct profile_curve){.kernel = s->kernel};
+	c->n[per_sm - 1] = MIN(c->n[per_sm - 1] + 1, CURVE_MOVING);
+	c->ns[per_sm - 1] += ((float)((double)sm_ns / (double)blocks) - c->ns[per_sm - 1]) /
+			     (float)c->n[per_sm - 1];
+}
+
+static void profile_curve(void *state, uint64_t kernel, float ret_ns[SCHED_PER_SM])
+{
+	const struct profile *p = state;
+	const struct profile_curve *c = &p->curves[kernel % CURVES];
+
+	memset(ret_ns, 0, SCHED_PER_SM * sizeof(*ret_ns));
+	if (c->kernel == kernel)
+		memcpy(ret_ns, c->ns, sizeof(c->ns));
+}
+
+static int profile_pair(void *state, const struct sched_pair *p, float ret_ns[2])
+{
+	const struct profile *f = state;
+	float curve[2][SCHED_PER_SM];
+
+	for (unsigned i = 0; i < 2; i++)
+		profile_curve(state, p->kernel[i], curve[i]);
+	return pair_ask(&f->pairs, p, curve, ret_ns);
+}
+
+static bool profile_learn_pair(
+	void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns)
+{
+	struct profile *f = state;
+	float curve[2][SCHED_PER_SM];
+
+	for (unsigned i = 0; i < 2; i++)
+		profile_curve(state, p->kernel[i], curve[i]);
+	return pair_teach(&f->pairs, p, curve, blocks, sm_ns);
+}
+
 const struct sched_model sched_model_means = {
 	.name = "means",
 	.create = profile_create,
@@ -157,4 +215,8 @@ const struct sched_model sched_model_means = {
 	.learn = profile_learn,
 	.cost = profile_cost,
 	.learn_cost = profile_learn_cost,
+	.learn_curve = profile_learn_curve,
+	.curve = profile_curve,
+	.pair = profile_pair,
+	.learn_pair = profile_learn_pair,
 };

@@ -17,6 +17,8 @@ struct sched;
 struct sched_tenant;
 struct sched_launch;
 
+#define SCHED_POLICY_OPTIONS 1024u /* bytes, the NUL among them */
+
 /* Zero means the default named. */
 struct sched_options {
 	uint32_t n_sms; /* 1 to CTL_MAX_SMS */
@@ -41,6 +43,8 @@ struct sched_options {
 	 * the engine; NULL: the engine makes one. */
 	const struct sched_model *model;
 	void *model_state;
+	/* Of a policy of the engine's own (sched_policy_check); copied. NULL: "". */
+	const char *policy_options;
 };
 
 struct sched_launch_info {

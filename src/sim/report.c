@@ -16,6 +16,20 @@ static int job_error(const struct sim_job *job, uint32_t line, const char *what)
 	return -EINVAL;
 }
 
+/* What the line of the device says was checked with the policy of that line. */
+static int set_options(const struct sim_job *job, struct sim *s)
+{
+	char why[256];
+
+	if (job->policy_options && strlen(job->policy_options) >= sizeof(s->policy_options))
+		return job_error(job, 0, "policy_options: too long: at most 1,023 bytes");
+	if (job->policy_options)
+		strcpy(s->policy_options, job->policy_options);
+	if (sched_policy_check(s->policy, s->policy_options, why, sizeof(why)) < 0)
+		return job_error(job, 0, why);
+	return 0;
+}
+
 int sim_job_run(const struct sim_job *job, const char *only, struct sim *ret)
 {
 	struct sim_reader r = {.sim = ret, .diags = job->diags, .only = only, .line = job->line};
@@ -33,6 +47,9 @@ int sim_job_run(const struct sim_job *job, const char *only, struct sim *ret)
 		return job_error(job, 0, "nothing is launched: there is no line 'at TIME launch'");
 	if (job->policy)
 		ret->policy = job->policy;
+	status = set_options(job, ret);
+	if (status < 0)
+		return status;
 	if (!r.has_end)
 		ret->end = SIM_END_NS;
 	status = sim_run(ret);

@@ -20,7 +20,8 @@ struct sim_job {
 	size_t len;
 	uint32_t line; /* lines of the file above it */
 	const struct sched_policy
-		*policy; /* goes before that of the device's line; NULL: that one */
+		*policy;            /* goes before that of the device's line; NULL: that one */
+	const char *policy_options; /* likewise "options" */
 	struct diag_list *diags;
 	bool quiet; /* no trace is written */
 	bool keeps_stays;

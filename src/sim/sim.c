@@ -405,6 +405,7 @@ static void repeat(struct sim *s, struct sim_launch *l)
 	e.l->total = l->total;
 	e.l->block_ns = l->block_ns;
 	e.l->wps = l->wps;
+	e.l->use = l->use;
 	e.l->stream = l->stream;
 	e.l->stream_priority = l->stream_priority;
 	e.l->count = l->count - 1;
@@ -494,6 +495,17 @@ static void worker_exit(struct sim *s, struct sim_launch *l, uint32_t sm)
 	answer(s, l);
 }
 
+/* Blocks that need more of the SM than it has are slowed alike. A block's time is set as it begins.
+ */
+static uint64_t block_time(const struct sim *s, const struct sim_launch *l, uint32_t sm)
+{
+	uint64_t percent = 0;
+
+	for (const struct sim_launch *o = l->use ? s->launches : NULL; o; o = o->next)
+		percent += (uint64_t)o->on_sm[sm] * o->use;
+	return percent > 100 ? l->block_ns * percent / 100 : l->block_ns;
+}
+
 static void run_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 {
 	struct sim_event e = {.fn = next_ticket, .l = l, .sm = sm};
@@ -504,7 +516,7 @@ static void run_worker(struct sim *s, struct sim_launch *l, uint32_t sm)
 	}
 	l->ticket++;
 	l->used_sm[sm] = 1;
-	sim_at(s, s->now + l->block_ns, e);
+	sim_at(s, s->now + block_time(s, l, sm), e);
 }
 
 static void next_ticket(struct sim *s, const struct sim_event *e)
@@ -673,6 +685,7 @@ void sim_join(struct sim *s, const struct sim_event *e)
 	int r = 0;
 
 	say(s, "%s joins", t->name);
+	s->o.policy_options = s->policy_options;
 	if (!s->sched)
 		r = sched_create(&s->o, s->policy, &s->sched);
 	if (r == 0)

@@ -29,6 +29,7 @@ struct sim_launch {
 	uint64_t id, kernel, total, block_ns,
 		before_ns; /* before: a copy ahead of it in the stream */
 	uint32_t wps, stream, stream_priority, count;
+	uint32_t use; /* percent of an SM's bottleneck that a block needs to take block_ns */
 	uint64_t gap_ns;
 	/* done: of the last block, or when its program left. */
 	uint64_t submit_ns, done_ns, ticket, finished, said;
@@ -91,6 +92,7 @@ struct sim_round {
 struct sim {
 	struct sched *sched;
 	const struct sched_policy *policy;
+	char policy_options[SCHED_POLICY_OPTIONS]; /* where the policy is one of the engine's own */
 	struct sched_options o;
 	uint64_t now, order, end, relay_ns, relaunch_ns;
 	struct sim_tenant *tenants, **last_tenant;

@@ -180,9 +180,14 @@ static const char *name_of(struct sim_reader *r, const char *name)
 
 static void read_policy(struct sim_reader *r, struct sim_words *w)
 {
-	const char *name = value_of(w, "policy");
+	const char *name = value_of(w, "policy"), *options = value_of(w, "options");
 	const struct sched_policy *p = name ? sched_policy_find(name) : r->sim->policy;
+	char why[256];
 
+	if (options)
+		snprintf(r->sim->policy_options, sizeof(r->sim->policy_options), "%s", options);
+	if (p && sched_policy_check(p, r->sim->policy_options, why, sizeof(why)) < 0)
+		reader_error(r, "%s", why);
 	if (p)
 		r->sim->policy = p;
 	else
@@ -257,6 +262,7 @@ static int read_launch(struct sim_reader *r, struct sim_event e, struct sim_word
 	l->stream = number_of(r, w, "stream", 0, UINT32_MAX, 0);
 	l->stream_priority = number_of(r, w, "sprio", 0, 1000000, 0);
 	l->count = number_of(r, w, "count", 1, UINT32_MAX, 1);
+	l->use = number_of(r, w, "use", 0, 1000, 0);
 	l->block_ns = time_of(r, w, "block", 10000);
 	l->gap_ns = time_of(r, w, "gap", 0);
 	l->before_ns = time_of(r, w, "before", 0);

@@ -127,6 +127,14 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   heddled: error: policy: open.so: it cannot be loaded: file too short
   $ heddled --config-root root --set policy_options=$(printf %01024d 0) --check-config 2>&1 | head -n 1
   heddled: error: policy_options: too long
+  $ heddled --config-root root --policy greedy --set policy_options=pairs=on --check-config
+  the configuration is in order
+  $ heddled --config-root root --policy greedy --set policy_options=pairs=unknown --check-config
+  heddled: error: policy_options: pairs: 'unknown' is not one of on|off
+  [1]
+  $ heddled --config-root root --policy greedy --set policy_options=pair --socket $PWD/sock
+  heddled: error: policy_options: policy greedy has no option 'pair'; there is pairs=on|off
+  [1]
   $ heddled --config-root root --set gates=off --set gates=perhaps --check-config 2>&1 | head -n 1
   heddled: error: gates: 'perhaps' is not one of on|off
   $ heddled --set gates 2>&1 | head -n 1

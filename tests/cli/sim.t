@@ -180,6 +180,31 @@ No such file, an empty one, one that launches nothing:
   $ heddle sim 2>&1 | head -n 1
   heddle sim: error: what is missing: FILE...
 
+Options of a policy: the kernels of both tenants need all of an SM, so they take turns with pairs=on.
+It is known once each has run with two numbers of blocks on an SM:
+
+  $ cat > pairs.trace <<'END'
+  > device sms=2 policy=greedy options=pairs=on
+  > at 0ms join A
+  > at 0ms join B
+  > at 1ms launch A a blocks=2 wps=4 block=1ms use=100
+  > at 5ms launch A a~1 blocks=20 wps=4 block=1ms use=100
+  > at 30ms launch B b blocks=2 wps=4 block=1ms use=100
+  > at 35ms launch B b~1 blocks=20 wps=4 block=1ms use=100
+  > at 60ms launch A a~2 blocks=20 wps=4 block=1ms use=100
+  > at 61ms launch B b~2 blocks=20 wps=4 block=1ms use=100
+  > END
+  $ heddle sim pairs.trace | grep ANTT
+  ANTT                1.214
+  $ heddle sim pairs.trace --policy-options pairs=off | grep ANTT
+  ANTT                1.357
+  $ heddle sim pairs.trace --policy-options pairs=7
+  heddle sim: error: pairs.trace: policy_options: pairs: '7' is not one of on|off
+  [1]
+  $ sed 's/pairs=on/pear/' pairs.trace | heddle sim -
+  heddle sim: error: -:1: policy_options: policy greedy has no option 'pear'; there is pairs=on|off
+  [1]
+
 A policy in a file, as heddled takes one. This one gives two programs half of every SM:
 
   $ chmod 755 .

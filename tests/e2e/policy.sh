@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|moved|resized|hangs
+# usage: policy.sh BUILD halves|greedy|moved|resized|exact|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
@@ -11,6 +11,8 @@
 #           runs once, and mostly where its program is at the time
 #   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
 #           policy is given: so many are there
+#   exact   a launch that is resized all the time has exactly as many blocks on each SM as its quota, by
+#           the blocks' own word, once those that ran before are through
 #   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
 #           heddled, which does without the policy; every result is right
 set -eu
@@ -150,6 +152,32 @@ resized() {
 	awk '{ print $4, 1; print $5, -1 }' "$dir/one.where" | sort -n |
 		awk -v levels="$((sms * 2)) $((sms * 12)) $((sms * 3))" -f "$here/resized.awk" ||
 		fail "sizes: see above"
+}
+
+# DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
+exact() {
+	device=${DEVICE:-cpu} step=${STEP:-400}
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	mps=off
+	[ "$device" = cpu ] || mps=on
+	start_daemon --policy "$dir/bad.so" --set "policy_options=sizes=$step" --set min_managed_us=1 --mps $mps
+	# While there are two, they tell of their launches.
+	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
+	beside=$started
+	pids=$beside
+	# shellcheck disable=SC2086
+	where_begins normal one --threads 128 ${SHAPE:---blocks 20000 --loops 3000}
+	pids="$pids $started"
+	wait "$started" || fail "the program: $?"
+	kill "$beside"
+	pids=
+	resizes=$(grep -cE '"event": "(grow|shrink)"' "$dir/events")
+	echo "$resizes resizes"
+	[ "$resizes" -ge "${RESIZES:-8}" ] || fail "too few resizes"
+	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
+	awk -v sizes="2 12 3 16 1 8" -v step="$((step * 1000000))" -f "$here/exact.awk" "$dir/one.moves" \
+		"$dir/one.moves" || fail "sizes: see above"
 }
 
 hangs() {

@@ -383,6 +383,33 @@ static void time_it_takes(void **state)
 	durations_destroy(f.d);
 }
 
+/* Two kernels that each saturate an SM with any count: twice the time side by side, until it is
+ * measured. What is known of a pair outlives the curves' next samples. */
+static void pairs(void **state)
+{
+	struct fixture f = begin();
+	uint64_t other = durations_number(f.d, &owner, 78, "other");
+	struct sched_pair p = {.kernel = {f.number, other}, .count = {2, 1}, .most = {8, 8}};
+	struct sched_shape s = shape(&f, 100, 1);
+	float ns[2];
+
+	assert_int_equal(model_durations.pair(f.d, &p, ns), -ENOENT);
+	assert_false(model_durations.learn_pair(f.d, &p, 10, 1000));
+	for (uint32_t n = 1; n <= 8; n++) {
+		s.kernel = f.number;
+		model_durations.learn_curve(f.d, &s, n, 10, 1000);
+		s.kernel = other;
+		model_durations.learn_curve(f.d, &s, n, 10, 3000);
+	}
+	assert_int_equal(model_durations.pair(f.d, &p, ns), 0);
+	assert_true(fabs((double)ns[0] - 200) < 0.01 && fabs((double)ns[1] - 600) < 0.01);
+	for (unsigned i = 0; i < 100; i++)
+		assert_true(model_durations.learn_pair(f.d, &p, 10, 1500));
+	assert_int_equal(model_durations.pair(f.d, &p, ns), 0);
+	assert_true(fabs((double)ns[0] - 150) < 0.01 && fabs((double)ns[1] - 600) < 0.01);
+	durations_destroy(f.d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +421,7 @@ int main(void)
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(numbers_that_are_none),
 		cmocka_unit_test(costs_and_curves),
+		cmocka_unit_test(pairs),
 		cmocka_unit_test(whose),
 		cmocka_unit_test(room),
 		cmocka_unit_test(restored),

@@ -72,6 +72,17 @@ static void move(const struct heddle_policy_view *in, struct heddle_policy_plan 
 	out->wake_ns = (in->now_ns / MOVE_NS + 1) * MOVE_NS;
 }
 
+/* sizes=N: each kernel has so many blocks on each SM, another number every N ms. */
+static void resize(
+	const struct heddle_policy_view *in, struct heddle_policy_plan *out, uint64_t step_ns)
+{
+	static const uint8_t sizes[] = {2, 12, 3, HEDDLE_POLICY_UNBOUNDED, 1, 8};
+	uint64_t step = in->now_ns / step_ns;
+
+	give(in, out, sizes[step % sizeof(sizes)]);
+	out->wake_ns = (step + 1) * step_ns;
+}
+
 static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
 	const struct bad *b = state;
@@ -86,6 +97,10 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	}
 	if (strcmp(b->does, "move") == 0) {
 		move(in, out);
+		return;
+	}
+	if (strncmp(b->does, "sizes=", 6) == 0) {
+		resize(in, out, (uint64_t)atoi(b->does + 6) * 1000000u);
 		return;
 	}
 	if (strncmp(b->does, "hold", 4) == 0) {

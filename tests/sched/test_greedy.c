@@ -4,6 +4,7 @@
 /* Policy greedy by views made here: its plan against the best of all plans, tried one by one. */
 #include "unit.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "sched/planner.h"
@@ -61,12 +62,18 @@ static void make(struct world *w, unsigned n)
 }
 
 /* The count that each kernel got; all SMs are alike. */
-static void decide(struct world *w, uint32_t ret[KERNELS])
+static void decide_with(struct world *w, const char *options, uint32_t ret[KERNELS])
 {
+	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	void *state;
+
 	memset(w->quota, 0, sizeof(w->quota));
 	memset(w->held, 0, sizeof(w->held));
 	w->plan.wake_ns = HEDDLE_POLICY_UNKNOWN;
-	sched_policy_greedy.planner->policy->decide(NULL, &w->view, &w->plan);
+	state = policy->create(&w->device, options);
+	assert_non_null(state);
+	policy->decide(state, &w->view, &w->plan);
+	policy->destroy(state);
 	for (unsigned i = 0; i < w->view.n_kernels; i++) {
 		const uint8_t *row = &w->quota[i * SMS];
 
@@ -75,6 +82,11 @@ static void decide(struct world *w, uint32_t ret[KERNELS])
 		ret[i] = row[0] == HEDDLE_POLICY_UNBOUNDED ? w->kernel[i].blocks_per_sm : row[0];
 		assert_int_equal(w->held[i], 0);
 	}
+}
+
+static void decide(struct world *w, uint32_t ret[KERNELS])
+{
+	decide_with(w, "", ret);
 }
 
 static uint64_t next(uint64_t *seed)
@@ -287,6 +299,155 @@ static void unranked(void **state)
 	assert_int_equal(got[1], 3);
 }
 
+/* ---- the option pairs ---- */
+
+/* Each kernel takes this percentage of its curve's time beside another one; 0: not known. */
+static uint32_t slowed,
+	slowed_by_second; /* the latter for pairs with the second kernel; 0: no other */
+
+static int ask(const struct heddle_policy_plan *plan, const uint32_t kernel[2],
+	const uint8_t quota[2], uint64_t ret_ns[2])
+{
+	const struct world *w = CONTAINER_OF(plan, const struct world, plan);
+	bool second = slowed_by_second && (kernel[0] == 1 || kernel[1] == 1);
+	uint32_t percent = second ? slowed_by_second : slowed;
+
+	if (!percent)
+		return -ENOENT;
+	for (unsigned i = 0; i < 2; i++)
+		ret_ns[i] = w->kernel[kernel[i]].curve_ns[quota[i]] * percent / 100;
+	return 0;
+}
+
+/* n kernels of 8 ms with all blocks, and of 8 ms with four of them, too. */
+static void make_pairs(struct world *w, unsigned n)
+{
+	make(w, n);
+	w->plan.ask = ask;
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned c = 1; c <= 8; c++)
+			w->kernel[i].curve_ns[c] = MAX(32 * MS / c, 8 * MS);
+		w->kernel[i].cost_ns = MS / 10;
+	}
+}
+
+static void decide_pairs(struct world *w, uint32_t percent, uint32_t ret[KERNELS])
+{
+	slowed = percent;
+	decide_with(w, "pairs=on", ret);
+}
+
+static void together_if_it_pays(void **state)
+{
+	uint32_t got[KERNELS], plain[KERNELS];
+	struct world w;
+
+	make_pairs(&w, 2);
+	decide(&w, plain);
+	assert_true(plain[0] == 4 && plain[1] == 4);
+	/* Twice 8 ms one after the other; 8 ms, 12 ms, 15.2 ms together. */
+	for (uint32_t percent = 100; percent <= 185; percent += 17) {
+		decide_pairs(&w, percent, got);
+		assert_memory_equal(got, plain, 2 * sizeof(got[0]));
+	}
+	/* 5 % is no gain, a loss is none. The second gets no SM, the first has them all. */
+	for (uint32_t percent = 192; percent <= 300; percent += 12) {
+		decide_pairs(&w, percent, got);
+		assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
+		assert_int_equal(got[1], 0);
+	}
+	/* Nobody knows: as without the option, and so it is without a model. */
+	decide_pairs(&w, 0, got);
+	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
+	w.plan.ask = NULL;
+	decide_pairs(&w, 300, got);
+	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
+	make_pairs(&w, 2);
+	w.kernel[1].tenant_index = 0; /* a program's own launches always share */
+	decide_pairs(&w, 300, got);
+	assert_memory_equal(got, plain, 2 * sizeof(got[0]));
+}
+
+/* The remaining part alone counts: A has a tenth left, 1.6 ms beside B, which has 0.8 ms of its 8
+ * ms behind it then: 1.6 + 7.2 = 8.8 ms, as one after the other, is no gain. */
+static void what_is_left_counts(void **state)
+{
+	uint32_t got[KERNELS];
+	struct world w;
+
+	make_pairs(&w, 2);
+	w.kernel[0].finished = w.kernel[0].started = 900;
+	for (unsigned c = 1; c <= 8; c++)
+		w.kernel[0].curve_ns[c] = 8 * MS; /* one block is enough for it */
+	decide_pairs(&w, 110, got);
+	assert_true(got[0] && got[1]);
+	w.kernel[0].finished = w.kernel[0].started = 999;
+	decide_pairs(&w, 250, got);
+	assert_int_equal(got[1], 0);
+}
+
+/* A running pair stays together up to 5 % and the cost of preempting above the tie, at 200. */
+static void running_pairs_stay(void **state)
+{
+	uint32_t got[KERNELS];
+	struct world w;
+
+	make_pairs(&w, 2);
+	w.kernel[0].running = 1;
+	decide_pairs(&w, 200, got);
+	assert_int_equal(got[1], 0);
+	w.kernel[1].running = 1;
+	decide_pairs(&w, 200, got);
+	assert_true(got[0] && got[1]);
+	decide_pairs(&w, 210, got);
+	assert_true(got[0] && got[1]);
+	decide_pairs(&w, 212, got);
+	assert_int_equal(got[1], 0);
+}
+
+/* The third makes three of them too slow; nobody overtakes it. */
+static void three(void **state)
+{
+	uint32_t got[KERNELS];
+	struct world w;
+
+	make_pairs(&w, 3);
+	for (unsigned i = 0; i < 3; i++)
+		w.kernel[i].threads = 128; /* there is room for four blocks of each */
+	decide_pairs(&w, 120, got);
+	assert_true(got[0] == 4 && got[1] == 4 && got[2] == 4);
+	decide_pairs(&w, 189, got);
+	assert_true(got[0] == 4 && got[1] == 4);
+	assert_int_equal(got[2], 0);
+	decide_pairs(&w, 250, got);
+	assert_true(got[0] && !got[1] && !got[2]);
+	slowed_by_second = 250;
+	decide_pairs(&w, 100, got);
+	slowed_by_second = 0;
+	assert_true(got[0] && !got[1] && !got[2]);
+}
+
+static void options(void **state)
+{
+	char why[128];
+
+	assert_int_equal(sched_policy_check(&sched_policy_greedy, "", why, sizeof(why)), 0);
+	assert_int_equal(sched_policy_check(&sched_policy_greedy, "pairs=on", why, sizeof(why)), 0);
+	assert_int_equal(
+		sched_policy_check(&sched_policy_greedy, "pairs=off", why, sizeof(why)), 0);
+	assert_int_equal(
+		sched_policy_check(&sched_policy_greedy, "pairs=unknown", why, sizeof(why)),
+		-EINVAL);
+	assert_string_equal(why, "policy_options: pairs: 'unknown' is not one of on|off");
+	assert_int_equal(
+		sched_policy_check(&sched_policy_greedy, "pear=on", why, sizeof(why)), -EINVAL);
+	assert_string_equal(why,
+		"policy_options: policy greedy has no option 'pear=on'; there is pairs=on|off");
+	/* Those of other policies ignore them. */
+	assert_int_equal(sched_policy_check(&sched_policy_ffs, "pear=on", why, sizeof(why)), 0);
+	assert_null(sched_policy_greedy.planner->policy->create(NULL, "pairs=unknown"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +459,11 @@ int main(void)
 		cmocka_unit_test(nearly_through),
 		cmocka_unit_test(in_turns),
 		cmocka_unit_test(unranked),
+		cmocka_unit_test(together_if_it_pays),
+		cmocka_unit_test(what_is_left_counts),
+		cmocka_unit_test(running_pairs_stay),
+		cmocka_unit_test(three),
+		cmocka_unit_test(options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

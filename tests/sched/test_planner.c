@@ -9,7 +9,9 @@
 #include "sched/planner.h"
 #include "sched/sched.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MS 1000000ull
@@ -466,6 +468,109 @@ static void switches(void **state)
 	sched_destroy(f.s);
 }
 
+/* ---- the model of pairs, and options ---- */
+
+static unsigned created;
+static char options_seen[64];
+static int answer[4];
+static uint64_t pair_ns[2];
+
+static void *asking_create(const struct heddle_policy_device *d, const char *options)
+{
+	(void)d;
+	created++;
+	snprintf(options_seen, sizeof(options_seen), "%s", options);
+	return &created;
+}
+
+/* Of the first two kernels, and of what does not exist. */
+static void asking_decide(
+	void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	static const uint32_t kernel[4][2] = {{0, 1}, {0, 9}, {9, 0}, {0, 1}};
+	static const uint8_t quota[4][2] = {{2, 255}, {1, 1}, {1, 1}, {0, 1}};
+	uint64_t none[2];
+
+	(void)state;
+	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)in->n_kernels * in->device->n_sms);
+	for (unsigned i = 0; i < 4 && in->n_kernels == 2; i++)
+		answer[i] = out->ask(out, kernel[i], quota[i], i ? none : pair_ns);
+}
+
+static const struct heddle_policy asking_table = {.size = sizeof(asking_table),
+	.abi = HEDDLE_POLICY_ABI,
+	.name = "asking",
+	.create = asking_create,
+	.decide = asking_decide};
+static struct sched_planner asking_planner = {.policy = &asking_table};
+static const struct sched_policy asking = {.name = "asking", .planner = &asking_planner};
+
+/* A kernel of 100 ns for a block at any count, in the model of the engine. */
+static void *model_make(void)
+{
+	struct sched_shape shape = {.kernel = 77, .total = 100, .n_sms = 4};
+	void *m = sched_model_means.create();
+
+	assert_non_null(m);
+	for (uint32_t n = 1; n <= 8; n++)
+		sched_model_means.learn_curve(m, &shape, n, 10, 1000);
+	return m;
+}
+
+static void asks_for_pairs(void **state)
+{
+	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+
+	o.model = &sched_model_means;
+	o.model_state = model_make();
+	assert_int_equal(sched_create(&o, &asking, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.a), 0);
+	assert_int_equal(sched_join(f.s, f.now, 2, 0, 1, NULL, &f.b), 0);
+	memset(answer, 1, sizeof(answer));
+	launch(&f, f.a, 1000);
+	launch(&f, f.b, 40);
+	/* Each alone saturates the SM: twice the time. 250 and 10 blocks for an SM. */
+	assert_int_equal(answer[0], 0);
+	assert_int_equal(pair_ns[0], 2 * 100 * 250);
+	assert_int_equal(pair_ns[1], 2 * 100 * 10);
+	for (unsigned i = 1; i < 4; i++)
+		assert_int_equal(answer[i], -ENOENT);
+	sched_destroy(f.s);
+	sched_model_means.destroy(o.model_state);
+}
+
+static void gets_options(void **state)
+{
+	struct sched_options o = {.n_sms = 4, .policy_options = "one"};
+	char text[8] = "two", *longest;
+	struct sched *s;
+
+	created = 0;
+	assert_int_equal(sched_create(&o, &asking, &s), 0);
+	assert_string_equal(options_seen, "one");
+	sched_reconfigure(s, &o, &asking);
+	assert_int_equal(created, 1); /* nothing is new */
+	o.policy_options = text;
+	sched_reconfigure(s, &o, &asking);
+	assert_int_equal(created, 2);
+	assert_string_equal(options_seen, "two");
+	text[0] = 'T'; /* the engine has a copy, and notices */
+	sched_reconfigure(s, &o, &asking);
+	assert_int_equal(created, 3);
+	assert_string_equal(options_seen, "Two");
+	o.policy_options = NULL;
+	sched_reconfigure(s, &o, &asking);
+	assert_string_equal(options_seen, "");
+	sched_destroy(s);
+	longest = calloc(1, SCHED_POLICY_OPTIONS + 1);
+	assert_non_null(longest);
+	memset(longest, 'x', SCHED_POLICY_OPTIONS);
+	o.policy_options = longest;
+	assert_int_equal(sched_create(&o, &asking, &s), -EINVAL);
+	free(longest);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +589,8 @@ int main(void)
 		cmocka_unit_test(writes_behind),
 		cmocka_unit_test(creates_nothing),
 		cmocka_unit_test(switches),
+		cmocka_unit_test(asks_for_pairs),
+		cmocka_unit_test(gets_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,8 @@
  * Copyright 2026 The heddle authors */
 
 /* Random traces under the engine, in two kinds: `any`, whose policy answers with random plans
- * (bounded quotas among them), or is greedy or profile, and `ffs`. After each event:
+ * (bounded quotas among them), or is greedy, greedy with pairs=on, or profile, and `ffs`. After
+ *each event:
  * - blocks on an SM fit it, and the bounded quotas of all launches together fit it, too;
  * - an SM that holds more blocks of a launch than its quota gets no further one;
  * - quotas that are not under way are those of the engine.
@@ -10,8 +11,8 @@
  * that stayed has run every block exactly once. A failure prints the seed; --print SEED prints the
  * trace.
  *
- *	traces any|greedy|profile|ffs [--first SEED] [--count N]
- *	traces any|greedy|profile|ffs --print SEED */
+ *	traces any|greedy|pairs|profile|ffs [--first SEED] [--count N]
+ *	traces any|greedy|pairs|profile|ffs --print SEED */
 #include "sched/planner.h"
 #include "sched/quota.h"
 #include "sim/trace.h"
@@ -34,6 +35,8 @@ static uint32_t any_of(struct random *r, uint32_t n)
 {
 	return (uint32_t)(random_bits(r->seed, r->at++) % n);
 }
+
+static bool of_pairs; /* greedy with pairs=on */
 
 /* ---- a trace ---- */
 
@@ -60,9 +63,12 @@ static void add_launch(struct random *r, struct limits *lim, bool ffs, uint32_t 
 	uint32_t block_us = 1 + any_of(r, any_of(r, ffs ? 40 : 3) ? 100 : 1500);
 
 	lim->block_ns = MAX(lim->block_ns, 1000ull * block_us);
-	strbuf_printf(b, "at %uus launch t%u k%u blocks=%u block=%uus wps=%u stream=%u sprio=%u\n",
+	strbuf_printf(b, "at %uus launch t%u k%u blocks=%u block=%uus wps=%u stream=%u sprio=%u",
 		at_us, tenant, any_of(r, 4), 1 + any_of(r, ffs ? 400 : 60), block_us,
 		1 + any_of(r, ffs ? 2 : 8), any_of(r, 3), any_of(r, 2));
+	if (of_pairs)
+		strbuf_printf(b, " use=%u", any_of(r, 100));
+	strbuf_printf(b, "\n");
 }
 
 /* Under ffs a tenant submits all it has when it joins, so that its work never pauses. */
@@ -282,6 +288,8 @@ static bool run_trace(uint64_t seed, bool ffs, uint64_t *io_events, double *io_l
 	status = sim_read(&r, text.at, text.len);
 	s.quiet = true;
 	s.policy = ffs ? &sched_policy_ffs : of_any;
+	if (of_pairs)
+		strcpy(s.policy_options, "pairs=on");
 	s.end = 60000000000;
 	s.watch = check_event;
 	s.watch_user = &c;
@@ -314,7 +322,8 @@ int main(int argc, char **argv)
 	uint64_t first = 0, count = 200, failed = 0, events = 0;
 	double longest = 0;
 
-	if (argc > 1 && strcmp(argv[1], "greedy") == 0)
+	of_pairs = argc > 1 && strcmp(argv[1], "pairs") == 0;
+	if (argc > 1 && (of_pairs || strcmp(argv[1], "greedy") == 0))
 		of_any = &sched_policy_greedy;
 	if (argc > 1 && strcmp(argv[1], "profile") == 0)
 		of_any = &sched_policy_profile;

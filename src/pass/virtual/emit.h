@@ -58,7 +58,7 @@
 #define S_LAST64        "[hd_slot+32]" /* the same for the largest grids */
 #define S_CHECK         "+40]"         /* of a claim, behind a register that holds its address */
 #define S_TURN          "[hd_slot+44]" /* warps that have come for the next claim; the last sets it to 0 */
-#define S_RANK          "[hd_slot+48]" /* SM << 8 | rank + 1, 0: none; and its complement */
+#define S_SM            "[hd_slot+48]" /* SM that it counts on + 1, 0: none; and its complement */
 #define S_CLAIM         "[hd_slot+64]" /* blocks asked for with the claim made ahead; complement */
 #define S_SPECIAL       "[hd_slot+72]" /* what the first claim is: CLAIM_*, 0: nothing; complement */
 

@@ -101,65 +101,62 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 	"setp.ne.u64 %hd_p1, %hd_d7, %hd_d5;\n"                             \
 	"@%hd_p1 bra $hd_ret;\n"
 
-/* The leader takes itself off; %hd_d0 is the block's address. */
+/* The leader takes itself off; %hd_d0 is the block's address. The fence also orders its SM's count
+ * ahead of the reset by whoever completes the launch. */
 static const char gone[] =
 	"$hd_gone:\n"
-	"membar.gl;\n"
-	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_RANK ";\n"
+	"ld.shared.v2.u32 {%hd_r1, %hd_r2}, " S_SM ";\n"
 	"xor.b32 %hd_r2, %hd_r1, %hd_r2;\n"
 	"setp.ne.u32 %hd_p1, %hd_r2, -1;\n" FAIL_IF_P1 "setp.eq.u32 %hd_p1, %hd_r1, 0;\n"
-	"@%hd_p1 bra $hd_no_rank;\n"
-	"and.b32 %hd_r3, %hd_r1, 255;\n"
-	"sub.u32 %hd_r3, %hd_r3, 1;\n"
-	"mov.u32 %hd_r2, 1;\n"
-	"shl.b32 %hd_r2, %hd_r2, %hd_r3;\n"
-	"not.b32 %hd_r2, %hd_r2;\n"
-	"shr.u32 %hd_r1, %hd_r1, 8;\n"
+	"@%hd_p1 bra $hd_uncounted;\n"
+	"sub.u32 %hd_r1, %hd_r1, 1;\n"
 	"mul.wide.u32 %hd_d1, %hd_r1, 4;\n"
 	"add.u64 %hd_d1, %hd_d0, %hd_d1;\n"
-	"atom.global.and.b32 %hd_r1, [%hd_d1" B_RANKS ", %hd_r2;\n"
-	"$hd_no_rank:\n"
+	"mov.u32 %hd_r2, -1;\n"
+	"red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r2;\n"
+	"$hd_uncounted:\n"
+	"membar.gl;\n"
 	"mov.u64 %hd_d1, 1;\n"
 	"red.global.add.u64 [%hd_d0" B_GONE ", %hd_d1;\n" LEAVE;
 
 /* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 the next generation. */
-#define COMPLETE                                                                   \
-	"mov.u64 %hd_d1, 0;\n"                                                     \
-	"mov.u32 %hd_r3, 0;\n"                                                     \
-	"st.volatile.global.u64 [%hd_d0" B_TICKET ", %hd_d1;\n"                    \
-	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n"                  \
-	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d1;\n"                     \
-	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d1;\n"                      \
-	"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r3;\n"                     \
-	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r3;\n"                       \
-	"st.volatile.global.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r3;\n"               \
-	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                    \
-	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r3;\n"                    \
-	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r3;\n"                     \
-	"st.volatile.global.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n"                    \
-	"mov.u32 %hd_r4, 255;\n"                                                   \
-	"mov.u64 %hd_d5, %hd_d0;\n"                                                \
-	"mov.u32 %hd_r5, 0;\n"                                                     \
-	"$hd_reset:\n"                                                             \
-	".pragma \"nounroll\";\n"                                                  \
-	"st.global.v4.u32 [%hd_d5" B_QUOTA ", {%hd_r4, %hd_r4, %hd_r4, %hd_r4};\n" \
-	"st.global.v4.u32 [%hd_d5" B_RANKS ", {%hd_r3, %hd_r3, %hd_r3, %hd_r3};\n" \
-	"add.u64 %hd_d5, %hd_d5, 16;\n"                                            \
-	"add.u32 %hd_r5, %hd_r5, 1;\n"                                             \
-	"setp.lt.u32 %hd_p1, %hd_r5, 64;\n"                                        \
-	"@%hd_p1 bra $hd_reset;\n"                                                 \
-	"membar.gl;\n"                                                             \
-	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"                    \
-	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                         \
-	"@%hd_p1 bra $hd_silent;\n"                                                \
-	"mov.u64 %hd_d5, %globaltimer;\n"                                          \
-	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d2;\n"                    \
-	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d2;\n"                  \
-	"st.volatile.global.u64 [%hd_d4" H_DONE_NS ", %hd_d5;\n"                   \
-	"$hd_silent:\n"                                                            \
-	"membar.sys;\n"                                                            \
-	"@!%hd_p1 st.volatile.global.u32 [%hd_d4" H_DONE ", %hd_r2;\n"             \
-	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                      \
+#define COMPLETE                                                                     \
+	"mov.u64 %hd_d1, 0;\n"                                                       \
+	"mov.u32 %hd_r3, 0;\n"                                                       \
+	"st.volatile.global.u64 [%hd_d0" B_TICKET ", %hd_d1;\n"                      \
+	"st.volatile.global.u64 [%hd_d0" B_FINISHED ", %hd_d1;\n"                    \
+	"st.volatile.global.u64 [%hd_d0" B_TOTAL ", %hd_d1;\n"                       \
+	"st.volatile.global.u64 [%hd_d0" B_HOST ", %hd_d1;\n"                        \
+	"st.volatile.global.u32 [%hd_d0" B_RELAY ", %hd_r3;\n"                       \
+	"st.volatile.global.u32 [%hd_d0" B_SEQ ", %hd_r3;\n"                         \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINED_SEQ ", %hd_r3;\n"                 \
+	"st.volatile.global.u32 [%hd_d0" B_DRAINS ", %hd_r3;\n"                      \
+	"st.volatile.global.u32 [%hd_d0" B_NARROW ", %hd_r3;\n"                      \
+	"st.volatile.global.u32 [%hd_d0" B_BEGUN ", %hd_r3;\n"                       \
+	"st.volatile.global.u32 [%hd_d0" B_ROUNDS ", %hd_r3;\n"                      \
+	"mov.u32 %hd_r4, 255;\n"                                                     \
+	"mov.u64 %hd_d5, %hd_d0;\n"                                                  \
+	"mov.u32 %hd_r5, 0;\n"                                                       \
+	"$hd_reset:\n"                                                               \
+	".pragma \"nounroll\";\n"                                                    \
+	"st.global.v4.u32 [%hd_d5" B_QUOTA ", {%hd_r4, %hd_r4, %hd_r4, %hd_r4};\n"   \
+	"st.global.v4.u32 [%hd_d5" B_WORKERS ", {%hd_r3, %hd_r3, %hd_r3, %hd_r3};\n" \
+	"add.u64 %hd_d5, %hd_d5, 16;\n"                                              \
+	"add.u32 %hd_r5, %hd_r5, 1;\n"                                               \
+	"setp.lt.u32 %hd_p1, %hd_r5, 64;\n"                                          \
+	"@%hd_p1 bra $hd_reset;\n"                                                   \
+	"membar.gl;\n"                                                               \
+	"atom.global.add.u64 %hd_d1, [%hd_d0" B_STATE ", -1;\n"                      \
+	"setp.eq.u64 %hd_p1, %hd_d4, 0;\n"                                           \
+	"@%hd_p1 bra $hd_silent;\n"                                                  \
+	"mov.u64 %hd_d5, %globaltimer;\n"                                            \
+	"st.volatile.global.u64 [%hd_d4" H_TICKET ", %hd_d2;\n"                      \
+	"st.volatile.global.u64 [%hd_d4" H_FINISHED ", %hd_d2;\n"                    \
+	"st.volatile.global.u64 [%hd_d4" H_DONE_NS ", %hd_d5;\n"                     \
+	"$hd_silent:\n"                                                              \
+	"membar.sys;\n"                                                              \
+	"@!%hd_p1 st.volatile.global.u32 [%hd_d4" H_DONE ", %hd_r2;\n"               \
+	"st.volatile.global.u32 [%hd_d0" B_GATE ", %hd_r2;\n"                        \
 	"bra $hd_ret;\n"
 
 /* %hd_d0 block, %hd_d2 total, %hd_d4 host, %hd_r2 generation. It is counted again while it tells:

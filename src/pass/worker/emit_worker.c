@@ -149,49 +149,53 @@ static void count_finished(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* ---- claiming ---- */
-/* One try at the lowest bit that is free in %hd_r3; %hd_r3 becomes what was there, rank + 1 goes to
- * %hd_r4. */
-static void emit_rank_try(struct pass_writer *w, const char *site)
-{
-	pass_put(w, "not.b32 %hd_r4, %hd_r3;\n"
-		    "neg.s32 %hd_r5, %hd_r4;\n"
-		    "and.b32 %hd_r5, %hd_r4, %hd_r5;\n"
-		    "atom.global.or.b32 %hd_r3, [%hd_d1" B_RANKS ", %hd_r5;\n"
-		    "bfind.u32 %hd_r4, %hd_r5;\n"
-		    "add.u32 %hd_r4, %hd_r4, 1;\n"
-		    "and.b32 %hd_r5, %hd_r3, %hd_r5;\n"
-		    "setp.eq.u32 %hd_p1, %hd_r5, 0;\n");
-	pass_emit(w, "@%%hd_p1 bra $hd_got_%s;\n", site);
-}
+/* The worker counts as one of its SM's, from here to its exit. Uses %hd_r1 to %hd_r3, %hd_d1. */
+static const char count_in[] = SM_ADDRESS "mov.u32 %hd_r2, 1;\n"
+					  "red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r2;\n"
+					  "add.u32 %hd_r2, %hd_r1, 1;\n"
+					  "not.b32 %hd_r3, %hd_r2;\n"
+					  "st.shared.v2.u32 " S_SM ", {%hd_r2, %hd_r3};\n";
 
-/* Goes to $hd_no_<site> when the quota bids the worker leave. Who loses three races for a rank goes
- * on and tries again at its next claim: a loop here would make the assembler take the whole worker
- * for divergent. Uses %hd_r1 to %hd_r5. */
+/* Takes the worker off the count in one step with looking at it: out if there were too many. Of any
+ * number that do so at once, as many are out as are too many. */
+#define TRY_OUT                                                     \
+	"atom.global.add.u32 %%hd_r3, [%%hd_d1" B_WORKERS ", -1;\n" \
+	"setp.gt.u32 %%hd_p1, %%hd_r3, %%hd_r2;\n"                  \
+	"@%%hd_p1 bra $hd_out_%s;\n"
+
+/* Goes to $hd_no_<site> when the quota bids the worker leave; it is not counted any more then. A
+ * loop here would make the assembler take the whole worker for divergent: if another worker has
+ * come between two steps, the worker tries once more, and after that at its next claim. Uses %hd_r1
+ * to %hd_r5. */
 static void emit_quota(struct pass_writer *w, const struct pass_place *at, const char *site)
 {
 	pass_put(w, SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
+			       "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_WORKERS ";\n"
 			       "setp.eq.u32 %hd_p1, %hd_r2, 0;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n", site);
-	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r2, 31;\n");
+	pass_put(w, "setp.le.u32 %hd_p1, %hd_r3, %hd_r2;\n");
 	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
-	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_RANK ";\n");
+	pass_put(w, "ld.shared.v2.u32 {%hd_r4, %hd_r5}, " S_SM ";\n");
 	if (!keeps_slot(at))
 		pass_put(w, "xor.b32 %hd_r5, %hd_r4, %hd_r5;\n"
 			    "setp.ne.u32 %hd_p1, %hd_r5, -1;\n" FAIL_IF_P1);
-	pass_put(w, "and.b32 %hd_r4, %hd_r4, 255;\n"
-		    "setp.ne.u32 %hd_p1, %hd_r4, 0;\n");
-	pass_emit(w, "@%%hd_p1 bra $hd_ranked_%s;\n", site);
-	pass_put(w, "ld.volatile.global.u32 %hd_r3, [%hd_d1" B_RANKS ";\n");
-	for (int i = 0; i < 3; i++)
-		emit_rank_try(w, site);
-	pass_emit(w, "bra $hd_may_%s;\n$hd_got_%s:\n", site, site);
-	pass_put(w, "shl.b32 %hd_r3, %hd_r1, 8;\n"
-		    "or.b32 %hd_r3, %hd_r3, %hd_r4;\n"
-		    "not.b32 %hd_r5, %hd_r3;\n"
-		    "st.shared.v2.u32 " S_RANK ", {%hd_r3, %hd_r5};\n");
-	pass_emit(w, "$hd_ranked_%s:\n", site);
-	pass_put(w, "setp.gt.u32 %hd_p1, %hd_r4, %hd_r2;\n");
-	pass_emit(w, "@%%hd_p1 bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
+	pass_put(w, "setp.eq.u32 %hd_p1, %hd_r4, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
+	pass_put(w, "sub.u32 %hd_r4, %hd_r4, 1;\n"
+		    "mul.wide.u32 %hd_d1, %hd_r4, 4;\n"
+		    "add.u64 %hd_d1, %hd_d0, %hd_d1;\n");
+	pass_emit(w, TRY_OUT, site);
+	pass_put(w, "atom.global.add.u32 %hd_r3, [%hd_d1" B_WORKERS ", 1;\n"
+		    "setp.lt.u32 %hd_p1, %hd_r3, %hd_r2;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_may_%s;\n", site);
+	pass_emit(w, TRY_OUT, site);
+	pass_put(w, "mov.u32 %hd_r3, 1;\n"
+		    "red.global.add.u32 [%hd_d1" B_WORKERS ", %hd_r3;\n");
+	pass_emit(w, "bra $hd_may_%s;\n$hd_out_%s:\n", site, site);
+	pass_put(w, "mov.u32 %hd_r4, 0;\n"
+		    "mov.u32 %hd_r5, -1;\n"
+		    "st.shared.v2.u32 " S_SM ", {%hd_r4, %hd_r5};\n");
+	pass_emit(w, "bra $hd_no_%s;\n$hd_may_%s:\n", site, site);
 }
 
 /* %hd_r5 = what is left of the grid, shrunk; %hd_r6 = blocks to ask for. */
@@ -381,13 +385,17 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 }
 
 /* Off the way of all other claims. */
-static const char first_claim[] = "$hd_first:\n"
-				  "xor.b32 %hd_r1, %hd_t, %hd_r1;\n"
-				  "setp.ne.u32 %hd_p1, %hd_r1, -1;\n" FAIL_IF_P1
-				  "setp.ne.s32 %hd_p1, %hd_t, " CLAIM_ONCE ";\n"
-				  "@%hd_p1 bra $hd_take;\n" BLOCK_AGAIN "mov.u32 %hd_r1, 0;\n"
-				  "st.shared.u32 " S_SPECIAL ", %hd_r1;\n"
-				  "bra $hd_may_now;\n";
+static void emit_first_claim(struct pass_writer *w)
+{
+	pass_put(w, "$hd_first:\n"
+		    "xor.b32 %hd_r1, %hd_t, %hd_r1;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r1, -1;\n" FAIL_IF_P1
+		    "setp.ne.s32 %hd_p1, %hd_t, " CLAIM_ONCE ";\n"
+		    "@%hd_p1 bra $hd_take;\n" BLOCK_AGAIN "mov.u32 %hd_r1, 0;\n"
+		    "st.shared.u32 " S_SPECIAL ", %hd_r1;\n");
+	pass_put(w, count_in);
+	pass_put(w, "bra $hd_may_now;\n");
+}
 
 /* One lane of each warp takes a number; the first claims. */
 static const char if_first[] = "and.b32 %hd_s, %hd_s, 16;\n"
@@ -415,6 +423,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 	pass_rounds_clear(w, at);
 	pass_put(w, join);
 	pass_emit_first_steps(w, "$hd_special", true);
+	pass_put(w, count_in);
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_NONE ";\n"
 		    "bra $hd_begin;\n"
 		    "$hd_special:\n"
@@ -436,7 +445,7 @@ void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at)
 		    "setp.ne.u32 %hd_p1, %hd_t, 0;\n"
 		    "@%hd_p1 bra $hd_first;\n");
 	emit_claim(w, at);
-	pass_put(w, first_claim);
+	emit_first_claim(w);
 	pass_put(w, "$hd_sync:\n");
 	pass_own_barrier(w, at);
 	emit_take_slot(w, at);
@@ -525,6 +534,7 @@ void pass_part_enter(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, clear_slot);
 	pass_rounds_clear(w, at);
 	pass_put(w, join);
+	pass_put(w, count_in);
 }
 
 _Static_assert(CTL_UNSTEERED == 32 && CTL_BY_CLAIMS == 64, "flags of merged launches");

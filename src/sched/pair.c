@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* With T(n) = 1 / curve(n), the blocks that an SM finishes per time while it holds n of them, the
+ * saturation s(n) = T(n) / max T is the part that n blocks use of the resource that bounds the
+ * kernel. Side by side demands add up. With a blocks of kernel A and b of kernel B on each SM:
+ *
+ *	time of A = curve_A(a) * max(1, s_A(a) + s_B(b)) * ratio(A, B), and likewise for B.
+ *
+ * Assumption: the same resource bounds both kernels. This is conservative: kernels that different
+ * resources bound slow each other less. The assumption does not cover caches, which kernels can
+ * spoil for each other. ratio(A, B) corrects both: a moving mean of measured by predicted times.
+ *
+ * Counts that were not measured: T is linear between the nearest measured counts, and in proportion
+ * to the count below the smallest and above the greatest one, as policy greedy assumes, too. */
+#include "pair.h"
+
+#include <errno.h>
+
+#define MOVING   8u  /* spells that a ratio is a mean of, about */
+#define MOST_OFF 8.0 /* a spell that is further off than this factor counts as this far off */
+
+/* Blocks per ns. Some count must be measured. */
+static double throughput(const float curve[SCHED_PER_SM], uint32_t count)
+{
+	uint32_t below = MIN(count, SCHED_PER_SM), above = below;
+	double low, high;
+
+	while (below && !(curve[below - 1] > 0))
+		below--;
+	while (above <= SCHED_PER_SM && !(curve[above - 1] > 0))
+		above++;
+	low = below ? 1 / (double)curve[below - 1] : 0;
+	if (below == count)
+		return low;
+	if (above > SCHED_PER_SM)
+		return low * count / below;
+	high = 1 / (double)curve[above - 1];
+	return low + (high - low) * (count - below) / (above - below);
+}
+
+static double saturation(const float curve[SCHED_PER_SM], uint32_t count, uint32_t most)
+{
+	double greatest = 0;
+
+	for (uint32_t n = 1; n <= most; n++)
+		greatest = MAX(greatest, throughput(curve, n));
+	return throughput(curve, count) / greatest;
+}
+
+static bool is_known(const float curve[SCHED_PER_SM], uint32_t most)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < SCHED_PER_SM; i++)
+		n += curve[i] > 0;
+	return n >= 2 || (n == 1 && most == 1);
+}
+
+/* By the formula alone. */
+static int predict(const struct sched_pair *p, const float curve[2][SCHED_PER_SM], double ret_ns[2])
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (p->most[i] < 1 || p->most[i] > SCHED_PER_SM || p->count[i] < 1 ||
+			p->count[i] > p->most[i] || !is_known(curve[i], p->most[i]))
+			return -ENOENT;
+		sum += saturation(curve[i], p->count[i], p->most[i]);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		ret_ns[i] = MAX(sum, 1.0) / throughput(curve[i], p->count[i]);
+	return 0;
+}
+
+static uint32_t place_of(uint64_t kernel, uint64_t beside)
+{
+	uint64_t parts[2] = {kernel, beside};
+
+	return (uint32_t)(hash_bytes(parts, sizeof(parts), 0x70616972) % PAIR_RATIOS);
+}
+
+static double ratio_of(const struct pair_ratios *r, uint64_t kernel, uint64_t beside)
+{
+	const struct pair_ratio *at = &r->at[place_of(kernel, beside)];
+
+	return at->n && at->kernel == kernel && at->beside == beside ? (double)at->ratio : 1;
+}
+
+int pair_ask(const struct pair_ratios *r, const struct sched_pair *p,
+	const float curve[2][SCHED_PER_SM], float ret_ns[2])
+{
+	double ns[2];
+	int status = predict(p, curve, ns);
+
+	for (unsigned i = 0; status == 0 && i < 2; i++)
+		ret_ns[i] = (float)(ns[i] * ratio_of(r, p->kernel[i], p->kernel[!i]));
+	return status;
+}
+
+bool pair_teach(struct pair_ratios *r, const struct sched_pair *p,
+	const float curve[2][SCHED_PER_SM], uint64_t blocks, uint64_t sm_ns)
+{
+	struct pair_ratio *at = &r->at[place_of(p->kernel[0], p->kernel[1])];
+	double ns[2], off;
+
+	if (!blocks || !sm_ns || predict(p, curve, ns) < 0 || !(curve[0][p->count[0] - 1] > 0))
+		return false;
+	if (!at->n || at->kernel != p->kernel[0] || at->beside != p->kernel[1])
+		*at = (struct pair_ratio){
+			.kernel = p->kernel[0], .beside = p->kernel[1], .ratio = 1};
+	off = (double)sm_ns / (double)blocks / ns[0];
+	off = MIN(MAX(off, 1 / MOST_OFF), MOST_OFF);
+	/* The formula counts as one spell, so that a single odd one does not decide alone. */
+	at->n = MIN(at->n + 1, MOVING);
+	at->ratio += ((float)off - at->ratio) / (float)(at->n + 1);
+	return true;
+}
