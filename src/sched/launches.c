@@ -242,6 +242,11 @@ static void has_come(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 
 	sched_serve(s, now_ns);
 	comes_no_more(l);
+	/* Until now no block ran: that must not count as a slow pair. */
+	if (s->pairs) {
+		sched_account(l, now_ns);
+		l->spell = (struct sched_spell){.finished = l->k.finished};
+	}
 	s->change_ns =
 		s->change_ns ? s->change_ns - s->change_ns / CHANGE_PART + ns / CHANGE_PART : ns;
 }

@@ -151,7 +151,8 @@ static void allocate(const struct heddle_policy_device *d, struct candidate *at,
  *
  * Time together is until the last launch ends: the launches run at the pace that the model of pairs
  * predicts for their counts, until one ends, and the last one goes on alone. The other way is one
- * tenant after the other, each with all blocks that fit. Slowdowns by several launches add up. */
+ * tenant after the other, each with all blocks that fit. Slowdowns by several launches add up.
+ * Kernels that a learnt ratio keeps apart are not measured again while it does. */
 
 /* Of the whole launch alone on the device. Between measured counts the throughput is linear, as the
  * model of pairs has it: a sum of times must not win because one of them was guessed in another

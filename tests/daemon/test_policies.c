@@ -215,6 +215,27 @@ static void expect_refused(const struct place *p, const char *policy, const char
 	assert_false(is_there(p->socket));
 }
 
+/* Options of a policy of heddled's own: wrong ones change nothing. */
+static void options_of_ours(void **state)
+{
+	struct place p = place_make(so_bad);
+	struct daemon d;
+
+	configure(&p, "greedy", "pairs=maybe");
+	assert_int_equal(status_await(place_spawn(&p)), 1);
+	assert_int_equal(log_count(&p, "pairs: 'maybe' is not one of on|off"), 1);
+	configure(&p, "greedy", "pairs=on");
+	d = place_start(&p);
+	expect_policy(&d, "greedy");
+	configure(&p, "greedy", "pears=on");
+	reload(&p, &d, "the configuration stays as it was");
+	assert_int_equal(log_count(&p, "policy greedy has no option 'pears=on'"), 1);
+	configure(&p, "greedy", "pairs=off");
+	reload(&p, &d, "read again: policy greedy");
+	assert_int_equal(daemon_stop(&d), 0);
+	daemon_remove(&d);
+}
+
 static void refuses_files(void **state)
 {
 	struct place p = place_make(so_bad);
@@ -477,6 +498,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quotas_reach_the_page),
+		cmocka_unit_test(options_of_ours),
 		cmocka_unit_test(refuses_files),
 		cmocka_unit_test(refuses_tables),
 		cmocka_unit_test(changes),

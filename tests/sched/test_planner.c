@@ -473,6 +473,7 @@ static void switches(void **state)
 static unsigned created;
 static char options_seen[64];
 static int answer[4];
+static bool second_waits;
 static uint64_t pair_ns[2];
 
 static void *asking_create(const struct heddle_policy_device *d, const char *options)
@@ -493,6 +494,8 @@ static void asking_decide(
 
 	(void)state;
 	memset(out->quota, HEDDLE_POLICY_UNBOUNDED, (size_t)in->n_kernels * in->device->n_sms);
+	if (second_waits && in->n_kernels == 2)
+		memset(heddle_policy_row(in, out, 1), 0, in->device->n_sms);
 	for (unsigned i = 0; i < 4 && in->n_kernels == 2; i++)
 		answer[i] = out->ask(out, kernel[i], quota[i], i ? none : pair_ns);
 }
@@ -536,6 +539,112 @@ static void asks_for_pairs(void **state)
 	assert_int_equal(pair_ns[1], 2 * 100 * 10);
 	for (unsigned i = 1; i < 4; i++)
 		assert_int_equal(answer[i], -ENOENT);
+	sched_destroy(f.s);
+	sched_model_means.destroy(o.model_state);
+}
+
+static struct {
+	struct sched_pair pair;
+	uint64_t blocks, sm_ns;
+	uint64_t curve_blocks; /* of all that curves were taught */
+	unsigned n;
+} taught;
+
+static void note_curve(
+	void *state, const struct sched_shape *s, uint32_t per_sm, uint64_t blocks, uint64_t sm_ns)
+{
+	(void)state;
+	(void)s;
+	(void)per_sm;
+	(void)sm_ns;
+	taught.curve_blocks += blocks;
+}
+
+static bool note_pair(void *state, const struct sched_pair *p, uint64_t blocks, uint64_t sm_ns)
+{
+	(void)state;
+	taught.pair = *p;
+	taught.blocks = blocks;
+	taught.sm_ns = sm_ns;
+	taught.n++;
+	return true;
+}
+
+static struct sched_model noting_model(void)
+{
+	struct sched_model m = sched_model_means;
+
+	m.learn_pair = note_pair;
+	m.learn_curve = note_curve;
+	memset(&taught, 0, sizeof(taught));
+	return m;
+}
+
+/* From its first block to the end of one of the two: 2 ms on 4 SMs, 40 blocks, 8 on an SM, beside 5
+ * blocks, as a grid of 20 has no more. */
+static void teaches_pairs(void **state)
+{
+	struct sched_options o = {
+		.n_sms = 4, .simultaneous = true, .spatial = true, .tells_started = true};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+	struct sched_model model = noting_model();
+	struct sched_launch *a, *b;
+
+	o.model = &model;
+	o.model_state = model_make();
+	assert_int_equal(sched_create(&o, &asking, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.a), 0);
+	assert_int_equal(sched_join(f.s, f.now, 2, 0, 1, NULL, &f.b), 0);
+	b = launch(&f, f.b, 20);
+	second_waits = true;
+	a = launch(&f, f.a, 40);
+	second_waits = false;
+	sched_drained(f.s, f.now, a);
+	tell(&f);
+	pass_ns(&f, MS); /* on its way back */
+	sched_started(f.s, f.now, a, 1);
+	pass_ns(&f, 2 * MS);
+	sched_end(f.s, f.now, a, true, 2 * MS);
+	assert_int_equal(taught.n, 1);
+	assert_int_equal(taught.blocks, 40);
+	assert_int_equal(taught.sm_ns, 2 * MS * 4);
+	assert_int_equal(taught.pair.kernel[0], 77);
+	assert_int_equal(taught.pair.count[0], 8);
+	assert_int_equal(taught.pair.count[1], 5);
+	assert_true(taught.pair.most[0] == 8 && taught.pair.most[1] == 8);
+	/* The other one has done 4 of its blocks by then: too few to tell. */
+	sched_progress(f.s, b, 4);
+	tell(&f);
+	assert_int_equal(taught.n, 1);
+	/* What it does alone is none of a pair. */
+	pass_ns(&f, 5 * MS);
+	sched_end(f.s, f.now, b, true, 8 * MS);
+	assert_int_equal(taught.n, 1);
+	assert_int_equal(taught.curve_blocks, 16);
+	sched_destroy(f.s);
+	sched_model_means.destroy(o.model_state);
+}
+
+/* Beside two others no pair is slow or fast: the curve is taught, as without the option. */
+static void teaches_no_three(void **state)
+{
+	struct sched_options o = {.n_sms = 4, .simultaneous = true, .spatial = true};
+	struct fixture f = {.now = 1000 * MS, .next_id = 1};
+	struct sched_model model = noting_model();
+	struct sched_launch *a;
+
+	o.model = &model;
+	o.model_state = model_make();
+	assert_int_equal(sched_create(&o, &asking, &f.s), 0);
+	assert_int_equal(sched_join(f.s, f.now, 1, 0, 1, NULL, &f.a), 0);
+	assert_int_equal(sched_join(f.s, f.now, 2, 0, 1, NULL, &f.b), 0);
+	a = launch(&f, f.a, 40);
+	launch(&f, f.b, 40);
+	launch(&f, f.a, 40);
+	pass_ns(&f, 2 * MS);
+	sched_end(f.s, f.now, a, true, 2 * MS);
+	assert_int_equal(taught.n, 0);
+	assert_int_equal(taught.curve_blocks, 40);
 	sched_destroy(f.s);
 	sched_model_means.destroy(o.model_state);
 }
@@ -590,6 +699,8 @@ int main(void)
 		cmocka_unit_test(creates_nothing),
 		cmocka_unit_test(switches),
 		cmocka_unit_test(asks_for_pairs),
+		cmocka_unit_test(teaches_pairs),
+		cmocka_unit_test(teaches_no_three),
 		cmocka_unit_test(gets_options),
 	};
 
