@@ -53,7 +53,7 @@ KERNEL __launch_bounds__(BLOCK) fd(const float *field, const float *factors, flo
 	u32 *sums, u32 tiles_x, u32 tiles_y, u32 deep, u32 per_block)
 {
 	__shared__ fd_tile tile;
-	__shared__ u32 sum;
+	__shared__ u32 sum_of_warp[HIGH];
 	u32 x = threadIdx.x % WIDE, y = threadIdx.x / WIDE;
 	u32 col = blockIdx.x % tiles_x * WIDE + x, row = blockIdx.x / tiles_x * HIGH + y;
 	u32 wide = tiles_x * WIDE, high = tiles_y * HIGH, pitch = wide + 2 * RADIUS;
@@ -69,8 +69,6 @@ KERNEL __launch_bounds__(BLOCK) fd(const float *field, const float *factors, flo
 #pragma unroll
 		for (u32 r = 1; r <= 2 * RADIUS; r++, at += plane)
 			column[r] = *at;
-		if (threadIdx.x == 0)
-			sum = 0;
 		for (u32 z = 0; z < deep; z++, at += plane) {
 #pragma unroll
 			for (u32 r = 0; r < 2 * RADIUS; r++)
@@ -86,9 +84,13 @@ KERNEL __launch_bounds__(BLOCK) fd(const float *field, const float *factors, flo
 		for (u32 step = 16; step; step >>= 1)
 			bits += __shfl_xor_sync(~0u, bits, step);
 		if (x == 0)
-			atomicAdd(&sum, bits);
+			sum_of_warp[y] = bits;
 		__syncthreads();
-		if (threadIdx.x == 0)
-			sums[(blockIdx.y * per_block + k) * gridDim.x + blockIdx.x] = sum;
+		if (threadIdx.x == 0) {
+			bits = 0;
+			for (u32 w = 0; w < HIGH; w++)
+				bits += sum_of_warp[w];
+			sums[(blockIdx.y * per_block + k) * gridDim.x + blockIdx.x] = bits;
+		}
 	}
 }
