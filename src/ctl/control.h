@@ -48,13 +48,14 @@
  *   -1), leaves when old > q, else atom.add(workers, 1). So, however many do that at once, as many
  *   leave as are too many. One that came between and saw too few stays a claim longer at most.
  *   Else t = atom.add(ticket, chunk), leaves when t >= total; runs what it claimed, all of it; then
- *   a barrier and atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when the present one
- *   begins, except near the end of the grid (where the shrunk claim is one block). If yield_every
- *   != 0 and the claim reaches or crosses a multiple of it, the leader sets every quota to 0 after
- *   claiming.
+ *   a barrier and atom.add(finished, blocks run). With CTL_PULL_AHEAD the next claim is made when
+ *   the present one begins, except near the end of the grid (where the shrunk claim is one block).
+ *   If yield_every != 0 and the claim reaches or crosses a multiple of it, the leader sets every
+ *   quota to 0 after claiming.
  *
  * exit: after a barrier of its block, a fence: what the worker wrote is released before it is gone.
- *   Ahead of that it counts in workers no more, if it still did. Counts in gone; old = atom.add(state, -1).
+ *   Ahead of that it counts in workers no more, if it still did. Counts in gone; old =
+ *   atom.add(state, -1).
  *
  * exit rule, for who brought the count to 0: total is 0: nothing is under way. finished < total: is
  *   counted again, and unless the generation is over counts in drains and reports drained, with
@@ -63,8 +64,8 @@
  *   reported. So what is reported last is the latest, and the launch cannot complete, nor its slot
  *   be another's, while somebody has still to write there. finished is total: CAS state from {gen,
  * 0} to {gen + 1, 1}: being counted in the next generation keeps late helpers from counting to 0
- * meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished, workers, quotas (to
- * CTL_NO_QUOTA), relay, total, host, applied_seq, drains, narrow, begun, rounds (to 0), takes
+ * meanwhile; with CTL_NARROW if narrow is 1. The winner resets ticket, finished, workers, quotas
+ * (to CTL_NO_QUOTA), relay, total, host, applied_seq, drains, narrow, begun, rounds (to 0), takes
  * itself off the count, reports done to the host slot, fences at system scope and sets gate = gen
  * + 1.
  *
@@ -113,7 +114,7 @@ struct ctl_block {
 	uint32_t pad2[14];
 	uint32_t quota[CTL_MAX_SMS];
 	uint32_t workers[CTL_MAX_SMS]; /* of the present generation on this SM */
-	uint32_t once[CTL_MAX_SMS];  /* generation and word of the last claim for CTL_ONCE there */
+	uint32_t once[CTL_MAX_SMS]; /* generation and word of the last claim for CTL_ONCE there */
 };
 
 _Static_assert(sizeof(struct ctl_block) == 384 + 12 * CTL_MAX_SMS, "emitted as offsets");
