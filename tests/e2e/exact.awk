@@ -7,7 +7,7 @@
 # size after the other and round again. The first reading finds when the sizes changed, by the time at
 # which most blocks fit to them; the second looks at the part of each step from its middle to nine
 # tenths of it. No SM ever has more blocks than its size there, and in the mean it has nine tenths of them
-# at least (blocks of a worker are apart by a claim). The first and the last round of steps do not count.
+# at least (blocks of a worker are apart by a claim). The first and the last steps do not count.
 BEGIN {
 	n = split(sizes, size, " ")
 	fine = 40 # places in a step at which it may begin
@@ -54,7 +54,7 @@ function account(sm, time,   from, k, begin, stop, want) {
 		stop = (k + 0.9 - shift / fine) * step
 		if (begin >= time)
 			break
-		if (k < n || stop > (end / fine - n) * step)
+		if (begin < 2 * step || stop > (end / fine - 1) * step)
 			continue
 		want = size[k % n + 1]
 		begin = begin > from ? begin : from

@@ -156,7 +156,7 @@ resized() {
 
 # DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
 exact() {
-	device=${DEVICE:-cpu} step=${STEP:-400}
+	device=${DEVICE:-cpu} step=${STEP:-500}
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
 	mps=off
@@ -167,7 +167,7 @@ exact() {
 	beside=$started
 	pids=$beside
 	# shellcheck disable=SC2086
-	where_begins normal one --threads 128 ${SHAPE:---blocks 20000 --loops 3000}
+	where_begins normal one --threads 128 ${SHAPE:---blocks 60000 --loops 3000}
 	pids="$pids $started"
 	wait "$started" || fail "the program: $?"
 	kill "$beside"
