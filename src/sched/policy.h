@@ -60,8 +60,9 @@ struct sched_view {
 struct sched_planner;
 struct sched_policy {
 	const char *name;
-	bool by_shares;  /* weights entitle tenants to shares of the device, as `heddle ps` shows */
-	bool steers_one; /* also a tenant that has the device alone: each of its launches is told */
+	bool by_shares; /* weights entitle tenants to shares of the device, as `heddle ps` shows */
+	/* A tenant that is alone on the device reports its launches, too, and gets quotas. */
+	bool steers_one;
 	/* It answers in plans (heddle/policy.h) and weighs tenants as it likes: whoever has its
 	 * turn may be waited for at the cost of any other, and equals need no turns of the engine's
 	 * (turns.c). NULL: it answers in lanes. */

@@ -112,7 +112,7 @@ static void nearly_through(void **state)
 	hd_destroy(d);
 }
 
-/* If waking is slow, a tenant whose launch is held at its start is told to poll for its grant. */
+/* Where waking a thread is slow, heddled tells a tenant to poll while its launch is held. */
 static void looks_out(void **state)
 {
 	struct hd *d = make(NULL);

@@ -384,7 +384,7 @@ static void time_it_takes(void **state)
 }
 
 /* Two kernels that each saturate an SM with any count: twice the time side by side, until it is
- * measured. What is known of a pair outlives the curves' next samples. */
+ * measured. New samples of a curve leave the ratio of a pair as it is. */
 static void pairs(void **state)
 {
 	struct fixture f = begin();

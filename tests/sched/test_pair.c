@@ -106,7 +106,7 @@ static void ratios(void **state)
 	/* The pair the other way round, and with another kernel, has a ratio of its own. */
 	other.kernel[1] = 10;
 	expect(&r, &other, c, 100, 200);
-	/* What is not the truth by far is limited. */
+	/* The ratio of a pair never rises above 8, whatever was measured. */
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(pair_teach(&r, &p, c, 1, 1000000000));
 	expect(&r, &p, c, 800, 200);
