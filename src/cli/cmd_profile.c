@@ -387,7 +387,7 @@ const struct cli_verb cli_verb_profile = {
 		"read: this user's, or the system's where this user may read it.\n"
 		"With a program after --, heddle runs it under a heddled of its own, and measures "
 		"the duration of each launch against the number of its blocks that may stay on "
-		"each SM: all that fit, one less, down to one, in turns. The program runs again "
+		"each SM: all that fit, one, and then those between, in turns. The program runs again "
 		"until each count of each kernel has three launches (--rounds), or until two runs "
 		"in a row add none. Its standard output is dropped. Nothing else should use the "
 		"device meanwhile. The table has the median and the least duration of each count. "

@@ -12,6 +12,34 @@ uint32_t curve_most(uint32_t blocks_per_sm, uint64_t left, uint32_t n_sms)
 	return (uint32_t)MIN(MAX(share, 1), MAX(blocks_per_sm, 1u));
 }
 
+/* The bits of i in reverse order, where i has n of them. */
+static uint32_t reversed(uint32_t i, uint32_t n)
+{
+	uint32_t r = 0;
+
+	for (uint32_t b = 0; b < n; b++)
+		r |= (i >> b & 1) << (n - 1 - b);
+	return r;
+}
+
+uint32_t curve_turn(uint32_t most, uint32_t step)
+{
+	uint32_t bits = 0, below;
+
+	step %= most;
+	if (step < 2)
+		return step ? 1 : most;
+	while (1u << bits < most)
+		bits++;
+	/* The two ends have had their turns. */
+	step--;
+	for (uint32_t i = 1;; i++) {
+		below = reversed(i, bits);
+		if (below + 1 < most && --step == 0)
+			return most - below;
+	}
+}
+
 uint32_t curve_next(const double *ns, uint32_t most, uint32_t count)
 {
 	for (uint32_t n = count + 1; n <= most; n++)

@@ -3,8 +3,9 @@
 
 /* For heddle profile (Adaptive simultaneous multi-tenancy, section 3.5): one launch at a time, with
  * the same number of blocks on each SM from its first block to its last. The launches of a kernel
- * take turns through the counts, most blocks first, down to one, and from the top again. Kernels
- * are told apart by code, shape and how many blocks an SM holds: a kernel may have two forms.
+ * take turns through the counts (curve_turn), so a program with few launches has measured both ends
+ * of the curve and counts between them. Kernels are told apart by code, shape and how many blocks
+ * an SM holds: a kernel may have two forms.
  *
  * Tenants are held, so a launch begins with no SM, and has no block before heddled says how many
  * may stay. Unmanaged work lifts the hold: a launch may wait for it in its stream.
@@ -24,7 +25,7 @@
 static struct turn {
 	uint64_t code, blocks; /* blocks 0: free */
 	uint32_t threads, shared_bytes, blocks_per_sm;
-	uint32_t next; /* count of its next launch */
+	uint32_t steps; /* launches that had a count */
 	uint64_t used;
 } turns[KERNELS];
 static uint64_t clock_of_turns;
@@ -61,12 +62,10 @@ static uint32_t next_count(const struct heddle_policy_kernel *k, uint32_t n_sms)
 {
 	uint32_t most = curve_most(k->blocks_per_sm, k->blocks, n_sms);
 	struct turn *t = turn_of(k);
-	/* A kernel whose blocks obey no bound has one configuration. */
-	uint32_t count = k->unranked || !t->next || t->next > most ? most : t->next;
 
-	t->next = count - 1;
 	t->used = ++clock_of_turns;
-	return count;
+	/* A kernel whose blocks obey no bound has one configuration. */
+	return k->unranked ? most : curve_turn(most, t->steps++);
 }
 
 static uint32_t tenant_of(const struct heddle_policy_view *v, const struct heddle_policy_kernel *k)

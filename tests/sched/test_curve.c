@@ -92,6 +92,27 @@ static void counts_that_a_grid_can_use(void **state)
 	assert_int_equal(curve_most(32, UINT64_MAX, 1), 32);
 }
 
+/* Each count once, and again in the next round; a few steps leave no wide gap. */
+static void turns_are_spread(void **state)
+{
+	for (uint32_t most = 1; most <= 32; most++) {
+		unsigned seen[33] = {0};
+
+		for (uint32_t step = 0; step < most; step++) {
+			uint32_t n = curve_turn(most, step);
+
+			assert_in_range(n, 1, most);
+			assert_int_equal(seen[n]++, 0);
+			assert_int_equal(curve_turn(most, step + 3 * most), n);
+		}
+		assert_int_equal(curve_turn(most, 0), most);
+		assert_int_equal(curve_turn(most, 1), 1);
+	}
+	/* Of 16 counts, the first five: no gap of more than four. */
+	for (uint32_t step = 0; step < 5; step++)
+		assert_int_equal(curve_turn(16, step), ((uint32_t[]){16, 1, 8, 12, 4})[step]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +120,7 @@ int main(void)
 		cmocka_unit_test(slower_in_the_middle),
 		cmocka_unit_test(slower_at_the_end),
 		cmocka_unit_test(slower_than_an_earlier_one),
+		cmocka_unit_test(turns_are_spread),
 		cmocka_unit_test(equal_is_not_faster),
 		cmocka_unit_test(unmeasured),
 		cmocka_unit_test(counts_that_a_grid_can_use),
