@@ -5,14 +5,18 @@
 # usage: bench/digest.sh [ROOT [TABLE]]
 # Prints a digest of the code that the passes emit, 12 hexadecimal digits: of the golden forms
 # (tests/pass/forms, which the test pass-forms compares with the passes' output) and of FORM_VERSION
-# (src/shim/rewrite.c). The forms of tasks count for the tables of tasks alone (TABLE: tasks, as-tasks),
-# and sliced ones, which only the table slicing has beside heddle's, for none.
+# (src/shim/rewrite.c). The forms of tasks count for the tables of tasks alone (TABLE: tasks, as-tasks), those
+# that take blocks in another order than by rows for the table orders alone, and sliced ones, which only the
+# table slicing has beside heddle's, for none.
 # ROOT is the source tree (default: the one of this script); in what ./run dist makes, the digests are
 # those that the tree had. bench/results.sh keeps it with each table: a table whose digest differs was
 # measured with other code.
 set -eu
 root=${1:-$(cd "$(dirname "$0")/.." && pwd)} kind=kernels
-case ${2:-} in tasks | as-tasks) kind=tasks ;; esac
+case ${2:-} in
+tasks | as-tasks) kind=tasks ;;
+orders) kind=orders ;;
+esac
 if [ -f "$root/tests/pass/forms/digests" ]; then
 	sed -n "s/^$kind: //p" "$root/tests/pass/forms/digests"
 	exit
@@ -26,7 +30,7 @@ export LC_ALL=C
 {
 	echo "$version"
 	for form in "$root"/tests/pass/forms/*.expect; do
-		case $kind-${form##*/} in kernels-tasks-* | *-slice-*) continue ;; esac
+		case $kind-${form##*/} in kernels-tasks-* | orders-tasks-* | *-slice-* | kernels-order-* | tasks-order-*) continue ;; esac
 		cat "$form"
 	done
 } | sha256sum | cut -c 1-12

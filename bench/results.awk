@@ -181,6 +181,20 @@ function slicing(   i, p) {
 	print "| geometric mean | | | |" line
 }
 
+function orders(   i, p) {
+	title("Orders in which workers take blocks")
+	print "Kernels with grids of two dimensions, alone: as they are, and preemptible with the blocks by rows; then what"
+	print "columns and Hilbert curves take more than rows. ~: noise, the middle half of the rounds differs by more than 10 %.\n"
+	columns(" kernel | grid | plain ms | rows ms | columns | Hilbert ")
+	for (i = 0; has("orders." i ".kernel"); i++) {
+		p = "orders." i "."
+		print "| " v[p "kernel"] " | " v[p "grid.0"] " x " v[p "grid.1"] " | " ms4(p "plain_ms") " | " ms4(p "row_ms") " | " \
+			(v[p "spread"] > 0.1 ? "~" : "") more(1 + v[p "column_percent"] / 100) " | " \
+			more(1 + v[p "hilbert_percent"] / 100) (v[p "same"] == "false" ? " WRONG" : "") " |"
+	}
+}
+
+function ms4(path) { return has(path) ? sprintf("%.4f", v[path]) : "-" }
 function more(of) { return sprintf("%+.1f %%", 100 * (of - 1)) }
 
 function predict(   i, n, p) {
@@ -333,6 +347,8 @@ END {
 		equals("triplets", "Three programs of one priority (FLEP, section 6.3.2)")
 	else if (part == "slicing")
 		slicing()
+	else if (part == "orders")
+		orders()
 	else if (part == "predict")
 		predict()
 	else if (part == "share")

@@ -4,7 +4,9 @@
 /* A tenant whose blocks write down when they ran and on which SM, by the device's clock and its
  * %smid: several of them side by side, under heddle run, show who had which SMs
  * (tests/e2e/where.awk). A line for each block: launch, block, SM, start and end in ns (by a clock
- * that all tenants share, modulo eleven days). Fails unless each block ran exactly once.
+ * that all tenants share, modulo eleven days), and the hardware block that ran it: %gridid and
+ * %warpid of its first warp, which differ between hardware blocks that are on one SM at the same
+ * time. Fails unless each block ran exactly once.
  *
  * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--count N]
  * [--every-ms N] */
@@ -19,7 +21,7 @@
 
 #define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
 
-/* where(out, loops): {start, end, SM, times run} of 24 bytes a block. */
+/* where(out, loops): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block. */
 static const char ptx[] =
 	".version 7.0\n.target sm_70\n.address_size 64\n"
 	".visible .entry where(.param .u64 out, .param .u32 loops)\n{\n"
@@ -44,17 +46,22 @@ static const char ptx[] =
 	"	mov.u32 %sm, %smid;\n"
 	"	mov.u32 %t, %ctaid.x;\n"
 	"	ld.param.u64 %at, [out];\n"
-	"	mul.wide.u32 %o, %t, 24;\n"
+	"	mul.wide.u32 %o, %t, 32;\n"
 	"	add.u64 %at, %at, %o;\n"
 	"	st.global.u64 [%at], %start;\n"
 	"	st.global.u64 [%at+8], %end;\n"
 	"	st.global.u32 [%at+16], %sm;\n"
 	"	red.global.add.u32 [%at+20], 1;\n"
+	"	mov.u64 %o, %gridid;\n"
+	"	cvt.u32.u64 %n, %o;\n"
+	"	mov.u32 %t, %warpid;\n"
+	"	st.global.u32 [%at+24], %n;\n"
+	"	st.global.u32 [%at+28], %t;\n"
 	"done:\n	ret;\n}\n";
 
 struct stay {
 	uint64_t start, end;
-	uint32_t sm, times;
+	uint32_t sm, times, grid, warp;
 };
 
 struct settings {
@@ -107,9 +114,9 @@ static bool write_down(FILE *f, unsigned launch, const struct stay *at, unsigned
 
 	for (unsigned i = 0; i < blocks; i++) {
 		ok = ok && at[i].times == 1 && at[i].end >= at[i].start;
-		fprintf(f, "%u %u %u %llu %llu\n", launch, i, at[i].sm,
+		fprintf(f, "%u %u %u %llu %llu %u %u\n", launch, i, at[i].sm,
 			(unsigned long long)(at[i].start % CLOCK_WRAP),
-			(unsigned long long)(at[i].end % CLOCK_WRAP));
+			(unsigned long long)(at[i].end % CLOCK_WRAP), at[i].grid, at[i].warp);
 	}
 	return ok;
 }

@@ -64,6 +64,14 @@ static bool is_word(const char *words, const char *value)
 	return false;
 }
 
+const char *env_word(enum env_variable which)
+{
+	const struct variable *v = &variables[which];
+	const char *text = secure_getenv(v->name);
+
+	return text && is_word(v->words, text) ? text : v->otherwise;
+}
+
 /* Writes to buf why the value of a variable from the table does not count. False: it counts. */
 static bool is_wrong(const struct variable *v, const char *value, char *buf, size_t size)
 {

@@ -22,6 +22,9 @@ enum env_variable {
 /* A NUMBER's value: the default if it is not set, empty, or not a number in its range. */
 uint64_t env_number(enum env_variable which);
 
+/* A WORDS variable's value: the default if it is not set, empty, or none of its words. */
+const char *env_word(enum env_variable which);
+
 /* Calls say once for each variable that begins with HEDDLE_ and is not in the table, or has a value
  * that does not count. which: ENV_VARIABLES for a name that is not in the table. line: one
  * sentence, without the end of the line. */

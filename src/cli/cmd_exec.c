@@ -21,6 +21,8 @@ static const struct cli_option options[] = {
 		"the launch is resumed"},
 	{0, "chunk", "N", "preemptible form: blocks a worker takes at a time"},
 	{0, "pull-ahead", NULL, "preemptible form: take the next blocks while these run"},
+	{0, "order", PASS_ORDER_WORDS,
+		"preemptible form: order in which workers take blocks (default: row)"},
 	{0, "workers", "N", "preemptible form: workers per SM at most"},
 	{0, "total-workers", "N", "preemptible form: workers on all SMs together at most"},
 	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
@@ -30,7 +32,7 @@ static const struct cli_option options[] = {
 
 static int read_options(struct cli *c, struct job_options *o)
 {
-	const char *as = cli_value(c, "as");
+	const char *as = cli_value(c, "as"), *order = cli_value(c, "order");
 	uint64_t yield = 0, chunk = 1, workers = 0, all = 0, repeat = 1, first = 0;
 	int r = cli_number(c, "yield-every", 1, UINT32_MAX, &yield);
 
@@ -57,9 +59,11 @@ static int read_options(struct cli *c, struct job_options *o)
 			.workers = (uint32_t)all,
 			.first = first},
 	};
+	if (order)
+		pass_order_find(order, &o->order);
 	if (!o->preempt &&
-		(yield || chunk > 1 || workers || all || first || o->steering.pull_ahead))
-		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --workers, "
+		(yield || chunk > 1 || workers || all || first || order || o->steering.pull_ahead))
+		return cli_usage(c, "--yield-every, --chunk, --pull-ahead, --order, --workers, "
 				    "--total-workers and --first need --as preempt");
 	return CLI_OK;
 }
@@ -121,6 +125,7 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	if (o->preempt) {
 		json_str(&j, "tier", pass_tier_name(res->tier));
 		json_str(&j, "reason", res->reason);
+		json_str(&j, "order", pass_order_name(res->order));
 		json_uint(&j, "blocks", res->stats.total);
 		json_uint(&j, "workers", res->stats.workers);
 		json_uint(&j, "launches", res->stats.launches);
@@ -165,7 +170,7 @@ const struct cli_verb cli_verb_exec = {
 		   "kernel; >- prints one value a line. At the end a line says on which device the "
 		   "kernel ran, and how long: on standard output, or with >- on standard error.",
 	.json = "device, kernel, form (plain, preempt), ms; and in the preemptible form tier, "
-		"reason, blocks, "
+		"reason, order (row, column, hilbert), blocks, "
 		"workers, launches, together (workers and turns were left aside, since its "
 		"blocks may wait for each other).",
 	.options = options,

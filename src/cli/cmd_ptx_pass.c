@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-static void json_kernel(struct json *j, const char *name, int err, const struct pass_form *form)
+static void json_kernel(
+	struct json *j, const char *name, int err, const struct pass_form *form, bool takes_order)
 {
 	const struct pass_kernel_info *info = &form->info;
 
@@ -23,6 +24,8 @@ static void json_kernel(struct json *j, const char *name, int err, const struct 
 		json_uint(j, "parameter_bytes", info->param_bytes);
 		json_uint(j, "added_shared_bytes", info->added_static_shared_bytes);
 		json_bool(j, "rising_order", info->rising_order);
+		if (takes_order)
+			json_str(j, "order", pass_order_name(info->order));
 	}
 	json_end(j, '}');
 }
@@ -39,17 +42,20 @@ static int transform(struct cli *c, struct output *o, struct cli_ptx *f, const c
 {
 	struct pass_guest kernel = {.m = f->module, .name = name};
 	struct pass_request rq = {.kernels = &kernel, .n = 1, .in = f->module};
+	const struct pass_row *row = ptx_form_row(c);
 	struct pass_form form;
 	int err;
 
+	if (row->wants & PASS_TAKES_ORDER && cli_value(c, "order"))
+		pass_order_find(cli_value(c, "order"), &rq.options.order);
 	ptx_dump_to(&o->dump, &rq);
-	err = pass_run(ptx_form_row(c), &rq, &f->diags, &form);
+	err = pass_run(row, &rq, &f->diags, &form);
 	if (err == -ENOTSUP) {
 		const struct pass_verdict *v = &form.verdict;
 
 		if (cli_has(c, "kernel"))
 			return cli_error(c, NULL, "%s: kernel '%s' cannot be %s: %s", f->name, name,
-				strcmp(ptx_form_row(c)->name, "slice") ? "preempted" : "sliced",
+				strcmp(row->name, "slice") ? "preempted" : "sliced",
 				v->reason ? v->reason : "no reason known");
 		diag_add(&f->diags, DIAG_WARNING, v->line, v->col, 1,
 			"kernel '%s' is left as it was: %s", name,
@@ -58,7 +64,7 @@ static int transform(struct cli *c, struct output *o, struct cli_ptx *f, const c
 		return cli_error(c, "this is a bug: please report it with the file",
 			"%s: kernel '%s': %s", f->name, name, strerror(-err));
 	}
-	json_kernel(&o->j, name, err, &form);
+	json_kernel(&o->j, name, err, &form, row->wants & PASS_TAKES_ORDER);
 	return o->dump.failed ? CLI_FAILED : CLI_OK;
 }
 
@@ -138,8 +144,17 @@ static int run_in_place(struct cli *c)
 		0, "dump", "DIR",                                                           \
 			"write each module there, as it came to the pass and as it left it" \
 	}
-static const struct cli_option in_place[] = {
-	{'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed"},
+#define ONE_KERNEL                                                                                \
+	{                                                                                         \
+		'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed" \
+	}
+static const struct cli_option in_place[] = {ONE_KERNEL, DUMP, CLI_PTX_ARCH, {0}};
+static const struct cli_option of_workers[] = {
+	ONE_KERNEL,
+	{0, "order", PASS_ORDER_WORDS,
+		"order in which workers take the blocks of a grid (default: row). Kernels whose "
+		"blocks may wait for each other, or that do not read both x and y of their block, "
+		"keep row"},
 	DUMP,
 	CLI_PTX_ARCH,
 	{0},
@@ -174,7 +189,7 @@ static const char of_grids_details[] =
 static const char in_place_json[] =
 	"kernels, an array of name, tier (managed, guard, held), reason (null for managed), "
 	"transformed, and for those arguments_offset, parameter_bytes, added_shared_bytes, "
-	"rising_order; text.";
+	"rising_order, and of preempt order (row, column, hilbert); text.";
 static const char of_shapes_json[] =
 	"entry; block, an array, and shared_bytes of a launch; parameter_bytes, of all; kernels, "
 	"an array of file, name, parameters_offset, own_bytes (the kernel's own parameters), "
@@ -186,6 +201,7 @@ static const char of_grids_json[] =
 	"done; text.";
 
 #define PICK(wants, a, b, c) ((wants)&PASS_WANTS_GRID ? (c) : (wants)&PASS_WANTS_BLOCK ? (b) : (a))
+#define OF_SHAPES(wants)     ((wants) & (PASS_WANTS_BLOCK | PASS_WANTS_GRID))
 #define PASS(id, pass, min, max, wants, line)                                                  \
 	const struct cli_verb cli_verb_ptx_##id = {                                            \
 		.name = "ptx " pass,                                                           \
@@ -193,10 +209,11 @@ static const char of_grids_json[] =
 		.summary = line,                                                               \
 		.details = PICK(wants, in_place_details, of_shapes_details, of_grids_details), \
 		.json = PICK(wants, in_place_json, of_shapes_json, of_grids_json),             \
-		.options = PICK(wants, in_place, of_shapes, of_grids),                         \
+		.options = PICK(wants, (wants)&PASS_TAKES_ORDER ? of_workers : in_place,       \
+			of_shapes, of_grids),                                                  \
 		.min_operands = 1,                                                             \
-		.max_operands = (wants) ? -1 : 1,                                              \
-		.flags = (wants) ? CLI_OPERANDS_LAST : 0,                                      \
-		.run = (wants) ? ptx_form_run : run_in_place,                                  \
+		.max_operands = OF_SHAPES(wants) ? -1 : 1,                                     \
+		.flags = OF_SHAPES(wants) ? CLI_OPERANDS_LAST : 0,                             \
+		.run = OF_SHAPES(wants) ? ptx_form_run : run_in_place,                         \
 	};
 #include "pass/passes.def"

@@ -23,6 +23,7 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	/* Exact, as what it takes is measured from here, and a turn may store many words. */
 	s->store_ns = s->asked_ns = hd_clock(d);
 	s->asked = 0;
+	s->sized = false;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
 	s->seq = s->seq + 1 ? s->seq + 1 : 1;
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
@@ -34,6 +35,39 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
+}
+
+void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n)
+{
+	s->awaited = __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE);
+	store(&w->newcomers, n);
+	store(&w->grow, ++s->grow);
+}
+
+uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers)
+{
+	uint32_t room = s->tenant->device->n_sms * s->workers_per_sm;
+	uint32_t present = __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE);
+	uint32_t want = MIN(workers + 1, room); /* the relay takes a place, too */
+
+	return want > present ? want - present : 0;
+}
+
+/* Workers come to any SM that has room. Only where all SMs have the same quota, before and now, do
+ * as many as are missing suffice; those beyond would find full SMs and leave. Workers that have not
+ * noticed an earlier shrink are present, and stay if the new quota lets them; hd_count_workers asks
+ * for more if they leave. */
+static void grow(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
+{
+	bool same = __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE) && !s->guard;
+	uint32_t missing = 0;
+
+	hd_store_quotas(d, s);
+	s->sized = same && __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE);
+	if (s->sized)
+		missing = hd_missing_workers(s, w, workers);
+	if (!s->sized || missing)
+		hd_ask_workers(s, w, missing);
 }
 
 /* How many of it there are says when those that lost their SMs have left. A launch that does not
@@ -101,17 +135,21 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		/* Unless all are known to have left, some workers may have met the zeros and left
 		 * while others stay: then nothing drains, and too few would go on. */
 		if (a->first || !is_absent(s, w))
-			store(&w->grow, ++s->grow);
+			hd_ask_workers(s, w, 0);
 		hd_bounce_granted(d, s);
 		hd_store_quotas(d, s);
 		store(&w->granted, 1);
 		break;
+	case SCHED_GROW:
+		hd_slot_index(s);
+		grow(d, s, w, a->workers);
+		store(&w->granted, 1);
+		break;
 	default:
-		if (a->type == SCHED_NATIVE)
-			say_native(d, s);
+		say_native(d, s);
 		hd_slot_index(s);
 		hd_store_quotas(d, s);
-		store(&w->grow, ++s->grow);
+		hd_ask_workers(s, w, 0);
 		store(&w->granted, 1);
 	}
 	hd_event_launch(

@@ -41,11 +41,14 @@ struct hd_slot {
 	uint32_t guard; /* its form's blocks leave without a ticket where the quota is 0 */
 	uint32_t threads, shared_bytes, workers_per_sm;
 	/* Counts of what the two sides said, in any state. */
-	uint32_t seq;      /* of its last word; 0: it has had none of its own */
-	uint32_t grow;     /* rounds of workers that words asked for (wire_slot.grow) */
-	uint32_t asked;    /* of these, since its last word, because too few workers came */
-	uint32_t drains;   /* how often all its workers had left, as reported */
-	uint32_t rounds;   /* rounds of workers that had come when they last had */
+	uint32_t seq;   /* of its last word; 0: it has had none of its own */
+	uint32_t grow;  /* rounds of workers that words asked for (wire_slot.grow) */
+	uint32_t asked; /* of these, since its last word, because too few workers came */
+	bool sized;     /* the last word asked for as many workers as were missing */
+	uint32_t
+		awaited; /* wire_slot.launches rises above it with the round asked for; 0: it did */
+	uint32_t drains; /* how often all its workers had left, as reported */
+	uint32_t rounds; /* rounds of workers that had come when they last had */
 	uint32_t may_stay; /* SHRINKING: workers that need not leave */
 	char name[64];
 };
@@ -153,6 +156,12 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left); /* of its li
 /* ---- apply.c ---- */
 void hd_apply(struct hd *d, struct hd_device *dev);
 void hd_store_quotas(struct hd *d, struct hd_slot *s); /* a word for a launch */
+/* Asks the tenant for a round of n workers for a launch that has a relay; 0: for as many as the
+ * device holds. */
+void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
+/* How many more workers the launch needs to have `workers` of them and a relay, as far as the relay
+ * has reported who is present and the device holds so many. */
+uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
 void hd_watch(struct hd *d, struct hd_device *dev);
 /* Whose opaque work in flight is bounded; in how many ns that changes by itself. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);

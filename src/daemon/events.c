@@ -29,7 +29,8 @@ struct record {
 	uint64_t launched[WIRE_REASONS]; /* of one that leaves */
 	/* launch */
 	uint64_t launch, total, submit_ns, store_ns;
-	uint32_t sms, blocks_per_sm, preemptions, seq, drained_seq, present, rounds;
+	uint32_t sms, blocks_per_sm, preemptions, seq, drained_seq, present, rounds,
+		hardware_blocks;
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
@@ -99,6 +100,7 @@ static void launch_fields(struct json *j, const struct record *r)
 	json_uint(j, "seq", r->seq);
 	json_uint(j, "present", r->present);
 	json_uint(j, "rounds", r->rounds);
+	json_uint(j, "hardware_blocks", r->hardware_blocks);
 	json_uint(j, "submit_ns", r->submit_ns);
 	json_uint(j, "store_ns", r->store_ns);
 	if (r->info.predicted_ns != SCHED_UNKNOWN)
@@ -253,6 +255,7 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.present = __atomic_load_n(&h->present, __ATOMIC_RELAXED);
 	r.rounds = __atomic_load_n(&w->launches, __ATOMIC_RELAXED);
 	r.rounds -= r.rounds > 0;
+	r.hardware_blocks = __atomic_load_n(&w->hardware_blocks, __ATOMIC_RELAXED);
 	r.arrived_ns = __atomic_load_n(&h->arrived_ns, __ATOMIC_RELAXED);
 	r.seen_ns = __atomic_load_n(&h->seen_ns, __ATOMIC_RELAXED);
 	r.drained_ns = __atomic_load_n(&h->drained_ns, __ATOMIC_RELAXED);

@@ -12,10 +12,11 @@
 
 _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 
-#define NEXT_FEW 8u       /* of a tenant's launches that have not arrived: looked at each time, */
-#define LOOK_NS  40000u   /* and the rest of them when so much time has passed */
-#define ASK_NS   1000000u /* a launch gets so much time until its workers are counted, */
-#define ASK_MAX  4u /* and twice as much each time that more are asked for; so often at most */
+#define NEXT_FEW  8u       /* of a tenant's launches that have not arrived: looked at each time, */
+#define LOOK_NS   40000u   /* and the rest of them when so much time has passed */
+#define ASK_NS    1000000u /* a launch gets so much time until its workers are counted, */
+#define ASK_SIZED 4u       /* sixteen times that if the round had as many as were missing */
+#define ASK_MAX   4u /* and twice as much each time that more are asked for; so often at most */
 
 static uint32_t load(const uint32_t *p)
 {
@@ -221,23 +222,35 @@ static bool is_stopped(const struct hd_slot *s)
 static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
-	uint64_t left, present, want;
+	uint64_t left, present, want, missing = 0;
 	struct sched_info info;
 
-	if (is_stopped(s) || s->guard || s->asked == ASK_MAX ||
-		d->now_ns - s->asked_ns < (uint64_t)ASK_NS << s->asked)
+	if (is_stopped(s) || s->guard || s->asked == ASK_MAX)
+		return;
+	/* The tenant has not launched that round before now. */
+	if (s->sized && s->awaited && load(&w->launches) != s->awaited) {
+		s->awaited = 0;
+		s->asked_ns = d->now_ns;
+	}
+	if ((s->sized && s->awaited) ||
+		d->now_ns - s->asked_ns < (uint64_t)ASK_NS << (s->asked + s->sized * ASK_SIZED))
 		return;
 	left = s->total - MIN(load64(&w->host.ticket), s->total);
 	present = load(&w->host.present);
 	sched_launch_state(dev->sched, d->now_ns, s->launch, &info);
 	want = MIN((uint64_t)info.workers, present + left);
-	if (info.workers >= dev->n_sms * s->workers_per_sm || present + 2 + want / 8 >= want)
+	if (s->sized)
+		missing = MIN(hd_missing_workers(s, w, info.workers), left);
+	else if (info.workers < dev->n_sms * s->workers_per_sm && present + 2 + want / 8 < want)
+		missing = want - present;
+	if (!missing)
 		return;
 	if (!s->seq) /* rounds answer words of its own */
 		hd_store_quotas(d, s);
 	s->asked++;
 	s->asked_ns = d->now_ns;
-	__atomic_store_n(&w->grow, ++s->grow, __ATOMIC_RELEASE);
+	/* The last one fills every place, wherever the missing ones are. */
+	hd_ask_workers(s, w, s->sized && s->asked < ASK_MAX ? (uint32_t)missing : 0);
 	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);
 }

@@ -13,6 +13,18 @@
 enum pass_tier { PASS_MANAGED, PASS_GUARD, PASS_HELD };
 const char *pass_tier_name(enum pass_tier tier); /* "managed" … */
 
+/* The order in which workers take the blocks of a grid, for locality in the L2 cache ("Adaptive
+ * Simultaneous Multi-tenancy for GPUs", section 6, future work). z is outermost in each.
+ *   row      x is fastest, as launches do it
+ *   column   y is fastest
+ *   hilbert  along Hilbert curves through tiles of 16 x 16 blocks: blocks that run at the same time
+ *            are near each other in x and in y (emit_order.c) */
+enum pass_order { PASS_ORDER_ROW, PASS_ORDER_COLUMN, PASS_ORDER_HILBERT, PASS_ORDERS };
+#define PASS_ORDER_WORDS "row|column|hilbert"
+const char *pass_order_name(enum pass_order order); /* "row" … */
+/* False: no order has this name; *ret is as it was. */
+bool pass_order_find(const char *name, enum pass_order *ret);
+
 struct pass_verdict {
 	enum pass_tier tier;
 	const char *reason; /* why not a better tier; NULL for managed. In the module's arena */
@@ -33,6 +45,8 @@ struct pass_kernel_info {
 	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
 	bool one_dimensional; /* right only when blocks have no y and z extent; others run plain */
 	bool keeps_masks;     /* it takes lanes that have left out of its warp operations' masks */
+	uint8_t order;        /* enum pass_order of its blocks: maybe row in place of the order that
+				 was asked for (struct pass_options) */
 };
 
 /* Whether a kernel's blocks may wait for each other: some loop of it, or of a function that it
@@ -57,10 +71,13 @@ int pass_preempt(struct ptx_module *m, const char *name, struct diag_list *diags
 /* The same with choices that only a host that has compiled the plain form can make well. */
 struct pass_record;
 struct pass_options {
-	bool no_pull_ahead;         /* CTL_PULL_AHEAD will do nothing; one register less */
-	uint32_t max_registers;     /* a bound for the assembler (.maxnreg), for keeping as many
-				       blocks on an SM as the plain form has; 0: as many as the
-				       kernel's largest block can be launched with */
+	bool no_pull_ahead;     /* CTL_PULL_AHEAD will do nothing; one register less */
+	uint32_t max_registers; /* a bound for the assembler (.maxnreg), for keeping as many
+				   blocks on an SM as the plain form has; 0: as many as the
+				   kernel's largest block can be launched with */
+	/* Of blocks. A kernel gets row order if its blocks may wait for lower ones, or if it does
+	 * not read both x and y of %ctaid. */
+	enum pass_order order;
 	struct pass_record *record; /* filled, for who checks the result (verify.h); NULL: no */
 };
 int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_options *options,

@@ -16,6 +16,7 @@ enum pass_wants {
 	PASS_IS_VERIFIED = 4, /* not a wish: it records what comes from where, and the door has the
 				 form verified (verify.h) */
 	PASS_TAKES_PREDICATED = 8, /* nor this: short regions are put under guards before */
+	PASS_TAKES_ORDER = 16,     /* nor this: options.order counts */
 };
 
 struct pass_request {

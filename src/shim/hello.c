@@ -6,6 +6,7 @@
  * Whatever else fails on the way leaves the program running natively. A child of fork starts anew:
  * CUDA does not survive a fork, so a child of a program that had begun is only passed through. */
 #include "shim/hello.h"
+#include "base/environment.h"
 #include "host/tenant.h"
 #include "shim/managed.h"
 #include "shim/remember.h"
@@ -134,12 +135,16 @@ static uint32_t attribute(CUdevice_attribute which)
 
 static void fill_hello(struct wire_hello *h)
 {
+	enum pass_order order = PASS_ORDER_ROW;
+
 	host_hello(&cu, shim.dev, h);
 	shim.n_sms = MIN(h->n_sms, CTL_MAX_SMS);
 	shim.free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
 	for (int i = 0; i < 3; i++) /* the numbers of the three attributes follow each other */
 		shim.max_grid[i] =
 			attribute((CUdevice_attribute)(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i));
+	pass_order_find(env_word(ENV_ORDER), &order);
+	shim.order = order;
 	shim.cc = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
 		  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }

@@ -132,6 +132,12 @@ static uint32_t rank_of(const struct launch *l, const struct stream *s, const st
 	return (uint32_t)-MIN(MAX(priority, shim.top_priority), 0);
 }
 
+/* Hardware blocks of its first grid: the workers, or blocks of the guard form, and the relay. */
+static uint64_t first_grid(const struct managed *m)
+{
+	return (m->guard ? m->total : m->workers) + 1;
+}
+
 static void fill_slot(
 	struct managed *m, const struct launch *l, const struct kernel *k, const struct plan *p)
 {
@@ -150,6 +156,7 @@ static void fill_slot(
 	w->regs = m->form->regs;
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
+	w->hardware_blocks = (uint32_t)first_grid(m);
 	w->priority = p->rank;
 	w->guard = m->form->info.tier == PASS_GUARD;
 	w->claim = p->chunk;
@@ -229,7 +236,7 @@ static void launch_locked(
 	}
 	fill_slot(m, l, a->kernel, p);
 	tell(m, p->rank);
-	r = managed_fire(m, (m->guard ? m->total : p->workers) + 1, l->stream, l->config);
+	r = managed_fire(m, first_grid(m), l->stream, l->config);
 	if (r != CUDA_SUCCESS) { /* the plain launch says it in the program's own terms */
 		a->why = WIRE_WHY_REFUSED;
 		return;

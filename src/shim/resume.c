@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define ROUNDS 3  /* streams that are always there; stream.c keeps channels for them */
+#define FEW    8  /* less than one part in so many of all workers are few */
 #define MORE   12 /* and at most so many more */
 /* How soon a resumed launch is looked at again; the daemon also wakes us when it sees one stop. */
 #define SETTLES_NS 20000000u
@@ -152,6 +153,27 @@ static CUstream idle_helper(bool may_borrow)
 	return may_borrow ? borrowed_helper() : NULL;
 }
 
+/* Hardware blocks of a round for SMs that are given back; 0: as many as the device holds. */
+static uint32_t newcomers_of(const struct managed *m)
+{
+	return __atomic_load_n(&slot_of(m)->newcomers, __ATOMIC_ACQUIRE);
+}
+
+/* A round of few workers holds its stream as long as a large one: it leaves a stream to that. */
+static bool is_few(uint32_t newcomers, const struct managed *m)
+{
+	return newcomers && newcomers < m->workers / FEW;
+}
+
+static bool leaves_helper(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++)
+		n += is_idle(i);
+	return n > 1;
+}
+
 /* Whether the rounds so far got the launch on, as far as it was reported. */
 static void judge_rounds(struct managed *m)
 {
@@ -177,21 +199,25 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 	uint64_t begun = MIN(__atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE), m->total);
 	uint64_t left = m->total - begun;
 	uint32_t last = m->args.seq;
+	uint32_t newcomers = drained ? 0 : newcomers_of(m);
+	uint64_t blocks = 1 + (m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1)));
 	CUresult r = CUDA_ERROR_NOT_READY;
 	struct shim_inside in;
 	CUstream on;
 
+	/* With a relay there, the first block is a worker, too. */
+	if (newcomers)
+		blocks = MIN(blocks, newcomers);
 	pthread_mutex_lock(&helpers.lock);
-	if (shim_enter(&in) == CUDA_SUCCESS && (on = idle_helper(may_borrow))) {
+	if (shim_enter(&in) == CUDA_SUCCESS && (!is_few(newcomers, m) || leaves_helper()) &&
+		(on = idle_helper(may_borrow))) {
 		m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
 		m->preemptions = __atomic_load_n(&w->preemptions, __ATOMIC_ACQUIRE);
 		m->args.seq = seq;
 		m->args.round = m->rounds + 1;
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
-		r = managed_fire(m,
-			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
-			on, NULL);
+		r = managed_fire(m, blocks, on, NULL);
 		if (r == CUDA_SUCCESS)
 			managed_fire_closer(m, on);
 		else
@@ -204,6 +230,8 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 	judge_rounds(m);
 	m->rounds++;
 	m->resumed_ns = shim_now_ns();
+	__atomic_store_n(
+		&w->hardware_blocks, w->hardware_blocks + (uint32_t)blocks, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->launches, 1 + m->rounds, __ATOMIC_RELEASE);
 	return true;
 }
@@ -238,6 +266,8 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	if (fired) {
 		m->drains = drains;
 		m->grow = grow;
+	} else if (is_few(newcomers_of(m), m)) {
+		*ret_next = LATER_NS;
 	}
 	return fired;
 }

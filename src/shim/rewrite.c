@@ -3,9 +3,9 @@
 
 /* From a kernel's PTX to its preemptible form on the device: unpack, parse, extract, bake, preempt,
  * print; then load. The printed form is kept on disk, keyed by the module's PTX, the kernel's name,
- * driver, device, and the passes' version. The driver keeps what it compiled in a cache of its own,
- * keyed by the text: so nothing is in that which is another at the next start. Addresses of module
- * variables are filled in once it is loaded (globals.c). */
+ * order of blocks, driver, device, and the passes' version. The driver keeps what it compiled in a
+ * cache of its own, keyed by the text: so nothing is in that which is another at the next start.
+ * Addresses of module variables are filled in once it is loaded (globals.c). */
 #include "shim/placing.h"
 #include "shim/remember.h"
 
@@ -51,8 +51,9 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 	if (cu.cuDriverGetVersion)
 		cu.cuDriverGetVersion(&driver);
 	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
-	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d", k->name, driver, shim.cc, bound, CTL_VERSION,
-		FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info), (int)dev_kind_of(&cu));
+	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d|%u", k->name, driver, shim.cc, bound,
+		CTL_VERSION, FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info),
+		(int)dev_kind_of(&cu), shim.order);
 	/* Which cache of the driver's has it compiled. */
 	for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
 		const char *value = secure_getenv(caches[i]);
@@ -94,7 +95,9 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,
 		.in = m,
-		.options = {.no_pull_ahead = true, .max_registers = bound}};
+		.options = {.no_pull_ahead = true,
+			.max_registers = bound,
+			.order = (enum pass_order)shim.order}};
 	const struct ptx_func *f = ptx_find_func(m, k->name);
 	struct pass_form form;
 	uint32_t bytes;

@@ -95,6 +95,7 @@ struct shim {
 	uint32_t cc, n_sms;
 	uint32_t max_grid[3]; /* blocks of a grid in each dimension */
 	uint32_t free_regs;   /* of a thread, with as many threads on an SM as it takes */
+	uint32_t order;       /* enum pass_order of all forms (HEDDLE_ORDER) */
 	CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;
 	int low_priority; /* for streams of a tenant of low priority */

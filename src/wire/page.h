@@ -103,7 +103,13 @@ struct wire_slot {
 	/* How large its input is, by parameter in their order: bytes of the allocation that a
 	 * pointer leads into, or an integer's value; 0: neither is known. */
 	float input[WIRE_INPUTS];
-	uint32_t pad[9];
+	/* daemon */
+	uint32_t newcomers; /* stored before grow: hardware blocks of that round; 0: as many as the
+			       device holds */
+	/* tenant */
+	uint32_t
+		hardware_blocks; /* in all its worker grids so far; 0: a shim that does not count */
+	uint32_t pad[7];
 };
 
 /* What is allowed while nobody is held back: so many more than were submitted. */

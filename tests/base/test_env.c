@@ -48,6 +48,7 @@ static void faults(void **state)
 	says("HEDDLE_PRIORITY", "urgent", ENV_PRIORITY, "not one of high|normal|low|N; normal");
 	says("HEDDLE_PRIORITY", "N", ENV_PRIORITY, "not one of");
 	says("HEDDLE_PRIORITY", "1000", ENV_PRIORITY, "not one of");
+	says("HEDDLE_ORDER", "diagonal", ENV_ORDER, "not one of row|column|hilbert; row is used");
 	says("HEDDLE_DEVICE", "gpu", ENV_DEVICE, "not one of cuda|cpu|auto");
 	says("HEDDLE_PRIORTY", "high", ENV_VARIABLES, "HEDDLE_PRIORITY is one");
 	says("HEDDLE_VPGU", "", ENV_VARIABLES, "HEDDLE_VGPU is one");
@@ -75,6 +76,18 @@ static void numbers(void **state)
 	assert_int_equal(env_number(ENV_CACHE_MB), 512);
 	setenv("HEDDLE_WEIGHT", "0", 1);
 	assert_int_equal(env_number(ENV_WEIGHT), 1);
+}
+
+static void word_values(void **state)
+{
+	clearenv();
+	assert_string_equal(env_word(ENV_ORDER), "row");
+	setenv("HEDDLE_ORDER", "hilbert", 1);
+	assert_string_equal(env_word(ENV_ORDER), "hilbert");
+	setenv("HEDDLE_ORDER", "hil", 1);
+	assert_string_equal(env_word(ENV_ORDER), "row");
+	setenv("HEDDLE_ORDER", "", 1);
+	assert_string_equal(env_word(ENV_ORDER), "row");
 }
 
 static void counts(void **state)
@@ -115,6 +128,7 @@ int main(void)
 		cmocka_unit_test(faults),
 		cmocka_unit_test(fine),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(word_values),
 		cmocka_unit_test(counts),
 		cmocka_unit_test(words),
 	};

@@ -300,6 +300,22 @@ for t, key in zip(d["slicing_summary"], ("preemptible_us", "sliced_us")):
 END
 }
 
+# Percentages are of the times that are printed; every order left the plain kernel's results.
+ordered() {
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+assert [o["kernel"] for o in d["orders"]] == ["mm 4096", "mm 8192", "transpose", "nn", "pf"], d["orders"]
+for o in d["orders"]:
+    assert o["same"] and o["plain_ms"] > 0, o
+    for order in "column", "hilbert":
+        percent = 100 * (o[order + "_ms"] / o["row_ms"] - 1)
+        assert abs(percent - o[order + "_percent"]) < 1e-6 * max(abs(percent), 1), o
+assert d["failures"] == 0, d
+END
+}
+
 # Each program of the quick ones: what is printed of sizes that were held out.
 predicted() {
 	python3 - "$dir/json" <<'END'
@@ -502,6 +518,7 @@ bench() {
 	shares
 	predicted
 	sliced
+	ordered
 	resumes
 }
 

@@ -302,6 +302,27 @@ heddle ptx preempt: the same kernel with one parameter more.
   [1]
   $ heddle ptx preempt bad.ptx 2>err
   [1]
+
+The order in which workers take blocks: rows, unless something else is asked for, and a kernel can tell it.
+
+  $ heddle ptx preempt --order row ok.ptx | cmp - worker.ptx; heddle ptx preempt --order hilbert ok.ptx | cmp - worker.ptx
+  $ heddle ptx preempt --order hilbert --json ok.ptx | grep '"order"'
+        "order": "row"
+  $ sed 's/%tid.x;/%ctaid.x;\n  mov.u32 %r2, %ctaid.y;/' ok.ptx >plane.ptx
+  $ for order in row column hilbert; do heddle ptx preempt --order $order --json plane.ptx | grep '"order"'; done
+        "order": "row"
+        "order": "column"
+        "order": "hilbert"
+  $ heddle ptx preempt --order diagonal ok.ptx
+  heddle ptx preempt: error: --order: 'diagonal' is not one of row|column|hilbert
+    hint: heddle ptx preempt -h says more
+  [2]
+  $ heddle ptx slice --order row ok.ptx 2>&1 | head -n 1
+  heddle ptx slice: error: no such option: '--order'
+  $ heddle exec --device cpu --order column --grid 1 --block 1 ok.ptx k 'u64[1]:zero'
+  heddle exec: error: --yield-every, --chunk, --pull-ahead, --order, --workers, --total-workers and --first need --as preempt
+    hint: heddle exec -h says more
+  [2]
   $ heddle ptx preempt --dump seen ok.ptx | cmp - worker.ptx; ls seen
   1-preempt-k-in.ptx
   1-preempt-k-out.ptx

@@ -92,6 +92,12 @@ body.append(["all", "", "", f"{100 * predict['predict_error_mean']:.1f} %",
              f"{100 * predict['predict_error_worst']:.1f} % (of a program's mean)"])
 compare("Predicted durations", ["program", "sizes learnt from", "held out", "mean", "worst"], body)
 
+orders = raw("orders")
+body = [[o["kernel"], f"{o['grid'][0]} x {o['grid'][1]}", f"{o['plain_ms']:.4f}", f"{o['row_ms']:.4f}",
+         tilde(o["spread"] > 0.1) + f"{o['column_percent']:+.1f} %", f"{o['hilbert_percent']:+.1f} %"]
+        for o in orders["orders"]]
+compare("Orders in which workers take blocks", ["kernel", "grid", "plain ms", "rows ms", "columns", "Hilbert"], body)
+
 slicing = raw("slicing")
 body = [[s["program"], f"{s['way_out_us']:.1f}", str(s["slices"]), f"{s['plain_us']:.1f}",
          tilde(s["spread"] > 0.1) + f"{100 * (s['preemptible_us'] / s['plain_us'] - 1):+.1f} %",

@@ -154,27 +154,44 @@ resized() {
 		fail "sizes: see above"
 }
 
+# Workers of one that came to an SM and left at once, and those that ran a block: by heddled's count of
+# the hardware blocks launched for it (one of which is the relay), and by the blocks' own word.
+comings() {
+	stayed=$(awk '{ print $3, $6, $7 }' "$dir/one.where" | sort -u | wc -l)
+	launched=$(sed -n 's/.*"event": "finish", "tenant": 2,.*"hardware_blocks": \([0-9]*\),.*/\1/p' "$dir/events")
+	[ -n "$launched" ] || fail "heddled does not say how many hardware blocks it launched"
+	left=$((launched - 1 - stayed))
+	echo "$stayed workers stayed, $left left at once"
+	[ $((left * 2)) -le "$stayed" ] || fail "more than half as many left at once as stayed"
+}
+
 # DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
 exact() {
 	device=${DEVICE:-cpu} step=${STEP:-500}
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
+	# Each growth has a stream, and so a channel, for as long as any of its workers stays.
+	export CUDA_DEVICE_MAX_CONNECTIONS=32
 	mps=off
 	[ "$device" = cpu ] || mps=on
 	start_daemon --policy "$dir/bad.so" --set "policy_options=sizes=$step" --set min_managed_us=1 --mps $mps
 	# While there are two, they tell of their launches.
-	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 200
+	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 2000
 	beside=$started
 	pids=$beside
 	# shellcheck disable=SC2086
-	where_begins normal one --threads 128 ${SHAPE:---blocks 60000 --loops 3000}
+	where_begins normal one --threads 128 ${SHAPE:---blocks 90000 --loops 3000}
 	pids="$pids $started"
 	wait "$started" || fail "the program: $?"
 	kill "$beside"
 	pids=
-	resizes=$(grep -cE '"event": "(grow|shrink)"' "$dir/events")
+	resizes=$(grep -cE '"event": "(grow|shrink)", "tenant": 2,' "$dir/events")
 	echo "$resizes resizes"
-	[ "$resizes" -ge "${RESIZES:-8}" ] || fail "too few resizes"
+	comings
+	unnoticed=$(awk -F '[ ,]+' -f "$here/unnoticed.awk" "$dir/events")
+	echo "$unnoticed times it grew before a shrink was noticed"
+	[ "$unnoticed" -ge 10 ] || fail "it seldom grew before a shrink was noticed"
+	[ "$resizes" -ge "${RESIZES:-100}" ] || fail "too few resizes"
 	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
 	awk -v sizes="2 12 3 16 1 8" -v step="$((step * 1000000))" -f "$here/exact.awk" "$dir/one.moves" \
 		"$dir/one.moves" || fail "sizes: see above"

@@ -8,7 +8,8 @@
 # ./run dist made; without a GPU, skipped. DEVICE=cpu: on the virtual GPU, to try this script. on|off: with
 # MPS or without.
 #   forms          every kernel of kernels/list.txt (or those that FILTER matches), plain and in its
-#                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each
+#                  preemptible form, on the same data: JOBS (8) at a time, LIMIT (30) seconds each. ORDER
+#                  (row, column, hilbert): the order in which the form takes blocks
 #   merged         pairs of them as one launch, compared with each alone; likewise (FILTER aside)
 #   virtual        each of them with its body put into another kernel, a field at a time; likewise
 #   woven          PAIRS (60) random pairs of them from SEED (1), each merged, fused vertically and
@@ -67,6 +68,7 @@ forms() {
 --yield-every 5 --total-workers 3 --chunk 2
 --yield-every 7 --chunk 2 --pull-ahead --total-workers 1
 --chunk 2}"
+	[ -z "${ORDER:-}" ] || VARIANTS=$(echo "$VARIANTS" | sed "s/^/--order $ORDER /")
 	kernels preempted "${FILTER:-.}"
 }
 

@@ -33,6 +33,9 @@ for kernel in add turn half; do
 	form "preempt-$kernel" "$heddle" ptx preempt -k $kernel "$ptx"
 	form "slice-$kernel" "$heddle" ptx slice -k $kernel "$ptx"
 done
+walks=$folder/../../exec/block_order.ptx
+form order-column "$heddle" ptx preempt --order column -k walk "$walks"
+form order-hilbert "$heddle" ptx preempt --order hilbert -k walk_bar "$walks"
 add="$ptx add --block 64"
 turn="$ptx turn --block 40"
 half="$ptx half --block 64"

@@ -4,8 +4,8 @@
 /* verify_tool pairs LIST STEP FIRST
  * verify_tool alone LIST
  * Every kernel of a list (kernels/list.txt) with every STEP-th one from the FIRST behind it on,
- * merged and fused in both ways, or preemptible, each once for a shape of its blocks: what the
- * verifier says, which has to be nothing, and the time that it takes. */
+ * merged and fused in both ways, or preemptible in each order of blocks, each once for a shape of
+ * its blocks: what the verifier says, which has to be nothing, and the time that it takes. */
 #include "pass/verify/verify.h"
 #include "tool.h"
 
@@ -168,10 +168,10 @@ static const char *path_of(const struct ptx_module *m)
 	return NULL;
 }
 
-static void alone(const struct pass_guest *of)
+static void alone(const struct pass_guest *of, enum pass_order order)
 {
 	struct pass_record record = {0};
-	struct pass_options options = {.record = &record};
+	struct pass_options options = {.record = &record, .order = order};
 	struct ptx_module *m = read_module(path_of(of->m));
 	struct pass_verdict verdict;
 	struct pass_kernel_info info;
@@ -182,7 +182,7 @@ static void alone(const struct pass_guest *of)
 		refused++;
 	} else if (r < 0) {
 		fail(of->name);
-	} else {
+	} else if (info.order == order) { /* else that form was judged already */
 		struct pass_result result = {m, ptx_find_func(m, of->name), 1, of, &record, NULL};
 
 		judge("preempt", &result, now_ms() - ms);
@@ -228,7 +228,8 @@ int main(int argc, char **argv)
 		keep_workers();
 	for (unsigned i = 0; i < n_kernels; i++) {
 		if (!strcmp(argv[1], "alone")) {
-			alone(&kernels[i]);
+			for (unsigned order = 0; order < PASS_ORDERS; order++)
+				alone(&kernels[i], (enum pass_order)order);
 			continue;
 		}
 		for (unsigned k = argc > 4 ? (unsigned)atoi(argv[4]) : 0; k < n_kernels;

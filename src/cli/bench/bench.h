@@ -56,6 +56,10 @@ int bench_shares(struct bench *b);
 unsigned bench_slicing_steps(const struct bench *b);
 int bench_slicing(struct bench *b);
 
+/* ---- bench_orders.c ---- */
+unsigned bench_orders_steps(const struct bench *b);
+int bench_orders(struct bench *b);
+
 /* ---- bench_predict.c ---- */
 unsigned bench_predict_steps(const struct bench *b);
 int bench_predict(struct bench *b);

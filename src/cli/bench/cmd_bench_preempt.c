@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
 	{0, "part", "LIST",
 		"which tables (all): pairs, delay, equal, triplets, overhead, spatial, extra, "
-		"shares, predict, slicing, with commas"},
+		"shares, predict, slicing, orders, with commas"},
 	{0, "rounds", "N",
 		"launches of each program in each arrangement; shares: windows of time (10)"},
 	{0, "budget-s", "N",
@@ -141,7 +141,7 @@ out:
 }
 
 static const char *const parts[] = {"pairs", "delay", "equal", "triplets", "overhead", "spatial",
-	"extra", "shares", "predict", "slicing"};
+	"extra", "shares", "predict", "slicing", "orders"};
 
 /* Is part in the list that was given? */
 static bool wants(const struct bench *b, const char *part)
@@ -170,7 +170,8 @@ static int check_parts(struct bench *b)
 		if (i == ARRAY_LEN(parts))
 			return cli_usage(b->c,
 				"--part is all, or a list of pairs, delay, equal, triplets, "
-				"overhead, spatial, extra, shares, predict, slicing, not '%.*s'",
+				"overhead, spatial, extra, shares, predict, slicing, orders, not "
+				"'%.*s'",
 				(int)len, at);
 		at = at[len] ? at + len + 1 : NULL;
 	}
@@ -200,6 +201,8 @@ static unsigned count_steps(const struct bench *b)
 		n += bench_shares_steps(b);
 	if (wants(b, "slicing"))
 		n += bench_slicing_steps(b);
+	if (wants(b, "orders"))
+		n += bench_orders_steps(b);
 	if (wants(b, "predict"))
 		n += bench_predict_steps(b);
 	return n;
@@ -247,6 +250,8 @@ static int run(struct cli *c)
 		r = bench_shares(&b);
 	if (r == CLI_OK && wants(&b, "slicing"))
 		r = bench_slicing(&b);
+	if (r == CLI_OK && wants(&b, "orders"))
+		r = bench_orders(&b);
 	if (r == CLI_OK && wants(&b, "predict"))
 		r = bench_predict(&b);
 	if (r == CLI_OK) {
@@ -310,7 +315,10 @@ const struct cli_verb cli_verb_bench_preempt = {
 		"shares_left_out, the sets for which the budget left no time; slicing, an array of "
 		"program, way_out_us (until heddle has the device from it), slices, plain_us, "
 		"preemptible_us, sliced_us, spread; slicing_summary, an array of name, "
-		"overhead_geomean, overhead_worst, noisy (programs); predict, an array of "
+		"overhead_geomean, overhead_worst, noisy (programs); orders, an array of kernel, "
+		"grid, plain_ms, row_ms, column_ms, hilbert_ms, column_percent and "
+		"hilbert_percent (more than row_ms), spread, same (as the plain kernel's results, "
+		"bit for bit); predict, an array of "
 		"program, sizes_learnt, sizes (held out: blocks, predicted_us, measured_us, error "
 		"(relative)), error_mean, error_worst; predict_error_mean, predict_error_worst "
 		"(the "

@@ -33,7 +33,10 @@ struct job {
 static int transform(struct job *j)
 {
 	const struct pass_guest kernel = {.m = j->k.src.module, .name = j->spec->kernel};
-	const struct pass_request rq = {.kernels = &kernel, .n = 1, .in = j->k.src.module};
+	const struct pass_request rq = {.kernels = &kernel,
+		.n = 1,
+		.in = j->k.src.module,
+		.options = {.order = j->o->order}};
 	struct pass_form form;
 	int r = pass_run(pass_find("preempt"), &rq, j->k.src.diags, &form);
 
@@ -146,6 +149,7 @@ static int run_all(struct job *j, struct job_result *res)
 		sort_values(ms, n);
 		res->ms = ms[n / 2];
 		res->tier = j->managed ? j->info.tier : PASS_HELD;
+		res->order = j->managed ? (enum pass_order)j->info.order : PASS_ORDER_ROW;
 		memcpy(res->device_name, j->device.name, sizeof(res->device_name));
 	}
 	return r;

@@ -13,15 +13,17 @@
 struct job_options {
 	enum dev_kind device;
 	bool preempt;                 /* the preemptible form */
+	enum pass_order order;        /* of its blocks */
 	struct dev_steering steering; /* of it */
 	unsigned repeat; /* times the kernel runs, on freshly filled buffers; at least 1 */
 };
 
 struct job_result {
 	char device_name[128];
-	enum pass_tier tier; /* preemptible form: how it was steered */
-	const char *reason;  /* why not managed; NULL */
-	double ms;           /* device time of the kernel alone, median of the repeats; < 0: none */
+	enum pass_tier tier;   /* preemptible form: how it was steered */
+	const char *reason;    /* why not managed; NULL */
+	enum pass_order order; /* preemptible form: of its blocks */
+	double ms; /* device time of the kernel alone, median of the repeats; < 0: none */
 	struct dev_managed_stats stats;
 };
 

@@ -58,6 +58,7 @@ struct pass_place {
 	/* Of the worker that it is in. */
 	bool merged;                    /* it runs others, too (merge.c) */
 	bool pull_ahead;                /* it can claim ahead */
+	enum pass_order order;          /* from ticket to block */
 	const struct ptx_sym *declared; /* ahead of the body */
 };
 

@@ -46,7 +46,7 @@ void pass_emit_guard_head(
 			       ";\n");
 	pass_emit_first_steps(w, "$hd_store", false);
 	pass_put(w, take_ticket);
-	pass_emit_ids(w, reads);
+	pass_emit_ids(w, at);
 	pass_put(w, "bra $hd_store;\n"
 		    "$hd_pass:\n"
 		    "mov.u32 %hd_r2, 1;\n"
@@ -54,7 +54,7 @@ void pass_emit_guard_head(
 		    "$hd_store:\n"
 		    "st.shared.v4.u32 [%hd_s], {%hd_x, %hd_y, %hd_z, %hd_k};\n"
 		    "bra $hd_sync;\n");
-	pass_emit_wide_ids(w, reads, NULL);
+	pass_emit_wide_ids(w, reads, at->order, NULL);
 	pass_put(w, "$hd_sync:\n"
 		    "bar.sync 0;\n"
 		    "ld.shared.v4.u32 {%hd_x, %hd_y, %hd_z, %hd_k}, [%hd_s];\n"

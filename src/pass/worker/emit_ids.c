@@ -158,36 +158,48 @@ void pass_emit_multiply(struct pass_writer *w, const bool *reads)
 		pass_put(w, divide_y);
 }
 
-void pass_emit_ids(struct pass_writer *w, const bool *reads)
+void pass_emit_ids(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, yield);
-	divide(w, reads);
+	if (at->order == PASS_ORDER_COLUMN)
+		pass_emit_columns(w);
+	else
+		divide(w, at->facts->callees.at[0].reads + PASS_CTAID);
+	if (at->order != PASS_ORDER_HILBERT)
+		return;
+	/* Of several blocks each thread finds the places: they follow each other in rows alone. */
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_k, 1;\n"
+		    "@%hd_p1 bra $hd_store;\n");
+	pass_emit_hilbert(w, "claim");
 }
 
-/* Ticket %hd_d4; leaves column and row number where the short way has them. */
-static const char divide_wide[] = "ld.param.u32 %hd_r5, " A_GRID_X ";\n"
-				  "cvt.u64.u32 %hd_d3, %hd_r5;\n"
-				  "mov.u64 %hd_d2, 0;\n"
-				  "mov.u32 %hd_r5, 64;\n"
-				  "$hd_shift:\n"
-				  ".pragma \"nounroll\";\n"
-				  "shl.b64 %hd_d2, %hd_d2, 1;\n"
-				  "shr.u64 %hd_d5, %hd_d4, 63;\n"
-				  "or.b64 %hd_d2, %hd_d2, %hd_d5;\n"
-				  "shl.b64 %hd_d4, %hd_d4, 1;\n"
-				  "setp.lt.u64 %hd_p1, %hd_d2, %hd_d3;\n"
-				  "@%hd_p1 bra $hd_shifted;\n"
-				  "sub.u64 %hd_d2, %hd_d2, %hd_d3;\n"
-				  "or.b64 %hd_d4, %hd_d4, 1;\n"
-				  "$hd_shifted:\n"
-				  "sub.u32 %hd_r5, %hd_r5, 1;\n"
-				  "setp.ne.u32 %hd_p1, %hd_r5, 0;\n"
-				  "@%hd_p1 bra $hd_shift;\n"
-				  "cvt.u32.u64 %hd_x, %hd_d2;\n"
-				  "cvt.u32.u64 %hd_y, %hd_d4;\n"
-				  "ld.param.u32 %hd_r4, " A_GRID_Y ";\n"
-				  "mov.u32 %hd_z, 0;\n"
-				  "bra $hd_rows;\n";
+void pass_emit_shift_division(struct pass_writer *w, const char *site)
+{
+	pass_put(w, "cvt.u64.u32 %hd_d3, %hd_r5;\n"
+		    "mov.u64 %hd_d2, 0;\n"
+		    "mov.u32 %hd_r5, 64;\n");
+	pass_emit(w, "$hd_shift%s:\n", site);
+	pass_put(w, ".pragma \"nounroll\";\n"
+		    "shl.b64 %hd_d2, %hd_d2, 1;\n"
+		    "shr.u64 %hd_d5, %hd_d4, 63;\n"
+		    "or.b64 %hd_d2, %hd_d2, %hd_d5;\n"
+		    "shl.b64 %hd_d4, %hd_d4, 1;\n"
+		    "setp.lt.u64 %hd_p1, %hd_d2, %hd_d3;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_shifted%s;\n", site);
+	pass_put(w, "sub.u64 %hd_d2, %hd_d2, %hd_d3;\n"
+		    "or.b64 %hd_d4, %hd_d4, 1;\n");
+	pass_emit(w, "$hd_shifted%s:\n", site);
+	pass_put(w, "sub.u32 %hd_r5, %hd_r5, 1;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r5, 0;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_shift%s;\n", site);
+}
+
+/* Of ticket %hd_d4; leaves column and row number where the short way has them. */
+static const char divided_wide[] = "cvt.u32.u64 %hd_x, %hd_d2;\n"
+				   "cvt.u32.u64 %hd_y, %hd_d4;\n"
+				   "ld.param.u32 %hd_r4, " A_GRID_Y ";\n"
+				   "mov.u32 %hd_z, 0;\n"
+				   "bra $hd_rows;\n";
 
 /* Its lower half is in %hd_r4. */
 static const char still_the_ticket[] =
@@ -195,7 +207,8 @@ static const char still_the_ticket[] =
 	"setp.ne.u32 %hd_p1, %hd_r4, %hd_r5;\n" FAIL_IF_P1 "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
 	"setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n" FAIL_IF_P1;
 
-void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket)
+void pass_emit_wide_ids(
+	struct pass_writer *w, const bool *reads, enum pass_order order, const char *ticket)
 {
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
@@ -204,5 +217,11 @@ void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ti
 		pass_emit(w, "ld.shared.u64 %%hd_d4, %s;\n", ticket);
 		pass_put(w, still_the_ticket);
 	}
-	pass_put(w, divide_wide);
+	if (order == PASS_ORDER_COLUMN) {
+		pass_emit_columns_wide(w);
+		return;
+	}
+	pass_put(w, "ld.param.u32 %hd_r5, " A_GRID_X ";\n");
+	pass_emit_shift_division(w, "");
+	pass_put(w, divided_wide);
 }

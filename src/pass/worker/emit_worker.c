@@ -124,9 +124,9 @@ static bool first_claims(const struct pass_place *at)
 static void emit_take_slot(struct pass_writer *w, const struct pass_place *at)
 {
 	pass_put(w, find_slot);
-	if (keeps_slot(at))
-		pass_put(w, keep_slot);
-	pass_put(w, keeps_slot(at) ? see_row : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	pass_put(w, keeps_slot(at) ? keep_slot : "ld.shared.u32 %hd_k, [%hd_r0+12];\n");
+	if (keeps_slot(at) && at->order != PASS_ORDER_COLUMN)
+		pass_put(w, see_row);
 	pass_put(w, unless_leaving);
 }
 
@@ -320,6 +320,29 @@ static void emit_first(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, at->merged ? check_claim_aside : check_claim);
 }
 
+/* From the chunk's first block to block %hd_r0 of it, along rows; to $hd_<to>. */
+static void emit_carry(struct pass_writer *w, const struct pass_place *at, const char *to)
+{
+	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
+
+	pass_put(w, "add.u32 %hd_x, %hd_x, %hd_r0;\n");
+	if (keeps_slot(at))
+		pass_emit(w, "@%%hd_pr bra $hd_%s;\n", to);
+	pass_put(w, "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
+		    "$hd_carry:\n"
+		    ".pragma \"nounroll\";\n"
+		    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n");
+	pass_emit(w, "@%%hd_p1 bra $hd_%s;\n", to);
+	pass_put(w, "sub.u32 %hd_x, %hd_x, %hd_r1;\n");
+	if (reads[1] || reads[2])
+		pass_put(w, "add.u32 %hd_y, %hd_y, 1;\n"
+			    "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
+			    "setp.ge.u32 %hd_p1, %hd_y, %hd_r2;\n"
+			    "@%hd_p1 mov.u32 %hd_y, 0;\n"
+			    "@%hd_p1 add.u32 %hd_z, %hd_z, 1;\n");
+	pass_emit(w, "bra $hd_carry;\n$hd_%s:\n", to);
+}
+
 static void emit_next(struct pass_writer *w, const struct pass_place *at)
 {
 	const bool *reads = at->facts->callees.at[0].reads + PASS_CTAID;
@@ -328,23 +351,25 @@ static void emit_next(struct pass_writer *w, const struct pass_place *at)
 	emit_first(w, at);
 	if (!reads[0] && !reads[1] && !reads[2])
 		return;
-	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n"
-		    "add.u32 %hd_x, %hd_x, %hd_r0;\n");
-	if (keeps_slot(at))
-		pass_put(w, "@%hd_pr bra $hd_body;\n");
-	pass_put(w, "ld.param.u32 %hd_r1, " A_GRID_X ";\n"
-		    "$hd_carry:\n"
-		    ".pragma \"nounroll\";\n"
-		    "setp.lt.u32 %hd_p1, %hd_x, %hd_r1;\n"
-		    "@%hd_p1 bra $hd_body;\n"
-		    "sub.u32 %hd_x, %hd_x, %hd_r1;\n");
-	if (reads[1] || reads[2])
-		pass_put(w, "add.u32 %hd_y, %hd_y, 1;\n"
-			    "ld.param.u32 %hd_r2, " A_GRID_Y ";\n"
-			    "setp.ge.u32 %hd_p1, %hd_y, %hd_r2;\n"
-			    "@%hd_p1 mov.u32 %hd_y, 0;\n"
-			    "@%hd_p1 add.u32 %hd_z, %hd_z, 1;\n");
-	pass_put(w, "bra $hd_carry;\n$hd_body:\n");
+	/* The leader has found the place of a single block (pass_emit_ids). */
+	if (at->order == PASS_ORDER_HILBERT) {
+		pass_emit(w, "setp.eq.u32 %%hd_p1, %s, 1;\n", keeps_slot(at) ? "%hd_bk" : "%hd_r5");
+		pass_put(w, "@%hd_p1 bra $hd_body;\n");
+	}
+	pass_put(w, "shr.u32 %hd_r0, %hd_s, 5;\n");
+	switch (at->order) {
+	case PASS_ORDER_COLUMN:
+		pass_emit_columns_carry(w);
+		break;
+	case PASS_ORDER_HILBERT:
+		emit_carry(w, at, "place");
+		pass_emit_hilbert(w, "next");
+		break;
+	default:
+		emit_carry(w, at, "body");
+		return;
+	}
+	pass_put(w, "$hd_body:\n");
 }
 
 /* Whether a barrier must stand between two blocks of a chunk. Rounds end with one by themselves. */
@@ -373,7 +398,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 	if (!keeps_slot(at))
 		pass_put(w, check_size);
 	pass_put(w, taken);
-	pass_emit_ids(w, reads);
+	pass_emit_ids(w, at);
 	pass_put(w, store_slot);
 	if (!keeps_slot(at))
 		pass_put(w, store_check);
@@ -381,7 +406,7 @@ static void emit_claim(struct pass_writer *w, const struct pass_place *at)
 		    "$hd_wide:\n");
 	pass_put(w, claim_wide);
 	pass_put(w, "cvt.u32.u64 %hd_r4, %hd_d4;\nbra $hd_claimed;\n");
-	pass_emit_wide_ids(w, reads, S_LAST64);
+	pass_emit_wide_ids(w, reads, at->order, S_LAST64);
 }
 
 /* Off the way of all other claims. */
@@ -610,7 +635,8 @@ void pass_part_claim(struct pass_writer *w, const struct pass_place *at)
 	pass_put(w, "mov.u32 %hd_t, " CLAIM_LEAVE ";\n");
 	claim_blocks(w, at);
 	pass_put(w, claim_wide_block);
-	pass_emit_wide_ids(w, at->facts->callees.at[0].reads + PASS_CTAID, S_LAST64);
+	pass_emit_wide_ids(
+		w, at->facts->callees.at[0].reads + PASS_CTAID, PASS_ORDER_ROW, S_LAST64);
 	if (!at->facts->rising_order) {
 		pass_put(w, "$hd_one:\n"
 			    "atom.global.add.u32 %hd_t, [%hd_d0" B_TICKET ", 1;\n"

@@ -24,6 +24,28 @@ const char *pass_tier_name(enum pass_tier tier)
 	return names[tier];
 }
 
+static const char *const order_names[PASS_ORDERS] = {
+	[PASS_ORDER_ROW] = "row",
+	[PASS_ORDER_COLUMN] = "column",
+	[PASS_ORDER_HILBERT] = "hilbert",
+};
+
+const char *pass_order_name(enum pass_order order)
+{
+	return order_names[order];
+}
+
+bool pass_order_find(const char *name, enum pass_order *ret)
+{
+	for (unsigned i = 0; i < PASS_ORDERS; i++) {
+		if (strcmp(order_names[i], name) != 0)
+			continue;
+		*ret = (enum pass_order)i;
+		return true;
+	}
+	return false;
+}
+
 /* ---- what preempting makes of a kernel ---- */
 
 /* The tier of a kernel with such a trait; where none is given it does not matter. */
@@ -110,6 +132,15 @@ void pass_classify(struct ptx_module *m, const struct ptx_func *f, struct pass_v
 		*ret_wait =
 			(struct pass_wait){facts.rising_order, at ? at->line : 0, at ? at->col : 0};
 	pass_facts_finish(&facts);
+}
+
+/* Blocks that may wait for lower ones are handed out from the lowest on. A kernel that does not
+ * read both x and y cannot tell the orders apart. */
+static enum pass_order order_of(const struct pass_facts *facts, enum pass_order wanted)
+{
+	const bool *reads = facts->callees.at[0].reads + PASS_CTAID;
+
+	return facts->rising_order || !reads[0] || !reads[1] ? PASS_ORDER_ROW : wanted;
 }
 
 static void fill_info(struct ptx_module *m, const struct ptx_func *f,
@@ -236,6 +267,8 @@ int pass_preempt_with(struct ptx_module *m, const char *name, const struct pass_
 	}
 	at.pull_ahead = !options->no_pull_ahead && !facts.rising_order;
 	at.own_barrier = (uint8_t)own_barrier(&facts);
+	at.order = order_of(&facts, options->order);
+	info.order = (uint8_t)at.order;
 	r = rewrite(m, f, diags, &at, ret_verdict->tier, overlay, options->record);
 	if (r == 0 && options->max_registers)
 		r = ptx_bounds_lower_maxnreg(m, f, options->max_registers);

@@ -18,7 +18,8 @@
 void pass_emit_regs(struct pass_writer *w);
 /* worker: it is counted in state, whose narrow bit it left in %hd_r9. */
 void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool worker);
-void pass_emit_ids(struct pass_writer *w, const bool *reads);
+/* Block number %hd_x becomes the first ids {x, y, z} of %hd_k blocks; maybe at $hd_wide_ids. */
+void pass_emit_ids(struct pass_writer *w, const struct pass_place *at);
 /* Of workers that are one of several. From ticket %hd_x, or 64-bit %hd_d4, that which the slot has:
  * the first block, how far apart they are, and 0; or the ids of the only one. To $hd_store. */
 void pass_emit_part_ids(struct pass_writer *w, const bool *reads);
@@ -27,7 +28,18 @@ void pass_emit_claimed(struct pass_writer *w);
 /* {x, y, z} of block %hd_x, %hd_r1 being inverse[0]. */
 void pass_emit_multiply(struct pass_writer *w, const bool *reads);
 /* ticket: where it is in shared memory; NULL: in %hd_d4. */
-void pass_emit_wide_ids(struct pass_writer *w, const bool *reads, const char *ticket);
+void pass_emit_wide_ids(
+	struct pass_writer *w, const bool *reads, enum pass_order order, const char *ticket);
+/* emit_order.c, column: the ids of block %hd_x; and how ids that are %hd_r0 blocks short of it go
+ * on, to $hd_body. */
+void pass_emit_columns(struct pass_writer *w);
+void pass_emit_columns_wide(struct pass_writer *w);
+void pass_emit_columns_carry(struct pass_writer *w);
+/* emit_order.c, hilbert: where in the plane the block stands that row order has at %hd_x, %hd_y.
+ * site makes the labels unique. */
+void pass_emit_hilbert(struct pass_writer *w, const char *site);
+/* emit_ids.c: %hd_d4 becomes the quotient by %hd_r5, %hd_d2 the remainder. */
+void pass_emit_shift_division(struct pass_writer *w, const char *site);
 void pass_emit_worker_head(struct pass_writer *w, const struct pass_place *at);
 void pass_emit_worker_tail(struct pass_writer *w, const struct pass_place *at);
 void pass_emit_guard_head(

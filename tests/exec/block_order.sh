@@ -1,0 +1,185 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: block_order.sh HEDDLE DEVICE KERNELS
+# In which order a preemptible form takes the blocks of a grid. A single worker writes down the ids of
+# each block as it comes, which must be what the definition of the order says (below); of many workers,
+# that each block runs once. The last blocks of grids of more than 2^32 blocks are begun with --first.
+# And the results of mm and transpose, as the compilers that there are made them in KERNELS (build/kernels),
+# are those of the plain form.
+set -eu
+heddle=$1
+device=$2
+kernels=$3
+ptx=$(dirname "$0")/block_order.ptx
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+runs=0 bad=0
+
+# wanted ORDER X Y Z FIRST: the ids of the blocks from ticket FIRST on, a line each. hilbert: bands of 16
+# rows, every second from right to left; tiles of 16 x 16 blocks in a band, then columns; rows at the
+# end that fill no band.
+wanted() {
+	awk -v order="$1" -v gx="$2" -v gy="$3" -v gz="$4" -v t="$5" '
+	# Block d of a curve through n x n blocks that ends where x is greatest, in cx and cy.
+	function curve(d, n, q, h, s) {
+		if (n == 1) {
+			cx = cy = 0
+			return
+		}
+		h = n / 2
+		q = int(d / (h * h))
+		curve(d % (h * h), h)
+		s = cx
+		if (q == 0) { cx = cy; cy = s }
+		if (q == 1) { cy += h }
+		if (q == 2) { cx += h; cy += h }
+		if (q == 3) { cx = n - 1 - cy; cy = h - 1 - s }
+	}
+	BEGIN {
+		for (; t < gx * gy * gz; t++) {
+			z = int(t / (gx * gy))
+			i = t % (gx * gy)
+			x = i % gx
+			y = int(i / gx)
+			if (order == "column") { x = int(i / gy); y = i % gy }
+			band = int(y / 16)
+			if (order == "hilbert" && (band + 1) * 16 <= gy) {
+				i -= band * 16 * gx
+				tile = int(i / 256)
+				if (tile < int(gx / 16)) {
+					curve(i % 256, 16)
+					cx += tile * 16
+				} else {
+					cx = int(i / 16)
+					cy = i % 16
+				}
+				x = band % 2 ? gx - 1 - cx : cx
+				y = band * 16 + cy
+			}
+			print x, y, z
+		}
+	}'
+}
+
+# walk KERNEL X Y Z FIRST OPTIONS [ARG]: the ids in the order in which the blocks ran, into $work/out.
+walk() {
+	n=$(($2 * $3 * $4 - $5))
+	# shellcheck disable=SC2086
+	timeout 120 "$heddle" exec --json --device "$device" --as preempt --grid "$2,$3,$4" --block 64 \
+		$6 "$ptx" "$1" "u32[$((3 * n + 1))]:zero>-" "u32:$n" ${7-} >"$work/all" 2>&1 || {
+		echo "FAIL $*: $(grep -F error "$work/all" | tr '\n' ' ')"
+		bad=$((bad + 1))
+	}
+	runs=$((runs + 1))
+	sed '/^{$/,$d' "$work/all" | sed 1d | paste -d ' ' - - - >"$work/out"
+	blocks=$(head -n 1 "$work/all")
+	[ "$blocks" = "$n" ] || {
+		echo "FAIL $*: $blocks blocks ran, not $n"
+		bad=$((bad + 1))
+	}
+}
+
+# compare WHAT: $work/out with $work/want.
+compare() {
+	cmp -s "$work/want" "$work/out" || {
+		echo "FAIL $1: $(diff "$work/want" "$work/out" | head -n 5 | tr '\n' ' ')"
+		bad=$((bad + 1))
+	}
+}
+
+for grid in 1,1,1 37,1,1 1,37,1 5,7,1 16,16,1 33,17,3 64,3,2 7,64,1 1,16,3 50,33,1 19,48,2; do
+	IFS=, read -r x y z <<-END
+		$grid
+	END
+	for order in row column hilbert; do
+		wanted $order "$x" "$y" "$z" 0 >"$work/want"
+		for options in "" "--chunk 5 --yield-every 100" "--chunk 40 --pull-ahead"; do
+			for kernel in walk walk_bar; do
+				walk $kernel "$x" "$y" "$z" 0 "--order $order --total-workers 1 $options"
+				compare "$kernel $grid $order $options"
+				grep -q "\"order\": \"$order\"" "$work/all" || {
+					echo "FAIL $kernel has not order $order"
+					bad=$((bad + 1))
+				}
+			done
+		done
+		# Many at once; what a guarded kernel's blocks come in is the hardware's.
+		sort "$work/want" >"$work/sorted"
+		mv "$work/sorted" "$work/want"
+		for kernel in walk walk_bar walk_guard; do
+			walk $kernel "$x" "$y" "$z" 0 "--order $order --chunk 3 --yield-every 50"
+			sort "$work/out" >"$work/sorted"
+			mv "$work/sorted" "$work/out"
+			compare "$kernel $grid $order, many workers"
+		done
+	done
+done
+grep -q '"tier": "guard"' "$work/all" || {
+	echo "FAIL walk_guard is not guarded"
+	bad=$((bad + 1))
+}
+
+# Tickets of 64 bits; rows that are too long for numbers within a band.
+for grid in 65538,65535,1 1,65535,65535 70001,1001,97 268435456,32,1 268435455,32,1; do
+	IFS=, read -r x y z <<-END
+		$grid
+	END
+	first=$((x * y * z - 200))
+	for order in column hilbert; do
+		kept=$order
+		[ "$order$x" != hilbert268435456 ] || kept=row
+		wanted $kept "$x" "$y" "$z" $first >"$work/want"
+		for kernel in walk walk_bar; do
+			walk $kernel "$x" "$y" "$z" $first \
+				"--order $order --total-workers 1 --chunk 7 --first $first"
+			compare "$kernel $grid $order from $first"
+		done
+	done
+done
+
+# Row order stays where a block waits for a lower one, and where orders cannot be told apart.
+for order in column hilbert; do
+	wanted row 33 17 1 0 >"$work/want"
+	walk walk_up 33 17 1 0 "--order $order --total-workers 2 --chunk 3" "u32[562]:zero"
+	compare "walk_up $order"
+	sed 's/^[0-9]* \([0-9]*\) .*/0 \1 0/' "$work/want" >"$work/y"
+	mv "$work/y" "$work/want"
+	walk walk_y 33 17 1 0 "--order $order --total-workers 1"
+	compare "walk_y $order"
+	grep -q '"order": "row"' "$work/all" || {
+		echo "FAIL walk_y has not row order"
+		bad=$((bad + 1))
+	}
+done
+
+# same FILE GRID BLOCK ARG...: the last buffer, in each order as in the plain form.
+same() {
+	file=$1 kernel=$(basename "$1" .ptx) shape="--grid $2 --block $3"
+	shift 3
+	for form in plain "preempt --order row" "preempt --order column --chunk 3" \
+		"preempt --order hilbert" "preempt --order hilbert --chunk 5 --yield-every 40"; do
+		# shellcheck disable=SC2086
+		timeout 120 "$heddle" exec --device "$device" --as $form $shape "$file" "$kernel" \
+			"$@" >"$work/all" 2>&1 || {
+			echo "FAIL $file $form: $(head -n 1 "$work/all")"
+			bad=$((bad + 1))
+		}
+		runs=$((runs + 1))
+		[ "$form" != plain ] || mv "$work/result" "$work/want"
+		[ "$form" = plain ] || cmp -s "$work/want" "$work/result" || {
+			echo "FAIL $file $form: differs from plain"
+			bad=$((bad + 1))
+		}
+	done
+}
+for folder in "$kernels"/nvcc "$kernels"/clang; do
+	[ -f "$folder/mm.ptx" ] || continue
+	same "$folder/mm.ptx" 17,17 256 "f32[1183744]:rand(1)" "f32[1183744]:rand(2)" \
+		"f32[1183744]:zero>$work/result" u32:1088 u32:1
+	same "$folder/transpose.ptx" 33,17 32,8 "f32[568000]:rand(1)" "f32[568000]:zero>$work/result" \
+		u32:1050 u32:540
+done
+echo "$runs runs, $bad wrong"
+[ $bad -eq 0 ]
