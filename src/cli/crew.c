@@ -41,10 +41,21 @@ void crew_close(struct crew *crew)
 	crew->n = 0;
 }
 
+/* NULL: it has none. */
+static const char *weight_of(const struct stage_spec *spec, const char *program)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(spec->weights); i++)
+		if (spec->weights[i].program && !strcmp(spec->weights[i].program, program))
+			return spec->weights[i].weight;
+	return NULL;
+}
+
 static int start(struct crew *crew, struct crew_member *m)
 {
 	struct stage_command k;
-	int r = stage_command_begin(crew->s, crew->how, &m->program, "-p", m->priority, &k);
+	const char *weight = weight_of(&crew->s->spec, m->program.name);
+	int r = stage_command_begin(crew->s, crew->how, &m->program, weight ? "-w" : "-p",
+		weight ? weight : m->priority, &k);
 
 	if (r != CLI_OK)
 		return r;

@@ -23,6 +23,10 @@ struct stage_spec {
 	const char *options[8]; /* more of heddled's; NULL ends them */
 	const char *store; /* managed: heddled starts with what is in this store of heddled's; NULL:
 			      with nothing */
+	/* Managed: weights of these programs, which then have priority normal; NULL: no more. */
+	struct {
+		const char *program, *weight;
+	} weights[2];
 };
 
 struct stage {

@@ -258,10 +258,11 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	if (t->is_logged)
 		hd_log_at(HD_LOG_INFO,
 			"tenant %u leaves: %s, pid %d: %llu launches, preempted %llu times, "
-			"waited %llu ms",
+			"waited %llu ms%s",
 			t->id, t->hello.name, (int)t->cred.pid, (unsigned long long)launches_of(t),
 			(unsigned long long)t->preemptions,
-			(unsigned long long)(t->page->waited_ns / 1000000));
+			(unsigned long long)(t->page->waited_ns / 1000000),
+			t->n_known ? "; it ended with launches unfinished" : "");
 	sched_leave(dev->sched, now, t->sched);
 	*(t->prev ? &t->prev->next : &dev->tenants) = t->next;
 	if (t->next)

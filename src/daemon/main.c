@@ -2,6 +2,7 @@
  * Copyright 2026 The heddle authors */
 
 /* heddled: start, end. (Its command line is cli/heddled.c.) */
+#include "sched/planner.h"
 #include "server.h"
 
 #include <errno.h>
@@ -108,6 +109,12 @@ static void close_server(struct server *s)
 	policy_unload(s->policy, false);
 }
 
+static void say_of_greedy(void *user, const char *what)
+{
+	(void)user;
+	hd_log("policy greedy: %s", what);
+}
+
 int heddled_serve(
 	const struct hd_config *given, int (*reread)(struct hd_config *ret, void *user), void *user)
 {
@@ -136,6 +143,7 @@ int heddled_serve(
 	/* Timers of fifty microseconds must not be rounded up by another fifty. */
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	s.max_conns = raise_limits();
+	sched_policy_greedy.planner->say = say_of_greedy;
 	r = open_server(&s);
 	if (r)
 		return r;

@@ -25,6 +25,7 @@ enum complaint {
 	WROTE_BEHIND,
 	NO_QUOTA,
 	CLIPPED,
+	NO_ROOM,
 	NOBODY,
 	WAKES_SOON,
 	NEVER_WAKES,
@@ -412,7 +413,8 @@ static uint8_t checked_quota(
 			"%u blocks of a kernel of %u threads on an SM: beside what it gave others "
 			"there %u fit; clipped",
 			q, l->k.threads, fit);
-		complain(s, CLIPPED, what);
+		if (fit || !(s->policy->planner->said >> NO_ROOM & 1))
+			complain(s, CLIPPED, what);
 		q = (uint8_t)fit;
 	}
 	take_room(r, l, q);
@@ -431,6 +433,31 @@ static void set_row(
 	}
 	for (uint32_t sm = 0; sm < n; sm++)
 		l->next_allowed.at[sm] = checked_quota(s, l, row[sm], &room[sm]);
+}
+
+/* Says so if an SM has no room for a block of each launch that the plan gives blocks there. The
+ * hardware, or a clipped quota, makes one wait until others end. */
+static void check_room(struct sched *s, const uint8_t *plan)
+{
+	struct room room = {
+		s->o.threads_per_sm, s->o.blocks_per_sm, s->o.regs_per_sm, s->o.shared_per_sm};
+	char what[192];
+
+	for (size_t i = 0; i < s->view.len; i++) {
+		const struct sched_launch *l = sched_launch_of(s->view.at[i]);
+
+		if (!l || l->idle || !plan[i * s->o.n_sms])
+			continue;
+		if (!blocks_that_fit(&room, l) && room.blocks < s->o.blocks_per_sm) {
+			snprintf(what, sizeof(what),
+				"a block of %u threads, %u registers a thread and %u bytes of "
+				"shared memory has no room on an SM beside one of each other "
+				"launch: launches wait until others end",
+				l->k.threads, l->regs, l->shape.shared_bytes);
+			complain(s, NO_ROOM, what);
+		}
+		take_room(&room, l, 1);
+	}
 }
 
 /* Every launch gets what the plan says, or, plan NULL, every SM. */
@@ -481,6 +508,8 @@ static bool is_work(const struct sched *s)
 static void set_all(struct sched *s, struct planning *p, const struct heddle_policy_plan *plan)
 {
 	p->any = p->waits = false;
+	if (plan)
+		check_room(s, plan->quota);
 	set_quotas(s, p, plan ? plan->quota : NULL);
 	set_held(s, p, plan ? plan->held : NULL);
 }

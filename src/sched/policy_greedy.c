@@ -379,17 +379,19 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 {
 	struct candidate *at = calloc(MAX(v->n_kernels, 1u), sizeof(*at));
 	const struct greedy *g = state;
-	uint32_t n;
+	uint32_t n, all;
 
 	if (!at) {
 		memset(out->quota, HEDDLE_POLICY_UNBOUNDED,
 			(size_t)v->n_kernels * v->device->n_sms);
 		return;
 	}
-	n = gather(v, out, at);
+	n = all = gather(v, out, at);
 	if (g->pairs && out->ask)
 		n = choose_tenants(v, out, at, n);
 	allocate(v->device, at, n);
+	if (n < all || !fits(v->device, at, n)) /* one waits, until another ends */
+		out->wake_ns = v->now_ns + PLANNER_ASK_NS;
 	for (uint32_t i = 0; i < n && n > 1; i++)
 		if (at[i].count < most_blocks(at[i].k))
 			memset(heddle_policy_row(v, out, at[i].index), (int)at[i].count,

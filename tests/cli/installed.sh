@@ -53,6 +53,11 @@ done
 "$heddle" doctor --device cpu >"$dir/doctor.log" 2>&1 || :
 ! grep "^bad" "$dir/doctor.log" || fail "doctor finds something bad"
 va=$(find moved -path '*/examples/va' -type f)
+# A program of the C API finds the library beside it, wherever that was moved.
+share=$(find "$dir/moved" -path '*/examples/share' -type f)
+cpu=$(dirname "$(find "$dir/moved" -path '*cpu/libcuda.so.1' | head -n 1)")
+LD_LIBRARY_PATH=$cpu "$share" cpu "$share.ptx" 500 2000 >"$dir/share.out" 2>&1 || fail "share: $(cat "$dir/share.out")"
+grep -q ' 0 of 64000 results wrong$' "$dir/share.out" || fail "share: $(cat "$dir/share.out")"
 if [ -n "$(find moved -name va.ptx)" ]; then
 	HEDDLE_FORM_WAIT_MS=60000 "$heddle" run --device cpu -- "$va" --size small --check each >"$dir/out" 2>&1 ||
 		fail "heddle run: $(tail -n 5 "$dir/out")"

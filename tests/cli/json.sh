@@ -431,6 +431,46 @@ for o in arriving:
 END
 }
 
+# The oracle: fixed divisions of an SM that fill it, measured and checked as the rest, and its figures by
+# the definition. What is kept is not measured again.
+oracle_knows() {
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --oracle
+	python3 - "$dir/json" "$log" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+o, (q,) = d["oracle"], d["pairs"]
+(p,) = o["pairs"]
+takes = [r["takes"] for r in d["programs"]]
+splits = p["splits"]
+assert 1 <= len(splits) <= 7, splits
+for s in splits:
+    n = s["first_blocks"], s["second_blocks"]
+    assert min(n) >= 1 and sum(k * t["threads"] for k, t in zip(n, takes)) <= 2048, s
+    # One more of either does not fit.
+    for i in range(2):
+        more = [k + (j == i) for j, k in enumerate(n)]
+        regs = [max(r["workers_registers"], t["registers"]) for r, t in zip(d["programs"], takes)]
+        assert more[i] > takes[i]["blocks_per_sm"] or \
+            sum(k * t["threads"] for k, t in zip(more, takes)) > 2048 or \
+            sum(k * t["threads"] * r for k, t, r in zip(more, takes, regs)) > 65536, (s, i)
+best = max([1] + [s["stp_makespan"] for s in splits])
+greedy = next(a["stp_makespan"] for a in q["arrangements"] if a["name"] == "greedy")
+near = lambda a, b: abs(a - b) < 1e-4 * max(1, abs(b))
+assert near(p["oracle_gain"], best - 1) and near(p["greedy_gain"], greedy - 1), p
+assert (p["best"] == "sequential") == (best == 1), p
+share = 100 * (greedy - 1) / (best - 1) if best >= 1.005 else None
+assert p["share_percent"] is None if share is None else near(p["share_percent"], share), p
+assert o["share_percent"] == p["share_percent"] and near(o["stp_makespan_geomean"], best), o
+kept = [json.loads(l) for l in open(sys.argv[2])]
+fixed = [k for k in kept if k["arrangement"].startswith("fixed ")]
+assert len(fixed) == 3 * len(splits) and all(k["checked"] == 4 for k in fixed), kept
+END
+	cp "$log" "$dir/with-oracle"
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --oracle
+	cmp "$log" "$dir/with-oracle" || fail "measured again"
+}
+
 # Calls that end before all is measured, until nothing is left: each gets on, and measures nothing twice.
 shares_in_parts() {
 	log=$dir/log
@@ -451,6 +491,7 @@ shares_in_parts() {
 	shared ""
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
 	[ "$(grep -c '<title>greedy: ' "$dir/share.svg")" = 1 ] || fail "$(cat "$dir/share.svg")"
+	oracle_knows
 	sed '2s/"rounds":2/"rounds":7/' "$dir/whole" >"$log"
 	check 1 "bench share" --device cpu --of mm,va --rounds 2 --resume "$log"
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"

@@ -174,7 +174,7 @@ No such file, an empty one, one that launches nothing:
   }
   [1]
   $ heddle sim one.trace --policy fair
-  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|greedy|none|profile|./FILE
+  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|greedy|none|profile|fixed|./FILE
     hint: heddle sim -h says more
   [2]
   $ heddle sim 2>&1 | head -n 1

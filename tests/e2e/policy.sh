@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|moved|resized|exact|hangs
+# usage: policy.sh BUILD halves|greedy|moved|resized|exact|dies|nowhere|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
@@ -13,6 +13,8 @@
 #           policy is given: so many are there
 #   exact   a launch that is resized all the time has exactly as many blocks on each SM as its quota, by
 #           the blocks' own word, once those that ran before are through
+#   dies    programs are killed as they grow: the others go on, and heddled says it
+#   nowhere programs that do not fit on an SM together: heddled says it, and each ends
 #   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
 #           heddled, which does without the policy; every result is right
 set -eu
@@ -195,6 +197,64 @@ exact() {
 	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
 	awk -v sizes="2 12 3 16 1 8" -v step="$((step * 1000000))" -f "$here/exact.awk" "$dir/one.moves" \
 		"$dir/one.moves" || fail "sizes: see above"
+}
+
+# Programs are killed right after they were given more blocks on each SM, by which another was shrunk or
+# not; that one goes on.
+dies() {
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	start_daemon --policy "$dir/bad.so" --set policy_options=sizes=300 --set min_managed_us=1
+	where_begins normal beside --threads 128 --blocks 100 --loops 3000 --count 100000
+	beside=$started
+	pids=$beside
+	for tenant in 2 3 4 5; do
+		where_begins normal one --threads 128 --blocks 60000 --loops 3000
+		pids="$beside $started"
+		await 60 has_grown "$tenant" || fail "tenant $tenant does not grow"
+		kill -9 "$started"
+		wait "$started" 2>/dev/null || :
+		await 60 grep -q "tenant $tenant leaves: where.*; it ended with launches unfinished" "$dir/daemon.log" ||
+			fail "heddled does not say that tenant $tenant died"
+		finished=$(finishes)
+		await 60 goes_on || fail "the other program stands still after tenant $tenant died"
+	done
+	kill "$beside"
+	wait "$beside" 2>/dev/null || :
+	pids=
+	await 60 no_tenants || fail "a tenant is left"
+	! grep -q 'illegal transition' "$dir/daemon.log" || fail "heddled found something wrong"
+}
+
+has_grown() {
+	grep -q "\"event\": \"grow\", \"tenant\": $1," "$dir/events"
+}
+
+no_tenants() {
+	[ "$("$heddle" ps)" = "no tenants" ]
+}
+
+finishes() {
+	grep -c '"event": "finish", "tenant": 1,' "$dir/events" || :
+}
+
+goes_on() {
+	[ "$(finishes)" -gt $((finished + 2)) ]
+}
+
+# Three programs of which two have room on an SM together: heddled says so, and the third waits.
+nowhere() {
+	start_daemon --policy greedy --set min_managed_us=1
+	for name in one two three; do
+		where_begins normal $name --threads 128 --shared 100000 --blocks 800 --loops 30000
+		pids="$pids $started"
+	done
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	cat "$dir/daemon.log"
+	grep -q 'policy greedy: a block of 128 threads.* has no room on an SM beside one of each other launch' \
+		"$dir/daemon.log" || fail "heddled does not say that they do not fit"
+	[ "$(grep -c warning "$dir/daemon.log")" = 1 ] || fail "it says more than that, or again"
 }
 
 hangs() {

@@ -94,6 +94,8 @@ daemon=
 
 # A grid of one block on each SM has one count.
 holds 'k["nn"]["blocks"] == k["nn"]["sms"] and counts(k["nn"]) == [1]'
+"$heddle" profile --device cpu --store "$dir/other.db" --runs 1 -- "$examples/nn" --size trivial >"$dir/one.out"
+grep -q 'one point: the grid has no more blocks than the device has SMs' "$dir/one.out" || fail "$(cat "$dir/one.out")"
 # Another device: what was known is said, and stays.
 HEDDLE_VGPU="$HEDDLE_VGPU-4,sms=4" "$heddle" profile --device cpu --store "$dir/other.db" -- "$examples/nn" \
 	--size trivial >"$dir/other.out" 2>&1 || fail "$(cat "$dir/other.out")"

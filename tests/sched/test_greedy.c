@@ -227,6 +227,25 @@ static void unknown(void **state)
 	assert_true(got[0] == 6 && got[1] == 2);
 }
 
+/* A curve with one point, at any count: the other counts are as fast per block. */
+static void one_point(void **state)
+{
+	for (unsigned n = 1; n <= 8; n++) {
+		uint32_t got[KERNELS];
+		struct world w;
+
+		make(&w, 2);
+		w.kernel[0].curve_ns[n] = 8 * MS / n;
+		w.kernel[1].curve_ns[9 - n] = 8 * MS / (9 - n);
+		decide(&w, got);
+		assert_true(got[0] == 4 && got[1] == 4);
+		w.kernel[1].blocks_per_sm = 1; /* nor has it another count */
+		w.kernel[1].threads = 2048;
+		decide(&w, got);
+		assert_true(got[0] == 1 && got[1] == 1); /* no room for both: the hardware queues */
+	}
+}
+
 static void alone(void **state)
 {
 	uint32_t got[KERNELS];
@@ -454,6 +473,7 @@ int main(void)
 		cmocka_unit_test(as_good_as_the_best),
 		cmocka_unit_test(nothing_is_wasted),
 		cmocka_unit_test(unknown),
+		cmocka_unit_test(one_point),
 		cmocka_unit_test(alone),
 		cmocka_unit_test(last_block),
 		cmocka_unit_test(nearly_through),

@@ -22,6 +22,7 @@ static struct heddle_policy_kernel kernels[8];
 static struct heddle_policy_tenant tenants[8];
 static uint8_t quota_seen[8][4];
 static unsigned asked, said;
+static uint32_t block_bytes = 1024;
 static int inside;
 static char what_said[256];
 
@@ -105,7 +106,7 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, ui
 		.threads = 256,
 		.regs = 32,
 		.unranked = t == f->b,
-		.shared_bytes = 1024};
+		.shared_bytes = block_bytes};
 	struct sched_launch *l = NULL;
 
 	assert_int_equal(sched_submit(f->s, f->now, t, &i, &l), 0);
@@ -321,6 +322,32 @@ static void clips(void **state)
 	begin(&f, "31");
 	expect_quota(&f, launch(&f, f.a, 1000), 8);
 	expect_line("31 blocks of a kernel of 256 threads");
+	sched_destroy(f.s);
+}
+
+/* A block of each has no room on an SM together: the later launch waits, which is said once. */
+static void no_room(void **state)
+{
+	struct sched_launch *a, *b;
+	struct sched_tenant *c;
+	struct fixture f;
+
+	begin(&f, "1");
+	assert_int_equal(sched_join(f.s, f.now, 3, 1, 1, NULL, &c), 0);
+	block_bytes = 200 << 10;
+	a = launch(&f, f.a, 1000);
+	assert_int_equal(said, 0);
+	pass_ns(&f, MS);
+	b = launch(&f, c, 1000);
+	block_bytes = 1024;
+	expect_quota(&f, a, 1);
+	expect_quota(&f, b, 0);
+	sched_drained(f.s, f.now, b);
+	expect_line("204800 bytes of shared memory has no room on an SM");
+	sched_end(f.s, f.now, a, true, MS);
+	tell(&f);
+	expect_quota(&f, b, 1);
+	expect_line("launches wait until others end");
 	sched_destroy(f.s);
 }
 
@@ -690,6 +717,7 @@ int main(void)
 		cmocka_unit_test(begins_bounded),
 		cmocka_unit_test(no_quota),
 		cmocka_unit_test(clips),
+		cmocka_unit_test(no_room),
 		cmocka_unit_test(gives_nobody),
 		cmocka_unit_test(holds_all),
 		cmocka_unit_test(begins_held),

@@ -73,6 +73,11 @@ struct share {
 int share_choose(struct share *s);
 /* Reads the curves that s->store has of the programs on this device into s->curve_ns. */
 int share_read_store(struct share *s);
+/* Limits of an SM. */
+struct share_limits {
+	int threads, registers, shared_bytes, blocks;
+};
+int share_read_limits(struct share *s, struct share_limits *ret);
 /* Returns "low" or "high"; NULL: not known. */
 const char *share_class_name(enum share_class class);
 /* Shows figures 2, 3, 8a and 8b, and figure 9 if there is a store: the resources of an SM that each
@@ -95,6 +100,11 @@ const char *share_arrangement_name(const struct share *s, enum share_arrangement
 /* Returns false if an order of the pair, or one of its programs alone, was not measured. */
 bool share_figures_of(const struct share *s, const struct share_pair *p, enum share_arrangement k,
 	struct share_figures *ret);
+
+/* ---- bench_share_oracle.c ---- */
+/* Measures each pair with fixed numbers of blocks on each SM, and shows how much of the best one's
+ * gain greedy has. After share_read_registers. */
+int share_oracle(struct share *s);
 
 /* ---- share_svg.c ---- */
 /* Appends a picture to out: a bar for each pair's STP in each arrangement. */

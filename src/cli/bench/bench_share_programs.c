@@ -204,12 +204,7 @@ static void show_curves(struct share *s)
 
 /* ---- figure 2: resources of an SM ---- */
 
-/* Limits of an SM. */
-struct share_limits {
-	int threads, registers, shared_bytes, blocks;
-};
-
-static int read_limits(struct share *s, struct share_limits *ret)
+int share_read_limits(struct share *s, struct share_limits *ret)
 {
 	static const CUdevice_attribute attributes[] = {
 		CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
@@ -321,7 +316,7 @@ int share_show_programs(struct share *s)
 	struct json *j = s->b.j;
 	double logs[2] = {0}; /* of times, of registers */
 	unsigned n[2] = {0};
-	int r = read_limits(s, &limits);
+	int r = share_read_limits(s, &limits);
 
 	if (r != CLI_OK)
 		return r;

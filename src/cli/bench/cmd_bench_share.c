@@ -23,6 +23,9 @@ static const struct cli_option options[] = {
 		"profile --store"},
 	{0, "predict", NULL,
 		"also greedy+predict: heddled asks the pair model before programs share"},
+	{0, "oracle", NULL,
+		"also try fixed numbers of blocks on each SM, and report the part of the best "
+		"one's gain that greedy has"},
 	{0, "check", "each|last", "which results are compared with the host's (default: each)"},
 	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
 	{0, "budget-s", "N", "begin nothing after so many seconds; --resume goes on from there"},
@@ -106,6 +109,10 @@ static int show(struct share *s)
 	if (r != CLI_OK)
 		return r;
 	share_show_pairs(s);
+	if (cli_has(s->b.c, "oracle"))
+		r = share_oracle(s);
+	if (r != CLI_OK)
+		return r;
 	json_uint(s->b.j, "left", s->cs.left);
 	json_uint(s->b.j, "failures", s->b.failures);
 	json_end(s->b.j, '}');
@@ -177,7 +184,10 @@ const struct cli_verb cli_verb_bench_share = {
 		"priority, workers are preemptible forms with the policy none, and greedy is the "
 		"policy of that name, which learns from the runs. With --store, greedy+profile is "
 		"the "
-		"same policy with what heddle profile measured before. STP is the time of "
+		"same policy with what heddle profile measured before. With --oracle each pair "
+		"also runs with up to seven fixed divisions of each SM, as many blocks of the "
+		"second as fit beside some of the first; the oracle takes the best of them or "
+		"sequential, so it is a little lucky, too. STP is the time of "
 		"sequential over the time from the first "
 		"launch until both programs are done. By turnarounds, it is the sum over the "
 		"programs of the time alone over the time together, and ANTT is the mean of the "
@@ -203,7 +213,13 @@ const struct cli_verb cli_verb_bench_share = {
 		"summary (of all pairs), summary_low and summary_high (of a class), arrays of "
 		"name, pairs, stp_makespan_geomean, "
 		"stp_makespan_best, stp_makespan_worst, stp_geomean, antt_geomean, preemptions, "
-		"shrinks, noisy (pairs).",
+		"shrinks, noisy (pairs); with --oracle, oracle: pairs, an array of first, second, "
+		"splits (an array of first_blocks and second_blocks (on each SM), stp_makespan; "
+		"null: not measured), best (name, or sequential), oracle_gain and greedy_gain "
+		"(stp_makespan less 1), "
+		"share_percent (of the oracle's gain that greedy has; null: the oracle gains "
+		"less than half a percent); stp_makespan_geomean and greedy_geomean (of the "
+		"pairs), share_percent (of those).",
 	.options = options,
 	.run = run,
 };
