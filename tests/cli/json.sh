@@ -114,6 +114,24 @@ END
 	check 2 "bench merge" --pairs va+nn
 }
 
+# Percentages are of the times that are printed; every order left the plain kernel's results.
+ordered() {
+	[ -s "$build/kernels/nvcc/mm.ptx" ] || [ -s "$build/kernels/clang/mm.ptx" ] || return 0
+	check 0 "bench preempt" --device cpu --part orders --rounds 2
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+assert [o["kernel"] for o in d["orders"]] == ["mm 4096", "mm 8192", "transpose", "nn", "pf"], d["orders"]
+for o in d["orders"]:
+    assert o["same"] and o["plain_ms"] > 0, o
+    for order in "column", "hilbert":
+        percent = 100 * (o[order + "_ms"] / o["row_ms"] - 1)
+        assert abs(percent - o[order + "_percent"]) < 1e-6 * max(abs(percent), 1), o
+assert d["failures"] == 0, d
+END
+}
+
 verbs() {
 	cat >"$dir/k.ptx" <<'END'
 .version 7.0
@@ -162,6 +180,7 @@ END
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
 	merged
 	narrow
+	ordered
 	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
@@ -297,22 +316,6 @@ for t, key in zip(d["slicing_summary"], ("preemptible_us", "sliced_us")):
     ratios = [s[key] / s["plain_us"] for s in d["slicing"]]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) - 1
     assert abs(t["overhead_geomean"] - mean) < 1e-9 and abs(t["overhead_worst"] + 1 - max(ratios)) < 1e-9, t
-END
-}
-
-# Percentages are of the times that are printed; every order left the plain kernel's results.
-ordered() {
-	python3 - "$dir/json" <<'END'
-import json, sys
-
-d = json.load(open(sys.argv[1]))
-assert [o["kernel"] for o in d["orders"]] == ["mm 4096", "mm 8192", "transpose", "nn", "pf"], d["orders"]
-for o in d["orders"]:
-    assert o["same"] and o["plain_ms"] > 0, o
-    for order in "column", "hilbert":
-        percent = 100 * (o[order + "_ms"] / o["row_ms"] - 1)
-        assert abs(percent - o[order + "_percent"]) < 1e-6 * max(abs(percent), 1), o
-assert d["failures"] == 0, d
 END
 }
 
@@ -518,7 +521,6 @@ bench() {
 	shares
 	predicted
 	sliced
-	ordered
 	resumes
 }
 
