@@ -459,6 +459,31 @@ shares_in_parts() {
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
 }
 
+# Splits by SM: a pair's first program is the first side, whatever the order of names elsewhere, and the best of
+# the results is one of them.
+split() {
+	check 0 "bench share" --device cpu --pairs va+mm --by-sm --rounds 2 --svg "$dir/share.svg"
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+(pair,) = d["pairs"]
+assert (pair["first"], pair["second"]) == ("va", "mm") and d["failures"] == 0, pair
+by = {a["name"]: a for a in pair["arrangements"]}
+splits = ["whole-25", "whole-50", "whole-75", "mixed-75"]
+assert list(by) == ["sequential", "greedy"] + splits, list(by)
+for name in splits:
+    assert by[name]["checked"] == 12 and by[name]["shrinks"] > 0, by[name]
+best = pair["best_split"]
+results = [s for s in splits if not by[s]["noise"]] or splits
+assert best["name"] == max(results, key=lambda s: by[s]["stp_makespan"]), (best, by)
+assert best["stp_makespan"] == by[best["name"]]["stp_makespan"] and best["noise"] == by[best["name"]]["noise"], best
+assert best["greedy"] == by["greedy"]["stp_makespan"], best
+assert abs(best["over_greedy"] - best["stp_makespan"] / best["greedy"]) < 1e-6, best
+END
+}
+
 # wrong_share STATUS TEXT ARG...
 wrong_share() {
 	status=$1 text=$2
@@ -475,6 +500,13 @@ share() {
 	wrong_share 2 "--low: 'm' is no program" --of mm,va --low m
 	wrong_share 2 "names mm twice" --of mm,va,mm
 	wrong_share 2 "a pair needs two" --of mm
+	split
+	wrong_share 2 "'mm' is no pair; write the two programs with a plus, such as mm+va" --pairs mm
+	wrong_share 2 "'xx' is no program" --pairs mm+xx
+	wrong_share 2 "mm with itself" --pairs mm+mm
+	wrong_share 2 "names va and mm twice" --pairs mm+va,va+mm
+	wrong_share 2 "leave --of out" --pairs mm+va --of mm,va
+	wrong_share 2 "leave --store and --predict out" --by-sm --predict
 	wrong_share 1 "$dir/none: " --of mm,va --store "$dir/none"
 	printf precious >"$dir/other"
 	wrong_share 1 "$dir/other: " --of mm,va --store "$dir/other"
