@@ -68,13 +68,13 @@ function demo(   i, p, why) {
 
 # The vendor's answers and heddle's beside each other, however many there were: the names of the first N of
 # what stands in the arrangements, and where each stands.
-function arrangements(list, first,   n) {
+function arrangements(list, first, last,   n) {
 	line = first
 	for (n = 0; has(list n ".name"); n++) {
 		at[v[list n ".name"]] = n
 		line = line " " v[list n ".name"] " |"
 	}
-	columns(substr(line, 1, length(line) - 1))
+	columns(last == "" ? substr(line, 1, length(line) - 1) : line last)
 	return n
 }
 
@@ -189,7 +189,7 @@ function orders(   i, p) {
 	for (i = 0; has("orders." i ".kernel"); i++) {
 		p = "orders." i "."
 		print "| " v[p "kernel"] " | " v[p "grid.0"] " x " v[p "grid.1"] " | " ms4(p "plain_ms") " | " ms4(p "row_ms") " | " \
-			(v[p "spread"] > 0.1 ? "~" : "") more(1 + v[p "column_percent"] / 100) " | " \
+			(!has(p "spread") || v[p "spread"] > 0.1 ? "~" : "") more(1 + v[p "column_percent"] / 100) " | " \
 			more(1 + v[p "hilbert_percent"] / 100) (v[p "same"] == "false" ? " WRONG" : "") " |"
 	}
 }
@@ -353,6 +353,8 @@ END {
 		predict()
 	else if (part == "share")
 		share()
+	else if (part == "splits")
+		splits()
 	else if (part == "merge")
 		merge()
 	else if (part == "tasks")

@@ -84,6 +84,23 @@ function share(   i, n, p) {
 		print "\n**" v["left"] " results are missing**, for want of time."
 }
 
+function splits(   i, n, p, q) {
+	title("Quotas that differ by SM (SiM, sections 3.8 and 6)")
+	print "Pairs under greedy, whose quotas are the same on all SMs, and under splits. whole-25: the first program has a quarter"
+	print "of the SMs for itself, and the second the rest. mixed-75: the first has three quarters of the blocks that fit on"
+	print "even SMs and a quarter on odd ones, and the second the other way round. STP: the time of one program after the other"
+	print "over the time until both are done; in brackets ANTT. Each is the geometric mean of three orders. ~: noise, no result.\n"
+	n = arrangements("summary.", " pair |", " best split | over greedy ")
+	for (i = 0; has("pairs." i ".first"); i++) {
+		p = "pairs." i "."
+		q = p "best_split."
+		print "| " v[p "first"] " + " v[p "second"] " |" cells(p, n, "stp") \
+			(has(q "name") ? " " mark(q "noise") v[q "name"] " | " more(v[q "over_greedy"]) " |" : " - | - |")
+	}
+	if (v["left"] > 0)
+		print "\n**" v["left"] " results are missing**, for want of time."
+}
+
 function merge_cost(   i, p) {
 	if (!has("overhead.0.kernel"))
 		return

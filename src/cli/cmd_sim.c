@@ -337,7 +337,8 @@ static int run(struct cli *c)
 
 	if (name && !sched_policy_find(name) && !strchr(name, '/'))
 		return cli_usage(c,
-			"--policy: '%s' is not one of hpf|ffs|greedy|none|profile|fixed|./FILE",
+			"--policy: '%s' is not one of "
+			"hpf|ffs|greedy|split|none|profile|fixed|./FILE",
 			name);
 	status = choose_policy(c, name, &policy);
 	loaded = status == CLI_OK;
@@ -360,12 +361,14 @@ static int run(struct cli *c)
 }
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|none|profile|fixed|FILE",
+	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
 		"the policy (default: the one in the trace, else hpf); FILE, with a slash in it, "
 		"is "
 		"a policy as heddled loads it (heddle(3))"},
 	{0, "policy-options", "TEXT",
-		"options of the policy (default: those in the trace); of greedy: pairs=on|off"},
+		"options of the policy (default: those in the trace); of greedy: pairs=on|off; of "
+		"split: "
+		"whole=PERCENT, mixed=PERCENT"},
 	{0, "svg", "FILE", "also draw, for each tenant, on how many SMs it had blocks over time"},
 	{0, "trace", NULL, "also print everything that happens, a line each"},
 	{0},
@@ -382,7 +385,8 @@ const struct cli_verb cli_verb_sim = {
 		"ns, "
 		"us, ms or s:\n"
 		"\n"
-		"device sms=N policy=hpf|ffs|greedy|none|profile|fixed mode=simultaneous|turns "
+		"device sms=N policy=hpf|ffs|greedy|split|none|profile|fixed "
+		"mode=simultaneous|turns "
 		"...\n"
 		"at TIME join TENANT [prio=low|normal|high|N] [weight=N]\n"
 		"at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] ...\n"

@@ -5,11 +5,12 @@
 #include "cli/heddled.h"
 
 static const struct cli_option options[] = {
-	{0, "policy", "hpf|ffs|greedy|none|profile|fixed|FILE",
+	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
 		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
 		"ffs: shares of time by weight, in turns; greedy: all kernels at once, with as "
 		"many "
-		"blocks on each SM as make the longest shortest; none: everything is granted; "
+		"blocks on each SM as make the longest shortest; split: two sides with other "
+		"numbers of blocks on each SM; none: everything is granted; "
 		"profile: one launch at a time, with changing numbers of blocks on each SM, for "
 		"heddle profile; fixed: each program keeps as many blocks on each SM as its weight "
 		"says; a "

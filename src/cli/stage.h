@@ -18,8 +18,9 @@ struct stage_spec {
 	enum dev_kind device; /* DEV_CPU or DEV_CUDA */
 	bool managed;         /* under heddle; else as the programs are */
 	bool mps;
-	bool mps_priorities;    /* the vendor's client priorities, unmanaged */
-	const char *policy;     /* heddled's; NULL: hpf */
+	bool mps_priorities; /* the vendor's client priorities, unmanaged */
+	bool ranked;         /* managed: of a pair, one program has priority high (cases.h: lead) */
+	const char *policy;  /* heddled's; NULL: hpf */
 	const char *options[8]; /* more of heddled's; NULL ends them */
 	const char *store; /* managed: heddled starts with what is in this store of heddled's; NULL:
 			      with nothing */

@@ -150,7 +150,7 @@ static int set_group(char ret[64], const char *value)
 
 /* Key, the values that it may have, and what sets it in c. */
 #define KEYS(KEY)                                                                                  \
-	KEY(policy, "hpf|ffs|greedy|none|profile|fixed|./FILE", set_policy(c, value))              \
+	KEY(policy, "hpf|ffs|greedy|split|none|profile|fixed|./FILE", set_policy(c, value))        \
 	KEY(policy_options, "text", set_text(c->policy_options, sizeof(c->policy_options), value)) \
 	KEY(max_overhead, "percent", set_percent(&c->overhead_permille, value))                    \
 	KEY(mps, "on|off", set_bool(&c->mps, value, "on", "off"))                                  \

@@ -149,10 +149,12 @@ int heddled_serve(
 		return r;
 	hd_log_at(HD_LOG_INFO, "policy %s, MPS %s, listening on %s", config.policy->name,
 		config.mps ? "on" : "off", config.socket);
-	if (config.policy == &sched_policy_greedy && !config.mps)
+	if (!config.mps &&
+		(config.policy == &sched_policy_greedy || config.policy == &sched_policy_split))
 		hd_log_at(HD_LOG_INFO,
-			"without MPS a GPU runs one program at a time: policy greedy "
-			"shares it among the launches of one program");
+			"without MPS a GPU runs one program at a time: policy %s "
+			"shares it among the launches of one program",
+			config.policy->name);
 	notify("READY=1\nSTATUS=serving\n");
 	r = loop_run(&s);
 	if (r < 0)

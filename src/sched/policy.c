@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const struct sched_policy *const policies[] = {&sched_policy_none, &sched_policy_hpf,
-	&sched_policy_ffs, &sched_policy_greedy, &sched_policy_profile, &sched_policy_fixed};
+	&sched_policy_ffs, &sched_policy_greedy, &sched_policy_profile, &sched_policy_fixed,
+	&sched_policy_split};
 
 const struct sched_policy *sched_policy_find(const char *name)
 {

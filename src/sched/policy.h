@@ -79,6 +79,7 @@ extern const struct sched_policy sched_policy_ffs;
 extern const struct sched_policy sched_policy_greedy;
 extern const struct sched_policy sched_policy_profile;
 extern const struct sched_policy sched_policy_fixed;
+extern const struct sched_policy sched_policy_split;
 const struct sched_policy *sched_policy_find(const char *name); /* NULL: no such */
 /* 0, or -EINVAL: ret_why is "policy_options: " and a sentence. */
 int sched_policy_check(

@@ -191,8 +191,9 @@ static void read_policy(struct sim_reader *r, struct sim_words *w)
 	if (p)
 		r->sim->policy = p;
 	else
-		reader_error(
-			r, "no such policy: '%.40s'; there are hpf, ffs, greedy and none", name);
+		reader_error(r,
+			"no such policy: '%.40s'; there are hpf, ffs, greedy, split and none",
+			name);
 }
 
 static int read_device(struct sim_reader *r, struct sim_words *w)

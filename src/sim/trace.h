@@ -3,7 +3,7 @@
 
 /* Reads what happens on a simulated device, a line each:
  *   device sms=4 mode=simultaneous|turns preempt=spatial|temporal
- * policy=hpf|ffs|greedy|none|profile|fixed ... at TIME join TENANT [prio=low|normal|high|N]
+ * policy=hpf|ffs|greedy|split|none|profile|fixed ... at TIME join TENANT [prio=low|normal|high|N]
  * [weight=N] at TIME launch TENANT KERNEL [blocks=N] [block=TIME] [wps=N] [stream=N] [count=N] ...
  * at TIME opaque|idle|pin|unpin|priority|weight|leave TENANT ... run TIME A time is a number and
  * ns, us, ms or s. '#' begins a comment. heddle(1) lists every word. Errors go into diagnostics

@@ -61,7 +61,7 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ printf '[heddled]\npolicy = none\n' > root/usr/lib/heddle/heddled.conf
   $ printf '[heddled]\npolicy = sometimes\n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root
-  heddled: error: root/etc/heddle/heddled.conf:2: policy: 'sometimes' is not one of hpf|ffs|greedy|none|profile|fixed|./FILE
+  heddled: error: root/etc/heddle/heddled.conf:2: policy: 'sometimes' is not one of hpf|ffs|greedy|split|none|profile|fixed|./FILE
   [1]
   $ printf '[heddled]\nwarp = 9\nsocket = /nonexistent/a\n' > root/etc/heddle/heddled.conf
   $ heddled --config-root root 2>&1 | sed 's/there are .*, log, .*/there are .../'
@@ -107,7 +107,7 @@ Configuration: /etc before /usr/lib, drop-ins by name, the command line last.
   $ heddled --config-root root --socket /nonexistent/e 2>&1 | tail -n 1
   heddled: error: cannot listen on /nonexistent/e: No such file or directory
   $ heddled --policy fair 2>&1 | head -n 1
-  heddled: error: policy: 'fair' is not one of hpf|ffs|greedy|none|profile|fixed|./FILE
+  heddled: error: policy: 'fair' is not one of hpf|ffs|greedy|split|none|profile|fixed|./FILE
   $ heddled --config-root root --set warp=9 2>&1 | sed -n 's/there are .*, log, .*/there are .../p'
   heddled: error: no such key: warp; there are ...
   $ heddled --config-root root --set max_overhead=0 2>&1 | head -n 1

@@ -114,6 +114,24 @@ END
 	check 2 "bench merge" --pairs va+nn
 }
 
+# Percentages are of the times that are printed; every order left the plain kernel's results.
+ordered() {
+	[ -s "$build/kernels/nvcc/mm.ptx" ] || [ -s "$build/kernels/clang/mm.ptx" ] || return 0
+	check 0 "bench preempt" --device cpu --part orders --rounds 2
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+assert [o["kernel"] for o in d["orders"]] == ["mm 4096", "mm 8192", "transpose", "nn", "pf"], d["orders"]
+for o in d["orders"]:
+    assert o["same"] and o["plain_ms"] > 0, o
+    for order in "column", "hilbert":
+        percent = 100 * (o[order + "_ms"] / o["row_ms"] - 1)
+        assert abs(percent - o[order + "_percent"]) < 1e-6 * max(abs(percent), 1), o
+assert d["failures"] == 0, d
+END
+}
+
 verbs() {
 	cat >"$dir/k.ptx" <<'END'
 .version 7.0
@@ -162,6 +180,7 @@ END
 	check 0 tune --device cpu --rounds 2 --points 1 --store "$dir/db" -- "$@" + "$@"
 	merged
 	narrow
+	ordered
 	printf '%s\n' 'at 0ms join a' 'at 0ms join b' 'at 1ms launch a k blocks=9' >"$dir/t.trace"
 	check 0 sim --trace --policy ffs "$dir/t.trace"
 	check 0 doctor
@@ -297,22 +316,6 @@ for t, key in zip(d["slicing_summary"], ("preemptible_us", "sliced_us")):
     ratios = [s[key] / s["plain_us"] for s in d["slicing"]]
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) - 1
     assert abs(t["overhead_geomean"] - mean) < 1e-9 and abs(t["overhead_worst"] + 1 - max(ratios)) < 1e-9, t
-END
-}
-
-# Percentages are of the times that are printed; every order left the plain kernel's results.
-ordered() {
-	python3 - "$dir/json" <<'END'
-import json, sys
-
-d = json.load(open(sys.argv[1]))
-assert [o["kernel"] for o in d["orders"]] == ["mm 4096", "mm 8192", "transpose", "nn", "pf"], d["orders"]
-for o in d["orders"]:
-    assert o["same"] and o["plain_ms"] > 0, o
-    for order in "column", "hilbert":
-        percent = 100 * (o[order + "_ms"] / o["row_ms"] - 1)
-        assert abs(percent - o[order + "_percent"]) < 1e-6 * max(abs(percent), 1), o
-assert d["failures"] == 0, d
 END
 }
 
@@ -497,6 +500,31 @@ shares_in_parts() {
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"
 }
 
+# Splits by SM: a pair's first program is the first side, whatever the order of names elsewhere, and the best of
+# the results is one of them.
+split() {
+	check 0 "bench share" --device cpu --pairs va+mm --by-sm --rounds 2 --svg "$dir/share.svg"
+	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
+	python3 - "$dir/json" <<'END'
+import json, sys
+
+d = json.load(open(sys.argv[1]))
+(pair,) = d["pairs"]
+assert (pair["first"], pair["second"]) == ("va", "mm") and d["failures"] == 0, pair
+by = {a["name"]: a for a in pair["arrangements"]}
+splits = ["whole-25", "whole-50", "whole-75", "mixed-75"]
+assert list(by) == ["sequential", "greedy"] + splits, list(by)
+for name in splits:
+    assert by[name]["checked"] == 12 and by[name]["shrinks"] > 0, by[name]
+best = pair["best_split"]
+results = [s for s in splits if not by[s]["noise"]] or splits
+assert best["name"] == max(results, key=lambda s: by[s]["stp_makespan"]), (best, by)
+assert best["stp_makespan"] == by[best["name"]]["stp_makespan"] and best["noise"] == by[best["name"]]["noise"], best
+assert best["greedy"] == by["greedy"]["stp_makespan"], best
+assert abs(best["over_greedy"] - best["stp_makespan"] / best["greedy"]) < 1e-6, best
+END
+}
+
 # wrong_share STATUS TEXT ARG...
 wrong_share() {
 	status=$1 text=$2
@@ -513,6 +541,13 @@ share() {
 	wrong_share 2 "--low: 'm' is no program" --of mm,va --low m
 	wrong_share 2 "names mm twice" --of mm,va,mm
 	wrong_share 2 "a pair needs two" --of mm
+	split
+	wrong_share 2 "'mm' is no pair; write the two programs with a plus, such as mm+va" --pairs mm
+	wrong_share 2 "'xx' is no program" --pairs mm+xx
+	wrong_share 2 "mm with itself" --pairs mm+mm
+	wrong_share 2 "names va and mm twice" --pairs mm+va,va+mm
+	wrong_share 2 "leave --of out" --pairs mm+va --of mm,va
+	wrong_share 2 "leave --store and --predict out" --by-sm --predict
 	wrong_share 1 "$dir/none: " --of mm,va --store "$dir/none"
 	printf precious >"$dir/other"
 	wrong_share 1 "$dir/other: " --of mm,va --store "$dir/other"
@@ -559,7 +594,6 @@ bench() {
 	shares
 	predicted
 	sliced
-	ordered
 	resumes
 }
 

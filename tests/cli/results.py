@@ -94,7 +94,7 @@ compare("Predicted durations", ["program", "sizes learnt from", "held out", "mea
 
 orders = raw("orders")
 body = [[o["kernel"], f"{o['grid'][0]} x {o['grid'][1]}", f"{o['plain_ms']:.4f}", f"{o['row_ms']:.4f}",
-         tilde(o["spread"] > 0.1) + f"{o['column_percent']:+.1f} %", f"{o['hilbert_percent']:+.1f} %"]
+         tilde(o["spread"] is None or o["spread"] > 0.1) + f"{o['column_percent']:+.1f} %", f"{o['hilbert_percent']:+.1f} %"]
         for o in orders["orders"]]
 compare("Orders in which workers take blocks", ["kernel", "grid", "plain ms", "rows ms", "columns", "Hilbert"], body)
 
@@ -181,3 +181,11 @@ body += [[label, s["name"], str(s["pairs"]), f"{s['stp_makespan_geomean']:.3f}",
 compare("Pairs that share SMs", ["program", "threads", "registers", "shared memory", "blocks", "issue slots",
                                  "in the paper", "plain us", "workers us", "ratio", "registers of a thread",
                                  "of the workers' form"], body)
+
+splits = raw("splits")
+names = [s["name"] for s in splits["summary"]]
+best = lambda p: [tilde(p["best_split"]["noise"]) + p["best_split"]["name"],
+                  f"{100 * (p['best_split']['over_greedy'] - 1):+.1f} %"]
+body = [[f"{p['first']} + {p['second']}"] + cells(p, names, lambda a: f"{a['stp_makespan']:.3f} ({a['antt']:.2f})") + best(p)
+        for p in splits["pairs"]]
+compare("Quotas that differ by SM", ["pair"] + names + ["best split", "over greedy"], body)

@@ -116,7 +116,7 @@ What is wrong in a file is said line by line:
   > END
   $ heddle sim broken.trace
   heddle sim: error: broken.trace:1: sms: 300 is not between 1 and 256
-  heddle sim: error: broken.trace:1: no such policy: 'fifo'; there are hpf, ffs, greedy and none
+  heddle sim: error: broken.trace:1: no such policy: 'fifo'; there are hpf, ffs, greedy, split and none
   heddle sim: error: broken.trace:2: unknown word: 'color=red'
   heddle sim: error: broken.trace:3: negative time: '-1ms'
   heddle sim: error: broken.trace:4: time too large: '2000000s', at most 1000000s
@@ -174,7 +174,7 @@ No such file, an empty one, one that launches nothing:
   }
   [1]
   $ heddle sim one.trace --policy fair
-  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|greedy|none|profile|fixed|./FILE
+  heddle sim: error: --policy: 'fair' is not one of hpf|ffs|greedy|split|none|profile|fixed|./FILE
     hint: heddle sim -h says more
   [2]
   $ heddle sim 2>&1 | head -n 1

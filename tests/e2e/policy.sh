@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|moved|resized|exact|dies|nowhere|hangs
+# usage: policy.sh BUILD halves|greedy|split|moved|resized|exact|dies|nowhere|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
 #   greedy  heddled's own: the same, and then all for the one that is left
+#   split   heddled's own: the program of high priority has a quarter of the SMs; and then three quarters of the
+#           blocks on even SMs, and a quarter on odd ones. The other program has the rest
 #   moved   two programs change places, from half of the SMs to the other half, every 20 ms: each block
 #           runs once, and mostly where its program is at the time
 #   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
@@ -53,6 +55,7 @@ halves() {
 	source=$(cd "$source" && pwd)
 	build_example
 	two_programs "$dir/halves.so"
+	are_halved
 	awk -v n="$sms" -v half=8 -f "$here/halves.awk" "$dir/one.where" "$dir/two.where" ||
 		fail "halves: see above"
 }
@@ -60,23 +63,55 @@ halves() {
 # Of two programs of which nothing is known yet each has half, too, until one is through.
 greedy() {
 	two_programs greedy
+	are_halved
 	grep '"event": "grow"' "$dir/events" | grep -q "\"workers\": $((sms * 16))," ||
 		fail "the last one did not get all"
 }
 
-# two_programs POLICY: side by side, until both are through.
+are_halved() {
+	grep '"event": "shrink"' "$dir/events" | grep -q "\"sms\": $sms, \"workers\": $((sms * 8))," ||
+		fail "no launch was told to keep 8 blocks on each of $sms SMs"
+}
+
+# quotas EVEN ODD: of each SM, one after the other.
+quotas() {
+	awk -v n="$sms" -v even="$1" -v odd="$2" 'BEGIN { while (i < n) print (i++ % 2 ? odd : even) }' | tr '\n' ' '
+}
+
+# The second program's launch arrives when blocks of the first one end, however slow they are here.
+split() {
+	two_programs split high --set grace_us=10000000 --set policy_options=whole=25
+	quarter=$((sms / 4))
+	one=$(awk -v n="$sms" -v k=$quarter 'BEGIN { while (i < n) print (i++ < k ? 16 : 0) }' | tr '\n' ' ')
+	two=$(awk -v n="$sms" -v k=$quarter 'BEGIN { while (i < n) print (i++ < k ? 0 : 16) }' | tr '\n' ' ')
+	awk -v one="$one" -v two="$two" -f "$here/split.awk" "$dir/one.where" "$dir/two.where" ||
+		fail "whole=25: see above"
+	stop_daemon
+	two_programs split high --set grace_us=10000000 --set policy_options=mixed=75
+	awk -v one="$(quotas 12 4)" -v two="$(quotas 4 12)" -f "$here/split.awk" "$dir/one.where" "$dir/two.where" ||
+		fail "mixed=75: see above"
+}
+
+stop_daemon() {
+	kill "$daemon"
+	wait "$daemon" || fail "heddled: $?"
+	daemon=
+}
+
+# two_programs POLICY [PRIORITY OPTION...]: side by side, until both are through; the priority is of the first.
 two_programs() {
-	start_daemon --policy "$1" --set min_managed_us=1
+	policy=$1 first=${2:-normal}
+	[ $# -lt 2 ] || shift
+	shift
+	start_daemon --policy "$policy" --set min_managed_us=1 "$@"
 	# 128 threads a block: an SM of 2048 threads holds 16.
-	where_begins normal one --threads 128 --blocks 3000 --loops 3000
+	where_begins "$first" one --threads 128 --blocks 3000 --loops 3000
 	pids=$started
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
 	where_begins normal two --threads 128 --blocks 3000 --loops 3000
 	pids="$pids $started"
 	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
 	pids=
-	grep '"event": "shrink"' "$dir/events" | grep -q "\"sms\": $sms, \"workers\": $((sms * 8))," ||
-		fail "no launch was told to keep 8 blocks on each of $sms SMs"
 	! grep -q warning "$dir/daemon.log" || fail "heddled found something wrong with it"
 }
 

@@ -14,6 +14,7 @@
 #include "pass/registry.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,8 @@ struct orders_form {
 	CUfunction fn;
 	CUdeviceptr control; /* 0: plain */
 	uint32_t gen;
-	double ms[ROUNDS_MAX], median, spread;
+	double ms[ROUNDS_MAX], median;
+	double spread; /* of the middle half of the rounds, of the median; NaN: one round */
 };
 
 struct orders {
@@ -267,7 +269,7 @@ static int forms_time(struct orders *o)
 		struct orders_form *f = &o->of[i];
 
 		f->median = median_of(f->ms, n);
-		f->spread = f->median > 0 ? (f->ms[n - 1 - n / 4] - f->ms[n / 4]) / f->median : 0;
+		f->spread = n > 1 ? (f->ms[n - 1 - n / 4] - f->ms[n / 4]) / f->median : NAN;
 	}
 	return CLI_OK;
 }
@@ -282,7 +284,8 @@ static double more_percent(const struct orders *o, unsigned which)
 static void row_show(struct orders *o)
 {
 	struct json *j = o->b->j;
-	double spread = 0;
+	double spread = o->of[ROW].spread;
+	bool noisy;
 
 	json_begin_object(j, NULL);
 	json_str(j, "kernel", o->row->name);
@@ -292,17 +295,22 @@ static void row_show(struct orders *o)
 	json_end(j, ']');
 	for (unsigned i = 0; i < FORMS; i++) {
 		json_num(j, forms[i].key, o->of[i].median);
-		spread = MAX(spread, o->of[i].spread);
+		spread = o->of[i].spread > spread ? o->of[i].spread : spread;
 	}
 	json_num(j, "column_percent", more_percent(o, COLUMN));
 	json_num(j, "hilbert_percent", more_percent(o, HILBERT));
 	json_num(j, "spread", spread);
 	json_bool(j, "same", o->same);
 	json_end(j, '}');
-	cli_show(o->b->c, "%-10s %10.4f %10.4f %c%+8.2f %% %+8.2f %%  (%.1f %%)%s\n", o->row->name,
-		o->of[PLAIN].median, o->of[ROW].median, spread > FIGURES_SPREAD ? '~' : ' ',
-		more_percent(o, COLUMN), more_percent(o, HILBERT), spread * 100,
-		o->same ? "" : " WRONG");
+	noisy = isnan(spread) || spread > FIGURES_SPREAD;
+	cli_show(o->b->c, "%-10s %10.4f %10.4f %c%+8.2f %% %+8.2f %%  ", o->row->name,
+		o->of[PLAIN].median, o->of[ROW].median, noisy ? '~' : ' ', more_percent(o, COLUMN),
+		more_percent(o, HILBERT));
+	if (isnan(spread))
+		cli_show(o->b->c, "(one round)");
+	else
+		cli_show(o->b->c, "(%.1f %%)", spread * 100);
+	cli_show(o->b->c, "%s\n", o->same ? "" : " WRONG");
 }
 
 static int row_measure(struct orders *o)

@@ -28,6 +28,13 @@ enum share_arrangement {
 	SHARE_GREEDY,
 	SHARE_PROFILED, /* greedy that knows the profiles of heddle profile */
 	SHARE_PREDICT,  /* greedy that asks the pair model first */
+	/* Policy split: quotas differ by SM (sections 3.8 and 6). The pair's first program has
+	 * whole SMs, this percentage of them; or three quarters of the blocks on even SMs, and a
+	 * quarter on odd ones. */
+	SHARE_WHOLE_25,
+	SHARE_WHOLE_50,
+	SHARE_WHOLE_75,
+	SHARE_MIXED_75,
 	SHARE_ARRANGEMENTS
 };
 _Static_assert(SHARE_ARRANGEMENTS <= CASES_ARRANGEMENTS, "a case has room for the results of each");
@@ -54,7 +61,8 @@ struct share {
 	const char *programs[SHARE_PROGRAMS];
 	enum share_class class[SHARE_PROGRAMS];
 	unsigned n, n_pairs;
-	bool large, predict;
+	unsigned asked[SHARE_PAIRS][2], n_asked; /* of --pairs; none: all pairs */
+	bool large, predict, by_sm;
 	const char *store; /* of heddle profile; NULL: none */
 	/* From the store, by program: an SM's time for a block with i + 1 blocks on the SM; 0: not
 	 * known. */
@@ -68,8 +76,8 @@ struct share {
 };
 
 /* ---- bench_share_programs.c ---- */
-/* Reads --of and --low into s, and checks that the programs are installed. CLI_OK; CLI_USAGE or
- * CLI_FAILED after it reported an error, as all below. */
+/* Reads --of, --pairs and --low into s, and checks that the programs are installed. CLI_OK;
+ * CLI_USAGE or CLI_FAILED after it reported an error, as all below. */
 int share_choose(struct share *s);
 /* Reads the curves that s->store has of the programs on this device into s->curve_ns. */
 int share_read_store(struct share *s);
@@ -105,6 +113,16 @@ bool share_figures_of(const struct share *s, const struct share_pair *p, enum sh
 /* Measures each pair with fixed numbers of blocks on each SM, and shows how much of the best one's
  * gain greedy has. After share_read_registers. */
 int share_oracle(struct share *s);
+
+/* Returns why the figures are no result, or NULL. buf has room for the answer. */
+const char *share_noise(
+	const struct share_figures *f, enum share_arrangement k, char *buf, size_t size);
+
+/* ---- bench_share_splits.c ---- */
+/* Writes the best of the splits that differ by SM beside greedy, as a key of p's object. */
+void share_json_best(struct share *s, const struct share_pair *p);
+/* Shows that of all pairs as text. */
+void share_text_best(struct share *s);
 
 /* ---- share_svg.c ---- */
 /* Appends a picture to out: a bar for each pair's STP in each arrangement. */

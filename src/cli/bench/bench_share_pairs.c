@@ -14,6 +14,20 @@
 #define DELAY       0.1 /* of the time alone of the program that arrives first */
 #define QUICK_PAIRS 3
 
+#define SPLIT_BY(text, option, under_mps)                                           \
+	{                                                                           \
+		.name = text, .managed = true, .mps = under_mps, .policy = "split", \
+		.ranked = true, .options = {                                        \
+			"--set",                                                    \
+			"policy_options=" option                                    \
+		}                                                                   \
+	}
+#define SPLITS(under_mps)                                               \
+	[SHARE_WHOLE_25] = SPLIT_BY("whole-25", "whole=25", under_mps), \
+	[SHARE_WHOLE_50] = SPLIT_BY("whole-50", "whole=50", under_mps), \
+	[SHARE_WHOLE_75] = SPLIT_BY("whole-75", "whole=75", under_mps), \
+	[SHARE_MIXED_75] = SPLIT_BY("mixed-75", "mixed=75", under_mps)
+
 static const struct stage_spec on_gpu[SHARE_ARRANGEMENTS] = {
 	[SHARE_SEQUENTIAL] = {.name = "sequential"},
 	[SHARE_MPS] = {.name = "mps", .mps = true},
@@ -29,6 +43,7 @@ static const struct stage_spec on_gpu[SHARE_ARRANGEMENTS] = {
 		.mps = true,
 		.policy = "greedy",
 		.options = {"--set", SHARE_PREDICT_KEY "pairs=on"}},
+	SPLITS(true),
 };
 /* Tenants of the virtual GPU run side by side without MPS. */
 static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
@@ -41,6 +56,7 @@ static const struct stage_spec on_cpu[SHARE_ARRANGEMENTS] = {
 		.managed = true,
 		.policy = "greedy",
 		.options = {"--set", SHARE_PREDICT_KEY "pairs=on"}},
+	SPLITS(false),
 };
 
 static const char *const order_names[SHARE_ORDERS] = {"first", "second", "together"};
@@ -49,7 +65,10 @@ static const char *const order_names[SHARE_ORDERS] = {"first", "second", "togeth
 
 static bool is_asked_for(const struct share *s, enum share_arrangement k)
 {
-	return (k != SHARE_PREDICT || s->predict) && (k != SHARE_PROFILED || s->store);
+	if (s->by_sm)
+		return k == SHARE_SEQUENTIAL || k == SHARE_GREEDY || k >= SHARE_WHOLE_25;
+	return k < SHARE_WHOLE_25 && (k != SHARE_PREDICT || s->predict) &&
+	       (k != SHARE_PROFILED || s->store);
 }
 
 static void add_pair(struct share *s, unsigned first, unsigned second)
@@ -68,6 +87,7 @@ static void add_pair(struct share *s, unsigned first, unsigned second)
 
 		c->program[0] = o == SHARE_SECOND ? second : first;
 		c->program[1] = o == SHARE_SECOND ? first : second;
+		c->lead = first;
 		c->large[0] = c->large[1] = s->large;
 		c->delay = o == SHARE_TOGETHER ? 0 : DELAY;
 		p->by[o] = c;
@@ -78,7 +98,9 @@ int share_list(struct share *s)
 {
 	static const unsigned pairs = 1u << SHARE_MPS | 1u << SHARE_MPS_PRIORITY |
 				      1u << SHARE_WORKERS | 1u << SHARE_GREEDY |
-				      1u << SHARE_PROFILED | 1u << SHARE_PREDICT;
+				      1u << SHARE_PROFILED | 1u << SHARE_PREDICT |
+				      1u << SHARE_WHOLE_25 | 1u << SHARE_WHOLE_50 |
+				      1u << SHARE_WHOLE_75 | 1u << SHARE_MIXED_75;
 	static const unsigned runs_in[CASE_KINDS] = {
 		[CASE_ALONE] = 1u << SHARE_SEQUENTIAL | 1u << SHARE_WORKERS,
 		[CASE_ARRIVING] = pairs,
@@ -100,7 +122,9 @@ int share_list(struct share *s)
 		s->alone[i]->program[0] = i;
 		s->alone[i]->large[0] = s->large;
 	}
-	for (unsigned i = 0; i < s->n; i++)
+	for (unsigned i = 0; i < s->n_asked; i++)
+		add_pair(s, s->asked[i][0], s->asked[i][1]);
+	for (unsigned i = 0; i < s->n && !s->n_asked; i++)
 		for (unsigned j = i + 1; j < s->n; j++)
 			if (!s->b.quick || (j == i + 1 && s->n_pairs < QUICK_PAIRS))
 				add_pair(s, i, j);
@@ -213,8 +237,7 @@ bool share_figures_of(const struct share *s, const struct share_pair *p, enum sh
 	return true;
 }
 
-/* Returns why the figures are no result, or NULL. */
-static const char *noise(
+const char *share_noise(
 	const struct share_figures *f, enum share_arrangement k, char *buf, size_t size)
 {
 	return k == SHARE_SEQUENTIAL ? NULL : figures_noise(&f->f, 2, f->spread, buf, size);
@@ -264,7 +287,7 @@ static void json_arrangement(struct share *s, const struct share_pair *p, enum s
 	json_str(j, "name", share_arrangement_name(s, k));
 	json_figures(j, &f.f);
 	json_spread(j, f.spread);
-	json_str(j, "noise", noise(&f, k, why, sizeof(why)));
+	json_str(j, "noise", share_noise(&f, k, why, sizeof(why)));
 	json_uint(j, "preemptions", f.preemptions);
 	json_uint(j, "shrinks", f.shrinks);
 	json_uint(j, "checked", f.checked);
@@ -297,6 +320,8 @@ static void json_pair(struct share *s, const struct share_pair *p)
 		if (share_arrangement_name(s, k))
 			json_arrangement(s, p, k);
 	json_end(j, ']');
+	if (s->by_sm)
+		share_json_best(s, p);
 	json_end(j, '}');
 }
 
@@ -314,7 +339,7 @@ static void text_pair(struct share *s, const struct share_pair *p)
 			continue;
 		if (share_figures_of(s, p, k, &f))
 			cli_show(s->b.c, " %c%6.3f (%5.2f)",
-				noise(&f, k, why, sizeof(why)) ? '~' : ' ', f.f.stp_makespan,
+				share_noise(&f, k, why, sizeof(why)) ? '~' : ' ', f.f.stp_makespan,
 				f.f.antt);
 		else
 			cli_show(s->b.c, " %15s", "-");
@@ -349,7 +374,7 @@ static void show_mean(struct share *s, enum share_class group, enum share_arrang
 		worst = MIN(worst, f.f.stp_makespan);
 		preemptions += f.preemptions;
 		shrinks += f.shrinks;
-		noisy += noise(&f, k, why, sizeof(why)) != NULL;
+		noisy += share_noise(&f, k, why, sizeof(why)) != NULL;
 	}
 	if (!sum.n)
 		return;
@@ -397,6 +422,8 @@ void share_show_pairs(struct share *s)
 		text_pair(s, &s->pairs[i]);
 	}
 	json_end(j, ']');
+	if (s->by_sm)
+		share_text_best(s);
 	cli_show(s->b.c, "\ngeometric means:\n");
 	for (unsigned g = 0; g < ARRAY_LEN(groups); g++) {
 		json_begin_array(j, groups[g].key);

@@ -84,6 +84,56 @@ static int read_of(struct share *s)
 				  s->b.c, "--of names one program; a pair needs two, with a comma");
 }
 
+/* Index of the program that the text names, which is added if it is new; -1 after an error. */
+static int add_named(struct share *s, const char *text, size_t len)
+{
+	const struct utilisation *row = find_row(text, len);
+	int i = row ? find_index(s, row->name) : -1;
+
+	if (!row)
+		is_no_program(s, "pairs", text, len);
+	else if (i < 0)
+		s->programs[i = (int)s->n++] = row->name;
+	return i;
+}
+
+/* A+B,C+D: the first program of a pair is the one that the names of splits count for. */
+static int read_pairs(struct share *s)
+{
+	for (const char *text = cli_value(s->b.c, "pairs"); text;) {
+		size_t len = strcspn(text, ","), first = strcspn(text, "+,");
+		unsigned *pair = s->asked[s->n_asked];
+		int a, b;
+
+		if (first == len)
+			return cli_usage(s->b.c,
+				"--pairs: '%.*s' is no pair; write the two programs with a plus, "
+				"such as mm+va",
+				(int)len, text);
+		if (s->n_asked == SHARE_PAIRS)
+			return cli_usage(s->b.c, "--pairs: at most %u pairs", SHARE_PAIRS);
+		a = add_named(s, text, first);
+		b = a < 0 ? -1 : add_named(s, text + first + 1, len - first - 1);
+		if (b < 0)
+			return CLI_USAGE;
+		if (a == b)
+			return cli_usage(s->b.c,
+				"--pairs: %s with itself; a pair needs two programs",
+				s->programs[a]);
+		for (unsigned i = 0; i < s->n_asked; i++)
+			if ((s->asked[i][0] == (unsigned)a && s->asked[i][1] == (unsigned)b) ||
+				(s->asked[i][0] == (unsigned)b && s->asked[i][1] == (unsigned)a))
+				return cli_usage(s->b.c,
+					"--pairs names %s and %s twice; each pair once",
+					s->programs[a], s->programs[b]);
+		pair[0] = (unsigned)a;
+		pair[1] = (unsigned)b;
+		s->n_asked++;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	return CLI_OK;
+}
+
 /* Without --low, the table of utilisations decides. */
 static int read_low(struct share *s)
 {
@@ -117,8 +167,10 @@ const char *share_class_name(enum share_class class)
 
 int share_choose(struct share *s)
 {
-	int r = read_of(s);
+	int r = cli_value(s->b.c, "pairs") ? read_pairs(s) : read_of(s);
 
+	if (cli_value(s->b.c, "pairs") && cli_value(s->b.c, "of"))
+		return cli_usage(s->b.c, "--pairs names the programs; leave --of out");
 	if (r == CLI_OK)
 		r = read_low(s);
 	for (unsigned i = 0; r == CLI_OK && i < s->n; i++) {

@@ -104,7 +104,9 @@ static struct crew_member *enlist(
 	const char *priority = "normal";
 
 	/* Only where they count: else the same program serves all. */
-	if (spec->mps_priorities || (spec->managed && by_priority))
+	if (spec->ranked)
+		priority = c->program[i] == c->lead ? "high" : "normal";
+	else if (spec->mps_priorities || (spec->managed && by_priority))
 		priority = i ? "high" : "low";
 	return crew_enlist(crew, cs->table->programs[c->program[i]],
 		c->large[i] ? "large" : "small", priority);

@@ -23,7 +23,7 @@ enum case_kind {
 	CASE_KINDS
 };
 
-#define CASES_ARRANGEMENTS 8
+#define CASES_ARRANGEMENTS 12
 
 /* The arrangements of heddle bench preempt. */
 enum arrangement { ALONE, MPS, MPS_PRIO, SLICED, HEDDLE, HEDDLE_MPS, ARRANGEMENTS };
@@ -41,7 +41,8 @@ struct bench_case {
 	enum case_kind kind;
 	unsigned n, program[CREW_RUNS]; /* indices in cases.table.programs */
 	bool large[CREW_RUNS];
-	double delay; /* DELAYED, ARRIVING: of the first one's time alone */
+	double delay;  /* DELAYED, ARRIVING: of the first one's time alone */
+	unsigned lead; /* program with priority high where an arrangement is ranked */
 	struct crew_result by[CASES_ARRANGEMENTS];
 };
 

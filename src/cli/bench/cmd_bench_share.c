@@ -12,6 +12,9 @@
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (default: auto, the GPU if there is one)"},
 	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp)"},
+	{0, "pairs", "LIST", "only these pairs, such as mm+va,px+fd (default: all pairs of --of)"},
+	{0, "by-sm", NULL,
+		"greedy beside splits that differ by SM, instead of the other arrangements"},
 	{0, "low", "LIST",
 		"programs of low utilisation, with commas (default: those that the table of "
 		"utilisations says)"},
@@ -41,6 +44,9 @@ static int read_options(struct share *s)
 
 	if (r == CLI_OK)
 		r = cli_number(c, "budget-s", 1, 100000, &budget);
+	if (r == CLI_OK && s->by_sm && (s->predict || cli_has(c, "store")))
+		r = cli_usage(c, "--by-sm: leave --store and --predict out, which are for other "
+				 "arrangements");
 	if (r == CLI_OK)
 		r = share_choose(s);
 	s->b.rounds = (unsigned)rounds;
@@ -157,6 +163,7 @@ static int run(struct cli *c)
 		return cli_error(c, NULL, "out of memory");
 	s->b = (struct bench){.c = c, .quick = cli_has(c, "quick")};
 	s->predict = cli_has(c, "predict");
+	s->by_sm = cli_has(c, "by-sm");
 	s->store = cli_value(c, "store");
 	arena_init(&s->b.arena, 0);
 	child_catch_signals();
@@ -182,7 +189,12 @@ const struct cli_verb cli_verb_bench_share = {
 		"computed from the programs alone. mps is MPS without heddle (on the virtual GPU: "
 		"unmanaged), mps-priority gives the program that arrives second the high client "
 		"priority, workers are preemptible forms with the policy none, and greedy is the "
-		"policy of that name, which learns from the runs. With --store, greedy+profile is "
+		"policy of that name, which learns from the runs. With --by-sm greedy runs beside "
+		"splits by the policy split: in whole-25, whole-50 and whole-75 the pair's first "
+		"program has that percentage of the SMs for itself, and the second the others; in "
+		"mixed-75 it has three quarters of the blocks that fit on even SMs and a quarter "
+		"on "
+		"odd ones, and the second the other way round. With --store, greedy+profile is "
 		"the "
 		"same policy with what heddle profile measured before. With --oracle each pair "
 		"also runs with up to seven fixed divisions of each SM, as many blocks of the "
@@ -209,7 +221,9 @@ const struct cli_verb cli_verb_bench_share = {
 		"spread (of the time until both are done, of the median; the largest of the "
 		"orders; null: one round), noise (why it is no result, or null), preemptions, "
 		"shrinks, checked, orders (order (first, second: this one arrives first; "
-		"together), makespan_us, first_us, second_us, stp_makespan, stp, antt, spread)); "
+		"together), makespan_us, first_us, second_us, stp_makespan, stp, antt, spread)), "
+		"and with --by-sm best_split (of the splits; name, stp_makespan, greedy (its "
+		"stp_makespan), over_greedy, noise); "
 		"summary (of all pairs), summary_low and summary_high (of a class), arrays of "
 		"name, pairs, stp_makespan_geomean, "
 		"stp_makespan_best, stp_makespan_worst, stp_geomean, antt_geomean, preemptions, "

@@ -23,6 +23,10 @@ static const char *const colours[SHARE_ARRANGEMENTS] = {
 	[SHARE_GREEDY] = "#1971c2",
 	[SHARE_PROFILED] = "#0b3d66",
 	[SHARE_PREDICT] = "#d9480f",
+	[SHARE_WHOLE_25] = "#b2f2bb",
+	[SHARE_WHOLE_50] = "#51cf66",
+	[SHARE_WHOLE_75] = "#2b8a3e",
+	[SHARE_MIXED_75] = "#e8590c",
 };
 
 struct picture {
