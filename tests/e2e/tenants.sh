@@ -168,7 +168,9 @@ one_time() {
 	kill -0 "$daemon" || fail "heddled died"
 	await 60 no_tenants || fail "a tenant is left: $("$heddle" ps)"
 	await 60 no_launches || fail "$(launches_left) launches are left"
-	! grep -qE 'illegal transition|warning' "$dir/daemon.log" || fail "heddled found something wrong"
+	# That so many kernels have no room together is no fault.
+	! grep -v 'has no room on an SM' "$dir/daemon.log" | grep -E 'illegal transition|warning' ||
+		fail "heddled found something wrong"
 	echo "$n programs: $right ended with right results, $killed killed${MPS:+, $disturbed disturbed under MPS}"
 	[ "$right" -gt 0 ] || fail "no program ended well"
 }
