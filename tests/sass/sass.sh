@@ -8,7 +8,8 @@
 #   plain     each kernel as it is; memory is compared with the virtual GPU's. A kernel that differs
 #             is compiled again without contraction, which the virtual GPU does not do; if it has
 #             approximate instructions, floats that are the same to 20 bits are "close", which is right
-#   preempt   its preemptible form, which yields every 5 blocks
+#   preempt   its preemptible form, which yields every 5 blocks. ORDER (row, column, hilbert): in which its
+#             workers take blocks
 #   pairs     PAIRS (40) random pairs from SEED (1), in every way (tests/exec/pairs.sh)
 #   tasks     each kernel as tasks of a pool (tests/rt/tasks_same.c)
 # Memory of preempt, pairs and tasks is compared with the plain kernel's machine code, so that a
@@ -124,7 +125,7 @@ plain)
 	;;
 preempt)
 	exec_to want "$tree/heddle" || exit 0
-	exec_to got "$tree/heddle" --as preempt --yield-every 5 --total-workers 3 || exit 0
+	exec_to got "$tree/heddle" --as preempt ${ORDER:+--order "$ORDER"} --yield-every 5 --total-workers 3 || exit 0
 	;;
 tasks)
 	printf '%s\t%s\t%s\t%s\n' "$file" "$kernel" "$toolchain" "$words" >"$mine/list"
