@@ -133,6 +133,7 @@ static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, stru
 	}
 	memcpy(dev->name, h->device, sizeof(dev->name));
 	dev->n_sms = h->n_sms;
+	dev->shared_per_sm = h->shared_per_sm;
 	dev->is_cpu = h->is_cpu_device;
 	dev->uid = uid;
 	dev->next = d->devices;
@@ -270,6 +271,7 @@ void hd_tenant_remove(struct hd *d, struct hd_tenant *t)
 	dev->n_tenants--;
 	d->n_tenants--;
 	free(t);
+	hd_carveout_tell(d, dev);
 	count_shares_anew(dev);
 	if (!dev->tenants)
 		drop_device(d, dev);

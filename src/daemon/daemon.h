@@ -44,6 +44,7 @@ struct hd_slot {
 	uint32_t seq;   /* of its last word; 0: it has had none of its own */
 	uint32_t grow;  /* rounds of workers that words asked for (wire_slot.grow) */
 	uint32_t asked; /* of these, since its last word, because too few workers came */
+	bool is_few;    /* it came with fewer workers than the device holds */
 	bool sized;     /* the last word asked for as many workers as were missing */
 	uint32_t
 		awaited; /* wire_slot.launches rises above it with the round asked for; 0: it did */
@@ -64,6 +65,7 @@ struct hd_tenant {
 	void *user;
 	uint32_t id, weight, watch, follow, hold, seq, bound_us, pin, ended, n_known;
 	uint32_t begin, begins; /* page->begin.seq, and how many there were */
+	uint32_t shared_need;   /* bytes on an SM full of blocks: the most of its managed kernels */
 	bool opaque_active;
 	bool is_logged; /* that it has come, and so that it goes */
 	bool again;     /* it was one of an earlier daemon */
@@ -82,7 +84,8 @@ struct hd_device {
 	struct hd_device *next;
 	struct sched *sched;
 	struct hd_tenant *tenants;
-	uint32_t n_tenants, n_sms;
+	uint32_t n_tenants, n_sms, shared_per_sm;
+	uint64_t freed_ns; /* when a launch of it last ended */
 	bool is_cpu;
 	uid_t uid;                  /* whose tenant came first: it counts as that user's */
 	int64_t ahead_ns, ahead_at; /* its clock of ours, at most; as of then, 0: not known */
@@ -162,6 +165,9 @@ void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n);
 /* How many more workers the launch needs to have `workers` of them and a relay, as far as the relay
  * has reported who is present and the device holds so many. */
 uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, uint32_t workers);
+/* carveout.c: a launch became known; and tells the tenants, as one came or went. */
+void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
+void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
 void hd_watch(struct hd *d, struct hd_device *dev);
 /* Whose opaque work in flight is bounded; in how many ns that changes by itself. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);

@@ -16,7 +16,8 @@ _Static_assert(SCHED_INPUTS == WIRE_INPUTS, "copied one by one");
 #define LOOK_NS   40000u   /* and the rest of them when so much time has passed */
 #define ASK_NS    1000000u /* a launch gets so much time until its workers are counted, */
 #define ASK_SIZED 4u       /* sixteen times that if the round had as many as were missing */
-#define ASK_MAX   4u /* and twice as much each time that more are asked for; so often at most */
+#define ASK_MAX   6u       /* and twice as much each time that more are asked for, so often */
+#define ASK_ALL   4u       /* from then on each asks for a grid that fills every place */
 
 static uint32_t load(const uint32_t *p)
 {
@@ -111,6 +112,7 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 
 		ran = from && to > from ? to - from : 0;
 		sched_progress(t->device->sched, s->launch, s->total);
+		t->device->freed_ns = d->now_ns;
 		hd_event_launch(d, "finish", s, 0);
 	} else {
 		hd_event_launch(d, "drop", s, 0);
@@ -222,18 +224,21 @@ static bool is_stopped(const struct hd_slot *s)
 static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct hd_device *dev = s->tenant->device;
-	uint64_t left, present, want, missing = 0;
+	uint64_t left, present, want, wait_ns, missing = 0;
 	struct sched_info info;
 
-	if (is_stopped(s) || s->guard || s->asked == ASK_MAX)
+	if (is_stopped(s) || s->guard)
 		return;
 	/* The tenant has not launched that round before now. */
 	if (s->sized && s->awaited && load(&w->launches) != s->awaited) {
 		s->awaited = 0;
 		s->asked_ns = d->now_ns;
 	}
-	if ((s->sized && s->awaited) ||
-		d->now_ns - s->asked_ns < (uint64_t)ASK_NS << (s->asked + s->sized * ASK_SIZED))
+	wait_ns = (uint64_t)ASK_NS << MIN(s->asked + s->sized * ASK_SIZED, ASK_MAX);
+	/* As another launch ended there may be room on SMs where there was none. */
+	if (dev->freed_ns > s->asked_ns)
+		wait_ns = dev->freed_ns - s->asked_ns + ASK_NS;
+	if ((s->sized && s->awaited) || d->now_ns - s->asked_ns < wait_ns)
 		return;
 	left = s->total - MIN(load64(&w->host.ticket), s->total);
 	present = load(&w->host.present);
@@ -241,16 +246,17 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	want = MIN((uint64_t)info.workers, present + left);
 	if (s->sized)
 		missing = MIN(hd_missing_workers(s, w, info.workers), left);
-	else if (info.workers < dev->n_sms * s->workers_per_sm && present + 2 + want / 8 < want)
+	else if ((info.workers < dev->n_sms * s->workers_per_sm || s->is_few) &&
+		 present + 2 + want / 8 < want)
 		missing = want - present;
 	if (!missing)
 		return;
 	if (!s->seq) /* rounds answer words of its own */
 		hd_store_quotas(d, s);
-	s->asked++;
+	s->asked += s->asked < ASK_MAX;
 	s->asked_ns = d->now_ns;
-	/* The last one fills every place, wherever the missing ones are. */
-	hd_ask_workers(s, w, s->sized && s->asked < ASK_MAX ? (uint32_t)missing : 0);
+	/* Later ones fill every place, wherever the missing ones are. */
+	hd_ask_workers(s, w, s->sized && s->asked < ASK_ALL ? (uint32_t)missing : 0);
 	hd_event_launch(d, "ask", s, info.n_sms);
 	d->io.wake(d->io.user, s->tenant, false);
 }
@@ -311,6 +317,9 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.gen = load(&w->gen),
 		.seq = load(&w->host.seq),
 		.guard = load(&w->guard),
+		.is_few = info.workers_per_sm && load(&w->hardware_blocks) &&
+			  load(&w->hardware_blocks) - 1 <
+				  MIN(info.total, t->device->n_sms * info.workers_per_sm - 1),
 		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);
@@ -324,6 +333,8 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 	}
 	t->n_known++;
 	t->launches++;
+	hd_carveout_need(t, s);
+	hd_carveout_tell(d, t->device);
 	hd_slot_index(s);
 	hd_event_launch(d, "submit", s, 0);
 	look(d, s, w);

@@ -179,7 +179,8 @@ static int load_table(struct policy_loaded *p)
 			.say = on_say,
 			.user = p,
 		};
-		p->policy = (struct sched_policy){.name = p->file.name, .planner = &p->planner};
+		p->policy = (struct sched_policy){
+			.name = p->file.name, .shares_sms = true, .planner = &p->planner};
 	}
 	strbuf_finish(&err);
 	return r;

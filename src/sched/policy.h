@@ -60,7 +60,8 @@ struct sched_view {
 struct sched_planner;
 struct sched_policy {
 	const char *name;
-	bool by_shares; /* weights entitle tenants to shares of the device, as `heddle ps` shows */
+	bool shares_sms; /* its plans may put blocks of several tenants on one SM */
+	bool by_shares;  /* weights entitle tenants to shares of the device, as `heddle ps` shows */
 	/* A tenant that is alone on the device reports its launches, too, and gets quotas. */
 	bool steers_one;
 	/* It answers in plans (heddle/policy.h) and weighs tenants as it likes: whoever has its

@@ -30,4 +30,5 @@ static const struct heddle_policy table = {
 	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "fixed", .decide = decide};
 static struct sched_planner planner = {.policy = &table};
 
-const struct sched_policy sched_policy_fixed = {.name = "fixed", .planner = &planner};
+const struct sched_policy sched_policy_fixed = {
+	.name = "fixed", .shares_sms = true, .planner = &planner};

@@ -446,4 +446,4 @@ static const struct heddle_policy table = {.size = sizeof(table),
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_greedy = {
-	.name = "greedy", .planner = &planner, .check = check};
+	.name = "greedy", .shares_sms = true, .planner = &planner, .check = check};

@@ -300,6 +300,7 @@ void kernel_attribute(void *handle, int attr, int value)
 		if (cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)attr, value) !=
 			CUDA_SUCCESS)
 			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
+		atomic_store(&f->carveout, 0); /* it may be this */
 		pthread_mutex_lock(&f->lock);
 		f->n_shapes = 0;
 		pthread_mutex_unlock(&f->lock);

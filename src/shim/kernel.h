@@ -45,7 +45,8 @@ struct form {
 	const struct known *known; /* from earlier starts, of it and its other */
 	uint32_t n_known;
 	_Atomic uint32_t retried_at;
-	uint8_t known_key[32]; /* under which that is kept; of an other: none */
+	_Atomic uint32_t carveout; /* percent that the daemon named and it has; 0: its own */
+	uint8_t known_key[32];     /* under which that is kept; of an other: none */
 	/* Where pointers led when the driver was last asked (inputs.c); under the lock. */
 	struct form_input {
 		uint64_t value, bytes;
@@ -118,6 +119,8 @@ void kernel_release(struct kernel *k);
 /* cuFuncSetAttribute and its kin, after the driver agreed. */
 void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
+/* Ahead of a launch of the form: as the daemon says (carveout.c). */
+void carveout_set(struct form *f);
 
 /* Makes k's form: parse, rewrite, compile, load. In any of the threads that do so. 0 or negative
  * errno with *ret_why. (rewrite.c) */

@@ -26,6 +26,7 @@ struct managed {
 	uint64_t ticket;           /* at the last round, */
 	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
 	bool guard;
+	uint64_t first_grid; /* hardware blocks of its first grid */
 	uint8_t *params;
 	size_t params_cap;
 	size_t bytes; /* of parameters that the driver keeps */

@@ -132,10 +132,33 @@ static uint32_t rank_of(const struct launch *l, const struct stream *s, const st
 	return (uint32_t)-MIN(MAX(priority, shim.top_priority), 0);
 }
 
-/* Hardware blocks of its first grid: the workers, or blocks of the guard form, and the relay. */
-static uint64_t first_grid(const struct managed *m)
+/* How many workers may stay by what its tenant was told, on all SMs; UINT32_MAX: no bound. */
+static uint32_t told_workers(uint32_t per_sm)
 {
-	return (m->guard ? m->total : m->workers) + 1;
+	const struct ctl_tenant *b = &shim.page->begin;
+	uint32_t sum = 0;
+
+	if (!__atomic_load_n(&b->seq, __ATOMIC_ACQUIRE))
+		return UINT32_MAX;
+	for (unsigned i = 0; i < shim.n_sms; i++)
+		sum += MIN(__atomic_load_n(&b->quota[i], __ATOMIC_RELAXED), per_sm);
+	return sum;
+}
+
+/* Hardware blocks of its first grid: the workers, or blocks of the guard form, and the relay. The
+ * stream goes on only when all of them have run. Those that find no room stay behind until the
+ * workers have left, and then blocks of other programs may come first and stay for their whole
+ * launch. So a launch that begins with fewer brings no more. (Another word may come first: then the
+ * daemon asks for those that are missing.) */
+static uint64_t first_grid(const struct managed *m, uint32_t per_sm)
+{
+	uint32_t told = told_workers(per_sm);
+	/* What is queued may begin much later, with another word. */
+	bool is_next = atomic_load(&m->stream->outstanding) <= 1;
+
+	if (m->guard)
+		return m->total + 1;
+	return 1 + (uint64_t)(told && is_next ? MIN(told, m->workers) : m->workers);
 }
 
 static void fill_slot(
@@ -156,7 +179,7 @@ static void fill_slot(
 	w->regs = m->form->regs;
 	w->workers_per_sm = p->per_sm;
 	w->launches = 1;
-	w->hardware_blocks = (uint32_t)first_grid(m);
+	w->hardware_blocks = (uint32_t)m->first_grid;
 	w->priority = p->rank;
 	w->guard = m->form->info.tier == PASS_GUARD;
 	w->claim = p->chunk;
@@ -174,6 +197,7 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->shape = p->shape;
 	m->guard = p->flags & CTL_GUARD;
 	m->workers = p->workers;
+	m->first_grid = first_grid(m, p->per_sm);
 	m->drains = m->rounds = m->seq = m->idle_rounds = 0;
 	m->ticket = m->resumed_at = 0;
 	m->preemptions = 0;
@@ -236,7 +260,8 @@ static void launch_locked(
 	}
 	fill_slot(m, l, a->kernel, p);
 	tell(m, p->rank);
-	r = managed_fire(m, first_grid(m), l->stream, l->config);
+	carveout_set(m->form);
+	r = managed_fire(m, m->first_grid, l->stream, l->config);
 	if (r != CUDA_SUCCESS) { /* the plain launch says it in the program's own terms */
 		a->why = WIRE_WHY_REFUSED;
 		return;

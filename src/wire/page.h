@@ -149,7 +149,9 @@ struct wire_page {
 	uint32_t left;      /* 1: the tenant is gone, and these are final */
 	uint32_t pad2;
 	uint64_t joined_ns; /* CLOCK_MONOTONIC of its first HELLO; 0: not yet */
-	uint32_t pad3[12];
+	uint32_t carveout;  /* of an SM's memory, for managed kernels: shared memory's part in
+			       percent;  0: what the program or the driver says */
+	uint32_t pad3[11];
 	/* tenant -> daemon */
 	uint32_t opaque_submitted; /* launches of unmanaged work: kernels, graphs … (rising, wraps)
 				    */
