@@ -14,6 +14,19 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
+void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS])
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < CTL_MAX_SMS && !count; i++)
+		count = quota[i];
+	if (!count)
+		s->resizes = 0;
+	else if (s->count && count != s->count)
+		s->resizes = s->seq;
+	s->count = count;
+}
+
 void hd_store_quotas(struct hd *d, struct hd_slot *s)
 {
 	struct wire_slot *w = &s->tenant->page->slots[s - s->tenant->slots];
@@ -25,6 +38,8 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	s->asked = 0;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
 	s->seq = s->seq + 1 ? s->seq + 1 : 1;
+	if (s->guard)
+		hd_note_count(s, quota);
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
@@ -43,9 +58,10 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 	uint32_t may_stay = workers + 1; /* the relay stays wherever it is */
 
 	s->may_stay = may_stay;
-	if (!s->workers_per_sm || __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay)
-		sched_absent(s->tenant->device->sched, s->launch);
 	hd_store_quotas(d, s);
+	if (!s->resizes && (!s->workers_per_sm ||
+				   __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay))
+		sched_absent(s->tenant->device->sched, s->launch);
 	s->tenant->device->told_ns = s->store_ns;
 	store(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;

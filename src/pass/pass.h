@@ -32,7 +32,8 @@ struct pass_kernel_info {
 			      quota holds before every block is claimed */
 	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
 	bool one_dimensional; /* right only when blocks have no y and z extent; others run plain */
-	bool keeps_masks;     /* it takes lanes that have left out of its warp operations' masks */
+	bool reads_shared_size; /* of its block: more dynamic shared memory would not go unseen */
+	bool keeps_masks; /* it takes lanes that have left out of its warp operations' masks */
 };
 
 /* Whether a kernel's blocks may wait for each other: some loop of it, or of a function that it

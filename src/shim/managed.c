@@ -85,6 +85,11 @@ static bool copy_params(struct managed *m, const struct launch *l)
 	return l->extra ? copy_buffer(f, l->extra, m->params) : f->info.n_params == 0;
 }
 
+void managed_pad(struct managed *m, uint32_t quota)
+{
+	m->padded = pads_choose(&m->pads, m->shared, quota, &m->args);
+}
+
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config)
 {
@@ -99,10 +104,11 @@ CUresult managed_fire(
 		c.gridDimX = (unsigned)blocks;
 		c.gridDimY = c.gridDimZ = 1;
 		c.hStream = stream;
+		c.sharedMemBytes = m->padded;
 		return cu.cuLaunchKernelEx(&c, m->form->on.fn, NULL, extra);
 	}
 	return cu.cuLaunchKernel(m->form->on.fn, (unsigned)blocks, 1, 1, m->block[0], m->block[1],
-		m->block[2], m->shared, stream, NULL, extra);
+		m->block[2], m->padded, stream, NULL, extra);
 }
 
 CUresult managed_fire_closer(struct managed *m, CUstream stream)
@@ -152,6 +158,7 @@ static void fill_slot(
 	w->launches = 1;
 	w->priority = p->rank;
 	w->guard = m->form->info.tier == PASS_GUARD;
+	w->counts = m->pads.counts;
 	w->claim = p->chunk;
 	inputs_of(m->form, m->params, w->input);
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
@@ -174,7 +181,8 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
 	memcpy(m->block, l->block, sizeof(m->block));
-	m->shared = l->shared;
+	m->shared = m->padded = l->shared;
+	m->pads = p->pads;
 	m->args = (struct ctl_args){
 		.block = m->stream->ctl,
 		.host = shim.page_dev + offsetof(struct wire_page, slots) +
@@ -187,6 +195,9 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 		.shrink = p->shrink,
 		.tenant = shim.page_dev + offsetof(struct wire_page, begin),
 	};
+	if (m->guard)
+		managed_pad(
+			m, told ? pads_least(shim.page->begin.quota, shim.n_sms) : CTL_NO_QUOTA);
 }
 
 /* Has the program launched anything that ranks lower? */

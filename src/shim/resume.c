@@ -189,6 +189,9 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 		m->args.round = m->rounds + 1;
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
+		/* A word that comes meanwhile and asks for another padding drains it again. */
+		if (m->guard)
+			managed_pad(m, pads_least(w->host.quota, shim.n_sms));
 		r = managed_fire(m,
 			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
 			on, NULL);
@@ -284,8 +287,10 @@ static bool is_stopped(const struct managed *m)
 
 	if (!m->launched || is_done(m))
 		return false;
+	/* Or by neither, as its padding was for an earlier word of its tenant's. */
 	return now.seq ? now.same != 1 + CTL_NO_QUOTA
-		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE);
+		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE) ||
+				 __atomic_load_n(&h->drains, __ATOMIC_ACQUIRE);
 }
 
 static void raise_all(struct managed *m)

@@ -16,7 +16,7 @@
 #include "ctl/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 8u
+#define WIRE_PAGE_VERSION 9u
 #define WIRE_SLOTS        256u
 #define WIRE_INPUTS       12u /* figures of a launch's input */
 
@@ -103,7 +103,9 @@ struct wire_slot {
 	/* How large its input is, by parameter in their order: bytes of the allocation that a
 	 * pointer leads into, or an integer's value; 0: neither is known. */
 	float input[WIRE_INPUTS];
-	uint32_t pad[9];
+	uint32_t counts; /* of the guard form, bit n: it can be kept to n blocks on an SM, fewer
+			    than fit; 0: any quota but 0 means all */
+	uint32_t pad[8];
 };
 
 /* What is allowed while nobody is held back: so many more than were submitted. */

@@ -154,6 +154,53 @@ resized() {
 		fail "sizes: see above"
 }
 
+# guard_begins ARG…: a program whose kernel has the guard form, beside one that always has a block of
+# its own, under a policy that gives guard forms what guard_gets says.
+guard_begins() {
+	device=${DEVICE:-cpu}
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	mkdir -p "$dir/etc/heddle"
+	gives unranked=16
+	mps=off
+	[ "$device" = cpu ] || mps=on
+	start_daemon --config-root "$dir" --mps $mps
+	where_begins normal beside --threads 32 --blocks 1 --loops 4000000000
+	beside=$started
+	pids=$beside
+	# shellcheck disable=SC2086
+	where_begins normal one --threads 128 "$@" ${SHAPE:---blocks 14000 --loops 3000}
+	pids="$pids $started"
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+}
+
+# guard_gets BLOCKS EVENT [COUNT]: from here on, and that many are told (COUNT; BLOCKS).
+guard_gets() {
+	gives "unranked=$1"
+	kill -HUP "$daemon"
+	await 60 has_workers "$2" 2 $((sms * ${3:-$1})) || fail "no $2 to $1"
+	sleep 1
+}
+
+# An SM of 2048 threads holds 16 blocks of 128 threads.
+guard() {
+	guard_begins --guard 1
+	sleep 1
+	guard_gets 4 shrink
+	guard_gets 8 grow
+	guard_gets 0 preempt
+	guard_gets 16 grant
+	wait "$started" || fail "the program: $?"
+	kill "$beside"
+	pids=
+	# By the device's clock, as the blocks have it.
+	drains=$(sed -n 's/.*"event": "drained", "tenant": 2,.*"device_drained_ns": \([0-9]*\)\([0-9]\{15\}\),.*/\2/p' \
+		"$dir/events" | sort -u | tr '\n' ' ')
+	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
+	awk -v sizes="16 4 8 16" -v drains="$drains" -f "$here/guard.awk" "$dir/one.moves" ||
+		fail "sizes: see above"
+}
+
 # DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
 exact() {
 	device=${DEVICE:-cpu} step=${STEP:-500}
