@@ -39,6 +39,7 @@ struct hd_slot {
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
 	uint32_t gen, preemptions;
 	uint32_t guard;   /* the guard form (ctl/control.h) */
+	uint32_t counts;  /* of that: struct sched_launch_info */
 	uint32_t count;   /* of that: its quota on SMs where it has one, by its last word */
 	uint32_t resizes; /* number of the word that changed it, until all that began before has
 			     left; or 0 */

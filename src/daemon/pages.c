@@ -315,6 +315,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.gen = load(&w->gen),
 		.seq = load(&w->host.seq),
 		.guard = load(&w->guard),
+		.counts = info.counts,
 		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);

@@ -57,13 +57,25 @@ static struct turn *turn_of(const struct heddle_policy_kernel *k)
 	return oldest;
 }
 
+/* The largest of those up to n that the launch can have; 0: none. */
+static uint32_t count_up_to(const struct heddle_policy_kernel *k, uint32_t n)
+{
+	while (n && k->unranked && n < k->blocks_per_sm && !(k->counts >> n & 1))
+		n--;
+	return n;
+}
+
 static uint32_t next_count(const struct heddle_policy_kernel *k, uint32_t n_sms)
 {
 	uint32_t most = curve_most(k->blocks_per_sm, k->blocks, n_sms);
 	struct turn *t = turn_of(k);
-	/* A kernel whose blocks obey no bound has one configuration. */
-	uint32_t count = k->unranked || !t->next || t->next > most ? most : t->next;
+	uint32_t count = count_up_to(k, MIN(t->next, most));
 
+	if (!count)
+		count = count_up_to(k, most);
+	/* A kernel whose blocks obey no bound has one configuration. */
+	if (!count)
+		count = most;
 	t->next = count - 1;
 	t->used = ++clock_of_turns;
 	return count;
@@ -108,7 +120,8 @@ static void measure(struct profiling *p, const struct heddle_policy_view *v,
 		*p = (struct profiling){.tenant = tenant_of(v, k),
 			.launch = k->launch,
 			.count = next_count(k, v->device->n_sms)};
-	all = k->unranked || p->count >= k->blocks_per_sm || p->count > HEDDLE_POLICY_MAX_QUOTA;
+	all = (k->unranked && !k->counts) || p->count >= k->blocks_per_sm ||
+	      p->count > HEDDLE_POLICY_MAX_QUOTA;
 	memset(heddle_policy_row(v, out, i), all ? (int)HEDDLE_POLICY_UNBOUNDED : (int)p->count,
 		v->device->n_sms);
 }
