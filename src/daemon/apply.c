@@ -51,6 +51,18 @@ static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
 }
 
+/* A launch of the guard form that has left, and has not come again since it was told another count,
+ * comes with that: it will not leave because of it. (If it is just about to come with the one
+ * before, it leaves once more, and nobody waits for that.) */
+static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
+{
+	if (!s->resizes || !is_absent(s, w))
+		return false;
+	s->resizes = 0;
+	sched_absent(s->tenant->device->sched, s->launch);
+	return true;
+}
+
 /* How many of it there are says when those that lost their SMs have left. A launch that does not
  * fill what it keeps (near its end) shows nothing. */
 static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t workers)
@@ -59,8 +71,9 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 
 	s->may_stay = may_stay;
 	hd_store_quotas(d, s);
-	if (!s->resizes && (!s->workers_per_sm ||
-				   __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay))
+	if (!drop_resize(s, w) && !s->resizes &&
+		(!s->workers_per_sm ||
+			__atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay))
 		sched_absent(s->tenant->device->sched, s->launch);
 	s->tenant->device->told_ns = s->store_ns;
 	store(&w->preemptions, ++s->preemptions);
@@ -127,6 +140,7 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 			say_native(d, s);
 		hd_slot_index(s);
 		hd_store_quotas(d, s);
+		drop_resize(s, w);
 		store(&w->grow, ++s->grow);
 		store(&w->granted, 1);
 	}
