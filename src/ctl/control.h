@@ -73,8 +73,8 @@
  *   without a ticket unless least <= quota[%smid] <= least + more (args). It then counts in passed,
  *   so that the relay knows when all blocks of the grid have come and gone: the closer sets that
  *   back. None of them is counted in state, where late helpers of the launch before may still come
- *   and go. Launched as (total - ticket) blocks in x, one more with CTL_RELAY, at most 2^31 - 1;
- *   behind it on the same stream the closer (entry CTL_CLOSER, one thread, same args): when
+ *   and go. Launched as (total - ticket) blocks in x or more, one more with CTL_RELAY, at most 2^31
+ * - 1; behind it on the same stream the closer (entry CTL_CLOSER, one thread, same args): when
  *   ticket >= total it enters, with all blocks finished, and exits; else it reports drained. To
  *   continue, the host launches the two again (same gen). Never two guard grids of one generation
  *   at once. CTL_WAIT_WORD and CTL_ONCE mean what they do for workers, CTL_NARROW nothing.

@@ -152,6 +152,21 @@ static CUstream idle_helper(bool may_borrow)
 	return may_borrow ? borrowed_helper() : NULL;
 }
 
+/* How large the next grid is, without its relay. Blocks of a guard grid that come to an SM without
+ * a quota leave. The last few could all do so each time, so such a grid fills the device. */
+static uint64_t blocks_for(const struct managed *m, uint64_t left)
+{
+	const uint8_t *quota = slot_of(m)->host.quota;
+
+	if (!m->guard)
+		return MIN((uint64_t)m->workers, MAX(left, (uint64_t)1));
+	for (unsigned i = 0; i < shim.n_sms; i++) {
+		if (!__atomic_load_n(&quota[i], __ATOMIC_RELAXED))
+			return MAX(left, m->workers);
+	}
+	return left;
+}
+
 /* Whether the rounds so far got the launch on, as far as it was reported. */
 static void judge_rounds(struct managed *m)
 {
@@ -192,9 +207,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 		/* A word that comes meanwhile and asks for another padding drains it again. */
 		if (m->guard)
 			managed_pad(m, pads_least(w->host.quota, shim.n_sms));
-		r = managed_fire(m,
-			(m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1))) + 1,
-			on, NULL);
+		r = managed_fire(m, blocks_for(m, left) + 1, on, NULL);
 		if (r == CUDA_SUCCESS)
 			managed_fire_closer(m, on);
 		else
