@@ -258,6 +258,16 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
+/* The launch of the guard form was about to come again when it was told another count, and comes
+ * with that. */
+static void look_at_padding(struct hd_slot *s, const struct wire_slot *w)
+{
+	if (!s->resizes || load(&w->padded) != s->count)
+		return;
+	s->resizes = 0;
+	sched_absent(s->tenant->device->sched, s->launch);
+}
+
 /* The device's reports of a known launch. False when it is over. */
 static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
@@ -293,6 +303,7 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		if (!is_stopped(s))
 			d->io.wake(d->io.user, s->tenant, false);
 	}
+	look_at_padding(s, w);
 	return true;
 }
 

@@ -303,6 +303,7 @@ void sched_absent(struct sched *s, struct sched_launch *l)
 {
 	bool leaves = launch_is(l->state, LAUNCH_LEAVES);
 
+	s->dirty |= l->guard.resizing;
 	l->guard.resizing = false;
 	if (!leaves && l->state != LAUNCH_SHRINKING)
 		return;

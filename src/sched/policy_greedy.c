@@ -376,7 +376,6 @@ static uint32_t gather(
 	const struct heddle_policy_view *v, struct heddle_policy_plan *out, struct candidate *at)
 {
 	uint32_t n = 0, only = v->device->simultaneous ? UINT32_MAX : first_tenant(v);
-	bool padded = false;
 
 	for (uint32_t i = 0; i < v->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(v, i);
@@ -392,11 +391,9 @@ static uint32_t gather(
 			/* A grid that is nearly through, or small, has no use for all places. */
 			.most = curve_most(most_blocks(k), k->blocks - MIN(k->finished, k->blocks),
 				v->device->n_sms),
-			.least = least_blocks(k),
-			.padded = k->unranked && k->counts && !padded,
+			.least = 1,
 			.left = (double)(k->blocks - MIN(k->finished, k->blocks)) /
 				(double)k->blocks};
-		padded |= at[n].padded;
 		estimate(&at[n++]);
 	}
 	return n;
@@ -409,6 +406,29 @@ static uint32_t count_now(const struct heddle_policy_view *v, const struct heddl
 		if (k->quota[sm])
 			return MIN(k->quota[sm], most_blocks(k));
 	return 0;
+}
+
+/* Of launches of the guard form one alone is kept to a count, by shared memory: two such do not fit
+ * an SM together, and beside one that has no bound the other does not come in. Of several each
+ * keeps what it has. */
+static void place_guards(const struct heddle_policy_view *v, struct candidate *at, uint32_t n)
+{
+	uint32_t guards = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		guards += at[i].k->unranked;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct heddle_policy_kernel *k = at[i].k;
+		uint32_t now = k->unranked ? count_now(v, k) : 0;
+
+		if (!k->unranked)
+			continue;
+		at[i].padded = guards == 1 && k->counts;
+		if (at[i].padded)
+			at[i].least = least_blocks(k);
+		else
+			at[i].least = at[i].most = now && can_have(k, now) ? now : most_blocks(k);
+	}
 }
 
 /* A launch of the guard form leaves for another count. It keeps the one that it has if all fit, and
@@ -427,15 +447,6 @@ static void keep_counts(
 		c->count = planned;
 }
 
-/* Bounds the launch. Of several of the guard form one is: no two fit an SM that shared memory keeps
- * to a count. The others have what is left, as what is beside them has a bound. */
-static void bound(const struct heddle_policy_view *v, struct heddle_policy_plan *out,
-	const struct candidate *c)
-{
-	if (c->count < most_blocks(c->k) && (c->padded || !c->k->unranked))
-		memset(heddle_policy_row(v, out, c->index), (int)c->count, v->device->n_sms);
-}
-
 static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	struct candidate *at = calloc(MAX(v->n_kernels, 1u), sizeof(*at));
@@ -448,15 +459,18 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 		return;
 	}
 	n = gather(v, out, at);
+	place_guards(v, at, n);
 	if (g->pairs && out->ask)
 		n = choose_tenants(v, out, at, n);
 	allocate(v->device, at, n);
-	for (uint32_t i = 0; i < n && n == 1; i++)
-		at[i].count = most_blocks(at[i].k);
+	if (n == 1)
+		at[0].count = most_blocks(at[0].k);
 	for (uint32_t i = 0; i < n; i++)
 		keep_counts(v, at, n, i);
 	for (uint32_t i = 0; i < n; i++)
-		bound(v, out, &at[i]);
+		if (at[i].count < most_blocks(at[i].k))
+			memset(heddle_policy_row(v, out, at[i].index), (int)at[i].count,
+				v->device->n_sms);
 	free(at);
 }
 

@@ -87,7 +87,10 @@ static bool copy_params(struct managed *m, const struct launch *l)
 
 void managed_pad(struct managed *m, uint32_t quota)
 {
-	m->padded = pads_choose(&m->pads, m->shared, quota, &m->args);
+	uint32_t count = pads_choose(&m->pads, quota, &m->args);
+
+	m->padded = count ? m->pads.shared[count] : m->shared;
+	__atomic_store_n(&slot_of(m)->padded, count ? count : CTL_NO_QUOTA, __ATOMIC_RELEASE);
 }
 
 CUresult managed_fire(

@@ -84,18 +84,18 @@ void pads_find(struct form *f, uint32_t threads, uint32_t shared, struct pads *r
 	}
 }
 
-uint32_t pads_choose(const struct pads *p, uint32_t shared, uint32_t quota, struct ctl_args *io)
+uint32_t pads_choose(const struct pads *p, uint32_t quota, struct ctl_args *io)
 {
 	uint32_t n = MIN(quota, PADS_MAX), above;
 
 	io->least = 1;
 	io->more = CTL_NO_QUOTA - 1;
 	if (!p->counts)
-		return shared;
+		return 0;
 	if (!quota || quota >= p->fit) {
 		io->least = p->fit;
 		io->more = CTL_NO_QUOTA - p->fit;
-		return shared;
+		return 0;
 	}
 	while (n && !(p->counts >> n & 1))
 		n--;
@@ -106,7 +106,7 @@ uint32_t pads_choose(const struct pads *p, uint32_t shared, uint32_t quota, stru
 		above++;
 	io->least = p->counts & ((1u << n) - 1) ? n : 1;
 	io->more = above - 1 - io->least;
-	return p->shared[n];
+	return n;
 }
 
 uint32_t pads_least(const uint8_t quota[CTL_MAX_SMS], uint32_t n_sms)

@@ -23,9 +23,9 @@ struct pads {
  * the program asks for, most: the limit, bytes. ret->counts is 0 where the driver refuses. */
 struct form;
 void pads_find(struct form *f, uint32_t threads, uint32_t shared, struct pads *ret);
-/* The dynamic shared memory for this quota; sets least and more of the arguments to the quotas that
- * it serves. A count that cannot be had becomes the next smaller one, or else the smallest. */
-uint32_t pads_choose(const struct pads *p, uint32_t shared, uint32_t quota, struct ctl_args *io);
+/* The count for this quota, 0: as many as fit. Sets least and more of the arguments to the quotas
+ * that it serves. A count that cannot be had becomes the next smaller one, or else the smallest. */
+uint32_t pads_choose(const struct pads *p, uint32_t quota, struct ctl_args *io);
 /* The smallest quota of those that are not 0, as a grid has one padding on all SMs. 0: none is. */
 uint32_t pads_least(const uint8_t quota[CTL_MAX_SMS], uint32_t n_sms);
 

@@ -105,7 +105,9 @@ struct wire_slot {
 	float input[WIRE_INPUTS];
 	uint32_t counts; /* of the guard form, bit n: it can be kept to n blocks on an SM, fewer
 			    than fit; 0: any quota but 0 means all */
-	uint32_t pad[8];
+	uint32_t padded; /* of the guard form: the count that its last grid has by padding, or is
+			    about to have; CTL_NO_QUOTA: it is not padded */
+	uint32_t pad[7];
 };
 
 /* What is allowed while nobody is held back: so many more than were submitted. */

@@ -137,6 +137,12 @@ static void away(void **state)
 	drain(w);
 	give(d, 7);
 	assert_int_equal(w->host.quota[0], 7);
+	/* It was about to come, and comes with the word that it finds. */
+	w->launches = 3;
+	give(d, 2);
+	w->padded = 2;
+	give(d, 6);
+	assert_int_equal(w->host.quota[0], 6);
 	leave(d, &f);
 	hd_destroy(d);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|moved|resized|guard|asks|restless|exact|hangs
+# usage: policy.sh BUILD halves|greedy|moved|resized|guard|asks|restless|orphan|exact|hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
@@ -15,6 +15,7 @@
 #           blocks' own word
 #   asks    one that asks for the size of its shared memory has none or all
 #   restless one that has another number all the time ends nevertheless
+#   orphan  one that is kept to 4 blocks has all when heddled is gone
 #   exact   a launch that is resized all the time has exactly as many blocks on each SM as its quota, by
 #           the blocks' own word, once those that ran before are through
 #   hangs   heddled ends, as its policy does not return; the programs go on, and are tenants of the next
@@ -211,6 +212,20 @@ guard() {
 	guard_gets 0 preempt
 	guard_gets 16 grant
 	guard_ends "16 4 8 16"
+}
+
+# heddled dies while the launch is kept to 4 blocks: then it has all that fit.
+orphan() {
+	guard_begins unranked=16 --guard 1
+	sleep 1
+	guard_gets 4 shrink
+	kill -9 "$daemon"
+	wait "$daemon" 2>/dev/null || :
+	daemon=
+	guard_ends ""
+	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n |
+		awk '{ there[$2] += $3 } there[$2] == 16 { last = NR } END { exit last < NR * 0.9 }' ||
+		fail "it did not get all"
 }
 
 # More shared memory would not go unseen: 0 or all.

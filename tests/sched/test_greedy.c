@@ -288,12 +288,14 @@ static void in_turns(void **state)
 /* It leaves by whole SMs alone: what there is beside it is for the others. */
 static void unranked(void **state)
 {
+	const uint8_t now[SMS] = {0};
 	uint32_t got[KERNELS];
 	struct world w;
 
 	make(&w, 2);
 	w.kernel[0].unranked = 1;
 	w.kernel[0].blocks_per_sm = 5;
+	w.kernel[0].quota = now;
 	decide(&w, got);
 	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 	assert_int_equal(got[1], 3);
@@ -373,18 +375,23 @@ static void guard_keeps_count(void **state)
 	assert_int_equal(got[0], 4);
 }
 
-/* Two cannot both be kept to a count by shared memory: the second has what the first leaves. */
+/* Two cannot both be kept to a count by shared memory: each keeps what it has. */
 static void two_guards(void **state)
 {
 	uint32_t got[KERNELS];
 	struct world w;
 
-	make_guard(&w, 2, 0);
-	w.kernel[1].unranked = 1;
-	w.kernel[1].counts = 0xfe;
-	decide(&w, got);
-	assert_int_equal(got[0], 4);
-	assert_int_equal(w.quota[SMS], HEDDLE_POLICY_UNBOUNDED);
+	uint8_t none[SMS] = {0};
+
+	for (uint8_t now = 0; now < 5; now += 4) {
+		make_guard(&w, 2, now);
+		w.kernel[1].unranked = 1;
+		w.kernel[1].counts = 0xfe;
+		w.kernel[1].quota = none;
+		decide(&w, got);
+		assert_int_equal(w.quota[0], now ? now : HEDDLE_POLICY_UNBOUNDED);
+		assert_int_equal(w.quota[SMS], HEDDLE_POLICY_UNBOUNDED);
+	}
 }
 
 /* ---- the option pairs ---- */
