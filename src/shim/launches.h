@@ -80,6 +80,7 @@ bool patience_ends(struct patience *p);
 /* ---- its grids (managed.c) ---- */
 /* Has the next grid of a guard form keep to so many blocks on an SM, as far as it can. */
 void managed_pad(struct managed *m, uint32_t quota);
+uint32_t managed_first_quota(void); /* what that is for a launch without a word of its own */
 /* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config);

@@ -93,6 +93,14 @@ void managed_pad(struct managed *m, uint32_t quota)
 	__atomic_store_n(&slot_of(m)->padded, count ? count : CTL_NO_QUOTA, __ATOMIC_RELEASE);
 }
 
+uint32_t managed_first_quota(void)
+{
+	const struct ctl_tenant *b = &shim.page->begin;
+
+	return __atomic_load_n(&b->seq, __ATOMIC_ACQUIRE) ? pads_least(b->quota, shim.n_sms)
+							  : CTL_NO_QUOTA;
+}
+
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config)
 {
@@ -199,8 +207,7 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 		.tenant = shim.page_dev + offsetof(struct wire_page, begin),
 	};
 	if (m->guard)
-		managed_pad(
-			m, told ? pads_least(shim.page->begin.quota, shim.n_sms) : CTL_NO_QUOTA);
+		managed_pad(m, managed_first_quota());
 }
 
 /* Has the program launched anything that ranks lower? */
@@ -299,6 +306,8 @@ bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
 	pthread_mutex_unlock(&launches.lock);
+	if (m->guard && m->padded != m->shared)
+		agent_poke(); /* it is looked at from now on */
 	atomic_store_explicit(&a->kernel->loaded, true, memory_order_relaxed);
 	return true;
 }

@@ -51,6 +51,13 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers.lock, NULL);
 }
 
+/* The next grid keeps to a count. A launch that was padded for its tenant's word may find another
+ * one when it begins, or none, and leaves without a word of its own. */
+static bool is_padded(const struct managed *m)
+{
+	return m->guard && m->padded != m->shared;
+}
+
 /* The last round had not come yet when the others were gone. */
 static bool is_answered(const struct managed *m)
 {
@@ -206,7 +213,8 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
 		/* A word that comes meanwhile and asks for another padding drains it again. */
 		if (m->guard)
-			managed_pad(m, pads_least(w->host.quota, shim.n_sms));
+			managed_pad(m, seq ? pads_least(w->host.quota, shim.n_sms)
+					   : managed_first_quota());
 		r = managed_fire(m, blocks_for(m, left) + 1, on, NULL);
 		if (r == CUDA_SUCCESS)
 			managed_fire_closer(m, on);
@@ -233,9 +241,10 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
-	/* Only what was given a word of the daemon's can have stopped. There may be hundreds
-	 * without, and somebody waits for the one with: look at nothing else of those. */
-	if (!m->launched || !__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || !is_granted(w))
+	/* Only what was given a word of the daemon's can have stopped, or what is padded. There may
+	 * be hundreds of others, and somebody waits for these: look at nothing else of those. */
+	if (!m->launched || !is_granted(w) ||
+		!(__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || is_padded(m)))
 		return false;
 	*ret_next = shim_now_ns() - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS;
 	wait = wants_round(m, &drains, &grow);
