@@ -9,7 +9,10 @@
  * time. Fails unless each block ran exactly once.
  *
  * where --out FILE [--blocks N] [--threads N] [--shared BYTES] [--loops N] [--count N]
- * [--every-ms N] */
+ * [--every-ms N] [--guard 0|1] [--asks 0|1]
+ *
+ * --guard 1: its barrier is a register, so that heddle gives it the guard form. --asks 1: likewise,
+ * and it asks for the size of its shared memory. */
 #include "gpu.h"
 
 #include <stdbool.h>
@@ -22,42 +25,54 @@
 #define CLOCK_WRAP 1000000000000000ull /* leaves numbers that awk holds exactly */
 
 /* where(out, loops): {start, end, SM, times run, %gridid, %warpid} of 32 bytes a block. */
-static const char ptx[] =
-	".version 7.0\n.target sm_70\n.address_size 64\n"
-	".visible .entry where(.param .u64 out, .param .u32 loops)\n{\n"
-	"	.reg .pred %p;\n	.reg .b32 %n, %t, %sm;\n	.reg .b64 %start, %end, "
-	"%at, %o;\n"
-	"	.reg .f32 %f;\n"
-	"	mov.u64 %start, %globaltimer;\n"
-	"	ld.param.u32 %n, [loops];\n"
-	"	mov.f32 %f, 0f3F800000;\n"
-	"again:\n"
-	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"
-	"	sub.u32 %n, %n, 1;\n"
-	"	setp.ne.u32 %p, %n, 0;\n"
-	"	@%p bra again;\n"
-	"	setp.eq.f32 %p, %f, 0f00000000;\n" /* never: but the loop has to stay */
-	"	@%p trap;\n"
-	"	bar.sync 0;\n"
-	"	mov.u64 %end, %globaltimer;\n"
-	"	mov.u32 %t, %tid.x;\n"
-	"	setp.ne.u32 %p, %t, 0;\n"
-	"	@%p bra done;\n"
-	"	mov.u32 %sm, %smid;\n"
-	"	mov.u32 %t, %ctaid.x;\n"
-	"	ld.param.u64 %at, [out];\n"
-	"	mul.wide.u32 %o, %t, 32;\n"
-	"	add.u64 %at, %at, %o;\n"
-	"	st.global.u64 [%at], %start;\n"
-	"	st.global.u64 [%at+8], %end;\n"
-	"	st.global.u32 [%at+16], %sm;\n"
-	"	red.global.add.u32 [%at+20], 1;\n"
-	"	mov.u64 %o, %gridid;\n"
-	"	cvt.u32.u64 %n, %o;\n"
-	"	mov.u32 %t, %warpid;\n"
-	"	st.global.u32 [%at+24], %n;\n"
-	"	st.global.u32 [%at+28], %t;\n"
-	"done:\n	ret;\n}\n";
+#define PTX(barrier)                                                  \
+	".version 7.0\n"                                              \
+	".target sm_70\n"                                             \
+	".address_size 64\n"                                          \
+	".visible .entry where(.param .u64 out, .param .u32 loops)\n" \
+	"{\n"                                                         \
+	"	.reg .pred %p;\n"                                           \
+	"	.reg .b32 %n, %t, %sm;\n"                                   \
+	"	.reg .b64 %start, %end, %at, %o;\n"                         \
+	"	.reg .f32 %f;\n"                                            \
+	"	mov.u64 %start, %globaltimer;\n"                            \
+	"	ld.param.u32 %n, [loops];\n"                                \
+	"	mov.f32 %f, 0f3F800000;\n"                                  \
+	"again:\n"                                                    \
+	"	fma.rn.f32 %f, %f, 0f3F7FFFFF, %f;\n"                       \
+	"	sub.u32 %n, %n, 1;\n"                                       \
+	"	setp.ne.u32 %p, %n, 0;\n"                                   \
+	"	@%p bra again;\n"                                           \
+	"	setp.eq.f32 %p, %f, 0f00000000;\n"                          \
+	"	@%p trap;\n" barrier "	mov.u64 %end, %globaltimer;\n" \
+	"	mov.u32 %t, %tid.x;\n"                                      \
+	"	setp.ne.u32 %p, %t, 0;\n"                                   \
+	"	@%p bra done;\n"                                            \
+	"	mov.u32 %sm, %smid;\n"                                      \
+	"	mov.u32 %t, %ctaid.x;\n"                                    \
+	"	ld.param.u64 %at, [out];\n"                                 \
+	"	mul.wide.u32 %o, %t, 32;\n"                                 \
+	"	add.u64 %at, %at, %o;\n"                                    \
+	"	st.global.u64 [%at], %start;\n"                             \
+	"	st.global.u64 [%at+8], %end;\n"                             \
+	"	st.global.u32 [%at+16], %sm;\n"                             \
+	"	red.global.add.u32 [%at+20], 1;\n"                          \
+	"	mov.u64 %o, %gridid;\n"                                     \
+	"	cvt.u32.u64 %n, %o;\n"                                      \
+	"	mov.u32 %t, %warpid;\n"                                     \
+	"	st.global.u32 [%at+24], %n;\n"                              \
+	"	st.global.u32 [%at+28], %t;\n"                              \
+	"done:\n"                                                     \
+	"	ret;\n"                                                     \
+	"}\n"
+
+/* A barrier in a register makes it a guard form; the last one asks for its size, too. The loop's
+ * result is never 0, but the loop has to stay. */
+static const char plain[] = PTX("	bar.sync 0;\n");
+static const char guarded[] = PTX("	mov.u32 %t, 0;\n	bar.sync %t;\n");
+static const char asking[] =
+	PTX("	mov.u32 %t, %dynamic_smem_size;\n	min.u32 %t, %t, 0;\n"
+	    "	bar.sync %t;\n");
 
 struct stay {
 	uint64_t start, end;
@@ -65,14 +80,15 @@ struct stay {
 };
 
 struct settings {
-	unsigned blocks, threads, shared, loops, count, every_ms;
+	unsigned blocks, threads, shared, loops, count, every_ms, guard, asks;
 	const char *out;
 };
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: where --out FILE [--blocks N] [--threads N] [--shared "
-			"BYTES] [--loops N] [--count N] [--every-ms N]\n");
+	fprintf(stderr,
+		"usage: where --out FILE [--blocks N] [--threads N] [--shared "
+		"BYTES] [--loops N] [--count N] [--every-ms N] [--guard 0|1] [--asks 0|1]\n");
 	exit(2);
 }
 
@@ -88,6 +104,8 @@ static void parse(int argc, char **argv, struct settings *s)
 		{"--loops", &s->loops},
 		{"--count", &s->count},
 		{"--every-ms", &s->every_ms},
+		{"--guard", &s->guard},
+		{"--asks", &s->asks},
 	};
 	size_t n = sizeof(options) / sizeof(options[0]);
 
@@ -133,7 +151,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	parse(argc, argv, &s);
-	gpu_open(&gpu, ptx, NULL, "where");
+	gpu_open(&gpu, s.asks ? asking : s.guard ? guarded : plain, NULL, "where");
 	if (s.shared > 48 << 10)
 		must(cuFuncSetAttribute(gpu.kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 			     (int)s.shared),

@@ -83,11 +83,12 @@ struct heddle_policy_kernel {
 	uint32_t leaving;       /* 1: it was preempted and has not left yet; it gets nothing back
 				 * before it has, whatever the plan says */
 	uint32_t idle;          /* 1: a pool of tasks that has none at the moment */
-	uint32_t unranked;     /* 1: its blocks look for a quota of 0 only, as they begin; any other
-				* one is no bound for them */
-	uint64_t blocks;       /* of the grid */
-	uint64_t started;      /* blocks that have begun, as of when heddled last looked */
-	uint64_t finished;     /* blocks that have ended */
+	uint32_t unranked; /* 1: it has one number of blocks on all its SMs, of those in `counts`.
+			    * Another number costs what a preemption does: it leaves, and comes
+			    * again */
+	uint64_t blocks;   /* of the grid */
+	uint64_t started;  /* blocks that have begun, as of when heddled last looked */
+	uint64_t finished; /* blocks that have ended */
 	uint64_t predicted_ns; /* of the whole launch on the whole device; or UNKNOWN */
 	uint64_t waited_ns;    /* since it was submitted, without an SM */
 	uint64_t remaining_ns; /* on the whole device, from finished blocks; or UNKNOWN */
@@ -96,6 +97,10 @@ struct heddle_policy_kernel {
 	 * what was not seen yet is UNKNOWN. */
 	uint64_t curve_ns[HEDDLE_POLICY_CURVE];
 	const uint8_t *quota; /* n_sms bytes: what it has now */
+	/* Of one that is unranked: bit n is 1 if a quota of n bounds it, beside 0 and
+	 * blocks_per_sm. For a quota between two of them it has the smaller number, below all of
+	 * them the smallest. 0: any quota but 0 is no bound. */
+	uint32_t counts;
 };
 
 /* A program (a process, and all its streams). All that are there, in no order. */

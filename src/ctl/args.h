@@ -46,6 +46,7 @@ struct ctl_args {
 		uint32_t shrink; /* claims are at most (total - last ticket) >> shrink, at least 1;
 				    choose 2^shrink >= 2 x workers; 0: never shrink */
 		uint32_t claims;
+		uint32_t least; /* CTL_GUARD: the smallest quota that the grid's blocks obey */
 	};
 	uint32_t yield_every;    /* tickets after which all quotas drop to 0; 0: never */
 	union {                  /* the second of each: merged */
@@ -58,7 +59,10 @@ struct ctl_args {
 	};
 	uint32_t round; /* 0: the launch itself; 1, 2 ...: workers launched again for it */
 	uint32_t never; /* 0, which the assembler must not know (tails.c) */
-	uint32_t even;
+	union {
+		uint32_t even;
+		uint32_t more; /* CTL_GUARD: quotas above least that they obey as well */
+	};
 };
 
 _Static_assert(sizeof(struct ctl_args) == 80, "emitted as offsets; hd_closer has it as a number");

@@ -69,15 +69,19 @@
  * itself off the count, reports done to the host slot, fences at system scope and sets gate = gen
  * + 1.
  *
- * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block that finds
- *   quota[%smid] 0 leaves without a ticket and counts in passed, so that the relay knows when all
- *   blocks of the grid have come and gone: the closer sets that back. None of them is counted in
- *   state, where late helpers of the launch before may still come and go. Launched as (total -
- * ticket) blocks in x, one more with CTL_RELAY, at most 2^31 - 1; behind it on the same stream the
- * closer (entry CTL_CLOSER, one thread, same args): when ticket >= total it enters, with all blocks
- * finished, and exits; else it reports drained. To continue, the host launches the two again (same
- * gen). Never two guard grids of one generation at once. CTL_NARROW and the claim that looks at no
- * quota are workers' alone.
+ * guard form (CTL_GUARD kernels): one hardware block, one ticket, real exits. A block leaves
+ *   without a ticket unless least <= quota[%smid] <= least + more (args). It then counts in passed,
+ *   so that the relay knows when all blocks of the grid have come and gone: the closer sets that
+ *   back. None of them is counted in state, where late helpers of the launch before may still come
+ *   and go. Launched as (total - ticket) blocks in x or more, one more with CTL_RELAY, at most 2^31
+ * - 1; behind it on the same stream the closer (entry CTL_CLOSER, one thread, same args): when
+ *   ticket >= total it enters, with all blocks finished, and exits; else it reports drained. To
+ *   continue, the host launches the two again (same gen). Never two guard grids of one generation
+ *   at once. CTL_WAIT_WORD and CTL_ONCE mean what they do for workers, CTL_NARROW nothing.
+ *   The host pads the dynamic shared memory of a grid so that as many of its blocks fit on an SM
+ *   as the quota says. Least and more are the quotas that this padding serves. A word with another
+ *   quota therefore drains the launch, and the host launches the rest with another padding. A
+ *   launch that cannot be padded has least 1 and more 254: each quota but 0 means all.
  *
  * Host side: generations on one block rise by one a launch; the stream waits for gate > gen. The
  * host's first word has seq 1, and a seq is never 0. A launch gets none before it has arrived: what
@@ -86,7 +90,7 @@
  * and leave again), CTL_ONCE if nobody was left, and the next round. Workers too many leave by
  * themselves: a grid of workers may be as large as the device holds. */
 
-#define CTL_VERSION 8
+#define CTL_VERSION 9
 #define CTL_NARROW  (1u << 31)
 #define CTL_PARAM   "hd_args"   /* name of the appended parameter */
 #define CTL_CLOSER  "hd_closer" /* entry behind guard grids: pass_closer_ptx */

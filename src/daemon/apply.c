@@ -14,6 +14,19 @@ static void store(uint32_t *p, uint32_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
+void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS])
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < CTL_MAX_SMS && !count; i++)
+		count = quota[i];
+	if (!count)
+		s->resizes = 0;
+	else if (s->count && count != s->count)
+		s->resizes = s->seq;
+	s->count = count;
+}
+
 void hd_store_quotas(struct hd *d, struct hd_slot *s)
 {
 	struct wire_slot *w = &s->tenant->page->slots[s - s->tenant->slots];
@@ -26,6 +39,8 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 	s->sized = false;
 	__atomic_store_n(&w->host.store_ns, s->store_ns, __ATOMIC_RELAXED);
 	s->seq = s->seq + 1 ? s->seq + 1 : 1;
+	if (s->guard)
+		hd_note_count(s, quota);
 	ctl_tell(w->host.quota, &w->host.word, s->seq, quota);
 }
 
@@ -35,6 +50,18 @@ void hd_store_quotas(struct hd *d, struct hd_slot *s)
 static bool is_absent(const struct hd_slot *s, const struct wire_slot *w)
 {
 	return s->drains && __atomic_load_n(&w->launches, __ATOMIC_ACQUIRE) <= s->rounds + 1;
+}
+
+/* A launch of the guard form that has left, and has not come again since it was told another count,
+ * comes with that: it will not leave because of it. (If it is just about to come with the one
+ * before, it leaves once more, and nobody waits for that.) */
+static bool drop_resize(struct hd_slot *s, const struct wire_slot *w)
+{
+	if (!s->resizes || !is_absent(s, w))
+		return false;
+	s->resizes = 0;
+	sched_absent(s->tenant->device->sched, s->launch);
+	return true;
 }
 
 void hd_ask_workers(struct hd_slot *s, struct wire_slot *w, uint32_t n)
@@ -63,6 +90,7 @@ static void grow(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t 
 	uint32_t missing = 0;
 
 	hd_store_quotas(d, s);
+	drop_resize(s, w);
 	s->sized = same && __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE);
 	if (s->sized)
 		missing = hd_missing_workers(s, w, workers);
@@ -77,9 +105,11 @@ static void shrink(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_
 	uint32_t may_stay = workers + 1; /* the relay stays wherever it is */
 
 	s->may_stay = may_stay;
-	if (!s->workers_per_sm || __atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay)
-		sched_absent(s->tenant->device->sched, s->launch);
 	hd_store_quotas(d, s);
+	if (!drop_resize(s, w) && !s->resizes &&
+		(!s->workers_per_sm ||
+			__atomic_load_n(&w->host.present, __ATOMIC_ACQUIRE) <= may_stay))
+		sched_absent(s->tenant->device->sched, s->launch);
 	s->tenant->device->told_ns = s->store_ns;
 	store(&w->preemptions, ++s->preemptions);
 	s->tenant->preemptions++;
@@ -149,6 +179,7 @@ static void apply_launch(struct hd *d, const struct sched_action *a)
 		say_native(d, s);
 		hd_slot_index(s);
 		hd_store_quotas(d, s);
+		drop_resize(s, w);
 		hd_ask_workers(s, w, 0);
 		store(&w->granted, 1);
 	}

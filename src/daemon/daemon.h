@@ -38,7 +38,11 @@ struct hd_slot {
 		unseen_ns;    /* ran before a look */
 	uint64_t handover_ns; /* store to drained, of the event being told; else 0 */
 	uint32_t gen, preemptions;
-	uint32_t guard; /* its form's blocks leave without a ticket where the quota is 0 */
+	uint32_t guard;   /* the guard form (ctl/control.h) */
+	uint32_t counts;  /* of that: struct sched_launch_info */
+	uint32_t count;   /* of that: its quota on SMs where it has one, by its last word */
+	uint32_t resizes; /* number of the word that changed it, until all that began before has
+			     left; or 0 */
 	uint32_t threads, shared_bytes, workers_per_sm;
 	/* Counts of what the two sides said, in any state. */
 	uint32_t seq;   /* of its last word; 0: it has had none of its own */
@@ -168,6 +172,9 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 /* carveout.c: a launch became known; and tells the tenants, as one came or went. */
 void hd_carveout_need(struct hd_tenant *t, const struct hd_slot *s);
 void hd_carveout_tell(const struct hd *d, struct hd_device *dev);
+/* Of the guard form: these quotas are what it has now. It leaves and comes again where they are
+ * another count. */
+void hd_note_count(struct hd_slot *s, const uint8_t quota[CTL_MAX_SMS]);
 void hd_watch(struct hd *d, struct hd_device *dev);
 /* Whose opaque work in flight is bounded; in how many ns that changes by itself. */
 uint64_t hd_set_bounds(struct hd *d, struct hd_device *dev);

@@ -34,8 +34,8 @@ struct record {
 	uint64_t arrived_ns, seen_ns, drained_ns, done_ns;
 	uint64_t handover_ns;
 	struct sched_info info;
-	uint64_t code; /* these four: of a launch that is first seen */
-	uint32_t threads, shared_bytes;
+	uint64_t code; /* these five: of a launch that is first seen */
+	uint32_t threads, shared_bytes, counts;
 	bool guard;
 	char name[64]; /* of the program, or of the kernel */
 };
@@ -78,6 +78,17 @@ static void tenant_fields(struct json *j, const struct record *r)
 	wire_reasons_json(r->launched, j);
 }
 
+/* As an array of numbers, of the bits that are set. */
+static void counts_field(struct json *j, uint32_t counts)
+{
+	json_begin_array(j, "counts");
+	for (uint32_t n = 1; n < 32; n++) {
+		if (counts >> n & 1)
+			json_uint(j, NULL, n);
+	}
+	json_end(j, ']');
+}
+
 static void launch_fields(struct json *j, const struct record *r)
 {
 	char code[24];
@@ -90,6 +101,8 @@ static void launch_fields(struct json *j, const struct record *r)
 		json_uint(j, "threads", r->threads);
 		json_uint(j, "shared_bytes", r->shared_bytes);
 		json_bool(j, "guard", r->guard);
+		if (r->guard)
+			counts_field(j, r->counts);
 	}
 	json_uint(j, "total", r->total);
 	json_uint(j, "finished", r->info.finished);
@@ -244,6 +257,7 @@ void hd_event_launch(struct hd *d, const char *what, const struct hd_slot *s, ui
 	r.threads = s->threads;
 	r.shared_bytes = s->shared_bytes;
 	r.guard = s->guard;
+	r.counts = s->counts;
 	r.submit_ns = s->submit_ns;
 	r.store_ns = s->store_ns;
 	r.sms = n_sms;

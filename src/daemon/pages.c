@@ -63,6 +63,14 @@ static float input_of(const float *from)
 	return v > 0 && v <= INPUT_MAX ? v : 0;
 }
 
+/* Of the guard form: counts below what fits an SM. Anything may be written there. */
+static uint32_t counts_of(const struct wire_slot *w)
+{
+	uint32_t fit = MIN(load(&w->workers_per_sm), 32), counts = load(&w->counts);
+
+	return load(&w->guard) && fit ? counts & (uint32_t)((1ull << fit) - 2) : 0;
+}
+
 /* What was published with the launch. A tenant says by itself which kernel it is that took so long:
  * the kernel's number is the user's own, and nobody else's kernel is judged by it. */
 static void copy_info(struct hd *d, const struct hd_tenant *t, const struct wire_slot *w,
@@ -82,6 +90,7 @@ static void copy_info(struct hd *d, const struct hd_tenant *t, const struct wire
 		.shared_bytes = MIN(load(&w->shared_bytes), 1 << 20),
 		.workers_per_sm = MIN(load(&w->workers_per_sm), 32),
 		.unranked = load(&w->guard) != 0,
+		.counts = counts_of(w),
 		.stream_priority = MIN(load(&w->priority), 15),
 	};
 	if (ret->threads == 0)
@@ -146,11 +155,12 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 	__atomic_store_n(&t->page->left, left, __ATOMIC_RELEASE);
 }
 
-static void saw_drained(struct hd *d, struct hd_slot *s)
+static void saw_drained(struct hd *d, struct hd_slot *s, uint32_t seq)
 {
 	struct hd_device *dev = s->tenant->device;
+	bool resized = s->resizes && (int32_t)(seq - s->resizes) >= 0;
 
-	if (sched_state(s->launch) == LAUNCH_DRAINING) {
+	if (sched_state(s->launch) == LAUNCH_DRAINING || resized) {
 		/* Exact, as the store was: the turn may have stored it, too. */
 		s->handover_ns = hd_clock(d) - s->store_ns;
 		d->handover_ns[d->n_handovers++ % HD_HANDOVERS] =
@@ -158,6 +168,9 @@ static void saw_drained(struct hd *d, struct hd_slot *s)
 	}
 	hd_event_launch(d, "drained", s, 0);
 	s->handover_ns = 0;
+	if (s->resizes && !resized)
+		return; /* because of an earlier word */
+	s->resizes = 0;
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
@@ -198,12 +211,15 @@ static void arrived(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 			       : !began            ? SCHED_BEGAN_FREE
 			       : began == t->begin ? SCHED_BEGAN_TOLD
 						   : SCHED_BEGAN_UNKNOWN;
+	uint8_t quota[CTL_MAX_SMS];
 	bool held;
 
 	s->asked_ns = d->now_ns;
 	s->unseen_ns = ran_unseen(t->device, s, w, s->asked_ns);
 	sched_arrive(t->device->sched, d->now_ns, s->launch, how);
 	hd_slot_index(s);
+	sched_quotas(t->device->sched, s->launch, quota);
+	hd_note_count(s, quota);
 	held = sched_state(s->launch) == LAUNCH_HELD;
 	__atomic_store_n(&w->granted, !held, __ATOMIC_RELEASE);
 	if (held &&
@@ -261,6 +277,16 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	d->io.wake(d->io.user, s->tenant, false);
 }
 
+/* The launch of the guard form was about to come again when it was told another count, and comes
+ * with that. */
+static void look_at_padding(struct hd_slot *s, const struct wire_slot *w)
+{
+	if (!s->resizes || load(&w->padded) != s->count)
+		return;
+	s->resizes = 0;
+	sched_absent(s->tenant->device->sched, s->launch);
+}
+
 /* The device's reports of a known launch. False when it is over. */
 static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
@@ -280,7 +306,8 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	sched_idle(sched, d->now_ns, s->launch, load(&w->idle) != 0);
 	sched_progress(sched, s->launch, MIN(load64(&w->host.finished), s->total));
 	sched_started(sched, d->now_ns, s->launch, load64(&w->host.ticket));
-	if (sched_state(s->launch) == LAUNCH_SHRINKING && load(&w->host.present) <= s->may_stay)
+	if (sched_state(s->launch) == LAUNCH_SHRINKING && !s->resizes &&
+		load(&w->host.present) <= s->may_stay)
 		sched_shrunk(sched, d->now_ns, s->launch);
 	count_workers(d, s, w);
 	if (drains != s->drains) {
@@ -288,13 +315,14 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->rounds = MIN(load(&w->host.rounds), INT32_MAX);
 		/* A round that is still to come has not left with the others. */
 		if (load(&w->launches) <= s->rounds + 1)
-			saw_drained(d, s);
+			saw_drained(d, s, load(&w->host.drained_seq));
 		/* All of it left on what its tenant was told: rounds answer words of its own. */
 		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);
 		if (!is_stopped(s))
 			d->io.wake(d->io.user, s->tenant, false);
 	}
+	look_at_padding(s, w);
 	return true;
 }
 
@@ -320,6 +348,7 @@ static void submitted(struct hd *d, struct hd_tenant *t, uint32_t i)
 		.is_few = info.workers_per_sm && load(&w->hardware_blocks) &&
 			  load(&w->hardware_blocks) - 1 <
 				  MIN(info.total, t->device->n_sms * info.workers_per_sm - 1),
+		.counts = info.counts,
 		.grow = load(&w->grow), /* goes on from the slot's last launch */
 	};
 	copy_name(s->name, w->name);

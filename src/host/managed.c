@@ -45,8 +45,11 @@ void dev_fill_args(const struct dev_shape *shape, const struct pass_kernel_info 
 		ret->flags |= CTL_RELAY;
 	if (s->pull_ahead && !info->rising_order)
 		ret->flags |= CTL_PULL_AHEAD;
-	if (info->tier == PASS_GUARD)
+	if (info->tier == PASS_GUARD) {
 		ret->flags |= CTL_GUARD;
+		ret->least = 1;
+		ret->more = CTL_NO_QUOTA - 1;
+	}
 }
 
 /* How many workers fill the device with this kernel, never more than there are blocks. */

@@ -44,9 +44,10 @@ struct pass_kernel_info {
 			      quota holds before every block is claimed */
 	bool block_local;  /* no barriers or shared memory: warps may run ahead of each other */
 	bool one_dimensional; /* right only when blocks have no y and z extent; others run plain */
-	bool keeps_masks;     /* it takes lanes that have left out of its warp operations' masks */
-	uint8_t order;        /* enum pass_order of its blocks: maybe row in place of the order that
-				 was asked for (struct pass_options) */
+	bool reads_shared_size; /* of its block: more dynamic shared memory would not go unseen */
+	bool keeps_masks; /* it takes lanes that have left out of its warp operations' masks */
+	uint8_t order;    /* enum pass_order of its blocks: maybe row in place of the order that
+			     was asked for (struct pass_options) */
 };
 
 /* Whether a kernel's blocks may wait for each other: some loop of it, or of a function that it

@@ -416,7 +416,7 @@ static void share_submit(struct heddle_share *s, const struct heddle_share_kerne
 	w->regs = k->registers;
 	w->workers_per_sm = s->fit;
 	w->launches = w->claim = 1;
-	w->priority = w->guard = w->idle = 0;
+	w->priority = w->guard = w->counts = w->idle = 0;
 	memset(w->input, 0, sizeof(w->input));
 	snprintf(w->name, sizeof(w->name), "%s", k->name);
 	__atomic_store_n(&w->state, WIRE_SLOT_SUBMITTED, __ATOMIC_SEQ_CST);

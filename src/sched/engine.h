@@ -5,6 +5,7 @@
 #ifndef HEDDLE_SCHED_ENGINE_H
 #define HEDDLE_SCHED_ENGINE_H
 
+#include "guard.h"
 #include "heddle/policy.h"
 #include "launch_state.h"
 #include "quota.h"
@@ -51,8 +52,8 @@ struct sched_launch {
 	struct sched_beside beside; /* during the spell; where s->pairs is set */
 	bool shared;                /* something was beside it since it arrived; likewise */
 	uint32_t preemptions;       /* and shrinks, so far */
+	struct sched_guard guard;
 	/* turns.c. What it does on its SMs is apart from whether it has any. */
-	bool unranked; /* struct sched_launch_info */
 	bool partial;  /* since it arrived, it waited or had fewer workers than it could use */
 	bool idle;     /* a pool of tasks that has none */
 	bool had_lane; /* in the last decision */

@@ -157,7 +157,8 @@ int sched_submit(struct sched *s, uint64_t now_ns, struct sched_tenant *t,
 	if (!l)
 		return -ENOMEM;
 	l->tenant = t;
-	l->unranked = info->unranked;
+	l->guard.is = info->unranked;
+	l->guard.counts = info->counts & ~1u;
 	l->user = info->user;
 	l->device_sms = s->o.n_sms;
 	l->regs = info->regs;
@@ -213,11 +214,16 @@ void sched_arrive(struct sched *s, uint64_t now_ns, struct sched_launch *l, enum
 		return;
 	sched_account(l, now_ns);
 	sched_number(s, l->tenant);
+	/* One of the guard form may run on a part of these SMs alone. */
+	if (began == SCHED_BEGAN_TOLD && l->guard.is && !sched_guard_is_even(&l->tenant->begin))
+		began = SCHED_BEGAN_UNKNOWN;
 	/* What was decided for it meanwhile is told now, where it is something else. */
 	l->allowed = began == SCHED_BEGAN_FREE   ? s->everywhere
 		     : began == SCHED_BEGAN_TOLD ? l->tenant->begin
 						 : (struct quota){0};
 	l->partial |= !quota_any(&l->allowed);
+	if (l->guard.is)
+		sched_guard_fit(l, &l->allowed);
 	sched_to(s, l,
 		began == SCHED_BEGAN_UNKNOWN ? LAUNCH_UNSURE
 		: quota_any(&l->allowed)     ? LAUNCH_RUNNING
@@ -275,6 +281,7 @@ void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l)
 {
 	sched_serve(s, now_ns);
 	sched_account(l, now_ns);
+	sched_guard_drained(s, now_ns, l);
 	if (!launch_is(l->state, LAUNCH_LEAVES))
 		return;
 	sched_to(s, l, LAUNCH_WAITING);
@@ -296,6 +303,8 @@ void sched_absent(struct sched *s, struct sched_launch *l)
 {
 	bool leaves = launch_is(l->state, LAUNCH_LEAVES);
 
+	s->dirty |= l->guard.resizing;
+	l->guard.resizing = false;
 	if (!leaves && l->state != LAUNCH_SHRINKING)
 		return;
 	sched_to(s, l, leaves ? LAUNCH_WAITING : LAUNCH_RUNNING);

@@ -51,6 +51,7 @@ struct candidate {
 	uint32_t most;  /* blocks of it that an SM can use */
 	uint32_t least; /* blocks on each SM that the plan begins with */
 	uint32_t count; /* blocks on each SM, as planned so far */
+	bool padded;    /* of the guard form: shared memory keeps it to its count */
 	bool chosen;    /* its tenant may run now; where pairs are predicted */
 	double left;    /* of its blocks that have not ended, 0 to 1 */
 	double ns[COUNTS + 1];
@@ -61,6 +62,21 @@ struct candidate {
 static uint32_t most_blocks(const struct heddle_policy_kernel *k)
 {
 	return MIN(MAX(k->blocks_per_sm, 1u), COUNTS);
+}
+
+/* Of the guard form: a launch has such a count, without one that it cannot have. */
+static bool can_have(const struct heddle_policy_kernel *k, uint32_t n)
+{
+	return !k->unranked || n >= most_blocks(k) || k->counts >> n & 1;
+}
+
+static uint32_t least_blocks(const struct heddle_policy_kernel *k)
+{
+	uint32_t n = 1;
+
+	while (!can_have(k, n))
+		n++;
+	return n;
 }
 
 /* Of the whole launch. Where nothing is known at all that is UNKNOWN as a number: longer than all.
@@ -77,7 +93,8 @@ static void estimate(struct candidate *c)
 	for (uint32_t n = 1; n <= most; n++) {
 		if (k->curve_ns[n] != HEDDLE_POLICY_UNKNOWN)
 			per_count = (double)k->curve_ns[n] * n;
-		c->ns[n] = per_count / n;
+		/* A count that it cannot have is as the one below, so that it is never faster. */
+		c->ns[n] = can_have(k, n) || n == 1 ? per_count / n : c->ns[n - 1];
 	}
 }
 
@@ -89,14 +106,22 @@ static double remaining(const struct candidate *c)
 /* ---- what an SM has ---- */
 
 /* With blocks of it as the hardware holds them: whole warps. */
-static void add(struct resources *sum, const struct heddle_policy_kernel *k, uint32_t count)
+static void add(struct resources *sum, const struct heddle_policy_kernel *k, uint32_t count,
+	uint64_t shared_bytes)
 {
 	uint64_t threads = (k->threads + WARP - 1) / WARP * WARP;
 
 	sum->threads += count * threads;
 	sum->blocks += count;
 	sum->regs += count * threads * k->regs;
-	sum->shared += (uint64_t)count * k->shared_bytes;
+	sum->shared += count * shared_bytes;
+}
+
+/* The shared memory that keeps a launch to so many blocks: one more must not fit. */
+static uint64_t padding(const struct heddle_policy_device *d, const struct candidate *c)
+{
+	return c->padded && c->count < most_blocks(c->k) ? d->shared_per_sm / (c->count + 1) + 1
+							 : c->k->shared_bytes;
 }
 
 static bool fits(const struct heddle_policy_device *d, const struct candidate *at, uint32_t n)
@@ -104,7 +129,7 @@ static bool fits(const struct heddle_policy_device *d, const struct candidate *a
 	struct resources sum = {0};
 
 	for (uint32_t i = 0; i < n; i++)
-		add(&sum, at[i].k, at[i].count);
+		add(&sum, at[i].k, at[i].count, padding(d, &at[i]));
 	return sum.threads <= d->threads_per_sm && sum.blocks <= d->blocks_per_sm &&
 	       sum.regs <= d->regs_per_sm && sum.shared <= d->shared_per_sm;
 }
@@ -366,13 +391,60 @@ static uint32_t gather(
 			/* A grid that is nearly through, or small, has no use for all places. */
 			.most = curve_most(most_blocks(k), k->blocks - MIN(k->finished, k->blocks),
 				v->device->n_sms),
-			/* It obeys no bound but 0. */
-			.least = k->unranked ? most_blocks(k) : 1,
+			.least = 1,
 			.left = (double)(k->blocks - MIN(k->finished, k->blocks)) /
 				(double)k->blocks};
 		estimate(&at[n++]);
 	}
 	return n;
+}
+
+/* The count that a launch of the guard form has on its SMs now. 0: none. */
+static uint32_t count_now(const struct heddle_policy_view *v, const struct heddle_policy_kernel *k)
+{
+	for (uint32_t sm = 0; sm < v->device->n_sms; sm++)
+		if (k->quota[sm])
+			return MIN(k->quota[sm], most_blocks(k));
+	return 0;
+}
+
+/* Of launches of the guard form one alone is kept to a count, by shared memory: two such do not fit
+ * an SM together, and beside one that has no bound the other does not come in. Of several each
+ * keeps what it has. */
+static void place_guards(const struct heddle_policy_view *v, struct candidate *at, uint32_t n)
+{
+	uint32_t guards = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		guards += at[i].k->unranked;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct heddle_policy_kernel *k = at[i].k;
+		uint32_t now = k->unranked ? count_now(v, k) : 0;
+
+		if (!k->unranked)
+			continue;
+		at[i].padded = guards == 1 && k->counts;
+		if (at[i].padded)
+			at[i].least = least_blocks(k);
+		else
+			at[i].least = at[i].most = now && can_have(k, now) ? now : most_blocks(k);
+	}
+}
+
+/* A launch of the guard form leaves for another count. It keeps the one that it has if all fit, and
+ * it would gain less time than that costs. */
+static void keep_counts(
+	const struct heddle_policy_view *v, struct candidate *at, uint32_t n, uint32_t i)
+{
+	struct candidate *c = &at[i];
+	uint32_t planned = c->count, now = c->padded ? count_now(v, c->k) : 0;
+
+	if (!now || now == planned || !can_have(c->k, now))
+		return;
+	c->count = now;
+	if (!fits(v->device, at, n) ||
+		(c->ns[now] - c->ns[planned]) * c->left > (double)c->k->cost_ns)
+		c->count = planned;
 }
 
 static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
@@ -387,12 +459,17 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 		return;
 	}
 	n = all = gather(v, out, at);
+	place_guards(v, at, n);
 	if (g->pairs && out->ask)
 		n = choose_tenants(v, out, at, n);
 	allocate(v->device, at, n);
 	if (n < all || !fits(v->device, at, n)) /* one waits, until another ends */
 		out->wake_ns = v->now_ns + PLANNER_ASK_NS;
-	for (uint32_t i = 0; i < n && n > 1; i++)
+	if (n == 1)
+		at[0].count = most_blocks(at[0].k);
+	for (uint32_t i = 0; i < n; i++)
+		keep_counts(v, at, n, i);
+	for (uint32_t i = 0; i < n; i++)
 		if (at[i].count < most_blocks(at[i].k))
 			memset(heddle_policy_row(v, out, at[i].index), (int)at[i].count,
 				v->device->n_sms);

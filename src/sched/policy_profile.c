@@ -58,14 +58,25 @@ static struct turn *turn_of(const struct heddle_policy_kernel *k)
 	return oldest;
 }
 
+static bool can_have(const struct heddle_policy_kernel *k, uint32_t count)
+{
+	return !k->unranked || count >= k->blocks_per_sm || k->counts >> count & 1;
+}
+
 static uint32_t next_count(const struct heddle_policy_kernel *k, uint32_t n_sms)
 {
 	uint32_t most = curve_most(k->blocks_per_sm, k->blocks, n_sms);
 	struct turn *t = turn_of(k);
 
 	t->used = ++clock_of_turns;
+	for (uint32_t i = 0; i < most; i++) {
+		uint32_t count = curve_turn(most, t->steps++);
+
+		if (can_have(k, count))
+			return count;
+	}
 	/* A kernel whose blocks obey no bound has one configuration. */
-	return k->unranked ? most : curve_turn(most, t->steps++);
+	return most;
 }
 
 static uint32_t tenant_of(const struct heddle_policy_view *v, const struct heddle_policy_kernel *k)
@@ -107,7 +118,8 @@ static void measure(struct profiling *p, const struct heddle_policy_view *v,
 		*p = (struct profiling){.tenant = tenant_of(v, k),
 			.launch = k->launch,
 			.count = next_count(k, v->device->n_sms)};
-	all = k->unranked || p->count >= k->blocks_per_sm || p->count > HEDDLE_POLICY_MAX_QUOTA;
+	all = (k->unranked && !k->counts) || p->count >= k->blocks_per_sm ||
+	      p->count > HEDDLE_POLICY_MAX_QUOTA;
 	memset(heddle_policy_row(v, out, i), all ? (int)HEDDLE_POLICY_UNBOUNDED : (int)p->count,
 		v->device->n_sms);
 }

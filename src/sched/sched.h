@@ -49,7 +49,10 @@ struct sched_options {
 
 struct sched_launch_info {
 	uint64_t id, kernel, total;
-	bool unranked; /* its workers obey 0 only; any other quota is no bound */
+	bool unranked;   /* the guard form: it has one count of blocks on all its SMs, and leaves
+			    and comes again for another one */
+	uint32_t counts; /* which ones, beside as many as fit: bit n for n blocks; 0: it obeys 0
+			    only, and any other quota is no bound */
 	uint32_t threads, regs, shared_bytes; /* a block, a thread, a block */
 	uint32_t workers_per_sm;              /* 0: from the resources above */
 	uint32_t stream_priority;             /* 15 and all above it are the same */
@@ -84,7 +87,8 @@ void sched_progress(struct sched *s, struct sched_launch *l, uint64_t finished);
 /* So many of its blocks have begun, finished ones among them. When the last one has, a policy of
  * other people's is asked, as it may have room for the next kernel. */
 void sched_started(struct sched *s, uint64_t now_ns, struct sched_launch *l, uint64_t started);
-void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l); /* preempted: left */
+/* All of it left: it was preempted, or is of the guard form and was given another count. */
+void sched_drained(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 /* As many of its workers left as the last SHRINK took room from. A caller that cannot tell never
  * says so, or says absent: then the shrink teaches no cost. */
 void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);

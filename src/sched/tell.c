@@ -107,6 +107,7 @@ static void commit_launch(
 		l->preempt_ns = now_ns;
 		l->preemptions++;
 	}
+	sched_guard_told(l);
 	l->allowed = l->next_allowed;
 	sched_to(s, l, to);
 	if (a->type == SCHED_GRANT)
@@ -143,6 +144,7 @@ int sched_tell(struct sched *s, uint64_t now_ns, int hold_below)
 		if (!tell_begin(s, t))
 			goto nomem;
 		for (struct sched_launch *l = t->arrived.first; l; l = l->next) {
+			sched_guard_place(s, l, now_ns);
 			if (!tell_launch(s, l))
 				goto nomem;
 		}

@@ -234,11 +234,25 @@ void kernel_give_up(struct kernel *k, enum wire_reason why)
 	atomic_store(&k->state, KERNEL_PLAIN);
 }
 
-static void apply(struct kernel *k, const struct form *f)
+/* Padded launches need the limit that was raised for them. (Programs that go beyond their own one
+ * are found in plan.c.) */
+static CUresult form_attribute(struct form *f, int attr, int value)
+{
+	CUresult r;
+
+	pthread_mutex_lock(&f->lock);
+	if (attr == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && f->raised)
+		value = MAX(value, (int)f->raised);
+	r = cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)attr, value);
+	f->n_shapes = 0;
+	pthread_mutex_unlock(&f->lock);
+	return r;
+}
+
+static void apply(struct kernel *k, struct form *f)
 {
 	for (int i = 0; i < KERNEL_ATTRIBUTES; i++) {
-		if (k->attr_set[i] && cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)i,
-					      k->attr[i]) != CUDA_SUCCESS)
+		if (k->attr_set[i] && form_attribute(f, i, k->attr[i]) != CUDA_SUCCESS)
 			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
 	}
 	if (k->cache_set)
@@ -277,7 +291,7 @@ void kernel_publish(struct kernel *k, struct form *f, enum wire_reason why)
 	}
 	atomic_store(&k->state, KERNEL_READY);
 	shim_enter(&in);
-	for (const struct form *g = f; g; g = g->other)
+	for (struct form *g = f; g; g = g->other)
 		apply(k, g);
 	shim_leave(&in);
 }
@@ -297,8 +311,7 @@ void kernel_attribute(void *handle, int attr, int value)
 	k->attr_set[attr] = true;
 	k->attr[attr] = value;
 	for (struct form *f = ready_form(k); f; f = f->other) {
-		if (cu.cuFuncSetAttribute(f->on.fn, (CUfunction_attribute)attr, value) !=
-			CUDA_SUCCESS)
+		if (form_attribute(f, attr, value) != CUDA_SUCCESS)
 			kernel_give_up(k, WIRE_WHY_FORM_REFUSED);
 		atomic_store(&f->carveout, 0); /* it may be this */
 		pthread_mutex_lock(&f->lock);

@@ -14,6 +14,7 @@
 #include "shim/known.h"
 #include "shim/map.h"
 #include "shim/pace.h"
+#include "shim/pads.h"
 #include "shim/shim.h"
 
 /* PTX of one module, shared by those who need it. */
@@ -41,6 +42,7 @@ struct form {
 	uint32_t *offsets, *sizes; /* of the kernel's own parameters */
 	uint32_t regs, static_shared, local, max_threads;
 	uint32_t native_threads;   /* the same of the program's own kernel; 0: not asked yet */
+	uint32_t raised;           /* limit of dynamic shared memory, for padding; 0: not raised */
 	uint32_t which;            /* 1: it is an other, as known.h counts them */
 	const struct known *known; /* from earlier starts, of it and its other */
 	uint32_t n_known;
@@ -60,6 +62,7 @@ struct form {
 		uint32_t per_sm;                 /* workers on an SM; 0: does not fit */
 		uint32_t as_it_is; /* blocks of the program's own kernel on an SM; only known of
 				      such as wait for each other (rising_order) */
+		struct pads pads;  /* of guard forms */
 		struct pace pace;
 	} shape[KERNEL_SHAPES];
 	unsigned n_shapes;

@@ -22,7 +22,9 @@ struct managed {
 	uint64_t resumed_at;  /* blocks that had finished when it was last resumed */
 	uint32_t preemptions; /* and the daemon's account of them at that time */
 	struct ctl_args args;
-	uint32_t block[3], shared, workers, drains, grow, rounds;
+	uint32_t block[3], workers, drains, grow, rounds;
+	uint32_t shared, padded;   /* dynamic shared memory: the program's, the next grid's */
+	struct pads pads;          /* of guard forms */
 	uint64_t ticket;           /* at the last round, */
 	uint32_t seq, idle_rounds; /* and the word applied; rounds that left both as they were */
 	bool guard;
@@ -77,6 +79,9 @@ void patience_begin(struct patience *p, const _Atomic unsigned *ended, _Atomic u
 bool patience_ends(struct patience *p);
 
 /* ---- its grids (managed.c) ---- */
+/* Has the next grid of a guard form keep to so many blocks on an SM, as far as it can. */
+void managed_pad(struct managed *m, uint32_t quota);
+uint32_t managed_first_quota(void); /* what that is for a launch without a word of its own */
 /* One launch of the form, with the parameters that m holds. config: the program's, or NULL. */
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config);

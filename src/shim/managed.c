@@ -85,6 +85,22 @@ static bool copy_params(struct managed *m, const struct launch *l)
 	return l->extra ? copy_buffer(f, l->extra, m->params) : f->info.n_params == 0;
 }
 
+void managed_pad(struct managed *m, uint32_t quota)
+{
+	uint32_t count = pads_choose(&m->pads, quota, &m->args);
+
+	m->padded = count ? m->pads.shared[count] : m->shared;
+	__atomic_store_n(&slot_of(m)->padded, count ? count : CTL_NO_QUOTA, __ATOMIC_RELEASE);
+}
+
+uint32_t managed_first_quota(void)
+{
+	const struct ctl_tenant *b = &shim.page->begin;
+
+	return __atomic_load_n(&b->seq, __ATOMIC_ACQUIRE) ? pads_least(b->quota, shim.n_sms)
+							  : CTL_NO_QUOTA;
+}
+
 CUresult managed_fire(
 	struct managed *m, uint64_t blocks, CUstream stream, const CUlaunchConfig *config)
 {
@@ -99,10 +115,11 @@ CUresult managed_fire(
 		c.gridDimX = (unsigned)blocks;
 		c.gridDimY = c.gridDimZ = 1;
 		c.hStream = stream;
+		c.sharedMemBytes = m->padded;
 		return cu.cuLaunchKernelEx(&c, m->form->on.fn, NULL, extra);
 	}
 	return cu.cuLaunchKernel(m->form->on.fn, (unsigned)blocks, 1, 1, m->block[0], m->block[1],
-		m->block[2], m->shared, stream, NULL, extra);
+		m->block[2], m->padded, stream, NULL, extra);
 }
 
 CUresult managed_fire_closer(struct managed *m, CUstream stream)
@@ -182,6 +199,7 @@ static void fill_slot(
 	w->hardware_blocks = (uint32_t)m->first_grid;
 	w->priority = p->rank;
 	w->guard = m->form->info.tier == PASS_GUARD;
+	w->counts = m->pads.counts;
 	w->claim = p->chunk;
 	inputs_of(m->form, m->params, w->input);
 	strncpy(w->name, k->name, sizeof(w->name) - 1);
@@ -205,7 +223,8 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
 	memcpy(m->block, l->block, sizeof(m->block));
-	m->shared = l->shared;
+	m->shared = m->padded = l->shared;
+	m->pads = p->pads;
 	m->args = (struct ctl_args){
 		.block = m->stream->ctl,
 		.host = shim.page_dev + offsetof(struct wire_page, slots) +
@@ -218,6 +237,8 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 		.shrink = p->shrink,
 		.tenant = shim.page_dev + offsetof(struct wire_page, begin),
 	};
+	if (m->guard)
+		managed_pad(m, managed_first_quota());
 }
 
 /* Has the program launched anything that ranks lower? */
@@ -317,6 +338,8 @@ bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 	pthread_mutex_lock(&launches.lock);
 	m->launched = true;
 	pthread_mutex_unlock(&launches.lock);
+	if (m->guard && m->padded != m->shared)
+		agent_poke(); /* it is looked at from now on */
 	atomic_store_explicit(&a->kernel->loaded, true, memory_order_relaxed);
 	return true;
 }

@@ -20,23 +20,40 @@ static void recall(const struct form *f, struct form_shape *s)
 		s->pace = *p;
 }
 
-/* Threads of a block that the driver allows the program's own kernel: a form may need fewer
- * registers, and so run where the driver refuses the kernel. Under the form's lock. */
-static uint32_t native_threads(struct form *f)
+/* An attribute of the program's own kernel, 0 or more; -1: the driver does not say. */
+static int native_attribute(const struct form *f, CUfunction_attribute which)
 {
-	CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
 	const struct kernel *k = f->kernel;
 	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
 	int n = 0;
 
-	if (f->native_threads)
-		return f->native_threads;
 	if (!k->in_library)
 		r = cu.cuFuncGetAttribute(&n, which, (CUfunction)k->handle);
 	else if (cu.cuKernelGetAttribute)
 		r = cu.cuKernelGetAttribute(&n, which, (CUkernel)k->handle, shim.dev);
-	f->native_threads = r == CUDA_SUCCESS && n > 0 ? (uint32_t)n : f->max_threads;
+	return r == CUDA_SUCCESS && n >= 0 ? n : -1;
+}
+
+/* Threads of a block that the driver allows the program's own kernel: a form may need fewer
+ * registers, and so run where the driver refuses the kernel. Under the form's lock. */
+static uint32_t native_threads(struct form *f)
+{
+	int n;
+
+	if (f->native_threads)
+		return f->native_threads;
+	n = native_attribute(f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+	f->native_threads = n > 0 ? (uint32_t)n : f->max_threads;
 	return f->native_threads;
+}
+
+/* A form with a raised limit runs where the driver refuses the kernel, too. */
+static bool is_shared_allowed(const struct form *f, uint32_t shared)
+{
+	int n = f->raised ? native_attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+			  : -1;
+
+	return n < 0 || shared <= (uint32_t)n;
 }
 
 static struct form_shape *shape_of(struct form *f, const struct launch *l)
@@ -60,11 +77,13 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
 	s = &f->shape[f->n_shapes - 1];
 	*s = (struct form_shape){.threads = threads, .shared = l->shared, .scale = scale};
 	recall(f, s);
-	if (threads <= MIN(f->max_threads, native_threads(f)) &&
+	if (threads <= MIN(f->max_threads, native_threads(f)) && is_shared_allowed(f, l->shared) &&
 		cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 			&n, f->on.fn, (int)threads, l->shared) == CUDA_SUCCESS &&
 		n > 0)
 		s->per_sm = (uint32_t)MIN(n, 31);
+	if (s->per_sm && f->info.tier == PASS_GUARD && !f->info.reads_shared_size)
+		pads_find(f, threads, l->shared, &s->pads);
 	if (f->info.rising_order && cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
 					    &n, l->fn, (int)threads, l->shared) == CUDA_SUCCESS)
 		s->as_it_is = (uint32_t)n;
@@ -145,6 +164,7 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	pthread_mutex_lock(&f->lock);
 	s = p->shape = shape_of(f, l);
 	p->per_sm = s->per_sm;
+	p->pads = s->pads;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
 	if (s->per_sm && !queued &&
 		pace_is_short(&s->pace, total, page_load(&shim.welcome.min_managed_ns)))

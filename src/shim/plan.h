@@ -9,6 +9,7 @@
 
 struct plan {
 	struct form_shape *shape;
+	struct pads pads; /* of guard forms */
 	uint32_t per_sm, workers, chunk, flags, shrink;
 	uint32_t rank; /* among the launches of the program: higher goes first */
 };

@@ -52,6 +52,13 @@ void resume_after_fork(void)
 	pthread_mutex_init(&helpers.lock, NULL);
 }
 
+/* The next grid keeps to a count. A launch that was padded for its tenant's word may find another
+ * one when it begins, or none, and leaves without a word of its own. */
+static bool is_padded(const struct managed *m)
+{
+	return m->guard && m->padded != m->shared;
+}
+
 /* The last round had not come yet when the others were gone. */
 static bool is_answered(const struct managed *m)
 {
@@ -174,6 +181,21 @@ static bool leaves_helper(void)
 	return n > 1;
 }
 
+/* How large the next grid is, without its relay. Blocks of a guard grid that come to an SM without
+ * a quota leave. The last few could all do so each time, so such a grid fills the device. */
+static uint64_t blocks_for(const struct managed *m, uint64_t left)
+{
+	const uint8_t *quota = slot_of(m)->host.quota;
+
+	if (!m->guard)
+		return MIN((uint64_t)m->workers, MAX(left, (uint64_t)1));
+	for (unsigned i = 0; i < shim.n_sms; i++) {
+		if (!__atomic_load_n(&quota[i], __ATOMIC_RELAXED))
+			return MAX(left, m->workers);
+	}
+	return left;
+}
+
 /* Whether the rounds so far got the launch on, as far as it was reported. */
 static void judge_rounds(struct managed *m)
 {
@@ -200,7 +222,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 	uint64_t left = m->total - begun;
 	uint32_t last = m->args.seq;
 	uint32_t newcomers = drained ? 0 : newcomers_of(m);
-	uint64_t blocks = 1 + (m->guard ? left : MIN((uint64_t)m->workers, MAX(left, (uint64_t)1)));
+	uint64_t blocks = 1 + blocks_for(m, left);
 	CUresult r = CUDA_ERROR_NOT_READY;
 	struct shim_inside in;
 	CUstream on;
@@ -217,6 +239,10 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 		m->args.round = m->rounds + 1;
 		m->args.flags &= ~(uint32_t)CTL_ONCE;
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
+		/* A word that comes meanwhile and asks for another padding drains it again. */
+		if (m->guard)
+			managed_pad(m, seq ? pads_least(w->host.quota, shim.n_sms)
+					   : managed_first_quota());
 		r = managed_fire(m, blocks, on, NULL);
 		if (r == CUDA_SUCCESS)
 			managed_fire_closer(m, on);
@@ -245,9 +271,10 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	bool fired, may_borrow;
 
 	*ret_next = UINT64_MAX;
-	/* Only what was given a word of the daemon's can have stopped. There may be hundreds
-	 * without, and somebody waits for the one with: look at nothing else of those. */
-	if (!m->launched || !__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || !is_granted(w))
+	/* Only what was given a word of the daemon's can have stopped, or what is padded. There may
+	 * be hundreds of others, and somebody waits for these: look at nothing else of those. */
+	if (!m->launched || !is_granted(w) ||
+		!(__atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE) || is_padded(m)))
 		return false;
 	*ret_next = shim_now_ns() - m->resumed_ns < SETTLES_NS ? SOON_NS : LATER_NS;
 	wait = wants_round(m, &drains, &grow);
@@ -314,8 +341,10 @@ static bool is_stopped(const struct managed *m)
 
 	if (!m->launched || is_done(m))
 		return false;
+	/* Or by neither, as its padding was for an earlier word of its tenant's. */
 	return now.seq ? now.same != 1 + CTL_NO_QUOTA
-		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE);
+		       : __atomic_load_n(&h->began, __ATOMIC_ACQUIRE) ||
+				 __atomic_load_n(&h->drains, __ATOMIC_ACQUIRE);
 }
 
 static void raise_all(struct managed *m)

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FORM_VERSION 26u /* of what is kept (kept.c) and of the code that the pass emits */
+#define FORM_VERSION 27u /* of what is kept (kept.c) and of the code that the pass emits */
 #define PTX_MAX      ((size_t)256 << 20)
 
 static struct compiled closer;

@@ -16,7 +16,7 @@
 #include "ctl/control.h"
 
 #define WIRE_PAGE_MAGIC   0x6864706cu
-#define WIRE_PAGE_VERSION 8u
+#define WIRE_PAGE_VERSION 9u
 #define WIRE_SLOTS        256u
 #define WIRE_INPUTS       12u /* figures of a launch's input */
 
@@ -109,7 +109,11 @@ struct wire_slot {
 	/* tenant */
 	uint32_t
 		hardware_blocks; /* in all its worker grids so far; 0: a shim that does not count */
-	uint32_t pad[7];
+	uint32_t counts; /* of the guard form, bit n: it can be kept to n blocks on an SM, fewer
+			    than fit; 0: any quota but 0 means all */
+	uint32_t padded; /* of the guard form: the count that its last grid has by padding, or is
+			    about to have; CTL_NO_QUOTA: it is not padded */
+	uint32_t pad[5];
 };
 
 /* What is allowed while nobody is held back: so many more than were submitted. */

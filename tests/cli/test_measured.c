@@ -54,7 +54,10 @@ static void submit(struct log *l, unsigned tenant, unsigned launch, const char *
 	snprintf(more, sizeof(more),
 		", \"blocks_per_sm\": %u, \"code\": \"%s\", \"threads\": 128, "
 		"\"shared_bytes\": 64, \"guard\": %s",
-		fit, code, fit == 7 ? "true" : "false");
+		fit, code,
+		fit == 7   ? "true, \"counts\": [2, 5]"
+		: fit == 9 ? "true, \"counts\": []"
+			   : "false");
 	of(l, "submit", tenant, launch, more);
 }
 
@@ -202,7 +205,7 @@ static void disturbed(void **state)
 	measured_finish(&m);
 }
 
-/* Blocks that obey no bound have one count, whatever they were told. */
+/* Those of 7 blocks on an SM can have 2 and 5 as well. Those of 9 obey no bound. */
 static void guard_form(void **state)
 {
 	struct log l = begin();
@@ -213,11 +216,18 @@ static void guard_form(void **state)
 	of(&l, "arrive", 1, 1, ", \"workers\": 8");
 	l.now += 1000;
 	finish(&l, 1, l.now - 1000);
+	submit(&l, 1, 2, "b3", 9);
+	of(&l, "arrive", 1, 2, ", \"workers\": 36");
+	l.now += 1000;
+	finish(&l, 2, l.now - 1000);
 	m = read_all(&l);
 	assert_true(m.kernels.at[0].guard);
-	assert_int_equal(m.kernels.at[0].ns[7].len, 1);
-	assert_int_equal(measured_missing(&m, 3, &none), 2);
-	assert_int_equal(none, 0);
+	assert_int_equal(m.kernels.at[0].ns[2].len, 1);
+	assert_false(measured_can_have(&m.kernels.at[0], 1));
+	assert_true(measured_can_have(&m.kernels.at[0], 7));
+	assert_int_equal(m.kernels.at[1].ns[9].len, 1);
+	assert_int_equal(measured_missing(&m, 3, &none), 2 + 3 + 3 + 2);
+	assert_int_equal(none, 2);
 	measured_finish(&m);
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: policy.sh BUILD halves|greedy|split|moved|resized|exact|dies|nowhere|hangs
+# usage: policy.sh BUILD halves|greedy|split|moved|resized|guard|asks|restless|orphan|exact|dies|nowhere|
+#	hangs
 # Policies as shared objects, with programs on the virtual GPU:
 #   halves  examples/policy/halves.c, built as its head says: of two programs side by side each has half
 #           of every SM, by the blocks' own word
@@ -13,6 +14,11 @@
 #           runs once, and mostly where its program is at the time
 #   resized a launch gets more blocks an SM, fewer, and more while it runs, as SIGHUP changes what the
 #           policy is given: so many are there
+#   guard   a kernel of the guard form has 16, 4, 8, no and 16 blocks on each SM while it runs, by the
+#           blocks' own word
+#   asks    one that asks for the size of its shared memory has none or all
+#   restless one that has another number all the time ends nevertheless
+#   orphan  one that is kept to 4 blocks has all when heddled is gone
 #   exact   a launch that is resized all the time has exactly as many blocks on each SM as its quota, by
 #           the blocks' own word, once those that ran before are through
 #   dies    programs are killed as they grow: the others go on, and heddled says it
@@ -200,6 +206,99 @@ comings() {
 	left=$((launched - 1 - stayed))
 	echo "$stayed workers stayed, $left left at once"
 	[ $((left * 2)) -le "$stayed" ] || fail "more than half as many left at once as stayed"
+}
+
+# guard_begins POLICY_OPTIONS ARG…: a program whose kernel has the guard form, beside one that has a
+# block of its own for as long. DEVICE=cuda: on a GPU, which this script has for itself.
+guard_begins() {
+	device=${DEVICE:-cpu}
+	mps=off long=4000000000 shape='--blocks 14000 --loops 3000'
+	[ "$device" = cpu ] || mps=on long=2000000000 shape='--blocks 500000 --loops 2000000'
+	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
+	chmod 755 "$dir/bad.so"
+	mkdir -p "$dir/etc/heddle"
+	gives "$1"
+	shift
+	start_daemon --config-root "$dir" --mps $mps
+	# It lasts, as its launches that come late would have an SM to themselves.
+	where_begins normal beside --threads 32 --blocks 1 --loops "${LONG:-$long}"
+	beside=$started
+	pids=$beside
+	# shellcheck disable=SC2086
+	where_begins normal one --threads 128 "$@" ${SHAPE:-$shape}
+	pids="$pids $started"
+	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
+}
+
+# guard_gets BLOCKS [EVENT]: from here on it does, of which the event tells.
+guard_gets() {
+	gives "unranked=$1"
+	kill -HUP "$daemon"
+	[ $# = 1 ] || await 60 has_workers "$2" 2 $((sms * $1)) || fail "no $2 to $1"
+	sleep 1
+}
+
+# guard_ends SIZES: between the times at which it had left it had so many blocks on each SM.
+guard_ends() {
+	wait "$started" || fail "the program: $?"
+	[ "$device" != cpu ] || kill "$beside"
+	wait "$beside" 2>/dev/null || [ "$device" = cpu ] || fail "the program beside it: $?"
+	pids=
+	# By the device's clock, as the blocks have it (CLOCK_WRAP in bench/where.c).
+	drains=$(sed -n 's/.*"event": "drained", "tenant": 2,.*"device_drained_ns": [0-9]*\([0-9]\{15\}\),.*/\1/p' \
+		"$dir/events" | tr '\n' ' ')
+	[ -n "$1" ] || return 0
+	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
+	awk -v sizes="$1" -v drains="$drains" -f "$here/guard.awk" "$dir/one.moves" || fail "sizes: see above"
+}
+
+# An SM of 2048 threads holds 16 blocks of 128 threads.
+guard() {
+	guard_begins unranked=16 --guard 1
+	sleep 1
+	guard_gets 4 shrink
+	guard_gets 8 grow
+	guard_gets 0 preempt
+	guard_gets 16 grant
+	guard_ends "16 4 8 16"
+}
+
+# heddled dies while the launch is kept to 4 blocks: then it has all that fit.
+orphan() {
+	guard_begins unranked=16 --guard 1
+	sleep 1
+	guard_gets 4 shrink
+	kill -9 "$daemon"
+	wait "$daemon" 2>/dev/null || :
+	daemon=
+	guard_ends ""
+	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n |
+		awk '{ there[$2] += $3 } there[$2] == 16 { last = NR } END { exit last < NR * 0.9 }' ||
+		fail "it did not get all"
+}
+
+# More shared memory would not go unseen: 0 or all.
+asks() {
+	guard_begins unranked=16 --asks 1
+	sleep 1
+	guard_gets 4
+	guard_gets 0 preempt
+	guard_gets 16 grant
+	guard_ends "16 16"
+	grep '"event": "submit", "tenant": 2,' "$dir/events" | grep -q '"guard": true, "counts": \[\]' ||
+		fail "heddled does not know that it has no other count"
+	! grep -qE '"event": "(shrink|grow)", "tenant": 2,' "$dir/events" || fail "it was told a count"
+}
+
+# Another size each few ms: it leaves again and again, and gets on.
+restless() {
+	[ "${DEVICE:-cpu}" != cpu ] || SHAPE='--blocks 7000 --loops 3000'
+	guard_begins "sizes=${STEP:-5}" --guard 1
+	guard_ends ""
+	# shellcheck disable=SC2086
+	set -- $drains
+	echo "left $# times"
+	[ $# -ge "${LEAVES:-5}" ] || fail "too few times"
 }
 
 # DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.

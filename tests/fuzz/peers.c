@@ -389,7 +389,8 @@ static void submit(struct world *w, struct wire_slot *s)
 	s->priority = byte(&w->in) & 15;
 	s->launches = byte(&w->in) & 3;
 	s->guard = byte(&w->in) & 3;
-	memset(s->name, 'k', sizeof(s->name)); /* does not end */
+	s->counts = s->guard * (uint32_t)s->id; /* anything */
+	memset(s->name, 'k', sizeof(s->name));  /* does not end */
 	__atomic_store_n(&s->state, WIRE_SLOT_SUBMITTED, __ATOMIC_RELEASE);
 }
 

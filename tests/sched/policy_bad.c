@@ -57,6 +57,17 @@ static void give(const struct heddle_policy_view *in, struct heddle_policy_plan 
 		memset(heddle_policy_row(in, out, i), n, in->device->n_sms);
 }
 
+/* unranked=N: kernels of the guard form have so many blocks on each SM, all others no bound. */
+static void give_unranked(
+	const struct heddle_policy_view *in, struct heddle_policy_plan *out, uint8_t n)
+{
+	give(in, out, HEDDLE_POLICY_UNBOUNDED);
+	for (uint32_t i = 0; i < in->n_kernels; i++) {
+		if (heddle_policy_kernel_at(in, i)->unranked)
+			memset(heddle_policy_row(in, out, i), n, in->device->n_sms);
+	}
+}
+
 /* Each kernel has the other half of the SMs every 20 ms. */
 #define MOVE_NS 20000000u
 static void move(const struct heddle_policy_view *in, struct heddle_policy_plan *out)
@@ -104,6 +115,10 @@ static void decide(void *state, const struct heddle_policy_view *in, struct hedd
 	}
 	if (strcmp(b->does, "move") == 0) {
 		move(in, out);
+		return;
+	}
+	if (strncmp(b->does, "unranked=", 9) == 0) {
+		give_unranked(in, out, (uint8_t)atoi(b->does + 9));
 		return;
 	}
 	if (strncmp(b->does, "sizes=", 6) == 0) {

@@ -307,15 +307,110 @@ static void in_turns(void **state)
 /* It leaves by whole SMs alone: what there is beside it is for the others. */
 static void unranked(void **state)
 {
+	const uint8_t now[SMS] = {0};
 	uint32_t got[KERNELS];
 	struct world w;
 
 	make(&w, 2);
 	w.kernel[0].unranked = 1;
 	w.kernel[0].blocks_per_sm = 5;
+	w.kernel[0].quota = now;
 	decide(&w, got);
 	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
 	assert_int_equal(got[1], 3);
+}
+
+/* The first kernel has the guard form, can have the counts 2 to 4 and 6, and has `now`. */
+static void make_guard(struct world *w, unsigned n, uint8_t now)
+{
+	static uint8_t quota[SMS];
+
+	make(w, n);
+	memset(quota, now, sizeof(quota));
+	w->kernel[0].unranked = 1;
+	w->kernel[0].counts = 0x5c;
+	w->kernel[0].quota = quota;
+	w->kernel[0].cost_ns = MS;
+}
+
+/* Its shared memory, of which 5 blocks do not fit, leaves enough for the other one. */
+static void guard(void **state)
+{
+	uint32_t got[KERNELS];
+	struct world w;
+
+	make_guard(&w, 2, 0);
+	decide(&w, got);
+	assert_int_equal(got[0], 4);
+	assert_int_equal(got[1], 4);
+	w.kernel[1].shared_bytes = 20 << 10;
+	decide(&w, got);
+	assert_true(got[0] * (w.device.shared_per_sm / (got[0] + 1) + 1) + got[1] * (20 << 10) <=
+		    w.device.shared_per_sm);
+	w.kernel[1].shared_bytes = 0;
+	/* 7 blocks would use the other half of the threads, but cannot be had. */
+	w.kernel[0].threads = 128;
+	w.kernel[0].blocks_per_sm = 16;
+	w.kernel[1].blocks_per_sm = 2;
+	decide(&w, got);
+	assert_int_equal(got[0], 6);
+	assert_int_equal(got[1], 2);
+	/* The least that it can have. */
+	w.kernel[0].threads = 1024;
+	w.kernel[0].blocks_per_sm = 2;
+	w.kernel[1].blocks_per_sm = 8;
+	decide(&w, got);
+	assert_int_equal(w.quota[0], HEDDLE_POLICY_UNBOUNDED);
+}
+
+/* Another count has to gain more than it costs. */
+static void guard_keeps_count(void **state)
+{
+	uint32_t got[KERNELS];
+	struct world w;
+
+	for (unsigned gains = 0; gains < 2; gains++) {
+		make_guard(&w, 2, 2);
+		for (unsigned i = 0; i < 2; i++) {
+			w.kernel[i].predicted_ns = 2 * MS;
+			w.kernel[i].finished = gains ? 0 : 900;
+		}
+		decide(&w, got);
+		assert_int_equal(got[0], gains ? 4 : 2);
+		assert_int_equal(got[1], 4);
+	}
+	/* Alone it has no bound; but not for the last moment of it. */
+	for (unsigned gains = 0; gains < 2; gains++) {
+		make_guard(&w, 1, 4);
+		w.kernel[0].predicted_ns = 100 * MS;
+		w.kernel[0].finished = gains ? 0 : 995;
+		decide(&w, got);
+		assert_int_equal(got[0], gains ? 8 : 4);
+	}
+	/* It has more than its part: what is beside it does not fit. */
+	make_guard(&w, 2, 6);
+	w.kernel[0].predicted_ns = w.kernel[1].predicted_ns = 2 * MS;
+	decide(&w, got);
+	assert_int_equal(got[0], 4);
+}
+
+/* Two cannot both be kept to a count by shared memory: each keeps what it has. */
+static void two_guards(void **state)
+{
+	uint32_t got[KERNELS];
+	struct world w;
+
+	uint8_t none[SMS] = {0};
+
+	for (uint8_t now = 0; now < 5; now += 4) {
+		make_guard(&w, 2, now);
+		w.kernel[1].unranked = 1;
+		w.kernel[1].counts = 0xfe;
+		w.kernel[1].quota = none;
+		decide(&w, got);
+		assert_int_equal(w.quota[0], now ? now : HEDDLE_POLICY_UNBOUNDED);
+		assert_int_equal(w.quota[SMS], HEDDLE_POLICY_UNBOUNDED);
+	}
 }
 
 /* ---- the option pairs ---- */
@@ -479,6 +574,9 @@ int main(void)
 		cmocka_unit_test(nearly_through),
 		cmocka_unit_test(in_turns),
 		cmocka_unit_test(unranked),
+		cmocka_unit_test(guard),
+		cmocka_unit_test(guard_keeps_count),
+		cmocka_unit_test(two_guards),
 		cmocka_unit_test(together_if_it_pays),
 		cmocka_unit_test(what_is_left_counts),
 		cmocka_unit_test(running_pairs_stay),

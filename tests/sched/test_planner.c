@@ -106,6 +106,7 @@ static struct sched_launch *launch(struct fixture *f, struct sched_tenant *t, ui
 		.threads = 256,
 		.regs = 32,
 		.unranked = t == f->b,
+		.counts = t == f->b ? 0xfe : 0, /* all that are fewer than 8 */
 		.shared_bytes = block_bytes};
 	struct sched_launch *l = NULL;
 
@@ -181,6 +182,7 @@ static void sees_all(void **state)
 	assert_int_equal(kernels[0].running, 1);
 	assert_int_equal(kernels[0].unranked, 0);
 	assert_int_equal(kernels[1].unranked, 1);
+	assert_int_equal(kernels[1].counts, 0xfe);
 	assert_int_equal(kernels[0].predicted_ns, HEDDLE_POLICY_UNKNOWN);
 	assert_int_equal(kernels[0].curve_ns[32], HEDDLE_POLICY_UNKNOWN);
 	assert_int_equal(quota_seen[0][3], 3);
@@ -483,6 +485,7 @@ static void switches(void **state)
 	expect_quota(&f, b, 255);
 	expect_quota(&f, a, 0);
 	sched_drained(f.s, f.now, a);
+	sched_drained(f.s, f.now, b); /* it has another count */
 	tell(&f);
 	asked = 0;
 	sched_reconfigure(f.s, &o, &f.policy);

@@ -69,6 +69,31 @@ static bool is_same_shape(const struct measured_kernel *k, const struct measured
 	       k->shared_bytes == o->shared_bytes && k->n_sms == o->n_sms;
 }
 
+static uint32_t counts_of(const json_t *o)
+{
+	const json_t *n;
+	uint32_t counts = 0;
+	size_t at;
+
+	json_array_foreach(json_object_get(o, "counts"), at, n)
+	{
+		json_int_t v = json_integer_value(n);
+
+		counts |= v > 0 && v < 32 ? 1u << v : 0;
+	}
+	return counts;
+}
+
+bool measured_can_have(const struct measured_kernel *k, uint32_t n)
+{
+	uint32_t below = k->most < 32 ? (1u << k->most) - 1 : UINT32_MAX;
+
+	if (!k->guard || (n < 32 && k->counts >> n & 1))
+		return true;
+	/* What the grid can use, if it can be had, or is all that can. */
+	return n == k->most && (k->most >= k->fit || !(k->counts & below));
+}
+
 /* SIZE_MAX: out of memory. */
 static size_t kernel_of(struct reading *r, const json_t *o)
 {
@@ -85,6 +110,7 @@ static size_t kernel_of(struct reading *r, const json_t *o)
 	while (i < r->m->kernels.len &&
 		!(is_same_shape(&at[i], &k) && at[i].fit == k.fit && at[i].guard == k.guard))
 		i++;
+	k.counts = k.guard ? counts_of(o) : 0;
 	k.most = curve_most(k.fit, k.blocks, k.n_sms);
 	snprintf(k.name, sizeof(k.name), "%s", text(o, "kernel"));
 	return i < r->m->kernels.len || VEC_PUSH(&r->m->kernels, k) ? i : SIZE_MAX;
@@ -152,7 +178,7 @@ static void finish(struct reading *r, const struct live *l, const json_t *o)
 	uint64_t ns = duration(l, o);
 
 	/* Above what the grid can use, it is all the same. */
-	n = k->guard ? k->most : MIN(n, k->most);
+	n = MIN(n, k->most);
 	k->launches++;
 	k->recent++;
 	if (l->disturbed || n < 1 || l->workers % k->n_sms || !ns)
@@ -251,8 +277,9 @@ uint64_t measured_missing(const struct measured *m, unsigned rounds, unsigned *r
 	for (size_t i = 0; i < m->kernels.len; i++) {
 		const struct measured_kernel *k = &m->kernels.at[i];
 
-		for (uint32_t n = k->guard ? k->most : 1; n <= k->most && measured_is_current(m, k);
-			n++) {
+		for (uint32_t n = 1; n <= k->most && measured_is_current(m, k); n++) {
+			if (!measured_can_have(k, n))
+				continue;
 			missing += rounds - MIN(k->ns[n].len, rounds);
 			*ret_unmeasured += !k->ns[n].len;
 		}

@@ -18,7 +18,8 @@ struct measured_kernel {
 	uint32_t fit; /* blocks that an SM holds */
 	char name[64];
 	uint32_t most;      /* the largest count: what an SM holds, and the grid can use */
-	bool guard;         /* its blocks obey no bound: `most` is its one count */
+	bool guard;         /* it has the guard form, with most and */
+	uint32_t counts;    /* these counts, bit n for n; 0: its blocks obey no bound */
 	uint64_t launches;  /* all that ended, */
 	uint64_t recent;    /* of these, in the last run; */
 	uint64_t disturbed; /* of all, those that something disturbed: they measure nothing */
@@ -37,6 +38,8 @@ void measured_count(const char *events, unsigned *ret_joined, unsigned *ret_left
 /* Adds the launches of a program's run. events: the lines of one heddled, from before its tenants
  * joined until they left. */
 void measured_add(struct measured *m, const char *events);
+/* Whether a launch can have n blocks on each SM, of 1 to k->most. */
+bool measured_can_have(const struct measured_kernel *k, uint32_t n);
 /* The median for each count from 1 to k->most; 0: not measured. Sorts k->ns. */
 void measured_curve(struct measured_kernel *k, double ret_ns[SCHED_PER_SM + 1]);
 /* How many launches are still wanted, where each count of each kernel, in the form that heddle

@@ -11,19 +11,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GUARD_WHY "its blocks obey no bound: the kernel has the guard form alone"
+#define GUARD_WHY                                                                             \
+	"its blocks obey no bound: the kernel has the guard form alone, and cannot be given " \
+	"more shared memory"
 
 struct curve {
 	double ns[SCHED_PER_SM + 1];
 	bool kept[SCHED_PER_SM + 1];
-	uint32_t first; /* of the counts that it can have; the last is k->most */
 };
 
 static void curve_of(struct measured_kernel *k, struct curve *ret)
 {
 	measured_curve(k, ret->ns);
 	curve_prune(ret->ns, k->most, ret->kept);
-	ret->first = k->guard ? k->most : 1;
 }
 
 static const struct profile_elsewhere *elsewhere_of(
@@ -49,9 +49,11 @@ static void json_ns(struct json *j, const char *key, double ns)
 static void json_points(struct json *j, const struct measured_kernel *k, const struct curve *curve)
 {
 	json_begin_array(j, "points");
-	for (uint32_t n = curve->first; n <= k->most; n++) {
+	for (uint32_t n = 1; n <= k->most; n++) {
 		bool any = k->ns[n].len > 0;
 
+		if (!measured_can_have(k, n))
+			continue;
 		json_begin_object(j, NULL);
 		json_uint(j, "per_sm", n);
 		json_uint(j, "launches", k->ns[n].len);
@@ -82,7 +84,7 @@ static void json_kernel(struct json *j, const struct program_profile *p, struct 
 	json_bool(j, "current", measured_is_current(&p->measured, k));
 	json_uint(j, "launches", k->launches);
 	json_uint(j, "disturbed", k->disturbed);
-	json_str(j, "unbounded", k->guard ? GUARD_WHY : NULL);
+	json_str(j, "unbounded", k->guard && !k->counts ? GUARD_WHY : NULL);
 	json_bool(j, "kept", measured_is_main(&p->measured, k));
 	json_str(j, "only_on", e ? e->device : NULL);
 	json_points(j, k, &curve);
@@ -124,7 +126,9 @@ static uint32_t fastest_before(const struct curve *curve, uint32_t n)
 static void show_points(struct cli *c, const struct measured_kernel *k, const struct curve *curve)
 {
 	cli_show(c, "  %9s %8s %12s %12s\n", "BLOCKS/SM", "LAUNCHES", "MEDIAN(ms)", "LEAST(ms)");
-	for (uint32_t n = curve->first; n <= k->most; n++) {
+	for (uint32_t n = 1; n <= k->most; n++) {
+		if (!measured_can_have(k, n))
+			continue;
 		cli_show(c, "  %9u %8zu", n, k->ns[n].len);
 		if (k->ns[n].len)
 			cli_show(c, " %12.3f %12.3f", curve->ns[n] / 1e6, k->ns[n].at[0] / 1e6);
@@ -149,7 +153,7 @@ static void show_kernel(struct cli *c, const struct program_profile *p, struct m
 		"%s: %" PRIu64 " block%s of %u threads, %u bytes of shared memory; an SM holds "
 		"%u\n",
 		name, k->blocks, k->blocks == 1 ? "" : "s", k->threads, k->shared_bytes, k->fit);
-	if (k->guard)
+	if (k->guard && !k->counts)
 		cli_show(c, "  one point: " GUARD_WHY "\n");
 	else if (k->most == 1)
 		cli_show(c, "  one point: %s\n",

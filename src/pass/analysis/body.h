@@ -20,6 +20,7 @@ struct pass_callee {
 	bool reads[PASS_IDS];         /* it or what it calls */
 	bool barriers, warp_ops;      /* likewise; not those that need a whole warp */
 	bool observes;                /* volatile loads or atomics, likewise */
+	bool sizes;                   /* asks for the size of its shared memory, likewise */
 	bool shared; /* names variables in shared memory, or asks for its size, likewise */
 };
 

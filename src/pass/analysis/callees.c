@@ -129,6 +129,8 @@ static void note_operand(void *user, struct ptx_opd *o)
 
 	c->shared |= o->kind == PTX_OPD_SYM && o->sym && o->sym->space == PTX_SHARED;
 	c->shared |= is_size(o);
+	c->sizes |= is_size(o) ||
+		    (o->kind == PTX_OPD_SPECIAL && o->name && !strcmp(o->name, "%aggr_smem_size"));
 	if (o->kind != PTX_OPD_SPECIAL)
 		return;
 	for (int d = 0; d < 3; d++) {
@@ -161,6 +163,7 @@ static bool merge(struct pass_callee *to, const struct pass_callee *from)
 	to->warp_ops |= from->warp_ops;
 	to->observes |= from->observes;
 	to->shared |= from->shared;
+	to->sizes |= from->sizes;
 	return memcmp(&old, to, sizeof(old)) != 0;
 }
 

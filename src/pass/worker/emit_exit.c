@@ -50,20 +50,19 @@ void pass_emit_first_steps(struct pass_writer *w, const char *relay_to, bool wor
 		    "nanosleep.u32 100;\n"
 		    "bra $hd_word;\n"
 		    "$hd_told:\n");
-	/* Its word has been overtaken before it came: one such worker an SM claims once, whatever
-	 * holds now. %hd_r3: which word of which generation. */
-	if (worker)
-		pass_put(w,
-			"setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
-			"setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
-			"and.b32 %hd_r1, %hd_r1, 16;\n"
-			"setp.ne.and.u32 %hd_p1, %hd_r1, 0, %hd_p1;\n"
-			"@!%hd_p1 bra $hd_no_word;\n" SM_ADDRESS "ld.param.u32 %hd_r3, " A_GEN ";\n"
-			"mad.lo.u32 %hd_r3, %hd_r3, " CHECK_ODD ", %hd_r2;\n"
-			"atom.global.exch.b32 %hd_r4, [%hd_d1" B_ONCE ", %hd_r3;\n"
-			"setp.ne.u32 %hd_p1, %hd_r4, %hd_r3;\n"
-			"mov.u32 %hd_t, " CLAIM_ONCE ";\n"
-			"@%hd_p1 bra $hd_special;\n");
+	/* Its word has been overtaken before it came: one such worker, or block of a guard grid, an
+	 * SM claims once, whatever holds now. %hd_r3: which word of which generation. */
+	pass_put(w, "setp.ne.u32 %hd_p1, %hd_r2, 0;\n"
+		    "setp.gt.and.s32 %hd_p1, %hd_r4, 0, %hd_p1;\n"
+		    "and.b32 %hd_r1, %hd_r1, 16;\n"
+		    "setp.ne.and.u32 %hd_p1, %hd_r1, 0, %hd_p1;\n"
+		    "@!%hd_p1 bra $hd_no_word;\n" SM_ADDRESS "ld.param.u32 %hd_r3, " A_GEN ";\n"
+		    "mad.lo.u32 %hd_r3, %hd_r3, " CHECK_ODD ", %hd_r2;\n"
+		    "atom.global.exch.b32 %hd_r4, [%hd_d1" B_ONCE ", %hd_r3;\n"
+		    "setp.ne.u32 %hd_p1, %hd_r4, %hd_r3;\n");
+	pass_put(w, worker ? "mov.u32 %hd_t, " CLAIM_ONCE ";\n"
+			     "@%hd_p1 bra $hd_special;\n"
+			   : "@%hd_p1 bra $hd_ticket;\n");
 	pass_put(w, "$hd_no_word:\n");
 }
 

@@ -11,8 +11,12 @@
 #include "pass/worker/worker.h"
 
 static const char take_ticket[] = SM_ADDRESS "ld.volatile.global.u32 %hd_r2, [%hd_d1" B_QUOTA ";\n"
-					     "setp.eq.u32 %hd_p1, %hd_r2, 0;\n"
+					     "ld.param.u32 %hd_r3, " A_LEAST ";\n"
+					     "ld.param.u32 %hd_r4, " A_MORE ";\n"
+					     "sub.u32 %hd_r2, %hd_r2, %hd_r3;\n"
+					     "setp.gt.u32 %hd_p1, %hd_r2, %hd_r4;\n"
 					     "@%hd_p1 bra $hd_pass;\n"
+					     "$hd_ticket:\n"
 					     "atom.global.add.u64 %hd_d4, [%hd_d0" B_TICKET ", 1;\n"
 					     "ld.param.u64 %hd_d3, " A_TOTAL ";\n"
 					     "setp.ge.u64 %hd_p1, %hd_d4, %hd_d3;\n"

@@ -156,6 +156,7 @@ static void fill_info(struct ptx_module *m, const struct ptx_func *f,
 		.rising_order = facts->rising_order,
 		.one_dimensional = tier == PASS_MANAGED && facts->one_dimensional,
 		.keeps_masks = tier == PASS_MANAGED && facts->leaves.len,
+		.reads_shared_size = facts->callees.at[0].sizes,
 		.block_local = !facts->uses_shared && !facts->has_barriers,
 		.added_static_shared_bytes = PASS_SLOT_BYTES,
 	};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* How much shared memory keeps a guard grid to how many blocks on an SM. The driver alone knows: it
+ * counts static shared memory, what the system reserves for each block, and how the program wants
+ * the SM's memory divided. Occupancy falls as shared memory grows, so a search finds the least
+ * padding for each count. The least padding leaves most room for others, and for the L1 cache. */
+#include "shim/pads.h"
+
+#include "shim/kernel.h"
+
+#define UNIT 128u /* bytes by which shared memory is allocated, or a multiple */
+
+/* 0: none, or the driver does not say. */
+static uint32_t occupancy(const struct form *f, uint32_t threads, uint32_t shared)
+{
+	int n = 0;
+
+	if (cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f->on.fn, (int)threads, shared) !=
+			CUDA_SUCCESS ||
+		n < 0)
+		return 0;
+	return (uint32_t)n;
+}
+
+/* Raises the form's limit of dynamic shared memory as far as the device allows. Returns the limit,
+ * bytes. Under the form's lock. */
+static uint32_t raise_limit(struct form *f)
+{
+	CUfunction_attribute which = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+	int most = 0, now = 0, fixed = 0;
+
+	if (f->raised)
+		return f->raised;
+	if (cu.cuFuncGetAttribute(&now, which, f->on.fn) != CUDA_SUCCESS ||
+		cu.cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->on.fn) !=
+			CUDA_SUCCESS ||
+		cu.cuDeviceGetAttribute(&most,
+			CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+			shim.dev) != CUDA_SUCCESS)
+		return 0;
+	most -= fixed;
+	if (most > now && cu.cuFuncSetAttribute(f->on.fn, which, most) == CUDA_SUCCESS)
+		now = most;
+	f->raised = now > 0 ? (uint32_t)now : 0;
+	return f->raised;
+}
+
+/* The least dynamic shared memory, from *io_shared to the limit, with which at most n blocks fit.
+ * False: even the limit leaves room for more. */
+static bool find_pad(
+	const struct form *f, uint32_t threads, uint32_t n, uint32_t limit, uint32_t *io_shared)
+{
+	uint32_t low = *io_shared, high = limit;
+
+	if (occupancy(f, threads, limit) > n)
+		return false;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2 / UNIT * UNIT;
+
+		if (occupancy(f, threads, middle) > n)
+			low = middle + UNIT;
+		else
+			high = middle;
+	}
+	*io_shared = high;
+	return true;
+}
+
+void pads_find(struct form *f, uint32_t threads, uint32_t shared, struct pads *ret)
+{
+	uint32_t limit = raise_limit(f), pad = shared;
+
+	*ret = (struct pads){.fit = occupancy(f, threads, shared)};
+	if (limit <= shared)
+		return;
+	for (uint32_t n = MIN(ret->fit, PADS_MAX + 1); n-- > 1;) {
+		if (!find_pad(f, threads, n, limit, &pad))
+			break;
+		if (occupancy(f, threads, pad) != n)
+			continue;
+		ret->counts |= 1u << n;
+		ret->shared[n] = pad;
+	}
+}
+
+uint32_t pads_choose(const struct pads *p, uint32_t quota, struct ctl_args *io)
+{
+	uint32_t n = MIN(quota, PADS_MAX), above;
+
+	io->least = 1;
+	io->more = CTL_NO_QUOTA - 1;
+	if (!p->counts)
+		return 0;
+	if (!quota || quota >= p->fit) {
+		io->least = p->fit;
+		io->more = CTL_NO_QUOTA - p->fit;
+		return 0;
+	}
+	while (n && !(p->counts >> n & 1))
+		n--;
+	if (!n)
+		n = (uint32_t)__builtin_ctz(p->counts);
+	above = n + 1;
+	while (above < p->fit && !(above <= PADS_MAX && p->counts >> above & 1))
+		above++;
+	io->least = p->counts & ((1u << n) - 1) ? n : 1;
+	io->more = above - 1 - io->least;
+	return n;
+}
+
+uint32_t pads_least(const uint8_t quota[CTL_MAX_SMS], uint32_t n_sms)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 0; i < n_sms; i++) {
+		uint32_t q = __atomic_load_n(&quota[i], __ATOMIC_RELAXED);
+
+		if (q && (!least || q < least))
+			least = q;
+	}
+	return least;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Launches of the guard form as the daemon tells and sees them: which counts it believes, and when
+ * a change of the count is over. */
+#include "fake.h"
+
+#include "sched/planner.h"
+
+#include <string.h>
+
+/* Blocks that each launch may have on each SM. */
+static uint8_t gives;
+static uint32_t counts_seen;
+
+static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	(void)state;
+	for (uint32_t i = 0; i < in->n_kernels; i++) {
+		memset(heddle_policy_row(in, out, i), gives, in->device->n_sms);
+		counts_seen = heddle_policy_kernel_at(in, i)->counts;
+	}
+	out->wake_ns = in->now_ns + HEDDLE_POLICY_MIN_WAKE;
+}
+
+static const struct heddle_policy table = {
+	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "same", .decide = decide};
+static struct sched_planner planner = {.policy = &table};
+static const struct sched_policy policy = {.name = "same", .steers_one = true, .planner = &planner};
+
+static void change(struct hd_config *c)
+{
+	c->policy = &policy;
+}
+
+/* A launch that has arrived, of which 8 blocks fit, and the shim says that these counts can be had.
+ */
+static struct wire_slot *launched(struct hd *d, struct fake *f, uint32_t counts)
+{
+	struct wire_slot *w;
+
+	gives = CTL_NO_QUOTA;
+	f->page->watch = 0; /* seen only when all is in the slot */
+	w = submit(d, f, 0, 1000);
+	f->page->watch = 1;
+	w->workers_per_sm = 8;
+	w->guard = 1;
+	w->counts = counts;
+	w->launches = 1;
+	hd_kicked(d, f->t);
+	arrive(f->page, w);
+	hd_run(d);
+	return w;
+}
+
+static void give(struct hd *d, uint8_t n)
+{
+	gives = n;
+	now += MS;
+	hd_run(d);
+}
+
+static enum launch_state state_of(const struct fake *f)
+{
+	return sched_state(f->t->slots[0].launch);
+}
+
+/* A shim may write anything. */
+static void believes(void **state)
+{
+	static const uint32_t written[] = {0, 0xfe, UINT32_MAX, 0x101, 1u << 31 | 4};
+	static const uint32_t believed[] = {0, 0xfe, 0xfe, 0, 4};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+		struct hd *d = make(change);
+		struct fake f = join(d, 1, true);
+		struct wire_slot *w = launched(d, &f, written[i]);
+
+		give(d, 4);
+		assert_int_equal(counts_seen, believed[i]);
+		assert_int_equal(w->host.quota[0], believed[i] == 0xfe ? 4 : believed[i] ? 2 : 255);
+		leave(d, &f);
+		hd_destroy(d);
+	}
+}
+
+/* It has changed its count when all have left because of that word. */
+static void changed(void **state)
+{
+	struct hd *d = make(change);
+	struct fake f = join(d, 1, true);
+	struct wire_slot *w = launched(d, &f, 0xfe);
+
+	(void)state;
+	give(d, 4);
+	assert_int_equal(w->host.quota[3], 4);
+	assert_int_equal(state_of(&f), LAUNCH_SHRINKING);
+	/* An earlier word's, and nobody there as it seems: no answer. */
+	w->host.drains++;
+	w->host.drained_seq = w->host.seq - 1;
+	give(d, 2);
+	assert_int_equal(state_of(&f), LAUNCH_SHRINKING);
+	assert_int_equal(w->host.quota[3], 4);
+	drain(w);
+	wakes = 0;
+	hd_run(d);
+	assert_true(wakes > 0); /* it is to come again */
+	assert_int_equal(w->granted, 1);
+	give(d, 2);
+	assert_int_equal(w->host.quota[3], 2);
+	leave(d, &f);
+	hd_destroy(d);
+}
+
+/* Told while it was away: it comes with that, and will not leave because of it. */
+static void away(void **state)
+{
+	struct hd *d = make(change);
+	struct fake f = join(d, 1, true);
+	struct wire_slot *w = launched(d, &f, 0xfe);
+
+	(void)state;
+	give(d, 4);
+	drain(w);
+	give(d, 6);
+	assert_int_equal(w->host.quota[0], 6);
+	give(d, 3);
+	assert_int_equal(w->host.quota[0], 3);
+	assert_int_equal(state_of(&f), LAUNCH_RUNNING);
+	/* It has come, with 3. */
+	w->launches = 2;
+	give(d, 5);
+	assert_int_equal(w->host.quota[0], 5);
+	give(d, 7);
+	assert_int_equal(w->host.quota[0], 5);
+	drain(w);
+	give(d, 7);
+	assert_int_equal(w->host.quota[0], 7);
+	/* It was about to come, and comes with the word that it finds. */
+	w->launches = 3;
+	give(d, 2);
+	w->padded = 2;
+	give(d, 6);
+	assert_int_equal(w->host.quota[0], 6);
+	leave(d, &f);
+	hd_destroy(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(believes),
+		cmocka_unit_test(changed),
+		cmocka_unit_test(away),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The engine with launches of the guard form: one count on all SMs, of those that can be had, and
+ * what a change of it is. */
+#include "unit.h"
+
+#include "sched/planner.h"
+#include "sched/sched.h"
+
+#include <string.h>
+
+#define MS    1000000ull
+#define SMS   4
+#define NONE  255   /* no bound */
+#define COUNT 0x5cu /* of 8 blocks 2, 3, 4 or 6 can be had as well */
+
+/* What the policy says for each SM. */
+static uint8_t plan[SMS];
+
+static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
+{
+	(void)state;
+	for (uint32_t i = 0; i < in->n_kernels; i++)
+		memcpy(heddle_policy_row(in, out, i), plan, SMS);
+}
+
+static const struct heddle_policy table = {
+	.size = sizeof(table), .abi = HEDDLE_POLICY_ABI, .name = "rows", .decide = decide};
+
+struct fixture {
+	struct sched *s;
+	struct sched_planner planner;
+	struct sched_policy policy;
+	struct sched_tenant *t;
+	struct sched_launch *l;
+	uint64_t now;
+	enum sched_action_type last; /* of the launch */
+	unsigned told;
+};
+
+static void tell(struct fixture *f)
+{
+	struct sched_action a;
+
+	f->now += MS;
+	assert_int_equal(sched_decide(f->s, f->now), 0);
+	while (sched_next(f->s, &a)) {
+		if (!a.launch)
+			continue;
+		f->last = a.type;
+		f->told++;
+	}
+}
+
+/* The policy changes its mind, in its next turn. */
+static void give(struct fixture *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+{
+	const uint8_t row[SMS] = {a, b, c, d};
+	struct sched_options o = {.simultaneous = true, .spatial = true};
+
+	memcpy(plan, row, SMS);
+	sched_reconfigure(f->s, &o, &f->policy);
+	tell(f);
+}
+
+static void expect(const struct fixture *f, uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+{
+	const uint8_t row[SMS] = {a, b, c, d};
+	uint8_t q[CTL_MAX_SMS];
+
+	sched_quotas(f->s, f->l, q);
+	assert_memory_equal(q, row, SMS);
+}
+
+/* A launch of 10,000 blocks that began with the whole device. */
+static void begin(struct fixture *f, uint32_t counts)
+{
+	struct sched_options o = {.n_sms = SMS, .simultaneous = true, .spatial = true};
+	struct sched_launch_info i = {.id = 1,
+		.kernel = 77,
+		.total = 10000,
+		.threads = 256,
+		.workers_per_sm = 8,
+		.unranked = true,
+		.counts = counts};
+
+	memset(plan, NONE, SMS);
+	*f = (struct fixture){.now = 1000 * MS};
+	f->planner.policy = &table;
+	f->policy = (struct sched_policy){.name = "rows", .planner = &f->planner};
+	assert_int_equal(sched_create(&o, &f->policy, &f->s), 0);
+	assert_int_equal(sched_join(f->s, f->now, 1, 0, 1, NULL, &f->t), 0);
+	tell(f);
+	assert_int_equal(sched_submit(f->s, f->now, f->t, &i, &f->l), 0);
+	sched_arrive(f->s, f->now, f->l, SCHED_BEGAN_FREE);
+	tell(f);
+	expect(f, NONE, NONE, NONE, NONE);
+	assert_int_equal(f->told, 0);
+}
+
+/* A count between two of them is the smaller one, a count below all the smallest. */
+static void counts(void **state)
+{
+	static const uint8_t asked[] = {7, 6, 5, 4, 3, 1, 8, 12},
+			     had[] = {6, 6, 4, 4, 3, 2, NONE, NONE};
+	struct fixture f;
+
+	begin(&f, COUNT);
+	for (size_t i = 0; i < sizeof(asked); i++) {
+		give(&f, asked[i], asked[i], asked[i], asked[i]);
+		expect(&f, had[i], had[i], had[i], had[i]);
+		sched_drained(f.s, f.now, f.l);
+	}
+	sched_destroy(f.s);
+	/* None can be had. */
+	begin(&f, 0);
+	give(&f, 2, 2, 2, 2);
+	expect(&f, NONE, NONE, NONE, NONE);
+	give(&f, 2, 0, 2, 0);
+	expect(&f, NONE, 0, NONE, 0);
+	sched_destroy(f.s);
+}
+
+/* The least of those that are not 0 holds on all SMs. */
+static void one_count(void **state)
+{
+	struct fixture f;
+
+	begin(&f, COUNT);
+	give(&f, 6, 0, 3, NONE);
+	expect(&f, 3, 0, 3, 3);
+	assert_int_equal(f.last, SCHED_SHRINK);
+	/* Other SMs with the same count: it need not leave for that. */
+	give(&f, 0, 3, 3, 3);
+	expect(&f, 0, 3, 3, 3);
+	sched_destroy(f.s);
+}
+
+/* It leaves for each other count, and until then keeps the one that it was told last. */
+static void resized(void **state)
+{
+	struct sched_info info;
+	struct fixture f;
+
+	begin(&f, COUNT);
+	give(&f, 4, 4, 4, 4);
+	assert_int_equal(f.last, SCHED_SHRINK);
+	assert_int_equal(sched_state(f.l), LAUNCH_SHRINKING);
+	give(&f, 2, 2, 2, 2);
+	expect(&f, 4, 4, 4, 4);
+	assert_int_equal(f.told, 1);
+	/* SMs are taken at once. */
+	give(&f, 2, 2, 0, 0);
+	expect(&f, 4, 4, 0, 0);
+	assert_int_equal(f.told, 2);
+	f.now += 5 * MS;
+	sched_drained(f.s, f.now, f.l);
+	assert_int_equal(sched_state(f.l), LAUNCH_RUNNING);
+	sched_launch_state(f.s, f.now, f.l, &info);
+	assert_true(info.cost_ns > MS); /* a change costs what it took */
+	tell(&f);
+	expect(&f, 2, 2, 0, 0);
+	sched_drained(f.s, f.now, f.l);
+	give(&f, 0, 0, 0, 0);
+	assert_int_equal(f.last, SCHED_PREEMPT);
+	give(&f, 6, 6, 6, 6);
+	expect(&f, 0, 0, 0, 0);
+	sched_drained(f.s, f.now, f.l);
+	tell(&f);
+	assert_int_equal(f.last, SCHED_GRANT);
+	expect(&f, 6, 6, 6, 6);
+	sched_destroy(f.s);
+}
+
+/* Nobody saw it leave; but more blocks have ended than were there. */
+static void goes_on(void **state)
+{
+	struct fixture f;
+
+	begin(&f, COUNT);
+	sched_progress(f.s, f.l, 100);
+	give(&f, 4, 4, 4, 4);
+	sched_progress(f.s, f.l, 100 + 8 * SMS);
+	give(&f, 2, 2, 2, 2);
+	expect(&f, 4, 4, 4, 4);
+	sched_progress(f.s, f.l, 101 + 8 * SMS);
+	assert_true(sched_deadline(f.s) <= f.now + MS); /* it asks again by itself */
+	tell(&f);
+	expect(&f, 2, 2, 2, 2);
+	sched_destroy(f.s);
+}
+
+/* What its tenant's launches begin with, as it has it. */
+static void begins(void **state)
+{
+	struct sched_launch_info i = {.id = 2,
+		.kernel = 77,
+		.total = 100,
+		.threads = 256,
+		.workers_per_sm = 8,
+		.unranked = true,
+		.counts = COUNT};
+	struct fixture f;
+
+	begin(&f, COUNT);
+	give(&f, 3, 3, 3, 3);
+	sched_end(f.s, f.now, f.l, true, 0);
+	assert_int_equal(sched_submit(f.s, f.now, f.t, &i, &f.l), 0);
+	tell(&f);
+	f.told = 0;
+	sched_arrive(f.s, f.now, f.l, SCHED_BEGAN_TOLD);
+	tell(&f);
+	expect(&f, 3, 3, 3, 3);
+	assert_int_equal(f.told, 0);
+	sched_destroy(f.s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts),
+		cmocka_unit_test(one_count),
+		cmocka_unit_test(resized),
+		cmocka_unit_test(goes_on),
+		cmocka_unit_test(begins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
