@@ -582,7 +582,9 @@ static void spatial_short(void **state)
 	l->host.ticket = 799; /* and nothing is left to do for more */
 	assert_int_equal(asked_within(d, l, 100 * MS), 0);
 	l->host.ticket = 700;
-	assert_int_equal(asked_within(d, l, 100 * MS), 2); /* four times in all */
+	assert_int_equal(asked_within(d, l, 100 * MS), 4);
+	/* Then each 64 ms: its SMs may be full of another launch's blocks for long. */
+	assert_int_equal(asked_within(d, l, 640 * MS), 10);
 	leave(d, &high);
 	leave(d, &low);
 	hd_destroy(d);

@@ -326,7 +326,8 @@ exact() {
 	comings
 	unnoticed=$(awk -F '[ ,]+' -f "$here/unnoticed.awk" "$dir/events")
 	echo "$unnoticed times it grew before a shrink was noticed"
-	[ "$unnoticed" -ge 10 ] || fail "it seldom grew before a shrink was noticed"
+	# A GPU's blocks are so short that most shrinks are noticed at once.
+	[ "$unnoticed" -ge 10 ] || [ "$device" != cpu ] || fail "it seldom grew before a shrink was noticed"
 	[ "$resizes" -ge "${RESIZES:-100}" ] || fail "too few resizes"
 	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
 	awk -v sizes="2 12 3 16 1 8" -v step="$((step * 1000000))" -f "$here/exact.awk" "$dir/one.moves" \
