@@ -170,7 +170,7 @@ static uint32_t told_workers(uint32_t per_sm)
 static uint64_t first_grid(const struct managed *m, uint32_t per_sm)
 {
 	uint32_t told = told_workers(per_sm);
-	/* What is queued may begin much later, with another word. */
+	/* A launch behind others in its stream begins later. Its quotas may be others by then. */
 	bool is_next = atomic_load(&m->stream->outstanding) <= 1;
 
 	if (m->guard)
