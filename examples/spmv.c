@@ -66,6 +66,7 @@ static void build(struct ex_work *w)
 	unsigned row_start = ex_add_buffer(w, ((size_t)rows + 1) * 4, false);
 	for (uint32_t i = 0; i <= rows; i++)
 		((uint32_t *)w->buffer[row_start].host)[i] = start[i];
+	free(start);
 	unsigned from = ex_add_buffer(w, vectors * 4, false);
 	ex_add_buffer(w, vectors * 4, true);
 	ex_add_u32(w, rows);
