@@ -80,6 +80,13 @@ uint32_t hd_missing_workers(const struct hd_slot *s, const struct wire_slot *w, 
 	return want > present ? want - present : 0;
 }
 
+/* Whether a block of the launch has yet to begin: else more workers have nothing to do, and the
+ * round in which they come keeps its stream until they, too, have found room. */
+static bool has_tickets(const struct hd_slot *s, const struct wire_slot *w)
+{
+	return __atomic_load_n(&w->host.ticket, __ATOMIC_ACQUIRE) < s->total;
+}
+
 /* Workers come to any SM that has room. Only where all SMs have the same quota, before and now, do
  * as many as are missing suffice; those beyond would find full SMs and leave. Workers that have not
  * noticed an earlier shrink are present, and stay if the new quota lets them; hd_count_workers asks
@@ -94,7 +101,7 @@ static void grow(struct hd *d, struct hd_slot *s, struct wire_slot *w, uint32_t 
 	s->sized = same && __atomic_load_n(&w->host.same, __ATOMIC_ACQUIRE);
 	if (s->sized)
 		missing = hd_missing_workers(s, w, workers);
-	if (!s->sized || missing)
+	if ((!s->sized || missing) && (s->guard || has_tickets(s, w)))
 		hd_ask_workers(s, w, missing);
 }
 

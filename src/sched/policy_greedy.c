@@ -17,6 +17,7 @@
  * Where tenants cannot run side by side, one tenant's launches share the device: those of the
  * tenant whose launch came first. With the option pairs=on, also where they would be slower side by
  * side (below). */
+#include "ages.h"
 #include "base/base.h"
 #include "curve.h"
 #include "planner.h"
@@ -43,6 +44,7 @@ struct resources {
 
 struct greedy {
 	bool pairs; /* predict whether tenants are faster side by side */
+	struct ages ages;
 };
 
 struct candidate {
@@ -399,6 +401,63 @@ static uint32_t gather(
 	return n;
 }
 
+static int by_arrival(const void *pa, const void *pb)
+{
+	const struct candidate *a = pa, *b = pb;
+
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Of two launches the one that has to come again behind the other gets no SM until it has left. */
+static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
+	struct heddle_policy_plan *out, struct candidate *at, uint32_t n)
+{
+	struct age_launch ages[AGES_LAUNCHES];
+	uint32_t len = MIN(n, AGES_LAUNCHES), leaver;
+
+	qsort(at, n, sizeof(*at), by_arrival);
+	for (uint32_t i = 0; i < len; i++) {
+		const struct heddle_policy_kernel *k = at[i].k;
+
+		ages[i] = (struct age_launch){.code = k->code,
+			.launch = k->launch,
+			.tenant = heddle_policy_tenant_at(v, k->tenant_index)->id,
+			.count = at[i].count,
+			.present = k->running,
+			.leaving = k->leaving,
+			.steady = k->unranked,
+			.blocks = k->blocks,
+			.started = k->started,
+			.finished = k->finished,
+			.alone_ns = k->predicted_ns == HEDDLE_POLICY_UNKNOWN
+					    ? 0
+					    : (double)k->predicted_ns,
+			.left_ns = remaining(&at[i]),
+			.cost_ns = (double)k->cost_ns};
+	}
+	leaver = ages_decide(&g->ages, v->now_ns, v->device->n_sms, ages, len, &out->wake_ns);
+	if (leaver != AGES_NOBODY)
+		memset(heddle_policy_row(v, out, at[leaver].index), 0, v->device->n_sms);
+}
+
+/* While the ages of two launches are measured, their counts stay. */
+static void hold_counts(const struct greedy *g, const struct heddle_policy_view *v,
+	struct candidate *at, uint32_t n)
+{
+	uint32_t planned[2];
+
+	for (uint32_t i = 0; i < n && n == 2; i++) {
+		const struct heddle_policy_kernel *k = at[i].k;
+		uint32_t held = ages_count(
+			&g->ages, heddle_policy_tenant_at(v, k->tenant_index)->id, k->launch);
+
+		planned[i] = at[i].count;
+		at[i].count = held ? MIN(held, at[i].most) : at[i].count;
+	}
+	for (uint32_t i = 0; n == 2 && i < n && !fits(v->device, at, n); i++)
+		at[i].count = planned[i];
+}
+
 /* The count that a launch of the guard form has on its SMs now. 0: none. */
 static uint32_t count_now(const struct heddle_policy_view *v, const struct heddle_policy_kernel *k)
 {
@@ -450,7 +509,7 @@ static void keep_counts(
 static void decide(void *state, const struct heddle_policy_view *v, struct heddle_policy_plan *out)
 {
 	struct candidate *at = calloc(MAX(v->n_kernels, 1u), sizeof(*at));
-	const struct greedy *g = state;
+	struct greedy *g = state;
 	uint32_t n, all;
 
 	if (!at) {
@@ -463,6 +522,7 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 	if (g->pairs && out->ask)
 		n = choose_tenants(v, out, at, n);
 	allocate(v->device, at, n);
+	hold_counts(g, v, at, n);
 	if (n < all || !fits(v->device, at, n)) /* one waits, until another ends */
 		out->wake_ns = v->now_ns + PLANNER_ASK_NS;
 	if (n == 1)
@@ -473,6 +533,7 @@ static void decide(void *state, const struct heddle_policy_view *v, struct heddl
 		if (at[i].count < most_blocks(at[i].k))
 			memset(heddle_policy_row(v, out, at[i].index), (int)at[i].count,
 				v->device->n_sms);
+	order_ages(g, v, out, at, n);
 	free(at);
 }
 

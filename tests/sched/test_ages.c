@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The order of ages of two launches, on a device that is made up here: it runs each launch at a
+ * pace that depends on which of both is the older one. */
+#include "unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sched/ages.h"
+
+#define SMS     132u
+#define MS      1000000ull
+#define BLOCKS  100000u
+#define A       0u /* indices in the world's launches; A's code is the smaller one */
+#define B       1u
+#define TURN_NS (MS / 4)
+#define LONGEST 1000u /* turns */
+
+struct world {
+	struct ages ages;
+	struct age_launch at[3];
+	uint32_t n;
+	double alone_ns[2], done[2]; /* done: blocks */
+	/* Paces, as parts of that alone: [older][which]. */
+	double pace[2][2];
+	uint32_t older;
+	uint64_t now_ns, wake_ns,
+		away_ns; /* away_ns: since when the one that was told to is on its way */
+	uint32_t leaves; /* how often one was told to leave */
+};
+
+static void make(struct world *w, double alone_ns)
+{
+	*w = (struct world){.n = 2, .now_ns = 7 * MS, .older = A};
+	for (unsigned i = 0; i < 3; i++)
+		w->at[i] = (struct age_launch){.code = i == 2 ? 50 : 100 + i,
+			.launch = 1,
+			.tenant = 1 + i,
+			.count = 4,
+			.present = true,
+			.blocks = BLOCKS,
+			.started = 1,
+			.alone_ns = alone_ns,
+			.left_ns = alone_ns,
+			.cost_ns = 0.3 * MS};
+	w->alone_ns[A] = w->alone_ns[B] = alone_ns;
+	/* Whoever is the older one runs as if alone; the other one starves behind A alone. */
+	w->pace[A][A] = 1;
+	w->pace[A][B] = 0.1;
+	w->pace[B][B] = 0.9;
+	w->pace[B][A] = 0.8;
+}
+
+/* Launches of the same kernels once more. */
+static void again(struct world *w, uint32_t older)
+{
+	w->older = older;
+	for (unsigned i = 0; i < 2; i++) {
+		w->at[i].launch++;
+		w->at[i].finished = 0;
+		w->at[i].left_ns = w->alone_ns[i];
+		w->at[i].present = i == older;
+		w->done[i] = 0;
+	}
+	ages_decide(&w->ages, w->now_ns, SMS, w->at, w->n, &w->wake_ns);
+	w->at[!older].present = true;
+	ages_decide(&w->ages, w->now_ns, SMS, w->at, w->n, &w->wake_ns);
+}
+
+/* What the device does in a turn. */
+static void runs(struct world *w)
+{
+	bool both = w->at[A].present && w->at[B].present;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct age_launch *l = &w->at[i];
+		double pace = both ? w->pace[w->older][i] : 1;
+
+		if (!l->present)
+			continue;
+		w->done[i] += pace * TURN_NS / w->alone_ns[i] * BLOCKS;
+		l->finished = (uint64_t)w->done[i];
+		l->started = l->finished + 1;
+		l->left_ns = l->alone_ns * (1 - w->done[i] / BLOCKS);
+	}
+	w->now_ns += TURN_NS;
+}
+
+/* Turns until a launch ends. */
+static void goes_on(struct world *w)
+{
+	for (unsigned t = 0; t < LONGEST; t++) {
+		uint32_t leaver;
+
+		w->wake_ns = UINT64_MAX;
+		leaver = ages_decide(&w->ages, w->now_ns, SMS, w->at, w->n, &w->wake_ns);
+		for (unsigned i = 0; i < 2; i++) {
+			struct age_launch *l = &w->at[i];
+
+			if (i == leaver && l->present) {
+				l->present = false;
+				l->leaving = true;
+				w->away_ns = w->now_ns;
+				w->leaves++;
+			} else if (i == leaver && w->now_ns >= w->away_ns + 2 * TURN_NS) {
+				l->leaving = false;
+			} else if (i != leaver && !l->present) {
+				assert_false(l->leaving); /* not before it has left */
+				l->present = true;
+				w->older = !i;
+			}
+		}
+		assert_true(w->wake_ns > w->now_ns);
+		runs(w);
+		if (w->at[A].finished >= BLOCKS || w->at[B].finished >= BLOCKS)
+			return;
+	}
+	fail_msg("neither ends");
+}
+
+static const struct age_pair *known(const struct world *w)
+{
+	for (unsigned i = 0; i < AGES_PAIRS; i++)
+		if (w->ages.pairs[i].used)
+			return &w->ages.pairs[i];
+	return NULL;
+}
+
+static void the_better_order_is_found_and_kept(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	goes_on(&w);
+	/* It tried the other order, found it better, and stayed. */
+	assert_int_equal(w.leaves, 1);
+	assert_int_equal(w.older, B);
+	assert_true(fabs(known(&w)->rate[A] - 1.1) < 0.02);
+	assert_true(fabs(known(&w)->rate[B] - 1.7) < 0.02);
+	/* The next ones change at once, or not at all. */
+	again(&w, A);
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2);
+	assert_int_equal(w.older, B);
+	assert_true(w.at[B].finished >= BLOCKS && w.at[A].finished >= BLOCKS / 2);
+	again(&w, B);
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2);
+}
+
+static void a_worse_order_is_left_again(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	w.older = B;
+	w.at[A].present = false;
+	ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns);
+	w.at[A].present = true;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2);
+	assert_int_equal(w.older, B);
+	/* And not tried again. */
+	again(&w, B);
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2);
+}
+
+static void orders_that_are_equal_are_tried_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	for (unsigned i = 0; i < 2; i++)
+		w.pace[i][A] = w.pace[i][B] = i ? 0.51 : 0.5;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 1);
+	for (unsigned i = 0; i < 4; i++) {
+		again(&w, i & 1);
+		goes_on(&w);
+	}
+	assert_int_equal(w.leaves, 1);
+}
+
+static void nobody_leaves_where_it_cannot_pay(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 15.0 * MS); /* short */
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+	make(&w, 80.0 * MS); /* leaving takes long */
+	w.at[A].cost_ns = w.at[B].cost_ns = 20.0 * MS;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+	make(&w, 80.0 * MS); /* a form that leaves whenever its count changes */
+	w.at[B].steady = true;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+	make(&w, 80.0 * MS); /* one kernel twice */
+	w.at[B].code = w.at[A].code;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+	make(&w, 80.0 * MS); /* nobody knows what the parts are worth */
+	w.at[B].alone_ns = 0;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+	make(&w, 80.0 * MS); /* three launches */
+	w.n = 3;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+}
+
+/* The one that has been told to leave ends instead; another one takes its place. */
+static void one_that_ends_is_not_waited_for(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	while (!w.leaves) {
+		uint64_t wake_ns = UINT64_MAX;
+
+		w.leaves += ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &wake_ns) != AGES_NOBODY;
+		runs(&w);
+	}
+	w.leaves = 0;
+	again(&w, B);
+	assert_int_equal(ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns), AGES_NOBODY);
+	goes_on(&w);
+	assert_int_equal(w.older, B);
+}
+
+/* More pairs than are remembered, and more launches than have ages. */
+static void many(void **state)
+{
+	struct age_launch at[AGES_LAUNCHES + 8] = {{0}};
+	struct world w;
+	uint64_t wake_ns = UINT64_MAX;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	for (unsigned i = 0; i < 2 * AGES_PAIRS; i++) {
+		w.at[A].code = 1000 + i;
+		w.at[B].code = 2000 + i;
+		again(&w, A);
+		goes_on(&w);
+		assert_int_equal(w.older, B);
+	}
+	for (unsigned i = 0; i < AGES_LAUNCHES + 8; i++)
+		at[i] = (struct age_launch){.code = i, .tenant = i, .present = true};
+	assert_int_equal(
+		ages_decide(&w.ages, w.now_ns, SMS, at, AGES_LAUNCHES + 8, &wake_ns), AGES_NOBODY);
+	assert_int_equal(ages_decide(&w.ages, w.now_ns, SMS, at, 0, &wake_ns), AGES_NOBODY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_better_order_is_found_and_kept),
+		cmocka_unit_test(a_worse_order_is_left_again),
+		cmocka_unit_test(orders_that_are_equal_are_tried_once),
+		cmocka_unit_test(nobody_leaves_where_it_cannot_pay),
+		cmocka_unit_test(one_that_ends_is_not_waited_for),
+		cmocka_unit_test(many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
