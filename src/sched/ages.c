@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures the two orders of a pair of launches, and tells the older one to leave where that pays. */
+/* Measures the two orders of a pair of launches, and tells the older one to leave where that pays.
+ */
 #include "ages.h"
 
 #include <string.h>
@@ -90,9 +91,14 @@ static bool is_steering(const struct age_launch *at, uint32_t n)
 	       at[0].alone_ns > 0 && at[1].alone_ns > 0;
 }
 
-static bool is_there(const struct age_launch *l)
+/* At least half of the blocks that it may have are on SMs. One that waits for room, or came beside
+ * another with a few of them only, says nothing of an order. */
+static bool is_there(const struct age_launch *l, uint32_t n_sms)
 {
-	return l->present && !l->leaving && l->started;
+	uint64_t on = l->started - MIN(l->finished, l->started);
+	uint64_t may = MIN((uint64_t)l->count * n_sms, l->blocks - MIN(l->finished, l->blocks));
+
+	return l->present && !l->leaving && 2 * on >= MAX(may, 1u);
 }
 
 /* The part of its blocks that it has ended since measuring began. */
@@ -203,7 +209,7 @@ uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const stru
 		a->leaves = a->measured = false;
 		a->from_ns = a->settled_ns = 0;
 	}
-	if (!is_there(l[0]) || !is_there(l[1])) {
+	if (!is_there(l[0], n_sms) || !is_there(l[1], n_sms)) {
 		a->from_ns = a->settled_ns = 0;
 		if (MIN(l[0]->left_ns, l[1]->left_ns) >= TRY_NS)
 			wake_at(io_wake_ns, now_ns + SETTLE_NS);

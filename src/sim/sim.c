@@ -370,8 +370,10 @@ static void decide(struct sim *s)
 
 	for (struct sim_tenant *t = s->tenants; t; t = t->next) {
 		for (struct sim_stream *q = t->streams; q; q = q->next) {
-			if (q->first)
-				sched_progress(s->sched, q->first->handle, q->first->finished);
+			if (!q->first)
+				continue;
+			sched_progress(s->sched, q->first->handle, q->first->finished);
+			sched_started(s->sched, s->now, q->first->handle, q->first->ticket);
 		}
 	}
 	sim_fail(s, sched_decide(s->sched, s->now));

@@ -25,6 +25,7 @@ struct world {
 	double alone_ns[2], done[2]; /* done: blocks */
 	/* Paces, as parts of that alone: [older][which]. */
 	double pace[2][2];
+	double on[2]; /* of the blocks that it may have so many are on SMs */
 	uint32_t older;
 	uint64_t now_ns, wake_ns,
 		away_ns; /* away_ns: since when the one that was told to is on its way */
@@ -46,6 +47,7 @@ static void make(struct world *w, double alone_ns)
 			.left_ns = alone_ns,
 			.cost_ns = 0.3 * MS};
 	w->alone_ns[A] = w->alone_ns[B] = alone_ns;
+	w->on[A] = w->on[B] = 1;
 	/* Whoever is the older one runs as if alone; the other one starves behind A alone. */
 	w->pace[A][A] = 1;
 	w->pace[A][B] = 0.1;
@@ -82,7 +84,7 @@ static void runs(struct world *w)
 			continue;
 		w->done[i] += pace * TURN_NS / w->alone_ns[i] * BLOCKS;
 		l->finished = (uint64_t)w->done[i];
-		l->started = l->finished + 1;
+		l->started = MIN(l->finished + (uint64_t)(l->count * w->on[i] * SMS), BLOCKS);
 		l->left_ns = l->alone_ns * (1 - w->done[i] / BLOCKS);
 	}
 	w->now_ns += TURN_NS;
@@ -217,6 +219,24 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	assert_int_equal(w.leaves, 0);
 }
 
+/* B's blocks find room on a few SMs only: that is not what this order is like. */
+static void what_is_not_there_is_not_measured(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	w.on[B] = 0.01;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+	assert_true(!known(&w) || !known(&w)->n[A]);
+	w.on[B] = 1;
+	again(&w, A);
+	goes_on(&w);
+	assert_int_equal(w.leaves, 1);
+	assert_int_equal(w.older, B);
+}
+
 /* The one that has been told to leave ends instead; another one takes its place. */
 static void one_that_ends_is_not_waited_for(void **state)
 {
@@ -267,6 +287,7 @@ int main(void)
 		cmocka_unit_test(a_worse_order_is_left_again),
 		cmocka_unit_test(orders_that_are_equal_are_tried_once),
 		cmocka_unit_test(nobody_leaves_where_it_cannot_pay),
+		cmocka_unit_test(what_is_not_there_is_not_measured),
 		cmocka_unit_test(one_that_ends_is_not_waited_for),
 		cmocka_unit_test(many),
 	};
