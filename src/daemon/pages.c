@@ -155,10 +155,16 @@ void hd_tell_figures(struct hd *d, struct hd_tenant *t, bool left)
 	__atomic_store_n(&t->page->left, left, __ATOMIC_RELEASE);
 }
 
+/* A guard grid that left at this word left because of the last change of its count. */
+static bool is_resized(const struct hd_slot *s, uint32_t seq)
+{
+	return s->resizes && (int32_t)(seq - s->resizes) >= 0;
+}
+
 static void saw_drained(struct hd *d, struct hd_slot *s, uint32_t seq)
 {
 	struct hd_device *dev = s->tenant->device;
-	bool resized = s->resizes && (int32_t)(seq - s->resizes) >= 0;
+	bool resized = is_resized(s, seq);
 
 	if (sched_state(s->launch) == LAUNCH_DRAINING || resized) {
 		/* Exact, as the store was: the turn may have stored it, too. */
@@ -291,7 +297,7 @@ static void look_at_padding(struct hd_slot *s, const struct wire_slot *w)
 static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 {
 	struct sched *sched = s->tenant->device->sched;
-	uint32_t drains;
+	uint32_t drains, seq;
 
 	if (load(&w->host.done) == s->gen + 1) {
 		hd_slot_forget(d, s, true);
@@ -313,9 +319,11 @@ static bool look(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 	if (drains != s->drains) {
 		s->drains = drains;
 		s->rounds = MIN(load(&w->host.rounds), INT32_MAX);
-		/* A round that is still to come has not left with the others. */
-		if (load(&w->launches) <= s->rounds + 1)
-			saw_drained(d, s, load(&w->host.drained_seq));
+		seq = load(&w->host.drained_seq);
+		/* A round that is still to come has not left with the others. The tenant answers a
+		 * change of the count by itself: the next grid may be launched by now. */
+		if (load(&w->launches) <= s->rounds + 1 || is_resized(s, seq))
+			saw_drained(d, s, seq);
 		/* All of it left on what its tenant was told: rounds answer words of its own. */
 		if (!is_stopped(s) && !s->seq)
 			hd_store_quotas(d, s);

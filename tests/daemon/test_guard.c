@@ -147,12 +147,45 @@ static void away(void **state)
 	hd_destroy(d);
 }
 
+/* The tenant saw the drain first, and has launched the next grid: the change is over all the same.
+ */
+static void answered(void **state)
+{
+	struct hd *d = make(change);
+	struct fake f = join(d, 1, true);
+	struct wire_slot *w = launched(d, &f, 0xfe);
+	uint32_t handovers = d->n_handovers;
+
+	(void)state;
+	give(d, 4);
+	drain(w);
+	w->launches = 2;
+	w->padded = 4;
+	hd_run(d);
+	assert_int_equal(state_of(&f), LAUNCH_RUNNING);
+	assert_int_equal(d->n_handovers, handovers + 1);
+	/* A preempted launch whose next grid is still to come has not left. */
+	give(d, 0);
+	assert_int_equal(state_of(&f), LAUNCH_DRAINING);
+	w->launches = 3;
+	w->host.drains++;
+	w->host.drained_seq = w->host.seq;
+	hd_run(d);
+	assert_int_equal(state_of(&f), LAUNCH_DRAINING);
+	drain(w);
+	hd_run(d);
+	assert_int_equal(state_of(&f), LAUNCH_WAITING);
+	leave(d, &f);
+	hd_destroy(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(believes),
 		cmocka_unit_test(changed),
 		cmocka_unit_test(away),
+		cmocka_unit_test(answered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

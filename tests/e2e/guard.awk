@@ -2,19 +2,22 @@
 # Copyright 2026 The heddle authors
 #
 # usage: awk '{ print $4, $3, 1; print $5, $3, -1 }' WHERE | sort -k1,1n -k3,3n >MOVES
-#        awk -v sizes="N N ..." -v drains="NS NS ..." -f guard.awk MOVES
-# When blocks of a guard form began and ended on which SM, and when all of them had left: one time less
-# than there are sizes. Grids of the form never overlap, so from one of these times to the next no SM
-# ever has more blocks than that size, and in the mean they have nine tenths of it at least (the relay
-# takes one place of all).
+#        awk -v sms=N -v sizes="N N ..." -v drains="NS NS ..." -v took="NS NS ..." -f guard.awk MOVES
+# MOVES says when blocks of a guard form began and ended on which SM. drains are the times at which all of
+# them had left, one less than there are sizes; took is how long each drain took from heddled's word on.
+# Grids of the form never overlap: from one drain to the next no SM ever has more blocks than that size.
+# A grid is full with 19 of 20 blocks, as relays take places. From when it is first full until it is told
+# to leave (the last one: until it is last full), it has nine tenths of its blocks in the mean at least.
 BEGIN {
 	n = split(sizes, size, " ")
 	m = split(drains, drain, " ")
-	if (m != n - 1) {
+	if (m != n - 1 || split(took, told, " ") != m) {
 		printf "%d drains, and should be %d\n", m, n - 1
 		bad = 1
 		exit
 	}
+	for (i = 1; i <= m; i++)
+		told[i] = drain[i] - told[i]
 	k = 1
 }
 {
@@ -22,25 +25,33 @@ BEGIN {
 		close_stage()
 		k++
 	}
-	if (!first)
-		first = $1
-	if (!($2 in seen)) {
-		seen[$2] = 1
-		sms++
+	from = last > full_at ? last : full_at
+	to = k <= m && $1 > told[k] ? told[k] : $1
+	if (full_at && to > from) {
+		area += all * (to - from)
+		span += to - from
 	}
-	area += all * ($1 - last)
+	if (full_at && (k <= m || is_full())) {
+		full_area = area
+		full_span = span
+	}
 	last = $1
 	all += $3
 	there[$2] += $3
 	if (there[$2] > most)
 		most = there[$2]
+	if (!full_at && is_full())
+		full_at = $1
+}
+function is_full() {
+	return all >= sms * size[k] * 0.95
 }
 function close_stage(   mean) {
-	mean = sms && last > first ? area / (last - first) / sms : 0
-	printf "%d blocks on each of %d SMs: at most %d, %.2f in the mean, for %d ms\n", size[k], sms,
-		most, mean, (last - first) / 1e6
+	mean = full_span ? full_area / full_span / sms : 0
+	printf "%d blocks on each of %d SMs: at most %d, %.2f in the mean of %d ms\n", size[k], sms,
+		most, mean, full_span / 1e6
 	bad += most != size[k] || mean < size[k] * 0.9 || all != 0
-	first = area = most = 0
+	full_at = area = span = full_area = full_span = most = 0
 }
 END {
 	if (m == n - 1)

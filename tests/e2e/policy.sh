@@ -212,8 +212,8 @@ comings() {
 # block of its own for as long. DEVICE=cuda: on a GPU, which this script has for itself.
 guard_begins() {
 	device=${DEVICE:-cpu}
-	mps=off long=4000000000 shape='--blocks 14000 --loops 3000'
-	[ "$device" = cpu ] || mps=on long=2000000000 shape='--blocks 500000 --loops 2000000'
+	mps=off long=4000000000 shape='--blocks 8000 --loops 3000' least=0.3
+	[ "$device" = cpu ] || mps=on long=2000000000 shape='--blocks 500000 --loops 2000000' least=1
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
 	mkdir -p "$dir/etc/heddle"
@@ -230,12 +230,33 @@ guard_begins() {
 	sms=$(sed -n 's/ready, \([0-9]*\) SMs/\1/p' "$dir/one.out")
 }
 
-# guard_gets BLOCKS [EVENT]: from here on it does, of which the event tells.
+drains() {
+	grep '"event": "drained", "tenant": 2,' "$dir/events" || :
+}
+
+has_left_again() {
+	[ "$(drains | wc -l)" -gt "$left" ]
+}
+
+# A drain takes as long as a block. A stage of four drains is long enough however slow the machine is.
+stays() {
+	sleep "$(drains | awk -v least="$least" '
+		match($0, /"handover_ns": [0-9]+/) { ns = substr($0, RSTART + 15, RLENGTH - 15) }
+		END { s = 4 * ns / 1e9; print (s > least ? s : least) }')"
+}
+
+# guard_gets BLOCKS [EVENT]: the policy gives the launch that many blocks an SM. heddled tells it so by
+# EVENT, and the launch leaves, unless the event is a grant.
 guard_gets() {
+	left=$(drains | wc -l)
 	gives "unranked=$1"
 	kill -HUP "$daemon"
 	[ $# = 1 ] || await 60 has_workers "$2" 2 $((sms * $1)) || fail "no $2 to $1"
-	sleep 1
+	case ${2:-grant} in
+	grant) ;;
+	*) await 60 has_left_again || fail "it does not leave after $2 to $1" ;;
+	esac
+	stays
 }
 
 # guard_ends SIZES: between the times at which it had left it had so many blocks on each SM.
@@ -245,11 +266,12 @@ guard_ends() {
 	wait "$beside" 2>/dev/null || [ "$device" = cpu ] || fail "the program beside it: $?"
 	pids=
 	# By the device's clock, as the blocks have it (CLOCK_WRAP in bench/where.c).
-	drains=$(sed -n 's/.*"event": "drained", "tenant": 2,.*"device_drained_ns": [0-9]*\([0-9]\{15\}\),.*/\1/p' \
-		"$dir/events" | tr '\n' ' ')
+	drains=$(drains | sed -n 's/.*"device_drained_ns": [0-9]*\([0-9]\{15\}\),.*/\1/p' | tr '\n' ' ')
 	[ -n "$1" ] || return 0
+	took=$(drains | sed -n 's/.*"handover_ns": \([0-9]*\),.*/\1/p' | tr '\n' ' ')
 	awk '{ print $4, $3, 1; print $5, $3, -1 }' "$dir/one.where" | sort -k1,1n -k3,3n >"$dir/one.moves"
-	awk -v sizes="$1" -v drains="$drains" -f "$here/guard.awk" "$dir/one.moves" || fail "sizes: see above"
+	awk -v sms="$sms" -v sizes="$1" -v drains="$drains" -v took="$took" -f "$here/guard.awk" "$dir/one.moves" ||
+		fail "sizes: see above"
 }
 
 # An SM of 2048 threads holds 16 blocks of 128 threads.
