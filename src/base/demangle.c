@@ -18,16 +18,20 @@ struct text {
 	const char *l, *r; /* NULL l: it failed */
 };
 
+struct text_list {
+	struct text *at;
+	unsigned n, room;
+};
+
 struct reader {
 	const char *at; /* in the symbol; ends with its NUL */
 	struct arena arena;
 	unsigned depth;
 	struct text subst[MANY];
 	unsigned n_subst;
-	struct text args[MANY]; /* the last template argument list of a function's name */
-	unsigned n_args;
-	bool is_template; /* the name that was read last ends with arguments, */
-	bool is_const;    /* and is one of a const member function */
+	struct text_list args; /* the last template argument list of a function's name */
+	bool is_template;      /* the name that was read last ends with arguments, */
+	bool is_const;         /* and is one of a const member function */
 };
 
 static const struct text none;
@@ -213,29 +217,43 @@ static const char *read_literal(struct reader *x)
 
 static const char *read_arg(struct reader *x);
 
+static bool list_add(struct reader *x, struct text_list *l, struct text t)
+{
+	unsigned room = l->room ? 2 * l->room : 8;
+	struct text *more;
+
+	if (l->n == l->room) {
+		more = room <= MANY ? ARENA_ARRAY(&x->arena, struct text, room) : NULL;
+		if (!more)
+			return false;
+		if (l->n)
+			memcpy(more, l->at, l->n * sizeof(*more));
+		l->at = more;
+		l->room = room;
+	}
+	l->at[l->n++] = t;
+	return true;
+}
+
 /* Arguments up to E, with commas between. */
-static const char *read_arg_list(struct reader *x, struct text *ret, unsigned *ret_n)
+static const char *read_arg_list(struct reader *x, struct text_list *ret)
 {
 	const char *all = "";
 
-	while (!eat(x, "E")) {
+	while (all && !eat(x, "E")) {
 		const char *arg = read_arg(x);
 
-		if (!arg || *ret_n == MANY)
+		if (!arg || !list_add(x, ret, plain(arg)))
 			return NULL;
-		ret[(*ret_n)++] = plain(arg);
 		if (*arg)
 			all = *all ? arena_printf(&x->arena, "%s, %s", all, arg) : arg;
-		if (!all)
-			return NULL;
 	}
 	return all;
 }
 
 static const char *read_arg(struct reader *x)
 {
-	struct text *pack;
-	unsigned n = 0;
+	struct text_list pack = {0};
 	const char *all = NULL;
 
 	if (eat(x, "L")) {
@@ -244,29 +262,22 @@ static const char *read_arg(struct reader *x)
 	}
 	if (!eat(x, "J"))
 		return whole(x, read_type(x));
-	pack = calloc(MANY, sizeof(*pack));
-	if (pack && ++x->depth < DEPTH)
-		all = read_arg_list(x, pack, &n);
+	if (++x->depth < DEPTH)
+		all = read_arg_list(x, &pack);
 	x->depth--;
-	free(pack);
 	return all;
 }
 
 /* Behind the I. */
 static const char *read_args(struct reader *x, const char *name)
 {
-	struct text *args = calloc(MANY, sizeof(*args));
-	unsigned n = 0;
-	const char *all = args ? read_arg_list(x, args, &n) : NULL;
+	struct text_list args = {0};
+	const char *all = read_arg_list(x, &args);
 
-	if (all) {
-		memcpy(x->args, args, n * sizeof(*args));
-		x->n_args = n;
-		x->is_template = true;
-	}
-	free(args);
 	if (!all || !name)
 		return NULL;
+	x->args = args;
+	x->is_template = true;
 	return arena_printf(
 		&x->arena, "%s<%s%s>", name, all, *all && all[strlen(all) - 1] == '>' ? " " : "");
 }
@@ -302,7 +313,7 @@ static struct text read_param(struct reader *x)
 {
 	size_t n;
 
-	return read_sequence(x, 10, &n) && n < x->n_args ? x->args[n] : none;
+	return read_sequence(x, 10, &n) && n < x->args.n ? x->args.at[n] : none;
 }
 
 /* Behind the N, up to and with its E. */
@@ -521,28 +532,18 @@ static struct text read_reference(struct reader *x)
 
 static struct text read_type(struct reader *x)
 {
-	unsigned n_args = x->n_args;
-	struct text t = none, *args;
+	struct text_list args = x->args;
+	struct text t = none;
 	const char *builtin = read_builtin(x);
 
 	if (builtin)
 		return plain(builtin);
-	if (++x->depth >= DEPTH) {
-		x->depth--;
-		return none;
-	}
-	/* Arguments of a type's template are not those that T means. */
-	args = malloc(sizeof(x->args));
-	if (args) {
-		memcpy(args, x->args, sizeof(x->args));
+	if (++x->depth < DEPTH)
 		t = *x->at == 'T' || (*x->at == 'S' && x->at[1] != 't')
 			    ? read_reference(x)
 			    : remember(x, read_compound(x));
-		memcpy(x->args, args, sizeof(x->args));
-		x->n_args = n_args;
-	}
-	free(args);
 	x->depth--;
+	x->args = args; /* those of a type's template are not what T means */
 	return t;
 }
 
@@ -662,6 +663,8 @@ static bool text_matches(const char *text, char *wanted)
 {
 	size_t name = find_params(text), wanted_name = find_params(wanted);
 
+	if (same_text(text, strlen(text), wanted))
+		return true;
 	if (wanted[wanted_name] &&
 		!same_text(text + name, strlen(text) - name, wanted + wanted_name))
 		return false;

@@ -157,13 +157,13 @@ static void json_dims(struct json *j, const char *key, const uint32_t dims[3])
 	json_end(j, ']');
 }
 
-static void json_launch(
-	struct json *j, const char *path, const char *name, const struct record *r, size_t bytes)
+static void json_launch(struct json *j, const char *name, const struct recording *of)
 {
+	const struct record *r = &of->r;
 	struct summary s = summarise(r);
 
 	json_begin_object(j, NULL);
-	json_str(j, "file", path);
+	json_str(j, "file", of->path);
 	json_str(j, "kernel", r->kernel);
 	json_str(j, "name", name);
 	json_str(j, "device", r->device);
@@ -171,7 +171,7 @@ static void json_launch(
 	json_dims(j, "grid", r->grid);
 	json_dims(j, "block", r->block);
 	json_uint(j, "shared_bytes", r->shared_bytes);
-	json_uint(j, "bytes", bytes);
+	json_uint(j, "bytes", of->bytes);
 	json_uint(j, "regions", r->n_regions);
 	json_uint(j, "left_out", s.left_out);
 	json_uint(j, "without_result", s.without_result);
@@ -205,18 +205,18 @@ static void tell_launch(const char *name, const struct record *r, size_t bytes)
 			s.without_result, r->n_regions);
 }
 
-static int show_launch(void *user, const char *path, const struct record *r, size_t bytes)
+static int show_launch(void *user, const struct recording *of)
 {
 	struct recorder *x = user;
 	struct strbuf name = {0};
 
 	x->n++;
-	x->bytes += bytes;
-	if (!demangle(r->kernel, &name))
-		strbuf_puts(&name, r->kernel);
-	json_launch(&x->j, path, name.at, r, bytes);
+	x->bytes += of->bytes;
+	if (!demangle(of->r.kernel, &name))
+		strbuf_puts(&name, of->r.kernel);
+	json_launch(&x->j, name.at, of);
 	if (!x->c->json && name.at)
-		tell_launch(name.at, r, bytes);
+		tell_launch(name.at, &of->r, of->bytes);
 	strbuf_finish(&name);
 	return CLI_OK;
 }

@@ -15,8 +15,9 @@
 
 struct head {
 	char magic[8];
-	uint32_t version, finished;
-	uint8_t digest[32]; /* of the file with zeros here */
+	uint32_t version;
+	uint8_t digest[32]; /* of all behind it */
+	uint32_t finished;
 	uint64_t launch, ptx_bytes;
 	uint32_t grid[3], block[3], shared_bytes;
 	uint32_t kernel_bytes, program_bytes, device_bytes; /* texts count with their NUL */
@@ -28,6 +29,7 @@ struct region_head {
 	uint32_t name_bytes, had, left, unused;
 };
 
+#define DIGESTED (offsetof(struct head, digest) + sizeof(((struct head *)0)->digest))
 _Static_assert(sizeof(struct head) == 120, "no padding");
 _Static_assert(sizeof(struct region_head) == 32, "no padding");
 _Static_assert(sizeof(struct record_pointer) == 16, "no padding");
@@ -93,29 +95,19 @@ void record_write(const struct record *r, struct strbuf *out)
 	add_regions(r, out);
 	if (out->failed)
 		return;
+	from += DIGESTED;
 	sha256(out->at + from, out->len - from, h.digest);
-	memcpy(out->at + from, &h, sizeof(h));
+	memcpy(out->at + from - sizeof(h.digest), h.digest, sizeof(h.digest));
 }
 
 bool record_is_whole(const uint8_t *at, size_t len)
 {
-	struct head h;
-	struct strbuf copy = {0};
 	uint8_t digest[32];
-	bool same;
 
-	if (len < sizeof(h))
+	if (len < sizeof(struct head))
 		return false;
-	memcpy(&h, at, sizeof(h));
-	memcpy(digest, h.digest, sizeof(digest));
-	memset(h.digest, 0, sizeof(h.digest));
-	strbuf_add(&copy, (const char *)&h, sizeof(h));
-	strbuf_add(&copy, (const char *)at + sizeof(h), len - sizeof(h));
-	if (!copy.failed)
-		sha256(copy.at, copy.len, h.digest);
-	same = !copy.failed && !memcmp(digest, h.digest, sizeof(digest));
-	strbuf_finish(&copy);
-	return same;
+	sha256(at + DIGESTED, len - DIGESTED, digest);
+	return !memcmp(at + offsetof(struct head, digest), digest, sizeof(digest));
 }
 
 /* ---- reading ---- */

@@ -36,8 +36,8 @@ static int read_failed(const struct cli *c, const char *path, int r, uint32_t ve
 	return cli_error(c, NULL, "%s: %s", path, strerror(-r));
 }
 
-static int read_launch(const struct cli *c, struct arena *a, const char *path, struct record *ret,
-	size_t *ret_bytes)
+static int read_launch(
+	const struct cli *c, struct arena *a, const char *path, struct recording *ret)
 {
 	struct strbuf b = {0};
 	uint32_t version = 0;
@@ -51,11 +51,9 @@ static int read_launch(const struct cli *c, struct arena *a, const char *path, s
 	at = arena_alloc(a, b.len + 1);
 	if (at)
 		memcpy(at, b.at, b.len);
-	*ret_bytes = b.len;
-	r = at ? record_read(a, at, b.len, ret, &version) : -ENOMEM;
-	if (r == 0 && !record_is_whole(at, b.len))
-		r = -EBADMSG;
+	*ret = (struct recording){.path = path, .at = at, .bytes = b.len};
 	strbuf_finish(&b);
+	r = at ? record_read(a, at, ret->bytes, &ret->r, &version) : -ENOMEM;
 	return r < 0 ? read_failed(c, path, r, version) : CLI_OK;
 }
 
@@ -77,15 +75,14 @@ int recording_each(
 	for (int i = 0; i < n; i++) {
 		char *path =
 			r == CLI_OK ? arena_printf(a, "%s/%s", folder, names[i]->d_name) : NULL;
-		struct record record;
-		size_t bytes;
+		struct recording of;
 
 		if (r == CLI_OK && !path)
 			r = cli_error(c, NULL, "out of memory");
 		if (r == CLI_OK)
-			r = read_launch(c, a, path, &record, &bytes);
+			r = read_launch(c, a, path, &of);
 		if (r == CLI_OK)
-			r = fn(user, path, &record, bytes);
+			r = fn(user, &of);
 		free(names[i]);
 	}
 	free(names);
@@ -97,8 +94,7 @@ int recording_each(
 struct search {
 	const char *kernel; /* NULL: any */
 	struct arena *arena;
-	struct record found;
-	const char *path;
+	struct recording found;
 	unsigned n_found, n;
 	struct strbuf names, meant; /* in C++, "; " between: of all, and of those that are found */
 };
@@ -111,19 +107,17 @@ static void add_name(struct strbuf *to, const char *symbol)
 		strbuf_puts(to, symbol);
 }
 
-static int look(void *user, const char *path, const struct record *r, size_t bytes)
+static int look(void *user, const struct recording *of)
 {
 	struct search *s = user;
 
-	(void)bytes;
 	s->n++;
-	add_name(&s->names, r->kernel);
-	if (s->kernel && !demangle_matches(r->kernel, s->kernel))
+	add_name(&s->names, of->r.kernel);
+	if (s->kernel && !demangle_matches(of->r.kernel, s->kernel))
 		return CLI_OK;
-	add_name(&s->meant, r->kernel);
+	add_name(&s->meant, of->r.kernel);
 	s->n_found++;
-	s->found = *r;
-	s->path = path;
+	s->found = *of;
 	return CLI_OK;
 }
 
@@ -139,16 +133,15 @@ static const char *find_place(struct arena *a, const char *where)
 static int find_launch(const struct cli *c, const char *place, struct search *s)
 {
 	struct stat st;
-	size_t bytes;
-	struct record r;
+	struct recording of;
 	int status;
 
 	if (stat(place, &st) < 0)
 		return cli_error(c, "heddle record -- PROG makes recordings", "%s: %s", place,
 			strerror(errno));
 	if (!S_ISDIR(st.st_mode)) {
-		status = read_launch(c, s->arena, place, &r, &bytes);
-		return status == CLI_OK ? look(s, place, &r, bytes) : status;
+		status = read_launch(c, s->arena, place, &of);
+		return status == CLI_OK ? look(s, &of) : status;
 	}
 	return recording_each(c, s->arena, place, look, s);
 }
@@ -232,9 +225,11 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 	strbuf_finish(&s.meant);
 	if (status != CLI_OK)
 		return status;
-	*r = s.found;
+	if (!record_is_whole(s.found.at, s.found.bytes))
+		return read_failed(c, s.found.path, -EBADMSG, 0);
+	*r = s.found.r;
 	ret->record = r;
-	ret->file = s.path;
+	ret->file = s.found.path;
 	ret->kernel = r->kernel;
 	memcpy(ret->shape.grid, r->grid, sizeof(r->grid));
 	memcpy(ret->shape.block, r->block, sizeof(r->block));

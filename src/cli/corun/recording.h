@@ -14,9 +14,16 @@
 #define RECORDING_FOLDER ".recorded" /* behind the program's name */
 
 bool recording_is(const char *word); /* "recorded:..." */
-/* Calls fn for each recorded launch of the folder, by the files' names, in order. What fn gets is
- * in the arena. CLI_OK, or CLI_FAILED, said; fn returning another ends it. */
-typedef int recording_fn(void *user, const char *path, const struct record *r, size_t bytes);
+/* A file, in the arena: its digest is not checked yet. */
+struct recording {
+	const char *path;
+	const uint8_t *at;
+	size_t bytes;
+	struct record r;
+};
+/* Calls fn for each recorded launch of the folder, by the files' names, in order. CLI_OK, or
+ * CLI_FAILED, said; fn returning another ends it. */
+typedef int recording_fn(void *user, const struct recording *of);
 int recording_each(
 	const struct cli *c, struct arena *a, const char *folder, recording_fn *fn, void *user);
 /* The launch that word names, in ret->arena; kernel may be NULL where there is only one. Also says
