@@ -14,7 +14,10 @@
 
 static const struct cli_option options[] = {
 	KERNELSPEC_OPTIONS,
-	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda|tenant",
+		"where it runs (auto: the GPU if there is one; tenant: as a program would, with "
+		"heddle "
+		"run -- heddle exec as a tenant)"},
 	{0, "as", "plain|preempt", "the kernel as it is, or its preemptible form"},
 	{0, "yield-every", "N",
 		"preemptible form: every N blocks all quotas drop to 0, then "

@@ -28,7 +28,8 @@
 
 #define PARAMS_MOST   4096
 #define LEAST_ADDRESS (1u << 20) /* a smaller number is no pointer */
-#define HEADS_BYTES   65536      /* beside texts and contents */
+#define HEADS_BYTES   65536      /* of a file, beside PTX and regions */
+#define REGION_BYTES  64         /* of a region, beside contents and name: not less */
 #define ASKED_MOST    (1u << 16) /* words of a region that look like addresses and are none */
 #define WINDOW_BITS   40         /* allocations lie near each other: within this many bits */
 
@@ -203,6 +204,7 @@ static bool add_region(struct recording *x, const char *variable, uint64_t at, u
 {
 	if (bytes > RECORD_REGION_BYTES)
 		return fail(x, "it uses more than 16 GiB in one piece");
+	x->left -= MIN(x->left, REGION_BYTES + strlen(variable));
 	if (VEC_PUSH(&x->regions, (struct record_region){.variable = variable,
 					  .bytes = bytes,
 					  .pointer_at = RECORD_NO_POINTER}) &&
@@ -252,14 +254,31 @@ static bool take_params(struct recording *x, const struct ptx_func *f)
 	return true;
 }
 
+/* Textures and surfaces are handles of the driver, which mean nothing elsewhere. */
+static bool uses_textures(const struct ptx_module *m)
+{
+	for (size_t i = 0; i < m->items.len; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		for (size_t k = 0; it->kind == PTX_ITEM_FUNC && k < it->func->body.len; k++) {
+			const struct ptx_stmt *s = &it->func->body.at[k];
+
+			if (s->kind == PTX_INSN && s->mn->unit == PTX_UNIT_TEX)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Variables of the module that the kernel, or what it calls, names. */
 static bool take_variables(struct recording *x, const struct ptx_module *m)
 {
 	struct ptx_module *alone;
-	bool ok = true;
+	bool ok;
 
 	if (ptx_extract(m, x->k->name, true, &alone) < 0)
 		return fail(x, "out of memory");
+	ok = !uses_textures(alone) || fail(x, "it reads textures or surfaces");
 	for (size_t i = 0; ok && i < alone->items.len; i++) {
 		const struct ptx_item *it = &alone->items.at[i];
 		const char *name;

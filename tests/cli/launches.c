@@ -19,7 +19,8 @@
 	".reg .b64 %rd<10>;\n" \
 	".reg .b32 %r<10>;\n"  \
 	".reg .f32 %f<4>;\n"   \
-	".reg .f64 %fd<4>;\n"
+	".reg .f64 %fd<4>;\n"  \
+	".reg .pred %p<2>;\n"
 
 static const char ptx[] =
 	".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -73,6 +74,15 @@ static const char ptx[] =
 	".visible .entry count(.param .u64 p)\n" HEAD "ld.param.u64 %rd1, [p];\n"
 	"mov.u32 %r1, %nsmid;\n"
 	"st.global.u32 [%rd1+8], %r1;\n"
+	"ret;\n}\n"
+	/* if (threadIdx.x == 5) *p = what a texture has at 0; the virtual GPU has none */
+	".visible .entry sample(.param .u64 p)\n" HEAD INDEX "ld.param.u64 %rd1, [p];\n"
+	"mov.b64 %rd2, 0;\n"
+	"setp.ne.u32 %p1, %r1, 5;\n"
+	"@%p1 ret;\n"
+	"mov.b32 %r1, 0;\n"
+	"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f1}, [%rd2, {%r1}];\n"
+	"st.global.f32 [%rd1], %f1;\n"
 	"ret;\n}\n"
 	/* *q = *p */
 	".visible .entry copy(.param .u64 p, .param .u64 q)\n" HEAD "ld.param.u64 %rd1, [p];\n"
@@ -212,6 +222,7 @@ static void do_odd(void)
 	DO(cuStreamCreate(&s, 1));
 	DO(cuLaunchCooperativeKernel(kernel("copy"), 1, 1, 1, 32, 1, 1, 0, s, params));
 	DO(cuStreamSynchronize(s));
+	launch("sample", 1, s, params);
 	DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
 	launch("tally", 1, s, params);
 	DO(cuStreamEndCapture(s, &graph));

@@ -2,15 +2,15 @@ heddle record: launches of a program's kernels as files, and as kernel specifica
 
   $ export HEDDLE_SOCKET=$PWD/none HEDDLE_VGPU=serial,report=none
   $ record="heddle record --device cpu" exec="heddle exec --device cpu"
-  $ recorded() { $record "$@" 2>&1 | sed "s,$PWD,HERE,"; }
+  $ recorded() { $record "$@" 2>&1 | sed "s,$PWD,HERE,; s/[0-9.]* KiB/KiB/"; }
   $ ran() { $exec "$@" 2>&1 | sed 's/: [0-9.]* ms$/: ms/'; }
 
 An example program, in a folder of its user's alone:
 
   $ recorded -- $BUILD/examples/mm --size trivial --device-class cpu | grep -v turnaround
   mm trivial: pass: 1 of 1 checked results correct
-  heddle record: mm: launch 1, grid 1,1,4, block 256,1,1, 1297.2 KiB
-  heddle record: 1 launch, 1297.2 KiB, in HERE/mm.recorded
+  heddle record: mm: launch 1, grid 1,1,4, block 256,1,1, KiB
+  heddle record: 1 launch, KiB, in HERE/mm.recorded
   $ ls -l mm.recorded | cut -c 1-10
   total 1300
   -rw-------
@@ -23,7 +23,7 @@ An example program, in a folder of its user's alone:
   $ ran --check -- recorded:$(echo mm.recorded/*.launch)
   mm on heddle virtual GPU: ms
   $ recorded -o there -- $BUILD/examples/spmv --size trivial --device-class cpu | tail -n 1
-  heddle record: 1 launch, 96.0 KiB, in HERE/there
+  heddle record: 1 launch, KiB, in HERE/there
   $ heddle corun --device cpu --check --how merge -- recorded:mm + recorded:there | awk 'NR > 3 { print $2, $3 }'
   mm 4
   spmv 32
@@ -35,24 +35,24 @@ Templates, variables of the module, structures with pointers: names as C++ has t
 
   $ recorded -- $BUILD/tests/cli/launches scale tally spread chase large
   tally 13720
-  heddle record: scale<double>(double*, int): launch 1, grid 1,1,1, block 32,1,1, 10.4 KiB
-  heddle record: scale<float>(float*, int): launch 1, grid 1,1,1, block 32,1,1, 10.4 KiB
-  heddle record: chase: launch 1, grid 1,1,1, block 1,1,1, 6.4 KiB
+  heddle record: scale<double>(double*, int): launch 1, grid 1,1,1, block 32,1,1, KiB
+  heddle record: scale<float>(float*, int): launch 1, grid 1,1,1, block 32,1,1, KiB
+  heddle record: chase: launch 1, grid 1,1,1, block 1,1,1, KiB
     1 of 1 buffers hold addresses of device memory: it cannot be run again
-  heddle record: copy: launch 1, grid 1,1,1, block 1,1,1, 6.4 KiB
+  heddle record: copy: launch 1, grid 1,1,1, block 1,1,1, KiB
     1 of 2 buffers were left out, as a recording takes 64 MiB at most: they begin as zeros when it is run again
-  heddle record: spread: launch 1, grid 1,1,1, block 64,1,1, 10.4 KiB
-  heddle record: tally: launch 1, grid 1,1,1, block 1,1,1, 10.5 KiB
-  heddle record: 6 launches, 54.5 KiB, in HERE/launches.recorded
+  heddle record: spread: launch 1, grid 1,1,1, block 64,1,1, KiB
+  heddle record: tally: launch 1, grid 1,1,1, block 1,1,1, KiB
+  heddle record: 6 launches, KiB, in HERE/launches.recorded
   $ for k in 'scale<float>' 'scale(double*, int)' tally spread chase copy; do ran --check -- recorded:launches "$k"; done
   _Z5scaleIfEvPT_i on heddle virtual GPU: ms
   _Z5scaleIdEvPT_i on heddle virtual GPU: ms
   tally on heddle virtual GPU: ms
   spread on heddle virtual GPU: ms
-  heddle exec: error: launches.recorded/chase-83aa00fd.launch: kernel 'chase' cannot be run again: the buffer of the parameter at byte 0 holds an address of device memory at byte 24
+  heddle exec: error: launches.recorded/chase-b8bb5025.launch: kernel 'chase' cannot be run again: the buffer of the parameter at byte 0 holds an address of device memory at byte 24
     hint: addresses differ from run to run: such a launch is only recorded to be read
-  heddle exec: warning: launches.recorded/copy-4fda7c36.launch: 1 of 2 buffers were left out of the recording: they begin as zeros, and the kernel may do other work
-  heddle exec: error: launches.recorded/copy-4fda7c36.launch: the buffer of the parameter at byte 0 was left out of the recording: results cannot be compared
+  heddle exec: warning: launches.recorded/copy-65f69035.launch: 1 of 2 buffers were left out of the recording: they begin as zeros, and the kernel may do other work
+  heddle exec: error: launches.recorded/copy-65f69035.launch: the buffer of the parameter at byte 0 was left out of the recording: results cannot be compared
   $ ran recorded:launches scale
   heddle exec: error: launches.recorded has launches of 2 kernels called 'scale'
     hint: scale<double>(double*, int); scale<float>(float*, int)
@@ -65,33 +65,36 @@ Templates, variables of the module, structures with pointers: names as C++ has t
 
   $ heddle tune --device cpu --rounds 1 --points 1 --store s.db -- recorded:launches 'scale<float>' + recorded:launches tally | awk '$1 == "sequential" { print $5 }'
   1.000
+  $ heddle profile --device cpu --rounds 1 --store p.db -- recorded:mm | sed -n '2s/,.*//p'
+  mm: 4 blocks of 256 threads
 
 What cannot be recorded, the second launch, a launch that fails, one kernel alone:
 
   $ recorded -o odd -- $BUILD/tests/cli/launches odd
   heddle record: copy is not recorded: a cooperative launch
+  heddle record: sample is not recorded: it reads textures or surfaces
   heddle record: tally is not recorded: launched while its stream is captured into a graph
   heddle record: not recorded: launches of graphs are not recorded
   heddle record: error: nothing was recorded
   $ recorded -o second --launch 2 -- $BUILD/tests/cli/launches scale tally spread
   tally 13720
-  heddle record: scale<double>(double*, int): launch 2, grid 1,1,1, block 32,1,1, 10.4 KiB
-  heddle record: scale<float>(float*, int): launch 2, grid 1,1,1, block 32,1,1, 10.4 KiB
-  heddle record: tally: launch 2, grid 1,1,1, block 1,1,1, 10.5 KiB
-  heddle record: 3 launches, 31.3 KiB, in HERE/second
+  heddle record: scale<double>(double*, int): launch 2, grid 1,1,1, block 32,1,1, KiB
+  heddle record: scale<float>(float*, int): launch 2, grid 1,1,1, block 32,1,1, KiB
+  heddle record: tally: launch 2, grid 1,1,1, block 1,1,1, KiB
+  heddle record: 3 launches, KiB, in HERE/second
   $ ran --check -- recorded:second tally
   tally on heddle virtual GPU: ms
   $ recorded -o failed -- $BUILD/tests/cli/launches fail
   fail 719
-  heddle record: fail: launch 1, grid 1,1,1, block 1,1,1, 6.4 KiB
+  heddle record: fail: launch 1, grid 1,1,1, block 1,1,1, KiB
     it ended in an error: there is no result to compare with
-  heddle record: 1 launch, 6.4 KiB, in HERE/failed
+  heddle record: 1 launch, KiB, in HERE/failed
   $ ran --check recorded:failed
   heddle exec: error: fail: a kernel failed (CUDA_ERROR_LAUNCH_FAILED)
   $ recorded -o one --kernel 'scale<float>' -- $BUILD/tests/cli/launches scale tally
   tally 13720
-  heddle record: scale<float>(float*, int): launch 1, grid 1,1,1, block 32,1,1, 10.4 KiB
-  heddle record: 1 launch, 10.4 KiB, in HERE/one
+  heddle record: scale<float>(float*, int): launch 1, grid 1,1,1, block 32,1,1, KiB
+  heddle record: 1 launch, KiB, in HERE/one
   $ recorded -o nothing -- true
   heddle record: error: nothing was recorded
     hint: does it use the GPU? heddle run -v -- PROG tells
@@ -99,8 +102,8 @@ What cannot be recorded, the second launch, a launch that fails, one kernel alon
 A result that is not the recorded one:
 
   $ HEDDLE_VGPU=serial,sms=6 recorded -o count -- $BUILD/tests/cli/launches count
-  heddle record: count: launch 1, grid 1,1,1, block 1,1,1, 10.4 KiB
-  heddle record: 1 launch, 10.4 KiB, in HERE/count
+  heddle record: count: launch 1, grid 1,1,1, block 1,1,1, KiB
+  heddle record: 1 launch, KiB, in HERE/count
   $ HEDDLE_VGPU=serial,sms=6 ran --check recorded:count
   count on heddle virtual GPU: ms
   $ ran --check recorded:count

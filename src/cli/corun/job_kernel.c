@@ -146,11 +146,14 @@ enum dev_kind job_device_kind(const struct cli *c)
 
 int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *d)
 {
+	const char *device = cli_value(c, "device");
+	/* As a program's loader finds it. */
+	const char *driver = device && !strcmp(device, "tenant") ? "libcuda.so.1" : NULL;
 	struct host_fault f;
 	char *path = NULL;
 	int r;
 
-	if (dev_open(kind, NULL, &d->cu))
+	if (dev_open(kind, driver, &d->cu))
 		return cli_error(c, "heddle doctor says what this machine has",
 			"no device: the driver library could not be opened");
 	JOB_TRY(c, d->cu.cuInit(0), "the device did not start");
