@@ -190,8 +190,8 @@ static void tell_launch(const char *name, const struct record *r, size_t bytes)
 		name, r->launch, g[0], g[1], g[2], b[0], b[1], b[2], (double)bytes / 1024);
 	if (s.with_pointers)
 		fprintf(stderr,
-			"  %u of %u buffers hold addresses of device memory: it cannot be run "
-			"again\n",
+			"  %u of %u buffers hold addresses of device memory, which become others "
+			"when it is run again\n",
 			s.with_pointers, r->n_regions);
 	if (s.left_out)
 		fprintf(stderr,
@@ -339,9 +339,9 @@ const struct cli_verb cli_verb_record = {
 		"is recorded.\n"
 		"A recording takes 64 MiB at most, in files that only its user can read. Buffers "
 		"that do not fit are left out, the largest first, and begin as zeros when the "
-		"launch is run again. A launch whose buffers hold addresses of device memory "
-		"cannot "
-		"be run again. Launches of graphs, cooperative ones, and kernels without PTX are "
+		"launch is run again. Addresses of device memory in buffers become those of the "
+		"new buffers; they are known by their values alone. Launches of graphs, "
+		"cooperative ones, and kernels without PTX are "
 		"not recorded. What was recorded, and what not and why, is told on standard error. "
 		"Exit status 1: nothing was recorded, or the program failed.",
 	.json = "behind the program's end, on standard error: program, folder; launches, an array "

@@ -25,13 +25,13 @@ struct head {
 };
 
 struct region_head {
-	uint64_t bytes, pointer_at;
+	uint64_t bytes, address, pointer_at;
 	uint32_t name_bytes, had, left, unused;
 };
 
 #define DIGESTED (offsetof(struct head, digest) + sizeof(((struct head *)0)->digest))
 _Static_assert(sizeof(struct head) == 120, "no padding");
-_Static_assert(sizeof(struct region_head) == 32, "no padding");
+_Static_assert(sizeof(struct region_head) == 40, "no padding");
 _Static_assert(sizeof(struct record_pointer) == 16, "no padding");
 
 /* ---- writing ---- */
@@ -47,6 +47,7 @@ static void add_regions(const struct record *r, struct strbuf *out)
 	for (uint32_t i = 0; i < r->n_regions; i++) {
 		const struct record_region *g = &r->regions[i];
 		const struct region_head h = {.bytes = g->bytes,
+			.address = g->address,
 			.pointer_at = g->pointer_at,
 			.name_bytes = (uint32_t)strlen(g->variable) + 1,
 			.had = g->had,
@@ -153,11 +154,13 @@ static bool take_regions(const struct head *h, struct rest *r, const struct regi
 		memcpy(&g, (const uint8_t *)heads + i * sizeof(g), sizeof(g));
 		to[i].variable = take_text(r, g.name_bytes);
 		to[i].bytes = g.bytes;
+		to[i].address = g.address;
 		to[i].had = g.had;
 		to[i].left = g.left;
 		to[i].pointer_at = g.pointer_at;
 		if (!to[i].variable || !g.bytes || g.bytes > RECORD_REGION_BYTES ||
-			g.had > RECORD_BYTES || g.left > RECORD_SAME ||
+			g.address > UINT64_MAX - g.bytes || g.had > RECORD_BYTES ||
+			g.left > RECORD_SAME ||
 			(g.pointer_at != RECORD_NO_POINTER &&
 				(g.had != RECORD_BYTES || g.bytes < 8 ||
 					g.pointer_at > g.bytes - 8)) ||
@@ -178,8 +181,7 @@ static bool are_pointers(
 {
 	for (uint32_t i = 0; i < h->n_pointers; i++)
 		if (h->param_bytes < 8 || p[i].at > h->param_bytes - 8 ||
-			p[i].region >= h->n_regions || *regions[p[i].region].variable ||
-			p[i].offset >= regions[p[i].region].bytes)
+			p[i].region >= h->n_regions || p[i].offset >= regions[p[i].region].bytes)
 			return false;
 	return true;
 }
@@ -234,4 +236,15 @@ int record_read(
 	r.regions = regions;
 	*ret = r;
 	return 0;
+}
+
+uint64_t record_relocate(const struct record *r, const unsigned long long *addresses, uint64_t word)
+{
+	for (uint32_t i = 0; i < r->n_regions; i++) {
+		const struct record_region *g = &r->regions[i];
+
+		if (word >= g->address && word - g->address < g->bytes)
+			return addresses[i] + (word - g->address);
+	}
+	return word;
 }

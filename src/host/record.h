@@ -7,8 +7,9 @@
  *
  * A region is an allocation that a parameter points into, or a variable of the module. Addresses
  * differ from run to run: a pointer among the parameters is kept as a region and an offset in it.
- * Words within a region are kept as they were. If some of them are addresses, too, the launch
- * cannot be run elsewhere; the region says where the first of them is. */
+ * Words within a region are kept as they were; a region that holds addresses is marked, and what
+ * these lead to are regions, too. Such a word is known by its value alone: 8 bytes, aligned, with
+ * an address within a region. */
 #ifndef HEDDLE_HOST_RECORD_H
 #define HEDDLE_HOST_RECORD_H
 
@@ -32,12 +33,13 @@ enum record_contents {
 struct record_region {
 	const char *variable; /* its name in the module; "": a buffer */
 	uint64_t bytes;       /* at least 1 */
+	uint64_t address;     /* in the program */
 	enum record_contents had, left;
 	const uint8_t *before, *after; /* not aligned */
-	uint64_t pointer_at; /* offset of the first address in `before`; RECORD_NO_POINTER */
+	uint64_t pointer_at; /* offset of the first address in `before`; RECORD_NO_POINTER: none */
 };
 
-/* 8 bytes of the parameters: the address of region + offset. */
+/* 8 bytes of the parameters: the address of region + offset. A variable is a region, too. */
 struct record_pointer {
 	uint32_t at, region;
 	uint64_t offset; /* less than the region's bytes */
@@ -62,6 +64,10 @@ void record_write(const struct record *r, struct strbuf *out);
  */
 int record_read(
 	struct arena *a, const uint8_t *at, size_t len, struct record *ret, uint32_t *ret_version);
+/* A word that is an address in the program becomes the same place of the regions at these
+ * addresses. Any other word stays. */
+uint64_t record_relocate(
+	const struct record *r, const unsigned long long *addresses, uint64_t word);
 /* Whether the bytes are those that record_write wrote, by the digest in them. */
 bool record_is_whole(const uint8_t *at, size_t len);
 

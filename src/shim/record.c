@@ -30,6 +30,8 @@
 #define LEAST_ADDRESS (1u << 20) /* a smaller number is no pointer */
 #define HEADS_BYTES   65536      /* of a file, beside PTX and regions */
 #define REGION_BYTES  64         /* of a region, beside contents and name: not less */
+#define REGIONS_MOST  4096
+#define NO_REGION     UINT32_MAX
 #define ASKED_MOST    (1u << 16) /* words of a region that look like addresses and are none */
 #define WINDOW_BITS   40         /* allocations lie near each other: within this many bits */
 
@@ -171,9 +173,8 @@ struct recording {
 	struct arena arena;
 	struct record r;
 	uint8_t *params;
-	uint64_t *at; /* of each region */
 	VEC(struct record_region) regions;
-	VEC(uint64_t) addresses;
+	VEC(bool) tried; /* to be copied: of each region */
 	VEC(struct record_pointer) pointers;
 	uint64_t left; /* bytes that may still be kept */
 	const char *why;
@@ -204,29 +205,50 @@ static bool add_region(struct recording *x, const char *variable, uint64_t at, u
 {
 	if (bytes > RECORD_REGION_BYTES)
 		return fail(x, "it uses more than 16 GiB in one piece");
+	if (x->regions.len == REGIONS_MOST)
+		return fail(x, "its pointers lead to more than 4,096 allocations");
 	x->left -= MIN(x->left, REGION_BYTES + strlen(variable));
 	if (VEC_PUSH(&x->regions, (struct record_region){.variable = variable,
 					  .bytes = bytes,
+					  .address = at,
 					  .pointer_at = RECORD_NO_POINTER}) &&
-		VEC_PUSH(&x->addresses, at))
+		VEC_PUSH(&x->tried, false))
 		return true;
 	return fail(x, "out of memory");
+}
+
+/* The region around an address, which is made if there is none. False: it failed, or *ret is
+ * NO_REGION: no address of device memory. */
+static bool region_of(struct recording *x, uint64_t v, uint32_t *ret)
+{
+	uint64_t at, bytes;
+
+	for (uint32_t i = 0; i < x->regions.len; i++) {
+		const struct record_region *g = &x->regions.at[i];
+
+		if (v >= g->address && v - g->address < g->bytes) {
+			*ret = i;
+			return true;
+		}
+	}
+	*ret = NO_REGION;
+	if (!allocation_of(v, &at, &bytes))
+		return true;
+	*ret = (uint32_t)x->regions.len;
+	return add_region(x, "", at, bytes);
 }
 
 /* The 8 bytes of the parameters at this offset, if they lead into an allocation. */
 static bool look_at_word(struct recording *x, uint32_t offset)
 {
-	uint64_t v, at, bytes;
-	uint32_t i = 0;
+	uint32_t i;
+	uint64_t v;
 
 	memcpy(&v, x->params + offset, sizeof(v));
-	if (!allocation_of(v, &at, &bytes))
-		return true;
-	while (i < x->regions.len && x->addresses.at[i] != at)
-		i++;
-	if (i == x->regions.len && !add_region(x, "", at, bytes))
+	if (!region_of(x, v, &i))
 		return false;
-	if (VEC_PUSH(&x->pointers, (struct record_pointer){offset, i, v - at}))
+	if (i == NO_REGION || VEC_PUSH(&x->pointers, (struct record_pointer){offset, i,
+							     v - x->regions.at[i].address}))
 		return true;
 	return fail(x, "out of memory");
 }
@@ -329,7 +351,7 @@ static bool read_ptx(struct recording *x)
 	if (ptx_parse(x->text, len, 0, &diags, &m) < 0)
 		return fail(x, "out of memory");
 	f = diags.errors ? NULL : ptx_find_func(m, x->k->name);
-	ok = f && f->is_entry && f->has_body ? take_params(x, f) && take_variables(x, m)
+	ok = f && f->is_entry && f->has_body ? take_variables(x, m) && take_params(x, f)
 					     : fail(x, "its PTX cannot be read");
 	ptx_module_free(m);
 	return ok;
@@ -348,44 +370,74 @@ static bool is_zero(const uint8_t *at, uint64_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
-/* Where in these bytes the first address of device memory is. The driver is asked only of words
- * near those that the parameters lead to. */
-static uint64_t find_pointer(const struct recording *x, const uint8_t *at, uint64_t n)
+/* The driver is asked only of words near an address that is known. */
+static bool is_near(const struct recording *x, uint64_t v)
 {
-	unsigned asked = 0;
-	uint64_t base, bytes, v;
-
-	for (uint64_t i = 0; i + 8 <= n && asked < ASKED_MOST; i += 8) {
-		bool near = false;
-
-		memcpy(&v, at + i, sizeof(v));
-		for (size_t g = 0; v >= LEAST_ADDRESS && g < x->addresses.len && !near; g++)
-			near = v >> WINDOW_BITS == x->addresses.at[g] >> WINDOW_BITS;
-		if (near && allocation_of(v, &base, &bytes))
-			return i;
-		asked += near;
-	}
-	return RECORD_NO_POINTER;
+	for (size_t g = 0; v >= LEAST_ADDRESS && g < x->regions.len; g++)
+		if (v >> WINDOW_BITS == x->regions.at[g].address >> WINDOW_BITS)
+			return true;
+	return false;
 }
 
-static void take_before(struct recording *x, size_t i)
+/* What the addresses in region i lead to, becomes regions, too. */
+static bool follow_pointers(struct recording *x, size_t i)
+{
+	const uint8_t *at = x->regions.at[i].before;
+	uint64_t bytes = x->regions.at[i].bytes, v;
+	unsigned asked = 0;
+
+	for (uint64_t w = 0; w + 8 <= bytes && asked < ASKED_MOST; w += 8) {
+		uint32_t to;
+
+		memcpy(&v, at + w, sizeof(v));
+		if (!is_near(x, v))
+			continue;
+		if (!region_of(x, v, &to))
+			return false;
+		asked += to == NO_REGION;
+		if (to != NO_REGION)
+			x->regions.at[i].pointer_at = MIN(x->regions.at[i].pointer_at, w);
+	}
+	return true;
+}
+
+static bool take_before(struct recording *x, size_t i)
 {
 	struct record_region *g = &x->regions.at[i];
 	uint8_t *p = g->bytes <= x->left ? malloc(g->bytes) : NULL;
 
-	if (!p || !copy_out(x, x->addresses.at[i], p, g->bytes)) {
+	x->tried.at[i] = true;
+	if (!p || !copy_out(x, g->address, p, g->bytes)) {
 		free(p);
-		return;
+		return true;
 	}
 	if (is_zero(p, g->bytes)) {
 		free(p);
 		g->had = RECORD_ZERO;
-		return;
+		return true;
 	}
 	g->had = RECORD_BYTES;
 	g->before = p;
-	g->pointer_at = find_pointer(x, p, g->bytes);
 	x->left -= g->bytes;
+	return follow_pointers(x, i);
+}
+
+/* The smallest first, so that one that does not fit keeps no other one out. */
+static bool take_all_before(struct recording *x)
+{
+	for (;;) {
+		size_t least = SIZE_MAX;
+
+		for (size_t i = 0; i < x->regions.len; i++)
+			if (!x->tried.at[i] &&
+				(least == SIZE_MAX ||
+					x->regions.at[i].bytes < x->regions.at[least].bytes))
+				least = i;
+		if (least == SIZE_MAX)
+			return true;
+		if (!take_before(x, least))
+			return false;
+	}
 }
 
 static void take_after(struct recording *x, size_t i)
@@ -393,7 +445,7 @@ static void take_after(struct recording *x, size_t i)
 	struct record_region *g = &x->regions.at[i];
 	uint8_t *p = g->had != RECORD_LEFT_OUT ? malloc(g->bytes) : NULL;
 
-	if (!p || !copy_out(x, x->addresses.at[i], p, g->bytes))
+	if (!p || !copy_out(x, g->address, p, g->bytes))
 		g->left = RECORD_LEFT_OUT;
 	else if (g->had == RECORD_BYTES && !memcmp(p, g->before, g->bytes))
 		g->left = RECORD_SAME;
@@ -439,23 +491,7 @@ static bool begin(struct recording *x)
 		return fail(x, "launched with attributes that a file has no place for");
 	if (stream_capturing(l->stream))
 		return fail(x, "launched while its stream is captured into a graph");
-	if (!read_ptx(x))
-		return false;
-	/* The least first, so that one that does not fit keeps no other one out. */
-	for (uint64_t least = 0; least != UINT64_MAX;) {
-		uint64_t next = UINT64_MAX;
-
-		for (size_t i = 0; i < x->regions.len; i++) {
-			uint64_t bytes = x->regions.at[i].bytes;
-
-			if (bytes == least)
-				take_before(x, i);
-			else if (bytes > least)
-				next = MIN(next, bytes);
-		}
-		least = next;
-	}
-	return true;
+	return read_ptx(x) && take_all_before(x);
 }
 
 static void end(struct recording *x, CUresult r)
@@ -486,7 +522,7 @@ static void finish(struct recording *x)
 		free((void *)x->regions.at[i].after);
 	}
 	VEC_FREE(&x->regions);
-	VEC_FREE(&x->addresses);
+	VEC_FREE(&x->tried);
 	VEC_FREE(&x->pointers);
 	free(x->text);
 	arena_finish(&x->arena);

@@ -63,12 +63,14 @@ static const char ptx[] =
 	"add.u32 %r3, %r3, %r2;\n"
 	"st.global.u32 [%rd2], %r3;\n"
 	"ret;\n}\n"
-	/* ++**p */
+	/* ++**p; p[1] = *p + 1 */
 	".visible .entry chase(.param .u64 p)\n" HEAD "ld.param.u64 %rd1, [p];\n"
 	"ld.global.u64 %rd2, [%rd1];\n"
 	"ld.global.u32 %r1, [%rd2];\n"
 	"add.u32 %r1, %r1, 1;\n"
 	"st.global.u32 [%rd2], %r1;\n"
+	"add.u64 %rd2, %rd2, 4;\n"
+	"st.global.u64 [%rd1+8], %rd2;\n"
 	"ret;\n}\n"
 	/* *p = SMs of the device */
 	".visible .entry count(.param .u64 p)\n" HEAD "ld.param.u64 %rd1, [p];\n"

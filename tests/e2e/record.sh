@@ -18,7 +18,7 @@ if [ "$device" = cuda ]; then
 		exit 77
 	}
 	for program; do
-		[ -x "$examples/rt/$program" ] && set -- "$@" "rt/$program"
+		[ ! -x "$examples/rt/$program" ] || set -- "$@" "rt/$program"
 	done
 fi
 dir=$(mktemp -d)

@@ -44,8 +44,8 @@ static uint64_t touch(const struct record *r)
 	for (uint32_t i = 0; i < r->n_pointers; i++) {
 		const struct record_pointer *p = &r->pointers[i];
 
-		if (p->region >= r->n_regions || *r->regions[p->region].variable ||
-			p->offset >= r->regions[p->region].bytes || p->at + 8 > r->param_bytes)
+		if (p->region >= r->n_regions || p->offset >= r->regions[p->region].bytes ||
+			p->at + 8 > r->param_bytes)
 			abort();
 	}
 	return all;

@@ -167,6 +167,13 @@ int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device 
 	return CLI_OK;
 }
 
+static bool holds_addresses(const struct job_kernel *k, unsigned i)
+{
+	const struct record *r = k->spec->record;
+
+	return r && r->regions[i].pointer_at != RECORD_NO_POINTER;
+}
+
 static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodule module)
 {
 	for (unsigned i = 0; i < k->spec->n_args; i++) {
@@ -182,6 +189,12 @@ static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodul
 				"%s: %s has %zu bytes here, %" PRIu64 " were recorded",
 				k->spec->file, arg->text, bytes, arg->bytes);
 	}
+	/* What was made of another module's addresses. */
+	for (unsigned i = 0; i < k->spec->n_args; i++)
+		if (holds_addresses(k, i) && k->initial[i]) {
+			JOB_TRY(k->c, cu->cuMemFree(k->initial[i]), k->spec->args[i].text);
+			k->initial[i] = 0;
+		}
 	return CLI_OK;
 }
 
@@ -197,6 +210,20 @@ int job_kernel_load(struct job_kernel *k, const struct host_device *d, const cha
 	return find_variables(k, &d->cu, *ret_module);
 }
 
+/* Recorded contents with the addresses that buffers have here. */
+static void relocate(const struct job_kernel *k, unsigned i, uint8_t *at)
+{
+	const struct record_region *g = &k->spec->record->regions[i];
+
+	for (uint64_t w = g->pointer_at; w + 8 <= g->bytes; w += 8) {
+		uint64_t word;
+
+		memcpy(&word, at + w, sizeof(word));
+		word = record_relocate(k->spec->record, k->buffers, word);
+		memcpy(at + w, &word, sizeof(word));
+	}
+}
+
 /* What a buffer begins with, in device memory. */
 static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned i)
 {
@@ -209,6 +236,8 @@ static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned 
 		return cli_error(k->c, NULL, "out of memory for '%s'", arg->text);
 	if (spec_fill(arg, host, &err))
 		r = cli_error(k->c, NULL, "%s", err.at ? err.at : "out of memory");
+	else if (holds_addresses(k, i))
+		relocate(k, i, host);
 	strbuf_finish(&err);
 	if (r == CLI_OK && cu->cuMemAlloc(&k->initial[i], arg->bytes) != CUDA_SUCCESS)
 		r = cli_error(k->c, NULL, "no device memory for '%s'", arg->text);
@@ -236,14 +265,19 @@ static void put_addresses(struct job_kernel *k)
 
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 {
+	/* All of them first: their contents may have each other's addresses. */
+	for (unsigned i = 0; i < k->spec->n_args; i++) {
+		const struct spec_arg *arg = &k->spec->args[i];
+
+		if (arg->is_buffer && !k->buffers[i])
+			JOB_TRY(k->c, cu->cuMemAlloc(&k->buffers[i], arg->bytes), arg->text);
+	}
 	for (unsigned i = 0; i < k->spec->n_args; i++) {
 		const struct spec_arg *arg = &k->spec->args[i];
 		int r;
 
 		if (!arg->is_buffer)
 			continue;
-		if (!k->buffers[i])
-			JOB_TRY(k->c, cu->cuMemAlloc(&k->buffers[i], arg->bytes), arg->text);
 		if (arg->init == SPEC_ZERO) {
 			JOB_TRY(k->c, cu->cuMemsetD8(k->buffers[i], 0, arg->bytes), arg->text);
 		} else {

@@ -173,8 +173,11 @@ static const char *region_text(struct spec *s, uint32_t i)
 	for (uint32_t p = 0; p < r->n_pointers; p++)
 		if (r->pointers[p].region == i)
 			at = MIN(at, r->pointers[p].at);
-	return *variable ? arena_printf(s->arena, "variable %s", variable)
-			 : arena_printf(s->arena, "the buffer of the parameter at byte %u", at);
+	if (*variable)
+		return arena_printf(s->arena, "variable %s", variable);
+	if (at == UINT32_MAX)
+		return arena_printf(s->arena, "buffer %u, to which memory leads", i + 1);
+	return arena_printf(s->arena, "the buffer of the parameter at byte %u", at);
 }
 
 static int make_args(const struct cli *c, struct spec *s)
@@ -192,13 +195,6 @@ static int make_args(const struct cli *c, struct spec *s)
 
 		if (!text)
 			return cli_error(c, NULL, "out of memory");
-		if (g->pointer_at != RECORD_NO_POINTER)
-			return cli_error(c,
-				"addresses differ from run to run: such a launch is only recorded "
-				"to be read",
-				"%s: kernel '%s' cannot be run again: %s holds an address of "
-				"device memory at byte %" PRIu64,
-				s->file, r->kernel, text, g->pointer_at);
 		spec_from_bytes(
 			text, g->had == RECORD_BYTES ? g->before : NULL, g->bytes, &s->args[i]);
 		s->args[i].variable = *g->variable ? g->variable : NULL;
@@ -239,6 +235,8 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 
 /* ---- what it left ---- */
 
+static const uint8_t zeros[8]; /* of one element, the widest */
+
 /* What the region held after the launch that was recorded: NULL with *ret_known: zeros. */
 static const uint8_t *left_bytes(const struct record_region *g, bool *ret_known)
 {
@@ -250,6 +248,22 @@ static const uint8_t *left_bytes(const struct record_region *g, bool *ret_known)
 	return g->left == RECORD_SAME ? g->before : g->after;
 }
 
+/* Element e of what the kernel left is the recorded one, or the same address in other memory. */
+static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, const uint8_t *have,
+	const uint8_t *want, uint64_t e)
+{
+	size_t width = arg->bytes / arg->count, at = e * width & ~(size_t)7;
+	uint64_t is, was;
+
+	if (!memcmp(have + e * width, want ? want + e * width : zeros, width))
+		return true;
+	if (!want || at + sizeof(was) > arg->bytes)
+		return false;
+	memcpy(&is, have + at, sizeof(is));
+	memcpy(&was, want + at, sizeof(was));
+	return is == record_relocate(k->spec->record, k->buffers, was);
+}
+
 static int compare_region(struct job_kernel *k, const struct cu_api *cu, unsigned i,
 	const uint8_t *want, bool *io_same)
 {
@@ -257,7 +271,6 @@ static int compare_region(struct job_kernel *k, const struct cu_api *cu, unsigne
 	size_t width = arg->bytes / arg->count;
 	uint64_t others = 0, first = 0;
 	uint8_t *have = malloc(arg->bytes);
-	static const uint8_t zeros[8];
 	struct strbuf is = {0}, was = {0};
 
 	if (!have)
@@ -267,7 +280,7 @@ static int compare_region(struct job_kernel *k, const struct cu_api *cu, unsigne
 		return cli_error(k->c, NULL, "%s could not be copied back", arg->text);
 	}
 	for (uint64_t e = arg->count; e-- > 0;)
-		if (memcmp(have + e * width, want ? want + e * width : zeros, width) != 0) {
+		if (!is_same(k, arg, have, want, e)) {
 			others++;
 			first = e;
 		}
