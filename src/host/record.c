@@ -42,6 +42,14 @@ static void add(struct strbuf *out, const void *at, size_t bytes)
 		strbuf_add(out, at, bytes);
 }
 
+/* That the file has of what was left. */
+static uint64_t after_bytes(const struct record_region *g)
+{
+	return g->left == RECORD_BYTES    ? g->bytes
+	       : g->left == RECORD_DIGEST ? RECORD_DIGEST_BYTES
+					  : 0;
+}
+
 static void add_regions(const struct record *r, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < r->n_regions; i++) {
@@ -62,8 +70,7 @@ static void add_regions(const struct record *r, struct strbuf *out)
 
 		if (g->had == RECORD_BYTES)
 			add(out, g->before, g->bytes);
-		if (g->left == RECORD_BYTES)
-			add(out, g->after, g->bytes);
+		add(out, g->after, after_bytes(g));
 	}
 }
 
@@ -160,7 +167,7 @@ static bool take_regions(const struct head *h, struct rest *r, const struct regi
 		to[i].pointer_at = g.pointer_at;
 		if (!to[i].variable || !g.bytes || g.bytes > RECORD_REGION_BYTES ||
 			g.address > UINT64_MAX - g.bytes || g.had > RECORD_BYTES ||
-			g.left > RECORD_SAME ||
+			g.left > RECORD_DIGEST ||
 			(g.pointer_at != RECORD_NO_POINTER &&
 				(g.had != RECORD_BYTES || g.bytes < 8 ||
 					g.pointer_at > g.bytes - 8)) ||
@@ -170,7 +177,7 @@ static bool take_regions(const struct head *h, struct rest *r, const struct regi
 	for (uint32_t i = 0; i < h->n_regions; i++) {
 		if (to[i].had == RECORD_BYTES && !(to[i].before = take(r, to[i].bytes)))
 			return false;
-		if (to[i].left == RECORD_BYTES && !(to[i].after = take(r, to[i].bytes)))
+		if (after_bytes(&to[i]) && !(to[i].after = take(r, after_bytes(&to[i]))))
 			return false;
 	}
 	return r->len == 0;

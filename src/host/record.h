@@ -26,8 +26,9 @@
 enum record_contents {
 	RECORD_LEFT_OUT, /* not known: it did not fit, or could not be read */
 	RECORD_ZERO,
-	RECORD_BYTES, /* at `before` or `after` */
-	RECORD_SAME,  /* after only: as before */
+	RECORD_BYTES,  /* at `before` or `after` */
+	RECORD_SAME,   /* after only: as before */
+	RECORD_DIGEST, /* after only: bytes with this SHA-256, which is at `after` */
 };
 
 struct record_region {
@@ -56,6 +57,8 @@ struct record {
 	const struct record_pointer *pointers;
 	const struct record_region *regions;
 };
+
+#define RECORD_DIGEST_BYTES 32
 
 /* Appends the file's bytes. */
 void record_write(const struct record *r, struct strbuf *out);

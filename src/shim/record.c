@@ -440,10 +440,25 @@ static bool take_all_before(struct recording *x)
 	}
 }
 
+/* Whether these bytes hold addresses of regions, which are others in each run. */
+static bool leads_anywhere(const struct recording *x, const uint8_t *at, uint64_t bytes)
+{
+	uint64_t v;
+
+	for (uint64_t w = 0; w + 8 <= bytes; w += 8) {
+		memcpy(&v, at + w, sizeof(v));
+		for (size_t i = 0; v >= LEAST_ADDRESS && i < x->regions.len; i++)
+			if (v - x->regions.at[i].address < x->regions.at[i].bytes)
+				return true;
+	}
+	return false;
+}
+
 static void take_after(struct recording *x, size_t i)
 {
+	uint8_t digest[RECORD_DIGEST_BYTES];
 	struct record_region *g = &x->regions.at[i];
-	uint8_t *p = g->had != RECORD_LEFT_OUT ? malloc(g->bytes) : NULL;
+	uint8_t *p = g->had != RECORD_LEFT_OUT ? malloc(MAX(g->bytes, sizeof(digest))) : NULL;
 
 	if (!p || !copy_out(x, g->address, p, g->bytes))
 		g->left = RECORD_LEFT_OUT;
@@ -453,12 +468,18 @@ static void take_after(struct recording *x, size_t i)
 		g->left = RECORD_ZERO;
 	else if (g->bytes <= x->left)
 		g->left = RECORD_BYTES;
-	if (g->left != RECORD_BYTES) {
+	else if (!leads_anywhere(x, p, g->bytes))
+		g->left = RECORD_DIGEST;
+	if (g->left == RECORD_BYTES) {
+		x->left -= g->bytes;
+	} else if (g->left == RECORD_DIGEST) {
+		sha256(p, g->bytes, digest);
+		memcpy(p, digest, sizeof(digest));
+	} else {
 		free(p);
-		return;
+		p = NULL;
 	}
 	g->after = p;
-	x->left -= g->bytes;
 }
 
 /* ---- all of it ---- */

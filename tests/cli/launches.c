@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define BUFFER_BYTES 4096
+#define HALF_BYTES   (33u << 20)
 #define LARGE_BYTES  (80u << 20)
 
 #define INDEX "mov.u32 %r1, %tid.x;\ncvt.u64.u32 %rd9, %r1;\n"
@@ -196,6 +197,15 @@ static void do_count(void)
 	launch("count", 1, NULL, params);
 }
 
+/* Before and after it are more together than a recording takes. */
+static void do_half(void)
+{
+	CUdeviceptr p = buffer(HALF_BYTES);
+	void *params[] = {&p};
+
+	launch("count", 1, NULL, params);
+}
+
 static void do_large(void)
 {
 	CUdeviceptr p = buffer(LARGE_BYTES), q = buffer(BUFFER_BYTES);
@@ -240,8 +250,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} known[] = {{"scale", do_scale}, {"tally", do_tally}, {"spread", do_spread},
-		{"chase", do_chase}, {"count", do_count}, {"large", do_large}, {"fail", do_fail},
-		{"odd", do_odd}};
+		{"chase", do_chase}, {"count", do_count}, {"half", do_half}, {"large", do_large},
+		{"fail", do_fail}, {"odd", do_odd}};
 	CUcontext ctx;
 
 	DO(cuInit(0));

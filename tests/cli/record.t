@@ -114,6 +114,14 @@ A result that is not the recorded one:
     "same": false,
     "errors": [
       "error": "kernel 'count': the buffer of the parameter at byte 0: 1 of 1024 words are not what the recorded launch left; the first is number 2: 8, not 6",
+  $ HEDDLE_VGPU=serial,sms=6 recorded -o half -- $BUILD/tests/cli/launches half
+  heddle record: count: launch 1, grid 1,1,1, block 1,1,1, KiB
+  heddle record: 1 launch, KiB, in HERE/half
+  $ HEDDLE_VGPU=serial,sms=6 ran --check recorded:half
+  count on heddle virtual GPU: ms
+  $ ran --check recorded:half
+  heddle exec: error: kernel 'count': the buffer of the parameter at byte 0 is not what the recorded launch left, of which only a digest is recorded
+  count on heddle virtual GPU: ms
 
 Names in C++, of a file:
 

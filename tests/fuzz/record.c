@@ -34,12 +34,14 @@ static uint64_t touch(const struct record *r)
 		const struct record_region *g = &r->regions[i];
 
 		all += strlen(g->variable);
-		if (g->had > RECORD_BYTES || g->left > RECORD_SAME)
+		if (g->had > RECORD_BYTES || g->left > RECORD_DIGEST)
 			abort();
 		if (g->had == RECORD_BYTES)
 			all += sum(g->before, g->bytes);
 		if (g->left == RECORD_BYTES)
 			all += sum(g->after, g->bytes);
+		if (g->left == RECORD_DIGEST)
+			all += sum(g->after, RECORD_DIGEST_BYTES);
 	}
 	for (uint32_t i = 0; i < r->n_pointers; i++) {
 		const struct record_pointer *p = &r->pointers[i];

@@ -237,17 +237,6 @@ int recording_read(const struct cli *c, const char *word, const char *kernel, st
 
 static const uint8_t zeros[8]; /* of one element, the widest */
 
-/* What the region held after the launch that was recorded: NULL with *ret_known: zeros. */
-static const uint8_t *left_bytes(const struct record_region *g, bool *ret_known)
-{
-	enum record_contents is = g->left == RECORD_SAME ? g->had : g->left;
-
-	*ret_known = is != RECORD_LEFT_OUT;
-	if (is != RECORD_BYTES)
-		return NULL;
-	return g->left == RECORD_SAME ? g->before : g->after;
-}
-
 /* Element e of what the kernel left is the recorded one, or the same address in other memory. */
 static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, const uint8_t *have,
 	const uint8_t *want, uint64_t e)
@@ -264,38 +253,73 @@ static bool is_same(const struct job_kernel *k, const struct spec_arg *arg, cons
 	return is == record_relocate(k->spec->record, k->buffers, was);
 }
 
-static int compare_region(struct job_kernel *k, const struct cu_api *cu, unsigned i,
-	const uint8_t *want, bool *io_same)
+/* Words of what the kernel left with the recorded ones; want NULL: zeros. */
+static bool compare_words(
+	const struct job_kernel *k, unsigned i, const uint8_t *have, const uint8_t *want)
 {
 	const struct spec_arg *arg = &k->spec->args[i];
 	size_t width = arg->bytes / arg->count;
 	uint64_t others = 0, first = 0;
-	uint8_t *have = malloc(arg->bytes);
 	struct strbuf is = {0}, was = {0};
 
+	for (uint64_t e = arg->count; e-- > 0;)
+		if (!is_same(k, arg, have, want, e)) {
+			others++;
+			first = e;
+		}
+	if (!others)
+		return true;
+	spec_print_element(arg, have, first, &is);
+	spec_print_element(arg, want ? want + first * width : zeros, 0, &was);
+	cli_error(k->c, NULL,
+		"kernel '%s': %s: %" PRIu64 " of %" PRIu64
+		" words are not what the recorded launch left; the first is number %" PRIu64
+		": %s, not %s",
+		k->spec->kernel, arg->text, others, arg->count, first, is.at, was.at);
+	strbuf_finish(&is);
+	strbuf_finish(&was);
+	return false;
+}
+
+static bool compare_digest(
+	const struct job_kernel *k, unsigned i, const uint8_t *have, const uint8_t *want)
+{
+	const struct spec_arg *arg = &k->spec->args[i];
+	uint8_t digest[RECORD_DIGEST_BYTES];
+
+	sha256(have, arg->bytes, digest);
+	if (!memcmp(digest, want, sizeof(digest)))
+		return true;
+	cli_error(k->c, NULL,
+		"kernel '%s': %s is not what the recorded launch left, of which only a digest is "
+		"recorded",
+		k->spec->kernel, arg->text);
+	return false;
+}
+
+/* *ret_known false: what the recorded launch left there is not known. */
+static int compare_region(
+	struct job_kernel *k, const struct cu_api *cu, unsigned i, bool *ret_known, bool *io_same)
+{
+	const struct record_region *g = &k->spec->record->regions[i];
+	const struct spec_arg *arg = &k->spec->args[i];
+	enum record_contents is = g->left == RECORD_SAME ? g->had : g->left;
+	const uint8_t *want = g->left == RECORD_SAME ? g->before : g->after;
+	uint8_t *have;
+
+	*ret_known = is != RECORD_LEFT_OUT;
+	if (!*ret_known)
+		return CLI_OK;
+	have = malloc(arg->bytes);
 	if (!have)
 		return job_out_of_memory(k->c);
 	if (cu->cuMemcpyDtoH(have, k->buffers[i], arg->bytes) != CUDA_SUCCESS) {
 		free(have);
 		return cli_error(k->c, NULL, "%s could not be copied back", arg->text);
 	}
-	for (uint64_t e = arg->count; e-- > 0;)
-		if (!is_same(k, arg, have, want, e)) {
-			others++;
-			first = e;
-		}
-	if (others) {
-		spec_print_element(arg, have, first, &is);
-		spec_print_element(arg, want ? want + first * width : zeros, 0, &was);
-		cli_error(k->c, NULL,
-			"kernel '%s': %s: %" PRIu64 " of %" PRIu64
-			" words are not what the recorded launch left; the first is number %" PRIu64
-			": %s, not %s",
-			k->spec->kernel, arg->text, others, arg->count, first, is.at, was.at);
-		*io_same = false;
-	}
-	strbuf_finish(&is);
-	strbuf_finish(&was);
+	*io_same &= is == RECORD_DIGEST
+			    ? compare_digest(k, i, have, want)
+			    : compare_words(k, i, have, is == RECORD_ZERO ? NULL : want);
 	free(have);
 	return CLI_OK;
 }
@@ -319,11 +343,9 @@ int recording_compare(struct job_kernel *k, const struct cu_api *cu, bool *ret_s
 				k->spec->file, k->spec->args[i].text);
 	for (uint32_t i = 0; status == CLI_OK && i < r->n_regions; i++) {
 		bool known;
-		const uint8_t *want = left_bytes(&r->regions[i], &known);
 
+		status = compare_region(k, cu, i, &known, ret_same);
 		unknown += !known;
-		if (known)
-			status = compare_region(k, cu, i, want, ret_same);
 	}
 	if (status == CLI_OK && unknown)
 		cli_warn(k->c,
