@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Recording launches. The launch's own stream carries the copies, so whatever the kernel may rely
- * on is complete before the first copy, and the kernel is complete before the second. Other streams
- * go on: what they write meanwhile may be in a copy.
+/* Recording launches. The launch's own stream carries the copies: all that the kernel may rely on
+ * is complete before the first copy, and the kernel is complete before the second. Other streams go
+ * on; what they write meanwhile may be in a copy.
  *
- * All processes of the program write to one folder, and its files count together: the folder is
- * locked while one of them is made. A launch that cannot be recorded is noted, and launched. */
+ * All processes of a program write to one folder, and the limit is for all of its files: a process
+ * locks the folder while it records. A launch that cannot be recorded is noted, and launched. */
 #include "shim/record.h"
 
 #include "base/demangle.h"
@@ -26,7 +26,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PARAMS_MOST   4096
+#define PARAMS_MOST   1024
+#define PARAM_BYTES   65536
 #define LEAST_ADDRESS (1u << 20) /* a smaller number is no pointer */
 #define HEADS_BYTES   65536      /* of a file, beside PTX and regions */
 #define REGION_BYTES  64         /* of a region, beside contents and name: not less */
@@ -255,11 +256,12 @@ static bool look_at_word(struct recording *x, uint32_t offset)
 
 static bool take_params(struct recording *x, const struct ptx_func *f)
 {
-	uint32_t offsets[PARAMS_MOST / 4], sizes[PARAMS_MOST / 4], bytes;
+	uint32_t offsets[PARAMS_MOST], sizes[PARAMS_MOST], bytes;
 	uint32_t n = (uint32_t)f->params.len;
 
 	if (n > ARRAY_LEN(sizes) ||
-		pass_param_layout(f, &bytes, offsets, sizes, ARRAY_LEN(sizes)) || bytes > 65536)
+		pass_param_layout(f, &bytes, offsets, sizes, ARRAY_LEN(sizes)) ||
+		bytes > PARAM_BYTES)
 		return fail(x, "its parameters have no layout that is known");
 	x->params = arena_zalloc(&x->arena, bytes + 8);
 	if (!x->params)
@@ -370,7 +372,7 @@ static bool is_zero(const uint8_t *at, uint64_t n)
 	return !n || (!at[0] && !memcmp(at, at + 1, n - 1));
 }
 
-/* The driver is asked only of words near an address that is known. */
+/* Whether the driver is asked about a word: only near addresses that are known. */
 static bool is_near(const struct recording *x, uint64_t v)
 {
 	for (size_t g = 0; v >= LEAST_ADDRESS && g < x->regions.len; g++)
@@ -379,7 +381,7 @@ static bool is_near(const struct recording *x, uint64_t v)
 	return false;
 }
 
-/* What the addresses in region i lead to, becomes regions, too. */
+/* The allocations to which addresses in region i lead become regions, too. */
 static bool follow_pointers(struct recording *x, size_t i)
 {
 	const uint8_t *at = x->regions.at[i].before;
@@ -487,11 +489,12 @@ static void take_after(struct recording *x, size_t i)
 static const char *device_name(struct recording *x)
 {
 	CUdevice dev = 0;
-	char name[128] = "";
+	char name[128] = "", *kept;
 
 	if (cu.cuCtxGetDevice(&dev) == CUDA_SUCCESS)
 		cu.cuDeviceGetName(name, sizeof(name), dev);
-	return arena_strndup(&x->arena, name, strnlen(name, sizeof(name)));
+	kept = arena_strndup(&x->arena, name, strnlen(name, sizeof(name)));
+	return kept ? kept : "";
 }
 
 /* What is known before the launch. False: it is not recorded, and why says so. */
@@ -571,9 +574,11 @@ static CUresult launch_recorded(const struct launch *l, struct kernel *k, int fo
 	return r;
 }
 
-static bool is_wanted(const struct kernel *k)
+/* Counts a launch of the kernel, and says whether it is the one to be recorded. */
+static bool is_wanted(struct kernel *k)
 {
-	return !wanted.kernel || demangle_matches(k->name, wanted.kernel);
+	return k && (!wanted.kernel || demangle_matches(k->name, wanted.kernel)) &&
+	       atomic_fetch_add(&k->launches, 1) + 1 == wanted.launch;
 }
 
 CUresult record_launch(const struct launch *l, CUresult (*as_is)(const struct launch *l))
@@ -582,7 +587,7 @@ CUresult record_launch(const struct launch *l, CUresult (*as_is)(const struct la
 	int folder = -1;
 	CUresult r;
 
-	if (!k || !is_wanted(k) || atomic_fetch_add(&k->launches, 1) + 1 != wanted.launch)
+	if (!is_wanted(k))
 		return as_is(l);
 	pthread_mutex_lock(&lock);
 	folder = folder_open(wanted.folder);
@@ -599,9 +604,7 @@ void record_skip(CUfunction fn, const char *why)
 	struct kernel *k = fn ? kernel_of((void *)fn) : NULL;
 	int folder;
 
-	if (fn && (!k || !is_wanted(k) || atomic_fetch_add(&k->launches, 1) + 1 != wanted.launch))
-		return;
-	if (!fn && atomic_flag_test_and_set(&graphs))
+	if (fn ? !is_wanted(k) : atomic_flag_test_and_set(&graphs))
 		return;
 	folder = folder_open(wanted.folder);
 	if (folder < 0)
