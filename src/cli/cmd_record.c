@@ -341,8 +341,9 @@ const struct cli_verb cli_verb_record = {
 		"that do not fit are left out, the largest first, and begin as zeros when the "
 		"launch is run again. Addresses of device memory in buffers become those of the "
 		"new buffers; they are known by their values alone. Launches of graphs, "
-		"cooperative ones, and kernels without PTX are "
-		"not recorded. What was recorded, and what not and why, is told on standard error. "
+		"cooperative "
+		"ones, kernels without PTX and those that read textures are not recorded. What was "
+		"recorded, and what not and why, is told on standard error. "
 		"Exit status 1: nothing was recorded, or the program failed.",
 	.json = "behind the program's end, on standard error: program, folder; launches, an array "
 		"of file, kernel, name (in C++), device, launch, grid, block, shared_bytes, bytes "

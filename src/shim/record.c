@@ -518,13 +518,14 @@ static bool begin(struct recording *x)
 	return read_ptx(x) && take_all_before(x);
 }
 
-static void end(struct recording *x, CUresult r)
+/* What is known after it. */
+static void end(struct recording *x)
 {
 	struct strbuf out = {0};
 	char name[112];
 	int failed;
 
-	x->r.finished = r == CUDA_SUCCESS && cu.cuStreamSynchronize(x->l->stream) == CUDA_SUCCESS;
+	x->r.finished = cu.cuStreamSynchronize(x->l->stream) == CUDA_SUCCESS;
 	for (size_t i = 0; x->r.finished && i < x->regions.len; i++)
 		take_after(x, i);
 	x->r.regions = x->regions.at;
@@ -556,19 +557,24 @@ static CUresult launch_recorded(const struct launch *l, struct kernel *k, int fo
 	CUresult (*as_is)(const struct launch *l))
 {
 	struct recording x = {.l = l, .k = k, .folder = folder};
+	struct shim_inside in;
 	CUresult r;
 	bool begun;
 
 	arena_init(&x.arena, 0);
 	flock(folder, LOCK_EX);
+	shim_enter(&in);
 	begun = begin(&x);
+	shim_leave(&in);
 	if (!begun)
 		note(folder, k->name, x.why);
 	r = as_is(l);
+	shim_enter(&in);
 	if (begun && r == CUDA_SUCCESS)
-		end(&x, r);
+		end(&x);
 	else if (begun)
 		note(folder, k->name, "the driver refused the launch");
+	shim_leave(&in);
 	flock(folder, LOCK_UN);
 	finish(&x);
 	return r;
