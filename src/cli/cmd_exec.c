@@ -14,7 +14,10 @@
 
 static const struct cli_option options[] = {
 	KERNELSPEC_OPTIONS,
-	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda|tenant",
+		"where it runs (auto: the GPU if there is one; tenant: as a program would, with "
+		"heddle "
+		"run -- heddle exec as a tenant)"},
 	{0, "as", "plain|preempt", "the kernel as it is, or its preemptible form"},
 	{0, "yield-every", "N",
 		"preemptible form: every N blocks all quotas drop to 0, then "
@@ -26,6 +29,7 @@ static const struct cli_option options[] = {
 	{0, "workers", "N", "preemptible form: workers per SM at most"},
 	{0, "total-workers", "N", "preemptible form: workers on all SMs together at most"},
 	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
+	{0, "check", NULL, "recorded:...: compare memory with what the recorded launch left"},
 	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
 	{0},
 };
@@ -51,6 +55,7 @@ static int read_options(struct cli *c, struct job_options *o)
 	*o = (struct job_options){
 		.device = job_device_kind(c),
 		.preempt = as && !strcmp(as, "preempt"),
+		.check = cli_has(c, "check"),
 		.repeat = (unsigned)repeat,
 		.steering = {.chunk = (uint32_t)chunk,
 			.pull_ahead = cli_has(c, "pull-ahead"),
@@ -122,6 +127,8 @@ static void report(struct cli *c, const struct spec *s, const struct job_options
 	json_str(&j, "kernel", s->kernel);
 	json_str(&j, "form", o->preempt ? "preempt" : "plain");
 	json_num(&j, "ms", res->ms);
+	if (o->check)
+		json_bool(&j, "same", res->same);
 	if (o->preempt) {
 		json_str(&j, "tier", pass_tier_name(res->tier));
 		json_str(&j, "reason", res->reason);
@@ -146,6 +153,8 @@ static int run(struct cli *c)
 	r = kernelspec_read(c, &spec);
 	if (r == CLI_OK)
 		r = read_options(c, &o);
+	if (r == CLI_OK && o.check && !spec.record)
+		r = cli_usage(c, "--check: FILE is no recording (recorded:...)");
 	if (r == CLI_OK && o.steering.first && o.steering.first >= dev_total_blocks(&spec.shape))
 		r = cli_usage(c, "--first: the grid has %" PRIu64 " blocks",
 			dev_total_blocks(&spec.shape));
@@ -153,6 +162,8 @@ static int run(struct cli *c)
 		r = job_run(c, &spec, &o, &res);
 	if (r == CLI_OK)
 		report(c, &spec, &o, &res);
+	if (r == CLI_OK && !res.same)
+		r = CLI_FAILED;
 	arena_finish(&arena);
 	return r;
 }
@@ -162,19 +173,24 @@ const struct cli_verb cli_verb_exec = {
 	.operands = "FILE KERNEL [ARG...]",
 	.summary = "run one kernel on a device",
 	.details = "FILE is PTX, or a program, library or fatbin that holds the kernel's PTX (of "
-		   "several, the one for the oldest architecture is taken). "
+		   "several, the one for the oldest architecture is taken). KERNEL is its symbol, "
+		   "or its "
+		   "name in C++ if only one has it: scale, 'scale<float>'. recorded:PROG is a "
+		   "launch that heddle record wrote, with its own shape and arguments; --check "
+		   "compares what it leaves with what the recorded launch left. "
 		   "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
 		   "or TYPE[N]:INIT for a buffer of N elements (1000, 64K), INIT one of zero, "
 		   "iota, const(V), rand(SEED), "
 		   "@FILE. A buffer with >FILE appended is written there as raw bytes after the "
 		   "kernel; >- prints one value a line. At the end a line says on which device the "
 		   "kernel ran, and how long: on standard output, or with >- on standard error.",
-	.json = "device, kernel, form (plain, preempt), ms; and in the preemptible form tier, "
+	.json = "device, kernel, form (plain, preempt), ms, same (with --check: it left what the "
+		"recorded launch left); and in the preemptible form tier, "
 		"reason, order (row, column, hilbert), blocks, "
 		"workers, launches, together (workers and turns were left aside, since its "
 		"blocks may wait for each other).",
 	.options = options,
-	.min_operands = 2,
+	.min_operands = 1,
 	.max_operands = -1,
 	.run = run,
 };

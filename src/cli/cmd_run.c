@@ -12,141 +12,15 @@
 
 #include "cli/ask.h"
 #include "cli/cli.h"
-#include "cli/program.h"
 #include "cli/run_watch.h"
-#include "dev/dev.h"
+#include "cli/steer.h"
 
-enum { OWN_FAILURE = 125, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
 static int fail(const struct cli *c, const char *hint, const char *what)
 {
 	cli_error(c, hint, "%s", what);
-	return OWN_FAILURE;
-}
-
-static bool has_gpu(void)
-{
-	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
-}
-
-/* The loader would read something else there: it splits the list at ':' and ';', and puts folders
- * of its own in place of names behind a '$'. The program would start without heddle. */
-static bool loader_reads_as_it_is(const char *path)
-{
-	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
-
-	if (strpbrk(path, ":;"))
-		return false;
-	for (const char *at = path; (at = strchr(at, '$'));) {
-		at += at[1] == '{' ? 2 : 1;
-		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-			if (!strncmp(at, names[i], strlen(names[i])))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* A part of heddle that the loader is to find. 0; else the status to end with. */
-static int find_part(
-	const struct cli *c, const char *part, const char *built, const char *what, char **ret)
-{
-	int r = cli_find_part(part, built, ret);
-
-	if (r < 0) {
-		cli_error(c, "build or install heddle as a whole", "%s was not found", what);
-		return OWN_FAILURE;
-	}
-	if (loader_reads_as_it_is(*ret))
-		return 0;
-	cli_error(c, "install heddle in a folder without ':', ';' and '$ORIGIN' in its path",
-		"the system's loader cannot be told of %s", *ret);
-	free(*ret);
-	return OWN_FAILURE;
-}
-
-/* Would the program find one, by itself or where the shim looks? Asked only where no device shows:
- * loading a driver takes a while, and its device may only come to be when it starts. */
-static bool has_driver(void)
-{
-	const char *named = getenv("HEDDLE_DRIVER_LIB");
-	struct cu_api cu;
-
-	if ((named && *named) || has_gpu())
-		return true;
-	if (dev_open(DEV_CUDA, NULL, &cu) < 0)
-		return false;
-	dev_close(&cu);
-	return true;
-}
-
-/* Puts dir in front of what LD_LIBRARY_PATH holds. */
-static int library_path(const char *dir)
-{
-	const char *old = getenv("LD_LIBRARY_PATH");
-	char *path = NULL;
-	int r;
-
-	if (asprintf(&path, "%s%s%s", dir, old && *old ? ":" : "", old && *old ? old : "") < 0)
-		return -ENOMEM;
-	r = setenv("LD_LIBRARY_PATH", path, 1);
-	free(path);
-	return r;
-}
-
-static int set_virtual(const struct cli *c)
-{
-	char *lib = NULL;
-	int r = find_part(c, "cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1",
-		"the virtual GPU's libcuda.so.1", &lib);
-
-	if (r)
-		return r;
-	r = setenv("HEDDLE_DRIVER_LIB", lib, 1) || setenv("HEDDLE_DEVICE", "cpu", 1);
-	free(lib);
-	return r;
-}
-
-/* The virtual GPU only where it is asked for: a machine that lost its driver must not look alive.
- * *ret_steer false: there is no driver, and the program is to find that out by itself. */
-static int set_device(const struct cli *c, bool *ret_steer)
-{
-	const char *want = cli_value(c, "device");
-
-	if (!want)
-		want = getenv("HEDDLE_DEVICE");
-	if (!want || !*want)
-		want = "auto";
-	*ret_steer = true;
-	if (strcmp(want, "cpu") == 0)
-		return set_virtual(c);
-	if (strcmp(want, "cuda") == 0)
-		return setenv("HEDDLE_DEVICE", "cuda", 1);
-	if (strcmp(want, "auto") != 0)
-		return cli_usage(c, "HEDDLE_DEVICE: '%s' is not one of cpu|cuda|auto", want);
-	if (has_driver())
-		return setenv("HEDDLE_DEVICE", "cuda", 1);
-	cli_warn(c,
-		"no NVIDIA driver was found: %s runs as it would without heddle "
-		"(--device cpu is the virtual GPU)",
-		c->operands[0]);
-	*ret_steer = false;
-	return 0;
-}
-
-static int set_shim(const struct cli *c)
-{
-	char *lib = NULL, *slash;
-	int r = find_part(
-		c, "shim/libcuda.so.1", "src/shim/libcuda.so.1", "the shim's libcuda.so.1", &lib);
-
-	if (r)
-		return r;
-	slash = strrchr(lib, '/');
-	*slash = 0;
-	r = library_path(lib);
-	free(lib);
-	return r;
+	return STEER_FAILED;
 }
 
 /* From the root, for a program that goes elsewhere before it asks for it. 0; else the status. */
@@ -170,7 +44,7 @@ static int set_socket(const struct cli *c)
 	if (strlen(path) >= sizeof(((struct wire_status *)0)->socket)) {
 		cli_error(c, "sockets' paths have at most 107 bytes", "%s: too long", path);
 		free(path);
-		return OWN_FAILURE;
+		return STEER_FAILED;
 	}
 	r = setenv(WIRE_SOCKET_ENV, path, 1) ? -ENOMEM : 0;
 	free(path);
@@ -246,31 +120,12 @@ static int ask_daemon(const struct cli *c, uint64_t weight)
 /* False, said: the program goes past the shim. */
 static bool can_be_reached(const struct cli *c)
 {
-	struct program p;
-	char why[6400];
-	bool can;
+	char why[STEER_WHY];
 
-	if (program_open(c->operands[0], &p) < 0)
-		return true; /* exec says what is wrong */
-	can = !program_obstacle(&p, why, sizeof(why));
-	if (!can)
-		cli_warn(c, "%s runs without heddle: %s", p.path, why);
-	program_close(&p);
-	return can;
-}
-
-/* What the virtual GPU cannot run fails later with a number alone. */
-static void warn_of_virtual(const struct cli *c)
-{
-	const char *device = getenv("HEDDLE_DEVICE"), *why;
-	struct program p;
-
-	if (!device || strcmp(device, "cpu") != 0 || program_open(c->operands[0], &p) < 0)
-		return;
-	why = program_needs_gpu(&p);
-	if (why)
-		cli_warn(c, "the virtual GPU cannot run %s: %s", p.path, why);
-	program_close(&p);
+	if (!steer_obstacle(c, why))
+		return true;
+	cli_warn(c, "%s runs without heddle: %s", c->operands[0], why);
+	return false;
 }
 
 int run_exec(const struct cli *c)
@@ -286,11 +141,16 @@ static int run(struct cli *c)
 	int r = set_environment(c, &weight);
 
 	if (r == 0)
-		r = set_device(c, &steer);
+		r = steer_device(c, &steer);
+	if (r == 0 && !steer)
+		cli_warn(c,
+			"no NVIDIA driver was found: %s runs as it would without heddle "
+			"(--device cpu is the virtual GPU)",
+			c->operands[0]);
 	if (r == 0 && steer && can_be_reached(c))
-		r = set_shim(c);
+		r = steer_shim(c);
 	if (r == 0 && steer) {
-		warn_of_virtual(c);
+		steer_warn_of_virtual(c);
 		r = ask_daemon(c, weight);
 	}
 	if (r != 0)

@@ -3,6 +3,7 @@
 
 /* Finding, unpacking and parsing PTX for the ptx verbs. */
 #include "cli/ptx_file.h"
+#include "base/demangle.h"
 #include "base/text.h"
 #include "image/image.h"
 
@@ -214,21 +215,70 @@ int cli_ptx_walk(struct cli *c, const char *path, cli_ptx_fn *fn, void *user)
 /* ---- the PTX of one kernel ---- */
 
 struct choice {
-	const char *kernel;
-	char *text; /* NULL: none yet */
+	const char *kernel; /* as the user wrote it */
+	bool exact;         /* there is a symbol of that name */
+	char *text;         /* NULL: none yet */
 	size_t len;
 	uint32_t arch;
 	struct strbuf names; /* of kernels that are there, ", " behind each */
+	/* Symbols of those that may be meant, the same way; in C++, "; " between. */
+	struct strbuf meant, shown;
+	unsigned n_meant;
 };
+
+static void choice_finish(struct choice *ch)
+{
+	strbuf_finish(&ch->names);
+	strbuf_finish(&ch->meant);
+	strbuf_finish(&ch->shown);
+}
+
+static void add_meant(struct choice *ch, const char *symbol)
+{
+	if (has_name(&ch->meant, symbol))
+		return;
+	ch->n_meant++;
+	strbuf_printf(&ch->meant, "%s, ", symbol);
+	if (ch->shown.len)
+		strbuf_puts(&ch->shown, "; ");
+	if (!demangle(symbol, &ch->shown))
+		strbuf_puts(&ch->shown, symbol);
+}
+
+/* The kernel of m that is meant: by its symbol, or else the only one whose name in C++ is such. */
+static const struct ptx_func *find_meant(struct choice *ch, const struct ptx_module *m)
+{
+	const struct ptx_func *f = ptx_find_func(m, ch->kernel);
+
+	if (f && f->is_entry && f->has_body) {
+		if (!ch->exact) {
+			free(ch->text); /* of one that is only called so */
+			ch->text = NULL;
+		}
+		ch->exact = true;
+		return f;
+	}
+	f = NULL;
+	for (size_t i = 0; i < m->items.len && !ch->exact; i++) {
+		const struct ptx_item *it = &m->items.at[i];
+
+		if (it->kind != PTX_ITEM_FUNC || !it->func->is_entry || !it->func->has_body ||
+			!demangle_matches(it->func->sym->name, ch->kernel))
+			continue;
+		f = it->func;
+		add_meant(ch, f->sym->name);
+	}
+	return f;
+}
 
 static int choose(struct cli *c, struct cli_ptx *f, void *user)
 {
 	struct choice *ch = user;
-	const struct ptx_func *k = f->diags.errors ? NULL : ptx_find_func(f->module, ch->kernel);
+	const struct ptx_func *k = f->diags.errors ? NULL : find_meant(ch, f->module);
 
 	if (f->diags.errors)
 		return CLI_OK; /* another one may do */
-	if (!k || !k->is_entry) {
+	if (!k) {
 		add_names(f->module, true, &ch->names);
 		return CLI_OK;
 	}
@@ -245,13 +295,18 @@ static int choose(struct cli *c, struct cli_ptx *f, void *user)
 	return CLI_OK;
 }
 
-/* names: of those that there are, ", " behind each. */
-static int no_kernel(struct cli *c, struct strbuf *names, const char *path, const char *kernel)
+/* The kernel is not there, or may be one of several. */
+static int no_kernel(struct cli *c, struct choice *ch, const char *path)
 {
+	struct strbuf *names = &ch->names;
+
+	if (ch->n_meant > 1)
+		return cli_error(c, ch->shown.at, "%s has %u kernels called '%s'", path,
+			ch->n_meant, ch->kernel);
 	if (names->len > 2 && !names->failed)
 		names->at[names->len - 2] = 0; /* the last comma */
 	return cli_error(c, names->len ? names->at : "it holds no kernels that can be read",
-		"%s has no kernel '%s'", path, kernel);
+		"%s has no kernel '%s'", path, ch->kernel);
 }
 
 static int find_text(
@@ -273,10 +328,10 @@ static int find_text(
 		walk_image(&w, text, len);
 		free(text);
 		r = w.status;
-		if (r == CLI_OK && !ch.text)
-			r = no_kernel(c, &ch.names, w.path, kernel);
+		if (r == CLI_OK && (!ch.text || (!ch.exact && ch.n_meant > 1)))
+			r = no_kernel(c, &ch, w.path);
 	}
-	strbuf_finish(&ch.names);
+	choice_finish(&ch);
 	if (r != CLI_OK) {
 		free(ch.text);
 		return r;
@@ -286,17 +341,16 @@ static int find_text(
 	return CLI_OK;
 }
 
-int cli_kernel_read(
+/* k->text parsed, and the kernel in it. */
+static int parse_kernel(
 	struct cli *c, struct arena *a, const char *path, const char *kernel, struct cli_kernel *k)
 {
-	struct strbuf names = {0};
+	struct choice ch = {.kernel = kernel};
 	int r;
 
-	*k = (struct cli_kernel){.diags = ARENA_NEW(a, struct diag_list)};
-	r = k->diags ? find_text(c, path, kernel, &k->text, &k->len)
-		     : cli_error(c, NULL, "out of memory");
-	if (r != CLI_OK)
-		return r;
+	k->diags = ARENA_NEW(a, struct diag_list);
+	if (!k->diags)
+		return cli_error(c, NULL, "out of memory");
 	diag_init(k->diags, a, path, k->text, k->len);
 	if (ptx_parse(k->text, k->len, 0, k->diags, &k->module))
 		return cli_error(c, NULL, "out of memory");
@@ -304,13 +358,35 @@ int cli_kernel_read(
 		cli_show_diags(k->diags);
 		return CLI_FAILED;
 	}
-	k->f = ptx_find_func(k->module, kernel);
-	if (k->f && k->f->is_entry && k->f->has_body)
-		return CLI_OK;
-	add_names(k->module, true, &names);
-	r = no_kernel(c, &names, path, kernel);
-	strbuf_finish(&names);
+	k->f = find_meant(&ch, k->module);
+	r = CLI_OK;
+	if (!k->f)
+		add_names(k->module, true, &ch.names);
+	if (!k->f || ch.n_meant > 1)
+		r = no_kernel(c, &ch, path);
+	choice_finish(&ch);
 	return r;
+}
+
+int cli_kernel_read(
+	struct cli *c, struct arena *a, const char *path, const char *kernel, struct cli_kernel *k)
+{
+	int r;
+
+	*k = (struct cli_kernel){0};
+	r = find_text(c, path, kernel, &k->text, &k->len);
+	return r == CLI_OK ? parse_kernel(c, a, path, kernel, k) : r;
+}
+
+int cli_kernel_parse(struct cli *c, struct arena *a, const char *path, const char *text, size_t len,
+	const char *kernel, struct cli_kernel *k)
+{
+	*k = (struct cli_kernel){.text = malloc(len + 1), .len = len};
+	if (!k->text)
+		return cli_error(c, NULL, "out of memory");
+	memcpy(k->text, text, len);
+	k->text[len] = 0;
+	return parse_kernel(c, a, path, kernel, k);
 }
 
 void cli_kernel_finish(struct cli_kernel *k)

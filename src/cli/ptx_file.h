@@ -38,9 +38,13 @@ struct cli_kernel {
 	struct ptx_module *module;
 	const struct ptx_func *f;
 };
-/* To be finished also after a failure. CLI_OK or CLI_FAILED, said. */
+/* kernel: its symbol, or its name in C++ (demangle_matches), if that is the only such one.
+ * To be finished also after a failure. CLI_OK or CLI_FAILED, said. */
 int cli_kernel_read(struct cli *c, struct arena *a, const char *path, const char *kernel,
 	struct cli_kernel *ret);
+/* The same from a text, which is copied; path names it in messages. */
+int cli_kernel_parse(struct cli *c, struct arena *a, const char *path, const char *text, size_t len,
+	const char *kernel, struct cli_kernel *ret);
 void cli_kernel_finish(struct cli_kernel *k);
 /* The same over all operands, in the JSON array "files"; user is the struct json. */
 int cli_ptx_each(struct cli *c, cli_ptx_fn *fn);

@@ -3,6 +3,7 @@
 
 /* Forms that are modules of their own, from kernel specifications (cmd_ptx_pass.c). */
 #include "cli/ptx_form.h"
+#include "cli/corun/job_kernel.h"
 #include "cli/corun/kernelspec.h"
 #include "cli/corun/woven.h"
 
@@ -68,12 +69,12 @@ static int read_kernel(struct forming *x, unsigned k)
 	const struct spec *s = &x->specs[k];
 	struct cli_kernel *in = &x->of[k];
 	struct pass_guest *g = &x->kernels[k];
-	int r = cli_kernel_read(x->c, &x->arena, s->file, s->kernel, in);
+	int r = job_ptx_read(x->c, &x->arena, s, in);
 
 	if (r != CLI_OK)
 		return r;
 	*g = (struct pass_guest){.m = in->module,
-		.name = s->kernel,
+		.name = in->f->sym->name,
 		.file = s->file,
 		.dynamic_bytes = s->shape.shared_bytes};
 	memcpy(g->block, s->shape.block, sizeof(g->block));

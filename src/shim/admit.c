@@ -35,15 +35,22 @@ static bool attribute_allows(const CUlaunchAttribute *a)
 	}
 }
 
-static enum wire_reason look_at_launch(const struct launch *l, struct kernel *k)
+bool launch_is_ordinary(const struct launch *l)
 {
 	const CUlaunchConfig *c = l->config;
 
 	if (c && c->numAttrs && !c->attrs)
-		return WIRE_WHY_ATTRIBUTES;
+		return false;
 	for (unsigned i = 0; c && i < c->numAttrs; i++)
 		if (!attribute_allows(&c->attrs[i]))
-			return WIRE_WHY_ATTRIBUTES;
+			return false;
+	return true;
+}
+
+static enum wire_reason look_at_launch(const struct launch *l, struct kernel *k)
+{
+	if (!launch_is_ordinary(l))
+		return WIRE_WHY_ATTRIBUTES;
 	if (!atomic_load_explicit(&shim.dead, memory_order_relaxed) && gate_suits(l, k))
 		return WIRE_WHY_WAVE;
 	return ADMITTED;

@@ -17,6 +17,8 @@ struct admission {
 	struct plan plan;
 };
 
+/* Whether its attributes mean the same for any other grid. */
+bool launch_is_ordinary(const struct launch *l);
 /* Asks the rules (wire/reasons.def) until one keeps the launch from being managed. Returns when
  * launches are not held for forms to be placed (placing_await), but of one for a gate at once. */
 void admit(const struct launch *l, struct admission *ret);

@@ -13,17 +13,16 @@
 
 /* ---- where they are ---- */
 
-static bool address_of(const struct kernel *k, const char *name, CUdeviceptr *ret)
+bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret, size_t *ret_bytes)
 {
-	size_t bytes;
-
 	if (!k->in_library)
-		return cu.cuModuleGetGlobal(ret, &bytes, (CUmodule)k->owner, name) == CUDA_SUCCESS;
+		return cu.cuModuleGetGlobal(ret, ret_bytes, (CUmodule)k->owner, name) ==
+		       CUDA_SUCCESS;
 	if (cu.cuLibraryGetGlobal &&
-		cu.cuLibraryGetGlobal(ret, &bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS)
+		cu.cuLibraryGetGlobal(ret, ret_bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS)
 		return true;
 	return cu.cuLibraryGetManaged &&
-	       cu.cuLibraryGetManaged(ret, &bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS;
+	       cu.cuLibraryGetManaged(ret, ret_bytes, (CUlibrary)k->owner, name) == CUDA_SUCCESS;
 }
 
 /* The driver tells addresses in the current context, and may load the module for that. */
@@ -34,8 +33,9 @@ uint64_t *globals_find(const struct kernel *k, const struct vars *v)
 
 	for (uint32_t i = 0; at && i < v->n; i++) {
 		CUdeviceptr start = 0;
+		size_t bytes;
 
-		if (!address_of(k, name, &start)) {
+		if (!globals_address(k, name, &start, &bytes)) {
 			free(at);
 			return NULL;
 		}

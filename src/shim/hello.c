@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "host/tenant.h"
 #include "shim/managed.h"
+#include "shim/record.h"
 #include "shim/remember.h"
 
 #include <errno.h>
@@ -520,6 +521,7 @@ static void after_fork(void)
 	shim.mode = begun ? SHIM_NATIVE : SHIM_UNKNOWN;
 	managed_after_fork();
 	remember_after_fork();
+	record_after_fork();
 }
 
 static void at_fork(void)
@@ -538,7 +540,9 @@ void shim_start(void)
 		return;
 	pthread_once(&once, at_fork);
 	pthread_mutex_lock(&start_lock);
-	if (shim.mode == SHIM_UNKNOWN) {
+	if (shim.mode == SHIM_UNKNOWN && record_on()) {
+		atomic_store(&shim.mode, SHIM_LATER);
+	} else if (shim.mode == SHIM_UNKNOWN) {
 		shim.ctx = ctx;
 		shim.is_primary = is_primary(ctx);
 		shim_enter(&in);

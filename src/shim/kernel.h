@@ -77,14 +77,15 @@ struct kernel {
 	uint64_t hash;
 	struct code *code; /* under kernel_lock */
 	_Atomic int state;
-	_Atomic bool loaded;      /* launched before: its code is on the device */
-	_Atomic uint64_t wave_of; /* shared memory << 32 | threads of a block, of which */
-	_Atomic uint32_t wave;    /* so many fit on the device at once, as it is (gate.c) */
-	struct form *form;        /* valid when KERNEL_READY */
-	_Atomic int why;          /* enum wire_reason: why it is KERNEL_PLAIN */
-	_Atomic uint64_t missed;  /* threads launched as they are while the form was made */
-	bool gone;                /* unloaded; under kernel_lock, as is: */
-	unsigned held;            /* whoever uses its handles: it is not unloaded meanwhile */
+	_Atomic bool loaded;       /* launched before: its code is on the device */
+	_Atomic uint64_t wave_of;  /* shared memory << 32 | threads of a block, of which */
+	_Atomic uint32_t wave;     /* so many fit on the device at once, as it is (gate.c) */
+	struct form *form;         /* valid when KERNEL_READY */
+	_Atomic int why;           /* enum wire_reason: why it is KERNEL_PLAIN */
+	_Atomic uint64_t launches; /* while launches are recorded: so many of it (record.c) */
+	_Atomic uint64_t missed;   /* threads launched as they are while the form was made */
+	bool gone;                 /* unloaded; under kernel_lock, as is: */
+	unsigned held;             /* whoever uses its handles: it is not unloaded meanwhile */
 	/* What the program set, to be set on the form too. */
 	bool attr_set[KERNEL_ATTRIBUTES], cache_set;
 	int attr[KERNEL_ATTRIBUTES];
@@ -139,6 +140,8 @@ int globals_bake(
 	struct ptx_module *m, const struct kernel *k, struct vars *ret, struct diag_list *diags);
 /* Are they there, and aligned as the text has it? */
 bool globals_fit(const struct kernel *k, const struct vars *v);
+/* Where the driver has a variable of the kernel's module, and its bytes. */
+bool globals_address(const struct kernel *k, const char *name, CUdeviceptr *ret, size_t *ret_bytes);
 /* Both within placing_begin. What the array is to hold; NULL: one of them cannot
  * be found. And into the array of a form that was loaded. */
 uint64_t *globals_find(const struct kernel *k, const struct vars *v);

@@ -4,6 +4,7 @@
 /* Launches: managed where possible, otherwise passed on and counted. Both meanings of the default
  * stream come here with the stream resolved. */
 #include "shim/admit.h"
+#include "shim/record.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static CUresult launch(const struct launch *l)
 	CUresult r;
 
 	if (!shim_on())
-		return launch_as_is(l);
+		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
 	copies_anew();
 	admit(l, &a);
 	if (admission_is_managed(&a) && managed_launch(l, &a, &r)) {
@@ -129,6 +130,8 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 		s = stream_of(stream);
 		opaque_begin(s, kind_of(fn, grid, block), &o);
 		count(WIRE_WHY_COOPERATIVE);
+	} else if (record_on()) {
+		record_skip(fn, "a cooperative launch");
 	}
 	fence_begin(FENCE_LOADS);
 	r = cu.cuLaunchCooperativeKernel(fn, grid[0], grid[1], grid[2], block[0], block[1],
@@ -150,6 +153,8 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 		s = stream_of(stream);
 		opaque_begin(s, (uintptr_t)exec | 1, &o);
 		count(WIRE_WHY_GRAPH);
+	} else if (record_on()) {
+		record_skip(NULL, "launches of graphs are not recorded");
 	}
 	r = cu.cuGraphLaunch(exec, stream);
 	if (s)

@@ -37,10 +37,9 @@ int managed_init(void)
 /* ---- parameters ---- */
 
 /* A buffer of all parameters, as `extra` describes it. False: the driver refuses it. */
-static bool copy_buffer(const struct form *f, void **extra, uint8_t *ret)
+static bool copy_buffer(void **extra, size_t needed, uint8_t *ret)
 {
-	uint32_t last = f->info.n_params - 1;
-	size_t needed = f->info.n_params ? f->offsets[last] + f->sizes[last] : 0, given = 0;
+	size_t given = 0;
 	const void *from = NULL;
 
 	for (void **e = extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
@@ -57,14 +56,27 @@ static bool copy_buffer(const struct form *f, void **extra, uint8_t *ret)
 	return true;
 }
 
+bool launch_params(const struct launch *l, uint32_t n, const uint32_t *offsets,
+	const uint32_t *sizes, uint8_t *ret)
+{
+	if (l->params && l->extra)
+		return false;
+	if (!l->params)
+		return l->extra ? copy_buffer(l->extra, n ? offsets[n - 1] + sizes[n - 1] : 0, ret)
+				: n == 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!l->params[i])
+			return false;
+		memcpy(ret + offsets[i], l->params[i], sizes[i]);
+	}
+	return true;
+}
+
 /* False: the driver refuses these parameters, or there is no memory. */
 static bool copy_params(struct managed *m, const struct launch *l)
 {
 	const struct form *f = m->form;
 	size_t n = f->info.param_bytes;
-
-	if (l->params && l->extra)
-		return false;
 
 	if (m->params_cap < n) {
 		uint8_t *p = realloc(m->params, n);
@@ -74,15 +86,7 @@ static bool copy_params(struct managed *m, const struct launch *l)
 		m->params = p;
 		m->params_cap = n;
 	}
-	if (l->params) {
-		for (uint32_t i = 0; i < f->info.n_params; i++) {
-			if (!l->params[i])
-				return false;
-			memcpy(m->params + f->offsets[i], l->params[i], f->sizes[i]);
-		}
-		return true;
-	}
-	return l->extra ? copy_buffer(f, l->extra, m->params) : f->info.n_params == 0;
+	return launch_params(l, f->info.n_params, f->offsets, f->sizes, m->params);
 }
 
 void managed_pad(struct managed *m, uint32_t quota)

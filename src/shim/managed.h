@@ -48,6 +48,9 @@ struct launch {
 	void **params, **extra;
 	const CUlaunchConfig *config; /* of cuLaunchKernelEx, or NULL */
 };
+/* Its n parameters, each at its offset, to ret. False: the driver refuses them. */
+bool launch_params(const struct launch *l, uint32_t n, const uint32_t *offsets,
+	const uint32_t *sizes, uint8_t *ret);
 struct admission;
 /* Of a launch that was admitted. False: it is to be launched as it is, and a->why says why. True:
  * launched, *ret is the result. */

@@ -38,6 +38,13 @@ check() {
 	got=0
 	"$heddle" $verb --json "$@" >"$dir/json" 2>"$dir/err" || got=$?
 	[ "$got" = "$want" ] || fail "heddle $verb: status $got, not $want: $(cat "$dir/err")"
+	is_documented "$verb"
+}
+
+# $dir/json is JSON, and its keys are in the help of VERB.
+# shellcheck disable=SC2086
+is_documented() {
+	verb=$1
 	python3 -m json.tool "$dir/json" >/dev/null || fail "heddle $verb: not JSON"
 	"$heddle" $verb -h | sed -n '/^JSON:/,$p' | tr -c 'a-z0-9_' '\n' | sort -u >"$dir/documented"
 	grep -o '"[a-z0-9_]*":' "$dir/json" | tr -d '":' | sort -u |
@@ -173,6 +180,10 @@ END
 	check 0 "ptx virtual" -- "$dir/k.ptx" put --grid 4 --block 32
 	check 0 exec --device cpu --grid 4 --block 32 "$dir/k.ptx" put "u32[128]:zero"
 	check 0 exec --device cpu --grid 4 --block 32 --as preempt "$dir/k.ptx" put "u32[128]:zero"
+	"$heddle" record --json --device cpu -o "$dir/recorded" -- "$build/tests/cli/launches" tally odd \
+		>"$dir/out" 2>"$dir/json" || fail "heddle record: $(cat "$dir/json")"
+	is_documented record
+	check 0 exec --device cpu --check "recorded:$dir/recorded"
 	set -- "$dir/k.ptx" put --grid 4 --block 32 "u32[128]:zero"
 	check 0 corun --device cpu --check -- "$@" + "$@"
 	check 0 corun --device cpu --how streams -- "$@" + "$@"

@@ -71,7 +71,8 @@ struct corun_kernel {
 /* check: and run alone, for comparing. To be closed also after a failure. */
 int corun_kernel_open(struct cli *c, struct corun_device *d, const struct spec *spec, bool check,
 	struct corun_kernel *ret);
-/* The same kernel once more, with buffers of its own; what they begin with and what is wanted of
+/* The same kernel once more (none that was recorded: buffers may have each other's addresses), with
+ * buffers of its own; what they begin with and what is wanted of
  * them are first's, which stays open longer. */
 int corun_kernel_twin(struct cli *c, struct corun_device *d, struct corun_kernel *first,
 	struct corun_kernel *ret);

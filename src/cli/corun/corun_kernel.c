@@ -26,7 +26,7 @@ static int load(struct cli *c, struct corun_device *d, struct corun_kernel *k)
 	int r;
 
 	k->host = (struct host_kernel){.name = s->kernel,
-		.entry = s->kernel,
+		.entry = k->k.entry,
 		.file = s->file,
 		.arena = &k->k.arena,
 		.bytes = k->k.own_bytes};

@@ -7,6 +7,7 @@
 
 #include "base/measure.h"
 #include "cli/corun/job_kernel.h"
+#include "cli/corun/recording.h"
 #include "pass/registry.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct job {
 
 static int transform(struct job *j)
 {
-	const struct pass_guest kernel = {.m = j->k.src.module, .name = j->spec->kernel};
+	const struct pass_guest kernel = {.m = j->k.src.module, .name = j->k.entry};
 	const struct pass_request rq = {.kernels = &kernel,
 		.n = 1,
 		.in = j->k.src.module,
@@ -143,6 +144,8 @@ static int run_all(struct job *j, struct job_result *res)
 		if (r == CLI_OK)
 			r = launch_timed(j, res, &ms[i]);
 	}
+	if (r == CLI_OK && j->o->check)
+		r = recording_compare(&j->k, &j->device.cu, &res->same);
 	if (r == CLI_OK)
 		r = job_kernel_write(&j->k, &j->device.cu);
 	if (r == CLI_OK) {
@@ -159,7 +162,7 @@ int job_run(
 	struct cli *c, const struct spec *spec, const struct job_options *o, struct job_result *ret)
 {
 	struct job j = {.c = c, .spec = spec, .o = o};
-	struct job_result res = {.ms = -1};
+	struct job_result res = {.same = true, .ms = -1};
 	int r = run_all(&j, &res);
 
 	if (r == CLI_OK) {

@@ -15,6 +15,7 @@ struct job_options {
 	bool preempt;                 /* the preemptible form */
 	enum pass_order order;        /* of its blocks */
 	struct dev_steering steering; /* of it */
+	bool check;      /* with the result of the recorded launch, which the spec is */
 	unsigned repeat; /* times the kernel runs, on freshly filled buffers; at least 1 */
 };
 
@@ -23,6 +24,7 @@ struct job_result {
 	enum pass_tier tier;   /* preemptible form: how it was steered */
 	const char *reason;    /* why not managed; NULL */
 	enum pass_order order; /* preemptible form: of its blocks */
+	bool same;             /* check: the memory is what that left; where not, it is said */
 	double ms; /* device time of the kernel alone, median of the repeats; < 0: none */
 	struct dev_managed_stats stats;
 };

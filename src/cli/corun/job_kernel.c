@@ -4,6 +4,7 @@
 /* Specifications made ready for a device. Device memory is freed with the process: a command runs
  * its kernels and ends. */
 #include "cli/corun/job_kernel.h"
+#include "host/record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,17 +53,30 @@ int job_out_of_memory(const struct cli *c)
 
 /* ---- the module ---- */
 
+/* Parameters as they were recorded, but for the addresses among them. */
+static int take_recorded(struct job_kernel *k, uint32_t bytes)
+{
+	const struct record *r = k->spec->record;
+
+	if (bytes != r->param_bytes)
+		return cli_error(k->c, "this is a bug in heddle: please report it with the file",
+			"%s: kernel '%s' has %u bytes of parameters, %u were recorded",
+			k->spec->file, k->spec->kernel, bytes, r->param_bytes);
+	memcpy(k->params, r->params, bytes);
+	return CLI_OK;
+}
+
 static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t room)
 {
 	uint32_t bytes, sizes[MAX_PARAMS];
-	size_t n = f->params.len;
+	size_t n = f->params.len, n_args = k->spec->n_args;
 
-	if (n != k->spec->n_args)
+	if (!k->spec->record && n != n_args)
 		return cli_error(k->c, NULL, "kernel '%s' takes %zu arguments, %u are given",
 			k->spec->kernel, n, k->spec->n_args);
 	k->offsets = ARENA_ARRAY(&k->arena, uint32_t, MAX_PARAMS);
-	k->buffers = ARENA_ARRAY(&k->arena, CUdeviceptr, n + 1);
-	k->initial = ARENA_ARRAY(&k->arena, CUdeviceptr, n + 1);
+	k->buffers = ARENA_ARRAY(&k->arena, CUdeviceptr, n_args + 1);
+	k->initial = ARENA_ARRAY(&k->arena, CUdeviceptr, n_args + 1);
 	if (!k->offsets || !k->buffers || !k->initial)
 		return job_out_of_memory(k->c);
 	if (n > MAX_PARAMS || pass_param_layout(f, &bytes, k->offsets, sizes, MAX_PARAMS))
@@ -71,6 +85,9 @@ static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t roo
 	k->params = arena_zalloc(&k->arena, bytes + room);
 	if (!k->params)
 		return job_out_of_memory(k->c);
+	k->own_bytes = bytes;
+	if (k->spec->record)
+		return take_recorded(k, bytes);
 	for (size_t i = 0; i < n; i++) {
 		const struct spec_arg *arg = &k->spec->args[i];
 		uint64_t have = arg->is_buffer ? 8 : arg->bytes;
@@ -85,8 +102,15 @@ static int check_args(struct job_kernel *k, const struct ptx_func *f, size_t roo
 		if (!arg->is_buffer)
 			memcpy(k->params + k->offsets[i], arg->value, arg->bytes);
 	}
-	k->own_bytes = bytes;
 	return CLI_OK;
+}
+
+int job_ptx_read(struct cli *c, struct arena *a, const struct spec *spec, struct cli_kernel *ret)
+{
+	const struct record *r = spec->record;
+
+	return r ? cli_kernel_parse(c, a, spec->file, r->ptx, r->ptx_len, spec->kernel, ret)
+		 : cli_kernel_read(c, a, spec->file, spec->kernel, ret);
 }
 
 int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct job_kernel *k)
@@ -95,8 +119,11 @@ int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct 
 
 	*k = (struct job_kernel){.c = c, .spec = spec};
 	arena_init(&k->arena, 0);
-	r = cli_kernel_read(c, &k->arena, spec->file, spec->kernel, &k->src);
-	return r == CLI_OK ? check_args(k, k->src.f, room) : r;
+	r = job_ptx_read(c, &k->arena, spec, &k->src);
+	if (r != CLI_OK)
+		return r;
+	k->entry = k->src.f->sym->name;
+	return check_args(k, k->src.f, room);
 }
 
 void job_kernel_finish(struct job_kernel *k)
@@ -119,11 +146,14 @@ enum dev_kind job_device_kind(const struct cli *c)
 
 int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device *d)
 {
+	const char *device = cli_value(c, "device");
+	/* As a program's loader finds it. */
+	const char *driver = device && !strcmp(device, "tenant") ? "libcuda.so.1" : NULL;
 	struct host_fault f;
 	char *path = NULL;
 	int r;
 
-	if (dev_open(kind, NULL, &d->cu))
+	if (dev_open(kind, driver, &d->cu))
 		return cli_error(c, "heddle doctor says what this machine has",
 			"no device: the driver library could not be opened");
 	JOB_TRY(c, d->cu.cuInit(0), "the device did not start");
@@ -137,16 +167,61 @@ int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device 
 	return CLI_OK;
 }
 
-int job_kernel_load(const struct job_kernel *k, const struct host_device *d, const char *ptx,
+static bool holds_addresses(const struct job_kernel *k, unsigned i)
+{
+	const struct record *r = k->spec->record;
+
+	return r && r->regions[i].pointer_at != RECORD_NO_POINTER;
+}
+
+static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodule module)
+{
+	for (unsigned i = 0; i < k->spec->n_args; i++) {
+		const struct spec_arg *arg = &k->spec->args[i];
+		size_t bytes;
+
+		if (!arg->variable)
+			continue;
+		JOB_TRY(k->c, cu->cuModuleGetGlobal(&k->buffers[i], &bytes, module, arg->variable),
+			arg->text);
+		if (bytes != arg->bytes)
+			return cli_error(k->c, NULL,
+				"%s: %s has %zu bytes here, %" PRIu64 " were recorded",
+				k->spec->file, arg->text, bytes, arg->bytes);
+	}
+	/* What was made of another module's addresses. */
+	for (unsigned i = 0; i < k->spec->n_args; i++)
+		if (holds_addresses(k, i) && k->initial[i]) {
+			JOB_TRY(k->c, cu->cuMemFree(k->initial[i]), k->spec->args[i].text);
+			k->initial[i] = 0;
+		}
+	return CLI_OK;
+}
+
+int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn)
 {
 	const struct spec *s = k->spec;
 	struct host_fault f;
 
-	if (host_load(d, s->file, ptx, s->kernel, ret_module, ret_fn, &f) < 0 ||
+	if (host_load(d, s->file, ptx, k->entry, ret_module, ret_fn, &f) < 0 ||
 		host_room(d, *ret_fn, s->shape.shared_bytes, &f) < 0)
 		return job_host_failed(k->c, &f);
-	return CLI_OK;
+	return find_variables(k, &d->cu, *ret_module);
+}
+
+/* Recorded contents with the addresses that buffers have here. */
+static void relocate(const struct job_kernel *k, unsigned i, uint8_t *at)
+{
+	const struct record_region *g = &k->spec->record->regions[i];
+
+	for (uint64_t w = g->pointer_at; w + 8 <= g->bytes; w += 8) {
+		uint64_t word;
+
+		memcpy(&word, at + w, sizeof(word));
+		word = record_relocate(k->spec->record, k->buffers, word);
+		memcpy(at + w, &word, sizeof(word));
+	}
 }
 
 /* What a buffer begins with, in device memory. */
@@ -161,6 +236,8 @@ static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned 
 		return cli_error(k->c, NULL, "out of memory for '%s'", arg->text);
 	if (spec_fill(arg, host, &err))
 		r = cli_error(k->c, NULL, "%s", err.at ? err.at : "out of memory");
+	else if (holds_addresses(k, i))
+		relocate(k, i, host);
 	strbuf_finish(&err);
 	if (r == CLI_OK && cu->cuMemAlloc(&k->initial[i], arg->bytes) != CUDA_SUCCESS)
 		r = cli_error(k->c, NULL, "no device memory for '%s'", arg->text);
@@ -170,16 +247,37 @@ static int make_initial(struct job_kernel *k, const struct cu_api *cu, unsigned 
 	return r;
 }
 
+/* The addresses of the buffers among the parameters. */
+static void put_addresses(struct job_kernel *k)
+{
+	const struct record *r = k->spec->record;
+
+	for (uint32_t i = 0; r && i < r->n_pointers; i++) {
+		const struct record_pointer *p = &r->pointers[i];
+		CUdeviceptr at = k->buffers[p->region] + p->offset;
+
+		memcpy(k->params + p->at, &at, sizeof(at));
+	}
+	for (unsigned i = 0; !r && i < k->spec->n_args; i++)
+		if (k->spec->args[i].is_buffer)
+			memcpy(k->params + k->offsets[i], &k->buffers[i], sizeof(CUdeviceptr));
+}
+
 int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 {
+	/* All of them first: their contents may have each other's addresses. */
+	for (unsigned i = 0; i < k->spec->n_args; i++) {
+		const struct spec_arg *arg = &k->spec->args[i];
+
+		if (arg->is_buffer && !k->buffers[i])
+			JOB_TRY(k->c, cu->cuMemAlloc(&k->buffers[i], arg->bytes), arg->text);
+	}
 	for (unsigned i = 0; i < k->spec->n_args; i++) {
 		const struct spec_arg *arg = &k->spec->args[i];
 		int r;
 
 		if (!arg->is_buffer)
 			continue;
-		if (!k->buffers[i])
-			JOB_TRY(k->c, cu->cuMemAlloc(&k->buffers[i], arg->bytes), arg->text);
 		if (arg->init == SPEC_ZERO) {
 			JOB_TRY(k->c, cu->cuMemsetD8(k->buffers[i], 0, arg->bytes), arg->text);
 		} else {
@@ -189,8 +287,8 @@ int job_kernel_fill(struct job_kernel *k, const struct cu_api *cu)
 			JOB_TRY(k->c, cu->cuMemcpyDtoD(k->buffers[i], k->initial[i], arg->bytes),
 				arg->text);
 		}
-		memcpy(k->params + k->offsets[i], &k->buffers[i], sizeof(CUdeviceptr));
 	}
+	put_addresses(k);
 	/* Streams of the caller's own do not wait for these copies. */
 	JOB_TRY(k->c, cu->cuCtxSynchronize(), "filling buffers");
 	return CLI_OK;

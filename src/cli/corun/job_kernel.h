@@ -23,19 +23,23 @@ struct job_kernel {
 	const struct spec *spec;
 	struct arena arena;
 	struct cli_kernel src;
-	uint8_t *params;              /* own_bytes of arguments; the caller's room behind them */
+	const char *entry; /* the kernel's symbol; spec->kernel is as the user wrote it */
+	uint8_t *params;   /* own_bytes of arguments; the caller's room behind them */
 	uint32_t own_bytes, *offsets; /* of each parameter */
 	CUdeviceptr *buffers;         /* for each argument; 0: a scalar, or not filled yet */
 	CUdeviceptr *initial;         /* what these begin with; 0: not needed yet, or zeros */
 };
 
-/* Reads and parses the file, and checks the arguments against the kernel's parameters; room: bytes
+/* The PTX of a specification, parsed: of its file, or as it was recorded. */
+int job_ptx_read(struct cli *c, struct arena *a, const struct spec *spec, struct cli_kernel *ret);
+/* Reads and parses that, and checks the arguments against the kernel's parameters; room: bytes
  * that the caller may write behind params. job_kernel_finish also after a failure. */
 int job_kernel_read(struct cli *c, const struct spec *spec, size_t room, struct job_kernel *ret);
 void job_kernel_finish(struct job_kernel *k);
 
-/* Loads a text of k's file, or made of it (NUL-terminated), to be launched as specified. */
-int job_kernel_load(const struct job_kernel *k, const struct host_device *d, const char *ptx,
+/* Loads a text of k's file, or made of it (NUL-terminated), to be launched as specified. Buffers
+ * that are variables of the module are this module's from now on. */
+int job_kernel_load(struct job_kernel *k, const struct host_device *d, const char *ptx,
 	CUmodule *ret_module, CUfunction *ret_fn);
 /* The buffers' initial contents, and their addresses among the parameters; waited for. Called
  * again, the same memory is filled again, from a copy on the device: each run starts from the same.

@@ -4,6 +4,7 @@
 /* Kernel specifications from words. A specification's options belong to it alone: the words between
  * two '+' are parsed as a verb's are, by a table of their own. */
 #include "cli/corun/kernelspec.h"
+#include "cli/corun/recording.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static const struct cli_verb part = {
 	.name = "kernel",
 	.operands = "FILE KERNEL",
 	.options = options,
-	.min_operands = 2,
+	.min_operands = 1,
 	.max_operands = -1,
 	.flags = CLI_PART,
 };
@@ -33,12 +34,30 @@ static int read_dims(const struct cli *c, const char *option, uint32_t ret[3])
 	return CLI_OK;
 }
 
+/* The shape and the arguments are the recorded ones. */
+static int read_recorded(const struct cli *c, struct spec *s)
+{
+	static const char *const known[] = {"grid", "block", "shared"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
+		if (cli_has(c, known[i]))
+			return cli_usage(c, "--%s: a recorded launch has its own", known[i]);
+	if (c->n_operands > 2)
+		return cli_usage(
+			c, "'%s': a recorded launch has its own arguments", c->operands[2]);
+	return recording_read(c, c->operands[0], c->operands[1], s);
+}
+
 static int read_one(const struct cli *c, bool any_grid, struct spec *s)
 {
 	struct strbuf err = {0};
 	uint64_t shared = 0;
 	int r = CLI_OK;
 
+	if (recording_is(c->operands[0]))
+		return read_recorded(c, s);
+	if (c->n_operands < 2)
+		return cli_misuse(c, "what is missing: %s", c->verb->operands);
 	s->shape.grid[0] = s->shape.grid[1] = s->shape.grid[2] = 1;
 	if (!any_grid || cli_has(c, "grid"))
 		r = read_dims(c, "grid", s->shape.grid);

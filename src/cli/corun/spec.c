@@ -238,6 +238,20 @@ int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, stru
 	return r;
 }
 
+void spec_from_bytes(
+	const char *text, const uint8_t *contents, uint64_t bytes, struct spec_arg *ret)
+{
+	const char *type = bytes % 4 == 0 ? "b32" : "b8";
+
+	*ret = (struct spec_arg){.text = text,
+		.type = find_type(type, strlen(type)),
+		.is_buffer = true,
+		.bytes = bytes,
+		.init = contents ? SPEC_BYTES : SPEC_ZERO,
+		.contents = contents};
+	ret->count = bytes / ret->type->bytes;
+}
+
 static void fill_element(const struct spec_arg *arg, uint64_t i, uint8_t *out)
 {
 	uint64_t bits = arg->init == SPEC_IOTA ? i : random_bits(arg->seed, i);
@@ -279,8 +293,11 @@ int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err)
 
 	if (arg->init == SPEC_FILE)
 		return fill_from_file(arg, out, err);
-	if (arg->init == SPEC_ZERO) {
-		memset(out, 0, arg->bytes);
+	if (arg->init == SPEC_ZERO || arg->init == SPEC_BYTES) {
+		if (arg->init == SPEC_ZERO)
+			memset(out, 0, arg->bytes);
+		else
+			memcpy(out, arg->contents, arg->bytes);
 		return 0;
 	}
 	for (uint64_t i = 0; i < arg->count; i++, p += arg->type->bytes) {

@@ -3,6 +3,7 @@
 
 /* KERNELSPEC: one kernel, its launch shape and its arguments, as words of the command line.
  *   FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] ARG...   (4,2 or 4x2)
+ *   recorded:WHERE [KERNEL]      a launch of a program (recording.h)
  *   ARG: TYPE:VALUE            a scalar (i32:5, f32:0.5), passed by value
  *        hex:0a0b...           raw bytes by value, for structures
  *        TYPE[N]:INIT          a buffer in device memory, its address is passed; INIT one of
@@ -25,14 +26,18 @@ struct spec_arg {
 	uint64_t count; /* elements of a buffer */
 	uint64_t bytes; /* of the buffer, or of the value */
 	uint8_t *value; /* scalar: its bytes */
-	enum { SPEC_ZERO, SPEC_IOTA, SPEC_CONST, SPEC_RAND, SPEC_FILE } init;
+	enum { SPEC_ZERO, SPEC_IOTA, SPEC_CONST, SPEC_RAND, SPEC_FILE, SPEC_BYTES } init;
+	const uint8_t *contents; /* SPEC_BYTES; not aligned */
+	const char *variable;    /* the buffer is this variable of the kernel's module; NULL */
 	uint64_t seed;
 	uint8_t element[8];             /* const(V) */
 	const char *in_path, *out_path; /* out_path "-": standard output */
 };
 
+struct record;
 struct spec {
 	struct arena *arena;
+	const struct record *record; /* a recorded launch, each argument one of its regions; NULL */
 	const char *file, *kernel;
 	struct dev_shape shape;
 	struct spec_arg *args;
@@ -45,6 +50,9 @@ struct spec {
 int spec_parse_dims(const char *text, uint32_t ret[3]);
 /* 0; -EINVAL with one sentence in err; -ENOMEM. */
 int spec_parse_arg(struct arena *a, const char *text, struct spec_arg *ret, struct strbuf *err);
+/* A buffer of so many bytes that begins with these, which are borrowed; NULL: with zeros. */
+void spec_from_bytes(
+	const char *text, const uint8_t *contents, uint64_t bytes, struct spec_arg *ret);
 /* Fills `bytes` bytes at out with the buffer's initial contents. -EIO, -EINVAL with err. */
 int spec_fill(const struct spec_arg *arg, void *out, struct strbuf *err);
 void spec_print_element(

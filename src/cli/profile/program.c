@@ -9,6 +9,7 @@
 
 #include "base/measure.h"
 #include "cli/ask.h"
+#include "cli/corun/recording.h"
 #include "cli/progress.h"
 #include "cli/stage.h"
 #include "model/kept.h"
@@ -21,9 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUNS_MOST    33u   /* as many as the largest device has counts, and one */
-#define LEAVE_MS     30000 /* for heddled to notice that a program has ended */
-#define USELESS_MOST 2u    /* runs that brought nothing new, one after the other */
+#define RUNS_MOST     33u   /* as many as the largest device has counts, and one */
+#define RECORDED_RUNS "4"   /* launches in a run of a recorded one */
+#define LEAVE_MS      30000 /* for heddled to notice that a program has ended */
+#define USELESS_MOST  2u    /* runs that brought nothing new, one after the other */
 
 struct profiler {
 	struct cli *c;
@@ -228,7 +230,12 @@ static int start_program(struct profiler *f, struct child *ret)
 	char *env[] = {"HEDDLE_FORM_WAIT_MS=60000", NULL, NULL};
 	char *head[] = {f->stage.heddle, "run", "--socket", socket, "--device",
 		f->stage.spec.device == DEV_CPU ? "cpu" : "cuda", "--"};
-	char **argv = calloc(ARRAY_LEN(head) + (size_t)f->c->n_operands + 1, sizeof(*argv));
+	/* A recorded launch is run by heddle, as a tenant. */
+	char *exec[] = {
+		f->stage.heddle, "exec", "--device", "tenant", "--repeat", RECORDED_RUNS, "--"};
+	size_t n = 0, n_exec = recording_is(operands[0]) ? ARRAY_LEN(exec) : 0;
+	char **argv = calloc(
+		ARRAY_LEN(head) + ARRAY_LEN(exec) + (size_t)f->c->n_operands + 1, sizeof(*argv));
 	int r;
 
 	if (!argv)
@@ -239,7 +246,10 @@ static int start_program(struct profiler *f, struct child *ret)
 	if (!getenv("HEDDLE_VGPU"))
 		env[1] = name;
 	memcpy(argv, head, sizeof(head));
-	memcpy(argv + ARRAY_LEN(head), operands, (size_t)f->c->n_operands * sizeof(*argv));
+	n = ARRAY_LEN(head);
+	memcpy(argv + n, exec, n_exec * sizeof(*argv));
+	n += n_exec;
+	memcpy(argv + n, operands, (size_t)f->c->n_operands * sizeof(*argv));
 	unlink(err);
 	r = child_start(argv, env, err, ret);
 	free(argv);

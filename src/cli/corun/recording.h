@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Recorded launches (host/record.h) as kernel specifications: recorded:WHERE [KERNEL]. WHERE is a
+ * file, a folder that heddle record wrote, or the NAME of a folder NAME.recorded. */
+#ifndef HEDDLE_CLI_RECORDING_H
+#define HEDDLE_CLI_RECORDING_H
+
+#include "cli/cli.h"
+#include "cli/corun/job_kernel.h"
+#include "cli/corun/spec.h"
+#include "host/record.h"
+
+#define RECORDING_FOLDER ".recorded" /* behind the program's name */
+
+bool recording_is(const char *word); /* "recorded:..." */
+/* A file, in the arena: its digest is not checked yet. */
+struct recording {
+	const char *path;
+	const uint8_t *at;
+	size_t bytes;
+	struct record r;
+};
+/* Calls fn for each recorded launch of the folder, by the files' names, in order. CLI_OK, or
+ * CLI_FAILED, said; fn returning another ends it. */
+typedef int recording_fn(void *user, const struct recording *of);
+int recording_each(
+	const struct cli *c, struct arena *a, const char *folder, recording_fn *fn, void *user);
+/* The launch that word names, in ret->arena; kernel may be NULL where there is only one. Also says
+ * why it cannot be run again. CLI_OK, CLI_FAILED or CLI_USAGE. */
+int recording_read(const struct cli *c, const char *word, const char *kernel, struct spec *ret);
+/* Whether k's memory on the device is what the recorded launch left; where not, it is said.
+ * CLI_OK, or CLI_FAILED where nothing can be compared. */
+int recording_compare(struct job_kernel *k, const struct cu_api *cu, bool *ret_same);
+
+#endif

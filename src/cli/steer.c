@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* LD_LIBRARY_PATH leads the program's loader to the shim, HEDDLE_DRIVER_LIB the shim to the virtual
+ * GPU's driver. Both are looked at before they are set: a loader that would read them otherwise
+ * starts the program without heddle, and nobody would know. */
+#include "cli/steer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/program.h"
+#include "dev/dev.h"
+
+static bool has_gpu(void)
+{
+	return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
+/* The loader would read something else there: it splits the list at ':' and ';', and puts folders
+ * of its own in place of names behind a '$'. The program would start without heddle. */
+static bool loader_reads_as_it_is(const char *path)
+{
+	static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
+
+	if (strpbrk(path, ":;"))
+		return false;
+	for (const char *at = path; (at = strchr(at, '$'));) {
+		at += at[1] == '{' ? 2 : 1;
+		for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+			if (!strncmp(at, names[i], strlen(names[i])))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A part of heddle that the loader is to find. 0; else the status to end with. */
+static int find_part(
+	const struct cli *c, const char *part, const char *built, const char *what, char **ret)
+{
+	int r = cli_find_part(part, built, ret);
+
+	if (r < 0) {
+		cli_error(c, "build or install heddle as a whole", "%s was not found", what);
+		return STEER_FAILED;
+	}
+	if (loader_reads_as_it_is(*ret))
+		return 0;
+	cli_error(c, "install heddle in a folder without ':', ';' and '$ORIGIN' in its path",
+		"the system's loader cannot be told of %s", *ret);
+	free(*ret);
+	return STEER_FAILED;
+}
+
+/* Would the program find one, by itself or where the shim looks? Asked only where no device shows:
+ * loading a driver takes a while, and its device may only come to be when it starts. */
+static bool has_driver(void)
+{
+	const char *named = getenv("HEDDLE_DRIVER_LIB");
+	struct cu_api cu;
+
+	if ((named && *named) || has_gpu())
+		return true;
+	if (dev_open(DEV_CUDA, NULL, &cu) < 0)
+		return false;
+	dev_close(&cu);
+	return true;
+}
+
+/* Puts dir in front of what LD_LIBRARY_PATH holds. */
+static int library_path(const char *dir)
+{
+	const char *old = getenv("LD_LIBRARY_PATH");
+	char *path = NULL;
+	int r;
+
+	if (asprintf(&path, "%s%s%s", dir, old && *old ? ":" : "", old && *old ? old : "") < 0)
+		return -ENOMEM;
+	r = setenv("LD_LIBRARY_PATH", path, 1);
+	free(path);
+	return r;
+}
+
+static int set_virtual(const struct cli *c)
+{
+	char *lib = NULL;
+	int r = find_part(c, "cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1",
+		"the virtual GPU's libcuda.so.1", &lib);
+
+	if (r)
+		return r;
+	r = setenv("HEDDLE_DRIVER_LIB", lib, 1) || setenv("HEDDLE_DEVICE", "cpu", 1);
+	free(lib);
+	return r;
+}
+
+int steer_device(const struct cli *c, bool *ret_steer)
+{
+	const char *want = cli_value(c, "device");
+
+	if (!want)
+		want = getenv("HEDDLE_DEVICE");
+	if (!want || !*want)
+		want = "auto";
+	*ret_steer = true;
+	if (strcmp(want, "cpu") == 0)
+		return set_virtual(c);
+	if (strcmp(want, "cuda") == 0)
+		return setenv("HEDDLE_DEVICE", "cuda", 1);
+	if (strcmp(want, "auto") != 0)
+		return cli_usage(c, "HEDDLE_DEVICE: '%s' is not one of cpu|cuda|auto", want);
+	if (has_driver())
+		return setenv("HEDDLE_DEVICE", "cuda", 1);
+	*ret_steer = false;
+	return 0;
+}
+
+int steer_shim(const struct cli *c)
+{
+	char *lib = NULL, *slash;
+	int r = find_part(
+		c, "shim/libcuda.so.1", "src/shim/libcuda.so.1", "the shim's libcuda.so.1", &lib);
+
+	if (r)
+		return r;
+	slash = strrchr(lib, '/');
+	*slash = 0;
+	r = library_path(lib);
+	free(lib);
+	return r;
+}
+
+bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])
+{
+	struct program p;
+	bool any;
+
+	if (program_open(c->operands[0], &p) < 0)
+		return false; /* exec says what is wrong */
+	any = program_obstacle(&p, ret_why, STEER_WHY);
+	program_close(&p);
+	return any;
+}
+
+/* What the virtual GPU cannot run fails later with a number alone. */
+void steer_warn_of_virtual(const struct cli *c)
+{
+	const char *device = getenv("HEDDLE_DEVICE"), *why;
+	struct program p;
+
+	if (!device || strcmp(device, "cpu") != 0 || program_open(c->operands[0], &p) < 0)
+		return;
+	why = program_needs_gpu(&p);
+	if (why)
+		cli_warn(c, "the virtual GPU cannot run %s: %s", p.path, why);
+	program_close(&p);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Any lines as symbols: each has a name in C++ that means it, or none. */
+#include "base/demangle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void one(const char *symbol)
+{
+	struct strbuf name = {0};
+
+	if (!demangle_matches(symbol, symbol))
+		abort();
+	if (demangle(symbol, &name)) {
+		if (!name.len || !demangle_matches(symbol, name.at))
+			abort();
+	} else if (name.len) {
+		abort();
+	}
+	demangle_matches(symbol, "a<b>(c)");
+	strbuf_finish(&name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char *text = malloc(len + 1), *rest = text, *line;
+
+	if (!text)
+		return 0;
+	memcpy(text, data, len);
+	text[len] = 0;
+	while ((line = strsep(&rest, "\n")))
+		one(line);
+	free(text);
+	return 0;
+}
