@@ -68,7 +68,7 @@ static int start(struct crew *crew, struct crew_member *m)
 }
 
 struct crew_member *crew_enlist(
-	struct crew *crew, const char *name, const char *size, const char *priority)
+	struct crew *crew, const char *name, const char *size, double scale, const char *priority)
 {
 	struct crew_member *m = NULL;
 
@@ -76,7 +76,7 @@ struct crew_member *crew_enlist(
 		struct crew_member *o = &crew->at[i];
 
 		if (!strcmp(o->program.name, name) && !strcmp(o->program.size, size) &&
-			!strcmp(o->priority, priority))
+			o->program.scale == scale && !strcmp(o->priority, priority))
 			m = o;
 	}
 	if (!m && crew->n == CREW_MAX) {
@@ -85,7 +85,7 @@ struct crew_member *crew_enlist(
 	}
 	if (!m) {
 		m = &crew->at[crew->n++];
-		*m = (struct crew_member){.program = {name, size, 0},
+		*m = (struct crew_member){.program = {name, size, scale},
 			.priority = priority,
 			.child = {.fd = -1, .in = -1}};
 	}

@@ -62,10 +62,10 @@ struct crew_result {
 void crew_open(struct crew *crew, struct stage *s, const struct stage_run *how);
 /* Ends all; what a program says at its end is not asked. */
 void crew_close(struct crew *crew);
-/* The program of this name, size and priority; started if it is not there. It gets ready meanwhile:
- * enlist all first. NULL: that failed and was reported. */
+/* The program of this name, size, scale of it (0: 1) and priority; started if it is not there. It
+ * gets ready meanwhile: enlist all first. NULL: that failed and was reported. */
 struct crew_member *crew_enlist(
-	struct crew *crew, const char *name, const char *size, const char *priority);
+	struct crew *crew, const char *name, const char *size, double scale, const char *priority);
 /* Once all that were enlisted are ready. CLI_OK; CLI_FAILED: a program failed, gave a wrong result
  * or did not end in time, and this was reported; those that took part are ended, and start anew
  * when enlisted again. */

@@ -2,26 +2,37 @@
  * Copyright 2026 The heddle authors */
 
 /* Fixed numbers of blocks: each launch may have as many blocks on every SM as the weight of its
- * tenant says (heddle run -w), for as long as it runs. Blocks that do not fit beside those of
- * earlier launches are left out. heddle bench share --oracle tries such divisions of an SM. */
+ * tenant says (heddle run -w), for as long as another launch has blocks to begin, too; else all
+ * that fit. Blocks that do not fit beside those of earlier launches are left out. heddle bench
+ * share --oracle tries such divisions of an SM. */
 #include "base/base.h"
 #include "planner.h"
 #include "policy.h"
 
 #include <string.h>
 
+static bool competes(const struct heddle_policy_kernel *k)
+{
+	return k->kind == HEDDLE_POLICY_MANAGED && !k->idle && k->started < k->blocks;
+}
+
 static void decide(void *state, const struct heddle_policy_view *in, struct heddle_policy_plan *out)
 {
+	uint32_t n = 0;
+
 	(void)state;
+	for (uint32_t i = 0; i < in->n_kernels; i++)
+		n += competes(heddle_policy_kernel_at(in, i));
 	for (uint32_t i = 0; i < in->n_kernels; i++) {
 		const struct heddle_policy_kernel *k = heddle_policy_kernel_at(in, i);
-		uint32_t weight = heddle_policy_tenant_at(in, k->tenant_index)->weight;
+		uint32_t weight = heddle_policy_tenant_at(in, k->tenant_index)->weight, count;
 
 		if (k->kind != HEDDLE_POLICY_MANAGED)
 			continue;
-		memset(heddle_policy_row(in, out, i),
-			(int)MIN(weight, MIN(k->blocks_per_sm, HEDDLE_POLICY_MAX_QUOTA)),
-			in->device->n_sms);
+		count = MIN(weight, MIN(k->blocks_per_sm, HEDDLE_POLICY_MAX_QUOTA));
+		if (n == 1 && competes(k))
+			count = HEDDLE_POLICY_UNBOUNDED;
+		memset(heddle_policy_row(in, out, i), (int)count, in->device->n_sms);
 	}
 	out->wake_ns = in->now_ns + PLANNER_ASK_NS;
 }

@@ -60,6 +60,7 @@ struct share {
 	struct cases cs;
 	const char *programs[SHARE_PROGRAMS];
 	enum share_class class[SHARE_PROGRAMS];
+	double scale[SHARE_PROGRAMS]; /* of the inputs; 0: 1 */
 	unsigned n, n_pairs;
 	unsigned asked[SHARE_PAIRS][2], n_asked; /* of --pairs; none: all pairs */
 	bool large, predict, by_sm;
@@ -79,6 +80,8 @@ struct share {
 /* Reads --of, --pairs and --low into s, and checks that the programs are installed. CLI_OK;
  * CLI_USAGE or CLI_FAILED after it reported an error, as all below. */
 int share_choose(struct share *s);
+/* Sets s->scale, once s->large and the device are known: launches of about 100 ms on a GPU. */
+void share_scale(struct share *s);
 /* Reads the curves that s->store has of the programs on this device into s->curve_ns. */
 int share_read_store(struct share *s);
 /* Limits of an SM. */

@@ -156,7 +156,7 @@ static int measure_pair(struct share *s, struct oracle *o)
 {
 	static const unsigned runs_in[CASE_KINDS] = {
 		[CASE_ALONE] = 1, [CASE_ARRIVING] = ~1u, [CASE_AT_ONCE] = ~1u};
-	struct cases_table table = {.programs = s->programs, .runs_in = runs_in};
+	struct cases_table table = {.programs = s->programs, .runs_in = runs_in, .scale = s->scale};
 	struct stage_spec spec[CASES_ARRANGEMENTS] = {{0}};
 	struct cases cs;
 	int r = list_cases(s, o, &table, spec, &cs);

@@ -108,8 +108,8 @@ int share_list(struct share *s)
 	};
 	int r;
 
-	s->table = (struct cases_table){
-		s->programs, s->b.device == DEV_CPU ? on_cpu : on_gpu, SHARE_ARRANGEMENTS, runs_in};
+	s->table = (struct cases_table){s->programs, s->b.device == DEV_CPU ? on_cpu : on_gpu,
+		SHARE_ARRANGEMENTS, runs_in, s->scale};
 	r = cases_begin(&s->b, &s->table, SHARE_PROGRAMS + SHARE_PAIRS * SHARE_ORDERS, &s->cs);
 	if (r != CLI_OK)
 		return r;

@@ -17,10 +17,11 @@
 struct utilisation {
 	const char *name;
 	double percent, paper_percent;
+	double scale; /* of the large input */
 };
 
 static const struct utilisation rows[] = {
-#define UTILISATION(name, percent, paper) {#name, percent, paper},
+#define UTILISATION(name, percent, paper, scale) {#name, percent, paper, scale},
 #include "cli/bench/utilisation.def"
 #undef UTILISATION
 };
@@ -65,7 +66,8 @@ static int read_of(struct share *s)
 	const char *text = cli_value(s->b.c, "of");
 
 	for (unsigned i = 0; !text && i < SHARE_PROGRAMS; i++)
-		if (rows[i].paper_percent >= 0)
+		if (rows[i].paper_percent >= 0 ||
+			(rows[i].percent >= 0 && rows[i].percent < SHARE_LOW))
 			s->programs[s->n++] = rows[i].name;
 	while (text) {
 		size_t len = strcspn(text, ",");
@@ -158,6 +160,12 @@ static int read_low(struct share *s)
 		text = text[len] ? text + len + 1 : NULL;
 	}
 	return CLI_OK;
+}
+
+void share_scale(struct share *s)
+{
+	for (unsigned i = 0; i < s->n && s->large && s->b.device != DEV_CPU; i++)
+		s->scale[i] = find_row(s->programs[i], strlen(s->programs[i]))->scale;
 }
 
 const char *share_class_name(enum share_class class)

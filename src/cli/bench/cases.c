@@ -109,7 +109,8 @@ static struct crew_member *enlist(
 	else if (spec->mps_priorities || (spec->managed && by_priority))
 		priority = i ? "high" : "low";
 	return crew_enlist(crew, cs->table->programs[c->program[i]],
-		c->large[i] ? "large" : "small", priority);
+		c->large[i] ? "large" : "small",
+		cs->table->scale ? cs->table->scale[c->program[i]] : 0, priority);
 }
 
 /* From the start of the first one's kernel. Two that are to come one behind the other are this far

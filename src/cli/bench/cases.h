@@ -35,6 +35,7 @@ struct cases_table {
 	const struct stage_spec *spec;
 	unsigned arrangements;   /* in spec; name NULL: not on this device */
 	const unsigned *runs_in; /* by case_kind: bits of arrangements */
+	const double *scale;     /* of the inputs, by program; NULL or 0: 1 */
 };
 
 struct bench_case {

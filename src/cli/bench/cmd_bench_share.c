@@ -11,7 +11,7 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda", "where it runs (default: auto, the GPU if there is one)"},
-	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp)"},
+	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp,pl,va)"},
 	{0, "pairs", "LIST", "only these pairs, such as mm+va,px+fd (default: all pairs of --of)"},
 	{0, "by-sm", NULL,
 		"greedy beside splits that differ by SM, instead of the other arrangements"},
@@ -144,6 +144,7 @@ static int run_all(struct share *s)
 	if (r != CLI_OK)
 		return r;
 	s->large = size ? !strcmp(size, "large") : s->b.device == DEV_CUDA;
+	share_scale(s);
 	r = share_list(s);
 	if (r != CLI_OK)
 		return r;
