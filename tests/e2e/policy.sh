@@ -325,25 +325,26 @@ restless() {
 
 # DEVICE=cuda: on a GPU, which one program has for itself. STEP: ms between resizes.
 exact() {
-	device=${DEVICE:-cpu} step=${STEP:-500}
+	device=${DEVICE:-cpu}
+	step=500 mps=off shape='--blocks 90000 --loops 3000'
+	[ "$device" = cpu ] || step=100 mps=on shape='--blocks 1000000 --loops 1000000'
+	step=${STEP:-$step}
 	cp "$build/tests/sched/policy_bad.so" "$dir/bad.so"
 	chmod 755 "$dir/bad.so"
 	# Each growth has a stream, and so a channel, for as long as any of its workers stays.
 	export CUDA_DEVICE_MAX_CONNECTIONS=32
-	mps=off
-	[ "$device" = cpu ] || mps=on
 	start_daemon --policy "$dir/bad.so" --set "policy_options=sizes=$step" --set min_managed_us=1 --mps $mps
 	# While there are two, they tell of their launches.
 	where_begins normal beside --threads 32 --blocks 1 --loops 1000 --count 100000 --every-ms 2000
 	beside=$started
 	pids=$beside
 	# shellcheck disable=SC2086
-	where_begins normal one --threads 128 ${SHAPE:---blocks 90000 --loops 3000}
+	where_begins normal one --threads 128 ${SHAPE:-$shape}
 	pids="$pids $started"
 	wait "$started" || fail "the program: $?"
 	kill "$beside"
 	pids=
-	resizes=$(grep -cE '"event": "(grow|shrink)", "tenant": 2,' "$dir/events")
+	resizes=$(grep -cE '"event": "(grow|shrink)", "tenant": 2,' "$dir/events" || :)
 	echo "$resizes resizes"
 	comings
 	unnoticed=$(awk -F '[ ,]+' -f "$here/unnoticed.awk" "$dir/events")
