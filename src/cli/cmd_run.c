@@ -94,6 +94,23 @@ static int library_path(const char *dir)
 	return r;
 }
 
+/* Puts the folder of a library in front of what LD_LIBRARY_PATH holds. 0; else as find_part. */
+static int library_part(const struct cli *c, const char *part, const char *built, const char *what)
+{
+	char *lib = NULL, *slash;
+	int r = find_part(c, part, built, what, &lib);
+
+	if (r)
+		return r;
+	slash = strrchr(lib, '/');
+	*slash = 0;
+	r = library_path(lib);
+	free(lib);
+	return r;
+}
+
+/* NVIDIA's CUDA runtime asks the driver for more than the virtual GPU has, so programs that load
+ * the runtime get ours. */
 static int set_virtual(const struct cli *c)
 {
 	char *lib = NULL;
@@ -104,7 +121,9 @@ static int set_virtual(const struct cli *c)
 		return r;
 	r = setenv("HEDDLE_DRIVER_LIB", lib, 1) || setenv("HEDDLE_DEVICE", "cpu", 1);
 	free(lib);
-	return r;
+	return r ? r
+		 : library_part(c, "cudart/libcudart.so.13", "src/cudart/libcudart.so.13",
+			   "the virtual GPU's libcudart.so.13");
 }
 
 /* The virtual GPU only where it is asked for: a machine that lost its driver must not look alive.
@@ -136,17 +155,8 @@ static int set_device(const struct cli *c, bool *ret_steer)
 
 static int set_shim(const struct cli *c)
 {
-	char *lib = NULL, *slash;
-	int r = find_part(
-		c, "shim/libcuda.so.1", "src/shim/libcuda.so.1", "the shim's libcuda.so.1", &lib);
-
-	if (r)
-		return r;
-	slash = strrchr(lib, '/');
-	*slash = 0;
-	r = library_path(lib);
-	free(lib);
-	return r;
+	return library_part(
+		c, "shim/libcuda.so.1", "src/shim/libcuda.so.1", "the shim's libcuda.so.1");
 }
 
 /* From the root, for a program that goes elsewhere before it asks for it. 0; else the status. */
@@ -320,8 +330,10 @@ const struct cli_verb cli_verb_run = {
 		"The program finds a libcuda.so.1 of heddle's before the driver's. Without a "
 		"driver, without a daemon, and wherever heddle cannot help, it runs as it would "
 		"without heddle, with one line of warning. The virtual GPU is used where "
-		"--device cpu or HEDDLE_DEVICE=cpu asks for it; it runs programs of the driver API "
-		"that bring PTX, and none of the CUDA runtime.\n"
+		"--device cpu or HEDDLE_DEVICE=cpu asks for it; it runs programs that bring "
+		"PTX: of the driver API, and of the CUDA runtime if they load it as a library "
+		"(nvcc -cudart shared); heddle puts a runtime of its own in place of "
+		"NVIDIA's.\n"
 		"High priority and weights above 1 are for the daemon's owner, root and a group "
 		"that heddled's configuration names; others are granted normal, with a line that "
 		"says so.\n"
