@@ -14,9 +14,13 @@ rt_error rt_malloc(CUdeviceptr *ret, size_t bytes)
 	return bytes ? RT_CALL(&rt_cu, cuMemAlloc, ret, bytes) : cudaSuccess;
 }
 
+/* NULL is freed to make a context, or to learn whether the one that is there still works. */
 rt_error rt_free(CUdeviceptr ptr)
 {
-	return ptr ? RT_CALL(&rt_cu, cuMemFree, ptr) : cudaSuccess;
+	size_t free_bytes, all;
+
+	return ptr ? RT_CALL(&rt_cu, cuMemFree, ptr)
+		   : RT_CALL(&rt_cu, cuMemGetInfo, &free_bytes, &all);
 }
 
 rt_error rt_malloc_pitch(CUdeviceptr *ret, size_t *ret_pitch, size_t width, size_t height)

@@ -120,6 +120,7 @@ static void test_sticky(void **state)
 	assert_int_equal(cudaGetLastError(), cudaErrorIllegalAddress);
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorIllegalAddress);
 	assert_int_equal(cudaMalloc(&p, 64), cudaErrorIllegalAddress);
+	assert_int_equal(cudaFree(0), cudaErrorIllegalAddress);
 	LAUNCH(number, 1, 1, 0, NULL, (unsigned *)p, 1);
 	assert_int_equal(cudaPeekAtLastError(), cudaErrorIllegalAddress);
 }
