@@ -113,7 +113,9 @@ static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 	say(d, OK, what, "%d x %s, sm_%u, %d SMs, driver API %d.%d%s", n, name, d->cc,
 		attribute(&cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
 		version % 1000 / 10,
-		kind == DEV_CPU ? ": runs PTX of programs of the driver API" : "");
+		kind == DEV_CPU ? ": runs PTX of programs of the driver API, and of the CUDA "
+				  "runtime if built with -cudart shared"
+				: "");
 	if (kind == DEV_CUDA)
 		check_compiler(d, version);
 	dev_close(&cu);
@@ -337,7 +339,7 @@ static void check_program(struct doctor *d, const char *name)
 	else
 		say(d, OK, "program", "%s: %s", p.path,
 			p.needs_libcuda       ? "linked with libcuda.so.1"
-			: p.needs_libcudart   ? "linked with the shared CUDA runtime"
+			: p.libcudart         ? "linked with the shared CUDA runtime"
 			: p.has_static_cudart ? "with the CUDA runtime inside"
 			: p.names_libcuda     ? "loads libcuda.so.1 by itself"
 					      : "names no libcuda.so.1: its libraries may");

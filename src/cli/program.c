@@ -119,7 +119,8 @@ static void read_dynamic(struct program *p, const Elf64_Ehdr *e)
 		p->rpath = NULL;
 	for (at = 0; (name = program_needed(p, &at));) {
 		p->needs_libcuda |= strcmp(name, "libcuda.so.1") == 0;
-		p->needs_libcudart |= strncmp(name, "libcudart.so", 12) == 0;
+		if (strncmp(name, "libcudart.so", 12) == 0)
+			p->libcudart = name;
 	}
 }
 
@@ -223,8 +224,8 @@ int program_open(const char *name, struct program *ret)
 	if (p.is_elf64) {
 		p.names_libcuda = program_holds(&p, "libcuda.so.1");
 		p.names_libcuda_path = program_holds(&p, "/libcuda.so.1");
-		p.has_static_cudart = section(p.file, ".nvFatBinSegment").len &&
-				      !p.needs_libcudart && p.names_libcuda;
+		p.has_static_cudart =
+			section(p.file, ".nvFatBinSegment").len && !p.libcudart && p.names_libcuda;
 	}
 	*ret = p;
 	return 0;
@@ -240,9 +241,16 @@ const char *program_needs_gpu(const struct program *p)
 {
 	unsigned kinds = 0;
 
-	if (p->needs_libcudart || p->has_static_cudart)
-		return "it uses the CUDA runtime, and the virtual GPU serves the driver API alone: "
-		       "run it on a GPU, or build it for the driver API";
+	if (p->has_static_cudart)
+		return "NVIDIA's CUDA runtime is linked into it, which needs NVIDIA's driver: "
+		       "build "
+		       "it again with NVCC_APPEND_FLAGS='-cudart shared' in the environment, or "
+		       "run "
+		       "it on a GPU";
+	if (p->libcudart && strcmp(p->libcudart, "libcudart.so.12") != 0 &&
+		strcmp(p->libcudart, "libcudart.so.13") != 0)
+		return "heddle has a CUDA runtime for programs of CUDA 12 and 13, and it needs "
+		       "another one: build it with CUDA 12 or 13, or run it on a GPU";
 	image_walk(p->file, note_kind, &kinds);
 	if (kinds == IMAGE_ELF)
 		return "it holds cubins and no PTX, and the virtual GPU runs PTX alone: run it on "

@@ -13,13 +13,14 @@ struct program {
 	struct image_bytes file; /* mapped */
 	bool is_elf64;           /* else a script, or something foreign */
 	bool is_elf32;
-	bool is_dynamic;      /* a loader starts it, which looks at LD_LIBRARY_PATH, */
-	bool is_privileged;   /* but not for this user: setuid, setgid, or with capabilities */
-	char interpreter[64]; /* of a script, as its first line has it; empty: none */
-	bool needs_libcuda, needs_libcudart; /* by DT_NEEDED */
-	bool has_static_cudart;              /* carries the runtime's wrappers */
-	bool names_libcuda;                  /* holds the name, as dlopen needs it */
-	bool names_libcuda_path;             /* with a folder in front */
+	bool is_dynamic;         /* a loader starts it, which looks at LD_LIBRARY_PATH, */
+	bool is_privileged;      /* but not for this user: setuid, setgid, or with capabilities */
+	char interpreter[64];    /* of a script, as its first line has it; empty: none */
+	bool needs_libcuda;      /* by DT_NEEDED */
+	const char *libcudart;   /* the shared CUDA runtime that it needs, in strings; NULL: none */
+	bool has_static_cudart;  /* carries the runtime's wrappers */
+	bool names_libcuda;      /* holds the name, as dlopen needs it */
+	bool names_libcuda_path; /* with a folder in front */
 	struct image_bytes dynamic, strings; /* its dynamic section; the names in that */
 	/* DT_RPATH, which counts where there is no DT_RUNPATH; in strings; NULL: none. */
 	const char *rpath, *runpath;

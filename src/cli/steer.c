@@ -85,6 +85,23 @@ static int library_path(const char *dir)
 	return r;
 }
 
+/* Puts the folder of a library in front of what LD_LIBRARY_PATH holds. 0; else as find_part. */
+static int library_part(const struct cli *c, const char *part, const char *built, const char *what)
+{
+	char *lib = NULL, *slash;
+	int r = find_part(c, part, built, what, &lib);
+
+	if (r)
+		return r;
+	slash = strrchr(lib, '/');
+	*slash = 0;
+	r = library_path(lib);
+	free(lib);
+	return r;
+}
+
+/* NVIDIA's CUDA runtime asks the driver for more than the virtual GPU has, so programs that load
+ * the runtime get ours. */
 static int set_virtual(const struct cli *c)
 {
 	char *lib = NULL;
@@ -95,7 +112,9 @@ static int set_virtual(const struct cli *c)
 		return r;
 	r = setenv("HEDDLE_DRIVER_LIB", lib, 1) || setenv("HEDDLE_DEVICE", "cpu", 1);
 	free(lib);
-	return r;
+	return r ? r
+		 : library_part(c, "cudart/libcudart.so.13", "src/cudart/libcudart.so.13",
+			   "the virtual GPU's libcudart.so.13");
 }
 
 int steer_device(const struct cli *c, bool *ret_steer)
@@ -121,17 +140,8 @@ int steer_device(const struct cli *c, bool *ret_steer)
 
 int steer_shim(const struct cli *c)
 {
-	char *lib = NULL, *slash;
-	int r = find_part(
-		c, "shim/libcuda.so.1", "src/shim/libcuda.so.1", "the shim's libcuda.so.1", &lib);
-
-	if (r)
-		return r;
-	slash = strrchr(lib, '/');
-	*slash = 0;
-	r = library_path(lib);
-	free(lib);
-	return r;
+	return library_part(
+		c, "shim/libcuda.so.1", "src/shim/libcuda.so.1", "the shim's libcuda.so.1");
 }
 
 bool steer_obstacle(const struct cli *c, char ret_why[STEER_WHY])

@@ -58,6 +58,12 @@ share=$(find "$dir/moved" -path '*/examples/share' -type f)
 cpu=$(dirname "$(find "$dir/moved" -path '*cpu/libcuda.so.1' | head -n 1)")
 LD_LIBRARY_PATH=$cpu "$share" cpu "$share.ptx" 500 2000 >"$dir/share.out" 2>&1 || fail "share: $(cat "$dir/share.out")"
 grep -q ' 0 of 64000 results wrong$' "$dir/share.out" || fail "share: $(cat "$dir/share.out")"
+# The CUDA runtime for the virtual GPU lies where programs find it under heddle run, and nowhere else.
+folders=$("$heddle" run --device cpu -- sh -c 'echo "$LD_LIBRARY_PATH"') || fail "heddle run: $?"
+runtime=$(dirname "$(find "$dir/moved" -path '*cudart/libcudart.so.13' | head -n 1)")
+case $folders in *:"$runtime") ;; *) fail "not among $folders: $runtime" ;; esac
+[ -f "$runtime/libcudart.so.12" ] || fail "no libcudart.so.12"
+[ "$(find "$dir/moved" -name 'libcudart*' | wc -l)" = 2 ] || fail "libcudart: $(find "$dir/moved" -name 'libcudart*')"
 if [ -n "$(find moved -name va.ptx)" ]; then
 	HEDDLE_FORM_WAIT_MS=60000 "$heddle" run --device cpu -- "$va" --size small --check each >"$dir/out" 2>&1 ||
 		fail "heddle run: $(tail -n 5 "$dir/out")"

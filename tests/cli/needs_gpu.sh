@@ -35,8 +35,8 @@ run_it() {
 	[ "$(lines out "^note  virtual GPU  cannot run .*$3")" = 1 ] || fail "doctor -- $1: not said"
 }
 
-run_it "$runtime" '500 500' 'uses the CUDA runtime.*GPU, or build it for the driver API' \
-	'this program uses the CUDA runtime.*(error 500).*driver API'
+run_it "$runtime" '500 500' 'CUDA runtime is linked into it.*-cudart shared' \
+	'NVIDIA.s CUDA runtime is in this program.*(error 500).*-cudart shared'
 run_it "$cubins" '209 209' 'holds cubins and no PTX.*arch=compute_90,code=compute_90' \
 	'.*no PTX that sm_90 can run.*(error 209).*arch=compute_90,code=compute_90'
 grep -q '^ok    virtual GPU .*PTX of programs of the driver API' "$dir/out" || fail 'doctor does not say what works'

@@ -38,6 +38,15 @@ What the program finds in its environment:
   low 3 night cuda /a/b .
   $ LD_LIBRARY_PATH=/x heddle run --device cuda -- sh -c 'echo ${LD_LIBRARY_PATH#$BUILD}'
   /src/shim:/x
+
+On the virtual GPU, and there alone, a CUDA runtime of heddle's stands before NVIDIA's:
+
+  $ LD_LIBRARY_PATH=/x heddle run --device cpu -- sh -c 'echo $LD_LIBRARY_PATH' | sed "s|$BUILD||g"
+  /src/shim:/src/cudart:/x
+  $ ls $BUILD/src/cudart/libcudart.so.1[23] | sed "s|$BUILD||"
+  /src/cudart/libcudart.so.12
+  /src/cudart/libcudart.so.13
+
   $ CUDA_DEVICE_MAX_CONNECTIONS=4 heddle run --device cuda -- sh -c 'echo $CUDA_DEVICE_MAX_CONNECTIONS'
   4
   $ heddle run --device cpu -- sh -c 'echo ${HEDDLE_DRIVER_LIB##*/}'
@@ -56,10 +65,11 @@ A socket that is named from here is where the program finds it from anywhere:
 What the system's loader would take for something else does not start without heddle unseen:
 
   $ for odd in 'a:b' 'a;b' 'a$ORIGIN' 'a${LIB}' 'a$PLATFORMb' 'a$b'; do
-  >   mkdir -p "$odd/src/shim" "$odd/src/dev/cpu"
+  >   mkdir -p "$odd/src/shim" "$odd/src/dev/cpu" "$odd/src/cudart"
   >   cp $BUILD/heddle "$odd"
   >   cp $BUILD/src/shim/libcuda.so.1 "$odd/src/shim"
   >   cp $BUILD/src/dev/cpu/libcuda.so.1 "$odd/src/dev/cpu"
+  >   cp $BUILD/src/cudart/libcudart.so.13 "$odd/src/cudart"
   >   "$odd/heddle" run --device cuda -- echo "$odd" 2>err; echo $?
   >   "$odd/heddle" run --device cpu -- true 2>/dev/null; echo $?
   >   HEDDLE_DRIVER_LIB=there "$odd/heddle" run --device auto -- true 2>/dev/null; echo $?

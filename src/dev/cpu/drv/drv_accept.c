@@ -120,9 +120,10 @@ void drv_say_runtime(void)
 
 	if (is_first(&said))
 		drv_report(
-			"virtual GPU: this program uses the CUDA runtime, which only NVIDIA's "
-			"driver can serve: cudaMalloc and the like fail (error 500). Run it on a "
-			"GPU, or build it for the driver API (cuMemAlloc, cuLaunchKernel).\n");
+			"virtual GPU: NVIDIA's CUDA runtime is in this program, which needs "
+			"NVIDIA's driver: cudaMalloc and the like fail (error 500). Build it again "
+			"with NVCC_APPEND_FLAGS='-cudart shared' in the environment and start it "
+			"with heddle run, or run it on a GPU.\n");
 }
 
 void drv_say_no_ptx(void)

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Copies and fills of linear memory. Copies from and to arrays are not supported. */
+#include <string.h>
+
+#include "cudart/cudart.h"
+
+static bool is_kind(int kind)
+{
+	return kind >= RT_HOST_TO_HOST && kind <= RT_COPY_DEFAULT;
+}
+
+rt_error rt_copy(const struct cu_api *cu, void *dst, const void *src, size_t bytes, int kind)
+{
+	CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
+
+	if (!is_kind(kind))
+		return cudaErrorInvalidMemcpyDirection;
+	if (!bytes)
+		return cudaSuccess;
+	switch ((enum rt_copy_kind)kind) {
+	case RT_HOST_TO_DEVICE:
+		return RT_CALL(cu, cuMemcpyHtoD, to, src, bytes);
+	case RT_DEVICE_TO_HOST:
+		return RT_CALL(cu, cuMemcpyDtoH, dst, from, bytes);
+	case RT_DEVICE_TO_DEVICE:
+		return RT_CALL(cu, cuMemcpyDtoD, to, from, bytes);
+	default:
+		return RT_CALL(cu, cuMemcpy, to, from, bytes);
+	}
+}
+
+rt_error rt_copy_async(const struct cu_api *cu, void *dst, const void *src, size_t bytes, int kind,
+	CUstream stream)
+{
+	CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
+
+	if (!is_kind(kind))
+		return cudaErrorInvalidMemcpyDirection;
+	if (!bytes)
+		return cudaSuccess;
+	switch ((enum rt_copy_kind)kind) {
+	case RT_HOST_TO_DEVICE:
+		return RT_CALL(cu, cuMemcpyHtoDAsync, to, src, bytes, stream);
+	case RT_DEVICE_TO_HOST:
+		return RT_CALL(cu, cuMemcpyDtoHAsync, dst, from, bytes, stream);
+	case RT_DEVICE_TO_DEVICE:
+		return RT_CALL(cu, cuMemcpyDtoDAsync, to, from, bytes, stream);
+	default:
+		return RT_CALL(cu, cuMemcpyAsync, to, from, bytes, stream);
+	}
+}
+
+/* ---- two and three dimensions ---- */
+
+static CUmemorytype src_type(int kind)
+{
+	if (kind == RT_COPY_DEFAULT)
+		return CU_MEMORYTYPE_UNIFIED;
+	return kind == RT_HOST_TO_HOST || kind == RT_HOST_TO_DEVICE ? CU_MEMORYTYPE_HOST
+								    : CU_MEMORYTYPE_DEVICE;
+}
+
+static CUmemorytype dst_type(int kind)
+{
+	if (kind == RT_COPY_DEFAULT)
+		return CU_MEMORYTYPE_UNIFIED;
+	return kind == RT_HOST_TO_HOST || kind == RT_DEVICE_TO_HOST ? CU_MEMORYTYPE_HOST
+								    : CU_MEMORYTYPE_DEVICE;
+}
+
+/* *ret_any false: nothing is to be copied. */
+static rt_error make_2d(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
+	size_t width, size_t height, int kind, CUDA_MEMCPY2D *ret, bool *ret_any)
+{
+	if (!is_kind(kind))
+		return cudaErrorInvalidMemcpyDirection;
+	*ret_any = width && height;
+	if (*ret_any && (width > dst_pitch || width > src_pitch))
+		return cudaErrorInvalidPitchValue;
+	*ret = (CUDA_MEMCPY2D){
+		.srcMemoryType = src_type(kind),
+		.srcHost = src,
+		.srcDevice = (CUdeviceptr)src,
+		.srcPitch = src_pitch,
+		.dstMemoryType = dst_type(kind),
+		.dstHost = dst,
+		.dstDevice = (CUdeviceptr)dst,
+		.dstPitch = dst_pitch,
+		.WidthInBytes = width,
+		.Height = height,
+	};
+	return cudaSuccess;
+}
+
+rt_error rt_copy_2d(const struct cu_api *cu, void *dst, size_t dst_pitch, const void *src,
+	size_t src_pitch, size_t width, size_t height, int kind)
+{
+	CUDA_MEMCPY2D c;
+	bool any;
+	rt_error r = make_2d(dst, dst_pitch, src, src_pitch, width, height, kind, &c, &any);
+
+	return r || !any ? r : RT_CALL(cu, cuMemcpy2DUnaligned, &c);
+}
+
+rt_error rt_copy_2d_async(const struct cu_api *cu, void *dst, size_t dst_pitch, const void *src,
+	size_t src_pitch, size_t width, size_t height, int kind, CUstream stream)
+{
+	CUDA_MEMCPY2D c;
+	bool any;
+	rt_error r = make_2d(dst, dst_pitch, src, src_pitch, width, height, kind, &c, &any);
+
+	return r || !any ? r : RT_CALL(cu, cuMemcpy2DAsync, &c, stream);
+}
+
+rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any)
+{
+	if (!copy)
+		return cudaErrorInvalidValue;
+	if (copy->src_array || copy->dst_array)
+		return cudaErrorNotSupported;
+	if (!is_kind(copy->kind))
+		return cudaErrorInvalidMemcpyDirection;
+	*ret_any = copy->extent.width && copy->extent.height && copy->extent.depth;
+	*ret = (CUDA_MEMCPY3D){
+		.srcXInBytes = copy->src_pos.x,
+		.srcY = copy->src_pos.y,
+		.srcZ = copy->src_pos.z,
+		.srcMemoryType = src_type(copy->kind),
+		.srcHost = copy->src.ptr,
+		.srcDevice = (CUdeviceptr)copy->src.ptr,
+		.srcPitch = copy->src.pitch,
+		.srcHeight = copy->src.height,
+		.dstXInBytes = copy->dst_pos.x,
+		.dstY = copy->dst_pos.y,
+		.dstZ = copy->dst_pos.z,
+		.dstMemoryType = dst_type(copy->kind),
+		.dstHost = copy->dst.ptr,
+		.dstDevice = (CUdeviceptr)copy->dst.ptr,
+		.dstPitch = copy->dst.pitch,
+		.dstHeight = copy->dst.height,
+		.WidthInBytes = copy->extent.width,
+		.Height = copy->extent.height,
+		.Depth = copy->extent.depth,
+	};
+	return cudaSuccess;
+}
+
+rt_error rt_copy_3d(const struct cu_api *cu, const struct rt_copy3d *copy)
+{
+	CUDA_MEMCPY3D c;
+	bool any;
+	rt_error r = rt_make_3d(copy, &c, &any);
+
+	return r || !any ? r : RT_CALL(cu, cuMemcpy3D, &c);
+}
+
+rt_error rt_copy_3d_async(const struct cu_api *cu, const struct rt_copy3d *copy, CUstream stream)
+{
+	CUDA_MEMCPY3D c;
+	bool any;
+	rt_error r = rt_make_3d(copy, &c, &any);
+
+	return r || !any ? r : RT_CALL(cu, cuMemcpy3DAsync, &c, stream);
+}
+
+static rt_error contexts_of(int dst, int src, CUcontext *ret_dst, CUcontext *ret_src)
+{
+	rt_error r = rt_primary(dst, ret_dst);
+
+	return r ? r : rt_primary(src, ret_src);
+}
+
+rt_error rt_copy_peer(
+	CUdeviceptr dst, int dst_device, CUdeviceptr src, int src_device, size_t bytes)
+{
+	CUcontext to, from;
+	rt_error r = contexts_of(dst_device, src_device, &to, &from);
+
+	return r || !bytes ? r : RT_CALL(&rt_cu, cuMemcpyPeer, dst, to, src, from, bytes);
+}
+
+rt_error rt_copy_peer_async(CUdeviceptr dst, int dst_device, CUdeviceptr src, int src_device,
+	size_t bytes, CUstream stream)
+{
+	CUcontext to, from;
+	rt_error r = contexts_of(dst_device, src_device, &to, &from);
+
+	return r || !bytes ? r
+			   : RT_CALL(&rt_cu, cuMemcpyPeerAsync, dst, to, src, from, bytes, stream);
+}
+
+/* ---- variables ---- */
+
+rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void **ret)
+{
+	CUdeviceptr at;
+	size_t size;
+	rt_error r = rt_symbol_of(symbol, &at, &size);
+
+	if (r)
+		return r;
+	if (offset > size || bytes > size - offset)
+		return cudaErrorInvalidValue;
+	*ret = (void *)(uintptr_t)(at + offset);
+	return cudaSuccess;
+}
+
+/* A variable is on the device. */
+static rt_error to_symbol(const void *symbol, size_t bytes, size_t offset, int kind, void **ret)
+{
+	if (kind != RT_HOST_TO_DEVICE && kind != RT_DEVICE_TO_DEVICE && kind != RT_COPY_DEFAULT)
+		return cudaErrorInvalidMemcpyDirection;
+	return rt_symbol_range(symbol, bytes, offset, ret);
+}
+
+static rt_error from_symbol(const void *symbol, size_t bytes, size_t offset, int kind, void **ret)
+{
+	if (kind != RT_DEVICE_TO_HOST && kind != RT_DEVICE_TO_DEVICE && kind != RT_COPY_DEFAULT)
+		return cudaErrorInvalidMemcpyDirection;
+	return rt_symbol_range(symbol, bytes, offset, ret);
+}
+
+rt_error rt_copy_to_symbol(const struct cu_api *cu, const void *symbol, const void *src,
+	size_t bytes, size_t offset, int kind)
+{
+	void *dst;
+	rt_error r = to_symbol(symbol, bytes, offset, kind, &dst);
+
+	return r ? r : rt_copy(cu, dst, src, bytes, kind);
+}
+
+rt_error rt_copy_to_symbol_async(const struct cu_api *cu, const void *symbol, const void *src,
+	size_t bytes, size_t offset, int kind, CUstream stream)
+{
+	void *dst;
+	rt_error r = to_symbol(symbol, bytes, offset, kind, &dst);
+
+	return r ? r : rt_copy_async(cu, dst, src, bytes, kind, stream);
+}
+
+rt_error rt_copy_from_symbol(const struct cu_api *cu, void *dst, const void *symbol, size_t bytes,
+	size_t offset, int kind)
+{
+	void *src;
+	rt_error r = from_symbol(symbol, bytes, offset, kind, &src);
+
+	return r ? r : rt_copy(cu, dst, src, bytes, kind);
+}
+
+rt_error rt_copy_from_symbol_async(const struct cu_api *cu, void *dst, const void *symbol,
+	size_t bytes, size_t offset, int kind, CUstream stream)
+{
+	void *src;
+	rt_error r = from_symbol(symbol, bytes, offset, kind, &src);
+
+	return r ? r : rt_copy_async(cu, dst, src, bytes, kind, stream);
+}
+
+rt_error rt_symbol_address(CUdeviceptr *ret, const void *symbol)
+{
+	size_t bytes;
+
+	return ret ? rt_symbol_of(symbol, ret, &bytes) : cudaErrorInvalidValue;
+}
+
+rt_error rt_symbol_size(size_t *ret, const void *symbol)
+{
+	CUdeviceptr at;
+
+	return ret ? rt_symbol_of(symbol, &at, ret) : cudaErrorInvalidValue;
+}
+
+/* ---- fills ---- */
+
+rt_error rt_set(const struct cu_api *cu, CUdeviceptr dst, int value, size_t bytes)
+{
+	return bytes ? RT_CALL(cu, cuMemsetD8, dst, (unsigned char)value, bytes) : cudaSuccess;
+}
+
+rt_error rt_set_async(
+	const struct cu_api *cu, CUdeviceptr dst, int value, size_t bytes, CUstream stream)
+{
+	return bytes ? RT_CALL(cu, cuMemsetD8Async, dst, (unsigned char)value, bytes, stream)
+		     : cudaSuccess;
+}
+
+rt_error rt_set_2d(const struct cu_api *cu, CUdeviceptr dst, size_t pitch, int value, size_t width,
+	size_t height)
+{
+	if (!width || !height)
+		return cudaSuccess;
+	if (width > pitch && height > 1)
+		return cudaErrorInvalidValue;
+	return RT_CALL(cu, cuMemsetD2D8, dst, pitch, (unsigned char)value, width, height);
+}
+
+rt_error rt_set_2d_async(const struct cu_api *cu, CUdeviceptr dst, size_t pitch, int value,
+	size_t width, size_t height, CUstream stream)
+{
+	if (!width || !height)
+		return cudaSuccess;
+	if (width > pitch && height > 1)
+		return cudaErrorInvalidValue;
+	return RT_CALL(
+		cu, cuMemsetD2D8Async, dst, pitch, (unsigned char)value, width, height, stream);
+}
+
+/* Slice by slice: between two of them may lie rows that are not to be set. */
+rt_error rt_set_3d(
+	const struct cu_api *cu, struct rt_pitched dst, int value, struct rt_extent extent)
+{
+	CUdeviceptr at = (CUdeviceptr)dst.ptr;
+	rt_error r = cudaSuccess;
+
+	for (size_t z = 0; z < extent.depth && !r; z++, at += dst.pitch * dst.height)
+		r = rt_set_2d(cu, at, dst.pitch, value, extent.width, extent.height);
+	return r;
+}
+
+rt_error rt_set_3d_async(const struct cu_api *cu, struct rt_pitched dst, int value,
+	struct rt_extent extent, CUstream stream)
+{
+	CUdeviceptr at = (CUdeviceptr)dst.ptr;
+	rt_error r = cudaSuccess;
+
+	for (size_t z = 0; z < extent.depth && !r; z++, at += dst.pitch * dst.height)
+		r = rt_set_2d_async(cu, at, dst.pitch, value, extent.width, extent.height, stream);
+	return r;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Inside of libcudart.so.12 and .13: our implementation of the CUDA runtime API on the driver API.
+ * It exists for the virtual GPU, whose driver does not serve the vendor's runtime. All files but
+ * export.c are the same in both libraries.
+ *
+ * An exported function comes from its row in cudart.def. It calls rt_begin, which loads the driver
+ * and makes a context current where the row wants that; the function of this folder that the row
+ * names, or the driver's; and rt_end, which keeps an error for cudaGetLastError. The functions of
+ * this folder return a rt_error, take what the API's function takes, and are thread safe. */
+#ifndef HEDDLE_CUDART_H
+#define HEDDLE_CUDART_H
+
+#include "base/base.h"
+#include "cudart/types.h"
+#include "dev/cu.h"
+
+#define RT_API __attribute__((visibility("default")))
+
+enum rt_needs { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
+
+/* The driver after rt_begin(RT_DRIVER). Of rt_cu the default stream is the legacy one; of
+ * rt_cu_per_thread it is the calling thread's, where a function has such a form. */
+extern struct cu_api rt_cu, rt_cu_per_thread;
+
+rt_error rt_begin(enum rt_needs needs);
+/* Keeps error as the calling thread's last one, and returns it. */
+rt_error rt_end(rt_error error);
+/* The driver, or this library, lacks the function: says so on stderr the first time (*io_said),
+ * and returns cudaErrorNotSupported. */
+rt_error rt_lacks(const char *name, bool *io_said);
+/* rt_lacks of a driver's function. */
+#define RT_LACKING(name)                \
+	({                              \
+		static bool said;       \
+		rt_lacks(#name, &said); \
+	})
+/* cu->fn args, or cudaErrorNotSupported where the driver has no such function. */
+#define RT_CALL(cu, fn, ...) ((cu)->fn ? (rt_error)(cu)->fn(__VA_ARGS__) : RT_LACKING(fn))
+
+/* The primary context of a device, retained once for the life of the process. */
+rt_error rt_primary(int device, CUcontext *ret);
+/* Of the calling thread, sticky ones too. */
+void rt_forget_error(void);
+
+/* ---- what the program registered (register.c) ---- */
+
+/* The kernel behind a host's function, or func itself if it is a cudaKernel_t. Loads the module on
+ * its first use. cudaErrorInvalidDeviceFunction: neither. */
+rt_error rt_kernel_of(const void *func, CUkernel *ret);
+/* Its form in the current context. */
+rt_error rt_function_of(const void *func, CUfunction *ret);
+/* The reverse: the host's function of a kernel that was looked up before; NULL: none. */
+const void *rt_host_function_of(CUkernel kernel, CUfunction fn);
+/* Where a variable lies on the device, and its size; symbol: the host's variable.
+ * cudaErrorInvalidSymbol: no such one. */
+rt_error rt_symbol_of(const void *symbol, CUdeviceptr *ret, size_t *ret_bytes);
+
+/* The address of bytes of a variable, from offset on. cudaErrorInvalidValue: they leave it. */
+rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void **ret);
+/* The driver's form of a copy. *ret_any false: it copies nothing. */
+rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any);
+
+/* ---- what the table names ---- */
+
+#define RT_ROW(own, params)  rt_error own params;
+#define RT_ROW2(own, params) rt_error own RT_WITH_DRIVER params;
+#define RT_WITH_DRIVER(...)  (const struct cu_api *cu, __VA_ARGS__)
+#define RT_CU(abi, name, needs, fn, params, args)
+#define RT_CU2(abi, name, form, needs, fn, params, args)
+#define RT_FN(abi, name, needs, own, params, args)        RT_ROW(own, params)
+#define RT_FN2(abi, name, form, needs, own, params, args) RT_ROW2(own, params)
+#define RT_OWN(abi, name)
+#define RT_LACKS(abi, name)
+#define RT_LACKS2(abi, name, form)
+#include "cudart.def"
+#undef RT_CU
+#undef RT_CU2
+#undef RT_FN
+#undef RT_FN2
+#undef RT_OWN
+#undef RT_LACKS
+#undef RT_LACKS2
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Types of the CUDA runtime API as its 64-bit binary interface lays them out. Handles, flags and
+ * enumerators of the runtime have the driver's values, so its types stand for them here: a
+ * cudaStream_t is a CUstream, a cudaDeviceAttr a CUdevice_attribute. The structures below are those
+ * without a counterpart. Where CUDA 12 and 13 differ, the name ends in 12 or 13. */
+#ifndef HEDDLE_CUDART_TYPES_H
+#define HEDDLE_CUDART_TYPES_H
+
+#include "dev/cu_types.h"
+
+/* cudaError_t. A CUresult converts to it as it is: since CUDA 10.1 both have the same numbers. */
+typedef int rt_error;
+
+enum {
+#define RT_ERROR(name, value, text) name = value,
+#include "errors.def"
+#undef RT_ERROR
+};
+
+enum rt_copy_kind { /* cudaMemcpyKind */
+	RT_HOST_TO_HOST,
+	RT_HOST_TO_DEVICE,
+	RT_DEVICE_TO_HOST,
+	RT_DEVICE_TO_DEVICE,
+	RT_COPY_DEFAULT, /* told by the addresses */
+};
+
+struct rt_dim3 {
+	unsigned x, y, z;
+};
+
+struct rt_extent { /* cudaExtent; width in bytes unless an array takes part */
+	size_t width, height, depth;
+};
+
+struct rt_pos { /* cudaPos */
+	size_t x, y, z;
+};
+
+struct rt_pitched { /* cudaPitchedPtr */
+	void *ptr;
+	size_t pitch, width, height; /* in bytes, in elements, in rows */
+};
+
+struct rt_copy3d { /* cudaMemcpy3DParms */
+	CUarray src_array;
+	struct rt_pos src_pos;
+	struct rt_pitched src;
+	CUarray dst_array;
+	struct rt_pos dst_pos;
+	struct rt_pitched dst;
+	struct rt_extent extent;
+	int kind; /* enum rt_copy_kind */
+};
+
+struct rt_channels { /* cudaChannelFormatDesc */
+	int x, y, z, w, kind;
+};
+
+struct rt_launch_config { /* cudaLaunchConfig_t */
+	struct rt_dim3 grid, block;
+	size_t shared_bytes;
+	CUstream stream;
+	CUlaunchAttribute *attributes;
+	unsigned n_attributes;
+};
+
+struct rt_kernel_node { /* cudaKernelNodeParams */
+	void *func;
+	struct rt_dim3 grid, block;
+	unsigned shared_bytes;
+	void **params, **extra;
+};
+
+struct rt_func_attributes { /* cudaFuncAttributes */
+	size_t shared_bytes, const_bytes, local_bytes;
+	int max_threads, registers, ptx_version, binary_version, cache_mode_ca;
+	int max_dynamic_shared_bytes, carveout;
+	int cluster_must_be_set, cluster[3], cluster_scheduling, cluster_may_be_large;
+	int reserved[16];
+};
+
+/* cudaPointerAttributes. In CUDA 12 it ends before reserved. */
+struct rt_pointer_attributes {
+	int type; /* 0 unregistered host memory, 1 host, 2 device, 3 managed */
+	int device;
+	void *device_ptr, *host_ptr;
+	long reserved[8];
+};
+
+/* cudaDeviceProp of both versions, made of props.def. */
+#define RT_FIELD_BOTH(x) x
+#define RT_FIELD_12(x)   x
+#define RT_FIELD_13(x)
+struct rt_props12 {
+#define RT_PROP(abi, type, name, count, from) RT_FIELD_##abi(type name count;)
+#include "props.def"
+#undef RT_PROP
+};
+#undef RT_FIELD_12
+#undef RT_FIELD_13
+#define RT_FIELD_12(x)
+#define RT_FIELD_13(x) x
+struct rt_props13 {
+#define RT_PROP(abi, type, name, count, from) RT_FIELD_##abi(type name count;)
+#include "props.def"
+#undef RT_PROP
+};
+#undef RT_FIELD_12
+#undef RT_FIELD_13
+#undef RT_FIELD_BOTH
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* A program's host code as nvcc emits it, without nvcc: kernels and variables of two modules, which
+ * host.c registers before main and at exit forgets. The first module's fatbin holds its PTX as it
+ * is, the second's compressed. */
+#ifndef HEDDLE_TESTS_CUDART_HOST_H
+#define HEDDLE_TESTS_CUDART_HOST_H
+
+#include "unit.h"
+
+#include "base/base.h"
+#include "runtime.h"
+
+/* Fails the test with the error's name. */
+#define OK(call)                                                             \
+	do {                                                                 \
+		rt_error error_ = (call);                                    \
+		if (error_)                                                  \
+			fail_msg("%s: %s", #call, cudaGetErrorName(error_)); \
+	} while (0)
+
+/* ---- kernels, by host functions; a host function launches with what is pushed ---- */
+
+/* out[i] = factor * in[i] + offset for i < n; factor and offset are the device's variables. */
+void scale(unsigned *out, const unsigned *in, unsigned n);
+/* In the second module: out[i] = i for i < n. */
+void number(unsigned *out, unsigned n);
+/* Ends when *go is not 0. */
+void wait_for(const unsigned *go);
+/* Writes to an address that is nobody's. */
+void astray(void);
+/* Needs shared memory of its launch: sum[0] becomes the sum of 0 … threads - 1. */
+void sum_shared(unsigned *sum);
+/* total += 1, in managed memory. */
+void count_one(void);
+
+/* kernel<<<grid, block, shared, stream>>>(arguments), as nvcc translates it. */
+#define LAUNCH(kernel, grid, block, shared, stream, ...)                                      \
+	(__cudaPushCallConfiguration(                                                         \
+		 (struct rt_dim3){grid, 1, 1}, (struct rt_dim3){block, 1, 1}, shared, stream) \
+			? (void)0                                                             \
+			: kernel(__VA_ARGS__))
+
+/* ---- variables ---- */
+
+extern unsigned factor;         /* 3 on the device at first */
+extern unsigned offset;         /* constant memory, 0 at first */
+extern unsigned table[16];      /* zeroes at first */
+extern unsigned *total_pointer; /* of the managed variable total, 100 at first */
+unsigned *total(void);          /* its address, as nvcc's code asks for it */
+
+/* Groups of tests; 0: all passed. */
+int run_errors(void);
+int run_devices(void);
+int run_memory(void);
+int run_copies(void);
+int run_symbols(void);
+int run_streams(void);
+int run_kernels(void);
+int run_graphs(void);
+int run_threads(void);
+int run_faults(void);
+
+#endif

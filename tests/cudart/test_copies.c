@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Copies and fills: each direction, synchronous and in a stream, in one, two and three dimensions;
+ * and variables of the device by their symbols. */
+#include "host.h"
+
+#include <string.h>
+
+enum { N = 64, ROWS = 5, WIDTH = 24, PITCH = 32, SLICES = 3 };
+
+static void fill(unsigned char *at, size_t n, unsigned seed)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = (unsigned char)random_bits(seed, i);
+}
+
+static void test_linear(void **state)
+{
+	unsigned char in[N], out[N] = {0};
+	CUdeviceptr a, b;
+
+	fill(in, N, 1);
+	OK(cudaMalloc(&a, N));
+	OK(cudaMalloc(&b, N));
+	OK(cudaMemcpy((void *)a, in, N, RT_HOST_TO_DEVICE));
+	OK(cudaMemcpy((void *)b, (void *)a, N, RT_DEVICE_TO_DEVICE));
+	OK(cudaMemcpy(out, (void *)b, N, RT_DEVICE_TO_HOST));
+	assert_memory_equal(in, out, N);
+	/* The direction is told by the addresses. */
+	fill(in, N, 2);
+	OK(cudaMemcpy((void *)a, in, N, RT_COPY_DEFAULT));
+	OK(cudaMemcpy(out, (void *)a, N, RT_COPY_DEFAULT));
+	assert_memory_equal(in, out, N);
+	fill(in, N, 3);
+	OK(cudaMemcpy(out, in, N, RT_HOST_TO_HOST));
+	assert_memory_equal(in, out, N);
+	OK(cudaMemcpy(NULL, NULL, 0, RT_HOST_TO_DEVICE));
+	assert_int_equal(cudaMemcpy(out, in, N, 9), cudaErrorInvalidMemcpyDirection);
+	assert_int_equal(
+		cudaMemcpy((void *)a, in, N + 1, RT_HOST_TO_DEVICE), cudaErrorInvalidValue);
+	OK(cudaMemcpyPeer(b, 0, a, 0, N));
+	OK(cudaMemcpy(in, (void *)b, N, RT_DEVICE_TO_HOST));
+	OK(cudaMemcpy(out, (void *)a, N, RT_DEVICE_TO_HOST));
+	assert_memory_equal(in, out, N);
+	OK(cudaFree(a));
+	OK(cudaFree(b));
+	cudaGetLastError();
+}
+
+/* In a stream, in the calling thread's default stream, and in the legacy one. */
+static void test_async(void **state)
+{
+	unsigned char in[N], out[N] = {0};
+	CUdeviceptr a;
+	CUstream s;
+
+	fill(in, N, 4);
+	OK(cudaMalloc(&a, N));
+	OK(cudaStreamCreateWithFlags(&s, CU_STREAM_NON_BLOCKING));
+	OK(cudaMemcpyAsync((void *)a, in, N, RT_HOST_TO_DEVICE, s));
+	OK(cudaMemcpyAsync(out, (void *)a, N, RT_DEVICE_TO_HOST, s));
+	OK(cudaStreamSynchronize(s));
+	assert_memory_equal(in, out, N);
+	OK(cudaMemsetAsync_ptsz(a, 7, N, NULL));
+	OK(cudaMemcpyAsync_ptsz(out, (void *)a, N, RT_DEVICE_TO_HOST, NULL));
+	OK(cudaStreamSynchronize_ptsz(NULL));
+	assert_int_equal(out[N - 1], 7);
+	OK(cudaMemset_ptds(a, 8, N));
+	OK(cudaMemcpy_ptds(out, (void *)a, N, RT_DEVICE_TO_HOST));
+	assert_int_equal(out[0], 8);
+	OK(cudaStreamDestroy(s));
+	OK(cudaFree(a));
+}
+
+static void test_2d(void **state)
+{
+	unsigned char in[ROWS * PITCH], out[ROWS * WIDTH];
+	size_t pitch;
+	CUdeviceptr a;
+	CUstream s;
+
+	OK(cudaStreamCreate(&s));
+	OK(cudaMallocPitch(&a, &pitch, WIDTH, ROWS));
+	for (int async = 0; async < 2; async++) {
+		fill(in, sizeof(in), 5 + (unsigned)async);
+		memset(out, 0, sizeof(out));
+		if (async) {
+			OK(cudaMemcpy2DAsync(
+				(void *)a, pitch, in, PITCH, WIDTH, ROWS, RT_HOST_TO_DEVICE, s));
+			OK(cudaMemcpy2DAsync(
+				out, WIDTH, (void *)a, pitch, WIDTH, ROWS, RT_DEVICE_TO_HOST, s));
+			OK(cudaStreamSynchronize(s));
+		} else {
+			OK(cudaMemcpy2D(
+				(void *)a, pitch, in, PITCH, WIDTH, ROWS, RT_HOST_TO_DEVICE));
+			OK(cudaMemcpy2D(
+				out, WIDTH, (void *)a, pitch, WIDTH, ROWS, RT_COPY_DEFAULT));
+		}
+		for (size_t y = 0; y < ROWS; y++)
+			assert_memory_equal(in + y * PITCH, out + y * WIDTH, WIDTH);
+	}
+	assert_int_equal(
+		cudaMemcpy2D((void *)a, WIDTH - 1, in, PITCH, WIDTH, ROWS, RT_HOST_TO_DEVICE),
+		cudaErrorInvalidPitchValue);
+	OK(cudaMemset2D(a, pitch, 1, WIDTH, ROWS));
+	OK(cudaMemset2DAsync(a + 4, pitch, 2, 8, 2, s));
+	OK(cudaStreamSynchronize(s));
+	OK(cudaMemcpy2D(out, WIDTH, (void *)a, pitch, WIDTH, ROWS, RT_DEVICE_TO_HOST));
+	for (size_t i = 0; i < sizeof(out); i++) {
+		size_t x = i % WIDTH, y = i / WIDTH;
+		assert_int_equal(out[i], x >= 4 && x < 12 && y < 2 ? 2 : 1);
+	}
+	OK(cudaStreamDestroy(s));
+	OK(cudaFree(a));
+	cudaGetLastError();
+}
+
+/* A box within a larger one, which a fill leaves as it was around it. */
+static void test_3d(void **state)
+{
+	unsigned char in[SLICES * ROWS * WIDTH], out[sizeof(in)] = {0};
+	struct rt_extent all = {WIDTH, ROWS, SLICES}, some = {8, 2, 2};
+	struct rt_pitched box, host = {in, WIDTH, WIDTH, ROWS}, back = {out, WIDTH, WIDTH, ROWS};
+	struct rt_copy3d c = {.src = host, .extent = all, .kind = RT_HOST_TO_DEVICE};
+	CUstream s;
+
+	OK(cudaStreamCreate(&s));
+	fill(in, sizeof(in), 7);
+	OK(cudaMalloc3D(&box, all));
+	c.dst = box;
+	OK(cudaMemcpy3D(&c));
+	c = (struct rt_copy3d){.src = box,
+		.src_pos = {8, 1, 1},
+		.dst = back,
+		.dst_pos = {4, 2, 0},
+		.extent = some,
+		.kind = RT_DEVICE_TO_HOST};
+	OK(cudaMemcpy3DAsync(&c, s));
+	OK(cudaStreamSynchronize(s));
+	for (size_t i = 0; i < sizeof(out); i++) {
+		size_t x = i % WIDTH, y = i / WIDTH % ROWS, z = i / WIDTH / ROWS;
+		bool inside = x >= 4 && x < 12 && y >= 2 && y < 4 && z < 2;
+		assert_int_equal(out[i], inside ? in[((z + 1) * ROWS + y - 1) * WIDTH + x + 4] : 0);
+	}
+	OK(cudaMemset3D(box, 1, all));
+	OK(cudaMemset3DAsync(box, 2, some, s));
+	c = (struct rt_copy3d){.src = box, .dst = back, .extent = all, .kind = RT_COPY_DEFAULT};
+	OK(cudaStreamSynchronize(s));
+	OK(cudaMemcpy3D(&c));
+	for (size_t i = 0; i < sizeof(out); i++) {
+		size_t x = i % WIDTH, y = i / WIDTH % ROWS, z = i / WIDTH / ROWS;
+		assert_int_equal(out[i], x < 8 && y < 2 && z < 2 ? 2 : 1);
+	}
+	c.src_array = (CUarray)&c;
+	assert_int_equal(cudaMemcpy3D(&c), cudaErrorNotSupported);
+	OK(cudaFree((CUdeviceptr)box.ptr));
+	OK(cudaStreamDestroy(s));
+	cudaGetLastError();
+}
+
+int run_copies(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_linear),
+		cmocka_unit_test(test_async),
+		cmocka_unit_test(test_2d),
+		cmocka_unit_test(test_3d),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+/* ---- symbols ---- */
+
+static void test_symbols(void **state)
+{
+	unsigned in[16], out[16] = {0}, value = 0, n = 4, plus = 1000;
+	CUdeviceptr a, b, at = 0, whole = 0;
+	size_t bytes = 0;
+
+	OK(cudaGetSymbolSize(&bytes, table));
+	assert_int_equal(bytes, sizeof(table));
+	OK(cudaMemcpyFromSymbol(&value, &factor, sizeof(value), 0, RT_DEVICE_TO_HOST));
+	assert_int_equal(value, 3);
+	for (unsigned i = 0; i < 16; i++)
+		in[i] = i * 5;
+	OK(cudaMemcpyToSymbol(table, in, 8 * sizeof(*in), 8 * sizeof(*in), RT_HOST_TO_DEVICE));
+	OK(cudaMemcpyFromSymbol(out, table, sizeof(out), 0, RT_COPY_DEFAULT));
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(out[i], i < 8 ? 0 : (i - 8) * 5);
+	OK(cudaGetSymbolAddress(&at, table));
+	OK(cudaMemcpy(out, (void *)(at + 32), 4, RT_DEVICE_TO_HOST));
+	assert_int_equal(out[0], 0);
+	/* A kernel sees what was written, constant memory too. */
+	OK(cudaMalloc(&a, sizeof(in)));
+	OK(cudaMalloc(&b, sizeof(in)));
+	OK(cudaMemcpy((void *)a, in, sizeof(in), RT_HOST_TO_DEVICE));
+	OK(cudaMemcpyToSymbolAsync(&offset, &plus, sizeof(plus), 0, RT_HOST_TO_DEVICE, NULL));
+	OK(cudaMemcpyToSymbol(&factor, &n, sizeof(n), 0, RT_HOST_TO_DEVICE));
+	LAUNCH(scale, 1, 16, 0, NULL, (unsigned *)b, (unsigned *)a, 16);
+	OK(cudaMemcpy(out, (void *)b, sizeof(out), RT_DEVICE_TO_HOST));
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(out[i], in[i] * 4 + 1000);
+	OK(cudaMemcpyFromSymbolAsync(&value, &offset, sizeof(value), 0, RT_DEVICE_TO_HOST, NULL));
+	OK(cudaStreamSynchronize(NULL));
+	assert_int_equal(value, 1000);
+
+	assert_int_equal(
+		cudaMemcpyToSymbol(table, in, 8, 60, RT_HOST_TO_DEVICE), cudaErrorInvalidValue);
+	assert_int_equal(cudaMemcpyToSymbol(table, in, 8, SIZE_MAX, RT_HOST_TO_DEVICE),
+		cudaErrorInvalidValue);
+	assert_int_equal(cudaMemcpyToSymbol(table, in, 8, 0, RT_DEVICE_TO_HOST),
+		cudaErrorInvalidMemcpyDirection);
+	assert_int_equal(cudaGetSymbolAddress(&whole, in), cudaErrorInvalidSymbol);
+	assert_int_equal(cudaGetSymbolSize(&bytes, "table"), cudaErrorInvalidSymbol);
+	assert_int_equal(cudaGetLastError(), cudaErrorInvalidSymbol);
+	OK(cudaFree(a));
+	OK(cudaFree(b));
+}
+
+/* The host reads and writes the variable itself. */
+static void test_managed(void **state)
+{
+	unsigned value = 0;
+
+	assert_int_equal(*total(), 100);
+	*total() = 40;
+	LAUNCH(count_one, 1, 1, 0, NULL);
+	OK(cudaDeviceSynchronize());
+	assert_int_equal(*total(), 41);
+	OK(cudaMemcpyFromSymbol(&value, &total_pointer, sizeof(value), 0, RT_DEVICE_TO_HOST));
+	assert_int_equal(value, 41);
+}
+
+int run_symbols(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_symbols),
+		cmocka_unit_test(test_managed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
