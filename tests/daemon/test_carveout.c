@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The split of L1 cache and shared memory that tenants are told to have in common. */
+#include "fake.h"
+
+#define SHARED_PER_SM (228u << 10)
+
+static const struct sched_policy *policy;
+
+static void change(struct hd_config *c)
+{
+	c->policy = policy;
+}
+
+static struct fake joined(struct hd *d)
+{
+	struct fake f = join(d, 1, true);
+
+	f.t->device->shared_per_sm = SHARED_PER_SM;
+	return f;
+}
+
+/* A launch of which an SM holds so many blocks, each with so much shared memory. */
+static void launches(
+	struct hd *d, struct fake *f, unsigned slot, uint32_t per_sm, uint32_t shared_bytes)
+{
+	struct wire_slot *w;
+
+	f->page->watch = 0; /* seen only when all is in the slot */
+	w = submit(d, f, slot, 1000);
+	f->page->watch = 1;
+	w->workers_per_sm = per_sm;
+	w->shared_bytes = shared_bytes;
+	hd_kicked(d, f->t);
+	hd_run(d);
+}
+
+static uint32_t percent(uint32_t per_sm, uint32_t shared_bytes)
+{
+	return 1 + per_sm * (shared_bytes + 1024) * 100 / SHARED_PER_SM;
+}
+
+static void is_told(const struct fake *a, const struct fake *b, uint32_t value)
+{
+	assert_int_equal(a->page->carveout, value);
+	assert_int_equal(b->page->carveout, value);
+}
+
+/* It is what the most demanding of all launches needs, once two tenants have launched. */
+static void all_have_one(void **state)
+{
+	struct fake a, b;
+	struct hd *d;
+
+	(void)state;
+	policy = &sched_policy_greedy;
+	d = make(change);
+	a = joined(d);
+	b = joined(d);
+	launches(d, &a, 0, 8, 2048);
+	is_told(&a, &b, 0);
+	launches(d, &b, 0, 4, 1024);
+	is_told(&a, &b, percent(8, 2048));
+	launches(d, &b, 1, 4, 20000);
+	is_told(&a, &b, percent(4, 20000));
+	launches(d, &a, 1, 32, 228 << 10); /* more than there is */
+	is_told(&a, &b, 100);
+	leave(d, &b);
+	assert_int_equal(a.page->carveout, 0);
+	leave(d, &a);
+	hd_destroy(d);
+}
+
+/* Where no two tenants share an SM each kernel has the driver's. */
+static void nobody_is_told(void **state)
+{
+	struct fake a, b;
+	struct hd *d;
+
+	(void)state;
+	policy = &sched_policy_hpf;
+	d = make(change);
+	a = joined(d);
+	b = joined(d);
+	launches(d, &a, 0, 8, 2048);
+	launches(d, &b, 0, 4, 20000);
+	is_told(&a, &b, 0);
+	leave(d, &a);
+	leave(d, &b);
+	hd_destroy(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_have_one),
+		cmocka_unit_test(nobody_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
