@@ -25,7 +25,7 @@ enum rt_needs { RT_NOTHING, RT_DRIVER, RT_CONTEXT };
 extern struct cu_api rt_cu, rt_cu_per_thread;
 
 rt_error rt_begin(enum rt_needs needs);
-/* Keeps error as the calling thread's last one, and returns it. */
+/* Returns error, and keeps it as the calling thread's last one unless it is cudaSuccess. */
 rt_error rt_end(rt_error error);
 /* The driver, or this library, lacks the function: says so on stderr the first time (*io_said),
  * and returns cudaErrorNotSupported. */
@@ -41,7 +41,7 @@ rt_error rt_lacks(const char *name, bool *io_said);
 
 /* The primary context of a device, retained once for the life of the process. */
 rt_error rt_primary(int device, CUcontext *ret);
-/* Of the calling thread, sticky ones too. */
+/* Clears the calling thread's last error, even a sticky one. */
 void rt_forget_error(void);
 
 /* ---- what the program registered (register.c) ---- */

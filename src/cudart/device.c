@@ -181,7 +181,8 @@ rt_error rt_disable_peer(int peer)
 
 /* ---- the driver's functions ---- */
 
-/* Not to find one is no error for who asks for the status. */
+/* A caller that asks for the status learns from it that there is no such function, and gets no
+ * error. */
 rt_error rt_entry_point_by_version(const struct cu_api *cu, const char *symbol, void **ret,
 	unsigned version, unsigned long long flags, CUdriverProcAddressQueryResult *ret_status)
 {
