@@ -29,3 +29,10 @@ is gone at the end:
   $ sed -n '/"pairs"/,$s/.*"compile_ms": \([0-9]*\)\..*/\1/p' b.json | awk '{ print ($1 >= 1000 && $1 < 2000) }'
   1
   $ ls tmp
+
+The runtime examples hold a runtime that the virtual GPU cannot serve:
+
+  $ heddle bench preempt --quick --device cpu --programs runtime
+  heddle bench preempt: error: the runtime examples hold NVIDIA's CUDA runtime, which does not run on the virtual GPU
+    hint: use --programs driver, or run it on a GPU
+  [1]
