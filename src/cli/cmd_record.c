@@ -342,8 +342,8 @@ const struct cli_verb cli_verb_record = {
 		"launch is run again. Addresses of device memory in buffers become those of the "
 		"new buffers; they are known by their values alone. Launches of graphs, "
 		"cooperative "
-		"ones, kernels without PTX and those that read textures are not recorded. What was "
-		"recorded, and what not and why, is told on standard error. "
+		"ones, kernels without PTX and those that read textures are not recorded. "
+		"Standard error lists what was recorded, and why the rest was not. "
 		"Exit status 1: nothing was recorded, or the program failed.",
 	.json = "behind the program's end, on standard error: program, folder; launches, an array "
 		"of file, kernel, name (in C++), device, launch, grid, block, shared_bytes, bytes "

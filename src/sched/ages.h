@@ -41,7 +41,7 @@ struct age {
 	uint32_t tenant;
 };
 
-/* What was measured of two kernels; code[0] < code[1]. */
+/* The measurements of two kernels, which are ordered: code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
 	double rate[2]; /* work per time while kernel i is the older one, as times alone */

@@ -189,7 +189,8 @@ static int find_variables(struct job_kernel *k, const struct cu_api *cu, CUmodul
 				"%s: %s has %zu bytes here, %" PRIu64 " were recorded",
 				k->spec->file, arg->text, bytes, arg->bytes);
 	}
-	/* What was made of another module's addresses. */
+	/* Initial contents hold the addresses of the module that was loaded before: they are made
+	 * anew. */
 	for (unsigned i = 0; i < k->spec->n_args; i++)
 		if (holds_addresses(k, i) && k->initial[i]) {
 			JOB_TRY(k->c, cu->cuMemFree(k->initial[i]), k->spec->args[i].text);
