@@ -506,6 +506,13 @@ shares_in_parts() {
 	python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/share.svg"
 	[ "$(grep -c '<title>greedy: ' "$dir/share.svg")" = 1 ] || fail "$(cat "$dir/share.svg")"
 	oracle_knows
+	check 0 "bench share" --device cpu --of mm,va --low va --rounds 2 --resume "$log" --only greedy
+	cmp "$log" "$dir/with-oracle" || fail "measured again"
+	python3 -c 'import json, sys; (p,) = json.load(open(sys.argv[1]))["pairs"]
+assert [a["name"] for a in p["arrangements"]] == ["sequential", "greedy"], p' "$dir/json"
+	check 2 "bench share" --device cpu --of mm,va --only greedy,whole-25
+	grep -q "whole-25. is none of the arrangements that the other options allow: unmanaged, workers, greedy" "$dir/json" ||
+		fail "$(cat "$dir/json")"
 	sed '2s/"rounds":2/"rounds":7/' "$dir/whole" >"$log"
 	check 1 "bench share" --device cpu --of mm,va --rounds 2 --resume "$log"
 	grep -q "line 2 is of another device" "$dir/json" || fail "$(cat "$dir/json")"

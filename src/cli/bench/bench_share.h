@@ -64,6 +64,8 @@ struct share {
 	unsigned n, n_pairs;
 	unsigned asked[SHARE_PAIRS][2], n_asked; /* of --pairs; none: all pairs */
 	bool large, predict, by_sm;
+	unsigned
+		only; /* a bit for each arrangement of --only; 0: all that suit the other options */
 	const char *store; /* of heddle profile; NULL: none */
 	/* From the store, by program: an SM's time for a block with i + 1 blocks on the SM; 0: not
 	 * known. */
@@ -102,6 +104,8 @@ int share_show_programs(struct share *s);
 int share_read_registers(struct share *s);
 
 /* ---- bench_share_pairs.c ---- */
+/* Reads --only into s->only, when s->b.device, s->predict and s->store are set. */
+int share_choose_arrangements(struct share *s);
 /* Lists the cases of all programs alone and of all pairs in s->cs. */
 int share_list(struct share *s);
 /* Shows figures 10 and 11. */

@@ -63,12 +63,57 @@ static const char *const order_names[SHARE_ORDERS] = {"first", "second", "togeth
 
 /* ---- what runs ---- */
 
-static bool is_asked_for(const struct share *s, enum share_arrangement k)
+static const struct stage_spec *specs_of(const struct share *s)
+{
+	return s->b.device == DEV_CPU ? on_cpu : on_gpu;
+}
+
+/* The other options than --only allow it. */
+static bool is_possible(const struct share *s, enum share_arrangement k)
 {
 	if (s->by_sm)
 		return k == SHARE_SEQUENTIAL || k == SHARE_GREEDY || k >= SHARE_WHOLE_25;
 	return k < SHARE_WHOLE_25 && (k != SHARE_PREDICT || s->predict) &&
 	       (k != SHARE_PROFILED || s->store);
+}
+
+static bool is_asked_for(const struct share *s, enum share_arrangement k)
+{
+	bool named = !s->only || k == SHARE_SEQUENTIAL || s->only & 1u << k;
+
+	return named && is_possible(s, k);
+}
+
+int share_choose_arrangements(struct share *s)
+{
+	const struct stage_spec *specs = specs_of(s);
+	struct strbuf names = {0};
+	int r = CLI_OK;
+
+	for (const char *text = cli_value(s->b.c, "only"); text && r == CLI_OK;) {
+		size_t len = strcspn(text, ",");
+		unsigned found = 0;
+
+		names.len = 0;
+		for (unsigned k = SHARE_MPS; k < SHARE_ARRANGEMENTS; k++) {
+			const char *name = specs[k].name;
+
+			if (!name || !is_possible(s, k))
+				continue;
+			strbuf_printf(&names, "%s%s", names.len ? ", " : "", name);
+			if (strlen(name) == len && !memcmp(name, text, len))
+				found = 1u << k;
+		}
+		if (!found)
+			r = cli_usage(s->b.c,
+				"--only: '%.*s' is none of the arrangements that the other "
+				"options allow: %s",
+				(int)len, text, names.at);
+		s->only |= found;
+		text = text[len] ? text + len + 1 : NULL;
+	}
+	strbuf_finish(&names);
+	return r;
 }
 
 static void add_pair(struct share *s, unsigned first, unsigned second)
@@ -108,8 +153,8 @@ int share_list(struct share *s)
 	};
 	int r;
 
-	s->table = (struct cases_table){s->programs, s->b.device == DEV_CPU ? on_cpu : on_gpu,
-		SHARE_ARRANGEMENTS, runs_in, s->scale};
+	s->table = (struct cases_table){
+		s->programs, specs_of(s), SHARE_ARRANGEMENTS, runs_in, s->scale};
 	r = cases_begin(&s->b, &s->table, SHARE_PROGRAMS + SHARE_PAIRS * SHARE_ORDERS, &s->cs);
 	if (r != CLI_OK)
 		return r;

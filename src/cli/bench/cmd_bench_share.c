@@ -15,6 +15,9 @@ static const struct cli_option options[] = {
 	{0, "pairs", "LIST", "only these pairs, such as mm+va,px+fd (default: all pairs of --of)"},
 	{0, "by-sm", NULL,
 		"greedy beside splits that differ by SM, instead of the other arrangements"},
+	{0, "only", "LIST",
+		"only these arrangements, such as mps,greedy (default: all that the other options "
+		"allow)"},
 	{0, "low", "LIST",
 		"programs of low utilisation, with commas (default: those that the table of "
 		"utilisations says)"},
@@ -141,6 +144,8 @@ static int run_all(struct share *s)
 			s->b.device_name, &s->b.sms);
 	if (r == CLI_OK)
 		r = share_read_store(s);
+	if (r == CLI_OK)
+		r = share_choose_arrangements(s);
 	if (r != CLI_OK)
 		return r;
 	s->large = size ? !strcmp(size, "large") : s->b.device == DEV_CUDA;
