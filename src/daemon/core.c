@@ -133,7 +133,6 @@ static int find_device(struct hd *d, const struct wire_hello *h, uid_t uid, stru
 	}
 	memcpy(dev->name, h->device, sizeof(dev->name));
 	dev->n_sms = h->n_sms;
-	dev->shared_per_sm = h->shared_per_sm;
 	dev->is_cpu = h->is_cpu_device;
 	dev->uid = uid;
 	dev->next = d->devices;

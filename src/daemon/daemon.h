@@ -88,7 +88,7 @@ struct hd_device {
 	struct hd_device *next;
 	struct sched *sched;
 	struct hd_tenant *tenants;
-	uint32_t n_tenants, n_sms, shared_per_sm;
+	uint32_t n_tenants, n_sms;
 	uint64_t freed_ns; /* when a launch of it last ended */
 	bool is_cpu;
 	uid_t uid;                  /* whose tenant came first: it counts as that user's */

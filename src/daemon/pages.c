@@ -108,6 +108,16 @@ void hd_slot_index(const struct hd_slot *s)
 								      : HD_ARRIVED;
 }
 
+/* When the device ended it, on our clock; now, where that is not known. Nobody may have looked
+ * since: a launch that nobody competes with ends unseen. */
+static uint64_t ended_ns(const struct hd *d, const struct hd_slot *s, const struct wire_slot *w)
+{
+	const struct hd_device *dev = s->tenant->device;
+	uint64_t done = load64(&w->host.done_ns), at = done - (uint64_t)dev->ahead_ns;
+
+	return done && dev->ahead_at && at >= s->submit_ns && at < d->now_ns ? at : d->now_ns;
+}
+
 static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 {
 	struct hd_tenant *t = s->tenant;
@@ -115,17 +125,18 @@ static void hd_slot_forget(struct hd *d, struct hd_slot *s, bool completed)
 	struct sched_info info;
 	uint64_t ran = 0;
 
-	sched_launch_state(t->device->sched, d->now_ns, s->launch, &info);
 	if (completed) {
 		uint64_t from = load64(&w->host.arrived_ns), to = load64(&w->host.done_ns);
 
 		ran = from && to > from ? to - from : 0;
+		sched_ended(s->launch, ended_ns(d, s, w));
 		sched_progress(t->device->sched, s->launch, s->total);
 		t->device->freed_ns = d->now_ns;
 		hd_event_launch(d, "finish", s, 0);
 	} else {
 		hd_event_launch(d, "drop", s, 0);
 	}
+	sched_launch_state(t->device->sched, d->now_ns, s->launch, &info);
 	sched_end(t->device->sched, d->now_ns, s->launch, completed, ran);
 	t->waited_ns += info.waited_ns;
 	t->ran_ns += ran && !s->preemptions ? ran : info.ran_ns;

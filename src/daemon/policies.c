@@ -180,7 +180,7 @@ static int load_table(struct policy_loaded *p)
 			.user = p,
 		};
 		p->policy = (struct sched_policy){
-			.name = p->file.name, .shares_sms = true, .planner = &p->planner};
+			.name = p->file.name, .one_split = true, .planner = &p->planner};
 	}
 	strbuf_finish(&err);
 	return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Measures the two orders of a pair of launches, and tells the older one to leave where that pays.
- */
+/* Measures the two orders of a pair of launches, and tells the older one to leave, or the younger
+ * one to wait, where that pays. */
 #include "ages.h"
 
 #include <string.h>
@@ -10,11 +10,13 @@
 #define SETTLE_NS  1000000u   /* since both have blocks on SMs, before they are measured */
 #define WINDOW_NS  4000000u   /* an order is measured for so long, */
 #define LONGEST_NS 20000000u  /* or up to this, until each SM has ended a block of both */
+#define LATE_NS    5000000u   /* who has found no room by then does not in this order */
 #define TRY_NS     20000000.0 /* both must have so much left before an unknown order is tried, */
 #define TRY_PART   0.1        /* and leaving must cost no more than this part of it */
 #define MARGIN     0.05       /* a difference of rates below this part is none */
 #define MOVING     8u
-#define SWAPS      2u /* of a pair of launches: there, and back */
+#define SWAPS      2u  /* of a pair of launches: there, and back */
+#define ANEW       32u /* after one has waited so often, both orders are measured again */
 
 /* ---- ages ---- */
 
@@ -23,12 +25,20 @@ static bool is_same(const struct age_launch *a, const struct age_launch *b)
 	return a->tenant == b->tenant && a->launch == b->launch;
 }
 
-static uint64_t age_of(const struct ages *a, const struct age_launch *l)
+static const struct age *find_age(const struct ages *a, const struct age_launch *l)
 {
 	for (uint32_t i = 0; i < a->len; i++)
 		if (a->at[i].tenant == l->tenant && a->at[i].launch == l->launch)
-			return a->at[i].seq;
-	return 0;
+			return &a->at[i];
+	return NULL;
+}
+
+/* One that is not there is younger than all. */
+static uint64_t age_of(const struct ages *a, const struct age_launch *l)
+{
+	const struct age *age = find_age(a, l);
+
+	return age ? age->seq : UINT64_MAX;
 }
 
 /* A launch is as old as its workers: it begins anew whenever it comes again. */
@@ -38,11 +48,11 @@ static void note_ages(struct ages *a, const struct age_launch *at, uint32_t n)
 	uint32_t len = 0;
 
 	for (uint32_t i = 0; i < n && len < AGES_LAUNCHES; i++) {
-		uint64_t seq = age_of(a, &at[i]);
+		const struct age *age = find_age(a, &at[i]);
 
 		if (at[i].present && !at[i].leaving)
 			next[len++] =
-				(struct age){at[i].launch, seq ? seq : ++a->seq, at[i].tenant};
+				(struct age){at[i].launch, age ? age->seq : ++a->seq, at[i].tenant};
 	}
 	memcpy(a->at, next, len * sizeof(next[0]));
 	a->len = len;
@@ -80,9 +90,9 @@ static void begin_pair(struct ages *a, const struct age_launch *const l[2])
 {
 	a->from[0] = *l[0];
 	a->from[1] = *l[1];
-	a->from_ns = a->settled_ns = 0;
+	a->from_ns = a->settled_ns = a->late_ns = 0;
 	a->swaps = 0;
-	a->measured = a->leaves = false;
+	a->measured = a->leaves = a->waits = false;
 }
 
 static bool is_steering(const struct age_launch *at, uint32_t n)
@@ -91,8 +101,7 @@ static bool is_steering(const struct age_launch *at, uint32_t n)
 	       at[0].alone_ns > 0 && at[1].alone_ns > 0;
 }
 
-/* At least half of the blocks that it may have are on SMs. One that waits for room, or came beside
- * another with a few of them only, says nothing of an order. */
+/* At least half of the blocks that it may have are on SMs. */
 static bool is_there(const struct age_launch *l, uint32_t n_sms)
 {
 	uint64_t on = l->started - MIN(l->finished, l->started);
@@ -127,9 +136,9 @@ static void begin_measuring(
 	wake_at(io_wake_ns, a->from_ns ? now_ns + WINDOW_NS : a->settled_ns);
 }
 
-/* The order of now, once for these two launches. */
+/* The order of now, once for these two launches. late: one of them finds no room. */
 static void measure(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_t n_sms,
-	const struct age_launch *const l[2], uint32_t older, uint64_t *io_wake_ns)
+	const struct age_launch *const l[2], uint32_t older, bool late, uint64_t *io_wake_ns)
 {
 	uint64_t since = now_ns - a->from_ns;
 	double rate = 0;
@@ -139,7 +148,7 @@ static void measure(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_
 		return;
 	for (uint32_t i = 0; i < 2; i++) {
 		changed |= l[i]->count != a->from[i].count;
-		few |= l[i]->finished < a->from[i].finished + n_sms;
+		few |= !late && l[i]->finished < a->from[i].finished + n_sms;
 		rate += part_done(a, l, i) * l[i]->alone_ns;
 	}
 	if (changed) {
@@ -170,29 +179,79 @@ static double both_ns(const struct ages *a, uint64_t now_ns, const struct age_la
 	return ns;
 }
 
-/* Whether the other order is worth it that the older one leaves. */
-static bool is_worth(const struct age_pair *p, uint32_t older, double both, double cost_ns)
+enum way { AS_NOW, OTHER_ORDER, APART };
+
+/* The way from which most time is saved until the first of both ends. What leaves takes its time
+ * twice: until it is gone, and until it is back. */
+static enum way best_way(const struct ages *a, const struct age_pair *p,
+	const struct age_launch *const l[2], uint32_t older, double both)
 {
-	double now = p->rate[older], other = p->rate[!older];
+	double now = p->rate[older], other = p->rate[!older], saved = 0, apart = 0;
+	double cost_ns = l[older]->cost_ns, wait_ns = l[!older]->present ? l[!older]->cost_ns : 0;
+	bool can_change = a->swaps < SWAPS;
 
 	if (!p->n[older])
+		return AS_NOW;
+	if (can_change && !p->n[!older] && both >= TRY_NS && cost_ns <= both * TRY_PART)
+		return OTHER_ORDER;
+	if (can_change && p->n[!older] && other > now * (1 + MARGIN))
+		saved = both * (1 - now / other) - 2 * cost_ns;
+	if (1 > now * (1 + MARGIN))
+		apart = both * (1 - now) - 2 * wait_ns;
+	if (saved <= 0 && apart <= 0)
+		return AS_NOW;
+	return saved >= apart ? OTHER_ORDER : APART;
+}
+
+/* Both, or one of them, are not on their SMs yet: they get some time for it. */
+static bool is_early(
+	struct ages *a, uint64_t now_ns, const struct age_launch *const l[2], uint64_t *io_wake_ns)
+{
+	if (!a->late_ns)
+		a->late_ns = now_ns + LATE_NS;
+	if (now_ns >= a->late_ns && (l[0]->present || l[1]->present))
 		return false;
-	if (!p->n[!older])
-		return both >= TRY_NS && cost_ns <= both * TRY_PART;
-	return other > now * (1 + MARGIN) && both * (1 - now / other) > 2 * cost_ns;
+	a->from_ns = a->settled_ns = 0;
+	wake_at(io_wake_ns, MAX(a->late_ns, now_ns + SETTLE_NS));
+	return true;
+}
+
+/* An index of l. */
+static uint32_t decide(struct ages *a, uint64_t now_ns, uint32_t n_sms,
+	const struct age_launch *const l[2], uint64_t *io_wake_ns)
+{
+	struct age_pair *p = find_pair(a, l[0]->code, l[1]->code);
+	uint32_t older = age_of(a, l[0]) > age_of(a, l[1]);
+	bool there = is_there(l[0], n_sms) && is_there(l[1], n_sms);
+	bool long_enough = a->from_ns || MIN(l[0]->left_ns, l[1]->left_ns) >= TRY_NS;
+	enum way way;
+
+	if (there)
+		a->late_ns = 0;
+	if (long_enough && (there || !is_early(a, now_ns, l, io_wake_ns)))
+		measure(a, p, now_ns, n_sms, l, older, !there, io_wake_ns);
+	way = best_way(a, p, l, older, both_ns(a, now_ns, l));
+	if (way == AS_NOW)
+		return AGES_NOBODY;
+	a->leaves = true;
+	a->waits = way == APART;
+	a->leaver = a->waits ? !older : older;
+	a->swaps += !a->waits;
+	if (a->waits && ++p->apart > ANEW)
+		p->apart = p->n[0] = p->n[1] = 0;
+	return a->leaver;
 }
 
 uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const struct age_launch *at,
 	uint32_t n, uint64_t *io_wake_ns)
 {
 	const struct age_launch *l[2];
-	struct age_pair *p;
-	uint32_t older, swap;
+	uint32_t swap, leaver;
 
 	note_ages(a, at, n);
 	if (!is_steering(at, n)) {
 		memset(a->from, 0, sizeof(a->from));
-		a->from_ns = a->settled_ns = 0;
+		a->from_ns = a->settled_ns = a->late_ns = 0;
 		a->leaves = false;
 		return AGES_NOBODY;
 	}
@@ -202,29 +261,13 @@ uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const stru
 	if (!is_same(l[0], &a->from[0]) || !is_same(l[1], &a->from[1]))
 		begin_pair(a, l);
 	if (a->leaves) {
-		const struct age_launch *leaver = l[a->leaver];
-
-		if (leaver->present || leaver->leaving)
+		if (a->waits || l[a->leaver]->present || l[a->leaver]->leaving)
 			return a->leaver ^ swap;
 		a->leaves = a->measured = false;
-		a->from_ns = a->settled_ns = 0;
+		a->from_ns = a->settled_ns = a->late_ns = 0;
 	}
-	if (!is_there(l[0], n_sms) || !is_there(l[1], n_sms)) {
-		a->from_ns = a->settled_ns = 0;
-		if (MIN(l[0]->left_ns, l[1]->left_ns) >= TRY_NS)
-			wake_at(io_wake_ns, now_ns + SETTLE_NS);
-		return AGES_NOBODY;
-	}
-	older = age_of(a, l[0]) > age_of(a, l[1]);
-	p = find_pair(a, l[0]->code, l[1]->code);
-	if (a->from_ns || MIN(l[0]->left_ns, l[1]->left_ns) >= TRY_NS)
-		measure(a, p, now_ns, n_sms, l, older, io_wake_ns);
-	if (a->swaps >= SWAPS || !is_worth(p, older, both_ns(a, now_ns, l), l[older]->cost_ns))
-		return AGES_NOBODY;
-	a->swaps++;
-	a->leaves = true;
-	a->leaver = older;
-	return older ^ swap;
+	leaver = decide(a, now_ns, n_sms, l, io_wake_ns);
+	return leaver == AGES_NOBODY ? AGES_NOBODY : leaver ^ swap;
 }
 
 uint32_t ages_count(const struct ages *a, uint32_t tenant, uint64_t launch)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Which of two launches that share SMs should have come first. A warp scheduler serves its oldest
- * warps first, and workers stay until their launch ends: so of two launches side by side the older
- * one has the issue slots that it wants, and the younger one what is left, for as long as both run.
- * Where the older one could fill them alone, the younger one starves; the other way round both may
- * run nearly as fast as alone (vectorAdd and nbody on an H100: doc/notebook.md). Blocks that come
- * and go mix their ages by themselves, workers do not.
+/* Which of two launches that share SMs should have come first, or whether one should wait for the
+ * other. A warp scheduler serves its oldest warps first, and workers stay until their launch ends:
+ * so of two launches side by side the older one has the issue slots that it wants, and the younger
+ * one what is left, for as long as both run. Where the older one could fill them alone, the younger
+ * one starves; the other way round both may run nearly as fast as alone (vectorAdd and nbody on an
+ * H100: doc/notebook.md). Blocks that come and go mix their ages by themselves, workers do not.
+ * Also, an SM splits its memory into L1 cache and shared memory as its first block wants it, so
+ * that blocks which need more shared memory get in only if they come first.
  *
  * So each order is measured for a few milliseconds, once for each pair of kernels: the older launch
  * leaves, and comes again behind the other one. Later pairs of these kernels run in the faster
- * order, where that saves more than leaving costs. Policy greedy uses it. */
+ * order, where that saves more than leaving costs. Where both orders are slower than one launch
+ * after the other, the younger one waits until the older one ends. Policy greedy uses it. */
 #ifndef HEDDLE_SCHED_AGES_H
 #define HEDDLE_SCHED_AGES_H
 
@@ -47,6 +50,7 @@ struct age_pair {
 	double rate[2]; /* work per time while kernel i is the older one, as times alone */
 	uint32_t n[2];  /* measurements that this is a moving mean of; 0: none */
 	uint64_t used;  /* when it was asked for; the oldest one is replaced */
+	uint32_t apart; /* how often one waited, since they were measured */
 };
 
 /* All zero: nothing known. */
@@ -60,9 +64,11 @@ struct ages {
 	struct age_launch from[2]; /* as they were when measuring began */
 	uint64_t settled_ns;       /* when measuring may begin; 0: the launches are not there */
 	uint64_t from_ns;          /* 0: not measuring */
-	uint32_t swaps;            /* how often one of the two left */
+	uint64_t late_ns; /* when one that is not there counts as behind; 0: both are there */
+	uint32_t swaps;   /* how often one of the two left */
 	bool measured;
 	bool leaves;     /* one is to leave, or has not come again: */
+	bool waits;      /* it stays away until the other one ends */
 	uint32_t leaver; /* its index in from */
 };
 

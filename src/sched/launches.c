@@ -312,6 +312,12 @@ void sched_absent(struct sched *s, struct sched_launch *l)
 	s->dirty |= leaves;
 }
 
+void sched_ended(struct sched_launch *l, uint64_t ended_ns)
+{
+	sched_account(l, ended_ns);
+	l->since_ns = UINT64_MAX;
+}
+
 void sched_end(
 	struct sched *s, uint64_t now_ns, struct sched_launch *l, bool completed, uint64_t ran_ns)
 {

@@ -60,8 +60,8 @@ struct sched_view {
 struct sched_planner;
 struct sched_policy {
 	const char *name;
-	bool shares_sms; /* its plans may put blocks of several tenants on one SM */
-	bool by_shares;  /* weights entitle tenants to shares of the device, as `heddle ps` shows */
+	bool one_split; /* of L1 and shared memory for all kernels: quotas hold in any order */
+	bool by_shares; /* weights entitle tenants to shares of the device, as `heddle ps` shows */
 	/* A tenant that is alone on the device reports its launches, too, and gets quotas. */
 	bool steers_one;
 	/* It answers in plans (heddle/policy.h) and weighs tenants as it likes: whoever has its

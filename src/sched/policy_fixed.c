@@ -42,4 +42,4 @@ static const struct heddle_policy table = {
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_fixed = {
-	.name = "fixed", .shares_sms = true, .planner = &planner};
+	.name = "fixed", .one_split = true, .planner = &planner};

@@ -408,7 +408,19 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Of two launches the one that has to come again behind the other gets no SM until it has left. */
+/* Of the whole launch alone on the device; 0: not known. What was measured with all blocks on each
+ * SM is of launches that were alone; predictions also learn from others. */
+static double known_ns(const struct heddle_policy_kernel *k)
+{
+	uint64_t ns = k->curve_ns[most_blocks(k)];
+
+	if (ns == HEDDLE_POLICY_UNKNOWN)
+		ns = k->predicted_ns;
+	return ns == HEDDLE_POLICY_UNKNOWN ? 0 : (double)ns;
+}
+
+/* Of two launches the one that has to come again behind the other gets no SM until it has left, and
+ * one that waits for the other's end gets none. */
 static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 	struct heddle_policy_plan *out, struct candidate *at, uint32_t n)
 {
@@ -429,9 +441,7 @@ static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 			.blocks = k->blocks,
 			.started = k->started,
 			.finished = k->finished,
-			.alone_ns = k->predicted_ns == HEDDLE_POLICY_UNKNOWN
-					    ? 0
-					    : (double)k->predicted_ns,
+			.alone_ns = known_ns(k),
 			.left_ns = remaining(&at[i]),
 			.cost_ns = (double)k->cost_ns};
 	}
@@ -584,4 +594,4 @@ static const struct heddle_policy table = {.size = sizeof(table),
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_greedy = {
-	.name = "greedy", .shares_sms = true, .planner = &planner, .check = check};
+	.name = "greedy", .planner = &planner, .check = check};

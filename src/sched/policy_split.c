@@ -201,4 +201,4 @@ static const struct heddle_policy table = {.size = sizeof(table),
 static struct sched_planner planner = {.policy = &table};
 
 const struct sched_policy sched_policy_split = {
-	.name = "split", .shares_sms = true, .planner = &planner, .check = check};
+	.name = "split", .one_split = true, .planner = &planner, .check = check};

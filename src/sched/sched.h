@@ -96,6 +96,8 @@ void sched_shrunk(struct sched *s, uint64_t now_ns, struct sched_launch *l);
 void sched_idle(struct sched *s, uint64_t now_ns, struct sched_launch *l, bool idle);
 /* Told to leave, or to shrink, but nobody was there who had to: none will be seen to leave. */
 void sched_absent(struct sched *s, struct sched_launch *l);
+/* Its last block ended then, and no time after that is its own. Ahead of sched_end. */
+void sched_ended(struct sched_launch *l, uint64_t ended_ns);
 /* Over, and the handle with it. completed: every block ran; ran_ns: as the device measured it, or
  * 0. A launch given up (completed false) teaches nothing. */
 void sched_end(

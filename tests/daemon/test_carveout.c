@@ -4,8 +4,6 @@
 /* The split of L1 cache and shared memory that tenants are told to have in common. */
 #include "fake.h"
 
-#define SHARED_PER_SM (228u << 10)
-
 static const struct sched_policy *policy;
 
 static void change(struct hd_config *c)
@@ -15,10 +13,7 @@ static void change(struct hd_config *c)
 
 static struct fake joined(struct hd *d)
 {
-	struct fake f = join(d, 1, true);
-
-	f.t->device->shared_per_sm = SHARED_PER_SM;
-	return f;
+	return join(d, 1, true);
 }
 
 /* A launch of which an SM holds so many blocks, each with so much shared memory. */
@@ -36,43 +31,44 @@ static void launches(
 	hd_run(d);
 }
 
-static uint32_t percent(uint32_t per_sm, uint32_t shared_bytes)
-{
-	return 1 + per_sm * (shared_bytes + 1024) * 100 / SHARED_PER_SM;
-}
-
 static void is_told(const struct fake *a, const struct fake *b, uint32_t value)
 {
 	assert_int_equal(a->page->carveout, value);
 	assert_int_equal(b->page->carveout, value);
 }
 
-/* It is what the most demanding of all launches needs, once two tenants have launched. */
+/* It is all that there is, once two tenants have launched, and an SM full of the most demanding
+ * launch needs over 32 KiB, of which the system takes 1 KiB a block. */
 static void all_have_one(void **state)
 {
 	struct fake a, b;
 	struct hd *d;
 
 	(void)state;
-	policy = &sched_policy_greedy;
+	policy = &sched_policy_fixed;
 	d = make(change);
 	a = joined(d);
 	b = joined(d);
-	launches(d, &a, 0, 8, 2048);
+	launches(d, &a, 0, 8, 20000);
 	is_told(&a, &b, 0);
 	launches(d, &b, 0, 4, 1024);
-	is_told(&a, &b, percent(8, 2048));
-	launches(d, &b, 1, 4, 20000);
-	is_told(&a, &b, percent(4, 20000));
-	launches(d, &a, 1, 32, 228 << 10); /* more than there is */
 	is_told(&a, &b, 100);
 	leave(d, &b);
 	assert_int_equal(a.page->carveout, 0);
 	leave(d, &a);
+	a = joined(d);
+	b = joined(d);
+	launches(d, &a, 0, 8, 3072);
+	launches(d, &b, 0, 32, 0);
+	is_told(&a, &b, 0);
+	launches(d, &b, 1, 8, 3073);
+	is_told(&a, &b, 100);
+	leave(d, &b);
+	leave(d, &a);
 	hd_destroy(d);
 }
 
-/* Where no two tenants share an SM each kernel has the driver's. */
+/* Where no two tenants share an SM, and of a policy that measures, each kernel has the driver's. */
 static void nobody_is_told(void **state)
 {
 	struct fake a, b;

@@ -101,7 +101,9 @@ static void goes_on(struct world *w)
 		for (unsigned i = 0; i < 2; i++) {
 			struct age_launch *l = &w->at[i];
 
-			if (i == leaver && l->present) {
+			if (i == leaver && !l->present && !l->leaving) {
+				continue; /* it waits */
+			} else if (i == leaver && l->present) {
 				l->present = false;
 				l->leaving = true;
 				w->away_ns = w->now_ns;
@@ -219,22 +221,78 @@ static void nobody_leaves_where_it_cannot_pay(void **state)
 	assert_int_equal(w.leaves, 0);
 }
 
-/* B's blocks find room on a few SMs only: that is not what this order is like. */
-static void what_is_not_there_is_not_measured(void **state)
+/* B's blocks find room on a few SMs only while A is the older one: so that is what this order is
+ * like, if it lasts. */
+static void one_that_finds_no_room_comes_first(void **state)
 {
 	struct world w;
 
 	(void)state;
 	make(&w, 80.0 * MS);
 	w.on[B] = 0.01;
-	goes_on(&w);
-	assert_int_equal(w.leaves, 0);
-	assert_true(!known(&w) || !known(&w)->n[A]);
-	w.on[B] = 1;
-	again(&w, A);
+	w.pace[A][B] = 0.01;
 	goes_on(&w);
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
+	assert_true(fabs(known(&w)->rate[A] - 1.01) < 0.02);
+	/* The next time it need not even be there. */
+	again(&w, A);
+	w.at[B].present = false;
+	ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns);
+	assert_true(w.ages.leaves && w.ages.leaver == A);
+}
+
+/* A moment without room says nothing. */
+static void one_that_comes_slowly_is_awaited(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	w.on[B] = 0.01;
+	for (unsigned t = 0; t < 4 * MS / TURN_NS; t++) {
+		assert_int_equal(
+			ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns), AGES_NOBODY);
+		runs(&w);
+	}
+	w.on[B] = 1;
+	goes_on(&w);
+	assert_true(fabs(known(&w)->rate[A] - 1.1) < 0.02);
+}
+
+/* In either order both are slower than one after the other: the one that comes later waits. */
+static void two_that_are_no_good_together_run_one_by_one(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	for (unsigned i = 0; i < 2; i++)
+		w.pace[i][A] = w.pace[i][B] = 0.3;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2); /* A for the other order, and again, as the younger one */
+	assert_int_equal(w.older, B);
+	assert_true(w.at[B].finished >= BLOCKS && w.at[A].finished < BLOCKS / 2);
+	for (unsigned i = 0; i < 40; i++) {
+		uint32_t begun = w.leaves, anew = known(&w)->apart == 0;
+
+		again(&w, i & 1);
+		w.at[!(i & 1)].present = false;
+		goes_on(&w);
+		assert_true(anew || w.older == (i & 1));
+		/* It does not come at all, until both orders are measured anew. */
+		assert_true(anew || w.leaves == begun);
+		assert_true(anew || w.at[!(i & 1)].finished == 0);
+	}
+	assert_true(known(&w)->apart < 10);
+	/* They are good together by now: that is found out some day. */
+	for (unsigned i = 0; i < 2; i++)
+		w.pace[i][A] = w.pace[i][B] = 0.8;
+	for (unsigned i = 0; i < 80; i++) {
+		again(&w, A);
+		goes_on(&w);
+	}
+	assert_true(w.at[A].finished >= BLOCKS && w.at[B].finished > BLOCKS / 2);
 }
 
 /* The one that has been told to leave ends instead; another one takes its place. */
@@ -287,7 +345,9 @@ int main(void)
 		cmocka_unit_test(a_worse_order_is_left_again),
 		cmocka_unit_test(orders_that_are_equal_are_tried_once),
 		cmocka_unit_test(nobody_leaves_where_it_cannot_pay),
-		cmocka_unit_test(what_is_not_there_is_not_measured),
+		cmocka_unit_test(one_that_finds_no_room_comes_first),
+		cmocka_unit_test(one_that_comes_slowly_is_awaited),
+		cmocka_unit_test(two_that_are_no_good_together_run_one_by_one),
 		cmocka_unit_test(one_that_ends_is_not_waited_for),
 		cmocka_unit_test(many),
 	};
