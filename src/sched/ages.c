@@ -78,10 +78,18 @@ static struct age_pair *find_pair(struct ages *a, uint64_t first, uint64_t secon
 	return oldest;
 }
 
-static void learn(struct age_pair *p, uint32_t older, double rate)
+static void learn(struct age_pair *p, uint32_t older, bool swapped, double rate)
 {
-	p->n[older] = MIN(p->n[older] + 1, MOVING);
-	p->rate[older] += (rate - p->rate[older]) / p->n[older];
+	uint32_t *n = &p->n[older][swapped];
+
+	*n = MIN(*n + 1, MOVING);
+	p->rate[older][swapped] += (rate - p->rate[older][swapped]) / *n;
+}
+
+/* Of this order, reached by a swap. Below 0: not known. */
+static double swapped_rate(const struct age_pair *p, uint32_t older)
+{
+	return p->n[older][1] ? p->rate[older][1] : p->n[older][0] ? p->rate[older][0] : -1;
 }
 
 /* ---- two launches ---- */
@@ -160,7 +168,7 @@ static void measure(struct ages *a, struct age_pair *p, uint64_t now_ns, uint32_
 			since < WINDOW_NS ? a->from_ns + WINDOW_NS : now_ns + WINDOW_NS / 2);
 		return;
 	}
-	learn(p, older, rate / (double)since);
+	learn(p, older, a->swaps > 0, rate / (double)since);
 	a->measured = true;
 }
 
@@ -179,6 +187,12 @@ static double both_ns(const struct ages *a, uint64_t now_ns, const struct age_la
 	return ns;
 }
 
+static void forget(struct age_pair *p)
+{
+	p->apart = 0;
+	memset(p->n, 0, sizeof(p->n));
+}
+
 enum way { AS_NOW, OTHER_ORDER, APART };
 
 /* The way from which most time is saved until the first of both ends. What leaves takes its time
@@ -186,15 +200,16 @@ enum way { AS_NOW, OTHER_ORDER, APART };
 static enum way best_way(const struct ages *a, const struct age_pair *p,
 	const struct age_launch *const l[2], uint32_t older, double both)
 {
-	double now = p->rate[older], other = p->rate[!older], saved = 0, apart = 0;
+	bool swapped = a->swaps > 0, can_change = a->swaps < SWAPS;
+	double now = p->rate[older][swapped], other = swapped_rate(p, !older);
+	double saved = 0, apart = 0;
 	double cost_ns = l[older]->cost_ns, wait_ns = l[!older]->present ? l[!older]->cost_ns : 0;
-	bool can_change = a->swaps < SWAPS;
 
-	if (!p->n[older])
+	if (!p->n[older][swapped])
 		return AS_NOW;
-	if (can_change && !p->n[!older] && both >= TRY_NS && cost_ns <= both * TRY_PART)
+	if (can_change && other < 0 && both >= TRY_NS && cost_ns <= both * TRY_PART)
 		return OTHER_ORDER;
-	if (can_change && p->n[!older] && other > now * (1 + MARGIN))
+	if (can_change && other > now * (1 + MARGIN))
 		saved = both * (1 - now / other) - 2 * cost_ns;
 	if (1 > now * (1 + MARGIN))
 		apart = both * (1 - now) - 2 * wait_ns;
@@ -238,7 +253,7 @@ static uint32_t decide(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	a->leaver = a->waits ? !older : older;
 	a->swaps += !a->waits;
 	if (a->waits && ++p->apart > ANEW)
-		p->apart = p->n[0] = p->n[1] = 0;
+		forget(p);
 	return a->leaver;
 }
 

@@ -47,10 +47,13 @@ struct age {
 /* The measurements of two kernels, which are ordered: code[0] < code[1]. */
 struct age_pair {
 	uint64_t code[2];
-	double rate[2]; /* work per time while kernel i is the older one, as times alone */
-	uint32_t n[2];  /* measurements that this is a moving mean of; 0: none */
-	uint64_t used;  /* when it was asked for; the oldest one is replaced */
-	uint32_t apart; /* how often one waited, since they were measured */
+	/* Work per time while kernel i is the older one, as times alone: [i][0] as they came,
+	 * [i][1] when the other one had left and come again. Then what an SM's shared memory was
+	 * split for is still there, and fewer blocks may find room. */
+	double rate[2][2];
+	uint32_t n[2][2]; /* measurements that this is a moving mean of; 0: none */
+	uint64_t used;    /* when it was asked for; the oldest one is replaced */
+	uint32_t apart;   /* how often one waited, since they were measured */
 };
 
 /* All zero: nothing known. */
@@ -68,7 +71,7 @@ struct ages {
 	uint32_t swaps;   /* how often one of the two left */
 	bool measured;
 	bool leaves;     /* one is to leave, or has not come again: */
-	bool waits;      /* it stays away until the other one ends */
+	bool waits;      /* it stays away until the other one ends, which may have all SMs */
 	uint32_t leaver; /* its index in from */
 };
 

@@ -446,8 +446,12 @@ static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 			.cost_ns = (double)k->cost_ns};
 	}
 	leaver = ages_decide(&g->ages, v->now_ns, v->device->n_sms, ages, len, &out->wake_ns);
-	if (leaver != AGES_NOBODY)
-		memset(heddle_policy_row(v, out, at[leaver].index), 0, v->device->n_sms);
+	if (leaver == AGES_NOBODY)
+		return;
+	memset(heddle_policy_row(v, out, at[leaver].index), 0, v->device->n_sms);
+	if (g->ages.waits)
+		memset(heddle_policy_row(v, out, at[!leaver].index), HEDDLE_POLICY_UNBOUNDED,
+			v->device->n_sms);
 }
 
 /* While the ages of two launches are measured, their counts stay. */

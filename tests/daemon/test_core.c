@@ -640,6 +640,44 @@ static void learns_from_closed(void **state)
 	hd_destroy(d);
 }
 
+/* Nobody looks on once a launch has no competitor, so its end may be seen seconds later: what has
+ * passed since is not its time. */
+static void end_seen_late(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true);
+	struct wire_slot *l, *h;
+	struct sched_info info;
+
+	low.page->watch = 0; /* no kick yet */
+	l = submit(d, &low, 0, 800);
+	low.page->watch = 1;
+	l->submit_ns = now;
+	hd_kicked(d, low.t);
+	arrive(low.page, l);
+	hd_run(d);
+	now += 5 * MS;
+	h = submit(d, &high, 1, 2); /* it gives up some of its SMs, so its time is measured here */
+	arrive(high.page, h);
+	hd_run(d);
+	now += 5 * MS;
+	finish(h);
+	hd_run(d);
+	assert_int_equal(allowed(l), 4);
+	now += 5 * MS;
+	finish(l);
+	now += 3000 * MS;
+	hd_run(d);
+	assert_null(low.t->slots[0].launch);
+	assert_in_range(low.t->ran_ns, 10 * MS, 15 * MS);
+	submit(d, &low, 0, 800);
+	sched_launch_state(low.t->device->sched, now, low.t->slots[0].launch, &info);
+	assert_in_range(info.predicted_ns, 10 * MS, 15 * MS);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 static uint32_t random_word(void)
 {
 	static uint64_t x = 88172645463325252ull;
@@ -806,6 +844,7 @@ int main(void)
 		cmocka_unit_test(spatial_short),
 		cmocka_unit_test(spatial_seen_late),
 		cmocka_unit_test(learns_from_closed),
+		cmocka_unit_test(end_seen_late),
 		cmocka_unit_test(hostile_page),
 		cmocka_unit_test(limits_and_devices),
 		cmocka_unit_test(rights),

@@ -142,8 +142,8 @@ static void the_better_order_is_found_and_kept(void **state)
 	/* It tried the other order, found it better, and stayed. */
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
-	assert_true(fabs(known(&w)->rate[A] - 1.1) < 0.02);
-	assert_true(fabs(known(&w)->rate[B] - 1.7) < 0.02);
+	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
+	assert_true(fabs(known(&w)->rate[B][1] - 1.7) < 0.02);
 	/* The next ones change at once, or not at all. */
 	again(&w, A);
 	goes_on(&w);
@@ -234,7 +234,7 @@ static void one_that_finds_no_room_comes_first(void **state)
 	goes_on(&w);
 	assert_int_equal(w.leaves, 1);
 	assert_int_equal(w.older, B);
-	assert_true(fabs(known(&w)->rate[A] - 1.01) < 0.02);
+	assert_true(fabs(known(&w)->rate[A][0] - 1.01) < 0.02);
 	/* The next time it need not even be there. */
 	again(&w, A);
 	w.at[B].present = false;
@@ -257,7 +257,7 @@ static void one_that_comes_slowly_is_awaited(void **state)
 	}
 	w.on[B] = 1;
 	goes_on(&w);
-	assert_true(fabs(known(&w)->rate[A] - 1.1) < 0.02);
+	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
 }
 
 /* In either order both are slower than one after the other: the one that comes later waits. */
@@ -274,7 +274,7 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 	assert_int_equal(w.older, B);
 	assert_true(w.at[B].finished >= BLOCKS && w.at[A].finished < BLOCKS / 2);
 	for (unsigned i = 0; i < 40; i++) {
-		uint32_t begun = w.leaves, anew = known(&w)->apart == 0;
+		uint32_t begun = w.leaves, anew = !known(&w)->n[i & 1][0];
 
 		again(&w, i & 1);
 		w.at[!(i & 1)].present = false;
@@ -293,6 +293,33 @@ static void two_that_are_no_good_together_run_one_by_one(void **state)
 		goes_on(&w);
 	}
 	assert_true(w.at[A].finished >= BLOCKS && w.at[B].finished > BLOCKS / 2);
+}
+
+/* Where A comes again behind B it finds less room than if it comes then for the first time. */
+static void an_order_after_a_swap_is_another_one(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	w.pace[A][A] = w.pace[A][B] = 0.3;
+	w.pace[B][A] = w.pace[B][B] = 0.4;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2);
+	w.pace[B][A] = w.pace[B][B] = 0.6;
+	for (unsigned i = 0; i < 3; i++) {
+		again(&w, B);
+		w.leaves = 0;
+		goes_on(&w);
+		assert_int_equal(w.leaves, 0);
+		assert_true(w.at[A].finished > BLOCKS / 2);
+		again(&w, A);
+		w.at[B].present = false;
+		goes_on(&w);
+		assert_int_equal(w.at[B].finished, 0); /* apart all the same */
+	}
+	assert_true(fabs(known(&w)->rate[B][0] - 1.2) < 0.02);
+	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);
 }
 
 /* The one that has been told to leave ends instead; another one takes its place. */
@@ -348,6 +375,7 @@ int main(void)
 		cmocka_unit_test(one_that_finds_no_room_comes_first),
 		cmocka_unit_test(one_that_comes_slowly_is_awaited),
 		cmocka_unit_test(two_that_are_no_good_together_run_one_by_one),
+		cmocka_unit_test(an_order_after_a_swap_is_another_one),
 		cmocka_unit_test(one_that_ends_is_not_waited_for),
 		cmocka_unit_test(many),
 	};

@@ -541,6 +541,47 @@ static void three(void **state)
 	assert_true(got[0] && !got[1] && !got[2]);
 }
 
+/* Two kernels that run at a third of their pace side by side, in either order: in the end the first
+ * has every place on each SM, and the second waits. */
+static void who_waits_leaves_all_to_the_other(void **state)
+{
+	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	struct world w;
+	void *greedy;
+
+	(void)state;
+	make(&w, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		struct heddle_policy_kernel *k = &w.kernel[i];
+
+		k->code = 10 + i;
+		k->launch = 1;
+		k->running = 1;
+		k->blocks = k->remaining_ns = 1000000;
+		k->cost_ns = MS / 10;
+		k->predicted_ns = 0; /* not what it takes alone: it has learnt from others */
+		k->curve_ns[8] = 100 * MS;
+	}
+	greedy = policy->create(&w.device, "");
+	for (unsigned t = 0; t < 120; t++) {
+		bool both = w.kernel[0].running && w.kernel[1].running;
+
+		w.plan.wake_ns = HEDDLE_POLICY_UNKNOWN;
+		policy->decide(greedy, &w.view, &w.plan);
+		for (unsigned i = 0; i < 2; i++) {
+			struct heddle_policy_kernel *k = &w.kernel[i];
+
+			k->running = w.quota[i * SMS] > 0;
+			k->finished += k->running ? both ? 800 : 2500 : 0;
+			k->started = k->finished + 4 * SMS;
+		}
+		w.view.now_ns += MS / 4;
+	}
+	policy->destroy(greedy);
+	assert_int_equal(w.quota[0] + w.quota[SMS], HEDDLE_POLICY_UNBOUNDED);
+	assert_true(!w.quota[0] || !w.quota[SMS]);
+}
+
 static void options(void **state)
 {
 	char why[128];
@@ -581,6 +622,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_counts),
 		cmocka_unit_test(running_pairs_stay),
 		cmocka_unit_test(three),
+		cmocka_unit_test(who_waits_leaves_all_to_the_other),
 		cmocka_unit_test(options),
 	};
 
