@@ -355,6 +355,8 @@ END {
 		share()
 	else if (part == "splits")
 		splits()
+	else if (part == "oracle")
+		oracle()
 	else if (part == "merge")
 		merge()
 	else if (part == "tasks")

@@ -101,6 +101,23 @@ function splits(   i, n, p, q) {
 		print "\n**" v["left"] " results are missing**, for want of time."
 }
 
+function oracle(   i, p) {
+	title("Policy greedy and the best fixed quotas (SiM, section 4)")
+	print "Pairs under fixed numbers of blocks on each SM that fill it, the first program's and the second's: the oracle is the"
+	print "best of them, or one program after the other. Gain: of the time of one after the other, over that until both are"
+	print "done, less 1. Share: of the oracle's gain that greedy has.\n"
+	columns(" pair | best | oracle | greedy | share ")
+	for (i = 0; has("oracle.pairs." i ".first"); i++) {
+		p = "oracle.pairs." i "."
+		print "| " v[p "first"] " + " v[p "second"] " | " v[p "best"] " | " percent_of(p "oracle_gain") " | " \
+			percent_of(p "greedy_gain") " | " (has(p "share_percent") ? sprintf("%.0f %%", v[p "share_percent"]) : "-") " |"
+	}
+	if (v["left"] > 0)
+		print "\n**" v["left"] " results are missing**, for want of time."
+}
+
+function percent_of(path) { return has(path) ? more(1 + v[path]) : "-" }
+
 function merge_cost(   i, p) {
 	if (!has("overhead.0.kernel"))
 		return

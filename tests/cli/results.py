@@ -189,3 +189,9 @@ best = lambda p: [tilde(p["best_split"]["noise"]) + p["best_split"]["name"],
 body = [[f"{p['first']} + {p['second']}"] + cells(p, names, lambda a: f"{a['stp_makespan']:.3f} ({a['antt']:.2f})") + best(p)
         for p in splits["pairs"]]
 compare("Quotas that differ by SM", ["pair"] + names + ["best split", "over greedy"], body)
+
+oracle = raw("oracle")["oracle"]
+part = lambda gain: "-" if gain is None else f"{100 * gain:+.1f} %"
+body = [[f"{p['first']} + {p['second']}", p["best"], part(p["oracle_gain"]), part(p["greedy_gain"]),
+         "-" if p["share_percent"] is None else f"{p['share_percent']:.0f} %"] for p in oracle["pairs"]]
+compare("Policy greedy and the best fixed quotas", ["pair", "best", "oracle", "greedy", "share"], body)

@@ -46,17 +46,18 @@ rm "$PAGE"
 sh "$script" "$dist" pairs delay equal triplets extra spatial shares predict slicing orders queue 2>"$dir/log" || fail "$(cat "$dir/log")"
 MORE='--of mm,va,nn --low va --quick' sh "$script" "$dist" share 2>"$dir/log" || fail "$(cat "$dir/log")"
 MORE=--quick SPLITS=va+mm,mm+nn sh "$script" "$dist" splits 2>"$dir/log" || fail "$(cat "$dir/log")"
+MORE='--quick --size small' ORACLE=va+mm sh "$script" "$dist" oracle 2>"$dir/log" || fail "$(cat "$dir/log")"
 [ "$(head -n 1 "$PAGE")" = '# Results' ] || fail "no title"
 grep -q '^\*\*Not measured yet\*\*: demo, overhead, handover, ' "$PAGE" || fail "not said what is missing"
 python3 "$source/tests/cli/results.py" "$PAGE" "$RESULTS" || fail "cells"
 commit=$("$build/heddle" version | sed 's/.*commit \(.*\))/\1/')
-[ "$(grep -c "^Commit $commit, forms [0-9a-f]*, 1 x heddle virtual GPU" "$PAGE")" = 13 ] || fail "no commit or device"
+[ "$(grep -c "^Commit $commit, forms [0-9a-f]*, 1 x heddle virtual GPU" "$PAGE")" = 14 ] || fail "no commit or device"
 grep -q "^One commit, $commit, on 1 x" "$PAGE" || fail "not said that it is one commit"
 grep -qE '^\| managed \| [0-9.]+ \| [0-9.]+ \| right \| [0-9]+ \| [0-9]+ \| - \| - \|$' "$PAGE" || fail "queue: no row"
 grep -qE '^\| managed-log \| [0-9.]+ \| - \| right \| [0-9]+ \| [0-9]+ \| [0-9.]+ \| [0-9.]+ \|$' "$PAGE" || fail "queue: no words"
 
 # Lines as they are printed.
-[ "$(sed '/^### /,$!d' "$PAGE" | grep -c '^    [hsS]')" = 13 ] || fail "thirteen lines"
+[ "$(sed '/^### /,$!d' "$PAGE" | grep -c '^    [hsS]')" = 14 ] || fail "fourteen lines"
 grep -q '^Left out, for want of time: .* 3:2:1' "$PAGE" || fail "shares: not said what the budget left out"
 line=$(grep '^    heddle .*--part extra' "$PAGE")
 (cd "$source" && PATH="$dist/bin:$PATH" && eval "$line") >"$dir/again" || fail "not as printed: $line"
