@@ -326,6 +326,12 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 	return 0;
 }
 
+void vgpu_module_belongs(struct vgpu_module *mod, unsigned device)
+{
+	for (size_t i = 0; i < mod->globals.len; i++)
+		vgpu_mem_belongs(mod->mem, mod->globals.at[i].addr, device);
+}
+
 void vgpu_module_free(struct vgpu_module *mod)
 {
 	if (!mod)
