@@ -129,6 +129,16 @@ void shim_leave(struct shim_inside *in)
 		cu.cuThreadExchangeStreamCaptureMode(&in->mode);
 }
 
+bool shim_elsewhere(void)
+{
+	CUcontext now = NULL;
+	CUdevice dev;
+
+	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || !now || now == shim.ctx)
+		return false;
+	return cu.cuCtxGetDevice(&dev) == CUDA_SUCCESS && dev != shim.dev;
+}
+
 static uint32_t attribute(CUdevice_attribute which)
 {
 	return host_attribute(&cu, shim.dev, which);
@@ -371,10 +381,11 @@ static int start(void)
 	const char *given = secure_getenv(WIRE_SOCKET_ENV),
 		   *report_path = secure_getenv(WIRE_REPORT_ENV);
 	struct greeting g = {0};
-	int r;
+	int r, n = 1;
 
 	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
 		return -ENODEV;
+	shim.many = cu.cuDeviceGetCount && cu.cuDeviceGetCount(&n) == CUDA_SUCCESS && n > 1;
 	fill_hello(&hello);
 	socket_given = given && *given;
 	snprintf(report_to, sizeof(report_to), "%s", report_path ? report_path : "");

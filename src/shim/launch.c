@@ -79,6 +79,10 @@ static CUresult launch(const struct launch *l)
 	struct admission a;
 	CUresult r;
 
+	if (!shim_on() && atomic_load_explicit(&shim.mode, memory_order_relaxed) == SHIM_ON) {
+		count(WIRE_WHY_DEVICE);
+		return launch_as_is(l);
+	}
 	if (!shim_on())
 		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
 	copies_anew();
