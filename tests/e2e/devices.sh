@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: devices.sh WHERE [apart|together|both|shown]...
-# One heddled and two devices. WHERE is a build folder or what ./run dist made.
+# usage: devices.sh WHERE [apart|together|both|each|shown]...
+# heddled and two devices. WHERE is a build folder or what ./run dist made.
 #   apart     a program of low priority on the second device, one of high priority on the first: nothing
 #             is preempted or held, ps lists both devices, results are right
 #   together  both on the second one: the low one is preempted, its result is right
 #   both      a program on both devices, beside one of high priority on each: its results are right, and
 #             it is preempted on the device where it is a tenant
+#   each      a heddled for each device: each has the program on its own, and nothing of the other
 #   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
 # Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this machine's GPUs.
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- apart together both shown
+[ $# -gt 0 ] || set -- apart together both each shown
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
 [ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
 heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu}
@@ -144,6 +145,33 @@ both() {
 	echo "both: a program on two devices is right on both"
 }
 
+# lists SOCKET PROGRAM: it is the only tenant of that heddled.
+lists() {
+	"$heddle" ps --socket "$1" --json >"$dir/ps"
+	grep -q "\"name\": \"$2\"" "$dir/ps" && [ "$(grep -c '"tenant": ' "$dir/ps")" = 1 ]
+}
+
+each() {
+	begins
+	"$heddled" --config-root /nonexistent --socket "$dir/other" 2>"$dir/other.log" &
+	other=$!
+	pids=$other
+	await 60 "$heddle" status --socket "$dir/other" >"$dir/status" || fail "the other heddled does not come up"
+	tick_on 0
+	first=$HEDDLE_SOCKET
+	HEDDLE_SOCKET=$dir/other
+	# shellcheck disable=SC2086
+	mm_on 1 $small
+	HEDDLE_SOCKET=$first
+	lists "$first" tick || fail "the heddled of device 0 lists $(cat "$dir/ps")"
+	lists "$dir/other" mm || fail "the heddled of device 1 lists $(cat "$dir/ps")"
+	ends low "$low" "under a heddled of its own"
+	low=
+	grep -q ' leaves: mm,.* preempted 0 times' "$dir/other.log" || fail "the low program was preempted"
+	stop
+	echo "each: a heddled for each device has the programs of that device alone"
+}
+
 # refused VALUE LINE: --device VALUE ends with this line, and no program is started.
 refused() {
 	status=0
@@ -191,7 +219,7 @@ shown() {
 
 for case in "$@"; do
 	case $case in
-	apart | together | both | shown) "$case" ;;
+	apart | together | both | each | shown) "$case" ;;
 	*) fail "no such case: $case" ;;
 	esac
 done
