@@ -199,9 +199,23 @@ static void test_two(void **state)
 	all_are(p[1], 25);
 }
 
+/* One variable for both. */
+static void test_managed(void **state)
+{
+	unsigned *sum = total();
+
+	for (int i = 0; i < 4; i++) {
+		OK(cudaSetDevice(i % 2));
+		LAUNCH(count_one, 1, 1, 0, NULL);
+		OK(cudaDeviceSynchronize());
+		assert_int_equal(*sum, 101 + i);
+	}
+}
+
 int run_two(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_managed),
 		cmocka_unit_test(test_two),
 	};
 

@@ -46,6 +46,9 @@ void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
 /* A line of the text as they have it; 0: in none. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables do */
+/* Ahead of its first launch: managed variables are those of this module, of the same text, which
+ * must outlive its launches. */
+void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of);
 void vgpu_module_free(struct vgpu_module *mod);
 /* Where lanes of a warp that part wait for each other, as ptxas makes them wait (converge.c). */
 enum vgpu_converge {

@@ -481,7 +481,7 @@ static void library_destroy(struct drv_library *l)
 	free(l);
 }
 
-/* The library's module on a device, with variables of its own there. */
+/* The library's module on a device, with variables of its own there, managed ones excepted. */
 static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
 {
 	struct vgpu_module *code = NULL;
@@ -498,6 +498,7 @@ static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
 	if (vgpu_module_load(drv.mem, l->ptx, l->ptx_len, diags, &code) == 0) {
 		drv_lines_give(l->ptx, l->ptx_len, code);
 		vgpu_module_belongs(code, (unsigned)dev);
+		vgpu_module_share(code, l->module[0]->code);
 		if (module_new(NULL, code, &l->module[dev]) == CUDA_SUCCESS)
 			l->module[dev]->library = l;
 	}
