@@ -3,8 +3,9 @@
 
 /* A program on all devices that it sees: a thread for each, then one thread that goes from device
  * to device, then copies from each to the next. Every result is compared with the host's.
- *   devices [--rounds N] [--loops N] [--until FILE] [--json]
- * --until: the threads go on until there is such a file. */
+ *   devices [--rounds N] [--loops N] [--only N] [--until FILE] [--json]
+ * --until: the threads go on until there is such a file. --only: kernels run on this device alone;
+ * the others are prepared, and have the copies. */
 #include "dev/cu_link.h"
 
 #include <pthread.h>
@@ -45,6 +46,7 @@ static struct on {
 } on[DEVICES];
 
 static int n_devices;
+static int only = -1;
 static uint32_t loops = 200, rounds = 3, blocks, words;
 static size_t bytes;
 static const char *until;
@@ -85,6 +87,8 @@ static void open_one(struct on *d, int number)
 	CHECK(cuModuleGetFunction(&d->mix, d->module, "mix"));
 	CHECK(cuStreamCreate(&d->stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cuMemAlloc(&d->memory, bytes));
+	CHECK(cuMemsetD8Async(d->memory, 0, bytes, d->stream));
+	CHECK(cuStreamSynchronize(d->stream));
 	d->host = malloc(bytes);
 	if (!d->host)
 		check(CUDA_ERROR_OUT_OF_MEMORY, "malloc");
@@ -119,6 +123,11 @@ static bool goes_on(uint32_t round)
 	return until ? access(until, F_OK) != 0 : round < rounds;
 }
 
+static bool launches_on(int k)
+{
+	return only < 0 || k == only;
+}
+
 static void *on_one(void *arg)
 {
 	struct on *d = arg;
@@ -136,11 +145,13 @@ static void from_device_to_device(void)
 	for (uint32_t i = 0; i < rounds; i++) {
 		for (int k = 0; k < n_devices; k++) {
 			CHECK(cuCtxSetCurrent(on[k].context));
-			begin(&on[k]);
+			if (launches_on(k))
+				begin(&on[k]);
 		}
 		for (int k = 0; k < n_devices; k++) {
 			CHECK(cuCtxSetCurrent(on[k].context));
-			end(&on[k]);
+			if (launches_on(k))
+				end(&on[k]);
 		}
 	}
 }
@@ -153,6 +164,8 @@ static void copies(void)
 	for (int k = 0; k < n_devices; k++) {
 		struct on *from = &on[k], *to = &on[(k + 1) % n_devices];
 
+		if (!launches_on(k))
+			continue;
 		CHECK(cuCtxSetCurrent(to->context));
 		CHECK(cuMemAlloc(&at, bytes));
 		CHECK(cuMemcpyPeer(at, to->context, from->memory, from->context, bytes));
@@ -194,6 +207,8 @@ static bool parse(int argc, char **argv, bool *ret_json)
 			rounds = (uint32_t)strtoul(value, NULL, 10);
 		else if (value && !strcmp(argv[i], "--loops"))
 			loops = (uint32_t)strtoul(value, NULL, 10);
+		else if (value && !strcmp(argv[i], "--only"))
+			only = atoi(value);
 		else if (value && !strcmp(argv[i], "--until"))
 			until = value;
 		else
@@ -209,7 +224,9 @@ int main(int argc, char **argv)
 	bool json = false;
 
 	if (!parse(argc, argv, &json)) {
-		fputs("usage: devices [--rounds N] [--loops N] [--until FILE] [--json]\n", stderr);
+		fputs("usage: devices [--rounds N] [--loops N] [--only N] [--until FILE] "
+		      "[--json]\n",
+			stderr);
 		return 3;
 	}
 	CHECK(cuInit(0));
@@ -221,10 +238,11 @@ int main(int argc, char **argv)
 	printf("%d devices: ready\n", n_devices);
 	fflush(stdout);
 	for (int k = 0; k < n_devices; k++)
-		if (pthread_create(&on[k].thread, NULL, on_one, &on[k]))
+		if (launches_on(k) && pthread_create(&on[k].thread, NULL, on_one, &on[k]))
 			check(CUDA_ERROR_OPERATING_SYSTEM, "pthread_create");
 	for (int k = 0; k < n_devices; k++)
-		pthread_join(on[k].thread, NULL);
+		if (launches_on(k))
+			pthread_join(on[k].thread, NULL);
 	from_device_to_device();
 	copies();
 	for (int k = 0; k < n_devices; k++) {

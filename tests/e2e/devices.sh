@@ -126,7 +126,7 @@ together() {
 	echo "together: two tenants on one device, the low one is preempted and right"
 }
 
-# A program is a tenant on the device that it uses first; what it does on others is passed on.
+# A program is a tenant on the device where it launches first; what it does on others is passed on.
 both() {
 	begins
 	device=$kind
@@ -197,6 +197,11 @@ shown() {
 	zero=$seen
 	sees "$kind:1"
 	one=$seen
+	device=$kind
+	run normal only devices --rounds 1 --only 1
+	wait "$started" || fail "a program that launches on one of two devices: $?"
+	await 60 told devices leave 1 || fail "heddled does not tell that the program has ended"
+	[ "$(device_of devices)" = "$one" ] || fail "a program that launches on device 1 is a tenant on $(device_of devices)"
 	[ "$zero" != "$one" ] || fail "$kind:0 and $kind:1 are both $one"
 	export CUDA_VISIBLE_DEVICES=1,0
 	sees "$kind:0"
