@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 	prepare();
 	for (int k = 0; k < n_devices; k++)
 		open_one(&on[k], k);
-	printf("%d devices: ready\n", n_devices);
+	printf("ready, devices: %d\n", n_devices);
 	fflush(stdout);
 	for (int k = 0; k < n_devices; k++)
 		if (launches_on(k) && pthread_create(&on[k].thread, NULL, on_one, &on[k]))
@@ -254,6 +254,6 @@ int main(int argc, char **argv)
 		       "\"verdict\":\"%s\"}\n",
 			n_devices, launches, wrong, wrong ? "fail" : "pass");
 	else
-		printf("%u launches on %d devices; %u words wrong\n", launches, n_devices, wrong);
+		printf("launches: %u, devices: %d, wrong words: %u\n", launches, n_devices, wrong);
 	return wrong != 0;
 }

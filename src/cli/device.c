@@ -17,22 +17,25 @@
 #define VISIBLE "CUDA_VISIBLE_DEVICES"
 #define FAILED  255
 
-/* A driver reads the environment once: it is asked in a child. */
+/* A driver reads the environment once: it is asked in a child, which ends in the ordinary way, so
+ * that the virtual GPU leaves nothing behind. */
 static int count_devices(enum dev_kind kind)
 {
 	int status, n = 0, r;
 	struct cu_api cu;
-	pid_t pid = fork();
+	pid_t pid;
 
+	fflush(NULL); /* what is unwritten is the parent's to write */
+	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
 		if (dev_open(kind, NULL, &cu) || !cu.cuInit || !cu.cuDeviceGetCount)
-			_exit(FAILED);
+			exit(FAILED);
 		r = cu.cuInit(0);
 		if (r == CUDA_SUCCESS)
 			r = cu.cuDeviceGetCount(&n);
-		_exit(r == CUDA_SUCCESS || r == CUDA_ERROR_NO_DEVICE ? n : FAILED);
+		exit(r == CUDA_SUCCESS || r == CUDA_ERROR_NO_DEVICE ? n : FAILED);
 	}
 	do
 		r = waitpid(pid, &status, 0);

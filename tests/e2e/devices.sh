@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: devices.sh WHERE [apart|together|both|each|shown]...
+# usage: devices.sh WHERE [apart|together|both|each|names|shown]...
 # heddled and two devices. WHERE is a build folder or what ./run dist made.
 #   apart     a program of low priority on the second device, one of high priority on the first: nothing
 #             is preempted or held, ps lists both devices, results are right
@@ -10,12 +10,13 @@
 #   both      a program on both devices, beside one of high priority on each: its results are right, and
 #             it is preempted on the device where it is a tenant
 #   each      a heddled for each device: each has the program on its own, and nothing of the other
+#   names     ps tells two devices of one name apart (on the virtual GPU alone)
 #   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
 # Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this machine's GPUs.
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- apart together both each shown
+[ $# -gt 0 ] || set -- apart together both each names shown
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
 [ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
 heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu}
@@ -25,7 +26,8 @@ for part in "$heddled" "$heddle" "$examples/devices" "$examples/tick" "$examples
 		exit 77
 	}
 done
-export HEDDLE_VGPU="devices-$$,devices=2"
+both="devices-$$,devices=2"
+export HEDDLE_VGPU="$both"
 # The first two of this machine's GPUs, or of those that are visible.
 visible=0,1
 [ "$device" = cpu ] || visible=$(echo "${CUDA_VISIBLE_DEVICES:-0,1}" | cut -d , -f 1,2)
@@ -106,7 +108,7 @@ apart() {
 	mm_on 1 $small
 	await 60 grep -q '"round":20,' "$dir/low.out" || fail "the low program does not go on"
 	"$heddle" ps >"$dir/ps"
-	[ "$(grep -c '^on ' "$dir/ps")" = 2 ] || fail "ps does not list two devices: $(cat "$dir/ps")"
+	[ "$(grep '^on ' "$dir/ps" | sort -u | wc -l)" = 2 ] || fail "ps does not list two devices: $(cat "$dir/ps")"
 	[ "$(device_of tick)" != "$(device_of mm)" ] || fail "both programs are on $(device_of mm)"
 	ends low "$low" "on a device of its own"
 	low=
@@ -131,6 +133,32 @@ together() {
 	echo "together: two tenants on one device, the low one is preempted and right"
 }
 
+# Devices of one name, as GPUs of one model are: ps tells them apart by their UUIDs. (Two virtual GPUs of one
+# device each.)
+names() {
+	begins
+	device=cpu
+	for which in one two; do
+		export HEDDLE_VGPU="$which-$$" CUDA_VISIBLE_DEVICES=0
+		run normal "$which" devices --until "$dir/$which.end"
+		pids="$pids $started"
+	done
+	export HEDDLE_VGPU="$both" CUDA_VISIBLE_DEVICES="$visible"
+	await 60 told_twice join devices || fail "two programs do not become tenants"
+	"$heddle" ps >"$dir/ps"
+	[ "$(grep '^on heddle virtual GPU (GPU-.*)$' "$dir/ps" | sort -u | wc -l)" = 2 ] ||
+		fail "ps does not tell two devices of one name apart: $(cat "$dir/ps")"
+	for which in one two; do : >"$dir/$which.end"; done
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	stop
+	echo "names: ps tells two devices of one name apart"
+}
+
+told_twice() {
+	[ "$(grep "\"event\": \"$1\"" "$dir/events" | grep -c "\"name\": \"$2\"")" = 2 ]
+}
+
 # A program is a tenant on the device where it launches first; what it does on others is passed on.
 both() {
 	begins
@@ -138,7 +166,7 @@ both() {
 	# shellcheck disable=SC2086
 	run low low devices $long --until "$dir/low.end"
 	low=$started
-	await 60 grep -q '2 devices: ready' "$dir/low.out" || fail "the program does not see two devices"
+	await 60 grep -q 'ready, devices: 2' "$dir/low.out" || fail "the program does not see two devices"
 	tick_on 0
 	tick_on 1
 	await 60 told devices 'preempt|shrink' 3 || fail "the program is not preempted on its own device"
@@ -190,7 +218,7 @@ sees() {
 	device=$1
 	run normal sees devices --rounds 1
 	wait "$started" || fail "a program on $1: $?"
-	grep -q '^1 devices: ready' "$dir/sees.out" || fail "--device $1 shows $(cat "$dir/sees.out")"
+	grep -q '^ready, devices: 1$' "$dir/sees.out" || fail "--device $1 shows $(cat "$dir/sees.out")"
 	await 60 told devices leave 1 || fail "heddled does not tell that the program has ended"
 	seen=$(device_of devices)
 	[ "$seen" ] || fail "no device is told of a program on $1"
@@ -229,7 +257,7 @@ shown() {
 
 for case in "$@"; do
 	case $case in
-	apart | together | both | each | shown) "$case" ;;
+	apart | together | both | each | names | shown) "$case" ;;
 	*) fail "no such case: $case" ;;
 	esac
 done
