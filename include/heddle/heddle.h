@@ -20,11 +20,12 @@ extern "C" {
 
 struct heddle;
 
-/* The first device and its primary context. device: "cuda", "cpu" (the virtual GPU that comes with
- * heddle), or "auto" or NULL (the GPU if there is one). *ret is a handle also where this fails, for
- * heddle_error and heddle_close alone; NULL: out of memory. -ENODEV: there is no such device,
- * or this is a child of fork whose parent had used CUDA; -EINVAL: no such word; -EIO: the driver's
- * error. */
+/* A device and its primary context. device: "cuda", "cpu" (the virtual GPU that comes with heddle),
+ * or "auto" or NULL (the GPU if there is one): the first of them; "cuda:1", "cpu:1": the second,
+ * and so on, of those that CUDA_VISIBLE_DEVICES shows. Handles of several devices may be open at
+ * once. *ret is a handle also where this fails, for heddle_error and heddle_close alone; NULL: out
+ * of memory. -ENODEV: there is no such device, or this is a child of fork whose parent had used
+ * CUDA; -EINVAL: no such word; -EIO: the driver's error. */
 int heddle_open(const char *device, struct heddle **ret);
 /* Frees what was loaded and allocated through it. NULL: nothing is done. Neither is it where a task
  * of a pool (task.h) does not end within 10 s, on whose end freeing waits: the handle is as it was.

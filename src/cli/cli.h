@@ -78,7 +78,8 @@ extern const struct cli_verb cli_heddled; /* the daemon's own command line */
 
 /* ---- for verbs ---- */
 bool cli_has(const struct cli *c, const char *option);
-const char *cli_value(const struct cli *c, const char *option); /* NULL: not given */
+const char *cli_value(const struct cli *c, const char *option);           /* NULL: not given */
+void cli_value_set(struct cli *c, const char *option, const char *value); /* not copied */
 /* 0, ret untouched when the option is absent; CLI_USAGE, said, when it is no number in range.
  * Decimal or 0x, with an optional k, m or g for powers of 1024. */
 int cli_number(const struct cli *c, const char *option, uint64_t min, uint64_t max, uint64_t *ret);

@@ -44,7 +44,8 @@ static const struct cli_option options[] = {
 	{0, "resident", NULL,
 		"merge: count how many blocks of each kernel are there at once (takes time)"},
 	{0, "compile-s", "N", "the longest that the driver may compile several as one (300)"},
-	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where they run (auto: the GPU if there is one; cuda:1: the second one)"},
 	{0, "repeat", "N", "run them N times on the same data and tell the median time"},
 	{0, "check", NULL,
 		"run each kernel alone first, and compare all buffers with what it left; exit "

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 static const struct cli_option options[] = {
-	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
 	{0, "rounds", "N",
 		"launches of each program in each arrangement (2 on the virtual GPU, 10)"},
 	{0, "svg", "FILE", "where the timeline goes (heddle-demo.svg)"},

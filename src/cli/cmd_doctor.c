@@ -83,10 +83,34 @@ static void check_compiler(struct doctor *d, int version)
 	}
 }
 
+static uint32_t compute_capability(const struct cu_api *cu, CUdevice dev)
+{
+	return (uint32_t)(attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev) * 10 +
+			  attribute(cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
+}
+
+/* number: what --device calls it, where there are several; else negative. */
+static void say_device(struct doctor *d, const char *what, enum dev_kind kind,
+	const struct cu_api *cu, CUdevice dev, int number, int version)
+{
+	char name[128] = "?", as[16] = "1 x ";
+
+	if (number >= 0)
+		snprintf(as, sizeof(as), "%s:%d, ", kind == DEV_CPU ? "cpu" : "cuda", number);
+	if (cu->cuDeviceGetName)
+		cu->cuDeviceGetName(name, sizeof(name), dev);
+	say(d, OK, what, "%s%s, sm_%u, %d SMs, driver API %d.%d%s", as, name,
+		compute_capability(cu, dev),
+		attribute(cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
+		version % 1000 / 10,
+		kind == DEV_CPU ? ": runs PTX of programs of the driver API, and of the CUDA "
+				  "runtime if built with -cudart shared"
+				: "");
+}
+
 static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 {
 	int n = 0, version = 0;
-	char name[128] = "?";
 	struct cu_api cu;
 	CUdevice dev;
 
@@ -106,16 +130,10 @@ static void check_device(struct doctor *d, const char *what, enum dev_kind kind)
 	}
 	if (cu.cuDriverGetVersion)
 		cu.cuDriverGetVersion(&version);
-	if (cu.cuDeviceGetName)
-		cu.cuDeviceGetName(name, sizeof(name), dev);
-	d->cc = (uint32_t)(attribute(&cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev) * 10 +
-			   attribute(&cu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
-	say(d, OK, what, "%d x %s, sm_%u, %d SMs, driver API %d.%d%s", n, name, d->cc,
-		attribute(&cu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev), version / 1000,
-		version % 1000 / 10,
-		kind == DEV_CPU ? ": runs PTX of programs of the driver API, and of the CUDA "
-				  "runtime if built with -cudart shared"
-				: "");
+	d->cc = compute_capability(&cu, dev);
+	for (int i = 0; i < n; i++)
+		if (cu.cuDeviceGet(&dev, i) == CUDA_SUCCESS)
+			say_device(d, what, kind, &cu, dev, n == 1 ? -1 : i, version);
 	if (kind == DEV_CUDA)
 		check_compiler(d, version);
 	dev_close(&cu);

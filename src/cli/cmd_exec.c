@@ -15,7 +15,8 @@
 static const struct cli_option options[] = {
 	KERNELSPEC_OPTIONS,
 	{0, "device", "auto|cpu|cuda|tenant",
-		"where it runs (auto: the GPU if there is one; tenant: as a program would, with "
+		"where it runs (auto: the GPU if there is one; cuda:1: the second one; tenant: as "
+		"a program would, with "
 		"heddle "
 		"run -- heddle exec as a tenant)"},
 	{0, "as", "plain|preempt", "the kernel as it is, or its preemptible form"},

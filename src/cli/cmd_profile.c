@@ -362,7 +362,8 @@ static const struct cli_option options[] = {
 	{0, "store", "FILE",
 		"read this file of heddled's, and ask no heddled; with a program: keep the profile "
 		"there (default: in this user's heddled's)"},
-	{0, "device", "cpu|cuda|auto", "with a program: the virtual GPU, or the GPU (default)"},
+	{0, "device", "cpu|cuda|auto",
+		"with a program: the virtual GPU, or the GPU (default); cuda:1: the second one"},
 	{0, "runs", "N", "run the program at most N times (default: 33)"},
 	{0, "rounds", "N", "measure each count N times (default: 3)"},
 	{0, "budget-s", "N",

@@ -319,7 +319,8 @@ static const struct cli_option options[] = {
 	{'o', "output", "DIR", "the folder to make (default: PROG.recorded, here)"},
 	{0, "kernel", "NAME", "this kernel alone"},
 	{0, "launch", "N", "the N-th launch of each kernel (default: 1)"},
-	{0, "device", "cpu|cuda|auto", "the virtual GPU, or the GPU (default: the GPU)"},
+	{0, "device", "cpu|cuda|auto",
+		"the virtual GPU, or the GPU (default: the GPU); cuda:1: the second one"},
 	{0},
 };
 

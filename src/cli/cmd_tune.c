@@ -14,7 +14,8 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "device", "auto|cpu|cuda", "where they run (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where they run (auto: the GPU if there is one; cuda:1: the second one)"},
 	{0, "rounds", "N", "measure each way N times (9)"},
 	{0, "points", "N", "partitions of a kind to try, at most 64 (15)"},
 	{0, "compile-s", "N", "the longest that the driver may compile a way (300)"},

@@ -210,6 +210,26 @@ static void add_line(const struct wire_row *r, unsigned worst, unsigned columns,
 	strbuf_finish(&line);
 }
 
+/* Devices of one name are told apart by their UUIDs. */
+static bool name_is_shared(const struct listing *l, const struct wire_row *r)
+{
+	for (size_t i = 0; i < l->rows.len; i++)
+		if (l->rows.at[i].kind == 0 && strcmp(l->rows.at[i].device, r->device) != 0 &&
+			!strcmp(l->rows.at[i].device_name, r->device_name))
+			return true;
+	return false;
+}
+
+static void device_text(const struct listing *l, const struct wire_row *r, char *buf, size_t size)
+{
+	if (!r->device_name[0])
+		snprintf(buf, size, "on %s", r->device);
+	else if (name_is_shared(l, r))
+		snprintf(buf, size, "on %s (%s)", r->device_name, r->device);
+	else
+		snprintf(buf, size, "on %s", r->device_name);
+}
+
 void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 {
 	const struct wire_row *before = NULL;
@@ -227,8 +247,7 @@ void listing_text(const struct listing *l, unsigned columns, struct strbuf *out)
 		if (r->kind == 0 && (!before || strcmp(before->device, r->device) != 0)) {
 			char head[160];
 
-			snprintf(head, sizeof(head), "on %s",
-				r->device_name[0] ? r->device_name : r->device);
+			device_text(l, r, head, sizeof(head));
 			cli_plain(head, strlen(head));
 			strbuf_printf(out, "%.*s\n", columns ? (int)columns : 160, head);
 			before = r;

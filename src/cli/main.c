@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/device.h"
 #include "cli/progress.h"
 #include "cli/ptx_file.h"
 
@@ -135,7 +136,9 @@ static int run_verb(const struct cli_verb *v, int argc, char **argv)
 	} else if (r == 0) {
 		if (!(v->flags & CLI_NO_ENVIRONMENT))
 			env_check(warn_of_environment, &c);
-		r = v->run(&c);
+		r = cli_device(&c);
+		if (r == 0)
+			r = v->run(&c);
 	}
 	free(c.operands);
 	progress_clear();

@@ -63,12 +63,18 @@ const char *cli_value(const struct cli *c, const char *option)
 	return i >= 0 ? c->values[i] : NULL;
 }
 
-/* Whether value is one of the words "a|b|c". A word in capitals stands for any other text. */
-static bool is_one_of(const char *words, const char *value)
+void cli_value_set(struct cli *c, const char *option, const char *value)
 {
-	size_t len = strlen(value);
+	int i = option_by_name(c->verb, option, strlen(option));
 
-	if (!len || strchr(value, '|'))
+	if (i >= 0)
+		c->values[i] = value;
+}
+
+/* Whether value is one of the words "a|b|c". A word in capitals stands for any other text. */
+static bool is_one_of(const char *words, const char *value, size_t len)
+{
+	if (!len || memchr(value, '|', len))
 		return false;
 	for (const char *w = words; w; w = strchr(w, '|')) {
 		w += *w == '|';
@@ -83,8 +89,13 @@ static bool is_one_of(const char *words, const char *value)
 static int option_set(struct cli *c, int i, const char *value)
 {
 	const struct cli_option *o = cli_option_at(c->verb, (unsigned)i);
+	size_t len = value ? strlen(value) : 0;
 
-	if (o->value && strchr(o->value, '|') && !is_one_of(o->value, value))
+	/* "cuda:1": one device of a kind (device.c). */
+	if (value && !strcmp(o->name, "device") &&
+		(!strncmp(value, "cpu:", 4) || !strncmp(value, "cuda:", 5)))
+		len = strcspn(value, ":");
+	if (o->value && strchr(o->value, '|') && !is_one_of(o->value, value, len))
 		return cli_usage(c, "--%s: '%s' is not one of %s", o->name, value, o->value);
 	c->given[i] = true;
 	c->values[i] = value;

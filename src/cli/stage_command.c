@@ -31,6 +31,8 @@ static void command_arrange(
 	if (s->spec.device == DEV_CPU)
 		k->env[k->n_env++] =
 			stage_command_say(k, "HEDDLE_VGPU=stage%s", strrchr(s->dir, '-'));
+	if (s->spec.device == DEV_CPU) /* of the stage's own virtual GPU, which has one */
+		k->env[k->n_env++] = "CUDA_VISIBLE_DEVICES=0";
 	/* The forms are measured, so launches wait for them from the first on. */
 	if (s->spec.managed) {
 		k->env[k->n_env++] = "HEDDLE_FORM_WAIT_MS=60000";

@@ -96,7 +96,7 @@ rt_error rt_device_properties13(struct rt_props13 *ret, int device)
 
 /* ---- choosing ---- */
 
-/* The first one: the virtual GPU has no other. */
+/* The first one: those of a virtual GPU are alike. */
 rt_error rt_choose_device(int *ret, const void *props)
 {
 	if (!ret || !props)

@@ -175,6 +175,27 @@ bool dev_kind_parse(const char *text, enum dev_kind *ret)
 	return false;
 }
 
+bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal)
+{
+	size_t len = strcspn(text, ":"), digits = 0;
+	enum dev_kind kind;
+	char word[8] = "";
+
+	if (!text[len]) {
+		*ret_ordinal = 0;
+		return dev_kind_parse(text, ret);
+	}
+	digits = strspn(text + len + 1, "0123456789");
+	if (len >= sizeof(word) || !digits || digits > 4 || text[len + 1 + digits])
+		return false;
+	memcpy(word, text, len);
+	if (!dev_kind_parse(word, &kind) || kind == DEV_AUTO)
+		return false;
+	*ret = kind;
+	*ret_ordinal = (int)strtol(text + len + 1, NULL, 10);
+	return true;
+}
+
 enum dev_compiler dev_compiler(int version)
 {
 	/* ptxas of each of these; 13.1 to 13.3 as 13.0, 13.4 and 13.5 as 12.0 to 12.6. */

@@ -49,6 +49,8 @@ void dev_close(struct cu_api *api);
 
 /* "cpu", "cuda", "auto"; false: none of these. */
 bool dev_kind_parse(const char *text, enum dev_kind *ret);
+/* The same, or with the number of one device behind "cpu:" or "cuda:"; else *ret_ordinal is 0. */
+bool dev_parse(const char *text, enum dev_kind *ret, int *ret_ordinal);
 
 /* Each driver brings a PTX compiler. Whether the one in a driver of this version is known to
  * produce wrong code; version is what cuDriverGetVersion gives, 13000 for CUDA 13.0. */

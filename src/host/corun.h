@@ -22,7 +22,8 @@
 /* ---- the device ---- */
 struct host_device {
 	struct cu_api cu; /* opened and started by the caller */
-	CUdevice device;  /* the first one */
+	int ordinal;      /* which one: the caller's */
+	CUdevice device;
 	CUcontext context;
 	char name[128], driver[16];
 	uint32_t n_sms, registers; /* registers: of an SM */
@@ -33,7 +34,8 @@ struct host_device {
 	struct host_split *splits; /* green contexts */
 };
 
-/* d->cu is set. Retains the primary context, and does not make it current. assembler: its path;
+/* d->cu and d->ordinal are set. Retains the primary context, and does not make it current.
+ * assembler: its path;
  * "": none, then all is compiled in this process. */
 int host_device_open(struct host_device *d, const char *assembler, struct host_fault *f);
 /* Ends what was made when first wanted; assembler and context are the caller's to end. */

@@ -22,7 +22,7 @@ int host_device_open(struct host_device *d, const char *assembler, struct host_f
 	const struct cu_api *cu = &d->cu;
 	int n, registers, version;
 
-	HOST_TRY(f, cu->cuDeviceGet(&d->device, 0), "the first device");
+	HOST_TRY(f, cu->cuDeviceGet(&d->device, d->ordinal), "the device");
 	HOST_TRY(f, cu->cuDeviceGetName(d->name, sizeof(d->name), d->device), "the device's name");
 	HOST_TRY(f, cu->cuDriverGetVersion(&version), "the driver's version");
 	HOST_TRY(f,

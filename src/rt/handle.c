@@ -130,13 +130,15 @@ static int open_device(struct heddle *h)
 	return 0;
 }
 
-static CUresult find_device(const struct cu_api *cu)
+static CUresult find_device(struct heddle *h)
 {
-	int n = 0;
+	const struct cu_api *cu = &h->d.cu;
 	CUresult r = cu->cuInit(0);
+	int n = 0;
 
 	if (r == CUDA_SUCCESS)
 		r = cu->cuDeviceGetCount(&n);
+	h->n_devices = n;
 	return r == CUDA_SUCCESS && n <= 0 ? CUDA_ERROR_NO_DEVICE : r;
 }
 
@@ -158,7 +160,7 @@ static int open_driver(struct heddle *h, enum dev_kind kind)
 	CUresult r;
 
 	if (kind != DEV_CPU && dev_open(DEV_CUDA, NULL, &h->d.cu) == 0) {
-		r = find_device(&h->d.cu);
+		r = find_device(h);
 		if (r == CUDA_SUCCESS)
 			return 0;
 		dev_close(&h->d.cu);
@@ -171,7 +173,7 @@ static int open_driver(struct heddle *h, enum dev_kind kind)
 	if (open_cpu(&h->d.cu) < 0)
 		return rt_fail(h, -ENODEV, "it is installed beside this library, in heddle/cpu",
 			"no GPU, and the virtual GPU's library was not found");
-	r = find_device(&h->d.cu);
+	r = find_device(h);
 	return r == CUDA_SUCCESS ? 0 : begin_fails(h, r, "the virtual GPU does not start", NULL);
 }
 
@@ -184,11 +186,17 @@ RT_API int heddle_open(const char *device, struct heddle **ret)
 	*ret = h;
 	if (!h)
 		return -ENOMEM;
-	if (device && !dev_kind_parse(device, &kind))
-		r = rt_fail(h, -EINVAL, "\"auto\", \"cuda\" and \"cpu\" are",
+	if (device && !dev_parse(device, &kind, &h->d.ordinal))
+		r = rt_fail(h, -EINVAL,
+			"\"auto\", \"cuda\" and \"cpu\" are, and \"cuda:1\" is the second GPU",
 			"\"%.40s\" is no device", device);
 	if (r == 0)
 		r = open_driver(h, kind);
+	if (r == 0 && h->d.ordinal >= h->n_devices)
+		r = rt_fail(h, -ENODEV, "numbers begin with 0; CUDA_VISIBLE_DEVICES may hide some",
+			"\"%.40s\": there %s %d such device%s", device,
+			h->n_devices == 1 ? "is" : "are", h->n_devices,
+			h->n_devices == 1 ? "" : "s");
 	if (r == 0)
 		r = open_device(h);
 	return r;

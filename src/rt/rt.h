@@ -35,6 +35,7 @@ struct heddle {
 	char error[1024];
 	bool ready; /* the device is open */
 	struct host_device d;
+	int n_devices; /* of its kind, visible to this process */
 	struct rt_kernel *kernels;
 	struct host_form *forms;
 	struct heddle_tasks *pools;

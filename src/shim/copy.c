@@ -127,15 +127,16 @@ static void note_copy(void)
 }
 
 /* kind: enum fence_copy. */
-#define BODY(fn, where, kind, args)                                              \
-	CUresult r;                                                              \
-	note_copy();                                                             \
-	enum fence_copy fenced = managed_outstanding() ? (kind) : FENCE_NO_COPY; \
-	if (fenced)                                                              \
-		fence_copy_begin(where, fenced);                                 \
-	r = fn args;                                                             \
-	if (fenced)                                                              \
-		fence_end();                                                     \
+#define BODY(fn, where, kind, args)                                                     \
+	CUresult r;                                                                     \
+	note_copy();                                                                    \
+	enum fence_copy fenced =                                                        \
+		managed_outstanding() && stream_served(where) ? (kind) : FENCE_NO_COPY; \
+	if (fenced)                                                                     \
+		fence_copy_begin(where, fenced);                                        \
+	r = fn args;                                                                    \
+	if (fenced)                                                                     \
+		fence_end();                                                            \
 	return r;
 
 /* Of the legacy default stream, and of the thread's own: there the driver knows which. */
@@ -203,22 +204,22 @@ ASYNC(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,
 /* The driver runs a memset as a kernel. Under MPS that kernel waits until another program's workers
  * leave room on an SM, so heddled counts it as an unmanaged launch. Without MPS the device's time
  * slicing lets it run, and a hand-over would cost more than the memset. */
-#define MEMSET_FORM(name, symbol, params, own, args)      \
-	SHIM_API CUresult symbol params;                  \
-	CUresult symbol params                            \
-	{                                                 \
-		struct opaque o = {0};                    \
-		struct stream *s;                         \
-		CUresult r;                               \
-		SHIM_NEED(name);                          \
-		stream = shim_stream(stream, own);        \
-		stream_touch(stream);                     \
-		note_copy();                              \
-		s = shim_on() ? stream_of(stream) : NULL; \
-		opaque_pass(s, &o);                       \
-		r = cu.name args;                         \
-		opaque_end(s, &o, r);                     \
-		return r;                                 \
+#define MEMSET_FORM(name, symbol, params, own, args)                  \
+	SHIM_API CUresult symbol params;                              \
+	CUresult symbol params                                        \
+	{                                                             \
+		struct opaque o = {0};                                \
+		struct stream *s;                                     \
+		CUresult r;                                           \
+		SHIM_NEED(name);                                      \
+		stream = shim_stream(stream, own);                    \
+		stream_touch(stream);                                 \
+		note_copy();                                          \
+		s = stream_served(stream) ? stream_of(stream) : NULL; \
+		opaque_pass(s, &o);                                   \
+		r = cu.name args;                                     \
+		opaque_end(s, &o, r);                                 \
+		return r;                                             \
 	}
 #define MEMSET(name, params, args)                   \
 	MEMSET_FORM(name, name, params, false, args) \

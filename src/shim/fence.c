@@ -223,12 +223,14 @@ void fence_end(void)
 	}                                             \
 	OWN_##flags(kind, name, symbol, params, args)
 #define OWN_0(...)
-#define OWN_CU_PTSZ(kind, name, symbol, params, args)              \
-	SHIM_API CUresult symbol##_ptsz params;                    \
-	CUresult symbol##_ptsz params                              \
-	{                                                          \
-		SHIM_REAL(fn, __typeof__(cu.name), symbol##_ptsz); \
-		WAIT_AROUND(kind, fn, args)                        \
+#define OWN_CU_PTSZ(kind, name, symbol, params, args) OWN(kind, name, symbol##_ptsz, params, args)
+#define OWN_CU_PTDS(kind, name, symbol, params, args) OWN(kind, name, symbol##_ptds, params, args)
+#define OWN(kind, name, own, params, args)               \
+	SHIM_API CUresult own params;                    \
+	CUresult own params                              \
+	{                                                \
+		SHIM_REAL(fn, __typeof__(cu.name), own); \
+		WAIT_AROUND(kind, fn, args)              \
 	}
 #define CU_FN(name, symbol, since, flags, params, args) \
 	JOIN(EMIT_, HOOK_HOW_##symbol)(name, symbol, flags, params, args)
@@ -249,6 +251,26 @@ UNLISTED(cuMipmappedArrayDestroy, (void *array), (void *), (array))
 UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at, bytes))
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
 UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
+
+static bool is_elsewhere(CUdeviceptr at)
+{
+	int dev;
+
+	return shim.many && cu.cuPointerGetAttribute &&
+	       cu.cuPointerGetAttribute(&dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) ==
+		       CUDA_SUCCESS &&
+	       dev != shim.dev;
+}
+
+/* What another device works on is not waited for by the device that is served. */
+SHIM_API CUresult cuMemFree_v2(CUdeviceptr at);
+CUresult cuMemFree_v2(CUdeviceptr at)
+{
+	SHIM_NEED(cuMemFree);
+	if (is_elsewhere(at))
+		return cu.cuMemFree(at);
+	WAIT_AROUND(FENCE_WAITS, cu.cuMemFree, (at))
+}
 
 /* The end of a context is the end of managing its launches. */
 static void context_ends(CUcontext ctx)
@@ -309,6 +331,8 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxReset);
+	if (shim.many && dev != shim.dev)
+		return cu.cuDevicePrimaryCtxReset(dev);
 	paused = context_may_end();
 	r = cu.cuDevicePrimaryCtxReset(dev);
 	fence_end();
@@ -326,6 +350,8 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxRelease);
+	if (shim.many && dev != shim.dev)
+		return cu.cuDevicePrimaryCtxRelease(dev);
 	paused = context_may_end();
 	r = cu.cuDevicePrimaryCtxRelease(dev);
 	fence_end();

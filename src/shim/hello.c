@@ -129,6 +129,16 @@ void shim_leave(struct shim_inside *in)
 		cu.cuThreadExchangeStreamCaptureMode(&in->mode);
 }
 
+bool shim_elsewhere(void)
+{
+	CUcontext now = NULL;
+	CUdevice dev;
+
+	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || !now || now == shim.ctx)
+		return false;
+	return cu.cuCtxGetDevice(&dev) == CUDA_SUCCESS && dev != shim.dev;
+}
+
 static uint32_t attribute(CUdevice_attribute which)
 {
 	return host_attribute(&cu, shim.dev, which);
@@ -365,6 +375,13 @@ static int join_daemon(struct greeting *g)
 	return agent_start();
 }
 
+static bool sees_several(void)
+{
+	int n = 1;
+
+	return cu.cuDeviceGetCount && cu.cuDeviceGetCount(&n) == CUDA_SUCCESS && n > 1;
+}
+
 /* Reads all that is wanted of the environment, which the program may change later. */
 static int start(void)
 {
@@ -375,6 +392,7 @@ static int start(void)
 
 	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
 		return -ENODEV;
+	shim.many = sees_several();
 	fill_hello(&hello);
 	socket_given = given && *given;
 	snprintf(report_to, sizeof(report_to), "%s", report_path ? report_path : "");
@@ -529,7 +547,7 @@ static void at_fork(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
-void shim_start(void)
+void shim_start(bool is_launch)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct shim_inside in;
@@ -537,6 +555,8 @@ void shim_start(void)
 	int r;
 
 	if (!shim_driver() || cu.cuCtxGetCurrent(&ctx) != CUDA_SUCCESS || !ctx)
+		return;
+	if (!is_launch && sees_several())
 		return;
 	pthread_once(&once, at_fork);
 	pthread_mutex_lock(&start_lock);

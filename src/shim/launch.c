@@ -79,6 +79,11 @@ static CUresult launch(const struct launch *l)
 	struct admission a;
 	CUresult r;
 
+	shim_launches();
+	if (!shim_on() && atomic_load_explicit(&shim.mode, memory_order_relaxed) == SHIM_ON) {
+		count(WIRE_WHY_DEVICE);
+		return launch_as_is(l);
+	}
 	if (!shim_on())
 		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
 	copies_anew();
@@ -126,6 +131,7 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	CUresult r;
 
 	SHIM_NEED(cuLaunchCooperativeKernel);
+	shim_launches();
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, kind_of(fn, grid, block), &o);
@@ -149,6 +155,7 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	CUresult r;
 
 	SHIM_NEED(cuGraphLaunch);
+	shim_launches();
 	if (shim_on()) {
 		s = stream_of(stream);
 		opaque_begin(s, (uintptr_t)exec | 1, &o);

@@ -238,6 +238,17 @@ CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 
 /* ---- attributes ---- */
 
+/* Of the kernel as it is on the device that is served. */
+static bool kept_here(void)
+{
+	return shim_maybe() && !(shim.many && shim_elsewhere());
+}
+
+static bool kept_for(CUdevice dev)
+{
+	return shim_maybe() && !(shim.many && dev != shim.dev);
+}
+
 SHIM_API CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value);
 CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
 {
@@ -247,7 +258,7 @@ CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
 	fence_begin(FENCE_LOADS);
 	r = cu.cuFuncSetAttribute(fn, attr, value);
 	fence_end();
-	if (r == CUDA_SUCCESS && shim_maybe())
+	if (r == CUDA_SUCCESS && kept_here())
 		kernel_attribute(fn, attr, value);
 	return r;
 }
@@ -260,7 +271,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attr, int value, CUkernel ker
 
 	SHIM_NEED(cuKernelSetAttribute);
 	r = cu.cuKernelSetAttribute(attr, value, kernel, dev);
-	if (r == CUDA_SUCCESS && shim_maybe())
+	if (r == CUDA_SUCCESS && kept_for(dev))
 		kernel_attribute(kernel, attr, value);
 	return r;
 }
@@ -272,7 +283,7 @@ CUresult cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
 
 	SHIM_NEED(cuFuncSetCacheConfig);
 	r = cu.cuFuncSetCacheConfig(fn, config);
-	if (r == CUDA_SUCCESS && shim_maybe())
+	if (r == CUDA_SUCCESS && kept_here())
 		kernel_cache_config(fn, config);
 	return r;
 }
@@ -284,7 +295,7 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
 
 	SHIM_NEED(cuKernelSetCacheConfig);
 	r = cu.cuKernelSetCacheConfig(kernel, config, dev);
-	if (r == CUDA_SUCCESS && shim_maybe())
+	if (r == CUDA_SUCCESS && kept_for(dev))
 		kernel_cache_config(kernel, config);
 	return r;
 }

@@ -14,6 +14,7 @@ struct stream {
 	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where it was */
 	int priority;    /* the program's; smaller goes first, as CUDA has it */
 	bool destroyed;
+	CUdevice dev;                 /* where it was made; CU_DEVICE_INVALID: not known */
 	_Atomic bool used;            /* had work of any kind that we know of */
 	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
@@ -35,7 +36,9 @@ struct stream *stream_of(CUstream handle); /* NULL: out of memory, or not to be 
 bool stream_capturing(CUstream handle);
 /* May launches be managed, without using up the hardware's channels? Counts s as used. */
 bool stream_admits(struct stream *s);
-void stream_use(struct stream *s);  /* something is about to be put on it */
+void stream_use(struct stream *s); /* something is about to be put on it */
+/* shim_on for a call on a stream, whichever context is current. */
+bool stream_served(CUstream handle);
 void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
 bool stream_borrow(void);           /* a channel for a stream of the shim's; false: all are used */
 void stream_give_back(void);

@@ -92,6 +92,7 @@ struct shim {
 	CUcontext ctx;
 	bool is_primary;
 	CUdevice dev;
+	bool many; /* the program sees other devices, too: those calls are passed on */
 	uint32_t cc, n_sms;
 	uint32_t max_grid[3]; /* blocks of a grid in each dimension */
 	uint32_t free_regs;   /* of a thread, with as many threads on an SM as it takes */
@@ -106,18 +107,29 @@ struct shim {
 };
 extern struct shim shim;
 
-/* Asks for the daemon, once a context is current. Afterwards mode is not SHIM_UNKNOWN, unless there
- * is no context yet. */
-void shim_start(void);
+/* Asks for the daemon, once a context is current, on whose device the program becomes a tenant:
+ * afterwards mode is not SHIM_UNKNOWN. Nothing yet where there is no context, or where the program
+ * sees several devices and this is no launch: a program may prepare more devices than it uses. */
+void shim_start(bool is_launch);
+/* The current context is one of another device: that one's work is not of the tenant's. */
+bool shim_elsewhere(void);
+/* Whether the shim has to do with what is called now. */
 static inline bool shim_on(void)
 {
 	int mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(mode == SHIM_UNKNOWN, 0)) {
-		shim_start();
+		shim_start(false);
 		mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
 	}
-	return mode == SHIM_ON;
+	return mode == SHIM_ON && !(__builtin_expect(shim.many, 0) && shim_elsewhere());
+}
+/* Ahead of shim_on for a launch, which makes the program a tenant on its device. */
+static inline void shim_launches(void)
+{
+	if (__builtin_expect(
+		    __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE) == SHIM_UNKNOWN, 0))
+		shim_start(true);
 }
 /* Could there be a daemon: false only once it is known that there is none. */
 static inline bool shim_maybe(void)

@@ -39,6 +39,7 @@ static struct stream *new_stream(CUstream handle)
 	if (!s)
 		return NULL;
 	s->handle = handle;
+	s->dev = CU_DEVICE_INVALID;
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
@@ -98,6 +99,18 @@ struct stream *stream_of(CUstream handle)
 		return NULL;
 	}
 	return map_get(&streams, handle);
+}
+
+bool stream_served(CUstream handle)
+{
+	bool on = shim_on();
+	const struct stream *s;
+
+	if (!shim.many || atomic_load_explicit(&shim.mode, memory_order_acquire) != SHIM_ON ||
+		handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+		return on;
+	s = map_get(&streams, handle);
+	return s && s->dev != CU_DEVICE_INVALID ? s->dev == shim.dev : on;
 }
 
 bool stream_capturing(CUstream handle)
@@ -202,6 +215,8 @@ static void created(CUresult r, CUstream *stream, int priority)
 	if (!s)
 		return;
 	s->priority = priority;
+	if (cu.cuCtxGetDevice(&s->dev) != CUDA_SUCCESS)
+		s->dev = CU_DEVICE_INVALID;
 	map_put(&streams, *stream, s);
 }
 
@@ -282,7 +297,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 /* Events put work on streams too: one that waits is as good as one that launches. */
 void stream_touch(CUstream stream)
 {
-	struct stream *s = shim_on() ? stream_of(stream) : NULL;
+	struct stream *s = stream_served(stream) ? stream_of(stream) : NULL;
 
 	if (s)
 		stream_use(s);

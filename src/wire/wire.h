@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "wire/page.h"
 
-#define WIRE_PROTOCOL      6u
+#define WIRE_PROTOCOL      7u
 #define WIRE_MAX_BYTES     4096u
 #define WIRE_SOCKET_ENV    "HEDDLE_SOCKET"
 #define WIRE_PRIORITIES    1000u

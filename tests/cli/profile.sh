@@ -15,7 +15,7 @@ command -v python3 >/dev/null || {
 exec python3 - "$build/heddle" <<'END'
 import json, os, random, socket, struct, subprocess, sys, tempfile, threading
 
-PROTOCOL, KERNEL, SHAPE, END = 6, 10, 11, 7
+PROTOCOL, KERNEL, SHAPE, END = 7, 10, 11, 7
 KERNEL_BYTES, SHAPE_BYTES = 16 + 16 + 24 + 8 + 8 + 128 + 160, 16 + 8 + 8 + 48 + 40
 
 

@@ -163,3 +163,41 @@ words, and by heddle.
   heddle version: warning: HEDDLE_WIEGHT: heddle reads no such variable; HEDDLE_WEIGHT is one
   $ HEDDLE_WIEGHT=2 heddled --check-config >out
   heddled: warning: HEDDLE_WIEGHT: heddle reads no such variable; HEDDLE_WEIGHT is one
+
+One device of several: the program sees it alone, and numbers count those that are visible.
+
+  $ export HEDDLE_VGPU=cli-run-$$,devices=2
+  $ heddle run --device cpu:1 -- sh -c 'echo $HEDDLE_DEVICE $CUDA_VISIBLE_DEVICES'
+  cpu 1
+  $ CUDA_VISIBLE_DEVICES=1,0 heddle run --device cpu:1 -- sh -c 'echo $CUDA_VISIBLE_DEVICES'
+  0
+  $ CUDA_VISIBLE_DEVICES=1,0 heddle run --device cpu -- sh -c 'echo $CUDA_VISIBLE_DEVICES'
+  1,0
+  $ heddle run --device cpu:2 -- echo started
+  heddle run: error: --device cpu:2: there are 2 such devices: cpu:0 to cpu:1
+    hint: heddle run -h says more
+  [2]
+  $ CUDA_VISIBLE_DEVICES=1 heddle run --device cpu:1 -- echo started
+  heddle run: error: --device cpu:1: there is 1 such device in CUDA_VISIBLE_DEVICES=1: cpu:0
+    hint: heddle run -h says more
+  [2]
+  $ CUDA_VISIBLE_DEVICES= heddle run --device cpu:0 -- echo started
+  virtual GPU: CUDA_VISIBLE_DEVICES= shows none of its 2 devices
+  heddle run: error: --device cpu:0: there is no such device in CUDA_VISIBLE_DEVICES=
+    hint: heddle run -h says more
+  [2]
+  $ heddle run --device cpu: -- echo started
+  heddle run: error: --device: 'cpu:' names no device; cpu:0 and cuda:0 are the first ones
+    hint: heddle run -h says more
+  [2]
+  $ heddle run --device cpu:one -- echo started
+  heddle run: error: --device: 'cpu:one' names no device; cpu:0 and cuda:0 are the first ones
+    hint: heddle run -h says more
+  [2]
+  $ heddle run --device auto:1 -- echo started
+  heddle run: error: --device: 'auto:1' is not one of cpu|cuda|auto
+    hint: heddle run -h says more
+  [2]
+  $ heddle doctor | grep -o 'virtual GPU .*sm_[0-9]*'
+  virtual GPU  cpu:0, heddle virtual GPU 0, sm_90
+  virtual GPU  cpu:1, heddle virtual GPU 1, sm_90

@@ -222,6 +222,7 @@ int main(int argc, char **argv)
 	} groups[] = {
 		{"errors", run_errors},
 		{"devices", run_devices},
+		{"two", run_two},
 		{"memory", run_memory},
 		{"copies", run_copies},
 		{"symbols", run_symbols},

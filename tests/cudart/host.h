@@ -53,6 +53,7 @@ unsigned *total(void);          /* its address, as nvcc's code asks for it */
 /* Groups of tests; 0: all passed. */
 int run_errors(void);
 int run_devices(void);
+int run_two(void); /* on a virtual GPU with two devices */
 int run_memory(void);
 int run_copies(void);
 int run_symbols(void);

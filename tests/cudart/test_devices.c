@@ -139,6 +139,89 @@ static void test_entry_points(void **state)
 	assert_null(plain);
 }
 
+/* ---- two of them ---- */
+
+enum { N = 1000 };
+
+/* What the kernel leaves of ones there, with a factor of that device's own. */
+static void scale_on(int device, unsigned own, CUdeviceptr *ret)
+{
+	struct rt_pointer_attributes a;
+	unsigned ones[N];
+
+	for (unsigned i = 0; i < N; i++)
+		ones[i] = 1;
+	OK(cudaSetDevice(device));
+	OK(cudaMalloc(ret, sizeof(ones)));
+	OK(cudaPointerGetAttributes(&a, *ret));
+	assert_int_equal(a.device, device);
+	OK(cudaMemcpy((void *)*ret, ones, sizeof(ones), RT_HOST_TO_DEVICE));
+	OK(cudaMemcpyToSymbol(&factor, &own, sizeof(own), 0, RT_HOST_TO_DEVICE));
+	LAUNCH(scale, (N + 127) / 128, 128, 0, NULL, (unsigned *)*ret, (unsigned *)*ret, N);
+	OK(cudaGetLastError());
+}
+
+static void all_are(CUdeviceptr p, unsigned expected)
+{
+	unsigned out[N];
+
+	OK(cudaMemcpy(out, (void *)p, sizeof(out), RT_DEVICE_TO_HOST));
+	for (unsigned i = 0; i < N; i++)
+		assert_int_equal(out[i], expected);
+}
+
+static void test_two(void **state)
+{
+	int n = 0, can = 0, device = -1;
+	CUdeviceptr p[2];
+
+	OK(cudaGetDeviceCount(&n));
+	assert_int_equal(n, 2);
+	scale_on(0, 5, &p[0]);
+	scale_on(1, 7, &p[1]);
+	OK(cudaGetDevice(&device));
+	assert_int_equal(device, 1);
+	for (int i = 0; i < 2; i++) {
+		OK(cudaSetDevice(i));
+		OK(cudaDeviceSynchronize());
+		all_are(p[i], i ? 7 : 5);
+	}
+	OK(cudaDeviceCanAccessPeer(&can, 0, 1));
+	assert_int_equal(can, 1);
+	OK(cudaMemcpyPeer(p[1], 1, p[0], 0, N * sizeof(unsigned)));
+	all_are(p[1], 5);
+	assert_int_equal(cudaSetDevice(2), cudaErrorInvalidDevice);
+	/* A kernel reaches the other device's memory once that is allowed. */
+	OK(cudaSetDevice(0));
+	OK(cudaDeviceEnablePeerAccess(1, 0));
+	LAUNCH(scale, (N + 127) / 128, 128, 0, NULL, (unsigned *)p[1], (unsigned *)p[0], N);
+	OK(cudaDeviceSynchronize());
+	all_are(p[1], 25);
+}
+
+/* One variable for both. */
+static void test_managed(void **state)
+{
+	unsigned *sum = total();
+
+	for (int i = 0; i < 4; i++) {
+		OK(cudaSetDevice(i % 2));
+		LAUNCH(count_one, 1, 1, 0, NULL);
+		OK(cudaDeviceSynchronize());
+		assert_int_equal(*sum, 101 + i);
+	}
+}
+
+int run_two(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_managed),
+		cmocka_unit_test(test_two),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 int run_devices(void)
 {
 	const struct CMUnitTest tests[] = {

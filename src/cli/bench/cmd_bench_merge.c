@@ -14,7 +14,8 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
 	{0, "part", "all|overhead|pairs|tuned",
 		"one kernel in the scheduler; pairs, and what is best for each is kept; what was "
 		"kept, in this process; (all) the first two"},

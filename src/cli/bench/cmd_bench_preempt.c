@@ -17,7 +17,8 @@
 
 static const struct cli_option options[] = {
 	{0, "quick", NULL, "a few pairs and rounds"},
-	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
 	{0, "part", "LIST",
 		"which tables (all): pairs, delay, equal, triplets, overhead, spatial, extra, "
 		"shares, predict, slicing, orders, with commas"},

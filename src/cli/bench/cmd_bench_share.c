@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "device", "auto|cpu|cuda", "where it runs (default: auto, the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where it runs (default: auto, the GPU if there is one; cuda:1: the second one)"},
 	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp,pl,va)"},
 	{0, "pairs", "LIST", "only these pairs, such as mm+va,px+fd (default: all pairs of --of)"},
 	{0, "by-sm", NULL,

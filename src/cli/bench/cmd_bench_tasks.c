@@ -12,7 +12,8 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{0, "device", "auto|cpu|cuda", "where it runs (auto: the GPU if there is one)"},
+	{0, "device", "auto|cpu|cuda",
+		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
 	{0, "program", "all|empty|mandelbrot|matmul|filterbank", "only this (all)"},
 	{0, "tasks", "N", "of a program (32k on a GPU, 96 on the virtual one)"},
 	{0, "threads", "N", "of a task, at least 128, a multiple of 32, at most 256 (128)"},

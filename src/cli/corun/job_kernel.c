@@ -156,6 +156,7 @@ int job_device_open(const struct cli *c, enum dev_kind kind, struct host_device 
 	if (dev_open(kind, driver, &d->cu))
 		return cli_error(c, "heddle doctor says what this machine has",
 			"no device: the driver library could not be opened");
+	d->ordinal = 0; /* of those that are visible (cli/device.c) */
 	JOB_TRY(c, d->cu.cuInit(0), "the device did not start");
 	if (cli_find_part(ASSEMBLER_PART, "src/" ASSEMBLER_PART, &path) < 0)
 		path = NULL;

@@ -326,6 +326,31 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 	return 0;
 }
 
+static bool is_managed(const struct vglobal *g)
+{
+	return g->sym->decl && strstr(g->sym->decl, ".managed");
+}
+
+void vgpu_module_belongs(struct vgpu_module *mod, unsigned device)
+{
+	for (size_t i = 0; i < mod->globals.len; i++)
+		if (!is_managed(&mod->globals.at[i]))
+			vgpu_mem_belongs(mod->mem, mod->globals.at[i].addr, device);
+}
+
+void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of)
+{
+	for (size_t i = 0; i < mod->globals.len && i < of->globals.len; i++) {
+		struct vglobal *g = &mod->globals.at[i];
+
+		if (!is_managed(g))
+			continue;
+		vgpu_mem_free(mod->mem, g->addr);
+		g->addr = of->globals.at[i].addr;
+		g->is_shared = true;
+	}
+}
+
 void vgpu_module_free(struct vgpu_module *mod)
 {
 	if (!mod)
@@ -336,7 +361,8 @@ void vgpu_module_free(struct vgpu_module *mod)
 	}
 	free(mod->kernels);
 	for (size_t i = 0; i < mod->globals.len; i++)
-		vgpu_mem_free(mod->mem, mod->globals.at[i].addr);
+		if (!mod->globals.at[i].is_shared)
+			vgpu_mem_free(mod->mem, mod->globals.at[i].addr);
 	VEC_FREE(&mod->globals);
 	VEC_FREE(&mod->funcs);
 	if (mod->ptx)

@@ -107,6 +107,7 @@ struct vgpu_kernel {
 struct vglobal {
 	struct ptx_sym *sym;
 	uint64_t addr, bytes;
+	bool is_shared; /* managed, and another module's (vgpu_module_share) */
 };
 
 struct vgpu_module {

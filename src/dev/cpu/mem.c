@@ -20,6 +20,7 @@
 struct alloc {
 	uint64_t base, bytes;
 	bool is_host, is_const, is_foreign; /* foreign: the program's own */
+	uint8_t device;
 	unsigned holds;
 };
 
@@ -124,7 +125,7 @@ static int insert(struct vgpu_mem *m, struct alloc a)
 
 static int alloc(struct vgpu_mem *m, uint64_t bytes, bool is_const, uint64_t *ret_addr)
 {
-	struct alloc a = {.bytes = bytes, .is_const = is_const};
+	struct alloc a = {.bytes = bytes, .is_const = is_const, .device = VGPU_ANY_DEVICE};
 	void *p;
 	int r;
 
@@ -156,6 +157,15 @@ int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
 int vgpu_mem_alloc_const(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr)
 {
 	return alloc(m, bytes, true, ret_addr);
+}
+
+void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device)
+{
+	pthread_rwlock_wrlock(&m->lock);
+	size_t i = upper(m, addr);
+	if (i-- && m->allocs.at[i].base == addr)
+		m->allocs.at[i].device = (uint8_t)device;
+	pthread_rwlock_unlock(&m->lock);
 }
 
 static int take_out(struct vgpu_mem *m, uint64_t addr, bool is_host)
@@ -236,6 +246,7 @@ static int add_host(struct vgpu_mem *m, void *p, uint64_t bytes, bool is_foreign
 	struct alloc a = {.base = (uint64_t)(uintptr_t)p,
 		.bytes = bytes,
 		.is_host = true,
+		.device = VGPU_ANY_DEVICE,
 		.is_foreign = is_foreign};
 
 	if (!p || !bytes)
@@ -304,7 +315,7 @@ bool vgpu_mem_range(struct vgpu_mem *m, uint64_t addr, struct vgpu_range *ret)
 
 	if (!find(m, addr, &a))
 		return false;
-	*ret = (struct vgpu_range){a.base, a.base + a.bytes, generation, a.is_const};
+	*ret = (struct vgpu_range){a.base, a.base + a.bytes, generation, a.is_const, a.device};
 	return true;
 }
 

@@ -14,7 +14,16 @@ struct vgpu_range {
 	uint64_t base, end; /* [base, end) may be accessed */
 	uint64_t generation;
 	bool read_only;
+	uint8_t device; /* whose memory it is */
 };
+
+#define VGPU_ANY_DEVICE UINT8_MAX
+
+/* Whether a kernel with this vgpu_launch.reach may access it. */
+static inline bool vgpu_range_reached(const struct vgpu_range *r, uint32_t reach)
+{
+	return !reach || r->device == VGPU_ANY_DEVICE || (reach >> r->device & 1);
+}
 
 /* The present generation: grows whenever memory goes away. */
 static inline uint64_t vgpu_mem_generation(const struct vgpu_mem *m)

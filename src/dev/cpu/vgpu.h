@@ -17,6 +17,8 @@ struct vgpu_mem;
 int vgpu_mem_create(uint64_t limit_bytes, struct vgpu_mem **ret);
 void vgpu_mem_destroy(struct vgpu_mem *m);
 int vgpu_mem_alloc(struct vgpu_mem *m, uint64_t bytes, uint64_t *ret_addr); /* 256-byte aligned */
+/* It is memory of this device: others reach it only as peers (vgpu_launch.reach). */
+void vgpu_mem_belongs(struct vgpu_mem *m, uint64_t addr, unsigned device);
 int vgpu_mem_free(struct vgpu_mem *m, uint64_t addr);
 /* Memory that something else than a kernel works on: while it is held, a free takes it away from
  * all others, and its storage stays. False: [addr, addr+bytes) is not wholly in one allocation. */
@@ -43,6 +45,10 @@ int vgpu_module_load(struct vgpu_mem *m, const char *ptx, size_t len, struct dia
 void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
 /* A line of the text as they have it; 0: in none. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
+void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its variables do */
+/* Ahead of its first launch: managed variables are those of this module, of the same text, which
+ * must outlive its launches. */
+void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of);
 void vgpu_module_free(struct vgpu_module *mod);
 /* Where lanes of a warp that part wait for each other, as ptxas makes them wait (converge.c). */
 enum vgpu_converge {
@@ -93,6 +99,7 @@ struct vgpu_launch {
 	uint64_t grid_id;
 	uint64_t workspace; /* of a grid that waits for itself as a whole: 64 bytes; 0: none */
 	uint32_t n_sms;
+	uint32_t reach; /* bit mask of devices whose memory it may access; 0: all */
 	uint64_t (*timer_ns)(void *user); /* %globaltimer; NULL: CLOCK_REALTIME */
 	void (*print)(
 		void *user, const char *text, size_t len); /* printf's output; NULL: dropped */

@@ -40,6 +40,7 @@ struct drv_ctx {
 	struct obj all; /* ring of its objects */
 	CUdevice dev;
 	unsigned refs, flags, api_version;
+	uint32_t peers; /* devices whose memory its kernels reach: a bit each */
 	uint64_t id;
 	bool primary;
 	CUresult error; /* sticky: a fault's code, which everything returns from then on */
@@ -65,6 +66,7 @@ struct drv_func {
 	struct obj obj, kernel;
 	struct drv_module *module;
 	struct vgpu_kernel *code;
+	unsigned index; /* in module->funcs */
 	struct vgpu_kernel_info info;
 	int max_dynamic_shared, carveout, cluster_flags;
 	CUfunc_cache cache;
@@ -75,7 +77,9 @@ struct drv_func {
 
 struct drv_library {
 	struct obj obj;
-	struct drv_module *module;
+	struct drv_module *module[SM_MAX_DEVICES]; /* by device; all but the first as needed */
+	char *ptx;
+	size_t ptx_len;
 	VEC(uint64_t) placed; /* contexts that have its code, by their ids */
 };
 
@@ -83,10 +87,20 @@ enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };
 struct drv_alloc {
 	struct obj obj;
 	enum alloc_kind kind;
+	CUdevice dev; /* whose memory it takes */
 	uint64_t addr, bytes, id;
 	unsigned flags;
 	bool sync_memops, pooled, freed; /* freed: by cuMemFreeAsync, which has still to happen */
 	struct drv_stream *freed_in;     /* where; what comes behind it there is refused at once */
+};
+
+struct drv_device {
+	unsigned number; /* of the virtual GPU's; the index in drv.device is the CUdevice */
+	struct sm *sm;
+	struct vgpu_pool *pool;
+	struct drv_ctx *primary;
+	unsigned primary_flags;
+	struct drv_pool *default_pool;
 };
 
 struct drv_state {
@@ -94,15 +108,13 @@ struct drv_state {
 	pthread_cond_t changed; /* something that a host thread may wait for has ended */
 	int pid;                /* of the process that called cuInit; 0: nobody did */
 	struct sm_config config;
-	struct sm *sm;
-	struct vgpu_pool *pool;
+	struct sm *first; /* of the virtual GPU's device 0, which may be invisible */
+	struct drv_device device[SM_MAX_DEVICES];
+	unsigned n_devices; /* visible ones; at least one after cuInit */
 	struct vgpu_mem *mem;
-	struct drv_ctx *primary;
 	struct drv_ctx *contexts[64];
 	unsigned n_contexts;
-	unsigned primary_flags;
 	uint64_t next_id; /* of contexts, streams, allocations, captures */
-	struct drv_pool *default_pool;
 };
 extern struct drv_state drv;
 
@@ -132,9 +144,21 @@ CUresult drv_leave(CUresult r);
 			return enter_result;              \
 	} while (0)
 
+/* drv_devices.c */
+int drv_devices_open(void); /* 0 with n_devices 0: none is visible */
+void drv_devices_close(void);
+void drv_device_uuid(unsigned number, CUuuid *ret);
+/* NULL: no such device, or it is not visible. */
+static inline struct drv_device *drv_device_of(CUdevice dev)
+{
+	return dev >= 0 && (unsigned)dev < drv.n_devices ? &drv.device[dev] : NULL;
+}
+
 void drv_ctx_destroy(struct drv_ctx *c);
 void drv_ctx_flush_print(struct drv_ctx *c);      /* without the lock */
 struct drv_func *drv_func_of(const void *handle); /* CUfunction or CUkernel */
+/* A library's kernel as it is on a device; others belong to one. NULL: no memory, or no kernel. */
+struct drv_func *drv_func_on(CUdevice dev, const void *handle);
 void drv_module_destroy(struct drv_module *m);
 CUresult drv_code_of(const void *image, char **ret_ptx, size_t *ret_len);
 /* drv_mem.c */
@@ -142,6 +166,7 @@ struct drv_alloc *drv_alloc_of(uint64_t addr);
 bool drv_in_range(uint64_t addr, uint64_t bytes); /* wholly in one allocation */
 bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes); /* by work queued now */
 void drv_alloc_destroy(struct drv_alloc *a);
+CUresult drv_alloc_pooled(CUdevice dev, size_t bytes, CUdeviceptr *ret); /* without the lock */
 /* drv_report.c */
 void drv_report(const char *fmt, ...) HD_PRINTF(1, 2);
 void drv_report_fault(const struct vgpu_fault *f, const char *kernel, int error);

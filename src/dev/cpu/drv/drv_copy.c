@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drv_ctx.h"
 #include "drv_func.h"
 #include "drv_graph.h"
 
@@ -127,7 +128,7 @@ static CUresult copy_call(
 	CUstream stream, struct drv_copy *copy, enum side dst, enum side src, bool sync)
 {
 	DRV_ENTER_ADDING(c);
-	struct drv_stream *s = drv_stream_of(c, stream);
+	struct drv_stream *s = drv_stream_any(c, stream);
 	CUresult r = CUDA_SUCCESS;
 
 	if (!s)
@@ -171,9 +172,30 @@ CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
 	return plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
+/* A copy between contexts comes behind all that either of them has to do. */
+static CUresult wait_for_both(CUcontext dst, CUcontext src)
+{
+	DRV_ENTER(c);
+	CUcontext both[] = {dst, src};
+
+	for (int i = 0; i < 2; i++) {
+		struct drv_ctx *peer = drv_ctx_of(both[i]);
+		CUresult r = peer ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+		if (peer && peer != c)
+			r = drv_wait_ctx(peer);
+		if (r != CUDA_SUCCESS)
+			return drv_leave(r);
+	}
+	return drv_leave(CUDA_SUCCESS);
+}
+
 CUresult cuMemcpyPeer(
 	CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t bytes)
 {
+	CUresult r = wait_for_both(dst_ctx, src_ctx);
+
+	if (r != CUDA_SUCCESS)
+		return r;
 	return plain(NULL, dst, src, bytes, SIDE_DEVICE, SIDE_DEVICE, true);
 }
 
@@ -362,7 +384,7 @@ static CUresult set_call(CUstream stream, CUdeviceptr dst, size_t pitch, uint32_
 {
 	struct drv_set set = {dst, pitch, width, height, value, element};
 	DRV_ENTER_ADDING(c);
-	struct drv_stream *s = drv_stream_of(c, stream);
+	struct drv_stream *s = drv_stream_any(c, stream);
 
 	if (!s)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);

@@ -56,7 +56,7 @@ static void set_defaults(struct drv_ctx *c)
 	c->limit[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 128;
 }
 
-static struct drv_ctx *drv_ctx_new(unsigned flags)
+static struct drv_ctx *drv_ctx_new(unsigned flags, CUdevice dev)
 {
 	struct drv_ctx *c = calloc(1, sizeof(*c));
 
@@ -66,6 +66,7 @@ static struct drv_ctx *drv_ctx_new(unsigned flags)
 	}
 	c->all.prev = c->all.next = &c->all;
 	c->flags = flags;
+	c->dev = dev;
 	c->refs = 1;
 	c->api_version = 3020;
 	c->id = ++drv.next_id;
@@ -154,6 +155,7 @@ static void reset(struct drv_ctx *c)
 	empty(c);
 	drv_ctx_flush_print(c);
 	c->error = CUDA_SUCCESS;
+	c->peers = 0;
 	set_defaults(c);
 }
 
@@ -175,42 +177,48 @@ void drv_ctx_destroy(struct drv_ctx *c)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 {
 	DRV_ENTER_INIT();
+	struct drv_device *d = drv_device_of(dev);
+
 	if (!ctx)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	if (dev != 0)
+	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	if (!drv.primary) {
-		drv.primary = drv_ctx_new(drv.primary_flags);
-		if (!drv.primary)
+	if (!d->primary) {
+		d->primary = drv_ctx_new(d->primary_flags, dev);
+		if (!d->primary)
 			return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
-		drv.primary->primary = true;
-		drv.primary->refs = 0;
+		d->primary->primary = true;
+		d->primary->refs = 0;
 	}
-	drv.primary->refs++;
-	*ctx = (CUcontext)drv.primary;
+	d->primary->refs++;
+	*ctx = (CUcontext)d->primary;
 	return drv_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 {
 	DRV_ENTER_INIT();
-	if (dev != 0)
+	struct drv_device *d = drv_device_of(dev);
+
+	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	if (!drv.primary || !drv.primary->refs)
+	if (!d->primary || !d->primary->refs)
 		return drv_leave(CUDA_ERROR_INVALID_CONTEXT);
-	if (drv.primary->refs == 1)
-		reset(drv.primary);
-	drv.primary->refs--;
+	if (d->primary->refs == 1)
+		reset(d->primary);
+	d->primary->refs--;
 	return drv_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 {
 	DRV_ENTER_INIT();
-	if (dev != 0)
+	struct drv_device *d = drv_device_of(dev);
+
+	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	if (drv.primary)
-		reset(drv.primary);
+	if (d->primary)
+		reset(d->primary);
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -222,25 +230,29 @@ static bool flags_ok(unsigned flags)
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 {
 	DRV_ENTER_INIT();
-	if (dev != 0)
+	struct drv_device *d = drv_device_of(dev);
+
+	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
 	if (!flags_ok(flags))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	drv.primary_flags = flags;
-	if (drv.primary)
-		drv.primary->flags = flags;
+	d->primary_flags = flags;
+	if (d->primary)
+		d->primary->flags = flags;
 	return drv_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
 	DRV_ENTER_INIT();
-	if (dev != 0)
+	const struct drv_device *d = drv_device_of(dev);
+
+	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
 	if (!flags || !active)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	*flags = drv.primary_flags;
-	*active = drv.primary && drv.primary->refs;
+	*flags = d->primary_flags;
+	*active = d->primary && d->primary->refs;
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -251,9 +263,9 @@ CUresult cuCtxCreate(CUcontext *ctx, unsigned int flags, CUdevice dev)
 	DRV_ENTER_INIT();
 	if (!ctx || !flags_ok(flags))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	if (dev != 0)
+	if (!drv_device_of(dev))
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	struct drv_ctx *c = drv_ctx_new(flags);
+	struct drv_ctx *c = drv_ctx_new(flags, dev);
 	if (!c)
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	CUresult r = push(c);

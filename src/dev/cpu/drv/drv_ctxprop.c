@@ -209,19 +209,32 @@ CUresult cuCtxDetach(CUcontext ctx)
 	return drv_leave(CUDA_SUCCESS);
 }
 
-/* There is one device. */
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
 	DRV_ENTER(c);
-	return drv_leave(
-		drv_ctx_of(peer) ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : CUDA_ERROR_INVALID_CONTEXT);
+	const struct drv_ctx *p = drv_ctx_of(peer);
+
+	if (!p || flags)
+		return drv_leave(p ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CONTEXT);
+	if (p->dev == c->dev)
+		return drv_leave(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+	if (c->peers & 1u << p->dev)
+		return drv_leave(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+	c->peers |= 1u << p->dev;
+	return drv_leave(CUDA_SUCCESS);
 }
 
 CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
 	DRV_ENTER(c);
-	return drv_leave(
-		drv_ctx_of(peer) ? CUDA_ERROR_PEER_ACCESS_NOT_ENABLED : CUDA_ERROR_INVALID_CONTEXT);
+	const struct drv_ctx *p = drv_ctx_of(peer);
+
+	if (!p)
+		return drv_leave(CUDA_ERROR_INVALID_CONTEXT);
+	if (!(c->peers & 1u << p->dev))
+		return drv_leave(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+	c->peers &= ~(1u << p->dev);
+	return drv_leave(CUDA_SUCCESS);
 }
 
 /* Meant for green contexts, which this device does not have. */

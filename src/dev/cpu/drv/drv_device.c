@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The one device, and what it says of itself. */
+/* What devices say of themselves: all of one virtual GPU are alike. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "drv.h"
 
 #define DEVICE_NAME "heddle virtual GPU"
-#define PCI_ID      "0000:7D:00.0"
+#define PCI_BUS     0x7du /* of device 0; the others follow */
 
 CUresult cuDriverGetVersion(int *version)
 {
@@ -29,7 +29,7 @@ static CUresult check(const void *ret, CUdevice dev)
 	drv_leave(r);
 	if (!ret)
 		return CUDA_ERROR_INVALID_VALUE;
-	return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	return drv_device_of(dev) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceGet(CUdevice *dev, int ordinal)
@@ -37,7 +37,7 @@ CUresult cuDeviceGet(CUdevice *dev, int ordinal)
 	CUresult r = check(dev, ordinal);
 
 	if (r == CUDA_SUCCESS)
-		*dev = 0;
+		*dev = ordinal;
 	return r;
 }
 
@@ -46,7 +46,7 @@ CUresult cuDeviceGetCount(int *count)
 	CUresult r = check(count, 0);
 
 	if (r == CUDA_SUCCESS)
-		*count = 1;
+		*count = (int)drv.n_devices;
 	return r;
 }
 
@@ -54,21 +54,20 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
 	CUresult r = len > 0 ? check(name, dev) : CUDA_ERROR_INVALID_VALUE;
 
-	if (r == CUDA_SUCCESS)
+	if (r == CUDA_SUCCESS && drv.config.devices > 1)
+		snprintf(name, (size_t)len, "%s %u", DEVICE_NAME, drv.device[dev].number);
+	else if (r == CUDA_SUCCESS)
 		snprintf(name, (size_t)len, "%s", DEVICE_NAME);
 	return r;
 }
 
-/* Of the instance: the same for all processes that share it. */
+/* Of the instance and the device: the same for all processes that share it. */
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
 	CUresult r = check(uuid, dev);
 
-	if (r == CUDA_SUCCESS) {
-		uint64_t h = hash_bytes(drv.config.name, strlen(drv.config.name), 1);
-		memcpy(uuid->bytes, "heddle\0\1", 8);
-		memcpy(uuid->bytes + 8, &h, 8);
-	}
+	if (r == CUDA_SUCCESS)
+		drv_device_uuid(drv.device[dev].number, uuid);
 	return r;
 }
 
@@ -148,10 +147,15 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 
 CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
 {
-	CUresult r = len > (int)strlen(PCI_ID) ? check(id, dev) : CUDA_ERROR_INVALID_VALUE;
+	char text[16];
+	CUresult r = len > 0 ? check(id, dev) : CUDA_ERROR_INVALID_VALUE;
 
-	if (r == CUDA_SUCCESS)
-		snprintf(id, (size_t)len, "%s", PCI_ID);
+	if (r != CUDA_SUCCESS)
+		return r;
+	int n = snprintf(text, sizeof(text), "0000:%02X:00.0", PCI_BUS + drv.device[dev].number);
+	if (len <= n)
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(id, text, (size_t)n + 1);
 	return r;
 }
 
@@ -167,28 +171,44 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 		if (sscanf(id, "%x:%x.%x", &bus, &device, &fn) < 2)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
-	if (domain || bus != 0x7d || device || fn)
-		return CUDA_ERROR_INVALID_DEVICE;
-	*dev = 0;
-	return CUDA_SUCCESS;
+	for (unsigned i = 0; i < drv.n_devices && !domain && !device && !fn; i++) {
+		if (bus != PCI_BUS + drv.device[i].number)
+			continue;
+		*dev = (CUdevice)i;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_DEVICE;
 }
 
+/* Each reaches the memory of every other one. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
 	CUresult r = check(can, dev);
 
-	if (r == CUDA_SUCCESS && peer != 0)
+	if (r == CUDA_SUCCESS && !drv_device_of(peer))
 		r = CUDA_ERROR_INVALID_DEVICE;
 	if (r == CUDA_SUCCESS)
-		*can = 0;
+		*can = peer != dev;
 	return r;
 }
 
 CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevice src, CUdevice dst)
 {
 	CUresult r = check(value, src);
-	/* A device is no peer of itself. */
-	return r == CUDA_SUCCESS ? CUDA_ERROR_INVALID_DEVICE : r;
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	if (src == dst || !drv_device_of(dst)) /* a device is no peer of itself */
+		return CUDA_ERROR_INVALID_DEVICE;
+	switch (attr) {
+	case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+	case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+		*value = 1;
+		return CUDA_SUCCESS;
+	default:
+		*value = 0;
+		return CUDA_SUCCESS;
+	}
 }
 
 CUresult cuDeviceGetExecAffinitySupport(int *supported, CUexecAffinityType type, CUdevice dev)

@@ -197,6 +197,29 @@ static struct drv_op **earliest_timed(void)
 	return best;
 }
 
+/* The device whose next step comes first, and when. */
+static struct vgpu_pool *earliest_pool(uint64_t *ret_ns)
+{
+	struct vgpu_pool *best = NULL;
+
+	*ret_ns = UINT64_MAX;
+	for (unsigned i = 0; i < drv.n_devices; i++) {
+		uint64_t ns = vgpu_pool_next_ns(drv.device[i].pool);
+		if (best && ns >= *ret_ns)
+			continue;
+		best = drv.device[i].pool;
+		*ret_ns = ns;
+	}
+	return best;
+}
+
+/* One virtual clock for all devices. */
+static void set_now(uint64_t ns)
+{
+	for (unsigned i = 0; i < drv.n_devices; i++)
+		vgpu_pool_set_now(drv.device[i].pool, ns);
+}
+
 /* The next thing that happens in virtual time; false: nothing can without the host. */
 static bool serial_step(void)
 {
@@ -205,11 +228,12 @@ static bool serial_step(void)
 		return true;
 	}
 	struct drv_op **at = earliest_timed();
-	uint64_t due = vgpu_pool_next_ns(drv.pool);
+	uint64_t due;
+	struct vgpu_pool *pool = earliest_pool(&due);
 	if (at && (*at)->due_ns <= due) {
 		struct drv_op *op = *at;
 		*at = op->engine_next;
-		vgpu_pool_set_now(drv.pool, MAX(op->due_ns, vgpu_clock_ns(drv.pool)));
+		set_now(MAX(op->due_ns, drv_now_ns()));
 		if (!op->ctx->error)
 			run_copy(op);
 		drv_complete(op);
@@ -220,7 +244,8 @@ static bool serial_step(void)
 		drv_kick();
 		return false;
 	}
-	bool progress = vgpu_pool_step(drv.pool);
+	bool progress = vgpu_pool_step(pool);
+	set_now(vgpu_clock_ns(pool));
 	if (value_waits())
 		drv_kick();
 	return progress;
@@ -281,7 +306,7 @@ void drv_poll(void)
 void drv_engine_spend(struct drv_op *op)
 {
 	if (drv.config.serial && (op->kind == OP_COPY || op->kind == OP_SET))
-		vgpu_pool_set_now(drv.pool, vgpu_clock_ns(drv.pool) + cost_ns(op));
+		set_now(drv_now_ns() + cost_ns(op));
 }
 
 /* ---- doors ---- */
@@ -294,12 +319,12 @@ static int start_thread(bool *runs, void *(*fn)(void *))
 	return r;
 }
 
-CUresult drv_engine_ready(enum op_kind kind)
+CUresult drv_engine_ready(enum op_kind kind, CUdevice dev)
 {
 	int r = 0;
 
 	if (kind == OP_KERNEL)
-		r = vgpu_pool_prepare(drv.pool);
+		r = vgpu_pool_prepare(drv.device[dev].pool);
 	else if ((kind == OP_HOST || kind == OP_CALLBACK) && !drv.config.serial)
 		r = start_thread(&host_thread_runs, host_thread);
 	else if (kind == OP_WAIT_VALUE && !drv.config.serial)
@@ -313,7 +338,7 @@ CUresult drv_engine_ready(enum op_kind kind)
 void drv_engine_copy(struct drv_op *op)
 {
 	if (drv.config.serial) {
-		op->due_ns = vgpu_clock_ns(drv.pool) + cost_ns(op);
+		op->due_ns = drv_now_ns() + cost_ns(op);
 		list_push(&timed, op);
 		return;
 	}
@@ -371,5 +396,5 @@ void drv_engine_wait(void)
 
 uint64_t drv_now_ns(void)
 {
-	return vgpu_clock_ns(drv.pool);
+	return vgpu_clock_ns(drv.device[0].pool);
 }

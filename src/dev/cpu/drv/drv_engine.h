@@ -14,7 +14,7 @@ void drv_engine_host(struct drv_op *op); /* OP_HOST, OP_CALLBACK */
 void drv_engine_wake(void);              /* something changed: look at waiting values */
 void drv_engine_wait(void);              /* a host thread waits for drv.changed */
 /* Ahead of queueing such an op: there is a thread for it, or an error that says so. */
-CUresult drv_engine_ready(enum op_kind kind);
+CUresult drv_engine_ready(enum op_kind kind, CUdevice dev);
 void drv_engine_spend(struct drv_op *op); /* serial mode: the time that a copy takes passes */
 
 /* drv_launch.c */

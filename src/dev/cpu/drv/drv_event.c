@@ -93,7 +93,7 @@ CUresult drv_event_record(CUevent event, struct drv_stream *s)
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
 {
 	DRV_ENTER_ADDING(c);
-	struct drv_stream *s = drv_stream_of(c, stream);
+	struct drv_stream *s = drv_stream_any(c, stream);
 
 	if (!s)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
@@ -110,7 +110,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
 	DRV_ENTER(c);
-	struct drv_stream *s = drv_stream_of(c, stream);
+	struct drv_stream *s = drv_stream_any(c, stream);
 	struct drv_event *e = drv_get(event, OBJ_EVENT);
 
 	if (!s || !e)

@@ -88,9 +88,9 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attr, CUfunction fn
 CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attr, CUkernel kernel, CUdevice dev)
 {
 	DRV_ENTER_INIT();
-	struct drv_func *f = drv_func_of(kernel);
+	struct drv_func *f = drv_func_on(dev, kernel);
 
-	if (dev != 0)
+	if (!drv_device_of(dev))
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
 	if (!value || !f)
 		return drv_leave(f ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
@@ -107,18 +107,15 @@ CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
 CUresult cuKernelSetAttribute(CUfunction_attribute attr, int value, CUkernel kernel, CUdevice dev)
 {
 	DRV_ENTER_INIT();
-	struct drv_func *f = drv_func_of(kernel);
+	struct drv_func *f = drv_func_on(dev, kernel);
 
-	if (dev != 0)
+	if (!drv_device_of(dev))
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
 	return drv_leave(f ? set_attribute(f, attr, value) : CUDA_ERROR_INVALID_HANDLE);
 }
 
-static CUresult set_cache(const void *fn, CUfunc_cache config)
+static CUresult set_cache(struct drv_func *f, CUfunc_cache config)
 {
-	DRV_ENTER_INIT();
-	struct drv_func *f = drv_func_of(fn);
-
 	if (!f || (unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
 		return drv_leave(f ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
 	f->cache = config;
@@ -127,12 +124,16 @@ static CUresult set_cache(const void *fn, CUfunc_cache config)
 
 CUresult cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
 {
-	return set_cache(fn, config);
+	DRV_ENTER_INIT();
+	return set_cache(drv_func_of(fn), config);
 }
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 {
-	return dev != 0 ? CUDA_ERROR_INVALID_DEVICE : set_cache(kernel, config);
+	DRV_ENTER_INIT();
+	if (!drv_device_of(dev))
+		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
+	return set_cache(drv_func_on(dev, kernel), config);
 }
 
 CUresult cuFuncSetSharedMemConfig(CUfunction fn, CUsharedconfig config)
@@ -220,7 +221,9 @@ CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 
 	if (!fn || !k)
 		return drv_leave(k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
-	struct drv_func *f = CONTAINER_OF(k, struct drv_func, kernel);
+	struct drv_func *f = drv_func_on(c->dev, kernel);
+	if (!f)
+		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	*fn = (CUfunction)&f->obj;
 	return drv_leave(drv_place(c, f->module->library));
 }

@@ -292,5 +292,5 @@ void graph_cancel(struct drv_ctx *c)
 	for (struct graph_run *run = runs; run; run = run->next)
 		for (size_t i = 0; run->op->ctx == c && i < run->running.len; i++)
 			if (run->running.at[i]->run)
-				vgpu_pool_cancel(drv.pool, run->running.at[i]->run);
+				vgpu_pool_cancel(drv.device[c->dev].pool, run->running.at[i]->run);
 }

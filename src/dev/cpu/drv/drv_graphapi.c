@@ -87,7 +87,8 @@ static CUresult kernel_op(struct drv_ctx *c, const CUDA_KERNEL_NODE_PARAMS *p, s
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct drv_launch l = {
-		.func = drv_func_of(p->func ? (const void *)p->func : (const void *)p->kern),
+		.func = drv_func_on(
+			c->dev, p->func ? (const void *)p->func : (const void *)p->kern),
 		.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
 		.block = {p->blockDimX, p->blockDimY, p->blockDimZ},
 		.shared = p->sharedMemBytes,

@@ -245,7 +245,7 @@ static void report_open(int error)
 
 static CUresult init_device(void)
 {
-	if (drv.sm) /* a child after fork */
+	if (drv.first) /* a child after fork */
 		return CUDA_ERROR_NOT_INITIALIZED;
 	const char *options = secure_getenv("HEDDLE_VGPU");
 	if (sm_config_parse(options, &drv.config) != 0)
@@ -257,15 +257,16 @@ static CUresult init_device(void)
 	vgpu_set_garbage(drv.config.garbage);
 	vgpu_set_weak(drv.config.weak);
 	vgpu_set_counts(drv.config.count);
-	int r = sm_open(&drv.config, &drv.sm);
-	if (r) {
+	int r = drv_devices_open();
+	if (r && r != -ENOMEM) {
 		report_open(r);
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	}
-	if (vgpu_mem_create(drv.config.memory_bytes, &drv.mem) != 0 ||
-		vgpu_pool_create(&drv.config, drv.sm, &drv.lock, &drv.pool) != 0) {
-		sm_close(drv.sm);
-		drv.sm = NULL;
+	if (!r && !drv.n_devices)
+		return CUDA_ERROR_NO_DEVICE;
+	if (r || vgpu_mem_create(drv.config.memory_bytes * drv.n_devices, &drv.mem) != 0) {
+		if (!r)
+			drv_devices_close();
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	__atomic_store_n(&drv.pid, getpid(), __ATOMIC_RELEASE);
@@ -301,6 +302,5 @@ __attribute__((destructor)) static void leave(void)
 	__atomic_store_n(&drv.pid, -1, __ATOMIC_RELEASE);
 	for (unsigned i = 0; i < drv.n_contexts; i++)
 		drv_ctx_flush_print(drv.contexts[i]);
-	vgpu_pool_destroy(drv.pool);
-	sm_close(drv.sm);
+	drv_devices_close();
 }

@@ -99,7 +99,8 @@ void drv_kernel_start(struct drv_op *op)
 	bool gone = !drv_get(l->func, OBJ_FUNC);
 	struct kernel_run *k = gone ? NULL : calloc(1, sizeof(*k));
 
-	CUresult r = drv_engine_ready(OP_KERNEL); /* a graph's kernel was not looked at before */
+	/* A graph's kernel was not looked at before. */
+	CUresult r = drv_engine_ready(OP_KERNEL, op->ctx->dev);
 	if (gone)
 		r = CUDA_ERROR_INVALID_HANDLE;
 	else if (!k)
@@ -119,6 +120,7 @@ void drv_kernel_start(struct drv_op *op)
 				.params = l->params,
 				.grid_id = op->seq,
 				.n_sms = drv.config.n_sms,
+				.reach = 1u << op->ctx->dev | op->ctx->peers,
 				.timer_ns = drv.config.serial ? serial_timer : NULL,
 				.print = kernel_print,
 				.user = op->ctx,
@@ -137,7 +139,7 @@ void drv_kernel_start(struct drv_op *op)
 	if (l->cooperative && vgpu_mem_add_host(drv.mem, k->workspace, sizeof(k->workspace)) == 0)
 		k->run.launch.workspace = (uint64_t)(uintptr_t)k->workspace;
 	op->run = &k->run;
-	vgpu_pool_submit(drv.pool, &k->run);
+	vgpu_pool_submit(drv.device[op->ctx->dev].pool, &k->run);
 }
 
 /* ---- checks ---- */
@@ -301,7 +303,7 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 {
 	struct drv_stream *s = drv_stream_of(c, config->hStream);
 	struct drv_launch l = {
-		.func = drv_func_of(fn),
+		.func = drv_func_on(c->dev, fn),
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.shared = config->sharedMemBytes,
@@ -317,7 +319,7 @@ static CUresult launch(struct drv_ctx *c, const CUlaunchConfig *config, const vo
 	if (r == CUDA_SUCCESS && !s->capture)
 		r = make_ready(c, l.func);
 	if (r == CUDA_SUCCESS)
-		r = drv_engine_ready(OP_KERNEL);
+		r = drv_engine_ready(OP_KERNEL, c->dev);
 	if (r == CUDA_SUCCESS)
 		r = drv_launch_op(c, &l, params, extra, &op);
 	if (r != CUDA_SUCCESS)
@@ -373,7 +375,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *user)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	CUresult r = capture_implicit(s);
 	if (r == CUDA_SUCCESS)
-		r = drv_engine_ready(OP_HOST);
+		r = drv_engine_ready(OP_HOST, c->dev);
 	if (r != CUDA_SUCCESS)
 		return drv_leave(r);
 	struct drv_op *op = drv_op_new(OP_HOST, s);

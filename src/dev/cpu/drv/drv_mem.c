@@ -55,14 +55,15 @@ bool drv_usable(const struct drv_stream *s, uint64_t addr, uint64_t bytes)
 	return drv_in_range(addr, bytes) && !(a && a->freed && a->freed_in == s);
 }
 
-static CUresult remember(
-	struct drv_ctx *c, enum alloc_kind kind, uint64_t addr, uint64_t bytes, unsigned flags)
+static CUresult remember(struct drv_ctx *c, CUdevice dev, enum alloc_kind kind, uint64_t addr,
+	uint64_t bytes, unsigned flags)
 {
 	struct drv_alloc *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	a->kind = kind;
+	a->dev = dev;
 	a->addr = addr;
 	a->bytes = bytes;
 	a->flags = flags;
@@ -82,7 +83,7 @@ void drv_alloc_destroy(struct drv_alloc *a)
 	case ALLOC_DEVICE:
 	case ALLOC_MANAGED:
 		vgpu_mem_free(drv.mem, a->addr);
-		sm_memory_give(drv.sm, a->bytes);
+		sm_memory_give(drv.device[a->dev].sm, a->bytes);
 		break;
 	case ALLOC_HOST:
 	case ALLOC_REGISTERED:
@@ -92,25 +93,28 @@ void drv_alloc_destroy(struct drv_alloc *a)
 	free(a);
 }
 
-static CUresult alloc_device(
-	struct drv_ctx *c, enum alloc_kind kind, size_t bytes, unsigned flags, uint64_t *ret)
+static CUresult alloc_device(struct drv_ctx *c, CUdevice dev, enum alloc_kind kind, size_t bytes,
+	unsigned flags, uint64_t *ret)
 {
+	struct sm *sm = drv.device[dev].sm;
 	uint64_t addr;
 
 	if (!bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (sm_memory_take(drv.sm, bytes) != 0)
+	if (sm_memory_take(sm, bytes) != 0)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	CUresult r = result_of(vgpu_mem_alloc(drv.mem, bytes, &addr));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, kind, addr, bytes, flags);
+		r = remember(c, dev, kind, addr, bytes, flags);
 		if (r != CUDA_SUCCESS)
 			vgpu_mem_free(drv.mem, addr);
 	}
 	if (r != CUDA_SUCCESS)
-		sm_memory_give(drv.sm, bytes);
+		sm_memory_give(sm, bytes);
 	else
 		*ret = addr;
+	if (r == CUDA_SUCCESS && kind == ALLOC_DEVICE)
+		vgpu_mem_belongs(drv.mem, addr, (unsigned)dev);
 	return r;
 }
 
@@ -119,7 +123,7 @@ static CUresult alloc_device(
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
 	DRV_ENTER(c);
-	uint64_t used = sm_memory_used(drv.sm);
+	uint64_t used = sm_memory_used(drv.device[c->dev].sm);
 
 	if (free_bytes)
 		*free_bytes = drv.config.memory_bytes - MIN(used, drv.config.memory_bytes);
@@ -135,9 +139,24 @@ CUresult cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 	CUresult r = ptr ? capture_unsafe(c) : CUDA_ERROR_INVALID_VALUE;
 
 	if (r == CUDA_SUCCESS)
-		r = alloc_device(c, ALLOC_DEVICE, bytes, 0, &addr);
+		r = alloc_device(c, c->dev, ALLOC_DEVICE, bytes, 0, &addr);
 	if (r == CUDA_SUCCESS)
 		*ptr = addr;
+	return drv_leave(r);
+}
+
+CUresult drv_alloc_pooled(CUdevice dev, size_t bytes, CUdeviceptr *ret)
+{
+	uint64_t addr;
+	DRV_ENTER_ADDING(c);
+	CUresult r = capture_unsafe(c);
+
+	if (r == CUDA_SUCCESS)
+		r = alloc_device(c, dev, ALLOC_DEVICE, bytes, 0, &addr);
+	if (r == CUDA_SUCCESS) {
+		drv_alloc_of(addr)->pooled = true;
+		*ret = addr;
+	}
 	return drv_leave(r);
 }
 
@@ -155,7 +174,7 @@ CUresult cuMemAllocPitch(
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
 	CUresult r = capture_unsafe(c);
 	if (r == CUDA_SUCCESS)
-		r = alloc_device(c, ALLOC_DEVICE, bytes, 0, &addr);
+		r = alloc_device(c, c->dev, ALLOC_DEVICE, bytes, 0, &addr);
 	if (r == CUDA_SUCCESS) {
 		*ptr = addr;
 		*pitch = row;
@@ -172,7 +191,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes, unsigned int flags)
 	if (!ptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
 		r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS)
-		r = alloc_device(c, ALLOC_MANAGED, bytes, flags, &addr);
+		r = alloc_device(c, c->dev, ALLOC_MANAGED, bytes, flags, &addr);
 	if (r == CUDA_SUCCESS)
 		*ptr = addr;
 	return drv_leave(r);
@@ -245,7 +264,7 @@ CUresult cuMemHostAlloc(void **p, size_t bytes, unsigned int flags)
 	uint64_t at;
 	r = result_of(vgpu_mem_alloc_host(drv.mem, bytes, &at));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, ALLOC_HOST, at, bytes, flags);
+		r = remember(c, c->dev, ALLOC_HOST, at, bytes, flags);
 		if (r != CUDA_SUCCESS)
 			vgpu_mem_remove_host(drv.mem, (void *)(uintptr_t)at);
 	}
@@ -275,7 +294,7 @@ CUresult cuMemHostRegister(void *p, size_t bytes, unsigned int flags)
 	if (r == CUDA_SUCCESS)
 		r = result_of(vgpu_mem_add_host(drv.mem, p, bytes));
 	if (r == CUDA_SUCCESS) {
-		r = remember(c, ALLOC_REGISTERED, (uint64_t)(uintptr_t)p, bytes, flags);
+		r = remember(c, c->dev, ALLOC_REGISTERED, (uint64_t)(uintptr_t)p, bytes, flags);
 		if (r != CUDA_SUCCESS)
 			vgpu_mem_remove_host(drv.mem, p);
 	}

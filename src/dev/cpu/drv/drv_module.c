@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Modules and libraries. A library has one module, which every context shares; it lives until it is
- * unloaded. Code is decoded without the lock. */
+/* Modules and libraries. A library has one module a device, which every context there shares; it
+ * lives until it is unloaded. Code is decoded without the lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -156,7 +156,9 @@ static void play_compiler(const char *ptx, size_t len)
 	}
 }
 
-static CUresult decode(const void *image, struct jit_log *log, struct vgpu_module **ret)
+/* ret_ptx: NULL, or for the text, which the caller frees. */
+static CUresult decode(const void *image, struct jit_log *log, struct vgpu_module **ret,
+	char **ret_ptx, size_t *ret_len)
 {
 	char *ptx;
 	size_t len;
@@ -191,7 +193,12 @@ static CUresult decode(const void *image, struct jit_log *log, struct vgpu_modul
 	strbuf_finish(&text);
 	arena_finish(&arena);
 	free(diags);
-	free(ptx);
+	if (ret_ptx && e == 0) {
+		*ret_ptx = ptx;
+		*ret_len = len;
+	} else {
+		free(ptx);
+	}
 	if (e == 0 || r != CUDA_SUCCESS)
 		return r;
 	return e == -EINVAL ? CUDA_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
@@ -221,6 +228,7 @@ static struct drv_func *func_new(struct drv_module *m, struct vgpu_kernel *k)
 	if (!f)
 		return NULL;
 	f->module = m;
+	f->index = m->n_funcs;
 	f->code = k;
 	vgpu_kernel_info(k, &f->info);
 	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
@@ -305,7 +313,7 @@ CUresult cuModuleLoadDataEx(
 		r = capture_unsafe(c);
 	drv_leave(r);
 	if (r == CUDA_SUCCESS)
-		r = decode(image, &log, &code);
+		r = decode(image, &log, &code, NULL, NULL);
 	if (r != CUDA_SUCCESS)
 		return r;
 	r = drv_enter(&c);
@@ -317,6 +325,7 @@ CUresult cuModuleLoadDataEx(
 		vgpu_module_free(code);
 		return r;
 	}
+	vgpu_module_belongs(code, (unsigned)c->dev);
 	r = module_new(c, code, &m);
 	if (r == CUDA_SUCCESS)
 		*mod = (CUmodule)m;
@@ -463,10 +472,50 @@ CUresult cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const 
 
 static void library_destroy(struct drv_library *l)
 {
-	drv_module_destroy(l->module);
+	for (unsigned i = 0; i < drv.n_devices; i++)
+		if (l->module[i])
+			drv_module_destroy(l->module[i]);
 	drv_obj_remove(&l->obj);
+	free(l->ptx);
 	VEC_FREE(&l->placed);
 	free(l);
+}
+
+/* The library's module on a device, with variables of its own there, managed ones excepted. */
+static struct drv_module *library_on(struct drv_library *l, CUdevice dev)
+{
+	struct vgpu_module *code = NULL;
+	struct diag_list *diags;
+	struct arena arena;
+
+	if (l->module[dev])
+		return l->module[dev];
+	diags = malloc(sizeof(*diags));
+	if (!diags)
+		return NULL;
+	arena_init(&arena, (size_t)64 << 20);
+	diag_init(diags, &arena, "ptx", l->ptx, l->ptx_len);
+	if (vgpu_module_load(drv.mem, l->ptx, l->ptx_len, diags, &code) == 0) {
+		drv_lines_give(l->ptx, l->ptx_len, code);
+		vgpu_module_belongs(code, (unsigned)dev);
+		vgpu_module_share(code, l->module[0]->code);
+		if (module_new(NULL, code, &l->module[dev]) == CUDA_SUCCESS)
+			l->module[dev]->library = l;
+	}
+	arena_finish(&arena);
+	free(diags);
+	return l->module[dev];
+}
+
+struct drv_func *drv_func_on(CUdevice dev, const void *handle)
+{
+	struct drv_func *f = drv_func_of(handle);
+	struct drv_library *l = f ? f->module->library : NULL;
+
+	if (!l || !drv_device_of(dev) || f->module == l->module[dev])
+		return f;
+	struct drv_module *m = library_on(l, dev);
+	return m ? m->funcs[f->index] : NULL;
 }
 
 static bool is_placed(const struct drv_library *l, const struct drv_ctx *c)
@@ -501,6 +550,8 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option 
 {
 	struct jit_log log;
 	struct vgpu_module *code;
+	char *ptx;
+	size_t len;
 	DRV_ENTER_INIT();
 	drv_leave(CUDA_SUCCESS);
 	CUresult r = lib && code_image && (!n || (options && values))
@@ -508,22 +559,27 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option 
 			     : CUDA_ERROR_INVALID_VALUE;
 
 	if (r == CUDA_SUCCESS)
-		r = decode(code_image, &log, &code);
+		r = decode(code_image, &log, &code, &ptx, &len);
 	if (r != CUDA_SUCCESS)
 		return r;
 	struct drv_library *l = calloc(1, sizeof(*l));
 	r = l ? drv_enter_init() : CUDA_ERROR_OUT_OF_MEMORY;
 	if (r != CUDA_SUCCESS) {
 		vgpu_module_free(code);
+		free(ptx);
 		free(l);
 		return r;
 	}
-	r = module_new(NULL, code, &l->module);
+	vgpu_module_belongs(code, 0);
+	r = module_new(NULL, code, &l->module[0]);
 	if (r != CUDA_SUCCESS) {
+		free(ptx);
 		free(l);
 		return drv_leave(r);
 	}
-	l->module->library = l;
+	l->module[0]->library = l;
+	l->ptx = ptx;
+	l->ptx_len = len;
 	drv_obj_add(&l->obj, OBJ_LIBRARY, NULL);
 	*lib = (CUlibrary)l;
 	return drv_leave(loads_lazily() ? CUDA_SUCCESS : place_everywhere(l));
@@ -567,7 +623,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary lib, const char *name)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	if (!l)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
-	struct drv_func *f = find(l->module, name);
+	struct drv_func *f = find(l->module[0], name);
 	if (f)
 		*kernel = (CUkernel)&f->kernel;
 	return drv_leave(f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
@@ -580,7 +636,7 @@ CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 
 	if (!count || !l)
 		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
-	*count = l->module->n_funcs;
+	*count = l->module[0]->n_funcs;
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -591,8 +647,8 @@ CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int n, CUlibrary 
 
 	if (!kernels || !l)
 		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
-	for (unsigned i = 0; i < n && i < l->module->n_funcs; i++)
-		kernels[i] = (CUkernel)&l->module->funcs[i]->kernel;
+	for (unsigned i = 0; i < n && i < l->module[0]->n_funcs; i++)
+		kernels[i] = (CUkernel)&l->module[0]->funcs[i]->kernel;
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -603,7 +659,10 @@ CUresult cuLibraryGetModule(CUmodule *mod, CUlibrary lib)
 
 	if (!mod || !l)
 		return drv_leave(l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
-	*mod = (CUmodule)l->module;
+	struct drv_module *m = library_on(l, c->dev);
+	if (!m)
+		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
+	*mod = (CUmodule)m;
 	return drv_leave(drv_place(c, l));
 }
 
@@ -616,8 +675,9 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, cons
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (!name || (!ptr && !bytes))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	CUresult r = drv_place(c, l);
-	return drv_leave(r == CUDA_SUCCESS ? global(l->module, name, ptr, bytes) : r);
+	struct drv_module *m = library_on(l, c->dev);
+	CUresult r = m ? drv_place(c, l) : CUDA_ERROR_OUT_OF_MEMORY;
+	return drv_leave(r == CUDA_SUCCESS ? global(m, name, ptr, bytes) : r);
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary lib, const char *name)

@@ -12,21 +12,35 @@
 
 struct drv_pool {
 	struct obj obj;
+	CUdevice dev;
 	uint64_t attr[16];
 	uint64_t used, high;
 };
 
-static struct drv_pool *default_pool(void)
+static struct drv_pool *pool_new(CUdevice dev)
 {
-	if (!drv.default_pool) {
-		drv.default_pool = calloc(1, sizeof(*drv.default_pool));
-		if (drv.default_pool) {
-			drv_obj_add(&drv.default_pool->obj, OBJ_POOL, NULL);
-			for (int i = 1; i <= 3; i++) /* the three ways of reuse */
-				drv.default_pool->attr[i] = 1;
-		}
-	}
-	return drv.default_pool;
+	struct drv_pool *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->dev = dev;
+	drv_obj_add(&p->obj, OBJ_POOL, NULL);
+	return p;
+}
+
+static struct drv_pool *default_pool(CUdevice dev)
+{
+	struct drv_pool **p = &drv.device[dev].default_pool;
+
+	if (!*p && (*p = pool_new(dev)) != NULL)
+		for (int i = 1; i <= 3; i++) /* the three ways of reuse */
+			(*p)->attr[i] = 1;
+	return *p;
+}
+
+static bool is_default(const struct drv_pool *p)
+{
+	return p == drv.device[p->dev].default_pool;
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
@@ -34,9 +48,9 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice dev)
 	DRV_ENTER_INIT();
 	if (!pool)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
-	if (dev != 0)
+	if (!drv_device_of(dev))
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	*pool = (CUmemoryPool)default_pool();
+	*pool = (CUmemoryPool)default_pool(dev);
 	return drv_leave(*pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -48,9 +62,10 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
 	DRV_ENTER_INIT();
-	if (dev != 0)
+	if (!drv_device_of(dev))
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	return drv_leave(drv_get(pool, OBJ_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+	const struct drv_pool *p = drv_get(pool, OBJ_POOL);
+	return drv_leave(p && p->dev == dev ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
@@ -60,10 +75,11 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
 		return drv_leave(CUDA_ERROR_NOT_SUPPORTED);
-	struct drv_pool *p = calloc(1, sizeof(*p));
+	if (!drv_device_of(props->location.id))
+		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
+	struct drv_pool *p = pool_new(props->location.id);
 	if (!p)
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);
-	drv_obj_add(&p->obj, OBJ_POOL, NULL);
 	*pool = (CUmemoryPool)p;
 	return drv_leave(CUDA_SUCCESS);
 }
@@ -73,7 +89,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 	DRV_ENTER_INIT();
 	struct drv_pool *p = drv_get(pool, OBJ_POOL);
 
-	if (!p || p == drv.default_pool)
+	if (!p || is_default(p))
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	drv_obj_remove(&p->obj);
 	free(p);
@@ -133,25 +149,17 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool pool, CUmemLo
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes, CUmemoryPool pool, CUstream stream)
 {
-	CUdeviceptr addr;
 	DRV_ENTER(c);
-	struct drv_stream *s = drv_stream_of(c, stream);
+	struct drv_stream *s = drv_stream_any(c, stream);
+	const struct drv_pool *p = drv_get(pool, OBJ_POOL);
 
-	if (!s || (pool && !drv_get(pool, OBJ_POOL)))
+	if (!s || (pool && !p))
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (s->capture)
 		return drv_leave(capture_invalidate(s, CUDA_ERROR_NOT_SUPPORTED));
+	CUdevice dev = p ? p->dev : s->obj.ctx->dev;
 	drv_leave(CUDA_SUCCESS);
-	CUresult r = ptr ? cuMemAlloc(&addr, bytes) : CUDA_ERROR_INVALID_VALUE;
-	if (r == CUDA_SUCCESS) {
-		*ptr = addr;
-		DRV_ENTER(again);
-		struct drv_alloc *a = drv_alloc_of(addr);
-		if (a)
-			a->pooled = true;
-		drv_leave(CUDA_SUCCESS);
-	}
-	return r;
+	return ptr ? drv_alloc_pooled(dev, bytes, ptr) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream stream)
@@ -162,7 +170,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream stream)
 CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 {
 	DRV_ENTER(c);
-	struct drv_stream *s = drv_stream_of(c, stream);
+	struct drv_stream *s = drv_stream_any(c, stream);
 	struct drv_alloc *a = drv_get((void *)(uintptr_t)ptr, OBJ_ALLOC);
 
 	if (!s)
@@ -205,7 +213,7 @@ static CUresult device_attribute(void *data, CUpointer_attribute attr, const str
 		*(unsigned *)data = a->kind == ALLOC_MANAGED;
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*(int *)data = 0;
+		*(int *)data = a->dev;
 		break;
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
@@ -227,7 +235,8 @@ static CUresult device_attribute(void *data, CUpointer_attribute attr, const str
 		*(unsigned *)data = 3;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-		*(CUmemoryPool *)data = a->pooled ? (CUmemoryPool)drv.default_pool : NULL;
+		*(CUmemoryPool *)data =
+			a->pooled ? (CUmemoryPool)drv.device[a->dev].default_pool : NULL;
 		break;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
@@ -254,7 +263,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attr, uint64_t
 	if (!vgpu_mem_find(drv.mem, ptr, &base, &bytes, &host))
 		return CUDA_ERROR_INVALID_VALUE;
 	struct drv_alloc global = {.kind = ALLOC_DEVICE, .addr = base, .bytes = bytes};
-	global.obj.ctx = drv.primary;
+	global.obj.ctx = drv.device[0].primary;
 	return device_attribute(data, attr, &global);
 }
 

@@ -454,7 +454,7 @@ void drv_fail(struct drv_ctx *c, CUresult error)
 		c->error = error;
 	for (struct drv_stream *s = c->active; s; s = s->next_active)
 		if (s->head && s->head->started && s->head->kind == OP_KERNEL && s->head->run)
-			vgpu_pool_cancel(drv.pool, s->head->run);
+			vgpu_pool_cancel(drv.device[c->dev].pool, s->head->run);
 	graph_cancel(c);
 	drv_kick();
 }

@@ -134,6 +134,9 @@ struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priorit
 void drv_stream_release(struct drv_stream *s);
 /* 0, 1 and 2 are the default streams; NULL: invalid, or of another context. */
 struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h);
+/* Of any context, for what may be asked of a stream while another context is current: copies, sets,
+ * waiting, freeing. */
+struct drv_stream *drv_stream_any(struct drv_ctx *c, CUstream h);
 void drv_record_unref(struct drv_record *r);
 bool drv_value_met(const struct drv_value *v);
 /* drv_copy.c: from the first to the last byte of a box that fits in the address space. */

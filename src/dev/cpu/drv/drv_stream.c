@@ -71,6 +71,16 @@ struct drv_stream *drv_stream_of(struct drv_ctx *c, CUstream h)
 	return s && s->obj.ctx == c && !s->destroyed && !s->legacy ? s : NULL;
 }
 
+struct drv_stream *drv_stream_any(struct drv_ctx *c, CUstream h)
+{
+	struct drv_stream *s = drv_stream_of(c, h);
+
+	if (s)
+		return s;
+	s = drv_get(h, OBJ_STREAM);
+	return s && !s->destroyed && !s->legacy && s->obj.ctx->refs ? s : NULL;
+}
+
 struct drv_stream *drv_stream_new(struct drv_ctx *c, unsigned flags, int priority)
 {
 	struct drv_stream *s = calloc(1, sizeof(*s));
@@ -121,7 +131,7 @@ CUresult cuStreamDestroy(CUstream stream)
 	DRV_ENTER(c);
 	struct drv_stream *s = drv_get(stream, OBJ_STREAM);
 
-	if (!s || s->legacy || s->obj.ctx != c)
+	if (!s || s->legacy || s->destroyed)
 		return drv_leave(CUDA_ERROR_INVALID_HANDLE);
 	drv_stream_release(s);
 	return drv_leave(CUDA_SUCCESS);
@@ -134,7 +144,9 @@ static CUresult enter(CUstream h, struct drv_ctx **ret_c, struct drv_stream **re
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	*ret_s = drv_stream_of(*ret_c, h);
+	*ret_s = drv_stream_any(*ret_c, h);
+	if (*ret_s)
+		*ret_c = (*ret_s)->obj.ctx;
 	return *ret_s ? CUDA_SUCCESS : drv_leave(CUDA_ERROR_INVALID_HANDLE);
 }
 #define ENTER_STREAM(c, s, h)                        \
@@ -228,7 +240,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *user, u
 		return drv_leave(capture_invalidate(s, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 	CUresult r = capture_implicit(s);
 	if (r == CUDA_SUCCESS)
-		r = drv_engine_ready(OP_CALLBACK);
+		r = drv_engine_ready(OP_CALLBACK, s->obj.ctx->dev);
 	if (r != CUDA_SUCCESS)
 		return drv_leave(r);
 	struct drv_op *op = drv_op_new(OP_CALLBACK, s);
@@ -317,7 +329,7 @@ static CUresult drv_value_op(struct drv_stream *s, enum op_kind kind, uint64_t a
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult r = capture_implicit(s);
 	if (r == CUDA_SUCCESS)
-		r = drv_engine_ready(kind);
+		r = drv_engine_ready(kind, s->obj.ctx->dev);
 	if (r != CUDA_SUCCESS)
 		return r;
 	struct drv_op *op = drv_op_new(kind, s);

@@ -60,8 +60,14 @@ static void *in_global(struct vx *x, const struct vinsn *in, unsigned lane, uint
 
 	if (vgpu_mem_range(x->b->mem, addr, &r) && bytes <= r.end - addr &&
 		!(write && r.read_only)) {
-		if (!(write && r.read_only))
-			*cache = r;
+		if (!vgpu_range_reached(&r, x->b->launch->reach)) {
+			vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, addr,
+				"%s of %u bytes at 0x%" PRIx64 ", in memory of device %u, to which "
+				"this context has no peer access (cuCtxEnablePeerAccess)",
+				write ? "write" : "read", bytes, addr, r.device);
+			return NULL;
+		}
+		*cache = r;
 		return (void *)(uintptr_t)addr;
 	}
 	if (!vgpu_mem_below(x->b->mem, addr, &base, &size, &freed))

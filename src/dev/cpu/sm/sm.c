@@ -25,6 +25,7 @@ static uint64_t now_ns(void)
 
 static void use_config(struct sm_config *c, const struct sm_config *of)
 {
+	c->devices = of->devices;
 	c->n_sms = of->n_sms;
 	c->threads = of->threads;
 	c->blocks = of->blocks;

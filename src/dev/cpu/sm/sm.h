@@ -16,13 +16,16 @@
 
 #include "base/base.h"
 
-#define SM_MAX_SMS   144
-#define SM_MAX_SLOTS 32 /* blocks an SM */
-#define SM_MAX_PROCS 128
+#define SM_MAX_SMS     144
+#define SM_MAX_SLOTS   32 /* blocks an SM */
+#define SM_MAX_PROCS   128
+#define SM_MAX_DEVICES 8
 
 /* What the device has; the same numbers decide occupancy and placing. */
 struct sm_config {
-	char name[64]; /* of the instance */
+	char name[64];    /* of the instance */
+	uint32_t device;  /* which of its devices: each has a table of its own */
+	uint32_t devices; /* how many it has; 0: as many as there are, or one */
 	uint32_t n_sms;
 	uint32_t threads, blocks, regs, shared_bytes; /* an SM */
 	uint64_t memory_bytes;
@@ -59,7 +62,12 @@ struct sm_block {
 	uint16_t sm, slot;
 };
 
-/* Joins the instance named in *c, and takes its SMs' limits into *c if it was there already.
+/* The workers of one device, when the process has as many for all of them as *c says. */
+uint32_t sm_workers(const struct sm_config *c);
+
+/* Joins device c->device of the instance named in *c, and takes what it has into *c if it was there
+ * already: the SMs' limits and the number of devices. Device 0 is joined first and left last, so
+ * that all who share an instance agree.
  * -EUSERS: SM_MAX_PROCS use it; -EPERM: its file is not this user's alone; -ETIMEDOUT: somebody
  * keeps its file locked; -EAGAIN: no thread can be made. */
 int sm_open(struct sm_config *c, struct sm **ret);

@@ -61,6 +61,8 @@ static bool set_number(struct sm_config *c, const char *key, const char *value)
 
 	if (!strcmp(key, "sms") && parse_number(value, 1, SM_MAX_SMS, &v))
 		c->n_sms = (uint32_t)v;
+	else if (!strcmp(key, "devices") && parse_number(value, 1, SM_MAX_DEVICES, &v))
+		c->devices = (uint32_t)v;
 	else if (!strcmp(key, "workers") && parse_number(value, 1, 256, &v))
 		c->workers = (uint32_t)v;
 	else if (!strcmp(key, "blocks") && parse_number(value, 1, SM_MAX_SLOTS, &v))
@@ -164,6 +166,11 @@ int sm_config_parse(const char *text, struct sm_config *ret)
 			memcpy(ret->wrong, whole, sizeof(whole));
 	}
 	return r;
+}
+
+uint32_t sm_workers(const struct sm_config *c)
+{
+	return MAX(c->workers / MAX(c->devices, 1), 1);
 }
 
 struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32_t shared_bytes)

@@ -248,7 +248,8 @@ int vgpu_pool_create(
 	if (!p)
 		return -ENOMEM;
 	p->tasks = calloc((size_t)c->n_sms * SM_MAX_SLOTS, sizeof(*p->tasks));
-	p->threads = calloc(c->workers, sizeof(*p->threads));
+	p->n_workers = sm_workers(c);
+	p->threads = calloc(p->n_workers, sizeof(*p->threads));
 	if (!p->tasks || !p->threads) {
 		free(p->tasks);
 		free(p->threads);
@@ -269,7 +270,7 @@ static int start_threads(struct vgpu_pool *p)
 {
 	int r = 0;
 
-	while (p->n_threads < p->config.workers && r == 0) {
+	while (p->n_threads < p->n_workers && r == 0) {
 		r = vgpu_thread_start(pool_worker, p, &p->threads[p->n_threads]);
 		if (r == 0)
 			p->n_threads++;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The file that the shared table lies in: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], of one user. Other
- * versions, with another layout, have a device of their own. Joining and leaving happen under its
- * file lock, so that the last one to leave can remove it. No descriptor of it is kept: the program
- * may close any number, and a child would hold on to it. What nobody alive uses, or is not of this
- * layout, is never written to but replaced, so that those who still have it mapped are left in
- * peace. */
+/* The file that a device's table lies in: /dev/shm/heddle-vgpuLAYOUT-UID[-NAME], of one user;
+ * device N of several has +N behind the name. Other versions, with another layout, have a device of
+ * their own. Joining and leaving happen under its file lock, so that the last one to leave can
+ * remove it. No descriptor of it is kept: the program may close any number, and a child would hold
+ * on to it. What nobody alive uses, or is not of this layout, is never written to but replaced, so
+ * that those who still have it mapped are left in peace. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +44,7 @@ void sm_table_init(struct sm_table *t, const struct sm_config *c, bool shared)
 	memset(t, 0, sizeof(*t));
 	t->bytes = sizeof(*t);
 	t->config = *c;
+	t->config.devices = MAX(c->devices, 1);
 	mutex_init(&t->lock, shared);
 	for (size_t i = 0; i < ARRAY_LEN(t->proc); i++)
 		mutex_init(&t->proc[i].life, shared);
@@ -189,11 +190,15 @@ static int use_file(struct sm *s, int fd, const struct stat *st, const struct sm
 
 int sm_segment_open(struct sm *s, const struct sm_config *c, int *ret_fd)
 {
+	bool named = c->name[0] || c->device;
+	char number[16] = "";
 	struct stat st;
 	int r, fd;
 
-	snprintf(s->path, sizeof(s->path), FOLDER "/" PREFIX "%s%s", SM_LAYOUT, (unsigned)geteuid(),
-		c->name[0] ? "-" : "", c->name);
+	if (c->device)
+		snprintf(number, sizeof(number), "+%u", c->device);
+	snprintf(s->path, sizeof(s->path), FOLDER "/" PREFIX "%s%s%s", SM_LAYOUT,
+		(unsigned)geteuid(), named ? "-" : "", c->name, number);
 	sweep(s->path);
 	do {
 		fd = open_locked(s->path, O_CREAT, JOIN_TRIES, &st);

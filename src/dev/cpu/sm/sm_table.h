@@ -13,7 +13,7 @@
 #include "sm.h"
 #include "sm_life.h"
 
-#define SM_LAYOUT     2u /* grows with every change of what is below */
+#define SM_LAYOUT     3u /* grows with every change of what is below */
 #define SM_MAGIC      (0x75677030u + SM_LAYOUT)
 #define SM_MAX_LAUNCH 1024
 #define SM_NONE       0xffffu

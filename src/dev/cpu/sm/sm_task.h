@@ -39,7 +39,7 @@ struct vgpu_pool {
 	struct vgpu_run *live;    /* all others */
 	uint64_t unplaced;        /* runs that may have blocks to place */
 	pthread_t *threads;
-	unsigned n_threads;
+	unsigned n_threads, n_workers; /* that run, at most */
 	bool stop, lost;
 	/* serial */
 	uint64_t now_ns, clock_ns[SM_MAX_SMS];

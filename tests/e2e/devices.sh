@@ -1,0 +1,263 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# usage: devices.sh WHERE [apart|together|both|each|names|shown]...
+# heddled and two devices. WHERE is a build folder or what ./run dist made.
+#   apart     a program of low priority on the second device, one of high priority on the first: nothing
+#             is preempted or held, ps lists both devices, results are right
+#   together  both on the second one: the low one is preempted, its result is right
+#   both      a program on both devices, beside one of high priority on each: its results are right, and
+#             it is preempted on the device where it is a tenant
+#   each      a heddled for each device: each has the program on its own, and nothing of the other
+#   names     ps tells two devices of one name apart (on the virtual GPU alone)
+#   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
+# Without a case: all. DEVICE in the environment: cpu (default), the virtual GPU; cuda, this machine's GPUs.
+set -eu
+where=$1
+shift
+[ $# -gt 0 ] || set -- apart together both each names shown
+heddle=$where/bin/heddle examples=$where/lib/heddle/examples
+[ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
+heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu}
+for part in "$heddled" "$heddle" "$examples/devices" "$examples/tick" "$examples/mm"; do
+	[ -x "$part" ] || {
+		echo "skipped: no $part"
+		exit 77
+	}
+done
+both="devices-$$,devices=2"
+export HEDDLE_VGPU="$both"
+# The first two of this machine's GPUs, or of those that are visible.
+visible=0,1
+[ "$device" = cpu ] || visible=$(echo "${CUDA_VISIBLE_DEVICES:-0,1}" | cut -d , -f 1,2)
+export CUDA_VISIBLE_DEVICES="$visible"
+if [ "$device" = cuda ]; then
+	said=$("$heddle" run --device cuda:1 -- true 2>&1) || {
+		echo "skipped: no two NVIDIA GPUs: $said"
+		exit 77
+	}
+fi
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+kind=$device
+# On a GPU, kernels that take long enough to be managed.
+small='--size small' long=
+if [ "$kind" = cuda ]; then
+	# shellcheck disable=SC2154
+	small=$large long='--loops 20000'
+fi
+# A short kernel so often that each launch of another program meets one.
+ticks='--every-us 3000 --rounds 10 --count 10000000'
+
+stop() {
+	# shellcheck disable=SC2086
+	kill $pids 2>/dev/null || :
+	for pid in $pids; do wait "$pid" || :; done
+	pids=
+	kill "$daemon"
+	wait "$daemon" || fail "heddled: $?"
+	daemon=
+	rm -f "$dir/events"
+}
+
+# tick_on NUMBER: the disturber, of high priority.
+tick_on() {
+	device=$kind:$1
+	# shellcheck disable=SC2086
+	run high "tick$1" tick $ticks
+	pids="$pids $started"
+	await 60 grep -q ready "$dir/tick$1.out" || fail "the disturber of device $1 does not begin"
+}
+
+# mm_on NUMBER SIZE...: the low program goes on until it is told to end; it is a tenant with launches.
+mm_on() {
+	device=$kind:$1
+	shift
+	run low low mm "$@" --until "$dir/low.end"
+	low=$started
+	await 60 grep -q '"round":1,' "$dir/low.out" || fail "the low program does not begin"
+}
+
+# Of what the events tell: the number of the last tenant of this name, and its device.
+tenant_of() {
+	sed -n "s/.*\"event\": \"join\", \"tenant\": \([0-9]*\),.*\"name\": \"$1\".*/\1/p" "$dir/events" | tail -n 1
+}
+
+device_of() {
+	sed -n "s/.*\"event\": \"join\".*\"name\": \"$1\".*\"device\": \"\([^\"]*\)\".*/\1/p" "$dir/events" |
+		tail -n 1
+}
+
+# told NAME EVENTS LEAST: the tenant was told one of these so often at least.
+told() {
+	tenant=$(tenant_of "$1")
+	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $tenant," "$dir/events")" -ge "$3" ]
+}
+
+begins() {
+	# shellcheck disable=SC2119
+	start_daemon
+	pids=
+}
+
+apart() {
+	begins
+	tick_on 0
+	# shellcheck disable=SC2086
+	mm_on 1 $small
+	await 60 grep -q '"round":20,' "$dir/low.out" || fail "the low program does not go on"
+	"$heddle" ps >"$dir/ps"
+	[ "$(grep '^on ' "$dir/ps" | sort -u | wc -l)" = 2 ] || fail "ps does not list two devices: $(cat "$dir/ps")"
+	[ "$(device_of tick)" != "$(device_of mm)" ] || fail "both programs are on $(device_of mm)"
+	ends low "$low" "on a device of its own"
+	low=
+	! told mm 'preempt|shrink|hold|wait|bound' 1 || fail "the low program was disturbed from the other device:
+$(grep -E '"(preempt|shrink|hold|wait|bound)"' "$dir/events" | head -n 3)"
+	stop
+	launches=$(sed -n 's/.*"count":\([0-9]*\).*/\1/p' "$dir/tick0.out")
+	[ "${launches:-0}" -ge 20 ] || fail "the high program made ${launches:-no} launches"
+	echo "apart: two tenants on two devices, and neither disturbs the other"
+}
+
+together() {
+	begins
+	# shellcheck disable=SC2086
+	mm_on 1 $large
+	tick_on 1
+	await 60 told mm 'preempt|shrink' 3 || fail "the low program is not preempted"
+	[ "$(device_of tick)" = "$(device_of mm)" ] || fail "--device $kind:1 means two devices"
+	ends low "$low" "on one device with the high one"
+	low=
+	stop
+	echo "together: two tenants on one device, the low one is preempted and right"
+}
+
+# Devices of one name, as GPUs of one model are: ps tells them apart by their UUIDs. (Two virtual GPUs of one
+# device each.)
+names() {
+	begins
+	device=cpu
+	for which in one two; do
+		export HEDDLE_VGPU="$which-$$" CUDA_VISIBLE_DEVICES=0
+		run normal "$which" devices --until "$dir/$which.end"
+		pids="$pids $started"
+	done
+	export HEDDLE_VGPU="$both" CUDA_VISIBLE_DEVICES="$visible"
+	await 60 told_twice join devices || fail "two programs do not become tenants"
+	"$heddle" ps >"$dir/ps"
+	[ "$(grep '^on heddle virtual GPU (GPU-.*)$' "$dir/ps" | sort -u | wc -l)" = 2 ] ||
+		fail "ps does not tell two devices of one name apart: $(cat "$dir/ps")"
+	for which in one two; do : >"$dir/$which.end"; done
+	for pid in $pids; do wait "$pid" || fail "a program: $?"; done
+	pids=
+	stop
+	echo "names: ps tells two devices of one name apart"
+}
+
+told_twice() {
+	[ "$(grep "\"event\": \"$1\"" "$dir/events" | grep -c "\"name\": \"$2\"")" = 2 ]
+}
+
+# A program is a tenant on the device where it launches first; what it does on others is passed on.
+both() {
+	begins
+	device=$kind
+	# shellcheck disable=SC2086
+	run low low devices $long --until "$dir/low.end"
+	low=$started
+	await 60 grep -q 'ready, devices: 2' "$dir/low.out" || fail "the program does not see two devices"
+	tick_on 0
+	tick_on 1
+	await 60 told devices 'preempt|shrink' 3 || fail "the program is not preempted on its own device"
+	"$heddle" ps --json >"$dir/ps"
+	grep -q '"reason": "device"' "$dir/ps" || fail "ps does not say that there are launches for another device"
+	ends low "$low" "on both devices"
+	low=
+	stop
+	echo "both: a program on two devices is right on both"
+}
+
+# lists SOCKET PROGRAM: it is the only tenant of that heddled.
+lists() {
+	"$heddle" ps --socket "$1" --json >"$dir/ps"
+	grep -q "\"name\": \"$2\"" "$dir/ps" && [ "$(grep -c '"tenant": ' "$dir/ps")" = 1 ]
+}
+
+each() {
+	begins
+	"$heddled" --config-root /nonexistent --socket "$dir/other" 2>"$dir/other.log" &
+	other=$!
+	pids=$other
+	await 60 "$heddle" status --socket "$dir/other" >"$dir/status" || fail "the other heddled does not come up"
+	tick_on 0
+	first=$HEDDLE_SOCKET
+	HEDDLE_SOCKET=$dir/other
+	# shellcheck disable=SC2086
+	mm_on 1 $small
+	HEDDLE_SOCKET=$first
+	lists "$first" tick || fail "the heddled of device 0 lists $(cat "$dir/ps")"
+	lists "$dir/other" mm || fail "the heddled of device 1 lists $(cat "$dir/ps")"
+	ends low "$low" "under a heddled of its own"
+	low=
+	grep -q ' leaves: mm,.* preempted 0 times' "$dir/other.log" || fail "the low program was preempted"
+	stop
+	echo "each: a heddled for each device has the programs of that device alone"
+}
+
+# refused VALUE LINE: --device VALUE ends with this line, and no program is started.
+refused() {
+	status=0
+	"$heddle" run --device "$1" -- "$examples/devices" >"$dir/refused" 2>&1 || status=$?
+	[ "$status" = 2 ] || fail "--device $1 ends with $status"
+	grep -Eq "$2" "$dir/refused" || fail "--device $1: $(cat "$dir/refused")"
+}
+
+# sees DEVICE: the device that a program has that is started so, in $seen.
+sees() {
+	device=$1
+	run normal sees devices --rounds 1
+	wait "$started" || fail "a program on $1: $?"
+	grep -q '^ready, devices: 1$' "$dir/sees.out" || fail "--device $1 shows $(cat "$dir/sees.out")"
+	await 60 told devices leave 1 || fail "heddled does not tell that the program has ended"
+	seen=$(device_of devices)
+	[ "$seen" ] || fail "no device is told of a program on $1"
+}
+
+shown() {
+	begins
+	sees "$kind:0"
+	zero=$seen
+	sees "$kind:1"
+	one=$seen
+	device=$kind
+	run normal only devices --rounds 1 --only 1
+	wait "$started" || fail "a program that launches on one of two devices: $?"
+	await 60 told devices leave 1 || fail "heddled does not tell that the program has ended"
+	[ "$(device_of devices)" = "$one" ] || fail "a program that launches on device 1 is a tenant on $(device_of devices)"
+	[ "$zero" != "$one" ] || fail "$kind:0 and $kind:1 are both $one"
+	export CUDA_VISIBLE_DEVICES="${visible#*,},${visible%%,*}"
+	sees "$kind:0"
+	[ "$seen" = "$one" ] || fail "$kind:0 of CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES is not device 1"
+	sees "$kind:1"
+	[ "$seen" = "$zero" ] || fail "$kind:1 of CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES is not device 0"
+	export CUDA_VISIBLE_DEVICES="$one"
+	sees "$kind:0"
+	[ "$seen" = "$one" ] || fail "CUDA_VISIBLE_DEVICES=$one is not device 1"
+	refused "$kind:1" "there is 1 such device in CUDA_VISIBLE_DEVICES=$one: $kind:0"
+	export CUDA_VISIBLE_DEVICES="$visible"
+	refused "$kind:99" "there are 2 such devices in CUDA_VISIBLE_DEVICES=$visible: $kind:0 to $kind:1"
+	refused "$kind:" "names no device"
+	refused "$kind:x" "names no device"
+	refused "$kind:-1" "names no device"
+	refused auto:1 "is not one of"
+	stop
+	echo "shown: --device shows one device, of those that are visible"
+}
+
+for case in "$@"; do
+	case $case in
+	apart | together | both | each | names | shown) "$case" ;;
+	*) fail "no such case: $case" ;;
+	esac
+done
