@@ -3,7 +3,7 @@
 
 /* usage: vecadd [LAUNCHES [ELEMENTS]]. c = a + b on the device, as first programs of CUDA do it;
  * each sum is compared with the host's. nvcc builds it as it stands; clang, without a CUDA toolkit,
- * by clang/build.sh. */
+ * by rt/clang/build.sh. */
 #include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -264,7 +264,7 @@ try() {
 	heddle\ doctor\ --\ ./training) ends && says 'program .*training' ;;
 	heddle\ ptx\ check\ kernel.ptx) ends && says 'managed' ;;
 	'nvcc -cudart shared vecadd.cu -o vecadd') with_nvcc ;;
-	'cp /usr/local/lib/heddle/examples/rt/vecadd .')
+	'cp /usr/local/lib/heddle/examples/rt/shared/vecadd .')
 		rm -f vecadd
 		command="cp $installed/$libdir/${command#*lib/}" && ends
 		;;
