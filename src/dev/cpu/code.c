@@ -346,6 +346,13 @@ void vgpu_module_free(struct vgpu_module *mod)
 	free(mod);
 }
 
+void vgpu_module_reset(struct vgpu_module *mod)
+{
+	for (size_t i = 0; i < mod->globals.len; i++)
+		memset((void *)(uintptr_t)mod->globals.at[i].addr, 0, mod->globals.at[i].bytes);
+	vgpu_init_globals(mod, NULL); /* which could be read when the module was loaded */
+}
+
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line)
 {
 	if (!m->lines)

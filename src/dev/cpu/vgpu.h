@@ -44,6 +44,8 @@ void vgpu_module_lines(struct vgpu_module *m, const uint32_t *lines, size_t n);
 /* A line of the text as they have it; 0: in none. */
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line);
 void vgpu_module_free(struct vgpu_module *mod);
+/* Its variables get their initial values again, while none of its kernels runs. */
+void vgpu_module_reset(struct vgpu_module *mod);
 /* Where lanes of a warp that part wait for each other, as ptxas makes them wait (converge.c). */
 enum vgpu_converge {
 	VC_NONE,    /* lanes wait for each other only where the PTX says so */

@@ -111,7 +111,7 @@ static void destroy_object(struct obj *o)
 	}
 }
 
-/* Ends all work in it and destroys what it holds, libraries excepted, which belong to the process.
+/* Ends all work in it and destroys what it holds. Libraries stay, for they belong to the process.
  */
 static void empty(struct drv_ctx *c)
 {
@@ -121,6 +121,7 @@ static void empty(struct drv_ctx *c)
 	drv_fail(c, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	while (c->active)
 		drv_engine_wait();
+	drv_unplace_all(c);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
 		struct obj *o = c->all.next;
 		while (o != &c->all) {
@@ -187,6 +188,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 		drv.primary->refs = 0;
 	}
 	drv.primary->refs++;
+	drv.primary->is_unused = false;
 	*ctx = (CUcontext)drv.primary;
 	return drv_leave(CUDA_SUCCESS);
 }
@@ -209,8 +211,10 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 	DRV_ENTER_INIT();
 	if (dev != 0)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	if (drv.primary)
+	if (drv.primary) {
 		reset(drv.primary);
+		drv.primary->is_unused = true;
+	}
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -240,7 +244,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
 	if (!flags || !active)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	*flags = drv.primary_flags;
-	*active = drv.primary && drv.primary->refs;
+	*active = drv.primary && drv.primary->refs && !drv.primary->is_unused;
 	return drv_leave(CUDA_SUCCESS);
 }
 

@@ -214,6 +214,15 @@ void drv_module_destroy(struct drv_module *m)
 	free(m);
 }
 
+/* Those that a new kernel has. */
+static void set_attributes(struct drv_func *f)
+{
+	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
+	f->carveout = -1;
+	f->cluster_flags = 0;
+	f->cache = CU_FUNC_CACHE_PREFER_NONE;
+}
+
 static struct drv_func *func_new(struct drv_module *m, struct vgpu_kernel *k)
 {
 	struct drv_func *f = calloc(1, sizeof(*f));
@@ -223,8 +232,7 @@ static struct drv_func *func_new(struct drv_module *m, struct vgpu_kernel *k)
 	f->module = m;
 	f->code = k;
 	vgpu_kernel_info(k, &f->info);
-	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
-	f->carveout = -1;
+	set_attributes(f);
 	drv_obj_add(&f->obj, OBJ_FUNC, NULL);
 	f->obj.ctx = m->obj.ctx;
 	f->kernel.kind = OBJ_KERNEL;
@@ -461,8 +469,15 @@ CUresult cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const 
 
 /* ---- cuLibrary* ---- */
 
+static struct drv_library *libraries;
+
 static void library_destroy(struct drv_library *l)
 {
+	struct drv_library **at = &libraries;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
 	drv_module_destroy(l->module);
 	drv_obj_remove(&l->obj);
 	VEC_FREE(&l->placed);
@@ -484,6 +499,25 @@ CUresult drv_place(struct drv_ctx *c, struct drv_library *l)
 	if (!VEC_PUSH(&l->placed, c->id))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	return drv_wait_alone(c);
+}
+
+void drv_unplace_all(struct drv_ctx *c)
+{
+	for (struct drv_library *l = libraries; l; l = l->next) {
+		size_t kept = 0;
+
+		for (size_t i = 0; i < l->placed.len; i++)
+			if (l->placed.at[i] != c->id)
+				l->placed.at[kept++] = l->placed.at[i];
+		if (l->placed.len == kept)
+			continue;
+		l->placed.len = kept;
+		if (kept)
+			continue;
+		vgpu_module_reset(l->module->code);
+		for (unsigned i = 0; i < l->module->n_funcs; i++)
+			set_attributes(l->module->funcs[i]);
+	}
 }
 
 static CUresult place_everywhere(struct drv_library *l)
@@ -525,6 +559,8 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option 
 	}
 	l->module->library = l;
 	drv_obj_add(&l->obj, OBJ_LIBRARY, NULL);
+	l->next = libraries;
+	libraries = l;
 	*lib = (CUlibrary)l;
 	return drv_leave(loads_lazily() ? CUDA_SUCCESS : place_everywhere(l));
 }
