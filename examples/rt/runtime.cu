@@ -7,7 +7,7 @@
 #include "../device.h"
 #include "runtime.h"
 
-#include <cstdio>
+#include <stdio.h>
 
 static struct {
 	cudaStream_t stream;

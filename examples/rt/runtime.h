@@ -7,7 +7,7 @@
 
 #include "../common.h"
 
-#include <cstring>
+#include <string.h>
 
 struct rt_call {
 	dim3 grid, block;

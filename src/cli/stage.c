@@ -175,23 +175,34 @@ static int heddled_start(struct stage *s)
 	return await_socket(s, socket);
 }
 
+/* The folders of the virtual GPU's driver and of our CUDA runtime, as heddle run sets them. */
+static int find_cpu_libraries(struct stage *s)
+{
+	char *driver = NULL, *runtime = NULL;
+	int r = CLI_OK;
+
+	if (cli_find_part("cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1", &driver))
+		r = cli_error(s->c, "build or install heddle as a whole",
+			"the virtual GPU's libcuda.so.1 was not found");
+	else if (cli_find_part("cudart/libcudart.so.13", "src/cudart/libcudart.so.13", &runtime))
+		r = cli_error(s->c, "build or install heddle as a whole",
+			"the virtual GPU's libcudart.so.13 was not found");
+	else if (asprintf(&s->cpu_libraries, "LD_LIBRARY_PATH=%.*s:%.*s",
+			 (int)(strrchr(driver, '/') - driver), driver,
+			 (int)(strrchr(runtime, '/') - runtime), runtime) < 0)
+		r = cli_error(s->c, NULL, "%s", strerror(ENOMEM));
+	free(driver);
+	free(runtime);
+	return r;
+}
+
 static int find_parts(struct stage *s)
 {
-	char *lib = NULL, *slash;
-
 	if (s->spec.managed && (cli_find_part(NULL, "heddle", &s->heddle) ||
 				       cli_find_part(NULL, "heddled", &s->heddled)))
 		return cli_error(
 			s->c, "build or install heddle as a whole", "heddled was not found");
-	if (s->spec.device == DEV_CPU) {
-		if (cli_find_part("cpu/libcuda.so.1", "src/dev/cpu/libcuda.so.1", &lib))
-			return cli_error(
-				s->c, NULL, "the virtual GPU's libcuda.so.1 was not found");
-		slash = strrchr(lib, '/');
-		*slash = 0;
-		s->cpu_folder = lib;
-	}
-	return CLI_OK;
+	return s->spec.device == DEV_CPU ? find_cpu_libraries(s) : CLI_OK;
 }
 
 int stage_open(struct cli *c, const struct stage_spec *spec, struct stage *ret)
@@ -224,6 +235,6 @@ void stage_close(struct stage *s)
 		cli_remove_folder(s->dir);
 	free(s->heddle);
 	free(s->heddled);
-	free(s->cpu_folder);
+	free(s->cpu_libraries);
 	*s = (struct stage){.daemon = {.fd = -1}};
 }

@@ -36,8 +36,8 @@ struct stage {
 	char dir[64];
 	struct child daemon;
 	bool mps_running;
-	char *heddle, *heddled,
-		*cpu_folder; /* cpu_folder: where the virtual GPU's libcuda.so.1 is */
+	char *heddle, *heddled;
+	char *cpu_libraries; /* LD_LIBRARY_PATH=..., with which programs load the virtual GPU */
 };
 
 /* A program of the examples. */

@@ -42,7 +42,7 @@ static void command_arrange(
 		stage_command_add(k, option, value);
 		k->argv[k->n_argv++] = "--";
 	} else if (s->spec.device == DEV_CPU) {
-		k->env[k->n_env++] = stage_command_say(k, "LD_LIBRARY_PATH=%s", s->cpu_folder);
+		k->env[k->n_env++] = s->cpu_libraries;
 	} else {
 		k->env[k->n_env++] = stage_command_say(
 			k, "CUDA_MPS_PIPE_DIRECTORY=%s/%s", s->dir, s->spec.mps ? "mps" : "none");
@@ -53,9 +53,12 @@ int stage_command_begin(struct stage *s, const struct stage_run *run, const stru
 	const char *option, const char *value, struct stage_command *k)
 {
 	char path[128];
+	const char *folder = !run->runtime               ? "examples"
+			     : s->spec.device == DEV_CPU ? "examples/rt/shared"
+							 : "examples/rt";
 
 	*k = (struct stage_command){0};
-	snprintf(path, sizeof(path), "%s/%s", run->runtime ? "examples/rt" : "examples", p->name);
+	snprintf(path, sizeof(path), "%s/%s", folder, p->name);
 	if (cli_find_part(path, path, &k->program))
 		return cli_error(s->c, "heddle builds them where a compiler for kernels is",
 			"the example program %s was not found", path);

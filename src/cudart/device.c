@@ -148,7 +148,8 @@ rt_error rt_init_device(int device, unsigned device_flags, unsigned flags)
 	return r ? r : rt_primary(device, &ctx);
 }
 
-/* Ends the work of the whole process on the thread's device, and frees what it had there. */
+/* Ends the work of the whole process on the thread's device, and frees what it had there. Fatbins
+ * stay loaded: the driver gives their variables the initial values again. */
 rt_error rt_device_reset(void)
 {
 	int device;

@@ -65,6 +65,26 @@ static void no_names(void **state)
 	}
 }
 
+/* A name of 2 MB, for each argument is twice the one before, and one with too many parts. */
+static void too_large(void **state)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct strbuf doubling = {0}, many = {0}, b = {0};
+
+	(void)state;
+	strbuf_puts(&doubling, "_Z1f1aIS_S_E");
+	for (unsigned i = 0; i < 32; i += 2)
+		strbuf_printf(&doubling, "1aIS%c_S%c_E", digits[i], digits[i]);
+	strbuf_puts(&many, "_Z1f");
+	for (unsigned i = 0; i < 300; i++)
+		strbuf_puts(&many, "Pi");
+	assert_false(demangle(doubling.at, &b));
+	assert_false(demangle(many.at, &b));
+	assert_int_equal(b.len, 0);
+	strbuf_finish(&doubling);
+	strbuf_finish(&many);
+}
+
 static void matches(void **state)
 {
 	static const char *const scale = "_ZN2ns5inner5scaleIfLi4EEEvPT_i";
@@ -104,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(no_names),
+		cmocka_unit_test(too_large),
 		cmocka_unit_test(matches),
 	};
 

@@ -28,7 +28,7 @@ fail() {
 	echo "FAILED: $*"
 	exit 1
 }
-if [ ! -x "$build/examples/rt/va" ] || [ ! -x "$build/examples/va" ]; then
+if [ ! -x "$build/examples/rt/shared/va" ] || [ ! -x "$build/examples/va" ]; then
 	echo "skipped: no example programs"
 	exit 77
 fi
@@ -91,7 +91,7 @@ chmod +x "$dir/bin/systemctl" "$dir/bin/heddled"
 PATH=$dir/bin:$PATH
 cd "$dir/work"
 cp "$source"/examples/*.c "$source"/examples/policy/*.c "$source"/examples/*.h "$source/examples/corun.ptx" .
-cp "$build/examples/rt/va" program
+cp "$build/examples/rt/shared/va" program
 printf '#!/bin/sh\nexec "%s/mm" --size small\n' "$build/examples" >inference
 cp inference driver-api-program
 chmod +x inference driver-api-program

@@ -30,9 +30,10 @@ is gone at the end:
   1
   $ ls tmp
 
-The runtime examples hold a runtime that the virtual GPU cannot serve:
+Programs of the CUDA runtime run on the virtual GPU, as they are and under heddle:
 
-  $ heddle bench preempt --quick --device cpu --programs runtime
-  heddle bench preempt: error: the runtime examples hold NVIDIA's CUDA runtime, which does not run on the virtual GPU
-    hint: use --programs driver, or run it on a GPU
-  [1]
+  $ heddle bench preempt --quick --rounds 1 --part delay --device cpu --programs runtime --json > out
+  $ grep -E '"(device|programs|failures)"' out
+    "device": "heddle virtual GPU",
+    "programs": "runtime",
+    "failures": 0

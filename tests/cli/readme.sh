@@ -21,6 +21,7 @@ meson=$1
 build=$2
 source=$3
 prefix=$4
+libdir=$5
 mode=$6
 dir=$(mktemp -d)
 ninja=$(command -v ninja || command -v samu || :)
@@ -89,7 +90,7 @@ done <"$dir/links"
 root=$dir/root work=$dir/work stubs=$dir/stubs
 mkdir -p "$root/etc" "$root/run/heddle" "$work" "$stubs" "$dir/home"
 export HOME="$dir/home" USER="$user" README_ROOT="$root" README_DIR="$dir" README_MODE="$mode" README_BUILD="$build"
-export README_MESON="$meson" README_NINJA="$ninja" README_PREFIX="$prefix" README_LIBDIR="$5"
+export README_MESON="$meson" README_NINJA="$ninja" README_PREFIX="$prefix" README_LIBDIR="$libdir"
 export HEDDLE_SOCKET="$root/run/heddle/heddled.sock" HEDDLE_VGPU="readme-$$" HEDDLE_DEVICE=cpu
 export HEDDLE_FORM_WAIT_MS=60000
 unset XDG_CACHE_HOME HEDDLE_PRIORITY HEDDLE_DRIVER_LIB LD_LIBRARY_PATH DESTDIR MESON_BUILD_ROOT
@@ -214,6 +215,7 @@ fi
 mkdir "$work/build"
 ln -s "$build/heddle" "$build/build.ninja" "$work/build/"
 cp "$(find "$build/kernels" -name va.ptx | head -n 1)" "$work/kernel.ptx"
+cp "$source/examples/rt/vecadd.cu" "$work/"
 ln -s "$build/examples" "$dir/examples"
 ln -s "$build/src/dev/cpu" "$dir/cpu"
 printf '#!/bin/sh\nexec "%s/va" --size large --for-ms 100000\n' "$build/examples" >"$work/training"
@@ -261,6 +263,22 @@ try() {
 	heddle\ doctor) ends && says '^ok  *virtual GPU' && says '^ok  *shim' ;;
 	heddle\ doctor\ --\ ./training) ends && says 'program .*training' ;;
 	heddle\ ptx\ check\ kernel.ptx) ends && says 'managed' ;;
+	'nvcc -cudart shared vecadd.cu -o vecadd') with_nvcc ;;
+	'cp /usr/local/lib/heddle/examples/rt/shared/vecadd .')
+		rm -f vecadd
+		command="cp $installed/$libdir/${command#*lib/}" && ends
+		;;
+	'heddle run --device cpu -- ./vecadd') laptop ends && says '^1 launches: 0 of 1000000 sums wrong$' ;;
+	'heddle run --device cpu -p low -- ./vecadd 500 &')
+		laptop stays "$dir/low.out"
+		await 120 sh -c 'heddle ps | grep -q "[0-9]%.* _Z6vecadd"' || fail "$command: $(heddle ps)"
+		;;
+	'heddle run --device cpu -p high -- ./vecadd')
+		laptop ends && says '^1 launches: 0 of 1000000 sums wrong$'
+		[ "$(grep -c 'joins: vecadd.* priority \(low\|high\),' "$dir/heddled.log")" = 2 ] ||
+			fail "$command: not two tenants: $(cat "$dir/heddled.log")"
+		kill "${pids##* }"
+		;;
 	sudo\ systemd-sysusers\ /usr/local/lib/sysusers.d/heddle.conf) [ "$prefix" != /usr/local ] || ends ;;
 	'sudo usermod -aG heddle "$USER"') ends ;;
 	sudo\ systemctl\ daemon-reload) ends ;;
@@ -308,6 +326,22 @@ alone() {
 	heddle run -- "$build/examples/va" --size small >"$dir/out" 2>"$dir/err" || fail "without heddled: $(cat "$dir/err")"
 	[ "$(grep -c . "$dir/err")" = 1 ] || fail "without heddled: not one line: $(cat "$dir/err")"
 	grep -q 'nothing is shared.*"heddled &" starts it' "$dir/err" || fail "without heddled: $(cat "$dir/err")"
+}
+
+# As without a GPU: nothing but the command says which device.
+laptop() { # COMMAND...
+	unset HEDDLE_DEVICE
+	"$@"
+	export HEDDLE_DEVICE=cpu
+}
+
+# Without nvcc its command is left out, and said.
+with_nvcc() {
+	nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+	[ -x "$nvcc" ] || { echo "left out: no nvcc" && return; }
+	case $("$nvcc" --version) in *'release 12.'* | *'release 13.'*) ;; *) echo "left out: nvcc is not of CUDA 12 or 13" && return ;; esac
+	PATH=$PATH:${nvcc%/*} ends
+	laptop heddle run --device cpu -- ./vecadd 1 1000 >"$dir/out" 2>&1 && says '^1 launches: 0 of 1000 sums wrong$'
 }
 
 # How many are known above: none of them is there for nothing.

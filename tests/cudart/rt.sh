@@ -2,14 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: rt.sh SOURCE BUILD. Two of the examples of the runtime API, built with the shared runtime,
-# under heddled on the virtual GPU: the launches of both are managed, and the one of high priority
-# preempts the other. Skipped where there is no nvcc.
+# usage: rt.sh SOURCE BUILD built|nvcc. Two of the examples of the runtime API with the shared runtime, as
+# they were built or as nvcc builds them now, under heddled on the virtual GPU: the launches of both are
+# managed, and the one of high priority preempts the other.
 set -eu
-src=$1 build=$2
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-[ -x "$nvcc" ] || { echo "skipped: no nvcc"; exit 77; }
-case $("$nvcc" --version) in *'release 12.'* | *'release 13.'*) ;; *) echo "skipped: nvcc is not of CUDA 12 or 13"; exit 77 ;; esac
+src=$1 build=$2 by=$3
+if [ "$by" = nvcc ]; then
+	nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+	[ -x "$nvcc" ] || { echo "skipped: no nvcc"; exit 77; }
+	case $("$nvcc" --version) in *'release 12.'* | *'release 13.'*) ;; *) echo "skipped: nvcc is not of CUDA 12 or 13"; exit 77 ;; esac
+elif [ ! -x "$build/examples/rt/shared/mm" ]; then
+	echo "skipped: no compiler for kernels"
+	exit 77
+fi
 dir=$(mktemp -d)
 daemon='' low=''
 end() {
@@ -44,12 +49,16 @@ until_true() {
 	done
 }
 
-export NVCC_APPEND_FLAGS='-cudart shared'
-"$nvcc" -c "$src/examples/rt/runtime.cu" -o "$dir/runtime.o"
-for name in mm nn; do
-	"$nvcc" "$src/examples/rt/$name.cu" "$dir/runtime.o" -Xlinker "$build/examples/libexample-$name.a" \
-		-Xlinker "$build/examples/libexample-host.a" -o "$dir/$name" -lpthread -lm
-done
+if [ "$by" = nvcc ]; then
+	export NVCC_APPEND_FLAGS='-cudart shared'
+	"$nvcc" -c "$src/examples/rt/runtime.cu" -o "$dir/runtime.o"
+	for name in mm nn; do
+		"$nvcc" "$src/examples/rt/$name.cu" "$dir/runtime.o" -Xlinker "$build/examples/libexample-$name.a" \
+			-Xlinker "$build/examples/libexample-host.a" -o "$dir/$name" -lpthread -lm
+	done
+else
+	cp "$build/examples/rt/shared/mm" "$build/examples/rt/shared/nn" "$dir/"
+fi
 
 "$build/heddled" >"$dir/heddled.out" 2>&1 &
 daemon=$!

@@ -233,11 +233,57 @@ static void test_managed(void **state)
 	assert_int_equal(value, 41);
 }
 
+/* After a reset variables, kernels' attributes and the program's own launches are as at its start.
+ */
+static void test_reset(void **state)
+{
+	unsigned in[16], out[16], value = 5;
+	const void *kernel = (const void *)(uintptr_t)scale;
+	struct rt_func_attributes attributes;
+	CUdeviceptr a, b;
+
+	OK(cudaMemcpyToSymbol(&factor, &value, sizeof(value), 0, RT_HOST_TO_DEVICE));
+	OK(cudaMemcpyToSymbol(&offset, &value, sizeof(value), 0, RT_HOST_TO_DEVICE));
+	memset(in, 0xff, sizeof(in));
+	OK(cudaMemcpyToSymbol(table, in, sizeof(in), 0, RT_HOST_TO_DEVICE));
+	*total() = 7;
+	OK(cudaFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 512));
+	OK(cudaDeviceReset());
+
+	OK(cudaMemcpyFromSymbol(&value, &factor, sizeof(value), 0, RT_DEVICE_TO_HOST));
+	assert_int_equal(value, 3);
+	OK(cudaMemcpyFromSymbol(&value, &offset, sizeof(value), 0, RT_DEVICE_TO_HOST));
+	assert_int_equal(value, 0);
+	OK(cudaMemcpyFromSymbol(out, table, sizeof(out), 0, RT_DEVICE_TO_HOST));
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(out[i], 0);
+	assert_int_equal(*total(), 100);
+	OK(cudaFuncGetAttributes(&attributes, kernel));
+	assert_int_equal(attributes.max_dynamic_shared_bytes, 48 * 1024);
+	for (unsigned i = 0; i < 16; i++)
+		in[i] = i;
+	OK(cudaMalloc(&a, sizeof(in)));
+	OK(cudaMalloc(&b, sizeof(in)));
+	OK(cudaMemcpy((void *)a, in, sizeof(in), RT_HOST_TO_DEVICE));
+	LAUNCH(scale, 1, 16, 0, NULL, (unsigned *)b, (unsigned *)a, 16);
+	LAUNCH(count_one, 1, 1, 0, NULL);
+	OK(cudaMemcpy(out, (void *)b, sizeof(out), RT_DEVICE_TO_HOST));
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(out[i], i * 3);
+	assert_int_equal(*total(), 101);
+	/* CUDA 13's host code keeps a kernel's handle, which is still good. */
+	LAUNCH(number, 1, 16, 0, NULL, (unsigned *)b, 16);
+	OK(cudaMemcpy(out, (void *)b, sizeof(out), RT_DEVICE_TO_HOST));
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(out[i], i);
+}
+
 int run_symbols(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_managed),
+		cmocka_unit_test(test_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

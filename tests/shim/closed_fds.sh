@@ -7,11 +7,13 @@
 set -eu
 # shellcheck source=tests/shim/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
-for mode in storm watch; do
-	for kinds in 9 10 11; do # which kind of file comes to lie where
+for kinds in 9 10 11; do # which kind of file comes to lie where
+	plain closes 40 8 $kinds >"$dir/plain" 2>"$dir/err" || fail "plain: status $?"
+	for mode in storm watch; do
 		start $mode
-		same closes 40 8 $kinds
+		shim closes 40 8 $kinds >"$dir/out" 2>"$dir/err" || fail "$mode: status $?"
 		stop
+		cmp -s "$dir/plain" "$dir/out" || fail "$mode: results differ"
 		cat "$dir/out" "$dir/err"
 		grep -q '^0 changed$' "$dir/out" || fail "$mode: what is the program's was used"
 		[ "$(grep -c 'running natively$' "$dir/err")" = 1 ] || fail "$mode: not one line of warning"

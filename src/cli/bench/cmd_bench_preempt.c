@@ -228,10 +228,6 @@ static int run(struct cli *c)
 	cli_make_folder("reference", b.reference);
 	if (r == CLI_OK)
 		r = stage_device(c, cli_value(c, "device"), &b.device, b.device_name, &b.sms);
-	if (r == CLI_OK && b.runtime && b.device == DEV_CPU)
-		r = cli_error(c, "use --programs driver, or run it on a GPU",
-			"the runtime examples hold NVIDIA's CUDA runtime, which does not run on "
-			"the virtual GPU");
 	b.rounds = rounds ? (unsigned)rounds : b.quick ? 2 : 10;
 	if (r == CLI_OK) {
 		cli_json_open(c, &j, 1);

@@ -372,6 +372,34 @@ void vgpu_module_free(struct vgpu_module *mod)
 	free(mod);
 }
 
+void vgpu_module_reset(struct vgpu_module *mod, bool managed)
+{
+	char *kept = NULL, *at;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < mod->globals.len; i++)
+		bytes += !managed && is_managed(&mod->globals.at[i]) ? mod->globals.at[i].bytes : 0;
+	if (bytes)
+		kept = malloc(bytes);
+	at = kept;
+	for (size_t i = 0; i < mod->globals.len; i++) {
+		void *to = (void *)(uintptr_t)mod->globals.at[i].addr;
+
+		if (kept && is_managed(&mod->globals.at[i]))
+			at = mempcpy(at, to, mod->globals.at[i].bytes);
+		memset(to, 0, mod->globals.at[i].bytes);
+	}
+	vgpu_init_globals(mod, NULL); /* which could be read when the module was loaded */
+	at = kept;
+	for (size_t i = 0; kept && i < mod->globals.len; i++) {
+		if (!is_managed(&mod->globals.at[i]))
+			continue;
+		memcpy((void *)(uintptr_t)mod->globals.at[i].addr, at, mod->globals.at[i].bytes);
+		at += mod->globals.at[i].bytes;
+	}
+	free(kept);
+}
+
 uint32_t vgpu_module_line(const struct vgpu_module *m, uint32_t line)
 {
 	if (!m->lines)

@@ -50,6 +50,9 @@ void vgpu_module_belongs(struct vgpu_module *mod, unsigned device); /* its varia
  * must outlive its launches. */
 void vgpu_module_share(struct vgpu_module *mod, const struct vgpu_module *of);
 void vgpu_module_free(struct vgpu_module *mod);
+/* Its variables get their initial values again, while none of its kernels runs. managed: those that
+ * it shares with other devices, too; they also do where there is no memory to keep them. */
+void vgpu_module_reset(struct vgpu_module *mod, bool managed);
 /* Where lanes of a warp that part wait for each other, as ptxas makes them wait (converge.c). */
 enum vgpu_converge {
 	VC_NONE,    /* lanes wait for each other only where the PTX says so */

@@ -42,8 +42,15 @@ static void expect_report(const char *kernel, const char *source)
 
 static void recover(struct drv_test *t)
 {
+	unsigned flags;
+	int is_active;
+
 	OK(cuDevicePrimaryCtxReset(0));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &is_active));
+	assert_false(is_active);
 	OK(cuModuleLoadData(&t->mod, drv_ptx));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &is_active));
+	assert_true(is_active);
 	CUdeviceptr out = drv_words(1);
 	OK(drv_busy(t, NULL, 4, 32, 10, out));
 	OK(cuCtxSynchronize());

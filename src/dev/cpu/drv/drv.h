@@ -44,6 +44,7 @@ struct drv_ctx {
 	uint64_t id;
 	bool primary;
 	CUresult error; /* sticky: a fault's code, which everything returns from then on */
+	bool is_unused; /* since its reset: it is not active, until something needs it */
 	CUfunc_cache cache;
 	CUsharedconfig shared_config;
 	size_t limit[16];                   /* by CUlimit */
@@ -81,6 +82,7 @@ struct drv_library {
 	char *ptx;
 	size_t ptx_len;
 	VEC(uint64_t) placed; /* contexts that have its code, by their ids */
+	struct drv_library *next; /* of all */
 };
 
 enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };

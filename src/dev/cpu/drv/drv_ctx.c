@@ -112,7 +112,7 @@ static void destroy_object(struct obj *o)
 	}
 }
 
-/* Ends all work in it and destroys what it holds, libraries excepted, which belong to the process.
+/* Ends all work in it and destroys what it holds. Libraries stay, for they belong to the process.
  */
 static void empty(struct drv_ctx *c)
 {
@@ -122,6 +122,7 @@ static void empty(struct drv_ctx *c)
 	drv_fail(c, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	while (c->active)
 		drv_engine_wait();
+	drv_unplace_all(c);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
 		struct obj *o = c->all.next;
 		while (o != &c->all) {
@@ -191,6 +192,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 		d->primary->refs = 0;
 	}
 	d->primary->refs++;
+	d->primary->is_unused = false;
 	*ctx = (CUcontext)d->primary;
 	return drv_leave(CUDA_SUCCESS);
 }
@@ -217,8 +219,10 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 
 	if (!d)
 		return drv_leave(CUDA_ERROR_INVALID_DEVICE);
-	if (d->primary)
+	if (d->primary) {
 		reset(d->primary);
+		d->primary->is_unused = true;
+	}
 	return drv_leave(CUDA_SUCCESS);
 }
 
@@ -252,7 +256,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *acti
 	if (!flags || !active)
 		return drv_leave(CUDA_ERROR_INVALID_VALUE);
 	*flags = d->primary_flags;
-	*active = d->primary && d->primary->refs;
+	*active = d->primary && d->primary->refs && !d->primary->is_unused;
 	return drv_leave(CUDA_SUCCESS);
 }
 

@@ -39,5 +39,8 @@ CUresult drv_enter_adding(struct drv_ctx **ret);
 	} while (0)
 /* Its code is in the context from here on. The first time, and where l is not NULL, that waits. */
 CUresult drv_place(struct drv_ctx *c, struct drv_library *l);
+/* No library is in the context any more. One that is in none starts afresh on its next use: with
+ * its variables' initial values, and its kernels' attributes. */
+void drv_unplace_all(struct drv_ctx *c);
 
 #endif

@@ -181,8 +181,10 @@ CUresult drv_enter(struct drv_ctx **ret)
 	if (r != CUDA_SUCCESS)
 		return r;
 	r = drv_ctx_current(ret);
-	if (r == CUDA_SUCCESS)
+	if (r == CUDA_SUCCESS) {
 		r = (*ret)->error;
+		(*ret)->is_unused = false;
+	}
 	if (r != CUDA_SUCCESS)
 		unlock();
 	return r;

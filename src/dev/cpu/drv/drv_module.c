@@ -221,6 +221,15 @@ void drv_module_destroy(struct drv_module *m)
 	free(m);
 }
 
+/* Those that a new kernel has. */
+static void set_attributes(struct drv_func *f)
+{
+	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
+	f->carveout = -1;
+	f->cluster_flags = 0;
+	f->cache = CU_FUNC_CACHE_PREFER_NONE;
+}
+
 static struct drv_func *func_new(struct drv_module *m, struct vgpu_kernel *k)
 {
 	struct drv_func *f = calloc(1, sizeof(*f));
@@ -231,8 +240,7 @@ static struct drv_func *func_new(struct drv_module *m, struct vgpu_kernel *k)
 	f->index = m->n_funcs;
 	f->code = k;
 	vgpu_kernel_info(k, &f->info);
-	f->max_dynamic_shared = 48 * 1024 - (int)MIN(f->info.static_shared_bytes, 48 * 1024);
-	f->carveout = -1;
+	set_attributes(f);
 	drv_obj_add(&f->obj, OBJ_FUNC, NULL);
 	f->obj.ctx = m->obj.ctx;
 	f->kernel.kind = OBJ_KERNEL;
@@ -470,8 +478,15 @@ CUresult cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUmodule mod, const 
 
 /* ---- cuLibrary* ---- */
 
+static struct drv_library *libraries;
+
 static void library_destroy(struct drv_library *l)
 {
+	struct drv_library **at = &libraries;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
 	for (unsigned i = 0; i < drv.n_devices; i++)
 		if (l->module[i])
 			drv_module_destroy(l->module[i]);
@@ -535,6 +550,36 @@ CUresult drv_place(struct drv_ctx *c, struct drv_library *l)
 	return drv_wait_alone(c);
 }
 
+/* Ends a context's use of it. True: it had its code, and no other one on its device has it. */
+static bool unplace(struct drv_library *l, const struct drv_ctx *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->placed.len; i++)
+		if (l->placed.at[i] != c->id)
+			l->placed.at[kept++] = l->placed.at[i];
+	if (l->placed.len == kept)
+		return false;
+	l->placed.len = kept;
+	for (unsigned i = 0; i < drv.n_contexts; i++)
+		if (drv.contexts[i]->dev == c->dev && is_placed(l, drv.contexts[i]))
+			return false;
+	return true;
+}
+
+void drv_unplace_all(struct drv_ctx *c)
+{
+	for (struct drv_library *l = libraries; l; l = l->next) {
+		struct drv_module *m = l->module[c->dev];
+
+		if (!unplace(l, c) || !m)
+			continue;
+		vgpu_module_reset(m->code, l->placed.len == 0);
+		for (unsigned i = 0; i < m->n_funcs; i++)
+			set_attributes(m->funcs[i]);
+	}
+}
+
 static CUresult place_everywhere(struct drv_library *l)
 {
 	CUresult r = CUDA_SUCCESS;
@@ -581,6 +626,8 @@ CUresult cuLibraryLoadData(CUlibrary *lib, const void *code_image, CUjit_option 
 	l->ptx = ptx;
 	l->ptx_len = len;
 	drv_obj_add(&l->obj, OBJ_LIBRARY, NULL);
+	l->next = libraries;
+	libraries = l;
 	*lib = (CUlibrary)l;
 	return drv_leave(loads_lazily() ? CUDA_SUCCESS : place_everywhere(l));
 }
