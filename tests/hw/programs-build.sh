@@ -6,8 +6,10 @@
 # Builds programs from elsewhere for programs.sh, in DIR, from checkouts below SOURCES: cuda-samples,
 # gpu-rodinia, HeCBench, shoc, Parboil, PolyBench-ACC. PATTERN: which of them (shell patterns of names
 # such as cs-scan, hec-*). In the environment: JOBS, how many are compiled at a time; NVCC; ARCH, which
-# SASS is made beside PTX (90); BUILD, a folder for what is compiled and for logs (DIR.build). The commits
-# for DIR/LIST are git's, or what SOURCES/NAME.commit says.
+# SASS is made beside PTX (90); BUILD, a folder for what is compiled and for logs (DIR.build); DEVICE=cpu:
+# for the virtual GPU (and a GPU to compare with), those of programs-cpu.txt in the sizes there, with the CUDA
+# runtime as a shared library, and PTX alone. The commits for DIR/LIST are git's, or what SOURCES/NAME.commit
+# says.
 #
 # Each is compiled from a copy of its folder, in which sizes are edited where its own check on the CPU
 # would take minutes. Data that are not in a checkout are made here, always the same; programs that ask
@@ -20,6 +22,8 @@ programs=$(cd "$2" && pwd)
 shift 2
 build=${BUILD:-$programs.build}
 arch=${ARCH:-90}
+device=${DEVICE:-cuda}
+small=$(cd "$(dirname "$0")" && pwd)/programs-cpu.txt
 
 # ---- which there are, and how they differ from how their suite is built ----
 
@@ -75,6 +79,30 @@ table() {
 		poly 2mm; 3mm; adi; atax; bicg; convolution-2d; convolution-3d; correlation; covariance; doitgen
 		poly fdtd-2d; gemm; gemver; gesummv; gramschmidt; jacobi-1d-imper; jacobi-2d-imper; lu; mvt; syr2k; syrk
 	END
+}
+
+# Of the program $1 on the virtual GPU, a column of programs-cpu.txt.
+smaller() {
+	awk -F '\t' -v name="$1" -v column="$2" '$1 == name { print $column }' "$small"
+}
+
+# The names, and for one its arguments.
+names() {
+	if [ "$device" = cpu ]; then
+		sed 's/#.*//; s/\t.*//; /^$/d' "$small"
+	else
+		table | sed 's/ .*//'
+	fi
+}
+
+arguments() {
+	own='='
+	[ "$device" != cpu ] || own=$(smaller "$name" 2)
+	if [ "$own" = '=' ]; then
+		table | sed -n "s/^$name //p"
+	else
+		echo "$own"
+	fi
 }
 
 # Of the program $name, where it differs: its folder, what is compiled, how, files from elsewhere that are
@@ -321,8 +349,15 @@ generate() { # what a program reads
 # ---- one of them ----
 
 cuda() {
+	code="[sm_$arch,compute_$arch]"
+	runtime=static
+	if [ "$device" = cpu ]; then
+		runtime=shared
+		# What launches kernels from kernels is linked, which only SASS can be.
+		case $name in cs-cdp*) ;; *) code=compute_$arch ;; esac
+	fi
 	# shellcheck disable=SC2086
-	${NVCC:-nvcc} -O2 -w -gencode "arch=compute_$arch,code=[sm_$arch,compute_$arch]" "$@" $flags
+	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
 # What it asks the clock or the system for is always the same.
@@ -364,7 +399,9 @@ texture_by_pointer() {
 
 one() {
 	describe
+	[ "$device" != cpu ] || [ -z "$(smaller "$name" 4)" ] || flags=$(smaller "$name" 4)
 	suite
+	[ "$device" != cpu ] || edit="$edit; $(smaller "$name" 3)"
 	[ -d "$where" ]
 	rm -rf "${programs:?}/$name" "${build:?}/$name"
 	mkdir -p "$programs/$name"
@@ -386,7 +423,7 @@ one() {
 	[ -z "$data" ] || cp -R $data "$programs/$name/"
 	cd "$programs/$name"
 	generate "$make"
-	args=$(table | sed -n "s/^$name //p")
+	args=$(arguments)
 	[ -z "$args" ] || echo "$args" >args
 	[ -z "$filter" ] || printf '%s\n' "$filter" >filter
 	[ -z "$limit" ] || echo "$limit" >limit
@@ -416,7 +453,7 @@ s/0x[0-9a-f]{6,}/0x#/Ig
 END
 mkdir -p "$build"
 : >"$build/built"
-table | sed 's/ .*//' | while read -r name; do
+names | while read -r name; do
 	for pattern; do
 		# shellcheck disable=SC2254
 		case $name in
