@@ -23,7 +23,8 @@ shift 2
 build=${BUILD:-$programs.build}
 arch=${ARCH:-90}
 device=${DEVICE:-cuda}
-small=$(cd "$(dirname "$0")" && pwd)/programs-cpu.txt
+here=$(cd "$(dirname "$0")" && pwd)
+small=$here/programs-cpu.txt
 
 # ---- which there are, and how they differ from how their suite is built ----
 
@@ -247,6 +248,10 @@ suite() {
 		edit='s/^#define MEASURE_KERNEL_TIME.*//; s/^void pb_sig_clmem.*//' # OpenCL
 		filter='/^(IO|Kernel|Copy|Driver|Compute|Timer|CPU.Kernel)/d'
 		;;
+	own-*)
+		where=$here compile=${name#own-}.cu
+		return
+		;;
 	poly-*)
 		where=$(find "$sources/PolyBench-ACC/CUDA" -type d -name "${name#poly-}")
 		flags="$flags -DPOLYBENCH_DUMP_ARRAYS -I$sources/PolyBench-ACC/CUDA/utilities"
@@ -467,7 +472,7 @@ done >"$build/wanted"
 xargs -P "${JOBS:-$(nproc)}" -I{} sh "$0" "$sources" "$programs" --one {} <"$build/wanted" || :
 for suite in 'cs cuda-samples NVIDIA/cuda-samples' 'hec HeCBench zjin-lcf/HeCBench' 'shoc shoc vetter/shoc' \
 	'rod gpu-rodinia yuhc/gpu-rodinia' 'par Parboil abduld/Parboil' \
-	'poly PolyBench-ACC cavazos-lab/PolyBench-ACC'; do
+	'poly PolyBench-ACC cavazos-lab/PolyBench-ACC' 'own heddle -'; do
 	# shellcheck disable=SC2086
 	set -- $suite
 	commit=$(cat "$sources/$2.commit" 2>/dev/null || git -C "$sources/$2" rev-parse --short HEAD 2>/dev/null || echo -)
