@@ -448,6 +448,7 @@ if [ "${1:-}" = --one ]; then # what xargs runs below
 fi
 [ $# -gt 0 ] || set -- '*'
 cat >"$programs/filter" <<'END'
+s/NVIDIA [A-Z]+[0-9]+( [A-Z0-9]+)*|heddle virtual GPU/GPU/g
 /time|elapsed|throughput|bandwidth|speed|clock|seconds?|\<([mun]?s|[mun]?secs?)\>|[kmgt]?i?b(yte)?s?\/s|flop|[a-z]\/s(ec)?\>/I{
 	s/[-+]?(\<nan\>|\<inf\>|[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?)/#/Ig
 	s/[[:blank:]]+/ /g
@@ -455,6 +456,7 @@ cat >"$programs/filter" <<'END'
 }
 /\<[gt]?ops\>/Is/[0-9]+(\.[0-9]*)?/#/g
 s/0x[0-9a-f]{6,}/0x#/Ig
+/\<MP\(s\)|Cores|multi-?processors?\>|Global Memory/Is/[0-9]+(\.[0-9]*)?/#/g
 END
 mkdir -p "$build"
 : >"$build/built"
