@@ -450,7 +450,7 @@ static void dec_insn(struct dec *d)
 		break;
 	default:
 		known = dec_alu(d) || dec_mem(d) || dec_sync(d) || dec_bar(d) || dec_async(d) ||
-			dec_tex(d);
+			dec_tex(d) || dec_video(d);
 		break;
 	}
 	if (!known)
