@@ -31,6 +31,8 @@ bool drv_set_ok(const struct drv_set *s);
 /* The thread's default stream while it is in a call of the per-thread kind (drv_ptsz.c). */
 extern _Thread_local int drv_per_thread;
 
+/* drv_module.c: the logs that the options name become empty texts. */
+CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values);
 /* drv_lines.c: to a module of this text, what was told of it. */
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
 
