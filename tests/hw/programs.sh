@@ -68,6 +68,9 @@ fi
 
 # ---- one run of one program ----
 
+# What is not the program's own output.
+told_by='^(heddle|virtual GPU): '
+
 now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
@@ -87,10 +90,10 @@ execute() {
 		status=$?
 	echo $(($(now_ms) - began)) >"$out.ms"
 	echo "$status" >"$out.status"
-	grep '^heddle: ' "$out.err" >"$out.warned" || :
+	grep -E "$told_by" "$out.err" >"$out.warned" || :
 	{
 		cat "$out.raw"
-		grep -v '^heddle: ' "$out.err" || :
+		grep -vE "$told_by" "$out.err" || :
 		cd "$dir/scratch"
 		find . -type f | LC_ALL=C sort | while read -r file; do
 			cmp -s "$file" "$programs/$name/$file" || tell_file "$file"
@@ -312,6 +315,7 @@ judge_natively() {
 	if [ "$(of alone status)" != 0 ] || [ "$(of beside status)" != 0 ]; then
 		verdict=unusable
 		note="natively exit status $(of alone status), $(of beside status)"
+		[ ! -s "$dir/$name.alone.warned" ] || note="$note; $(head -n 1 "$dir/$name.alone.warned")"
 	elif ! equal alone beside; then
 		verdict=varies
 	fi
@@ -462,6 +466,26 @@ together() {
 }
 
 disturbed=0
+# What the virtual GPU lacks, or what else ended programs natively, by count.
+stopped_by() {
+	awk -F '\t' '$2 == "unusable" {
+			why = $16
+			if (sub(/.*virtual GPU: /, "", why) && sub(/ is not supported .*/, "", why))
+				;
+			else if (sub(/.*not known to the virtual GPU: */, "", why))
+				sub(/[ ,;].*/, "", why)
+			else if ($16 ~ /status 124/)
+				why = "its limit of time"
+			else {
+				why = $16
+				sub(/^natively /, "", why)
+				sub(/[,;].*/, "", why)
+			}
+			print why
+		}' "$tsv" | sort | uniq -c | sort -rn |
+		awk '{ n = $1; sub(/^ *[0-9]+ /, ""); printf "%s%s (%d)", k++ ? ", " : "Stopped by: ", $0, n } END { if (k) print "" }'
+}
+
 # With a GPU's output, where there is any.
 compared() {
 	sed 1d "$tsv" | cut -f 15 | grep -v '^-' | sort | uniq -c |
@@ -491,6 +515,7 @@ done
 echo "median: $(medians)"
 sed 1d "$tsv" | cut -f 2 | sort | uniq -c | awk '{ printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
 compared
+[ "$device" != cpu ] || stopped_by
 [ "$disturbed" = 0 ] || fail "wrong results of the disturber, or it or heddled failed: $disturbed"
 # shellcheck disable=SC2034
 told=1 # in the table

@@ -161,6 +161,41 @@ static void nearest_and_between(void **state)
 	EXPECT(121, "f3", volume, 1.5f, 2.5f, 4);
 }
 
+/* A texture of 2 x 2 texels that are 0 but for the last. */
+static CUtexObject last_of_four(CUarray_format format, const void *texels, unsigned bytes)
+{
+	CUDA_ARRAY_DESCRIPTOR desc = {2, 2, format, 1};
+	CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = texels,
+		.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+		.WidthInBytes = 2 * bytes,
+		.Height = 2};
+
+	OK(cuArrayCreate(&copy.dstArray, &desc));
+	OK(cuMemcpy2D(&copy));
+	return texture_of(
+		resource_of(copy.dstArray), CU_TR_ADDRESS_MODE_BORDER, CU_TR_FILTER_MODE_LINEAR, 0);
+}
+
+/* As measured on an H100: weights of corners are rounded to 1/256, stored fractions to 16 bits. */
+static void rounding(void **state)
+{
+	struct image_test *t = *state;
+	CUtexObject floats = last_of_four(CU_AD_FORMAT_FLOAT, (float[]){0, 0, 0, 256}, 4);
+	CUtexObject bytes = last_of_four(CU_AD_FORMAT_UNSIGNED_INT8, (uint8_t[]){0, 0, 0, 255}, 1);
+	CUtexObject shorts =
+		last_of_four(CU_AD_FORMAT_SIGNED_INT16, (int16_t[]){0, 0, 0, -32767}, 2);
+	CUtexObject line = texture_of(resource_of(array_of(4, 0, 0, 0)), CU_TR_ADDRESS_MODE_BORDER,
+		CU_TR_FILTER_MODE_LINEAR, 0);
+
+	EXPECT(31, "f2", floats, 0.8f, 0.9f, 0);              /* 77 * 102 / 256 = 30.7 */
+	EXPECT(7936.f / 65535, "f2", bytes, 0.8f, 0.9f, 0);   /* 31 * 65535 / 256 = 7935.9 */
+	EXPECT(-3968.f / 32767, "f2", shorts, 0.8f, 0.9f, 0); /* 31 * 32767 / 256 = 3967.9 */
+	EXPECT(-7, "f2", floats, 9, 9, 0);
+	EXPECT(0, "f2", bytes, 9, 9, 0);    /* the border is a byte, too */
+	EXPECT(-2, "f1", line, 3.5f, 0, 0); /* half of it is the row above, which is border */
+}
+
 static void outside(void **state)
 {
 	static const struct {
@@ -261,7 +296,7 @@ static void layers(void **state)
 
 	assert_float_equal(in_layer(t, "a2", planes, 1, 2.5f, 1.5f, 0), 112, 0);
 	assert_float_equal(in_layer(t, "a2", planes, 7, 2.5f, 1.5f, 0), 212, 0);
-	assert_float_equal(in_layer(t, "a1", rows, -1, 3.5f, 0, 0), 3, 0);
+	assert_float_equal(in_layer(t, "a1", rows, -1, 3.5f, 0, 0), 203, 0); /* as 2^32 - 1 */
 	assert_float_equal(in_layer(t, "a1", rows, 2, 3.5f, 0, 0), 203, 0);
 	/* The faces are +x, -x, +y, -y, +z, -z. */
 	for (int face = 0; face < 6; face++) {
@@ -441,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nearest_and_between),
+		cmocka_unit_test(rounding),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(formats),
 		cmocka_unit_test(layers),

@@ -4,6 +4,7 @@
 /* Texture and surface objects: checked here, and written to a descriptor in the device's constant
  * memory, whose address is the handle (image.h). Mipmaps, views of other formats and sRGB are
  * refused. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,19 @@ static CUresult image_resource(struct vgpu_image *im, const CUDA_RESOURCE_DESC *
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The border has the texels' format. */
+static float border_of(const struct vgpu_image *im, float v)
+{
+	bool is_signed = im->kind == VIMG_SIGNED;
+	float most = im->channel_bytes == 1 ? (is_signed ? 127.f : 255.f)
+					    : (is_signed ? 32767.f : 65535.f);
+
+	if (!im->to_float)
+		return v;
+	v = v > 1 ? 1 : v < (is_signed ? -1 : 0) ? (is_signed ? -1 : 0) : v;
+	return (float)lrintf(v * most) / most;
+}
+
 static CUresult image_texture(struct vgpu_image *im, const CUDA_TEXTURE_DESC *d)
 {
 	bool integer = im->kind != VIMG_FLOAT;
@@ -118,7 +132,8 @@ static CUresult image_texture(struct vgpu_image *im, const CUDA_TEXTURE_DESC *d)
 	if ((unsigned)d->filterMode > CU_TR_FILTER_MODE_LINEAR ||
 		(im->linear && integer && !im->to_float))
 		return CUDA_ERROR_INVALID_VALUE;
-	memcpy(im->border, d->borderColor, sizeof(im->border));
+	for (unsigned i = 0; i < 4; i++)
+		im->border[i] = border_of(im, d->borderColor[i]);
 	return CUDA_SUCCESS;
 }
 

@@ -2,11 +2,12 @@
  * Copyright 2026 The heddle authors */
 
 /* Textures and surfaces: tex, tld4, suld, sust on objects without mipmaps. Filtering has weights of
- * 8 bits of fraction, as the CUDA C++ Programming Guide describes it. What PTX leaves undefined (an
- * object of another shape than the instruction's, a freed array) is a fault here.
- * in->a: the handle; in->op: enum vtex_op; in->round: enum vgpu_image_shape; in->x: in func->ext,
- * first the registers of the data (in->vec; VX_NONE: not wanted), then those of the coordinates, of
- * layered ones the layer first; in->imm: two range caches; in->size: bytes an element (surfaces).
+ * 8 bits of fraction, as the CUDA C++ Programming Guide describes it; what it leaves open is as
+ * tests/hw/textures.cu found it on an H100 (driver 580.159). What PTX leaves undefined (an object
+ * of another shape than the instruction's, a freed array) is a fault here. in->a: the handle;
+ * in->op: enum vtex_op; in->round: enum vgpu_image_shape; in->x: in func->ext, first the registers
+ * of the data (in->vec; VX_NONE: not wanted), then those of the coordinates, of layered ones the
+ * layer first; in->imm: two range caches; in->size: bytes an element (surfaces).
  */
 #include "exec_ctl.h"
 
@@ -148,7 +149,7 @@ static uint32_t channel(const struct vgpu_image *im, const char *p)
 
 static void texel(const struct vgpu_image *im, const struct point *p, uint32_t ret[4])
 {
-	unsigned n = im->shape == VIMG_CUBE ? 2 : dimensions(im->shape);
+	unsigned n = im->shape == VIMG_3D ? 3 : 2;
 	bool is_float = im->kind == VIMG_FLOAT || im->to_float;
 	struct point q = *p;
 	const char *from;
@@ -169,9 +170,9 @@ static void texel(const struct vgpu_image *im, const struct point *p, uint32_t r
 					  : 1;
 }
 
-/* From coordinates to the texel below, and of its right neighbour the weight. */
+/* From coordinates to the texel below, and of its right neighbour the weight in 1/256. */
 static void place(const struct vgpu_image *im, unsigned n, const float c[3], bool between,
-	struct point *ret, float weight[3])
+	struct point *ret, int weight[3])
 {
 	for (unsigned a = 0; a < n; a++) {
 		double v = im->normalized ? (double)c[a] * (double)im->size[a] : (double)c[a];
@@ -182,15 +183,44 @@ static void place(const struct vgpu_image *im, unsigned n, const float c[3], boo
 		v -= between ? 0.5 : 0;
 		low = floor(v);
 		ret->at[a] = (int64_t)low;
-		weight[a] = floorf((float)(v - low) * 256 + 0.5f) / 256;
+		weight[a] = (int)floor((v - low) * 256 + 0.5);
 	}
+}
+
+/* The corners' weights in 1/256, as an H100 has them: the sums of every side and edge are products
+ * of the axes' weights, rounded once; bit k of a corner: the right neighbour in axis k. */
+static void corner_weights(unsigned n, const int weight[3], int ret[8])
+{
+	for (unsigned corner = 0; corner < 1u << n; corner++) {
+		double product = 256;
+
+		for (unsigned a = 0; a < n; a++)
+			if (corner >> a & 1)
+				product *= weight[a] / 256.0;
+		ret[corner] = (int)floor(product + 0.5);
+	}
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned corner = 0; corner < 1u << n; corner++)
+			if (!(corner >> a & 1))
+				ret[corner] -= ret[corner | 1u << a];
+}
+
+/* An H100 filters fractions that are stored as integers in 16 bits, whatever their size. */
+static float steps(const struct vgpu_image *im)
+{
+	return im->kind == VIMG_SIGNED ? 32767.f : 65535.f;
+}
+
+static double in_steps(const struct vgpu_image *im, float v)
+{
+	return im->to_float ? (double)rintf(v * steps(im)) : (double)v;
 }
 
 static void sample(const struct vgpu_image *im, unsigned n, const float c[3], int64_t face,
 	int64_t layer, uint32_t ret[4])
 {
 	struct point low = {.layer = layer};
-	float weight[3] = {0};
+	int weight[3], corners[8];
 	double sum[4] = {0};
 
 	low.at[2] = face;
@@ -199,25 +229,24 @@ static void sample(const struct vgpu_image *im, unsigned n, const float c[3], in
 		texel(im, &low, ret);
 		return;
 	}
+	corner_weights(n, weight, corners);
 	for (unsigned corner = 0; corner < 1u << n; corner++) {
 		struct point p = low;
 		uint32_t v[4];
-		double w = 1;
 
-		for (unsigned a = 0; a < n; a++) {
-			bool right = corner >> a & 1;
-
-			p.at[a] += right;
-			w *= right ? (double)weight[a] : 1 - (double)weight[a];
-		}
-		if (w == 0)
+		for (unsigned a = 0; a < n; a++)
+			p.at[a] += corner >> a & 1;
+		if (!corners[corner])
 			continue;
 		texel(im, &p, v);
 		for (unsigned k = 0; k < 4; k++)
-			sum[k] += w * (double)float_of(v[k]);
+			sum[k] += corners[corner] * in_steps(im, float_of(v[k]));
 	}
-	for (unsigned k = 0; k < 4; k++)
-		ret[k] = bits_of((float)sum[k]);
+	for (unsigned k = 0; k < 4; k++) {
+		double of = sum[k] / 256;
+
+		ret[k] = bits_of(im->to_float ? (float)floor(of + 0.5) / steps(im) : (float)of);
+	}
 }
 
 /* Which face of a cube a direction points to, and where in it. */
@@ -226,20 +255,20 @@ static int64_t face_of(const float d[3], float ret[2])
 	float ax = fabsf(d[0]), ay = fabsf(d[1]), az = fabsf(d[2]), m, s, t;
 	int64_t face;
 
-	if (ax >= ay && ax >= az) {
-		face = d[0] < 0;
-		m = ax;
-		s = d[0] < 0 ? d[2] : -d[2];
+	if (az >= ax && az >= ay) {
+		face = 4 + (d[2] < 0);
+		m = az;
+		s = d[2] < 0 ? -d[0] : d[0];
 		t = -d[1];
-	} else if (ay >= az) {
+	} else if (ay >= ax) {
 		face = 2 + (d[1] < 0);
 		m = ay;
 		s = d[0];
 		t = d[1] < 0 ? -d[2] : d[2];
 	} else {
-		face = 4 + (d[2] < 0);
-		m = az;
-		s = d[2] < 0 ? -d[0] : d[0];
+		face = d[0] < 0;
+		m = ax;
+		s = d[0] < 0 ? d[2] : -d[2];
 		t = -d[1];
 	}
 	ret[0] = (s / m + 1) / 2;
@@ -253,7 +282,7 @@ static void gather(const struct vgpu_image *im, const float c[3], int64_t layer,
 {
 	static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
 	struct point low = {.layer = layer};
-	float weight[3];
+	int weight[3];
 
 	place(im, 2, c, true, &low, weight);
 	for (unsigned k = 0; k < 4; k++) {
@@ -287,14 +316,20 @@ static void lane_tex(
 	unsigned n = dimensions(in->round);
 	float v[3] = {0};
 
-	if (in->flags & VI_LAYERED)
-		layer = clamp((int32_t)*c++, im->layers);
+	if (in->flags & VI_LAYERED) {
+		uint32_t wanted = *c++; /* without a sign on an H100, too */
+
+		layer = MIN((int64_t)wanted, im->layers - 1);
+	}
 	if (in->op == VT_FETCH) {
 		fetch(im, c, n, layer, ret);
 		return;
 	}
 	for (unsigned a = 0; a < n; a++)
 		v[a] = float_of(c[a]);
+	/* An H100 reads a line as the first row of a plane, with its upper edge at 0. */
+	if (in->round == VIMG_1D && im->linear && im->address[1] == VIMG_BORDER)
+		n = 2;
 	if (in->round == VIMG_CUBE) {
 		float d[3] = {v[0], v[1], v[2]};
 
