@@ -6,8 +6,7 @@
 # the file `shape`. Printed are how many there were, and of these in at most 16 parts, one behind the
 # other, the sum and the sum of magnitudes: "3 1.5/1.5 -2/2 …".
 # compare: -v other=LINE, a line as digest prints it, and the input another one. Prints close if the parts'
-# sums differ by 1e-4 of the magnitudes at most, or magnitudes are below 1e-5 a number (remainders, errors);
-# else differs.
+# sums differ by 1e-4 of the magnitudes at most, or by 1e-6 a number (errors, remainders); else differs.
 
 function abs(x) { return x < 0 ? -x : x }
 
@@ -15,7 +14,8 @@ function near(a, b, n,   x, y, scale) {
 	split(a, x, "/")
 	split(b, y, "/")
 	scale = x[2] > y[2] ? x[2] : y[2]
-	return scale < 1e-5 * n || abs(x[1] - y[1]) <= 1e-4 * scale && abs(x[2] - y[2]) <= 1e-4 * scale
+	scale = 1e-4 * scale > 1e-6 * n ? 1e-4 * scale : 1e-6 * n
+	return abs(x[1] - y[1]) <= scale && abs(x[2] - y[2]) <= scale
 }
 
 other != "" {

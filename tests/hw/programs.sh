@@ -29,7 +29,7 @@
 # DEVICE=cpu: the virtual GPU; there, the column gpu says how the output compares with a GPU's that was recorded in
 # GPU=FILE (programs-gpu.tsv beside this script): same; close, only its fractions differ, by 1e-4 at most; differs;
 # varies, on the GPU; -, not recorded. RECORD=FILE in the environment records it, natively, and does nothing
-# else (WHERE is not looked at): digests (digest.awk) of three runs' output that is always the same.
+# else (WHERE is not looked at): digests (digest.awk) of three runs' output that is always the same; KEEP has it whole.
 # The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
 # what a fault of the GPU was. Lines at the end: suites, medians, counts; exit status 1 if any
 # differs, fails or hangs. A program that has a row in TSV is not run again: what was ended goes on where it
@@ -167,7 +167,7 @@ recorded() {
 # Of the run alone.
 compare_with_gpu() {
 	compared=-
-	[ -s "$gpu" ] && [ "$(recorded 2)" = 0 ] || return 0
+	[ -s "$gpu" ] && [ "$(recorded 2)" = 0 ] && [ "$(of alone status)" = 0 ] || return 0
 	if [ "$(recorded 3)" = varies ]; then
 		compared=varies
 		return
@@ -196,6 +196,10 @@ record() {
 			printf '%s\t%s\n' "$name" "$(digest alone)" >>"$RECORD"
 		fi
 		tail -n 1 "$RECORD" | cut -c 1-100
+		[ -z "${KEEP:-}" ] || {
+			mkdir -p "$KEEP"
+			cp "$dir/$name.alone" "$KEEP/$name"
+		}
 		rm -rf "$dir/$name".*
 	done
 	echo "recorded: $(grep -c . "$RECORD")"
