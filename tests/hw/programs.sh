@@ -474,11 +474,12 @@ disturbed=0
 stopped_by() {
 	awk -F '\t' '$2 == "unusable" {
 			why = $16
-			if (sub(/.*virtual GPU: /, "", why) && sub(/ is not supported .*/, "", why))
-				;
-			else if (sub(/.*not known to the virtual GPU: */, "", why))
+			if (sub(/.*not known to the virtual GPU: */, "", why))
 				sub(/[ ,;].*/, "", why)
-			else if ($16 ~ /status 124/)
+			else if ($16 ~ /virtual GPU: .* is not supported /) {
+				sub(/.*virtual GPU: /, "", why)
+				sub(/ is not supported .*/, "", why)
+			} else if ($16 ~ /status 124/)
 				why = "its limit of time"
 			else {
 				why = $16
