@@ -18,7 +18,7 @@
 # the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PART, MORE (further options): of the
 # lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
 # alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
-# made; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
+# made; VIRTUAL: what it made with DEVICE=cpu; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${RESULTS:-}" ]; then
@@ -60,6 +60,7 @@ lacks() {
 	case $1 in
 	-) return 1 ;;
 	PROGRAMS) [ ! -d "${PROGRAMS:-}" ] ;;
+	VIRTUAL) [ ! -d "${VIRTUAL:-}" ] ;;
 	PYTHON) ! "${PYTHON:-python3}" -c 'import torch' 2>/dev/null ;;
 	PTXAS) ! (cd "$root" && [ -x "$BUILD/tests/pass/preempt_tool" ] && PATH=$PATH:/usr/local/cuda/bin command -v ptxas >/dev/null) ;;
 	esac
@@ -89,9 +90,13 @@ on() {
 	forms=$root
 	[ ! -f "$DIST/tests/pass/forms/digests" ] || forms=$DIST
 	device=$gpu driver=$gpu_driver digest=$(sh "$root/bench/digest.sh" "$forms" "$1")
-	[ "$(of "$1" 4)" = PTXAS ] || return 0
-	PATH=$PATH:/usr/local/cuda/bin
-	device="no GPU; ptxas $(ptxas --version 2>/dev/null | sed -n 's/.*, V//p')" driver=none
+	case $(of "$1" 4) in
+	PTXAS)
+		PATH=$PATH:/usr/local/cuda/bin
+		device="no GPU; ptxas $(ptxas --version 2>/dev/null | sed -n 's/.*, V//p')" driver=none
+		;;
+	VIRTUAL) device=$(about_device "$DIST/bin/heddle" cpu) driver=none ;;
+	esac
 }
 
 # is_kept TABLE: of this commit, digest and device. A commit with changes does not say which.
@@ -115,6 +120,9 @@ measure() {
 	on "$1"
 	if lacks "$needs"; then
 		echo "== $1: left out, it needs $needs" >&2
+		return
+	elif [ -z "$device" ]; then
+		echo "== $1: left out, heddle doctor finds no GPU" >&2
 		return
 	elif is_kept "$1"; then
 		echo "== $1: kept, of this commit, digest and device; FORCE=1 makes it again" >&2
@@ -324,9 +332,7 @@ for table; do
 done
 commit=$(about_commit "$DIST/bin/heddle") gpu=$(about_device "$DIST/bin/heddle" "${DEVICE:-cuda}")
 gpu_driver=$(about_driver "${DEVICE:-cuda}")
-if [ -z "$commit" ] || [ -z "$gpu" ]; then
-	die "heddle version and heddle doctor do not say what commit this is, and which device"
-fi
+[ -n "$commit" ] || die "heddle version does not say what commit this is"
 begun=$(date +%s) failed='' later=''
 for table; do
 	measure "$table"

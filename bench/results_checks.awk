@@ -8,7 +8,8 @@ BEGIN {
 		"woven,Random pairs in every way|as-tasks,Kernels as tasks of a pool|" \
 		"generated,Random programs in pairs in every way|random,Random programs and their preemptible form|" \
 		"ops,Instructions against the virtual GPU|kills,Programs killed|kills-mps,Programs killed under MPS|" \
-		"programs,Programs from elsewhere|cold,What a start costs"
+		"programs,Programs from elsewhere|cold,What a start costs|" \
+		"virtual-programs,Programs from elsewhere on the virtual GPU"
 }
 
 # check_title NAME: empty: it is no test.
@@ -74,6 +75,10 @@ function checks(   i, w, bad) {
 		w = v["text." i]
 		if (w ~ /^(FAIL|hang|differs|FAILED|round)/ && bad < 20)
 			failures[bad++] = w
+		else if (w ~ /^[a-z]+-[^ ]+ +[a-z]+ +[0-9.-]+ +[0-9.-]+ /)
+			continue # one program
+		else if (w ~ /^(As on a GPU|Stopped by): /)
+			print "- " w
 		else if (w !~ /: ok [0-9]+ wrong/ && w ~ /(the same|not|refused|same|failed|wrong|hang|differs|seed|programs|correct|compared|sums).*[0-9]|[0-9].*(the same|refused|same|failed|wrong|hang|correct|compared|sums)/ && w !~ /^\|/)
 			if (last_lines++ < 20)
 				print "- " w

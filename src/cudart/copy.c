@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* Copies and fills of linear memory. Copies from and to arrays are not supported. */
+/* Copies and fills of linear memory, and copies of boxes from and to arrays; the others of arrays
+ * are in array.c. */
 #include <string.h>
 
 #include "cudart/cudart.h"
 
-static bool is_kind(int kind)
+bool rt_is_kind(int kind)
 {
 	return kind >= RT_HOST_TO_HOST && kind <= RT_COPY_DEFAULT;
 }
@@ -15,7 +16,7 @@ rt_error rt_copy(const struct cu_api *cu, void *dst, const void *src, size_t byt
 {
 	CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
 
-	if (!is_kind(kind))
+	if (!rt_is_kind(kind))
 		return cudaErrorInvalidMemcpyDirection;
 	if (!bytes)
 		return cudaSuccess;
@@ -36,7 +37,7 @@ rt_error rt_copy_async(const struct cu_api *cu, void *dst, const void *src, size
 {
 	CUdeviceptr to = (CUdeviceptr)dst, from = (CUdeviceptr)src;
 
-	if (!is_kind(kind))
+	if (!rt_is_kind(kind))
 		return cudaErrorInvalidMemcpyDirection;
 	if (!bytes)
 		return cudaSuccess;
@@ -54,7 +55,7 @@ rt_error rt_copy_async(const struct cu_api *cu, void *dst, const void *src, size
 
 /* ---- two and three dimensions ---- */
 
-static CUmemorytype src_type(int kind)
+CUmemorytype rt_src_type(int kind)
 {
 	if (kind == RT_COPY_DEFAULT)
 		return CU_MEMORYTYPE_UNIFIED;
@@ -62,7 +63,7 @@ static CUmemorytype src_type(int kind)
 								    : CU_MEMORYTYPE_DEVICE;
 }
 
-static CUmemorytype dst_type(int kind)
+CUmemorytype rt_dst_type(int kind)
 {
 	if (kind == RT_COPY_DEFAULT)
 		return CU_MEMORYTYPE_UNIFIED;
@@ -74,17 +75,17 @@ static CUmemorytype dst_type(int kind)
 static rt_error make_2d(void *dst, size_t dst_pitch, const void *src, size_t src_pitch,
 	size_t width, size_t height, int kind, CUDA_MEMCPY2D *ret, bool *ret_any)
 {
-	if (!is_kind(kind))
+	if (!rt_is_kind(kind))
 		return cudaErrorInvalidMemcpyDirection;
 	*ret_any = width && height;
 	if (*ret_any && (width > dst_pitch || width > src_pitch))
 		return cudaErrorInvalidPitchValue;
 	*ret = (CUDA_MEMCPY2D){
-		.srcMemoryType = src_type(kind),
+		.srcMemoryType = rt_src_type(kind),
 		.srcHost = src,
 		.srcDevice = (CUdeviceptr)src,
 		.srcPitch = src_pitch,
-		.dstMemoryType = dst_type(kind),
+		.dstMemoryType = rt_dst_type(kind),
 		.dstHost = dst,
 		.dstDevice = (CUdeviceptr)dst,
 		.dstPitch = dst_pitch,
@@ -114,20 +115,48 @@ rt_error rt_copy_2d_async(const struct cu_api *cu, void *dst, size_t dst_pitch, 
 	return r || !any ? r : RT_CALL(cu, cuMemcpy2DAsync, &c, stream);
 }
 
+/* Where an array takes part, widths are in its elements, and so is its own position. */
+static rt_error box_of_arrays(const struct rt_copy3d *copy, CUDA_MEMCPY3D *io)
+{
+	size_t src = 0, dst = 0, width;
+	rt_error r = cudaSuccess;
+
+	if (copy->src_array)
+		r = rt_array_element(copy->src_array, &src);
+	if (!r && copy->dst_array)
+		r = rt_array_element(copy->dst_array, &dst);
+	if (r || (!src && !dst))
+		return r;
+	if (src && dst && src != dst)
+		return cudaErrorInvalidValue;
+	if (__builtin_mul_overflow(io->WidthInBytes, src ? src : dst, &width))
+		return cudaErrorInvalidValue;
+	io->WidthInBytes = width;
+	if (src) {
+		io->srcMemoryType = CU_MEMORYTYPE_ARRAY;
+		io->srcArray = copy->src_array;
+		io->srcXInBytes *= src;
+	}
+	if (dst) {
+		io->dstMemoryType = CU_MEMORYTYPE_ARRAY;
+		io->dstArray = copy->dst_array;
+		io->dstXInBytes *= dst;
+	}
+	return cudaSuccess;
+}
+
 rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any)
 {
 	if (!copy)
 		return cudaErrorInvalidValue;
-	if (copy->src_array || copy->dst_array)
-		return cudaErrorNotSupported;
-	if (!is_kind(copy->kind))
+	if (!rt_is_kind(copy->kind))
 		return cudaErrorInvalidMemcpyDirection;
 	*ret_any = copy->extent.width && copy->extent.height && copy->extent.depth;
 	*ret = (CUDA_MEMCPY3D){
 		.srcXInBytes = copy->src_pos.x,
 		.srcY = copy->src_pos.y,
 		.srcZ = copy->src_pos.z,
-		.srcMemoryType = src_type(copy->kind),
+		.srcMemoryType = rt_src_type(copy->kind),
 		.srcHost = copy->src.ptr,
 		.srcDevice = (CUdeviceptr)copy->src.ptr,
 		.srcPitch = copy->src.pitch,
@@ -135,7 +164,7 @@ rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_
 		.dstXInBytes = copy->dst_pos.x,
 		.dstY = copy->dst_pos.y,
 		.dstZ = copy->dst_pos.z,
-		.dstMemoryType = dst_type(copy->kind),
+		.dstMemoryType = rt_dst_type(copy->kind),
 		.dstHost = copy->dst.ptr,
 		.dstDevice = (CUdeviceptr)copy->dst.ptr,
 		.dstPitch = copy->dst.pitch,
@@ -144,7 +173,7 @@ rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_
 		.Height = copy->extent.height,
 		.Depth = copy->extent.depth,
 	};
-	return cudaSuccess;
+	return box_of_arrays(copy, ret);
 }
 
 rt_error rt_copy_3d(const struct cu_api *cu, const struct rt_copy3d *copy)

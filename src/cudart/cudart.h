@@ -62,6 +62,15 @@ rt_error rt_symbol_range(const void *symbol, size_t bytes, size_t offset, void *
 /* The driver's form of a copy. *ret_any false: it copies nothing. */
 rt_error rt_make_3d(const struct rt_copy3d *copy, CUDA_MEMCPY3D *ret, bool *ret_any);
 
+/* Bytes of an array's element. */
+rt_error rt_array_element(CUarray array, size_t *ret);
+/* A format and its channels as the driver names them, and back. False: there is none. */
+bool rt_format_of(const struct rt_channels *channels, CUarray_format *ret, unsigned *ret_channels);
+struct rt_channels rt_channels_of(CUarray_format format, unsigned channels);
+bool rt_is_kind(int kind);
+CUmemorytype rt_src_type(int kind);
+CUmemorytype rt_dst_type(int kind);
+
 /* ---- what the table names ---- */
 
 #define RT_ROW(own, params)  rt_error own params;

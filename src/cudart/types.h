@@ -59,6 +59,37 @@ struct rt_channels { /* cudaChannelFormatDesc */
 	int x, y, z, w, kind;
 };
 
+struct rt_resource { /* cudaResourceDesc */
+	int type;    /* CUresourcetype */
+	union {
+		CUarray array;
+		struct {
+			CUdeviceptr ptr;
+			struct rt_channels channels;
+			size_t bytes;
+		} linear;
+		struct {
+			CUdeviceptr ptr;
+			struct rt_channels channels;
+			size_t width, height, pitch;
+		} pitch2d;
+		int reserved[32];
+	};
+	unsigned flags;
+};
+
+struct rt_texture { /* cudaTextureDesc */
+	int address[3], filter;
+	int to_float; /* cudaTextureReadMode */
+	int srgb;
+	float border[4];
+	int normalized;
+	unsigned max_anisotropy;
+	int mipmap_filter;
+	float mipmap_bias, min_level, max_level;
+	int no_trilinear, seamless_cubemap;
+};
+
 struct rt_launch_config { /* cudaLaunchConfig_t */
 	struct rt_dim3 grid, block;
 	size_t shared_bytes;

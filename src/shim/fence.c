@@ -246,7 +246,6 @@ void fence_end(void)
 		SHIM_REAL(fn, real_fn, name);      \
 		WAIT_AROUND(FENCE_WAITS, fn, args) \
 	}
-UNLISTED(cuArrayDestroy, (void *array), (void *), (array))
 UNLISTED(cuMipmappedArrayDestroy, (void *array), (void *), (array))
 UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at, bytes))
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))

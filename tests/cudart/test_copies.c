@@ -153,9 +153,69 @@ static void test_3d(void **state)
 		assert_int_equal(out[i], x < 8 && y < 2 && z < 2 ? 2 : 1);
 	}
 	c.src_array = (CUarray)&c;
-	assert_int_equal(cudaMemcpy3D(&c), cudaErrorNotSupported);
+	assert_int_equal(cudaMemcpy3D(&c), cudaErrorInvalidResourceHandle);
 	OK(cudaFree((CUdeviceptr)box.ptr));
 	OK(cudaStreamDestroy(s));
+	cudaGetLastError();
+}
+
+/* Of short4, 5 x 3: widths of rectangles are in bytes, those of boxes in elements. */
+static void test_arrays(void **state)
+{
+	enum { W = 5, H = 3, BYTES = W * H * 8 };
+	struct rt_channels channels = {16, 16, 16, 16, 0}, got;
+	struct rt_extent extent;
+	struct rt_copy3d box = {.kind = RT_DEVICE_TO_DEVICE, .extent = {2, H, 1}};
+	struct rt_resource resource = {.type = CU_RESOURCE_TYPE_ARRAY}, same;
+	struct rt_texture desc = {
+		.filter = 1, .to_float = 1, .normalized = 1, .border = {1, 2, 3, 4}};
+	struct rt_texture back;
+	uint8_t in[BYTES], out[BYTES] = {0};
+	CUarray a, b;
+	CUtexObject t;
+	unsigned flags;
+
+	for (size_t i = 0; i < BYTES; i++)
+		in[i] = (uint8_t)(i * 7 + 1);
+	OK(cudaMallocArray(&a, &channels, W, H, 0));
+	OK(cudaMallocArray(&b, &channels, W, H, 2));
+	OK(cudaArrayGetInfo(&got, &extent, &flags, b));
+	assert_memory_equal(&got, &channels, sizeof(got));
+	assert_true(extent.width == W && extent.height == H && !extent.depth && flags == 2);
+	OK(cudaMemcpy2DToArray(a, 0, 0, in, W * 8, W * 8, H, RT_HOST_TO_DEVICE));
+	OK(cudaMemcpyToArray(b, 0, 0, in, BYTES, RT_COPY_DEFAULT));
+	/* Elements 1 and 2 of each row to 3 and 4. */
+	box.src_array = a;
+	box.src_pos.x = 1;
+	box.dst_array = b;
+	box.dst_pos.x = 3;
+	OK(cudaMemcpy3D(&box));
+	OK(cudaMemcpyFromArray(out, b, 0, 0, BYTES, RT_DEVICE_TO_HOST));
+	for (size_t i = 0; i < BYTES; i++)
+		assert_int_equal(out[i], in[i % 40 < 24 ? i : i - 16]);
+	OK(cudaMemcpy2DArrayToArray(b, 0, 1, a, 16, 0, 24, 2, RT_DEVICE_TO_DEVICE));
+	OK(cudaMemcpy2DFromArray(out, 24, b, 0, 1, 24, 2, RT_DEVICE_TO_HOST));
+	assert_memory_equal(out, in + 16, 24);
+	assert_memory_equal(out + 24, in + 56, 24);
+	assert_int_equal(cudaMemcpy2DToArray(a, 8, 0, in, W * 8, W * 8, H, RT_HOST_TO_DEVICE),
+		cudaErrorInvalidValue);
+	assert_int_equal(
+		cudaMemcpyToArray(a, 8, 0, in, BYTES, RT_HOST_TO_DEVICE), cudaErrorInvalidValue);
+	assert_int_equal(cudaMemcpy2DToArray(a, 0, 0, in, W * 8, W * 8, H, RT_DEVICE_TO_HOST),
+		cudaErrorInvalidMemcpyDirection);
+
+	resource.array = a;
+	OK(cudaCreateTextureObject(&t, &resource, &desc, NULL));
+	OK(cudaGetTextureObjectTextureDesc(&back, t));
+	assert_memory_equal(&back, &desc, sizeof(desc));
+	OK(cudaGetTextureObjectResourceDesc(&same, t));
+	assert_ptr_equal(same.array, a);
+	OK(cudaDestroyTextureObject(t));
+	assert_int_equal(cudaDestroyTextureObject(t), cudaErrorInvalidValue);
+	channels.z = 8;
+	assert_int_equal(cudaMallocArray(&a, &channels, W, H, 0), cudaErrorInvalidValue);
+	OK(cudaFreeArray(b));
+	OK(cudaFreeArray(NULL));
 	cudaGetLastError();
 }
 
@@ -166,6 +226,7 @@ int run_copies(void)
 		cmocka_unit_test(test_async),
 		cmocka_unit_test(test_2d),
 		cmocka_unit_test(test_3d),
+		cmocka_unit_test(test_arrays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,8 +76,8 @@ static void test_lacks(void **state)
 	assert_true(fd >= 0 && err >= 0);
 	unlink(name);
 	dup2(fd, STDERR_FILENO);
-	rt_error first = cudaCreateTextureObject(), second = cudaCreateTextureObject();
-	rt_error other = cudaMallocArray();
+	rt_error first = cudaMallocMipmappedArray(), second = cudaMallocMipmappedArray();
+	rt_error other = cudaGraphAddNode();
 	dup2(err, STDERR_FILENO);
 	n = pread(fd, text, sizeof(text) - 1, 0);
 	close(fd);
@@ -88,9 +88,9 @@ static void test_lacks(void **state)
 	assert_int_equal(cudaGetLastError(), cudaErrorNotSupported);
 	assert_true(n > 0);
 	assert_string_equal(text,
-		"heddle: CUDA runtime on the virtual GPU: cudaCreateTextureObject is not "
+		"heddle: CUDA runtime on the virtual GPU: cudaMallocMipmappedArray is not "
 		"supported (error 801)\n"
-		"heddle: CUDA runtime on the virtual GPU: cudaMallocArray is not supported "
+		"heddle: CUDA runtime on the virtual GPU: cudaGraphAddNode is not supported "
 		"(error 801)\n");
 }
 

@@ -6,8 +6,10 @@
 # Builds programs from elsewhere for programs.sh, in DIR, from checkouts below SOURCES: cuda-samples,
 # gpu-rodinia, HeCBench, shoc, Parboil, PolyBench-ACC. PATTERN: which of them (shell patterns of names
 # such as cs-scan, hec-*). In the environment: JOBS, how many are compiled at a time; NVCC; ARCH, which
-# SASS is made beside PTX (90); BUILD, a folder for what is compiled and for logs (DIR.build). The commits
-# for DIR/LIST are git's, or what SOURCES/NAME.commit says.
+# SASS is made beside PTX (90); BUILD, a folder for what is compiled and for logs (DIR.build); DEVICE=cpu:
+# for the virtual GPU (and a GPU to compare with), those of programs-cpu.txt in the sizes there, with the CUDA
+# runtime as a shared library, and PTX alone. The commits for DIR/LIST are git's, or what SOURCES/NAME.commit
+# says.
 #
 # Each is compiled from a copy of its folder, in which sizes are edited where its own check on the CPU
 # would take minutes. Data that are not in a checkout are made here, always the same; programs that ask
@@ -20,6 +22,9 @@ programs=$(cd "$2" && pwd)
 shift 2
 build=${BUILD:-$programs.build}
 arch=${ARCH:-90}
+device=${DEVICE:-cuda}
+here=$(cd "$(dirname "$0")" && pwd)
+small=$here/programs-cpu.txt
 
 # ---- which there are, and how they differ from how their suite is built ----
 
@@ -77,6 +82,30 @@ table() {
 	END
 }
 
+# Of the program $1 on the virtual GPU, a column of programs-cpu.txt.
+smaller() {
+	awk -F '\t' -v name="$1" -v column="$2" '$1 == name { print $column }' "$small"
+}
+
+# The names, and for one its arguments.
+names() {
+	if [ "$device" = cpu ]; then
+		sed 's/#.*//; s/\t.*//; /^$/d' "$small"
+	else
+		table | sed 's/ .*//'
+	fi
+}
+
+arguments() {
+	own='='
+	[ "$device" != cpu ] || own=$(smaller "$name" 2)
+	if [ "$own" = '=' ]; then
+		table | sed -n "s/^$name //p"
+	else
+		echo "$own"
+	fi
+}
+
 # Of the program $name, where it differs: its folder, what is compiled, how, files from elsewhere that are
 # compiled with it, an edit (sed -E) of all sources, files to copy, data to make, what it loads, and for
 # programs.sh.
@@ -85,6 +114,7 @@ describe() {
 	hec=$sources/HeCBench/src
 	case $name in
 	cs-asyncAPI) filter='s/executed [0-9]+ iterations/executed # iterations/' ;;
+	cs-binaryPartitionCG | cs-conjugateGradientMultiBlockCG) filter='s/Launching [0-9]+/Launching #/' ;;
 	cs-cdp*) flags='-rdc=true -lcudadevrt' ;;
 	cs-cudaCompressibleMemory) flags=-lcuda ;;
 	cs-fastWalshTransform) edit='s/(log2Data *= )23/\121/' ;;
@@ -219,6 +249,10 @@ suite() {
 		edit='s/^#define MEASURE_KERNEL_TIME.*//; s/^void pb_sig_clmem.*//' # OpenCL
 		filter='/^(IO|Kernel|Copy|Driver|Compute|Timer|CPU.Kernel)/d'
 		;;
+	own-*)
+		where=$here compile=${name#own-}.cu
+		return
+		;;
 	poly-*)
 		where=$(find "$sources/PolyBench-ACC/CUDA" -type d -name "${name#poly-}")
 		flags="$flags -DPOLYBENCH_DUMP_ARRAYS -I$sources/PolyBench-ACC/CUDA/utilities"
@@ -321,8 +355,15 @@ generate() { # what a program reads
 # ---- one of them ----
 
 cuda() {
+	code="[sm_$arch,compute_$arch]"
+	runtime=static
+	if [ "$device" = cpu ]; then
+		runtime=shared
+		# What launches kernels from kernels is linked, which only SASS can be.
+		case $name in cs-cdp*) ;; *) code=compute_$arch ;; esac
+	fi
 	# shellcheck disable=SC2086
-	${NVCC:-nvcc} -O2 -w -gencode "arch=compute_$arch,code=[sm_$arch,compute_$arch]" "$@" $flags
+	${NVCC:-nvcc} -O2 -w -cudart "$runtime" -gencode "arch=compute_$arch,code=$code" "$@" $flags
 }
 
 # What it asks the clock or the system for is always the same.
@@ -364,7 +405,9 @@ texture_by_pointer() {
 
 one() {
 	describe
+	[ "$device" != cpu ] || [ -z "$(smaller "$name" 4)" ] || flags=$(smaller "$name" 4)
 	suite
+	[ "$device" != cpu ] || edit="$edit; $(smaller "$name" 3)"
 	[ -d "$where" ]
 	rm -rf "${programs:?}/$name" "${build:?}/$name"
 	mkdir -p "$programs/$name"
@@ -386,7 +429,7 @@ one() {
 	[ -z "$data" ] || cp -R $data "$programs/$name/"
 	cd "$programs/$name"
 	generate "$make"
-	args=$(table | sed -n "s/^$name //p")
+	args=$(arguments)
 	[ -z "$args" ] || echo "$args" >args
 	[ -z "$filter" ] || printf '%s\n' "$filter" >filter
 	[ -z "$limit" ] || echo "$limit" >limit
@@ -406,6 +449,7 @@ if [ "${1:-}" = --one ]; then # what xargs runs below
 fi
 [ $# -gt 0 ] || set -- '*'
 cat >"$programs/filter" <<'END'
+s/NVIDIA [A-Z]+[0-9]+( [A-Z0-9]+)*|heddle virtual GPU/GPU/g
 /time|elapsed|throughput|bandwidth|speed|clock|seconds?|\<([mun]?s|[mun]?secs?)\>|[kmgt]?i?b(yte)?s?\/s|flop|[a-z]\/s(ec)?\>/I{
 	s/[-+]?(\<nan\>|\<inf\>|[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?)/#/Ig
 	s/[[:blank:]]+/ /g
@@ -413,10 +457,11 @@ cat >"$programs/filter" <<'END'
 }
 /\<[gt]?ops\>/Is/[0-9]+(\.[0-9]*)?/#/g
 s/0x[0-9a-f]{6,}/0x#/Ig
+/\<MP\(s\)|Cores|multi-?processors?\>|Global Memory/Is/[0-9]+(\.[0-9]*)?/#/g
 END
 mkdir -p "$build"
 : >"$build/built"
-table | sed 's/ .*//' | while read -r name; do
+names | while read -r name; do
 	for pattern; do
 		# shellcheck disable=SC2254
 		case $name in
@@ -430,7 +475,7 @@ done >"$build/wanted"
 xargs -P "${JOBS:-$(nproc)}" -I{} sh "$0" "$sources" "$programs" --one {} <"$build/wanted" || :
 for suite in 'cs cuda-samples NVIDIA/cuda-samples' 'hec HeCBench zjin-lcf/HeCBench' 'shoc shoc vetter/shoc' \
 	'rod gpu-rodinia yuhc/gpu-rodinia' 'par Parboil abduld/Parboil' \
-	'poly PolyBench-ACC cavazos-lab/PolyBench-ACC'; do
+	'poly PolyBench-ACC cavazos-lab/PolyBench-ACC' 'own heddle -'; do
 	# shellcheck disable=SC2086
 	set -- $suite
 	commit=$(cat "$sources/$2.commit" 2>/dev/null || git -C "$sources/$2" rev-parse --short HEAD 2>/dev/null || echo -)

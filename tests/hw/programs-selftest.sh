@@ -66,6 +66,12 @@ program endless <<-EOF
 	$under || exec sleep 1000
 EOF
 echo 2 >"$dir/programs/endless/limit"
+program fractions <<-EOF
+	echo 5 items of 1.5 and -2.5e-3
+EOF
+program fractions-off <<-EOF
+	echo 1.5
+EOF
 program broken <<-EOF
 	exit 3
 EOF
@@ -74,26 +80,39 @@ for name in broken right varying other-file; do
 	printf '%s\tsuite\ta/b\tc0ffee\n' "$name"
 done >"$dir/programs/LIST"
 
+# As if a GPU had given it: of three programs something else, and what fails here does not there.
+RECORD=$dir/gpu DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs"
+RECORD=$dir/gpu DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out"
+grep -qx 'recorded: 11' "$dir/out" || {
+	echo "FAILED: it is recorded again"
+	exit 1
+}
+sed -i -E 's|^(fractions.0.)[^\t]*(.*)2 1.5/1.5|\1other\22 1.5001/1.5001|
+	s|^(fractions-off.0.)[^\t]*(.*)1 1.5/1.5|\1other\21 1.501/1.501|
+	s|^(other-status.0.).*|\1other\tother\t0|; s|^broken.3|broken\t0|' "$dir/gpu"
+
 status=0
-TSV=$dir/table KEEP=$dir/kept DEVICE=cpu \
+GPU=$dir/gpu TSV=$dir/table KEEP=$dir/kept DEVICE=cpu \
 	sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out" 2>&1 || status=$?
 cat "$dir/out"
 [ "$status" = 1 ] || {
 	echo "FAILED: status $status"
 	exit 1
 }
-cut -f 1,2 "$dir/table" | tr '\t' ' ' >"$dir/got"
+cut -f 1,2,15 "$dir/table" | tr '\t' ' ' >"$dir/got"
 cat >"$dir/want" <<-EOF
-	program verdict
-	broken unusable
-	endless hang
-	only-filtered same
-	other-errors differs
-	other-file differs
-	other-output differs
-	other-status fails
-	right same
-	varying varies
+	program verdict gpu
+	broken unusable -
+	endless hang same
+	fractions-off same differs
+	fractions same close
+	only-filtered same same
+	other-errors differs same
+	other-file differs same
+	other-output differs same
+	other-status fails differs
+	right same same
+	varying varies varies
 EOF
 diff "$dir/want" "$dir/got"
 bad=0
@@ -106,7 +125,9 @@ check() { # WHAT COMMAND...
 	}
 }
 check 'the disturber, or heddled' [ "$(grep -c FAILED "$dir/out")" = 0 ]
-check 'not counted' grep -qx '3 differs, 1 fails, 1 hang, 2 same, 1 unusable, 1 varies' "$dir/out"
+check 'not counted' grep -qx '3 differs, 1 fails, 1 hang, 4 same, 1 unusable, 1 varies' "$dir/out"
+check 'not told what ended it' grep -qx 'Stopped by: exit status 3 (1)' "$dir/out"
+check 'not compared with a GPU' grep -qx 'As on a GPU: 1 close, 2 differs, 6 same, 1 varies' "$dir/out"
 check 'not counted by suites' grep -qxF \
 	'| suite (a/b, c0ffee) | 4 | 1 | 1 | 1 | 0 | 0 | 1 |' "$dir/out"
 check 'what differs is not told' grep -q '^other-output.*< 1|---|> 2|' "$dir/out"
@@ -123,7 +144,7 @@ cp "$dir/rows" "$dir/table"
 TSV=$dir/table DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" >"$dir/out" 2>&1 || status=$?
 check 'what has a row, or not what has none' [ "$(grep -c '^[a-z].* [0-9.]* .* [0-9.]* ' "$dir/out")" = 1 ]
 check 'rows are lost' [ "$(sort "$dir/table" | grep -vxF -f "$dir/rows" | cut -f 1,2)" = 'other-output	differs' ]
-check 'not all are counted' grep -qx '3 differs, 1 fails, 1 hang, 2 same, 1 unusable, 1 varies' "$dir/out"
+check 'not all are counted' grep -qx '3 differs, 1 fails, 1 hang, 4 same, 1 unusable, 1 varies' "$dir/out"
 
 TSV=$dir/third PART=2/3 DEVICE=cpu sh "$(dirname "$0")/programs.sh" "$build" "$dir/programs" \
 	'o*' broken >"$dir/out" 2>&1 || status=$?

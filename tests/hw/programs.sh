@@ -26,7 +26,11 @@
 #   differs, fails, hang   other output; another exit status; not done in its time
 #   unusable  natively it fails or does not end: nothing can be said
 # TSV=FILE in the environment: the table for machines; KEEP=FOLDER: what differs, to look at;
-# DEVICE=cpu: the virtual GPU. The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
+# DEVICE=cpu: the virtual GPU; there, the column gpu says how the output compares with a GPU's that was recorded in
+# GPU=FILE (programs-gpu.tsv beside this script): same; close, only its fractions differ, by 1e-4 at most; differs;
+# varies, on the GPU; -, not recorded. RECORD=FILE in the environment records it, natively, and does nothing
+# else (WHERE is not looked at): digests (digest.awk) of three runs' output that is always the same; KEEP has it whole.
+# The driver's CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1 and CUDA_COREDUMP_FILE keep
 # what a fault of the GPU was. Lines at the end: suites, medians, counts; exit status 1 if any
 # differs, fails or hangs. A program that has a row in TSV is not run again: what was ended goes on where it
 # was; the lines at the end are of all rows.
@@ -35,6 +39,7 @@ where=$(cd "$1" && pwd)
 programs=$(cd "$2" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- '*'
+here=$(cd "$(dirname "$0")" && pwd)
 heddle=$where/bin/heddle
 examples=$where/lib/heddle/examples
 [ -x "$heddle" ] || {
@@ -42,7 +47,7 @@ examples=$where/lib/heddle/examples
 	examples=$where/examples
 }
 device=${DEVICE:-cuda}
-if [ ! -x "$examples/tick" ] || { [ "$device" = cuda ] && [ ! -e /dev/nvidiactl ]; }; then
+if { [ -z "${RECORD:-}" ] && [ ! -x "$examples/tick" ]; } || { [ "$device" = cuda ] && [ ! -e /dev/nvidiactl ]; }; then
 	echo "skipped: no NVIDIA GPU, or no compiler for kernels"
 	exit 77
 fi
@@ -52,15 +57,19 @@ heddled=$(dirname "$heddle")/heddled
 [ -z "${WAIT_MS:-}" ] || export HEDDLE_FORM_WAIT_MS="$WAIT_MS"
 export CUDA_CACHE_PATH="$dir/cuda-cache"
 tsv=${TSV:-$dir/table}
+gpu=${GPU:-$here/programs-gpu.tsv}
 every_us=2000 base_s=10 native_library=
 if [ "$device" = cpu ]; then # its processors are the device: ten times slower, and shared
 	every_us=20000 base_s=60
-	native_library=$where/src/dev/cpu
-	[ -d "$native_library" ] || native_library=$where/lib/heddle/cpu
+	native_library=$where/src/dev/cpu:$where/src/cudart
+	[ -d "$where/src/dev/cpu" ] || native_library=$where/lib/heddle/cpu:$where/lib/heddle/cudart
 	export HEDDLE_VGPU="programs-$$"
 fi
 
 # ---- one run of one program ----
+
+# What is not the program's own output.
+told_by='^(heddle|virtual GPU): '
 
 now_ms() {
 	echo $(($(date +%s%N) / 1000000))
@@ -81,17 +90,26 @@ execute() {
 		status=$?
 	echo $(($(now_ms) - began)) >"$out.ms"
 	echo "$status" >"$out.status"
-	grep '^heddle: ' "$out.err" >"$out.warned" || :
+	grep -E "$told_by" "$out.err" >"$out.warned" || :
 	{
 		cat "$out.raw"
-		grep -v '^heddle: ' "$out.err" || :
+		grep -vE "$told_by" "$out.err" || :
 		cd "$dir/scratch"
 		find . -type f | LC_ALL=C sort | while read -r file; do
-			cmp -s "$file" "$programs/$name/$file" || echo "$file $(cksum <"$file")"
+			cmp -s "$file" "$programs/$name/$file" || tell_file "$file"
 		done
 	} | filter_output >"$out"
 	[ ! -e "$programs/$name/unordered" ] || LC_ALL=C sort -o "$out" "$out"
 	rm -f "$out.raw" "$out.err"
+}
+
+tell_file() { # FILE, that the program made: text as it is
+	if LC_ALL=C grep -Iq . "$1"; then
+		echo "$1"
+		cat "$1"
+	else
+		echo "$1 $(cksum <"$1")"
+	fi
 }
 
 filter_output() {
@@ -128,6 +146,63 @@ seconds() { # RUN
 	else
 		echo -
 	fi
+}
+
+# ---- what a GPU gave ----
+
+# digest RUN: with tabs, exit status, digests of the output and of what it is without fractions, and these.
+digest() {
+	numbers=$(LC_ALL=C awk -v shape="$dir/shape" -f "$here/digest.awk" "$dir/$name.$1")
+	[ -e "$dir/shape" ] || : >"$dir/shape"
+	printf '%s\t%s\t%s\t%s\n' "$(of "$1" status)" "$(sha256sum <"$dir/$name.$1" | cut -c 1-16)" \
+		"$(sha256sum <"$dir/shape" | cut -c 1-16)" "$numbers"
+	rm -f "$dir/shape"
+}
+
+# recorded COLUMN: 2 exit status, 3 digest, 4 of what it is without fractions, 5 these.
+recorded() {
+	awk -F '\t' -v name="$name" -v column="$1" '$1 == name { print $column }' "$gpu"
+}
+
+# Of the run alone.
+compare_with_gpu() {
+	compared=-
+	[ -s "$gpu" ] && [ "$(recorded 2)" = 0 ] && [ "$(of alone status)" = 0 ] || return 0
+	if [ "$(recorded 3)" = varies ]; then
+		compared=varies
+		return
+	fi
+	digest alone >"$dir/digest"
+	if [ "$(cut -f 1,2 "$dir/digest")" = "$(recorded 2)	$(recorded 3)" ]; then
+		compared=same
+	elif [ "$(cut -f 1,3 "$dir/digest")" = "$(recorded 2)	$(recorded 4)" ]; then
+		compared=$(cut -f 4 "$dir/digest" | LC_ALL=C awk -v other="$(recorded 5)" -f "$here/digest.awk")
+	else
+		compared=differs
+	fi
+}
+
+record() {
+	for name in $names; do
+		! cut -f 1 "$RECORD" 2>/dev/null | grep -qxF -e "$name" || continue
+		limit_s=60
+		for again in alone again1 again2; do
+			execute_natively "$again"
+			[ "$(of alone status)" = 0 ] || break
+		done
+		if [ "$(of alone status)" = 0 ] && ! { equal alone again1 && equal alone again2; }; then
+			printf '%s\t0\tvaries\n' "$name" >>"$RECORD"
+		else
+			printf '%s\t%s\n' "$name" "$(digest alone)" >>"$RECORD"
+		fi
+		tail -n 1 "$RECORD" | cut -c 1-100
+		[ -z "${KEEP:-}" ] || {
+			mkdir -p "$KEEP"
+			cp "$dir/$name.alone" "$KEEP/$name"
+		}
+		rm -rf "$dir/$name".*
+	done
+	echo "recorded: $(grep -c . "$RECORD")"
 }
 
 # ---- the disturber ----
@@ -244,6 +319,7 @@ judge_natively() {
 	if [ "$(of alone status)" != 0 ] || [ "$(of beside status)" != 0 ]; then
 		verdict=unusable
 		note="natively exit status $(of alone status), $(of beside status)"
+		[ ! -s "$dir/$name.alone.warned" ] || note="$note; $(head -n 1 "$dir/$name.alone.warned")"
 	elif ! equal alone beside; then
 		verdict=varies
 	fi
@@ -284,8 +360,8 @@ row() {
 	# shellcheck disable=SC2046
 	set -- "$name" "$verdict" "$(seconds alone)" "$(seconds beside)" "$(seconds cold)" \
 		"$(seconds warm)" $(latency beside) $(latency cold) $(latency warm) \
-		"$(preempted cold)" "$(preempted warm)"
-	printf '%-26s %-8s %7s %7s %7s %7s %8s %8s %8s %8s %8s %8s %6s %6s' "$@"
+		"$(preempted cold)" "$(preempted warm)" "$compared"
+	printf '%-26s %-8s %7s %7s %7s %7s %8s %8s %8s %8s %8s %8s %6s %6s %-7s' "$@"
 	echo "  $note"
 	(
 		IFS='	'
@@ -300,7 +376,7 @@ row() {
 
 heading() {
 	set -- program verdict alone_s beside_s cold_s warm_s p50_us p99_us cold_p50_us cold_p99_us \
-		warm_p50_us warm_p99_us cold_preempted warm_preempted note
+		warm_p50_us warm_p99_us cold_preempted warm_preempted gpu note
 	[ -s "$tsv" ] || (
 		IFS='	'
 		echo "$*" >"$tsv"
@@ -352,6 +428,11 @@ for folder in "$programs"/*/; do
 done
 [ -n "$names" ] || fail "no such program"
 
+[ -z "${RECORD:-}" ] || {
+	record
+	exit 0
+}
+
 has_row() {
 	[ -s "$tsv" ] && cut -f 1 "$tsv" | grep -qxF -e "$1"
 }
@@ -372,7 +453,8 @@ together() {
 	stop_tick
 	start_under_heddle
 	for name; do
-		verdict=same note=
+		verdict=same note='' compared=-
+		[ "$device" != cpu ] || compare_with_gpu
 		judge_natively
 		limit_s=$(($(of alone ms) / 50 + base_s))
 		[ ! -f "$programs/$name/limit" ] || limit_s=$(cat "$programs/$name/limit")
@@ -388,6 +470,33 @@ together() {
 }
 
 disturbed=0
+# What the virtual GPU lacks, or what else ended programs natively, by count.
+stopped_by() {
+	awk -F '\t' '$2 == "unusable" {
+			why = $16
+			if (sub(/.*not known to the virtual GPU: */, "", why))
+				sub(/[ ,;].*/, "", why)
+			else if ($16 ~ /virtual GPU: .* is not supported /) {
+				sub(/.*virtual GPU: /, "", why)
+				sub(/ is not supported .*/, "", why)
+			} else if ($16 ~ /status 124/)
+				why = "its limit of time"
+			else {
+				why = $16
+				sub(/^natively /, "", why)
+				sub(/[,;].*/, "", why)
+			}
+			print why
+		}' "$tsv" | sort | uniq -c | sort -rn |
+		awk '{ n = $1; sub(/^ *[0-9]+ /, ""); printf "%s%s (%d)", k++ ? ", " : "Stopped by: ", $0, n } END { if (k) print "" }'
+}
+
+# With a GPU's output, where there is any.
+compared() {
+	sed 1d "$tsv" | cut -f 15 | grep -v '^-' | sort | uniq -c |
+		awk '{ printf "%s%d %s", n++ ? ", " : "As on a GPU: ", $1, $2 } END { if (n) print "" }'
+}
+
 if [ "$device" = cpu ]; then
 	rounds=100 # whatever that takes: its processors have other things to do
 else
@@ -410,6 +519,8 @@ done
 [ ! -f "$programs/LIST" ] || suites
 echo "median: $(medians)"
 sed 1d "$tsv" | cut -f 2 | sort | uniq -c | awk '{ printf "%s%d %s", n++ ? ", " : "", $1, $2 } END { print "" }'
+compared
+[ "$device" != cpu ] || stopped_by
 [ "$disturbed" = 0 ] || fail "wrong results of the disturber, or it or heddled failed: $disturbed"
 # shellcheck disable=SC2034
 told=1 # in the table

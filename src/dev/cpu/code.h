@@ -31,8 +31,9 @@ enum vinsn_flag {
 	VI_PSEUDO = 256, /* not in the PTX: costs nothing, counts for nothing */
 	VI_UNALIGNED = 512,
 	VI_TABLE = 2048,
-	VI_FRAME = 1024,  /* the address counts from the frame's local memory */
-	VI_FINITE = 4096, /* conversions: the largest number in place of what is larger */
+	VI_FRAME = 1024,   /* the address counts from the frame's local memory */
+	VI_LAYERED = 8192, /* textures, surfaces: the first coordinate is the layer */
+	VI_FINITE = 4096,  /* conversions: the largest number in place of what is larger */
 };
 
 struct vinsn {

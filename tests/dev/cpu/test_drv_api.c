@@ -488,9 +488,38 @@ static void misuse(void **state)
 	assert_int_equal(cuMemFree(p), CUDA_ERROR_INVALID_VALUE); /* went with its context */
 }
 
+/* A linker says nothing, and its logs are empty texts. */
+static void linked(void **state)
+{
+	char info[8] = "unused", error[8] = "unused";
+	CUjit_option options[] = {CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+		CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {info, (void *)8, error, (void *)8}, *image;
+	CUlinkState link;
+	CUmodule mod;
+	CUfunction fn;
+	size_t bytes;
+
+	(void)state;
+	OK(cuLinkCreate(4, options, values, &link));
+	OK(cuLinkAddData(
+		link, CU_JIT_INPUT_PTX, (void *)drv_ptx, strlen(drv_ptx) + 1, "", 0, NULL, NULL));
+	OK(cuLinkComplete(link, &image, &bytes));
+	OK(cuModuleLoadData(&mod, image));
+	OK(cuModuleGetFunction(&fn, mod, "add"));
+	OK(cuLinkDestroy(link));
+	OK(cuModuleUnload(mod));
+	assert_string_equal(info, "");
+	assert_string_equal(error, "");
+	assert_null(values[1]);
+	assert_null(values[3]);
+	assert_int_equal(cuLinkCreate(1, NULL, NULL, &link), CUDA_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(linked),
 		cmocka_unit_test(device),
 		cmocka_unit_test(names),
 		cmocka_unit_test(entry_points),

@@ -376,9 +376,48 @@ static void many_streams(void **state)
 	assert_int_equal(drv_read(out), 600);
 }
 
+/* A block stores vectors whose elements are equal, others read them: never a part of one. */
+static void whole_vectors(void **state)
+{
+	static const char ptx[] =
+		".version 7.0\n.target sm_70\n.address_size 64\n"
+		".visible .entry whole(.param .u64 p, .param .u64 torn)\n{\n"
+		"	.reg .pred %p<2>;\n	.reg .b32 %r<6>;\n	.reg .b64 %d<3>;\n"
+		"	ld.param.u64 %d0, [p];\n	ld.param.u64 %d1, [torn];\n"
+		"	mov.u32 %r0, %tid.x;\n	mul.wide.u32 %d2, %r0, 16;\n	add.u64 %d2, %d2, "
+		"%d0;\n"
+		"	mov.u32 %r0, %ctaid.x;\n	mov.u32 %r5, 0;\n"
+		"	setp.ne.u32 %p0, %r0, 0;\n	@%p0 bra READ;\n"
+		"WRITE:\n	add.u32 %r5, %r5, 1;\n"
+		"	st.relaxed.gpu.global.v4.b32 [%d2], {%r5, %r5, %r5, %r5};\n"
+		"	ld.relaxed.gpu.global.b32 %r1, [%d0+512];\n"
+		"	setp.ne.u32 %p1, %r1, 480;\n	@%p1 bra WRITE;\n	ret;\n"
+		"READ:\n	add.u32 %r5, %r5, 1;\n"
+		"	ld.relaxed.gpu.global.v4.b32 {%r1, %r2, %r3, %r4}, [%d2];\n"
+		"	setp.eq.u32 %p1, %r1, %r4;\n	@%p1 bra SAME;\n"
+		"	red.global.add.u32 [%d1], 1;\n"
+		"SAME:\n	setp.lt.u32 %p1, %r5, 5000;\n	@%p1 bra READ;\n"
+		"	red.relaxed.gpu.global.add.u32 [%d0+512], 1;\n	ret;\n}\n";
+	CUdeviceptr p = drv_words(129), torn = drv_words(1);
+	void *params[] = {&p, &torn};
+	CUmodule mod;
+	CUfunction fn;
+
+	(void)state;
+	OK(cuModuleLoadData(&mod, ptx));
+	OK(cuModuleGetFunction(&fn, mod, "whole"));
+	OK(cuLaunchKernel(fn, 16, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	OK(cuCtxSynchronize());
+	assert_int_equal(drv_read(torn), 0);
+	OK(cuModuleUnload(mod));
+	OK(cuMemFree(p));
+	OK(cuMemFree(torn));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_vectors),
 		cmocka_unit_test(in_order),
 		cmocka_unit_test(held_stream),
 		cmocka_unit_test(conditions),

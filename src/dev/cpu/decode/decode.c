@@ -449,7 +449,8 @@ static void dec_insn(struct dec *d)
 		known = true;
 		break;
 	default:
-		known = dec_alu(d) || dec_mem(d) || dec_sync(d) || dec_bar(d) || dec_async(d);
+		known = dec_alu(d) || dec_mem(d) || dec_sync(d) || dec_bar(d) || dec_async(d) ||
+			dec_tex(d) || dec_video(d);
 		break;
 	}
 	if (!known)

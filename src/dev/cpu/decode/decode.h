@@ -103,6 +103,8 @@ bool dec_cvt(struct dec *d);
 bool dec_mov(struct dec *d);
 bool dec_mem(struct dec *d);
 bool dec_async(struct dec *d);
+bool dec_tex(struct dec *d);
+bool dec_video(struct dec *d);
 bool dec_sync(struct dec *d);
 /* Base register, offset and width of an address: into to->a, imm, flags. */
 bool dec_address(struct dec *d, const struct ptx_opd *o, struct vinsn *to);

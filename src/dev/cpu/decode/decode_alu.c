@@ -201,11 +201,18 @@ static bool is_type_mod(const char *mod)
 static void make_key(
 	struct key *k, struct vinsn *in, const struct ptx_mnem *mn, const struct shape *sh)
 {
+	bool relu_anywhere =
+		(mn->op == PTX_OP_min || mn->op == PTX_OP_max) && ptx_has_mod(mn, "relu");
 	unsigned t = 0;
 
 	k->len = 0;
 	key_add(k, ptx_ops[mn->op].name);
+	/* ptxas takes it before the type and after it. */
+	if (relu_anywhere)
+		key_add(k, "relu");
 	for (unsigned i = 0; i < mn->n_mods; i++) {
+		if (relu_anywhere && !strcmp(mn->mods[i], "relu"))
+			continue;
 		if (t < mn->n_types && is_type_mod(mn->mods[i]))
 			key_add(k, ptx_type_name(key_type(mn, sh, mn->type[t++])));
 		else if (!strcmp(mn->mods[i], "NaN"))

@@ -26,7 +26,9 @@ enum obj_kind {
 	OBJ_NODE,
 	OBJ_EXEC,
 	OBJ_POOL,
-	OBJ_LINK
+	OBJ_LINK,
+	OBJ_ARRAY,
+	OBJ_IMAGE, /* a texture or surface, found by its handle */
 };
 /* First in every object. */
 struct obj {
@@ -83,6 +85,13 @@ struct drv_library {
 	size_t ptx_len;
 	VEC(uint64_t) placed; /* contexts that have its code, by their ids */
 	struct drv_library *next; /* of all */
+};
+
+struct drv_array {
+	struct obj obj;
+	CUDA_ARRAY3D_DESCRIPTOR desc;
+	uint64_t addr, bytes, pitch, slice; /* rows behind each other, then slices or layers */
+	unsigned channel_bytes;
 };
 
 enum alloc_kind { ALLOC_DEVICE, ALLOC_HOST, ALLOC_REGISTERED, ALLOC_MANAGED };

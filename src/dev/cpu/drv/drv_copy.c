@@ -243,8 +243,8 @@ static CUresult side_of(
 		*ret = SIDE_ANY;
 		*ret_base = device;
 		return CUDA_SUCCESS;
-	case CU_MEMORYTYPE_ARRAY:
-		return CUDA_ERROR_NOT_SUPPORTED;
+	case CU_MEMORYTYPE_ARRAY: /* they are gone by now */
+		break;
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -298,12 +298,14 @@ static CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D *m)
 		.srcXInBytes = m->srcXInBytes,
 		.srcY = m->srcY,
 		.srcMemoryType = m->srcMemoryType,
+		.srcArray = m->srcArray,
 		.srcHost = m->srcHost,
 		.srcDevice = m->srcDevice,
 		.srcPitch = m->srcPitch,
 		.dstXInBytes = m->dstXInBytes,
 		.dstY = m->dstY,
 		.dstMemoryType = m->dstMemoryType,
+		.dstArray = m->dstArray,
 		.dstHost = m->dstHost,
 		.dstDevice = m->dstDevice,
 		.dstPitch = m->dstPitch,
@@ -316,9 +318,17 @@ static CUDA_MEMCPY3D widen(const CUDA_MEMCPY2D *m)
 static CUresult box_call(CUstream stream, const CUDA_MEMCPY3D *m, bool sync)
 {
 	struct drv_copy c;
+	CUDA_MEMCPY3D plain;
 	enum side dst, src;
-	CUresult r = m ? box_of(m, &c, &dst, &src) : CUDA_ERROR_INVALID_VALUE;
+	CUresult r;
 
+	if (!m)
+		return CUDA_ERROR_INVALID_VALUE;
+	plain = *m;
+	DRV_ENTER_INIT();
+	r = drv_leave(drv_copy_without_arrays(&plain));
+	if (r == CUDA_SUCCESS)
+		r = box_of(&plain, &c, &dst, &src);
 	return r == CUDA_SUCCESS ? copy_call(stream, &c, dst, src, sync) : r;
 }
 
@@ -332,8 +342,12 @@ static CUresult rect_call(CUstream stream, const CUDA_MEMCPY2D *m, bool sync)
 
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret)
 {
+	CUDA_MEMCPY3D plain = *from;
 	enum side dst, src;
-	CUresult r = box_of(from, ret, &dst, &src);
+	CUresult r = drv_copy_without_arrays(&plain);
+
+	if (r == CUDA_SUCCESS)
+		r = box_of(&plain, ret, &dst, &src);
 
 	if (r == CUDA_SUCCESS && ret->width && ret->height && ret->depth &&
 		!copy_ok(NULL, ret, dst, src))

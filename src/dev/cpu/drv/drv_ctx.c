@@ -99,6 +99,12 @@ static void destroy_object(struct obj *o)
 	case OBJ_ALLOC:
 		drv_alloc_destroy((struct drv_alloc *)o);
 		break;
+	case OBJ_ARRAY:
+		drv_array_destroy((struct drv_array *)o);
+		break;
+	case OBJ_IMAGE:
+		drv_image_destroy((struct drv_image *)o);
+		break;
 	case OBJ_GRAPH:
 		graph_destroy((struct drv_graph *)o);
 		break;
@@ -116,8 +122,8 @@ static void destroy_object(struct obj *o)
  */
 static void empty(struct drv_ctx *c)
 {
-	static const enum obj_kind order[] = {
-		OBJ_STREAM, OBJ_EXEC, OBJ_GRAPH, OBJ_EVENT, OBJ_MODULE, OBJ_ALLOC};
+	static const enum obj_kind order[] = {OBJ_STREAM, OBJ_EXEC, OBJ_GRAPH, OBJ_EVENT,
+		OBJ_MODULE, OBJ_ALLOC, OBJ_IMAGE, OBJ_ARRAY};
 
 	drv_fail(c, CUDA_ERROR_CONTEXT_IS_DESTROYED);
 	while (c->active)

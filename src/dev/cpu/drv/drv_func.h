@@ -13,6 +13,16 @@ CUresult drv_launch_op(struct drv_ctx *c, const struct drv_launch *shape, void *
 CUresult drv_event_record(CUevent event, struct drv_stream *s);
 void drv_event_destroy(struct drv_event *e);
 
+/* drv_array.c: the array of a handle; NULL: it is none. */
+struct drv_array *drv_array_of(CUarray array);
+/* Bytes of a channel; 0: the format is not known. */
+unsigned drv_channel_bytes(CUarray_format format);
+void drv_array_destroy(struct drv_array *a);
+struct drv_image;
+void drv_image_destroy(struct drv_image *i); /* drv_texture.c */
+/* Sides that are arrays become memory of the device, checked against the arrays' sizes. */
+CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
+
 /* From the API's structures, checked. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
 CUresult drv_copy_of_2d(const CUDA_MEMCPY2D *from, struct drv_copy *ret);
@@ -21,6 +31,8 @@ bool drv_set_ok(const struct drv_set *s);
 /* The thread's default stream while it is in a call of the per-thread kind (drv_ptsz.c). */
 extern _Thread_local int drv_per_thread;
 
+/* drv_module.c: the logs that the options name become empty texts. */
+CUresult drv_jit_silent(unsigned n, const CUjit_option *options, void **values);
 /* drv_lines.c: to a module of this text, what was told of it. */
 void drv_lines_give(const char *text, size_t len, struct vgpu_module *m);
 

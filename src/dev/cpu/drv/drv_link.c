@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drv.h"
 #include "drv_accept.h"
+#include "drv_func.h"
 #include "image/image.h"
 
 struct drv_link {
@@ -19,8 +19,9 @@ struct drv_link {
 CUresult cuLinkCreate(unsigned int n, CUjit_option *options, void **values, CUlinkState *state)
 {
 	DRV_ENTER(c);
-	if (!state || (n && (!options || !values)))
-		return drv_leave(CUDA_ERROR_INVALID_VALUE);
+	CUresult r = state ? drv_jit_silent(n, options, values) : CUDA_ERROR_INVALID_VALUE;
+	if (r != CUDA_SUCCESS)
+		return drv_leave(r);
 	struct drv_link *l = calloc(1, sizeof(*l));
 	if (!l)
 		return drv_leave(CUDA_ERROR_OUT_OF_MEMORY);

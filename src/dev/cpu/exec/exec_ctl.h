@@ -83,6 +83,13 @@ vop_fn vop_cp_async, vop_mbar_init, vop_mbar_inval, vop_mbar_arrive, vop_mbar_wa
 vop_fn vop_bulk;
 /* b: rank */
 vop_fn vop_mapa;
+/* exec_tex.c: op: enum vtex_op; surfaces: c: enum vtex_outside; gathers: size: the channel */
+enum vtex_op { VT_SAMPLE, VT_FETCH, VT_GATHER, VT_LOAD, VT_STORE };
+enum vtex_outside { VT_TRAP, VT_CLAMP, VT_ZERO };
+vop_fn vop_tex, vop_surf;
+/* exec_video.c: op: enum vvideo_op */
+enum vvideo_op { VV_PACKED, VV_SATURATED, VV_ADDED };
+vop_fn vop_absdiff;
 /* exec_print.c: functions that the driver provides */
 vop_fn vop_vprintf, vop_assertfail, vop_malloc, vop_free;
 

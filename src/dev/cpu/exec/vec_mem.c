@@ -363,8 +363,48 @@ INLINE u64 load_atomic(const void *p, unsigned size)
 	}
 }
 
+/* A GPU reads and writes an aligned vector of 8 or 16 bytes as a whole, and programs count on it: a
+ * value and its flag in one vector. So do hosts that have 16-byte registers. */
+typedef u32 whole_vec __attribute__((vector_size(16), may_alias));
+
+static bool is_whole(const struct vinsn *in)
+{
+	return in->vec > 1 && (in->size * in->vec == 8 || in->size * in->vec == 16);
+}
+
+__attribute__((no_sanitize("thread"))) static void load_whole(
+	const void *p, unsigned bytes, char ret[16])
+{
+	if (bytes == 8) {
+		u64 v = __atomic_load_n((const u64 *)p, __ATOMIC_RELAXED);
+
+		memcpy(ret, &v, 8);
+	} else {
+		whole_vec v = *(const volatile whole_vec *)p;
+
+		memcpy(ret, &v, 16);
+	}
+}
+
+__attribute__((no_sanitize("thread"))) static void store_whole(
+	void *p, unsigned bytes, const char from[16])
+{
+	if (bytes == 8) {
+		u64 v;
+
+		memcpy(&v, from, 8);
+		__atomic_store_n((u64 *)p, v, VGPU_WATCHED_STORE);
+	} else {
+		whole_vec v;
+
+		memcpy(&v, from, 16);
+		*(volatile whole_vec *)p = v;
+	}
+}
+
 static const struct vinsn *op_ld_strong(struct vx *x, const struct vinsn *in)
 {
+	bool whole = is_whole(in);
 	void *p[LANES];
 	u64 hash = (u64)(uintptr_t)in;
 
@@ -372,12 +412,17 @@ static const struct vinsn *op_ld_strong(struct vx *x, const struct vinsn *in)
 		return in + 1;
 	if (!vx_addresses(x, in, (u32)in->size * in->vec, false, p))
 		return NULL;
-	for (unsigned k = 0; k < in->vec; k++) {
-		u32 off = reg_of(x, in, k);
+	for (u32 m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		_Alignas(16) char all[16] = {0};
 
-		for (u32 m = x->mask; m; m &= m - 1) {
-			unsigned i = (unsigned)__builtin_ctz(m);
-			u64 v = load_atomic((const char *)p[i] + k * in->size, in->size);
+		if (whole)
+			load_whole(p[i], (unsigned)in->size * in->vec, all);
+		for (unsigned k = 0; k < in->vec; k++) {
+			u32 off = reg_of(x, in, k);
+			u64 v = load_atomic(
+				whole ? all + k * in->size : (const char *)p[i] + k * in->size,
+				in->size);
 
 			hash = (hash ^ v ^ (u64)(uintptr_t)p[i]) * 0x9e3779b97f4a7c15ull;
 			if (off != VX_NONE)
@@ -390,8 +435,21 @@ static const struct vinsn *op_ld_strong(struct vx *x, const struct vinsn *in)
 	return in + 1;
 }
 
+static void store_element(char *to, u64 v, unsigned size)
+{
+	if (size == 1)
+		__atomic_store_n((u8 *)to, (u8)v, VGPU_WATCHED_STORE);
+	else if (size == 2)
+		__atomic_store_n((u16 *)to, (u16)v, VGPU_WATCHED_STORE);
+	else if (size == 4)
+		__atomic_store_n((u32 *)to, (u32)v, VGPU_WATCHED_STORE);
+	else
+		__atomic_store_n((u64 *)to, v, VGPU_WATCHED_STORE);
+}
+
 static const struct vinsn *op_st_strong(struct vx *x, const struct vinsn *in)
 {
+	bool whole = is_whole(in);
 	void *p[LANES];
 
 	if (!x->mask)
@@ -401,23 +459,21 @@ static const struct vinsn *op_st_strong(struct vx *x, const struct vinsn *in)
 	if (in->flags & VI_RELEASE)
 		vgpu_fence(__ATOMIC_RELEASE);
 	x->w->progress = true;
-	for (unsigned k = 0; k < in->vec; k++) {
-		u32 off = reg_of(x, in, k);
+	for (u32 m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		_Alignas(16) char all[16];
 
-		for (u32 m = x->mask; m; m &= m - 1) {
-			unsigned i = (unsigned)__builtin_ctz(m);
-			char *to = (char *)p[i] + k * in->size;
+		for (unsigned k = 0; k < in->vec; k++) {
+			u32 off = reg_of(x, in, k);
 			u64 v = in->flags & VI_WIDE ? VX_U64(x, off)[i] : VX_U32(x, off)[i];
 
-			if (in->size == 1)
-				__atomic_store_n((u8 *)to, (u8)v, VGPU_WATCHED_STORE);
-			else if (in->size == 2)
-				__atomic_store_n((u16 *)to, (u16)v, VGPU_WATCHED_STORE);
-			else if (in->size == 4)
-				__atomic_store_n((u32 *)to, (u32)v, VGPU_WATCHED_STORE);
+			if (whole)
+				memcpy(all + k * in->size, &v, in->size);
 			else
-				__atomic_store_n((u64 *)to, v, VGPU_WATCHED_STORE);
+				store_element((char *)p[i] + k * in->size, v, in->size);
 		}
+		if (whole)
+			store_whole(p[i], (unsigned)in->size * in->vec, all);
 	}
 	return in + 1;
 }

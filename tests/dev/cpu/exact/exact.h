@@ -44,8 +44,9 @@ bool exact_is(const struct exact_insn *i, const char *op);
 /* What it makes of the operands' bits. ret[1]: of a second destination. False: the ISA leaves it
  * open. */
 typedef bool exact_ref(const struct exact_insn *i, const u64 *v, u64 ret[2]);
-exact_ref ref_integer, ref_bits, ref_carry, ref_compare, ref_select, ref_logic; /* exact_int.c */
-exact_ref ref_float, ref_convert, ref_extreme, ref_class;                       /* exact_float.c */
+/* exact_int.c */
+exact_ref ref_integer, ref_bits, ref_carry, ref_compare, ref_select, ref_logic, ref_video;
+exact_ref ref_float, ref_convert, ref_extreme, ref_class; /* exact_float.c */
 
 /* a < b: -1, equal: 0, a > b: 1, unordered: 2; floats, with subnormals as zeros if asked for. */
 int exact_float_order(const struct exact_type *t, u64 a, u64 b, bool flush);

@@ -362,6 +362,27 @@ bool ref_logic(const struct exact_insn *i, const u64 *v, u64 ret[2])
 	return true;
 }
 
+/* Elements of 8 or 16 bits. They are added as they are, else each fills its own place. */
+bool ref_video(const struct exact_insn *i, const u64 *v, u64 ret[2])
+{
+	unsigned bits = exact_is(i, "vabsdiff4") ? 8 : 16;
+	s128 most = ((s128)1 << (bits - is_signed(i->type[0]))) - 1, sum = (s128)v[2];
+	u64 packed = 0;
+
+	for (unsigned at = 0; at < 32; at += bits) {
+		s128 t = value_of(v[0] >> at, bits, is_signed(i->type[1])) -
+			 value_of(v[1] >> at, bits, is_signed(i->type[2]));
+
+		t = t < 0 ? -t : t;
+		if (exact_has(i, "sat"))
+			t = clamp(t, 0, most);
+		sum += t;
+		packed |= ((u64)t & exact_mask(bits)) << at;
+	}
+	ret[0] = (exact_has(i, "add") ? (u64)sum : packed) & exact_mask(32);
+	return true;
+}
+
 /* ---- comparison ---- */
 
 static int order_of(const struct exact_insn *i, const struct exact_type *t, u64 a, u64 b)

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* Textures and surfaces: tex, tld4, suld, sust on objects without mipmaps. Filtering has weights of
+ * 8 bits of fraction, as the CUDA C++ Programming Guide describes it; what it leaves open is as
+ * tests/hw/textures.cu found it on an H100 (driver 580.159). What PTX leaves undefined (an object
+ * of another shape than the instruction's, a freed array) is a fault here. in->a: the handle;
+ * in->op: enum vtex_op; in->round: enum vgpu_image_shape; in->x: in func->ext, first the registers
+ * of the data (in->vec; VX_NONE: not wanted), then those of the coordinates, of layered ones the
+ * layer first; in->imm: two range caches; in->size: bytes an element (surfaces).
+ */
+#include "exec_ctl.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "dev/cpu/image.h"
+#include "half.h"
+
+struct point {
+	int64_t at[3]; /* texel; in a cubemap the last is the face */
+	int64_t layer;
+};
+
+static const char *const shape_names[] = {"linear", "1d", "2d", "3d", "cube"};
+
+/* ---- the object ---- */
+
+static bool range_find(struct vx *x, struct vgpu_range *cache, uint64_t addr, uint64_t bytes)
+{
+	if (cache->generation != vgpu_mem_generation(x->b->mem) ||
+		addr - cache->base >= cache->end - cache->base) {
+		if (!vgpu_mem_range(x->b->mem, addr, cache))
+			return false;
+	}
+	return bytes <= cache->end - addr;
+}
+
+/* The object of a lane, or NULL after a fault. */
+static const struct vgpu_image *image_of(
+	struct vx *x, const struct vinsn *in, unsigned lane, uint64_t handle)
+{
+	struct vgpu_range *cache = &x->b->ranges[in->imm];
+	const struct vgpu_image *im = (const void *)(uintptr_t)handle;
+	bool surface = in->op >= VT_LOAD;
+	const char *what = surface ? "surface" : "texture";
+
+	if (!range_find(x, &cache[0], handle, sizeof(*im)) || !cache[0].read_only || handle % 16 ||
+		im->magic != VGPU_IMAGE_MAGIC || im->is_surface != surface) {
+		vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, handle, "0x%" PRIx64 " is no %s object",
+			handle, what);
+		return NULL;
+	}
+	bool fetch = im->shape == VIMG_LINEAR && in->round == VIMG_1D && in->op == VT_FETCH;
+	if ((im->shape != in->round && !fetch) || (im->layers > 0) != !!(in->flags & VI_LAYERED)) {
+		vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, handle,
+			"the %s object at 0x%" PRIx64
+			" is %s%s, which this instruction cannot read",
+			what, handle, im->layers ? "layered " : "", shape_names[im->shape]);
+		return NULL;
+	}
+	if (!range_find(x, &cache[1], im->base, im->bytes)) {
+		vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, im->base,
+			"the memory of the %s object at 0x%" PRIx64 " is freed", what, handle);
+		return NULL;
+	}
+	return im;
+}
+
+static unsigned dimensions(unsigned shape)
+{
+	return shape == VIMG_1D ? 1 : shape == VIMG_2D ? 2 : 3;
+}
+
+static int64_t clamp(int64_t v, int64_t n)
+{
+	return v < 0 ? 0 : v >= n ? n - 1 : v;
+}
+
+static char *texel_at(const struct vgpu_image *im, const struct point *p)
+{
+	int64_t slice = im->shape == VIMG_CUBE ? p->layer * 6 + p->at[2]
+			: im->layers           ? p->layer
+					       : p->at[2];
+
+	return (char *)(uintptr_t)im->base + (uint64_t)slice * im->slice +
+	       (uint64_t)p->at[1] * im->pitch +
+	       (uint64_t)p->at[0] * im->channels * im->channel_bytes;
+}
+
+/* ---- textures ---- */
+
+/* Where a texel's coordinate lies in [0, n); -1: in the border. */
+static int64_t address(const struct vgpu_image *im, unsigned axis, int64_t v)
+{
+	int64_t n = im->size[axis], w;
+	unsigned mode = im->address[axis];
+
+	if ((mode == VIMG_WRAP || mode == VIMG_MIRROR) && !im->normalized)
+		mode = VIMG_CLAMP;
+	switch (mode) {
+	case VIMG_WRAP:
+		return ((v % n) + n) % n;
+	case VIMG_MIRROR:
+		w = ((v % (2 * n)) + 2 * n) % (2 * n);
+		return w < n ? w : 2 * n - 1 - w;
+	case VIMG_CLAMP:
+		return clamp(v, n);
+	default:
+		return v < 0 || v >= n ? -1 : v;
+	}
+}
+
+static float float_of(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, 4);
+	return f;
+}
+
+static uint32_t bits_of(float f)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &f, 4);
+	return bits;
+}
+
+/* One channel as the instruction returns it. */
+static uint32_t channel(const struct vgpu_image *im, const char *p)
+{
+	bool is_signed = im->kind == VIMG_SIGNED;
+	uint32_t v = 0;
+
+	memcpy(&v, p, im->channel_bytes);
+	if (im->kind == VIMG_FLOAT)
+		return im->channel_bytes == 2 ? bits_of(half_to_f32(v, HALF_F16)) : v;
+	if (is_signed && im->channel_bytes < 4)
+		v = (uint32_t)(im->channel_bytes == 1 ? (int8_t)v : (int16_t)v);
+	if (!im->to_float)
+		return v;
+	if (is_signed)
+		return bits_of(fmaxf(
+			(float)(int32_t)v / (im->channel_bytes == 1 ? 127.f : 32767.f), -1.f));
+	return bits_of((float)v / (im->channel_bytes == 1 ? 255.f : 65535.f));
+}
+
+static void texel(const struct vgpu_image *im, const struct point *p, uint32_t ret[4])
+{
+	unsigned n = im->shape == VIMG_3D ? 3 : 2;
+	bool is_float = im->kind == VIMG_FLOAT || im->to_float;
+	struct point q = *p;
+	const char *from;
+
+	for (unsigned a = 0; a < n && a < 3; a++) {
+		q.at[a] = address(im, a, p->at[a]);
+		if (q.at[a] >= 0)
+			continue;
+		for (unsigned c = 0; c < 4; c++)
+			ret[c] = is_float ? bits_of(im->border[c]) : (uint32_t)im->border[c];
+		return;
+	}
+	from = texel_at(im, &q);
+	for (unsigned c = 0; c < 4; c++)
+		ret[c] = c < im->channels ? channel(im, from + c * im->channel_bytes)
+			 : c < 3          ? 0
+			 : is_float       ? bits_of(1.f)
+					  : 1;
+}
+
+/* From coordinates to the texel below, and of its right neighbour the weight in 1/256. */
+static void place(const struct vgpu_image *im, unsigned n, const float c[3], bool between,
+	struct point *ret, int weight[3])
+{
+	for (unsigned a = 0; a < n; a++) {
+		double v = im->normalized ? (double)c[a] * (double)im->size[a] : (double)c[a];
+		double low;
+
+		if (!(v > -1e9 && v < 1e9)) /* infinities, NaN */
+			v = v > 0 ? 1e9 : v < 0 ? -1e9 : 0;
+		v -= between ? 0.5 : 0;
+		low = floor(v);
+		ret->at[a] = (int64_t)low;
+		weight[a] = (int)floor((v - low) * 256 + 0.5);
+	}
+}
+
+/* The corners' weights in 1/256, as an H100 has them: the sums of every side and edge are products
+ * of the axes' weights, rounded once; bit k of a corner: the right neighbour in axis k. */
+static void corner_weights(unsigned n, const int weight[3], int ret[8])
+{
+	for (unsigned corner = 0; corner < 1u << n; corner++) {
+		double product = 256;
+
+		for (unsigned a = 0; a < n; a++)
+			if (corner >> a & 1)
+				product *= weight[a] / 256.0;
+		ret[corner] = (int)floor(product + 0.5);
+	}
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned corner = 0; corner < 1u << n; corner++)
+			if (!(corner >> a & 1))
+				ret[corner] -= ret[corner | 1u << a];
+}
+
+/* An H100 filters fractions that are stored as integers in 16 bits, whatever their size. */
+static float steps(const struct vgpu_image *im)
+{
+	return im->kind == VIMG_SIGNED ? 32767.f : 65535.f;
+}
+
+static double in_steps(const struct vgpu_image *im, float v)
+{
+	return im->to_float ? (double)rintf(v * steps(im)) : (double)v;
+}
+
+static void sample(const struct vgpu_image *im, unsigned n, const float c[3], int64_t face,
+	int64_t layer, uint32_t ret[4])
+{
+	struct point low = {.layer = layer};
+	int weight[3], corners[8];
+	double sum[4] = {0};
+
+	low.at[2] = face;
+	place(im, n, c, im->linear, &low, weight);
+	if (!im->linear) {
+		texel(im, &low, ret);
+		return;
+	}
+	corner_weights(n, weight, corners);
+	for (unsigned corner = 0; corner < 1u << n; corner++) {
+		struct point p = low;
+		uint32_t v[4];
+
+		for (unsigned a = 0; a < n; a++)
+			p.at[a] += corner >> a & 1;
+		if (!corners[corner])
+			continue;
+		texel(im, &p, v);
+		for (unsigned k = 0; k < 4; k++)
+			sum[k] += corners[corner] * in_steps(im, float_of(v[k]));
+	}
+	for (unsigned k = 0; k < 4; k++) {
+		double of = sum[k] / 256;
+
+		ret[k] = bits_of(im->to_float ? (float)floor(of + 0.5) / steps(im) : (float)of);
+	}
+}
+
+/* Which face of a cube a direction points to, and where in it. */
+static int64_t face_of(const float d[3], float ret[2])
+{
+	float ax = fabsf(d[0]), ay = fabsf(d[1]), az = fabsf(d[2]), m, s, t;
+	int64_t face;
+
+	if (az >= ax && az >= ay) {
+		face = 4 + (d[2] < 0);
+		m = az;
+		s = d[2] < 0 ? -d[0] : d[0];
+		t = -d[1];
+	} else if (ay >= ax) {
+		face = 2 + (d[1] < 0);
+		m = ay;
+		s = d[0];
+		t = d[1] < 0 ? -d[2] : d[2];
+	} else {
+		face = d[0] < 0;
+		m = ax;
+		s = d[0] < 0 ? d[2] : -d[2];
+		t = -d[1];
+	}
+	ret[0] = (s / m + 1) / 2;
+	ret[1] = (t / m + 1) / 2;
+	return face;
+}
+
+/* The four texels that a filter would take, one channel of each. */
+static void gather(const struct vgpu_image *im, const float c[3], int64_t layer, unsigned which,
+	uint32_t ret[4])
+{
+	static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
+	struct point low = {.layer = layer};
+	int weight[3];
+
+	place(im, 2, c, true, &low, weight);
+	for (unsigned k = 0; k < 4; k++) {
+		struct point p = low;
+		uint32_t v[4];
+
+		p.at[0] += dx[k];
+		p.at[1] += dy[k];
+		texel(im, &p, v);
+		ret[k] = v[which];
+	}
+}
+
+/* An integer coordinate names a texel; of linear memory, what lies outside is zero. */
+static void fetch(
+	const struct vgpu_image *im, const uint32_t *c, unsigned n, int64_t layer, uint32_t ret[4])
+{
+	struct point p = {.layer = layer};
+
+	for (unsigned a = 0; a < n; a++)
+		p.at[a] = (int32_t)c[a];
+	memset(ret, 0, 4 * sizeof(*ret));
+	if (im->shape != VIMG_LINEAR || (p.at[0] >= 0 && p.at[0] < im->size[0]))
+		texel(im, &p, ret);
+}
+
+static void lane_tex(
+	const struct vinsn *in, const struct vgpu_image *im, const uint32_t *c, uint32_t ret[4])
+{
+	int64_t layer = 0, face = 0;
+	unsigned n = dimensions(in->round);
+	float v[3] = {0};
+
+	if (in->flags & VI_LAYERED) {
+		uint32_t wanted = *c++; /* without a sign on an H100, too */
+
+		layer = MIN((int64_t)wanted, im->layers - 1);
+	}
+	if (in->op == VT_FETCH) {
+		fetch(im, c, n, layer, ret);
+		return;
+	}
+	for (unsigned a = 0; a < n; a++)
+		v[a] = float_of(c[a]);
+	/* An H100 reads a line as the first row of a plane, with its upper edge at 0. */
+	if (in->round == VIMG_1D && im->linear && im->address[1] == VIMG_BORDER)
+		n = 2;
+	if (in->round == VIMG_CUBE) {
+		float d[3] = {v[0], v[1], v[2]};
+
+		face = face_of(d, v);
+		n = 2;
+	}
+	if (in->op == VT_GATHER)
+		gather(im, v, layer, in->size, ret);
+	else
+		sample(im, n, v, face, layer, ret);
+}
+
+const struct vinsn *vop_tex(struct vx *x, const struct vinsn *in)
+{
+	const uint32_t *reg = x->f->frame->fn->ext + in->x;
+	unsigned n = dimensions(in->round) + !!(in->flags & VI_LAYERED);
+
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		const struct vgpu_image *im = image_of(x, in, i, VX_U64(x, in->a)[i]);
+		uint32_t c[4] = {0}, v[4];
+
+		if (!im)
+			return NULL;
+		for (unsigned k = 0; k < n; k++)
+			c[k] = VX_U32(x, reg[in->vec + k])[i];
+		lane_tex(in, im, c, v);
+		for (unsigned k = 0; k < in->vec; k++)
+			if (reg[k] != VX_NONE)
+				VX_U32(x, reg[k])[i] = v[k];
+	}
+	return in + 1;
+}
+
+/* ---- surfaces ---- */
+
+/* The place of an access, whose first coordinate counts bytes. NULL: nothing is read or written;
+ * *ret_fault: the block ends. */
+static char *surface_at(struct vx *x, const struct vinsn *in, unsigned lane,
+	const struct vgpu_image *im, const uint32_t *c, bool *ret_fault)
+{
+	unsigned n = dimensions(in->round), access = in->size * in->vec;
+	int64_t element = im->channels * im->channel_bytes, row = im->size[0] * element;
+	int64_t at = 0;
+	struct point p = {0};
+	bool outside;
+
+	*ret_fault = true;
+	if (in->flags & VI_LAYERED) {
+		p.layer = (int32_t)*c++;
+		outside = p.layer < 0 || p.layer >= im->layers;
+		p.layer = clamp(p.layer, im->layers);
+	} else {
+		outside = false;
+	}
+	at = (int32_t)c[0];
+	if (at % access) {
+		vx_fault(x, in, VGPU_FAULT_ALIGN, lane, (uint64_t)at,
+			"byte %" PRId64 " of a surface's row, which is not a multiple of %u", at,
+			access);
+		return NULL;
+	}
+	outside |= at < 0 || at + access > row;
+	at = at < 0 ? 0 : at + access > row ? MAX(row - access, 0) : at;
+	for (unsigned a = 1; a < n; a++) {
+		p.at[a] = (int32_t)c[a];
+		outside |= p.at[a] < 0 || p.at[a] >= im->size[a];
+		p.at[a] = clamp(p.at[a], im->size[a]);
+	}
+	if (row < access || (outside && in->c == VT_TRAP)) {
+		vx_fault(x, in, VGPU_FAULT_ADDRESS, lane, VX_U64(x, in->a)[lane],
+			"access of %u bytes outside a surface of %" PRId64 " x %" PRId64
+			" x %" PRId64 " elements of %" PRId64 " bytes",
+			access, im->size[0], im->size[1], MAX(im->size[2], im->layers), element);
+		return NULL;
+	}
+	*ret_fault = false;
+	return outside && in->c == VT_ZERO ? NULL : texel_at(im, &p) + at;
+}
+
+const struct vinsn *vop_surf(struct vx *x, const struct vinsn *in)
+{
+	const uint32_t *reg = x->f->frame->fn->ext + in->x;
+	unsigned n = dimensions(in->round) + !!(in->flags & VI_LAYERED);
+
+	for (uint32_t m = x->mask; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+		const struct vgpu_image *im = image_of(x, in, i, VX_U64(x, in->a)[i]);
+		uint32_t c[4] = {0};
+		bool fault;
+		char *p;
+
+		if (!im)
+			return NULL;
+		for (unsigned k = 0; k < n; k++)
+			c[k] = VX_U32(x, reg[in->vec + k])[i];
+		p = surface_at(x, in, i, im, c, &fault);
+		if (fault)
+			return NULL;
+		for (unsigned k = 0; k < in->vec; k++, p += p ? in->size : 0) {
+			void *r = in->size > 4 ? (void *)&VX_U64(x, reg[k])[i]
+					       : (void *)&VX_U32(x, reg[k])[i];
+			uint64_t v = 0;
+
+			if (in->op == VT_STORE && p) {
+				memcpy(p, r, in->size);
+			} else if (in->op == VT_LOAD && reg[k] != VX_NONE) {
+				if (p)
+					memcpy(&v, p, in->size);
+				memcpy(r, &v, in->size > 4 ? 8 : 4);
+			}
+		}
+	}
+	if (in->op == VT_STORE)
+		x->w->progress = true;
+	return in + 1;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* What a texture or a surface object is to a kernel. The handle is the address of this descriptor,
+ * which lies in the device's constant memory: a handle that is stale or no handle at all is found
+ * out before it is used. Texels lie in rows, rows in slices; an array has the same layout. */
+#ifndef HEDDLE_VGPU_IMAGE_H
+#define HEDDLE_VGPU_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VGPU_IMAGE_MAGIC 0x686564646c65696dull
+
+enum vgpu_image_shape { VIMG_LINEAR, VIMG_1D, VIMG_2D, VIMG_3D, VIMG_CUBE };
+enum vgpu_image_kind { VIMG_UNSIGNED, VIMG_SIGNED, VIMG_FLOAT };
+enum vgpu_image_address { VIMG_WRAP, VIMG_CLAMP, VIMG_MIRROR, VIMG_BORDER }; /* CUaddress_mode */
+
+struct vgpu_image {
+	uint64_t magic;
+	uint64_t base, bytes;  /* all texels */
+	uint64_t pitch, slice; /* bytes from one row to the next, from one slice to the next */
+	int64_t size[3];       /* texels in x, in y, in z; at least 1 */
+	int64_t layers;        /* 0: it is not layered; slices: layers, of a cubemap six each */
+	uint8_t shape, kind;
+	uint8_t channels, channel_bytes;
+	bool is_surface;
+	/* Textures. */
+	uint8_t address[3];
+	bool linear;     /* filtered; else the nearest texel */
+	bool normalized; /* coordinates */
+	bool to_float;   /* integers of 8 and 16 bits to [0, 1] or [-1, 1] */
+	float border[4];
+};
+
+#endif

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Copyright 2026 The heddle authors
+#
+# What a program's output is compared by when only a row of it is kept: programs.sh.
+# digest: numbers with a fraction or an exponent are taken out of the text; the text without them goes to
+# the file `shape`. Printed are how many there were, and of these in at most 16 parts, one behind the
+# other, the sum and the sum of magnitudes: "3 1.5/1.5 -2/2 …".
+# compare: -v other=LINE, a line as digest prints it, and the input another one. Prints close if the parts'
+# sums differ by 1e-4 of the magnitudes at most, or by 1e-6 a number (errors, remainders); else differs.
+
+function abs(x) { return x < 0 ? -x : x }
+
+function near(a, b, n,   x, y, scale) {
+	split(a, x, "/")
+	split(b, y, "/")
+	scale = x[2] > y[2] ? x[2] : y[2]
+	scale = 1e-4 * scale > 1e-6 * n ? 1e-4 * scale : 1e-6 * n
+	return abs(x[1] - y[1]) <= scale && abs(x[2] - y[2]) <= scale
+}
+
+other != "" {
+	k = split($0, mine, " ")
+	same = split(other, its, " ") == k && its[1] == mine[1]
+	for (i = 2; i <= k && same; i++)
+		same = near(mine[i], its[i], mine[1] / (k - 1))
+	print same ? "close" : "differs"
+	next
+}
+
+{
+	line = ""
+	while (match($0, /[-+]?[0-9]+(\.[0-9]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)/)) {
+		v[n++] = substr($0, RSTART, RLENGTH)
+		line = line substr($0, 1, RSTART - 1) "#"
+		$0 = substr($0, RSTART + RLENGTH)
+	}
+	print line $0 > shape
+}
+
+END {
+	if (other != "")
+		exit
+	parts = n < 16 ? n : 16
+	line = n + 0
+	for (p = 0; p < parts; p++) {
+		sum = size = 0
+		for (i = int(p * n / parts); i < int((p + 1) * n / parts); i++) {
+			sum += v[i]
+			size += abs(v[i])
+		}
+		line = line sprintf(" %.7g/%.7g", sum, size)
+	}
+	print line
+}
