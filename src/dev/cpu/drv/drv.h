@@ -83,7 +83,7 @@ struct drv_library {
 	struct drv_module *module[SM_MAX_DEVICES]; /* by device; all but the first as needed */
 	char *ptx;
 	size_t ptx_len;
-	VEC(uint64_t) placed; /* contexts that have its code, by their ids */
+	VEC(uint64_t) placed;     /* contexts that have its code, by their ids */
 	struct drv_library *next; /* of all */
 };
 
