@@ -227,7 +227,7 @@ static bool is_early(
 	if (now_ns >= a->late_ns && (l[0]->present || l[1]->present))
 		return false;
 	a->from_ns = a->settled_ns = 0;
-	wake_at(io_wake_ns, MAX(a->late_ns, now_ns + SETTLE_NS));
+	wake_at(io_wake_ns, now_ns + SETTLE_NS);
 	return true;
 }
 

@@ -45,8 +45,8 @@ done <<-'END'
 	wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64.rz {%fd1,%fd2}, {%fd3}, {%fd4}, {%fd1,%fd2};
 	wgmma.fence.sync.aligned;
 	setmaxnreg.inc.sync.aligned.u32 40;
-	tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}];
-	suld.b.1d.b32.trap %r1, [%rd1, {%r2}];
+	txq.width.b32 %r1, [%rd1];
+	sured.b.add.1d.u32.trap [%rd1, {%r2}], %r1;
 	cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%rd2], [%rd1, {%r1}], [%rd2];
 	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%rd2], [%rd1], 16, [%rd2], %h1;
 	cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%rd2], 16, %h1;
