@@ -250,12 +250,14 @@ static void one_that_comes_slowly_is_awaited(void **state)
 	(void)state;
 	make(&w, 80.0 * MS);
 	w.on[B] = 0.01;
+	w.pace[A][B] = 0;
 	for (unsigned t = 0; t < 4 * MS / TURN_NS; t++) {
 		assert_int_equal(
 			ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns), AGES_NOBODY);
 		runs(&w);
 	}
 	w.on[B] = 1;
+	w.pace[A][B] = 0.1;
 	goes_on(&w);
 	assert_true(fabs(known(&w)->rate[A][0] - 1.1) < 0.02);
 }
