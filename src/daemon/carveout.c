@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Copyright 2026 The heddle authors */
 
-/* The split of an SM's memory into L1 cache and shared memory. An SM changes it only while no block
- * is on it, so blocks that need more shared memory than those that are there wait until all of them
- * have left (on an H100, nb behind va ran when va had ended). A policy that wants quotas to hold in
- * any order therefore has one split for all managed kernels, as long as one of them needs much.
- * That is the largest: at a percentage that just suffices, the driver makes less of it for the
- * kernel that needs less. On an H100, behind a kernel with 128 bytes a block, one with 8 KiB came
- * in at 100 percent, and at none of 12, 25, 50, 60 and 75. Up to 32 KiB on an SM the driver's own
- * choices agree. What is left of L1 is little: path finding took three times as long (pl). So
- * policy greedy does without, and measures the order in which launches come (sched/ages.h). */
+/* How an SM's memory is split into L1 cache and shared memory. An SM can change the split only
+ * while no block runs on it. So a kernel that needs more shared memory cannot join one that needs
+ * less: on an H100, nb behind va started only when va had ended. Some policies promise numbers of
+ * blocks in whatever order kernels arrive. For these, once a kernel needs more than 32 KiB on an
+ * SM, all managed kernels ask for the same split: the largest share of shared memory.
+ *
+ * A smaller percentage does not work, because the driver rounds it differently for each kernel. On
+ * an H100, a kernel with 8 KiB a block joined one with 128 bytes at 100 percent, but at none of 12,
+ * 25, 50, 60 and 75. Up to 32 KiB the driver chooses the same split for both by itself.
+ *
+ * The price is a small L1 cache: the example pl takes three times as long. Policy greedy therefore
+ * leaves the split to the driver, and measures which kernel should come first (sched/ages.h). */
 #include "daemon.h"
 
 #include "sched/planner.h"

@@ -408,9 +408,10 @@ static int by_arrival(const void *pa, const void *pb)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Of the whole launch alone on the device; 0: not known. What was measured with all blocks on each
- * SM is of launches that were alone; predictions also learn from others. */
-static double known_ns(const struct heddle_policy_kernel *k)
+/* How long the launch takes alone on the device, in ns; 0: not known. The curve's last point comes
+ * first: it is measured on launches that ran alone, while predictions also learn from shared runs.
+ */
+static double launch_alone_ns(const struct heddle_policy_kernel *k)
 {
 	uint64_t ns = k->curve_ns[most_blocks(k)];
 
@@ -441,7 +442,7 @@ static void order_ages(struct greedy *g, const struct heddle_policy_view *v,
 			.blocks = k->blocks,
 			.started = k->started,
 			.finished = k->finished,
-			.alone_ns = known_ns(k),
+			.alone_ns = launch_alone_ns(k),
 			.left_ns = remaining(&at[i]),
 			.cost_ns = (double)k->cost_ns};
 	}

@@ -128,7 +128,7 @@ static CUresult image_texture(struct vgpu_image *im, const CUDA_TEXTURE_DESC *d)
 	im->to_float = integer && im->channel_bytes < 4 && !(d->flags & CU_TRSF_READ_AS_INTEGER);
 	im->normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES || im->shape == VIMG_CUBE;
 	im->linear = d->filterMode == CU_TR_FILTER_MODE_LINEAR;
-	/* What is not a fraction has nothing between two values. */
+	/* Linear filtering computes values between texels, so it needs reads that give floats. */
 	if ((unsigned)d->filterMode > CU_TR_FILTER_MODE_LINEAR ||
 		(im->linear && integer && !im->to_float))
 		return CUDA_ERROR_INVALID_VALUE;

@@ -17,6 +17,7 @@
 
 #include "dev/cpu/image.h"
 #include "half.h"
+#include "vec.h"
 
 struct point {
 	int64_t at[3]; /* texel; in a cubemap the last is the face */
@@ -112,22 +113,6 @@ static int64_t address(const struct vgpu_image *im, unsigned axis, int64_t v)
 	}
 }
 
-static float float_of(uint32_t bits)
-{
-	float f;
-
-	memcpy(&f, &bits, 4);
-	return f;
-}
-
-static uint32_t bits_of(float f)
-{
-	uint32_t bits;
-
-	memcpy(&bits, &f, 4);
-	return bits;
-}
-
 /* One channel as the instruction returns it. */
 static uint32_t channel(const struct vgpu_image *im, const char *p)
 {
@@ -136,15 +121,15 @@ static uint32_t channel(const struct vgpu_image *im, const char *p)
 
 	memcpy(&v, p, im->channel_bytes);
 	if (im->kind == VIMG_FLOAT)
-		return im->channel_bytes == 2 ? bits_of(half_to_f32(v, HALF_F16)) : v;
+		return im->channel_bytes == 2 ? f32_bits(half_to_f32(v, HALF_F16)) : v;
 	if (is_signed && im->channel_bytes < 4)
 		v = (uint32_t)(im->channel_bytes == 1 ? (int8_t)v : (int16_t)v);
 	if (!im->to_float)
 		return v;
 	if (is_signed)
-		return bits_of(fmaxf(
+		return f32_bits(fmaxf(
 			(float)(int32_t)v / (im->channel_bytes == 1 ? 127.f : 32767.f), -1.f));
-	return bits_of((float)v / (im->channel_bytes == 1 ? 255.f : 65535.f));
+	return f32_bits((float)v / (im->channel_bytes == 1 ? 255.f : 65535.f));
 }
 
 static void texel(const struct vgpu_image *im, const struct point *p, uint32_t ret[4])
@@ -159,14 +144,14 @@ static void texel(const struct vgpu_image *im, const struct point *p, uint32_t r
 		if (q.at[a] >= 0)
 			continue;
 		for (unsigned c = 0; c < 4; c++)
-			ret[c] = is_float ? bits_of(im->border[c]) : (uint32_t)im->border[c];
+			ret[c] = is_float ? f32_bits(im->border[c]) : (uint32_t)im->border[c];
 		return;
 	}
 	from = texel_at(im, &q);
 	for (unsigned c = 0; c < 4; c++)
 		ret[c] = c < im->channels ? channel(im, from + c * im->channel_bytes)
 			 : c < 3          ? 0
-			 : is_float       ? bits_of(1.f)
+			 : is_float       ? f32_bits(1.f)
 					  : 1;
 }
 
@@ -240,12 +225,12 @@ static void sample(const struct vgpu_image *im, unsigned n, const float c[3], in
 			continue;
 		texel(im, &p, v);
 		for (unsigned k = 0; k < 4; k++)
-			sum[k] += corners[corner] * in_steps(im, float_of(v[k]));
+			sum[k] += corners[corner] * in_steps(im, bits_f32(v[k]));
 	}
 	for (unsigned k = 0; k < 4; k++) {
 		double of = sum[k] / 256;
 
-		ret[k] = bits_of(im->to_float ? (float)floor(of + 0.5) / steps(im) : (float)of);
+		ret[k] = f32_bits(im->to_float ? (float)floor(of + 0.5) / steps(im) : (float)of);
 	}
 }
 
@@ -326,7 +311,7 @@ static void lane_tex(
 		return;
 	}
 	for (unsigned a = 0; a < n; a++)
-		v[a] = float_of(c[a]);
+		v[a] = bits_f32(c[a]);
 	/* An H100 reads a line as the first row of a plane, with its upper edge at 0. */
 	if (in->round == VIMG_1D && im->linear && im->address[1] == VIMG_BORDER)
 		n = 2;
