@@ -108,8 +108,9 @@ void hd_slot_index(const struct hd_slot *s)
 								      : HD_ARRIVED;
 }
 
-/* When the device ended it, on our clock; now, where that is not known. Nobody may have looked
- * since: a launch that nobody competes with ends unseen. */
+/* When the launch ended by the device's clock, converted to the daemon's; if that is not known,
+ * now. The daemon may look seconds later, because it does not watch a launch that has no
+ * competitor. */
 static uint64_t ended_ns(const struct hd *d, const struct hd_slot *s, const struct wire_slot *w)
 {
 	const struct hd_device *dev = s->tenant->device;

@@ -261,7 +261,7 @@ static bool is_elsewhere(CUdeviceptr at)
 	       dev != shim.dev;
 }
 
-/* What another device works on is not waited for by the device that is served. */
+/* Freeing memory of another device does not wait for launches on the managed one. */
 SHIM_API CUresult cuMemFree_v2(CUdeviceptr at);
 CUresult cuMemFree_v2(CUdeviceptr at)
 {

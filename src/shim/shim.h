@@ -111,9 +111,9 @@ extern struct shim shim;
  * afterwards mode is not SHIM_UNKNOWN. Nothing yet where there is no context, or where the program
  * sees several devices and this is no launch: a program may prepare more devices than it uses. */
 void shim_start(bool is_launch);
-/* The current context is one of another device: that one's work is not of the tenant's. */
+/* The current context belongs to another device, which the shim does not manage. */
 bool shim_elsewhere(void);
-/* Whether the shim has to do with what is called now. */
+/* Whether the shim takes part in this call: it is in use, and manages the current device. */
 static inline bool shim_on(void)
 {
 	int mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
