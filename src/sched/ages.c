@@ -11,6 +11,7 @@
 #define WINDOW_NS  4000000u   /* an order is measured for so long, */
 #define LONGEST_NS 20000000u  /* or up to this, until each SM has ended a block of both */
 #define LATE_NS    5000000u   /* who has found no room by then does not in this order */
+#define LOOK_NS    200000u    /* until the next look whether it has */
 #define TRY_NS     20000000.0 /* both must have so much left before an unknown order is tried, */
 #define TRY_PART   0.1        /* and leaving must cost no more than this part of it */
 #define MARGIN     0.05       /* a difference of rates below this part is none */
@@ -231,6 +232,20 @@ static bool is_early(
 	return true;
 }
 
+/* The one that was to leave has left: it comes again once the other one is on its SMs. An SM's
+ * memory is split anew only when no block is left on it, so a few microseconds decide who gets it.
+ */
+static bool is_awaited(struct ages *a, uint64_t now_ns, uint32_t n_sms,
+	const struct age_launch *other, uint64_t *io_wake_ns)
+{
+	if (!a->late_ns)
+		a->late_ns = now_ns + LATE_NS;
+	if (is_there(other, n_sms) || now_ns >= a->late_ns)
+		return false;
+	wake_at(io_wake_ns, MIN(a->late_ns, now_ns + LOOK_NS));
+	return true;
+}
+
 /* An index of l. */
 static uint32_t decide(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	const struct age_launch *const l[2], uint64_t *io_wake_ns)
@@ -249,6 +264,7 @@ static uint32_t decide(struct ages *a, uint64_t now_ns, uint32_t n_sms,
 	if (way == AS_NOW)
 		return AGES_NOBODY;
 	a->leaves = true;
+	a->late_ns = 0;
 	a->waits = way == APART;
 	a->leaver = a->waits ? !older : older;
 	a->swaps += !a->waits;
@@ -277,6 +293,8 @@ uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const stru
 		begin_pair(a, l);
 	if (a->leaves) {
 		if (a->waits || l[a->leaver]->present || l[a->leaver]->leaving)
+			return a->leaver ^ swap;
+		if (is_awaited(a, now_ns, n_sms, l[!a->leaver], io_wake_ns))
 			return a->leaver ^ swap;
 		a->leaves = a->measured = false;
 		a->from_ns = a->settled_ns = a->late_ns = 0;

@@ -11,9 +11,9 @@
  * that blocks which need more shared memory get in only if they come first.
  *
  * So each order is measured for a few milliseconds, once for each pair of kernels: the older launch
- * leaves, and comes again behind the other one. Later pairs of these kernels run in the faster
- * order, where that saves more than leaving costs. Where both orders are slower than one launch
- * after the other, the younger one waits until the older one ends. Policy greedy uses it. */
+ * leaves, and comes again when the other one is on its SMs. Later pairs of these kernels run in the
+ * faster order, where that saves more than leaving costs. Where both orders are slower than one
+ * launch after the other, the younger one waits until the older one ends. Policy greedy uses it. */
 #ifndef HEDDLE_SCHED_AGES_H
 #define HEDDLE_SCHED_AGES_H
 
@@ -67,7 +67,7 @@ struct ages {
 	struct age_launch from[2]; /* as they were when measuring began */
 	uint64_t settled_ns;       /* when measuring may begin; 0: the launches are not there */
 	uint64_t from_ns;          /* 0: not measuring */
-	uint64_t late_ns; /* when one that is not there counts as behind; 0: both are there */
+	uint64_t late_ns; /* when one that is not there is no longer awaited; 0: both are there */
 	uint32_t swaps;   /* how often one of the two left */
 	bool measured;
 	bool leaves;     /* one is to leave, or has not come again: */

@@ -25,7 +25,11 @@ struct world {
 	double alone_ns[2], done[2]; /* done: blocks */
 	/* Paces, as parts of that alone: [older][which]. */
 	double pace[2][2];
-	double on[2]; /* of the blocks that it may have so many are on SMs */
+	double on[2];      /* of the blocks that it may have so many are on SMs */
+	uint64_t needs_ns; /* B finds room once it has been alone for so long; 0: it has room */
+	uint64_t apart_ns; /* how long it has been */
+	double on_then;   /* the part of the other one's blocks on SMs when one came first again, */
+	uint64_t gone_ns; /* and how long that one had been away */
 	uint32_t older;
 	uint64_t now_ns, wake_ns,
 		away_ns; /* away_ns: since when the one that was told to is on its way */
@@ -88,6 +92,9 @@ static void runs(struct world *w)
 		l->left_ns = l->alone_ns * (1 - w->done[i] / BLOCKS);
 	}
 	w->now_ns += TURN_NS;
+	w->apart_ns = both || !w->at[B].present || w->at[A].leaving ? 0 : w->apart_ns + TURN_NS;
+	if (w->needs_ns && w->apart_ns >= w->needs_ns)
+		w->on[B] = 1;
 }
 
 /* Turns until a launch ends. */
@@ -114,6 +121,8 @@ static void goes_on(struct world *w)
 				assert_false(l->leaving); /* not before it has left */
 				l->present = true;
 				w->older = !i;
+				w->on_then = w->gone_ns ? w->on_then : w->on[!i];
+				w->gone_ns = w->gone_ns ? w->gone_ns : w->now_ns - w->away_ns;
 			}
 		}
 		assert_true(w->wake_ns > w->now_ns);
@@ -240,6 +249,27 @@ static void one_that_finds_no_room_comes_first(void **state)
 	w.at[B].present = false;
 	ages_decide(&w.ages, w.now_ns, SMS, w.at, w.n, &w.wake_ns);
 	assert_true(w.ages.leaves && w.ages.leaver == A);
+}
+
+/* The device needs a moment until B is on the SMs that A has left. */
+static void one_that_left_comes_again_behind_the_other(void **state)
+{
+	struct world w;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	w.on[B] = w.pace[A][B] = 0.01;
+	w.needs_ns = 2 * MS;
+	goes_on(&w);
+	assert_int_equal(w.leaves, 1);
+	assert_true(w.on_then == 1);
+	assert_true(w.gone_ns < 4 * MS);
+	/* It does not stay away because of one that finds no room even then. */
+	make(&w, 80.0 * MS);
+	w.on[B] = w.pace[A][B] = w.pace[B][B] = 0.01;
+	w.needs_ns = 60 * MS;
+	goes_on(&w);
+	assert_true(w.on_then < 1 && w.gone_ns > 5 * MS && w.gone_ns < 7 * MS);
 }
 
 /* A moment without room says nothing. */
@@ -375,6 +405,7 @@ int main(void)
 		cmocka_unit_test(orders_that_are_equal_are_tried_once),
 		cmocka_unit_test(nobody_leaves_where_it_cannot_pay),
 		cmocka_unit_test(one_that_finds_no_room_comes_first),
+		cmocka_unit_test(one_that_left_comes_again_behind_the_other),
 		cmocka_unit_test(one_that_comes_slowly_is_awaited),
 		cmocka_unit_test(two_that_are_no_good_together_run_one_by_one),
 		cmocka_unit_test(an_order_after_a_swap_is_another_one),
