@@ -89,7 +89,7 @@ struct hd_device {
 	struct sched *sched;
 	struct hd_tenant *tenants;
 	uint32_t n_tenants, n_sms;
-	uint64_t freed_ns; /* when a launch of it last ended */
+	uint64_t freed_ns; /* when a launch of it last ended, or left its SMs */
 	bool is_cpu;
 	uid_t uid;                  /* whose tenant came first: it counts as that user's */
 	int64_t ahead_ns, ahead_at; /* its clock of ours, at most; as of then, 0: not known */

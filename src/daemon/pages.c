@@ -189,6 +189,7 @@ static void saw_drained(struct hd *d, struct hd_slot *s, uint32_t seq)
 	if (s->resizes && !resized)
 		return; /* because of an earlier word */
 	s->resizes = 0;
+	dev->freed_ns = d->now_ns;
 	sched_drained(dev->sched, d->now_ns, s->launch);
 }
 
@@ -269,7 +270,7 @@ static void count_workers(struct hd *d, struct hd_slot *s, struct wire_slot *w)
 		s->asked_ns = d->now_ns;
 	}
 	wait_ns = (uint64_t)ASK_NS << MIN(s->asked + s->sized * ASK_SIZED, ASK_MAX);
-	/* As another launch ended there may be room on SMs where there was none. */
+	/* As another launch ended or left there may be room on SMs where there was none. */
 	if (dev->freed_ns > s->asked_ns)
 		wait_ns = dev->freed_ns - s->asked_ns + ASK_NS;
 	if ((s->sized && s->awaited) || d->now_ns - s->asked_ns < wait_ns)

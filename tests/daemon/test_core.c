@@ -590,6 +590,34 @@ static void spatial_short(void **state)
 	hd_destroy(d);
 }
 
+/* Too few workers came, and another launch leaves: now there may be room for them. */
+static void another_has_left(void **state)
+{
+	struct hd *d = make(NULL);
+	struct fake low = join(d, 0, true), high = join(d, 2, true), other = join(d, 0, true);
+	struct wire_slot *l = submit(d, &low, 0, 800), *h, *o;
+
+	hd_run(d);
+	arrive(low.page, l);
+	h = submit(d, &high, 1, 2);
+	o = submit(d, &other, 2, 800);
+	hd_run(d);
+	arrive(high.page, h);
+	arrive(other.page, o);
+	l->host.present = 1;
+	asked_within(d, l, 200 * MS); /* until it is asked each 64 ms */
+	while (!asked_within(d, l, MS))
+		continue;
+	drain(o);
+	assert_int_equal(asked_within(d, l, MS * 9 / 10), 0);
+	assert_int_equal(asked_within(d, l, 2 * MS / 10), 1);
+	assert_int_equal(asked_within(d, l, 60 * MS), 0);
+	leave(d, &other);
+	leave(d, &high);
+	leave(d, &low);
+	hd_destroy(d);
+}
+
 /* One that was there before anybody looked takes no more of the device than others would. */
 static void spatial_seen_late(void **state)
 {
@@ -842,6 +870,7 @@ int main(void)
 		cmocka_unit_test(spatial_gives_back),
 		cmocka_unit_test(spatial_cost),
 		cmocka_unit_test(spatial_short),
+		cmocka_unit_test(another_has_left),
 		cmocka_unit_test(spatial_seen_late),
 		cmocka_unit_test(learns_from_closed),
 		cmocka_unit_test(end_seen_late),
