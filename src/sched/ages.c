@@ -303,6 +303,17 @@ uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const stru
 	return leaver == AGES_NOBODY ? AGES_NOBODY : leaver ^ swap;
 }
 
+bool ages_knows(const struct ages *a, uint64_t code, uint64_t other)
+{
+	for (uint32_t i = 0; i < AGES_PAIRS; i++) {
+		const struct age_pair *p = &a->pairs[i];
+
+		if (p->used && p->code[0] == MIN(code, other) && p->code[1] == MAX(code, other))
+			return p->n[0][0] || p->n[0][1] || p->n[1][0] || p->n[1][1];
+	}
+	return false;
+}
+
 uint32_t ages_count(const struct ages *a, uint32_t tenant, uint64_t launch)
 {
 	for (uint32_t i = 0; i < 2 && (a->leaves || (a->settled_ns && !a->measured)); i++)

@@ -80,6 +80,9 @@ struct ages {
  * again. */
 uint32_t ages_decide(struct ages *a, uint64_t now_ns, uint32_t n_sms, const struct age_launch *at,
 	uint32_t n, uint64_t *io_wake_ns);
+/* Whether any order of these two kernels was measured: then ages_decide knows better than a
+ * prediction what becomes of them. */
+bool ages_knows(const struct ages *a, uint64_t code, uint64_t other);
 /* The blocks on each SM that one of the two launches had as measuring began, while that lasts: with
  * other counts it would begin anew. 0: it may have any. */
 uint32_t ages_count(const struct ages *a, uint32_t tenant, uint64_t launch);

@@ -582,6 +582,88 @@ static void who_waits_leaves_all_to_the_other(void **state)
 	assert_true(!w.quota[0] || !w.quota[SMS]);
 }
 
+/* The first of two launches has begun its last blocks, and an SM would keep its shared memory while
+ * they last: the second, which has less, waits for them, but not for long. */
+static void the_last_blocks_are_awaited(void **state)
+{
+	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	struct world w;
+	void *greedy;
+
+	(void)state;
+	make(&w, 2);
+	for (unsigned i = 0; i < 2; i++)
+		w.kernel[i].curve_ns[8] = 100 * MS; /* a block takes 3.2 ms */
+	w.kernel[0].launch = 1;
+	w.kernel[0].running = 1;
+	w.kernel[0].started = 1000;
+	w.kernel[0].finished = 990;
+	w.kernel[0].shared_bytes = 8000;
+	w.view.now_ns = 5 * MS;
+	greedy = policy->create(&w.device, "");
+	for (unsigned t = 0; t < 16; t++, w.view.now_ns += MS / 2) {
+		w.plan.wake_ns = HEDDLE_POLICY_UNKNOWN;
+		memset(w.quota, 0, sizeof(w.quota));
+		policy->decide(greedy, &w.view, &w.plan);
+		assert_int_equal(w.quota[SMS] > 0, w.view.now_ns >= 11400000);
+		if (!w.quota[SMS])
+			assert_int_equal(w.plan.wake_ns, 11400000);
+	}
+	policy->destroy(greedy);
+	for (unsigned i = 0; i < 5; i++) {
+		uint32_t got[KERNELS];
+
+		w.kernel[1].running = i == 1;
+		w.kernel[1].shared_bytes = i == 2 ? 8000 : 7999;
+		w.kernel[1].curve_ns[8] = i == 3 ? 63 * MS : 65 * MS;
+		w.kernel[0].started -= i == 4;
+		decide(&w, got);
+		assert_int_equal(got[1] > 0, i > 0);
+	}
+}
+
+/* Nobody predicts what has been measured. */
+static void what_was_measured_is_not_predicted(void **state)
+{
+	const struct heddle_policy *policy = sched_policy_greedy.planner->policy;
+	struct world w;
+	void *greedy;
+
+	(void)state;
+	make_pairs(&w, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		w.kernel[i].code = 10 + i;
+		w.kernel[i].launch = w.kernel[i].running = 1;
+		w.kernel[i].blocks = 1000000;
+		w.kernel[i].started = 4 * SMS;
+		for (unsigned c = 1; c <= 8; c++)
+			w.kernel[i].curve_ns[c] *= 100;
+	}
+	greedy = policy->create(&w.device, "pairs=on");
+	for (unsigned t = 0; t < 40; t++) {
+		slowed = t < 20 ? 100 : 300;
+		w.plan.wake_ns = HEDDLE_POLICY_UNKNOWN;
+		memset(w.quota, 0, sizeof(w.quota));
+		policy->decide(greedy, &w.view, &w.plan);
+		/* In the order of now they are better than one by one, and better than that nothing
+		 * can be: no swap pays, as it would cost too much. */
+		assert_true(w.quota[0] && w.quota[SMS]);
+		for (unsigned i = 0; i < 2; i++) {
+			w.kernel[i].cost_ns = 500 * MS;
+			w.kernel[i].finished += 500;
+			w.kernel[i].started = w.kernel[i].finished + 4 * SMS;
+		}
+		w.view.now_ns += MS / 2;
+	}
+	policy->destroy(greedy);
+	greedy = policy->create(&w.device, "pairs=on");
+	w.kernel[1].running = 0;
+	memset(w.quota, 0, sizeof(w.quota));
+	policy->decide(greedy, &w.view, &w.plan);
+	assert_true(w.quota[0] && !w.quota[SMS]); /* what is not known is predicted */
+	policy->destroy(greedy);
+}
+
 static void options(void **state)
 {
 	char why[128];
@@ -623,6 +705,8 @@ int main(void)
 		cmocka_unit_test(running_pairs_stay),
 		cmocka_unit_test(three),
 		cmocka_unit_test(who_waits_leaves_all_to_the_other),
+		cmocka_unit_test(the_last_blocks_are_awaited),
+		cmocka_unit_test(what_was_measured_is_not_predicted),
 		cmocka_unit_test(options),
 	};
 
