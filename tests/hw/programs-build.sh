@@ -116,6 +116,7 @@ describe() {
 	cs-asyncAPI) filter='s/executed [0-9]+ iterations/executed # iterations/' ;;
 	cs-binaryPartitionCG | cs-conjugateGradientMultiBlockCG) filter='s/Launching [0-9]+/Launching #/' ;;
 	cs-reductionMultiBlockCG | cs-simpleAWBarrier) filter='s/(numBlocks[:=[:blank:]]+)[0-9]+/\1#/' ;;
+	cs-simpleMultiCopy) filter='s/^\(.\) (Can overlap)/(#) \1/' ;; # by how many engines
 	cs-simpleOccupancy) filter='s/(Minimum grid size .*:).*/\1 #/' ;;
 	cs-simpleStreams) filter='s/^(memcopy|kernel|non-streamed|[0-9]+ streams):.*/\1: #/' ;;
 	cs-systemWideAtomics) filter='s/CAN(NOT)? access pageable memory/# access pageable memory/' ;;
