@@ -92,6 +92,10 @@ struct cfg_demand {
 };
 void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg_demand *ret);
 bool cfg_blocks_1d(const struct ptx_func *f); /* .reqntid N, 1, 1 */
+/* An estimate of the registers that ptxas gives a thread, without bounds: a multiple of 8 from 16
+ * on, 255 at most. Of 374 kernels with ptxas 13.0, 62 % have this multiple of 8, 89 % one at most 8
+ * away; the worst estimates are 0.5 and 1.5 times the count. -ENOMEM. */
+int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret);
 
 /* The graph as text, one line a block and one a register that is not the same in a whole block;
  * u and l may be NULL. */

@@ -15,6 +15,10 @@ int cfg_walk(const struct cfg *g, uint32_t start, bool backwards, struct cfg_ord
 /* Fills idom and ipdom, and where blocks are in the trees of these. */
 int cfg_find_dominators(struct cfg *g);
 
+/* live.c: the peak of what is live, with a weight for each register. -ENOMEM. */
+int cfg_peak(
+	const struct cfg *g, const struct cfg_liveness *l, const uint8_t *weight, uint32_t *ret);
+
 /* linear.c: integers in registers. */
 struct cfg_linear {
 	bool blocks_1d;

@@ -2,10 +2,11 @@
  * Copyright 2026 The heddle authors */
 
 /* What a kernel asks of an SM as far as its text says: shared memory of the kernel and of all that
- * it calls, and the bounds on its block. */
+ * it calls, the bounds on its block, and an estimate of its registers. */
 #include "cfg/cfg_private.h"
 #include "ptx/graft.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,4 +70,100 @@ void cfg_demand(const struct ptx_module *m, const struct ptx_func *f, struct cfg
 	}
 	VEC_FREE(&u.vars);
 	VEC_FREE(&funcs);
+}
+
+/* ---- registers ---- */
+
+struct weighing {
+	const struct ptx_func *f;
+	uint8_t *weight; /* of each PTX register: how many registers of 32 bits it takes */
+	uint8_t *defs;   /* how often it is written: 0, 1, or 2 for more */
+};
+
+static void count_def(void *user, uint32_t reg, enum ptx_role role, const struct ptx_opd *opd)
+{
+	struct weighing *w = user;
+
+	if (role & PTX_DEF && w->defs[reg] < 2)
+		w->defs[reg]++;
+}
+
+static bool is_written_once(const struct weighing *w, const struct ptx_opd *o)
+{
+	return o->kind == PTX_OPD_REG && w->defs[o->reg] == 1;
+}
+
+/* Constants, addresses of variables and parameters. */
+static bool is_free(const struct weighing *w, const struct ptx_opd *o)
+{
+	return o->kind == PTX_OPD_IMM || o->kind == PTX_OPD_FLOAT || o->kind == PTX_OPD_SYM ||
+	       (is_written_once(w, o) && !w->weight[o->reg]);
+}
+
+/* The assembler keeps no register for this result: it takes the value as an operand, or computes
+ * it again at each use. */
+static bool is_made_again(const struct weighing *w, const struct ptx_stmt *s)
+{
+	const struct ptx_opd *from = &s->opd[1];
+
+	if (s->guard != PTX_NO_REG || s->n != 2)
+		return false;
+	switch (s->mn->op) {
+	case PTX_OP_mov:
+	case PTX_OP_cvta:
+		return is_free(w, from);
+	case PTX_OP_ld:
+		return w->f->is_entry && s->mn->space == PTX_PARAM && from->kind == PTX_OPD_ADDR &&
+		       from->list[0].kind == PTX_OPD_SYM;
+	case PTX_OP_cvt: /* from 32 to 64 bits: products and sums of addresses take 32 */
+		return s->mn->n_types == 2 &&
+		       (s->mn->type[0] == PTX_U64 || s->mn->type[0] == PTX_S64) &&
+		       (s->mn->type[1] == PTX_U32 || s->mn->type[1] == PTX_S32);
+	default:
+		return false;
+	}
+}
+
+static void weigh_registers(struct weighing *w)
+{
+	const struct ptx_func *f = w->f;
+
+	for (size_t i = 0; i < f->regs.len; i++) {
+		uint8_t base = f->regs.at[i].sym->type.base;
+
+		w->weight[i] = base == PTX_PRED ? 0 : (uint8_t)MAX(ptx_type_bytes(base) / 4, 1u);
+	}
+	for (size_t i = 0; i < f->body.len; i++)
+		if (f->body.at[i].kind == PTX_INSN)
+			ptx_visit_regs(f, &f->body.at[i], count_def, w);
+	for (size_t i = 0; i < f->body.len; i++) {
+		const struct ptx_stmt *s = &f->body.at[i];
+
+		if (s->kind == PTX_INSN && s->n && is_written_once(w, &s->opd[0]) &&
+			is_made_again(w, s))
+			w->weight[s->opd[0].reg] = 0;
+	}
+}
+
+int cfg_registers(struct arena *a, const struct cfg *g, uint32_t *ret)
+{
+	struct weighing w = {.f = g->f,
+		.weight = arena_zalloc(a, g->f->regs.len + 1),
+		.defs = arena_zalloc(a, g->f->regs.len + 1)};
+	struct cfg_liveness *l;
+	uint32_t peak;
+	int r;
+
+	if (!w.weight || !w.defs)
+		return -ENOMEM;
+	r = cfg_liveness(a, g, &l);
+	if (r < 0)
+		return r;
+	weigh_registers(&w);
+	r = cfg_peak(g, l, w.weight, &peak);
+	if (r < 0)
+		return r;
+	/* ptxas moves loads nearer to their uses, and adds temporaries and addresses. */
+	*ret = (uint32_t)MIN(MAX(round_up((85 * (uint64_t)peak + 99) / 100 + 8, 8), 16u), 255u);
+	return 0;
 }

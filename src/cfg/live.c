@@ -97,6 +97,38 @@ static void find_peak(const struct cfg *g, struct cfg_liveness *l, uint64_t *tmp
 	}
 }
 
+static uint32_t sum_weights(const uint64_t *set, uint32_t words, const uint8_t *weight)
+{
+	uint32_t n = 0;
+
+	for (uint32_t w = 0; w < words; w++)
+		for (uint64_t left = set[w]; left; left &= left - 1)
+			n += weight[w * 64 + (uint32_t)__builtin_ctzll(left)];
+	return n;
+}
+
+int cfg_peak(
+	const struct cfg *g, const struct cfg_liveness *l, const uint8_t *weight, uint32_t *ret)
+{
+	uint64_t *tmp = calloc(l->words + 1, sizeof(*tmp));
+
+	if (!tmp)
+		return -ENOMEM;
+	*ret = 0;
+	for (uint32_t b = 0; b < g->n; b++) {
+		memcpy(tmp, l->live_out + (size_t)b * l->words, l->words * sizeof(*tmp));
+		*ret = MAX(*ret, sum_weights(tmp, l->words, weight));
+		for (uint32_t i = g->at[b].end; i-- > g->at[b].first;) {
+			if (g->f->body.at[i].kind != PTX_INSN)
+				continue;
+			step_back(g->f, &g->f->body.at[i], tmp);
+			*ret = MAX(*ret, sum_weights(tmp, l->words, weight));
+		}
+	}
+	free(tmp);
+	return 0;
+}
+
 int cfg_liveness(struct arena *a, const struct cfg *g, struct cfg_liveness **ret)
 {
 	struct cfg_liveness *l = ARENA_NEW(a, struct cfg_liveness);

@@ -393,6 +393,53 @@ static void given(void **state)
 	finish(&t);
 }
 
+/* ---- an estimate of registers ---- */
+
+/* Of a kernel that makes n values of 32 and of 64 bits each in turn, and then stores them all. */
+static uint32_t estimate(const char *make, unsigned n)
+{
+	char text[16384] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+			   ".entry k(.param .u32 p, .param .u64 q)\n{\n.reg .b32 %r<99>;\n"
+			   ".reg .b64 %d<99>;\n.reg .b64 %x;\nld.param.u64 %x, [q];\n";
+	struct module t;
+	struct arena a;
+	struct cfg *g;
+	uint32_t ret;
+
+	for (unsigned i = 0; i < n; i++)
+		sprintf(text + strlen(text), make, i, i, i, i);
+	for (unsigned i = n; i-- > 0;)
+		sprintf(text + strlen(text),
+			"st.global.u32 [%%x+%u], %%r%u;\nst.global.u64 [%%x+%u], %%d%u;\n", 4 * i,
+			i, 8 * i, i);
+	strcat(text, "ret;\n}\n");
+	t = parse_ok(text);
+	arena_init(&a, 0);
+	assert_int_equal(cfg_build(&a, ptx_find_func(t.m, "k"), &g), 0);
+	assert_int_equal(cfg_registers(&a, g, &ret), 0);
+	arena_finish(&a);
+	finish(&t);
+	return ret;
+}
+
+/* Registers of 64 bits count twice; what the assembler takes as an operand does not count. */
+static void registers(void **state)
+{
+	static const char loads[] = "ld.global.u32 %%r%u, [%%x];\nld.global.u64 %%d%u, [%%x];\n";
+	static const char operands[] = "mov.u32 %%r%u, 5;\nld.param.u64 %%d%u, [q];\n";
+	static const char widened[] = "ld.param.u32 %%r%u, [p];\ncvt.u64.u32 %%d%u, %%r%u;\n";
+	static const char twice[] = "mov.u32 %%r%u, 5;\nadd.u32 %%r%u, %%r%u, 1;\n"
+				    "mov.u64 %%d%u, 7;\n";
+
+	(void)state;
+	assert_int_equal(estimate(loads, 1), 16);
+	assert_int_equal(estimate(loads, 20), 64); /* 0.85 * 60 + 8 */
+	assert_int_equal(estimate(loads, 99), 255);
+	assert_int_equal(estimate(operands, 99), 16);
+	assert_int_equal(estimate(widened, 99), 16);
+	assert_int_equal(estimate(twice, 40), 48); /* written twice: 40 */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +449,7 @@ int main(void)
 		cmocka_unit_test(written),
 		cmocka_unit_test(drafts),
 		cmocka_unit_test(given),
+		cmocka_unit_test(registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

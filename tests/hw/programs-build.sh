@@ -115,6 +115,11 @@ describe() {
 	case $name in
 	cs-asyncAPI) filter='s/executed [0-9]+ iterations/executed # iterations/' ;;
 	cs-binaryPartitionCG | cs-conjugateGradientMultiBlockCG) filter='s/Launching [0-9]+/Launching #/' ;;
+	cs-reductionMultiBlockCG | cs-simpleAWBarrier) filter='s/(numBlocks[:=[:blank:]]+)[0-9]+/\1#/' ;;
+	cs-simpleMultiCopy) filter='s/^\(.\) (Can overlap)/(#) \1/' ;; # by how many engines
+	cs-simpleOccupancy) filter='s/(Minimum grid size .*:).*/\1 #/' ;;
+	cs-simpleStreams) filter='s/^(memcopy|kernel|non-streamed|[0-9]+ streams):.*/\1: #/' ;;
+	cs-systemWideAtomics) filter='s/CAN(NOT)? access pageable memory/# access pageable memory/' ;;
 	cs-cdp*) flags='-rdc=true -lcudadevrt' ;;
 	cs-cudaCompressibleMemory) flags=-lcuda ;;
 	cs-fastWalshTransform) edit='s/(log2Data *= )23/\121/' ;;
@@ -457,7 +462,7 @@ s/NVIDIA [A-Z]+[0-9]+( [A-Z0-9]+)*|heddle virtual GPU/GPU/g
 }
 /\<[gt]?ops\>/Is/[0-9]+(\.[0-9]*)?/#/g
 s/0x[0-9a-f]{6,}/0x#/Ig
-/\<MP\(s\)|Cores|multi-?processors?\>|Global Memory/Is/[0-9]+(\.[0-9]*)?/#/g
+/\<MP\(s\)|Cores|multi[- ]?processors?\>|Global Memory/Is/[0-9]+(\.[0-9]*)?/#/g
 END
 mkdir -p "$build"
 : >"$build/built"

@@ -98,6 +98,8 @@ static int lay_params(struct vgpu_kernel *k, struct arena *a)
 	return 0;
 }
 
+#define SM_REGISTERS 65536 /* of sm_90, which ptxas counts with */
+
 static uint32_t threads_limit(const struct ptx_func *f)
 {
 	struct ptx_bounds b;
@@ -108,31 +110,33 @@ static uint32_t threads_limit(const struct ptx_func *f)
 	return n ? MIN(n, 1024u) : 1024u;
 }
 
-/* What the body keeps alive at once, and some for addresses and temporaries. Functions so large
- * that this would take long get the most there is. */
+/* Functions so large that an estimate would take long get the most there is. */
 static uint32_t estimate_registers(const struct ptx_func *f)
 {
-	struct cfg_liveness *l;
 	struct arena a;
 	struct cfg *g;
-	uint64_t n = 255;
+	uint32_t n = 255;
 
 	arena_init(&a, 256u << 20);
-	if (f->body.len < 100000 && !cfg_build(&a, f, &g) && !cfg_liveness(&a, g, &l))
-		n = round_up(l->max_live_b32 + 6u, 8);
+	if (f->body.len >= 100000 || cfg_build(&a, f, &g) || cfg_registers(&a, g, &n))
+		n = 255;
 	arena_finish(&a);
-	return (uint32_t)MIN(MAX(n, 16u), 255u);
+	return n;
 }
 
-/* UINT32_MAX: none. No assembler does with less than 16. */
+/* The bound that the kernel's directives set: .maxnreg, and as many as leave room on an SM for the
+ * blocks that it promises. UINT32_MAX: none. No assembler uses less than 16. */
 static uint32_t registers_bound(const struct ptx_func *f)
 {
-	uint32_t max, bound = UINT32_MAX;
+	uint32_t bound = UINT32_MAX, warps;
+	struct ptx_bounds b;
 
-	for (size_t i = 0; i < f->directives.len; i++) {
-		if (sscanf(f->directives.at[i], ".maxnreg %u", &max) == 1)
-			bound = MAX(max, 16u);
-	}
+	ptx_bounds_get(f, &b);
+	if (b.maxnreg)
+		bound = MAX(b.maxnreg, 16u);
+	warps = (MIN(ptx_bounds_threads(&b), 1024u) + 31) / 32 * MIN(MAX(b.minnctapersm, 1u), 32u);
+	if (warps)
+		bound = MIN(bound, MAX(SM_REGISTERS / 32 / warps / 8 * 8, 16u));
 	return bound;
 }
 

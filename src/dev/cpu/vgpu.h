@@ -84,8 +84,8 @@ struct vgpu_kernel_info {
 	const char *name;
 	uint32_t n_params, param_bytes;
 	const uint32_t *param_offset, *param_size;
-	uint32_t regs_per_thread; /* estimate from liveness, multiple of 8, 16 to 255; bounded by
-				     .maxnreg, and what is above that counts as spilled */
+	uint32_t regs_per_thread; /* an estimate (cfg_registers), within the bounds that .maxnreg,
+				     .maxntid and .minnctapersm set; the rest counts as spilled */
 	uint32_t spilled_bytes;   /* part of local_bytes */
 	uint32_t static_shared_bytes, local_bytes, const_bytes;
 	uint32_t max_threads; /* .maxntid product, else 1024 */

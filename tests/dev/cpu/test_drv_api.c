@@ -328,36 +328,56 @@ static void host_memory(void **state)
 	OK(cuMemFree(p));
 }
 
+/* However many registers are estimated, a block of as many threads as the kernel says is launched,
+ * alone on its SM if need be. */
+static void launch_largest(CUfunction f, unsigned threads)
+{
+	CUdeviceptr p = drv_words(96);
+	void *params[] = {&p};
+	int blocks;
+
+	OK(cuLaunchKernel(f, 3, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+	OK(cuLaunchCooperativeKernel(f, 4, 1, 1, threads, 1, 1, 0, NULL, params));
+	OK(cuCtxSynchronize());
+	OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, (int)threads, 0));
+	assert_true(blocks >= 1);
+	OK(cuMemFree(p));
+}
+
 /* What a bound takes away counts as spilled, and more blocks fit. */
 static void register_bound(void **state)
 {
 	static const char form[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
 				   ".visible .entry many(.param .u64 p)\n%s{\n"
-				   "	.reg .b32 %%r<64>;\n	.reg .b64 %%d;\n"
+				   "	.reg .b32 %%r<96>;\n	.reg .b64 %%d;\n"
 				   "	ld.param.u64 %%d, [p];\n%s	ret;\n}\n";
-	int regs[3], local[3], blocks[3];
+	int regs[5], local[5], blocks[5], v;
 
-	for (int i = 0; i < 3; i++) {
-		static const char *const bound[] = {"", ".maxnreg 32\n", ".maxnreg 200\n"};
+	for (int i = 0; i < 5; i++) {
+		static const char *const bound[] = {"", ".maxnreg 32\n", ".maxnreg 200\n",
+			".maxntid 1024\n", ".maxntid 16, 30\n.minnctapersm 3\n"};
 		char body[8192] = "", text[10000];
 		CUmodule mod;
 		CUfunction f;
 
-		for (int k = 0; k < 60; k++)
+		for (int k = 0; k < 90; k++)
 			sprintf(body + strlen(body), "	ld.global.u32 %%r%d, [%%d+%d];\n", k,
 				4 * k);
-		for (int k = 0; k < 60; k++)
+		for (int k = 0; k < 90; k++)
 			sprintf(body + strlen(body), "	st.global.u32 [%%d+%d], %%r%d;\n", 4 * k,
-				59 - k);
+				89 - k);
 		snprintf(text, sizeof(text), form, bound[i], body);
 		OK(cuModuleLoadData(&mod, text));
 		OK(cuModuleGetFunction(&f, mod, "many"));
 		OK(cuFuncGetAttribute(&regs[i], CU_FUNC_ATTRIBUTE_NUM_REGS, f));
 		OK(cuFuncGetAttribute(&local[i], CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f));
 		OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks[i], f, 256, 0));
+		OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+		assert_int_equal(v, i == 4 ? 480 : 1024);
+		launch_largest(f, (unsigned)v);
 		OK(cuModuleUnload(mod));
 	}
-	assert_true(regs[0] > 60);
+	assert_true(regs[0] > 64);
 	assert_int_equal(regs[1], 32);
 	assert_int_equal(regs[2], regs[0]);
 	assert_int_equal(local[0], 0);
@@ -365,6 +385,8 @@ static void register_bound(void **state)
 	assert_int_equal(local[2], 0);
 	assert_int_equal(blocks[1], 8);
 	assert_true(blocks[0] < 8);
+	assert_int_equal(regs[3], 64);
+	assert_int_equal(regs[4], 40);
 }
 
 static void occupancy(void **state)

@@ -14,9 +14,8 @@ static CUresult get_attribute(const struct drv_func *f, CUfunction_attribute att
 {
 	switch ((int)attr) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		/* What the registers allow, in whole warps. */
-		*value = (int)MIN(f->info.max_threads,
-			drv.config.regs / round_up(f->info.regs_per_thread * 32, 256) * 32);
+		/* Registers are estimated, and refuse no launch (drv_demand_of). */
+		*value = (int)f->info.max_threads;
 		break;
 	case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
 		*value = (int)f->info.static_shared_bytes;
@@ -241,14 +240,41 @@ CUresult cuKernelGetLibrary(CUlibrary *lib, CUkernel kernel)
 
 /* ---- occupancy ---- */
 
+static struct sm_demand estimated_demand(const struct drv_func *f, uint32_t threads, size_t shared)
+{
+	return sm_demand_of(
+		threads, f->info.regs_per_thread, f->info.static_shared_bytes + (uint32_t)shared);
+}
+
+struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared)
+{
+	struct sm_demand d = estimated_demand(f, threads, shared);
+
+	sm_demand_limit(&drv.config, &d);
+	return d;
+}
+
 /* As NVIDIA's driver (580.159, H100): none of more dynamic shared memory than the function may have
  * now. */
+static bool fits(const struct drv_func *f, uint32_t threads, size_t shared)
+{
+	return threads && threads <= f->info.max_threads && shared <= (size_t)f->max_dynamic_shared;
+}
+
 static uint32_t blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
 {
-	if (!threads || threads > f->info.max_threads || shared > (size_t)f->max_dynamic_shared)
+	if (!fits(f, threads, shared))
 		return 0;
-	struct sm_demand d = sm_demand_of(
-		threads, f->info.regs_per_thread, f->info.static_shared_bytes + (uint32_t)shared);
+	struct sm_demand d = drv_demand_of(f, threads, (uint32_t)shared);
+	return sm_blocks_per_sm(&drv.config, &d);
+}
+
+/* By the estimate alone: a size that needs fewer registers than that is not the best one. */
+static uint32_t likely_blocks_per_sm(const struct drv_func *f, uint32_t threads, size_t shared)
+{
+	if (!fits(f, threads, shared))
+		return 0;
+	struct sm_demand d = estimated_demand(f, threads, shared);
 	return sm_blocks_per_sm(&drv.config, &d);
 }
 
@@ -288,7 +314,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *threads, 
 	/* The largest of those that keep the most threads busy. */
 	for (uint32_t n = (uint32_t)round_up(max, 32); n > 0; n -= 32) {
 		uint32_t t = MIN(n, max);
-		uint32_t b = blocks_per_sm(f, t, shared_of ? shared_of((int)t) : shared);
+		uint32_t b = likely_blocks_per_sm(f, t, shared_of ? shared_of((int)t) : shared);
 		if (b * t > best) {
 			best = b * t;
 			best_threads = t;

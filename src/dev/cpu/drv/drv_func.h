@@ -23,6 +23,9 @@ void drv_image_destroy(struct drv_image *i); /* drv_texture.c */
 /* Sides that are arrays become memory of the device, checked against the arrays' sizes. */
 CUresult drv_copy_without_arrays(CUDA_MEMCPY3D *io_copy);
 
+/* drv_func.c: what a block of such a launch takes of an SM. */
+struct sm_demand drv_demand_of(const struct drv_func *f, uint32_t threads, uint32_t shared);
+
 /* From the API's structures, checked. */
 CUresult drv_copy_of_3d(const CUDA_MEMCPY3D *from, struct drv_copy *ret);
 CUresult drv_copy_of_2d(const CUDA_MEMCPY2D *from, struct drv_copy *ret);

@@ -125,9 +125,8 @@ void drv_kernel_start(struct drv_op *op)
 				.print = kernel_print,
 				.user = op->ctx,
 			},
-		.demand = sm_demand_of(l->block[0] * l->block[1] * l->block[2],
-			l->func->info.regs_per_thread,
-			l->func->info.static_shared_bytes + l->shared),
+		.demand =
+			drv_demand_of(l->func, l->block[0] * l->block[1] * l->block[2], l->shared),
 		.n_blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
 		.priority = -l->priority,
 		.cooperative = l->cooperative,
@@ -158,8 +157,7 @@ static CUresult check_shape(const struct drv_launch *l)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (l->shared > (uint32_t)f->max_dynamic_shared)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct sm_demand d = sm_demand_of((uint32_t)threads, f->info.regs_per_thread,
-		f->info.static_shared_bytes + l->shared);
+	struct sm_demand d = drv_demand_of(f, (uint32_t)threads, l->shared);
 	uint32_t fit = sm_blocks_per_sm(&drv.config, &d);
 	if (!fit)
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;

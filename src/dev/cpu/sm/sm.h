@@ -52,6 +52,10 @@ struct sm_demand {
 	uint32_t threads, regs, shared_bytes; /* rounded up to what is allocated */
 };
 struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32_t shared_bytes);
+/* A number of registers that is only an estimate refuses no block: if a whole SM has too few, the
+ * block gets all of them, as an assembler that knows the block's size would have it, but not less
+ * than 16 a thread. */
+void sm_demand_limit(const struct sm_config *c, struct sm_demand *d);
 /* How many such blocks an empty SM holds; 0: none. */
 uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define WARP_REGS   256 /* registers are given to a warp in units of this */
+#define LEAST_REGS  16  /* no assembler uses fewer a thread */
 #define SHARED_UNIT 128
 
 static void set_defaults(struct sm_config *c)
@@ -183,6 +184,11 @@ struct sm_demand sm_demand_of(uint32_t threads, uint32_t regs_per_thread, uint32
 		.shared_bytes = (uint32_t)round_up(
 			(uint64_t)shared_bytes + VGPU_SHARED_RESERVED, SHARED_UNIT),
 	};
+}
+
+void sm_demand_limit(const struct sm_config *c, struct sm_demand *d)
+{
+	d->regs = MIN(d->regs, MAX(c->regs, d->threads * LEAST_REGS));
 }
 
 uint32_t sm_blocks_per_sm(const struct sm_config *c, const struct sm_demand *d)
