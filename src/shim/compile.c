@@ -24,19 +24,40 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t none_inside = PTHREAD_COND_INITIALIZER;
-static unsigned n_inside; /* both under the lock */
+static unsigned n_inside, n_pauses; /* all under the lock */
 static bool ends;
 
-static void at_exit(void)
+/* Under the lock. */
+static void await_none_inside(void)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += LONGEST_S;
-	pthread_mutex_lock(&lock);
-	ends = true;
 	while (n_inside && pthread_cond_timedwait(&none_inside, &lock, &until) == 0)
 		;
+}
+
+static void at_exit(void)
+{
+	pthread_mutex_lock(&lock);
+	ends = true;
+	await_none_inside();
+	pthread_mutex_unlock(&lock);
+}
+
+void compile_pause(void)
+{
+	pthread_mutex_lock(&lock);
+	n_pauses++;
+	await_none_inside();
+	pthread_mutex_unlock(&lock);
+}
+
+void compile_resume(void)
+{
+	pthread_mutex_lock(&lock);
+	n_pauses--;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -45,7 +66,7 @@ bool compile_goes_inside(void)
 	bool may;
 
 	pthread_mutex_lock(&lock);
-	may = !ends;
+	may = !ends && !n_pauses;
 	n_inside += may;
 	pthread_mutex_unlock(&lock);
 	return may;
@@ -55,7 +76,7 @@ void compile_goes_outside(void)
 {
 	pthread_mutex_lock(&lock);
 	n_inside--;
-	pthread_cond_signal(&none_inside);
+	pthread_cond_broadcast(&none_inside);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -197,6 +218,12 @@ bool compile_here(struct compiled *c, const char *text, const char *name)
 	*c = (struct compiled){0};
 	pthread_once(&once_here, before_first_here);
 	return (!has_libraries() || load_data(text, &c->lib)) && compile_place(c, text, name);
+}
+
+void compile_drop_ended(struct compiled *c)
+{
+	c->mod = NULL;
+	compile_drop(c);
 }
 
 void compile_drop(struct compiled *c)

@@ -7,6 +7,7 @@
 #include "shim/connections.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* More than managed streams hold at once, so that no others are made later, on a stream that has no
@@ -19,6 +20,7 @@ static struct {
 	uint32_t gen;
 } pool[1024];
 static unsigned pool_len;
+static _Atomic unsigned pool_epoch; /* contexts that have ended */
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int pool_fill(void)
@@ -71,13 +73,14 @@ bool ctlpool_give(struct stream *s)
 {
 	bool ok;
 
-	if (s->ctl)
+	if (s->ctl && s->ctl_epoch == atomic_load(&pool_epoch))
 		return true;
 	pthread_mutex_lock(&pool_lock);
 	ok = pool_len > 0 || pool_fill() == 0;
 	if (ok) {
 		s->ctl = pool[--pool_len].at;
 		s->gen = pool[pool_len].gen;
+		s->ctl_epoch = pool_epoch;
 	}
 	pthread_mutex_unlock(&pool_lock);
 	return ok;
@@ -88,7 +91,7 @@ bool ctlpool_give(struct stream *s)
 void ctlpool_take_back(struct stream *s)
 {
 	pthread_mutex_lock(&pool_lock);
-	if (s->ctl && pool_len < ARRAY_LEN(pool)) {
+	if (s->ctl && s->ctl_epoch == pool_epoch && pool_len < ARRAY_LEN(pool)) {
 		pool[pool_len].at = s->ctl;
 		pool[pool_len++].gen = s->gen;
 	}
@@ -100,6 +103,7 @@ void ctlpool_forget(void)
 {
 	pthread_mutex_lock(&pool_lock);
 	pool_len = 0;
+	pool_epoch++;
 	pthread_mutex_unlock(&pool_lock);
 }
 

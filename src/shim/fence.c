@@ -7,7 +7,6 @@
  * not managed. */
 #include "hooks_gen.h"
 #include "shim/follow.h"
-#include "shim/hello.h"
 #include "shim/launches.h"
 
 #include <sched.h>
@@ -269,94 +268,4 @@ CUresult cuMemFree_v2(CUdeviceptr at)
 	if (is_elsewhere(at))
 		return cu.cuMemFree(at);
 	WAIT_AROUND(FENCE_WAITS, cu.cuMemFree, (at))
-}
-
-/* The end of a context is the end of managing its launches. */
-static void context_ends(CUcontext ctx)
-{
-	follow_forget();
-	if (ctx && ctx == shim.ctx) {
-		managed_forget();
-		symbols_forget(NULL);
-		shim.ctx = NULL;
-	}
-}
-
-/* Returns what hello_resume takes, after the driver's call. */
-static bool context_may_end(void)
-{
-	bool paused = hello_pause();
-
-	follow_pause(1);
-	fence_begin(FENCE_WAITS);
-	resume_leave_channels();
-	return paused;
-}
-
-SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
-CUresult cuCtxDestroy_v2(CUcontext ctx)
-{
-	bool is_ours = ctx == shim.ctx, paused = false;
-	CUresult r;
-
-	SHIM_NEED(cuCtxDestroy);
-	if (is_ours)
-		paused = context_may_end();
-	else
-		follow_pause(1);
-	r = cu.cuCtxDestroy(ctx);
-	if (is_ours)
-		fence_end();
-	if (r == CUDA_SUCCESS)
-		context_ends(ctx);
-	hello_resume(paused);
-	follow_pause(-1);
-	return r;
-}
-
-static bool primary_ended(CUdevice dev)
-{
-	unsigned flags;
-	int is_active = 1;
-
-	return dev == shim.dev && shim.is_primary && cu.cuDevicePrimaryCtxGetState &&
-	       cu.cuDevicePrimaryCtxGetState(dev, &flags, &is_active) == CUDA_SUCCESS && !is_active;
-}
-
-SHIM_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev);
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
-{
-	bool paused;
-	CUresult r;
-
-	SHIM_NEED(cuDevicePrimaryCtxReset);
-	if (shim.many && dev != shim.dev)
-		return cu.cuDevicePrimaryCtxReset(dev);
-	paused = context_may_end();
-	r = cu.cuDevicePrimaryCtxReset(dev);
-	fence_end();
-	if (r == CUDA_SUCCESS && primary_ended(dev))
-		context_ends(shim.ctx);
-	hello_resume(paused);
-	follow_pause(-1);
-	return r;
-}
-
-SHIM_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
-{
-	bool paused;
-	CUresult r;
-
-	SHIM_NEED(cuDevicePrimaryCtxRelease);
-	if (shim.many && dev != shim.dev)
-		return cu.cuDevicePrimaryCtxRelease(dev);
-	paused = context_may_end();
-	r = cu.cuDevicePrimaryCtxRelease(dev);
-	fence_end();
-	if (r == CUDA_SUCCESS && primary_ended(dev))
-		context_ends(shim.ctx);
-	hello_resume(paused);
-	follow_pause(-1);
-	return r;
 }

@@ -174,8 +174,6 @@ static uint32_t look(void)
 	unsigned kept = 0;
 	uint32_t done = 0;
 
-	if (paused)
-		return 0;
 	/* Later while there are captures, which neither may be asked nor take an event. */
 	if (wanted() && atomic_load(&unfollowed) && !atomic_load(&shim.captures))
 		map_each(&touched, look_at_stream, &done);
@@ -206,6 +204,10 @@ bool follow_look(void)
 	if (!wanted() && !n_followed)
 		return false;
 	pthread_mutex_lock(&lock);
+	if (paused) {
+		pthread_mutex_unlock(&lock);
+		return true;
+	}
 	shim_enter(&in);
 	done = look();
 	pending = n_followed || (wanted() && atomic_load(&unfollowed));

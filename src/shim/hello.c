@@ -106,14 +106,14 @@ int shim_thread(void *(*fn)(void *))
 
 CUresult shim_enter(struct shim_inside *in)
 {
-	CUcontext now = NULL;
+	CUcontext ctx = shim.ctx, now = NULL;
 	CUresult r = CUDA_SUCCESS;
 
 	*in = (struct shim_inside){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
 	if (cu.cuThreadExchangeStreamCaptureMode)
 		in->exchanged = cu.cuThreadExchangeStreamCaptureMode(&in->mode) == CUDA_SUCCESS;
-	if (shim.ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != shim.ctx) {
-		r = cu.cuCtxPushCurrent(shim.ctx);
+	if (ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != ctx) {
+		r = cu.cuCtxPushCurrent(ctx);
 		in->pushed = r == CUDA_SUCCESS;
 	}
 	return r;
@@ -323,10 +323,12 @@ bool hello_open_gate(unsigned joins)
 	return same;
 }
 
-/* The page where the device can read it; without that, launches are only held. */
-static void prepare_device(void)
+/* In the current context: the page where the device can read it, the shim's streams and the control
+ * blocks. Without them, launches are only held. False: the context has ended. */
+static bool prepare_device(void)
 {
 	CUdeviceptr at = 0;
+	CUresult r;
 	uint32_t one = attribute(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
 	int least = 0, greatest = 0;
 
@@ -338,30 +340,16 @@ static void prepare_device(void)
 	__atomic_store_n(&shim.is_low, shim.welcome.priority <= 0, __ATOMIC_RELEASE);
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
 		!cu.cuStreamWaitValue32 || !shim.n_sms)
-		return;
-	if (cu.cuMemHostRegister(shim.page, shim.page->bytes,
-		    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS)
-		return;
+		return true;
+	r = cu.cuMemHostRegister(shim.page, shim.page->bytes,
+		CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+	if (r != CUDA_SUCCESS && r != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+		return r != CUDA_ERROR_CONTEXT_IS_DESTROYED && r != CUDA_ERROR_INVALID_CONTEXT;
 	if (cu.cuMemHostGetDevicePointer(&at, shim.page, 0) != CUDA_SUCCESS)
-		return;
+		return true;
 	if (managed_init() == 0)
 		shim.page_dev = at;
-}
-
-/* Without making a primary context that is not there. */
-static bool is_primary(CUcontext ctx)
-{
-	CUcontext primary = NULL;
-	unsigned flags;
-	CUdevice dev;
-	int is_active = 0;
-
-	if (cu.cuCtxGetDevice(&dev) != CUDA_SUCCESS || !cu.cuDevicePrimaryCtxGetState ||
-		cu.cuDevicePrimaryCtxGetState(dev, &flags, &is_active) != CUDA_SUCCESS ||
-		!is_active || cu.cuDevicePrimaryCtxRetain(&primary, dev) != CUDA_SUCCESS)
-		return false;
-	cu.cuDevicePrimaryCtxRelease(dev);
-	return primary == ctx;
+	return true;
 }
 
 /* The shim's context is current. */
@@ -508,18 +496,13 @@ static enum shim_mode without_daemon(int error)
 	return looking ? SHIM_LATER : SHIM_NATIVE;
 }
 
-bool hello_pause(void)
+void hello_pause(void)
 {
-	if (atomic_load(&shim.mode) != SHIM_LATER)
-		return false;
 	pthread_mutex_lock(&start_lock);
-	return true;
 }
 
-void hello_resume(bool paused)
+void hello_resume(void)
 {
-	if (!paused)
-		return;
 	if (atomic_load(&shim.mode) == SHIM_LATER && !shim.ctx)
 		atomic_store(&shim.mode, SHIM_UNKNOWN);
 	pthread_mutex_unlock(&start_lock);
@@ -547,6 +530,23 @@ static void at_fork(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
+/* Under the lock: a tenant whose context has ended goes on in this one, if it is of its device. */
+static void go_on_in(CUcontext ctx)
+{
+	struct shim_inside in;
+	CUdevice dev;
+	bool lives = false;
+
+	if (cu.cuCtxGetDevice(&dev) != CUDA_SUCCESS || dev != shim.dev)
+		return;
+	shim.ctx = ctx;
+	if (shim_enter(&in) == CUDA_SUCCESS)
+		lives = prepare_device();
+	shim_leave(&in);
+	if (!lives)
+		shim.ctx = NULL;
+}
+
 void shim_start(bool is_launch)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -564,7 +564,6 @@ void shim_start(bool is_launch)
 		atomic_store(&shim.mode, SHIM_LATER);
 	} else if (shim.mode == SHIM_UNKNOWN) {
 		shim.ctx = ctx;
-		shim.is_primary = is_primary(ctx);
 		shim_enter(&in);
 		r = start();
 		shim_leave(&in);
@@ -576,6 +575,8 @@ void shim_start(bool is_launch)
 			shim_tell_watcher(why);
 		}
 		atomic_store(&shim.mode, r < 0 ? without_daemon(r) : SHIM_ON);
+	} else if (shim.mode == SHIM_ON && is_launch && !shim.ctx) {
+		go_on_in(ctx);
 	}
 	pthread_mutex_unlock(&start_lock);
 }

@@ -22,9 +22,9 @@ bool hello_socket(struct own_fd *ret);
 /* Any thread: lets all that waits in streams begin, unless there was a HELLO since so many. */
 bool hello_open_gate(unsigned joins);
 
-/* Around the end of a context of the program's: a program that looks for its first daemon does not
- * become a tenant meanwhile, as that calls the driver in the context. */
-bool hello_pause(void);
-void hello_resume(bool paused);
+/* Around the end of a context of the program's: meanwhile the program does not become a tenant, and
+ * a tenant does not go on in another context, as both call the driver in a context. */
+void hello_pause(void);
+void hello_resume(void);
 
 #endif

@@ -13,6 +13,7 @@
 struct module {
 	void *handle;
 	bool is_library;
+	CUcontext ctx;     /* where it was loaded; of a library: NULL */
 	struct code *code; /* NULL: no PTX for this device */
 	VEC(struct kernel *) kernels;
 };
@@ -20,6 +21,8 @@ struct module {
 pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t kernel_done = PTHREAD_COND_INITIALIZER;
 static struct map modules = MAP_INIT, kernels = MAP_INIT;
+static unsigned epoch; /* under the lock */
+typedef VEC(struct form *) forms;
 
 /* ---- PTX ---- */
 
@@ -100,6 +103,8 @@ static void add_module(void *handle, bool is_library, struct code *code)
 	}
 	m->handle = handle;
 	m->is_library = is_library;
+	if (is_library || cu.cuCtxGetCurrent(&m->ctx) != CUDA_SUCCESS)
+		m->ctx = NULL;
 	m->code = code;
 	map_put(&modules, handle, m);
 }
@@ -122,16 +127,10 @@ void kernel_module_of_library(void *module, void *library)
 	pthread_mutex_unlock(&kernel_lock);
 }
 
-void kernel_module_unloaded(void *handle)
+/* Under the lock: takes the module and its kernels out. Their forms are the caller's to unload. */
+static void forget_module(struct module *m, forms *ret_gone)
 {
-	struct module *m = map_get(&modules, handle);
-	VEC(struct form *) gone = {0};
-
-	symbols_forget(handle);
-	if (!m)
-		return;
-	pthread_mutex_lock(&kernel_lock);
-	map_put(&modules, handle, NULL);
+	map_put(&modules, m->handle, NULL);
 	for (size_t i = 0; i < m->kernels.len; i++) {
 		struct kernel *k = m->kernels.at[i];
 
@@ -143,18 +142,30 @@ void kernel_module_unloaded(void *handle)
 			pthread_cond_wait(&kernel_done, &kernel_lock);
 		atomic_store(&k->why, WIRE_WHY_UNLOADED);
 		if (atomic_exchange(&k->state, KERNEL_PLAIN) == KERNEL_READY)
-			VEC_PUSH(&gone, k->form);
+			VEC_PUSH(ret_gone, k->form);
 		code_put(k->code);
 		k->code = NULL;
 	}
+	VEC_FREE(&m->kernels);
+	code_put(m->code);
+	free(m);
+}
+
+void kernel_module_unloaded(void *handle)
+{
+	struct module *m = map_get(&modules, handle);
+	forms gone = {0};
+
+	symbols_forget(handle);
+	if (!m)
+		return;
+	pthread_mutex_lock(&kernel_lock);
+	forget_module(m, &gone);
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
 	for (size_t i = 0; i < gone.len; i++)
 		rewrite_unload(gone.at[i]);
 	VEC_FREE(&gone);
-	VEC_FREE(&m->kernels);
-	code_put(m->code);
-	free(m);
 }
 
 /* ---- kernels ---- */
@@ -319,6 +330,80 @@ void kernel_attribute(void *handle, int attr, int value)
 		pthread_mutex_unlock(&f->lock);
 	}
 	pthread_mutex_unlock(&kernel_lock);
+}
+
+/* ---- the end of a context ---- */
+
+void kernels_freeze(void)
+{
+	pthread_mutex_lock(&kernel_lock);
+}
+
+unsigned kernels_epoch(void)
+{
+	return epoch;
+}
+
+struct ended {
+	CUcontext ctx;
+	VEC(struct module *) modules;
+	forms forms;
+};
+
+static void note_ended(void *user, const void *key, void *value)
+{
+	struct ended *e = user;
+	struct module *m = value;
+
+	if (m->ctx == e->ctx)
+		VEC_PUSH(&e->modules, m);
+}
+
+/* Why a kernel goes as it is, where that may be otherwise in another context. */
+static bool is_of_context(int why)
+{
+	return why == WIRE_WHY_FORM_REFUSED || why == WIRE_WHY_VARIABLES ||
+	       why == WIRE_WHY_NO_MEMORY;
+}
+
+/* A library's kernel outlives contexts. One whose form is in the making is left to the thread that
+ * makes it. */
+static void renew(void *user, const void *key, void *value)
+{
+	struct kernel *k = value;
+	forms *gone = user;
+
+	if (!k->in_library || !k->code)
+		return;
+	atomic_store(&k->loaded, false);
+	atomic_store(&k->wave_of, 0);
+	if (atomic_load(&k->state) == KERNEL_READY)
+		VEC_PUSH(gone, k->form);
+	else if (atomic_load(&k->state) != KERNEL_PLAIN || !is_of_context(atomic_load(&k->why)))
+		return;
+	k->form = NULL;
+	atomic_store(&k->state, KERNEL_NEW);
+}
+
+void kernels_thaw(CUcontext ended, bool is_shims)
+{
+	struct ended e = {.ctx = ended};
+
+	if (ended) {
+		epoch += is_shims;
+		map_each(&modules, note_ended, &e);
+		for (size_t i = 0; i < e.modules.len; i++)
+			forget_module(e.modules.at[i], &e.forms);
+		if (is_shims)
+			map_each(&kernels, renew, &e.forms);
+	}
+	pthread_cond_broadcast(&kernel_done);
+	pthread_mutex_unlock(&kernel_lock);
+	/* Outside the lock, as the driver unloads code. */
+	for (size_t i = 0; is_shims && i < e.forms.len; i++)
+		rewrite_free_ended(e.forms.at[i]);
+	VEC_FREE(&e.modules);
+	VEC_FREE(&e.forms);
 }
 
 void kernel_cache_config(void *handle, CUfunc_cache config)

@@ -77,6 +77,7 @@ static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 static CUresult launch(const struct launch *l)
 {
 	struct admission a;
+	bool managed;
 	CUresult r;
 
 	shim_launches();
@@ -88,7 +89,9 @@ static CUresult launch(const struct launch *l)
 		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
 	copies_anew();
 	admit(l, &a);
-	if (admission_is_managed(&a) && managed_launch(l, &a, &r)) {
+	managed = admission_is_managed(&a) && managed_launch(l, &a, &r);
+	admission_end(&a);
+	if (managed) {
 		count(a.why);
 		return r;
 	}

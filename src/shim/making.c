@@ -37,7 +37,8 @@ static void make_form(struct kernel *k)
 	struct form *f = NULL;
 	enum wire_reason why = WIRE_WHY_NO_MEMORY;
 	struct shim_inside in;
-	bool gone;
+	bool gone, late, placed;
+	unsigned epoch;
 
 	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
 		remember_write(k);
@@ -46,19 +47,28 @@ static void make_form(struct kernel *k)
 	pthread_mutex_lock(&kernel_lock);
 	c = k->code;
 	code_get(c);
+	epoch = kernels_epoch();
 	pthread_mutex_unlock(&kernel_lock);
 	if (c && rewrite_kernel(k, c, &f, &why) < 0)
 		f = NULL;
 	code_put(c);
 	pthread_mutex_lock(&kernel_lock);
 	gone = k->gone;
-	if (!gone)
+	late = epoch != kernels_epoch();
+	if (!gone && late) /* the context has ended: at its next launch, once more */
+		atomic_store(&k->state, KERNEL_NEW);
+	else if (!gone)
 		kernel_publish(k, f, why);
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
-	if (gone && f && placing_begin(&in)) {
-		rewrite_unload(f);
-		placing_end(&in);
+	if (f && (gone || late)) {
+		placed = placing_begin(&in);
+		if (late)
+			rewrite_free_ended(f);
+		else if (placed)
+			rewrite_unload(f);
+		if (placed)
+			placing_end(&in);
 	}
 }
 

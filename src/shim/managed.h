@@ -15,9 +15,11 @@ struct stream {
 	int priority;    /* the program's; smaller goes first, as CUDA has it */
 	bool destroyed;
 	CUdevice dev;                 /* where it was made; CU_DEVICE_INVALID: not known */
+	CUcontext ctx;                /* likewise; NULL: a default stream, or not known */
 	_Atomic bool used;            /* had work of any kind that we know of */
 	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
+	unsigned ctl_epoch;           /* of which context's (ctlpool.c) */
 	uint32_t gen;                 /* that the next launch on it has */
 	_Atomic unsigned outstanding; /* managed launches not known complete */
 	_Atomic unsigned ended;       /* and those that were */
@@ -42,6 +44,7 @@ bool stream_served(CUstream handle);
 void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
 bool stream_borrow(void);           /* a channel for a stream of the shim's; false: all are used */
 void stream_give_back(void);
+void streams_forget(CUcontext ctx); /* this context has ended, and its streams with it */
 
 /* ---- launches (managed.c, launches.c, resume.c) ---- */
 struct launch {
@@ -69,6 +72,7 @@ bool managed_any_waiting(void);
 void resume_return_channels(void); /* stream_give_back for those that are not used any more */
 /* The context may end, and nothing is outstanding: no stream of it is asked any more. */
 void resume_leave_channels(void);
+void resume_forget(void); /* it has ended, and the streams of the rounds with it */
 /* While nobody else writes words: all quotas up of what is stopped, and of what begins. Again and
  * again: that a launch began with less may show late. */
 void managed_take_over(void);

@@ -26,7 +26,8 @@
 #define REST        16u /* and at most one part in so many of the time, in the end at most every */
 #define REST_MAX_NS 60000000000u
 #define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for it */
-#define BATCH_NS    20000000u   /* others may join for so long who would place something, too */
+#define PAUSE_S     2
+#define BATCH_NS    20000000u /* others may join for so long who would place something, too */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -35,6 +36,7 @@ static unsigned n_placing;       /* so many use it; */
 static uint64_t since_ns;        /* it began then */
 static unsigned asked, answered; /* under the lock: how often the synchroniser was, and has */
 static bool has_thread;
+static unsigned n_pauses;          /* under the lock */
 static _Atomic unsigned n_passing; /* launches between the shim and their count */
 static _Atomic bool closed;        /* no launch passes */
 
@@ -162,7 +164,7 @@ static bool is_idle_until(uint64_t ns)
 	until.tv_nsec = (long)(ns % 1000000000);
 	pthread_mutex_lock(&lock);
 	has_thread = has_thread || shim_thread(synchroniser) == 0;
-	if (has_thread && asked == answered) {
+	if (has_thread && asked == answered && !n_pauses) {
 		asked++;
 		pthread_cond_broadcast(&changed);
 		while (asked != answered &&
@@ -302,12 +304,33 @@ void placing_end(struct shim_inside *in)
 	end();
 }
 
+/* Natively the end of a context does not wait for all of its work, so this does not for ever. */
+void placing_pause(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PAUSE_S;
+	pthread_mutex_lock(&lock);
+	n_pauses++;
+	while (asked != answered && pthread_cond_timedwait(&changed, &lock, &until) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&lock);
+}
+
+void placing_resume(void)
+{
+	pthread_mutex_lock(&lock);
+	n_pauses--;
+	pthread_mutex_unlock(&lock);
+}
+
 void placing_after_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_cond_init(&changed, NULL);
 	looks = false;
-	n_placing = asked = answered = 0;
+	n_placing = asked = answered = n_pauses = 0;
 	has_thread = false;
 	atomic_store(&n_passing, 0);
 	atomic_store(&closed, false);

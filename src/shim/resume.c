@@ -129,6 +129,13 @@ void resume_leave_channels(void)
 	pthread_mutex_unlock(&helpers.lock);
 }
 
+void resume_forget(void)
+{
+	pthread_mutex_lock(&helpers.lock);
+	helpers.n = 0;
+	pthread_mutex_unlock(&helpers.lock);
+}
+
 /* One on a channel that the program does not use. */
 static CUstream borrowed_helper(void)
 {

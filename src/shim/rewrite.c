@@ -441,6 +441,14 @@ static uint32_t plain_registers(struct kernel *k)
 	return regs;
 }
 
+static void free_form(struct form *f)
+{
+	free(f->offsets);
+	free(f->sizes);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
 /* It was never launched, and has no other. */
 static void drop(struct form *f)
 {
@@ -450,10 +458,7 @@ static void drop(struct form *f)
 		rewrite_unload(f);
 		placing_end(&in);
 	}
-	free(f->offsets);
-	free(f->sizes);
-	pthread_mutex_destroy(&f->lock);
-	free(f);
+	free_form(f);
 }
 
 /* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM, unless
@@ -511,6 +516,22 @@ int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wir
 	remember_recall(f);
 	*ret = f;
 	return 0;
+}
+
+void rewrite_free_ended(struct form *f)
+{
+	if (f->other) {
+		compile_drop_ended(&f->other->on);
+		free_form(f->other);
+	}
+	compile_drop_ended(&f->on);
+	free((void *)f->known); /* the other's, too */
+	free_form(f);
+}
+
+void rewrite_forget(void)
+{
+	compile_drop_ended(&closer);
 }
 
 void rewrite_unload(struct form *f)

@@ -88,16 +88,16 @@ struct shim {
 	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
 	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
-	/* The one context whose launches are managed. */
-	CUcontext ctx;
-	bool is_primary;
+	/* The context whose launches are managed. NULL: it has ended, and the context of the next
+	 * launch takes its place. */
+	_Atomic(CUcontext) ctx;
 	CUdevice dev;
 	bool many; /* the program sees other devices, too: those calls are passed on */
 	uint32_t cc, n_sms;
-	uint32_t max_grid[3]; /* blocks of a grid in each dimension */
-	uint32_t free_regs;   /* of a thread, with as many threads on an SM as it takes */
-	uint32_t order;       /* enum pass_order of all forms (HEDDLE_ORDER) */
-	CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
+	uint32_t max_grid[3];         /* blocks of a grid in each dimension */
+	uint32_t free_regs;           /* of a thread, with as many threads on an SM as it takes */
+	uint32_t order;               /* enum pass_order of all forms (HEDDLE_ORDER) */
+	_Atomic CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;
 	int low_priority; /* for streams of a tenant of low priority */
 	bool is_low;
@@ -124,11 +124,13 @@ static inline bool shim_on(void)
 	}
 	return mode == SHIM_ON && !(__builtin_expect(shim.many, 0) && shim_elsewhere());
 }
-/* Ahead of shim_on for a launch, which makes the program a tenant on its device. */
+/* Before shim_on for a launch: makes the program a tenant on its device, or has a tenant whose
+ * context has ended go on in the current one. */
 static inline void shim_launches(void)
 {
-	if (__builtin_expect(
-		    __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE) == SHIM_UNKNOWN, 0))
+	int mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(mode == SHIM_UNKNOWN || (mode == SHIM_ON && !shim.ctx), 0))
 		shim_start(true);
 }
 /* Could there be a daemon: false only once it is known that there is none. */

@@ -40,6 +40,9 @@ static struct stream *new_stream(CUstream handle)
 		return NULL;
 	s->handle = handle;
 	s->dev = CU_DEVICE_INVALID;
+	if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD &&
+		cu.cuCtxGetCurrent(&s->ctx) != CUDA_SUCCESS)
+		s->ctx = NULL;
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
@@ -99,6 +102,34 @@ struct stream *stream_of(CUstream handle)
 		return NULL;
 	}
 	return map_get(&streams, handle);
+}
+
+struct ended {
+	CUcontext ctx;
+	VEC(struct stream *) streams;
+};
+
+static void note_ended(void *user, const void *key, void *value)
+{
+	struct ended *e = user;
+	struct stream *s = value;
+
+	if (s->ctx == e->ctx)
+		VEC_PUSH(&e->streams, s);
+}
+
+void streams_forget(CUcontext ctx)
+{
+	struct ended e = {.ctx = ctx};
+
+	if (!ctx)
+		return;
+	map_each(&streams, note_ended, &e);
+	for (size_t i = 0; i < e.streams.len; i++) {
+		map_put(&streams, e.streams.at[i]->handle, NULL);
+		gone(e.streams.at[i], false);
+	}
+	VEC_FREE(&e.streams);
 }
 
 bool stream_served(CUstream handle)
