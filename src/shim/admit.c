@@ -52,7 +52,7 @@ static enum wire_reason look_at_launch(const struct launch *l, struct kernel *k)
 {
 	if (!launch_is_ordinary(l))
 		return WIRE_WHY_ATTRIBUTES;
-	if (!atomic_load_explicit(&shim.dead, memory_order_relaxed) && gate_suits(l, k))
+	if (!atomic_load_explicit(&shim->dead, memory_order_relaxed) && gate_suits(l, k))
 		return WIRE_WHY_WAVE;
 	return ADMITTED;
 }
@@ -76,9 +76,9 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 		return WIRE_WHY_UNSEEN;
 	if (state_of(k) == KERNEL_PLAIN)
 		return why_plain(k);
-	if (atomic_load_explicit(&shim.dead, memory_order_relaxed))
+	if (atomic_load_explicit(&shim->dead, memory_order_relaxed))
 		return WIRE_WHY_NO_DAEMON;
-	if (!shim.page_dev) /* the one that it was registered in has ended */
+	if (!shim->page_dev) /* the one that it was registered in has ended */
 		return WIRE_WHY_CONTEXT;
 	*ret = kernel_form(k);
 	if (*ret)
@@ -91,7 +91,7 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 static bool shape_is_allowed(const struct launch *l)
 {
 	for (unsigned i = 0; i < 3; i++)
-		if (l->grid[i] - 1 >= shim.max_grid[i] || !l->block[i])
+		if (l->grid[i] - 1 >= shim->max_grid[i] || !l->block[i])
 			return false;
 	return true;
 }
@@ -134,7 +134,7 @@ static enum wire_reason look_at_moment(const struct launch *l)
 		return WIRE_WHY_SHAPE;
 	if (fence_active())
 		return WIRE_WHY_LOCKED;
-	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx)
+	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim->ctx)
 		return WIRE_WHY_CONTEXT;
 	if (stream_capturing(l->stream))
 		return WIRE_WHY_CAPTURED;

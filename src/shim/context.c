@@ -49,16 +49,16 @@ static void forget(CUcontext ended, bool is_ours)
 	symbols_forget(NULL);
 	rewrite_forget();
 	locals_forget();
-	atomic_store(&shim.captures, 0);
-	shim.ctx = NULL;
-	if (shim.page)
+	atomic_store(&shim->captures, 0);
+	shim->ctx = NULL;
+	if (shim->page)
 		shim_kick(); /* heddled looks at what has ended */
 }
 
 /* The driver has returned. ended: the context that has ended, or NULL. */
 static void end_is_over(CUcontext ended)
 {
-	forget(ended, ended == shim.ctx);
+	forget(ended, ended == shim->ctx);
 	fence_end();
 	compile_resume();
 	placing_resume();
@@ -66,11 +66,24 @@ static void end_is_over(CUcontext ended)
 	hello_resume();
 }
 
+/* Makes the session of the context's device the thread's. */
+static void route_to(CUcontext ctx)
+{
+	CUcontext popped;
+
+	if (shim_sessions() == 1 || cu.cuCtxPushCurrent(ctx) != CUDA_SUCCESS)
+		return;
+	shim_route();
+	cu.cuCtxPopCurrent(&popped);
+}
+
 /* Another context of the program's ends. */
 static CUresult end_other(CUcontext ctx)
 {
 	CUresult r;
 
+	if (ctx)
+		route_to(ctx);
 	follow_pause(1);
 	kernels_freeze();
 	r = cu.cuCtxDestroy(ctx);
@@ -85,7 +98,11 @@ CUresult cuCtxDestroy_v2(CUcontext ctx)
 	CUresult r;
 
 	SHIM_NEED(cuCtxDestroy);
-	if (!ctx || ctx != shim.ctx)
+	for (unsigned i = 0; ctx && i < shim_sessions(); i++) {
+		if (shims[i].ctx == ctx)
+			shim = &shims[i];
+	}
+	if (!ctx || ctx != shim->ctx)
 		return end_other(ctx);
 	end_begins();
 	r = cu.cuCtxDestroy(ctx);
@@ -120,8 +137,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxReset);
-	if (shim.many && dev != shim.dev)
-		return cu.cuDevicePrimaryCtxReset(dev);
+	shim_route_to(dev);
 	end_begins();
 	primary = primary_of(dev);
 	r = cu.cuDevicePrimaryCtxReset(dev);
@@ -136,8 +152,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	CUresult r;
 
 	SHIM_NEED(cuDevicePrimaryCtxRelease);
-	if (shim.many && dev != shim.dev)
-		return cu.cuDevicePrimaryCtxRelease(dev);
+	shim_route_to(dev);
 	end_begins();
 	primary = primary_of(dev);
 	r = cu.cuDevicePrimaryCtxRelease(dev);

@@ -9,9 +9,9 @@
 #include "shim/shim.h"
 
 /* Connects where the first daemon was found, and says HELLO with the page: from then on the page's
- * words are the daemon's, shim.alone is false. Never waits. 0: *ret is to be watched for the
+ * words are the daemon's, shim->alone is false. Never waits. 0: *ret is to be watched for the
  * answer, and the caller's to close. -EBADF: the program has closed the page. Else negative errno,
- * shim.alone perhaps false. */
+ * shim->alone perhaps false. */
 int hello_again(struct own_fd *ret);
 /* There is something to be read, or sock is at its end. 0: welcome, sock and all else is shim's.
  * -EAGAIN: not yet. -EACCES: refused; -EPROTO: it speaks otherwise; or negative errno. */

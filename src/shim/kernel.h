@@ -72,6 +72,7 @@ struct form {
 struct kernel {
 	void *handle;          /* CUfunction or CUkernel */
 	void *owner;           /* CUmodule or CUlibrary */
+	struct shim *session;  /* of the device; a library's kernel has a record for each */
 	bool in_library, seen; /* seen: its module was, as it was loaded */
 	char *name;
 	uint64_t hash;
@@ -95,10 +96,11 @@ extern pthread_mutex_t kernel_lock; /* code, state changes, attributes */
 extern pthread_cond_t kernel_done;  /* a kernel has left KERNEL_BUSY */
 
 /* A module or library was loaded from these bytes: keeps its PTX, if it has any. */
-void kernel_module_loaded(void *handle, bool library, struct image_bytes image);
+void kernel_module_loaded(void *handle, struct image_bytes image);
+void kernel_library_loaded(void *handle, struct image_bytes image);
 void kernel_module_of_library(void *module, void *library);
 void kernel_module_unloaded(void *handle);
-/* A handle of a kernel of that module became known. */
+/* A handle of a kernel of that module became known; of a library: on all devices. */
 void kernel_known(void *handle, void *owner, bool in_library, const char *name);
 /* Another handle of the same kernel (cuKernelGetFunction). */
 void kernel_also(void *handle, void *known);

@@ -40,6 +40,7 @@ static void make_form(struct kernel *k)
 	bool gone, late, placed;
 	unsigned epoch;
 
+	shim = k->session;
 	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
 		remember_write(k);
 		return;
@@ -250,7 +251,7 @@ struct form *kernel_form(struct kernel *k)
 {
 	int state = atomic_load_explicit(&k->state, memory_order_acquire);
 
-	if (state == KERNEL_NEW && shim.page_dev) {
+	if (state == KERNEL_NEW && shim->page_dev) {
 		ask(k);
 		state = atomic_load_explicit(&k->state, memory_order_acquire);
 	}

@@ -14,8 +14,7 @@ struct stream {
 	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where it was */
 	int priority;    /* the program's; smaller goes first, as CUDA has it */
 	bool destroyed;
-	CUdevice dev;                 /* where it was made; CU_DEVICE_INVALID: not known */
-	CUcontext ctx;                /* likewise; NULL: a default stream, or not known */
+	CUcontext ctx;                /* where it was made; NULL: a default stream, or not known */
 	_Atomic bool used;            /* had work of any kind that we know of */
 	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
@@ -39,10 +38,11 @@ bool stream_capturing(CUstream handle);
 /* May launches be managed, without using up the hardware's channels? Counts s as used. */
 bool stream_admits(struct stream *s);
 void stream_use(struct stream *s); /* something is about to be put on it */
-/* shim_on for a call on a stream, whichever context is current. */
-bool stream_served(CUstream handle);
-void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
-bool stream_borrow(void);           /* a channel for a stream of the shim's; false: all are used */
+/* Makes the session of the stream's device the thread's, whichever context is current. */
+void stream_route(CUstream handle);
+bool stream_served(CUstream handle); /* stream_route, then shim_on */
+void stream_touch(CUstream handle);  /* the same by handle, if there is a daemon */
+bool stream_borrow(void);            /* a channel for a stream of the shim's; false: all are used */
 void stream_give_back(void);
 void streams_forget(CUcontext ctx); /* this context has ended, and its streams with it */
 
@@ -128,6 +128,9 @@ void fence_copy_begin(CUstream stream, enum fence_copy kind);
 /* Waits for nothing: no new launch is managed until fence_end, that is all. */
 void fence_stand(void);
 void fence_end(void);
+/* The same on all devices of the program: the driver may wait for any of them. */
+void fence_all_begin(enum fence_kind kind);
+void fence_all_end(void);
 bool fence_active(void);
 
 /* ---- the thread (agent.c) ---- */
