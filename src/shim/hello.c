@@ -577,6 +577,20 @@ static void at_fork(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
+/* Why the program does not become a tenant. A refusal may be of one of its devices alone. */
+static void say_why(int error)
+{
+	char buf[400], line[440];
+	const char *why = host_greeting_failed(error, here()->where, here()->refusal, buf);
+
+	if (error == -EACCES && shim_n_devices > 1) {
+		snprintf(line, sizeof(line), "device %u: %s", shim_at(), why);
+		why = line;
+	}
+	shim_warn(why);
+	shim_tell_watcher(why);
+}
+
 /* Under the lock: a tenant whose context has ended goes on in this one, if it is of its device. */
 static void go_on_in(CUcontext ctx)
 {
@@ -616,14 +630,8 @@ void shim_start(bool is_launch)
 		shim_enter(&in);
 		r = start();
 		shim_leave(&in);
-		if (r < 0) {
-			char buf[400];
-			const char *why =
-				host_greeting_failed(r, here()->where, here()->refusal, buf);
-
-			shim_warn(why);
-			shim_tell_watcher(why);
-		}
+		if (r < 0)
+			say_why(r);
 		atomic_store(&shim->mode, r < 0 ? without_daemon(r) : SHIM_ON);
 	} else if (shim->mode == SHIM_ON && is_launch && !shim->ctx) {
 		go_on_in(ctx);

@@ -445,6 +445,14 @@ static void renew(void *user, const void *key, void *value)
 	atomic_store(&k->state, KERNEL_NEW);
 }
 
+/* A form of a kernel whose module was in another context: the form is in the shim's. */
+static void unload_fenced(struct form *f)
+{
+	fence_begin(FENCE_WAITS);
+	rewrite_unload(f);
+	fence_end();
+}
+
 void kernels_thaw(CUcontext ended, bool is_shims)
 {
 	struct ended e = {.ctx = ended};
@@ -460,8 +468,12 @@ void kernels_thaw(CUcontext ended, bool is_shims)
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
 	/* Outside the lock, as the driver unloads code. */
-	for (size_t i = 0; is_shims && i < e.forms.len; i++)
-		rewrite_free_ended(e.forms.at[i]);
+	for (size_t i = 0; i < e.forms.len; i++) {
+		if (is_shims)
+			rewrite_free_ended(e.forms.at[i]);
+		else
+			unload_fenced(e.forms.at[i]);
+	}
 	VEC_FREE(&e.modules);
 	VEC_FREE(&e.forms);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: devices.sh WHERE [apart|together|both|reset|each|names|shown]...
+# usage: devices.sh WHERE [apart|together|both|reset|full|each|names|shown]...
 # heddled and two devices. WHERE is a build folder or what ./run dist made.
 #   apart     a program of low priority on the second device, one of high priority on the first: nothing
 #             is preempted or held, ps lists both devices, results are right
@@ -11,6 +11,8 @@
 #             high priority there, and by none on the other device; its results are right
 #   reset     the same program resets its second device after each launch there: it stays a tenant on both,
 #             and is preempted on both; its results are right
+#   full      a heddled that has room for one tenant: the program is served on one device, goes on as without
+#             heddle on the other, and it is said why
 #   each      a heddled for each device: each has the program on its own, and nothing of the other
 #   names     ps tells two devices of one name apart (on the virtual GPU alone)
 #   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
@@ -18,7 +20,7 @@
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- apart together both reset each names shown
+[ $# -gt 0 ] || set -- apart together both reset full each names shown
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
 [ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
 heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu}
@@ -106,9 +108,8 @@ told() {
 	tenant_told "$(tenant_of "$1")" "$2" "$3"
 }
 
-begins() {
-	# shellcheck disable=SC2119
-	start_daemon
+begins() { # OPTION...
+	start_daemon "$@"
 	pids=
 }
 
@@ -228,6 +229,27 @@ reset() {
 	echo "reset: a program that resets one of two devices is preempted on both, and right"
 }
 
+full() {
+	mkdir -p "$dir/root/etc/heddle"
+	printf '[heddled]\nmax_tenants = 1\n' >"$dir/root/etc/heddle/heddled.conf"
+	begins --config-root "$dir/root"
+	device=$kind
+	# shellcheck disable=SC2086
+	run low low devices $long --until "$dir/low.end"
+	low=$started
+	await 60 grep -q 'device [01]: heddled refused this program: too many tenants' "$dir/low.err" ||
+		fail "the program does not say that it is refused: $(cat "$dir/low.err")"
+	await 60 has_reason device || fail "ps does not tell of launches for a device that is not served"
+	ends low "$low" "on a device that is served and one that is not"
+	low=
+	stop
+	echo "full: a program that is refused on one of two devices is served on the other, and right"
+}
+
+has_reason() {
+	"$heddle" ps --json >"$dir/ps" && grep -q "\"reason\": \"$1\"" "$dir/ps"
+}
+
 # lists SOCKET PROGRAM: it is the only tenant of that heddled.
 lists() {
 	"$heddle" ps --socket "$1" --json >"$dir/ps"
@@ -307,7 +329,7 @@ shown() {
 
 for case in "$@"; do
 	case $case in
-	apart | together | both | reset | each | names | shown) "$case" ;;
+	apart | together | both | reset | full | each | names | shown) "$case" ;;
 	*) fail "no such case: $case" ;;
 	esac
 done
