@@ -3,9 +3,10 @@
 
 /* A program on all devices that it sees: a thread for each, then one thread that goes from device
  * to device, then copies from each to the next. Every result is compared with the host's.
- *   devices [--rounds N] [--loops N] [--only N] [--until FILE] [--json]
- * --until: the threads go on until there is such a file. --only: kernels run on this device alone;
- * the others are prepared, and have the copies. */
+ *   devices [--rounds N] [--loops N] [--only N] [--reset N] [--until FILE] [--json]
+ * Kernels are of a module of each device and of a library of all, in turns. --until: the threads go
+ * on until there is such a file. --only: kernels run on this device alone; the others are prepared,
+ * and have the copies. --reset: this device is reset after each launch of its thread. */
 #include "dev/cu_link.h"
 
 #include <pthread.h>
@@ -46,7 +47,9 @@ static struct on {
 } on[DEVICES];
 
 static int n_devices;
-static int only = -1;
+static int only = -1, reset = -1;
+static CUlibrary library;
+static CUkernel shared;
 static uint32_t loops = 200, rounds = 3, blocks, words;
 static size_t bytes;
 static const char *until;
@@ -89,7 +92,8 @@ static void open_one(struct on *d, int number)
 	CHECK(cuMemAlloc(&d->memory, bytes));
 	CHECK(cuMemsetD8Async(d->memory, 0, bytes, d->stream));
 	CHECK(cuStreamSynchronize(d->stream));
-	d->host = malloc(bytes);
+	if (!d->host)
+		d->host = malloc(bytes);
 	if (!d->host)
 		check(CUDA_ERROR_OUT_OF_MEMORY, "malloc");
 }
@@ -102,7 +106,8 @@ static void begin(struct on *d)
 	for (uint32_t i = 0; i < words; i++)
 		d->host[i] = word(d, i);
 	CHECK(cuMemcpyHtoD(d->memory, d->host, bytes));
-	CHECK(cuLaunchKernel(d->mix, blocks, 1, 1, THREADS, 1, 1, 0, d->stream, params, NULL));
+	CHECK(cuLaunchKernel(d->launches % 2 ? d->mix : (CUfunction)shared, blocks, 1, 1, THREADS,
+		1, 1, 0, d->stream, params, NULL));
 }
 
 static void compare(struct on *d, CUdeviceptr at, const struct on *of)
@@ -136,6 +141,11 @@ static void *on_one(void *arg)
 	for (uint32_t i = 0; goes_on(i); i++) {
 		begin(d);
 		end(d);
+		if (d->number != reset)
+			continue;
+		CHECK(cuDevicePrimaryCtxReset(reset));
+		CHECK(cuDevicePrimaryCtxRelease(reset));
+		open_one(d, reset);
 	}
 	return NULL;
 }
@@ -209,6 +219,8 @@ static bool parse(int argc, char **argv, bool *ret_json)
 			loops = (uint32_t)strtoul(value, NULL, 10);
 		else if (value && !strcmp(argv[i], "--only"))
 			only = atoi(value);
+		else if (value && !strcmp(argv[i], "--reset"))
+			reset = atoi(value);
 		else if (value && !strcmp(argv[i], "--until"))
 			until = value;
 		else
@@ -224,8 +236,8 @@ int main(int argc, char **argv)
 	bool json = false;
 
 	if (!parse(argc, argv, &json)) {
-		fputs("usage: devices [--rounds N] [--loops N] [--only N] [--until FILE] "
-		      "[--json]\n",
+		fputs("usage: devices [--rounds N] [--loops N] [--only N] [--reset N] "
+		      "[--until FILE] [--json]\n",
 			stderr);
 		return 3;
 	}
@@ -233,6 +245,8 @@ int main(int argc, char **argv)
 	CHECK(cuDeviceGetCount(&n_devices));
 	n_devices = n_devices < DEVICES ? n_devices : DEVICES;
 	prepare();
+	CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(cuLibraryGetKernel(&shared, library, "mix"));
 	for (int k = 0; k < n_devices; k++)
 		open_one(&on[k], k);
 	printf("ready, devices: %d\n", n_devices);

@@ -206,13 +206,28 @@ static void add_launches(struct strbuf *o, const struct wire_page *p)
 				wire_reason_rows[i].name, wire_reason_rows[i].text);
 }
 
-static void add_text(struct strbuf *o, const struct tenant *t)
+/* Its program is a tenant on several devices. */
+static bool is_one_of_several(const struct watch *w, const struct tenant *t)
+{
+	for (size_t i = 0; i < w->tenants.len; i++) {
+		const struct tenant *o = &w->tenants.at[i];
+
+		if (o->pid == t->pid && strcmp(o->hello.device, t->hello.device) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_text(struct strbuf *o, const struct watch *w, const struct tenant *t)
 {
 	const struct wire_page *p = t->page;
 	char asked[16], granted[16];
 
-	strbuf_printf(o, "heddle run: %s, pid %d: priority %s", t->hello.name, (int)t->pid,
-		ask_priority_name((int)p->priority, granted, sizeof(granted)));
+	strbuf_printf(o, "heddle run: %s, pid %d", t->hello.name, (int)t->pid);
+	if (is_one_of_several(w, t))
+		strbuf_printf(o, ", on %s (%s)", t->hello.device_name, t->hello.device);
+	strbuf_printf(
+		o, ": priority %s", ask_priority_name((int)p->priority, granted, sizeof(granted)));
 	if ((int)p->priority != t->hello.priority)
 		strbuf_printf(o, " (%s was asked for)",
 			ask_priority_name(t->hello.priority, asked, sizeof(asked)));
@@ -270,7 +285,7 @@ static void report(struct watch *w)
 		if (w->c->json)
 			add_json(&j, &w->tenants.at[i]);
 		else
-			add_text(&out, &w->tenants.at[i]);
+			add_text(&out, w, &w->tenants.at[i]);
 	}
 	if (w->c->json) {
 		json_end(&j, ']');

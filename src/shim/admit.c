@@ -11,6 +11,7 @@
 #include "shim/placing.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #define ADMITTED WIRE_WHY_WORKERS
 
@@ -51,7 +52,7 @@ static enum wire_reason look_at_launch(const struct launch *l, struct kernel *k)
 {
 	if (!launch_is_ordinary(l))
 		return WIRE_WHY_ATTRIBUTES;
-	if (!atomic_load_explicit(&shim.dead, memory_order_relaxed) && gate_suits(l, k))
+	if (!atomic_load_explicit(&shim->dead, memory_order_relaxed) && gate_suits(l, k))
 		return WIRE_WHY_WAVE;
 	return ADMITTED;
 }
@@ -75,9 +76,9 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 		return WIRE_WHY_UNSEEN;
 	if (state_of(k) == KERNEL_PLAIN)
 		return why_plain(k);
-	if (atomic_load_explicit(&shim.dead, memory_order_relaxed))
+	if (atomic_load_explicit(&shim->dead, memory_order_relaxed))
 		return WIRE_WHY_NO_DAEMON;
-	if (!shim.page_dev) /* the one that it was registered in has ended */
+	if (!shim->page_dev) /* the one that it was registered in has ended */
 		return WIRE_WHY_CONTEXT;
 	*ret = kernel_form(k);
 	if (*ret)
@@ -90,9 +91,39 @@ static enum wire_reason look_at_kernel(struct kernel *k, struct form **ret)
 static bool shape_is_allowed(const struct launch *l)
 {
 	for (unsigned i = 0; i < 3; i++)
-		if (l->grid[i] - 1 >= shim.max_grid[i] || !l->block[i])
+		if (l->grid[i] - 1 >= shim->max_grid[i] || !l->block[i])
 			return false;
 	return true;
+}
+
+static _Atomic unsigned n_open; /* launches between admission_begin and admission_end */
+
+/* Before the look whether there is a fence: the end of a context fences, and then waits for those
+ * that are open. Until admission_end, forms stay. */
+static void admission_begin(struct admission *a)
+{
+	atomic_fetch_add(&n_open, 1);
+	a->open = true;
+}
+
+void admission_end(struct admission *a)
+{
+	if (a->open)
+		atomic_fetch_sub(&n_open, 1);
+	a->open = false;
+}
+
+void admissions_await_end(void)
+{
+	while (atomic_load(&n_open))
+		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+/* Of a launch that is open: it is not the form of a context that has ended meanwhile. */
+static bool is_current(const struct form *f, const struct kernel *k)
+{
+	return atomic_load_explicit(&k->state, memory_order_acquire) == KERNEL_READY &&
+	       k->form == f;
 }
 
 static enum wire_reason look_at_moment(const struct launch *l)
@@ -103,7 +134,7 @@ static enum wire_reason look_at_moment(const struct launch *l)
 		return WIRE_WHY_SHAPE;
 	if (fence_active())
 		return WIRE_WHY_LOCKED;
-	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim.ctx)
+	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != shim->ctx)
 		return WIRE_WHY_CONTEXT;
 	if (stream_capturing(l->stream))
 		return WIRE_WHY_CAPTURED;
@@ -121,8 +152,12 @@ void admit(const struct launch *l, struct admission *ret)
 	if (ret->why == ADMITTED)
 		ret->why = look_at_kernel(ret->kernel, &ret->form);
 	placing_await();
-	if (ret->why == ADMITTED)
-		ret->why = look_at_moment(l);
+	if (ret->why != ADMITTED)
+		return;
+	admission_begin(ret);
+	ret->why = look_at_moment(l);
+	if (ret->why == ADMITTED && !is_current(ret->form, ret->kernel))
+		ret->why = WIRE_WHY_IN_MAKING;
 	if (ret->why != ADMITTED)
 		return;
 	launches_learn(); /* what has ended teaches how to launch this one */

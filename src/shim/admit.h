@@ -15,6 +15,7 @@ struct admission {
 	struct stream *stream;
 	uint64_t total; /* blocks */
 	struct plan plan;
+	bool open; /* it may use a form until admission_end */
 };
 
 /* Whether its attributes mean the same for any other grid. */
@@ -22,6 +23,10 @@ bool launch_is_ordinary(const struct launch *l);
 /* Asks the rules (wire/reasons.def) until one keeps the launch from being managed. Returns when
  * launches are not held for forms to be placed (placing_await), but of one for a gate at once. */
 void admit(const struct launch *l, struct admission *ret);
+/* After the launch was managed, or was not: its form is used no more. */
+void admission_end(struct admission *a);
+/* Within a fence, by which none begins: waits until no launch uses a form. */
+void admissions_await_end(void);
 
 static inline enum wire_outcome admission_outcome(const struct admission *a)
 {

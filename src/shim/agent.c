@@ -21,14 +21,14 @@
 
 void agent_poke(void)
 {
-	shim_ring(&shim.wake); /* else it looks every while */
+	shim_ring(&shim->wake); /* else it looks every while */
 }
 
 /* Somebody waits for the daemon's next word. */
 static bool waiting_for_daemon(void)
 {
-	return __atomic_load_n(&shim.page->hold, __ATOMIC_ACQUIRE) ||
-	       __atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE) ||
+	return __atomic_load_n(&shim->page->hold, __ATOMIC_ACQUIRE) ||
+	       __atomic_load_n(&shim->page->opaque_waiting, __ATOMIC_ACQUIRE) ||
 	       managed_any_waiting();
 }
 
@@ -38,9 +38,9 @@ static uint64_t next_look(uint64_t resume, bool pending)
 
 	if (pending)
 		ns = FOLLOW_NS;
-	else if (__atomic_load_n(&shim.page->follow, __ATOMIC_ACQUIRE))
+	else if (__atomic_load_n(&shim->page->follow, __ATOMIC_ACQUIRE))
 		ns = WATCHING_NS;
-	if (atomic_load(&shim.dead) && managed_outstanding())
+	if (atomic_load(&shim->dead) && managed_outstanding())
 		ns = MIN(ns, 1000000u);
 	return MIN(MIN(ns, resume), rejoin_next());
 }
@@ -50,10 +50,10 @@ static bool look_on(uint32_t seq)
 {
 	uint64_t end;
 
-	if (!__atomic_load_n(&shim.page->slow_wake, __ATOMIC_ACQUIRE) || !managed_any_waiting())
+	if (!__atomic_load_n(&shim->page->slow_wake, __ATOMIC_ACQUIRE) || !managed_any_waiting())
 		return false;
-	for (end = shim_now_ns() + LOOK_ON_NS; shim_now_ns() < end && !atomic_load(&shim.dead);) {
-		if (__atomic_load_n(&shim.page->seq, __ATOMIC_ACQUIRE) != seq)
+	for (end = shim_now_ns() + LOOK_ON_NS; shim_now_ns() < end && !atomic_load(&shim->dead);) {
+		if (__atomic_load_n(&shim->page->seq, __ATOMIC_ACQUIRE) != seq)
 			return true;
 	}
 	return false;
@@ -63,9 +63,9 @@ static void answer_wake(const struct pollfd *wake)
 {
 	uint64_t count;
 
-	if (wake->revents & POLLIN && shim_has_fd(&shim.wake) &&
-		read(shim.wake.fd, &count, sizeof(count)) > 0 &&
-		__atomic_load_n(&shim.page->opaque_waiting, __ATOMIC_ACQUIRE))
+	if (wake->revents & POLLIN && shim_has_fd(&shim->wake) &&
+		read(shim->wake.fd, &count, sizeof(count)) > 0 &&
+		__atomic_load_n(&shim->page->opaque_waiting, __ATOMIC_ACQUIRE))
 		opaque_wake(); /* the daemon may not have */
 }
 
@@ -77,9 +77,9 @@ static void *thread(void *unused)
 	rejoin_begin();
 	while (goes_on) {
 		struct pollfd fds[2] = {
-			{.fd = shim_has_fd(&shim.wake) ? shim.wake.fd : -1, .events = POLLIN},
+			{.fd = shim_has_fd(&shim->wake) ? shim->wake.fd : -1, .events = POLLIN},
 			{.fd = rejoin_fd(), .events = POLLIN}};
-		uint32_t seq = __atomic_load_n(&shim.page->seq, __ATOMIC_ACQUIRE);
+		uint32_t seq = __atomic_load_n(&shim->page->seq, __ATOMIC_ACQUIRE);
 		uint64_t ns = told ? 0 : next_look(resume, pending);
 		struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 

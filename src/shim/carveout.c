@@ -13,7 +13,7 @@
 
 void carveout_set(struct form *f)
 {
-	uint32_t want = __atomic_load_n(&shim.page->carveout, __ATOMIC_ACQUIRE);
+	uint32_t want = __atomic_load_n(&shim->page->carveout, __ATOMIC_ACQUIRE);
 	const struct kernel *k = f->kernel;
 	int own = k->attr_set[WHICH] ? k->attr[WHICH] : CU_SHAREDMEM_CARVEOUT_DEFAULT;
 

@@ -24,19 +24,43 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t none_inside = PTHREAD_COND_INITIALIZER;
-static unsigned n_inside; /* both under the lock */
+static unsigned n_inside; /* all under the lock */
+static struct inside {
+	unsigned n, n_pauses;
+} each[SHIM_SESSIONS];
 static bool ends;
 
-static void at_exit(void)
+/* Under the lock. */
+static void await_none(const unsigned *n)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += LONGEST_S;
+	while (*n && pthread_cond_timedwait(&none_inside, &lock, &until) == 0)
+		;
+}
+
+static void at_exit(void)
+{
 	pthread_mutex_lock(&lock);
 	ends = true;
-	while (n_inside && pthread_cond_timedwait(&none_inside, &lock, &until) == 0)
-		;
+	await_none(&n_inside);
+	pthread_mutex_unlock(&lock);
+}
+
+void compile_pause(void)
+{
+	pthread_mutex_lock(&lock);
+	each[shim_at()].n_pauses++;
+	await_none(&each[shim_at()].n);
+	pthread_mutex_unlock(&lock);
+}
+
+void compile_resume(void)
+{
+	pthread_mutex_lock(&lock);
+	each[shim_at()].n_pauses--;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -45,8 +69,9 @@ bool compile_goes_inside(void)
 	bool may;
 
 	pthread_mutex_lock(&lock);
-	may = !ends;
+	may = !ends && !each[shim_at()].n_pauses;
 	n_inside += may;
+	each[shim_at()].n += may;
 	pthread_mutex_unlock(&lock);
 	return may;
 }
@@ -55,7 +80,8 @@ void compile_goes_outside(void)
 {
 	pthread_mutex_lock(&lock);
 	n_inside--;
-	pthread_cond_signal(&none_inside);
+	each[shim_at()].n--;
+	pthread_cond_broadcast(&none_inside);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -96,7 +122,7 @@ static enum assembled compile_apart(const char *text, size_t len, const struct s
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, find_assembler);
-	return assemble(&assembler, shim.dev, text, len, s, NULL);
+	return assemble(&assembler, shim->dev, text, len, s, NULL);
 }
 
 /* ---- compiling ---- */
@@ -197,6 +223,12 @@ bool compile_here(struct compiled *c, const char *text, const char *name)
 	*c = (struct compiled){0};
 	pthread_once(&once_here, before_first_here);
 	return (!has_libraries() || load_data(text, &c->lib)) && compile_place(c, text, name);
+}
+
+void compile_drop_ended(struct compiled *c)
+{
+	c->mod = NULL;
+	compile_drop(c);
 }
 
 void compile_drop(struct compiled *c)

@@ -24,9 +24,13 @@ struct compiled {
  */
 bool compile(const char *text, size_t len, const struct staged *s, struct compiled *ret);
 /* Around calls of the driver by threads that the program's end does not wait for otherwise: while
- * there are any it waits, as the driver is taken down then. False: that has begun. */
+ * there are any it waits, as the driver is taken down then. So does the end of the context. False:
+ * either has begun. */
 bool compile_goes_inside(void);
 void compile_goes_outside(void);
+/* Around the end of the shim's context: waits until no thread is inside, and none goes inside. */
+void compile_pause(void);
+void compile_resume(void);
 /* Puts kernel `name` of it on the device, within placing_begin: the driver would otherwise load it
  * at its first launch, a lock held. */
 bool compile_place(struct compiled *c, const char *text, const char *name);
@@ -34,5 +38,7 @@ bool compile_place(struct compiled *c, const char *text, const char *name);
 bool compile_here(struct compiled *c, const char *text, const char *name);
 /* Unloads whatever of it was loaded, within placing_begin or a call of the program that unloads. */
 void compile_drop(struct compiled *c);
+/* The same when the context has ended, and a module of its own with it. */
+void compile_drop_ended(struct compiled *c);
 
 #endif

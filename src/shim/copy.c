@@ -40,7 +40,7 @@ static enum fence_copy to_device(size_t bytes)
 {
 	if (bytes > SMALL_BYTES)
 		return FENCE_COPY_WAITS;
-	return shim_priority() < SHIM_HIGH && __atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE)
+	return shim_priority() < SHIM_HIGH && __atomic_load_n(&shim->page->watch, __ATOMIC_ACQUIRE)
 		       ? FENCE_COPY_MAY
 		       : FENCE_NO_COPY;
 }
@@ -105,12 +105,12 @@ static enum fence_copy rows_3d(const CUDA_MEMCPY3D *c, bool async)
 		c->WidthInBytes * c->Height * c->Depth, async);
 }
 
-static _Atomic bool copied; /* since the last launch */
+static _Atomic bool copied[SHIM_SESSIONS]; /* since the last launch */
 
 void copies_anew(void)
 {
-	if (atomic_load_explicit(&copied, memory_order_relaxed))
-		atomic_store_explicit(&copied, false, memory_order_relaxed);
+	if (atomic_load_explicit(&copied[shim_at()], memory_order_relaxed))
+		atomic_store_explicit(&copied[shim_at()], false, memory_order_relaxed);
 }
 
 /* Others hold back for it (sched/pauses.c). */
@@ -118,25 +118,25 @@ static void note_copy(void)
 {
 	uint64_t now;
 
-	if (!shim_on() || !__atomic_load_n(&shim.page->watch, __ATOMIC_RELAXED))
+	if (!shim_on() || !__atomic_load_n(&shim->page->watch, __ATOMIC_RELAXED))
 		return;
 	now = shim_now_ns();
-	__atomic_store_n(&shim.page->last_copy_ns, now, __ATOMIC_RELEASE);
-	if (!atomic_exchange_explicit(&copied, true, memory_order_relaxed))
-		__atomic_store_n(&shim.page->copied_ns, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&shim->page->last_copy_ns, now, __ATOMIC_RELEASE);
+	if (!atomic_exchange_explicit(&copied[shim_at()], true, memory_order_relaxed))
+		__atomic_store_n(&shim->page->copied_ns, now, __ATOMIC_RELEASE);
 }
 
 /* kind: enum fence_copy. */
-#define BODY(fn, where, kind, args)                                                     \
-	CUresult r;                                                                     \
-	note_copy();                                                                    \
-	enum fence_copy fenced =                                                        \
-		managed_outstanding() && stream_served(where) ? (kind) : FENCE_NO_COPY; \
-	if (fenced)                                                                     \
-		fence_copy_begin(where, fenced);                                        \
-	r = fn args;                                                                    \
-	if (fenced)                                                                     \
-		fence_end();                                                            \
+#define BODY(fn, where, kind, args)                                                        \
+	CUresult r;                                                                        \
+	bool served = stream_served(where);                                                \
+	note_copy();                                                                       \
+	enum fence_copy fenced = served && managed_outstanding() ? (kind) : FENCE_NO_COPY; \
+	if (fenced)                                                                        \
+		fence_copy_begin(where, fenced);                                           \
+	r = fn args;                                                                       \
+	if (fenced)                                                                        \
+		fence_end();                                                               \
 	return r;
 
 /* Of the legacy default stream, and of the thread's own: there the driver knows which. */

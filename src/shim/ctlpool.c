@@ -7,6 +7,7 @@
 #include "shim/connections.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* More than managed streams hold at once, so that no others are made later, on a stream that has no
@@ -14,12 +15,20 @@
 #define POOL_BLOCKS 64
 _Static_assert(POOL_BLOCKS > CONNECTIONS_MAX, "control blocks for all streams that are managed");
 
-static struct {
-	CUdeviceptr at;
-	uint32_t gen;
-} pool[1024];
-static unsigned pool_len;
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pool {
+	pthread_mutex_t lock;
+	struct {
+		CUdeviceptr at;
+		uint32_t gen;
+	} block[1024];
+	unsigned len;
+	_Atomic unsigned epoch; /* contexts that have ended */
+} each[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static struct pool *pool(void)
+{
+	return &each[shim_at()];
+}
 
 static int pool_fill(void)
 {
@@ -42,16 +51,16 @@ static int pool_fill(void)
 		r = cu.cuMemAlloc(&at, POOL_BLOCKS * bytes);
 	/* On the helper stream: the legacy one might wait for the program's work. */
 	if (r == CUDA_SUCCESS)
-		r = cu.cuMemcpyHtoDAsync(at, image, POOL_BLOCKS * bytes, shim.helper);
+		r = cu.cuMemcpyHtoDAsync(at, image, POOL_BLOCKS * bytes, shim->helper);
 	if (r == CUDA_SUCCESS)
-		r = cu.cuStreamSynchronize(shim.helper);
+		r = cu.cuStreamSynchronize(shim->helper);
 	shim_leave(&in);
 	free(image);
 	if (r != CUDA_SUCCESS)
 		return -EIO;
-	for (unsigned i = 0; i < POOL_BLOCKS && pool_len < ARRAY_LEN(pool); i++) {
-		pool[pool_len].at = at + i * bytes;
-		pool[pool_len++].gen = 0;
+	for (unsigned i = 0; i < POOL_BLOCKS && pool()->len < ARRAY_LEN(each[0].block); i++) {
+		pool()->block[pool()->len].at = at + i * bytes;
+		pool()->block[pool()->len++].gen = 0;
 	}
 	return 0;
 }
@@ -61,25 +70,27 @@ int ctlpool_init(void)
 	if (pool_fill() < 0)
 		return -EIO;
 	/* Satisfied at once; tells whether streams can wait for a word at all. */
-	if (cu.cuStreamWaitValue32(shim.helper, pool[0].at + offsetof(struct ctl_block, gate), 0,
+	if (cu.cuStreamWaitValue32(shim->helper,
+		    pool()->block[0].at + offsetof(struct ctl_block, gate), 0,
 		    CU_STREAM_WAIT_VALUE_GEQ) != CUDA_SUCCESS)
 		return -ENOTSUP;
-	return cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS ? 0 : -EIO;
+	return cu.cuStreamSynchronize(shim->helper) == CUDA_SUCCESS ? 0 : -EIO;
 }
 
 bool ctlpool_give(struct stream *s)
 {
 	bool ok;
 
-	if (s->ctl)
+	if (s->ctl && s->ctl_epoch == atomic_load(&pool()->epoch))
 		return true;
-	pthread_mutex_lock(&pool_lock);
-	ok = pool_len > 0 || pool_fill() == 0;
+	pthread_mutex_lock(&pool()->lock);
+	ok = pool()->len > 0 || pool_fill() == 0;
 	if (ok) {
-		s->ctl = pool[--pool_len].at;
-		s->gen = pool[pool_len].gen;
+		s->ctl = pool()->block[--pool()->len].at;
+		s->gen = pool()->block[pool()->len].gen;
+		s->ctl_epoch = pool()->epoch;
 	}
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool()->lock);
 	return ok;
 }
 
@@ -87,24 +98,25 @@ bool ctlpool_give(struct stream *s)
  * see another generation and leave. */
 void ctlpool_take_back(struct stream *s)
 {
-	pthread_mutex_lock(&pool_lock);
-	if (s->ctl && pool_len < ARRAY_LEN(pool)) {
-		pool[pool_len].at = s->ctl;
-		pool[pool_len++].gen = s->gen;
+	pthread_mutex_lock(&pool()->lock);
+	if (s->ctl && s->ctl_epoch == pool()->epoch && pool()->len < ARRAY_LEN(each[0].block)) {
+		pool()->block[pool()->len].at = s->ctl;
+		pool()->block[pool()->len++].gen = s->gen;
 	}
 	s->ctl = 0;
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_unlock(&pool()->lock);
 }
 
 void ctlpool_forget(void)
 {
-	pthread_mutex_lock(&pool_lock);
-	pool_len = 0;
-	pthread_mutex_unlock(&pool_lock);
+	pthread_mutex_lock(&pool()->lock);
+	pool()->len = 0;
+	pool()->epoch++;
+	pthread_mutex_unlock(&pool()->lock);
 }
 
 void ctlpool_after_fork(void)
 {
-	pthread_mutex_init(&pool_lock, NULL);
-	pool_len = 0;
+	pthread_mutex_init(&pool()->lock, NULL);
+	pool()->len = 0;
 }

@@ -7,7 +7,6 @@
  * not managed. */
 #include "hooks_gen.h"
 #include "shim/follow.h"
-#include "shim/hello.h"
 #include "shim/launches.h"
 
 #include <sched.h>
@@ -17,16 +16,25 @@
 #define LOAD_WAITS_NS 2000000000u
 #define SPIN_NS       200000u /* as long as the driver would at least */
 
-static _Atomic unsigned active;
+static struct fence {
+	_Atomic unsigned active;
+	pthread_mutex_t pin_lock;
+	_Atomic bool pinned;
+} each[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.pin_lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static struct fence *here(void)
+{
+	return &each[shim_at()];
+}
 
 bool fence_active(void)
 {
-	return atomic_load(&active) != 0;
+	return atomic_load(&here()->active) != 0;
 }
 
 void fence_stand(void)
 {
-	atomic_fetch_add(&active, 1);
+	atomic_fetch_add(&here()->active, 1);
 }
 
 /* A context with an error completes nothing any more. */
@@ -37,7 +45,7 @@ static bool context_broken(void)
 
 	if (shim_enter(&in) != CUDA_SUCCESS)
 		return true;
-	r = cu.cuStreamQuery(shim.helper);
+	r = cu.cuStreamQuery(shim->helper);
 	shim_leave(&in);
 	return r != CUDA_SUCCESS && r != CUDA_ERROR_NOT_READY;
 }
@@ -47,7 +55,7 @@ static void synchronise(CUstream stream, bool whole)
 {
 	struct shim_inside in;
 
-	if (atomic_load(&shim.captures))
+	if (atomic_load(&shim->captures))
 		return; /* it would end the capture: polling has to do */
 	if (shim_enter(&in) == CUDA_SUCCESS) {
 		if (whole)
@@ -58,16 +66,13 @@ static void synchronise(CUstream stream, bool whole)
 	shim_leave(&in);
 }
 
-static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool pinned;
-
 /* Under the lock. */
 static void set_pin(bool on)
 {
-	if (atomic_load(&pinned) == on)
+	if (atomic_load(&here()->pinned) == on)
 		return;
-	atomic_store(&pinned, on);
-	__atomic_fetch_add(&shim.page->pin, 1, __ATOMIC_SEQ_CST);
+	atomic_store(&here()->pinned, on);
+	__atomic_fetch_add(&shim->page->pin, 1, __ATOMIC_SEQ_CST);
 	shim_kick();
 }
 
@@ -80,12 +85,12 @@ static bool none_preempted(void)
  * over. False: not yet. */
 static bool all_pinned(bool (*steady)(void))
 {
-	struct wire_page *p = shim.page;
+	struct wire_page *p = shim->page;
 	bool ok;
 
 	if (!steady())
 		return false;
-	pthread_mutex_lock(&pin_lock);
+	pthread_mutex_lock(&here()->pin_lock);
 	set_pin(true);
 	ok = __atomic_load_n(&p->pinned, __ATOMIC_ACQUIRE) ==
 	     __atomic_load_n(&p->pin, __ATOMIC_RELAXED);
@@ -93,16 +98,16 @@ static bool all_pinned(bool (*steady)(void))
 		set_pin(false);
 		ok = false;
 	}
-	pthread_mutex_unlock(&pin_lock);
-	return ok || atomic_load(&shim.dead);
+	pthread_mutex_unlock(&here()->pin_lock);
+	return ok || atomic_load(&shim->dead);
 }
 
 static void unpin(void)
 {
-	pthread_mutex_lock(&pin_lock);
-	if (!atomic_load(&active))
+	pthread_mutex_lock(&here()->pin_lock);
+	if (!atomic_load(&here()->active))
 		set_pin(false);
-	pthread_mutex_unlock(&pin_lock);
+	pthread_mutex_unlock(&here()->pin_lock);
 }
 
 void fence_begin(enum fence_kind kind)
@@ -136,7 +141,7 @@ void fence_begin(enum fence_kind kind)
 				&(struct timespec){.tv_nsec = round < 100 ? 20000 : 500000}, NULL);
 	}
 	if (began)
-		atomic_fetch_add(kind == FENCE_WAITS ? &shim.waits : &shim.load_waits, 1);
+		atomic_fetch_add(kind == FENCE_WAITS ? &shim->waits : &shim->load_waits, 1);
 }
 
 /* Nothing is ahead in it, as far as can be asked. */
@@ -145,7 +150,7 @@ static bool is_through(CUstream stream)
 	struct shim_inside in;
 	bool yes;
 
-	if (atomic_load(&shim.captures)) { /* asking for it would end them */
+	if (atomic_load(&shim->captures)) { /* asking for it would end them */
 		managed_reap();
 		return !managed_outstanding() || context_broken();
 	}
@@ -194,17 +199,53 @@ void fence_copy_begin(CUstream stream, enum fence_copy kind)
 void fence_end(void)
 {
 	inputs_forget();
-	if (atomic_fetch_sub(&active, 1) == 1 && atomic_load(&pinned))
+	if (atomic_fetch_sub(&here()->active, 1) == 1 && atomic_load(&here()->pinned))
 		unpin();
+}
+
+/* In the session of each device. */
+static void on_all(void (*fn)(enum fence_kind kind), enum fence_kind kind)
+{
+	struct shim *now = shim;
+
+	for (unsigned i = 0; i < shim_sessions(); i++) {
+		shim = &shims[i];
+		fn(kind);
+	}
+	shim = now;
+}
+
+void fence_all_begin(enum fence_kind kind)
+{
+	on_all(fence_begin, kind);
+}
+
+static void end(enum fence_kind kind)
+{
+	(void)kind;
+	fence_end();
+}
+
+void fence_all_end(void)
+{
+	on_all(end, FENCE_WAITS);
 }
 
 /* ---- calls that are fenced and otherwise passed on ---- */
 
-#define WAIT_AROUND(kind, fn, args) \
-	CUresult r;                 \
-	fence_begin(kind);          \
-	r = fn args;                \
-	fence_end();                \
+/* What waits may wait for any device, as memory of the host is for all; what loads waits for one.
+ */
+#define WAIT_AROUND(kind, fn, args)    \
+	CUresult r;                    \
+	if (kind == FENCE_WAITS)       \
+		fence_all_begin(kind); \
+	else                           \
+		fence_begin(kind);     \
+	r = fn args;                   \
+	if (kind == FENCE_WAITS)       \
+		fence_all_end();       \
+	else                           \
+		fence_end();           \
 	return r;
 
 /* As the row of hooks.def says. */
@@ -251,112 +292,26 @@ UNLISTED(cuMemUnmap, (CUdeviceptr at, size_t bytes), (CUdeviceptr, size_t), (at,
 UNLISTED(cuMemRelease, (unsigned long long handle), (unsigned long long), (handle))
 UNLISTED(cuDestroyExternalMemory, (void *memory), (void *), (memory))
 
-static bool is_elsewhere(CUdeviceptr at)
+/* Memory of one device does not wait for launches on another one. */
+static void route_by_address(CUdeviceptr at)
 {
 	int dev;
 
-	return shim.many && cu.cuPointerGetAttribute &&
-	       cu.cuPointerGetAttribute(&dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) ==
-		       CUDA_SUCCESS &&
-	       dev != shim.dev;
+	if (shim_sessions() > 1 && cu.cuPointerGetAttribute &&
+		cu.cuPointerGetAttribute(&dev, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) ==
+			CUDA_SUCCESS)
+		shim_route_to(dev);
 }
 
-/* Freeing memory of another device does not wait for launches on the managed one. */
 SHIM_API CUresult cuMemFree_v2(CUdeviceptr at);
 CUresult cuMemFree_v2(CUdeviceptr at)
 {
+	CUresult r;
+
 	SHIM_NEED(cuMemFree);
-	if (is_elsewhere(at))
-		return cu.cuMemFree(at);
-	WAIT_AROUND(FENCE_WAITS, cu.cuMemFree, (at))
-}
-
-/* The end of a context is the end of managing its launches. */
-static void context_ends(CUcontext ctx)
-{
-	follow_forget();
-	if (ctx && ctx == shim.ctx) {
-		managed_forget();
-		symbols_forget(NULL);
-		shim.ctx = NULL;
-	}
-}
-
-/* Returns what hello_resume takes, after the driver's call. */
-static bool context_may_end(void)
-{
-	bool paused = hello_pause();
-
-	follow_pause(1);
+	route_by_address(at);
 	fence_begin(FENCE_WAITS);
-	resume_leave_channels();
-	return paused;
-}
-
-SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
-CUresult cuCtxDestroy_v2(CUcontext ctx)
-{
-	bool is_ours = ctx == shim.ctx, paused = false;
-	CUresult r;
-
-	SHIM_NEED(cuCtxDestroy);
-	if (is_ours)
-		paused = context_may_end();
-	else
-		follow_pause(1);
-	r = cu.cuCtxDestroy(ctx);
-	if (is_ours)
-		fence_end();
-	if (r == CUDA_SUCCESS)
-		context_ends(ctx);
-	hello_resume(paused);
-	follow_pause(-1);
-	return r;
-}
-
-static bool primary_ended(CUdevice dev)
-{
-	unsigned flags;
-	int is_active = 1;
-
-	return dev == shim.dev && shim.is_primary && cu.cuDevicePrimaryCtxGetState &&
-	       cu.cuDevicePrimaryCtxGetState(dev, &flags, &is_active) == CUDA_SUCCESS && !is_active;
-}
-
-SHIM_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev);
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
-{
-	bool paused;
-	CUresult r;
-
-	SHIM_NEED(cuDevicePrimaryCtxReset);
-	if (shim.many && dev != shim.dev)
-		return cu.cuDevicePrimaryCtxReset(dev);
-	paused = context_may_end();
-	r = cu.cuDevicePrimaryCtxReset(dev);
+	r = cu.cuMemFree(at);
 	fence_end();
-	if (r == CUDA_SUCCESS && primary_ended(dev))
-		context_ends(shim.ctx);
-	hello_resume(paused);
-	follow_pause(-1);
-	return r;
-}
-
-SHIM_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
-{
-	bool paused;
-	CUresult r;
-
-	SHIM_NEED(cuDevicePrimaryCtxRelease);
-	if (shim.many && dev != shim.dev)
-		return cu.cuDevicePrimaryCtxRelease(dev);
-	paused = context_may_end();
-	r = cu.cuDevicePrimaryCtxRelease(dev);
-	fence_end();
-	if (r == CUDA_SUCCESS && primary_ended(dev))
-		context_ends(shim.ctx);
-	hello_resume(paused);
-	follow_pause(-1);
 	return r;
 }

@@ -38,15 +38,15 @@ static bool is_gone(unsigned joins, struct silence *silence)
 	bool ours = hello_socket(&sock);
 
 	/* Until there is an answer the socket is the last daemon's. */
-	fd.fd = ours && !atomic_load(&shim.dead) ? sock.fd : -1;
+	fd.fd = ours && !atomic_load(&shim->dead) ? sock.fd : -1;
 	poll(&fd, 1, KEEPER_MS);
-	if (!ours || atomic_load(&shim.alone))
+	if (!ours || atomic_load(&shim->alone))
 		return true;
-	if (!own_is(&sock) || atomic_load(&shim.joins) != joins)
+	if (!own_is(&sock) || atomic_load(&shim->joins) != joins)
 		return false; /* it has changed meanwhile */
 	return (fd.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) ||
-	       silence_too_long(silence, page_load(&shim.page->alive_ms),
-		       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim.page->hold));
+	       silence_too_long(silence, page_load(&shim->page->alive_ms),
+		       (uint32_t)(shim_now_ns() / 1000000), page_load(&shim->page->hold));
 }
 
 /* A thread that never calls the driver: the agent may stand before a lock of whoever waits, in the
@@ -55,36 +55,38 @@ static bool is_gone(unsigned joins, struct silence *silence)
 static void *keeper(void *unused)
 {
 	for (;;) {
-		unsigned joins = atomic_load(&shim.joins);
+		unsigned joins = atomic_load(&shim->joins);
 		struct silence silence = {0};
 
 		while (!is_gone(joins, &silence))
-			joins = atomic_load(&shim.joins);
+			joins = atomic_load(&shim->joins);
 		while (hello_open_gate(joins))
 			nanosleep(&(struct timespec){.tv_nsec = KEEPER_MS * 1000000}, NULL);
 	}
 	return NULL;
 }
 
-static pthread_mutex_t keeper_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool keeper_runs;
+static struct keeper {
+	pthread_mutex_t lock;
+	_Atomic bool runs;
+} keepers[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 /* False: there is none to be had. */
 static bool has_keeper(void)
 {
-	if (atomic_load_explicit(&keeper_runs, memory_order_acquire))
+	if (atomic_load_explicit(&keepers[shim_at()].runs, memory_order_acquire))
 		return true;
-	pthread_mutex_lock(&keeper_lock);
-	if (!atomic_load(&keeper_runs))
-		atomic_store(&keeper_runs, shim_thread(keeper) == 0);
-	pthread_mutex_unlock(&keeper_lock);
-	return atomic_load(&keeper_runs);
+	pthread_mutex_lock(&keepers[shim_at()].lock);
+	if (!atomic_load(&keepers[shim_at()].runs))
+		atomic_store(&keepers[shim_at()].runs, shim_thread(keeper) == 0);
+	pthread_mutex_unlock(&keepers[shim_at()].lock);
+	return atomic_load(&keepers[shim_at()].runs);
 }
 
 void gate_after_fork(void)
 {
-	pthread_mutex_init(&keeper_lock, NULL);
-	atomic_store(&keeper_runs, false);
+	pthread_mutex_init(&keepers[shim_at()].lock, NULL);
+	atomic_store(&keepers[shim_at()].runs, false);
 }
 
 /* ---- which launches ---- */
@@ -113,7 +115,7 @@ static bool is_one_wave(const struct launch *l, struct kernel *k)
 		if (r != CUDA_SUCCESS)
 			return false;
 		atomic_store_explicit(
-			&k->wave, (uint32_t)MAX(n, 0) * shim.n_sms, memory_order_relaxed);
+			&k->wave, (uint32_t)MAX(n, 0) * shim->n_sms, memory_order_relaxed);
 		atomic_store_explicit(&k->wave_of, key, memory_order_release);
 	}
 	fit = atomic_load_explicit(&k->wave, memory_order_relaxed);
@@ -133,10 +135,10 @@ bool gate_suits(const struct launch *l, struct kernel *k)
 {
 	CUcontext now = NULL;
 
-	return k && shim.page_dev && page_load(&shim.page->gates) && page_load(&shim.page->watch) &&
-	       is_alone(l) && shim_priority() < SHIM_HIGH &&
-	       cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim.ctx &&
-	       !atomic_load(&shim.captures) && is_one_wave(l, k) && has_keeper();
+	return k && shim->page_dev && page_load(&shim->page->gates) &&
+	       page_load(&shim->page->watch) && is_alone(l) && shim_priority() < SHIM_HIGH &&
+	       cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim->ctx &&
+	       !atomic_load(&shim->captures) && is_one_wave(l, k) && has_keeper();
 }
 
 /* ---- and how ---- */
@@ -144,7 +146,7 @@ bool gate_suits(const struct launch *l, struct kernel *k)
 static uint32_t flying(void)
 {
 	uint32_t n =
-		page_load(&shim.page->opaque_submitted) - page_load(&shim.page->opaque_completed);
+		page_load(&shim->page->opaque_submitted) - page_load(&shim->page->opaque_completed);
 
 	return n < 1u << 31 ? n : 0;
 }
@@ -153,15 +155,15 @@ static uint32_t flying(void)
  * does not count. */
 static void await_room(void)
 {
-	uint32_t seen = page_load(&shim.page->opaque_completed);
+	uint32_t seen = page_load(&shim->page->opaque_completed);
 	uint64_t since = shim_now_ns();
 
-	while (flying() >= AHEAD_MAX && !atomic_load(&shim.dead)) {
+	while (flying() >= AHEAD_MAX && !atomic_load(&shim->dead)) {
 		follow_look();
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-		if (page_load(&shim.page->opaque_completed) != seen ||
-			page_load(&shim.page->hold)) {
-			seen = page_load(&shim.page->opaque_completed);
+		if (page_load(&shim->page->opaque_completed) != seen ||
+			page_load(&shim->page->hold)) {
+			seen = page_load(&shim->page->opaque_completed);
 			since = shim_now_ns();
 		} else if (shim_now_ns() - since > LULL_NS) {
 			break;
@@ -179,13 +181,13 @@ bool gate_begin(struct stream *s)
 	stream_use(s);
 	await_room();
 	placing_pass();
-	number = __atomic_add_fetch(&shim.page->opaque_submitted, 1, __ATOMIC_SEQ_CST);
-	r = cu.cuStreamWaitValue32(s->handle, shim.page_dev + offsetof(struct wire_page, allowed),
+	number = __atomic_add_fetch(&shim->page->opaque_submitted, 1, __ATOMIC_SEQ_CST);
+	r = cu.cuStreamWaitValue32(s->handle, shim->page_dev + offsetof(struct wire_page, allowed),
 		number, CU_STREAM_WAIT_VALUE_GEQ);
 	if (r != CUDA_SUCCESS) {
-		__atomic_fetch_add(&shim.page->opaque_completed, 1, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&shim->page->opaque_completed, 1, __ATOMIC_RELEASE);
 		placing_passed();
-	} else if (page_load(&shim.page->opaque_completed) == number - 1) {
+	} else if (page_load(&shim->page->opaque_completed) == number - 1) {
 		shim_kick(); /* the first: else the daemon knows, or is told of the one before */
 	}
 	return r == CUDA_SUCCESS;

@@ -122,6 +122,6 @@ bool globals_fill(CUmodule form, const uint64_t *at, uint32_t n)
 		bytes != n * sizeof(*at))
 		return false;
 	/* On the helper stream: the legacy one might wait for the program's work. */
-	return cu.cuMemcpyHtoDAsync(to, at, bytes, shim.helper) == CUDA_SUCCESS &&
-	       cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS;
+	return cu.cuMemcpyHtoDAsync(to, at, bytes, shim->helper) == CUDA_SUCCESS &&
+	       cu.cuStreamSynchronize(shim->helper) == CUDA_SUCCESS;
 }

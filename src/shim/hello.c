@@ -31,17 +31,29 @@
 
 #define NO_FDS .sock.fd = -1, .kick.fd = -1, .wake.fd = -1, .page_fd.fd = -1
 
-struct shim shim = {NO_FDS};
+struct shim shims[SHIM_SESSIONS] = {
+	[0 ... SHIM_DEVICES - 1] = {NO_FDS}, [SHIM_DEVICES] = {NO_FDS, .mode = SHIM_NATIVE}};
+__thread struct shim *shim = &shims[0];
+_Atomic unsigned shim_n_devices;
 
-static pthread_mutex_t fd_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool fds_lost; /* under the lock */
+static struct session {
+	pthread_mutex_t start_lock, fd_lock;
+	bool fds_lost; /* under fd_lock */
+	bool looking;  /* for the first daemon: the thread is there; under start_lock */
+	/* Said once, and again to each daemon that comes after the one that heard it. Where that
+	 * is: the environment is the program's to change. */
+	struct wire_hello hello;
+	char where[108];
+	bool socket_given; /* the environment says where */
+	char report_to[108];
+	char refusal[sizeof(((struct wire_refused *)0)->why)]; /* of the first greeting */
+} each[SHIM_SESSIONS] = {
+	[0 ... SHIM_SESSIONS - 1] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER}};
 
-/* Said once, and again to each daemon that comes after the one that heard it. Where that is: the
- * environment is the program's to change. */
-static struct wire_hello hello;
-static char where[108];
-static bool socket_given; /* the environment says where */
-static char report_to[108];
+static struct session *here(void)
+{
+	return &each[shim_at()];
+}
 
 uint64_t shim_now_ns(void)
 {
@@ -54,8 +66,8 @@ uint64_t shim_now_ns(void)
 /* Under the lock. */
 static bool has_fd(const struct own_fd *o)
 {
-	fds_lost = fds_lost || !own_is(&shim.sock) || !own_is(o);
-	return !fds_lost;
+	here()->fds_lost = here()->fds_lost || !own_is(&shim->sock) || !own_is(o);
+	return !here()->fds_lost;
 }
 
 bool shim_ring(const struct own_fd *o)
@@ -63,42 +75,62 @@ bool shim_ring(const struct own_fd *o)
 	uint64_t one = 1;
 	bool has;
 
-	pthread_mutex_lock(&fd_lock);
+	pthread_mutex_lock(&here()->fd_lock);
 	has = has_fd(o);
 	if (has && write(o->fd, &one, sizeof(one)) < 0)
 		has = true; /* full is as good as rung */
-	pthread_mutex_unlock(&fd_lock);
+	pthread_mutex_unlock(&here()->fd_lock);
 	return has;
 }
 
 void shim_kick(void)
 {
-	__atomic_store_n(&shim.page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
-	shim_ring(&shim.kick); /* else the agent takes over */
+	__atomic_store_n(&shim->page->kick_ns, shim_now_ns(), __ATOMIC_RELAXED);
+	shim_ring(&shim->kick); /* else the agent takes over */
 }
 
 bool shim_has_fd(const struct own_fd *o)
 {
 	bool has;
 
-	pthread_mutex_lock(&fd_lock);
+	pthread_mutex_lock(&here()->fd_lock);
 	has = has_fd(o);
-	pthread_mutex_unlock(&fd_lock);
+	pthread_mutex_unlock(&here()->fd_lock);
 	return has;
+}
+
+struct begin {
+	void *(*fn)(void *);
+	struct shim *session;
+};
+
+static void *thread_begins(void *arg)
+{
+	struct begin b = *(struct begin *)arg;
+
+	free(arg);
+	shim = b.session;
+	return b.fn(NULL);
 }
 
 int shim_thread(void *(*fn)(void *))
 {
+	struct begin *b = malloc(sizeof(*b));
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t t;
 	int r;
 
+	if (!b)
+		return -ENOMEM;
+	*b = (struct begin){fn, shim};
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&t, &attr, fn, NULL);
+	r = pthread_create(&t, &attr, thread_begins, b);
+	if (r)
+		free(b);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -r;
@@ -106,14 +138,14 @@ int shim_thread(void *(*fn)(void *))
 
 CUresult shim_enter(struct shim_inside *in)
 {
-	CUcontext now = NULL;
+	CUcontext ctx = shim->ctx, now = NULL;
 	CUresult r = CUDA_SUCCESS;
 
 	*in = (struct shim_inside){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
 	if (cu.cuThreadExchangeStreamCaptureMode)
 		in->exchanged = cu.cuThreadExchangeStreamCaptureMode(&in->mode) == CUDA_SUCCESS;
-	if (shim.ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != shim.ctx) {
-		r = cu.cuCtxPushCurrent(shim.ctx);
+	if (ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now != ctx) {
+		r = cu.cuCtxPushCurrent(ctx);
 		in->pushed = r == CUDA_SUCCESS;
 	}
 	return r;
@@ -129,42 +161,56 @@ void shim_leave(struct shim_inside *in)
 		cu.cuThreadExchangeStreamCaptureMode(&in->mode);
 }
 
-bool shim_elsewhere(void)
+void shim_count_devices(void)
+{
+	int n;
+
+	if (!shim_n_devices && cu.cuDeviceGetCount && cu.cuDeviceGetCount(&n) == CUDA_SUCCESS)
+		atomic_store(&shim_n_devices, (unsigned)MAX(n, 0));
+}
+
+void shim_route_to(CUdevice dev)
+{
+	if (shim_n_devices > 1)
+		shim = &shims[dev >= 0 ? MIN((unsigned)dev, SHIM_DEVICES) : 0];
+}
+
+void shim_route_by_context(void)
 {
 	CUcontext now = NULL;
 	CUdevice dev;
 
-	if (cu.cuCtxGetCurrent(&now) != CUDA_SUCCESS || !now || now == shim.ctx)
-		return false;
-	return cu.cuCtxGetDevice(&dev) == CUDA_SUCCESS && dev != shim.dev;
+	if (cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now && now != shim->ctx &&
+		cu.cuCtxGetDevice(&dev) == CUDA_SUCCESS)
+		shim_route_to(dev);
 }
 
 static uint32_t attribute(CUdevice_attribute which)
 {
-	return host_attribute(&cu, shim.dev, which);
+	return host_attribute(&cu, shim->dev, which);
 }
 
 static void fill_hello(struct wire_hello *h)
 {
 	enum pass_order order = PASS_ORDER_ROW;
 
-	host_hello(&cu, shim.dev, h);
-	shim.n_sms = MIN(h->n_sms, CTL_MAX_SMS);
-	shim.free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
+	host_hello(&cu, shim->dev, h);
+	shim->n_sms = MIN(h->n_sms, CTL_MAX_SMS);
+	shim->free_regs = h->threads_per_sm ? h->regs_per_sm / h->threads_per_sm : 0;
 	for (int i = 0; i < 3; i++) /* the numbers of the three attributes follow each other */
-		shim.max_grid[i] =
+		shim->max_grid[i] =
 			attribute((CUdevice_attribute)(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i));
 	pass_order_find(env_word(ENV_ORDER), &order);
-	shim.order = order;
-	shim.cc = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-		  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	shim->order = order;
+	shim->cc = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+		   attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 }
 
 /* To heddle run -v, which reads the page's figures when the program has ended. Not heard: no harm.
  */
 static void report(const struct wire_hello *hello, int page_fd)
 {
-	int sock = *report_to ? wire_connect(report_to, REPORT_MS) : -1;
+	int sock = *here()->report_to ? wire_connect(here()->report_to, REPORT_MS) : -1;
 
 	if (sock < 0)
 		return;
@@ -174,14 +220,12 @@ static void report(const struct wire_hello *hello, int page_fd)
 
 /* ---- the conversation ---- */
 
-static char refusal[sizeof(((struct wire_refused *)0)->why)]; /* of the first greeting */
-
 /* Under the lock once there are other threads: takes over all but the page. */
 static void take_fds(int sock, const int fds[3])
 {
-	own_take(&shim.sock, sock);
-	own_take(&shim.kick, fds[1]);
-	own_take(&shim.wake, fds[2]);
+	own_take(&shim->sock, sock);
+	own_take(&shim->kick, fds[1]);
+	own_take(&shim->wake, fds[2]);
 }
 
 /* An answer, and with a welcome the connection. */
@@ -221,38 +265,38 @@ static int be_welcome(struct greeting *g)
 {
 	int r = own_is(&g->sock) ? 0 : -EBADF; /* the program may have closed it */
 
-	if (r == 0 && wire_page_map(g->fds[0], &shim.page) < 0)
+	if (r == 0 && wire_page_map(g->fds[0], &shim->page) < 0)
 		r = -EPROTO;
 	if (r < 0) {
 		forget(g);
 		return r;
 	}
-	report(&hello, g->fds[0]);
-	shim.welcome = g->m.welcome;
+	report(&here()->hello, g->fds[0]);
+	shim->welcome = g->m.welcome;
 	take_fds(g->sock.fd, g->fds);
-	own_take(&shim.page_fd, g->fds[0]);
+	own_take(&shim->page_fd, g->fds[0]);
 	return 0;
 }
 
 int hello_again(struct own_fd *ret)
 {
-	struct wire_hello h = hello;
+	struct wire_hello h = here()->hello;
 	int sock, r;
 
-	if (!own_is(&shim.page_fd))
+	if (!own_is(&shim->page_fd))
 		return -EBADF;
-	sock = wire_connect(where, -1);
+	sock = wire_connect(here()->where, -1);
 	if (sock < 0)
 		return sock;
 	own_take(ret, sock);
 	/* As it was granted, or was set since. */
-	h.priority = (int)MIN(page_load(&shim.page->priority), WIRE_PRIORITIES - 1);
-	h.weight = MIN(MAX(page_load(&shim.page->weight), 1), 1000);
-	pthread_mutex_lock(&fd_lock);
-	atomic_fetch_add(&shim.joins, 1);
-	atomic_store(&shim.alone, false);
-	pthread_mutex_unlock(&fd_lock);
-	r = wire_send(ret->fd, &h, &shim.page_fd.fd, 1);
+	h.priority = (int)MIN(page_load(&shim->page->priority), WIRE_PRIORITIES - 1);
+	h.weight = MIN(MAX(page_load(&shim->page->weight), 1), 1000);
+	pthread_mutex_lock(&here()->fd_lock);
+	atomic_fetch_add(&shim->joins, 1);
+	atomic_store(&shim->alone, false);
+	pthread_mutex_unlock(&here()->fd_lock);
+	r = wire_send(ret->fd, &h, &shim->page_fd.fd, 1);
 	if (r < 0 && r != -EPIPE)
 		own_close(ret);
 	return r == -EPIPE ? 0 : r;
@@ -261,14 +305,14 @@ int hello_again(struct own_fd *ret)
 /* Other threads look at some of it. */
 static void store_welcome(const struct wire_welcome *m)
 {
-	__atomic_store_n(&shim.welcome.priority, m->priority, __ATOMIC_RELAXED);
-	__atomic_store_n(&shim.welcome.min_managed_ns, m->min_managed_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&shim.welcome.latency_ns, m->latency_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->welcome.priority, m->priority, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->welcome.min_managed_ns, m->min_managed_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&shim->welcome.latency_ns, m->latency_ns, __ATOMIC_RELAXED);
 }
 
 int hello_answered(struct own_fd *sock)
 {
-	struct own_fd old[3] = {shim.sock, shim.kick, shim.wake};
+	struct own_fd old[3] = {shim->sock, shim->kick, shim->wake};
 	uint64_t ours = 0, theirs = 0;
 	union host_answer m;
 	int fds[3], r;
@@ -279,16 +323,16 @@ int hello_answered(struct own_fd *sock)
 	if (r < 0)
 		return r;
 	/* A daemon that knows nothing of tenants of before has made a page of its own. */
-	if (!own_is(&shim.page_fd) || wire_page_number(fds[0], &theirs) < 0 ||
-		wire_page_number(shim.page_fd.fd, &ours) < 0 || ours != theirs) {
+	if (!own_is(&shim->page_fd) || wire_page_number(fds[0], &theirs) < 0 ||
+		wire_page_number(shim->page_fd.fd, &ours) < 0 || ours != theirs) {
 		for (unsigned i = 0; i < 3; i++)
 			close(fds[i]);
 		return -EPROTO;
 	}
 	close(fds[0]);
-	pthread_mutex_lock(&fd_lock);
+	pthread_mutex_lock(&here()->fd_lock);
 	take_fds(sock->fd, fds);
-	pthread_mutex_unlock(&fd_lock);
+	pthread_mutex_unlock(&here()->fd_lock);
 	sock->fd = -1;
 	for (unsigned i = 0; i < 3; i++)
 		own_close(&old[i]);
@@ -298,15 +342,15 @@ int hello_answered(struct own_fd *sock)
 
 void hello_ends(void)
 {
-	if (own_is(&shim.sock)) /* a child may have it open, too */
-		shutdown(shim.sock.fd, SHUT_RDWR);
+	if (own_is(&shim->sock)) /* a child may have it open, too */
+		shutdown(shim->sock.fd, SHUT_RDWR);
 }
 
 bool hello_socket(struct own_fd *ret)
 {
-	pthread_mutex_lock(&fd_lock);
-	*ret = shim.sock;
-	pthread_mutex_unlock(&fd_lock);
+	pthread_mutex_lock(&here()->fd_lock);
+	*ret = shim->sock;
+	pthread_mutex_unlock(&here()->fd_lock);
 	return own_is(ret);
 }
 
@@ -314,54 +358,43 @@ bool hello_open_gate(unsigned joins)
 {
 	bool same;
 
-	pthread_mutex_lock(&fd_lock);
-	same = atomic_load(&shim.joins) == joins;
+	pthread_mutex_lock(&here()->fd_lock);
+	same = atomic_load(&shim->joins) == joins;
 	if (same)
-		__atomic_store_n(&shim.page->allowed,
-			page_load(&shim.page->opaque_submitted) + WIRE_FAR_AHEAD, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&fd_lock);
+		__atomic_store_n(&shim->page->allowed,
+			page_load(&shim->page->opaque_submitted) + WIRE_FAR_AHEAD,
+			__ATOMIC_RELEASE);
+	pthread_mutex_unlock(&here()->fd_lock);
 	return same;
 }
 
-/* The page where the device can read it; without that, launches are only held. */
-static void prepare_device(void)
+/* In the current context: the page where the device can read it, the shim's streams and the control
+ * blocks. Without them, launches are only held. False: the context has ended. */
+static bool prepare_device(void)
 {
 	CUdeviceptr at = 0;
+	CUresult r;
 	uint32_t one = attribute(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
 	int least = 0, greatest = 0;
 
 	if (cu.cuCtxGetStreamPriorityRange)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
-	shim.low_priority = least;
-	shim.top_priority = greatest;
+	shim->low_priority = least;
+	shim->top_priority = greatest;
 	/* After low_priority: threads that create streams may read both now. */
-	__atomic_store_n(&shim.is_low, shim.welcome.priority <= 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&shim->is_low, shim->welcome.priority <= 0, __ATOMIC_RELEASE);
 	if (!one || !cu.cuMemHostRegister || !cu.cuMemHostGetDevicePointer ||
-		!cu.cuStreamWaitValue32 || !shim.n_sms)
-		return;
-	if (cu.cuMemHostRegister(shim.page, shim.page->bytes,
-		    CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS)
-		return;
-	if (cu.cuMemHostGetDevicePointer(&at, shim.page, 0) != CUDA_SUCCESS)
-		return;
+		!cu.cuStreamWaitValue32 || !shim->n_sms)
+		return true;
+	r = cu.cuMemHostRegister(shim->page, shim->page->bytes,
+		CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+	if (r != CUDA_SUCCESS && r != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+		return r != CUDA_ERROR_CONTEXT_IS_DESTROYED && r != CUDA_ERROR_INVALID_CONTEXT;
+	if (cu.cuMemHostGetDevicePointer(&at, shim->page, 0) != CUDA_SUCCESS)
+		return true;
 	if (managed_init() == 0)
-		shim.page_dev = at;
-}
-
-/* Without making a primary context that is not there. */
-static bool is_primary(CUcontext ctx)
-{
-	CUcontext primary = NULL;
-	unsigned flags;
-	CUdevice dev;
-	int is_active = 0;
-
-	if (cu.cuCtxGetDevice(&dev) != CUDA_SUCCESS || !cu.cuDevicePrimaryCtxGetState ||
-		cu.cuDevicePrimaryCtxGetState(dev, &flags, &is_active) != CUDA_SUCCESS ||
-		!is_active || cu.cuDevicePrimaryCtxRetain(&primary, dev) != CUDA_SUCCESS)
-		return false;
-	cu.cuDevicePrimaryCtxRelease(dev);
-	return primary == ctx;
+		shim->page_dev = at;
+	return true;
 }
 
 /* The shim's context is current. */
@@ -375,13 +408,6 @@ static int join_daemon(struct greeting *g)
 	return agent_start();
 }
 
-static bool sees_several(void)
-{
-	int n = 1;
-
-	return cu.cuDeviceGetCount && cu.cuDeviceGetCount(&n) == CUDA_SUCCESS && n > 1;
-}
-
 /* Reads all that is wanted of the environment, which the program may change later. */
 static int start(void)
 {
@@ -390,55 +416,53 @@ static int start(void)
 	struct greeting g = {0};
 	int r;
 
-	if (cu.cuCtxGetDevice(&shim.dev) != CUDA_SUCCESS)
+	if (cu.cuCtxGetDevice(&shim->dev) != CUDA_SUCCESS)
 		return -ENODEV;
-	shim.many = sees_several();
-	fill_hello(&hello);
-	socket_given = given && *given;
-	snprintf(report_to, sizeof(report_to), "%s", report_path ? report_path : "");
-	r = wire_socket_path(where, sizeof(where), false);
+	fill_hello(&here()->hello);
+	here()->socket_given = given && *given;
+	snprintf(
+		here()->report_to, sizeof(here()->report_to), "%s", report_path ? report_path : "");
+	r = wire_socket_path(here()->where, sizeof(here()->where), false);
 	if (r == -EPERM) /* the socket's folder is not this user's alone; greet means another EPERM
 			  */
 		return -ENOTDIR;
 	if (r == 0)
-		r = greet(where, &hello, FIRST_MS, &g);
+		r = greet(here()->where, &here()->hello, FIRST_MS, &g);
 	if (r == -EACCES)
-		snprintf(refusal, sizeof(refusal), "%s", g.m.refused.why);
+		snprintf(here()->refusal, sizeof(here()->refusal), "%s", g.m.refused.why);
 	return r < 0 ? r : join_daemon(&g);
 }
 
 /* Not when the program is killed. */
 static void __attribute__((destructor)) ends(void)
 {
-	if (shim.page)
-		__atomic_store_n(&shim.page->ends, 1, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < SHIM_SESSIONS; i++) {
+		if (shims[i].page)
+			__atomic_store_n(&shims[i].page->ends, 1, __ATOMIC_RELEASE);
+	}
 }
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-
 /* ---- the first daemon comes after the program ---- */
-
-static bool looking; /* the thread is there; under the lock */
 
 /* Also if it does not answer in time: it may be stopped, or only be slow. */
 static bool may_come(int error)
 {
-	return !shim.page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||
-				     error == -EAGAIN);
+	return !shim->page && (error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET ||
+				      error == -EAGAIN);
 }
 
 /* Whether there is something to greet, and what to say to it. */
-static bool find_daemon(struct wire_hello *ret, char path[sizeof(where)])
+static bool find_daemon(struct wire_hello *ret, char path[sizeof(here()->where)])
 {
 	bool is_later;
 
-	pthread_mutex_lock(&start_lock);
-	is_later = atomic_load(&shim.mode) == SHIM_LATER;
-	if (is_later && !socket_given && access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
-		snprintf(where, sizeof(where), "%s", WIRE_SYSTEM_SOCKET);
-	*ret = hello;
-	memcpy(path, where, sizeof(where));
-	pthread_mutex_unlock(&start_lock);
+	pthread_mutex_lock(&here()->start_lock);
+	is_later = atomic_load(&shim->mode) == SHIM_LATER;
+	if (is_later && !here()->socket_given && access(WIRE_SYSTEM_SOCKET, F_OK) == 0)
+		snprintf(here()->where, sizeof(here()->where), "%s", WIRE_SYSTEM_SOCKET);
+	*ret = here()->hello;
+	memcpy(path, here()->where, sizeof(here()->where));
+	pthread_mutex_unlock(&here()->start_lock);
 	return is_later && access(path, F_OK) == 0;
 }
 
@@ -454,9 +478,9 @@ static void join_later(struct greeting *g)
 		forget(g);
 	shim_leave(&in);
 	if (!r)
-		atomic_store(&shim.mode, SHIM_ON);
+		atomic_store(&shim->mode, SHIM_ON);
 	else if (!may_come(r))
-		atomic_store(&shim.mode, SHIM_NATIVE);
+		atomic_store(&shim->mode, SHIM_NATIVE);
 }
 
 /* The answer is waited for outside the lock, which calls of the program take. */
@@ -464,22 +488,23 @@ static void look_once(void)
 {
 	struct wire_hello said;
 	struct greeting g;
-	char path[sizeof(where)];
+	char path[sizeof(here()->where)];
 	bool same;
 	int r;
 
 	if (!find_daemon(&said, path))
 		return;
 	r = greet(path, &said, LATER_MS, &g);
-	pthread_mutex_lock(&start_lock);
-	same = atomic_load(&shim.mode) == SHIM_LATER && !memcmp(&said, &hello, sizeof(said));
+	pthread_mutex_lock(&here()->start_lock);
+	same = atomic_load(&shim->mode) == SHIM_LATER &&
+	       !memcmp(&said, &here()->hello, sizeof(said));
 	if (r == 0 && same)
 		join_later(&g);
 	else if (r == 0)
 		forget(&g); /* the program begins anew, perhaps on another device */
 	else if (same && !may_come(r))
-		atomic_store(&shim.mode, SHIM_NATIVE);
-	pthread_mutex_unlock(&start_lock);
+		atomic_store(&shim->mode, SHIM_NATIVE);
+	pthread_mutex_unlock(&here()->start_lock);
 }
 
 static void *look_for_daemon(void *unused)
@@ -491,10 +516,10 @@ static void *look_for_daemon(void *unused)
 
 		nanosleep(&(struct timespec){.tv_sec = LOOK_S}, NULL);
 		look_once();
-		pthread_mutex_lock(&start_lock);
-		mode = atomic_load(&shim.mode);
-		looking = goes_on = mode == SHIM_LATER || mode == SHIM_UNKNOWN;
-		pthread_mutex_unlock(&start_lock);
+		pthread_mutex_lock(&here()->start_lock);
+		mode = atomic_load(&shim->mode);
+		here()->looking = goes_on = mode == SHIM_LATER || mode == SHIM_UNKNOWN;
+		pthread_mutex_unlock(&here()->start_lock);
 	}
 	return NULL;
 }
@@ -504,40 +529,45 @@ static enum shim_mode without_daemon(int error)
 {
 	if (!may_come(error))
 		return SHIM_NATIVE;
-	looking = looking || shim_thread(look_for_daemon) == 0;
-	return looking ? SHIM_LATER : SHIM_NATIVE;
+	here()->looking = here()->looking || shim_thread(look_for_daemon) == 0;
+	return here()->looking ? SHIM_LATER : SHIM_NATIVE;
 }
 
-bool hello_pause(void)
+void hello_pause(void)
 {
-	if (atomic_load(&shim.mode) != SHIM_LATER)
-		return false;
-	pthread_mutex_lock(&start_lock);
-	return true;
+	pthread_mutex_lock(&here()->start_lock);
 }
 
-void hello_resume(bool paused)
+void hello_resume(void)
 {
-	if (!paused)
-		return;
-	if (atomic_load(&shim.mode) == SHIM_LATER && !shim.ctx)
-		atomic_store(&shim.mode, SHIM_UNKNOWN);
-	pthread_mutex_unlock(&start_lock);
+	if (atomic_load(&shim->mode) == SHIM_LATER && !shim->ctx)
+		atomic_store(&shim->mode, SHIM_UNKNOWN);
+	pthread_mutex_unlock(&here()->start_lock);
+}
+
+static void anew(bool begun)
+{
+	pthread_mutex_init(&here()->start_lock, NULL);
+	pthread_mutex_init(&here()->fd_lock, NULL);
+	here()->fds_lost = here()->looking = false;
+	*shim = (struct shim){NO_FDS};
+	shim->mode = begun || shim_at() == SHIM_DEVICES ? SHIM_NATIVE : SHIM_UNKNOWN;
+	managed_after_fork();
 }
 
 /* Only the thread that forked lives on in the child, and no thread of ours. */
 static void after_fork(void)
 {
-	bool begun = shim.page || shim.ctx;
+	bool begun = false;
 
-	pthread_mutex_init(&start_lock, NULL);
+	for (unsigned i = 0; i < SHIM_SESSIONS; i++)
+		begun |= shims[i].page || shims[i].ctx;
 	pthread_mutex_init(&kernel_lock, NULL);
 	pthread_cond_init(&kernel_done, NULL);
-	pthread_mutex_init(&fd_lock, NULL);
-	fds_lost = looking = false;
-	shim = (struct shim){NO_FDS};
-	shim.mode = begun ? SHIM_NATIVE : SHIM_UNKNOWN;
-	managed_after_fork();
+	for (unsigned i = SHIM_SESSIONS; i-- > 0;) {
+		shim = &shims[i];
+		anew(begun);
+	}
 	remember_after_fork();
 	record_after_fork();
 }
@@ -545,6 +575,37 @@ static void after_fork(void)
 static void at_fork(void)
 {
 	pthread_atfork(NULL, NULL, after_fork);
+}
+
+/* Why the program does not become a tenant. A refusal may be of one of its devices alone. */
+static void say_why(int error)
+{
+	char buf[400], line[440];
+	const char *why = host_greeting_failed(error, here()->where, here()->refusal, buf);
+
+	if (error == -EACCES && shim_n_devices > 1) {
+		snprintf(line, sizeof(line), "device %u: %s", shim_at(), why);
+		why = line;
+	}
+	shim_warn(why);
+	shim_tell_watcher(why);
+}
+
+/* Under the lock: a tenant whose context has ended goes on in this one, if it is of its device. */
+static void go_on_in(CUcontext ctx)
+{
+	struct shim_inside in;
+	CUdevice dev;
+	bool lives = false;
+
+	if (cu.cuCtxGetDevice(&dev) != CUDA_SUCCESS || dev != shim->dev)
+		return;
+	shim->ctx = ctx;
+	if (shim_enter(&in) == CUDA_SUCCESS)
+		lives = prepare_device();
+	shim_leave(&in);
+	if (!lives)
+		shim->ctx = NULL;
 }
 
 void shim_start(bool is_launch)
@@ -556,26 +617,24 @@ void shim_start(bool is_launch)
 
 	if (!shim_driver() || cu.cuCtxGetCurrent(&ctx) != CUDA_SUCCESS || !ctx)
 		return;
-	if (!is_launch && sees_several())
+	shim_count_devices();
+	shim_route();
+	if (!is_launch && shim_n_devices > 1)
 		return;
 	pthread_once(&once, at_fork);
-	pthread_mutex_lock(&start_lock);
-	if (shim.mode == SHIM_UNKNOWN && record_on()) {
-		atomic_store(&shim.mode, SHIM_LATER);
-	} else if (shim.mode == SHIM_UNKNOWN) {
-		shim.ctx = ctx;
-		shim.is_primary = is_primary(ctx);
+	pthread_mutex_lock(&here()->start_lock);
+	if (shim->mode == SHIM_UNKNOWN && record_on()) {
+		atomic_store(&shim->mode, SHIM_LATER);
+	} else if (shim->mode == SHIM_UNKNOWN) {
+		shim->ctx = ctx;
 		shim_enter(&in);
 		r = start();
 		shim_leave(&in);
-		if (r < 0) {
-			char buf[400];
-			const char *why = host_greeting_failed(r, where, refusal, buf);
-
-			shim_warn(why);
-			shim_tell_watcher(why);
-		}
-		atomic_store(&shim.mode, r < 0 ? without_daemon(r) : SHIM_ON);
+		if (r < 0)
+			say_why(r);
+		atomic_store(&shim->mode, r < 0 ? without_daemon(r) : SHIM_ON);
+	} else if (shim->mode == SHIM_ON && is_launch && !shim->ctx) {
+		go_on_in(ctx);
 	}
-	pthread_mutex_unlock(&start_lock);
+	pthread_mutex_unlock(&here()->start_lock);
 }

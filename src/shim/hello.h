@@ -9,9 +9,9 @@
 #include "shim/shim.h"
 
 /* Connects where the first daemon was found, and says HELLO with the page: from then on the page's
- * words are the daemon's, shim.alone is false. Never waits. 0: *ret is to be watched for the
+ * words are the daemon's, shim->alone is false. Never waits. 0: *ret is to be watched for the
  * answer, and the caller's to close. -EBADF: the program has closed the page. Else negative errno,
- * shim.alone perhaps false. */
+ * shim->alone perhaps false. */
 int hello_again(struct own_fd *ret);
 /* There is something to be read, or sock is at its end. 0: welcome, sock and all else is shim's.
  * -EAGAIN: not yet. -EACCES: refused; -EPROTO: it speaks otherwise; or negative errno. */
@@ -22,9 +22,9 @@ bool hello_socket(struct own_fd *ret);
 /* Any thread: lets all that waits in streams begin, unless there was a HELLO since so many. */
 bool hello_open_gate(unsigned joins);
 
-/* Around the end of a context of the program's: a program that looks for its first daemon does not
- * become a tenant meanwhile, as that calls the driver in the context. */
-bool hello_pause(void);
-void hello_resume(bool paused);
+/* Around the end of a context of the program's: meanwhile the program does not become a tenant, and
+ * a tenant does not go on in another context, as both call the driver in a context. */
+void hello_pause(void);
+void hello_resume(void);
 
 #endif

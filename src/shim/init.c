@@ -46,13 +46,19 @@ CUresult cuInit(unsigned int flags)
 
 	SHIM_NEED(cuInit);
 	r = cu.cuInit(flags);
-	if (!is_mps_error(r) || !is_heddles())
+	if (!is_mps_error(r) || !is_heddles()) {
+		shim_count_devices();
 		return r;
+	}
 	nanosleep(&again, NULL);
 	r = cu.cuInit(flags);
-	if (!is_mps_error(r))
+	if (!is_mps_error(r)) {
+		shim_count_devices();
 		return r;
+	}
 	shim_say("heddled's MPS refuses this program, which runs without it: ", cu_result_name(r));
 	unsetenv(PIPE_ENV);
-	return cu.cuInit(flags);
+	r = cu.cuInit(flags);
+	shim_count_devices();
+	return r;
 }

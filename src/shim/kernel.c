@@ -13,13 +13,25 @@
 struct module {
 	void *handle;
 	bool is_library;
+	CUcontext ctx;     /* where it was loaded; of a library: NULL */
 	struct code *code; /* NULL: no PTX for this device */
 	VEC(struct kernel *) kernels;
 };
 
 pthread_mutex_t kernel_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t kernel_done = PTHREAD_COND_INITIALIZER;
-static struct map modules = MAP_INIT, kernels = MAP_INIT;
+/* A library, and its kernels, are there for each device. */
+static struct known_code {
+	struct map modules, kernels;
+	unsigned epoch; /* under the lock */
+} each[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {MAP_INIT, MAP_INIT, 0}};
+
+static struct known_code *here(void)
+{
+	return &each[shim_at()];
+}
+
+typedef VEC(struct form *) forms;
 
 /* ---- PTX ---- */
 
@@ -52,15 +64,16 @@ static int choose(void *user, const struct image_entry *e)
 	return 0;
 }
 
-/* Libraries may be loaded before there is a context: then it is the first device's. */
+/* Of the session's device, of which the program may not be a tenant yet. */
 static uint32_t device_cc(void)
 {
+	CUdevice dev = (CUdevice)shim_at();
 	int major = 0, minor = 0;
 
-	if (shim.cc)
-		return shim.cc;
-	cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
-	cu.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0);
+	if (shim->cc)
+		return shim->cc;
+	cu.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev);
+	cu.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev);
 	return (uint32_t)(major * 10 + minor);
 }
 
@@ -100,13 +113,46 @@ static void add_module(void *handle, bool is_library, struct code *code)
 	}
 	m->handle = handle;
 	m->is_library = is_library;
+	if (is_library || cu.cuCtxGetCurrent(&m->ctx) != CUDA_SUCCESS)
+		m->ctx = NULL;
 	m->code = code;
-	map_put(&modules, handle, m);
+	map_put(&here()->modules, handle, m);
 }
 
-void kernel_module_loaded(void *handle, bool is_library, struct image_bytes image)
+void kernel_module_loaded(void *handle, struct image_bytes image)
 {
-	add_module(handle, is_library, code_of(image));
+	add_module(handle, false, code_of(image));
+}
+
+/* Devices of one kind share what is kept of it. */
+void kernel_library_loaded(void *handle, struct image_bytes image)
+{
+	struct shim *now = shim;
+	struct code *code = NULL;
+	uint32_t cc = 0;
+
+	for (unsigned i = 0; i < shim_sessions(); i++) {
+		shim = &shims[i];
+		if (!i || device_cc() != cc) {
+			cc = device_cc();
+			code = code_of(image);
+		} else {
+			code_get(code);
+		}
+		add_module(handle, true, code);
+	}
+	shim = now;
+}
+
+static void on_all(void (*fn)(void *user), void *user)
+{
+	struct shim *now = shim;
+
+	for (unsigned i = 0; i < shim_sessions(); i++) {
+		shim = &shims[i];
+		fn(user);
+	}
+	shim = now;
 }
 
 void kernel_module_of_library(void *module, void *library)
@@ -114,47 +160,58 @@ void kernel_module_of_library(void *module, void *library)
 	struct module *l;
 
 	pthread_mutex_lock(&kernel_lock);
-	l = map_get(&modules, library);
-	if (l && !map_get(&modules, module)) {
+	l = map_get(&here()->modules, library);
+	if (l && !map_get(&here()->modules, module)) {
 		code_get(l->code);
 		add_module(module, false, l->code);
 	}
 	pthread_mutex_unlock(&kernel_lock);
 }
 
-void kernel_module_unloaded(void *handle)
+/* Under the lock: takes the module and its kernels out. Their forms are the caller's to unload. */
+static void forget_module(struct module *m, forms *ret_gone)
 {
-	struct module *m = map_get(&modules, handle);
-	VEC(struct form *) gone = {0};
-
-	symbols_forget(handle);
-	if (!m)
-		return;
-	pthread_mutex_lock(&kernel_lock);
-	map_put(&modules, handle, NULL);
+	map_put(&here()->modules, m->handle, NULL);
 	for (size_t i = 0; i < m->kernels.len; i++) {
 		struct kernel *k = m->kernels.at[i];
 
-		if (map_get(&kernels, k->handle) == k)
-			map_put(&kernels, k->handle, NULL);
+		if (map_get(&here()->kernels, k->handle) == k)
+			map_put(&here()->kernels, k->handle, NULL);
 		/* Its form may be in the making: who ends does not wait for an assembler. */
 		k->gone = true;
 		while (k->held)
 			pthread_cond_wait(&kernel_done, &kernel_lock);
 		atomic_store(&k->why, WIRE_WHY_UNLOADED);
 		if (atomic_exchange(&k->state, KERNEL_PLAIN) == KERNEL_READY)
-			VEC_PUSH(&gone, k->form);
+			VEC_PUSH(ret_gone, k->form);
 		code_put(k->code);
 		k->code = NULL;
 	}
+	VEC_FREE(&m->kernels);
+	code_put(m->code);
+	free(m);
+}
+
+static void module_unloaded(void *handle)
+{
+	struct module *m = map_get(&here()->modules, handle);
+	forms gone = {0};
+
+	symbols_forget(handle);
+	if (!m)
+		return;
+	pthread_mutex_lock(&kernel_lock);
+	forget_module(m, &gone);
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
 	for (size_t i = 0; i < gone.len; i++)
 		rewrite_unload(gone.at[i]);
 	VEC_FREE(&gone);
-	VEC_FREE(&m->kernels);
-	code_put(m->code);
-	free(m);
+}
+
+void kernel_module_unloaded(void *handle)
+{
+	on_all(module_unloaded, handle);
 }
 
 /* ---- kernels ---- */
@@ -166,6 +223,7 @@ static struct kernel *new_kernel(void *handle, void *owner, bool in_library, con
 	if (!k)
 		return NULL;
 	k->handle = handle;
+	k->session = shim;
 	k->owner = owner;
 	k->why = WIRE_WHY_NO_PTX;
 	k->in_library = in_library;
@@ -177,14 +235,14 @@ static struct kernel *new_kernel(void *handle, void *owner, bool in_library, con
 	return k;
 }
 
-void kernel_known(void *handle, void *owner, bool in_library, const char *name)
+static void known_here(void *handle, void *owner, bool in_library, const char *name)
 {
 	struct kernel *k;
 	struct module *m;
 
 	pthread_mutex_lock(&kernel_lock);
-	k = map_get(&kernels, handle);
-	m = map_get(&modules, owner);
+	k = map_get(&here()->kernels, handle);
+	m = map_get(&here()->modules, owner);
 	/* Asked for again: the same kernel. A stale record of a handle used anew is replaced. */
 	if (!k || k->owner != owner || strcmp(k->name, name)) {
 		k = new_kernel(handle, owner, in_library, name);
@@ -198,27 +256,40 @@ void kernel_known(void *handle, void *owner, bool in_library, const char *name)
 			k->state = KERNEL_NEW;
 		}
 		if (k)
-			map_put(&kernels, handle, k);
+			map_put(&here()->kernels, handle, k);
 	}
 	pthread_mutex_unlock(&kernel_lock);
 }
 
+void kernel_known(void *handle, void *owner, bool in_library, const char *name)
+{
+	struct shim *now = shim;
+
+	for (unsigned i = 0; in_library && i < shim_sessions(); i++) {
+		shim = &shims[i];
+		if (shim != now)
+			known_here(handle, owner, true, name);
+	}
+	shim = now;
+	known_here(handle, owner, in_library, name);
+}
+
 void kernel_also(void *handle, void *known)
 {
-	struct kernel *k = map_get(&kernels, known);
+	struct kernel *k = map_get(&here()->kernels, known);
 
-	if (k && map_get(&kernels, handle) != k)
-		map_put(&kernels, handle, k);
+	if (k && map_get(&here()->kernels, handle) != k)
+		map_put(&here()->kernels, handle, k);
 }
 
 struct kernel *kernel_of(void *handle)
 {
-	struct kernel *k = map_get(&kernels, handle);
+	struct kernel *k = map_get(&here()->kernels, handle);
 
 	if (k)
 		return k;
 	k = new_kernel(handle, NULL, false, "");
-	if (k && !map_put(&kernels, handle, k)) {
+	if (k && !map_put(&here()->kernels, handle, k)) {
 		free(k->name);
 		free(k);
 		return NULL;
@@ -319,6 +390,92 @@ void kernel_attribute(void *handle, int attr, int value)
 		pthread_mutex_unlock(&f->lock);
 	}
 	pthread_mutex_unlock(&kernel_lock);
+}
+
+/* ---- the end of a context ---- */
+
+void kernels_freeze(void)
+{
+	pthread_mutex_lock(&kernel_lock);
+}
+
+unsigned kernels_epoch(void)
+{
+	return here()->epoch;
+}
+
+struct ended {
+	CUcontext ctx;
+	VEC(struct module *) modules;
+	forms forms;
+};
+
+static void note_ended(void *user, const void *key, void *value)
+{
+	struct ended *e = user;
+	struct module *m = value;
+
+	if (m->ctx == e->ctx)
+		VEC_PUSH(&e->modules, m);
+}
+
+/* Why a kernel goes as it is, where that may be otherwise in another context. */
+static bool is_of_context(int why)
+{
+	return why == WIRE_WHY_FORM_REFUSED || why == WIRE_WHY_VARIABLES ||
+	       why == WIRE_WHY_NO_MEMORY;
+}
+
+/* A library's kernel outlives contexts. One whose form is in the making is left to the thread that
+ * makes it. */
+static void renew(void *user, const void *key, void *value)
+{
+	struct kernel *k = value;
+	forms *gone = user;
+
+	if (!k->in_library || !k->code)
+		return;
+	atomic_store(&k->loaded, false);
+	atomic_store(&k->wave_of, 0);
+	if (atomic_load(&k->state) == KERNEL_READY)
+		VEC_PUSH(gone, k->form);
+	else if (atomic_load(&k->state) != KERNEL_PLAIN || !is_of_context(atomic_load(&k->why)))
+		return;
+	k->form = NULL;
+	atomic_store(&k->state, KERNEL_NEW);
+}
+
+/* A form of a kernel whose module was in another context: the form is in the shim's. */
+static void unload_fenced(struct form *f)
+{
+	fence_begin(FENCE_WAITS);
+	rewrite_unload(f);
+	fence_end();
+}
+
+void kernels_thaw(CUcontext ended, bool is_shims)
+{
+	struct ended e = {.ctx = ended};
+
+	if (ended) {
+		here()->epoch += is_shims;
+		map_each(&here()->modules, note_ended, &e);
+		for (size_t i = 0; i < e.modules.len; i++)
+			forget_module(e.modules.at[i], &e.forms);
+		if (is_shims)
+			map_each(&here()->kernels, renew, &e.forms);
+	}
+	pthread_cond_broadcast(&kernel_done);
+	pthread_mutex_unlock(&kernel_lock);
+	/* Outside the lock, as the driver unloads code. */
+	for (size_t i = 0; i < e.forms.len; i++) {
+		if (is_shims)
+			rewrite_free_ended(e.forms.at[i]);
+		else
+			unload_fenced(e.forms.at[i]);
+	}
+	VEC_FREE(&e.modules);
+	VEC_FREE(&e.forms);
 }
 
 void kernel_cache_config(void *handle, CUfunc_cache config)

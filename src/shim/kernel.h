@@ -72,6 +72,7 @@ struct form {
 struct kernel {
 	void *handle;          /* CUfunction or CUkernel */
 	void *owner;           /* CUmodule or CUlibrary */
+	struct shim *session;  /* of the device; a library's kernel has a record for each */
 	bool in_library, seen; /* seen: its module was, as it was loaded */
 	char *name;
 	uint64_t hash;
@@ -80,7 +81,7 @@ struct kernel {
 	_Atomic bool loaded;       /* launched before: its code is on the device */
 	_Atomic uint64_t wave_of;  /* shared memory << 32 | threads of a block, of which */
 	_Atomic uint32_t wave;     /* so many fit on the device at once, as it is (gate.c) */
-	struct form *form;         /* valid when KERNEL_READY */
+	struct form *_Atomic form; /* valid when KERNEL_READY */
 	_Atomic int why;           /* enum wire_reason: why it is KERNEL_PLAIN */
 	_Atomic uint64_t launches; /* while launches are recorded: so many of it (record.c) */
 	_Atomic uint64_t missed;   /* threads launched as they are while the form was made */
@@ -95,10 +96,11 @@ extern pthread_mutex_t kernel_lock; /* code, state changes, attributes */
 extern pthread_cond_t kernel_done;  /* a kernel has left KERNEL_BUSY */
 
 /* A module or library was loaded from these bytes: keeps its PTX, if it has any. */
-void kernel_module_loaded(void *handle, bool library, struct image_bytes image);
+void kernel_module_loaded(void *handle, struct image_bytes image);
+void kernel_library_loaded(void *handle, struct image_bytes image);
 void kernel_module_of_library(void *module, void *library);
 void kernel_module_unloaded(void *handle);
-/* A handle of a kernel of that module became known. */
+/* A handle of a kernel of that module became known; of a library: on all devices. */
 void kernel_known(void *handle, void *owner, bool in_library, const char *name);
 /* Another handle of the same kernel (cuKernelGetFunction). */
 void kernel_also(void *handle, void *known);
@@ -123,6 +125,14 @@ void kernel_release(struct kernel *k);
 /* cuFuncSetAttribute and its kin, after the driver agreed. */
 void kernel_attribute(void *handle, int attr, int value);
 void kernel_cache_config(void *handle, CUfunc_cache config);
+/* Around a call of the driver that may end a context, with no thread inside (compile_pause) and no
+ * launch managed: nobody asks for a form, or uses one. */
+void kernels_freeze(void);
+/* ended: the context that has ended, with the modules in it; NULL: none has. is_shims: it had the
+ * forms, too: kernels of libraries get new ones at their next launch. */
+void kernels_thaw(CUcontext ended, bool is_shims);
+/* Under kernel_lock: how often that was so. A form that was begun before is of no use. */
+unsigned kernels_epoch(void);
 /* Ahead of a launch of the form: as the daemon says (carveout.c). */
 void carveout_set(struct form *f);
 
@@ -131,6 +141,9 @@ void carveout_set(struct form *f);
 int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wire_reason *ret_why);
 void rewrite_idle(void);             /* no form has been in the making for a while */
 void rewrite_unload(struct form *f); /* and its other */
+/* The context has ended: nobody uses the form, or its other, any more. Frees both. */
+void rewrite_free_ended(struct form *f);
+void rewrite_forget(void);       /* likewise, of the closer */
 CUfunction rewrite_closer(void); /* the kernel behind guard grids; loaded with the first of them */
 
 /* Variables of the original module (globals.c). What names one reads its address from an array of

@@ -26,9 +26,9 @@ static CUresult launch_as_is(const struct launch *l)
  * counts. */
 static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t block[3])
 {
-	uint64_t h = (uintptr_t)fn;
+	uint64_t h = (uintptr_t)fn + shim_at();
 
-	if (!__atomic_load_n(&shim.page->bound_us, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&shim->page->bound_us, __ATOMIC_RELAXED))
 		return 1;
 	for (unsigned i = 0; i < 3; i++) {
 		h = (h ^ grid[i]) * 0x9e3779b97f4a7c15u;
@@ -39,7 +39,19 @@ static uint64_t kind_of(CUfunction fn, const uint32_t grid[3], const uint32_t bl
 
 static void count(enum wire_reason why)
 {
-	__atomic_fetch_add(&shim.page->launched[why], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&shim->page->launched[why], 1, __ATOMIC_RELAXED);
+}
+
+/* The device is not served; another one of the program's may be. */
+static void count_unserved(void)
+{
+	for (unsigned i = 0; shim_sessions() > 1 && i < shim_sessions(); i++) {
+		if (atomic_load_explicit(&shims[i].mode, memory_order_acquire) == SHIM_ON) {
+			__atomic_fetch_add(
+				&shims[i].page->launched[WIRE_WHY_DEVICE], 1, __ATOMIC_RELAXED);
+			return;
+		}
+	}
 }
 
 static CUresult launch_opaque(const struct launch *l, const struct admission *a)
@@ -77,18 +89,19 @@ static CUresult launch_opaque(const struct launch *l, const struct admission *a)
 static CUresult launch(const struct launch *l)
 {
 	struct admission a;
+	bool managed;
 	CUresult r;
 
 	shim_launches();
-	if (!shim_on() && atomic_load_explicit(&shim.mode, memory_order_relaxed) == SHIM_ON) {
-		count(WIRE_WHY_DEVICE);
-		return launch_as_is(l);
-	}
+	if (!shim_on())
+		count_unserved();
 	if (!shim_on())
 		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
 	copies_anew();
 	admit(l, &a);
-	if (admission_is_managed(&a) && managed_launch(l, &a, &r)) {
+	managed = admission_is_managed(&a) && managed_launch(l, &a, &r);
+	admission_end(&a);
+	if (managed) {
 		count(a.why);
 		return r;
 	}

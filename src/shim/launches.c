@@ -14,27 +14,21 @@
 
 #define SPELL_NS   1000000
 #define OFTEN      16 /* launches that each teach something new */
-#define KICK_AFTER 64 /* closed slots that wait for the daemon to free them */
+#define KICK_AFTER 64 /* launches()->closed slots that wait for the daemon to free them */
 
-struct launches launches = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static unsigned cursor, closed;
-static _Atomic unsigned ended;
-static uint64_t last_id;
-static _Atomic unsigned outstanding;
-/* Parameters of what is under way. The driver keeps those of queued launches in a ring of some
- * 4 MiB (seen: 121 launches of 32 KiB fill it), and a launch that finds it full waits within the
- * driver, under a lock that the resume launch needs. */
 #define PARAMETER_BYTES ((size_t)1 << 20)
-static size_t parameter_bytes; /* under the lock */
+
+struct launches launches_of[SHIM_SESSIONS] = {
+	[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 unsigned managed_outstanding(void)
 {
-	return atomic_load(&outstanding);
+	return atomic_load(&launches()->outstanding);
 }
 
 static bool unbounded(const struct ctl_host *h)
 {
-	for (unsigned i = 0; i < shim.n_sms; i++) {
+	for (unsigned i = 0; i < shim->n_sms; i++) {
 		if (__atomic_load_n(&h->quota[i], __ATOMIC_RELAXED) != CTL_NO_QUOTA)
 			return false;
 	}
@@ -64,7 +58,7 @@ static void learn(struct managed *m)
 	pthread_mutex_lock(&m->form->lock);
 	if (whole)
 		pace_learn(&m->shape->pace, m->args.chunk, to - from, m->total,
-			page_load(&shim.welcome.min_managed_ns));
+			page_load(&shim->welcome.min_managed_ns));
 	else
 		pace_learn_spell(
 			&m->shape->pace, m->args.chunk, to - from, m->total - m->resumed_at);
@@ -77,37 +71,37 @@ static void learn(struct managed *m)
 /* Under the lock. */
 static void release(unsigned at)
 {
-	struct managed *m = &launches.at[launches.active[at]];
+	struct managed *m = &launches()->at[launches()->active[at]];
 
 	__atomic_store_n(&slot_of(m)->state, WIRE_SLOT_CLOSED, __ATOMIC_RELEASE);
 	m->used = false;
-	parameter_bytes -= m->bytes;
-	launches.active[at] = launches.active[--launches.n_active];
+	launches()->parameter_bytes -= m->bytes;
+	launches()->active[at] = launches()->active[--launches()->n_active];
 	if (atomic_fetch_sub(&m->stream->outstanding, 1) == 1 && m->stream->destroyed)
 		ctlpool_take_back(m->stream);
-	atomic_fetch_sub(&outstanding, 1);
+	atomic_fetch_sub(&launches()->outstanding, 1);
 	atomic_fetch_add(&m->stream->ended, 1);
-	atomic_fetch_add(&ended, 1);
-	closed++;
+	atomic_fetch_add(&launches()->ended, 1);
+	launches()->closed++;
 }
 
 /* For who asks what the program's launches took. */
 static void tell_span(const struct managed *m)
 {
-	const struct ctl_host *h = &shim.page->slots[m - launches.at].host;
+	const struct ctl_host *h = &shim->page->slots[m - launches()->at].host;
 	uint64_t from = __atomic_load_n(&h->arrived_ns, __ATOMIC_RELAXED);
 	uint64_t to = __atomic_load_n(&h->done_ns, __ATOMIC_RELAXED);
 
 	if (from && to > from)
-		__atomic_fetch_add(&shim.page->spanned_ns, to - from, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&shim->page->spanned_ns, to - from, __ATOMIC_RELAXED);
 }
 
 void launches_reap(unsigned at_most)
 {
 	unsigned at;
 
-	for (at = 0; at < launches.n_active && at_most; at_most--) {
-		struct managed *m = &launches.at[launches.active[at]];
+	for (at = 0; at < launches()->n_active && at_most; at_most--) {
+		struct managed *m = &launches()->at[launches()->active[at]];
 
 		/* Until it is launched, what its slot says is of the launch before. */
 		if (m->launched && !m->resuming && is_done(m)) {
@@ -122,21 +116,22 @@ void launches_reap(unsigned at_most)
 
 void launches_learn(void)
 {
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	launches_reap(4);
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 }
 
 void managed_reap(void)
 {
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	launches_reap(UINT32_MAX);
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 }
 
 static bool has_bytes(size_t bytes)
 {
-	return !parameter_bytes || parameter_bytes + bytes <= PARAMETER_BYTES;
+	return !launches()->parameter_bytes ||
+	       launches()->parameter_bytes + bytes <= PARAMETER_BYTES;
 }
 
 struct managed *launches_take(struct stream *s, size_t bytes)
@@ -144,33 +139,33 @@ struct managed *launches_take(struct stream *s, size_t bytes)
 	struct managed *m = NULL;
 	bool kick;
 
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	for (unsigned i = 0; i < WIRE_SLOTS && !m && has_bytes(bytes); i++) {
-		unsigned at = (cursor + i) % WIRE_SLOTS;
+		unsigned at = (launches()->cursor + i) % WIRE_SLOTS;
 
-		if (!launches.at[at].used && __atomic_load_n(&shim.page->slots[at].state,
-						     __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE) {
-			m = &launches.at[at];
-			cursor = at + 1;
+		if (!launches()->at[at].used && __atomic_load_n(&shim->page->slots[at].state,
+							__ATOMIC_ACQUIRE) == WIRE_SLOT_FREE) {
+			m = &launches()->at[at];
+			launches()->cursor = at + 1;
 		}
 	}
 	if (m) {
 		m->used = true;
 		m->bytes = bytes;
-		parameter_bytes += bytes;
+		launches()->parameter_bytes += bytes;
 		m->resuming = m->launched = false;
 		m->stream = s;
-		m->id = ++last_id;
-		launches.active[launches.n_active++] = (uint16_t)(m - launches.at);
+		m->id = ++launches()->last_id;
+		launches()->active[launches()->n_active++] = (uint16_t)(m - launches()->at);
 		atomic_fetch_add(&s->outstanding, 1);
-		atomic_fetch_add(&outstanding, 1);
+		atomic_fetch_add(&launches()->outstanding, 1);
 	} else {
 		launches_reap(UINT32_MAX);
 	}
-	kick = !m || closed >= KICK_AFTER;
+	kick = !m || launches()->closed >= KICK_AFTER;
 	if (kick)
-		closed = 0;
-	pthread_mutex_unlock(&launches.lock);
+		launches()->closed = 0;
+	pthread_mutex_unlock(&launches()->lock);
 	if (kick)
 		shim_kick();
 	return m;
@@ -179,8 +174,8 @@ struct managed *launches_take(struct stream *s, size_t bytes)
 static bool has_room(size_t bytes)
 {
 	for (unsigned i = 0; i < WIRE_SLOTS && has_bytes(bytes); i++) {
-		if (!launches.at[i].used && __atomic_load_n(&shim.page->slots[i].state,
-						    __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE)
+		if (!launches()->at[i].used && __atomic_load_n(&shim->page->slots[i].state,
+						       __ATOMIC_ACQUIRE) == WIRE_SLOT_FREE)
 			return true;
 	}
 	return false;
@@ -191,55 +186,54 @@ static bool has_room(size_t bytes)
  * time. But it may be ahead of something that only it can bring about: then on, as it is. */
 bool launches_await_room(size_t bytes)
 {
-	static _Atomic unsigned gave_up;
-	unsigned seen = atomic_load(&ended);
+	unsigned seen = atomic_load(&launches()->ended);
 	struct patience p;
 	bool room;
 
-	patience_begin(&p, &ended, &gave_up);
+	patience_begin(&p, &launches()->ended, &launches()->gave_up);
 	do {
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-		pthread_mutex_lock(&launches.lock);
+		pthread_mutex_lock(&launches()->lock);
 		launches_reap(UINT32_MAX);
 		room = has_room(bytes);
-		pthread_mutex_unlock(&launches.lock);
-		if (atomic_load(&ended) != seen)
+		pthread_mutex_unlock(&launches()->lock);
+		if (atomic_load(&launches()->ended) != seen)
 			shim_kick(); /* the daemon is to free it */
-		seen = atomic_load(&ended);
-	} while (!room && !patience_ends(&p) && !atomic_load(&shim.dead));
+		seen = atomic_load(&launches()->ended);
+	} while (!room && !patience_ends(&p) && !atomic_load(&shim->dead));
 	return room;
 }
 
 void launches_drop(struct managed *m)
 {
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active; i++) {
-		if (&launches.at[launches.active[i]] == m) {
+	pthread_mutex_lock(&launches()->lock);
+	for (unsigned i = 0; i < launches()->n_active; i++) {
+		if (&launches()->at[launches()->active[i]] == m) {
 			release(i);
 			break;
 		}
 	}
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 }
 
 void managed_stream_destroyed(struct stream *s)
 {
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	s->destroyed = true;
 	if (!atomic_load(&s->outstanding))
 		ctlpool_take_back(s);
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 }
 
 /* Some launch has had a word of the daemon's, or is about to, and is not done; ungranted: and may
  * not run now. */
 static bool any_steered(bool ungranted)
 {
-	bool any = false, begin = __atomic_load_n(&shim.page->begin.seq, __ATOMIC_ACQUIRE);
+	bool any = false, begin = __atomic_load_n(&shim->page->begin.seq, __ATOMIC_ACQUIRE);
 
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active && !any; i++) {
-		struct managed *m = &launches.at[launches.active[i]];
+	pthread_mutex_lock(&launches()->lock);
+	for (unsigned i = 0; i < launches()->n_active && !any; i++) {
+		struct managed *m = &launches()->at[launches()->active[i]];
 		const struct wire_slot *w = slot_of(m);
 
 		any = m->launched &&
@@ -247,7 +241,7 @@ static bool any_steered(bool ungranted)
 			      __atomic_load_n(&w->host.seq, __ATOMIC_ACQUIRE)) &&
 		      !(ungranted && is_granted(w)) && !is_done(m);
 	}
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	return any;
 }
 
@@ -263,19 +257,19 @@ bool managed_any_waiting(void)
 
 void managed_forget(void)
 {
-	pthread_mutex_lock(&launches.lock);
-	shim.page_dev = 0;
-	while (launches.n_active)
+	pthread_mutex_lock(&launches()->lock);
+	shim->page_dev = 0;
+	while (launches()->n_active)
 		release(0);
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	ctlpool_forget();
 }
 
 void managed_after_fork(void)
 {
-	pthread_mutex_init(&launches.lock, NULL);
-	launches.n_active = 0;
-	atomic_store(&outstanding, 0);
+	pthread_mutex_init(&launches()->lock, NULL);
+	launches()->n_active = 0;
+	atomic_store(&launches()->outstanding, 0);
 	resume_after_fork();
 	ctlpool_after_fork();
 	symbols_after_fork();

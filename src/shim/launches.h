@@ -39,11 +39,24 @@ extern struct launches {
 	struct managed at[WIRE_SLOTS];
 	uint16_t active[WIRE_SLOTS]; /* which of them are used, in no order */
 	unsigned n_active;
-} launches;
+	/* of launches.c: */
+	unsigned cursor, closed;
+	uint64_t last_id;
+	/* Parameters of what is under way. The driver keeps those of queued launches in a ring of
+	 * some 4 MiB (seen: 121 launches of 32 KiB fill it), and a launch that finds it full waits
+	 * within the driver, under a lock that the resume launch needs. */
+	size_t parameter_bytes;
+	_Atomic unsigned ended, outstanding, gave_up;
+} launches_of[SHIM_SESSIONS];
+
+static inline struct launches *launches(void)
+{
+	return &launches_of[shim_at()];
+}
 
 static inline struct wire_slot *slot_of(const struct managed *m)
 {
-	return &shim.page->slots[m - launches.at];
+	return &shim->page->slots[m - launches()->at];
 }
 
 static inline bool is_done(const struct managed *m)
@@ -53,7 +66,7 @@ static inline bool is_done(const struct managed *m)
 
 static inline bool is_granted(const struct wire_slot *w)
 {
-	return atomic_load(&shim.dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
+	return atomic_load(&shim->dead) || __atomic_load_n(&w->granted, __ATOMIC_ACQUIRE);
 }
 
 /* ---- slots (launches.c) ---- */

@@ -13,12 +13,23 @@
 #include <unistd.h>
 
 /* Is PTX kept at all? Which device it is decides which PTX is taken. */
-static bool wanted(void)
+static bool wanted(bool library)
 {
-	if (!shim_maybe())
-		return false;
-	shim_on();
-	return true;
+	bool maybe = shim_maybe();
+
+	for (unsigned i = 0; library && !maybe && i < shim_sessions(); i++)
+		maybe = atomic_load_explicit(&shims[i].mode, memory_order_relaxed) != SHIM_NATIVE;
+	if (maybe)
+		shim_on();
+	return maybe;
+}
+
+static void keep(void *handle, bool library, struct image_bytes image)
+{
+	if (library)
+		kernel_library_loaded(handle, image);
+	else
+		kernel_module_loaded(handle, image);
 }
 
 /* What the pointer leads to, and what its wrapper lists besides, is looked at. */
@@ -27,10 +38,10 @@ static void loaded(void *handle, bool library, const void *image)
 	struct image_bytes b;
 	unsigned n;
 
-	if (!wanted())
+	if (!wanted(library))
 		return;
 	if (image_span(image, &b, &n) == 0)
-		kernel_module_loaded(handle, library, b);
+		keep(handle, library, b);
 }
 
 static void loaded_file(void *handle, bool library, const char *path)
@@ -40,7 +51,7 @@ static void loaded_file(void *handle, bool library, const char *path)
 	void *p = MAP_FAILED;
 	int fd;
 
-	if (!wanted())
+	if (!wanted(library))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -51,7 +62,7 @@ static void loaded_file(void *handle, bool library, const char *path)
 	if (p == MAP_FAILED)
 		return;
 	b = (struct image_bytes){p, (size_t)st.st_size};
-	kernel_module_loaded(handle, library, b);
+	keep(handle, library, b);
 	munmap(p, (size_t)st.st_size);
 }
 
@@ -138,14 +149,14 @@ CUresult cuLibraryUnload(CUlibrary lib)
 	CUresult r;
 
 	SHIM_NEED(cuLibraryUnload);
-	fence_begin(FENCE_WAITS);
+	fence_all_begin(FENCE_WAITS);
 	if (shim_maybe()) {
 		if (cu.cuLibraryGetModule && cu.cuLibraryGetModule(&mod, lib) == CUDA_SUCCESS)
 			kernel_module_unloaded(mod);
 		kernel_module_unloaded(lib);
 	}
 	r = cu.cuLibraryUnload(lib);
-	fence_end();
+	fence_all_end();
 	return r;
 }
 
@@ -238,15 +249,11 @@ CUresult cuKernelGetFunction(CUfunction *fn, CUkernel kernel)
 
 /* ---- attributes ---- */
 
-/* Of the kernel as it is on the device that is served. */
-static bool kept_here(void)
-{
-	return shim_maybe() && !(shim.many && shim_elsewhere());
-}
-
+/* Of the kernel as it is on that device. */
 static bool kept_for(CUdevice dev)
 {
-	return shim_maybe() && !(shim.many && dev != shim.dev);
+	shim_route_to(dev);
+	return shim_maybe();
 }
 
 SHIM_API CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value);
@@ -258,7 +265,7 @@ CUresult cuFuncSetAttribute(CUfunction fn, CUfunction_attribute attr, int value)
 	fence_begin(FENCE_LOADS);
 	r = cu.cuFuncSetAttribute(fn, attr, value);
 	fence_end();
-	if (r == CUDA_SUCCESS && kept_here())
+	if (r == CUDA_SUCCESS && shim_maybe())
 		kernel_attribute(fn, attr, value);
 	return r;
 }
@@ -283,7 +290,7 @@ CUresult cuFuncSetCacheConfig(CUfunction fn, CUfunc_cache config)
 
 	SHIM_NEED(cuFuncSetCacheConfig);
 	r = cu.cuFuncSetCacheConfig(fn, config);
-	if (r == CUDA_SUCCESS && kept_here())
+	if (r == CUDA_SUCCESS && shim_maybe())
 		kernel_cache_config(fn, config);
 	return r;
 }

@@ -17,7 +17,7 @@
 #define AT_FIRST 1024u
 #define MOST     (512u << 10) /* of a thread (CUDA's programming guide, compute capabilities) */
 
-static _Atomic uint32_t most = AT_FIRST;
+static _Atomic uint32_t most[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = AT_FIRST};
 
 /* Nobody knows which word is written, and one is read, so no compiler drops them. */
 static void print_text(char *to, size_t size, uint32_t bytes)
@@ -37,9 +37,14 @@ static bool launch(const struct compiled *c)
 	uint64_t none = 0;
 	void *params[] = {&none};
 
-	return cu.cuLaunchKernel(c->fn, 1, 1, 1, 1, 1, 1, 0, shim.helper, params, NULL) ==
+	return cu.cuLaunchKernel(c->fn, 1, 1, 1, 1, 1, 1, 0, shim->helper, params, NULL) ==
 		       CUDA_SUCCESS &&
-	       cu.cuStreamSynchronize(shim.helper) == CUDA_SUCCESS;
+	       cu.cuStreamSynchronize(shim->helper) == CUDA_SUCCESS;
+}
+
+void locals_forget(void)
+{
+	atomic_store(&most[shim_at()], AT_FIRST);
 }
 
 void locals_make_room(uint32_t bytes)
@@ -48,12 +53,12 @@ void locals_make_room(uint32_t bytes)
 	uint32_t room = AT_FIRST;
 	char text[768];
 
-	if (bytes <= atomic_load(&most) || bytes > MOST)
+	if (bytes <= atomic_load(&most[shim_at()]) || bytes > MOST)
 		return;
 	while (room < bytes)
 		room *= 2; /* few kernels do for all */
 	print_text(text, sizeof(text), room);
 	if (compile_here(&c, text, NAME) && launch(&c))
-		atomic_store(&most, room);
+		atomic_store(&most[shim_at()], room);
 	compile_drop(&c);
 }

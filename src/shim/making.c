@@ -37,8 +37,10 @@ static void make_form(struct kernel *k)
 	struct form *f = NULL;
 	enum wire_reason why = WIRE_WHY_NO_MEMORY;
 	struct shim_inside in;
-	bool gone;
+	bool gone, late, placed;
+	unsigned epoch;
 
+	shim = k->session;
 	if (atomic_load(&k->state) != KERNEL_BUSY) { /* kernel_remember */
 		remember_write(k);
 		return;
@@ -46,19 +48,28 @@ static void make_form(struct kernel *k)
 	pthread_mutex_lock(&kernel_lock);
 	c = k->code;
 	code_get(c);
+	epoch = kernels_epoch();
 	pthread_mutex_unlock(&kernel_lock);
 	if (c && rewrite_kernel(k, c, &f, &why) < 0)
 		f = NULL;
 	code_put(c);
 	pthread_mutex_lock(&kernel_lock);
 	gone = k->gone;
-	if (!gone)
+	late = epoch != kernels_epoch();
+	if (!gone && late) /* the context has ended: at its next launch, once more */
+		atomic_store(&k->state, KERNEL_NEW);
+	else if (!gone)
 		kernel_publish(k, f, why);
 	pthread_cond_broadcast(&kernel_done);
 	pthread_mutex_unlock(&kernel_lock);
-	if (gone && f && placing_begin(&in)) {
-		rewrite_unload(f);
-		placing_end(&in);
+	if (f && (gone || late)) {
+		placed = placing_begin(&in);
+		if (late)
+			rewrite_free_ended(f);
+		else if (placed)
+			rewrite_unload(f);
+		if (placed)
+			placing_end(&in);
 	}
 }
 
@@ -240,7 +251,7 @@ struct form *kernel_form(struct kernel *k)
 {
 	int state = atomic_load_explicit(&k->state, memory_order_acquire);
 
-	if (state == KERNEL_NEW && shim.page_dev) {
+	if (state == KERNEL_NEW && shim->page_dev) {
 		ask(k);
 		state = atomic_load_explicit(&k->state, memory_order_acquire);
 	}

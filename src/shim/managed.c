@@ -24,9 +24,9 @@ int managed_init(void)
 		return -ENOTSUP;
 	if (cu.cuCtxGetStreamPriorityRange)
 		cu.cuCtxGetStreamPriorityRange(&least, &greatest);
-	if (shim.is_low)
+	if (shim->is_low)
 		greatest = least;
-	if (cu.cuStreamCreateWithPriority(&shim.helper, CU_STREAM_NON_BLOCKING, greatest) !=
+	if (cu.cuStreamCreateWithPriority(&shim->helper, CU_STREAM_NON_BLOCKING, greatest) !=
 		CUDA_SUCCESS)
 		return -EIO;
 	if (resume_init(greatest) < 0)
@@ -99,9 +99,9 @@ void managed_pad(struct managed *m, uint32_t quota)
 
 uint32_t managed_first_quota(void)
 {
-	const struct ctl_tenant *b = &shim.page->begin;
+	const struct ctl_tenant *b = &shim->page->begin;
 
-	return __atomic_load_n(&b->seq, __ATOMIC_ACQUIRE) ? pads_least(b->quota, shim.n_sms)
+	return __atomic_load_n(&b->seq, __ATOMIC_ACQUIRE) ? pads_least(b->quota, shim->n_sms)
 							  : CTL_NO_QUOTA;
 }
 
@@ -150,18 +150,18 @@ static uint32_t rank_of(const struct launch *l, const struct stream *s, const st
 	}
 	if (f->info.rising_order)
 		return 0;
-	return (uint32_t)-MIN(MAX(priority, shim.top_priority), 0);
+	return (uint32_t)-MIN(MAX(priority, shim->top_priority), 0);
 }
 
 /* How many workers may stay by what its tenant was told, on all SMs; UINT32_MAX: no bound. */
 static uint32_t told_workers(uint32_t per_sm)
 {
-	const struct ctl_tenant *b = &shim.page->begin;
+	const struct ctl_tenant *b = &shim->page->begin;
 	uint32_t sum = 0;
 
 	if (!__atomic_load_n(&b->seq, __ATOMIC_ACQUIRE))
 		return UINT32_MAX;
-	for (unsigned i = 0; i < shim.n_sms; i++)
+	for (unsigned i = 0; i < shim->n_sms; i++)
 		sum += MIN(__atomic_load_n(&b->quota[i], __ATOMIC_RELAXED), per_sm);
 	return sum;
 }
@@ -214,7 +214,7 @@ static void fill_slot(
 
 static void fill(struct managed *m, const struct launch *l, const struct plan *p, bool told)
 {
-	unsigned index = (unsigned)(m - launches.at);
+	unsigned index = (unsigned)(m - launches()->at);
 
 	m->shape = p->shape;
 	m->guard = p->flags & CTL_GUARD;
@@ -224,14 +224,14 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 	m->ticket = m->resumed_at = 0;
 	m->preemptions = 0;
 	/* The daemon counts up from whatever is there. */
-	m->grow = __atomic_load_n(&shim.page->slots[index].grow, __ATOMIC_ACQUIRE);
+	m->grow = __atomic_load_n(&shim->page->slots[index].grow, __ATOMIC_ACQUIRE);
 	m->submit_ns = m->resumed_ns = shim_now_ns();
 	memcpy(m->block, l->block, sizeof(m->block));
 	m->shared = m->padded = l->shared;
 	m->pads = p->pads;
 	m->args = (struct ctl_args){
 		.block = m->stream->ctl,
-		.host = shim.page_dev + offsetof(struct wire_page, slots) +
+		.host = shim->page_dev + offsetof(struct wire_page, slots) +
 			index * sizeof(struct wire_slot) + offsetof(struct wire_slot, host),
 		.total = m->total,
 		.grid = {l->grid[0], l->grid[1], l->grid[2]},
@@ -239,7 +239,7 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 		.chunk = p->chunk,
 		.flags = p->flags | (told ? CTL_WAIT_WORD : 0),
 		.shrink = p->shrink,
-		.tenant = shim.page_dev + offsetof(struct wire_page, begin),
+		.tenant = shim->page_dev + offsetof(struct wire_page, begin),
 	};
 	if (m->guard)
 		managed_pad(m, managed_first_quota());
@@ -248,10 +248,11 @@ static void fill(struct managed *m, const struct launch *l, const struct plan *p
 /* Has the program launched anything that ranks lower? */
 static bool goes_first(uint32_t rank)
 {
-	static _Atomic uint32_t lowest = UINT32_MAX;
-	uint32_t seen = atomic_load_explicit(&lowest, memory_order_relaxed);
+	static _Atomic uint32_t lowest_of[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = UINT32_MAX};
+	_Atomic uint32_t *lowest = &lowest_of[shim_at()];
+	uint32_t seen = atomic_load_explicit(lowest, memory_order_relaxed);
 
-	while (rank < seen && !atomic_compare_exchange_weak(&lowest, &seen, rank))
+	while (rank < seen && !atomic_compare_exchange_weak(lowest, &seen, rank))
 		;
 	return rank > seen;
 }
@@ -264,7 +265,7 @@ static void tell(const struct managed *m, uint32_t rank)
 	bool first = goes_first(rank);
 
 	if ((m->args.flags & CTL_WAIT_WORD) || first ||
-		__atomic_load_n(&shim.page->watch, __ATOMIC_SEQ_CST))
+		__atomic_load_n(&shim->page->watch, __ATOMIC_SEQ_CST))
 		shim_kick();
 }
 
@@ -275,7 +276,7 @@ static void launch_locked(
 	const struct plan *p = &a->plan;
 	struct stream *s = m->stream;
 	/* Then no worker claims anything before it is known what holds. */
-	bool told = __atomic_load_n(&shim.page->begin.seq, __ATOMIC_ACQUIRE);
+	bool told = __atomic_load_n(&shim->page->begin.seq, __ATOMIC_ACQUIRE);
 	CUresult r;
 
 	fill(m, l, p, told);
@@ -339,9 +340,9 @@ bool managed_launch(const struct launch *l, struct admission *a, CUresult *ret)
 			launches_drop(m);
 		return false;
 	}
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	m->launched = true;
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	if (m->guard && m->padded != m->shared)
 		agent_poke(); /* it is looked at from now on */
 	atomic_store_explicit(&a->kernel->loaded, true, memory_order_relaxed);

@@ -14,10 +14,11 @@ struct stream {
 	CUstream handle; /* never 0: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD where it was */
 	int priority;    /* the program's; smaller goes first, as CUDA has it */
 	bool destroyed;
-	CUdevice dev;                 /* where it was made; CU_DEVICE_INVALID: not known */
+	CUcontext ctx;                /* where it was made; NULL: a default stream, or not known */
 	_Atomic bool used;            /* had work of any kind that we know of */
 	pthread_mutex_t lock;         /* a launch and the wait behind it stay together */
 	CUdeviceptr ctl;              /* its control block; 0: none yet */
+	unsigned ctl_epoch;           /* of which context's (ctlpool.c) */
 	uint32_t gen;                 /* that the next launch on it has */
 	_Atomic unsigned outstanding; /* managed launches not known complete */
 	_Atomic unsigned ended;       /* and those that were */
@@ -37,11 +38,13 @@ bool stream_capturing(CUstream handle);
 /* May launches be managed, without using up the hardware's channels? Counts s as used. */
 bool stream_admits(struct stream *s);
 void stream_use(struct stream *s); /* something is about to be put on it */
-/* shim_on for a call on a stream, whichever context is current. */
-bool stream_served(CUstream handle);
-void stream_touch(CUstream handle); /* the same by handle, if there is a daemon */
-bool stream_borrow(void);           /* a channel for a stream of the shim's; false: all are used */
+/* Makes the session of the stream's device the thread's, whichever context is current. */
+void stream_route(CUstream handle);
+bool stream_served(CUstream handle); /* stream_route, then shim_on */
+void stream_touch(CUstream handle);  /* the same by handle, if there is a daemon */
+bool stream_borrow(void);            /* a channel for a stream of the shim's; false: all are used */
 void stream_give_back(void);
+void streams_forget(CUcontext ctx); /* this context has ended, and its streams with it */
 
 /* ---- launches (managed.c, launches.c, resume.c) ---- */
 struct launch {
@@ -69,6 +72,7 @@ bool managed_any_waiting(void);
 void resume_return_channels(void); /* stream_give_back for those that are not used any more */
 /* The context may end, and nothing is outstanding: no stream of it is asked any more. */
 void resume_leave_channels(void);
+void resume_forget(void); /* it has ended, and the streams of the rounds with it */
 /* While nobody else writes words: all quotas up of what is stopped, and of what begins. Again and
  * again: that a launch began with less may show late. */
 void managed_take_over(void);
@@ -124,6 +128,9 @@ void fence_copy_begin(CUstream stream, enum fence_copy kind);
 /* Waits for nothing: no new launch is managed until fence_end, that is all. */
 void fence_stand(void);
 void fence_end(void);
+/* The same on all devices of the program: the driver may wait for any of them. */
+void fence_all_begin(enum fence_kind kind);
+void fence_all_end(void);
 bool fence_active(void);
 
 /* ---- the thread (agent.c) ---- */

@@ -27,17 +27,17 @@ static void futex_wait(uint32_t *word, uint32_t value)
 
 void opaque_wake(void)
 {
-	syscall(SYS_futex, &shim.page->seq, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	syscall(SYS_futex, &shim->page->seq, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 static bool held(void)
 {
-	return page_load(&shim.page->hold) && !atomic_load(&shim.dead);
+	return page_load(&shim->page->hold) && !atomic_load(&shim->dead);
 }
 
 static void wait_turn(void)
 {
-	struct wire_page *p = shim.page;
+	struct wire_page *p = shim->page;
 
 	__atomic_fetch_add(&p->opaque_waiting, 1, __ATOMIC_SEQ_CST);
 	shim_kick();
@@ -61,22 +61,23 @@ static uint64_t patience_ns(uint32_t gave_up, uint32_t ended)
 /* For room. Not for ever: what is in flight may itself wait for this launch. */
 static void wait_room(struct opaque *o)
 {
-	static _Atomic uint32_t gave_up; /* opaque_completed then, and 1 */
-	uint32_t seen = page_load(&shim.page->opaque_completed), ended, bound;
+	static _Atomic uint32_t gave_up_at[SHIM_SESSIONS]; /* opaque_completed then, and 1 */
+	_Atomic uint32_t *gave_up = &gave_up_at[shim_at()];
+	uint32_t seen = page_load(&shim->page->opaque_completed), ended, bound;
 	uint64_t since = shim_now_ns();
 
-	while (!held() && !atomic_load(&shim.dead)) {
-		bound = page_load(&shim.page->bound_us);
+	while (!held() && !atomic_load(&shim->dead)) {
+		bound = page_load(&shim->page->bound_us);
 		if (!bound || follow_admits(o->what, bound, o))
 			return;
 		nanosleep(&(struct timespec){.tv_nsec = ROOM_NS}, NULL);
 		follow_look();
-		ended = page_load(&shim.page->opaque_completed);
+		ended = page_load(&shim->page->opaque_completed);
 		if (ended != seen) {
 			seen = ended;
 			since = shim_now_ns();
-		} else if (shim_now_ns() - since > patience_ns(atomic_load(&gave_up), seen)) {
-			atomic_store(&gave_up, seen + 1);
+		} else if (shim_now_ns() - since > patience_ns(atomic_load(gave_up), seen)) {
+			atomic_store(gave_up, seen + 1);
 			return;
 		}
 	}
@@ -95,7 +96,7 @@ static void wait_until_allowed(struct opaque *o)
  * the driver's own work. */
 static void count(struct opaque *o)
 {
-	struct wire_page *p = shim.page;
+	struct wire_page *p = shim->page;
 	uint32_t number = __atomic_add_fetch(&p->opaque_submitted, 1, __ATOMIC_SEQ_CST);
 
 	o->counted = true;
@@ -106,7 +107,7 @@ static void count(struct opaque *o)
 
 void opaque_pass(struct stream *s, struct opaque *ret)
 {
-	if (!s || !shim.welcome.mps || stream_capturing(s->handle))
+	if (!s || !shim->welcome.mps || stream_capturing(s->handle))
 		return;
 	stream_use(s);
 	count(ret);
@@ -114,7 +115,7 @@ void opaque_pass(struct stream *s, struct opaque *ret)
 
 void opaque_begin(struct stream *s, uint64_t what, struct opaque *ret)
 {
-	struct wire_page *p = shim.page;
+	struct wire_page *p = shim->page;
 
 	*ret = (struct opaque){.what = what};
 	/* Captured work runs when its graph does. */
@@ -138,8 +139,8 @@ void opaque_end(struct stream *s, const struct opaque *o, CUresult r)
 		return;
 	if (r != CUDA_SUCCESS) {
 		follow_cancel(o);
-		__atomic_fetch_add(&shim.page->opaque_completed, 1, __ATOMIC_RELEASE);
-	} else if (page_load(&shim.page->follow) && (o->us || s->handle == CU_STREAM_PER_THREAD)) {
+		__atomic_fetch_add(&shim->page->opaque_completed, 1, __ATOMIC_RELEASE);
+	} else if (page_load(&shim->page->follow) && (o->us || s->handle == CU_STREAM_PER_THREAD)) {
 		follow_now(s, o);
 	} else {
 		follow_later(s);

@@ -37,7 +37,7 @@ static uint32_t raise_limit(struct form *f)
 			CUDA_SUCCESS ||
 		cu.cuDeviceGetAttribute(&most,
 			CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-			shim.dev) != CUDA_SUCCESS)
+			shim->dev) != CUDA_SUCCESS)
 		return 0;
 	most -= fixed;
 	if (most > now && cu.cuFuncSetAttribute(f->on.fn, which, most) == CUDA_SUCCESS)

@@ -15,16 +15,16 @@ static uint64_t moves(void)
 {
 	uint64_t n = 0;
 
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active; i++) {
-		const struct managed *m = &launches.at[launches.active[i]];
+	pthread_mutex_lock(&launches()->lock);
+	for (unsigned i = 0; i < launches()->n_active; i++) {
+		const struct managed *m = &launches()->at[launches()->active[i]];
 		const struct ctl_host *h = &slot_of(m)->host;
 
 		if (m->launched)
 			n += __atomic_load_n(&h->finished, __ATOMIC_ACQUIRE) +
 			     (__atomic_load_n(&h->arrived, __ATOMIC_ACQUIRE) == m->args.gen + 1);
 	}
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	return n;
 }
 

@@ -26,50 +26,60 @@
 #define REST        16u /* and at most one part in so many of the time, in the end at most every */
 #define REST_MAX_NS 60000000000u
 #define STALLS_NS   2000000000u /* launches wait no longer for forms that wait for it */
-#define BATCH_NS    20000000u   /* others may join for so long who would place something, too */
+#define PAUSE_S     2
+#define BATCH_NS    20000000u /* others may join for so long who would place something, too */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool looks;               /* under the lock: one thread looks for such a moment; */
-static unsigned n_placing;       /* so many use it; */
-static uint64_t since_ns;        /* it began then */
-static unsigned asked, answered; /* under the lock: how often the synchroniser was, and has */
-static bool has_thread;
-static _Atomic unsigned n_passing; /* launches between the shim and their count */
-static _Atomic bool closed;        /* no launch passes */
+static struct placing {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool looks;               /* under the lock: one thread looks for such a moment; */
+	unsigned n_placing;       /* so many use it; */
+	uint64_t since_ns;        /* it began then */
+	unsigned asked, answered; /* under the lock: how often the synchroniser was, and has */
+	bool has_thread;
+	unsigned n_pauses;          /* under the lock */
+	_Atomic unsigned n_passing; /* launches between the shim and their count */
+	_Atomic bool closed;        /* no launch passes */
+} each[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER,
+				 .changed = PTHREAD_COND_INITIALIZER}};
+
+static struct placing *here(void)
+{
+	return &each[shim_at()];
+}
 
 /* ---- launches ---- */
 
 void placing_await(void)
 {
-	if (__builtin_expect(!atomic_load(&closed), 1))
+	if (__builtin_expect(!atomic_load(&here()->closed), 1))
 		return;
-	pthread_mutex_lock(&lock);
-	while (atomic_load(&closed))
-		pthread_cond_wait(&changed, &lock);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&here()->lock);
+	while (atomic_load(&here()->closed))
+		pthread_cond_wait(&here()->changed, &here()->lock);
+	pthread_mutex_unlock(&here()->lock);
 }
 
 void placing_pass(void)
 {
 	for (;;) {
-		atomic_fetch_add(&n_passing, 1);
-		if (__builtin_expect(!atomic_load(&closed), 1))
+		atomic_fetch_add(&here()->n_passing, 1);
+		if (__builtin_expect(!atomic_load(&here()->closed), 1))
 			return;
-		atomic_fetch_sub(&n_passing, 1);
+		atomic_fetch_sub(&here()->n_passing, 1);
 		placing_await();
 	}
 }
 
 void placing_passed(void)
 {
-	atomic_fetch_sub(&n_passing, 1);
+	atomic_fetch_sub(&here()->n_passing, 1);
 }
 
 /* The fence is for managed launches: each counts as outstanding first, and then looks for one. */
 static void close_launches(void)
 {
-	atomic_store(&closed, true);
+	atomic_store(&here()->closed, true);
 	fence_stand();
 }
 
@@ -77,8 +87,8 @@ static void close_launches(void)
 static void open_launches(void)
 {
 	fence_end();
-	atomic_store(&closed, false);
-	pthread_cond_broadcast(&changed);
+	atomic_store(&here()->closed, false);
+	pthread_cond_broadcast(&here()->changed);
 }
 
 /* These calls may stop their stream until the program does something more, and the driver would
@@ -91,6 +101,7 @@ static void open_launches(void)
 		typedef CUresult(*real_fn) params; \
 		CUresult r;                        \
 		SHIM_REAL(held, real_fn, symbol);  \
+		stream_route(stream);              \
 		placing_pass();                    \
 		r = held args;                     \
 		placing_passed();                  \
@@ -121,7 +132,7 @@ HELD_TWICE(cuLaunchHostFunc_v2, (CUstream stream, CUhostFn fn, void *user, unsig
 /* As far as can be asked without waiting. */
 static bool seems_idle(void)
 {
-	if (atomic_load(&n_passing))
+	if (atomic_load(&here()->n_passing))
 		return false;
 	if (managed_outstanding())
 		managed_reap();
@@ -134,17 +145,17 @@ static void *synchroniser(void *unused)
 {
 	struct shim_inside in;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&here()->lock);
 	for (;;) {
-		while (asked == answered)
-			pthread_cond_wait(&changed, &lock);
-		pthread_mutex_unlock(&lock);
+		while (here()->asked == here()->answered)
+			pthread_cond_wait(&here()->changed, &here()->lock);
+		pthread_mutex_unlock(&here()->lock);
 		if (shim_enter(&in) == CUDA_SUCCESS)
 			cu.cuCtxSynchronize();
 		shim_leave(&in);
-		pthread_mutex_lock(&lock);
-		answered = asked;
-		pthread_cond_broadcast(&changed);
+		pthread_mutex_lock(&here()->lock);
+		here()->answered = here()->asked;
+		pthread_cond_broadcast(&here()->changed);
 	}
 	return NULL;
 }
@@ -160,19 +171,20 @@ static bool is_idle_until(uint64_t ns)
 	ns += (uint64_t)until.tv_nsec;
 	until.tv_sec += (time_t)(ns / 1000000000);
 	until.tv_nsec = (long)(ns % 1000000000);
-	pthread_mutex_lock(&lock);
-	has_thread = has_thread || shim_thread(synchroniser) == 0;
-	if (has_thread && asked == answered) {
-		asked++;
-		pthread_cond_broadcast(&changed);
-		while (asked != answered &&
-			pthread_cond_timedwait(&changed, &lock, &until) != ETIMEDOUT)
+	pthread_mutex_lock(&here()->lock);
+	here()->has_thread = here()->has_thread || shim_thread(synchroniser) == 0;
+	if (here()->has_thread && here()->asked == here()->answered && !here()->n_pauses) {
+		here()->asked++;
+		pthread_cond_broadcast(&here()->changed);
+		while (here()->asked != here()->answered &&
+			pthread_cond_timedwait(&here()->changed, &here()->lock, &until) !=
+				ETIMEDOUT)
 			;
-		is = asked == answered;
+		is = here()->asked == here()->answered;
 	} else {
 		is = false;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&here()->lock);
 	return is;
 }
 
@@ -180,9 +192,9 @@ static bool is_asking(void)
 {
 	bool is;
 
-	pthread_mutex_lock(&lock);
-	is = asked != answered;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&here()->lock);
+	is = here()->asked != here()->answered;
+	pthread_mutex_unlock(&here()->lock);
 	return is;
 }
 
@@ -192,7 +204,7 @@ static bool program_ends(void)
 
 	if (goes_on)
 		compile_goes_outside();
-	return !goes_on || !shim.ctx;
+	return !goes_on || !shim->ctx;
 }
 
 static void nap(uint32_t ns)
@@ -213,9 +225,9 @@ static bool hold(uint64_t ns)
 			return true;
 		nap(SHORT_NS);
 	}
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&here()->lock);
 	open_launches();
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&here()->lock);
 	return false;
 }
 
@@ -249,27 +261,28 @@ static bool have_moment(void)
 {
 	bool ok = true;
 
-	while ((looks || n_placing) && (!n_placing || shim_now_ns() - since_ns > BATCH_NS))
-		pthread_cond_wait(&changed, &lock);
-	if (!n_placing) {
-		looks = true;
-		pthread_mutex_unlock(&lock);
+	while ((here()->looks || here()->n_placing) &&
+		(!here()->n_placing || shim_now_ns() - here()->since_ns > BATCH_NS))
+		pthread_cond_wait(&here()->changed, &here()->lock);
+	if (!here()->n_placing) {
+		here()->looks = true;
+		pthread_mutex_unlock(&here()->lock);
 		ok = await_moment();
-		pthread_mutex_lock(&lock);
-		looks = false;
-		since_ns = shim_now_ns();
-		pthread_cond_broadcast(&changed);
+		pthread_mutex_lock(&here()->lock);
+		here()->looks = false;
+		here()->since_ns = shim_now_ns();
+		pthread_cond_broadcast(&here()->changed);
 	}
-	n_placing += ok;
+	here()->n_placing += ok;
 	return ok;
 }
 
 static void end(void)
 {
-	pthread_mutex_lock(&lock);
-	if (!--n_placing)
+	pthread_mutex_lock(&here()->lock);
+	if (!--here()->n_placing)
 		open_launches();
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&here()->lock);
 	kernel_turn_begin();
 }
 
@@ -278,9 +291,9 @@ bool placing_begin(struct shim_inside *in)
 	bool ok;
 
 	kernel_turn_end(); /* it may take long */
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&here()->lock);
 	ok = have_moment();
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&here()->lock);
 	if (!ok) {
 		kernel_turn_begin();
 		return false;
@@ -302,13 +315,35 @@ void placing_end(struct shim_inside *in)
 	end();
 }
 
+/* Natively the end of a context does not wait for all of its work, so this does not for ever. */
+void placing_pause(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PAUSE_S;
+	pthread_mutex_lock(&here()->lock);
+	here()->n_pauses++;
+	while (here()->asked != here()->answered &&
+		pthread_cond_timedwait(&here()->changed, &here()->lock, &until) != ETIMEDOUT)
+		;
+	pthread_mutex_unlock(&here()->lock);
+}
+
+void placing_resume(void)
+{
+	pthread_mutex_lock(&here()->lock);
+	here()->n_pauses--;
+	pthread_mutex_unlock(&here()->lock);
+}
+
 void placing_after_fork(void)
 {
-	pthread_mutex_init(&lock, NULL);
-	pthread_cond_init(&changed, NULL);
-	looks = false;
-	n_placing = asked = answered = 0;
-	has_thread = false;
-	atomic_store(&n_passing, 0);
-	atomic_store(&closed, false);
+	pthread_mutex_init(&here()->lock, NULL);
+	pthread_cond_init(&here()->changed, NULL);
+	here()->looks = false;
+	here()->n_placing = here()->asked = here()->answered = here()->n_pauses = 0;
+	here()->has_thread = false;
+	atomic_store(&here()->n_passing, 0);
+	atomic_store(&here()->closed, false);
 }

@@ -18,6 +18,7 @@ void placing_end(struct shim_inside *in);
 /* Within placing_begin: launches of kernels that need so many bytes of local memory a thread wait
  * for nothing, from here on. (locals.c) */
 void locals_make_room(uint32_t bytes);
+void locals_forget(void); /* the context has ended */
 
 /* ---- launches ---- */
 /* Returns when launches are not held; they may be again at once. */
@@ -26,6 +27,10 @@ void placing_await(void);
  * is outstanding, or in flight) by then. */
 void placing_pass(void);
 void placing_passed(void);
+
+/* Around the end of the shim's context: nobody waits for its work, from the first on. */
+void placing_pause(void);
+void placing_resume(void);
 
 void placing_after_fork(void);
 

@@ -30,7 +30,7 @@ static int native_attribute(const struct form *f, CUfunction_attribute which)
 	if (!k->in_library)
 		r = cu.cuFuncGetAttribute(&n, which, (CUfunction)k->handle);
 	else if (cu.cuKernelGetAttribute)
-		r = cu.cuKernelGetAttribute(&n, which, (CUkernel)k->handle, shim.dev);
+		r = cu.cuKernelGetAttribute(&n, which, (CUkernel)k->handle, shim->dev);
 	return r == CUDA_SUCCESS && n >= 0 ? n : -1;
 }
 
@@ -95,7 +95,7 @@ static struct form_shape *shape_of(struct form *f, const struct launch *l)
  * such a grid either starts whole or, at launch, is held. */
 static bool must_start_whole(const struct form *f, const struct form_shape *s, uint64_t total)
 {
-	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim.n_sms;
+	return f->info.rising_order && total <= (uint64_t)MAX(s->per_sm, s->as_it_is) * shim->n_sms;
 }
 
 struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
@@ -114,13 +114,13 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		pthread_mutex_lock(&g->lock);
 		s = shape_of(g, l);
 		pace[i] = s->pace;
-		workers[i] = MIN(total, (uint64_t)s->per_sm * shim.n_sms);
+		workers[i] = MIN(total, (uint64_t)s->per_sm * shim->n_sms);
 		pthread_mutex_unlock(&g->lock);
 	}
 	if (!workers[1])
 		return f;
 	second = pace_prefers_second(
-		&pace[0], workers[0], &pace[1], workers[1], page_load(&shim.welcome.latency_ns));
+		&pace[0], workers[0], &pace[1], workers[1], page_load(&shim->welcome.latency_ns));
 	/* Of launches that are queued, which teach nothing until they end, one. */
 	retry = pace_form_retry(&pace[0], &pace[1]);
 	if (retry && atomic_exchange(&f->retried_at, retry) != retry)
@@ -131,7 +131,7 @@ struct form *plan_form(struct form *f, const struct launch *l, uint64_t total)
 		pthread_mutex_lock(&f->other->lock);
 		s = shape_of(f->other, l);
 		pace_begin_second(&s->pace, workers[1], &pace[0], workers[0],
-			page_load(&shim.welcome.latency_ns));
+			page_load(&shim->welcome.latency_ns));
 		pthread_mutex_unlock(&f->other->lock);
 	}
 	return second ? f->other : f;
@@ -142,8 +142,8 @@ static bool is_queued(const struct launch *l)
 {
 	const struct stream *s;
 
-	if (!__atomic_load_n(&shim.page->watch, __ATOMIC_ACQUIRE) || shim_priority() >= SHIM_HIGH ||
-		atomic_load(&shim.captures))
+	if (!__atomic_load_n(&shim->page->watch, __ATOMIC_ACQUIRE) ||
+		shim_priority() >= SHIM_HIGH || atomic_load(&shim->captures))
 		return false;
 	s = stream_of(l->stream);
 	return s &&
@@ -167,12 +167,12 @@ enum wire_reason plan_launch(struct form *f, const struct launch *l, uint64_t to
 	p->pads = s->pads;
 	/* Too short to be worth it, unless its length was last looked at long ago. */
 	if (s->per_sm && !queued &&
-		pace_is_short(&s->pace, total, page_load(&shim.welcome.min_managed_ns)))
+		pace_is_short(&s->pace, total, page_load(&shim->welcome.min_managed_ns)))
 		brief = !pace_remeasures(&s->pace);
-	fits = (uint64_t)p->per_sm * shim.n_sms;
+	fits = (uint64_t)p->per_sm * shim->n_sms;
 	if (s->per_sm && !brief && !guard && !f->info.rising_order)
 		p->chunk = pace_chunk(
-			&s->pace, MIN(total, fits), page_load(&shim.welcome.latency_ns), &settled);
+			&s->pace, MIN(total, fits), page_load(&shim->welcome.latency_ns), &settled);
 	whole = must_start_whole(f, s, total);
 	pthread_mutex_unlock(&f->lock);
 	remember_soon();

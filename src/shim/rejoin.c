@@ -4,8 +4,8 @@
 /* Who writes the words of the page (wire/page.h): with a daemon that, alone this thread, and from
  * HELLO on a daemon again, whether it has answered or not. So words that were stopped in the middle
  * by a daemon's death, or come late from one that stood still, are mended while alone, and then
- * told anew by the daemon. Between HELLO and WELCOME nothing is held yet (shim.dead): a launch that
- * the daemon has stopped already gets rounds of workers that leave at once. */
+ * told anew by the daemon. Between HELLO and WELCOME nothing is held yet (shim->dead): a launch
+ * that the daemon has stopped already gets rounds of workers that leave at once. */
 #include "shim/rejoin.h"
 
 #include <errno.h>
@@ -24,27 +24,32 @@
 #define STEADY_NS 1000000000u  /* a daemon that lasts so long is not one that dies of us */
 #define WARN_NS   500000000u
 
-static struct {
+static struct rejoin {
 	enum { JOINED, ALONE, JOINING, LOST } state;
 	struct own_fd sock; /* of JOINING */
 	struct silence silence;
 	uint64_t since_ns, lost_ns, try_ns, wait_ns; /* since: of JOINED */
 	const char *why;
 	bool warned;
-} re;
+} each[SHIM_SESSIONS];
+
+static struct rejoin *re(void)
+{
+	return &each[shim_at()];
+}
 
 static void change_to_joined(void)
 {
-	re.state = JOINED;
-	re.silence = (struct silence){0};
-	re.since_ns = shim_now_ns();
-	re.lost_ns = 0;
+	re()->state = JOINED;
+	re()->silence = (struct silence){0};
+	re()->since_ns = shim_now_ns();
+	re()->lost_ns = 0;
 }
 
 void rejoin_begin(void)
 {
-	memset(&re, 0, sizeof(re));
-	re.sock.fd = -1;
+	*re() = (struct rejoin){0};
+	re()->sock.fd = -1;
 	change_to_joined();
 }
 
@@ -56,7 +61,7 @@ static void store(uint32_t *p, uint32_t v)
 /* What a daemon may have told the tenant. Nobody is told of anything while alone. */
 static void release(void)
 {
-	struct wire_page *p = shim.page;
+	struct wire_page *p = shim->page;
 	bool held = page_load(&p->hold);
 
 	store(&p->watch, 0);
@@ -74,44 +79,44 @@ static void retry_in(uint64_t ns)
 {
 	uint64_t now = shim_now_ns();
 
-	re.state = ALONE;
-	own_close(&re.sock);
-	re.try_ns = now + ns;
-	atomic_store(&shim.alone, true);
+	re()->state = ALONE;
+	own_close(&re()->sock);
+	re()->try_ns = now + ns;
+	atomic_store(&shim->alone, true);
 	release();
 }
 
 static void retry_later(void)
 {
-	re.wait_ns = MIN(2 * re.wait_ns, MOST_NS);
-	retry_in(re.wait_ns);
+	re()->wait_ns = MIN(2 * re()->wait_ns, MOST_NS);
+	retry_in(re()->wait_ns);
 }
 
 static void lose(const char *why)
 {
 	uint64_t now = shim_now_ns();
 
-	atomic_store(&shim.dead, true);
-	store(&shim.page->ends, 1);
+	atomic_store(&shim->dead, true);
+	store(&shim->page->ends, 1);
 	hello_ends();
-	if (!re.wait_ns || now - re.since_ns > STEADY_NS)
-		re.wait_ns = FIRST_NS;
+	if (!re()->wait_ns || now - re()->since_ns > STEADY_NS)
+		re()->wait_ns = FIRST_NS;
 	else
-		re.wait_ns = MIN(2 * re.wait_ns, MOST_NS);
-	re.lost_ns = now;
-	re.why = why;
-	retry_in(re.wait_ns);
+		re()->wait_ns = MIN(2 * re()->wait_ns, MOST_NS);
+	re()->lost_ns = now;
+	re()->why = why;
+	retry_in(re()->wait_ns);
 	opaque_wake();
 }
 
 static void lose_for_good(const char *why)
 {
-	if (re.state == JOINED)
+	if (re()->state == JOINED)
 		lose(why);
 	else
 		retry_in(0);
-	re.state = LOST;
-	atomic_store(&shim.mode, SHIM_NATIVE);
+	re()->state = LOST;
+	atomic_store(&shim->mode, SHIM_NATIVE);
 	shim_warn(why);
 }
 
@@ -126,17 +131,17 @@ static bool is_over(short revents)
 		return false;
 	/* Since poll the program may have closed it, and have another file there: that loses
 	 * nothing. */
-	n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
-	if (!shim_has_fd(&shim.sock))
+	n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	if (!shim_has_fd(&shim->sock))
 		return true;
 	if (n > 0)
-		n = recv(shim.sock.fd, &byte, 1, MSG_DONTWAIT);
+		n = recv(shim->sock.fd, &byte, 1, MSG_DONTWAIT);
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 static bool is_silent(bool waited_for)
 {
-	return silence_too_long(&re.silence, page_load(&shim.page->alive_ms),
+	return silence_too_long(&re()->silence, page_load(&shim->page->alive_ms),
 		(uint32_t)(shim_now_ns() / 1000000), waited_for);
 }
 
@@ -151,12 +156,12 @@ static void alone(void)
 	int r;
 
 	release(); /* a word of one that stood still may have come late */
-	if (shim_now_ns() < re.try_ns)
+	if (shim_now_ns() < re()->try_ns)
 		return;
-	r = hello_again(&re.sock);
+	r = hello_again(&re()->sock);
 	if (r == 0) {
-		re.state = JOINING;
-		re.silence = (struct silence){0};
+		re()->state = JOINING;
+		re()->silence = (struct silence){0};
 	} else if (r == -EBADF) {
 		lose_for_good("the program has closed its connection to heddled");
 	} else {
@@ -166,12 +171,12 @@ static void alone(void)
 
 static void joining(short revents)
 {
-	int r = revents ? hello_answered(&re.sock) : -EAGAIN;
+	int r = revents ? hello_answered(&re()->sock) : -EAGAIN;
 
 	if (r == 0) {
 		change_to_joined();
-		store(&shim.page->ends, 0);
-		atomic_store(&shim.dead, false);
+		store(&shim->page->ends, 0);
+		atomic_store(&shim->dead, false);
 		shim_kick();
 	} else if (r == -EACCES || r == -EPROTO) {
 		retry_in(NEVER_NS);
@@ -182,39 +187,40 @@ static void joining(short revents)
 
 int rejoin_fd(void)
 {
-	if (re.state == JOINED)
-		return shim_has_fd(&shim.sock) ? shim.sock.fd : -1;
-	return re.state == JOINING && own_is(&re.sock) ? re.sock.fd : -1;
+	if (re()->state == JOINED)
+		return shim_has_fd(&shim->sock) ? shim->sock.fd : -1;
+	return re()->state == JOINING && own_is(&re()->sock) ? re()->sock.fd : -1;
 }
 
 uint64_t rejoin_next(void)
 {
 	uint64_t now = shim_now_ns(), at = UINT64_MAX;
 
-	if (re.state == ALONE)
-		at = re.try_ns;
-	if (re.lost_ns && !re.warned)
-		at = MIN(at, re.lost_ns + WARN_NS);
+	if (re()->state == ALONE)
+		at = re()->try_ns;
+	if (re()->lost_ns && !re()->warned)
+		at = MIN(at, re()->lost_ns + WARN_NS);
 	return at == UINT64_MAX ? at : at - MIN(at, now);
 }
 
 bool rejoin_look(short revents, bool waited_for)
 {
-	if (re.state == LOST) {
+	if (re()->state == LOST) {
 		release();
 		return false;
 	}
-	if (!shim_has_fd(&shim.wake))
+	if (!shim_has_fd(&shim->wake))
 		lose_for_good("the program has closed its connection to heddled");
-	else if (re.state == JOINED)
+	else if (re()->state == JOINED)
 		joined(revents, waited_for);
-	else if (re.state == ALONE)
+	else if (re()->state == ALONE)
 		alone();
 	else
 		joining(revents);
-	if (re.state != LOST && re.lost_ns && !re.warned && shim_now_ns() - re.lost_ns > WARN_NS) {
-		re.warned = true;
-		shim_warn(re.why);
+	if (re()->state != LOST && re()->lost_ns && !re()->warned &&
+		shim_now_ns() - re()->lost_ns > WARN_NS) {
+		re()->warned = true;
+		shim_warn(re()->why);
 	}
-	return re.state != LOST;
+	return re()->state != LOST;
 }

@@ -93,8 +93,10 @@ static void put(const struct kernel *k)
 	struct known at[KNOWN_MAX];
 	struct strbuf b = {0};
 	struct form *f = k->form;
-	uint32_t n = collect(f, at);
+	uint32_t n = f ? collect(f, at) : 0;
 
+	if (!f) /* its context has ended */
+		return;
 	if (f->other)
 		n += collect(f->other, at + n);
 	known_write(at, n, &b);
@@ -135,7 +137,7 @@ void remember_recall(struct form *f)
 	}
 }
 
-static void at_exit(void)
+void remember_write_all(void)
 {
 	while (write_next(NULL))
 		;
@@ -143,7 +145,7 @@ static void at_exit(void)
 
 void remember_at_exit(void)
 {
-	atexit(at_exit);
+	atexit(remember_write_all);
 }
 
 /* What the parent has learned, he keeps himself. */

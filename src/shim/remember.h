@@ -13,6 +13,7 @@ void remember_recall(struct form *f);        /* as it is made; f->known_key says
 void remember_taught(struct kernel *k);      /* under any lock: waits for nobody */
 void remember_soon(void);                    /* what has been taught since, if anything */
 void remember_write(const struct kernel *k); /* now, if nobody has */
+void remember_write_all(void);               /* what has been taught so far, now */
 void remember_at_exit(void);                 /* from now on; once */
 void remember_after_fork(void);
 

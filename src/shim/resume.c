@@ -21,26 +21,31 @@
 #define LATER_NS   5000000u
 
 /* The streams of the rounds. */
-static struct {
+static struct helpers {
 	pthread_mutex_t lock;
 	CUstream at[ROUNDS + MORE];
 	bool borrowed[ROUNDS + MORE]; /* counts as a stream of the program's */
 	unsigned n;
 	_Atomic unsigned n_borrowed;
 	int priority;
-} helpers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} each[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static struct helpers *helpers(void)
+{
+	return &each[shim_at()];
+}
 
 static bool add_helper(void)
 {
-	return cu.cuStreamCreateWithPriority(&helpers.at[helpers.n], CU_STREAM_NON_BLOCKING,
-		       helpers.priority) == CUDA_SUCCESS &&
-	       ++helpers.n;
+	return cu.cuStreamCreateWithPriority(&helpers()->at[helpers()->n], CU_STREAM_NON_BLOCKING,
+		       helpers()->priority) == CUDA_SUCCESS &&
+	       ++helpers()->n;
 }
 
 int resume_init(int priority)
 {
-	helpers.priority = priority;
-	while (helpers.n < ROUNDS) {
+	helpers()->priority = priority;
+	while (helpers()->n < ROUNDS) {
 		if (!add_helper())
 			return -EIO;
 	}
@@ -49,7 +54,7 @@ int resume_init(int priority)
 
 void resume_after_fork(void)
 {
-	pthread_mutex_init(&helpers.lock, NULL);
+	pthread_mutex_init(&helpers()->lock, NULL);
 }
 
 /* The next grid keeps to a count. A launch that was padded for its tenant's word may find another
@@ -94,17 +99,17 @@ static uint64_t wants_round(struct managed *m, uint32_t *ret_drains, uint32_t *r
 
 static bool is_idle(unsigned helper)
 {
-	return cu.cuStreamQuery(helpers.at[helper]) != CUDA_ERROR_NOT_READY;
+	return cu.cuStreamQuery(helpers()->at[helper]) != CUDA_ERROR_NOT_READY;
 }
 
 /* Under the lock, with the context current unless all are returned. */
 static void return_idle(bool all)
 {
-	for (unsigned i = ROUNDS; i < helpers.n; i++) {
-		if (!helpers.borrowed[i] || !(all || is_idle(i)))
+	for (unsigned i = ROUNDS; i < helpers()->n; i++) {
+		if (!helpers()->borrowed[i] || !(all || is_idle(i)))
 			continue;
-		helpers.borrowed[i] = false;
-		atomic_fetch_sub(&helpers.n_borrowed, 1);
+		helpers()->borrowed[i] = false;
+		atomic_fetch_sub(&helpers()->n_borrowed, 1);
 		stream_give_back();
 	}
 }
@@ -113,20 +118,27 @@ void resume_return_channels(void)
 {
 	struct shim_inside in;
 
-	if (!atomic_load(&helpers.n_borrowed))
+	if (!atomic_load(&helpers()->n_borrowed))
 		return;
-	pthread_mutex_lock(&helpers.lock);
+	pthread_mutex_lock(&helpers()->lock);
 	shim_enter(&in);
 	return_idle(false);
 	shim_leave(&in);
-	pthread_mutex_unlock(&helpers.lock);
+	pthread_mutex_unlock(&helpers()->lock);
 }
 
 void resume_leave_channels(void)
 {
-	pthread_mutex_lock(&helpers.lock);
+	pthread_mutex_lock(&helpers()->lock);
 	return_idle(true);
-	pthread_mutex_unlock(&helpers.lock);
+	pthread_mutex_unlock(&helpers()->lock);
+}
+
+void resume_forget(void)
+{
+	pthread_mutex_lock(&helpers()->lock);
+	helpers()->n = 0;
+	pthread_mutex_unlock(&helpers()->lock);
 }
 
 /* One on a channel that the program does not use. */
@@ -135,17 +147,17 @@ static CUstream borrowed_helper(void)
 	unsigned i = ROUNDS;
 
 	return_idle(false);
-	while (i < helpers.n && helpers.borrowed[i])
+	while (i < helpers()->n && helpers()->borrowed[i])
 		i++;
 	if (i == ROUNDS + MORE || !stream_borrow())
 		return NULL;
-	if (i == helpers.n && !add_helper()) {
+	if (i == helpers()->n && !add_helper()) {
 		stream_give_back();
 		return NULL;
 	}
-	helpers.borrowed[i] = true;
-	atomic_fetch_add(&helpers.n_borrowed, 1);
-	return helpers.at[i];
+	helpers()->borrowed[i] = true;
+	atomic_fetch_add(&helpers()->n_borrowed, 1);
+	return helpers()->at[i];
 }
 
 /* A helper stream on which no round is under way: one behind another would not begin before the
@@ -155,7 +167,7 @@ static CUstream idle_helper(bool may_borrow)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		if (is_idle(i))
-			return helpers.at[i];
+			return helpers()->at[i];
 	}
 	return may_borrow ? borrowed_helper() : NULL;
 }
@@ -189,7 +201,7 @@ static uint64_t blocks_for(const struct managed *m, uint64_t left)
 
 	if (!m->guard)
 		return MIN((uint64_t)m->workers, MAX(left, (uint64_t)1));
-	for (unsigned i = 0; i < shim.n_sms; i++) {
+	for (unsigned i = 0; i < shim->n_sms; i++) {
 		if (!__atomic_load_n(&quota[i], __ATOMIC_RELAXED))
 			return MAX(left, m->workers);
 	}
@@ -230,7 +242,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 	/* With a relay there, the first block is a worker, too. */
 	if (newcomers)
 		blocks = MIN(blocks, newcomers);
-	pthread_mutex_lock(&helpers.lock);
+	pthread_mutex_lock(&helpers()->lock);
 	if (shim_enter(&in) == CUDA_SUCCESS && (!is_few(newcomers, m) || leaves_helper()) &&
 		(on = idle_helper(may_borrow))) {
 		m->resumed_at = MIN(__atomic_load_n(&w->host.finished, __ATOMIC_ACQUIRE), m->total);
@@ -241,7 +253,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 		m->args.flags |= seq ? CTL_WAIT_WORD | (drained ? CTL_ONCE : 0) : 0;
 		/* A word that comes meanwhile and asks for another padding drains it again. */
 		if (m->guard)
-			managed_pad(m, seq ? pads_least(w->host.quota, shim.n_sms)
+			managed_pad(m, seq ? pads_least(w->host.quota, shim->n_sms)
 					   : managed_first_quota());
 		r = managed_fire(m, blocks, on, NULL);
 		if (r == CUDA_SUCCESS)
@@ -250,7 +262,7 @@ static bool resume(struct managed *m, bool drained, bool may_borrow)
 			m->args.seq = last;
 	}
 	shim_leave(&in);
-	pthread_mutex_unlock(&helpers.lock);
+	pthread_mutex_unlock(&helpers()->lock);
 	if (r != CUDA_SUCCESS)
 		return false;
 	judge_rounds(m);
@@ -286,9 +298,9 @@ static bool look_after(struct managed *m, uint64_t *ret_next)
 	/* Words are few; reports of drains that get nothing on may be many. */
 	may_borrow = grow != m->grow || !m->idle_rounds;
 	m->resuming = true;
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	fired = resume(m, drains != m->drains, may_borrow);
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	m->resuming = false;
 	if (fired) {
 		m->drains = drains;
@@ -304,15 +316,15 @@ bool launches_served(void)
 	bool served = !managed_any_waiting();
 	uint32_t drains, grow;
 
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active && served; i++) {
-		struct managed *m = &launches.at[launches.active[i]];
+	pthread_mutex_lock(&launches()->lock);
+	for (unsigned i = 0; i < launches()->n_active && served; i++) {
+		struct managed *m = &launches()->at[launches()->active[i]];
 
 		served = !m->launched ||
 			 !__atomic_load_n(&slot_of(m)->host.seq, __ATOMIC_ACQUIRE) || is_done(m) ||
 			 (!m->resuming && wants_round(m, &drains, &grow) == UINT64_MAX);
 	}
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	return served;
 }
 
@@ -320,17 +332,17 @@ uint64_t managed_resume(void)
 {
 	uint64_t next = UINT64_MAX, at;
 
-	pthread_mutex_lock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
 	launches_reap(UINT32_MAX);
-	for (unsigned i = 0; i < launches.n_active; i++) {
+	for (unsigned i = 0; i < launches()->n_active; i++) {
 		/* Afterwards the list may have changed. */
-		if (look_after(&launches.at[launches.active[i]], &at))
+		if (look_after(&launches()->at[launches()->active[i]], &at))
 			i = UINT32_MAX;
 		next = MIN(next, at);
 	}
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 	resume_return_channels();
-	return atomic_load(&helpers.n_borrowed) ? MIN(next, LATER_NS) : next;
+	return atomic_load(&helpers()->n_borrowed) ? MIN(next, LATER_NS) : next;
 }
 
 /* By a word of its own, or by what its tenant was told as it began. */
@@ -362,20 +374,20 @@ bool managed_any_stopped(void)
 {
 	bool any = false;
 
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active && !any; i++)
-		any = is_stopped(&launches.at[launches.active[i]]);
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_lock(&launches()->lock);
+	for (unsigned i = 0; i < launches()->n_active && !any; i++)
+		any = is_stopped(&launches()->at[launches()->active[i]]);
+	pthread_mutex_unlock(&launches()->lock);
 	return any;
 }
 
 void managed_take_over(void)
 {
-	__atomic_store_n(&shim.page->begin.seq, 0, __ATOMIC_RELEASE);
-	pthread_mutex_lock(&launches.lock);
-	for (unsigned i = 0; i < launches.n_active; i++) {
-		if (is_stopped(&launches.at[launches.active[i]]))
-			raise_all(&launches.at[launches.active[i]]);
+	__atomic_store_n(&shim->page->begin.seq, 0, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&launches()->lock);
+	for (unsigned i = 0; i < launches()->n_active; i++) {
+		if (is_stopped(&launches()->at[launches()->active[i]]))
+			raise_all(&launches()->at[launches()->active[i]]);
 	}
-	pthread_mutex_unlock(&launches.lock);
+	pthread_mutex_unlock(&launches()->lock);
 }

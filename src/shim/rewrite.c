@@ -23,11 +23,16 @@
 #define FORM_VERSION 27u /* of what is kept (kept.c) and of the code that the pass emits */
 #define PTX_MAX      ((size_t)256 << 20)
 
-static struct compiled closer;
+static struct compiled closer_of[SHIM_SESSIONS];
+
+static struct compiled *closer(void)
+{
+	return &closer_of[shim_at()];
+}
 
 CUfunction rewrite_closer(void)
 {
-	return closer.fn;
+	return closer()->fn;
 }
 
 /* Another build of the shim may have other passes: its file stands for them. */
@@ -51,9 +56,9 @@ static void key_of(const struct kernel *k, const struct code *c, uint32_t bound,
 	if (cu.cuDriverGetVersion)
 		cu.cuDriverGetVersion(&driver);
 	strbuf_add(&b, (const char *)c->digest, sizeof(c->digest));
-	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d|%u", k->name, driver, shim.cc, bound,
+	strbuf_printf(&b, "%s|%d|%u|%u|%u|%u|%u|%d|%u", k->name, driver, shim->cc, bound,
 		CTL_VERSION, FORM_VERSION, (unsigned)sizeof(struct pass_kernel_info),
-		(int)dev_kind_of(&cu), shim.order);
+		(int)dev_kind_of(&cu), shim->order);
 	/* Which cache of the driver's has it compiled. */
 	for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
 		const char *value = secure_getenv(caches[i]);
@@ -97,7 +102,7 @@ static int transform(struct ptx_module *m, struct kernel *k, uint32_t bound,
 		.in = m,
 		.options = {.no_pull_ahead = true,
 			.max_registers = bound,
-			.order = (enum pass_order)shim.order}};
+			.order = (enum pass_order)shim->order}};
 	const struct ptx_func *f = ptx_find_func(m, k->name);
 	struct pass_form form;
 	uint32_t bytes;
@@ -271,13 +276,13 @@ static bool closer_compiled(bool is_kept)
 	kernel_turn_end();
 	pthread_mutex_lock(&lock);
 	kernel_turn_begin();
-	ok = closer.fn || compile(text, strlen(text), is_kept ? NULL : &none, &closer);
-	if (ok && !closer.fn) {
+	ok = closer()->fn || compile(text, strlen(text), is_kept ? NULL : &none, closer());
+	if (ok && !closer()->fn) {
 		ok = placing_begin(&in);
 		if (ok) {
-			ok = compile_place(&closer, text, CTL_CLOSER);
+			ok = compile_place(closer(), text, CTL_CLOSER);
 			if (!ok)
-				compile_drop(&closer);
+				compile_drop(closer());
 			placing_end(&in);
 		}
 	}
@@ -433,12 +438,20 @@ static uint32_t plain_registers(struct kernel *k)
 			regs = func_attribute(k->handle, CU_FUNC_ATTRIBUTE_NUM_REGS);
 		else if (cu.cuKernelGetAttribute &&
 			 cu.cuKernelGetAttribute(&v, CU_FUNC_ATTRIBUTE_NUM_REGS, k->handle,
-				 shim.dev) == CUDA_SUCCESS)
+				 shim->dev) == CUDA_SUCCESS)
 			regs = (uint32_t)MAX(v, 0);
 	}
 	shim_leave(&in);
 	kernel_release(k);
 	return regs;
+}
+
+static void free_form(struct form *f)
+{
+	free(f->offsets);
+	free(f->sizes);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
 }
 
 /* It was never launched, and has no other. */
@@ -450,10 +463,7 @@ static void drop(struct form *f)
 		rewrite_unload(f);
 		placing_end(&in);
 	}
-	free(f->offsets);
-	free(f->sizes);
-	pthread_mutex_destroy(&f->lock);
-	free(f);
+	free_form(f);
 }
 
 /* Where the form needs more registers than the kernel as it is, fewer blocks fit on an SM, unless
@@ -466,7 +476,7 @@ static struct form *bounded(struct kernel *k, const struct code *c, struct form 
 	uint32_t plain, bound;
 	enum wire_reason why;
 
-	if (round_up(f->regs, step) <= shim.free_regs)
+	if (round_up(f->regs, step) <= shim->free_regs)
 		return f;
 	plain = plain_registers(k);
 	bound = (uint32_t)round_up(plain, step);
@@ -513,12 +523,28 @@ int rewrite_kernel(struct kernel *k, struct code *c, struct form **ret, enum wir
 	return 0;
 }
 
+void rewrite_free_ended(struct form *f)
+{
+	if (f->other) {
+		compile_drop_ended(&f->other->on);
+		free_form(f->other);
+	}
+	compile_drop_ended(&f->on);
+	free((void *)f->known); /* the other's, too */
+	free_form(f);
+}
+
+void rewrite_forget(void)
+{
+	compile_drop_ended(closer());
+}
+
 void rewrite_unload(struct form *f)
 {
 	struct shim_inside in;
 
 	/* The record of its last launches may still be read: only the code goes. */
-	if (shim.ctx && shim_enter(&in) == CUDA_SUCCESS) {
+	if (shim->ctx && shim_enter(&in) == CUDA_SUCCESS) {
 		compile_drop(&f->on);
 		if (f->other)
 			compile_drop(&f->other->on);

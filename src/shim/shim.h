@@ -28,11 +28,13 @@ const struct cu_api *shim_driver(void);
 void *shim_real(const char *symbol); /* in the real driver, or NULL */
 /* What a function that the real driver does not have returns. */
 CUresult shim_lacking(void);
-/* For the start of each handled function: the real one, or return what a driverless system says. */
+/* For the start of each handled function: the real one, or return what a driverless system says;
+ * and the session of the current device. */
 #define SHIM_NEED(fn)                                                          \
 	do {                                                                   \
 		if (__builtin_expect(!cu.fn, 0) && (!shim_driver() || !cu.fn)) \
 			return shim_lacking();                                 \
+		shim_route();                                                  \
 	} while (0)
 
 /* The same for forms that are not in cu: declares fn, or returns. */
@@ -44,7 +46,8 @@ CUresult shim_lacking(void);
 		__atomic_store_n(&real, fn, __ATOMIC_RELAXED); \
 	}                                                      \
 	if (!fn)                                               \
-		return shim_lacking();
+		return shim_lacking();                         \
+	shim_route();
 /* Both meanings of the default stream: the legacy one, and own: the calling thread's. */
 #define SHIM_TWICE(name, params, call_legacy, call_own) \
 	SHIM_API CUresult name params;                  \
@@ -88,16 +91,15 @@ struct shim {
 	struct own_fd sock, kick, wake; /* the daemon's eventfd; ours */
 	struct own_fd page_fd;          /* for the next daemon */
 	struct wire_welcome welcome;
-	/* The one context whose launches are managed. */
-	CUcontext ctx;
-	bool is_primary;
+	/* The context whose launches are managed. NULL: it has ended, and the context of the next
+	 * launch takes its place. */
+	_Atomic(CUcontext) ctx;
 	CUdevice dev;
-	bool many; /* the program sees other devices, too: those calls are passed on */
 	uint32_t cc, n_sms;
-	uint32_t max_grid[3]; /* blocks of a grid in each dimension */
-	uint32_t free_regs;   /* of a thread, with as many threads on an SM as it takes */
-	uint32_t order;       /* enum pass_order of all forms (HEDDLE_ORDER) */
-	CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
+	uint32_t max_grid[3];         /* blocks of a grid in each dimension */
+	uint32_t free_regs;           /* of a thread, with as many threads on an SM as it takes */
+	uint32_t order;               /* enum pass_order of all forms (HEDDLE_ORDER) */
+	_Atomic CUdeviceptr page_dev; /* the page as the device sees it; 0: no launch is managed */
 	CUstream helper;
 	int low_priority; /* for streams of a tenant of low priority */
 	bool is_low;
@@ -105,36 +107,64 @@ struct shim {
 	_Atomic unsigned captures;          /* stream captures begun and not ended */
 	_Atomic unsigned load_waits, waits; /* statistics for tests: fences that had to wait */
 };
-extern struct shim shim;
+/* A program is a tenant on each device where it launches: one session a device, by its number. The
+ * last one is for all further devices, and serves none. */
+#define SHIM_DEVICES  16
+#define SHIM_SESSIONS (SHIM_DEVICES + 1)
+extern struct shim shims[SHIM_SESSIONS];
+/* The session that the calling thread works for. In a call of the program: of the current context's
+ * device, or of the device of what the call names. A thread of the shim's has its own for life. */
+extern __thread struct shim *shim __attribute__((tls_model("initial-exec")));
+extern _Atomic unsigned shim_n_devices; /* that the program sees; 0: not known yet */
+
+static inline unsigned shim_at(void)
+{
+	return (unsigned)(shim - shims);
+}
+/* How many sessions there may be. */
+static inline unsigned shim_sessions(void)
+{
+	return __builtin_expect(shim_n_devices <= 1, 1) ? 1
+	       : shim_n_devices > SHIM_DEVICES          ? SHIM_SESSIONS
+							: shim_n_devices;
+}
+void shim_count_devices(void);
+void shim_route_by_context(void);
+static inline void shim_route(void)
+{
+	if (__builtin_expect(shim_n_devices > 1, 0))
+		shim_route_by_context();
+}
+void shim_route_to(CUdevice dev);
 
 /* Asks for the daemon, once a context is current, on whose device the program becomes a tenant:
  * afterwards mode is not SHIM_UNKNOWN. Nothing yet where there is no context, or where the program
  * sees several devices and this is no launch: a program may prepare more devices than it uses. */
 void shim_start(bool is_launch);
-/* The current context belongs to another device, which the shim does not manage. */
-bool shim_elsewhere(void);
-/* Whether the shim takes part in this call: it is in use, and manages the current device. */
+/* Whether the shim takes part in this call: the program is a tenant on the session's device. */
 static inline bool shim_on(void)
 {
-	int mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
+	int mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(mode == SHIM_UNKNOWN, 0)) {
 		shim_start(false);
-		mode = __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE);
+		mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
 	}
-	return mode == SHIM_ON && !(__builtin_expect(shim.many, 0) && shim_elsewhere());
+	return mode == SHIM_ON;
 }
-/* Ahead of shim_on for a launch, which makes the program a tenant on its device. */
+/* Before shim_on for a launch: makes the program a tenant on its device, or has a tenant whose
+ * context has ended go on in the current one. */
 static inline void shim_launches(void)
 {
-	if (__builtin_expect(
-		    __atomic_load_n((int *)&shim.mode, __ATOMIC_ACQUIRE) == SHIM_UNKNOWN, 0))
+	int mode = __atomic_load_n((int *)&shim->mode, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(mode == SHIM_UNKNOWN || (mode == SHIM_ON && !shim->ctx), 0))
 		shim_start(true);
 }
 /* Could there be a daemon: false only once it is known that there is none. */
 static inline bool shim_maybe(void)
 {
-	return __atomic_load_n((int *)&shim.mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
+	return __atomic_load_n((int *)&shim->mode, __ATOMIC_RELAXED) != SHIM_NATIVE;
 }
 /* A word of the page. */
 static inline uint32_t page_load(const uint32_t *p)
@@ -143,17 +173,17 @@ static inline uint32_t page_load(const uint32_t *p)
 }
 static inline int shim_priority(void) /* as granted */
 {
-	return __atomic_load_n(&shim.welcome.priority, __ATOMIC_RELAXED);
+	return __atomic_load_n(&shim->welcome.priority, __ATOMIC_RELAXED);
 }
 void shim_kick(void); /* the daemon is to look at the page */
-/* One to shim.kick or shim.wake. False: the program has closed that, or the socket; then none of
+/* One to shim->kick or shim->wake. False: the program has closed that, or the socket; then none of
  * the three is ever touched again. */
 bool shim_ring(const struct own_fd *o);
-/* The agent's, ahead of each use of shim.wake or shim.sock: the same, without a ring. */
+/* The agent's, ahead of each use of shim->wake or shim->sock: the same, without a ring. */
 bool shim_has_fd(const struct own_fd *o);
 uint64_t shim_now_ns(void);
-/* A detached thread of ours, with every signal blocked, so that the program's handlers run on the
- * program's threads. 0 or negative errno. */
+/* A detached thread of ours, for the caller's session, with every signal blocked, so that the
+ * program's handlers run on the program's threads. 0 or negative errno. */
 int shim_thread(void *(*fn)(void *));
 /* Driver calls of ours: the shim's context current, and no capture of the program's disturbed. */
 struct shim_inside {

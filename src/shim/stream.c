@@ -11,9 +11,9 @@
  * Not all channels are for the program's streams. Three are for the rounds of workers that are
  * always to be had (ROUNDS in resume.c). One is for the legacy default stream, where copies that
  * are not counted, and events of ours, may wait for streams that wait. One is for what the driver
- * has to do by itself, as when it loads code. None is for shim.helper: it has work while nothing is
- * managed yet (ctlpool.c), and when a form is loaded (globals.c): within a fence, so while nothing
- * that is managed waits for a launch of ours. */
+ * has to do by itself, as when it loads code. None is for shim->helper: it has work while nothing
+ * is managed yet (ctlpool.c), and when a form is loaded (globals.c): within a fence, so while
+ * nothing that is managed waits for a launch of ours. */
 #include "shim/connections.h"
 #include "shim/follow.h"
 #include "shim/placing.h"
@@ -23,14 +23,23 @@
 
 #define SPARE_CHANNELS 5
 
-static struct map streams = MAP_INIT;
-static _Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
-static _Atomic unsigned n_lent; /* to rounds (resume.c) */
-/* Streams that are gone while their work may be blocked: they hold their channels until nothing is
- * managed any more. */
-static _Atomic unsigned n_lingering;
-static pthread_mutex_t lingering_lock = PTHREAD_MUTEX_INITIALIZER; /* of who takes them away */
-static __thread struct stream *own; /* this thread's default stream */
+static struct streams {
+	struct map map;
+	_Atomic unsigned n_used; /* channels: of streams in use, of lingering ones, lent */
+	_Atomic unsigned n_lent; /* to rounds (resume.c) */
+	/* Streams that are gone while their work may be blocked: they hold their channels until
+	 * nothing is managed any more. */
+	_Atomic unsigned n_lingering;
+	pthread_mutex_t lingering_lock; /* of the thread that takes them away */
+} each[SHIM_SESSIONS] = {
+	[0 ... SHIM_SESSIONS - 1] = {.map = MAP_INIT, .lingering_lock = PTHREAD_MUTEX_INITIALIZER}};
+/* This thread's default stream on each device. */
+static __thread struct stream *own[SHIM_SESSIONS];
+
+static struct streams *here(void)
+{
+	return &each[shim_at()];
+}
 
 static struct stream *new_stream(CUstream handle)
 {
@@ -39,7 +48,9 @@ static struct stream *new_stream(CUstream handle)
 	if (!s)
 		return NULL;
 	s->handle = handle;
-	s->dev = CU_DEVICE_INVALID;
+	if (handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD &&
+		cu.cuCtxGetCurrent(&s->ctx) != CUDA_SUCCESS)
+		s->ctx = NULL;
 	pthread_mutex_init(&s->lock, NULL);
 	return s;
 }
@@ -48,18 +59,28 @@ static struct stream *new_stream(CUstream handle)
 static void gone(struct stream *s, bool lingers)
 {
 	if (atomic_load(&s->used) && lingers)
-		atomic_fetch_add(&n_lingering, 1);
+		atomic_fetch_add(&here()->n_lingering, 1);
 	else if (atomic_load(&s->used))
-		atomic_fetch_sub(&n_used, 1);
+		atomic_fetch_sub(&here()->n_used, 1);
 	managed_stream_destroyed(s);
 }
 
 /* The driver may have cleared up after the thread already: it is not asked. */
-static void thread_ends(void *stream)
+static void thread_ends(void *streams)
 {
-	own = NULL;
-	managed_reap();
-	gone(stream, managed_outstanding());
+	struct stream **own_streams = streams;
+
+	for (unsigned i = 0; i < SHIM_SESSIONS; i++) {
+		struct stream *s = own_streams[i];
+
+		own_streams[i] = NULL;
+		shim = &shims[i];
+		if (s) {
+			managed_reap();
+			gone(s, managed_outstanding());
+		}
+	}
+	shim = &shims[0];
 }
 
 static pthread_key_t own_key;
@@ -74,14 +95,14 @@ static struct stream *own_stream(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (own)
-		return own;
+	if (own[shim_at()])
+		return own[shim_at()];
 	pthread_once(&once, make_own_key);
-	own = new_stream(CU_STREAM_PER_THREAD);
+	own[shim_at()] = new_stream(CU_STREAM_PER_THREAD);
 	/* Otherwise it stays counted. */
-	if (own && has_own_key)
+	if (own[shim_at()] && has_own_key)
 		pthread_setspecific(own_key, own);
-	return own;
+	return own[shim_at()];
 }
 
 struct stream *stream_of(CUstream handle)
@@ -90,27 +111,63 @@ struct stream *stream_of(CUstream handle)
 
 	if (handle == CU_STREAM_PER_THREAD)
 		return own_stream();
-	s = map_get(&streams, handle);
+	s = map_get(&here()->map, handle);
 	if (s)
 		return s;
 	s = new_stream(handle);
-	if (s && !map_put(&streams, handle, s)) {
+	if (s && !map_put(&here()->map, handle, s)) {
 		free(s);
 		return NULL;
 	}
-	return map_get(&streams, handle);
+	return map_get(&here()->map, handle);
+}
+
+struct ended {
+	CUcontext ctx;
+	VEC(struct stream *) streams;
+};
+
+static void note_ended(void *user, const void *key, void *value)
+{
+	struct ended *e = user;
+	struct stream *s = value;
+
+	if (s->ctx == e->ctx)
+		VEC_PUSH(&e->streams, s);
+}
+
+void streams_forget(CUcontext ctx)
+{
+	struct ended e = {.ctx = ctx};
+
+	if (!ctx)
+		return;
+	map_each(&here()->map, note_ended, &e);
+	for (size_t i = 0; i < e.streams.len; i++) {
+		map_put(&here()->map, e.streams.at[i]->handle, NULL);
+		gone(e.streams.at[i], false);
+	}
+	VEC_FREE(&e.streams);
+}
+
+void stream_route(CUstream handle)
+{
+	unsigned n = shim_sessions();
+
+	if (n == 1 || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (map_get(&each[i].map, handle)) {
+			shim = &shims[i];
+			return;
+		}
+	}
 }
 
 bool stream_served(CUstream handle)
 {
-	bool on = shim_on();
-	const struct stream *s;
-
-	if (!shim.many || atomic_load_explicit(&shim.mode, memory_order_acquire) != SHIM_ON ||
-		handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
-		return on;
-	s = map_get(&streams, handle);
-	return s && s->dev != CU_DEVICE_INVALID ? s->dev == shim.dev : on;
+	stream_route(handle);
+	return shim_on();
 }
 
 bool stream_capturing(CUstream handle)
@@ -118,7 +175,7 @@ bool stream_capturing(CUstream handle)
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	CUresult r;
 
-	if (!atomic_load_explicit(&shim.captures, memory_order_acquire))
+	if (!atomic_load_explicit(&shim->captures, memory_order_acquire))
 		return false;
 	r = cu.cuStreamIsCapturing(handle, &status);
 	/* The legacy stream cannot be asked while another captures: then it may not be used. */
@@ -138,22 +195,22 @@ static void end_lingering(void)
 	unsigned n;
 
 	managed_reap();
-	pthread_mutex_lock(&lingering_lock);
-	n = atomic_load(&n_lingering);
+	pthread_mutex_lock(&here()->lingering_lock);
+	n = atomic_load(&here()->n_lingering);
 	if (n && !managed_outstanding()) {
-		atomic_fetch_sub(&n_lingering, n);
-		atomic_fetch_sub(&n_used, n);
+		atomic_fetch_sub(&here()->n_lingering, n);
+		atomic_fetch_sub(&here()->n_used, n);
 	}
-	pthread_mutex_unlock(&lingering_lock);
+	pthread_mutex_unlock(&here()->lingering_lock);
 }
 
 static bool all_fit(void)
 {
-	if (atomic_load_explicit(&n_used, memory_order_relaxed) <= channels())
+	if (atomic_load_explicit(&here()->n_used, memory_order_relaxed) <= channels())
 		return true;
-	if (atomic_load(&n_lingering))
+	if (atomic_load(&here()->n_lingering))
 		end_lingering();
-	return atomic_load(&n_used) <= channels();
+	return atomic_load(&here()->n_used) <= channels();
 }
 
 bool stream_admits(struct stream *s)
@@ -163,8 +220,9 @@ bool stream_admits(struct stream *s)
 	stream_use(s);
 	if (all_fit())
 		return true;
-	lent = (int)atomic_load(&n_lent); /* first, so that a change makes it less than too many */
-	used = (int)atomic_load(&n_used);
+	lent = (int)atomic_load(
+		&here()->n_lent); /* first, so that a change makes it less than too many */
+	used = (int)atomic_load(&here()->n_used);
 	if (used > lent)
 		connections_wanted((unsigned)(used - lent) + SPARE_CHANNELS);
 	return false;
@@ -174,7 +232,7 @@ void stream_use(struct stream *s)
 {
 	if (atomic_load_explicit(&s->used, memory_order_relaxed) || atomic_exchange(&s->used, true))
 		return;
-	if (atomic_fetch_add(&n_used, 1) + 1 <= channels())
+	if (atomic_fetch_add(&here()->n_used, 1) + 1 <= channels())
 		return;
 	resume_return_channels();
 	if (all_fit())
@@ -186,21 +244,21 @@ void stream_use(struct stream *s)
 
 bool stream_borrow(void)
 {
-	unsigned n = atomic_load(&n_used);
+	unsigned n = atomic_load(&here()->n_used);
 
-	atomic_fetch_add(&n_lent, 1);
+	atomic_fetch_add(&here()->n_lent, 1);
 	while (n < channels()) {
-		if (atomic_compare_exchange_weak(&n_used, &n, n + 1))
+		if (atomic_compare_exchange_weak(&here()->n_used, &n, n + 1))
 			return true;
 	}
-	atomic_fetch_sub(&n_lent, 1);
+	atomic_fetch_sub(&here()->n_lent, 1);
 	return false;
 }
 
 void stream_give_back(void)
 {
-	atomic_fetch_sub(&n_used, 1);
-	atomic_fetch_sub(&n_lent, 1);
+	atomic_fetch_sub(&here()->n_used, 1);
+	atomic_fetch_sub(&here()->n_lent, 1);
 }
 
 /* ---- what the program calls ---- */
@@ -215,14 +273,12 @@ static void created(CUresult r, CUstream *stream, int priority)
 	if (!s)
 		return;
 	s->priority = priority;
-	if (cu.cuCtxGetDevice(&s->dev) != CUDA_SUCCESS)
-		s->dev = CU_DEVICE_INVALID;
-	map_put(&streams, *stream, s);
+	map_put(&here()->map, *stream, s);
 }
 
 static bool is_low(void)
 {
-	return __atomic_load_n(&shim.is_low, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&shim->is_low, __ATOMIC_ACQUIRE);
 }
 
 SHIM_API CUresult cuStreamCreate(CUstream *stream, unsigned int flags);
@@ -233,7 +289,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 	SHIM_NEED(cuStreamCreate);
 	/* The hardware's own priorities favour others' work in what the shim does not manage. */
 	if (is_low() && cu.cuStreamCreateWithPriority)
-		r = cu.cuStreamCreateWithPriority(stream, flags, shim.low_priority);
+		r = cu.cuStreamCreateWithPriority(stream, flags, shim->low_priority);
 	else
 		r = cu.cuStreamCreate(stream, flags);
 	created(r, stream, 0);
@@ -246,7 +302,7 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int pr
 	CUresult r;
 
 	SHIM_NEED(cuStreamCreateWithPriority);
-	r = cu.cuStreamCreateWithPriority(stream, flags, is_low() ? shim.low_priority : priority);
+	r = cu.cuStreamCreateWithPriority(stream, flags, is_low() ? shim->low_priority : priority);
 	created(r, stream, priority);
 	return r;
 }
@@ -260,7 +316,7 @@ static bool may_be_blocked(CUstream stream)
 	managed_reap();
 	if (!managed_outstanding())
 		return false;
-	if (atomic_load(&shim.captures)) /* it could not be asked if it were captured */
+	if (atomic_load(&shim->captures)) /* it could not be asked if it were captured */
 		return true;
 	if (shim_enter(&in) == CUDA_SUCCESS)
 		r = cu.cuStreamQuery(stream);
@@ -271,15 +327,17 @@ static bool may_be_blocked(CUstream stream)
 SHIM_API CUresult cuStreamDestroy_v2(CUstream stream);
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
-	struct stream *s = shim_maybe() ? map_get(&streams, stream) : NULL;
+	struct stream *s;
 	bool lingers;
 	CUresult r;
 
 	SHIM_NEED(cuStreamDestroy);
+	stream_route(stream);
+	s = shim_maybe() ? map_get(&here()->map, stream) : NULL;
 	lingers = s && atomic_load(&s->used) && may_be_blocked(stream);
 	/* Out of sight first: the driver may give the handle away as soon as it is free. */
 	if (s) {
-		map_put(&streams, stream, NULL);
+		map_put(&here()->map, stream, NULL);
 		follow_end_of(s, true);
 	}
 	r = cu.cuStreamDestroy(stream);
@@ -287,7 +345,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 		return r;
 	if (r != CUDA_SUCCESS) {
 		follow_end_of(s, false);
-		map_put(&streams, stream, s);
+		map_put(&here()->map, stream, s);
 		return r;
 	}
 	gone(s, lingers);
@@ -341,8 +399,9 @@ SHIM_TWICE(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flag
 
 /* Captures: counted, so that launches need to ask only while there are any. None begins while
  * launches are held: what is asked of the driver then would end it. */
-static void capture_begins(void)
+static void capture_begins(CUstream stream)
 {
+	stream_route(stream);
 	placing_pass();
 	follow_capture(1);
 }
@@ -358,14 +417,14 @@ static CUresult begun(CUresult r)
 static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCapture);
-	capture_begins();
+	capture_begins(stream);
 	return begun(cu.cuStreamBeginCapture(stream, mode));
 }
 
 static CUresult begin_capture_v1(CUstream stream)
 {
 	SHIM_NEED(cuStreamBeginCapture_v1);
-	capture_begins();
+	capture_begins(stream);
 	return begun(cu.cuStreamBeginCapture_v1(stream));
 }
 
@@ -373,7 +432,7 @@ static CUresult begin_capture_graph(CUstream stream, CUgraph graph, const CUgrap
 	const CUgraphEdgeData *edges, size_t n, CUstreamCaptureMode mode)
 {
 	SHIM_NEED(cuStreamBeginCaptureToGraph);
-	capture_begins();
+	capture_begins(stream);
 	return begun(cu.cuStreamBeginCaptureToGraph(stream, graph, deps, edges, n, mode));
 }
 
@@ -382,10 +441,11 @@ static CUresult end_capture(CUstream stream, CUgraph *graph)
 	CUresult r;
 
 	SHIM_NEED(cuStreamEndCapture);
+	stream_route(stream);
 	r = cu.cuStreamEndCapture(stream, graph);
 	/* An invalidated capture ends too; one that never was is an error of another kind. */
 	if (r != CUDA_ERROR_ILLEGAL_STATE && r != CUDA_ERROR_INVALID_VALUE &&
-		atomic_load(&shim.captures))
+		atomic_load(&shim->captures))
 		follow_capture(-1);
 	return r;
 }

@@ -17,14 +17,21 @@ struct symbol {
 	size_t bytes;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static VEC(struct symbol) known; /* of the shim's context */
+static struct symbols {
+	pthread_mutex_t lock;
+	VEC(struct symbol) known; /* of the session's context */
+} each[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static struct symbols *here(void)
+{
+	return &each[shim_at()];
+}
 
 /* Programs have few. Under the lock. */
 static struct symbol *find(const void *owner, bool managed, const char *name)
 {
-	for (size_t i = 0; i < known.len; i++) {
-		struct symbol *s = &known.at[i];
+	for (size_t i = 0; i < here()->known.len; i++) {
+		struct symbol *s = &here()->known.at[i];
 
 		if (s->owner == owner && s->managed == managed && !strcmp(s->name, name))
 			return s;
@@ -37,20 +44,20 @@ static bool in_context(void)
 {
 	CUcontext now = NULL;
 
-	return shim.ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim.ctx;
+	return shim->ctx && cu.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == shim->ctx;
 }
 
 static bool recall(void *owner, bool managed, const char *name, CUdeviceptr *at, size_t *bytes)
 {
 	const struct symbol *s;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&here()->lock);
 	s = find(owner, managed, name);
 	if (s) {
 		*at = s->at;
 		*bytes = s->bytes;
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&here()->lock);
 	return s;
 }
 
@@ -58,32 +65,32 @@ static void keep(void *owner, bool managed, const char *name, CUdeviceptr at, si
 {
 	struct symbol s = {owner, strdup(name), managed, at, bytes};
 
-	pthread_mutex_lock(&lock);
-	if (!s.name || find(owner, managed, name) || !VEC_PUSH(&known, s))
+	pthread_mutex_lock(&here()->lock);
+	if (!s.name || find(owner, managed, name) || !VEC_PUSH(&here()->known, s))
 		free(s.name);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&here()->lock);
 }
 
 void symbols_forget(const void *owner)
 {
 	size_t kept = 0;
 
-	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < known.len; i++) {
-		if (!owner || known.at[i].owner == owner)
-			free(known.at[i].name);
+	pthread_mutex_lock(&here()->lock);
+	for (size_t i = 0; i < here()->known.len; i++) {
+		if (!owner || here()->known.at[i].owner == owner)
+			free(here()->known.at[i].name);
 		else
-			known.at[kept++] = known.at[i];
+			here()->known.at[kept++] = here()->known.at[i];
 	}
-	known.len = kept;
-	pthread_mutex_unlock(&lock);
+	here()->known.len = kept;
+	pthread_mutex_unlock(&here()->lock);
 }
 
 void symbols_after_fork(void)
 {
 	/* Another thread may have been at it. */
-	pthread_mutex_init(&lock, NULL);
-	memset(&known, 0, sizeof(known));
+	pthread_mutex_init(&here()->lock, NULL);
+	memset(&here()->known, 0, sizeof(here()->known));
 }
 
 /* One of the driver's three calls. */

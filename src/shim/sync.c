@@ -7,26 +7,26 @@
 
 #include <stdatomic.h>
 
-static _Atomic unsigned waits = 1;
+static _Atomic unsigned waits[SHIM_SESSIONS] = {[0 ... SHIM_SESSIONS - 1] = 1};
 
 /* Ahead of the wait: its end may be seen by others before the program sees it. */
 static void begin(void)
 {
 	if (shim_on())
-		__atomic_store_n(&shim.page->opaque_waited,
-			__atomic_load_n(&shim.page->opaque_submitted, __ATOMIC_RELAXED),
+		__atomic_store_n(&shim->page->opaque_waited,
+			__atomic_load_n(&shim->page->opaque_submitted, __ATOMIC_RELAXED),
 			__ATOMIC_RELEASE);
 }
 
 void sync_done(void)
 {
-	atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&waits[shim_at()], 1, memory_order_relaxed);
 	begin();
 }
 
 unsigned sync_count(void)
 {
-	return atomic_load_explicit(&waits, memory_order_relaxed);
+	return atomic_load_explicit(&waits[shim_at()], memory_order_relaxed);
 }
 
 static CUresult told(CUresult r)
@@ -41,6 +41,7 @@ SHIM_API CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream)
 {
 	SHIM_NEED(cuStreamSynchronize);
+	stream_route(stream);
 	begin();
 	return told(cu.cuStreamSynchronize(stream));
 }
@@ -49,6 +50,7 @@ SHIM_API CUresult cuStreamSynchronize_ptsz(CUstream stream);
 CUresult cuStreamSynchronize_ptsz(CUstream stream)
 {
 	SHIM_NEED(cuStreamSynchronize);
+	stream_route(stream);
 	begin();
 	return told(cu.cuStreamSynchronize(stream ? stream : CU_STREAM_PER_THREAD));
 }

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: devices.sh WHERE [apart|together|both|each|names|shown]...
+# usage: devices.sh WHERE [apart|together|both|reset|full|each|names|shown]...
 # heddled and two devices. WHERE is a build folder or what ./run dist made.
 #   apart     a program of low priority on the second device, one of high priority on the first: nothing
 #             is preempted or held, ps lists both devices, results are right
 #   together  both on the second one: the low one is preempted, its result is right
-#   both      a program on both devices, beside one of high priority on each: its results are right, and
-#             it is preempted on the device where it is a tenant
+#   both      a program on both devices: it is a tenant on each, and is preempted on each by the program of
+#             high priority there, and by none on the other device; its results are right
+#   reset     the same program resets its second device after each launch there: it stays a tenant on both,
+#             and is preempted on both; its results are right
+#   full      a heddled that has room for one tenant: the program is served on one device, goes on as without
+#             heddle on the other, and it is said why
 #   each      a heddled for each device: each has the program on its own, and nothing of the other
 #   names     ps tells two devices of one name apart (on the virtual GPU alone)
 #   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
@@ -16,7 +20,7 @@
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- apart together both each names shown
+[ $# -gt 0 ] || set -- apart together both reset full each names shown
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
 [ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
 heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu}
@@ -89,15 +93,23 @@ device_of() {
 		tail -n 1
 }
 
-# told NAME EVENTS LEAST: the tenant was told one of these so often at least.
-told() {
-	tenant=$(tenant_of "$1")
-	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $tenant," "$dir/events")" -ge "$3" ]
+# tenant_on NAME DEVICE: the number of the tenant of this name on this device.
+tenant_on() {
+	sed -n "s/.*\"event\": \"join\", \"tenant\": \([0-9]*\),.*\"name\": \"$1\".*\"device\": \"$2\".*/\1/p" "$dir/events"
 }
 
-begins() {
-	# shellcheck disable=SC2119
-	start_daemon
+# tenant_told NUMBER EVENTS LEAST: the tenant was told one of these so often at least.
+tenant_told() {
+	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $1," "$dir/events")" -ge "$3" ]
+}
+
+# told NAME EVENTS LEAST: the same of the last tenant of this name.
+told() {
+	tenant_told "$(tenant_of "$1")" "$2" "$3"
+}
+
+begins() { # OPTION...
+	start_daemon "$@"
 	pids=
 }
 
@@ -159,23 +171,83 @@ told_twice() {
 	[ "$(grep "\"event\": \"$1\"" "$dir/events" | grep -c "\"name\": \"$2\"")" = 2 ]
 }
 
-# A program is a tenant on the device where it launches first; what it does on others is passed on.
-both() {
+# devices_begin OPTION...: a program on both devices, with a program of high priority on the first. Its tenants
+# are $here, with that one, and $there.
+devices_begin() {
 	begins
+	device=$kind
+	# shellcheck disable=SC2086
+	run low low devices $long --until "$dir/low.end" "$@"
+	low=$started
+	await 60 grep -q 'ready, devices: 2' "$dir/low.out" || fail "the program does not see two devices"
+	tick_on 0
+	await 60 told_twice join devices || fail "the program is not a tenant on both devices"
+	first=$(device_of tick)
+	here=$(tenant_on devices "$first")
+	there=$(grep '"event": "join"' "$dir/events" | grep '"name": "devices"' | grep -v "\"device\": \"$first\"" |
+		sed 's/.*"tenant": \([0-9]*\),.*/\1/')
+	if [ -z "$here" ] || [ -z "$there" ]; then fail "no two tenants on two devices: $here, $there"; fi
+}
+
+# is_preempted NUMBER WHERE: this tenant, some more times.
+is_preempted() {
+	before=$(grep -Ec "\"event\": \"(preempt|shrink)\", \"tenant\": $1," "$dir/events" || :)
+	await 60 tenant_told "$1" 'preempt|shrink' $((before + 3)) || fail "the program is not preempted on $2"
+}
+
+devices_end() {
+	"$heddle" ps --json >"$dir/ps"
+	[ "$(grep -c '"name": "devices"' "$dir/ps")" -ge 2 ] || fail "ps does not list the program on both devices: $(cat "$dir/ps")"
+	! grep -q '"reason": "device"' "$dir/ps" || fail "launches were for a device that is not served"
+	! grep -q '"reason": "context"' "$dir/ps" || fail "launches were in a context that is not served"
+	ends low "$low" "on both devices"
+	low=
+	told_twice join devices || fail "the program was more than two tenants"
+	stop
+}
+
+# A program is a tenant on each device where it launches, and has other neighbours on each.
+both() {
+	devices_begin
+	is_preempted "$here" "the first device"
+	! tenant_told "$there" 'preempt|shrink|hold|wait|bound' 1 ||
+		fail "the program was disturbed on the second device from the first one"
+	tick_on 1
+	is_preempted "$there" "the second device"
+	is_preempted "$here" "the first device"
+	devices_end
+	echo "both: a program on two devices is preempted on each by its neighbours there, and right on both"
+}
+
+reset() {
+	devices_begin --reset 1
+	is_preempted "$here" "the first device"
+	tick_on 1
+	is_preempted "$there" "the second device, which it resets"
+	is_preempted "$here" "the first device"
+	devices_end
+	echo "reset: a program that resets one of two devices is preempted on both, and right"
+}
+
+full() {
+	mkdir -p "$dir/root/etc/heddle"
+	printf '[heddled]\nmax_tenants = 1\n' >"$dir/root/etc/heddle/heddled.conf"
+	begins --config-root "$dir/root"
 	device=$kind
 	# shellcheck disable=SC2086
 	run low low devices $long --until "$dir/low.end"
 	low=$started
-	await 60 grep -q 'ready, devices: 2' "$dir/low.out" || fail "the program does not see two devices"
-	tick_on 0
-	tick_on 1
-	await 60 told devices 'preempt|shrink' 3 || fail "the program is not preempted on its own device"
-	"$heddle" ps --json >"$dir/ps"
-	grep -q '"reason": "device"' "$dir/ps" || fail "ps does not say that there are launches for another device"
-	ends low "$low" "on both devices"
+	await 60 grep -q 'device [01]: heddled refused this program: too many tenants' "$dir/low.err" ||
+		fail "the program does not say that it is refused: $(cat "$dir/low.err")"
+	await 60 has_reason device || fail "ps does not tell of launches for a device that is not served"
+	ends low "$low" "on a device that is served and one that is not"
 	low=
 	stop
-	echo "both: a program on two devices is right on both"
+	echo "full: a program that is refused on one of two devices is served on the other, and right"
+}
+
+has_reason() {
+	"$heddle" ps --json >"$dir/ps" && grep -q "\"reason\": \"$1\"" "$dir/ps"
 }
 
 # lists SOCKET PROGRAM: it is the only tenant of that heddled.
@@ -257,7 +329,7 @@ shown() {
 
 for case in "$@"; do
 	case $case in
-	apart | together | both | each | names | shown) "$case" ;;
+	apart | together | both | reset | full | each | names | shown) "$case" ;;
 	*) fail "no such case: $case" ;;
 	esac
 done

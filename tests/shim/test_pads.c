@@ -12,7 +12,8 @@
 #define KIB 1024u
 
 struct cu_api cu;
-struct shim shim;
+struct shim shims[SHIM_SESSIONS];
+__thread struct shim *shim = &shims[0];
 
 /* An SM, and what its driver says. */
 static struct {

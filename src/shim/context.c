@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Copyright 2026 The heddle authors */
+
+/* The end of a context of the program's (cuCtxDestroy, cuDevicePrimaryCtxReset, which is
+ * cudaDeviceReset, and cuDevicePrimaryCtxRelease). If it is the one whose launches are managed, all
+ * that the shim has in it goes with it: forms, control blocks, streams, events, and the page as the
+ * device sees it. The connection and the page themselves stay: heddled sees the same tenant, all of
+ * whose launches have ended. At its next launch the tenant goes on in the context that is current
+ * then (shim_launches), and all of this is made anew.
+ *
+ * Until the driver has returned no thread of the shim calls it in that context, and no launch of
+ * the program is managed. */
+#include "shim/admit.h"
+#include "shim/follow.h"
+#include "shim/hello.h"
+#include "shim/placing.h"
+#include "shim/remember.h"
+
+#include <stdatomic.h>
+
+/* The shim's context may end. */
+static void end_begins(void)
+{
+	hello_pause();
+	follow_pause(1);
+	placing_pause();
+	kernel_await_none();
+	compile_pause();
+	fence_begin(FENCE_WAITS);
+	admissions_await_end();
+	remember_write_all();
+	resume_leave_channels();
+	kernels_freeze();
+}
+
+/* What the shim knows of a context that has ended. */
+static void forget(CUcontext ended, bool is_ours)
+{
+	kernels_thaw(ended, is_ours);
+	if (!ended)
+		return;
+	follow_forget();
+	if (is_ours)
+		managed_forget();
+	streams_forget(ended);
+	if (!is_ours)
+		return;
+	resume_forget();
+	symbols_forget(NULL);
+	rewrite_forget();
+	locals_forget();
+	atomic_store(&shim->captures, 0);
+	shim->ctx = NULL;
+	if (shim->page)
+		shim_kick(); /* heddled looks at what has ended */
+}
+
+/* The driver has returned. ended: the context that has ended, or NULL. */
+static void end_is_over(CUcontext ended)
+{
+	forget(ended, ended == shim->ctx);
+	fence_end();
+	compile_resume();
+	placing_resume();
+	follow_pause(-1);
+	hello_resume();
+}
+
+/* Makes the session of the context's device the thread's. */
+static void route_to(CUcontext ctx)
+{
+	CUcontext popped;
+
+	if (shim_sessions() == 1 || cu.cuCtxPushCurrent(ctx) != CUDA_SUCCESS)
+		return;
+	shim_route();
+	cu.cuCtxPopCurrent(&popped);
+}
+
+/* Another context of the program's ends. */
+static CUresult end_other(CUcontext ctx)
+{
+	CUresult r;
+
+	if (ctx)
+		route_to(ctx);
+	follow_pause(1);
+	kernels_freeze();
+	r = cu.cuCtxDestroy(ctx);
+	forget(r == CUDA_SUCCESS ? ctx : NULL, false);
+	follow_pause(-1);
+	return r;
+}
+
+SHIM_API CUresult cuCtxDestroy_v2(CUcontext ctx);
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+	CUresult r;
+
+	SHIM_NEED(cuCtxDestroy);
+	for (unsigned i = 0; ctx && i < shim_sessions(); i++) {
+		if (shims[i].ctx == ctx)
+			shim = &shims[i];
+	}
+	if (!ctx || ctx != shim->ctx)
+		return end_other(ctx);
+	end_begins();
+	r = cu.cuCtxDestroy(ctx);
+	end_is_over(r == CUDA_SUCCESS ? ctx : NULL);
+	return r;
+}
+
+static bool is_active(CUdevice dev)
+{
+	unsigned flags;
+	int active = 0;
+
+	return cu.cuDevicePrimaryCtxGetState &&
+	       cu.cuDevicePrimaryCtxGetState(dev, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+/* The device's primary context; NULL: there is none now, and none is made. */
+static CUcontext primary_of(CUdevice dev)
+{
+	CUcontext ctx = NULL;
+
+	if (!is_active(dev) || cu.cuDevicePrimaryCtxRetain(&ctx, dev) != CUDA_SUCCESS)
+		return NULL;
+	cu.cuDevicePrimaryCtxRelease(dev);
+	return ctx;
+}
+
+SHIM_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev);
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+	CUcontext primary;
+	CUresult r;
+
+	SHIM_NEED(cuDevicePrimaryCtxReset);
+	shim_route_to(dev);
+	end_begins();
+	primary = primary_of(dev);
+	r = cu.cuDevicePrimaryCtxReset(dev);
+	end_is_over(r == CUDA_SUCCESS ? primary : NULL);
+	return r;
+}
+
+SHIM_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev);
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+{
+	CUcontext primary;
+	CUresult r;
+
+	SHIM_NEED(cuDevicePrimaryCtxRelease);
+	shim_route_to(dev);
+	end_begins();
+	primary = primary_of(dev);
+	r = cu.cuDevicePrimaryCtxRelease(dev);
+	end_is_over(r == CUDA_SUCCESS && !is_active(dev) ? primary : NULL);
+	return r;
+}
