@@ -11,18 +11,20 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda",
-		"where it runs (default: auto, the GPU if there is one; cuda:1: the second one)"},
+		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
 	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp,pl,va)"},
 	{0, "pairs", "LIST", "only these pairs, such as mm+va,px+fd (default: all pairs of --of)"},
 	{0, "by-sm", NULL,
-		"greedy beside splits that differ by SM, instead of the other arrangements"},
+		"compare greedy with splits that differ by SM, instead of the other arrangements"},
 	{0, "only", "LIST",
 		"only these arrangements, such as mps,greedy (default: all that the other options "
 		"allow)"},
 	{0, "low", "LIST",
 		"programs of low utilisation, with commas (default: those that the table of "
 		"utilisations says)"},
-	{0, "size", "large|small", "of the programs' inputs (default: large on a GPU, else small)"},
+	{0, "size", "large|small",
+		"size of the programs' inputs (default: large on a GPU, else small)"},
 	{0, "rounds", "N", "launches of each program in each order (default: 3)"},
 	{0, "quick", NULL, "three pairs, one round"},
 	{0, "store", "FILE",
@@ -33,10 +35,10 @@ static const struct cli_option options[] = {
 	{0, "oracle", NULL,
 		"also try fixed numbers of blocks on each SM, and report the part of the best "
 		"one's gain that greedy has"},
-	{0, "check", "each|last", "which results are compared with the host's (default: each)"},
+	{0, "check", "each|last", "which results to compare with the host's (default: each)"},
 	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
-	{0, "budget-s", "N", "begin nothing after so many seconds; --resume goes on from there"},
-	{0, "svg", "FILE", "write the STP of each pair there, as a picture"},
+	{0, "budget-s", "N", "start no measurement after N seconds; --resume goes on from there"},
+	{0, "svg", "FILE", "draw the STP of each pair there"},
 	{0},
 };
 
