@@ -43,8 +43,10 @@ expect() {
 	fi
 }
 
+grep '^avoid' "$here/words.txt" >"$tmp/words"
+export WORDS="$tmp/words"
 fresh
-for check in layers sizes format heads scripts environment; do
+for check in layers sizes format heads scripts environment words; do
 	expect 0 $check "a tree that is right"
 done
 
@@ -196,6 +198,43 @@ expect 1 figures "a section that is gone"
 tables
 echo '21 SMs' >>"$tmp/phrases"
 expect 1 figures "a phrase that is not there"
+
+# Each phrase, in a document, in a comment of C over several lines, and in one of a script.
+n=0
+while read -r phrase; do
+	fresh
+	echo "- Good. $phrase" >"$tmp/t/README.md"
+	expect 1 words "$phrase"
+	fresh
+	echo "/* Good. $phrase */" | sed 's/ \([a-z]*\) /\n * \1 /2' >>"$tmp/t/src/ptx/b.c"
+	expect 1 words "in C: $phrase"
+	fresh
+	echo "# Good. $phrase" >>"$tmp/t/x.sh"
+	expect 1 words "in a script: $phrase"
+	n=$((n + 1))
+done <<-'EOF'
+	It takes 20, if nothing is said.
+	The compiler crashes of it.
+	It serves whoever waits.
+	Who waits is served.
+	A page for who reads it.
+	What differs is in a file.
+	The page is looked at.
+	A program comes by more streams.
+	It runs ahead of the launch.
+	They run one behind the other.
+	This is the door to all passes.
+	A pause — a short one.
+EOF
+[ "$n" = "$(grep -c . "$tmp/words")" ] || { echo "words: $n phrases tried of $(grep -c . "$tmp/words")" && status=1; }
+fresh
+printf '# What it is\n\nWhat is it? See `guests.h`, and the tenant who waits.\n\n    who is told # ahead of\n' >"$tmp/t/README.md"
+expect 0 words "a title, a question, code"
+printf 'left\tsrc/ptx\t1\n' >>"$tmp/words"
+echo '/* It is told. */' >>"$tmp/t/src/ptx/b.c"
+expect 0 words "a phrase that was there before"
+echo '/* It is told. */' >>"$tmp/t/src/ptx/b.c"
+expect 1 words "one more than before"
 
 fresh
 # shellcheck disable=SC2016
