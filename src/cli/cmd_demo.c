@@ -328,19 +328,15 @@ const struct cli_verb cli_verb_demo = {
 		   "priority, launched while the other ran, clearly ended first, and how many "
 		   "blocks of the other were left when it was preempted.",
 	.json = "device, mps, rounds, timeline (the picture's file; null: it could not be "
-		"written), and pairs, an array of "
-		"noise (why the figures are no result; null: nothing speaks against them), "
-		"together (rounds in which high was launched while low ran, managed), overtook "
-		"(those of them in which it ended first, by a twentieth of low's time), "
-		"together_unmanaged, "
-		"overtook_unmanaged, put_off (blocks of low that were left when it was preempted, "
-		"median), low_blocks, low, high "
-		"(programs), high_speedup (unmanaged over managed turnaround of the high one), "
-		"antt, stp, "
-		"stp_makespan (managed), antt_unmanaged, stp_unmanaged, preemptions, "
-		"preemption_latency_us, verified (every result was right), and turnarounds: "
-		"low_alone_ms, high_alone_ms, low_unmanaged_ms, high_unmanaged_ms, low_ms, "
-		"high_ms.",
+		"written), and pairs, an array of noise (why the figures are no result; null: they "
+		"are one), together (rounds in which high was launched while low ran, managed), "
+		"overtook (those of them in which it ended first, by a twentieth of low's time), "
+		"together_unmanaged, overtook_unmanaged, put_off (blocks of low that were left "
+		"when it was preempted, median), low_blocks, low, high (programs), high_speedup "
+		"(unmanaged over managed turnaround of the high one), antt, stp, stp_makespan "
+		"(managed), antt_unmanaged, stp_unmanaged, preemptions, preemption_latency_us, "
+		"verified (every result was right), and turnarounds: low_alone_ms, high_alone_ms, "
+		"low_unmanaged_ms, high_unmanaged_ms, low_ms, high_ms.",
 	.options = options,
 	.run = run,
 };

@@ -308,18 +308,18 @@ static int run(struct cli *c)
 const struct cli_verb cli_verb_bench_merge = {
 	.name = "bench merge",
 	.operands = "",
-	.summary = "pairs of kernels together, as KernelMerge has them, every result verified",
+	.summary = "pairs of kernels together, as in KernelMerge, every result verified",
 	.details = "The kernels are bitonic and merge sort, k-means, vector addition, "
-		   "transposition, Black-Scholes and histogram; the pairs are all two of them, and "
-		   "each with itself. Each runs one after the other, in streams, in green contexts "
-		   "where the driver has them, merged in every order with claims of several sizes, "
-		   "and fused. gain is how much longer the two take one after the other. What is "
-		   "best for a pair is kept; --part tuned, another time, measures that beside one "
-		   "after the other and streams. In --part overhead, ids is the cost of computing "
-		   "a block's ids, occupancy what the plain kernel loses with only as many blocks "
-		   "on an SM as workers, queue what claiming and the worker's loop add to both, "
-		   "and choosing what the choice of a kernel adds; shared is the total if all "
-		   "workers choose by one word (steal:shared).",
+		   "transposition, Black-Scholes and histogram; the pairs are all pairs of these, "
+		   "and each kernel with itself. heddle runs each pair one after the other, in "
+		   "streams, in green contexts if the driver has them, merged in every order with "
+		   "claims of several sizes, and fused. gain is the time one after the other over "
+		   "the time of the way. heddle keeps the best way of each pair; --part tuned, in "
+		   "a later run, compares it with one after the other and with streams. In --part "
+		   "overhead, ids is the cost of computing a block's ids, occupancy what the plain "
+		   "kernel loses with only as many blocks on an SM as workers, queue what claiming "
+		   "and the worker's loop add to both, and choosing what the choice of a kernel "
+		   "adds; shared is the total if all workers choose by one word (steal:shared).",
 	.json = "device, sms, version, size, rounds, wrong, failures; kernels, an array of name, "
 		"ms (alone), blocks, fit, waves, bytes, mhz; overhead, an array of kernel, "
 		"plain_ms, "

@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
 		"allow)"},
 	{0, "low", "LIST",
 		"programs of low utilisation, with commas (default: those that the table of "
-		"utilisations says)"},
+		"utilisations lists)"},
 	{0, "size", "large|small",
 		"size of the programs' inputs (default: large on a GPU, else small)"},
 	{0, "rounds", "N", "launches of each program in each order (default: 3)"},
@@ -190,29 +190,26 @@ static int run(struct cli *c)
 const struct cli_verb cli_verb_bench_share = {
 	.name = "bench share",
 	.operands = "",
-	.summary = "pairs of programs that share SMs, as SiM has them, every result verified",
-	.details =
-		"All pairs of the programs run in each arrangement, in three orders: the first "
-		"program first and the second after a tenth of the first one's time alone; the "
-		"other way round; both at once. sequential is one program after the other, "
-		"computed from the programs alone. mps is MPS without heddle (on the virtual GPU: "
-		"unmanaged), mps-priority gives the program that arrives second the high client "
-		"priority, workers are preemptible forms with the policy none, and greedy is the "
-		"policy of that name, which learns from the runs. With --by-sm greedy runs beside "
-		"splits by the policy split: in whole-25, whole-50 and whole-75 the pair's first "
-		"program has that percentage of the SMs for itself, and the second the others; in "
-		"mixed-75 it has three quarters of the blocks that fit on even SMs and a quarter "
-		"on "
-		"odd ones, and the second the other way round. With --store, greedy+profile is "
-		"the "
-		"same policy with what heddle profile measured before. With --oracle each pair "
-		"also runs with up to seven fixed divisions of each SM, as many blocks of the "
-		"second as fit beside some of the first; the oracle takes the best of them or "
-		"sequential, so it is a little lucky, too. STP is the time of "
-		"sequential over the time from the first "
-		"launch until both programs are done. By turnarounds, it is the sum over the "
-		"programs of the time alone over the time together, and ANTT is the mean of the "
-		"inverse ratios. A pair's figures are geometric means over its orders.",
+	.summary = "pairs of programs that share SMs, as in SiM, every result verified",
+	.details = "All pairs of the programs run in each arrangement, in three orders: the first "
+		   "program first and the second after a tenth of the first one's time alone; the "
+		   "other way round; both at once. sequential is one program after the other, "
+		   "computed from the programs alone. mps is MPS without heddle (on the virtual "
+		   "GPU: unmanaged), mps-priority gives the program that arrives second the high "
+		   "client priority, workers are preemptible forms with the policy none, and "
+		   "greedy is the policy of that name, which learns from the runs. With --by-sm "
+		   "greedy runs beside splits by the policy split: in whole-25, whole-50 and "
+		   "whole-75 the pair's first program has that percentage of the SMs for itself, "
+		   "and the second the others; in mixed-75 it has three quarters of the blocks "
+		   "that fit on even SMs and a quarter on odd ones, and the second the other way "
+		   "round. With --store, greedy+profile is the same policy with what heddle "
+		   "profile measured before. With --oracle each pair also runs with up to seven "
+		   "fixed divisions of each SM, as many blocks of the second as fit beside some of "
+		   "the first; the oracle takes the best of them or sequential, so its figure is "
+		   "slightly too high. STP is the time of sequential over the time from the first "
+		   "launch until both programs are done. By turnarounds, it is the sum over the "
+		   "programs of the time alone over the time together, and ANTT is the mean of the "
+		   "inverse ratios. A pair's figures are geometric means over its orders.",
 	.json = "device, sms, size, rounds, failures, left (results for which --budget-s left no "
 		"time); programs, an array of program, class (low: fewer than half of the issue "
 		"slots used; high; null: not known), takes (threads, registers (of a thread), "
