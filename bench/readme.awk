@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# README.md with the figures that its marks name: 1.23<!--TABLE:NAME--> becomes the figure NAME of TABLE (of
+# A page (README.md, doc/status.md) with the figures that its marks name: 1.23<!--TABLE:NAME--> becomes the figure NAME of TABLE (of
 # bench/results_figures.awk), with as many decimals as stand there; TABLE:NAME*100: times 100. Before the mark
 # there is † if TABLE is not measured, so that the figure was typed in by hand, and ‡ if it was measured with
 # other forms. -v known: a file of TABLE:NAME and figure, with a tab between; -v tables: all tables; kept and

@@ -9,22 +9,23 @@
 # Makes the tables of doc/results.md. The first way runs each TABLE's line (all: an hour or two) on this
 # machine, keeps what it prints in doc/results/TABLE.json or .txt (and .data.json), and in TABLE.about the
 # line, the commit, the digest of the emitted forms (bench/digest.sh), the device and the driver, and renders.
-# render makes doc/results.md from what is kept, and renews the figures of README.md (bench/readme.awk).
-# stale lists the tables whose digest is not this tree's; figures, what README.md may name of a table. DIST:
+# render makes doc/results.md from what is kept, and renews the figures of README.md and doc/status.md
+# (bench/readme.awk). stale lists the tables whose digest is not this tree's; figures, what pages may name of
+# a table. DIST:
 # what ./run dist made. TABLE is a name in bench/results.tables, which has a limit in seconds for each. A
 # table that is kept of this commit, digest and device is not made again unless FORCE=1. FOR: seconds after
 # which no line begins, and the one that runs is ended; call it again to go on.
 # A line that fails leaves what was kept before (but where it says how many runs of many failed). DEVICE=cpu:
 # the virtual GPU, to try this script (with RESULTS); ROUNDS, BUDGET, COUNT, PAIRS, NAMES, PART, MORE (further options): of the
-# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README: another folder, page and README.md (with RESULTS
-# alone, these two are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
+# lines; ROW_LIMIT: seconds for each. RESULTS, PAGE, README, STATUS: another folder, page, README.md and
+# doc/status.md (with RESULTS alone, these three are left as they are). BUILD: a build folder; PROGRAMS: what tests/hw/programs-build.sh
 # made; VIRTUAL: what it made with DEVICE=cpu; PYTHON: one that has PyTorch. A table that lacks its part is left out, and named.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ -z "${RESULTS:-}" ]; then
-	: "${PAGE:=$root/doc/results.md}" "${README:=$root/README.md}"
+	: "${PAGE:=$root/doc/results.md}" "${README:=$root/README.md}" "${STATUS:=$root/doc/status.md}"
 fi
-results=${RESULTS:-$root/doc/results} page=${PAGE:-} readme=${README:-}
+results=${RESULTS:-$root/doc/results} page=${PAGE:-} readme=${README:-} status=${STATUS:-}
 tables=$root/bench/results.tables
 # shellcheck source=bench/about.sh
 . "$root/bench/about.sh"
@@ -277,20 +278,24 @@ made() {
 	done
 }
 
-# render: the page and README.md. What is wrong in README.md is told at the end.
+# render: the page, README.md and doc/status.md. Faults of the latter two are printed at the end.
 render() {
 	kept=$(tables_are kept) missing=$(tables_are missing) stale=$(tables_are stale)
 	made >"$tmp/made" || die "${page:-the page} is as it was"
 	[ -z "$page" ] || cat "$tmp/made" >"$page"
-	[ -n "$readme" ] && [ -f "$readme" ] || return 0
 	for table in $kept; do
 		sed "s/^/$table:/" "$tmp/$table.values"
 	done >"$tmp/known"
 	: >"$tmp/faults"
-	awk -v known="$tmp/known" -v tables="$(names | tr '\n' ' ')" -v kept="$(echo "$kept" | tr '\n' ' ')" \
-		-v stale="$(echo "$stale" | tr '\n' ' ')" -v faults="$tmp/faults" \
-		-f "$root/bench/readme.awk" "$readme" >"$tmp/readme"
-	cmp -s "$tmp/readme" "$readme" || cat "$tmp/readme" >"$readme"
+	for file in "$readme" "$status"; do
+		[ -f "$file" ] || continue
+		: >"$tmp/new-faults"
+		awk -v known="$tmp/known" -v tables="$(names | tr '\n' ' ')" -v kept="$(echo "$kept" | tr '\n' ' ')" \
+			-v stale="$(echo "$stale" | tr '\n' ' ')" -v faults="$tmp/new-faults" \
+			-f "$root/bench/readme.awk" "$file" >"$tmp/filled"
+		cat "$tmp/new-faults" >>"$tmp/faults"
+		cmp -s "$tmp/filled" "$file" || cat "$tmp/filled" >"$file"
+	done
 	[ ! -s "$tmp/faults" ] || die "$(cat "$tmp/faults")"
 }
 

@@ -3,8 +3,8 @@
 # Copyright 2026 The heddle authors
 #
 # Puts the verbs' descriptions, or the daemon's options, from the program's own table into the page, and
-# formats it. No word is hyphenated: a key or an option that is cut in two cannot be looked for. (scdoc
-# says so ahead of .TH, which takes it back.)
+# formats it. No word is hyphenated, since a search would not find it then. (scdoc says so before .TH, which
+# undoes it.)
 # usage: page.sh SCDOC HEDDLE PAGE.scd
 set -eu
 tmp=$(mktemp -d)
@@ -17,7 +17,9 @@ sed -e "/^@VERBS@/ {
 }" -e "/^@OPTIONS@/ {
 	r $tmp/options
 	d
-}" "$3" | "$1" | awk '
+}" "$3" >"$tmp/source"
+"$1" <"$tmp/source" >"$tmp/page" # (in a pipe its failure would be lost)
+awk '
 	!/^[.\x27]/ { gsub(/\\-/, "-"); gsub(/-/, "\\-") } # a minus, where no line ends
 	{ print }
-	/^\.TH / { print ".nh"; print ".ad l" }'
+	/^\.TH / { print ".nh"; print ".ad l" }' "$tmp/page"

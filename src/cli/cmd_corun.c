@@ -13,42 +13,46 @@
 
 static const struct cli_option options[] = {
 	{0, "how", "sequential|streams|green|merge|vertical|horizontal|weave|tuned|WAY",
-		"back to back in one stream; each in a stream of its own; each in a green context "
-		"with an equal part of the SMs; (if nothing is said) as "
-		"one launch, whose workers take a block of one kernel after a block of another; or "
-		"fused, block by block: the same threads run one after the other, or each has "
-		"warps of its own, or the same threads run the instructions of two kernels by "
-		"turns (weave); tuned: as heddle tune found to be the fastest; WAY: all of a way, "
-		"as heddle tune prints it ('merge partition=1:3 help chunk=8', 'green=1:3')"},
-	{0, "store", "FILE", "tuned: what heddle tune keeps, where it was told to"},
+		"sequential: one after another in one stream; streams: each in a stream of its "
+		"own; green: each in a green context with an equal part of the SMs; merge: one "
+		"launch whose workers take blocks of all kernels; vertical: fused, the same "
+		"threads run a block of each, one after another; horizontal: fused, each kernel "
+		"has warps of its own; weave: the same threads run the instructions of two kernels "
+		"in turn; tuned: the fastest way that heddle tune measured; WAY: a way as heddle "
+		"tune prints it ('merge partition=1:3 help chunk=8', 'green=1:3') (default: "
+		"merge)"},
+	{0, "store", "FILE",
+		"tuned: the file in which heddle tune keeps its results (default: as heddle tune)"},
 	{0, "schedule", "ORDER",
-		"merge: steal (kernels by turns, whoever comes; steal:shared: all draw from one "
-		"word whose turn it is), or workers that keep to a kernel: "
-		"partition (by number), mixed (of all kinds on each SM), apart (SMs of its own for "
-		"each kernel), with =N:N... for the kernels' shares"},
-	{0, "help-others", NULL, "merge: workers take others' blocks once their kernel has none"},
-	{0, "workers", "N", "merge: workers per SM at most, on the average"},
-	{0, "total-workers", "N", "merge: workers on all SMs together at most"},
+		"merge: steal (each worker takes blocks of the kernels in turn; steal:shared: all "
+		"workers together do), or workers that keep to one kernel: partition (shares of "
+		"the workers), mixed (shares of the workers on each SM), apart (shares of the "
+		"SMs), with =N:N... for the kernels' shares"},
+	{0, "help-others", NULL,
+		"merge: workers whose kernel has no blocks left take blocks of others"},
+	{0, "workers", "N", "merge: at most N workers for each SM, on average"},
+	{0, "total-workers", "N", "merge: at most N workers on all SMs together"},
 	{0, "own", "K[:K...]",
-		"merge: kernels (by number) that have a launch of workers of their own, too, with "
-		"their own demand of registers and shared memory, in the room that the merged one "
-		"leaves"},
-	{0, "chunk", "N[:N...]", "merge: blocks a worker takes at a time; of each kernel"},
+		"merge: kernels (by number) that also have a launch of workers of their own, with "
+		"their own registers and shared memory, in the room that the merged launch leaves"},
+	{0, "chunk", "N[:N...]", "merge: how many blocks a worker takes at a time, of each kernel"},
 	{0, "yield-every", "N",
-		"merge: every N blocks of a kernel its quotas drop to 0, then it is resumed"},
-	{0, "registers", "N", "weave: a bound for the assembler, of each thread (256: none)"},
+		"merge: after every N blocks of a kernel, set its quotas to 0, then resume it"},
+	{0, "registers", "N", "weave: at most N registers for each thread (256: no limit)"},
 	{0, "unsliced", NULL, "weave: do not cut long runs of instructions"},
 	{0, "branches", NULL,
-		"weave: short regions keep their branches, as GoPTX has it, in place of guards"},
+		"weave: short regions keep their branches, as in GoPTX, instead of guards"},
 	{0, "no-times", NULL, "merge: do not time the kernels inside"},
 	{0, "resident", NULL,
-		"merge: count how many blocks of each kernel are there at once (takes time)"},
-	{0, "compile-s", "N", "the longest that the driver may compile several as one (300)"},
+		"merge: count how many blocks of each kernel run at once (costs time)"},
+	{0, "compile-s", "N", "compile timeout in seconds (default: 300)"},
 	{0, "device", "auto|cpu|cuda",
-		"where they run (auto: the GPU if there is one; cuda:1: the second one)"},
-	{0, "repeat", "N", "run them N times on the same data and tell the median time"},
+		"where they run: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
+	{0, "repeat", "N",
+		"run them N times on the same data and print the median time (default: 1)"},
 	{0, "check", NULL,
-		"run each kernel alone first, and compare all buffers with what it left; exit "
+		"run each kernel alone first, and compare all buffers with its results; exit "
 		"status 1 if one differs"},
 	{0},
 };
@@ -361,33 +365,27 @@ const struct cli_verb cli_verb_corun = {
 	.operands = "-- KERNELSPEC [+ KERNELSPEC...]",
 	.summary = "run several kernels together on a device",
 	.details =
-		"KERNELSPEC is FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] "
-		"[--shared BYTES] ARG..., with the files, arguments and numbers of heddle exec; up "
-		"to "
-		"eight of them, "
-		"a + between two; or recorded:PROG [KERNEL], a launch that heddle record wrote. "
-		"One alone, merged, shows what the merging costs. fit is how many "
-		"blocks of a kernel (workers of the merged launch) the device holds at once.\n"
-		"In a merged launch began is when a worker claimed a kernel's first block, counted "
-		"from the earliest of these, ms the time from there until its last block had run, "
-		"and busy what all workers together spent on it. Shares are parts of the workers, "
-		"of apart the SMs. --workers is a limit for each SM, as in heddle exec. "
-		"In early builds of heddle 0.1 it was the limit for all SMs together, which is "
-		"--total-workers now, and --workers was called --workers-per-sm.",
+		"KERNELSPEC is FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES] "
+		"ARG..., with the files, arguments and numbers of heddle exec; or recorded:PROG "
+		"[KERNEL], a launch that heddle record wrote. There may be up to eight, with + "
+		"between them. A single kernel, merged, shows what merging costs. fit is how many "
+		"blocks of a kernel (workers of the merged launch) the device holds at once.\nIn a "
+		"merged launch, began is when a worker claimed the kernel's first block, counted "
+		"from the earliest of these; ms is the time from then until its last block had "
+		"run; busy is the time that all workers together spent on it. Shares are parts of "
+		"the workers; with apart, of the SMs. --workers limits each SM, as in heddle exec.",
 	.json = "device, sms, how, ms (of all, the median of the repeats); merged: schedule, "
 		"help_others; merged or fused: fit (workers, or blocks, that fit), workers (there "
 		"were), launches; woven: why_not (fused vertically, since), kernels (instructions, "
-		"woven), apart (number of the kernel, from 1, line, why); kernels, an "
-		"array of file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, "
-		"busy_ms (in the run with the median time), resident (blocks of it that were there "
-		"at "
+		"woven), apart (number of the kernel, from 1, line, why); kernels, an array of "
+		"file, kernel, blocks, fit (blocks of it that fit alone), began_ms, ms, busy_ms "
+		"(in the run with the median time), resident (blocks of it that were there at "
 		"once, with --resident), resident_mean (in the mean, from its first to its last), "
 		"resident_threads, own_fit (workers of a launch of its own that fit), own_workers "
-		"(that it had; 0: none), together (all its blocks were there at "
-		"once, since they may wait for each other); checked; differences, an array of "
-		"number (of the kernel, from 1), argument (from 1), elements (how many are "
-		"others), "
-		"first (the first of them, from 0).",
+		"(that it had; 0: none), together (all its blocks were there at once, since they "
+		"may wait for each other); checked; differences, an array of number (of the "
+		"kernel, from 1), argument (from 1), elements (how many differ), first (the first "
+		"of them, from 0).",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

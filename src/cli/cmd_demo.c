@@ -16,11 +16,12 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda",
-		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
+		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
 	{0, "rounds", "N",
-		"launches of each program in each arrangement (2 on the virtual GPU, 10)"},
-	{0, "svg", "FILE", "where the timeline goes (heddle-demo.svg)"},
-	{0, "mps", "on|off", "GPU: under MPS, both unmanaged and managed (off)"},
+		"launches of each program in each arrangement (default: 10; 2 on the virtual GPU)"},
+	{0, "svg", "FILE", "write the timeline there (default: heddle-demo.svg)"},
+	{0, "mps", "on|off", "GPU: run under MPS, both unmanaged and managed (default: off)"},
 	{0},
 };
 
@@ -318,31 +319,24 @@ const struct cli_verb cli_verb_demo = {
 	.name = "demo",
 	.operands = "",
 	.summary = "two programs on this machine, one preempts the other",
-	.details =
-		"Runs two pairs of example programs alone, together as they are, and together "
-		"under heddle; compares every result with the host's; prints turnarounds, "
-		"ANTT and STP, and draws a timeline. What cannot be (ANTT below 1, STP above "
-		"2), or differs by more than 10 % between rounds, is marked as noise.\n"
-		"On the virtual GPU times are those of this machine's processors, and no result: "
-		"its virtual clock is of one process, and here two share the device. There the "
-		"result is the order: in how many rounds the program of high priority, launched "
-		"while the other ran, clearly ended first, and how many blocks of the other were "
-		"left "
-		"when it was preempted.",
+	.details = "Runs two pairs of example programs: each alone, both unmanaged, and both under "
+		   "heddle. Compares every result with the host's, prints turnarounds, ANTT and "
+		   "STP, and draws a timeline. Impossible figures (ANTT below 1, STP above 2), and "
+		   "figures that differ by more than 10 % between rounds, are marked as noise.\nOn "
+		   "the virtual GPU, times are those of this machine's processors and are no "
+		   "result. There the result is the order: in how many rounds the program of high "
+		   "priority, launched while the other ran, clearly ended first, and how many "
+		   "blocks of the other were left when it was preempted.",
 	.json = "device, mps, rounds, timeline (the picture's file; null: it could not be "
-		"written), and pairs, an array of "
-		"noise (why the figures are no result; null: nothing speaks against them), "
-		"together (rounds in which high was launched while low ran, managed), overtook "
-		"(those of them in which it ended first, by a twentieth of low's time), "
-		"together_unmanaged, "
-		"overtook_unmanaged, put_off (blocks of low that were left when it was preempted, "
-		"median), low_blocks, low, high "
-		"(programs), high_speedup (unmanaged over managed turnaround of the high one), "
-		"antt, stp, "
-		"stp_makespan (managed), antt_unmanaged, stp_unmanaged, preemptions, "
-		"preemption_latency_us, verified (every result was right), and turnarounds: "
-		"low_alone_ms, high_alone_ms, low_unmanaged_ms, high_unmanaged_ms, low_ms, "
-		"high_ms.",
+		"written), and pairs, an array of noise (why the figures are no result; null: they "
+		"are one), together (rounds in which high was launched while low ran, managed), "
+		"overtook (those of them in which it ended first, by a twentieth of low's time), "
+		"together_unmanaged, overtook_unmanaged, put_off (blocks of low that were left "
+		"when it was preempted, median), low_blocks, low, high (programs), high_speedup "
+		"(unmanaged over managed turnaround of the high one), antt, stp, stp_makespan "
+		"(managed), antt_unmanaged, stp_unmanaged, preemptions, preemption_latency_us, "
+		"verified (every result was right), and turnarounds: low_alone_ms, high_alone_ms, "
+		"low_unmanaged_ms, high_unmanaged_ms, low_ms, high_ms.",
 	.options = options,
 	.run = run,
 };

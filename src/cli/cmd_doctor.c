@@ -93,7 +93,7 @@ static uint32_t compute_capability(const struct cu_api *cu, CUdevice dev)
 static void say_device(struct doctor *d, const char *what, enum dev_kind kind,
 	const struct cu_api *cu, CUdevice dev, int number, int version)
 {
-	char name[128] = "?", as[16] = "1 x ";
+	char name[128] = "?", as[24] = "1 x ";
 
 	if (number >= 0)
 		snprintf(as, sizeof(as), "%s:%d, ", kind == DEV_CPU ? "cpu" : "cuda", number);
@@ -396,12 +396,11 @@ static const struct cli_option options[] = {
 const struct cli_verb cli_verb_doctor = {
 	.name = "doctor",
 	.operands = "[-- PROG [ARG...]]",
-	.summary = "what this machine, or a program, supports",
+	.summary = "say what this machine, or a program, supports",
 	.details =
-		"One finding a line: ok, note (works, less well), bad (does not; exit status 1). "
-		"With "
-		"a program: how it comes to the driver, and for each kernel in its file how it can "
-		"be steered and why not better. The program is not run.",
+		"One finding a line: ok; note (works, but less well); bad (does not work; exit "
+		"status 1). With a program, also how it loads the driver, and for each kernel in "
+		"its file how heddle can steer it, and why not better. The program is not run.",
 	.json = "findings, an array of level (ok, note, bad), what, text; with a program that can "
 		"be read kernels, an array of name, tier (managed, guard, held) and reason (null "
 		"for "

@@ -15,23 +15,27 @@
 static const struct cli_option options[] = {
 	KERNELSPEC_OPTIONS,
 	{0, "device", "auto|cpu|cuda|tenant",
-		"where it runs (auto: the GPU if there is one; cuda:1: the second one; tenant: as "
-		"a program would, with "
-		"heddle "
-		"run -- heddle exec as a tenant)"},
-	{0, "as", "plain|preempt", "the kernel as it is, or its preemptible form"},
+		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU; tenant: as a program would, for "
+		"heddle run -- heddle exec (default: auto)"},
+	{0, "as", "plain|preempt", "the plain kernel, or its preemptible form (default: plain)"},
 	{0, "yield-every", "N",
-		"preemptible form: every N blocks all quotas drop to 0, then "
-		"the launch is resumed"},
-	{0, "chunk", "N", "preemptible form: blocks a worker takes at a time"},
-	{0, "pull-ahead", NULL, "preemptible form: take the next blocks while these run"},
+		"preemptible form: after every N blocks, set all quotas to 0, then resume the "
+		"launch"},
+	{0, "chunk", "N",
+		"preemptible form: how many blocks a worker takes at a time (default: 1)"},
+	{0, "pull-ahead", NULL,
+		"preemptible form: claim the next blocks while the present ones run"},
 	{0, "order", PASS_ORDER_WORDS,
 		"preemptible form: order in which workers take blocks (default: row)"},
-	{0, "workers", "N", "preemptible form: workers per SM at most"},
-	{0, "total-workers", "N", "preemptible form: workers on all SMs together at most"},
-	{0, "first", "N", "preemptible form: begin at block N, as if those before had run already"},
-	{0, "check", NULL, "recorded:...: compare memory with what the recorded launch left"},
-	{0, "repeat", "N", "run it N times on the same data and tell the median time"},
+	{0, "workers", "N", "preemptible form: at most N workers on each SM"},
+	{0, "total-workers", "N", "preemptible form: at most N workers on all SMs together"},
+	{0, "first", "N",
+		"preemptible form: begin at block N, as if earlier blocks had run already"},
+	{0, "check", NULL,
+		"recorded:...: compare the resulting memory with that of the recorded launch"},
+	{0, "repeat", "N",
+		"run it N times on the same data and print the median time (default: 1)"},
 	{0},
 };
 
@@ -173,23 +177,21 @@ const struct cli_verb cli_verb_exec = {
 	.name = "exec",
 	.operands = "FILE KERNEL [ARG...]",
 	.summary = "run one kernel on a device",
-	.details = "FILE is PTX, or a program, library or fatbin that holds the kernel's PTX (of "
-		   "several, the one for the oldest architecture is taken). KERNEL is its symbol, "
-		   "or its "
-		   "name in C++ if only one has it: scale, 'scale<float>'. recorded:PROG is a "
-		   "launch that heddle record wrote, with its own shape and arguments; --check "
-		   "compares what it leaves with what the recorded launch left. "
-		   "ARG is TYPE:VALUE for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, "
-		   "or TYPE[N]:INIT for a buffer of N elements (1000, 64K), INIT one of zero, "
-		   "iota, const(V), rand(SEED), "
-		   "@FILE. A buffer with >FILE appended is written there as raw bytes after the "
-		   "kernel; >- prints one value a line. At the end a line says on which device the "
-		   "kernel ran, and how long: on standard output, or with >- on standard error.",
-	.json = "device, kernel, form (plain, preempt), ms, same (with --check: it left what the "
-		"recorded launch left); and in the preemptible form tier, "
-		"reason, order (row, column, hilbert), blocks, "
-		"workers, launches, together (workers and turns were left aside, since its "
-		"blocks may wait for each other).",
+	.details =
+		"FILE is PTX, or a program, library or fatbin that holds the kernel's PTX (of "
+		"several, the one for the oldest architecture is taken). KERNEL is its symbol, or "
+		"its name in C++ if only one has it: scale, 'scale<float>'. recorded:PROG is a "
+		"launch that heddle record wrote, with its own shape and arguments; --check "
+		"compares the resulting memory with that of the recorded launch. ARG is TYPE:VALUE "
+		"for a scalar (i32:5, f32:0.5), hex:BYTES for a structure, or TYPE[N]:INIT for a "
+		"buffer of N elements (1000, 64K), INIT one of zero, iota, const(V), rand(SEED), "
+		"@FILE. With >FILE appended, heddle writes the buffer there after the kernel, as "
+		"raw bytes; >- prints one value a line. The last line says on which device the "
+		"kernel ran, and for how long: on standard output, or with >- on standard error.",
+	.json = "device, kernel, form (plain, preempt), ms, same (with --check: memory is as the "
+		"recorded launch left it); and in the preemptible form tier, reason, order (row, "
+		"column, hilbert), blocks, workers, launches, together (its blocks may wait for "
+		"each other, so the options for workers had no effect).",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

@@ -79,7 +79,7 @@ static int run(struct cli *c)
 const struct cli_verb cli_verb_help = {
 	.name = "help",
 	.operands = "[VERB]",
-	.summary = "list the verbs, or say more about one",
+	.summary = "list the verbs, or describe one",
 	.json = "verbs, an array of name, summary, synopsis.",
 	.max_operands = 2,
 	.run = run,

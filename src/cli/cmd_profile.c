@@ -360,48 +360,45 @@ static int run(struct cli *c)
 static const struct cli_option options[] = {
 	{0, "socket", "PATH", "the daemon's socket"},
 	{0, "store", "FILE",
-		"read this file of heddled's, and ask no heddled; with a program: keep the profile "
-		"there (default: in this user's heddled's)"},
+		"read this file of a heddled, and ask no heddled; with a program: keep the profile "
+		"there (default: the file of this user's heddled)"},
 	{0, "device", "cpu|cuda|auto",
 		"with a program: the virtual GPU, or the GPU (default); cuda:1: the second one"},
 	{0, "runs", "N", "run the program at most N times (default: 33)"},
 	{0, "rounds", "N", "measure each count N times (default: 3)"},
-	{0, "budget-s", "N",
-		"end after N seconds, with what is measured by then (default: no limit)"},
+	{0, "budget-s", "N", "end after N seconds, with the results so far (default: no limit)"},
 	{0},
 };
 
 const struct cli_verb cli_verb_profile = {
 	.name = "profile",
 	.operands = "[KERNEL | -- PROG [ARG...]]",
-	.summary = "list what heddled has learnt of kernels, or measure a program's",
+	.summary = "list heddled's records of kernels, or measure a program's kernels",
 	.details =
-		"One line for each of one's own kernels that heddled has seen on a device (root "
-		"sees those of all users), the last used first: managed launches that ended, "
-		"shapes (grid, block, shared memory and input), COST of a preemption, and CLAIM, "
-		"the blocks that a worker takes at a time. ERROR is the mean error of predicted "
+		"One line for each of your kernels that heddled has seen on a device, the last "
+		"used first (root sees those of all users): managed launches that ended, shapes "
+		"(grid, block, shared memory and input), COST of a preemption, and CLAIM, the "
+		"blocks that a worker takes at a time. ERROR is the mean error of predicted "
 		"durations and WORST the greatest, over the last 64 launches of shapes that had "
 		"never run. With KERNEL, a part of the name, also how long an SM takes for a "
-		"block, by how many are on it, and a line for each shape: how long its launches "
-		"took, what was predicted before the first of them, and what that one took. A dash "
-		"is what nobody knows. If no heddled runs, and no socket is named, its file is "
-		"read: this user's, or the system's where this user may read it.\n"
-		"With a program after --, heddle runs it under a heddled of its own, and measures "
-		"the duration of each launch against the number of its blocks that may stay on "
-		"each SM: all that fit, one, and then those between, in turns. The program runs "
-		"again "
-		"until each count of each kernel has three launches (--rounds), or until two runs "
-		"in a row add none. Its standard output is dropped. recorded:PROG [KERNEL] in "
-		"place of the "
-		"program is a launch that heddle record wrote. Nothing else should use the "
-		"device meanwhile. The table has the median and the least duration of each count. "
-		"A count is pruned if it is no faster than one with fewer blocks; policy greedy "
-		"does not consider it. A kernel of several shapes has a table for each. The curve "
-		"of the largest grid goes into the store, where heddled finds it when it starts, "
-		"and refines it; a heddled whose configuration names another state folder needs "
-		"--store FOLDER/heddled.db. Launches run one at a time: a program whose kernels "
-		"wait for each other needs --budget-s. Exit status 1: nothing was measured, or the "
-		"program failed.",
+		"block, by the number of blocks on it, and a line for each shape: how long its "
+		"launches took, the prediction before the first launch, and the time of that "
+		"launch. A dash is an unknown value. If no heddled runs, and no socket is named, "
+		"heddle reads the file: this user's, or the system's if this user may read "
+		"it.\nWith a program after --, heddle runs it under a heddled of its own, and "
+		"measures the duration of each launch against the number of its blocks that may "
+		"stay on each SM: all that fit, one, and then those between, in turns. The program "
+		"runs again until each count of each kernel has three launches (--rounds), or "
+		"until two runs in a row add none. Its standard output is discarded. recorded:PROG "
+		"[KERNEL] instead of the program is a launch that heddle record wrote. No other "
+		"program should use the device at the same time. The table has the median and the "
+		"least duration of each count. A count is pruned if it is no faster than one with "
+		"fewer blocks; policy greedy does not consider it. A kernel of several shapes has "
+		"a table for each. The curve of the largest grid goes into the store, where "
+		"heddled finds it when it starts, and refines it; a heddled whose configuration "
+		"names another state folder needs --store FOLDER/heddled.db. Launches run one at a "
+		"time: a program whose kernels wait for each other needs --budget-s. Exit status "
+		"1: nothing was measured, or the program failed.",
 	.json = "Without a program: file (null: from heddled), kernels: an array of name, code (a "
 		"hash), uid, device, "
 		"sms, driver, launches, claim, preemptions (of which cost_ns is the mean), "

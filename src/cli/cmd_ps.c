@@ -45,14 +45,13 @@ const struct cli_verb cli_verb_ps = {
 	.name = "ps",
 	.operands = "",
 	.summary = "list tenants and their kernels",
-	.details = "One line a tenant, and one below it for each launch that heddled knows of: how "
-		   "often it was preempted, how much of it is done, how long it ran by its own "
-		   "report and waited, and how long it may still take. SHARE (policy ffs): what "
-		   "the tenant has had of the time since tenants last "
-		   "changed, and what its weight entitles it to. UNMANAGED: why most of the "
-		   "launches that are not managed "
-		   "are not (heddle run -v says it in words). A dash is what nobody "
-		   "knows. On a narrow terminal some columns are left out.",
+	.details = "One line for each tenant, and below it one for each launch that heddled knows: "
+		   "how often it was preempted, how much of it is done, how long it ran by its own "
+		   "report, how long it waited, and how long it may still take. SHARE (policy "
+		   "ffs): the tenant's part of the time since tenants last changed, and the part "
+		   "that its weight entitles it to. UNMANAGED: the most frequent reason of "
+		   "launches that are not managed (heddle run -v explains it). A dash is an "
+		   "unknown value. A narrow terminal shows fewer columns.",
 	.json = "tenants, an array of tenant, pid, uid, user, priority (high, normal, low, or a "
 		"number), "
 		"weight, share_wanted and share_had (percent of the device's time; null: no policy "

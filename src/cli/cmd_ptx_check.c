@@ -74,20 +74,16 @@ static const struct cli_option options[] = {
 const struct cli_verb cli_verb_ptx_check = {
 	.name = "ptx check",
 	.operands = "FILE...",
-	.summary = "report errors, and how each kernel can be steered",
-	.details = "managed  preempted between two blocks, resized: workers pull blocks\n"
-		   "guard    preempted between two blocks: each looks before it starts\n"
-		   "held     runs untouched, waits at its launch while its program is held\n"
-		   "\n"
-		   "A further line names each kernel whose blocks may wait for each other, and "
-		   "the place: its blocks start in rising order, and a grid that fits the device "
-		   "is there at once or not at all.\n"
-		   "\n"
-		   "A file is PTX, or holds some: a program, a shared library, a fatbin. Whatever "
-		   "else is in it is passed over. Of one that holds machine code only, what "
-		   "that was made from is looked at where it was compiled with -lineinfo or -G.\n"
-		   "Errors go to standard error with their source line; the exit status is 1 when "
-		   "a file has any. An instruction that is not known is a warning.",
+	.summary = "report errors, and how heddle can steer each kernel",
+	.details = "managed  can be preempted between two blocks, and resized\nguard    can be "
+		   "preempted between two blocks\nheld     runs unchanged; waits at its launch "
+		   "while its program is held\n\nA further line names each kernel whose blocks may "
+		   "wait for each other, and the place: heddle starts its blocks in rising order, "
+		   "and runs a grid that fits the device as a whole or not at all.\n\nA file is "
+		   "PTX, or contains PTX: a program, a shared library, a fatbin. If it has only "
+		   "machine code that was compiled with -lineinfo or -G, heddle reads the PTX that "
+		   "is in its debug information.\nErrors go to standard error with their source "
+		   "line; the exit status is then 1. An unknown instruction is a warning.",
 	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "
 		"PTX), arch, errors, diagnostics (level, line, column, message, hint), and "
 		"kernels: name, tier, reason (null for managed), line and column of what decided, "

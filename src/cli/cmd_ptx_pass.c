@@ -139,14 +139,13 @@ static int run_in_place(struct cli *c)
 }
 
 /* ---- the rows ---- */
-#define DUMP                                                                                \
-	{                                                                                   \
-		0, "dump", "DIR",                                                           \
-			"write each module there, as it came to the pass and as it left it" \
+#define DUMP                                                                           \
+	{                                                                              \
+		0, "dump", "DIR", "write each module there, before and after the pass" \
 	}
-#define ONE_KERNEL                                                                                \
-	{                                                                                         \
-		'k', "kernel", "NAME", "only this kernel; an error when it cannot be transformed" \
+#define ONE_KERNEL                                                                              \
+	{                                                                                       \
+		'k', "kernel", "NAME", "only this kernel; an error if it cannot be transformed" \
 	}
 static const struct cli_option in_place[] = {ONE_KERNEL, DUMP, CLI_PTX_ARCH, {0}};
 static const struct cli_option of_workers[] = {
@@ -162,43 +161,40 @@ static const struct cli_option of_workers[] = {
 static const struct cli_option of_shapes[] = {DUMP, {0}};
 static const struct cli_option of_grids[] = {
 	{0, "fields", "LIST",
-		"what is done to it, with commas: ids, threads, counts, barriers, shared, dynamic, "
-		"params, exits, all (if nothing is said), none"},
+		"what to replace, with commas: ids, threads, counts, barriers, shared, dynamic, "
+		"params, exits, all, none (default: all)"},
 	DUMP,
 	{0},
 };
 
 static const char in_place_details[] =
-	"Kernels keep their names and parameters; one parameter is appended: of preempt hd_args, "
-	"whose layout is struct ctl_args of src/ctl/control.h; of slice hd_slice, four 32-bit "
-	"words: the number of a launch's first block in the whole grid, and the grid's x, y and z "
-	"(launches have blocks in x alone). What cannot be transformed is "
-	"left as it was, with a warning. A program, library or fatbin with PTX will do, "
-	"too: each is written, behind a comment that names it.";
+	"Kernels keep their names and parameters, and get one more parameter. preempt appends "
+	"hd_args, whose layout is struct ctl_args of src/ctl/args.h. slice appends hd_slice, four "
+	"32-bit words: the number of the launch's first block in the whole grid, and the grid's x, "
+	"y and z (launches have blocks in x only). A kernel that cannot be transformed stays as it "
+	"was, with a warning. FILE may be a program, library or fatbin with PTX: each PTX is "
+	"printed after a comment that names it.";
 static const char of_shapes_details[] =
-	"A kernel is FILE KERNEL --block X[,Y[,Z]] [--shared BYTES]; what else heddle corun "
-	"takes with it may stand there and does not matter. The form, entry hd_merged, is for "
-	"blocks of these shapes; how it is to be launched stands in its first lines. heddle corun "
-	"runs it.";
+	"A kernel is FILE KERNEL --block X[,Y[,Z]] [--shared BYTES]; other words of a "
+	"specification of heddle corun are accepted and ignored. The form, entry hd_merged, is for "
+	"blocks of these shapes; its first lines say how to launch it. heddle corun runs it.";
 static const char of_grids_details[] =
-	"The kernel, FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES], is put "
-	"into another one, hd_virtual, which computes the same. Its first line says how it is to "
-	"be "
-	"launched; its parameters are the kernel's, and 80 bytes more, all 0. What can be done to "
-	"it: " PASS_FIELDS(PTX_FIELD_LINE) ".";
+	"The kernel, FILE KERNEL --grid X[,Y[,Z]] --block X[,Y[,Z]] [--shared BYTES], is put into "
+	"another one, hd_virtual, which computes the same. Its first line says how to launch it; "
+	"its parameters are the kernel's, and 80 bytes more, all 0. The fields that can be "
+	"replaced: " PASS_FIELDS(PTX_FIELD_LINE) ".";
 static const char in_place_json[] =
 	"kernels, an array of name, tier (managed, guard, held), reason (null for managed), "
 	"transformed, and for those arguments_offset, parameter_bytes, added_shared_bytes, "
-	"rising_order, and of preempt order (row, column, hilbert); text.";
+	"rising_order, and for preempt order (row, column, hilbert); text.";
 static const char of_shapes_json[] =
 	"entry; block, an array, and shared_bytes of a launch; parameter_bytes, of all; kernels, "
 	"an array of file, name, parameters_offset, own_bytes (the kernel's own parameters), "
 	"arguments_offset (of its struct ctl_args), rising_order; merge_offset (of struct "
 	"ctl_merge); of weave, woven: why_not (fused vertically, since), kernels (instructions, "
 	"woven), apart (number of the kernel, from 1, line, why); text.";
-static const char of_grids_json[] =
-	"entry; grid and block, arrays, and shared_bytes of a launch; fields, an array of what was "
-	"done; text.";
+static const char of_grids_json[] = "entry; grid and block, arrays, and shared_bytes of a launch; "
+				    "fields, an array of the fields that were replaced; text.";
 
 #define PICK(wants, a, b, c) ((wants)&PASS_WANTS_GRID ? (c) : (wants)&PASS_WANTS_BLOCK ? (b) : (a))
 #define OF_SHAPES(wants)     ((wants) & (PASS_WANTS_BLOCK | PASS_WANTS_GRID))

@@ -82,9 +82,9 @@ const struct cli_verb cli_verb_ptx_print = {
 	.name = "ptx print",
 	.operands = "FILE...",
 	.summary = "parse PTX and print it again",
-	.details = "What is printed assembles to the same binary as what was read. A file with "
-		   "errors is not printed; its errors go to standard error, and the exit status "
-		   "is 1. Of a file that holds several, each begins with a comment that names it.",
+	.details = "The printed text assembles to the same binary as the file. A file with errors "
+		   "is not printed; its errors go to standard error, and the exit status is 1. If "
+		   "a file contains several PTX texts, a comment before each names it.",
 	.json = "files, an array of file, entry (which PTX of the file, from 1; 0: the file is "
 		"PTX), arch, text (null when it has errors), and diagnostics: "
 		"level "

@@ -317,7 +317,7 @@ static int run(struct cli *c)
 
 static const struct cli_option options[] = {
 	{'o', "output", "DIR", "the folder to make (default: PROG.recorded, here)"},
-	{0, "kernel", "NAME", "this kernel alone"},
+	{0, "kernel", "NAME", "only this kernel"},
 	{0, "launch", "N", "the N-th launch of each kernel (default: 1)"},
 	{0, "device", "cpu|cuda|auto",
 		"the virtual GPU, or the GPU (default: the GPU); cuda:1: the second one"},
@@ -330,30 +330,24 @@ const struct cli_verb cli_verb_record = {
 	.summary = "write the kernels that a program launches to files",
 	.details =
 		"Runs the program, and writes the first launch of each of its kernels to a folder: "
-		"the kernel's PTX, its shape and arguments, the buffers that these lead to and the "
-		"variables of its module, before the launch and after it. recorded:PROG KERNEL is "
-		"then a kernel specification for heddle exec, corun, tune and profile; "
-		"recorded:FOLDER "
-		"names another "
-		"folder, and KERNEL is not needed where there is only one. "
-		"The program is no tenant of heddled meanwhile, and waits for each launch that "
-		"is recorded.\n"
-		"A recording takes 64 MiB at most, in files that only its user can read. Buffers "
-		"that do not fit are left out, the largest first, and begin as zeros when the "
-		"launch is run again. Addresses of device memory in buffers become those of the "
-		"new buffers; they are known by their values alone. Launches of graphs, "
-		"cooperative "
-		"ones, kernels without PTX and those that read textures are not recorded. "
-		"Standard error lists what was recorded, and why the rest was not. "
-		"Exit status 1: nothing was recorded, or the program failed.",
-	.json = "behind the program's end, on standard error: program, folder; launches, an array "
+		"the kernel's PTX, its shape and arguments, the buffers that the arguments point "
+		"to and the variables of its module, before and after the launch. recorded:PROG "
+		"KERNEL is then a kernel specification for heddle exec, corun, tune and profile; "
+		"recorded:FOLDER names another folder; KERNEL may be left out if there is only "
+		"one. The recorded program is no tenant of heddled, and waits for each launch that "
+		"is recorded.\nA recording takes at most 64 MiB, in files that only its user can "
+		"read. Buffers that do not fit are left out, the largest first, and contain zeros "
+		"when the launch is run again. Addresses of device memory in buffers are replaced "
+		"by those of the new buffers; heddle finds them by their values alone. Launches of "
+		"graphs, cooperative launches, kernels without PTX and kernels that read textures "
+		"are not recorded. Standard error lists the recorded launches, and why others were "
+		"not recorded. Exit status 1: nothing was recorded, or the program failed.",
+	.json = "after the program's end, on standard error: program, folder; launches, an array "
 		"of file, kernel, name (in C++), device, launch, grid, block, shared_bytes, bytes "
-		"(of the file), "
-		"regions (buffers and variables), and of these left_out, without_result (what "
-		"the launch left is not known) and with_pointers, finished (false: it ended in an "
-		"error); skipped, an array of kernel (null: graphs) and why. Else nothing: the "
-		"output is the "
-		"program's.",
+		"(of the file), regions (buffers and variables), and of these left_out, "
+		"without_result (what the launch left is not known) and with_pointers, finished "
+		"(false: it ended in an error); skipped, an array of kernel (null: graphs) and "
+		"why. Else nothing: the output is the program's.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

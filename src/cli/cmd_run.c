@@ -163,13 +163,13 @@ static int run(struct cli *c)
 }
 
 static const struct cli_option options[] = {
-	{'p', "priority", "high|normal|low", "what it is worth against others (default normal)"},
-	{'w', "weight", "N", "its share among equals, 1 to 1000 (default 1)"},
-	{0, "class", "NAME", "a group it belongs to, as shown by ps"},
+	{'p', "priority", "high|normal|low", "scheduling priority (default: normal)"},
+	{'w', "weight", "N", "share among programs of the same priority, 1 to 1000 (default: 1)"},
+	{0, "class", "NAME", "name of a group, which heddle ps shows"},
 	{0, "device", "cpu|cuda|auto",
 		"the virtual GPU, or the GPU (default: the GPU); cuda:1: the second one"},
 	{0, "socket", "PATH", "the daemon's socket"},
-	{'v', "verbose", NULL, "tell at the end what became of its launches"},
+	{'v', "verbose", NULL, "report at the end how its launches ran"},
 	{0},
 };
 
@@ -178,31 +178,25 @@ const struct cli_verb cli_verb_run = {
 	.operands = "-- PROG [ARG...]",
 	.summary = "run an unmodified program as a tenant",
 	.details =
-		"The program finds a libcuda.so.1 of heddle's before the driver's. Without a "
-		"driver, without a daemon, and wherever heddle cannot help, it runs as it would "
-		"without heddle, with one line of warning. The virtual GPU is used where "
-		"--device cpu or HEDDLE_DEVICE=cpu asks for it; it runs programs that bring "
-		"PTX: of the driver API, and of the CUDA runtime if they load it as a library "
-		"(nvcc -cudart shared); heddle puts a runtime of its own in place of "
-		"NVIDIA's.\n"
-		"High priority and weights above 1 are for the daemon's owner, root and a group "
-		"that heddled's configuration names; others are granted normal, with a line that "
-		"says so.\n"
-		"With -v, heddle stays until the program ends, and tells on standard error for "
-		"each process that became a tenant: its launches by what became of them, and why, "
-		"how often it was "
-		"preempted, and the time lost to others; if none did, why, as far as that shows.\n"
-		"Exit status: the program's own; 125 heddle failed, 126 the program cannot be "
-		"executed, 127 it was not found.",
-	.json = "with -v and behind the program's end, on standard error: tenants, an array of "
-		"pid, name, device, priority (granted), weight, asked_priority, ended (false: "
-		"heddled had not noticed its end), managed, guard, gated, plain, opaque, unseen "
-		"(launches of each outcome), reasons (an array of reason, outcome, launches), "
-		"preemptions, spanned_ns (managed launches, from first "
-		"block to end), waited_ns (launches waited for others), held_ns (launch calls "
-		"did); why (no process became a tenant; null: one did). Else nothing: the output "
-		"is "
-		"the program's.",
+		"The program finds heddle's libcuda.so.1 before the driver's. Without a driver, "
+		"without a daemon, and wherever heddle cannot help, it runs as it would without "
+		"heddle, with one line of warning. --device cpu or HEDDLE_DEVICE=cpu runs it on "
+		"the virtual GPU. The virtual GPU runs programs that contain PTX and use the "
+		"driver API or the shared CUDA runtime (nvcc -cudart shared), which heddle "
+		"replaces by its own.\nHigh priority and weights above 1 are for the daemon's "
+		"user, root and a group that heddled's configuration names; others get normal "
+		"priority, and a line says so.\nWith -v, heddle waits for the program's end, and "
+		"reports on standard error for each process that became a tenant: how its launches "
+		"ran and why, how often it was preempted, and the time lost to others; if no "
+		"process did, why, as far as heddle can tell.\nExit status: the program's own; 125 "
+		"heddle failed, 126 the program cannot be executed, 127 it was not found.",
+	.json = "with -v and after the program's end, on standard error: tenants, an array of pid, "
+		"name, device, priority (granted), weight, asked_priority, ended (false: heddled "
+		"had not noticed its end), managed, guard, gated, plain, opaque, unseen (launches "
+		"of each outcome), reasons (an array of reason, outcome, launches), preemptions, "
+		"spanned_ns (managed launches, from first block to end), waited_ns (launches "
+		"waited for others), held_ns (launch calls did); why (no process became a tenant; "
+		"null: one did). Else nothing: the output is the program's.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

@@ -47,8 +47,8 @@ static int run(struct cli *c)
 }
 
 static const struct cli_option options[] = {
-	{'p', "priority", "high|normal|low", "what it is worth from now on"},
-	{'w', "weight", "N", "its share of time from now on, 1 to 1000 (policy ffs)"},
+	{'p', "priority", "high|normal|low", "new scheduling priority"},
+	{'w', "weight", "N", "new weight, its share of time, 1 to 1000 (policy ffs)"},
 	{0, "socket", "PATH", "the daemon's socket"},
 	{0},
 };
@@ -56,12 +56,11 @@ static const struct cli_option options[] = {
 const struct cli_verb cli_verb_set = {
 	.name = "set",
 	.operands = "TENANT",
-	.summary = "change the priority or the weight of a tenant that runs",
-	.details = "TENANT is its number in heddle ps. For one's own tenants, as far as the "
-		   "priority, or a weight above 1, would be granted to a new one; root and the "
-		   "daemon's user may set all. "
-		   "What the driver was told as the program started stays: stream priorities, and "
-		   "under MPS the client's.",
+	.summary = "change the priority or the weight of a tenant",
+	.details = "TENANT is its number in heddle ps. You may set your own tenants, to a priority "
+		   "and weight that heddled would grant to a new one; root and the daemon's user "
+		   "may set all. Priorities that the driver got when the program started do not "
+		   "change: those of streams, and under MPS that of the client.",
 	.json = "tenant, priority (if given), weight (if given).",
 	.options = options,
 	.min_operands = 1,

@@ -69,9 +69,8 @@ const struct cli_verb cli_verb_status = {
 	.name = "status",
 	.operands = "",
 	.summary = "show the daemon and its figures",
-	.details = "The hand-over is the time from the daemon's word to a running launch until its "
-		   "last "
-		   "worker has left, over the last thousand preemptions.",
+	.details = "The hand-over is the time from the daemon's order to a running launch until "
+		   "its last worker has left, over the last thousand preemptions.",
 	.json = "version, pid, uptime_s, socket, policy, mps (on, off, not answering), tenants, "
 		"launches, "
 		"decisions, grants, preemptions, refused, bad_messages, handover_p50_ns and "

@@ -141,8 +141,8 @@ static int run(struct cli *c)
 }
 
 static const struct cli_option options[] = {
-	{0, "once", NULL, "print one look, and end"},
-	{0, "every-ms", "N", "how often to look (1000)"},
+	{0, "once", NULL, "print the list once, and end"},
+	{0, "every-ms", "N", "milliseconds between updates (default: 1000)"},
 	{0, "socket", "PATH", "the daemon's socket"},
 	{0},
 };
@@ -151,7 +151,7 @@ const struct cli_verb cli_verb_top = {
 	.name = "top",
 	.operands = "",
 	.summary = "watch tenants and their kernels",
-	.details = "The screen is what ps shows, looked at again each second. q ends it.",
+	.details = "Shows what heddle ps shows, and updates it. q ends it.",
 	.json = "launches (now), preemptions (so far), and tenants, an array of tenant, pid, uid, "
 		"user, priority (high, normal, low, or a number), "
 		"weight, share_wanted and share_had (percent of the device's time; null: no policy "

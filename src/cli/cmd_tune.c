@@ -15,11 +15,12 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda",
-		"where they run (auto: the GPU if there is one; cuda:1: the second one)"},
-	{0, "rounds", "N", "measure each way N times (9)"},
-	{0, "points", "N", "partitions of a kind to try, at most 64 (15)"},
-	{0, "compile-s", "N", "the longest that the driver may compile a way (300)"},
-	{0, "store", "FILE", "where what is measured is kept"},
+		"where they run: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
+	{0, "rounds", "N", "measure each way N times (default: 9)"},
+	{0, "points", "N", "partitions of each kind to try, at most 64 (default: 15)"},
+	{0, "compile-s", "N", "compile timeout of a way in seconds (default: 300)"},
+	{0, "store", "FILE", "keep the results there (default: see below)"},
 	{0},
 };
 
@@ -144,19 +145,18 @@ const struct cli_verb cli_verb_tune = {
 	.operands = "-- KERNELSPEC [+ KERNELSPEC...]",
 	.summary = "measure every way of running kernels together, and keep the best",
 	.details =
-		"KERNELSPEC as for heddle corun. Two kernels are woven, too, cut, unsliced and "
-		"with branches, and "
-		"with those bounds on registers that bring more blocks onto an SM. Each way is run "
-		"on the same data, its memory "
-		"compared with what the kernels leave alone, and timed; heddle corun --how tuned "
-		"runs these kernels, launched so, in the way that was chosen (*): the fastest of "
-		"those in front, measured once more, if it takes less than 0.99 of what they take "
-		"one after the other or in streams, else the better of these. gain is how much "
-		"longer they take one after the other. What is measured is kept in FILE, or "
-		"$XDG_STATE_HOME/heddle/measured.db (~/.local/state without that).",
+		"KERNELSPEC is as for heddle corun. Two kernels are also woven: cut, unsliced and "
+		"with branches, and with each register limit that brings more blocks onto an SM. "
+		"heddle runs each way on the same data, compares its memory with that of the "
+		"kernels alone, and times it. The chosen way (*) is the fastest of the leading "
+		"ways, measured once more, if it takes less than 0.99 of the time in sequence or "
+		"in streams; else the better of these two. heddle corun --how tuned runs the same "
+		"kernels with the same launches in the chosen way. gain is the time in sequence "
+		"over the time of the way. The results are kept in FILE (default: "
+		"$XDG_STATE_HOME/heddle/measured.db, or ~/.local/state/heddle/measured.db).",
 	.json = "device, sms, sequential_ms; ways, an array, the fastest first, of way, refused "
-		"(why it cannot be; null), wrong (it left other memory), and ms, spread (of the "
-		"middle half of the runs, relative to ms), runs, chosen.",
+		"(why this way is impossible; null), wrong (its memory differed), and ms, spread "
+		"(of the middle half of the runs, relative to ms), runs, chosen.",
 	.options = options,
 	.min_operands = 1,
 	.max_operands = -1,

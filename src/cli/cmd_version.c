@@ -23,6 +23,6 @@ const struct cli_verb cli_verb_version = {
 	.name = "version",
 	.operands = "",
 	.summary = "print the version and its commit",
-	.json = "version, commit (null: not known; -dirty at its end: with changes of its own).",
+	.json = "version, commit (null: not known; -dirty at the end: built with local changes).",
 	.run = run,
 };

@@ -6,25 +6,23 @@
 
 static const struct cli_option options[] = {
 	{0, "policy", "hpf|ffs|greedy|split|none|profile|fixed|FILE",
-		"hpf: the highest waiting priority runs, the shortest remaining time among equals; "
-		"ffs: shares of time by weight, in turns; greedy: all kernels at once, with as "
-		"many "
-		"blocks on each SM as make the longest shortest; split: two sides with other "
-		"numbers of blocks on each SM; none: everything is granted; "
-		"profile: one launch at a time, with changing numbers of blocks on each SM, for "
-		"heddle profile; fixed: each program keeps as many blocks on each SM as its weight "
-		"says; a "
-		"path "
-		"with a '/': other people's, a shared object (default hpf)"},
-	{0, "mps", "on|off", "own an MPS control daemon (default off)"},
+		"hpf: highest priority first, shortest remaining time among equals; ffs: shares of "
+		"time by weight, in turns; greedy: all kernels at once, with numbers of blocks on "
+		"each SM that end the last one earliest; split: two sides share the blocks of each "
+		"SM; none: no control; profile: one launch at a time, with changing numbers of "
+		"blocks on each SM, for heddle profile; fixed: each program keeps as many blocks "
+		"on each SM as its weight says; a path with a '/': a policy of your own, as a "
+		"shared object (default: hpf)"},
+	{0, "mps", "on|off", "run tenants under an MPS control daemon of heddled's (default: off)"},
 	{0, "socket", "PATH", "where to listen"},
-	{0, "temporal", NULL, "preempt whole devices only, never some SMs"},
-	{0, "events", "FILE", "log every event and decision there, as JSON lines"},
-	{0, "log", "error|warning|info|debug", "how much is told on standard error (default info)"},
-	{0, "set", "KEY=VALUE", "any key of heddled.conf; may be given again for others"},
+	{0, "temporal", NULL, "preempt only whole devices, never some SMs"},
+	{0, "events", "FILE", "write every event and decision there, as JSON lines"},
+	{0, "log", "error|warning|info|debug",
+		"least level of messages on standard error (default: info)"},
+	{0, "set", "KEY=VALUE", "set a key of heddled.conf; may be repeated"},
 	{0, "config-root", "DIR", "read the configuration below DIR instead of /"},
-	{0, "check-config", NULL, "read the configuration, say what is wrong with it, and end"},
-	{0, "foreground", NULL, "stay in the foreground, which it does in any case"},
+	{0, "check-config", NULL, "check the configuration, report errors, and end"},
+	{0, "foreground", NULL, "no effect: heddled always stays in the foreground"},
 	{0, "version", NULL, "print the version"},
 	{0},
 };

@@ -407,7 +407,7 @@ static uint32_t gather(
 	return n;
 }
 
-/* What has been measured counts more than what is predicted. */
+/* A measurement counts more than a prediction. */
 static bool is_measured(const struct greedy *g, const struct candidate *at, uint32_t n)
 {
 	return n == 2 && ages_knows(&g->ages, at[0].k->code, at[1].k->code);

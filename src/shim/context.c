@@ -33,7 +33,7 @@ static void end_begins(void)
 	kernels_freeze();
 }
 
-/* What the shim knows of a context that has ended. */
+/* Forgets all that the shim knows of the context `ended`. */
 static void forget(CUcontext ended, bool is_ours)
 {
 	kernels_thaw(ended, is_ours);

@@ -20,17 +20,9 @@
 #define WIRE_SLOTS        256u
 #define WIRE_INPUTS       12u /* figures of a launch's input */
 
-/* clang-format off */
-/* A slot's life; each launch of the tenant goes once through it:
- *
- *   state      set by                               until
- *   FREE       the daemon, after CLOSED             the tenant has a launch for it, and fills in the rest
- *   SUBMITTED  the tenant, before the launch        it is over (the device writes arrived, then done = gen + 1
- *                                                   into host) and the tenant has seen that
- *   CLOSED     the tenant, also of one that failed  the daemon has looked, and learnt from it
- *
- * The daemon knows a launch by id: a slot with another one was given up and taken again meanwhile. */
-/* clang-format on */
+/* The states of a slot; each launch of the tenant goes once through them. doc/protocol.md says who
+ * stores which state, and until when it lasts. The daemon knows a launch by its id: if a slot has
+ * another one, the tenant gave the slot up and took it again in the meantime. */
 enum wire_slot_state {
 	WIRE_SLOT_FREE = 0,
 	WIRE_SLOT_SUBMITTED =

@@ -17,9 +17,14 @@ tool=$(command -v cram3 || command -v cram) || {
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 export SRC BUILD LC_ALL=C.UTF-8 PATH="$BUILD:$PATH" XDG_STATE_HOME="$tmp/state"
-if [ "${BLESS-}" ]; then
-	exec "$tool" -E --shell=/bin/sh -i -y "$test"
+# A copy: cram writes NAME.t.err beside the file if the output differs.
+copy=$tmp/$(basename "$test")
+cp "$test" "$copy"
+status=0
+"$tool" -E --shell=/bin/sh "$copy" || status=$?
+# (cram's own -i needs a patch that accepts the names of its diff, which not every version does.)
+if [ "${BLESS-}" ] && [ -f "$copy.err" ]; then
+	cp "$copy.err" "$test"
+	exit 0
 fi
-# A copy, for cram leaves what differs beside the file.
-cp "$test" "$tmp/"
-"$tool" -E --shell=/bin/sh "$tmp/$(basename "$test")"
+exit "$status"

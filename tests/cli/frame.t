@@ -45,8 +45,8 @@ Help goes to standard output and succeeds:
         --json                    print the result as JSON
     -h, --help                    print this help
   
-  JSON: version, commit (null: not known; -dirty at its end: with changes of its
-  own).
+  JSON: version, commit (null: not known; -dirty at the end: built with local
+  changes).
   $ heddle help version | head -n 1
   usage: heddle version [--json]
   $ heddle help nonsense

@@ -8,7 +8,7 @@
 #   /etc/heddle, /tmp  folders of the test
 #   systemctl          does nothing: what it does needs root
 #   heddled            reads the configuration from the test's folder
-#   ./program, ./inference, ./driver-api-program, training.py, *.ptx: made here
+#   ./program, ./simulation, ./controller, ./driver-api-program, *.ptx: made here
 set -eu
 build=$1
 source=$2
@@ -92,10 +92,10 @@ PATH=$dir/bin:$PATH
 cd "$dir/work"
 cp "$source"/examples/*.c "$source"/examples/policy/*.c "$source"/examples/*.h "$source/examples/corun.ptx" .
 cp "$build/examples/rt/shared/va" program
-printf '#!/bin/sh\nexec "%s/mm" --size small\n' "$build/examples" >inference
-cp inference driver-api-program
-chmod +x inference driver-api-program
-printf 'import subprocess\nsubprocess.run(["%s/va", "--size", "small"], check=True)\n' "$build/examples" >training.py
+printf '#!/bin/sh\nexec "%s/mm" --size small\n' "$build/examples" >controller
+printf '#!/bin/sh\nexec "%s/va" --size small\n' "$build/examples" >simulation
+cp controller driver-api-program
+chmod +x controller simulation driver-api-program
 # kernel FILE NAME PARAMETERS BODY: %r1 is the thread's index in the grid, %rd1 the first buffer, %rd2 the second.
 kernel() {
 	cat >"$1" <<EOF

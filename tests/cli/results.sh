@@ -5,7 +5,7 @@
 # usage: results.sh BUILD SOURCE
 # Tables that bench/results.sh makes on the virtual GPU have what their raw files have, their lines run as
 # printed, and what is not of one run, or failed, is said. results.py compares the cells. (That
-# doc/results.md and README.md are what it renders, tests/style/figures.sh looks at.)
+# doc/results.md, README.md and doc/status.md are what it renders, tests/style/figures.sh checks.)
 set -eu
 build=$1
 source=$2
@@ -27,10 +27,10 @@ export PAGE="$dir/page.md" HEDDLE_VGPU="results-$$" XDG_CACHE_HOME="$dir/cache"
 
 # Of what is kept in results/, page.md (BLESS=1 rewrites it): tables that take too long to be made here.
 export RESULTS="$source/tests/cli/results"
-# These have every table that README.md names, in the shape that it is printed in: so its names exist.
-cp "$source/README.md" "$dir/README.md"
-README="$dir/README.md" sh "$script" render || fail "render of $RESULTS"
-! grep -q '†<!--' "$dir/README.md" || fail "README.md names a table that is not in $RESULTS"
+# These have every table that README.md and doc/status.md name, in the shape in which it is printed: so the names exist.
+cp "$source/README.md" "$source/doc/status.md" "$dir/"
+README="$dir/README.md" STATUS="$dir/status.md" sh "$script" render || fail "render of $RESULTS"
+! grep -n '†<!--' "$dir/README.md" "$dir/status.md" || fail "a page names a table that is not in $RESULTS"
 sed -i '/^\*\*Measured with other forms/,+1d' "$PAGE" # which are this tree's
 [ -z "${BLESS-}" ] || cp "$PAGE" "$RESULTS/page.md"
 diff "$RESULTS/page.md" "$PAGE" || fail "what is rendered of $RESULTS"

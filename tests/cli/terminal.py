@@ -95,6 +95,7 @@ def commands():
         "demo": [["demo", "--device", "cpu", "--rounds", "1", "--svg", f"{FOLDER}/demo.svg"]],
         "ps": [["ps"]], "status": [["status"]], "top": [["top", "--once"]], "set": [["set", "1"]],
         "profile": [["profile"], ["profile", "--device", "cpu", "--store", f"{FOLDER}/profile.db", "--", "true"]],
+        "record": [["record", "--device", "cpu", "-o", f"{FOLDER}/recording", "--", "true"]],
         "sim": [["sim", f"{FOLDER}/k.ptx"]],
         "ptx check": [["ptx", "check", "k.ptx"]], "ptx print": [["ptx", "print", "k.ptx"]],
         "ptx preempt": [["ptx", "preempt", "k.ptx"]],

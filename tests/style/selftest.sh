@@ -43,8 +43,10 @@ expect() {
 	fi
 }
 
+grep '^avoid' "$here/words.txt" >"$tmp/words"
+export WORDS="$tmp/words"
 fresh
-for check in layers sizes format heads scripts environment; do
+for check in layers sizes format heads scripts environment words; do
 	expect 0 $check "a tree that is right"
 done
 
@@ -81,8 +83,16 @@ fresh
 yes '/* */' | head -n 901 >>"$tmp/t/src/ptx/b.c"
 expect 1 sizes "a file too long"
 fresh
-yes '' | head -n 151 >"$tmp/t/README.md"
+yes '' | head -n 131 >"$tmp/t/README.md"
 expect 1 sizes "a README too long"
+fresh
+yes '' | head -n 91 >"$tmp/t/HACKING.md"
+expect 1 sizes "a HACKING too long"
+fresh
+yes '†' | head -n 110 | tr -d '\n' >"$tmp/t/README.md"
+expect 0 sizes "a line of 110 columns in README"
+echo . >>"$tmp/t/README.md"
+expect 1 sizes "a line of 111 columns in README"
 
 fresh
 printf 'int   b;\n' >>"$tmp/t/src/ptx/b.c"
@@ -123,7 +133,8 @@ built 1 "what nothing names"
 echo 'a v' >"$tmp/t/tests/a.c"
 built 0 "what a test names"
 
-# A README.md with 22 figures of the one table that is measured, and what is rendered of that.
+# A README.md with 20 figures of the one table that is measured, a doc/status.md with two more, and what is
+# rendered of that.
 export PHRASES="$tmp/phrases"
 tables() {
 	fresh
@@ -137,19 +148,23 @@ tables() {
 	echo '{"overhead": [{"program": "cfd", "plain_us": 1234.56}], "overhead_geomean": -0.0149}' >"$tmp/t/doc/results/overhead.json"
 	echo '20 SMs' >"$tmp/phrases"
 	{
-		printf '# t\n\n12 things.\n\n## Beside the vendor, on 20 SMs\n\n| F1 | `1` 3† |\n'
+		printf '# t\n\n12 things.\n\n## What it gains, on 20 SMs\n\n| F1 | `1` 3† |\n'
 		yes '1<!--overhead:overhead.cfd.plain_us-->, +9.9†<!--overhead:overhead_geomean*100--> %,' | head -n 10
-		printf '\n## What works today\n\n7.5<!--pairs:summary.heddle.antt_mean-->\n\n## Limits\n\n3 to 4.\n'
+		printf '\n## Limits\n\n3 to 4.\n'
 	} >"$tmp/t/README.md"
+	printf '# Status\n\n7.5<!--pairs:summary.heddle.antt_mean-->, 1<!--overhead:overhead.cfd.plain_us-->\n' >"$tmp/t/doc/status.md"
 	sh "$tmp/t/bench/results.sh" render || status=1
 }
 tables
 grep -q '^1,235<!--overhead:overhead.cfd.plain_us-->, -1.5<!--overhead:overhead_geomean\*100--> %,$' "$tmp/t/README.md" ||
 	{ echo "figures: not renewed:" && cat "$tmp/t/README.md" && status=1; }
-grep -q '^7.5†<!--pairs:' "$tmp/t/README.md" || { echo "figures: no † where no table is" && status=1; }
+grep -q '^7.5†<!--pairs:.*, 1,235<!--' "$tmp/t/doc/status.md" || { echo "figures: no † where no table is" && status=1; }
 expect 0 figures "figures as they were measured"
 sed -i '0,/1,235</s//1,236</' "$tmp/t/README.md"
 expect 1 figures "another figure than the table's"
+tables
+sed -i 's/1,235</1,236</' "$tmp/t/doc/status.md"
+expect 1 figures "another figure than the table's in doc/status.md"
 tables
 sed -i 's/-0.0149/-0.0249/' "$tmp/t/doc/results/overhead.json"
 expect 1 figures "a table that has changed"
@@ -157,19 +172,19 @@ tables
 echo 'More: 5 %.' >>"$tmp/t/doc/results.md"
 expect 1 figures "results that are typed in"
 tables
-sed -i 's/^7.5†.*/& and 8 %/' "$tmp/t/README.md"
+sed -i 's/^7.5†.*/& and 8 %/' "$tmp/t/doc/status.md"
 expect 1 figures "a figure without a mark"
-sed -i 's/ and 8 %$/ and 8† %/' "$tmp/t/README.md"
+sed -i 's/ and 8 %$/ and 8† %/' "$tmp/t/doc/status.md"
 expect 0 figures "a figure that was typed in, and says so"
 tables
-sed -i 's/†<!--pairs/<!--pairs/' "$tmp/t/README.md"
+sed -i 's/†<!--pairs/<!--pairs/' "$tmp/t/doc/status.md"
 expect 1 figures "a figure of no table that does not say so"
 tables
 sed -i 's/<!--overhead:overhead.cfd.plain_us-->/<!--overhead:overhead.cfd.plan_us-->/' "$tmp/t/README.md"
 sh "$tmp/t/bench/results.sh" render 2>/dev/null
 expect 1 figures "a figure that the table does not have"
 tables
-sed -i 's/<!--pairs:/<!--peers:/' "$tmp/t/README.md"
+sed -i 's/<!--pairs:/<!--peers:/' "$tmp/t/doc/status.md"
 expect 1 figures "a table that does not exist"
 tables
 echo 'kernels: fedcba987654' >"$tmp/t/tests/pass/forms/digests"
@@ -178,11 +193,48 @@ sh "$tmp/t/bench/results.sh" render || status=1
 grep -q '^1,235‡<!--overhead:' "$tmp/t/README.md" || { echo "figures: no ‡ where a table is stale" && status=1; }
 expect 0 figures "figures of other forms that say so"
 tables
-sed -i 's/^## What works today/## What works/' "$tmp/t/README.md"
+sed -i 's/^## What it gains/## Gains/' "$tmp/t/README.md"
 expect 1 figures "a section that is gone"
 tables
 echo '21 SMs' >>"$tmp/phrases"
 expect 1 figures "a phrase that is not there"
+
+# Each phrase, in a document, in a comment of C over several lines, and in one of a script.
+n=0
+while read -r phrase; do
+	fresh
+	echo "- Good. $phrase" >"$tmp/t/README.md"
+	expect 1 words "$phrase"
+	fresh
+	echo "/* Good. $phrase */" | sed 's/ \([a-z]*\) /\n * \1 /2' >>"$tmp/t/src/ptx/b.c"
+	expect 1 words "in C: $phrase"
+	fresh
+	echo "# Good. $phrase" >>"$tmp/t/x.sh"
+	expect 1 words "in a script: $phrase"
+	n=$((n + 1))
+done <<-'EOF'
+	It takes 20, if nothing is said.
+	The compiler crashes of it.
+	It serves whoever waits.
+	Who waits is served.
+	A page for who reads it.
+	What differs is in a file.
+	The page is looked at.
+	A program comes by more streams.
+	It runs ahead of the launch.
+	They run one behind the other.
+	This is the door to all passes.
+	A pause — a short one.
+EOF
+[ "$n" = "$(grep -c . "$tmp/words")" ] || { echo "words: $n phrases tried of $(grep -c . "$tmp/words")" && status=1; }
+fresh
+printf '# What it is\n\nWhat is it? See `guests.h`, and the tenant who waits.\n\n    who is told # ahead of\n' >"$tmp/t/README.md"
+expect 0 words "a title, a question, code"
+printf 'left\tsrc/ptx\t1\n' >>"$tmp/words"
+echo '/* It is told. */' >>"$tmp/t/src/ptx/b.c"
+expect 0 words "a phrase that was there before"
+echo '/* It is told. */' >>"$tmp/t/src/ptx/b.c"
+expect 1 words "one more than before"
 
 fresh
 # shellcheck disable=SC2016

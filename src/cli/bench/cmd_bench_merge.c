@@ -15,18 +15,21 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda",
-		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
+		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
 	{0, "part", "all|overhead|pairs|tuned",
-		"one kernel in the scheduler; pairs, and what is best for each is kept; what was "
-		"kept, in this process; (all) the first two"},
-	{0, "pairs", "A+B,...", "only these; one name: that one with all"},
-	{0, "rounds", "N", "measure each way N times (10)"},
-	{0, "points", "N", "partitions of a kind to try, at most 64 (15)"},
-	{0, "budget-s", "N", "as many rounds and pairs as fit into about so many seconds"},
-	{0, "size", "large|small", "of the kernels (large on a GPU)"},
-	{0, "store", "FILE", "where what is chosen is kept, as by heddle tune"},
-	{0, "svg", "FILE", "pairs: write the curves over the partition there"},
-	{0, "data", "FILE", "write what --json would print there, beside the text"},
+		"overhead: one kernel in the scheduler; pairs: measure pairs and keep the best way "
+		"of each; tuned: run the kept ways in this process; all: overhead and pairs "
+		"(default: all)"},
+	{0, "pairs", "A+B,...", "only these pairs; one name: its pairs with all others"},
+	{0, "rounds", "N", "measure each way N times (default: 10)"},
+	{0, "points", "N", "partitions of each kind to try, at most 64 (default: 15)"},
+	{0, "budget-s", "N", "run as many rounds and pairs as fit into about N seconds"},
+	{0, "size", "large|small",
+		"size of the kernels' inputs (default: large on a GPU, else small)"},
+	{0, "store", "FILE", "keep the chosen ways there, as heddle tune does"},
+	{0, "svg", "FILE", "pairs: draw the curves over the partition there"},
+	{0, "data", "FILE", "also write the JSON result there"},
 	{0},
 };
 
@@ -305,19 +308,18 @@ static int run(struct cli *c)
 const struct cli_verb cli_verb_bench_merge = {
 	.name = "bench merge",
 	.operands = "",
-	.summary = "pairs of kernels together, as KernelMerge has them, every result verified",
-	.details =
-		"The kernels are bitonic and merge sort, k-means, vector addition, transposition, "
-		"Black-Scholes and histogram; the pairs are all two of them, and each with itself. "
-		"Each runs one after the other, in streams, in green contexts where the driver has "
-		"them, merged in every order with claims of several sizes, and fused. gain is how "
-		"much longer the two take one after the other. What is best for a pair is kept; "
-		"--part tuned, another time, measures that beside one after the other and streams. "
-		"In --part overhead, ids is what it takes that a block's numbers are computed, "
-		"occupancy what the kernel as it is loses with no more blocks on an SM than "
-		"workers, queue what "
-		"claiming and the worker's loop add to both, and choosing what the turns add; "
-		"shared is the total where all draw turns from one word (steal:shared).",
+	.summary = "pairs of kernels together, as in KernelMerge, every result verified",
+	.details = "The kernels are bitonic and merge sort, k-means, vector addition, "
+		   "transposition, Black-Scholes and histogram; the pairs are all pairs of these, "
+		   "and each kernel with itself. heddle runs each pair one after the other, in "
+		   "streams, in green contexts if the driver has them, merged in every order with "
+		   "claims of several sizes, and fused. gain is the time one after the other over "
+		   "the time of the way. heddle keeps the best way of each pair; --part tuned, in "
+		   "a later run, compares it with one after the other and with streams. In --part "
+		   "overhead, ids is the cost of computing a block's ids, occupancy what the plain "
+		   "kernel loses with only as many blocks on an SM as workers, queue what claiming "
+		   "and the worker's loop add to both, and choosing what the choice of a kernel "
+		   "adds; shared is the total if all workers choose by one word (steal:shared).",
 	.json = "device, sms, version, size, rounds, wrong, failures; kernels, an array of name, "
 		"ms (alone), blocks, fit, waves, bytes, mhz; overhead, an array of kernel, "
 		"plain_ms, "

@@ -18,21 +18,23 @@
 static const struct cli_option options[] = {
 	{0, "quick", NULL, "a few pairs and rounds"},
 	{0, "device", "auto|cpu|cuda",
-		"where it runs (auto: the GPU if there is one; cuda:1: the second one)"},
+		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
 	{0, "part", "LIST",
-		"which tables (all): pairs, delay, equal, triplets, overhead, spatial, extra, "
-		"shares, predict, slicing, orders, with commas"},
+		"tables, with commas: pairs, delay, equal, triplets, overhead, spatial, extra, "
+		"shares, predict, slicing, orders (default: all)"},
 	{0, "rounds", "N",
-		"launches of each program in each arrangement; shares: windows of time (10)"},
+		"launches of each program in each arrangement; shares: windows of time (default: "
+		"10)"},
 	{0, "budget-s", "N",
-		"spatial, shares: as many pairs and rounds as fit into about so many seconds"},
+		"spatial, shares: run as many pairs and rounds as fit into about N seconds"},
 	{0, "resume", "FILE",
-		"pairs, delay, equal, triplets: each result is kept there, and what is there is "
-		"not "
-		"measured again"},
+		"pairs, delay, equal, triplets: keep each result there, and measure only those "
+		"that are missing"},
 	{0, "check", "each|last",
-		"which results are compared with the host's (each; shares: last)"},
-	{0, "programs", "driver|runtime", "example programs on which CUDA API (driver)"},
+		"which results to compare with the host's (default: each; shares: last)"},
+	{0, "programs", "driver|runtime",
+		"which CUDA API the example programs use (default: driver)"},
 	{0},
 };
 

@@ -11,18 +11,20 @@
 
 static const struct cli_option options[] = {
 	{0, "device", "auto|cpu|cuda",
-		"where it runs (default: auto, the GPU if there is one; cuda:1: the second one)"},
+		"where it runs: cpu is the virtual GPU, cuda the GPU, cuda:1 the second GPU, auto "
+		"the GPU if there is one, else the virtual GPU (default: auto)"},
 	{0, "of", "LIST", "programs, with commas (default: bo,fd,lm,mh,nb,px,tp,pl,va)"},
 	{0, "pairs", "LIST", "only these pairs, such as mm+va,px+fd (default: all pairs of --of)"},
 	{0, "by-sm", NULL,
-		"greedy beside splits that differ by SM, instead of the other arrangements"},
+		"compare greedy with splits that differ by SM, instead of the other arrangements"},
 	{0, "only", "LIST",
 		"only these arrangements, such as mps,greedy (default: all that the other options "
 		"allow)"},
 	{0, "low", "LIST",
 		"programs of low utilisation, with commas (default: those that the table of "
-		"utilisations says)"},
-	{0, "size", "large|small", "of the programs' inputs (default: large on a GPU, else small)"},
+		"utilisations lists)"},
+	{0, "size", "large|small",
+		"size of the programs' inputs (default: large on a GPU, else small)"},
 	{0, "rounds", "N", "launches of each program in each order (default: 3)"},
 	{0, "quick", NULL, "three pairs, one round"},
 	{0, "store", "FILE",
@@ -33,10 +35,10 @@ static const struct cli_option options[] = {
 	{0, "oracle", NULL,
 		"also try fixed numbers of blocks on each SM, and report the part of the best "
 		"one's gain that greedy has"},
-	{0, "check", "each|last", "which results are compared with the host's (default: each)"},
+	{0, "check", "each|last", "which results to compare with the host's (default: each)"},
 	{0, "resume", "FILE", "keep each result there, and measure only those that are missing"},
-	{0, "budget-s", "N", "begin nothing after so many seconds; --resume goes on from there"},
-	{0, "svg", "FILE", "write the STP of each pair there, as a picture"},
+	{0, "budget-s", "N", "start no measurement after N seconds; --resume goes on from there"},
+	{0, "svg", "FILE", "draw the STP of each pair there"},
 	{0},
 };
 
@@ -188,29 +190,26 @@ static int run(struct cli *c)
 const struct cli_verb cli_verb_bench_share = {
 	.name = "bench share",
 	.operands = "",
-	.summary = "pairs of programs that share SMs, as SiM has them, every result verified",
-	.details =
-		"All pairs of the programs run in each arrangement, in three orders: the first "
-		"program first and the second after a tenth of the first one's time alone; the "
-		"other way round; both at once. sequential is one program after the other, "
-		"computed from the programs alone. mps is MPS without heddle (on the virtual GPU: "
-		"unmanaged), mps-priority gives the program that arrives second the high client "
-		"priority, workers are preemptible forms with the policy none, and greedy is the "
-		"policy of that name, which learns from the runs. With --by-sm greedy runs beside "
-		"splits by the policy split: in whole-25, whole-50 and whole-75 the pair's first "
-		"program has that percentage of the SMs for itself, and the second the others; in "
-		"mixed-75 it has three quarters of the blocks that fit on even SMs and a quarter "
-		"on "
-		"odd ones, and the second the other way round. With --store, greedy+profile is "
-		"the "
-		"same policy with what heddle profile measured before. With --oracle each pair "
-		"also runs with up to seven fixed divisions of each SM, as many blocks of the "
-		"second as fit beside some of the first; the oracle takes the best of them or "
-		"sequential, so it is a little lucky, too. STP is the time of "
-		"sequential over the time from the first "
-		"launch until both programs are done. By turnarounds, it is the sum over the "
-		"programs of the time alone over the time together, and ANTT is the mean of the "
-		"inverse ratios. A pair's figures are geometric means over its orders.",
+	.summary = "pairs of programs that share SMs, as in SiM, every result verified",
+	.details = "All pairs of the programs run in each arrangement, in three orders: the first "
+		   "program first and the second after a tenth of the first one's time alone; the "
+		   "other way round; both at once. sequential is one program after the other, "
+		   "computed from the programs alone. mps is MPS without heddle (on the virtual "
+		   "GPU: unmanaged), mps-priority gives the program that arrives second the high "
+		   "client priority, workers are preemptible forms with the policy none, and "
+		   "greedy is the policy of that name, which learns from the runs. With --by-sm "
+		   "greedy runs beside splits by the policy split: in whole-25, whole-50 and "
+		   "whole-75 the pair's first program has that percentage of the SMs for itself, "
+		   "and the second the others; in mixed-75 it has three quarters of the blocks "
+		   "that fit on even SMs and a quarter on odd ones, and the second the other way "
+		   "round. With --store, greedy+profile is the same policy with what heddle "
+		   "profile measured before. With --oracle each pair also runs with up to seven "
+		   "fixed divisions of each SM, as many blocks of the second as fit beside some of "
+		   "the first; the oracle takes the best of them or sequential, so its figure is "
+		   "slightly too high. STP is the time of sequential over the time from the first "
+		   "launch until both programs are done. By turnarounds, it is the sum over the "
+		   "programs of the time alone over the time together, and ANTT is the mean of the "
+		   "inverse ratios. A pair's figures are geometric means over its orders.",
 	.json = "device, sms, size, rounds, failures, left (results for which --budget-s left no "
 		"time); programs, an array of program, class (low: fewer than half of the issue "
 		"slots used; high; null: not known), takes (threads, registers (of a thread), "
