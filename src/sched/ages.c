@@ -196,8 +196,16 @@ static void forget(struct age_pair *p)
 
 enum way { AS_NOW, OTHER_ORDER, APART };
 
-/* The way from which most time is saved until the first of both ends. What leaves takes its time
- * twice: until it is gone, and until it is back. */
+/* The time that a rate saves until the first of both ends, without what the swaps on the way to it
+ * cost. */
+static double saving(double both, double now, double rate, double cost_ns)
+{
+	return rate > now * (1 + MARGIN) ? both * (1 - now / rate) - cost_ns : 0;
+}
+
+/* The way from which most time is saved until the first of both ends. A launch that leaves costs
+ * its time twice: until it is gone, and until it is back. After two swaps the order is the one of
+ * now, but the younger launch has found its room on empty SMs: that may be better than both. */
 static enum way best_way(const struct ages *a, const struct age_pair *p,
 	const struct age_launch *const l[2], uint32_t older, double both)
 {
@@ -210,10 +218,12 @@ static enum way best_way(const struct ages *a, const struct age_pair *p,
 		return AS_NOW;
 	if (can_change && other < 0 && both >= TRY_NS && cost_ns <= both * TRY_PART)
 		return OTHER_ORDER;
-	if (can_change && other > now * (1 + MARGIN))
-		saved = both * (1 - now / other) - 2 * cost_ns;
-	if (1 > now * (1 + MARGIN))
-		apart = both * (1 - now) - 2 * wait_ns;
+	if (can_change)
+		saved = saving(both, now, other, 2 * cost_ns);
+	if (!swapped && p->n[older][1])
+		saved = MAX(saved,
+			saving(both, now, p->rate[older][1], 2 * (cost_ns + l[!older]->cost_ns)));
+	apart = saving(both, now, 1, 2 * wait_ns);
 	if (saved <= 0 && apart <= 0)
 		return AS_NOW;
 	return saved >= apart ? OTHER_ORDER : APART;

@@ -354,6 +354,34 @@ static void an_order_after_a_swap_is_another_one(void **state)
 	assert_true(fabs(known(&w)->rate[B][1] - 0.8) < 0.02);
 }
 
+/* B is the older one, and A finds no room beside it. The other order is hardly better; but if A
+ * comes first, and leaves again, both have room, and B has the first claim. */
+static void two_swaps_may_be_the_best(void **state)
+{
+	struct world w;
+	struct age_pair *p;
+
+	(void)state;
+	make(&w, 80.0 * MS);
+	p = w.ages.pairs;
+	*p = (struct age_pair){.code = {100, 101}, .used = 1, .n = {{1, 1}, {1, 1}}};
+	w.ages.used = 1;
+	p->rate[B][0] = 0.99;
+	p->rate[A][0] = p->rate[A][1] = 1.01;
+	p->rate[B][1] = 1.7;
+	w.at[A].present = false;
+	again(&w, B);
+	goes_on(&w);
+	assert_int_equal(w.leaves, 2);
+	assert_int_equal(w.older, B);
+	/* Not if the swaps cost more than they save. */
+	w.at[A].cost_ns = w.at[B].cost_ns = 20 * MS;
+	w.leaves = 0;
+	again(&w, B);
+	goes_on(&w);
+	assert_int_equal(w.leaves, 0);
+}
+
 /* The one that has been told to leave ends instead; another one takes its place. */
 static void one_that_ends_is_not_waited_for(void **state)
 {
@@ -409,6 +437,7 @@ int main(void)
 		cmocka_unit_test(one_that_comes_slowly_is_awaited),
 		cmocka_unit_test(two_that_are_no_good_together_run_one_by_one),
 		cmocka_unit_test(an_order_after_a_swap_is_another_one),
+		cmocka_unit_test(two_swaps_may_be_the_best),
 		cmocka_unit_test(one_that_ends_is_not_waited_for),
 		cmocka_unit_test(many),
 	};
