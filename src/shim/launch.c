@@ -92,6 +92,7 @@ static CUresult launch(const struct launch *l)
 	bool managed;
 	CUresult r;
 
+	stream_route(l->stream);
 	shim_launches();
 	if (!shim_on())
 		count_unserved();
@@ -144,6 +145,7 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	CUresult r;
 
 	SHIM_NEED(cuLaunchCooperativeKernel);
+	stream_route(stream);
 	shim_launches();
 	if (shim_on()) {
 		s = stream_of(stream);
@@ -168,6 +170,7 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	CUresult r;
 
 	SHIM_NEED(cuGraphLaunch);
+	stream_route(stream);
 	shim_launches();
 	if (shim_on()) {
 		s = stream_of(stream);
