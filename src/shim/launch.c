@@ -94,10 +94,10 @@ static CUresult launch(const struct launch *l)
 
 	stream_route(l->stream);
 	shim_launches();
-	if (!shim_on())
+	if (!shim_on()) {
 		count_unserved();
-	if (!shim_on())
 		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
+	}
 	copies_anew();
 	admit(l, &a);
 	managed = admission_is_managed(&a) && managed_launch(l, &a, &r);
