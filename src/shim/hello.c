@@ -408,21 +408,67 @@ static int join_daemon(struct greeting *g)
 	return agent_start();
 }
 
-/* Reads all that is wanted of the environment, which the program may change later. */
-static int start(void)
+/* What the program's environment says. It is read once, for all sessions, as the program may change
+ * it later. */
+static struct {
+	pthread_mutex_t lock;
+	bool is_read;
+	int error; /* of wire_socket_path */
+	char where[108], report_to[108];
+	bool socket_given;
+	int32_t priority;
+	uint32_t weight, order;
+	char group[32];
+} environment = {PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock. With what fill_hello has read. */
+static void read_environment(void)
 {
 	const char *given = secure_getenv(WIRE_SOCKET_ENV),
 		   *report_path = secure_getenv(WIRE_REPORT_ENV);
+	const struct wire_hello *h = &here()->hello;
+
+	environment.is_read = true;
+	environment.socket_given = given && *given;
+	snprintf(environment.report_to, sizeof(environment.report_to), "%s",
+		report_path ? report_path : "");
+	environment.error = wire_socket_path(environment.where, sizeof(environment.where), false);
+	environment.priority = h->priority;
+	environment.weight = h->weight;
+	memcpy(environment.group, h->group, sizeof(environment.group));
+	environment.order = shim->order;
+}
+
+/* 0 or negative errno: there is no socket to be looked for. */
+static int take_environment(void)
+{
+	struct session *s = here();
+	int r;
+
+	pthread_mutex_lock(&environment.lock);
+	if (!environment.is_read)
+		read_environment();
+	memcpy(s->where, environment.where, sizeof(s->where));
+	memcpy(s->report_to, environment.report_to, sizeof(s->report_to));
+	s->socket_given = environment.socket_given;
+	s->hello.priority = environment.priority;
+	s->hello.weight = environment.weight;
+	memcpy(s->hello.group, environment.group, sizeof(s->hello.group));
+	shim->order = environment.order;
+	r = environment.error;
+	pthread_mutex_unlock(&environment.lock);
+	return r;
+}
+
+static int start(void)
+{
 	struct greeting g = {0};
 	int r;
 
 	if (cu.cuCtxGetDevice(&shim->dev) != CUDA_SUCCESS)
 		return -ENODEV;
 	fill_hello(&here()->hello);
-	here()->socket_given = given && *given;
-	snprintf(
-		here()->report_to, sizeof(here()->report_to), "%s", report_path ? report_path : "");
-	r = wire_socket_path(here()->where, sizeof(here()->where), false);
+	r = take_environment();
 	if (r == -EPERM) /* the socket's folder is not this user's alone; greet means another EPERM
 			  */
 		return -ENOTDIR;
@@ -564,6 +610,8 @@ static void after_fork(void)
 		begun |= shims[i].page || shims[i].ctx;
 	pthread_mutex_init(&kernel_lock, NULL);
 	pthread_cond_init(&kernel_done, NULL);
+	pthread_mutex_init(&environment.lock, NULL);
+	environment.is_read = false;
 	for (unsigned i = SHIM_SESSIONS; i-- > 0;) {
 		shim = &shims[i];
 		anew(begun);

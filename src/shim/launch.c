@@ -92,11 +92,12 @@ static CUresult launch(const struct launch *l)
 	bool managed;
 	CUresult r;
 
+	stream_route(l->stream);
 	shim_launches();
-	if (!shim_on())
+	if (!shim_on()) {
 		count_unserved();
-	if (!shim_on())
 		return record_on() ? record_launch(l, launch_as_is) : launch_as_is(l);
+	}
 	copies_anew();
 	admit(l, &a);
 	managed = admission_is_managed(&a) && managed_launch(l, &a, &r);
@@ -144,6 +145,7 @@ static CUresult launch_cooperative(CUfunction fn, const unsigned grid[3], const 
 	CUresult r;
 
 	SHIM_NEED(cuLaunchCooperativeKernel);
+	stream_route(stream);
 	shim_launches();
 	if (shim_on()) {
 		s = stream_of(stream);
@@ -168,6 +170,7 @@ static CUresult launch_graph(CUgraphExec exec, CUstream stream)
 	CUresult r;
 
 	SHIM_NEED(cuGraphLaunch);
+	stream_route(stream);
 	shim_launches();
 	if (shim_on()) {
 		s = stream_of(stream);

@@ -33,8 +33,9 @@ static struct streams {
 	pthread_mutex_t lingering_lock; /* of the thread that takes them away */
 } each[SHIM_SESSIONS] = {
 	[0 ... SHIM_SESSIONS - 1] = {.map = MAP_INIT, .lingering_lock = PTHREAD_MUTEX_INITIALIZER}};
-/* This thread's default stream on each device. */
-static __thread struct stream *own[SHIM_SESSIONS];
+/* This thread's default stream on each device; NULL: it has had none yet. A pointer, as room for
+ * thread-local variables is scarce where the library is loaded late. */
+static __thread struct stream **own;
 
 static struct streams *here(void)
 {
@@ -68,19 +69,18 @@ static void gone(struct stream *s, bool lingers)
 /* The driver may have cleared up after the thread already: it is not asked. */
 static void thread_ends(void *streams)
 {
-	struct stream **own_streams = streams;
+	struct stream **at = streams;
 
+	own = NULL;
 	for (unsigned i = 0; i < SHIM_SESSIONS; i++) {
-		struct stream *s = own_streams[i];
-
-		own_streams[i] = NULL;
 		shim = &shims[i];
-		if (s) {
+		if (at[i]) {
 			managed_reap();
-			gone(s, managed_outstanding());
+			gone(at[i], managed_outstanding());
 		}
 	}
 	shim = &shims[0];
+	free(at);
 }
 
 static pthread_key_t own_key;
@@ -95,13 +95,17 @@ static struct stream *own_stream(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (own[shim_at()])
-		return own[shim_at()];
 	pthread_once(&once, make_own_key);
-	own[shim_at()] = new_stream(CU_STREAM_PER_THREAD);
-	/* Otherwise it stays counted. */
-	if (own[shim_at()] && has_own_key)
-		pthread_setspecific(own_key, own);
+	if (!own) {
+		own = calloc(SHIM_SESSIONS, sizeof(struct stream *));
+		/* Otherwise they stay counted. */
+		if (own && has_own_key)
+			pthread_setspecific(own_key, own);
+	}
+	if (!own)
+		return NULL;
+	if (!own[shim_at()])
+		own[shim_at()] = new_stream(CU_STREAM_PER_THREAD);
 	return own[shim_at()];
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright 2026 The heddle authors
 #
-# usage: devices.sh WHERE [apart|together|both|reset|full|each|names|shown]...
+# usage: devices.sh WHERE [apart|together|both|reset|full|late|each|names|shown]...
 # heddled and two devices. WHERE is a build folder or what ./run dist made.
 #   apart     a program of low priority on the second device, one of high priority on the first: nothing
 #             is preempted or held, ps lists both devices, results are right
@@ -13,6 +13,8 @@
 #             and is preempted on both; its results are right
 #   full      a heddled that has room for one tenant: the program is served on one device, goes on as without
 #             heddle on the other, and it is said why
+#   late      a program on both devices begins before heddled: it becomes a tenant on both, and so it does
+#             when heddled is killed and there is another one
 #   each      a heddled for each device: each has the program on its own, and nothing of the other
 #   names     ps tells two devices of one name apart (on the virtual GPU alone)
 #   shown     what --device and CUDA_VISIBLE_DEVICES show a program, and what is refused
@@ -20,7 +22,7 @@
 set -eu
 where=$1
 shift
-[ $# -gt 0 ] || set -- apart together both reset full each names shown
+[ $# -gt 0 ] || set -- apart together both reset full late each names shown
 heddle=$where/bin/heddle examples=$where/lib/heddle/examples
 [ -x "$heddle" ] || heddle=$where/heddle examples=$where/examples
 heddled=$(dirname "$heddle")/heddled device=${DEVICE:-cpu}
@@ -101,6 +103,11 @@ tenant_on() {
 # tenant_told NUMBER EVENTS LEAST: the tenant was told one of these so often at least.
 tenant_told() {
 	[ "$(grep -Ec "\"event\": \"($2)\", \"tenant\": $1," "$dir/events")" -ge "$3" ]
+}
+
+# told_on DEVICE EVENTS LEAST: the same of the tenant of the program "devices" on this device.
+told_on() {
+	tenant_told "$(tenant_on devices "$1")" "$2" "$3"
 }
 
 # told NAME EVENTS LEAST: the same of the last tenant of this name.
@@ -198,8 +205,7 @@ is_preempted() {
 devices_end() {
 	"$heddle" ps --json >"$dir/ps"
 	[ "$(grep -c '"name": "devices"' "$dir/ps")" -ge 2 ] || fail "ps does not list the program on both devices: $(cat "$dir/ps")"
-	! grep -q '"reason": "device"' "$dir/ps" || fail "launches were for a device that is not served"
-	! grep -q '"reason": "context"' "$dir/ps" || fail "launches were in a context that is not served"
+	! grep -E '"reason": "(device|context|unknown|unseen|channel)"' "$dir/ps" || fail "launches are not managed, see above"
 	ends low "$low" "on both devices"
 	low=
 	told_twice join devices || fail "the program was more than two tenants"
@@ -248,6 +254,32 @@ full() {
 
 has_reason() {
 	"$heddle" ps --json >"$dir/ps" && grep -q "\"reason\": \"$1\"" "$dir/ps"
+}
+
+late() {
+	device=$kind
+	# shellcheck disable=SC2086
+	run low low devices $long --until "$dir/low.end"
+	low=$started
+	await 60 grep -q 'heddled does not run' "$dir/low.err" || fail "the program does not say that there is no heddled"
+	begins
+	await 60 told_twice join devices || fail "the program does not become a tenant on both devices"
+	kill -9 "$daemon"
+	wait "$daemon" || :
+	rm -f "$dir/events"
+	begins
+	await 60 told_twice join devices || fail "the program does not become a tenant of the next heddled on both devices"
+	tick_on 0
+	first=$(device_of tick)
+	await 60 told_on "$first" 'preempt|shrink' 3 || fail "the program is not preempted on the first device"
+	tick_on 1
+	second=$(device_of tick)
+	[ "$first" != "$second" ] || fail "both disturbers are on $first"
+	await 60 told_on "$second" 'preempt|shrink' 3 || fail "the program is not preempted on the second device"
+	ends low "$low" "before and after heddled"
+	low=
+	stop
+	echo "late: a program on two devices becomes a tenant on both of each heddled that comes"
 }
 
 # lists SOCKET PROGRAM: it is the only tenant of that heddled.
@@ -329,7 +361,7 @@ shown() {
 
 for case in "$@"; do
 	case $case in
-	apart | together | both | reset | full | each | names | shown) "$case" ;;
+	apart | together | both | reset | full | late | each | names | shown) "$case" ;;
 	*) fail "no such case: $case" ;;
 	esac
 done

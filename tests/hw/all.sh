@@ -21,7 +21,8 @@ here=$(dirname "$0")
 . "$here/../../bench/about.sh"
 names='forms@1/2 forms@2/2 merged virtual@1/4 virtual@2/4 virtual@3/4 virtual@4/4 woven@1/2 woven@2/2 tasks
 generated ops random-1 random-2501 random-5001 random-7501 smid often scenarios lanes wide pair daemon-killed
-again-killed again-stopped again-often kills kills-mps again-killed-mps again-often-mps share record tenants tenants-mps'
+again-killed again-stopped again-often kills kills-mps again-killed-mps again-often-mps share record resets devices
+tenants tenants-mps'
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $names ${PROGRAMS:+programs}
 for test; do
@@ -47,6 +48,7 @@ run_test() { # NAME
 	kills) sh "$here/hw.sh" "$where" kills "${KILLS:-40}" off ;;
 	record) DEVICE=$device sh "$here/../e2e/record.sh" "$where" ;;
 	share) DEVICE=$device sh "$here/../e2e/share.sh" "$where" ;;
+	resets | devices) DEVICE=$device sh "$here/../e2e/$1.sh" "$where" ;;
 	tenants | tenants-mps)
 		[ "$1" = tenants ] && mps=off || mps=on
 		DEVICE=$device MPS=$mps SIZE=large sh "$here/../e2e/tenants.sh" "$where" "${TENANTS:-10}"
